@@ -1,0 +1,181 @@
+package core
+
+// EPType is the kind of an endpoint (fi_endpoint(3)).
+type EPType uint8
+
+const (
+	EPTypeUnspec EPType = iota
+	EPTypeMsg           // FI_EP_MSG: reliable, connected
+	EPTypeDgram         // FI_EP_DGRAM: unreliable datagrams
+	EPTypeRDM           // FI_EP_RDM: reliable datagrams
+)
+
+// Threading is the synchronisation that a caller promises (fi_domain(3)).
+type Threading uint8
+
+const (
+	ThreadUnspec Threading = iota
+	ThreadSafe
+	ThreadFID
+	ThreadDomain
+	ThreadCompletion
+	ThreadEndpoint
+)
+
+// Progress says who advances operations (fi_domain(3)).
+type Progress uint8
+
+const (
+	ProgressUnspec Progress = iota
+	ProgressAuto
+	ProgressManual
+	ProgressControlUnified
+)
+
+// ResourceMgmt says who guards against queue overruns (fi_domain(3)).
+type ResourceMgmt uint8
+
+const (
+	RMUnspec ResourceMgmt = iota
+	RMDisabled
+	RMEnabled
+)
+
+// AVType is the kind of an address vector (fi_av(3)).
+type AVType uint8
+
+const (
+	AVUnspec AVType = iota
+	AVMap
+	AVTable
+)
+
+// WaitObj is the wait object of a queue or counter (fi_cq(3)).
+type WaitObj uint8
+
+const (
+	WaitNone WaitObj = iota
+	WaitUnspec
+	WaitSetObj
+	WaitFD
+	WaitMutexCond
+	WaitYield
+	WaitPollFD
+)
+
+// CQFormat says which fields of a CQEntry a completion queue fills in (fi_cq(3)).
+type CQFormat uint8
+
+const (
+	CQFormatUnspec CQFormat = iota
+	CQFormatContext
+	CQFormatMsg
+	CQFormatData
+	CQFormatTagged
+)
+
+// AddrFormat is the format of a transport address (fi_getinfo(3)).
+type AddrFormat uint32
+
+const (
+	FormatUnspec AddrFormat = iota
+	FormatSockaddr
+	FormatSockaddrIn
+	FormatSockaddrIn6
+	FormatSockaddrIB
+	FormatPSMX
+	FormatGNI
+	FormatBGQ
+	FormatMLX
+	FormatStr // FI_ADDR_STR
+	FormatPSMX2
+	FormatIBUD
+	FormatEFA
+	FormatPSMX3
+	FormatOPX
+	FormatCXI
+	FormatUCX
+	FormatSockaddrIP
+)
+
+// Protocol is the wire protocol of an endpoint (fi_endpoint(3)).
+type Protocol uint32
+
+const (
+	ProtoUnspec  Protocol = 0
+	ProtoUDP     Protocol = 5  // FI_PROTO_UDP
+	ProtoSockTCP Protocol = 6  // FI_PROTO_SOCK_TCP
+	ProtoRXM     Protocol = 11 // FI_PROTO_RXM
+	ProtoRXD     Protocol = 12 // FI_PROTO_RXD
+	ProtoXNET    Protocol = 25 // FI_PROTO_XNET
+)
+
+// Tag formats (fi_endpoint(3), "mem_tag_format").
+const (
+	TagBits    uint64 = 0
+	TagMPI     uint64 = 1
+	TagCCL     uint64 = 2
+	TagGeneric uint64 = 0xAAAAAAAAAAAAAAAA // FI_TAG_GENERIC
+)
+
+// TrafficClass is a traffic class label or a DSCP value (fi_endpoint(3), "tclass").
+type TrafficClass uint32
+
+const (
+	TCUnspec          TrafficClass = 0
+	TCDSCP            TrafficClass = 0x100 // a flag: the low byte is a DSCP value
+	TCBestEffort      TrafficClass = 0x200
+	TCLowLatency      TrafficClass = 0x201
+	TCDedicatedAccess TrafficClass = 0x202
+	TCBulkData        TrafficClass = 0x203
+	TCScavenger       TrafficClass = 0x204
+	TCNetworkCtrl     TrafficClass = 0x205
+)
+
+// EQEventType is the kind of a control event (fi_eq(3)).
+type EQEventType uint32
+
+const (
+	EventNotify EQEventType = iota
+	EventConnReq
+	EventConnected
+	EventShutdown
+	EventMRComplete
+	EventAVComplete
+	EventJoinComplete
+)
+
+// CntrEvents says what a counter counts (fi_cntr(3)).
+type CntrEvents uint8
+
+const (
+	CntrEventsComp CntrEvents = iota
+	CntrEventsBytes
+)
+
+// EPOpt is an endpoint option of level FI_OPT_ENDPOINT (fi_endpoint(3), fi_setopt).
+type EPOpt int
+
+const (
+	OptMinMultiRecv EPOpt = iota
+	OptCMDataSize
+	OptBufferedMin
+	OptBufferedLimit
+	OptSendBufSize
+	OptRecvBufSize
+	OptTxSize
+	OptRxSize
+	OptHMemP2P
+	OptXPUTrigger
+	OptCUDAAPIPermitted
+	OptSharedMemoryPermitted
+	OptMaxMsgSize
+	OptMaxTaggedSize
+	OptMaxRMASize
+	OptMaxAtomicSize
+	OptInjectMsgSize
+	OptInjectTaggedSize
+	OptInjectRMASize
+	OptInjectAtomicSize
+	OptFirewallAddr
+)

@@ -1,0 +1,202 @@
+package core
+
+import "math"
+
+// FIAddr names a peer: an index into an AddressVector (fi_addr_t, fi_av(3)).
+type FIAddr uint64
+
+const (
+	AddrUnspec   FIAddr = math.MaxUint64 // FI_ADDR_UNSPEC: any source; also FI_ADDR_NOTAVAIL
+	AddrNotAvail FIAddr = math.MaxUint64
+)
+
+// KeyNotAvail is FI_KEY_NOTAVAIL.
+const KeyNotAvail uint64 = math.MaxUint64
+
+// SharedContext as a context count asks for shared transmit or receive contexts (FI_SHARED_CONTEXT).
+const SharedContext = math.MaxInt
+
+// MaxSize stands for SIZE_MAX in size attributes.
+const MaxSize = math.MaxInt
+
+// Version is an API version, major<<16 | minor (FI_VERSION, fabric.h).
+type Version uint32
+
+// V makes a Version, as FI_VERSION(major, minor).
+func V(major, minor int) Version { return Version(major<<16 | minor&0xffff) }
+
+// Major and Minor are the parts of a Version.
+func (v Version) Major() int { return int(v >> 16) }
+func (v Version) Minor() int { return int(v & 0xffff) }
+
+// LibraryVersion is the API version that this module implements (fi_version(3)).
+var LibraryVersion = V(2, 6)
+
+// Info describes one way to communicate: the result of GetInfo, and the hints given to it (struct fi_info, fi_getinfo(3)). The attribute pointers
+// are never nil in a result; in hints, nil means "anything".
+type Info struct {
+	Caps       Flags
+	Mode       Mode
+	AddrFormat AddrFormat
+	SrcAddr    Addr
+	DestAddr   Addr
+	Handle     Handle // what an endpoint opened from this Info takes over: the connection request of an EventConnReq
+	Tx         *TxAttr
+	Rx         *RxAttr
+	EP         *EPAttr
+	Domain     *DomainAttr
+	Fabric     *FabricAttr
+	NIC        *NIC
+}
+
+// Handle is an object carried by an Info (fi_info.handle): a pending connection request or a passive endpoint.
+type Handle any
+
+// TxAttr is struct fi_tx_attr (fi_endpoint(3)). Sizes are bytes, Size counts operations.
+type TxAttr struct {
+	Caps        Flags
+	Mode        Mode
+	OpFlags     Flags
+	MsgOrder    Order
+	CompOrder   Order
+	InjectSize  int
+	Size        int
+	IOVLimit    int
+	RMAIOVLimit int
+	TClass      TrafficClass
+}
+
+// RxAttr is struct fi_rx_attr (fi_endpoint(3)).
+type RxAttr struct {
+	Caps              Flags
+	Mode              Mode
+	OpFlags           Flags
+	MsgOrder          Order
+	CompOrder         Order
+	TotalBufferedRecv int
+	Size              int
+	IOVLimit          int
+}
+
+// EPAttr is struct fi_ep_attr (fi_endpoint(3)).
+type EPAttr struct {
+	Type            EPType
+	Protocol        Protocol
+	ProtocolVersion uint32
+	MaxMsgSize      int
+	MsgPrefixSize   int
+	MaxOrderRAWSize int
+	MaxOrderWARSize int
+	MaxOrderWAWSize int
+	MemTagFormat    uint64
+	TxCtxCnt        int
+	RxCtxCnt        int
+	AuthKey         []byte
+}
+
+// DomainAttr is struct fi_domain_attr (fi_domain(3)).
+type DomainAttr struct {
+	Domain          Domain // an open domain to reuse, or nil
+	Name            string
+	Threading       Threading
+	ControlProgress Progress
+	DataProgress    Progress
+	ResourceMgmt    ResourceMgmt
+	AVType          AVType
+	MRMode          MRMode
+	MRKeySize       int
+	CQDataSize      int
+	CQCnt           int
+	EPCnt           int
+	TxCtxCnt        int
+	RxCtxCnt        int
+	MaxEPTxCtx      int
+	MaxEPRxCtx      int
+	MaxEPStxCtx     int
+	MaxEPSrxCtx     int
+	CntrCnt         int
+	MRIOVLimit      int
+	Caps            Flags
+	Mode            Mode
+	AuthKey         []byte
+	MaxErrData      int
+	MRCnt           int
+	TClass          TrafficClass
+	MaxEPAuthKey    int
+	MaxGroupID      uint32
+	MaxCntrValue    uint64
+	MaxErrCntrValue uint64
+}
+
+// FabricAttr is struct fi_fabric_attr (fi_fabric(3)).
+type FabricAttr struct {
+	Fabric      Fabric // an open fabric to reuse, or nil
+	Name        string
+	ProvName    string
+	ProvVersion Version
+	APIVersion  Version
+}
+
+// NIC describes the network interface under an Info (struct fid_nic, fi_nic(3)).
+type NIC struct {
+	Device DeviceAttr
+	Bus    BusAttr
+	Link   LinkAttr
+}
+
+// DeviceAttr is struct fi_device_attr.
+type DeviceAttr struct{ Name, DeviceID, DeviceVersion, VendorID, Driver, Firmware string }
+
+// BusAttr is struct fi_bus_attr; PCI is meaningful when IsPCI.
+type BusAttr struct {
+	IsPCI                      bool
+	PCIDomain                  uint16
+	PCIBus, PCIDevice, PCIFunc uint8
+}
+
+// LinkState is enum fi_link_state.
+type LinkState uint8
+
+const (
+	LinkUnknown LinkState = iota
+	LinkDown
+	LinkUp
+)
+
+// LinkAttr is struct fi_link_attr. MTU is bytes, Speed bits per second.
+type LinkAttr struct {
+	Address     string
+	MTU         int
+	Speed       uint64
+	State       LinkState
+	NetworkType string
+}
+
+// NewHints returns an Info with every attribute present and zero, as fi_allocinfo(3): ready to be filled in as hints.
+func NewHints() *Info {
+	return &Info{Tx: &TxAttr{}, Rx: &RxAttr{}, EP: &EPAttr{}, Domain: &DomainAttr{}, Fabric: &FabricAttr{}}
+}
+
+// Dup returns a deep copy of i (fi_dupinfo(3)). Open objects referred to by i are shared, not copied. Dup of nil is NewHints.
+func (i *Info) Dup() *Info {
+	if i == nil {
+		return NewHints()
+	}
+	d := *i
+	d.Tx, d.Rx, d.EP, d.Domain, d.Fabric, d.NIC = clone(i.Tx), clone(i.Rx), clone(i.EP), clone(i.Domain), clone(i.Fabric), clone(i.NIC)
+	if d.EP != nil {
+		d.EP.AuthKey = append([]byte(nil), d.EP.AuthKey...)
+	}
+	if d.Domain != nil {
+		d.Domain.AuthKey = append([]byte(nil), d.Domain.AuthKey...)
+	}
+	return &d
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
