@@ -1,0 +1,76 @@
+// The list in order of age which is the backbone of both queues: intrusive, doubly linked, with sequence numbers.
+
+package match
+
+// A node is an object's place in a list. T is the object that contains the node.
+type node[T any] struct {
+	self       *T
+	in         *list[T] // nil: not queued
+	next, prev *node[T]
+	seq        int64 // grows from head to tail
+}
+
+// A list is in order of age. The zero value is an empty list; it must not be copied once used.
+type list[T any] struct {
+	head, tail *node[T]
+	n          int
+	first      int64 // what pushFront handed out last
+	last       int64 // what pushBack hands out next
+}
+
+func (l *list[T]) pushBack(n *node[T], self *T) {
+	if n.in != nil {
+		panic("match: queued twice")
+	}
+	n.self, n.in, n.seq, n.prev = self, l, l.last, l.tail
+	l.last++
+	if l.tail == nil {
+		l.head = n
+	} else {
+		l.tail.next = n
+	}
+	l.tail = n
+	l.n++
+}
+
+func (l *list[T]) pushFront(n *node[T], self *T) {
+	if n.in != nil {
+		panic("match: queued twice")
+	}
+	l.first--
+	n.self, n.in, n.seq, n.next = self, l, l.first, l.head
+	if l.head == nil {
+		l.tail = n
+	} else {
+		l.head.prev = n
+	}
+	l.head = n
+	l.n++
+}
+
+// remove unlinks n, which must be in l. It leaves n.seq in place: indices are cleaned up after it.
+func (l *list[T]) remove(n *node[T]) {
+	if n.prev == nil {
+		l.head = n.next
+	} else {
+		n.prev.next = n.next
+	}
+	if n.next == nil {
+		l.tail = n.prev
+	} else {
+		n.next.prev = n.prev
+	}
+	n.self, n.in, n.next, n.prev = nil, nil, nil, nil
+	l.n--
+}
+
+// each yields oldest first. The body may remove the current element, and add elements; it must not remove others.
+func (l *list[T]) each(yield func(*T) bool) {
+	for n := l.head; n != nil; {
+		next := n.next
+		if !yield(n.self) {
+			return
+		}
+		n = next
+	}
+}
