@@ -2,30 +2,56 @@ package core
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
-// Error returns fi_strerror(3)'s text for e.
-func (e Errno) Error() string { return fmt.Sprintf("errno %d", int(e)) }
+// errNoMax is one above libfabric's highest error number (FI_ERRNO_MAX).
+const errNoMax Errno = 272
 
-// Error says on one line what was attempted, by which provider, on which object, towards which peer, why it failed and what to do.
-func (e *OpError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.Op)
-	if e.Provider != "" {
-		b.WriteString(" (" + e.Provider + ")")
+// Error returns fi_strerror(3)'s text for e. Like the C function it takes negative numbers too.
+func (e Errno) Error() string {
+	if e < 0 {
+		e = -e
 	}
-	if e.Object != "" {
-		b.WriteString(" " + e.Object)
+	if t, ok := errText[e]; ok {
+		return t.text
 	}
-	if e.Peer != "" {
-		b.WriteString(" -> " + e.Peer)
+	if e >= 256 {
+		return errText[ErrOther].text
 	}
-	if e.Err != nil {
-		b.WriteString(": " + e.Err.Error())
+	return "Unknown error " + strconv.Itoa(int(e))
+}
+
+// Name returns the constant's name in C, such as FI_EAGAIN. Numbers that libfabric does not name get the system's name with FI_ before it, unknown
+// ones FI_ERRNO(n).
+func (e Errno) Name() string {
+	if e < 0 {
+		e = -e
 	}
-	if e.Hint != "" {
-		b.WriteString("; " + e.Hint)
+	if t, ok := errText[e]; ok && t.name != "" {
+		return "FI_" + t.name
 	}
-	return b.String()
+	return fmt.Sprintf("FI_ERRNO(%d)", int(e))
+}
+
+// ParseErrno reads an error number in any spelling that people have at hand: 11, -11, FI_EAGAIN, EAGAIN, eagain.
+func ParseErrno(s string) (Errno, error) {
+	s = strings.TrimSpace(s)
+	if n, err := strconv.ParseInt(s, 0, 32); err == nil {
+		if n < 0 {
+			n = -n
+		}
+		return Errno(n), nil
+	}
+	name := strings.TrimPrefix(strings.ToUpper(s), "FI_")
+	if name == "EWOULDBLOCK" {
+		return ErrAgain, nil
+	}
+	for e, t := range errText {
+		if t.name == name {
+			return e, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is neither an error number nor a name such as FI_EAGAIN: %w", s, ErrInval)
 }
