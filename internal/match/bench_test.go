@@ -4,7 +4,7 @@ package match
 
 import (
 	"fmt"
-	"math/rand/v2"
+	"math/bits"
 	"testing"
 )
 
@@ -25,6 +25,28 @@ func BenchmarkFIFO(b *testing.B) {
 	}
 }
 
+// A pick chooses the object for the next round.
+type pick struct{ random, state uint64 }
+
+func picker(order string) *pick {
+	if order == "random" {
+		return &pick{random: 0x9e3779b97f4a7c15}
+	}
+	return &pick{}
+}
+
+func (p *pick) next(n int) int {
+	if p.random == 0 {
+		if p.state++; p.state >= uint64(n) {
+			p.state = 0
+		}
+		return int(p.state)
+	}
+	p.state = p.state*6364136223846793005 + p.random
+	hi, _ := bits.Mul64(p.state, uint64(n))
+	return int(hi)
+}
+
 // benchPosted matches receives in a random order, or in posting order, and posts each again.
 func benchPosted(b *testing.B, src func(i int) uint64, tag func(i int) uint64, wildcards int) {
 	for _, order := range []string{"inorder", "random"} {
@@ -39,18 +61,9 @@ func benchPosted(b *testing.B, src func(i int) uint64, tag func(i int) uint64, w
 				for i := range wildcards { // two classes
 					q.Post(&Recv[int]{Src: AnySource, Tag: 1 << 40, Ignore: 0xf << (8 * (i % 2))})
 				}
-				perm := rand.New(rand.NewPCG(1, 2)).Perm(depth)
-				if order == "inorder" {
-					for i := range perm {
-						perm[i] = i
-					}
-				}
-				i := 0
+				pick := picker(order)
 				for b.Loop() {
-					k := perm[i]
-					if i++; i == depth {
-						i = 0
-					}
+					k := pick.next(depth)
 					from := src(k)
 					if from == AnySource {
 						from = 1
@@ -84,13 +97,9 @@ func BenchmarkUnexpected(b *testing.B) {
 					ms[i].Src, ms[i].Tag = uint64(i%8), uint64(i)<<8
 					q.Arrive(&ms[i])
 				}
-				perm := rand.New(rand.NewPCG(1, 2)).Perm(depth)
-				i := 0
+				pick := picker("random")
 				for b.Loop() {
-					k := perm[i]
-					if i++; i == depth {
-						i = 0
-					}
+					k := pick.next(depth)
 					src, ignore := AnySource, uint64(0)
 					switch kind {
 					case "directed":

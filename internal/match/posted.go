@@ -137,9 +137,6 @@ func (x *postedIndex[R]) remove(r *Recv[R]) {
 func (x *postedIndex[R]) find(src, tag uint64) *Recv[R] {
 	var best *hook[Recv[R]]
 	for _, c := range x.classes.active {
-		if c.directed && src == AnySource {
-			continue
-		}
 		if h := x.table.find(c.key(src, tag)); h != nil && (best == nil || h.seq < best.seq) {
 			best = h
 		}
