@@ -1,0 +1,15 @@
+// Package progress advances the operations of a domain: on the thread of whoever reads a queue, and by itself when nobody does.
+//
+// An Engine owns one poller and one lock, the domain's. A reader that finds its queue empty calls Pass: one round of non-blocking system calls.
+// While somebody passes, the Engine's own goroutine sleeps on a slow tick and its poller is detached from the Go runtime, for a descriptor that
+// wakes the runtime on every packet costs the pollers dearly. When a tick sees that no pass was made since the one before, or when a reader goes
+// to sleep (EnterWait), the goroutine takes over; the next Pass from outside sends it back to its ticks.
+//
+//	        a tick without passes, or EnterWait
+//	polled ------------------------------------> armed
+//	       <------------------------------------
+//	           Pass by a caller, nobody waiting
+//
+// Posts that follow one another before the next pass may be staged: Stage notes who has bytes to flush. They leave with the next pass, with
+// FlushStaged, or, if the application stays away, by a timer within stageDelay.
+package progress

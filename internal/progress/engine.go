@@ -1,0 +1,241 @@
+package progress
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"gofabric/internal/mono"
+	"gofabric/internal/netx"
+)
+
+const (
+	// stageDelay is how long staged bytes wait for the application before the Engine's goroutine sends them.
+	stageDelay = 50 * time.Microsecond
+	// quietBeforeSend is the pause between flushes after which a post need not stage at all: nothing is gained by waiting for company.
+	quietBeforeSend = 25 * time.Microsecond
+	// tickMin and tickMax bound the interval at which a polled Engine looks whether it is still polled.
+	tickMin = time.Millisecond
+	tickMax = 4 * time.Millisecond
+	// directMax is the number of stream sockets up to which a pass reads each of them without asking the poller first: an empty receive
+	// costs less than the poller's answer plus the receive that follows it.
+	directMax = 2
+	// sweepEvery is how many direct passes go by before one asks the poller, for listeners and write readiness.
+	sweepEvery = 32
+	// clockEvery is how many passes go by between looks at the clock for deadlines.
+	clockEvery = 16
+	eventBatch = 64
+)
+
+// Source is a socket's owner. Its methods are called with the Engine's lock held.
+type Source interface {
+	// Ready reports what the poller saw: data to read (or a hang-up), room to write.
+	Ready(in, out bool)
+	// Poll tries to receive without having been told that there is anything.
+	Poll()
+	// Expired reports that the deadline set with SetDeadline has passed.
+	Expired(now mono.Time)
+}
+
+// Flusher has staged bytes to transmit.
+type Flusher interface{ Flush() }
+
+// Engine makes progress for one domain, or for the listeners of a fabric. Methods say if they need its lock.
+type Engine struct {
+	mu     sync.Mutex
+	passes uint64
+
+	poller *netx.Poller
+	parker *netx.Parker
+	events [eventBatch]netx.Event
+
+	slots   []*Handle
+	free    []int
+	gens    uint32
+	streams []*Handle // stream sockets, the candidates for direct reads
+
+	staged      []Flusher
+	stagedSince mono.Time
+	lastFlush   mono.Time
+
+	timers heap
+
+	// The goroutine's state.
+	armed      bool
+	auto       bool
+	waiters    int
+	timerAt    mono.Time
+	tick       time.Duration
+	tickPasses uint64
+	closed     bool
+	done       chan struct{}
+
+	flushedByTimer uint64
+}
+
+// New starts an Engine. With auto, its goroutine takes over when nobody passes; without (manual progress), only while somebody waits.
+func New(auto bool) (*Engine, error) {
+	poller, err := netx.NewPoller()
+	if err != nil {
+		return nil, err
+	}
+	parker, err := netx.NewParker()
+	if err != nil {
+		poller.Close()
+		return nil, err
+	}
+	if err := parker.Attach(poller); err != nil {
+		parker.Close()
+		poller.Close()
+		return nil, err
+	}
+	e := &Engine{poller: poller, parker: parker, auto: auto, tick: tickMin, done: make(chan struct{})}
+	e.mu.Lock()
+	if auto {
+		e.becomeArmed()
+	}
+	e.mu.Unlock()
+	go e.run()
+	return e, nil
+}
+
+// Close stops the goroutine and frees the descriptors. The sources must be gone.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return os.ErrClosed
+	}
+	e.closed = true
+	e.mu.Unlock()
+	e.parker.Wake()
+	<-e.done
+	return errors.Join(e.parker.Close(), e.poller.Close())
+}
+
+// Lock and Unlock guard everything that belongs to the domain.
+func (e *Engine) Lock()   { e.mu.Lock() }
+func (e *Engine) Unlock() { e.mu.Unlock() }
+
+// Passes counts passes; a post compares it to see whether one was made since the last. Locked.
+func (e *Engine) Passes() uint64 { return e.passes }
+
+// Pass makes one round of non-blocking progress. Locked.
+func (e *Engine) Pass() {
+	if e.armed && e.waiters == 0 {
+		e.becomePolled()
+	}
+	e.pass()
+}
+
+func (e *Engine) pass() {
+	e.passes++
+	if len(e.staged) > 0 {
+		e.flush()
+	}
+	if n := len(e.streams); n > 0 && n <= directMax && e.passes%sweepEvery != 0 {
+		for i := 0; i < len(e.streams); i++ {
+			e.streams[i].src.Poll()
+		}
+	} else if len(e.slots) > len(e.free) {
+		e.sweep()
+	}
+	if len(e.timers) > 0 && e.passes%clockEvery == 0 {
+		e.expire(mono.Now())
+	}
+}
+
+// sweep asks the poller which sources are ready and serves them.
+func (e *Engine) sweep() {
+	n, err := e.poller.Wait(e.events[:], 0)
+	if err != nil {
+		return // interrupted: the next pass asks again
+	}
+	for _, ev := range e.events[:n] {
+		h := e.slots[ev.Token&0xffffffff]
+		if h == nil || h.gen != uint32(ev.Token>>32) {
+			continue // removed by an event before it in this batch
+		}
+		bad := ev.Events&(netx.Err|netx.Hup) != 0
+		h.src.Ready(ev.Events&netx.In != 0 || bad, ev.Events&netx.Out != 0 || bad)
+	}
+}
+
+// FlushStaged transmits what posts have staged. Locked.
+func (e *Engine) FlushStaged() {
+	if len(e.staged) > 0 {
+		e.flush()
+	}
+}
+
+func (e *Engine) flush() {
+	e.lastFlush = mono.Now()
+	for i := 0; i < len(e.staged); i++ { // a flush may stage for others, never for itself
+		e.staged[i].Flush()
+		e.staged[i] = nil
+	}
+	e.staged = e.staged[:0]
+}
+
+// Stage asks for f to be flushed soon. It reports false when waiting for company is pointless and f should transmit at once. Locked.
+func (e *Engine) Stage(f Flusher) bool {
+	if len(e.staged) == 0 {
+		now := mono.Now()
+		if now.Sub(e.lastFlush) > quietBeforeSend {
+			e.lastFlush = now
+			return false
+		}
+		e.stagedSince = now
+		if !e.armTimer(now, stageDelay) {
+			return false
+		}
+	}
+	e.staged = append(e.staged, f)
+	return true
+}
+
+// Unstage forgets f, which is going away. Locked.
+func (e *Engine) Unstage(f Flusher) {
+	for i, s := range e.staged {
+		if s == f {
+			e.staged = append(e.staged[:i], e.staged[i+1:]...)
+			return
+		}
+	}
+}
+
+// armTimer makes sure that the goroutine wakes no later than d from now, give or take a stageDelay. Locked.
+func (e *Engine) armTimer(now mono.Time, d time.Duration) bool {
+	at := now.Add(d)
+	if e.timerAt != 0 && e.timerAt > now && e.timerAt <= at && e.timerAt >= now.Add(d/2) {
+		return true // the armed one serves
+	}
+	if err := e.parker.SetTimer(d); err != nil {
+		return false
+	}
+	e.timerAt = at
+	return true
+}
+
+// Wake makes the goroutine run once, soon. Any goroutine.
+func (e *Engine) Wake() { e.parker.Wake() }
+
+// EnterWait says that the caller will sleep until a completion or event; from now on the Engine advances by itself. Locked.
+func (e *Engine) EnterWait() {
+	e.waiters++
+	if !e.armed {
+		e.becomeArmed()
+	}
+}
+
+// LeaveWait ends EnterWait. Locked.
+func (e *Engine) LeaveWait() {
+	e.waiters--
+	if e.waiters == 0 && !e.auto {
+		e.becomePolled()
+	}
+}
+
+// FlushedByTimer counts flushes that the application's absence caused. Locked.
+func (e *Engine) FlushedByTimer() uint64 { return e.flushedByTimer }

@@ -1,0 +1,99 @@
+package progress
+
+import (
+	"gofabric/internal/mono"
+	"gofabric/internal/netx"
+)
+
+// Handle is a socket's registration with an Engine. Its methods need the Engine's lock.
+type Handle struct {
+	e      *Engine
+	fd     netx.FD
+	src    Source
+	slot   int
+	gen    uint32
+	stream int // index in Engine.streams, -1 if not a stream
+	want   netx.Events
+	at     mono.Time // deadline, 0 none
+	pos    int       // place in the heap
+}
+
+// Register adds a socket. A stream is read directly while there are few; others (listeners) only when the poller says so. Locked.
+func (e *Engine) Register(fd netx.FD, src Source, stream bool, want netx.Events) (*Handle, error) {
+	h := &Handle{e: e, fd: fd, src: src, stream: -1, want: want, pos: -1}
+	if n := len(e.free); n > 0 {
+		h.slot = e.free[n-1]
+		e.free = e.free[:n-1]
+	} else {
+		h.slot = len(e.slots)
+		e.slots = append(e.slots, nil)
+	}
+	e.nextGen(h)
+	if err := e.poller.Add(fd, want, h.token()); err != nil {
+		e.free = append(e.free, h.slot)
+		return nil, err
+	}
+	e.slots[h.slot] = h
+	if stream {
+		h.stream = len(e.streams)
+		e.streams = append(e.streams, h)
+	}
+	return h, nil
+}
+
+// nextGen gives h a generation of its own, so that an event of a socket that had the slot before is recognised as stale.
+func (e *Engine) nextGen(h *Handle) {
+	e.gens++
+	h.gen = e.gens
+}
+
+func (h *Handle) token() uint64 { return uint64(h.gen)<<32 | uint64(uint32(h.slot)) }
+
+// Remove ends the registration; the socket itself is the owner's to close afterwards.
+func (h *Handle) Remove() {
+	e := h.e
+	if e.slots[h.slot] != h {
+		return
+	}
+	h.SetDeadline(0)
+	e.poller.Del(h.fd)
+	e.slots[h.slot] = nil
+	e.free = append(e.free, h.slot)
+	if h.stream >= 0 {
+		last := len(e.streams) - 1
+		moved := e.streams[last]
+		e.streams[h.stream] = moved
+		moved.stream = h.stream
+		e.streams[last] = nil
+		e.streams = e.streams[:last]
+		h.stream = -1
+	}
+}
+
+// Want says which readiness to be told of.
+func (h *Handle) Want(ev netx.Events) error {
+	if ev == h.want {
+		return nil
+	}
+	if err := h.e.poller.Mod(h.fd, ev, h.token()); err != nil {
+		return err
+	}
+	h.want = ev
+	return nil
+}
+
+// SetDeadline asks for Expired at the given time; 0 cancels. It replaces the deadline set before.
+func (h *Handle) SetDeadline(at mono.Time) {
+	e := h.e
+	if h.at != 0 {
+		e.timers.remove(h)
+	}
+	h.at = at
+	if at == 0 {
+		return
+	}
+	e.timers.push(h)
+	if e.armed && e.timers[0] == h {
+		e.armDeadline(mono.Now())
+	}
+}

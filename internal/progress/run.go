@@ -1,0 +1,116 @@
+package progress
+
+import (
+	"gofabric/internal/mono"
+	"gofabric/internal/netx"
+)
+
+// becomeArmed attaches the poller to the runtime: the goroutine wakes when a socket is ready. Locked.
+func (e *Engine) becomeArmed() {
+	e.armed = true
+	e.tick = tickMin
+	e.flushBeforeSleep()
+	e.parker.ArmPoller(true)
+	e.armDeadline(mono.Now())
+}
+
+// becomePolled detaches it, and starts the ticks that notice when the callers stay away. Locked.
+func (e *Engine) becomePolled() {
+	e.armed = false
+	e.parker.ArmPoller(false)
+	if e.auto {
+		e.tickPasses = e.passes
+		e.timerAt = 0
+		e.armTimer(mono.Now(), e.tick)
+	}
+}
+
+// flushBeforeSleep sends what is staged: nobody may come by soon.
+func (e *Engine) flushBeforeSleep() {
+	if len(e.staged) > 0 {
+		e.flush()
+	}
+}
+
+// armDeadline arms the timer for the earliest deadline. Locked.
+func (e *Engine) armDeadline(now mono.Time) {
+	if len(e.timers) == 0 {
+		return
+	}
+	at := e.timers[0].at
+	if e.timerAt != 0 && e.timerAt > now && e.timerAt <= at {
+		return
+	}
+	d := at.Sub(now)
+	if d <= 0 {
+		d = 1
+	}
+	if e.parker.SetTimer(d) == nil {
+		e.timerAt = at
+	}
+}
+
+// run is the Engine's goroutine.
+func (e *Engine) run() {
+	defer close(e.done)
+	for {
+		why, err := e.parker.Park()
+		e.mu.Lock()
+		if e.closed || err != nil {
+			e.mu.Unlock()
+			return
+		}
+		e.advance(why)
+		e.mu.Unlock()
+	}
+}
+
+// advance does what the wake-up is for and arms the next one. Locked.
+func (e *Engine) advance(why netx.Why) {
+	now := mono.Now()
+	if why&netx.WhyTimer != 0 {
+		e.timerAt = 0
+		e.expire(now)
+		if len(e.staged) > 0 && now.Sub(e.stagedSince) >= stageDelay/2 {
+			e.flushedByTimer++
+			e.flush()
+		}
+	}
+	if e.armed {
+		e.pass()
+		e.expire(now)
+		e.parker.ArmPoller(true)
+		e.armDeadline(now)
+		if len(e.staged) > 0 {
+			e.flush()
+		}
+		return
+	}
+	if !e.auto {
+		e.armDeadline(now)
+		return
+	}
+	if e.passes == e.tickPasses && e.timerAt == 0 {
+		e.pass()
+		e.becomeArmed()
+		return
+	}
+	if e.timerAt == 0 {
+		e.tick = min(e.tick*2, tickMax)
+		e.tickPasses = e.passes
+		d := e.tick
+		if len(e.staged) > 0 {
+			d = stageDelay
+		}
+		e.armTimer(now, d)
+	}
+}
+
+// expire tells the sources whose deadline has passed. Locked.
+func (e *Engine) expire(now mono.Time) {
+	for len(e.timers) > 0 && e.timers[0].at <= now {
+		h := e.timers[0]
+		h.SetDeadline(0)
+		h.src.Expired(now)
+	}
+}

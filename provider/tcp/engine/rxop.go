@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"gofabric/internal/match"
+)
+
+// MaxIOV is the number of buffers that an operation can name (XNET_IOV_LIMIT).
+const MaxIOV = 4
+
+// RxOp is a posted receive. Fill it in after RxContext.NewOp and post it.
+type RxOp struct {
+	Ctx    uint64
+	Flags  uint64
+	Silent bool
+	Multi  bool // FI_MULTI_RECV
+
+	iov   [MaxIOV][]byte
+	niov  int
+	node  match.Recv[*RxOp]
+	multi *multiBuffer
+	next  *RxOp
+
+	// Of the message that the receive was matched with.
+	hasData, ack   bool
+	tagged         bool
+	discarded      bool // nobody wants the message
+	data, tag, src uint64
+	msgLen         uint64
+	sink           Sink
+}
+
+// multiBuffer is a multi-receive buffer that several messages share: each takes a receive of its own, carved out of it.
+type multiBuffer struct {
+	users int  // receives that still write into it
+	spent bool // too little is left for another message
+}
+
+// reset forgets the operation. The matching node keeps its links, which the queue has cleared.
+func (op *RxOp) reset() {
+	for i := 0; i < op.niov; i++ {
+		op.iov[i] = nil
+	}
+	op.niov = 0
+	op.multi, op.sink = nil, nil
+	op.Silent, op.Multi = false, false
+	op.hasData, op.ack, op.tagged, op.discarded = false, false, false, false
+}
+
+// SetBuf makes buf the whole receive buffer.
+func (op *RxOp) SetBuf(buf []byte) { op.iov[0], op.niov = buf, 1 }
+
+// SetIOV makes the concatenation of iov the receive buffer; at most MaxIOV parts.
+func (op *RxOp) SetIOV(iov [][]byte) error {
+	if len(iov) > MaxIOV {
+		return ErrTooLong
+	}
+	op.niov = copy(op.iov[:], iov)
+	return nil
+}
+
+// size is the room in the receive buffer.
+func (op *RxOp) size() uint64 {
+	if op.niov == 1 {
+		return uint64(len(op.iov[0]))
+	}
+	n := 0
+	for _, b := range op.iov[:op.niov] {
+		n += len(b)
+	}
+	return uint64(n)
+}
+
+// message is a message that came before its receive was posted, or is still coming.
+type message struct {
+	node   match.Msg[*message]
+	next   *message
+	conn   *Conn // while payload is still to come, or for a rendezvous
+	owner  *Conn // whose budget it counts against
+	parts  [][]byte
+	stored uint64 // bytes in parts
+	cost   uint64 // bytes it counts for
+
+	hasData, ack bool
+	rts          bool // a rendezvous: no payload until it is asked for
+	rtsIndex     uint8
+	data         uint64
+	msgLen       uint64
+	sink         Sink
+}
+
+func (m *message) reset() {
+	m.conn, m.owner, m.sink = nil, nil, nil
+	m.parts = m.parts[:0]
+	m.stored, m.cost, m.data, m.msgLen = 0, 0, 0, 0
+	m.hasData, m.ack, m.rts = false, false, false
+	m.rtsIndex = 0
+}

@@ -1,0 +1,144 @@
+package engine
+
+import "gofabric/provider/tcp/wire"
+
+// acknowledged completes the oldest operation that waits for the peer.
+func (c *Conn) acknowledged() {
+	op := c.acks.pop()
+	if op == nil {
+		c.Fail(ErrProtocol)
+		return
+	}
+	c.finish(op)
+}
+
+// startRendezvous takes note of a message whose data the peer holds back.
+func (c *Conn) startRendezvous() {
+	h := &c.hdr
+	index := h.OpData
+	if op := c.rx.matchTag(c.Src, h.Tag); op != nil {
+		op.tag, op.src, op.msgLen, op.sink = h.Tag, c.Src, h.MsgSize, c.sink
+		op.hasData = h.Flags&wire.FlagCQData != 0
+		if op.hasData {
+			op.data = h.CQData
+		}
+		op.ack = h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0
+		c.clearToSend(op, index)
+		return
+	}
+	m := c.newMessage(&c.rx.tags, h.MsgSize, h.Tag)
+	m.rts, m.rtsIndex = true, index
+	if c.rx.full(c) {
+		c.becomeStalled(stallUnwanted)
+	}
+}
+
+// startData directs the data of a rendezvous to the receive that asked for it.
+func (c *Conn) startData() {
+	h := &c.hdr
+	var op *RxOp
+	if c.cts != nil {
+		op = c.cts[h.OpData]
+	}
+	if op == nil || op.msgLen != h.PayloadLen() {
+		c.Fail(ErrProtocol)
+		return
+	}
+	c.cts[h.OpData] = nil
+	c.receiveInto(op, op.msgLen)
+}
+
+// serveRead queues the answer to a read request.
+func (c *Conn) serveRead() {
+	h := &c.hdr
+	op := c.pool.getTx()
+	op.internal = true
+	op.Kind = KindRemoteRead
+	n := uint64(0)
+	for i, v := range h.IOV[:h.IovCnt] {
+		mem, region, ok := c.mem.Verify(v.Key, v.Addr, v.Len, false)
+		if !ok {
+			c.pool.putTx(op)
+			c.Fail(ErrAccess)
+			return
+		}
+		op.IOV[i] = mem
+		if region != nil {
+			op.region = region
+		}
+		n += v.Len
+	}
+	op.NIOV = int(h.IovCnt)
+	c.replies++
+	r := &c.scratch
+	*r = wire.Header{Op: wire.OpReadRsp}
+	r.SetPayload(n)
+	c.queuePayload(r, op, int(n))
+	if c.replies > c.cfg.InternalMax {
+		c.becomeStalled(stallReplies)
+	}
+	c.sink.Replied(c)
+}
+
+// startReadResponse directs the answer to the oldest read.
+func (c *Conn) startReadResponse() {
+	op := c.reads.pop()
+	if op == nil {
+		c.Fail(ErrProtocol)
+		return
+	}
+	n := c.hdr.PayloadLen()
+	if n != uint64(op.Send.Len()) {
+		c.reads.pushFront(op)
+		c.Fail(ErrProtocol)
+		return
+	}
+	in := &c.in
+	in.kind, in.tx, in.left, in.i, in.n, in.hasAck = inRead, op, n, 0, op.NIOV, false
+	for i := range op.NIOV {
+		in.segs[i] = op.IOV[i]
+	}
+	if n == 0 {
+		c.endPayload()
+	}
+}
+
+// startWrite directs a peer's write to the memory it names, if it may.
+func (c *Conn) startWrite() {
+	h := &c.hdr
+	in := &c.in
+	for i, v := range h.IOV[:h.IovCnt] {
+		mem, region, ok := c.mem.Verify(v.Key, v.Addr, v.Len, true)
+		if !ok {
+			c.Fail(ErrAccess)
+			return
+		}
+		in.segs[i], in.region[i] = mem, region
+	}
+	in.kind, in.left, in.size, in.i, in.n = inWrite, h.PayloadLen(), h.PayloadLen(), 0, int(h.IovCnt)
+	in.hasAck = h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0
+	in.hdr.has = h.Flags&wire.FlagCQData != 0
+	if in.hdr.has {
+		in.hdr.data = h.CQData
+	}
+	if in.left == 0 {
+		c.endPayload()
+	}
+}
+
+// endWrite reports a peer's write, silently unless it brought data for the queue.
+func (c *Conn) endWrite() {
+	in := &c.in
+	for i := range in.n {
+		if r := in.region[i]; r != nil {
+			r.RemoteAccess(true, in.size)
+			in.region[i] = nil
+			break // one count for one operation, however many ranges
+		}
+	}
+	if in.hasAck {
+		c.acknowledge()
+	}
+	c.done = Completion{Kind: KindRemoteWrite, Silent: !in.hdr.has, HasData: in.hdr.has, Len: in.size, Data: in.hdr.data, Src: c.Src}
+	c.sink.Completed(&c.done)
+}

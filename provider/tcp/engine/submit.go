@@ -1,0 +1,232 @@
+package engine
+
+import "gofabric/provider/tcp/wire"
+
+// Submit posts an operation. Small ones are staged at once and complete here; others complete when transmitted, acknowledged or answered. Before
+// the connection is up, operations wait for it. ErrAgain: too many are under way; receive and transmit first.
+func (c *Conn) Submit(s *Send) error {
+	if c.state == Connected && s.Kind == KindSend && !s.Ack {
+		if n := s.Len(); n <= c.cfg.StageMax || s.Inject {
+			if c.out.queued >= c.cfg.StageLimit {
+				return ErrAgain
+			}
+			h := &c.scratch
+			c.sendHeader(h, s, n)
+			c.stageMessage(h, s, nil)
+			c.MsgsOut++
+			if !s.Inject {
+				d := &c.done
+				*d = Completion{Kind: KindSend, Silent: s.Silent, Ctx: s.Ctx, Flags: s.Flags, Len: uint64(n), Tag: s.Tag, Data: s.Data, Src: c.Src}
+				c.sink.Completed(d)
+			} else {
+				c.done = Completion{Kind: KindSend, Silent: true, Inject: true, Len: uint64(n)}
+				c.sink.Completed(&c.done)
+			}
+			return nil
+		}
+	}
+	return c.submitSlow(s)
+}
+
+// submitSlow posts what needs an operation of its own.
+func (c *Conn) submitSlow(s *Send) error {
+	if c.state == Closed {
+		return ErrState
+	}
+	if c.ops >= c.cfg.TxDepth || c.out.queued >= c.cfg.StageLimit {
+		return ErrAgain
+	}
+	op := c.pool.getTx()
+	op.Send = *s
+	c.ops++
+	if c.state != Connected {
+		if s.Inject { // the caller takes its buffer back now
+			op.copied = make([]byte, 0, s.Len())
+			for _, b := range s.IOV[:s.NIOV] {
+				op.copied = append(op.copied, b...)
+			}
+			op.IOV[0], op.NIOV = op.copied, 1
+		}
+		c.waiting.push(op)
+		return nil
+	}
+	if s.Kind == KindSend && s.Tagged && c.wantsRendezvous(uint64(s.Len())) && c.rtsIndex() == 0 {
+		c.ops--
+		c.pool.putTx(op)
+		return ErrAgain
+	}
+	c.launch(op)
+	return nil
+}
+
+// launch queues an operation for transmission; the connection is up.
+func (c *Conn) launch(op *TxOp) {
+	c.MsgsOut++
+	h := &c.scratch
+	n := op.Send.Len()
+	switch op.Kind {
+	case KindRead:
+		*h = wire.Header{Op: wire.OpReadReq, IovCnt: uint8(op.NRMA), IOV: op.RMA}
+		h.SetPayload(0)
+		c.stageHeader(h, nil, false)
+		c.reads.push(op)
+		return
+	case KindWrite:
+		*h = wire.Header{Op: wire.OpWrite, IovCnt: uint8(op.NRMA), IOV: op.RMA, CQData: op.Data}
+		c.setFlags(h, &op.Send)
+		h.SetPayload(uint64(n))
+	default:
+		if op.Tagged && c.wantsRendezvous(uint64(n)) {
+			if c.requestToSend(op, h, n) {
+				return
+			}
+		}
+		c.sendHeader(h, &op.Send, n)
+	}
+	c.queuePayload(h, op, n)
+}
+
+// queuePayload queues h and op's payload: together in a chunk when small, else the payload from where it is.
+func (c *Conn) queuePayload(h *wire.Header, op *TxOp, n int) {
+	if n <= c.cfg.StageMax || op.Inject {
+		c.stageMessage(h, &op.Send, op)
+		return
+	}
+	c.stageHeader(h, op, false)
+	last := op.NIOV - 1
+	for last > 0 && len(op.IOV[last]) == 0 {
+		last--
+	}
+	for i, b := range op.IOV[:last+1] {
+		if len(b) > 0 {
+			c.lend(b, op, i == last)
+		}
+	}
+}
+
+// sendHeader fills in the header of an untagged or tagged message of n bytes.
+func (c *Conn) sendHeader(h *wire.Header, s *Send, n int) {
+	h.Op, h.Flags, h.OpData, h.IovCnt = wire.OpMsg, 0, 0, 0
+	if s.Tagged {
+		h.Op, h.Tag = wire.OpTag, s.Tag
+	}
+	h.CQData = s.Data
+	c.setFlags(h, s)
+	h.SetPayload(uint64(n))
+}
+
+func (c *Conn) setFlags(h *wire.Header, s *Send) {
+	if s.HasData {
+		h.Flags |= wire.FlagCQData
+	}
+	if s.Ack {
+		h.Flags |= wire.FlagDelivery
+	}
+	if s.Commit {
+		h.Flags |= wire.FlagCommit
+	}
+}
+
+// stageMessage copies header and payload into a chunk. Header and payload of an inject are at most a chunk.
+func (c *Conn) stageMessage(h *wire.Header, s *Send, op *TxOp) {
+	t := c.chunkFor(wire.MaxHeader + s.Len())
+	from := len(t.b)
+	t.b = c.appendHeader(t.b, h)
+	for _, b := range s.IOV[:s.NIOV] {
+		t.b = append(t.b, b...)
+	}
+	c.staged(t, from, op, true)
+}
+
+func (c *Conn) stageHeader(h *wire.Header, op *TxOp, last bool) {
+	t := c.chunkFor(wire.MaxHeader)
+	from := len(t.b)
+	t.b = c.appendHeader(t.b, h)
+	c.staged(t, from, op, last)
+}
+
+// appendHeader numbers the header, as native's debug builds check.
+func (c *Conn) appendHeader(b []byte, h *wire.Header) []byte {
+	h.ID = c.txID
+	c.txID++
+	return h.Append(b, c.order)
+}
+
+// MaxInject is the largest inject that stageMessage can take.
+const MaxInject = chunkSize - wire.MaxHeader
+
+// wantsRendezvous says whether a tagged message of n bytes asks before it sends.
+func (c *Conn) wantsRendezvous(n uint64) bool { return n > c.cfg.RendezvousOver && c.Rendezvous }
+
+// rtsIndex returns a free rendezvous index, 0 if none is free. Native uses 1 to 254.
+func (c *Conn) rtsIndex() uint8 {
+	if c.rts == nil {
+		c.rts = make([]*TxOp, 255)
+	}
+	for i := 1; i < len(c.rts); i++ {
+		if c.rts[i] == nil {
+			return uint8(i)
+		}
+	}
+	return 0
+}
+
+// requestToSend announces a tagged message; its data follows when the peer has matched it. False: no index is free, so send it eagerly.
+func (c *Conn) requestToSend(op *TxOp, h *wire.Header, n int) bool {
+	i := c.rtsIndex()
+	if i == 0 {
+		return false
+	}
+	*h = wire.Header{Op: wire.OpTagRTS, OpData: i, Tag: op.Tag, CQData: op.Data, MsgSize: uint64(n)}
+	c.setFlags(h, &op.Send)
+	h.SetPayload(0)
+	c.rts[i] = op
+	op.started = true
+	c.stageHeader(h, nil, false)
+	return true
+}
+
+// clearedToSend transmits the data of a message that the peer asked for.
+func (c *Conn) clearedToSend(i uint8) {
+	var op *TxOp
+	if int(i) < len(c.rts) {
+		op = c.rts[i]
+	}
+	if op == nil {
+		c.Fail(ErrProtocol)
+		return
+	}
+	c.rts[i] = nil
+	h := &c.scratch
+	*h = wire.Header{Op: wire.OpData, OpData: i}
+	c.setFlags(h, &op.Send)
+	h.SetPayload(uint64(op.Send.Len()))
+	c.queuePayload(h, op, op.Send.Len())
+}
+
+// clearToSend asks for the data of a rendezvous that op was matched with.
+func (c *Conn) clearToSend(op *RxOp, i uint8) {
+	if c.cts == nil {
+		c.cts = make([]*RxOp, 256)
+	}
+	if c.cts[i] != nil || c.state != Connected {
+		c.rx.finishErr(op, ErrProtocol)
+		c.Fail(ErrProtocol)
+		return
+	}
+	c.cts[i] = op
+	h := &c.scratch
+	*h = wire.Header{Op: wire.OpCTS, OpData: i}
+	h.SetPayload(0)
+	c.stageHeader(h, nil, false)
+	c.sink.Replied(c)
+}
+
+// acknowledge tells the peer that a message of its is where it belongs. Acknowledgements are matched in order.
+func (c *Conn) acknowledge() {
+	h := &c.scratch
+	*h = wire.Header{Op: wire.OpMsg, OpData: wire.OpDataAck}
+	h.SetPayload(0)
+	c.stageHeader(h, nil, false)
+	c.sink.Replied(c)
+}

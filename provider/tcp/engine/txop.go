@@ -1,0 +1,113 @@
+package engine
+
+import "gofabric/provider/tcp/wire"
+
+// Send says what to transmit. The driver fills it in and passes it to Conn.Submit, which copies what it needs.
+type Send struct {
+	Kind    Kind // KindSend, KindRead, KindWrite
+	Tagged  bool
+	HasData bool
+	Inject  bool // copy the payload; report errors only
+	Ack     bool // complete when the peer has acknowledged
+	Commit  bool // and has made it persistent
+	Silent  bool // no queue entry on success
+	Ctx     uint64
+	Flags   uint64
+	Tag     uint64
+	Data    uint64
+	IOV     [MaxIOV][]byte
+	NIOV    int
+	RMA     [MaxIOV]wire.RMAIov
+	NRMA    int
+}
+
+// SetIOV names the payload; at most MaxIOV parts.
+func (s *Send) SetIOV(iov [][]byte) error {
+	if len(iov) > MaxIOV {
+		return ErrTooLong
+	}
+	s.NIOV = copy(s.IOV[:], iov)
+	return nil
+}
+
+// Len is the payload's length in bytes.
+func (s *Send) Len() int {
+	if s.NIOV == 1 {
+		return len(s.IOV[0])
+	}
+	n := 0
+	for _, b := range s.IOV[:s.NIOV] {
+		n += len(b)
+	}
+	return n
+}
+
+// TxOp is an operation that cannot complete at once.
+type TxOp struct {
+	Send
+	internal bool // a read response: nobody waits for it
+	started  bool // some of it has left
+	region   Region
+	copied   []byte // payload of an inject that had to wait
+	next     *TxOp
+}
+
+// opList is a first-in first-out list.
+type opList struct{ head, tail *TxOp }
+
+func (l *opList) push(op *TxOp) {
+	op.next = nil
+	if l.tail == nil {
+		l.head = op
+	} else {
+		l.tail.next = op
+	}
+	l.tail = op
+}
+
+func (l *opList) pushFront(op *TxOp) {
+	if op.next = l.head; l.tail == nil {
+		l.tail = op
+	}
+	l.head = op
+}
+
+func (l *opList) pop() *TxOp {
+	op := l.head
+	if op == nil {
+		return nil
+	}
+	if l.head = op.next; l.head == nil {
+		l.tail = nil
+	}
+	op.next = nil
+	return op
+}
+
+// each empties the list.
+func (l *opList) each(f func(*TxOp)) {
+	for op := l.pop(); op != nil; op = l.pop() {
+		f(op)
+	}
+}
+
+// remove takes out the first operation that f accepts.
+func (l *opList) remove(f func(*TxOp) bool) *TxOp {
+	var prev *TxOp
+	for op := l.head; op != nil; prev, op = op, op.next {
+		if !f(op) {
+			continue
+		}
+		if prev == nil {
+			l.pop()
+		} else {
+			prev.next = op.next
+			if l.tail == op {
+				l.tail = prev
+			}
+			op.next = nil
+		}
+		return op
+	}
+	return nil
+}
