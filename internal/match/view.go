@@ -48,25 +48,15 @@ func (s *views[M]) of(src, ignore uint64) *view[M] {
 	return nil
 }
 
-// open builds a view after a long scan by receives (src, ignore). When all are in use the least asked one loses a credit, and its place if it has
-// none left; otherwise open returns nil, and the caller scans on.
+// open builds a view after a long scan by receives (src, ignore). When all are in use each loses a credit, and one that has none left its place;
+// otherwise open returns nil, and the caller scans on.
 func (s *views[M]) open(l *list[Msg[M]], src, ignore uint64) *view[M] {
-	i := 0
-	for j := range s.all {
-		if !s.all[j].on {
-			i = j
-			break
-		}
-		if s.all[j].credit < s.all[i].credit {
-			i = j
-		}
+	i := s.place()
+	if i < 0 {
+		return nil
 	}
 	v := &s.all[i]
 	if v.on {
-		if v.credit > 0 {
-			v.credit--
-			return nil
-		}
 		v.table.reset()
 		for n := l.head; n != nil; n = n.next {
 			n.self.hooks[i] = hook[Msg[M]]{}
@@ -80,6 +70,23 @@ func (s *views[M]) open(l *list[Msg[M]], src, ignore uint64) *view[M] {
 		v.table.insert(&n.self.hooks[i], n.self, v.key(n.self.Src, n.self.Tag), n.seq)
 	}
 	return v
+}
+
+// place is the number of a view that is off, or else of one that is hardly asked, or -1.
+func (s *views[M]) place() int {
+	idle := -1
+	for i := range s.all {
+		v := &s.all[i]
+		if !v.on {
+			return i
+		}
+		if v.credit == 0 {
+			idle = i
+		} else {
+			v.credit--
+		}
+	}
+	return idle
 }
 
 func (s *views[M]) add(m *Msg[M]) {
