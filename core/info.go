@@ -47,7 +47,11 @@ type Info struct {
 	Domain     *DomainAttr
 	Fabric     *FabricAttr
 	NIC        *NIC
+	below      *Info
 }
+
+// Below returns what a layer's Info stands on: an Info of the provider below it. It is nil for a core provider's Info. The caller must not change it.
+func (i *Info) Below() *Info { return i.below }
 
 // Handle is an object carried by an Info (fi_info.handle): a pending connection request or a passive endpoint.
 type Handle any

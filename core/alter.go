@@ -1,0 +1,103 @@
+package core
+
+import (
+	"math"
+	"strconv"
+)
+
+func uitoa(v uint64) string { return strconv.FormatUint(v, 10) }
+
+// alterInfo narrows a provider's Info, in place, to what checked hints asked for (native ofi_alter_info). nil hints leave most as it is.
+func alterInfo(v Version, info, hints *Info) {
+	info.Caps = alterInfoCaps(v, info, hints) // before mr_mode changes, which it depends on
+	if info.Domain.MRMode&MRModeLocal != 0 &&
+		(v.Before(1, 5) || (hints != nil && hints.Domain != nil && hints.Domain.MRMode&mrOldModes != 0)) {
+		info.Mode |= modeLocalMR
+	}
+	if hints == nil {
+		hints = &Info{Handle: info.Handle}
+	}
+	info.Handle = hints.Handle
+	alterDomain(v, info.Domain, hints.Domain, info.Caps)
+	alterEP(info.EP, hints.EP, info.Caps)
+	alterRx(info.Rx, hints.Rx, info.Caps)
+	alterTx(info.Tx, hints.Tx, info.Caps)
+}
+
+func alterDomain(v Version, a, hints *DomainAttr, caps Flags) {
+	a.MRMode = alterMRMode(v, a.MRMode, caps, hints)
+	if hints == nil {
+		a.Caps = alterCaps(caps, 0, a.Caps)
+	} else {
+		a.Caps = alterCaps(caps, hints.Caps, a.Caps)
+	}
+	if a.MaxCntrValue == 0 {
+		a.MaxCntrValue = math.MaxUint64
+	}
+	if a.MaxErrCntrValue == 0 {
+		a.MaxErrCntrValue = math.MaxUint64
+	}
+	if hints == nil {
+		return
+	}
+	setIf(&a.Threading, threading(v, hints.Threading))
+	if hints.DataProgress != ProgressUnspec {
+		a.DataProgress, a.ControlProgress = hints.DataProgress, hints.DataProgress
+	}
+	if v.Before(2, 0) {
+		setIf(&a.ControlProgress, hints.ControlProgress)
+	}
+	setIf(&a.AVType, hints.AVType)
+	setIf(&a.MaxEPAuthKey, hints.MaxEPAuthKey)
+	if len(hints.AuthKey) > 0 {
+		a.AuthKey = append([]byte(nil), hints.AuthKey...)
+	}
+}
+
+func alterEP(a, hints *EPAttr, caps Flags) {
+	if hints == nil {
+		return
+	}
+	if caps&(CapRMA|CapAtomic) != 0 {
+		setIf(&a.MaxOrderRAWSize, hints.MaxOrderRAWSize)
+		setIf(&a.MaxOrderWARSize, hints.MaxOrderWARSize)
+		setIf(&a.MaxOrderWAWSize, hints.MaxOrderWAWSize)
+	}
+	setIf(&a.TxCtxCnt, hints.TxCtxCnt)
+	setIf(&a.RxCtxCnt, hints.RxCtxCnt)
+	if len(hints.AuthKey) > 0 {
+		a.AuthKey = append([]byte(nil), hints.AuthKey...)
+	}
+}
+
+func alterRx(a, hints *RxAttr, caps Flags) {
+	if hints == nil {
+		a.Caps = alterCaps(caps, 0, a.Caps)
+		return
+	}
+	a.Caps = alterCaps(caps, hints.Caps, a.Caps)
+	a.OpFlags = hints.OpFlags
+	setIf(&a.Size, hints.Size)
+	setIf(&a.IOVLimit, hints.IOVLimit)
+}
+
+func alterTx(a, hints *TxAttr, caps Flags) {
+	if hints == nil {
+		a.Caps = alterCaps(caps, 0, a.Caps)
+		return
+	}
+	a.Caps = alterCaps(caps, hints.Caps, a.Caps)
+	a.OpFlags = hints.OpFlags
+	setIf(&a.InjectSize, hints.InjectSize)
+	setIf(&a.Size, hints.Size)
+	setIf(&a.IOVLimit, hints.IOVLimit)
+	setIf(&a.RMAIOVLimit, hints.RMAIOVLimit)
+}
+
+// setIf sets *dst to v unless v is zero.
+func setIf[T comparable](dst *T, v T) {
+	var zero T
+	if v != zero {
+		*dst = v
+	}
+}

@@ -1,0 +1,72 @@
+package core
+
+// Capabilities come in two kinds (fi_getinfo(3), "CAPABILITIES"): primary ones are given only to those who ask, since they may cost something;
+// secondary ones may be given unasked.
+const (
+	primaryTxCaps = CapMsg | CapRMA | CapTagged | CapAtomic | CapMulticast | Read | Write | Send | CapCollective | CapNamedRxCtx | CapHMem | CapXPU
+	primaryRxCaps = CapMsg | CapRMA | CapTagged | CapAtomic | RemoteRead | RemoteWrite | Recv | CapDirectedRecv | CapCollective | CapHMem |
+		CapTaggedDirectedRecv | CapExactDirectedRecv
+	primaryDomainCaps = CapAVUserID | CapPeer | CapFirewallAddr
+
+	secondaryTxCaps     = Trigger | Fence | CapRMAPMem
+	secondaryRxCaps     = MultiRecv | Trigger | CapRMAPMem | Source | CapRMAEvent | CapSourceErr | CapTaggedMultiRecv
+	secondaryDomainCaps = CapSharedAV | CapRemoteComm | CapLocalComm
+
+	primaryCaps   = primaryTxCaps | primaryRxCaps | primaryDomainCaps
+	secondaryCaps = secondaryTxCaps | secondaryRxCaps | secondaryDomainCaps
+
+	msgDirections = Send | Recv
+	rmaDirections = Read | Write | RemoteRead | RemoteWrite
+
+	// Receive capabilities in hints for transmit attributes, and the other way round, are ignored: old programs set them.
+	ignoredTxCaps = RemoteRead | RemoteWrite | Recv | CapDirectedRecv | MultiRecv | Source | CapRMAEvent | CapSourceErr
+	ignoredRxCaps = Read | Write | Send | Fence | CapMulticast | CapNamedRxCtx
+)
+
+// rmaTargetAllowed reports whether an endpoint with these capabilities may be the target of RMA or atomics.
+func rmaTargetAllowed(caps Flags) bool {
+	switch {
+	case caps&(CapRMA|CapAtomic) == 0:
+		return false
+	case caps&(RemoteRead|RemoteWrite) != 0:
+		return true
+	}
+	return caps&(Read|Write) == 0
+}
+
+// alterCaps returns the capabilities of a result: info's are those of the Info that attr belongs to.
+func alterCaps(info, asked, attr Flags) Flags {
+	var caps Flags
+	if asked == 0 {
+		caps = info&attr&primaryCaps | attr&secondaryCaps
+	} else {
+		caps = asked&primaryCaps | attr&secondaryCaps&^Source | asked&Source
+	}
+	// No direction given means all directions.
+	if caps&(CapMsg|CapTagged) != 0 && caps&msgDirections == 0 {
+		caps |= attr & msgDirections
+	}
+	if caps&(CapRMA|CapAtomic) != 0 && caps&rmaDirections == 0 {
+		caps |= attr & rmaDirections
+	}
+	return caps
+}
+
+// alterInfoCaps is alterCaps for an Info as a whole: who refuses the memory-registration modes that a provider needs of RMA targets cannot be one.
+func alterInfoCaps(v Version, prov, user *Info) Flags {
+	if user == nil {
+		return prov.Caps
+	}
+	caps := alterCaps(prov.Caps, user.Caps, prov.Caps)
+	need := prov.Domain.MRMode & mrRMATarget
+	if !rmaTargetAllowed(caps) || need == 0 {
+		return caps
+	}
+	if user.Domain != nil {
+		asked := user.Domain.MRMode
+		if (v.Before(1, 5) && asked == 0) || asked == MRModeBasic || asked&need == need {
+			return caps
+		}
+	}
+	return caps &^ (RemoteRead | RemoteWrite)
+}

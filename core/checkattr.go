@@ -1,0 +1,135 @@
+package core
+
+// Checks of domain and endpoint attributes; see check.go.
+
+// rank orders values by how much they ask of the provider; a caller's rank must not be below the provider's. Values without a rank fit nothing.
+func rank[T comparable](v T, order []T) int {
+	for i, o := range order {
+		if o == v {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+var (
+	// From most to least parallel. The retired models count as the one that native 2.x treats them as: unknown.
+	threadRank = []Threading{ThreadSafe, ThreadCompletion, ThreadDomain, ThreadUnspec}
+	// From most to least automatic.
+	progressRank = []Progress{ProgressAuto, ProgressManual, ProgressControlUnified, ProgressUnspec}
+	rmRank       = []ResourceMgmt{RMEnabled, RMDisabled, RMUnspec}
+)
+
+// threading maps the models that API version 2 retired to those that serve their users.
+func threading(v Version, t Threading) Threading {
+	if v.Before(2, 0) {
+		switch t {
+		case ThreadFID:
+			return ThreadSafe
+		case ThreadEndpoint:
+			return ThreadCompletion
+		}
+	}
+	return t
+}
+
+func checkDomain(v Version, prov *DomainAttr, user *Info) string {
+	d := user.Domain
+	switch {
+	case rank(threading(v, d.Threading), threadRank) < rank(prov.Threading, threadRank):
+		return differ("threading", d.Threading.String(), prov.Threading.String())
+	case rank(d.DataProgress, progressRank) < rank(prov.DataProgress, progressRank):
+		return differ("progress", d.DataProgress.String(), prov.DataProgress.String())
+	case v.Before(2, 0) && rank(d.ControlProgress, progressRank) < rank(prov.ControlProgress, progressRank):
+		return differ("control_progress", d.ControlProgress.String(), prov.ControlProgress.String())
+	case rank(d.ResourceMgmt, rmRank) < rank(prov.ResourceMgmt, rmRank):
+		return differ("resource_mgmt", d.ResourceMgmt.String(), prov.ResourceMgmt.String())
+	case prov.AVType != AVUnspec && d.AVType != AVUnspec && prov.AVType != d.AVType:
+		return differ("av_type", d.AVType.String(), prov.AVType.String())
+	}
+	reason := first(tooLarge("cq_data_size", d.CQDataSize, prov.CQDataSize), checkMRMode(v, prov.MRMode, user))
+	if reason != "" || v.Before(1, 5) {
+		return reason
+	}
+	reason = first(
+		tooLarge("cntr_cnt", d.CntrCnt, prov.CntrCnt),
+		tooLarge("mr_iov_limit", d.MRIOVLimit, prov.MRIOVLimit),
+		beyondCaps("domain_attr.caps", d.Caps, prov.Caps),
+		unmetMode("domain_attr.mode", d.Mode, prov.Mode),
+		tooLarge("max_err_data", d.MaxErrData, prov.MaxErrData),
+		tooLarge("mr_cnt", d.MRCnt, prov.MRCnt),
+		checkAuthKey("domain_attr.auth_key_size", d.AuthKey, prov.AuthKey))
+	if reason == "" && !v.Before(1, 20) {
+		reason = tooLarge("max_ep_auth_key", d.MaxEPAuthKey, prov.MaxEPAuthKey)
+	}
+	if reason != "" || v.Before(2, 5) {
+		return reason
+	}
+	// A provider that says 0 counts as far as a counter goes.
+	return first(
+		tooLarge64("max_cntr_value", d.MaxCntrValue, prov.MaxCntrValue),
+		tooLarge64("max_err_cntr_value", d.MaxErrCntrValue, prov.MaxErrCntrValue))
+}
+
+func tooLarge64(field string, asked, offered uint64) string {
+	if offered == 0 || asked <= offered {
+		return ""
+	}
+	return differ(field, uitoa(asked), "at most "+uitoa(offered))
+}
+
+// checkAuthKey: a key must have the length that the provider uses; without authentication that is 0.
+func checkAuthKey(field string, user, prov []byte) string {
+	if len(user) == 0 || len(user) == len(prov) {
+		return ""
+	}
+	return differ(field, sizeText(len(user)), sizeText(len(prov)))
+}
+
+func checkEPType(prov, user *EPAttr) string {
+	if user.Type != EPTypeUnspec && prov.Type != EPTypeUnspec && user.Type != prov.Type {
+		return differ("ep_attr.type", user.Type.String(), prov.Type.String())
+	}
+	return ""
+}
+
+func checkEP(provInfo, user *Info) string {
+	prov, ep := provInfo.EP, user.EP
+	switch {
+	case ep.Protocol != ProtoUnspec && ep.Protocol != prov.Protocol:
+		return differ("protocol", ep.Protocol.String(), prov.Protocol.String())
+	case ep.ProtocolVersion > prov.ProtocolVersion:
+		return differ("protocol_version", uitoa(uint64(ep.ProtocolVersion)), uitoa(uint64(prov.ProtocolVersion)))
+	}
+	d := provInfo.Domain
+	reason := first(
+		tooLarge("max_msg_size", ep.MaxMsgSize, prov.MaxMsgSize),
+		checkCtxCnt("tx_ctx_cnt", ep.TxCtxCnt, prov.TxCtxCnt, d.MaxEPTxCtx, d.MaxEPStxCtx),
+		checkCtxCnt("rx_ctx_cnt", ep.RxCtxCnt, prov.RxCtxCnt, d.MaxEPRxCtx, d.MaxEPSrxCtx))
+	if reason == "" && user.Caps&(CapRMA|CapAtomic) != 0 {
+		reason = first(
+			tooLarge("max_order_raw_size", ep.MaxOrderRAWSize, prov.MaxOrderRAWSize),
+			tooLarge("max_order_war_size", ep.MaxOrderWARSize, prov.MaxOrderWARSize),
+			tooLarge("max_order_waw_size", ep.MaxOrderWAWSize, prov.MaxOrderWAWSize))
+	}
+	if reason = first(reason, checkAuthKey("ep_attr.auth_key_size", ep.AuthKey, prov.AuthKey)); reason != "" {
+		return reason
+	}
+	if user.Caps&CapTagged != 0 && ep.MemTagFormat != 0 && msb(ep.MemTagFormat) > msb(prov.MemTagFormat) {
+		return differ("mem_tag_format", uitoa(uint64(msb(ep.MemTagFormat)))+" bits of tag", uitoa(uint64(msb(prov.MemTagFormat))))
+	}
+	return ""
+}
+
+// checkCtxCnt compares counts of contexts per endpoint, with FI_SHARED_CONTEXT standing for shared ones.
+func checkCtxCnt(field string, user, prov, limit, shared int) string {
+	switch {
+	case user == SharedContext && shared == 0:
+		return field + ": asked for FI_SHARED_CONTEXT, which is not offered"
+	case user == SharedContext:
+		return ""
+	case user == 0 && prov == SharedContext:
+		return field + ": the provider's offer is for FI_SHARED_CONTEXT, which was not asked for"
+	}
+	return tooLarge(field, user, limit)
+}

@@ -1,0 +1,269 @@
+package core
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Query are the arguments of fi_getinfo(3).
+type Query struct {
+	Version Version // the API version that the caller knows; 0 is the newest
+	Node    string  // a host name, an address, or an address with scheme such as fi_sockaddr_in://1.2.3.4:7471
+	Service string  // a port, by number or name
+	Flags   Flags   // Source, NumericHost, ProvAttrOnly, Rescan
+	Hints   *Info   // nil, and nil attributes in it: anything
+}
+
+const opGetInfo = "fi_getinfo"
+
+// GetInfo returns the ways to communicate that match a query, the most preferred first, and for whatever does not match the reasons (fi_getinfo(3)). It
+// opens nothing and keeps nothing: the result depends on its arguments alone, params may be nil.
+//
+// Without node and service there is one Info per kind of endpoint and usable interface. With them, they name the peer, or with Source the local side.
+// A peer on this host is offered over the loopback interface first.
+//
+// The error is an *OpError: ErrNoData when nothing matches, with the refusal that came closest in its Hint; ErrNoSys for an API version newer than
+// LibraryVersion; ErrInval for a malformed query or parameter.
+func GetInfo(reg *Registry, host Host, params *Params, q Query) ([]*Info, []Refusal, error) {
+	g := &getter{reg: reg, host: host, params: params, q: q, v: q.Version, filter: newProvFilter(params.String("", "provider"))}
+	if g.v == 0 {
+		g.v = LibraryVersion
+	}
+	if g.v > LibraryVersion {
+		return nil, nil, &OpError{Op: opGetInfo, Err: ErrNoSys,
+			Hint: fmt.Sprintf("API version %s is newer than this library's, which is %s", g.v, LibraryVersion)}
+	}
+	if q.Flags&ProvAttrOnly != 0 {
+		return g.providers()
+	}
+	format := FormatUnspec
+	if s, ok := params.Lookup("", "addr_format"); ok && s != "" {
+		var err error
+		if format, err = ParseAddrFormat(s); err != nil {
+			return nil, nil, &OpError{Op: opGetInfo, Object: "FI_ADDR_FORMAT", Err: ErrInval, Hint: err.Error()}
+		}
+	}
+	if q.Flags&Source != 0 && q.Node == "" && q.Service == "" {
+		return nil, nil, g.noData("FI_SOURCE says that node and service name the local side, but neither is given")
+	}
+	stacks, err := g.candidates()
+	if err != nil {
+		return nil, nil, g.noData(err.Error())
+	}
+	var found []*Info
+	for _, s := range stacks {
+		if reason := g.filter.refuses(s); reason != "" {
+			g.refuse(s.name(), nil, "", stageName, reason)
+			continue
+		}
+		g.stack = s
+		for _, info := range g.stackInfos(s, q.Hints) {
+			if g.finish(s, info, format) {
+				found = append(found, info)
+			}
+		}
+	}
+	found = reorder(found)
+	if len(found) == 0 {
+		return nil, g.refused.list, g.noData(g.refused.hint())
+	}
+	return found, g.refused.list, nil
+}
+
+// getter is one GetInfo call.
+type getter struct {
+	reg     *Registry
+	host    Host
+	params  *Params
+	q       Query
+	v       Version
+	filter  provFilter
+	refused refusals
+	stack   stack // the candidate being looked at
+	asked   askedHost
+}
+
+func (g *getter) noData(hint string) error {
+	return &OpError{Op: opGetInfo, Provider: g.hintName(), Peer: g.target(), Err: ErrNoData, Hint: hint}
+}
+
+// target is the node and service as the caller wrote them.
+func (g *getter) target() string {
+	switch {
+	case g.q.Service == "":
+		return g.q.Node
+	case g.q.Node == "":
+		return ":" + g.q.Service
+	}
+	return g.q.Node + ":" + g.q.Service
+}
+
+func (g *getter) hintName() string {
+	if g.q.Hints != nil && g.q.Hints.Fabric != nil {
+		return g.q.Hints.Fabric.ProvName
+	}
+	return ""
+}
+
+func (g *getter) refuse(name string, info *Info, iface string, stage int, reason string) {
+	r := Refusal{Provider: name, Interface: iface, Reason: reason, stage: stage}
+	if info != nil && info.EP != nil {
+		r.EPType = info.EP.Type
+	}
+	g.refused.add(r)
+}
+
+// providers answers FI_PROV_ATTR_ONLY: one stub for each provider.
+func (g *getter) providers() ([]*Info, []Refusal, error) {
+	var found []*Info
+	for _, p := range g.reg.providers {
+		if g.filter.refusesProvider(p) {
+			g.refuse(p.Name(), nil, "", stageName, "FI_PROVIDER="+g.filter.text+" excludes it")
+			continue
+		}
+		info := NewHints()
+		info.Fabric.ProvName, info.Fabric.ProvVersion = p.Name(), p.Version()
+		found = append(found, info)
+	}
+	if len(found) == 0 {
+		return nil, g.refused.list, g.noData(g.refused.hint())
+	}
+	return found, g.refused.list, nil
+}
+
+func (g *getter) candidates() ([]stack, error) {
+	for _, r := range g.filter.misspelled(g.reg) {
+		g.refused.add(r)
+	}
+	name := g.hintName()
+	found, err := g.reg.named(name)
+	if err == nil && name == "" {
+		found = g.filter.named(g.reg, found)
+	}
+	return found, err
+}
+
+// stackInfos returns what a stack offers for hints. For a layer the order is that of its own kinds of endpoint first, then that of what is below.
+func (g *getter) stackInfos(s stack, hints *Info) []*Info {
+	layer, ok := s.top().(Layer)
+	if !ok {
+		return g.coreInfos(s.top(), hints)
+	}
+	coreHints, err := layer.CoreHints(g.v, hints)
+	if err != nil {
+		g.refuse(g.stack.name(), nil, "", stageCaps, err.Error())
+		return nil
+	}
+	var kinds [][]*Info
+	for _, base := range g.stackInfos(s[:len(s)-1], passDown(coreHints, hints, layer.Below())) {
+		for k, offer := range layer.Infos(base) {
+			if stage, reason := checkInfo(g.v, offer, hints); reason != "" {
+				g.refuse(g.stack.name(), offer, "", stage, reason)
+				continue
+			}
+			info := offer.Dup()
+			info.below = base
+			info.AddrFormat, info.SrcAddr, info.DestAddr = base.AddrFormat, base.SrcAddr, base.DestAddr
+			info.Domain.Name, info.Fabric.Name = base.Domain.Name, base.Fabric.Name
+			if info.NIC == nil {
+				info.NIC = clone(base.NIC)
+			}
+			g.narrow(layer, info, hints)
+			info.Caps = info.Caps&^commCaps | base.Caps&commCaps
+			for len(kinds) <= k {
+				kinds = append(kinds, nil)
+			}
+			kinds[k] = append(kinds[k], info)
+		}
+	}
+	return slices.Concat(kinds...)
+}
+
+const commCaps = CapLocalComm | CapRemoteComm
+
+// passDown completes a layer's hints for the provider below with what the caller said of addresses and names.
+func passDown(coreHints, hints *Info, below EPType) *Info {
+	if coreHints == nil {
+		coreHints = NewHints()
+		coreHints.Mode, coreHints.Domain.Mode, coreHints.Domain.MRMode = math.MaxUint64, math.MaxUint64, math.MaxUint32&^mrOldModes
+	}
+	h := coreHints.Dup()
+	if h.EP == nil {
+		h.EP = &EPAttr{}
+	}
+	setIf(&h.EP.Type, below)
+	if hints != nil {
+		h.AddrFormat, h.SrcAddr, h.DestAddr = hints.AddrFormat, hints.SrcAddr, hints.DestAddr
+	}
+	return h
+}
+
+// narrow applies a provider's defaults and the hints to a copy of its offer.
+func (g *getter) narrow(p Provider, info, hints *Info) {
+	if d, ok := p.(Defaulter); ok {
+		d.SetDefaults(info, hints)
+	}
+	alterInfo(g.v, info, hints)
+}
+
+// coreInfos returns what a core provider offers for hints, one Info per kind of endpoint and local address.
+func (g *getter) coreInfos(p Provider, hints *Info) []*Info {
+	var found []*Info
+	for _, offer := range p.Infos(nil) {
+		if stage, reason := checkInfo(g.v, offer, hints); reason != "" {
+			if g.stack.top() != p {
+				reason = p.Name() + " below: " + reason
+			}
+			g.refuse(g.stack.name(), offer, "", stage, reason)
+			continue
+		}
+		info := offer.Dup()
+		setIf(&info.Fabric.Name, p.Name())
+		g.narrow(p, info, hints)
+		found = append(found, g.addresses(p, info, hints)...)
+	}
+	return found
+}
+
+// finish fills in what belongs to the result as a whole and applies the filters that native applies to it. It reports whether info stays.
+func (g *getter) finish(s stack, info *Info, format AddrFormat) bool {
+	refuse := func(reason string) bool {
+		g.refuse(s.name(), info, info.Domain.Name, stageFilter, reason)
+		return false
+	}
+	if h := g.q.Hints; h != nil {
+		if h.Domain != nil && h.Domain.Name != "" && !sameName(h.Domain.Name, info.Domain.Name) {
+			return refuse(differ("domain_attr.name", h.Domain.Name, info.Domain.Name))
+		}
+		if h.Fabric != nil && h.Fabric.Name != "" && !sameName(h.Fabric.Name, info.Fabric.Name) {
+			return refuse(differ("fabric_attr.name", h.Fabric.Name, info.Fabric.Name))
+		}
+	}
+	if format != FormatUnspec && info.AddrFormat != format {
+		return refuse(differ("FI_ADDR_FORMAT", format.String(), info.AddrFormat.String()))
+	}
+	for i, below := len(s)-1, info; below != nil && i >= 0; i, below = i-1, below.below {
+		below.Fabric.ProvName, below.Fabric.ProvVersion, below.Fabric.APIVersion = s[:i+1].name(), s[i].Version(), g.v
+	}
+	return true
+}
+
+// reorder moves reliable datagrams over tcp itself before those of ofi_rxm over tcp: both do the same, the first with a layer less.
+func reorder(all []*Info) []*Info {
+	is := func(i *Info, name string) bool { return sameName(i.Fabric.ProvName, name) && i.EP.Type == EPTypeRDM }
+	var direct, rest []*Info
+	for _, i := range all {
+		if is(i, "tcp") {
+			direct = append(direct, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	at := slices.IndexFunc(rest, func(i *Info) bool { return is(i, "tcp;ofi_rxm") })
+	if at < 0 {
+		// Native moves them to the end of the list then, behind worse providers; there is no reason to follow it.
+		return all
+	}
+	return slices.Insert(rest, at, direct...)
+}

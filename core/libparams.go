@@ -1,0 +1,17 @@
+package core
+
+// libraryParams are the variables of the library itself, those of native libfabric that mean something here.
+var libraryParams = []Param{
+	{Name: "prefer_sysconfig", Type: ParamBool, Default: "0",
+		Help: "Let libfabric.conf win over the environment where both set a variable"},
+	{Name: "provider", Type: ParamString,
+		Help: "Use only these providers: a list such as tcp,udp;ofi_rxd; with ^ in front, all but these (default: all)"},
+	{Name: "addr_format", Type: ParamString,
+		Help: "Return only results of this address format, such as FI_SOCKADDR_IN (default: all)"},
+	{Name: "universe_size", Type: ParamSize, Default: "256",
+		Help: "How many peers to expect; sizes of tables are derived from it"},
+	{Name: "av_remove_cleanup", Type: ParamBool, Default: "0",
+		Help: "Close the connection of a peer when its address is removed from an address vector"},
+	{Name: "resolve_timeout", Type: ParamInt, Default: "5000",
+		Help: "Milliseconds to wait for the resolver of host names; not a variable of native libfabric"},
+}

@@ -1,0 +1,208 @@
+package core
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ParamType is the type of a parameter (fi_getparams, rdma/providers/fi_prov.h).
+type ParamType uint8
+
+const (
+	ParamString ParamType = iota
+	ParamInt
+	ParamBool
+	ParamSize
+)
+
+// String describes the type as fi_info -e prints it.
+func (t ParamType) String() string {
+	switch t {
+	case ParamString:
+		return "String"
+	case ParamInt:
+		return "Integer"
+	case ParamSize:
+		return "size_t"
+	case ParamBool:
+		return "Boolean (0/1, on/off, true/false, yes/no)"
+	}
+	return "Unknown"
+}
+
+// Param defines a parameter: an environment variable FI_<PROVIDER>_<NAME>, or FI_<NAME> of the library itself when Provider is empty.
+type Param struct {
+	Provider string
+	Name     string
+	Type     ParamType
+	Default  string // as it would be written in the environment; "" if there is none or it is computed
+	Help     string
+}
+
+// Var is the name of the parameter's variable, such as FI_TCP_IFACE.
+func (p Param) Var() string { return paramVar(p.Provider, p.Name) }
+
+func paramVar(provider, name string) string {
+	if provider != "" {
+		name = provider + "_" + name
+	}
+	return "FI_" + strings.ToUpper(name)
+}
+
+// ParamValue is a parameter with what is set at present.
+type ParamValue struct {
+	Param
+	Value string // what is set; "" when Set is false
+	Set   bool
+	From  string // "environment" or "libfabric.conf"
+}
+
+// Params are the parameters of a process: definitions, the environment and the configuration file. It reads neither by itself. A nil *Params has no
+// settings. Define before use by several goroutines; reading is safe from any.
+type Params struct {
+	lookup     func(string) (string, bool)
+	conf       map[string]string
+	preferConf bool
+	defs       []Param
+	index      map[string]int
+}
+
+// NewParams returns parameters over an environment (usually os.LookupEnv; nil for an empty one) and the content of a libfabric.conf: lines of
+// NAME=value, of which native reads the one in its sysconfdir. The environment wins over the file unless FI_PREFER_SYSCONFIG is on.
+func NewParams(lookup func(string) (string, bool), conf string) (*Params, error) {
+	if lookup == nil {
+		lookup = func(string) (string, bool) { return "", false }
+	}
+	p := &Params{lookup: lookup, conf: parseConf(conf), index: map[string]int{}}
+	p.Define(libraryParams...)
+	prefer, err := p.Bool("", "prefer_sysconfig")
+	p.preferConf = prefer
+	return p, err
+}
+
+// parseConf reads NAME=value lines. Blanks around both and lines that start with # are dropped, lines without = ignored, as natively.
+func parseConf(text string) map[string]string {
+	conf := map[string]string{}
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if name = strings.TrimSpace(name); !ok || name == "" || name[0] == '#' {
+			continue
+		}
+		if _, dup := conf[name]; !dup { // the first one counts, as natively
+			conf[name] = strings.TrimSpace(value)
+		}
+	}
+	return conf
+}
+
+// Define adds parameters. Defining one twice replaces it.
+func (p *Params) Define(defs ...Param) {
+	for _, d := range defs {
+		if i, ok := p.index[d.Var()]; ok {
+			p.defs[i] = d
+			continue
+		}
+		p.index[d.Var()] = len(p.defs)
+		p.defs = append(p.defs, d)
+	}
+}
+
+// All returns every defined parameter in order of definition, with its setting (fi_getparams).
+func (p *Params) All() []ParamValue {
+	if p == nil {
+		return nil
+	}
+	all := make([]ParamValue, len(p.defs))
+	for i, d := range p.defs {
+		v, from := p.raw(d.Var())
+		all[i] = ParamValue{Param: d, Value: v, Set: from != "", From: from}
+	}
+	return all
+}
+
+// raw returns a variable's setting and where it came from; "" if it is not set.
+func (p *Params) raw(name string) (value, from string) {
+	if p == nil {
+		return "", ""
+	}
+	env, inEnv := p.lookup(name)
+	conf, inConf := p.conf[name]
+	switch {
+	case inConf && (!inEnv || p.preferConf):
+		return conf, "libfabric.conf"
+	case inEnv:
+		return env, "environment"
+	}
+	return "", ""
+}
+
+// Lookup returns the setting of a parameter and whether there is one.
+func (p *Params) Lookup(provider, name string) (string, bool) {
+	v, from := p.raw(paramVar(provider, name))
+	return v, from != ""
+}
+
+// String returns a parameter's setting, or else its default.
+func (p *Params) String(provider, name string) string {
+	v, _ := p.value(provider, name)
+	return v
+}
+
+func (p *Params) value(provider, name string) (value, from string) {
+	key := paramVar(provider, name)
+	value, from = p.raw(key)
+	if from == "" && p != nil {
+		if i, ok := p.index[key]; ok {
+			value, from = p.defs[i].Default, "default"
+		}
+	}
+	return value, from
+}
+
+// Int returns a parameter as a number (decimal, 0x, or octal with a leading 0), 0 if neither set nor given a default. The error names the variable.
+func (p *Params) Int(provider, name string) (int, error) {
+	s, from := p.value(provider, name)
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(s), 0, 64)
+	if err != nil || int64(int32(n)) != n {
+		return 0, badParam(provider, name, s, from, "a whole number")
+	}
+	return int(n), nil
+}
+
+// Size returns a parameter as a number of bytes or things. As natively -1 is unlimited, SIZE_MAX as well; that is MaxSize here.
+func (p *Params) Size(provider, name string) (int, error) {
+	s, from := p.value(provider, name)
+	s = strings.TrimSpace(s)
+	switch {
+	case s == "":
+		return 0, nil
+	case s == "-1", strings.EqualFold(s, "SIZE_MAX"):
+		return MaxSize, nil
+	}
+	n, err := strconv.ParseUint(s, 0, 64)
+	if err != nil {
+		return 0, badParam(provider, name, s, from, "a size in bytes or a count, or -1 for unlimited")
+	}
+	return int(min(n, MaxSize)), nil
+}
+
+// Bool returns a parameter as a truth value: 1/0, true/false, yes/no, on/off in any case.
+func (p *Params) Bool(provider, name string) (bool, error) {
+	s, from := p.value(provider, name)
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "1", "true", "yes", "on":
+		return true, nil
+	case "", "0", "false", "no", "off":
+		return false, nil
+	}
+	return false, badParam(provider, name, s, from, "one of 0/1, on/off, true/false, yes/no")
+}
+
+func badParam(provider, name, value, from, want string) error {
+	return &OpError{Op: "fi_param_get", Provider: provider, Object: paramVar(provider, name), Err: ErrInval,
+		Hint: fmt.Sprintf("%q, from %s, is not %s", value, from, want)}
+}
