@@ -224,6 +224,33 @@ func (c *Conn) fail(err error, data []byte) {
 	}
 	c.becomeClosed(err)
 	c.sink.Failed(c, err, data)
+	c.waiting.each(func(op *TxOp) { c.finishErr(op, err) })
+}
+
+// Adopt takes over the sends that wait for from to come up: the peer has connected to us meanwhile, or another attempt is worth it. It may be called from
+// Sink.Failed of from.
+func (c *Conn) Adopt(from *Conn) {
+	for op := from.waiting.pop(); op != nil; op = from.waiting.pop() {
+		from.ops--
+		c.ops++
+		if c.state == Connected {
+			c.launch(op)
+		} else {
+			c.waiting.push(op)
+		}
+	}
+}
+
+// Waiting reports whether sends wait for the connection to come up.
+func (c *Conn) Waiting() bool { return c.waiting.head != nil }
+
+// Drop ends a connection that another one replaces: what is left of it fails with err, Sink.Failed is not called.
+func (c *Conn) Drop(err error) {
+	if c.state == Closed {
+		return
+	}
+	c.becomeClosed(err)
+	c.waiting.each(func(op *TxOp) { c.finishErr(op, err) })
 }
 
 // becomeClosed gives back everything the connection holds.
@@ -258,5 +285,4 @@ func (c *Conn) becomeClosed(err error) {
 		}
 	}
 	c.out.drain(c, err)
-	c.waiting.each(func(op *TxOp) { c.finishErr(op, err) })
 }

@@ -132,23 +132,10 @@ func (rx *RxContext) forget(m *message) {
 // SetSource gives all messages of c that are still unexpected their source, which the address vector has only now learned.
 func (rx *RxContext) SetSource(c *Conn, src uint64) {
 	for _, q := range []*queue{&rx.msgs, &rx.tags} {
-		var later []*message
 		for n := range q.EachMsg() {
-			later = append(later, n.Value)
-		}
-		touched := false
-		for _, m := range later {
-			touched = touched || m.owner == c
-		}
-		if !touched {
-			continue
-		}
-		for _, m := range later { // all leave and come again, so that the order of arrival stays
-			q.RemoveMsg(&m.node)
-			if m.owner == c {
-				m.node.Src = src
+			if n.Value.owner == c {
+				q.SetSource(n, src)
 			}
-			q.Arrive(&m.node)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (rx *RxContext) PostTagged(op *RxOp, src, tag, ignore uint64) {
 
 // matchMsg and matchTag find the receive for a message whose header has come; the room for it is carved out of a multi-receive buffer.
 func (rx *RxContext) matchMsg(src, n uint64) *RxOp {
-	r := rx.msgs.Match(src, 0)
+	r := rx.msgs.PeekPosted(src, 0)
 	if r == nil {
 		return nil
 	}
@@ -93,10 +93,11 @@ func (rx *RxContext) matchMsg(src, n uint64) *RxOp {
 	if op.Multi {
 		child, rest := rx.carve(op, n)
 		if rest != nil {
-			rx.msgs.PostFront(&rest.node)
+			return child // what is left of the buffer keeps its place in the queue
 		}
-		return child
+		op = child
 	}
+	rx.msgs.Remove(r)
 	return op
 }
 

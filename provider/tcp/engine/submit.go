@@ -40,7 +40,7 @@ func (c *Conn) submitSlow(s *Send) error {
 	op.Send = *s
 	c.ops++
 	if c.state != Connected {
-		if s.Inject { // the caller takes its buffer back now
+		if s.Inject || s.Copy { // the caller takes its buffer back now
 			op.copied = make([]byte, 0, s.Len())
 			for _, b := range s.IOV[:s.NIOV] {
 				op.copied = append(op.copied, b...)

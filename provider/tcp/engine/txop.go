@@ -8,6 +8,7 @@ type Send struct {
 	Tagged  bool
 	HasData bool
 	Inject  bool // copy the payload; report errors only
+	Copy    bool // copy the payload
 	Ack     bool // complete when the peer has acknowledged
 	Commit  bool // and has made it persistent
 	Silent  bool // no queue entry on success
