@@ -1,0 +1,158 @@
+package cq
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+
+	"gofabric/core"
+)
+
+// The completion counter.
+
+// Counter counts completed operations (fi_cntr(3)). It implements core.Counter.
+type Counter struct {
+	p    Progress
+	val  uint64
+	errs uint64
+	// wakeAt is the value that somebody sleeps for: the smallest threshold, 0 for "any change", never if nobody sleeps.
+	wakeAt uint64
+	w      waitState
+	bytes  bool
+	closed bool
+
+	seenVal, seenErr uint64 // what the last poll of a set reported
+
+	refs atomic.Int32
+
+	// Spin is how long Wait makes passes before it sleeps. Set it before the first Wait.
+	Spin time.Duration
+}
+
+const never = math.MaxUint64
+
+// NewCounter opens a counter (fi_cntr_open(3)) under the lock of p.
+func NewCounter(attr core.CntrAttr, p Progress) (*Counter, error) {
+	if attr.Events > core.CntrEventsBytes {
+		return nil, opError("fi_cntr_open", core.ErrInval, "events are CntrEventsComp and CntrEventsBytes")
+	}
+	if attr.Flags&^core.CapPeer != 0 {
+		return nil, opError("fi_cntr_open", core.ErrInval, "counters take no flags")
+	}
+	c := &Counter{p: p, bytes: attr.Events == core.CntrEventsBytes, wakeAt: never, Spin: DefaultSpin}
+	if err := c.w.init("fi_cntr_open", attr.WaitObj, attr.WaitSet); err != nil {
+		return nil, err
+	}
+	if c.w.set != nil {
+		c.w.set.add(c)
+	}
+	return c, nil
+}
+
+// Complete counts one completed operation of n bytes: 1, or n on a counter of bytes. Locked.
+func (c *Counter) Complete(n int) {
+	add := uint64(1)
+	if c.bytes {
+		add = uint64(n)
+	}
+	c.add(add)
+}
+
+// Inc counts n completed operations; nothing on a counter of bytes. Locked.
+func (c *Counter) Inc(n uint64) {
+	if !c.bytes {
+		c.add(n)
+	}
+}
+
+// AddBytes counts n bytes; nothing on a counter of operations. Locked.
+func (c *Counter) AddBytes(n uint64) {
+	if c.bytes {
+		c.add(n)
+	}
+}
+
+// IncErr counts a failed operation. Locked.
+func (c *Counter) IncErr() {
+	c.errs++
+	c.wake()
+}
+
+func (c *Counter) add(n uint64) {
+	c.val += n
+	if c.val >= c.wakeAt {
+		c.wake()
+	}
+}
+
+//go:noinline
+func (c *Counter) wake() {
+	if c.w.active {
+		c.w.wake()
+	}
+	c.wakeAt = never
+}
+
+// Value makes a pass and returns the count (fi_cntr_read(3)).
+func (c *Counter) Value() uint64 {
+	c.p.Lock()
+	defer c.p.Unlock()
+	c.disarm()
+	c.p.Pass()
+	return c.val
+}
+
+// ErrValue makes a pass and returns the number of failed operations (fi_cntr_readerr(3)).
+func (c *Counter) ErrValue() uint64 {
+	c.p.Lock()
+	defer c.p.Unlock()
+	c.disarm()
+	c.p.Pass()
+	return c.errs
+}
+
+// Add, AddErr, Set and SetErr change the counts and wake those who wait for a change (fi_cntr_add(3) and so on).
+func (c *Counter) Add(v uint64) error    { return c.change(&c.val, v, true) }
+func (c *Counter) AddErr(v uint64) error { return c.change(&c.errs, v, true) }
+func (c *Counter) Set(v uint64) error    { return c.change(&c.val, v, false) }
+func (c *Counter) SetErr(v uint64) error { return c.change(&c.errs, v, false) }
+
+func (c *Counter) change(what *uint64, v uint64, add bool) error {
+	c.p.Lock()
+	defer c.p.Unlock()
+	if c.closed {
+		return core.ErrBadF
+	}
+	if add {
+		v += *what
+	}
+	*what = v
+	c.wake()
+	return nil
+}
+
+// Ref counts an object that uses the counter (an endpoint, a memory region), Unref ends it. Any goroutine.
+func (c *Counter) Ref()   { c.refs.Add(1) }
+func (c *Counter) Unref() { c.refs.Add(-1) }
+
+// Close frees the counter (fi_close(3)): ErrBusy while something is bound to it. Wait calls under way return ErrBadF.
+func (c *Counter) Close() error {
+	c.p.Lock()
+	if c.closed {
+		c.p.Unlock()
+		return core.ErrBadF
+	}
+	if c.refs.Load() > 0 {
+		c.p.Unlock()
+		return opError("fi_close(cntr)", core.ErrBusy, "close the endpoints and memory regions bound to the counter first")
+	}
+	c.closed = true
+	c.w.close()
+	c.wakeAt = never
+	c.disarm()
+	c.p.Unlock()
+	if c.w.set != nil {
+		c.w.set.remove(c)
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package cq
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+func newCounter(t *testing.T, attr core.CntrAttr) (*Counter, *fake) {
+	t.Helper()
+	f := &fake{}
+	c, err := NewCounter(attr, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, f
+}
+
+func TestCounterCounts(t *testing.T) {
+	for _, bytes := range []bool{false, true} {
+		attr := core.CntrAttr{}
+		want := uint64(1 + 5)
+		if bytes {
+			attr.Events, want = core.CntrEventsBytes, 100+7
+		}
+		c, f := newCounter(t, attr)
+		f.do(func() { c.Complete(100); c.Inc(5); c.AddBytes(7); c.IncErr() })
+		if c.Value() != want || c.ErrValue() != 1 || f.passes != 2 {
+			t.Error(c.Value(), c.ErrValue(), f.passes)
+		}
+		c.Add(10)
+		c.AddErr(2)
+		if c.Value() != want+10 || c.ErrValue() != 3 {
+			t.Error(c.Value(), c.ErrValue())
+		}
+		c.Set(1)
+		c.SetErr(0)
+		if c.Value() != 1 || c.ErrValue() != 0 {
+			t.Error(c.Value(), c.ErrValue())
+		}
+		c.Ref()
+		wantErr(t, c.Close(), core.ErrBusy)
+		c.Unref()
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wantErr(t, c.Add(1), core.ErrBadF)
+	}
+	for _, attr := range []core.CntrAttr{{Events: 7}, {Flags: core.Send}, {WaitObj: core.WaitMutexCond}, {WaitObj: core.WaitSetObj}} {
+		if _, err := NewCounter(attr, &fake{}); !errors.Is(err, core.ErrInval) {
+			t.Errorf("%+v: %v", attr, err)
+		}
+	}
+}
+
+func TestCounterWait(t *testing.T) {
+	c, _ := newCounter(t, core.CntrAttr{})
+	wantErr(t, c.Wait(timeout(t), 1), core.ErrNoSys)
+	for _, obj := range []core.WaitObj{core.WaitUnspec, core.WaitYield, core.WaitFD} {
+		c, f := newCounter(t, core.CntrAttr{WaitObj: obj})
+		if err := c.Wait(timeout(t), 0); err != nil {
+			t.Fatal("reached already:", err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		wantErr(t, c.Wait(ctx, 1), core.ErrTimedOut, context.DeadlineExceeded)
+		cancel()
+
+		wait := func(threshold uint64) chan error {
+			before := f.passes
+			done := make(chan error, 1)
+			go func() { done <- c.Wait(timeout(t), threshold) }()
+			if obj == core.WaitYield {
+				eventually(t, func() bool { f.Lock(); defer f.Unlock(); return f.passes > before+3 })
+			} else {
+				f.asleep(t, 1)
+			}
+			return done
+		}
+		done := wait(3)
+		f.do(func() { c.Complete(1); c.Complete(1); c.Complete(1) })
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		done = wait(4)
+		f.do(func() { c.IncErr() })
+		wantErr(t, <-done, core.ErrAvail)
+		done = wait(100)
+		c.Set(100)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		done = wait(101)
+		c.Close()
+		wantErr(t, <-done, core.ErrBadF)
+		if f.entered != f.left {
+			t.Fatal(f.entered, f.left)
+		}
+	}
+}
+
+// TestCounterWaitThresholds: several sleepers with thresholds of their own, and a completion out of EnterWait.
+func TestCounterWaitThresholds(t *testing.T) {
+	c, f := newCounter(t, core.CntrAttr{WaitObj: core.WaitUnspec})
+	const n = 8
+	done := make(chan int, n)
+	for i := 1; i <= n; i++ {
+		go func() {
+			if err := c.Wait(timeout(t), uint64(10*i)); err != nil {
+				t.Error(err)
+			}
+			done <- i
+		}()
+	}
+	for i := 1; i <= n; i++ {
+		f.asleep(t, n-i+1)
+		f.do(func() { c.Inc(10) })
+		if got := <-done; got != i {
+			t.Fatal("woke", got, "want", i)
+		}
+	}
+	f.onWait = func() { c.Complete(0) }
+	if err := c.Wait(timeout(t), 10*n+1); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCounterFD(t *testing.T) {
+	c, f := newCounter(t, core.CntrAttr{WaitObj: core.WaitFD})
+	fd, err := c.WaitFD()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Add(1)
+	wantErr(t, TryWait(c), core.ErrAgain)
+	if TryWait(c) != nil || readable(fd) {
+		t.Fatal("not ready to sleep")
+	}
+	f.do(func() { c.Complete(1) })
+	if !readable(fd) {
+		t.Fatal("not readable")
+	}
+	if c.Value() != 2 || f.entered != f.left {
+		t.Fatal(c.Value(), f.entered, f.left)
+	}
+	c.Close()
+	_, err = c.WaitFD()
+	wantErr(t, err, core.ErrBadF)
+}

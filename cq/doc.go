@@ -1,0 +1,15 @@
+// Package cq is the completion service that all providers share: completion queues (fi_cq(3)), counters (fi_cntr(3)), event queues (fi_eq(3)), wait
+// sets and poll sets (fi_poll(3)).
+//
+// # Locking
+//
+// A Queue or Counter has no lock of its own: it lives under the lock of its domain's progress engine (Progress). Providers push while they hold that
+// lock anyway, so that a completion costs a few stores. An EventQueue has its own mutex, because its events come from several engines; the order is
+// engine before event queue before wait set, and nothing here calls an engine while it holds a mutex of its own.
+//
+// # Waiting
+//
+// Whoever is about to sleep says so under the lock, after looking at the queue under the same lock; from then on the next push takes a slow path
+// that wakes all sleepers. Each looks again and goes back to sleep if another one was faster. So no wake-up is lost, and a queue on which nobody sleeps
+// pays nothing. The descriptor of a queue (WaitFD) becomes readable only after TryWait allowed a sleep on it: no system call per completion.
+package cq

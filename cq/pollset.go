@@ -1,0 +1,102 @@
+package cq
+
+import (
+	"slices"
+	"sync"
+
+	"gofabric/core"
+)
+
+// The poll set.
+
+// PollSet makes progress on completion queues and counters and says which have something to read (fi_poll(3)). It implements core.PollSet.
+type PollSet struct {
+	mu     sync.Mutex // above the members' locks
+	list   []member
+	closed bool
+}
+
+// NewPollSet opens a poll set (fi_poll_open(3)).
+func NewPollSet(attr core.PollAttr) (*PollSet, error) {
+	if attr.Flags != 0 {
+		return nil, opError("fi_poll_open", core.ErrInval, "the flags must be 0")
+	}
+	return &PollSet{}, nil
+}
+
+// pollable takes queues and counters, and what embeds them, but no event queues, as natively.
+func pollable(obj core.Object) (member, error) {
+	m, ok := obj.(member)
+	if _, isEQ := obj.(core.EventQueue); !ok || isEQ {
+		return nil, opError("fi_poll_add", core.ErrInval, "poll sets take completion queues and counters")
+	}
+	return m, nil
+}
+
+// Add adds a queue or counter (fi_poll_add(3)). Adding it again does nothing.
+func (s *PollSet) Add(obj core.Object) error {
+	m, err := pollable(obj)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return core.ErrBadF
+	}
+	if !slices.Contains(s.list, m) {
+		s.list = append(s.list, m)
+	}
+	return nil
+}
+
+// Del removes a queue or counter (fi_poll_del(3)), which must be done before it is closed.
+func (s *PollSet) Del(obj core.Object) error {
+	m, err := pollable(obj)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.list, m); i >= 0 {
+		s.list = slices.Delete(s.list, i, i+1)
+	}
+	return nil
+}
+
+// Poll stores in ready the objects that have something to read, up to len(ready), and returns how many (fi_poll(3)). It makes progress on all and
+// never waits. A counter is ready when a count changed since it was last reported. An error comes only with no object ready.
+func (s *PollSet) Poll(ready []core.Object) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0, core.ErrBadF
+	}
+	n := 0
+	var first error
+	for _, m := range s.list {
+		ok, err := m.poll(n < len(ready))
+		if err != nil && first == nil {
+			first = err
+		}
+		if ok && n < len(ready) {
+			ready[n] = m
+			n++
+		}
+	}
+	if n > 0 {
+		first = nil
+	}
+	return n, first
+}
+
+// Close frees the set (fi_close(3)).
+func (s *PollSet) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return core.ErrBadF
+	}
+	s.closed, s.list = true, nil
+	return nil
+}

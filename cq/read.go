@@ -1,0 +1,135 @@
+package cq
+
+import "gofabric/core"
+
+// Reading a completion queue.
+
+// Read takes up to len(entries) completions (fi_cq_read(3)).
+//
+// A read that finds the queue empty makes a pass first, and so does one without room for entries, which returns 0 if there is something to read, an
+// error entry included. While entries wait, every 64th read makes a pass.
+func (q *Queue) Read(entries []core.CQEntry) (int, error) {
+	q.p.Lock()
+	n, err := q.take(entries, nil)
+	q.p.Unlock()
+	return n, err
+}
+
+// ReadFrom is Read with the source of each message in src (fi_cq_readfrom(3)). At most len(src) entries are read.
+func (q *Queue) ReadFrom(entries []core.CQEntry, src []core.FIAddr) (int, error) {
+	if len(src) < len(entries) {
+		entries = entries[:len(src)]
+	}
+	q.p.Lock()
+	n, err := q.take(entries, src)
+	q.p.Unlock()
+	return n, err
+}
+
+// ReadErr takes the error entry at the head (fi_cq_readerr(3)), ErrAgain if there is none there.
+func (q *Queue) ReadErr(e *core.CQErrEntry) error {
+	q.p.Lock()
+	defer q.p.Unlock()
+	if q.w.entered {
+		q.disarm()
+	}
+	if q.errAt != q.head {
+		return core.ErrAgain
+	}
+	*e = q.errs[0].e
+	q.errs[0] = errAt{}
+	q.errs = q.errs[1:]
+	q.errAt = noError
+	if len(q.errs) > 0 {
+		q.errAt = q.errs[0].at
+	} else {
+		q.errs = nil
+	}
+	return nil
+}
+
+// Len is the number of successful completions waiting. Locked.
+func (q *Queue) Len() int { return int(q.tail - q.head) }
+
+// take does a read. Locked.
+func (q *Queue) take(entries []core.CQEntry, src []core.FIAddr) (int, error) {
+	if q.w.entered {
+		q.disarm()
+	}
+	n := min(q.tail, q.errAt) - q.head
+	if n == 0 && q.errAt == noError || len(entries) == 0 {
+		q.pass()
+		n = min(q.tail, q.errAt) - q.head
+	} else if q.streak++; q.streak >= passEvery {
+		q.pass()
+		n = min(q.tail, q.errAt) - q.head
+	}
+	if n == 0 || len(entries) == 0 {
+		return 0, q.nothing(n, len(entries))
+	}
+	if n > q.peak {
+		q.peak = n
+	}
+	k := int(min(n, uint64(len(entries))))
+	h := int(q.head & q.mask)
+	m := min(k, len(q.ring)-h)
+	copyOut(entries[:m], src, q.ring[h:h+m])
+	if m < k {
+		if src != nil {
+			src = src[m:]
+		}
+		copyOut(entries[m:k], src, q.ring[:k-m])
+	}
+	q.head += uint64(k)
+	q.setLimit()
+	if q.head == q.tail {
+		q.p.FlushStaged()
+	}
+	return k, nil
+}
+
+func copyOut(dst []core.CQEntry, src []core.FIAddr, ring []Entry) {
+	dst = dst[:len(ring)]
+	for i := range ring {
+		e := &ring[i]
+		dst[i] = e.CQEntry
+		e.Buf = nil // else the ring would keep the user's buffer alive
+	}
+	if src != nil {
+		src = src[:len(ring)]
+		for i := range ring {
+			src[i] = ring[i].Src
+		}
+	}
+}
+
+// nothing is the result of a read that takes nothing though n successes are at the head, for lack of room.
+func (q *Queue) nothing(n uint64, room int) error {
+	atError := q.errAt == q.head
+	switch {
+	case n > 0 || atError && room == 0:
+		return nil
+	case atError:
+		return core.ErrAvail
+	case q.closed:
+		return core.ErrBadF
+	}
+	return core.ErrAgain
+}
+
+// pass makes a pass and, when there is nothing to do for long, gives back memory that a burst took.
+func (q *Queue) pass() {
+	q.streak = 0
+	q.p.Pass()
+	if q.head != q.tail {
+		q.idle = 0
+		return
+	}
+	if q.idle++; q.idle >= shrinkAfter && len(q.ring) > q.first {
+		size := len(q.ring)
+		if q.peak <= uint64(size/4) {
+			size /= 2
+		}
+		q.resize(size)
+	}
+}
