@@ -1,0 +1,123 @@
+// Package pingpong is libfabric's ping-pong test: two processes bounce messages of growing sizes and report latency and throughput. It follows
+// fi_pingpong(1) closely enough that either end may be the native tool: the same exchange over a TCP control connection (control.go), the same
+// hints, the same order of posts, the same data pattern.
+//
+// Unlike the native tool it always ends: each wait, for the peer, for a completion or for an event, is bounded by Config.Timeout and a context.
+package pingpong
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gofabric/core"
+)
+
+// DefaultPort is the TCP port of the control connection (fi_pingpong(1)).
+const DefaultPort = 47592
+
+// tag is the tag of every tagged message, part of the protocol between the two ends.
+const tag = 1234
+
+// Config says what to run. Zero values mean the defaults of fi_pingpong(1), except for the functions, which must be set.
+type Config struct {
+	Server     string // the server's host name or address; empty makes this end the server
+	SrcPort    uint16 // -B: local control port; 0 is DefaultPort for a server, any for a client
+	DstPort    uint16 // -P: the server's control port; 0 is DefaultPort
+	SrcAddr    string // -s: local address of the fabric traffic
+	Domain     string // -d
+	Fabric     string // -f
+	Provider   string // -p
+	Type       core.EPType
+	Iterations int // -I; DefaultIterations unless set
+	Size       int // -S; UnsetSize or AllSizes are special
+	Tagged     bool
+	Check      bool // -c: verify the data of each message
+	IPv6       bool // -6: the control connection uses IPv6
+
+	// Timeout bounds each stretch without progress: the wait for the peer, for one completion, for one control message. 0 is DefaultTimeout.
+	Timeout time.Duration
+
+	GetInfo    func(hints *core.Info) ([]*core.Info, error)
+	OpenFabric func(info *core.Info) (core.Fabric, error)
+
+	OnResult  func(Result)                     // called after each size; may be nil
+	Logf      func(format string, args ...any) // -v; may be nil
+	Listening func(addr string)                // called by a server once its control port listens; may be nil
+}
+
+// Special values of Config.Size.
+const (
+	UnsetSize = -1 // the default sizes, as far as the endpoint allows
+	AllSizes  = -2 // all powers of two and what lies half-way between them
+)
+
+// Defaults of Config.
+const (
+	DefaultIterations = 10
+	DefaultTimeout    = 60 * time.Second
+)
+
+func (c *Config) isClient() bool { return c.Server != "" }
+
+func (c *Config) logf(format string, args ...any) {
+	if c.Logf != nil {
+		c.Logf(format, args...)
+	}
+}
+
+// normalize checks c and fills in defaults.
+func (c *Config) normalize() error {
+	if c.Type == core.EPTypeUnspec {
+		c.Type = core.EPTypeDgram
+	}
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	switch {
+	case c.Timeout < 0:
+		return fmt.Errorf("timeout %v is negative", c.Timeout)
+	case c.Iterations < 0:
+		return fmt.Errorf("%d iterations: must not be negative", c.Iterations)
+	case c.Size < AllSizes:
+		return fmt.Errorf("message size %d is negative", c.Size)
+	case c.GetInfo == nil || c.OpenFabric == nil:
+		return errors.New("pingpong: Config.GetInfo and Config.OpenFabric must be set")
+	}
+	return nil
+}
+
+// Run runs the whole test and returns one Result per size. It closes everything it opened. On an error the results so far are returned with it.
+func Run(ctx context.Context, cfg Config) (results []Result, err error) {
+	if err := cfg.normalize(); err != nil {
+		return nil, err
+	}
+	b := &bench{cfg: &cfg, ctx: ctx}
+	defer func() {
+		if cerr := b.close(); cerr != nil && err == nil {
+			err = cerr
+		}
+	}()
+	if b.ctl, err = openControl(ctx, &cfg); err != nil {
+		return nil, err
+	}
+	if err := b.setup(); err != nil {
+		return nil, err
+	}
+	cfg.logf("running over %s, domain %s, %s", b.info.Fabric.ProvName, b.info.Domain.Name, b.info.EP.Type)
+	for _, size := range testSizes(cfg.Size, len(b.rx)) {
+		r, err := b.pingpong(size)
+		if err != nil {
+			return results, fmt.Errorf("size %d: %w", size, err)
+		}
+		results = append(results, r)
+		if cfg.OnResult != nil {
+			cfg.OnResult(r)
+		}
+	}
+	if err := b.finish(); err != nil {
+		return results, err
+	}
+	return results, nil
+}

@@ -1,0 +1,279 @@
+package pingpong
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"syscall"
+	"time"
+
+	"gofabric/core"
+)
+
+// This file is the measured part. Its loops allocate nothing and look at the clock only every slowEvery fruitless reads.
+
+// slowEvery is how many reads of an empty completion queue pass between two looks at the clock, the context and the peer: some 0.2 to 1 ms.
+const slowEvery = 1024
+
+// goneGrace is how long data may still be on its way after the peer closed the control connection.
+const goneGrace = 2 * time.Second
+
+var lastMessage = []byte("fin\x00")
+
+// pingpong runs all iterations of one size.
+func (b *bench) pingpong(size int) (Result, error) {
+	client := b.cfg.isClient()
+	b.acks = 0
+	if err := b.ctl.sync(client); err != nil {
+		return Result{}, err
+	}
+	inject := size < b.info.Tx.InjectSize
+	start := time.Now()
+	for range b.cfg.Iterations {
+		if !client {
+			if err := b.receive(size); err != nil {
+				return Result{}, err
+			}
+		}
+		if err := b.transmit(size, inject); err != nil {
+			return Result{}, err
+		}
+		if client {
+			if err := b.receive(size); err != nil {
+				return Result{}, err
+			}
+		}
+	}
+	elapsed := time.Since(start)
+	acks, err := b.ctl.exchangeCount(client, b.acks)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Size: size, Sent: b.cfg.Iterations, Acked: acks, Elapsed: elapsed}, nil
+}
+
+// transmit sends one message and waits until it completed.
+func (b *bench) transmit(size int, inject bool) error {
+	if b.cfg.Check {
+		b.filled.fill(b.tx[:size])
+	}
+	buf := b.txBuf[:size+b.txPrefix]
+	err := b.sendOnce(buf, inject)
+	if err == core.ErrAgain {
+		err = b.spinPost(b.txCQ, func() error { return b.sendOnce(buf, inject) })
+	}
+	if err != nil {
+		return fmt.Errorf("sending: %w", err)
+	}
+	if inject {
+		return nil
+	}
+	b.txSeq++
+	return b.await(b.txCQ, &b.txDone, b.txSeq, "the message to be sent")
+}
+
+func (b *bench) sendOnce(buf []byte, inject bool) error {
+	switch {
+	case inject && b.tagged:
+		return b.ep.TInject(buf, b.peer, tag)
+	case inject:
+		return b.ep.Inject(buf, b.peer)
+	case b.tagged:
+		return b.ep.TSend(buf, b.desc, b.peer, tag, 0)
+	}
+	return b.ep.Send(buf, b.desc, b.peer, 0)
+}
+
+// receive waits for the next message, checks it and posts the receive for the one after it.
+func (b *bench) receive(size int) error {
+	if err := b.await(b.rxCQ, &b.rxDone, b.rxSeq, "the peer's message"); err != nil {
+		return err
+	}
+	if b.cfg.Check {
+		if err := b.check.check(b.rx[:size]); err != nil {
+			return err
+		}
+	}
+	if err := b.postRecv(); err != nil {
+		return err
+	}
+	b.acks++
+	return nil
+}
+
+// postRecv posts a receive that has room for any message of the run.
+func (b *bench) postRecv() error {
+	err := b.recvOnce()
+	if err == core.ErrAgain {
+		err = b.spinPost(b.rxCQ, b.recvOnce)
+	}
+	if err != nil {
+		return fmt.Errorf("posting a receive: %w", err)
+	}
+	b.rxSeq++
+	return nil
+}
+
+func (b *bench) recvOnce() error {
+	if b.tagged {
+		return b.ep.TRecv(b.rxBuf, b.desc, core.AddrUnspec, tag, 0, 0)
+	}
+	return b.ep.Recv(b.rxBuf, b.desc, core.AddrUnspec, 0)
+}
+
+// spinPost repeats a post that the provider cannot take yet. Reading with no room makes progress and takes no completion.
+func (b *bench) spinPost(cq core.CompletionQueue, post func() error) error {
+	var w watch
+	for i := 1; ; i++ {
+		err := post()
+		if err != core.ErrAgain {
+			return err
+		}
+		if _, err := cq.Read(nil); err != nil && err != core.ErrAgain {
+			return b.readError(cq, err)
+		}
+		if i%slowEvery == 0 {
+			if err := b.stalled(&w, "room to post"); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// await reads cq until total operations completed.
+func (b *bench) await(cq core.CompletionQueue, done *uint64, total uint64, what string) error {
+	if *done >= total {
+		return nil
+	}
+	var w watch
+	for i := uint(1); ; i++ {
+		n, err := cq.Read(b.entry[:])
+		if n > 0 {
+			if *done += uint64(n); *done >= total {
+				return nil
+			}
+			continue
+		}
+		if err != nil && err != core.ErrAgain {
+			return b.readError(cq, err)
+		}
+		if i%slowEvery == 0 {
+			if err := b.stalled(&w, what); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// watch is how long one wait has been fruitless. The zero value is ready.
+type watch struct {
+	since    time.Time
+	deadline time.Time
+	gone     bool
+}
+
+// stalled is called now and then by a wait that makes no headway, and ends it when it is hopeless.
+func (b *bench) stalled(w *watch, what string) error {
+	now := time.Now()
+	switch {
+	case w.since.IsZero():
+		w.since, w.deadline = now, now.Add(b.cfg.Timeout)
+	case b.ctx.Err() != nil:
+		return fmt.Errorf("waiting for %s: %w", what, context.Cause(b.ctx))
+	case now.After(w.deadline) && w.gone:
+		return fmt.Errorf("waiting for %s: %w", what, errPeerGone)
+	case now.After(w.deadline):
+		hint := "the peer hangs, or its traffic does not arrive"
+		if b.info.EP.Type == core.EPTypeDgram {
+			hint = "a datagram was lost (datagram endpoints do not retransmit: run again, or use -e rdm), or the peer hangs"
+		}
+		return fmt.Errorf("waiting for %s: nothing for %v: %s: %w", what, b.cfg.Timeout, hint, core.ErrTimedOut)
+	case !w.gone && now.Sub(w.since) > 50*time.Millisecond && b.ctl.peerClosed():
+		w.gone = true
+		if d := now.Add(goneGrace); d.Before(w.deadline) {
+			w.deadline = d
+		}
+	}
+	runtime.Gosched() // to goroutines of the provider, should there be one processor only
+	return nil
+}
+
+var errPeerGone = errors.New("the peer closed the control connection: it failed or was stopped, see its output")
+
+// peerClosed reports whether the control connection has ended, without taking anything from it.
+func (c *control) peerClosed() bool {
+	sc, ok := c.conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return true
+	}
+	closed := false
+	err = raw.Control(func(fd uintptr) {
+		var b [1]byte
+		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		closed = err == nil && n == 0 || errors.Is(err, syscall.ECONNRESET)
+	})
+	return closed || err != nil
+}
+
+// readError explains what a completion queue returned instead of completions.
+func (b *bench) readError(cq core.CompletionQueue, err error) error {
+	if !errors.Is(err, core.ErrAvail) {
+		return fmt.Errorf("reading completions: %w", err)
+	}
+	var e core.CQErrEntry
+	if err := cq.ReadErr(&e); err != nil {
+		return fmt.Errorf("reading the error completion: %w", err)
+	}
+	detail := e.Detail
+	if detail == "" {
+		detail = cq.StrError(e.ProvErrno)
+	}
+	return fmt.Errorf("a transfer failed: %s: %w", detail, e.Err)
+}
+
+// finish exchanges the last message, which tells each end that the other got everything, and ends the connection.
+func (b *bench) finish() error {
+	n := copy(b.txBuf[b.txPrefix:], lastMessage) + b.txPrefix
+	iov := [][]byte{b.txBuf[:n]}
+	var desc []core.Desc
+	if b.mr != nil {
+		desc = []core.Desc{b.desc}
+	}
+	err := b.spinPost(b.txCQ, func() error {
+		if b.tagged {
+			return b.ep.TSendMsg(&core.TaggedArgs{IOV: iov, Desc: desc, Addr: b.peer, Tag: tag}, core.TransmitComplete)
+		}
+		return b.ep.SendMsg(&core.MsgArgs{IOV: iov, Desc: desc, Addr: b.peer}, core.TransmitComplete)
+	})
+	if err != nil {
+		return fmt.Errorf("sending the last message: %w", err)
+	}
+	b.txSeq++
+	if err := b.await(b.txCQ, &b.txDone, b.txSeq, "the last message to be sent"); err != nil {
+		return err
+	}
+	err = b.await(b.rxCQ, &b.rxDone, b.rxSeq, "the peer's last message")
+	if b.info.EP.Type == core.EPTypeDgram && errors.Is(err, errPeerGone) {
+		b.cfg.logf("the peer's last datagram was lost; it has finished")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if got := b.rxBuf[b.rxPrefix:]; b.cfg.Check && !bytes.HasPrefix(got, lastMessage) {
+		return fmt.Errorf("data check failed: the last message begins with %q where %q belongs", got[:len(lastMessage)], lastMessage)
+	}
+	if b.info.EP.Type == core.EPTypeMsg {
+		// The peer may have ended the connection first: then there is nothing left to end.
+		if err := b.ep.Shutdown(); err != nil {
+			b.cfg.logf("ending the connection: %v", err)
+		}
+	}
+	return nil
+}
