@@ -1,0 +1,74 @@
+//go:build !fabricbasic
+
+// What the fast path promises beyond the portable one: no allocation.
+
+package netx
+
+import (
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestDataPathDoesNotAllocate(t *testing.T) {
+	c, s := pair(t)
+	p, err := NewPoller()
+	must(t, err)
+	defer p.Close()
+	must(t, p.Add(s, In, 7))
+	k, err := NewParker()
+	must(t, err)
+	defer k.Close()
+	must(t, k.Attach(p))
+	n, err := NewNotifier()
+	must(t, err)
+	defer n.Close()
+
+	msg, buf := make([]byte, 64), make([]byte, 4096)
+	evs := make([]Event, 16)
+	out, in := NewIOV(64), NewIOV(64)
+	drain := func() {
+		for {
+			if _, err := Recv(s, buf); err == unix.EAGAIN {
+				return
+			}
+		}
+	}
+	for _, step := range []struct {
+		name string
+		run  func()
+	}{
+		{"Send and Recv", func() { Send(c, msg, false); drain() }},
+		{"Recv, none", func() { Recv(s, buf) }},
+		{"SendV", func() {
+			out.Reset()
+			out.Append(msg)
+			out.Append(msg)
+			n, _ := SendV(c, out, false)
+			out.Consume(n)
+			drain()
+		}},
+		{"RecvV", func() {
+			Send(c, msg, false)
+			in.Reset()
+			in.Append(buf[:10])
+			in.Append(buf[10:])
+			n, _ := RecvV(s, in)
+			in.Consume(n)
+		}},
+		{"Poller.Wait(0), none", func() { p.Wait(evs, 0) }},
+		{"Poller.Wait(0), one", func() { Send(c, msg, false); p.Wait(evs, 0); drain() }},
+		{"Poller.Wait, waiting", func() { p.Wait(evs, time.Millisecond) }},
+		{"Poller.Mod", func() { p.Mod(s, In, 7) }},
+		{"SetTimer", func() { k.SetTimer(time.Hour); k.SetTimer(0) }},
+		{"ArmPoller", func() { k.ArmPoller(true); k.ArmPoller(false) }},
+		{"Wake and Park", func() { k.Wake(); k.Wake(); k.Park() }},
+		{"timer and Park", func() { k.SetTimer(time.Microsecond); k.Park() }},
+		{"Notifier", func() { n.Signal(); n.Signal(); n.Reset() }},
+	} {
+		if allocs := testing.AllocsPerRun(50, step.run); allocs != 0 {
+			t.Errorf("%s allocates %v times", step.name, allocs)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+// Network interfaces and their addresses.
+
+package netx
+
+import (
+	"net"
+	"net/netip"
+)
+
+// Interface is one address of one network interface; an interface with several addresses makes several.
+type Interface struct {
+	Name         string
+	Index        int
+	Addr         netip.Addr   // IPv4, or IPv6; link-local IPv6 has the name as its zone
+	Prefix       netip.Prefix // the network that Addr is in, host bits zero, no zone
+	MTU          int          // bytes
+	SpeedMbps    int          // 0: unknown
+	Up           bool         // also has a carrier
+	Kind         IfaceKind
+	HardwareAddr net.HardwareAddr // nil where there is none
+	Driver       string           // as ethtool(8) names it; "" where unknown
+}
+
+// IfaceKind says what sort of interface it is, as far as it matters for choosing one.
+type IfaceKind uint8
+
+const (
+	// KindOther is something ordinary that is none of the below: dummy, InfiniBand, tap.
+	KindOther IfaceKind = iota
+	// KindEthernet is Ethernet hardware, or a bond, team, VLAN or MACVLAN over it.
+	KindEthernet
+	// KindLoopback stays within the host.
+	KindLoopback
+	// KindDocker is a bridge that Docker made.
+	KindDocker
+	// KindBridge is any other software bridge.
+	KindBridge
+	// KindVeth is one end of a virtual cable, usually into a container.
+	KindVeth
+	// KindPointToPoint is a tunnel: tun, WireGuard, PPP.
+	KindPointToPoint
+)
+
+var kindNames = [...]string{"other", "ethernet", "loopback", "docker", "bridge", "veth", "point-to-point"}
+
+// String names the kind in lower case.
+func (k IfaceKind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// traits is what the system tells about an interface beyond what package net does.
+type traits struct {
+	kind   IfaceKind
+	speed  int // Mb/s, 0: unknown
+	driver string
+}
+
+// Interfaces lists every IPv4 and IPv6 unicast address of every interface that is up, in the system's order; see RankInterfaces.
+func Interfaces() ([]Interface, error) {
+	ifs, err := net.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	var list []Interface
+	for i := range ifs {
+		ifi := &ifs[i]
+		if ifi.Flags&net.FlagUp == 0 {
+			continue
+		}
+		addrs, err := ifi.Addrs()
+		if err != nil {
+			// It went away while we looked.
+			continue
+		}
+		list = append(list, entries(ifi, addrs, systemTraits(ifi))...)
+	}
+	return list, nil
+}
+
+func entries(ifi *net.Interface, addrs []net.Addr, t traits) []Interface {
+	var list []Interface
+	for _, a := range addrs {
+		prefix, ok := toPrefix(a)
+		if !ok {
+			continue
+		}
+		addr := prefix.Addr()
+		if addr.Is6() && addr.IsLinkLocalUnicast() {
+			addr = addr.WithZone(ifi.Name)
+		}
+		list = append(list, Interface{
+			Name: ifi.Name, Index: ifi.Index, Addr: addr, Prefix: prefix.Masked(), MTU: ifi.MTU, SpeedMbps: t.speed,
+			Up: ifi.Flags&net.FlagRunning != 0, Kind: t.kind, HardwareAddr: ifi.HardwareAddr, Driver: t.driver,
+		})
+	}
+	return list
+}
+
+func toPrefix(a net.Addr) (netip.Prefix, bool) {
+	n, ok := a.(*net.IPNet)
+	if !ok {
+		return netip.Prefix{}, false
+	}
+	addr, ok := netip.AddrFromSlice(n.IP)
+	if !ok {
+		return netip.Prefix{}, false
+	}
+	ones, bits := n.Mask.Size()
+	if addr.Is4In6() && bits == 32 {
+		addr = addr.Unmap()
+	}
+	prefix := netip.PrefixFrom(addr, ones)
+	return prefix, prefix.IsValid() && bits == addr.BitLen() && !addr.IsMulticast()
+}
+
+// IsLocal reports whether addr belongs to this host: any loopback address, or one of an interface. Zones are not compared. It asks the system each
+// time: for connecting, not for the data path.
+func IsLocal(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	if addr.IsLoopback() {
+		return true
+	}
+	if !addr.IsValid() {
+		return false
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	for _, a := range addrs {
+		if p, ok := toPrefix(a); ok && p.Addr() == addr {
+			return true
+		}
+	}
+	return false
+}
+
+// kindByName guesses from flags and name, which is all there is where the system tells no more.
+func kindByName(ifi *net.Interface) IfaceKind {
+	switch {
+	case ifi.Flags&net.FlagLoopback != 0:
+		return KindLoopback
+	case isDockerName(ifi.Name):
+		return KindDocker
+	case ifi.Flags&net.FlagPointToPoint != 0, namePrefix(ifi.Name, "tun", "utun", "ppp", "wg", "gif"):
+		return KindPointToPoint
+	case namePrefix(ifi.Name, "veth"):
+		return KindVeth
+	case namePrefix(ifi.Name, "br", "bridge", "virbr", "cni", "podman"):
+		return KindBridge
+	case namePrefix(ifi.Name, "en", "eth", "wl", "bond"):
+		return KindEthernet
+	}
+	return KindOther
+}
+
+// isDockerName knows the bridges that Docker makes: docker0, docker_gwbridge, and br- with twelve hexadecimal digits of the network's identity.
+func isDockerName(name string) bool {
+	if namePrefix(name, "docker") {
+		return true
+	}
+	if len(name) != 15 || name[:3] != "br-" {
+		return false
+	}
+	for _, c := range name[3:] {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func namePrefix(name string, prefixes ...string) bool {
+	for _, p := range prefixes {
+		if len(name) >= len(p) && name[:len(p)] == p {
+			return true
+		}
+	}
+	return false
+}

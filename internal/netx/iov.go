@@ -1,0 +1,105 @@
+// A reusable list of buffers for gathering sends and scattering receives.
+
+package netx
+
+import "golang.org/x/sys/unix"
+
+const (
+	// IOVDefault is the capacity of a zero IOV.
+	IOVDefault = 64
+	// IOVMax is the largest capacity: what the kernel takes in one call (IOV_MAX).
+	IOVMax = 1024
+)
+
+// IOV is a list of buffers that one call sends or fills in order. It is filled with Append, passed to SendV or RecvV, and told with Consume how
+// far the kernel got. One IOV per connection or domain is reused for ever: after the first Append nothing allocates. The zero IOV is ready.
+//
+// It refers to the buffers and does not copy them; they must stay untouched (sending) or unread (receiving) until consumed or Reset. They may be Go
+// memory, which the list keeps alive, or C memory, which its owner must keep alive. Not for concurrent use.
+type IOV struct {
+	vec   []unix.Iovec
+	head  int // vec[:head] is consumed
+	bytes int // left in vec[head:]
+}
+
+// NewIOV returns an IOV for up to capacity buffers, between 1 and IOVMax.
+func NewIOV(capacity int) *IOV {
+	return &IOV{vec: make([]unix.Iovec, 0, min(max(capacity, 1), IOVMax))}
+}
+
+// Reset empties the list and lets go of its buffers.
+func (v *IOV) Reset() {
+	clear(v.vec[v.head:])
+	v.vec, v.head, v.bytes = v.vec[:0], 0, 0
+}
+
+// Append adds a buffer at the end and reports whether there was room. An empty buffer takes none.
+func (v *IOV) Append(b []byte) bool {
+	if len(b) == 0 {
+		return true
+	}
+	if len(v.vec) == cap(v.vec) && !v.makeRoom() {
+		return false
+	}
+	v.vec = v.vec[:len(v.vec)+1]
+	e := &v.vec[len(v.vec)-1]
+	e.Base = &b[0]
+	e.SetLen(len(b))
+	v.bytes += len(b)
+	return true
+}
+
+// makeRoom gets a free place by sliding over what is consumed, or by the first allocation of a zero IOV.
+func (v *IOV) makeRoom() bool {
+	switch {
+	case v.vec == nil:
+		v.vec = make([]unix.Iovec, 0, IOVDefault)
+		return true
+	case v.head > 0:
+		n := copy(v.vec, v.vec[v.head:])
+		clear(v.vec[n:])
+		v.vec, v.head = v.vec[:n], 0
+		return true
+	}
+	return false
+}
+
+// Len is the number of buffers left.
+func (v *IOV) Len() int { return len(v.vec) - v.head }
+
+// Room is how many more buffers Append takes.
+func (v *IOV) Room() int {
+	if v.vec == nil {
+		return IOVDefault
+	}
+	return cap(v.vec) - v.Len()
+}
+
+// Bytes is the number of bytes left in the list.
+func (v *IOV) Bytes() int { return v.bytes }
+
+// Consume drops the first n bytes: what SendV or RecvV reported. It panics when the list holds fewer, which is the caller's mistake.
+func (v *IOV) Consume(n int) {
+	if n < 0 || n > v.bytes {
+		panic("netx: IOV.Consume out of range")
+	}
+	v.bytes -= n
+	for n > 0 {
+		e := &v.vec[v.head]
+		size := int(e.Len)
+		if n < size {
+			e.Base = forward(e.Base, n)
+			e.SetLen(size - n)
+			return
+		}
+		n -= size
+		*e = unix.Iovec{}
+		v.head++
+	}
+	if v.bytes == 0 {
+		v.vec, v.head = v.vec[:0], 0
+	}
+}
+
+// pending is what the next call passes to the kernel.
+func (v *IOV) pending() []unix.Iovec { return v.vec[v.head:] }

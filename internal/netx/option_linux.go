@@ -1,0 +1,32 @@
+// Socket options as Linux has them.
+
+package netx
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const tcpKeepIdle = unix.TCP_KEEPIDLE
+
+// SetUserTimeout ends a connection with unix.ETIMEDOUT when sent data stays unacknowledged for d (RFC 5482); 0 restores the system's patience.
+// Precision: milliseconds on Linux, seconds on macOS.
+func SetUserTimeout(fd FD, d time.Duration) error {
+	return setInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, roundUp(d, time.Millisecond))
+}
+
+// SetBusyPoll makes receives on the socket poll the device for up to d before they give up (SO_BUSY_POLL); unix.ENOTSUP where there is none,
+// unix.EPERM when raising it needs CAP_NET_ADMIN.
+func SetBusyPoll(fd FD, d time.Duration) error {
+	return setInt(fd, unix.SOL_SOCKET, unix.SO_BUSY_POLL, roundUp(d, time.Microsecond))
+}
+
+// SetQuickAck turns delayed acknowledgements off for the time being (TCP_QUICKACK: the kernel may turn them on again); unix.ENOTSUP where there is
+// no such option.
+func SetQuickAck(fd FD, on bool) error {
+	return setInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, flag(on))
+}
+
+// setNoSigPipe has nothing to do here: MSG_NOSIGNAL goes with each send.
+func setNoSigPipe(FD) error { return nil }

@@ -1,0 +1,225 @@
+//go:build !linux || fabricbasic
+
+// Waiting without a thread, nearly: only an armed Poller costs one.
+
+package netx
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Parker lets one goroutine wait for a timer, a wake-up and a Poller at once. All methods but Park may be called at any time from any goroutine.
+//
+// Timer and wake-up are the runtime's own. For the Poller a helper goroutine, started when it is first armed, sits in poll(2); while disarmed it
+// sleeps, or is woken once by traffic and then sleeps.
+type Parker struct {
+	kick chan struct{} // holds one when why or closed changed
+
+	mu     sync.Mutex
+	why    Why
+	closed bool
+	timer  *time.Timer
+	due    time.Time // when the timer is to fire; zero: not
+	poller *Poller
+	armed  bool
+
+	set   *pollSet      // the helper's; nil before it is started
+	arm   chan struct{} // holds one when armed, or closed, changed
+	ended chan struct{} // closed when the helper has returned
+}
+
+// NewParker opens one with no timer set and no Poller. Errors are unix.Errno values: descriptors may run out.
+func NewParker() (*Parker, error) {
+	return &Parker{kick: make(chan struct{}, 1), arm: make(chan struct{}, 1), ended: make(chan struct{})}, nil
+}
+
+// Attach gives the Parker a Poller to watch, disarmed at first; unix.EEXIST when it has one. The Poller may be closed before or after the Parker.
+func (k *Parker) Attach(p *Poller) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return os.ErrClosed
+	}
+	if k.poller != nil {
+		return unix.EEXIST
+	}
+	k.poller = p
+	return nil
+}
+
+// ArmPoller makes Park return once, now or later, when the attached Poller has something to report; or takes that back. unix.ENOENT when no Poller
+// is attached or it was closed.
+func (k *Parker) ArmPoller(on bool) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return os.ErrClosed
+	}
+	if k.poller == nil || k.poller.isClosed() {
+		return unix.ENOENT
+	}
+	k.why &^= WhyPoller
+	k.armed = on
+	if !on {
+		return nil
+	}
+	if k.set == nil {
+		set, err := k.poller.take()
+		if err != nil {
+			k.armed = false
+			return err
+		}
+		k.set = set
+		go k.help()
+	}
+	notify(k.arm)
+	return nil
+}
+
+// SetTimer makes Park return in d, to the nanosecond as far as the system is able, in place of the time set before, also if that has come and was
+// not reported yet. 0 sets none; less than 0 is at once.
+func (k *Parker) SetTimer(d time.Duration) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return os.ErrClosed
+	}
+	k.why &^= WhyTimer
+	if d == 0 {
+		k.due = time.Time{}
+		if k.timer != nil {
+			k.timer.Stop()
+		}
+		return nil
+	}
+	d = max(d, 1)
+	k.due = time.Now().Add(d)
+	if k.timer == nil {
+		k.timer = time.AfterFunc(d, k.fire)
+	} else {
+		k.timer.Reset(d)
+	}
+	return nil
+}
+
+// fire may come late, for a time that has been replaced since; then the timer is set for the new one and fires again.
+func (k *Parker) fire() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.due.IsZero() || time.Now().Before(k.due) {
+		return
+	}
+	k.due = time.Time{}
+	k.give(WhyTimer)
+}
+
+// Wake makes Park return, now or the next time that it is called. It costs a few nanoseconds if that is due already.
+func (k *Parker) Wake() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.give(WhyWake)
+}
+
+func (k *Parker) give(why Why) {
+	k.why |= why
+	notify(k.kick)
+}
+
+// Park blocks the calling goroutine until there is a reason to return, and returns all that there are. One goroutine at a time may be in it. The
+// error is os.ErrClosed once Close was called.
+func (k *Parker) Park() (Why, error) {
+	for {
+		k.mu.Lock()
+		why, closed := k.why, k.closed
+		k.why = 0
+		k.mu.Unlock()
+		if closed {
+			return 0, os.ErrClosed
+		}
+		if why != 0 {
+			return why, nil
+		}
+		<-k.kick
+	}
+}
+
+// help waits on the Poller while it is armed, until Close.
+func (k *Parker) help() {
+	defer close(k.ended)
+	defer k.poller.put(k.set)
+	for range k.arm {
+		for {
+			// In this order: what Close signals after the question must still be there to interrupt the wait.
+			k.set.wake.Reset()
+			if !k.watching() {
+				break
+			}
+			if k.poller.list(k.set, true) != nil || k.set.poll(-1) != nil {
+				// The Poller was closed: nothing will come from it.
+				break
+			}
+			if k.set.ready() {
+				k.report()
+			}
+		}
+		if k.isClosed() {
+			return
+		}
+	}
+}
+
+func (k *Parker) watching() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.armed && !k.closed
+}
+
+func (k *Parker) isClosed() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.closed
+}
+
+func (k *Parker) report() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.armed {
+		k.armed = false
+		k.give(WhyPoller)
+	}
+}
+
+// Close ends Park, and frees the descriptors. It leaves the attached Poller alone. Later calls fail with os.ErrClosed, or do nothing.
+func (k *Parker) Close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return nil
+	}
+	k.closed = true
+	if k.timer != nil {
+		k.timer.Stop()
+	}
+	notify(k.kick)
+	if k.set == nil {
+		return nil
+	}
+	notify(k.arm)
+	k.set.wake.Signal()
+	k.mu.Unlock()
+	<-k.ended
+	k.mu.Lock()
+	return nil
+}
+
+// notify puts one into a channel that holds one.
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

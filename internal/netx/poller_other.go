@@ -1,0 +1,173 @@
+//go:build !linux || fabricbasic
+
+// Readiness of many descriptors: poll(2).
+
+package netx
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// EdgeTriggered tells whether Edge means anything here.
+const EdgeTriggered = false
+
+// Poller watches descriptors. Its methods may be called from several goroutines, but Close only when no other call is under way.
+type Poller struct {
+	mu     sync.Mutex
+	regs   []registration
+	index  map[FD]int // where in regs
+	turn   int        // where the next wait begins to look, so that all get their turn when evs is short
+	sets   []*pollSet // not in use
+	asleep map[*pollSet]struct{}
+	closed bool
+}
+
+type registration struct {
+	fd    FD
+	ev    Events
+	token uint64
+	fired bool // a OneShot that was reported
+}
+
+// NewPoller opens one that watches nothing.
+func NewPoller() (*Poller, error) {
+	return &Poller{index: map[FD]int{}, asleep: map[*pollSet]struct{}{}}, nil
+}
+
+// Close stops watching. It does not touch the descriptors, and does not wake a Wait.
+func (p *Poller) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, s := range p.sets {
+		s.close()
+	}
+	p.sets, p.regs, p.index = nil, nil, nil
+	p.changed()
+	return nil
+}
+
+// FD is a descriptor that is readable while any watched one is ready (an epoll nests), or NoFD where the system has no such thing.
+func (p *Poller) FD() FD { return NoFD }
+
+// Add starts to watch fd for ev and reports it as token; unix.EEXIST when it is watched already. Del it before closing it.
+func (p *Poller) Add(fd FD, ev Events, token uint64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || fd < 0 {
+		return unix.EBADF
+	}
+	if _, ok := p.index[fd]; ok {
+		return unix.EEXIST
+	}
+	p.index[fd] = len(p.regs)
+	p.regs = append(p.regs, registration{fd: fd, ev: ev, token: token})
+	p.changed()
+	return nil
+}
+
+// Mod replaces conditions and token of a watched descriptor, and watches it again after a OneShot report; unix.ENOENT when it is not watched.
+func (p *Poller) Mod(fd FD, ev Events, token uint64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, ok := p.index[fd]
+	if !ok {
+		return unix.ENOENT
+	}
+	p.regs[i] = registration{fd: fd, ev: ev, token: token}
+	p.changed()
+	return nil
+}
+
+// Del stops to watch fd; unix.ENOENT when it is not watched. A Wait under way elsewhere may still report it.
+func (p *Poller) Del(fd FD) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i, ok := p.index[fd]
+	if !ok {
+		return unix.ENOENT
+	}
+	p.remove(i)
+	return nil
+}
+
+func (p *Poller) remove(i int) {
+	delete(p.index, p.regs[i].fd)
+	last := len(p.regs) - 1
+	if i != last {
+		p.regs[i] = p.regs[last]
+		p.index[p.regs[i].fd] = i
+	}
+	p.regs = p.regs[:last]
+	p.changed()
+}
+
+// changed makes those who sleep on an older list look again.
+func (p *Poller) changed() {
+	for s := range p.asleep {
+		s.wake.Signal()
+	}
+}
+
+// Wait fills evs, which is the caller's, with what is ready and returns how many. timeout 0 never waits; negative waits for ever; else it returns 0
+// after timeout, rounded up to milliseconds. A Wait that waits holds a thread: goroutines wait with a Parker. It reports at most 64 at a time and
+// does not allocate.
+func (p *Poller) Wait(evs []Event, timeout time.Duration) (int, error) {
+	if len(evs) == 0 {
+		return 0, unix.EINVAL
+	}
+	s, err := p.take()
+	if err != nil {
+		return 0, err
+	}
+	defer p.put(s)
+	deadline := time.Now().Add(timeout)
+	for {
+		s.wake.Reset()
+		if err := p.list(s, timeout != 0); err != nil {
+			return 0, err
+		}
+		if err := s.poll(timeout); err != nil {
+			return 0, err
+		}
+		if n := p.collect(s, evs); n > 0 || timeout == 0 {
+			return n, nil
+		}
+		if timeout > 0 {
+			timeout = max(time.Until(deadline), 0)
+		}
+	}
+}
+
+// collect reports what s found, if it is still wanted.
+func (p *Poller) collect(s *pollSet, evs []Event) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, f := range s.fds[1:] {
+		i, ok := p.index[FD(f.Fd)]
+		if f.Revents == 0 || !ok {
+			continue
+		}
+		r := &p.regs[i]
+		if f.Revents&unix.POLLNVAL != 0 {
+			// Closed without Del. An epoll forgets such a descriptor, so we do.
+			p.remove(i)
+			continue
+		}
+		ready := fromPoll(f.Revents) & (r.ev | Err | Hup)
+		if ready == 0 || r.fired {
+			continue
+		}
+		r.fired = r.ev&OneShot != 0
+		evs[n] = Event{r.token, ready}
+		p.turn = i + 1
+		if n++; n == len(evs) {
+			break
+		}
+	}
+	return n
+}

@@ -1,0 +1,125 @@
+//go:build !linux || fabricbasic
+
+// One sleeper on a Poller.
+
+package netx
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pollSet is the list for one call of poll(2), and how to interrupt it. Reused, so that waiting does not allocate.
+type pollSet struct {
+	fds  []unix.PollFd // fds[0] is wake
+	wake *Notifier
+}
+
+func (s *pollSet) close() { s.wake.Close() }
+
+// take gets a set out of store, or a new one.
+func (p *Poller) take() (*pollSet, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, unix.EBADF
+	}
+	if n := len(p.sets); n > 0 {
+		s := p.sets[n-1]
+		p.sets = p.sets[:n-1]
+		return s, nil
+	}
+	wake, err := NewNotifier()
+	if err != nil {
+		return nil, err
+	}
+	return &pollSet{wake: wake}, nil
+}
+
+func (p *Poller) put(s *pollSet) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.asleep, s)
+	if p.closed {
+		s.close()
+		return
+	}
+	p.sets = append(p.sets, s)
+}
+
+// list writes into s what is to be watched now. With sleep, changes from here on interrupt s, whose wake was Reset before.
+func (p *Poller) list(s *pollSet, sleep bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return unix.EBADF
+	}
+	if sleep {
+		p.asleep[s] = struct{}{}
+	}
+	s.fds = append(s.fds[:0], unix.PollFd{Fd: int32(s.wake.FD()), Events: unix.POLLIN})
+	for i := range p.regs {
+		r := &p.regs[(i+p.turn)%len(p.regs)]
+		if !r.fired {
+			s.fds = append(s.fds, unix.PollFd{Fd: int32(r.fd), Events: toPoll(r.ev)})
+		}
+	}
+	return nil
+}
+
+// poll waits for anything in the set. An interrupted wait counts as one that found nothing.
+func (s *pollSet) poll(timeout time.Duration) error {
+	_, err := unix.Poll(s.fds, waitMillis(timeout))
+	if err == unix.EINTR {
+		for i := range s.fds {
+			s.fds[i].Revents = 0
+		}
+		return nil
+	}
+	return err
+}
+
+// ready tells whether poll found a watched descriptor.
+func (s *pollSet) ready() bool {
+	for _, f := range s.fds[1:] {
+		if f.Revents&^unix.POLLNVAL != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func toPoll(ev Events) int16 {
+	var e int16
+	if ev&In != 0 {
+		e |= unix.POLLIN
+	}
+	if ev&Out != 0 {
+		e |= unix.POLLOUT
+	}
+	return e
+}
+
+func fromPoll(e int16) Events {
+	var ev Events
+	if e&unix.POLLIN != 0 {
+		ev |= In
+	}
+	if e&unix.POLLOUT != 0 {
+		ev |= Out
+	}
+	if e&unix.POLLERR != 0 {
+		ev |= Err
+	}
+	if e&unix.POLLHUP != 0 {
+		ev |= Hup
+	}
+	return ev
+}
+
+func (p *Poller) isClosed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}

@@ -1,0 +1,70 @@
+// Socket addresses between netip and the kernel's form.
+
+package netx
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Family returns the socket family for an address: unix.AF_INET, or unix.AF_INET6 (also for IPv4-mapped IPv6).
+func Family(a netip.Addr) int {
+	if a.Is4() {
+		return unix.AF_INET
+	}
+	return unix.AF_INET6
+}
+
+func toSockaddr(ap netip.AddrPort) (unix.Sockaddr, error) {
+	a := ap.Addr()
+	switch {
+	case a.Is4():
+		return &unix.SockaddrInet4{Port: int(ap.Port()), Addr: a.As4()}, nil
+	case a.Is6():
+		zone, err := zoneIndex(a.Zone())
+		if err != nil {
+			return nil, err
+		}
+		return &unix.SockaddrInet6{Port: int(ap.Port()), ZoneId: zone, Addr: a.As16()}, nil
+	}
+	return nil, unix.EAFNOSUPPORT
+}
+
+// zoneIndex turns a zone (an interface's name, or its index in decimal) into the index that the kernel wants.
+func zoneIndex(zone string) (uint32, error) {
+	if zone == "" {
+		return 0, nil
+	}
+	if i, err := net.InterfaceByName(zone); err == nil {
+		return uint32(i.Index), nil
+	}
+	n, err := strconv.ParseUint(zone, 10, 32)
+	if err != nil {
+		return 0, unix.ENODEV
+	}
+	return uint32(n), nil
+}
+
+func fromSockaddr(sa unix.Sockaddr) netip.AddrPort {
+	switch s := sa.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(s.Addr), uint16(s.Port))
+	case *unix.SockaddrInet6:
+		a := netip.AddrFrom16(s.Addr)
+		if s.ZoneId != 0 {
+			a = a.WithZone(zoneName(s.ZoneId))
+		}
+		return netip.AddrPortFrom(a, uint16(s.Port))
+	}
+	return netip.AddrPort{}
+}
+
+func zoneName(index uint32) string {
+	if i, err := net.InterfaceByIndex(int(index)); err == nil {
+		return i.Name
+	}
+	return strconv.FormatUint(uint64(index), 10)
+}

@@ -1,0 +1,73 @@
+// Sockets from bind to connect.
+
+package netx
+
+import (
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// StreamSocket opens a TCP socket of family unix.AF_INET or unix.AF_INET6, non-blocking and close-on-exec. Errors are unix.Errno values
+// (EMFILE, ENFILE, EAFNOSUPPORT).
+func StreamSocket(family int) (FD, error) { return socket(family, unix.SOCK_STREAM) }
+
+// DatagramSocket opens a UDP socket in the same way.
+func DatagramSocket(family int) (FD, error) { return socket(family, unix.SOCK_DGRAM) }
+
+// Bind gives the socket its local address. Port 0 lets the kernel choose; see LocalAddr.
+func Bind(fd FD, ap netip.AddrPort) error {
+	sa, err := toSockaddr(ap)
+	if err != nil {
+		return err
+	}
+	return unix.Bind(int(fd), sa)
+}
+
+// Listen starts accepting; the kernel holds up to backlog connections that nobody accepted yet.
+func Listen(fd FD, backlog int) error { return unix.Listen(int(fd), backlog) }
+
+// Connect starts to connect. It returns nil when the connection stands at once (a datagram socket, sometimes loopback), else usually
+// unix.EINPROGRESS: the socket becomes writable when it is decided, and SocketError then says how.
+func Connect(fd FD, ap netip.AddrPort) error {
+	sa, err := toSockaddr(ap)
+	if err != nil {
+		return err
+	}
+	err = unix.Connect(int(fd), sa)
+	if err == unix.EINTR {
+		// The attempt goes on in the background, exactly as after EINPROGRESS (POSIX connect).
+		return unix.EINPROGRESS
+	}
+	return err
+}
+
+// LocalAddr is the address that the socket is bound to (getsockname).
+func LocalAddr(fd FD) (netip.AddrPort, error) {
+	sa, err := unix.Getsockname(int(fd))
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	return fromSockaddr(sa), nil
+}
+
+// PeerAddr is the address that the socket is connected to (getpeername); unix.ENOTCONN when it is not.
+func PeerAddr(fd FD) (netip.AddrPort, error) {
+	sa, err := unix.Getpeername(int(fd))
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	return fromSockaddr(sa), nil
+}
+
+// SocketError takes the pending error off the socket (SO_ERROR): nil, or the unix.Errno that an asynchronous connect or send ended with.
+func SocketError(fd FD) error {
+	n, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
+	if err != nil {
+		return err
+	}
+	if n != 0 {
+		return unix.Errno(n)
+	}
+	return nil
+}

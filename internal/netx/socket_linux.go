@@ -1,0 +1,35 @@
+//go:build !fabricbasic
+
+// Opening and accepting, where both flags can be given with the call.
+
+package netx
+
+import (
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+func socket(family, kind int) (FD, error) {
+	fd, err := unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return NoFD, err
+	}
+	return FD(fd), nil
+}
+
+// Accept takes one connection off a listening socket; the new socket is non-blocking and close-on-exec. unix.EAGAIN when there is none. Errors
+// that concern only the connection that was to be accepted (unix.ECONNABORTED) leave the listener as it is: call again. unix.EMFILE and ENFILE
+// leave the connection in the queue.
+func Accept(fd FD) (FD, netip.AddrPort, error) {
+	for {
+		n, sa, err := unix.Accept4(int(fd), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return NoFD, netip.AddrPort{}, err
+		}
+		return FD(n), fromSockaddr(sa), nil
+	}
+}
