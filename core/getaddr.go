@@ -172,10 +172,8 @@ func (g *getter) usable(p Provider, info *Info) (kept []Iface, spec string, err 
 	if err != nil {
 		return nil, name, fmt.Errorf("%s: %w", name, err)
 	}
-	for _, i := range all { // in the order of the list, not of the map
-		if why, ok := refused[i.Name]; ok {
-			g.refuse(g.stack.name(), info, i.Name, stageAddr, name+": "+why)
-		}
+	for _, r := range refused {
+		g.refuse(g.stack.name(), info, r.Iface.Name, stageAddr-1, r.Iface.Addr.String()+" is "+r.Reason+" of FI_"+strings.ToUpper(p.Name())+"_IFACE")
 	}
 	return kept, name, nil
 }

@@ -58,12 +58,18 @@ type Iface struct {
 	Driver  string
 }
 
+// RefusedIface is an interface address that a FI_<PROV>_IFACE expression leaves out.
+type RefusedIface struct {
+	Iface  Iface
+	Reason string
+}
+
 // Host answers GetInfo's questions about the machine and the network. It keeps GetInfo a pure function of its arguments.
 type Host interface {
 	// Interfaces returns the usable interface addresses in order of preference.
 	Interfaces() ([]Iface, error)
-	// FilterInterfaces applies a FI_<PROV>_IFACE expression and says why others were refused (by interface name).
-	FilterInterfaces(list []Iface, spec string) (kept []Iface, refused map[string]string, err error)
+	// FilterInterfaces applies a FI_<PROV>_IFACE expression and says why others were refused.
+	FilterInterfaces(list []Iface, spec string) (kept []Iface, refused []RefusedIface, err error)
 	// Resolve returns the addresses of node and service; numeric forbids look-ups. An empty node means the wildcard (passive) or loopback
 	// address. It ends in bounded time.
 	Resolve(node, service string, numeric, passive bool) ([]netip.AddrPort, error)
