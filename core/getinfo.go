@@ -26,7 +26,8 @@ const opGetInfo = "fi_getinfo"
 // The error is an *OpError: ErrNoData when nothing matches, with the refusal that came closest in its Hint; ErrNoSys for an API version newer than
 // LibraryVersion; ErrInval for a malformed query or parameter.
 func GetInfo(reg *Registry, host Host, params *Params, q Query) ([]*Info, []Refusal, error) {
-	g := &getter{reg: reg, host: host, params: params, q: q, v: q.Version, filter: newProvFilter(params.String("", "provider"))}
+	list, _ := params.Lookup("", "provider")
+	g := &getter{reg: reg, host: host, params: params, q: q, v: q.Version, filter: newProvFilter(list)}
 	if g.v == 0 {
 		g.v = LibraryVersion
 	}

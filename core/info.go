@@ -32,6 +32,10 @@ func (v Version) Minor() int { return int(v & 0xffff) }
 // LibraryVersion is the API version that this module implements (fi_version(3)).
 var LibraryVersion = V(2, 6)
 
+// ProviderVersion is what this module's providers give as their version: native's of the same API (OFI_VERSION_DEF_PROV), so that version checks of
+// applications work.
+var ProviderVersion = V(206, 0)
+
 // Info describes one way to communicate: the result of GetInfo, and the hints given to it (struct fi_info, fi_getinfo(3)). The attribute pointers
 // are never nil in a result; in hints, nil means "anything".
 type Info struct {

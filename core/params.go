@@ -143,10 +143,10 @@ func (p *Params) Lookup(provider, name string) (string, bool) {
 	return v, from != ""
 }
 
-// String returns a parameter's setting, or else its default.
-func (p *Params) String(provider, name string) string {
+// String returns a parameter's setting, or else its default. The error is always nil; it makes the getters alike.
+func (p *Params) String(provider, name string) (string, error) {
 	v, _ := p.value(provider, name)
-	return v
+	return v, nil
 }
 
 func (p *Params) value(provider, name string) (value, from string) {

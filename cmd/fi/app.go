@@ -1,0 +1,40 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"gofabric/core"
+)
+
+// app is what commands share: where output goes, and the providers. Tests replace its parts.
+type app struct {
+	out, errOut io.Writer
+	getInfo     func(q core.Query) ([]*core.Info, []core.Refusal, error)
+	params      func() ([]core.ParamValue, error)
+}
+
+// printf writes to standard output.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+
+// json writes v as indented JSON.
+func (a *app) json(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// exitCode is what a process ends with for an error: libfabric's number, as the C tools do, or 1.
+func exitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	var e core.Errno
+	if errors.As(err, &e) && e > 0 && e < 256 {
+		return int(e)
+	}
+	return 1
+}

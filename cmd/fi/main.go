@@ -1,0 +1,41 @@
+// Command fi is the tools of gofabric in one binary: fi info, fi pingpong, fi bench and others, with the flags and output of libfabric's tools where
+// those have a counterpart.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"gofabric"
+)
+
+func main() {
+	a := &app{out: os.Stdout, errOut: os.Stderr, getInfo: gofabric.GetInfo, params: gofabric.Params}
+	if err := newRootCommand(a).ExecuteContext(context.Background()); err != nil {
+		fmt.Fprintln(a.errOut, "fi:", err)
+		os.Exit(exitCode(err))
+	}
+}
+
+// newRootCommand wires the commands; each has a file of its own.
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "fi",
+		Short:         "Tools for fabrics",
+		Long:          "Tools for fabrics: what there is (info, env), whether it works (pingpong), how fast it is (bench), and what goes over the wire (dump).",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.errOut)
+	root.AddCommand(
+		newInfoCommand(a),
+		newEnvCommand(a),
+		newStrerrorCommand(a),
+		newPingpongCommand(a),
+	)
+	return root
+}

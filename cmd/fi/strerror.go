@@ -1,0 +1,48 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"gofabric/core"
+)
+
+// newStrerrorCommand is fi_strerror: what an error number means.
+func newStrerrorCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "strerror ERROR...",
+		Short:   "Say what an error number or name means",
+		Long:    "Say what error numbers mean. An error is a number (11, -11) or a name (FI_EAGAIN, EAGAIN).",
+		Example: "  fi strerror 61\n  fi strerror FI_EAVAIL",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			type row struct {
+				Number int    `json:"number"`
+				Name   string `json:"name"`
+				Text   string `json:"text"`
+			}
+			var rows []row
+			for _, arg := range args {
+				e, err := core.ParseErrno(arg)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, row{int(e), e.Name(), e.Error()})
+			}
+			if asJSON {
+				return a.json(rows)
+			}
+			for _, r := range rows {
+				if len(rows) == 1 {
+					a.printf("%s\n", r.Text)
+					break
+				}
+				a.printf("%d %s: %s\n", r.Number, r.Name, r.Text)
+			}
+			return nil
+		},
+	}
+	// A negative number is an argument here: C code returns errors that way.
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

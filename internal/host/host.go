@@ -1,0 +1,85 @@
+// Package host answers GetInfo's questions about this machine: its interfaces, names and routes. It is what stands between core, which asks the
+// system nothing, and packages net and netx.
+package host
+
+import (
+	"net"
+	"net/netip"
+	"time"
+
+	"gofabric/core"
+	"gofabric/internal/netx"
+)
+
+// DefaultTimeout bounds a look-up of a name. Resolvers give up by themselves only after tens of seconds, or never.
+const DefaultTimeout = 5 * time.Second
+
+// Host implements core.Host. The zero Host is ready to use. Its methods may be called from any goroutine.
+type Host struct {
+	// Timeout bounds each look-up of a name; 0 is DefaultTimeout.
+	Timeout time.Duration
+	// Resolver looks names up; nil is net.DefaultResolver.
+	Resolver *net.Resolver
+}
+
+var _ core.Host = (*Host)(nil)
+
+// Interfaces returns the addresses of interfaces that are up and have a carrier, best first.
+func (h *Host) Interfaces() ([]core.Iface, error) {
+	all, err := netx.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	netx.RankInterfaces(all)
+	var list []core.Iface
+	for i := range all {
+		if all[i].Up || all[i].Kind == netx.KindLoopback {
+			list = append(list, fromNetx(&all[i]))
+		}
+	}
+	return list, nil
+}
+
+func fromNetx(i *netx.Interface) core.Iface {
+	return core.Iface{
+		Name: i.Name, Addr: i.Addr, Prefix: i.Prefix, MTU: i.MTU, Speed: uint64(max(i.SpeedMbps, 0)) * 1_000_000,
+		Kind: i.Kind.String(), Address: i.HardwareAddr.String(), Driver: i.Driver,
+	}
+}
+
+// FilterInterfaces applies an expression of names, patterns, networks and addresses; see netx.FilterInterfaces.
+func (h *Host) FilterInterfaces(list []core.Iface, spec string) ([]core.Iface, []core.RefusedIface, error) {
+	entries := make([]netx.Interface, len(list))
+	for k, i := range list {
+		entries[k] = netx.Interface{Index: k, Name: i.Name, Addr: i.Addr, Prefix: i.Prefix} // Index leads back to list
+	}
+	keptEntries, refusedEntries, err := netx.FilterInterfaces(entries, spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	var kept []core.Iface
+	for _, e := range keptEntries {
+		kept = append(kept, list[e.Index])
+	}
+	var refused []core.RefusedIface
+	for _, r := range refusedEntries {
+		refused = append(refused, core.RefusedIface{Iface: list[r.Interface.Index], Reason: r.Reason})
+	}
+	return kept, refused, nil
+}
+
+// SourceFor returns the address that the system's routes choose towards dest. Connecting a datagram socket sends nothing.
+func (h *Host) SourceFor(dest netip.AddrPort) (netip.Addr, error) {
+	if dest.Port() == 0 {
+		dest = netip.AddrPortFrom(dest.Addr(), 9) // any port will do, but some systems refuse 0
+	}
+	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(dest))
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	defer c.Close()
+	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil
+}
+
+// IsLocal reports whether a is a loopback address or one of this machine's.
+func (h *Host) IsLocal(a netip.Addr) bool { return netx.IsLocal(a) }

@@ -1,0 +1,94 @@
+package gofabric
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"gofabric/core"
+	"gofabric/internal/host"
+)
+
+// The composition root: the one place that names providers together, reads the environment and the configuration file, and touches the machine.
+
+// configFile is where native libfabric's packages put libfabric.conf.
+const configFile = "/etc/libfabric.conf"
+
+// maxConfig bounds what is read of it.
+const maxConfig = 1 << 20
+
+// process is what a process has of everything: providers, parameters, the machine.
+type process struct {
+	registry *core.Registry
+	params   *core.Params
+	host     core.Host
+}
+
+// thisProcess is made at first use, as native libfabric initializes itself; later changes of the environment go unnoticed.
+var thisProcess = sync.OnceValues(func() (*process, error) { return newProcess(os.LookupEnv, readConfig()) })
+
+// providers makes the providers of this module, most preferred first.
+func providers(params *core.Params) ([]core.Provider, error) {
+	return nil, nil
+}
+
+// newProcess composes providers, parameters and the machine.
+func newProcess(lookup func(string) (string, bool), config string) (*process, error) {
+	params, err := core.NewParams(lookup, config)
+	if err != nil {
+		return nil, err
+	}
+	list, err := providers(params)
+	if err != nil {
+		return nil, err
+	}
+	reg := core.NewRegistry(list...)
+	params.Define(reg.Params()...)
+	ms, err := params.Int("", "resolve_timeout")
+	if err != nil {
+		return nil, err
+	}
+	return &process{registry: reg, params: params, host: &host.Host{Timeout: time.Duration(ms) * time.Millisecond}}, nil
+}
+
+// readConfig returns the configuration file's text; "" if there is none.
+func readConfig() string {
+	f, err := os.Open(configFile)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// GetInfo asks all providers of this module for ways to communicate (fi_getinfo(3)), and says why others were refused; see core.GetInfo.
+func GetInfo(q core.Query) ([]*core.Info, []core.Refusal, error) {
+	p, err := thisProcess()
+	if err != nil {
+		return nil, nil, err
+	}
+	return core.GetInfo(p.registry, p.host, p.params, q)
+}
+
+// OpenFabric opens the fabric of an Info that GetInfo returned (fi_fabric(3)).
+func OpenFabric(info *core.Info) (core.Fabric, error) {
+	p, err := thisProcess()
+	if err != nil {
+		return nil, err
+	}
+	return core.OpenFabric(p.registry, info)
+}
+
+// Params returns all FI_* parameters with their settings (fi_getparams).
+func Params() ([]core.ParamValue, error) {
+	p, err := thisProcess()
+	if err != nil {
+		return nil, err
+	}
+	return p.params.All(), nil
+}
