@@ -1,0 +1,181 @@
+package conform
+
+// Tables of the send and receive calls, so that each theme can run over all of them.
+
+import "gofabric/core"
+
+// cqData is the remote CQ data that calls with data send.
+const cqData = 0x1122334455667788
+
+// iovParts is how many slices the v and msg variants use: the stack's limit in tests, 4 on native tcp.
+const iovParts = 4
+
+// sendCall is one way to send a message. Tagged ones use tag, others ignore it.
+type sendCall struct {
+	name   string
+	inject bool // limited to the inject size; no completion
+	data   bool // carries cqData
+	tagged bool
+	do     func(s *Side, buf []byte, tag uint64, ctx core.Context) error
+}
+
+var msgSends = []sendCall{
+	{"send", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error { return s.EP.Send(b, 0, s.Peer, c) }},
+	{"sendv", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
+		return s.EP.SendV(split(b, iovParts), nil, s.Peer, c)
+	}},
+	{"sendmsg", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
+		return s.EP.SendMsg(&core.MsgArgs{IOV: split(b, 3), Addr: s.Peer, Ctx: c}, 0)
+	}},
+	{"sendmsg+data", false, true, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
+		return s.EP.SendMsg(&core.MsgArgs{IOV: split(b, 2), Addr: s.Peer, Ctx: c, Data: cqData}, core.RemoteCQData)
+	}},
+	{"sendmsg+more", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
+		return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: c}, core.More)
+	}},
+	{"sendmsg+transmit_complete", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
+		return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: c}, core.TransmitComplete)
+	}},
+	{"sendmsg+delivery_complete", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
+		return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: c}, core.DeliveryComplete)
+	}},
+	{"senddata", false, true, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
+		return s.EP.SendData(b, 0, cqData, s.Peer, c)
+	}},
+	{"inject", true, false, false, func(s *Side, b []byte, _ uint64, _ core.Context) error { return s.EP.Inject(b, s.Peer) }},
+	{"injectdata", true, true, false, func(s *Side, b []byte, _ uint64, _ core.Context) error {
+		return s.EP.InjectData(b, cqData, s.Peer)
+	}},
+}
+
+var taggedSends = []sendCall{
+	{"tsend", false, false, true, func(s *Side, b []byte, tag uint64, c core.Context) error { return s.EP.TSend(b, 0, s.Peer, tag, c) }},
+	{"tsendv", false, false, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
+		return s.EP.TSendV(split(b, iovParts), nil, s.Peer, tag, c)
+	}},
+	{"tsendmsg", false, false, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
+		return s.EP.TSendMsg(&core.TaggedArgs{IOV: split(b, 3), Addr: s.Peer, Tag: tag, Ctx: c}, 0)
+	}},
+	{"tsendmsg+data", false, true, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
+		return s.EP.TSendMsg(&core.TaggedArgs{IOV: split(b, 2), Addr: s.Peer, Tag: tag, Ctx: c, Data: cqData}, core.RemoteCQData)
+	}},
+	{"tsendmsg+delivery_complete", false, false, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
+		return s.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{b}, Addr: s.Peer, Tag: tag, Ctx: c}, core.DeliveryComplete)
+	}},
+	{"tsenddata", false, true, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
+		return s.EP.TSendData(b, 0, cqData, s.Peer, tag, c)
+	}},
+	{"tinject", true, false, true, func(s *Side, b []byte, tag uint64, _ core.Context) error { return s.EP.TInject(b, s.Peer, tag) }},
+	{"tinjectdata", true, true, true, func(s *Side, b []byte, tag uint64, _ core.Context) error {
+		return s.EP.TInjectData(b, cqData, s.Peer, tag)
+	}},
+}
+
+// recvCall is one way to post a receive buffer.
+type recvCall struct {
+	name string
+	do   func(s *Side, buf []byte, tag uint64, ctx core.Context) error
+}
+
+var msgRecvs = []recvCall{
+	{"recv", func(s *Side, b []byte, _ uint64, c core.Context) error { return s.Rx().Recv(b, 0, core.AddrUnspec, c) }},
+	{"recvv", func(s *Side, b []byte, _ uint64, c core.Context) error {
+		return s.Rx().RecvV(split(b, iovParts), nil, core.AddrUnspec, c)
+	}},
+	{"recvmsg", func(s *Side, b []byte, _ uint64, c core.Context) error {
+		return s.Rx().RecvMsg(&core.MsgArgs{IOV: split(b, 2), Addr: core.AddrUnspec, Ctx: c}, core.Completion)
+	}},
+}
+
+var taggedRecvs = []recvCall{
+	{"trecv", func(s *Side, b []byte, tag uint64, c core.Context) error {
+		return s.Rx().TRecv(b, 0, core.AddrUnspec, tag, 0, c)
+	}},
+	{"trecvv", func(s *Side, b []byte, tag uint64, c core.Context) error {
+		return s.Rx().TRecvV(split(b, iovParts), nil, core.AddrUnspec, tag, 0, c)
+	}},
+	{"trecvmsg", func(s *Side, b []byte, tag uint64, c core.Context) error {
+		return s.Rx().TRecvMsg(&core.TaggedArgs{IOV: split(b, 2), Addr: core.AddrUnspec, Tag: tag, Ctx: c}, core.Completion)
+	}},
+}
+
+// sizes are the message sizes of the call matrix.
+func (s *Side) sizes() []int {
+	inj := s.Info.Tx.InjectSize
+	return []int{0, 1, inj - 1, inj, inj + 1, 4095, 4096, 4097, 65535, 65536}
+}
+
+// checkRecv checks the completion of a receive.
+func checkRecv(p *Pair, what string, g Got, c sendCall, buf []byte, n int, tag uint64) {
+	p.T.Helper()
+	kind := core.CapMsg
+	if c.tagged {
+		kind = core.CapTagged
+	}
+	want := kind | core.Recv
+	if c.data {
+		want |= core.RemoteCQData
+	}
+	if g.Flags&(core.CapMsg|core.CapTagged|core.Recv|core.Send|core.RemoteCQData) != want {
+		p.T.Errorf("%s: receive flags %#x, want %#x", what, uint64(g.Flags), uint64(want))
+	}
+	if g.Len != n {
+		p.T.Errorf("%s: received length %d, want %d", what, g.Len, n)
+	}
+	if c.data && g.Data != cqData {
+		p.T.Errorf("%s: remote CQ data %#x, want %#x", what, g.Data, uint64(cqData))
+	}
+	if c.tagged && g.Tag != tag {
+		p.T.Errorf("%s: tag %#x, want %#x", what, g.Tag, tag)
+	}
+	if len(g.Buf) > 0 && len(buf) > 0 && &g.Buf[0] != &buf[0] {
+		p.T.Errorf("%s: Buf is not the posted buffer", what)
+	}
+}
+
+// checkSend checks the completion of a transmit.
+func checkSend(p *Pair, what string, g Got, tagged bool) {
+	p.T.Helper()
+	want := core.CapMsg | core.Send
+	if tagged {
+		want = core.CapTagged | core.Send
+	}
+	if g.Flags&(core.CapMsg|core.CapTagged|core.CapRMA|core.Recv|core.Send) != want {
+		p.T.Errorf("%s: transmit flags %#x, want %#x", what, uint64(g.Flags), uint64(want))
+	}
+}
+
+// exchange sends n bytes with c from s to r into a buffer posted with rc, and checks everything.
+func exchange(p *Pair, s, r *Side, c sendCall, rc recvCall, n int, seed uint64) {
+	p.T.Helper()
+	what := c.name + "/" + rc.name
+	tag := 0xa0000 + seed
+	buf := make([]byte, n+5)
+	p.Retry(what+": post receive", func() error { return rc.do(r, buf, tag, core.Context(1000+seed)) })
+	src := Pattern(n, seed)
+	p.Retry(what+": post send", func() error { return c.do(s, src, tag, core.Context(2000+seed)) })
+	if c.inject {
+		Fill(src, seed+77)
+	}
+	g := p.Want(r, core.Context(1000+seed))
+	checkRecv(p, what, g, c, buf, n, tag)
+	CheckPattern(p.T, what, buf, n, seed)
+	CheckZero(p.T, what+", behind the message", buf[n:])
+	if !c.inject {
+		checkSend(p, what, p.Want(s, core.Context(2000+seed)), c.tagged)
+	}
+}
+
+// Ping exchanges a few messages both ways: tagged ones where the pair has them, so that nobody else's can come in between. The sequence number makes
+// the data of each ping its own.
+func (p *Pair) Ping(seq uint64) {
+	p.T.Helper()
+	sends, recvs := msgSends, msgRecvs
+	if p.A.Info.Caps&core.CapTagged != 0 {
+		sends, recvs = taggedSends, taggedRecvs
+	}
+	for i, n := range []int{0, 100, 20000} {
+		exchange(p, p.A, p.B, sends[0], recvs[0], n, 10*seq+uint64(i))
+		exchange(p, p.B, p.A, sends[i%4], recvs[0], n, 10*seq+5+uint64(i))
+	}
+}

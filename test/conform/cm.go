@@ -1,0 +1,372 @@
+package conform
+
+// Connection management (fi_cm(3), fi_eq(3)) of MSG endpoints.
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"testing"
+
+	"gofabric/core"
+)
+
+func testCM(t *testing.T, st Stack) {
+	if st.EPType != core.EPTypeMsg {
+		cmRefused(t, st)
+		return
+	}
+	t.Run("data", func(t *testing.T) { cmData(t, st) })
+	t.Run("reject", func(t *testing.T) { cmReject(t, st) })
+	t.Run("shutdown", func(t *testing.T) { cmShutdown(t, st) })
+	t.Run("nobody", func(t *testing.T) { cmNobody(t, st) })
+	t.Run("names", func(t *testing.T) { cmNames(t, st) })
+	t.Run("states", func(t *testing.T) { cmStates(t, st) })
+	t.Run("abandoned", func(t *testing.T) { cmAbandoned(t, st) })
+	t.Run("close-connecting", func(t *testing.T) { cmCloseConnecting(t, st) })
+	t.Run("many", func(t *testing.T) { cmMany(t, st) })
+	t.Run("eq", func(t *testing.T) { eqObject(t, st) })
+}
+
+// cmRefused checks that connectionless endpoints refuse connection calls and have no passive endpoints.
+func cmRefused(t *testing.T, st Stack) {
+	p := Open(t, st)
+	no := []core.Errno{core.ErrNoSys, core.ErrOpNotSupp}
+	refuse(t, "connect", p.A.EP.Connect(p.B.Addr, nil), no...)
+	refuse(t, "accept", p.A.EP.Accept(nil), no...)
+	refuse(t, "shutdown", p.A.EP.Shutdown(), no...)
+	refuse(t, "getpeer", second(p.A.EP.Peer()), no...)
+	if pep, err := p.A.Fabric.OpenPassiveEndpoint(p.A.Info); err == nil {
+		t.Error("a passive endpoint of an RDM Info opened")
+		pep.Close()
+	}
+}
+
+// listener opens both sides with a listening B and a bound, enabled A that has not connected.
+func listener(t *testing.T, st Stack) *Pair {
+	t.Helper()
+	k := makeConfig(nil)
+	p := &Pair{T: t, Stack: st}
+	p.B = openSide(t, st, "B", k, nil)
+	p.A = openSide(t, st, "A", k, nil)
+	p.listen()
+	p.A.openEP(p.A.Info)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func cmData(t *testing.T, st Stack) {
+	p := listener(t, st)
+	for _, n := range []int{0, 1, 100, 255, 256} {
+		for _, m := range []int{0, 1, 256} {
+			a, b := Pattern(n, uint64(n)), Pattern(m, uint64(m)+9)
+			p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, a))
+			req := p.B.WantEvent(core.EventConnReq)
+			if string(req.CMData) != string(a) || req.Info == nil || req.Info.Handle == nil || req.Object != core.Object(p.B.PEP) {
+				t.Fatalf("request: %d bytes of private data, info %v, object %v; want %d bytes, the listener", len(req.CMData), req.Info, req.Object, n)
+			}
+			p.B.openEP(req.Info)
+			p.B.ok("Accept", p.B.EP.Accept(b))
+			ev := p.A.WantEvent(core.EventConnected)
+			if string(ev.CMData) != string(b) || ev.Object != core.Object(p.A.EP) {
+				t.Fatalf("connected: %d bytes of private data, object %v; want %d bytes, the endpoint", len(ev.CMData), ev.Object, m)
+			}
+			if ev := p.B.WantEvent(core.EventConnected); ev.Object != core.Object(p.B.EP) {
+				t.Errorf("accepting side's event is of %v", ev.Object)
+			}
+			exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
+			p.A.closeEP()
+			p.B.WantEvent(core.EventShutdown)
+			p.B.closeEP()
+			p.Forget()
+			p.A.openEP(p.A.Info)
+		}
+	}
+	big := make([]byte, 257)
+	bad := []core.Errno{core.ErrInval, core.ErrMsgSize, core.Err2Big}
+	refuse(t, "connect with 257 bytes", p.A.EP.Connect(p.B.Addr, big), bad...)
+	p.A.ok("Connect after a refused one", p.A.EP.Connect(p.B.Addr, nil))
+	req := p.B.WantEvent(core.EventConnReq)
+	p.B.openEP(req.Info)
+	refuse(t, "accept with 257 bytes", p.B.EP.Accept(big), bad...)
+	p.B.ok("Accept after a refused one", p.B.EP.Accept(nil))
+	p.A.WantEvent(core.EventConnected)
+	p.B.WantEvent(core.EventConnected)
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
+}
+
+func cmReject(t *testing.T, st Stack) {
+	p := listener(t, st)
+	for _, n := range []int{0, 1, 256} {
+		p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, nil))
+		req := p.B.WantEvent(core.EventConnReq)
+		refuse(t, "reject with 257 bytes", p.B.PEP.Reject(req.Info.Handle, make([]byte, 257)), core.ErrInval, core.ErrMsgSize, core.Err2Big)
+		p.B.ok("Reject", p.B.PEP.Reject(req.Info.Handle, Pattern(n, 3)))
+		if err := p.B.PEP.Reject(req.Info.Handle, nil); err == nil {
+			t.Error("a request was rejected twice without an error")
+		}
+		e := p.A.WantEventErr()
+		if e.Err != core.ErrConnRefused || string(e.ErrData) != string(Pattern(n, 3)) || e.Object != core.Object(p.A.EP) {
+			t.Errorf("after a reject with %d bytes: %v, %d bytes, object %v; want ErrConnRefused and the data", n, e.Err, len(e.ErrData), e.Object)
+		}
+		p.A.closeEP()
+		p.A.openEP(p.A.Info)
+	}
+	p.Connect(nil, nil)
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
+}
+
+// cmShutdown checks the peer's event, and that operations in flight and later ones end.
+func cmShutdown(t *testing.T, st Stack) {
+	for _, how := range []string{"shutdown", "close"} {
+		p := Open(t, st)
+		exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
+		big := make([]byte, min(9<<20, st.maxSize()))
+		var posted []core.Context
+		for i := range core.Context(3) { // more than fits into the sockets
+			if p.B.EP.Send(big, 0, p.B.Peer, 30+i) == nil {
+				posted = append(posted, 30+i)
+			}
+		}
+		p.B.ok("Recv", p.B.Rx().Recv(make([]byte, 8), 0, core.AddrUnspec, 20))
+		if how == "close" {
+			p.A.closeEP()
+		} else {
+			p.A.ok("Shutdown", p.A.EP.Shutdown())
+		}
+		if ev := p.B.WantEvent(core.EventShutdown); ev.Object != core.Object(p.B.EP) {
+			t.Errorf("shutdown event of %v, want the endpoint", ev.Object)
+		}
+		failed := 0
+		for _, c := range posted {
+			if p.WantEnd(p.B, c, st.bounded()).Err != nil {
+				failed++
+			}
+		}
+		if failed == 0 && len(big) > 8<<20 {
+			t.Errorf("%s: 27 MiB towards a peer that is gone all completed", how)
+		}
+		if !st.SharedRx { // a shared receive waits for other endpoints
+			p.WantErr(p.B, 20)
+		} else {
+			p.B.ok("Cancel", p.B.Rx().Cancel(20))
+			p.WantErr(p.B, 20, core.ErrCanceled)
+		}
+		for i := core.Context(50); i < 53; i++ {
+			if err := p.TryPost(func() error { return p.B.EP.Send(big[:8], 0, p.B.Peer, i) }); err == nil {
+				p.WantErr(p.B, i)
+			}
+		}
+		p.Forget()
+		p.Close()
+	}
+}
+
+// cmNobody connects to a port on which nobody listens, and to a listener that speaks something else.
+func cmNobody(t *testing.T, st Stack) {
+	p := listener(t, st)
+	l, err := net.Listen("tcp", net.JoinHostPort(st.node(), "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := core.IPAddr(l.Addr().(*net.TCPAddr).AddrPort())
+	l.Close()
+	if err := p.A.EP.Connect(dead, nil); err == nil {
+		e := p.A.WantEventErr()
+		if e.Err != core.ErrConnRefused || e.Object != core.Object(p.A.EP) {
+			t.Errorf("connect to nobody: %v of %v; want ErrConnRefused of the endpoint", e.Err, e.Object)
+		}
+	} else {
+		refuse(t, "connect to nobody", err, core.ErrConnRefused)
+	}
+	p.A.closeEP()
+	p.A.openEP(p.A.Info)
+	for _, a := range []core.Addr{{}, {Format: core.FormatStr, Str: "fi_shm://1"}} {
+		if err := p.A.EP.Connect(a, nil); err == nil {
+			t.Errorf("connect to %v: no error", a)
+		}
+	}
+	p.Connect(nil, nil)
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
+}
+
+func cmNames(t *testing.T, st Stack) {
+	p := Open(t, st)
+	an := must(t, "Name", p.A.EP.Name)
+	bn := must(t, "Name", p.B.EP.Name)
+	ap := must(t, "Peer", p.A.EP.Peer)
+	bp := must(t, "Peer", p.B.EP.Peer)
+	if an != bp || ap != bn {
+		t.Errorf("A is %v and sees %v; B is %v and sees %v", an.IP, ap.IP, bn.IP, bp.IP)
+	}
+	if ap != p.B.Addr {
+		t.Errorf("A's peer is %v, the listener %v", ap.IP, p.B.Addr.IP)
+	}
+	// A listener can be named before it listens.
+	pep := must(t, "OpenPassiveEndpoint", func() (core.PassiveEndpoint, error) { return p.B.Fabric.OpenPassiveEndpoint(p.B.Info) })
+	p.B.ok("SetName", pep.SetName(core.IPAddr(netip.AddrPortFrom(p.B.Addr.IP.Addr(), 0))))
+	n := must(t, "Name", pep.Name)
+	if n.IP.Port() == 0 || n.IP.Addr() != p.B.Addr.IP.Addr() {
+		t.Errorf("after SetName with port 0 the name is %v", n.IP)
+	}
+	if err := pep.SetName(p.B.Addr); err == nil {
+		p.B.ok("BindEQ", pep.BindEQ(p.B.EQ, 0))
+		refuse(t, "Listen on a port in use", pep.Listen(), core.ErrAddrInUse)
+	} else {
+		refuse(t, "SetName to a port in use", err, core.ErrAddrInUse)
+	}
+	p.B.ok("Close", pep.Close())
+}
+
+// cmStates checks calls in the wrong state.
+func cmStates(t *testing.T, st Stack) {
+	p := Open(t, st)
+	bad := []core.Errno{core.ErrInval, core.ErrOpBadState, core.ErrIsConn, core.ErrBusy, core.ErrAlready}
+	refuse(t, "Listen twice", p.B.PEP.Listen(), bad...)
+	refuse(t, "connect of a connected endpoint", p.A.EP.Connect(p.B.Addr, nil), bad...)
+	refuse(t, "accept of a connected endpoint", p.B.EP.Accept(nil), bad...)
+	refuse(t, "accept of an endpoint without a request", p.A.EP.Accept(nil), bad...)
+	refuse(t, "Close of an event queue in use", p.B.EQ.Close(), core.ErrBusy)
+	pep := must(t, "OpenPassiveEndpoint", func() (core.PassiveEndpoint, error) { return p.B.Fabric.OpenPassiveEndpoint(p.B.Info) })
+	refuse(t, "Listen without an event queue", pep.Listen(), core.ErrNoEQ, core.ErrOpBadState, core.ErrInval)
+	p.B.ok("Close", pep.Close())
+	if n, err := p.B.PEP.GetOpt(core.OptCMDataSize); n != 256 || err != nil {
+		t.Errorf("listener's OptCMDataSize: %d, %v; want 256", n, err)
+	}
+	refuse(t, "setopt of the listener", p.B.PEP.SetOpt(core.OptCMDataSize, 8), core.ErrNoProtoOpt, core.ErrNoSys)
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
+}
+
+// cmAbandoned leaves connection requests without an answer: the connecting side is told.
+func cmAbandoned(t *testing.T, st Stack) {
+	p := listener(t, st)
+	p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, nil))
+	req := p.B.WantEvent(core.EventConnReq)
+	ep := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return p.B.Domain.OpenEndpoint(req.Info) })
+	p.B.ok("Close of an endpoint that was not accepted", ep.Close())
+	p.A.WantEventAny(core.EventShutdown)
+	p.Forget()
+	p.A.closeEP()
+
+	p.A.openEP(p.A.Info)
+	p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, nil))
+	p.B.WantEvent(core.EventConnReq)
+	p.B.ok("Close of the listener", p.B.PEP.Close())
+	p.B.PEP = nil
+	p.A.WantEventAny(core.EventShutdown)
+	p.Forget()
+	p.A.closeEP()
+
+	p.listen()
+	p.A.openEP(p.A.Info)
+	p.Connect(nil, nil)
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
+}
+
+// cmCloseConnecting closes endpoints that are still connecting; the listener survives.
+func cmCloseConnecting(t *testing.T, st Stack) {
+	p := listener(t, st)
+	for i := range 20 {
+		p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, nil))
+		if i%2 == 0 {
+			p.B.pumpEQ()
+		}
+		p.A.closeEP()
+		p.A.openEP(p.A.Info)
+	}
+	p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, []byte("the last")))
+	for {
+		req := p.B.WantEvent(core.EventConnReq)
+		if string(req.CMData) == "the last" {
+			p.B.openEP(req.Info)
+			p.B.ok("Accept", p.B.EP.Accept(nil))
+			break
+		}
+		// A request whose sender is gone: either answer must be possible.
+		_ = p.B.PEP.Reject(req.Info.Handle, nil)
+	}
+	p.A.WantEvent(core.EventConnected)
+	p.B.WantEvent(core.EventConnected)
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
+}
+
+// cmMany has one listener accept many connections at once; all work, and all end.
+func cmMany(t *testing.T, st Stack) {
+	const n = 40
+	p := listener(t, st)
+	p.A.closeEP()
+	eps := make([]core.Endpoint, n)
+	for i := range eps {
+		eps[i] = must(t, "OpenEndpoint", func() (core.Endpoint, error) { return p.A.Domain.OpenEndpoint(p.A.Info) })
+		p.A.BindAll(eps[i])
+		p.A.ok("Enable", eps[i].Enable())
+		p.A.ok("Connect", eps[i].Connect(p.B.Addr, fmt.Append(nil, i)))
+	}
+	peers := map[string]core.Endpoint{}
+	for range n {
+		req := p.B.WantEvent(core.EventConnReq)
+		ep := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return p.B.Domain.OpenEndpoint(req.Info) })
+		p.B.BindAll(ep)
+		p.B.ok("Enable", ep.Enable())
+		p.B.ok("Accept", ep.Accept(nil))
+		peers[string(req.CMData)] = ep
+	}
+	for range n {
+		p.A.WantEvent(core.EventConnected)
+		p.B.WantEvent(core.EventConnected)
+	}
+	bufs := make([][16]byte, n)
+	for i := range eps {
+		post := p.B.Rx
+		if st.SharedRx {
+			p.Retry("recv", func() error { return post().Recv(bufs[i][:], 0, core.AddrUnspec, core.Context(i)) })
+		} else {
+			p.Retry("recv", func() error {
+				return peers[fmt.Sprint(i)].Recv(bufs[i][:], 0, core.AddrUnspec, core.Context(i))
+			})
+		}
+		p.Retry("inject", func() error { return eps[i].Inject(Pattern(16, uint64(i)), core.AddrUnspec) })
+		p.Want(p.B, core.Context(i))
+		CheckPattern(t, "message", bufs[i][:], 16, uint64(i))
+	}
+	for i := range eps {
+		p.A.ok("Close", eps[i].Close())
+	}
+	for range n {
+		p.B.WantEvent(core.EventShutdown)
+	}
+	for _, ep := range peers {
+		p.B.ok("Close", ep.Close())
+	}
+	p.Forget()
+}
+
+// eqObject checks an event queue by itself: Write, Peek, ErrAgain.
+func eqObject(t *testing.T, st Stack) {
+	p := Open(t, st)
+	eq := p.A.EQ
+	var ev core.EQEvent
+	if err := eq.Read(&ev, 0); !errors.Is(err, core.ErrAgain) {
+		t.Fatalf("Read of nothing: %v; want ErrAgain", err)
+	}
+	if err := eq.ReadErr(&core.EQErrEntry{}, 0); !errors.Is(err, core.ErrAgain) {
+		t.Errorf("ReadErr of nothing: %v; want ErrAgain", err)
+	}
+	for i := range uint64(3) {
+		p.A.ok("Write", eq.Write(core.EQEvent{Type: core.EventNotify, Data: i, Context: "mine"}, 0))
+	}
+	for i := range uint64(3) {
+		for _, f := range []core.Flags{core.Peek, core.Peek, 0} {
+			if err := eq.Read(&ev, f); err != nil || ev.Type != core.EventNotify || ev.Data != i || ev.Context != "mine" {
+				t.Fatalf("Read(%#x): %+v, %v; want notification %d", uint64(f), ev, err, i)
+			}
+		}
+	}
+	if err := eq.Read(&ev, 0); !errors.Is(err, core.ErrAgain) {
+		t.Errorf("Read after all were read: %v; want ErrAgain", err)
+	}
+	ro := must(t, "OpenEQ", func() (core.EventQueue, error) { return p.A.Fabric.OpenEQ(core.EQAttr{}) })
+	refuse(t, "Write to a queue opened without Write", ro.Write(core.EQEvent{}, 0), core.ErrInval)
+	p.A.ok("Close EQ", ro.Close())
+}

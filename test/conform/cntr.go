@@ -1,0 +1,283 @@
+package conform
+
+// Counters (fi_cntr(3)), poll sets and wait sets (fi_poll(3)).
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+func testCounters(t *testing.T, st Stack) {
+	t.Run("object", func(t *testing.T) { cntrObject(t, st) })
+	t.Run("endpoint", func(t *testing.T) { cntrEndpoint(t, st) })
+	t.Run("errors", func(t *testing.T) { cntrErrors(t, st) })
+	t.Run("fd", func(t *testing.T) { cntrFD(t, st) })
+	t.Run("pollset", func(t *testing.T) { pollSet(t, st) })
+	t.Run("waitset", func(t *testing.T) { waitSet(t, st) })
+}
+
+// cntrObject checks a counter by itself: Add, Set, Wait, thresholds, time-outs.
+func cntrObject(t *testing.T, st Stack) {
+	p := Open(t, st)
+	for _, w := range []core.WaitObj{core.WaitUnspec, core.WaitFD, core.WaitYield} {
+		c := must(t, "OpenCounter", func() (core.Counter, error) { return p.A.Domain.OpenCounter(core.CntrAttr{WaitObj: w}) })
+		p.A.ok("Add", c.Add(3))
+		p.A.ok("Add", c.Add(4))
+		p.A.ok("AddErr", c.AddErr(2))
+		if c.Value() != 7 || c.ErrValue() != 2 {
+			t.Errorf("after Add(3), Add(4), AddErr(2): %d, %d", c.Value(), c.ErrValue())
+		}
+		p.A.ok("Set", c.Set(100))
+		p.A.ok("SetErr", c.SetErr(0))
+		if c.Value() != 100 || c.ErrValue() != 0 {
+			t.Errorf("after Set(100), SetErr(0): %d, %d", c.Value(), c.ErrValue())
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		if err := c.Wait(ctx, 100); err != nil {
+			t.Errorf("Wait for a threshold that is reached: %v", err)
+		}
+		if err := c.Wait(ctx, 101); !errors.Is(err, core.ErrTimedOut) {
+			t.Errorf("Wait until a deadline: %v; want ErrTimedOut", err)
+		}
+		cancel()
+		ctx, cancel = context.WithTimeout(context.Background(), Deadline)
+		res := make(chan error, 1)
+		go func() { res <- c.Wait(ctx, 105) }()
+		for range 5 {
+			time.Sleep(time.Millisecond)
+			p.A.ok("Add", c.Add(1))
+		}
+		if err := recvErr(t, "Wait", res); err != nil {
+			t.Errorf("Wait for Add from another goroutine: %v", err)
+		}
+		go func() { res <- c.Wait(ctx, 1000) }()
+		time.Sleep(2 * time.Millisecond)
+		p.A.ok("AddErr", c.AddErr(1))
+		if err := recvErr(t, "Wait", res); !errors.Is(err, core.ErrAvail) {
+			t.Errorf("Wait while the error count moves: %v; want ErrAvail", err)
+		}
+		cancel()
+		p.A.ok("Close counter", c.Close())
+	}
+	if c, err := p.A.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitMutexCond}); err == nil {
+		t.Error("a counter with WaitMutexCond opened; native refuses it")
+		c.Close()
+	}
+}
+
+// cntrEndpoint binds counters for all local directions and counts.
+func cntrEndpoint(t *testing.T, st Stack) {
+	caps := core.CapMsg
+	if st.Offers(t, core.CapRMA) {
+		caps |= core.CapRMA
+	}
+	cn := map[*Side]map[core.Flags]core.Counter{}
+	dirs := []core.Flags{core.Send, core.Recv, core.Read, core.Write}
+	p := Open(t, st, WithCaps(caps), WithBefore(func(s *Side) {
+		cn[s] = map[core.Flags]core.Counter{}
+		for _, d := range dirs {
+			c := must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+			s.ok("BindCounter", s.EP.BindCounter(c, d))
+			if err := s.EP.BindCounter(c, d); !errors.Is(err, core.ErrInval) {
+				t.Errorf("second counter for the same direction: %v; want ErrInval", err)
+			}
+			cn[s][d] = c
+		}
+		refuse(t, "BindCounter with a flag that is no direction", s.EP.BindCounter(cn[s][core.Send], core.MultiRecv), core.ErrBadFlags, core.ErrInval)
+	}))
+	a, b := cn[p.A], cn[p.B]
+	buf := make([]byte, 10000)
+	const n = 30
+	for i := range n {
+		p.Retry("recv", func() error { return p.B.Rx().Recv(buf[:8], 0, core.AddrUnspec, core.Context(i)) })
+		if i%2 == 0 { // inject counts too
+			p.Retry("inject", func() error { return p.A.EP.Inject(buf[:8], p.A.Peer) })
+		} else {
+			p.Retry("send", func() error { return p.A.EP.Send(buf[:8], 0, p.A.Peer, core.Context(i)) })
+			p.Want(p.A, core.Context(i))
+		}
+		p.Want(p.B, core.Context(i))
+	}
+	want := map[core.Flags]uint64{core.Send: n}
+	if caps&core.CapRMA != 0 {
+		mr := p.B.Reg(make([]byte, 10000), allAccess)
+		for i := range n {
+			p.Retry("write", func() error { return p.A.EP.Write(buf[:i*300], 0, p.A.Peer, mr.Base(), mr.Key(), 1) })
+			p.Retry("read", func() error { return p.A.EP.Read(buf[:i*300], 0, p.A.Peer, mr.Base(), mr.Key(), 2) })
+			p.Want(p.A, 1)
+			p.Want(p.A, 2)
+		}
+		p.Retry("inject_write", func() error { return p.A.EP.InjectWrite(buf[:8], p.A.Peer, mr.Base(), mr.Key()) })
+		settle(p, mr)
+		want[core.Write], want[core.Read] = n+1, n+1
+		p.B.ok("Close MR", mr.Close())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
+	defer cancel()
+	for _, d := range dirs {
+		if err := a[d].Wait(ctx, want[d]); err != nil || a[d].Value() != want[d] {
+			t.Errorf("initiator's counter %#x: %d, %v; want %d", uint64(d), a[d].Value(), err, want[d])
+		}
+	}
+	if err := b[core.Recv].Wait(ctx, n); err != nil || b[core.Recv].Value() != n || b[core.Send].Value() != 0 {
+		t.Errorf("target's counters: recv %d, send %d, %v; want %d, 0", b[core.Recv].Value(), b[core.Send].Value(), err, n)
+	}
+	for s, m := range cn {
+		refuse(t, "Close of a bound counter", m[core.Send].Close(), core.ErrBusy)
+		s.closeEP()
+		for _, c := range m {
+			s.ok("Close counter", c.Close())
+		}
+	}
+}
+
+// cntrErrors checks that failed operations move the error count and wake waiters with ErrAvail.
+func cntrErrors(t *testing.T, st Stack) {
+	var c core.Counter
+	p := Open(t, st, WithBefore(func(s *Side) {
+		if s.Name == "B" {
+			c = must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+			s.ok("BindCounter", s.EP.BindCounter(c, core.Recv))
+		}
+	}))
+	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
+	defer cancel()
+	p.Retry("recv", func() error { return p.B.Rx().Recv(make([]byte, 4), 0, core.AddrUnspec, 1) })
+	res := make(chan error, 1)
+	go func() { res <- c.Wait(ctx, 1) }()
+	time.Sleep(2 * time.Millisecond)
+	p.Retry("inject", func() error { return p.A.EP.Inject(make([]byte, 8), p.A.Peer) })
+	if err := recvErr(t, "Wait", res); !errors.Is(err, core.ErrAvail) {
+		t.Errorf("Wait while a receive is truncated: %v; want ErrAvail", err)
+	}
+	p.WantErr(p.B, 1, core.ErrTrunc)
+	if c.Value() != 0 || c.ErrValue() != 1 {
+		t.Errorf("after a truncated receive: %d, errors %d; want 0, 1", c.Value(), c.ErrValue())
+	}
+	p.B.closeEP()
+	p.B.ok("Close counter", c.Close())
+}
+
+// cntrFD waits for a counter with poll(2).
+func cntrFD(t *testing.T, st Stack) {
+	var c core.Counter
+	p := Open(t, st, WithBefore(func(s *Side) {
+		if s.Name == "B" {
+			c = must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitFD}) })
+			s.ok("BindCounter", s.EP.BindCounter(c, core.Recv))
+		}
+	}))
+	fd, err := c.WaitFD()
+	if err != nil {
+		t.Fatalf("WaitFD: %v", err)
+	}
+	buf := make([]byte, 8)
+	for i := range uint64(20) {
+		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 1) })
+		res := make(chan error, 1)
+		go func() {
+			for c.Value() < i+1 {
+				if err := p.B.Fabric.TryWait(c); errors.Is(err, core.ErrAgain) {
+					continue
+				}
+				if ok, err := pollFD(fd, 2*time.Second); !ok {
+					res <- errors.Join(errors.New("the descriptor did not become readable within 2 s"), err)
+					return
+				}
+			}
+			res <- nil
+		}()
+		p.B.Asleep = true
+		p.Retry("inject", func() error { return p.A.EP.Inject(buf, p.A.Peer) })
+		if err := recvErr(t, "poll and read the counter", res); err != nil {
+			t.Fatal(err)
+		}
+		p.B.Asleep = false
+		p.Want(p.B, 1)
+	}
+	p.B.closeEP()
+	p.B.ok("Close counter", c.Close())
+}
+
+// pollSet checks fi_poll(3).
+func pollSet(t *testing.T, st Stack) {
+	p := Open(t, st)
+	set, err := p.B.Domain.OpenPoll(core.PollAttr{})
+	if err != nil {
+		t.Fatalf("OpenPoll: %v", err)
+	}
+	c := must(t, "OpenCounter", func() (core.Counter, error) { return p.B.Domain.OpenCounter(core.CntrAttr{}) })
+	p.B.ok("Add of a queue", set.Add(p.B.RxCQ))
+	p.B.ok("Add of a counter", set.Add(c))
+	refuse(t, "Add of an endpoint", set.Add(p.B.EP), core.ErrInval)
+	ready := make([]core.Object, 4)
+	if n, err := set.Poll(ready); n != 0 || (err != nil && !errors.Is(err, core.ErrAgain)) {
+		t.Errorf("Poll of nothing: %d, %v", n, err)
+	}
+	p.B.Asleep = true
+	p.Retry("recv", func() error { return p.B.Rx().Recv(make([]byte, 8), 0, core.AddrUnspec, 1) })
+	p.Retry("inject", func() error { return p.A.EP.Inject(make([]byte, 8), p.A.Peer) })
+	p.until("Poll reports the queue", func() bool {
+		n, err := set.Poll(ready)
+		return n == 1 && err == nil && ready[0] == core.Object(p.B.RxCQ)
+	})
+	p.B.ok("Add to the counter", c.Add(1))
+	if n, err := set.Poll(ready); n != 2 || err != nil {
+		t.Errorf("Poll with a completion and a moved counter: %d, %v; want 2", n, err)
+	}
+	p.B.Asleep = false
+	p.Want(p.B, 1)
+	if n, err := set.Poll(ready); n != 0 || (err != nil && !errors.Is(err, core.ErrAgain)) {
+		t.Errorf("Poll after everything was read: %d, %v; want 0", n, err)
+	}
+	p.B.ok("Del", set.Del(c))
+	p.B.ok("Del", set.Del(p.B.RxCQ))
+	p.B.ok("Close counter", c.Close())
+	p.B.ok("Close poll set", set.Close())
+}
+
+// waitSet checks fi_wait(3): a queue opened on a wait set wakes it.
+func waitSet(t *testing.T, st Stack) {
+	if st.EPType == core.EPTypeMsg && st.SharedRx {
+		return // the queues of a shared context are covered by the other stacks
+	}
+	info := must(t, "GetInfo", func() (*core.Info, error) { return st.info("", st.hints(core.CapMsg)) })
+	f := must(t, "OpenFabric", func() (core.Fabric, error) { return st.OpenFabric(info) })
+	w, err := f.OpenWait(core.WaitAttr{WaitObj: core.WaitFD})
+	if err != nil {
+		t.Fatalf("OpenWait: %v", err)
+	}
+	d := must(t, "OpenDomain", func() (core.Domain, error) { return f.OpenDomain(info) })
+	cq := must(t, "OpenCQ", func() (core.CompletionQueue, error) {
+		return d.OpenCQ(core.CQAttr{Format: core.CQFormatTagged, WaitObj: core.WaitSetObj, WaitSet: w})
+	})
+	c := must(t, "OpenCounter", func() (core.Counter, error) {
+		return d.OpenCounter(core.CntrAttr{WaitObj: core.WaitSetObj, WaitSet: w})
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	if err := w.Wait(ctx); !errors.Is(err, core.ErrTimedOut) {
+		t.Errorf("Wait for nothing: %v; want ErrTimedOut", err)
+	}
+	cancel()
+	ctx, cancel = context.WithTimeout(context.Background(), Deadline)
+	defer cancel()
+	res := make(chan error, 1)
+	go func() { res <- w.Wait(ctx) }()
+	time.Sleep(2 * time.Millisecond)
+	if err := c.Add(1); err != nil {
+		t.Errorf("Add: %v", err)
+	}
+	if err := recvErr(t, "Wait", res); err != nil {
+		t.Errorf("Wait while a counter moves: %v", err)
+	}
+	refuse(t, "Close of a wait set in use", w.Close(), core.ErrBusy)
+	for _, o := range []core.Object{c, cq, w, d, f} {
+		if err := o.Close(); err != nil {
+			t.Errorf("Close of %T: %v", o, err)
+		}
+	}
+}

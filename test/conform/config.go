@@ -1,0 +1,78 @@
+package conform
+
+// Options of the fixture: how the two sides of a Pair differ from the default.
+
+import "gofabric/core"
+
+// Option changes how Open opens a Pair.
+type Option func(*config)
+
+type config struct {
+	caps       core.Flags
+	hints      func(h *core.Info)
+	cq         core.CQAttr
+	splitCQ    bool // separate queues for transmits and receives
+	bindFlags  core.Flags
+	before     func(s *Side) // after the binds, before Enable
+	shareB     *Side         // the B side lives in this side's fabric, domain, queues and vector
+	connData   []byte
+	acceptData []byte
+	noSource   bool
+	noPeerInAV bool // B does not know A
+}
+
+// WithCaps asks for capabilities beyond messages.
+func WithCaps(c core.Flags) Option { return func(k *config) { k.caps |= c } }
+
+// WithHints changes the hints before GetInfo.
+func WithHints(f func(h *core.Info)) Option {
+	return func(k *config) {
+		prev := k.hints
+		k.hints = func(h *core.Info) {
+			if prev != nil {
+				prev(h)
+			}
+			f(h)
+		}
+	}
+}
+
+// WithRxSize asks for a receive queue of n operations.
+func WithRxSize(n int) Option { return WithHints(func(h *core.Info) { h.Rx.Size = n }) }
+
+// WithMRMode asks for memory registration modes.
+func WithMRMode(m core.MRMode) Option { return WithHints(func(h *core.Info) { h.Domain.MRMode = m }) }
+
+// WithCQ sets the attributes of the completion queues.
+func WithCQ(a core.CQAttr) Option { return func(k *config) { k.cq = a } }
+
+// WithSplitCQ gives each side separate transmit and receive queues.
+func WithSplitCQ() Option { return func(k *config) { k.splitCQ = true } }
+
+// WithSelective binds the queues with SelectiveCompletion.
+func WithSelective() Option { return func(k *config) { k.bindFlags |= core.SelectiveCompletion } }
+
+// WithBefore calls f for each side just before Enable.
+func WithBefore(f func(s *Side)) Option { return func(k *config) { k.before = f } }
+
+// WithSharedB puts the B side beside b: same fabric, domain, queues and vector, its own endpoint.
+func WithSharedB(b *Side) Option { return func(k *config) { k.shareB = b } }
+
+// WithoutPeer leaves A out of B's address vector.
+func WithoutPeer() Option { return func(k *config) { k.noPeerInAV = true } }
+
+// withAuto asks for automatic data progress.
+func withAuto() Option {
+	return WithHints(func(h *core.Info) {
+		h.Domain.DataProgress = core.ProgressAuto
+		h.Domain.ControlProgress = core.ProgressAuto
+	})
+}
+
+func makeConfig(opts []Option) config {
+	k := config{caps: core.CapMsg, cq: core.CQAttr{Format: core.CQFormatTagged, WaitObj: core.WaitUnspec}}
+	for _, o := range opts {
+		o(&k)
+	}
+	return k
+}

@@ -1,0 +1,232 @@
+package conform
+
+// Endpoint control (fi_endpoint(3)): states, binds, options, objects in use.
+
+import (
+	"testing"
+
+	"gofabric/core"
+)
+
+func testControl(t *testing.T, st Stack) {
+	t.Run("states", func(t *testing.T) { epStates(t, st) })
+	t.Run("missing", func(t *testing.T) { epMissing(t, st) })
+	t.Run("binds", func(t *testing.T) { epBinds(t, st) })
+	t.Run("busy", func(t *testing.T) { epBusy(t, st) })
+	t.Run("options", func(t *testing.T) { epOptions(t, st) })
+	t.Run("cancel", func(t *testing.T) { cancel(t, st, false) })
+	t.Run("atomics", func(t *testing.T) { atomicsRefused(t, st) })
+	t.Run("caps", func(t *testing.T) { capsRefused(t, st) })
+}
+
+// allCaps is CapMsg with CapTagged and CapRMA as far as the stack has them.
+func allCaps(t *testing.T, st Stack) core.Flags {
+	caps := core.CapMsg
+	for _, c := range []core.Flags{core.CapRMA, core.CapTagged} {
+		if st.Offers(t, c) {
+			caps |= c
+		}
+	}
+	return caps
+}
+
+// epStates calls data transfer on an endpoint that is not enabled.
+func epStates(t *testing.T, st Stack) {
+	caps := allCaps(t, st)
+	p := Open(t, st, WithCaps(caps))
+	a := p.A
+	ep := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
+	b := make([]byte, 8)
+	dest := core.FIAddr(0)
+	bad := core.ErrOpBadState
+	refuse(t, "send before Enable", ep.Send(b, 0, dest, 1), bad)
+	refuse(t, "sendmsg before Enable", ep.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: dest}, 0), bad)
+	refuse(t, "inject before Enable", ep.Inject(b, dest), bad)
+	if !st.SharedRx {
+		refuse(t, "recv before Enable", ep.Recv(b, 0, core.AddrUnspec, 1), bad)
+		refuse(t, "recvv before Enable", ep.RecvV([][]byte{b}, nil, core.AddrUnspec, 1), bad)
+	}
+	if caps&core.CapTagged != 0 {
+		refuse(t, "tsend before Enable", ep.TSend(b, 0, dest, 1, 1), bad)
+	}
+	if caps&core.CapRMA != 0 {
+		refuse(t, "read before Enable", ep.Read(b, 0, dest, 0, 1, 1), bad)
+		refuse(t, "write before Enable", ep.Write(b, 0, dest, 0, 1, 1), bad)
+		refuse(t, "inject_write before Enable", ep.InjectWrite(b, dest, 0, 1), bad)
+	}
+	a.ok("Close of an endpoint that was never enabled", ep.Close())
+	if st.EPType != core.EPTypeMsg {
+		return
+	}
+	ep = must(t, "OpenEndpoint", func() (core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
+	a.BindAll(ep)
+	a.ok("Enable", ep.Enable())
+	if err := ep.Send(b, 0, 0, 1); err == nil {
+		// native queues it; it must not complete with success before there is a connection
+		p.WantNone(a)
+	} else {
+		refuse(t, "send before connect", err, core.ErrOpBadState, core.ErrNotConn, core.ErrAgain)
+	}
+	a.ok("Close of an endpoint that was never connected", ep.Close())
+	p.Forget()
+}
+
+// epMissing enables endpoints that lack what they need.
+func epMissing(t *testing.T, st Stack) {
+	p := Open(t, st)
+	a := p.A
+	open := func() core.Endpoint {
+		return must(t, "OpenEndpoint", func() (core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
+	}
+	bindRest := func(ep core.Endpoint) {
+		if a.EQ != nil {
+			a.ok("BindEQ", ep.BindEQ(a.EQ, 0))
+		}
+		if a.SRX != nil {
+			a.ok("BindSRX", ep.BindSRX(a.SRX))
+		}
+		if a.AV != nil {
+			a.ok("BindAV", ep.BindAV(a.AV, 0))
+		}
+	}
+	ep := open()
+	bindRest(ep)
+	refuse(t, "Enable without a queue", ep.Enable(), core.ErrNoCQ)
+	a.ok("Close", ep.Close())
+	ep = open()
+	bindRest(ep)
+	a.ok("BindCQ", ep.BindCQ(a.TxCQ, core.BindTransmit))
+	refuse(t, "Enable without a receive queue", ep.Enable(), core.ErrNoCQ)
+	a.ok("BindCQ", ep.BindCQ(a.TxCQ, core.BindRecv))
+	a.ok("Enable, now that nothing is missing", ep.Enable())
+	a.ok("Close", ep.Close())
+	if a.AV != nil {
+		ep = open()
+		a.ok("BindCQ", ep.BindCQ(a.TxCQ, core.BindTransmit|core.BindRecv))
+		refuse(t, "Enable without a vector", ep.Enable(), core.ErrNoAV, core.ErrOpBadState)
+		a.ok("Close", ep.Close())
+	} else {
+		ep = open()
+		a.ok("BindCQ", ep.BindCQ(a.TxCQ, core.BindTransmit|core.BindRecv))
+		if a.SRX != nil {
+			a.ok("BindSRX", ep.BindSRX(a.SRX))
+		}
+		if err := ep.Enable(); err != nil {
+			refuse(t, "Enable without an event queue", err, core.ErrNoEQ, core.ErrOpBadState)
+		} else {
+			refuse(t, "Connect without an event queue", ep.Connect(p.B.Addr, nil), core.ErrNoEQ, core.ErrOpBadState, core.ErrInval)
+		}
+		a.ok("Close", ep.Close())
+	}
+}
+
+// epBinds checks refused binds.
+func epBinds(t *testing.T, st Stack) {
+	p := Open(t, st)
+	a := p.A
+	ep := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
+	refuse(t, "BindCQ with a flag that is no direction", ep.BindCQ(a.TxCQ, core.BindTransmit|core.MultiRecv), core.ErrBadFlags)
+	a.ok("BindCQ", ep.BindCQ(a.TxCQ, core.BindTransmit|core.BindRecv))
+	refuse(t, "second queue for transmits", ep.BindCQ(a.TxCQ, core.BindTransmit), core.ErrInval)
+	refuse(t, "second queue for receives", ep.BindCQ(a.TxCQ, core.BindRecv), core.ErrInval)
+	if a.AV != nil {
+		a.ok("BindAV", ep.BindAV(a.AV, 0))
+		refuse(t, "second vector", ep.BindAV(a.AV, 0), core.ErrInval)
+	}
+	if !st.OneDomain { // objects of another domain
+		other := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
+		refuse(t, "BindCQ of another domain's queue", other.BindCQ(p.B.TxCQ, core.BindTransmit), core.ErrInval, core.ErrDomain)
+		a.ok("Close", other.Close())
+	}
+	a.ok("Close", ep.Close())
+}
+
+// epBusy closes objects that others use (FI_EBUSY), then in the right order.
+func epBusy(t *testing.T, st Stack) {
+	caps := allCaps(t, st)
+	p := Open(t, st, WithCaps(caps))
+	a := p.A
+	busy := func(what string, o core.Object) {
+		t.Helper()
+		refuse(t, "Close of a "+what+" in use", o.Close(), core.ErrBusy)
+	}
+	busy("completion queue", a.TxCQ)
+	busy("domain", a.Domain)
+	busy("fabric", a.Fabric)
+	if a.AV != nil {
+		busy("vector", a.AV)
+	}
+	if a.EQ != nil {
+		busy("event queue", a.EQ)
+	}
+	if a.SRX != nil {
+		busy("shared receive context", a.SRX)
+	}
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1) // the refused closes changed nothing
+	if caps&core.CapRMA != 0 && !st.OneDomain {
+		mr := a.Reg(make([]byte, 8), allAccess)
+		a.closeEP()
+		busy("domain", a.Domain)
+		a.ok("Close MR", mr.Close())
+	}
+	p.Forget()
+}
+
+func epOptions(t *testing.T, st Stack) {
+	p := Open(t, st)
+	ep := p.A.EP
+	if st.EPType == core.EPTypeMsg {
+		if n, err := ep.GetOpt(core.OptCMDataSize); n != 256 || err != nil {
+			t.Errorf("OptCMDataSize: %d, %v; want 256", n, err)
+		}
+		refuse(t, "setopt of OptCMDataSize", ep.SetOpt(core.OptCMDataSize, 8), core.ErrNoProtoOpt)
+	}
+	refuse(t, "getopt of OptXPUTrigger", second(ep.GetOpt(core.OptXPUTrigger)), core.ErrNoProtoOpt)
+	refuse(t, "setopt of OptXPUTrigger", ep.SetOpt(core.OptXPUTrigger, 1), core.ErrNoProtoOpt)
+	refuse(t, "getopt of an option that does not exist", second(ep.GetOpt(12345)), core.ErrNoProtoOpt)
+	for _, f := range []func() (int, error){ep.TxSizeLeft, ep.RxSizeLeft} {
+		if n, err := f(); err != nil {
+			refuse(t, "size left", err, core.ErrNoSys, core.ErrOpNotSupp)
+		} else if n <= 0 {
+			t.Errorf("an idle endpoint has room for %d operations", n)
+		}
+	}
+	// Sizes that can be read must be those of the Info.
+	for o, want := range map[core.EPOpt]int{core.OptMaxMsgSize: p.A.Info.EP.MaxMsgSize, core.OptInjectMsgSize: p.A.Info.Tx.InjectSize} {
+		if n, err := ep.GetOpt(o); err == nil && n != want {
+			t.Errorf("option %d: %d; the Info says %d", o, n, want)
+		} else if err != nil {
+			refuse(t, "getopt of a size", err, core.ErrNoProtoOpt)
+		}
+	}
+}
+
+// atomicsRefused checks that stacks without atomics refuse them.
+func atomicsRefused(t *testing.T, st Stack) {
+	if st.Offers(t, core.CapAtomic) {
+		return
+	}
+	p := Open(t, st)
+	no := []core.Errno{core.ErrOpNotSupp, core.ErrNoSys}
+	ep := p.A.EP
+	refuse(t, "atomic", ep.Atomic(&core.AtomicArgs{}, 0), no...)
+	refuse(t, "fetch_atomic", ep.FetchAtomic(&core.AtomicArgs{}, nil, nil, 0), no...)
+	refuse(t, "compare_atomic", ep.CompareAtomic(&core.AtomicArgs{}, nil, nil, nil, nil, 0), no...)
+	refuse(t, "inject_atomic", ep.InjectAtomic(nil, 0, 0, 0, core.Uint64, core.AtomicSum), no...)
+	refuse(t, "atomicvalid", second(ep.AtomicValid(core.Uint64, core.AtomicSum)), no...)
+	refuse(t, "query_atomic", second(p.A.Domain.QueryAtomic(core.Uint64, core.AtomicSum, 0)), no...)
+}
+
+// capsRefused asks for every capability: offered ones must open, the rest must be refused with ErrNoData.
+func capsRefused(t *testing.T, st Stack) {
+	for bit := range 64 {
+		c := core.Flags(1) << bit
+		switch c {
+		case core.CapMsg, core.CapRMA, core.CapTagged, core.CapAtomic, core.CapMulticast, core.CapCollective, core.CapMultiRecv, core.CapTrigger,
+			core.CapFence, core.CapAVUserID, core.CapPeer, core.CapXPU, core.CapTaggedDirectedRecv, core.CapTaggedMultiRecv, core.CapHMem,
+			core.CapExactDirectedRecv, core.CapRMAPMem, core.CapSourceErr, core.CapLocalComm, core.CapRemoteComm, core.CapSharedAV, core.CapRMAEvent,
+			core.Source, core.CapNamedRxCtx, core.CapDirectedRecv:
+			st.Offers(t, c)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package conform
+
+// Open: a connected Pair, through the listener for MSG endpoints, through address vectors for RDM ones.
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+// Deadline is how long any wait of the suite lasts before the test fails.
+const Deadline = 5 * time.Second
+
+// Pair is two connected sides. A is the one that connected.
+type Pair struct {
+	T     testing.TB
+	Stack Stack
+	A, B  *Side
+	extra []*Side
+	ended bool
+}
+
+// Open opens and connects two sides; the test's end closes them and fails if completions were left over.
+func Open(t testing.TB, st Stack, opts ...Option) *Pair {
+	t.Helper()
+	k := makeConfig(opts)
+	p := &Pair{T: t, Stack: st}
+	ka := k
+	ka.shareB = nil
+	kb := k
+	p.B = openSide(t, st, "B", kb, k.shareB)
+	var shareA *Side
+	if st.OneDomain {
+		shareA = p.B
+		ka.shareB = nil
+	}
+	p.A = openSide(t, st, "A", ka, shareA)
+	if st.EPType == core.EPTypeMsg {
+		p.listen()
+		p.A.openEP(p.A.Info)
+		p.Connect(k.connData, k.acceptData)
+	} else {
+		p.A.openEP(p.A.Info)
+		p.B.openEP(p.B.Info)
+		p.introduce()
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// introduce exchanges names (fi_getname(3)) and inserts them.
+func (p *Pair) introduce() {
+	p.T.Helper()
+	for _, s := range []*Side{p.A, p.B} {
+		s.Addr = must(p.T, "Name", s.EP.Name)
+	}
+	p.A.Peer = p.A.Insert(p.B.Addr)
+	if !p.B.cfg.noPeerInAV {
+		p.B.Peer = p.B.Insert(p.A.Addr)
+	}
+}
+
+// Insert adds an address to the side's vector.
+func (s *Side) Insert(a core.Addr) core.FIAddr {
+	s.T.Helper()
+	fi := make([]core.FIAddr, 1)
+	n, err := s.AV.Insert([]core.Addr{a}, fi, 0)
+	if err != nil || n != 1 {
+		s.T.Fatalf("%s: AV insert of %v: %d, %v", s.Name, a, n, err)
+	}
+	return fi[0]
+}
+
+// listen opens B's passive endpoint.
+func (p *Pair) listen() {
+	p.T.Helper()
+	s := p.B
+	s.PEP = must(p.T, "OpenPassiveEndpoint", func() (core.PassiveEndpoint, error) { return s.Fabric.OpenPassiveEndpoint(s.Info) })
+	s.ok("BindEQ of the listener", s.PEP.BindEQ(s.EQ, 0))
+	s.ok("Listen", s.PEP.Listen())
+	s.Addr = must(p.T, "Name of the listener", s.PEP.Name)
+}
+
+// Connect connects A's endpoint to B's listener and accepts.
+func (p *Pair) Connect(data, acceptData []byte) {
+	p.T.Helper()
+	p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, data))
+	req := p.B.WantEvent(core.EventConnReq)
+	p.B.openEP(req.Info)
+	p.B.ok("Accept", p.B.EP.Accept(acceptData))
+	p.B.WantEvent(core.EventConnected)
+	p.A.WantEvent(core.EventConnected)
+}
+
+// Sides returns all sides whose application is awake.
+func (p *Pair) sides() []*Side {
+	return append([]*Side{p.A, p.B}, p.extra...)
+}
+
+// Close closes both sides. Completions that nobody asked for fail the test.
+func (p *Pair) Close() {
+	if p.ended {
+		return
+	}
+	p.ended = true
+	p.T.Helper()
+	if !p.T.Failed() {
+		for _, s := range p.sides() {
+			if s.EP == nil || s.Asleep || s.Stack.Inserts {
+				continue
+			}
+			s.Pump()
+			if len(s.got) > 0 {
+				p.T.Errorf("completions left over at the end:\n%s", s.Dump())
+			}
+		}
+	}
+	for _, s := range []*Side{p.A, p.B} {
+		s.closeEP()
+	}
+	p.A.Close()
+	p.B.Close()
+}
+
+// Forget drops completions and events seen so far, of tests that end in errors on purpose.
+func (p *Pair) Forget() {
+	for _, s := range p.sides() {
+		if s.EP != nil && !s.Asleep {
+			s.Pump()
+		}
+		s.got, s.events, s.errs = nil, nil, nil
+	}
+}
+
+// Retry calls post until it returns something else than ErrAgain, making progress meanwhile.
+func (p *Pair) Retry(what string, post func() error) {
+	p.T.Helper()
+	if err := p.TryPost(post); err != nil {
+		p.T.Fatalf("%s: %v\n%s", what, err, p.Dump())
+	}
+}
+
+// TryPost is Retry that returns the error; ErrAgain until the deadline is ErrAgain.
+func (p *Pair) TryPost(post func() error) error {
+	end := time.Now().Add(Deadline)
+	for n := 0; ; n++ {
+		err := post()
+		if !errors.Is(err, core.ErrAgain) || time.Now().After(end) {
+			return err
+		}
+		p.Progress()
+		relax(n)
+	}
+}
+
+// Progress reads the queues of the sides that are awake.
+func (p *Pair) Progress() {
+	for _, s := range p.sides() {
+		if !s.Asleep {
+			s.Pump()
+		}
+	}
+}
+
+// Dump describes both sides.
+func (p *Pair) Dump() string { return p.A.Dump() + "\n" + p.B.Dump() }
+
+// relax yields, and after many rounds of nothing sleeps a little: the cores are shared.
+func relax(n int) {
+	if n > 200 {
+		time.Sleep(50 * time.Microsecond)
+		return
+	}
+	runtime.Gosched()
+}
+
+// until calls cond, making progress, until it is true or the deadline passes.
+func (p *Pair) until(what string, cond func() bool) {
+	p.T.Helper()
+	p.untilFor(Deadline, what, cond)
+}
+
+func (p *Pair) untilFor(d time.Duration, what string, cond func() bool) {
+	p.T.Helper()
+	end := time.Now().Add(d)
+	for n := 0; !cond(); n++ {
+		if time.Now().After(end) {
+			p.T.Fatalf("%s: not within %v\n%s", what, d, p.Dump())
+		}
+		p.Progress()
+		relax(n)
+	}
+}

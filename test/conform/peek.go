@@ -1,0 +1,151 @@
+package conform
+
+// Peek, claim and discard (fi_tagged(3), FI_PEEK).
+
+import (
+	"testing"
+
+	"gofabric/core"
+)
+
+func testPeek(t *testing.T, st Stack) {
+	if !st.need(t, core.CapTagged) {
+		return
+	}
+	t.Run("miss", func(t *testing.T) { peekMiss(t, st) })
+	t.Run("hit", func(t *testing.T) { peekHit(t, st) })
+	t.Run("claim", func(t *testing.T) { peekClaim(t, st) })
+	t.Run("discard", func(t *testing.T) { peekDiscard(t, st) })
+}
+
+func peek(s *Side, tag, ign uint64, ctx core.Context, flags core.Flags) error {
+	return s.Rx().TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: tag, Ignore: ign, Ctx: ctx}, core.Peek|flags)
+}
+
+// arrive sends messages of the given tags to B, and returns when all have arrived there unexpected. Message i has 100+i bytes of Pattern i; large ones big.
+func arrive(p *Pair, size int, tags ...uint64) {
+	p.T.Helper()
+	const marker = 0xffff << 40
+	p.Retry("trecv", func() error { return p.B.Rx().TRecv(nil, 0, core.AddrUnspec, marker, 0, 0x5151) })
+	for i, tag := range tags {
+		src := Pattern(size+i, uint64(i))
+		p.Retry("tsenddata", func() error { return p.A.EP.TSendData(src, 0, cqData+uint64(i), p.A.Peer, tag, 0x6161) })
+	}
+	p.Retry("tinject", func() error { return p.A.EP.TInject(nil, p.A.Peer, marker) })
+	p.Want(p.B, 0x5151)
+}
+
+func (p *Pair) wantSends(n int) {
+	p.T.Helper()
+	for range n {
+		p.Want(p.A, 0x6161)
+	}
+}
+
+func peekMiss(t *testing.T, st Stack) {
+	p := Open(t, st, WithCaps(core.CapTagged))
+	for i, flags := range []core.Flags{0, core.Claim, core.Discard} {
+		p.Retry("peek", func() error { return peek(p.B, 5, 0, core.Context(i), flags) })
+		g := p.WantErr(p.B, core.Context(i), core.ErrNoMsg)
+		if g.Flags&(core.Recv|core.CapTagged) != core.Recv|core.CapTagged {
+			t.Errorf("flags %#x of a peek's miss, want Recv|Tagged", uint64(g.Flags))
+		}
+	}
+	exchange(p, p.A, p.B, taggedSends[0], taggedRecvs[0], 10, 1)
+}
+
+func peekHit(t *testing.T, st Stack) {
+	for _, size := range []int{100, 200000} {
+		p := Open(t, st, WithCaps(core.CapTagged))
+		size = min(size, st.maxSize())
+		arrive(p, size, 5, 6)
+		for round := range 2 { // a plain peek takes nothing
+			p.Retry("peek", func() error { return peek(p.B, 6, 0, core.Context(10+round), 0) })
+			g := p.Want(p.B, core.Context(10+round))
+			if g.Len != size+1 || g.Tag != 6 || g.Data != cqData+1 || g.Flags&(core.Recv|core.CapTagged|core.RemoteCQData) != core.Recv|core.CapTagged|core.RemoteCQData {
+				t.Errorf("peek saw %v; want %d bytes, tag 6, its data", g, size+1)
+			}
+		}
+		p.Retry("peek", func() error { return peek(p.B, 4, 3, 20, 0) }) // wildcard: the earliest
+		if g := p.Want(p.B, 20); g.Tag != 5 {
+			t.Errorf("wildcard peek saw %v; want the earliest, tag 5", g)
+		}
+		p.Retry("peek", func() error { return peek(p.B, 9, 0, 21, 0) })
+		p.WantErr(p.B, 21, core.ErrNoMsg)
+		for i := range 2 {
+			buf := make([]byte, size+i)
+			p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, uint64(5+i), 0, core.Context(i)) })
+			p.Want(p.B, core.Context(i))
+			CheckPattern(t, "message after peek", buf, size+i, uint64(i))
+		}
+		p.wantSends(2)
+		p.Close()
+	}
+}
+
+func peekClaim(t *testing.T, st Stack) {
+	p := Open(t, st, WithCaps(core.CapTagged))
+	arrive(p, 3000, 5, 5, 5)
+	p.Retry("peek+claim", func() error { return peek(p.B, 5, 0, 70, core.Claim) })
+	if g := p.Want(p.B, 70); g.Len != 3000 {
+		t.Errorf("claim saw %v; want the first message, 3000 bytes", g)
+	}
+	// The claimed message is out of reach of ordinary receives.
+	buf := make([]byte, 3002)
+	p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, 5, 0, 71) })
+	if g := p.Want(p.B, 71); g.Len != 3001 {
+		t.Errorf("receive beside a claim got %v; want the second message, 3001 bytes", g)
+	}
+	CheckPattern(t, "second message", buf, 3001, 1)
+	p.Retry("claim", func() error {
+		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 5, Ctx: 70}, core.Claim)
+	})
+	if g := p.Want(p.B, 70); g.Len != 3000 {
+		t.Errorf("claimed receive got %v; want 3000 bytes", g)
+	}
+	CheckPattern(t, "claimed message", buf, 3000, 0)
+	// Claim, then discard.
+	p.Retry("peek+claim", func() error { return peek(p.B, 5, 0, 72, core.Claim) })
+	p.Want(p.B, 72)
+	p.Retry("claim+discard", func() error {
+		return p.B.Rx().TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: 5, Ctx: 72}, core.Claim|core.Discard)
+	})
+	p.Want(p.B, 72)
+	p.Retry("peek", func() error { return peek(p.B, 5, 0, 73, 0) })
+	p.WantErr(p.B, 73, core.ErrNoMsg)
+	p.wantSends(3)
+	// A claim of nothing is refused, at the call or by an error completion.
+	err := p.TryPost(func() error {
+		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 5, Ctx: 74}, core.Claim)
+	})
+	if err == nil {
+		p.WantErr(p.B, 74)
+	} else {
+		refuse(t, "claim of nothing", err, core.ErrNoMsg, core.ErrInval)
+	}
+	exchange(p, p.A, p.B, taggedSends[0], taggedRecvs[0], 100, 1)
+}
+
+func peekDiscard(t *testing.T, st Stack) {
+	for _, size := range []int{0, 100, 300000} {
+		p := Open(t, st, WithCaps(core.CapTagged))
+		size = min(size, st.maxSize())
+		arrive(p, size, 5, 6, 5)
+		p.Retry("peek+discard", func() error { return peek(p.B, 5, 0, 80, core.Discard) })
+		if g := p.Want(p.B, 80); g.Tag != 5 {
+			t.Errorf("discard completed as %v; want tag 5", g)
+		}
+		p.Retry("peek", func() error { return peek(p.B, 5, 0, 81, 0) })
+		if g := p.Want(p.B, 81); g.Len != size+2 {
+			t.Errorf("after a discard, peek saw %v; want the third message, %d bytes", g, size+2)
+		}
+		for _, i := range []int{1, 2} {
+			buf := make([]byte, size+i)
+			p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, uint64(7-i), 0, core.Context(i)) })
+			p.Want(p.B, core.Context(i))
+			CheckPattern(t, "message beside a discarded one", buf, size+i, uint64(i))
+		}
+		p.wantSends(3)
+		p.Close()
+	}
+}

@@ -1,0 +1,108 @@
+package conform
+
+// A Stack describes one way through the provider registry to an endpoint: what to ask of GetInfo, and what must be offered.
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+// Stack is a provider stack under test.
+type Stack struct {
+	Name     string      // of the subtest, such as "tcp-msg"
+	Provider string      // FabricAttr.ProvName of the hints, such as "tcp" or "udp;ofi_rxd"
+	EPType   core.EPType // EPTypeMsg or EPTypeRDM
+	SharedRx bool        // MSG endpoints receive through a shared receive context
+	// Caps are the capabilities that the stack must offer. Those beyond are asked for all the same: refused properly, or working.
+	Caps core.Flags
+	// Manual says that the stack's data progress needs the application by default; the suite then asks for ProgressAuto where it matters.
+	Manual bool
+	// OneDomain puts both sides into one domain; otherwise each has its own fabric and domain, as two processes would.
+	OneDomain bool
+	Node      string        // local address to use; default 127.0.0.1
+	MaxSize   int           // largest message to try; default 9 MiB and a bit
+	Bounded   time.Duration // within which operations to a dead peer must have failed; default the deadline of waits
+	Inserts   bool          // layers such as fault: timing-sensitive negatives are not checked
+
+	// GetInfo and OpenFabric are the registry's. GetInfo has the arguments of fi_getinfo(3).
+	GetInfo    func(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error)
+	OpenFabric func(info *core.Info) (core.Fabric, error)
+}
+
+func (s Stack) node() string {
+	if s.Node != "" {
+		return s.Node
+	}
+	return "127.0.0.1"
+}
+
+func (s Stack) maxSize() int {
+	if s.MaxSize > 0 {
+		return s.MaxSize
+	}
+	return 9<<20 + 7
+}
+
+func (s Stack) bounded() time.Duration {
+	if s.Bounded > 0 {
+		return s.Bounded
+	}
+	return Deadline
+}
+
+// hints returns the hints of the stack for the given capabilities.
+func (s Stack) hints(caps core.Flags) *core.Info {
+	h := core.NewHints()
+	h.Caps = caps
+	h.Fabric.ProvName = s.Provider
+	h.EP.Type = s.EPType
+	h.Mode = core.ModeContext | core.ModeContext2
+	if s.SharedRx {
+		h.EP.RxCtxCnt = core.SharedContext
+	}
+	return h
+}
+
+// info asks for the local side of the stack; service may be "" for a port of the system's choice.
+func (s Stack) info(service string, hints *core.Info) (*core.Info, error) {
+	list, err := s.GetInfo(s.node(), service, core.Source, hints)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, errors.New("conform: GetInfo returned neither an Info nor an error")
+	}
+	return list[0], nil
+}
+
+// Offers asks GetInfo whether the stack has caps. A refusal must be ErrNoData, and none of Stack.Caps may be refused.
+func (s Stack) Offers(t testing.TB, caps core.Flags) bool {
+	t.Helper()
+	info, err := s.info("", s.hints(caps))
+	if err == nil {
+		if info.Caps&caps != caps {
+			t.Fatalf("asked for caps %#x, got an Info without them: %#x", uint64(caps), uint64(info.Caps))
+		}
+		return true
+	}
+	if !errors.Is(err, core.ErrNoData) {
+		t.Fatalf("GetInfo refused caps %#x with %v; want ErrNoData", uint64(caps), err)
+	}
+	if s.Caps&caps == caps {
+		t.Fatalf("GetInfo refused caps %#x, which the stack must offer: %v", uint64(caps), err)
+	}
+	return false
+}
+
+// need reports whether the theme can run; if not, it has checked that the refusal is a proper one and says so.
+func (s Stack) need(t testing.TB, caps core.Flags) bool {
+	t.Helper()
+	if s.Offers(t, caps) {
+		return true
+	}
+	t.Logf("%s has no caps %#x: refused with ErrNoData, as it should", s.Name, uint64(caps))
+	return false
+}

@@ -1,0 +1,261 @@
+package conform
+
+// Tagged messages (fi_tagged(3)): all calls, masks, order, directed receives, cancel.
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"gofabric/core"
+)
+
+func testTagged(t *testing.T, st Stack) {
+	if !st.need(t, core.CapTagged) {
+		taggedRefused(t, st)
+		return
+	}
+	t.Run("calls", func(t *testing.T) { callMatrix(t, st, core.CapTagged, taggedSends, taggedRecvs) })
+	t.Run("large", func(t *testing.T) { largeMessages(t, st, core.CapTagged, taggedSends, taggedRecvs) })
+	t.Run("limits", func(t *testing.T) { taggedLimits(t, st) })
+	t.Run("backwards", func(t *testing.T) { taggedBackwards(t, st) })
+	t.Run("model", func(t *testing.T) { taggedModel(t, st) })
+	t.Run("separate", func(t *testing.T) { taggedSeparate(t, st) })
+	t.Run("unexpected", func(t *testing.T) { taggedUnexpected(t, st) })
+	t.Run("cancel", func(t *testing.T) { cancel(t, st, true) })
+}
+
+// taggedRefused checks that an endpoint without CapTagged refuses tagged calls.
+func taggedRefused(t *testing.T, st Stack) {
+	p := Open(t, st)
+	no := []core.Errno{core.ErrNoSys, core.ErrOpNotSupp}
+	b := make([]byte, 4)
+	refuse(t, "tsend", p.A.EP.TSend(b, 0, p.A.Peer, 1, 1), no...)
+	refuse(t, "tinject", p.A.EP.TInject(b, p.A.Peer, 1), no...)
+	refuse(t, "trecv", p.A.EP.TRecv(b, 0, core.AddrUnspec, 1, 0, 1), no...)
+}
+
+func taggedLimits(t *testing.T, st Stack) {
+	p := Open(t, st, WithCaps(core.CapTagged))
+	a := p.A
+	big := make([]byte, a.Info.Tx.InjectSize+1)
+	many := split(make([]byte, 64), a.Info.Tx.IOVLimit+1)
+	bad := []core.Errno{core.ErrInval, core.ErrMsgSize, core.Err2Big}
+	refuse(t, "tinject of more than the inject size", a.EP.TInject(big, a.Peer, 1), bad...)
+	refuse(t, "tinjectdata of more than the inject size", a.EP.TInjectData(big, 1, a.Peer, 1), bad...)
+	refuse(t, "tsendv with too many iovs", a.EP.TSendV(many, nil, a.Peer, 1, 1), bad...)
+	refuse(t, "trecvv with too many iovs", a.Rx().TRecvV(many, nil, core.AddrUnspec, 1, 0, 1), bad...)
+	exchange(p, p.A, p.B, taggedSends[0], taggedRecvs[0], 50, 1)
+}
+
+// taggedBackwards posts 1000 receives of distinct tags in the reverse order of the sends.
+func taggedBackwards(t *testing.T, st Stack) {
+	const n = 1000
+	for _, late := range []bool{false, true} {
+		t.Run(fmt.Sprintf("late=%v", late), func(t *testing.T) {
+			p := Open(t, st, WithCaps(core.CapTagged), WithRxSize(1024))
+			bufs := make([][16]byte, n)
+			post := func() {
+				for i := n - 1; i >= 0; i-- {
+					p.Retry("trecv", func() error { return p.B.Rx().TRecv(bufs[i][:], 0, core.AddrUnspec, uint64(i)<<32|7, 0, core.Context(i)) })
+				}
+			}
+			if !late {
+				post()
+			}
+			for i := range n {
+				p.Retry("tinject", func() error { return p.A.EP.TInject(Pattern(16, uint64(i)), p.A.Peer, uint64(i)<<32|7) })
+			}
+			if late {
+				post()
+			}
+			for i := range n {
+				g := p.Want(p.B, core.Context(i))
+				if g.Tag != uint64(i)<<32|7 {
+					t.Fatalf("receive %d got tag %#x", i, g.Tag)
+				}
+				CheckPattern(t, fmt.Sprint("tag ", i), bufs[i][:], 16, uint64(i))
+			}
+		})
+	}
+}
+
+// tagModel is matching as the man page has it: the earliest posted receive that matches takes a message; a new receive takes the earliest message.
+type tagRecv struct {
+	tag, ignore uint64
+	ctx         core.Context
+}
+
+func (r tagRecv) matches(tag uint64) bool { return (r.tag^tag)&^r.ignore == 0 }
+
+// taggedModel compares random posts and sends, with wildcards, against the model; posted first and unexpected.
+func taggedModel(t *testing.T, st Stack) {
+	p := Open(t, st, WithCaps(core.CapTagged), WithRxSize(512))
+	r := rng(7)
+	const marker = 1 << 62
+	for round := range 30 {
+		var posts []tagRecv
+		var sends []uint64
+		for i := range 40 {
+			ignore := []uint64{0, 0, 1, 3, 7, 1<<60 - 1}[r.intn(6)]
+			posts = append(posts, tagRecv{uint64(r.intn(8)), ignore, core.Context(round*1000 + i)})
+			sends = append(sends, uint64(r.intn(8)))
+		}
+		want := map[core.Context]int{} // receive to message
+		late := round%2 == 1
+		if late {
+			left := make([]int, len(sends))
+			for i := range left {
+				left[i] = i
+			}
+			for _, q := range posts {
+				if j := slices.IndexFunc(left, func(m int) bool { return q.matches(sends[m]) }); j >= 0 {
+					want[q.ctx] = left[j]
+					left = slices.Delete(left, j, j+1)
+				}
+			}
+		} else {
+			left := slices.Clone(posts)
+			for m, tag := range sends {
+				if j := slices.IndexFunc(left, func(q tagRecv) bool { return q.matches(tag) }); j >= 0 {
+					want[left[j].ctx] = m
+					left = slices.Delete(left, j, j+1)
+				}
+			}
+		}
+		taggedRound(p, round, posts, sends, want, late, marker)
+	}
+}
+
+// taggedRound plays one round of the model, then cancels and drains what did not match.
+func taggedRound(p *Pair, round int, posts []tagRecv, sends []uint64, want map[core.Context]int, late bool, marker uint64) {
+	p.T.Helper()
+	bufs := map[core.Context][]byte{}
+	mark := core.Context(900000 + round)
+	p.Retry("trecv", func() error { return p.B.Rx().TRecv(nil, 0, core.AddrUnspec, marker, 0, mark) })
+	post := func() {
+		for _, q := range posts {
+			b := make([]byte, 64)
+			bufs[q.ctx] = b
+			p.Retry("trecv", func() error { return p.B.Rx().TRecv(b, 0, core.AddrUnspec, q.tag, q.ignore, q.ctx) })
+		}
+	}
+	if !late {
+		post()
+	}
+	for m, tag := range sends {
+		p.Retry("tinject", func() error { return p.A.EP.TInject(Pattern(20+m, uint64(m)), p.A.Peer, tag) })
+	}
+	p.Retry("tinject", func() error { return p.A.EP.TInject(nil, p.A.Peer, marker) })
+	p.Want(p.B, mark) // same sender, in order: everything before it has arrived
+	if late {
+		post()
+	}
+	taken := map[int]bool{}
+	for _, q := range posts {
+		m, ok := want[q.ctx]
+		if !ok {
+			p.B.ok("Cancel", p.B.Rx().Cancel(q.ctx))
+			p.WantErr(p.B, q.ctx, core.ErrCanceled)
+			continue
+		}
+		g := p.Want(p.B, q.ctx)
+		if g.Len != 20+m || g.Tag != sends[m] {
+			p.T.Fatalf("round %d late=%v: receive tag %d ignore %#x got %d bytes with tag %d; want message %d (%d bytes, tag %d)",
+				round, late, q.tag, q.ignore, g.Len, g.Tag, m, 20+m, sends[m])
+		}
+		CheckPattern(p.T, "message", bufs[q.ctx], g.Len, uint64(m))
+		taken[m] = true
+	}
+	for m := range sends {
+		if !taken[m] { // drain in order: wildcard receives take the earliest
+			b := make([]byte, 64)
+			p.Retry("trecv", func() error { return p.B.Rx().TRecv(b, 0, core.AddrUnspec, 0, ^uint64(0), 999) })
+			if g := p.Want(p.B, 999); g.Len != 20+m {
+				p.T.Fatalf("round %d: draining got %v, want message %d", round, g, m)
+			}
+		}
+	}
+}
+
+// taggedSeparate checks that tagged and untagged traffic never match each other.
+func taggedSeparate(t *testing.T, st Stack) {
+	p := Open(t, st, WithCaps(core.CapTagged))
+	tb, mb := make([]byte, 8), make([]byte, 8)
+	p.Retry("trecv", func() error { return p.B.Rx().TRecv(tb, 0, core.AddrUnspec, 0, ^uint64(0), 1) })
+	p.Retry("recv", func() error { return p.B.Rx().Recv(mb, 0, core.AddrUnspec, 2) })
+	p.Retry("inject", func() error { return p.A.EP.Inject(Pattern(8, 1), p.A.Peer) })
+	if g := p.Want(p.B, 2); g.Flags&core.CapTagged != 0 {
+		t.Errorf("untagged message completed as %v", g)
+	}
+	p.WantNone(p.B)
+	p.Retry("tinject", func() error { return p.A.EP.TInject(Pattern(8, 2), p.A.Peer, ^uint64(0)) })
+	if g := p.Want(p.B, 1); g.Tag != ^uint64(0) {
+		t.Errorf("tagged message completed as %v", g)
+	}
+	CheckPattern(t, "untagged", mb, 8, 1)
+	CheckPattern(t, "tagged", tb, 8, 2)
+}
+
+// taggedUnexpected checks that unexpected messages of one tag do not stall the ones that are waited for.
+func taggedUnexpected(t *testing.T, st Stack) {
+	const n = 1000
+	p := Open(t, st, WithCaps(core.CapTagged), WithRxSize(64))
+	for i := range n {
+		p.Retry("tinject", func() error { return p.A.EP.TInject(Pattern(100, uint64(i)), p.A.Peer, uint64(1000+i)) })
+	}
+	p.Retry("inject", func() error { return p.A.EP.Inject(Pattern(9, 9), p.A.Peer) })
+	exchange(p, p.A, p.B, taggedSends[0], taggedRecvs[0], 5000, 1)
+	buf := make([]byte, 100)
+	p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 4) })
+	p.Want(p.B, 4)
+	CheckPattern(t, "untagged behind unexpected tagged", buf, 9, 9)
+	for i := n - 1; i >= 0; i-- {
+		p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, uint64(1000+i), 0, core.Context(i)) })
+		p.Want(p.B, core.Context(i))
+		CheckPattern(t, fmt.Sprint("unexpected ", i), buf, 100, uint64(i))
+	}
+}
+
+// cancel checks fi_cancel(3) of receives.
+func cancel(t *testing.T, st Stack, tagged bool) {
+	caps, sends, recvs := core.CapMsg, msgSends, msgRecvs
+	if tagged {
+		caps, sends, recvs = core.CapTagged, taggedSends, taggedRecvs
+	}
+	p := Open(t, st, WithCaps(caps))
+	var bufs [6][64]byte
+	for i := range bufs {
+		p.Retry("recv", func() error { return recvs[i%len(recvs)].do(p.B, bufs[i][:], 5, core.Context(i+1)) })
+	}
+	for _, c := range []core.Context{3, 1, 6} {
+		p.B.ok("Cancel", p.B.Rx().Cancel(c))
+		g := p.WantErr(p.B, c, core.ErrCanceled)
+		if g.Flags&core.Recv == 0 {
+			t.Errorf("canceled receive's flags %#x lack Recv", uint64(g.Flags))
+		}
+	}
+	if err := p.B.Rx().Cancel(0x7777); err != nil && !oneOf(err, core.ErrNoEnt) {
+		t.Errorf("Cancel of what is not there: %v; want nil or ErrNoEnt", err)
+	}
+	p.B.ok("Cancel twice", ignore(p.B.Rx().Cancel(3), core.ErrNoEnt))
+	p.WantNone(p.B)
+	for i, c := range []core.Context{2, 4, 5} { // the others are still there, in order
+		p.Retry("send", func() error { return sends[0].do(p.A, Pattern(30, uint64(i)), 5, 77) })
+		p.Want(p.A, 77)
+		p.Want(p.B, c)
+		CheckPattern(t, "message", bufs[c-1][:], 30, uint64(i))
+	}
+	for _, i := range []int{0, 2, 5} {
+		CheckZero(t, "buffer of a canceled receive", bufs[i][:])
+	}
+	exchange(p, p.A, p.B, sends[0], recvs[0], 64, 1)
+}
+
+// ignore returns nil for the given error.
+func ignore(err error, what core.Errno) error {
+	if oneOf(err, what) {
+		return nil
+	}
+	return err
+}
