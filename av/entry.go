@@ -1,0 +1,79 @@
+package av
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// An address as the table stores it.
+
+// key is an address: an IPv4 one as mapped into IPv6.
+//
+// It is made of integers: an array would travel through memory instead of registers, which doubles the time of a look-up.
+type key struct {
+	hi, lo uint64
+	zone   uint32 // index into the table's zone names plus 1, 0 for none
+	port   uint16
+}
+
+// entry is a peer. Its index is its FIAddr. uses is how often it was inserted, 0 if the index is free.
+type entry struct {
+	hi, lo uint64
+	zone   uint32
+	uses   uint32
+	port   uint16
+	is4    bool // inserted as IPv4, not as IPv4 mapped into IPv6
+}
+
+func (e *entry) is(k key) bool {
+	return e.lo == k.lo && e.hi == k.hi && e.port == k.port && e.zone == k.zone
+}
+
+func (e *entry) key() key { return key{e.hi, e.lo, e.zone, e.port} }
+
+func (e *entry) addrPort(z *zones) netip.AddrPort {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], e.hi)
+	binary.BigEndian.PutUint64(b[8:], e.lo)
+	ip := netip.AddrFrom16(b)
+	if e.is4 {
+		ip = ip.Unmap()
+	} else if e.zone != 0 {
+		ip = ip.WithZone(z.names[e.zone-1])
+	}
+	return netip.AddrPortFrom(ip, e.port)
+}
+
+// zones numbers the zones of link-local IPv6 addresses: a handful of interface names.
+type zones struct {
+	names   []string
+	numbers map[string]uint32
+}
+
+func (z *zones) number(name string) uint32 {
+	n, ok := z.numbers[name]
+	if !ok {
+		if z.numbers == nil {
+			z.numbers = map[string]uint32{}
+		}
+		z.names = append(z.names, name)
+		n = uint32(len(z.names))
+		z.numbers[name] = n
+	}
+	return n
+}
+
+// keyOf is the key of an address, or false if its zone is unknown. t.mu is held.
+func (t *Table) keyOf(ap netip.AddrPort) (key, bool) {
+	ip := ap.Addr()
+	b := ip.As16()
+	k := key{hi: binary.BigEndian.Uint64(b[:8]), lo: binary.BigEndian.Uint64(b[8:]), port: ap.Port()}
+	if k.hi>>57 == scoped && ip.Zone() != "" {
+		k.zone = t.zones.numbers[ip.Zone()]
+		return k, k.zone != 0
+	}
+	return k, true
+}
+
+// scoped are the upper 7 bits of link-local and multicast addresses. The zone of any other means nothing to the system and is dropped.
+const scoped = 0xfe >> 1

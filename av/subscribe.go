@@ -1,0 +1,47 @@
+package av
+
+import "gofabric/core"
+
+// What endpoints want to know about the vector they are bound to.
+
+type subscribers[F any] struct {
+	list []*F
+}
+
+func (s *subscribers[F]) add(f F) *F {
+	s.list = append(s.list, &f)
+	return &f
+}
+
+func (s *subscribers[F]) remove(p *F) {
+	for i, q := range s.list {
+		if p == q {
+			s.list = append(s.list[:i:i], s.list[i+1:]...)
+			return
+		}
+	}
+}
+
+// OnInsert has f called whenever an address gets an index. f may call Lookup and Reverse, but not Insert, Remove, OnInsert, OnRemove or cancel.
+func (t *Table) OnInsert(f func(core.FIAddr, core.Addr)) (cancel func()) {
+	t.change.Lock()
+	defer t.change.Unlock()
+	p := t.onInsert.add(f)
+	return func() {
+		t.change.Lock()
+		t.onInsert.remove(p)
+		t.change.Unlock()
+	}
+}
+
+// OnRemove has f called whenever an index was freed, before it can be used again. The same restrictions apply.
+func (t *Table) OnRemove(f func(core.FIAddr)) (cancel func()) {
+	t.change.Lock()
+	defer t.change.Unlock()
+	p := t.onRemove.add(f)
+	return func() {
+		t.change.Lock()
+		t.onRemove.remove(p)
+		t.change.Unlock()
+	}
+}

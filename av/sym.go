@@ -1,0 +1,137 @@
+package av
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"net/netip"
+	"strconv"
+
+	"gofabric/core"
+)
+
+// Inserting addresses by name, and ranges of them.
+
+// InsertSvc resolves and inserts one address (fi_av_insertsvc(3)).
+func (t *Table) InsertSvc(node, service string, flags core.Flags) (core.FIAddr, error) {
+	var fi [1]core.FIAddr
+	n, err := t.insertSym("fi_av_insertsvc", node, 1, service, 1, fi[:], flags|SyncErr)
+	if n == 1 {
+		return fi[0], nil
+	}
+	return core.AddrNotAvail, err
+}
+
+// InsertSym inserts nodecnt times svccnt addresses (fi_av_insertsym(3)), node by node. An IP address counts up as a number; so does the number that a
+// host name ends in, which keeps its leading zeros: node07 is followed by node08. A service counts up as a port number.
+func (t *Table) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags) (int, error) {
+	return t.insertSym("fi_av_insertsym", node, nodecnt, service, svccnt, fi, flags)
+}
+
+func (t *Table) insertSym(op, node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags) (int, error) {
+	if err := checkInsert(op, flags); err != nil {
+		return 0, err
+	}
+	if nodecnt < 0 || svccnt < 0 {
+		return 0, opError(op, core.ErrInval, "a count is negative")
+	}
+	hi, total := bits.Mul64(uint64(nodecnt), uint64(svccnt))
+	if hi != 0 || total > math.MaxInt32 || fi != nil && uint64(len(fi)) < total {
+		return 0, opError(op, core.ErrInval, "there is no room for an index of each address")
+	}
+	if total == 0 {
+		return 0, nil
+	}
+	addrs := make([]core.Addr, 0, total)
+	for n := range nodecnt {
+		ap, err := t.symNode(node, n, service, svccnt > 1)
+		if err == nil && int(ap.Port())+svccnt-1 > math.MaxUint16 {
+			err = fmt.Errorf("%d services from port %d on: %w", svccnt, ap.Port(), core.ErrInval)
+		}
+		if err != nil {
+			return 0, &core.OpError{Op: op, Peer: node + ":" + service, Err: err}
+		}
+		for s := range svccnt {
+			addrs = append(addrs, core.Addr{Format: formatOf(ap.Addr()), IP: netip.AddrPortFrom(ap.Addr(), ap.Port()+uint16(s))})
+		}
+	}
+	return t.Insert(addrs, fi, flags)
+}
+
+// symNode is the address of the n-th node after node.
+func (t *Table) symNode(node string, n int, service string, numeric bool) (netip.AddrPort, error) {
+	port, portErr := strconv.ParseUint(service, 10, 16)
+	if portErr != nil && numeric {
+		return netip.AddrPort{}, fmt.Errorf("service %q is not a port number, so it cannot count up: %w", service, core.ErrInval)
+	}
+	if ip, err := netip.ParseAddr(node); err == nil {
+		ip, ok := plus(ip, uint64(n))
+		if !ok {
+			return netip.AddrPort{}, fmt.Errorf("the address space ends before %s plus %d: %w", node, n, core.ErrInval)
+		}
+		if portErr == nil {
+			return netip.AddrPortFrom(ip, uint16(port)), nil
+		}
+		node = ip.String()
+	} else if node, err = countUp(node, uint64(n)); err != nil {
+		return netip.AddrPort{}, err
+	}
+	return t.resolveOne(node, service)
+}
+
+// resolveOne returns the first address of the table's format.
+func (t *Table) resolveOne(node, service string) (netip.AddrPort, error) {
+	if t.resolve == nil {
+		return netip.AddrPort{}, fmt.Errorf("%q needs a resolver: %w", node, core.ErrNoSys)
+	}
+	list, err := t.resolve(node, service)
+	if err != nil {
+		if _, ok := errors.AsType[core.Errno](err); !ok {
+			err = fmt.Errorf("%w: %w", core.ErrNoData, err)
+		}
+		return netip.AddrPort{}, err
+	}
+	for _, ap := range list {
+		if _, err := t.check(core.Addr{IP: ap}); err == 0 {
+			return ap, nil
+		}
+	}
+	return netip.AddrPort{}, fmt.Errorf("%s has no usable address of the right family among %v: %w", node, list, core.ErrAddrNotAvail)
+}
+
+// plus adds n to an address; false if that is too much.
+func plus(ip netip.Addr, n uint64) (netip.Addr, bool) {
+	if ip.Is4() {
+		b := ip.As4()
+		sum := uint64(binary.BigEndian.Uint32(b[:])) + n
+		if sum > math.MaxUint32 {
+			return ip, false
+		}
+		binary.BigEndian.PutUint32(b[:], uint32(sum))
+		return netip.AddrFrom4(b), true
+	}
+	b := ip.As16()
+	lo, carry := bits.Add64(binary.BigEndian.Uint64(b[8:]), n, 0)
+	hi, carry := bits.Add64(binary.BigEndian.Uint64(b[:8]), 0, carry)
+	binary.BigEndian.PutUint64(b[8:], lo)
+	binary.BigEndian.PutUint64(b[:8], hi)
+	return netip.AddrFrom16(b).WithZone(ip.Zone()), carry == 0
+}
+
+// countUp adds n to the number that a host name ends in and keeps its width.
+func countUp(name string, n uint64) (string, error) {
+	if n == 0 {
+		return name, nil
+	}
+	i := len(name)
+	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' {
+		i--
+	}
+	first, err := strconv.ParseUint(name[i:], 10, 64)
+	if err != nil || first > math.MaxUint64-n {
+		return "", fmt.Errorf("host name %q does not end in a number that can count up: %w", name, core.ErrInval)
+	}
+	return fmt.Sprintf("%s%0*d", name[:i], len(name)-i, first+n), nil
+}

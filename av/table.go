@@ -1,0 +1,157 @@
+package av
+
+import (
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"gofabric/core"
+)
+
+// The address vector.
+
+// Flags of this package's calls that core does not name, from rdma/fi_domain.h.
+const (
+	SyncErr   core.Flags = 1 << 58 // FI_SYNC_ERR: insertions report the error of each address
+	Symmetric core.Flags = 1 << 59 // FI_SYMMETRIC: a hint in AVAttr.Flags
+)
+
+// Resolver returns the addresses of a node and service, as core.Host does.
+type Resolver func(node, service string) ([]netip.AddrPort, error)
+
+const (
+	chunkBits = 9 // entries come in chunks that fill one of the allocator's size classes
+	chunkLen  = 1 << chunkBits
+	maxPeers  = math.MaxUint32 - 1
+)
+
+// Table is an address vector (FI_AV_TABLE; FI_AV_MAP is the same). It implements core.AddressVector. All methods may be called from any goroutine.
+type Table struct {
+	format  core.AddrFormat
+	resolve Resolver
+	refs    atomic.Int32
+
+	change   sync.Mutex // held through an insertion or removal and the calls it causes; above the domains' locks
+	onInsert subscribers[func(core.FIAddr, core.Addr)]
+	onRemove subscribers[func(core.FIAddr)]
+
+	mu     sync.RWMutex // guards the rest; below the domains' locks
+	chunks []*[chunkLen]entry
+	next   uint32 // indices from here on were never used
+	free   freeSet
+	index  index
+	zones  zones
+	closed bool
+}
+
+// New opens an address vector (fi_av_open(3)) for addresses of one format; FormatUnspec, FormatSockaddr, FormatSockaddrIP and FormatStr take IPv4 and
+// IPv6. resolve serves InsertSvc and InsertSym; without it they take numeric addresses only.
+func New(attr core.AVAttr, format core.AddrFormat, resolve Resolver) (*Table, error) {
+	switch {
+	case attr.Type > core.AVTable:
+		return nil, opError("fi_av_open", core.ErrInval, "types are AVMap and AVTable")
+	case attr.Name != "":
+		return nil, opError("fi_av_open", core.ErrNoSys, "named address vectors are not supported")
+	case attr.Flags&^(core.EventFlag|core.Read|Symmetric|core.CapPeer) != 0:
+		return nil, opError("fi_av_open", core.ErrInval, "flags are EventFlag, Read and Symmetric")
+	case attr.Count < 0:
+		return nil, opError("fi_av_open", core.ErrInval, "the count is negative")
+	}
+	switch format {
+	case core.FormatUnspec, core.FormatSockaddr, core.FormatSockaddrIP, core.FormatSockaddrIn, core.FormatSockaddrIn6, core.FormatStr:
+	default:
+		return nil, opError("fi_av_open", core.ErrInval, "the address format must be an IP one")
+	}
+	t := &Table{format: format, resolve: resolve}
+	t.index.init(min(attr.Count, 1<<20), rand.Uint64(), rand.Uint64())
+	return t, nil
+}
+
+// Len is the number of addresses.
+func (t *Table) Len() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.index.n
+}
+
+// at returns an entry below next. t.mu is held.
+func (t *Table) at(i uint32) *entry { return &t.chunks[i>>chunkBits][i&(chunkLen-1)] }
+
+// get returns the entry of an index in use, nil otherwise. t.mu is held.
+func (t *Table) get(fi core.FIAddr) *entry {
+	if fi >= core.FIAddr(t.next) {
+		return nil
+	}
+	if e := t.at(uint32(fi)); e.uses > 0 {
+		return e
+	}
+	return nil
+}
+
+// Lookup returns the address of an index (fi_av_lookup(3)), ErrInval if the index is not in use.
+func (t *Table) Lookup(fi core.FIAddr) (core.Addr, error) {
+	ap, ok := t.AddrPort(fi)
+	if !ok {
+		return core.Addr{}, core.ErrInval
+	}
+	f := core.FormatSockaddrIn6
+	if ap.Addr().Is4() {
+		f = core.FormatSockaddrIn
+	}
+	return core.Addr{Format: f, IP: ap}, nil
+}
+
+// AddrPort is Lookup for providers.
+func (t *Table) AddrPort(fi core.FIAddr) (ap netip.AddrPort, ok bool) {
+	t.mu.RLock()
+	if e := t.get(fi); e != nil {
+		ap, ok = e.addrPort(&t.zones), true
+	}
+	t.mu.RUnlock()
+	return ap, ok
+}
+
+// Reverse returns the index of an address, AddrNotAvail if it was not inserted.
+func (t *Table) Reverse(a core.Addr) core.FIAddr { return t.ReverseAddrPort(a.IP) }
+
+// ReverseAddrPort is Reverse for providers: it is called for each packet that comes in. An IPv4 address equals the same one mapped into IPv6.
+func (t *Table) ReverseAddrPort(ap netip.AddrPort) core.FIAddr {
+	t.mu.RLock()
+	fi := core.AddrNotAvail
+	if k, ok := t.keyOf(ap); ok {
+		if i, found := t.index.find(t, k); found {
+			fi = core.FIAddr(i)
+		}
+	}
+	t.mu.RUnlock()
+	return fi
+}
+
+// StrAddr formats an address (fi_av_straddr(3)).
+func (t *Table) StrAddr(a core.Addr) string { return a.String() }
+
+// Ref counts an endpoint bound to the vector, Unref ends it.
+func (t *Table) Ref()   { t.refs.Add(1) }
+func (t *Table) Unref() { t.refs.Add(-1) }
+
+// Close frees the vector (fi_close(3)): ErrBusy while endpoints are bound to it.
+func (t *Table) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return core.ErrBadF
+	}
+	if t.refs.Load() > 0 {
+		return opError("fi_close(av)", core.ErrBusy, "close the endpoints bound to the address vector first")
+	}
+	t.closed, t.chunks, t.next = true, nil, 0
+	t.free, t.zones = freeSet{}, zones{}
+	t.index.init(0, 0, 0)
+	return nil
+}
+
+func opError(op string, err error, hint string) error {
+	return &core.OpError{Op: op, Err: err, Hint: hint}
+}
