@@ -3,19 +3,9 @@ package netx
 import (
 	"bytes"
 	"testing"
-	"unsafe"
 
 	"pgregory.net/rapid"
 )
-
-// flatten reads a list the way the kernel would.
-func flatten(v *IOV) []byte {
-	var b []byte
-	for _, e := range v.pending() {
-		b = append(b, unsafe.Slice(e.Base, int(e.Len))...)
-	}
-	return b
-}
 
 func TestIOVModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -1,0 +1,12 @@
+package netx
+
+import "unsafe"
+
+// flatten reads a list the way the kernel would.
+func flatten(v *IOV) []byte {
+	var b []byte
+	for _, e := range v.pending() {
+		b = append(b, unsafe.Slice(e.Base, int(e.Len))...)
+	}
+	return b
+}
