@@ -70,8 +70,10 @@ type Conn struct {
 	reads   opList // waiting for read responses
 	rts     []*TxOp
 	cts     []*RxOp
-	ops     int // of the application, not complete
-	replies int // read responses queued for the peer
+	rtsIn   [4]uint64 // rendezvous indices the peer uses: from its request to its data
+	ops     int       // of the application, not complete
+	replies int       // read responses queued for the peer
+	answers answers
 
 	scratch wire.Header
 	done    Completion
@@ -138,7 +140,8 @@ func (c *Conn) Accept(data []byte) error {
 	return nil
 }
 
-// Reject answers the peer's request with a refusal; transmit what is pending, then close the transport.
+// Reject answers the peer's request with a refusal; transmit what is pending, then close the transport and call Fail or Drop, which give back what
+// could not be transmitted.
 func (c *Conn) Reject(data []byte) error {
 	if c.state != Deciding {
 		return ErrState
@@ -147,8 +150,10 @@ func (c *Conn) Reject(data []byte) error {
 		return ErrTooLong
 	}
 	c.stageBytes(func(b []byte) []byte { return wire.AppendCM(b, wire.CMReject, data) })
-	c.state = Closed
+	c.state, c.stall = Closed, flowing
 	c.deadline = 0
+	c.part, c.held = nil, nil
+	c.waiting.each(func(op *TxOp) { c.finishErr(op, ErrClosed) })
 	return nil
 }
 
@@ -220,6 +225,7 @@ func (c *Conn) Fail(err error) { c.fail(err, nil) }
 
 func (c *Conn) fail(err error, data []byte) {
 	if c.state == Closed {
+		c.out.drain(c, err) // what is left of a rejection
 		return
 	}
 	c.becomeClosed(err)
@@ -230,6 +236,9 @@ func (c *Conn) fail(err error, data []byte) {
 // Adopt takes over the sends that wait for from to come up: the peer has connected to us meanwhile, or another attempt is worth it. It may be called from
 // Sink.Failed of from.
 func (c *Conn) Adopt(from *Conn) {
+	if c.state == Closed {
+		return
+	}
 	for op := from.waiting.pop(); op != nil; op = from.waiting.pop() {
 		from.ops--
 		c.ops++
@@ -247,6 +256,7 @@ func (c *Conn) Waiting() bool { return c.waiting.head != nil }
 // Drop ends a connection that another one replaces: what is left of it fails with err, Sink.Failed is not called.
 func (c *Conn) Drop(err error) {
 	if c.state == Closed {
+		c.out.drain(c, err)
 		return
 	}
 	c.becomeClosed(err)

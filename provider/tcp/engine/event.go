@@ -87,5 +87,7 @@ type Config struct {
 	TxDepth        int    // operations per connection that wait for transmission, acknowledgement or data
 	RendezvousOver uint64 // tagged messages longer than this ask first, where the peer can (FI_TCP_MAX_SAVED_SIZE)
 	HandshakeNanos int64  // how long a connect or an accepted socket may take
-	InternalMax    int    // read responses queued for a peer before its requests wait
+	// InternalMax is how many read responses are queued for a peer before it is not read any more. Two ends that read from each other must each
+	// accept what the other may have under way (its TxDepth), or they can wait for each other for ever.
+	InternalMax int
 }

@@ -15,17 +15,25 @@ type outQueue struct {
 	head   int
 	tail   *chunk
 	queued int // staged bytes not yet transmitted
+	bytes  int // all bytes not yet transmitted
 }
 
 func (q *outQueue) empty() bool { return q.head == len(q.segs) }
 
-// chunkFor returns a chunk with room for n bytes; n is at most chunkSize.
+// chunkFor returns a chunk with room for n bytes.
 func (c *Conn) chunkFor(n int) *chunk {
 	t := c.out.tail
-	if t == nil || cap(t.b)-len(t.b) < n {
-		t = c.pool.getChunk()
-		c.out.tail = t
+	if t != nil && cap(t.b)-len(t.b) >= n {
+		return t
 	}
+	if t != nil && t.unsent == 0 { // all of it has left, though what follows it has not
+		if t.b = t.b[:0]; cap(t.b) >= n {
+			return t
+		}
+		c.pool.putChunk(t)
+	}
+	t = c.pool.getChunk(n)
+	c.out.tail = t
 	return t
 }
 
@@ -35,6 +43,7 @@ func (c *Conn) staged(t *chunk, from int, op *TxOp, last bool) {
 	n := len(t.b) - from
 	t.unsent += n
 	q.queued += n
+	q.bytes += n
 	if op == nil && q.head < len(q.segs) {
 		if s := &q.segs[len(q.segs)-1]; s.ch == t && s.op == nil && s.end == from {
 			s.b, s.end = s.b[:len(s.b)+n], len(t.b)
@@ -55,6 +64,7 @@ func (c *Conn) stageBytes(f func([]byte) []byte) {
 // lend queues a user's buffer.
 func (c *Conn) lend(b []byte, op *TxOp, last bool) {
 	c.out.segs = append(c.out.segs, segment{b: b, op: op, last: last})
+	c.out.bytes += len(b)
 }
 
 // HasPending reports whether there is something to transmit.
@@ -62,6 +72,9 @@ func (c *Conn) HasPending() bool { return !c.out.empty() }
 
 // Staged counts the staged bytes that wait for transmission.
 func (c *Conn) Staged() int { return c.out.queued }
+
+// Queued counts all bytes that wait for transmission.
+func (c *Conn) Queued() int { return c.out.bytes }
 
 // Lent reports whether users' buffers are among what waits.
 func (c *Conn) Lent() bool {
@@ -91,6 +104,7 @@ func (c *Conn) Pending(more [][]byte, maxBytes int) (first []byte, list [][]byte
 func (c *Conn) Transmitted(n int) {
 	q := &c.out
 	c.BytesOut += uint64(n)
+	q.bytes -= n
 	for n > 0 || q.head < len(q.segs) && len(q.segs[q.head].b) == 0 {
 		s := &q.segs[q.head]
 		if n < len(s.b) {
@@ -102,7 +116,7 @@ func (c *Conn) Transmitted(n int) {
 				s.op.started = true
 			}
 			s.b = s.b[n:]
-			return
+			break
 		}
 		n -= len(s.b)
 		ch, op, last := s.ch, s.op, s.last
@@ -123,19 +137,29 @@ func (c *Conn) Transmitted(n int) {
 		}
 	}
 	if q.head == len(q.segs) {
-		q.segs, q.head = q.segs[:0], 0
-		if q.tail != nil && q.tail.unsent == 0 {
-			c.pool.putChunk(q.tail)
-			q.tail = nil
-		}
-		if cap(q.segs) > 256 {
-			q.segs = nil
-		}
+		c.emptied()
 	} else if q.head > 64 && q.head*2 > len(q.segs) {
 		n := copy(q.segs, q.segs[q.head:])
 		clear(q.segs[n:])
 		q.segs, q.head = q.segs[:n], 0
 	}
+	if c.stall == stallReplies && c.replies <= c.cfg.InternalMax/2 && c.fewAnswers() {
+		c.unstall()
+	}
+}
+
+// emptied gives back the memory of the queue, for all of it has left.
+func (c *Conn) emptied() {
+	q := &c.out
+	q.segs, q.head = q.segs[:0], 0
+	if q.tail != nil {
+		c.pool.putChunk(q.tail)
+		q.tail = nil
+	}
+	if cap(q.segs) > 256 {
+		q.segs = nil
+	}
+	c.answers = answers{}
 }
 
 // transmitted decides what an operation waits for now that all of it has left.
@@ -149,9 +173,6 @@ func (c *Conn) transmitted(op *TxOp) {
 		c.done = Completion{Kind: KindRemoteRead, Silent: true, Len: uint64(op.Send.Len()), Src: c.Src}
 		c.pool.putTx(op)
 		c.sink.Completed(&c.done)
-		if c.stall == stallReplies && c.replies <= c.cfg.InternalMax/2 {
-			c.unstall()
-		}
 	case op.Ack || op.Commit:
 		c.acks.push(op)
 	default:
@@ -177,7 +198,7 @@ func (c *Conn) finishErr(op *TxOp, err error) {
 // drain ends everything queued with err.
 func (q *outQueue) drain(c *Conn, err error) {
 	segs := q.segs[q.head:]
-	q.segs, q.head, q.queued = nil, 0, 0
+	q.segs, q.head, q.queued, q.bytes = nil, 0, 0, 0
 	for _, s := range segs {
 		if s.ch != nil {
 			if s.ch.unsent -= len(s.b); s.ch.unsent == 0 && s.ch != q.tail {
@@ -212,6 +233,7 @@ func (c *Conn) Cancel(ctx uint64) bool {
 				kept = append(kept, s)
 				continue
 			}
+			q.bytes -= len(s.b)
 			if s.ch != nil {
 				s.ch.unsent -= len(s.b)
 				q.queued -= len(s.b)
@@ -221,7 +243,9 @@ func (c *Conn) Cancel(ctx uint64) bool {
 			}
 		}
 		clear(q.segs[len(kept):])
-		q.segs = kept
+		if q.segs = kept; q.head == len(kept) {
+			c.emptied()
+		}
 		c.finishErr(op, ErrCanceled)
 		return true
 	}

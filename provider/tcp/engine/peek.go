@@ -95,9 +95,12 @@ func (rx *RxContext) Flush(err error) {
 
 func (rx *RxContext) abandon(op *RxOp, err error) {
 	op.msgLen, op.data, op.tag, op.src = 0, 0, op.node.Tag, op.node.Src
-	if mb := op.multi; mb != nil {
-		mb.spent = true
-		mb.users++
+	if op.Multi {
+		if op.multi == nil {
+			op.multi = &multiBuffer{}
+		}
+		op.multi.spent = true
+		op.multi.users++
 	}
 	rx.finishErr(op, err)
 }
@@ -129,18 +132,46 @@ func (rx *RxContext) forget(m *message) {
 	rx.free(m)
 }
 
-// SetSource gives all messages of c that are still unexpected their source, which the address vector has only now learned.
+// SetSource gives c and all of its messages that are still unexpected their source, which the address vector has only now learned. Receives that
+// wait for this source take theirs.
 func (rx *RxContext) SetSource(c *Conn, src uint64) {
+	c.Src = src
 	for _, q := range []*queue{&rx.msgs, &rx.tags} {
 		for n := range q.EachMsg() {
 			if n.Value.owner == c {
 				q.SetSource(n, src)
 			}
 		}
+		for rx.matchKnown(q, c) {
+		}
 	}
 }
 
-// drop removes what c's end leaves without hope: messages still coming, and rendezvous nobody can answer. Complete messages stay.
+// matchKnown delivers the oldest unexpected message of c that a posted receive accepts, and reports whether there was one.
+func (rx *RxContext) matchKnown(q *queue, c *Conn) bool {
+	for n := range q.EachMsg() {
+		if n.Value.owner != c {
+			continue
+		}
+		r := q.Match(n.Src, n.Tag)
+		if r == nil {
+			continue
+		}
+		q.RemoveMsg(n)
+		rest := rx.deliver(r.Value, n.Value)
+		if rest != nil {
+			rest = rx.takeMsgs(rest)
+		}
+		if rest != nil {
+			q.PostFront(&rest.node)
+		}
+		return true
+	}
+	return false
+}
+
+// drop removes what c's end leaves without hope: messages still coming, and rendezvous nobody can answer. Complete messages stay, and so do claimed
+// ones, for their claim has to complete.
 func (rx *RxContext) drop(c *Conn, err error) {
 	for _, q := range []*queue{&rx.msgs, &rx.tags} {
 		for n := range q.EachMsg() {
@@ -150,16 +181,11 @@ func (rx *RxContext) drop(c *Conn, err error) {
 			}
 		}
 	}
-	for ctx, m := range rx.claimed {
+	for _, m := range rx.claimed {
 		if m.conn != c {
 			continue
 		}
-		delete(rx.claimed, ctx)
-		d := &rx.done
-		*d = Completion{Kind: KindRecv, Ctx: ctx, Tag: m.node.Tag, Src: m.node.Src, Err: err}
-		sink := m.sink
-		rx.forget(m)
-		sink.Completed(d)
+		m.conn, m.rts, m.broken = nil, false, err // the claim will tell
 	}
 	for i, s := range rx.stalled {
 		if s == c {

@@ -27,11 +27,12 @@ type Pool struct {
 	OutChunks, OutTx, OutRx, OutUnexp int
 }
 
-func (p *Pool) getChunk() *chunk {
+// getChunk returns a chunk with room for n bytes, which only large injects make more than chunkSize.
+func (p *Pool) getChunk(n int) *chunk {
 	p.OutChunks++
 	c := p.chunks
-	if c == nil {
-		return &chunk{b: make([]byte, 0, chunkSize)}
+	if c == nil || n > chunkSize {
+		return &chunk{b: make([]byte, 0, max(n, chunkSize))}
 	}
 	p.chunks, c.next = c.next, nil
 	p.nchunks--
@@ -40,7 +41,7 @@ func (p *Pool) getChunk() *chunk {
 
 func (p *Pool) putChunk(c *chunk) {
 	p.OutChunks--
-	if p.nchunks >= poolKeep {
+	if p.nchunks >= poolKeep || cap(c.b) != chunkSize {
 		return
 	}
 	c.b, c.unsent, c.next = c.b[:0], 0, p.chunks

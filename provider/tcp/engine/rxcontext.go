@@ -57,22 +57,30 @@ func (rx *RxContext) UnexpectedBytes() uint64 { return rx.bytes }
 
 // PostMsg posts a receive for untagged messages.
 func (rx *RxContext) PostMsg(op *RxOp, src uint64) {
-	op.node.Src = src
-	for rx.msgs.Unexpected() > 0 {
-		m := rx.msgs.Take(src, 0, 0)
-		if m == nil {
-			break
-		}
-		if op = rx.deliver(op, m.Value); op == nil {
+	op.node.Src, op.node.Tag, op.node.Ignore = src, 0, 0
+	if rx.msgs.Unexpected() > 0 {
+		if op = rx.takeMsgs(op); op == nil {
 			return
 		}
 	}
 	rx.msgs.Post(&op.node)
 }
 
+// takeMsgs delivers unexpected messages to op until it is used up or none is left for it. It returns what is left of op.
+func (rx *RxContext) takeMsgs(op *RxOp) *RxOp {
+	for op != nil && rx.msgs.Unexpected() > 0 {
+		m := rx.msgs.Take(op.node.Src, 0, 0)
+		if m == nil {
+			break
+		}
+		op = rx.deliver(op, m.Value)
+	}
+	return op
+}
+
 // PostTagged posts a receive for tagged messages.
 func (rx *RxContext) PostTagged(op *RxOp, src, tag, ignore uint64) {
-	op.tagged = true
+	op.Multi = false // only untagged receives take several messages
 	op.node.Src, op.node.Tag, op.node.Ignore = src, tag, ignore
 	if rx.tags.Unexpected() > 0 {
 		if m := rx.tags.Take(src, tag, ignore); m != nil {
@@ -134,14 +142,15 @@ func (rx *RxContext) deliver(op *RxOp, m *message) (rest *RxOp) {
 	}
 	op.hasData, op.data, op.tag, op.src = m.hasData, m.data, m.node.Tag, m.node.Src
 	op.ack, op.msgLen, op.sink = m.ack, m.msgLen, m.sink
+	owner, stalls := m.owner, m.stalls
 	switch {
+	case m.broken != nil:
+		err := m.broken
+		rx.free(m)
+		rx.finishErr(op, err)
 	case m.rts:
 		c, index := m.conn, m.rtsIndex
 		rx.free(m)
-		if c == nil { // its connection ended while the message was claimed
-			rx.finishErr(op, ErrPeerClose)
-			break
-		}
 		c.clearToSend(op, index)
 	case m.conn != nil:
 		m.conn.redirect(m, op)
@@ -149,6 +158,9 @@ func (rx *RxContext) deliver(op *RxOp, m *message) (rest *RxOp) {
 		m.copyTo(op)
 		rx.free(m)
 		rx.finish(op)
+	}
+	if stalls && owner.stall == stallUnwanted { // it goes on even if others fill the room
+		owner.unstall()
 	}
 	rx.resume()
 	return rest

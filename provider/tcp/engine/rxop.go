@@ -22,7 +22,6 @@ type RxOp struct {
 
 	// Of the message that the receive was matched with.
 	hasData, ack   bool
-	tagged         bool
 	discarded      bool // nobody wants the message
 	data, tag, src uint64
 	msgLen         uint64
@@ -43,7 +42,7 @@ func (op *RxOp) reset() {
 	op.niov = 0
 	op.multi, op.sink = nil, nil
 	op.Silent, op.Multi = false, false
-	op.hasData, op.ack, op.tagged, op.discarded = false, false, false, false
+	op.hasData, op.ack, op.discarded = false, false, false
 }
 
 // SetBuf makes buf the whole receive buffer.
@@ -81,7 +80,9 @@ type message struct {
 	cost   uint64 // bytes it counts for
 
 	hasData, ack bool
-	rts          bool // a rendezvous: no payload until it is asked for
+	rts          bool  // a rendezvous: no payload until it is asked for
+	stalls       bool  // its connection waits for it to go, or for room
+	broken       error // claimed, and its connection has ended since
 	rtsIndex     uint8
 	data         uint64
 	msgLen       uint64
@@ -92,6 +93,6 @@ func (m *message) reset() {
 	m.conn, m.owner, m.sink = nil, nil, nil
 	m.parts = m.parts[:0]
 	m.stored, m.cost, m.data, m.msgLen = 0, 0, 0, 0
-	m.hasData, m.ack, m.rts = false, false, false
+	m.hasData, m.ack, m.rts, m.stalls, m.broken = false, false, false, false, nil
 	m.rtsIndex = 0
 }

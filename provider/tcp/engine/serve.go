@@ -16,9 +16,15 @@ func (c *Conn) acknowledged() {
 func (c *Conn) startRendezvous() {
 	h := &c.hdr
 	index := h.OpData
+	word, bit := &c.rtsIn[index/64], uint64(1)<<(index%64)
+	if *word&bit != 0 {
+		c.Fail(ErrProtocol)
+		return
+	}
+	*word |= bit
 	if op := c.rx.matchTag(c.Src, h.Tag); op != nil {
 		op.tag, op.src, op.msgLen, op.sink = h.Tag, c.Src, h.MsgSize, c.sink
-		op.hasData = h.Flags&wire.FlagCQData != 0
+		op.hasData, op.data = h.Flags&wire.FlagCQData != 0, 0
 		if op.hasData {
 			op.data = h.CQData
 		}
@@ -27,10 +33,7 @@ func (c *Conn) startRendezvous() {
 		return
 	}
 	m := c.newMessage(&c.rx.tags, h.MsgSize, h.Tag)
-	m.rts, m.rtsIndex = true, index
-	if c.rx.full(c) {
-		c.becomeStalled(stallUnwanted)
-	}
+	m.rts, m.rtsIndex = true, index // no reason to stall: there are few indices, and data of others may follow
 }
 
 // startData directs the data of a rendezvous to the receive that asked for it.
@@ -45,6 +48,7 @@ func (c *Conn) startData() {
 		return
 	}
 	c.cts[h.OpData] = nil
+	c.rtsIn[h.OpData/64] &^= 1 << (h.OpData % 64)
 	c.receiveInto(op, op.msgLen)
 }
 

@@ -221,7 +221,7 @@ func (c *Conn) startMessage(q *queue, n, tag uint64) {
 	in := &c.in
 	in.kind, in.msg, in.left, in.n, in.hasAck = inMessage, m, n, 0, m.ack
 	if c.rx.full(c) {
-		c.becomeStalled(stallUnwanted)
+		c.stallOn(m)
 	}
 	if n == 0 {
 		c.endPayload()
@@ -285,7 +285,7 @@ func (c *Conn) store(m *message, b []byte) int {
 		}
 		if len(last) == cap(last) {
 			if c.rx.full(c) {
-				c.becomeStalled(stallUnwanted)
+				c.stallOn(m)
 				break
 			}
 			n := int(min(m.msgLen-m.stored, unexpAtOnce))
@@ -328,6 +328,10 @@ func (c *Conn) endPayload() {
 		c.finish(op)
 	case inWrite:
 		c.endWrite()
+	case inDiscard:
+		if in.hasAck {
+			c.acknowledge()
+		}
 	}
 }
 
@@ -352,9 +356,6 @@ func (c *Conn) redirect(m *message, op *RxOp) {
 	if left == 0 {
 		c.endPayload()
 	}
-	if c.stall == stallUnwanted {
-		c.unstall()
-	}
 }
 
 // becomeStalled stops taking bytes.
@@ -366,6 +367,12 @@ func (c *Conn) becomeStalled(why stallReason) {
 	if why == stallUnwanted {
 		c.rx.stalled = append(c.rx.stalled, c)
 	}
+}
+
+// stallOn stops taking bytes until there is room, or m has found its receive.
+func (c *Conn) stallOn(m *message) {
+	m.stalls = true
+	c.becomeStalled(stallUnwanted)
 }
 
 // unstall goes on with what came before the stall, and asks for more.

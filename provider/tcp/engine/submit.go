@@ -5,7 +5,7 @@ import "gofabric/provider/tcp/wire"
 // Submit posts an operation. Small ones are staged at once and complete here; others complete when transmitted, acknowledged or answered. Before
 // the connection is up, operations wait for it. ErrAgain: too many are under way; receive and transmit first.
 func (c *Conn) Submit(s *Send) error {
-	if c.state == Connected && s.Kind == KindSend && !s.Ack {
+	if c.state == Connected && s.Kind == KindSend && !s.Ack && !s.Commit {
 		if n := s.Len(); n <= c.cfg.StageMax || s.Inject {
 			if c.out.queued >= c.cfg.StageLimit {
 				return ErrAgain
@@ -50,7 +50,7 @@ func (c *Conn) submitSlow(s *Send) error {
 		c.waiting.push(op)
 		return nil
 	}
-	if s.Kind == KindSend && s.Tagged && c.wantsRendezvous(uint64(s.Len())) && c.rtsIndex() == 0 {
+	if c.wantsRendezvous(s) && c.rtsIndex() == 0 {
 		c.ops--
 		c.pool.putTx(op)
 		return ErrAgain
@@ -76,7 +76,7 @@ func (c *Conn) launch(op *TxOp) {
 		c.setFlags(h, &op.Send)
 		h.SetPayload(uint64(n))
 	default:
-		if op.Tagged && c.wantsRendezvous(uint64(n)) {
+		if c.wantsRendezvous(&op.Send) {
 			if c.requestToSend(op, h, n) {
 				return
 			}
@@ -88,7 +88,7 @@ func (c *Conn) launch(op *TxOp) {
 
 // queuePayload queues h and op's payload: together in a chunk when small, else the payload from where it is.
 func (c *Conn) queuePayload(h *wire.Header, op *TxOp, n int) {
-	if n <= c.cfg.StageMax || op.Inject {
+	if n <= c.cfg.StageMax || op.Inject || op.Copy {
 		c.stageMessage(h, &op.Send, op)
 		return
 	}
@@ -127,7 +127,7 @@ func (c *Conn) setFlags(h *wire.Header, s *Send) {
 	}
 }
 
-// stageMessage copies header and payload into a chunk. Header and payload of an inject are at most a chunk.
+// stageMessage copies header and payload into a chunk.
 func (c *Conn) stageMessage(h *wire.Header, s *Send, op *TxOp) {
 	t := c.chunkFor(wire.MaxHeader + s.Len())
 	from := len(t.b)
@@ -155,8 +155,10 @@ func (c *Conn) appendHeader(b []byte, h *wire.Header) []byte {
 // MaxInject is the largest inject that stageMessage can take.
 const MaxInject = chunkSize - wire.MaxHeader
 
-// wantsRendezvous says whether a tagged message of n bytes asks before it sends.
-func (c *Conn) wantsRendezvous(n uint64) bool { return n > c.cfg.RendezvousOver && c.Rendezvous }
+// wantsRendezvous says whether a message asks before it sends: its buffer has to stay until the peer answers.
+func (c *Conn) wantsRendezvous(s *Send) bool {
+	return c.Rendezvous && s.Kind == KindSend && s.Tagged && !s.Inject && !s.Copy && uint64(s.Len()) > c.cfg.RendezvousOver
+}
 
 // rtsIndex returns a free rendezvous index, 0 if none is free. Native uses 1 to 254.
 func (c *Conn) rtsIndex() uint8 {
@@ -209,7 +211,7 @@ func (c *Conn) clearToSend(op *RxOp, i uint8) {
 	if c.cts == nil {
 		c.cts = make([]*RxOp, 256)
 	}
-	if c.cts[i] != nil || c.state != Connected {
+	if c.state != Connected {
 		c.rx.finishErr(op, ErrProtocol)
 		c.Fail(ErrProtocol)
 		return
@@ -218,8 +220,7 @@ func (c *Conn) clearToSend(op *RxOp, i uint8) {
 	h := &c.scratch
 	*h = wire.Header{Op: wire.OpCTS, OpData: i}
 	h.SetPayload(0)
-	c.stageHeader(h, nil, false)
-	c.sink.Replied(c)
+	c.answer(h)
 }
 
 // acknowledge tells the peer that a message of its is where it belongs. Acknowledgements are matched in order.
@@ -227,6 +228,5 @@ func (c *Conn) acknowledge() {
 	h := &c.scratch
 	*h = wire.Header{Op: wire.OpMsg, OpData: wire.OpDataAck}
 	h.SetPayload(0)
-	c.stageHeader(h, nil, false)
-	c.sink.Replied(c)
+	c.answer(h)
 }
