@@ -94,6 +94,10 @@ func TestParkerTimerReplacedAndCleared(t *testing.T) {
 	wantAsleep(t, c)
 	must(t, k.SetTimer(-1))
 	wantPark(t, c, WhyTimer)
+	c = park(k)
+	wantAsleep(t, c) // it comes once
+	k.Wake()
+	wantPark(t, c, WhyWake)
 }
 
 func TestParkerWake(t *testing.T) {
