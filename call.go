@@ -1,0 +1,167 @@
+package gofabric
+
+import (
+	"context"
+	"time"
+
+	"gofabric/core"
+)
+
+// The course of every call: post, wait, and give up when the context ends.
+
+// verb is a kind of transfer.
+type verb uint8
+
+const (
+	send verb = iota
+	sendData
+	recv
+	tsend
+	tsendData
+	trecv
+	read
+	write
+)
+
+var verbNames = [...]string{"fi_send", "fi_senddata", "fi_recv", "fi_tsend", "fi_tsenddata", "fi_trecv", "fi_read", "fi_write"}
+
+// request is what a call asks for. It lives on the caller's stack.
+type request struct {
+	verb   verb
+	peer   Peer
+	buf    []byte
+	tag    uint64
+	ignore uint64
+	data   uint64
+	addr   uint64
+	key    uint64
+}
+
+// post hands r to the provider. Called with e.mu held for reading.
+func (e *Endpoint) post(r *request, ctx core.Context) error {
+	to := core.FIAddr(r.peer)
+	switch r.verb {
+	case send:
+		return e.ep.Send(r.buf, 0, to, ctx)
+	case sendData:
+		return e.ep.SendData(r.buf, 0, r.data, to, ctx)
+	case recv:
+		if e.srx != nil {
+			return e.srx.Recv(r.buf, 0, to, ctx)
+		}
+		return e.ep.Recv(r.buf, 0, to, ctx)
+	case tsend:
+		return e.ep.TSend(r.buf, 0, to, r.tag, ctx)
+	case tsendData:
+		return e.ep.TSendData(r.buf, 0, r.data, to, r.tag, ctx)
+	case trecv:
+		if e.srx != nil {
+			return e.srx.TRecv(r.buf, 0, to, r.tag, r.ignore, ctx)
+		}
+		return e.ep.TRecv(r.buf, 0, to, r.tag, r.ignore, ctx)
+	case read:
+		return e.ep.Read(r.buf, 0, to, r.addr, r.key, ctx)
+	case write:
+		return e.ep.Write(r.buf, 0, to, r.addr, r.key, ctx)
+	}
+	return core.ErrNoSys
+}
+
+// do carries out a call.
+func (e *Endpoint) do(ctx context.Context, r *request) (Received, error) {
+	name := verbNames[r.verb]
+	if err := e.enter(name); err != nil {
+		return Received{From: AnyPeer}, err
+	}
+	defer e.calls.Done()
+	h := &e.base.hub
+	o, err := h.get(e)
+	if err != nil {
+		return Received{From: AnyPeer}, e.opError(name, r.peer, err, "the completion queue failed")
+	}
+	defer h.put(o)
+	if err := e.begin(ctx, r, o); err != nil {
+		return Received{From: AnyPeer}, e.opError(name, r.peer, err, "")
+	}
+	why := h.wait(ctx, o)
+	if why != nil {
+		e.giveUp(o)
+	}
+	got := Received{Len: o.entry.Len, Tag: o.entry.Tag, Data: o.entry.Data, HasData: o.entry.Flags&core.RemoteCQData != 0, From: Peer(o.src)}
+	switch {
+	case o.err == nil:
+		return got, nil
+	case o.err == core.ErrCanceled && why != nil:
+		return got, e.opError(name, r.peer, ended(why), o.text)
+	case o.err == core.ErrCanceled && e.lost.Load():
+		o.err = core.ErrConnReset
+	}
+	return got, e.failure(name, r.peer, o)
+}
+
+// enter counts a call, which calls.Done ends.
+func (e *Endpoint) enter(name string) error {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if err := e.usable(name); err != nil {
+		return err
+	}
+	e.calls.Add(1)
+	return nil
+}
+
+// begin posts, and goes on trying while the provider is busy.
+func (e *Endpoint) begin(ctx context.Context, r *request, o *op) error {
+	for tries := 0; ; tries++ {
+		if ctx.Err() != nil {
+			return ended(context.Cause(ctx))
+		}
+		e.mu.RLock()
+		err := error(core.ErrShutdown)
+		if !e.closed {
+			err = e.post(r, o.context())
+		}
+		e.mu.RUnlock()
+		if err != core.ErrAgain {
+			return err
+		}
+		e.base.hub.pass()
+		if tries > 8 { // others progress, or a connection is being made: a short sleep costs nobody anything
+			time.Sleep(min(time.Duration(tries)*10*time.Microsecond, time.Millisecond))
+		}
+	}
+}
+
+// giveUp ends an operation whose caller does not wait any longer. On return the operation is done and its buffer the caller's.
+func (e *Endpoint) giveUp(o *op) {
+	e.mu.RLock()
+	if !e.closed {
+		// An error means that there is nothing to cancel: the operation is under way or done.
+		if e.srx == nil || e.srx.Cancel(o.context()) != nil {
+			e.ep.Cancel(o.context())
+		}
+	}
+	e.mu.RUnlock()
+	if e.waitFor(o) {
+		return
+	}
+	if e.av == nil {
+		e.mu.RLock()
+		if !e.closed {
+			e.ep.Shutdown()
+		}
+		e.mu.RUnlock()
+		if e.waitFor(o) {
+			return
+		}
+	}
+	e.stop()
+	e.base.hub.wait(context.Background(), o)
+}
+
+// waitFor reports whether o was done within the time of CancelGrace.
+func (e *Endpoint) waitFor(o *op) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), e.grace)
+	defer cancel()
+	return e.base.hub.wait(ctx, o) == nil
+}

@@ -1,0 +1,61 @@
+package gofabric
+
+import (
+	"errors"
+	"slices"
+
+	"gofabric/core"
+)
+
+// CloseAll closes objects that were opened by hand in an order that works whatever the order of the arguments: users before what they use, so endpoints
+// first and fabrics last (fi_close(3) fails with core.ErrBusy on an object in use). An object with a method Children() []core.Object has these closed too.
+// Nil objects are skipped. All are tried; the errors are joined.
+func CloseAll(objs ...core.Object) error {
+	var all []core.Object
+	for _, o := range objs {
+		all = gather(all, o)
+	}
+	slices.SortStableFunc(all, func(a, b core.Object) int { return closeRank(a) - closeRank(b) })
+	var errs []error
+	for _, o := range all {
+		errs = append(errs, o.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// parent is an object that knows what was opened from it.
+type parent interface{ Children() []core.Object }
+
+func gather(all []core.Object, o core.Object) []core.Object {
+	if o == nil || slices.Contains(all, o) {
+		return all
+	}
+	all = append(all, o)
+	if p, ok := o.(parent); ok {
+		for _, c := range p.Children() {
+			all = gather(all, c)
+		}
+	}
+	return all
+}
+
+// closeRank is lower for what must be closed earlier.
+func closeRank(o core.Object) int {
+	switch o.(type) {
+	case *Endpoint, *Listener, *Memory:
+		return 0
+	case core.Endpoint, core.PassiveEndpoint:
+		return 1
+	case core.SharedRx, core.MemoryRegion:
+		return 2
+	case core.PollSet:
+		return 3
+	case core.CompletionQueue, core.EventQueue, core.Counter, core.AddressVector:
+		return 4
+	case core.Domain:
+		return 6
+	case core.Fabric:
+		return 7
+	}
+	return 5 // wait sets outlive the queues in them, whatever else does not
+}

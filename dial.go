@@ -1,0 +1,113 @@
+package gofabric
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+
+	"gofabric/core"
+)
+
+// Connections, the side that asks (fi_cm(3)).
+
+// RejectedError says that the peer refused a connection: core.ErrConnRefused, and what it had to say.
+type RejectedError struct {
+	PrivateData []byte // of Request.Reject
+	Err         error
+}
+
+func (e *RejectedError) Error() string { return e.Err.Error() }
+func (e *RejectedError) Unwrap() error { return e.Err }
+
+// Dial connects to a listener (fi_connect(3)) and returns when the connection is made, refused, or ctx ends. addr is as for Endpoint.Insert. The
+// transfers of the endpoint take Connected as peer. What the listener answered is in PrivateData; a refusal is a *RejectedError.
+func Dial(ctx context.Context, addr string, opts ...Option) (*Endpoint, error) {
+	const name = "fi_connect"
+	c := configure(opts)
+	c.epType = core.EPTypeMsg
+	node, service, err := splitAddr(name, addr)
+	if err != nil {
+		return nil, err
+	}
+	q := c.query(node, service, false)
+	if c.node != "" {
+		ip, err := netip.ParseAddr(c.node)
+		if err != nil {
+			return nil, &core.OpError{Op: name, Peer: addr, Err: &cause{core.ErrInval, err}, Hint: "Node of Dial is an IP address of this machine"}
+		}
+		q.Hints.SrcAddr = core.IPAddr(netip.AddrPortFrom(ip, 0))
+	}
+	info, err := c.system.choose(q, c.anyCaps())
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, &core.OpError{Op: name, Provider: info.Fabric.ProvName, Peer: addr, Err: ended(context.Cause(ctx))}
+	}
+	b, err := openBase(c.system, info)
+	if err != nil {
+		return nil, err
+	}
+	e := &Endpoint{base: b, grace: c.grace, peer: info.DestAddr}
+	if err = e.open(info, 0); err == nil {
+		err = e.ep.Connect(info.DestAddr, c.private)
+	}
+	if err == nil {
+		err = e.connected(ctx, name)
+	}
+	if err != nil {
+		err = e.opError(name, Connected, err, "")
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// connected waits for the outcome of Connect or Accept.
+func (e *Endpoint) connected(ctx context.Context, name string) error {
+	var ev core.EQEvent
+	for {
+		err := e.eq.SRead(ctx, &ev, 0)
+		switch {
+		case err == nil && ev.Type == core.EventConnected:
+			e.cmd = ev.CMData
+			if e.name, err = e.ep.Name(); err != nil {
+				return err
+			}
+			if p, err := e.ep.Peer(); err == nil {
+				e.peer = p
+			}
+			if e.srx != nil {
+				e.base.hub.watch(e)
+			}
+			return nil
+		case err == nil && ev.Type == core.EventShutdown:
+			return core.ErrConnReset
+		case err == nil:
+		case err == core.ErrAvail:
+			var bad core.EQErrEntry
+			if err := e.eq.ReadErr(&bad, 0); err != nil {
+				continue
+			}
+			return e.opError(name, Connected, &RejectedError{PrivateData: bad.ErrData, Err: bad.Err}, bad.Detail)
+		case ctx.Err() != nil:
+			return ended(context.Cause(ctx))
+		case !errors.Is(err, core.ErrAgain):
+			return err
+		}
+	}
+}
+
+// splitAddr takes an address apart as GetInfo wants it: an address with scheme goes there whole.
+func splitAddr(name, addr string) (node, service string, err error) {
+	if strings.Contains(addr, "://") {
+		return addr, "", nil
+	}
+	node, service, err = net.SplitHostPort(addr)
+	if err != nil {
+		err = &core.OpError{Op: name, Peer: addr, Err: &cause{core.ErrInval, err}, Hint: "give node and port, such as node7:7471"}
+	}
+	return node, service, err
+}

@@ -1,0 +1,290 @@
+package gofabric
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gofabric/core"
+)
+
+// Peer names another endpoint: an index into the endpoint's address vector (fi_addr_t, fi_av(3)).
+type Peer core.FIAddr
+
+// AnyPeer receives from anybody. As the sender of a message it means "unknown". The calls of a connected endpoint, whose peer is given, take it too.
+const AnyPeer = Peer(core.AddrUnspec)
+
+// Connected is the one peer of an endpoint from Dial or Accept.
+const Connected = AnyPeer
+
+// Endpoint is an endpoint with all that belongs to it: fabric, domain, address vector and completion queue.
+//
+// # Waiting
+//
+// Every transfer returns when it is complete, or when its context ends; any number of goroutines may call at the same time. A send is complete when
+// its buffer may be used again; that it arrived is certain only with core.DeliveryComplete in the Tx.OpFlags of Hints.
+//
+// When its context ends, a call cancels its operation (fi_cancel(3)), waits until it is over, and returns an *core.OpError that wraps
+// core.ErrTimedOut or core.ErrCanceled and the context's cause. If the operation completes at that very moment its result is returned instead,
+// so that no message is lost. After the return nothing reads or writes the buffer. A receive into which no message is arriving and a send that was not
+// begun are cancelled at once. One in the middle of its transfer is given the time of CancelGrace to complete; then the connection is broken off:
+// Shutdown for a connected endpoint; an endpoint of type RDM is closed, and its other calls fail with core.ErrCanceled.
+type Endpoint struct {
+	base  *base
+	ep    core.Endpoint
+	srx   core.SharedRx      // where receives are posted, if the provider receives through one
+	av    core.AddressVector // nil if connected
+	eq    core.EventQueue    // of connected endpoints
+	name  core.Addr
+	peer  core.Addr // of connected endpoints
+	cmd   []byte    // private data that came with the connection
+	grace time.Duration
+	lost  atomic.Bool // the connection has ended; see watch.go
+
+	// mu is held for reading while an operation is posted or cancelled, so that the endpoint is not closed underneath.
+	mu      sync.RWMutex
+	closed  bool
+	stopErr error
+	calls   sync.WaitGroup // calls under way
+	regions map[*Memory]struct{}
+
+	once     sync.Once
+	closeErr error
+}
+
+// Open opens an endpoint that talks to any number of peers: of type RDM, or what Type says. Close it with Close. ctx bounds the opening only.
+//
+// The error is an *core.OpError: core.ErrNoData, with the reason in its Hint, when no provider offers what the options ask for.
+func Open(ctx context.Context, opts ...Option) (*Endpoint, error) {
+	c := configure(opts)
+	if c.epType == core.EPTypeUnspec && (c.hints == nil || c.hints.EP == nil || c.hints.EP.Type == core.EPTypeUnspec) {
+		c.epType = core.EPTypeRDM
+	}
+	q := c.query(c.node, c.service, true)
+	if q.Hints.EP.Type == core.EPTypeMsg {
+		return nil, &core.OpError{Op: "fi_endpoint", Provider: c.provider, Err: core.ErrInval, Hint: "endpoints of type MSG come from Dial and Listen"}
+	}
+	if ctx.Err() != nil {
+		return nil, &core.OpError{Op: "fi_endpoint", Provider: c.provider, Err: ended(context.Cause(ctx))}
+	}
+	info, err := c.system.choose(q, c.anyCaps())
+	if err != nil {
+		return nil, err
+	}
+	b, err := openBase(c.system, info)
+	if err != nil {
+		return nil, err
+	}
+	e := &Endpoint{base: b, grace: c.grace}
+	if err := e.open(info, c.peers); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// open opens and enables the core endpoint. After an error Close frees what was opened.
+func (e *Endpoint) open(info *core.Info, peers int) error {
+	var err error
+	if e.ep, err = e.base.domain.OpenEndpoint(info); err != nil {
+		return err
+	}
+	if err = e.ep.BindCQ(e.base.hub.cq, core.BindTransmit|core.BindRecv); err != nil {
+		return err
+	}
+	if info.EP.Type == core.EPTypeMsg {
+		if e.eq, err = e.base.fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}); err != nil {
+			return err
+		}
+		if err = e.ep.BindEQ(e.eq, 0); err != nil {
+			return err
+		}
+	} else {
+		if e.av, err = e.base.domain.OpenAV(core.AVAttr{Type: core.AVTable, Count: peers}); err != nil {
+			return err
+		}
+		if err = e.ep.BindAV(e.av, 0); err != nil {
+			return err
+		}
+	}
+	if info.EP.RxCtxCnt == core.SharedContext { // tcp's connected endpoints have tagged messages only so
+		if e.srx, err = e.base.domain.OpenSRX(info.Rx); err != nil {
+			return err
+		}
+		if err = e.ep.BindSRX(e.srx); err != nil {
+			return err
+		}
+	}
+	if err = e.ep.Enable(); err != nil {
+		return err
+	}
+	if info.EP.Type != core.EPTypeMsg {
+		e.name, err = e.ep.Name()
+	}
+	return err
+}
+
+// Name is the address of the endpoint, for peers to Insert (fi_getname(3)).
+func (e *Endpoint) Name() core.Addr { return e.name }
+
+// PeerName is the address of the peer of a connected endpoint (fi_getpeer(3)), else the zero Addr.
+func (e *Endpoint) PeerName() core.Addr { return e.peer }
+
+// PrivateData is what the other side gave with the connection: the dialler's data on an accepted endpoint, the acceptor's on a dialled one.
+func (e *Endpoint) PrivateData() []byte { return e.cmd }
+
+// Info describes the endpoint. It must not be changed.
+func (e *Endpoint) Info() *core.Info { return e.base.info }
+
+// Core is the endpoint underneath, for calls that this package does not have. Its completion queue is read by this package: operations posted there
+// must not ask for completions, or their completions are dropped.
+func (e *Endpoint) Core() core.Endpoint { return e.ep }
+
+// Domain is the domain underneath.
+func (e *Endpoint) Domain() core.Domain { return e.base.domain }
+
+// Insert adds a peer (fi_av_insertsvc(3)): "node7:7471", "10.0.0.7:7471", "[fe80::1]:7471", or an address with scheme as Name prints it, such as
+// "fi_sockaddr_in://10.0.0.7:7471". Nothing is sent yet: a peer that does not exist shows with the first transfer.
+func (e *Endpoint) Insert(addr string) (Peer, error) {
+	const name = "fi_av_insertsvc"
+	if strings.Contains(addr, "://") {
+		a, err := core.ParseAddr(addr)
+		if err != nil {
+			return AnyPeer, e.opError(name, AnyPeer, err, "addresses are fi_sockaddr_in://1.2.3.4:7471 or node:port")
+		}
+		return e.InsertAddr(a)
+	}
+	node, service, err := net.SplitHostPort(addr)
+	if err != nil {
+		return AnyPeer, e.opError(name, AnyPeer, &cause{core.ErrInval, err}, "give node and port, such as node7:7471")
+	}
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if err := e.usable(name); err != nil {
+		return AnyPeer, err
+	}
+	if e.av == nil {
+		return AnyPeer, e.opError(name, AnyPeer, core.ErrOpNotSupp, "a connected endpoint has the one peer it was connected to")
+	}
+	fi, err := e.av.InsertSvc(node, service, 0)
+	if err != nil {
+		return AnyPeer, e.peerError(name, addr, err)
+	}
+	return Peer(fi), nil
+}
+
+// InsertAddr adds a peer by its Name (fi_av_insert(3)).
+func (e *Endpoint) InsertAddr(a core.Addr) (Peer, error) {
+	const name = "fi_av_insert"
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if err := e.usable(name); err != nil {
+		return AnyPeer, err
+	}
+	if e.av == nil {
+		return AnyPeer, e.opError(name, AnyPeer, core.ErrOpNotSupp, "a connected endpoint has the one peer it was connected to")
+	}
+	fi := [1]core.FIAddr{core.AddrNotAvail}
+	n, err := e.av.Insert([]core.Addr{a}, fi[:], 0)
+	if err == nil && (n != 1 || fi[0] == core.AddrNotAvail) {
+		err = core.ErrInval
+	}
+	if err != nil {
+		return AnyPeer, e.peerError(name, a.String(), err)
+	}
+	return Peer(fi[0]), nil
+}
+
+func (e *Endpoint) peerError(name, peer string, err error) error {
+	var have *core.OpError
+	if errors.As(err, &have) {
+		return err
+	}
+	return &core.OpError{Op: name, Provider: e.base.info.Fabric.ProvName, Object: e.name.String(), Peer: peer, Err: err}
+}
+
+// Remove forgets a peer (fi_av_remove(3)). There must be no transfer with it under way.
+func (e *Endpoint) Remove(p Peer) error {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if err := e.usable("fi_av_remove"); err != nil {
+		return err
+	}
+	if e.av == nil {
+		return e.opError("fi_av_remove", p, core.ErrOpNotSupp, "a connected endpoint has the one peer it was connected to")
+	}
+	return e.av.Remove([]core.FIAddr{core.FIAddr(p)}, 0)
+}
+
+// Lookup returns the address of a peer (fi_av_lookup(3)).
+func (e *Endpoint) Lookup(p Peer) (core.Addr, error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if err := e.usable("fi_av_lookup"); err != nil {
+		return core.Addr{}, err
+	}
+	if e.av == nil {
+		return e.peer, nil
+	}
+	return e.av.Lookup(core.FIAddr(p))
+}
+
+// usable is called with mu held.
+func (e *Endpoint) usable(name string) error {
+	if e.closed {
+		return e.opError(name, AnyPeer, core.ErrShutdown, "the endpoint is closed")
+	}
+	return nil
+}
+
+// Close closes the endpoint and all that was opened with it, memory regions too. Calls under way return core.ErrCanceled first. Further calls of Close
+// do nothing.
+func (e *Endpoint) Close() error {
+	e.once.Do(func() { e.closeErr = e.close() })
+	return e.closeErr
+}
+
+func (e *Endpoint) close() error {
+	stopped := e.stop()
+	e.calls.Wait()
+	var objs []core.Object
+	e.mu.Lock()
+	for m := range e.regions {
+		objs = append(objs, m.mr)
+	}
+	e.regions = nil
+	e.mu.Unlock()
+	if e.av != nil {
+		objs = append(objs, e.av)
+	}
+	if e.eq != nil {
+		objs = append(objs, e.eq)
+	}
+	return errors.Join(stopped, CloseAll(objs...), e.base.release())
+}
+
+// stop closes the core endpoint, after which no buffer is the provider's any more, and ends all calls.
+func (e *Endpoint) stop() error {
+	e.mu.Lock()
+	was := e.closed
+	e.closed = true
+	if !was && e.ep != nil {
+		e.stopErr = e.ep.Close()
+	}
+	if !was && e.srx != nil { // its receives are not the endpoint's
+		e.stopErr = errors.Join(e.stopErr, e.srx.Close())
+	}
+	err := e.stopErr
+	e.mu.Unlock()
+	if !was {
+		if e.srx != nil {
+			e.base.hub.unwatch(e)
+		}
+		e.base.hub.abandon(e)
+	}
+	return err
+}

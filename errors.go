@@ -1,0 +1,82 @@
+package gofabric
+
+import (
+	"context"
+	"errors"
+
+	"gofabric/core"
+)
+
+// Errors of the easy door: each names operation, provider, local address and peer.
+
+// cause is two errors in one: libfabric's number and what led to it. errors.Is matches both.
+type cause struct {
+	errno core.Errno
+	why   error
+}
+
+func (c *cause) Error() string   { return c.errno.Error() + ": " + c.why.Error() }
+func (c *cause) Unwrap() []error { return []error{c.errno, c.why} }
+
+// ended is the error of a call that a context ended: core.ErrTimedOut or core.ErrCanceled, and the context's cause.
+func ended(why error) error {
+	if errors.Is(why, context.DeadlineExceeded) {
+		return &cause{core.ErrTimedOut, why}
+	}
+	return &cause{core.ErrCanceled, why}
+}
+
+// hintFor says what to do about an error of a data transfer.
+func hintFor(err error) string {
+	var e core.Errno
+	errors.As(err, &e)
+	switch e {
+	case core.ErrTrunc:
+		return "the message is longer than the receive buffer"
+	case core.ErrConnRefused:
+		return "nobody listens there; is the peer running?"
+	case core.ErrKeyRejected, core.ErrAccess:
+		return "key, bounds or permission of the remote memory do not allow it; is it still registered?"
+	case core.ErrConnReset, core.ErrConnAborted, core.ErrNotConn, core.ErrShutdown:
+		return "the peer closed the connection or ended"
+	case core.ErrHostUnreach, core.ErrNetUnreach, core.ErrHostDown:
+		return "check route and firewall"
+	case core.ErrNoKey:
+		return "the remote memory is not registered"
+	case core.ErrMsgSize:
+		return "longer than EP.MaxMsgSize of the endpoint's Info"
+	case core.ErrOpNotSupp, core.ErrNoSys:
+		return "ask for the capability with Caps when opening the endpoint"
+	}
+	return ""
+}
+
+// opError describes a failure on e. An error that is an OpError already stays as it is.
+func (e *Endpoint) opError(name string, to Peer, err error, hint string) error {
+	var have *core.OpError
+	if errors.As(err, &have) {
+		return err
+	}
+	if hint == "" {
+		hint = hintFor(err)
+	}
+	o := &core.OpError{Op: name, Provider: e.base.info.Fabric.ProvName, Object: e.name.String(), Err: err, Hint: hint}
+	switch {
+	case !e.peer.IsZero():
+		o.Peer = e.peer.String()
+	case to != AnyPeer && e.av != nil:
+		if a, err := e.av.Lookup(core.FIAddr(to)); err == nil {
+			o.Peer = a.String()
+		}
+	}
+	return o
+}
+
+// failure is the error of an operation that completed with one.
+func (e *Endpoint) failure(name string, to Peer, o *op) error {
+	err := e.opError(name, to, o.err, o.text)
+	if oe, ok := err.(*core.OpError); ok && oe.Peer == "" && !o.peer.IsZero() {
+		oe.Peer = o.peer.String()
+	}
+	return err
+}

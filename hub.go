@@ -1,0 +1,292 @@
+package gofabric
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"gofabric/core"
+)
+
+// hub hands the completions of one queue to the goroutines that wait for them.
+//
+// One of the waiting goroutines, the leader, reads the queue and marks the operations that completed; the others sleep until theirs is marked. A
+// leader whose own operation completed leaves and wakes one of the others to lead. So long as operations are waited for, somebody leads or has been
+// woken to do so.
+type hub struct {
+	cq      core.CompletionQueue
+	mu      sync.Mutex
+	ops     []*op // by index; they are reused, never freed
+	free    *op
+	head    *op // of those who sleep, the longest first
+	tail    *op
+	leading bool
+	idle    chan struct{} // closed when the leader leaves, for drain
+	broken  error         // the queue cannot be read any more
+	watched []*Endpoint   // see watch.go
+
+	// The leader's own.
+	entries [32]core.CQEntry
+	src     [32]core.FIAddr
+	fault   core.CQErrEntry
+}
+
+// op is an operation that somebody waits for. Its index and generation are the operation's context, so that what completes late is recognised.
+type op struct {
+	index  uint32
+	gen    uint32
+	ep     *Endpoint
+	wake   chan struct{} // room for one
+	next   *op           // in the free list or among the sleepers
+	prev   *op
+	asleep bool
+	done   bool
+
+	entry core.CQEntry
+	src   core.FIAddr
+	err   error // why it failed
+	peer  core.Addr
+	text  string // details of a failure
+}
+
+func (o *op) context() core.Context { return core.Context(uint64(o.gen)<<32 | uint64(o.index)) }
+
+// get takes an operation from the pool.
+func (h *hub) get(ep *Endpoint) (*op, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.broken != nil {
+		return nil, h.broken
+	}
+	o := h.free
+	if o == nil {
+		o = &op{index: uint32(len(h.ops)), gen: 1, wake: make(chan struct{}, 1)}
+		h.ops = append(h.ops, o)
+	} else {
+		h.free, o.next = o.next, nil
+	}
+	o.ep = ep
+	return o, nil
+}
+
+// put gives an operation back. Its buffer is no longer the provider's.
+func (h *hub) put(o *op) {
+	h.mu.Lock()
+	o.gen++
+	o.ep, o.done, o.err, o.text, o.peer, o.entry = nil, false, nil, "", core.Addr{}, core.CQEntry{}
+	o.next, h.free = h.free, o
+	h.mu.Unlock()
+}
+
+// wait returns nil when o is done, else the cause of ctx's end.
+func (h *hub) wait(ctx context.Context, o *op) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for {
+		if o.done {
+			h.handOver()
+			return nil
+		}
+		if ctx.Err() != nil {
+			h.handOver()
+			return context.Cause(ctx)
+		}
+		if !h.leading {
+			h.leading = true
+			h.lead(ctx, o)
+			h.leading = false
+			if h.idle != nil {
+				close(h.idle)
+				h.idle = nil
+			}
+			continue
+		}
+		h.sleep(ctx, o)
+	}
+}
+
+// sleep waits until o is done, until it is this goroutine's turn to lead, or until ctx ends. Locked.
+func (h *hub) sleep(ctx context.Context, o *op) {
+	o.asleep = true
+	if o.prev = h.tail; o.prev == nil {
+		h.head = o
+	} else {
+		o.prev.next = o
+	}
+	h.tail = o
+	h.mu.Unlock()
+	select {
+	case <-o.wake:
+	case <-ctx.Done():
+	}
+	h.mu.Lock()
+	if o.asleep {
+		h.unlist(o)
+	}
+	select { // both happened
+	case <-o.wake:
+	default:
+	}
+}
+
+func (h *hub) unlist(o *op) {
+	if o.prev == nil {
+		h.head = o.next
+	} else {
+		o.prev.next = o.next
+	}
+	if o.next == nil {
+		h.tail = o.prev
+	} else {
+		o.next.prev = o.prev
+	}
+	o.next, o.prev, o.asleep = nil, nil, false
+}
+
+// rouse wakes a sleeper. Locked.
+func (h *hub) rouse(o *op) {
+	h.unlist(o)
+	o.wake <- struct{}{} // never blocks: one wake-up per sleep
+}
+
+// handOver finds a new leader if there is none. Locked.
+func (h *hub) handOver() {
+	if !h.leading && h.head != nil {
+		h.rouse(h.head)
+	}
+}
+
+// lead reads the queue until o is done or ctx ends. Locked, but not while it waits.
+func (h *hub) lead(ctx context.Context, o *op) {
+	for !o.done && ctx.Err() == nil && h.broken == nil {
+		watching := len(h.watched) > 0
+		if watching {
+			h.look()
+		}
+		h.mu.Unlock()
+		var n int
+		var err error
+		if watching {
+			n, err = h.readWatching(ctx)
+		} else {
+			n, err = h.cq.SReadFrom(ctx, h.entries[:], h.src[:])
+		}
+		h.mu.Lock()
+		h.took(n, err)
+	}
+	if h.broken != nil {
+		h.failAll(nil, h.broken)
+	}
+}
+
+// pass lets whoever cannot post yet make progress, unless a leader does.
+func (h *hub) pass() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.leading || h.broken != nil {
+		return
+	}
+	h.leading = true
+	h.mu.Unlock()
+	n, err := h.cq.ReadFrom(h.entries[:], h.src[:])
+	h.mu.Lock()
+	h.took(n, err)
+	h.leading = false
+	if h.idle != nil {
+		close(h.idle)
+		h.idle = nil
+	}
+	h.handOver()
+}
+
+// took hands out what a read returned. Locked, and leading.
+func (h *hub) took(n int, err error) {
+	for i := range h.entries[:max(n, 0)] {
+		e := &h.entries[i]
+		if o := h.find(e.Ctx); o != nil {
+			o.entry, o.src = *e, h.src[i]
+			h.finish(o)
+		}
+		e.Buf = nil // do not keep the user's buffer alive
+	}
+	switch {
+	case err == nil || err == core.ErrAgain:
+	case err == core.ErrAvail:
+		if h.cq.ReadErr(&h.fault) == nil {
+			h.failed(&h.fault)
+		}
+		h.fault = core.CQErrEntry{}
+	case errors.Is(err, core.ErrAgain): // the end of a context
+	default:
+		h.broken = err
+	}
+}
+
+func (h *hub) failed(e *core.CQErrEntry) {
+	o := h.find(e.Ctx)
+	if o == nil {
+		return
+	}
+	o.entry, o.src, o.err, o.peer, o.text = e.CQEntry, e.SrcAddr, e.Err, e.Peer, e.Detail
+	if e.Err == 0 {
+		o.err = core.ErrOther
+	}
+	h.finish(o)
+}
+
+// find returns the operation of a context, nil if it is not waited for any more.
+func (h *hub) find(ctx core.Context) *op {
+	i := uint32(ctx)
+	if int64(i) >= int64(len(h.ops)) {
+		return nil
+	}
+	o := h.ops[i]
+	if o.gen != uint32(ctx>>32) || o.ep == nil || o.done {
+		return nil
+	}
+	return o
+}
+
+func (h *hub) finish(o *op) {
+	o.done = true
+	if o.asleep {
+		h.rouse(o)
+	}
+}
+
+// failAll ends every operation of an endpoint, of all endpoints if ep is nil. Their buffers must not be the provider's any more. Locked.
+func (h *hub) failAll(ep *Endpoint, err error) {
+	for _, o := range h.ops {
+		if o.ep != nil && !o.done && (ep == nil || o.ep == ep) {
+			o.err = err
+			h.finish(o)
+		}
+	}
+}
+
+// abandon ends every operation of a closed endpoint.
+func (h *hub) abandon(ep *Endpoint) {
+	h.mu.Lock()
+	h.failAll(ep, core.ErrCanceled)
+	leading := h.leading
+	h.mu.Unlock()
+	if leading {
+		h.cq.Signal() // the leader may be one of them
+	}
+}
+
+// drain waits until nobody reads the queue; no operation may be waited for. The leader has been told to leave by abandon.
+func (h *hub) drain() {
+	h.mu.Lock()
+	for h.leading {
+		if h.idle == nil {
+			h.idle = make(chan struct{})
+		}
+		ch := h.idle
+		h.mu.Unlock()
+		h.cq.Signal()
+		<-ch
+		h.mu.Lock()
+	}
+	h.mu.Unlock()
+}

@@ -1,0 +1,188 @@
+package gofabric
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"gofabric/core"
+)
+
+// Connections, the side that is asked (fi_passive_ep(3), fi_cm(3)).
+
+// Listener accepts connections. Its endpoints share its fabric, domain and completion queue, which live until the last of them is closed.
+type Listener struct {
+	base    *base
+	pep     core.PassiveEndpoint
+	eq      core.EventQueue
+	addr    core.Addr
+	private []byte
+	cfg     *config
+
+	mu     sync.Mutex
+	closed bool
+	calls  sync.WaitGroup
+	err    error
+	once   sync.Once
+}
+
+// Listen listens at addr (fi_listen(3)): "node:port", ":port" for all interfaces, port 0 for one of the system's choice, which Addr tells. ctx bounds
+// the opening only. Close it with Close.
+func Listen(ctx context.Context, addr string, opts ...Option) (*Listener, error) {
+	const name = "fi_listen"
+	c := configure(opts)
+	c.epType = core.EPTypeMsg
+	node, service, err := splitAddr(name, addr)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, &core.OpError{Op: name, Object: addr, Err: ended(context.Cause(ctx))}
+	}
+	info, err := c.system.choose(c.query(node, service, true), c.anyCaps())
+	if err != nil {
+		return nil, err
+	}
+	b, err := openBase(c.system, info)
+	if err != nil {
+		return nil, err
+	}
+	l := &Listener{base: b, private: c.private, cfg: c}
+	if err := l.open(info); err != nil {
+		l.Close()
+		return nil, l.opError(name, core.Addr{}, err)
+	}
+	return l, nil
+}
+
+func (l *Listener) open(info *core.Info) error {
+	var err error
+	if l.pep, err = l.base.fabric.OpenPassiveEndpoint(info); err != nil {
+		return err
+	}
+	if l.eq, err = l.base.fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}); err != nil {
+		return err
+	}
+	if err = l.pep.BindEQ(l.eq, 0); err != nil {
+		return err
+	}
+	if err = l.pep.Listen(); err != nil {
+		return err
+	}
+	l.addr, err = l.pep.Name()
+	return err
+}
+
+func (l *Listener) opError(name string, peer core.Addr, err error) error {
+	var have *core.OpError
+	if errors.As(err, &have) {
+		return err
+	}
+	return &core.OpError{Op: name, Provider: l.base.info.Fabric.ProvName, Object: l.addr.String(), Peer: peer.String(), Err: err, Hint: hintFor(err)}
+}
+
+// Addr is the address that the listener listens at, for Dial.
+func (l *Listener) Addr() core.Addr { return l.addr }
+
+// Accept waits for a connection request and accepts it (fi_accept(3)), with the PrivateData of Listen as answer. A dialler who gives up meanwhile is
+// not an error: the next one is waited for. Any number of goroutines may call it.
+func (l *Listener) Accept(ctx context.Context) (*Endpoint, error) {
+	for {
+		r, err := l.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		e, err := r.Accept(ctx, l.private)
+		if err == nil || ctx.Err() != nil || l.isClosed() || ownFault(err) {
+			return e, err
+		}
+	}
+}
+
+// ownFault reports whether accepting failed for a reason on this side.
+func ownFault(err error) bool {
+	for _, e := range []core.Errno{core.ErrMFile, core.ErrNoMem, core.ErrNoBufs, core.ErrInval, core.ErrNoSys, core.ErrOpNotSupp, core.ErrBadF} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// Next waits for a connection request, which must be answered with Accept or Reject.
+func (l *Listener) Next(ctx context.Context) (*Request, error) {
+	const name = "fi_eq_sread"
+	if !l.enter() {
+		return nil, l.opError(name, core.Addr{}, core.ErrShutdown)
+	}
+	defer l.calls.Done()
+	var ev core.EQEvent
+	for {
+		err := l.eq.SRead(ctx, &ev, 0)
+		switch {
+		case err == nil && ev.Type == core.EventConnReq && ev.Info != nil:
+			return &Request{l: l, info: ev.Info, private: ev.CMData}, nil
+		case err == nil:
+		case err == core.ErrAvail:
+			var bad core.EQErrEntry
+			if l.eq.ReadErr(&bad, 0) == nil && bad.Err != 0 {
+				return nil, l.opError("fi_listen", core.Addr{}, bad.Err)
+			}
+		case l.isClosed():
+			return nil, l.opError(name, core.Addr{}, core.ErrShutdown)
+		case ctx.Err() != nil:
+			return nil, l.opError(name, core.Addr{}, ended(context.Cause(ctx)))
+		case !errors.Is(err, core.ErrAgain):
+			return nil, l.opError(name, core.Addr{}, err)
+		}
+	}
+}
+
+// Requests yields connection requests until ctx ends, the listener is closed, or an error comes, which is the last pair.
+func (l *Listener) Requests(ctx context.Context) iter.Seq2[*Request, error] {
+	return func(yield func(*Request, error) bool) {
+		for {
+			r, err := l.Next(ctx)
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (l *Listener) enter() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.calls.Add(1)
+	return true
+}
+
+func (l *Listener) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+// Close stops listening. Endpoints that were accepted live on. Calls under way return core.ErrShutdown.
+func (l *Listener) Close() error {
+	l.once.Do(func() {
+		l.mu.Lock()
+		l.closed = true
+		l.mu.Unlock()
+		var objs []core.Object
+		if l.pep != nil {
+			objs = append(objs, l.pep)
+		}
+		if l.eq != nil {
+			objs = append(objs, l.eq)
+		}
+		err := CloseAll(objs...)
+		l.calls.Wait()
+		l.err = errors.Join(err, l.base.release())
+	})
+	return l.err
+}

@@ -1,0 +1,71 @@
+package gofabric
+
+import (
+	"context"
+
+	"gofabric/core"
+)
+
+// Request is somebody who asks for a connection. It is to be answered once, by Accept or Reject.
+type Request struct {
+	l        *Listener
+	info     *core.Info
+	private  []byte
+	answered bool
+}
+
+// PrivateData is what came with Dial's option PrivateData.
+func (r *Request) PrivateData() []byte { return r.private }
+
+// Peer is the address of who asks.
+func (r *Request) Peer() core.Addr { return r.info.DestAddr }
+
+// Accept makes the connection (fi_accept(3)) and waits until it stands; private is for the other side's Endpoint.PrivateData.
+func (r *Request) Accept(ctx context.Context, private []byte) (*Endpoint, error) {
+	const name = "fi_accept"
+	l := r.l
+	if err := r.answer(name); err != nil {
+		return nil, err
+	}
+	defer l.calls.Done()
+	l.base.refs.Add(1)
+	e := &Endpoint{base: l.base, grace: l.cfg.grace, peer: r.info.DestAddr}
+	err := e.open(r.info, 0)
+	if err != nil {
+		l.pep.Reject(r.info.Handle, nil) // or the other side would wait for its deadline
+	} else if err = e.ep.Accept(private); err == nil {
+		err = e.connected(ctx, name)
+	}
+	if err != nil {
+		e.Close()
+		return nil, l.opError(name, r.info.DestAddr, err)
+	}
+	e.cmd = r.private
+	return e, nil
+}
+
+// Reject refuses the connection (fi_reject(3)); private is for the RejectedError of the other side.
+func (r *Request) Reject(private []byte) error {
+	const name = "fi_reject"
+	if err := r.answer(name); err != nil {
+		return err
+	}
+	defer r.l.calls.Done()
+	if err := r.l.pep.Reject(r.info.Handle, private); err != nil {
+		return r.l.opError(name, r.info.DestAddr, err)
+	}
+	return nil
+}
+
+// answer says that the request is being answered. After nil, calls.Done is due.
+func (r *Request) answer(name string) error {
+	if !r.l.enter() {
+		return r.l.opError(name, r.info.DestAddr, core.ErrShutdown)
+	}
+	if r.answered {
+		r.l.calls.Done()
+		return r.l.opError(name, r.info.DestAddr, core.ErrAlready)
+	}
+	r.answered = true
+	return nil
+}
