@@ -47,7 +47,9 @@ func cqFormats(t *testing.T, st Stack) {
 func selective(t *testing.T, st Stack) {
 	p := Open(t, st, WithSelective(), WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = 0, 0 }))
 	buf := make([]byte, 32)
-	p.Retry("recv", func() error { return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Ctx: 1}, 0) })
+	p.Retry("recv", func() error {
+		return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Ctx: 1}, 0)
+	})
 	p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 2) })
 	p.Retry("recv", func() error {
 		return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Ctx: 3}, core.Completion)

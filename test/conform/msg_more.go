@@ -82,7 +82,9 @@ func testTruncation(t *testing.T, st Stack) {
 				for i, k := range cases {
 					seed := uint64(10 * i)
 					mem := make([]byte, k.room+64)
-					post := func() { p.Retry("recv", func() error { return recvs[0].do(p.B, mem[:k.room], seed, core.Context(1+seed)) }) }
+					post := func() {
+						p.Retry("recv", func() error { return recvs[0].do(p.B, mem[:k.room], seed, core.Context(1+seed)) })
+					}
 					if !late {
 						post()
 					}

@@ -13,94 +13,103 @@ import (
 	"gofabric/core"
 )
 
+const (
+	threadWorkers = 4   // goroutines of each kind and side
+	threadEach    = 250 // operations of each goroutine
+	threadSize    = 64
+)
+
+// threads is one side of the test: goroutines that post receives, send, and read both queues.
+type threads struct {
+	s           *Side
+	end         time.Time
+	sent, recvd atomic.Int64
+	bufs        sync.Map // receive buffers by context
+	failed      atomic.Pointer[error]
+}
+
+func (h *threads) fail(err error) { h.failed.CompareAndSwap(nil, &err) }
+
+func (h *threads) over() bool { return h.failed.Load() != nil || time.Now().After(h.end) }
+
+// post repeats f until it is not refused with ErrAgain.
+func (h *threads) post(f func() error) {
+	for !h.over() {
+		err := f()
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, core.ErrAgain) {
+			h.fail(err)
+			return
+		}
+		time.Sleep(20 * time.Microsecond)
+	}
+}
+
+func (h *threads) receiver(w int) {
+	for i := range threadEach {
+		b, ctx := make([]byte, threadSize), core.Context(w*threadEach+i)
+		h.bufs.Store(ctx, b)
+		h.post(func() error { return h.s.Rx().Recv(b, 0, core.AddrUnspec, ctx) })
+	}
+}
+
+func (h *threads) sender(w int) {
+	for i := range threadEach {
+		b := Pattern(threadSize, uint64(i))
+		h.post(func() error { return h.s.EP.Send(b, 0, h.s.Peer, core.Context(w*threadEach+i)) })
+	}
+}
+
+// reader reads one of the queues until all operations of the side are done.
+func (h *threads) reader(cq core.CompletionQueue, count *atomic.Int64, rx bool) {
+	var e [4]core.CQEntry
+	for count.Load() < threadWorkers*threadEach && !h.over() {
+		n, err := cq.Read(e[:])
+		if errors.Is(err, core.ErrAgain) {
+			time.Sleep(20 * time.Microsecond)
+			continue
+		}
+		if err != nil {
+			h.fail(fmt.Errorf("read: %w", err))
+			return
+		}
+		for _, g := range e[:n] {
+			if !rx {
+				break
+			}
+			if _, ok := h.bufs.LoadAndDelete(g.Ctx); !ok || g.Len != threadSize {
+				h.fail(fmt.Errorf("receive of ctx %d: %d bytes, posted and not completed before: %v", g.Ctx, g.Len, ok))
+			}
+		}
+		count.Add(int64(n))
+	}
+}
+
 func testThreads(t *testing.T, st Stack) {
-	const workers, each, size = 4, 250, 64
 	p := Open(t, st, WithRxSize(512), WithSplitCQ())
 	p.A.Asleep, p.B.Asleep = true, true // the goroutines below read the queues
-	var stop, wg sync.WaitGroup
-	var sent, recvd atomic.Int64
-	errs := make(chan error, 4*workers)
-	end := time.Now().Add(4 * Deadline)
-	fail := func(err error) {
-		select {
-		case errs <- err:
-		default:
-		}
-	}
-	over := func() bool { return len(errs) > 0 || time.Now().After(end) }
+	var wg sync.WaitGroup
+	var all []*threads
 	for _, s := range []*Side{p.A, p.B} {
-		var bufs sync.Map
-		for w := range workers {
-			wg.Add(2)
-			go func() { // posts receives
-				defer wg.Done()
-				for i := range each {
-					b := make([]byte, size)
-					ctx := core.Context(w*each + i)
-					bufs.Store(ctx, b)
-					for err := error(core.ErrAgain); err != nil && !over(); {
-						if err = s.Rx().Recv(b, 0, core.AddrUnspec, ctx); err != nil && !errors.Is(err, core.ErrAgain) {
-							fail(err)
-						}
-					}
-				}
-			}()
-			go func() { // sends
-				defer wg.Done()
-				for i := range each {
-					b := Pattern(size, uint64(i))
-					for err := error(core.ErrAgain); err != nil && !over(); {
-						if err = s.EP.Send(b, 0, s.Peer, core.Context(w*each+i)); err != nil && !errors.Is(err, core.ErrAgain) {
-							fail(err)
-						}
-						if err != nil {
-							time.Sleep(20 * time.Microsecond)
-						}
-					}
-				}
-			}()
-			for _, rx := range []bool{false, true} { // read completions
-				stop.Add(1)
-				go func() {
-					defer stop.Done()
-					cq, count := s.TxCQ, &sent
-					if rx {
-						cq, count = s.RxCQ, &recvd
-					}
-					var e [4]core.CQEntry
-					for count.Load() < 2*workers*each && !over() {
-						n, err := cq.Read(e[:])
-						if errors.Is(err, core.ErrAgain) {
-							time.Sleep(20 * time.Microsecond)
-							continue
-						}
-						if err != nil {
-							fail(fmt.Errorf("read: %w", err))
-							return
-						}
-						for _, g := range e[:n] {
-							if rx && g.Len != size {
-								fail(fmt.Errorf("received %d bytes", g.Len))
-							}
-							if _, ok := bufs.Load(g.Ctx); rx && !ok {
-								fail(fmt.Errorf("completion of ctx %d, which nobody posted", g.Ctx))
-							}
-						}
-						count.Add(int64(n))
-					}
-				}()
-			}
+		h := &threads{s: s, end: time.Now().Add(4 * Deadline)}
+		all = append(all, h)
+		for w := range threadWorkers {
+			wg.Go(func() { h.receiver(w) })
+			wg.Go(func() { h.sender(w) })
+			wg.Go(func() { h.reader(s.TxCQ, &h.sent, false) })
+			wg.Go(func() { h.reader(s.RxCQ, &h.recvd, true) })
 		}
 	}
 	wg.Wait()
-	stop.Wait()
-	select {
-	case err := <-errs:
-		t.Fatal(err)
-	default:
-	}
-	if sent.Load() != 2*workers*each || recvd.Load() != 2*workers*each {
-		t.Fatalf("%d sends and %d receives completed; want %d each", sent.Load(), recvd.Load(), 2*workers*each)
+	for _, h := range all {
+		if err := h.failed.Load(); err != nil {
+			t.Fatalf("%s: %v", h.s.Name, *err)
+		}
+		if n := int64(threadWorkers * threadEach); h.sent.Load() != n || h.recvd.Load() != n {
+			t.Fatalf("%s: %d sends and %d receives completed; want %d each", h.s.Name, h.sent.Load(), h.recvd.Load(), n)
+		}
 	}
 	p.A.Asleep, p.B.Asleep = false, false
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 64, 99999)

@@ -1,0 +1,161 @@
+package conform
+
+// Reliable datagram endpoints whose peers go away: restarts, peers killed, dead addresses.
+
+import (
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+// rdmRestart closes B and opens it again on the same port: A's old operations end, new ones reach the new B.
+func rdmRestart(t *testing.T, st Stack) {
+	p := Open(t, st)
+	for round := range uint64(3) {
+		exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 4*round)
+		exchange(p, p.B, p.A, msgSends[0], msgRecvs[0], 100, 4*round+1)
+		old := p.B.Addr
+		p.B.Asleep = true
+		p.B.closeEP()
+		// Operations towards nobody end with an error that names the peer.
+		named := false
+		for i := core.Context(0); i < 5; i++ {
+			err := p.TryPost(func() error {
+				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(100, 1)}, Addr: p.A.Peer, Ctx: 700 + i}, core.DeliveryComplete)
+			})
+			if err != nil {
+				t.Fatalf("send to a peer that is gone: %v; want an error completion", err)
+			}
+			g := p.WantErr(p.A, 700+i)
+			named = named || g.Err.Peer == old
+			if g.Err.Detail == "" {
+				t.Errorf("error completion without a detail: %v", g)
+			}
+		}
+		if !named {
+			t.Error("no error completion names the peer")
+		}
+		info := p.B.Info.Dup()
+		info.SrcAddr = old
+		p.B.openEP(info)
+		p.B.Asleep = false
+		if n := must(t, "Name", p.B.EP.Name); n != old {
+			t.Fatalf("B is back as %v, not as %v", n.IP, old.IP)
+		}
+		p.B.got = nil
+		recoverTo(p, p.A, p.B)
+		p.Forget()
+	}
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 500)
+	exchange(p, p.B, p.A, msgSends[0], msgRecvs[0], 100, 501)
+}
+
+// recoverTo sends from s until a message reaches r, within the bound for dead peers.
+func recoverTo(p *Pair, s, r *Side) {
+	p.T.Helper()
+	buf := make([]byte, 8)
+	p.Retry("recv", func() error { return r.Rx().Recv(buf, 0, core.AddrUnspec, 0x900) })
+	end := time.Now().Add(p.Stack.bounded())
+	for i := core.Context(0x1000); ; i++ {
+		p.Retry("send", func() error {
+			return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, 4)}, Addr: s.Peer, Ctx: i}, core.DeliveryComplete)
+		})
+		if g := p.WantEnd(s, i, p.Stack.bounded()); g.Err == nil {
+			break
+		} else if time.Now().After(end) {
+			p.T.Fatalf("%s does not reach %s again: %v", s.Name, r.Name, g)
+		}
+	}
+	p.Want(r, 0x900)
+	CheckPattern(p.T, "message after the restart", buf, 8, 4)
+}
+
+// rdmKilled closes B while A has everything in flight: each operation ends in bounded time, and C's traffic goes on.
+func rdmKilled(t *testing.T, st Stack) {
+	caps := allCaps(t, st)
+	p := Open(t, st, WithCaps(caps))
+	c := p.add("C", WithCaps(caps))
+	c.Peer = c.Insert(p.A.Addr)
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
+	big := make([]byte, st.maxSize())
+	var posted []core.Context
+	post := func(ctx core.Context, f func() error) {
+		if err := f(); err == nil {
+			posted = append(posted, ctx)
+		} else if !errors.Is(err, core.ErrAgain) {
+			t.Errorf("post: %v", err)
+		}
+	}
+	var mr core.MemoryRegion
+	if caps&core.CapRMA != 0 {
+		mr = p.B.Reg(big[:1<<20], allAccess)
+	}
+	for i := core.Context(100); i < 104; i++ {
+		post(i, func() error { return p.A.EP.Send(big, 0, p.A.Peer, i) })
+	}
+	for i := core.Context(110); i < 114; i++ {
+		post(i, func() error {
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{big[:8]}, Addr: p.A.Peer, Ctx: i}, core.DeliveryComplete)
+		})
+		if caps&core.CapTagged != 0 {
+			post(i+10, func() error { return p.A.EP.TSend(big[:100000], 0, p.A.Peer, 1, i+10) })
+		}
+		if mr != nil {
+			post(i+20, func() error { return p.A.EP.Read(make([]byte, 1<<20), 0, p.A.Peer, mr.Base(), mr.Key(), i+20) })
+			post(i+30, func() error { return p.A.EP.Write(big[:1<<20], 0, p.A.Peer, mr.Base(), mr.Key(), i+30) })
+		}
+	}
+	exchange(p, c, p.A, msgSends[0], msgRecvs[0], 1000, 3)
+	p.B.Asleep = true
+	p.B.closeEP()
+	failed := 0
+	for _, ctx := range posted {
+		if g := p.WantEnd(p.A, ctx, st.bounded()); g.Err != nil {
+			failed++
+		}
+	}
+	if failed == 0 {
+		t.Errorf("%d operations towards a peer that was closed all succeeded", len(posted))
+	}
+	exchange(p, c, p.A, msgSends[0], msgRecvs[0], 1000, 5)
+	if mr != nil {
+		p.B.ok("Close MR", mr.Close())
+	}
+	p.B.got = nil
+}
+
+// rdmDead sends to an address where nobody is: an error completion in bounded time, not silence, and others are served meanwhile.
+func rdmDead(t *testing.T, st Stack) {
+	p := Open(t, st)
+	l, err := net.ListenPacket("udp", net.JoinHostPort(st.node(), "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ap := l.LocalAddr().(*net.UDPAddr).AddrPort()
+	l.Close()
+	addr := core.IPAddr(ap)
+	dead := p.A.Insert(addr)
+	for i := core.Context(1); i <= 3; i++ {
+		if err := p.TryPost(func() error { return p.A.EP.Send(Pattern(8, 1), 0, dead, i) }); err != nil {
+			t.Fatalf("send to a dead address: %v; want an error completion", err)
+		}
+		exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, uint64(10*i))
+		g := p.WantErr(p.A, i)
+		if g.Err.Peer != addr {
+			t.Errorf("error completion names %v, want %v", g.Err.Peer.IP, addr.IP)
+		}
+		if g.Err.Detail == "" || g.Flags&core.Send == 0 {
+			t.Errorf("error completion lacks a detail or the Send flag: %v", g)
+		}
+	}
+	// An inject to a dead address has no completion to fail, but must not stop anything.
+	if err := p.TryPost(func() error { return p.A.EP.Inject(Pattern(8, 1), dead) }); err != nil {
+		t.Errorf("inject to a dead address: %v", err)
+	}
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 100)
+	time.Sleep(Quiet)
+	p.Forget()
+}

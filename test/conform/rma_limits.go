@@ -1,0 +1,136 @@
+package conform
+
+// Remote memory access (fi_rma(3), fi_mr(3)): keys, limits, sizes, many operations in flight.
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"gofabric/core"
+)
+
+// rmaRegions checks keys: requested ones, duplicates, provider-chosen ones, regions after Close.
+func rmaRegions(t *testing.T, st Stack) {
+	p := Open(t, st, WithCaps(core.CapRMA))
+	mem := make([]byte, 100)
+	reg := func(key uint64) (core.MemoryRegion, error) {
+		return p.B.Domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: key})
+	}
+	one := must(t, "RegMR", func() (core.MemoryRegion, error) { return reg(4711) })
+	if one.Key() != 4711 || one.Base() != 0 {
+		t.Errorf("key %d base %#x; want the requested key and 0", one.Key(), one.Base())
+	}
+	if _, err := reg(4711); !errors.Is(err, core.ErrNoKey) {
+		t.Errorf("second region with the same key: %v; want ErrNoKey", err)
+	}
+	if _, err := p.B.Domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 1, Offset: 8}); !oneOf(err, core.ErrInval, core.ErrBadFlags) {
+		t.Errorf("region with an offset: %v; want ErrInval", err)
+	}
+	p.B.ok("Close MR", one.Close())
+	again := must(t, "RegMR with a freed key", func() (core.MemoryRegion, error) { return reg(4711) })
+	p.B.ok("Close MR", again.Close())
+
+	pk := Open(t, st, WithCaps(core.CapRMA), WithMRMode(core.MRModeProvKey))
+	keys := map[uint64]bool{}
+	var mrs []core.MemoryRegion
+	for range 50 {
+		mr := must(t, "RegMR", func() (core.MemoryRegion, error) {
+			return pk.B.Domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 5})
+		})
+		if keys[mr.Key()] || mr.Key() == core.KeyNotAvail {
+			t.Errorf("provider chose key %#x twice or a reserved one", mr.Key())
+		}
+		keys[mr.Key()] = true
+		mrs = append(mrs, mr)
+	}
+	for _, mr := range mrs {
+		pk.B.ok("Close MR", mr.Close())
+	}
+}
+
+// rmaLimits checks what is refused at the call.
+func rmaLimits(t *testing.T, st Stack) {
+	p := Open(t, st, WithCaps(core.CapRMA))
+	a := p.A
+	bad := []core.Errno{core.ErrInval, core.ErrMsgSize, core.Err2Big}
+	big := make([]byte, a.Info.Tx.InjectSize+1)
+	many := split(make([]byte, 64), a.Info.Tx.IOVLimit+1)
+	refuse(t, "inject_write of more than the inject size", a.EP.InjectWrite(big, a.Peer, 0, 1), bad...)
+	refuse(t, "inject_writedata of more than the inject size", a.EP.InjectWriteData(big, 1, a.Peer, 0, 1), bad...)
+	refuse(t, "writev with too many iovs", a.EP.WriteV(many, nil, a.Peer, 0, 1, 1), bad...)
+	refuse(t, "readv with too many iovs", a.EP.ReadV(many, nil, a.Peer, 0, 1, 1), bad...)
+	refuse(t, "writemsg with too many remote iovs",
+		a.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{big}, Addr: a.Peer, RMAIOV: riov(0, 1, len(big), a.Info.Tx.RMAIOVLimit+1), Ctx: 1}, 0), bad...)
+	refuse(t, "writemsg with unequal lengths",
+		a.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{big}, Addr: a.Peer, RMAIOV: riov(0, 1, len(big)-1, 1), Ctx: 1}, 0), bad...)
+	refuse(t, "readmsg with unequal lengths",
+		a.EP.ReadMsg(&core.RMAArgs{IOV: [][]byte{big}, Addr: a.Peer, RMAIOV: riov(0, 1, len(big)+1, 2), Ctx: 1}, 0), bad...)
+	p.WantNone(a)
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 50, 1)
+}
+
+func rmaLarge(t *testing.T, st Stack) {
+	p := Open(t, st, WithCaps(core.CapRMA))
+	n := st.maxSize()
+	mem := make([]byte, n)
+	mr := p.B.Reg(mem, allAccess)
+	src := Pattern(n, 1)
+	p.Retry("write", func() error {
+		return p.A.EP.WriteMsg(&core.RMAArgs{IOV: split(src, 3), Addr: p.A.Peer, RMAIOV: riov(mr.Base(), mr.Key(), n, 2), Ctx: 1}, core.DeliveryComplete)
+	})
+	p.Want(p.A, 1)
+	CheckPattern(t, "write", mem, n, 1)
+	dst := make([]byte, n)
+	p.Retry("read", func() error { return p.A.EP.Read(dst, 0, p.A.Peer, mr.Base(), mr.Key(), 2) })
+	p.Want(p.A, 2)
+	if !bytes.Equal(dst, src) {
+		t.Error("read differs from what was written")
+	}
+	p.B.ok("Close MR", mr.Close())
+}
+
+// rmaMany keeps many reads and writes of both directions in flight.
+func rmaMany(t *testing.T, st Stack) {
+	const n, each = 400, 700
+	p := Open(t, st, WithCaps(core.CapRMA))
+	var mem, local [2][]byte
+	var mr [2]core.MemoryRegion
+	for i, s := range []*Side{p.A, p.B} {
+		mem[i], local[i] = make([]byte, n*each), Pattern(n*each, uint64(i))
+		mr[i] = s.Reg(mem[i], allAccess)
+	}
+	sides := []*Side{p.A, p.B}
+	for k := range n {
+		for i, s := range sides {
+			r := mr[1-i]
+			at := uint64(k * each)
+			p.Retry("write", func() error {
+				return s.EP.Write(local[i][k*each:(k+1)*each], 0, s.Peer, r.Base()+at, r.Key(), core.Context(k))
+			})
+		}
+	}
+	back := [2][]byte{make([]byte, n*each), make([]byte, n*each)}
+	for k := range n {
+		for i, s := range sides {
+			r := mr[1-i]
+			at := uint64(k * each)
+			p.Retry("read", func() error {
+				return s.EP.Read(back[i][k*each:(k+1)*each], 0, s.Peer, r.Base()+at, r.Key(), core.Context(n+k))
+			})
+		}
+	}
+	for k := range 2 * n {
+		for _, s := range sides {
+			p.Want(s, core.Context(k))
+		}
+	}
+	for i := range sides {
+		if !bytes.Equal(mem[1-i], local[i]) || !bytes.Equal(back[i], local[i]) {
+			t.Errorf("side %d: memory differs after %d writes and reads", i, n)
+		}
+	}
+	for i, s := range sides {
+		s.ok("Close MR", mr[i].Close())
+	}
+}

@@ -1,0 +1,197 @@
+package hostile
+
+// A flood of connections that takes all descriptors of a process.
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+	"gofabric/test/conform"
+)
+
+const (
+	childVar   = "HOSTILE_FLOOD_CHILD"
+	floodLimit = 96 // descriptors of the child
+)
+
+// TestFloodChild is the process under attack: it serves its parent's commands with few descriptors.
+func TestFloodChild(t *testing.T) {
+	name := os.Getenv(childVar)
+	if name == "" {
+		t.Skip("runs only as a child of TestFlood")
+	}
+	var st conform.Stack
+	for _, s := range stacks {
+		if s.Name == name {
+			st = s
+		}
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: floodLimit, Max: floodLimit}); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, st)
+	p.Ping(1)
+	fmt.Printf("ADDR %s\n", p.B.Addr.IP)
+	in := bufio.NewScanner(os.Stdin)
+	seq := uint64(100)
+	for in.Scan() {
+		seq++
+		switch in.Text() {
+		case "ping":
+			p.Ping(seq)
+		case "open": // more endpoints than there are descriptors: an error to the one who asks
+			if err := exhaust(p); !errors.Is(err, core.ErrMFile) {
+				t.Fatalf("opening endpoints without descriptors: %v; want ErrMFile", err)
+			}
+			p.Ping(seq)
+		case "fresh":
+			// The flood's descriptors come back as its streams are noticed to be gone.
+			end := time.Now().Add(conform.Deadline)
+			for {
+				p.Progress()
+				if n, _ := os.ReadDir("/proc/self/fd"); len(n) < floodLimit/2 || time.Now().After(end) {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+			fresh(t, p)
+			p.Ping(seq)
+		}
+		if t.Failed() {
+			break
+		}
+		fmt.Println("OK")
+	}
+	p.Forget()
+}
+
+// exhaust opens endpoints until one is refused, and closes them again.
+func exhaust(p *conform.Pair) (err error) {
+	var eps []core.Endpoint
+	defer func() {
+		for _, ep := range eps {
+			if e := ep.Close(); e != nil && err == nil {
+				err = e
+			}
+		}
+	}()
+	for range 2 * floodLimit {
+		ep, err := p.A.Domain.OpenEndpoint(p.A.Info)
+		if err != nil {
+			return err
+		}
+		eps = append(eps, ep)
+		p.A.BindAll(ep)
+		if err := ep.Enable(); err != nil {
+			return err
+		}
+		if p.Stack.EPType == core.EPTypeMsg { // a MSG endpoint may wait with its socket until it connects
+			if err := ep.Connect(p.B.Addr, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func TestFlood(t *testing.T) {
+	for _, st := range stacks {
+		t.Run(st.Name, func(t *testing.T) {
+			conform.NoLeaks(t)
+			cmd := exec.Command(os.Args[0], "-test.run=^TestFloodChild$", "-test.timeout=60s")
+			cmd.Env = append(os.Environ(), childVar+"="+st.Name)
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.Stderr = os.Stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := make(chan string, 100)
+			go func() {
+				defer close(lines)
+				for s := bufio.NewScanner(stdout); s.Scan(); {
+					lines <- s.Text()
+				}
+			}()
+			c := &child{t: t, in: stdin, out: lines}
+			addr := strings.TrimPrefix(c.line("ADDR "), "ADDR ")
+			var flood []net.Conn
+			for i := range 3 * floodLimit {
+				conn, err := net.DialTimeout("tcp", addr, time.Second)
+				if err != nil {
+					continue // the backlog may be full
+				}
+				flood = append(flood, conn)
+				if i%3 == 1 {
+					_, _ = conn.Write([]byte{3, 0, 0, 200})
+				}
+				if i%32 == 0 {
+					c.do("ping")
+				}
+			}
+			c.do("ping")
+			c.do("open")
+			for _, conn := range flood {
+				conn.Close()
+			}
+			c.do("ping")
+			c.do("fresh")
+			stdin.Close()
+			for range lines {
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("child: %v", err)
+			}
+		})
+	}
+}
+
+type child struct {
+	t   *testing.T
+	in  io.Writer
+	out chan string
+}
+
+// do sends a command and waits until it is done.
+func (c *child) do(cmd string) {
+	c.t.Helper()
+	fmt.Fprintln(c.in, cmd)
+	c.line("OK")
+}
+
+// line waits for a line that starts with prefix.
+func (c *child) line(prefix string) string {
+	c.t.Helper()
+	var seen []string
+	for {
+		select {
+		case l, ok := <-c.out:
+			if !ok {
+				c.t.Fatalf("child ended while waiting for %q:\n%s", prefix, strings.Join(seen, "\n"))
+			}
+			if strings.HasPrefix(l, prefix) {
+				return l
+			}
+			seen = append(seen, l)
+		case <-time.After(3 * conform.Deadline):
+			c.t.Fatalf("child is silent, waiting for %q:\n%s", prefix, strings.Join(seen, "\n"))
+		}
+	}
+}
