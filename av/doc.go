@@ -1,6 +1,6 @@
 // Package av is the address vector that all providers share (fi_av(3)): it maps the addresses of peers to indices and back.
 //
-// A peer costs 28 bytes, and about 8 to 11 for the reverse look-up, a million of them less than 40 MB. An address inserted twice keeps its index and is
+// A peer costs 32 bytes, and 8 to 11 for the reverse look-up, a million of them about 40 MB. An address inserted twice keeps its index and is
 // gone when it was removed as often. New addresses take the lowest free index.
 //
 // # Locking

@@ -1,0 +1,142 @@
+package mr
+
+import (
+	"fmt"
+	"sync"
+
+	"gofabric/core"
+)
+
+// The regions of a domain.
+
+// basicModes are what MRModeBasic, the name before API version 1.5, stands for.
+const basicModes = core.MRModeVirtAddr | core.MRModeAllocated | core.MRModeProvKey
+
+const accessFlags = core.Send | core.Recv | core.Read | core.Write | core.RemoteRead | core.RemoteWrite | core.CapCollective
+
+// Map holds the regions of a domain by key.
+type Map struct {
+	mode  core.MRMode
+	rand  func() uint64
+	lock  sync.Locker
+	keys  map[uint64]*Region
+	descs map[core.Desc]*Region
+	last  core.Desc
+}
+
+// NewMap makes the map of a domain. rand must be unpredictable to peers: it is the source of keys with MRModeProvKey. lock is the domain's; registering
+// and closing take it, verifying expects it held.
+func NewMap(mode core.MRMode, rand func() uint64, lock sync.Locker) *Map {
+	switch {
+	case mode&core.MRModeBasic != 0:
+		mode |= basicModes
+	case mode&core.MRModeScalable != 0:
+		mode &^= basicModes
+	}
+	return &Map{mode: mode, rand: rand, lock: lock, keys: map[uint64]*Region{}, descs: map[core.Desc]*Region{}}
+}
+
+// Mode is the map's mode; MRModeBasic has become the bits that it stands for.
+func (m *Map) Mode() core.MRMode { return m.mode }
+
+// Len is the number of open regions. It takes the lock.
+func (m *Map) Len() int {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	return len(m.descs)
+}
+
+// Reg registers memory (fi_mr_regattr(3)). The region borrows it until Close; an empty one is legal. Only a region with RemoteRead or RemoteWrite has
+// a key. ErrNoKey: the requested key is in use, or is KeyNotAvail. ErrBadFlags: a flag other than CapRMAEvent.
+func (m *Map) Reg(attr *core.MRAttr) (*Region, error) {
+	if err := checkAttr(attr); err != nil {
+		return nil, err
+	}
+	r := &Region{m: m, mem: attr.IOV[0], access: attr.Access, key: core.KeyNotAvail}
+	r.mem = r.mem[:len(r.mem):len(r.mem)]
+	if m.mode&core.MRModeVirtAddr != 0 {
+		r.base = addressOf(r.mem)
+	}
+	r.needsEndpoint = m.mode&core.MRModeEndpoint != 0
+	r.needsEnable = r.needsEndpoint || m.mode&core.MRModeRMAEvent != 0 && attr.Flags&core.CapRMAEvent != 0
+	r.enabled = !r.needsEnable
+
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	if r.access&(core.RemoteRead|core.RemoteWrite) != 0 {
+		key := attr.RequestedKey
+		if m.mode&core.MRModeProvKey != 0 {
+			key = m.freshKey()
+		}
+		if _, used := m.keys[key]; used || key == core.KeyNotAvail {
+			return nil, regError(core.ErrNoKey, fmt.Sprintf("key %#x", key), "request a key that no open region of the domain has")
+		}
+		r.key = key
+		m.keys[key] = r
+	}
+	m.last++
+	r.desc = m.last
+	m.descs[r.desc] = r
+	return r, nil
+}
+
+func checkAttr(attr *core.MRAttr) error {
+	switch {
+	case attr == nil || len(attr.IOV) == 0:
+		return regError(core.ErrInval, "", "give the memory to register")
+	case len(attr.IOV) > 1:
+		return regError(core.ErrInval, fmt.Sprintf("%d buffers", len(attr.IOV)), "a region is one buffer (mr_iov_limit 1); register each")
+	case attr.Offset != 0:
+		return regError(core.ErrInval, fmt.Sprintf("offset %d", attr.Offset), "the offset must be 0")
+	case attr.Access&^accessFlags != 0:
+		return regError(core.ErrInval, fmt.Sprintf("access %#x", uint64(attr.Access)), "access is made of Send, Recv, Read, Write, RemoteRead and RemoteWrite")
+	case attr.Flags&^core.CapRMAEvent != 0:
+		return regError(core.ErrBadFlags, fmt.Sprintf("flags %#x", uint64(attr.Flags)), "the only flag is CapRMAEvent")
+	}
+	return nil
+}
+
+func regError(err core.Errno, object, hint string) error {
+	return &core.OpError{Op: "fi_mr_regattr", Object: object, Err: err, Hint: hint}
+}
+
+// freshKey draws a key that is not in use. With keys of 64 bits a second draw is never needed but for a broken source, which must not hang us.
+func (m *Map) freshKey() uint64 {
+	for range 16 {
+		k := m.rand()
+		if _, used := m.keys[k]; !used && k != 0 && k != core.KeyNotAvail {
+			return k
+		}
+	}
+	return core.KeyNotAvail
+}
+
+// Verify returns the memory that a remote access may touch: length bytes at addr of the region with that key. access is RemoteRead, RemoteWrite or both.
+// ErrInval: no enabled region has the key. ErrAccess: the region does not permit this access or does not hold all of that range. The values may be
+// anything that a peer sends. Locked; the memory is the caller's until it unlocks or as long as the region is open.
+func (m *Map) Verify(key, addr, length uint64, access core.Flags) (mem []byte, r *Region, err core.Errno) {
+	r = m.keys[key]
+	if r == nil || !r.enabled {
+		return nil, nil, core.ErrInval
+	}
+	off := addr - r.base // an address below base becomes an offset beyond any length
+	size := uint64(len(r.mem))
+	if access&^r.access != 0 || off > size || length > size-off {
+		return nil, nil, core.ErrAccess
+	}
+	return r.mem[off : off+length : off+length], r, 0
+}
+
+// VerifyLocal checks that buf is memory of the region that desc describes, and that the region permits access: Send, Recv, Read or Write (fi_mr(3),
+// FI_MR_LOCAL). ErrInval: desc is of no open region. Locked.
+func (m *Map) VerifyLocal(desc core.Desc, buf []byte, access core.Flags) core.Errno {
+	r := m.descs[desc]
+	if r == nil {
+		return core.ErrInval
+	}
+	off, size := addressOf(buf)-addressOf(r.mem), uint64(len(r.mem))
+	if access&^r.access != 0 || len(buf) > 0 && (off > size || uint64(len(buf)) > size-off) {
+		return core.ErrAccess
+	}
+	return 0
+}

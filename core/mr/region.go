@@ -1,0 +1,154 @@
+package mr
+
+import (
+	"gofabric/core"
+)
+
+// A memory region.
+
+// Region is registered memory (fi_mr(3)). It implements core.MemoryRegion.
+type Region struct {
+	m      *Map
+	mem    []byte
+	base   uint64
+	key    uint64
+	desc   core.Desc
+	access core.Flags
+
+	enabled       bool // remote accesses are let in
+	needsEnable   bool
+	needsEndpoint bool
+	closed        bool
+	ep            core.Endpoint
+	onWrite       core.Counter
+	onRead        core.Counter
+}
+
+// reference is what counters and endpoints that count their users implement.
+type reference interface {
+	Ref()
+	Unref()
+}
+
+// Desc describes the region as local memory, to providers with MRModeLocal (fi_mr_desc(3)). It is never 0.
+func (r *Region) Desc() core.Desc { return r.desc }
+
+// Key is what peers name the region by (fi_mr_key(3)); KeyNotAvail without remote access.
+func (r *Region) Key() uint64 { return r.key }
+
+// Base is the remote address of the region's first byte: its virtual address with MRModeVirtAddr, else 0.
+func (r *Region) Base() uint64 { return r.base }
+
+// Access is what the region permits.
+func (r *Region) Access() core.Flags { return r.access }
+
+// Bytes is the registered memory.
+func (r *Region) Bytes() []byte { return r.mem }
+
+// WriteCounter and ReadCounter are the counters of remote writes and reads, nil if none is bound. Locked.
+func (r *Region) WriteCounter() core.Counter { return r.onWrite }
+func (r *Region) ReadCounter() core.Counter  { return r.onRead }
+
+// Endpoint is the endpoint that the region was bound to, nil if none. With MRModeEndpoint only its peers may access the region. Locked.
+func (r *Region) Endpoint() core.Endpoint { return r.ep }
+
+// BindCounter counts remote writes to the region, remote reads, or both (fi_mr_bind(3)); flags is RemoteWrite, RemoteRead or both. ErrOpBadState: the region
+// was enabled before. ErrInval: a counter is bound already.
+func (r *Region) BindCounter(c core.Counter, flags core.Flags) error {
+	r.m.lock.Lock()
+	defer r.m.lock.Unlock()
+	write, read := flags&core.RemoteWrite != 0, flags&core.RemoteRead != 0
+	switch {
+	case flags&^(core.RemoteWrite|core.RemoteRead) != 0:
+		return r.bindError(core.ErrBadFlags, "flags are RemoteWrite and RemoteRead")
+	case c == nil || flags == 0:
+		return r.bindError(core.ErrInval, "say what to count: RemoteWrite, RemoteRead or both")
+	case r.closed:
+		return core.ErrBadF
+	case r.needsEnable && r.enabled:
+		return r.bindError(core.ErrOpBadState, "bind counters before the region is enabled")
+	case write && r.onWrite != nil, read && r.onRead != nil:
+		return r.bindError(core.ErrInval, "a counter is bound already")
+	}
+	if write {
+		r.onWrite = c
+		hold(c)
+	}
+	if read {
+		r.onRead = c
+		hold(c)
+	}
+	return nil
+}
+
+// BindEndpoint binds the region to an endpoint (fi_mr_bind(3)); ErrNoSys but with MRModeEndpoint.
+func (r *Region) BindEndpoint(ep core.Endpoint) error {
+	r.m.lock.Lock()
+	defer r.m.lock.Unlock()
+	switch {
+	case r.closed:
+		return core.ErrBadF
+	case !r.needsEndpoint:
+		return r.bindError(core.ErrNoSys, "the domain was opened without MRModeEndpoint")
+	case ep == nil:
+		return r.bindError(core.ErrInval, "the endpoint is nil")
+	case r.ep != nil:
+		return r.bindError(core.ErrInval, "an endpoint is bound already")
+	}
+	r.ep = ep
+	hold(ep)
+	return nil
+}
+
+// Enable lets remote accesses in (fi_mr_enable(3)), with MRModeEndpoint and for regions with CapRMAEvent under MRModeRMAEvent; other regions let them in
+// since they were registered, and return ErrNoSys. ErrOpBadState: no endpoint is bound. Enabling again does nothing.
+func (r *Region) Enable() error {
+	r.m.lock.Lock()
+	defer r.m.lock.Unlock()
+	switch {
+	case r.closed:
+		return core.ErrBadF
+	case !r.needsEnable:
+		return &core.OpError{Op: "fi_mr_enable", Err: core.ErrNoSys, Hint: "the region is enabled since it was registered"}
+	case r.needsEndpoint && r.ep == nil:
+		return &core.OpError{Op: "fi_mr_enable", Err: core.ErrOpBadState, Hint: "bind the region to an endpoint first"}
+	}
+	r.enabled = true
+	return nil
+}
+
+// Close ends the registration (fi_close(3)): remote accesses are refused from now on, and the memory is the caller's again once operations on it that
+// are under way have completed.
+func (r *Region) Close() error {
+	r.m.lock.Lock()
+	defer r.m.lock.Unlock()
+	if r.closed {
+		return core.ErrBadF
+	}
+	r.closed, r.enabled = true, false
+	if r.key != core.KeyNotAvail {
+		delete(r.m.keys, r.key)
+	}
+	delete(r.m.descs, r.desc)
+	release(r.onWrite)
+	release(r.onRead)
+	release(r.ep)
+	r.onWrite, r.onRead, r.ep = nil, nil, nil
+	return nil
+}
+
+func (r *Region) bindError(err core.Errno, hint string) error {
+	return &core.OpError{Op: "fi_mr_bind", Err: err, Hint: hint}
+}
+
+func hold(o core.Object) {
+	if ref, ok := o.(reference); ok {
+		ref.Ref()
+	}
+}
+
+func release(o core.Object) {
+	if ref, ok := o.(reference); ok {
+		ref.Unref()
+	}
+}
