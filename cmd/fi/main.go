@@ -36,6 +36,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newEnvCommand(a),
 		newStrerrorCommand(a),
 		newPingpongCommand(a),
+		newDumpCommand(a),
 	)
 	return root
 }

@@ -1,0 +1,168 @@
+package dump
+
+import (
+	"errors"
+	"time"
+
+	"gofabric/provider/tcp/wire"
+)
+
+// xnet is the format of the tcp provider: a connection management message each way, then frames.
+type xnet struct{}
+
+func (xnet) Name() string { return "xnet" }
+
+func (xnet) Match(b []byte) Verdict {
+	_, _, err := wire.ParseCM(b)
+	switch {
+	case err == nil:
+		return Yes
+	case errors.Is(err, wire.ErrShort):
+		return More
+	}
+	return No
+}
+
+func (xnet) Connection(payload int) [2]func(emit func(Record)) Decoder {
+	c := &xnetConn{payload: payload}
+	open := func(emit func(Record)) Decoder { return &xnetStream{conn: c, emit: emit} }
+	return [2]func(emit func(Record)) Decoder{open, open}
+}
+
+// xnetConn is what the directions share: the byte order of headers, which is big-endian as soon as one end is.
+type xnetConn struct {
+	order   wire.Order
+	payload int
+}
+
+// xnetStream decodes one direction.
+type xnetStream struct {
+	conn   *xnetConn
+	emit   func(Record)
+	opened bool   // the CM message has been seen
+	broken bool   // where frames begin is no longer known
+	buf    []byte // of an incomplete header
+	offset uint64 // of the next byte
+
+	frame   *Record // whose payload is not complete
+	missing uint64  // bytes of it that have not come
+	want    int     // bytes of it that Payload is to have
+}
+
+func (s *xnetStream) Data(t time.Time, b []byte) {
+	for len(b) > 0 && !s.broken {
+		if s.frame != nil {
+			n := int(min(uint64(len(b)), s.missing))
+			s.payload(b[:n], n)
+			b = b[n:]
+			continue
+		}
+		b = s.header(t, b)
+	}
+}
+
+// payload takes n bytes of payload, of which b was captured.
+func (s *xnetStream) payload(b []byte, n int) {
+	s.offset += uint64(n)
+	s.missing -= uint64(n)
+	if s.want > 0 {
+		take := min(s.want, len(b))
+		s.frame.Payload = append(s.frame.Payload, b[:take]...)
+		s.want -= take
+		if take < n {
+			s.want = 0 // the rest is not contiguous, or not wanted
+		}
+		if s.want == 0 {
+			s.emit(*s.frame)
+		}
+	}
+	if s.missing == 0 {
+		s.frame = nil
+	}
+}
+
+// header takes bytes up to the end of a header, and returns the rest.
+func (s *xnetStream) header(t time.Time, b []byte) []byte {
+	before := len(s.buf)
+	limit := wire.MaxHeader
+	if !s.opened {
+		limit = wire.CMHeaderLen + wire.MaxCMData
+	}
+	s.buf = append(s.buf, b[:min(len(b), limit-before)]...)
+	n, err := s.decode(t)
+	switch {
+	case err == nil:
+		s.offset += uint64(n)
+		s.buf = s.buf[:0]
+		return b[n-before:]
+	case errors.Is(err, wire.ErrShort) && len(s.buf) < limit:
+		return nil
+	}
+	head := s.buf[:min(len(s.buf), wire.BaseLen)]
+	s.breakOff(problem(t, s.offset, "%v at byte %d (%x); the rest of this direction is not decoded", err, s.offset, head))
+	return nil
+}
+
+// decode decodes what s.buf begins with.
+func (s *xnetStream) decode(t time.Time) (int, error) {
+	if !s.opened {
+		cm, n, err := wire.ParseCM(s.buf)
+		if err != nil {
+			return 0, err
+		}
+		s.opened = true
+		if cm.SwapNeeded {
+			s.conn.order = wire.Big
+		}
+		s.emit(cmRecord(t, s.offset, s.buf[:n], cm))
+		return n, nil
+	}
+	if _, err := wire.PeekHeaderLen(s.buf); err != nil {
+		return 0, err
+	}
+	var h wire.Header
+	n, err := h.Decode(s.buf, s.conn.order)
+	if err != nil {
+		return 0, err
+	}
+	r := headerRecord(t, s.offset, s.buf[:n], &h)
+	if s.missing = h.PayloadLen(); s.missing == 0 {
+		s.emit(r)
+		return n, nil
+	}
+	s.frame = &r
+	if s.want = int(min(uint64(s.conn.payload), s.missing)); s.want == 0 {
+		s.emit(r)
+	}
+	return n, nil
+}
+
+func (s *xnetStream) Gap(t time.Time, n int) {
+	if s.broken {
+		return
+	}
+	if s.frame != nil && uint64(n) <= s.missing {
+		s.payload(nil, n) // only payload is lost
+		return
+	}
+	s.breakOff(problem(t, s.offset, "%d bytes from byte %d on are not in the capture; the rest of this direction is not decoded", n, s.offset))
+}
+
+func (s *xnetStream) End(t time.Time) {
+	switch {
+	case s.broken:
+	case s.frame != nil:
+		s.breakOff(problem(t, s.offset, "ends %d bytes before the end of a frame's payload", s.missing))
+	case len(s.buf) > 0:
+		s.breakOff(problem(t, s.offset, "ends within a header, after %d bytes of it", len(s.buf)))
+	}
+}
+
+// breakOff ends decoding.
+func (s *xnetStream) breakOff(r Record) {
+	if s.frame != nil && s.want > 0 {
+		s.emit(*s.frame)
+	}
+	s.broken, s.frame, s.buf = true, nil, nil
+	s.emit(r)
+}
