@@ -90,6 +90,14 @@ func checkEPType(prov, user *EPAttr) string {
 	if user.Type != EPTypeUnspec && prov.Type != EPTypeUnspec && user.Type != prov.Type {
 		return differ("ep_attr.type", user.Type.String(), prov.Type.String())
 	}
+	// An offer for shared contexts is as good as another kind of endpoint to those who did not ask for it, and they should hear of it last.
+	return first(unaskedShared("tx_ctx_cnt", user.TxCtxCnt, prov.TxCtxCnt), unaskedShared("rx_ctx_cnt", user.RxCtxCnt, prov.RxCtxCnt))
+}
+
+func unaskedShared(field string, user, prov int) string {
+	if user == 0 && prov == SharedContext {
+		return field + ": this offer is for FI_SHARED_CONTEXT, which was not asked for"
+	}
 	return ""
 }
 
@@ -104,8 +112,8 @@ func checkEP(provInfo, user *Info) string {
 	d := provInfo.Domain
 	reason := first(
 		tooLarge("max_msg_size", ep.MaxMsgSize, prov.MaxMsgSize),
-		checkCtxCnt("tx_ctx_cnt", ep.TxCtxCnt, prov.TxCtxCnt, d.MaxEPTxCtx, d.MaxEPStxCtx),
-		checkCtxCnt("rx_ctx_cnt", ep.RxCtxCnt, prov.RxCtxCnt, d.MaxEPRxCtx, d.MaxEPSrxCtx))
+		checkCtxCnt("tx_ctx_cnt", ep.TxCtxCnt, d.MaxEPTxCtx, d.MaxEPStxCtx),
+		checkCtxCnt("rx_ctx_cnt", ep.RxCtxCnt, d.MaxEPRxCtx, d.MaxEPSrxCtx))
 	if reason == "" && user.Caps&(CapRMA|CapAtomic) != 0 {
 		reason = first(
 			tooLarge("max_order_raw_size", ep.MaxOrderRAWSize, prov.MaxOrderRAWSize),
@@ -122,14 +130,12 @@ func checkEP(provInfo, user *Info) string {
 }
 
 // checkCtxCnt compares counts of contexts per endpoint, with FI_SHARED_CONTEXT standing for shared ones.
-func checkCtxCnt(field string, user, prov, limit, shared int) string {
+func checkCtxCnt(field string, user, limit, shared int) string {
 	switch {
 	case user == SharedContext && shared == 0:
 		return field + ": asked for FI_SHARED_CONTEXT, which is not offered"
 	case user == SharedContext:
 		return ""
-	case user == 0 && prov == SharedContext:
-		return field + ": the provider's offer is for FI_SHARED_CONTEXT, which was not asked for"
 	}
 	return tooLarge(field, user, limit)
 }

@@ -154,7 +154,7 @@ func (r *Registry) combine(parts []string) ([]stack, error) {
 // unknown says that a name is none, and which comes closest.
 func (r *Registry) unknown(name string) error {
 	var known []string
-	best, distance := "", 1+len(name)/2
+	best, distance := "", 2+len(name)/2
 	for _, p := range r.providers {
 		known = append(known, p.Name())
 		if d := editDistance(strings.ToLower(name), strings.ToLower(p.Name())); d < distance {
@@ -163,9 +163,9 @@ func (r *Registry) unknown(name string) error {
 	}
 	text := fmt.Sprintf("there is no provider %q", name)
 	if best != "" {
-		text += fmt.Sprintf("; did you mean %q?", best)
+		text += fmt.Sprintf("; did you mean %q", best)
 	}
-	return fmt.Errorf("%s known: %s", text, strings.Join(known, " "))
+	return fmt.Errorf("%s (there are: %s)", text, strings.Join(known, " "))
 }
 
 // editDistance is the Levenshtein distance; long names count as far from everything.

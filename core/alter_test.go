@@ -1,0 +1,211 @@
+package core_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"gofabric/core"
+)
+
+// one asks a registry with a single offer for one address.
+func one(t *testing.T, o *core.Info, q core.Query) *core.Info {
+	t.Helper()
+	q.Node = "node7"
+	got, _, err := core.GetInfo(core.NewRegistry(&fakeProvider{name: "p", offers: []*core.Info{o}}), &fakeHost{}, nil, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got[0]
+}
+
+// What of an offer reaches the caller.
+func TestGetInfoNarrows(t *testing.T) {
+	full := tcpCaps | core.CapTagged | core.Source | core.CapDirectedRecv
+	i := one(t, offer(core.EPTypeRDM, full), core.Query{})
+	if i.Caps != full|core.CapLocalComm|core.CapRemoteComm || i.Tx.Size != 256 || i.Tx.OpFlags == 0 || i.Domain.MRMode != 0 ||
+		i.Domain.MaxCntrValue != math.MaxUint64 || i.Fabric.APIVersion != core.LibraryVersion || i.Fabric.ProvVersion != core.V(206, 0) {
+		t.Errorf("without hints:\n%v", i)
+	}
+	i = one(t, offer(core.EPTypeRDM, full), core.Query{Version: core.V(1, 21), Hints: hints(func(h *core.Info) {
+		h.Caps = core.CapMsg
+		h.Handle = "token"
+		h.Tx.Size, h.Tx.InjectSize, h.Tx.OpFlags, h.Rx.IOVLimit = 512, 5, core.Completion, 2
+		h.Domain.Threading, h.Domain.DataProgress, h.Domain.AVType = core.ThreadDomain, core.ProgressManual, core.AVTable
+		h.Domain.MRMode = core.MRModeVirtAddr | core.MRModeProvKey
+		h.EP.MaxOrderRAWSize = 50
+	})})
+	// Primary capabilities only on request, secondary ones always but FI_SOURCE, directions when none was named.
+	if want := core.CapMsg | core.Send | core.Recv | core.CapRMAEvent | core.CapLocalComm | core.CapRemoteComm; i.Caps != want {
+		t.Errorf("caps [%s], want [%s]", core.CapsString(i.Caps), core.CapsString(want))
+	}
+	if i.Tx.Size != 512 || i.Tx.InjectSize != 5 || i.Tx.OpFlags != core.Completion || i.Rx.IOVLimit != 2 || i.Rx.Size != 1024 || i.Rx.OpFlags != 0 {
+		t.Errorf("sizes:\n%v%v", i.Tx, i.Rx)
+	}
+	if i.Domain.Threading != core.ThreadDomain || i.Domain.DataProgress != core.ProgressManual || i.Domain.AVType != core.AVTable || i.Domain.MRMode != 0 {
+		t.Errorf("domain:\n%v", i.Domain)
+	}
+	if i.EP.MaxOrderRAWSize != 100 { // no RMA was asked for
+		t.Errorf("endpoint:\n%v", i.EP)
+	}
+	if i.Handle != "token" || i.Fabric.APIVersion != core.V(1, 21) {
+		t.Errorf("handle %v, version %v", i.Handle, i.Fabric.APIVersion)
+	}
+	i = one(t, offer(core.EPTypeRDM, full), core.Query{Hints: hints(func(h *core.Info) { h.Caps = core.CapMsg | core.Source | core.Send })})
+	if i.Caps&core.Source == 0 || i.Caps&core.Recv != 0 {
+		t.Errorf("caps [%s]", core.CapsString(i.Caps))
+	}
+}
+
+// GetInfo must not change the provider's own values.
+func TestGetInfoCopies(t *testing.T) {
+	o := offer(core.EPTypeRDM, tcpCaps)
+	before := o.String()
+	i := one(t, o, core.Query{Hints: hints(func(h *core.Info) { h.Tx.Size = 3 })})
+	i.Tx.IOVLimit, i.Domain.Name = 99, "changed"
+	if o.String() != before {
+		t.Errorf("the offer became\n%v", o)
+	}
+}
+
+// Memory-registration modes of each API version (fi_mr(3)).
+func TestMRMode(t *testing.T) {
+	const old = core.MRModeBasic | core.MRModeScalable
+	const virt = core.MRModeVirtAddr | core.MRModeProvKey
+	for _, c := range []struct {
+		name        string
+		v           core.Version
+		prov, asked core.MRMode
+		caps        core.Flags
+		want        core.MRMode
+		refused     bool
+	}{
+		{"nothing needed", core.V(2, 6), old, 0, 0, 0, false},
+		{"extra bits are cleared", core.V(2, 6), old, virt, core.CapRMA, 0, false},
+		{"needed and given", core.V(2, 6), virt, virt | core.MRModeLocal, core.CapRMA, virt, false},
+		{"needed and missing", core.V(2, 6), virt, core.MRModeProvKey, core.CapRMA, 0, true},
+		{"not needed of initiators", core.V(2, 6), virt, core.MRModeProvKey, core.CapRMA | core.Read, 0, false},
+		{"local needed", core.V(2, 6), virt | core.MRModeLocal, virt, core.CapRMA, 0, true},
+		{"basic", core.V(2, 6), old | virt, core.MRModeBasic, core.CapRMA, core.MRModeBasic, false},
+		{"basic with bits", core.V(2, 6), old | virt, core.MRModeBasic | core.MRModeProvKey, core.CapRMA, 0, true},
+		{"basic not served", core.V(2, 6), virt, core.MRModeBasic, core.CapRMA, 0, true},
+		{"1.4 unspecified", core.V(1, 4), old, 0, core.CapRMA, core.MRModeBasic, false},
+		{"1.4 unspecified, scalable only", core.V(1, 4), core.MRModeScalable, 0, core.CapRMA, core.MRModeScalable, false},
+		{"1.4 scalable", core.V(1, 4), old, core.MRModeScalable, core.CapRMA, core.MRModeScalable, false},
+		{"1.4 both", core.V(1, 4), old, old, core.CapRMA, 0, true},
+		{"1.4 with new bits", core.V(1, 4), old, core.MRModeLocal, core.CapRMA, 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := offer(core.EPTypeRDM, tcpCaps)
+			o.Domain.MRMode = c.prov
+			reg := core.NewRegistry(&fakeProvider{name: "p", offers: []*core.Info{o}})
+			got, why, err := core.GetInfo(reg, &fakeHost{}, nil, core.Query{Version: c.v, Node: "node7",
+				Hints: hints(func(h *core.Info) { h.Domain.MRMode, h.Caps = c.asked, c.caps })})
+			if c.refused {
+				if err == nil || !strings.Contains(why[0].Reason, "mr_mode") && !strings.Contains(why[0].Reason, "FI_LOCAL_MR") {
+					t.Errorf("%v, %v", why, err)
+				}
+				return
+			}
+			if err != nil || got[0].Domain.MRMode != c.want {
+				t.Fatalf("%v, %v; want %v", got, err, c.want)
+			}
+		})
+	}
+	// Who refuses, by saying nothing, what targets need cannot be a target.
+	o := offer(core.EPTypeRDM, tcpCaps)
+	o.Domain.MRMode = virt
+	i := one(t, o, core.Query{Hints: hints(func(h *core.Info) { h.Caps = core.CapRMA })})
+	if i.Caps&(core.RemoteRead|core.RemoteWrite) != 0 || i.Domain.MRMode != 0 {
+		t.Errorf("caps [%s], modes [%v]", core.CapsString(i.Caps), i.Domain.MRMode)
+	}
+}
+
+func TestGetInfoQueryErrors(t *testing.T) {
+	broken := &fakeHost{broken: errors.New("netlink is gone")}
+	for _, c := range []struct {
+		name   string
+		host   core.Host
+		params *core.Params
+		q      core.Query
+		want   core.Errno
+		text   string
+	}{
+		{"newer version", &fakeHost{}, nil, core.Query{Version: core.V(2, 7)}, core.ErrNoSys, "2.7"},
+		{"source of nothing", &fakeHost{}, nil, core.Query{Flags: core.Source}, core.ErrNoData, "FI_SOURCE"},
+		{"misspelled provider", &fakeHost{}, nil, core.Query{Hints: named("tpc")}, core.ErrNoData, `did you mean "tcp"`},
+		{"layer first", &fakeHost{}, nil, core.Query{Hints: named("ofi_rxm;ofi_rxd")}, core.ErrNoData, "layer"},
+		{"two cores", &fakeHost{}, nil, core.Query{Hints: named("tcp;udp")}, core.ErrNoData, "no layer"},
+		{"exclusion first", &fakeHost{}, nil, core.Query{Hints: named("^tcp;udp")}, core.ErrNoData, "last"},
+		{"layer's own refusal", &fakeHost{}, nil, core.Query{Hints: hints(func(h *core.Info) { h.Fabric.ProvName, h.Caps = "tcp;ofi_rxm", core.CapHMem })},
+			core.ErrNoData, "device memory"},
+		{"bad FI_ADDR_FORMAT", &fakeHost{}, env("FI_ADDR_FORMAT", "x"), core.Query{}, core.ErrInval, "FI_ADDR_FORMAT"},
+		{"misspelled FI_PROVIDER", &fakeHost{}, env("FI_PROVIDER", "tpc"), core.Query{}, core.ErrNoData, `did you mean "tcp"`},
+		{"unknown host", &fakeHost{}, nil, core.Query{Node: "nowhere"}, core.ErrNoData, `no such host "nowhere"`},
+		{"bad address text", &fakeHost{}, nil, core.Query{Node: "fi_sockaddr_in://x"}, core.ErrNoData, "fi_sockaddr_in://x"},
+		{"other address text", &fakeHost{}, nil, core.Query{Node: "fi_shm://x"}, core.ErrNoData, "no IP address"},
+		{"no interfaces", broken, nil, core.Query{}, core.ErrNoData, "netlink is gone"},
+		{"no such interface", &fakeHost{}, env("FI_TCP_IFACE", "eth7"), core.Query{Hints: named("tcp")}, core.ErrNoData, "FI_TCP_IFACE=eth7"},
+		{"no route", &fakeHost{}, nil, core.Query{Node: "far"}, core.ErrNoData, "no local address reaches 192.0.2.9"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, _, err := core.GetInfo(fakes(), c.host, c.params, c.q)
+			if len(got) != 0 || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("%d results, %v", len(got), err)
+			}
+		})
+	}
+	if _, _, err := core.GetInfo(core.NewRegistry(), &fakeHost{}, nil, core.Query{}); !errors.Is(err, core.ErrNoData) {
+		t.Errorf("empty registry: %v", err)
+	}
+}
+
+func TestProvAttrOnly(t *testing.T) {
+	list := func(p *core.Params) string {
+		var names []string
+		got, _, err := core.GetInfo(fakes(), nil, p, core.Query{Flags: core.ProvAttrOnly})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range got {
+			names = append(names, i.Fabric.ProvName+" "+i.Fabric.ProvVersion.String())
+		}
+		return strings.Join(names, ", ")
+	}
+	if got := list(nil); got != "ofi_rxm 206.0, ofi_rxd 206.0, fault 206.0, udp 206.0, tcp 206.0" {
+		t.Error(got)
+	}
+	if got := list(env("FI_PROVIDER", "tcp;ofi_rxm")); got != "ofi_rxm 206.0, ofi_rxd 206.0, fault 206.0, tcp 206.0" {
+		t.Error(got)
+	}
+	if got := list(env("FI_PROVIDER", "^tcp,fault")); got != "ofi_rxm 206.0, ofi_rxd 206.0, udp 206.0" {
+		t.Error(got)
+	}
+}
+
+func TestOpenFabric(t *testing.T) {
+	reg := fakes()
+	got, _, err := core.GetInfo(reg, &fakeHost{}, nil, core.Query{Node: "node7", Hints: named("udp;fault;ofi_rxd")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := got[0]
+	if i.Below().Fabric.ProvName != "udp;fault" || i.Below().Below().Fabric.ProvName != "udp" || i.Below().Below().EP.Type != core.EPTypeDgram {
+		t.Errorf("below: %q, %q", i.Below().Fabric.ProvName, i.Below().Below().Fabric.ProvName)
+	}
+	f, err := core.OpenFabric(reg, i)
+	if err != nil || f.(fakeFabric).name != "udp;fault;ofi_rxd" {
+		t.Errorf("%v, %v", f, err)
+	}
+	if opened := reg.Lookup("udp").(*fakeProvider).opened; len(opened) != 1 || opened[0] != i.Below().Below() {
+		t.Errorf("opened %v", opened)
+	}
+	for name, info := range map[string]*core.Info{
+		"nil": nil, "no name": core.NewHints(), "unknown": named("zork"), "upside down": named("ofi_rxd;udp"), "not from GetInfo": named("udp;ofi_rxd"),
+	} {
+		if f, err := core.OpenFabric(reg, info); err == nil || f != nil {
+			t.Errorf("%s: %v, %v", name, f, err)
+		}
+	}
+}
