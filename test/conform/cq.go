@@ -151,7 +151,7 @@ func cqShared(t *testing.T, st Stack) {
 	for i := range n {
 		for k, x := range []*Pair{p, q} {
 			ctx := core.Context(100*k + i)
-			x.Retry("recv", func() error { return x.B.EP.Recv(buf[:8], 0, core.AddrUnspec, ctx) })
+			x.Retry("recv", func() error { return x.B.Rx().Recv(buf[:8], 0, core.AddrUnspec, ctx) })
 			x.Retry("inject", func() error { return x.A.EP.Inject(buf[:8], x.A.Peer) })
 			p.Want(p.B, ctx)
 		}

@@ -66,7 +66,8 @@ func (s Stack) hints(caps core.Flags) *core.Info {
 	return h
 }
 
-// info asks for the local side of the stack; service may be "" for a port of the system's choice.
+// info asks for the local side of the stack; service may be "" for a port of the system's choice. What a MSG endpoint could do only over a shared receive
+// context does not count for a stack without one.
 func (s Stack) info(service string, hints *core.Info) (*core.Info, error) {
 	list, err := s.GetInfo(s.node(), service, core.Source, hints)
 	if err != nil {
@@ -75,7 +76,12 @@ func (s Stack) info(service string, hints *core.Info) (*core.Info, error) {
 	if len(list) == 0 {
 		return nil, errors.New("conform: GetInfo returned neither an Info nor an error")
 	}
-	return list[0], nil
+	for _, info := range list {
+		if s.EPType != core.EPTypeMsg || s.SharedRx == (info.EP.RxCtxCnt == core.SharedContext) {
+			return info, nil
+		}
+	}
+	return nil, core.ErrNoData
 }
 
 // Offers asks GetInfo whether the stack has caps. A refusal must be ErrNoData, and none of Stack.Caps may be refused.
