@@ -8,6 +8,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/host"
+	"gofabric/provider/tcp"
 )
 
 // The composition root: the one place that names providers together, reads the environment and the configuration file, and touches the machine.
@@ -29,8 +30,12 @@ type process struct {
 var thisProcess = sync.OnceValues(func() (*process, error) { return newProcess(os.LookupEnv, readConfig()) })
 
 // providers makes the providers of this module, most preferred first.
-func providers(params *core.Params) ([]core.Provider, error) {
-	return nil, nil
+func providers(params *core.Params, machine core.Host) ([]core.Provider, error) {
+	t, err := tcp.New(params, machine)
+	if err != nil {
+		return nil, err
+	}
+	return []core.Provider{t}, nil
 }
 
 // newProcess composes providers, parameters and the machine.
@@ -39,17 +44,18 @@ func newProcess(lookup func(string) (string, bool), config string) (*process, er
 	if err != nil {
 		return nil, err
 	}
-	list, err := providers(params)
+	ms, err := params.Int("", "resolve_timeout")
+	if err != nil {
+		return nil, err
+	}
+	machine := &host.Host{Timeout: time.Duration(ms) * time.Millisecond}
+	list, err := providers(params, machine)
 	if err != nil {
 		return nil, err
 	}
 	reg := core.NewRegistry(list...)
 	params.Define(reg.Params()...)
-	ms, err := params.Int("", "resolve_timeout")
-	if err != nil {
-		return nil, err
-	}
-	return &process{registry: reg, params: params, host: &host.Host{Timeout: time.Duration(ms) * time.Millisecond}}, nil
+	return &process{registry: reg, params: params, host: machine}, nil
 }
 
 // readConfig returns the configuration file's text; "" if there is none.

@@ -123,6 +123,9 @@ func (e *Engine) Passes() uint64 { return e.passes }
 
 // Pass makes one round of non-blocking progress. Locked.
 func (e *Engine) Pass() {
+	if e.closed {
+		return
+	}
 	if e.armed && e.waiters == 0 {
 		e.becomePolled()
 	}
@@ -224,7 +227,7 @@ func (e *Engine) Wake() { e.parker.Wake() }
 // EnterWait says that the caller will sleep until a completion or event; from now on the Engine advances by itself. Locked.
 func (e *Engine) EnterWait() {
 	e.waiters++
-	if !e.armed {
+	if !e.armed && !e.closed {
 		e.becomeArmed()
 	}
 }
@@ -232,7 +235,7 @@ func (e *Engine) EnterWait() {
 // LeaveWait ends EnterWait. Locked.
 func (e *Engine) LeaveWait() {
 	e.waiters--
-	if e.waiters == 0 && !e.auto {
+	if e.waiters == 0 && !e.auto && !e.closed {
 		e.becomePolled()
 	}
 }

@@ -52,10 +52,10 @@ func (h *Handle) token() uint64 { return uint64(h.gen)<<32 | uint64(uint32(h.slo
 // Remove ends the registration; the socket itself is the owner's to close afterwards.
 func (h *Handle) Remove() {
 	e := h.e
-	if e.slots[h.slot] != h {
+	h.SetDeadline(0)
+	if h.slot < 0 || e.slots[h.slot] != h {
 		return
 	}
-	h.SetDeadline(0)
 	e.poller.Del(h.fd)
 	e.slots[h.slot] = nil
 	e.free = append(e.free, h.slot)
@@ -97,3 +97,18 @@ func (h *Handle) SetDeadline(at mono.Time) {
 		e.armDeadline(mono.Now())
 	}
 }
+
+// After calls f, with the lock held, when the time has come. Locked. The Handle's Remove cancels it.
+func (e *Engine) After(at mono.Time, f func(now mono.Time)) *Handle {
+	h := &Handle{e: e, fd: netx.NoFD, slot: -1, stream: -1, pos: -1}
+	h.src = timerFunc{f}
+	h.SetDeadline(at)
+	return h
+}
+
+// timerFunc is a Source without a socket.
+type timerFunc struct{ f func(mono.Time) }
+
+func (timerFunc) Ready(bool, bool)        {}
+func (timerFunc) Poll()                   {}
+func (t timerFunc) Expired(now mono.Time) { t.f(now) }

@@ -1,0 +1,160 @@
+package tcp
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+	"gofabric/internal/mono"
+	"gofabric/internal/netx"
+	"gofabric/internal/progress"
+)
+
+const (
+	listenBacklog = 4096
+	acceptRounds  = 64 // accepts per readiness
+	// pendingMax bounds the accepted sockets whose request has not come: more are closed at once, the peers try again.
+	pendingMax = 4096
+)
+
+// listener is a listening socket. Accepted sockets go to its owner.
+type listener struct {
+	fd       netx.FD
+	h        *progress.Handle
+	local    netip.AddrPort
+	spare    *os.File // a descriptor to give up when there are no more, so that the caller can be told
+	accepted func(fd netx.FD, peer netip.AddrPort)
+	pending  int // accepted, the request not yet come
+	refused  uint64
+}
+
+// openListener makes a socket bound to a, or to a port of the configured range if a has none.
+func openListener(s *settings, a netip.AddrPort) (*listener, error) {
+	fd, err := netx.StreamSocket(netx.Family(a.Addr()))
+	if err != nil {
+		return nil, err
+	}
+	l := &listener{fd: fd}
+	if err := l.bind(s, a); err != nil {
+		netx.Close(fd)
+		return nil, err
+	}
+	if l.local, err = netx.LocalAddr(fd); err != nil {
+		netx.Close(fd)
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *listener) bind(s *settings, a netip.AddrPort) error {
+	if err := netx.SetReuseAddr(l.fd, true); err != nil {
+		return err
+	}
+	if a.Port() != 0 || s.portHigh == 0 {
+		return netx.Bind(l.fd, a)
+	}
+	var err error
+	for port := s.portLow; port <= s.portHigh; port++ {
+		if err = netx.Bind(l.fd, netip.AddrPortFrom(a.Addr(), uint16(port))); !errors.Is(err, unix.EADDRINUSE) {
+			return err
+		}
+	}
+	return err
+}
+
+// listen starts accepting on prog, whose lock is held.
+func (l *listener) listen(prog *progress.Engine) error {
+	if err := netx.Listen(l.fd, listenBacklog); err != nil {
+		return err
+	}
+	h, err := prog.Register(l.fd, l, false, netx.In)
+	if err != nil {
+		return err
+	}
+	l.h = h
+	l.spare, _ = os.Open(os.DevNull)
+	return nil
+}
+
+// close stops listening. Locked.
+func (l *listener) close() {
+	if l.h != nil {
+		l.h.Remove()
+		l.h = nil
+	}
+	if l.fd != netx.NoFD {
+		netx.Close(l.fd)
+		l.fd = netx.NoFD
+	}
+	if l.spare != nil {
+		l.spare.Close()
+		l.spare = nil
+	}
+}
+
+// Ready implements progress.Source.
+func (l *listener) Ready(in, _ bool) {
+	if !in {
+		return
+	}
+	for range acceptRounds {
+		fd, peer, err := netx.Accept(l.fd)
+		if err != nil {
+			if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+				if l.shed() {
+					continue
+				}
+			}
+			return
+		}
+		if l.pending >= pendingMax {
+			l.refused++
+			netx.Close(fd)
+			continue
+		}
+		l.accepted(fd, peer)
+		if l.fd == netx.NoFD {
+			return
+		}
+	}
+}
+
+// shed closes one waiting connection with the descriptor kept for that: the peer sees a reset instead of silence, and the poller does not report
+// the same connection for ever.
+func (l *listener) shed() bool {
+	if l.spare == nil {
+		l.spare, _ = os.Open(os.DevNull)
+		if l.spare == nil {
+			return false
+		}
+	}
+	l.spare.Close()
+	l.spare = nil
+	fd, _, err := netx.Accept(l.fd)
+	if err == nil {
+		netx.SetLinger(fd, 0)
+		netx.Close(fd)
+		l.refused++
+	}
+	l.spare, _ = os.Open(os.DevNull)
+	return err == nil
+}
+
+// Poll and Expired implement progress.Source; a listener is not polled and has no deadline.
+func (l *listener) Poll()             {}
+func (l *listener) Expired(mono.Time) {}
+
+// listenAddr is the address to listen on for an Info.
+func listenAddr(info *core.Info) (netip.AddrPort, error) {
+	a := info.SrcAddr
+	if a.IsZero() {
+		return netip.AddrPortFrom(netip.IPv4Unspecified(), 0), nil
+	}
+	if !a.IP.IsValid() {
+		return netip.AddrPort{}, core.ErrInval
+	}
+	return a.IP, nil
+}

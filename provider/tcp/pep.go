@@ -1,0 +1,297 @@
+package tcp
+
+import (
+	"net/netip"
+
+	"gofabric/core"
+	"gofabric/internal/mono"
+	"gofabric/internal/netx"
+	"gofabric/internal/progress"
+	"gofabric/provider/tcp/engine"
+)
+
+// requestsMax bounds the connection requests that wait in the event queue; the sockets of more stay in the listen queue.
+const requestsMax = 1024
+
+// passive is a passive endpoint: a listener that turns what peers send into connection requests.
+type passive struct {
+	f    *fabric
+	info *core.Info
+	prog *progress.Engine
+	eq   *eventQueue
+	l    *listener
+	on   bool
+	dead bool
+	reqs map[*connRequest]struct{}
+}
+
+// connRequest is a connection that a peer asked for: the handle in an EventConnReq's Info. Guarded by the lock of the fabric's engine.
+type connRequest struct {
+	pep  *passive
+	st   *stream
+	peer netip.AddrPort
+	told bool // the application knows of it
+	used bool // an endpoint was opened for it, or it was rejected
+}
+
+func openPassive(f *fabric, info *core.Info) (*passive, error) {
+	if info == nil || info.EP == nil || info.EP.Type != core.EPTypeMsg {
+		return nil, opError("fi_passive_ep", "", noPeer, core.ErrInval, "pass an Info of a MSG endpoint from GetInfo")
+	}
+	prog, err := f.progress()
+	if err != nil {
+		return nil, opError("fi_passive_ep", "", noPeer, err, "descriptors may have run out (ulimit -n)")
+	}
+	p := &passive{f: f, info: info.Dup(), prog: prog, reqs: map[*connRequest]struct{}{}}
+	p.info.DestAddr = core.Addr{}
+	if !info.SrcAddr.IsZero() {
+		if err := p.bind(info.SrcAddr); err != nil {
+			return nil, err
+		}
+	}
+	f.ref()
+	return p, nil
+}
+
+func (p *passive) bind(a core.Addr) error {
+	l, err := openListener(p.f.p.s, a.IP)
+	if err != nil {
+		return opError("fi_passive_ep", a.IP.String(), noPeer, err, "the address must be one of this host and the port free")
+	}
+	if p.l != nil {
+		p.l.close()
+	}
+	p.l = l
+	l.accepted = p.accepted
+	return nil
+}
+
+// BindEQ binds the queue that connection requests go to (fi_pep_bind(3)).
+func (p *passive) BindEQ(q core.EventQueue, _ core.Flags) error {
+	eq, err := eventQueueOf(q)
+	if err != nil {
+		return err
+	}
+	p.prog.Lock()
+	defer p.prog.Unlock()
+	if p.eq != nil {
+		return opError("fi_pep_bind", "passive endpoint", noPeer, core.ErrInval, "there is an event queue already")
+	}
+	eq.Ref()
+	eq.AddProgress(p.prog)
+	p.eq = eq
+	return nil
+}
+
+// Listen starts to take connection requests (fi_listen(3)).
+func (p *passive) Listen() error {
+	p.prog.Lock()
+	defer p.prog.Unlock()
+	switch {
+	case p.dead:
+		return core.ErrBadF
+	case p.eq == nil:
+		return opError("fi_listen", "passive endpoint", noPeer, core.ErrNoEQ, "bind an event queue first")
+	case p.on:
+		return opError("fi_listen", "passive endpoint", noPeer, core.ErrInval, "it listens already")
+	}
+	if p.l == nil {
+		if err := p.bind(core.IPAddr(netip.AddrPortFrom(netip.IPv4Unspecified(), 0))); err != nil {
+			return err
+		}
+	}
+	if err := p.l.listen(p.prog); err != nil {
+		return opError("fi_listen", p.l.local.String(), noPeer, err, "another listener may hold the port")
+	}
+	p.on = true
+	return nil
+}
+
+// accepted takes a socket from the listener.
+func (p *passive) accepted(fd netx.FD, peer netip.AddrPort) {
+	if err := configure(fd, p.f.p.s, dscp(p.info.Tx.TClass)); err != nil || len(p.reqs) >= requestsMax {
+		p.l.refused++
+		netx.Close(fd)
+		return
+	}
+	r := &connRequest{pep: p, peer: peer}
+	r.st = &stream{fd: fd, peer: peer}
+	r.st.local, _ = netx.LocalAddr(fd)
+	r.st.conn = engine.NewPassive(&p.f.pool, p.f.cfg, r, int64(mono.Now()))
+	if err := r.st.attach(p.prog, p.f.bufs, netx.In); err != nil {
+		p.l.refused++
+		netx.Close(fd)
+		return
+	}
+	p.reqs[r] = struct{}{}
+	p.l.pending++
+}
+
+// Requested implements engine.Sink: the request is complete.
+func (r *connRequest) Requested(c *engine.Conn, data []byte) {
+	p := r.pep
+	p.l.pending--
+	r.told = true
+	info := p.info.Dup()
+	info.SrcAddr, info.DestAddr, info.Handle = core.IPAddr(r.st.local), core.IPAddr(r.peer), r
+	p.eq.Push(core.EQEvent{Type: core.EventConnReq, Object: p, Info: info, CMData: append([]byte(nil), data...)})
+}
+
+// Failed implements engine.Sink: the peer gave up, or sent nonsense.
+func (r *connRequest) Failed(*engine.Conn, error, []byte) {
+	p := r.pep
+	if !r.told {
+		p.l.pending--
+		p.l.refused++
+	}
+	delete(p.reqs, r)
+	r.st.close()
+}
+
+// The other events of engine.Sink come after the connection has moved to its endpoint.
+func (r *connRequest) Completed(*engine.Completion)   {}
+func (r *connRequest) Connected(*engine.Conn, []byte) {}
+func (r *connRequest) Resumed(*engine.Conn)           {}
+func (r *connRequest) Replied(*engine.Conn)           {}
+
+// take reserves the request for an endpoint.
+func (r *connRequest) take() bool {
+	r.pep.prog.Lock()
+	defer r.pep.prog.Unlock()
+	if r.used || r.pep.dead {
+		return false
+	}
+	r.used = true
+	return true
+}
+
+// release gives the connection away, nil if the peer gave it up.
+func (r *connRequest) release() *stream {
+	p := r.pep
+	p.prog.Lock()
+	defer p.prog.Unlock()
+	if _, ok := p.reqs[r]; !ok || r.st.conn.State() != engine.Deciding {
+		return nil
+	}
+	delete(p.reqs, r)
+	r.st.detach()
+	return r.st
+}
+
+// abandon closes the connection if it was not released.
+func (r *connRequest) abandon() {
+	p := r.pep
+	p.prog.Lock()
+	defer p.prog.Unlock()
+	if _, ok := p.reqs[r]; ok {
+		delete(p.reqs, r)
+		r.st.conn.Drop(engine.ErrClosed)
+		r.st.close()
+	}
+}
+
+// Reject refuses a connection request (fi_reject(3)).
+func (p *passive) Reject(handle core.Handle, param []byte) error {
+	r, ok := handle.(*connRequest)
+	if !ok || r.pep != p {
+		return opError("fi_reject", "passive endpoint", noPeer, core.ErrInval, "the handle is not a connection request of this endpoint")
+	}
+	if len(param) > cmDataMax {
+		return opError("fi_reject", "passive endpoint", r.peer, core.ErrInval, "private data is at most 256 bytes")
+	}
+	p.prog.Lock()
+	defer p.prog.Unlock()
+	if _, live := p.reqs[r]; !live || r.used {
+		if r.used && !live {
+			return opError("fi_reject", "passive endpoint", r.peer, core.ErrInval, "the request was answered already")
+		}
+		if r.used {
+			return opError("fi_reject", "passive endpoint", r.peer, core.ErrInval, "an endpoint was opened for the request")
+		}
+		return nil // the peer gave up: nobody to tell
+	}
+	r.used = true
+	delete(p.reqs, r)
+	r.st.conn.Reject(param)
+	r.st.flushClosing()
+	r.st.close()
+	return nil
+}
+
+// flushClosing transmits what a closed connection still has to say, as far as the socket takes it.
+func (s *stream) flushClosing() {
+	for s.fd != netx.NoFD {
+		first, list := s.conn.Pending(s.bufs.gather, gatherBytes)
+		if first == nil && len(list) > 0 {
+			first = list[0]
+		}
+		if first == nil {
+			return
+		}
+		n, errno := netx.Send(s.fd, first, false)
+		if errno != 0 {
+			return
+		}
+		s.conn.Transmitted(n)
+	}
+}
+
+// Name is the address listened on (fi_getname(3)).
+func (p *passive) Name() (core.Addr, error) {
+	p.prog.Lock()
+	defer p.prog.Unlock()
+	if p.l == nil {
+		return core.Addr{}, opError("fi_getname", "passive endpoint", noPeer, core.ErrAddrNotAvail, "it has no address before SetName or Listen")
+	}
+	return core.IPAddr(p.l.local), nil
+}
+
+// SetName changes the address, before Listen (fi_setname(3)).
+func (p *passive) SetName(a core.Addr) error {
+	if !a.IP.IsValid() {
+		return opError("fi_setname", "passive endpoint", noPeer, core.ErrInval, "the name must be an IP address")
+	}
+	p.prog.Lock()
+	defer p.prog.Unlock()
+	if p.on {
+		return opError("fi_setname", "passive endpoint", noPeer, core.ErrOpBadState, "set the name before Listen")
+	}
+	return p.bind(a)
+}
+
+func (p *passive) GetOpt(opt core.EPOpt) (int, error) {
+	if opt == core.OptCMDataSize {
+		return cmDataMax, nil
+	}
+	return 0, core.ErrNoProtoOpt
+}
+
+func (p *passive) SetOpt(core.EPOpt, int) error { return core.ErrNoProtoOpt }
+
+// Close stops listening and drops the requests nobody opened an endpoint for.
+func (p *passive) Close() error {
+	p.prog.Lock()
+	if p.dead {
+		p.prog.Unlock()
+		return core.ErrBadF
+	}
+	p.dead, p.on = true, false
+	if p.l != nil {
+		p.l.close()
+	}
+	for r := range p.reqs {
+		if !r.used {
+			delete(p.reqs, r)
+			r.st.conn.Drop(engine.ErrClosed)
+			r.st.close()
+		}
+	}
+	if p.eq != nil {
+		p.eq.PurgeObject(p)
+		p.eq.DelProgress(p.prog)
+		p.eq.Unref()
+	}
+	p.prog.Unlock()
+	p.f.unref()
+	return nil
+}

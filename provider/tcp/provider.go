@@ -1,0 +1,66 @@
+package tcp
+
+import (
+	"net/netip"
+
+	"gofabric/core"
+)
+
+// Provider is the tcp provider.
+type Provider struct {
+	s    *settings
+	host core.Host
+}
+
+var (
+	_ core.Provider     = (*Provider)(nil)
+	_ core.Defaulter    = (*Provider)(nil)
+	_ core.Parametrized = (*Provider)(nil)
+)
+
+// New returns the provider with the parameters of params, nil for the defaults; host resolves the names given to address vectors. An error names a variable
+// that makes no sense.
+func New(params *core.Params, host core.Host) (*Provider, error) {
+	if params == nil {
+		params, _ = core.NewParams(nil, "")
+	}
+	params.Define((&Provider{}).Params()...)
+	s, err := readSettings(params)
+	if err != nil {
+		return nil, opError("fi_getinfo", "", noPeer, core.ErrInval, err.Error())
+	}
+	return &Provider{s: s, host: host}, nil
+}
+
+// resolve is the resolver of address vectors.
+func (p *Provider) resolve(node, service string) ([]netip.AddrPort, error) {
+	if p.host == nil {
+		return nil, core.ErrNoSys
+	}
+	return p.host.Resolve(node, service, false, false)
+}
+
+// Params defines the variables FI_TCP_*.
+func (p *Provider) Params() []core.Param { return params() }
+
+// Name is "tcp", or what FI_TCP_PROV_NAME says.
+func (p *Provider) Name() string { return p.s.provName }
+
+// Version is the library's.
+func (p *Provider) Version() core.Version { return core.LibraryVersion }
+
+// Infos describes the three kinds of endpoint; tcp stands on nothing.
+func (p *Provider) Infos(*core.Info) []*core.Info { return infos(p.s) }
+
+// SetDefaults puts the default queue sizes in place of the limits, as native does.
+func (p *Provider) SetDefaults(info, hints *core.Info) {
+	info.Tx.Size = p.s.txSize
+	if info.EP.RxCtxCnt != core.SharedContext && hints != nil && hints.EP != nil && hints.EP.RxCtxCnt != core.SharedContext {
+		info.Rx.Size = p.s.rxSize
+	}
+}
+
+// OpenFabric opens the fabric of info (fi_fabric(3)).
+func (p *Provider) OpenFabric(info *core.Info) (core.Fabric, error) {
+	return newFabric(p, info), nil
+}

@@ -1,0 +1,135 @@
+package tcp
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"gofabric/core"
+	"gofabric/provider/tcp/engine"
+)
+
+// settings are the provider's parameters (FI_TCP_*).
+type settings struct {
+	portLow, portHigh int
+	txSize, rxSize    int
+	maxInject         int
+	maxSaved          int
+	maxSavedSize      uint64
+	noDelay           bool
+	staging, prefetch int
+	noAutoProgress    bool
+	firewall          bool
+	unexpBytes        uint64
+	connectTimeout    time.Duration
+	peerTimeout       time.Duration
+	provName          string
+}
+
+// Limits of what a user may set.
+const (
+	portMax     = 65535
+	stagingMax  = 16 << 10 // a message's payload that is copied must fit into a chunk with room for others
+	prefetchMax = 1 << 20
+)
+
+// params defines the variables; names and meaning are native's where native has them (fi_tcp(7)).
+func params() []core.Param {
+	p := func(name string, t core.ParamType, def, help string) core.Param {
+		return core.Param{Provider: "tcp", Name: name, Type: t, Default: def, Help: help}
+	}
+	return []core.Param{
+		p("iface", core.ParamString, "", "interfaces to use: a comma list of names, globs (eth*), networks (10.0.0.0/8) or addresses; a leading ^ excludes them"),
+		p("prov_name", core.ParamString, "tcp", "rename the provider, for tests"),
+		p("port_low_range", core.ParamInt, "0", "lowest port that endpoints without a port of their own listen on (0: the system chooses)"),
+		p("port_high_range", core.ParamInt, "0", "highest such port"),
+		p("tx_size", core.ParamSize, "256", "default number of transmits under way per endpoint"),
+		p("rx_size", core.ParamSize, "256", "default number of posted receives per endpoint"),
+		p("max_inject", core.ParamSize, "128", "largest message of an inject call, bytes (at most "+strconv.Itoa(stagingMax)+")"),
+		p("max_saved", core.ParamInt, "0", "unexpected messages kept per peer before it is no longer read (0: no bound on their number; see unexp_bytes)"),
+		p("max_saved_size", core.ParamSize, "-1", "tagged messages longer than this many bytes wait at the sender until a receive matches them (-1: never)"),
+		p("unexp_bytes", core.ParamSize, "268435456", "memory for unexpected messages per receive context, bytes; a quarter of it for any one peer, which is not read beyond"),
+		p("nodelay", core.ParamBool, "1", "set TCP_NODELAY"),
+		p("staging_sbuf_size", core.ParamInt, "4096", "messages up to this many bytes are copied and sent together (0: inject only)"),
+		p("prefetch_rbuf_size", core.ParamInt, "65536", "bytes received at once when small messages flow"),
+		p("disable_auto_progress", core.ParamBool, "0", "never make progress but in calls of the application"),
+		p("firewall_addr", core.ParamBool, "0", "this node cannot be connected to; peers answer over connections made from here"),
+		p("connect_timeout", core.ParamInt, "15000", "how long a connect may take, milliseconds"),
+		p("peer_timeout", core.ParamInt, "20000", "how long an unresponsive peer is kept, milliseconds (0: for ever)"),
+	}
+}
+
+// readSettings reads the parameters; a nil store gives the defaults.
+func readSettings(p *core.Params) (*settings, error) {
+	s := &settings{maxSavedSize: math.MaxUint64}
+	var err error
+	get := func(name string, lo, hi int) int {
+		v, e := p.Int("tcp", name)
+		if e == nil && (v < lo || v > hi) {
+			e = fmt.Errorf("FI_TCP_%s is %d, outside %d to %d", name, v, lo, hi)
+		}
+		if e != nil && err == nil {
+			err = e
+		}
+		return v
+	}
+	size := func(name string, lo, hi int) int {
+		v, e := p.Size("tcp", name)
+		if e == nil && (v < lo || v > hi) {
+			e = fmt.Errorf("FI_TCP_%s is %d, outside %d to %d", name, v, lo, hi)
+		}
+		if e != nil && err == nil {
+			err = e
+		}
+		return v
+	}
+	flag := func(name string) bool {
+		v, e := p.Bool("tcp", name)
+		if e != nil && err == nil {
+			err = e
+		}
+		return v
+	}
+	s.portLow, s.portHigh = get("port_low_range", 0, portMax), get("port_high_range", 0, portMax)
+	if s.portLow > s.portHigh {
+		err = fmt.Errorf("FI_TCP_PORT_LOW_RANGE %d is above FI_TCP_PORT_HIGH_RANGE %d", s.portLow, s.portHigh)
+	}
+	s.txSize, s.rxSize = size("tx_size", 1, maxCtxSize), size("rx_size", 1, maxCtxSize)
+	s.maxInject = size("max_inject", 0, stagingMax)
+	s.maxSaved = max(get("max_saved", -1, math.MaxInt32), 0)
+	if v := size("max_saved_size", 0, core.MaxSize); v < core.MaxSize {
+		s.maxSavedSize = uint64(v)
+	}
+	s.unexpBytes = uint64(size("unexp_bytes", 4096, core.MaxSize))
+	s.noDelay = flag("nodelay")
+	s.staging, s.prefetch = get("staging_sbuf_size", 0, math.MaxInt32), get("prefetch_rbuf_size", 0, math.MaxInt32)
+	s.noAutoProgress, s.firewall = flag("disable_auto_progress"), flag("firewall_addr")
+	s.connectTimeout = time.Duration(get("connect_timeout", 1, math.MaxInt32)) * time.Millisecond
+	s.peerTimeout = time.Duration(get("peer_timeout", 0, math.MaxInt32)) * time.Millisecond
+	name, e := p.String("tcp", "prov_name")
+	if e != nil && err == nil {
+		err = e
+	}
+	if s.provName = name; name == "" {
+		s.provName = "tcp"
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.staging = min(max(s.staging, s.maxInject), stagingMax)
+	s.prefetch = min(max(s.prefetch, 4096), prefetchMax)
+	return s, nil
+}
+
+// config is what the engine needs of the settings and of an endpoint's attributes.
+func (s *settings) config(txSize int) *engine.Config {
+	return &engine.Config{
+		StageMax:       s.staging,
+		StageLimit:     128 << 10,
+		TxDepth:        txSize,
+		RendezvousOver: s.maxSavedSize,
+		HandshakeNanos: int64(s.connectTimeout),
+		InternalMax:    1024,
+	}
+}

@@ -1,0 +1,335 @@
+package tcp
+
+import (
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/mono"
+	"gofabric/internal/netx"
+	"gofabric/internal/progress"
+	"gofabric/provider/tcp/engine"
+)
+
+const (
+	gatherMax    = 64      // slices per sendmsg
+	gatherBytes  = 1 << 20 // bytes per sendmsg, and where waiting for company ends
+	coalesceMax  = 24 << 10
+	headBytes    = 512 // received behind, or instead of, a large payload: the next header and little more
+	largePayload = 16 << 10
+	recvRounds   = 4 // receives per readiness, so that one peer does not starve the others
+)
+
+// buffers are the scratch buffers of one progress engine; everything on it shares them under its lock.
+type buffers struct {
+	recv   []byte
+	iov    *netx.IOV
+	gather [][]byte
+}
+
+func newBuffers(prefetch int) *buffers {
+	return &buffers{recv: make([]byte, prefetch), iov: netx.NewIOV(gatherMax), gather: make([][]byte, 0, gatherMax)}
+}
+
+// stream is a socket and the protocol's side of it. It belongs to one progress engine and is guarded by its lock.
+type stream struct {
+	prog *progress.Engine
+	bufs *buffers
+	fd   netx.FD
+	conn *engine.Conn
+	h    *progress.Handle
+	open func() // the transport is up: send the request
+
+	lastPass uint64 // when a post last transmitted at once
+	blocked  bool   // the socket takes no more
+	staged   bool   // in the engine's list of those to flush
+	large    bool   // large payload flows in
+	flushing bool
+
+	local, peer netip.AddrPort
+}
+
+// attach registers the socket with prog.
+func (s *stream) attach(prog *progress.Engine, bufs *buffers, want netx.Events) error {
+	s.prog, s.bufs = prog, bufs
+	h, err := prog.Register(s.fd, s, true, want)
+	if err != nil {
+		return err
+	}
+	s.h = h
+	s.updateDeadline()
+	return nil
+}
+
+// detach ends the registration; the socket stays open.
+func (s *stream) detach() {
+	if s.staged {
+		s.prog.Unstage(s)
+		s.staged = false
+	}
+	if s.h != nil {
+		s.h.Remove()
+		s.h = nil
+	}
+}
+
+// close closes the socket.
+func (s *stream) close() {
+	s.detach()
+	if s.fd != netx.NoFD {
+		netx.Close(s.fd)
+		s.fd = netx.NoFD
+	}
+}
+
+func (s *stream) updateDeadline() {
+	if s.h != nil {
+		s.h.SetDeadline(mono.Time(s.conn.Deadline()))
+	}
+}
+
+// Ready implements progress.Source.
+func (s *stream) Ready(in, out bool) {
+	if s.conn.State() == engine.Opening {
+		if out {
+			s.transportUp()
+		}
+		return
+	}
+	if out && s.blocked {
+		s.flush()
+	}
+	if in {
+		s.receive()
+	}
+}
+
+// Poll implements progress.Source.
+func (s *stream) Poll() {
+	if s.conn.State() == engine.Opening || s.conn.Stalled() {
+		return
+	}
+	if s.blocked {
+		s.flush()
+	}
+	s.receive()
+}
+
+// Expired implements progress.Source.
+func (s *stream) Expired(now mono.Time) { s.conn.Advance(int64(now)) }
+
+// transportUp is called when a connect has ended, well or not.
+func (s *stream) transportUp() {
+	if err := netx.SocketError(s.fd); err != nil {
+		s.failCall("connect", err)
+		return
+	}
+	if local, err := netx.LocalAddr(s.fd); err == nil {
+		s.local = local
+	}
+	s.open()
+	s.updateDeadline()
+	s.setWant()
+	s.flush()
+}
+
+// setWant tells the poller what to look for.
+func (s *stream) setWant() {
+	if s.h == nil {
+		return
+	}
+	var want netx.Events
+	if !s.conn.Stalled() {
+		want |= netx.In
+	}
+	if s.blocked {
+		want |= netx.Out
+	}
+	if err := s.h.Want(want); err != nil {
+		s.failCall("epoll_ctl", err)
+	}
+}
+
+func (s *stream) failCall(call string, err error) {
+	e, ok := err.(unix.Errno)
+	if !ok {
+		s.conn.Fail(err)
+		return
+	}
+	s.conn.Fail(&socketError{call, e})
+}
+
+// receive takes what the socket has, a few rounds of it.
+func (s *stream) receive() {
+	for range recvRounds {
+		if s.fd == netx.NoFD || s.conn.State() == engine.Closed || s.conn.Stalled() {
+			break
+		}
+		more := s.receiveOnce()
+		if !more {
+			break
+		}
+	}
+	if s.fd != netx.NoFD && s.conn.HasPending() && !s.blocked {
+		s.flush()
+	}
+}
+
+// receiveOnce makes one receive call and reports whether another may find something.
+func (s *stream) receiveOnce() bool {
+	var n, asked, direct int
+	var errno unix.Errno
+	head := s.bufs.recv
+	if target := s.conn.Target(); target != nil {
+		s.large = true
+		head = head[:headBytes]
+		v := s.bufs.iov
+		v.Reset()
+		v.Append(target)
+		v.Append(head)
+		n, errno = netx.RecvV(s.fd, v)
+		v.Reset()
+		direct, asked = min(n, len(target)), len(target)+len(head)
+	} else {
+		if s.large {
+			head = head[:headBytes]
+		}
+		n, errno = netx.Recv(s.fd, head)
+		asked = len(head)
+	}
+	if errno != 0 {
+		if errno == unix.EAGAIN || errno == unix.EINTR {
+			return false
+		}
+		s.conn.Fail(&socketError{"recv", errno})
+		return false
+	}
+	if n == 0 {
+		s.conn.Fail(engine.ErrPeerClose)
+		return false
+	}
+	state := s.conn.State()
+	s.conn.Receive(direct, head[:n-direct])
+	if s.conn.State() != state {
+		s.updateDeadline()
+	}
+	if s.fd == netx.NoFD {
+		return false
+	}
+	if s.conn.Stalled() {
+		s.setWant()
+		return false
+	}
+	if direct == 0 && n == asked && s.conn.Target() == nil {
+		s.large = false // many small messages: take more of them at once
+	}
+	return n == asked
+}
+
+// posted is called after something was queued by the application: it leaves now, or with what follows before the next pass.
+func (s *stream) posted(more bool) {
+	if s.blocked || s.fd == netx.NoFD || !s.conn.HasPending() {
+		return
+	}
+	if queued := s.conn.Queued(); queued < coalesceMax || s.conn.Lent() && queued < gatherBytes {
+		if s.staged {
+			return
+		}
+		if pass := s.prog.Passes(); more || pass == s.lastPass {
+			if s.prog.Stage(s) {
+				s.staged = true
+				return
+			}
+		} else {
+			s.lastPass = pass
+		}
+	}
+	s.flush()
+}
+
+// Flush implements progress.Flusher.
+func (s *stream) Flush() {
+	s.staged = false
+	if !s.blocked && s.fd != netx.NoFD {
+		s.flush()
+	}
+}
+
+// flush transmits until there is nothing left or the socket is full.
+func (s *stream) flush() {
+	if s.flushing || s.conn.State() == engine.Opening {
+		return
+	}
+	s.flushing = true
+	blocked := false
+	for s.fd != netx.NoFD {
+		first, list := s.conn.Pending(s.bufs.gather, gatherBytes)
+		var n int
+		var errno unix.Errno
+		switch {
+		case first != nil:
+			n, errno = netx.Send(s.fd, first, false)
+		case list != nil:
+			v := s.bufs.iov
+			v.Reset()
+			for _, b := range list {
+				v.Append(b)
+			}
+			clear(list)
+			n, errno = netx.SendV(s.fd, v, false)
+			v.Reset()
+		default:
+			s.flushing = false
+			s.becomeBlocked(false)
+			return
+		}
+		if errno == unix.EAGAIN {
+			blocked = true
+			break
+		}
+		if errno == unix.EINTR {
+			continue
+		}
+		if errno != 0 {
+			s.flushing = false
+			s.conn.Fail(&socketError{"send", errno})
+			return
+		}
+		s.conn.Transmitted(n)
+	}
+	s.flushing = false
+	if s.fd != netx.NoFD {
+		s.becomeBlocked(blocked)
+	}
+}
+
+func (s *stream) becomeBlocked(blocked bool) {
+	if s.blocked != blocked {
+		s.blocked = blocked
+		s.setWant()
+	}
+}
+
+// configure sets the options that every connection has: an idle or unacknowledging peer must be noticed (keep-alive for the former, the user
+// time-out for the latter, tcp(7)).
+func configure(fd netx.FD, p *settings, tclass int) error {
+	if p.noDelay {
+		if err := netx.SetNoDelay(fd, true); err != nil {
+			return err
+		}
+	}
+	if t := p.peerTimeout; t > 0 {
+		if err := netx.SetKeepAlive(fd, t/2, max(t/8, 1), 4); err != nil {
+			return err
+		}
+		if err := netx.SetUserTimeout(fd, t); err != nil {
+			return err
+		}
+	}
+	if tclass != 0 {
+		if err := netx.SetDSCP(fd, tclass); err != nil {
+			return err
+		}
+	}
+	return nil
+}
