@@ -191,7 +191,7 @@ func (e *endpoint) Completed(c *engine.Completion) {
 		cn.Complete(int(c.Len))
 	}
 	received := c.Kind == engine.KindRecv || c.Kind == engine.KindRemoteWrite
-	if c.Silent && !c.Release || e.closed {
+	if c.Inject || c.Silent && !c.Release || e.closed {
 		return
 	}
 	q := e.txCQ
