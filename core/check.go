@@ -92,8 +92,8 @@ func first(reasons ...string) string {
 	return ""
 }
 
-// checkInfo compares hints with one Info of a provider. nil hints accept anything.
-func checkInfo(v Version, prov, user *Info) (stage int, reason string) {
+// checkInfo compares hints with one Info of a provider of a version. nil hints accept anything.
+func checkInfo(v, provVersion Version, prov, user *Info) (stage int, reason string) {
 	if user == nil {
 		return 0, ""
 	}
@@ -112,7 +112,7 @@ func checkInfo(v Version, prov, user *Info) (stage int, reason string) {
 		return stageFormat, differ("addr_format", user.AddrFormat.String(), prov.AddrFormat.String())
 	}
 	if user.Fabric != nil && prov.Fabric != nil {
-		if reason = checkFabric(prov.Fabric, user.Fabric); reason != "" {
+		if reason = checkFabric(provVersion, prov.Fabric, user.Fabric); reason != "" {
 			return stageFabric, reason
 		}
 	}
@@ -139,9 +139,9 @@ func checkInfo(v Version, prov, user *Info) (stage int, reason string) {
 	return 0, ""
 }
 
-func checkFabric(prov, user *FabricAttr) string {
-	if user.ProvVersion > prov.ProvVersion && prov.ProvVersion != 0 {
-		return differ("prov_version", user.ProvVersion.String(), prov.ProvVersion.String())
+func checkFabric(version Version, prov, user *FabricAttr) string {
+	if user.ProvVersion > version {
+		return differ("prov_version", user.ProvVersion.String(), version.String())
 	}
 	if user.APIVersion < prov.APIVersion {
 		return differ("api_version", user.APIVersion.String(), prov.APIVersion.String()+" or later")

@@ -115,12 +115,12 @@ func (g *getter) refuse(name string, info *Info, iface string, stage int, reason
 	g.refused.add(r)
 }
 
-// providers answers FI_PROV_ATTR_ONLY: one stub for each provider.
+// providers answers FI_layer_ATTR_ONLY: one stub for each provider.
 func (g *getter) providers() ([]*Info, []Refusal, error) {
 	var found []*Info
 	for _, p := range g.reg.providers {
 		if g.filter.refusesProvider(p) {
-			g.refuse(p.Name(), nil, "", stageName, "FI_PROVIDER="+g.filter.text+" excludes it")
+			g.refuse(p.Name(), nil, "", stageName, "FI_pIDER="+g.filter.text+" excludes it")
 			continue
 		}
 		info := NewHints()
@@ -159,7 +159,7 @@ func (g *getter) stackInfos(s stack, hints *Info) []*Info {
 	var kinds [][]*Info
 	for _, base := range g.stackInfos(s[:len(s)-1], passDown(coreHints, hints, layer.Below())) {
 		for k, offer := range layer.Infos(base) {
-			if stage, reason := checkInfo(g.v, offer, hints); reason != "" {
+			if stage, reason := checkInfo(g.v, layer.Version(), offer, hints); reason != "" {
 				g.refuse(g.stack.name(), offer, "", stage, reason)
 				continue
 			}
@@ -212,7 +212,7 @@ func (g *getter) narrow(p Provider, info, hints *Info) {
 func (g *getter) coreInfos(p Provider, hints *Info) []*Info {
 	var found []*Info
 	for _, offer := range p.Infos(nil) {
-		if stage, reason := checkInfo(g.v, offer, hints); reason != "" {
+		if stage, reason := checkInfo(g.v, p.Version(), offer, hints); reason != "" {
 			if g.stack.top() != p {
 				reason = p.Name() + " below: " + reason
 			}

@@ -46,8 +46,8 @@ func (p *Provider) Params() []core.Param { return params() }
 // Name is "tcp", or what FI_TCP_PROV_NAME says.
 func (p *Provider) Name() string { return p.s.provName }
 
-// Version is the library's.
-func (p *Provider) Version() core.Version { return core.LibraryVersion }
+// Version is what native's tcp provider of the same API version says.
+func (p *Provider) Version() core.Version { return core.ProviderVersion }
 
 // Infos describes the three kinds of endpoint; tcp stands on nothing.
 func (p *Provider) Infos(*core.Info) []*core.Info { return infos(p.s) }
