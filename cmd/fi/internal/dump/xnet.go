@@ -40,7 +40,8 @@ type xnetStream struct {
 	conn   *xnetConn
 	emit   func(Record)
 	opened bool   // the CM message has been seen
-	broken bool   // where frames begin is no longer known
+	broken bool   // damaged: nothing more is decoded
+	lost   bool   // where frames begin is not known, because of bytes that were not captured
 	buf    []byte // of an incomplete header
 	offset uint64 // of the next byte
 
@@ -50,6 +51,13 @@ type xnetStream struct {
 }
 
 func (s *xnetStream) Data(t time.Time, b []byte) {
+	if s.lost && !s.broken {
+		if !s.startsFrame(b) {
+			s.offset += uint64(len(b))
+			return
+		}
+		s.lost = false
+	}
 	for len(b) > 0 && !s.broken {
 		if s.frame != nil {
 			n := int(min(uint64(len(b)), s.missing))
@@ -59,6 +67,13 @@ func (s *xnetStream) Data(t time.Time, b []byte) {
 		}
 		b = s.header(t, b)
 	}
+}
+
+// startsFrame reports whether b, the beginning of a packet, looks like a header: 16 bytes with version, operation, lengths and size in agreement.
+func (s *xnetStream) startsFrame(b []byte) bool {
+	var h wire.Header
+	_, err := h.Decode(b, s.conn.order)
+	return err == nil
 }
 
 // payload takes n bytes of payload, of which b was captured.
@@ -145,7 +160,17 @@ func (s *xnetStream) Gap(t time.Time, n int) {
 		s.payload(nil, n) // only payload is lost
 		return
 	}
-	s.breakOff(problem(t, s.offset, "%d bytes from byte %d on are not in the capture; the rest of this direction is not decoded", n, s.offset))
+	if s.lost {
+		s.offset += uint64(n)
+		return
+	}
+	if !s.opened {
+		s.breakOff(problem(t, s.offset, "%d bytes from byte %d on are not in the capture, the connection's opening among them; this direction is not decoded", n, s.offset))
+		return
+	}
+	s.abandon(problem(t, s.offset, "%d bytes from byte %d on are not in the capture; decoding resumes at the next packet that begins with a header", n, s.offset))
+	s.lost = true
+	s.offset += uint64(n)
 }
 
 func (s *xnetStream) End(t time.Time) {
@@ -160,9 +185,15 @@ func (s *xnetStream) End(t time.Time) {
 
 // breakOff ends decoding.
 func (s *xnetStream) breakOff(r Record) {
+	s.abandon(r)
+	s.broken = true
+}
+
+// abandon reports r, and before it a frame whose payload was still being gathered.
+func (s *xnetStream) abandon(r Record) {
 	if s.frame != nil && s.want > 0 {
 		s.emit(*s.frame)
 	}
-	s.broken, s.frame, s.buf = true, nil, nil
+	s.frame, s.buf, s.want, s.missing = nil, nil, 0, 0
 	s.emit(r)
 }

@@ -49,7 +49,9 @@ type rmaFields struct {
 // hex64 is a word of which every bit may matter: a string in JSON, whose readers may have 53-bit numbers.
 type hex64 uint64
 
-func (h hex64) MarshalText() ([]byte, error) { return strconv.AppendUint([]byte("0x"), uint64(h), 16), nil }
+func (h hex64) MarshalText() ([]byte, error) {
+	return strconv.AppendUint([]byte("0x"), uint64(h), 16), nil
+}
 
 func cmRecord(t time.Time, offset uint64, raw []byte, cm wire.CM) Record {
 	op, text, _ := strings.Cut(cm.String(), " ")
