@@ -9,10 +9,15 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"gofabric/core"
 )
 
 // Run runs the whole suite over st.
 func Run(t *testing.T, st Stack) {
+	if _, err := st.info("", st.hints(core.CapMsg)); err != nil {
+		t.Fatalf("GetInfo knows no %s: %v", st.Name, err)
+	}
 	for _, theme := range []struct {
 		name string
 		run  func(t *testing.T, st Stack)
