@@ -31,7 +31,7 @@ const (
 		core.OrderWAW | core.OrderRMAWAW | core.OrderAtomicWAW |
 		core.OrderRAS | core.OrderWAS | core.OrderSAW | core.OrderSAS
 
-	mrModes = core.MRModeBasic | core.MRModeScalable | core.MRModeVirtAddr | core.MRModeAllocated | core.MRModeProvKey | core.MRModeLocal | core.MRModeEndpoint
+	mrModes = core.MRModeBasic | core.MRModeScalable
 )
 
 // infos are the provider's three kinds of endpoint, in native's order: MSG, MSG over a shared receive context, RDM (fi_tcp(7)).

@@ -51,11 +51,12 @@ func openMsg(d *domain, info *core.Info) (*msgEndpoint, error) {
 	}
 	ep.own = engine.NewRxContext(&d.pool, ep)
 	configureRx(ep.own, d.s, info.Rx)
-	ep.transmitter = transmitter{e: &ep.endpoint, r: ep}
+	ep.transmitter = transmitter{e: &ep.endpoint, r: ep, noTagged: info.Caps&core.CapTagged == 0}
 	ep.receiver = receiver{dom: d, rx: ep.own,
-		quiet: func() bool { return ep.rxQuiet },
-		ready: ep.canReceive,
-		flags: func() core.Flags { return ep.rxFlags },
+		quiet:    func() bool { return ep.rxQuiet },
+		ready:    ep.canReceive,
+		flags:    func() core.Flags { return ep.rxFlags },
+		noTagged: info.Caps&core.CapTagged == 0, noMulti: info.Caps&core.CapMultiRecv == 0,
 	}
 	ep.ends = func(uint64) (local, peer netip.AddrPort) {
 		if ep.st != nil {

@@ -41,11 +41,12 @@ func openRDM(d *domain, info *core.Info) (*rdmEndpoint, error) {
 	ep.l.accepted = ep.accepted
 	ep.own = engine.NewRxContext(&d.pool, rxSink{endpoint: &ep.endpoint})
 	configureRx(ep.own, d.s, info.Rx)
-	ep.transmitter = transmitter{e: &ep.endpoint, r: ep}
+	ep.transmitter = transmitter{e: &ep.endpoint, r: ep, noTagged: info.Caps&core.CapTagged == 0}
 	ep.receiver = receiver{dom: d, rx: ep.own, sources: info.Caps&core.CapDirectedRecv != 0,
-		quiet: func() bool { return ep.rxQuiet },
-		ready: ep.canReceive,
-		flags: func() core.Flags { return ep.rxFlags },
+		quiet:    func() bool { return ep.rxQuiet },
+		ready:    ep.canReceive,
+		flags:    func() core.Flags { return ep.rxFlags },
+		noTagged: info.Caps&core.CapTagged == 0, noMulti: info.Caps&core.CapMultiRecv == 0,
 	}
 	ep.ends = ep.endsOf
 	ep.peers.init()

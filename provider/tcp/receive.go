@@ -13,6 +13,8 @@ type receiver struct {
 	ready   func() error      // refuses calls in the wrong state; locked
 	flags   func() core.Flags // default operation flags
 	sources bool              // directed receives: src counts
+
+	noTagged, noMulti bool // not asked for
 }
 
 const (
@@ -27,6 +29,14 @@ func (r *receiver) begin(flags core.Flags, report uint64, ctx core.Context) (*en
 	if err := r.ready(); err != nil {
 		r.dom.prog.Unlock()
 		return nil, err
+	}
+	if r.noTagged && report == tagRx {
+		r.dom.prog.Unlock()
+		return nil, core.ErrNoSys
+	}
+	if r.noMulti && flags&core.MultiRecv != 0 {
+		r.dom.prog.Unlock()
+		return nil, core.ErrBadFlags
 	}
 	op := r.rx.NewOp()
 	if op == nil {
@@ -153,6 +163,9 @@ func (r *receiver) special(tagged bool, iov [][]byte, src, tag, ignore uint64, c
 	defer r.dom.prog.Unlock()
 	if err := r.ready(); err != nil {
 		return err
+	}
+	if r.noTagged && tagged {
+		return core.ErrNoSys
 	}
 	if flags&core.Peek != 0 {
 		r.dom.prog.Pass() // the message may be in the socket

@@ -17,6 +17,8 @@ type transmitter struct {
 	r     router
 	flags core.Flags // of the plain calls; nil of an alias' own: follow the endpoint
 	own   bool
+
+	noTagged bool // tagged messages were not asked for
 }
 
 func (t *transmitter) opFlags() core.Flags {
@@ -51,9 +53,13 @@ func (t *transmitter) begin(kind engine.Kind, report uint64, flags core.Flags) *
 
 func (t *transmitter) end(s *engine.Send, dest core.FIAddr, more bool) error {
 	e := t.e
-	if !e.enabled {
+	if !e.enabled || s.Tagged && t.noTagged {
+		bad := core.ErrOpBadState
+		if e.enabled {
+			bad = core.ErrNoSys
+		}
 		e.prog.Unlock()
-		return core.ErrOpBadState
+		return bad
 	}
 	st, err := t.r.route(dest)
 	if err != nil {

@@ -190,7 +190,7 @@ func (c *Conn) finishErr(op *TxOp, err error) {
 		return
 	}
 	c.ops--
-	c.done = Completion{Kind: op.Kind, Silent: op.Silent, Inject: op.Inject, Ctx: op.Ctx, Flags: op.Flags, Len: uint64(op.Send.Len()), Tag: op.Tag, Data: op.Data, Src: c.Src, Err: err}
+	c.done = Completion{Kind: op.Kind, Silent: op.Silent || op.Inject, Inject: op.Inject, Ctx: op.Ctx, Flags: op.Flags, Len: uint64(op.Send.Len()), Tag: op.Tag, Data: op.Data, Src: c.Src, Err: err}
 	c.pool.putTx(op)
 	c.sink.Completed(&c.done)
 }
