@@ -192,8 +192,8 @@ func (g *getter) everyInterface(p Provider, info, hints *Info) []*Info {
 		if i.Addr.IsLoopback() {
 			reach = CapLocalComm
 		}
-		if hints != nil && hints.Caps&commCaps&^reach != 0 {
-			g.refuse(g.stack.name(), info, i.Name, stageAddr, beyondCaps("caps", hints.Caps&commCaps, reach))
+		if reason := unreached(hints, reach); reason != "" {
+			g.refuse(g.stack.name(), info, i.Name, stageAddr, reason)
 			continue
 		}
 		if hints != nil && !matchFormat(format, hints.AddrFormat) || !validFormat(info.AddrFormat, format) {

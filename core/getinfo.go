@@ -158,6 +158,10 @@ func (g *getter) stackInfos(s stack, hints *Info) []*Info {
 	}
 	var kinds [][]*Info
 	for _, base := range g.stackInfos(s[:len(s)-1], passDown(coreHints, hints, layer.Below())) {
+		if reason := unreached(hints, base.Caps); reason != "" {
+			g.refuse(g.stack.name(), base, base.Domain.Name, stageAddr, reason)
+			continue
+		}
 		for k, offer := range layer.Infos(base) {
 			if stage, reason := checkInfo(g.v, layer.Version(), offer, hints); reason != "" {
 				g.refuse(g.stack.name(), offer, "", stage, reason)
@@ -182,6 +186,14 @@ func (g *getter) stackInfos(s stack, hints *Info) []*Info {
 }
 
 const commCaps = CapLocalComm | CapRemoteComm
+
+// unreached says which of this host and others, as far as hints ask for them, an address with these capabilities does not reach.
+func unreached(hints *Info, caps Flags) string {
+	if hints == nil {
+		return ""
+	}
+	return beyondCaps("caps", hints.Caps&commCaps, caps&commCaps)
+}
 
 // passDown completes a layer's hints for the provider below with what the caller said of addresses and names.
 func passDown(coreHints, hints *Info, below EPType) *Info {

@@ -104,12 +104,18 @@ func TestInfoWhy(t *testing.T) {
 
 func TestStrerror(t *testing.T) {
 	for arg, want := range map[string]string{"61": "No data available\n", "-61": "No data available\n", "FI_EAVAIL": "Error available\n"} {
-		if out, _, err := runFi(t, nil, nil, nil, "strerror", "--", arg); err != nil || out != want {
+		if out, _, err := runFi(t, nil, nil, nil, "strerror", arg); err != nil || out != want {
 			t.Errorf("%s: %q, %v", arg, out, err)
 		}
 	}
 	if out, _, _ := runFi(t, nil, nil, nil, "strerror", "1", "2"); out != "1 FI_EPERM: Operation not permitted\n2 FI_ENOENT: No such file or directory\n" {
 		t.Error(out)
+	}
+	if out, _, err := runFi(t, nil, nil, nil, "strerror", "--json", "61"); err != nil || !strings.Contains(out, `"name": "FI_ENODATA"`) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, _, err := runFi(t, nil, nil, nil, "strerror"); err == nil {
+		t.Error("no argument was accepted")
 	}
 	if _, _, err := runFi(t, nil, nil, nil, "strerror", "zork"); !errors.Is(err, core.ErrInval) {
 		t.Error(err)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"gofabric/core"
@@ -14,8 +16,9 @@ func newStrerrorCommand(a *app) *cobra.Command {
 		Short:   "Say what an error number or name means",
 		Long:    "Say what error numbers mean. An error is a number (11, -11) or a name (FI_EAGAIN, EAGAIN).",
 		Example: "  fi strerror 61\n  fi strerror FI_EAVAIL",
-		Args:    cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		// C code returns errors as negative numbers, so -11 is an argument here; the flags are few enough to pick out by hand.
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			type row struct {
 				Number int    `json:"number"`
 				Name   string `json:"name"`
@@ -23,11 +26,23 @@ func newStrerrorCommand(a *app) *cobra.Command {
 			}
 			var rows []row
 			for _, arg := range args {
+				switch arg {
+				case "--json":
+					asJSON = true
+					continue
+				case "--":
+					continue
+				case "-h", "--help":
+					return cmd.Help()
+				}
 				e, err := core.ParseErrno(arg)
 				if err != nil {
 					return err
 				}
 				rows = append(rows, row{int(e), e.Name(), e.Error()})
+			}
+			if len(rows) == 0 {
+				return errors.New("strerror: which error? Give a number or a name")
 			}
 			if asJSON {
 				return a.json(rows)
@@ -42,7 +57,6 @@ func newStrerrorCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	// A negative number is an argument here: C code returns errors that way.
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
