@@ -51,13 +51,13 @@ func cntrObject(t *testing.T, st Stack) {
 			time.Sleep(time.Millisecond)
 			p.A.ok("Add", c.Add(1))
 		}
-		if err := recvErr(t, "Wait", res); err != nil {
+		if err := p.await("Wait", res); err != nil {
 			t.Errorf("Wait for Add from another goroutine: %v", err)
 		}
 		go func() { res <- c.Wait(ctx, 1000) }()
 		time.Sleep(2 * time.Millisecond)
 		p.A.ok("AddErr", c.AddErr(1))
-		if err := recvErr(t, "Wait", res); !errors.Is(err, core.ErrAvail) {
+		if err := p.await("Wait", res); !errors.Is(err, core.ErrAvail) {
 			t.Errorf("Wait while the error count moves: %v; want ErrAvail", err)
 		}
 		cancel()
@@ -151,7 +151,7 @@ func cntrErrors(t *testing.T, st Stack) {
 	go func() { res <- c.Wait(ctx, 1) }()
 	time.Sleep(2 * time.Millisecond)
 	p.Retry("inject", func() error { return p.A.EP.Inject(make([]byte, 8), p.A.Peer) })
-	if err := recvErr(t, "Wait", res); !errors.Is(err, core.ErrAvail) {
+	if err := p.await("Wait", res); !errors.Is(err, core.ErrAvail) {
 		t.Errorf("Wait while a receive is truncated: %v; want ErrAvail", err)
 	}
 	p.WantErr(p.B, 1, core.ErrTrunc)
@@ -193,7 +193,7 @@ func cntrFD(t *testing.T, st Stack) {
 		}()
 		p.B.Asleep = true
 		p.Retry("inject", func() error { return p.A.EP.Inject(buf, p.A.Peer) })
-		if err := recvErr(t, "poll and read the counter", res); err != nil {
+		if err := p.await("poll and read the counter", res); err != nil {
 			t.Fatal(err)
 		}
 		p.B.Asleep = false

@@ -146,6 +146,7 @@ func cqElastic(t *testing.T, st Stack) {
 func cqShared(t *testing.T, st Stack) {
 	p := Open(t, st)
 	q := Open(t, st, WithSharedB(p.B))
+	p.extra = append(p.extra, q.A)
 	buf := make([]byte, 64)
 	n := 20
 	for i := range n {

@@ -32,7 +32,7 @@ func cqSRead(t *testing.T, st Stack) {
 	go func() { _, err := cq.SRead(ctx, entries); done <- err }()
 	time.Sleep(5 * time.Millisecond)
 	cancel()
-	if err := recvErr(t, "SRead after cancel", done); !errors.Is(err, core.ErrAgain) || !errors.Is(err, context.Canceled) {
+	if err := p.await("SRead after cancel", done); !errors.Is(err, core.ErrAgain) || !errors.Is(err, context.Canceled) {
 		t.Errorf("SRead after cancel: %v; want ErrAgain wrapped with Canceled", err)
 	}
 
@@ -41,7 +41,7 @@ func cqSRead(t *testing.T, st Stack) {
 	go func() { _, err := cq.SRead(ctx, entries); done <- err }()
 	time.Sleep(5 * time.Millisecond)
 	p.B.ok("Signal", cq.Signal())
-	if err := recvErr(t, "SRead after Signal", done); !errors.Is(err, core.ErrAgain) || ctx.Err() != nil {
+	if err := p.await("SRead after Signal", done); !errors.Is(err, core.ErrAgain) || ctx.Err() != nil {
 		t.Errorf("SRead after Signal: %v; want ErrAgain", err)
 	}
 
@@ -60,22 +60,31 @@ func cqSRead(t *testing.T, st Stack) {
 		}
 		p.B.Asleep = true
 		p.Retry("inject", func() error { return p.A.EP.Inject(buf, p.A.Peer) })
-		if err := recvErr(t, "SRead of a completion", done); err != nil {
+		if err := p.await("SRead of a completion", done); err != nil {
 			t.Fatalf("SRead %d: %v", i, err)
 		}
 	}
 	p.B.Asleep = false
 }
 
-// recvErr waits for a goroutine's result.
-func recvErr(t *testing.T, what string, c chan error) error {
-	t.Helper()
-	select {
-	case err := <-c:
-		return err
-	case <-time.After(Deadline):
-		t.Fatalf("%s: still waiting after %v", what, Deadline)
-		return nil
+// await waits for a goroutine's result. Only on stacks without automatic progress are the queues read meanwhile.
+func (p *Pair) await(what string, c chan error) error {
+	p.T.Helper()
+	end := time.After(Deadline)
+	for {
+		tick := time.After(Deadline)
+		if p.Stack.Manual {
+			p.Progress()
+			tick = time.After(50 * time.Microsecond)
+		}
+		select {
+		case err := <-c:
+			return err
+		case <-tick:
+		case <-end:
+			p.T.Fatalf("%s: still waiting after %v\n%s", what, Deadline, p.Dump())
+			return nil
+		}
 	}
 }
 
@@ -135,7 +144,7 @@ func cqFD(t *testing.T, st Stack) {
 		}
 		p.B.Asleep = true
 		p.Retry("inject", func() error { return p.A.EP.Inject(buf, p.A.Peer) })
-		if err := recvErr(t, "poll and read", result); err != nil {
+		if err := p.await("poll and read", result); err != nil {
 			t.Fatalf("round %d: %v", i, err)
 		}
 		p.B.Asleep = false

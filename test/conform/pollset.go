@@ -79,7 +79,7 @@ func waitSet(t *testing.T, st Stack) {
 	if err := c.Add(1); err != nil {
 		t.Errorf("Add: %v", err)
 	}
-	if err := recvErr(t, "Wait", res); err != nil {
+	if err := awaitAlone(t, "Wait", res); err != nil {
 		t.Errorf("Wait while a counter moves: %v", err)
 	}
 	refuse(t, "Close of a wait set in use", w.Close(), core.ErrBusy)
@@ -87,5 +87,17 @@ func waitSet(t *testing.T, st Stack) {
 		if err := o.Close(); err != nil {
 			t.Errorf("Close of %T: %v", o, err)
 		}
+	}
+}
+
+// awaitAlone waits for a goroutine's result where there is no pair.
+func awaitAlone(t *testing.T, what string, c chan error) error {
+	t.Helper()
+	select {
+	case err := <-c:
+		return err
+	case <-time.After(Deadline):
+		t.Fatalf("%s: still waiting after %v", what, Deadline)
+		return nil
 	}
 }

@@ -53,6 +53,7 @@ func openSide(t testing.TB, st Stack, name string, k config, share *Side) *Side 
 	s.Info = info
 	if share != nil {
 		s.shared = true
+		s.keys += 1 << 20 // keys are the domain's, not the side's
 		s.Fabric, s.Domain = share.Fabric, share.Domain
 		if k.shareB == share {
 			s.TxCQ, s.RxCQ, s.AV, s.EQ, s.SRX = share.TxCQ, share.RxCQ, share.AV, share.EQ, share.SRX

@@ -1,0 +1,83 @@
+package interop
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"gofabric"
+	"gofabric/core"
+)
+
+var defaultSizes = []string{"64", "256", "1k", "4k", "64k", "1m"}
+
+// check runs fi pingpong against peer in both roles, with the data check.
+func check(t *testing.T, peer tool, sizes []string, iterations int, args ...string) {
+	t.Helper()
+	args = append([]string{"-c", "-I", fmt.Sprint(iterations)}, args...)
+	for _, tc := range []struct {
+		name           string
+		server, client tool
+	}{
+		{"fi is the server", fi, peer},
+		{"fi is the client", peer, fi},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, c := pair(t, tc.server, tc.client, args...)
+			for end, table := range map[string]string{"server": s, "client": c} {
+				got := rows(t, table, iterations)
+				if sizes != nil && !slices.Equal(got, sizes) || sizes == nil && len(got) < 40 {
+					t.Errorf("%s: sizes %v, want %v\n%s", end, got, sizes, table)
+				}
+			}
+		})
+	}
+}
+
+// checkAll is check for the ways of fi_pingpong that matter to a kind of endpoint.
+func checkAll(t *testing.T, peer tool, provider, endpoint string, modes ...string) {
+	t.Helper()
+	common := []string{"-p", provider, "-e", endpoint}
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			args := append(common, "-m", mode)
+			t.Run("default sizes", func(t *testing.T) { check(t, peer, defaultSizes, 10, args...) })
+			t.Run("one size", func(t *testing.T) { check(t, peer, []string{"9.7k"}, 500, append(args, "-S", "10000")...) })
+			if testing.Short() {
+				return
+			}
+			t.Run("all sizes", func(t *testing.T) { check(t, peer, nil, 3, append(args, "-S", "all")...) })
+		})
+	}
+}
+
+func TestItself(t *testing.T) {
+	for _, endpoint := range []string{"msg", "rdm"} {
+		t.Run(endpoint, func(t *testing.T) { check(t, fi, defaultSizes, 10, "-p", "tcp", "-e", endpoint) })
+	}
+}
+
+func TestDebianMsg(t *testing.T) { checkAll(t, debian(t), "tcp", "msg", "msg") }
+
+// TestDebianRDM runs over what the peer's RDM endpoints of provider tcp are: since 1.18 xnet's own, before that ofi_rxm.
+func TestDebianRDM(t *testing.T) {
+	peer := debian(t)
+	out, err := exec.Command("fi_info", "-p", "tcp", "-t", "FI_EP_RDM").Output()
+	if err != nil {
+		missing(t, "fi_info does not tell what RDM endpoints there are: %v", err)
+	}
+	first, _, _ := strings.Cut(string(out), "\n")
+	stack := strings.TrimSpace(strings.TrimPrefix(first, "provider:"))
+	hints := core.NewHints()
+	hints.EP.Type, hints.Fabric.ProvName = core.EPTypeRDM, stack
+	if infos, _, err := gofabric.GetInfo(core.Query{Hints: hints}); err != nil || len(infos) == 0 {
+		t.Skipf("the peer's RDM endpoints are %q, which this module does not have: %v", stack, err)
+	}
+	checkAll(t, peer, stack, "rdm", "msg", "tagged")
+}
+
+func TestNative2Msg(t *testing.T) { checkAll(t, native2(t), "tcp", "msg", "msg") }
+
+func TestNative2RDM(t *testing.T) { checkAll(t, native2(t), "tcp", "rdm", "msg", "tagged") }

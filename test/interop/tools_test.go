@@ -1,0 +1,88 @@
+package interop
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// This file finds and builds the programs that talk to each other.
+
+const (
+	envNative = "GOFABRIC_NATIVE_PINGPONG"
+	envPeers  = "GOFABRIC_PEERS"
+)
+
+// tool is a ping-pong program.
+type tool struct {
+	name string
+	path string
+	args []string // before all others
+	env  []string // beside the test's own
+}
+
+// fi is fi pingpong, built by TestMain.
+var fi tool
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "interop")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	fi = tool{name: "fi pingpong", path: filepath.Join(dir, "fi"), args: []string{"pingpong", "--timeout", "20s"}}
+	build := exec.Command("go", "build", "-o", fi.path, "gofabric/cmd/fi")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building fi: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// missing ends a test whose peer is not installed.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv(envPeers) == "required" {
+		t.Fatalf(envPeers+"=required, but "+format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// debian is the system's fi_pingpong.
+func debian(t *testing.T) tool {
+	t.Helper()
+	path, err := exec.LookPath("fi_pingpong")
+	if err != nil {
+		missing(t, "there is no fi_pingpong: apt install libfabric-bin (%v)", err)
+	}
+	return tool{name: "fi_pingpong", path: path}
+}
+
+// native2 is the fi_pingpong of a libfabric 2.x, run with the library beside it.
+func native2(t *testing.T) tool {
+	t.Helper()
+	path := os.Getenv(envNative)
+	if path == "" {
+		// Not even required peers include it: no distribution has it yet, it must be built.
+		t.Skipf("%s is not set: build libfabric 2.x and set it to its fi_pingpong", envNative)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%s: %v", envNative, err)
+	}
+	n := tool{name: "fi_pingpong 2.x", path: path}
+	if lib := filepath.Join(filepath.Dir(path), "..", "lib"); os.Getenv("LD_LIBRARY_PATH") == "" && isDir(lib) {
+		n.env = []string{"LD_LIBRARY_PATH=" + lib}
+	}
+	return n
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
+}
