@@ -209,3 +209,52 @@ func TestOpenFabric(t *testing.T) {
 		}
 	}
 }
+
+// Old programs set receive capabilities for transmits and the other way round; fields of newer API versions are garbage in hints of older ones.
+func TestGetInfoTolerates(t *testing.T) {
+	i := one(t, offer(core.EPTypeRDM, tcpCaps), core.Query{Version: core.V(1, 19), Hints: hints(func(h *core.Info) {
+		h.Caps = core.CapMsg
+		h.Tx.Caps = core.CapMsg | core.Recv | core.CapDirectedRecv
+		h.Rx.Caps = core.CapMsg | core.Send | core.Fence
+		h.Domain.MaxEPAuthKey = 5
+		h.Tx.RMAIOVLimit = 2
+	})})
+	if i.Tx.RMAIOVLimit != 2 {
+		t.Errorf("rma_iov_limit %d", i.Tx.RMAIOVLimit)
+	}
+	o := offer(core.EPTypeRDM, tcpCaps)
+	o.Domain.MaxCntrValue = 100
+	one(t, o, core.Query{Version: core.V(2, 4), Hints: hints(func(h *core.Info) { h.Domain.MaxCntrValue = 101 })})
+	one(t, o, core.Query{Version: core.V(1, 4), Hints: hints(func(h *core.Info) { h.Domain.CntrCnt = 1000 })})
+	one(t, o, core.Query{Version: core.V(1, 21), Hints: hints(func(h *core.Info) { h.Domain.Threading = core.ThreadEndpoint })})
+}
+
+func TestLayerOverLoopback(t *testing.T) {
+	got, _, err := core.GetInfo(fakes(), &fakeHost{}, nil, core.Query{Hints: hints(func(h *core.Info) { h.Fabric.ProvName, h.Domain.Name = "udp;ofi_rxd", "lo" })})
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%v, %v", brief(got), err)
+	}
+	for _, i := range got {
+		if i.Caps&(core.CapLocalComm|core.CapRemoteComm) != core.CapLocalComm {
+			t.Errorf("caps [%s]", core.CapsString(i.Caps))
+		}
+	}
+}
+
+// loner is a core provider that wants no layers unless they are named.
+type loner struct{ fakeProvider }
+
+func (*loner) NamedOnly() bool { return true }
+
+func TestNamedOnlyCore(t *testing.T) {
+	shm := &loner{fakeProvider{name: "shm", offers: []*core.Info{offer(core.EPTypeDgram, core.CapMsg|core.Send|core.Recv)}}}
+	reg := core.NewRegistry(&fakeLayer{fakeProvider: fakeProvider{name: "ofi_rxd"}, below: core.EPTypeDgram}, shm)
+	for name, want := range map[string]string{
+		"": "shm DGRAM eth0", "shm": "shm DGRAM eth0", "ofi_rxd": "shm;ofi_rxd RDM eth0", "shm;ofi_rxd": "shm;ofi_rxd RDM eth0",
+	} {
+		got, _, err := core.GetInfo(reg, &fakeHost{}, nil, core.Query{Node: "node7", Hints: named(name)})
+		if text := brief(got); err != nil || len(got) != 1 || !strings.HasPrefix(text, want+" ") {
+			t.Errorf("%q: %v\n%s", name, err, text)
+		}
+	}
+}
