@@ -10,19 +10,15 @@ import (
 
 // This file brings the endpoints of the two ends together: by addresses in each other's vectors, or by a connection.
 
-// setup opens the endpoint and makes the peer reachable.
-func (b *bench) setup() error {
-	hints, err := b.hints()
-	if err != nil {
-		return err
-	}
+// setup opens the endpoint and makes the peer reachable. A server's b.info is already known.
+func (b *bench) setup(hints *core.Info) error {
 	switch {
 	case b.cfg.Type != core.EPTypeMsg:
 		return b.setupConnectionless(hints)
 	case b.cfg.isClient():
 		return b.connect(hints)
 	}
-	return b.accept(hints)
+	return b.accept()
 }
 
 // setupConnectionless is for RDM and DGRAM: the server tells its address first.
@@ -34,9 +30,9 @@ func (b *bench) setupConnectionless(hints *core.Info) (err error) {
 			return err
 		}
 		hints.DestAddr = peer
-	}
-	if b.info, err = b.getInfo(hints); err != nil {
-		return err
+		if b.info, err = b.getInfo(hints); err != nil {
+			return err
+		}
 	}
 	if err := b.openFabric(b.info); err != nil {
 		return err
@@ -98,11 +94,8 @@ func (b *bench) connect(hints *core.Info) error {
 }
 
 // accept is the server of MSG endpoints.
-func (b *bench) accept(hints *core.Info) error {
-	info, err := b.getInfo(hints)
-	if err != nil {
-		return err
-	}
+func (b *bench) accept() (err error) {
+	info := b.info
 	if err := b.openFabric(info); err != nil {
 		return err
 	}

@@ -99,10 +99,20 @@ func Run(ctx context.Context, cfg Config) (results []Result, err error) {
 			err = cerr
 		}
 	}()
+	hints, err := b.hints()
+	if err != nil {
+		return nil, err
+	}
+	if !cfg.isClient() {
+		// What a server needs does not depend on the client: say what is wrong with it now.
+		if b.info, err = b.getInfo(hints); err != nil {
+			return nil, err
+		}
+	}
 	if b.ctl, err = openControl(ctx, &cfg); err != nil {
 		return nil, err
 	}
-	if err := b.setup(); err != nil {
+	if err := b.setup(hints); err != nil {
 		return nil, err
 	}
 	cfg.logf("running over %s, domain %s, %s", b.info.Fabric.ProvName, b.info.Domain.Name, b.info.EP.Type)
