@@ -37,6 +37,8 @@ func newRootCommand(a *app) *cobra.Command {
 		newStrerrorCommand(a),
 		newPingpongCommand(a),
 		newDumpCommand(a),
+		newBenchCommand(a),
+		newBenchPeerCommand(a),
 	)
 	return root
 }

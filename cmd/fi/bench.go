@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gofabric"
+	"gofabric/cmd/fi/internal/bench"
+)
+
+// This file is fi bench: its flags, and how its results are shown.
+
+const benchLong = `Measure latency, message rate, bandwidth, and remote reads and writes of provider stacks, with two processes on this machine that fi starts itself.
+
+The procedures are those of libfabric's fabtests: latency is half the round trip of fi_msg_pingpong and fi_rdm_pingpong; rate and bandwidth are windows of
+sends, each answered by a small message, as fi_msg_bw and fi_rdm_bw; write and read are windows of remote accesses by both sides at once, as fi_rma_bw
+(--one-way: by one side). "sliding" keeps a window of sends without completion and waits for nothing else. MB/s are 10^6 bytes.
+
+With --native, libfabric's own tools take turns with ours on the same sizes, and the ratio of each pair of neighbouring runs is shown with its spread:
+below 1 is better for latencies, above 1 for the rest. Which library they use is up to the environment (LD_LIBRARY_PATH).`
+
+const benchExample = `  fi bench                                            every stack
+  fi bench --stack tcp/rdm --test latency,rate --window 1024
+  fi bench --test bandwidth,write --bulk 64k,1m,4m --json
+  fi bench --native                                   against fi_pingpong
+  fi bench --native --fabtests /usr/bin --rounds 5 --plot ratios.svg`
+
+// benchFlags are the flags as given.
+type benchFlags struct {
+	stacks, tests, bulk []string
+	size                string
+	window, rounds      int
+	time                time.Duration
+	json, native        bool
+	oneWay, list        bool
+	pingpong, fabtests  string
+	plot                string
+}
+
+func newBenchCommand(app *app) *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:     "bench",
+		Short:   "measure stacks with two processes on this machine, also against native libfabric",
+		Long:    benchLong,
+		Example: benchExample,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return f.run(ctx, app)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringSliceVar(&f.stacks, "stack", nil, "stacks, such as tcp/msg or \"udp;ofi_rxd/rdm\" (default: every reliable one)")
+	fl.StringSliceVar(&f.tests, "test", nil, "tests: "+strings.Join(bench.PlanTests, ", ")+" (default: all)")
+	fl.StringVarP(&f.size, "size", "S", "64", "bytes of latency and rate messages")
+	fl.StringSliceVar(&f.bulk, "bulk", []string{"64k", "1m"}, "bytes of bandwidth, read and write messages")
+	fl.IntVarP(&f.window, "window", "W", 64, "operations in a window")
+	fl.DurationVar(&f.time, "time", 600*time.Millisecond, "time of one measurement")
+	fl.IntVar(&f.rounds, "rounds", 0, "measurements of each test (default 1; 3 with --native)")
+	fl.BoolVar(&f.oneWay, "one-way", false, "remote reads and writes by one side only")
+	fl.BoolVar(&f.native, "native", false, "compare with libfabric's own tools")
+	fl.StringVar(&f.pingpong, "pingpong", "", "native fi_pingpong, if not in PATH")
+	fl.StringVar(&f.fabtests, "fabtests", "", "directory of libfabric's fabtests (fi_msg_bw and so on)")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
+	fl.StringVar(&f.plot, "plot", "", "draw the results into a file, .svg or .png")
+	fl.BoolVar(&f.list, "list", false, "list the stacks and stop")
+	return cmd
+}
+
+// newBenchPeerCommand is the other process of fi bench; people do not call it.
+func newBenchPeerCommand(*app) *cobra.Command {
+	return &cobra.Command{
+		Use:    benchPeer,
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return bench.Peer(benchProviders, os.Stdin, os.Stdout)
+		},
+	}
+}
+
+const benchPeer = "bench-peer"
+
+var benchProviders = bench.Providers{GetInfo: gofabric.GetInfo, OpenFabric: gofabric.OpenFabric}
+
+// config turns the flags into what to run.
+func (f *benchFlags) config() (bench.Config, error) {
+	c := bench.Config{Providers: benchProviders, Peer: benchPeerCommand, Time: f.time, Rounds: f.rounds}
+	for _, t := range f.tests {
+		if !slices.Contains(bench.PlanTests, t) {
+			return c, fmt.Errorf("there is no test %q; tests are %s", t, strings.Join(bench.PlanTests, ", "))
+		}
+	}
+	if f.time < time.Millisecond || f.time > time.Hour {
+		return c, fmt.Errorf("--time %v is not between 1ms and 1h", f.time)
+	}
+	if f.window < 1 || f.window > 1<<16 {
+		return c, fmt.Errorf("--window %d is not between 1 and 65536", f.window)
+	}
+	c.Plan = bench.Plan{Tests: f.tests, Window: f.window, OneWay: f.oneWay}
+	var err error
+	if c.Plan.Small, err = bench.ParseSize(f.size); err != nil {
+		return c, err
+	}
+	for _, b := range f.bulk {
+		n, err := bench.ParseSize(b)
+		if err != nil {
+			return c, err
+		}
+		c.Plan.Bulk = append(c.Plan.Bulk, n)
+	}
+	if f.native {
+		c.Native = &bench.Native{Pingpong: f.pingpong, Fabtests: f.fabtests}
+		if err := c.Native.Find(); err != nil {
+			return c, err
+		}
+		if c.Rounds == 0 {
+			c.Rounds = 3
+		}
+	}
+	if f.plot != "" {
+		if err := bench.CheckPlot(f.plot); err != nil {
+			return c, err
+		}
+	}
+	return c, f.chooseStacks(&c)
+}
+
+func (f *benchFlags) chooseStacks(c *bench.Config) error {
+	for _, text := range f.stacks {
+		s, err := bench.ParseStack(text)
+		if err != nil {
+			return err
+		}
+		c.Stacks = append(c.Stacks, s)
+	}
+	var err error
+	if len(c.Stacks) == 0 {
+		c.Stacks, err = bench.Stacks(c.Providers.GetInfo)
+	}
+	return err
+}
+
+func (f *benchFlags) run(ctx context.Context, app *app) error {
+	c, err := f.config()
+	if err != nil {
+		return err
+	}
+	if f.list {
+		for _, s := range c.Stacks {
+			app.printf("%s\n", s)
+		}
+		return nil
+	}
+	line := newLiveLine(app.errOut)
+	c.Progress = line.show
+	results, err := bench.Run(ctx, c)
+	line.clear()
+	if err != nil && len(results) == 0 {
+		return err
+	}
+	if f.json {
+		if err := app.json(results); err != nil {
+			return err
+		}
+	} else if err := bench.Table(app.out, results); err != nil {
+		return err
+	}
+	if f.plot != "" && err == nil {
+		if err := bench.Plot(f.plot, results); err != nil {
+			return err
+		}
+	}
+	if err == nil && slices.ContainsFunc(results, func(r bench.Result) bool { return r.Error != "" }) {
+		err = fmt.Errorf("some tests failed")
+	}
+	return err
+}
+
+// benchPeerCommand starts this program again as the other process.
+func benchPeerCommand(ctx context.Context) *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	return exec.CommandContext(ctx, self, benchPeer)
+}
+
+// liveLine is a line on a terminal that is overwritten again and again; elsewhere it is nothing.
+type liveLine struct {
+	w     io.Writer
+	start time.Time
+}
+
+func newLiveLine(w io.Writer) *liveLine {
+	if f, ok := w.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode()&os.ModeCharDevice != 0 {
+			return &liveLine{w: w, start: time.Now()}
+		}
+	}
+	return &liveLine{}
+}
+
+func (l *liveLine) show(done, total int, what string) {
+	if l.w != nil {
+		fmt.Fprintf(l.w, "\r\x1b[K%3d%%  %3.0fs  %s", 100*done/max(total, 1), time.Since(l.start).Seconds(), what)
+	}
+}
+
+func (l *liveLine) clear() {
+	if l.w != nil {
+		fmt.Fprint(l.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,200 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"gofabric/core"
+)
+
+// Native libfabric's own tools, for comparison: fi_pingpong and the benchmarks of fabtests. Both of a tool's ends run with the environment of this
+// process, where LD_LIBRARY_PATH and FI_* variables may say which library they use and how.
+
+// Native says where native tools are.
+type Native struct {
+	Pingpong string // path or name of fi_pingpong; "" to leave it out
+	Fabtests string // directory with fi_msg_bw and so on; "" to leave them out
+
+	mu  sync.Mutex
+	per map[string]float64 // microseconds per message, measured before
+}
+
+// tool is a native benchmark.
+type tool struct {
+	name string
+	path string
+	args []string
+	pp   bool // fi_pingpong, whose output differs
+}
+
+// tools are those that do what a test does.
+func (n *Native) tools(s Stack, t Test) []tool {
+	if n == nil || t.OneWay {
+		return nil
+	}
+	var all []tool
+	add := func(name string, args ...string) {
+		if n.Fabtests != "" {
+			all = append(all, tool{name: name, path: filepath.Join(n.Fabtests, name), args: args})
+		}
+	}
+	kind := "rdm"
+	if s.Type == core.EPTypeMsg {
+		kind = "msg"
+	}
+	switch {
+	case t.Kind == Latency:
+		if t.Tagged {
+			add("fi_rdm_tagged_pingpong")
+		} else {
+			add("fi_" + kind + "_pingpong")
+		}
+		if n.Pingpong != "" {
+			mode := "msg"
+			if t.Tagged {
+				mode = "tagged"
+			}
+			all = append(all, tool{"fi_pingpong", n.Pingpong, []string{"-e", kind, "-m", mode}, true})
+		}
+	case t.Kind == Rate && t.Tagged:
+		add("fi_rdm_tagged_bw")
+	case t.Kind == Rate:
+		add("fi_" + kind + "_bw")
+	case t.Kind == Write || t.Kind == Read:
+		add("fi_rma_bw", "-e", kind, "-o", string(t.Kind))
+	}
+	return all
+}
+
+const (
+	nativeFirst  = 1000                   // iterations of the first run, which tells how long one takes
+	nativeStart  = 5 * time.Second        // for a server to be ready
+	nativeRetry  = 20 * time.Millisecond  // between attempts of a client
+	nativeLimit  = 20 * time.Second       // of a run beyond its expected time
+	nativeLinger = 500 * time.Millisecond // of a process whose output stays open
+)
+
+// run runs a tool for about d and returns microseconds per message.
+func (n *Native) run(ctx context.Context, tl tool, s Stack, t Test, d time.Duration) (float64, error) {
+	key := tl.name + " " + s.String() + fmt.Sprint(t)
+	n.mu.Lock()
+	per := n.per[key]
+	n.mu.Unlock()
+	if per == 0 {
+		first := nativeFirst
+		if t.Window > 0 {
+			first = max(2*t.Window, min(nativeFirst, 1<<28/max(t.Size, 1)))
+		}
+		var err error
+		if per, err = n.once(ctx, tl, s, t, first, d); err != nil {
+			return 0, err
+		}
+	}
+	iters := float64(d/time.Microsecond) / max(per, 0.001)
+	if t.Kind == Latency {
+		iters /= 2
+	}
+	usec, err := n.once(ctx, tl, s, t, max(t.round(iters), 2*t.Window), d)
+	if err != nil {
+		return 0, err
+	}
+	n.mu.Lock()
+	if n.per == nil {
+		n.per = map[string]float64{}
+	}
+	n.per[key] = usec
+	n.mu.Unlock()
+	return usec, nil
+}
+
+// once runs server and client of a tool. The client tries until the server is ready.
+func (n *Native) once(ctx context.Context, tl tool, s Stack, t Test, iters int, d time.Duration) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, 4*d+nativeLimit)
+	defer cancel() // kills both
+	port, err := freePort()
+	if err != nil {
+		return 0, err
+	}
+	args := append([]string{"-p", s.Provider, "-S", strconv.Itoa(t.Size), "-I", strconv.Itoa(iters)}, tl.args...)
+	if !tl.pp {
+		args = append(args, "-m", "-w", strconv.Itoa(t.round(float64(iters)/20)))
+		if t.Window > 0 {
+			args = append(args, "-W", strconv.Itoa(t.Window))
+		}
+	}
+	serverOut := &tail{}
+	server := command(ctx, tl.path, append(args, "-B", port)...)
+	server.Stdout, server.Stderr = serverOut, serverOut
+	if err := server.Start(); err != nil {
+		return 0, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Wait() }()
+	client := append(args, "-P", port, node)
+	until := time.Now().Add(nativeStart)
+	for {
+		out, err := command(ctx, tl.path, client...).CombinedOutput()
+		if err == nil {
+			if usec, err := parseOutput(tl.pp, string(out)); err == nil {
+				return usec, nil
+			}
+			return 0, fmt.Errorf("%s printed no figures: %q", tl.name, out)
+		}
+		if ctx.Err() != nil {
+			return 0, fmt.Errorf("%s: %w", tl.name, ctx.Err())
+		}
+		select {
+		case serverErr := <-ended:
+			return 0, fmt.Errorf("%s: the server ended (%v)%s; the client: %w: %s", tl.name, serverErr, serverOut, err, lastLine(out))
+		case <-time.After(nativeRetry):
+		}
+		if time.Now().After(until) {
+			return 0, fmt.Errorf("%s: %w: %s", tl.name, err, lastLine(out))
+		}
+	}
+}
+
+func command(ctx context.Context, path string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.WaitDelay = nativeLinger
+	return cmd
+}
+
+// freePort returns a port that nobody listened at a moment ago.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(node, "0"))
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}
+
+// Find looks for fi_pingpong in the search path, unless Pingpong names it, and checks that fabtests are where they should be.
+func (n *Native) Find() error {
+	if n.Pingpong == "" {
+		n.Pingpong = "fi_pingpong"
+	}
+	path, err := exec.LookPath(n.Pingpong)
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		if n.Fabtests == "" {
+			return fmt.Errorf("native fi_pingpong: %w; Debian has it in the package libfabric-bin", err)
+		}
+		path = ""
+	}
+	n.Pingpong = path
+	if n.Fabtests != "" {
+		if _, err := exec.LookPath(filepath.Join(n.Fabtests, "fi_rdm_pingpong")); err != nil {
+			return fmt.Errorf("fabtests: %w", err)
+		}
+	}
+	return nil
+}

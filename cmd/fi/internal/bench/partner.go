@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The peer's process, seen from the measuring one.
+
+// killDelay is how long a peer may take to end by itself.
+const killDelay = 2 * time.Second
+
+// partner is a running peer. One goroutine uses it.
+type partner struct {
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	talk    *lines
+	answers chan answer
+	cancel  context.CancelFunc
+	errText *tail
+}
+
+type answer struct {
+	r   reply
+	err error
+}
+
+// startPartner starts a command that runs Peer on its standard input and output.
+func startPartner(ctx context.Context, command func(context.Context) *exec.Cmd) (*partner, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &partner{cmd: command(ctx), cancel: cancel, answers: make(chan answer, 1), errText: &tail{}}
+	p.cmd.Stderr = p.errText
+	p.cmd.WaitDelay = killDelay
+	var err error
+	var stdout io.ReadCloser
+	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
+		stdout, err = p.cmd.StdoutPipe()
+	}
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("starting the other process: %w", err)
+	}
+	p.talk = newLines(stdout, p.stdin)
+	go func() { // ends with the process
+		defer close(p.answers)
+		for {
+			var a answer
+			a.err = p.talk.read(&a.r)
+			select {
+			case p.answers <- a:
+			case <-ctx.Done():
+				return
+			}
+			if a.err != nil {
+				return
+			}
+		}
+	}()
+	return p, nil
+}
+
+// order says o and waits for the answer, no longer than limit.
+func (p *partner) order(ctx context.Context, o order, limit time.Duration) (reply, error) {
+	if err := p.talk.w.Encode(o); err != nil {
+		return reply{}, p.broken(err)
+	}
+	return p.answer(ctx, limit)
+}
+
+func (p *partner) answer(ctx context.Context, limit time.Duration) (reply, error) {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case a, ok := <-p.answers:
+		switch {
+		case !ok || a.err != nil:
+			return reply{}, p.broken(a.err)
+		case a.r.Error != "":
+			return reply{}, errors.New("other process: " + a.r.Error)
+		}
+		return a.r, nil
+	case <-t.C:
+		return reply{}, fmt.Errorf("the other process did not answer within %v%s", limit, p.errText)
+	case <-ctx.Done():
+		return reply{}, context.Cause(ctx)
+	}
+}
+
+func (p *partner) broken(err error) error {
+	if err == nil || err == io.EOF {
+		return fmt.Errorf("the other process ended%s", p.errText)
+	}
+	return fmt.Errorf("the other process: %w%s", err, p.errText)
+}
+
+// close ends the process: it leaves when its standard input ends, or it is killed.
+func (p *partner) close() {
+	p.stdin.Close()
+	t := time.AfterFunc(killDelay, p.cancel)
+	for range p.answers { // the pipe must be read to its end before Wait
+	}
+	p.cmd.Wait()
+	t.Stop()
+	p.cancel()
+}
+
+// tail keeps the end of what a process wrote, for error messages.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b...)
+	if n := len(t.text); n > 2000 {
+		t.text = append(t.text[:0], t.text[n-1000:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := strings.TrimSpace(string(t.text))
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}

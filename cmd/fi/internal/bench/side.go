@@ -1,0 +1,256 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"gofabric"
+	"gofabric/core"
+)
+
+// One end of a measurement.
+
+// GetInfo and OpenFabric are the root package's, or a test's.
+type (
+	GetInfo    func(core.Query) ([]*core.Info, []core.Refusal, error)
+	OpenFabric func(*core.Info) (core.Fabric, error)
+)
+
+// Providers is where endpoints come from.
+type Providers struct {
+	GetInfo    GetInfo
+	OpenFabric OpenFabric
+}
+
+// node is where both ends live.
+const node = "127.0.0.1"
+
+// defaultQueue is how many operations the queues of native tcp hold by default: more are asked for only if needed.
+const defaultQueue = 256
+
+// connectTimeout bounds the making of a connection.
+const connectTimeout = 10 * time.Second
+
+// side is one end: an endpoint, its queues and buffers.
+type side struct {
+	prov   Providers
+	stack  Stack
+	info   *core.Info
+	fabric core.Fabric
+	domain core.Domain
+	eq     core.EventQueue
+	pep    core.PassiveEndpoint
+	av     core.AddressVector
+	txq    core.CompletionQueue
+	rxq    core.CompletionQueue
+	ep     core.Endpoint
+	peer   core.FIAddr
+	inject int // bytes up to which Inject is used
+
+	mem    []byte // what is sent, then what is received into
+	mr     core.MemoryRegion
+	desc   core.Desc
+	remote remote
+
+	stop    atomic.Bool // ends loops
+	polls   uint
+	entries [64]core.CQEntry
+}
+
+// remote is memory of the other side.
+type remote struct {
+	Base uint64 `json:"base"`
+	Key  uint64 `json:"key"`
+}
+
+// hints asks for what the tests need; window is how many operations are posted at most.
+func (s Stack) hints(window int) *core.Info {
+	h := core.NewHints()
+	h.Fabric.ProvName = s.Provider
+	h.EP.Type = s.Type
+	h.Caps = core.CapMsg | core.CapRMA
+	if s.Type != core.EPTypeMsg {
+		h.Caps |= core.CapTagged
+	}
+	if window > defaultQueue {
+		h.Tx.Size, h.Rx.Size = window, window
+	}
+	h.Mode = core.ModeContext | core.ModeContext2
+	h.Domain.Threading = core.ThreadDomain
+	h.Domain.MRMode = core.MRModeVirtAddr | core.MRModeAllocated | core.MRModeProvKey | core.MRModeLocal
+	return h
+}
+
+// newSide opens everything up to the domain and, of a connectionless stack, the endpoint.
+func newSide(p Providers, stack Stack, window int) (*side, error) {
+	s := &side{prov: p, stack: stack, peer: core.AddrUnspec}
+	infos, _, err := p.GetInfo(core.Query{Node: node, Flags: core.Source, Hints: stack.hints(window)})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.open(infos[0]); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *side) open(info *core.Info) error {
+	s.info = info
+	var err error
+	if s.fabric, err = s.prov.OpenFabric(info); err != nil {
+		return err
+	}
+	if s.domain, err = s.fabric.OpenDomain(info); err != nil {
+		return err
+	}
+	if s.stack.Type == core.EPTypeMsg {
+		s.eq, err = s.fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec})
+		return err
+	}
+	if s.av, err = s.domain.OpenAV(core.AVAttr{Type: core.AVTable, Count: 1}); err != nil {
+		return err
+	}
+	return s.openEP(info)
+}
+
+// openEP opens and enables the endpoint.
+func (s *side) openEP(info *core.Info) error {
+	var err error
+	if s.txq, err = s.domain.OpenCQ(core.CQAttr{Format: core.CQFormatContext}); err != nil {
+		return err
+	}
+	if s.rxq, err = s.domain.OpenCQ(core.CQAttr{Format: core.CQFormatContext}); err != nil {
+		return err
+	}
+	if s.ep, err = s.domain.OpenEndpoint(info); err != nil {
+		return err
+	}
+	if err = s.ep.BindCQ(s.txq, core.BindTransmit); err != nil {
+		return err
+	}
+	if err = s.ep.BindCQ(s.rxq, core.BindRecv); err != nil {
+		return err
+	}
+	if s.av != nil {
+		err = s.ep.BindAV(s.av, 0)
+	} else {
+		err = s.ep.BindEQ(s.eq, 0)
+	}
+	if err != nil {
+		return err
+	}
+	s.inject = info.Tx.InjectSize
+	return s.ep.Enable()
+}
+
+// listen starts to listen (MSG) and returns the address for the other side.
+func (s *side) listen() (core.Addr, error) {
+	if s.stack.Type != core.EPTypeMsg {
+		return s.ep.Name()
+	}
+	var err error
+	if s.pep, err = s.fabric.OpenPassiveEndpoint(s.info); err != nil {
+		return core.Addr{}, err
+	}
+	if err = s.pep.BindEQ(s.eq, 0); err != nil {
+		return core.Addr{}, err
+	}
+	if err = s.pep.Listen(); err != nil {
+		return core.Addr{}, err
+	}
+	return s.pep.Name()
+}
+
+// join connects to the address of the other side, or puts it into the vector.
+func (s *side) join(addr core.Addr) error {
+	if s.stack.Type != core.EPTypeMsg {
+		fi := [1]core.FIAddr{}
+		if n, err := s.av.Insert([]core.Addr{addr}, fi[:], 0); err != nil || n != 1 {
+			return fmt.Errorf("address %s was not accepted: %w", addr, errors.Join(err, core.ErrInval))
+		}
+		s.peer = fi[0]
+		return nil
+	}
+	if err := s.openEP(s.info); err != nil {
+		return err
+	}
+	if err := s.ep.Connect(addr, nil); err != nil {
+		return err
+	}
+	_, err := s.event(core.EventConnected)
+	return err
+}
+
+// accept waits for the other side's connection (MSG).
+func (s *side) accept() error {
+	ev, err := s.event(core.EventConnReq)
+	if err != nil {
+		return err
+	}
+	if err = s.openEP(ev.Info); err != nil {
+		return err
+	}
+	if err = s.ep.Accept(nil); err != nil {
+		return err
+	}
+	_, err = s.event(core.EventConnected)
+	return err
+}
+
+func (s *side) event(want core.EQEventType) (core.EQEvent, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+	defer cancel()
+	var ev core.EQEvent
+	err := s.eq.SRead(ctx, &ev, 0)
+	if err == core.ErrAvail {
+		var bad core.EQErrEntry
+		s.eq.ReadErr(&bad, 0)
+		return ev, fmt.Errorf("%w %s", bad.Err, bad.Detail)
+	}
+	if err == nil && ev.Type != want {
+		err = fmt.Errorf("unexpected event %d", ev.Type)
+	}
+	return ev, err
+}
+
+// prepare makes room for a test and registers it for remote access.
+func (s *side) prepare(t Test) (remote, error) {
+	n := 2 * max(t.Window, 1) * max(t.Size, syncSize)
+	if n > len(s.mem) {
+		s.mem = make([]byte, n)
+		for i := range s.mem { // touch every page before anything is measured
+			s.mem[i] = byte(i)
+		}
+	}
+	if s.mr != nil {
+		if err := s.mr.Close(); err != nil {
+			return remote{}, err
+		}
+		s.mr = nil
+	}
+	var err error
+	s.mr, err = s.domain.RegMR(&core.MRAttr{IOV: [][]byte{s.mem[:n]}, RequestedKey: 0x600f,
+		Access: core.Send | core.Recv | core.Read | core.Write | core.RemoteRead | core.RemoteWrite})
+	if err != nil {
+		return remote{}, err
+	}
+	s.desc = s.mr.Desc()
+	return remote{s.mr.Base(), s.mr.Key()}, nil
+}
+
+func (s *side) close() {
+	var objs []core.Object
+	if s.ep != nil {
+		objs = append(objs, s.ep)
+	}
+	for _, o := range []core.Object{s.mr, s.pep, s.eq, s.av, s.txq, s.rxq, s.domain, s.fabric} {
+		if o != nil {
+			objs = append(objs, o)
+		}
+	}
+	gofabric.CloseAll(objs...)
+}

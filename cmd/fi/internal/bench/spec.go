@@ -1,0 +1,173 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gofabric/core"
+)
+
+// What is measured.
+
+// Kind is a measuring procedure.
+type Kind string
+
+const (
+	Latency Kind = "latency" // ping-pong; half a round trip
+	Rate    Kind = "rate"    // windows of sends, each answered by a small message
+	Sliding Kind = "sliding" // at most a window of sends without completion
+	Write   Kind = "write"   // windows of remote writes
+	Read    Kind = "read"    // windows of remote reads
+)
+
+// Test is one measurement on a stack.
+type Test struct {
+	Kind   Kind `json:"kind"`
+	Tagged bool `json:"tagged,omitempty"`
+	Size   int  `json:"size"`             // bytes of a message
+	Window int  `json:"window,omitempty"` // operations before completions are waited for
+	OneWay bool `json:"one_way,omitempty"`
+}
+
+// Name is the test as the table shows it.
+func (t Test) Name() string {
+	name := string(t.Kind)
+	if t.Kind == Rate && t.Size >= bulkSize {
+		name = "bandwidth"
+	}
+	if t.Tagged {
+		name = "tagged " + name
+	}
+	return name
+}
+
+// bulkSize is the size from which bytes per second are more telling than messages per second.
+const bulkSize = 4096
+
+// Unit is the unit of the test's Value: us, Mmsg/s or MB/s (10^6 bytes).
+func (t Test) Unit() string {
+	switch {
+	case t.Kind == Latency:
+		return "us"
+	case t.Size >= bulkSize || t.Kind == Write || t.Kind == Read:
+		return "MB/s"
+	}
+	return "Mmsg/s"
+}
+
+// value converts microseconds per message into the test's unit.
+func (t Test) value(usec float64) float64 {
+	switch {
+	case usec <= 0:
+		return 0
+	case t.Unit() == "us":
+		return usec
+	case t.Unit() == "MB/s":
+		return float64(t.Size) / usec
+	}
+	return 1 / usec
+}
+
+// LowerIsBetter says which way the test's values improve.
+func (t Test) LowerIsBetter() bool { return t.Kind == Latency }
+
+// Stack is a provider and a kind of endpoint.
+type Stack struct {
+	Provider string      `json:"provider"`
+	Type     core.EPType `json:"-"`
+}
+
+// String is the stack as --stack takes it: tcp/msg.
+func (s Stack) String() string { return s.Provider + "/" + s.typeName() }
+
+func (s Stack) typeName() string {
+	if s.Type == core.EPTypeMsg {
+		return "msg"
+	}
+	return "rdm"
+}
+
+// ParseStack reads tcp/msg, or udp;ofi_rxd, which is of type rdm.
+func ParseStack(text string) (Stack, error) {
+	name, kind, found := strings.Cut(strings.TrimSpace(text), "/")
+	s := Stack{Provider: name, Type: core.EPTypeRDM}
+	switch {
+	case name == "":
+		return s, fmt.Errorf("stack %q: give provider/type, such as tcp/rdm", text)
+	case !found || strings.EqualFold(kind, "rdm"):
+	case strings.EqualFold(kind, "msg"):
+		s.Type = core.EPTypeMsg
+	default:
+		return s, fmt.Errorf("stack %q: the type is msg or rdm", text)
+	}
+	return s, nil
+}
+
+// Stacks lists the reliable stacks that there are, each once, in GetInfo's order.
+func Stacks(getInfo GetInfo) ([]Stack, error) {
+	infos, _, err := getInfo(core.Query{})
+	if err != nil {
+		return nil, err
+	}
+	var all []Stack
+	for _, i := range infos {
+		s := Stack{i.Fabric.ProvName, i.EP.Type}
+		if (s.Type == core.EPTypeMsg || s.Type == core.EPTypeRDM) && !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// Plan says which tests to make on each stack.
+type Plan struct {
+	Tests  []string // names of PlanTests; empty: all
+	Small  int      // bytes of latency and rate messages; 0: 64
+	Bulk   []int    // bytes of bandwidth, read and write messages; nil: 64 KiB and 1 MiB
+	Window int      // 0: 64
+	OneWay bool     // remote reads and writes by one side only
+}
+
+// PlanTests are the names that Plan.Tests may hold.
+var PlanTests = []string{"latency", "rate", "sliding", "bandwidth", "write", "read", "tagged"}
+
+// For lists the tests for a stack.
+func (p Plan) For(s Stack) []Test {
+	small, window, bulk := p.Small, p.Window, p.Bulk
+	if small == 0 {
+		small = 64
+	}
+	if window == 0 {
+		window = 64
+	}
+	if bulk == nil {
+		bulk = []int{64 << 10, 1 << 20}
+	}
+	want := func(name string) bool { return len(p.Tests) == 0 || slices.Contains(p.Tests, name) }
+	var all []Test
+	if want("latency") {
+		all = append(all, Test{Kind: Latency, Size: small})
+	}
+	if want("rate") {
+		all = append(all, Test{Kind: Rate, Size: small, Window: window})
+	}
+	if want("sliding") {
+		all = append(all, Test{Kind: Sliding, Size: small, Window: window})
+	}
+	if want("tagged") && s.Type != core.EPTypeMsg {
+		all = append(all, Test{Kind: Latency, Tagged: true, Size: small}, Test{Kind: Rate, Tagged: true, Size: small, Window: window})
+	}
+	for _, n := range bulk {
+		if want("bandwidth") {
+			all = append(all, Test{Kind: Rate, Size: n, Window: window})
+		}
+		if want("write") {
+			all = append(all, Test{Kind: Write, Size: n, Window: window, OneWay: p.OneWay})
+		}
+		if want("read") {
+			all = append(all, Test{Kind: Read, Size: n, Window: window, OneWay: p.OneWay})
+		}
+	}
+	return all
+}

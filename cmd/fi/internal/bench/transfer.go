@@ -1,0 +1,154 @@
+package bench
+
+import (
+	"fmt"
+
+	"gofabric/core"
+)
+
+// What the loops are made of. None of it allocates or reads a clock.
+
+// syncSize is the length of the message that answers a window, as in fabtests.
+const syncSize = 4
+
+// patience is how many empty polls go by between looks at the watchdog's flag.
+const patience = 1 << 14
+
+// idle is called for every empty poll.
+func (s *side) idle() error {
+	s.polls++
+	if s.polls%patience == 0 && s.stop.Load() {
+		return fmt.Errorf("no progress: %w", core.ErrTimedOut)
+	}
+	return nil
+}
+
+// again decides about an error of a post: nil to try again, after progress.
+func (s *side) again(err error) error {
+	if err != core.ErrAgain {
+		return err
+	}
+	s.txq.Read(nil)
+	s.rxq.Read(nil)
+	return s.idle()
+}
+
+// await takes n completions from q.
+func (s *side) await(q core.CompletionQueue, n int) error {
+	for n > 0 {
+		k, err := q.Read(s.entries[:min(n, len(s.entries))])
+		n -= k
+		if err == nil {
+			continue
+		}
+		if err != core.ErrAgain {
+			return failed(q, err)
+		}
+		if err := s.idle(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take waits for completions and returns how many it took.
+func (s *side) take(q core.CompletionQueue) (int, error) {
+	for {
+		n, err := q.Read(s.entries[:])
+		if err == nil && n > 0 {
+			return n, nil
+		}
+		if err != nil && err != core.ErrAgain {
+			return 0, failed(q, err)
+		}
+		if err := s.idle(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// failed describes the error entry of a queue.
+func failed(q core.CompletionQueue, err error) error {
+	if err != core.ErrAvail {
+		return err
+	}
+	var e core.CQErrEntry
+	if err := q.ReadErr(&e); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w %s", e.Err, e.Detail)
+}
+
+// send posts a message; whether a completion follows is for the caller to know: not if inject.
+func (s *side) send(b []byte, tagged, inject bool) error {
+	for {
+		var err error
+		switch {
+		case inject && tagged:
+			err = s.ep.TInject(b, s.peer, tag)
+		case inject:
+			err = s.ep.Inject(b, s.peer)
+		case tagged:
+			err = s.ep.TSend(b, s.desc, s.peer, tag, 1)
+		default:
+			err = s.ep.Send(b, s.desc, s.peer, 1)
+		}
+		if err == nil {
+			return nil
+		}
+		if err = s.again(err); err != nil {
+			return err
+		}
+	}
+}
+
+// tag is that of all tagged messages.
+const tag = 0x7a6
+
+// recv posts a receive.
+func (s *side) recv(b []byte, tagged bool) error {
+	for {
+		var err error
+		if tagged {
+			err = s.ep.TRecv(b, s.desc, s.peer, tag, 0, 2)
+		} else {
+			err = s.ep.Recv(b, s.desc, s.peer, 2)
+		}
+		if err == nil {
+			return nil
+		}
+		if err = s.again(err); err != nil {
+			return err
+		}
+	}
+}
+
+// access posts a remote read or write.
+func (s *side) access(b []byte, at uint64, kind Kind, inject bool) error {
+	for {
+		var err error
+		switch {
+		case kind == Read:
+			err = s.ep.Read(b, s.desc, s.peer, s.remote.Base+at, s.remote.Key, 3)
+		case inject:
+			err = s.ep.InjectWrite(b, s.peer, s.remote.Base+at, s.remote.Key)
+		default:
+			err = s.ep.Write(b, s.desc, s.peer, s.remote.Base+at, s.remote.Key, 3)
+		}
+		if err == nil {
+			return nil
+		}
+		if err = s.again(err); err != nil {
+			return err
+		}
+	}
+}
+
+// sendSync sends the small message, and waits until it is sent.
+func (s *side) sendSync(tagged bool) error {
+	inject := syncSize <= s.inject
+	if err := s.send(s.mem[:syncSize], tagged, inject); err != nil || inject {
+		return err
+	}
+	return s.await(s.txq, 1)
+}
