@@ -95,9 +95,9 @@ func cntrEndpoint(t *testing.T, st Stack) {
 	for i := range n {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(buf[:8], 0, core.AddrUnspec, core.Context(i)) })
 		if i%2 == 0 { // inject counts too
-			p.Retry("inject", func() error { return p.A.EP.Inject(buf[:8], p.A.Peer) })
+			p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 		} else {
-			p.Retry("send", func() error { return p.A.EP.Send(buf[:8], 0, p.A.Peer, core.Context(i)) })
+			p.Retry("send", func() error { return p.A.EP.Send(still[:8], 0, p.A.Peer, core.Context(i)) })
 			p.Want(p.A, core.Context(i))
 		}
 		p.Want(p.B, core.Context(i))
@@ -192,7 +192,7 @@ func cntrFD(t *testing.T, st Stack) {
 			res <- nil
 		}()
 		p.B.Asleep = true
-		p.Retry("inject", func() error { return p.A.EP.Inject(buf, p.A.Peer) })
+		p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 		if err := p.await("poll and read the counter", res); err != nil {
 			t.Fatal(err)
 		}

@@ -56,10 +56,10 @@ func selective(t *testing.T, st Stack) {
 	})
 	one := func(ctx core.Context, flags core.Flags) {
 		p.Retry("sendmsg", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{buf[:8]}, Addr: p.A.Peer, Ctx: ctx}, flags)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Ctx: ctx}, flags)
 		})
 	}
-	p.Retry("send", func() error { return p.A.EP.Send(buf[:8], 0, p.A.Peer, 21) })
+	p.Retry("send", func() error { return p.A.EP.Send(still[:8], 0, p.A.Peer, 21) })
 	one(22, 0)
 	one(23, core.Completion)
 	p.Want(p.A, 23)
@@ -68,7 +68,7 @@ func selective(t *testing.T, st Stack) {
 	p.WantNone(p.B)
 	// Errors complete whatever was asked.
 	p.Retry("recv", func() error { return p.B.Rx().Recv(buf[:4], 0, core.AddrUnspec, 4) })
-	p.Retry("send", func() error { return p.A.EP.Send(buf[:8], 0, p.A.Peer, 24) })
+	p.Retry("send", func() error { return p.A.EP.Send(still[:8], 0, p.A.Peer, 24) })
 	p.WantErr(p.B, 4, core.ErrTrunc)
 }
 
@@ -96,7 +96,7 @@ func opFlags(t *testing.T, st Stack) {
 		t.Errorf("OpFlags(Recv) = %#x, %v; want Completion", uint64(f), err)
 	}
 	post(1)
-	p.Retry("send", func() error { return p.A.EP.Send(buf[:4], 0, p.A.Peer, 21) })
+	p.Retry("send", func() error { return p.A.EP.Send(still[:4], 0, p.A.Peer, 21) })
 	recv(1)
 	p.WantNone(p.A)
 	alias, err := p.A.EP.Alias(core.Transmit | core.Completion)
@@ -104,11 +104,11 @@ func opFlags(t *testing.T, st Stack) {
 		t.Fatalf("Alias: %v", err)
 	}
 	post(2)
-	p.Retry("send through the alias", func() error { return alias.Send(buf[:4], 0, p.A.Peer, 22) })
+	p.Retry("send through the alias", func() error { return alias.Send(still[:4], 0, p.A.Peer, 22) })
 	p.Want(p.A, 22)
 	recv(2)
 	post(3)
-	p.Retry("send", func() error { return p.A.EP.Send(buf[:4], 0, p.A.Peer, 23) })
+	p.Retry("send", func() error { return p.A.EP.Send(still[:4], 0, p.A.Peer, 23) })
 	recv(3)
 	p.WantNone(p.A)
 	if err := alias.Close(); err != nil {
@@ -116,7 +116,7 @@ func opFlags(t *testing.T, st Stack) {
 	}
 	p.A.ok("SetOpFlags", p.A.EP.SetOpFlags(core.Transmit, core.Completion|core.DeliveryComplete))
 	post(4)
-	p.Retry("send", func() error { return p.A.EP.Send(buf[:4], 0, p.A.Peer, 24) })
+	p.Retry("send", func() error { return p.A.EP.Send(still[:4], 0, p.A.Peer, 24) })
 	p.Want(p.A, 24)
 	recv(4)
 	if f, err := p.A.EP.OpFlags(core.Transmit); err != nil || f&(core.Completion|core.DeliveryComplete) != core.Completion|core.DeliveryComplete {
@@ -132,7 +132,9 @@ func hintFlags(t *testing.T, st Stack) {
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 	buf := make([]byte, 8)
 	p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 5) })
-	p.Retry("sendmsg", func() error { return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, Ctx: 6}, 0) })
+	p.Retry("sendmsg", func() error {
+		return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Ctx: 6}, 0)
+	})
 	p.Want(p.B, 5)
 	p.WantNone(p.A) // the msg calls take their flags from the argument alone (fi_msg(3))
 }

@@ -42,8 +42,8 @@ func cqRead(t *testing.T, st Stack) {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(buf[i*4:i*4+4], 0, core.AddrUnspec, core.Context(i+1)) })
 	}
 	p.B.Asleep = true
-	p.Retry("inject", func() error { return p.A.EP.Inject(buf[:4], p.A.Peer) })
-	p.Retry("inject", func() error { return p.A.EP.Inject(buf[:4], p.A.Peer) })
+	p.Retry("inject", func() error { return p.A.EP.Inject(still[:4], p.A.Peer) })
+	p.Retry("inject", func() error { return p.A.EP.Inject(still[:4], p.A.Peer) })
 	p.until("Read with no room reports a completion", func() bool { _, err := cq.Read(nil); return err == nil })
 	// Both successes are in, then the error entry, then another success.
 	p.until("Read(1)", func() bool { n, err := cq.Read(entries[:1]); return n == 1 && err == nil })
@@ -52,7 +52,7 @@ func cqRead(t *testing.T, st Stack) {
 	}
 	p.until("second completion", func() bool { _, err := cq.Read(nil); return err == nil })
 	p.B.ok("Cancel", p.B.Rx().Cancel(3))
-	p.Retry("inject", func() error { return p.A.EP.Inject(buf[:4], p.A.Peer) })
+	p.Retry("inject", func() error { return p.A.EP.Inject(still[:4], p.A.Peer) })
 	time.Sleep(5 * time.Millisecond)
 	n, err := cq.Read(entries)
 	if n != 1 || err != nil || entries[0].Ctx != 2 {
@@ -98,14 +98,14 @@ func cqSource(t *testing.T, st Stack) {
 	for i, s := range []*Side{p.A, p.B} {
 		peer := []*Side{p.B, p.A}[i]
 		post(s, 1)
-		p.Retry("inject", func() error { return peer.EP.Inject(buf, peer.Peer) })
+		p.Retry("inject", func() error { return peer.EP.Inject(still[:8], peer.Peer) })
 		if g := p.Want(s, 1); g.Src != s.Peer {
 			t.Errorf("%s: source %d, want %d", s.Name, int64(g.Src), s.Peer)
 		}
 	}
 	un := Open(t, st, WithCaps(core.Source), WithoutPeer())
 	un.Retry("recv", func() error { return un.B.Rx().Recv(buf, 0, core.AddrUnspec, 1) })
-	un.Retry("inject", func() error { return un.A.EP.Inject(buf, un.A.Peer) })
+	un.Retry("inject", func() error { return un.A.EP.Inject(still[:8], un.A.Peer) })
 	if g := un.Want(un.B, 1); g.Src != core.AddrNotAvail {
 		t.Errorf("source of a peer that is not in the vector: %d, want AddrNotAvail", int64(g.Src))
 	}
@@ -153,13 +153,13 @@ func cqShared(t *testing.T, st Stack) {
 		for k, x := range []*Pair{p, q} {
 			ctx := core.Context(100*k + i)
 			x.Retry("recv", func() error { return x.B.Rx().Recv(buf[:8], 0, core.AddrUnspec, ctx) })
-			x.Retry("inject", func() error { return x.A.EP.Inject(buf[:8], x.A.Peer) })
+			x.Retry("inject", func() error { return x.A.EP.Inject(still[:8], x.A.Peer) })
 			p.Want(p.B, ctx)
 		}
 	}
 	for k, x := range []*Pair{p, q} {
 		x.Retry("recv", func() error { return x.A.Rx().Recv(buf[:8], 0, core.AddrUnspec, 7) })
-		x.Retry("send", func() error { return x.B.EP.Send(buf[8:16], 0, x.B.Peer, core.Context(500+k)) })
+		x.Retry("send", func() error { return x.B.EP.Send(still[:8], 0, x.B.Peer, core.Context(500+k)) })
 		p.Want(p.B, core.Context(500+k))
 		x.Want(x.A, 7)
 	}
@@ -172,7 +172,7 @@ func cqSplit(t *testing.T, st Stack) {
 	for i, s := range []*Side{p.A, p.B} {
 		r := []*Side{p.B, p.A}[i]
 		p.Retry("recv", func() error { return r.Rx().Recv(buf, 0, core.AddrUnspec, 1) })
-		p.Retry("send", func() error { return s.EP.Send(buf, 0, s.Peer, 2) })
+		p.Retry("send", func() error { return s.EP.Send(still[:8], 0, s.Peer, 2) })
 		if g := p.Want(r, 1); !g.Rx {
 			t.Error("a receive completed on the transmit queue")
 		}

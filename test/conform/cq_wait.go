@@ -59,7 +59,7 @@ func cqSRead(t *testing.T, st Stack) {
 			time.Sleep(time.Millisecond)
 		}
 		p.B.Asleep = true
-		p.Retry("inject", func() error { return p.A.EP.Inject(buf, p.A.Peer) })
+		p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 		if err := p.await("SRead of a completion", done); err != nil {
 			t.Fatalf("SRead %d: %v", i, err)
 		}
@@ -99,7 +99,7 @@ func cqWaitObjects(t *testing.T, st Stack) {
 			defer cancel()
 			buf := make([]byte, 8)
 			p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 1) })
-			p.Retry("inject", func() error { return p.A.EP.Inject(buf, p.A.Peer) })
+			p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 			n, err := p.B.RxCQ.SRead(ctx, entries)
 			if w == core.WaitNone && err != nil {
 				refuse(t, "SRead without a wait object", err, core.ErrNoSys, core.ErrInval, core.ErrOpNotSupp)
@@ -143,7 +143,7 @@ func cqFD(t *testing.T, st Stack) {
 			time.Sleep(time.Millisecond)
 		}
 		p.B.Asleep = true
-		p.Retry("inject", func() error { return p.A.EP.Inject(buf, p.A.Peer) })
+		p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 		if err := p.await("poll and read", result); err != nil {
 			t.Fatalf("round %d: %v", i, err)
 		}
@@ -152,7 +152,7 @@ func cqFD(t *testing.T, st Stack) {
 	// With something to read it is not safe to block.
 	p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 1) })
 	p.B.Asleep = true
-	p.Retry("inject", func() error { return p.A.EP.Inject(buf, p.A.Peer) })
+	p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 	p.until("Read with no room reports a completion", func() bool { _, err := cq.Read(nil); return err == nil })
 	if err := p.B.Fabric.TryWait(cq); !errors.Is(err, core.ErrAgain) {
 		t.Errorf("TryWait with a completion to read: %v; want ErrAgain", err)

@@ -171,7 +171,7 @@ func injectSilent(t *testing.T, st Stack) {
 	buf := make([]byte, 16)
 	for i := range 50 {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, core.Context(i)) })
-		p.Retry("inject", func() error { return p.A.EP.Inject(buf[:8], p.A.Peer) })
+		p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 		p.Want(p.B, core.Context(i))
 	}
 	p.WantNone(p.A)

@@ -32,7 +32,7 @@ func rmaOrder(t *testing.T, st Stack) {
 		wr(src, 1)
 		wr(tail, 2)
 		if order&core.OrderSAW != 0 {
-			p.Retry("inject", func() error { return p.A.EP.Inject(note[:], p.A.Peer) })
+			p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 			p.Want(p.B, 3)
 			CheckPattern(t, "second write, when a later send arrives", mem, n/2, uint64(i)+1000)
 			if string(mem[n/2:n]) != string(src[n/2:]) {
@@ -46,7 +46,7 @@ func rmaOrder(t *testing.T, st Stack) {
 			CheckPattern(t, "read behind two writes", back, n/2, uint64(i)+1000)
 		}
 		if order&core.OrderSAW == 0 {
-			p.Retry("inject", func() error { return p.A.EP.Inject(note[:], p.A.Peer) })
+			p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 			p.Want(p.B, 3)
 		}
 		p.Want(p.A, 1)

@@ -74,5 +74,5 @@ func TestTCPRDMRendezvous(t *testing.T) {
 // TestTCPRDMSmallBuffers has nothing staged, little read ahead, and few bytes of unexpected messages kept.
 func TestTCPRDMSmallBuffers(t *testing.T) {
 	conform.Run(t, over(t, conform.Stack{Name: "tcp-rdm-small-buffers", Provider: "tcp", EPType: core.EPTypeRDM, Caps: rdmCaps},
-		map[string]string{"FI_TCP_STAGING_SBUF_SIZE": "0", "FI_TCP_PREFETCH_RBUF_SIZE": "0", "FI_TCP_UNEXP_BYTES": "8388608", "FI_TCP_TX_SIZE": "8"}))
+		map[string]string{"FI_TCP_STAGING_SBUF_SIZE": "0", "FI_TCP_PREFETCH_RBUF_SIZE": "0", "FI_TCP_UNEXP_BYTES": "33554432", "FI_TCP_TX_SIZE": "8"}))
 }
