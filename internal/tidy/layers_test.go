@@ -1,0 +1,138 @@
+package tidy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rank says how high a package stands; it may import lower ones only. A name ending in /... covers what is below it. A package that nobody placed
+// fails the test: a new one begins with a decision.
+var rank = []struct {
+	path string
+	rank int
+}{
+	{"internal/mono", 0},
+	{"internal/match", 0},
+	{"internal/ring", 0},
+	{"internal/netx", 1},
+	{"provider/tcp/wire", 1},
+	{"provider/tcp/engine", 2},
+	{"internal/progress", 2},
+	{"core", 3},
+	{"core/mr", 4},
+	{"cq", 4},
+	{"av", 4},
+	{"internal/host", 4},
+	{"internal/capture", 4},
+	{"provider/tcp", 5},
+	{"util/...", 5},
+	{".", 6},
+	{"cmd/fi/internal/...", 7},
+	{"cmd/...", 8},
+	{"internal/tidy", 9},
+	{"test/...", 9},
+}
+
+func rankOf(dir string) (int, bool) {
+	for _, r := range rank {
+		if r.path == dir {
+			return r.rank, true
+		}
+		if p, ok := strings.CutSuffix(r.path, "/..."); ok && strings.HasPrefix(dir, p+"/") {
+			return r.rank, true
+		}
+	}
+	return 0, false
+}
+
+// moduleDir returns the folder of an import of this module.
+func moduleDir(path string) (string, bool) {
+	if path == "gofabric" {
+		return ".", true
+	}
+	return strings.CutPrefix(path, "gofabric/")
+}
+
+// TestLayers checks that arrows point down.
+func TestLayers(t *testing.T) {
+	for _, s := range sources(t) {
+		from, ok := rankOf(s.dir)
+		if !ok {
+			t.Errorf("%s: place the package %s in the table of layers", s.path, s.dir)
+			continue
+		}
+		for _, path := range s.imports() {
+			dir, ours := moduleDir(path)
+			if !ours || dir == s.dir {
+				continue
+			}
+			to, ok := rankOf(dir)
+			external := s.test && strings.HasSuffix(s.file.Name.Name, "_test")
+			switch {
+			case !ok:
+				t.Errorf("%s imports %s, which is not in the table of layers", s.path, dir)
+			case external && strings.HasPrefix(dir, "internal/"):
+			case to >= from && !s.test:
+				t.Errorf("%s imports %s: arrows point down only", s.path, dir)
+			case strings.HasPrefix(s.dir, "util/") && strings.HasPrefix(dir, "provider/"), strings.HasPrefix(s.dir, "provider/") && strings.HasPrefix(dir, "util/"):
+				t.Errorf("%s imports %s: util and provider do not know each other", s.path, dir)
+			}
+		}
+	}
+}
+
+// only lists packages that few may import, with who may.
+var only = map[string][]string{
+	"github.com/google/gopacket":     {"internal/capture", "test/"},
+	"github.com/spf13/cobra":         {"cmd/"},
+	"github.com/vishvananda/netlink": {"internal/host", "internal/netx", "test/"},
+	"gonum.org/v1/plot":              {"cmd/fi/internal/bench"},
+	"pgregory.net/rapid":             {"_test.go"},
+	"go.uber.org/goleak":             {"_test.go", "test/"},
+	"C":                              {"cmd/libfabric"},
+	"os/exec":                        {"cmd/", "test/", "_test.go"},
+	"testing":                        {"_test.go", "test/", "fabrictest"},
+}
+
+// TestOnly checks that dependencies stay where they belong: who imports core and one provider gets little else.
+func TestOnly(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, path := range s.imports() {
+			for lib, where := range only {
+				if path != lib && !strings.HasPrefix(path, lib+"/") {
+					continue
+				}
+				if !slices.ContainsFunc(where, func(w string) bool { return strings.HasPrefix(s.path, w) || strings.HasSuffix(s.path, w) }) {
+					t.Errorf("%s imports %s, which is for %v", s.path, path, where)
+				}
+			}
+		}
+	}
+}
+
+// pure says whether a folder holds protocol without I/O, and core, which holds no sockets.
+func pure(dir string) bool {
+	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || dir == "internal/match"
+}
+
+// TestPure checks that codecs and engines take time, randomness and bytes as arguments.
+func TestPure(t *testing.T) {
+	banned := []string{"net", "os", "sync", "sync/atomic", "syscall", "time", "math/rand", "math/rand/v2", "crypto/rand", "golang.org/x/sys/unix", "context", "log", "log/slog", "unsafe"}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		for _, path := range s.imports() {
+			if s.dir == "internal/match" && path == "math/rand/v2" {
+				continue // the seed of its hash tables, so that a peer's tags cannot be chosen to collide
+			}
+			if pure(s.dir) && slices.Contains(banned, path) {
+				t.Errorf("%s imports %s: protocol does no I/O, has no clock and no locks", s.path, path)
+			}
+			if s.dir == "core" && slices.Contains([]string{"net", "sync", "time", "math/rand", "math/rand/v2", "golang.org/x/sys/unix", "unsafe"}, path) {
+				t.Errorf("%s imports %s: core has no sockets, goroutines or clock", s.path, path)
+			}
+		}
+	}
+}
