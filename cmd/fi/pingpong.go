@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"gofabric"
 	"gofabric/cmd/fi/internal/pingpong"
@@ -36,7 +37,7 @@ type pingpongFlags struct {
 	verbose, json      bool
 }
 
-func newPingpongCommand(app *app) *cobra.Command {
+func newPingpongCommand(_ *app) *cobra.Command {
 	var f pingpongFlags
 	cmd := &cobra.Command{
 		Use:     "pingpong [flags] [server address]",
@@ -54,7 +55,13 @@ func newPingpongCommand(app *app) *cobra.Command {
 			return f.run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	fl, c := cmd.Flags(), &f.cfg
+	f.define(cmd.Flags())
+	return cmd
+}
+
+// define defines the flags.
+func (f *pingpongFlags) define(fl *pflag.FlagSet) {
+	c := &f.cfg
 	fl.Uint16VarP(&c.SrcPort, "src-port", "B", 0, fmt.Sprintf("source control port (server: %d, client: any)", pingpong.DefaultPort))
 	fl.Uint16VarP(&c.DstPort, "dst-port", "P", 0, fmt.Sprintf("the server's control port (default %d)", pingpong.DefaultPort))
 	fl.StringVarP(&c.Domain, "domain", "d", "", "domain name")
@@ -70,7 +77,6 @@ func newPingpongCommand(app *app) *cobra.Command {
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "say what is being done, on standard error")
 	fl.DurationVar(&c.Timeout, "timeout", pingpong.DefaultTimeout, "give up after this long without progress")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document instead of the table")
-	return cmd
 }
 
 // parse turns the flags that are words into values.

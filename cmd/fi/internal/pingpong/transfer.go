@@ -2,23 +2,14 @@ package pingpong
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"syscall"
 	"time"
 
 	"gofabric/core"
 )
 
 // This file is the measured part. Its loops allocate nothing and look at the clock only every slowEvery fruitless reads.
-
-// slowEvery is how many reads of an empty completion queue pass between two looks at the clock, the context and the peer: some 0.2 to 1 ms.
-const slowEvery = 1024
-
-// goneGrace is how long data may still be on its way after the peer closed the control connection.
-const goneGrace = 2 * time.Second
 
 var lastMessage = []byte("fin\x00")
 
@@ -167,60 +158,6 @@ func (b *bench) await(cq core.CompletionQueue, done *uint64, total uint64, what 
 	}
 }
 
-// watch is how long one wait has been fruitless. The zero value is ready.
-type watch struct {
-	since    time.Time
-	deadline time.Time
-	gone     bool
-}
-
-// stalled is called now and then by a wait that makes no headway, and ends it when it is hopeless.
-func (b *bench) stalled(w *watch, what string) error {
-	now := time.Now()
-	switch {
-	case w.since.IsZero():
-		w.since, w.deadline = now, now.Add(b.cfg.Timeout)
-	case b.ctx.Err() != nil:
-		return fmt.Errorf("waiting for %s: %w", what, context.Cause(b.ctx))
-	case now.After(w.deadline) && w.gone:
-		return fmt.Errorf("waiting for %s: %w", what, errPeerGone)
-	case now.After(w.deadline):
-		hint := "the peer hangs, or its traffic does not arrive"
-		if b.info.EP.Type == core.EPTypeDgram {
-			hint = "a datagram was lost (datagram endpoints do not retransmit: run again, or use -e rdm), or the peer hangs"
-		}
-		return fmt.Errorf("waiting for %s: nothing for %v: %s: %w", what, b.cfg.Timeout, hint, core.ErrTimedOut)
-	case !w.gone && now.Sub(w.since) > 50*time.Millisecond && b.ctl.peerClosed():
-		w.gone = true
-		if d := now.Add(goneGrace); d.Before(w.deadline) {
-			w.deadline = d
-		}
-	}
-	runtime.Gosched() // to goroutines of the provider, should there be one processor only
-	return nil
-}
-
-var errPeerGone = errors.New("the peer closed the control connection: it failed or was stopped, see its output")
-
-// peerClosed reports whether the control connection has ended, without taking anything from it.
-func (c *control) peerClosed() bool {
-	sc, ok := c.conn.(syscall.Conn)
-	if !ok {
-		return false
-	}
-	raw, err := sc.SyscallConn()
-	if err != nil {
-		return true
-	}
-	closed := false
-	err = raw.Control(func(fd uintptr) {
-		var b [1]byte
-		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		closed = err == nil && n == 0 || errors.Is(err, syscall.ECONNRESET)
-	})
-	return closed || err != nil
-}
-
 // readError explains what a completion queue returned instead of completions.
 func (b *bench) readError(cq core.CompletionQueue, err error) error {
 	if !errors.Is(err, core.ErrAvail) {
@@ -233,6 +170,9 @@ func (b *bench) readError(cq core.CompletionQueue, err error) error {
 	detail := e.Detail
 	if detail == "" {
 		detail = cq.StrError(e.ProvErrno)
+	}
+	if b.ctl.peerClosed() {
+		return fmt.Errorf("%w (a transfer failed: %s: %w)", errPeerGone, detail, e.Err)
 	}
 	return fmt.Errorf("a transfer failed: %s: %w", detail, e.Err)
 }
