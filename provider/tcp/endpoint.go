@@ -2,7 +2,6 @@ package tcp
 
 import (
 	"net/netip"
-	"sync/atomic"
 
 	"gofabric/core"
 	"gofabric/internal/progress"
@@ -23,7 +22,6 @@ type endpoint struct {
 	cntr             [6]*counter
 	eq               *eventQueue
 	txFlags, rxFlags core.Flags // default operation flags
-	refs             atomic.Int32
 
 	// ends returns the addresses of the connection to a peer, for error texts.
 	ends func(src uint64) (local, peer netip.AddrPort)
@@ -152,14 +150,6 @@ func (e *endpoint) needsCQ() error {
 		return opError("fi_enable", e.name(), noPeer, core.ErrNoCQ, "bind a completion queue with BindRecv first")
 	}
 	return nil
-}
-
-// kindFlags are the completion flags that say what completed.
-var kindFlags = [...]core.Flags{
-	engine.KindRead:        core.CapRMA | core.Read,
-	engine.KindWrite:       core.CapRMA | core.Write,
-	engine.KindRemoteRead:  core.CapRMA | core.RemoteRead,
-	engine.KindRemoteWrite: core.CapRMA | core.RemoteWrite,
 }
 
 var kindCounter = [...]int{

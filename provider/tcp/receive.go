@@ -196,6 +196,3 @@ func peekErr(err error) error {
 	}
 	return errnoOf(err)
 }
-
-// Cancel cancels the oldest receive posted with ctx.
-func (r *receiver) cancel(ctx core.Context) bool { return r.rx.Cancel(uint64(ctx)) }
