@@ -195,12 +195,6 @@ func (p *Pair) untilFor(d time.Duration, what string, cond func() bool) {
 	}
 }
 
-// Until calls cond, making progress, until it is true; the test fails when the deadline passes.
-func (p *Pair) Until(what string, cond func() bool) {
-	p.T.Helper()
-	p.until(what, cond)
-}
-
 // Recover sends from A to B, and from B to A, until a message gets through again: operations in flight when a connection broke may have failed.
 func Recover(p *Pair) {
 	p.T.Helper()

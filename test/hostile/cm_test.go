@@ -128,7 +128,7 @@ func fresh(t *testing.T, p *conform.Pair) {
 			t.Fatal("an RDM stack without tagged messages")
 		}
 		p.Retry("trecv", func() error { return p.B.EP.TRecv(buf, 0, core.AddrUnspec, 1<<50, 0, 42) })
-		q.Retry("tsend", func() error { return q.A.EP.TSend(buf, 0, fi, 1<<50, 43) })
+		q.Retry("tsend", func() error { return q.A.EP.TSend(make([]byte, 8), 0, fi, 1<<50, 43) })
 		p.Want(p.B, 42)
 		q.Want(q.A, 43)
 		return
