@@ -20,8 +20,17 @@ type socketError struct {
 func (e *socketError) Error() string { return e.call + ": " + e.err.Error() }
 func (e *socketError) Unwrap() error { return e.err }
 
+// canceledBy is why the posted receives of a connection that ended are canceled.
+type canceledBy struct{ cause error }
+
+func (e *canceledBy) Error() string { return "operation canceled: " + e.cause.Error() }
+func (e *canceledBy) Unwrap() error { return core.ErrCanceled }
+
 // errnoOf maps the engine's and the system's errors to libfabric's numbers.
 func errnoOf(err error) core.Errno {
+	if _, ok := err.(*canceledBy); ok {
+		return core.ErrCanceled
+	}
 	var sys *socketError
 	if errors.As(err, &sys) {
 		return core.FromSyscall(sys.err)

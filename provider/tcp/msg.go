@@ -284,7 +284,7 @@ func (ep *msgEndpoint) Failed(c *engine.Conn, err error, data []byte) {
 		ep.eq.Push(core.EQEvent{Type: core.EventShutdown, Object: ep})
 	}
 	if ep.srx == nil {
-		ep.own.Flush(engine.ErrCanceled)
+		ep.own.Flush(&canceledBy{err})
 	}
 }
 
