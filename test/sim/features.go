@@ -1,0 +1,36 @@
+package sim
+
+// features is what a run has; each is wholly on or wholly off.
+type features struct {
+	nodes int
+	ops   int // operations to post
+
+	untagged, tagged, reads, writes                       bool
+	acks, data, inject, rendezvous, large, scribble       bool
+	multi, directed, truncate, late, peeks                bool // late: messages mostly before receives
+	cancels, resets, closes, refusals, badKeys, lateNames bool
+	budgets, direct, tinyReads, tinyRooms, slow, lazy     bool // lazy: flush later, so that posts coalesce
+}
+
+func randomFeatures(s *Sched) features {
+	on := func() bool { return s.IntN(2) == 0 }
+	f := features{
+		nodes: 2 + s.IntN(3), ops: 500 + s.IntN(6000),
+		untagged: on(), tagged: on(), reads: on(), writes: on(),
+		acks: on(), data: on(), inject: on(), rendezvous: on(), large: s.Chance(30), scribble: on(),
+		multi: on(), directed: on(), truncate: s.Chance(30), late: s.Chance(30), peeks: on(),
+		cancels: on(), resets: s.Chance(40), closes: s.Chance(30), refusals: s.Chance(30), badKeys: s.Chance(15), lateNames: s.Chance(20),
+		budgets: on(), direct: on(), tinyReads: s.Chance(15), tinyRooms: s.Chance(30), slow: on(), lazy: on(),
+	}
+	if !f.untagged && !f.tagged {
+		f.untagged = true
+	}
+	if f.peeks || f.truncate || f.multi {
+		f.data = true // what shows no content is known by its data
+	}
+	if f.tinyReads {
+		f.large = false
+		f.ops /= 4
+	}
+	return f
+}

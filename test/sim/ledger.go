@@ -1,0 +1,284 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"gofabric/provider/tcp/engine"
+)
+
+// anyNode is the source of receives for everybody.
+const anyNode = engine.AnySource
+
+type opKind uint8
+
+const (
+	opSend opKind = iota
+	opRecv
+	opRead
+	opWrite
+	opPeek
+)
+
+// op is an operation and what became of it. A send is the message, too. Its number is its context.
+type op struct {
+	id         uint64
+	kind       opKind
+	node, peer int
+	side       *side // where it was submitted
+	tagged     bool
+	tag        uint64
+	n          int // payload
+	buf        []byte
+
+	ack, data, inject bool
+	doomed            bool // names memory that it may not
+	completed         bool
+	cancelled         bool
+	succeeded         bool
+
+	// Of messages.
+	delivered bool
+	taken     bool // by a peek that claimed it
+
+	// Of receives and peeks.
+	src, ignore    uint64
+	multi          bool
+	claim, discard bool
+	found          bool
+	order          uint64 // when it came to be able to match
+	cancelWanted   bool
+	segs           [][]byte // of reads and writes: the remote memory
+}
+
+// ledger knows all operations of a run.
+type ledger struct {
+	w       *World
+	table   []byte // content is derived from ids: a piece of this
+	ops     []*op
+	injects int // completions still to come
+	matches []match
+	moment  uint64
+}
+
+const tableSize = 1 << 20
+
+func newLedger(w *World) *ledger {
+	l := &ledger{w: w, table: make([]byte, tableSize), ops: make([]*op, 1)}
+	for i := 0; i < len(l.table); i += 8 {
+		binary.LittleEndian.PutUint64(l.table[i:], uint64(i)*0x9e3779b97f4a7c15>>3)
+	}
+	return l
+}
+
+func (l *ledger) add(o *op) *op {
+	o.id = uint64(len(l.ops))
+	l.ops = append(l.ops, o)
+	l.moment++
+	o.order = l.moment
+	return o
+}
+
+// undo forgets an operation that was not accepted.
+func (l *ledger) undo(o *op) { l.ops = l.ops[:o.id] }
+
+// body is the content of n bytes from position 8 on; before stands the id.
+func (l *ledger) body(id uint64, n int) []byte {
+	at := int(id*7919) % (tableSize / 2)
+	return l.table[at : at+n]
+}
+
+func (l *ledger) content(id uint64, n int) []byte {
+	b := binary.LittleEndian.AppendUint64(make([]byte, 0, max(n, 8)), id)
+	if n > 8 {
+		b = append(b, l.body(id, n-8)...)
+	}
+	return b[:n]
+}
+
+// intact checks the first bytes of a message of n.
+func (l *ledger) intact(got []byte, id uint64, n int) bool {
+	k := min(len(got), 8)
+	var head [8]byte
+	binary.LittleEndian.PutUint64(head[:], id)
+	return len(got) <= n && bytes.Equal(got[:k], head[:k]) && (len(got) <= 8 || bytes.Equal(got[8:], l.body(id, len(got)-8)))
+}
+
+func (l *ledger) violate(format string, args ...any) {
+	l.w.violate(fmt.Sprintf(format, args...))
+}
+
+// completed takes note of the end of an operation at node.
+func (l *ledger) completed(node int, c *engine.Completion) {
+	l.w.s.Trace(node, "done", c.Ctx<<8|uint64(c.Kind), c.Len)
+	if c.Inject { // without context, if there is no error
+		l.injects--
+		if c.Err == engine.ErrCanceled {
+			l.ops[c.Ctx].cancelled = true
+		}
+		return
+	}
+	if c.Ctx == 0 || c.Ctx >= uint64(len(l.ops)) {
+		l.violate("completion of unknown operation %d", c.Ctx)
+		return
+	}
+	o := l.ops[c.Ctx]
+	if o.node != node {
+		l.violate("operation %d of node %d completed at node %d", o.id, o.node, node)
+	}
+	switch c.Kind {
+	case engine.KindRecv:
+		l.received(o, c)
+	default:
+		l.sent(o, c)
+	}
+}
+
+// sent ends a send, read or write.
+func (l *ledger) sent(o *op, c *engine.Completion) {
+	if want := [...]opKind{engine.KindSend: opSend, engine.KindRead: opRead, engine.KindWrite: opWrite}[c.Kind]; o.kind != want {
+		l.violate("operation %d completed as kind %d", o.id, c.Kind)
+		return
+	}
+	if o.completed {
+		l.violate("operation %d completed twice", o.id)
+		return
+	}
+	o.completed = true
+	o.side.open--
+	switch {
+	case c.Err == nil:
+		o.succeeded = true
+		if o.doomed && o.ack {
+			l.violate("%d accessed memory that it may not", o.id)
+		}
+		if o.kind == opRead && !bytes.Equal(o.buf, bytes.Join(o.segs, nil)) {
+			l.violate("read %d brought wrong bytes", o.id)
+		}
+	case c.Err == engine.ErrCanceled:
+		if !o.cancelWanted {
+			l.violate("%d cancelled by nobody", o.id)
+		}
+		o.cancelled = true
+	case o.side.conn.State() != engine.Closed:
+		l.violate("%d failed on an open connection: %v", o.id, c.Err)
+	}
+	if l.w.f.scribble && o.kind == opSend {
+		clear(o.buf) // the engine must have no use for it any more
+	}
+}
+
+// received ends a receive, a peek or what follows a claim.
+func (l *ledger) received(o *op, c *engine.Completion) {
+	if o.completed {
+		l.violate("receive %d completed twice", o.id)
+		return
+	}
+	o.completed = !o.multi || c.Release
+	if o.multi && c.Err == engine.ErrCanceled {
+		o.cancelled = true
+	}
+	switch {
+	case o.kind == opPeek:
+		l.peeked(o, c)
+	case c.Err == nil || c.Err == engine.ErrTruncated:
+		l.delivered(o, c)
+	case c.Err == engine.ErrCanceled:
+		if !o.cancelWanted {
+			l.violate("receive %d cancelled by nobody", o.id)
+		}
+		o.cancelled = true
+	case !l.w.f.mayFail():
+		l.violate("receive %d failed though no connection did: %v", o.id, c.Err)
+	}
+}
+
+// message finds what a completion at o speaks of.
+func (l *ledger) message(o *op, c *engine.Completion) *op {
+	id := c.Data
+	switch {
+	case o.tagged:
+		id = c.Tag >> 8
+	case c.HasData:
+	case len(o.buf) >= 8 && c.Len >= 8:
+		id = binary.LittleEndian.Uint64(o.buf)
+	}
+	if id == 0 || id >= uint64(len(l.ops)) || l.ops[id].kind != opSend {
+		l.violate("receive %d got unknown message %d", o.id, id)
+		return nil
+	}
+	m := l.ops[id]
+	if m.peer != o.node || m.tagged != o.tagged || c.Src != uint64(m.node) && (c.Src != anyNode || !l.w.f.lateNames) {
+		l.violate("receive %d at %d got message %d from %d to %d, said to be from %d", o.id, o.node, id, m.node, m.peer, c.Src)
+	}
+	if !o.accepts(m) || c.HasData != m.data || m.data && c.Data != id {
+		l.violate("receive %d got message %d, which it does not accept, or its data is wrong", o.id, id)
+	}
+	if m.delivered || m.cancelled {
+		l.violate("message %d delivered again, or after it was cancelled", id)
+	}
+	return m
+}
+
+func (o *op) accepts(m *op) bool {
+	return m.tagged == o.tagged && (o.src == anyNode || o.src == uint64(m.node)) && (!o.tagged || (o.tag^m.tag)&^o.ignore == 0)
+}
+
+func (l *ledger) delivered(o *op, c *engine.Completion) {
+	if o.discard { // of a claimed message
+		l.discarded(o, c)
+		return
+	}
+	m := l.message(o, c)
+	if m == nil {
+		return
+	}
+	m.delivered = true
+	room, got := len(o.buf), o.buf
+	if o.multi {
+		room, got = len(c.Buf), c.Buf
+	}
+	if want := min(m.n, room); int(c.Len) != want || int(c.OLen) != m.n-want || (c.Err != nil) != (m.n > room) {
+		l.violate("message %d of %d bytes for %d: %d received, %d over, %v", m.id, m.n, room, c.Len, c.OLen, c.Err)
+		return
+	}
+	if !l.intact(got[:c.Len], m.id, m.n) {
+		l.violate("message %d has wrong content in receive %d", m.id, o.id)
+	}
+	if g := o.buf[len(o.buf):cap(o.buf)]; len(g) > 0 && !bytes.Equal(g[:1], guard) {
+		l.violate("receive %d was written beyond its end", o.id)
+	}
+	l.matches = append(l.matches, match{m, o})
+}
+
+// guard stands behind receive buffers.
+var guard = []byte{0xa5}
+
+func (l *ledger) peeked(o *op, c *engine.Completion) {
+	if c.Err == engine.ErrNoMessage {
+		return
+	}
+	m := l.message(o, c)
+	if m == nil {
+		return
+	}
+	if c.Err != nil || int(c.Len) != m.n || m.taken {
+		l.violate("peek %d: message %d of %d bytes, taken %v: %d, %v", o.id, m.id, m.n, m.taken, c.Len, c.Err)
+	}
+	o.found = true
+	switch {
+	case o.claim:
+		m.taken = true
+	case o.discard:
+		m.delivered = true
+		l.matches = append(l.matches, match{m, o})
+	}
+}
+
+func (l *ledger) discarded(o *op, c *engine.Completion) {
+	if m := l.message(o, c); m != nil {
+		m.delivered = true
+		l.matches = append(l.matches, match{m, o})
+	}
+}
