@@ -63,6 +63,7 @@ type Engine struct {
 
 	// The goroutine's state.
 	armed      bool
+	told       bool // the poller woke it: there is something to sweep up, which need not be a stream
 	auto       bool
 	waiters    int
 	timerAt    mono.Time
@@ -137,7 +138,7 @@ func (e *Engine) pass() {
 	if len(e.staged) > 0 {
 		e.flush()
 	}
-	if n := len(e.streams); n > 0 && n <= directMax && e.passes%sweepEvery != 0 {
+	if n := len(e.streams); n > 0 && n <= directMax && e.passes%sweepEvery != 0 && !e.told {
 		for i := 0; i < len(e.streams); i++ {
 			e.streams[i].src.Poll()
 		}
@@ -175,8 +176,11 @@ func (e *Engine) FlushStaged() {
 func (e *Engine) flush() {
 	e.lastFlush = mono.Now()
 	for i := 0; i < len(e.staged); i++ { // a flush may stage for others, never for itself
-		e.staged[i].Flush()
-		e.staged[i] = nil
+		f := e.staged[i]
+		e.staged[i] = nil // before the call: an Unstage in it must not find f
+		if f != nil {
+			f.Flush()
+		}
 	}
 	e.staged = e.staged[:0]
 }
@@ -202,7 +206,7 @@ func (e *Engine) Stage(f Flusher) bool {
 func (e *Engine) Unstage(f Flusher) {
 	for i, s := range e.staged {
 		if s == f {
-			e.staged = append(e.staged[:i], e.staged[i+1:]...)
+			e.staged[i] = nil // the others keep their places, for a flush may be under way
 			return
 		}
 	}

@@ -93,7 +93,7 @@ func (h *Handle) SetDeadline(at mono.Time) {
 		return
 	}
 	e.timers.push(h)
-	if e.armed && e.timers[0] == h {
+	if (e.armed || !e.auto) && e.timers[0] == h { // else the ticks look after it
 		e.armDeadline(mono.Now())
 	}
 }

@@ -38,8 +38,8 @@ func (e *Engine) armDeadline(now mono.Time) {
 		return
 	}
 	at := e.timers[0].at
-	if e.timerAt != 0 && e.timerAt > now && e.timerAt <= at {
-		return
+	if e.timerAt != 0 && e.timerAt <= at {
+		return // comes first, or came and is about to be served: setting it anew would lose what it stands for
 	}
 	d := at.Sub(now)
 	if d <= 0 {
@@ -77,7 +77,9 @@ func (e *Engine) advance(why netx.Why) {
 		}
 	}
 	if e.armed {
+		e.told = why&netx.WhyPoller != 0
 		e.pass()
+		e.told = false
 		e.expire(now)
 		e.parker.ArmPoller(true)
 		e.armDeadline(now)

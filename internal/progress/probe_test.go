@@ -1,0 +1,178 @@
+package progress
+
+// Fake sources over real sockets.
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/mono"
+	"gofabric/internal/netx"
+)
+
+// bound is how long anything may take that must happen, on a machine that is busy with other things.
+const bound = 10 * time.Second
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(os.Exit))
+}
+
+func newEngine(t testing.TB, auto bool) *Engine {
+	t.Helper()
+	e, err := New(auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// pair returns two connected sockets.
+func pair(t testing.TB) (a, b netx.FD) {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return netx.FD(fds[0]), netx.FD(fds[1])
+}
+
+// probe is a Source: it counts what it is told and drains its socket.
+type probe struct {
+	t       testing.TB
+	e       *Engine
+	fd, far netx.FD
+	h       *Handle
+
+	ready, polls, bytes int
+	buf                 [64]byte
+	got                 chan int // sent to, if there is room, when bytes came
+	expired             chan mono.Time
+	onReady             func()
+	keep                bool // leave what comes in the socket
+}
+
+// newProbe registers a source; Close of the engine comes after the removal.
+func newProbe(t testing.TB, e *Engine, stream bool) *probe {
+	t.Helper()
+	p := &probe{t: t, e: e, got: make(chan int, 64), expired: make(chan mono.Time, 64)}
+	p.fd, p.far = pair(t)
+	e.Lock()
+	h, err := e.Register(p.fd, p, stream, netx.In)
+	e.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.h = h
+	t.Cleanup(p.close)
+	return p
+}
+
+func (p *probe) close() {
+	p.e.Lock()
+	defer p.e.Unlock()
+	p.remove()
+	if p.far != netx.NoFD {
+		netx.Close(p.far)
+		p.far = netx.NoFD
+	}
+}
+
+func (p *probe) remove() {
+	if p.fd != netx.NoFD {
+		p.h.Remove()
+		netx.Close(p.fd)
+		p.fd = netx.NoFD
+	}
+}
+
+func (p *probe) Ready(in, out bool) {
+	p.ready++
+	if p.onReady != nil {
+		p.onReady()
+	}
+	if in && !p.keep {
+		p.drain()
+	}
+}
+
+func (p *probe) Poll() {
+	p.polls++
+	p.drain()
+}
+
+func (p *probe) drain() {
+	for p.fd != netx.NoFD {
+		n, errno := netx.Recv(p.fd, p.buf[:])
+		if errno != 0 || n == 0 {
+			return
+		}
+		p.bytes += n
+		select {
+		case p.got <- n:
+		default:
+		}
+	}
+}
+
+func (p *probe) Expired(now mono.Time) { p.expired <- now }
+
+// write makes the source readable.
+func (p *probe) write(n int) {
+	p.t.Helper()
+	b := [64]byte{}
+	if k, errno := netx.Send(p.far, b[:n], false); errno != 0 || k != n {
+		p.t.Fatalf("send: %d, %v", k, errno)
+	}
+}
+
+// wait waits until bytes came, while nobody passes.
+func (p *probe) wait(what string) {
+	p.t.Helper()
+	select {
+	case <-p.got:
+	case <-time.After(bound):
+		p.t.Fatalf("%s: nothing was received", what)
+	}
+}
+
+// flusher is a Flusher that tells.
+type flusher struct {
+	n     int
+	done  chan struct{}
+	doing func()
+}
+
+func newFlusher() *flusher { return &flusher{done: make(chan struct{}, 1)} }
+
+func (f *flusher) Flush() {
+	f.n++
+	if f.doing != nil {
+		f.doing()
+	}
+	select {
+	case f.done <- struct{}{}:
+	default:
+	}
+}
+
+// stage stages f for certain: right after a flush, waiting for company makes sense. Locked.
+func stage(t testing.TB, e *Engine, f Flusher) {
+	t.Helper()
+	for range 10000 {
+		if e.Stage(f) {
+			return
+		}
+	}
+	t.Fatal("Stage never takes anything")
+}
+
+func locked[T any](e *Engine, f func() T) T {
+	e.Lock()
+	defer e.Unlock()
+	return f()
+}
