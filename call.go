@@ -93,8 +93,8 @@ func (e *Endpoint) do(ctx context.Context, r *request) (Received, error) {
 		return got, nil
 	case o.err == core.ErrCanceled && why != nil:
 		return got, e.opError(name, r.peer, ended(why), o.text)
-	case o.err == core.ErrCanceled && e.lost.Load():
-		o.err = core.ErrConnReset
+	case o.err == core.ErrCanceled && e.eq != nil && e.isOpen():
+		o.err = core.ErrConnReset // the provider, or look, flushed what the lost connection left behind
 	}
 	return got, e.failure(name, r.peer, o)
 }
@@ -117,8 +117,13 @@ func (e *Endpoint) begin(ctx context.Context, r *request, o *op) error {
 			return ended(context.Cause(ctx))
 		}
 		e.mu.RLock()
-		err := error(core.ErrShutdown)
-		if !e.closed {
+		var err error
+		switch {
+		case e.closed:
+			err = core.ErrShutdown
+		case e.lost.Load() && e.srx == nil, tries > 8 && e.eq != nil && e.ended():
+			err = core.ErrConnReset
+		default:
 			err = e.post(r, o.context())
 		}
 		e.mu.RUnlock()
@@ -136,10 +141,7 @@ func (e *Endpoint) begin(ctx context.Context, r *request, o *op) error {
 func (e *Endpoint) giveUp(o *op) {
 	e.mu.RLock()
 	if !e.closed {
-		// An error means that there is nothing to cancel: the operation is under way or done.
-		if e.srx == nil || e.srx.Cancel(o.context()) != nil {
-			e.ep.Cancel(o.context())
-		}
+		e.cancel(o)
 	}
 	e.mu.RUnlock()
 	if e.waitFor(o) {
@@ -157,6 +159,20 @@ func (e *Endpoint) giveUp(o *op) {
 	}
 	e.stop()
 	e.base.hub.wait(context.Background(), o)
+}
+
+// cancel cancels o, as far as that is possible. Called with mu held for reading.
+func (e *Endpoint) cancel(o *op) {
+	// An error means that there is nothing to cancel: the operation is under way or done.
+	if e.srx == nil || e.srx.Cancel(o.context()) != nil {
+		e.ep.Cancel(o.context())
+	}
+}
+
+func (e *Endpoint) isOpen() bool {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return !e.closed
 }
 
 // waitFor reports whether o was done within the time of CancelGrace.

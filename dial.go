@@ -79,9 +79,8 @@ func (e *Endpoint) connected(ctx context.Context, name string) error {
 			if p, err := e.ep.Peer(); err == nil {
 				e.peer = p
 			}
-			if e.srx != nil {
-				e.base.hub.watch(e)
-			}
+			e.watched.Store(true)
+			e.base.hub.watch()
 			return nil
 		case err == nil && ev.Type == core.EventShutdown:
 			return core.ErrConnReset

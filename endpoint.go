@@ -43,7 +43,10 @@ type Endpoint struct {
 	peer  core.Addr // of connected endpoints
 	cmd   []byte    // private data that came with the connection
 	grace time.Duration
-	lost  atomic.Bool // the connection has ended; see watch.go
+
+	// See watch.go.
+	lost    atomic.Bool // the connection has ended
+	watched atomic.Bool
 
 	// mu is held for reading while an operation is posted or cancelled, so that the endpoint is not closed underneath.
 	mu      sync.RWMutex
@@ -87,34 +90,42 @@ func Open(ctx context.Context, opts ...Option) (*Endpoint, error) {
 	return e, nil
 }
 
-// open opens and enables the core endpoint. After an error Close frees what was opened.
+// open opens and enables the core endpoint. After an error Close frees what was opened: fields are set on success only, since an interface that holds a
+// nil pointer is not nil.
 func (e *Endpoint) open(info *core.Info, peers int) error {
-	var err error
-	if e.ep, err = e.base.domain.OpenEndpoint(info); err != nil {
+	ep, err := e.base.domain.OpenEndpoint(info)
+	if err != nil {
 		return err
 	}
+	e.ep = ep
 	if err = e.ep.BindCQ(e.base.hub.cq, core.BindTransmit|core.BindRecv); err != nil {
 		return err
 	}
 	if info.EP.Type == core.EPTypeMsg {
-		if e.eq, err = e.base.fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}); err != nil {
+		eq, err := e.base.fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec})
+		if err != nil {
 			return err
 		}
+		e.eq = eq
 		if err = e.ep.BindEQ(e.eq, 0); err != nil {
 			return err
 		}
 	} else {
-		if e.av, err = e.base.domain.OpenAV(core.AVAttr{Type: core.AVTable, Count: peers}); err != nil {
+		av, err := e.base.domain.OpenAV(core.AVAttr{Type: core.AVTable, Count: peers})
+		if err != nil {
 			return err
 		}
+		e.av = av
 		if err = e.ep.BindAV(e.av, 0); err != nil {
 			return err
 		}
 	}
 	if info.EP.RxCtxCnt == core.SharedContext { // tcp's connected endpoints have tagged messages only so
-		if e.srx, err = e.base.domain.OpenSRX(info.Rx); err != nil {
+		srx, err := e.base.domain.OpenSRX(info.Rx)
+		if err != nil {
 			return err
 		}
+		e.srx = srx
 		if err = e.ep.BindSRX(e.srx); err != nil {
 			return err
 		}
@@ -281,8 +292,8 @@ func (e *Endpoint) stop() error {
 	err := e.stopErr
 	e.mu.Unlock()
 	if !was {
-		if e.srx != nil {
-			e.base.hub.unwatch(e)
+		if e.watched.Swap(false) {
+			e.base.hub.unwatch()
 		}
 		e.base.hub.abandon(e)
 	}

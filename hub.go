@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"gofabric/core"
 )
@@ -23,7 +24,12 @@ type hub struct {
 	leading bool
 	idle    chan struct{} // closed when the leader leaves, for drain
 	broken  error         // the queue cannot be read any more
-	watched []*Endpoint   // see watch.go
+
+	// See watch.go.
+	connected int
+	timer     *time.Timer
+	ticking   bool
+	due       bool
 
 	// The leader's own.
 	entries [32]core.CQEntry
@@ -158,21 +164,16 @@ func (h *hub) handOver() {
 
 // lead reads the queue until o is done or ctx ends. Locked, but not while it waits.
 func (h *hub) lead(ctx context.Context, o *op) {
+	h.startTicks()
 	for !o.done && ctx.Err() == nil && h.broken == nil {
-		watching := len(h.watched) > 0
-		if watching {
-			h.look()
-		}
 		h.mu.Unlock()
-		var n int
-		var err error
-		if watching {
-			n, err = h.readWatching(ctx)
-		} else {
-			n, err = h.cq.SReadFrom(ctx, h.entries[:], h.src[:])
-		}
+		n, err := h.cq.SReadFrom(ctx, h.entries[:], h.src[:])
 		h.mu.Lock()
 		h.took(n, err)
+		if h.due {
+			h.due = false
+			h.look()
+		}
 	}
 	if h.broken != nil {
 		h.failAll(nil, h.broken)
@@ -278,6 +279,9 @@ func (h *hub) abandon(ep *Endpoint) {
 // drain waits until nobody reads the queue; no operation may be waited for. The leader has been told to leave by abandon.
 func (h *hub) drain() {
 	h.mu.Lock()
+	if h.timer != nil {
+		h.timer.Stop()
+	}
 	for h.leading {
 		if h.idle == nil {
 			h.idle = make(chan struct{})

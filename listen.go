@@ -57,13 +57,16 @@ func Listen(ctx context.Context, addr string, opts ...Option) (*Listener, error)
 }
 
 func (l *Listener) open(info *core.Info) error {
-	var err error
-	if l.pep, err = l.base.fabric.OpenPassiveEndpoint(info); err != nil {
+	pep, err := l.base.fabric.OpenPassiveEndpoint(info)
+	if err != nil {
 		return err
 	}
-	if l.eq, err = l.base.fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}); err != nil {
+	l.pep = pep
+	eq, err := l.base.fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec})
+	if err != nil {
 		return err
 	}
+	l.eq = eq
 	if err = l.pep.BindEQ(l.eq, 0); err != nil {
 		return err
 	}

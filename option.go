@@ -106,6 +106,9 @@ func (c *config) query(node, service string, source bool) core.Query {
 			h.Caps |= core.CapTagged
 		}
 	}
+	if h.EP.Type == core.EPTypeMsg && h.Caps&core.CapTagged != 0 && h.EP.RxCtxCnt == 0 {
+		h.EP.RxCtxCnt = core.SharedContext // connected endpoints have tagged messages only so (fi_tcp(7))
+	}
 	if c.threading != core.ThreadUnspec {
 		h.Domain.Threading = c.threading
 	}

@@ -1,67 +1,80 @@
 package gofabric
 
 import (
-	"context"
 	"time"
 
 	"gofabric/core"
 )
 
-// Connections whose receives are posted to a shared receive context (fi_srx_context(3)): those receives belong to no connection, so that the end of one
-// does not end them. Who leads looks at the event queues of such endpoints from time to time instead.
+// Connections that end while a call waits. A provider ends the operations of a lost connection itself, but not all of them: receives in a shared receive
+// context (fi_srx_context(3)) belong to no connection, and what is posted after the end may wait for ever. So whoever leads looks at the event
+// queues of connected endpoints with calls under way from time to time.
 
-// watchEvery is how soon a receive notices that its connection has ended.
-const watchEvery = 50 * time.Millisecond
+// watchEvery is how soon such a call notices that its connection has ended.
+const watchEvery = 100 * time.Millisecond
 
-// watch adds an endpoint, unwatch removes it.
-func (h *hub) watch(e *Endpoint) {
+// watch counts a connected endpoint, unwatch the end of one.
+func (h *hub) watch()   { h.count(1) }
+func (h *hub) unwatch() { h.count(-1) }
+
+func (h *hub) count(n int) {
 	h.mu.Lock()
-	h.watched = append(h.watched, e)
+	h.connected += n
 	h.mu.Unlock()
 }
 
-func (h *hub) unwatch(e *Endpoint) {
-	h.mu.Lock()
-	for i, w := range h.watched {
-		if w == e {
-			h.watched = append(h.watched[:i:i], h.watched[i+1:]...)
-			break
-		}
+// startTicks makes the timer run while somebody leads. It is not stopped and started with every call: that would cost more than the calls. Locked.
+func (h *hub) startTicks() {
+	if h.connected == 0 || h.ticking {
+		return
 	}
-	h.mu.Unlock()
+	h.ticking = true
+	if h.timer == nil {
+		h.timer = time.AfterFunc(watchEvery, h.tick)
+	} else {
+		h.timer.Reset(watchEvery)
+	}
 }
 
-// readWatching is a read of the queue that ends after watchEvery.
-func (h *hub) readWatching(ctx context.Context) (int, error) {
-	short, cancel := context.WithTimeout(ctx, watchEvery)
-	defer cancel()
-	return h.cq.SReadFrom(short, h.entries[:], h.src[:])
+// tick makes the leader look.
+func (h *hub) tick() {
+	h.mu.Lock()
+	h.ticking = h.leading && h.connected > 0
+	if !h.ticking {
+		h.mu.Unlock()
+		return
+	}
+	h.due = true
+	h.timer.Reset(watchEvery)
+	h.mu.Unlock()
+	h.cq.Signal()
 }
 
 // look cancels what waits on connections that have ended. Locked.
 func (h *hub) look() {
-	for _, e := range h.watched {
+	for _, o := range h.ops {
+		e := o.ep
+		if e == nil || o.done || e.eq == nil {
+			continue
+		}
 		e.mu.RLock()
 		if !e.closed && e.ended() {
-			for _, o := range h.ops {
-				if o.ep == e && !o.done {
-					e.srx.Cancel(o.context())
-				}
-			}
+			e.cancel(o)
 		}
 		e.mu.RUnlock()
 	}
 }
 
-// ended reports whether the connection has ended. Called by look only.
+// ended reports whether the connection has ended. Called with mu held for reading.
 func (e *Endpoint) ended() bool {
 	var ev core.EQEvent
 	for !e.lost.Load() {
 		switch err := e.eq.Read(&ev, 0); {
 		case err == core.ErrAvail:
 			var bad core.EQErrEntry
-			e.eq.ReadErr(&bad, 0)
-			e.lost.Store(true)
+			if e.eq.ReadErr(&bad, 0) == nil {
+				e.lost.Store(true)
+			}
 		case err != nil:
 			return false
 		case ev.Type == core.EventShutdown:

@@ -1,0 +1,161 @@
+package gofabric
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+// The end of a context in each state of an operation, over tcp. What needs exact timing is in hub_test.go.
+
+func TestCancelReceives(t *testing.T) {
+	a, b, toB, toA := openPair(t)
+	ctx := testContext(t)
+	for name, call := range map[string]func(context.Context, []byte) (Received, error){
+		"fi_recv":  func(ctx context.Context, b1 []byte) (Received, error) { return b.Recv(ctx, AnyPeer, b1) },
+		"fi_trecv": func(ctx context.Context, b1 []byte) (Received, error) { return b.TRecv(ctx, toA, b1, 1, 2) },
+	} {
+		buf := []byte("untouched")
+		short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+		_, err := call(short, buf)
+		cancel()
+		var oe *core.OpError
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, core.ErrTimedOut) || !errors.As(err, &oe) || oe.Op != name {
+			t.Fatalf("%s: got %v", name, err)
+		}
+		// The receive must be gone: a message goes to the next one.
+		if err := a.Send(ctx, toB, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		one := make([]byte, 1)
+		if r, err := b.Recv(ctx, AnyPeer, one); err != nil || r.Len != 1 || string(one) != "x" {
+			t.Fatalf("%s: the next receive got %+v, %q, %v", name, r, one, err)
+		}
+		if string(buf) != "untouched" {
+			t.Fatalf("%s: the buffer was used after the return: %q", name, buf)
+		}
+	}
+}
+
+func TestEndedContext(t *testing.T) {
+	a, _, toB, _ := openPair(t)
+	why := errors.New("why")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(why)
+	for _, err := range []error{a.Send(ctx, toB, nil), a.TSend(ctx, toB, nil, 1), a.Write(ctx, toB, nil, RemoteMemory{}, 0)} {
+		if !errors.Is(err, why) || !errors.Is(err, core.ErrCanceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestCancelLeader ends the call of the goroutine that reads the queue: another must take over.
+func TestCancelLeader(t *testing.T) {
+	a, b, toB, toA := openPair(t)
+	ctx := testContext(t)
+	for range 20 {
+		var wg sync.WaitGroup
+		short, cancel := context.WithCancel(ctx)
+		for i := range 4 {
+			wg.Go(func() {
+				if _, err := b.TRecv(short, toA, make([]byte, 1), uint64(100+i), 0); !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		for i := range 4 {
+			wg.Go(func() {
+				if _, err := b.TRecv(ctx, toA, make([]byte, 1), uint64(i), 0); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		cancel()
+		for i := range 4 {
+			if err := a.TSend(ctx, toB, []byte{1}, uint64(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wg.Wait()
+	}
+}
+
+// TestCancelSendUnderWay ends a send so large that it waits for the receiver, who does not come.
+func TestCancelSendUnderWay(t *testing.T) {
+	big := bytes.Repeat([]byte{7}, 64<<20)
+	client, server := dialPair(t)
+	ctx := testContext(t)
+	for name, e := range map[string]*Endpoint{"MSG": client, "RDM": nil} {
+		to := Connected
+		if e == nil {
+			e, _, to, _ = openPair(t)
+		}
+		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		start := time.Now()
+		err := e.Send(short, to, big)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s: the call took %v", name, took)
+		}
+	}
+	// The other side of the connection notices.
+	if _, err := server.Recv(ctx, Connected, make([]byte, 64<<20)); err == nil {
+		t.Error("the message was received in full though its sender gave up")
+	}
+}
+
+func TestSendToNobody(t *testing.T) {
+	a, b, _, _ := openPair(t)
+	ctx := testContext(t)
+	gone := b.Name()
+	b.Close()
+	p, err := a.InsertAddr(gone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	err = a.Send(short, p, []byte("x"))
+	var oe *core.OpError
+	if err == nil || !errors.As(err, &oe) || oe.Peer != gone.String() {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestCloseEndsCalls(t *testing.T) {
+	_, b, _, toA := openPair(t)
+	const n = 8
+	errs := make(chan error, n)
+	var ready sync.WaitGroup
+	for i := range n {
+		ready.Add(1)
+		go func() {
+			ready.Done()
+			_, err := b.TRecv(context.Background(), toA, make([]byte, 1), uint64(i), 0)
+			errs <- err
+		}()
+	}
+	ready.Wait()
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range n {
+		if err := <-errs; !errors.Is(err, core.ErrCanceled) && !errors.Is(err, core.ErrShutdown) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if _, err := b.Recv(context.Background(), AnyPeer, nil); !errors.Is(err, core.ErrShutdown) {
+		t.Errorf("after Close: %v", err)
+	}
+	if _, err := b.Insert("127.0.0.1:1"); !errors.Is(err, core.ErrShutdown) {
+		t.Errorf("after Close: %v", err)
+	}
+}

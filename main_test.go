@@ -1,0 +1,83 @@
+package gofabric
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// What the tests of this package share.
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// limit bounds every wait of a test.
+const limit = 20 * time.Second
+
+func testContext(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// openPair opens two endpoints on the loopback interface that know each other.
+func openPair(t testing.TB, opts ...Option) (a, b *Endpoint, toB, toA Peer) {
+	t.Helper()
+	ctx := testContext(t)
+	opts = append([]Option{Provider("tcp"), Node("127.0.0.1"), CancelGrace(100 * time.Millisecond)}, opts...)
+	ends := [2]*Endpoint{}
+	for i := range ends {
+		e, err := Open(ctx, opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := e.Close(); err != nil {
+				t.Error("close:", err)
+			}
+		})
+		ends[i] = e
+	}
+	toB, err := ends[0].InsertAddr(ends[1].Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	toA, err = ends[1].Insert(ends[0].Name().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ends[0], ends[1], toB, toA
+}
+
+// dialPair makes a connection on the loopback interface.
+func dialPair(t testing.TB, opts ...Option) (client, server *Endpoint) {
+	t.Helper()
+	ctx := testContext(t)
+	opts = append([]Option{Provider("tcp"), CancelGrace(100 * time.Millisecond)}, opts...)
+	l, err := Listen(ctx, "127.0.0.1:0", opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	type result struct {
+		e   *Endpoint
+		err error
+	}
+	accepted := make(chan result, 1)
+	go func() {
+		e, err := l.Accept(ctx)
+		accepted <- result{e, err}
+	}()
+	client, err = Dial(ctx, l.Addr().String(), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	r := <-accepted
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	t.Cleanup(func() { r.e.Close() })
+	return client, r.e
+}
