@@ -98,6 +98,9 @@ func (e *Engine) advance(why netx.Why) {
 		return
 	}
 	if e.timerAt == 0 {
+		if e.passes-e.tickPasses < sweepEvery && len(e.slots) > len(e.free) {
+			e.sweep() // polled, but so slowly that direct passes would leave listeners and write readiness waiting for long
+		}
 		e.tick = min(e.tick*2, tickMax)
 		e.tickPasses = e.passes
 		d := e.tick
