@@ -31,6 +31,7 @@ func Run(t *testing.T, st Stack) {
 		{"rma", testRMA},
 		{"access", testAccess},
 		{"progress", testAutoProgress},
+		{"slowpoll", testSlowPoll},
 		{"cq", testCQ},
 		{"counters", testCounters},
 		{"av", testAV},

@@ -1,0 +1,82 @@
+package conform
+
+// An application that reads its queues now and then: between "polls all the time" and "sleeps", and not slower than either.
+
+import (
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+func testSlowPoll(t *testing.T, st Stack) {
+	if st.Manual || st.Inserts {
+		return
+	}
+	t.Run("large", func(t *testing.T) { slowLarge(t, st) })
+	t.Run("newcomer", func(t *testing.T) { slowNewcomer(t, st) })
+}
+
+// slowLarge transfers large messages both ways while the queues are read only every 2 ms. Where progress is automatic, the reads must not be what the
+// transfer waits for: that takes milliseconds on loopback, and many reads' time if each read moves only what fits into a socket.
+func slowLarge(t *testing.T, st Stack) {
+	const pause, allowed = 2 * time.Millisecond, 400 * time.Millisecond
+	p := Open(t, st, withAuto())
+	n := min(9<<20, st.maxSize())
+	start := time.Now()
+	bufs := map[*Side][]byte{}
+	for i, s := range []*Side{p.A, p.B} {
+		bufs[s] = make([]byte, n)
+		p.Retry("recv", func() error { return s.Rx().Recv(bufs[s], 0, core.AddrUnspec, 1) })
+		src := Pattern(n, uint64(i))
+		p.Retry("send", func() error { return s.EP.Send(src, 0, s.Peer, 2) })
+	}
+	rounds := 0
+	for done := 0; done < 4; rounds++ {
+		time.Sleep(pause)
+		p.Progress()
+		done = len(p.A.got) + len(p.B.got)
+		if time.Since(start) > Deadline {
+			t.Fatalf("transfers do not end\n%s", p.Dump())
+		}
+	}
+	if d := time.Since(start); d > allowed {
+		t.Errorf("%d bytes each way took %v and %d reads of the queues, 2 ms apart; automatic progress should not wait for them", n, d, rounds)
+	}
+	for i, s := range []*Side{p.A, p.B} {
+		p.Want(s, 1)
+		p.Want(s, 2)
+		CheckPattern(t, "message", bufs[s], n, uint64(1-i))
+	}
+}
+
+// slowNewcomer connects to a side that has a connection already and reads its queues every 2 ms: the newcomer is served within a few reads.
+func slowNewcomer(t *testing.T, st Stack) {
+	if st.EPType != core.EPTypeRDM {
+		return // a MSG listener hands connections to the application, and its event queue wakes it
+	}
+	const pause, allowed = 2 * time.Millisecond, 12
+	p := Open(t, st, withAuto())
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
+	for i := range 3 {
+		c := p.add("C", withAuto())
+		c.Peer = c.Insert(p.B.Addr)
+		buf := make([]byte, 8)
+		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 1) })
+		p.Retry("send", func() error { return c.EP.Send(Pattern(8, 5), 0, c.Peer, 2) })
+		reads := 0
+		for ; len(p.B.got) == 0; reads++ {
+			if reads > 500 {
+				t.Fatalf("a newcomer's message does not arrive\n%s", p.Dump())
+			}
+			time.Sleep(pause)
+			c.Pump()
+			p.B.Pump()
+		}
+		if reads > allowed {
+			t.Errorf("newcomer %d: its first message took %d reads of the queue, 2 ms apart", i, reads)
+		}
+		p.Want(p.B, 1)
+		p.Want(c, 2)
+	}
+}
