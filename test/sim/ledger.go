@@ -54,12 +54,13 @@ type op struct {
 
 // ledger knows all operations of a run.
 type ledger struct {
-	w       *World
-	table   []byte // content is derived from ids: a piece of this
-	ops     []*op
-	injects int // completions still to come
-	matches []match
-	moment  uint64
+	w           *World
+	table       []byte // content is derived from ids: a piece of this
+	ops         []*op
+	injects     int // completions still to come
+	completions int
+	matches     []match
+	moment      uint64
 }
 
 const tableSize = 1 << 20
@@ -111,6 +112,7 @@ func (l *ledger) violate(format string, args ...any) {
 
 // completed takes note of the end of an operation at node.
 func (l *ledger) completed(node int, c *engine.Completion) {
+	l.completions++
 	l.w.s.Trace(node, "done", c.Ctx<<8|uint64(c.Kind), c.Len)
 	if c.Inject { // without context, if there is no error
 		l.injects--

@@ -60,6 +60,10 @@ func sortMatches(list []match) {
 
 // checkPairs finds receives that wait while a message that they accept waits too, though nobody is stalled and nothing moves.
 func (l *ledger) checkPairs() {
+	rendezvousBlocked := false // senders do not read that they may send: their applications have to receive first
+	for _, n := range l.w.nodes {
+		rendezvousBlocked = rendezvousBlocked || l.w.f.rendezvous && n.stalled()
+	}
 	for _, n := range l.w.nodes {
 		if n.stalled() {
 			continue
@@ -75,6 +79,9 @@ func (l *ledger) checkPairs() {
 		}
 		for _, m := range n.incoming {
 			if m.delivered || m.taken || m.cancelled || !m.side.up() || l.w.f.lateNames {
+				continue
+			}
+			if m.tagged && rendezvousBlocked {
 				continue
 			}
 			for _, r := range waiting {

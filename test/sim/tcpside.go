@@ -129,6 +129,7 @@ func (s *side) Requested(*engine.Conn, []byte) {
 
 func (s *side) Connected(*engine.Conn, []byte) {
 	s.w.s.Trace(s.node.id, "connected", uint64(s.peer.id), 0)
+	s.node.dirty = append(s.node.dirty, s) // what was posted before
 }
 
 func (s *side) Failed(_ *engine.Conn, err error, _ []byte) {
@@ -161,7 +162,7 @@ func (s *side) closed() {
 		reset(s.w.s, s.out, s.in)
 	}
 	if s.active && s.w.working {
-		s.w.s.After(s.w.s.Int64N(300_000), func() {
+		s.w.s.After(s.w.s.Int64N(100_000), func() {
 			if s.w.working && s.node.sides[s.peer.id] == s {
 				s.w.connect(s.node, s.peer)
 			}

@@ -29,11 +29,11 @@ func (w *World) act(n *node) {
 	case k < 35:
 		w.send(n, s)
 	case k < 72:
-		if unclaimed := len(n.posted); f.late && w.s.Chance(50) && unclaimed > 0 {
+		if f.late && n.rx.Unexpected() == 0 && w.s.Chance(90) {
 			return
 		}
 		w.recv(n, p)
-	case k < 80 && f.reads:
+	case k < 80 && f.reads && (!f.fewReplies || n.id == 0):
 		w.read(n, s)
 	case k < 88 && f.writes:
 		w.write(n, s)
@@ -41,10 +41,10 @@ func (w *World) act(n *node) {
 		w.cancel(n)
 	case k < 97 && f.peeks:
 		w.peek(n, p)
-	case k < 98 && f.resets && w.s.Chance(10):
+	case k < 98 && f.resets && w.s.Chance(5):
 		w.s.Trace(n.id, "reset", uint64(p), 0)
 		reset(w.s, s.out, s.in)
-	case k < 99 && f.closes && w.s.Chance(10):
+	case k < 99 && f.closes && w.s.Chance(5):
 		w.s.Trace(n.id, "close", uint64(p), 0)
 		s.drop()
 	}
