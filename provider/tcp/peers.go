@@ -37,11 +37,13 @@ const (
 	loopRx            // brings it
 )
 
-// peerTable finds peers by index and by address. Every peer with a connection is in all.
+// peerTable finds peers by index and by address. Every peer with a connection is in all. loop is the second connection of an endpoint with itself,
+// which is in no other table.
 type peerTable struct {
 	byFI   []*peer
 	byAddr map[netip.AddrPort]*peer
 	all    map[*peer]struct{}
+	loop   *peer
 }
 
 func (t *peerTable) init() {
@@ -52,6 +54,7 @@ func (t *peerTable) init() {
 func (t *peerTable) add(p *peer) {
 	t.all[p] = struct{}{}
 	if p.role == loopRx {
+		t.loop = p
 		return
 	}
 	if p.addr.IsValid() {
@@ -70,8 +73,31 @@ func (t *peerTable) index(p *peer) {
 	t.byFI[p.fi] = p
 }
 
+// at and of return the peers with an address or an index: one, or an endpoint's two connections with itself; nil where there is none.
+func (t *peerTable) at(a netip.AddrPort) [2]*peer {
+	ps := [2]*peer{t.byAddr[a]}
+	if t.loop != nil && t.loop.addr == a {
+		ps[1] = t.loop
+	}
+	return ps
+}
+
+func (t *peerTable) of(fi core.FIAddr) [2]*peer {
+	var ps [2]*peer
+	if uint64(fi) < uint64(len(t.byFI)) {
+		ps[0] = t.byFI[fi]
+	}
+	if t.loop != nil && t.loop.fi == fi {
+		ps[1] = t.loop
+	}
+	return ps
+}
+
 func (t *peerTable) remove(p *peer) {
 	delete(t.all, p)
+	if t.loop == p {
+		t.loop = nil
+	}
 	if t.byAddr[p.addr] == p {
 		delete(t.byAddr, p.addr)
 	}
@@ -167,8 +193,8 @@ func (ep *rdmEndpoint) watch(av *addressVector) (stop func()) {
 	ins := av.OnInsert(func(fi core.FIAddr, a core.Addr) {
 		ep.prog.Lock()
 		defer ep.prog.Unlock()
-		for p := range ep.peers.all {
-			if p.addr == a.IP && p.fi == core.AddrNotAvail {
+		for _, p := range ep.peers.at(a.IP) {
+			if p != nil && p.fi == core.AddrNotAvail {
 				p.setSource(fi)
 			}
 		}
@@ -176,14 +202,14 @@ func (ep *rdmEndpoint) watch(av *addressVector) (stop func()) {
 	rem := av.OnRemove(func(fi core.FIAddr) {
 		ep.prog.Lock()
 		defer ep.prog.Unlock()
-		for p := range ep.peers.all {
-			if p.fi == fi {
-				if uint64(fi) < uint64(len(ep.peers.byFI)) {
-					ep.peers.byFI[fi] = nil
-				}
+		for _, p := range ep.peers.of(fi) {
+			if p != nil && p.fi == fi { // else inserted twice, and known by the other index
 				p.fi = core.AddrNotAvail
 				p.st.conn.Src = engine.AnySource
 			}
+		}
+		if uint64(fi) < uint64(len(ep.peers.byFI)) {
+			ep.peers.byFI[fi] = nil
 		}
 	})
 	return func() { ins(); rem() }

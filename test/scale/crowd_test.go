@@ -1,0 +1,206 @@
+package scale
+
+// The crowd: a child process with thousands of raw sockets, each of which speaks the protocol of one RDM endpoint.
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/provider/tcp/wire"
+)
+
+const (
+	crowdVar  = "SCALE_CROWD" // address of the endpoint; set in the child
+	crowdIP   = "127.0.0.2"   // the peers' own
+	firstPort = 1024          // peer i says that it listens on firstPort+i
+	dialers   = 64            // connects under way at a time
+	patience  = 60 * time.Second
+)
+
+// crowdMain is the child's main: it serves commands from its standard input.
+func crowdMain() {
+	c := &crowd{addr: os.Getenv(crowdVar)}
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		var err error
+		var n int
+		switch cmd, arg, _ := strings.Cut(in.Text(), " "); cmd {
+		case "connect":
+			fmt.Sscan(arg, &n)
+			err = c.connect(n)
+		case "speak":
+			err = c.each(speak)
+		case "listen":
+			err = c.each(listen)
+		case "close":
+			err = c.each(func(_ int, conn net.Conn) error { return conn.Close() })
+			c.conns = nil
+		}
+		if err != nil {
+			fmt.Println("ERROR", err)
+			os.Exit(1)
+		}
+		fmt.Println("OK")
+	}
+	os.Exit(0)
+}
+
+type crowd struct {
+	addr  string
+	conns []net.Conn
+}
+
+// connect makes n connections.
+func (c *crowd) connect(n int) error {
+	c.conns = make([]net.Conn, n)
+	return c.each(func(i int, _ net.Conn) error {
+		d := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(crowdIP)}, KeepAlive: -1, Control: latePort}
+		conn, err := d.Dial("tcp", c.addr)
+		if err != nil {
+			return err
+		}
+		c.conns[i] = conn
+		conn.SetDeadline(time.Now().Add(patience))
+		blob := wire.RDMBlob{Version: 1, Port: uint16(firstPort + i), PID: uint32(i) + 1}
+		if _, err := conn.Write(wire.AppendCM(nil, wire.CMConnReq, blob.Append(nil))); err != nil {
+			return err
+		}
+		b := make([]byte, wire.CMHeaderLen+wire.RDMBlobLen)
+		if _, err := io.ReadFull(conn, b); err != nil {
+			return err
+		}
+		cm, _, err := wire.ParseCM(b)
+		if err == nil && cm.Type != wire.CMConnResp {
+			err = fmt.Errorf("answer of type %v", cm.Type)
+		}
+		return err
+	})
+}
+
+// latePort has the kernel choose the local port when it knows the destination, or ports would run out (ip(7), IP_BIND_ADDRESS_NO_PORT).
+func latePort(_, _ string, c syscall.RawConn) error {
+	return c.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1) })
+}
+
+// each calls f for every connection, some at a time, and returns the first error.
+func (c *crowd) each(f func(i int, conn net.Conn) error) error {
+	var wg sync.WaitGroup
+	errs := make(chan error, dialers)
+	for k := range dialers {
+		wg.Go(func() {
+			for i := k; i < len(c.conns); i += dialers {
+				if err := f(i, c.conns[i]); err != nil {
+					errs <- fmt.Errorf("peer %d: %w", i, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(errs)
+	return <-errs
+}
+
+// speak sends the peer's number as a message.
+func speak(i int, conn net.Conn) error {
+	conn.SetDeadline(time.Now().Add(patience))
+	h := wire.Header{Op: wire.OpMsg}
+	h.SetPayload(8)
+	b := h.Append(nil, wire.Little)
+	_, err := conn.Write(binary.LittleEndian.AppendUint64(b, uint64(i)))
+	return err
+}
+
+// listen receives one message, which must be the peer's number inverted.
+func listen(i int, conn net.Conn) error {
+	b := make([]byte, wire.BaseLen+8)
+	if _, err := io.ReadFull(conn, b); err != nil {
+		return err
+	}
+	if v := binary.LittleEndian.Uint64(b[wire.BaseLen:]); v != ^uint64(i) {
+		return fmt.Errorf("message is %#x, want %#x", v, ^uint64(i))
+	}
+	return nil
+}
+
+// remote is the parent's side of a crowd.
+type remote struct {
+	t   *testing.T
+	in  io.WriteCloser
+	out chan string
+}
+
+// startCrowd starts the child. It ends with the test.
+func startCrowd(t *testing.T, addr string) *remote {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), crowdVar+"="+addr)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r := &remote{t: t, in: in, out: make(chan string, 16)}
+	go func() {
+		defer close(r.out)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			r.out <- s.Text()
+		}
+	}()
+	t.Cleanup(func() { r.stop(cmd) })
+	return r
+}
+
+func (r *remote) stop(cmd *exec.Cmd) {
+	r.in.Close()
+	kill := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+	for range r.out {
+	}
+	if err := cmd.Wait(); err != nil && !r.t.Failed() {
+		r.t.Errorf("crowd: %v", err)
+	}
+	kill.Stop()
+}
+
+// order tells the crowd to do something, do waits until it is done.
+func (r *remote) order(cmd string) { fmt.Fprintln(r.in, cmd) }
+
+func (r *remote) do(cmd string) {
+	r.t.Helper()
+	r.order(cmd)
+	for !r.done() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// done reports that the order was carried out. It does not wait.
+func (r *remote) done() bool {
+	r.t.Helper()
+	select {
+	case l, ok := <-r.out:
+		if !ok || l != "OK" {
+			r.t.Fatalf("crowd: %q", l)
+		}
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,281 @@
+package scale
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric"
+	"gofabric/core"
+)
+
+const (
+	wantPeers = 10_000
+	// perPeer bounds what a connected peer may cost, bytes; memBudget is what all of wantPeers may, the runtime's own included.
+	perPeer   = 3 << 10
+	memBudget = 64 << 20
+	window    = 256 // receives posted at a time
+)
+
+// usage is what the process holds.
+type usage struct {
+	heap, rss       int64
+	goroutines, fds int
+}
+
+func measure(t *testing.T) usage {
+	t.Helper()
+	runtime.GC()
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	u := usage{heap: int64(m.HeapAlloc), goroutines: runtime.NumGoroutine()}
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skipf("needs /proc to count descriptors: %v", err)
+	}
+	u.fds = len(fds)
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size, resident int64
+	fmt.Sscan(string(b), &size, &resident)
+	u.rss = resident * int64(os.Getpagesize())
+	return u
+}
+
+func (u usage) String() string {
+	return fmt.Sprintf("heap %.2f MiB, RSS %.2f MiB, %d goroutines, %d descriptors", mib(u.heap), mib(u.rss), u.goroutines, u.fds)
+}
+
+func mib(n int64) float64 { return float64(n) / (1 << 20) }
+
+// descriptors raises the limit as far as it goes and returns how many peers there is room for, up to n.
+func descriptors(t *testing.T, n int) int {
+	t.Helper()
+	var lim unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {
+		t.Fatal(err)
+	}
+	lim.Cur = lim.Max
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {
+		t.Logf("RLIMIT_NOFILE stays as it is: %v", err)
+	}
+	if room := int(min(lim.Max, 1<<30)) - 256; room < n {
+		t.Logf("the hard limit of open files, %d, allows only %d peers in place of %d (ulimit -Hn)", lim.Max, room, n)
+		n = room
+	}
+	if n < 100 {
+		t.Skip("too few open files allowed for a test of many peers")
+	}
+	return n
+}
+
+// place is an RDM endpoint and what belongs to it.
+type place struct {
+	t      *testing.T
+	fabric core.Fabric
+	domain core.Domain
+	cq     core.CompletionQueue
+	av     core.AddressVector
+	ep     core.Endpoint
+}
+
+func open(t *testing.T, peers int) *place {
+	t.Helper()
+	h := core.NewHints()
+	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.Source, "tcp", core.EPTypeRDM
+	list, _, err := gofabric.GetInfo(core.Query{Node: "127.0.0.1", Flags: core.Source, Hints: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{t: t}
+	info := list[0]
+	p.fabric, err = gofabric.OpenFabric(info)
+	p.check(err)
+	p.domain, err = p.fabric.OpenDomain(info)
+	p.check(err)
+	p.cq, err = p.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged, WaitObj: core.WaitUnspec})
+	p.check(err)
+	p.av, err = p.domain.OpenAV(core.AVAttr{Type: core.AVTable, Count: peers})
+	p.check(err)
+	p.ep, err = p.domain.OpenEndpoint(info)
+	p.check(err)
+	p.check(p.ep.BindCQ(p.cq, core.BindTransmit|core.BindRecv))
+	p.check(p.ep.BindAV(p.av, 0))
+	p.check(p.ep.Enable())
+	return p
+}
+
+func (p *place) check(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) close() {
+	p.t.Helper()
+	p.check(p.ep.Close())
+	p.check(p.av.Close())
+	p.check(p.cq.Close())
+	p.check(p.domain.Close())
+	p.check(p.fabric.Close())
+}
+
+// insert puts the crowd into the address vector; peer i becomes index i.
+func (p *place) insert(n int) {
+	p.t.Helper()
+	addrs := make([]core.Addr, n)
+	for i := range addrs {
+		addrs[i] = core.IPAddr(netip.AddrPortFrom(netip.MustParseAddr(crowdIP), uint16(firstPort+i)))
+	}
+	fi := make([]core.FIAddr, n)
+	if k, err := p.av.Insert(addrs, fi, 0); err != nil || k != n {
+		p.t.Fatalf("inserted %d of %d: %v", k, n, err)
+	}
+	for i, f := range fi {
+		if f != core.FIAddr(i) {
+			p.t.Fatalf("peer %d has index %d", i, f)
+		}
+	}
+}
+
+// exchange takes one message of every peer and answers it.
+func (p *place) exchange(r *remote, n int) {
+	p.t.Helper()
+	bufs := make([][8]byte, window)
+	answers := make([][8]byte, n)
+	post := func(i int) { p.check(p.ep.Recv(bufs[i][:], 0, core.AddrUnspec, core.Context(i))) }
+	for i := range min(window, n) {
+		post(i)
+	}
+	r.order("speak")
+	seen := make([]bool, n)
+	received, sent, spoken := 0, 0, false
+	entries, src := make([]core.CQEntry, 64), make([]core.FIAddr, 64)
+	end := time.Now().Add(patience)
+	for received < n || sent < n || !spoken {
+		spoken = spoken || r.done()
+		k, err := p.cq.ReadFrom(entries, src)
+		if err == core.ErrAgain {
+			if time.Now().After(end) {
+				p.t.Fatalf("%d received and %d answered of %d", received, sent, n)
+			}
+			continue
+		}
+		p.check(err)
+		for j, e := range entries[:k] {
+			if e.Flags&core.Recv == 0 {
+				sent++
+				continue
+			}
+			i := int(binary.LittleEndian.Uint64(bufs[e.Ctx][:]))
+			if i >= n || seen[i] || src[j] != core.FIAddr(i) {
+				p.t.Fatalf("message %d from index %d, seen before: %v", i, src[j], i < n && seen[i])
+			}
+			seen[i] = true
+			received++
+			binary.LittleEndian.PutUint64(answers[i][:], ^uint64(i))
+			p.check(p.ep.Send(answers[i][:], 0, src[j], 0))
+			if received+window <= n {
+				post(int(e.Ctx))
+			}
+		}
+	}
+	r.do("listen")
+}
+
+// TestPeers connects ten thousand peers to one endpoint.
+func TestPeers(t *testing.T) {
+	for side, n := range map[string]int{"endpoint closes": wantPeers, "peers close": wantPeers / 5} {
+		t.Run(side, func(t *testing.T) {
+			if raced {
+				n /= 10
+			}
+			n = descriptors(t, n)
+			before := measure(t)
+			p := open(t, n)
+			empty := measure(t)
+			r := startCrowd(t, name(t, p.ep))
+			began := time.Now()
+			r.do(fmt.Sprintf("connect %d", n))
+			connected := time.Since(began)
+			full := measure(t)
+			began = time.Now()
+			p.insert(n)
+			inserted := time.Since(began)
+			began = time.Now()
+			p.exchange(r, n)
+			exchanged := time.Since(began)
+			busy := measure(t)
+			t.Logf("empty: %v", empty)
+			t.Logf("%d peers: %v", n, full)
+			t.Logf("after a message each way: %v", busy)
+			t.Logf("%d bytes of heap and %d of RSS per peer; connect %v, insert %v, exchange %v",
+				(full.heap-empty.heap)/int64(n), (full.rss-empty.rss)/int64(n), connected, inserted, exchanged)
+			if g := full.goroutines - empty.goroutines; g > 10 { // the child's pipes have some
+				t.Errorf("%d goroutines more with peers than without", g)
+			}
+			if got := (full.heap - empty.heap) / int64(n); got > perPeer && !raced {
+				t.Errorf("%d bytes per peer, want at most %d", got, perPeer)
+			}
+			for _, u := range []usage{full, busy} {
+				if d := u.rss - empty.rss; d > memBudget && !raced {
+					t.Errorf("RSS grew by %.1f MiB, want at most %.1f", mib(d), mib(memBudget))
+				}
+				if d := u.heap - empty.heap; d > memBudget && !raced {
+					t.Errorf("heap grew by %.1f MiB, want at most %.1f", mib(d), mib(memBudget))
+				}
+			}
+			began = time.Now()
+			if side == "peers close" {
+				r.do("close")
+				p.drained(empty.fds)
+			}
+			p.close()
+			after := measure(t)
+			t.Logf("closed in %v: %v", time.Since(began), after)
+			if after.fds > before.fds+3 { // the child's pipes
+				t.Errorf("%d descriptors left, %d before", after.fds, before.fds)
+			}
+			if after.goroutines > before.goroutines+6 {
+				t.Errorf("%d goroutines left, %d before", after.goroutines, before.goroutines)
+			}
+			if d := after.heap - before.heap; d > 4<<20 {
+				t.Errorf("%.1f MiB of heap left", mib(d))
+			}
+		})
+	}
+}
+
+func name(t *testing.T, ep core.Endpoint) string {
+	t.Helper()
+	a, err := ep.Name()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.IP.String()
+}
+
+// drained waits until the endpoint has noticed that its peers are gone, by itself.
+func (p *place) drained(fds int) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		left, _ := os.ReadDir("/proc/self/fd")
+		if len(left) <= fds+8 {
+			return
+		}
+		if time.Now().After(end) {
+			p.t.Fatalf("%d descriptors, %d before the peers came", len(left), fds)
+		}
+	}
+}

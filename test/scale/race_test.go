@@ -1,0 +1,6 @@
+//go:build race
+
+package scale
+
+// raced: the race detector multiplies time and memory.
+const raced = true
