@@ -85,7 +85,7 @@ func (e *Endpoint) do(ctx context.Context, r *request) (Received, error) {
 	}
 	why := h.wait(ctx, o)
 	if why != nil {
-		e.giveUp(o)
+		e.giveUp(r, o)
 	}
 	got := Received{Len: o.entry.Len, Tag: o.entry.Tag, Data: o.entry.Data, HasData: o.entry.Flags&core.RemoteCQData != 0, From: Peer(o.src)}
 	switch {
@@ -138,7 +138,7 @@ func (e *Endpoint) begin(ctx context.Context, r *request, o *op) error {
 }
 
 // giveUp ends an operation whose caller does not wait any longer. On return the operation is done and its buffer the caller's.
-func (e *Endpoint) giveUp(o *op) {
+func (e *Endpoint) giveUp(r *request, o *op) {
 	e.mu.RLock()
 	if !e.closed {
 		e.cancel(o)
@@ -147,18 +147,28 @@ func (e *Endpoint) giveUp(o *op) {
 	if e.waitFor(o) {
 		return
 	}
-	if e.av == nil {
-		e.mu.RLock()
-		if !e.closed {
-			e.ep.Shutdown()
-		}
-		e.mu.RUnlock()
-		if e.waitFor(o) {
-			return
-		}
+	if e.breakOff(r.peer) && e.waitFor(o) {
+		return
 	}
 	e.stop()
 	e.base.hub.wait(context.Background(), o)
+}
+
+// disconnecter is a core endpoint that can break off the connection with one peer and leave the others alone, as those of type RDM may.
+type disconnecter interface{ Disconnect(peer core.FIAddr) error }
+
+// breakOff ends the connection that a transfer is stuck in, and reports whether that was possible.
+func (e *Endpoint) breakOff(p Peer) bool {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.closed {
+		return false
+	}
+	if e.eq != nil {
+		return e.ep.Shutdown() == nil
+	}
+	d, ok := e.ep.(disconnecter)
+	return ok && p != AnyPeer && d.Disconnect(core.FIAddr(p)) == nil
 }
 
 // cancel cancels o, as far as that is possible. Called with mu held for reading.

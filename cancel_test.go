@@ -87,13 +87,25 @@ func TestCancelLeader(t *testing.T) {
 
 // TestCancelSendUnderWay ends a send so large that it waits for the receiver, who does not come.
 func TestCancelSendUnderWay(t *testing.T) {
-	big := bytes.Repeat([]byte{7}, 64<<20)
-	client, server := dialPair(t)
+	big := bytes.Repeat([]byte{7}, 32<<20)
+	proc, err := newProcess(func(name string) (string, bool) { return "1000000", name == "FI_TCP_UNEXP_BYTES" }, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	option := func(c *config) {
+		c.system = &system{
+			getInfo: func(q core.Query) ([]*core.Info, []core.Refusal, error) {
+				return core.GetInfo(proc.registry, proc.host, proc.params, q)
+			},
+			openFabric: func(i *core.Info) (core.Fabric, error) { return core.OpenFabric(proc.registry, i) },
+		}
+	}
+	client, server := dialPair(t, option)
 	ctx := testContext(t)
 	for name, e := range map[string]*Endpoint{"MSG": client, "RDM": nil} {
 		to := Connected
 		if e == nil {
-			e, _, to, _ = openPair(t)
+			e, _, to, _ = openPair(t, option)
 		}
 		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		start := time.Now()
@@ -107,7 +119,7 @@ func TestCancelSendUnderWay(t *testing.T) {
 		}
 	}
 	// The other side of the connection notices.
-	if _, err := server.Recv(ctx, Connected, make([]byte, 64<<20)); err == nil {
+	if _, err := server.Recv(ctx, Connected, make([]byte, 32<<20)); err == nil {
 		t.Error("the message was received in full though its sender gave up")
 	}
 }

@@ -1,3 +1,40 @@
-// Package gofabric is libfabric's object model (OpenFabrics Interfaces) in pure Go: fabrics, endpoints, completion queues and memory regions
-// over ordinary sockets, speaking the wire formats of native libfabric.
+// Package gofabric is libfabric's object model (OpenFabrics Interfaces, OFI) in pure Go: fabrics, endpoints, completion queues and memory regions over
+// ordinary sockets, speaking the wire formats of native libfabric.
+//
+// This package is the easy door. Open opens an endpoint with all that belongs to it, Dial and Listen make connections, and their calls wait with a
+// context:
+//
+//	ep, err := gofabric.Open(ctx, gofabric.Provider("tcp"))
+//	defer ep.Close()
+//	peer, err := ep.Insert("node7:7471")
+//	err = ep.TSend(ctx, peer, buf, 42) // returns when complete, or when ctx ends
+//
+// Package core is the other door: every call of libfabric, for those who know it. GetInfo and OpenFabric of this package lead there, with all providers
+// of the module.
+//
+// # Errors
+//
+// Errors are *core.OpError: operation, provider, local address, peer, cause, and what to do about it. errors.Is finds libfabric's numbers
+// (core.ErrTrunc), the system's (syscall.ECONNREFUSED) and the causes of contexts (context.DeadlineExceeded) in them.
+//
+// # The module
+//
+// From the top down; a package imports only what stands below it:
+//
+//	test/conform           one suite of libfabric's semantics, run over every stack
+//	cmd/fi                 the tools: fi info, env, strerror, pingpong, bench, dump
+//	gofabric               this package: the easy door; with cmd the only place that names providers together
+//	provider/tcp           MSG and RDM endpoints over TCP; the driver of sockets
+//	cq                     completion queues, event queues, counters, wait and poll sets
+//	av                     address vectors
+//	core/mr                memory regions: keys and access checks
+//	internal/progress      a domain's progress, on the caller's thread or by itself
+//	core                   the object model: values, interfaces, errors, providers' registry, GetInfo, parameters
+//	provider/tcp/engine    the state machine of a connection; no I/O, no clock
+//	provider/tcp/wire      the xnet format of native libfabric's tcp provider
+//	internal/match         posted and unexpected messages: tags, masks, peek and claim
+//	internal/host          this machine as GetInfo sees it: interfaces, names, routes
+//	internal/capture       packet captures for fi dump
+//	internal/netx          system calls, for Linux and for others
+//	internal/mono          the monotonic clock
 package gofabric

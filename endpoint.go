@@ -31,8 +31,9 @@ const Connected = AnyPeer
 // When its context ends, a call cancels its operation (fi_cancel(3)), waits until it is over, and returns an *core.OpError that wraps
 // core.ErrTimedOut or core.ErrCanceled and the context's cause. If the operation completes at that very moment its result is returned instead,
 // so that no message is lost. After the return nothing reads or writes the buffer. A receive into which no message is arriving and a send that was not
-// begun are cancelled at once. One in the middle of its transfer is given the time of CancelGrace to complete; then the connection is broken off:
-// Shutdown for a connected endpoint; an endpoint of type RDM is closed, and its other calls fail with core.ErrCanceled.
+// begun are cancelled at once. One in the middle of its transfer is given the time of CancelGrace to complete; then the connection is broken off. If
+// that does not help, or the provider cannot break off the connection with a single peer, the endpoint is closed, and its other calls fail with
+// core.ErrCanceled.
 type Endpoint struct {
 	base  *base
 	ep    core.Endpoint

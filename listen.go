@@ -82,7 +82,11 @@ func (l *Listener) opError(name string, peer core.Addr, err error) error {
 	if errors.As(err, &have) {
 		return err
 	}
-	return &core.OpError{Op: name, Provider: l.base.info.Fabric.ProvName, Object: l.addr.String(), Peer: peer.String(), Err: err, Hint: hintFor(err)}
+	hint := hintFor(err)
+	if err == core.ErrShutdown {
+		hint = "the listener is closed"
+	}
+	return &core.OpError{Op: name, Provider: l.base.info.Fabric.ProvName, Object: l.addr.String(), Peer: peer.String(), Err: err, Hint: hint}
 }
 
 // Addr is the address that the listener listens at, for Dial.
@@ -142,11 +146,14 @@ func (l *Listener) Next(ctx context.Context) (*Request, error) {
 	}
 }
 
-// Requests yields connection requests until ctx ends, the listener is closed, or an error comes, which is the last pair.
+// Requests yields connection requests until the listener is closed, or ctx ends or something fails, which the last pair says.
 func (l *Listener) Requests(ctx context.Context) iter.Seq2[*Request, error] {
 	return func(yield func(*Request, error) bool) {
 		for {
 			r, err := l.Next(ctx)
+			if err != nil && l.isClosed() {
+				return
+			}
 			if !yield(r, err) || err != nil {
 				return
 			}

@@ -1,0 +1,150 @@
+package gofabric
+
+import (
+	"context"
+	"sync"
+
+	"gofabric/core"
+)
+
+// A provider that does exactly what a test tells it.
+
+type fakeEP struct {
+	core.Endpoint // what is not overridden panics
+	mu            sync.Mutex
+	posted        []core.Context
+	onPost        func(ctx core.Context) error
+	onCancel      func(ctx core.Context) error
+	closed        bool
+}
+
+func (f *fakeEP) post(ctx core.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.onPost != nil {
+		if err := f.onPost(ctx); err != nil {
+			return err
+		}
+	}
+	f.posted = append(f.posted, ctx)
+	return nil
+}
+
+func (f *fakeEP) Send(_ []byte, _ core.Desc, _ core.FIAddr, ctx core.Context) error {
+	return f.post(ctx)
+}
+func (f *fakeEP) Recv(_ []byte, _ core.Desc, _ core.FIAddr, ctx core.Context) error {
+	return f.post(ctx)
+}
+
+func (f *fakeEP) Cancel(ctx core.Context) error {
+	if f.onCancel != nil {
+		return f.onCancel(ctx)
+	}
+	return core.ErrNoEnt
+}
+
+func (f *fakeEP) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	return nil
+}
+
+func (f *fakeEP) isClosed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.closed
+}
+
+// fakeCQ hands out what a test puts into ch.
+type fakeCQ struct {
+	core.CompletionQueue
+	ch     chan core.CQErrEntry // with Err: an error entry
+	signal chan struct{}
+	fatal  chan error
+	bad    []core.CQErrEntry // of the leader
+	reads  chan struct{}     // if not nil, gets a token when a read begins to wait
+}
+
+func newFakeCQ() *fakeCQ {
+	return &fakeCQ{ch: make(chan core.CQErrEntry, 1024), signal: make(chan struct{}, 1), fatal: make(chan error, 1)}
+}
+
+func (q *fakeCQ) ReadFrom(e []core.CQEntry, src []core.FIAddr) (int, error) {
+	select {
+	case c := <-q.ch:
+		return q.give(c, e, src)
+	default:
+		return 0, core.ErrAgain
+	}
+}
+
+func (q *fakeCQ) give(c core.CQErrEntry, e []core.CQEntry, src []core.FIAddr) (int, error) {
+	if c.Err != 0 {
+		q.bad = append(q.bad, c)
+		return 0, core.ErrAvail
+	}
+	e[0], src[0] = c.CQEntry, c.SrcAddr
+	return 1, nil
+}
+
+func (q *fakeCQ) SReadFrom(ctx context.Context, e []core.CQEntry, src []core.FIAddr) (int, error) {
+	if q.reads != nil {
+		q.reads <- struct{}{}
+	}
+	select {
+	case c := <-q.ch:
+		return q.give(c, e, src)
+	case <-q.signal:
+		return 0, core.ErrAgain
+	case err := <-q.fatal:
+		return 0, err
+	case <-ctx.Done():
+		return 0, &cause{core.ErrAgain, ctx.Err()}
+	}
+}
+
+func (q *fakeCQ) ReadErr(e *core.CQErrEntry) error {
+	if len(q.bad) == 0 {
+		return core.ErrAgain
+	}
+	*e, q.bad = q.bad[0], q.bad[1:]
+	return nil
+}
+
+func (q *fakeCQ) Signal() error {
+	select {
+	case q.signal <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (q *fakeCQ) Close() error { return nil }
+
+type fakeDomain struct {
+	core.Domain
+}
+
+func (fakeDomain) Close() error { return nil }
+
+type fakeFabric struct{ core.Fabric }
+
+func (fakeFabric) Close() error { return nil }
+
+type fakeAV struct{ core.AddressVector }
+
+func (fakeAV) Close() error                          { return nil }
+func (fakeAV) Lookup(core.FIAddr) (core.Addr, error) { return core.Addr{}, core.ErrInval }
+
+// fakeEndpoint is an Endpoint over the fakes.
+func fakeEndpoint() (*Endpoint, *fakeEP, *fakeCQ) {
+	ep, cq := &fakeEP{}, newFakeCQ()
+	info := core.NewHints()
+	info.Fabric.ProvName = "fake"
+	b := &base{info: info, fabric: fakeFabric{}, domain: fakeDomain{}}
+	b.hub.cq = cq
+	b.refs.Store(1)
+	return &Endpoint{base: b, ep: ep, av: fakeAV{}, grace: defaultGrace}, ep, cq
+}
