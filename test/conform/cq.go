@@ -103,6 +103,14 @@ func cqSource(t *testing.T, st Stack) {
 			t.Errorf("%s: source %d, want %d", s.Name, int64(g.Src), s.Peer)
 		}
 	}
+	post(p.B, 2)
+	p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
+	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
+	defer cancel()
+	entries, src := make([]core.CQEntry, 2), make([]core.FIAddr, 2)
+	if n, err := p.B.RxCQ.SReadFrom(ctx, entries, src); n != 1 || err != nil || src[0] != p.B.Peer {
+		t.Errorf("SReadFrom: %d, %v, source %d; want %d", n, err, int64(src[0]), p.B.Peer)
+	}
 	un := Open(t, st, WithCaps(core.Source), WithoutPeer())
 	un.Retry("recv", func() error { return un.B.Rx().Recv(buf, 0, core.AddrUnspec, 1) })
 	un.Retry("inject", func() error { return un.A.EP.Inject(still[:8], un.A.Peer) })

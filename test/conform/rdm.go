@@ -103,7 +103,9 @@ func rdmSimultaneous(t *testing.T, st Stack) {
 		}
 		for i, s := range []*Side{p.A, p.B} {
 			for k := range 2 {
-				p.Want(s, core.Context(10+k))
+				if g := p.Want(s, core.Context(10+k)); g.Len != 64 {
+					t.Fatalf("round %d: received %v; want 64 bytes", round, g)
+				}
 				p.Want(s, core.Context(20+k))
 				CheckPattern(t, fmt.Sprint("round ", round), bufs[i][k][:], 64, uint64((1-i)*2+k))
 			}

@@ -32,6 +32,7 @@ func testRMA(t *testing.T, st Stack) {
 		})
 	}
 	t.Run("regions", func(t *testing.T) { rmaRegions(t, st) })
+	t.Run("local", func(t *testing.T) { rmaLocal(t, st) })
 	t.Run("limits", func(t *testing.T) { rmaLimits(t, st) })
 	t.Run("large", func(t *testing.T) { rmaLarge(t, st) })
 	t.Run("many", func(t *testing.T) { rmaMany(t, st) })

@@ -138,3 +138,34 @@ func rmaMany(t *testing.T, st Stack) {
 		s.ok("Close MR", mr[i].Close())
 	}
 }
+
+// rmaLocal asks for FI_MR_LOCAL and passes descriptors; where local registration is not needed the mode is cleared and descriptors do no harm.
+func rmaLocal(t *testing.T, st Stack) {
+	p := Open(t, st, WithCaps(core.CapRMA), WithMRMode(core.MRModeLocal))
+	mem, local := make([]byte, 1000), Pattern(1000, 1)
+	mr := p.B.Reg(mem, allAccess)
+	lr := p.A.Reg(local, core.Send|core.Recv|core.Read|core.Write)
+	if p.A.Info.Domain.MRMode&core.MRModeLocal != 0 && lr.Desc() == 0 {
+		t.Error("a region of a domain with MRModeLocal has no descriptor")
+	}
+	p.Retry("write", func() error { return p.A.EP.Write(local, lr.Desc(), p.A.Peer, mr.Base(), mr.Key(), 1) })
+	p.Want(p.A, 1)
+	settleLocal(p, local[:1], lr, mr)
+	CheckPattern(t, "write", mem, 1000, 1)
+	p.Retry("recv", func() error { return p.B.Rx().Recv(mem, mr.Desc(), core.AddrUnspec, 2) })
+	p.Retry("send", func() error {
+		return p.A.EP.SendV([][]byte{local[:10], local[10:]}, []core.Desc{lr.Desc(), lr.Desc()}, p.A.Peer, 3)
+	})
+	p.Want(p.B, 2)
+	p.Want(p.A, 3)
+	CheckPattern(t, "send", mem, 1000, 1)
+	p.A.ok("Close MR", lr.Close())
+	p.B.ok("Close MR", mr.Close())
+}
+
+// settleLocal is settle with registered memory.
+func settleLocal(p *Pair, b []byte, lr, mr core.MemoryRegion) {
+	p.T.Helper()
+	p.Retry("read", func() error { return p.A.EP.Read(b, lr.Desc(), p.A.Peer, mr.Base(), mr.Key(), 0xfeed) })
+	p.Want(p.A, 0xfeed)
+}

@@ -3,7 +3,9 @@ package conform_test
 // The stacks that the suite is run over.
 
 import (
+	"fmt"
 	"os"
+	"runtime"
 	"testing"
 
 	"gofabric/core"
@@ -17,9 +19,22 @@ const (
 	rdmCaps = msgCaps | core.CapTagged | core.CapDirectedRecv | core.Source | core.CapMultiRecv
 )
 
+// loopback is a loopback address of this process' own, where the system has more than one: what other test processes on the machine still send to ports
+// that this one is given next does not arrive here.
+func loopback() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1"
+	}
+	pid := os.Getpid()
+	return fmt.Sprintf("127.%d.%d.%d", 1+pid>>16&127, pid>>8&255, 1+pid&127)
+}
+
 // over completes a Stack with a registry of its own, whose parameters are params and nothing of the environment.
 func over(t *testing.T, s conform.Stack, params map[string]string) conform.Stack {
 	t.Helper()
+	if s.Node == "" {
+		s.Node = loopback()
+	}
 	store, err := core.NewParams(func(name string) (string, bool) { v, ok := params[name]; return v, ok }, "")
 	if err != nil {
 		t.Fatal(err)

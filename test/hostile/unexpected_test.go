@@ -1,0 +1,103 @@
+package hostile
+
+// A peer that sends without end what nobody asked for: it is not read beyond its share of the budget, and the others have theirs.
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"gofabric/core"
+	"gofabric/internal/host"
+	"gofabric/provider/tcp"
+	"gofabric/test/conform"
+)
+
+// small returns st with a registry of its own in which unexpected messages may take budget bytes.
+func small(t *testing.T, st conform.Stack, budget string) conform.Stack {
+	t.Helper()
+	params, err := core.NewParams(func(name string) (string, bool) { return budget, name == "FI_TCP_UNEXP_BYTES" }, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := &host.Host{}
+	p, err := tcp.New(params, machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg := core.NewRegistry(p)
+	st.GetInfo = func(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error) {
+		list, _, err := core.GetInfo(reg, machine, params, core.Query{Node: node, Service: service, Flags: flags, Hints: hints})
+		return list, err
+	}
+	st.OpenFabric = func(info *core.Info) (core.Fabric, error) { return core.OpenFabric(reg, info) }
+	return st
+}
+
+func TestUnexpectedFlood(t *testing.T) {
+	for _, k := range []struct {
+		name string
+		size int
+	}{{"empty", 0}, {"small", 40}, {"large", 1 << 20}} {
+		for _, st := range stacks[1:] {
+			t.Run(k.name+"/"+st.Name, func(t *testing.T) {
+				conform.NoLeaks(t)
+				p := open(t, small(t, st, "8388608"))
+				p.Ping(1)
+				before := heap()
+				r, done := connect(t, p)
+				frame := append(words(base(3, opTag, 0, 0, 0, 24, uint64(24+k.size)), 77), make([]byte, k.size)...)
+				var batch []byte
+				for len(batch) < 1<<20 {
+					batch = append(batch, frame...)
+				}
+				sent, blocked := 0, false
+				for sent < 256<<20 && !blocked {
+					_ = r.c.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
+					n, err := r.c.Write(batch)
+					sent += n
+					blocked = errors.Is(err, os.ErrDeadlineExceeded)
+					if err != nil && !blocked {
+						t.Fatalf("the flood's connection ends: %v", err)
+					}
+					p.Progress()
+				}
+				if !blocked {
+					t.Errorf("%d MiB of unexpected messages were taken; the budget is 8 MiB", sent>>20)
+				}
+				if after := heap(); after > before+24<<20 {
+					t.Errorf("heap grew from %d to %d MiB", before>>20, after>>20)
+				}
+				p.Ping(2)
+				exchangeTagged(p, 88)
+				// The flood's messages are there for those who want them, and what is behind them comes.
+				buf := make([]byte, k.size)
+				for range min(50, sent/len(frame)) { // of a frame that was cut there is no rest to come
+					p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, 77, 0, 9) })
+					if g := p.Want(p.B, 9); g.Len != k.size {
+						t.Fatalf("received %v; want %d bytes", g, k.size)
+					}
+				}
+				r.c.Close()
+				p.Ping(3)
+				done()
+				p.Forget()
+			})
+		}
+	}
+}
+
+// exchangeTagged leaves an unexpected message of an honest peer waiting for a while.
+func exchangeTagged(p *conform.Pair, tag uint64) {
+	p.T.Helper()
+	src, buf := conform.Pattern(5000, tag), make([]byte, 5000)
+	p.Retry("tsend", func() error { return p.A.EP.TSend(src, 0, p.A.Peer, tag, 31) })
+	p.Want(p.A, 31)
+	for range 100 {
+		p.Progress()
+	}
+	p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, tag, 0, 32) })
+	p.Want(p.B, 32)
+	conform.CheckPattern(p.T, "unexpected message beside a flood", buf, 5000, tag)
+}
