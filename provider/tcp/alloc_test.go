@@ -19,14 +19,14 @@ type side struct {
 	got    [64]core.CQEntry
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func open(t *testing.T, mem []byte) *side {
+func open(t testing.TB, mem []byte) *side {
 	t.Helper()
 	hints := core.NewHints()
 	hints.Fabric.ProvName, hints.EP.Type = "tcp", core.EPTypeRDM
@@ -58,7 +58,7 @@ func open(t *testing.T, mem []byte) *side {
 }
 
 // pair returns two sides that know each other.
-func pair(t *testing.T, mem []byte) (a, b *side) {
+func pair(t testing.TB, mem []byte) (a, b *side) {
 	a, b = open(t, mem), open(t, mem)
 	var fi [1]core.FIAddr
 	for _, x := range [][2]*side{{a, b}, {b, a}} {

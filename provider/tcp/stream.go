@@ -17,6 +17,7 @@ const (
 	coalesceMax  = 24 << 10
 	headBytes    = 512 // received behind, or instead of, a large payload: the next header and little more
 	largePayload = 16 << 10
+	burstLikely  = 8 // posts in a burst after which the next burst's first post is expected to have company, too
 	recvRounds   = 4 // receives per readiness, so that one peer does not starve the others
 )
 
@@ -40,7 +41,9 @@ type stream struct {
 	h    *progress.Handle
 	open func() // the transport is up: send the request
 
-	lastPass uint64 // when a post last transmitted at once
+	lastPass  uint64 // the pass that the burst of posts under way came after
+	burst     int    // posts since that pass
+	lastBurst int    // posts between the passes before
 	blocked  bool   // the socket takes no more
 	staged   bool   // in the engine's list of those to flush
 	large    bool   // large payload flows in
@@ -233,15 +236,16 @@ func (s *stream) posted(more bool) {
 	}
 	if queued := s.conn.Queued(); queued < coalesceMax || s.conn.Lent() && queued < gatherBytes {
 		if s.staged {
+			s.burst++
 			return
 		}
-		if pass := s.prog.Passes(); more || pass == s.lastPass {
-			if s.prog.Stage(s) {
-				s.staged = true
-				return
-			}
-		} else {
-			s.lastPass = pass
+		if pass := s.prog.Passes(); pass != s.lastPass {
+			s.lastPass, s.lastBurst, s.burst = pass, s.burst, 0
+		}
+		s.burst++
+		if (more || s.burst > 1 || s.lastBurst >= burstLikely) && s.prog.Stage(s) {
+			s.staged = true
+			return
 		}
 	}
 	s.flush()
