@@ -4,12 +4,43 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-
-	"gofabric/provider/tcp/engine"
 )
 
-// anyNode is the source of receives for everybody.
-const anyNode = engine.AnySource
+// anyNode is the source of receives for everybody (FI_ADDR_UNSPEC).
+const anyNode = ^uint64(0)
+
+// channel is what an operation was submitted on.
+type channel interface {
+	up() bool    // what is posted can still arrive
+	ended() bool // operations may fail
+	opDone()     // one less is open
+}
+
+// outcome is the error of a completion.
+type outcome uint8
+
+const (
+	success outcome = iota
+	truncated
+	canceled
+	noMessage
+	failed
+)
+
+// done is a completion, of whatever engine.
+type done struct {
+	kind      opKind
+	inject    bool
+	hasData   bool
+	release   bool
+	ctx       uint64
+	n, over   uint64
+	data, tag uint64
+	src       uint64
+	buf       []byte
+	how       outcome
+	err       error
+}
 
 type opKind uint8
 
@@ -26,7 +57,7 @@ type op struct {
 	id         uint64
 	kind       opKind
 	node, peer int
-	side       *side // where it was submitted
+	side       channel // where it was submitted
 	tagged     bool
 	tag        uint64
 	n          int // payload
@@ -111,36 +142,35 @@ func (l *ledger) violate(format string, args ...any) {
 }
 
 // completed takes note of the end of an operation at node.
-func (l *ledger) completed(node int, c *engine.Completion) {
+func (l *ledger) completed(node int, c *done) {
 	l.completions++
-	l.w.s.Trace(node, "done", c.Ctx<<8|uint64(c.Kind), c.Len)
-	if c.Inject { // without context, if there is no error
+	l.w.s.Trace(node, "done", c.ctx<<8|uint64(c.kind), c.n)
+	if c.inject { // without context, if there is no error
 		l.injects--
-		if c.Err == engine.ErrCanceled {
-			l.ops[c.Ctx].cancelled = true
+		if c.how == canceled {
+			l.ops[c.ctx].cancelled = true
 		}
 		return
 	}
-	if c.Ctx == 0 || c.Ctx >= uint64(len(l.ops)) {
-		l.violate("completion of unknown operation %d", c.Ctx)
+	if c.ctx == 0 || c.ctx >= uint64(len(l.ops)) {
+		l.violate("completion of unknown operation %d", c.ctx)
 		return
 	}
-	o := l.ops[c.Ctx]
+	o := l.ops[c.ctx]
 	if o.node != node {
 		l.violate("operation %d of node %d completed at node %d", o.id, o.node, node)
 	}
-	switch c.Kind {
-	case engine.KindRecv:
+	if c.kind == opRecv {
 		l.received(o, c)
-	default:
+	} else {
 		l.sent(o, c)
 	}
 }
 
 // sent ends a send, read or write.
-func (l *ledger) sent(o *op, c *engine.Completion) {
-	if want := [...]opKind{engine.KindSend: opSend, engine.KindRead: opRead, engine.KindWrite: opWrite}[c.Kind]; o.kind != want {
-		l.violate("operation %d completed as kind %d", o.id, c.Kind)
+func (l *ledger) sent(o *op, c *done) {
+	if o.kind != c.kind {
+		l.violate("operation %d completed as kind %d", o.id, c.kind)
 		return
 	}
 	if o.completed {
@@ -148,9 +178,9 @@ func (l *ledger) sent(o *op, c *engine.Completion) {
 		return
 	}
 	o.completed = true
-	o.side.open--
+	o.side.opDone()
 	switch {
-	case c.Err == nil:
+	case c.how == success:
 		o.succeeded = true
 		if o.doomed && o.ack {
 			l.violate("%d accessed memory that it may not", o.id)
@@ -158,13 +188,13 @@ func (l *ledger) sent(o *op, c *engine.Completion) {
 		if o.kind == opRead && !bytes.Equal(o.buf, bytes.Join(o.segs, nil)) {
 			l.violate("read %d brought wrong bytes", o.id)
 		}
-	case c.Err == engine.ErrCanceled:
+	case c.how == canceled:
 		if !o.cancelWanted {
 			l.violate("%d cancelled by nobody", o.id)
 		}
 		o.cancelled = true
-	case o.side.conn.State() != engine.Closed:
-		l.violate("%d failed on an open connection: %v", o.id, c.Err)
+	case !o.side.ended():
+		l.violate("%d failed on an open connection: %v", o.id, c.err)
 	}
 	if l.w.f.scribble && o.kind == opSend {
 		clear(o.buf) // the engine must have no use for it any more
@@ -172,38 +202,38 @@ func (l *ledger) sent(o *op, c *engine.Completion) {
 }
 
 // received ends a receive, a peek or what follows a claim.
-func (l *ledger) received(o *op, c *engine.Completion) {
+func (l *ledger) received(o *op, c *done) {
 	if o.completed {
 		l.violate("receive %d completed twice", o.id)
 		return
 	}
-	o.completed = !o.multi || c.Release
-	if o.multi && c.Err == engine.ErrCanceled {
+	o.completed = !o.multi || c.release
+	if o.multi && c.how == canceled {
 		o.cancelled = true
 	}
 	switch {
 	case o.kind == opPeek:
 		l.peeked(o, c)
-	case c.Err == nil || c.Err == engine.ErrTruncated:
+	case c.how == success || c.how == truncated:
 		l.delivered(o, c)
-	case c.Err == engine.ErrCanceled:
+	case c.how == canceled:
 		if !o.cancelWanted {
 			l.violate("receive %d cancelled by nobody", o.id)
 		}
 		o.cancelled = true
 	case !l.w.f.mayFail():
-		l.violate("receive %d failed though no connection did: %v", o.id, c.Err)
+		l.violate("receive %d failed though no connection did: %v", o.id, c.err)
 	}
 }
 
 // message finds what a completion at o speaks of.
-func (l *ledger) message(o *op, c *engine.Completion) *op {
-	id := c.Data
+func (l *ledger) message(o *op, c *done) *op {
+	id := c.data
 	switch {
 	case o.tagged:
-		id = c.Tag >> 8
-	case c.HasData:
-	case len(o.buf) >= 8 && c.Len >= 8:
+		id = c.tag >> 8
+	case c.hasData:
+	case len(o.buf) >= 8 && c.n >= 8:
 		id = binary.LittleEndian.Uint64(o.buf)
 	}
 	if id == 0 || id >= uint64(len(l.ops)) || l.ops[id].kind != opSend {
@@ -211,10 +241,10 @@ func (l *ledger) message(o *op, c *engine.Completion) *op {
 		return nil
 	}
 	m := l.ops[id]
-	if m.peer != o.node || m.tagged != o.tagged || c.Src != uint64(m.node) && (c.Src != anyNode || !l.w.f.lateNames) {
-		l.violate("receive %d at %d got message %d from %d to %d, said to be from %d", o.id, o.node, id, m.node, m.peer, c.Src)
+	if m.peer != o.node || m.tagged != o.tagged || c.src != uint64(m.node) && (c.src != anyNode || !l.w.f.lateNames) {
+		l.violate("receive %d at %d got message %d from %d to %d, said to be from %d", o.id, o.node, id, m.node, m.peer, c.src)
 	}
-	if !o.accepts(m) || c.HasData != m.data || m.data && c.Data != id {
+	if !o.accepts(m) || c.hasData != m.data || m.data && c.data != id {
 		l.violate("receive %d got message %d, which it does not accept, or its data is wrong", o.id, id)
 	}
 	if m.delivered || m.cancelled {
@@ -227,7 +257,7 @@ func (o *op) accepts(m *op) bool {
 	return m.tagged == o.tagged && (o.src == anyNode || o.src == uint64(m.node)) && (!o.tagged || (o.tag^m.tag)&^o.ignore == 0)
 }
 
-func (l *ledger) delivered(o *op, c *engine.Completion) {
+func (l *ledger) delivered(o *op, c *done) {
 	if o.discard { // of a claimed message
 		l.discarded(o, c)
 		return
@@ -239,13 +269,13 @@ func (l *ledger) delivered(o *op, c *engine.Completion) {
 	m.delivered = true
 	room, got := len(o.buf), o.buf
 	if o.multi {
-		room, got = len(c.Buf), c.Buf
+		room, got = len(c.buf), c.buf
 	}
-	if want := min(m.n, room); int(c.Len) != want || int(c.OLen) != m.n-want || (c.Err != nil) != (m.n > room) {
-		l.violate("message %d of %d bytes for %d: %d received, %d over, %v", m.id, m.n, room, c.Len, c.OLen, c.Err)
+	if want := min(m.n, room); int(c.n) != want || int(c.over) != m.n-want || (c.how != success) != (m.n > room) {
+		l.violate("message %d of %d bytes for %d: %d received, %d over, %v", m.id, m.n, room, c.n, c.over, c.err)
 		return
 	}
-	if !l.intact(got[:c.Len], m.id, m.n) {
+	if !l.intact(got[:c.n], m.id, m.n) {
 		l.violate("message %d has wrong content in receive %d", m.id, o.id)
 	}
 	if g := o.buf[len(o.buf):cap(o.buf)]; len(g) > 0 && !bytes.Equal(g[:1], guard) {
@@ -257,16 +287,16 @@ func (l *ledger) delivered(o *op, c *engine.Completion) {
 // guard stands behind receive buffers.
 var guard = []byte{0xa5}
 
-func (l *ledger) peeked(o *op, c *engine.Completion) {
-	if c.Err == engine.ErrNoMessage {
+func (l *ledger) peeked(o *op, c *done) {
+	if c.how == noMessage {
 		return
 	}
 	m := l.message(o, c)
 	if m == nil {
 		return
 	}
-	if c.Err != nil || int(c.Len) != m.n || m.taken {
-		l.violate("peek %d: message %d of %d bytes, taken %v: %d, %v", o.id, m.id, m.n, m.taken, c.Len, c.Err)
+	if c.how != success || int(c.n) != m.n || m.taken {
+		l.violate("peek %d: message %d of %d bytes, taken %v: %d, %v", o.id, m.id, m.n, m.taken, c.n, c.err)
 	}
 	o.found = true
 	switch {
@@ -278,7 +308,7 @@ func (l *ledger) peeked(o *op, c *engine.Completion) {
 	}
 }
 
-func (l *ledger) discarded(o *op, c *engine.Completion) {
+func (l *ledger) discarded(o *op, c *done) {
 	if m := l.message(o, c); m != nil {
 		m.delivered = true
 		l.matches = append(l.matches, match{m, o})

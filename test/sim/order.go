@@ -78,7 +78,7 @@ func (l *ledger) checkPairs() {
 			continue
 		}
 		for _, m := range n.incoming {
-			if m.delivered || m.taken || m.cancelled || !m.side.up() || l.w.f.lateNames {
+			if m.delivered || m.taken || m.cancelled || !m.side.up() {
 				continue
 			}
 			if m.tagged && rendezvousBlocked {

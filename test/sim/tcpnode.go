@@ -53,10 +53,30 @@ func (n *node) Verify(key, addr, length uint64, write bool) ([]byte, engine.Regi
 	return mem[addr : addr+length : addr+length], nil, mem != nil
 }
 
+// completed tells the ledger.
+func (n *node) completed(c *engine.Completion) {
+	d := done{
+		kind:   [...]opKind{engine.KindSend: opSend, engine.KindRecv: opRecv, engine.KindRead: opRead, engine.KindWrite: opWrite}[c.Kind],
+		inject: c.Inject, hasData: c.HasData, release: c.Release, ctx: c.Ctx, n: c.Len, over: c.OLen, data: c.Data, tag: c.Tag, src: c.Src, buf: c.Buf, err: c.Err,
+	}
+	switch c.Err {
+	case nil:
+	case engine.ErrTruncated:
+		d.how = truncated
+	case engine.ErrCanceled:
+		d.how = canceled
+	case engine.ErrNoMessage:
+		d.how = noMessage
+	default:
+		d.how = failed
+	}
+	n.w.l.completed(n.id, &d)
+}
+
 // nobody is the sink of completions that concern no connection.
 type nobody node
 
-func (n *nobody) Completed(c *engine.Completion)     { n.w.l.completed(n.id, c) }
+func (n *nobody) Completed(c *engine.Completion)     { (*node)(n).completed(c) }
 func (n *nobody) Requested(*engine.Conn, []byte)     { panic("no connection") }
 func (n *nobody) Connected(*engine.Conn, []byte)     { panic("no connection") }
 func (n *nobody) Failed(*engine.Conn, error, []byte) { panic("no connection") }

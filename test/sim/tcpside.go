@@ -73,6 +73,9 @@ func (s *side) up() bool {
 	return s.conn.State() == engine.Connected && s.other.conn.State() == engine.Connected && !s.out.broken && !s.out.closing && !s.in.closing
 }
 
+func (s *side) ended() bool { return s.conn.State() == engine.Closed }
+func (s *side) opDone()     { s.open-- }
+
 // Completed implements engine.Sink, as do the following.
 func (s *side) Completed(c *engine.Completion) {
 	switch c.Kind {
@@ -81,7 +84,7 @@ func (s *side) Completed(c *engine.Completion) {
 	case engine.KindRemoteRead:
 		s.w.s.Trace(s.node.id, "read by peer", c.Len, 0)
 	default:
-		s.w.l.completed(s.node.id, c)
+		s.node.completed(c)
 	}
 }
 

@@ -270,7 +270,7 @@ func (w *World) cancel(n *node) {
 	if o.kind == opRecv {
 		done = n.rx.Cancel(o.id)
 	} else {
-		done = o.side.conn.Cancel(o.id)
+		done = o.side.(*side).conn.Cancel(o.id)
 	}
 	w.s.Trace(n.id, "cancel", o.id, 0)
 	if done != o.cancelled {
