@@ -143,6 +143,7 @@ func rdmSelf(t *testing.T, st Stack) {
 		back := make([]byte, 5000)
 		p.Retry("read", func() error { return a.EP.Read(back, 0, a.Peer, mr.Base(), mr.Key(), 4) })
 		p.Want(a, 4)
+		p.Progress()
 		CheckPattern(t, "write to itself", mem, 5000, 6)
 		CheckPattern(t, "read from itself", back, 5000, 6)
 		a.ok("Close MR", mr.Close())

@@ -108,6 +108,7 @@ func rmaCalls(t *testing.T, p *Pair) {
 			}
 			what := fmt.Sprintf("%s of %d", c.name, n)
 			seed++
+			p.Progress() // a call into the target's library orders its accesses to memory before ours
 			clear(mem)
 			local := Pattern(n, seed)
 			if c.read {
@@ -152,4 +153,5 @@ func settle(p *Pair, mr core.MemoryRegion) {
 	var b [1]byte
 	p.Retry("read", func() error { return p.A.EP.Read(b[:], 0, p.A.Peer, mr.Base(), mr.Key(), 0xfeed) })
 	p.Want(p.A, 0xfeed)
+	p.Progress()
 }

@@ -54,6 +54,7 @@ func testAccess(t *testing.T, st Stack) {
 				if g.Err.Err == 0 {
 					t.Errorf("error entry without an error number: %v", g)
 				}
+				p.Progress()
 				CheckZero(t, "target memory", guard)
 				if c.read {
 					CheckPattern(t, "buffer of a refused read", buf, c.n, 1)
@@ -75,6 +76,7 @@ func testAccess(t *testing.T, st Stack) {
 				return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{Pattern(8, 1)}, Addr: p.A.Peer, RMAIOV: []core.RMAIov{{Addr: base, Len: 8, Key: key}}, Ctx: 1}, core.DeliveryComplete)
 			})
 			p.WantErr(p.A, 1)
+			p.Progress()
 			CheckZero(t, "memory of a closed region", mem)
 			p.Forget()
 		})

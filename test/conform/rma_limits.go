@@ -84,6 +84,7 @@ func rmaLarge(t *testing.T, st Stack) {
 		return p.A.EP.WriteMsg(&core.RMAArgs{IOV: split(src, 3), Addr: p.A.Peer, RMAIOV: riov(mr.Base(), mr.Key(), n, 2), Ctx: 1}, core.DeliveryComplete)
 	})
 	p.Want(p.A, 1)
+	p.Progress()
 	CheckPattern(t, "write", mem, n, 1)
 	dst := make([]byte, n)
 	p.Retry("read", func() error { return p.A.EP.Read(dst, 0, p.A.Peer, mr.Base(), mr.Key(), 2) })
@@ -129,6 +130,7 @@ func rmaMany(t *testing.T, st Stack) {
 			p.Want(s, core.Context(k))
 		}
 	}
+	p.Progress()
 	for i := range sides {
 		if !bytes.Equal(mem[1-i], local[i]) || !bytes.Equal(back[i], local[i]) {
 			t.Errorf("side %d: memory differs after %d writes and reads", i, n)
@@ -168,4 +170,5 @@ func settleLocal(p *Pair, b []byte, lr, mr core.MemoryRegion) {
 	p.T.Helper()
 	p.Retry("read", func() error { return p.A.EP.Read(b, lr.Desc(), p.A.Peer, mr.Base(), mr.Key(), 0xfeed) })
 	p.Want(p.A, 0xfeed)
+	p.Progress()
 }

@@ -34,6 +34,7 @@ func rmaOrder(t *testing.T, st Stack) {
 		if order&core.OrderSAW != 0 {
 			p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 			p.Want(p.B, 3)
+			p.Progress()
 			CheckPattern(t, "second write, when a later send arrives", mem, n/2, uint64(i)+1000)
 			if string(mem[n/2:n]) != string(src[n/2:]) {
 				t.Fatal("first write is not there when a later send arrives")
@@ -43,6 +44,7 @@ func rmaOrder(t *testing.T, st Stack) {
 			back := make([]byte, n)
 			p.Retry("read", func() error { return p.A.EP.Read(back, 0, p.A.Peer, mr.Base(), mr.Key(), 4) })
 			p.Want(p.A, 4)
+			p.Progress()
 			CheckPattern(t, "read behind two writes", back, n/2, uint64(i)+1000)
 		}
 		if order&core.OrderSAW == 0 {

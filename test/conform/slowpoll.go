@@ -20,7 +20,7 @@ func testSlowPoll(t *testing.T, st Stack) {
 // slowLarge transfers large messages both ways while the queues are read only every 2 ms. Where progress is automatic, the reads must not be what the
 // transfer waits for: that takes milliseconds on loopback, and many reads' time if each read moves only what fits into a socket.
 func slowLarge(t *testing.T, st Stack) {
-	const pause, allowed = 2 * time.Millisecond, 400 * time.Millisecond
+	const pause, allowed = 2 * time.Millisecond, 100
 	p := Open(t, st, withAuto())
 	n := min(9<<20, st.maxSize())
 	start := time.Now()
@@ -40,8 +40,8 @@ func slowLarge(t *testing.T, st Stack) {
 			t.Fatalf("transfers do not end\n%s", p.Dump())
 		}
 	}
-	if d := time.Since(start); d > allowed {
-		t.Errorf("%d bytes each way took %v and %d reads of the queues, 2 ms apart; automatic progress should not wait for them", n, d, rounds)
+	if rounds > allowed {
+		t.Errorf("%d bytes each way took %d reads of the queues, 2 ms apart; automatic progress should not wait for them", n, rounds)
 	}
 	for i, s := range []*Side{p.A, p.B} {
 		p.Want(s, 1)
