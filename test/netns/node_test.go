@@ -1,0 +1,288 @@
+package netns
+
+// The process inside a namespace: it reads commands and writes what happens, a line each.
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+
+	"gofabric"
+	"gofabric/core"
+)
+
+const nodeVar = "NETNS_NODE"
+
+// Contexts of operations.
+const (
+	ctxSend core.Context = iota + 1
+	ctxStream
+	ctxRecv
+)
+
+// node is the process's endpoint.
+type node struct {
+	mu sync.Mutex // orders output lines
+
+	info   *core.Info
+	fabric core.Fabric
+	domain core.Domain
+	cq     core.CompletionQueue
+	eq     core.EventQueue
+	av     core.AddressVector
+	ep     core.Endpoint
+	pep    core.PassiveEndpoint
+
+	out      []byte // sent from
+	in       []byte // received into: nobody looks at it
+	to       core.FIAddr
+	streamed int
+}
+
+func nodeMain() {
+	n := &node{}
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		f := strings.Fields(in.Text())
+		ans, err := n.do(f[0], f[1:])
+		if err != nil {
+			n.say("FAIL %v", err)
+			continue
+		}
+		n.say("OK %s", ans)
+	}
+	os.Exit(0)
+}
+
+func (n *node) say(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	fmt.Printf(format+"\n", args...)
+}
+
+// do carries out a command.
+func (n *node) do(cmd string, args []string) (string, error) {
+	var fi, size, count int
+	scan := func(to ...any) { fmt.Sscan(strings.Join(args, " "), to...) }
+	switch cmd {
+	case "infos": // source addresses on offer, best first
+		return infos()
+	case "open": // rdm|msg, address, port
+		return n.open(args[0] == "msg", args[1], args[2])
+	case "listen":
+		return n.listen()
+	case "connect":
+		a, err := address(args[0])
+		if err != nil {
+			return "", err
+		}
+		if n.ep, err = n.domain.OpenEndpoint(n.info); err != nil {
+			return "", err
+		}
+		return "", errors.Join(n.bind(), n.ep.Enable(), n.ep.Connect(a, nil))
+	case "insert":
+		a, err := address(args[0])
+		if err != nil {
+			return "", err
+		}
+		fi := make([]core.FIAddr, 1)
+		_, err = n.av.Insert([]core.Addr{a}, fi, 0)
+		return fmt.Sprint(fi[0]), err
+	case "send":
+		scan(&fi, &size)
+		n.out = make([]byte, max(size, len(n.out)))
+		return "", n.ep.Send(n.out[:size], 0, core.FIAddr(fi), ctxSend)
+	case "stream": // send on and on, count at a time
+		scan(&fi, &size, &count)
+		n.out, n.to = make([]byte, size), core.FIAddr(fi)
+		for range count {
+			if err := n.ep.Send(n.out, 0, n.to, ctxStream); err != nil {
+				return "", err
+			}
+		}
+		return "", nil
+	case "recv": // receive on and on
+		scan(&size, &count)
+		n.in = make([]byte, size)
+		for range count {
+			if err := n.ep.Recv(n.in, 0, core.AddrUnspec, ctxRecv); err != nil {
+				return "", err
+			}
+		}
+		return "", nil
+	}
+	return "", fmt.Errorf("no such command: %s", cmd)
+}
+
+func address(s string) (core.Addr, error) {
+	ap, err := netip.ParseAddrPort(s)
+	return core.IPAddr(ap), err
+}
+
+func hints(t core.EPType) *core.Info {
+	h := core.NewHints()
+	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg, "tcp", t
+	return h
+}
+
+func infos() (string, error) {
+	list, _, err := gofabric.GetInfo(core.Query{Hints: hints(core.EPTypeRDM)})
+	if errors.Is(err, core.ErrNoData) {
+		return fmt.Sprintf("none: %v", err), nil
+	}
+	var all []string
+	for _, i := range list {
+		if s := i.SrcAddr.IP.Addr().String(); len(all) == 0 || all[len(all)-1] != s {
+			all = append(all, s)
+		}
+	}
+	return strings.Join(all, " "), err
+}
+
+// open opens everything; of an RDM endpoint it returns the name.
+func (n *node) open(msg bool, ip, port string) (string, error) {
+	t := core.EPTypeRDM
+	if msg {
+		t = core.EPTypeMsg
+	}
+	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Service: port, Flags: core.Source, Hints: hints(t)})
+	if err != nil {
+		return "", err
+	}
+	n.info = list[0]
+	if n.fabric, err = gofabric.OpenFabric(n.info); err != nil {
+		return "", err
+	}
+	if n.domain, err = n.fabric.OpenDomain(n.info); err != nil {
+		return "", err
+	}
+	if n.cq, err = n.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged, WaitObj: core.WaitUnspec}); err != nil {
+		return "", err
+	}
+	go n.completions()
+	if msg {
+		n.eq, err = n.fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec})
+		go n.events()
+		return "", err
+	}
+	if n.av, err = n.domain.OpenAV(core.AVAttr{Type: core.AVTable}); err != nil {
+		return "", err
+	}
+	if n.ep, err = n.domain.OpenEndpoint(n.info); err != nil {
+		return "", err
+	}
+	if err := errors.Join(n.bind(), n.ep.BindAV(n.av, 0), n.ep.Enable()); err != nil {
+		return "", err
+	}
+	a, err := n.ep.Name()
+	return a.IP.String(), err
+}
+
+func (n *node) bind() error {
+	err := n.ep.BindCQ(n.cq, core.BindTransmit|core.BindRecv)
+	if n.eq != nil {
+		err = errors.Join(err, n.ep.BindEQ(n.eq, 0))
+	}
+	return err
+}
+
+func (n *node) listen() (string, error) {
+	var err error
+	if n.pep, err = n.fabric.OpenPassiveEndpoint(n.info); err != nil {
+		return "", err
+	}
+	if err := errors.Join(n.pep.BindEQ(n.eq, 0), n.pep.Listen()); err != nil {
+		return "", err
+	}
+	a, err := n.pep.Name()
+	return a.IP.String(), err
+}
+
+// completions reports what ends, and keeps streams going.
+func (n *node) completions() {
+	es := make([]core.CQEntry, 16)
+	for {
+		k, err := n.cq.SRead(context.Background(), es)
+		if err == core.ErrAvail {
+			var e core.CQErrEntry
+			if n.cq.ReadErr(&e) == nil {
+				n.say("ERR %s %s %s %s", what(e.Ctx), e.Err.Name(), e.Peer.IP, e.Detail)
+			}
+			continue
+		}
+		if err != nil {
+			n.say("FAIL completion queue: %v", err)
+			return
+		}
+		for _, e := range es[:k] {
+			n.completed(e)
+		}
+	}
+}
+
+func what(c core.Context) string {
+	return [...]string{"?", "send", "stream", "recv"}[c]
+}
+
+func (n *node) completed(e core.CQEntry) {
+	switch e.Ctx {
+	case ctxSend:
+		n.say("SENT")
+	case ctxStream:
+		if n.streamed++; n.streamed%64 == 0 {
+			n.say("STREAMED %d", n.streamed)
+		}
+		if err := n.ep.Send(n.out, 0, n.to, ctxStream); err != nil {
+			n.say("STOP %v", err)
+		}
+	case ctxRecv:
+		if e.Len < 1<<10 {
+			n.say("RECEIVED %d", e.Len)
+		}
+		if err := n.ep.Recv(n.in, 0, core.AddrUnspec, ctxRecv); err != nil {
+			n.say("STOP %v", err)
+		}
+	}
+}
+
+// events reports and accepts.
+func (n *node) events() {
+	for {
+		var ev core.EQEvent
+		err := n.eq.SRead(context.Background(), &ev, 0)
+		switch {
+		case err == core.ErrAvail:
+			var e core.EQErrEntry
+			if n.eq.ReadErr(&e, 0) == nil {
+				n.say("EQERR %s %s", e.Err.Name(), e.Detail)
+			}
+		case err != nil:
+			n.say("FAIL event queue: %v", err)
+			return
+		case ev.Type == core.EventConnReq:
+			if err := n.accept(ev.Info); err != nil {
+				n.say("FAIL accept: %v", err)
+			}
+		case ev.Type == core.EventConnected:
+			n.say("CONNECTED")
+		case ev.Type == core.EventShutdown:
+			n.say("SHUTDOWN")
+		}
+	}
+}
+
+func (n *node) accept(info *core.Info) error {
+	var err error
+	if n.ep, err = n.domain.OpenEndpoint(info); err != nil {
+		return err
+	}
+	return errors.Join(n.bind(), n.ep.Enable(), n.ep.Accept(nil))
+}
+
+// at joins address and port.
+func at(ip string, port int) string { return net.JoinHostPort(ip, fmt.Sprint(port)) }

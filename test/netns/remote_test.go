@@ -1,0 +1,138 @@
+package netns
+
+// The test's side of a node.
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	peerTimeout    = 2 * time.Second
+	connectTimeout = 1500 * time.Millisecond
+	// slack is what a busy machine, and the kernel's timers, may add.
+	slack = 3 * time.Second
+	long  = 20 * time.Second
+)
+
+// remote is a node in a host.
+type remote struct {
+	t     *testing.T
+	h     *host
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	lines chan string
+	seen  []string // not asked for yet
+	log   []string
+}
+
+// start starts a node; it is killed when the test ends.
+func (h *host) start(env ...string) *remote {
+	h.t.Helper()
+	cmd := exec.Command("ip", "netns", "exec", h.name, os.Args[0])
+	cmd.Env = append(os.Environ(), nodeVar+"=1",
+		fmt.Sprintf("FI_TCP_PEER_TIMEOUT=%d", peerTimeout.Milliseconds()), fmt.Sprintf("FI_TCP_CONNECT_TIMEOUT=%d", connectTimeout.Milliseconds()))
+	cmd.Env = append(cmd.Env, env...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	r := &remote{t: h.t, h: h, cmd: cmd, in: in, lines: make(chan string, 4096)}
+	go func() {
+		defer close(r.lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			r.lines <- s.Text()
+		}
+	}()
+	h.t.Cleanup(r.kill)
+	return r
+}
+
+// kill ends the process as kill -9 does. ip netns exec becomes the process it starts, so that this reaches the node.
+func (r *remote) kill() {
+	if r.cmd == nil {
+		return
+	}
+	r.cmd.Process.Kill()
+	for l := range r.lines {
+		r.log = append(r.log, l)
+	}
+	r.cmd.Wait()
+	r.cmd = nil
+	if r.t.Failed() {
+		r.t.Logf("%s said:\n  %s", r.h.name, strings.Join(r.log, "\n  "))
+	}
+}
+
+// do carries out a command and returns its answer.
+func (r *remote) do(format string, args ...any) string {
+	r.t.Helper()
+	fmt.Fprintf(r.in, format+"\n", args...)
+	return strings.TrimPrefix(r.want("OK", long), "OK ")
+}
+
+// refused carries out a command that must fail, and returns why.
+func (r *remote) refused(cmd string) string {
+	r.t.Helper()
+	fmt.Fprintln(r.in, cmd)
+	return r.want("FAIL", long)
+}
+
+// want waits for a line with the given beginning, and leaves others for later.
+func (r *remote) want(begin string, within time.Duration) string {
+	r.t.Helper()
+	for i, l := range r.seen {
+		if strings.HasPrefix(l, begin) {
+			r.seen = append(r.seen[:i], r.seen[i+1:]...)
+			return l
+		}
+	}
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	for {
+		select {
+		case l, ok := <-r.lines:
+			if !ok {
+				r.t.Fatalf("%s ended; want %q", r.h.name, begin)
+			}
+			r.log = append(r.log, l)
+			switch {
+			case strings.HasPrefix(l, begin):
+				return l
+			case strings.HasPrefix(l, "FAIL"):
+				r.t.Fatalf("%s: %s", r.h.name, l)
+			}
+			r.seen = append(r.seen, l)
+		case <-timer.C:
+			r.t.Fatalf("%s: no %q within %v", r.h.name, begin, within)
+		}
+	}
+}
+
+// forget drops the lines that nobody asked for.
+func (r *remote) forget() { r.seen = nil }
+
+// oneOf checks that an error line names one of the errors.
+func oneOf(t *testing.T, line string, errnos ...string) {
+	t.Helper()
+	for _, e := range errnos {
+		if strings.Contains(line, " "+e+" ") {
+			return
+		}
+	}
+	t.Errorf("%q; want one of %v", line, errnos)
+}
