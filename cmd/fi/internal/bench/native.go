@@ -117,7 +117,7 @@ func (n *Native) run(ctx context.Context, tl tool, s Stack, t Test, d time.Durat
 // once runs server and client of a tool. The client tries until the server is ready.
 func (n *Native) once(ctx context.Context, tl tool, s Stack, t Test, iters int, d time.Duration) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*d+nativeLimit)
-	defer cancel() // kills both
+	defer cancel()
 	port, err := freePort()
 	if err != nil {
 		return 0, err
@@ -135,8 +135,16 @@ func (n *Native) once(ctx context.Context, tl tool, s Stack, t Test, iters int, 
 	if err := server.Start(); err != nil {
 		return 0, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
+	ended := make(chan struct{})
+	var serverErr error
+	go func() {
+		serverErr = server.Wait()
+		close(ended)
+	}()
+	defer func() { // whatever comes, nothing is left behind
+		cancel()
+		<-ended
+	}()
 	client := append(args, "-P", port, node)
 	until := time.Now().Add(nativeStart)
 	for {
@@ -151,7 +159,7 @@ func (n *Native) once(ctx context.Context, tl tool, s Stack, t Test, iters int, 
 			return 0, fmt.Errorf("%s: %w", tl.name, ctx.Err())
 		}
 		select {
-		case serverErr := <-ended:
+		case <-ended:
 			return 0, fmt.Errorf("%s: the server ended (%v)%s; the client: %w: %s", tl.name, serverErr, serverOut, err, lastLine(out))
 		case <-time.After(nativeRetry):
 		}

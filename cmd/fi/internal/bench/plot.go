@@ -57,7 +57,7 @@ func Plot(file string, results []Result) error {
 	if len(charts) == 0 {
 		return fmt.Errorf("plot %q: there are no results to draw", file)
 	}
-	return saveCharts(file, charts, vg.Length(most)*2.2*vg.Centimeter+5*vg.Centimeter)
+	return saveCharts(file, charts, vg.Length(most)*2.6*vg.Centimeter+5*vg.Centimeter)
 }
 
 var barColors = []color.Color{color.RGBA{R: 0x1b, G: 0x6c, B: 0xa8, A: 0xff}, color.RGBA{R: 0xb0, G: 0xb0, B: 0xb0, A: 0xff},
@@ -94,8 +94,12 @@ func chart(title string, results []Result) (*plot.Plot, error) {
 		p.Add(bars)
 		p.Legend.Add([]string{"gofabric", "native", "native fi_pingpong"}[min(k, 2)], bars)
 	}
-	p.Legend.Top = true
 	p.NominalX(names...)
+	p.X.Min, p.X.Max = -0.6, float64(len(results))-0.4
+	p.Y.Max *= 1.3 // room for the legend
+	p.Legend.Top = true
+	p.Legend.ThumbnailWidth = vg.Centimeter / 2
+	p.Legend.Padding = vg.Millimeter
 	return p, nil
 }
 

@@ -1,0 +1,43 @@
+package bench
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"gofabric"
+)
+
+// The test binary is its own peer: with peerVar in the environment it is the other process.
+
+const peerVar = "GOFABRIC_BENCH_PEER"
+
+var testProviders = Providers{GetInfo: gofabric.GetInfo, OpenFabric: gofabric.OpenFabric}
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(peerVar) {
+	case "obey":
+		if Peer(testProviders, os.Stdin, os.Stdout) != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case "hang":
+		select {}
+	case "die":
+		os.Stderr.WriteString("no more strength")
+		os.Exit(3)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// peerThat makes the command of a peer that obeys, hangs or dies.
+func peerThat(does string) func(context.Context) *exec.Cmd {
+	return func(ctx context.Context) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, os.Args[0])
+		cmd.Env = append(os.Environ(), peerVar+"="+does)
+		return cmd
+	}
+}
