@@ -9,6 +9,7 @@ type features struct {
 	acks, data, inject, rendezvous, large, scribble       bool
 	multi, directed, truncate, late, peeks                bool // late: messages mostly before receives
 	cancels, resets, closes, refusals, badKeys, lateNames bool
+	adopts                                                bool // sends that wait for a connection go to the next attempt
 	fewReplies                                            bool // only node 0 reads, and its peers queue few responses
 	budgets, direct, tinyReads, tinyRooms, slow, lazy     bool // lazy: flush later, so that posts coalesce
 }
@@ -21,7 +22,7 @@ func randomFeatures(s *Sched) features {
 		acks: on(), data: on(), inject: on(), rendezvous: on(), large: s.Chance(30), scribble: on(),
 		multi: on(), directed: on(), truncate: s.Chance(30), late: s.Chance(30), peeks: on(),
 		cancels: on(), resets: s.Chance(40), closes: s.Chance(30), refusals: s.Chance(30), badKeys: s.Chance(15), lateNames: s.Chance(20),
-		fewReplies: on(), budgets: on(), direct: on(), tinyReads: s.Chance(15), tinyRooms: s.Chance(30), slow: on(), lazy: on(),
+		adopts: on(), fewReplies: on(), budgets: on(), direct: on(), tinyReads: s.Chance(15), tinyRooms: s.Chance(30), slow: on(), lazy: on(),
 	}
 	if !f.untagged && !f.tagged {
 		f.untagged = true

@@ -5,6 +5,7 @@ type streamEnd interface {
 	readable()
 	writable()
 	reset()
+	sends() *pipe // the other direction
 }
 
 // pipe is one direction of a byte stream: the sender's and the receiver's socket buffer and what is between them, bounded together.
@@ -20,6 +21,7 @@ type pipe struct {
 	closing   bool   // no more will be written
 	ended     bool   // and the receiver may know
 	broken    bool
+	deaf      bool // the receiver has closed: what comes is answered by a reset
 	notified  bool // readable is scheduled
 	announced bool // writable is scheduled
 }
@@ -33,6 +35,9 @@ func (p *pipe) write(b []byte) int {
 	if n <= 0 {
 		p.blocked = true
 		return 0
+	}
+	if p.deaf {
+		p.s.After(p.s.Int64N(1+p.delay), func() { reset(p.s, p, p.to.sends()) })
 	}
 	p.buf = append(p.buf, b[:n]...)
 	p.arrive(func() { p.arrived += n })

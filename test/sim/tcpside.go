@@ -45,7 +45,7 @@ func (w *World) connect(a, b *node) {
 		s.gather = make([][]byte, 0, 1+w.s.IntN(16))
 		s.conn.Rendezvous = w.f.rendezvous
 		s.conn.Src = uint64(s.peer.id)
-		if old := s.node.sides[s.peer.id]; old != nil {
+		if old := s.node.sides[s.peer.id]; old != nil && !old.ended() {
 			old.drop()
 		}
 		s.node.sides[s.peer.id] = s
@@ -140,7 +140,28 @@ func (s *side) Failed(_ *engine.Conn, err error, _ []byte) {
 	if !s.w.f.mayFail() {
 		s.w.l.violate("connection of %d to %d failed: %v", s.node.id, s.peer.id, err)
 	}
+	if s.w.f.adopts && s.active && s.w.working && s.conn.Waiting() && s.node.sides[s.peer.id] == s {
+		s.adopted()
+	}
 	s.w.s.After(0, s.closed)
+}
+
+// adopted makes the next attempt at once and gives it the sends that wait.
+func (s *side) adopted() {
+	s.w.connect(s.node, s.peer)
+	next := s.node.sides[s.peer.id]
+	for _, o := range s.w.l.ops[1:] {
+		if o.side == s && !o.cancelled && (o.inject || !o.completed) {
+			o.side = next
+			if !o.inject {
+				s.open--
+				next.open++
+			}
+		}
+	}
+	next.writes, s.writes = s.writes, nil
+	next.conn.Adopt(s.conn)
+	s.w.s.Trace(s.node.id, "adopted", uint64(s.peer.id), uint64(next.open))
 }
 
 // drop ends the connection from here.
@@ -159,8 +180,9 @@ func (s *side) closed() {
 		return
 	}
 	s.gone = true
-	if s.w.s.Chance(50) {
+	if len(s.in.buf) == 0 && s.w.s.Chance(70) {
 		s.out.close()
+		s.in.deaf = true
 	} else {
 		reset(s.w.s, s.out, s.in)
 	}
@@ -176,8 +198,9 @@ func (s *side) closed() {
 func (s *side) Replied(*engine.Conn) { s.node.dirty = append(s.node.dirty, s) }
 func (s *side) Resumed(*engine.Conn) { s.in.notify(0) }
 
-func (s *side) readable() { s.receive() }
-func (s *side) writable() { s.flush(); s.node.after() }
+func (s *side) sends() *pipe { return s.out }
+func (s *side) readable()    { s.receive() }
+func (s *side) writable()    { s.flush(); s.node.after() }
 func (s *side) reset() {
 	s.conn.Fail(engine.ErrPeerClose)
 	s.node.after()
