@@ -144,6 +144,9 @@ func (f *benchFlags) chooseStacks(c *bench.Config) error {
 		if err != nil {
 			return err
 		}
+		if err := s.Check(c.Providers.GetInfo); err != nil {
+			return fmt.Errorf("--stack %s: %w", text, err)
+		}
 		c.Stacks = append(c.Stacks, s)
 	}
 	var err error

@@ -84,6 +84,12 @@ func (s Stack) hints(window int) *core.Info {
 	return h
 }
 
+// Check says why a stack cannot be measured.
+func (s Stack) Check(getInfo GetInfo) error {
+	_, _, err := getInfo(core.Query{Node: node, Flags: core.Source, Hints: s.hints(0)})
+	return err
+}
+
 // newSide opens everything up to the domain and, of a connectionless stack, the endpoint.
 func newSide(p Providers, stack Stack, window int) (*side, error) {
 	s := &side{prov: p, stack: stack, peer: core.AddrUnspec}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// runBench runs fi bench.
+func runBench(args ...string) (string, error) {
+	var out bytes.Buffer
+	root := newRootCommand(&app{out: &out, errOut: &out})
+	root.SetArgs(append([]string{"bench"}, args...))
+	err := root.Execute()
+	return out.String(), err
+}
+
+func TestBenchFlags(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string // in the error
+	}{
+		{[]string{"--test", "speed"}, `no test "speed"`},
+		{[]string{"--stack", "tcp/dgram"}, "msg or rdm"},
+		{[]string{"--stack", "nonsense"}, "no provider"},
+		{[]string{"--size", "lots"}, `size "lots"`},
+		{[]string{"--bulk", "64k,0"}, `size "0"`},
+		{[]string{"--window", "0"}, "--window 0"},
+		{[]string{"--time", "1us"}, "--time 1µs"},
+		{[]string{"--plot", "bench.gif"}, ".svg or .png"},
+		{[]string{"--native", "--pingpong", "/no/such/tool"}, "libfabric-bin"},
+		{[]string{"--native", "--fabtests", "/no/such/dir"}, "fabtests"},
+		{[]string{"extra"}, "extra"},
+	} {
+		if out, err := runBench(c.args...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v\n%s", c.args, err, out)
+		}
+	}
+	if out, err := runBench("--list"); err != nil || !strings.Contains(out, "tcp/msg\n") || !strings.Contains(out, "tcp/rdm\n") {
+		t.Errorf("--list: %v\n%s", err, out)
+	}
+	if out, err := runBench("--help"); err != nil || !strings.Contains(out, "fi bench --native --fabtests") || strings.Contains(out, benchPeer) {
+		t.Errorf("--help: %v\n%s", err, out)
+	}
+}
+
+func TestBenchLiveLine(t *testing.T) {
+	var out bytes.Buffer
+	line := newLiveLine(&out)
+	line.show(1, 2, "half way")
+	line.clear()
+	if out.Len() != 0 {
+		t.Errorf("progress was shown where there is no terminal: %q", out.String())
+	}
+	line = &liveLine{w: &out}
+	line.show(1, 2, "half way")
+	line.clear()
+	if s := out.String(); !strings.Contains(s, "50%") || !strings.HasSuffix(s, "half way\r\x1b[K") {
+		t.Errorf("got %q", s)
+	}
+}
