@@ -8,7 +8,7 @@ import (
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "replay this seed and print its trace")
-	seeds   = flag.Int("seeds", 420, "how many seeds to run")
+	seeds   = flag.Int("seeds", 430, "how many seeds to run")
 )
 
 func report(t *testing.T, r Result) {
