@@ -44,10 +44,10 @@ type stream struct {
 	lastPass  uint64 // the pass that the burst of posts under way came after
 	burst     int    // posts since that pass
 	lastBurst int    // posts between the passes before
-	blocked  bool   // the socket takes no more
-	staged   bool   // in the engine's list of those to flush
-	large    bool   // large payload flows in
-	flushing bool
+	blocked   bool   // the socket takes no more
+	staged    bool   // in the engine's list of those to flush
+	large     bool   // large payload flows in
+	flushing  bool
 
 	local, peer netip.AddrPort
 }
@@ -147,6 +147,9 @@ func (s *stream) setWant() {
 	}
 	if s.blocked {
 		want |= netx.Out
+	}
+	if want == 0 {
+		want = netx.Edge // a hang-up is reported all the same, but we cannot read it away now: once is enough
 	}
 	if err := s.h.Want(want); err != nil {
 		s.failCall("epoll_ctl", err)

@@ -3,7 +3,6 @@ package engine
 // Sizes of pooled memory, bytes.
 const (
 	chunkSize   = 32 << 10 // a staging chunk; a few dozen typical windows of small messages
-	smallUnexp  = 4 << 10  // unexpected messages up to this size take pooled buffers
 	unexpAtOnce = 256 << 10
 	poolKeep    = 64 // pooled chunks kept, beyond which they go to the garbage collector
 )
@@ -22,7 +21,7 @@ type Pool struct {
 	tx      *TxOp
 	rx      *RxOp
 	unexp   *message
-	small   [][]byte
+	bufs    [len(bufSizes)][][]byte
 	// Out counts what is handed out, for leak checks.
 	OutChunks, OutTx, OutRx, OutUnexp int
 }
@@ -99,8 +98,8 @@ func (p *Pool) getMessage() *message {
 func (p *Pool) putMessage(m *message) {
 	p.OutUnexp--
 	for i, b := range m.parts {
-		if cap(b) == smallUnexp && len(p.small) < 1024 {
-			p.small = append(p.small, b[:0])
+		if k := bufClass(cap(b)); k >= 0 && len(p.bufs[k]) < bufKeep {
+			p.bufs[k] = append(p.bufs[k], b[:0])
 		}
 		m.parts[i] = nil
 	}
@@ -109,16 +108,36 @@ func (p *Pool) putMessage(m *message) {
 	p.unexp = m
 }
 
+// bufSizes are the sizes of pooled buffers for unexpected messages; longer ones take memory of their own.
+var bufSizes = [...]int{128, 512, 4 << 10}
+
+// bufKeep is how many buffers of a size are kept.
+const bufKeep = 1024
+
+// bufClass returns the place in bufSizes of an exact size, -1 if it has none.
+func bufClass(size int) int {
+	for k, s := range bufSizes {
+		if s == size {
+			return k
+		}
+	}
+	return -1
+}
+
 // buffer returns memory for n bytes of an unexpected message, with length 0.
 func (p *Pool) buffer(n int) []byte {
-	if n > smallUnexp {
-		return make([]byte, 0, n)
-	}
-	if k := len(p.small); k > 0 {
-		b := p.small[k-1]
-		p.small[k-1] = nil
-		p.small = p.small[:k-1]
+	for k, size := range bufSizes {
+		if n > size {
+			continue
+		}
+		free := p.bufs[k]
+		if len(free) == 0 {
+			return make([]byte, 0, size)
+		}
+		b := free[len(free)-1]
+		free[len(free)-1] = nil
+		p.bufs[k] = free[:len(free)-1]
 		return b
 	}
-	return make([]byte, 0, smallUnexp)
+	return make([]byte, 0, n)
 }
