@@ -130,6 +130,6 @@ func (s *settings) config(txSize int) *engine.Config {
 		TxDepth:        txSize,
 		RendezvousOver: s.maxSavedSize,
 		HandshakeNanos: int64(s.connectTimeout),
-		InternalMax:    1024,
+		InternalMax:    maxCtxSize, // what any peer of ours can have under way: see there
 	}
 }
