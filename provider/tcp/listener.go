@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -15,7 +16,8 @@ import (
 
 const (
 	listenBacklog = 4096
-	acceptRounds  = 64 // accepts per readiness
+	acceptRounds  = 64                   // accepts per readiness
+	restTime      = 2 * time.Millisecond // between attempts to accept without descriptors or memory
 	// pendingMax bounds the accepted sockets whose request has not come: more are closed at once, the peers try again.
 	pendingMax = 4096
 )
@@ -103,11 +105,13 @@ func (l *listener) Ready(in, _ bool) {
 	for range acceptRounds {
 		fd, peer, err := netx.Accept(l.fd)
 		if err != nil {
-			if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
-				if l.shed() {
-					continue
-				}
+			switch {
+			case !errors.Is(err, unix.EMFILE) && !errors.Is(err, unix.ENFILE) && !errors.Is(err, unix.ENOBUFS) && !errors.Is(err, unix.ENOMEM):
+				return
+			case l.shed():
+				continue
 			}
+			l.rest()
 			return
 		}
 		if l.pending >= pendingMax {
@@ -143,9 +147,18 @@ func (l *listener) shed() bool {
 	return err == nil
 }
 
-// Poll and Expired implement progress.Source; a listener is not polled and has no deadline.
-func (l *listener) Poll()             {}
-func (l *listener) Expired(mono.Time) {}
+// rest stops listening for a moment: with nothing to accept with, the poller would report the same connection all the time.
+func (l *listener) rest() {
+	if l.h.Want(netx.Edge) == nil {
+		l.h.SetDeadline(mono.Now().Add(restTime))
+	}
+}
+
+// Expired implements progress.Source: the rest is over.
+func (l *listener) Expired(mono.Time) { l.h.Want(netx.In) }
+
+// Poll implements progress.Source; a listener is not polled.
+func (l *listener) Poll() {}
 
 // listenAddr is the address to listen on for an Info.
 func listenAddr(info *core.Info) (netip.AddrPort, error) {
