@@ -2,9 +2,12 @@ package bench
 
 import (
 	"context"
+	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -26,6 +29,13 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case "hang":
 		select {}
+	case "listen": // at the port after -B, for a while
+		l, err := net.Listen("tcp", net.JoinHostPort(node, os.Args[slices.Index(os.Args, "-B")+1]))
+		if err == nil {
+			time.Sleep(30 * time.Second)
+			l.Close()
+		}
+		os.Exit(0)
 	case "die":
 		os.Stderr.WriteString("no more strength")
 		os.Exit(3)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// standIn writes a program that behaves like a native tool: with an address it is the client and fails until the server is ready.
+// standIn writes a program that behaves like a native tool: with an address it is the client and prints figures.
 func standIn(t *testing.T, dir, name, server, figures string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -18,8 +18,6 @@ func standIn(t *testing.T, dir, name, server, figures string) string {
 echo "$@" >> %[1]s/args
 for last; do :; done
 if [ "$last" = 127.0.0.1 ]; then
-	[ -e %[1]s/ready ] || { echo "connection refused"; exit 111; }
-	rm %[1]s/ready
 	cat <<END
 %[3]s
 END
@@ -33,7 +31,8 @@ fi
 	return path
 }
 
-const slowServer = "sleep 0.1; touch $(dirname $0)/ready; exec sleep 30"
+// slowServer takes a while before it listens.
+var slowServer = "sleep 0.1; " + peerVar + "=listen exec " + os.Args[0] + ` "$@"`
 
 func TestNativeRun(t *testing.T) {
 	dir := t.TempDir()
