@@ -1,0 +1,74 @@
+package progress
+
+// Staged bytes.
+
+import (
+	"testing"
+	"time"
+)
+
+// TestStage has staged bytes flushed by whatever comes first.
+func TestStage(t *testing.T) {
+	ways := []struct {
+		name string
+		auto bool
+		do   func(e *Engine)
+	}{
+		{"pass", true, func(e *Engine) { e.Pass() }},
+		{"flush", true, func(e *Engine) { e.FlushStaged() }},
+		{"wait", false, func(e *Engine) { e.EnterWait(); e.LeaveWait() }},
+		{"timer", true, nil},
+		{"timer of a polled engine", true, nil},
+		{"timer of a manual engine", false, nil},
+	}
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			e := newEngine(t, w.auto)
+			f := newFlusher()
+			e.Lock()
+			if w.name == "timer of a polled engine" {
+				e.Pass()
+			}
+			stage(t, e, f)
+			if w.do != nil {
+				w.do(e)
+				if f.n != 1 {
+					t.Errorf("%d flushes, want 1", f.n)
+				}
+			}
+			e.Unlock()
+			select {
+			case <-f.done:
+			case <-time.After(bound):
+				t.Fatal("never flushed")
+			}
+			e.Lock()
+			defer e.Unlock()
+			if f.n != 1 || len(e.staged) != 0 {
+				t.Errorf("%d flushes, %d staged; want 1 and 0", f.n, len(e.staged))
+			}
+			if by := e.FlushedByTimer(); w.do == nil && by != 1 && !w.auto {
+				t.Errorf("%d flushes by the timer, want 1", by)
+			}
+		})
+	}
+}
+
+// TestUnstage removes flushers, also from within a flush.
+func TestUnstage(t *testing.T) {
+	e := newEngine(t, false)
+	e.Lock()
+	defer e.Unlock()
+	a, b, c, d := newFlusher(), newFlusher(), newFlusher(), newFlusher()
+	stage(t, e, a)
+	for _, f := range []*flusher{b, c, d} {
+		e.Stage(f)
+	}
+	e.Unstage(b)
+	e.Unstage(b)
+	a.doing = func() { e.Unstage(c); e.Unstage(a) }
+	e.FlushStaged()
+	if a.n != 1 || b.n != 0 || c.n != 0 || d.n != 1 {
+		t.Errorf("flushes %d %d %d %d, want 1 0 0 1", a.n, b.n, c.n, d.n)
+	}
+}
