@@ -3,7 +3,9 @@ package gofabric
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -169,5 +171,89 @@ func TestCloseEndsCalls(t *testing.T) {
 	}
 	if _, err := b.Insert("127.0.0.1:1"); !errors.Is(err, core.ErrShutdown) {
 		t.Errorf("after Close: %v", err)
+	}
+}
+
+// TestNothingIsLost receives with contexts that end at any moment: every message must come out once and in order, and no buffer may change after the
+// return of the call it was given to.
+func TestNothingIsLost(t *testing.T) {
+	a, b, toB, _ := openPair(t)
+	ctx := testContext(t)
+	const messages, size = 300, 3000
+	go func() {
+		buf := make([]byte, size)
+		for i := range messages {
+			binary.LittleEndian.PutUint32(buf, uint32(i))
+			if err := a.Send(ctx, toB, buf); err != nil {
+				t.Error(err)
+				return
+			}
+			if i%8 == 0 {
+				time.Sleep(100 * time.Microsecond)
+			}
+		}
+	}()
+	r := rand.New(rand.NewPCG(1, 2))
+	gone := bytes.Repeat([]byte{0xee}, size)
+	var abandoned [][]byte
+	for next := 0; next < messages; {
+		buf := bytes.Repeat([]byte{0xee}, size)
+		short, cancel := context.WithTimeout(ctx, time.Duration(r.IntN(60))*time.Microsecond)
+		got, err := b.Recv(short, AnyPeer, buf)
+		cancel()
+		switch {
+		case err == nil:
+			if n := binary.LittleEndian.Uint32(buf); got.Len != size || int(n) != next {
+				t.Fatalf("got message %d of %d bytes, want %d", n, got.Len, next)
+			}
+			next++
+		case !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
+			t.Fatalf("message %d: %v", next, err)
+		default:
+			abandoned = append(abandoned, buf)
+		}
+	}
+	for _, buf := range abandoned {
+		if !bytes.Equal(buf, gone) {
+			t.Fatal("a buffer changed though its receive had been cancelled")
+		}
+	}
+	if len(abandoned) == 0 {
+		t.Error("no receive was cancelled: the test shows nothing")
+	}
+}
+
+// TestCloseAtAnyMoment closes both ends while many goroutines use them.
+func TestCloseAtAnyMoment(t *testing.T) {
+	for round := range 10 {
+		a, b, toB, toA := openPair(t)
+		var wg sync.WaitGroup
+		for g := range 6 {
+			wg.Go(func() {
+				e, to := a, toB
+				if g%2 == 0 {
+					e, to = b, toA
+				}
+				buf := make([]byte, 100)
+				for {
+					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(50+10*g)*time.Microsecond)
+					var err error
+					if g < 3 {
+						err = e.Send(ctx, to, buf)
+					} else {
+						_, err = e.Recv(ctx, AnyPeer, buf)
+					}
+					cancel()
+					if errors.Is(err, core.ErrShutdown) {
+						return
+					}
+				}
+			})
+		}
+		time.Sleep(time.Duration(round) * 300 * time.Microsecond)
+		if err := errors.Join(a.Close(), b.Close()); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
 	}
 }

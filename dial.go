@@ -39,7 +39,7 @@ func Dial(ctx context.Context, addr string, opts ...Option) (*Endpoint, error) {
 		}
 		q.Hints.SrcAddr = core.IPAddr(netip.AddrPortFrom(ip, 0))
 	}
-	info, err := c.system.choose(q, c.anyCaps())
+	info, err := c.system.choose(c, q)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ type Endpoint struct {
 // The error is an *core.OpError: core.ErrNoData, with the reason in its Hint, when no provider offers what the options ask for.
 func Open(ctx context.Context, opts ...Option) (*Endpoint, error) {
 	c := configure(opts)
-	if c.epType == core.EPTypeUnspec && (c.hints == nil || c.hints.EP == nil || c.hints.EP.Type == core.EPTypeUnspec) {
+	if c.epType == core.EPTypeUnspec && (c.hints == nil || c.hints.EP.Type == core.EPTypeUnspec) {
 		c.epType = core.EPTypeRDM
 	}
 	q := c.query(c.node, c.service, true)
@@ -75,7 +75,7 @@ func Open(ctx context.Context, opts ...Option) (*Endpoint, error) {
 	if ctx.Err() != nil {
 		return nil, &core.OpError{Op: "fi_endpoint", Provider: c.provider, Err: ended(context.Cause(ctx))}
 	}
-	info, err := c.system.choose(q, c.anyCaps())
+	info, err := c.system.choose(c, q)
 	if err != nil {
 		return nil, err
 	}

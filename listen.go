@@ -40,7 +40,7 @@ func Listen(ctx context.Context, addr string, opts ...Option) (*Listener, error)
 	if ctx.Err() != nil {
 		return nil, &core.OpError{Op: name, Object: addr, Err: ended(context.Cause(ctx))}
 	}
-	info, err := c.system.choose(c.query(node, service, true), c.anyCaps())
+	info, err := c.system.choose(c, c.query(node, service, true))
 	if err != nil {
 		return nil, err
 	}

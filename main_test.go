@@ -2,6 +2,8 @@ package gofabric
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -10,7 +12,26 @@ import (
 
 // What the tests of this package share.
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain checks that no goroutine and no descriptor is left behind.
+func TestMain(m *testing.M) {
+	before := descriptors()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if after := descriptors(); code == 0 && after > before+2 { // the runtime's poller has two of its own
+			fmt.Fprintf(os.Stderr, "%d descriptors were left open\n", after-before)
+			code = 1
+		}
+		os.Exit(code)
+	}))
+}
+
+// descriptors counts the open descriptors; 0 where that cannot be seen.
+func descriptors() int {
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(list)
+}
 
 // limit bounds every wait of a test.
 const limit = 20 * time.Second

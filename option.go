@@ -59,8 +59,8 @@ func Service(service string) Option { return func(c *config) { c.service = servi
 // Threading promises how the application synchronises its calls (fi_domain(3)). The calls of this package may be made concurrently whatever it is.
 func Threading(t core.Threading) Option { return func(c *config) { c.threading = t } }
 
-// Progress asks who advances operations while no call of this package is under way (fi_domain(3)). The default is core.ProgressAuto: remote reads and
-// writes are served though the application computes.
+// Progress asks who advances operations while no call of this package is under way (fi_domain(3)). The default is core.ProgressAuto where there is such a
+// provider: remote reads and writes are served though the application computes.
 func Progress(p core.Progress) Option { return func(c *config) { c.progress = p } }
 
 // MRMode says which modes of memory registration the provider may choose (fi_mr(3)); 0 is offset addressing and keys that this package chooses. The
@@ -68,7 +68,7 @@ func Progress(p core.Progress) Option { return func(c *config) { c.progress = p 
 func MRMode(m core.MRMode) Option { return func(c *config) { c.mrMode, c.mrModeSet = m, true } }
 
 // Hints gives complete hints (fi_getinfo(3)); they are copied, and the other options are filled in over them.
-func Hints(h *core.Info) Option { return func(c *config) { c.hints = h.Dup() } }
+func Hints(h *core.Info) Option { return func(c *config) { c.hints = h.Dup(); fillAttrs(c.hints) } }
 
 // PrivateData is what the other side gets with a connection request (Dial), at most core.OptCMDataSize bytes, 256 for tcp.
 func PrivateData(b []byte) Option { return func(c *config) { c.private = b } }
@@ -90,7 +90,6 @@ func (c *config) query(node, service string, source bool) core.Query {
 		h = core.NewHints()
 	} else {
 		h = h.Dup()
-		fillAttrs(h)
 	}
 	if c.provider != "" {
 		h.Fabric.ProvName = c.provider

@@ -18,9 +18,22 @@ type system struct {
 // are asked for first, all of them, and given up if nothing offers them.
 const extraCaps = core.Source | core.CapDirectedRecv
 
-// choose asks for one Info for a configuration. Without capabilities asked for it takes the most useful set that is offered.
-func (s *system) choose(q core.Query, anyCaps bool) (*core.Info, error) {
+// choose asks for one Info for a configuration: the best of what was left open.
+func (s *system) choose(c *config, q core.Query) (*core.Info, error) {
+	info, err := s.chooseCaps(q, c.anyCaps())
+	if errors.Is(err, core.ErrNoData) && c.progress == core.ProgressUnspec && (c.hints == nil || c.hints.Domain.DataProgress == core.ProgressUnspec) {
+		q.Hints.Domain.DataProgress = core.ProgressUnspec // nobody makes progress by itself: then as it is
+		if other, err := s.chooseCaps(q, c.anyCaps()); err == nil {
+			return other, nil
+		}
+	}
+	return info, err
+}
+
+// chooseCaps tries sets of capabilities, the most useful first.
+func (s *system) chooseCaps(q core.Query, anyCaps bool) (*core.Info, error) {
 	plain := q.Hints.Caps
+	defer func() { q.Hints.Caps = plain }()
 	tries := []core.Flags{plain | extraCaps, plain | core.Source, plain}
 	if q.Hints.EP.Type == core.EPTypeMsg || plain&(core.CapMsg|core.CapTagged) == 0 {
 		tries = tries[2:]
@@ -28,21 +41,24 @@ func (s *system) choose(q core.Query, anyCaps bool) (*core.Info, error) {
 	if anyCaps {
 		tries = append(tries, core.CapMsg|core.CapRMA, core.CapMsg|core.Source, core.CapMsg)
 	}
-	var list []*core.Info
-	var err error
+	var asked error // the error for what was asked for, not for the substitutes
 	for _, caps := range tries {
 		q.Hints.Caps = caps
-		if list, _, err = s.getInfo(q); err == nil && len(list) > 0 {
+		list, _, err := s.getInfo(q)
+		if err == nil && len(list) > 0 {
 			return list[0], nil
 		}
 		if err != nil && !errors.Is(err, core.ErrNoData) {
 			return nil, err
 		}
+		if caps == plain {
+			asked = err
+		}
 	}
-	if err == nil {
-		err = &core.OpError{Op: "fi_getinfo", Provider: q.Hints.Fabric.ProvName, Err: core.ErrNoData}
+	if asked == nil {
+		asked = &core.OpError{Op: "fi_getinfo", Provider: q.Hints.Fabric.ProvName, Err: core.ErrNoData}
 	}
-	return nil, err
+	return nil, asked
 }
 
 // defaultSystem is this machine with all providers of the module.

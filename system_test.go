@@ -1,0 +1,50 @@
+package gofabric
+
+import (
+	"errors"
+	"testing"
+
+	"gofabric/core"
+)
+
+// TestChoose asks systems that offer ever less.
+func TestChoose(t *testing.T) {
+	tagged := core.CapMsg | core.CapTagged | core.CapRMA
+	for _, c := range []struct {
+		name   string
+		offers core.Flags
+		auto   bool
+		opts   []Option
+		want   core.Flags // in the query that was granted; 0 is refused
+	}{
+		{"everything", ^core.Flags(0), true, nil, tagged | extraCaps},
+		{"no directed receive", ^core.CapDirectedRecv, true, nil, tagged | core.Source},
+		{"no source", ^extraCaps, true, nil, tagged},
+		{"no tags", ^(extraCaps | core.CapTagged), true, nil, core.CapMsg | core.CapRMA},
+		{"messages only", core.CapMsg, true, nil, core.CapMsg},
+		{"tags wanted", core.CapMsg, true, []Option{Caps(core.CapTagged)}, 0},
+		{"manual progress", ^core.Flags(0), false, nil, tagged | extraCaps},
+		{"automatic progress wanted", ^core.Flags(0), false, []Option{Progress(core.ProgressAuto)}, 0},
+		{"hints", ^core.Flags(0), true, []Option{Hints(&core.Info{Caps: core.CapMsg})}, core.CapMsg | extraCaps},
+		{"connections", ^core.Flags(0), true, []Option{Type(core.EPTypeMsg)}, core.CapMsg | core.CapRMA},
+	} {
+		s := &system{getInfo: func(q core.Query) ([]*core.Info, []core.Refusal, error) {
+			if q.Hints.Caps&^c.offers != 0 || !c.auto && q.Hints.Domain.DataProgress == core.ProgressAuto {
+				return nil, nil, &core.OpError{Op: "fi_getinfo", Err: core.ErrNoData}
+			}
+			return []*core.Info{q.Hints.Dup()}, nil, nil
+		}}
+		cfg := configure(c.opts)
+		info, err := s.choose(cfg, cfg.query("", "", true))
+		switch {
+		case c.want == 0:
+			if !errors.Is(err, core.ErrNoData) {
+				t.Errorf("%s: got %v, %v", c.name, info, err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case info.Caps != c.want:
+			t.Errorf("%s: got %#x, want %#x", c.name, uint64(info.Caps), uint64(c.want))
+		}
+	}
+}
