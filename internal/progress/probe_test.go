@@ -34,9 +34,15 @@ func newEngine(t testing.TB, auto bool) *Engine {
 // pair returns two connected sockets.
 func pair(t testing.TB) (a, b netx.FD) {
 	t.Helper()
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		unix.CloseOnExec(fd)
+		if err := unix.SetNonblock(fd, true); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return netx.FD(fds[0]), netx.FD(fds[1])
 }
@@ -169,10 +175,4 @@ func stage(t testing.TB, e *Engine, f Flusher) {
 		}
 	}
 	t.Fatal("Stage never takes anything")
-}
-
-func locked[T any](e *Engine, f func() T) T {
-	e.Lock()
-	defer e.Unlock()
-	return f()
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package netns
 
 import (
@@ -55,6 +57,7 @@ var cuts = []struct {
 // TestTransferCut cuts the connection in the middle of a stream of large messages: every send ends with an error that names the peer, and after the
 // repair messages flow again over a new connection.
 func TestTransferCut(t *testing.T) {
+	t.Parallel()
 	for _, c := range cuts {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -104,6 +107,7 @@ func again(t *testing.T, ra, rb *remote) {
 
 // TestIdleCut cuts an idle connection: MSG endpoints are told, and an RDM endpoint's next send fails in time and works after the repair.
 func TestIdleCut(t *testing.T) {
+	t.Parallel()
 	for _, c := range cuts {
 		t.Run("msg "+c.name, func(t *testing.T) {
 			t.Parallel()
@@ -155,6 +159,7 @@ func TestIdleCut(t *testing.T) {
 
 // TestBlackHole connects to where nothing answers: to nobody, and to somebody who drops the packets.
 func TestBlackHole(t *testing.T) {
+	t.Parallel()
 	for _, dest := range []string{"10.99.0.66:7000", "10.99.0.77:7000"} {
 		t.Run(dest, func(t *testing.T) {
 			t.Parallel()

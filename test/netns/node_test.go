@@ -1,3 +1,5 @@
+//go:build linux
+
 package netns
 
 // The process inside a namespace: it reads commands and writes what happens, a line each.
@@ -7,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"strings"
@@ -283,6 +284,3 @@ func (n *node) accept(info *core.Info) error {
 	}
 	return errors.Join(n.bind(), n.ep.Enable(), n.ep.Accept(nil))
 }
-
-// at joins address and port.
-func at(ip string, port int) string { return net.JoinHostPort(ip, fmt.Sprint(port)) }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package scale
 
 // The crowd: a child process with thousands of raw sockets, each of which speaks the protocol of one RDM endpoint.
