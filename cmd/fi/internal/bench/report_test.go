@@ -186,3 +186,19 @@ func TestTexts(t *testing.T) {
 		t.Errorf("stacks %v, %v", stacks, err)
 	}
 }
+
+func TestPlan(t *testing.T) {
+	p := Plan{Bulk: []int{4 << 20}, Window: 1024, Tests: []string{"rate", "bandwidth"}}
+	got := p.For(tcpStacks[0])
+	if len(got) != 2 || got[0] != (Test{Kind: Rate, Size: 64, Window: 1024}) || got[1] != (Test{Kind: Rate, Size: 4 << 20, Window: 16}) {
+		t.Errorf("got %+v", got)
+	}
+	for _, tst := range (Plan{}).For(tcpStacks[0]) {
+		if tst.Tagged {
+			t.Errorf("%+v on connected endpoints", tst)
+		}
+	}
+	if n := len((Plan{}).For(tcpStacks[1])); n != 11 {
+		t.Errorf("%d tests by default", n)
+	}
+}

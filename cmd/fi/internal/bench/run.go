@@ -90,7 +90,11 @@ func (b *run) stack(ctx context.Context, st Stack) {
 			s.close()
 		}
 	}()
-	for _, t := range b.Plan.For(st) {
+	tests, window := b.Plan.For(st), 0
+	for _, t := range tests {
+		window = max(window, t.Window) // the endpoints serve all tests
+	}
+	for _, t := range tests {
 		r := Result{Stack: st.String(), Name: t.Name(), Test: t, Unit: t.Unit()}
 		for _, tool := range b.Native.tools(st, t) {
 			r.Against = append(r.Against, Against{Tool: tool.name})
@@ -101,7 +105,7 @@ func (b *run) stack(ctx context.Context, st Stack) {
 				var sample Sample
 				var err error
 				if s == nil {
-					s, err = openSession(ctx, b.Providers, b.Peer, st, t.Window)
+					s, err = openSession(ctx, b.Providers, b.Peer, st, window)
 				}
 				if err == nil {
 					sample, err = s.measure(ctx, t, b.Time)

@@ -132,6 +132,9 @@ type Plan struct {
 // PlanTests are the names that Plan.Tests may hold.
 var PlanTests = []string{"latency", "rate", "sliding", "bandwidth", "write", "read", "tagged"}
 
+// windowMemory bounds the buffers of a window: the windows of large messages are smaller if need be.
+const windowMemory = 64 << 20
+
 // For lists the tests for a stack.
 func (p Plan) For(s Stack) []Test {
 	small, window, bulk := p.Small, p.Window, p.Bulk
@@ -159,6 +162,7 @@ func (p Plan) For(s Stack) []Test {
 		all = append(all, Test{Kind: Latency, Tagged: true, Size: small}, Test{Kind: Rate, Tagged: true, Size: small, Window: window})
 	}
 	for _, n := range bulk {
+		window := max(1, min(window, windowMemory/n))
 		if want("bandwidth") {
 			all = append(all, Test{Kind: Rate, Size: n, Window: window})
 		}
