@@ -18,7 +18,7 @@ const (
 	listenBacklog = 4096
 	acceptRounds  = 64                   // accepts per readiness
 	restTime      = 2 * time.Millisecond // between attempts to accept without descriptors or memory
-	// pendingMax bounds the accepted sockets whose request has not come: more are closed at once, the peers try again.
+	// pendingMax bounds the accepted sockets whose request has not come: more stay in the listen queue.
 	pendingMax = 4096
 )
 
@@ -29,7 +29,8 @@ type listener struct {
 	local    netip.AddrPort
 	spare    *os.File // a descriptor to give up when there are no more, so that the caller can be told
 	accepted func(fd netx.FD, peer netip.AddrPort)
-	pending  int // accepted, the request not yet come
+	full     func() bool // the owner takes no more for now; nil never
+	pending  int         // accepted, the request not yet come
 	refused  uint64
 }
 
@@ -103,6 +104,10 @@ func (l *listener) Ready(in, _ bool) {
 		return
 	}
 	for range acceptRounds {
+		if l.pending >= pendingMax || l.full != nil && l.full() {
+			l.rest()
+			return
+		}
 		fd, peer, err := netx.Accept(l.fd)
 		if err != nil {
 			switch {
@@ -113,11 +118,6 @@ func (l *listener) Ready(in, _ bool) {
 			}
 			l.rest()
 			return
-		}
-		if l.pending >= pendingMax {
-			l.refused++
-			netx.Close(fd)
-			continue
 		}
 		l.accepted(fd, peer)
 		if l.fd == netx.NoFD {
@@ -147,7 +147,7 @@ func (l *listener) shed() bool {
 	return err == nil
 }
 
-// rest stops listening for a moment: with nothing to accept with, the poller would report the same connection all the time.
+// rest stops listening for a moment: while we cannot accept, the poller would report the same connection all the time.
 func (l *listener) rest() {
 	if l.h.Want(netx.Edge) == nil {
 		l.h.SetDeadline(mono.Now().Add(restTime))

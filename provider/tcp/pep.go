@@ -63,6 +63,7 @@ func (p *passive) bind(a core.Addr) error {
 	}
 	p.l = l
 	l.accepted = p.accepted
+	l.full = func() bool { return len(p.reqs) >= requestsMax }
 	return nil
 }
 
@@ -109,7 +110,7 @@ func (p *passive) Listen() error {
 
 // accepted takes a socket from the listener.
 func (p *passive) accepted(fd netx.FD, peer netip.AddrPort) {
-	if err := configure(fd, p.f.p.s, dscp(p.info.Tx.TClass)); err != nil || len(p.reqs) >= requestsMax {
+	if err := configure(fd, p.f.p.s, dscp(p.info.Tx.TClass)); err != nil {
 		p.l.refused++
 		netx.Close(fd)
 		return

@@ -83,6 +83,34 @@ func TestTransferCut(t *testing.T) {
 	}
 }
 
+// TestMessageCut cuts the connection in the middle of one huge message: both ends learn of it, and the receive ends with an error as the send does.
+func TestMessageCut(t *testing.T) {
+	t.Parallel()
+	const huge = 512 << 20
+	a, b := newHosts(t)
+	ra, rb, nameA, nameB := rdmPair(t, a, b, a.v4, b.v4)
+	rb.do("recv %d 2", huge)
+	ra.do("send 0 8")
+	rb.want("RECEIVED 8", long)
+	ra.want("SENT", long)
+	ra.do("send 0 %d", huge)
+	b.unplug()
+	began := time.Now()
+	for _, end := range []struct {
+		r          *remote
+		what, peer string
+	}{{ra, "ERR send", nameB}, {rb, "ERR recv", nameA}} {
+		l := end.r.want(end.what, peerTimeout+slack)
+		oneOf(t, l, unreachable...)
+		if !strings.Contains(l, end.peer) {
+			t.Errorf("the error does not name the peer %s: %q", end.peer, l)
+		}
+	}
+	within(t, "both ends knew", began, peerTimeout)
+	b.plug()
+	again(t, ra, rb)
+}
+
 // again sends until a message arrives: the first attempts may fail while the link comes up.
 func again(t *testing.T, ra, rb *remote) {
 	t.Helper()

@@ -1,0 +1,51 @@
+package tcp
+
+// More connection requests than are taken at a time.
+
+import (
+	"io"
+	"net"
+	"testing"
+
+	"gofabric/core"
+	"gofabric/provider/tcp/wire"
+)
+
+// TestManyRequests has more peers ask than a passive endpoint holds requests: the rest wait in the listen queue, and all get their answer.
+func TestManyRequests(t *testing.T) {
+	const peers = requestsMax + 200
+	f, d, info := fixture(t, core.EPTypeMsg, nil)
+	eq, err := f.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec})
+	must(t, err)
+	pep, err := f.OpenPassiveEndpoint(info)
+	must(t, err)
+	must(t, pep.BindEQ(eq, 0))
+	must(t, pep.Listen())
+	p := pep.(*passive)
+	conns := make([]*net.TCPConn, peers)
+	for i := range conns {
+		conns[i] = raw(t, p.l.local)
+		_, err := conns[i].Write(wire.AppendCM(nil, wire.CMConnReq, nil))
+		must(t, err)
+	}
+	eventually(t, p.prog, "as many requests as there may be", func() bool { return len(p.reqs) == requestsMax && p.l.pending == 0 })
+	quiet(t, p.prog)
+	for range peers {
+		var ev core.EQEvent
+		must(t, eq.SRead(t.Context(), &ev, 0))
+		must(t, pep.Reject(ev.Info.Handle, []byte("no")))
+	}
+	for i, c := range conns {
+		b := make([]byte, wire.CMHeaderLen+2)
+		if _, err := io.ReadFull(c, b); err != nil {
+			t.Fatalf("peer %d: %v", i, err)
+		}
+		if cm, _, err := wire.ParseCM(b); err != nil || cm.Type != wire.CMReject || string(cm.Data) != "no" {
+			t.Fatalf("peer %d: %v, %v", i, cm, err)
+		}
+	}
+	must(t, pep.Close())
+	must(t, eq.Close())
+	must(t, d.Close())
+	must(t, f.Close())
+}
