@@ -94,7 +94,7 @@ func (e *Endpoint) do(ctx context.Context, r *request) (Received, error) {
 	case o.err == core.ErrCanceled && why != nil:
 		return got, e.opError(name, r.peer, ended(why), o.text)
 	case o.err == core.ErrCanceled && e.eq != nil && e.isOpen():
-		o.err = core.ErrConnReset // the provider, or look, flushed what the lost connection left behind
+		o.err, o.text = core.ErrConnReset, "" // the provider, or look, flushed what the lost connection left behind
 	}
 	return got, e.failure(name, r.peer, o)
 }
