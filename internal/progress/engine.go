@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"gofabric/internal/mono"
@@ -15,9 +16,12 @@ const (
 	stageDelay = 50 * time.Microsecond
 	// quietBeforeSend is the pause between flushes after which a post need not stage at all: nothing is gained by waiting for company.
 	quietBeforeSend = 25 * time.Microsecond
-	// tickMin and tickMax bound the interval at which a polled Engine looks whether it is still polled.
-	tickMin = time.Millisecond
+	// tickMin and tickMax bound the interval after which a polled Engine looks whether it is still polled.
+	tickMin = 1500 * time.Microsecond
 	tickMax = 4 * time.Millisecond
+	// pushMargin is how close the timer may come while passes are made: they push it out, for waking the goroutine costs the pollers many
+	// times what setting a timer does. On two processors a tick of 4 ms cost a ping-pong a fifth.
+	pushMargin = 12 * time.Microsecond
 	// directMax is the number of stream sockets up to which a pass reads each of them without asking the poller first: an empty receive
 	// costs less than the poller's answer plus the receive that follows it.
 	directMax = 2
@@ -71,6 +75,8 @@ type Engine struct {
 	tickPasses uint64
 	closed     bool
 	done       chan struct{}
+	stop       atomic.Bool
+	errand     atomic.Uint32 // why the goroutine woke while somebody held the lock
 
 	flushedByTimer uint64
 }
@@ -110,14 +116,23 @@ func (e *Engine) Close() error {
 	}
 	e.closed = true
 	e.mu.Unlock()
+	e.stop.Store(true)
 	e.parker.Wake()
 	<-e.done
 	return errors.Join(e.parker.Close(), e.poller.Close())
 }
 
 // Lock and Unlock guard everything that belongs to the domain.
-func (e *Engine) Lock()   { e.mu.Lock() }
-func (e *Engine) Unlock() { e.mu.Unlock() }
+func (e *Engine) Lock() { e.mu.Lock() }
+
+// Unlock also does what the goroutine came for while the lock was held: it must not queue up for a lock that a polling caller takes millions of times
+// a second. A mutex with a waiter wakes it at each unlock, in vain, for a millisecond.
+func (e *Engine) Unlock() {
+	e.mu.Unlock()
+	if e.errand.Load() != 0 {
+		e.runErrand()
+	}
+}
 
 // Passes counts passes; a post compares it to see whether one was made since the last. Locked.
 func (e *Engine) Passes() uint64 { return e.passes }
@@ -145,8 +160,21 @@ func (e *Engine) pass() {
 	} else if len(e.slots) > len(e.free) {
 		e.sweep()
 	}
-	if len(e.timers) > 0 && e.passes%clockEvery == 0 {
-		e.expire(mono.Now())
+	if e.passes%clockEvery == 0 {
+		e.look(mono.Now())
+	}
+}
+
+// look serves deadlines, and keeps the goroutine asleep, while passes are made.
+func (e *Engine) look(now mono.Time) {
+	if e.auto && !e.armed && e.timerAt != 0 && e.timerAt.Sub(now) < pushMargin && len(e.staged) == 0 {
+		e.tickPasses = e.passes
+		if e.parker.SetTimer(e.tick) == nil {
+			e.timerAt = now.Add(e.tick)
+		}
+	}
+	if len(e.timers) > 0 {
+		e.expire(now)
 	}
 }
 
@@ -215,7 +243,7 @@ func (e *Engine) Unstage(f Flusher) {
 // armTimer makes sure that the goroutine wakes no later than d from now, give or take a stageDelay. Locked.
 func (e *Engine) armTimer(now mono.Time, d time.Duration) bool {
 	at := now.Add(d)
-	if e.timerAt != 0 && e.timerAt > now && e.timerAt <= at && e.timerAt >= now.Add(d/2) {
+	if e.timerAt != 0 && e.timerAt > now && e.timerAt <= at && e.timerAt >= now.Add(d/4) {
 		return true // the armed one serves
 	}
 	if err := e.parker.SetTimer(d); err != nil {

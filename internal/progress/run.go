@@ -55,12 +55,27 @@ func (e *Engine) run() {
 	defer close(e.done)
 	for {
 		why, err := e.parker.Park()
-		e.mu.Lock()
-		if e.closed || err != nil {
-			e.mu.Unlock()
+		if err != nil {
 			return
 		}
-		e.advance(why)
+		e.errand.Or(uint32(why) | errandSet)
+		e.runErrand()
+		if e.stop.Load() {
+			return
+		}
+	}
+}
+
+// errandSet makes an errand without a reason visible.
+const errandSet = 1 << 31
+
+// runErrand does what the goroutine woke for, unless somebody holds the lock, who then does it on unlocking: the errand is noted before the lock
+// is tried, and looked for after it is released.
+func (e *Engine) runErrand() {
+	for e.errand.Load() != 0 && e.mu.TryLock() {
+		if why := e.errand.Swap(0); why != 0 && !e.closed {
+			e.advance(netx.Why(why &^ errandSet))
+		}
 		e.mu.Unlock()
 	}
 }
