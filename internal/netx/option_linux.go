@@ -28,5 +28,10 @@ func SetQuickAck(fd FD, on bool) error {
 	return setInt(fd, unix.IPPROTO_TCP, unix.TCP_QUICKACK, flag(on))
 }
 
+// SetCongestion chooses the congestion control of a connection by name (tcp(7), TCP_CONGESTION). ENOENT or EPERM: the system does not have or allow it.
+func SetCongestion(fd FD, name string) error {
+	return unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
+}
+
 // setNoSigPipe has nothing to do here: MSG_NOSIGNAL goes with each send.
 func setNoSigPipe(FD) error { return nil }

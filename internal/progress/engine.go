@@ -21,14 +21,16 @@ const (
 	tickMax = 4 * time.Millisecond
 	// pushMargin is how close the timer may come while passes are made: they push it out, for waking the goroutine costs the pollers many
 	// times what setting a timer does. On two processors a tick of 4 ms cost a ping-pong a fifth.
-	pushMargin = 12 * time.Microsecond
+	pushMargin = 60 * time.Microsecond
 	// directMax is the number of stream sockets up to which a pass reads each of them without asking the poller first: an empty receive
 	// costs less than the poller's answer plus the receive that follows it.
 	directMax = 2
 	// sweepEvery is how many direct passes go by before one asks the poller, for listeners and write readiness.
-	sweepEvery = 32
+	sweepEvery = 256
+	// directAfter is how many direct passes go by before the streams leave the poller altogether.
+	directAfter = 64
 	// clockEvery is how many passes go by between looks at the clock for deadlines.
-	clockEvery = 16
+	clockEvery = 64
 	eventBatch = 64
 )
 
@@ -40,6 +42,8 @@ type Source interface {
 	Poll()
 	// Expired reports that the deadline set with SetDeadline has passed.
 	Expired(now mono.Time)
+	// Lost reports that the poller does not take the socket back: nobody would notice what comes. End what it is for.
+	Lost(err error)
 }
 
 // Flusher has staged bytes to transmit.
@@ -58,6 +62,7 @@ type Engine struct {
 	free    []int
 	gens    uint32
 	streams []*Handle // stream sockets, the candidates for direct reads
+	direct  int       // direct passes since the goroutine gave way
 
 	staged      []Flusher
 	stagedSince mono.Time
@@ -153,9 +158,15 @@ func (e *Engine) pass() {
 	if len(e.staged) > 0 {
 		e.flush()
 	}
-	if n := len(e.streams); n > 0 && n <= directMax && e.passes%sweepEvery != 0 && !e.told {
+	if n := len(e.streams); n > 0 && n <= directMax {
 		for i := 0; i < len(e.streams); i++ {
 			e.streams[i].src.Poll()
+		}
+		if e.direct++; e.direct == directAfter && !e.armed {
+			e.becomeDirect()
+		}
+		if e.passes%sweepEvery == 0 || e.told {
+			e.sweep()
 		}
 	} else if len(e.slots) > len(e.free) {
 		e.sweep()

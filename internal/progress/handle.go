@@ -14,6 +14,7 @@ type Handle struct {
 	gen    uint32
 	stream int // index in Engine.streams, -1 if not a stream
 	want   netx.Events
+	out    bool      // taken out of the poller: passes read it
 	at     mono.Time // deadline, 0 none
 	pos    int       // place in the heap
 }
@@ -37,8 +38,41 @@ func (e *Engine) Register(fd netx.FD, src Source, stream bool, want netx.Events)
 	if stream {
 		h.stream = len(e.streams)
 		e.streams = append(e.streams, h)
+		if len(e.streams) > directMax {
+			e.leaveDirect()
+		}
+		e.direct = 0
 	}
 	return h, nil
+}
+
+// becomeDirect takes the streams out of the poller, for every pass reads them: a poller is told of each packet by the kernel, on the sender's time.
+// On loopback that is a twentieth of a ping-pong. Locked.
+func (e *Engine) becomeDirect() {
+	for _, h := range e.streams {
+		if !h.out && h.want == netx.In && e.poller.Del(h.fd) == nil {
+			h.out = true
+		}
+	}
+}
+
+// leaveDirect puts them back. Locked.
+func (e *Engine) leaveDirect() {
+	e.direct = 0
+	for i := len(e.streams) - 1; i >= 0; i-- { // downwards: one that is lost leaves the list
+		if h := e.streams[i]; h.out {
+			h.back()
+		}
+	}
+}
+
+// back puts the socket into the poller again.
+func (h *Handle) back() {
+	h.out = false
+	if err := h.e.poller.Add(h.fd, h.want, h.token()); err != nil {
+		h.out = true // not there to be removed
+		h.src.Lost(err)
+	}
 }
 
 // nextGen gives h a generation of its own, so that an event of a socket that had the slot before is recognised as stale.
@@ -56,7 +90,9 @@ func (h *Handle) Remove() {
 	if h.slot < 0 || e.slots[h.slot] != h {
 		return
 	}
-	e.poller.Del(h.fd)
+	if !h.out {
+		e.poller.Del(h.fd)
+	}
 	e.slots[h.slot] = nil
 	e.free = append(e.free, h.slot)
 	if h.stream >= 0 {
@@ -73,6 +109,13 @@ func (h *Handle) Remove() {
 // Want says which readiness to be told of.
 func (h *Handle) Want(ev netx.Events) error {
 	if ev == h.want {
+		return nil
+	}
+	if h.out {
+		h.want = ev
+		if ev&netx.In == 0 {
+			h.back() // passes do not read it any more
+		}
 		return nil
 	}
 	if err := h.e.poller.Mod(h.fd, ev, h.token()); err != nil {
@@ -111,4 +154,5 @@ type timerFunc struct{ f func(mono.Time) }
 
 func (timerFunc) Ready(bool, bool)        {}
 func (timerFunc) Poll()                   {}
+func (timerFunc) Lost(error)              {}
 func (t timerFunc) Expired(now mono.Time) { t.f(now) }

@@ -59,6 +59,7 @@ type probe struct {
 	got                 chan int // sent to, if there is room, when bytes came
 	expired             chan mono.Time
 	onReady             func()
+	lost                error
 	keep                bool // leave what comes in the socket
 }
 
@@ -126,6 +127,8 @@ func (p *probe) drain() {
 }
 
 func (p *probe) Expired(now mono.Time) { p.expired <- now }
+
+func (p *probe) Lost(err error) { p.lost = err }
 
 // write makes the source readable.
 func (p *probe) write(n int) {

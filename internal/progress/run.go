@@ -10,13 +10,14 @@ func (e *Engine) becomeArmed() {
 	e.armed = true
 	e.tick = tickMin
 	e.flushBeforeSleep()
+	e.leaveDirect()
 	e.parker.ArmPoller(true)
 	e.armDeadline(mono.Now())
 }
 
 // becomePolled detaches it, and starts the ticks that notice when the callers stay away. Locked.
 func (e *Engine) becomePolled() {
-	e.armed = false
+	e.armed, e.direct = false, 0
 	e.parker.ArmPoller(false)
 	if e.auto {
 		e.tickPasses = e.passes

@@ -158,7 +158,8 @@ func (l *listener) rest() {
 func (l *listener) Expired(mono.Time) { l.h.Want(netx.In) }
 
 // Poll implements progress.Source; a listener is not polled.
-func (l *listener) Poll() {}
+func (l *listener) Lost(error) {}
+func (l *listener) Poll()      {}
 
 // listenAddr is the address to listen on for an Info.
 func listenAddr(info *core.Info) (netip.AddrPort, error) {

@@ -219,7 +219,7 @@ func (s *stream) dial(d *domain, src core.Addr, tclass core.TrafficClass) error 
 		s.close()
 		return err
 	}
-	if err := configure(fd, d.s, dscp(tclass)); err != nil {
+	if err := configure(fd, d.s, dscp(tclass), s.peer.Addr()); err != nil {
 		return fail(err)
 	}
 	if a := src.IP.Addr(); a.IsValid() && !a.IsUnspecified() && a.Is4() == s.peer.Addr().Unmap().Is4() {

@@ -217,7 +217,7 @@ func (ep *rdmEndpoint) watch(av *addressVector) (stop func()) {
 
 // accepted takes a socket from the listener.
 func (ep *rdmEndpoint) accepted(fd netx.FD, from netip.AddrPort) {
-	if err := configure(fd, ep.d.s, dscp(ep.info.Tx.TClass)); err != nil {
+	if err := configure(fd, ep.d.s, dscp(ep.info.Tx.TClass), from.Addr()); err != nil {
 		ep.l.refused++
 		netx.Close(fd)
 		return

@@ -121,6 +121,9 @@ func (s *stream) Poll() {
 // Expired implements progress.Source.
 func (s *stream) Expired(now mono.Time) { s.conn.Advance(int64(now)) }
 
+// Lost implements progress.Source.
+func (s *stream) Lost(err error) { s.failCall("epoll_ctl", err) }
+
 // transportUp is called when a connect has ended, well or not.
 func (s *stream) transportUp() {
 	if err := netx.SocketError(s.fd); err != nil {
@@ -319,7 +322,11 @@ func (s *stream) becomeBlocked(blocked bool) {
 
 // configure sets the options that every connection has: an idle or unacknowledging peer must be noticed (keep-alive for the former, the user
 // time-out for the latter, tcp(7)).
-func configure(fd netx.FD, p *settings, tclass int) error {
+func configure(fd netx.FD, p *settings, tclass int, peer netip.Addr) error {
+	if peer.IsLoopback() {
+		// Nothing between two ends on one host can be congested. What looks for it only costs: BBR arms a timer for each segment.
+		netx.SetCongestion(fd, "reno") // an option of the system's; without it things work as well, if slower
+	}
 	if p.noDelay {
 		if err := netx.SetNoDelay(fd, true); err != nil {
 			return err
