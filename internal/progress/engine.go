@@ -14,11 +14,15 @@ import (
 const (
 	// stageDelay is how long staged bytes wait for the application before the Engine's goroutine sends them.
 	stageDelay = 50 * time.Microsecond
+	// trustAfter is how many bursts in a row must have been flushed by the application's own passes within stageDelay before the timer is left
+	// out: setting one costs as much as a send (the processor's timer is programmed anew, which on a virtual machine leaves it). One late flush,
+	// noticed by the tick, ends the trust.
+	trustAfter = 8
 	// quietBeforeSend is the pause between flushes after which a post need not stage at all: nothing is gained by waiting for company.
 	quietBeforeSend = 25 * time.Microsecond
 	// tickMin and tickMax bound the interval after which a polled Engine looks whether it is still polled.
-	tickMin = 1500 * time.Microsecond
-	tickMax = 4 * time.Millisecond
+	tickMin = time.Millisecond
+	tickMax = 2 * time.Millisecond
 	// pushMargin is how close the timer may come while passes are made: they push it out, for waking the goroutine costs the pollers many
 	// times what setting a timer does. On two processors a tick of 4 ms cost a ping-pong a fifth.
 	pushMargin = 60 * time.Microsecond
@@ -83,6 +87,7 @@ type Engine struct {
 	stop       atomic.Bool
 	errand     atomic.Uint32 // why the goroutine woke while somebody held the lock
 
+	punctual       int // bursts in a row that passes flushed in time
 	flushedByTimer uint64
 }
 
@@ -214,6 +219,11 @@ func (e *Engine) FlushStaged() {
 
 func (e *Engine) flush() {
 	e.lastFlush = mono.Now()
+	if e.lastFlush.Sub(e.stagedSince) <= stageDelay {
+		e.punctual++
+	} else {
+		e.punctual = 0
+	}
 	for i := 0; i < len(e.staged); i++ { // a flush may stage for others, never for itself
 		f := e.staged[i]
 		e.staged[i] = nil // before the call: an Unstage in it must not find f
@@ -233,7 +243,7 @@ func (e *Engine) Stage(f Flusher) bool {
 			return false
 		}
 		e.stagedSince = now
-		if !e.armTimer(now, stageDelay) {
+		if (e.punctual < trustAfter || e.armed || !e.auto) && !e.armTimer(now, stageDelay) {
 			return false
 		}
 	}
