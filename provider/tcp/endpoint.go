@@ -210,6 +210,36 @@ func (e *endpoint) Completed(c *engine.Completion) {
 	s.Len, s.Buf, s.Data, s.Tag, s.Src = int(c.Len), c.Buf, c.Data, c.Tag, core.FIAddr(c.Src)
 }
 
+// Sent implements engine.Sink.
+func (e *endpoint) Sent(o *engine.Send) {
+	if cn := e.cntr[cntrTx]; cn != nil {
+		cn.Complete(o.Len())
+	}
+	if o.Silent || o.Inject || e.txCQ == nil || e.closed {
+		return
+	}
+	s := e.txCQ.Slot()
+	s.Ctx, s.Flags = core.Context(o.Ctx), core.Flags(o.Flags)
+	s.Len, s.Buf, s.Data, s.Tag, s.Src = 0, nil, 0, 0, core.AddrNotAvail
+}
+
+// Received implements engine.Sink.
+func (e *endpoint) Received(r *engine.RxOp) {
+	if cn := e.cntr[cntrRx]; cn != nil {
+		cn.Complete(int(r.Len()))
+	}
+	if r.Silent || e.rxCQ == nil || e.closed {
+		return
+	}
+	s := e.rxCQ.Slot()
+	s.Ctx, s.Flags = core.Context(r.Ctx), core.Flags(r.Flags)
+	data, has := r.Data()
+	if has {
+		s.Flags |= core.RemoteCQData
+	}
+	s.Len, s.Buf, s.Data, s.Tag, s.Src = int(r.Len()), r.Buf(), data, r.Tag(), core.FIAddr(r.Source())
+}
+
 // completedErr reports a failed operation.
 func (e *endpoint) completedErr(c *engine.Completion, cn *counter) {
 	if cn != nil {

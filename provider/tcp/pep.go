@@ -151,6 +151,8 @@ func (r *connRequest) Failed(*engine.Conn, error, []byte) {
 
 // The other events of engine.Sink come after the connection has moved to its endpoint.
 func (r *connRequest) Completed(*engine.Completion)   {}
+func (r *connRequest) Sent(*engine.Send)              {}
+func (r *connRequest) Received(*engine.RxOp)          {}
 func (r *connRequest) Connected(*engine.Conn, []byte) {}
 func (r *connRequest) Resumed(*engine.Conn)           {}
 func (r *connRequest) Replied(*engine.Conn)           {}

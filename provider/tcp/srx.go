@@ -60,6 +60,14 @@ func (s *sharedRx) Completed(c *engine.Completion) {
 
 func (s *sharedRx) Replied(*engine.Conn) {}
 
+func (s *sharedRx) Sent(*engine.Send) {}
+
+func (s *sharedRx) Received(r *engine.RxOp) {
+	if len(s.eps) > 0 {
+		s.eps[0].Received(r)
+	}
+}
+
 // Cancel cancels a receive posted here.
 func (s *sharedRx) Cancel(ctx core.Context) error {
 	s.dom.prog.Lock()

@@ -77,6 +77,8 @@ func (n *node) completed(c *engine.Completion) {
 type nobody node
 
 func (n *nobody) Completed(c *engine.Completion)     { (*node)(n).completed(c) }
+func (n *nobody) Sent(*engine.Send)                  { panic("no connection") }
+func (n *nobody) Received(*engine.RxOp)              { panic("no connection") }
 func (n *nobody) Requested(*engine.Conn, []byte)     { panic("no connection") }
 func (n *nobody) Connected(*engine.Conn, []byte)     { panic("no connection") }
 func (n *nobody) Failed(*engine.Conn, error, []byte) { panic("no connection") }

@@ -76,6 +76,17 @@ func (s *side) up() bool {
 func (s *side) ended() bool { return s.conn.State() == engine.Closed }
 func (s *side) opDone()     { s.open-- }
 
+// Sent and Received implement engine.Sink.
+func (s *side) Sent(o *engine.Send) {
+	c := o.Completion(s.conn.Src)
+	s.Completed(&c)
+}
+
+func (s *side) Received(r *engine.RxOp) {
+	c := r.Completion()
+	s.Completed(&c)
+}
+
 // Completed implements engine.Sink, as do the following.
 func (s *side) Completed(c *engine.Completion) {
 	switch c.Kind {

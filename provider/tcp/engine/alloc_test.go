@@ -15,6 +15,8 @@ type quiet struct {
 }
 
 func (q *quiet) Completed(*Completion)       { q.n++ }
+func (q *quiet) Sent(*Send)                  { q.n++ }
+func (q *quiet) Received(*RxOp)              { q.n++ }
 func (q *quiet) Requested(*Conn, []byte)     {}
 func (q *quiet) Connected(*Conn, []byte)     {}
 func (q *quiet) Failed(*Conn, error, []byte) {}

@@ -57,6 +57,10 @@ type Completion struct {
 type Sink interface {
 	// Completed reports the end of an operation.
 	Completed(c *Completion)
+	// Sent and Received are Completed for the two commonest ends without the detour over a Completion: a send that was copied as it was posted,
+	// and a message that is all in its posted buffer. They borrow their argument.
+	Sent(s *Send)
+	Received(r *RxOp)
 	// Requested reports a connection request on a passive connection: answer with Accept or Reject. data is borrowed.
 	Requested(c *Conn, data []byte)
 	// Connected reports that the connection is up, at either end; data is the peer's private data at the active end, borrowed.

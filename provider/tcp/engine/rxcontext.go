@@ -181,7 +181,18 @@ func (m *message) copyTo(op *RxOp) {
 }
 
 // finish completes a receive whose message is all there.
-func (rx *RxContext) finish(op *RxOp) { rx.finishErr(op, nil) }
+func (rx *RxContext) finish(op *RxOp) {
+	if op.multi != nil || op.discarded || op.size() < op.msgLen {
+		rx.finishErr(op, nil)
+		return
+	}
+	sink := op.sink
+	if sink == nil {
+		sink = rx.Sink
+	}
+	sink.Received(op)
+	rx.pool.putRx(op)
+}
 
 func (rx *RxContext) finishErr(op *RxOp, err error) {
 	if op.discarded {

@@ -57,6 +57,18 @@ func (op *RxOp) SetIOV(iov [][]byte) error {
 	return nil
 }
 
+// Of a finished receive: the bytes received, the buffer (its first part), the remote data if there is any, tag and source of the message.
+func (op *RxOp) Len() uint64          { return op.msgLen }
+func (op *RxOp) Buf() []byte          { return op.iov[0] }
+func (op *RxOp) Data() (uint64, bool) { return op.data, op.hasData }
+func (op *RxOp) Tag() uint64          { return op.tag }
+func (op *RxOp) Source() uint64       { return op.src }
+
+// Completion returns what Completed would be told.
+func (op *RxOp) Completion() Completion {
+	return Completion{Kind: KindRecv, HasData: op.hasData, Silent: op.Silent, Ctx: op.Ctx, Flags: op.Flags, Len: op.msgLen, Data: op.data, Tag: op.tag, Src: op.src, Buf: op.iov[0]}
+}
+
 // size is the room in the receive buffer.
 func (op *RxOp) size() uint64 {
 	if op.niov == 1 {

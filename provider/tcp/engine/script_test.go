@@ -52,6 +52,16 @@ type end struct {
 }
 
 // Completed implements Sink, as do the following.
+func (e *end) Sent(s *Send) {
+	c := s.Completion(e.c.Src)
+	e.Completed(&c)
+}
+
+func (e *end) Received(r *RxOp) {
+	c := r.Completion()
+	e.Completed(&c)
+}
+
 func (e *end) Completed(c *Completion) {
 	kind := [...]string{"send", "recv", "read", "write", "rwrite", "rread"}[c.Kind]
 	var b strings.Builder

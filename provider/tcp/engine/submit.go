@@ -14,14 +14,7 @@ func (c *Conn) Submit(s *Send) error {
 			c.sendHeader(h, s, n)
 			c.stageMessage(h, s, nil)
 			c.MsgsOut++
-			if !s.Inject {
-				d := &c.done
-				*d = Completion{Kind: KindSend, Silent: s.Silent, Ctx: s.Ctx, Flags: s.Flags, Len: uint64(n), Tag: s.Tag, Data: s.Data, Src: c.Src}
-				c.sink.Completed(d)
-			} else {
-				c.done = Completion{Kind: KindSend, Silent: true, Inject: true, Len: uint64(n)}
-				c.sink.Completed(&c.done)
-			}
+			c.sink.Sent(s)
 			return nil
 		}
 	}

@@ -43,6 +43,11 @@ func (s *Send) Len() int {
 	return n
 }
 
+// Completion returns what Completed would be told of a send that is complete.
+func (s *Send) Completion(src uint64) Completion {
+	return Completion{Kind: s.Kind, Silent: s.Silent || s.Inject, Inject: s.Inject, Ctx: s.Ctx, Flags: s.Flags, Len: uint64(s.Len()), Tag: s.Tag, Data: s.Data, Src: src}
+}
+
 // TxOp is an operation that cannot complete at once.
 type TxOp struct {
 	Send
