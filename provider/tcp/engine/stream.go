@@ -112,8 +112,8 @@ func (c *Conn) header(b []byte) []byte {
 		c.Fail(ErrProtocol)
 		return nil
 	}
-	c.begin()
-	return b[n:]
+	b = b[n:]
+	return b[c.begin(b):]
 }
 
 // headerInParts completes a header that came in pieces.
@@ -144,33 +144,40 @@ func (c *Conn) headerInParts(b []byte) []byte {
 		c.Fail(ErrProtocol)
 		return nil
 	}
-	c.begin()
-	return b
+	return b[c.begin(b):]
 }
 
-// begin decides what becomes of the message whose header has come.
-func (c *Conn) begin() {
+// begin decides what becomes of the message whose header has come, and returns how much of b, which follows the header, it has taken.
+func (c *Conn) begin(b []byte) int {
 	h := &c.hdr
 	switch h.Op {
 	case wire.OpMsg:
 		if h.OpData == wire.OpDataAck {
 			c.acknowledged()
-			return
+			return 0
 		}
 		c.MsgsIn++
 		n := h.PayloadLen()
 		if op := c.rx.matchMsg(c.Src, n); op != nil {
-			c.startRecv(op, n, 0)
-		} else {
-			c.startMessage(&c.rx.msgs, n, 0)
+			return c.startRecv(op, n, 0, b)
 		}
+		c.startMessage(&c.rx.msgs, n, 0)
 	case wire.OpTag:
 		c.MsgsIn++
 		if op := c.rx.matchTag(c.Src, h.Tag); op != nil {
-			c.startRecv(op, h.PayloadLen(), h.Tag)
-		} else {
-			c.startMessage(&c.rx.tags, h.PayloadLen(), h.Tag)
+			return c.startRecv(op, h.PayloadLen(), h.Tag, b)
 		}
+		c.startMessage(&c.rx.tags, h.PayloadLen(), h.Tag)
+	default:
+		c.beginOther()
+	}
+	return 0
+}
+
+// beginOther is begin for everything but messages.
+func (c *Conn) beginOther() {
+	h := &c.hdr
+	switch h.Op {
 	case wire.OpTagRTS:
 		c.MsgsIn++
 		c.startRendezvous()
@@ -190,8 +197,9 @@ func (c *Conn) begin() {
 	}
 }
 
-// startRecv directs a payload of n bytes into a posted receive.
-func (c *Conn) startRecv(op *RxOp, n, tag uint64) {
+// startRecv directs a payload of n bytes into a posted receive. A message that is all in b, and has room, is received at once; startRecv returns its
+// length then, else 0.
+func (c *Conn) startRecv(op *RxOp, n, tag uint64, b []byte) int {
 	h := &c.hdr
 	op.tag, op.src, op.msgLen, op.sink = tag, c.Src, n, c.sink
 	op.hasData = h.Flags&wire.FlagCQData != 0
@@ -200,7 +208,16 @@ func (c *Conn) startRecv(op *RxOp, n, tag uint64) {
 		op.data = h.CQData
 	}
 	op.ack = h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0
+	if n <= uint64(len(b)) && op.niov == 1 && n <= uint64(len(op.iov[0])) {
+		copy(op.iov[0], b[:n])
+		if op.ack {
+			c.acknowledge()
+		}
+		c.rx.finish(op)
+		return int(n)
+	}
 	c.receiveInto(op, n)
+	return 0
 }
 
 // receiveInto makes op the target of a payload of n bytes.
