@@ -22,7 +22,7 @@ const (
 
 // Queue is a completion queue (fi_cq(3)). It implements core.CompletionQueue.
 //
-// Head and tail count entries ever read and written. Errors are kept apart, each with the tail it was pushed at, so that it keeps its place among the
+// Head and tail count entries read and written since the queue was last empty. Errors are kept apart, each with the tail it was pushed at, so that it keeps its place among the
 // successes without costing them a field.
 type Queue struct {
 	p    Progress

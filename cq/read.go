@@ -81,10 +81,15 @@ func (q *Queue) take(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 		copyOut(entries[m:k], src, q.ring[:k-m])
 	}
 	q.head += uint64(k)
-	q.setLimit()
-	if q.head == q.tail {
-		q.p.FlushStaged()
+	if q.head != q.tail {
+		q.setLimit()
+		return k, nil
 	}
+	if q.errAt == noError {
+		q.head, q.tail = 0, 0 // begin again where the ring is in the processor's cache
+	}
+	q.setLimit()
+	q.p.FlushStaged()
 	return k, nil
 }
 
