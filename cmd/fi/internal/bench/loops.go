@@ -31,14 +31,20 @@ func (s *side) arm(w Work, first bool) error {
 	return nil
 }
 
-// in and out are the buffers of a message: one for each in a window.
+// in and out are the buffers of a message: one for all messages, as in fabtests, but each remote access of a window has a place of its own.
 func (s *side) in(t Test, i int) []byte {
+	if !t.Kind.remote() {
+		i = 0
+	}
 	n := max(t.Size, syncSize)
 	at := (max(t.Window, 1) + i) * n
 	return s.mem[at : at+n]
 }
 
 func (s *side) out(t Test, i int) []byte {
+	if !t.Kind.remote() {
+		i = 0
+	}
 	at := i * max(t.Size, syncSize)
 	return s.mem[at : at+t.Size]
 }

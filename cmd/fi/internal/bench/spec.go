@@ -21,6 +21,9 @@ const (
 	Read    Kind = "read"    // windows of remote reads
 )
 
+// remote reports whether a test reads or writes the other side's memory.
+func (k Kind) remote() bool { return k == Write || k == Read }
+
 // Test is one measurement on a stack.
 type Test struct {
 	Kind   Kind `json:"kind"`
