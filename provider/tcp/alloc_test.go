@@ -33,10 +33,21 @@ func open(t testing.TB, mem []byte) *side {
 	hints.Caps = core.CapMsg | core.CapTagged | core.CapRMA
 	infos, _, err := gofabric.GetInfo(core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.Source, Hints: hints})
 	check(t, err)
+	return openInfo(t, nil, infos[0], mem)
+}
+
+// openInfo opens a side on an Info of a registry, nil for the process'.
+func openInfo(t testing.TB, reg *core.Registry, info *core.Info, mem []byte) *side {
+	t.Helper()
 	s := &side{}
-	s.fabric, err = gofabric.OpenFabric(infos[0])
+	var err error
+	if reg == nil {
+		s.fabric, err = gofabric.OpenFabric(info)
+	} else {
+		s.fabric, err = core.OpenFabric(reg, info)
+	}
 	check(t, err)
-	s.domain, err = s.fabric.OpenDomain(infos[0])
+	s.domain, err = s.fabric.OpenDomain(info)
 	check(t, err)
 	s.cq, err = s.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged})
 	check(t, err)
@@ -44,7 +55,7 @@ func open(t testing.TB, mem []byte) *side {
 	check(t, err)
 	s.mr, err = s.domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: core.RemoteRead | core.RemoteWrite, RequestedKey: 1})
 	check(t, err)
-	s.ep, err = s.domain.OpenEndpoint(infos[0])
+	s.ep, err = s.domain.OpenEndpoint(info)
 	check(t, err)
 	check(t, s.ep.BindCQ(s.cq, core.BindTransmit|core.BindRecv))
 	check(t, s.ep.BindAV(s.av, 0))
@@ -60,15 +71,20 @@ func open(t testing.TB, mem []byte) *side {
 // pair returns two sides that know each other.
 func pair(t testing.TB, mem []byte) (a, b *side) {
 	a, b = open(t, mem), open(t, mem)
-	var fi [1]core.FIAddr
-	for _, x := range [][2]*side{{a, b}, {b, a}} {
-		name, err := x[1].ep.Name()
-		check(t, err)
-		_, err = x[0].av.Insert([]core.Addr{name}, fi[:], 0)
-		check(t, err)
-		x[0].peer = fi[0]
-	}
+	know(t, a, b)
+	know(t, b, a)
 	return a, b
+}
+
+// know puts the address of b into a's vector.
+func know(t testing.TB, a, b *side) {
+	t.Helper()
+	name, err := b.ep.Name()
+	check(t, err)
+	var fi [1]core.FIAddr
+	_, err = a.av.Insert([]core.Addr{name}, fi[:], 0)
+	check(t, err)
+	a.peer = fi[0]
 }
 
 // until reads both queues until each has seen as many completions as wanted.

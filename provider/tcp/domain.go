@@ -91,14 +91,28 @@ func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
 	}
 	switch info.EP.Type {
 	case core.EPTypeMsg:
-		return openMsg(d, info)
+		ep, err := openMsg(d, info)
+		if err != nil {
+			return nil, err // and not a typed nil, which would compare unequal to nil
+		}
+		return ep, nil
 	case core.EPTypeRDM:
-		return openRDM(d, info)
+		ep, err := openRDM(d, info)
+		if err != nil {
+			return nil, err
+		}
+		return ep, nil
 	}
 	return nil, opError("fi_endpoint", d.info.Domain.Name, noPeer, core.ErrNoSys, "tcp has MSG and RDM endpoints")
 }
 
-func (d *domain) OpenSRX(attr *core.RxAttr) (core.SharedRx, error) { return openSRX(d, attr) }
+func (d *domain) OpenSRX(attr *core.RxAttr) (core.SharedRx, error) {
+	s, err := openSRX(d, attr)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
 
 // completionQueue, counter and addressVector are the shared implementations, known to their domain.
 type completionQueue struct {

@@ -75,10 +75,20 @@ func (f *fabric) Close() error {
 	return nil
 }
 
-func (f *fabric) OpenDomain(info *core.Info) (core.Domain, error) { return openDomain(f, info) }
+func (f *fabric) OpenDomain(info *core.Info) (core.Domain, error) {
+	d, err := openDomain(f, info)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
 
 func (f *fabric) OpenPassiveEndpoint(info *core.Info) (core.PassiveEndpoint, error) {
-	return openPassive(f, info)
+	p, err := openPassive(f, info)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // eventQueue is an event queue that its fabric knows of.
@@ -104,7 +114,13 @@ func (q *eventQueue) Close() error {
 	return nil
 }
 
-func (f *fabric) OpenWait(attr core.WaitAttr) (core.WaitSet, error) { return cq.NewWaitSet(attr) }
+func (f *fabric) OpenWait(attr core.WaitAttr) (core.WaitSet, error) {
+	w, err := cq.NewWaitSet(attr)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
 
 func (f *fabric) TryWait(objs ...core.Object) error { return cq.TryWait(objs...) }
 

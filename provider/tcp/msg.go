@@ -84,6 +84,9 @@ func (ep *msgEndpoint) canReceive() error {
 	if ep.srx != nil {
 		return core.ErrOpNotSupp // receives are posted to the shared context (fi_srx_context(3))
 	}
+	if ep.state == msgShutdown {
+		return core.ErrNotConn // nothing will come; natively the receive would wait for ever
+	}
 	return nil
 }
 

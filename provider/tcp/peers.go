@@ -37,75 +37,6 @@ const (
 	loopRx            // brings it
 )
 
-// peerTable finds peers by index and by address. Every peer with a connection is in all. loop is the second connection of an endpoint with itself,
-// which is in no other table.
-type peerTable struct {
-	byFI   []*peer
-	byAddr map[netip.AddrPort]*peer
-	all    map[*peer]struct{}
-	loop   *peer
-}
-
-func (t *peerTable) init() {
-	*t = peerTable{byAddr: map[netip.AddrPort]*peer{}, all: map[*peer]struct{}{}}
-}
-
-// add enters p under its address, and its index if it has one.
-func (t *peerTable) add(p *peer) {
-	t.all[p] = struct{}{}
-	if p.role == loopRx {
-		t.loop = p
-		return
-	}
-	if p.addr.IsValid() {
-		t.byAddr[p.addr] = p
-	}
-	t.index(p)
-}
-
-func (t *peerTable) index(p *peer) {
-	if p.fi == core.AddrNotAvail {
-		return
-	}
-	for uint64(len(t.byFI)) <= uint64(p.fi) {
-		t.byFI = append(t.byFI, nil)
-	}
-	t.byFI[p.fi] = p
-}
-
-// at and of return the peers with an address or an index: one, or an endpoint's two connections with itself; nil where there is none.
-func (t *peerTable) at(a netip.AddrPort) [2]*peer {
-	ps := [2]*peer{t.byAddr[a]}
-	if t.loop != nil && t.loop.addr == a {
-		ps[1] = t.loop
-	}
-	return ps
-}
-
-func (t *peerTable) of(fi core.FIAddr) [2]*peer {
-	var ps [2]*peer
-	if uint64(fi) < uint64(len(t.byFI)) {
-		ps[0] = t.byFI[fi]
-	}
-	if t.loop != nil && t.loop.fi == fi {
-		ps[1] = t.loop
-	}
-	return ps
-}
-
-func (t *peerTable) remove(p *peer) {
-	delete(t.all, p)
-	if t.loop == p {
-		t.loop = nil
-	}
-	if t.byAddr[p.addr] == p {
-		delete(t.byAddr, p.addr)
-	}
-	if uint64(p.fi) < uint64(len(t.byFI)) && t.byFI[p.fi] == p {
-		t.byFI[p.fi] = nil
-	}
-}
-
 // route implements router.
 func (ep *rdmEndpoint) route(dest core.FIAddr) (*stream, error) {
 	if uint64(dest) < uint64(len(ep.peers.byFI)) {
@@ -125,6 +56,9 @@ func (ep *rdmEndpoint) connect(dest core.FIAddr) (*stream, error) {
 	if p := ep.peers.byAddr[a.IP]; p != nil {
 		p.setSource(dest)
 		return p.st, nil
+	}
+	if _, hidden := ep.peers.hidden[a.IP]; hidden {
+		return nil, core.ErrFirewallAddr // it said that it cannot be connected to: wait until it connects
 	}
 	p := &peer{endpoint: &ep.endpoint, ep: ep, addr: a.IP, fi: dest}
 	p.giveUp = mono.Now().Add(ep.d.s.connectTimeout)
@@ -167,6 +101,22 @@ func (p *peer) dial() error {
 func (p *peer) request() {
 	var b [wire.RDMBlobLen]byte
 	p.st.conn.Start(p.ep.blob(wire.RDMVersion).Append(b[:0]))
+}
+
+// Disconnect breaks off the connection to a peer: what is under way with it fails with ErrCanceled, and the next operation connects anew. libfabric has no
+// such call; a caller that must take its buffers back at once finds it by a type assertion.
+func (ep *rdmEndpoint) Disconnect(fi core.FIAddr) error {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	if uint64(fi) >= uint64(len(ep.peers.byFI)) || ep.peers.byFI[fi] == nil {
+		return core.ErrNotConn
+	}
+	p := ep.peers.byFI[fi]
+	ep.peers.remove(p)
+	p.waiting = false
+	p.st.conn.Drop(engine.ErrClosed)
+	p.st.close()
+	return nil
 }
 
 func (ep *rdmEndpoint) blob(version uint8) wire.RDMBlob {
@@ -250,6 +200,9 @@ func (p *peer) Requested(c *engine.Conn, data []byte) {
 	if old != nil && !p.replaces(old, r) {
 		p.refuse(data)
 		return
+	}
+	if r.Features&wire.FeatureFirewall != 0 {
+		ep.peers.hide(p.addr)
 	}
 	p.fi = ep.av.Reverse(core.IPAddr(p.addr))
 	p.id = r.PID

@@ -1,0 +1,87 @@
+package tcp
+
+import (
+	"net/netip"
+
+	"gofabric/core"
+)
+
+// peerTable finds peers by index and by address. Every peer with a connection is in all. loop is the second connection of an endpoint with itself,
+// which is in no other table.
+type peerTable struct {
+	byFI   []*peer
+	byAddr map[netip.AddrPort]*peer
+	all    map[*peer]struct{}
+	loop   *peer
+	hidden map[netip.AddrPort]struct{} // who said that it is behind a firewall
+}
+
+// hiddenMax bounds how many such peers are remembered: addresses are the peers' own claims.
+const hiddenMax = 1 << 16
+
+func (t *peerTable) init() {
+	*t = peerTable{byAddr: map[netip.AddrPort]*peer{}, all: map[*peer]struct{}{}, hidden: map[netip.AddrPort]struct{}{}}
+}
+
+// hide remembers that a peer cannot be connected to.
+func (t *peerTable) hide(a netip.AddrPort) {
+	if len(t.hidden) < hiddenMax {
+		t.hidden[a] = struct{}{}
+	}
+}
+
+// add enters p under its address, and its index if it has one.
+func (t *peerTable) add(p *peer) {
+	t.all[p] = struct{}{}
+	if p.role == loopRx {
+		t.loop = p
+		return
+	}
+	if p.addr.IsValid() {
+		t.byAddr[p.addr] = p
+	}
+	t.index(p)
+}
+
+func (t *peerTable) index(p *peer) {
+	if p.fi == core.AddrNotAvail {
+		return
+	}
+	for uint64(len(t.byFI)) <= uint64(p.fi) {
+		t.byFI = append(t.byFI, nil)
+	}
+	t.byFI[p.fi] = p
+}
+
+// at and of return the peers with an address or an index: one, or an endpoint's two connections with itself; nil where there is none.
+func (t *peerTable) at(a netip.AddrPort) [2]*peer {
+	ps := [2]*peer{t.byAddr[a]}
+	if t.loop != nil && t.loop.addr == a {
+		ps[1] = t.loop
+	}
+	return ps
+}
+
+func (t *peerTable) of(fi core.FIAddr) [2]*peer {
+	var ps [2]*peer
+	if uint64(fi) < uint64(len(t.byFI)) {
+		ps[0] = t.byFI[fi]
+	}
+	if t.loop != nil && t.loop.fi == fi {
+		ps[1] = t.loop
+	}
+	return ps
+}
+
+func (t *peerTable) remove(p *peer) {
+	delete(t.all, p)
+	if t.loop == p {
+		t.loop = nil
+	}
+	if t.byAddr[p.addr] == p {
+		delete(t.byAddr, p.addr)
+	}
+	if uint64(p.fi) < uint64(len(t.byFI)) && t.byFI[p.fi] == p {
+		t.byFI[p.fi] = nil
+	}
+}
