@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -110,13 +111,13 @@ func parseHostPort(s string, want AddrFormat) (netip.AddrPort, error) {
 			}
 			port = tail[1:]
 			if port == "" {
-				return netip.AddrPort{}, fmt.Errorf("no port after :")
+				return netip.AddrPort{}, errors.New("the port is missing")
 			}
 		}
 	case strings.Count(s, ":") == 1:
 		host, port, _ = strings.Cut(s, ":")
 		if port == "" {
-			return netip.AddrPort{}, fmt.Errorf("no port after :")
+			return netip.AddrPort{}, errors.New("the port is missing")
 		}
 	}
 	var n uint64

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// errNoMax is one above libfabric's highest error number (FI_ERRNO_MAX).
-const errNoMax Errno = 272
-
 // Error returns fi_strerror(3)'s text for e. Like the C function it takes negative numbers too.
 func (e Errno) Error() string {
 	if e < 0 {

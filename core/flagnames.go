@@ -145,8 +145,5 @@ func ParseModes(s string) (Mode, error) {
 	return Mode(v), err
 }
 
-// missing returns the bits of want that have lacks.
-func missing(want, have Flags) Flags { return want &^ have }
-
 // msb is the number of bits up to and including the highest one set.
 func msb(v uint64) int { return bits.Len64(v) }

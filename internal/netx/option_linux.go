@@ -32,6 +32,3 @@ func SetQuickAck(fd FD, on bool) error {
 func SetCongestion(fd FD, name string) error {
 	return unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 }
-
-// setNoSigPipe has nothing to do here: MSG_NOSIGNAL goes with each send.
-func setNoSigPipe(FD) error { return nil }

@@ -84,7 +84,7 @@ func (ep *msgEndpoint) canReceive() error {
 	if ep.srx != nil {
 		return core.ErrOpNotSupp // receives are posted to the shared context (fi_srx_context(3))
 	}
-	if ep.state == msgShutdown {
+	if ep.state == msgShutdown && ep.own.Unexpected() == 0 {
 		return core.ErrNotConn // nothing will come; natively the receive would wait for ever
 	}
 	return nil

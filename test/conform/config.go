@@ -17,7 +17,6 @@ type config struct {
 	shareB     *Side         // the B side lives in this side's fabric, domain, queues and vector
 	connData   []byte
 	acceptData []byte
-	noSource   bool
 	noPeerInAV bool // B does not know A
 }
 

@@ -10,7 +10,6 @@ import (
 
 // quiet counts completions and keeps nothing.
 type quiet struct {
-	end
 	n int
 }
 

@@ -48,7 +48,6 @@ type end struct {
 	resumed int
 	replied int
 	wire    []byte // what this end transmitted and the peer has not received
-	big     bool   // speaks big-endian to a peer that we play ourselves
 }
 
 // Completed implements Sink, as do the following.
