@@ -124,7 +124,9 @@ func (e *Endpoint) begin(ctx context.Context, r *request, o *op) error {
 		case e.lost.Load() && e.srx == nil, tries > 8 && e.eq != nil && e.ended():
 			err = core.ErrConnReset
 		default:
-			err = e.post(r, o.context())
+			if err = e.post(r, o.context()); err == core.ErrNotConn {
+				err = core.ErrConnReset // the provider noticed first
+			}
 		}
 		e.mu.RUnlock()
 		if err != core.ErrAgain {
