@@ -180,7 +180,9 @@ func TestNothingIsLost(t *testing.T) {
 	a, b, toB, _ := openPair(t)
 	ctx := testContext(t)
 	const messages, size = 300, 3000
-	go func() {
+	var sender sync.WaitGroup
+	defer sender.Wait() // its last call may return after the message has come out here
+	sender.Go(func() {
 		buf := make([]byte, size)
 		for i := range messages {
 			binary.LittleEndian.PutUint32(buf, uint32(i))
@@ -192,7 +194,7 @@ func TestNothingIsLost(t *testing.T) {
 				time.Sleep(100 * time.Microsecond)
 			}
 		}
-	}()
+	})
 	r := rand.New(rand.NewPCG(1, 2))
 	gone := bytes.Repeat([]byte{0xee}, size)
 	var abandoned [][]byte
