@@ -50,6 +50,10 @@ func (o *output) String() string {
 func start(ctx context.Context, t *testing.T, w tool, args ...string) *process {
 	t.Helper()
 	p := &process{tool: w, done: make(chan struct{})}
+	if i := slices.Index(args, "-p"); i >= 0 && w.provider != "" {
+		args = slices.Clone(args)
+		args[i+1] = w.provider
+	}
 	p.cmd = exec.CommandContext(ctx, w.path, slices.Concat(w.args, args)...)
 	p.cmd.Env = append(os.Environ(), w.env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out

@@ -21,6 +21,8 @@ type tool struct {
 	path string
 	args []string // before all others
 	env  []string // beside the test's own
+
+	provider string // what it calls the provider, if not what we do
 }
 
 // fi is fi pingpong, built by TestMain.

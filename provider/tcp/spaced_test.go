@@ -1,0 +1,68 @@
+package tcp_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+// BenchmarkSpaced is how late messages arrive whose sender computes between posts and never reads a queue: what staging costs the one who does not come by.
+// It posts bursts with a pause after each; the delays are those of the last message of a burst, which waits longest.
+func BenchmarkSpaced(b *testing.B) {
+	for _, burst := range []int{1, 4, 64} {
+		for _, pause := range []time.Duration{10 * time.Microsecond, 100 * time.Microsecond, time.Millisecond} {
+			b.Run(fmt.Sprintf("burst=%d/pause=%v", burst, pause), func(b *testing.B) {
+				x, y := pair(b, make([]byte, 64))
+				in := make([]byte, 64)
+				for range 256 {
+					check(b, y.ep.Recv(in, 0, core.AddrUnspec, 0))
+				}
+				check(b, post(func() error { return x.ep.Inject(make([]byte, 16), x.peer) }, x, y)) // connect
+				check(b, until(x, y, 0, 1))
+				check(b, y.ep.Recv(in, 0, core.AddrUnspec, 0))
+				bursts := max(b.N, 200)
+				start := time.Now()
+				var delays []time.Duration
+				var wg sync.WaitGroup
+				wg.Go(func() { // the receiver polls
+					for got := 0; got < bursts*burst; {
+						n, err := y.read()
+						if err != nil {
+							b.Error(err)
+							return
+						}
+						for range n {
+							if got++; got%burst == 0 {
+								delays = append(delays, time.Since(start)-time.Duration(binary.LittleEndian.Uint64(in)))
+							}
+							if err := y.ep.Recv(in, 0, core.AddrUnspec, 0); err != nil {
+								b.Error(err)
+								return
+							}
+						}
+					}
+				})
+				buf := make([]byte, 16)
+				for range bursts {
+					for range burst {
+						binary.LittleEndian.PutUint64(buf, uint64(time.Since(start)))
+						for x.ep.Inject(buf, x.peer) == core.ErrAgain {
+						}
+					}
+					for t := time.Now(); time.Since(t) < pause; { // computes
+					}
+				}
+				wg.Wait()
+				slices.Sort(delays)
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(float64(delays[len(delays)/2])/1e3, "p50-us")
+				b.ReportMetric(float64(delays[len(delays)*99/100])/1e3, "p99-us")
+			})
+		}
+	}
+}
