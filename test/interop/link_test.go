@@ -1,0 +1,230 @@
+package interop
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+// This file joins an endpoint of ours and native peers, so that a test can be written once for both roles.
+
+const (
+	waitLimit = 10 * time.Second // of any single wait
+	pollPause = 20 * time.Microsecond
+)
+
+// The keys of mem: all of it, its second half, all of it for reading only.
+const (
+	keyAll      = 7
+	keyHalf     = 8
+	keyReadOnly = 9
+)
+
+// op is a transfer: a call of libfabric without "fi_", and its arguments. It is from tx for sends and writes, else into rx.
+type op struct {
+	call   string
+	ctx    uint64
+	off    int
+	length int
+	parts  int // of the local iov; 0 is 1
+	flags  core.Flags
+	data   uint64
+	tag    uint64
+	segs   []core.RMAIov
+}
+
+func (p op) receives() bool { return strings.Contains(p.call, "recv") }
+func (p op) reads() bool    { return strings.HasPrefix(p.call, "read") }
+func (p op) injects() bool  { return strings.Contains(p.call, "inject") }
+func (p op) tagged() bool   { return strings.HasPrefix(p.call, "t") }
+func (p op) hasData() bool {
+	return strings.HasSuffix(p.call, "data") || strings.HasSuffix(p.call, "msg") && p.flags&core.RemoteCQData != 0
+}
+
+// completion is a completion at either end; err is 0 for success.
+type completion struct {
+	ctx    uint64
+	flags  core.Flags
+	length int
+	data   uint64
+	tag    uint64
+	err    core.Errno
+	detail string
+}
+
+// event is "connreq", "connected", "shutdown" or "error" with its errno.
+type event struct {
+	what   string
+	err    core.Errno
+	data   []byte
+	detail string
+}
+
+// inbox is what an end has been told and no test has asked for yet.
+type inbox struct {
+	done   []completion
+	events []event
+}
+
+func (b *inbox) in() *inbox { return b }
+
+// end is ours or native.
+type end interface {
+	progress() error
+	in() *inbox
+}
+
+// link is our endpoint and native ones.
+type link struct {
+	t       *testing.T // of the running subtest
+	ours    *ours
+	natives []*native
+	ctx     uint64 // the latest context
+}
+
+func (l *link) context() uint64 { l.ctx++; return l.ctx }
+
+// sub runs a subtest over the same link, and reports whether it succeeded.
+func (l *link) sub(name string, f func()) bool {
+	t := l.t
+	defer func() { l.t = t }()
+	return t.Run(name, func(t *testing.T) {
+		l.t = t
+		f()
+	})
+}
+
+func (l *link) progress() error {
+	err := l.ours.progress()
+	for _, n := range l.natives {
+		err = errors.Join(err, n.progress())
+	}
+	return err
+}
+
+func (l *link) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatalf("%v\nours: %+v\nnative: %+v", err, l.ours.inbox, l.natives[0].inbox)
+	}
+}
+
+// tell gives a peer a command that must succeed.
+func (l *link) tell(n *native, format string, args ...any) string {
+	l.t.Helper()
+	// Its own progress is in call; the others' can wait.
+	answer, err := n.call(l.ours.progress, format, args...)
+	l.must(err)
+	return answer
+}
+
+// post posts a transfer at an end.
+func (l *link) post(e end, p op) {
+	l.t.Helper()
+	p.parts = max(p.parts, 1)
+	if n, ok := e.(*native); ok {
+		segs := ""
+		for _, s := range p.segs {
+			segs += fmt.Sprintf(" %d:%d:%d", s.Addr, s.Len, s.Key)
+		}
+		l.tell(n, "post %s %d %d %d %d %d %d %d%s", p.call, p.ctx, p.off, p.length, p.parts, uint64(p.flags), p.data, p.tag, segs)
+		return
+	}
+	var err error
+	l.until("posting "+p.call, func() bool { err = l.ours.try(p); return !errors.Is(err, core.ErrAgain) })
+	if err != nil {
+		l.must(fmt.Errorf("%s: %w", p.call, err))
+	}
+}
+
+func (l *link) until(what string, cond func() bool) {
+	l.t.Helper()
+	for stop := time.Now().Add(waitLimit); !cond(); {
+		if time.Now().After(stop) {
+			l.must(fmt.Errorf("%s: not within %v", what, waitLimit))
+		}
+		l.must(l.progress())
+		time.Sleep(pollPause)
+	}
+}
+
+// want waits for the completion of ctx at an end.
+func (l *link) want(e end, ctx uint64) (c completion) {
+	l.t.Helper()
+	l.until(fmt.Sprintf("completion of %d at %T", ctx, e), func() bool {
+		b := e.in()
+		for i := range b.done {
+			if b.done[i].ctx == ctx {
+				c = b.done[i]
+				b.done = append(b.done[:i], b.done[i+1:]...)
+				return true
+			}
+		}
+		return false
+	})
+	return c
+}
+
+// good is want for a success.
+func (l *link) good(e end, ctx uint64) completion {
+	l.t.Helper()
+	c := l.want(e, ctx)
+	if c.err != 0 {
+		l.t.Fatalf("%T: operation %d failed: %v: %s", e, ctx, c.err, c.detail)
+	}
+	return c
+}
+
+// event waits for the next event at an end, which must be what.
+func (l *link) event(e end, what string) (ev event) {
+	l.t.Helper()
+	l.until(fmt.Sprintf("event %s at %T", what, e), func() bool { return len(e.in().events) > 0 })
+	ev, e.in().events = e.in().events[0], e.in().events[1:]
+	if ev.what != what {
+		l.t.Fatalf("%T: event %+v, want %s", e, ev, what)
+	}
+	return ev
+}
+
+// fill, check and zero work on the buffers of an end.
+func (l *link) fill(e end, buf string, off, n int, seed uint64) {
+	l.t.Helper()
+	if p, ok := e.(*native); ok {
+		l.tell(p, "fill %s %d %d %d", buf, off, n, seed)
+		return
+	}
+	l.must(l.ours.fill(buf, off, n, seed))
+}
+
+func (l *link) check(e end, buf string, off, n int, seed uint64) {
+	l.t.Helper()
+	if p, ok := e.(*native); ok {
+		l.tell(p, "check %s %d %d %d", buf, off, n, seed)
+		return
+	}
+	l.must(l.ours.check(buf, off, n, seed))
+}
+
+func (l *link) zero(e end, buf string) {
+	l.t.Helper()
+	if p, ok := e.(*native); ok {
+		l.tell(p, "zero %s", buf)
+		return
+	}
+	l.must(l.ours.zero(buf))
+}
+
+// splitIOV cuts b as the peer does.
+func splitIOV(b []byte, parts int) [][]byte {
+	iov := make([][]byte, 0, parts)
+	step := len(b) / parts
+	for range parts - 1 {
+		iov = append(iov, b[:step])
+		b = b[step:]
+	}
+	return append(iov, b)
+}

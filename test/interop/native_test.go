@@ -1,0 +1,155 @@
+package interop
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"gofabric/core"
+)
+
+// This file names the stacks that run against testdata/peer.c, and the tests over them.
+
+// nativeStack is a native stack and what ours talks to it.
+type nativeStack struct {
+	name     string
+	kind     core.EPType
+	provider string // the peer's name for it
+	program  peerProgram
+	env      []string // of the peer
+}
+
+func (s nativeStack) kindName() string {
+	if s.kind == core.EPTypeMsg {
+		return "msg"
+	}
+	return "rdm"
+}
+
+// link opens our end and n peers, not connected yet.
+func (s nativeStack) link(t *testing.T, n int) *link {
+	l := &link{t: t, ours: openOurs(t, s.kind)}
+	for range n {
+		l.natives = append(l.natives, startPeer(t, s.program, s.provider, s.kindName(), s.env...))
+	}
+	return l
+}
+
+// eachNative runs f over the native stacks that are at hand, those of a kind only unless it is 0.
+func eachNative(t *testing.T, kind core.EPType, f func(t *testing.T, s nativeStack)) {
+	stacks := []struct {
+		nativeStack
+		missing func(t *testing.T) peerProgram
+	}{
+		{nativeStack{name: "debian msg", kind: core.EPTypeMsg, provider: "tcp"}, needDebian},
+		{nativeStack{name: "debian net rdm", kind: core.EPTypeRDM, provider: "net"}, needNet},
+		{nativeStack{name: "native 2 msg", kind: core.EPTypeMsg, provider: "tcp"}, needNative2},
+		{nativeStack{name: "native 2 rdm", kind: core.EPTypeRDM, provider: "tcp"}, needNative2},
+	}
+	for _, s := range stacks {
+		if kind != 0 && s.kind != kind {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			s.program = s.missing(t)
+			f(t, s.nativeStack)
+		})
+	}
+}
+
+func needDebian(t *testing.T) peerProgram {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		missing(t, "there is no gcc: %v", err)
+	}
+	if err := exec.Command("gcc", "-E", "-include", "rdma/fabric.h", "-x", "c", os.DevNull).Run(); err != nil {
+		missing(t, "there is no rdma/fabric.h: apt install libfabric-dev (%v)", err)
+	}
+	p := debianPeer()
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+	return p
+}
+
+func needNet(t *testing.T) peerProgram {
+	t.Helper()
+	p := needDebian(t)
+	if err := exec.Command(p.path, "-probe", "net", "rdm").Run(); err != nil {
+		t.Skipf("this libfabric has no provider net: since 1.18 that is tcp: %v", err)
+	}
+	return p
+}
+
+func needNative2(t *testing.T) peerProgram {
+	t.Helper()
+	prefix := os.Getenv(envPrefix)
+	if prefix == "" {
+		t.Skipf("%s is not set: build libfabric 2.x and set it to its prefix", envPrefix)
+	}
+	if _, err := os.Stat(filepath.Join(prefix, "include", "rdma", "fabric.h")); err != nil {
+		t.Fatalf("%s: %v", envPrefix, err)
+	}
+	p := native2Peer()
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+	return p
+}
+
+// join connects our end and a peer; privates are given with connect and accept. oursConnects also says who sends first where connections come by
+// themselves.
+func (l *link) join(n *native, oursConnects bool, asked, answered []byte) {
+	l.t.Helper()
+	if l.ours.av != nil {
+		name, err := l.ours.name()
+		l.must(err)
+		l.tell(n, "insert %s", name)
+		l.must(l.ours.insert(l.tell(n, "name")))
+		from, to := end(l.ours), end(n)
+		if !oursConnects {
+			from, to = to, from
+		}
+		l.flush(from, to)
+		return
+	}
+	active, passive := l.request(n, oursConnects, asked)
+	if oursConnects {
+		l.tell(n, "accept %s", hexData(answered))
+	} else {
+		l.must(l.ours.accept(answered))
+	}
+	l.event(passive, "connected")
+	if ev := l.event(active, "connected"); string(ev.data) != string(answered) {
+		l.t.Fatalf("%T got %d bytes with the answer, %x; want %x", active, len(ev.data), ev.data, answered)
+	}
+}
+
+// request has one end ask the other for a connection.
+func (l *link) request(n *native, oursConnects bool, asked []byte) (active, passive end) {
+	l.t.Helper()
+	if oursConnects {
+		active, passive = l.ours, n
+		l.must(l.ours.connect(l.tell(n, "name"), asked))
+	} else {
+		active, passive = n, l.ours
+		name, err := l.ours.name()
+		l.must(err)
+		l.tell(n, "connect %s %s", name, hexData(asked))
+	}
+	if ev := l.event(passive, "connreq"); string(ev.data) != string(asked) {
+		l.t.Fatalf("%T got %d bytes with the request, %x; want %x", passive, len(ev.data), ev.data, asked)
+	}
+	return active, passive
+}
+
+// flush sends a message behind what from has posted, and waits for it: then all of that has arrived.
+func (l *link) flush(from, to end) {
+	l.t.Helper()
+	recv, send := l.context(), l.context()
+	l.post(to, op{call: "recv", ctx: recv, off: bufSize - 8, length: 8})
+	l.post(from, op{call: "send", ctx: send, off: bufSize - 8, length: 8})
+	l.good(from, send)
+	l.good(to, recv)
+}

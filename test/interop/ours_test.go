@@ -1,0 +1,267 @@
+package interop
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"gofabric"
+	"gofabric/core"
+	"gofabric/test/conform"
+)
+
+// This file is our end of a link: what testdata/peer.c is there, with the same buffers and keys.
+
+const bufSize = 4 << 20
+
+// ours is an endpoint of this module with the buffers tx, rx and mem.
+type ours struct {
+	fabric core.Fabric
+	domain core.Domain
+	cq     core.CompletionQueue
+	eq     core.EventQueue
+	av     core.AddressVector
+	pep    core.PassiveEndpoint
+	ep     core.Endpoint
+	info   *core.Info
+	dest   core.FIAddr
+	req    *core.Info // the latest connection request
+	opened []core.Object
+
+	tx, rx, mem []byte
+	inbox
+}
+
+func openOurs(t *testing.T, kind core.EPType) *ours {
+	t.Helper()
+	o := &ours{dest: core.AddrUnspec, tx: make([]byte, bufSize), rx: make([]byte, bufSize), mem: make([]byte, bufSize)}
+	t.Cleanup(func() {
+		if err := gofabric.CloseAll(o.opened...); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+	if err := o.open(kind); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// keep notes what is to be closed.
+func keep[T core.Object](o *ours, into *T, open func() (T, error)) error {
+	obj, err := open()
+	if err == nil {
+		*into = obj
+		o.opened = append(o.opened, obj)
+	}
+	return err
+}
+
+func (o *ours) open(kind core.EPType) error {
+	h := core.NewHints()
+	h.Caps = core.CapMsg | core.CapRMA
+	if kind == core.EPTypeRDM {
+		h.Caps |= core.CapTagged
+	}
+	h.Fabric.ProvName, h.EP.Type, h.AddrFormat = "tcp", kind, core.FormatSockaddrIn
+	infos, _, err := gofabric.GetInfo(core.Query{Node: "127.0.0.1", Flags: core.Source, Hints: h})
+	if err != nil {
+		return err
+	}
+	o.info = infos[0]
+	err = errors.Join(
+		keep(o, &o.fabric, func() (core.Fabric, error) { return gofabric.OpenFabric(o.info) }),
+		keep(o, &o.domain, func() (core.Domain, error) { return o.fabric.OpenDomain(o.info) }),
+		keep(o, &o.cq, func() (core.CompletionQueue, error) {
+			return o.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged})
+		}),
+		o.reg(o.mem, core.RemoteRead|core.RemoteWrite, keyAll),
+		o.reg(o.mem[bufSize/2:], core.RemoteRead|core.RemoteWrite, keyHalf),
+		o.reg(o.mem, core.RemoteRead, keyReadOnly),
+	)
+	if err != nil {
+		return err
+	}
+	if kind == core.EPTypeRDM {
+		err := keep(o, &o.av, func() (core.AddressVector, error) { return o.domain.OpenAV(core.AVAttr{}) })
+		return errors.Join(err, o.openEP(o.info))
+	}
+	return errors.Join(
+		keep(o, &o.eq, func() (core.EventQueue, error) { return o.fabric.OpenEQ(core.EQAttr{}) }),
+		keep(o, &o.pep, func() (core.PassiveEndpoint, error) { return o.fabric.OpenPassiveEndpoint(o.info) }),
+		o.pep.BindEQ(o.eq, 0), o.pep.Listen(),
+	)
+}
+
+func (o *ours) reg(b []byte, access core.Flags, key uint64) error {
+	var mr core.MemoryRegion
+	return keep(o, &mr, func() (core.MemoryRegion, error) {
+		return o.domain.RegMR(&core.MRAttr{IOV: [][]byte{b}, Access: access, RequestedKey: key})
+	})
+}
+
+func (o *ours) openEP(info *core.Info) error {
+	if err := keep(o, &o.ep, func() (core.Endpoint, error) { return o.domain.OpenEndpoint(info) }); err != nil {
+		return err
+	}
+	err := o.ep.BindCQ(o.cq, core.BindTransmit|core.BindRecv)
+	if o.av != nil {
+		err = errors.Join(err, o.ep.BindAV(o.av, 0))
+	} else {
+		err = errors.Join(err, o.ep.BindEQ(o.eq, 0))
+	}
+	return errors.Join(err, o.ep.Enable())
+}
+
+func (o *ours) name() (string, error) {
+	a, err := core.Addr{}, error(nil)
+	if o.pep != nil {
+		a, err = o.pep.Name()
+	} else {
+		a, err = o.ep.Name()
+	}
+	return fmt.Sprint(a.IP.Port()), err
+}
+
+func local(port string) core.Addr { return core.IPAddr(netip.MustParseAddrPort("127.0.0.1:" + port)) }
+
+func (o *ours) insert(port string) error {
+	fi := make([]core.FIAddr, 1)
+	_, err := o.av.Insert([]core.Addr{local(port)}, fi, 0)
+	o.dest = fi[0]
+	return err
+}
+
+func (o *ours) connect(port string, data []byte) error {
+	if err := o.openEP(o.info); err != nil {
+		return err
+	}
+	return o.ep.Connect(local(port), data)
+}
+
+func (o *ours) accept(data []byte) error {
+	if err := o.openEP(o.req); err != nil {
+		return err
+	}
+	return o.ep.Accept(data)
+}
+
+func (o *ours) reject(data []byte) error { return o.pep.Reject(o.req.Handle, data) }
+
+func (o *ours) shutdown() error { return o.ep.Shutdown() }
+
+func (o *ours) buffer(name string) []byte {
+	return map[string][]byte{"tx": o.tx, "rx": o.rx, "mem": o.mem}[name]
+}
+
+func (o *ours) fill(buf string, off, n int, seed uint64) error {
+	conform.Fill(o.buffer(buf)[off:off+n], seed)
+	return nil
+}
+
+func (o *ours) check(buf string, off, n int, seed uint64) error {
+	got, want := o.buffer(buf)[off:off+n], conform.Pattern(n, seed)
+	if bytes.Equal(got, want) {
+		return nil
+	}
+	i := 0
+	for got[i] == want[i] {
+		i++
+	}
+	return fmt.Errorf("%s differs from byte %d of %d on", buf, i, n)
+}
+
+func (o *ours) zero(buf string) error {
+	clear(o.buffer(buf))
+	return nil
+}
+
+// progress reads the queues.
+func (o *ours) progress() error {
+	for {
+		e := make([]core.CQEntry, 8)
+		n, err := o.cq.Read(e)
+		for _, e := range e[:max(n, 0)] {
+			o.done = append(o.done, completion{ctx: uint64(e.Ctx), flags: e.Flags, length: e.Len, data: e.Data, tag: e.Tag})
+		}
+		if errors.Is(err, core.ErrAvail) {
+			var e core.CQErrEntry
+			err = o.cq.ReadErr(&e)
+			o.done = append(o.done, completion{uint64(e.Ctx), e.Flags, e.Len, e.Data, e.Tag, e.Err, e.Detail})
+		}
+		if errors.Is(err, core.ErrAgain) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for o.eq != nil {
+		var ev core.EQEvent
+		err := o.eq.Read(&ev, 0)
+		switch {
+		case errors.Is(err, core.ErrAgain):
+			return nil
+		case errors.Is(err, core.ErrAvail):
+			var e core.EQErrEntry
+			if err := o.eq.ReadErr(&e, 0); err != nil {
+				return err
+			}
+			o.events = append(o.events, event{"error", e.Err, slices.Clone(e.ErrData), e.Detail})
+		case err != nil:
+			return err
+		default:
+			if ev.Type == core.EventConnReq {
+				o.req = ev.Info
+			}
+			what := map[core.EQEventType]string{core.EventConnReq: "connreq", core.EventConnected: "connected", core.EventShutdown: "shutdown"}[ev.Type]
+			o.events = append(o.events, event{what: what, data: slices.Clone(ev.CMData)})
+		}
+	}
+	return nil
+}
+
+// try is one attempt of a transfer.
+func (o *ours) try(p op) error {
+	b := o.tx[p.off : p.off+p.length]
+	if p.receives() || p.reads() {
+		b = o.rx[p.off : p.off+p.length]
+	}
+	iov := splitIOV(b, p.parts)
+	ep, d, ctx := o.ep, o.dest, core.Context(p.ctx)
+	var seg core.RMAIov
+	if len(p.segs) > 0 {
+		seg = p.segs[0]
+	}
+	rma := &core.RMAArgs{IOV: iov, Addr: d, RMAIOV: p.segs, Ctx: ctx, Data: p.data}
+	calls := map[string]func() error{
+		"recv":       func() error { return ep.Recv(b, 0, core.AddrUnspec, ctx) },
+		"trecv":      func() error { return ep.TRecv(b, 0, core.AddrUnspec, p.tag, 0, ctx) },
+		"send":       func() error { return ep.Send(b, 0, d, ctx) },
+		"sendv":      func() error { return ep.SendV(iov, nil, d, ctx) },
+		"sendmsg":    func() error { return ep.SendMsg(&core.MsgArgs{IOV: iov, Addr: d, Ctx: ctx, Data: p.data}, p.flags) },
+		"senddata":   func() error { return ep.SendData(b, 0, p.data, d, ctx) },
+		"inject":     func() error { return ep.Inject(b, d) },
+		"injectdata": func() error { return ep.InjectData(b, p.data, d) },
+		"tsend":      func() error { return ep.TSend(b, 0, d, p.tag, ctx) },
+		"tsendv":     func() error { return ep.TSendV(iov, nil, d, p.tag, ctx) },
+		"tsendmsg": func() error {
+			return ep.TSendMsg(&core.TaggedArgs{IOV: iov, Addr: d, Tag: p.tag, Ctx: ctx, Data: p.data}, p.flags)
+		},
+		"tsenddata":        func() error { return ep.TSendData(b, 0, p.data, d, p.tag, ctx) },
+		"tinject":          func() error { return ep.TInject(b, d, p.tag) },
+		"tinjectdata":      func() error { return ep.TInjectData(b, p.data, d, p.tag) },
+		"write":            func() error { return ep.Write(b, 0, d, seg.Addr, seg.Key, ctx) },
+		"writev":           func() error { return ep.WriteV(iov, nil, d, seg.Addr, seg.Key, ctx) },
+		"writemsg":         func() error { return ep.WriteMsg(rma, p.flags) },
+		"writedata":        func() error { return ep.WriteData(b, 0, p.data, d, seg.Addr, seg.Key, ctx) },
+		"inject_write":     func() error { return ep.InjectWrite(b, d, seg.Addr, seg.Key) },
+		"inject_writedata": func() error { return ep.InjectWriteData(b, p.data, d, seg.Addr, seg.Key) },
+		"read":             func() error { return ep.Read(b, 0, d, seg.Addr, seg.Key, ctx) },
+		"readv":            func() error { return ep.ReadV(iov, nil, d, seg.Addr, seg.Key, ctx) },
+		"readmsg":          func() error { return ep.ReadMsg(rma, p.flags) },
+	}
+	return calls[p.call]()
+}

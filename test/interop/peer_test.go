@@ -1,0 +1,197 @@
+package interop
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+// This file builds testdata/peer.c and talks to it.
+
+// envPrefix names where a libfabric 2.x is installed: its include and lib.
+const envPrefix = "GOFABRIC_NATIVE_PREFIX"
+
+// peerProgram is the peer, built for one libfabric.
+type peerProgram struct {
+	path string
+	env  []string
+	err  error
+}
+
+var debianPeer = sync.OnceValue(func() peerProgram { return buildPeer("peer") })
+
+var native2Peer = sync.OnceValue(func() peerProgram {
+	prefix := os.Getenv(envPrefix)
+	lib := filepath.Join(prefix, "lib")
+	p := buildPeer("peer2", "-I"+filepath.Join(prefix, "include"), "-L"+lib, "-Wl,-rpath,"+lib)
+	p.env = []string{"LD_LIBRARY_PATH=" + lib}
+	return p
+})
+
+func buildPeer(name string, args ...string) peerProgram {
+	p := peerProgram{path: filepath.Join(filepath.Dir(fi.path), name)}
+	args = append(append([]string{"-O1", "-Wall", "-o", p.path}, args...), filepath.Join("testdata", "peer.c"), "-lfabric")
+	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+		p.err = fmt.Errorf("gcc: %w\n%s", err, out)
+	}
+	return p
+}
+
+// native is a running peer: an end of a link.
+type native struct {
+	stdin io.WriteCloser
+	lines chan string // what it prints; closed at its end
+	errs  output
+	inbox
+}
+
+// startPeer starts a peer, which ends with the test.
+func startPeer(t *testing.T, program peerProgram, provider, kind string, env ...string) *native {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), runLimit)
+	cmd := exec.CommandContext(ctx, program.path, provider, kind)
+	cmd.Env = append(append(os.Environ(), program.env...), env...)
+	n := &native{lines: make(chan string, 1024)}
+	cmd.Stderr = &n.errs
+	cmd.WaitDelay = time.Second
+	var err error
+	if n.stdin, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer close(n.lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			select {
+			case n.lines <- s.Text():
+			case <-ctx.Done():
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		n.stdin.Close()
+		timer := time.AfterFunc(5*time.Second, func() { t.Errorf("the peer does not end"); cancel() })
+		for range n.lines { // what nobody wants to know any more
+		}
+		<-done
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the peer: %v\n%s", err, &n.errs)
+		}
+		timer.Stop()
+		cancel()
+	})
+	return n
+}
+
+// poll takes the lines that are there; an answer is returned.
+func (n *native) poll() (answer string, err error) {
+	for {
+		select {
+		case line, ok := <-n.lines:
+			if !ok {
+				return "", fmt.Errorf("the peer ended: %s", &n.errs)
+			}
+			if answer, err := n.take(line); answer != "" || err != nil {
+				return answer, err
+			}
+		default:
+			return "", nil
+		}
+	}
+}
+
+func (n *native) progress() error {
+	answer, err := n.poll()
+	if answer != "" {
+		return fmt.Errorf("the peer answers what was not asked: %s", answer)
+	}
+	return err
+}
+
+// take notes what a line tells; an answer is returned.
+func (n *native) take(line string) (string, error) {
+	f := strings.Fields(line)
+	switch {
+	case len(f) >= 7 && f[0] == "cq":
+		var c completion
+		var length, code uint64
+		var err error
+		for i, v := range []*uint64{&c.ctx, (*uint64)(&c.flags), &length, &c.data, &c.tag, &code} {
+			if *v, err = strconv.ParseUint(f[1+i], 0, 64); err != nil {
+				return "", fmt.Errorf("the peer: %s: %w", line, err)
+			}
+		}
+		c.length, c.err, c.detail = int(length), core.Errno(code), strings.Join(f[7:], " ")
+		n.done = append(n.done, c)
+	case len(f) == 4 && f[0] == "eq":
+		code, err := strconv.Atoi(f[2])
+		if err != nil {
+			return "", fmt.Errorf("the peer: %s: %w", line, err)
+		}
+		data, err := hex.DecodeString(strings.TrimPrefix(f[3], "-"))
+		if err != nil {
+			return "", fmt.Errorf("the peer: %s: %w", line, err)
+		}
+		n.events = append(n.events, event{what: f[1], err: core.Errno(code), data: data})
+	case len(f) > 0 && (f[0] == "ok" || f[0] == "fail"):
+		return line, nil
+	default:
+		return "", fmt.Errorf("the peer says %q", line)
+	}
+	return "", nil
+}
+
+// call gives a command and returns its answer; meanwhile is called while it is awaited.
+func (n *native) call(meanwhile func() error, format string, args ...any) (string, error) {
+	command := fmt.Sprintf(format, args...)
+	if _, err := io.WriteString(n.stdin, command+"\n"); err != nil {
+		return "", fmt.Errorf("the peer ended: %w: %s", err, &n.errs)
+	}
+	for end := time.Now().Add(waitLimit); ; {
+		answer, err := n.poll()
+		if err != nil {
+			return "", err
+		}
+		if what, ok := strings.CutPrefix(answer, "ok"); ok {
+			return strings.TrimSpace(what), nil
+		}
+		if answer != "" {
+			return "", fmt.Errorf("the peer: %s: %s", command, answer)
+		}
+		if time.Now().After(end) {
+			return "", fmt.Errorf("the peer: %s: no answer within %v", command, waitLimit)
+		}
+		if err := meanwhile(); err != nil {
+			return "", err
+		}
+		time.Sleep(pollPause)
+	}
+}
+
+// hexData is private data as commands have it.
+func hexData(b []byte) string {
+	if len(b) == 0 {
+		return "-"
+	}
+	return hex.EncodeToString(b)
+}
