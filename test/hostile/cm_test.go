@@ -106,9 +106,7 @@ func TestImpersonation(t *testing.T) {
 		for _, who := range []core.Addr{p.A.Addr, p.B.Addr} {
 			r := dial(t, p)
 			r.send(wire.AppendCM(nil, wire.CMConnReq, wire.RDMBlob{Version: 1, Port: who.IP.Port(), PID: uint32(70 + i)}.Append(nil)))
-			for range 50 {
-				p.Progress()
-			}
+			r.answer(p) // whatever it says: what the claim does is done, and not still to come
 			r.c.Close()
 		}
 		conform.Recover(p)
