@@ -11,5 +11,11 @@
 //	           Pass by a caller, nobody waiting
 //
 // Posts that follow one another before the next pass may be staged: Stage notes who has bytes to flush. They leave with the next pass, with
-// FlushStaged, or, if the application stays away, by a timer within stageDelay.
+// FlushStaged, or, if the application stays away, by a timer within stageDelay; when the application has come by in time often enough, the timer is
+// left out, and the tick is what notices that it has not.
+//
+// A domain with one or two streams is read without asking the poller, and while passes follow each other the streams leave the poller
+// altogether (becomeDirect).
+//
+// The goroutine never queues up for the lock: what it woke for it leaves as an errand to whoever holds it (Engine.Unlock).
 package progress
