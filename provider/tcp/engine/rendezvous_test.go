@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"fmt"
 	"testing"
 
 	"gofabric/provider/tcp/wire"
@@ -40,6 +41,28 @@ func TestRendezvous(t *testing.T) {
 				s.b.want("recv 1 len 6000 tag 4 src 2")
 			}
 			same(t, "rendezvous", buf, p)
+		}
+	})
+}
+
+// A message short enough to be copied asks as well, if the limit is lower still: the peer may have no room for it.
+func TestRendezvousShort(t *testing.T) {
+	variants(t, func(s *script) {
+		rendezvous(s)
+		s.a.cfg.RendezvousOver = 100
+		for i, n := range []int{101, 256} { // up to StageMax
+			s.a.send(Send{Ctx: 2, Tagged: true, Tag: 4}, pattern(i, n))
+			s.a.send(Send{Ctx: 3, Tagged: true, Tag: 5}, pattern(i, 100))
+			s.flow()
+			s.a.want("send 3")
+			s.b.checkUnexpected(2)
+			short, buf := make([]byte, 100), make([]byte, n)
+			s.b.trecv(5, AnySource, 5, 0, short)
+			s.b.trecv(1, AnySource, 4, 0, buf)
+			s.flow()
+			s.a.want("send 2")
+			s.b.want("recv 5 len 100 tag 5 src 2", fmt.Sprintf("recv 1 len %d tag 4 src 2", n))
+			same(t, "short rendezvous", buf, pattern(i, n))
 		}
 	})
 }

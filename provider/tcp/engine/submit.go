@@ -6,7 +6,7 @@ import "gofabric/provider/tcp/wire"
 // the connection is up, operations wait for it. ErrAgain: too many are under way; receive and transmit first.
 func (c *Conn) Submit(s *Send) error {
 	if c.state == Connected && s.Kind == KindSend && !s.Ack && !s.Commit {
-		if n := s.Len(); n <= c.cfg.StageMax || s.Inject {
+		if n := s.Len(); (n <= c.cfg.StageMax || s.Inject) && !c.wantsRendezvous(s) {
 			if c.out.queued >= c.cfg.StageLimit {
 				return ErrAgain
 			}
