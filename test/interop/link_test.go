@@ -83,6 +83,7 @@ type link struct {
 	t       *testing.T // of the running subtest
 	ours    *ours
 	natives []*native
+	net     bool   // these are of 1.17's provider net, which buffers no messages
 	ctx     uint64 // the latest context
 }
 

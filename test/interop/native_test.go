@@ -17,7 +17,6 @@ type nativeStack struct {
 	kind     core.EPType
 	provider string // the peer's name for it
 	program  peerProgram
-	env      []string // of the peer
 }
 
 func (s nativeStack) kindName() string {
@@ -29,9 +28,9 @@ func (s nativeStack) kindName() string {
 
 // link opens our end and n peers, not connected yet.
 func (s nativeStack) link(t *testing.T, n int) *link {
-	l := &link{t: t, ours: openOurs(t, s.kind)}
+	l := &link{t: t, ours: openOurs(t, s.kind), net: s.provider == "net"}
 	for range n {
-		l.natives = append(l.natives, startPeer(t, s.program, s.provider, s.kindName(), s.env...))
+		l.natives = append(l.natives, startPeer(t, s.program, s.provider, s.kindName()))
 	}
 	return l
 }

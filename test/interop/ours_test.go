@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"gofabric"
 	"gofabric/core"
+	"gofabric/internal/host"
+	"gofabric/provider/tcp"
 	"gofabric/test/conform"
 )
 
@@ -66,13 +70,24 @@ func (o *ours) open(kind core.EPType) error {
 		h.Caps |= core.CapTagged
 	}
 	h.Fabric.ProvName, h.EP.Type, h.AddrFormat = "tcp", kind, core.FormatSockaddrIn
-	infos, _, err := gofabric.GetInfo(core.Query{Node: "127.0.0.1", Flags: core.Source, Hints: h})
+	// The module reads FI_* once per process; here, each end reads what its test has set.
+	params, err := core.NewParams(os.LookupEnv, "")
+	if err != nil {
+		return err
+	}
+	machine := &host.Host{Timeout: time.Second}
+	provider, err := tcp.New(params, machine)
+	if err != nil {
+		return err
+	}
+	registry := core.NewRegistry(provider)
+	infos, _, err := core.GetInfo(registry, machine, params, core.Query{Node: "127.0.0.1", Flags: core.Source, Hints: h})
 	if err != nil {
 		return err
 	}
 	o.info = infos[0]
 	err = errors.Join(
-		keep(o, &o.fabric, func() (core.Fabric, error) { return gofabric.OpenFabric(o.info) }),
+		keep(o, &o.fabric, func() (core.Fabric, error) { return core.OpenFabric(registry, o.info) }),
 		keep(o, &o.domain, func() (core.Domain, error) { return o.fabric.OpenDomain(o.info) }),
 		keep(o, &o.cq, func() (core.CompletionQueue, error) {
 			return o.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged})
