@@ -191,7 +191,7 @@ func (l *link) event(e end, what string) (ev event) {
 	return ev
 }
 
-// fill, check and zero work on the buffers of an end.
+// fill and check work on the buffers of an end.
 func (l *link) fill(e end, buf string, off, n int, seed uint64) {
 	l.t.Helper()
 	if p, ok := e.(*native); ok {
@@ -208,15 +208,6 @@ func (l *link) check(e end, buf string, off, n int, seed uint64) {
 		return
 	}
 	l.must(l.ours.check(buf, off, n, seed))
-}
-
-func (l *link) zero(e end, buf string) {
-	l.t.Helper()
-	if p, ok := e.(*native); ok {
-		l.tell(p, "zero %s", buf)
-		return
-	}
-	l.must(l.ours.zero(buf))
 }
 
 // splitIOV cuts b as the peer does.

@@ -13,7 +13,6 @@
  *     shutdown | close                     the endpoint
  *     insert PORT                          into the address vector; the transfers go to the latest
  *     fill|check BUF OFF LEN SEED          with the pattern of SEED
- *     zero BUF
  *     post CALL CTX OFF LEN PARTS FLAGS DATA TAG [ADDR:LEN:KEY]...
  *                                          CALL without "fi_"; from tx for sends and writes, else into rx; PARTS is the length of the iov
  *
@@ -447,10 +446,7 @@ static void command(char **a, int n)
 		ep = NULL;
 	} else if (n == 5 && (!strcmp(a[0], "fill") || !strcmp(a[0], "check")))
 		do_buffer(a);
-	else if (n == 2 && !strcmp(a[0], "zero")) {
-		memset(buffer(a[1]), 0, BUFSIZE);
-		printf("ok\n");
-	} else if (n >= 9 && !strcmp(a[0], "post"))
+	else if (n >= 9 && !strcmp(a[0], "post"))
 		do_post(a, n);
 	else
 		printf("fail unknown command\n");
