@@ -141,6 +141,15 @@ func (h *Handle) SetDeadline(at mono.Time) {
 	}
 }
 
+// Each calls f with every source. Locked.
+func (e *Engine) Each(f func(Source)) {
+	for _, h := range e.slots {
+		if h != nil {
+			f(h.src)
+		}
+	}
+}
+
 // After calls f, with the lock held, when the time has come. Locked. The Handle's Remove cancels it.
 func (e *Engine) After(at mono.Time, f func(now mono.Time)) *Handle {
 	h := &Handle{e: e, fd: netx.NoFD, slot: -1, stream: -1, pos: -1}

@@ -148,7 +148,20 @@ type memoryRegion struct {
 	d *domain
 }
 
-func (m *memoryRegion) Close() error { return closeChild(m.d, m.Region.Close) }
+// Close ends the registration; on return no peer's operation touches the memory any more.
+func (m *memoryRegion) Close() error {
+	if err := closeChild(m.d, m.Region.Close); err != nil {
+		return err
+	}
+	m.d.prog.Lock()
+	m.d.prog.Each(func(s progress.Source) {
+		if st, ok := s.(*stream); ok {
+			st.conn.Forget(m.Region.Key())
+		}
+	})
+	m.d.prog.Unlock()
+	return nil
+}
 
 // closeChild closes an object of d and forgets it.
 func closeChild(d *domain, close func() error) error {

@@ -145,3 +145,34 @@ func TestAnswerStall(t *testing.T) {
 		s.b.events = nil
 	}
 }
+
+// A region that is closed while peers use it is let alone from then on, and the streams go on.
+func TestForget(t *testing.T) {
+	const n = 40000
+	variants(t, func(s *script) {
+		s.connect()
+		region := pattern(1, n)
+		s.b.mem.regions = [][]byte{region}
+		p, buf := pattern(3, n), make([]byte, n)
+		s.a.send(Send{Kind: KindWrite, Ctx: 1, Ack: true, NRMA: 1, RMA: segs(wire.RMAIov{Len: n})}, p)
+		s.a.transmit(n / 2)
+		s.receive(s.b, n/2)
+		s.b.c.Forget(0)
+		before := append([]byte(nil), region...)
+		s.flow()
+		s.a.want("write 1 len " + num(n)) // the peer was promised nothing better
+		s.b.want("silent rwrite 0 len " + num(n))
+		same(t, "the closed region", region, before)
+
+		s.a.send(Send{Kind: KindRead, Ctx: 2, NRMA: 1, RMA: segs(wire.RMAIov{Len: n})}, buf)
+		s.a.transmit(1 << 20)
+		s.receive(s.a.peer, 1<<20)
+		s.b.transmit(n / 2)
+		s.b.c.Forget(0)
+		clear(region) // the application uses its memory for something else
+		s.flow()
+		s.a.want("read 2 len " + num(n))
+		s.b.want("silent rread 0 len " + num(n))
+		same(t, "read", buf, before)
+	})
+}

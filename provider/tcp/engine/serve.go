@@ -66,7 +66,7 @@ func (c *Conn) serveRead() {
 			c.Fail(ErrAccess)
 			return
 		}
-		op.IOV[i] = mem
+		op.IOV[i], op.RMA[i].Key = mem, v.Key
 		if region != nil {
 			op.region = region
 		}
@@ -117,7 +117,7 @@ func (c *Conn) startWrite() {
 			c.Fail(ErrAccess)
 			return
 		}
-		in.segs[i], in.region[i] = mem, region
+		in.segs[i], in.region[i], in.keys[i] = mem, region, v.Key
 	}
 	in.kind, in.left, in.size, in.i, in.n = inWrite, h.PayloadLen(), h.PayloadLen(), 0, int(h.IovCnt)
 	in.hasAck = h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0
@@ -145,4 +145,32 @@ func (c *Conn) endWrite() {
 	}
 	c.done = Completion{Kind: KindRemoteWrite, Silent: !in.hdr.has, HasData: in.hdr.has, Len: in.size, Data: in.hdr.data, Src: c.Src}
 	c.sink.Completed(&c.done)
+}
+
+// Forget lets go of the memory of a region that is being closed: the rest of a write into it that is still arriving is dropped, and what a peer reads of
+// it is sent from a copy.
+func (c *Conn) Forget(key uint64) {
+	if in := &c.in; in.kind == inWrite {
+		for i := range in.n {
+			if in.keys[i] == key {
+				in.i, in.n = 0, 0 // no room: absorb drops what comes
+				clear(in.segs[:])
+				clear(in.region[:])
+				break
+			}
+		}
+	}
+	q := &c.out
+	for i := q.head; i < len(q.segs); i++ {
+		s := &q.segs[i]
+		if s.op == nil || !s.op.internal || s.ch != nil {
+			continue
+		}
+		for _, r := range s.op.RMA[:s.op.NIOV] {
+			if r.Key == key {
+				s.b = append([]byte(nil), s.b...)
+				break
+			}
+		}
+	}
 }

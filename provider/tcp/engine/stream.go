@@ -28,6 +28,7 @@ type incoming struct {
 	msg    *message
 	tx     *TxOp
 	size   uint64 // of a write
+	keys   [MaxIOV]uint64
 	region [MaxIOV]Region
 	hdr    struct { // of a write with data
 		has  bool
