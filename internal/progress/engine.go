@@ -22,7 +22,7 @@ const (
 	quietBeforeSend = 25 * time.Microsecond
 	// tickMin and tickMax bound the interval after which a polled Engine looks whether it is still polled.
 	tickMin = time.Millisecond
-	tickMax = 2 * time.Millisecond
+	tickMax = 4 * time.Millisecond
 	// pushMargin is how close the timer may come while passes are made: they push it out, for waking the goroutine costs the pollers many
 	// times what setting a timer does. On two processors a tick of 4 ms cost a ping-pong a fifth.
 	pushMargin = 60 * time.Microsecond
@@ -185,6 +185,7 @@ func (e *Engine) pass() {
 func (e *Engine) look(now mono.Time) {
 	if e.auto && !e.armed && e.timerAt != 0 && e.timerAt.Sub(now) < pushMargin && len(e.staged) == 0 {
 		e.tickPasses = e.passes
+		e.tick = min(e.tick*2, tickMax)
 		if e.parker.SetTimer(e.tick) == nil {
 			e.timerAt = now.Add(e.tick)
 		}
