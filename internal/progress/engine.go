@@ -18,6 +18,9 @@ const (
 	// out: setting one costs as much as a send (the processor's timer is programmed anew, which on a virtual machine leaves it). One late flush,
 	// noticed by the tick, ends the trust.
 	trustAfter = 8
+	// lateBurst is how many posts after a pause transmit at once while the application is known to stay away: few messages are wanted soon, for many
+	// the system calls saved count more. On a busy machine the timer's goroutine may wait for a processor for milliseconds.
+	lateBurst = 4
 	// quietBeforeSend is the pause between flushes after which a post need not stage at all: nothing is gained by waiting for company.
 	quietBeforeSend = 25 * time.Microsecond
 	// tickMin and tickMax bound the interval after which a polled Engine looks whether it is still polled.
@@ -87,7 +90,8 @@ type Engine struct {
 	stop       atomic.Bool
 	errand     atomic.Uint32 // why the goroutine woke while somebody held the lock
 
-	punctual       int // bursts in a row that passes flushed in time
+	errands        bool // the goroutine's errand is being done: the application has not come by
+	punctual       int  // bursts in a row that passes flushed in time; late after one that was not
 	flushedByTimer uint64
 }
 
@@ -190,6 +194,9 @@ func (e *Engine) look(now mono.Time) {
 			e.timerAt = now.Add(e.tick)
 		}
 	}
+	if e.punctual == late && !e.armed {
+		e.punctual = 0 // it is back
+	}
 	if len(e.timers) > 0 {
 		e.expire(now)
 	}
@@ -220,10 +227,10 @@ func (e *Engine) FlushStaged() {
 
 func (e *Engine) flush() {
 	e.lastFlush = mono.Now()
-	if e.lastFlush.Sub(e.stagedSince) <= stageDelay {
+	if e.lastFlush.Sub(e.stagedSince) > stageDelay {
+		e.punctual = late
+	} else if !e.errands {
 		e.punctual++
-	} else {
-		e.punctual = 0
 	}
 	for i := 0; i < len(e.staged); i++ { // a flush may stage for others, never for itself
 		f := e.staged[i]
@@ -233,6 +240,29 @@ func (e *Engine) flush() {
 		}
 	}
 	e.staged = e.staged[:0]
+}
+
+// late is the value of Engine.punctual after a burst that waited longer than it should have.
+const late = -1
+
+// SendNow says that a post should transmit at once, for the application has let staged bytes wait. burst counts the posts since a pause, for one stream.
+// Locked.
+func (e *Engine) SendNow(burst *int) bool {
+	if e.punctual != late {
+		return false
+	}
+	now := mono.Now()
+	if now.Sub(e.lastFlush) > quietBeforeSend {
+		*burst = 0
+	}
+	e.lastFlush = now
+	*burst++
+	return *burst <= lateBurst
+}
+
+// Overdue says that what is staged has waited too long, for the application stays away: whoever posts next should flush. Locked.
+func (e *Engine) Overdue() bool {
+	return e.punctual == late && len(e.staged) > 0 && mono.Now().Sub(e.stagedSince) > stageDelay
 }
 
 // Stage asks for f to be flushed soon. It reports false when waiting for company is pointless and f should transmit at once. Locked.

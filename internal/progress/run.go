@@ -75,7 +75,9 @@ const errandSet = 1 << 31
 func (e *Engine) runErrand() {
 	for e.errand.Load() != 0 && e.mu.TryLock() {
 		if why := e.errand.Swap(0); why != 0 && !e.closed {
+			e.errands = true
 			e.advance(netx.Why(why &^ errandSet))
+			e.errands = false
 		}
 		e.mu.Unlock()
 	}

@@ -3,6 +3,7 @@ package tcp_test
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -14,6 +15,8 @@ import (
 // BenchmarkSpaced is how late messages arrive whose sender computes between posts and never reads a queue: what staging costs the one who does not come by.
 // It posts bursts with a pause after each; the delays are those of the last message of a burst, which waits longest.
 func BenchmarkSpaced(b *testing.B) {
+	// Both ends spin: without processors to spare the goroutines of the domains would never get a turn, as they do in two processes.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, burst := range []int{1, 4, 64} {
 		for _, pause := range []time.Duration{10 * time.Microsecond, 100 * time.Microsecond, time.Millisecond} {
 			b.Run(fmt.Sprintf("burst=%d/pause=%v", burst, pause), func(b *testing.B) {

@@ -46,6 +46,7 @@ type stream struct {
 	lastPass  uint64 // the pass that the burst of posts under way came after
 	burst     int    // posts since that pass
 	lastBurst int    // posts between the passes before
+	lateBurst int    // posts since a pause, while the application stays away
 	blocked   bool   // the socket takes no more
 	staged    bool   // in the engine's list of those to flush
 	large     bool   // large payload flows in
@@ -245,6 +246,13 @@ func (s *stream) posted(more bool) {
 	if queued := s.conn.Queued(); queued < coalesceMax || s.conn.Lent() && queued < gatherBytes {
 		if s.staged {
 			s.burst++
+			if s.prog.Overdue() {
+				s.prog.FlushStaged()
+			}
+			return
+		}
+		if !more && s.prog.SendNow(&s.lateBurst) {
+			s.flush()
 			return
 		}
 		if pass := s.prog.Passes(); pass != s.lastPass {
