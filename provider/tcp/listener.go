@@ -53,16 +53,23 @@ func openListener(s *settings, a netip.AddrPort) (*listener, error) {
 }
 
 func (l *listener) bind(s *settings, a netip.AddrPort) error {
-	if err := netx.SetReuseAddr(l.fd, true); err != nil {
-		return err
-	}
 	if a.Port() != 0 || s.portHigh == 0 {
+		if err := netx.SetReuseAddr(l.fd, true); err != nil {
+			return err
+		}
 		return netx.Bind(l.fd, a)
 	}
+	// Two sockets that reuse addresses can be bound to one port until one of them listens (socket(7), SO_REUSEADDR). So look for a port that nobody has
+	// first, and only then for one with nothing but old connections.
 	var err error
-	for port := s.portLow; port <= s.portHigh; port++ {
-		if err = netx.Bind(l.fd, netip.AddrPortFrom(a.Addr(), uint16(port))); !errors.Is(err, unix.EADDRINUSE) {
+	for _, reuse := range []bool{false, true} {
+		if err = netx.SetReuseAddr(l.fd, reuse); err != nil {
 			return err
+		}
+		for port := max(s.portLow, 1); port <= s.portHigh; port++ {
+			if err = netx.Bind(l.fd, netip.AddrPortFrom(a.Addr(), uint16(port))); !errors.Is(err, unix.EADDRINUSE) {
+				return err
+			}
 		}
 	}
 	return err
