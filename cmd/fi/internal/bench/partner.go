@@ -24,6 +24,7 @@ type partner struct {
 	answers chan answer
 	cancel  context.CancelFunc
 	errText *tail
+	once    sync.Once // of close
 }
 
 type answer struct {
@@ -95,7 +96,9 @@ func (p *partner) answer(ctx context.Context, limit time.Duration) (reply, error
 	}
 }
 
+// broken describes the end of the conversation. It waits for the process, whose last words come by another pipe.
 func (p *partner) broken(err error) error {
+	p.close()
 	if err == nil || err == io.EOF {
 		return fmt.Errorf("the other process ended%s", p.errText)
 	}
@@ -104,13 +107,15 @@ func (p *partner) broken(err error) error {
 
 // close ends the process: it leaves when its standard input ends, or it is killed.
 func (p *partner) close() {
-	p.stdin.Close()
-	t := time.AfterFunc(killDelay, p.cancel)
-	for range p.answers { // the pipe must be read to its end before Wait
-	}
-	p.cmd.Wait()
-	t.Stop()
-	p.cancel()
+	p.once.Do(func() {
+		p.stdin.Close()
+		t := time.AfterFunc(killDelay, p.cancel)
+		for range p.answers { // the pipe must be read to its end before Wait
+		}
+		p.cmd.Wait()
+		t.Stop()
+		p.cancel()
+	})
 }
 
 // tail keeps the end of what a process wrote, for error messages.
