@@ -72,6 +72,15 @@ func TestTraitsFromSysfs(t *testing.T) {
 
 const inNamespace = "NETX_TEST_IN_NAMESPACE"
 
+// skip skips a test for what the machine lacks; where all of it is required, that is a failure.
+func skip(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("GOFABRIC_PEERS") == "required" {
+		t.Fatal("GOFABRIC_PEERS=required, but " + why)
+	}
+	t.Skip(why)
+}
+
 // TestInterfacesInNamespace looks at real interfaces of every kind that can be made, in a network namespace of its own.
 func TestInterfacesInNamespace(t *testing.T) {
 	if os.Getenv(inNamespace) != "" {
@@ -79,14 +88,14 @@ func TestInterfacesInNamespace(t *testing.T) {
 		return
 	}
 	if os.Getuid() != 0 {
-		t.Skip("making a network namespace needs root")
+		skip(t, "making a network namespace needs root")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("ip(8) is not installed")
+		skip(t, "ip(8) is not installed: apt install iproute2")
 	}
 	ns := "netx" + strconv.Itoa(os.Getpid())
 	if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
-		t.Skipf("network namespaces cannot be made here: %s", bytes.TrimSpace(out))
+		skip(t, "network namespaces cannot be made here: "+string(bytes.TrimSpace(out)))
 	}
 	defer exec.Command("ip", "netns", "del", ns).Run()
 	for _, args := range []string{

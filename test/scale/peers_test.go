@@ -76,6 +76,9 @@ func descriptors(t *testing.T, n int) int {
 		n = room
 	}
 	if n < 100 {
+		if os.Getenv("GOFABRIC_PEERS") == "required" {
+			t.Fatal("GOFABRIC_PEERS=required, but too few open files are allowed for a test of many peers (ulimit -Hn)")
+		}
 		t.Skip("too few open files allowed for a test of many peers")
 	}
 	return n
