@@ -14,7 +14,6 @@ var rank = []struct {
 }{
 	{"internal/mono", 0},
 	{"internal/match", 0},
-	{"internal/ring", 0},
 	{"internal/netx", 1},
 	{"provider/tcp/wire", 1},
 	{"provider/tcp/engine", 2},

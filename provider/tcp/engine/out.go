@@ -76,7 +76,7 @@ func (c *Conn) Staged() int { return c.out.queued }
 // Queued counts all bytes that wait for transmission.
 func (c *Conn) Queued() int { return c.out.bytes }
 
-// Lent reports whether users' buffers are among what waits.
+// Lent reports whether what was queued last is a user's buffer.
 func (c *Conn) Lent() bool {
 	q := &c.out
 	return q.head < len(q.segs) && q.segs[len(q.segs)-1].ch == nil
