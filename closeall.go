@@ -48,8 +48,10 @@ func closeRank(o core.Object) int {
 		return 1
 	case core.SharedRx, core.MemoryRegion:
 		return 2
-	case core.PollSet:
+	case core.PollSet, core.AVSet:
 		return 3
+	case core.MC: // a set has its methods, too
+		return 2
 	case core.CompletionQueue, core.EventQueue, core.Counter, core.AddressVector:
 		return 4
 	case core.Domain:

@@ -30,6 +30,18 @@ type (
 		core.CompletionQueue
 		noted
 	}
+	notedSet struct {
+		core.AVSet
+		noted
+	}
+	notedMC struct {
+		core.MC
+		noted
+	}
+	notedAV struct {
+		core.AddressVector
+		noted
+	}
 	notedMR struct {
 		core.MemoryRegion
 		noted
@@ -47,6 +59,9 @@ type (
 
 func (n *notedEP) Close() error                { return n.note() }
 func (n *notedCQ) Close() error                { return n.note() }
+func (n *notedSet) Close() error               { return n.note() }
+func (n *notedMC) Close() error                { return n.note() }
+func (n *notedAV) Close() error                { return n.note() }
 func (n *notedMR) Close() error                { return n.note() }
 func (n *notedDomain) Close() error            { return n.note() }
 func (n *notedDomain) Children() []core.Object { return n.children }
@@ -58,12 +73,12 @@ func TestCloseAllOrder(t *testing.T) {
 	broken := n("mr")
 	broken.err = core.ErrBusy
 	ep, cq, mr := &notedEP{noted: n("ep")}, &notedCQ{noted: n("cq")}, &notedMR{noted: broken}
-	domain := &notedDomain{noted: n("domain"), children: []core.Object{mr, cq}}
+	domain := &notedDomain{noted: n("domain"), children: []core.Object{mr, cq, &notedAV{noted: n("av")}, &notedSet{noted: n("set")}, &notedMC{noted: n("mc")}}}
 	err := CloseAll(&notedFabric{noted: n("fabric")}, domain, cq, nil, ep)
 	if !errors.Is(err, core.ErrBusy) {
 		t.Errorf("got %v", err)
 	}
-	if want := []string{"ep", "mr", "cq", "domain", "fabric"}; !slices.Equal(order, want) {
+	if want := []string{"ep", "mr", "mc", "set", "cq", "av", "domain", "fabric"}; !slices.Equal(order, want) {
 		t.Errorf("closed %v, want %v", order, want)
 	}
 }

@@ -25,13 +25,14 @@
 //	cmd/fi                 the tools: fi info, env, strerror, pingpong, bench, dump
 //	gofabric               this package: the easy door; with cmd the only place that names providers together
 //	provider/tcp           MSG and RDM endpoints over TCP; the driver of sockets
+//	internal/front         the API objects that reliable providers share: domains, bindings, completions, data calls
 //	cq                     completion queues, event queues, counters, wait and poll sets
 //	av                     address vectors
 //	core/mr                memory regions: keys and access checks
 //	internal/progress      a domain's progress, on the caller's thread or by itself
 //	core                   the object model: values, interfaces, errors, providers' registry, GetInfo, parameters
-//	provider/tcp/engine    the state machine of a connection; no I/O, no clock
-//	provider/tcp/wire      the xnet format of native libfabric's tcp provider
+//	internal/xnet/engine   the state machine of a connection; no I/O, no clock
+//	internal/xnet/wire     the xnet format of native libfabric's tcp provider
 //	internal/match         posted and unexpected messages: tags, masks, peek and claim
 //	internal/host          this machine as GetInfo sees it: interfaces, names, routes
 //	internal/capture       packet captures for fi dump

@@ -27,6 +27,7 @@ type config struct {
 	mrModeSet bool
 	hints     *core.Info
 	private   []byte
+	authKey   []byte
 	peers     int
 	grace     time.Duration
 	system    *system
@@ -73,6 +74,10 @@ func Hints(h *core.Info) Option { return func(c *config) { c.hints = h.Dup(); fi
 // PrivateData is what the other side gets with a connection request (Dial), at most core.OptCMDataSize bytes, 256 for tcp.
 func PrivateData(b []byte) Option { return func(c *config) { c.private = b } }
 
+// AuthKey is the authorization key of the endpoint, 1 to core.MaxAuthKey bytes that are hard to guess: only endpoints with the same key talk to each other
+// (fi_endpoint(3), "auth_key"). Datagrams have none.
+func AuthKey(key []byte) Option { return func(c *config) { c.authKey = key } }
+
 // Peers is about how many peers will be inserted, a hint.
 func Peers(n int) Option { return func(c *config) { c.peers = n } }
 
@@ -96,6 +101,9 @@ func (c *config) query(node, service string, source bool) core.Query {
 	}
 	if c.epType != core.EPTypeUnspec {
 		h.EP.Type = c.epType
+	}
+	if c.authKey != nil {
+		h.EP.AuthKey = append([]byte(nil), c.authKey...)
 	}
 	if c.caps != 0 {
 		h.Caps = c.caps

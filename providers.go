@@ -9,6 +9,11 @@ import (
 	"gofabric/core"
 	"gofabric/internal/host"
 	"gofabric/provider/tcp"
+	"gofabric/provider/udp"
+	"gofabric/util/fault"
+	"gofabric/util/rxd"
+	"gofabric/util/rxm"
+	"gofabric/util/strict"
 )
 
 // The composition root: the one place that names providers together, reads the environment and the configuration file, and touches the machine.
@@ -31,11 +36,27 @@ var thisProcess = sync.OnceValues(func() (*process, error) { return newProcess(o
 
 // providers makes the providers of this module, most preferred first.
 func providers(params *core.Params, machine core.Host) ([]core.Provider, error) {
+	u, err := udp.New(params, machine)
+	if err != nil {
+		return nil, err
+	}
 	t, err := tcp.New(params, machine)
 	if err != nil {
 		return nil, err
 	}
-	return []core.Provider{t}, nil
+	m, err := rxm.New(params, machine)
+	if err != nil {
+		return nil, err
+	}
+	r, err := rxd.New(params, machine)
+	if err != nil {
+		return nil, err
+	}
+	f, err := fault.New(params, machine)
+	if err != nil {
+		return nil, err
+	}
+	return []core.Provider{m, r, f, u, t}, nil
 }
 
 // newProcess composes providers, parameters and the machine.
@@ -53,7 +74,12 @@ func newProcess(lookup func(string) (string, bool), config string) (*process, er
 	if err != nil {
 		return nil, err
 	}
+	over, err := strict.New(params, nil)
+	if err != nil {
+		return nil, err
+	}
 	reg := core.NewRegistry(list...)
+	reg.SetOverlay(over)
 	params.Define(reg.Params()...)
 	return &process{registry: reg, params: params, host: machine}, nil
 }

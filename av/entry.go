@@ -23,6 +23,7 @@ type entry struct {
 	uses   uint32
 	port   uint16
 	is4    bool // inserted as IPv4, not as IPv4 mapped into IPv6
+	hidden bool // behind a firewall
 }
 
 func (e *entry) is(k key) bool {

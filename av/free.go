@@ -43,3 +43,14 @@ func (s *freeSet) takeLowest() (uint32, bool) {
 	}
 	return i, true
 }
+
+// remove removes a number that is there.
+func (s *freeSet) remove(i uint32) {
+	for l := range s.levels {
+		w := &s.levels[l][i/64]
+		if *w &^= 1 << (i % 64); *w != 0 {
+			return
+		}
+		i /= 64
+	}
+}

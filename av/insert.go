@@ -1,15 +1,18 @@
 package av
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
+	"syscall"
 
 	"gofabric/core"
 )
 
 // Inserting and removing addresses.
 
-// InsertError is the error of an insertion with the flag SyncErr that refused some addresses: the Errno of each, 0 for those that were inserted.
+// InsertError is the error of an insertion with the flag core.SyncErr that refused some addresses: the Errno of each, 0 for those that were inserted.
 type InsertError struct{ Errs []core.Errno }
 
 func (e *InsertError) Error() string {
@@ -38,65 +41,131 @@ func (e *InsertError) Unwrap() []error {
 	return list
 }
 
-func checkInsert(op string, flags core.Flags) error {
-	if flags&^(core.More|SyncErr|core.CapFirewallAddr) != 0 {
-		return opError(op, core.ErrBadFlags, "flags are More, SyncErr and CapFirewallAddr")
+// errnoOf finds the number in an error.
+func errnoOf(err error) core.Errno {
+	if no, ok := errors.AsType[core.Errno](err); ok {
+		return no
 	}
-	return nil
+	if no, ok := errors.AsType[syscall.Errno](err); ok {
+		return core.FromSyscall(no)
+	}
+	return core.ErrOther
+}
+
+func (t *Table) checkInsert(op string, count int, fi []core.FIAddr, flags core.Flags) error {
+	ids := flags&core.CapAVUserID != 0
+	switch {
+	case flags&^(core.More|core.SyncErr|core.CapFirewallAddr|core.CapAVUserID|core.AuthKey) != 0:
+		return opError(op, core.ErrBadFlags, "flags are More, SyncErr, CapFirewallAddr, CapAVUserID and AuthKey")
+	case t.shared != nil && t.shared.readOnly:
+		return opError(op, core.ErrAccess, "the address vector was opened for reading")
+	case ids && t.ids.none:
+		return opError(op, core.ErrBadFlags, "the address vector was opened with CapAVUserID: use SetUserID")
+	case ids && fi == nil:
+		return opError(op, core.ErrInval, "with CapAVUserID, fi brings the identifiers")
+	case fi != nil && len(fi) < count:
+		return opError(op, core.ErrInval, "there is no room for an index of each address")
+	}
+	return t.checkInsertKeys(op, count, fi, flags)
 }
 
 // Insert adds addresses (fi_av_insert(3)). fi, unless nil, receives the index of each, AddrNotAvail for a refused one: one without port, a wildcard,
 // or of another format. Refused addresses are an error only with the flag SyncErr: an *InsertError.
-func (t *Table) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.Flags) (int, error) {
-	if err := checkInsert("fi_av_insert", flags); err != nil {
+func (t *Table) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
+	const op = "fi_av_insert"
+	if err := t.checkInsert(op, len(addrs), fi, flags); err != nil {
 		return 0, err
 	}
-	if fi != nil && len(fi) < len(addrs) {
-		return 0, opError("fi_av_insert", core.ErrInval, "there is no room for an index of each address")
+	if t.async() {
+		addrs = slices.Clone(addrs)
+		return 0, t.later(op, len(addrs), context, func() (int, error) { return t.insertAll(addrs, fi, flags|core.SyncErr) })
 	}
+	return t.insertAll(addrs, fi, flags)
+}
+
+// batchLen is how many addresses are inserted or removed under one lock of a shared vector.
+const batchLen = 128
+
+// inserted is what became of an address.
+type inserted struct {
+	at  core.FIAddr
+	err core.Errno
+}
+
+func (t *Table) insertAll(addrs []core.Addr, fi []core.FIAddr, flags core.Flags) (int, error) {
 	var errs []core.Errno
+	if flags&core.SyncErr != 0 {
+		errs = make([]core.Errno, len(addrs))
+	}
 	n := 0
-	for i, a := range addrs {
-		at, err := t.insert(a)
-		if fi != nil {
-			fi[i] = at
+	var out [batchLen]inserted
+	var broken error
+	for at := 0; at < len(addrs); at += batchLen {
+		part := addrs[at:min(at+batchLen, len(addrs))]
+		var ids []core.FIAddr
+		if flags&core.CapAVUserID != 0 {
+			ids = fi[at : at+len(part)]
 		}
-		if err == 0 {
-			n++
-			continue
+		if err := t.insertBatch(part, ids, out[:]); err != nil {
+			broken = err
 		}
-		if errs == nil && flags&SyncErr != 0 {
-			errs = make([]core.Errno, len(addrs))
-		}
-		if errs != nil {
-			errs[i] = err
+		for j := range part {
+			if fi != nil {
+				fi[at+j] = out[j].at
+			}
+			if out[j].err == 0 {
+				if n++; flags&core.CapFirewallAddr != 0 {
+					t.hide(out[j].at)
+				}
+			} else if errs != nil {
+				errs[at+j] = out[j].err
+			}
 		}
 	}
-	if errs != nil {
+	switch {
+	case errs != nil && n < len(addrs):
 		return n, &InsertError{errs}
+	case broken != nil:
+		return n, opError("fi_av_insert", broken, "")
 	}
 	return n, nil
 }
 
-// insert adds one address.
-func (t *Table) insert(a core.Addr) (core.FIAddr, core.Errno) {
-	ap, err := t.check(a)
-	if err != 0 {
-		return core.AddrNotAvail, err
-	}
+// insertBatch adds some addresses, with identifiers if ids is not nil. An error is about the vector as a whole.
+func (t *Table) insertBatch(addrs []core.Addr, ids []core.FIAddr, out []inserted) error {
 	t.change.Lock()
 	defer t.change.Unlock()
-	i, fresh, err := t.store(ap)
-	if err != 0 {
-		return core.AddrNotAvail, err
+	if t.shared != nil {
+		defer t.tell()
+		return t.insertShared(addrs, ids, out)
 	}
-	fi := core.FIAddr(i)
-	if fresh {
+	for j := range addrs {
+		i, fresh, err := t.insertOne(addrs, ids, j)
+		if out[j] = (inserted{core.FIAddr(i), err}); err != 0 {
+			out[j].at = core.AddrNotAvail
+		}
+		if !fresh {
+			continue
+		}
+		ap, _ := t.known(core.FIAddr(i))
 		for _, f := range t.onInsert.list {
-			(*f)(fi, core.Addr{Format: formatOf(ap.Addr()), IP: ap})
+			(*f)(core.FIAddr(i), core.Addr{Format: formatOf(ap.Addr()), IP: ap})
 		}
 	}
-	return fi, 0
+	return nil
+}
+
+// insertOne gives the j-th address its place in the table.
+func (t *Table) insertOne(addrs []core.Addr, ids []core.FIAddr, j int) (i uint32, fresh bool, err core.Errno) {
+	ap, err := t.check(addrs[j])
+	if err != 0 {
+		return 0, false, err
+	}
+	var id *core.FIAddr
+	if ids != nil {
+		id = &ids[j]
+	}
+	return t.store(ap, id)
 }
 
 func formatOf(ip netip.Addr) core.AddrFormat {
@@ -139,7 +208,7 @@ func (t *Table) check(a core.Addr) (netip.AddrPort, core.Errno) {
 }
 
 // store gives an address an index or counts one more use of it.
-func (t *Table) store(ap netip.AddrPort) (i uint32, fresh bool, err core.Errno) {
+func (t *Table) store(ap netip.AddrPort, id *core.FIAddr) (i uint32, fresh bool, err core.Errno) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -151,10 +220,11 @@ func (t *Table) store(ap netip.AddrPort) (i uint32, fresh bool, err core.Errno) 
 	}
 	if i, ok = t.index.find(t, k); ok {
 		t.at(i).uses++
+		t.identify(i, id)
 		return i, false, 0
 	}
 	if i, ok = t.free.takeLowest(); !ok {
-		if t.next == maxPeers {
+		if t.next == t.limit {
 			return 0, false, core.ErrNoMem
 		}
 		i = t.next
@@ -165,34 +235,61 @@ func (t *Table) store(ap netip.AddrPort) (i uint32, fresh bool, err core.Errno) 
 	}
 	*t.at(i) = entry{hi: k.hi, lo: k.lo, zone: k.zone, uses: 1, port: k.port, is4: ap.Addr().Is4()}
 	t.index.add(t, k, i)
+	t.identify(i, id)
 	return i, true, 0
+}
+
+func (t *Table) identify(i uint32, id *core.FIAddr) {
+	if id != nil {
+		t.setID(core.FIAddr(i), *id)
+	}
 }
 
 // Remove removes addresses (fi_av_remove(3)), last first; one that was inserted several times stays until removed as often. An index that is not in use is
 // ErrInval; the others are removed nevertheless.
 func (t *Table) Remove(fi []core.FIAddr, flags core.Flags) error {
-	if flags != 0 {
-		return opError("fi_av_remove", core.ErrInval, "the flags must be 0")
+	const op = "fi_av_remove"
+	switch {
+	case flags == core.AuthKey:
+		return t.removeKeys(op, fi)
+	case flags != 0:
+		return opError(op, core.ErrInval, "the only flag is AuthKey")
+	case t.shared != nil && t.shared.readOnly:
+		return opError(op, core.ErrAccess, "the address vector was opened for reading")
 	}
 	var err error
-	for i := len(fi) - 1; i >= 0; i-- {
-		if !t.remove(fi[i]) {
+	for end := len(fi); end > 0; end -= batchLen {
+		known, broken := t.removeBatch(fi[max(end-batchLen, 0):end])
+		if broken != nil {
+			return opError(op, broken, "")
+		}
+		if !known {
 			err = core.ErrInval
 		}
 	}
 	return err
 }
 
-func (t *Table) remove(fi core.FIAddr) bool {
+// removeBatch removes some addresses. known says whether all indices were in use; an error is about the vector as a whole.
+func (t *Table) removeBatch(fi []core.FIAddr) (known bool, err error) {
 	t.change.Lock()
 	defer t.change.Unlock()
-	known, gone := t.drop(fi)
-	if gone {
+	if t.shared != nil {
+		defer t.tell()
+		return t.removeShared(fi)
+	}
+	all := true
+	for _, i := range slices.Backward(fi) {
+		known, gone := t.drop(i)
+		all = all && known
+		if !gone {
+			continue
+		}
 		for _, f := range t.onRemove.list {
-			(*f)(fi)
+			(*f)(i)
 		}
 	}
-	return known
+	return all, nil
 }
 
 func (t *Table) drop(fi core.FIAddr) (known, gone bool) {
@@ -209,5 +306,6 @@ func (t *Table) drop(fi core.FIAddr) (known, gone bool) {
 	t.index.remove(t, k, uint32(fi))
 	*e = entry{}
 	t.free.add(uint32(fi))
+	t.clearID(fi)
 	return true, true
 }

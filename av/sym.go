@@ -14,10 +14,18 @@ import (
 
 // Inserting addresses by name, and ranges of them.
 
-// InsertSvc resolves and inserts one address (fi_av_insertsvc(3)).
-func (t *Table) InsertSvc(node, service string, flags core.Flags) (core.FIAddr, error) {
+// InsertSvc resolves and inserts one address (fi_av_insertsvc(3)). In a vector opened with EventFlag the index is not known yet: InsertSym tells it, too.
+func (t *Table) InsertSvc(node, service string, flags core.Flags, context ...any) (core.FIAddr, error) {
+	const op = "fi_av_insertsvc"
+	if flags&(core.CapAVUserID|core.AuthKey) != 0 {
+		return core.AddrNotAvail, opError(op, core.ErrInval, "this call brings no identifier and no key: use InsertSym")
+	}
+	if t.async() {
+		_, err := t.insertSym(op, node, 1, service, 1, nil, flags, context)
+		return core.AddrNotAvail, err
+	}
 	var fi [1]core.FIAddr
-	n, err := t.insertSym("fi_av_insertsvc", node, 1, service, 1, fi[:], flags|SyncErr)
+	n, err := t.insertSym(op, node, 1, service, 1, fi[:], flags|core.SyncErr, nil)
 	if n == 1 {
 		return fi[0], nil
 	}
@@ -25,39 +33,61 @@ func (t *Table) InsertSvc(node, service string, flags core.Flags) (core.FIAddr, 
 }
 
 // InsertSym inserts nodecnt times svccnt addresses (fi_av_insertsym(3)), node by node. An IP address counts up as a number; so does the number that a
-// host name ends in, which keeps its leading zeros: node07 is followed by node08. A service counts up as a port number.
-func (t *Table) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags) (int, error) {
-	return t.insertSym("fi_av_insertsym", node, nodecnt, service, svccnt, fi, flags)
+// host name ends in, which keeps its leading zeros: node07 is followed by node08. A service counts up as a port number. An address that is not found
+// keeps all from being inserted.
+func (t *Table) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
+	return t.insertSym("fi_av_insertsym", node, nodecnt, service, svccnt, fi, flags, context)
 }
 
-func (t *Table) insertSym(op, node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags) (int, error) {
-	if err := checkInsert(op, flags); err != nil {
-		return 0, err
-	}
+func (t *Table) insertSym(op, node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags, context []any) (int, error) {
 	if nodecnt < 0 || svccnt < 0 {
 		return 0, opError(op, core.ErrInval, "a count is negative")
 	}
 	hi, total := bits.Mul64(uint64(nodecnt), uint64(svccnt))
-	if hi != 0 || total > math.MaxInt32 || fi != nil && uint64(len(fi)) < total {
-		return 0, opError(op, core.ErrInval, "there is no room for an index of each address")
+	if hi != 0 || total > maxSym {
+		return 0, opError(op, core.ErrInval, "these are more addresses than one call inserts")
 	}
-	if total == 0 {
-		return 0, nil
+	if err := t.checkInsert(op, int(total), fi, flags); err != nil {
+		return 0, err
 	}
-	addrs := make([]core.Addr, 0, total)
+	insert := func(flags core.Flags) (int, error) {
+		addrs, err := t.symmetric(op, node, nodecnt, service, svccnt)
+		if err != nil {
+			for i := range min(len(fi), int(total)) {
+				fi[i] = core.AddrNotAvail
+			}
+			return 0, err
+		}
+		return t.insertAll(addrs, fi, flags)
+	}
+	if t.async() {
+		return 0, t.later(op, int(total), context, func() (int, error) { return insert(flags | core.SyncErr) })
+	}
+	return insert(flags)
+}
+
+// maxSym is how many addresses a symmetric insertion may have.
+const maxSym = 1 << 24
+
+// symmetric lists the addresses of a symmetric insertion.
+func (t *Table) symmetric(op, node string, nodecnt int, service string, svccnt int) ([]core.Addr, error) {
+	if svccnt == 0 {
+		return nil, nil
+	}
+	addrs := make([]core.Addr, 0, nodecnt*svccnt)
 	for n := range nodecnt {
 		ap, err := t.symNode(node, n, service, svccnt > 1)
 		if err == nil && int(ap.Port())+svccnt-1 > math.MaxUint16 {
 			err = fmt.Errorf("%d services from port %d on: %w", svccnt, ap.Port(), core.ErrInval)
 		}
 		if err != nil {
-			return 0, &core.OpError{Op: op, Peer: node + ":" + service, Err: err}
+			return nil, &core.OpError{Op: op, Peer: node + ":" + service, Err: err}
 		}
 		for s := range svccnt {
 			addrs = append(addrs, core.Addr{Format: formatOf(ap.Addr()), IP: netip.AddrPortFrom(ap.Addr(), ap.Port()+uint16(s))})
 		}
 	}
-	return t.Insert(addrs, fi, flags)
+	return addrs, nil
 }
 
 // symNode is the address of the n-th node after node.

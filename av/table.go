@@ -12,12 +12,6 @@ import (
 
 // The address vector.
 
-// Flags of this package's calls that core does not name, from rdma/fi_domain.h.
-const (
-	SyncErr   core.Flags = 1 << 58 // FI_SYNC_ERR: insertions report the error of each address
-	Symmetric core.Flags = 1 << 59 // FI_SYMMETRIC: a hint in AVAttr.Flags
-)
-
 // Resolver returns the addresses of a node and service, as core.Host does.
 type Resolver func(node, service string) ([]netip.AddrPort, error)
 
@@ -25,13 +19,21 @@ const (
 	chunkBits = 9 // entries come in chunks that fill one of the allocator's size classes
 	chunkLen  = 1 << chunkBits
 	maxPeers  = math.MaxUint32 - 1
+
+	maxRxCtxBits = 8
 )
 
 // Table is an address vector (FI_AV_TABLE; FI_AV_MAP is the same). It implements core.AddressVector. All methods may be called from any goroutine.
 type Table struct {
+	attr    core.AVAttr
 	format  core.AddrFormat
 	resolve Resolver
 	refs    atomic.Int32
+	ids     userIDs
+	back    background
+	keys    authKeys
+	shared  *shared // nil: a vector of this process alone
+	limit   uint32  // of addresses
 
 	change   sync.Mutex // held through an insertion or removal and the calls it causes; above the domains' locks
 	onInsert subscribers[func(core.FIAddr, core.Addr)]
@@ -47,15 +49,25 @@ type Table struct {
 }
 
 // New opens an address vector (fi_av_open(3)) for addresses of one format; FormatUnspec, FormatSockaddr, FormatSockaddrIP and FormatStr take IPv4 and
-// IPv6. resolve serves InsertSvc and InsertSym; without it they take numeric addresses only.
+// IPv6. resolve serves InsertSvc and InsertSym; without it they take numeric addresses only. NewShared opens those with a name.
 func New(attr core.AVAttr, format core.AddrFormat, resolve Resolver) (*Table, error) {
+	switch {
+	case attr.Name != "":
+		return nil, opError("fi_av_open", core.ErrNoSys, "this kind of address vector cannot be shared")
+	case attr.Flags&core.Read != 0:
+		return nil, opError("fi_av_open", core.ErrInval, "only a named address vector can be opened for reading")
+	}
+	return makeTable(attr, maxPeers, format, resolve)
+}
+
+func makeTable(attr core.AVAttr, limit uint32, format core.AddrFormat, resolve Resolver) (*Table, error) {
 	switch {
 	case attr.Type > core.AVTable:
 		return nil, opError("fi_av_open", core.ErrInval, "types are AVMap and AVTable")
-	case attr.Name != "":
-		return nil, opError("fi_av_open", core.ErrNoSys, "named address vectors are not supported")
-	case attr.Flags&^(core.EventFlag|core.Read|Symmetric|core.CapPeer) != 0:
-		return nil, opError("fi_av_open", core.ErrInval, "flags are EventFlag, Read and Symmetric")
+	case attr.Flags&^(core.EventFlag|core.Read|core.Symmetric|core.CapAVUserID|core.CapPeer) != 0:
+		return nil, opError("fi_av_open", core.ErrInval, "flags are EventFlag, Read, Symmetric and CapAVUserID")
+	case attr.RxCtxBits < 0 || attr.RxCtxBits > maxRxCtxBits:
+		return nil, opError("fi_av_open", core.ErrInval, "at most 8 bits name a receive context")
 	case attr.Count < 0:
 		return nil, opError("fi_av_open", core.ErrInval, "the count is negative")
 	}
@@ -64,10 +76,20 @@ func New(attr core.AVAttr, format core.AddrFormat, resolve Resolver) (*Table, er
 	default:
 		return nil, opError("fi_av_open", core.ErrInval, "the address format must be an IP one")
 	}
-	t := &Table{format: format, resolve: resolve}
+	if attr.Type == core.AVUnspec {
+		attr.Type = core.AVTable
+	}
+	t := &Table{attr: attr, format: format, resolve: resolve, limit: limit}
+	t.ids.none = attr.Flags&core.CapAVUserID != 0
 	t.index.init(min(attr.Count, 1<<20), rand.Uint64(), rand.Uint64())
 	return t, nil
 }
+
+// Attr returns what the vector was opened with.
+func (t *Table) Attr() core.AVAttr { return t.attr }
+
+// RxCtxBits is how many upper bits of an index name a receive context of the peer (core.RxAddr).
+func (t *Table) RxCtxBits() int { return t.attr.RxCtxBits }
 
 // Len is the number of addresses.
 func (t *Table) Len() int {
@@ -92,7 +114,8 @@ func (t *Table) get(fi core.FIAddr) *entry {
 
 // Lookup returns the address of an index (fi_av_lookup(3)), ErrInval if the index is not in use.
 func (t *Table) Lookup(fi core.FIAddr) (core.Addr, error) {
-	ap, ok := t.AddrPort(fi)
+	t.follow(lookWait) // the index may stand for another address by now
+	ap, ok := t.AddrPort(fi << t.attr.RxCtxBits >> t.attr.RxCtxBits)
 	if !ok {
 		return core.Addr{}, core.ErrInval
 	}
@@ -103,8 +126,18 @@ func (t *Table) Lookup(fi core.FIAddr) (core.Addr, error) {
 	return core.Addr{Format: f, IP: ap}, nil
 }
 
-// AddrPort is Lookup for providers.
+// AddrPort is Lookup for providers. An index that is not known may be another process's doing.
 func (t *Table) AddrPort(fi core.FIAddr) (ap netip.AddrPort, ok bool) {
+	if ap, ok = t.known(fi); !ok && t.shared != nil {
+		t.follow(lookWait)
+		if ap, ok = t.known(fi); !ok {
+			ap, ok = t.address(fi)
+		}
+	}
+	return ap, ok
+}
+
+func (t *Table) known(fi core.FIAddr) (ap netip.AddrPort, ok bool) {
 	t.mu.RLock()
 	if e := t.get(fi); e != nil {
 		ap, ok = e.addrPort(&t.zones), true
@@ -118,6 +151,15 @@ func (t *Table) Reverse(a core.Addr) core.FIAddr { return t.ReverseAddrPort(a.IP
 
 // ReverseAddrPort is Reverse for providers: it is called for each packet that comes in. An IPv4 address equals the same one mapped into IPv6.
 func (t *Table) ReverseAddrPort(ap netip.AddrPort) core.FIAddr {
+	fi := t.reverse(ap)
+	if fi == core.AddrNotAvail && t.shared != nil {
+		t.follow(lookWait)
+		fi = t.reverse(ap)
+	}
+	return fi
+}
+
+func (t *Table) reverse(ap netip.AddrPort) core.FIAddr {
 	t.mu.RLock()
 	fi := core.AddrNotAvail
 	if k, ok := t.keyOf(ap); ok {
@@ -136,15 +178,37 @@ func (t *Table) StrAddr(a core.Addr) string { return a.String() }
 func (t *Table) Ref()   { t.refs.Add(1) }
 func (t *Table) Unref() { t.refs.Add(-1) }
 
-// Close frees the vector (fi_close(3)): ErrBusy while endpoints are bound to it.
-func (t *Table) Close() error {
+// refOpen is Ref unless the vector is closed.
+func (t *Table) refOpen() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
-		return core.ErrBadF
+	if !t.closed {
+		t.Ref()
 	}
-	if t.refs.Load() > 0 {
-		return opError("fi_close(av)", core.ErrBusy, "close the endpoints bound to the address vector first")
+	return !t.closed
+}
+
+// Close frees the vector (fi_close(3)): ErrBusy while endpoints are bound to it, sets of it are open or insertions are under way.
+func (t *Table) Close() error {
+	if err := t.end(); err != nil {
+		return err
+	}
+	if t.shared != nil {
+		t.shared.close()
+	}
+	return nil
+}
+
+func (t *Table) end() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed:
+		return core.ErrBadF
+	case t.refs.Load() > 0:
+		return opError("fi_close(av)", core.ErrBusy, "close the endpoints bound to the address vector and its sets first")
+	case t.back.underWay():
+		return opError("fi_close(av)", core.ErrBusy, "wait for the events of the insertions under way")
 	}
 	t.closed, t.chunks, t.next = true, nil, 0
 	t.free, t.zones = freeSet{}, zones{}

@@ -47,7 +47,8 @@ func TestOpen(t *testing.T) {
 		{core.AVAttr{Flags: core.Send}, 0, core.ErrInval},
 		{core.AVAttr{Count: -1}, 0, core.ErrInval},
 		{core.AVAttr{}, core.FormatSockaddrIB, core.ErrInval},
-		{core.AVAttr{Type: core.AVTable, Flags: core.Read | Symmetric, Count: 1 << 40}, core.FormatStr, nil},
+		{core.AVAttr{Flags: core.Read}, 0, core.ErrInval},
+		{core.AVAttr{Type: core.AVTable, Flags: core.EventFlag | core.Symmetric, Count: 1 << 40}, core.FormatStr, nil},
 	} {
 		if _, err := New(c.attr, c.format, nil); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v, want %v", c.attr, err, c.want)
@@ -94,7 +95,7 @@ func TestInsertRefuses(t *testing.T) {
 		if n != want || err != nil || fi[0] != 0 || fi[2] != 0 || (fi[1] == core.AddrNotAvail) != (c.want != 0) {
 			t.Errorf("%v in %v: %d %v %v", c.a, c.format, n, err, fi)
 		}
-		n, err = av.Insert(list, nil, SyncErr)
+		n, err = av.Insert(list, nil, core.SyncErr)
 		if c.want == 0 {
 			if n != 3 || err != nil {
 				t.Errorf("%v in %v: %d %v", c.a, c.format, n, err)
@@ -354,7 +355,7 @@ func TestClose(t *testing.T) {
 	if _, err := av.Lookup(fi); err != core.ErrInval || av.Reverse(addr("1.2.3.4:5")) != core.AddrNotAvail {
 		t.Fatal(err)
 	}
-	if n, err := av.Insert([]core.Addr{addr("1.2.3.4:5")}, nil, SyncErr); n != 0 || !errors.Is(err, core.ErrBadF) {
+	if n, err := av.Insert([]core.Addr{addr("1.2.3.4:5")}, nil, core.SyncErr); n != 0 || !errors.Is(err, core.ErrBadF) {
 		t.Fatal(n, err)
 	}
 }

@@ -142,11 +142,22 @@ func parseIP(host string, want AddrFormat) (netip.Addr, error) {
 	if err != nil {
 		return ip, fmt.Errorf("%q is not an IP address", host)
 	}
-	if len(ip.Zone()) > 64 {
-		return ip, fmt.Errorf("zone of %d bytes", len(ip.Zone()))
+	if err := checkZone(ip.Zone()); err != nil {
+		return ip, err
 	}
 	if (want == FormatSockaddrIn && !ip.Is4()) || (want == FormatSockaddrIn6 && !ip.Is6()) {
 		return ip, fmt.Errorf("%q is of the wrong family for %s", host, want)
 	}
 	return ip, nil
+}
+
+// checkZone accepts what an interface's name or index may be (dev_valid_name of the kernel), less what the text form could not give back.
+func checkZone(zone string) error {
+	if len(zone) > 64 {
+		return fmt.Errorf("zone of %d bytes", len(zone))
+	}
+	if i := strings.IndexFunc(zone, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("[]%/:", r) }); i >= 0 {
+		return fmt.Errorf("zone %q has %q in it", zone, zone[i])
+	}
+	return nil
 }

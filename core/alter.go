@@ -20,6 +20,9 @@ func alterInfo(v Version, info, hints *Info) {
 	info.Handle = hints.Handle
 	alterDomain(v, info.Domain, hints.Domain, info.Caps)
 	alterEP(info.EP, hints.EP, info.Caps)
+	if inVectors(v, hints.Domain) {
+		info.EP.AuthKeySize = 0 // as fi_endpoint(3) has it
+	}
 	alterRx(info.Rx, hints.Rx, info.Caps)
 	alterTx(info.Tx, hints.Tx, info.Caps)
 }
@@ -49,6 +52,9 @@ func alterDomain(v Version, a, hints *DomainAttr, caps Flags) {
 	}
 	setIf(&a.AVType, hints.AVType)
 	setIf(&a.MaxEPAuthKey, hints.MaxEPAuthKey)
+	if inVectors(v, hints) {
+		a.AuthKeySize = AVAuthKey
+	}
 	if len(hints.AuthKey) > 0 {
 		a.AuthKey = append([]byte(nil), hints.AuthKey...)
 	}

@@ -258,3 +258,29 @@ func TestNamedOnlyCore(t *testing.T) {
 		}
 	}
 }
+
+// TestLoopbackAlone asks for other hosts where there is nothing but loopback, by nature or by FI_TCP_IFACE: the result is loopback.
+func TestLoopbackAlone(t *testing.T) {
+	ask := core.Query{Hints: hints(func(h *core.Info) {
+		h.Fabric.ProvName = "tcp"
+		h.Caps |= core.CapRemoteComm
+	})}
+	got, _, err := core.GetInfo(fakes(), &fakeHost{}, nil, ask)
+	for _, i := range got {
+		if i.Domain.Name == "lo" {
+			t.Errorf("beside other interfaces: %v", brief(got))
+		}
+	}
+	if err != nil || len(got) == 0 {
+		t.Fatalf("%v, %v", brief(got), err)
+	}
+	got, _, err = core.GetInfo(fakes(), &fakeHost{}, env("FI_TCP_IFACE", "lo"), ask)
+	if err != nil || len(got) == 0 {
+		t.Fatalf("loopback alone: %v", err)
+	}
+	for _, i := range got {
+		if i.Domain.Name != "lo" || i.Caps&core.CapRemoteComm == 0 {
+			t.Errorf("%s with caps [%s]", i.Domain.Name, core.CapsString(i.Caps))
+		}
+	}
+}

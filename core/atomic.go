@@ -54,6 +54,12 @@ const (
 	AtomicNoop AtomicOp = 256 // FI_NOOP, in collectives only
 )
 
+// Flags of Domain.QueryAtomic: of which calls it tells (fi_query_atomic, fi_atomic(3)).
+const (
+	QueryFetch   Flags = 1 << 58 // FI_FETCH_ATOMIC
+	QueryCompare Flags = 1 << 59 // FI_COMPARE_ATOMIC
+)
+
 // AtomicAttr is struct fi_atomic_attr: Count is the largest number of operands of one operation, Size the bytes of one.
 type AtomicAttr struct {
 	Count int
@@ -77,6 +83,8 @@ type AtomicArgs struct {
 	Op     AtomicOp
 	Ctx    Context
 	Data   uint64
+
+	Trigger *TriggeredContext
 }
 
 // Atomic is remote atomic access (fi_atomic(3)). Buffers hold operands in the host's byte order.

@@ -34,13 +34,18 @@ func rmaTargetAllowed(caps Flags) bool {
 	return caps&(Read|Write) == 0
 }
 
+// demandingCaps change what an application must do or gets to see, or are younger than programs that check for what they do not know (fabtests), so that
+// nobody has them who did not name them.
+const demandingCaps = CapExactDirectedRecv | CapSourceErr | CapTaggedDirectedRecv | CapTaggedMultiRecv
+
 // alterCaps returns the capabilities of a result: info's are those of the Info that attr belongs to.
 func alterCaps(info, asked, attr Flags) Flags {
+	const explicit = CapSourceErr | CapTaggedMultiRecv
 	var caps Flags
 	if asked == 0 {
-		caps = info&attr&primaryCaps | attr&secondaryCaps
+		caps = info&attr&primaryCaps | attr&secondaryCaps&^explicit | info&attr&explicit
 	} else {
-		caps = asked&primaryCaps | attr&secondaryCaps&^Source | asked&Source
+		caps = asked&primaryCaps | attr&secondaryCaps&^(explicit|Source) | asked&(explicit|Source)
 	}
 	// No direction given means all directions.
 	if caps&(CapMsg|CapTagged) != 0 && caps&msgDirections == 0 {
@@ -55,9 +60,12 @@ func alterCaps(info, asked, attr Flags) Flags {
 // alterInfoCaps is alterCaps for an Info as a whole: who refuses the memory-registration modes that a provider needs of RMA targets cannot be one.
 func alterInfoCaps(v Version, prov, user *Info) Flags {
 	if user == nil {
-		return prov.Caps
+		return prov.Caps &^ demandingCaps
 	}
 	caps := alterCaps(prov.Caps, user.Caps, prov.Caps)
+	if user.Caps == 0 {
+		caps &^= demandingCaps
+	}
 	need := prov.Domain.MRMode & mrRMATarget
 	if !rmaTargetAllowed(caps) || need == 0 {
 		return caps

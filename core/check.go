@@ -77,7 +77,11 @@ func beyondOpFlags(field string, asked, offered Flags) string {
 
 func unmetMode(field string, accepted, required Mode) string {
 	if more := required &^ accepted; more != 0 {
-		return field + ": " + brackets(more.String()) + " is required of the caller, accepted is " + brackets(accepted.String())
+		reason := field + ": " + brackets(more.String()) + " is required of the caller, accepted is " + brackets(accepted.String())
+		if more&modeLocalMR != 0 {
+			reason += "; since API version 1.5 that is mr_mode FI_MR_LOCAL"
+		}
+		return reason
 	}
 	return ""
 }

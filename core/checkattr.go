@@ -58,7 +58,7 @@ func checkDomain(v Version, prov *DomainAttr, user *Info) string {
 		unmetMode("domain_attr.mode", d.Mode, prov.Mode),
 		tooLarge("max_err_data", d.MaxErrData, prov.MaxErrData),
 		tooLarge("mr_cnt", d.MRCnt, prov.MRCnt),
-		checkAuthKey("domain_attr.auth_key_size", d.AuthKey, prov.AuthKey))
+		checkDomainKey(v, d, prov))
 	if reason == "" && !v.Before(1, 20) {
 		reason = tooLarge("max_ep_auth_key", d.MaxEPAuthKey, prov.MaxEPAuthKey)
 	}
@@ -78,12 +78,30 @@ func tooLarge64(field string, asked, offered uint64) string {
 	return differ(field, uitoa(asked), "at most "+uitoa(offered))
 }
 
-// checkAuthKey: a key must have the length that the provider uses; without authentication that is 0.
-func checkAuthKey(field string, user, prov []byte) string {
-	if len(user) == 0 || len(user) == len(prov) {
-		return ""
+// checkDomainKey checks the keys that domains and their vectors are to have (fi_domain(3), auth_key).
+func checkDomainKey(v Version, user, prov *DomainAttr) string {
+	const field = "domain_attr.auth_key_size"
+	if !inVectors(v, user) {
+		return checkAuthKey(field, user.AuthKey, user.AuthKeySize, prov.AuthKeySize)
 	}
-	return differ(field, sizeText(len(user)), sizeText(len(prov)))
+	switch {
+	case len(user.AuthKey) > 0:
+		return "domain_attr.auth_key: must be nil with FI_AV_AUTH_KEY"
+	case prov.MaxEPAuthKey == 0: // native asks nothing here, and has the first insertion of a key fail
+		return field + ": asked for FI_AV_AUTH_KEY, which is not offered"
+	}
+	return ""
+}
+
+// inVectors says whether keys are to come from address vectors, which API version 1.20 brought.
+func inVectors(v Version, d *DomainAttr) bool {
+	return d != nil && d.AuthKeySize == AVAuthKey && !v.Before(1, 20)
+}
+
+// checkAuthKey: a key must have a length that the provider can use; without authentication that is 0. Native compares for equality, its keys being structures
+// of some hardware's.
+func checkAuthKey(field string, key []byte, asked, offered int) string {
+	return tooLarge(field, max(len(key), asked), offered)
 }
 
 func checkEPType(prov, user *EPAttr) string {
@@ -120,13 +138,21 @@ func checkEP(provInfo, user *Info) string {
 			tooLarge("max_order_war_size", ep.MaxOrderWARSize, prov.MaxOrderWARSize),
 			tooLarge("max_order_waw_size", ep.MaxOrderWAWSize, prov.MaxOrderWAWSize))
 	}
-	if reason = first(reason, checkAuthKey("ep_attr.auth_key_size", ep.AuthKey, prov.AuthKey)); reason != "" {
+	if reason = first(reason, checkEPKey(ep, prov, user.Domain)); reason != "" {
 		return reason
 	}
 	if user.Caps&CapTagged != 0 && ep.MemTagFormat != 0 && msb(ep.MemTagFormat) > msb(prov.MemTagFormat) {
 		return differ("mem_tag_format", uitoa(uint64(msb(ep.MemTagFormat)))+" bits of tag", uitoa(uint64(msb(prov.MemTagFormat))))
 	}
 	return ""
+}
+
+// checkEPKey checks the key that an endpoint is to have.
+func checkEPKey(ep, prov *EPAttr, d *DomainAttr) string {
+	if d != nil && d.AuthKeySize == AVAuthKey && (len(ep.AuthKey) > 0 || ep.AuthKeySize > 0) {
+		return "ep_attr.auth_key: must be nil, of size 0, with FI_AV_AUTH_KEY"
+	}
+	return checkAuthKey("ep_attr.auth_key_size", ep.AuthKey, ep.AuthKeySize, prov.AuthKeySize)
 }
 
 // checkCtxCnt compares counts of contexts per endpoint, with FI_SHARED_CONTEXT standing for shared ones.

@@ -29,7 +29,7 @@ type CQErrEntry struct {
 	Err       Errno  // what went wrong
 	ProvErrno int    // the provider's own number; the system's errno for socket errors
 	Detail    string // a sentence: operation, peer, local address, cause (fi_cq_strerror(3))
-	Peer      Addr   // the peer concerned, if known
+	Peer      Addr   // the peer concerned, if known; with ErrAddrNotAvail the sender, to be inserted (FI_SOURCE_ERR: err_data in C)
 	SrcAddr   FIAddr
 }
 

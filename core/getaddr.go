@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -178,7 +179,8 @@ func (g *getter) usable(p Provider, info *Info) (kept []Iface, spec string, err 
 	return kept, name, nil
 }
 
-// everyInterface returns one Info for each usable interface.
+// everyInterface returns one Info for each usable interface. Loopback does not reach other hosts; but where nothing else is usable it reaches all that can
+// be reached: programs that ask for FI_REMOTE_COMM, as MPI does, run on a host without a network too.
 func (g *getter) everyInterface(p Provider, info, hints *Info) []*Info {
 	kept, spec, err := g.usable(p, info)
 	if err != nil {
@@ -186,13 +188,14 @@ func (g *getter) everyInterface(p Provider, info, hints *Info) []*Info {
 		return nil
 	}
 	var found []*Info
+	alone := !slices.ContainsFunc(kept, func(i Iface) bool { return !i.Addr.IsLoopback() })
 	for _, i := range kept {
 		format := formatOfIP(i.Addr)
 		reach := commCaps
-		if i.Addr.IsLoopback() {
+		if i.Addr.IsLoopback() && !alone {
 			reach = CapLocalComm
 		}
-		if reason := unreached(hints, reach); reason != "" {
+		if reason := unreached(hints, reach, i.Name); reason != "" {
 			g.refuse(g.stack.name(), info, i.Name, stageAddr, reason)
 			continue
 		}

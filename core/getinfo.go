@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Query are the arguments of fi_getinfo(3).
@@ -115,12 +116,12 @@ func (g *getter) refuse(name string, info *Info, iface string, stage int, reason
 	g.refused.add(r)
 }
 
-// providers answers FI_layer_ATTR_ONLY: one stub for each provider.
+// providers answers FI_PROV_ATTR_ONLY: one stub for each provider.
 func (g *getter) providers() ([]*Info, []Refusal, error) {
 	var found []*Info
 	for _, p := range g.reg.providers {
 		if g.filter.refusesProvider(p) {
-			g.refuse(p.Name(), nil, "", stageName, "FI_pIDER="+g.filter.text+" excludes it")
+			g.refuse(p.Name(), nil, "", stageName, "FI_PROVIDER="+g.filter.text+" excludes it")
 			continue
 		}
 		info := NewHints()
@@ -158,11 +159,14 @@ func (g *getter) stackInfos(s stack, hints *Info) []*Info {
 	}
 	var kinds [][]*Info
 	for _, base := range g.stackInfos(s[:len(s)-1], passDown(coreHints, hints, layer.Below())) {
-		if reason := unreached(hints, base.Caps); reason != "" {
+		if reason := unreached(hints, base.Caps, base.Domain.Name); reason != "" {
 			g.refuse(g.stack.name(), base, base.Domain.Name, stageAddr, reason)
 			continue
 		}
-		for k, offer := range layer.Infos(base) {
+		for k, offer := range g.offers(layer, base, hints) {
+			if offer == nil {
+				continue
+			}
 			if stage, reason := checkInfo(g.v, layer.Version(), offer, hints); reason != "" {
 				g.refuse(g.stack.name(), offer, "", stage, reason)
 				continue
@@ -187,9 +191,10 @@ func (g *getter) stackInfos(s stack, hints *Info) []*Info {
 
 const commCaps = CapLocalComm | CapRemoteComm
 
-// unreached says which of this host and others, as far as hints ask for them, an address with these capabilities does not reach.
-func unreached(hints *Info, caps Flags) string {
-	if hints == nil {
+// unreached says which of this host and others, as far as hints ask for them, an address with these capabilities does not reach. Hints that name its domain
+// mean it: they may be an earlier result, which for an address that was asked for has all capabilities.
+func unreached(hints *Info, caps Flags, domain string) string {
+	if hints == nil || hints.Domain != nil && sameName(hints.Domain.Name, domain) {
 		return ""
 	}
 	return beyondCaps("caps", hints.Caps&commCaps, caps&commCaps)
@@ -208,6 +213,12 @@ func passDown(coreHints, hints *Info, below EPType) *Info {
 	setIf(&h.EP.Type, below)
 	if hints != nil {
 		h.AddrFormat, h.SrcAddr, h.DestAddr = hints.AddrFormat, hints.SrcAddr, hints.DestAddr
+		if hints.Domain != nil && hints.Domain.Name != "" {
+			if h.Domain == nil {
+				h.Domain = &DomainAttr{Mode: math.MaxUint64, MRMode: math.MaxUint32 &^ mrOldModes}
+			}
+			h.Domain.Name = hints.Domain.Name
+		}
 	}
 	return h
 }
@@ -218,12 +229,18 @@ func (g *getter) narrow(p Provider, info, hints *Info) {
 		d.SetDefaults(info, hints)
 	}
 	alterInfo(g.v, info, hints)
+	if o := g.reg.overlay; o != nil && g.stack.top() == p {
+		o.Narrow(info, hints)
+	}
 }
 
 // coreInfos returns what a core provider offers for hints, one Info per kind of endpoint and local address.
 func (g *getter) coreInfos(p Provider, hints *Info) []*Info {
 	var found []*Info
-	for _, offer := range p.Infos(nil) {
+	for _, offer := range g.offers(p, nil, hints) {
+		if offer == nil {
+			continue
+		}
 		if stage, reason := checkInfo(g.v, p.Version(), offer, hints); reason != "" {
 			if g.stack.top() != p {
 				reason = p.Name() + " below: " + reason
@@ -262,7 +279,8 @@ func (g *getter) finish(s stack, info *Info, format AddrFormat) bool {
 	return true
 }
 
-// reorder moves reliable datagrams over tcp itself before those of ofi_rxm over tcp: both do the same, the first with a layer less.
+// reorder moves reliable datagrams over tcp itself before those of ofi_rxm over tcp: both do the same, the first with a layer less. Without ofi_rxm they go
+// where its would be, before those of other layers: tcp stays what callers get who do not say what they want.
 func reorder(all []*Info) []*Info {
 	is := func(i *Info, name string) bool { return sameName(i.Fabric.ProvName, name) && i.EP.Type == EPTypeRDM }
 	var direct, rest []*Info
@@ -274,6 +292,9 @@ func reorder(all []*Info) []*Info {
 		}
 	}
 	at := slices.IndexFunc(rest, func(i *Info) bool { return is(i, "tcp;ofi_rxm") })
+	if at < 0 {
+		at = slices.IndexFunc(rest, func(i *Info) bool { return i.EP.Type == EPTypeRDM && strings.Contains(i.Fabric.ProvName, ";") })
+	}
 	if at < 0 {
 		// Native moves them to the end of the list then, behind worse providers; there is no reason to follow it.
 		return all

@@ -64,6 +64,12 @@ udp;ofi_rxd RDM eth0 10.0.0.5:0>10.0.0.7:1
 udp DGRAM eth0 10.0.0.5:0>10.0.0.7:1
 tcp MSG eth0 10.0.0.5:0>10.0.0.7:1
 `},
+		{"no ofi_rxm", core.Query{Node: "node7", Service: "1"}, env("FI_PROVIDER", "^ofi_rxm"), `
+tcp RDM eth0 10.0.0.5:0>10.0.0.7:1
+udp;ofi_rxd RDM eth0 10.0.0.5:0>10.0.0.7:1
+udp DGRAM eth0 10.0.0.5:0>10.0.0.7:1
+tcp MSG eth0 10.0.0.5:0>10.0.0.7:1
+`},
 		{"core name brings its layers", core.Query{Node: "node7", Hints: named("TCP")}, nil,
 			"\ntcp RDM eth0 10.0.0.5:0>10.0.0.7:0\ntcp;ofi_rxm RDM eth0 10.0.0.5:0>10.0.0.7:0\ntcp MSG eth0 10.0.0.5:0>10.0.0.7:0\n"},
 		{"layer name", core.Query{Node: "node7", Hints: named("ofi_rxd")}, nil, "\nudp;ofi_rxd RDM eth0 10.0.0.5:0>10.0.0.7:0\n"},

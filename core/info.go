@@ -16,6 +16,12 @@ const KeyNotAvail uint64 = math.MaxUint64
 // SharedContext as a context count asks for shared transmit or receive contexts (FI_SHARED_CONTEXT).
 const SharedContext = math.MaxInt
 
+// AVAuthKey as DomainAttr.AuthKeySize takes authorization keys from the address vectors that endpoints are bound to (FI_AV_AUTH_KEY, fi_domain(3)).
+const AVAuthKey = math.MaxInt
+
+// MaxAuthKey is the longest authorization key, bytes. A key may have any length from 1 on; it must be hard to guess, which 16 random bytes are.
+const MaxAuthKey = 64
+
 // MaxSize stands for SIZE_MAX in size attributes.
 const MaxSize = math.MaxInt
 
@@ -99,7 +105,8 @@ type EPAttr struct {
 	MemTagFormat    uint64
 	TxCtxCnt        int
 	RxCtxCnt        int
-	AuthKey         []byte
+	AuthKey         []byte // who may meet the endpoint; nil for that of the domain
+	AuthKeySize     int    // as in DomainAttr; 0 in a domain with AVAuthKey
 }
 
 // DomainAttr is struct fi_domain_attr (fi_domain(3)).
@@ -126,11 +133,12 @@ type DomainAttr struct {
 	MRIOVLimit      int
 	Caps            Flags
 	Mode            Mode
-	AuthKey         []byte
+	AuthKey         []byte // of endpoints and regions that have none of their own; nil for none
+	AuthKeySize     int    // in a result the longest key there may be, in bytes, 0 where there are no keys; AVAuthKey: the keys are in the vectors
 	MaxErrData      int
 	MRCnt           int
 	TClass          TrafficClass
-	MaxEPAuthKey    int
+	MaxEPAuthKey    int // keys that an endpoint of a domain with AVAuthKey can have
 	MaxGroupID      uint32
 	MaxCntrValue    uint64
 	MaxErrCntrValue uint64

@@ -138,6 +138,14 @@ func (a *EPAttr) write(w *infoWriter) {
 	})
 }
 
+// keySize is the length of the default key, 0 without one, or what says that keys are in the vectors.
+func (a *DomainAttr) keySize() int {
+	if a.AuthKeySize == AVAuthKey {
+		return AVAuthKey
+	}
+	return len(a.AuthKey)
+}
+
 func (a *DomainAttr) write(w *infoWriter) {
 	w.section("fi_domain_attr", a != nil, func() {
 		w.object("domain", a.Domain != nil)
@@ -161,7 +169,7 @@ func (a *DomainAttr) write(w *infoWriter) {
 		w.size("mr_iov_limit", a.MRIOVLimit)
 		w.set("caps", CapsString(a.Caps))
 		w.set("mode", a.Mode.String())
-		w.size("auth_key_size", len(a.AuthKey))
+		w.size("auth_key_size", a.keySize())
 		w.size("max_err_data", a.MaxErrData)
 		w.size("mr_cnt", a.MRCnt)
 		w.hex("tclass", uint64(a.TClass))

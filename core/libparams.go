@@ -1,5 +1,8 @@
 package core
 
+// StrictProfiles are the values of FI_STRICT, for the texts of parameters (docs/strict.md).
+const StrictProfiles = "verbs, efa, efa-direct, cxi, psm3, opx, all, loose"
+
 // libraryParams are the variables of the library itself, those of native libfabric that mean something here.
 var libraryParams = []Param{
 	{Name: "prefer_sysconfig", Type: ParamBool, Default: "0",
@@ -12,6 +15,11 @@ var libraryParams = []Param{
 		Help: "How many peers to expect; sizes of tables are derived from it"},
 	{Name: "av_remove_cleanup", Type: ParamBool, Default: "0",
 		Help: "Close the connection of a peer when its address is removed from an address vector"},
+	{Name: "strict", Type: ParamString,
+		Help: "Demand of the application what a hardware provider demands, and behave as it does: one of " + StrictProfiles +
+			" (default: off); not a variable of native libfabric"},
+	{Name: "strict_seed", Type: ParamInt, Default: "1",
+		Help: "Seed of what FI_STRICT leaves to chance: the order of completions, and of operations without ordering; 0 leaves everything in its place"},
 	{Name: "resolve_timeout", Type: ParamInt, Default: "5000",
 		Help: "Milliseconds to wait for the resolver of host names; not a variable of native libfabric"},
 }

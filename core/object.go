@@ -33,14 +33,19 @@ type Domain interface {
 	BindEQ(eq EventQueue, flags Flags) error
 	// OpenEndpoint opens an active endpoint (fi_endpoint(3)). For a connection request, pass the Info that came with the event.
 	OpenEndpoint(info *Info) (Endpoint, error)
-	// OpenSRX opens a shared receive context (fi_srx_context(3)).
+	// OpenScalable opens a scalable endpoint, with as many contexts as info.EP says (fi_scalable_ep, fi_endpoint(3)).
+	OpenScalable(info *Info) (ScalableEndpoint, error)
+	// OpenSRX opens a shared receive context (fi_srx_context(3)), OpenSTX a shared transmit context (fi_stx_context(3)); attr may be nil.
 	OpenSRX(attr *RxAttr) (SharedRx, error)
-	OpenCQ(attr CQAttr) (CompletionQueue, error)                           // fi_cq_open(3)
-	OpenCounter(attr CntrAttr) (Counter, error)                            // fi_cntr_open(3)
-	OpenAV(attr AVAttr) (AddressVector, error)                             // fi_av_open(3)
-	OpenPoll(attr PollAttr) (PollSet, error)                               // fi_poll_open(3)
-	RegMR(attr *MRAttr) (MemoryRegion, error)                              // fi_mr_regattr(3)
-	QueryAtomic(dt Datatype, op AtomicOp, flags Flags) (AtomicAttr, error) // fi_query_atomic(3)
+	OpenSTX(attr *TxAttr) (SharedTx, error)
+	OpenCQ(attr CQAttr) (CompletionQueue, error)                              // fi_cq_open(3)
+	OpenCounter(attr CntrAttr) (Counter, error)                               // fi_cntr_open(3)
+	OpenAV(attr AVAttr) (AddressVector, error)                                // fi_av_open(3)
+	OpenPoll(attr PollAttr) (PollSet, error)                                  // fi_poll_open(3)
+	RegMR(attr *MRAttr) (MemoryRegion, error)                                 // fi_mr_regattr(3)
+	QueryAtomic(dt Datatype, op AtomicOp, flags Flags) (AtomicAttr, error)    // fi_query_atomic(3)
+	QueryCollective(op CollectiveOp, attr *CollectiveAttr, flags Flags) error // fi_query_collective (fi_collective(3))
+	WorkQueue                                                                 // fi_trigger(3)
 }
 
 // PassiveEndpoint listens for connection requests, which arrive as EventConnReq on the bound event queue (fi_cm(3)).
@@ -66,6 +71,7 @@ type Endpoint interface {
 	BindAV(av AddressVector, flags Flags) error
 	BindEQ(eq EventQueue, flags Flags) error
 	BindSRX(srx SharedRx) error
+	BindSTX(stx SharedTx) error
 	Enable() error
 	// Cancel cancels the receive (or a send of which nothing was transmitted yet) posted with ctx (fi_cancel(3)). A canceled operation
 	// completes with ErrCanceled.
@@ -85,6 +91,7 @@ type Endpoint interface {
 	Tagged
 	RMA
 	Atomic
+	Collective
 }
 
 // CM is connection management (fi_cm(3)). For MSG endpoints all of it; connectionless ones have Name and SetName.
@@ -101,8 +108,13 @@ type CM interface {
 }
 
 // SharedRx is a shared receive context: receives posted here serve all endpoints bound to it (fi_srx_context(3)).
+//
+// Completions go to the queues and counters of the endpoint that the message came for, or to those that are bound to the context itself, before endpoints are
+// bound to it.
 type SharedRx interface {
 	Object
+	BindCQ(cq CompletionQueue, flags Flags) error // Recv, SelectiveCompletion
+	BindCounter(c Counter, flags Flags) error     // Recv
 	Receiver
 	TaggedReceiver
 	Cancel(ctx Context) error
@@ -113,27 +125,50 @@ type SharedRx interface {
 // AVAttr is struct fi_av_attr (fi_av(3)).
 type AVAttr struct {
 	Type      AVType
-	RxCtxBits int
+	RxCtxBits int // upper bits of an FIAddr that name a receive context of the peer, see RxAddr; at most 8
 	Count     int // how many addresses to make room for; a hint
 	EPPerNode int
-	Name      string // of a shared vector
-	Flags     Flags
+	Name      string // of a vector shared by processes of the host that open domains of the same name; "" for a private one
+	MapAddr   uint64 // of a shared vector: an index means the same to all who open it, so it is only remembered
+	Flags     Flags  // EventFlag, Read, Symmetric, CapAVUserID
 }
 
-// AddressVector maps transport addresses to FIAddr (fi_av(3)). Lowest free index first.
+// AddressVector maps transport addresses to FIAddr (fi_av(3)). Lowest free index first. Its methods may be called from any goroutine.
+//
+// Insertions are synchronous unless the vector was opened with EventFlag. Then they return 0 at once, and their outcome comes to the event queue that
+// BindEQ named: an error entry for each refused address, with its position in Data, and an EventAVComplete with the number of inserted ones. Object is the
+// vector and Context the one argument that the insertion may have after its flags, which synchronous ones ignore. fi must stay valid until then.
+//
+// Flags of insertions are More, a hint; SyncErr; CapFirewallAddr: nobody can connect to there, so that on stacks that stand on connections operations fail
+// with ErrFirewallAddr until there is a connection from there; CapAVUserID: fi brings, for each address, the identifier that completions report in place of
+// its index; and AuthKey: fi brings the authorization key of each, see InsertAuthKey.
 type AddressVector interface {
 	Object
-	// Insert adds addresses. It returns how many were inserted; addrs[i] receives the index of each, AddrNotAvail for a refused one. Fewer than
-	// asked is no error, as in libfabric; pass SyncErr results through errs if not nil.
-	Insert(addrs []Addr, fi []FIAddr, flags Flags) (int, error)
-	// InsertSvc resolves and inserts one address (fi_av_insertsvc(3)).
-	InsertSvc(node, service string, flags Flags) (FIAddr, error)
+	// Attr returns what the vector was opened with, AVAttr.Type being the type chosen.
+	Attr() AVAttr
+	// BindEQ names the queue for the events of a vector opened with EventFlag (fi_av_bind(3)); flags must be 0.
+	BindEQ(eq EventQueue, flags Flags) error
+	// Insert adds addresses (fi_av_insert(3)). It returns how many were inserted; fi, unless nil, receives the index of each, AddrNotAvail for a refused one.
+	// Fewer than asked is no error, as in libfabric, but for insertions with SyncErr.
+	Insert(addrs []Addr, fi []FIAddr, flags Flags, context ...any) (int, error)
+	// InsertSvc resolves and inserts one address (fi_av_insertsvc(3)). The identifier for CapAVUserID is set by SetUserID.
+	InsertSvc(node, service string, flags Flags, context ...any) (FIAddr, error)
 	// InsertSym inserts nodecnt times svccnt addresses, counting up the node's and the service's number (fi_av_insertsym(3)).
-	InsertSym(node string, nodecnt int, service string, svccnt int, fi []FIAddr, flags Flags) (int, error)
-	Remove(fi []FIAddr, flags Flags) error
-	Lookup(fi FIAddr) (Addr, error)
+	InsertSym(node string, nodecnt int, service string, svccnt int, fi []FIAddr, flags Flags, context ...any) (int, error)
+	Remove(fi []FIAddr, flags Flags) error // fi_av_remove(3)
+	Lookup(fi FIAddr) (Addr, error)        // fi_av_lookup(3)
+	// SetUserID sets what completions report as the source in place of fi (fi_av_set_user_id(3)); the vector was opened with CapAVUserID.
+	SetUserID(fi, id FIAddr, flags Flags) error
+	// InsertAuthKey adds an authorization key to a vector of a domain with AVAuthKey (fi_av_insert_auth_key(3)), for the endpoints that are enabled with the
+	// vector from then on, and for Insert with the flag AuthKey, to which fi brings what this returns. The flags must be 0. A vector takes
+	// DomainAttr.MaxEPAuthKey keys, ErrNoSpc beyond; Remove with the flag AuthKey takes one out, ErrBusy while an endpoint uses it.
+	InsertAuthKey(key []byte, flags Flags) (FIAddr, error)
+	// LookupAuthKey returns a key by what InsertAuthKey returned, or by an address inserted under it (fi_av_lookup_auth_key(3)).
+	LookupAuthKey(fi FIAddr) ([]byte, error)
 	// StrAddr formats an address (fi_av_straddr(3)).
 	StrAddr(a Addr) string
+	// OpenSet makes a set of addresses of the vector (fi_av_set(3)).
+	OpenSet(attr AVSetAttr) (AVSet, error)
 }
 
 // MRAttr is struct fi_mr_attr (fi_mr(3)).
@@ -143,6 +178,11 @@ type MRAttr struct {
 	Offset       uint64   // must be 0, as native demands
 	RequestedKey uint64   // ignored with MRModeProvKey
 	Flags        Flags    // RMAEvent and others
+	// AuthKey is the authorization key that peers must have who access the region (auth_key); nil for the domain's. A region without one is there for all
+	// who may talk to an endpoint of the domain.
+	AuthKey []byte
+	// AuthAV, of a domain with AVAuthKey, is the vector whose keys they must have one of (struct fi_mr_auth_key).
+	AuthAV AddressVector
 }
 
 // Desc is a local memory descriptor, from MemoryRegion.Desc, for providers with MRModeLocal; 0 is none.

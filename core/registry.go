@@ -8,7 +8,10 @@ import (
 
 // Registry is the set of providers that GetInfo chooses from. Registries are values that a composition root makes; nothing registers itself. Their
 // order is the order of preference in results: native's is layers first, then udp, then tcp.
-type Registry struct{ providers []Provider }
+type Registry struct {
+	providers []Provider
+	overlay   Overlay // nil but for SetOverlay
+}
 
 // NewRegistry returns a registry of the given providers, layers among them.
 func NewRegistry(providers ...Provider) *Registry {
@@ -229,6 +232,13 @@ func OpenFabric(r *Registry, info *Info) (Fabric, error) {
 		if over, err = s[i].(Layer).OpenFabricOver(infos[i], fabric); err != nil {
 			fabric.Close()
 			break
+		}
+		fabric = over
+	}
+	if err == nil && r.overlay != nil {
+		var over Fabric
+		if over, err = r.overlay.OpenFabric(infos[len(s)-1], fabric); err != nil {
+			fabric.Close()
 		}
 		fabric = over
 	}

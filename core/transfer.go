@@ -10,6 +10,8 @@ type MsgArgs struct {
 	Addr FIAddr
 	Ctx  Context
 	Data uint64 // remote CQ data, with RemoteCQData
+
+	Trigger *TriggeredContext // with the flag Trigger, of operations on endpoints with CapTrigger; so below
 }
 
 // TaggedArgs are the arguments of TSendMsg and TRecvMsg (struct fi_msg_tagged, fi_tagged(3)).
@@ -21,6 +23,8 @@ type TaggedArgs struct {
 	Ignore uint64
 	Ctx    Context
 	Data   uint64
+
+	Trigger *TriggeredContext
 }
 
 // RMAIov is a range of remote memory (struct fi_rma_iov, fi_rma(3)). Len is bytes.
@@ -38,6 +42,8 @@ type RMAArgs struct {
 	RMAIOV []RMAIov
 	Ctx    Context
 	Data   uint64
+
+	Trigger *TriggeredContext
 }
 
 // Receiver posts receive buffers for untagged messages (fi_msg(3)).

@@ -15,8 +15,9 @@ type Counter struct {
 	p    Progress
 	val  uint64
 	errs uint64
-	// wakeAt is the value that somebody sleeps for: the smallest threshold, 0 for "any change", never if nobody sleeps.
+	// wakeAt is the value that somebody sleeps for or watches for: the smallest threshold, 0 for "any change", Never if nobody does.
 	wakeAt uint64
+	watch  Watcher
 	w      waitState
 	bytes  bool
 	closed bool
@@ -29,7 +30,24 @@ type Counter struct {
 	Spin time.Duration
 }
 
-const never = math.MaxUint64
+// Never is a count that is not reached.
+const Never = math.MaxUint64
+
+// Watcher is told when a counter gets somewhere.
+type Watcher interface {
+	// Reached takes the counts of successes and failures and returns the count of successes at which it wants to be called again, Never for not at all; it
+	// is called after every failure and every change by the application, too. It must not call the counter. Locked.
+	Reached(val, errs uint64) (next uint64)
+}
+
+// Counts returns successes and failures. Locked.
+func (c *Counter) Counts() (val, errs uint64) { return c.val, c.errs }
+
+// Watch has w called, now for the first time. There is one watcher at a time; to call Watch again makes it look again. Locked.
+func (c *Counter) Watch(w Watcher) {
+	c.watch = w
+	c.wakeAt = min(c.wakeAt, w.Reached(c.val, c.errs))
+}
 
 // NewCounter opens a counter (fi_cntr_open(3)) under the lock of p.
 func NewCounter(attr core.CntrAttr, p Progress) (*Counter, error) {
@@ -39,7 +57,7 @@ func NewCounter(attr core.CntrAttr, p Progress) (*Counter, error) {
 	if attr.Flags&^core.CapPeer != 0 {
 		return nil, opError("fi_cntr_open", core.ErrInval, "counters take no flags")
 	}
-	c := &Counter{p: p, bytes: attr.Events == core.CntrEventsBytes, wakeAt: never, Spin: DefaultSpin}
+	c := &Counter{p: p, bytes: attr.Events == core.CntrEventsBytes, wakeAt: Never, Spin: DefaultSpin}
 	if err := c.w.init("fi_cntr_open", attr.WaitObj, attr.WaitSet); err != nil {
 		return nil, err
 	}
@@ -90,7 +108,10 @@ func (c *Counter) wake() {
 	if c.w.active {
 		c.w.wake()
 	}
-	c.wakeAt = never
+	c.wakeAt = Never
+	if c.watch != nil {
+		c.wakeAt = c.watch.Reached(c.val, c.errs)
+	}
 }
 
 // Value makes a pass and returns the count (fi_cntr_read(3)).
@@ -131,6 +152,15 @@ func (c *Counter) change(what *uint64, v uint64, add bool) error {
 	return nil
 }
 
+// Put is Add or Set for who holds the lock.
+func (c *Counter) Put(v uint64, add bool) {
+	if add {
+		v += c.val
+	}
+	c.val = v
+	c.wake()
+}
+
 // Ref counts an object that uses the counter (an endpoint, a memory region), Unref ends it. Any goroutine.
 func (c *Counter) Ref()   { c.refs.Add(1) }
 func (c *Counter) Unref() { c.refs.Add(-1) }
@@ -148,7 +178,7 @@ func (c *Counter) Close() error {
 	}
 	c.closed = true
 	c.w.close()
-	c.wakeAt = never
+	c.wakeAt, c.watch = Never, nil
 	c.disarm()
 	c.p.Unlock()
 	if c.w.set != nil {

@@ -3,6 +3,7 @@ package cq
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -149,3 +150,48 @@ func TestCounterFD(t *testing.T) {
 	_, err = c.WaitFD()
 	wantErr(t, err, core.ErrBadF)
 }
+
+// watcher notes the counts it is shown and asks for one more success each time, up to last.
+type watcher struct {
+	seen [][2]uint64
+	last uint64
+}
+
+func (w *watcher) Reached(val, errs uint64) uint64 {
+	w.seen = append(w.seen, [2]uint64{val, errs})
+	if val >= w.last {
+		return Never
+	}
+	return val + 2
+}
+
+// TestWatch: a watcher is called where it asked to be, and after failures and changes, and costs no memory.
+func TestWatch(t *testing.T) {
+	c, f := newCounter(t, core.CntrAttr{})
+	w := &watcher{last: 10}
+	f.do(func() {
+		c.Watch(w)
+		c.Complete(1)
+		c.Complete(1)
+		c.Inc(1)
+		c.IncErr()
+		c.Put(9, false)
+		c.Put(1, true)
+		c.Complete(1)
+	})
+	c.Set(3)
+	want := [][2]uint64{{0, 0}, {2, 0}, {3, 1}, {9, 1}, {10, 1}, {3, 1}}
+	if !slices.Equal(w.seen, want) {
+		t.Errorf("%v, want %v", w.seen, want)
+	}
+	quiet := &silent{}
+	f.do(func() { c.Watch(quiet) })
+	if n := testing.AllocsPerRun(100, func() { c.Complete(1) }); n != 0 || quiet.calls < 50 {
+		t.Errorf("%v allocations, %d calls", n, quiet.calls)
+	}
+}
+
+// silent wants to hear of every success.
+type silent struct{ calls int }
+
+func (s *silent) Reached(val, _ uint64) uint64 { s.calls++; return val + 1 }

@@ -18,6 +18,7 @@ const (
 	passEvery   = 64   // a consumer who never empties the queue makes a pass on every so many reads
 	shrinkAfter = 4096 // idle passes after which a ring that a burst has grown gives half of it back
 	noError     = math.MaxUint64
+	errKeep     = 64 // errors that a drained queue keeps room for
 )
 
 // Queue is a completion queue (fi_cq(3)). It implements core.CompletionQueue.
@@ -43,7 +44,9 @@ type Queue struct {
 	signals uint64 // Signal calls that found somebody waiting
 	sticky  bool   // Signal was called when nobody waited
 	sreads  int    // SRead calls under way
+	errOut  int    // of errs, those that were read
 	closed  bool
+	lean    bool // see Lean
 
 	format core.CQFormat
 	refs   atomic.Int32
@@ -78,6 +81,7 @@ func New(attr core.CQAttr, p Progress) (*Queue, error) {
 	if q.format == core.CQFormatUnspec {
 		q.format = core.CQFormatContext
 	}
+	q.lean = q.format == core.CQFormatContext || q.format == core.CQFormatMsg
 	n := attr.Size
 	if n == 0 {
 		n = defaultSize
@@ -99,18 +103,25 @@ func (q *Queue) Format() core.CQFormat { return q.format }
 // Slot appends a completion and returns the entry for the caller to fill in at once, every field of it: it still holds what it was used for before.
 // It is valid until the next Slot or the end of the lock. Locked.
 func (q *Queue) Slot() *Entry {
-	t := q.tail
-	if t == q.limit {
+	if q.tail == q.limit {
 		q.slow()
 	}
-	q.tail = t + 1
-	return &q.ring[t&q.mask]
+	s := &q.ring[q.tail&q.mask]
+	q.tail++
+	return s
 }
+
+// Lean says that readers get nothing but context, flags and length: the other fields of an Entry, which a Slot of such a queue never holds anything in, need
+// not be filled in.
+func (q *Queue) Lean() bool { return q.lean }
 
 // Push appends a completion; e is copied. src is the sender, AddrNotAvail if unknown or not wanted. Locked.
 func (q *Queue) Push(e *core.CQEntry, src core.FIAddr) {
 	s := q.Slot()
 	s.CQEntry, s.Src = *e, src
+	if q.lean {
+		s.Buf, s.Data, s.Tag = nil, 0, 0
+	}
 }
 
 // slow makes room and wakes. The entry is written after the wake-up, but under the lock that who wakes up needs to read it.
@@ -126,8 +137,13 @@ func (q *Queue) slow() {
 
 // PushErr appends the completion of a failed operation; e is copied. Locked.
 func (q *Queue) PushErr(e *core.CQErrEntry) {
-	if len(q.errs) == 0 {
+	if len(q.errs) == q.errOut {
 		q.errAt = q.tail
+	}
+	if len(q.errs) == cap(q.errs) && q.errOut >= len(q.errs)/2 { // room in front will do
+		n := copy(q.errs, q.errs[q.errOut:])
+		clear(q.errs[n:])
+		q.errs, q.errOut = q.errs[:n], 0
 	}
 	q.errs = append(q.errs, errAt{q.tail, *e})
 	if q.w.active {
@@ -170,7 +186,7 @@ func (q *Queue) Close() error {
 		return opError("fi_close(cq)", core.ErrBusy, "close the endpoints bound to the queue first")
 	}
 	q.closed = true
-	q.head, q.errs, q.errAt = q.tail, nil, noError
+	q.head, q.errs, q.errOut, q.errAt = q.tail, nil, 0, noError
 	q.w.close()
 	q.disarm()
 	q.resize(minSize)

@@ -102,7 +102,7 @@ func TestErrorsKeepTheirPlace(t *testing.T) {
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &fake{}
-		q, _ := New(core.CQAttr{Size: 16}, f)
+		q, _ := New(core.CQAttr{Size: 16, Format: core.CQFormatTagged}, f)
 		var model []int // positive: success, negative: error
 		next := 1
 		t.Repeat(map[string]func(*rapid.T){
@@ -234,5 +234,48 @@ func TestStrError(t *testing.T) {
 	q, _ := newQueue(t, core.CQAttr{})
 	if a, b := q.StrError(111), q.StrError(-111); a != b || a != core.ErrConnRefused.Error() {
 		t.Error(a, b)
+	}
+}
+
+// Errors that are read as fast as they come take no memory, however they overlap.
+func TestErrorsKeepTheirRoom(t *testing.T) {
+	f := &fake{}
+	q, err := New(core.CQAttr{}, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e core.CQErrEntry
+	next, want := 0, 0
+	push := func() {
+		next++
+		q.PushErr(&core.CQErrEntry{OLen: next})
+	}
+	push()
+	round := func() {
+		for range 3 {
+			push()
+		}
+		for range 3 {
+			if want++; q.ReadErr(&e) != nil || e.OLen != want {
+				t.Fatalf("error %d, want %d", e.OLen, want)
+			}
+		}
+	}
+	round()
+	round()
+	if n := testing.AllocsPerRun(100, round); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if want++; q.ReadErr(&e) != nil || e.OLen != want || q.ReadErr(&e) == nil {
+		t.Error("the last error is not the last")
+	}
+	for range 10 * errKeep {
+		push()
+	}
+	for range 10 * errKeep {
+		_ = q.ReadErr(&e)
+	}
+	if q.errs != nil {
+		t.Error("a queue that was full of errors keeps their room")
 	}
 }

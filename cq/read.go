@@ -36,13 +36,16 @@ func (q *Queue) ReadErr(e *core.CQErrEntry) error {
 	if q.errAt != q.head {
 		return core.ErrAgain
 	}
-	*e = q.errs[0].e
-	q.errs[0] = errAt{}
-	q.errs = q.errs[1:]
+	*e = q.errs[q.errOut].e
+	q.errs[q.errOut] = errAt{}
+	q.errOut++
 	q.errAt = noError
-	if len(q.errs) > 0 {
-		q.errAt = q.errs[0].at
-	} else {
+	if q.errOut < len(q.errs) {
+		q.errAt = q.errs[q.errOut].at
+		return nil
+	}
+	q.errs, q.errOut = q.errs[:0], 0
+	if cap(q.errs) > errKeep {
 		q.errs = nil
 	}
 	return nil
@@ -73,12 +76,12 @@ func (q *Queue) take(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 	k := int(min(n, uint64(len(entries))))
 	h := int(q.head & q.mask)
 	m := min(k, len(q.ring)-h)
-	copyOut(entries[:m], src, q.ring[h:h+m])
+	copyOut(entries[:m], src, q.ring[h:h+m], q.lean)
 	if m < k {
 		if src != nil {
 			src = src[m:]
 		}
-		copyOut(entries[m:k], src, q.ring[:k-m])
+		copyOut(entries[m:k], src, q.ring[:k-m], q.lean)
 	}
 	q.head += uint64(k)
 	if q.head != q.tail {
@@ -93,12 +96,21 @@ func (q *Queue) take(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 	return k, nil
 }
 
-func copyOut(dst []core.CQEntry, src []core.FIAddr, ring []Entry) {
+// copyOut copies entries, of a lean queue those fields that count.
+func copyOut(dst []core.CQEntry, src []core.FIAddr, ring []Entry, lean bool) {
 	dst = dst[:len(ring)]
-	for i := range ring {
-		e := &ring[i]
-		dst[i] = e.CQEntry
-		e.Buf = nil // else the ring would keep the user's buffer alive
+	if lean {
+		for i := range ring {
+			e, d := &ring[i], &dst[i]
+			d.Ctx, d.Flags, d.Len = e.Ctx, e.Flags, e.Len
+			d.Buf, d.Data, d.Tag = nil, 0, 0
+		}
+	} else {
+		for i := range ring {
+			e := &ring[i]
+			dst[i] = e.CQEntry
+			e.Buf = nil // else the ring would keep the user's buffer alive
+		}
 	}
 	if src != nil {
 		src = src[:len(ring)]

@@ -69,7 +69,7 @@ func (q *Queue) sleep(ctx context.Context) {
 	q.p.LeaveWait()
 }
 
-func (q *Queue) empty() bool { return q.head == q.tail && q.errs == nil }
+func (q *Queue) empty() bool { return q.head == q.tail && q.errAt == noError }
 
 // Signal wakes every SRead under way; without any, the next one that finds the queue empty returns ErrAgain at once (fi_cq_signal(3)).
 func (q *Queue) Signal() error {

@@ -183,7 +183,12 @@ func (w *waitState) close() {
 type spinner struct {
 	limit time.Duration
 	until mono.Time
+	last  mono.Time
+	still int
 }
+
+// stillMax is how many readings in a row of a clock that does not move end the spinning: that of a testing/synctest bubble moves only while everybody sleeps.
+const stillMax = 16
 
 func (s *spinner) more() bool {
 	if s.limit <= 0 {
@@ -191,8 +196,13 @@ func (s *spinner) more() bool {
 	}
 	now := mono.Now()
 	if s.until == 0 {
-		s.until = now.Add(s.limit)
+		s.until, s.last = now.Add(s.limit), now
 		return true
+	}
+	if now != s.last {
+		s.last, s.still = now, 0
+	} else if s.still++; s.still >= stillMax {
+		return false
 	}
 	return now < s.until
 }

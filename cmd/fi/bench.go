@@ -24,7 +24,11 @@ const benchLong = `Measure latency, message rate, bandwidth, and remote reads an
 
 The procedures are those of libfabric's fabtests: latency is half the round trip of fi_msg_pingpong and fi_rdm_pingpong; rate and bandwidth are windows of
 sends, each answered by a small message, as fi_msg_bw and fi_rdm_bw; write and read are windows of remote accesses by both sides at once, as fi_rma_bw
-(--one-way: by one side). "sliding" keeps a window of sends without completion and waits for nothing else. MB/s are 10^6 bytes.
+(--one-way: by one side). "atomic" is the time of
+a remote fetch-add of 8 bytes, one at a time, and "allreduce" that of a sum of doubles over 2, 4 and 8 processes; these are made when asked for, and compared
+with a program in C that fi compiles, if there are gcc and the headers of libfabric. "sliding" keeps a window of sends without completion and waits for nothing else. MB/s are 10^6 bytes. Of datagrams there are
+latency and rate only; a test that loses one ends with an error after some seconds. Datagrams that the
+receiver had no room for are counted: a note below the table says so, and "lost" in JSON; reliable stacks send them again.
 
 With --native, libfabric's own tools take turns with ours on the same sizes, and the ratio of each pair of neighbouring runs is shown with its spread:
 below 1 is better for latencies, above 1 for the rest. Which library they use is up to the environment (LD_LIBRARY_PATH).`
@@ -38,12 +42,15 @@ const benchExample = `  fi bench                                            ever
 // benchFlags are the flags as given.
 type benchFlags struct {
 	stacks, tests, bulk []string
+	sums                []string
+	members             []int
 	size                string
 	window, rounds      int
 	time                time.Duration
 	json, native        bool
 	oneWay, list        bool
 	pingpong, fabtests  string
+	prefix              string
 	plot                string
 }
 
@@ -62,8 +69,8 @@ func newBenchCommand(app *app) *cobra.Command {
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.stacks, "stack", nil, "stacks, such as tcp/msg or \"udp;ofi_rxd/rdm\" (default: every reliable one)")
-	fl.StringSliceVar(&f.tests, "test", nil, "tests: "+strings.Join(bench.PlanTests, ", ")+" (default: all)")
+	fl.StringSliceVar(&f.stacks, "stack", nil, "stacks, such as tcp/msg, \"udp;ofi_rxd/rdm\" or udp/dgram (default: every reliable one)")
+	fl.StringSliceVar(&f.tests, "test", nil, "tests: "+strings.Join(bench.PlanTests, ", ")+" (default: all but the last two)")
 	fl.StringVarP(&f.size, "size", "S", "64", "bytes of latency and rate messages")
 	fl.StringSliceVar(&f.bulk, "bulk", []string{"64k", "1m"}, "bytes of bandwidth, read and write messages")
 	fl.IntVarP(&f.window, "window", "W", 64, "operations in a window")
@@ -72,6 +79,9 @@ func newBenchCommand(app *app) *cobra.Command {
 	fl.BoolVar(&f.oneWay, "one-way", false, "remote reads and writes by one side only")
 	fl.BoolVar(&f.native, "native", false, "compare with libfabric's own tools")
 	fl.StringVar(&f.pingpong, "pingpong", "", "native fi_pingpong, if not in PATH")
+	fl.StringVar(&f.prefix, "libfabric", "", "prefix of the native libfabric to compile for, in tests that have no tool (default: the system's)")
+	fl.IntSliceVar(&f.members, "members", []int{2, 4, 8}, "members of allreduce")
+	fl.StringSliceVar(&f.sums, "sums", []string{"8", "1k", "16k", "64k", "1m"}, "bytes of allreduce")
 	fl.StringVar(&f.fabtests, "fabtests", "", "directory of libfabric's fabtests (fi_msg_bw and so on)")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.StringVar(&f.plot, "plot", "", "draw the results into a file, .svg or .png")
@@ -121,8 +131,11 @@ func (f *benchFlags) config() (bench.Config, error) {
 		}
 		c.Plan.Bulk = append(c.Plan.Bulk, n)
 	}
+	if err := f.teams(&c.Plan); err != nil {
+		return c, err
+	}
 	if f.native {
-		c.Native = &bench.Native{Pingpong: f.pingpong, Fabtests: f.fabtests}
+		c.Native = &bench.Native{Pingpong: f.pingpong, Fabtests: f.fabtests, Prefix: f.prefix}
 		if err := c.Native.Find(); err != nil {
 			return c, err
 		}
@@ -136,6 +149,24 @@ func (f *benchFlags) config() (bench.Config, error) {
 		}
 	}
 	return c, f.chooseStacks(&c)
+}
+
+// teams reads the flags of allreduce.
+func (f *benchFlags) teams(p *bench.Plan) error {
+	for _, b := range f.sums {
+		n, err := bench.ParseSize(b)
+		if err != nil {
+			return err
+		}
+		p.Sums = append(p.Sums, max(n&^7, 8))
+	}
+	for _, m := range f.members {
+		if m < 2 || m > 1024 {
+			return fmt.Errorf("--members %d is not between 2 and 1024", m)
+		}
+	}
+	p.Members = f.members
+	return nil
 }
 
 func (f *benchFlags) chooseStacks(c *bench.Config) error {
@@ -166,6 +197,9 @@ func (f *benchFlags) run(ctx context.Context, app *app) error {
 			app.printf("%s\n", s)
 		}
 		return nil
+	}
+	if c.Native != nil {
+		defer c.Native.Close()
 	}
 	line := newLiveLine(app.errOut)
 	c.Progress = line.show

@@ -21,7 +21,7 @@ func TestBenchFlags(t *testing.T) {
 		want string // in the error
 	}{
 		{[]string{"--test", "speed"}, `no test "speed"`},
-		{[]string{"--stack", "tcp/dgram"}, "msg or rdm"},
+		{[]string{"--stack", "tcp/stream"}, "msg, rdm or dgram"},
 		{[]string{"--stack", "nonsense"}, "no provider"},
 		{[]string{"--size", "lots"}, `size "lots"`},
 		{[]string{"--bulk", "64k,0"}, `size "0"`},

@@ -13,11 +13,12 @@ import (
 // This file is fi dump: packet captures as lines of text or JSON.
 
 const dumpLong = `Print the frames of fabrics in a packet capture (pcap or pcapng; - is standard input), one line each: time (UTC), source > destination, wire
-format, operation, fields. Connections are found by how they begin, so start the capture before them; the format is xnet (provider tcp).`
+format, operation, fields. Connections are found by how they begin, so start the capture before them, or name their port with --port (datagrams only).
+The formats are xnet (provider tcp) and rxd (udp;ofi_rxd, native packets and gofabric's extension).`
 
 const dumpExample = `  tcpdump -i lo -w run.pcap tcp
   fi dump run.pcap
-  tcpdump -i lo -U -w - tcp | fi dump -`
+  tcpdump -i lo -U -w - udp | fi dump -`
 
 // defaultPayload is how many bytes of each payload -v shows.
 const defaultPayload = 256
@@ -97,6 +98,7 @@ func printDumpSummary(w io.Writer, s dump.Summary) {
 	}{
 		{s.Problems, "problems"},
 		{s.Unknown, "streams of no known format"},
+		{s.Datagrams, "datagrams of no known format"},
 		{s.Undecodable, "undecodable packets"},
 		{s.Ignored, "packets beyond the limit of connections"},
 	} {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-const captures = "../../provider/tcp/wire/testdata/"
+const captures = "../../internal/xnet/wire/testdata/"
 
 // runDump runs fi dump.
 func runDump(stdin []byte, args ...string) (out, errOut string, err error) {

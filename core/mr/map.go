@@ -47,12 +47,13 @@ func (m *Map) Len() int {
 }
 
 // Reg registers memory (fi_mr_regattr(3)). The region borrows it until Close; an empty one is legal. Only a region with RemoteRead or RemoteWrite has
-// a key. ErrNoKey: the requested key is in use, or is KeyNotAvail. ErrBadFlags: a flag other than CapRMAEvent.
+// a key. ErrNoKey: the requested key is in use, or is KeyNotAvail. ErrBadFlags: a flag other than CapRMAEvent and
+// CapRMAPMem, which says that the memory is persistent, a mapped file: see Region.Persist.
 func (m *Map) Reg(attr *core.MRAttr) (*Region, error) {
 	if err := checkAttr(attr); err != nil {
 		return nil, err
 	}
-	r := &Region{m: m, mem: attr.IOV[0], access: attr.Access, key: core.KeyNotAvail}
+	r := &Region{m: m, mem: attr.IOV[0], access: attr.Access, key: core.KeyNotAvail, persistent: attr.Flags&core.CapRMAPMem != 0, auth: string(attr.AuthKey)}
 	r.mem = r.mem[:len(r.mem):len(r.mem)]
 	if m.mode&core.MRModeVirtAddr != 0 {
 		r.base = addressOf(r.mem)
@@ -90,8 +91,10 @@ func checkAttr(attr *core.MRAttr) error {
 		return regError(core.ErrInval, fmt.Sprintf("offset %d", attr.Offset), "the offset must be 0")
 	case attr.Access&^accessFlags != 0:
 		return regError(core.ErrInval, fmt.Sprintf("access %#x", uint64(attr.Access)), "access is made of Send, Recv, Read, Write, RemoteRead and RemoteWrite")
-	case attr.Flags&^core.CapRMAEvent != 0:
-		return regError(core.ErrBadFlags, fmt.Sprintf("flags %#x", uint64(attr.Flags)), "the only flag is CapRMAEvent")
+	case len(attr.AuthKey) > core.MaxAuthKey:
+		return regError(core.ErrInval, fmt.Sprintf("authorization key of %d bytes", len(attr.AuthKey)), "a key has at most 64 bytes")
+	case attr.Flags&^(core.CapRMAEvent|core.CapRMAPMem) != 0:
+		return regError(core.ErrBadFlags, fmt.Sprintf("flags %#x", uint64(attr.Flags)), "flags are CapRMAEvent and CapRMAPMem")
 	}
 	return nil
 }

@@ -15,6 +15,9 @@ type Region struct {
 	desc   core.Desc
 	access core.Flags
 
+	auth string // the authorization key
+
+	persistent    bool // FI_RMA_PMEM
 	enabled       bool // remote accesses are let in
 	needsEnable   bool
 	needsEndpoint bool
@@ -41,6 +44,9 @@ func (r *Region) Base() uint64 { return r.base }
 
 // Access is what the region permits.
 func (r *Region) Access() core.Flags { return r.access }
+
+// AuthKey is the authorization key that peers must have, "" for none.
+func (r *Region) AuthKey() string { return r.auth }
 
 // Bytes is the registered memory.
 func (r *Region) Bytes() []byte { return r.mem }

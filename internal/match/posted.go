@@ -7,11 +7,11 @@ import "iter"
 // A Recv is a posted receive: Src is the fi_addr_t it accepts, or [AnySource]; Ignore has a one in each bit of Tag that need not match. It is
 // meant to be embedded in, or pooled with, the owner's receive object; Value leads back to that.
 type Recv[R any] struct {
+	hook             hook[Recv[R]] // first, for it is seldom used, and what follows fills a line of the processor's cache
 	Src, Tag, Ignore uint64
 	node             node[Recv[R]]
 	Value            R
 	class            *class // nil: not indexed
-	hook             hook[Recv[R]]
 }
 
 // Accepts tells whether r takes a message from src (AnySource: unknown) with this tag.

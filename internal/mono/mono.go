@@ -24,8 +24,19 @@ const (
 // wall clock, which is half of the price of time.Now.
 var start = time.Now()
 
+// bubbleStart is where the clock of a testing/synctest bubble starts.
+var bubbleStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // Now reads the clock. It never returns None, never goes back, and does not allocate.
-func Now() Time { return Time(time.Since(start)) + 1 }
+//
+// In a testing/synctest bubble it follows the bubble's clock, whose Times are no more comparable with those outside than the bubble's time.Time.
+func Now() Time {
+	d := time.Since(start)
+	if d < 0 {
+		d = time.Since(bubbleStart) // this process began after the year 2000, where a bubble's time begins
+	}
+	return Time(d) + 1
+}
 
 // Add returns t+d. The sum stops at Never, and does not fall to None or below it.
 func (t Time) Add(d time.Duration) Time {

@@ -2,6 +2,7 @@ package mono
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -45,4 +46,21 @@ func TestDeadlines(t *testing.T) {
 	if None.Due(10) || !Time(10).Due(10) || !Time(9).Due(10) || Time(11).Due(10) || !None.IsNone() || !Time(2).After(1) {
 		t.Error("Due, IsNone or After is wrong")
 	}
+}
+
+// TestBubble: in a bubble the clock is the bubble's, and still no Time is None.
+func TestBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := Now()
+		if a < 1 {
+			t.Fatalf("Now() = %d", a)
+		}
+		time.Sleep(1234567 * time.Second)
+		if d := Now().Sub(a); d != 1234567*time.Second {
+			t.Errorf("%v went by", d)
+		}
+		if b := a.Add(-time.Nanosecond); b < 1 {
+			t.Errorf("%d is no Time", b)
+		}
+	})
 }

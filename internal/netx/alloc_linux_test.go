@@ -25,6 +25,11 @@ func TestDataPathDoesNotAllocate(t *testing.T) {
 	must(t, err)
 	defer n.Close()
 
+	u, _, to := datagramSocket(t, loopback6)
+	one, many := Datagram{Buf: make([]byte, 4096)}, NewBatch(4, 4096)
+	burst := NewBurst(8, 8)
+	must(t, SetGRO(u, true))
+
 	msg, buf := make([]byte, 64), make([]byte, 4096)
 	evs := make([]Event, 16)
 	out, in := NewIOV(64), NewIOV(64)
@@ -57,6 +62,29 @@ func TestDataPathDoesNotAllocate(t *testing.T) {
 			n, _ := RecvV(s, in)
 			in.Consume(n)
 		}},
+		{"SendTo and RecvFrom", func() {
+			SendTo(u, to, msg)
+			RecvFrom(u, &one)
+			ap, _ := one.From.AddrPort()
+			to.Set(ap, unix.AF_INET6, 0)
+		}},
+		{"SendTo and RecvPlain", func() { SendTo(u, to, msg); RecvPlain(u, &one) }},
+		{"SendToV and RecvBatch", func() {
+			out.Reset()
+			out.Append(msg)
+			SendToV(u, to, out, 10)
+			RecvBatch(u, many)
+		}},
+		{"SendBurst", func() {
+			burst.Reset()
+			for range 3 {
+				burst.Append(msg)
+				burst.End()
+			}
+			SendBurst(u, to, burst, 64)
+			RecvBatch(u, many)
+		}},
+		{"Drops", func() { Drops(u) }},
 		{"Poller.Wait(0), none", func() { p.Wait(evs, 0) }},
 		{"Poller.Wait(0), one", func() { Send(c, msg, false); p.Wait(evs, 0); drain() }},
 		{"Poller.Wait, waiting", func() { p.Wait(evs, time.Millisecond) }},

@@ -107,7 +107,7 @@ func TestInterfacesInNamespace(t *testing.T) {
 		"link add down0 type bridge", "addr add 10.10.0.1/16 dev down0",
 	} {
 		if out, err := exec.Command("ip", append([]string{"-n", ns}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
-			t.Skipf("ip %s: %s", args, bytes.TrimSpace(out))
+			skip(t, "ip "+args+": "+string(bytes.TrimSpace(out)))
 		}
 	}
 	cmd := exec.Command("ip", "netns", "exec", ns, os.Args[0], "-test.run=^TestInterfacesInNamespace$", "-test.v")

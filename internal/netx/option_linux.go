@@ -32,3 +32,9 @@ func SetQuickAck(fd FD, on bool) error {
 func SetCongestion(fd FD, name string) error {
 	return unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 }
+
+// SetLatePort has a socket that is bound to an address without a port get that when it connects, by both ends of the connection (ip(7), IP_BIND_ADDRESS_NO_PORT):
+// then it is not one that somebody wants to listen at.
+func SetLatePort(fd FD) error {
+	return unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
+}

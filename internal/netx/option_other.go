@@ -29,5 +29,8 @@ func SetQuickAck(FD, bool) error { return unix.ENOTSUP }
 // SetCongestion is Linux's.
 func SetCongestion(FD, string) error { return unix.ENOTSUP }
 
+// SetLatePort is Linux's.
+func SetLatePort(FD) error { return unix.ENOTSUP }
+
 // setNoSigPipe makes a send on a dead connection fail with EPIPE and nothing more; a C program that loads us may not ignore SIGPIPE.
 func setNoSigPipe(fd FD) error { return setInt(fd, unix.SOL_SOCKET, unix.SO_NOSIGPIPE, 1) }

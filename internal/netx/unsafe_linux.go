@@ -50,6 +50,128 @@ func sendFlags(more bool) uintptr {
 	return unix.MSG_NOSIGNAL | unix.MSG_DONTWAIT
 }
 
+func sysRecvFrom(fd FD, d *Datagram) unix.Errno {
+	iov := unix.Iovec{Base: unsafe.SliceData(d.Buf)}
+	iov.SetLen(len(d.Buf))
+	var h unix.Msghdr
+	h.Name, h.Namelen = (*byte)(unsafe.Pointer(&d.From.raw)), uint32(unsafe.Sizeof(d.From.raw))
+	h.Iov = &iov
+	h.SetIovlen(1)
+	h.Control = (*byte)(unsafe.Pointer(&d.control))
+	h.SetControllen(int(unsafe.Sizeof(d.control)))
+	n, _, err := syscall.RawSyscall6(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&h)), unix.MSG_DONTWAIT, 0, 0, 0)
+	if err != 0 {
+		return err
+	}
+	d.received(int(n), &h)
+	return 0
+}
+
+func sysRecvPlain(fd FD, d *Datagram) unix.Errno {
+	size := uint32(unsafe.Sizeof(d.From.raw))
+	n, _, err := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(d.Buf))), uintptr(len(d.Buf)),
+		unix.MSG_DONTWAIT|unix.MSG_TRUNC, uintptr(unsafe.Pointer(&d.From.raw)), uintptr(unsafe.Pointer(&size)))
+	if err != 0 {
+		return err
+	}
+	// With MSG_TRUNC the result is the datagram's length, whatever of it fitted.
+	d.N, d.Seg, d.Truncated, d.From.len = min(int(n), len(d.Buf)), 0, int(n) > len(d.Buf), size
+	return 0
+}
+
+// prepare points the headers at the datagrams' parts, which stay where they are.
+func (b *Batch) prepare() {
+	b.vecs = batchVecs{make([]unix.Mmsghdr, len(b.D)), make([]unix.Iovec, len(b.D))}
+	for i := range b.D {
+		d, h, iov := &b.D[i], &b.vecs.hdrs[i].Hdr, &b.vecs.iovs[i]
+		iov.Base = unsafe.SliceData(d.Buf)
+		iov.SetLen(len(d.Buf))
+		h.Name = (*byte)(unsafe.Pointer(&d.From.raw))
+		h.Iov = iov
+		h.SetIovlen(1)
+		h.Control = (*byte)(unsafe.Pointer(&d.control))
+	}
+}
+
+func sysRecvBatch(fd FD, b *Batch) (int, unix.Errno) {
+	for i := range b.vecs.hdrs {
+		h := &b.vecs.hdrs[i].Hdr
+		h.Namelen = uint32(unsafe.Sizeof(b.D[i].From.raw))
+		h.SetControllen(int(unsafe.Sizeof(b.D[i].control)))
+	}
+	got, _, err := syscall.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b.vecs.hdrs))), uintptr(len(b.D)),
+		unix.MSG_DONTWAIT, 0, 0)
+	n, err := count(got, err)
+	for i := range n {
+		m := &b.vecs.hdrs[i]
+		b.D[i].received(int(m.Len), &m.Hdr)
+	}
+	return n, err
+}
+
+// received takes over what the kernel said of a datagram of n bytes.
+func (d *Datagram) received(n int, h *unix.Msghdr) {
+	d.N, d.Seg, d.Truncated, d.From.len = n, 0, h.Flags&unix.MSG_TRUNC != 0, h.Namelen
+	if h.Controllen > 0 {
+		control := unsafe.Slice((*byte)(unsafe.Pointer(&d.control)), unsafe.Sizeof(d.control))
+		d.Seg = segmentOf(control[:min(uint64(h.Controllen), uint64(len(control)))])
+	}
+}
+
+func sysSendTo(fd FD, to *SockAddr, b []byte) unix.Errno {
+	_, _, err := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), sendFlags(false),
+		uintptr(unsafe.Pointer(&to.raw)), uintptr(to.len))
+	return err
+}
+
+// segmentControl is the control message that makes a send a run of datagrams.
+type segmentControl struct {
+	unix.Cmsghdr
+	size uint16
+	_    [6]byte
+}
+
+func sysSendToV(fd FD, to *SockAddr, v *IOV, seg int) unix.Errno {
+	vec := v.pending()
+	var h unix.Msghdr
+	h.Name, h.Namelen = (*byte)(unsafe.Pointer(&to.raw)), to.len
+	h.Iov = unsafe.SliceData(vec)
+	h.SetIovlen(len(vec))
+	var c segmentControl
+	if seg != 0 {
+		c.SetLen(unix.CmsgLen(2))
+		c.Level, c.Type, c.size = unix.SOL_UDP, unix.UDP_SEGMENT, uint16(seg)
+		h.Control = (*byte)(unsafe.Pointer(&c))
+		h.SetControllen(unix.CmsgSpace(2))
+	}
+	_, _, err := syscall.RawSyscall6(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&h)), sendFlags(false), 0, 0, 0)
+	return err
+}
+
+// prepare makes room for the headers of n datagrams.
+func (b *Burst) prepare(n int) { b.vecs.hdrs = make([]unix.Mmsghdr, n) }
+
+func sysSendBurst(fd FD, to *SockAddr, b *Burst, most int) (int, unix.Errno) {
+	hdrs := b.vecs.hdrs[:most]
+	for i := range hdrs {
+		vec := b.vec(b.head + i)
+		h := &hdrs[i].Hdr
+		h.Name, h.Namelen = (*byte)(unsafe.Pointer(&to.raw)), to.len
+		h.Iov = unsafe.SliceData(vec)
+		h.SetIovlen(len(vec))
+	}
+	n, _, err := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(hdrs))), uintptr(most), sendFlags(false), 0, 0)
+	clear(hdrs) // the address and the buffers are the caller's again
+	return count(n, err)
+}
+
+// sysGetsockopt reads an option that is an array; n is how many bytes of it there are.
+func sysGetsockopt(fd FD, level, opt int, v *[skMeminfoVars]uint32) (n int, err unix.Errno) {
+	size := uint32(unsafe.Sizeof(*v))
+	_, _, err = syscall.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), uintptr(level), uintptr(opt), uintptr(unsafe.Pointer(v)), uintptr(unsafe.Pointer(&size)), 0)
+	return int(size), err
+}
+
 // sysEpollWait waits for ms milliseconds, for ever when negative; with 0 it is a raw call. epoll_pwait, because arm64 has no epoll_wait.
 func sysEpollWait(ep FD, evs []unix.EpollEvent, ms int) (int, unix.Errno) {
 	var n uintptr

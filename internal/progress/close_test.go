@@ -34,7 +34,7 @@ func TestClose(t *testing.T) {
 			e.Lock()
 			e.Pass()
 			e.FlushStaged()
-			if e.Stage(newFlusher()) {
+			if e.Stage(newFlusher(), false) {
 				t.Error("a closed engine stages")
 			}
 			e.EnterWait()
@@ -74,7 +74,7 @@ func TestRace(t *testing.T) {
 					e.Lock()
 					e.LeaveWait()
 				case 2:
-					if e.Stage(f) {
+					if e.Stage(f, false) {
 						e.Unstage(f)
 					}
 				case 3:
@@ -112,7 +112,7 @@ func TestAllocs(t *testing.T) {
 		ps[0].h.SetDeadline(at)
 		allocs := testing.AllocsPerRun(200, func() {
 			ps[0].write(1)
-			e.Stage(f)
+			e.Stage(f, false)
 			e.Pass()
 			e.EnterWait()
 			e.LeaveWait()

@@ -17,5 +17,8 @@
 // A domain with one or two streams is read without asking the poller, and while passes follow each other the streams leave the poller
 // altogether (becomeDirect).
 //
+// What comes up while a socket is being served, but must not be done there, for protocol engines are not called from within, is a Task (Soon): whoever
+// holds the lock runs it on unlocking. Operations that wait for counters start so.
+//
 // The goroutine never queues up for the lock: what it woke for it leaves as an errand to whoever holds it (Engine.Unlock).
 package progress

@@ -23,6 +23,9 @@ const (
 	lateBurst = 4
 	// quietBeforeSend is the pause between flushes after which a post need not stage at all: nothing is gained by waiting for company.
 	quietBeforeSend = 25 * time.Microsecond
+	// quietAfterBurst is the same for a post that is likely to be the first of a burst: then it takes a longer pause to believe that it stays alone. An
+	// answered window that takes longer than the pause must not have its first message leave alone: that makes it take even longer.
+	quietAfterBurst = 500 * time.Microsecond
 	// tickMin and tickMax bound the interval after which a polled Engine looks whether it is still polled.
 	tickMin = time.Millisecond
 	tickMax = 4 * time.Millisecond
@@ -56,14 +59,24 @@ type Source interface {
 // Flusher has staged bytes to transmit.
 type Flusher interface{ Flush() }
 
+// parker is what the goroutine waits on: netx.Parker, or virtualParker where there are no descriptors. Park returns all the reasons that there are.
+type parker interface {
+	Park() (netx.Why, error)
+	ArmPoller(on bool) error
+	SetTimer(d time.Duration) error
+	Wake()
+	Close() error
+}
+
 // Engine makes progress for one domain, or for the listeners of a fabric. Methods say if they need its lock.
 type Engine struct {
 	mu     sync.Mutex
 	passes uint64
 
-	poller *netx.Poller
-	parker *netx.Parker
+	poller *netx.Poller // nil without descriptors
+	parker parker
 	events [eventBatch]netx.Event
+	marks  marks
 
 	slots   []*Handle
 	free    []int
@@ -76,6 +89,9 @@ type Engine struct {
 	lastFlush   mono.Time
 
 	timers heap
+
+	tasks, idleTasks []Task // to be run; the other one of two lists that take turns
+	crowd            int    // see Crowd
 
 	// The goroutine's state.
 	armed      bool
@@ -111,14 +127,19 @@ func New(auto bool) (*Engine, error) {
 		poller.Close()
 		return nil, err
 	}
-	e := &Engine{poller: poller, parker: parker, auto: auto, tick: tickMin, done: make(chan struct{})}
+	return start(&Engine{poller: poller, parker: parker, auto: auto}), nil
+}
+
+// start makes e run.
+func start(e *Engine) *Engine {
+	e.tick, e.done = tickMin, make(chan struct{})
 	e.mu.Lock()
-	if auto {
+	if e.auto {
 		e.becomeArmed()
 	}
 	e.mu.Unlock()
 	go e.run()
-	return e, nil
+	return e
 }
 
 // Close stops the goroutine and frees the descriptors. The sources must be gone.
@@ -133,7 +154,11 @@ func (e *Engine) Close() error {
 	e.stop.Store(true)
 	e.parker.Wake()
 	<-e.done
-	return errors.Join(e.parker.Close(), e.poller.Close())
+	err := e.parker.Close()
+	if e.poller != nil {
+		err = errors.Join(err, e.poller.Close())
+	}
+	return err
 }
 
 // Lock and Unlock guard everything that belongs to the domain.
@@ -160,12 +185,21 @@ func (e *Engine) Pass() {
 		e.becomePolled()
 	}
 	e.pass()
+	if e.crowd > 0 {
+		e.errand.Or(errandYield)
+	}
 }
 
 func (e *Engine) pass() {
 	e.passes++
 	if len(e.staged) > 0 {
 		e.flush()
+	}
+	if len(e.tasks) > 0 {
+		e.errand.Or(errandTasks)
+	}
+	if e.marks.some.Load() {
+		e.serveMarked()
 	}
 	if n := len(e.streams); n > 0 && n <= directMax {
 		for i := 0; i < len(e.streams); i++ {
@@ -177,7 +211,7 @@ func (e *Engine) pass() {
 		if e.passes%sweepEvery == 0 || e.told {
 			e.sweep()
 		}
-	} else if len(e.slots) > len(e.free) {
+	} else if len(e.slots) > len(e.free) && e.poller != nil {
 		e.sweep()
 	}
 	if e.passes%clockEvery == 0 {
@@ -265,11 +299,15 @@ func (e *Engine) Overdue() bool {
 	return e.punctual == late && len(e.staged) > 0 && mono.Now().Sub(e.stagedSince) > stageDelay
 }
 
-// Stage asks for f to be flushed soon. It reports false when waiting for company is pointless and f should transmit at once. Locked.
-func (e *Engine) Stage(f Flusher) bool {
+// Stage asks for f to be flushed soon. It reports false when waiting for company is pointless and f should transmit at once; likely says that company is
+// likely to come. Locked.
+func (e *Engine) Stage(f Flusher, likely bool) bool {
 	if len(e.staged) == 0 {
-		now := mono.Now()
-		if now.Sub(e.lastFlush) > quietBeforeSend {
+		now, quiet := mono.Now(), quietBeforeSend
+		if likely {
+			quiet = quietAfterBurst
+		}
+		if now.Sub(e.lastFlush) > quiet {
 			e.lastFlush = now
 			return false
 		}
@@ -280,6 +318,18 @@ func (e *Engine) Stage(f Flusher) bool {
 	}
 	e.staged = append(e.staged, f)
 	return true
+}
+
+// stageAnswer is Stage that does not refuse: f must not be flushed now. Locked.
+func (e *Engine) stageAnswer(f Flusher) {
+	if len(e.staged) == 0 {
+		now := mono.Now()
+		e.stagedSince = now
+		if e.punctual < trustAfter || e.armed || !e.auto {
+			e.armTimer(now, stageDelay) // without it, the next pass does it
+		}
+	}
+	e.staged = append(e.staged, f)
 }
 
 // Unstage forgets f, which is going away. Locked.

@@ -1,6 +1,8 @@
 package progress
 
 import (
+	"os"
+
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 )
@@ -17,24 +19,21 @@ type Handle struct {
 	out    bool      // taken out of the poller: passes read it
 	at     mono.Time // deadline, 0 none
 	pos    int       // place in the heap
+	marked bool      // in Engine.marks; its mutex guards it
 }
 
 // Register adds a socket. A stream is read directly while there are few; others (listeners) only when the poller says so. Locked.
 func (e *Engine) Register(fd netx.FD, src Source, stream bool, want netx.Events) (*Handle, error) {
-	h := &Handle{e: e, fd: fd, src: src, stream: -1, want: want, pos: -1}
-	if n := len(e.free); n > 0 {
-		h.slot = e.free[n-1]
-		e.free = e.free[:n-1]
-	} else {
-		h.slot = len(e.slots)
-		e.slots = append(e.slots, nil)
+	if e.poller == nil {
+		return nil, os.ErrInvalid // NewVirtual has no sockets
 	}
-	e.nextGen(h)
+	h := &Handle{e: e, fd: fd, src: src, stream: -1, want: want, pos: -1}
+	e.takeSlot(h)
 	if err := e.poller.Add(fd, want, h.token()); err != nil {
+		e.slots[h.slot] = nil
 		e.free = append(e.free, h.slot)
 		return nil, err
 	}
-	e.slots[h.slot] = h
 	if stream {
 		h.stream = len(e.streams)
 		e.streams = append(e.streams, h)
@@ -44,6 +43,19 @@ func (e *Engine) Register(fd netx.FD, src Source, stream bool, want netx.Events)
 		e.direct = 0
 	}
 	return h, nil
+}
+
+// takeSlot gives h a place among the registered.
+func (e *Engine) takeSlot(h *Handle) {
+	if n := len(e.free); n > 0 {
+		h.slot = e.free[n-1]
+		e.free = e.free[:n-1]
+	} else {
+		h.slot = len(e.slots)
+		e.slots = append(e.slots, nil)
+	}
+	e.nextGen(h)
+	e.slots[h.slot] = h
 }
 
 // becomeDirect takes the streams out of the poller, for every pass reads them: a poller is told of each packet by the kernel, on the sender's time.
@@ -90,7 +102,7 @@ func (h *Handle) Remove() {
 	if h.slot < 0 || e.slots[h.slot] != h {
 		return
 	}
-	if !h.out {
+	if !h.out && h.fd != netx.NoFD {
 		e.poller.Del(h.fd)
 	}
 	e.slots[h.slot] = nil
@@ -150,10 +162,14 @@ func (e *Engine) Each(f func(Source)) {
 	}
 }
 
+// Timer returns a Handle without a socket: f is called, with the lock held, when the time of SetDeadline has come. Locked.
+func (e *Engine) Timer(f func(now mono.Time)) *Handle {
+	return &Handle{e: e, fd: netx.NoFD, src: timerFunc{f}, slot: -1, stream: -1, pos: -1}
+}
+
 // After calls f, with the lock held, when the time has come. Locked. The Handle's Remove cancels it.
 func (e *Engine) After(at mono.Time, f func(now mono.Time)) *Handle {
-	h := &Handle{e: e, fd: netx.NoFD, slot: -1, stream: -1, pos: -1}
-	h.src = timerFunc{f}
+	h := e.Timer(f)
 	h.SetDeadline(at)
 	return h
 }

@@ -173,7 +173,7 @@ func (f *flusher) Flush() {
 func stage(t testing.TB, e *Engine, f Flusher) {
 	t.Helper()
 	for range 10000 {
-		if e.Stage(f) {
+		if e.Stage(f, false) {
 			return
 		}
 	}

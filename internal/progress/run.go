@@ -11,7 +11,7 @@ func (e *Engine) becomeArmed() {
 	e.tick = tickMin
 	e.flushBeforeSleep()
 	e.leaveDirect()
-	e.parker.ArmPoller(true)
+	e.arm()
 	e.armDeadline(mono.Now())
 }
 
@@ -19,10 +19,19 @@ func (e *Engine) becomeArmed() {
 func (e *Engine) becomePolled() {
 	e.armed, e.direct = false, 0
 	e.parker.ArmPoller(false)
+	e.marks.arm(false)
 	if e.auto {
 		e.tickPasses = e.passes
 		e.timerAt = 0
 		e.armTimer(mono.Now(), e.tick)
+	}
+}
+
+// arm makes the goroutine wake once for what the poller sees or somebody marks. Locked.
+func (e *Engine) arm() {
+	e.parker.ArmPoller(true)
+	if e.marks.arm(true) {
+		e.parker.Wake()
 	}
 }
 
@@ -74,12 +83,22 @@ const errandSet = 1 << 31
 // is tried, and looked for after it is released.
 func (e *Engine) runErrand() {
 	for e.errand.Load() != 0 && e.mu.TryLock() {
+		yield := false
 		if why := e.errand.Swap(0); why != 0 && !e.closed {
 			e.errands = true
-			e.advance(netx.Why(why &^ errandSet))
+			if why&^(errandTasks|errandYield) != 0 {
+				e.advance(netx.Why(why &^ (errandSet | errandTasks | errandYield)))
+			}
+			if len(e.tasks) > 0 {
+				e.runTasks()
+			}
 			e.errands = false
+			yield = why&errandYield != 0 && e.crowd > 0
 		}
 		e.mu.Unlock()
+		if yield {
+			netx.Yield()
+		}
 	}
 }
 
@@ -99,7 +118,7 @@ func (e *Engine) advance(why netx.Why) {
 		e.pass()
 		e.told = false
 		e.expire(now)
-		e.parker.ArmPoller(true)
+		e.arm()
 		e.armDeadline(now)
 		if len(e.staged) > 0 {
 			e.flush()
@@ -117,7 +136,10 @@ func (e *Engine) advance(why netx.Why) {
 	}
 	if e.timerAt == 0 {
 		if e.passes-e.tickPasses < sweepEvery && len(e.slots) > len(e.free) {
-			e.sweep() // polled, but so slowly that direct passes would leave listeners and write readiness waiting for long
+			e.serveMarked() // polled, but slowly: what passes see at once otherwise would wait for long
+			if e.poller != nil {
+				e.sweep() // as would listeners and write readiness, which direct passes do not see
+			}
 		}
 		e.tick = min(e.tick*2, tickMax)
 		e.tickPasses = e.passes

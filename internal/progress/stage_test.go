@@ -62,7 +62,7 @@ func TestUnstage(t *testing.T) {
 	a, b, c, d := newFlusher(), newFlusher(), newFlusher(), newFlusher()
 	stage(t, e, a)
 	for _, f := range []*flusher{b, c, d} {
-		e.Stage(f)
+		e.Stage(f, false)
 	}
 	e.Unstage(b)
 	e.Unstage(b)
@@ -70,5 +70,26 @@ func TestUnstage(t *testing.T) {
 	e.FlushStaged()
 	if a.n != 1 || b.n != 0 || c.n != 0 || d.n != 1 {
 		t.Errorf("flushes %d %d %d %d, want 1 0 0 1", a.n, b.n, c.n, d.n)
+	}
+}
+
+// An answer is flushed with the next pass, whatever the rhythm of posts.
+func TestAnswer(t *testing.T) {
+	e, err := New(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	e.Lock()
+	defer e.Unlock()
+	f, g := newFlusher(), &Gather{}
+	g.Answer(e, f)
+	g.Answer(e, f) // once is enough
+	if len(e.staged) != 1 {
+		t.Fatalf("%d are staged, want 1", len(e.staged))
+	}
+	e.Pass()
+	if len(e.staged) != 0 {
+		t.Error("a pass did not flush the answer")
 	}
 }

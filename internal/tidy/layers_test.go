@@ -14,23 +14,42 @@ var rank = []struct {
 }{
 	{"internal/mono", 0},
 	{"internal/match", 0},
+	{"internal/atomics", 0},
+	{"internal/authkey", 0},
+	{"internal/coll/engine", 1},
 	{"internal/netx", 1},
-	{"provider/tcp/wire", 1},
-	{"provider/tcp/engine", 2},
+	{"internal/xnet/wire", 1},
+	{"internal/xnet/engine", 2},
 	{"internal/progress", 2},
-	{"core", 3},
-	{"core/mr", 4},
-	{"cq", 4},
-	{"av", 4},
-	{"internal/host", 4},
-	{"internal/capture", 4},
-	{"provider/tcp", 5},
-	{"util/...", 5},
-	{".", 6},
-	{"cmd/fi/internal/...", 7},
-	{"cmd/...", 8},
-	{"internal/tidy", 9},
-	{"test/...", 9},
+	{"internal/pull", 3},
+	{"core", 2},
+	{"core/mr", 3},
+	{"cq", 3},
+	{"av", 3},
+	{"internal/host", 3},
+	{"internal/capture", 3},
+	{"internal/impair", 3},
+	{"internal/dgram", 4},
+	{"internal/conduit", 4},
+	{"internal/front", 4},
+	{"internal/peers", 5},
+	{"internal/dgram/dgep", 5},
+	{"provider/udp", 6},
+	{"provider/tcp", 6},
+	{"util/rxd/wire", 1},
+	{"util/rxd/flow", 2},
+	{"util/rxd/engine", 3},
+	{"util/rxm/wire", 1},
+	{"util/rxm/engine", 3},
+	{"util/...", 6},
+	{"fabrictest", 7},
+	{".", 7},
+	{"cmd/fi/internal/...", 8},
+	{"cmd/...", 9},
+	{"internal/tidy", 10},
+	{"test/conform/record", 9},
+	{"test/conform/oblige", 9},
+	{"test/...", 10},
 }
 
 func rankOf(dir string) (int, bool) {
@@ -112,7 +131,7 @@ func TestOnly(t *testing.T) {
 
 // pure says whether a folder holds protocol without I/O, and core, which holds no sockets.
 func pure(dir string) bool {
-	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || dir == "internal/match"
+	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || dir == "util/rxd/flow" || dir == "internal/match"
 }
 
 // TestPure checks that codecs and engines take time, randomness and bytes as arguments.

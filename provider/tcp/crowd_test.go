@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"gofabric/core"
-	"gofabric/provider/tcp/wire"
+	"gofabric/internal/xnet/wire"
 )
 
 // TestManyRequests has more peers ask than a passive endpoint holds requests: the rest wait in the listen queue, and all get their answer.

@@ -29,6 +29,7 @@ func exhaust(t *testing.T) (restore func()) {
 func TestNoDescriptors(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	ep := openEndpoint(t, d, info)
+	l := ep.Listener().(*gate)
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer nobody.Close()
@@ -37,9 +38,9 @@ func TestNoDescriptors(t *testing.T) {
 	must(t, err)
 
 	ep.prog.Lock() // so that nothing is accepted before the descriptors are gone
-	ep.l.spare.Close()
-	ep.l.spare = nil
-	raw(t, ep.l.local)
+	l.spare.Close()
+	l.spare = nil
+	raw(t, l.local)
 	restore := exhaust(t)
 	ep.prog.Unlock()
 	if err := ep.Send(make([]byte, 8), 0, fi[0], 1); !errors.Is(err, core.ErrMFile) {
@@ -47,7 +48,7 @@ func TestNoDescriptors(t *testing.T) {
 	}
 	quiet(t, ep.prog)
 	restore()
-	eventually(t, ep.prog, "the listener accepts again", func() bool { return ep.l.pending == 1 })
+	eventually(t, ep.prog, "the listener accepts again", func() bool { return l.pending == 1 })
 	must(t, ep.Send(make([]byte, 8), 0, fi[0], 1))
 
 	restore = exhaust(t)

@@ -11,7 +11,7 @@ import (
 	"gofabric/core"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
-	"gofabric/provider/tcp/wire"
+	"gofabric/internal/xnet/wire"
 )
 
 const bound = 10 * time.Second
@@ -28,6 +28,7 @@ func fixture(t *testing.T, typ core.EPType, env map[string]string) (*fabric, *do
 			continue
 		}
 		info.SrcAddr = core.IPAddr(netip.MustParseAddrPort("127.0.0.1:0"))
+		info.Caps &^= core.CapExactDirectedRecv | core.CapSourceErr // as GetInfo does for who does not ask for them
 		p.SetDefaults(info, nil)
 		f, err := p.OpenFabric(info)
 		must(t, err)
@@ -128,7 +129,7 @@ func (r *rdm) closeAll(t *testing.T) {
 func TestResetWhileStalled(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, map[string]string{"FI_TCP_UNEXP_BYTES": "4096"})
 	ep := openEndpoint(t, d, info)
-	c := raw(t, ep.l.local)
+	c := raw(t, ep.Local())
 	_, err := c.Write(wire.AppendCM(nil, wire.CMConnReq, wire.RDMBlob{Version: 1, Port: 9, PID: 1}.Append(nil)))
 	must(t, err)
 	h := wire.Header{Op: wire.OpMsg}
@@ -137,10 +138,9 @@ func TestResetWhileStalled(t *testing.T) {
 		_, err = c.Write(append(h.Append(nil, wire.Little), make([]byte, 64<<10)...))
 		must(t, err)
 	}
-	var p *peer
 	eventually(t, ep.prog, "the connection stalls", func() bool {
-		for p = range ep.peers.all {
-			return p.st.conn.Stalled()
+		for p := range ep.Each {
+			return p.Conn.Stalled()
 		}
 		return false
 	})
@@ -151,7 +151,7 @@ func TestResetWhileStalled(t *testing.T) {
 	for range 2 {
 		must(t, ep.Recv(make([]byte, 64<<10), 0, core.AddrUnspec, 1))
 	}
-	eventually(t, ep.prog, "the end of the connection is noticed", func() bool { return len(ep.peers.all) == 0 })
+	eventually(t, ep.prog, "the end of the connection is noticed", func() bool { return ep.Len() == 0 })
 	ep.closeAll(t)
 	must(t, d.Close())
 	must(t, f.Close())
@@ -232,7 +232,7 @@ func TestPools(t *testing.T) {
 			s.closeAll(t)
 		}
 	}
-	if p := &d.pool; p.OutChunks != 0 || p.OutTx != 0 || p.OutRx != 0 || p.OutUnexp != 0 {
+	if p := d.Pool(); p.OutChunks != 0 || p.OutTx != 0 || p.OutRx != 0 || p.OutUnexp != 0 {
 		t.Errorf("not given back: %d chunks, %d transmits, %d receives, %d unexpected messages", p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp)
 	}
 	must(t, d.Close())

@@ -1,6 +1,9 @@
 package tcp
 
-import "gofabric/core"
+import (
+	"gofabric/core"
+	"gofabric/internal/front"
+)
 
 const (
 	defaultTxSize    = 256
@@ -9,26 +12,28 @@ const (
 	msgCtxSize       = 1024
 	iovLimit         = 4
 	cmDataMax        = 256
-	minMultiDefault  = 16384
 	protocolVersion0 = 0
 	protocolVersion1 = 1
 )
 
 const (
 	domainCaps = core.CapLocalComm | core.CapRemoteComm
-	epCaps     = core.CapMsg | core.CapRMA | core.CapRMAPMem
+	vectorCaps = core.CapAVUserID | core.CapSharedAV                          // native has neither
+	epCaps     = core.CapMsg | core.CapRMA | core.CapAtomic | core.CapRMAPMem // native has no atomics and no fences
 	taggedCaps = epCaps | core.CapTagged
-	txCaps     = core.Send | core.Write | core.Read
-	rxCaps     = core.Recv | core.RemoteRead | core.RemoteWrite | core.CapRMAEvent
-	srxCaps    = rxCaps | core.CapDirectedRecv | core.Source | core.CapMultiRecv
+	txCaps     = core.Send | core.Write | core.Read | core.CapFence | core.CapTrigger // nor triggered operations
+	rxCaps     = core.Recv | core.RemoteRead | core.RemoteWrite | core.CapRMAEvent | core.CapTrigger
+	srxCaps    = rxCaps | core.CapDirectedRecv | core.Source | core.CapMultiRecv | core.CapTaggedMultiRecv
+	rdmRxCaps  = srxCaps | core.CapTaggedDirectedRecv | core.CapExactDirectedRecv | core.CapSourceErr
 
-	txOpFlags  = core.Inject | core.InjectComplete | core.TransmitComplete | core.DeliveryComplete | core.CommitComplete | core.Completion
+	txOpFlags  = core.Inject | core.InjectComplete | core.TransmitComplete | core.DeliveryComplete | core.MatchComplete | core.CommitComplete | core.Completion
 	rxOpFlags  = core.Completion
 	srxOpFlags = core.Completion | core.MultiRecv
 
 	msgOrder = core.OrderRAR | core.OrderRMARAR | core.OrderAtomicRAR |
 		core.OrderRAW | core.OrderRMARAW | core.OrderAtomicRAW |
-		core.OrderWAW | core.OrderRMAWAW | core.OrderAtomicWAW |
+		core.OrderWAW | core.OrderRMAWAW | core.OrderAtomicWAW | core.OrderAtomicWAR |
+		core.OrderWAR | core.OrderRMAWAR | core.OrderSAR | // on request; native has none of these
 		core.OrderRAS | core.OrderWAS | core.OrderSAW | core.OrderSAS
 
 	mrModes = core.MRModeBasic | core.MRModeScalable
@@ -39,22 +44,23 @@ func infos(p *settings) []*core.Info {
 	return []*core.Info{
 		makeInfo(p, core.EPTypeMsg, epCaps, rxCaps, rxOpFlags, msgCtxSize, msgCtxSize, 1),
 		makeInfo(p, core.EPTypeMsg, taggedCaps, srxCaps, srxOpFlags, msgCtxSize, maxCtxSize, core.SharedContext),
-		makeInfo(p, core.EPTypeRDM, taggedCaps, srxCaps, srxOpFlags, maxCtxSize, maxCtxSize, 1),
+		makeInfo(p, core.EPTypeRDM, taggedCaps|core.CapCollective, rdmRxCaps, srxOpFlags, maxCtxSize, maxCtxSize, 1),
 	}
 }
 
 func makeInfo(p *settings, t core.EPType, caps, rx, rxFlags core.Flags, txSize, rxSize, rxCtx int) *core.Info {
 	i := &core.Info{
-		Caps:       domainCaps | caps | txCaps | rx,
+		Caps:       domainCaps | vectorCaps | caps | txCaps | rx,
 		AddrFormat: core.FormatSockaddrIP,
 		Tx: &core.TxAttr{Caps: caps | txCaps, OpFlags: txOpFlags, MsgOrder: msgOrder, InjectSize: p.maxInject,
 			Size: txSize, IOVLimit: iovLimit, RMAIOVLimit: iovLimit},
 		Rx: &core.RxAttr{Caps: caps | rx, OpFlags: rxFlags, MsgOrder: msgOrder, Size: rxSize, IOVLimit: iovLimit},
 		EP: &core.EPAttr{Type: t, Protocol: core.ProtoSockTCP, ProtocolVersion: protocolVersion0, MaxMsgSize: core.MaxSize,
-			MaxOrderRAWSize: core.MaxSize, MaxOrderWAWSize: core.MaxSize, TxCtxCnt: 1, RxCtxCnt: rxCtx},
-		Domain: &core.DomainAttr{Name: "tcp", Caps: domainCaps, Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto,
+			MaxOrderRAWSize: core.MaxSize, MaxOrderWARSize: core.MaxSize, MaxOrderWAWSize: core.MaxSize, TxCtxCnt: 1, RxCtxCnt: rxCtx, AuthKeySize: core.MaxAuthKey},
+		Domain: &core.DomainAttr{Name: "tcp", Caps: domainCaps | vectorCaps, Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto,
 			DataProgress: core.ProgressAuto, ResourceMgmt: core.RMEnabled, MRMode: mrModes, MRKeySize: 8, CQDataSize: 8,
-			CQCnt: 256, EPCnt: 8192, TxCtxCnt: 8192, RxCtxCnt: 8192, MaxEPSrxCtx: 8192, MaxEPTxCtx: 1, MaxEPRxCtx: 1, MRIOVLimit: 1},
+			CQCnt: 256, EPCnt: 8192, TxCtxCnt: 8192, RxCtxCnt: 8192, MaxEPSrxCtx: 8192, MaxEPStxCtx: 8192, MaxEPTxCtx: 1, MaxEPRxCtx: 1, MRIOVLimit: 1,
+			AuthKeySize: core.MaxAuthKey}, // native has no keys
 		Fabric: &core.FabricAttr{Name: "tcp", ProvName: "tcp", ProvVersion: core.LibraryVersion},
 	}
 	if caps&core.CapTagged != 0 {
@@ -63,7 +69,11 @@ func makeInfo(p *settings, t core.EPType, caps, rx, rxFlags core.Flags, txSize, 
 	if t == core.EPTypeRDM {
 		i.EP.Protocol, i.EP.ProtocolVersion = core.ProtoXNET, protocolVersion1
 		d := i.Domain
-		d.EPCnt, d.TxCtxCnt, d.RxCtxCnt, d.MaxEPSrxCtx = 256, 256, 256, 0
+		d.EPCnt, d.TxCtxCnt, d.RxCtxCnt, d.MaxEPSrxCtx = 256, 256*front.MaxContexts, 256*front.MaxContexts, 256
+		d.MaxEPAuthKey = front.MaxEPAuthKey
+		d.MaxEPTxCtx, d.MaxEPRxCtx = front.MaxContexts, front.MaxContexts
+		i.Caps |= core.CapNamedRxCtx
+		i.Tx.Caps |= core.CapNamedRxCtx
 	}
 	return i
 }

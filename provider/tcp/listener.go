@@ -34,22 +34,21 @@ type listener struct {
 	refused  uint64
 }
 
-// openListener makes a socket bound to a, or to a port of the configured range if a has none.
-func openListener(s *settings, a netip.AddrPort) (*listener, error) {
+// open makes a socket bound to a, or to a port of the configured range if a has none.
+func (l *listener) open(s *settings, a netip.AddrPort) error {
 	fd, err := netx.StreamSocket(netx.Family(a.Addr()))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	l := &listener{fd: fd}
-	if err := l.bind(s, a); err != nil {
+	l.fd = fd
+	if err = l.bind(s, a); err == nil {
+		l.local, err = netx.LocalAddr(fd)
+	}
+	if err != nil {
 		netx.Close(fd)
-		return nil, err
+		l.fd = netx.NoFD
 	}
-	if l.local, err = netx.LocalAddr(fd); err != nil {
-		netx.Close(fd)
-		return nil, err
-	}
-	return l, nil
+	return err
 }
 
 func (l *listener) bind(s *settings, a netip.AddrPort) error {
@@ -118,7 +117,7 @@ func (l *listener) Ready(in, _ bool) {
 		fd, peer, err := netx.Accept(l.fd)
 		if err != nil {
 			switch {
-			case !errors.Is(err, unix.EMFILE) && !errors.Is(err, unix.ENFILE) && !errors.Is(err, unix.ENOBUFS) && !errors.Is(err, unix.ENOMEM):
+			case !wanting(err):
 				return
 			case l.shed():
 				continue
@@ -131,6 +130,11 @@ func (l *listener) Ready(in, _ bool) {
 			return
 		}
 	}
+}
+
+// wanting says that err is for want of descriptors or memory: what was to be accepted is still there.
+func wanting(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
 }
 
 // shed closes one waiting connection with the descriptor kept for that: the peer sees a reset instead of silence, and the poller does not report

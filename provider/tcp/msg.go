@@ -6,24 +6,33 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/core"
+	"gofabric/internal/front"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
-	"gofabric/provider/tcp/engine"
+	"gofabric/internal/xnet/engine"
 )
 
 // msgEndpoint is a connected endpoint (FI_EP_MSG).
 type msgEndpoint struct {
 	endpoint
-	transmitter
-	receiver
-	core.NoAtomic
-
-	srx   *sharedRx
-	own   *engine.RxContext
+	srx   *front.SharedRx
 	st    *stream
 	req   *connRequest // opened from a connection request
+	bound boundSocket  // taken from a passive endpoint, until Connect
 	state msgState
-	aliases
+}
+
+// boundSocket is a socket with an address.
+type boundSocket struct {
+	fd    netx.FD // netx.NoFD: none
+	local netip.AddrPort
+}
+
+func (b *boundSocket) close() {
+	if b.fd != netx.NoFD {
+		netx.Close(b.fd)
+	}
+	*b = boundSocket{fd: netx.NoFD}
 }
 
 // msgState is where the connection of a msgEndpoint stands.
@@ -37,48 +46,52 @@ const (
 )
 
 func openMsg(d *domain, info *core.Info) (*msgEndpoint, error) {
-	ep := &msgEndpoint{}
-	ep.init(d, info)
-	if info.Handle != nil {
-		req, ok := info.Handle.(*connRequest)
-		if !ok {
-			return nil, opError("fi_endpoint", ep.name(), noPeer, core.ErrInval, "the Info's handle is not a connection request of tcp")
-		}
-		if !req.take() {
-			return nil, opError("fi_endpoint", ep.name(), req.peer, core.ErrInval, "the connection request was answered already, or its passive endpoint closed")
-		}
-		ep.req = req
+	ep := &msgEndpoint{bound: boundSocket{fd: netx.NoFD}}
+	if err := ep.init(d, info, ep.ends, ep, ep); err != nil {
+		return nil, err
 	}
-	ep.own = engine.NewRxContext(&d.pool, ep)
-	configureRx(ep.own, d.s, info.Rx)
-	ep.transmitter = transmitter{e: &ep.endpoint, r: ep, noTagged: info.Caps&core.CapTagged == 0}
-	ep.receiver = receiver{dom: d, rx: ep.own,
-		quiet:    func() bool { return ep.rxQuiet },
-		ready:    ep.canReceive,
-		flags:    func() core.Flags { return ep.rxFlags },
-		noTagged: info.Caps&core.CapTagged == 0, noMulti: info.Caps&core.CapMultiRecv == 0,
+	ep.InitReceiver(&ep.Endpoint, ep.own, ep.canReceive, false)
+	if err := ep.takeOver(info.Handle); err != nil {
+		return nil, err
 	}
-	ep.ends = func(uint64) (local, peer netip.AddrPort) {
-		if ep.st != nil {
-			return ep.st.local, ep.st.peer
-		}
-		return noPeer, noPeer
-	}
-	d.refs.Add(1)
+	ep.Opened()
 	return ep, nil
 }
 
-// configureRx sets the limits of a receive context.
-func configureRx(rx *engine.RxContext, s *settings, attr *core.RxAttr) {
-	rx.Limit, rx.PeerLimit, rx.PeerMessages = s.unexpBytes, max(s.unexpBytes/4, 4096), s.maxSaved
-	rx.MinMulti = minMultiDefault
-	if attr != nil && attr.Size > 0 {
-		rx.Depth = attr.Size
+// takeOver makes the endpoint that of a connection request, or gives it the address of a passive endpoint that does not listen (fi_getinfo(3), "handle").
+func (ep *msgEndpoint) takeOver(handle core.Handle) error {
+	switch h := handle.(type) {
+	case nil:
+	case *connRequest:
+		if h.pep.auth.Text() != ep.auth.Text() { // which the peer has shown to the listener
+			return ep.Refuse("fi_endpoint", h.peer, core.ErrInval, "the authorization key must be that of the passive endpoint")
+		}
+		if !h.take() {
+			return ep.Refuse("fi_endpoint", h.peer, core.ErrInval, "the connection request was answered already, or its passive endpoint closed")
+		}
+		ep.req = h
+	case *passive:
+		b, ok := h.giveSocket()
+		if !ok {
+			return ep.Refuse("fi_endpoint", noPeer, core.ErrInval, "the passive endpoint listens, is closed or has no address to give")
+		}
+		ep.bound = b
+	default:
+		return ep.Refuse("fi_endpoint", noPeer, core.ErrInval, "the Info's handle is neither a connection request nor a passive endpoint of tcp")
 	}
+	return nil
+}
+
+// ends implements front.Ends: there is one peer.
+func (ep *msgEndpoint) ends(uint64) (local, peer netip.AddrPort) {
+	if ep.st != nil {
+		return ep.st.local, ep.st.peer
+	}
+	return noPeer, noPeer
 }
 
 func (ep *msgEndpoint) canReceive() error {
-	if !ep.enabled {
+	if !ep.Enabled() {
 		return core.ErrOpBadState
 	}
 	if ep.srx != nil {
@@ -92,28 +105,28 @@ func (ep *msgEndpoint) canReceive() error {
 
 // BindAV refuses: a connected endpoint has one peer.
 func (ep *msgEndpoint) BindAV(core.AddressVector, core.Flags) error {
-	return opError("fi_ep_bind", ep.name(), noPeer, core.ErrInval, "MSG endpoints take no address vector")
+	return ep.Refuse("fi_ep_bind", noPeer, core.ErrInval, "MSG endpoints take no address vector")
 }
 
 // BindSRX makes the endpoint receive into buffers of a shared context.
 func (ep *msgEndpoint) BindSRX(s core.SharedRx) error {
-	srx, ok := s.(*sharedRx)
-	if !ok || srx.dom != ep.d {
-		return opError("fi_ep_bind", ep.name(), noPeer, core.ErrInval, "the shared receive context belongs to another domain")
+	srx := ep.d.SharedRxOf(s)
+	if srx == nil {
+		return ep.Refuse("fi_ep_bind", noPeer, core.ErrInval, "the shared receive context belongs to another domain")
 	}
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	if ep.srx != nil || ep.enabled {
-		return opError("fi_ep_bind", ep.name(), noPeer, core.ErrInval, "bind one shared receive context, before Enable")
+	if ep.srx != nil || ep.Enabled() {
+		return ep.Refuse("fi_ep_bind", noPeer, core.ErrInval, "bind one shared receive context, before Enable")
 	}
 	ep.srx = srx
-	srx.bound(ep)
+	srx.Bound(&ep.Endpoint)
 	return nil
 }
 
 func (ep *msgEndpoint) rxContext() *engine.RxContext {
 	if ep.srx != nil {
-		return ep.srx.rx
+		return ep.srx.Context()
 	}
 	return ep.own
 }
@@ -122,50 +135,48 @@ func (ep *msgEndpoint) rxContext() *engine.RxContext {
 func (ep *msgEndpoint) Enable() error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	if ep.enabled {
-		return opError("fi_enable", ep.name(), noPeer, core.ErrOpBadState, "the endpoint is enabled already")
-	}
-	if ep.eq == nil {
-		return opError("fi_enable", ep.name(), noPeer, core.ErrNoEQ, "bind an event queue first")
-	}
-	if err := ep.needsCQ(); err != nil {
+	if err := ep.CheckEnable(front.NeedsEQ); err != nil {
 		return err
 	}
-	ep.enabled = true
+	ep.SetEnabled()
 	return nil
 }
 
-// route implements router: there is one way.
-func (ep *msgEndpoint) route(core.FIAddr) (*stream, error) {
+// Route implements front.Router: there is one way.
+func (ep *msgEndpoint) Route(core.FIAddr) (*engine.Conn, error) {
 	if ep.state != msgConnected {
 		if ep.state == msgShutdown {
 			return nil, core.ErrNotConn
 		}
 		return nil, core.ErrOpBadState
 	}
-	return ep.st, nil
+	return ep.st.conn, nil
 }
+
+// Posted implements front.Router.
+func (ep *msgEndpoint) Posted(_ *engine.Conn, more bool) { ep.st.posted(more) }
 
 // Connect starts a connection (fi_connect(3)).
 func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
 	if len(param) > cmDataMax {
-		return opError("fi_connect", ep.name(), dest.IP, core.ErrInval, "private data is at most 256 bytes")
+		return ep.Refuse("fi_connect", dest.IP, core.ErrInval, "private data is at most 256 bytes")
 	}
 	if dest.Format != core.FormatSockaddrIn && dest.Format != core.FormatSockaddrIn6 || !dest.IP.IsValid() || dest.IP.Port() == 0 {
-		return opError("fi_connect", ep.name(), dest.IP, core.ErrInval, "the destination must be an IP address and port")
+		return ep.Refuse("fi_connect", dest.IP, core.ErrInval, "the destination must be an IP address and port")
 	}
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	if !ep.enabled || ep.state != msgIdle || ep.req != nil {
-		return opError("fi_connect", ep.name(), dest.IP, core.ErrOpBadState, "Connect takes an enabled endpoint, once")
+	if !ep.Enabled() || ep.state != msgIdle || ep.req != nil {
+		return ep.Refuse("fi_connect", dest.IP, core.ErrOpBadState, "Connect takes an enabled endpoint, once")
 	}
 	data := append([]byte(nil), param...)
-	conn := engine.NewActive(&ep.d.pool, ep.d.s.config(ep.info.Tx.Size), ep.rxContext(), ep.d, ep, int64(mono.Now()))
-	st := &stream{conn: conn, fd: netx.NoFD, peer: dest.IP}
+	conn := engine.NewActive(ep.d.Pool(), ep.conn(ep.Info().Tx.Size), ep.rxContext(), ep.auth.Memory(&ep.d.Domain), ep, int64(mono.Now()))
+	st := &stream{conn: conn, fd: ep.bound.fd, peer: dest.IP}
+	ep.bound = boundSocket{fd: netx.NoFD}
 	conn.User = st
 	st.open = func() { conn.Start(data) }
-	if err := st.dial(ep.d, ep.info.SrcAddr, ep.info.Tx.TClass); err != nil {
-		return opError("fi_connect", ep.name(), dest.IP, err, "check the address and FI_TCP_IFACE")
+	if err := st.dial(ep.d, ep.Info().SrcAddr, ep.Info().Tx.TClass); err != nil {
+		return ep.Refuse("fi_connect", dest.IP, err, "check the address and FI_TCP_IFACE")
 	}
 	ep.st, ep.state = st, msgConnecting
 	return nil
@@ -174,12 +185,12 @@ func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
 // Accept takes the connection that the endpoint was opened for (fi_accept(3)).
 func (ep *msgEndpoint) Accept(param []byte) error {
 	if len(param) > cmDataMax {
-		return opError("fi_accept", ep.name(), noPeer, core.ErrInval, "private data is at most 256 bytes")
+		return ep.Refuse("fi_accept", noPeer, core.ErrInval, "private data is at most 256 bytes")
 	}
 	ep.prog.Lock()
-	if !ep.enabled || ep.req == nil || ep.state != msgIdle {
+	if !ep.Enabled() || ep.req == nil || ep.state != msgIdle {
 		ep.prog.Unlock()
-		return opError("fi_accept", ep.name(), noPeer, core.ErrOpBadState, "Accept takes an enabled endpoint that was opened from a connection request, once")
+		return ep.Refuse("fi_accept", noPeer, core.ErrOpBadState, "Accept takes an enabled endpoint that was opened from a connection request, once")
 	}
 	ep.state = msgConnecting
 	req := ep.req
@@ -190,19 +201,19 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 	defer ep.prog.Unlock()
 	if st == nil {
 		ep.state = msgShutdown
-		return opError("fi_accept", ep.name(), req.peer, core.ErrConnAborted, "the peer gave up meanwhile")
+		return ep.Refuse("fi_accept", req.peer, core.ErrConnAborted, "the peer gave up meanwhile")
 	}
-	if ep.closed {
+	if ep.Closed() {
 		st.close()
-		return opError("fi_accept", ep.name(), req.peer, core.ErrOpBadState, "the endpoint was closed")
+		return ep.Refuse("fi_accept", req.peer, core.ErrOpBadState, "the endpoint was closed")
 	}
 	ep.st = st
 	st.conn.User = st
-	st.conn.Attach(&ep.d.pool, ep.d.s.config(ep.info.Tx.Size), ep.rxContext(), ep.d, ep)
+	st.conn.Attach(ep.d.Pool(), ep.conn(ep.Info().Tx.Size), ep.rxContext(), ep.auth.Memory(&ep.d.Domain), ep)
 	if err := st.attach(ep.prog, ep.d.bufs, netx.In); err != nil {
 		st.close()
 		ep.state = msgShutdown
-		return opError("fi_accept", ep.name(), req.peer, err, "")
+		return ep.Refuse("fi_accept", req.peer, err, "")
 	}
 	st.conn.Accept(param)
 	st.updateDeadline()
@@ -211,13 +222,18 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 	return nil
 }
 
-// dial opens a socket towards s.peer and registers it; its conn must be in state Opening.
+// dial opens a socket towards s.peer, unless s has one with an address already, and registers it; its conn must be in state Opening.
 func (s *stream) dial(d *domain, src core.Addr, tclass core.TrafficClass) error {
-	fd, err := netx.StreamSocket(netx.Family(s.peer.Addr()))
-	if err != nil {
-		return err
+	fd := s.fd
+	if fd != netx.NoFD {
+		src = core.Addr{}
+	} else {
+		var err error
+		if fd, err = netx.StreamSocket(netx.Family(s.peer.Addr())); err != nil {
+			return err
+		}
+		s.fd = fd
 	}
-	s.fd = fd
 	fail := func(err error) error {
 		s.close()
 		return err
@@ -226,6 +242,7 @@ func (s *stream) dial(d *domain, src core.Addr, tclass core.TrafficClass) error 
 		return fail(err)
 	}
 	if a := src.IP.Addr(); a.IsValid() && !a.IsUnspecified() && a.Is4() == s.peer.Addr().Unmap().Is4() {
+		netx.SetLatePort(fd) // where there is such a thing
 		if err := netx.Bind(fd, netip.AddrPortFrom(a, 0)); err != nil {
 			return fail(err)
 		}
@@ -265,7 +282,7 @@ func (ep *msgEndpoint) Requested(*engine.Conn, []byte) {}
 // Connected implements engine.Sink.
 func (ep *msgEndpoint) Connected(c *engine.Conn, data []byte) {
 	ep.state = msgConnected
-	ep.eq.Push(core.EQEvent{Type: core.EventConnected, Object: ep, CMData: append([]byte(nil), data...)})
+	ep.EQ().Push(core.EQEvent{Type: core.EventConnected, Object: ep, CMData: append([]byte(nil), data...)})
 }
 
 // Failed implements engine.Sink: a connection that was not up yet is an error event, the end of one that was is a shutdown event.
@@ -276,20 +293,23 @@ func (ep *msgEndpoint) Failed(c *engine.Conn, err error, data []byte) {
 	if st != nil {
 		st.close()
 	}
-	if ep.closed {
+	if ep.Closed() {
 		return
 	}
 	if was == msgConnecting {
 		local, peer := ep.ends(0)
-		ep.eq.PushErr(core.EQErrEntry{Object: ep, Err: errnoOf(err), ProvErrno: provErrno(err), ErrData: append([]byte(nil), data...),
-			Detail: detail("connect", local, peer, err)})
+		ep.EQ().PushErr(core.EQErrEntry{Object: ep, Err: front.Errno(err), ProvErrno: front.ProvErrno(err), ErrData: append([]byte(nil), data...),
+			Detail: names.Detail("connect", local, peer, err)})
 	} else {
-		ep.eq.Push(core.EQEvent{Type: core.EventShutdown, Object: ep})
+		ep.EQ().Push(core.EQEvent{Type: core.EventShutdown, Object: ep})
 	}
 	if ep.srx == nil {
 		ep.own.Flush(&canceledBy{err})
 	}
 }
+
+// Replied implements engine.Sink.
+func (ep *msgEndpoint) Replied(*engine.Conn) { ep.st.replied() }
 
 // Resumed implements engine.Sink.
 func (ep *msgEndpoint) Resumed(*engine.Conn) { ep.st.setWant() }
@@ -299,9 +319,10 @@ func (ep *msgEndpoint) Shutdown() error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if ep.state != msgConnected && ep.state != msgConnecting {
-		return opError("fi_shutdown", ep.name(), noPeer, core.ErrNotConn, "")
+		return ep.Refuse("fi_shutdown", noPeer, core.ErrNotConn, "")
 	}
 	ep.st.flush()
+	ep.st.sayAll()
 	if ep.st.fd != netx.NoFD {
 		netx.Shutdown(ep.st.fd, unix.SHUT_RDWR)
 	}
@@ -316,7 +337,7 @@ func (ep *msgEndpoint) Cancel(ctx core.Context) error {
 	if ep.srx == nil && ep.own.Cancel(uint64(ctx)) {
 		return nil
 	}
-	if ep.st != nil && ep.st.conn.Cancel(uint64(ctx)) {
+	if ep.st != nil && ep.st.conn.Cancel(uint64(ctx)) || ep.CancelTriggered(ctx) {
 		return nil
 	}
 	return core.ErrNoEnt
@@ -329,10 +350,13 @@ func (ep *msgEndpoint) Name() (core.Addr, error) {
 	if ep.st != nil && ep.st.local.IsValid() {
 		return core.IPAddr(ep.st.local), nil
 	}
-	if !ep.info.SrcAddr.IsZero() {
-		return ep.info.SrcAddr, nil
+	if ep.bound.fd != netx.NoFD {
+		return core.IPAddr(ep.bound.local), nil
 	}
-	return core.Addr{}, opError("fi_getname", ep.name(), noPeer, core.ErrAddrNotAvail, "the endpoint is not connected")
+	if !ep.Info().SrcAddr.IsZero() {
+		return ep.Info().SrcAddr, nil
+	}
+	return core.Addr{}, ep.Refuse("fi_getname", noPeer, core.ErrAddrNotAvail, "the endpoint is not connected")
 }
 
 // SetName sets the address to connect from; not after Connect.
@@ -340,12 +364,13 @@ func (ep *msgEndpoint) SetName(a core.Addr) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if ep.state != msgIdle {
-		return opError("fi_setname", ep.name(), noPeer, core.ErrOpBadState, "set the name before Connect")
+		return ep.Refuse("fi_setname", noPeer, core.ErrOpBadState, "set the name before Connect")
 	}
 	if !a.IP.IsValid() {
-		return opError("fi_setname", ep.name(), noPeer, core.ErrInval, "the name must be an IP address")
+		return ep.Refuse("fi_setname", noPeer, core.ErrInval, "the name must be an IP address")
 	}
-	ep.info.SrcAddr = a
+	ep.bound.close()
+	ep.Info().SrcAddr = a
 	return nil
 }
 
@@ -354,7 +379,7 @@ func (ep *msgEndpoint) Peer() (core.Addr, error) {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if ep.state != msgConnected {
-		return core.Addr{}, opError("fi_getpeer", ep.name(), noPeer, core.ErrNotConn, "")
+		return core.Addr{}, ep.Refuse("fi_getpeer", noPeer, core.ErrNotConn, "")
 	}
 	return core.IPAddr(ep.st.peer), nil
 }
@@ -367,51 +392,47 @@ func (ep *msgEndpoint) GetOpt(opt core.EPOpt) (int, error) {
 	case core.OptCMDataSize:
 		return cmDataMax, nil
 	}
-	return getSizeOpt(&ep.endpoint, ep.rxContext(), opt)
+	return ep.option(ep.rxContext(), opt)
 }
 
 func (ep *msgEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	return setRxOpt(&ep.endpoint, ep.rxContext(), opt, value)
+	return ep.SetOption(ep.rxContext(), opt, value)
 }
 
 // Close closes the endpoint; what is under way ends without completion (fi_close(3)).
 func (ep *msgEndpoint) Close() error {
 	ep.prog.Lock()
-	if ep.closed {
+	if err := ep.BeginClose(); err != nil {
 		ep.prog.Unlock()
-		return core.ErrBadF
+		return err
 	}
-	if ep.aliased() {
-		ep.prog.Unlock()
-		return opError("fi_close", ep.name(), noPeer, core.ErrBusy, "close its aliases first")
-	}
-	ep.closed, ep.enabled = true, false
 	req := ep.req
+	ep.bound.close()
 	if ep.st != nil {
 		ep.st.flush()
+		ep.st.sayAll()
 		ep.st.conn.Drop(engine.ErrClosed)
 		ep.st.close()
 	}
 	ep.own.Release()
 	ep.state = msgShutdown
-	if ep.eq != nil {
-		ep.eq.PurgeObject(ep)
+	if ep.EQ() != nil {
+		ep.EQ().PurgeObject(ep)
 	}
 	if ep.srx != nil {
-		ep.srx.unbound(ep)
+		ep.srx.Unbound(&ep.Endpoint)
 	}
 	ep.prog.Unlock()
 	if req != nil {
 		req.abandon()
 	}
-	ep.unbind()
-	ep.d.refs.Add(-1)
+	ep.Unbind()
 	return nil
 }
 
 // Alias opens a second door to the endpoint (fi_ep_alias(3)).
 func (ep *msgEndpoint) Alias(flags core.Flags) (core.Endpoint, error) {
-	return makeAlias(ep, &ep.endpoint, &ep.transmitter, &ep.receiver, &ep.aliases, flags)
+	return ep.OpenAlias(ep, &ep.Transmitter, &ep.Receiver, flags)
 }

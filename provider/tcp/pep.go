@@ -4,10 +4,12 @@ import (
 	"net/netip"
 
 	"gofabric/core"
+	"gofabric/internal/authkey"
+	"gofabric/internal/front"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
-	"gofabric/provider/tcp/engine"
+	"gofabric/internal/xnet/engine"
 )
 
 // requestsMax bounds the connection requests that wait in the event queue; the sockets of more stay in the listen queue.
@@ -18,7 +20,9 @@ type passive struct {
 	f    *fabric
 	info *core.Info
 	prog *progress.Engine
-	eq   *eventQueue
+	eq   *front.EventQueue
+	cfg  *engine.Config
+	auth *authkey.Key // nil: none
 	l    *listener
 	on   bool
 	dead bool
@@ -42,20 +46,40 @@ func openPassive(f *fabric, info *core.Info) (*passive, error) {
 	if err != nil {
 		return nil, opError("fi_passive_ep", "", noPeer, err, "descriptors may have run out (ulimit -n)")
 	}
-	p := &passive{f: f, info: info.Dup(), prog: prog, reqs: map[*connRequest]struct{}{}}
+	p := &passive{f: f, info: info.Dup(), prog: prog, cfg: f.cfg, reqs: map[*connRequest]struct{}{}}
+	if err := p.useKey(); err != nil {
+		return nil, err
+	}
 	p.info.DestAddr = core.Addr{}
 	if !info.SrcAddr.IsZero() {
 		if err := p.bind(info.SrcAddr); err != nil {
 			return nil, err
 		}
 	}
-	f.ref()
+	f.Ref()
 	return p, nil
 }
 
+// useKey finds the authorization key that peers must have: what accepts them are endpoints opened with the same Info.
+func (p *passive) useKey() error {
+	raw := p.info.EP.AuthKey
+	if d := p.info.Domain; d != nil && len(raw) == 0 {
+		raw = d.AuthKey
+	}
+	if len(raw) > core.MaxAuthKey {
+		return opError("fi_passive_ep", "", noPeer, core.ErrInval, "an authorization key has at most 64 bytes")
+	}
+	if p.auth = authkey.New(raw); p.auth != nil {
+		cfg := *p.f.cfg
+		cfg.Auth = front.NewAuth(p.auth)
+		p.cfg = &cfg
+	}
+	return nil
+}
+
 func (p *passive) bind(a core.Addr) error {
-	l, err := openListener(p.f.p.s, a.IP)
-	if err != nil {
+	l := &listener{}
+	if err := l.open(p.f.p.s, a.IP); err != nil {
 		return opError("fi_passive_ep", a.IP.String(), noPeer, err, "the address must be one of this host and the port free")
 	}
 	if p.l != nil {
@@ -69,7 +93,7 @@ func (p *passive) bind(a core.Addr) error {
 
 // BindEQ binds the queue that connection requests go to (fi_pep_bind(3)).
 func (p *passive) BindEQ(q core.EventQueue, _ core.Flags) error {
-	eq, err := eventQueueOf(q)
+	eq, err := names.QueueOf("fi_pep_bind", q)
 	if err != nil {
 		return err
 	}
@@ -118,7 +142,7 @@ func (p *passive) accepted(fd netx.FD, peer netip.AddrPort) {
 	r := &connRequest{pep: p, peer: peer}
 	r.st = &stream{fd: fd, peer: peer}
 	r.st.local, _ = netx.LocalAddr(fd)
-	r.st.conn = engine.NewPassive(&p.f.pool, p.f.cfg, r, int64(mono.Now()))
+	r.st.conn = engine.NewPassive(&p.f.pool, p.cfg, r, int64(mono.Now()))
 	if err := r.st.attach(p.prog, p.f.bufs, netx.In); err != nil {
 		p.l.refused++
 		netx.Close(fd)
@@ -133,6 +157,12 @@ func (r *connRequest) Requested(c *engine.Conn, data []byte) {
 	p := r.pep
 	p.l.pending--
 	r.told = true
+	if c.Denied() {
+		p.l.refused++
+		delete(p.reqs, r)
+		r.end(nil)
+		return
+	}
 	info := p.info.Dup()
 	info.SrcAddr, info.DestAddr, info.Handle = core.IPAddr(r.st.local), core.IPAddr(r.peer), r
 	p.eq.Push(core.EQEvent{Type: core.EventConnReq, Object: p, Info: info, CMData: append([]byte(nil), data...)})
@@ -215,10 +245,15 @@ func (p *passive) Reject(handle core.Handle, param []byte) error {
 	}
 	r.used = true
 	delete(p.reqs, r)
+	r.end(param)
+	return nil
+}
+
+// end refuses the request.
+func (r *connRequest) end(param []byte) {
 	r.st.conn.Reject(param)
 	r.st.flushClosing()
 	r.st.close()
-	return nil
 }
 
 // flushClosing transmits what a closed connection still has to say, as far as the socket takes it.
@@ -262,6 +297,18 @@ func (p *passive) SetName(a core.Addr) error {
 	return p.bind(a)
 }
 
+// giveSocket gives the socket with the endpoint's address away, if it does not listen: the endpoint has no address then.
+func (p *passive) giveSocket() (boundSocket, bool) {
+	p.prog.Lock()
+	defer p.prog.Unlock()
+	if p.dead || p.on || p.l == nil || p.l.fd == netx.NoFD {
+		return boundSocket{}, false
+	}
+	b := boundSocket{fd: p.l.fd, local: p.l.local}
+	p.l = nil
+	return b, true
+}
+
 func (p *passive) GetOpt(opt core.EPOpt) (int, error) {
 	if opt == core.OptCMDataSize {
 		return cmDataMax, nil
@@ -295,6 +342,6 @@ func (p *passive) Close() error {
 		p.eq.Unref()
 	}
 	p.prog.Unlock()
-	p.f.unref()
+	p.f.Unref()
 	return nil
 }

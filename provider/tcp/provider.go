@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"gofabric/core"
+	"gofabric/internal/front"
 )
 
 // Provider is the tcp provider.
@@ -54,6 +55,7 @@ func (p *Provider) Infos(*core.Info) []*core.Info { return infos(p.s) }
 
 // SetDefaults puts the default queue sizes in place of the limits, as native does.
 func (p *Provider) SetDefaults(info, hints *core.Info) {
+	front.RelaxOrder(info, hints)
 	info.Tx.Size = p.s.txSize
 	if info.EP.RxCtxCnt != core.SharedContext && hints != nil && hints.EP != nil && hints.EP.RxCtxCnt != core.SharedContext {
 		info.Rx.Size = p.s.rxSize

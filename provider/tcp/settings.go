@@ -7,7 +7,11 @@ import (
 	"time"
 
 	"gofabric/core"
-	"gofabric/provider/tcp/engine"
+	"gofabric/internal/front"
+	"gofabric/internal/netx"
+	"gofabric/internal/pull"
+	"gofabric/internal/xnet/engine"
+	"gofabric/internal/xnet/wire"
 )
 
 // settings are the provider's parameters (FI_TCP_*).
@@ -17,6 +21,8 @@ type settings struct {
 	maxInject         int
 	maxSaved          int
 	maxSavedSize      uint64
+	singleCopy        int
+	localSockets      bool
 	noDelay           bool
 	staging, prefetch int
 	noAutoProgress    bool
@@ -50,6 +56,8 @@ func params() []core.Param {
 		p("max_saved", core.ParamInt, "0", "unexpected messages kept per peer before it is no longer read (0: no bound on their number; see unexp_bytes)"),
 		p("max_saved_size", core.ParamSize, "-1", "tagged messages longer than this many bytes wait at the sender until a receive matches them (-1: never)"),
 		p("unexp_bytes", core.ParamSize, "268435456", "memory for unexpected messages per receive context, bytes; a quarter of it for any one peer, which is not read beyond"),
+		p("single_copy_size", core.ParamSize, "32768", "messages of at least this many bytes are copied straight out of the memory of a sender on the same host, where the system allows it (-1: never)"),
+		p("local_sockets", core.ParamBool, "1", "go over to a local socket between processes of one host, which costs half as much as loopback does; 0 for those who capture packets"),
 		p("nodelay", core.ParamBool, "1", "set TCP_NODELAY"),
 		p("staging_sbuf_size", core.ParamInt, "4096", "messages up to this many bytes are copied and sent together (0: inject only)"),
 		p("prefetch_rbuf_size", core.ParamInt, "65536", "bytes received at once when small messages flow"),
@@ -101,9 +109,11 @@ func readSettings(p *core.Params) (*settings, error) {
 	if v := size("max_saved_size", 0, core.MaxSize); v < core.MaxSize {
 		s.maxSavedSize = uint64(v)
 	}
+	s.singleCopy = size("single_copy_size", 0, core.MaxSize)
 	s.unexpBytes = uint64(size("unexp_bytes", 4096, core.MaxSize))
 	s.noDelay = flag("nodelay")
 	s.staging, s.prefetch = get("staging_sbuf_size", 0, math.MaxInt32), get("prefetch_rbuf_size", 0, math.MaxInt32)
+	s.localSockets = flag("local_sockets") && netx.HasLocal
 	s.noAutoProgress, s.firewall = flag("disable_auto_progress"), flag("firewall_addr")
 	s.connectTimeout = time.Duration(get("connect_timeout", 1, math.MaxInt32)) * time.Millisecond
 	s.peerTimeout = time.Duration(get("peer_timeout", 0, math.MaxInt32)) * time.Millisecond
@@ -122,9 +132,15 @@ func readSettings(p *core.Params) (*settings, error) {
 	return s, nil
 }
 
+// rxLimits bounds what receive contexts keep.
+func (s *settings) rxLimits() front.RxLimits {
+	return front.RxLimits{Bytes: s.unexpBytes, PeerMessages: s.maxSaved}
+}
+
 // config is what the engine needs of the settings and of an endpoint's attributes.
 func (s *settings) config(txSize int) *engine.Config {
-	return &engine.Config{
+	c := &engine.Config{
+		Features:       wire.FeatureExtended,
 		StageMax:       s.staging,
 		StageLimit:     128 << 10,
 		TxDepth:        txSize,
@@ -132,4 +148,8 @@ func (s *settings) config(txSize int) *engine.Config {
 		HandshakeNanos: int64(s.connectTimeout),
 		InternalMax:    maxCtxSize, // what any peer of ours can have under way: see there
 	}
+	if s.singleCopy < core.MaxSize {
+		c.Puller, c.PullOver = pull.New(), s.singleCopy
+	}
+	return c
 }

@@ -1,14 +1,18 @@
 package tcp
 
 import (
+	"math"
 	"net/netip"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"gofabric/internal/conduit"
+	"gofabric/internal/impair"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
-	"gofabric/provider/tcp/engine"
+	"gofabric/internal/xnet/engine"
 )
 
 const (
@@ -17,7 +21,6 @@ const (
 	coalesceMax  = 24 << 10
 	headBytes    = 512 // received behind, or instead of, a large payload: the next header and little more
 	largePayload = 16 << 10
-	burstLikely  = 8 // posts in a burst after which the next burst's first post is expected to have company, too
 	// loopbackSendBuf is the send buffer on loopback, bytes.
 	loopbackSendBuf = 1 << 20
 	recvRounds      = 4 // receives per readiness, so that one peer does not starve the others
@@ -28,6 +31,11 @@ type buffers struct {
 	recv   []byte
 	iov    *netx.IOV
 	gather [][]byte
+	lobby  *lobby // of a domain whose streams can move; nil if they cannot
+
+	faults   conduit.Impairer   // nil but under a layer of faults
+	patience time.Duration      // of streams with them
+	gone     impair.StreamStats // of those that were closed
 }
 
 func newBuffers(prefetch int) *buffers {
@@ -43,14 +51,20 @@ type stream struct {
 	h    *progress.Handle
 	open func() // the transport is up: send the request
 
-	lastPass  uint64 // the pass that the burst of posts under way came after
-	burst     int    // posts since that pass
-	lastBurst int    // posts between the passes before
-	lateBurst int    // posts since a pause, while the application stays away
-	blocked   bool   // the socket takes no more
-	staged    bool   // in the engine's list of those to flush
-	large     bool   // large payload flows in
+	carried func() // bytes were given to conn or taken from it; nil usually
+	held    bool   // the owner wants nothing received
+
+	gather    progress.Gather
+	blocked   bool // the socket takes no more
+	large     bool // large payload flows in
 	flushing  bool
+	receiving bool // bytes are being taken: answers leave behind them
+
+	move   moveState
+	asked  bool // the peer made an offer
+	moving *moving
+
+	hurdle *hurdle // nil but under a layer of faults
 
 	local, peer netip.AddrPort
 }
@@ -58,33 +72,47 @@ type stream struct {
 // attach registers the socket with prog.
 func (s *stream) attach(prog *progress.Engine, bufs *buffers, want netx.Events) error {
 	s.prog, s.bufs = prog, bufs
+	if bufs.lobby != nil {
+		s.conn.SetMover(bufs.lobby)
+		bufs.lobby.streams[s.conn] = s
+	}
 	h, err := prog.Register(s.fd, s, true, want)
 	if err != nil {
 		return err
 	}
 	s.h = h
+	if bufs.faults != nil {
+		s.raise()
+	}
 	s.updateDeadline()
 	return nil
 }
 
 // detach ends the registration; the socket stays open.
 func (s *stream) detach() {
-	if s.staged {
-		s.prog.Unstage(s)
-		s.staged = false
-	}
+	s.gather.Forget(s.prog, s)
 	if s.h != nil {
 		s.h.Remove()
 		s.h = nil
+	}
+	if s.hurdle != nil {
+		s.hurdle.lower()
 	}
 }
 
 // close closes the socket.
 func (s *stream) close() {
 	s.detach()
+	s.stay()
+	if s.bufs != nil && s.bufs.lobby != nil {
+		delete(s.bufs.lobby.streams, s.conn)
+	}
 	if s.fd != netx.NoFD {
 		netx.Close(s.fd)
 		s.fd = netx.NoFD
+		if s.hurdle != nil {
+			s.bufs.gone.Add(s.hurdle.w.Stats())
+		}
 	}
 }
 
@@ -97,7 +125,7 @@ func (s *stream) updateDeadline() {
 // Ready implements progress.Source.
 func (s *stream) Ready(in, out bool) {
 	if s.conn.State() == engine.Opening {
-		if out {
+		if out && (s.hurdle == nil || s.hurdle.answered()) {
 			s.transportUp()
 		}
 		return
@@ -112,7 +140,7 @@ func (s *stream) Ready(in, out bool) {
 
 // Poll implements progress.Source.
 func (s *stream) Poll() {
-	if s.conn.State() == engine.Opening || s.conn.Stalled() {
+	if s.conn.State() == engine.Opening || s.conn.Stalled() || s.held {
 		return
 	}
 	if s.blocked {
@@ -122,7 +150,9 @@ func (s *stream) Poll() {
 }
 
 // Expired implements progress.Source.
-func (s *stream) Expired(now mono.Time) { s.conn.Advance(int64(now)) }
+func (s *stream) Expired(now mono.Time) {
+	s.conn.Advance(int64(now))
+}
 
 // Lost implements progress.Source.
 func (s *stream) Lost(err error) { s.failCall("epoll_ctl", err) }
@@ -136,6 +166,7 @@ func (s *stream) transportUp() {
 	if local, err := netx.LocalAddr(s.fd); err == nil {
 		s.local = local
 	}
+	s.mayMove()
 	s.open()
 	s.updateDeadline()
 	s.setWant()
@@ -148,10 +179,13 @@ func (s *stream) setWant() {
 		return
 	}
 	var want netx.Events
-	if !s.conn.Stalled() {
+	if !s.conn.Stalled() && !s.held {
 		want |= netx.In
 	}
-	if s.blocked {
+	if h := s.hurdle; h != nil && h.takeAt != 0 {
+		want |= netx.Edge // what comes is to be noted, no more
+	}
+	if h := s.hurdle; s.blocked && (h == nil || h.sendAt == 0) {
 		want |= netx.Out
 	}
 	if want == 0 {
@@ -173,14 +207,19 @@ func (s *stream) failCall(call string, err error) {
 
 // receive takes what the socket has, a few rounds of it.
 func (s *stream) receive() {
+	s.receiving = true
 	for range recvRounds {
-		if s.fd == netx.NoFD || s.conn.State() == engine.Closed || s.conn.Stalled() {
+		if s.fd == netx.NoFD || s.conn.State() == engine.Closed || s.conn.Stalled() || s.held {
 			break
 		}
 		more := s.receiveOnce()
 		if !more {
 			break
 		}
+	}
+	s.receiving = false
+	if s.carried != nil {
+		s.carried()
 	}
 	if s.fd != netx.NoFD && s.conn.HasPending() && !s.blocked {
 		s.flush()
@@ -189,12 +228,22 @@ func (s *stream) receive() {
 
 // receiveOnce makes one receive call and reports whether another may find something.
 func (s *stream) receiveOnce() bool {
+	if s.hurdle != nil {
+		limit := s.hurdle.mayTake()
+		return limit > 0 && s.receiveUpTo(limit)
+	}
+	return s.receiveUpTo(math.MaxInt)
+}
+
+// receiveUpTo is receiveOnce for limit bytes at most.
+func (s *stream) receiveUpTo(limit int) bool {
 	var n, asked, direct int
 	var errno unix.Errno
 	head := s.bufs.recv
 	if target := s.conn.Target(); target != nil {
 		s.large = true
-		head = head[:headBytes]
+		target = target[:min(len(target), limit)]
+		head = head[:min(headBytes, limit-len(target))]
 		v := s.bufs.iov
 		v.Reset()
 		v.Append(target)
@@ -206,6 +255,7 @@ func (s *stream) receiveOnce() bool {
 		if s.large {
 			head = head[:headBytes]
 		}
+		head = head[:min(len(head), limit)]
 		n, errno = netx.Recv(s.fd, head)
 		asked = len(head)
 	}
@@ -220,10 +270,16 @@ func (s *stream) receiveOnce() bool {
 		s.conn.Fail(engine.ErrPeerClose)
 		return false
 	}
+	if s.hurdle != nil {
+		s.hurdle.w.Took(n)
+	}
 	state := s.conn.State()
 	s.conn.Receive(direct, head[:n-direct])
 	if s.conn.State() != state {
 		s.updateDeadline()
+	}
+	if s.move != moveNever {
+		s.turn()
 	}
 	if s.fd == netx.NoFD {
 		return false
@@ -240,36 +296,34 @@ func (s *stream) receiveOnce() bool {
 
 // posted is called after something was queued by the application: it leaves now, or with what follows before the next pass.
 func (s *stream) posted(more bool) {
-	if s.blocked || s.fd == netx.NoFD || !s.conn.HasPending() {
+	if s.blocked || s.fd == netx.NoFD || !s.conn.HasPending() || s.move == moveHeld {
 		return
 	}
 	if queued := s.conn.Queued(); queued < coalesceMax || s.conn.Lent() && queued < gatherBytes {
-		if s.staged {
-			s.burst++
-			if s.prog.Overdue() {
-				s.prog.FlushStaged()
+		if !s.gather.Post(s.prog, s, more) {
+			if s.gather.Waiting(s.prog) {
+				s.conn.Quiet(coalesceMax)
 			}
-			return
-		}
-		if !more && s.prog.SendNow(&s.lateBurst) {
-			s.flush()
-			return
-		}
-		if pass := s.prog.Passes(); pass != s.lastPass {
-			s.lastPass, s.lastBurst, s.burst = pass, s.burst, 0
-		}
-		s.burst++
-		if (more || s.burst > 1 || s.lastBurst >= burstLikely) && s.prog.Stage(s) {
-			s.staged = true
 			return
 		}
 	}
 	s.flush()
 }
 
+// replied is called when the engine has queued something of its own. What received bytes bring about leaves when they are parsed; what a posted receive
+// does, a request for the payload of its message, say, leaves with the next pass.
+func (s *stream) replied() {
+	if !s.receiving && !s.flushing && !s.blocked && s.fd != netx.NoFD {
+		s.gather.Answer(s.prog, s)
+	}
+}
+
 // Flush implements progress.Flusher.
 func (s *stream) Flush() {
-	s.staged = false
+	s.gather.Left(s.conn.Loud())
+	if s.move >= moveAsked {
+		s.turn()
+	}
 	if !s.blocked && s.fd != netx.NoFD {
 		s.flush()
 	}
@@ -277,13 +331,22 @@ func (s *stream) Flush() {
 
 // flush transmits until there is nothing left or the socket is full.
 func (s *stream) flush() {
-	if s.flushing || s.conn.State() == engine.Opening {
+	if s.flushing || s.conn.State() == engine.Opening || s.move == moveHeld {
+		return
+	}
+	if s.hurdle != nil && !s.hurdle.maySend() {
 		return
 	}
 	s.flushing = true
 	blocked := false
 	for s.fd != netx.NoFD {
 		first, list := s.conn.Pending(s.bufs.gather, gatherBytes)
+		if s.move == moveLast {
+			first, list = upTo(s.moving.last, first, list)
+		}
+		if s.hurdle != nil {
+			first, list = s.hurdle.cut(first, list)
+		}
 		var n int
 		var errno unix.Errno
 		switch {
@@ -301,6 +364,12 @@ func (s *stream) flush() {
 		default:
 			s.flushing = false
 			s.becomeBlocked(false)
+			if s.move == moveReady {
+				s.turn()
+			}
+			if s.carried != nil {
+				s.carried()
+			}
 			return
 		}
 		if errno == unix.EAGAIN {
@@ -316,15 +385,29 @@ func (s *stream) flush() {
 			return
 		}
 		s.conn.Transmitted(n)
+		if s.hurdle != nil && s.hurdle.paused() {
+			blocked = true
+			break
+		}
+		if s.move == moveLast {
+			if s.moving.last -= n; s.moving.last == 0 {
+				s.flushing = false
+				s.becomeHeld()
+				return
+			}
+		}
 	}
 	s.flushing = false
 	if s.fd != netx.NoFD {
 		s.becomeBlocked(blocked)
+		if s.carried != nil {
+			s.carried()
+		}
 	}
 }
 
 func (s *stream) becomeBlocked(blocked bool) {
-	if s.blocked != blocked {
+	if s.blocked != blocked || s.hurdle != nil {
 		s.blocked = blocked
 		s.setWant()
 	}

@@ -2,7 +2,11 @@ package conform
 
 // Tables of the send and receive calls, so that each theme can run over all of them.
 
-import "gofabric/core"
+import (
+	"slices"
+
+	"gofabric/core"
+)
 
 // cqData is the remote CQ data that calls with data send.
 const cqData = 0x1122334455667788
@@ -22,13 +26,13 @@ type sendCall struct {
 var msgSends = []sendCall{
 	{"send", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error { return s.EP.Send(b, 0, s.Peer, c) }},
 	{"sendv", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
-		return s.EP.SendV(split(b, iovParts), nil, s.Peer, c)
+		return s.EP.SendV(s.tx(b, iovParts), nil, s.Peer, c)
 	}},
 	{"sendmsg", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
-		return s.EP.SendMsg(&core.MsgArgs{IOV: split(b, 3), Addr: s.Peer, Ctx: c}, 0)
+		return s.EP.SendMsg(&core.MsgArgs{IOV: s.tx(b, 3), Addr: s.Peer, Ctx: c}, 0)
 	}},
 	{"sendmsg+data", false, true, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
-		return s.EP.SendMsg(&core.MsgArgs{IOV: split(b, 2), Addr: s.Peer, Ctx: c, Data: cqData}, core.RemoteCQData)
+		return s.EP.SendMsg(&core.MsgArgs{IOV: s.tx(b, 2), Addr: s.Peer, Ctx: c, Data: s.data()}, core.RemoteCQData)
 	}},
 	{"sendmsg+more", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
 		return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: c}, core.More)
@@ -40,34 +44,34 @@ var msgSends = []sendCall{
 		return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: c}, core.DeliveryComplete)
 	}},
 	{"senddata", false, true, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
-		return s.EP.SendData(b, 0, cqData, s.Peer, c)
+		return s.EP.SendData(b, 0, s.data(), s.Peer, c)
 	}},
 	{"inject", true, false, false, func(s *Side, b []byte, _ uint64, _ core.Context) error { return s.EP.Inject(b, s.Peer) }},
 	{"injectdata", true, true, false, func(s *Side, b []byte, _ uint64, _ core.Context) error {
-		return s.EP.InjectData(b, cqData, s.Peer)
+		return s.EP.InjectData(b, s.data(), s.Peer)
 	}},
 }
 
 var taggedSends = []sendCall{
 	{"tsend", false, false, true, func(s *Side, b []byte, tag uint64, c core.Context) error { return s.EP.TSend(b, 0, s.Peer, tag, c) }},
 	{"tsendv", false, false, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
-		return s.EP.TSendV(split(b, iovParts), nil, s.Peer, tag, c)
+		return s.EP.TSendV(s.tx(b, iovParts), nil, s.Peer, tag, c)
 	}},
 	{"tsendmsg", false, false, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
-		return s.EP.TSendMsg(&core.TaggedArgs{IOV: split(b, 3), Addr: s.Peer, Tag: tag, Ctx: c}, 0)
+		return s.EP.TSendMsg(&core.TaggedArgs{IOV: s.tx(b, 3), Addr: s.Peer, Tag: tag, Ctx: c}, 0)
 	}},
 	{"tsendmsg+data", false, true, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
-		return s.EP.TSendMsg(&core.TaggedArgs{IOV: split(b, 2), Addr: s.Peer, Tag: tag, Ctx: c, Data: cqData}, core.RemoteCQData)
+		return s.EP.TSendMsg(&core.TaggedArgs{IOV: s.tx(b, 2), Addr: s.Peer, Tag: tag, Ctx: c, Data: s.data()}, core.RemoteCQData)
 	}},
 	{"tsendmsg+delivery_complete", false, false, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
 		return s.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{b}, Addr: s.Peer, Tag: tag, Ctx: c}, core.DeliveryComplete)
 	}},
 	{"tsenddata", false, true, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
-		return s.EP.TSendData(b, 0, cqData, s.Peer, tag, c)
+		return s.EP.TSendData(b, 0, s.data(), s.Peer, tag, c)
 	}},
 	{"tinject", true, false, true, func(s *Side, b []byte, tag uint64, _ core.Context) error { return s.EP.TInject(b, s.Peer, tag) }},
 	{"tinjectdata", true, true, true, func(s *Side, b []byte, tag uint64, _ core.Context) error {
-		return s.EP.TInjectData(b, cqData, s.Peer, tag)
+		return s.EP.TInjectData(b, s.data(), s.Peer, tag)
 	}},
 }
 
@@ -80,10 +84,10 @@ type recvCall struct {
 var msgRecvs = []recvCall{
 	{"recv", func(s *Side, b []byte, _ uint64, c core.Context) error { return s.Rx().Recv(b, 0, core.AddrUnspec, c) }},
 	{"recvv", func(s *Side, b []byte, _ uint64, c core.Context) error {
-		return s.Rx().RecvV(split(b, iovParts), nil, core.AddrUnspec, c)
+		return s.Rx().RecvV(s.rx(b, iovParts), nil, core.AddrUnspec, c)
 	}},
 	{"recvmsg", func(s *Side, b []byte, _ uint64, c core.Context) error {
-		return s.Rx().RecvMsg(&core.MsgArgs{IOV: split(b, 2), Addr: core.AddrUnspec, Ctx: c}, core.Completion)
+		return s.Rx().RecvMsg(&core.MsgArgs{IOV: s.rx(b, 2), Addr: core.AddrUnspec, Ctx: c}, core.Completion)
 	}},
 }
 
@@ -92,17 +96,18 @@ var taggedRecvs = []recvCall{
 		return s.Rx().TRecv(b, 0, core.AddrUnspec, tag, 0, c)
 	}},
 	{"trecvv", func(s *Side, b []byte, tag uint64, c core.Context) error {
-		return s.Rx().TRecvV(split(b, iovParts), nil, core.AddrUnspec, tag, 0, c)
+		return s.Rx().TRecvV(s.rx(b, iovParts), nil, core.AddrUnspec, tag, 0, c)
 	}},
 	{"trecvmsg", func(s *Side, b []byte, tag uint64, c core.Context) error {
-		return s.Rx().TRecvMsg(&core.TaggedArgs{IOV: split(b, 2), Addr: core.AddrUnspec, Tag: tag, Ctx: c}, core.Completion)
+		return s.Rx().TRecvMsg(&core.TaggedArgs{IOV: s.rx(b, 2), Addr: core.AddrUnspec, Tag: tag, Ctx: c}, core.Completion)
 	}},
 }
 
 // sizes are the message sizes of the call matrix.
 func (s *Side) sizes() []int {
 	inj := s.Info.Tx.InjectSize
-	return []int{0, 1, inj - 1, inj, inj + 1, 4095, 4096, 4097, 65535, 65536}
+	all := []int{0, 1, inj - 1, inj, inj + 1, 4095, 4096, 4097, 65535, 65536}
+	return slices.DeleteFunc(all, func(n int) bool { return n < 0 || n > s.Stack.maxSize() })
 }
 
 // checkRecv checks the completion of a receive.
@@ -122,8 +127,8 @@ func checkRecv(p *Pair, what string, g Got, c sendCall, buf []byte, n int, tag u
 	if g.Len != n {
 		p.T.Errorf("%s: received length %d, want %d", what, g.Len, n)
 	}
-	if c.data && g.Data != cqData {
-		p.T.Errorf("%s: remote CQ data %#x, want %#x", what, g.Data, uint64(cqData))
+	if c.data && g.Data != p.A.data() {
+		p.T.Errorf("%s: remote CQ data %#x, want %#x", what, g.Data, p.A.data())
 	}
 	if c.tagged && g.Tag != tag {
 		p.T.Errorf("%s: tag %#x, want %#x", what, g.Tag, tag)

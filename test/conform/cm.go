@@ -17,6 +17,7 @@ func testCM(t *testing.T, st Stack) {
 	}
 	t.Run("data", func(t *testing.T) { cmData(t, st) })
 	t.Run("reject", func(t *testing.T) { cmReject(t, st) })
+	t.Run("taken-address", func(t *testing.T) { cmTaken(t, st) })
 	t.Run("shutdown", func(t *testing.T) { cmShutdown(t, st) })
 	t.Run("nobody", func(t *testing.T) { cmNobody(t, st) })
 	t.Run("names", func(t *testing.T) { cmNames(t, st) })

@@ -30,6 +30,32 @@ func cmReject(t *testing.T, st Stack) {
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 }
 
+// cmTaken opens an endpoint that takes over the address of a passive endpoint, which does not listen (fi_getinfo(3), "handle").
+func cmTaken(t *testing.T, st Stack) {
+	p := listener(t, st)
+	pep, err := p.A.Fabric.OpenPassiveEndpoint(p.A.Info)
+	p.A.ok("OpenPassiveEndpoint", err)
+	name, err := pep.Name()
+	p.A.ok("Name", err)
+	p.A.closeEP()
+	info := p.A.Info.Dup()
+	info.Handle = pep
+	p.A.openEP(info)
+	if got, err := p.A.EP.Name(); err != nil || got != name {
+		t.Errorf("the endpoint's name is %v, %v; the passive endpoint's was %v", got, err, name)
+	}
+	_, err = p.A.Domain.OpenEndpoint(info)
+	refuse(t, "an endpoint with an address that is gone", err, core.ErrInval)
+	p.A.ok("Close", pep.Close())
+	p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, nil))
+	req := p.B.WantEvent(core.EventConnReq)
+	if req.Info.DestAddr != name {
+		t.Errorf("the connection comes from %v; want %v", req.Info.DestAddr, name)
+	}
+	p.B.ok("Reject", p.B.PEP.Reject(req.Info.Handle, nil))
+	p.A.WantEventErr()
+}
+
 // cmNobody connects to a port on which nobody listens, and to a listener that speaks something else.
 func cmNobody(t *testing.T, st Stack) {
 	p := listener(t, st)

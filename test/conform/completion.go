@@ -24,7 +24,7 @@ func cqFormats(t *testing.T, st Stack) {
 			p := Open(t, st, WithCQ(core.CQAttr{Format: f}))
 			buf := make([]byte, 64)
 			p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 11) })
-			p.Retry("senddata", func() error { return p.A.EP.SendData(Pattern(40, 1), 0, cqData, p.A.Peer, 22) })
+			p.Retry("senddata", func() error { return p.A.EP.SendData(Pattern(40, 1), 0, p.A.data(), p.A.Peer, 22) })
 			g, tx := p.Want(p.B, 11), p.Want(p.A, 22)
 			CheckPattern(t, "data", buf, 40, 1)
 			if f >= core.CQFormatMsg {
@@ -33,7 +33,7 @@ func cqFormats(t *testing.T, st Stack) {
 				}
 				checkSend(p, "senddata", tx, false)
 			}
-			if f >= core.CQFormatData && (g.Data != cqData || g.Flags&core.RemoteCQData == 0) {
+			if f >= core.CQFormatData && (g.Data != p.A.data() || g.Flags&core.RemoteCQData == 0) {
 				t.Errorf("receive: %v; want remote CQ data", g)
 			}
 			if f >= core.CQFormatData && (len(g.Buf) == 0 || &g.Buf[0] != &buf[0]) {
@@ -99,10 +99,7 @@ func opFlags(t *testing.T, st Stack) {
 	p.Retry("send", func() error { return p.A.EP.Send(still[:4], 0, p.A.Peer, 21) })
 	recv(1)
 	p.WantNone(p.A)
-	alias, err := p.A.EP.Alias(core.Transmit | core.Completion)
-	if err != nil {
-		t.Fatalf("Alias: %v", err)
-	}
+	alias := must(t, "Alias", func() (core.Endpoint, error) { return p.A.EP.Alias(core.Transmit | core.Completion) })
 	post(2)
 	p.Retry("send through the alias", func() error { return alias.Send(still[:4], 0, p.A.Peer, 22) })
 	p.Want(p.A, 22)

@@ -10,14 +10,18 @@ type Option func(*config)
 type config struct {
 	caps       core.Flags
 	hints      func(h *core.Info)
+	sideHints  func(side string, h *core.Info) // of side A or B
 	cq         core.CQAttr
+	av         core.AVAttr
 	splitCQ    bool // separate queues for transmits and receives
 	bindFlags  core.Flags
 	before     func(s *Side) // after the binds, before Enable
 	shareB     *Side         // the B side lives in this side's fabric, domain, queues and vector
 	connData   []byte
 	acceptData []byte
-	noPeerInAV bool // B does not know A
+	apart      bool          // MSG endpoints are not connected
+	introduce  func(p *Pair) // inserts the names of RDM endpoints; nil: as they are
+	noPeerInAV bool          // B does not know A
 }
 
 // WithCaps asks for capabilities beyond messages.
@@ -44,6 +48,9 @@ func WithMRMode(m core.MRMode) Option { return WithHints(func(h *core.Info) { h.
 
 // WithCQ sets the attributes of the completion queues.
 func WithCQ(a core.CQAttr) Option { return func(k *config) { k.cq = a } }
+
+// WithAV sets the attributes of the address vectors.
+func WithAV(a core.AVAttr) Option { return func(k *config) { k.av = a } }
 
 // WithSplitCQ gives each side separate transmit and receive queues.
 func WithSplitCQ() Option { return func(k *config) { k.splitCQ = true } }

@@ -18,7 +18,9 @@ func testCQ(t *testing.T, st Stack) {
 	t.Run("sread", func(t *testing.T) { cqSRead(t, st) })
 	t.Run("waitobj", func(t *testing.T) { cqWaitObjects(t, st) })
 	t.Run("fd", func(t *testing.T) { cqFD(t, st) })
-	t.Run("elastic", func(t *testing.T) { cqElastic(t, st) })
+	if st.EPType != core.EPTypeDgram { // 600 datagrams at once may be too many for a socket
+		t.Run("elastic", func(t *testing.T) { cqElastic(t, st) })
+	}
 	t.Run("shared", func(t *testing.T) { cqShared(t, st) })
 	t.Run("split", func(t *testing.T) { cqSplit(t, st) })
 }
@@ -127,14 +129,11 @@ func cqElastic(t *testing.T, st Stack) {
 	for i := range n {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(bufs[i][:], 0, core.AddrUnspec, core.Context(i)) })
 	}
-	p.B.Asleep = true
+	p.B.Asleep = !st.Manual
 	for i := range n {
 		p.Retry("send", func() error {
 			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, uint64(i))}, Addr: p.A.Peer, Ctx: core.Context(i)}, core.DeliveryComplete)
 		})
-	}
-	if st.Manual {
-		p.B.Asleep = false
 	}
 	for i := range n {
 		p.Want(p.A, core.Context(i))

@@ -180,12 +180,25 @@ func epOptions(t *testing.T, st Stack) {
 			t.Errorf("an idle endpoint has room for %d operations", n)
 		}
 	}
-	// Sizes that can be read must be those of the Info.
-	for o, want := range map[core.EPOpt]int{core.OptMaxMsgSize: p.A.Info.EP.MaxMsgSize, core.OptInjectMsgSize: p.A.Info.Tx.InjectSize} {
-		if n, err := ep.GetOpt(o); err == nil && n != want {
-			t.Errorf("option %d: %d; the Info says %d", o, n, want)
-		} else if err != nil {
-			refuse(t, "getopt of a size", err, core.ErrNoProtoOpt)
-		}
+	if st.EPType == core.EPTypeDgram { // has no options, as native's
+		return
 	}
+	// Sizes that can be read must be those of the Info.
+	longest, inject := p.A.Info.EP.MaxMsgSize, p.A.Info.Tx.InjectSize
+	for o, want := range map[core.EPOpt]int{core.OptMaxMsgSize: longest, core.OptMaxTaggedSize: longest, core.OptMaxRMASize: longest, core.OptTxSize: p.A.Info.Tx.Size,
+		core.OptInjectMsgSize: inject, core.OptInjectTaggedSize: inject, core.OptInjectRMASize: inject, core.OptInjectAtomicSize: inject} {
+		if n, err := ep.GetOpt(o); err != nil || n != want {
+			t.Errorf("option %d: %d, %v; the Info says %d", o, n, err, want)
+		}
+		refuse(t, "setopt of a size", ep.SetOpt(o, want), core.ErrNoProtoOpt)
+	}
+	if n, err := ep.GetOpt(core.OptMaxAtomicSize); err != nil || n < 8 {
+		t.Errorf("OptMaxAtomicSize: %d, %v", n, err)
+	}
+	// What concerns memory of devices, buffered receives and sockets' buffers is nobody's here.
+	for _, o := range []core.EPOpt{core.OptBufferedMin, core.OptBufferedLimit, core.OptSendBufSize, core.OptRecvBufSize, core.OptHMemP2P, core.OptCUDAAPIPermitted, core.OptSharedMemoryPermitted} {
+		refuse(t, "getopt", second(ep.GetOpt(o)), core.ErrNoProtoOpt)
+		refuse(t, "setopt", ep.SetOpt(o, 1), core.ErrNoProtoOpt)
+	}
+	refuse(t, "setopt of a negative size", p.B.Rx().SetOpt(core.OptMinMultiRecv, -1), core.ErrInval)
 }

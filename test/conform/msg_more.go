@@ -153,11 +153,11 @@ func msgReuse(t *testing.T, st Stack) {
 	}
 	// The slices of an iov, not what they refer to, may be reused when the call returns.
 	buf := make([]byte, 5000)
-	rx := split(buf, 3)
+	rx := p.B.rx(buf, 3)
 	p.Retry("recvv", func() error { return p.B.Rx().RecvV(rx, nil, core.AddrUnspec, 1) })
 	clear(rx)
 	src := Pattern(5000, 7)
-	tx := split(src, 3)
+	tx := p.A.tx(src, 3)
 	p.Retry("sendv", func() error { return p.A.EP.SendV(tx, nil, p.A.Peer, 2) })
 	clear(tx)
 	p.Want(p.B, 1)

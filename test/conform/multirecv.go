@@ -47,7 +47,7 @@ func multiRecv(t *testing.T, st Stack, late bool) {
 	r := rng(5)
 	sizes := make([]int, total)
 	for i := range sizes {
-		sizes[i] = r.intn(minFree + 1)
+		sizes[i] = r.intn(min(minFree, p.A.Info.Tx.InjectSize) + 1)
 	}
 	sent := 0
 	send := func() {

@@ -25,11 +25,11 @@ func peek(s *Side, tag, ign uint64, ctx core.Context, flags core.Flags) error {
 // arrive sends messages of the given tags to B, and returns when all have arrived there unexpected. Message i has 100+i bytes of Pattern i; large ones big.
 func arrive(p *Pair, size int, tags ...uint64) {
 	p.T.Helper()
-	const marker = 0xffff << 40
+	const marker = 0xff << 40
 	p.Retry("trecv", func() error { return p.B.Rx().TRecv(nil, 0, core.AddrUnspec, marker, 0, 0x5151) })
 	for i, tag := range tags {
 		src := Pattern(size+i, uint64(i))
-		p.Retry("tsenddata", func() error { return p.A.EP.TSendData(src, 0, cqData+uint64(i), p.A.Peer, tag, 0x6161) })
+		p.Retry("tsenddata", func() error { return p.A.EP.TSendData(src, 0, p.A.data()+uint64(i), p.A.Peer, tag, 0x6161) })
 	}
 	p.Retry("tinject", func() error { return p.A.EP.TInject(nil, p.A.Peer, marker) })
 	p.Want(p.B, 0x5151)
@@ -62,7 +62,7 @@ func peekHit(t *testing.T, st Stack) {
 		for round := range 2 { // a plain peek takes nothing
 			p.Retry("peek", func() error { return peek(p.B, 6, 0, core.Context(10+round), 0) })
 			g := p.Want(p.B, core.Context(10+round))
-			if g.Len != size+1 || g.Tag != 6 || g.Data != cqData+1 || g.Flags&(core.Recv|core.CapTagged|core.RemoteCQData) != core.Recv|core.CapTagged|core.RemoteCQData {
+			if g.Len != size+1 || g.Tag != 6 || g.Data != p.A.data()+1 || g.Flags&(core.Recv|core.CapTagged|core.RemoteCQData) != core.Recv|core.CapTagged|core.RemoteCQData {
 				t.Errorf("peek saw %v; want %d bytes, tag 6, its data", g, size+1)
 			}
 		}

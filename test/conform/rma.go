@@ -25,7 +25,7 @@ func testRMA(t *testing.T, st Stack) {
 	}{{"offset", 0}, {"virt", core.MRModeVirtAddr | core.MRModeProvKey | core.MRModeAllocated}, {"provkey", core.MRModeProvKey}, {"virt+appkey", core.MRModeVirtAddr}, {"endpoint", core.MRModeEndpoint}} {
 		t.Run(m.name, func(t *testing.T) {
 			p := Open(t, st, WithCaps(core.CapRMA), WithMRMode(m.mode))
-			if got := p.B.Info.Domain.MRMode &^ m.mode; got != 0 {
+			if got := p.B.Info.Domain.MRMode &^ m.mode &^ st.MRMode; got != 0 {
 				t.Fatalf("GetInfo returned MR modes %#x that were not offered", got)
 			}
 			rmaCalls(t, p)
@@ -52,32 +52,32 @@ type rmaCall struct {
 var rmaTable = []rmaCall{
 	{"write", false, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error { return s.EP.Write(b, 0, s.Peer, a, k, c) }},
 	{"writev", false, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error {
-		return s.EP.WriteV(split(b, iovParts), nil, s.Peer, a, k, c)
+		return s.EP.WriteV(s.tx(b, iovParts), nil, s.Peer, a, k, c)
 	}},
 	{"writemsg", false, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error {
-		return s.EP.WriteMsg(&core.RMAArgs{IOV: split(b, 2), Addr: s.Peer, RMAIOV: riov(a, k, len(b), 3), Ctx: c}, 0)
+		return s.EP.WriteMsg(&core.RMAArgs{IOV: s.tx(b, 2), Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 3), Ctx: c}, 0)
 	}},
 	{"writemsg+delivery_complete", false, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error {
-		return s.EP.WriteMsg(&core.RMAArgs{IOV: split(b, 3), Addr: s.Peer, RMAIOV: riov(a, k, len(b), 4), Ctx: c}, core.DeliveryComplete)
+		return s.EP.WriteMsg(&core.RMAArgs{IOV: s.tx(b, 3), Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 4), Ctx: c}, core.DeliveryComplete)
 	}},
 	{"writemsg+data", false, false, true, func(s *Side, b []byte, a, k uint64, c core.Context) error {
-		return s.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{b}, Addr: s.Peer, RMAIOV: riov(a, k, len(b), 1), Ctx: c, Data: cqData}, core.RemoteCQData)
+		return s.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{b}, Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 1), Ctx: c, Data: s.data()}, core.RemoteCQData)
 	}},
 	{"writedata", false, false, true, func(s *Side, b []byte, a, k uint64, c core.Context) error {
-		return s.EP.WriteData(b, 0, cqData, s.Peer, a, k, c)
+		return s.EP.WriteData(b, 0, s.data(), s.Peer, a, k, c)
 	}},
 	{"inject_write", false, true, false, func(s *Side, b []byte, a, k uint64, _ core.Context) error {
 		return s.EP.InjectWrite(b, s.Peer, a, k)
 	}},
 	{"inject_writedata", false, true, true, func(s *Side, b []byte, a, k uint64, _ core.Context) error {
-		return s.EP.InjectWriteData(b, cqData, s.Peer, a, k)
+		return s.EP.InjectWriteData(b, s.data(), s.Peer, a, k)
 	}},
 	{"read", true, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error { return s.EP.Read(b, 0, s.Peer, a, k, c) }},
 	{"readv", true, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error {
-		return s.EP.ReadV(split(b, iovParts), nil, s.Peer, a, k, c)
+		return s.EP.ReadV(s.tx(b, iovParts), nil, s.Peer, a, k, c)
 	}},
 	{"readmsg", true, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error {
-		return s.EP.ReadMsg(&core.RMAArgs{IOV: split(b, 3), Addr: s.Peer, RMAIOV: riov(a, k, len(b), 4), Ctx: c}, 0)
+		return s.EP.ReadMsg(&core.RMAArgs{IOV: s.tx(b, 3), Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 4), Ctx: c}, 0)
 	}},
 }
 
@@ -103,7 +103,7 @@ func rmaCalls(t *testing.T, p *Pair) {
 	seed := uint64(1)
 	for _, c := range rmaTable {
 		for _, n := range []int{0, 1, inj - 1, inj, inj + 1, 4096, 65536} {
-			if c.inject && n > inj {
+			if c.inject && n > inj || n > p.Stack.maxSize() {
 				continue
 			}
 			what := fmt.Sprintf("%s of %d", c.name, n)
@@ -114,6 +114,9 @@ func rmaCalls(t *testing.T, p *Pair) {
 			if c.read {
 				copy(mem[off:], local)
 				clear(local)
+			}
+			if c.data {
+				p.forData()
 			}
 			p.Retry(what, func() error { return c.do(p.A, local, mr.Base()+off, mr.Key(), core.Context(seed)) })
 			if c.inject {
@@ -134,7 +137,7 @@ func rmaCalls(t *testing.T, p *Pair) {
 			}
 			if c.data {
 				g := p.WantWhere(p.B, what+": remote CQ data", func(g *Got) bool { return g.Flags&core.RemoteWrite != 0 })
-				if g.Err != nil || g.Data != cqData || g.Flags&(core.RemoteCQData|core.CapRMA) != core.RemoteCQData|core.CapRMA {
+				if g.Err != nil || g.Data != p.A.data() || g.Flags&(core.RemoteCQData|core.CapRMA) != core.RemoteCQData|core.CapRMA {
 					t.Errorf("%s: target saw %v; want RMA|RemoteWrite|RemoteCQData and its data", what, g)
 				}
 			}
@@ -146,6 +149,17 @@ func rmaCalls(t *testing.T, p *Pair) {
 		}
 	}
 }
+
+// forData posts the receive at B that remote CQ data takes where the Info says that it takes one (fi_getinfo(3), FI_RX_CQ_DATA).
+func (p *Pair) forData() {
+	p.T.Helper()
+	if p.B.takesReceives() {
+		p.Retry("recv", func() error { return p.B.Rx().Recv(nil, 0, core.AddrUnspec, 0xda7a) })
+	}
+}
+
+// takesReceives says whether remote CQ data takes a posted receive.
+func (s *Side) takesReceives() bool { return s.Info.Rx.Mode&core.ModeRxCQData != 0 }
 
 // settle waits until all earlier writes of A have reached B's memory.
 func settle(p *Pair, mr core.MemoryRegion) {

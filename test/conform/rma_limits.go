@@ -15,16 +15,22 @@ func rmaRegions(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapRMA))
 	mem := make([]byte, 100)
 	reg := func(key uint64) (core.MemoryRegion, error) {
-		return p.B.Domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: key})
+		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: key})
 	}
 	one := must(t, "RegMR", func() (core.MemoryRegion, error) { return reg(4711) })
-	if one.Key() != 4711 || one.Base() != 0 {
-		t.Errorf("key %d base %#x; want the requested key and 0", one.Key(), one.Base())
+	mode := p.B.Info.Domain.MRMode
+	if mode&core.MRModeProvKey == 0 {
+		if one.Key() != 4711 {
+			t.Errorf("key %d; want the requested one", one.Key())
+		}
+		if _, err := reg(4711); !errors.Is(err, core.ErrNoKey) {
+			t.Errorf("second region with the same key: %v; want ErrNoKey", err)
+		}
 	}
-	if _, err := reg(4711); !errors.Is(err, core.ErrNoKey) {
-		t.Errorf("second region with the same key: %v; want ErrNoKey", err)
+	if (mode&core.MRModeVirtAddr == 0) != (one.Base() == 0) {
+		t.Errorf("base %#x with %v", one.Base(), mode)
 	}
-	if _, err := p.B.Domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 1, Offset: 8}); !oneOf(err, core.ErrInval, core.ErrBadFlags) {
+	if _, err := p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 1, Offset: 8}); !oneOf(err, core.ErrInval, core.ErrBadFlags) {
 		t.Errorf("region with an offset: %v; want ErrInval", err)
 	}
 	p.B.ok("Close MR", one.Close())
@@ -40,7 +46,7 @@ func rmaRegions(t *testing.T, st Stack) {
 	var mrs []core.MemoryRegion
 	for range 50 {
 		mr := must(t, "RegMR", func() (core.MemoryRegion, error) {
-			return pk.B.Domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 5})
+			return pk.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 5})
 		})
 		if keys[mr.Key()] || mr.Key() == core.KeyNotAvail {
 			t.Errorf("provider chose key %#x twice or a reserved one", mr.Key())
@@ -81,7 +87,7 @@ func rmaLarge(t *testing.T, st Stack) {
 	mr := p.B.Reg(mem, allAccess)
 	src := Pattern(n, 1)
 	p.Retry("write", func() error {
-		return p.A.EP.WriteMsg(&core.RMAArgs{IOV: split(src, 3), Addr: p.A.Peer, RMAIOV: riov(mr.Base(), mr.Key(), n, 2), Ctx: 1}, core.DeliveryComplete)
+		return p.A.EP.WriteMsg(&core.RMAArgs{IOV: p.A.tx(src, 3), Addr: p.A.Peer, RMAIOV: p.A.remote(mr.Base(), mr.Key(), n, 2), Ctx: 1}, core.DeliveryComplete)
 	})
 	p.Want(p.A, 1)
 	p.Progress()

@@ -5,6 +5,7 @@ package conform
 import (
 	"os"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,32 +19,70 @@ func Run(t *testing.T, st Stack) {
 	if _, err := st.info("", st.hints(core.CapMsg)); err != nil {
 		t.Fatalf("GetInfo knows no %s: %v", st.Name, err)
 	}
-	for _, theme := range []struct {
-		name string
-		run  func(t *testing.T, st Stack)
-	}{
-		{"msg", testMsg},
-		{"truncation", testTruncation},
-		{"completion", testCompletion},
-		{"tagged", testTagged},
-		{"peek", testPeek},
-		{"multirecv", testMultiRecv},
-		{"rma", testRMA},
-		{"access", testAccess},
-		{"progress", testAutoProgress},
-		{"slowpoll", testSlowPoll},
-		{"cq", testCQ},
-		{"counters", testCounters},
-		{"av", testAV},
-		{"cm", testCM},
-		{"control", testControl},
-		{"rdm", testRDM},
-		{"threads", testThreads},
-	} {
-		t.Run(theme.name, func(t *testing.T) {
-			NoLeaks(t)
-			theme.run(t, st)
-		})
+	themes := datagramThemes
+	if st.EPType != core.EPTypeDgram {
+		themes = allThemes
+	}
+	for _, theme := range themes {
+		if !slices.Contains(st.Except, theme.name) {
+			theme.over(t, st)
+		}
+	}
+}
+
+// allThemes is the suite for reliable endpoints.
+var allThemes = []theme{
+	{"msg", testMsg},
+	{"truncation", testTruncation},
+	{"completion", testCompletion},
+	{"levels", testLevels},
+	{"tagged", testTagged},
+	{"peek", testPeek},
+	{"multirecv", testMultiRecv},
+	{"receives", testReceives},
+	{"rma", testRMA},
+	{"access", testAccess},
+	{"atomic", testAtomic},
+	{"fence", testFence},
+	{"order", testOrder},
+	{"flags", testFlags},
+	{"progress", testAutoProgress},
+	{"slowpoll", testSlowPoll},
+	{"cq", testCQ},
+	{"counters", testCounters},
+	{"trigger", testTrigger},
+	{"work", testWork},
+	{"av", testAV},
+	{"vectors", testVectors},
+	{"auth", testAuth},
+	{"cm", testCM},
+	{"control", testControl},
+	{"rdm", testRDM},
+	{"collective", testCollective},
+	{"threads", testThreads},
+	{"scalable", testScalable},
+	{"shared", testShared},
+	{"msgflags", testMsgFlags},
+	{"attributes", testAttributes},
+	{"matrix", testMatrix},
+	{"objects", testObjects},
+	{"firewall", testFirewall},
+}
+
+// theme is a part of the suite.
+type theme struct {
+	name string
+	run  func(t *testing.T, st Stack)
+}
+
+// over runs the theme over st. What it has shown counts if it passes.
+func (m theme) over(t *testing.T, st Stack) {
+	passed := t.Run(m.name, func(t *testing.T) {
+		NoLeaks(t)
+		m.run(t, st)
+	})
+	if st.Record != nil {
+		st.Record.End(m.name, passed)
 	}
 }
 
@@ -59,7 +98,7 @@ func NoLeaks(t *testing.T) {
 		if err := goleak.Find(opt); err != nil {
 			t.Errorf("goroutines left over: %v", err)
 		}
-		end := time.Now().Add(2 * time.Second)
+		end := time.Now().Add(Deadline)
 		for after := openFDs(); after > before; after = openFDs() {
 			if time.Now().After(end) {
 				t.Errorf("descriptors: %d before, %d after", before, after)

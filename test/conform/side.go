@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gofabric/core"
+	"gofabric/test/conform/oblige"
 )
 
 // Side is one end of a Pair.
@@ -27,8 +28,10 @@ type Side struct {
 	EP     core.Endpoint
 	Addr   core.Addr   // the endpoint's (RDM) or listener's name
 	Peer   core.FIAddr // the other side in AV; AddrUnspec on MSG endpoints
+	keyFI  core.FIAddr // of the authorization key in AV
 	Asleep bool        // the fixture does not read this side's queues: its application is away
 
+	also   *Side // makes progress while this side waits for events: the application's task with ProgressManual
 	cfg    config
 	shared bool // fabric, domain and queues belong to another Side
 	got    []Got
@@ -46,7 +49,11 @@ func openSide(t testing.TB, st Stack, name string, k config, share *Side) *Side 
 	if k.hints != nil {
 		k.hints(h)
 	}
+	if k.sideHints != nil {
+		k.sideHints(name, h)
+	}
 	info, err := st.info("", h)
+	notOffered(t, err)
 	if err != nil {
 		t.Fatalf("%s: GetInfo: %v", name, err)
 	}
@@ -60,7 +67,7 @@ func openSide(t testing.TB, st Stack, name string, k config, share *Side) *Side 
 			return s
 		}
 	} else {
-		s.Fabric = must(t, "OpenFabric", func() (core.Fabric, error) { return st.OpenFabric(info) })
+		s.Fabric = st.open(t, info)
 		s.Domain = must(t, "OpenDomain", func() (core.Domain, error) { return s.Fabric.OpenDomain(info) })
 	}
 	s.TxCQ = must(t, "OpenCQ", func() (core.CompletionQueue, error) { return s.Domain.OpenCQ(k.cq) })
@@ -76,14 +83,9 @@ func openSide(t testing.TB, st Stack, name string, k config, share *Side) *Side 
 			s.SRX = must(t, "OpenSRX", func() (core.SharedRx, error) { return s.Domain.OpenSRX(info.Rx) })
 		}
 	} else {
-		s.AV = must(t, "OpenAV", func() (core.AddressVector, error) { return s.Domain.OpenAV(core.AVAttr{Type: core.AVTable}) })
+		s.AV = must(t, "OpenAV", func() (core.AddressVector, error) { return s.Domain.OpenAV(k.av) })
 	}
 	return s
-}
-
-// cqBinder is what shared receive contexts of stacks that bind them to a queue of their own have (fi_ep_bind(3) on an SRX).
-type cqBinder interface {
-	BindCQ(cq core.CompletionQueue, flags core.Flags) error
 }
 
 // openEP opens the endpoint of info, binds everything and enables it.
@@ -113,9 +115,6 @@ func (s *Side) BindAll(ep core.Endpoint) {
 		s.ok("BindAV", ep.BindAV(s.AV, 0))
 	}
 	if s.SRX != nil {
-		if b, ok := s.SRX.(cqBinder); ok && !s.shared {
-			s.ok("BindCQ of the SRX", b.BindCQ(s.RxCQ, core.BindRecv))
-		}
 		s.ok("BindSRX", ep.BindSRX(s.SRX))
 	}
 }
@@ -138,28 +137,50 @@ func (s *Side) Rx() interface {
 func (s *Side) Reg(buf []byte, access core.Flags) core.MemoryRegion {
 	s.T.Helper()
 	s.keys++
-	mr := must(s.T, "RegMR", func() (core.MemoryRegion, error) {
-		return s.Domain.RegMR(&core.MRAttr{IOV: [][]byte{buf}, Access: access, RequestedKey: s.keys})
+	return must(s.T, "RegMR", func() (core.MemoryRegion, error) {
+		return s.RegAttr(&core.MRAttr{IOV: [][]byte{buf}, Access: access, RequestedKey: s.keys})
 	})
-	if s.Info.Domain.MRMode&core.MRModeEndpoint != 0 {
-		s.ok("BindEndpoint", mr.BindEndpoint(s.EP))
-		s.ok("Enable of the region", mr.Enable())
+}
+
+// RegAttr registers memory, and binds to it what bind does; with MRModeEndpoint, for the side's endpoint.
+func (s *Side) RegAttr(attr *core.MRAttr, bind ...func(core.MemoryRegion)) (core.MemoryRegion, error) {
+	mr, err := s.Domain.RegMR(attr)
+	for _, f := range bind {
+		if err == nil {
+			f(mr)
+		}
 	}
-	return mr
+	if err != nil || s.Info.Domain.MRMode&core.MRModeEndpoint == 0 {
+		return mr, err
+	}
+	if err := mr.BindEndpoint(s.EP); err != nil {
+		return nil, err
+	}
+	return mr, mr.Enable()
 }
 
 // closeEP closes the endpoint and leaves the rest open.
 func (s *Side) closeEP() {
 	s.T.Helper()
+	if s.ended() {
+		s.EP = nil
+		return
+	}
 	if s.EP != nil {
 		s.ok("Close endpoint", s.EP.Close())
 		s.EP = nil
 	}
 }
 
+// ended says that the test came to an end early, and leaves all that it has opened to the fabric's Abandon.
+func (s *Side) ended() bool { return s.Stack.Oblige && s.T.Skipped() }
+
 // Close closes what the side owns, in an order in which nothing is busy.
 func (s *Side) Close() {
 	s.T.Helper()
+	if s.ended() {
+		return
+	}
 	s.closeEP()
 	if s.PEP != nil {
 		s.ok("Close passive endpoint", s.PEP.Close())
@@ -193,6 +214,10 @@ func (s *Side) Close() {
 
 func (s *Side) ok(what string, err error) {
 	s.T.Helper()
+	if s.ended() {
+		return
+	}
+	notOffered(s.T, err)
 	if err != nil {
 		s.T.Fatalf("%s: %s: %v", s.Name, what, err)
 	}
@@ -220,10 +245,20 @@ func (s *Side) Dump() string {
 func must[T any](t testing.TB, what string, f func() (T, error)) T {
 	t.Helper()
 	v, err := f()
+	notOffered(t, err)
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 	return v
+}
+
+// notOffered skips the rest of a test that came upon something which the provider says that it has not.
+func notOffered(t testing.TB, err error) {
+	t.Helper()
+	var no *oblige.NotOffered
+	if errors.As(err, &no) {
+		t.Skipf("not offered: %s", no.What)
+	}
 }
 
 // oneOf reports whether err is one of the given errors.
@@ -240,6 +275,7 @@ func oneOf(err error, want ...core.Errno) bool {
 func refuse(t testing.TB, what string, err error, want ...core.Errno) {
 	t.Helper()
 	if !oneOf(err, want...) {
+		notOffered(t, err)
 		t.Errorf("%s: %v; want one of %v", what, err, want)
 	}
 }

@@ -4,10 +4,12 @@ package conform
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/conform/record"
 )
 
 // Stack is a provider stack under test.
@@ -20,12 +22,26 @@ type Stack struct {
 	Caps core.Flags
 	// Manual says that the stack's data progress needs the application by default; the suite then asks for ProgressAuto where it matters.
 	Manual bool
+	// NoEmptyReads says that the wire format has none: a read of nothing completes without the target's hearing of it.
+	NoEmptyReads bool
+	// Foreign says that the ends take each other for native peers: what only peers of this module can do ends with ErrOpNotSupp.
+	Foreign bool
+	// Overtakes says that a long message may be complete later than shorter ones after it, though they are matched in order (comp_order, fi_endpoint(3)).
+	Overtakes bool
 	// OneDomain puts both sides into one domain; otherwise each has its own fabric and domain, as two processes would.
 	OneDomain bool
 	Node      string        // local address to use; default 127.0.0.1
 	MaxSize   int           // largest message to try; default 9 MiB and a bit
 	Bounded   time.Duration // within which operations to a dead peer must have failed; default the deadline of waits
 	Inserts   bool          // layers such as fault: timing-sensitive negatives are not checked
+
+	Record *record.Recorder // notes what themes that pass have shown; may be nil
+
+	// Oblige has Over do what the stack's Infos demand of applications (package oblige), for stacks that demand something. MRMode is then what of it shows.
+	Oblige bool
+	MRMode core.MRMode
+
+	Except []string // themes that are not for it: those that take completions to be in order, where they are not
 
 	// GetInfo and OpenFabric are the registry's. GetInfo has the arguments of fi_getinfo(3).
 	GetInfo    func(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error)
@@ -52,6 +68,9 @@ func (s Stack) bounded() time.Duration {
 	}
 	return Deadline
 }
+
+// Datagrams reports whether the stack stands on datagrams, not on connections.
+func (s Stack) Datagrams() bool { return strings.HasPrefix(s.Provider, "udp") }
 
 // hints returns the hints of the stack for the given capabilities.
 func (s Stack) hints(caps core.Flags) *core.Info {
@@ -84,6 +103,16 @@ func (s Stack) info(service string, hints *core.Info) (*core.Info, error) {
 	return nil, core.ErrNoData
 }
 
+// open opens a fabric. What a test that comes to an end early leaves open is closed behind it.
+func (s Stack) open(t testing.TB, info *core.Info) core.Fabric {
+	t.Helper()
+	f := must(t, "OpenFabric", func() (core.Fabric, error) { return s.OpenFabric(info) })
+	if s.Oblige {
+		t.Cleanup(f.(interface{ Abandon() }).Abandon)
+	}
+	return f
+}
+
 // Offers asks GetInfo whether the stack has caps. A refusal must be ErrNoData, and none of Stack.Caps may be refused.
 func (s Stack) Offers(t testing.TB, caps core.Flags) bool {
 	t.Helper()
@@ -111,4 +140,13 @@ func (s Stack) need(t testing.TB, caps core.Flags) bool {
 	}
 	t.Logf("%s has no caps %#x: refused with ErrNoData, as it should", s.Name, uint64(caps))
 	return false
+}
+
+// proves notes that the test has shown a feature of libfabric's to work that is no call on an object, such as fi_tostr.
+func (s Stack) proves(names ...string) {
+	for _, name := range names {
+		if s.Record != nil {
+			s.Record.Worked(name)
+		}
+	}
 }

@@ -92,8 +92,8 @@ func taggedSeparate(t *testing.T, st Stack) {
 		t.Errorf("untagged message completed as %v", g)
 	}
 	p.WantNone(p.B)
-	p.Retry("tinject", func() error { return p.A.EP.TInject(Pattern(8, 2), p.A.Peer, ^uint64(0)) })
-	if g := p.Want(p.B, 1); g.Tag != ^uint64(0) {
+	p.Retry("tinject", func() error { return p.A.EP.TInject(Pattern(8, 2), p.A.Peer, p.A.tags()) })
+	if g := p.Want(p.B, 1); g.Tag != p.A.tags() {
 		t.Errorf("tagged message completed as %v", g)
 	}
 	CheckPattern(t, "untagged", mb, 8, 1)

@@ -21,12 +21,12 @@ func (r tagRecv) matches(tag uint64) bool { return (r.tag^tag)&^r.ignore == 0 }
 func taggedModel(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTagged), WithRxSize(512))
 	r := rng(7)
-	const marker = 1 << 62
+	marker := p.A.tags()/4 + 1
 	for round := range 30 {
 		var posts []tagRecv
 		var sends []uint64
 		for i := range 40 {
-			ignore := []uint64{0, 0, 1, 3, 7, 1<<60 - 1}[r.intn(6)]
+			ignore := []uint64{0, 0, 1, 3, 7, p.A.tags() >> 4}[r.intn(6)]
 			posts = append(posts, tagRecv{uint64(r.intn(8)), ignore, core.Context(round*1000 + i)})
 			sends = append(sends, uint64(r.intn(8)))
 		}

@@ -88,7 +88,7 @@ func (h *threads) reader(cq core.CompletionQueue, count *atomic.Int64, rx bool) 
 }
 
 func testThreads(t *testing.T, st Stack) {
-	p := Open(t, st, WithRxSize(512), WithSplitCQ())
+	p := Open(t, st, WithRxSize(512), WithSplitCQ(), WithHints(func(h *core.Info) { h.Domain.Threading = core.ThreadSafe }))
 	p.A.Asleep, p.B.Asleep = true, true // the goroutines below read the queues
 	var wg sync.WaitGroup
 	var all []*threads

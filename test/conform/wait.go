@@ -44,6 +44,9 @@ func (s *Side) pumpCQ(cq core.CompletionQueue, rx bool) {
 	var src [32]core.FIAddr
 	for {
 		n, err := cq.ReadFrom(entries[:], src[:])
+		if errors.Is(err, core.ErrNoSys) {
+			n, err = cq.Read(entries[:]) // sources are for those who have them
+		}
 		switch {
 		case errors.Is(err, core.ErrAgain):
 			return
@@ -163,6 +166,9 @@ func (s *Side) WantEvent(typ core.EQEventType) core.EQEvent {
 	end := time.Now().Add(Deadline)
 	for n := 0; ; n++ {
 		s.pumpEQ()
+		if s.also != nil {
+			s.also.Pump()
+		}
 		if i := slices.IndexFunc(s.events, func(e core.EQEvent) bool { return e.Type == typ }); i >= 0 {
 			ev := s.events[i]
 			s.events = slices.Delete(s.events, i, i+1)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"gofabric/core"
-	"gofabric/provider/tcp/wire"
+	"gofabric/internal/xnet/wire"
 	"gofabric/test/conform"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"gofabric"
 	"gofabric/core"
-	"gofabric/provider/tcp/wire"
+	"gofabric/internal/xnet/wire"
 	"gofabric/test/conform"
 )
 
@@ -110,7 +110,14 @@ func connect(t *testing.T, p *conform.Pair) (*raw, func()) {
 		}
 		return r, func() {}
 	}
-	r.send(wire.AppendCM(nil, wire.CMConnReq, nil))
+	return r, r.accepted(p, 0)
+}
+
+// accepted asks a MSG listener for a connection, as a peer with these features, and gets it. The returned function closes the endpoint there.
+func (r *raw) accepted(p *conform.Pair, features uint32) func() {
+	t := r.t
+	t.Helper()
+	r.send(wire.AppendCMFeatures(nil, wire.CMConnReq, features, nil))
 	req := p.B.WantEvent(core.EventConnReq)
 	ep, err := p.B.Domain.OpenEndpoint(req.Info)
 	if err != nil {
@@ -125,7 +132,7 @@ func connect(t *testing.T, p *conform.Pair) (*raw, func()) {
 	}
 	p.B.WantEvent(core.EventConnected)
 	r.answer(p)
-	return r, func() {
+	return func() {
 		if err := ep.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}

@@ -3,6 +3,7 @@ package interop
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -14,8 +15,18 @@ import (
 
 const (
 	waitLimit = 10 * time.Second // of any single wait
+	pollSpin  = 200 * time.Microsecond
 	pollPause = 20 * time.Microsecond
 )
+
+// pause is between two looks of a wait that began at start: sleeps are long, about a millisecond, so first there are none.
+func pause(start time.Time) {
+	if time.Since(start) < pollSpin {
+		runtime.Gosched()
+		return
+	}
+	time.Sleep(pollPause)
+}
 
 // The keys of mem: all of it, its second half, all of it for reading only.
 const (
@@ -35,6 +46,7 @@ type op struct {
 	data   uint64
 	tag    uint64
 	segs   []core.RMAIov
+	atom   atom // of atomics, whose lengths count operands
 }
 
 func (p op) receives() bool { return strings.Contains(p.call, "recv") }
@@ -84,6 +96,8 @@ type link struct {
 	ours    *ours
 	natives []*native
 	net     bool   // these are of 1.17's provider net, which buffers no messages
+	inject  int    // the longest that both ends inject
+	sizesOf []int  // of the transfers
 	ctx     uint64 // the latest context
 }
 
@@ -132,6 +146,9 @@ func (l *link) post(e end, p op) {
 		for _, s := range p.segs {
 			segs += fmt.Sprintf(" %d:%d:%d", s.Addr, s.Len, s.Key)
 		}
+		if p.atom.size > 0 {
+			p.data, p.tag = uint64(p.atom.dt)<<8|uint64(p.atom.op), uint64(p.atom.size)
+		}
 		l.tell(n, "post %s %d %d %d %d %d %d %d%s", p.call, p.ctx, p.off, p.length, p.parts, uint64(p.flags), p.data, p.tag, segs)
 		return
 	}
@@ -144,12 +161,11 @@ func (l *link) post(e end, p op) {
 
 func (l *link) until(what string, cond func() bool) {
 	l.t.Helper()
-	for stop := time.Now().Add(waitLimit); !cond(); {
-		if time.Now().After(stop) {
+	for start := time.Now(); !cond(); pause(start) {
+		if time.Since(start) > waitLimit {
 			l.must(fmt.Errorf("%s: not within %v", what, waitLimit))
 		}
 		l.must(l.progress())
-		time.Sleep(pollPause)
 	}
 }
 

@@ -16,7 +16,9 @@ type nativeStack struct {
 	name     string
 	kind     core.EPType
 	provider string // the peer's name for it
+	ours     string // ours, if it is another
 	program  peerProgram
+	more     core.Flags // capabilities of our end that not all tests need
 }
 
 func (s nativeStack) kindName() string {
@@ -28,7 +30,14 @@ func (s nativeStack) kindName() string {
 
 // link opens our end and n peers, not connected yet.
 func (s nativeStack) link(t *testing.T, n int) *link {
-	l := &link{t: t, ours: openOurs(t, s.kind), net: s.provider == "net"}
+	ours := s.ours
+	if ours == "" {
+		ours = s.provider
+	}
+	l := &link{t: t, ours: openOurs(t, ours, s.kind, s.more), net: s.provider == "net", inject: injectSize, sizesOf: transferSizes}
+	if s.provider == rxm {
+		l.inject = rxmInject
+	}
 	for range n {
 		l.natives = append(l.natives, startPeer(t, s.program, s.provider, s.kindName()))
 	}
@@ -42,7 +51,7 @@ func eachNative(t *testing.T, kind core.EPType, f func(t *testing.T, s nativeSta
 		missing func(t *testing.T) peerProgram
 	}{
 		{nativeStack{name: "debian msg", kind: core.EPTypeMsg, provider: "tcp"}, needDebian},
-		{nativeStack{name: "debian net rdm", kind: core.EPTypeRDM, provider: "net"}, needNet},
+		{nativeStack{name: "debian net rdm", kind: core.EPTypeRDM, provider: "net", ours: "tcp"}, needNet},
 		{nativeStack{name: "native 2 msg", kind: core.EPTypeMsg, provider: "tcp"}, needNative2},
 		{nativeStack{name: "native 2 rdm", kind: core.EPTypeRDM, provider: "tcp"}, needNative2},
 	}

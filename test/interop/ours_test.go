@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +15,11 @@ import (
 	"gofabric/core"
 	"gofabric/internal/host"
 	"gofabric/provider/tcp"
+	"gofabric/provider/udp"
 	"gofabric/test/conform"
+	"gofabric/util/fault"
+	reliable "gofabric/util/rxd"
+	connected "gofabric/util/rxm"
 )
 
 // This file is our end of a link: what testdata/peer.c is there, with the same buffers and keys.
@@ -32,14 +37,15 @@ type ours struct {
 	ep     core.Endpoint
 	info   *core.Info
 	dest   core.FIAddr
-	req    *core.Info // the latest connection request
+	req    *core.Info     // the latest connection request
+	cntrs  []core.Counter // where there are: in the order of counted
 	opened []core.Object
 
 	tx, rx, mem []byte
 	inbox
 }
 
-func openOurs(t *testing.T, kind core.EPType) *ours {
+func openOurs(t *testing.T, provider string, kind core.EPType, more core.Flags) *ours {
 	t.Helper()
 	o := &ours{dest: core.AddrUnspec, tx: make([]byte, bufSize), rx: make([]byte, bufSize), mem: make([]byte, bufSize)}
 	t.Cleanup(func() {
@@ -47,7 +53,7 @@ func openOurs(t *testing.T, kind core.EPType) *ours {
 			t.Errorf("closing: %v", err)
 		}
 	})
-	if err := o.open(kind); err != nil {
+	if err := o.open(provider, kind, more); err != nil {
 		t.Fatal(err)
 	}
 	return o
@@ -63,24 +69,34 @@ func keep[T core.Object](o *ours, into *T, open func() (T, error)) error {
 	return err
 }
 
-func (o *ours) open(kind core.EPType) error {
+func (o *ours) open(provider string, kind core.EPType, more core.Flags) error {
 	h := core.NewHints()
-	h.Caps = core.CapMsg | core.CapRMA
+	h.Caps = core.CapMsg | core.CapRMA | core.CapAtomic | core.CapFence | more
 	if kind == core.EPTypeRDM {
 		h.Caps |= core.CapTagged
 	}
-	h.Fabric.ProvName, h.EP.Type, h.AddrFormat = "tcp", kind, core.FormatSockaddrIn
+	if n := os.Getenv("FI_OFI_RXM_NUM_MSG_EPS"); n != "" && n != "1" {
+		h.Caps &^= core.CapFence // there are none over several connections
+	}
+	if strings.HasSuffix(provider, "rxd") {
+		h.Caps |= core.CapRMAEvent | core.MultiRecv
+	}
+	h.Fabric.ProvName, h.EP.Type, h.AddrFormat = provider, kind, core.FormatSockaddrIn
 	// The module reads FI_* once per process; here, each end reads what its test has set.
 	params, err := core.NewParams(os.LookupEnv, "")
 	if err != nil {
 		return err
 	}
 	machine := &host.Host{Timeout: time.Second}
-	provider, err := tcp.New(params, machine)
-	if err != nil {
+	t, err := tcp.New(params, machine)
+	u, errU := udp.New(params, machine)
+	r, errR := reliable.New(params, machine)
+	m, errM := connected.New(params, machine)
+	f, errF := fault.New(params, machine)
+	if err := errors.Join(err, errU, errR, errM, errF); err != nil {
 		return err
 	}
-	registry := core.NewRegistry(provider)
+	registry := core.NewRegistry(m, r, f, u, t)
 	infos, _, err := core.GetInfo(registry, machine, params, core.Query{Node: "127.0.0.1", Flags: core.Source, Hints: h})
 	if err != nil {
 		return err
@@ -101,6 +117,16 @@ func (o *ours) open(kind core.EPType) error {
 	}
 	if kind == core.EPTypeRDM {
 		err := keep(o, &o.av, func() (core.AddressVector, error) { return o.domain.OpenAV(core.AVAttr{}) })
+		for range counted {
+			if strings.HasSuffix(provider, "rxd") && err == nil {
+				var c core.Counter
+				err = keep(o, &c, func() (core.Counter, error) { return o.domain.OpenCounter(core.CntrAttr{}) })
+				o.cntrs = append(o.cntrs, c)
+			}
+		}
+		if more&core.CapCollective != 0 && err == nil {
+			err = keep(o, &o.eq, func() (core.EventQueue, error) { return o.fabric.OpenEQ(core.EQAttr{}) })
+		}
 		return errors.Join(err, o.openEP(o.info))
 	}
 	return errors.Join(
@@ -124,8 +150,12 @@ func (o *ours) openEP(info *core.Info) error {
 	err := o.ep.BindCQ(o.cq, core.BindTransmit|core.BindRecv)
 	if o.av != nil {
 		err = errors.Join(err, o.ep.BindAV(o.av, 0))
-	} else {
+	}
+	if o.eq != nil {
 		err = errors.Join(err, o.ep.BindEQ(o.eq, 0))
+	}
+	for i, c := range o.cntrs {
+		err = errors.Join(err, o.ep.BindCounter(c, counted[i]))
 	}
 	return errors.Join(err, o.ep.Enable())
 }
@@ -254,6 +284,7 @@ func (o *ours) try(p op) error {
 	}
 	rma := &core.RMAArgs{IOV: iov, Addr: d, RMAIOV: p.segs, Ctx: ctx, Data: p.data}
 	calls := map[string]func() error{
+		"recvmsg":    func() error { return ep.RecvMsg(&core.MsgArgs{IOV: iov, Addr: core.AddrUnspec, Ctx: ctx}, p.flags) },
 		"recv":       func() error { return ep.Recv(b, 0, core.AddrUnspec, ctx) },
 		"trecv":      func() error { return ep.TRecv(b, 0, core.AddrUnspec, p.tag, 0, ctx) },
 		"send":       func() error { return ep.Send(b, 0, d, ctx) },
@@ -279,6 +310,9 @@ func (o *ours) try(p op) error {
 		"read":             func() error { return ep.Read(b, 0, d, seg.Addr, seg.Key, ctx) },
 		"readv":            func() error { return ep.ReadV(iov, nil, d, seg.Addr, seg.Key, ctx) },
 		"readmsg":          func() error { return ep.ReadMsg(rma, p.flags) },
+		"atomic":           func() error { return o.atomically(p) },
+		"fetch":            func() error { return o.atomically(p) },
+		"compare":          func() error { return o.atomically(p) },
 	}
 	return calls[p.call]()
 }

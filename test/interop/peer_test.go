@@ -54,14 +54,15 @@ type native struct {
 	stdin io.WriteCloser
 	lines chan string // what it prints; closed at its end
 	errs  output
+	end   func() // ends it
 	inbox
 }
 
-// startPeer starts a peer, which ends with the test.
-func startPeer(t *testing.T, program peerProgram, provider, kind string) *native {
+// startPeer starts a peer, at a port if one is given, which ends with the test.
+func startPeer(t *testing.T, program peerProgram, provider, kind string, port ...string) *native {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), runLimit)
-	cmd := exec.CommandContext(ctx, program.path, provider, kind)
+	cmd := exec.CommandContext(ctx, program.path, append([]string{provider, kind}, port...)...)
 	cmd.Env = append(append(os.Environ(), program.env...), "FI_PROVIDER="+provider) // the others take long to look around
 	n := &native{lines: make(chan string, 1024)}
 	cmd.Stderr = &n.errs
@@ -88,7 +89,7 @@ func startPeer(t *testing.T, program peerProgram, provider, kind string) *native
 			}
 		}
 	}()
-	t.Cleanup(func() {
+	n.end = sync.OnceFunc(func() {
 		n.stdin.Close()
 		timer := time.AfterFunc(5*time.Second, func() { t.Errorf("the peer does not end"); cancel() })
 		for range n.lines { // what nobody wants to know any more
@@ -100,6 +101,7 @@ func startPeer(t *testing.T, program peerProgram, provider, kind string) *native
 		timer.Stop()
 		cancel()
 	})
+	t.Cleanup(n.end)
 	return n
 }
 
@@ -167,7 +169,7 @@ func (n *native) call(meanwhile func() error, format string, args ...any) (strin
 	if _, err := io.WriteString(n.stdin, command+"\n"); err != nil {
 		return "", fmt.Errorf("the peer ended: %w: %s", err, &n.errs)
 	}
-	for end := time.Now().Add(waitLimit); ; {
+	for start := time.Now(); ; pause(start) {
 		answer, err := n.poll()
 		if err != nil {
 			return "", err
@@ -178,13 +180,12 @@ func (n *native) call(meanwhile func() error, format string, args ...any) (strin
 		if answer != "" {
 			return "", fmt.Errorf("the peer: %s: %s", command, answer)
 		}
-		if time.Now().After(end) {
+		if time.Since(start) > waitLimit {
 			return "", fmt.Errorf("the peer: %s: no answer within %v", command, waitLimit)
 		}
 		if err := meanwhile(); err != nil {
 			return "", err
 		}
-		time.Sleep(pollPause)
 	}
 }
 

@@ -10,27 +10,32 @@ import (
 // TestNativeTogether has both ends send their first message at the same time: one of two connections survives, and both messages arrive.
 func TestNativeTogether(t *testing.T) {
 	eachNative(t, core.EPTypeRDM, func(t *testing.T, s nativeStack) {
-		for range 10 {
-			l := s.link(t, 1)
-			n := l.natives[0]
-			name, err := l.ours.name()
-			l.must(err)
-			l.tell(n, "insert %s", name)
-			l.must(l.ours.insert(l.tell(n, "name")))
-			l.fill(l.ours, "tx", 0, 64, 1)
-			l.fill(n, "tx", 0, 64, 2)
-			l.post(l.ours, op{call: "trecv", ctx: 1, length: 64, tag: 5})
-			l.post(n, op{call: "trecv", ctx: 1, length: 64, tag: 5})
-			l.post(l.ours, op{call: "tsend", ctx: 2, length: 64, tag: 5})
-			l.post(n, op{call: "tsend", ctx: 2, length: 64, tag: 5})
-			for _, e := range []end{l.ours, n} {
-				l.good(e, 1)
-				l.good(e, 2)
-			}
-			l.check(l.ours, "rx", 0, 64, 2)
-			l.check(n, "rx", 0, 64, 1)
+		for range 5 {
+			s.link(t, 1).together()
 		}
 	})
+}
+
+// together sends from both ends at once.
+func (l *link) together() {
+	l.t.Helper()
+	n := l.natives[0]
+	name, err := l.ours.name()
+	l.must(err)
+	l.tell(n, "insert %s", name)
+	l.must(l.ours.insert(l.tell(n, "name")))
+	l.fill(l.ours, "tx", 0, 64, 1)
+	l.fill(n, "tx", 0, 64, 2)
+	l.post(l.ours, op{call: "trecv", ctx: 1, length: 64, tag: 5})
+	l.post(n, op{call: "trecv", ctx: 1, length: 64, tag: 5})
+	l.post(l.ours, op{call: "tsend", ctx: 2, length: 64, tag: 5})
+	l.post(n, op{call: "tsend", ctx: 2, length: 64, tag: 5})
+	for _, e := range []end{l.ours, n} {
+		l.good(e, 1)
+		l.good(e, 2)
+	}
+	l.check(l.ours, "rx", 0, 64, 2)
+	l.check(n, "rx", 0, 64, 1)
 }
 
 // TestNativeUnexpected posts receives after the messages, in another order than these were sent.
@@ -70,7 +75,7 @@ func (l *link) unexpected() {
 		for i, c := range taggedMessages {
 			ok := l.sub(fmt.Sprintf("from %T %s %d", e[0], c.call, i), func() {
 				for _, n := range transferSizes {
-					if c.injects() && n > injectSize {
+					if c.injects() && n > l.inject {
 						continue
 					}
 					l.message(e[0], e[1], c, n, true)

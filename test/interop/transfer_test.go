@@ -107,8 +107,8 @@ func (l *link) transfers() {
 
 func (l *link) sizes(from, to end, c op) {
 	l.t.Helper()
-	for _, n := range transferSizes {
-		if c.injects() && n > injectSize {
+	for _, n := range l.sizesOf {
+		if c.injects() && n > l.inject {
 			continue
 		}
 		ok := l.sub(fmt.Sprint(n), func() {

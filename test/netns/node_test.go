@@ -44,6 +44,8 @@ type node struct {
 	in       []byte // received into: nobody looks at it
 	to       core.FIAddr
 	streamed int
+	prov     string // of the stack that is open
+	bulk     bulk
 }
 
 func nodeMain() {
@@ -71,10 +73,22 @@ func (n *node) do(cmd string, args []string) (string, error) {
 	var fi, size, count int
 	scan := func(to ...any) { fmt.Sscan(strings.Join(args, " "), to...) }
 	switch cmd {
-	case "infos": // source addresses on offer, best first
-		return infos()
-	case "open": // rdm|msg, address, port
+	case "infos": // provider: source addresses on offer, best first
+		return infos(args[0])
+	case "open": // rdm|msg|another provider's name, address, port
+		n.prov = "tcp"
+		if args[0] != "rdm" && args[0] != "msg" {
+			n.prov = args[0]
+		}
 		return n.open(args[0] == "msg", args[1], args[2])
+	case "bulk": // index, size, count: send messages of the pattern
+		scan(&fi, &size, &count)
+		return "", n.sendBulk(core.FIAddr(fi), size, count)
+	case "check": // size, count: receive messages and compare them with the pattern
+		scan(&size, &count)
+		return "", n.checkBulk(size, count)
+	case "stats":
+		return n.stats()
 	case "listen":
 		return n.listen()
 	case "connect":
@@ -125,14 +139,14 @@ func address(s string) (core.Addr, error) {
 	return core.IPAddr(ap), err
 }
 
-func hints(t core.EPType) *core.Info {
+func hints(prov string, t core.EPType) *core.Info {
 	h := core.NewHints()
-	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg, "tcp", t
+	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg, prov, t
 	return h
 }
 
-func infos() (string, error) {
-	list, _, err := gofabric.GetInfo(core.Query{Hints: hints(core.EPTypeRDM)})
+func infos(prov string) (string, error) {
+	list, _, err := gofabric.GetInfo(core.Query{Hints: hints(prov, core.EPTypeRDM)})
 	if errors.Is(err, core.ErrNoData) {
 		return fmt.Sprintf("none: %v", err), nil
 	}
@@ -151,7 +165,7 @@ func (n *node) open(msg bool, ip, port string) (string, error) {
 	if msg {
 		t = core.EPTypeMsg
 	}
-	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Service: port, Flags: core.Source, Hints: hints(t)})
+	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Service: port, Flags: core.Source, Hints: hints(n.prov, t)})
 	if err != nil {
 		return "", err
 	}
@@ -227,10 +241,17 @@ func (n *node) completions() {
 }
 
 func what(c core.Context) string {
+	if c > ctxRecv {
+		return "bulk"
+	}
 	return [...]string{"?", "send", "stream", "recv"}[c]
 }
 
 func (n *node) completed(e core.CQEntry) {
+	if e.Ctx > ctxRecv {
+		n.bulkCompleted(e)
+		return
+	}
 	switch e.Ctx {
 	case ctxSend:
 		n.say("SENT")

@@ -143,7 +143,7 @@ func TestIface(t *testing.T) {
 		{"nosuch0", "none:", "10.99.0.1"},
 	}
 	for _, tt := range tests {
-		got := a.start("FI_TCP_IFACE=" + tt.spec).do("infos")
+		got := a.start("FI_TCP_IFACE=" + tt.spec).do("infos tcp")
 		for _, ip := range strings.Fields(tt.want) {
 			if !strings.Contains(" "+got+" ", " "+ip+" ") {
 				t.Errorf("FI_TCP_IFACE=%s: %s; want %s", tt.spec, got, ip)
@@ -155,7 +155,7 @@ func TestIface(t *testing.T) {
 			}
 		}
 	}
-	if l := a.start("FI_TCP_IFACE=blue[").do("infos"); !strings.Contains(l, "blue[") {
+	if l := a.start("FI_TCP_IFACE=blue[").do("infos tcp"); !strings.Contains(l, "blue[") {
 		t.Errorf("a bad pattern: %q; want an error that names it", l)
 	}
 }

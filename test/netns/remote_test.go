@@ -39,7 +39,9 @@ func (h *host) start(env ...string) *remote {
 	h.t.Helper()
 	cmd := exec.Command("ip", "netns", "exec", h.name, os.Args[0])
 	cmd.Env = append(os.Environ(), nodeVar+"=1",
-		fmt.Sprintf("FI_TCP_PEER_TIMEOUT=%d", peerTimeout.Milliseconds()), fmt.Sprintf("FI_TCP_CONNECT_TIMEOUT=%d", connectTimeout.Milliseconds()))
+		fmt.Sprintf("FI_TCP_PEER_TIMEOUT=%d", peerTimeout.Milliseconds()), fmt.Sprintf("FI_TCP_CONNECT_TIMEOUT=%d", connectTimeout.Milliseconds()),
+		fmt.Sprintf("FI_OFI_RXD_PEER_TIMEOUT=%d", peerTimeout.Milliseconds()), fmt.Sprintf("FI_OFI_RXD_HANDSHAKE_TIMEOUT=%d", connectTimeout.Milliseconds()),
+		"FI_OFI_RXD_SINGLE_COPY_SIZE=-1") // processes of one machine, but the network is what matters here
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gofabric/provider/tcp/wire"
+	"gofabric/internal/xnet/wire"
 )
 
 const (
@@ -146,8 +146,14 @@ type remote struct {
 // startCrowd starts the child. It ends with the test.
 func startCrowd(t *testing.T, addr string) *remote {
 	t.Helper()
+	return startChild(t, crowdVar+"="+addr)
+}
+
+// startChild starts this binary with a variable set, that of the main that it is to run.
+func startChild(t *testing.T, env string) *remote {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), crowdVar+"="+addr)
+	cmd.Env = append(os.Environ(), env)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -191,6 +197,13 @@ func (r *remote) do(cmd string) {
 	for !r.done() {
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// children are several processes that are told the same.
+type children interface {
+	order(cmd string)
+	do(cmd string)
+	done() bool
 }
 
 // done reports that the order was carried out. It does not wait.

@@ -17,6 +17,14 @@ func TestMain(m *testing.M) {
 		crowdMain()
 		return
 	}
+	if os.Getenv(villageVar) != "" {
+		villageMain()
+		return
+	}
+	if os.Getenv(senderVar) != "" {
+		senderMain()
+		return
+	}
 	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
 		l.Close()
 	}

@@ -92,13 +92,20 @@ type place struct {
 	cq     core.CompletionQueue
 	av     core.AddressVector
 	ep     core.Endpoint
+	hold   bool // exchange answers when it has heard all
 }
 
 func open(t *testing.T, peers int) *place {
 	t.Helper()
+	return openOver(t, "tcp", "127.0.0.1", peers)
+}
+
+// openOver opens an RDM endpoint of a stack at an address.
+func openOver(t *testing.T, stack, node string, peers int) *place {
+	t.Helper()
 	h := core.NewHints()
-	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.Source, "tcp", core.EPTypeRDM
-	list, _, err := gofabric.GetInfo(core.Query{Node: "127.0.0.1", Flags: core.Source, Hints: h})
+	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.Source, stack, core.EPTypeRDM
+	list, _, err := gofabric.GetInfo(core.Query{Node: node, Flags: core.Source, Hints: h})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,8 +161,8 @@ func (p *place) insert(n int) {
 	}
 }
 
-// exchange takes one message of every peer and answers it.
-func (p *place) exchange(r *remote, n int) {
+// exchange takes one message of each of n peers, from the given one on, and answers it.
+func (p *place) exchange(r children, first, n int) {
 	p.t.Helper()
 	bufs := make([][8]byte, window)
 	answers := make([][8]byte, n)
@@ -166,6 +173,14 @@ func (p *place) exchange(r *remote, n int) {
 	r.order("speak")
 	seen := make([]bool, n)
 	received, sent, spoken := 0, 0, false
+	answer := func(k int, to core.FIAddr) {
+		binary.LittleEndian.PutUint64(answers[k][:], ^uint64(first+k))
+		p.check(p.ep.Send(answers[k][:], 0, to, 0))
+	}
+	var from []core.FIAddr
+	if p.hold {
+		from = make([]core.FIAddr, n)
+	}
 	entries, src := make([]core.CQEntry, 64), make([]core.FIAddr, 64)
 	end := time.Now().Add(patience)
 	for received < n || sent < n || !spoken {
@@ -184,13 +199,19 @@ func (p *place) exchange(r *remote, n int) {
 				continue
 			}
 			i := int(binary.LittleEndian.Uint64(bufs[e.Ctx][:]))
-			if i >= n || seen[i] || src[j] != core.FIAddr(i) {
-				p.t.Fatalf("message %d from index %d, seen before: %v", i, src[j], i < n && seen[i])
+			k := i - first
+			if k < 0 || k >= n || seen[k] || src[j] != core.FIAddr(i) {
+				p.t.Fatalf("message %d from index %d, not one of %d from %d on, or once more", i, src[j], n, first)
 			}
-			seen[i] = true
+			seen[k] = true
 			received++
-			binary.LittleEndian.PutUint64(answers[i][:], ^uint64(i))
-			p.check(p.ep.Send(answers[i][:], 0, src[j], 0))
+			if !p.hold {
+				answer(k, src[j])
+			} else if from[k] = src[j]; received == n {
+				for k, to := range from {
+					answer(k, to)
+				}
+			}
 			if received+window <= n {
 				post(int(e.Ctx))
 			}
@@ -219,7 +240,7 @@ func TestPeers(t *testing.T) {
 			p.insert(n)
 			inserted := time.Since(began)
 			began = time.Now()
-			p.exchange(r, n)
+			p.exchange(r, 0, n)
 			exchanged := time.Since(began)
 			busy := measure(t)
 			t.Logf("empty: %v", empty)

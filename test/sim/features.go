@@ -12,6 +12,7 @@ type features struct {
 	adopts                                                bool // sends that wait for a connection go to the next attempt
 	fewReplies                                            bool // only node 0 reads, and its peers queue few responses
 	budgets, direct, tinyReads, tinyRooms, slow, lazy     bool // lazy: flush later, so that posts coalesce
+	atomics, fences                                       bool
 }
 
 func randomFeatures(s *Sched) features {
@@ -24,6 +25,7 @@ func randomFeatures(s *Sched) features {
 		cancels: on(), resets: s.Chance(40), closes: s.Chance(30), refusals: s.Chance(30), badKeys: s.Chance(15), lateNames: s.Chance(20),
 		adopts: on(), fewReplies: on(), budgets: on(), direct: on(), tinyReads: s.Chance(15), tinyRooms: s.Chance(30), slow: on(), lazy: on(),
 	}
+	f.atomics, f.fences = on(), s.Chance(30)
 	if !f.untagged && !f.tagged {
 		f.untagged = true
 	}

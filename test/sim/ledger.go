@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+
+	"gofabric/internal/xnet/engine"
 )
 
 // anyNode is the source of receives for everybody (FI_ADDR_UNSPEC).
@@ -14,6 +16,17 @@ type channel interface {
 	up() bool    // what is posted can still arrive
 	ended() bool // operations may fail
 	opDone()     // one less is open
+	opNew()      // one more is
+
+	from() int
+	to() *app
+	submit(*engine.Send) error
+	cancel(ctx uint64) bool
+	posted()              // something is to be transmitted
+	forReads() []byte     // memory of the peer, with key 1
+	forWrites() []byte    // memory of the peer that only we write to, with key 100 and our number
+	cells() []byte        // numbers of the peer, with key 2: one of each node
+	writing(o *op, n int) // n is 1: o is about to be posted, -1: it was not accepted
 }
 
 // outcome is the error of a completion.
@@ -50,6 +63,8 @@ const (
 	opRead
 	opWrite
 	opPeek
+	opFetch
+	opAdd // an atomic operation that brings nothing back
 )
 
 // op is an operation and what became of it. A send is the message, too. Its number is its context.
@@ -81,6 +96,8 @@ type op struct {
 	order          uint64 // when it came to be able to match
 	cancelWanted   bool
 	segs           [][]byte // of reads and writes: the remote memory
+	at             int64    // when it was posted
+	result         []byte   // of fetches
 }
 
 // ledger knows all operations of a run.
@@ -92,12 +109,19 @@ type ledger struct {
 	completions int
 	matches     []match
 	moment      uint64
+	fetched     map[[2]int]fetched // by node and peer
+}
+
+// fetched is the latest number that a fetch brought.
+type fetched struct {
+	side channel
+	v    uint64
 }
 
 const tableSize = 1 << 20
 
 func newLedger(w *World) *ledger {
-	l := &ledger{w: w, table: make([]byte, tableSize), ops: make([]*op, 1)}
+	l := &ledger{w: w, table: make([]byte, tableSize), ops: make([]*op, 1), fetched: map[[2]int]fetched{}}
 	for i := 0; i < len(l.table); i += 8 {
 		binary.LittleEndian.PutUint64(l.table[i:], uint64(i)*0x9e3779b97f4a7c15>>3)
 	}
@@ -152,7 +176,7 @@ func (l *ledger) completed(node int, c *done) {
 		}
 		return
 	}
-	if c.ctx == 0 || c.ctx >= uint64(len(l.ops)) {
+	if c.ctx == 0 || c.ctx >= uint64(len(l.ops)) || l.ops[c.ctx] == nil {
 		l.violate("completion of unknown operation %d", c.ctx)
 		return
 	}
@@ -185,6 +209,9 @@ func (l *ledger) sent(o *op, c *done) {
 		if o.doomed && o.ack {
 			l.violate("%d accessed memory that it may not", o.id)
 		}
+		if o.kind == opFetch {
+			l.counted(o)
+		}
 		if o.kind == opRead && !bytes.Equal(o.buf, bytes.Join(o.segs, nil)) {
 			l.violate("read %d brought wrong bytes", o.id)
 		}
@@ -199,6 +226,19 @@ func (l *ledger) sent(o *op, c *done) {
 	if l.w.f.scribble && o.kind == opSend {
 		clear(o.buf) // the engine must have no use for it any more
 	}
+}
+
+// counted checks what a fetch brought: on one connection the next number, on a later one a greater.
+func (l *ledger) counted(o *op) {
+	pair, v := [2]int{o.node, o.peer}, binary.NativeEndian.Uint64(o.result)
+	last, again := l.fetched[pair]
+	if again && (v <= last.v || last.side == o.side && v != last.v+1) {
+		l.violate("fetch %d brought %d after %d", o.id, v, last.v)
+	}
+	if cell := binary.NativeEndian.Uint64(o.side.cells()[8*o.node:]); v >= cell {
+		l.violate("fetch %d brought %d, the cell has %d", o.id, v, cell)
+	}
+	l.fetched[pair] = fetched{o.side, v}
 }
 
 // received ends a receive, a peek or what follows a claim.
@@ -236,7 +276,7 @@ func (l *ledger) message(o *op, c *done) *op {
 	case len(o.buf) >= 8 && c.n >= 8:
 		id = binary.LittleEndian.Uint64(o.buf)
 	}
-	if id == 0 || id >= uint64(len(l.ops)) || l.ops[id].kind != opSend {
+	if id == 0 || id >= uint64(len(l.ops)) || l.ops[id] == nil || l.ops[id].kind != opSend {
 		l.violate("receive %d got unknown message %d", o.id, id)
 		return nil
 	}

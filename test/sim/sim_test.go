@@ -8,7 +8,7 @@ import (
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "replay this seed and print its trace")
-	seeds   = flag.Int("seeds", 430, "how many seeds to run")
+	seeds   = flag.Int("seeds", 0, "how many seeds to run of each kind of world; 0: a few")
 )
 
 func report(t *testing.T, r Result) {
@@ -27,6 +27,9 @@ func TestSeeds(t *testing.T) {
 		return
 	}
 	n, ops := *seeds, 0
+	if n == 0 {
+		n = 430
+	}
 	if testing.Short() {
 		n = min(n, 30)
 	}

@@ -3,7 +3,7 @@ package sim
 import (
 	"bytes"
 
-	"gofabric/provider/tcp/engine"
+	"gofabric/internal/xnet/engine"
 )
 
 // side is one end of a connection; it does what the driver in package tcp does.
@@ -75,6 +75,29 @@ func (s *side) up() bool {
 
 func (s *side) ended() bool { return s.conn.State() == engine.Closed }
 func (s *side) opDone()     { s.open-- }
+func (s *side) opNew()      { s.open++ }
+func (s *side) from() int   { return s.node.id }
+func (s *side) to() *app    { return &s.peer.app }
+
+func (s *side) submit(e *engine.Send) error { return s.conn.Submit(e) }
+func (s *side) cancel(ctx uint64) bool      { return s.conn.Cancel(ctx) }
+func (s *side) forReads() []byte            { return s.peer.readable }
+func (s *side) forWrites() []byte           { return s.peer.writable[s.node.id] }
+
+func (s *side) cells() []byte { return s.peer.cells }
+
+func (s *side) posted() {
+	s.flushSoon()
+	s.node.after()
+}
+
+func (s *side) writing(o *op, n int) {
+	if n > 0 {
+		s.writes = append(s.writes, o)
+	} else {
+		s.writes = s.writes[:len(s.writes)-1]
+	}
+}
 
 // Sent and Received implement engine.Sink.
 func (s *side) Sent(o *engine.Send) {

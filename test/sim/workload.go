@@ -3,8 +3,9 @@ package sim
 import (
 	"encoding/binary"
 
-	"gofabric/provider/tcp/engine"
-	"gofabric/provider/tcp/wire"
+	"gofabric/internal/atomics"
+	"gofabric/internal/xnet/engine"
+	"gofabric/internal/xnet/wire"
 )
 
 // size is the length of a message.
@@ -18,54 +19,54 @@ func (w *World) size() int {
 	return w.s.IntN(min(w.maxSize, 100) + 1)
 }
 
-// act does something random at n.
-func (w *World) act(n *node) {
-	p := w.s.IntN(w.f.nodes)
-	if p == n.id {
+// act does something random at a, to or with the node that s leads to; k below 97 says what.
+func (w *World) act(a *app, s channel, k int) {
+	f := &w.f
+	if f.atomics && (!f.fewReplies || a.id == 0) && w.s.Chance(8) {
+		w.fetch(s)
 		return
 	}
-	s, f := n.sides[p], &w.f
-	switch k := w.s.IntN(100); {
+	p := s.to().id
+	switch {
 	case k < 35:
-		w.send(n, s)
+		w.send(s)
 	case k < 72:
-		if f.late && n.rx.Unexpected() == 0 && w.s.Chance(90) {
+		if f.late && a.rx.Unexpected() == 0 && w.s.Chance(90) {
 			return
 		}
-		w.recv(n, p)
-	case k < 80 && f.reads && (!f.fewReplies || n.id == 0):
-		w.read(n, s)
+		w.recv(a, p)
+	case k < 80 && f.reads && (!f.fewReplies || a.id == 0):
+		w.read(s)
 	case k < 88 && f.writes:
-		w.write(n, s)
+		w.write(s)
 	case k < 92 && f.cancels:
-		w.cancel(n)
+		w.cancel(a)
 	case k < 97 && f.peeks:
-		w.peek(n, p)
-	case k < 98 && f.resets && w.s.Chance(5):
-		w.s.Trace(n.id, "reset", uint64(p), 0)
-		reset(w.s, s.out, s.in)
-	case k < 99 && f.closes && w.s.Chance(5):
-		w.s.Trace(n.id, "close", uint64(p), 0)
-		s.drop()
+		w.peek(a, p)
 	}
 }
 
 // submit posts o on s.
-func (w *World) submit(s *side, o *op, e *engine.Send) bool {
-	o.side, o.node, o.peer = s, s.node.id, s.peer.id
+func (w *World) submit(s channel, o *op, e *engine.Send) bool {
+	to := s.to()
+	o.side, o.node, o.peer, o.at = s, s.from(), to.id, w.s.Now
 	w.l.add(o)
 	e.Ctx = o.id
 	if o.data {
 		e.HasData, e.Data = true, o.id
 	}
 	e.Ack, e.Inject = o.ack, o.inject
+	e.Fence = w.f.fences && w.s.Chance(5)
 	if o.kind == opSend && o.tagged {
 		o.tag |= o.id << 8
 		e.Tagged, e.Tag = true, o.tag
 	}
-	if o.kind == opRead {
+	switch o.kind {
+	case opRead:
 		o.buf = make([]byte, o.n)
-	} else {
+	case opFetch, opAdd:
+		o.buf = binary.NativeEndian.AppendUint64(nil, 1)
+	default:
 		o.buf = w.payload(o)
 	}
 	w.cut(e.IOV[:], &e.NIOV, o.buf, o.kind == opSend && !o.inject && !w.f.scribble && o.n > 8)
@@ -73,28 +74,27 @@ func (w *World) submit(s *side, o *op, e *engine.Send) bool {
 		o.completed = true
 		w.l.injects++
 	} else {
-		s.open++
+		s.opNew()
 	}
-	if err := s.conn.Submit(e); err != nil {
+	if err := s.submit(e); err != nil {
 		if o.inject {
 			w.l.injects--
 		} else {
-			s.open--
+			s.opDone()
 		}
 		w.l.undo(o)
 		w.again++
 		return false
 	}
-	w.s.Trace(s.node.id, "submit", o.id<<8|uint64(o.kind), uint64(o.n))
+	w.s.Trace(o.node, "submit", o.id<<8|uint64(o.kind), uint64(o.n))
 	w.posted++
 	if o.kind == opSend {
-		s.peer.incoming = append(s.peer.incoming, o)
+		to.incoming = append(to.incoming, o)
 	}
 	if o.inject {
 		clear(o.buf)
 	}
-	s.flushSoon()
-	s.node.after()
+	s.posted()
 	return true
 }
 
@@ -123,7 +123,7 @@ func (w *World) cut(iov [][]byte, n *int, b []byte, table bool) {
 	*n++
 }
 
-func (w *World) send(n *node, s *side) {
+func (w *World) send(s channel) {
 	f := &w.f
 	o := &op{kind: opSend, n: w.size(), ack: f.acks && w.s.Chance(40), data: f.data, inject: f.inject && w.s.Chance(20)}
 	o.tagged = f.tagged && (!f.untagged || w.s.Chance(50))
@@ -161,25 +161,34 @@ func (w *World) segments(o *op, e *engine.Send, mem []byte, key uint64) {
 	}
 }
 
-func (w *World) read(n *node, s *side) {
+func (w *World) read(s channel) {
 	o := &op{kind: opRead, n: min(w.size(), 19000)}
 	e := &engine.Send{Kind: engine.KindRead}
-	w.segments(o, e, s.peer.readable, 1)
+	w.segments(o, e, s.forReads(), 1)
 	w.submit(s, o, e)
 }
 
-func (w *World) write(n *node, s *side) {
+// fetch adds one to a cell at the peer that nobody else changes.
+func (w *World) fetch(s channel) {
+	o := &op{kind: opFetch, n: 8, result: make([]byte, 8)}
+	e := &engine.Send{Kind: engine.KindFetch, NRMA: 1, Atomic: &engine.Atomic{Type: atomics.Uint64, Op: atomics.Sum}}
+	e.RMA[0] = wire.RMAIov{Addr: uint64(8 * s.from()), Len: 8, Key: 2}
+	w.cut(e.Atomic.Result[:], &e.Atomic.NResult, o.result, false)
+	w.submit(s, o, e)
+}
+
+func (w *World) write(s channel) {
 	o := &op{kind: opWrite, n: min(w.size(), 19000), ack: w.f.acks && w.s.Chance(50), data: w.s.Chance(30)}
 	e := &engine.Send{Kind: engine.KindWrite}
-	w.segments(o, e, s.peer.writable[n.id], 100+uint64(n.id))
-	s.writes = append(s.writes, o)
+	w.segments(o, e, s.forWrites(), 100+uint64(s.from()))
+	s.writing(o, 1)
 	if !w.submit(s, o, e) {
-		s.writes = s.writes[:len(s.writes)-1]
+		s.writing(o, -1)
 	}
 }
 
 // filter fills in what a receive or peek accepts.
-func (w *World) filter(o *op, n *node, peer int) {
+func (w *World) filter(o *op, n *app, peer int) {
 	f := &w.f
 	o.node, o.src = n.id, anyNode
 	if f.directed && w.s.Chance(50) {
@@ -195,7 +204,7 @@ func (w *World) filter(o *op, n *node, peer int) {
 	}
 }
 
-func (w *World) recv(n *node, peer int) {
+func (w *World) recv(n *app, peer int) {
 	if len(n.posted) > 200 && w.s.Chance(90) {
 		w.prune(n)
 		if len(n.posted) > 200 {
@@ -212,7 +221,7 @@ func (w *World) recv(n *node, peer int) {
 	w.post(n, o, room)
 }
 
-func (w *World) post(n *node, o *op, room int) {
+func (w *World) post(n *app, o *op, room int) {
 	e := n.rx.NewOp()
 	if e == nil {
 		return
@@ -238,11 +247,11 @@ func (w *World) post(n *node, o *op, room int) {
 	} else {
 		n.rx.PostMsg(e, o.src)
 	}
-	n.after()
+	n.flush()
 }
 
 // prune forgets what is complete.
-func (w *World) prune(n *node) {
+func (w *World) prune(n *app) {
 	kept := n.posted[:0]
 	for _, o := range n.posted {
 		if !o.completed && !o.cancelled {
@@ -260,7 +269,7 @@ func (w *World) prune(n *node) {
 }
 
 // cancel tries to withdraw one of the latest operations.
-func (w *World) cancel(n *node) {
+func (w *World) cancel(n *app) {
 	o := w.l.ops[len(w.l.ops)-1-w.s.IntN(min(len(w.l.ops), 40))]
 	if o == nil || o.node != n.id || o.kind == opPeek || o.completed && !o.inject || o.cancelled {
 		return
@@ -270,7 +279,7 @@ func (w *World) cancel(n *node) {
 	if o.kind == opRecv {
 		done = n.rx.Cancel(o.id)
 	} else {
-		done = o.side.(*side).conn.Cancel(o.id)
+		done = o.side.cancel(o.id)
 	}
 	w.s.Trace(n.id, "cancel", o.id, 0)
 	if done != o.cancelled {
@@ -279,7 +288,7 @@ func (w *World) cancel(n *node) {
 }
 
 // peek looks, claims or discards; and now and then takes up a claim.
-func (w *World) peek(n *node, peer int) {
+func (w *World) peek(n *app, peer int) {
 	if len(n.claims) > 0 && w.s.Chance(40) {
 		w.unclaim(n)
 		return
@@ -301,11 +310,11 @@ func (w *World) peek(n *node, peer int) {
 	if o.found && o.claim {
 		n.claims = append(n.claims, o)
 	}
-	n.after()
+	n.flush()
 }
 
 // unclaim receives or drops a claimed message.
-func (w *World) unclaim(n *node) {
+func (w *World) unclaim(n *app) {
 	k := w.s.IntN(len(n.claims))
 	o := n.claims[k]
 	n.claims = append(n.claims[:k], n.claims[k+1:]...)
@@ -326,5 +335,5 @@ func (w *World) unclaim(n *node) {
 			w.l.violate("claim of %d: %v", o.id, err)
 		}
 	}
-	n.after()
+	n.flush()
 }

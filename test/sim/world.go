@@ -3,7 +3,8 @@ package sim
 import (
 	"fmt"
 
-	"gofabric/provider/tcp/engine"
+	"gofabric/internal/xnet/engine"
+	"gofabric/internal/xnet/wire"
 )
 
 // World is one run.
@@ -24,6 +25,7 @@ type World struct {
 type Result struct {
 	Seed, Hash uint64
 	Ops        int // accepted
+	Failures   int // peers given up
 	Features   string
 	Violations []string
 }
@@ -44,6 +46,9 @@ func (w *World) config() engine.Config {
 	c := engine.Config{
 		StageMax: w.s.IntN(4096), StageLimit: 1000 + w.s.IntN(100_000), TxDepth: 1 + w.s.IntN(256), RendezvousOver: 1 << 62,
 		HandshakeNanos: 3_000_000, InternalMax: 256,
+	}
+	if w.f.atomics {
+		c.Features = wire.FeatureExtended
 	}
 	if w.f.fewReplies {
 		c.InternalMax = w.s.IntN(5)
@@ -89,7 +94,7 @@ func (w *World) work() {
 		var step func()
 		step = func() {
 			for range 1 + w.s.IntN(8) {
-				w.act(n)
+				n.act()
 			}
 			if steps++; w.posted < w.f.ops && steps < 4*w.f.ops {
 				w.s.After(w.s.Int64N(20_000), step)
@@ -127,7 +132,7 @@ func (w *World) untilQuiet() {
 
 // undelivered counts messages that n has to get, by kind.
 func (w *World) undelivered(n *node) (untagged, tagged int) {
-	w.prune(n)
+	w.prune(&n.app)
 	for _, m := range n.incoming {
 		if m.taken || !m.side.up() {
 			continue
@@ -149,15 +154,15 @@ func (w *World) drain() {
 		left := 0
 		for _, n := range w.nodes {
 			for len(n.claims) > 0 {
-				w.unclaim(n)
+				w.unclaim(&n.app)
 			}
 			u, t := w.undelivered(n)
 			left += u + t + n.rx.Unexpected()
 			for range u + n.rx.Unexpected() {
-				w.post(n, &op{kind: opRecv, node: n.id, src: anyNode}, w.maxSize)
+				w.post(&n.app, &op{kind: opRecv, node: n.id, src: anyNode}, w.maxSize)
 			}
 			for range t + n.rx.Unexpected() {
-				w.post(n, &op{kind: opRecv, node: n.id, src: anyNode, tagged: true, ignore: ^uint64(0)}, w.maxSize)
+				w.post(&n.app, &op{kind: opRecv, node: n.id, src: anyNode, tagged: true, ignore: ^uint64(0)}, w.maxSize)
 			}
 		}
 		if left == 0 {

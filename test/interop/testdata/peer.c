@@ -1,7 +1,7 @@
 /*
  * The native end of the interop tests: one libfabric endpoint that does what the lines on its standard input say, and exits when that closes.
  *
- *     peer PROVIDER msg|rdm
+ *     peer PROVIDER msg|rdm [PORT]
  *     peer -probe PROVIDER msg|rdm         is there such an endpoint?
  *
  * It listens at, or is, a port of 127.0.0.1. It has three buffers, tx, rx and mem; peers may reach mem: all of it with key 7, its second half
@@ -13,8 +13,13 @@
  *     shutdown | close                     the endpoint
  *     insert PORT                          into the address vector; the transfers go to the latest
  *     fill|check BUF OFF LEN SEED          with the pattern of SEED
+ *     set BUF OFF DATA | get BUF OFF LEN   at most 256 bytes in hexadecimal
+ *     counts                               completed sends, receives, reads, writes, and peers' reads and writes (of RDM endpoints)
  *     post CALL CTX OFF LEN PARTS FLAGS DATA TAG [ADDR:LEN:KEY]...
  *                                          CALL without "fi_"; from tx for sends and writes, else into rx; PARTS is the length of the iov
+ *
+ * CALL may also be atomic, fetch or compare (fi_atomicmsg and its sisters): LEN and those of the segments then count operands, DATA is their datatype * 256 + the
+ * operation, TAG the bytes of one; what is compared with stands COMPARANDS bytes behind the operands, results go into rx.
  *
  * Numbers are what strtoull takes. What happens is told by lines of its own, at any time:
  *
@@ -31,6 +36,7 @@
 #include <unistd.h>
 
 #include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -43,6 +49,7 @@
 #define MAXDATA 256
 #define MAXARGS 24
 #define MAXIOV 4
+#define COMPARANDS 65536
 #define SECONDS 5 /* the longest that a command tries again */
 
 static struct fi_info *info, *request;
@@ -54,7 +61,9 @@ static struct fid_av *av;
 static struct fid_pep *pep;
 static struct fid_ep *ep;
 static fi_addr_t dest = FI_ADDR_UNSPEC;
-static int is_msg;
+static struct fid_cntr *cntrs[6]; /* in the order of counted */
+static const uint64_t counted[6] = {FI_SEND, FI_RECV, FI_READ, FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE};
+static int is_msg, counts;
 static int busy; /* rounds of the main loop that do not sleep */
 
 static unsigned char tx[BUFSIZE], rx[BUFSIZE], mem[BUFSIZE];
@@ -232,24 +241,33 @@ static void open_ep(struct fi_info *i)
 		must("fi_ep_bind eq", fi_ep_bind(ep, &eq->fid, 0));
 	else
 		must("fi_ep_bind av", fi_ep_bind(ep, &av->fid, 0));
+	for (int k = 0; counts && k < 6; k++)
+		must("fi_ep_bind cntr", fi_ep_bind(ep, &cntrs[k]->fid, counted[k]));
 	must("fi_enable", fi_enable(ep));
 }
 
-static void open_all(char *provider)
+static void open_all(char *provider, char *port)
 {
 	struct fi_info *hints = fi_allocinfo();
 	struct fi_cq_attr cq_attr = {.format = FI_CQ_FORMAT_TAGGED, .wait_obj = FI_WAIT_NONE};
 	struct fi_eq_attr eq_attr = {.wait_obj = FI_WAIT_NONE};
+	struct fi_cntr_attr cntr_attr = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_NONE};
 	struct fi_av_attr av_attr = {.type = FI_AV_UNSPEC};
 
 	hints->fabric_attr->prov_name = strdup(provider);
 	hints->ep_attr->type = is_msg ? FI_EP_MSG : FI_EP_RDM;
 	hints->caps = FI_MSG | FI_RMA | (is_msg ? 0 : FI_TAGGED);
+	if ((counts = strstr(provider, "rxd") != NULL))
+		hints->caps |= FI_ATOMICS | FI_RMA_EVENT;
+	if (strstr(provider, "rxm"))
+		hints->caps |= FI_ATOMICS;
 	hints->addr_format = FI_SOCKADDR_IN;
-	must("fi_getinfo", fi_getinfo(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), "127.0.0.1", NULL, FI_SOURCE, hints, &info));
+	must("fi_getinfo", fi_getinfo(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), "127.0.0.1", port, FI_SOURCE, hints, &info));
 	must("fi_fabric", fi_fabric(info->fabric_attr, &fabric, NULL));
 	must("fi_domain", fi_domain(fabric, info, &domain, NULL));
 	must("fi_cq_open", fi_cq_open(domain, &cq_attr, &cq, NULL));
+	for (int k = 0; counts && k < 6; k++)
+		must("fi_cntr_open", fi_cntr_open(domain, &cntr_attr, &cntrs[k], NULL));
 	reg(mem, BUFSIZE, FI_REMOTE_READ | FI_REMOTE_WRITE, 7);
 	reg(mem + BUFSIZE / 2, BUFSIZE / 2, FI_REMOTE_READ | FI_REMOTE_WRITE, 8);
 	reg(mem, BUFSIZE, FI_REMOTE_READ, 9);
@@ -325,6 +343,29 @@ static size_t split(struct iovec *iov, unsigned char *b, size_t len, size_t part
 	return parts;
 }
 
+/* One attempt of an atomic operation. */
+static ssize_t atomically(const char *call, char **a, struct fi_rma_iov *rma, size_t nrma)
+{
+	size_t off = number(a[1]), count = number(a[2]), size = number(a[6]), i;
+	struct fi_ioc ioc = {tx + off, count}, comp = {tx + off + COMPARANDS, count}, result = {rx + off, count};
+	struct fi_rma_ioc rioc[MAXIOV];
+	struct fi_msg_atomic msg = {.msg_iov = &ioc, .iov_count = 1, .addr = dest, .rma_iov = rioc, .rma_iov_count = nrma, .datatype = (enum fi_datatype)(number(a[5]) >> 8),
+				    .op = (enum fi_op)(number(a[5]) & 255), .context = (void *)(uintptr_t)number(a[0])};
+
+	if (off > COMPARANDS || count * size > COMPARANDS)
+		return -FI_EINVAL;
+	for (i = 0; i < nrma; i++) {
+		rioc[i].addr = rma[i].addr;
+		rioc[i].count = rma[i].len;
+		rioc[i].key = rma[i].key;
+	}
+	if (!strcmp(call, "atomic"))
+		return fi_atomicmsg(ep, &msg, number(a[4]));
+	if (!strcmp(call, "fetch"))
+		return fi_fetch_atomicmsg(ep, &msg, &result, NULL, 1, number(a[4]));
+	return fi_compare_atomicmsg(ep, &msg, &comp, NULL, 1, &result, NULL, 1, number(a[4]));
+}
+
 /* One attempt of a transfer. a has the fields from CTX to TAG. */
 static ssize_t transfer(const char *call, char **a, struct fi_rma_iov *rma, size_t nrma)
 {
@@ -369,6 +410,8 @@ static ssize_t transfer(const char *call, char **a, struct fi_rma_iov *rma, size
 		return fi_tinjectdata(ep, b, len, data, dest, tag);
 	if (!nrma)
 		return -FI_ENOSYS;
+	if (!strcmp(call, "atomic") || !strcmp(call, "fetch") || !strcmp(call, "compare"))
+		return atomically(call, a, rma, nrma);
 	if (!strcmp(call, "write"))
 		return fi_write(ep, b, len, NULL, dest, rma->addr, rma->key, ctx);
 	if (!strcmp(call, "writev"))
@@ -429,6 +472,31 @@ static void do_buffer(char **a)
 		printf("ok\n");
 }
 
+static void do_bytes(char **a)
+{
+	uint64_t off = number(a[2]), len = a[0][0] == 'g' ? number(a[3]) : strlen(a[3]) / 2;
+	unsigned char *b = buffer(a[1]) + off;
+
+	if (off > BUFSIZE - MAXDATA || len > MAXDATA) {
+		answer(a[0], FI_EINVAL);
+		return;
+	}
+	printf("ok ");
+	if (a[0][0] == 'g')
+		print_hex(b, len);
+	else
+		parse_hex(a[3], b);
+	putchar('\n');
+}
+
+static void do_counts(void)
+{
+	printf("ok");
+	for (int k = 0; counts && k < 6; k++)
+		printf(" %llu", (unsigned long long)fi_cntr_read(cntrs[k]));
+	putchar('\n');
+}
+
 static void command(char **a, int n)
 {
 	if (n == 1 && !strcmp(a[0], "name"))
@@ -446,6 +514,10 @@ static void command(char **a, int n)
 		ep = NULL;
 	} else if (n == 5 && (!strcmp(a[0], "fill") || !strcmp(a[0], "check")))
 		do_buffer(a);
+	else if (n == 4 && (!strcmp(a[0], "set") || !strcmp(a[0], "get")))
+		do_bytes(a);
+	else if (n == 1 && !strcmp(a[0], "counts"))
+		do_counts();
 	else if (n >= 9 && !strcmp(a[0], "post"))
 		do_post(a, n);
 	else
@@ -482,14 +554,18 @@ int main(int argc, char **argv)
 {
 	struct pollfd in = {STDIN_FILENO, POLLIN, 0};
 
-	if (argc != 3 && !(argc == 4 && !strcmp(argv[1], "-probe"))) {
-		fprintf(stderr, "usage: peer [-probe] PROVIDER msg|rdm\n");
+	int probe = argc > 1 && !strcmp(argv[1], "-probe");
+
+	argv += probe;
+	argc -= probe;
+	if (argc != 3 && argc != 4) {
+		fprintf(stderr, "usage: peer [-probe] PROVIDER msg|rdm [PORT]\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	is_msg = !strcmp(argv[argc - 1], "msg");
-	open_all(argv[argc - 2]);
-	if (argc == 4)
+	is_msg = !strcmp(argv[2], "msg");
+	open_all(argv[1], argc == 4 ? argv[3] : NULL);
+	if (probe)
 		return 0;
 	for (;;) {
 		int n = poll(&in, 1, busy > 0 ? 0 : 1);

@@ -18,10 +18,12 @@ const maxLine = 1 << 16
 
 // order is what the measuring process says.
 type order struct {
-	Do     string        `json:"do"` // open, accept, prepare, run, close
+	Do     string        `json:"do"` // open, accept, team, prepare, run, close
 	Stack  string        `json:"stack,omitempty"`
 	Window int           `json:"window,omitempty"`
+	Caps   core.Flags    `json:"caps,omitempty"` // more than usual
 	Addr   string        `json:"addr,omitempty"`
+	Team   []string      `json:"team,omitempty"` // addresses of all members of a group
 	Work   Work          `json:"work"`
 	Remote remote        `json:"remote"`
 	Limit  time.Duration `json:"limit,omitempty"`
@@ -31,6 +33,7 @@ type order struct {
 type reply struct {
 	Addr   string `json:"addr,omitempty"`
 	Remote remote `json:"remote"`
+	Lost   uint64 `json:"lost,omitempty"` // datagrams that found no room in the run
 	Error  string `json:"error,omitempty"`
 }
 
@@ -133,6 +136,8 @@ func (q *peer) obey(o order) (reply, error) {
 			return reply{}, err
 		}
 		return reply{}, q.side.join(a)
+	case "team":
+		return reply{}, q.side.meet(o.Team)
 	case "prepare":
 		q.side.remote = o.Remote
 		r, err := q.side.prepare(o.Work.Test)
@@ -146,8 +151,9 @@ func (q *peer) obey(o order) (reply, error) {
 		if err := q.out.w.Encode(reply{}); err != nil {
 			return reply{}, err
 		}
+		before := q.side.lost()
 		_, err := q.side.run(o.Work, false, nil)
-		return reply{}, err
+		return reply{Lost: q.side.lost() - before}, err
 	case "close":
 		q.close()
 		return reply{}, nil
@@ -161,7 +167,7 @@ func (q *peer) open(o order) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if q.side, err = newSide(q.prov, stack, o.Window); err != nil {
+	if q.side, err = newSide(q.prov, stack, o.Window, o.Caps); err != nil {
 		return reply{}, err
 	}
 	q.guard.set(q.side)

@@ -20,7 +20,9 @@ func (s *side) arm(w Work, first bool) error {
 	switch {
 	case t.Kind == Latency:
 		return s.recv(s.in(t, 0), t.Tagged)
-	case first || t.Kind == Write || t.Kind == Read:
+	case t.Kind == AllReduce && first:
+		return nil
+	case first || t.Kind != Rate && t.Kind != Sliding:
 		return s.recv(s.in(t, 0), t.Tagged)
 	}
 	for i := range min(t.Window, w.Warmup+w.Iters) {
@@ -64,6 +66,10 @@ func (s *side) run(w Work, first bool, h *Histogram) (time.Duration, error) {
 		return s.slidingReceiver(w)
 	case w.Test.Kind == Write || w.Test.Kind == Read:
 		return s.rma(w, first)
+	case w.Test.Kind == Atomic:
+		return s.atomics(w, first)
+	case w.Test.Kind == AllReduce:
+		return s.sums(w, first)
 	}
 	return 0, fmt.Errorf("unknown test %q", w.Test.Kind)
 }
@@ -122,14 +128,14 @@ func (s *side) put(b []byte, tagged, inject bool) error {
 // rateSender sends windows of messages; it waits for all completions and for the other side's answer after each, as fi_msg_bw.
 func (s *side) rateSender(w Work) (time.Duration, error) {
 	t := w.Test
-	inject := t.Size <= s.inject
+	out, tagged, inject := s.out(t, 0), t.Tagged, t.Size <= s.inject
 	total := w.Warmup + w.Iters
 	begin := time.Now()
 	for i, j := 0, 0; i < total; i++ {
 		if i == w.Warmup {
 			begin = time.Now()
 		}
-		if err := s.send(s.out(t, j), t.Tagged, inject); err != nil {
+		if err := s.send(out, tagged, inject); err != nil {
 			return 0, err
 		}
 		if j++; j < t.Window && i+1 < total {
@@ -156,13 +162,14 @@ func (s *side) rateSender(w Work) (time.Duration, error) {
 // rateReceiver posts a window of receives at a time and answers each.
 func (s *side) rateReceiver(w Work) (time.Duration, error) {
 	t := w.Test
+	in, tagged := s.in(t, 0), t.Tagged
 	total := w.Warmup + w.Iters
 	begin := time.Now()
 	for done := 0; done < total; {
 		n := min(t.Window, total-done)
 		if done > 0 { // the first window is armed
-			for i := range n {
-				if err := s.recv(s.in(t, i), t.Tagged); err != nil {
+			for range n {
+				if err := s.recv(in, tagged); err != nil {
 					return 0, err
 				}
 			}

@@ -13,7 +13,7 @@ import (
 func TestLoopsDoNotAllocate(t *testing.T) {
 	var ends [2]*side
 	for i := range ends {
-		s, err := newSide(testProviders, Stack{"tcp", core.EPTypeRDM}, 16)
+		s, err := newSide(testProviders, Stack{"tcp", core.EPTypeRDM}, 16, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

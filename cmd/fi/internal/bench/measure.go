@@ -15,6 +15,8 @@ const (
 	controlLimit = 20 * time.Second // of an order that moves no data
 	slack        = 10 * time.Second // beyond the expected time of a run
 	maxIters     = 1 << 30
+
+	calibrations = 16 // that would fit into a measurement
 )
 
 // Sample is one run of a test.
@@ -24,40 +26,91 @@ type Sample struct {
 	Iters int     `json:"iters"`
 	P50   float64 `json:"p50,omitempty"` // of latency, in us, over batches of round trips
 	P99   float64 `json:"p99,omitempty"`
+	Lost  uint64  `json:"lost,omitempty"` // datagrams that found no room at either side while this was measured
 }
 
 // session is an open stack, ready to measure.
 type session struct {
 	side    *side
-	partner *partner
+	others  []*partner // one, or the other members of a group
 	guard   guard
 	perIter map[Test]time.Duration // measured before
+	lost    uint64                 // datagrams that found no room at the other side
 }
 
 // openSession opens both ends of a stack.
-func openSession(ctx context.Context, p Providers, command func(context.Context) *exec.Cmd, stack Stack, window int) (*session, error) {
-	partner, err := startPartner(ctx, command)
-	if err != nil {
-		return nil, err
+func openSession(ctx context.Context, p Providers, command func(context.Context) *exec.Cmd, stack Stack, window int, n needs) (*session, error) {
+	s := &session{perIter: map[Test]time.Duration{}}
+	for len(s.others) < n.members-1 {
+		partner, err := startPartner(ctx, command)
+		if err != nil {
+			s.close()
+			return nil, err
+		}
+		s.others = append(s.others, partner)
 	}
-	s := &session{partner: partner, perIter: map[Test]time.Duration{}}
-	if err := s.open(ctx, p, stack, window); err != nil {
+	if err := s.open(ctx, p, stack, window, n.caps); err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *session) open(ctx context.Context, p Providers, stack Stack, window int) error {
-	there, err := s.partner.order(ctx, order{Do: "open", Stack: stack.String(), Window: window}, controlLimit)
+func (s *session) open(ctx context.Context, p Providers, stack Stack, window int, more core.Flags) error {
+	there, err := s.orderAll(ctx, order{Do: "open", Stack: stack.String(), Window: window, Caps: more}, controlLimit)
 	if err != nil {
 		return err
 	}
-	if s.side, err = newSide(p, stack, window); err != nil {
+	if s.side, err = newSide(p, stack, window, more); err != nil {
 		return err
 	}
 	s.guard.set(s.side)
-	return s.connect(ctx, there.Addr)
+	if more&core.CapCollective != 0 {
+		return s.meet(ctx, there)
+	}
+	return s.connect(ctx, there[0].Addr)
+}
+
+// orderAll gives the others an order and waits for all answers.
+func (s *session) orderAll(ctx context.Context, o order, limit time.Duration) ([]reply, error) {
+	for _, p := range s.others {
+		if err := p.say(o); err != nil {
+			return nil, err
+		}
+	}
+	return s.answers(ctx, limit)
+}
+
+func (s *session) answers(ctx context.Context, limit time.Duration) (all []reply, err error) {
+	for _, p := range s.others {
+		r, bad := p.answer(ctx, limit)
+		if all = append(all, r); err == nil {
+			err = bad
+		}
+	}
+	return all, err
+}
+
+// meet makes a group of all.
+func (s *session) meet(ctx context.Context, there []reply) error {
+	n, err := s.side.ep.Name()
+	if err != nil {
+		return err
+	}
+	team := []string{n.String()}
+	for _, r := range there {
+		team = append(team, r.Addr)
+	}
+	met := make(chan error, 1)
+	go func() {
+		_, err := s.orderAll(ctx, order{Do: "team", Team: team}, controlLimit)
+		met <- err
+	}()
+	err = s.side.meet(team)
+	if other := <-met; err == nil {
+		err = other
+	}
+	return err
 }
 
 // connect makes the sides known to each other. Whoever accepts a connection must be doing so while the other connects.
@@ -76,7 +129,7 @@ func (s *session) connect(ctx context.Context, there string) error {
 	}
 	accepted := make(chan error, 1)
 	go func() {
-		_, err := s.partner.order(ctx, order{Do: "accept", Addr: here}, controlLimit)
+		_, err := s.orderAll(ctx, order{Do: "accept", Addr: here}, controlLimit)
 		accepted <- err
 	}()
 	err = s.side.join(a)
@@ -88,7 +141,9 @@ func (s *session) connect(ctx context.Context, there string) error {
 
 func (s *session) close() {
 	s.guard.set(nil)
-	s.partner.close() // first: a peer that is gone cannot write to memory that is given back
+	for _, p := range s.others { // first: a peer that is gone cannot write to memory that is given back
+		p.close()
+	}
 	if s.side != nil {
 		s.side.close()
 	}
@@ -100,11 +155,12 @@ func (s *session) measure(ctx context.Context, t Test, d time.Duration) (Sample,
 	if err != nil {
 		return Sample{}, err
 	}
-	there, err := s.partner.order(ctx, order{Do: "prepare", Work: Work{Test: t}, Remote: here}, controlLimit)
+	there, err := s.orderAll(ctx, order{Do: "prepare", Work: Work{Test: t}, Remote: here}, controlLimit)
 	if err != nil {
 		return Sample{}, err
 	}
-	s.side.remote = there.Remote
+	s.side.remote = there[0].Remote
+	before := s.lost + s.side.lost()
 	per, err := s.calibrate(ctx, t, d)
 	if err != nil {
 		return Sample{}, err
@@ -127,22 +183,25 @@ func (s *session) measure(ctx context.Context, t Test, d time.Duration) (Sample,
 	if t.Kind == Latency {
 		usec /= 2
 	}
-	return Sample{Usec: usec, Value: t.value(usec), Iters: n, P50: micros(h.Quantile(0.5)), P99: micros(h.Quantile(0.99))}, nil
+	return Sample{Usec: usec, Value: t.value(usec), Iters: n, P50: micros(h.Quantile(0.5)), P99: micros(h.Quantile(0.99)),
+		Lost: s.lost + s.side.lost() - before}, nil
 }
 
 func micros(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// calibrate returns the time of one iteration, from short runs of growing length or from the measurement before.
+// calibrate returns the time of one iteration, from short runs of growing length. What the measurement before tells is where to begin, not more: two processes
+// that now share a processor with a third take hundreds of times as long for what they do by turns.
 func (s *session) calibrate(ctx context.Context, t Test, d time.Duration) (time.Duration, error) {
+	n := t.round(16)
 	if per := s.perIter[t]; per > 0 {
-		return per, nil
+		n = t.round(float64(d/calibrations) / float64(per))
 	}
-	for n := t.round(16); ; n = t.round(float64(n) * 4) {
+	for ; ; n = t.round(float64(n) * 4) {
 		took, err := s.run(ctx, Work{Test: t, Iters: n}, d, nil)
 		if err != nil {
 			return 0, err
 		}
-		if took > d/16 || n > maxIters/8 {
+		if took > d/(2*calibrations) || n > maxIters/8 {
 			return max(took/time.Duration(n), 1), nil
 		}
 	}
@@ -156,23 +215,36 @@ func (t Test) round(n float64) int {
 
 // run does the work on both sides.
 func (s *session) run(ctx context.Context, w Work, expect time.Duration, h *Histogram) (time.Duration, error) {
-	limit := 4*expect + slack
+	limit := 4*expect + slack*time.Duration(max(w.Test.Members/2, 1)) // members share processors, now and then for a whole time slice each
 	if err := s.side.arm(w, true); err != nil {
 		return 0, err
 	}
-	if _, err := s.partner.order(ctx, order{Do: "run", Work: w, Limit: limit}, controlLimit); err != nil {
+	if _, err := s.orderAll(ctx, order{Do: "run", Work: w, Limit: limit}, controlLimit); err != nil {
 		return 0, err
 	}
 	stop := s.side.limit(limit)
 	defer stop()
 	defer context.AfterFunc(ctx, s.guard.stop)()
+	before := s.side.lost()
 	took, err := s.side.run(w, true, h)
-	if err != nil {
-		if ctx.Err() != nil {
-			return 0, context.Cause(ctx)
-		}
-		return 0, fmt.Errorf("%s of %d bytes: %w", w.Test.Name(), w.Test.Size, err)
+	if err != nil && ctx.Err() != nil {
+		return 0, context.Cause(ctx)
 	}
-	_, err = s.partner.answer(ctx, limit)
-	return took, err
+	if err != nil {
+		err = fmt.Errorf("%s of %d bytes: %w", w.Test.Name(), w.Test.Size, err)
+		if !mayHaveLost(err) {
+			return 0, err
+		}
+		limit = lastWords
+	}
+	there, other := s.answers(ctx, limit)
+	lost := s.side.lost() - before
+	for _, r := range there {
+		s.lost += r.Lost
+		lost += r.Lost
+	}
+	if err == nil {
+		err = other
+	}
+	return took, withLost(err, lost)
 }

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
-
-	"gofabric/core"
 )
 
 // Native libfabric's own tools, for comparison: fi_pingpong and the benchmarks of fabtests. Both of a tool's ends run with the environment of this
@@ -20,9 +19,13 @@ import (
 type Native struct {
 	Pingpong string // path or name of fi_pingpong; "" to leave it out
 	Fabtests string // directory with fi_msg_bw and so on; "" to leave them out
+	Prefix   string // where the library is for which programs are compiled, above its include and lib; "" for the system's
 
 	mu  sync.Mutex
 	per map[string]float64 // microseconds per message, measured before
+
+	dir, member string // what was compiled
+	memberErr   error
 }
 
 // tool is a native benchmark.
@@ -31,6 +34,7 @@ type tool struct {
 	path string
 	args []string
 	pp   bool // fi_pingpong, whose output differs
+	own  bool // the program of native/member.c
 }
 
 // tools are those that do what a test does.
@@ -44,10 +48,7 @@ func (n *Native) tools(s Stack, t Test) []tool {
 			all = append(all, tool{name: name, path: filepath.Join(n.Fabtests, name), args: args})
 		}
 	}
-	kind := "rdm"
-	if s.Type == core.EPTypeMsg {
-		kind = "msg"
-	}
+	kind := s.typeName()
 	switch {
 	case t.Kind == Latency:
 		if t.Tagged {
@@ -60,12 +61,14 @@ func (n *Native) tools(s Stack, t Test) []tool {
 			if t.Tagged {
 				mode = "tagged"
 			}
-			all = append(all, tool{"fi_pingpong", n.Pingpong, []string{"-e", kind, "-m", mode}, true})
+			all = append(all, tool{name: "fi_pingpong", path: n.Pingpong, args: []string{"-e", kind, "-m", mode}, pp: true})
 		}
 	case t.Kind == Rate && t.Tagged:
 		add("fi_rdm_tagged_bw")
-	case t.Kind == Rate:
+	case t.Kind == Rate && kind != "dgram": // fabtests have no bandwidth of datagrams
 		add("fi_" + kind + "_bw")
+	case t.Kind == Atomic && kind == "rdm" || t.Kind == AllReduce:
+		all = append(all, tool{name: "libfabric", own: true})
 	case t.Kind == Write || t.Kind == Read:
 		add("fi_rma_bw", "-e", kind, "-o", string(t.Kind))
 	}
@@ -81,7 +84,7 @@ const (
 	nativeLinger = 500 * time.Millisecond // of a process whose output stays open
 )
 
-// run runs a tool for about d and returns microseconds per message.
+// run runs a tool for about d and returns microseconds per message; together with errWrong, if that is all that went wrong.
 func (n *Native) run(ctx context.Context, tl tool, s Stack, t Test, d time.Duration) (float64, error) {
 	key := tl.name + " " + s.String() + fmt.Sprint(t)
 	n.mu.Lock()
@@ -92,8 +95,11 @@ func (n *Native) run(ctx context.Context, tl tool, s Stack, t Test, d time.Durat
 		if t.Window > 0 {
 			first = max(2*t.Window, min(nativeFirst, 1<<28/max(t.Size, 1)))
 		}
+		if tl.own {
+			first = crowdFirst
+		}
 		var err error
-		if per, err = n.once(ctx, tl, s, t, first, d); err != nil {
+		if per, err = n.once(ctx, tl, s, t, first, d); per == 0 {
 			return 0, err
 		}
 	}
@@ -102,7 +108,7 @@ func (n *Native) run(ctx context.Context, tl tool, s Stack, t Test, d time.Durat
 		iters /= 2
 	}
 	usec, err := n.once(ctx, tl, s, t, max(t.round(iters), 2*t.Window), d)
-	if err != nil {
+	if usec == 0 {
 		return 0, err
 	}
 	n.mu.Lock()
@@ -111,13 +117,18 @@ func (n *Native) run(ctx context.Context, tl tool, s Stack, t Test, d time.Durat
 	}
 	n.per[key] = usec
 	n.mu.Unlock()
-	return usec, nil
+	return usec, err
 }
 
 // once runs server and client of a tool, again if that failed: a port may be taken in the last moment, and a client that was too early may wait for ever.
 func (n *Native) once(ctx context.Context, tl tool, s Stack, t Test, iters int, d time.Duration) (usec float64, err error) {
 	for range nativeTries {
-		if usec, err = n.try(ctx, tl, s, t, iters, d); err == nil || ctx.Err() != nil {
+		if tl.own {
+			usec, err = n.crowd(ctx, s, t, iters, d)
+		} else {
+			usec, err = n.try(ctx, tl, s, t, iters, d)
+		}
+		if usec > 0 || ctx.Err() != nil {
 			break
 		}
 	}
@@ -140,7 +151,11 @@ func (n *Native) try(ctx context.Context, tl tool, s Stack, t Test, iters int, d
 		}
 	}
 	serverOut := &tail{}
-	server := command(ctx, tl.path, append(args, "-B", strconv.Itoa(port))...)
+	bound := slices.Clone(args)
+	if !tl.pp { // left to itself a server over ofi_rxm takes the address of an interface, and its client is refused for ever
+		bound = append(bound, "-s", node)
+	}
+	server := command(ctx, tl.path, append(bound, "-B", strconv.Itoa(port))...)
 	server.Stdout, server.Stderr = serverOut, serverOut
 	if err := server.Start(); err != nil {
 		return 0, err

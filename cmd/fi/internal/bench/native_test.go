@@ -60,6 +60,9 @@ func TestNativeRun(t *testing.T) {
 	if !strings.Contains(string(args), "-p tcp -S 64 -I ") || !strings.Contains(string(args), " -m -w ") {
 		t.Errorf("the tool was called with %s", args)
 	}
+	if !strings.Contains(string(args), " -s 127.0.0.1 -B ") {
+		t.Errorf("the server was not told its address: %s", args)
+	}
 }
 
 func TestNativeFails(t *testing.T) {

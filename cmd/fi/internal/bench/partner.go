@@ -69,12 +69,12 @@ func startPartner(ctx context.Context, command func(context.Context) *exec.Cmd) 
 	return p, nil
 }
 
-// order says o and waits for the answer, no longer than limit.
-func (p *partner) order(ctx context.Context, o order, limit time.Duration) (reply, error) {
+// say gives an order without waiting for the answer.
+func (p *partner) say(o order) error {
 	if err := p.talk.w.Encode(o); err != nil {
-		return reply{}, p.broken(err)
+		return p.broken(err)
 	}
-	return p.answer(ctx, limit)
+	return nil
 }
 
 func (p *partner) answer(ctx context.Context, limit time.Duration) (reply, error) {
@@ -86,7 +86,7 @@ func (p *partner) answer(ctx context.Context, limit time.Duration) (reply, error
 		case !ok || a.err != nil:
 			return reply{}, p.broken(a.err)
 		case a.r.Error != "":
-			return reply{}, errors.New("other process: " + a.r.Error)
+			return a.r, errors.New("other process: " + a.r.Error)
 		}
 		return a.r, nil
 	case <-t.C:

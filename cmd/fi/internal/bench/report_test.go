@@ -17,7 +17,7 @@ import (
 
 var sampleResults = []Result{
 	{Stack: "tcp/msg", Name: "latency", Unit: "us", Test: Test{Kind: Latency, Size: 64},
-		Ours:    []Sample{{Usec: 2, Value: 2, Iters: 100, P50: 1.9, P99: 3}, {Usec: 3, Value: 3, Iters: 100, P50: 2.8, P99: 4}},
+		Ours:    []Sample{{Usec: 2, Value: 2, Iters: 100, P50: 1.9, P99: 3, Lost: 2}, {Lost: 1, Usec: 3, Value: 3, Iters: 100, P50: 2.8, P99: 4}},
 		Against: []Against{{Tool: "fi_msg_pingpong", Values: []float64{4, 5}, Ratios: []float64{0.5, 0.6}}, {Tool: "fi_pingpong", Error: "it broke"}}},
 	{Stack: "tcp/msg", Name: "bandwidth", Unit: "MB/s", Test: Test{Kind: Rate, Size: 1 << 20, Window: 64}, Ours: []Sample{{Usec: 1, Value: 12345}}},
 	{Stack: "tcp/rdm", Name: "rate", Unit: "Mmsg/s", Test: Test{Kind: Rate, Size: 64, Window: 64}, Error: "all is lost"},
@@ -29,6 +29,8 @@ const sampleTable = `
                                                                                  failed      -      -      -      fi_pingpong
   tcp/msg  bandwidth     1m      64   12345    MB/s      -      -  12345  12345       -      -      -      -                -
   tcp/rdm       rate     64      64  failed  Mmsg/s      -      -      -      -       -      -      -      -                -
+
+tcp/msg latency 64, note: 3 datagrams were lost for want of room at the receiver (FI_UDP_RECV_BUFFER)
 
 tcp/msg latency 64, fi_pingpong: it broke
 
@@ -128,6 +130,9 @@ func TestNativeTools(t *testing.T) {
 		{msg, Test{Kind: Write}, "fi_rma_bw"},
 		{msg, Test{Kind: Write, OneWay: true}, ""},
 		{rdm, Test{Kind: Sliding}, ""},
+		{rdm, Test{Kind: Atomic}, "libfabric"},
+		{msg, Test{Kind: Atomic}, ""},
+		{rdm, Test{Kind: AllReduce, Members: 2}, "libfabric"},
 	} {
 		var names []string
 		for _, tl := range n.tools(c.s, c.t) {
@@ -172,7 +177,7 @@ func TestTexts(t *testing.T) {
 			t.Errorf("ParseSize(%q) = %d, %v", in, got, err)
 		}
 	}
-	for in, want := range map[string]string{"tcp/msg": "tcp/msg", "tcp": "tcp/rdm", "udp;ofi_rxd/RDM": "udp;ofi_rxd/rdm", "": "", "tcp/dgram": "", "/msg": ""} {
+	for in, want := range map[string]string{"tcp/msg": "tcp/msg", "tcp": "tcp/rdm", "udp;ofi_rxd/RDM": "udp;ofi_rxd/rdm", "": "", "udp/dgram": "udp/dgram", "tcp/stream": "", "/msg": ""} {
 		s, err := ParseStack(in)
 		if (err != nil) != (want == "") || err == nil && s.String() != want {
 			t.Errorf("ParseStack(%q) = %v, %v", in, s, err)
@@ -200,5 +205,8 @@ func TestPlan(t *testing.T) {
 	}
 	if n := len((Plan{}).For(tcpStacks[1])); n != 11 {
 		t.Errorf("%d tests by default", n)
+	}
+	if got := (Plan{}).For(Stack{"udp", core.EPTypeDgram}); len(got) != 2 || got[0].Kind != Latency || got[1].Kind != Rate {
+		t.Errorf("tests of datagrams %+v", got)
 	}
 }

@@ -39,6 +39,7 @@ type Against struct {
 	Tool   string    `json:"tool"`
 	Values []float64 `json:"values,omitempty"`
 	Ratios []float64 `json:"ratios,omitempty"`
+	Note   string    `json:"note,omitempty"` // about the values
 	Error  string    `json:"error,omitempty"`
 }
 
@@ -49,6 +50,14 @@ func (r *Result) Values() []float64 {
 		v = append(v, s.Value)
 	}
 	return v
+}
+
+// Lost is how many datagrams found no room while the samples were taken.
+func (r *Result) Lost() (n uint64) {
+	for _, s := range r.Ours {
+		n += s.Lost
+	}
+	return n
 }
 
 // Run measures. A test that fails is a Result with Error and does not end the others; the error returned is that of ctx.
@@ -85,11 +94,14 @@ func (b *run) say(what string) {
 // stack makes all tests on a stack. The native tools run between the rounds, so that whatever the machine does meets both alike.
 func (b *run) stack(ctx context.Context, st Stack) {
 	var s *session
-	defer func() {
+	var opened needs
+	closeSession := func() {
 		if s != nil {
 			s.close()
+			s = nil
 		}
-	}()
+	}
+	defer func() { closeSession() }()
 	tests, window := b.Plan.For(st), 0
 	for _, t := range tests {
 		window = max(window, t.Window) // the endpoints serve all tests
@@ -99,23 +111,24 @@ func (b *run) stack(ctx context.Context, st Stack) {
 		for _, tool := range b.Native.tools(st, t) {
 			r.Against = append(r.Against, Against{Tool: tool.name})
 		}
+		if t.needs() != opened {
+			closeSession()
+			opened = t.needs()
+		}
 		for round := range b.Rounds {
 			if r.Error == "" {
 				b.say(fmt.Sprintf("%s %s %s, round %d", st, t.Name(), sizeText(t.Size), round+1))
 				var sample Sample
 				var err error
 				if s == nil {
-					s, err = openSession(ctx, b.Providers, b.Peer, st, window)
+					s, err = openSession(ctx, b.Providers, b.Peer, st, window, opened)
 				}
 				if err == nil {
 					sample, err = s.measure(ctx, t, b.Time)
 				}
 				if err != nil { // what is under way there is not known: begin anew
 					r.Error = err.Error()
-					if s != nil {
-						s.close()
-						s = nil
-					}
+					closeSession()
 				} else {
 					r.Ours = append(r.Ours, sample)
 				}
@@ -137,7 +150,10 @@ func (b *run) against(ctx context.Context, st Stack, t Test, r *Result) {
 		if a.Error == "" {
 			b.say(fmt.Sprintf("%s %s %s, native %s", st, t.Name(), sizeText(t.Size), tool.name))
 			usec, err := b.Native.run(ctx, tool, st, t, b.Time)
-			if err != nil {
+			if err == errWrong {
+				a.Note = err.Error()
+			}
+			if usec == 0 {
 				a.Error = err.Error()
 			} else {
 				v := t.value(usec)

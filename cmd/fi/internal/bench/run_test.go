@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,31 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
+// TestDatagrams measures a stack that may lose messages, and here loses all of them the second time: that ends with an error.
+func TestDatagrams(t *testing.T) {
+	stack := Stack{"udp", core.EPTypeDgram}
+	results, err := Run(t.Context(), Config{Providers: testProviders, Peer: peerThat("obey"), Stacks: []Stack{stack}, Time: 5 * time.Millisecond, Plan: Plan{}})
+	if err != nil || len(results) != 2 || results[0].Error+results[1].Error != "" {
+		t.Fatalf("%v %+v", err, results)
+	}
+	s, err := newSide(testProviders, stack, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	test := Test{Kind: Latency, Size: 64}
+	if _, err = s.prepare(test); err == nil {
+		err = s.join(core.IPAddr(netip.MustParseAddrPort(node + ":9"))) // where nobody answers
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.limit(50 * time.Millisecond)()
+	if _, err = s.run(Work{Test: test, Iters: 1}, true, nil); !errors.Is(err, core.ErrTimedOut) {
+		t.Errorf("no answer: %v", err)
+	}
+}
+
 func TestPeerFails(t *testing.T) {
 	for does, want := range map[string]string{"die": "no more strength", "hang": context.Canceled.Error()} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -108,7 +134,7 @@ func TestInterrupted(t *testing.T) {
 func TestBadOrders(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{`{"do":"run"}`, "without endpoint"},
-		{`{"do":"open","stack":"tcp/dgram"}`, "msg or rdm"},
+		{`{"do":"open","stack":"tcp/stream"}`, "msg, rdm or dgram"},
 		{`{"do":"open","stack":"no-such/rdm"}`, "no provider"},
 		{`{"do":"open","stack":"tcp/rdm"}` + "\n" + `{"do":"accept","addr":"nonsense"}`, "not an address"},
 		{`{"do":"open","stack":"tcp/rdm"}` + "\n" + `{"do":"dance"}`, "unknown order"},

@@ -49,6 +49,7 @@ type side struct {
 	ep     core.Endpoint
 	peer   core.FIAddr
 	inject int // bytes up to which Inject is used
+	team   *team
 
 	mem    []byte // what is sent, then what is received into
 	mr     core.MemoryRegion
@@ -57,6 +58,9 @@ type side struct {
 
 	stop    atomic.Bool // ends loops
 	polls   uint
+	taken   uint64    // completions
+	seen    uint64    // of them, when they were last looked at
+	seenAt  time.Time // and when that changed
 	entries [64]core.CQEntry
 }
 
@@ -67,14 +71,19 @@ type remote struct {
 }
 
 // hints asks for what the tests need; window is how many operations are posted at most.
-func (s Stack) hints(window int) *core.Info {
+func (s Stack) hints(window int, more core.Flags) *core.Info {
 	h := core.NewHints()
 	h.Fabric.ProvName = s.Provider
 	h.EP.Type = s.Type
-	h.Caps = core.CapMsg | core.CapRMA
-	if s.Type != core.EPTypeMsg {
-		h.Caps |= core.CapTagged
+	switch s.Type {
+	case core.EPTypeDgram:
+		h.Caps = core.CapMsg
+	case core.EPTypeMsg:
+		h.Caps = core.CapMsg | core.CapRMA
+	default:
+		h.Caps = core.CapMsg | core.CapRMA | core.CapTagged
 	}
+	h.Caps |= more
 	if window > defaultQueue {
 		h.Tx.Size, h.Rx.Size = window, window
 	}
@@ -86,14 +95,14 @@ func (s Stack) hints(window int) *core.Info {
 
 // Check says why a stack cannot be measured.
 func (s Stack) Check(getInfo GetInfo) error {
-	_, _, err := getInfo(core.Query{Node: node, Flags: core.Source, Hints: s.hints(0)})
+	_, _, err := getInfo(core.Query{Node: node, Flags: core.Source, Hints: s.hints(0, 0)})
 	return err
 }
 
 // newSide opens everything up to the domain and, of a connectionless stack, the endpoint.
-func newSide(p Providers, stack Stack, window int) (*side, error) {
+func newSide(p Providers, stack Stack, window int, more core.Flags) (*side, error) {
 	s := &side{prov: p, stack: stack, peer: core.AddrUnspec}
-	infos, _, err := p.GetInfo(core.Query{Node: node, Flags: core.Source, Hints: stack.hints(window)})
+	infos, _, err := p.GetInfo(core.Query{Node: node, Flags: core.Source, Hints: stack.hints(window, more)})
 	if err != nil {
 		return nil, err
 	}
@@ -113,9 +122,10 @@ func (s *side) open(info *core.Info) error {
 	if s.domain, err = s.fabric.OpenDomain(info); err != nil {
 		return err
 	}
-	if s.stack.Type == core.EPTypeMsg {
-		s.eq, err = s.fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec})
-		return err
+	if s.stack.Type == core.EPTypeMsg || info.Caps&core.CapCollective != 0 {
+		if s.eq, err = s.fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}); err != nil || s.stack.Type == core.EPTypeMsg {
+			return err
+		}
 	}
 	if s.av, err = s.domain.OpenAV(core.AVAttr{Type: core.AVTable, Count: 1}); err != nil {
 		return err
@@ -142,12 +152,14 @@ func (s *side) openEP(info *core.Info) error {
 		return err
 	}
 	if s.av != nil {
-		err = s.ep.BindAV(s.av, 0)
-	} else {
-		err = s.ep.BindEQ(s.eq, 0)
+		if err = s.ep.BindAV(s.av, 0); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
+	if s.eq != nil {
+		if err = s.ep.BindEQ(s.eq, 0); err != nil {
+			return err
+		}
 	}
 	s.inject = info.Tx.InjectSize
 	return s.ep.Enable()
@@ -250,6 +262,9 @@ func (s *side) prepare(t Test) (remote, error) {
 
 func (s *side) close() {
 	var objs []core.Object
+	if s.team != nil {
+		objs = append(objs, s.team.group, s.team.set)
+	}
 	if s.ep != nil {
 		objs = append(objs, s.ep)
 	}

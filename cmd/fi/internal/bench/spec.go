@@ -19,6 +19,9 @@ const (
 	Sliding Kind = "sliding" // at most a window of sends without completion
 	Write   Kind = "write"   // windows of remote writes
 	Read    Kind = "read"    // windows of remote reads
+	// Atomic is the time of a remote fetch-add, while the other side only makes progress; AllReduce that of a sum of doubles over a group of processes.
+	Atomic    Kind = "atomic"
+	AllReduce Kind = "allreduce"
 )
 
 // remote reports whether a test reads or writes the other side's memory.
@@ -31,6 +34,24 @@ type Test struct {
 	Size   int  `json:"size"`             // bytes of a message
 	Window int  `json:"window,omitempty"` // operations before completions are waited for
 	OneWay bool `json:"one_way,omitempty"`
+
+	Members int `json:"members,omitempty"` // of an AllReduce
+}
+
+// needs is what a session must be opened with.
+type needs struct {
+	caps    core.Flags
+	members int // processes
+}
+
+func (t Test) needs() needs {
+	switch t.Kind {
+	case Atomic:
+		return needs{core.CapAtomic, 2}
+	case AllReduce:
+		return needs{core.CapCollective, t.Members}
+	}
+	return needs{members: 2}
 }
 
 // Name is the test as the table shows it.
@@ -42,6 +63,9 @@ func (t Test) Name() string {
 	if t.Tagged {
 		name = "tagged " + name
 	}
+	if t.Kind == AllReduce {
+		name += fmt.Sprint(" ", t.Members)
+	}
 	return name
 }
 
@@ -51,7 +75,7 @@ const bulkSize = 4096
 // Unit is the unit of the test's Value: us, Mmsg/s or MB/s (10^6 bytes).
 func (t Test) Unit() string {
 	switch {
-	case t.Kind == Latency:
+	case t.LowerIsBetter():
 		return "us"
 	case t.Size >= bulkSize || t.Kind == Write || t.Kind == Read:
 		return "MB/s"
@@ -73,7 +97,9 @@ func (t Test) value(usec float64) float64 {
 }
 
 // LowerIsBetter says which way the test's values improve.
-func (t Test) LowerIsBetter() bool { return t.Kind == Latency }
+func (t Test) LowerIsBetter() bool {
+	return t.Kind == Latency || t.Kind == Atomic || t.Kind == AllReduce
+}
 
 // Stack is a provider and a kind of endpoint.
 type Stack struct {
@@ -85,13 +111,16 @@ type Stack struct {
 func (s Stack) String() string { return s.Provider + "/" + s.typeName() }
 
 func (s Stack) typeName() string {
-	if s.Type == core.EPTypeMsg {
+	switch s.Type {
+	case core.EPTypeMsg:
 		return "msg"
+	case core.EPTypeDgram:
+		return "dgram"
 	}
 	return "rdm"
 }
 
-// ParseStack reads tcp/msg, or udp;ofi_rxd, which is of type rdm.
+// ParseStack reads tcp/msg, udp/dgram, or udp;ofi_rxd, which is of type rdm.
 func ParseStack(text string) (Stack, error) {
 	name, kind, found := strings.Cut(strings.TrimSpace(text), "/")
 	s := Stack{Provider: name, Type: core.EPTypeRDM}
@@ -101,8 +130,10 @@ func ParseStack(text string) (Stack, error) {
 	case !found || strings.EqualFold(kind, "rdm"):
 	case strings.EqualFold(kind, "msg"):
 		s.Type = core.EPTypeMsg
+	case strings.EqualFold(kind, "dgram"):
+		s.Type = core.EPTypeDgram
 	default:
-		return s, fmt.Errorf("stack %q: the type is msg or rdm", text)
+		return s, fmt.Errorf("stack %q: the type is msg, rdm or dgram", text)
 	}
 	return s, nil
 }
@@ -125,15 +156,21 @@ func Stacks(getInfo GetInfo) ([]Stack, error) {
 
 // Plan says which tests to make on each stack.
 type Plan struct {
-	Tests  []string // names of PlanTests; empty: all
+	Tests  []string // names of PlanTests; empty: those of DefaultTests
 	Small  int      // bytes of latency and rate messages; 0: 64
 	Bulk   []int    // bytes of bandwidth, read and write messages; nil: 64 KiB and 1 MiB
 	Window int      // 0: 64
 	OneWay bool     // remote reads and writes by one side only
+
+	Members []int // of allreduce; nil: 2, 4 and 8
+	Sums    []int // bytes of allreduce; nil: 8 bytes to 1 MiB
 }
 
-// PlanTests are the names that Plan.Tests may hold.
-var PlanTests = []string{"latency", "rate", "sliding", "bandwidth", "write", "read", "tagged"}
+// DefaultTests are the tests that are made if none are named, and PlanTests the names that Plan.Tests may hold.
+var (
+	DefaultTests = []string{"latency", "rate", "sliding", "bandwidth", "write", "read", "tagged"}
+	PlanTests    = append(slices.Clone(DefaultTests), string(Atomic), string(AllReduce))
+)
 
 // windowMemory bounds the buffers of a window: the windows of large messages are smaller if need be.
 const windowMemory = 64 << 20
@@ -150,13 +187,20 @@ func (p Plan) For(s Stack) []Test {
 	if bulk == nil {
 		bulk = []int{64 << 10, 1 << 20}
 	}
-	want := func(name string) bool { return len(p.Tests) == 0 || slices.Contains(p.Tests, name) }
+	tests := p.Tests
+	if len(tests) == 0 {
+		tests = DefaultTests
+	}
+	want := func(name string) bool { return slices.Contains(tests, name) }
 	var all []Test
 	if want("latency") {
 		all = append(all, Test{Kind: Latency, Size: small})
 	}
 	if want("rate") {
 		all = append(all, Test{Kind: Rate, Size: small, Window: window})
+	}
+	if s.Type == core.EPTypeDgram {
+		return all // what follows gives a receiver more than its socket holds, or is not for datagrams
 	}
 	if want("sliding") {
 		all = append(all, Test{Kind: Sliding, Size: small, Window: window})
@@ -174,6 +218,29 @@ func (p Plan) For(s Stack) []Test {
 		}
 		if want("read") {
 			all = append(all, Test{Kind: Read, Size: n, Window: window, OneWay: p.OneWay})
+		}
+	}
+	if want("atomic") {
+		all = append(all, Test{Kind: Atomic, Size: 8})
+	}
+	if want("allreduce") && s.Type == core.EPTypeRDM {
+		all = append(all, p.sums()...)
+	}
+	return all
+}
+
+// sums are the tests of collective operations.
+func (p Plan) sums() (all []Test) {
+	members, sizes := p.Members, p.Sums
+	if members == nil {
+		members = []int{2, 4, 8}
+	}
+	if sizes == nil {
+		sizes = []int{8, 1 << 10, 16 << 10, 64 << 10, 1 << 20}
+	}
+	for _, m := range members {
+		for _, n := range sizes {
+			all = append(all, Test{Kind: AllReduce, Size: n, Members: m})
 		}
 	}
 	return all

@@ -76,7 +76,7 @@ func row(t io.Writer, r *Result, several, native bool) {
 	}
 }
 
-// problems lists what failed, in full.
+// problems lists what failed, in full, and what was lost.
 func problems(w io.Writer, results []Result) error {
 	var err error
 	say := func(r *Result, who, text string) {
@@ -89,9 +89,15 @@ func problems(w io.Writer, results []Result) error {
 		if r.Error != "" {
 			say(r, "gofabric", r.Error)
 		}
+		if n := r.Lost(); n > 0 {
+			say(r, "note", lostText(n))
+		}
 		for _, a := range r.Against {
 			if a.Error != "" {
 				say(r, a.Tool, a.Error)
+			}
+			if a.Note != "" {
+				say(r, a.Tool, a.Note)
 			}
 		}
 	}

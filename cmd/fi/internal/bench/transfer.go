@@ -2,11 +2,12 @@ package bench
 
 import (
 	"fmt"
+	"time"
 
 	"gofabric/core"
 )
 
-// What the loops are made of. None of it allocates or reads a clock.
+// What the loops are made of. None of it allocates, nor reads a clock while something is to be done.
 
 // syncSize is the length of the message that answers a window, as in fabtests.
 const syncSize = 4
@@ -17,10 +18,27 @@ const patience = 1 << 14
 // idle is called for every empty poll.
 func (s *side) idle() error {
 	s.polls++
-	if s.polls%patience == 0 && s.stop.Load() {
-		return fmt.Errorf("no progress: %w", core.ErrTimedOut)
+	if s.polls%patience == 0 {
+		return s.look()
 	}
 	return nil
+}
+
+// slow is how long a loop may stand still that is only slow: processes that share processors with many others lose them for some time slices.
+const slow = 2 * time.Second
+
+// look sees whether the watchdog wants the loop to end, and says what it has been doing.
+func (s *side) look() error {
+	if now := time.Now(); s.taken != s.seen || s.seenAt.IsZero() {
+		s.seen, s.seenAt = s.taken, now
+	}
+	if !s.stop.Load() {
+		return nil
+	}
+	if d := time.Since(s.seenAt); d > slow {
+		return fmt.Errorf("no progress for %v, after %d completions: %w", d.Round(time.Millisecond), s.taken, core.ErrTimedOut)
+	}
+	return fmt.Errorf("slow progress, %d completions until now (is the machine busy with something else?): %w", s.taken, core.ErrTimedOut)
 }
 
 // again decides about an error of a post: nil to try again, after progress.
@@ -38,6 +56,7 @@ func (s *side) await(q core.CompletionQueue, n int) error {
 	for n > 0 {
 		k, err := q.Read(s.entries[:min(n, len(s.entries))])
 		n -= k
+		s.taken += uint64(k)
 		if err == nil {
 			continue
 		}
@@ -56,6 +75,7 @@ func (s *side) take(q core.CompletionQueue) (int, error) {
 	for {
 		n, err := q.Read(s.entries[:])
 		if err == nil && n > 0 {
+			s.taken += uint64(n)
 			return n, nil
 		}
 		if err != nil && err != core.ErrAgain {

@@ -1,7 +1,8 @@
 // Package dump finds the conversations of fabrics in packet captures and describes their frames, one Record each.
 //
 // A wire format that runs over TCP is a Format: it recognises a stream by its first bytes and decodes both directions of a connection. Formats that
-// are layered on another one, as ofi_rxm on xnet, take that format's payload; formats over UDP take packets. They are listed in formats.
+// are layered on another one, as ofi_rxm on xnet, take that format's payload. They are listed in formats. A format over UDP is a PacketFormat: it
+// recognises a conversation by a datagram that nothing else is likely to send, and decodes datagrams. They are listed in packetFormats.
 package dump
 
 import (
@@ -70,6 +71,7 @@ type Summary struct {
 	Cause       error // of the last of them
 	Connections int   // of a known format
 	Unknown     int   // directions of TCP connections that are of no known format, or whose beginning is missing
+	Datagrams   int   // of UDP conversations that are of no known format, or not known yet
 	Frames      int
 	Problems    int
 	Ignored     int // packets beyond the limit of connections
@@ -78,7 +80,7 @@ type Summary struct {
 // Run reads a capture and calls emit for each record, in the order in which frames were complete. The error says where reading had to stop; what
 // came before it has been reported.
 func Run(r io.Reader, o Options, emit func(Record)) (Summary, error) {
-	d := &dumper{options: o, emit: emit, conns: map[[2]netip.AddrPort]*connection{}}
+	d := &dumper{options: o, emit: emit, conns: map[[2]netip.AddrPort]*connection{}, talks: map[[2]netip.AddrPort]PacketFormat{}}
 	a := capture.Assembler{Open: d.open}
 	in, err := capture.NewReader(r)
 	if err != nil {
@@ -90,11 +92,16 @@ func Run(r io.Reader, o Options, emit func(Record)) (Summary, error) {
 			break
 		}
 		d.sum.Packets++
-		if d.wanted(&p) {
+		if !d.wanted(&p) {
+			continue
+		}
+		if p.Proto == capture.UDP {
+			d.datagram(&p)
+		} else {
 			a.Packet(&p)
 		}
 	}
-	d.sum.Ignored = a.Flush()
+	d.sum.Ignored += a.Flush()
 	d.sum.Undecodable, d.sum.Cause = in.Undecodable()
 	d.sum.Packets += d.sum.Undecodable
 	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -109,6 +116,7 @@ type dumper struct {
 	emit    func(Record)
 	sum     Summary
 	conns   map[[2]netip.AddrPort]*connection
+	talks   map[[2]netip.AddrPort]PacketFormat // conversations over UDP
 }
 
 // connection is what the two directions of a connection share, once one of them is recognised.
@@ -200,12 +208,17 @@ func (s *direction) giveUp() {
 	}
 }
 
+// pair is the key of what two ends share, and which of them src is.
+func pair(src, dst netip.AddrPort) (key [2]netip.AddrPort, i int) {
+	if dst.Compare(src) < 0 {
+		return [2]netip.AddrPort{dst, src}, 1
+	}
+	return [2]netip.AddrPort{src, dst}, 0
+}
+
 // start begins decoding, with the state of the other direction if that is of the same format.
 func (s *direction) start(f Format) {
-	key, i := [2]netip.AddrPort{s.src, s.dst}, 0
-	if s.dst.Compare(s.src) < 0 {
-		key, i = [2]netip.AddrPort{s.dst, s.src}, 1
-	}
+	key, i := pair(s.src, s.dst)
 	c := s.conns[key]
 	if c == nil || c.opened == 2 || c.format.Name() != f.Name() {
 		c = &connection{format: f, decoders: f.Connection(s.options.Payload)}

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"gofabric/provider/tcp/wire"
+	"gofabric/internal/xnet/wire"
 )
 
 var update = flag.Bool("update", false, "write the expected output anew")
 
-const captures = "../../../../provider/tcp/wire/testdata/"
+const captures = "../../../../internal/xnet/wire/testdata/"
 
 // lines is what a capture gives, a line per record.
 func lines(t testing.TB, b []byte, o Options) ([]string, Summary) {
@@ -30,14 +30,14 @@ func lines(t testing.TB, b []byte, o Options) ([]string, Summary) {
 
 // Captures of native peers, in all forms of output.
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"msg", "rdm"} {
+	for name, file := range map[string]string{"msg": captures + "msg.pcap", "rdm": captures + "rdm.pcap", "rxd": rxdCaptures + "native.pcap", "rxd117": rxdCaptures + "debian.pcap"} {
 		for form, write := range map[string]func(*Record, *bytes.Buffer) error{
 			"line":    func(r *Record, b *bytes.Buffer) error { return r.WriteLine(b) },
 			"verbose": func(r *Record, b *bytes.Buffer) error { return r.WriteVerbose(b) },
 			"json":    func(r *Record, b *bytes.Buffer) error { return r.WriteJSON(b) },
 		} {
 			t.Run(name+" "+form, func(t *testing.T) {
-				f, err := os.Open(captures + name + ".pcap")
+				f, err := os.Open(file)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -48,7 +48,7 @@ func TestGolden(t *testing.T) {
 						t.Fatal(err)
 					}
 				})
-				if err != nil || sum.Problems+sum.Unknown+sum.Undecodable+sum.Ignored != 0 {
+				if err != nil || sum.Problems+sum.Unknown+sum.Datagrams+sum.Undecodable+sum.Ignored != 0 {
 					t.Fatalf("%+v, %v", sum, err)
 				}
 				golden := filepath.Join("testdata", name+"."+form)
@@ -232,8 +232,8 @@ func TestCutFile(t *testing.T) {
 }
 
 func FuzzRun(f *testing.F) {
-	for _, name := range []string{"msg", "rdm"} {
-		b, err := os.ReadFile(captures + name + ".pcap")
+	for _, file := range []string{captures + "msg.pcap", captures + "rdm.pcap", rxdCaptures + "native.pcap", rxdCaptures + "debian.pcap"} {
+		b, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -243,6 +243,7 @@ func FuzzRun(f *testing.F) {
 	p.packet(0, 0, wire.AppendCM(nil, wire.CMConnReq, nil), 0)
 	p.packet(0, 0, message(100, wire.Little, 1), 90)
 	f.Add(p.b.Bytes())
+	f.Add(extensionTape().b.Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var out bytes.Buffer
 		_, _ = Run(bytes.NewReader(b), Options{Payload: 20}, func(r Record) {
@@ -256,4 +257,17 @@ func FuzzRun(f *testing.F) {
 			_ = r.WriteVerbose(&out)
 		})
 	})
+}
+
+// TestAuthorizationKeys has both ends prove that they have a key before the connection is up.
+func TestAuthorizationKeys(t *testing.T) {
+	p := newTape()
+	p.packet(0, 0, wire.AppendCMAuth(nil, wire.CMConnReq, wire.FeatureAuth, 1, []byte("hi")), 0)
+	p.packet(1, 0, wire.AppendCMAuth(nil, wire.CMAuth, wire.FeatureAuth, 2, nil), 0)
+	p.packet(0, 0, wire.AppendCMAuth(nil, wire.CMAuth, wire.FeatureAuth, 0, make([]byte, 16)), 0)
+	p.packet(1, 0, wire.AppendCMAuth(nil, wire.CMAuth, wire.FeatureAuth, 0, make([]byte, 16)), 0)
+	p.packet(1, 0, append(wire.AppendCM(nil, wire.CMConnResp, nil), message(2, wire.Little, 7)...), 0)
+	p.packet(0, 0, message(3, wire.Little, 8), 0)
+	wantTexts(t, p, "connreq little data 2", "auth little data 0", "auth little data 16", "auth little data 16", "connresp little data 0",
+		"tag id 0 size 26 (24+2) tag 0x7", "tag id 0 size 27 (24+3) tag 0x8")
 }

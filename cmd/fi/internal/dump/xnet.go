@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"gofabric/provider/tcp/wire"
+	"gofabric/internal/xnet/wire"
 )
 
 // xnet is the format of the tcp provider: a connection management message each way, then frames.
@@ -32,6 +32,7 @@ func (xnet) Connection(payload int) [2]func(emit func(Record)) Decoder {
 // xnetConn is what the directions share: the byte order of headers, which is big-endian as soon as one end is.
 type xnetConn struct {
 	order   wire.Order
+	rxm     rxmOn
 	payload int
 }
 
@@ -40,6 +41,7 @@ type xnetStream struct {
 	conn   *xnetConn
 	emit   func(Record)
 	opened bool   // the CM message has been seen
+	keyed  bool   // the direction of a request with an authorization key
 	broken bool   // damaged: nothing more is decoded
 	lost   bool   // where frames begin is not known, because of bytes that were not captured
 	buf    []byte // of an incomplete header
@@ -48,6 +50,7 @@ type xnetStream struct {
 	frame   *Record // whose payload is not complete
 	missing uint64  // bytes of it that have not come
 	want    int     // bytes of it that Payload is to have
+	packet  bool    // it is a packet of ofi_rxm
 }
 
 func (s *xnetStream) Data(t time.Time, b []byte) {
@@ -88,12 +91,20 @@ func (s *xnetStream) payload(b []byte, n int) {
 			s.want = 0 // the rest is not contiguous, or not wanted
 		}
 		if s.want == 0 {
-			s.emit(*s.frame)
+			s.complete()
 		}
 	}
 	if s.missing == 0 {
 		s.frame = nil
 	}
+}
+
+// complete reports the frame whose payload is gathered.
+func (s *xnetStream) complete() {
+	if s.packet {
+		describe(s.frame, s.conn.payload)
+	}
+	s.emit(*s.frame)
 }
 
 // header takes bytes up to the end of a header, and returns the rest.
@@ -125,10 +136,17 @@ func (s *xnetStream) decode(t time.Time) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		s.opened = true
+		switch {
+		case cm.Type == wire.CMConnReq && cm.Features&wire.FeatureAuth != 0:
+			s.keyed = true // a proof follows
+		case cm.Type == wire.CMAuth && !s.keyed: // the answer follows
+		default:
+			s.opened = true
+		}
 		if cm.SwapNeeded {
 			s.conn.order = wire.Big
 		}
+		s.conn.rxm.cm(&cm)
 		s.emit(cmRecord(t, s.offset, s.buf[:n], cm))
 		return n, nil
 	}
@@ -146,7 +164,11 @@ func (s *xnetStream) decode(t time.Time) (int, error) {
 		return n, nil
 	}
 	s.frame = &r
-	if s.want = int(min(uint64(s.conn.payload), s.missing)); s.want == 0 {
+	s.want = int(min(uint64(s.conn.payload), s.missing))
+	if s.packet = s.conn.rxm.carries(&h); s.packet {
+		s.want = int(s.missing)
+	}
+	if s.want == 0 {
 		s.emit(r)
 	}
 	return n, nil
@@ -192,7 +214,7 @@ func (s *xnetStream) breakOff(r Record) {
 // abandon reports r, and before it a frame whose payload was still being gathered.
 func (s *xnetStream) abandon(r Record) {
 	if s.frame != nil && s.want > 0 {
-		s.emit(*s.frame)
+		s.complete()
 	}
 	s.frame, s.buf, s.want, s.missing = nil, nil, 0, 0
 	s.emit(r)

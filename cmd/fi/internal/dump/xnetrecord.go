@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"gofabric/provider/tcp/wire"
+	"gofabric/internal/xnet/wire"
 )
 
 // This file turns decoded xnet messages into Records.
@@ -38,6 +38,7 @@ type headerFields struct {
 	Context  *uint8      `json:"ctx,omitempty"`
 	MsgSize  *uint64     `json:"msg_size,omitempty"`
 	Segments []rmaFields `json:"segments,omitempty"`
+	RXM      string      `json:"rxm,omitempty"` // the packet of ofi_rxm that is the payload
 }
 
 type rmaFields struct {

@@ -131,7 +131,7 @@ type fakeAV struct {
 }
 
 func (v *fakeAV) Close() error { return nil }
-func (v *fakeAV) Insert(a []core.Addr, fi []core.FIAddr, _ core.Flags) (int, error) {
+func (v *fakeAV) Insert(a []core.Addr, fi []core.FIAddr, _ core.Flags, _ ...any) (int, error) {
 	for i := range a {
 		fi[i] = core.FIAddr(len(v.list))
 		v.list = append(v.list, a[i])

@@ -1,0 +1,123 @@
+package av
+
+import (
+	"sync"
+
+	"gofabric/core"
+)
+
+// Insertions in the background: a vector opened with EventFlag (fi_av(3), FI_EVENT).
+
+// Events takes the outcome of insertions: the event queue bound to the vector. It is called without a lock.
+type Events interface {
+	// Inserted reports that an insertion has ended, with the number of addresses that were inserted.
+	Inserted(n int, context any)
+	// Refused reports one address, by its position in the insertion.
+	Refused(position int, err core.Errno, detail string, context any)
+}
+
+// maxQueued is how many insertions may wait; another one is ErrAgain.
+const maxQueued = 4096
+
+// background runs the insertions of a vector one after the other, in the order of the calls, which is the order of the indices. A goroutine does so while
+// there are any.
+type background struct {
+	mu     sync.Mutex
+	events Events
+	queue  []func(Events)
+	busy   bool // the goroutine runs
+	undone int  // insertions that have not ended
+}
+
+// post queues an insertion.
+func (b *background) post(op string, f func(Events)) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.events == nil:
+		return opError(op, core.ErrNoEQ, "bind an event queue to the address vector first, as it was opened with EventFlag")
+	case len(b.queue) >= maxQueued:
+		return core.ErrAgain
+	}
+	b.undone++
+	b.queue = append(b.queue, f)
+	if !b.busy {
+		b.busy = true
+		go b.run()
+	}
+	return nil
+}
+
+func (b *background) run() {
+	for {
+		b.mu.Lock()
+		if len(b.queue) == 0 {
+			b.busy, b.queue = false, nil
+			b.mu.Unlock()
+			return
+		}
+		f, events := b.queue[0], b.events
+		b.queue[0] = nil
+		b.queue = b.queue[1:]
+		b.mu.Unlock()
+		f(events)
+	}
+}
+
+// underWay says whether insertions are.
+func (b *background) underWay() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.undone > 0
+}
+
+func (b *background) ended() {
+	b.mu.Lock()
+	b.undone--
+	b.mu.Unlock()
+}
+
+// BindEvents names who hears of insertions (fi_av_bind(3)). Once.
+func (t *Table) BindEvents(e Events) error {
+	const op = "fi_av_bind"
+	if !t.async() {
+		return opError(op, core.ErrInval, "only an address vector opened with EventFlag has events")
+	}
+	t.back.mu.Lock()
+	defer t.back.mu.Unlock()
+	if t.back.events != nil {
+		return opError(op, core.ErrInval, "the address vector has an event queue already")
+	}
+	t.back.events = e
+	return nil
+}
+
+func (t *Table) async() bool { return t.attr.Flags&core.EventFlag != 0 }
+
+// later runs an insertion of count addresses in the background. insert is the insertion, which refuses all addresses if it returns an error that is no
+// InsertError.
+func (t *Table) later(op string, count int, context []any, insert func() (int, error)) error {
+	var ctx any
+	if len(context) > 0 {
+		ctx = context[0]
+	}
+	return t.back.post(op, func(e Events) {
+		n, err := insert()
+		switch err := err.(type) {
+		case nil:
+		case *InsertError:
+			for i, no := range err.Errs {
+				if no != 0 {
+					e.Refused(i, no, op+": "+no.Error(), ctx)
+				}
+			}
+		default:
+			no := errnoOf(err)
+			for i := range count {
+				e.Refused(i, no, err.Error(), ctx)
+			}
+		}
+		t.back.ended() // who has read the event may close the vector
+		e.Inserted(n, ctx)
+	})
+}

@@ -1,0 +1,152 @@
+package av
+
+import (
+	"sync"
+
+	"gofabric/core"
+)
+
+// Authorization keys of a vector (fi_av(3), fi_av_insert_auth_key).
+
+// keyBase is where the handles of keys begin: no address has such an index, and there is room above for bits that name receive contexts.
+const keyBase core.FIAddr = 1 << 48
+
+// authKeys are the keys of a vector.
+type authKeys struct {
+	mu   sync.Mutex
+	most int // 0: the vector has none, and addresses are inserted without
+	list []authKey
+}
+
+// authKey is a key. Its place is its handle's. uses is how often it was inserted, 0 if the place is free; users are the endpoints that were enabled with it.
+type authKey struct {
+	raw         string
+	uses, users int
+}
+
+// UseAuthKeys makes t a vector with keys, at most so many; before anything is inserted.
+func (t *Table) UseAuthKeys(most int) { t.keys.most = most }
+
+// at is the key with a handle, nil if there is none. Locked.
+func (k *authKeys) at(fi core.FIAddr) *authKey {
+	if i := fi - keyBase; fi >= keyBase && i < core.FIAddr(len(k.list)) && k.list[i].uses > 0 {
+		return &k.list[i]
+	}
+	return nil
+}
+
+// InsertAuthKey adds a key (fi_av_insert_auth_key(3)). The same key again has the same handle, and is removed as often.
+func (t *Table) InsertAuthKey(key []byte, flags core.Flags) (core.FIAddr, error) {
+	const op = "fi_av_insert_auth_key"
+	k := &t.keys
+	switch {
+	case flags != 0:
+		return core.AddrNotAvail, opError(op, core.ErrBadFlags, "the flags must be 0")
+	case k.most == 0:
+		return core.AddrNotAvail, opError(op, core.ErrNoSys, "ask GetInfo for a domain with AVAuthKey")
+	case len(key) == 0 || len(key) > core.MaxAuthKey:
+		return core.AddrNotAvail, opError(op, core.ErrInval, "a key has 1 to 64 bytes")
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	free := len(k.list)
+	for i := range k.list {
+		if e := &k.list[i]; e.uses > 0 && e.raw == string(key) {
+			e.uses++
+			return keyBase + core.FIAddr(i), nil
+		} else if e.uses == 0 {
+			free = i
+		}
+	}
+	if free >= k.most {
+		return core.AddrNotAvail, opError(op, core.ErrNoSpc, "the vector has as many keys as an endpoint can have (MaxEPAuthKey)")
+	}
+	if free == len(k.list) {
+		k.list = append(k.list, authKey{})
+	}
+	k.list[free] = authKey{raw: string(key), uses: 1}
+	return keyBase + core.FIAddr(free), nil
+}
+
+// LookupAuthKey returns a key by its handle, or by an address that was inserted under it (fi_av_lookup_auth_key(3)). ErrInval: neither is in use.
+func (t *Table) LookupAuthKey(fi core.FIAddr) ([]byte, error) {
+	const op = "fi_av_lookup_auth_key"
+	k := &t.keys
+	if k.most == 0 {
+		return nil, opError(op, core.ErrNoSys, "ask GetInfo for a domain with AVAuthKey")
+	}
+	if _, ok := t.AddrPort(fi << t.attr.RxCtxBits >> t.attr.RxCtxBits); ok {
+		fi = keyBase // all addresses are under the one key
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if e := k.at(fi); e != nil {
+		return []byte(e.raw), nil
+	}
+	return nil, opError(op, core.ErrInval, "it is neither a key's handle nor an address inserted under a key")
+}
+
+// checkInsertKeys checks the handles that an insertion of addresses brings.
+func (t *Table) checkInsertKeys(op string, count int, fi []core.FIAddr, flags core.Flags) error {
+	k := &t.keys
+	asked := flags&core.AuthKey != 0
+	switch {
+	case !asked && k.most == 0:
+		return nil
+	case !asked:
+		return opError(op, core.ErrOpNotSupp, "endpoints with a key talk to none without: insert the address with the flag AuthKey")
+	case k.most == 0:
+		return opError(op, core.ErrBadFlags, "ask GetInfo for a domain with AVAuthKey")
+	case flags&core.CapAVUserID != 0:
+		return opError(op, core.ErrBadFlags, "fi brings keys: use SetUserID")
+	case len(fi) < count:
+		return opError(op, core.ErrInval, "with AuthKey, fi brings the key of each address")
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, h := range fi[:count] {
+		if k.at(h) == nil {
+			return opError(op, core.ErrInval, "fi must bring what InsertAuthKey returned")
+		}
+	}
+	return nil
+}
+
+// removeKeys takes keys out (fi_av_remove(3), FI_AUTH_KEY). The others are removed even if one is not.
+func (t *Table) removeKeys(op string, fi []core.FIAddr) error {
+	k := &t.keys
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var err error
+	for _, h := range fi {
+		switch e := k.at(h); {
+		case e == nil:
+			err = opError(op, core.ErrInval, "it is not the handle of a key")
+		case e.users > 0 && e.uses == 1:
+			err = opError(op, core.ErrBusy, "close the endpoints that were enabled with the key first")
+		default:
+			e.uses--
+		}
+	}
+	return err
+}
+
+// TakeAuthKey returns the key of the vector for an endpoint that is being enabled, "" if it has none, and its handle. DropAuthKey ends the use.
+func (t *Table) TakeAuthKey() (key string, fi core.FIAddr) {
+	k := &t.keys
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e := k.at(keyBase)
+	if e == nil {
+		return "", core.AddrNotAvail
+	}
+	e.users++
+	return e.raw, keyBase
+}
+
+// DropAuthKey is for an endpoint that had one from TakeAuthKey.
+func (t *Table) DropAuthKey() {
+	t.keys.mu.Lock()
+	defer t.keys.mu.Unlock()
+	t.keys.list[0].users--
+}

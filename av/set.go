@@ -1,0 +1,220 @@
+package av
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"gofabric/core"
+)
+
+// Sets of addresses of a vector (fi_av_set(3)).
+
+// setBit marks the collective addresses of sets, which are thus no indices of any vector.
+const setBit = 1 << 63
+
+// Set is an ordered set of indices. It implements core.AVSet.
+type Set struct {
+	t    *Table
+	attr core.AVSetAttr
+	addr core.FIAddr
+	refs atomic.Int32
+
+	mu      sync.Mutex
+	members []core.FIAddr
+	place   map[core.FIAddr]struct{} // the members, to find one among many
+	closed  bool
+}
+
+// setNumber numbers the sets of the process.
+var setNumber atomic.Uint64
+
+const setFlags = core.Universe | core.CollectiveSets
+
+// OpenSet makes a set of the vector's addresses, which keeps the vector open (fi_av_set(3)).
+func (t *Table) OpenSet(attr core.AVSetAttr) (core.AVSet, error) {
+	const op = "fi_av_set"
+	unset := attr.StartAddr == attr.EndAddr && (attr.StartAddr == 0 || attr.StartAddr == core.AddrNotAvail)
+	switch {
+	case attr.Flags&^setFlags != 0:
+		return nil, opError(op, core.ErrBadFlags, "flags are Universe and the collectives that the set is for")
+	case len(attr.CommKey) > 0:
+		return nil, opError(op, core.ErrOpNotSupp, "there is no fabric management that gives out communication keys")
+	case attr.Count < 0:
+		return nil, opError(op, core.ErrInval, "the count is negative")
+	case attr.Stride == 0 && !unset:
+		return nil, opError(op, core.ErrInval, "a range needs a stride of 1 or more")
+	case attr.Stride > 0 && (attr.StartAddr > attr.EndAddr || attr.EndAddr == core.AddrNotAvail):
+		return nil, opError(op, core.ErrInval, "the range ends before it starts, or there is none: a set that starts empty has stride 0")
+	case attr.Stride > 0 && attr.Flags&core.Universe != 0:
+		return nil, opError(op, core.ErrInval, "it is either Universe or a range")
+	}
+	s := &Set{t: t, attr: attr, addr: core.FIAddr(setBit | setNumber.Add(1)), place: map[core.FIAddr]struct{}{}}
+	if attr.Flags&core.Universe != 0 {
+		s.fill(0, core.AddrNotAvail, 1)
+	} else if attr.Stride > 0 {
+		s.fill(attr.StartAddr, attr.EndAddr, attr.Stride)
+		if attr.Count > 0 && len(s.members) > attr.Count {
+			return nil, opError(op, core.ErrInval, fmt.Sprintf("the range has %d addresses, more than the count of %d", len(s.members), attr.Count))
+		}
+	}
+	if !t.refOpen() {
+		return nil, core.ErrBadF
+	}
+	return s, nil
+}
+
+// fill takes in every stride-th index from first to last that is in use.
+func (s *Set) fill(first, last core.FIAddr, stride uint64) {
+	s.t.follow(lockWait)
+	s.t.mu.RLock()
+	defer s.t.mu.RUnlock()
+	for i := uint64(first); i <= uint64(last) && i < uint64(s.t.next); {
+		if s.t.get(core.FIAddr(i)) != nil {
+			s.add(core.FIAddr(i))
+		}
+		next := i + stride
+		if next < i {
+			return
+		}
+		i = next
+	}
+}
+
+func (s *Set) add(fi core.FIAddr) {
+	s.members = append(s.members, fi)
+	s.place[fi] = struct{}{}
+}
+
+// Table is the vector whose addresses these are.
+func (s *Set) Table() *Table { return s.t }
+
+// Flags says which collectives the set is for: all if it was not said.
+func (s *Set) Flags() core.Flags {
+	if f := s.attr.Flags & core.CollectiveSets; f != 0 {
+		return f
+	}
+	return core.CollectiveSets
+}
+
+// Addr is the collective address of the set (fi_av_set_addr), an address of no peer.
+func (s *Set) Addr() core.FIAddr { return s.addr }
+
+// Members returns the members in order, the caller's to keep.
+func (s *Set) Members() []core.FIAddr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.members)
+}
+
+// Insert appends an address (fi_av_set_insert).
+func (s *Set) Insert(fi core.FIAddr) error {
+	if _, ok := s.t.AddrPort(fi); !ok {
+		return opError("fi_av_set_insert", core.ErrInval, fmt.Sprintf("%d is no address of the vector", fi))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return core.ErrBadF
+	}
+	if _, ok := s.place[fi]; ok {
+		return opError("fi_av_set_insert", core.ErrInval, fmt.Sprintf("%d is a member already", fi))
+	}
+	s.add(fi)
+	return nil
+}
+
+// Remove removes an address (fi_av_set_remove).
+func (s *Set) Remove(fi core.FIAddr) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return core.ErrBadF
+	}
+	if _, ok := s.place[fi]; !ok {
+		return opError("fi_av_set_remove", core.ErrInval, fmt.Sprintf("%d is no member", fi))
+	}
+	delete(s.place, fi)
+	i := slices.Index(s.members, fi)
+	s.members = slices.Delete(s.members, i, i+1)
+	return nil
+}
+
+// other returns the members of src, which must be of the same vector.
+func (s *Set) other(op string, src core.AVSet) ([]core.FIAddr, error) {
+	o, ok := src.(*Set)
+	if !ok || o.t != s.t {
+		return nil, opError(op, core.ErrInval, "the other set is of another vector")
+	}
+	return o.Members(), nil
+}
+
+// Union appends what src has more (fi_av_set_union).
+func (s *Set) Union(src core.AVSet) error {
+	list, err := s.other("fi_av_set_union", src)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return core.ErrBadF
+	}
+	for _, fi := range list {
+		if _, ok := s.place[fi]; !ok {
+			s.add(fi)
+		}
+	}
+	return nil
+}
+
+// Intersect keeps what src has, too (fi_av_set_intersect).
+func (s *Set) Intersect(src core.AVSet) error { return s.keep("fi_av_set_intersect", src, true) }
+
+// Diff removes what src has (fi_av_set_diff).
+func (s *Set) Diff(src core.AVSet) error { return s.keep("fi_av_set_diff", src, false) }
+
+// keep keeps the members that are in src, or those that are not.
+func (s *Set) keep(op string, src core.AVSet, in bool) error {
+	list, err := s.other(op, src)
+	if err != nil {
+		return err
+	}
+	other := make(map[core.FIAddr]struct{}, len(list))
+	for _, fi := range list {
+		other[fi] = struct{}{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return core.ErrBadF
+	}
+	s.members = slices.DeleteFunc(s.members, func(fi core.FIAddr) bool {
+		_, there := other[fi]
+		if there != in {
+			delete(s.place, fi)
+		}
+		return there != in
+	})
+	return nil
+}
+
+// Ref counts a user of the set that must end before it closes, Unref ends it.
+func (s *Set) Ref()   { s.refs.Add(1) }
+func (s *Set) Unref() { s.refs.Add(-1) }
+
+// Close frees the set (fi_close(3)): ErrBusy while it is used.
+func (s *Set) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return core.ErrBadF
+	case s.refs.Load() > 0:
+		return opError("fi_close(av_set)", core.ErrBusy, "close the collective groups made of the set first")
+	}
+	s.closed, s.members, s.place = true, nil, nil
+	s.t.Unref()
+	return nil
+}

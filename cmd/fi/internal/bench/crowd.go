@@ -1,0 +1,181 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Native libfabric in tests for which it has no tool that prints times: a program of ours in C is compiled for that, if there are a compiler and headers.
+
+//go:embed native/member.c
+var memberSource []byte
+
+// wrongResult is what the program exits with if an operation's result was wrong.
+const wrongResult = 3
+
+// crowdFirst is how many operations the first run of the program does, which tells how long one takes: with more members than processors that may be long.
+const crowdFirst = 5
+
+// compile builds the program, once, and returns where it is.
+func (n *Native) compile(ctx context.Context) (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.member != "" || n.memberErr != nil {
+		return n.member, n.memberErr
+	}
+	n.member, n.memberErr = n.build(ctx)
+	return n.member, n.memberErr
+}
+
+func (n *Native) build(ctx context.Context) (string, error) {
+	dir, err := os.MkdirTemp("", "fi-bench-")
+	if err != nil {
+		return "", err
+	}
+	n.dir = dir
+	path := filepath.Join(dir, "member")
+	args := []string{"-O2", "-o", path, "-x", "c", "-"}
+	if p := n.Prefix; p != "" {
+		lib := filepath.Join(p, "lib")
+		args = append(args, "-I"+filepath.Join(p, "include"), "-L"+lib, "-Wl,-rpath,"+lib)
+	}
+	cmd := exec.CommandContext(ctx, "gcc", append(args, "-lfabric")...)
+	cmd.Stdin = strings.NewReader(string(memberSource))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("compiling for native libfabric: %w %s", err, lastLine(out))
+	}
+	return path, nil
+}
+
+// Close removes what was compiled.
+func (n *Native) Close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.dir != "" {
+		os.RemoveAll(n.dir)
+	}
+	n.dir, n.member = "", ""
+}
+
+// crowd runs the processes of a test and returns microseconds per operation.
+func (n *Native) crowd(ctx context.Context, s Stack, t Test, iters int, d time.Duration) (float64, error) {
+	path, err := n.compile(ctx)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 4*d+nativeLimit*time.Duration(2+t.needs().members))
+	defer cancel()
+	members := make([]*crowdMember, t.needs().members)
+	defer func() {
+		cancel()
+		for _, m := range members {
+			if m != nil {
+				m.end()
+			}
+		}
+	}()
+	names := ""
+	for rank := range members {
+		args := []string{string(t.Kind), s.Provider, strconv.Itoa(rank), strconv.Itoa(len(members)), strconv.Itoa(t.Size), strconv.Itoa(max(iters/20, 1)), strconv.Itoa(iters)}
+		if members[rank], err = startMember(command(ctx, path, args...)); err != nil {
+			return 0, err
+		}
+	}
+	for _, m := range members { // they start all at once
+		name, ok := strings.CutPrefix(m.line(), "name ")
+		if !ok {
+			return 0, m.failed(ctx)
+		}
+		names += name + "\n"
+	}
+	for _, m := range members {
+		io.WriteString(m.in, names)
+	}
+	usec, err := parseMachine(members[0].line())
+	if err != nil {
+		return 0, errors.Join(err, members[0].failed(ctx))
+	}
+	wrong := error(nil)
+	for _, m := range members {
+		switch err := m.leave(); {
+		case err == errWrong:
+			wrong = err
+		case err != nil:
+			return 0, errors.Join(err, m.failed(ctx))
+		}
+	}
+	return usec, wrong
+}
+
+// crowdMember is a running process.
+type crowdMember struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Scanner
+	errs tail
+	err  error
+	gone bool
+}
+
+func startMember(cmd *exec.Cmd) (*crowdMember, error) {
+	m := &crowdMember{cmd: cmd}
+	cmd.Stderr = &m.errs
+	var err error
+	if m.in, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	m.out = bufio.NewScanner(out)
+	return m, cmd.Start()
+}
+
+func (m *crowdMember) line() string {
+	m.out.Scan()
+	return m.out.Text()
+}
+
+// end waits for the process, which must be about to end.
+func (m *crowdMember) end() {
+	if !m.gone {
+		m.gone = true
+		m.in.Close()
+		for m.out.Scan() {
+		}
+		m.err = m.cmd.Wait()
+	}
+}
+
+// leave has the process end by itself.
+func (m *crowdMember) leave() error {
+	m.end()
+	var code *exec.ExitError
+	if errors.As(m.err, &code) && code.ExitCode() == wrongResult {
+		return errWrong
+	}
+	return m.err
+}
+
+// errWrong goes with a time: native libfabric has its bugs, too.
+var errWrong = errors.New("the result of the operation was wrong")
+
+// failed says why a member did not do as it should. It waits for the process, whose last words come by another pipe.
+func (m *crowdMember) failed(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	m.end()
+	return fmt.Errorf("a member failed%s", m.errs.String())
+}

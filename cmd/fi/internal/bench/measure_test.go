@@ -1,0 +1,28 @@
+package bench
+
+import (
+	"testing"
+	"time"
+)
+
+// TestBusierNow measures on a machine that has become slower: what was found out before must not make the measurement many times as long.
+func TestBusierNow(t *testing.T) {
+	test := Test{Kind: Latency, Size: 64}
+	s, err := openSession(t.Context(), testProviders, peerThat("obey"), tcpStacks[1], 1, test.needs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	const d, before = 32 * time.Millisecond, 500 * time.Nanosecond // a round trip between two processes takes several times as long
+	s.perIter[test] = before
+	got, err := s.measure(t.Context(), test, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := int(d/before) / 2; got.Iters > most || got.Usec <= 0 {
+		t.Errorf("%+v, want at most %d round trips", got, most)
+	}
+	if s.perIter[test] <= before {
+		t.Errorf("the next measurement expects %v of a round trip", s.perIter[test])
+	}
+}

@@ -1,0 +1,57 @@
+package core
+
+// Address vectors and the sets made of them.
+
+// Flags of calls on address vectors (rdma/fi_domain.h). The bits mean other things elsewhere.
+const (
+	Symmetric Flags = 1 << 59 // FI_SYMMETRIC, in AVAttr.Flags: every node has the same number of endpoints, at addresses that count up
+	SyncErr   Flags = 1 << 58 // FI_SYNC_ERR: an insertion reports the error of each address
+	Universe  Flags = 1 << 57 // FI_UNIVERSE, in AVSetAttr.Flags: the set starts with all addresses of the vector
+)
+
+// The collectives that a set is for (fi_av_set(3)). None of them means all.
+const (
+	BarrierSet       Flags = 1 << 40 // FI_BARRIER_SET
+	BroadcastSet     Flags = 1 << 41 // FI_BROADCAST_SET
+	AllToAllSet      Flags = 1 << 42 // FI_ALLTOALL_SET
+	AllReduceSet     Flags = 1 << 43 // FI_ALLREDUCE_SET
+	AllGatherSet     Flags = 1 << 44 // FI_ALLGATHER_SET
+	ReduceScatterSet Flags = 1 << 45 // FI_REDUCE_SCATTER_SET
+	ReduceSet        Flags = 1 << 46 // FI_REDUCE_SET
+	ScatterSet       Flags = 1 << 47 // FI_SCATTER_SET
+	GatherSet        Flags = 1 << 48 // FI_GATHER_SET
+
+	// CollectiveSets is all of them.
+	CollectiveSets = BarrierSet | BroadcastSet | AllToAllSet | AllReduceSet | AllGatherSet | ReduceScatterSet | ReduceSet | ScatterSet | GatherSet
+)
+
+// AVSetAttr is struct fi_av_set_attr (fi_av_set(3)). The zero value asks for an empty set.
+type AVSetAttr struct {
+	Count int // how many members to make room for; more than that in the range at the start is an error, later they may be more. 0: unknown
+	// StartAddr to EndAddr, inclusive, are the first members, every Stride-th of them; those not in the vector are left out. Without a range, Stride is
+	// 0, and both addresses are 0 or AddrNotAvail.
+	StartAddr, EndAddr FIAddr
+	Stride             uint64
+	CommKey            []byte // of a fabric's own management of groups; no stack here has it, so it must be empty
+	Flags              Flags  // Universe, and the collectives that the set is for
+}
+
+// AVSet is an ordered set of addresses of a vector, the members of collective operations (fi_av_set(3)). Its methods may be called from any goroutine,
+// but who joins a group while changing its set gets either state.
+type AVSet interface {
+	Object
+	// Union appends the members of src that are not there yet (fi_av_set_union). src must be a set of the same vector, here and below.
+	Union(src AVSet) error
+	// Intersect removes what is not in src, too (fi_av_set_intersect). The order stays.
+	Intersect(src AVSet) error
+	// Diff removes what is in src (fi_av_set_diff). The order stays.
+	Diff(src AVSet) error
+	// Insert appends a member (fi_av_set_insert): ErrInval if it is one already or is not in the vector.
+	Insert(fi FIAddr) error
+	// Remove removes a member (fi_av_set_remove): ErrInval if it is none. The order of the others stays.
+	Remove(fi FIAddr) error
+	// Addr is the collective address of the members (fi_av_set_addr), for joining.
+	Addr() FIAddr
+	// Members returns the members in order; the slice is the caller's. libfabric has no such call.
+	Members() []FIAddr
+}

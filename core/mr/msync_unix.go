@@ -1,0 +1,14 @@
+//go:build linux || darwin
+
+package mr
+
+import "golang.org/x/sys/unix"
+
+// msync is msync(2) with MS_SYNC: n bytes from address at on, the beginning of a page. The address stays a number: memory around a region is nobody's slice.
+func msync(at, n uintptr) unix.Errno {
+	for {
+		if _, _, err := unix.Syscall(unix.SYS_MSYNC, at, n, unix.MS_SYNC); err != unix.EINTR {
+			return err
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package fabrictest
+
+import (
+	"gofabric/core"
+	"gofabric/internal/dgram"
+	"gofabric/internal/dgram/dgep"
+	"gofabric/internal/front"
+	"gofabric/internal/progress"
+)
+
+// provider is "mem": datagrams inside the process.
+type provider struct{ n *Node }
+
+// providerName is its name.
+const providerName = "mem"
+
+var names = front.Names{Provider: providerName}
+
+func (p *provider) Name() string          { return providerName }
+func (p *provider) Version() core.Version { return core.ProviderVersion }
+
+// Infos are those of an endpoint of udp, whose place it takes.
+func (p *provider) Infos(*core.Info) []*core.Info {
+	const (
+		domainCaps = core.CapLocalComm | core.CapRemoteComm
+		txCaps     = core.CapMsg | core.Send
+		rxCaps     = core.CapMsg | core.Recv | core.Source
+		queue      = 1024
+		iovs       = 4
+		objects    = 1 << 16
+	)
+	mtu := p.n.f.opt.mtu
+	return []*core.Info{{
+		Caps:       domainCaps | txCaps | rxCaps,
+		AddrFormat: core.FormatSockaddrIP,
+		Tx:         &core.TxAttr{Caps: txCaps, InjectSize: mtu, Size: queue, IOVLimit: iovs},
+		Rx:         &core.RxAttr{Caps: rxCaps, Size: queue, IOVLimit: iovs},
+		EP:         &core.EPAttr{Type: core.EPTypeDgram, Protocol: core.ProtoUDP, MaxMsgSize: mtu, TxCtxCnt: 1, RxCtxCnt: 1},
+		Domain: &core.DomainAttr{Caps: domainCaps, Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto, DataProgress: core.ProgressAuto,
+			ResourceMgmt: core.RMEnabled, MRMode: core.MRModeBasic | core.MRModeScalable, MRKeySize: 8, CQCnt: objects, EPCnt: objects,
+			TxCtxCnt: objects, RxCtxCnt: objects, MaxEPTxCtx: 1, MaxEPRxCtx: 1},
+		Fabric: &core.FabricAttr{Name: providerName, ProvName: providerName, ProvVersion: core.ProviderVersion},
+	}}
+}
+
+func (p *provider) OpenFabric(info *core.Info) (core.Fabric, error) {
+	f := &fabric{n: p.n}
+	f.InitFabric(&names, info)
+	return f, nil
+}
+
+// fabric is an open fabric of mem.
+type fabric struct {
+	front.Fabric
+	n *Node
+}
+
+func (f *fabric) OpenDomain(info *core.Info) (core.Domain, error) {
+	if info == nil || info.Domain == nil {
+		return nil, names.Error("fi_domain", "", front.NoPeer, core.ErrInval, "pass an Info from GetInfo")
+	}
+	prog := progress.NewVirtual(info.Domain.DataProgress != core.ProgressManual)
+	d := &domain{n: f.n}
+	d.InitDomain(front.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Resolve: f.n.lookup, Down: prog.Close})
+	return d, nil
+}
+
+func (f *fabric) OpenPassiveEndpoint(*core.Info) (core.PassiveEndpoint, error) {
+	return nil, names.Error("fi_passive_ep", "", front.NoPeer, core.ErrNoSys, "datagrams have no connections")
+}
+
+// domain is an open domain of mem.
+type domain struct {
+	front.Domain
+	n *Node
+}
+
+var _ dgram.Domain = (*domain)(nil)
+
+// OpenPort opens a port at info's source address, or where there is none at a port number of the node's choice.
+func (d *domain) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, error) {
+	p, err := openPort(d, info, r)
+	if err != nil {
+		return nil, err // and not a typed nil, which would compare unequal to nil
+	}
+	return p, nil
+}
+
+// OpenEndpoint opens a DGRAM endpoint (fi_endpoint(3)).
+func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
+	return dgep.Open(d, &d.Domain, info)
+}
+
+func (d *domain) OpenSRX(*core.RxAttr) (core.SharedRx, error) {
+	return nil, names.Error("fi_srx_context", d.Name(), front.NoPeer, core.ErrNoSys, "datagrams have no shared receive contexts")
+}

@@ -1,0 +1,97 @@
+package atomics
+
+import "errors"
+
+// What an operation is refused for.
+var (
+	ErrOp   = errors.New("atomics: operation and datatype do not go together")
+	ErrSize = errors.New("atomics: buffers of different or odd sizes")
+)
+
+// Apply does op on every element of target (fi_atomic(3)). Target and operand are equally long, a multiple of Size(dt), and do not overlap.
+func Apply(dt Datatype, op Op, target, operand []byte) error {
+	if !Valid(Base, dt, op) {
+		return ErrOp
+	}
+	if len(target) != len(operand) || len(target)%Size(dt) != 0 {
+		return ErrSize
+	}
+	do(dt, op, target, operand, nil)
+	return nil
+}
+
+// Fetch is Apply that copies what was in target to result first (fi_fetch_atomic(3)). Read has no operand. Result is as long as target and overlaps neither.
+func Fetch(dt Datatype, op Op, target, operand, result []byte) error {
+	if !Valid(FetchKind, dt, op) {
+		return ErrOp
+	}
+	if op != Read && len(operand) != len(target) || len(result) != len(target) || len(target)%Size(dt) != 0 {
+		return ErrSize
+	}
+	copy(result, target)
+	if op != Read {
+		do(dt, op, target, operand, nil)
+	}
+	return nil
+}
+
+// Compare copies target to result and stores operand into the elements for which the comparison with compare holds (fi_compare_atomic(3)); MSwap stores the
+// bits of operand that are set in compare. CSwap compares bits, as native does, so that a NaN, too, can be swapped; the others compare values. All buffers
+// are equally long and do not overlap.
+func Compare(dt Datatype, op Op, target, operand, compare, result []byte) error {
+	if !Valid(CompareKind, dt, op) {
+		return ErrOp
+	}
+	if n := len(target); len(operand) != n || len(compare) != n || len(result) != n || n%Size(dt) != 0 {
+		return ErrSize
+	}
+	copy(result, target)
+	do(dt, op, target, operand, compare)
+	return nil
+}
+
+// do changes target, without checks; compare is nil where the operation has none.
+func do(dt Datatype, op Op, target, operand, compare []byte) {
+	switch op {
+	case Write:
+		copy(target, operand)
+		return
+	case CSwap:
+		swapBits(Size(dt), target, operand, compare)
+		return
+	}
+	switch dt {
+	case Int8:
+		integers[int8](op, target, operand, compare)
+	case Uint8:
+		integers[uint8](op, target, operand, compare)
+	case Int16:
+		integers[int16](op, target, operand, compare)
+	case Uint16:
+		integers[uint16](op, target, operand, compare)
+	case Int32:
+		integers[int32](op, target, operand, compare)
+	case Uint32:
+		integers[uint32](op, target, operand, compare)
+	case Int64:
+		integers[int64](op, target, operand, compare)
+	case Uint64:
+		integers[uint64](op, target, operand, compare)
+	case Float:
+		floats[float32](op, target, operand, compare)
+	case Double:
+		floats[float64](op, target, operand, compare)
+	case FloatComplex:
+		complexes[complex64](op, target, operand, compare)
+	case DoubleComplex:
+		complexes[complex128](op, target, operand, compare)
+	case LongDouble:
+		extendeds(op, target, operand, compare)
+	case LongDoubleComplex:
+		complexExtendeds(op, target, operand, compare)
+	case Int128, Uint128:
+		wides(op, dt == Int128, target, operand, compare)
+	default:
+		smalls(op, &formats[dt-Float16], target, operand, compare)
+	}
+}

@@ -1,0 +1,137 @@
+package atomics
+
+type integer interface {
+	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64
+}
+
+type float interface{ float32 | float64 }
+
+// integers does op on integers of up to 64 bits.
+func integers[T integer](op Op, target, operand, compare []byte) {
+	if aligned[T](target, operand, compare) {
+		bitwise(op, view[T](target), view[T](operand), view[T](compare))
+		return
+	}
+	var x aside[T]
+	for at := 0; at < len(target); {
+		d, s, c := x.load(at, target, operand, compare)
+		bitwise(op, d, s, c)
+		at = x.store(at, target, d)
+	}
+}
+
+// floats does op on floating numbers.
+func floats[T float](op Op, target, operand, compare []byte) {
+	if aligned[T](target, operand, compare) {
+		ordered(op, view[T](target), view[T](operand), view[T](compare))
+		return
+	}
+	var x aside[T]
+	for at := 0; at < len(target); {
+		d, s, c := x.load(at, target, operand, compare)
+		ordered(op, d, s, c)
+		at = x.store(at, target, d)
+	}
+}
+
+// bitwise is what only integers can, and passes on the rest.
+func bitwise[T integer](op Op, d, s, c []T) {
+	switch s := s[:len(d)]; op {
+	case BOr:
+		for i := range d {
+			d[i] |= s[i]
+		}
+	case BAnd:
+		for i := range d {
+			d[i] &= s[i]
+		}
+	case BXor:
+		for i := range d {
+			d[i] ^= s[i]
+		}
+	case MSwap:
+		c = c[:len(d)]
+		for i := range d {
+			d[i] = s[i]&c[i] | d[i]&^c[i]
+		}
+	default:
+		ordered(op, d, s, c)
+	}
+}
+
+// ordered is what all real numbers can. As in C, a comparison with a NaN does not hold, and a NaN is true.
+func ordered[T integer | float](op Op, d, s, c []T) {
+	switch s := s[:len(d)]; op {
+	case Min:
+		for i := range d {
+			if s[i] < d[i] {
+				d[i] = s[i]
+			}
+		}
+	case Max:
+		for i := range d {
+			if s[i] > d[i] {
+				d[i] = s[i]
+			}
+		}
+	case Sum:
+		for i := range d {
+			d[i] += s[i]
+		}
+	case Prod:
+		for i := range d {
+			d[i] *= s[i]
+		}
+	case Diff:
+		for i := range d {
+			d[i] -= s[i]
+		}
+	case LOr, LAnd, LXor:
+		for i := range d {
+			d[i] = truth[T](op, d[i] != 0, s[i] != 0)
+		}
+	default:
+		swapOrdered(op, d, s, c[:len(d)])
+	}
+}
+
+// swapOrdered swaps where the comparison with c holds.
+func swapOrdered[T integer | float](op Op, d, s, c []T) {
+	for i := range d {
+		var holds bool
+		switch op {
+		case CSwapNE:
+			holds = c[i] != d[i]
+		case CSwapLE:
+			holds = c[i] <= d[i]
+		case CSwapLT:
+			holds = c[i] < d[i]
+		case CSwapGE:
+			holds = c[i] >= d[i]
+		case CSwapGT:
+			holds = c[i] > d[i]
+		}
+		if holds {
+			d[i] = s[i]
+		}
+	}
+}
+
+// logical combines two truths.
+func logical(op Op, a, b bool) bool {
+	switch op {
+	case LOr:
+		return a || b
+	case LAnd:
+		return a && b
+	}
+	return a != b
+}
+
+// truth is a logical result as a number: 1 or 0.
+func truth[T element](op Op, a, b bool) T {
+	if logical(op, a, b) {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,9 @@
+package atomics
+
+// Of converts numbers of enum fi_datatype and enum fi_op, as core and applications have them; false if calls of kind k do not take them together.
+func Of(k Kind, datatype, op uint16) (Datatype, Op, bool) {
+	if datatype >= uint16(len(sizes)) || op >= uint16(numOps) || !Valid(k, Datatype(datatype), Op(op)) {
+		return 0, 0, false
+	}
+	return Datatype(datatype), Op(op), true
+}

@@ -1,0 +1,50 @@
+package atomics
+
+// Datatype is an operand type, numbered as enum fi_datatype.
+type Datatype uint8
+
+// The datatypes.
+const (
+	Int8              Datatype = 0
+	Uint8             Datatype = 1
+	Int16             Datatype = 2
+	Uint16            Datatype = 3
+	Int32             Datatype = 4
+	Uint32            Datatype = 5
+	Int64             Datatype = 6
+	Uint64            Datatype = 7
+	Float             Datatype = 8
+	Double            Datatype = 9
+	FloatComplex      Datatype = 10
+	DoubleComplex     Datatype = 11
+	LongDouble        Datatype = 12 // x86's (extended.go)
+	LongDoubleComplex Datatype = 13
+	Int128            Datatype = 14
+	Uint128           Datatype = 15
+	Float16           Datatype = 16
+	BFloat16          Datatype = 17
+	Float8E4M3        Datatype = 18
+	Float8E5M2        Datatype = 19
+)
+
+var sizes = [...]uint8{
+	Int8: 1, Uint8: 1, Int16: 2, Uint16: 2, Int32: 4, Uint32: 4, Int64: 8, Uint64: 8, Float: 4, Double: 8, FloatComplex: 8, DoubleComplex: 16,
+	LongDouble: extSize, LongDoubleComplex: 2 * extSize, Int128: 16, Uint128: 16, Float16: 2, BFloat16: 2, Float8E4M3: 1, Float8E5M2: 1,
+}
+
+// MaxSize is the largest operand, bytes.
+const MaxSize = 2 * extSize
+
+// Size is the length of one operand in bytes, 0 for a type that is not supported.
+func Size(dt Datatype) int {
+	if int(dt) >= len(sizes) {
+		return 0
+	}
+	return int(sizes[dt])
+}
+
+// Which operations a type knows: numbers of the real line have an order, integers have bits.
+func isInt(dt Datatype) bool { return dt <= Uint64 || dt == Int128 || dt == Uint128 }
+func isComplex(dt Datatype) bool {
+	return dt == FloatComplex || dt == DoubleComplex || dt == LongDoubleComplex
+}

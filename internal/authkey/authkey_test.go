@@ -1,0 +1,41 @@
+package authkey
+
+import (
+	"encoding/hex"
+	"testing"
+)
+
+// TestProve checks that all that goes into a proof counts, and one value, which other implementations must get as well.
+func TestProve(t *testing.T) {
+	k := New([]byte("key"))
+	base := k.Prove("label", []uint64{1, 2}, []byte("text"))
+	for name, p := range map[string]Proof{
+		"key":    New([]byte("kez")).Prove("label", []uint64{1, 2}, []byte("text")),
+		"zero":   New([]byte("key\x00")).Prove("label", []uint64{1, 2}, []byte("text")),
+		"label":  k.Prove("labem", []uint64{1, 2}, []byte("text")),
+		"number": k.Prove("label", []uint64{1, 3}, []byte("text")),
+		"order":  k.Prove("label", []uint64{2, 1}, []byte("text")),
+		"count":  k.Prove("label", []uint64{1}, append([]byte{2, 0, 0, 0, 0, 0, 0, 0}, "text"...)),
+		"text":   k.Prove("label", []uint64{1, 2}, []byte("texu")),
+	} {
+		if p == base || p.Is(base[:]) {
+			t.Errorf("another %s gives the same proof", name)
+		}
+	}
+	if again := k.Prove("label", []uint64{1, 2}, []byte("text")); !again.Is(base[:]) {
+		t.Error("the same gives another proof")
+	}
+	if base.Is(base[:ProofLen-1]) || base.Is(nil) {
+		t.Error("a part of a proof is taken for all of it")
+	}
+	if got, want := hex.EncodeToString(base[:]), "24a6e30439bfeaecc52da5175028c07f"; got != want {
+		t.Errorf("proof %s, want %s", got, want)
+	}
+}
+
+// TestNone checks that no bytes are no key.
+func TestNone(t *testing.T) {
+	if New(nil) != nil || New([]byte{}) != nil || (*Key)(nil).Text() != "" {
+		t.Error("an empty key is one")
+	}
+}

@@ -1,0 +1,323 @@
+package engine
+
+// All operations against what they mean, over a network that delivers late: each pair of members is ordered, nothing else is.
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"gofabric/internal/atomics"
+)
+
+// parcel is a message under way: its bytes are read when it is delivered, as lent buffers are.
+type parcel struct {
+	from, slot int
+	number     uint8
+	buf        []byte
+}
+
+type want struct {
+	from, slot int
+	number     uint8
+	buf        []byte
+}
+
+// member is an Op with what it has asked for.
+type member struct {
+	Op
+	wants []want
+	early []parcel // delivered, not expected yet: copies
+	done  bool
+}
+
+// run executes one operation at all members.
+func run(t interface{ Fatalf(string, ...any) }, args []Args, rnd *rand.Rand, ms []*member) {
+	n := len(args)
+	queues := make([][]parcel, n*n)
+	for i := range args {
+		ms[i].done = false
+	}
+	started := make([]bool, n)
+	advance := func(i int) {
+		m := ms[i]
+		var s Step
+		for started[i] && !m.done {
+			switch m.Next(&s) {
+			case Send:
+				q := &queues[i*n+s.Peer]
+				*q = append(*q, parcel{i, s.Slot, s.Number, s.Buf})
+			case Recv:
+				w := want{s.Peer, s.Slot, s.Number, s.Buf}
+				if !m.match(t, w) {
+					m.wants = append(m.wants, w)
+				}
+			case Done:
+				m.done = true
+			case Blocked:
+				return
+			}
+		}
+	}
+	for left := n; left > 0; {
+		busy := false
+		if i := rnd.Intn(n); !started[i] {
+			started[i] = true
+			ms[i].Start(&args[i])
+			advance(i)
+			busy = true
+		}
+		for range 2 * n {
+			k := rnd.Intn(n * n)
+			if len(queues[k]) == 0 {
+				continue
+			}
+			p := queues[k][0]
+			queues[k] = queues[k][1:]
+			ms[k%n].deliver(t, p)
+			ms[p.from].Finished(p.slot)
+			advance(k % n)
+			advance(p.from)
+			busy = true
+		}
+		left = 0
+		for i, m := range ms[:n] {
+			if !m.done {
+				left++
+			}
+			busy = busy || !started[i]
+		}
+		for _, q := range queues {
+			busy = busy || len(q) > 0
+		}
+		if left > 0 && !busy {
+			t.Fatalf("%d of %d members wait for ever", left, n)
+		}
+	}
+	for i, q := range queues {
+		if len(q) > 0 {
+			t.Fatalf("%d messages from %d to %d left over", len(q), i/n, i%n)
+		}
+	}
+	for i, m := range ms[:n] {
+		if len(m.wants) > 0 || len(m.early) > 0 {
+			t.Fatalf("member %d: %d receives, %d messages left over", i, len(m.wants), len(m.early))
+		}
+	}
+}
+
+// match gives w the first message that came for it.
+func (m *member) match(t interface{ Fatalf(string, ...any) }, w want) bool {
+	for i, p := range m.early {
+		if p.from == w.from && p.number == w.number {
+			m.early = append(m.early[:i], m.early[i+1:]...)
+			m.take(t, w, p)
+			return true
+		}
+	}
+	return false
+}
+
+func (m *member) deliver(t interface{ Fatalf(string, ...any) }, p parcel) {
+	for i, w := range m.wants {
+		if p.from == w.from && p.number == w.number {
+			m.wants = append(m.wants[:i], m.wants[i+1:]...)
+			m.take(t, w, p)
+			return
+		}
+	}
+	p.buf = bytes.Clone(p.buf)
+	m.early = append(m.early, p)
+}
+
+func (m *member) take(t interface{ Fatalf(string, ...any) }, w want, p parcel) {
+	if len(w.buf) != len(p.buf) {
+		t.Fatalf("a message of %d bytes for a receive of %d", len(p.buf), len(w.buf))
+	}
+	copy(w.buf, p.buf)
+	m.Finished(w.slot)
+}
+
+// checkAll runs one operation and compares everybody's result with the reference.
+func checkAll(t interface{ Fatalf(string, ...any) }, kind Kind, n, root, elems int, typ atomics.Datatype, op atomics.Op, inPlace bool, rnd *rand.Rand, ms []*member) {
+	size := elems * atomics.Size(typ)
+	in := make([][]byte, n)
+	args := make([]Args, n)
+	for i := range args {
+		inLen, outLen := size, size
+		switch kind {
+		case AllToAll:
+			inLen, outLen = n*size, n*size
+		case AllGather, Gather:
+			outLen = n * size
+		case ReduceScatter, Scatter:
+			inLen = n * size
+		}
+		in[i] = make([]byte, inLen)
+		rnd.Read(in[i])
+		a := Args{Kind: kind, Members: n, Rank: i, Root: root, Block: size, In: bytes.Clone(in[i]), Out: make([]byte, outLen), Type: typ, Op: op}
+		rnd.Read(a.Out)
+		switch {
+		case kind == Broadcast:
+			if a.In = nil; i == root {
+				copy(a.Out, in[i])
+			}
+		case inPlace && (kind == AllReduce || kind == Reduce && i == root):
+			a.Out = a.In
+		case kind == Scatter && i != root:
+			a.In = nil
+		case (kind == Reduce || kind == Gather) && i != root:
+			a.Out = nil
+		case kind == Barrier:
+			a = Args{Kind: kind, Members: n, Rank: i}
+		}
+		args[i] = a
+	}
+	run(t, args, rnd, ms)
+	for i := range args {
+		if want := reference(args[i], in); want != nil && !bytes.Equal(want, args[i].Out[:len(want)]) {
+			t.Fatalf("kind %d, %d members, root %d, %d elements of type %d, op %d, in place %v: member %d has a wrong result", kind, n, root, elems, typ, op, inPlace, i)
+		}
+	}
+}
+
+// reference is what a member's Out must be, nil if nothing comes there.
+func reference(a Args, in [][]byte) []byte {
+	sum := func() []byte {
+		s := bytes.Clone(in[0])
+		for _, b := range in[1:] {
+			atomics.Apply(a.Type, a.Op, s, b)
+		}
+		return s
+	}
+	var out []byte
+	switch a.Kind {
+	case Broadcast:
+		return in[a.Root]
+	case AllToAll:
+		for i := range in {
+			out = append(out, block(in[i], a.Rank, a.Block)...)
+		}
+	case AllReduce:
+		return sum()
+	case Reduce:
+		if a.Rank == a.Root {
+			return sum()
+		}
+	case ReduceScatter:
+		return block(sum(), a.Rank, a.Block)
+	case AllGather:
+		return bytes.Join(in, nil)
+	case Gather:
+		if a.Rank == a.Root {
+			return bytes.Join(in, nil)
+		}
+	case Scatter:
+		return block(in[a.Root], a.Rank, a.Block)
+	}
+	return out
+}
+
+func members(n int) []*member {
+	ms := make([]*member, n)
+	for i := range ms {
+		ms[i] = &member{}
+	}
+	return ms
+}
+
+// large says whether an operation has an algorithm for hundreds of thousands of bytes, and is tried with them.
+func large(kind Kind, n, root int) bool {
+	return (kind == AllReduce || kind == Broadcast || kind == Reduce) && n <= 6 && root < 2
+}
+
+// TestAll goes through members, roots and sizes on both sides of each choice of algorithm.
+func TestAll(t *testing.T) {
+	ms := members(17)
+	rnd := rand.New(rand.NewSource(1))
+	for n := 1; n <= 17; n++ {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			for kind := Barrier; kind <= Gather; kind++ {
+				for root := range n {
+					for _, elems := range []int{0, 1, 3, 17, 1025, 4500, 9001, 40000, 140000} {
+						if rooted := kind == Broadcast || kind == Reduce || kind == Scatter || kind == Gather; !rooted && root > 0 || kind == Barrier && elems > 0 {
+							continue
+						}
+						if elems > 1000 && root > 2 && root != n-1 || elems > 10000 && !large(kind, n, root) {
+							continue
+						}
+						checkAll(t, kind, n, root, elems, atomics.Uint64, atomics.Sum, elems%2 == 0, rnd, ms)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestAny draws everything.
+func TestAny(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 17).Draw(t, "members")
+		typ := rapid.SampledFrom([]atomics.Datatype{atomics.Int8, atomics.Uint16, atomics.Int32, atomics.Uint64, atomics.Int128}).Draw(t, "type")
+		op := rapid.SampledFrom([]atomics.Op{atomics.Min, atomics.Max, atomics.Sum, atomics.Prod, atomics.LOr, atomics.LAnd, atomics.BXor}).Draw(t, "op")
+		kind := rapid.Custom(func(t *rapid.T) Kind { return Kind(rapid.IntRange(0, int(Gather)).Draw(t, "kind")) }).Draw(t, "kind")
+		elems := rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(0, 70000/atomics.Size(typ))).Draw(t, "elements")
+		seed := rapid.Int64().Draw(t, "seed")
+		checkAll(t, kind, n, rapid.IntRange(0, n-1).Draw(t, "root"), elems, typ, op, rapid.Bool().Draw(t, "in place"), rand.New(rand.NewSource(seed)), members(n))
+	})
+}
+
+// TestSameBits wants every member to have the same bits of a sum whose order matters.
+func TestSameBits(t *testing.T) {
+	rnd := rand.New(rand.NewSource(7))
+	for n := 2; n <= 17; n++ {
+		for _, elems := range []int{5, 3001, 20000, 140000} {
+			if elems > 20000 && n > 5 {
+				continue
+			}
+			args := make([]Args, n)
+			for i := range args {
+				args[i] = Args{Kind: AllReduce, Members: n, Rank: i, Block: 8 * elems, In: make([]byte, 8*elems), Out: make([]byte, 8*elems), Type: atomics.Double, Op: atomics.Sum}
+				rnd.Read(args[i].In)
+				for k := 7; k < len(args[i].In); k += 8 {
+					args[i].In[k] = 0x40 // of a moderate size, and no NaN
+				}
+			}
+			run(t, args, rnd, members(n))
+			for i := range args {
+				if !bytes.Equal(args[i].Out, args[0].Out) {
+					t.Fatalf("%d members, %d elements: member %d has other bits than member 0", n, elems, i)
+				}
+			}
+		}
+	}
+}
+
+// TestNoAllocs: an Op that has been used plans without memory of its own.
+func TestNoAllocs(t *testing.T) {
+	var o Op
+	for kind := Barrier; kind <= Gather; kind++ {
+		for _, size := range []int{8, 32 << 10, 512 << 10} {
+			a := Args{Kind: kind, Members: 6, Rank: 3, Root: 1, Block: size, In: make([]byte, 6*size), Out: make([]byte, 6*size), Type: atomics.Double, Op: atomics.Sum}
+			f := func() {
+				o.Start(&a)
+				var s Step
+				for v := o.Next(&s); v != Done; v = o.Next(&s) {
+					if v == Blocked {
+						for i := range o.prog[:o.pc] {
+							o.Finished(i)
+						}
+					}
+				}
+				o.Reset()
+			}
+			f()
+			if got := testing.AllocsPerRun(20, f); got != 0 {
+				t.Errorf("kind %d, %d bytes: %v allocations", kind, size, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package dgep
+
+import (
+	"gofabric/core"
+	"gofabric/internal/front"
+)
+
+// alias is a second door to an endpoint, with default operation flags of its own for one direction (fi_ep_alias(3)).
+type alias struct {
+	control
+	sends
+	receives
+	closed bool
+}
+
+// control is the endpoint itself, one level down, so that the alias' own data calls come first.
+type control struct{ core.Endpoint }
+
+// The operation flags that an alias can have.
+const (
+	txOpFlags = core.Completion | core.Inject | core.InjectComplete | core.TransmitComplete | core.CapMulticast
+	rxOpFlags = core.Completion
+)
+
+// Alias opens a second door (fi_ep_alias(3)): flags is Transmit or Recv, and operation flags of that direction.
+func (e *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
+	dir := flags & (core.Transmit | core.Recv)
+	op := flags &^ dir
+	a := &alias{control: control{e}, sends: sends{e: e}, receives: receives{e: e}}
+	switch {
+	case dir == core.Transmit && op&^txOpFlags == 0:
+		a.sends.own, a.sends.flags = true, op
+	case dir == core.Recv && op&^rxOpFlags == 0:
+		a.receives.own, a.receives.flags = true, op
+	default:
+		return nil, e.Refuse("fi_ep_alias", front.NoPeer, core.ErrBadFlags, "give Transmit or Recv, and operation flags of that direction")
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if e.Closed() {
+		return nil, core.ErrBadF
+	}
+	e.aliases++
+	return a, nil
+}
+
+// OpFlags is FI_GETOPSFLAG (fi_endpoint(3)), of the alias: the endpoint's, as long as it has none of its own.
+func (a *alias) OpFlags(dir core.Flags) (core.Flags, error) {
+	e := a.sends.e
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	switch dir {
+	case core.Transmit:
+		return a.sends.defaults(), nil
+	case core.Recv:
+		return a.receives.defaults(), nil
+	}
+	return 0, e.Refuse("fi_control", front.NoPeer, core.ErrInval, "say Transmit or Recv")
+}
+
+// SetOpFlags is FI_SETOPSFLAG, of the alias only.
+func (a *alias) SetOpFlags(dir, flags core.Flags) error {
+	e := a.sends.e
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	switch {
+	case dir == core.Transmit && flags&^txOpFlags == 0:
+		a.sends.own, a.sends.flags = true, flags
+	case dir == core.Recv && flags&^rxOpFlags == 0:
+		a.receives.own, a.receives.flags = true, flags
+	default:
+		return e.Refuse("fi_control", front.NoPeer, core.ErrBadFlags, "give Transmit or Recv, and operation flags of that direction")
+	}
+	return nil
+}
+
+// Close closes the alias only.
+func (a *alias) Close() error {
+	e := a.sends.e
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if a.closed {
+		return core.ErrBadF
+	}
+	a.closed = true
+	e.aliases--
+	return nil
+}

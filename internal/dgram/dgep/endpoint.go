@@ -1,0 +1,180 @@
+package dgep
+
+import (
+	"net/netip"
+
+	"gofabric/core"
+	"gofabric/internal/dgram"
+	"gofabric/internal/front"
+	"gofabric/internal/progress"
+	"gofabric/internal/xnet/engine"
+)
+
+// endpoint is a DGRAM endpoint. Its methods are safe for concurrent use; what is not set by Open is guarded by the domain's lock.
+type endpoint struct {
+	front.Endpoint
+	front.Connectionless
+	sends
+	receives
+	noTagged
+	noRMA
+	core.NoAtomic
+
+	prog *progress.Engine
+	host dgram.Domain
+	port dgram.Port
+	lost error // why the port brings nothing any more
+
+	sources                           bool // the source of each datagram is looked up
+	rxSize, txSize, maxMsg, maxInject int
+
+	posted  ring[receive] // empty if early is not
+	early   early
+	waiting ring[send]
+	groups  groups
+	aliases int
+
+	// Scratch for the call under way.
+	parts [maxIOV][]byte
+	done  engine.Completion
+}
+
+var (
+	_ core.Endpoint    = (*endpoint)(nil)
+	_ core.Multicaster = (*endpoint)(nil)
+)
+
+// Open opens an endpoint with a port of d at info.SrcAddr (fi_endpoint(3)), so that it has a name at once; base is the front.Domain in d. Not locked.
+func Open(d dgram.Domain, base *front.Domain, info *core.Info) (core.Endpoint, error) {
+	e := &endpoint{prog: base.Progress(), host: d}
+	if info == nil || info.EP == nil || info.Tx == nil || info.Rx == nil {
+		e.InitEndpoint(base, core.NewHints(), e.ends)
+		return nil, e.Refuse("fi_endpoint", front.NoPeer, core.ErrInval, "pass an Info from GetInfo")
+	}
+	e.InitEndpoint(base, info, e.ends)
+	if info.EP.Type != core.EPTypeDgram && info.EP.Type != core.EPTypeUnspec {
+		return nil, e.Refuse("fi_endpoint", front.NoPeer, core.ErrNoSys, "datagrams have DGRAM endpoints only; take the layer ofi_rxd for RDM")
+	}
+	e.sends.e, e.receives.e = e, e
+	e.sources = info.Caps&core.Source != 0
+	e.rxSize, e.txSize = max(info.Rx.Size, 1), max(info.Tx.Size, 1)
+	e.maxMsg, e.maxInject = info.EP.MaxMsgSize, info.Tx.InjectSize
+	if auth, err := base.KeyOf("fi_endpoint", info); auth != nil || err != nil {
+		return nil, e.Refuse("fi_endpoint", front.NoPeer, core.ErrOpNotSupp, "DGRAM endpoints have no authorization keys")
+	}
+	port, err := d.OpenPort(info, (*inbox)(e))
+	if err != nil {
+		return nil, err
+	}
+	e.prog.Lock()
+	e.port = port
+	e.prog.Unlock()
+	e.Opened()
+	return e, nil
+}
+
+// ends implements front.Ends.
+func (e *endpoint) ends(src uint64) (local, peer netip.AddrPort) {
+	if e.port != nil {
+		local = e.port.Local()
+	}
+	if v := e.AV(); v != nil && src != engine.AnySource {
+		peer, _ = v.AddrPort(core.FIAddr(src))
+	}
+	return local, peer
+}
+
+// Enable allows data calls (fi_enable(3)).
+func (e *endpoint) Enable() error {
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if err := e.CheckEnable(front.NeedsAV); err != nil {
+		return err
+	}
+	e.SetEnabled()
+	return nil
+}
+
+// Name is the address that peers insert into their vectors (fi_getname(3)).
+func (e *endpoint) Name() (core.Addr, error) {
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if e.Closed() {
+		return core.Addr{}, core.ErrBadF
+	}
+	return core.IPAddr(e.port.Local()), nil
+}
+
+// SetName changes the address, before Enable (fi_setname(3)). What has come to the old one stays.
+func (e *endpoint) SetName(a core.Addr) error {
+	if !a.IP.IsValid() {
+		return e.Refuse("fi_setname", front.NoPeer, core.ErrInval, "the name must be an IP address")
+	}
+	e.prog.Lock()
+	bad, same := e.Enabled() || e.Closed(), e.port.Local() == a.IP
+	info := e.Info().Dup()
+	e.prog.Unlock()
+	switch {
+	case bad:
+		return e.Refuse("fi_setname", front.NoPeer, core.ErrOpBadState, "set the name before Enable")
+	case same:
+		return nil
+	}
+	info.SrcAddr = core.IPAddr(a.IP)
+	port, err := e.host.OpenPort(info, (*inbox)(e))
+	if err != nil {
+		return err
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if e.Enabled() || e.Closed() {
+		port.Close()
+		return e.Refuse("fi_setname", front.NoPeer, core.ErrOpBadState, "set the name before Enable")
+	}
+	err = e.port.Close()
+	e.port = port
+	return err
+}
+
+// Cancel cancels a receive, or a send that waits for the port (fi_cancel(3)).
+func (e *endpoint) Cancel(ctx core.Context) error {
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	for i := range e.posted.n {
+		if e.posted.at(i).ctx == ctx {
+			op := e.posted.remove(i)
+			e.failReceive(&op, engine.ErrCanceled)
+			return nil
+		}
+	}
+	for i := range e.waiting.n {
+		if e.waiting.at(i).ctx == ctx {
+			op := e.waiting.remove(i)
+			e.failSend(&op, engine.ErrCanceled)
+			return nil
+		}
+	}
+	return core.ErrNoEnt
+}
+
+// GetOpt and SetOpt know no options, as native's (fi_getopt(3)).
+func (e *endpoint) GetOpt(core.EPOpt) (int, error) { return 0, core.ErrNoProtoOpt }
+func (e *endpoint) SetOpt(core.EPOpt, int) error   { return core.ErrNoProtoOpt }
+
+// Close closes the endpoint; posted receives and waiting sends end without completions (fi_close(3)). ErrBusy while it has aliases or memberships.
+func (e *endpoint) Close() error {
+	e.prog.Lock()
+	if e.aliases > 0 || e.groups.open > 0 {
+		e.prog.Unlock()
+		return e.Refuse("fi_close", front.NoPeer, core.ErrBusy, "close its aliases and leave its multicast groups first")
+	}
+	if err := e.BeginClose(); err != nil {
+		e.prog.Unlock()
+		return err
+	}
+	err := e.port.Close()
+	e.posted, e.waiting, e.early = ring[receive]{}, ring[send]{}, early{dropped: e.early.dropped}
+	e.prog.Unlock()
+	e.Unbind()
+	return err
+}

@@ -1,0 +1,126 @@
+package dgep
+
+import (
+	"net/netip"
+
+	"gofabric/core"
+	"gofabric/internal/dgram"
+	"gofabric/internal/front"
+)
+
+// groupBit tells the address of a joined group from an index into the address vector, which is far shorter.
+const groupBit core.FIAddr = 1 << 63
+
+// groupsMax bounds the memberships of an endpoint.
+const groupsMax = 1 << 12
+
+// groups are an endpoint's memberships.
+type groups struct {
+	list    []*group           // by the low bits of their addresses; nil where one was left
+	open    int                // of list
+	members map[netip.Addr]int // how many of list receive what is sent to a group
+}
+
+// group is a membership in a multicast group (struct fid_mc, fi_cm(3)).
+type group struct {
+	e     *endpoint
+	at    netip.AddrPort
+	index int
+	recv  bool
+	left  bool
+}
+
+// Join implements core.Multicaster.
+func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any) (core.MC, error) {
+	refuse := func(err error, hint string) (core.MC, error) { return nil, e.Refuse("fi_join", addr.IP, err, hint) }
+	if flags&^(core.Send|core.Recv) != 0 {
+		return refuse(core.ErrBadFlags, "flags are Send, Recv or none")
+	}
+	if a := addr.IP.Addr(); !a.Unmap().IsMulticast() {
+		return refuse(core.ErrInval, "not a multicast address")
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	switch {
+	case e.EQ() == nil:
+		return refuse(core.ErrNoEQ, "bind an event queue first")
+	case !e.Enabled():
+		return refuse(core.ErrOpBadState, "enable the endpoint first")
+	case e.groups.open >= groupsMax:
+		return refuse(core.ErrNoSpc, "an endpoint can join no more groups")
+	}
+	ip, number := addr.IP.Addr().Unmap(), addr.IP.Port()
+	if number == 0 {
+		number = e.port.Local().Port()
+	}
+	g := &group{e: e, at: netip.AddrPortFrom(ip, number)}
+	g.recv = e.Info().Caps&core.Recv != 0 && flags != core.Send
+	if g.recv && e.groups.members[ip] == 0 {
+		j, ok := e.port.(dgram.Joiner)
+		if !ok {
+			return refuse(core.ErrNoSys, "the provider has no multicast")
+		}
+		if err := j.Join(ip); err != nil {
+			return nil, err
+		}
+	}
+	e.groups.add(g)
+	e.EQ().Push(core.EQEvent{Type: core.EventJoinComplete, Object: g, Context: ctx})
+	return g, nil
+}
+
+// add gives g an address.
+func (t *groups) add(g *group) {
+	if t.members == nil {
+		t.members = map[netip.Addr]int{}
+	}
+	if g.recv {
+		t.members[g.at.Addr()]++
+	}
+	t.open++
+	for i, other := range t.list {
+		if other == nil {
+			g.index, t.list[i] = i, g
+			return
+		}
+	}
+	g.index = len(t.list)
+	t.list = append(t.list, g)
+}
+
+// groupAt finds a group by its address.
+func (e *endpoint) groupAt(fi core.FIAddr) (netip.AddrPort, bool) {
+	i := fi &^ groupBit
+	if i >= core.FIAddr(len(e.groups.list)) || e.groups.list[i] == nil {
+		return netip.AddrPort{}, false
+	}
+	return e.groups.list[i].at, true
+}
+
+// Addr is fi_mc_addr (fi_cm(3)).
+func (g *group) Addr() core.FIAddr { return groupBit | core.FIAddr(g.index) }
+
+// Close leaves the group (fi_close(3)).
+func (g *group) Close() error {
+	e := g.e
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if g.left {
+		return core.ErrBadF
+	}
+	if ip := g.at.Addr(); g.recv {
+		if e.groups.members[ip] == 1 {
+			if err := e.port.(dgram.Joiner).Leave(ip); err != nil {
+				return e.Refuse("fi_close", front.NoPeer, err, "")
+			}
+		}
+		if e.groups.members[ip]--; e.groups.members[ip] == 0 {
+			delete(e.groups.members, ip)
+		}
+	}
+	g.left = true
+	e.groups.list[g.index] = nil
+	e.groups.open--
+	e.EQ().PurgeObject(g)
+	return nil
+}

@@ -1,0 +1,259 @@
+// Endpoints for tests: over udp, over fault, and over a port that does as it is told.
+
+package dgep_test
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"gofabric/core"
+	"gofabric/internal/dgram"
+	"gofabric/internal/dgram/dgep"
+	"gofabric/internal/front"
+	"gofabric/internal/host"
+	"gofabric/internal/progress"
+	"gofabric/provider/udp"
+	"gofabric/util/fault"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 10 * time.Second
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// side is an endpoint with everything it needs.
+type side struct {
+	t      testing.TB
+	f      core.Fabric
+	d      core.Domain
+	ep     core.Endpoint
+	tx, rx core.CompletionQueue
+	av     core.AddressVector
+	eq     core.EventQueue
+	info   *core.Info
+	more   []core.Endpoint // of a test, closed first
+	bound  []core.Object   // of a test
+}
+
+// real opens an endpoint of a provider, "udp" or "udp;fault", at an address, with FI_* variables: name, value and so on.
+func real(t testing.TB, provider, at string, variables ...string) *side {
+	t.Helper()
+	env := map[string]string{}
+	for i := 0; i < len(variables); i += 2 {
+		env[variables[i]] = variables[i+1]
+	}
+	params, err := core.NewParams(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, "")
+	must(t, err)
+	machine := &host.Host{Timeout: time.Second}
+	u, err := udp.New(params, machine)
+	must(t, err)
+	l, err := fault.New(params, machine)
+	must(t, err)
+	reg := core.NewRegistry(u, l)
+	hints := core.NewHints()
+	hints.EP.Type, hints.Fabric.ProvName = core.EPTypeDgram, provider
+	hints.Caps = core.CapMsg | core.CapMulticast | core.Source
+	infos, why, err := core.GetInfo(reg, machine, params, core.Query{Node: at, Flags: core.Source, Hints: hints})
+	if err != nil {
+		t.Fatalf("%v: %v", err, why)
+	}
+	f, err := core.OpenFabric(reg, infos[0])
+	must(t, err)
+	d, err := f.OpenDomain(infos[0])
+	must(t, err)
+	return open(t, f, d, infos[0], 0)
+}
+
+// open opens and enables the endpoint; bind are flags for BindCQ.
+func open(t testing.TB, f core.Fabric, d core.Domain, info *core.Info, bind core.Flags) *side {
+	t.Helper()
+	s := &side{t: t, f: f, d: d, info: info}
+	var err error
+	s.ep, err = d.OpenEndpoint(info)
+	must(t, err)
+	s.tx, err = d.OpenCQ(core.CQAttr{Format: core.CQFormatData})
+	must(t, err)
+	s.rx, err = d.OpenCQ(core.CQAttr{Format: core.CQFormatData})
+	must(t, err)
+	s.av, err = d.OpenAV(core.AVAttr{})
+	must(t, err)
+	s.eq, err = f.OpenEQ(core.EQAttr{})
+	must(t, err)
+	must(t, s.ep.BindCQ(s.tx, core.Transmit|bind))
+	must(t, s.ep.BindCQ(s.rx, core.Recv|bind))
+	must(t, s.ep.BindAV(s.av, 0))
+	must(t, s.ep.BindEQ(s.eq, 0))
+	t.Cleanup(s.close)
+	return s
+}
+
+func (s *side) enable() *side { s.t.Helper(); must(s.t, s.ep.Enable()); return s }
+
+func (s *side) close() {
+	for _, ep := range s.more {
+		must(s.t, ep.Close())
+	}
+	for _, o := range append([]core.Object{s.ep, s.tx, s.rx, s.av, s.eq}, append(s.bound, s.d, s.f)...) {
+		must(s.t, o.Close())
+	}
+}
+
+func (s *side) name() core.Addr {
+	s.t.Helper()
+	a, err := s.ep.Name()
+	must(s.t, err)
+	return a
+}
+
+// knows inserts a peer.
+func (s *side) knows(a core.Addr) core.FIAddr {
+	s.t.Helper()
+	var fi [1]core.FIAddr
+	if n, err := s.av.Insert([]core.Addr{a}, fi[:], 0); n != 1 || err != nil {
+		s.t.Fatalf("inserted %d, %v", n, err)
+	}
+	return fi[0]
+}
+
+// next waits for a completion of the receive queue.
+func (s *side) next() (core.CQEntry, core.FIAddr) {
+	s.t.Helper()
+	var e [1]core.CQEntry
+	var src [1]core.FIAddr
+	for deadline := time.Now().Add(patience); ; {
+		n, err := s.rx.ReadFrom(e[:], src[:])
+		if n == 1 {
+			return e[0], src[0]
+		}
+		if err != core.ErrAgain {
+			s.t.Fatalf("reading the receive queue: %v", err)
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatal("nothing was received")
+		}
+	}
+}
+
+// one takes the one completion that is there.
+func (s *side) one(q core.CompletionQueue) core.CQEntry {
+	s.t.Helper()
+	var e [2]core.CQEntry
+	n, err := q.Read(e[:])
+	if n != 1 || err != nil {
+		s.t.Fatalf("%d completions, %v; want one", n, err)
+	}
+	return e[0]
+}
+
+func (s *side) none(q core.CompletionQueue) {
+	s.t.Helper()
+	var e [1]core.CQEntry
+	if n, err := q.Read(e[:]); n > 0 || err != core.ErrAgain {
+		s.t.Fatalf("%d completions, %v: %+v; want none", n, err, e)
+	}
+}
+
+func (s *side) failed(q core.CompletionQueue) core.CQErrEntry {
+	s.t.Helper()
+	var one [1]core.CQEntry
+	if n, err := q.Read(one[:]); err != core.ErrAvail {
+		s.t.Fatalf("%d completions, %v; want an error", n, err)
+	}
+	var e core.CQErrEntry
+	must(s.t, q.ReadErr(&e))
+	return e
+}
+
+// tame is a domain whose one port does as it is told.
+type tame struct {
+	front.Domain
+	port *tamePort
+}
+
+type tamePort struct {
+	r      dgram.Receiver
+	sent   []string
+	fail   error // of sends
+	deaf   bool  // sent stays empty
+	closed bool
+}
+
+type tameFabric struct{ front.Fabric }
+
+func (*tameFabric) OpenDomain(*core.Info) (core.Domain, error) { return nil, core.ErrNoSys }
+func (*tameFabric) OpenPassiveEndpoint(*core.Info) (core.PassiveEndpoint, error) {
+	return nil, core.ErrNoSys
+}
+
+func (d *tame) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
+	return dgep.Open(d, &d.Domain, info)
+}
+func (d *tame) OpenSRX(*core.RxAttr) (core.SharedRx, error) { return nil, core.ErrNoSys }
+func (d *tame) OpenPort(_ *core.Info, r dgram.Receiver) (dgram.Port, error) {
+	d.port = &tamePort{r: r}
+	return d.port, nil
+}
+
+var here = netip.MustParseAddrPort("10.0.0.1:7")
+
+func (p *tamePort) Local() netip.AddrPort          { return here }
+func (p *tamePort) MaxDatagram(netip.AddrPort) int { return 1472 }
+func (p *tamePort) MaxSegments() int               { return 1 }
+func (p *tamePort) Poll()                          {}
+func (p *tamePort) Stats() dgram.Stats             { return dgram.Stats{} }
+func (p *tamePort) Close() error                   { p.closed = true; return nil }
+func (p *tamePort) Send(_ netip.AddrPort, parts [][]byte, _ int) error {
+	if p.fail != nil {
+		return p.fail
+	}
+	if p.deaf {
+		return nil
+	}
+	text := ""
+	for _, b := range parts {
+		text += string(b)
+	}
+	p.sent = append(p.sent, text)
+	return nil
+}
+
+var names = front.Names{Provider: "tame"}
+
+// tamed opens an endpoint over a tame port that has one peer, number 0.
+func tamed(t testing.TB, size int, bind core.Flags) (*side, *tame) {
+	t.Helper()
+	info := &core.Info{Caps: core.CapMsg | core.Send | core.Recv | core.Source, Tx: &core.TxAttr{InjectSize: 64, Size: size}, Rx: &core.RxAttr{Size: size},
+		EP: &core.EPAttr{Type: core.EPTypeDgram, MaxMsgSize: 1472}, Domain: &core.DomainAttr{Name: "d"}, Fabric: &core.FabricAttr{Name: "f"}}
+	f := &tameFabric{}
+	f.InitFabric(&names, info)
+	d := &tame{}
+	prog := progress.NewVirtual(false)
+	d.InitDomain(front.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Down: prog.Close})
+	s := open(t, f, d, info, bind)
+	s.knows(core.IPAddr(peerAt))
+	return s.enable(), d
+}
+
+var peerAt = netip.MustParseAddrPort("10.0.0.2:7")
+
+// bring has datagrams come, as a run if there is more than one.
+func (d *tame) bring(b string, seg int) {
+	d.Progress().Lock()
+	defer d.Progress().Unlock()
+	d.port.r.Received(peerAt, []byte(b), seg)
+	d.port.r.Drained()
+}
+
+func netipAt(ip string, port uint16) netip.AddrPort {
+	return netip.AddrPortFrom(netip.MustParseAddr(ip), port)
+}

@@ -1,0 +1,49 @@
+package dgep
+
+import (
+	"net/netip"
+
+	"gofabric/core"
+	"gofabric/internal/dgram"
+	"gofabric/internal/front"
+)
+
+// inbox is an endpoint as its port sees it.
+type inbox endpoint
+
+var _ dgram.Receiver = (*inbox)(nil)
+
+// Received implements dgram.Receiver.
+func (r *inbox) Received(from netip.AddrPort, b []byte, seg int) {
+	e := (*endpoint)(r)
+	for {
+		n := len(b)
+		if seg > 0 && seg < n {
+			n = seg
+		}
+		if e.posted.n > 0 {
+			e.received(from, b[:n], nil)
+		} else {
+			e.early.add(from, b[:n])
+		}
+		if b = b[n:]; len(b) == 0 {
+			return
+		}
+	}
+}
+
+// Drained implements dgram.Receiver; datagrams have no answers.
+func (r *inbox) Drained() {}
+
+// Writable implements dgram.Receiver.
+func (r *inbox) Writable() { (*endpoint)(r).flush() }
+
+// Lost implements dgram.Receiver: receives fail from now on.
+func (r *inbox) Lost(err error) {
+	e := (*endpoint)(r)
+	e.lost = front.Errno(err)
+	if e.lost == core.ErrAgain {
+		e.lost = core.ErrIO
+	}
+	e.failReceives(e.lost)
+}

@@ -1,0 +1,52 @@
+package dgep_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const insideVar = "DGEP_TEST_INSIDE"
+
+// lacking skips a test for what the machine lacks; where all of it is required, that is a failure.
+func lacking(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("GOFABRIC_PEERS") == "required" {
+		t.Fatal("GOFABRIC_PEERS=required, but " + why)
+	}
+	t.Skip(why)
+}
+
+// inside runs the test again in a network namespace of its own, with an interface at fd07::1 that leads nowhere, and reports whether this is there: false
+// says that the test has passed.
+func inside(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(insideVar) != "" {
+		return true
+	}
+	if os.Getuid() != 0 {
+		lacking(t, "making a network namespace needs root")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		lacking(t, "ip(8) is not installed: apt install iproute2")
+	}
+	ns := "dgep" + strconv.Itoa(os.Getpid())
+	if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
+		lacking(t, "network namespaces cannot be made here: "+string(bytes.TrimSpace(out)))
+	}
+	defer exec.Command("ip", "netns", "del", ns).Run()
+	for _, args := range []string{"link set lo up", "link add eth7 type veth peer name other", "addr add fd07::1/64 dev eth7 nodad", "link set eth7 up", "link set other up"} {
+		if out, err := exec.Command("ip", append([]string{"-n", ns}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
+			lacking(t, "ip "+args+": "+string(bytes.TrimSpace(out)))
+		}
+	}
+	cmd := exec.Command("ip", "netns", "exec", ns, os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v")
+	cmd.Env = append(os.Environ(), insideVar+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Fatalf("inside: %v\n%s", err, out)
+	}
+	return false
+}

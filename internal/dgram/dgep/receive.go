@@ -1,0 +1,150 @@
+package dgep
+
+import (
+	"net/netip"
+
+	"gofabric/core"
+	"gofabric/internal/xnet/engine"
+)
+
+// maxIOV is how many buffers an operation has at most, as native's.
+const maxIOV = 4
+
+const (
+	msgTx = uint64(core.CapMsg | core.Send)
+	msgRx = uint64(core.CapMsg | core.Recv)
+)
+
+// receive is a posted one.
+type receive struct {
+	iov    [maxIOV][]byte
+	n      int // of iov
+	ctx    core.Context
+	silent bool
+}
+
+// receives is the receive calls (core.Receiver, fi_msg(3)) of an endpoint, or of an alias with flags of its own.
+type receives struct {
+	e     *endpoint
+	own   bool // flags count; else the endpoint's
+	flags core.Flags
+}
+
+func (r *receives) defaults() core.Flags {
+	if r.own {
+		return r.flags
+	}
+	return r.e.DefaultFlags(core.Recv)
+}
+
+// Recv is fi_recv (fi_msg(3)).
+func (r *receives) Recv(buf []byte, _ core.Desc, _ core.FIAddr, ctx core.Context) error {
+	e := r.e
+	e.prog.Lock()
+	op, err := e.newReceive(r.defaults(), ctx)
+	if err == nil {
+		op.iov[0], op.n = buf, 1
+		e.serve()
+	}
+	e.prog.Unlock()
+	return err
+}
+
+// RecvV is fi_recvv (fi_msg(3)).
+func (r *receives) RecvV(iov [][]byte, _ []core.Desc, _ core.FIAddr, ctx core.Context) error {
+	e := r.e
+	e.prog.Lock()
+	err := e.recvV(iov, r.defaults(), ctx)
+	e.prog.Unlock()
+	return err
+}
+
+// RecvMsg is fi_recvmsg (fi_msg(3)). There are no multi-receives and nothing to peek at.
+func (r *receives) RecvMsg(m *core.MsgArgs, flags core.Flags) error {
+	if flags&^(core.Completion|core.More) != 0 {
+		return core.ErrBadFlags
+	}
+	e := r.e
+	e.prog.Lock()
+	err := e.recvV(m.IOV, flags, m.Ctx)
+	e.prog.Unlock()
+	return err
+}
+
+func (e *endpoint) recvV(iov [][]byte, flags core.Flags, ctx core.Context) error {
+	if len(iov) > maxIOV {
+		return core.ErrInval
+	}
+	op, err := e.newReceive(flags, ctx)
+	if err == nil {
+		op.n = copy(op.iov[:], iov)
+		e.serve()
+	}
+	return err
+}
+
+// newReceive appends a receive for the caller to fill in before serve.
+func (e *endpoint) newReceive(flags core.Flags, ctx core.Context) (*receive, error) {
+	switch {
+	case !e.Enabled():
+		return nil, core.ErrOpBadState
+	case e.lost != nil:
+		return nil, e.lost
+	case e.posted.n >= e.rxSize:
+		e.prog.Pass()
+		return nil, core.ErrAgain
+	}
+	op := e.posted.push()
+	op.ctx, op.silent = ctx, e.SilentRx(flags)
+	return op, nil
+}
+
+// serve gives the receive just posted what came before it.
+func (e *endpoint) serve() {
+	if e.early.list.n > 0 {
+		from, a, b := e.early.take()
+		e.received(from, a, b)
+	}
+}
+
+// received ends the oldest receive with a datagram, which is a and b together. Native cuts off what has no room and says nothing; here that is an error,
+// as with every other kind of endpoint (fi_cq(3), FI_ETRUNC).
+func (e *endpoint) received(from netip.AddrPort, a, b []byte) {
+	op := e.posted.at(0)
+	n, k := 0, 0
+	for i := range op.n {
+		to := op.iov[i]
+		for len(to) > 0 && len(a) > 0 {
+			k = copy(to, a)
+			n, to = n+k, to[k:]
+			if a = a[k:]; len(a) == 0 {
+				a, b = b, nil
+			}
+		}
+	}
+	c := &e.done
+	*c = engine.Completion{Kind: engine.KindRecv, Flags: msgRx, Ctx: uint64(op.ctx), Silent: op.silent, Len: uint64(n), Src: engine.AnySource, Buf: op.iov[0]}
+	if e.sources {
+		c.Src = uint64(e.AV().ReverseAddrPort(from))
+	}
+	if lost := len(a) + len(b); lost > 0 {
+		c.OLen, c.Err = uint64(lost), engine.ErrTruncated
+	}
+	e.posted.pop()
+	e.Completed(c)
+	c.Buf = nil
+}
+
+// failReceives ends all receives.
+func (e *endpoint) failReceives(err error) {
+	for e.posted.n > 0 {
+		op := e.posted.remove(0)
+		e.failReceive(&op, err)
+	}
+}
+
+func (e *endpoint) failReceive(op *receive, err error) {
+	e.done = engine.Completion{Kind: engine.KindRecv, Flags: msgRx, Ctx: uint64(op.ctx), Src: engine.AnySource, Buf: op.iov[0], Err: err}
+	e.Completed(&e.done)
+	e.done.Buf = nil
+}

@@ -1,0 +1,24 @@
+package dgep
+
+import (
+	"gofabric/core"
+	"gofabric/internal/dgram"
+)
+
+// Stats counts what an endpoint did.
+type Stats struct {
+	dgram.Stats
+	Unposted uint64 // datagrams that came before a receive was posted and found no room to wait
+	Waiting  int    // sends that wait for the port
+}
+
+// StatsOf returns the counts of an endpoint of this package; false for another one. It takes the domain's lock.
+func StatsOf(ep core.Endpoint) (Stats, bool) {
+	e, ok := ep.(*endpoint)
+	if !ok {
+		return Stats{}, false
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	return Stats{e.port.Stats(), e.early.dropped, e.waiting.n}, true
+}

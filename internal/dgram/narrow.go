@@ -1,0 +1,10 @@
+package dgram
+
+import "net/netip"
+
+// Narrower is a Receiver that wants to know of paths that take less in one piece than before.
+type Narrower interface {
+	// Narrowed tells that a datagram was too long for the way to dest: it was fragmented, or lost. MaxDatagram knows more now. It is called locked, by Send
+	// too, and must not send.
+	Narrowed(dest netip.AddrPort)
+}

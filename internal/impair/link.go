@@ -1,0 +1,186 @@
+package impair
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"gofabric/internal/mono"
+)
+
+// One direction of a path.
+
+const (
+	// holdMax is how long a datagram is held back at most when none comes to overtake it.
+	holdMax = time.Millisecond
+	// heldMax is how many are held back at the same time.
+	heldMax = 8
+	// overtakers is how many datagrams overtake one that is held back, at most.
+	overtakers = 3
+)
+
+// Link is one direction of an imperfect path.
+type Link struct {
+	faults Faults
+	start  mono.Time
+	spans  []Span
+	down   bool
+
+	loss, dup, reorder, corrupt uint64 // probabilities, in 2^-63
+	chance, timed, active       bool
+
+	state state
+	held  []hold
+
+	scratch []byte
+	cut     [][]byte
+	one     [1][]byte
+}
+
+// state is what a judgement changes: it is taken back when the datagram was not sent after all.
+type state struct {
+	rng   rand.PCG
+	busy  mono.Time // until when the line is
+	stats Stats
+}
+
+// hold is a datagram that others are to overtake.
+type hold struct {
+	it   *Item
+	gen  uint32
+	left int
+}
+
+// Init prepares a Link, perfect until Set. Links with the same seed and different streams decide differently. start is the time that spans of partitions count
+// from.
+func (l *Link) Init(seed, stream uint64, start mono.Time, spans []Span) {
+	*l = Link{start: start, spans: spans}
+	l.state.rng.Seed(seed, stream)
+	l.Set(Faults{})
+}
+
+// Set changes the faults, which Check has approved; what is under way stays as it is.
+func (l *Link) Set(f Faults) {
+	if f.Backlog == 0 {
+		f.Backlog = DefaultBacklog
+	}
+	l.faults = f
+	l.loss, l.dup, l.reorder, l.corrupt = threshold(f.Loss), threshold(f.Dup), threshold(f.Reorder), threshold(f.Corrupt)
+	l.chance = l.loss|l.dup|l.reorder|l.corrupt != 0 || f.Jitter > 0
+	l.settle()
+}
+
+// Faults returns the settings.
+func (l *Link) Faults() Faults { return l.faults }
+
+// Down begins or ends a partition.
+func (l *Link) Down(down bool) {
+	l.down = down
+	l.settle()
+}
+
+func (l *Link) settle() {
+	f := &l.faults
+	l.timed = f.Delay > 0 || f.Jitter > 0 || f.Rate > 0 || f.Reorder > 0 || len(l.spans) > 0
+	l.active = l.chance || l.timed || l.down
+}
+
+// Timed says whether Send needs to know the time.
+func (l *Link) Timed() bool { return l.timed }
+
+// Stats returns the counts.
+func (l *Link) Stats() Stats { return l.state.stats }
+
+// threshold returns a probability in 2^-63.
+func threshold(p float64) uint64 { return uint64(p * (1 << 63)) }
+
+// verdict is what becomes of a datagram.
+type verdict struct {
+	lost, twice, hold bool
+	flip              int       // the bit to turn over, -1 none
+	at                mono.Time // when it comes, 0 at once
+	left              int       // how many are to overtake it
+}
+
+func (v *verdict) clean() bool { return !v.lost && !v.twice && !v.hold && v.flip < 0 && v.at == 0 }
+
+// judge decides about the next datagram. It draws the same number of random numbers for each, so that another setting of one fault leaves what the
+// others do as it was.
+func (l *Link) judge(now mono.Time, size int) verdict {
+	v := verdict{flip: -1}
+	s := &l.state
+	s.stats.Sent++
+	var jitter time.Duration
+	if l.chance {
+		lost, dup, reorder, corrupt := s.rng.Uint64()>>1, s.rng.Uint64()>>1, s.rng.Uint64()>>1, s.rng.Uint64()>>1
+		v.lost, v.twice, v.hold = lost < l.loss, dup < l.dup, reorder < l.reorder
+		bit, late := s.rng.Uint64(), s.rng.Uint64()
+		if corrupt < l.corrupt && size > 0 {
+			v.flip = int(bit % uint64(size*8))
+		}
+		v.left = 1 + int(bit>>32%overtakers)
+		if l.faults.Jitter > 0 {
+			jitter = time.Duration(late % uint64(l.faults.Jitter+1))
+		}
+	}
+	if l.parted(now) {
+		v.lost = true
+		s.stats.Cut++
+		return v
+	}
+	if l.faults.Rate > 0 && !l.line(now, size, &v) {
+		v.lost = true
+		s.stats.Overflows++
+		return v
+	}
+	if v.lost {
+		s.stats.Lost++
+		return v
+	}
+	if d := l.faults.Delay + jitter; d > 0 {
+		v.at = max(v.at, now).Add(d)
+	}
+	l.count(&v)
+	return v
+}
+
+func (l *Link) count(v *verdict) {
+	s := &l.state.stats
+	if v.at != 0 {
+		s.Delayed++
+	}
+	if v.twice {
+		s.Duplicated++
+	}
+	if v.flip >= 0 {
+		s.Corrupted++
+	}
+	if v.hold = v.hold && len(l.held) < heldMax; v.hold {
+		s.Reordered++
+	}
+}
+
+// parted says whether the path is cut.
+func (l *Link) parted(now mono.Time) bool {
+	if l.down {
+		return true
+	}
+	for _, s := range l.spans {
+		if d := now.Sub(l.start); d >= s.From && d < s.To {
+			return true
+		}
+	}
+	return false
+}
+
+// line has a datagram wait for its turn on a slow line. It reports false when too many wait.
+func (l *Link) line(now mono.Time, size int, v *verdict) bool {
+	s := &l.state
+	begin := max(now, s.busy)
+	perSecond := float64(l.faults.Rate) / 8
+	if begin.Sub(now).Seconds()*perSecond+float64(size) > float64(l.faults.Backlog) && begin > now {
+		return false
+	}
+	s.busy = begin.Add(time.Duration(min(float64(size)/perSecond, 3600) * float64(time.Second)))
+	v.at = s.busy
+	return true
+}

@@ -1,0 +1,17 @@
+//go:build !linux || fabricbasic
+
+package netx
+
+import (
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// ReportErrors is not to be had here: what ICMP says of a datagram is not told with its destination.
+func ReportErrors(FD, int) error { return unix.ENOTSUP }
+
+// ReadError finds nothing.
+func ReadError(FD) (dest netip.AddrPort, errno unix.Errno, ok bool) {
+	return netip.AddrPort{}, 0, false
+}

@@ -1,0 +1,54 @@
+//go:build !fabricbasic
+
+// Sockets between processes of one host: stream sockets in the abstract name space, which leave no file behind (unix(7)).
+
+package netx
+
+import "golang.org/x/sys/unix"
+
+// HasLocal says whether LocalListen and LocalConnect can work here.
+const HasLocal = true
+
+// LocalListen returns a socket that listens for processes in the same network name space under a name.
+func LocalListen(name string, backlog int) (FD, error) {
+	fd, err := socket(unix.AF_UNIX, unix.SOCK_STREAM)
+	if err != nil {
+		return NoFD, err
+	}
+	if err := unix.Bind(int(fd), &unix.SockaddrUnix{Name: "@" + name}); err != nil {
+		Close(fd)
+		return NoFD, err
+	}
+	if err := unix.Listen(int(fd), backlog); err != nil {
+		Close(fd)
+		return NoFD, err
+	}
+	return fd, nil
+}
+
+// LocalConnect returns a socket that is connected to who listens under a name: unix.ECONNREFUSED if nobody does, unix.EAGAIN if too many wait there.
+func LocalConnect(name string) (FD, error) {
+	fd, err := socket(unix.AF_UNIX, unix.SOCK_STREAM)
+	if err != nil {
+		return NoFD, err
+	}
+	if err := unix.Connect(int(fd), &unix.SockaddrUnix{Name: "@" + name}); err != nil {
+		Close(fd)
+		return NoFD, err
+	}
+	return fd, nil
+}
+
+// LocalAccept takes one connection off a socket of LocalListen; unix.EAGAIN when there is none.
+func LocalAccept(fd FD) (FD, error) {
+	for {
+		n, _, err := unix.Accept4(int(fd), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return NoFD, err
+		}
+		return FD(n), nil
+	}
+}

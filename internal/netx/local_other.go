@@ -1,0 +1,17 @@
+//go:build !linux || fabricbasic
+
+package netx
+
+import "golang.org/x/sys/unix"
+
+// HasLocal says whether LocalListen and LocalConnect can work here: the abstract name space is Linux's.
+const HasLocal = false
+
+// LocalListen fails with unix.ENOSYS, and so do the others.
+func LocalListen(string, int) (FD, error) { return NoFD, unix.ENOSYS }
+
+// LocalConnect fails.
+func LocalConnect(string) (FD, error) { return NoFD, unix.ENOSYS }
+
+// LocalAccept fails.
+func LocalAccept(FD) (FD, error) { return NoFD, unix.ENOSYS }

@@ -1,0 +1,103 @@
+package progress
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gofabric/internal/mono"
+)
+
+// task counts its runs and does what it was told to.
+type task struct {
+	runs int
+	do   func()
+}
+
+func (k *task) Run() {
+	k.runs++
+	if k.do != nil {
+		k.do()
+	}
+}
+
+// TestSoon: a task runs as the lock is released, and so do those that it asks for; one that waits for room runs after the next pass.
+func TestSoon(t *testing.T) {
+	for _, auto := range []bool{true, false} {
+		e := NewVirtual(auto)
+		last := &task{}
+		first := &task{do: func() { e.Soon(last) }}
+		e.Lock()
+		e.Soon(first)
+		if first.runs != 0 {
+			t.Errorf("auto %v: ran at once", auto)
+		}
+		e.Unlock()
+		e.Lock()
+		if first.runs != 1 || last.runs != 1 {
+			t.Errorf("auto %v: %d and %d runs, want one each", auto, first.runs, last.runs)
+		}
+		e.Unlock()
+		e.Close()
+	}
+}
+
+// TestLater: a task that waits for room is not run again and again by itself, but after each pass.
+func TestLater(t *testing.T) {
+	e := NewVirtual(false)
+	defer e.Close()
+	k := &task{}
+	k.do = func() {
+		if k.runs < 4 {
+			e.Later(k)
+		}
+	}
+	e.Lock()
+	e.Soon(k)
+	e.Unlock()
+	for want := 1; want < 6; want++ {
+		e.Lock()
+		if k.runs != min(want, 4) {
+			t.Errorf("%d runs, want %d", k.runs, min(want, 4))
+		}
+		e.Unlock()
+		e.Lock()
+		runs := k.runs
+		e.Unlock() // no pass: no turn
+		if runs != min(want, 4) {
+			t.Errorf("%d runs without a pass, want %d", runs, min(want, 4))
+		}
+		e.Lock()
+		e.Pass()
+		e.Unlock()
+	}
+}
+
+// TestLaterAlone: with automatic progress a waiting task has its turns though nobody calls, where something happens that may have made room.
+func TestLaterAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := NewVirtual(true)
+		defer e.Close()
+		ran := make(chan struct{}, 100)
+		k := &task{do: func() { ran <- struct{}{} }}
+		e.Lock()
+		e.Later(k)
+		e.After(mono.Now().Add(time.Second), func(mono.Time) {})
+		e.Unlock()
+		<-ran
+	})
+}
+
+// TestTaskAllocates nothing.
+func TestTaskAllocates(t *testing.T) {
+	e := NewVirtual(false)
+	defer e.Close()
+	k := &task{}
+	if n := testing.AllocsPerRun(100, func() {
+		e.Lock()
+		e.Soon(k)
+		e.Unlock()
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,211 @@
+package wire
+
+// OpExt carries what only gofabric knows, as a payload of at most MaxExt bytes whose first byte is an ExtKind. It is sent to peers that announced
+// FeatureExtended when they connected. All numbers in it are little-endian.
+const OpExt Op = 0x30
+
+// MaxExt is the longest payload of an OpExt, bytes.
+const MaxExt = 128
+
+// ExtKind says what an OpExt is about. The kinds here serve single-copy transfers between processes of a host, see docs/wire/tcp.md.
+type ExtKind uint8
+
+const (
+	ExtHello     ExtKind = 1  // who am I: may you read my memory?
+	ExtChallenge ExtKind = 2  // perhaps: put these bytes into your memory
+	ExtProof     ExtKind = 3  // here they are
+	ExtReady     ExtKind = 4  // I have read them: send by reference
+	ExtRefuse    ExtKind = 5  // no, or not any more
+	ExtRef       ExtKind = 6  // a message by reference
+	ExtDone      ExtKind = 7  // it is copied
+	ExtMatched   ExtKind = 8  // a message with FlagMatch has found its receive
+	ExtBye       ExtKind = 9  // I have nothing more to say
+	ExtStay      ExtKind = 10 // but I have: go on
+	ExtOffer     ExtKind = 16 // meet me at a socket of this host
+	ExtMoved     ExtKind = 17 // my next byte is there
+)
+
+// SealLen is the length of a challenge.
+const SealLen = 16
+
+// Hello is an ExtHello.
+type Hello struct {
+	Host, Process [16]byte
+	PIDNS         uint64
+	PID           uint32
+}
+
+const helloLen = 4 + 4 + 8 + 16 + 16
+
+// Append appends the encoded message.
+func (h *Hello) Append(b []byte) []byte {
+	b = append(b, byte(ExtHello), 0, 0, 0)
+	b = le.AppendUint32(b, h.PID)
+	b = le.AppendUint64(b, h.PIDNS)
+	b = append(b, h.Host[:]...)
+	return append(b, h.Process[:]...)
+}
+
+// ParseHello reads an ExtHello.
+func ParseHello(b []byte) (h Hello, err error) {
+	if len(b) < helloLen {
+		return Hello{}, ErrShort
+	}
+	h.PID, h.PIDNS = le.Uint32(b[4:]), le.Uint64(b[8:])
+	copy(h.Host[:], b[16:])
+	copy(h.Process[:], b[32:])
+	return h, nil
+}
+
+// AppendChallenge appends an ExtChallenge.
+func AppendChallenge(b []byte, seal *[SealLen]byte) []byte {
+	return append(append(b, byte(ExtChallenge), 0, 0, 0, 0, 0, 0, 0), seal[:]...)
+}
+
+// ParseChallenge reads an ExtChallenge.
+func ParseChallenge(b []byte) (seal [SealLen]byte, err error) {
+	if len(b) < 8+SealLen {
+		return seal, ErrShort
+	}
+	copy(seal[:], b[8:])
+	return seal, nil
+}
+
+// AppendProof appends an ExtProof: where the challenge stands.
+func AppendProof(b []byte, addr uint64) []byte {
+	return le.AppendUint64(append(b, byte(ExtProof), 0, 0, 0, 0, 0, 0, 0), addr)
+}
+
+// ParseProof reads an ExtProof.
+func ParseProof(b []byte) (addr uint64, err error) {
+	if len(b) < 16 {
+		return 0, ErrShort
+	}
+	return le.Uint64(b[8:]), nil
+}
+
+// AppendExtIndex appends an ExtReady, ExtRefuse, ExtBye, ExtStay (index 0) or ExtDone.
+func AppendExtIndex(b []byte, kind ExtKind, index uint8) []byte {
+	return append(b, byte(kind), index, 0, 0)
+}
+
+// MatchedLen is the length of an ExtMatched, bytes.
+const MatchedLen = 8
+
+// AppendMatched appends an ExtMatched: id counts the messages with FlagMatch of one direction, from 0.
+func AppendMatched(b []byte, id uint32) []byte {
+	return le.AppendUint32(append(b, byte(ExtMatched), 0, 0, 0), id)
+}
+
+// ParseMatched reads an ExtMatched.
+func ParseMatched(b []byte) (id uint32, err error) {
+	if len(b) < MatchedLen {
+		return 0, ErrShort
+	}
+	return le.Uint32(b[4:]), nil
+}
+
+// Ref is an ExtRef: a message whose payload stays where it is until it is fetched from there.
+type Ref struct {
+	Index   uint8 // as of OpTagRTS
+	Tagged  bool
+	HasData bool
+	Match   bool  // to be copied when it is matched, not before
+	Coll    bool  // a step of a collective operation: Tag and CQData as of OpColl
+	N       uint8 // ranges
+	Tag     uint64
+	CQData  uint64
+	Size    uint64
+	IOV     [IOVLimit]RMAIov // Key is not used
+}
+
+const (
+	refLen     = 32
+	refTagged  = 1
+	refHasData = 2
+	refMatch   = 4
+	refColl    = 8
+)
+
+// Append appends the encoded message.
+func (r *Ref) Append(b []byte) []byte {
+	flags := byte(0)
+	if r.Tagged {
+		flags |= refTagged
+	}
+	if r.HasData {
+		flags |= refHasData
+	}
+	if r.Match {
+		flags |= refMatch
+	}
+	if r.Coll {
+		flags |= refColl
+	}
+	b = append(b, byte(ExtRef), r.Index, flags, r.N, 0, 0, 0, 0)
+	b = le.AppendUint64(b, r.Tag)
+	b = le.AppendUint64(b, r.CQData)
+	b = le.AppendUint64(b, r.Size)
+	for _, v := range r.IOV[:r.N] {
+		b = le.AppendUint64(b, v.Addr)
+		b = le.AppendUint64(b, v.Len)
+	}
+	return b
+}
+
+// Parse reads an ExtRef. The ranges add up to Size.
+func (r *Ref) Parse(b []byte) error {
+	if len(b) < refLen {
+		return ErrShort
+	}
+	*r = Ref{Index: b[1], Tagged: b[2]&refTagged != 0, HasData: b[2]&refHasData != 0, Match: b[2]&refMatch != 0, Coll: b[2]&refColl != 0, N: b[3]}
+	if r.N > IOVLimit {
+		return ErrIOV
+	}
+	r.Tag, r.CQData, r.Size = le.Uint64(b[8:]), le.Uint64(b[16:]), le.Uint64(b[24:])
+	if b = b[refLen:]; len(b) < int(r.N)*16 {
+		return ErrShort
+	}
+	total := uint64(0)
+	for i := range r.IOV[:r.N] {
+		v := &r.IOV[i]
+		v.Addr, v.Len = le.Uint64(b), le.Uint64(b[8:])
+		b = b[16:]
+		if v.Len > MaxSize || total+v.Len > MaxSize {
+			return ErrIOV
+		}
+		total += v.Len
+	}
+	if total != r.Size {
+		return ErrIOV
+	}
+	return nil
+}
+
+// NameLen is the length of the name and of the token in an ExtOffer.
+const NameLen = 16
+
+// Offer is an ExtOffer: where the sender listens for processes of its host, and the token by which it recognises the peer.
+type Offer struct{ Name, Token [NameLen]byte }
+
+const offerLen = 4 + 2*NameLen
+
+// Append appends the encoded message.
+func (o *Offer) Append(b []byte) []byte {
+	b = append(b, byte(ExtOffer), 0, 0, 0)
+	b = append(b, o.Name[:]...)
+	return append(b, o.Token[:]...)
+}
+
+// ParseOffer reads an ExtOffer.
+func ParseOffer(b []byte) (o Offer, err error) {
+	if len(b) < offerLen {
+		return Offer{}, ErrShort
+	}
+	copy(o.Name[:], b[4:])
+	copy(o.Token[:], b[4+NameLen:])
+	return o, nil
+}
+
+// AppendMoved appends an ExtMoved.
+func AppendMoved(b []byte) []byte { return append(b, byte(ExtMoved), 0, 0, 0) }

@@ -1,0 +1,137 @@
+package tcp
+
+import (
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+	"gofabric/internal/conduit"
+	"gofabric/internal/netx"
+	"gofabric/internal/xnet/engine"
+)
+
+// What tcp offers to layers, and to its own RDM endpoints: sockets as links (package conduit).
+
+var (
+	_ conduit.Domain   = (*domain)(nil)
+	_ conduit.Listener = (*gate)(nil)
+	_ conduit.Link     = (*stream)(nil)
+)
+
+// gate is a listener of a domain: what it accepts becomes a link.
+type gate struct {
+	listener
+	d      *domain
+	a      conduit.Acceptor
+	tclass core.TrafficClass
+}
+
+// OpenListener implements conduit.Domain.
+func (d *domain) OpenListener(info *core.Info, a conduit.Acceptor) (conduit.Listener, error) {
+	addr, err := listenAddr(info)
+	if err != nil {
+		return nil, err
+	}
+	g := &gate{d: d, a: a}
+	if info.Tx != nil {
+		g.tclass = info.Tx.TClass
+	}
+	if err := g.listener.open(d.s, addr); err != nil {
+		return nil, err
+	}
+	g.accepted = g.take
+	return g, nil
+}
+
+// take makes a link of an accepted socket.
+func (g *gate) take(fd netx.FD, from netip.AddrPort) {
+	if err := configure(fd, g.d.s, dscp(g.tclass), from.Addr()); err != nil {
+		g.refused++
+		netx.Close(fd)
+		return
+	}
+	g.pending++
+	g.a.Accepted(&stream{prog: g.d.prog, bufs: g.d.bufs, fd: fd, peer: from, local: g.local})
+}
+
+// Local, Listen, Settled and Close implement conduit.Listener.
+func (g *gate) Local() netip.AddrPort { return g.local }
+func (g *gate) Listen() error         { return g.listen(g.d.prog) }
+func (g *gate) Settled()              { g.pending-- }
+func (g *gate) Close()                { g.close() }
+
+// Dial implements conduit.Domain.
+func (d *domain) Dial(info *core.Info, dest netip.AddrPort, c *engine.Conn, up func()) (conduit.Link, error) {
+	s := &stream{fd: netx.NoFD, conn: c, peer: dest, open: up}
+	var tclass core.TrafficClass
+	if info.Tx != nil {
+		tclass = info.Tx.TClass
+	}
+	if err := s.dial(d, info.SrcAddr, tclass); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Local and Peer implement conduit.Link.
+func (s *stream) Local() netip.AddrPort { return s.local }
+func (s *stream) Peer() netip.AddrPort  { return s.peer }
+
+// Attach implements conduit.Link.
+func (s *stream) Attach(c *engine.Conn) error {
+	s.conn = c
+	if err := s.attach(s.prog, s.bufs, netx.In); err != nil {
+		s.close()
+		return err
+	}
+	return nil
+}
+
+// OnMoved implements conduit.Link.
+func (s *stream) OnMoved(f func()) { s.carried = f }
+
+// Hold implements conduit.Link.
+func (s *stream) Hold(on bool) {
+	if s.held != on {
+		s.held = on
+		s.setWant()
+	}
+}
+
+// Posted, Receive, Replied and Resumed implement conduit.Link.
+func (s *stream) Posted(more bool) { s.posted(more) }
+func (s *stream) Receive()         { s.receive() }
+func (s *stream) Replied()         { s.replied() }
+func (s *stream) Resumed()         { s.setWant() }
+
+// AtRest implements conduit.Link.
+func (s *stream) AtRest() bool {
+	return s.fd != netx.NoFD && (s.move == moveNever || s.move == moveMay)
+}
+
+// End implements conduit.Link.
+func (s *stream) End() {
+	if s.fd == netx.NoFD {
+		return
+	}
+	s.flush()
+	if err := netx.Shutdown(s.fd, unix.SHUT_WR); err != nil {
+		s.failCall("shutdown", err)
+	}
+}
+
+// Finish and Close implement conduit.Link.
+func (s *stream) Finish() {
+	switch {
+	case s.fd == netx.NoFD:
+	case s.conn.State() == engine.Closed:
+		s.flushClosing()
+	default:
+		s.flush()
+		s.sayAll()
+	}
+	s.close()
+}
+
+func (s *stream) Close() { s.close() }

@@ -1,0 +1,369 @@
+package tcp
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/mono"
+	"gofabric/internal/netx"
+	"gofabric/internal/xnet/engine"
+	"gofabric/internal/xnet/wire"
+)
+
+// Between processes of one host a stream goes over from TCP to a local socket, which takes half the time and needs no packets. The bytes go on where they
+// stopped: nothing above notices.
+//
+//	the end that connected                      the end that was connected to
+//	offer (name of a socket, token)    ->
+//	                                            connects there, sends the token
+//	                                   <-       moved: the last that it sends over TCP
+//	finds the connection by the token
+//	moved: the last over TCP           ->
+//	goes on there                               goes on there
+//
+// Who cannot connect, for it is in another network name space after all, says nothing, and everything stays as it is.
+
+const (
+	moveAfter   = 32 // messages both ways: who says only little stays
+	moveBacklog = 64
+	halfMax     = 64 // connections whose token has not come
+	movePrefix  = "gofabric-"
+)
+
+// moveState is where a stream stands.
+type moveState uint8
+
+const (
+	moveNever   moveState = iota // it stays, or has moved
+	moveMay                      // it can offer when enough was said
+	moveOffered                  // it has
+	moveAsked                    // an offer was heard
+	moveReady                    // the local socket is there: our last word follows when nothing else waits to leave
+	moveLast                     // the own last is on its way
+	moveHeld                     // it has left: nothing leaves before the peer's comes
+)
+
+// moving is what a stream knows while it moves.
+type moving struct {
+	offer  wire.Offer // made, or heard
+	next   netx.FD    // the local socket
+	last   int        // bytes up to the end of our last word on TCP
+	told   bool       // the peer's last was heard
+	missed int        // how often the peer could not be taken
+}
+
+// lobby is where a domain's peers of this host connect to. It is guarded by the domain's lock.
+type lobby struct {
+	fd      netx.FD
+	name    [wire.NameLen]byte
+	waiting map[[wire.NameLen]byte]*stream // by the token they gave
+	half    []netx.FD
+	spare   []netx.FD                // one for each that is waited for: who has been told where we are cannot be sent away for want of descriptors
+	streams map[*engine.Conn]*stream // of the domain
+}
+
+func newLobby() *lobby {
+	return &lobby{fd: netx.NoFD, waiting: map[[wire.NameLen]byte]*stream{}, streams: map[*engine.Conn]*stream{}}
+}
+
+// open makes sure that somebody can connect.
+func (l *lobby) open() bool {
+	if l.fd != netx.NoFD {
+		return true
+	}
+	rand.Read(l.name[:]) // never fails (crypto/rand)
+	fd, err := netx.LocalListen(movePrefix+hex.EncodeToString(l.name[:]), moveBacklog)
+	if err != nil {
+		return false
+	}
+	l.fd = fd
+	return true
+}
+
+func (l *lobby) close() {
+	if l.fd != netx.NoFD {
+		netx.Close(l.fd)
+		l.fd = netx.NoFD
+	}
+	for _, fd := range l.half {
+		netx.Close(fd)
+	}
+	l.half = nil
+	l.balance()
+}
+
+// balance sees to it that there are as many spare descriptors as streams that wait, and reports whether it could.
+func (l *lobby) balance() bool {
+	for len(l.spare) > len(l.waiting) {
+		l.giveSpare()
+	}
+	for len(l.spare) < len(l.waiting) {
+		fd, err := unix.FcntlInt(uintptr(l.fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return false
+		}
+		l.spare = append(l.spare, netx.FD(fd))
+	}
+	return true
+}
+
+// giveSpare makes a descriptor free for somebody who has connected, and reports whether there was one.
+func (l *lobby) giveSpare() bool {
+	last := len(l.spare) - 1
+	if last < 0 {
+		return false
+	}
+	netx.Close(l.spare[last])
+	l.spare = l.spare[:last]
+	return true
+}
+
+// leave ends the wait of s.
+func (l *lobby) leave(s *stream) {
+	if token := s.moving.offer.Token; l.waiting[token] == s {
+		delete(l.waiting, token)
+		l.balance()
+	}
+}
+
+// admit takes who has connected, and gives those whose token has come to their streams. starved says that descriptors were wanting for that.
+func (l *lobby) admit() (starved bool) {
+	defer l.balance()
+	half := l.half
+	l.half = nil
+	for _, fd := range half {
+		l.recognise(fd)
+	}
+	for range 2 * moveBacklog { // who is expected waits already: strangers that go on connecting do not keep us
+		fd, err := netx.LocalAccept(l.fd)
+		for wanting(err) && l.giveSpare() {
+			fd, err = netx.LocalAccept(l.fd)
+		}
+		if err != nil {
+			return wanting(err)
+		}
+		l.recognise(fd)
+		l.balance()
+	}
+	return false
+}
+
+// recognise finds the stream that somebody who has connected belongs to.
+func (l *lobby) recognise(fd netx.FD) {
+	var token [wire.NameLen]byte
+	n, errno := netx.Recv(fd, token[:])
+	if errno == unix.EAGAIN || errno == unix.EINTR {
+		if l.half = append(l.half, fd); len(l.half) > halfMax {
+			netx.Close(l.half[0])
+			l.half = l.half[1:]
+		}
+		return
+	}
+	s := l.waiting[token]
+	if n < len(token) || s == nil {
+		netx.Close(fd) // a stranger, or too late
+		return
+	}
+	delete(l.waiting, token)
+	s.moving.next = fd
+}
+
+// Heard implements engine.Mover. What follows from it is done when the bytes at hand are parsed: by receiveOnce, or by Flush, for they may have had to wait
+// for room.
+func (l *lobby) Heard(c *engine.Conn, kind wire.ExtKind, body []byte) error {
+	s := l.streams[c]
+	if s == nil {
+		return nil
+	}
+	s.gather.Answer(s.prog, s)
+	if kind == wire.ExtMoved {
+		switch s.move {
+		case moveOffered:
+			s.move, s.moving.told = moveReady, true
+		case moveHeld, moveLast:
+			s.moving.told = true
+		default:
+			return engine.ErrProtocol
+		}
+		return nil
+	}
+	o, err := wire.ParseOffer(body)
+	if err != nil {
+		return err
+	}
+	if s.move == moveNever && !s.asked {
+		s.move, s.asked, s.moving = moveAsked, true, &moving{next: netx.NoFD, offer: o}
+	}
+	return nil
+}
+
+// mayMove is called when the transport is up, at the end that connected.
+func (s *stream) mayMove() {
+	if s.bufs.lobby != nil && s.local.Addr().Unmap() == s.peer.Addr().Unmap() {
+		s.move = moveMay
+	}
+}
+
+// turn does what is next for a stream that can move.
+func (s *stream) turn() {
+	if s.conn.State() != engine.Connected {
+		return
+	}
+	switch s.move {
+	case moveMay:
+		if s.conn.MsgsIn+s.conn.MsgsOut >= moveAfter && !s.conn.Leaving() {
+			s.makeOffer()
+		}
+	case moveAsked:
+		s.takeOffer()
+	case moveReady:
+		if s.moving.next == netx.NoFD {
+			if starved := s.bufs.lobby.admit(); s.moving.next == netx.NoFD {
+				s.miss(starved)
+				return
+			}
+		}
+		if !s.conn.HasPending() { // nothing that could be cancelled in front of it
+			s.sayLast()
+		}
+	case moveHeld:
+		if s.moving.told {
+			s.becomeMoved()
+		}
+	}
+}
+
+// A stream whose peer has connected, and for which somebody else has taken the spare descriptor, asks again after missPause, missMax times.
+const (
+	missPause = 10e6 // ns
+	missMax   = 1000
+)
+
+// miss is called when the peer has said that it has connected, and it has not, or cannot be taken yet. What it sends there waits.
+func (s *stream) miss(starved bool) {
+	switch s.moving.missed++; {
+	case !starved:
+		s.conn.Fail(engine.ErrProtocol)
+	case s.moving.missed > missMax:
+		s.failCall("accept", unix.EMFILE)
+	default:
+		s.prog.After(mono.Now()+missPause, func(mono.Time) {
+			if s.fd != netx.NoFD && s.move == moveReady && s.moving.next == netx.NoFD {
+				s.turn()
+			}
+		})
+	}
+}
+
+// makeOffer says where the peer can find us.
+func (s *stream) makeOffer() {
+	l := s.bufs.lobby
+	if !s.conn.Ours || !l.open() {
+		s.move = moveNever
+		return
+	}
+	s.moving = &moving{next: netx.NoFD, offer: wire.Offer{Name: l.name}}
+	rand.Read(s.moving.offer.Token[:])
+	l.waiting[s.moving.offer.Token] = s
+	if !l.balance() {
+		s.stay()
+		return
+	}
+	s.move = moveOffered
+	s.conn.Say(s.moving.offer.Append(make([]byte, 0, wire.MaxExt)))
+	s.flush()
+}
+
+// takeOffer connects to where the peer is said to be.
+func (s *stream) takeOffer() {
+	o := &s.moving.offer
+	s.move = moveNever
+	local, err := netx.LocalAddr(s.fd)
+	if err != nil || local.Addr().Unmap() != s.peer.Addr().Unmap() {
+		return
+	}
+	fd, err := netx.LocalConnect(movePrefix + hex.EncodeToString(o.Name[:]))
+	if err != nil {
+		return // not the same host: then it stays
+	}
+	if n, errno := netx.Send(fd, o.Token[:], false); n < len(o.Token) || errno != 0 {
+		netx.Close(fd)
+		return
+	}
+	s.moving.next, s.move = fd, moveReady
+	s.turn()
+}
+
+// sayLast queues our last word on TCP. What is queued after it waits for the local socket.
+func (s *stream) sayLast() {
+	s.conn.Say(wire.AppendMoved(make([]byte, 0, wire.MaxExt)))
+	s.moving.last, s.move = s.conn.Queued(), moveLast
+	s.flush()
+}
+
+// upTo cuts what is to be sent after left bytes.
+func upTo(left int, first []byte, list [][]byte) ([]byte, [][]byte) {
+	if first != nil {
+		return first[:min(len(first), left)], nil
+	}
+	for i, b := range list {
+		if len(b) >= left {
+			list[i] = b[:left]
+			return nil, list[:i+1]
+		}
+		left -= len(b)
+	}
+	return nil, list
+}
+
+// becomeHeld is called when our last word on TCP has left.
+func (s *stream) becomeHeld() {
+	s.move = moveHeld
+	if s.moving.told {
+		s.becomeMoved()
+	}
+}
+
+// sayAll sends what waits for the peer's last word over TCP, for the stream is closing: the peer goes on reading here when it has heard ours.
+func (s *stream) sayAll() {
+	if s.move != moveHeld || s.moving.next == netx.NoFD {
+		return
+	}
+	s.detach()
+	netx.Close(s.fd)
+	s.fd, s.moving.next, s.move = s.moving.next, netx.NoFD, moveNever
+	s.flush()
+}
+
+// becomeMoved goes on with the local socket.
+func (s *stream) becomeMoved() {
+	if s.h != nil {
+		s.h.Remove()
+		s.h = nil
+	}
+	netx.Close(s.fd)
+	s.fd = s.moving.next
+	s.move, s.moving, s.blocked = moveNever, nil, false
+	netx.SetBuffers(s.fd, loopbackSendBuf, 0) // a favour: without it things work as well
+	h, err := s.prog.Register(s.fd, s, true, netx.In)
+	if err != nil {
+		s.failCall("epoll_ctl", err)
+		return
+	}
+	s.h = h
+	s.setWant()
+	s.flush()
+}
+
+// stay forgets about moving.
+func (s *stream) stay() {
+	if m := s.moving; m != nil {
+		s.bufs.lobby.leave(s)
+		if m.next != netx.NoFD {
+			netx.Close(m.next)
+		}
+	}
+	s.move, s.moving = moveNever, nil
+}

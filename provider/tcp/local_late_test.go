@@ -1,0 +1,199 @@
+//go:build linux && !fabricbasic
+
+package tcp
+
+// Streams that move while one end is not read, or closes.
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+)
+
+// late brings two endpoints so far that the second has said its last over TCP, and the first, which has connected, does not read it: messages for which it has no room stand before.
+// It returns how many those are.
+func late(t *testing.T) (c *couple, n int) {
+	c = newCouple(t, map[string]string{"FI_TCP_UNEXP_BYTES": "4096"})
+	c.exchange(1, func(int) int { return 8 })
+	if c.state(0) != moveMay { // both connected, and the other's connection was taken
+		c.f[0], c.f[1], c.d[0], c.d[1] = c.f[1], c.f[0], c.d[1], c.d[0]
+		c.ep[0], c.ep[1], c.to[0], c.to[1] = c.ep[1], c.ep[0], c.to[1], c.to[0]
+	}
+	in := make([]byte, 8)
+	for range moveAfter - 3 { // with the next one that comes there is enough for an offer
+		must(t, c.ep[1].Recv(in, 0, core.AddrUnspec, 1))
+		must(t, c.ep[0].Inject(in, c.to[0]))
+		c.wait("a message", func() bool { return c.read(1) == 1 })
+	}
+	for n = 0; n < 60; n++ {
+		must(t, c.ep[1].Inject([]byte{byte(n), 1, 2, 3, 4, 5, 6, 7}, c.to[1]))
+	}
+	c.wait("the last word over TCP", func() bool { return c.state(1) == moveHeld })
+	return c, n
+}
+
+// read takes completions of one side and returns how many there were.
+func (c *couple) read(side int) int {
+	c.t.Helper()
+	es := make([]core.CQEntry, 64)
+	n, err := c.ep[side].q.Read(es)
+	if err != nil && !errors.Is(err, core.ErrAgain) {
+		c.t.Fatal(err)
+	}
+	return n
+}
+
+// wait lets both sides go on until ok; what is received meanwhile is not looked at.
+func (c *couple) wait(what string, ok func() bool) {
+	c.t.Helper()
+	for end := time.Now().Add(bound); !ok(); {
+		for s := range 2 {
+			if c.ep[s] != nil {
+				c.ep[s].q.Read(nil)
+			}
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// state is where the only stream of a side stands.
+func (c *couple) state(side int) (m moveState) {
+	c.d[side].prog.Lock()
+	defer c.d[side].prog.Unlock()
+	for p := range c.ep[side].Each {
+		m = p.Link.(*stream).move
+	}
+	return m
+}
+
+// take receives n messages at the first side and checks them.
+func (c *couple) take(from, n int) {
+	c.t.Helper()
+	for i := from; i < from+n; i++ {
+		buf := make([]byte, 8)
+		must(c.t, c.ep[0].Recv(buf, 0, core.AddrUnspec, 3))
+		c.wait("a message that waited", func() bool { return c.read(0) == 1 })
+		if want := []byte{byte(i), 1, 2, 3, 4, 5, 6, 7}; !bytes.Equal(buf, want) {
+			c.t.Fatalf("message %d: %v", i, buf)
+		}
+	}
+}
+
+// TestMoveStalled: a last word that stands behind messages without room is heard when they have found some, though nothing comes after it.
+func TestMoveStalled(t *testing.T) {
+	c, n := late(t)
+	defer c.close()
+	c.take(0, n)
+	c.wait("both have moved", func() bool {
+		for _, s := range c.streams() {
+			if !local(t, s) {
+				return false
+			}
+		}
+		return true
+	})
+	c.exchange(10, func(int) int { return 64 })
+}
+
+// TestMoveClosed: what is posted between the two last words over TCP arrives, though the endpoint closes at once.
+func TestMoveClosed(t *testing.T) {
+	c, n := late(t)
+	must(t, c.ep[1].Inject([]byte{byte(n), 1, 2, 3, 4, 5, 6, 7}, c.to[1]))
+	if c.state(1) != moveHeld {
+		t.Fatal("the stream has moved")
+	}
+	c.ep[1].closeAll(t)
+	c.ep[1] = nil
+	must(t, c.d[1].Close())
+	must(t, c.f[1].Close())
+	c.take(0, n+1)
+	c.ep[0].closeAll(t)
+	if l := c.d[0].bufs.lobby; len(l.waiting) != 0 || len(l.half) != 0 || len(l.streams) != 0 {
+		t.Errorf("%d offers, %d connections, %d streams are left over", len(l.waiting), len(l.half), len(l.streams))
+	}
+	must(t, c.d[0].Close())
+	must(t, c.f[0].Close())
+}
+
+// TestMoveStarved: a process that has no descriptor left when its peer has moved takes it nevertheless, for it kept one; if that was taken by somebody else,
+// it goes on asking.
+func TestMoveStarved(t *testing.T) {
+	for _, stolen := range []bool{false, true} {
+		c, n := late(t)
+		if l := c.d[0].bufs.lobby; len(l.spare) != 1 {
+			t.Fatalf("%d descriptors are kept for the peer that was asked to move", len(l.spare))
+		}
+		restore := exhaust(t)
+		if stolen {
+			c.d[0].prog.Lock()
+			c.d[0].bufs.lobby.giveSpare()
+			c.d[0].prog.Unlock()
+			fd, err := unix.Dup(0)
+			must(t, err)
+			defer unix.Close(fd)
+		}
+		c.take(0, n)
+		if stolen {
+			c.wait("it has missed the peer twice", func() bool { return c.missed() > 1 })
+			restore()
+		}
+		c.wait("both have moved", func() bool {
+			for _, s := range c.streams() {
+				if !local(t, s) {
+					return false
+				}
+			}
+			return true
+		})
+		if !stolen {
+			restore()
+		}
+		c.exchange(10, func(int) int { return 64 })
+		if l := c.d[0].bufs.lobby; len(l.spare) != 0 {
+			t.Errorf("%d descriptors are kept for nobody", len(l.spare))
+		}
+		c.close()
+	}
+}
+
+// missed is how often the first side could not take its peer.
+func (c *couple) missed() (n int) {
+	c.d[0].prog.Lock()
+	defer c.d[0].prog.Unlock()
+	for p := range c.ep[0].Each {
+		if m := p.Link.(*stream).moving; m != nil {
+			n = m.missed
+		}
+	}
+	return n
+}
+
+// TestNoOffer: who has no descriptor to keep for its peer does not ask it to move.
+func TestNoOffer(t *testing.T) {
+	c := newCouple(t, nil)
+	defer c.close()
+	c.exchange(1, func(int) int { return 8 })
+	for _, d := range c.d {
+		d.prog.Lock()
+		if !d.bufs.lobby.open() {
+			t.Fatal("no lobby")
+		}
+		d.prog.Unlock()
+	}
+	restore := exhaust(t)
+	c.exchange(2*moveAfter, func(int) int { return 64 })
+	restore()
+	c.exchange(2*moveAfter, func(int) int { return 64 })
+	for _, s := range c.streams() {
+		if local(t, s) {
+			t.Error("a stream has moved though it must not")
+		}
+	}
+}

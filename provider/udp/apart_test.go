@@ -1,0 +1,152 @@
+package udp
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+	"gofabric/internal/netx"
+)
+
+// scripted is a link whose sendBurst does what a script says: so many datagrams go, or an error.
+type scripted struct {
+	link
+	script []any // int or unix.Errno; at its end the link behaves
+}
+
+func (l *scripted) sendBurst(to *netx.SockAddr, b *netx.Burst) (int, unix.Errno) {
+	if len(l.script) == 0 {
+		return l.link.sendBurst(to, b)
+	}
+	step := l.script[0]
+	l.script = l.script[1:]
+	switch step := step.(type) {
+	case unix.Errno:
+		return 0, step
+	case int:
+		sent := 0
+		for sent < step && b.Len() > 0 {
+			n, err := netx.SendBurst(l.wait(), to, b, 1)
+			if err != 0 {
+				return sent, err
+			}
+			sent += n
+		}
+		return sent, 0
+	}
+	return 0, unix.EINVAL
+}
+
+// TestApart sends ten datagrams over links on which something happens in the middle.
+func TestApart(t *testing.T) {
+	const count, seg = 10, 100
+	data := make([]byte, count*seg-1)
+	for i := range data {
+		data[i] = byte(i / seg)
+	}
+	for name, c := range map[string]struct {
+		script  []any
+		want    error
+		came    int
+		blocked bool
+		icmp    uint64
+	}{
+		"nothing":                {came: 10},
+		"short counts":           {script: []any{3, 1, 2}, came: 10},
+		"full at once":           {script: []any{unix.EAGAIN}, want: core.ErrAgain, blocked: true},
+		"full in the middle":     {script: []any{4, unix.EAGAIN}, want: core.ErrNoBufs, came: 4, blocked: true},
+		"refused":                {script: []any{unix.ECONNREFUSED, 5, unix.ECONNREFUSED}, came: 10, icmp: 2},
+		"refused again":          {script: []any{2, unix.ECONNREFUSED, unix.ECONNREFUSED}, want: core.ErrConnRefused, came: 2, icmp: 2},
+		"too long once":          {script: []any{2, unix.EMSGSIZE}, came: 10},
+		"too long, not in parts": {script: []any{2, unix.EMSGSIZE, unix.EMSGSIZE}, want: core.ErrMsgSize, came: 2},
+		"no way there":           {script: []any{9, unix.EHOSTUNREACH}, want: core.ErrHostUnreach, came: 9},
+	} {
+		for _, v := range []string{"plain", "lists"} {
+			t.Run(name+"/"+v, func(t *testing.T) {
+				d := testDomain(t, variants[v]...)
+				a, mine := testPort(t, d, loopback4)
+				b, in := testPort(t, d, loopback4)
+				a.main.link = &scripted{a.main.link, slices.Clone(c.script)}
+				d.prog.Lock()
+				if err := a.Send(b.Local(), [][]byte{data[:250], data[250:251], data[251:]}, seg); err != c.want {
+					t.Errorf("Send: %v, want %v", err, c.want)
+				}
+				lost := uint64(count - c.came)
+				if c.want == core.ErrAgain {
+					lost = 0
+				}
+				if s := a.Stats(); s.SentDatagrams != uint64(c.came) || s.SendErrors != lost || a.icmp != c.icmp || s.SentBytes != uint64(min(c.came*seg, len(data))) {
+					t.Errorf("%+v, %d ICMP errors", s, a.icmp)
+				}
+				if a.blocked != c.blocked {
+					t.Errorf("blocked %v", a.blocked)
+				}
+				d.prog.Unlock()
+				d.until(t, "what was sent", func() bool { return len(in.got) >= c.came && (mine.writable > 0 || !c.blocked) })
+				var all []byte
+				for _, g := range in.got {
+					all = append(all, g.data...)
+				}
+				if len(in.got) != c.came || !bytes.Equal(all, data[:min(c.came*seg, len(data))]) {
+					t.Errorf("%d datagrams of %d, %d bytes", len(in.got), c.came, len(all))
+				}
+				must(t, a.send(b.Local(), seg, data)) // and all is well afterwards
+			})
+		}
+	}
+}
+
+// TestApartManyParts has runs of more datagrams, and of more parts, than a burst.
+func TestApartManyParts(t *testing.T) {
+	for _, v := range []string{"plain", "lists"} {
+		d := testDomain(t, variants[v]...)
+		a, _ := testPort(t, d, loopback4)
+		b, in := testPort(t, d, loopback4)
+		for _, c := range []struct{ part, seg, want int }{{1, 100, 40}, {1, netx.IOVMax, 4}, {7, 3, 1334}, {4000, 1, 4000}} {
+			in.got = nil
+			data := make([]byte, 4000)
+			var parts [][]byte
+			for i := range data {
+				data[i] = byte(i)
+			}
+			for p := range slices.Chunk(data, c.part) {
+				parts = append(parts, p)
+			}
+			must(t, a.send(b.Local(), c.seg, parts...))
+			d.until(t, "the run", func() bool { return len(in.got) >= c.want })
+			var all []byte
+			for _, g := range in.got {
+				all = append(all, g.data...)
+			}
+			if len(in.got) != c.want || !bytes.Equal(all, data) {
+				t.Errorf("%s %v: %d datagrams", v, c, len(in.got))
+			}
+		}
+		var parts [][]byte
+		for range netx.IOVMax + 1 {
+			parts = append(parts, []byte("x"))
+		}
+		before := a.counts().SendErrors
+		if err := a.send(b.Local(), netx.IOVMax+1, append(parts, parts...)...); err != core.Err2Big || a.counts().SendErrors != before+2 {
+			t.Errorf("%s: one datagram of too many parts: %v, %+v", v, err, a.counts())
+		}
+	}
+}
+
+func TestLinkVariable(t *testing.T) {
+	for value, want := range map[string]bool{"plain": false, "batch": true, "auto": thisSystem().batches} {
+		d := testDomain(t, "LINK", value)
+		p, _ := testPort(t, d, loopback4)
+		if got := p.batch() != nil; got != want {
+			t.Errorf("%s: %v", value, p)
+		}
+	}
+	params, err := core.NewParams(func(name string) (string, bool) { return "ring", name == "FI_UDP_LINK" }, "")
+	must(t, err)
+	if _, err := New(params, nil); err == nil {
+		t.Error("FI_UDP_LINK=ring is accepted")
+	}
+}

@@ -1,0 +1,64 @@
+package udp
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+)
+
+// batchLink passes many datagrams with one call, where the system can: runs of equal ones to or from one peer as one (UDP_SEGMENT, UDP_GRO), and others as a
+// list (recvmmsg(2), sendmmsg(2)). While datagrams come one by one it receives as a plainLink does, which costs the least.
+type batchLink struct {
+	plainLink
+	runs   int  // datagrams in a run that the system sends
+	mayGRO bool // runs may come whole; they do so after the first flood
+	gro    bool // they do
+}
+
+func (l *batchLink) receive(many bool) (got []netx.Datagram, last bool, err unix.Errno) {
+	switch {
+	case many:
+		b := l.d.batch()
+		n, err := netx.RecvBatch(l.fd, b)
+		return b.D[:n], netx.Batches && n < batchSize/2, err // nearly all: the next pass asks again
+	case l.gro:
+		err = netx.RecvFrom(l.fd, &l.d.in[0])
+	default:
+		err = netx.RecvPlain(l.fd, &l.d.in[0])
+	}
+	return l.d.in[:], false, err
+}
+
+// flood makes the system hand over runs from now on. They never end: it would be unknown of the last one that it is a run.
+func (l *batchLink) flood() {
+	if l.mayGRO && !l.gro {
+		l.gro = netx.SetGRO(l.fd, true) == nil
+		l.mayGRO = l.gro
+	}
+}
+
+func (l *batchLink) segments() int { return l.runs }
+
+func (l *batchLink) sendList(to *netx.SockAddr, v *netx.IOV, seg int) unix.Errno {
+	return netx.SendToV(l.fd, to, v, seg)
+}
+
+func (l *batchLink) sendBurst(to *netx.SockAddr, b *netx.Burst) (int, unix.Errno) {
+	return netx.SendBurst(l.fd, to, b, batchSize)
+}
+
+func (l *batchLink) String() string {
+	gro := "off"
+	switch {
+	case l.gro:
+		gro = "on"
+	case l.mayGRO:
+		gro = "after a burst"
+	}
+	if !netx.Batches {
+		return "batches, as far as the system goes"
+	}
+	return fmt.Sprintf("batches, GRO %s", gro)
+}

@@ -1,0 +1,80 @@
+package udp
+
+import (
+	"gofabric/core"
+	"gofabric/internal/dgram"
+	"gofabric/internal/dgram/dgep"
+	"gofabric/internal/front"
+	"gofabric/internal/netx"
+	"gofabric/internal/progress"
+)
+
+const (
+	recvBytes = 64 << 10 // holds any datagram and any run of them
+	batchSize = 16       // datagrams per call when many small ones flow
+)
+
+// domain is an open domain: settings and buffers of its ports beside what all domains have.
+type domain struct {
+	front.Domain
+	s    *settings
+	info *core.Info
+	prog *progress.Engine
+
+	// Scratch of the ports, guarded by the lock.
+	in        [1]netx.Datagram // where they receive
+	many      *netx.Batch      // where they receive when many small datagrams flow; made when first needed
+	receiving bool             // in or many is in use: a receiver that polls from within gets nothing
+	out       *netx.IOV        // what they send
+	apart     *netx.Burst      // runs that they send apart; made when first needed
+}
+
+var _ dgram.Domain = (*domain)(nil)
+
+func openDomain(f *fabric, info *core.Info) (*domain, error) {
+	if info == nil || info.Domain == nil {
+		return nil, opError("fi_domain", "", core.ErrInval, "pass an Info from GetInfo")
+	}
+	prog, err := progress.New(info.Domain.DataProgress != core.ProgressManual)
+	if err != nil {
+		return nil, opError("fi_domain", info.Domain.Name, err, "descriptors may have run out (ulimit -n)")
+	}
+	d := &domain{s: f.p.s, info: info.Dup(), prog: prog, out: netx.NewIOV(netx.IOVMax)}
+	d.in[0].Buf = make([]byte, recvBytes)
+	d.InitDomain(front.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Resolve: f.p.resolve, Down: prog.Close})
+	return d, nil
+}
+
+// batch is where many datagrams are received. Locked.
+func (d *domain) batch() *netx.Batch {
+	if d.many == nil {
+		d.many = netx.NewBatch(batchSize, len(d.in[0].Buf))
+	}
+	return d.many
+}
+
+// burst is where runs are cut into datagrams. Locked.
+func (d *domain) burst() *netx.Burst {
+	if d.apart == nil {
+		d.apart = netx.NewBurst(batchSize, netx.IOVMax)
+	}
+	return d.apart
+}
+
+// OpenPort implements dgram.Domain.
+func (d *domain) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, error) {
+	p, err := openPort(d, info, r)
+	if err != nil {
+		return nil, err // and not a typed nil, which would compare unequal to nil
+	}
+	return p, nil
+}
+
+// OpenEndpoint opens a DGRAM endpoint (fi_endpoint(3)).
+func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
+	return dgep.Open(d, &d.Domain, info)
+}
+
+func (d *domain) OpenSRX(*core.RxAttr) (core.SharedRx, error) {
+	return nil, opError("fi_srx_context", d.Name(), core.ErrNoSys, "udp has no shared receive contexts")
+}

@@ -1,0 +1,34 @@
+package udp
+
+import (
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+	"gofabric/internal/front"
+)
+
+var names = front.Names{Provider: "udp", Hints: map[core.Errno]string{
+	core.ErrMsgSize:     "shorten the message, or raise FI_UDP_MTU",
+	core.ErrHostUnreach: "choose another interface with FI_UDP_IFACE",
+	core.ErrNetUnreach:  "choose another interface with FI_UDP_IFACE",
+}}
+
+// opError makes the error of a control call.
+func opError(op, object string, err error, hint string) error {
+	return names.Error(op, object, front.NoPeer, err, hint)
+}
+
+// bindHint says what to do when an address cannot be had.
+func bindHint(err error) string {
+	switch err {
+	case unix.EADDRINUSE:
+		return "another socket has the port: choose another one, or 0"
+	case unix.EADDRNOTAVAIL:
+		return "the address is not one of this machine"
+	case unix.EACCES:
+		return "ports below 1024 need privileges"
+	case unix.EMFILE, unix.ENFILE:
+		return "raise the limit on open files (ulimit -n)"
+	}
+	return ""
+}

@@ -1,0 +1,97 @@
+package udp
+
+import (
+	"net/netip"
+
+	"gofabric/core"
+	"gofabric/internal/netx"
+)
+
+const (
+	// multicastHops keeps multicast within the network, which is every system's default, too.
+	multicastHops = 1
+	// groupsMax bounds the groups of a port: each has a socket. Linux allows a socket 20 (net.ipv4.igmp_max_memberships).
+	groupsMax = 256
+)
+
+// Join implements dgram.Joiner: from now on datagrams to group, at the port's number, are received. A socket bound to an address of this machine gets
+// no multicast on most systems, so each group has one, bound to the group; one bound to any address joins itself.
+func (p *port) Join(group netip.Addr) error {
+	group = group.Unmap()
+	switch {
+	case p.closed:
+		return core.ErrOpBadState
+	case !group.IsMulticast() || netx.Family(group) != p.family:
+		return opError("fi_join", group.String(), core.ErrInval, "not a multicast address of the endpoint's family")
+	case p.groups[group] != nil:
+		return opError("fi_join", group.String(), core.ErrAlready, "the endpoint is a member already")
+	case len(p.groups) >= groupsMax:
+		return opError("fi_join", group.String(), core.ErrNoSpc, "an endpoint can join no more groups")
+	}
+	if p.local.Addr().IsUnspecified() {
+		if err := netx.Join(p.main.fd, group.WithZone(""), netip.Addr{}, p.index); err != nil {
+			return opError("fi_join", group.String(), err, "has an interface multicast?")
+		}
+		p.member(group, p.main)
+		return nil
+	}
+	fd, err := p.joined(group)
+	if err != nil {
+		return opError("fi_join", group.String(), err, "has the interface multicast?")
+	}
+	s, err := p.register(fd)
+	if err != nil {
+		return opError("fi_join", group.String(), err, "descriptors may have run out (ulimit -n)")
+	}
+	p.member(group, s)
+	return nil
+}
+
+func (p *port) member(group netip.Addr, s *socket) {
+	if p.groups == nil {
+		p.groups = map[netip.Addr]*socket{}
+	}
+	p.groups[group] = s
+}
+
+// joined opens a socket that is a member of group.
+func (p *port) joined(group netip.Addr) (netx.FD, error) {
+	fd, err := netx.DatagramSocket(p.family)
+	if err != nil {
+		return netx.NoFD, err
+	}
+	at := group
+	if group.Is6() && (group.IsLinkLocalMulticast() || group.IsInterfaceLocalMulticast()) && p.index > 0 {
+		at = group.WithZone(netx.ZoneName(uint32(p.index)))
+	}
+	if err = netx.SetReuseAddr(fd, true); err == nil { // other processes of this machine may be members, too
+		if err = netx.Bind(fd, netip.AddrPortFrom(at, p.local.Port())); err == nil {
+			err = netx.Join(fd, group.WithZone(""), p.local.Addr(), p.index)
+		}
+	}
+	if err != nil {
+		netx.Close(fd)
+		return netx.NoFD, err
+	}
+	netx.GrowBuffers(fd, 0, p.d.s.recvBuf)
+	return fd, nil
+}
+
+// Leave implements dgram.Joiner.
+func (p *port) Leave(group netip.Addr) error {
+	group = group.Unmap()
+	s := p.groups[group]
+	if s == nil {
+		return opError("fi_leave", group.String(), core.ErrInval, "the endpoint is no member")
+	}
+	delete(p.groups, group)
+	if s == p.main {
+		if err := netx.Leave(s.fd, group.WithZone(""), netip.Addr{}, p.index); err != nil {
+			return opError("fi_leave", group.String(), err, "")
+		}
+		return nil
+	}
+	s.countDrops()
+	s.close() // which ends the membership
+	return nil
+}

@@ -1,0 +1,159 @@
+// Ports for tests.
+
+package udp
+
+import (
+	"fmt"
+	"gofabric/internal/netx"
+	"net/netip"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"gofabric/core"
+	"gofabric/internal/dgram"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 10 * time.Second
+
+var (
+	loopback4 = netip.MustParseAddr("127.0.0.1")
+	loopback6 = netip.MustParseAddr("::1")
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// datagram is one that came.
+type datagram struct {
+	from netip.AddrPort
+	data string
+}
+
+// inbox takes what comes to a port.
+type inbox struct {
+	got               []datagram
+	runs              int // calls that brought more than one
+	drained, writable int
+	err               error
+	hook              func(from netip.AddrPort, b []byte)
+}
+
+func (r *inbox) Received(from netip.AddrPort, b []byte, seg int) {
+	if seg < len(b) {
+		r.runs++
+	}
+	for first := true; first || len(b) > 0; first = false {
+		n := min(seg, len(b))
+		r.got = append(r.got, datagram{from, string(b[:n])})
+		b = b[n:]
+	}
+	if r.hook != nil {
+		r.hook(from, b)
+	}
+}
+
+func (r *inbox) Drained()       { r.drained++ }
+func (r *inbox) Writable()      { r.writable++ }
+func (r *inbox) Lost(err error) { r.err = err }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testDomain opens a domain with FI_UDP_* variables, as "gso", "0".
+func testDomain(t testing.TB, variables ...string) *domain {
+	t.Helper()
+	env := map[string]string{}
+	for i := 0; i < len(variables); i += 2 {
+		env["FI_UDP_"+variables[i]] = variables[i+1]
+	}
+	params, err := core.NewParams(func(name string) (string, bool) { v, ok := env[name]; return v, ok }, "")
+	must(t, err)
+	p, err := New(params, nil)
+	must(t, err)
+	info := p.Infos(nil)[0]
+	f, err := p.OpenFabric(info)
+	must(t, err)
+	d, err := f.OpenDomain(info)
+	must(t, err)
+	t.Cleanup(func() {
+		must(t, d.Close())
+		must(t, f.Close())
+	})
+	return d.(*domain)
+}
+
+// portAt opens a port at an address; 0 for any number.
+func portAt(t testing.TB, d *domain, at netip.AddrPort, r dgram.Receiver) *port {
+	t.Helper()
+	info := d.info.Dup()
+	info.SrcAddr = core.IPAddr(at)
+	opened, err := d.OpenPort(info, r)
+	must(t, err)
+	p := opened.(*port)
+	t.Cleanup(func() {
+		d.prog.Lock()
+		defer d.prog.Unlock()
+		if !p.closed {
+			must(t, p.Close())
+		}
+	})
+	return p
+}
+
+func testPort(t testing.TB, d *domain, at netip.Addr) (*port, *inbox) {
+	t.Helper()
+	r := &inbox{}
+	return portAt(t, d, netip.AddrPortFrom(at, 0), r), r
+}
+
+// until makes passes, with the lock held, until done.
+func (d *domain) until(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		d.prog.Lock()
+		d.prog.Pass()
+		ok := done()
+		d.prog.Unlock()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("never came: %s", what)
+		}
+	}
+}
+
+// send sends with the lock held.
+func (p *port) send(dest netip.AddrPort, seg int, parts ...[]byte) error {
+	p.d.prog.Lock()
+	defer p.d.prog.Unlock()
+	return p.Send(dest, parts, seg)
+}
+
+func (p *port) counts() dgram.Stats {
+	p.d.prog.Lock()
+	defer p.d.prog.Unlock()
+	return p.Stats()
+}
+
+// batch is the port's link if that makes batches, nil if not.
+func (p *port) batch() *batchLink {
+	l, _ := p.main.link.(*batchLink)
+	return l
+}
+
+// notHere skips a test for what the system lacks; where everything is required, that is a failure, but for the portable path, which has none of it.
+func notHere(t *testing.T, what ...any) {
+	t.Helper()
+	if netx.Batches && os.Getenv("GOFABRIC_PEERS") == "required" {
+		t.Fatal("GOFABRIC_PEERS=required, but", fmt.Sprint(what...))
+	}
+	t.Skip(what...)
+}

@@ -1,0 +1,64 @@
+package udp
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+)
+
+// link is how the datagrams of a socket pass the border to the system. The socket has the address, the groups, and what ICMP reports; what moves the data is
+// the link's matter: one call for each datagram (plainLink), or for many (batchLink). All of it runs locked.
+type link interface {
+	// wait is the descriptor that the poller watches.
+	wait() netx.FD
+	// receive brings what has come, at least one datagram or run if there is no error, in memory that is the link's again at the next call. many says that
+	// small datagrams flow; last, that nothing waits behind these, as far as the link can tell.
+	receive(many bool) (got []netx.Datagram, last bool, err unix.Errno)
+	// flood tells that a pass brought many datagrams: runs had better come whole from now on.
+	flood()
+	// segments is how many datagrams a run has that sendList takes; 1: it takes none.
+	segments() int
+	// send sends b as one datagram. Errors of this and the others as those of netx.SendTo.
+	send(to *netx.SockAddr, b []byte) unix.Errno
+	// sendList sends v as one datagram if seg is 0, else as a run of datagrams of seg bytes.
+	sendList(to *netx.SockAddr, v *netx.IOV, seg int) unix.Errno
+	// sendBurst sends the first datagrams of b, as netx.SendBurst does.
+	sendBurst(to *netx.SockAddr, b *netx.Burst) (int, unix.Errno)
+	// drops is how many datagrams there was no room for; the number wraps around.
+	drops() (uint32, error)
+	// String says what the link does.
+	String() string
+	// close ends the link and closes its descriptors, the socket among them.
+	close()
+}
+
+// The values of FI_UDP_LINK.
+const (
+	linkAuto  = "auto"
+	linkPlain = "plain"
+	linkBatch = "batch"
+)
+
+// newLink makes the link of a socket.
+func (d *domain) newLink(fd netx.FD) link {
+	plain := plainLink{fd: fd, d: d}
+	if d.s.link == linkPlain || d.s.link == linkAuto && !thisSystem().batches {
+		return &plain
+	}
+	l := &batchLink{plainLink: plain, runs: 1, mayGRO: d.s.gro && thisSystem().gro}
+	if d.s.gso && thisSystem().gso {
+		l.runs = netx.SegmentsMax
+	}
+	return l
+}
+
+// checkLink reports a value of FI_UDP_LINK that makes no sense.
+func checkLink(name string) error {
+	switch name {
+	case linkAuto, linkPlain, linkBatch:
+		return nil
+	}
+	return fmt.Errorf("FI_UDP_LINK is %q; it can be %s, %s or %s", name, linkAuto, linkPlain, linkBatch)
+}

@@ -1,0 +1,77 @@
+package udp
+
+import (
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/dgram"
+	"gofabric/internal/mono"
+	"gofabric/internal/netx"
+)
+
+const (
+	ipv4Headers = 20 + 8
+	ipv6Headers = 40 + 8
+	ipv4MinMTU  = 576  // what any host takes (RFC 791)
+	ipv6MinMTU  = 1280 // what any link takes (RFC 8200)
+	pathsMax    = 1024
+	pathAge     = 10 * time.Second
+)
+
+// paths remembers how large datagrams may be, by destination.
+type paths struct{ known map[netip.Addr]path }
+
+type path struct {
+	largest int
+	at      mono.Time
+}
+
+// forget makes the next question be asked anew: the path has changed.
+func (t *paths) forget(a netip.Addr) { delete(t.known, a) }
+
+// tooLong notes that a datagram to dest was too long for the way.
+func (p *port) tooLong() {
+	p.paths.forget(p.dest.Addr())
+	p.reports = true // the system has put it into the error queue, whose entries take room from what is received (ip(7), IP_RECVERR)
+	if n, ok := p.r.(dgram.Narrower); ok {
+		n.Narrowed(p.dest)
+	}
+}
+
+// MaxDatagram implements dgram.Port. The system is asked once for a destination in pathAge, and after a datagram was too long.
+func (p *port) MaxDatagram(dest netip.AddrPort) int {
+	now := mono.Now()
+	if k, ok := p.paths.known[dest.Addr()]; ok && now.Sub(k.at) < pathAge {
+		return k.largest
+	}
+	n := p.askPath(dest)
+	if p.paths.known == nil || len(p.paths.known) >= pathsMax {
+		p.paths.known = map[netip.Addr]path{}
+	}
+	p.paths.known[dest.Addr()] = path{n, now}
+	return n
+}
+
+// askPath connects a socket of its own, which sends nothing: only connected ones are told.
+func (p *port) askPath(dest netip.AddrPort) int {
+	a := dest.Addr().Unmap()
+	family, headers, mtu := unix.AF_INET, ipv4Headers, ipv4MinMTU
+	if a.Is6() {
+		family, headers, mtu = unix.AF_INET6, ipv6Headers, ipv6MinMTU
+	}
+	if fd, err := netx.DatagramSocket(family); err == nil {
+		if l := p.local.Addr(); !l.IsUnspecified() && netx.Family(l) == family {
+			netx.Bind(fd, netip.AddrPortFrom(l, 0))
+		}
+		netx.SetFragment(fd, family, false)
+		if netx.Connect(fd, netip.AddrPortFrom(a, max(dest.Port(), 1))) == nil {
+			if n, err := netx.PathMTU(fd, family); err == nil && n > headers {
+				mtu = n
+			}
+		}
+		netx.Close(fd)
+	}
+	return min(mtu-headers, netx.MaxDatagram)
+}

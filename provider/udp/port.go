@@ -1,0 +1,236 @@
+package udp
+
+import (
+	"fmt"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+	"gofabric/internal/dgram"
+	"gofabric/internal/netx"
+	"gofabric/internal/progress"
+)
+
+// port is a socket with its multicast groups. Everything in it is guarded by the domain's lock.
+type port struct {
+	d      *domain
+	r      dgram.Receiver
+	idler  dgram.Idler // r, if it is one
+	refuse dgram.Refusals
+	main   *socket
+	groups map[netip.Addr]*socket // main itself for groups that it is a member of
+	family int
+	local  netip.AddrPort
+	index  int // of the interface that local belongs to; 0 unknown
+
+	to       netx.SockAddr // of dest
+	dest     netip.AddrPort
+	segments int  // datagrams that a send takes
+	blocked  bool // the socket takes no more
+	closed   bool
+
+	paths   paths
+	zones   zones
+	stats   dgram.Stats
+	icmp    uint64 // errors that the network reported of earlier sends
+	reports bool   // some of them wait to be told
+	gsoOff  error  // why runs are not sent any more
+	recvBuf int    // receive buffer that the system gave, bytes
+}
+
+var (
+	_ dgram.Port   = (*port)(nil)
+	_ dgram.Joiner = (*port)(nil)
+)
+
+// openPort opens a port at the source address of info. Not locked.
+func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
+	if info == nil || r == nil {
+		return nil, opError("fi_endpoint", d.Name(), core.ErrInval, "pass an Info from GetInfo and a receiver")
+	}
+	at, err := sourceOf(info)
+	if err != nil {
+		return nil, opError("fi_endpoint", d.Name(), err, "the source address is no IP address")
+	}
+	p := &port{d: d, r: r, family: netx.Family(at.Addr())}
+	p.idler, _ = r.(dgram.Idler)
+	p.refuse, _ = r.(dgram.Refusals)
+	fd, err := p.bind(at)
+	if err != nil {
+		return nil, opError("fi_endpoint", at.String(), err, bindHint(err))
+	}
+	p.setUp(fd)
+	d.prog.Lock()
+	defer d.prog.Unlock()
+	if p.main, err = p.register(fd); err != nil {
+		return nil, opError("fi_endpoint", at.String(), err, "descriptors may have run out (ulimit -n)")
+	}
+	p.segments = p.main.link.segments()
+	d.Ref()
+	return p, nil
+}
+
+// sourceOf is where an Info wants its endpoint: the source address, or any.
+func sourceOf(info *core.Info) (netip.AddrPort, error) {
+	a := info.SrcAddr
+	switch {
+	case !a.IsZero() && !a.IP.Addr().IsValid():
+		return netip.AddrPort{}, core.ErrInval
+	case !a.IsZero():
+		return netip.AddrPortFrom(a.IP.Addr().Unmap(), a.IP.Port()), nil
+	case info.AddrFormat == core.FormatSockaddrIn6 || info.DestAddr.IP.Addr().Is6():
+		return netip.AddrPortFrom(netip.IPv6Unspecified(), 0), nil
+	}
+	return netip.AddrPortFrom(netip.IPv4Unspecified(), 0), nil
+}
+
+// bind opens the socket.
+func (p *port) bind(at netip.AddrPort) (netx.FD, error) {
+	fd, err := netx.DatagramSocket(p.family)
+	if err != nil {
+		return netx.NoFD, err
+	}
+	if at.Addr() == netip.IPv6Unspecified() {
+		netx.SetV6Only(fd, false) // serves IPv4 peers, too, where the system lets it
+	}
+	if err = netx.Bind(fd, at); err == nil {
+		if p.local, err = netx.LocalAddr(fd); err == nil {
+			return fd, nil
+		}
+	}
+	netx.Close(fd)
+	return netx.NoFD, err
+}
+
+// setUp sets the socket's options; all but none of them are wishes.
+func (p *port) setUp(fd netx.FD) {
+	p.local = netip.AddrPortFrom(p.local.Addr().Unmap(), p.local.Port())
+	_, p.recvBuf, _ = netx.GrowBuffers(fd, sendBuf, p.d.s.recvBuf)
+	netx.SetFragment(fd, p.family, false)
+	if p.refuse != nil {
+		netx.ReportErrors(fd, p.family) // where the system cannot, peers that are gone are noticed by their silence
+	}
+	a := p.local.Addr()
+	if !a.IsUnspecified() {
+		p.index = interfaceOf(a)
+		netx.SetMulticast(fd, p.family, a, p.index, multicastHops, true)
+	}
+}
+
+// interfaceOf is the number of the interface that has an address, 0 if none is found.
+func interfaceOf(a netip.Addr) int {
+	ifs, err := netx.Interfaces()
+	if err != nil {
+		return 0
+	}
+	for _, i := range ifs {
+		if i.Addr == a || a.Zone() == "" && i.Addr.WithZone("") == a {
+			return i.Index
+		}
+	}
+	return 0
+}
+
+// Progress returns the domain's engine.
+func (p *port) Progress() *progress.Engine { return p.d.prog }
+
+// Local implements dgram.Port.
+func (p *port) Local() netip.AddrPort { return p.local }
+
+// ReceiveBuffer implements dgram.Buffered.
+func (p *port) ReceiveBuffer() int { return p.recvBuf }
+
+// MaxSegments implements dgram.Port.
+func (p *port) MaxSegments() int { return p.segments }
+
+// Stats implements dgram.Port.
+func (p *port) Stats() dgram.Stats {
+	if !p.closed {
+		p.main.countDrops()
+		for _, s := range p.groups {
+			if s != p.main {
+				s.countDrops()
+			}
+		}
+	}
+	return p.stats
+}
+
+// String says what the port has to work with.
+func (p *port) String() string {
+	gso := "off"
+	switch {
+	case p.segments > 1:
+		gso = fmt.Sprintf("%d datagrams", p.segments)
+	case p.gsoOff != nil:
+		gso = "off after " + p.gsoOff.Error()
+	}
+	return fmt.Sprintf("udp %s, %v, GSO %s, receive buffer %d KiB, %d ICMP errors", p.local, p.main.link, gso, p.recvBuf>>10, p.icmp)
+}
+
+// Poll implements dgram.Port.
+func (p *port) Poll() {
+	if p.closed {
+		return
+	}
+	p.main.Poll()
+	for _, s := range p.groups {
+		if p.closed {
+			return
+		}
+		if s != p.main {
+			s.receive()
+		}
+	}
+}
+
+// Close implements dgram.Port.
+func (p *port) Close() error {
+	if p.closed {
+		return core.ErrOpBadState
+	}
+	p.Stats()
+	p.closed = true
+	for _, s := range p.groups {
+		if s != p.main {
+			s.close()
+		}
+	}
+	clear(p.groups)
+	p.main.close()
+	p.d.Unref()
+	return nil
+}
+
+// writable tells the receiver that the socket takes datagrams again.
+func (p *port) writable() {
+	if !p.blocked || p.closed {
+		return
+	}
+	p.blocked = false
+	if err := p.main.h.Want(netx.In); err != nil {
+		p.lost(err)
+		return
+	}
+	p.r.Writable()
+}
+
+// block notes that the socket takes no more.
+func (p *port) block() {
+	p.blocked = true
+	if err := p.main.h.Want(netx.In | netx.Out); err != nil {
+		p.lost(err)
+	}
+}
+
+// lost ends the port's use.
+func (p *port) lost(err error) {
+	if p.closed {
+		return
+	}
+	if e, ok := err.(unix.Errno); ok {
+		err = core.FromSyscall(e)
+	}
+	p.r.Lost(err)
+}

@@ -1,0 +1,60 @@
+package udp
+
+import (
+	"net/netip"
+
+	"gofabric/core"
+)
+
+// Provider is the udp provider.
+type Provider struct {
+	s    *settings
+	host core.Host
+}
+
+var (
+	_ core.Provider     = (*Provider)(nil)
+	_ core.Parametrized = (*Provider)(nil)
+)
+
+// New returns the provider with the parameters of params, nil for the defaults; host resolves the names given to address vectors. An error names a variable
+// that makes no sense.
+func New(params *core.Params, host core.Host) (*Provider, error) {
+	if params == nil {
+		params, _ = core.NewParams(nil, "")
+	}
+	params.Define((&Provider{}).Params()...)
+	s, err := readSettings(params)
+	if err != nil {
+		return nil, opError("fi_getinfo", "", core.ErrInval, err.Error())
+	}
+	return &Provider{s: s, host: host}, nil
+}
+
+// resolve is the resolver of address vectors.
+func (p *Provider) resolve(node, service string) ([]netip.AddrPort, error) {
+	if p.host == nil {
+		return nil, core.ErrNoSys
+	}
+	return p.host.Resolve(node, service, false, false)
+}
+
+// Params defines the variables FI_UDP_*.
+func (p *Provider) Params() []core.Param { return params() }
+
+// Name is "udp".
+func (p *Provider) Name() string { return "udp" }
+
+// Version is what native's udp provider of the same API version says.
+func (p *Provider) Version() core.Version { return core.ProviderVersion }
+
+// Infos describes the one kind of endpoint; udp stands on nothing.
+func (p *Provider) Infos(*core.Info) []*core.Info { return infos(p.s) }
+
+// OpenFabric opens the fabric of info (fi_fabric(3)).
+func (p *Provider) OpenFabric(info *core.Info) (core.Fabric, error) {
+	if info == nil || info.Fabric == nil {
+		return nil, opError("fi_fabric", "", core.ErrInval, "pass an Info from GetInfo")
+	}
+	return newFabric(p, info), nil
+}

@@ -1,0 +1,184 @@
+package udp
+
+import (
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+	"gofabric/internal/netx"
+)
+
+// Send implements dgram.Port. What the path does not take in one piece, but DGRAM endpoints promise (FI_UDP_MTU), is fragmented, as native's datagrams
+// are; what is longer fails with core.ErrMsgSize.
+func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
+	if p.closed {
+		return core.ErrOpBadState
+	}
+	if p.blocked {
+		return core.ErrAgain
+	}
+	if dest != p.dest {
+		if err := p.aim(dest); err != nil {
+			p.stats.SendErrors++
+			return err
+		}
+	}
+	total := 0
+	for _, b := range parts {
+		total += len(b)
+	}
+	count := 1
+	if seg > 0 && seg < total {
+		count = (total + seg - 1) / seg
+	}
+	if total > netx.MaxDatagram || seg < 0 || p.segments > 1 && count > p.segments {
+		p.stats.SendErrors += uint64(count)
+		return core.ErrMsgSize
+	}
+	if count == 1 && len(parts) == 1 {
+		return p.outcome(p.main.link.send(&p.to, parts[0]), parts[0], nil, total)
+	}
+	err := p.sendParts(parts, total, seg, count)
+	p.d.out.Reset() // parts are the caller's again
+	return err
+}
+
+// sendParts sends what is in several parts, or to be several datagrams.
+func (p *port) sendParts(parts [][]byte, total, seg, count int) error {
+	if count == 1 {
+		return p.sendOne(parts, total)
+	}
+	if p.segments > 1 {
+		if err, done := p.sendRun(parts, total, seg, count); done {
+			return err
+		}
+	}
+	return p.sendApart(parts, total, seg)
+}
+
+// aim makes dest the address of the sends that follow.
+func (p *port) aim(dest netip.AddrPort) error {
+	p.dest = netip.AddrPort{}
+	scope, err := p.zones.scope(dest.Addr())
+	if err == nil {
+		err = p.to.Set(dest, p.family, scope)
+	}
+	if err != nil {
+		return core.FromSyscall(err.(unix.Errno))
+	}
+	p.dest = dest
+	return nil
+}
+
+// sendOne sends parts as one datagram.
+func (p *port) sendOne(parts [][]byte, total int) error {
+	v := p.d.out
+	for _, b := range parts {
+		if !v.Append(b) {
+			p.stats.SendErrors++
+			return core.Err2Big
+		}
+	}
+	return p.sendList(v, total)
+}
+
+// sendList sends what is in v as one datagram.
+func (p *port) sendList(v *netx.IOV, total int) error {
+	return p.outcome(p.main.link.sendList(&p.to, v, 0), nil, v, total)
+}
+
+// outcome counts a datagram, and gives those another chance that deserve it.
+func (p *port) outcome(errno unix.Errno, b []byte, v *netx.IOV, total int) error {
+	again := func() unix.Errno {
+		if v != nil {
+			return p.main.link.sendList(&p.to, v, 0)
+		}
+		return p.main.link.send(&p.to, b)
+	}
+	if errno == unix.ECONNREFUSED {
+		p.icmp++ // about an earlier one: this one was not tried
+		p.reports = true
+		errno = again()
+	}
+	if errno == unix.EMSGSIZE {
+		p.tooLong()
+		if total <= p.d.s.mtu {
+			netx.SetFragment(p.main.fd, p.family, true)
+			errno = again()
+			netx.SetFragment(p.main.fd, p.family, false)
+		}
+	}
+	switch errno {
+	case 0:
+		p.stats.SentDatagrams++
+		p.stats.SentBytes += uint64(total)
+		return nil
+	case unix.EAGAIN:
+		p.block()
+		return core.ErrAgain
+	}
+	p.stats.SendErrors++
+	return core.FromSyscall(errno)
+}
+
+// sendRun hands a run to the system. It is not done when the system wants none, or not this one: the datagrams are to be sent apart then.
+func (p *port) sendRun(parts [][]byte, total, seg, count int) (err error, done bool) {
+	v := p.d.out
+	for _, b := range parts {
+		if !v.Append(b) {
+			return nil, false
+		}
+	}
+	errno := p.main.link.sendList(&p.to, v, seg)
+	if errno == unix.ECONNREFUSED {
+		p.icmp++
+		p.reports = true
+		errno = p.main.link.sendList(&p.to, v, seg)
+	}
+	switch {
+	case errno == 0:
+		p.stats.SentDatagrams += uint64(count)
+		p.stats.SentBytes += uint64(total)
+		return nil, true
+	case errno == unix.EAGAIN:
+		p.block()
+		return core.ErrAgain, true
+	case errno == unix.EMSGSIZE:
+		return nil, false
+	case !refusesRuns(errno):
+		p.stats.SendErrors += uint64(count)
+		return core.FromSyscall(errno), true
+	}
+	if err = p.sendApart(parts, total, seg); err == nil && seg <= p.MaxDatagram(p.dest) {
+		p.segments, p.gsoOff = 1, errno
+	}
+	return err, true
+}
+
+// refusesRuns reports whether an error says that the device, or a policy on the way, does not do runs (udp(7), UDP_SEGMENT). It may also say that the
+// datagrams are too long for the path.
+func refusesRuns(errno unix.Errno) bool {
+	return errno == unix.EIO || errno == unix.EINVAL || errno == unix.EOPNOTSUPP || errno == unix.ENOTSUP || errno == unix.ENOPROTOOPT
+}
+
+// errorsAtOnce bounds how many reported errors are told in one go.
+const errorsAtOnce = 64
+
+// tellErrors tells the receiver which datagrams the network says it could not deliver.
+func (p *port) tellErrors() {
+	p.reports = false
+	for range errorsAtOnce {
+		if p.closed {
+			return
+		}
+		dest, errno, ok := netx.ReadError(p.main.fd)
+		if !ok {
+			return
+		}
+		if p.refuse != nil && dest.IsValid() && errno != 0 {
+			p.refuse.Refused(dest, core.FromSyscall(errno))
+		}
+	}
+	p.reports = true
+}

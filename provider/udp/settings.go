@@ -1,0 +1,75 @@
+package udp
+
+import (
+	"fmt"
+	"strconv"
+
+	"gofabric/core"
+	"gofabric/internal/netx"
+)
+
+// settings are the provider's parameters (FI_UDP_*).
+type settings struct {
+	mtu      int // longest message of a DGRAM endpoint, bytes
+	gso, gro bool
+	link     string
+	recvBuf  int
+}
+
+// Limits of what a user may set, bytes.
+const (
+	mtuMin      = 64
+	recvBufMin  = 4 << 10
+	recvBufMax  = 1 << 30
+	sendBuf     = 2 << 20 // asked for: some tens of the largest runs
+	recvDefault = 8 << 20
+)
+
+// params defines the variables; FI_UDP_IFACE is native's, the others are ours.
+func params() []core.Param {
+	p := func(name string, t core.ParamType, def, help string) core.Param {
+		return core.Param{Provider: "udp", Name: name, Type: t, Default: def, Help: help}
+	}
+	return []core.Param{
+		p("iface", core.ParamString, "", "interfaces to use: a comma list of names, globs (eth*), networks (10.0.0.0/8) or addresses; a leading ^ excludes them"),
+		p("mtu", core.ParamSize, strconv.Itoa(nativeMTU), "longest message of a DGRAM endpoint, bytes, at most "+strconv.Itoa(netx.MaxDatagram)+
+			" (native peers receive "+strconv.Itoa(nativeMTU)+"); what the path does not take in one piece is fragmented"),
+		p("link", core.ParamString, linkAuto, "how datagrams pass to and from the system: plain (one call each), batch (one for many, where it can), or auto"),
+		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),
+		p("gro", core.ParamBool, "1", "take runs of datagrams from the system in one call, where it can"),
+		p("recv_buffer", core.ParamSize, strconv.Itoa(recvDefault), "receive buffer to ask the system for per endpoint, bytes (net.core.rmem_max bounds it for processes without CAP_NET_ADMIN)"),
+	}
+}
+
+// readSettings reads the parameters.
+func readSettings(p *core.Params) (*settings, error) {
+	var err error
+	size := func(name string, lo, hi int) int {
+		v, e := p.Size("udp", name)
+		if e == nil && (v < lo || v > hi) {
+			e = fmt.Errorf("FI_UDP_%s is %d, outside %d to %d", name, v, lo, hi)
+		}
+		if e != nil && err == nil {
+			err = e
+		}
+		return v
+	}
+	flag := func(name string) bool {
+		v, e := p.Bool("udp", name)
+		if e != nil && err == nil {
+			err = e
+		}
+		return v
+	}
+	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), recvBuf: size("recv_buffer", recvBufMin, recvBufMax)}
+	if err != nil {
+		return nil, err
+	}
+	if s.link, err = p.String("udp", "link"); err == nil {
+		err = checkLink(s.link)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,181 @@
+package udp
+
+import (
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/mono"
+	"gofabric/internal/netx"
+	"gofabric/internal/progress"
+)
+
+const (
+	// rounds is how many receives one pass makes at most, so that one port does not starve the others.
+	rounds = 16
+	// loneMax is the length up to which a datagram that comes after a pause is taken for the only one: the receive that finds nothing behind it would cost
+	// a ping-pong as much as everything else here. The next pass comes soon.
+	loneMax = 4096
+	// burst is how many datagrams in one pass make a socket receive runs: a receive that can bring one costs a little more.
+	burst = 8
+)
+
+// Datagrams of this length are pieces of something larger, as packets of a network are, and worth receiving in runs. To receive so costs a ping-pong of small
+// ones 2 us, and large ones, as on loopback, are runs by themselves.
+const (
+	pieceMin = 512
+	pieceMax = 9216
+)
+
+// socket is where a port receives: its own, or that of a multicast group. It is a source of the domain's progress engine.
+type socket struct {
+	p     *port
+	fd    netx.FD
+	link  link
+	h     *progress.Handle
+	drops uint32 // what the system had counted when it was last asked
+	flow  bool   // the last pass found something, and nothing says that it was alone: more may wait behind the first
+}
+
+// register gives a socket its link and adds it to the domain's engine; if it cannot, the socket is closed. Locked.
+func (p *port) register(fd netx.FD) (*socket, error) {
+	s := &socket{p: p, fd: fd, link: p.d.newLink(fd)}
+	h, err := p.d.prog.Register(s.link.wait(), s, true, netx.In)
+	if err != nil {
+		s.link.close()
+		return nil, err
+	}
+	s.h = h
+	return s, nil
+}
+
+func (s *socket) close() {
+	s.h.Remove()
+	s.link.close()
+	s.fd = netx.NoFD
+}
+
+// Ready implements progress.Source.
+func (s *socket) Ready(in, out bool) {
+	if out && s == s.p.main {
+		s.p.writable()
+	}
+	if in {
+		s.flow = true // waking up for the next one costs more than asking
+		s.receive()
+	}
+}
+
+// Poll implements progress.Source.
+func (s *socket) Poll() {
+	if s.p.blocked && s == s.p.main {
+		s.p.writable() // passes that read it directly are not told
+	}
+	s.receive()
+}
+
+// Expired implements progress.Source; sockets have no deadlines.
+func (s *socket) Expired(mono.Time) {}
+
+// Lost implements progress.Source.
+func (s *socket) Lost(err error) { s.p.lost(err) }
+
+// receive brings what has come to the receiver, a few rounds of it.
+func (s *socket) receive() {
+	d := s.p.d
+	if d.receiving || s.fd == netx.NoFD {
+		return
+	}
+	d.receiving = true
+	if s.p.reports {
+		s.p.tellErrors()
+	}
+	got, pieces, small := 0, 0, false
+	for range rounds {
+		in, last, errno := s.link.receive(got > 1 && small)
+		if errno == 0 {
+			lone := !s.flow && len(in) == 1 && in[0].N <= loneMax
+			s.flow = true
+			got += len(in)
+			for i := range in {
+				if n := in[i].N; n >= pieceMin && n <= pieceMax {
+					pieces++
+				}
+			}
+			if small = s.deliverAll(in); small && (last || lone) {
+				break
+			}
+		}
+		if errno != 0 && !s.survives(errno) {
+			s.flow = got > 1
+			break
+		}
+		if s.fd == netx.NoFD {
+			break // the receiver closed the port
+		}
+	}
+	if pieces >= burst && s.fd != netx.NoFD {
+		s.link.flood()
+	}
+	switch {
+	case s.p.closed:
+	case got > 0:
+		s.p.r.Drained()
+	case s.p.idler != nil && s == s.p.main:
+		s.p.idler.Idle()
+	}
+	d.receiving = false
+}
+
+// survives reports whether another receive makes sense after an error.
+func (s *socket) survives(errno unix.Errno) bool {
+	switch errno {
+	case unix.ECONNREFUSED, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENETDOWN, unix.EMSGSIZE, unix.EPROTO, unix.ENOPROTOOPT:
+		s.p.icmp++ // about a datagram sent earlier; it may have been lost for any other reason
+		s.p.tellErrors()
+		return s.fd != netx.NoFD
+	}
+	return false // EAGAIN, or ENOBUFS and ENOMEM, which may pass
+}
+
+// deliverAll hands over a batch and reports whether all of it was small.
+func (s *socket) deliverAll(batch []netx.Datagram) (small bool) {
+	small = true
+	for i := range batch {
+		small = s.deliver(&batch[i]) && small
+		if s.fd == netx.NoFD {
+			break
+		}
+	}
+	return small
+}
+
+// deliver hands over a datagram, or a run, and reports whether it was small: such come faster many at a time.
+func (s *socket) deliver(m *netx.Datagram) (small bool) {
+	p := s.p
+	from, scope := m.From.AddrPort()
+	switch {
+	case m.Truncated:
+		p.stats.Truncated++
+		return true
+	case !from.IsValid():
+		return true
+	}
+	if scope != 0 && from.Addr().IsLinkLocalUnicast() {
+		from = p.zones.with(from, scope)
+	}
+	n, seg, count := m.N, m.N, 1
+	if m.Seg > 0 && m.Seg < n {
+		seg, count = m.Seg, (n+m.Seg-1)/m.Seg
+	}
+	p.stats.ReceivedDatagrams += uint64(count)
+	p.stats.ReceivedBytes += uint64(n)
+	p.r.Received(from, m.Buf[:n:n], seg)
+	return n <= loneMax
+}
+
+// countDrops asks the system how many datagrams it had no room for.
+func (s *socket) countDrops() {
+	if n, err := s.link.drops(); err == nil {
+		s.p.stats.Overflows += uint64(n - s.drops) // it wraps around
+		s.drops = n
+	}
+}

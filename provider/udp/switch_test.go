@@ -1,0 +1,151 @@
+//go:build linux && !fabricbasic
+
+package udp
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+)
+
+// TestGSOSwitchesOff: a socket that the kernel refuses runs on sends them one by one, without loss, from then on.
+func TestGSOSwitchesOff(t *testing.T) {
+	d := testDomain(t)
+	a, _ := testPort(t, d, loopback4)
+	b, in := testPort(t, d, loopback4)
+	if a.segments == 1 {
+		notHere(t, "no GSO")
+	}
+	must(t, unix.SetsockoptInt(int(a.main.fd), unix.SOL_SOCKET, unix.SO_NO_CHECK, 1)) // there is no segmenting without checksums
+	for i := 1; i <= 2; i++ {
+		must(t, a.send(b.Local(), 100, make([]byte, 450)))
+		d.until(t, "five datagrams", func() bool { return len(in.got) == 5*i })
+	}
+	if a.MaxSegments() != 1 || a.gsoOff != unix.EINVAL || !strings.Contains(a.String(), "off after") {
+		t.Errorf("%v: MaxSegments %d", a, a.MaxSegments())
+	}
+	if s := a.counts(); s.SentDatagrams != 10 || s.SentBytes != 900 || s.SendErrors != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestWritable: a port that took no more says when it does again, whoever makes the progress.
+func TestWritable(t *testing.T) {
+	d := testDomain(t)
+	a, in := testPort(t, d, loopback4)
+	for _, passing := range []bool{true, false} {
+		d.prog.Lock()
+		in.writable = 0
+		a.block()
+		if err := a.Send(a.Local(), nil, 0); err != core.ErrAgain {
+			t.Errorf("Send on a full socket: %v", err)
+		}
+		d.prog.Unlock()
+		if passing {
+			d.until(t, "Writable", func() bool { return in.writable > 0 })
+		}
+		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+			d.prog.Lock()
+			n := in.writable
+			d.prog.Unlock()
+			if n > 0 || time.Now().After(deadline) {
+				break
+			}
+		}
+		if in.writable != 1 {
+			t.Errorf("Writable %d times", in.writable)
+		}
+		must(t, a.send(a.Local(), 0, nil))
+	}
+}
+
+// TestNoAllocations: datagrams and runs pass without.
+func TestNoAllocations(t *testing.T) {
+	for name, v := range variants {
+		for _, at := range []netip.Addr{loopback4, loopback6} {
+			d := testDomain(t, v...)
+			a, _ := testPort(t, d, at)
+			s := &sink{}
+			b := portAt(t, d, netip.AddrPortFrom(at, 0), s)
+			parts := [][]byte{make([]byte, 64), make([]byte, 2000)}
+			bytes := 0
+			round := func() {
+				d.prog.Lock()
+				defer d.prog.Unlock()
+				for i := range 40 {
+					n := 1 + i%2
+					seg := 1000 * (i % 2)
+					bytes += 64 + 2000*(n-1)
+					must(t, a.Send(b.local, parts[:n], seg))
+				}
+				for s.bytes < bytes {
+					d.prog.Pass()
+				}
+				b.MaxDatagram(a.local)
+				b.Stats()
+			}
+			if n := testing.AllocsPerRun(20, round); n != 0 {
+				t.Errorf("%s, %v: %v allocations", name, at, n)
+			}
+		}
+	}
+}
+
+// TestGROAfterBurst: runs come apart until there was a burst, then whole.
+func TestGROAfterBurst(t *testing.T) {
+	if sys := thisSystem(); !sys.gso || !sys.gro {
+		notHere(t, "no GSO or GRO:", sys)
+	}
+	d := testDomain(t)
+	a, _ := testPort(t, d, loopback4)
+	b, in := testPort(t, d, loopback4)
+	d.prog.Lock()
+	defer d.prog.Unlock()
+	for _, c := range []struct{ count, runs int }{{burst - 1, 0}, {40, 0}, {40, 1}} {
+		in.got, in.runs = nil, 0
+		must(t, a.Send(b.local, [][]byte{make([]byte, 1000*c.count)}, 1000))
+		for len(in.got) < c.count {
+			b.Poll()
+		}
+		if in.runs != c.runs || len(in.got) != c.count {
+			t.Errorf("%d datagrams: %d came, %d runs, want %d; %v", c.count, len(in.got), in.runs, c.runs, b)
+		}
+	}
+	if !b.batch().gro || a.batch().gro {
+		t.Errorf("receiver %v, sender %v", b, a)
+	}
+}
+
+// refusals is an inbox that also takes what ICMP says.
+type refusals struct {
+	inbox
+	dests []netip.AddrPort
+}
+
+func (r *refusals) Refused(dest netip.AddrPort, _ error) { r.dests = append(r.dests, dest) }
+
+// TestApartRefused: what the network says of a burst to nobody is told, by whichever call it came up in.
+func TestApartRefused(t *testing.T) {
+	for _, v := range []string{"plain", "lists", "batches"} {
+		d := testDomain(t, variants[v]...)
+		r := &refusals{}
+		a := portAt(t, d, netip.AddrPortFrom(loopback4, 0), r)
+		b, _ := testPort(t, d, loopback4)
+		gone := b.Local()
+		d.prog.Lock()
+		must(t, b.Close())
+		if a.Send(gone, [][]byte{make([]byte, 2000)}, 100) == core.ErrAgain {
+			t.Error("the socket is full")
+		}
+		d.prog.Unlock()
+		d.until(t, "a refusal", func() bool { return len(r.dests) > 0 })
+		if r.dests[0] != gone {
+			t.Errorf("%s: refused by %v, want %v", v, r.dests[0], gone)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package udp
+
+import (
+	"net/netip"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+)
+
+// system is what this process' kernel can do with runs of datagrams.
+type system struct{ gso, gro, batches bool }
+
+// thisSystem asks once.
+var thisSystem = sync.OnceValue(func() system {
+	fd, err := netx.DatagramSocket(unix.AF_INET)
+	if err != nil {
+		if fd, err = netx.DatagramSocket(unix.AF_INET6); err != nil {
+			return system{}
+		}
+	}
+	defer netx.Close(fd)
+	return system{gso: netx.ProbeGSO(fd) == nil, gro: netx.SetGRO(fd, true) == nil, batches: netx.Batches}
+})
+
+// String lists what there is.
+func (s system) String() string {
+	var has []string
+	if s.gso {
+		has = append(has, "GSO")
+	}
+	if s.gro {
+		has = append(has, "GRO")
+	}
+	if s.batches {
+		has = append(has, "batches")
+	}
+	if has == nil {
+		return "plain sockets"
+	}
+	return strings.Join(has, ", ")
+}
+
+// zones remembers the names and numbers of the interfaces that link-local addresses belong to: the system is asked once for each.
+type zones struct {
+	index map[string]uint32
+	name  map[uint32]string
+}
+
+// zonesMax bounds what is remembered; beyond it everything is asked for anew.
+const zonesMax = 64
+
+// scope is the interface's number for an address' zone.
+func (z *zones) scope(a netip.Addr) (uint32, error) {
+	zone := a.Zone()
+	if zone == "" {
+		return 0, nil
+	}
+	if i, ok := z.index[zone]; ok {
+		return i, nil
+	}
+	i, err := netx.ZoneIndex(zone)
+	if err != nil {
+		return 0, err
+	}
+	if z.index == nil || len(z.index) >= zonesMax {
+		z.index = map[string]uint32{}
+	}
+	z.index[zone] = i
+	return i, nil
+}
+
+// with is the address in the zone of an interface's number.
+func (z *zones) with(ap netip.AddrPort, scope uint32) netip.AddrPort {
+	name, ok := z.name[scope]
+	if !ok {
+		if z.name == nil || len(z.name) >= zonesMax {
+			z.name = map[uint32]string{}
+		}
+		name = netx.ZoneName(scope)
+		z.name[scope] = name
+	}
+	return netip.AddrPortFrom(ap.Addr().WithZone(name), ap.Port())
+}

@@ -1,0 +1,2 @@
+// Package allocs wants no allocation of any operation over any stack.
+package allocs

@@ -1,0 +1,44 @@
+package faults
+
+// The suite over connections that are slow, uneven, and cut into pieces. They are not reset: that the suite does not expect.
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"gofabric/core"
+	"gofabric/test/conform"
+)
+
+// uneven has packets late by chance, and sends and receives end anywhere.
+func uneven(t *testing.T, st conform.Stack) conform.Stack {
+	st.Inserts = true
+	return conform.Over(t, st, map[string]string{"FI_FAULT_SEED": fmt.Sprint(*seed), "FI_FAULT_LOSS": "0.05%", "FI_FAULT_REORDER": "0.5%",
+		"FI_FAULT_CORRUPT": "0.05%", "FI_FAULT_DUP": "1%", "FI_FAULT_CUT": "20%", "FI_FAULT_JITTER": "100us"})
+}
+
+// many is for stacks whose code the others run as well.
+func many(t *testing.T) {
+	if os.Getenv("GOFABRIC_MANY") == "" {
+		t.Skip("with GOFABRIC_MANY=1")
+	}
+}
+
+func TestTCPMsg(t *testing.T) {
+	conform.Run(t, uneven(t, conform.Stack{Name: "tcp-fault-msg", Provider: "tcp;fault", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}))
+}
+
+func TestTCPMsgSRX(t *testing.T) {
+	many(t)
+	conform.Run(t, uneven(t, conform.Stack{Name: "tcp-fault-msg-srx", Provider: "tcp;fault", EPType: core.EPTypeMsg, SharedRx: true, Caps: conform.RDMCaps}))
+}
+
+func TestTCPRDM(t *testing.T) {
+	many(t)
+	conform.Run(t, uneven(t, conform.Stack{Name: "tcp-fault-rdm", Provider: "tcp;fault", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}))
+}
+
+func TestRXM(t *testing.T) {
+	conform.Run(t, uneven(t, conform.Stack{Name: "tcp-fault-rxm", Provider: "tcp;fault;ofi_rxm", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}))
+}

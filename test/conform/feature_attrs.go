@@ -1,0 +1,165 @@
+package conform
+
+// What GetInfo is asked for and grants: capabilities, modes, orders, classes, limits. Each is asked for by itself, opened, and used.
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"gofabric/core"
+)
+
+func testAttributes(t *testing.T, st Stack) {
+	t.Run("caps", func(t *testing.T) { directions(t, st) })
+	t.Run("refused", func(t *testing.T) { neverCaps(t, st) })
+	t.Run("modes", func(t *testing.T) { modes(t, st) })
+	t.Run("order", func(t *testing.T) { orders(t, st) })
+	t.Run("values", func(t *testing.T) { values(t, st) })
+}
+
+// directions asks for one direction of transfer, which is all that the endpoint can do then.
+func directions(t *testing.T, st Stack) {
+	for _, c := range []struct{ a, b core.Flags }{{core.Send, core.Recv}, {core.Recv, core.Send}} {
+		t.Run(core.CapsString(c.a), func(t *testing.T) {
+			h := st.hints(core.CapMsg | c.a)
+			info := must(t, "GetInfo", func() (*core.Info, error) { return st.info("", h) })
+			if info.Caps&c.b != 0 {
+				t.Errorf("asked for %s, got %s", core.CapsString(c.a), core.CapsString(info.Caps))
+			}
+		})
+	}
+	p := Open(t, st, WithCaps(core.Send|core.Recv))
+	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 1)
+	if st.EPType == core.EPTypeDgram || !st.need(t, core.CapRMA) {
+		return
+	}
+	p = Open(t, st, WithCaps(core.CapRMA|core.Read|core.Write|core.RemoteRead|core.RemoteWrite|core.CapLocalComm|core.CapRemoteComm))
+	mem := make([]byte, 64)
+	mr := p.B.Reg(mem, core.RemoteRead|core.RemoteWrite)
+	p.Retry("write", func() error { return p.A.EP.Write(still, 0, p.A.Peer, mr.Base(), mr.Key(), 1) })
+	p.Want(p.A, 1)
+	settle(p, mr)
+	p.B.ok("Close MR", mr.Close())
+}
+
+// neverCaps asks for what no provider over sockets has.
+func neverCaps(t *testing.T, st Stack) {
+	for _, c := range []core.Flags{core.CapHMem, core.CapPeer, core.CapXPU, core.CapFirewallAddr, core.CapMulticast} {
+		if c == core.CapMulticast && st.EPType == core.EPTypeDgram {
+			continue
+		}
+		if _, err := st.info("", st.hints(core.CapMsg|c)); !errors.Is(err, core.ErrNoData) {
+			t.Errorf("GetInfo with %s: %v; want ErrNoData", core.CapsString(c), err)
+		}
+	}
+}
+
+// modes declares to be ready for what providers may demand: they take what they need of it, and all works.
+func modes(t *testing.T, st Stack) {
+	for _, m := range []core.Mode{core.ModeContext, core.ModeContext2, core.ModeMsgPrefix, core.ModeAsyncIOV, core.ModeRxCQData} {
+		t.Run(m.String(), func(t *testing.T) {
+			p := Open(t, st, WithHints(func(h *core.Info) { h.Mode = m }))
+			if st.Oblige {
+				m |= core.ModeRxCQData // which the layer in between asks for, to see whether remote CQ data takes receives
+			}
+			if p.A.Info.Mode&^m != 0 {
+				t.Errorf("the provider demands %v, which was not offered", p.A.Info.Mode)
+			}
+			exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 1)
+		})
+	}
+	if st.EPType == core.EPTypeDgram || !st.Offers(t, core.CapRMA) {
+		return
+	}
+	for _, m := range []core.MRMode{core.MRModeLocal, core.MRModeRaw, core.MRModeVirtAddr, core.MRModeAllocated, core.MRModeProvKey, core.MRModeMMUNotify,
+		core.MRModeRMAEvent, core.MRModeEndpoint, core.MRModeHMem, core.MRModeCollect, core.MRModeXPUDesc} {
+		t.Run(m.String(), func(t *testing.T) {
+			p := Open(t, st, WithCaps(core.CapRMA), WithMRMode(m))
+			if got := p.B.Info.Domain.MRMode &^ m &^ st.MRMode; got != 0 {
+				t.Fatalf("the provider demands %v, which was not offered", got)
+			}
+			mem := make([]byte, 64)
+			mr := p.B.Reg(mem, allAccess)
+			defer func() { p.B.ok("Close MR", mr.Close()) }()
+			local := append(Pattern(64, 9), make([]byte, 64)...)
+			ml := p.A.Reg(local, allAccess) // FI_MR_LOCAL: every buffer has a descriptor
+			p.Retry("write", func() error { return p.A.EP.Write(local[:64], ml.Desc(), p.A.Peer, mr.Base(), mr.Key(), 1) })
+			p.Want(p.A, 1)
+			p.Retry("read", func() error { return p.A.EP.Read(local[64:], ml.Desc(), p.A.Peer, mr.Base(), mr.Key(), 2) })
+			p.Want(p.A, 2)
+			CheckPattern(t, "what was written and read", local[64:], 64, 9)
+			p.A.ok("Close MR", ml.Close())
+		})
+	}
+}
+
+// orders asks for each order, which is granted or refused.
+func orders(t *testing.T, st Stack) {
+	all := []core.Order{core.OrderRAR, core.OrderRAW, core.OrderRAS, core.OrderWAR, core.OrderWAW, core.OrderWAS, core.OrderSAR, core.OrderSAW, core.OrderSAS,
+		core.OrderRMARAR, core.OrderRMARAW, core.OrderRMAWAR, core.OrderRMAWAW, core.OrderAtomicRAR, core.OrderAtomicRAW, core.OrderAtomicWAR, core.OrderAtomicWAW}
+	for _, o := range all {
+		t.Run(o.String(), func(t *testing.T) {
+			ask := WithHints(func(h *core.Info) { h.Tx.MsgOrder, h.Rx.MsgOrder = o, o })
+			k := makeConfig([]Option{ask})
+			h := st.hints(core.CapMsg)
+			k.hints(h)
+			if _, err := st.info("", h); err != nil {
+				if !errors.Is(err, core.ErrNoData) {
+					t.Errorf("refused with %v, want ErrNoData", err)
+				}
+				return
+			}
+			p := Open(t, st, ask)
+			if p.A.Info.Tx.MsgOrder&o == 0 || p.B.Info.Rx.MsgOrder&o == 0 {
+				t.Errorf("asked for %v, granted %v and %v", o, p.A.Info.Tx.MsgOrder, p.B.Info.Rx.MsgOrder)
+			}
+			for i := range uint64(4) {
+				exchange(p, p.A, p.B, msgSends[i%3], msgRecvs[0], 100, i)
+			}
+		})
+	}
+}
+
+// values asks for the values of attributes that have a few.
+func values(t *testing.T, st Stack) {
+	type ask struct {
+		name string
+		hint func(h *core.Info)
+		got  func(info *core.Info) bool
+	}
+	var asks []ask
+	for _, v := range []core.ResourceMgmt{core.RMDisabled, core.RMEnabled} {
+		asks = append(asks, ask{fmt.Sprint("resource_mgmt ", v), func(h *core.Info) { h.Domain.ResourceMgmt = v },
+			func(i *core.Info) bool { return v == core.RMDisabled || i.Domain.ResourceMgmt == v }})
+	}
+	for _, v := range []core.TrafficClass{core.TCDSCP | 10, core.TCBestEffort, core.TCLowLatency, core.TCDedicatedAccess, core.TCBulkData, core.TCScavenger, core.TCNetworkCtrl} {
+		asks = append(asks, ask{fmt.Sprintf("tclass %#x", uint32(v)), func(h *core.Info) { h.Tx.TClass, h.Domain.TClass = v, v }, nil})
+	}
+	for _, v := range []uint64{core.TagBits, core.TagMPI, core.TagCCL} {
+		asks = append(asks, ask{fmt.Sprint("mem_tag_format ", v), func(h *core.Info) { h.EP.MemTagFormat = v }, nil})
+	}
+	if st.EPType != core.EPTypeMsg {
+		for _, v := range []core.AVType{core.AVMap, core.AVTable} {
+			asks = append(asks, ask{fmt.Sprint("av_type ", v), func(h *core.Info) { h.Domain.AVType = v }, nil})
+		}
+	}
+	for _, a := range asks {
+		t.Run(a.name, func(t *testing.T) {
+			h := st.hints(core.CapMsg)
+			a.hint(h)
+			if _, err := st.info("", h); err != nil {
+				if !errors.Is(err, core.ErrNoData) {
+					t.Errorf("refused with %v, want ErrNoData", err)
+				}
+				t.Logf("refused: %v", err)
+				return
+			}
+			p := Open(t, st, WithHints(a.hint))
+			if a.got != nil && !a.got(p.A.Info) {
+				t.Errorf("granted something else: %v", p.A.Info.Domain)
+			}
+			exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 1)
+		})
+	}
+}

@@ -1,0 +1,114 @@
+package features
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gofabric/core"
+	"gofabric/test/conform/record"
+)
+
+// column is a stack of the page.
+type column struct {
+	name     string
+	reliable bool // every row without an explanation must work on it
+	results  map[record.Key]*record.Outcome
+}
+
+// cell is what the page says of a row on a stack: "yes", the error that calls return, or a dash where no test has anything to say.
+func (c *column) cell(r *row) string {
+	o := c.results[r.key]
+	switch {
+	case o.Works():
+		return "yes"
+	case o == nil || len(o.Refused) == 0:
+		return "–"
+	}
+	for _, e := range []core.Errno{core.ErrNoSys, core.ErrOpNotSupp, core.ErrNoProtoOpt, core.ErrNoData, core.ErrInval, core.ErrBadFlags} {
+		if slices.Contains(o.Refused, e) {
+			return e.Name()
+		}
+	}
+	return "–"
+}
+
+const head = `# Features
+
+What tests show of libfabric's interface, stack by stack. This page is made by running the conformance suite (%s), and a test fails when it is not
+what the suite shows. An overlay above each stack notes every call, flag and value that a test uses and what comes of it; it counts when the test passes.
+
+* **yes**: a test has done it, the call succeeded, and all that the test checks was right. The last column names the tests' themes (%s).
+* **an error**: all uses that tests made of it ended so, as they should.
+* **–**: nothing there to call, or of no meaning on that kind of endpoint.
+
+A row that does not work on all of tcp RDM, tcp;ofi_rxm and udp;ofi_rxd says why not, by libfabric's own definition; no other may be without a "yes" there.
+tcp MSG is endpoints with a receive queue of their own and with shared ones. Peers are of this module: what of it works with native ones is in
+docs/wire.
+`
+
+// page renders the page, and lists the cells that should not be as they are.
+func page(sections []section, cols []*column) (text string, holes []string) {
+	var b strings.Builder
+	fmt.Fprintf(&b, head, "`go test ./test/conform/features -features docs/features.md`", "`test/conform`")
+	for _, s := range sections {
+		fmt.Fprintf(&b, "\n## %s\n\n| |", s.title)
+		for _, c := range cols {
+			fmt.Fprintf(&b, " %s |", c.name)
+		}
+		b.WriteString(" shown by |\n|---|" + strings.Repeat("---|", len(cols)+1) + "\n")
+		var notes []string
+		for _, r := range s.rows {
+			label, open := r.label, false
+			var themes []string
+			var cells strings.Builder
+			for _, c := range cols {
+				v := c.cell(r)
+				fmt.Fprintf(&cells, " %s |", v)
+				if v != "yes" && c.reliable {
+					open = true
+					if r.why == "" {
+						holes = append(holes, fmt.Sprintf("%s on %s: %s", r.label, c.name, v))
+					}
+				}
+				if o := c.results[r.key]; o.Works() {
+					themes = union(themes, o.Themes)
+				}
+			}
+			if open && r.why != "" {
+				notes = note(notes, r.why)
+				label += fmt.Sprintf(" (%d)", slices.Index(notes, r.why)+1)
+			}
+			fmt.Fprintf(&b, "| %s |%s %s |\n", label, cells.String(), some(themes))
+		}
+		for i, n := range notes {
+			fmt.Fprintf(&b, "\n(%d) %s\n", i+1, n)
+		}
+	}
+	return b.String(), holes
+}
+
+// note adds a note unless it is there.
+func note(notes []string, n string) []string {
+	if slices.Contains(notes, n) {
+		return notes
+	}
+	return append(notes, n)
+}
+
+func union(a, b []string) []string {
+	for _, s := range b {
+		if !slices.Contains(a, s) {
+			a = append(a, s)
+		}
+	}
+	return a
+}
+
+// some is the first themes of a list.
+func some(themes []string) string {
+	if len(themes) > 3 {
+		return strings.Join(themes[:3], ", ") + ", ..."
+	}
+	return strings.Join(themes, ", ")
+}

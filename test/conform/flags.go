@@ -1,0 +1,321 @@
+package conform
+
+// The flags of the msg calls (fi_msg(3), fi_rma(3), fi_atomic(3)) on transmits of every kind: FI_MORE, FI_COMPLETION, FI_INJECT; and fi_cancel(3) of them.
+
+import (
+	"fmt"
+	"testing"
+
+	"gofabric/core"
+)
+
+func testFlags(t *testing.T, st Stack) {
+	t.Run("more", func(t *testing.T) { flagMore(t, st) })
+	t.Run("selective", func(t *testing.T) { flagSelective(t, st) })
+	t.Run("inject", func(t *testing.T) { flagInject(t, st) })
+	t.Run("cancel", func(t *testing.T) { flagCancel(t, st) })
+	t.Run("peekcounts", func(t *testing.T) { peekCounts(t, st) })
+}
+
+// txKind is a kind of transmit call. What it brings to the target is there when it has completed with DeliveryComplete, or another one behind it has.
+type txKind struct {
+	name string
+	dir  core.Flags // of its counter
+	post func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error
+}
+
+// flagged is a pair with memory at B that calls of every kind can be aimed at, and what B receives.
+type flagged struct {
+	*Pair
+	t     *testing.T
+	kinds []txKind
+	mem   []byte // of B: written to and read
+	mr    core.MemoryRegion
+	got   []byte // what B receives
+	res   []byte // results of reading atomics
+	cmp   []byte
+}
+
+func openFlagged(t *testing.T, st Stack, opts ...Option) *flagged {
+	caps := core.CapMsg
+	for _, c := range []core.Flags{core.CapTagged, core.CapRMA, core.CapAtomic, core.CapFence} {
+		if st.Offers(t, c) {
+			caps |= c
+		}
+	}
+	f := &flagged{Pair: Open(t, st, append(opts, WithCaps(caps))...), t: t, mem: make([]byte, 4096), got: make([]byte, 4096), res: make([]byte, 64), cmp: make([]byte, 64)}
+	for _, k := range txKinds {
+		if caps&k.cap != 0 {
+			f.kinds = append(f.kinds, k.txKind)
+		}
+	}
+	if caps&(core.CapRMA|core.CapAtomic) != 0 {
+		f.mr = f.B.Reg(f.mem, allAccess)
+		t.Cleanup(func() { f.mr.Close() })
+	}
+	return f
+}
+
+func (f *flagged) rma(buf []byte, ctx core.Context) *core.RMAArgs {
+	return &core.RMAArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, RMAIOV: riov(f.mr.Base(), f.mr.Key(), len(buf), 1), Ctx: ctx}
+}
+
+func (f *flagged) atomic(buf []byte, ctx core.Context, op core.AtomicOp) *core.AtomicArgs {
+	return &core.AtomicArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, RMAIOC: []core.RMAIoc{{Addr: f.mr.Base(), Count: len(buf), Key: f.mr.Key()}}, Type: core.Uint8, Op: op, Ctx: ctx}
+}
+
+var txKinds = []struct {
+	cap core.Flags
+	txKind
+}{
+	{core.CapMsg, txKind{"send", core.Send, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+		return f.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, Ctx: ctx}, flags)
+	}}},
+	{core.CapTagged, txKind{"tsend", core.Send, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+		return f.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, Tag: 5, Ctx: ctx}, flags)
+	}}},
+	{core.CapRMA, txKind{"write", core.Write, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+		return f.A.EP.WriteMsg(f.rma(buf, ctx), flags)
+	}}},
+	{core.CapAtomic, txKind{"atomic", core.Write, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+		return f.A.EP.Atomic(f.atomic(buf, ctx, core.AtomicWrite), flags)
+	}}},
+	{core.CapAtomic, txKind{"fetch", core.Read, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+		return f.A.EP.FetchAtomic(f.atomic(buf, ctx, core.AtomicWrite), [][]byte{f.res[:len(buf)]}, nil, flags)
+	}}},
+	{core.CapAtomic, txKind{"compare", core.Read, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+		for i := range f.cmp {
+			f.cmp[i] = 255 // all bits
+		}
+		err := f.A.EP.CompareAtomic(f.atomic(buf, ctx, core.AtomicMSwap), [][]byte{f.cmp[:len(buf)]}, nil, [][]byte{f.res[:len(buf)]}, nil, flags)
+		if flags&core.Inject != 0 {
+			clear(f.cmp)
+		}
+		return err
+	}}},
+	{core.CapRMA, txKind{"read", core.Read, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+		return f.A.EP.ReadMsg(f.rma(buf, ctx), flags)
+	}}},
+}
+
+// expect has B ready for one call of the kind, whose receive, if there is one, reports with ctx.
+func (f *flagged) expect(k txKind, ctx core.Context) {
+	f.t.Helper()
+	switch k.name {
+	case "send":
+		f.Retry("recv", func() error { return f.B.Rx().Recv(f.got, 0, core.AddrUnspec, ctx) })
+	case "tsend":
+		f.Retry("trecv", func() error { return f.B.Rx().TRecv(f.got, 0, core.AddrUnspec, 5, 0, ctx) })
+	}
+}
+
+// arrived checks that n bytes of Pattern seed are where a call of the kind brings them, after it.
+func (f *flagged) arrived(k txKind, ctx core.Context, n int, seed uint64) {
+	f.t.Helper()
+	switch k.name {
+	case "send", "tsend":
+		f.Want(f.B, ctx)
+		CheckPattern(f.t, k.name, f.got, n, seed)
+	case "read":
+	default:
+		settle(f.Pair, f.mr)
+		CheckPattern(f.t, k.name, f.mem, n, seed)
+	}
+}
+
+// flagMore posts chains with FI_MORE. It is a hint: a chain that is never ended goes out with the next look at the queue.
+func flagMore(t *testing.T, st Stack) {
+	f := openFlagged(t, st)
+	for _, k := range f.kinds {
+		for _, last := range []core.Flags{core.Completion, core.Completion | core.More} {
+			const n = 10
+			for i := range n {
+				flags := core.Completion | core.More
+				if i == n-1 {
+					flags = last
+				}
+				f.expect(k, core.Context(100+i))
+				buf := Pattern(16, uint64(i))
+				f.Retry(k.name, func() error { return k.post(f, buf, core.Context(i), flags) })
+			}
+			for i := range n {
+				f.Want(f.A, core.Context(i))
+				if k.dir == core.Send {
+					f.Want(f.B, core.Context(100+i))
+				}
+			}
+			if k.dir == core.Send {
+				CheckPattern(t, k.name, f.got, 16, n-1)
+			} else if k.name != "read" {
+				settle(f.Pair, f.mr)
+				CheckPattern(t, k.name, f.mem, 16, n-1)
+			}
+		}
+	}
+}
+
+// flagSelective checks that calls without FI_COMPLETION only count, on an endpoint with selective completion.
+func flagSelective(t *testing.T, st Stack) {
+	var a counters
+	f := openFlagged(t, st, WithSelective(), WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = 0, core.Completion }), WithBefore(func(s *Side) {
+		if s.Name == "A" {
+			a = counters{}
+			for _, d := range counterDirs[:4] {
+				a[d] = must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+				s.ok("BindCounter", s.EP.BindCounter(a[d], d))
+			}
+		}
+	}))
+	sum := map[core.Flags]uint64{}
+	for i, k := range f.kinds {
+		for j, flags := range []core.Flags{0, core.Completion, core.More, core.DeliveryComplete, core.Inject, core.Inject | core.Completion} {
+			ctx := core.Context(10*i + j)
+			f.expect(k, 1000+ctx)
+			f.Retry(k.name, func() error { return k.post(f, Pattern(16, uint64(ctx)), ctx, flags) })
+			sum[k.dir]++
+			if flags&core.Completion != 0 {
+				f.Want(f.A, ctx)
+			} else {
+				f.until("counter of "+k.name, func() bool { return a[k.dir].Value() >= sum[k.dir] })
+			}
+			if k.dir == core.Send {
+				f.arrived(k, 1000+ctx, 16, uint64(ctx))
+			}
+			if got := a[k.dir].Value(); got != sum[k.dir] {
+				t.Errorf("%s with %s: counter at %d, want %d", k.name, core.OpFlagsString(flags), got, sum[k.dir])
+			}
+		}
+	}
+	f.WantNone(f.A)
+	f.WantNone(f.B)
+	if f.mr != nil {
+		f.mr.Close()
+	}
+	a.close(f.A)
+}
+
+// flagInject overwrites the buffers of calls with FI_INJECT at once: also of those that have to wait behind a fence. A buffer that is too long is refused.
+func flagInject(t *testing.T, st Stack) {
+	f := openFlagged(t, st)
+	fence := f.A.Info.Caps&core.CapFence != 0 && f.mr != nil
+	far := make([]byte, len(f.mem))
+	for i, k := range f.kinds {
+		ctx := core.Context(100 * (i + 1))
+		for j, flags := range []core.Flags{0, core.More, core.Fence} {
+			ctx, seed := ctx+core.Context(4*j), uint64(10*i+j)
+			if flags == core.Fence {
+				if !fence {
+					continue
+				}
+				f.Retry("read", func() error { return f.A.EP.Read(far, 0, f.A.Peer, f.mr.Base(), f.mr.Key(), ctx+1) })
+			}
+			f.expect(k, ctx+2)
+			buf := Pattern(32, seed)
+			f.Retry(k.name, func() error {
+				err := k.post(f, buf, ctx, core.Inject|core.Completion|flags)
+				if err == nil && k.name != "read" {
+					clear(buf)
+				}
+				return err
+			})
+			if flags == core.Fence {
+				f.Want(f.A, ctx+1)
+			}
+			f.Want(f.A, ctx)
+			f.arrived(k, ctx+2, 32, seed)
+		}
+		long := make([]byte, f.A.Info.Tx.InjectSize+1)
+		if len(long) > len(f.mem) || k.name == "fetch" || k.name == "compare" {
+			continue
+		}
+		err := f.TryPost(func() error { return k.post(f, long, ctx+20, core.Inject|core.Completion) })
+		if k.name == "read" { // there is nothing to inject
+			f.A.ok("read with Inject", err)
+			f.Want(f.A, ctx+20)
+			continue
+		}
+		refuse(t, k.name+" of too much", err, core.ErrInval, core.ErrMsgSize)
+	}
+}
+
+// flagCancel has calls of every kind wait behind a fence, behind a message that nobody receives, and cancels them.
+func flagCancel(t *testing.T, st Stack) {
+	f := openFlagged(t, st)
+	for _, s := range []*Side{f.A, f.B} {
+		refuse(t, "Cancel of nothing", s.EP.Cancel(77), core.ErrNoEnt)
+	}
+	if st.Foreign || f.A.Info.Caps&core.CapFence == 0 || !offersLevel(t, st, core.MatchComplete) {
+		return // nothing holds them for long
+	}
+	was := fmt.Sprint(f.mem)
+	f.Retry("sendmsg", func() error {
+		return f.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: f.A.Peer, Ctx: 1}, core.MatchComplete|core.Completion)
+	})
+	for round := range core.Context(2) {
+		for i, k := range f.kinds {
+			buf := Pattern(40, 3)
+			f.Retry(k.name, func() error {
+				return k.post(f, buf, 10+core.Context(i), core.Fence|core.Completion|core.Flags(round)*core.Inject)
+			})
+		}
+		f.quiet("behind a fence")
+		for i := range f.kinds {
+			ctx := 10 + core.Context((i+3)%len(f.kinds))
+			f.A.ok("Cancel", f.A.EP.Cancel(ctx))
+			f.WantErr(f.A, ctx, core.ErrCanceled)
+			refuse(t, "second Cancel", f.A.EP.Cancel(ctx), core.ErrNoEnt)
+		}
+	}
+	f.Retry("send", func() error { return f.A.EP.Send(still[:8], 0, f.A.Peer, 2) })
+	for ctx := range core.Context(2) {
+		f.Retry("recv", func() error { return f.B.Rx().Recv(f.got, 0, core.AddrUnspec, 50+ctx) })
+		f.Want(f.B, 50+ctx)
+		f.Want(f.A, 1+ctx)
+	}
+	if f.mr != nil {
+		settle(f.Pair, f.mr)
+	}
+	if fmt.Sprint(f.mem) != was {
+		t.Error("what was canceled was written")
+	}
+}
+
+// peekCounts checks that counters count what is received, not what is looked for (FI_PEEK).
+func peekCounts(t *testing.T, st Stack) {
+	if !st.need(t, core.CapTagged) {
+		return
+	}
+	var c core.Counter
+	p := Open(t, st, WithCaps(core.CapTagged), WithBefore(func(s *Side) {
+		if s.Name == "B" {
+			c = must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+			s.ok("BindCounter", s.EP.BindCounter(c, core.Recv))
+		}
+	}))
+	arrive(p, 100, 5, 6, 7) // itself one receive
+	p.wantSends(3)
+	for i, o := range []struct {
+		tag   uint64
+		flags core.Flags
+	}{{5, 0}, {6, core.Discard}, {7, core.Claim}} {
+		p.Retry("peek", func() error { return peek(p.B, o.tag, 0, core.Context(10+i), o.flags) })
+		p.Want(p.B, core.Context(10+i))
+	}
+	p.Retry("peek", func() error { return peek(p.B, 99, 0, 20, 0) })
+	p.WantErr(p.B, 20, core.ErrNoMsg)
+	if c.Value() != 1 || c.ErrValue() != 0 {
+		t.Errorf("after peeking: %d and %d errors, want 1 and 0", c.Value(), c.ErrValue())
+	}
+	buf := make([]byte, 200)
+	p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, 5, 0, 30) })
+	p.Want(p.B, 30)
+	p.Retry("claim", func() error {
+		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 7, Ctx: 12}, core.Claim)
+	})
+	p.Want(p.B, 12)
+	if c.Value() != 3 || c.ErrValue() != 0 {
+		t.Errorf("after receiving: %d and %d errors, want 3 and 0", c.Value(), c.ErrValue())
+	}
+	p.B.closeEP()
+	p.B.ok("Close counter", c.Close())
+}

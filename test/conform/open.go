@@ -1,0 +1,135 @@
+package conform
+
+// How test packages get at this module's providers: a registry per stack, with parameters of its own.
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"gofabric/core"
+	"gofabric/internal/host"
+	"gofabric/provider/tcp"
+	"gofabric/provider/udp"
+	"gofabric/test/conform/oblige"
+	"gofabric/test/conform/record"
+	"gofabric/util/fault"
+	"gofabric/util/rxd"
+	"gofabric/util/rxm"
+	"gofabric/util/strict"
+)
+
+// Capabilities of this module's stacks.
+const (
+	MsgCaps = core.CapMsg | core.CapRMA | core.CapRMAEvent | core.CapAtomic | core.CapFence | core.CapTrigger
+	RDMCaps = MsgCaps | core.CapTagged | core.CapDirectedRecv | core.Source | core.CapMultiRecv | core.CapAVUserID | core.CapSharedAV
+	RXDCaps = RDMCaps
+)
+
+// Main is the TestMain of packages that run the suite: nothing may be left over at the end.
+func Main(m *testing.M) {
+	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
+		l.Close() // the runtime's own descriptors (its poller) are opened before anything is counted
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(os.Exit))
+}
+
+// Over completes a Stack with a registry of its own, whose parameters are params and nothing of the environment.
+func Over(t *testing.T, s Stack, params map[string]string) Stack {
+	t.Helper()
+	if s.Node == "" {
+		s.Node = loopback()
+	}
+	store, err := core.NewParams(func(name string) (string, bool) { v, ok := params[name]; return v, ok }, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := &host.Host{}
+	over, err := strict.New(store, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg := core.NewRegistry(providers(t, store, machine)...)
+	reg.SetOverlay(over)
+	if s.Record != nil {
+		reg.SetOverlay(&record.Overlay{Below: over, R: s.Record})
+	}
+	var obliging *oblige.Overlay
+	if s.Oblige {
+		obliging = &oblige.Overlay{Below: over}
+		reg.SetOverlay(obliging)
+	}
+	s.GetInfo = func(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error) {
+		asked := hints
+		if obliging != nil {
+			asked = obliging.Hints(hints)
+		}
+		list, refusals, err := core.GetInfo(reg, machine, store, core.Query{Node: node, Service: service, Flags: flags, Hints: asked})
+		if obliging != nil {
+			list, err = obliging.Results(hints, list, refusals, err)
+		}
+		if s.Record != nil {
+			s.Record.Asked(flags, hints, list, err)
+		}
+		return list, err
+	}
+	s.OpenFabric = func(info *core.Info) (core.Fabric, error) { return core.OpenFabric(reg, info) }
+	if obliging != nil {
+		info, err := obliging.Probe(s.hints(0), func(h *core.Info) ([]*core.Info, error) {
+			list, _, err := core.GetInfo(reg, machine, store, core.Query{Node: s.Node, Flags: core.Source, Hints: h})
+			return list, err
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", s.Name, err)
+		}
+		if n := info.EP.MaxMsgSize; n > 0 && n < s.maxSize() {
+			s.MaxSize = n
+		}
+		s.MRMode, s.Manual = obliging.Demands.MRMode, info.Domain.DataProgress == core.ProgressManual
+	}
+	return s
+}
+
+// loopback is a loopback address of this process' own, where the system has more than one: what other test processes on the machine still send to ports
+// that this one is given next does not arrive here.
+func loopback() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1"
+	}
+	pid := os.Getpid()
+	return fmt.Sprintf("127.%d.%d.%d", 1+pid>>16&127, pid>>8&255, 1+pid&127)
+}
+
+// providers makes all that this module has.
+func providers(t *testing.T, store *core.Params, machine core.Host) []core.Provider {
+	t.Helper()
+	var all []core.Provider
+	for _, open := range []func() (core.Provider, error){
+		func() (core.Provider, error) { return rxm.New(store, machine) },
+		func() (core.Provider, error) { return rxd.New(store, machine) },
+		func() (core.Provider, error) { return fault.New(store, machine) },
+		func() (core.Provider, error) { return udp.New(store, machine) },
+		func() (core.Provider, error) { return tcp.New(store, machine) },
+	} {
+		p, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// RXD is a stack of reliable datagrams; params are FI_* variables and their values in turn. Peers that are gone are known soon.
+func RXD(t *testing.T, name, provider string, params ...string) Stack {
+	m := map[string]string{"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000"}
+	for i := 0; i < len(params); i += 2 {
+		m[params[i]] = params[i+1]
+	}
+	return Over(t, Stack{Name: name, Provider: provider, EPType: core.EPTypeRDM, Caps: RXDCaps}, m)
+}

@@ -1,0 +1,275 @@
+package conform
+
+// The far side in a process of its own: a child of the test, which does what it is told over its standard input and answers on its standard output.
+
+import (
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"io"
+	"net/netip"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+// order is what the far side is to do.
+type order struct {
+	Op     string // insert, accept, recv, send, want, data, reg, mem, close
+	Addr   string // insert: the near side's name
+	N      int    // recv, reg: bytes
+	Msg    []byte // send: the message; mem: what to write into the region first, if not nil
+	Tagged bool
+	Tag    uint64
+	CQData bool // send it with cqData
+	Ctx    core.Context
+}
+
+// answer is what came of an order.
+type answer struct {
+	Err       string
+	Addr      string // of the far side, first of all
+	Buf       []byte // want: the received message; mem: the region
+	Flags     core.Flags
+	Data, Tag uint64
+	Base, Key uint64
+}
+
+// farEnv tells a test binary that it is a far side.
+const farEnv = "GOFABRIC_FAR_SIDE"
+
+// IsFar reports whether this process is a far side, of the stack of the given name.
+func IsFar(name string) bool { return os.Getenv(farEnv) == name }
+
+// farCaps are the capabilities of both sides.
+func farCaps(t testing.TB, st Stack) core.Flags {
+	caps := core.CapMsg | core.CapRMA
+	for _, c := range []core.Flags{core.CapTagged, core.CapAtomic} {
+		if st.Offers(t, c) {
+			caps |= c
+		}
+	}
+	return caps
+}
+
+// Model is who makes progress, and which threads may call (fi_domain(3)).
+type Model struct {
+	Progress  core.Progress
+	Threading core.Threading
+}
+
+// ask asks for the model.
+func (m Model) ask() Option {
+	return WithHints(func(h *core.Info) {
+		h.Domain.DataProgress, h.Domain.ControlProgress, h.Domain.Threading = m.Progress, m.Progress, m.Threading
+	})
+}
+
+// far is the far side at work.
+type far struct {
+	p    *Pair // both sides of which are this one
+	s    *Side
+	bufs map[core.Context][]byte
+	mem  []byte
+	mr   core.MemoryRegion
+}
+
+// ServeFar is the far side's test: it opens st and obeys until it is told to close, or its input ends.
+func ServeFar(t *testing.T, st Stack, m Model) {
+	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
+	s := openSide(t, st, "far", makeConfig([]Option{WithCaps(farCaps(t, st)), m.ask()}), nil)
+	f := &far{p: &Pair{T: t, Stack: st, A: s, B: s}, s: s, bufs: map[core.Context][]byte{}}
+	if st.EPType == core.EPTypeMsg {
+		f.p.listen()
+	} else {
+		s.openEP(s.Info)
+		s.Addr = must(t, "Name", s.EP.Name)
+	}
+	if err := out.Encode(answer{Addr: s.Addr.IP.String()}); err != nil {
+		t.Fatal(err)
+	}
+	orders := make(chan order)
+	go func() {
+		defer close(orders)
+		for {
+			var o order
+			if in.Decode(&o) != nil {
+				return
+			}
+			orders <- o
+		}
+	}()
+	for {
+		select {
+		case o, ok := <-orders:
+			if !ok || o.Op == "close" {
+				f.close()
+				return
+			}
+			if err := out.Encode(f.obey(o)); err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(100 * time.Microsecond):
+			if m.Progress == core.ProgressManual {
+				s.Pump()
+			}
+		}
+	}
+}
+
+func (f *far) close() {
+	if f.mr != nil {
+		f.s.ok("Close MR", f.mr.Close())
+	}
+	f.s.closeEP()
+	f.s.Close()
+}
+
+// obey does what o says.
+func (f *far) obey(o order) (a answer) {
+	s, p := f.s, f.p
+	switch o.Op {
+	case "insert":
+		s.Peer = s.Insert(core.IPAddr(netip.MustParseAddrPort(o.Addr)))
+	case "accept":
+		req := s.WantEvent(core.EventConnReq)
+		s.openEP(req.Info)
+		s.ok("Accept", s.EP.Accept(nil))
+		s.WantEvent(core.EventConnected)
+	case "recv":
+		f.bufs[o.Ctx] = make([]byte, o.N)
+		p.Retry("recv", func() error {
+			if o.Tagged {
+				return s.Rx().TRecv(f.bufs[o.Ctx], 0, core.AddrUnspec, o.Tag, 0, o.Ctx)
+			}
+			return s.Rx().Recv(f.bufs[o.Ctx], 0, core.AddrUnspec, o.Ctx)
+		})
+	case "send":
+		p.Retry("send", func() error { return sendTo(s, o) })
+	case "want":
+		g := p.Want(s, o.Ctx)
+		a.Flags, a.Data, a.Tag = g.Flags, g.Data, g.Tag
+		if b, ok := f.bufs[o.Ctx]; ok {
+			a.Buf = b[:g.Len]
+			delete(f.bufs, o.Ctx)
+		}
+	case "data":
+		g := p.WantWhere(s, "remote CQ data", func(g *Got) bool { return g.Flags&core.RemoteWrite != 0 })
+		a.Flags, a.Data = g.Flags, g.Data
+	case "reg":
+		f.mem = make([]byte, o.N)
+		f.mr = s.Reg(f.mem, allAccess)
+		a.Base, a.Key = f.mr.Base(), f.mr.Key()
+	case "mem":
+		s.Pump() // for the race detector, which sees no causality through the other process: a call into the library before and after
+		copy(f.mem, o.Msg)
+		a.Buf = bytes.Clone(f.mem)
+		s.Pump()
+	default:
+		a.Err = "no such order: " + o.Op
+	}
+	return a
+}
+
+// sendTo posts the message of o to the side's peer.
+func sendTo(s *Side, o order) error {
+	switch {
+	case o.Tagged && o.CQData:
+		return s.EP.TSendData(o.Msg, 0, cqData, s.Peer, o.Tag, o.Ctx)
+	case o.Tagged:
+		return s.EP.TSend(o.Msg, 0, s.Peer, o.Tag, o.Ctx)
+	case o.CQData:
+		return s.EP.SendData(o.Msg, 0, cqData, s.Peer, o.Ctx)
+	}
+	return s.EP.Send(o.Msg, 0, s.Peer, o.Ctx)
+}
+
+// child is a far side as the near one sees it.
+type child struct {
+	t   testing.TB
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *gob.Decoder
+	enc *gob.Encoder
+}
+
+// startFar starts this test binary again, as the far side of test.
+func startFar(t *testing.T, test, name string) *child {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.timeout=60s")
+	cmd.Env = append(os.Environ(), farEnv+"="+name)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &child{t: t, cmd: cmd, in: in, out: gob.NewDecoder(out), enc: gob.NewEncoder(in)}
+}
+
+// tell gives an order and does not wait for the answer.
+func (c *child) tell(o order) {
+	c.t.Helper()
+	if err := c.enc.Encode(o); err != nil {
+		c.t.Fatalf("the far side takes no orders: %v", err)
+	}
+}
+
+// answer waits for the answer to the oldest order without one. p makes progress meanwhile.
+func (c *child) answer(p *Pair) answer {
+	c.t.Helper()
+	var a answer
+	done := make(chan error, 1)
+	go func() { done <- c.out.Decode(&a) }()
+	end := time.After(2 * Deadline)
+	for {
+		select {
+		case err := <-done:
+			if err == nil && a.Err != "" {
+				err = errors.New(a.Err)
+			}
+			if err != nil {
+				c.t.Fatalf("the far side: %v", err)
+			}
+			return a
+		case <-time.After(50 * time.Microsecond):
+			if p != nil {
+				p.Progress()
+			}
+		case <-end:
+			_ = c.cmd.Process.Kill()
+			c.t.Fatalf("the far side has not answered")
+		}
+	}
+}
+
+// do is tell and answer.
+func (c *child) do(p *Pair, o order) answer {
+	c.t.Helper()
+	c.tell(o)
+	return c.answer(p)
+}
+
+// close has the child close everything, and fails if its own test fails.
+func (c *child) close() {
+	c.t.Helper()
+	if c.t.Failed() {
+		_ = c.cmd.Process.Kill()
+		_ = c.cmd.Wait()
+		return
+	}
+	c.tell(order{Op: "close"})
+	c.in.Close()
+	if err := c.cmd.Wait(); err != nil {
+		c.t.Errorf("the far side ended with %v", err)
+	}
+}

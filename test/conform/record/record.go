@@ -1,0 +1,133 @@
+package record
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"gofabric/core"
+)
+
+// Key names a feature: a call, such as "fi_sendmsg"; or, if Valued, the flag or value Bit of a call or of a kind of values, such as "fi_sendmsg" or "caps".
+type Key struct {
+	Of     string
+	Bit    uint64
+	Valued bool
+}
+
+// Outcome is what became of a feature on one stack.
+type Outcome struct {
+	Themes  []string     // in which it worked, in the order of the suite
+	Refused []core.Errno // what it was refused with, in themes that passed
+}
+
+// Works reports whether a test has shown that the feature works.
+func (o *Outcome) Works() bool { return o != nil && len(o.Themes) > 0 }
+
+// Recorder collects what the tests of one stack show. What a theme shows counts when the theme has passed.
+type Recorder struct {
+	mu    sync.Mutex
+	now   map[Key]*seen
+	asked map[*core.Info]*core.Info // hints of results
+	done  map[Key]*Outcome
+}
+
+// seen is what the theme under way has seen of a feature.
+type seen struct {
+	worked  bool
+	refused []core.Errno
+}
+
+// New returns an empty Recorder.
+func New() *Recorder {
+	return &Recorder{now: map[Key]*seen{}, asked: map[*core.Info]*core.Info{}, done: map[Key]*Outcome{}}
+}
+
+// End closes a theme: what was noted since the one before counts if passed is true.
+func (r *Recorder) End(theme string, passed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k, s := range r.now {
+		if !passed {
+			break
+		}
+		o := r.done[k]
+		if o == nil {
+			o = &Outcome{}
+			r.done[k] = o
+		}
+		if s.worked {
+			o.Themes = append(o.Themes, theme)
+		}
+		for _, e := range s.refused {
+			if !slices.Contains(o.Refused, e) {
+				o.Refused = append(o.Refused, e)
+			}
+		}
+	}
+	clear(r.now)
+	clear(r.asked)
+}
+
+// Results returns what closed themes have shown.
+func (r *Recorder) Results() map[Key]*Outcome { return r.done }
+
+// Worked notes a feature that a test has shown to work, where no call says so by itself.
+func (r *Recorder) Worked(name string) { r.note(Key{Of: name}, nil) }
+
+// Refused notes that a test has seen a feature refused with err.
+func (r *Recorder) Refused(name string, err error) { r.note(Key{Of: name}, err) }
+
+// note notes how a use of k ended.
+func (r *Recorder) note(k Key, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.noteLocked(k, err)
+}
+
+func (r *Recorder) noteLocked(k Key, err error) {
+	s := r.now[k]
+	if s == nil {
+		s = &seen{}
+		r.now[k] = s
+	}
+	if err == nil {
+		s.worked = true
+		return
+	}
+	var e core.Errno
+	if errors.As(err, &e) && !slices.Contains(s.refused, e) {
+		s.refused = append(s.refused, e)
+	}
+}
+
+// call notes a call that ended with err, and returns err.
+func (r *Recorder) call(name string, err error) error {
+	r.note(Key{Of: name}, err)
+	return err
+}
+
+// flags is call, for a call with flags.
+func (r *Recorder) flags(name string, flags core.Flags, err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.noteLocked(Key{Of: name}, err)
+	r.bitsLocked(name, uint64(flags), err)
+	return err
+}
+
+// bits notes each bit of v as a feature of of.
+func (r *Recorder) bits(of string, v uint64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bitsLocked(of, v, err)
+}
+
+func (r *Recorder) bitsLocked(of string, v uint64, err error) {
+	for ; v != 0; v &= v - 1 {
+		r.noteLocked(Key{of, v & -v, true}, err)
+	}
+}
+
+// value notes a value of a kind: an enumerator.
+func (r *Recorder) value(of string, v uint64, err error) { r.note(Key{of, v, true}, err) }

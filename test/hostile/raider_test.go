@@ -1,0 +1,163 @@
+//go:build linux
+
+package hostile
+
+// A stranger with a socket, who knows both handshakes and follows no other rule.
+
+import (
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"gofabric/test/conform"
+	"gofabric/util/rxd/wire"
+)
+
+// raider is a stranger's socket.
+type raider struct {
+	t     *testing.T
+	c     *castle
+	conn  *net.UDPConn
+	at    netip.AddrPort
+	rng   *rand.Rand
+	index uint32 // of the castle for the raider, as a native peer
+	id    uint64 // of the castle for the raider, as a gofabric peer
+	epoch uint64
+	seq   uint64 // native packets sent in sequence
+	off   uint64 // of the stream
+}
+
+// newRaider opens a stranger's socket; it closes with the test.
+func (c *castle) newRaider(seed uint64) *raider {
+	c.t.Helper()
+	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(ownNet()+"200:0")))
+	check(c.t, err)
+	check(c.t, conn.SetReadBuffer(1<<20))
+	c.t.Cleanup(func() { conn.Close() })
+	return &raider{t: c.t, c: c, conn: conn, at: conn.LocalAddr().(*net.UDPAddr).AddrPort(), rng: rand.New(rand.NewPCG(seed, 5)), epoch: seed<<32 | 1}
+}
+
+// send sends a datagram to the castle, which may refuse it as it likes.
+func (r *raider) send(b []byte) { _, _ = r.conn.WriteToUDPAddrPort(b, r.c.addr.IP) }
+
+// receive waits for a datagram that fits.
+func (r *raider) receive(what string, fits func(b []byte) bool) {
+	r.t.Helper()
+	buf := make([]byte, 1<<16)
+	for end := time.Now().Add(conform.Deadline); time.Now().Before(end); {
+		_ = r.conn.SetReadDeadline(time.Now().Add(200 * time.Microsecond))
+		n, _, err := r.conn.ReadFromUDPAddrPort(buf)
+		if err == nil && fits(buf[:n]) {
+			return
+		}
+		r.c.pumpAll()
+	}
+	r.t.Fatalf("the castle sends no %s: %+v", what, r.c.stats())
+}
+
+// asNative goes through native's handshake.
+func (r *raider) asNative() *raider {
+	r.t.Helper()
+	rts := wire.RTS{RTSAddr: 77, Source: r.at}
+	r.send(rts.Append(nil))
+	r.receive("CTS", func(b []byte) bool {
+		var cts wire.CTS
+		if _, err := cts.Parse(b); err != nil || cts.RTSAddr != 77 {
+			return false
+		}
+		r.index = uint32(cts.CTSAddr)
+		return true
+	})
+	return r
+}
+
+// ext is the raider's block.
+func (r *raider) ext() wire.Ext {
+	return wire.Ext{ConnID: 0xBAD, Epoch: r.epoch, MaxDatagram: 9000, Window: 1 << 20, Nonce: 1 << 32, Features: wire.FeatureAtomics}
+}
+
+// rts asks for the extension.
+func (r *raider) rts(x wire.Ext) {
+	rts := wire.RTS{RTSAddr: 77, Source: r.at}
+	r.send(x.Append(rts.Append(nil)))
+}
+
+// asGofabric goes through the extension's handshake.
+func (r *raider) asGofabric() *raider {
+	r.t.Helper()
+	x := r.ext()
+	for up := false; !up; {
+		r.rts(x)
+		r.receive("CTS with a block", func(b []byte) bool {
+			var cts wire.CTS
+			rest, err := cts.Parse(b)
+			if err != nil {
+				return false
+			}
+			y, ok := wire.ParseExt(rest)
+			if !ok || y.Nonce != x.Nonce {
+				return false
+			}
+			x.Cookie, r.id, up = y.Cookie, y.ConnID, y.Flags&wire.ExtUp != 0
+			return true
+		})
+	}
+	return r
+}
+
+// x sends an extension datagram with a good checksum.
+func (r *raider) x(h wire.XHeader, payload []byte) {
+	if h.Type == 0 {
+		h.Type = wire.XData
+	}
+	if h.ConnID == 0 {
+		h.ConnID = r.id
+	}
+	r.send(seal(h, payload))
+}
+
+// seal encodes an extension datagram.
+func seal(h wire.XHeader, payload []byte) []byte {
+	b := h.Append(nil)
+	wire.PutChecksum(b, payload)
+	return append(b, payload...)
+}
+
+// stream sends bytes of the raider's stream, in order.
+func (r *raider) stream(b []byte) {
+	for len(b) > 0 {
+		n := min(len(b), 1400)
+		r.x(wire.XHeader{Offset: r.off, Window: 1 << 20}, b[:n])
+		r.off += uint64(n)
+		b = b[n:]
+	}
+}
+
+// op encodes the first packet of an operation in sequence. The caller says whether it will be accepted, and then counts it.
+func (r *raider) op(o wire.Op, payload []byte) []byte {
+	o.Base.Peer, o.Base.Seq = r.index, r.seq
+	return append(o.Append(nil), payload...)
+}
+
+// data encodes a following packet.
+func (r *raider) data(typ wire.Type, seq, seg uint64, tx uint32, payload []byte) []byte {
+	d := wire.Data{Base: wire.Base{Type: typ, Peer: r.index, Seq: seq}, TxID: tx, SegNo: seg}
+	return append(d.Append(nil), payload...)
+}
+
+// ack encodes an acknowledgement.
+func (r *raider) ack(seq uint64, window uint16) []byte {
+	a := wire.Ack{Base: wire.Base{Type: wire.TypeAck, Peer: r.index, Seq: seq}, Window: window}
+	return a.Append(nil)
+}
+
+// noise is random bytes.
+func (r *raider) noise(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(r.rng.Uint32())
+	}
+	return b
+}

@@ -1,0 +1,260 @@
+//go:build linux
+
+package hostile
+
+// A reliable-datagram endpoint under siege: while strangers send it datagrams, it serves an honest gofabric peer and an honest peer that speaks native's
+// format only.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"gofabric/core"
+	"gofabric/internal/host"
+	"gofabric/provider/udp"
+	"gofabric/test/conform"
+	"gofabric/util/fault"
+	"gofabric/util/rxd"
+)
+
+// tower begins the tags of honest messages: no stranger's message matches.
+const tower = uint64(0x7077) << 48
+
+// Contexts of honest operations; others belong to strangers.
+const (
+	ctxReceived core.Context = 1<<32 + iota
+	ctxSent
+)
+
+// ownNet begins the loopback addresses of this process: what other processes still send to ports that this one is given does not arrive here.
+func ownNet() string {
+	pid := os.Getpid()
+	return fmt.Sprintf("127.%d.%d.", 128|pid>>8&127, pid&255)
+}
+
+// keep is an endpoint and what it stands on.
+type keep struct {
+	t      *testing.T
+	name   string
+	info   *core.Info
+	fabric core.Fabric
+	domain core.Domain
+	cq     core.CompletionQueue
+	av     core.AddressVector
+	ep     core.Endpoint
+	addr   core.Addr
+	es     []core.CQEntry
+	done   map[core.Context]int
+	lost   []core.CQErrEntry // of strangers
+}
+
+// openKeep opens an endpoint of udp;ofi_rxd with parameters of its own at an address. It is closed when the test ends.
+func openKeep(t *testing.T, name, node string, params map[string]string) *keep {
+	t.Helper()
+	store, err := core.NewParams(func(name string) (string, bool) { v, ok := params[name]; return v, ok }, "")
+	check(t, err)
+	machine := &host.Host{}
+	u, err := udp.New(store, machine)
+	check(t, err)
+	r, err := rxd.New(store, machine)
+	check(t, err)
+	f, err := fault.New(store, machine)
+	check(t, err)
+	reg := core.NewRegistry(r, f, u)
+	h := core.NewHints()
+	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.CapTagged|core.CapRMA|core.CapAtomic, "udp;ofi_rxd", core.EPTypeRDM
+	list, _, err := core.GetInfo(reg, machine, store, core.Query{Node: node, Flags: core.Source, Hints: h})
+	check(t, err)
+	k := &keep{t: t, name: name, info: list[0], es: make([]core.CQEntry, 64), done: map[core.Context]int{}}
+	k.fabric, err = core.OpenFabric(reg, k.info)
+	check(t, err)
+	k.domain, err = k.fabric.OpenDomain(k.info)
+	check(t, err)
+	k.cq, err = k.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged, WaitObj: core.WaitUnspec})
+	check(t, err)
+	k.av, err = k.domain.OpenAV(core.AVAttr{Type: core.AVTable})
+	check(t, err)
+	k.ep, err = k.domain.OpenEndpoint(k.info)
+	check(t, err)
+	check(t, errors.Join(k.ep.BindCQ(k.cq, core.BindTransmit|core.BindRecv), k.ep.BindAV(k.av, 0), k.ep.Enable()))
+	k.addr, err = k.ep.Name()
+	check(t, err)
+	t.Cleanup(k.close)
+	return k
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (k *keep) close() {
+	if err := errors.Join(k.ep.Close(), k.av.Close(), k.cq.Close(), k.domain.Close(), k.fabric.Close()); err != nil {
+		k.t.Errorf("%s: close: %v", k.name, err)
+	}
+}
+
+func (k *keep) insert(a core.Addr) core.FIAddr {
+	k.t.Helper()
+	fi := make([]core.FIAddr, 1)
+	if n, err := k.av.Insert([]core.Addr{a}, fi, 0); n != 1 || err != nil {
+		k.t.Fatalf("%s: insert: %d %v", k.name, n, err)
+	}
+	return fi[0]
+}
+
+// pump makes a pass and counts what has completed.
+func (k *keep) pump() {
+	k.t.Helper()
+	n, err := k.cq.Read(k.es)
+	switch {
+	case err == core.ErrAvail:
+		var e core.CQErrEntry
+		check(k.t, k.cq.ReadErr(&e))
+		if e.Ctx == ctxReceived || e.Ctx == ctxSent {
+			k.t.Fatalf("%s: an honest operation failed: %v %s", k.name, e.Err, e.Detail)
+		}
+		k.lost = append(k.lost, e)
+	case err == core.ErrAgain:
+	default:
+		check(k.t, err)
+	}
+	for _, e := range k.es[:max(n, 0)] {
+		k.done[e.Ctx]++
+	}
+}
+
+// stats are the endpoint's counts.
+func (k *keep) stats() rxd.Stats {
+	s, ok := rxd.StatsOf(k.ep)
+	if !ok {
+		k.t.Fatal("no endpoint of rxd")
+	}
+	return s
+}
+
+// castle is the besieged endpoint with those that it serves.
+type castle struct {
+	*keep
+	honest []*keep
+	there  []core.FIAddr // the castle, as they know it
+	back   []core.FIAddr // they, as the castle knows them
+	turn   uint64
+	// between, if not nil, is called between passes.
+	between func()
+	mem     []byte // that strangers are after
+	mr      core.MemoryRegion
+}
+
+// memKey is a key that strangers may guess, for tests of bounds; they may not write there.
+const memKey = 77
+
+var swift = map[string]string{"FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "200",
+	"FI_OFI_RXD_UNEXP_BYTES": "4194304"}
+
+// with is a copy of m with more.
+func with(m map[string]string, more ...string) map[string]string {
+	c := map[string]string{}
+	for k, v := range m {
+		c[k] = v
+	}
+	for i := 0; i < len(more); i += 2 {
+		c[more[i]] = more[i+1]
+	}
+	return c
+}
+
+// openCastle opens a castle and lets it serve once.
+func openCastle(t *testing.T) *castle {
+	t.Helper()
+	conform.NoLeaks(t)
+	own := ownNet()
+	c := &castle{keep: openKeep(t, "castle", own+"1", swift), mem: conform.Pattern(secret, 8)}
+	for i, m := range []map[string]string{swift, with(swift, "FI_OFI_RXD_EXTENSIONS", "0")} {
+		k := openKeep(t, []string{"gofabric peer", "native peer"}[i], fmt.Sprintf("%s%d", own, 2+i), m)
+		c.honest = append(c.honest, k)
+		c.there = append(c.there, k.insert(c.addr))
+		c.back = append(c.back, c.insert(k.addr))
+	}
+	mr, err := c.domain.RegMR(&core.MRAttr{IOV: [][]byte{c.mem}, Access: core.RemoteRead, RequestedKey: memKey})
+	check(t, err)
+	c.mr = mr
+	t.Cleanup(func() {
+		if !t.Failed() {
+			conform.CheckPattern(t, "registered memory", c.mem, secret, 8)
+		}
+		check(t, mr.Close())
+	})
+	c.serve()
+	return c
+}
+
+// pumpAll makes a pass for everybody.
+func (c *castle) pumpAll() {
+	c.keep.pump()
+	for _, k := range c.honest {
+		k.pump()
+	}
+	if c.between != nil {
+		c.between()
+	}
+}
+
+// serve has each honest peer send a message and get it back.
+func (c *castle) serve() {
+	c.t.Helper()
+	c.turn++
+	n := []int{40, 3000, 20000, 0}[c.turn%4]
+	for i := range c.honest {
+		c.trip(i, n)
+	}
+}
+
+// trip is a round trip of n bytes with an honest peer.
+func (c *castle) trip(i, n int) {
+	c.t.Helper()
+	k, tag := c.honest[i], tower|c.turn
+	src, mid, dst := conform.Pattern(n, c.turn), make([]byte, n), make([]byte, n)
+	post := func(k *keep, what string, f func() error) {
+		c.t.Helper()
+		c.until(func() string { return fmt.Sprintf("%s cannot post a %s", k.name, what) }, func() bool {
+			err := f()
+			if err != nil && err != core.ErrAgain {
+				c.t.Fatalf("%s: %s: %v", k.name, what, err)
+			}
+			return err == nil
+		})
+	}
+	began := [4]int{c.done[ctxReceived], c.done[ctxSent], k.done[ctxReceived], k.done[ctxSent]}
+	post(c.keep, "receive", func() error { return c.ep.TRecv(mid, 0, core.AddrUnspec, tag, 0, ctxReceived) })
+	post(k, "receive", func() error { return k.ep.TRecv(dst, 0, core.AddrUnspec, tag, 0, ctxReceived) })
+	post(k, "send", func() error { return k.ep.TSend(src, 0, c.there[i], tag, ctxSent) })
+	where := func() string {
+		return fmt.Sprintf("%s, %d bytes: castle received %d sent %d, peer received %d sent %d\ncastle %+v\npeer %+v", k.name, n, c.done[ctxReceived]-began[0],
+			c.done[ctxSent]-began[1], k.done[ctxReceived]-began[2], k.done[ctxSent]-began[3], c.stats(), k.stats())
+	}
+	c.until(where, func() bool { return c.done[ctxReceived] > began[0] && k.done[ctxSent] > began[3] })
+	post(c.keep, "send", func() error { return c.ep.TSend(mid, 0, c.back[i], tag, ctxSent) })
+	c.until(where, func() bool { return c.done[ctxSent] > began[1] && k.done[ctxReceived] > began[2] })
+	conform.CheckPattern(c.t, "echo", dst, n, c.turn)
+}
+
+// until makes passes until cond is true.
+func (c *castle) until(what func() string, cond func() bool) {
+	c.t.Helper()
+	end := time.Now().Add(conform.Deadline)
+	for i := 0; !cond(); i++ {
+		if i%16 == 15 {
+			if time.Now().After(end) {
+				c.t.Fatalf("no service: %s", what())
+			}
+			time.Sleep(20 * time.Microsecond)
+		}
+		c.pumpAll()
+	}
+}

@@ -1,0 +1,24 @@
+package interop
+
+import "testing"
+
+// This file has datagrams as they are: both ends must get along without anything of ours on the wire. On the loopback interface none are lost as long as
+// the sockets' buffers hold a message or two.
+
+var (
+	dgramSizes    = []string{"64", "256", "1k"} // of the default ones, what one datagram holds
+	dgramAllSizes = []string{"0", "1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64", "96", "128", "192", "256", "384", "512", "768", "1k"}
+)
+
+// checkDgram is check for DGRAM endpoints.
+func checkDgram(t *testing.T, peer tool) {
+	t.Helper()
+	args := []string{"-p", "udp", "-e", "dgram"}
+	t.Run("default sizes", func(t *testing.T) { check(t, peer, dgramSizes, 500, args...) })
+	t.Run("the longest", func(t *testing.T) { check(t, peer, []string{"1.4k"}, 500, append(args, "-S", "1472")...) })
+	t.Run("all sizes", func(t *testing.T) { check(t, peer, dgramAllSizes, 10, append(args, "-S", "all")...) })
+}
+
+func TestItselfDgram(t *testing.T)  { checkDgram(t, fi) }
+func TestDebianDgram(t *testing.T)  { checkDgram(t, debian(t)) }
+func TestNative2Dgram(t *testing.T) { checkDgram(t, native2(t)) }

@@ -1,0 +1,13 @@
+package interop
+
+import "testing"
+
+const rxd = "udp;ofi_rxd"
+
+// Reliable datagrams: each end speaks native's packets of version 2 with the other.
+
+func TestRXDItself(t *testing.T) { check(t, fi, defaultSizes, 10, "-p", rxd, "-e", "rdm") }
+
+func TestDebianRXD(t *testing.T) { checkAll(t, debian(t), rxd, "rdm", "msg", "tagged") }
+
+func TestNative2RXD(t *testing.T) { checkAll(t, native2(t), rxd, "rdm", "msg", "tagged") }

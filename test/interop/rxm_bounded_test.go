@@ -1,0 +1,30 @@
+package interop
+
+import (
+	"os"
+	"testing"
+)
+
+// TestRXMBounded talks to two native peers in turn with an endpoint that should have one connection: the idle one is closed, and neither peer sees more of it
+// than a new connection.
+func TestRXMBounded(t *testing.T) {
+	if os.Getenv("GOFABRIC_MANY") == "" {
+		t.Skip("waits until connections are idle: set GOFABRIC_MANY")
+	}
+	t.Setenv("FI_OFI_RXM_MAX_CONNS", "1")
+	eachRXM(t, func(t *testing.T, s nativeStack) {
+		l := s.link(t, 2)
+		for i, n := range l.natives {
+			l.join(n, i == 0, nil, nil)
+		}
+		for i := range 3 {
+			for _, n := range l.natives {
+				l.until("only one connection", func() bool { return l.ours.ep.(interface{ Connections() int }).Connections() <= 1 })
+				name := l.tell(n, "name")
+				l.must(l.ours.insert(name))
+				l.message(l.ours, n, op{call: "tsend"}, 1000+70_000*i, false)
+				l.message(n, l.ours, op{call: "tsend"}, 3000+70_000*i, false)
+			}
+		}
+	})
+}

@@ -1,0 +1,144 @@
+package interop
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"gofabric/core"
+	"gofabric/internal/atomics"
+)
+
+// Reliable datagrams over connections: native's packets (util/rxm/wire) with a native peer.
+
+const (
+	rxm       = "tcp;ofi_rxm"
+	rxmInject = 64 // what native injects
+)
+
+func TestRXMItself(t *testing.T) { check(t, fi, defaultSizes, 10, "-p", rxm, "-e", "rdm") }
+
+func TestDebianRXM(t *testing.T) { checkAll(t, debian(t), rxm, "rdm", "msg", "tagged") }
+
+func TestNative2RXM(t *testing.T) { checkAll(t, native2(t), rxm, "rdm", "msg", "tagged") }
+
+// eachRXM runs f over the native libraries that are at hand.
+func eachRXM(t *testing.T, f func(t *testing.T, s nativeStack)) {
+	for _, s := range []struct {
+		name    string
+		missing func(t *testing.T) peerProgram
+	}{{"debian", needDebian}, {"native 2", needNative2}} {
+		t.Run(s.name, func(t *testing.T) {
+			f(t, nativeStack{name: s.name, kind: core.EPTypeRDM, provider: rxm, program: s.missing(t)})
+		})
+	}
+}
+
+// rxmSizes are around the limits of what goes in a packet, in segments, and stays at the sender.
+var rxmSizes = []int{0, 1, 63, 64, 4095, 4096, 4097, 16383, 16384, 16385, 32768, 32769, 131071, 131072, 131073, 1<<20 + 3}
+
+// TestRXMTransfers runs all calls in all sizes, each end being the initiator and the target, whoever connects.
+func TestRXMTransfers(t *testing.T) {
+	t.Parallel()
+	eachRXM(t, func(t *testing.T, s nativeStack) {
+		eachDirection(t, func(t *testing.T, oursConnects bool) {
+			l := s.link(t, 1)
+			l.join(l.natives[0], oursConnects, nil, nil)
+			l.sizesOf = rxmSizes
+			l.transfers()
+		})
+	})
+}
+
+// TestRXMWrites has announced messages written instead of read, at both ends.
+func TestRXMWrites(t *testing.T) {
+	t.Setenv("FI_OFI_RXM_USE_RNDV_WRITE", "1") // the peer's too
+	t.Setenv("FI_OFI_RXM_SAR_LIMIT", "16384")
+	eachRXM(t, func(t *testing.T, s nativeStack) {
+		l := s.link(t, 1)
+		l.join(l.natives[0], true, nil, nil)
+		l.sizesOf = rxmSizes[7:]
+		l.transfers()
+	})
+}
+
+// TestRXMUnexpected posts receives after the messages, in another order than these were sent.
+func TestRXMUnexpected(t *testing.T) {
+	t.Parallel()
+	eachRXM(t, func(t *testing.T, s nativeStack) {
+		l := s.link(t, 1)
+		l.join(l.natives[0], true, nil, nil)
+		l.unexpected()
+	})
+}
+
+// TestRXMTogether has both ends send their first message at the same time: one of two connections survives, and both messages arrive.
+func TestRXMTogether(t *testing.T) {
+	t.Parallel()
+	eachRXM(t, func(t *testing.T, s nativeStack) {
+		for range 5 {
+			l := s.link(t, 1)
+			l.together()
+		}
+	})
+}
+
+// TestRXMAtomics runs each operation both ways, in one and in two segments, and compares what native computes with what we do.
+func TestRXMAtomics(t *testing.T) {
+	t.Parallel()
+	eachRXM(t, func(t *testing.T, s nativeStack) {
+		l := s.link(t, 1)
+		n := l.natives[0]
+		l.join(n, true, nil, nil)
+		for _, c := range atomicCalls {
+			for _, dt := range atomicTypes {
+				for op := core.AtomicMin; op <= core.AtomicMSwap; op++ {
+					if !atomics.Valid(c.kind, atomics.Datatype(dt), atomics.Op(op)) {
+						continue
+					}
+					a := atom{dt, op, atomics.Size(atomics.Datatype(dt))}
+					ok := l.sub(fmt.Sprintf("%s %v %v", c.call, dt, op), func() {
+						theirs := l.atomic(l.ours, n, c.call, a, 1)
+						if mine := l.atomic(n, l.ours, c.call, a, 1); !bytes.Equal(mine, theirs) {
+							l.t.Errorf("native computes %x, we %x", theirs, mine)
+						}
+					})
+					if !ok {
+						return
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestRXMLanes has peers with several connections (FI_OFI_RXM_NUM_MSG_EPS, native from 2.6 on), at both ends or at one: whoever connects, all calls in all sizes work.
+func TestRXMLanes(t *testing.T) {
+	for _, ends := range []struct {
+		ours, theirs string
+		conns        int
+	}{{"3", "3", 3}, {"1", "3", 1}, {"3", "1", 1}, {"4", "2", 2}} {
+		for _, vars := range []string{"", "FI_OFI_RXM_USE_RNDV_WRITE=1"} {
+			t.Run(fmt.Sprintf("%s and %s %s", ends.ours, ends.theirs, vars), func(t *testing.T) {
+				t.Setenv("FI_OFI_RXM_NUM_MSG_EPS", ends.ours)
+				if vars != "" {
+					t.Setenv("FI_OFI_RXM_USE_RNDV_WRITE", "1")
+				}
+				eachRXM(t, func(t *testing.T, s nativeStack) {
+					s.program.env = append(s.program.env[:len(s.program.env):len(s.program.env)], "FI_OFI_RXM_NUM_MSG_EPS="+ends.theirs)
+					eachDirection(t, func(t *testing.T, oursConnects bool) {
+						l := s.link(t, 1)
+						l.join(l.natives[0], oursConnects, nil, nil)
+						l.sizesOf = []int{64, 131072, 131073} // in a packet, in segments, left at the sender
+						for range 2 {                         // connections come while there is something to do
+							l.transfers()
+						}
+						if n := l.ours.ep.(interface{ Connections() int }).Connections(); s.name != "debian" && n != ends.conns {
+							t.Errorf("%d connections, want %d", n, ends.conns)
+						}
+					})
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,122 @@
+//go:build linux
+
+package netns
+
+// What a node does with messages whose content counts.
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+
+	"gofabric/core"
+	"gofabric/test/conform"
+	"gofabric/util/rxd"
+)
+
+const (
+	depth     = 4 // messages under way
+	ctxBulk   = core.Context(100)
+	ctxCheck  = core.Context(200)
+	bulkSeed  = 1000 // of the first message of a run
+	bulkEvery = 16   // messages after which a run says so
+)
+
+// bulk is a run of messages in each direction.
+type bulk struct {
+	mu       sync.Mutex
+	to       core.FIAddr
+	out, in  [depth][]byte
+	posted   int // messages sent
+	sent     int // of them complete
+	count    int
+	checked  int
+	expected int
+	size     int
+}
+
+// sendBulk begins to send.
+func (n *node) sendBulk(fi core.FIAddr, size, count int) error {
+	b := &n.bulk
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.to, b.posted, b.sent, b.count = fi, 0, 0, count
+	for slot := range b.out {
+		b.out[slot] = make([]byte, size)
+		if err := n.sendNext(slot); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendNext sends the next message of the run from a slot that is free.
+func (n *node) sendNext(slot int) error {
+	b := &n.bulk
+	if b.posted == b.count {
+		return nil
+	}
+	conform.Fill(b.out[slot], uint64(bulkSeed+b.posted))
+	b.posted++
+	return n.ep.Send(b.out[slot], 0, b.to, ctxBulk+core.Context(slot))
+}
+
+// checkBulk begins to receive. Messages come in the order of the receives.
+func (n *node) checkBulk(size, count int) error {
+	b := &n.bulk
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.checked, b.expected, b.size = 0, count, size
+	for slot := range b.in {
+		b.in[slot] = make([]byte, size)
+		if err := n.ep.Recv(b.in[slot], 0, core.AddrUnspec, ctxCheck+core.Context(slot)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bulkCompleted goes on with a run.
+func (n *node) bulkCompleted(e core.CQEntry) {
+	b := &n.bulk
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e.Ctx < ctxCheck {
+		if err := n.sendNext(int(e.Ctx - ctxBulk)); err != nil {
+			n.say("STOP %v", err)
+		}
+		if b.sent++; b.sent == b.count {
+			n.say("BULK %d", b.sent)
+		}
+		return
+	}
+	slot := int(e.Ctx - ctxCheck)
+	if b.checked >= b.expected {
+		return
+	}
+	if want := conform.Pattern(b.size, uint64(bulkSeed+b.checked)); e.Len != b.size || !bytes.Equal(b.in[slot][:e.Len], want) {
+		n.say("FAIL message %d: %d bytes, or their content is wrong", b.checked, e.Len)
+		return
+	}
+	b.checked++
+	if b.checked%bulkEvery == 0 {
+		n.say("GOOD %d", b.checked)
+	}
+	if b.checked == b.expected {
+		n.say("CHECKED %d", b.checked)
+	}
+	if b.checked+depth <= b.expected {
+		if err := n.ep.Recv(b.in[slot], 0, core.AddrUnspec, e.Ctx); err != nil {
+			n.say("STOP %v", err)
+		}
+	}
+}
+
+// stats are the counts of an endpoint of rxd.
+func (n *node) stats() (string, error) {
+	s, ok := rxd.StatsOf(n.ep)
+	if !ok {
+		return "", fmt.Errorf("no endpoint of rxd")
+	}
+	return fmt.Sprintf("%+v", s), nil
+}

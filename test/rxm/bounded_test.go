@@ -1,0 +1,161 @@
+package rxm
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+// eachFormat runs f with peers that speak without a protocol between, and with peers that speak native's.
+func eachFormat(t *testing.T, f func(t *testing.T, with func(vars ...string) map[string]string)) {
+	for name, ext := range map[string]string{"direct": "1", "native": "0"} {
+		t.Run(name, func(t *testing.T) {
+			f(t, func(vars ...string) map[string]string {
+				m := map[string]string{"FI_OFI_RXM_EXTENSIONS": ext}
+				for i := 0; i < len(vars); i += 2 {
+					m[vars[i]] = vars[i+1]
+				}
+				return m
+			})
+		})
+	}
+}
+
+// TestBounded talks to more peers than there may be connections, in turn: the longest idle connection goes, nobody sees an error, and no message is lost.
+func TestBounded(t *testing.T) {
+	eachFormat(t, func(t *testing.T, with func(...string) map[string]string) {
+		const peers, most = 6, 3
+		mem := make([]byte, 8)
+		hub := open(t, mem, with("FI_OFI_RXM_MAX_CONNS", "3"))
+		var others []*side
+		var fis, back []core.FIAddr
+		for range peers {
+			s := open(t, mem, with())
+			others = append(others, s)
+			fis, back = append(fis, hub.know(s)), append(back, s.know(hub))
+		}
+		ctx := core.Context(0)
+		for range 5 {
+			for i, s := range others {
+				ctx++
+				message(t, hub, s, fis[i], 100, ctx)
+				if i == 0 {
+					continue
+				}
+				ctx++
+				message(t, s, hub, back[i], 40_000, ctx)
+			}
+		}
+		until(t, "no more connections than there may be", func() bool { return hub.conns() <= most }, append(others, hub)...)
+		for i, s := range others {
+			ctx++
+			message(t, hub, s, fis[i], 10, ctx)
+		}
+	})
+}
+
+// TestBoundedBusy sends to all peers at once, both ways, in random order: connections come and go under the traffic, and every message arrives once.
+func TestBoundedBusy(t *testing.T) { busy(t, "tcp;ofi_rxm", nil) }
+
+// TestBoundedLate is TestBoundedBusy where what comes over one connection, requests included, can be later than what was sent after it over another: a request
+// that its sender has given up, for both ends have connected at the same time, is read when the connection that it crossed is already on its way out.
+func TestBoundedLate(t *testing.T) {
+	for seed := range 30 {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			busy(t, "tcp;fault;ofi_rxm", map[string]string{"FI_FAULT_JITTER": "6ms", "FI_FAULT_SEED": fmt.Sprint(seed), "FI_OFI_RXM_EXTENSIONS": fmt.Sprint(min(seed%3, 1))})
+		})
+	}
+}
+
+// busy is TestBoundedBusy over a provider, with further variables.
+func busy(t *testing.T, provider string, more map[string]string) {
+	const peers, rounds, small, large = 5, 300, 64, 100_000 // large ones are fetched from the sender's memory, where ends can agree on that
+	mem := make([]byte, 8)
+	var in [peers + 1][large]byte // of each: what is in them is for other tests
+	out := make([]byte, large)
+	bounded := map[string]string{"FI_OFI_RXM_MAX_CONNS": "2", "FI_OFI_RXM_IDLE_TIMEOUT": "1"}
+	maps.Copy(bounded, more)
+	hub := openOver(t, provider, mem, bounded)
+	all := []*side{hub}
+	var fis, back []core.FIAddr
+	for i := range peers {
+		vars := bounded
+		if i%2 == 0 {
+			vars = more
+		}
+		s := openOver(t, provider, mem, vars)
+		all = append(all, s)
+		fis, back = append(fis, hub.know(s)), append(back, s.know(hub))
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	var sent, got [peers + 1]int // to each, the hub first
+	for range rounds {
+		from, to, fi := hub, 1+rng.IntN(peers), core.FIAddr(0)
+		fi = fis[to-1]
+		if rng.IntN(2) == 0 {
+			from, to, fi = all[to], 0, back[to-1]
+		}
+		check(t, all[to].ep.Recv(in[to][:], 0, core.AddrUnspec, 7))
+		n := rng.IntN(small)
+		if rng.IntN(4) == 0 {
+			n = large
+		}
+		try(t, func() error { return from.ep.Send(out[:n], 0, fi, 8) }, all...)
+		if sent[to]++; rng.IntN(8) == 0 {
+			time.Sleep(time.Duration(rng.IntN(4)) * time.Millisecond) // time to become idle
+		}
+	}
+	defer func() {
+		if t.Failed() {
+			t.Logf("sent to each, the hub first: %v, received %v", sent, got)
+		}
+	}()
+	until(t, "all arrive", func() bool {
+		n := 0
+		for i, s := range all {
+			if got[i] = s.done[7]; got[i] == sent[i] {
+				n++
+			}
+		}
+		return n == len(all)
+	}, all...)
+}
+
+// TestIdleTimeout has connections close by themselves, at both ends, and come again when there is something to say.
+func TestIdleTimeout(t *testing.T) {
+	eachFormat(t, func(t *testing.T, with func(...string) map[string]string) {
+		mem := make([]byte, 8)
+		a, b := open(t, mem, with("FI_OFI_RXM_IDLE_TIMEOUT", "20")), open(t, mem, with())
+		ab, ba := a.know(b), b.know(a)
+		for i := range core.Context(2) {
+			message(t, a, b, ab, 1000, 10+i)
+			message(t, b, a, ba, 200_000, 20+i)
+			until(t, "the connection ends", func() bool { return a.conns() == 0 && b.conns() == 0 }, a, b)
+		}
+	})
+}
+
+// TestIdleWithMessages keeps a connection whose messages nobody has received yet.
+func TestIdleWithMessages(t *testing.T) {
+	mem := make([]byte, 8)
+	a, b := open(t, mem, map[string]string{"FI_OFI_RXM_IDLE_TIMEOUT": "5"}), open(t, mem, nil)
+	fi := a.know(b)
+	check(t, a.ep.Inject([]byte("hello"), fi))
+	until(t, "it arrives", func() bool { return b.conns() == 1 }, a, b)
+	for end := time.Now().Add(100 * time.Millisecond); time.Now().Before(end); {
+		a.take()
+		b.take()
+	}
+	if a.conns() == 0 || b.conns() != 1 {
+		t.Errorf("%d and %d connections, one has a message that nobody has received", a.conns(), b.conns())
+	}
+	in := make([]byte, 5)
+	check(t, b.ep.Recv(in, 0, core.AddrUnspec, 3))
+	until(t, "it is received", func() bool { return b.done[3] == 1 }, a, b)
+	until(t, "the connection ends", func() bool { return a.conns() == 0 && b.conns() == 0 }, a, b)
+}

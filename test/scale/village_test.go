@@ -1,0 +1,229 @@
+//go:build linux
+
+package scale
+
+// The village: a child process with thousands of RDM endpoints of a stack in one domain, each with a port of its own.
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"gofabric"
+	"gofabric/core"
+)
+
+const (
+	villageVar  = "SCALE_VILLAGE" // address of the endpoint to speak to, the village's own, number of its first endpoint, stack, FI_* variable; set in the child
+	villagePort = 20_000          // of the first endpoint of a village
+	ctxAnswer   = 1 << 32
+)
+
+// village is the child's state.
+type village struct {
+	to     netip.AddrPort
+	stack  string
+	ip     netip.Addr
+	first  int
+	fabric core.Fabric
+	domain core.Domain
+	cq     core.CompletionQueue
+	av     core.AddressVector
+	eps    []core.Endpoint
+	bufs   [][8]byte
+	answer [][8]byte
+	heard  int
+	spoken int
+}
+
+// villageMain is the child's main: it serves commands from its standard input.
+func villageMain() {
+	v := &village{}
+	f := strings.Fields(os.Getenv(villageVar))
+	v.to, v.ip = netip.MustParseAddrPort(f[0]), netip.MustParseAddr(f[1])
+	fmt.Sscan(f[2], &v.first)
+	v.stack = f[3]
+	if name, value, ok := strings.Cut(f[4], "="); ok {
+		os.Setenv(name, value) // read when the first thing is asked of the package
+	}
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		var err error
+		switch cmd, arg, _ := strings.Cut(in.Text(), " "); cmd {
+		case "open":
+			var n int
+			fmt.Sscan(arg, &n)
+			err = v.open(n)
+		case "speak":
+			err = v.speak()
+		case "listen":
+			err = v.wait(&v.heard)
+			v.heard = 0
+		case "close":
+			err = v.close()
+		}
+		if err != nil {
+			fmt.Println("ERROR", err)
+			os.Exit(1)
+		}
+		fmt.Println("OK")
+	}
+	os.Exit(0)
+}
+
+// open opens n endpoints.
+func (v *village) open(n int) error {
+	h := core.NewHints()
+	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.Source, v.stack, core.EPTypeRDM
+	list, _, err := gofabric.GetInfo(core.Query{Node: v.ip.String(), Flags: core.Source, Hints: h})
+	if err != nil {
+		return err
+	}
+	if v.fabric, err = gofabric.OpenFabric(list[0]); err != nil {
+		return err
+	}
+	if v.domain, err = v.fabric.OpenDomain(list[0]); err != nil {
+		return err
+	}
+	if v.cq, err = v.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged, WaitObj: core.WaitUnspec, Size: 2 * n}); err != nil {
+		return err
+	}
+	if v.av, err = v.domain.OpenAV(core.AVAttr{Type: core.AVTable}); err != nil {
+		return err
+	}
+	if _, err := v.av.Insert([]core.Addr{core.IPAddr(v.to)}, make([]core.FIAddr, 1), 0); err != nil {
+		return err
+	}
+	v.bufs, v.answer = make([][8]byte, n), make([][8]byte, n)
+	for i := range n {
+		info := list[0].Dup()
+		info.SrcAddr = core.IPAddr(netip.AddrPortFrom(v.ip, uint16(villagePort+i)))
+		ep, err := v.domain.OpenEndpoint(info)
+		if err != nil {
+			return err
+		}
+		v.eps = append(v.eps, ep)
+		if err := errors.Join(ep.BindCQ(v.cq, core.BindTransmit|core.BindRecv), ep.BindAV(v.av, 0), ep.Enable()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// speak has every endpoint send its number.
+func (v *village) speak() error {
+	for i, ep := range v.eps {
+		if err := ep.Recv(v.answer[i][:], 0, core.AddrUnspec, core.Context(ctxAnswer+i)); err != nil {
+			return err
+		}
+		binary.LittleEndian.PutUint64(v.bufs[i][:], uint64(v.first+i))
+		if err := ep.Send(v.bufs[i][:], 0, 0, core.Context(i)); err != nil {
+			return err
+		}
+	}
+	err := v.wait(&v.spoken)
+	v.spoken = 0
+	return err
+}
+
+// wait reads completions until all endpoints have had theirs.
+func (v *village) wait(count *int) error {
+	es := make([]core.CQEntry, 64)
+	for end := time.Now().Add(patience); *count < len(v.eps); {
+		n, err := v.cq.Read(es)
+		switch {
+		case err == core.ErrAvail:
+			var e core.CQErrEntry
+			if err := v.cq.ReadErr(&e); err != nil {
+				return err
+			}
+			return fmt.Errorf("endpoint %d: %v: %s", e.Ctx, e.Err, e.Detail)
+		case err == core.ErrAgain:
+			if time.Now().After(end) {
+				return fmt.Errorf("%d of %d have spoken, %d have heard", v.spoken, len(v.eps), v.heard)
+			}
+			time.Sleep(20 * time.Microsecond) // the cores are shared
+			continue
+		case err != nil:
+			return err
+		}
+		for _, e := range es[:n] {
+			if e.Ctx < ctxAnswer {
+				v.spoken++
+				continue
+			}
+			i := int(e.Ctx - ctxAnswer)
+			if got := binary.LittleEndian.Uint64(v.answer[i][:]); got != ^uint64(v.first+i) {
+				return fmt.Errorf("endpoint %d hears %#x", i, got)
+			}
+			v.heard++
+		}
+	}
+	return nil
+}
+
+func (v *village) close() error {
+	for _, ep := range v.eps {
+		if err := ep.Close(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(v.av.Close(), v.cq.Close(), v.domain.Close(), v.fabric.Close())
+}
+
+// region is all villages.
+type region []*remote
+
+// startRegion starts villages with n endpoints of a stack together, which see an FI_* variable, and returns where they are.
+func startRegion(t *testing.T, stack, variable, addr string, villages, n int) (region, []core.Addr) {
+	t.Helper()
+	var g region
+	var addrs []core.Addr
+	for k := range villages {
+		ip := netip.AddrFrom4([4]byte{127, byte(64 | os.Getpid()>>8&63), byte(os.Getpid()), byte(2 + k)})
+		r := startChild(t, fmt.Sprintf("%s=%s %s %d %s %s", villageVar, addr, ip, len(addrs), stack, variable))
+		share := (n - len(addrs)) / (villages - k)
+		for i := range share {
+			addrs = append(addrs, core.IPAddr(netip.AddrPortFrom(ip, uint16(villagePort+i))))
+		}
+		r.order(fmt.Sprintf("open %d", share))
+		g = append(g, r)
+	}
+	for _, r := range g {
+		for !r.done() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return g, addrs
+}
+
+func (g region) order(cmd string) {
+	for _, r := range g {
+		r.order(cmd)
+	}
+}
+
+func (g region) do(cmd string) {
+	g.order(cmd)
+	for !g.done() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// done reports that the order was carried out by all. It waits for the others when one is done.
+func (g region) done() bool {
+	if !g[0].done() {
+		return false
+	}
+	for _, r := range g[1:] {
+		for !r.done() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return true
+}

@@ -1,0 +1,63 @@
+package sim
+
+import "gofabric/internal/xnet/engine"
+
+// app is the application at a node: what it has posted and what it was sent, whatever carries it.
+type app struct {
+	id    int
+	rx    *engine.RxContext
+	flush func() // transmits what the engine has queued since
+
+	posted   []*op // receives
+	incoming []*op // messages sent here
+	claims   []*op
+}
+
+// newApp makes the receive side of a node, as the features want it.
+func (w *World) newApp(id int, pool *engine.Pool, sink engine.Sink) app {
+	a := app{id: id, rx: engine.NewRxContext(pool, sink)}
+	a.rx.MinMulti = w.s.IntN(200)
+	if w.f.budgets {
+		a.rx.PeerLimit = uint64(1 + w.s.IntN(20000))
+		a.rx.Limit = a.rx.PeerLimit * 3 / 2
+		a.rx.PeerMessages = w.s.IntN(10)
+	}
+	return a
+}
+
+// describe tells the ledger's words for a completion.
+func describe(c *engine.Completion) done {
+	d := done{
+		kind: kinds[c.Kind], inject: c.Inject, hasData: c.HasData, release: c.Release, ctx: c.Ctx, n: c.Len, over: c.OLen, data: c.Data, tag: c.Tag, src: c.Src,
+		buf: c.Buf, err: c.Err,
+	}
+	switch c.Err {
+	case nil:
+	case engine.ErrTruncated:
+		d.how = truncated
+	case engine.ErrCanceled:
+		d.how = canceled
+	case engine.ErrNoMessage:
+		d.how = noMessage
+	default:
+		d.how = failed
+	}
+	return d
+}
+
+var kinds = [...]opKind{
+	engine.KindSend: opSend, engine.KindRecv: opRecv, engine.KindRead: opRead, engine.KindWrite: opWrite,
+	engine.KindFetch: opFetch, engine.KindAtomic: opAdd,
+}
+
+// nobody is the sink of completions that concern no connection.
+type nobody func(*engine.Completion)
+
+func (n nobody) Completed(c *engine.Completion)     { n(c) }
+func (n nobody) Sent(*engine.Send)                  { panic("no connection") }
+func (n nobody) Received(*engine.RxOp)              { panic("no connection") }
+func (n nobody) Requested(*engine.Conn, []byte)     { panic("no connection") }
+func (n nobody) Connected(*engine.Conn, []byte)     { panic("no connection") }
+func (n nobody) Failed(*engine.Conn, error, []byte) { panic("no connection") }
+func (n nobody) Replied(*engine.Conn)               { panic("no connection") }
+func (n nobody) Resumed(*engine.Conn)               { panic("no connection") }

@@ -1,0 +1,127 @@
+package sim
+
+import "gofabric/internal/xnet/engine"
+
+// fault makes something happen to the world.
+func (w *rxdWorld) fault() {
+	if w.draining && w.settled() {
+		return
+	}
+	var kinds []func()
+	if w.x.cuts || w.x.longCuts {
+		kinds = append(kinds, w.partition)
+	}
+	if w.x.restarts {
+		kinds = append(kinds, w.restart)
+	}
+	if w.x.pauses {
+		kinds = append(kinds, w.pause)
+	}
+	if w.x.sleeps {
+		kinds = append(kinds, w.sleep)
+	}
+	kinds[w.s.IntN(len(kinds))]()
+}
+
+// partition cuts the way between some nodes and the others, perhaps in one direction only.
+func (w *rxdWorld) partition() {
+	d := w.s.Int64N(rxdShortCut)
+	if w.x.longCuts && w.s.Chance(50) {
+		d = w.s.Int64N(rxdLongCut)
+	}
+	some, oneWay := 1+w.s.IntN(1<<w.x.nodes-2), w.s.Chance(20)
+	for a := range w.x.nodes {
+		for b := range w.x.nodes {
+			if some>>a&1 == 1 && some>>b&1 == 0 {
+				w.net.cut[[2]int{a, b}] = w.s.Now + d
+				if !oneWay {
+					w.net.cut[[2]int{b, a}] = w.s.Now + d
+				}
+			}
+		}
+	}
+	w.s.Trace(some, "cut", uint64(d), 0)
+	w.s.After(d, func() { w.progress = w.s.Now })
+}
+
+// pause stops a node for a while: application, driver and all.
+func (w *rxdWorld) pause() {
+	n := w.nodes[w.s.IntN(w.x.nodes)]
+	n.paused = w.s.Now + w.s.Int64N(5e9)
+	w.s.Trace(n.id, "pause", uint64(n.paused-w.s.Now), 0)
+	w.s.After(n.paused-w.s.Now, func() { w.progress = w.s.Now })
+}
+
+// sleep lets the application of a node post no receives for a while, longer than peers may be silent.
+func (w *rxdWorld) sleep() {
+	n := w.nodes[w.s.IntN(w.x.nodes)]
+	n.asleep = w.s.Now + w.s.Int64N(2*rxdPeerTimeout)
+	w.s.Trace(n.id, "sleep", uint64(n.asleep-w.s.Now), 0)
+	w.s.After(n.asleep-w.s.Now, func() {
+		w.progress = w.s.Now
+		n.hungry = true
+		n.wake(0)
+	})
+}
+
+// restart replaces a node by a new one at the same address: the old one is closed, or simply gone.
+func (w *rxdWorld) restart() {
+	old := w.nodes[w.s.IntN(w.x.nodes)]
+	crash := w.s.Chance(50)
+	w.s.Trace(old.id, "restart", uint64(index(crash)), 0)
+	w.restarted[old.id] = true
+	if crash {
+		w.crash(old)
+	} else {
+		w.close(old)
+	}
+	old.dead = true
+	if w.x.natives != 0 && w.s.Chance(20) {
+		w.x.natives ^= 1 << old.id // the next one is of another kind
+	}
+	w.nodes[old.id] = newRxdNode(w, old.id, old.life+1)
+	w.feed(w.nodes[old.id])
+	w.progress = w.s.Now
+}
+
+// crash forgets what a node has under way: nobody will ever be told of it.
+func (w *rxdWorld) crash(n *rxdNode) {
+	w.l.injects -= n.injects
+	for _, o := range w.l.ops[n.first:] {
+		if o.node == n.id && !o.completed {
+			o.completed = true
+			if s, ok := o.side.(*rxdSide); ok {
+				s.opDone()
+			}
+		}
+	}
+}
+
+// close ends a node in order: everything completes, and nothing is left over.
+func (w *rxdWorld) close(n *rxdNode) {
+	for _, o := range n.posted {
+		o.cancelWanted = true
+	}
+	n.blocked = 0
+	n.rx.Flush(engine.ErrCanceled)
+	for i := range w.x.nodes {
+		if p := n.eng.Lookup(rxdAddr(i)); p != nil {
+			n.eng.Remove(p, engine.ErrClosed)
+			n.ended(p.User.(*rxdSide))
+		}
+	}
+	n.transmit()
+	if len(w.errs) > 0 {
+		return
+	}
+	for _, o := range w.l.ops[n.first:] {
+		if o != nil && o.node == n.id && !o.completed {
+			w.l.violate("operation %d (kind %d) of node %d never completed", o.id, o.kind, n.id)
+			return
+		}
+	}
+	if n.injects != 0 {
+		w.l.violate("node %d: %d injects without completion", n.id, n.injects)
+	}
+	w.checkLeft(n)
+}

@@ -1,0 +1,75 @@
+package sim
+
+// rxdFeatures is what a run of rxd engines has besides the features of the workload.
+type rxdFeatures struct {
+	nodes, messages int
+	natives         uint // the nodes without extensions, one bit each
+
+	mtu, nativeMTU, recvWindow, maxUnacked int
+	peerTimeout, keepAlive                 int64
+	pace                                   int64 // between turns of an application, nanoseconds, at most
+	quiet, blocks                          bool  // the driver tells Quiet; ports are full now and then
+	cuts, longCuts, restarts               bool  // partitions shorter and longer than the peer time-out
+	pauses, sleeps                         bool  // nodes stop, or post no receives, for a while
+	big                                    bool  // a long run: nothing but what it checks is kept
+}
+
+// Times of partitions, nanoseconds.
+const (
+	rxdPeerTimeout = 20e9
+	rxdShortCut    = 10e9
+	rxdLongCut     = 60e9
+)
+
+// randomRxd draws what a small world has. natives: some of its nodes speak native packets only.
+func randomRxd(s *Sched, natives bool) (features, rxdFeatures, rxdNet) {
+	on := func() bool { return s.IntN(2) == 0 }
+	f := features{
+		untagged: on(), tagged: on(), reads: on(), writes: on(), atomics: on(), fences: s.Chance(20),
+		acks: on(), data: on(), inject: on(), rendezvous: on(), large: s.Chance(30), scribble: on(),
+		multi: on(), directed: on(), truncate: s.Chance(30), late: s.Chance(20), peeks: s.Chance(30),
+		cancels: s.Chance(30), lateNames: s.Chance(20), budgets: s.Chance(40), lazy: on(),
+	}
+	if !f.untagged && !f.tagged {
+		f.untagged = true
+	}
+	if f.peeks || f.truncate || f.multi {
+		f.data = true
+	}
+	x := rxdFeatures{
+		nodes: 2 + s.IntN(4), messages: 20 + s.IntN(200),
+		mtu: [4]int{600, 1472, 8972, 65507}[s.IntN(4)], nativeMTU: [3]int{512, 1472, 4096}[s.IntN(3)],
+		recvWindow: [4]int{8 << 10, 64 << 10, 1 << 20, 4 << 20}[s.IntN(4)], maxUnacked: 1 + s.IntN(128),
+		peerTimeout: rxdPeerTimeout, pace: [3]int64{20e3, 1e6, 30e6}[s.IntN(3)], quiet: on(), blocks: on(),
+		cuts: s.Chance(25), longCuts: s.Chance(20), restarts: s.Chance(25), pauses: s.Chance(25), sleeps: s.Chance(15),
+	}
+	if on() {
+		x.keepAlive = 1e9
+	}
+	n := rxdNet{
+		loss: [6]float64{0, 0, 0.01, 0.05, 0.1, 0.3}[s.IntN(6)], delay: 1 + s.Int64N(200e3),
+	}
+	if on() {
+		n.dup, n.late, n.latest = 0.1, 0.2, [3]int64{1e6, 3e9, 60e9}[s.IntN(3)]
+	}
+	if on() {
+		n.reorder, n.jitter = 0.1, n.delay
+	}
+	if on() {
+		n.corrupt = 0.02
+	}
+	if x.cuts || x.longCuts || x.restarts {
+		n.loss = min(n.loss, 0.1)
+	}
+	if natives {
+		x.natives = uint(1 + s.IntN(1<<x.nodes-1))
+		n.loss = min(n.loss, 0.05)
+		n.latest = min(n.latest, 3e9) // native packets have nothing that tells one from a copy that outlived its connection
+	}
+	if f.large {
+		x.messages /= 4
+	}
+	f.nodes, f.ops = x.nodes, x.messages
+	f.resets = x.longCuts || x.restarts // operations may fail
+	return f, x, n
+}

@@ -1,0 +1,69 @@
+package fault
+
+import (
+	"gofabric/core"
+	"gofabric/internal/dgram"
+	"gofabric/internal/dgram/dgep"
+	"gofabric/internal/front"
+)
+
+// domain is the layer's domain. It implements dgram.Domain: what stands above sees ports, and runs under the lock of the domain below.
+type domain struct {
+	front.Domain
+	f     *fabric
+	below dgram.Domain
+	ports map[*port]struct{} // open; guarded by the lock
+	gone  Stats              // of ports that were closed; guarded by the lock
+}
+
+var _ dgram.Domain = (*domain)(nil)
+
+func openDomain(f *fabric, info *core.Info) (*domain, error) {
+	if info == nil || info.Domain == nil || info.Below() == nil {
+		return nil, f.Names.Error("fi_domain", "", front.NoPeer, core.ErrInval, "pass an Info from GetInfo")
+	}
+	d, err := f.Below().OpenDomain(info.Below())
+	if err != nil {
+		return nil, err
+	}
+	below, ok := d.(dgram.Domain)
+	if !ok {
+		d.Close()
+		return nil, f.Names.Error("fi_domain", info.Domain.Name, front.NoPeer, core.ErrNoSys, "the layer fault stands on providers of datagrams only")
+	}
+	dom := &domain{f: f, below: below, ports: map[*port]struct{}{}}
+	dom.InitDomain(front.DomainConfig{Names: &f.Names, Fabric: f, Info: info, Progress: below.Progress(), Resolve: f.p.resolve, Down: below.Close})
+	return dom, nil
+}
+
+// Opaque implements dgram.Opaque: the faults are for all that is sent.
+func (d *domain) Opaque() {}
+
+// Below is the domain that this one stands on.
+func (d *domain) Below() core.Domain { return d.below }
+
+// OpenEndpoint opens a DGRAM endpoint (fi_endpoint(3)).
+func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
+	return dgep.Open(d, &d.Domain, info)
+}
+
+// OpenSRX fails: datagrams have no shared receive contexts.
+func (d *domain) OpenSRX(*core.RxAttr) (core.SharedRx, error) {
+	return nil, d.f.Names.Error("fi_srx_context", d.Name(), front.NoPeer, core.ErrNoSys, "datagrams have no shared receive contexts")
+}
+
+// OpenPort opens a port below and puts the faults in front of it.
+func (d *domain) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, error) {
+	return openPort(d, info, r)
+}
+
+// Faults adds up what happened on the domain's ports, closed ones included. Not locked.
+func (d *domain) Faults() Stats {
+	d.Progress().Lock()
+	defer d.Progress().Unlock()
+	sum := d.gone
+	for p := range d.ports {
+		sum.Add(p.link.Stats())
+	}
+	return sum
+}

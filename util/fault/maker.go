@@ -1,0 +1,24 @@
+package fault
+
+import (
+	"sync/atomic"
+	"time"
+
+	"gofabric/internal/conduit"
+	"gofabric/internal/impair"
+	"gofabric/internal/mono"
+)
+
+// maker makes the faults of the connections of one fabric. They decide independently of each other, each by its number.
+type maker struct {
+	s     *settings
+	start mono.Time // that partitions count from
+	made  atomic.Uint64
+}
+
+var _ conduit.Impairer = (*maker)(nil)
+
+// Stream implements conduit.Impairer.
+func (m *maker) Stream(patience time.Duration) *impair.Stream {
+	return impair.NewStream(m.s.seed, m.made.Add(1), m.s.faults, m.s.stream, m.s.spans, m.start, mono.Now(), patience)
+}

@@ -1,0 +1,224 @@
+package fault
+
+import (
+	"net/netip"
+
+	"gofabric/core"
+	"gofabric/internal/dgram"
+	"gofabric/internal/impair"
+	"gofabric/internal/mono"
+	"gofabric/internal/progress"
+)
+
+// port is a port with faults on the way out. It is the receiver of the port below.
+type port struct {
+	d      *domain
+	lower  dgram.Port
+	up     dgram.Receiver
+	idler  dgram.Idler // up, if it is one
+	refuse dgram.Refusals
+
+	link  impair.Link
+	queue impair.Queue
+	timer *progress.Handle
+	wake  mono.Time // what the timer is set to
+
+	blocked bool // the port below takes no more now
+	owed    bool // somebody above waits for Writable
+	closed  bool
+	one     [1][]byte
+}
+
+var (
+	_ dgram.Port     = (*port)(nil)
+	_ dgram.Joiner   = (*port)(nil)
+	_ dgram.Receiver = (*port)(nil)
+	_ impair.Out     = (*out)(nil)
+)
+
+func openPort(d *domain, info *core.Info, r dgram.Receiver) (dgram.Port, error) {
+	s := d.f.p.s
+	p := &port{d: d, up: r, queue: impair.Queue{Max: s.queue}}
+	p.idler, _ = r.(dgram.Idler)
+	p.refuse, _ = r.(dgram.Refusals)
+	p.link.Init(s.seed, d.f.p.ports.Add(1), mono.Now(), s.spans)
+	p.link.Set(s.faults)
+	prog := d.Progress()
+	prog.Lock()
+	p.timer = prog.Timer(p.expired)
+	prog.Unlock()
+	if info != nil && info.Below() != nil {
+		at := info.SrcAddr // which SetName changes
+		info = info.Below().Dup()
+		info.SrcAddr = at
+	}
+	lower, err := d.below.OpenPort(info, p)
+	if err != nil {
+		return nil, err
+	}
+	prog.Lock()
+	p.lower = lower
+	d.ports[p] = struct{}{}
+	prog.Unlock()
+	d.Ref()
+	return p, nil
+}
+
+func (p *port) Local() netip.AddrPort               { return p.lower.Local() }
+func (p *port) MaxDatagram(dest netip.AddrPort) int { return p.lower.MaxDatagram(dest) }
+func (p *port) MaxSegments() int                    { return p.lower.MaxSegments() }
+func (p *port) Stats() dgram.Stats                  { return p.lower.Stats() }
+
+// Faults counts what happened to the port's datagrams. Locked.
+func (p *port) Faults() Stats { return p.link.Stats() }
+
+// Poll also sends what is due.
+func (p *port) Poll() {
+	if p.queue.Len() > 0 {
+		p.flush(mono.Now())
+	}
+	p.lower.Poll()
+}
+
+// Send judges the datagrams and transmits what passes at once.
+func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
+	if p.closed {
+		return core.ErrBadF
+	}
+	if p.blocked {
+		p.owed = true
+		return core.ErrAgain
+	}
+	var now mono.Time
+	if p.link.Timed() {
+		now = mono.Now()
+	}
+	err := p.link.Send(now, (*out)(p), dest, parts, seg)
+	if err == core.ErrAgain {
+		p.owed = true
+		return err
+	}
+	if p.queue.Len() > 0 {
+		p.flush(now)
+	}
+	return err
+}
+
+// flush transmits what is due and sets the timer for the rest. Locked.
+func (p *port) flush(now mono.Time) {
+	for !p.blocked {
+		it := p.queue.Due(now)
+		if it == nil {
+			break
+		}
+		p.one[0] = it.B
+		if p.lower.Send(it.Addr, p.one[:], 0) == core.ErrAgain { // other errors: lost, which the port below counts
+			p.blocked = true
+			p.queue.Back(it)
+			break
+		}
+		p.queue.Recycle(it)
+	}
+	p.one[0] = nil
+	next := p.queue.Next()
+	if p.blocked || p.closed {
+		next = mono.None
+	}
+	if next != p.wake {
+		p.wake = next
+		p.timer.SetDeadline(next)
+	}
+}
+
+// expired is the timer.
+func (p *port) expired(now mono.Time) {
+	p.wake = mono.None
+	if !p.closed {
+		p.flush(now)
+	}
+}
+
+// Close closes the port below; what is delayed is lost. Locked.
+func (p *port) Close() error {
+	if p.closed {
+		return core.ErrBadF
+	}
+	p.closed = true
+	p.timer.Remove()
+	p.queue.Clear()
+	p.d.gone.Add(p.link.Stats())
+	delete(p.d.ports, p)
+	p.d.Unref()
+	return p.lower.Close()
+}
+
+// Join and Leave are for ports that can (dgram.Joiner).
+func (p *port) Join(group netip.Addr) error {
+	if j, ok := p.lower.(dgram.Joiner); ok {
+		return j.Join(group)
+	}
+	return core.ErrNoSys
+}
+
+func (p *port) Leave(group netip.Addr) error {
+	if j, ok := p.lower.(dgram.Joiner); ok {
+		return j.Leave(group)
+	}
+	return core.ErrNoSys
+}
+
+// Received, Drained, Writable and Lost pass on what the port below says.
+func (p *port) Received(from netip.AddrPort, b []byte, seg int) { p.up.Received(from, b, seg) }
+
+// Refused implements dgram.Refusals.
+func (p *port) Refused(dest netip.AddrPort, err error) {
+	if p.refuse != nil {
+		p.refuse.Refused(dest, err)
+	}
+}
+
+// ReceiveBuffer implements dgram.Buffered.
+func (p *port) ReceiveBuffer() int {
+	if b, ok := p.lower.(dgram.Buffered); ok {
+		return b.ReceiveBuffer()
+	}
+	return 0
+}
+
+// Idle implements dgram.Idler.
+func (p *port) Idle() {
+	if p.idler != nil {
+		p.idler.Idle()
+	}
+}
+
+func (p *port) Drained()       { p.up.Drained() }
+func (p *port) Lost(err error) { p.up.Lost(err) }
+
+func (p *port) Writable() {
+	p.blocked = false
+	if p.queue.Len() > 0 {
+		p.flush(mono.Now())
+	}
+	if p.owed && !p.blocked {
+		p.owed = false
+		p.up.Writable()
+	}
+}
+
+// out is a port as its Link sees it.
+type out port
+
+func (o *out) Pass(dest netip.AddrPort, parts [][]byte, seg int) error {
+	err := o.lower.Send(dest, parts, seg)
+	if err == core.ErrAgain {
+		o.blocked = true
+	}
+	return err
+}
+
+func (o *out) Keep(at mono.Time, dest netip.AddrPort, parts [][]byte, flip int) (*impair.Item, uint32) {
+	return o.queue.Add(at, dest, parts, 0, flip)
+}
+
+func (o *out) Hurry(it *impair.Item, gen uint32, at mono.Time) { o.queue.Hurry(it, gen, at) }

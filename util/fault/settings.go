@@ -1,0 +1,169 @@
+package fault
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"gofabric/core"
+	"gofabric/internal/impair"
+)
+
+// settings are the layer's parameters (FI_FAULT_*).
+type settings struct {
+	seed   uint64
+	faults impair.Faults
+	stream impair.StreamFaults
+	spans  []impair.Span
+	queue  int
+}
+
+// params defines the variables. They are the project's own: native libfabric has no such layer.
+func params() []core.Param {
+	p := func(name, def, help string) core.Param {
+		return core.Param{Provider: layerName, Name: name, Type: core.ParamString, Default: def, Help: help}
+	}
+	return []core.Param{
+		p("seed", "1", "what decides when faults happen: the same seed and traffic give the same faults"),
+		p("loss", "0", "probability that a datagram is lost, as 5% or 0.05; of connections, that a packet is, and comes with all that follows when it is sent again"),
+		p("dup", "0", "probability that a datagram comes twice; connections do not notice"),
+		p("reorder", "0", "probability that a datagram is overtaken by up to three later ones, or comes a millisecond late; connections are late"),
+		p("corrupt", "0", "probability that one bit of a datagram is flipped; to connections that is a loss, for TCP has checksums"),
+		p("delay", "0", "delay of every datagram, and of what comes over connections, as 10ms"),
+		p("jitter", "0", "random delay beyond it, up to this much: datagrams overtake each other, connections wait for the latest"),
+		p("rate", "0", "speed of the line, bits per second of payload, as 100M; or bytes per second, as 12.5MB (0: no limit)"),
+		p("backlog", strconv.Itoa(impair.DefaultBacklog), "datagrams waiting for the line, bytes; more are lost (connections lose none)"),
+		p("partition", "", "when nothing passes: a comma list of spans since the opening of the port or fabric, as 10s-20s,1m- (no end: for ever); connections end when one lasts longer than FI_TCP_PEER_TIMEOUT"),
+		p("reset", "0", "bytes received on average until a connection is reset (0: never)"),
+		p("refuse", "0", "probability that a connect is refused"),
+		p("cut", "0", "probability that a send or receive of a connection ends early, at any byte"),
+		p("queue", strconv.Itoa(16<<20), "memory for delayed datagrams of a port, bytes; more are lost"),
+	}
+}
+
+// layerName is the layer's name.
+const layerName = "fault"
+
+// readSettings reads the parameters.
+func readSettings(p *core.Params) (*settings, error) {
+	s := &settings{}
+	var err error
+	read := func(name string, parse func(text string) error) {
+		text, e := p.String(layerName, name)
+		if text = strings.TrimSpace(text); e == nil && text != "" {
+			e = parse(text)
+		}
+		if e != nil && err == nil {
+			err = fmt.Errorf("FI_FAULT_%s is %q: %w", strings.ToUpper(name), text, e)
+		}
+	}
+	probability := func(name string, to *float64) {
+		read(name, func(text string) (e error) { *to, e = parseProbability(text); return })
+	}
+	duration := func(name string, to *time.Duration) {
+		read(name, func(text string) (e error) { *to, e = parseDuration(text); return })
+	}
+	size := func(name string, to *int) {
+		read(name, func(text string) (e error) { *to, e = parseSize(text); return })
+	}
+	f := &s.faults
+	read("seed", func(text string) (e error) { s.seed, e = strconv.ParseUint(text, 0, 64); return })
+	probability("loss", &f.Loss)
+	probability("dup", &f.Dup)
+	probability("reorder", &f.Reorder)
+	probability("corrupt", &f.Corrupt)
+	duration("delay", &f.Delay)
+	duration("jitter", &f.Jitter)
+	read("rate", func(text string) (e error) { f.Rate, e = parseRate(text); return })
+	size("backlog", &f.Backlog)
+	size("reset", &s.stream.Reset)
+	probability("refuse", &s.stream.Refuse)
+	probability("cut", &s.stream.Cut)
+	size("queue", &s.queue)
+	read("partition", func(text string) (e error) { s.spans, e = parseSpans(text); return })
+	if err == nil {
+		err = f.Check()
+	}
+	return s, err
+}
+
+// parseProbability reads "5%" or "0.05".
+func parseProbability(text string) (float64, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if err != nil {
+		return 0, fmt.Errorf("want a probability such as 5%% or 0.05")
+	}
+	if percent {
+		v /= 100
+	}
+	if !(v >= 0 && v <= 1) {
+		return 0, fmt.Errorf("a probability is between 0 and 1, or 0%% and 100%%")
+	}
+	return v, nil
+}
+
+// parseDuration reads "10ms"; a bare 0 is no duration.
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("want a duration such as 10ms or 1.5s")
+	}
+	return d, nil
+}
+
+// parseRate reads bits per second with K, M or G for powers of ten, or with a B at the end bytes per second.
+func parseRate(text string) (int64, error) {
+	digits, bytes := strings.CutSuffix(text, "B")
+	factor := 1.0
+	if bytes {
+		factor = 8
+	}
+	if n := len(digits); n > 0 {
+		switch digits[n-1] {
+		case 'k', 'K':
+			factor *= 1e3
+		case 'M':
+			factor *= 1e6
+		case 'G':
+			factor *= 1e9
+		default:
+			n++
+		}
+		digits = digits[:n-1]
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	v *= factor
+	if err != nil || !(v >= 0 && v < 1e15) || v > 0 && v < 1 {
+		return 0, fmt.Errorf("want bits per second such as 100M, or bytes per second such as 12.5MB")
+	}
+	return int64(v), nil
+}
+
+func parseSize(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("want a number of bytes")
+	}
+	return n, nil
+}
+
+// parseSpans reads "10s-20s,1m-".
+func parseSpans(text string) ([]impair.Span, error) {
+	var spans []impair.Span
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, ok := strings.Cut(strings.TrimSpace(part), "-")
+		span := impair.Span{To: math.MaxInt64}
+		var err error
+		if span.From, err = parseDuration(strings.TrimSpace(from)); err == nil && strings.TrimSpace(to) != "" {
+			span.To, err = parseDuration(strings.TrimSpace(to))
+		}
+		if err != nil || !ok || span.To <= span.From {
+			return nil, fmt.Errorf("want spans such as 10s-20s, or 10s- without an end")
+		}
+		spans = append(spans, span)
+	}
+	return spans, nil
+}

@@ -1,0 +1,279 @@
+package rxd
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"net/netip"
+	"time"
+
+	"gofabric/core"
+	"gofabric/internal/dgram"
+	"gofabric/internal/front"
+	"gofabric/internal/mono"
+	"gofabric/internal/progress"
+	xengine "gofabric/internal/xnet/engine"
+	"gofabric/util/rxd/engine"
+)
+
+// endpoint is a reliable-datagram endpoint: a port below, and the engine that knows the peers. Everything in it is guarded by the domain's lock.
+type endpoint struct {
+	front.Endpoint
+	front.Transmitter
+	front.Receiver
+	front.Connectionless
+	d    *domain
+	prog *progress.Engine
+	own  *xengine.RxContext
+	eng  *engine.Engine
+	auth *front.Auth // nil without authorization key
+	port dgram.Port
+	byFI []*engine.Peer // by index in the address vector; nil where no operation went yet
+
+	timer    *progress.Handle
+	timerAt  int64
+	gather   progress.Gather
+	out      outbox
+	got      bool // something came since the last answer
+	taking   bool // a datagram is being taken: answers leave behind it
+	refusals map[*engine.Peer]refusal
+	lost     error
+}
+
+var _ core.Endpoint = (*endpoint)(nil)
+
+func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
+	ep := &endpoint{d: d, prog: d.prog}
+	var err error
+	if ep.auth, err = d.KeyOf("fi_endpoint", info); err != nil {
+		return nil, err
+	}
+	if ep.auth != nil && !d.s.extensions {
+		return nil, d.f.Names.Error("fi_endpoint", d.Name(), front.NoPeer, core.ErrOpNotSupp, "authorization keys need the extension, which is switched off")
+	}
+	ep.InitEndpoint(&d.Domain, info, ep.ends)
+	ep.SetAuth(ep.auth)
+	ep.own = xengine.NewRxContext(d.Pool(), front.RxSink{Endpoint: &ep.Endpoint})
+	d.s.rxLimits().Apply(ep.own, info.Rx)
+	ep.InitTransmitter(&ep.Endpoint, ep)
+	ep.InitReceiver(&ep.Endpoint, ep.own, ep.CanReceive, info.Caps&core.CapDirectedRecv != 0)
+	under := info.Below().Dup()
+	under.SrcAddr = info.SrcAddr // the caller may have changed it
+	port, err := d.below.OpenPort(under, ep)
+	if err != nil {
+		return nil, err
+	}
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	ep.become(port)
+	ep.timer = ep.prog.Timer(ep.expired)
+	d.eps[ep] = struct{}{}
+	ep.Opened()
+	return ep, nil
+}
+
+// become makes port the endpoint's, with an engine that knows nobody yet. Locked.
+func (ep *endpoint) become(port dgram.Port) {
+	info := ep.Info()
+	_, opaque := ep.d.below.(dgram.Opaque)
+	cfg := ep.d.s.engine(info, !opaque)
+	cfg.NativeMTU = nativeMax
+	if below := info.Below(); below != nil && below.EP != nil && below.EP.MaxMsgSize > 0 {
+		cfg.NativeMTU = min(below.EP.MaxMsgSize, nativeMax)
+	}
+	cfg.RecvWindow = ep.d.s.window(port)
+	cfg.Auth = ep.auth.EngineAuth()
+	ep.port = port
+	ep.eng = engine.New(cfg, ep.d.Pool(), ep.own, ep.auth.Memory(&ep.d.Domain), (*hooks)(ep))
+	ep.out.init(port.MaxSegments())
+}
+
+// engine makes the configuration of an endpoint's engine.
+func (s *settings) engine(info *core.Info, around bool) *engine.Config {
+	return &engine.Config{
+		Epoch: random64(), Secret: [2]uint64{random64(), random64()}, Rand: random64,
+		Conn:       s.conn(max(info.Tx.Size, 1), info.Tx.InjectSize, around),
+		Extensions: s.extensions, Rendezvous: true,
+		MaxUnacked: s.maxUnacked, MaxPeers: s.maxPeers,
+		PeerTimeout: int64(s.peer), KeepAlive: int64(s.keepAlive), HandshakeTimeout: int64(s.handshake),
+	}
+}
+
+// random64 makes numbers that nobody can guess: connection ids and secrets.
+func random64() uint64 {
+	var b [8]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// ends implements front.Ends.
+func (ep *endpoint) ends(src uint64) (local, peer netip.AddrPort) {
+	local = ep.port.Local()
+	if ep.AV() == nil || src == xengine.AnySource {
+		return local, front.NoPeer
+	}
+	if a, ok := ep.AV().AddrPort(core.FIAddr(src)); ok {
+		return local, a
+	}
+	return local, front.NoPeer
+}
+
+// BindAV binds the vector that destinations index (fi_ep_bind(3)).
+func (ep *endpoint) BindAV(v core.AddressVector, flags core.Flags) error {
+	if err := ep.Endpoint.BindAV(v, flags); err != nil {
+		return err
+	}
+	ep.WatchAV(ep.inserted, ep.removed)
+	return nil
+}
+
+// BindSRX makes the endpoint receive into buffers of a shared context (fi_ep_bind(3)).
+func (ep *endpoint) BindSRX(s core.SharedRx) error {
+	rx, err := ep.TakeSRX(s)
+	if err != nil {
+		return err
+	}
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	ep.own = rx
+	ep.become(ep.port) // nobody is known before Enable
+	return nil
+}
+
+// Conns implements front.Base.
+func (ep *endpoint) Conns(yield func(*xengine.Conn) bool) {
+	for p := range ep.eng.Each {
+		if !yield(p.Conn()) {
+			return
+		}
+	}
+}
+
+// Enable lets data calls in (fi_enable(3)).
+func (ep *endpoint) Enable() error {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	if err := ep.CheckEnable(front.NeedsAV); err != nil {
+		return err
+	}
+	ep.SetEnabled()
+	return nil
+}
+
+// Cancel cancels a receive, or a send that has not begun (fi_cancel(3)).
+func (ep *endpoint) Cancel(ctx core.Context) error {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	if !ep.Shared() && ep.own.Cancel(uint64(ctx)) || ep.CancelTriggered(ctx) {
+		return nil
+	}
+	for p := range ep.eng.Each {
+		if p.Conn().Cancel(uint64(ctx)) {
+			return nil
+		}
+	}
+	return core.ErrNoEnt
+}
+
+// Name is the address that peers insert into their vectors (fi_getname(3)).
+func (ep *endpoint) Name() (core.Addr, error) {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	return core.IPAddr(ep.port.Local()), nil
+}
+
+// SetName changes the address, before Enable (fi_setname(3)).
+func (ep *endpoint) SetName(a core.Addr) error {
+	if !a.IP.IsValid() {
+		return ep.Refuse("fi_setname", front.NoPeer, core.ErrInval, "the name must be an IP address")
+	}
+	ep.prog.Lock()
+	ready := !ep.Enabled() && !ep.Closed()
+	under := ep.Info().Below().Dup()
+	ep.prog.Unlock()
+	if !ready {
+		return ep.Refuse("fi_setname", front.NoPeer, core.ErrOpBadState, "set the name before Enable")
+	}
+	under.SrcAddr = a
+	port, err := ep.d.below.OpenPort(under, ep)
+	if err != nil {
+		return err
+	}
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	if ep.Enabled() || ep.Closed() {
+		port.Close()
+		return ep.Refuse("fi_setname", front.NoPeer, core.ErrOpBadState, "set the name before Enable")
+	}
+	ep.port.Close()
+	ep.become(port)
+	return nil
+}
+
+// GetOpt is fi_getopt (fi_endpoint(3)).
+func (ep *endpoint) GetOpt(opt core.EPOpt) (int, error) {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	return ep.Option(ep.own, opt)
+}
+
+// SetOpt is fi_setopt (fi_endpoint(3)).
+func (ep *endpoint) SetOpt(opt core.EPOpt, value int) error {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	return ep.SetOption(ep.own, opt, value)
+}
+
+// Alias opens a second door to the endpoint (fi_ep_alias(3)).
+func (ep *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
+	return ep.OpenAlias(ep, &ep.Transmitter, &ep.Receiver, flags)
+}
+
+// Close closes the endpoint (fi_close(3)). What has been posted and completed, but is not acknowledged by the peer, is transmitted for as long as
+// FI_OFI_RXD_LINGER allows.
+func (ep *endpoint) Close() error {
+	ep.prog.Lock()
+	if err := ep.BeginClose(); err != nil {
+		ep.prog.Unlock()
+		return err
+	}
+	ep.linger()
+	for p := range ep.eng.Each {
+		ep.eng.Remove(p, xengine.ErrClosed)
+	}
+	ep.transmit(mono.Now())
+	ep.gather.Forget(ep.prog, (*flusher)(ep))
+	ep.timer.Remove()
+	ep.EndRx(ep.own)
+	ep.port.Close()
+	delete(ep.d.eps, ep)
+	ep.byFI = nil
+	ep.prog.Unlock()
+	ep.Unbind()
+	return nil
+}
+
+// linger waits until peers have acknowledged everything, or the time is over. Locked; it lets others have the lock meanwhile.
+func (ep *endpoint) linger() {
+	now := mono.Now()
+	end := now.Add(ep.d.s.linger)
+	ep.eng.Shutdown(int64(now))
+	ep.transmit(now)
+	for ep.lost == nil && !ep.eng.Flushed() {
+		now := mono.Now()
+		if now >= end {
+			return
+		}
+		ep.port.Poll()
+		ep.eng.Advance(int64(now))
+		ep.transmit(now)
+		if ep.eng.Flushed() {
+			return
+		}
+		ep.prog.Unlock()
+		time.Sleep(lingerStep)
+		ep.prog.Lock()
+	}
+}
+
+// lingerStep is how often a closing endpoint looks for acknowledgements.
+const lingerStep = 50 * time.Microsecond

@@ -1,0 +1,130 @@
+// The steady state allocates nothing.
+
+package engine
+
+import (
+	"testing"
+
+	xengine "gofabric/internal/xnet/engine"
+)
+
+// quiet takes notes without memory.
+type quiet struct {
+	*node
+	n int
+}
+
+func (q *quiet) Completed(*xengine.Completion) { q.n++ }
+func (q *quiet) Sent(*xengine.Send)            { q.n++ }
+func (q *quiet) Received(*xengine.RxOp)        { q.n++ }
+func (q *quiet) Sink(*Peer) xengine.Sink       { return q }
+
+// wire moves datagrams between two engines without a network.
+type cable struct {
+	n    *network
+	a, b *node
+	buf  []byte
+	out  Out
+}
+
+func (c *cable) move(from, to *node) (moved bool) {
+	for from.e.Poll(c.n.now, &c.out) {
+		c.buf = append(c.buf[:0], c.out.Head...)
+		for _, p := range c.out.Parts {
+			c.buf = append(c.buf, p...)
+		}
+		c.n.now += 1000
+		to.e.Receive(c.n.now, from.addr, c.buf)
+		moved = true
+	}
+	return moved
+}
+
+func (c *cable) settle() {
+	for moved := true; moved; {
+		x := c.move(c.a, c.b)
+		y := c.move(c.b, c.a)
+		moved = x || y
+	}
+	c.a.e.Quiet(c.n.now)
+	c.b.e.Quiet(c.n.now)
+	c.move(c.a, c.b)
+	c.move(c.b, c.a)
+	c.a.e.Advance(c.n.now)
+	c.b.e.Advance(c.n.now)
+}
+
+// newCable joins two nodes that are up.
+func newCable(t testing.TB, change func(*Config)) (c *cable, a, b *quiet) {
+	n := newNetwork(t, 1)
+	x, y := n.add(1, change), n.add(2, change)
+	a, b = &quiet{node: x}, &quiet{node: y}
+	x.rx.Sink, y.rx.Sink = a, b
+	x.e.hooks, y.e.hooks = a, b
+	c = &cable{n: n, a: x, b: y, buf: make([]byte, 0, 1<<16), out: Out{Head: make([]byte, 0, HeadMax), Parts: make([][]byte, 0, 8)}}
+	x.e.Peer(y.addr, 7, n.now)
+	c.settle()
+	if !x.e.Lookup(y.addr).Up() {
+		t.Fatal("not up")
+	}
+	return c, a, b
+}
+
+func TestNoAllocs(t *testing.T) {
+	for name, change := range map[string]func(*Config){"native": nativeOnly, "extended": nil} {
+		for _, size := range []int{64, 30_000} {
+			c, a, b := newCable(t, change)
+			p := a.e.Lookup(b.addr)
+			payload, buf := pattern(size, 1), make([]byte, size)
+			s := msg(1, payload)
+			w := rma(xengine.KindWrite, 1, payload, 0)
+			r := rma(xengine.KindRead, 1, buf, 0)
+			round := func() {
+				for range 3 {
+					b.recv(buf, 1)
+					for _, o := range []*xengine.Send{s, w, r} {
+						if err := p.Conn().Submit(o); err != nil {
+							t.Fatal(err)
+						}
+					}
+					a.e.Posted(p)
+				}
+				c.settle()
+			}
+			for range 50 {
+				round()
+			}
+			a.n, b.n = 0, 0
+			if n := testing.AllocsPerRun(100, round); n != 0 {
+				t.Errorf("%s, %d bytes: %v allocations", name, size, n)
+			}
+			if a.n != 101*9 {
+				t.Errorf("%s, %d bytes: %d completions", name, size, a.n)
+			}
+		}
+	}
+}
+
+// BenchmarkMessage sends 64 bytes and acknowledges them: both ends' work, and two copies.
+func BenchmarkMessage(b *testing.B) {
+	for name, change := range map[string]func(*Config){"native": nativeOnly, "extended": nil} {
+		for _, size := range []int{64, 64 << 10} {
+			b.Run(name+map[int]string{64: "/64", 64 << 10: "/64k"}[size], func(b *testing.B) {
+				c, x, y := newCable(b, change)
+				p := x.e.Lookup(y.addr)
+				buf := make([]byte, size)
+				s := msg(1, pattern(size, 1))
+				b.ReportAllocs()
+				b.SetBytes(int64(size))
+				for b.Loop() {
+					y.recv(buf, 1)
+					if err := p.Conn().Submit(s); err != nil {
+						b.Fatal(err)
+					}
+					x.e.Posted(p)
+					c.settle()
+				}
+			})
+		}
+	}
+}

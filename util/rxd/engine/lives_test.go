@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"testing"
+
+	xengine "gofabric/internal/xnet/engine"
+	"gofabric/util/rxd/wire"
+)
+
+// TestAsleep sends more than a peer keeps whose application posts no receives for longer than peers may be silent: it answers, so it lives, and what it
+// could not take completely has not arrived yet.
+func TestAsleep(t *testing.T) {
+	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+		b.rx.PeerLimit = 5000
+		for i := range 3 {
+			s := msg(uint64(i), pattern(4000, byte(i)))
+			s.Ack = true
+			a.post(b, s)
+		}
+		a.post(b, rma(xengine.KindWrite, 9, pattern(3000, 1), 0))
+		n.run(100*second, nil)
+		if len(a.failed)+len(a.errs())+len(b.failed) > 0 {
+			t.Fatal(a.failed, a.errs(), b.failed)
+		}
+		if k := a.count(xengine.KindSend); k > 2 {
+			t.Errorf("%d sends complete", k)
+		}
+		for i := range 3 {
+			b.recv(make([]byte, 5000), uint64(i))
+			n.run(2*second, nil)
+			if k := b.count(xengine.KindRecv); k != i+1 {
+				t.Errorf("%d received of %d", k, i+1)
+			}
+		}
+		if a.count(xengine.KindSend) != 3 || a.count(xengine.KindWrite) != 1 {
+			t.Error(a.count(xengine.KindSend), a.count(xengine.KindWrite))
+		}
+	})
+}
+
+// TestTwoLives lets a native peer start again before it has sent anything but RTS: its second life gets an index of its own, a repeated RTS the same again.
+func TestTwoLives(t *testing.T) {
+	n := newNetwork(t, 1)
+	a := n.add(1, nil)
+	index := func(remote uint64) uint64 {
+		r := wire.RTS{RTSAddr: remote, Source: at(2)}
+		a.e.Receive(n.now, at(2), r.Append(nil))
+		if !a.e.Poll(n.now, &a.out) {
+			t.Fatal("no answer")
+		}
+		var c wire.CTS
+		if _, err := c.Parse(a.out.Head); err != nil {
+			t.Fatal(err)
+		}
+		return c.CTSAddr
+	}
+	first, again, second := index(5), index(5), index(6)
+	if first != again || first == second {
+		t.Error(first, again, second)
+	}
+}

@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"net/netip"
+	"testing"
+
+	xengine "gofabric/internal/xnet/engine"
+	"gofabric/util/rxd/wire"
+)
+
+// TestRestartUnheard restarts an endpoint that has taken a message, though nothing of it but its first answer was ever heard: the message must not come
+// to its next life.
+func TestRestartUnheard(t *testing.T) {
+	n := newNetwork(t, 1)
+	a, b := n.add(1, nil), n.add(2, nil)
+	n.tap = func(from, _ netip.AddrPort, p []byte) {
+		n.cut = from == b.addr && (p[0] == wire.XMagic || len(p) > wire.CTSLen+16 && p[wire.CTSLen+5]&wire.ExtUp != 0)
+	}
+	b.recv(make([]byte, 200), 1)
+	a.post(b, msg(1, pattern(100, 1)))
+	n.run(second, nil)
+	n.tap, n.cut = nil, false
+	c := n.add(2, nil)
+	c.recv(make([]byte, 200), 1)
+	n.run(5*second, nil)
+	if got := b.count(xengine.KindRecv) + c.count(xengine.KindRecv); got+len(a.failed) != 1 {
+		t.Errorf("%v, %d received in both lives", a.failed, got)
+	}
+	c.recv(make([]byte, 200), 1)
+	c.recv(make([]byte, 200), 1)
+	before := c.count(xengine.KindRecv)
+	a.post(c, msg(2, pattern(100, 1)))
+	if !n.run(5*second, func() bool { return c.count(xengine.KindRecv) == before+1 }) {
+		t.Error("they do not speak")
+	}
+	a.close()
+	c.close()
+}

@@ -1,0 +1,21 @@
+package rxd
+
+import (
+	"gofabric/core"
+	"gofabric/internal/front"
+)
+
+// fabric is the layer's fabric.
+type fabric struct {
+	front.LayerFabric
+	p *Provider
+}
+
+// OpenDomain opens a domain, and the one below it (fi_domain(3)).
+func (f *fabric) OpenDomain(info *core.Info) (core.Domain, error) {
+	d, err := openDomain(f, info)
+	if err != nil {
+		return nil, err // and not a typed nil, which would compare unequal to nil
+	}
+	return d, nil
+}

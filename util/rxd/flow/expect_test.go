@@ -1,0 +1,44 @@
+package flow
+
+import (
+	"testing"
+
+	"gofabric/util/rxd/wire"
+)
+
+// TestExpect asks a peer that owes an answer, though nothing is in flight, and gives it up when it does not say a word; one that answers owes for ever.
+func TestExpect(t *testing.T) {
+	for _, keepAlive := range []int64{0, 60e9} {
+		s := newScript(t, func(c *Config) { c.KeepAlive, c.PeerTimeout = keepAlive, 8e9 })
+		s.w.now += 30e9 // idle until then
+		start := s.w.now
+		s.a.f.Expect(s.w.now, true)
+		for range 5 {
+			for len(s.poll(s.a, -1)) == 0 {
+				s.fire(s.a)
+			}
+			s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Window: 1 << 20}})
+		}
+		if d := s.w.now - start; d != 10e9 {
+			t.Errorf("five questions in %d ns", d)
+		}
+		start = s.w.now
+		for s.a.f.Dead() == nil && s.w.now-start < 100e9 {
+			s.fire(s.a)
+			s.poll(s.a, -1)
+		}
+		if d := s.w.now - start; s.a.f.Dead() != ErrTimeout || d != 8e9 {
+			t.Errorf("%v after %d ns", s.a.f.Dead(), d)
+		}
+	}
+	s := newScript(t, func(c *Config) { c.PeerTimeout = 8e9 })
+	s.a.f.Expect(s.w.now, true)
+	s.a.f.Expect(s.w.now, false)
+	for s.a.f.Deadline() != 0 {
+		s.fire(s.a)
+		s.poll(s.a, 0)
+	}
+	if s.a.f.Dead() != nil {
+		t.Error("given up, though it owes nothing")
+	}
+}

@@ -1,0 +1,277 @@
+package flow
+
+import (
+	"math"
+	"testing"
+
+	"gofabric/util/rxd/wire"
+)
+
+// TestStalledSink closes the window while data is on its way: it is kept, probes find the window open again, nothing is lost.
+func TestStalledSink(t *testing.T) {
+	s := newScript(t, func(c *Config) { c.RecvWindow, c.PeerWindow = 20000, 20000 })
+	s.a.toSend = 100000
+	first := s.poll(s.a, -1)
+	s.pass(50e3)
+	s.b.stalled = true
+	s.bring(s.b, first...)
+	acks := s.poll(s.b, 1)
+	if acks[0].h.Window != 0 || s.b.got != 1000 {
+		t.Fatalf("window %d, got %d", acks[0].h.Window, s.b.got)
+	}
+	s.bring(s.a, acks...)
+	s.poll(s.a, 0)
+	for range 3 {
+		s.fire(s.a)
+		probe := s.poll(s.a, -1)
+		if len(probe) == 0 {
+			continue
+		}
+		if len(probe) != 1 || probe[0].h.Type != wire.XProbe {
+			t.Fatal(heads(probe))
+		}
+		s.bring(s.b, probe...)
+		s.bring(s.a, s.poll(s.b, 1)...)
+	}
+	s.b.f.Resume(s.w.now) // still stalled: means nothing
+	s.poll(s.b, 0)
+	s.b.stalled = false
+	s.b.f.Resume(s.w.now)
+	if s.b.got != 20000 {
+		t.Fatalf("got %d", s.b.got)
+	}
+	s.poll(s.b, 1) // lost
+	s.fire(s.a)
+	s.bring(s.b, s.poll(s.a, 1)...)
+	s.bring(s.a, s.poll(s.b, 1)...)
+	s.settle()
+	s.done()
+}
+
+// TestClosedWindow has nothing in flight when the window closes.
+func TestClosedWindow(t *testing.T) {
+	s := newScript(t, nil)
+	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 5}})
+	s.a.toSend = 100
+	s.poll(s.a, 0)
+	for i := range 4 {
+		at := s.w.now
+		s.fire(s.a)
+		if p := s.poll(s.a, 1); p[0].h.Type != wire.XProbe {
+			t.Fatal(heads(p))
+		}
+		if s.w.now-at < 1e6<<i {
+			t.Errorf("probe %d after %d", i, s.w.now-at)
+		}
+	}
+	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 4, Window: 1000}}) // older: does not count
+	s.poll(s.a, 0)
+	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 6, Window: 1000}})
+	s.poll(s.a, 1)
+}
+
+// TestWindowRespected never sends beyond the peer's window, which shrinks and jumps.
+func TestWindowRespected(t *testing.T) {
+	s := newScript(t, func(c *Config) { c.PeerWindow = 5500 })
+	s.a.toSend = 1 << 20
+	if ps := s.poll(s.a, 5); ps[4].h.Flags&wire.FlagXAckNow == 0 {
+		t.Error("the last segment of a window does not ask")
+	}
+	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 1, Ack: 1000, Window: 100}}) // took back what it gave
+	s.poll(s.a, 0)
+	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 2, Ack: 5000, Window: math.MaxUint32}})
+	for _, p := range s.poll(s.a, -1) {
+		if p.h.Offset+uint64(len(p.b)) > 1<<20 {
+			t.Fatal(p.h)
+		}
+	}
+}
+
+// TestTimestampsWrap goes over the end of the 32-bit clock.
+func TestTimestampsWrap(t *testing.T) {
+	s := newScript(t, nil)
+	s.w.now = (1<<32)*1000 - 250e3
+	s.a.f.path, s.b.f.path = path{}, path{}
+	for range 20 {
+		s.a.toSend += 1000
+		s.a.lent = true
+		s.settle()
+	}
+	s.done()
+	if st := s.a.f.Stats(); st.SRTT != 100e3 && st.SRTT != 101e3 || st.Retransmitted != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestNonsense sends what no honest peer does: it is counted, and changes nothing.
+func TestNonsense(t *testing.T) {
+	for name, h := range map[string]wire.XHeader{
+		"acknowledges what was never sent": {Type: wire.XAck, Ack: 5001, Window: 9},
+		"acknowledges everything":          {Type: wire.XAck, Ack: math.MaxUint64, Window: 9},
+		"inverted block":                   {Type: wire.XAck, Window: 1 << 24, NSACK: 1, SACK: [16]wire.Range{{Start: 3000, End: 1000}}},
+		"block beyond what was sent":       {Type: wire.XAck, Window: 1 << 24, NSACK: 1, SACK: [16]wire.Range{{Start: 1000, End: 5001}}},
+		"block of everything":              {Type: wire.XAck, Window: 1 << 24, NSACK: 1, SACK: [16]wire.Range{{Start: 0, End: math.MaxUint64}}},
+		"offset that wraps":                {Type: wire.XData, Offset: math.MaxUint64 - 5, Window: 1 << 24},
+	} {
+		s := newScript(t, nil)
+		s.a.toSend = 5000
+		s.poll(s.a, 5)
+		s.bring(s.a, packet{h: h, b: make([]byte, 100)}) // its payload is at offset 0 or refused with the rest
+		if st := s.a.f.Stats(); st.Nonsense != 1 {
+			t.Errorf("%s: %+v", name, st)
+		}
+		if s.a.acked != 0 || s.a.f.tx.inFlight != 5000 {
+			t.Errorf("%s: acknowledged %d, in flight %d", name, s.a.acked, s.a.f.tx.inFlight)
+		}
+	}
+	s := newScript(t, nil)
+	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XData, Offset: 1 << 40, Window: 1}, b: make([]byte, 100)})
+	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XData, Offset: 16<<20 - 50, Window: 1}, b: make([]byte, 100)})
+	if st := s.a.f.Stats(); st.Dropped != 2 || s.a.cfg.Pool.OutPages != 0 {
+		t.Errorf("beyond the window: %+v", st)
+	}
+}
+
+// TestBudget fills the budget of the pool with pieces after holes.
+func TestBudget(t *testing.T) {
+	s := newScript(t, func(c *Config) { c.Pool.Budget = 10 * pageSize })
+	for i := range uint64(100) {
+		s.bring(s.b, packet{h: wire.XHeader{Type: wire.XData, Offset: (i + 1) * pageSize, Window: 1}, b: make([]byte, 1)})
+	}
+	if p := s.b.cfg.Pool; p.OutPages != 10 || s.b.f.Stats().Dropped != 90 {
+		t.Errorf("%d pages, %+v", p.OutPages, s.b.f.Stats())
+	}
+	for i := range uint64(2 * maxSpans) {
+		s.bring(s.b, packet{h: wire.XHeader{Type: wire.XData, Offset: pageSize + 2*i, Window: 1}, b: make([]byte, 1)})
+	}
+	if n := len(s.b.f.rx.spans); n > maxSpans {
+		t.Errorf("%d spans", n)
+	}
+	s.bring(s.b, packet{h: wire.XHeader{Type: wire.XReset}})
+	if s.b.f.Dead() != ErrReset || s.b.cfg.Pool.OutPages != 0 || s.b.f.Deadline() != 0 {
+		t.Errorf("dead %v, %d pages", s.b.f.Dead(), s.b.cfg.Pool.OutPages)
+	}
+}
+
+// TestPeerTimeout gives a silent peer up in time, with data in flight, before a closed window, and never when nothing is wanted.
+func TestPeerTimeout(t *testing.T) {
+	for name, prepare := range map[string]func(*script){
+		"in flight": func(s *script) { s.a.toSend = 5000 },
+		"closed window": func(s *script) {
+			s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 5}})
+			s.a.toSend = 100
+		},
+	} {
+		s := newScript(t, func(c *Config) { c.PeerTimeout = 3e9 })
+		prepare(s)
+		start := s.w.now
+		sent := len(s.poll(s.a, -1))
+		for s.a.f.Dead() == nil && s.w.now-start < 100e9 {
+			s.fire(s.a)
+			sent += len(s.poll(s.a, -1))
+		}
+		if d := s.w.now - start; s.a.f.Dead() != ErrTimeout || d != 3e9 || sent > 25 {
+			t.Errorf("%s: %v after %d ns and %d datagrams", name, s.a.f.Dead(), d, sent)
+		}
+		if p := s.a.cfg.Pool; p.OutSenders != 0 {
+			t.Errorf("%s: a dead flow keeps memory", name)
+		}
+		s.poll(s.a, 0)
+	}
+	s := newScript(t, nil)
+	if s.a.f.Deadline() != 0 {
+		t.Error("an idle flow has a deadline")
+	}
+}
+
+// TestKeepAlive asks an idle peer, and gives it up when it does not answer.
+func TestKeepAlive(t *testing.T) {
+	s := newScript(t, func(c *Config) { c.KeepAlive, c.PeerTimeout = 5e9, 2e9 })
+	start := s.w.now
+	for range 3 {
+		s.fire(s.a)
+		for len(s.poll(s.a, -1)) == 0 {
+			s.fire(s.a)
+		}
+		s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Window: 1 << 20}})
+	}
+	if s.w.now-start != 15e9 {
+		t.Errorf("three probes in %d", s.w.now-start)
+	}
+	for s.a.f.Dead() == nil {
+		s.fire(s.a)
+		s.poll(s.a, -1)
+	}
+	if s.w.now-start != 22e9 {
+		t.Errorf("given up after %d", s.w.now-start)
+	}
+}
+
+// TestClose tells the end of the stream after the stream.
+func TestClose(t *testing.T) {
+	s := newScript(t, nil)
+	s.a.toSend = 5000
+	s.a.f.Close(s.w.now)
+	ps := s.poll(s.a, 5)
+	s.bring(s.b, ps...)
+	if s.a.f.Done() {
+		t.Error("done before anything arrived")
+	}
+	s.bring(s.a, s.poll(s.b, 1)...)
+	fin := s.poll(s.a, 1)
+	if fin[0].h.Flags&wire.FlagXFin == 0 || !s.a.f.Done() {
+		t.Fatal(heads(fin))
+	}
+	s.bring(s.b, fin...)
+	s.done()
+	if s.b.f.Dead() != ErrClosed {
+		t.Error(s.b.f.Dead())
+	}
+	s.b.f.Receive(s.w.now, &fin[0].h, nil)
+	s.poll(s.b, 0)
+}
+
+// TestAbort resets the peer.
+func TestAbort(t *testing.T) {
+	s := newScript(t, nil)
+	s.a.toSend = 500
+	s.poll(s.a, 1)
+	s.a.f.Abort(ErrClosed)
+	rst := s.poll(s.a, 1)
+	s.bring(s.b, rst...)
+	if s.b.f.Dead() != ErrReset || s.a.f.Dead() != ErrClosed {
+		t.Error(s.b.f.Dead(), s.a.f.Dead())
+	}
+}
+
+// TestAcknowledgementsWait checks when an acknowledgement leaves.
+func TestAcknowledgementsWait(t *testing.T) {
+	data := func(n int, flags wire.XFlags, off uint64) packet {
+		return packet{h: wire.XHeader{Type: wire.XData, Flags: flags, Offset: off, Window: 1 << 20, Time: 9}, b: slice(off, n)}
+	}
+	s := newScript(t, nil)
+	s.bring(s.b, data(100, 0, 0))
+	s.poll(s.b, 0) // waits for company
+	if d := s.b.f.Deadline(); d != s.w.now+1e6 {
+		t.Errorf("deadline in %d", d-s.w.now)
+	}
+	s.b.f.Quiet(s.w.now)
+	if p := s.poll(s.b, 1); p[0].h.Ack != 100 || p[0].h.Type != wire.XAck || p[0].h.Echo != 9 {
+		t.Error(p[0].h)
+	}
+	s.bring(s.b, data(100, 0, 100))
+	s.b.toSend = 50 // the answer carries it
+	if p := s.poll(s.b, 1); p[0].h.Ack != 200 || p[0].h.Type != wire.XData {
+		t.Error(p[0].h)
+	}
+	s.bring(s.b, data(100, wire.FlagXAckNow, 200))
+	s.poll(s.b, 1)
+	off := uint64(300)
+	for off < 300+ackEveryBytes-1000 {
+		s.bring(s.b, data(1000, 0, off))
+		off += 1000
+	}
+	s.poll(s.b, 0)
+	s.bring(s.b, data(1000, 0, off))
+	s.poll(s.b, 1)
+}

@@ -1,0 +1,158 @@
+package rxd
+
+import (
+	"net/netip"
+	"slices"
+
+	"gofabric/core"
+	"gofabric/internal/front"
+	"gofabric/internal/mono"
+	xengine "gofabric/internal/xnet/engine"
+	"gofabric/util/rxd/engine"
+)
+
+// Route implements front.Router. Locked.
+func (ep *endpoint) Route(dest core.FIAddr) (*xengine.Conn, error) {
+	if uint64(dest) < uint64(len(ep.byFI)) {
+		if p := ep.byFI[dest]; p != nil {
+			return p.Conn(), nil
+		}
+	}
+	if ep.lost != nil {
+		return nil, ep.lost
+	}
+	addr, ok := ep.AV().AddrPort(dest)
+	if !ok {
+		return nil, core.ErrInval
+	}
+	now := mono.Now()
+	p := ep.eng.Peer(addr, uint64(dest), int64(now))
+	ep.index(dest, p)
+	ep.transmit(now) // the request, if there is one, leaves even if the post is refused
+	return p.Conn(), nil
+}
+
+// index remembers the peer of an index in the vector.
+func (ep *endpoint) index(fi core.FIAddr, p *engine.Peer) {
+	if n := uint64(fi) + 1; n > uint64(len(ep.byFI)) {
+		ep.byFI = slices.Grow(ep.byFI, int(n)-len(ep.byFI))[:n]
+	}
+	ep.byFI[fi] = p
+}
+
+// forget forgets a peer that has ended.
+func (ep *endpoint) forget(p *engine.Peer) {
+	delete(ep.refusals, p)
+	if fi := p.Conn().Src; fi < uint64(len(ep.byFI)) && ep.byFI[fi] == p {
+		ep.byFI[fi] = nil
+	}
+}
+
+// inserted gives a peer that came by itself its index. Locked.
+func (ep *endpoint) inserted(fi core.FIAddr, a core.Addr) {
+	p := ep.eng.Lookup(a.IP)
+	if p == nil || p.Conn().Src != xengine.AnySource {
+		return
+	}
+	ep.eng.SetSource(p, uint64(fi))
+	ep.own.SetSource(p.Conn(), uint64(fi))
+	ep.index(fi, p)
+}
+
+// removed takes it away again. The address may have another index already: who shares the vector has inserted it again, and the order in which other processes'
+// changes are heard of is not the one in which they were made. Locked.
+func (ep *endpoint) removed(fi core.FIAddr) {
+	if uint64(fi) >= uint64(len(ep.byFI)) || ep.byFI[fi] == nil {
+		return
+	}
+	p := ep.byFI[fi]
+	ep.byFI[fi] = nil
+	if p.Conn().Src != uint64(fi) {
+		return // known by another index by now
+	}
+	ep.eng.SetSource(p, xengine.AnySource)
+	if now := ep.AV().ReverseAddrPort(p.Addr); now != core.AddrNotAvail {
+		ep.inserted(now, core.IPAddr(p.Addr))
+	}
+}
+
+// Disconnect breaks off what is under way with a peer: it fails with ErrCanceled, and the next operation speaks to it anew. libfabric has no such call; a
+// caller that must take its buffers back at once finds it by a type assertion.
+func (ep *endpoint) Disconnect(fi core.FIAddr) error {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	if uint64(fi) >= uint64(len(ep.byFI)) || ep.byFI[fi] == nil {
+		return core.ErrNotConn
+	}
+	p := ep.byFI[fi]
+	ep.byFI[fi] = nil
+	ep.eng.Remove(p, xengine.ErrClosed)
+	ep.transmit(mono.Now())
+	return nil
+}
+
+// hooks is the endpoint as its engine sees it.
+type hooks endpoint
+
+// Sink implements engine.Hooks: one sink serves all peers, but where the application wants to hear of those that are not in the vector.
+func (h *hooks) Sink(p *engine.Peer) xengine.Sink {
+	if h.NamesStrangers() {
+		return &front.Stranger{Sink: (*sink)(h), E: &h.Endpoint, Addr: &p.Addr}
+	}
+	return (*sink)(h)
+}
+
+// PeerUp implements engine.Hooks.
+func (h *hooks) PeerUp(p *engine.Peer) {
+	if fi := p.Conn().Src; fi != xengine.AnySource {
+		(*endpoint)(h).index(core.FIAddr(fi), p) // it came by itself, and is in the vector: answers go the same way
+	}
+}
+
+// PeerFailed implements engine.Hooks.
+func (h *hooks) PeerFailed(p *engine.Peer, _ error) { (*endpoint)(h).forget(p) }
+
+// Reverse implements engine.Hooks.
+func (h *hooks) Reverse(addr netip.AddrPort) uint64 {
+	if v := h.AV(); v != nil {
+		return uint64(v.ReverseAddrPort(addr)) // AddrNotAvail is AnySource
+	}
+	return xengine.AnySource
+}
+
+// Local implements engine.Hooks: the address under which dest sees us.
+func (h *hooks) Local(dest netip.AddrPort) netip.AddrPort {
+	local := h.port.Local()
+	if !local.Addr().IsUnspecified() || h.d.f.p.host == nil {
+		return local
+	}
+	if a, err := h.d.f.p.host.SourceFor(dest); err == nil {
+		return netip.AddrPortFrom(a, local.Port())
+	}
+	return local
+}
+
+// Narrowed implements dgram.Narrower. Locked.
+func (ep *endpoint) Narrowed(dest netip.AddrPort) { ep.eng.PathChanged(dest) }
+
+// MaxDatagram implements engine.Hooks.
+func (h *hooks) MaxDatagram(dest netip.AddrPort) int { return h.port.MaxDatagram(dest) }
+
+// sink is the endpoint as the connections of its peers see it.
+type sink endpoint
+
+func (s *sink) Completed(c *xengine.Completion)             { s.Endpoint.Completed(c) }
+func (s *sink) Sent(o *xengine.Send)                        { s.Endpoint.Sent(o) }
+func (s *sink) Received(r *xengine.RxOp)                    { s.Endpoint.Received(r) }
+func (s *sink) Requested(*xengine.Conn, []byte)             {}
+func (s *sink) Connected(*xengine.Conn, []byte)             {}
+func (s *sink) Failed(c *xengine.Conn, err error, _ []byte) { s.eng.Failed(c.User.(*engine.Peer), err) }
+func (s *sink) Resumed(c *xengine.Conn)                     { s.eng.Resumed(c.User.(*engine.Peer)) }
+
+// Replied implements engine.Sink: what a posted receive brings about leaves with the next pass.
+func (s *sink) Replied(c *xengine.Conn) {
+	s.eng.Posted(c.User.(*engine.Peer))
+	if !s.taking && !s.out.busy && !s.Closed() {
+		s.gather.Answer(s.prog, (*flusher)(s))
+	}
+}

@@ -1,0 +1,25 @@
+package rxd
+
+import (
+	"gofabric/core"
+	"gofabric/internal/dgram"
+	"gofabric/util/rxd/engine"
+)
+
+// Stats counts what an endpoint did.
+type Stats struct {
+	engine.Stats
+	Port  dgram.Stats
+	Peers int // that the endpoint knows now
+}
+
+// StatsOf returns the counts of an endpoint of this package; false for another one. It takes the domain's lock.
+func StatsOf(ep core.Endpoint) (Stats, bool) {
+	e, ok := ep.(*endpoint)
+	if !ok {
+		return Stats{}, false
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	return Stats{e.eng.Stats, e.port.Stats(), e.eng.Len()}, true
+}

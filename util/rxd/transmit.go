@@ -1,0 +1,199 @@
+package rxd
+
+import (
+	"net/netip"
+
+	"gofabric/core"
+	"gofabric/internal/mono"
+	xengine "gofabric/internal/xnet/engine"
+	"gofabric/util/rxd/engine"
+)
+
+const (
+	gatherBytes = 24 << 10 // staged bytes of one peer that leave without waiting for company
+	lentBytes   = 1 << 20  // and when user's buffers are among them
+	runBytes    = 65507    // in one run of datagrams: what one datagram can hold
+	smallMax    = 1024     // payload that is copied behind its header: one slice costs the system less than two
+	flatSize    = 128 << 10
+)
+
+// outbox gathers datagrams that leave in one call, and keeps those that the port did not take.
+type outbox struct {
+	max   int    // datagrams in a run
+	flat  []byte // headers and small payloads, of the run and the datagram after it
+	parts [][]byte
+	tail  bool // the last part ends where flat does
+
+	to    netip.AddrPort
+	n     int // datagrams in the run
+	seg   int // bytes of each but the last, which may be shorter
+	bytes int
+	done  bool // the last was shorter: nothing can follow
+
+	blocked bool // the port takes nothing now
+	busy    bool
+	held    []byte // a copy of the run that it did not take
+	heldSeg int
+	item    engine.Out
+	payload [][]byte
+}
+
+func (o *outbox) init(segments int) {
+	o.max = max(segments, 1)
+	o.flat = make([]byte, 0, flatSize)
+}
+
+// fits says whether a datagram can join the run.
+func (o *outbox) fits(d *engine.Out) bool {
+	return o.n < o.max && !o.done && d.Ext && d.To == o.to && d.Len <= o.seg && o.bytes+d.Len <= runBytes
+}
+
+// Posted implements front.Router: what was posted leaves now, or with what follows before the next pass. Locked.
+func (ep *endpoint) Posted(c *xengine.Conn, more bool) {
+	ep.eng.Posted(c.User.(*engine.Peer))
+	if ep.out.blocked {
+		return
+	}
+	if queued := c.Unsent(); queued < gatherBytes || c.Lent() && queued < lentBytes {
+		if !ep.gather.Post(ep.prog, (*flusher)(ep), more) {
+			if ep.gather.Waiting(ep.prog) {
+				c.Quiet(gatherBytes)
+			}
+			return
+		}
+	}
+	ep.transmit(mono.Now())
+}
+
+// flusher is the endpoint as progress sees it while something is staged.
+type flusher endpoint
+
+// Flush implements progress.Flusher. Locked.
+func (f *flusher) Flush() {
+	f.gather.Left(f.d.Pool().Loud())
+	(*endpoint)(f).transmit(mono.Now())
+}
+
+// transmit sends what the engine has until there is nothing left or the port takes no more. Locked.
+func (ep *endpoint) transmit(now mono.Time) {
+	o := &ep.out
+	if o.busy || ep.eng == nil { // the port is at work as soon as it is there
+		return
+	}
+	o.busy = true
+	for !o.blocked && ep.lost == nil {
+		if cap(o.flat)-len(o.flat) < engine.HeadMax+smallMax {
+			o.send(ep)
+			o.flat = o.flat[:0]
+			continue
+		}
+		d := &o.item
+		d.Head, d.Parts = o.flat[len(o.flat):], o.payload
+		if !ep.eng.Poll(int64(now), d) {
+			break
+		}
+		o.payload = d.Parts[:0]
+		o.add(ep, d)
+	}
+	if !o.blocked {
+		o.send(ep)
+	}
+	o.flat = o.flat[:0]
+	clear(o.payload[:cap(o.payload)])
+	o.item.Head, o.item.Parts, o.item.Peer = nil, nil, nil
+	o.busy = false
+	ep.updateTimer()
+}
+
+// add puts a datagram to the run, after sending the one that it does not fit.
+func (o *outbox) add(ep *endpoint, d *engine.Out) {
+	if o.n > 0 && !o.fits(d) {
+		o.send(ep)
+	}
+	if o.n == 0 {
+		o.to, o.seg, o.bytes, o.done = d.To, d.Len, 0, false
+	}
+	from := len(o.flat)
+	o.flat = o.flat[:from+len(d.Head)] // Poll has written it there
+	small := d.Len-len(d.Head) <= smallMax
+	if small {
+		for _, b := range d.Parts {
+			o.flat = append(o.flat, b...)
+		}
+	}
+	if o.tail {
+		last := &o.parts[len(o.parts)-1]
+		*last = (*last)[:len(*last)+len(o.flat)-from]
+	} else {
+		o.parts = append(o.parts, o.flat[from:])
+	}
+	if o.tail = small; !small {
+		o.parts = append(o.parts, d.Parts...)
+	}
+	o.n++
+	o.bytes += d.Len
+	o.done = d.Len < o.seg
+	if o.n == o.max || o.done || !d.Ext {
+		o.send(ep)
+	}
+}
+
+// send transmits the run.
+func (o *outbox) send(ep *endpoint) {
+	if o.n == 0 {
+		return
+	}
+	seg := o.seg
+	if o.n == 1 {
+		seg = 0
+	}
+	if !o.blocked { // else it is lost, as datagrams may be: one run is kept
+		if err := ep.port.Send(o.to, o.parts, seg); err == core.ErrAgain {
+			o.blocked = true
+			o.held, o.heldSeg = o.held[:0], seg
+			for _, b := range o.parts {
+				o.held = append(o.held, b...)
+			}
+		} // other errors: lost; the port has counted it
+	}
+	clear(o.parts)
+	o.parts, o.n, o.bytes, o.done, o.tail = o.parts[:0], 0, 0, false, false
+}
+
+// Writable implements dgram.Receiver. Locked.
+func (ep *endpoint) Writable() {
+	o := &ep.out
+	if !o.blocked {
+		return
+	}
+	o.blocked = false
+	if len(o.held) > 0 {
+		parts := [1][]byte{o.held}
+		if ep.port.Send(o.to, parts[:], o.heldSeg) == core.ErrAgain {
+			o.blocked = true
+			return
+		}
+		o.held = nil
+	}
+	ep.transmit(mono.Now())
+}
+
+// updateTimer makes sure that the engine hears of its next deadline. A timer that fires early costs less than setting it with every datagram.
+func (ep *endpoint) updateTimer() {
+	at := ep.eng.Deadline()
+	if at == 0 || ep.timerAt != 0 && ep.timerAt <= at {
+		return
+	}
+	ep.timerAt = at
+	ep.timer.SetDeadline(mono.Time(at))
+}
+
+// expired is the timer. Locked.
+func (ep *endpoint) expired(now mono.Time) {
+	ep.timerAt = 0
+	if ep.Closed() {
+		return
+	}
+	ep.eng.Advance(int64(now))
+	ep.transmit(now)
+}

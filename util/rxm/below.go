@@ -1,0 +1,157 @@
+package rxm
+
+import (
+	"bytes"
+
+	"gofabric/internal/conduit"
+	"gofabric/internal/peers"
+	xengine "gofabric/internal/xnet/engine"
+)
+
+// lane is one of the connections between the endpoint and a native peer. It is its connection's engine.Sink and the memory that the peer may access over it
+// (engine.Memory).
+type lane struct {
+	n     *native
+	index int // 0 of the first, which carries all that others do not
+	conn  *xengine.Conn
+	link  conduit.Link
+	l     *peers.Lane // nil of the first
+	inbox [][]byte    // packets that the gateway did not want yet
+	ended bool        // but for what is in inbox
+}
+
+// attach makes s what c belongs to.
+func (s *lane) attach(c *xengine.Conn) {
+	ep := s.n.ep
+	c.Attach(&ep.d.pool, ep.d.lower, ep.packets.rx, s, s)
+	c.Extended, c.Ours, c.Rendezvous = false, false, false
+	ep.packets.grow()
+	s.link.OnMoved(s.n.service)
+}
+
+// addLane makes l one of n's. A lane that we have asked for is up, one that the peer has asked for is about to be.
+func (n *native) addLane(l *peers.Lane) {
+	s := &lane{n: n, index: int(l.Index()), conn: l.Conn, link: l.Link, l: l}
+	s.attach(l.Conn)
+	l.User = s
+	n.lanes = append(n.lanes, s)
+}
+
+// prune forgets lanes that have ended.
+func (n *native) prune() {
+	kept := n.lanes[:1]
+	for _, s := range n.lanes[1:] {
+		if s.ended && len(s.inbox) == 0 {
+			n.ep.packets.shrink()
+			continue
+		}
+		kept = append(kept, s)
+	}
+	clear(n.lanes[len(kept):])
+	n.lanes = kept
+}
+
+// Completed implements engine.Sink: the end of an operation of the gateway's, or an access of the peer's to a region of the application's.
+func (s *lane) Completed(c *xengine.Completion) {
+	n := s.n
+	switch c.Kind {
+	case xengine.KindRemoteRead, xengine.KindRemoteWrite:
+		if n.access { // to memory that the gateway has lent: the application knows nothing of it
+			n.access = false
+			return
+		}
+		c.Src = n.upper.Src
+		n.sink.Completed(c)
+	case xengine.KindRecv: // an error: the message was longer than packets are, or the connection ended within it
+		n.ep.packets.put(c.Buf)
+		if n.lost == nil && c.Err == xengine.ErrTruncated {
+			n.lost = xengine.ErrProtocol
+		}
+	default:
+		if token, ok := n.slots.end(c.Ctx); ok {
+			n.ended = append(n.ended, ending{token, c.Err})
+		}
+	}
+}
+
+// Sent implements engine.Sink: a message was copied as it was posted.
+func (s *lane) Sent(*xengine.Send) { s.n.copied = true }
+
+// Received implements engine.Sink: a packet.
+func (s *lane) Received(r *xengine.RxOp) {
+	n := s.n
+	b := r.Buf()
+	pkt := b[:r.Len()]
+	if len(s.inbox) > 0 || n.busy || n.closing || n.closed || n.lost != nil || n.upper.State() != xengine.Connected {
+		s.keep(pkt)
+		return
+	}
+	n.busy = true
+	took := n.gw.Received(s.index, pkt)
+	n.busy = false
+	if !took {
+		s.keep(pkt)
+		return
+	}
+	n.ep.packets.put(pkt)
+}
+
+// keep puts a packet aside, and stops those behind it. It is copied, for the buffers are all peers': whose messages find no room must not hold up others.
+// What is kept of a peer is no more than was received at once.
+func (s *lane) keep(pkt []byte) {
+	s.inbox = append(s.inbox, bytes.Clone(pkt))
+	s.n.ep.packets.put(pkt)
+	s.link.Hold(true)
+}
+
+// Requested, Connected, Failed, Resumed and Replied implement engine.Sink.
+func (s *lane) Requested(*xengine.Conn, []byte) {}
+
+func (s *lane) Connected(c *xengine.Conn, data []byte) {
+	if s.l != nil {
+		s.l.Connected(c, data)
+		return
+	}
+	s.n.p.Connected(c, data)
+}
+
+func (s *lane) Failed(c *xengine.Conn, err error, data []byte) {
+	n := s.n
+	if s.l != nil { // what was under way on it ends all
+		s.ended = true
+		s.l.Failed(c, err, data)
+	} else if n.lost == nil {
+		n.lost = err
+	}
+	n.service()
+}
+
+func (s *lane) Resumed(*xengine.Conn) { s.link.Resumed() }
+func (s *lane) Replied(*xengine.Conn) { s.link.Replied() }
+
+// Verify implements engine.Memory: what the gateway has lent, and the domain's regions that the endpoint's peers may access.
+func (s *lane) Verify(key, addr, length uint64, write bool) ([]byte, xengine.Region, bool) {
+	n := s.n
+	if l, ok := n.lent[key]; ok {
+		if l.write != write || addr > uint64(len(l.b)) || length > uint64(len(l.b))-addr {
+			return nil, nil, false
+		}
+		return l.b[addr : addr+length], l.seen, true
+	}
+	return n.ep.memory.Verify(key, addr, length, write)
+}
+
+// lentRegion hears of accesses to lent memory, just before they are reported.
+type lentRegion struct {
+	n     *native
+	bytes uint64 // accessed so far
+}
+
+// RemoteAccess implements engine.Region.
+func (r *lentRegion) RemoteAccess(_ bool, n uint64) {
+	r.n.access = true
+	r.bytes += n
+}
+
+// Persist implements engine.Region: memory that was lent is nobody's persistent memory.
+func (r *lentRegion) Persist([]byte) error { return nil }

@@ -1,0 +1,206 @@
+package rxm
+
+import (
+	"math/rand/v2"
+
+	"gofabric/core"
+	"gofabric/internal/front"
+	"gofabric/internal/peers"
+	"gofabric/internal/progress"
+	"gofabric/internal/xnet/engine"
+	"gofabric/util/rxm/wire"
+)
+
+// endpoint is a reliable-datagram endpoint: a listener below, and a connection to each peer that it talks to. Everything in it is guarded by the domain's lock.
+type endpoint struct {
+	front.Endpoint
+	front.Transmitter
+	front.Receiver
+	front.Connectionless
+	peers.Set
+	d     *domain
+	prog  *progress.Engine
+	own   *engine.RxContext
+	below *core.Info // what listener and connections are opened with, but for the address
+	id    uint32     // names this endpoint's incarnation to peers, in the place of native's process id
+
+	// For native peers.
+	upper   *engine.Config
+	memory  engine.Memory // what peers may access
+	packets packets
+}
+
+var _ core.Endpoint = (*endpoint)(nil)
+
+func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
+	ep := &endpoint{d: d, prog: d.prog, below: info.Below().Dup()}
+	auth, err := d.KeyOf("fi_endpoint", info)
+	if err != nil {
+		return nil, err
+	}
+	ep.InitEndpoint(&d.Domain, info, ep.Ends)
+	ep.SetAuth(auth)
+	ep.own = engine.NewRxContext(d.Pool(), front.RxSink{Endpoint: &ep.Endpoint})
+	d.s.rxLimits().Apply(ep.own, info.Rx)
+	ep.InitTransmitter(&ep.Endpoint, &ep.Set)
+	ep.InitReceiver(&ep.Endpoint, ep.own, ep.CanReceive, info.Caps&core.CapDirectedRecv != 0)
+	// Peers tell a restarted endpoint from the one before by this number. Native uses the process id, which is 1 in every container.
+	ep.id = rand.Uint32() | 1
+	ep.memory = auth.Memory(&d.Domain)
+	cfg := d.conn(info)
+	cfg.Auth = auth.EngineAuth()
+	ep.InitSet(peers.Config{Endpoint: &ep.Endpoint, Below: d.below, Pool: d.Pool(), Conn: cfg,
+		Rx: ep.own, Memory: ep.memory, Manners: (*manners)(ep), Patience: d.s.connectTimeout,
+		MaxConns: d.s.maxConns, IdleTime: d.s.idleTime, Lanes: d.s.conns - 1, Lane: (*manners)(ep)})
+	if d.s.conns > 1 {
+		ep.SpreadRMA(&ep.Set)
+	}
+	ep.upper = d.s.upper(max(info.Tx.Size, 1))
+	ep.packets.init(&d.pool, wire.MaxHeader+d.s.bufferSize)
+	if err := ep.listenAt(info.SrcAddr); err != nil {
+		return nil, ep.Refuse("fi_endpoint", front.NoPeer, err, "the address must be one of this host and the port free")
+	}
+	ep.prog.Lock()
+	d.eps[ep] = struct{}{}
+	ep.prog.Unlock()
+	ep.Opened()
+	return ep, nil
+}
+
+// listenAt binds a listener to a. Not locked, or before anybody knows the endpoint.
+func (ep *endpoint) listenAt(a core.Addr) error {
+	ep.below.SrcAddr = a
+	l, err := ep.d.below.OpenListener(ep.below, ep.Acceptor())
+	if err != nil {
+		return err
+	}
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	if ep.Enabled() || ep.Closed() {
+		l.Close()
+		return core.ErrOpBadState
+	}
+	ep.SetListener(l)
+	return nil
+}
+
+// BindAV binds the vector that destinations index (fi_ep_bind(3)).
+func (ep *endpoint) BindAV(v core.AddressVector, flags core.Flags) error {
+	if err := ep.Endpoint.BindAV(v, flags); err != nil {
+		return err
+	}
+	ep.Watch()
+	return nil
+}
+
+// BindSRX makes the endpoint receive into buffers of a shared context (fi_ep_bind(3)).
+func (ep *endpoint) BindSRX(s core.SharedRx) error {
+	rx, err := ep.TakeSRX(s)
+	if err == nil {
+		ep.own = rx
+		ep.SetRx(rx)
+	}
+	return err
+}
+
+// Enable starts listening (fi_enable(3)).
+func (ep *endpoint) Enable() error {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	if err := ep.CheckEnable(front.NeedsAV); err != nil {
+		return err
+	}
+	if err := ep.Listen(); err != nil {
+		return ep.Refuse("fi_enable", front.NoPeer, err, "another listener may hold the port "+ep.Local().String())
+	}
+	ep.SetEnabled()
+	return nil
+}
+
+// Cancel cancels a receive, or a send that has not begun (fi_cancel(3)).
+func (ep *endpoint) Cancel(ctx core.Context) error {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	if !ep.Shared() && ep.own.Cancel(uint64(ctx)) || ep.Set.Cancel(uint64(ctx)) || ep.CancelTriggered(ctx) {
+		return nil
+	}
+	return core.ErrNoEnt
+}
+
+// Disconnect breaks off what is under way with a peer: it fails with ErrCanceled, and the next operation connects anew. libfabric has no such call; a
+// caller that must take its buffers back at once finds it by a type assertion.
+func (ep *endpoint) Disconnect(fi core.FIAddr) error {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	return ep.Set.Disconnect(fi)
+}
+
+// Connections counts the connections that are up or on their way, those included that are being closed. libfabric has no such call.
+func (ep *endpoint) Connections() int {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	n := 0
+	for range ep.Conns {
+		n++
+	}
+	return n
+}
+
+// Name is the address that peers insert into their vectors (fi_getname(3)).
+func (ep *endpoint) Name() (core.Addr, error) {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	return core.IPAddr(ep.Local()), nil
+}
+
+// SetName changes the address, before Enable (fi_setname(3)).
+func (ep *endpoint) SetName(a core.Addr) error {
+	if !a.IP.IsValid() {
+		return ep.Refuse("fi_setname", front.NoPeer, core.ErrInval, "the name must be an IP address")
+	}
+	ep.prog.Lock()
+	ready := !ep.Enabled() && !ep.Closed()
+	ep.prog.Unlock()
+	if !ready {
+		return ep.Refuse("fi_setname", front.NoPeer, core.ErrOpBadState, "set the name before Enable")
+	}
+	if err := ep.listenAt(a); err != nil {
+		return ep.Refuse("fi_setname", front.NoPeer, err, "the address must be one of this host and the port free")
+	}
+	return nil
+}
+
+// GetOpt is fi_getopt (fi_endpoint(3)).
+func (ep *endpoint) GetOpt(opt core.EPOpt) (int, error) {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	return ep.Option(ep.own, opt)
+}
+
+// SetOpt is fi_setopt (fi_endpoint(3)).
+func (ep *endpoint) SetOpt(opt core.EPOpt, value int) error {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	return ep.SetOption(ep.own, opt, value)
+}
+
+// Alias opens a second door to the endpoint (fi_ep_alias(3)).
+func (ep *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
+	return ep.OpenAlias(ep, &ep.Transmitter, &ep.Receiver, flags)
+}
+
+// Close closes the endpoint and its connections; what is staged is sent as far as the transport takes it at once (fi_close(3)).
+func (ep *endpoint) Close() error {
+	ep.prog.Lock()
+	if err := ep.BeginClose(); err != nil {
+		ep.prog.Unlock()
+		return err
+	}
+	ep.Set.Close()
+	ep.EndRx(ep.own)
+	ep.packets.rx.Release()
+	delete(ep.d.eps, ep)
+	ep.prog.Unlock()
+	ep.Unbind()
+	return nil
+}

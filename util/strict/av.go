@@ -1,0 +1,133 @@
+package strict
+
+import (
+	"gofabric/core"
+)
+
+// vector is an address vector.
+type vector struct {
+	core.AddressVector
+	d *domain
+
+	bits int // of an address that select a receive context
+
+	// Guarded by the domain's mu; nil when not all that is known was seen here.
+	known map[core.FIAddr]bool
+}
+
+func (v *vector) inner() core.Object { return v.AddressVector }
+
+// OpenAV is fi_av_open(3).
+func (d *domain) OpenAV(attr core.AVAttr) (core.AddressVector, error) {
+	const op = "fi_av_open"
+	if d.k.AVType != core.AVUnspec && attr.Type != core.AVUnspec && attr.Type != d.k.AVType {
+		return nil, d.o.misuse(op, core.ErrNoSys, "the provider has vectors of type %s only, not %s", d.k.AVType, attr.Type)
+	}
+	if attr.Name != "" && d.k.Caps&core.CapSharedAV == 0 {
+		return nil, d.o.misuse(op, core.ErrNoSys, "the provider has no vectors that processes share (FI_SHARED_AV)")
+	}
+	below, err := d.Domain.OpenAV(attr)
+	if err != nil {
+		return nil, err
+	}
+	v := &vector{AddressVector: below, d: d, bits: attr.RxCtxBits, known: map[core.FIAddr]bool{}}
+	if attr.Flags&core.EventFlag != 0 || d.info.Caps&core.CapMulticast != 0 {
+		v.known = nil // indices come later, or from elsewhere
+	}
+	d.mu.Lock()
+	d.vectors[v] = true
+	d.mu.Unlock()
+	d.f.stands(below, v)
+	return v, nil
+}
+
+// BindEQ is fi_av_bind(3).
+func (v *vector) BindEQ(eq core.EventQueue, flags core.Flags) error {
+	return v.AddressVector.BindEQ(peel(eq), flags)
+}
+
+// Insert is fi_av_insert(3). Fewer than asked is no error: the application must look.
+func (v *vector) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
+	n, err := v.AddressVector.Insert(addrs, fi, flags, context...)
+	if err == nil && n < len(addrs) && n >= 0 && flags&core.EventFlag == 0 {
+		v.d.o.say("fi_av_insert: not all addresses were taken; those refused have FI_ADDR_NOTAVAIL, and sending to that crashes hardware providers: compare the " +
+			"result with what was asked for")
+	}
+	if len(fi) < len(addrs) || flags&core.EventFlag != 0 {
+		v.all(max(n, 1))
+		return n, err
+	}
+	v.learn(fi[:len(addrs)])
+	return n, err
+}
+
+// has reports whether an address was inserted and not removed.
+func (v *vector) has(a core.FIAddr) bool {
+	v.d.mu.Lock()
+	defer v.d.mu.Unlock()
+	return v.known == nil || v.known[a<<v.bits>>v.bits]
+}
+
+// all notes that indices are known which nobody was told: everything counts as known then.
+func (v *vector) all(n int) {
+	if n > 0 {
+		v.d.mu.Lock()
+		v.known = nil
+		v.d.mu.Unlock()
+	}
+}
+
+func (v *vector) learn(fi []core.FIAddr) {
+	v.d.mu.Lock()
+	defer v.d.mu.Unlock()
+	for _, a := range fi {
+		if v.known != nil && a != core.AddrNotAvail {
+			v.known[a] = true
+		}
+	}
+}
+
+// InsertSvc is fi_av_insertsvc(3).
+func (v *vector) InsertSvc(node, service string, flags core.Flags, context ...any) (core.FIAddr, error) {
+	fi, err := v.AddressVector.InsertSvc(node, service, flags, context...)
+	if err == nil {
+		v.learn([]core.FIAddr{fi})
+	}
+	return fi, err
+}
+
+// InsertSym is fi_av_insertsym(3).
+func (v *vector) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
+	n, err := v.AddressVector.InsertSym(node, nodecnt, service, svccnt, fi, flags, context...)
+	if len(fi) < nodecnt*svccnt {
+		v.all(n)
+	} else if err == nil {
+		v.learn(fi)
+	}
+	return n, err
+}
+
+// Remove is fi_av_remove(3).
+func (v *vector) Remove(fi []core.FIAddr, flags core.Flags) error {
+	err := v.AddressVector.Remove(fi, flags)
+	if err == nil {
+		v.d.mu.Lock()
+		for _, a := range fi {
+			delete(v.known, a)
+		}
+		v.d.mu.Unlock()
+	}
+	return err
+}
+
+// Close is fi_close(3).
+func (v *vector) Close() error {
+	err := v.AddressVector.Close()
+	if err == nil {
+		v.d.mu.Lock()
+		delete(v.d.vectors, v)
+		v.d.mu.Unlock()
+		v.d.f.gone(v.AddressVector)
+	}
+	return err
+}

@@ -1,0 +1,311 @@
+package strict_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gofabric/core"
+	"gofabric/test/conform"
+)
+
+func TestMain(m *testing.M) { conform.Main(m) }
+
+// offers are what a well-behaved application offers.
+const (
+	offerModes = core.ModeContext | core.ModeContext2 | core.ModeAsyncIOV | core.ModeMsgPrefix
+	offerMR    = core.MRModeLocal | core.MRModeVirtAddr | core.MRModeAllocated | core.MRModeProvKey | core.MRModeEndpoint
+)
+
+// stack is a stack seen through a profile, for an application that offers all modes.
+func stack(t *testing.T, profile, provider string, ep core.EPType, seed string) conform.Stack {
+	st := conform.Over(t, conform.Stack{Name: profile, Provider: provider, EPType: ep},
+		map[string]string{"FI_STRICT": profile, "FI_STRICT_SEED": seed})
+	getInfo := st.GetInfo
+	st.GetInfo = func(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error) {
+		h := hints.Dup()
+		h.Mode |= offerModes
+		h.Domain.MRMode |= offerMR
+		return getInfo(node, service, flags, h)
+	}
+	return st
+}
+
+const all = core.Send | core.Recv | core.Read | core.Write
+
+// misuse is something that an application must not do, the error, and a part of what is said about it.
+type misuse struct {
+	name string
+	caps core.Flags
+	do   func(p *conform.Pair) error
+	want core.Errno
+	text string
+}
+
+// reg registers memory until the end of the test; what is under way with it ends with its endpoint.
+func reg(p *conform.Pair, s *conform.Side, buf []byte, access core.Flags) core.MemoryRegion {
+	r := s.Reg(buf, access)
+	p.T.Cleanup(func() {
+		if errors.Is(r.Close(), core.ErrBusy) {
+			s.EP.Close()
+			s.EP = nil
+			r.Close()
+		}
+	})
+	return r
+}
+
+// sendOf sends n bytes that are registered.
+func sendOf(p *conform.Pair, b []byte, ctx core.Context) error {
+	return p.A.EP.Send(b, reg(p, p.A, b, all).Desc(), p.A.Peer, ctx)
+}
+
+var (
+	unregistered = misuse{"unregistered", 0, func(p *conform.Pair) error { return p.A.EP.Send(make([]byte, 64), 0, p.A.Peer, 1) }, core.ErrInval, "FI_MR_LOCAL"}
+	garbage      = misuse{"garbage desc", 0, func(p *conform.Pair) error { return p.A.EP.Send(make([]byte, 64), 7, p.A.Peer, 1) }, core.ErrInval, "is no descriptor"}
+	foreign      = misuse{"foreign desc", 0, func(p *conform.Pair) error {
+		b := make([]byte, 64)
+		return p.A.EP.Send(b, reg(p, p.B, b, core.Send).Desc(), p.A.Peer, 1)
+	}, core.ErrInval, "another domain"}
+	outside = misuse{"outside", 0, func(p *conform.Pair) error {
+		return p.A.EP.Send(make([]byte, 64), reg(p, p.A, make([]byte, 64), all).Desc(), p.A.Peer, 1)
+	}, core.ErrInval, "not inside the memory region"}
+	rights = misuse{"rights", 0, func(p *conform.Pair) error {
+		b := make([]byte, 64)
+		return p.A.EP.Send(b, reg(p, p.A, b, core.Recv).Desc(), p.A.Peer, 1)
+	}, core.ErrAccess, "registered for"}
+	busy = misuse{"region in use", 0, func(p *conform.Pair) error {
+		b := make([]byte, 64)
+		r := reg(p, p.A, b, all)
+		p.A.EP.Recv(b, r.Desc(), core.AddrUnspec, 1)
+		return r.Close()
+	}, core.ErrBusy, "have not completed"}
+	inject = misuse{"inject", 0, func(p *conform.Pair) error {
+		return p.A.EP.Inject(make([]byte, p.A.Info.Tx.InjectSize+1), p.A.Peer)
+	}, core.ErrInval, "inject_size"}
+	manyIOV = misuse{"iov", 0, func(p *conform.Pair) error {
+		return p.A.EP.SendV(make([][]byte, p.A.Info.Tx.IOVLimit+1), nil, p.A.Peer, 1)
+	}, core.ErrInval, "iov_limit"}
+	longData = misuse{"data", 0, func(p *conform.Pair) error {
+		return p.A.EP.SendData(nil, 0, 1<<32, p.A.Peer, 1)
+	}, core.ErrInval, "cq_data_size"}
+	longTag  = misuse{"tag", core.CapTagged, func(p *conform.Pair) error { return p.A.EP.TSend(nil, 0, p.A.Peer, 1<<63, 1) }, core.ErrInval, "mem_tag_format"}
+	stranger = misuse{"address", 0, func(p *conform.Pair) error { return p.A.EP.Send(nil, 0, 77, 1) }, core.ErrInval, "not in the address vector"}
+	noCaps   = misuse{"caps", 0, func(p *conform.Pair) error { return p.A.EP.Read(nil, 0, p.A.Peer, 0, 1, 1) }, core.ErrNoSys, "FI_RMA was not among"}
+	context  = misuse{"context", 0, func(p *conform.Pair) error {
+		b := make([]byte, 64)
+		d := reg(p, p.A, b, all).Desc()
+		p.A.EP.Recv(b[:8], d, core.AddrUnspec, 99)
+		return p.A.EP.Recv(b[8:], d, core.AddrUnspec, 99)
+	}, core.ErrInval, "has not completed"}
+	counters = misuse{"counter", 0, func(p *conform.Pair) error {
+		_, err := p.A.Domain.OpenCounter(core.CntrAttr{})
+		return err
+	}, core.ErrNoSys, "cntr_cnt"}
+	longKey = misuse{"key", core.CapRMA, func(p *conform.Pair) error {
+		_, err := p.A.Domain.RegMR(&core.MRAttr{IOV: [][]byte{make([]byte, 8)}, Access: core.RemoteRead, RequestedKey: 1 << 40})
+		return err
+	}, core.ErrKeyRejected, "mr_key_size"}
+	vectorType = misuse{"vector", 0, func(p *conform.Pair) error {
+		_, err := p.A.Domain.OpenAV(core.AVAttr{Type: core.AVMap})
+		return err
+	}, core.ErrNoSys, "FI_AV_TABLE"}
+	cancel = misuse{"cancel", 0, func(p *conform.Pair) error { return p.A.EP.Cancel(1) }, core.ErrNoSys, "cancels nothing"}
+	early  = misuse{"not enabled", 0, func(p *conform.Pair) error {
+		ep, err := p.A.Domain.OpenEndpoint(p.A.Info)
+		if err != nil {
+			return err
+		}
+		defer ep.Close()
+		return ep.Send(nil, 0, 0, 1)
+	}, core.ErrOpBadState, "not enabled"}
+	closed = misuse{"closed", 0, func(p *conform.Pair) error {
+		ep, err := p.A.Domain.OpenEndpoint(p.A.Info)
+		if err != nil {
+			return err
+		}
+		ep.Close()
+		return ep.Send(nil, 0, 0, 1)
+	}, core.ErrBadF, "is closed"}
+	short = misuse{"prefix", 0, func(p *conform.Pair) error {
+		b := make([]byte, 39)
+		return sendOf(p, b, 1)
+	}, core.ErrTooSmall, "msg_prefix_size"}
+)
+
+// TestMisuse: what each profile refuses, and what it says.
+func TestMisuse(t *testing.T) {
+	local := []misuse{unregistered, garbage, foreign, outside, rights, busy}
+	common := []misuse{inject, manyIOV, noCaps, early, closed}
+	rdm := append([]misuse{stranger}, common...)
+	join := func(lists ...[]misuse) (l []misuse) {
+		for _, x := range lists {
+			l = append(l, x...)
+		}
+		return l
+	}
+	for _, tt := range []struct {
+		profile, provider string
+		ep                core.EPType
+		list              []misuse
+	}{
+		{"verbs", "tcp", core.EPTypeMsg, join(local, common, []misuse{longData, counters, cancel})},
+		{"verbs", "tcp", core.EPTypeRDM, rdm},
+		{"efa", "tcp", core.EPTypeRDM, join(local, rdm, []misuse{longData, counters, vectorType})},
+		{"efa", "udp", core.EPTypeDgram, []misuse{short, counters, vectorType}},
+		{"efa-direct", "tcp", core.EPTypeRDM, join(local, rdm, []misuse{longData, context})},
+		{"cxi", "tcp", core.EPTypeRDM, join(rdm, []misuse{longTag})},
+		{"psm3", "tcp", core.EPTypeRDM, join(rdm, []misuse{longData, longTag, context})},
+		{"opx", "tcp", core.EPTypeRDM, join(rdm, []misuse{longData, longKey, context, counters})},
+		{"all", "udp;ofi_rxd", core.EPTypeRDM, join(local, rdm, []misuse{context})},
+	} {
+		t.Run(tt.profile+" "+tt.provider+" "+tt.ep.String(), func(t *testing.T) {
+			st := stack(t, tt.profile, tt.provider, tt.ep, "1")
+			for _, m := range tt.list {
+				t.Run(m.name, func(t *testing.T) {
+					p := conform.Open(t, st, conform.WithCaps(m.caps))
+					err := m.do(p)
+					if !errors.Is(err, m.want) || !strings.Contains(err.Error(), m.text) {
+						t.Errorf("%v; want %v and %q", err, m.want, m.text)
+					}
+					p.Forget()
+				})
+			}
+		})
+	}
+}
+
+// TestDemands: who does not offer what a profile demands gets nothing, and hears why.
+func TestDemands(t *testing.T) {
+	for _, tt := range []struct {
+		profile string
+		ep      core.EPType
+		hints   func(h *core.Info)
+		text    string
+	}{
+		{"verbs", core.EPTypeMsg, func(*core.Info) {}, "mr_mode FI_MR_LOCAL"},
+		{"psm3", core.EPTypeRDM, func(*core.Info) {}, "[FI_CONTEXT] is required"},
+		{"opx", core.EPTypeRDM, func(h *core.Info) { h.Mode = core.ModeContext2 }, "[FI_ASYNC_IOV] is required"},
+		{"cxi", core.EPTypeMsg, func(*core.Info) {}, "has no FI_EP_MSG endpoints"},
+		{"efa", core.EPTypeRDM, func(h *core.Info) { h.Domain.DataProgress = core.ProgressAuto }, "progress"},
+		{"cxi", core.EPTypeRDM, func(h *core.Info) { h.Tx.IOVLimit = 2 }, "iov_limit"},
+	} {
+		st := conform.Over(t, conform.Stack{Name: tt.profile, Provider: "tcp"}, map[string]string{"FI_STRICT": tt.profile})
+		h := core.NewHints()
+		h.Caps, h.EP.Type, h.Fabric.ProvName = core.CapMsg, tt.ep, "tcp;^ofi_rxm;^ofi_rxd"
+		tt.hints(h)
+		if _, err := st.GetInfo("", "", 0, h); !errors.Is(err, core.ErrNoData) || !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("%s: %v; want %q", tt.profile, err, tt.text)
+		}
+	}
+}
+
+// fails reads q until an error entry comes.
+func fails(t *testing.T, p *conform.Pair, q core.CompletionQueue) core.CQErrEntry {
+	t.Helper()
+	var e core.CQErrEntry
+	for end := time.Now().Add(conform.Deadline); time.Now().Before(end); p.B.Pump() {
+		if _, err := q.Read(make([]core.CQEntry, 8)); errors.Is(err, core.ErrAvail) {
+			if err := q.ReadErr(&e); err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}
+	}
+	t.Fatal("no error entry came")
+	return e
+}
+
+// TestChangedBuffer: who changes a buffer before its operation has completed hears of it.
+func TestChangedBuffer(t *testing.T) {
+	p := conform.Open(t, stack(t, "efa", "tcp", core.EPTypeRDM, "1"))
+	b := make([]byte, 64)
+	desc := reg(p, p.A, b, all).Desc()
+	p.Retry("send", func() error { return p.A.EP.Send(b, desc, p.A.Peer, 5) })
+	b[9] = 1
+	if e := fails(t, p, p.A.TxCQ); e.Ctx != 5 || !strings.Contains(e.Detail, "changed before the operation completed") {
+		t.Errorf("%+v", e)
+	}
+	p.Forget()
+}
+
+// TestQueueFull: no more operations than the queue is deep.
+func TestQueueFull(t *testing.T) {
+	p := conform.Open(t, stack(t, "cxi", "tcp", core.EPTypeRDM, "1"), conform.WithHints(func(h *core.Info) { h.Tx.Size = 4 }))
+	for i := range 4 {
+		if err := p.A.EP.Send(nil, 0, p.A.Peer, core.Context(i+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.A.EP.Send(nil, 0, p.A.Peer, 5); err != core.ErrAgain {
+		t.Errorf("send into a full queue: %v; want ErrAgain", err)
+	}
+	p.Retry("send, with progress", func() error { return p.A.EP.Send(nil, 0, p.A.Peer, 6) })
+	p.Forget()
+}
+
+// TestOrder: messages without ordering come in another order, those with it do not.
+func TestOrder(t *testing.T) {
+	const n = 32
+	for _, order := range []core.Order{0, core.OrderSAS} {
+		p := conform.Open(t, stack(t, "cxi", "tcp", core.EPTypeRDM, "3"), conform.WithHints(func(h *core.Info) { h.Tx.MsgOrder, h.Rx.MsgOrder = order, order }))
+		var in, out [n][1]byte
+		for i := range n {
+			out[i][0] = byte(i)
+			p.Retry("recv", func() error { return p.B.EP.Recv(in[i][:], 0, core.AddrUnspec, core.Context(100+i)) })
+		}
+		for i := range n {
+			p.Retry("send", func() error { return p.A.EP.Send(out[i][:], 0, p.A.Peer, core.Context(1+i)) })
+		}
+		for i := range n {
+			p.Want(p.A, core.Context(1+i))
+			p.Want(p.B, core.Context(100+i))
+		}
+		if same := in == out; same != (order != 0) {
+			t.Errorf("order %v: messages in order: %v", order, same)
+		}
+		p.Close()
+	}
+}
+
+// TestRemoteDataConsumes: remote CQ data of a write takes a posted receive.
+func TestRemoteDataConsumes(t *testing.T) {
+	p := conform.Open(t, stack(t, "verbs", "tcp", core.EPTypeMsg, "1"), conform.WithCaps(core.CapRMA))
+	src, dst, in := make([]byte, 16), make([]byte, 16), make([]byte, 16)
+	ra, rb, ri := reg(p, p.A, src, all), reg(p, p.B, dst, all|core.RemoteWrite), reg(p, p.B, in, all)
+	if rb.Key()>>32 != 0 {
+		t.Errorf("key %#x has more than 4 bytes", rb.Key())
+	}
+	p.Retry("recv", func() error { return p.B.EP.Recv(in, ri.Desc(), core.AddrUnspec, 50) })
+	p.Retry("writedata", func() error { return p.A.EP.WriteData(src, ra.Desc(), 0x77, p.A.Peer, rb.Base(), rb.Key(), 60) })
+	p.Want(p.A, 60)
+	if g := p.Want(p.B, 50); g.Flags&core.RemoteCQData == 0 || g.Data != 0x77 {
+		t.Errorf("got %v", g)
+	}
+}
+
+// TestPrefix: messages begin with the provider's space, which counts in lengths (fi_cq(3)); and a queue that nobody guards overruns.
+func TestPrefix(t *testing.T) {
+	p := conform.Open(t, stack(t, "efa", "udp", core.EPTypeDgram, "1"), conform.WithCQ(core.CQAttr{Size: 4, Format: core.CQFormatTagged, WaitObj: core.WaitUnspec}))
+	pre := p.A.Info.EP.MsgPrefixSize
+	if pre != 40 || p.A.Info.Mode&core.ModeMsgPrefix == 0 {
+		t.Fatalf("prefix %d, mode %v", pre, p.A.Info.Mode)
+	}
+	out, in := make([]byte, pre+8), make([]byte, pre+8)
+	copy(out[pre:], "prefixed")
+	ra, rb := reg(p, p.A, out, all), reg(p, p.B, in, all)
+	p.Retry("recv", func() error { return p.B.EP.Recv(in, rb.Desc(), core.AddrUnspec, 1) })
+	p.Retry("send", func() error { return p.A.EP.Send(out, ra.Desc(), p.A.Peer, 2) })
+	p.Want(p.A, 2)
+	if g := p.Want(p.B, 1); g.Len != pre+8 || string(in[pre:]) != "prefixed" || &g.Buf[0] != &in[0] {
+		t.Errorf("got %v: %q", g, in)
+	}
+	for i := range 5 {
+		p.Retry("send", func() error { return p.A.EP.Send(out, ra.Desc(), p.A.Peer, core.Context(10+i)) })
+	}
+	if e := fails(t, p, p.A.TxCQ); e.Err != core.ErrOverrun || !strings.Contains(e.Detail, "FI_RM_DISABLED") {
+		t.Errorf("%+v; want an overrun", e)
+	}
+	p.Forget()
+}

@@ -1,0 +1,191 @@
+package strict
+
+import (
+	"sync/atomic"
+
+	"gofabric/core"
+)
+
+// descs are given out by all domains together, so that one of another domain is known to be.
+var descs atomic.Uint64
+
+// firstDesc keeps descriptors apart from small numbers that an application may take for some.
+const firstDesc = 0x5a_0000_0000
+
+// region is registered memory.
+type region struct {
+	core.MemoryRegion
+	d      *domain
+	desc   core.Desc
+	mem    []byte
+	access core.Flags
+
+	// Guarded by the domain's mu.
+	users   int // operations under way that name it
+	bound   bool
+	enabled bool
+	closed  bool
+}
+
+func (r *region) inner() core.Object { return r.MemoryRegion }
+
+// Desc is fi_mr_desc(3).
+func (r *region) Desc() core.Desc { return r.desc }
+
+// RegMR is fi_mr_regattr(3).
+func (d *domain) RegMR(attr *core.MRAttr) (core.MemoryRegion, error) {
+	if err := d.checkReg(attr); err != nil {
+		return nil, err
+	}
+	bare := *attr
+	if attr.AuthAV != nil {
+		bare.AuthAV = peel(attr.AuthAV)
+	}
+	below, err := d.Domain.RegMR(&bare)
+	if err != nil {
+		return nil, err
+	}
+	r := &region{MemoryRegion: below, d: d, desc: core.Desc(firstDesc + descs.Add(1)), mem: attr.IOV[0], access: attr.Access,
+		enabled: d.mode&core.MRModeEndpoint == 0}
+	d.mu.Lock()
+	d.regions[r.desc] = r
+	d.mu.Unlock()
+	d.f.stands(below, r)
+	return r, nil
+}
+
+func (d *domain) checkReg(attr *core.MRAttr) error {
+	const op = "fi_mr_regattr"
+	if attr == nil || len(attr.IOV) == 0 {
+		return d.o.misuse(op, core.ErrInval, "there is no memory to register")
+	}
+	if len(attr.IOV) > 1 {
+		return d.o.misuse(op, core.ErrInval, "%d buffers in one region: mr_iov_limit is 1; register each", len(attr.IOV))
+	}
+	d.mu.Lock()
+	n := len(d.regions)
+	d.mu.Unlock()
+	if d.k.MRCnt > 0 && n >= d.k.MRCnt {
+		return d.o.misuse(op, core.ErrNoSpc, "%d regions are registered (mr_cnt), and the adapter has no more; close some, or register larger ones", n)
+	}
+	remote := attr.Access&(core.RemoteRead|core.RemoteWrite) != 0
+	if bits := 8 * d.info.Domain.MRKeySize; remote && d.mode&core.MRModeProvKey == 0 && bits > 0 && bits < 64 && attr.RequestedKey>>bits != 0 {
+		return d.o.misuse(op, core.ErrKeyRejected, "key %#x has more than the %d bytes of a key here (mr_key_size)", attr.RequestedKey, d.info.Domain.MRKeySize)
+	}
+	return nil
+}
+
+// BindCounter is fi_mr_bind(3).
+func (r *region) BindCounter(c core.Counter, flags core.Flags) error {
+	if r.d.k.Lacks&LacksMRCounters != 0 {
+		return r.d.o.misuse("fi_mr_bind", core.ErrNoSys, "the provider binds no counters to memory regions")
+	}
+	return r.MemoryRegion.BindCounter(peel(c), flags)
+}
+
+// BindEndpoint is fi_mr_bind(3).
+func (r *region) BindEndpoint(ep core.Endpoint) error {
+	err := r.MemoryRegion.BindEndpoint(peel(ep))
+	if err == nil {
+		r.d.mu.Lock()
+		r.bound = true
+		r.d.mu.Unlock()
+	}
+	return err
+}
+
+// Enable is fi_mr_enable(3).
+func (r *region) Enable() error {
+	err := r.MemoryRegion.Enable()
+	if err == nil {
+		r.d.mu.Lock()
+		r.enabled = true
+		r.d.mu.Unlock()
+	}
+	return err
+}
+
+// Close is fi_close(3). An adapter would go on using the memory of operations under way.
+func (r *region) Close() error {
+	d := r.d
+	d.mu.Lock()
+	users := r.users
+	d.mu.Unlock()
+	if users > 0 {
+		return d.o.misuse("fi_close", core.ErrBusy, "%d operations that name the memory region have not completed: the adapter would still read or write its "+
+			"memory, which the system may have given to somebody else, or end them with a protection fault; read their completions first", users)
+	}
+	if err := r.MemoryRegion.Close(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	r.closed = true
+	delete(d.regions, r.desc)
+	d.mu.Unlock()
+	d.f.gone(r.MemoryRegion)
+	return nil
+}
+
+// local checks the descriptors of an operation's buffers, and returns those that the stack below knows, with the regions they are of.
+func (d *domain) local(op string, iov [][]byte, desc []core.Desc, access core.Flags) ([]core.Desc, []*region, error) {
+	if d.mode&core.MRModeLocal == 0 && len(desc) == 0 {
+		return desc, nil, nil
+	}
+	var used []*region
+	below := make([]core.Desc, len(desc))
+	for i, buf := range iov {
+		var given core.Desc
+		if i < len(desc) {
+			given = desc[i]
+		}
+		r, err := d.described(op, buf, given, access)
+		if err != nil {
+			return nil, nil, err
+		}
+		if r != nil {
+			below[i] = r.MemoryRegion.Desc()
+			used = append(used, r)
+		}
+	}
+	return below, used, nil
+}
+
+// described returns the region of a descriptor, nil if there is no need of one.
+func (d *domain) described(op string, buf []byte, desc core.Desc, access core.Flags) (*region, error) {
+	must := d.mode&core.MRModeLocal != 0 && len(buf) > 0
+	if desc == 0 {
+		if must {
+			return nil, d.o.misuse(op, core.ErrInval, "a buffer of %d bytes has no descriptor, but FI_MR_LOCAL is on: register it with fi_mr_reg and pass fi_mr_desc. "+
+				"On hardware: %s", len(buf), d.k.WhyLocal)
+		}
+		return nil, nil
+	}
+	d.mu.Lock()
+	r := d.regions[desc]
+	d.mu.Unlock()
+	hardware := d.k.WhyLocal
+	if hardware == "" {
+		hardware = "the provider reads the descriptor as a pointer to its own structure"
+	}
+	switch {
+	case r == nil && desc > firstDesc && desc <= firstDesc+core.Desc(descs.Load()):
+		return nil, d.o.misuse(op, core.ErrInval, "the descriptor is of a memory region of another domain, or of one that is closed. On hardware: %s", hardware)
+	case r == nil:
+		return nil, d.o.misuse(op, core.ErrInval, "%#x is no descriptor: pass what fi_mr_desc returned. On hardware: a crash, for the provider takes it for a pointer", uint64(desc))
+	case !inside(buf, r.mem):
+		return nil, d.o.misuse(op, core.ErrInval, "the buffer of %d bytes is not inside the memory region that the descriptor is of, which has %d bytes. On hardware: %s", len(buf), len(r.mem), hardware)
+	case access&^r.access != 0:
+		return nil, d.o.misuse(op, core.ErrAccess, "the memory region was registered for %s, and this needs %s. On hardware: %s",
+			core.MRAccessString(r.access), core.MRAccessString(access), hardware)
+	case !r.enabled:
+		return nil, d.o.misuse(op, core.ErrOpBadState, "the memory region was not bound to an endpoint and enabled (fi_mr_bind, fi_mr_enable), which FI_MR_ENDPOINT "+
+			"demands. On hardware: it has no entry in the adapter's table yet")
+	}
+	return r, nil
+}
+
+// inside reports whether buf is part of mem.
+func inside(buf, mem []byte) bool {
+	off := addressOf(buf) - addressOf(mem)
+	return len(buf) == 0 || off <= uint64(len(mem)) && uint64(len(buf)) <= uint64(len(mem))-off
+}

@@ -1,0 +1,68 @@
+package strict
+
+import "gofabric/core"
+
+// Providers of fabrics that were made for message passing: HPE Slingshot (fi_cxi(7)), Intel's PSM3 (fi_psm3(7)), Cornelis Omni-Path (fi_opx(7)).
+
+var cxi = Profile{Name: "cxi", About: "HPE Slingshot", Kinds: []Kind{{
+	Type: core.EPTypeRDM,
+	Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.CapCollective | core.CapDirectedRecv | core.CapNamedRxCtx | core.Source |
+		core.CapSourceErr | core.CapRMAEvent | core.CapMultiRecv | core.CapFence | core.CapTrigger | core.CapAVUserID | core.CapPeer,
+	MRMode: core.MRModeEndpoint | core.MRModeAllocated, Choice: core.MRModeProvKey,
+	Inject: 192, MaxMsg: 1<<32 - 1, TxSize: 1024, RxSize: 1024, TxIOV: 1, RxIOV: 1, RMAIOV: 1,
+	TxOrder:  core.OrderSAS | core.OrderWAW | core.OrderRMAWAW | core.OrderRMARAR | atomicOrder,
+	OrderRAW: none, OrderWAR: none, TagBits: 48, CQDataSize: 8, KeySize: 4, CQSize: 131072, CQCnt: 32, EPCnt: 128, CntrCnt: 16, MRCnt: 100,
+	Threading: core.ThreadSafe, Manual: true,
+	WhyKey: "the target's list of remote keys has no such entry: the access fails with an unlinked or permission event",
+}}}
+
+var psm3 = Profile{Name: "psm3", About: "Intel Ethernet and Omni-Path through PSM3", Kinds: []Kind{psm3Kind(core.EPTypeRDM), psm3Kind(core.EPTypeDgram)}}
+
+func psm3Kind(t core.EPType) Kind {
+	return Kind{
+		Type: t,
+		Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.CapNamedRxCtx | core.CapTrigger | core.Source | core.CapSourceErr |
+			core.CapRMAEvent | core.CapDirectedRecv | core.CapMultiRecv | core.CapSharedAV,
+		Mode: core.ModeContext, Legacy: core.MRModeScalable | core.MRModeBasic,
+		Inject: 64, MaxMsg: (1<<32 - 1) &^ 0xfff, TxIOV: 13, RxIOV: 1, RMAIOV: 1, TxOrder: core.OrderSAS | rarSet | rawSet | warSet | wawSet,
+		OrderRAW: 4096, OrderWAR: 4096, OrderWAW: 4096, TagBits: 60, CQDataSize: 4, KeySize: 8, MaxErrData: 64, Threading: core.ThreadSafe,
+		WhyContext: "PSM keeps its request there, and the list that it stands in", WhyKey: "the target refuses the access",
+	}
+}
+
+var opx = Profile{Name: "opx", About: "Cornelis Omni-Path", Kinds: []Kind{{
+	Type: core.EPTypeRDM,
+	Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.Source | core.CapDirectedRecv | core.CapMultiRecv,
+	Mode: core.ModeAsyncIOV | core.ModeContext2, Legacy: core.MRModeScalable,
+	Inject: 16, TxIOV: 1, RxIOV: 1, RMAIOV: 1, TxOrder: atomicOrder, OrderRAW: none, OrderWAR: none, OrderWAW: none,
+	TagBits: 64, CQDataSize: 4, KeySize: 2, EPCnt: 160, CntrCnt: none, Threading: core.ThreadDomain, Manual: true,
+	WhyContext: "the provider keeps the state of the operation there", WhyKey: "the target refuses the access",
+}}}
+
+// all is no provider: it demands everything that any of them demands, and keeps the limits of the stack below.
+var all = Profile{Name: "all", About: "everything that any provider demands, with the limits of the stack below", Kinds: []Kind{
+	allKind(core.EPTypeMsg, 0), allKind(core.EPTypeRDM, 0), allKind(core.EPTypeDgram, 64),
+}}
+
+func allKind(t core.EPType, prefix int) Kind {
+	k := Kind{
+		Type: t, Caps: ^core.Flags(0), Mode: core.ModeContext2 | core.ModeAsyncIOV,
+		MRMode: basicMap | core.MRModeLocal | core.MRModeEndpoint, TxOrder: ^core.Order(0), KeySize: 8, Prefix: prefix,
+		Threading: core.ThreadSafe, Manual: true,
+		WhyLocal: "the adapter finds memory by the key in the descriptor: a local protection fault", WhyKey: "a remote access error",
+		WhyContext: "the provider keeps the state of the operation there",
+	}
+	if prefix > 0 {
+		k.Mode |= core.ModeMsgPrefix
+	}
+	return k
+}
+
+// loose is no provider either: it demands nothing, and does what providers are free to do.
+var loose = Profile{Name: "loose", About: "demands nothing; only order and progress are as bad as they may be", Kinds: []Kind{
+	looseKind(core.EPTypeMsg), looseKind(core.EPTypeRDM), looseKind(core.EPTypeDgram),
+}}
+
+func looseKind(t core.EPType) Kind {
+	return Kind{Type: t, Caps: ^core.Flags(0), TxOrder: ^core.Order(0), Legacy: core.MRModeBasic | core.MRModeScalable, Choice: ^core.MRMode(0) &^ (core.MRModeBasic | core.MRModeScalable)}
+}

@@ -1,0 +1,347 @@
+package strict
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"gofabric/core"
+)
+
+// queue is a completion queue. Completions from below wait in its window, where they change places.
+type queue struct {
+	core.CompletionQueue
+	d      *domain
+	size   int // entries before an overrun
+	format core.CQFormat
+
+	mu      sync.Mutex
+	window  []item
+	starved []item // remote CQ data for which no receive was posted yet
+	late    bool   // the last read found something, and pretended that it did not
+	overrun bool
+	asleep  int // in sleep
+	nudges  int // of those asleep, how many were woken because something is in the window
+	entries [window]core.CQEntry
+	sources [window]core.FIAddr
+}
+
+// window is how many completions change places.
+const window = 64
+
+// item is a completion, or the error entry of one.
+type item struct {
+	core.CQEntry
+	src core.FIAddr
+	err *core.CQErrEntry
+	key core.Context // the operation's, to keep the completions of one multi-receive buffer in order; 0 unknown
+}
+
+func (q *queue) inner() core.Object { return q.CompletionQueue }
+
+// waits reports whether there is something to read without a look below.
+func (q *queue) waits() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.window) > 0
+}
+
+// Read is fi_cq_read(3).
+func (q *queue) Read(entries []core.CQEntry) (int, error) { return q.read(entries, nil) }
+
+// ReadFrom is fi_cq_readfrom(3).
+func (q *queue) ReadFrom(entries []core.CQEntry, src []core.FIAddr) (int, error) {
+	if err := q.canFrom(); err != nil {
+		return 0, err
+	}
+	return q.read(entries[:min(len(entries), len(src))], src)
+}
+
+func (q *queue) canFrom() error {
+	if q.d.k.Lacks&LacksReadFrom != 0 {
+		return q.d.o.misuse("fi_cq_readfrom", core.ErrNoSys, "the provider does not know sources of completions: read with fi_cq_read")
+	}
+	return nil
+}
+
+func (q *queue) read(entries []core.CQEntry, src []core.FIAddr) (int, error) {
+	if err := q.d.enter("fi_cq_read"); err != nil {
+		return 0, err
+	}
+	defer q.d.leave()
+	q.d.release()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.fill(); err != nil {
+		return 0, err
+	}
+	if len(q.window) > 0 && len(entries) > 0 && !q.late && q.d.o.chance(8) {
+		q.late = true // so that others come meanwhile
+		return 0, core.ErrAgain
+	}
+	return q.take(entries, src)
+}
+
+// take hands out what is in the window. Locked.
+func (q *queue) take(entries []core.CQEntry, src []core.FIAddr) (int, error) {
+	if len(q.window) == 0 {
+		return 0, core.ErrAgain
+	}
+	if len(entries) == 0 {
+		return 0, nil
+	}
+	q.late = false
+	n := 0
+	for n < len(entries) && n < len(q.window) && q.window[n].err == nil {
+		it := &q.window[n]
+		entries[n] = q.formatted(it.CQEntry)
+		if src != nil {
+			src[n] = it.src
+		}
+		n++
+	}
+	if n == 0 {
+		return 0, core.ErrAvail
+	}
+	q.drop(n)
+	return n, nil
+}
+
+// drop removes the first n items. Locked.
+func (q *queue) drop(n int) {
+	rest := copy(q.window, q.window[n:])
+	clear(q.window[rest:])
+	q.window = q.window[:rest]
+}
+
+// formatted leaves of an entry what its format has (fi_cq(3)).
+func (q *queue) formatted(e core.CQEntry) core.CQEntry {
+	switch q.format {
+	case core.CQFormatContext:
+		return core.CQEntry{Ctx: e.Ctx}
+	case core.CQFormatMsg:
+		return core.CQEntry{Ctx: e.Ctx, Flags: e.Flags, Len: e.Len}
+	case core.CQFormatData:
+		e.Tag = 0
+	}
+	return e
+}
+
+// fill takes completions from below into the window. Locked.
+func (q *queue) fill() error {
+	all := q.d.info.Domain.ResourceMgmt == core.RMDisabled
+	for all || len(q.window) < window {
+		n, err := q.CompletionQueue.ReadFrom(q.entries[:], q.sources[:])
+		for i := range n {
+			q.completed(item{CQEntry: q.entries[i], src: q.sources[i]})
+		}
+		clear(q.entries[:n])
+		if errors.Is(err, core.ErrAvail) {
+			var e core.CQErrEntry
+			if err = q.CompletionQueue.ReadErr(&e); err == nil {
+				q.failed(e)
+				continue
+			}
+		}
+		if err != nil && !errors.Is(err, core.ErrAgain) {
+			return err
+		}
+		if n == 0 || !all {
+			break
+		}
+	}
+	again := q.starved
+	q.starved = nil
+	for _, it := range again {
+		q.remoteData(it)
+	}
+	if all && q.size > 0 && len(q.window) > q.size && !q.overrun {
+		q.overrun = true
+		text := "more completions than the queue has entries were not read, and resource management is off (FI_RM_DISABLED). On hardware: the adapter writes over " +
+			"unread ones, and the queue stops; open it larger, or read it more often"
+		q.d.o.say("fi_cq_read: " + text)
+		q.window = append(q.window[:q.size:q.size], item{err: &core.CQErrEntry{Err: core.ErrOverrun, Detail: text, SrcAddr: core.AddrNotAvail}})
+	}
+	return nil
+}
+
+// completed takes a success from below. Locked.
+func (q *queue) completed(it item) {
+	d := q.d
+	if it.Flags&core.RemoteWrite != 0 && it.Flags&core.RemoteCQData != 0 && d.k.ConsumesRecv {
+		q.remoteData(it)
+		return
+	}
+	o := d.find(it.Ctx)
+	if o == nil {
+		q.add(it)
+		return
+	}
+	it.key, it.Ctx = o.below, o.ctx
+	if o.prefix > 0 && o.rx {
+		it.Len += o.prefix
+		it.Buf = o.first
+	}
+	if o.claim && o.peek {
+		d.mu.Lock()
+		d.claims[claim{o.s, o.ctx}] = o.below
+		d.mu.Unlock()
+	}
+	if !o.multi || it.Flags&core.MultiRecv != 0 {
+		d.end(o)
+	}
+	if text := o.broken(); text != "" {
+		d.o.say(o.name + ": " + text)
+		q.insert(item{key: it.key, err: &core.CQErrEntry{CQEntry: it.CQEntry, Err: core.ErrInval, Detail: o.name + ": " + text, SrcAddr: it.src}})
+		return
+	}
+	if o.silent && it.Flags&core.MultiRecv == 0 {
+		return
+	}
+	q.add(it)
+}
+
+// failed takes an error entry from below. Locked.
+func (q *queue) failed(e core.CQErrEntry) {
+	it := item{err: &e}
+	if o := q.d.find(e.Ctx); o != nil {
+		it.key, e.Ctx = o.below, o.ctx
+		if !o.multi || e.Flags&core.MultiRecv != 0 || e.Err == core.ErrCanceled {
+			q.d.end(o)
+		}
+		if o.swallow {
+			return
+		}
+		if o.prefix > 0 && o.rx && e.Buf != nil {
+			e.Len += o.prefix
+			e.Buf = o.first
+		}
+		if e.Err == core.ErrRemoteIO || e.Err == core.ErrAccess {
+			if why := q.d.k.WhyKey; why != "" {
+				e.Detail += "; on hardware: " + why
+			}
+		}
+	}
+	q.insert(it)
+}
+
+// remoteData has remote CQ data consume a posted receive (fi_getinfo(3), FI_RX_CQ_DATA), or wait until there is one, as an adapter's sender would.
+func (q *queue) remoteData(it item) {
+	d := q.d
+	for _, o := range d.list(func(o *op) bool { return o.rx && !o.tagged && !o.multi && !o.peek && o.s.rxq == q }) {
+		o.swallow = true
+		if o.s.post.Cancel(o.below) == nil {
+			it.Ctx, it.key = o.ctx, o.below
+			q.add(it)
+			return
+		}
+		o.swallow = false
+	}
+	d.o.say("fi_writedata: remote CQ data came, and no receive was posted, of which it takes one (FI_RX_CQ_DATA). On hardware: the sender waits and retries, and fails " +
+		"when it has retried often enough")
+	q.starved = append(q.starved, it)
+}
+
+// add puts a success somewhere among those that may change places with it: nothing promises an order of completions (fi_cq(3)). Locked.
+func (q *queue) add(it item) {
+	at := len(q.window)
+	first := at
+	for first > 0 && at-first < window {
+		p := &q.window[first-1]
+		if p.err != nil || p.key == it.key {
+			break // a buffer of many messages fills in order, and its completions come in order
+		}
+		first--
+	}
+	q.insertAt(first+q.d.o.below(at-first+1), it)
+}
+
+// insert puts an item last. Locked.
+func (q *queue) insert(it item) { q.window = append(q.window, it) }
+
+func (q *queue) insertAt(at int, it item) {
+	q.window = append(q.window, item{})
+	copy(q.window[at+1:], q.window[at:])
+	q.window[at] = it
+}
+
+// ReadErr is fi_cq_readerr(3).
+func (q *queue) ReadErr(e *core.CQErrEntry) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.window) == 0 || q.window[0].err == nil {
+		return core.ErrAgain
+	}
+	*e = *q.window[0].err
+	q.drop(1)
+	return nil
+}
+
+// SRead is fi_cq_sread(3).
+func (q *queue) SRead(ctx context.Context, entries []core.CQEntry) (int, error) {
+	return q.sread(ctx, entries, nil)
+}
+
+// SReadFrom is fi_cq_sreadfrom(3).
+func (q *queue) SReadFrom(ctx context.Context, entries []core.CQEntry, src []core.FIAddr) (int, error) {
+	if err := q.canFrom(); err != nil {
+		return 0, err
+	}
+	return q.sread(ctx, entries[:min(len(entries), len(src))], src)
+}
+
+func (q *queue) sread(ctx context.Context, entries []core.CQEntry, src []core.FIAddr) (int, error) {
+	for {
+		q.d.release()
+		q.mu.Lock()
+		err := q.fill()
+		n := 0
+		if err == nil {
+			n, err = q.take(entries, src)
+		}
+		if err != core.ErrAgain || len(entries) == 0 {
+			if len(q.window) > 0 && q.nudges < q.asleep && q.CompletionQueue.Signal() == nil {
+				q.nudges++
+			}
+			q.mu.Unlock()
+			return n, err
+		}
+		q.asleep++
+		q.mu.Unlock()
+		if n, err = q.sleep(ctx); err != nil {
+			return n, err
+		}
+	}
+}
+
+// sleep waits until there is a completion below, and takes it. It may be one that the application does not see.
+func (q *queue) sleep(ctx context.Context) (int, error) {
+	var e [1]core.CQEntry
+	var src [1]core.FIAddr
+	n, err := q.CompletionQueue.SReadFrom(ctx, e[:], src[:])
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.asleep--
+	if n > 0 {
+		q.completed(item{CQEntry: e[0], src: src[0]})
+		return 0, nil
+	}
+	if q.nudges > 0 && err == core.ErrAgain {
+		q.nudges--
+		return 0, nil
+	}
+	if errors.Is(err, core.ErrAvail) {
+		return 0, nil // fill takes it
+	}
+	return n, err
+}
+
+// Close is fi_close(3).
+func (q *queue) Close() error {
+	err := q.CompletionQueue.Close()
+	if err == nil {
+		q.d.back(&q.d.cqs)
+		q.d.f.gone(q.CompletionQueue)
+	}
+	return err
+}
