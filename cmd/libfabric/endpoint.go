@@ -1,0 +1,474 @@
+//go:build linux
+
+package main
+
+/*
+#include <stdbool.h>
+#include "gf.h"
+*/
+import "C"
+
+import (
+	"encoding/binary"
+	"sync"
+	"unsafe"
+
+	"gofabric/core"
+)
+
+// Endpoints of all kinds, and connections (fi_endpoint(3), fi_cm(3)).
+
+// endpoint is an active or scalable endpoint, one of its contexts, or a shared receive context, of which ep is nil.
+type endpoint struct {
+	ep  core.Endpoint
+	srx core.SharedRx
+	rx  core.Receiver
+	trx core.TaggedReceiver
+
+	format  core.AddrFormat
+	txFlags core.Flags // the default flags of transmits, for calls that core gives flags
+
+	mu     sync.Mutex
+	groups map[core.FIAddr]int // members of the groups joined, by address
+}
+
+// members is the number of members of a group that the endpoint joined, 0 if it joined none of that address.
+func (e *endpoint) members(coll core.FIAddr) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.groups[coll]
+}
+
+func (e *endpoint) joined(mc core.MC, s core.AVSet) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.groups == nil {
+		e.groups = map[core.FIAddr]int{}
+	}
+	e.groups[mc.Addr()] = len(s.Members())
+}
+
+func newEndpoint(ep core.Endpoint, format core.AddrFormat) *endpoint {
+	return &endpoint{ep: ep, rx: ep, trx: ep, format: format}
+}
+
+// enabled reads what is settled by then.
+func (e *endpoint) enabled() {
+	if e.ep != nil {
+		e.txFlags, _ = e.ep.OpFlags(core.Transmit)
+	}
+}
+
+//export goEndpoint
+func goEndpoint(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, scalable C.int, context unsafe.Pointer) (rc C.int) {
+	defer guard(&rc)
+	d := lookup[*domain](id)
+	if d == nil || info == nil || out == nil {
+		return C.int(badFID)
+	}
+	i, err := infoOf(info)
+	if err != nil {
+		return C.int(status(err))
+	}
+	if scalable != 0 {
+		ep, err := d.OpenScalable(i)
+		if err != nil {
+			return C.int(status(err))
+		}
+		return open(ep, newEndpoint(ep, i.AddrFormat), C.FI_CLASS_SEP, context, out)
+	}
+	ep, err := d.OpenEndpoint(i)
+	if err != nil {
+		return C.int(status(err))
+	}
+	if o := objectAt(unsafe.Pointer(info.handle)); o != nil {
+		if _, ok := o.of.(*request); ok {
+			remove(o) // the endpoint has it now
+			info.handle = nil
+		}
+	}
+	return open(ep, newEndpoint(ep, i.AddrFormat), C.FI_CLASS_EP, context, out)
+}
+
+//export goTxContext
+func goTxContext(id C.uint64_t, index C.int, attr *C.struct_fi_tx_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
+	defer guard(&rc)
+	e := lookup[*endpoint](id)
+	if e == nil || out == nil {
+		return C.int(badFID)
+	}
+	sep, ok := e.ep.(core.ScalableEndpoint)
+	if !ok {
+		return -C.FI_ENOSYS
+	}
+	a := fromTx(attr, newestABI)
+	ep, err := sep.TxContext(int(index), a)
+	if err != nil {
+		return C.int(status(err))
+	}
+	if a != nil {
+		fillTx(attr, a)
+	}
+	return open(ep, newEndpoint(ep, e.format), C.FI_CLASS_TX_CTX, context, out)
+}
+
+//export goRxContext
+func goRxContext(id C.uint64_t, index C.int, attr *C.struct_fi_rx_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
+	defer guard(&rc)
+	e := lookup[*endpoint](id)
+	if e == nil || out == nil {
+		return C.int(badFID)
+	}
+	sep, ok := e.ep.(core.ScalableEndpoint)
+	if !ok {
+		return -C.FI_ENOSYS
+	}
+	a := fromRx(attr)
+	ep, err := sep.RxContext(int(index), a)
+	if err != nil {
+		return C.int(status(err))
+	}
+	if a != nil {
+		fillRx(attr, a)
+	}
+	return open(ep, newEndpoint(ep, e.format), C.FI_CLASS_RX_CTX, context, out)
+}
+
+//export goSRX
+func goSRX(id C.uint64_t, attr *C.struct_fi_rx_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
+	defer guard(&rc)
+	d := lookup[*domain](id)
+	if d == nil || out == nil {
+		return C.int(badFID)
+	}
+	s, err := d.OpenSRX(fromRx(attr))
+	if err != nil {
+		return C.int(status(err))
+	}
+	return open(s, &endpoint{srx: s, rx: s, trx: s}, C.FI_CLASS_SRX_CTX, context, out)
+}
+
+//export goSTX
+func goSTX(id C.uint64_t, attr *C.struct_fi_tx_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
+	defer guard(&rc)
+	d := lookup[*domain](id)
+	if d == nil || out == nil {
+		return C.int(badFID)
+	}
+	s, err := d.OpenSTX(fromTx(attr, newestABI))
+	if err != nil {
+		return C.int(status(err))
+	}
+	return open(s, s, C.FI_CLASS_STX_CTX, context, out)
+}
+
+// passive is a passive endpoint.
+type passive struct {
+	core.PassiveEndpoint
+	format core.AddrFormat
+}
+
+//export goPassiveEP
+func goPassiveEP(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
+	defer guard(&rc)
+	f := lookup[*fabric](id)
+	if f == nil || info == nil || out == nil {
+		return C.int(badFID)
+	}
+	i, err := infoOf(info)
+	if err != nil {
+		return C.int(status(err))
+	}
+	p, err := f.OpenPassiveEndpoint(i)
+	if err != nil {
+		return C.int(status(err))
+	}
+	return open(p, &passive{p, i.AddrFormat}, C.FI_CLASS_PEP, context, out)
+}
+
+// control is what fi_control does to endpoints alone.
+func (e *endpoint) control(o *object, command C.int, arg unsafe.Pointer) error {
+	if command == C.FI_ALIAS {
+		a := (*C.struct_fi_alias)(arg)
+		if a.fid == nil {
+			return core.ErrInval
+		}
+		ep, err := e.ep.Alias(core.Flags(a.flags))
+		if err != nil {
+			return err
+		}
+		alias := newEndpoint(ep, e.format)
+		alias.enabled()
+		var fid unsafe.Pointer
+		if rc := open(ep, alias, o.class(), (*C.struct_fid)(o.fid).context, &fid); rc != 0 {
+			return core.Errno(-rc)
+		}
+		*a.fid = (*C.struct_fid)(fid)
+		alias.trigger((*C.struct_gf_ep)(fid), core.Flags(a.flags))
+		return nil
+	}
+	flags := (*uint64)(arg)
+	dir := core.Flags(*flags) & (core.Transmit | core.Recv)
+	if command == C.FI_GETOPSFLAG {
+		f, err := e.ep.OpFlags(dir)
+		if err == nil {
+			*flags = uint64(f)
+		}
+		return err
+	}
+	err := e.ep.SetOpFlags(dir, core.Flags(*flags)&^dir)
+	e.enabled()
+	return err
+}
+
+// trigger tells the C side of an alias that its calls are triggered.
+func (e *endpoint) trigger(c *C.struct_gf_ep, flags core.Flags) {
+	switch {
+	case flags&core.Trigger == 0:
+	case flags&core.Transmit != 0:
+		c.tx_trigger = C.uint64_t(flags &^ core.Transmit)
+		e.txFlags |= core.Trigger
+	default:
+		c.rx_trigger = C.uint64_t(flags &^ core.Recv)
+	}
+}
+
+//export goCancel
+func goCancel(id C.uint64_t, context C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	e := lookup[*endpoint](id)
+	switch {
+	case e == nil:
+		return C.ssize_t(badFID)
+	case e.ep == nil:
+		return C.ssize_t(status(e.srx.Cancel(core.Context(context))))
+	}
+	return C.ssize_t(status(e.ep.Cancel(core.Context(context))))
+}
+
+// optioned is what has options.
+type optioned interface {
+	GetOpt(opt core.EPOpt) (int, error)
+	SetOpt(opt core.EPOpt, value int) error
+}
+
+// optSize is the length of an option's value in C.
+func optSize(opt core.EPOpt) int {
+	switch opt {
+	case core.OptHMemP2P:
+		return int(unsafe.Sizeof(C.int(0)))
+	case core.OptXPUTrigger, core.OptCUDAAPIPermitted, core.OptSharedMemoryPermitted, core.OptFirewallAddr:
+		return int(unsafe.Sizeof(C.bool(false)))
+	}
+	return int(unsafe.Sizeof(C.size_t(0)))
+}
+
+//export goGetOpt
+func goGetOpt(id C.uint64_t, level, name C.int, val unsafe.Pointer, n *C.size_t) (rc C.int) {
+	defer guard(&rc)
+	t, ok := coreOf[optioned](id)
+	if !ok || val == nil || n == nil {
+		return C.int(badFID)
+	}
+	if level != 0 {
+		return -C.int(core.ErrNoProtoOpt)
+	}
+	v, err := t.GetOpt(core.EPOpt(name))
+	if err != nil {
+		return C.int(status(err))
+	}
+	b := binary.NativeEndian.AppendUint64(nil, uint64(toSize(v)))[:optSize(core.EPOpt(name))]
+	return C.int(status(giveBytes(b, val, n)))
+}
+
+//export goSetOpt
+func goSetOpt(id C.uint64_t, level, name C.int, val unsafe.Pointer, n C.size_t) (rc C.int) {
+	defer guard(&rc)
+	t, ok := coreOf[optioned](id)
+	if !ok || val == nil {
+		return C.int(badFID)
+	}
+	if level != 0 {
+		return -C.int(core.ErrNoProtoOpt)
+	}
+	if int(n) != optSize(core.EPOpt(name)) {
+		return C.int(badFID)
+	}
+	var b [8]byte
+	copy(b[:], unsafe.Slice((*byte)(val), int(n)))
+	return C.int(status(t.SetOpt(core.EPOpt(name), fromSize(C.size_t(binary.NativeEndian.Uint64(b[:]))))))
+}
+
+//export goSizeLeft
+func goSizeLeft(id C.uint64_t, tx C.int) (rc C.ssize_t) {
+	defer guard(&rc)
+	e := lookup[*endpoint](id)
+	if e == nil {
+		return C.ssize_t(badFID)
+	}
+	if e.ep == nil {
+		return -C.FI_ENOSYS
+	}
+	f := e.ep.RxSizeLeft
+	if tx != 0 {
+		f = e.ep.TxSizeLeft
+	}
+	n, err := f()
+	if err != nil {
+		return C.ssize_t(status(err))
+	}
+	return C.ssize_t(n)
+}
+
+// formatOf is the address format of an endpoint, active or passive.
+func formatOf(o *object) core.AddrFormat {
+	switch t := o.of.(type) {
+	case *endpoint:
+		return t.format
+	case *passive:
+		return t.format
+	}
+	return core.FormatUnspec
+}
+
+//export goSetName
+func goSetName(id C.uint64_t, addr unsafe.Pointer, n C.size_t) (rc C.int) {
+	defer guard(&rc)
+	o := find(id)
+	if o == nil || addr == nil {
+		return C.int(badFID)
+	}
+	t, ok := o.core.(interface{ SetName(core.Addr) error })
+	if !ok {
+		return -C.FI_ENOSYS
+	}
+	a := fromAddr(addr, n, formatOf(o))
+	if a.IsZero() {
+		return C.int(badFID)
+	}
+	return C.int(status(t.SetName(a)))
+}
+
+//export goGetName
+func goGetName(id C.uint64_t, buf unsafe.Pointer, n *C.size_t, peer C.int) (rc C.int) {
+	defer guard(&rc)
+	o := find(id)
+	if o == nil || n == nil {
+		return C.int(badFID)
+	}
+	var get func() (core.Addr, error)
+	if t, ok := o.core.(interface{ Peer() (core.Addr, error) }); ok && peer != 0 {
+		get = t.Peer
+	} else if t, ok := o.core.(interface{ Name() (core.Addr, error) }); ok && peer == 0 {
+		get = t.Name
+	} else {
+		return -C.FI_ENOSYS
+	}
+	a, err := get()
+	if err == nil {
+		err = giveBytes(encodeAddr(a), buf, n)
+	}
+	return C.int(status(err))
+}
+
+// private is the private data of a connection call.
+func private(p unsafe.Pointer, n C.size_t) []byte { return memory(p, min(n, 1<<20)) }
+
+//export goConnect
+func goConnect(id C.uint64_t, addr, param unsafe.Pointer, n C.size_t) (rc C.int) {
+	defer guard(&rc)
+	e := lookup[*endpoint](id)
+	if e == nil || e.ep == nil {
+		return C.int(badFID)
+	}
+	a, _ := addrAt(addr, e.format)
+	return C.int(status(e.ep.Connect(a, private(param, n))))
+}
+
+//export goListen
+func goListen(id C.uint64_t) (rc C.int) {
+	defer guard(&rc)
+	p := lookup[*passive](id)
+	if p == nil {
+		return C.int(badFID)
+	}
+	return C.int(status(p.Listen()))
+}
+
+//export goAccept
+func goAccept(id C.uint64_t, param unsafe.Pointer, n C.size_t) (rc C.int) {
+	defer guard(&rc)
+	e := lookup[*endpoint](id)
+	if e == nil || e.ep == nil {
+		return C.int(badFID)
+	}
+	return C.int(status(e.ep.Accept(private(param, n))))
+}
+
+//export goReject
+func goReject(id, handle C.uint64_t, param unsafe.Pointer, n C.size_t) (rc C.int) {
+	defer guard(&rc)
+	p, o := lookup[*passive](id), find(handle)
+	if p == nil || o == nil {
+		return C.int(badFID)
+	}
+	r, ok := o.of.(*request)
+	if !ok {
+		return C.int(badFID)
+	}
+	err := p.Reject(r.info.Handle, private(param, n))
+	if err == nil {
+		remove(o)
+	}
+	return C.int(status(err))
+}
+
+//export goShutdown
+func goShutdown(id C.uint64_t) (rc C.int) {
+	defer guard(&rc)
+	e := lookup[*endpoint](id)
+	if e == nil || e.ep == nil {
+		return C.int(badFID)
+	}
+	return C.int(status(e.ep.Shutdown()))
+}
+
+//export goJoin
+func goJoin(id C.uint64_t, addr unsafe.Pointer, flags C.uint64_t, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
+	defer guard(&rc)
+	e := lookup[*endpoint](id)
+	if e == nil || e.ep == nil || addr == nil || out == nil {
+		return C.int(badFID)
+	}
+	var mc core.MC
+	var err error
+	if core.Flags(flags)&core.CapCollective != 0 {
+		a := (*C.struct_fi_collective_addr)(addr)
+		o := objectAt(unsafe.Pointer(a.set))
+		if o == nil {
+			return C.int(badFID)
+		}
+		s, ok := o.of.(*set)
+		if !ok {
+			return C.int(badFID)
+		}
+		mc, err = e.ep.JoinCollective(core.FIAddr(a.coll_addr), s.AVSet, core.Flags(flags)&^core.CapCollective, fromContext(context))
+		if err == nil {
+			e.joined(mc, s.AVSet)
+		}
+	} else {
+		m, ok := e.ep.(core.Multicaster)
+		if !ok {
+			return -C.FI_ENOSYS
+		}
+		a, _ := addrAt(addr, e.format)
+		mc, err = m.Join(a, core.Flags(flags), fromContext(context))
+	}
+	if err != nil {
+		return C.int(status(err))
+	}
+	if rc = open(mc, mc, C.FI_CLASS_MC, context, out); rc == 0 {
+		(*C.struct_fid_mc)(*out).fi_addr = C.fi_addr_t(mc.Addr())
+	}
+	return rc
+}

@@ -1,0 +1,225 @@
+//go:build linux
+
+package main
+
+/*
+#include <stdlib.h>
+#include "gf.h"
+*/
+import "C"
+
+import (
+	"context"
+	"sync"
+	"unsafe"
+
+	"gofabric/core"
+)
+
+// Event queues (fi_eq(3)).
+
+type eventQueue struct {
+	core.EventQueue
+	api  core.Version
+	wait core.WaitObj
+
+	mu      sync.Mutex
+	errData unsafe.Pointer // C memory, until the next error
+}
+
+func (q *eventQueue) closed() { C.free(q.errData) }
+
+func (q *eventQueue) waitObj() core.WaitObj { return q.wait }
+
+// request is a connection request: fi_info.handle of its event points to it until it is accepted or rejected.
+type request struct{ info *core.Info }
+
+// noObject is the object of core of things that have none there.
+type noObject struct{ _ byte }
+
+func (*noObject) Close() error { return nil }
+
+//export goEQOpen
+func goEQOpen(id C.uint64_t, attr *C.struct_fi_eq_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
+	defer guard(&rc)
+	f := lookup[*fabric](id)
+	if f == nil || out == nil {
+		return C.int(badFID)
+	}
+	var a core.EQAttr
+	if attr != nil {
+		if attr.wait_obj < 0 {
+			return C.int(badFID)
+		}
+		a = core.EQAttr{Size: fromSize(attr.size), Flags: core.Flags(attr.flags), WaitObj: core.WaitObj(attr.wait_obj)}
+		if o := objectAt(unsafe.Pointer(attr.wait_set)); o != nil && a.WaitObj == core.WaitSetObj {
+			a.WaitSet, _ = o.core.(core.WaitSet)
+		}
+	}
+	eq, err := f.OpenEQ(a)
+	if err != nil {
+		return C.int(status(err))
+	}
+	return open(eq, &eventQueue{EventQueue: eq, api: f.api, wait: effective(a.WaitObj)}, C.FI_CLASS_EQ, context, out)
+}
+
+//export goEQRead
+func goEQRead(id C.uint64_t, event *C.uint32_t, buf unsafe.Pointer, n C.size_t, flags C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	q := lookup[*eventQueue](id)
+	if q == nil || event == nil {
+		return C.ssize_t(badFID)
+	}
+	return q.read(context.Background(), false, event, buf, n, core.Flags(flags))
+}
+
+//export goEQSRead
+func goEQSRead(id C.uint64_t, event *C.uint32_t, buf unsafe.Pointer, n C.size_t, timeout C.int, flags C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	q := lookup[*eventQueue](id)
+	if q == nil || event == nil {
+		return C.ssize_t(badFID)
+	}
+	ctx, cancel := deadline(timeout)
+	defer cancel()
+	return q.read(ctx, true, event, buf, n, core.Flags(flags))
+}
+
+// read takes an event, waiting for one until ctx ends if wait says so. A buffer that is too short for it leaves it in the queue (FI_ETOOSMALL).
+func (q *eventQueue) read(ctx context.Context, wait bool, event *C.uint32_t, buf unsafe.Pointer, n C.size_t, flags core.Flags) C.ssize_t {
+	var ev core.EQEvent
+	var err error
+	if wait {
+		err = q.SRead(ctx, &ev, flags|core.Peek)
+	} else {
+		err = q.Read(&ev, flags|core.Peek)
+	}
+	if err != nil {
+		return C.ssize_t(status(err))
+	}
+	need := eventSize(&ev)
+	if need > int(n) || (buf == nil && need > 0) {
+		return C.ssize_t(status(core.ErrTooSmall))
+	}
+	if flags&core.Peek == 0 {
+		if err := q.Read(&ev, flags); err != nil { // somebody else was faster
+			return C.ssize_t(status(err))
+		}
+		need = eventSize(&ev)
+		if need > int(n) {
+			return C.ssize_t(status(core.ErrTooSmall))
+		}
+	}
+	*event = C.uint32_t(ev.Type)
+	if w, ok := ev.Context.(written); ok {
+		copy(unsafe.Slice((*byte)(buf), int(n)), w)
+		return C.ssize_t(len(w))
+	}
+	if err := fillEvent(&ev, buf, flags&core.Peek != 0); err != nil {
+		return C.ssize_t(status(err))
+	}
+	return C.ssize_t(need)
+}
+
+// written is an event that the program wrote (fi_eq_write(3)): bytes that only it understands.
+type written []byte
+
+func isCM(t core.EQEventType) bool {
+	return t == core.EventConnReq || t == core.EventConnected || t == core.EventShutdown
+}
+
+func eventSize(ev *core.EQEvent) int {
+	if w, ok := ev.Context.(written); ok {
+		return len(w)
+	}
+	if isCM(ev.Type) {
+		return int(unsafe.Sizeof(C.struct_fi_eq_cm_entry{})) + len(ev.CMData)
+	}
+	return int(unsafe.Sizeof(C.struct_fi_eq_entry{}))
+}
+
+func fillEvent(ev *core.EQEvent, buf unsafe.Pointer, peek bool) error {
+	if !isCM(ev.Type) {
+		e := (*C.struct_fi_eq_entry)(buf)
+		e.fid = (*C.struct_fid)(fidOf(ev.Object))
+		e.context, e.data = contextOf(ev.Context), C.uint64_t(ev.Data)
+		if mc, ok := ev.Object.(core.MC); ok && e.fid != nil {
+			(*C.struct_fid_mc)(unsafe.Pointer(e.fid)).fi_addr = C.fi_addr_t(mc.Addr())
+		}
+		return nil
+	}
+	e := (*C.struct_fi_eq_cm_entry)(buf)
+	e.fid, e.info = (*C.struct_fid)(fidOf(ev.Object)), nil
+	if ev.Info != nil && !peek {
+		e.info = toInfo(ev.Info)
+		if ev.Info.Handle != nil {
+			o := &object{core: &noObject{}, of: &request{ev.Info}}
+			if err := insert(o, C.FI_CLASS_CONNREQ, nil); err != nil {
+				goFreeInfo(e.info)
+				return err
+			}
+			e.info.handle = (*C.struct_fid)(o.fid)
+		}
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Add(buf, unsafe.Sizeof(*e))), len(ev.CMData)), ev.CMData)
+	return nil
+}
+
+// contextOf is the C context of an event: fi_av_insert's or fi_join's.
+func contextOf(c any) unsafe.Pointer {
+	if v, ok := c.(core.Context); ok {
+		return pointer(v)
+	}
+	return nil
+}
+
+// context is a C context as Go keeps it.
+func fromContext(p unsafe.Pointer) core.Context { return core.Context(uintptr(p)) }
+
+//export goEQReadErr
+func goEQReadErr(id C.uint64_t, out *C.struct_fi_eq_err_entry, flags C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	q := lookup[*eventQueue](id)
+	if q == nil || out == nil {
+		return C.ssize_t(badFID)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var e core.EQErrEntry
+	if err := q.ReadErr(&e, core.Flags(flags)); err != nil {
+		return C.ssize_t(status(err))
+	}
+	out.fid, out.context, out.data = (*C.struct_fid)(fidOf(e.Object)), contextOf(e.Context), C.uint64_t(e.Data)
+	if out.fid != nil && out.context == nil {
+		out.context = out.fid.context
+	}
+	out.err, out.prov_errno = C.int(e.Err), C.int(e.ProvErrno)
+	if q.api >= core.V(1, 5) && out.err_data != nil && out.err_data_size > 0 {
+		out.err_data_size = C.size_t(copy(unsafe.Slice((*byte)(out.err_data), int(out.err_data_size)), e.ErrData))
+	} else {
+		C.free(q.errData)
+		q.errData = nil
+		if len(e.ErrData) > 0 {
+			q.errData = C.CBytes(e.ErrData)
+		}
+		out.err_data, out.err_data_size = q.errData, C.size_t(len(e.ErrData))
+	}
+	return C.ssize_t(unsafe.Sizeof(*out))
+}
+
+//export goEQWrite
+func goEQWrite(id C.uint64_t, event C.uint32_t, buf unsafe.Pointer, n C.size_t, flags C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	q := lookup[*eventQueue](id)
+	if q == nil || (buf == nil && n > 0) || n > maxWritten {
+		return C.ssize_t(badFID)
+	}
+	ev := core.EQEvent{Type: core.EQEventType(event), Context: written(C.GoBytes(buf, C.int(n)))}
+	if err := q.Write(ev, core.Flags(flags)); err != nil {
+		return C.ssize_t(status(err))
+	}
+	return C.ssize_t(n)
+}
+
+// maxWritten bounds what a program may write as an event, bytes.
+const maxWritten = 1 << 16

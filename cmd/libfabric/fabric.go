@@ -1,0 +1,187 @@
+//go:build linux
+
+package main
+
+/*
+#include "gf.h"
+*/
+import "C"
+
+import (
+	"context"
+	"math"
+	"time"
+	"unsafe"
+
+	"gofabric"
+	"gofabric/core"
+)
+
+// Fabrics, domains and wait sets (fi_fabric(3), fi_domain(3), fi_poll(3)).
+
+// fabric and domain know the API version that the program asked GetInfo for: some structures are shorter in older ones.
+type fabric struct {
+	core.Fabric
+	api core.Version
+}
+
+type domain struct {
+	core.Domain
+	f      *fabric
+	format core.AddrFormat
+	info   *core.Info
+}
+
+// open puts an object that was just opened into the table, and the pointer to it where the program wants it. If that fails the object is closed.
+func open(obj core.Object, of any, class C.size_t, context unsafe.Pointer, out *unsafe.Pointer) C.int {
+	o := &object{core: obj, of: of}
+	if err := insert(o, class, context); err != nil {
+		obj.Close()
+		return C.int(status(err))
+	}
+	*out = o.fid
+	return 0
+}
+
+// anyMode is a fabric's description that accepts whatever its provider demands of programs: what this program accepts, its domain will say.
+func anyMode(a *core.FabricAttr) *core.Info {
+	d := &core.DomainAttr{Mode: math.MaxUint64}
+	if !a.APIVersion.Before(1, 5) {
+		d.MRMode = math.MaxUint32 &^ (core.MRModeBasic | core.MRModeScalable)
+	}
+	return &core.Info{Mode: math.MaxUint64, Fabric: a, Domain: d}
+}
+
+//export goFabric
+func goFabric(abi C.int, attr *C.struct_fi_fabric_attr, out *unsafe.Pointer, flags C.uint64_t, context unsafe.Pointer) (rc C.int) {
+	defer guard(&rc)
+	if attr == nil || out == nil || flags != 0 {
+		return C.int(badFID)
+	}
+	a := fromFabric(attr, int(abi))
+	info, err := search(anyMode(&core.FabricAttr{Name: a.Name, ProvName: a.ProvName, APIVersion: a.APIVersion}))
+	if err != nil { // the Info of an address that is no interface's, such as 0.0.0.0, has a fabric of another name
+		if info, err = search(anyMode(&core.FabricAttr{ProvName: a.ProvName, APIVersion: a.APIVersion})); err != nil {
+			return C.int(status(err))
+		}
+		info = info.Dup()
+		info.Fabric.Name = a.Name
+	}
+	f, err := gofabric.OpenFabric(info)
+	if err != nil {
+		return C.int(status(err))
+	}
+	api := a.APIVersion
+	if api == 0 {
+		api = core.V(1, 0)
+	}
+	rc = open(f, &fabric{Fabric: f, api: api}, C.FI_CLASS_FABRIC, context, out)
+	if rc == 0 {
+		(*C.struct_fid_fabric)(*out).api_version = C.uint32_t(api)
+	}
+	return rc
+}
+
+//export goDomain
+func goDomain(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, flags C.uint64_t, context unsafe.Pointer) (rc C.int) {
+	defer guard(&rc)
+	f := lookup[*fabric](id)
+	if f == nil || info == nil || out == nil || flags != 0 {
+		return C.int(badFID)
+	}
+	i, err := infoOf(info)
+	if err != nil {
+		return C.int(status(err))
+	}
+	d, err := f.OpenDomain(i)
+	if err != nil {
+		return C.int(status(err))
+	}
+	return open(d, &domain{Domain: d, f: f, format: i.AddrFormat, info: i}, C.FI_CLASS_DOMAIN, context, out)
+}
+
+//export goWaitOpen
+func goWaitOpen(id C.uint64_t, attr *C.struct_fi_wait_attr, out *unsafe.Pointer) (rc C.int) {
+	defer guard(&rc)
+	f := lookup[*fabric](id)
+	if f == nil || attr == nil || out == nil {
+		return C.int(badFID)
+	}
+	w, err := f.OpenWait(core.WaitAttr{WaitObj: core.WaitObj(attr.wait_obj), Flags: core.Flags(attr.flags)})
+	if err != nil {
+		return C.int(status(err))
+	}
+	return open(w, &waiter{w}, C.FI_CLASS_WAIT, nil, out)
+}
+
+type waiter struct{ core.WaitSet }
+
+//export goWaitWait
+func goWaitWait(id C.uint64_t, timeout C.int) (rc C.int) {
+	defer guard(&rc)
+	w := lookup[*waiter](id)
+	if w == nil {
+		return C.int(badFID)
+	}
+	ctx, cancel := deadline(timeout)
+	defer cancel()
+	return C.int(status(w.Wait(ctx)))
+}
+
+// deadline is the context of a C timeout: milliseconds, forever if negative.
+func deadline(timeout C.int) (context.Context, context.CancelFunc) {
+	if timeout < 0 {
+		return context.Background(), func() {}
+	}
+	return context.WithTimeout(context.Background(), time.Duration(timeout)*time.Millisecond)
+}
+
+//export goTryWait
+func goTryWait(id C.uint64_t, fids *unsafe.Pointer, count C.int) (rc C.int) {
+	defer guard(&rc)
+	f := lookup[*fabric](id)
+	if f == nil || count < 0 || (fids == nil && count > 0) {
+		return C.int(badFID)
+	}
+	objs := make([]core.Object, 0, 8)
+	for _, fid := range unsafe.Slice(fids, int(count)) {
+		o := objectAt(fid)
+		if o == nil {
+			return C.int(badFID)
+		}
+		if q, ok := o.of.(*queue); ok && q.ahead() {
+			return -C.FI_EAGAIN
+		}
+		objs = append(objs, o.core)
+	}
+	return C.int(status(f.TryWait(objs...)))
+}
+
+//export goQueryAtomic
+func goQueryAtomic(id C.uint64_t, dt, op C.int, attr *C.struct_fi_atomic_attr, flags C.uint64_t) (rc C.int) {
+	defer guard(&rc)
+	d := lookup[*domain](id)
+	if d == nil || attr == nil {
+		return C.int(badFID)
+	}
+	a, err := d.QueryAtomic(core.Datatype(dt), core.AtomicOp(op), core.Flags(flags))
+	if err == nil {
+		attr.count, attr.size = toSize(a.Count), toSize(a.Size)
+	}
+	return C.int(status(err))
+}
+
+//export goQueryCollective
+func goQueryCollective(id C.uint64_t, coll C.int, attr *C.struct_fi_collective_attr, flags C.uint64_t) (rc C.int) {
+	defer guard(&rc)
+	d := lookup[*domain](id)
+	if d == nil || attr == nil {
+		return C.int(badFID)
+	}
+	a := core.CollectiveAttr{Op: core.AtomicOp(attr.op), Type: core.Datatype(attr.datatype), Mode: uint64(attr.mode)}
+	err := d.QueryCollective(core.CollectiveOp(coll), &a, core.Flags(flags))
+	if err == nil {
+		attr.datatype_attr.count, attr.datatype_attr.size, attr.max_members = toSize(a.Attr.Count), toSize(a.Attr.Size), toSize(a.MaxMembers)
+	}
+	return C.int(status(err))
+}

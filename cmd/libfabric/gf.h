@@ -1,0 +1,68 @@
+// What the C side of this library shares: objects, and the way into Go.
+#ifndef GF_H
+#define GF_H
+
+#include "abi.h"
+
+#define FI_EAGAIN 11
+#define FI_EINVAL 22
+#define FI_ENOSYS 38
+#define FI_EOPBADSTATE 258
+
+// Before every object in C memory stands what Go knows it by. Go never keeps or follows a pointer to Go memory here, only this number.
+struct gf_head {
+	uint64_t id;
+	uint64_t magic; // GF_MAGIC while the object is open
+};
+#define GF_MAGIC 0x676f666162726963ull
+#define GF_ID(p) (((const struct gf_head *)(p))[-1].id)
+
+// A completion as Go hands it over; the reader of the queue gets what the queue's format says.
+struct gf_comp {
+	uint64_t context, flags, len, buf, data, tag, src;
+};
+
+// A completion queue reads ahead: one call into Go takes as many completions as there are, up to GF_RING.
+#define GF_RING 64
+struct gf_cq {
+	struct fid_cq cq;
+	int format;
+	int lock;
+	uint32_t head, tail; // ring[head] to ring[tail-1] are not read yet
+	struct gf_comp ring[GF_RING];
+};
+
+// An endpoint. An alias whose default flags have FI_TRIGGER takes each context for a struct fi_triggered_context, in calls without flags, too: then
+// the flags of its direction are here, and its calls become those that take flags (fi_trigger(3)).
+struct gf_ep {
+	struct fid_ep ep;
+	uint64_t tx_trigger, rx_trigger;
+};
+#define GF_TX_TRIGGER(e) (((const struct gf_ep *)(e))->tx_trigger)
+#define GF_RX_TRIGGER(e) (((const struct gf_ep *)(e))->rx_trigger)
+
+// What goMsgV, goTaggedV and goRMAV are asked to do: calls with an array use the endpoint's flags, calls with a structure the caller's.
+enum { GF_RECVV, GF_RECVMSG, GF_SENDV, GF_SENDMSG };
+
+// A collective operation: enum fi_collective_op, and what its call was given.
+enum { GF_BARRIER, GF_BROADCAST, GF_ALLTOALL, GF_ALLREDUCE, GF_ALLGATHER, GF_REDUCE_SCATTER, GF_REDUCE, GF_SCATTER, GF_GATHER };
+struct gf_coll {
+	int what, datatype, op;
+	void *buf, *result;
+	size_t count;
+	uint64_t desc, result_desc, flags, context;
+	fi_addr_t coll, root;
+};
+
+// gf_new returns zeroed memory of an object of a class that Go knows as id, with its tables of calls, and writes it to the application's pointer. NULL: no memory.
+// gf_nic_new and gf_nic_free make and free what fi_info.nic points to; gf_nic_free frees what it points to, too.
+void *gf_nic_new(void);
+void gf_nic_free(void *nic);
+
+void *gf_new(size_t fclass, uint64_t id, void *context);
+void gf_free(void *fid);
+
+// gf_forked is set in a child of fork(2), where Go has no threads: every call on an object fails there. See child.c.
+extern int gf_forked;
+
+#endif

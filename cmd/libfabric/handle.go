@@ -1,0 +1,197 @@
+//go:build linux
+
+package main
+
+/*
+#include "gf.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"gofabric/core"
+)
+
+// Objects that C programs hold: each has a number, which stands before the object in C memory.
+
+// The table grows by chunks that never move, so that look-ups need no lock.
+const (
+	chunkBits = 10
+	chunkLen  = 1 << chunkBits
+	maxChunks = 1 << 14
+)
+
+// slot is a place of the table. Its number has the count of uses above its index: the number of a closed object finds nothing.
+type slot struct {
+	obj  atomic.Pointer[object]
+	uses uint64
+}
+
+var table struct {
+	mu     sync.Mutex
+	chunks [maxChunks]atomic.Pointer[[chunkLen]slot]
+	n      uint64   // slots made
+	free   []uint64 // indices
+}
+
+// object is what stands behind a number: the object of core, its place in C memory, and what the calls of its class need.
+type object struct {
+	id   uint64
+	fid  unsafe.Pointer // C memory: struct fid_...
+	core core.Object
+	of   any // *endpoint, *queue, ... by class
+}
+
+// insert puts o into the table and makes its C side. context is the application's.
+func insert(o *object, class C.size_t, context unsafe.Pointer) error {
+	table.mu.Lock()
+	var index uint64
+	if k := len(table.free); k > 0 {
+		index, table.free = table.free[k-1], table.free[:k-1]
+	} else {
+		if table.n >= maxChunks*chunkLen {
+			table.mu.Unlock()
+			return core.ErrNoMem
+		}
+		index = table.n
+		table.n++
+		if index%chunkLen == 0 {
+			table.chunks[index>>chunkBits].Store(new([chunkLen]slot))
+		}
+	}
+	table.mu.Unlock()
+	s := &table.chunks[index>>chunkBits].Load()[index%chunkLen]
+	s.uses++
+	o.id = s.uses<<32 | index
+	if o.fid = C.gf_new(class, C.uint64_t(o.id), context); o.fid == nil {
+		drop(o)
+		return core.ErrNoMem
+	}
+	s.obj.Store(o)
+	byCore.Store(o.core, o)
+	return nil
+}
+
+// byCore finds the C side of an object of core: for events and poll sets, off the hot path.
+var byCore sync.Map
+
+// remove takes o out of the table and frees its C side.
+func remove(o *object) {
+	byCore.CompareAndDelete(o.core, o)
+	index := o.id & 0xffffffff
+	table.chunks[index>>chunkBits].Load()[index%chunkLen].obj.Store(nil)
+	C.gf_free(o.fid)
+	drop(o)
+}
+
+func drop(o *object) {
+	table.mu.Lock()
+	table.free = append(table.free, o.id&0xffffffff)
+	table.mu.Unlock()
+}
+
+// find returns the object of a number, nil if it is not open.
+func find(id C.uint64_t) *object {
+	index := uint64(id) & 0xffffffff
+	if index >= maxChunks*chunkLen {
+		return nil
+	}
+	chunk := table.chunks[index>>chunkBits].Load()
+	if chunk == nil {
+		return nil
+	}
+	if o := chunk[index%chunkLen].obj.Load(); o != nil && o.id == uint64(id) {
+		return o
+	}
+	return nil
+}
+
+// lookup returns what the calls of a class need, of the object with a number; nil if it is not open or of another class.
+func lookup[T any](id C.uint64_t) T {
+	if o := find(id); o != nil {
+		if v, ok := o.of.(T); ok {
+			return v
+		}
+	}
+	var zero T
+	return zero
+}
+
+// coreOf returns the object of core behind a number.
+func coreOf[T any](id C.uint64_t) (T, bool) {
+	var zero T
+	o := find(id)
+	if o == nil {
+		return zero, false
+	}
+	v, ok := o.core.(T)
+	return v, ok
+}
+
+// objectAt returns the object of a struct fid in C memory, nil for NULL or one that is not open.
+func objectAt(fid unsafe.Pointer) *object {
+	if fid == nil {
+		return nil
+	}
+	h := (*C.struct_gf_head)(unsafe.Add(fid, -int(unsafe.Sizeof(C.struct_gf_head{}))))
+	return find(h.id)
+}
+
+// fidOf returns the struct fid of an object of core, nil if C does not know it.
+func fidOf(o core.Object) unsafe.Pointer {
+	if o == nil {
+		return nil
+	}
+	if v, ok := byCore.Load(o); ok {
+		return v.(*object).fid
+	}
+	return nil
+}
+
+// status is the C value of an error: 0, or a negative error number.
+func status(err error) int64 {
+	if err == nil {
+		return 0
+	}
+	if e, ok := err.(core.Errno); ok {
+		return -int64(e)
+	}
+	e := core.ErrnoOf(err)
+	if e != core.ErrAgain {
+		warn(err)
+	}
+	return -int64(e)
+}
+
+// logged says whether FI_LOG_LEVEL asks for more than nothing.
+var logged = sync.OnceValue(func() bool { return os.Getenv("FI_LOG_LEVEL") != "" })
+
+// warn prints what C's error numbers cannot say.
+func warn(err error) {
+	if logged() {
+		fmt.Fprintln(os.Stderr, "gofabric:", err)
+	}
+}
+
+// badFID is the status of a call on something that is no open object of the right class.
+const badFID = -int64(core.ErrInval)
+
+// guard turns a panic into an error of the call: a C program cannot recover from one. It is deferred by every export that could panic.
+func guard[T ~int32 | ~int64 | ~uint64](rc *T) {
+	if r := recover(); r != nil {
+		if _, ok := r.(noBuffer); ok {
+			code := badFID
+			*rc = T(code)
+			return
+		}
+		fmt.Fprintf(os.Stderr, "gofabric: panic: %v\n%s", r, debug.Stack())
+		code := -int64(core.ErrOther)
+		*rc = T(code)
+	}
+}

@@ -1,0 +1,118 @@
+//go:build linux
+
+package main
+
+/*
+#include "gf.h"
+*/
+import "C"
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"gofabric/core"
+)
+
+// Memory regions (fi_mr(3)).
+
+// memory is C memory as a slice. It is the program's: nothing here keeps it alive.
+func memory(p unsafe.Pointer, n C.size_t) []byte {
+	if p == nil || n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(p), int(n))
+}
+
+// noBuffer is the panic of a call that names a length but no memory; guard makes FI_EINVAL of it. Taken for an empty buffer, the call would succeed and
+// move nothing.
+type noBuffer struct{}
+
+// buffer is memory that must be there, unless its length is 0.
+func buffer(p unsafe.Pointer, n C.size_t) []byte {
+	if p == nil && n > 0 {
+		panic(noBuffer{})
+	}
+	return memory(p, n)
+}
+
+// vectors appends the memory of an iovec array to out.
+func vectors(out [][]byte, iov *C.struct_iovec, n C.size_t) [][]byte {
+	for _, v := range unsafe.Slice(iov, int(n)) {
+		out = append(out, buffer(v.iov_base, v.iov_len))
+	}
+	return out
+}
+
+// maxIOV bounds arrays that programs pass: more is FI_EINVAL everywhere.
+const maxIOV = 1024
+
+//export goMRReg
+func goMRReg(id C.uint64_t, attr *C.struct_fi_mr_attr, flags C.uint64_t, out *unsafe.Pointer, whole C.int) (rc C.int) {
+	defer guard(&rc)
+	d := lookup[*domain](id)
+	if d == nil || attr == nil || out == nil || attr.iov_count > maxIOV || (attr.mr_iov == nil && attr.iov_count > 0) {
+		return C.int(badFID)
+	}
+	a := core.MRAttr{IOV: vectors(nil, attr.mr_iov, attr.iov_count), Access: core.Flags(attr.access), Offset: uint64(attr.offset),
+		RequestedKey: uint64(attr.requested_key), Flags: core.Flags(flags)}
+	if whole != 0 && d.f.api >= core.V(1, 5) {
+		if err := d.authorize(&a, attr); err != nil {
+			return C.int(status(err))
+		}
+	}
+	m, err := d.RegMR(&a)
+	if err != nil {
+		return C.int(status(err))
+	}
+	if rc = open(m, m, C.FI_CLASS_MR, attr.context, out); rc == 0 {
+		c := (*C.struct_fid_mr)(*out)
+		c.mem_desc, c.key = pointer(core.Context(m.Desc())), C.uint64_t(m.Key())
+	}
+	return rc
+}
+
+// authorize reads the key of a region, which in a domain whose keys are in vectors names a vector (struct fi_mr_auth_key).
+func (d *domain) authorize(a *core.MRAttr, attr *C.struct_fi_mr_attr) error {
+	if d.f.api >= core.V(1, 10) && attr.iface != 0 {
+		return core.ErrNoSys // memory of an accelerator
+	}
+	if attr.auth_key == nil || attr.auth_key_size == 0 {
+		return nil
+	}
+	if d.info.Domain.AuthKeySize == core.AVAuthKey && attr.auth_key_size == C.size_t(unsafe.Sizeof(C.struct_fi_mr_auth_key{})) {
+		k := (*C.struct_fi_mr_auth_key)(unsafe.Pointer(attr.auth_key))
+		o := objectAt(unsafe.Pointer(k.av))
+		if o == nil {
+			return core.ErrInval
+		}
+		a.AuthAV, _ = o.core.(core.AddressVector)
+		return nil
+	}
+	if attr.auth_key_size > core.MaxAuthKey {
+		return core.ErrInval
+	}
+	a.AuthKey, _ = fromKey(attr.auth_key, attr.auth_key_size)
+	return nil
+}
+
+// rawKey is FI_GET_RAW_MR: a key of eight bytes is as long as raw keys are here.
+func rawKey(m core.MemoryRegion, out *C.struct_fi_mr_raw_attr) error {
+	if out.base_addr != nil {
+		*out.base_addr = C.uint64_t(m.Base())
+	}
+	return giveBytes(binary.NativeEndian.AppendUint64(nil, m.Key()), unsafe.Pointer(out.raw_key), out.key_size)
+}
+
+// mapRaw is FI_MAP_RAW_MR and FI_UNMAP_KEY.
+func mapRaw(_ *domain, command C.int, arg unsafe.Pointer) error {
+	if command == C.FI_UNMAP_KEY {
+		return nil
+	}
+	m := (*C.struct_fi_mr_map_raw)(arg)
+	if m.raw_key == nil || m.key == nil || m.key_size != 8 {
+		return core.ErrInval
+	}
+	*m.key = C.uint64_t(binary.NativeEndian.Uint64(unsafe.Slice((*byte)(unsafe.Pointer(m.raw_key)), 8)))
+	return nil
+}

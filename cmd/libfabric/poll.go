@@ -1,0 +1,88 @@
+//go:build linux
+
+package main
+
+/*
+#include "gf.h"
+*/
+import "C"
+
+import (
+	"slices"
+	"sync"
+	"unsafe"
+
+	"gofabric/core"
+)
+
+// pollSet is a poll set (fi_poll(3)). What completion queues read ahead is not in the set of core any more, so it looks there first.
+type pollSet struct {
+	core.PollSet
+	mu     sync.Mutex
+	queues []*object
+}
+
+//export goPollOpen
+func goPollOpen(id C.uint64_t, attr *C.struct_fi_poll_attr, out *unsafe.Pointer) (rc C.int) {
+	defer guard(&rc)
+	d := lookup[*domain](id)
+	if d == nil || out == nil {
+		return C.int(badFID)
+	}
+	var a core.PollAttr
+	if attr != nil {
+		a.Flags = core.Flags(attr.flags)
+	}
+	p, err := d.OpenPoll(a)
+	if err != nil {
+		return C.int(status(err))
+	}
+	return open(p, &pollSet{PollSet: p}, C.FI_CLASS_POLL, nil, out)
+}
+
+//export goPollChange
+func goPollChange(id, of C.uint64_t, add C.int, flags C.uint64_t) (rc C.int) {
+	defer guard(&rc)
+	p, o := lookup[*pollSet](id), find(of)
+	if p == nil || o == nil || flags != 0 {
+		return C.int(badFID)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if add == 0 {
+		p.queues = slices.DeleteFunc(p.queues, func(q *object) bool { return q == o })
+		return C.int(status(p.Del(o.core)))
+	}
+	err := p.Add(o.core)
+	if _, ok := o.of.(*queue); ok && err == nil && !slices.Contains(p.queues, o) {
+		p.queues = append(p.queues, o)
+	}
+	return C.int(status(err))
+}
+
+//export goPollPoll
+func goPollPoll(id C.uint64_t, out *unsafe.Pointer, count C.int) (rc C.int) {
+	defer guard(&rc)
+	p := lookup[*pollSet](id)
+	if p == nil || count < 0 || (out == nil && count > 0) {
+		return C.int(badFID)
+	}
+	ready := make([]core.Object, int(count))
+	n, err := p.Poll(ready)
+	if err != nil {
+		return C.int(status(err))
+	}
+	ready = ready[:n]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, q := range p.queues {
+		if len(ready) < int(count) && q.of.(*queue).ahead() && !slices.Contains(ready, q.core) {
+			ready = append(ready, q.core)
+		}
+	}
+	contexts := unsafe.Slice(out, int(count))
+	for i, o := range ready {
+		contexts[i] = (*C.struct_fid)(fidOf(o)).context
+	}
+	return C.int(len(ready))
+}

@@ -1,0 +1,355 @@
+//go:build linux
+
+package main
+
+/*
+#include "gf.h"
+*/
+import "C"
+
+import (
+	"sync"
+	"unsafe"
+
+	"gofabric/core"
+)
+
+// Transfers (fi_msg(3), fi_tagged(3), fi_rma(3)).
+
+// transmitter is the endpoint of a number that can send; nil if it is none.
+func transmitter(id C.uint64_t) core.Endpoint {
+	if e := lookup[*endpoint](id); e != nil {
+		return e.ep
+	}
+	return nil
+}
+
+//export goRecv
+func goRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src C.fi_addr_t, ctx C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	e := lookup[*endpoint](id)
+	if e == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(e.rx.Recv(buffer(buf, n), core.Desc(desc), core.FIAddr(src), core.Context(ctx))))
+}
+
+//export goSend
+func goSend(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, dest C.fi_addr_t, ctx C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.Send(buffer(buf, n), core.Desc(desc), core.FIAddr(dest), core.Context(ctx))))
+}
+
+//export goInject
+func goInject(id C.uint64_t, buf unsafe.Pointer, n C.size_t, dest C.fi_addr_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.Inject(buffer(buf, n), core.FIAddr(dest))))
+}
+
+//export goSendData
+func goSendData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc, data C.uint64_t, dest C.fi_addr_t, ctx C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.SendData(buffer(buf, n), core.Desc(desc), uint64(data), core.FIAddr(dest), core.Context(ctx))))
+}
+
+//export goInjectData
+func goInjectData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, data C.uint64_t, dest C.fi_addr_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.InjectData(buffer(buf, n), uint64(data), core.FIAddr(dest))))
+}
+
+//export goTRecv
+func goTRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src C.fi_addr_t, tag, ignore, ctx C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	e := lookup[*endpoint](id)
+	if e == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(e.trx.TRecv(buffer(buf, n), core.Desc(desc), core.FIAddr(src), uint64(tag), uint64(ignore), core.Context(ctx))))
+}
+
+//export goTSend
+func goTSend(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, dest C.fi_addr_t, tag, ctx C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.TSend(buffer(buf, n), core.Desc(desc), core.FIAddr(dest), uint64(tag), core.Context(ctx))))
+}
+
+//export goTInject
+func goTInject(id C.uint64_t, buf unsafe.Pointer, n C.size_t, dest C.fi_addr_t, tag C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.TInject(buffer(buf, n), core.FIAddr(dest), uint64(tag))))
+}
+
+//export goTSendData
+func goTSendData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc, data C.uint64_t, dest C.fi_addr_t, tag, ctx C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.TSendData(buffer(buf, n), core.Desc(desc), uint64(data), core.FIAddr(dest), uint64(tag), core.Context(ctx))))
+}
+
+//export goTInjectData
+func goTInjectData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, data C.uint64_t, dest C.fi_addr_t, tag C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.TInjectData(buffer(buf, n), uint64(data), core.FIAddr(dest), uint64(tag))))
+}
+
+//export goRead
+func goRead(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src C.fi_addr_t, addr, key, ctx C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.Read(buffer(buf, n), core.Desc(desc), core.FIAddr(src), uint64(addr), uint64(key), core.Context(ctx))))
+}
+
+//export goWrite
+func goWrite(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, dest C.fi_addr_t, addr, key, ctx C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.Write(buffer(buf, n), core.Desc(desc), core.FIAddr(dest), uint64(addr), uint64(key), core.Context(ctx))))
+}
+
+//export goWriteData
+func goWriteData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc, data C.uint64_t, dest C.fi_addr_t, addr, key, ctx C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.WriteData(buffer(buf, n), core.Desc(desc), uint64(data), core.FIAddr(dest), uint64(addr), uint64(key), core.Context(ctx))))
+}
+
+//export goInjectWrite
+func goInjectWrite(id C.uint64_t, buf unsafe.Pointer, n C.size_t, dest C.fi_addr_t, addr, key C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.InjectWrite(buffer(buf, n), core.FIAddr(dest), uint64(addr), uint64(key))))
+}
+
+//export goInjectWriteData
+func goInjectWriteData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, data C.uint64_t, dest C.fi_addr_t, addr, key C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil {
+		return C.ssize_t(badFID)
+	}
+	return C.ssize_t(status(ep.InjectWriteData(buffer(buf, n), uint64(data), core.FIAddr(dest), uint64(addr), uint64(key))))
+}
+
+// args is the memory for the arguments of one call with arrays: the call is over before the next uses it.
+type args struct {
+	iov, result, compare          [][]byte
+	desc, resultDesc, compareDesc []core.Desc
+	rma                           []core.RMAIov
+	ioc                           []core.RMAIoc
+	msg                           core.MsgArgs
+	tagged                        core.TaggedArgs
+	rmaArgs                       core.RMAArgs
+	atomic                        core.AtomicArgs
+	trigger                       core.TriggeredContext
+}
+
+var argPool = sync.Pool{New: func() any { return new(args) }}
+
+// drop gives a back, without pointers into the program's memory.
+func (a *args) drop() {
+	clear(a.iov)
+	clear(a.result)
+	clear(a.compare)
+	a.msg, a.tagged, a.rmaArgs, a.atomic, a.trigger = core.MsgArgs{}, core.TaggedArgs{}, core.RMAArgs{}, core.AtomicArgs{}, core.TriggeredContext{}
+	argPool.Put(a)
+}
+
+// descs reads a desc array, which may be absent.
+func descs(out []core.Desc, p *unsafe.Pointer, n C.size_t) []core.Desc {
+	if p == nil {
+		return nil
+	}
+	for _, d := range unsafe.Slice(p, int(n)) {
+		out = append(out, core.Desc(uintptr(d)))
+	}
+	return out
+}
+
+// triggered reads the fi_triggered_context that the context of a call with FI_TRIGGER points to.
+func (a *args) triggered(flags core.Flags, context unsafe.Pointer) (*core.TriggeredContext, error) {
+	if flags&core.Trigger == 0 {
+		return nil, nil
+	}
+	if context == nil {
+		return nil, core.ErrInval
+	}
+	c := (*C.struct_fi_triggered_context)(context)
+	a.trigger = core.TriggeredContext{EventType: core.TriggerEvent(c.event_type), Threshold: uint64(c.trigger.threshold)}
+	if a.trigger.EventType == core.TriggerThreshold {
+		o := objectAt(unsafe.Pointer(c.trigger.cntr))
+		if o == nil {
+			return nil, core.ErrInval
+		}
+		a.trigger.Cntr, _ = o.core.(core.Counter)
+	}
+	return &a.trigger, nil
+}
+
+// badArray says whether an array of n at p cannot be.
+func badArray(p unsafe.Pointer, n C.size_t) bool { return n > maxIOV || (p == nil && n > 0) }
+
+// fillIOV reads the buffers of a call. A receive that only looks, or discards, has none, whatever the program passes.
+func (a *args) fillIOV(iov *C.struct_iovec, desc *unsafe.Pointer, n C.size_t, flags core.Flags) {
+	if flags&(core.Peek|core.Discard) != 0 {
+		n = 0
+	}
+	a.iov, a.desc = vectors(a.iov[:0], iov, n), descs(a.desc[:0], desc, n)
+}
+
+func (a *args) fillMsg(m *C.struct_fi_msg, flags core.Flags) error {
+	if badArray(unsafe.Pointer(m.msg_iov), m.iov_count) {
+		return core.ErrInval
+	}
+	a.fillIOV(m.msg_iov, m.desc, m.iov_count, flags)
+	t, err := a.triggered(flags, m.context)
+	a.msg = core.MsgArgs{IOV: a.iov, Desc: a.desc, Addr: core.FIAddr(m.addr), Ctx: fromContext(m.context), Data: uint64(m.data), Trigger: t}
+	return err
+}
+
+//export goMsgV
+func goMsgV(id C.uint64_t, op C.int, m *C.struct_fi_msg, flags C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	e := lookup[*endpoint](id)
+	if e == nil || m == nil || (e.ep == nil && op >= C.GF_SENDV) {
+		return C.ssize_t(badFID)
+	}
+	a := argPool.Get().(*args)
+	defer a.drop()
+	err := a.fillMsg(m, core.Flags(flags))
+	if err != nil {
+		return C.ssize_t(status(err))
+	}
+	switch op {
+	case C.GF_RECVV:
+		err = e.rx.RecvV(a.iov, a.desc, a.msg.Addr, a.msg.Ctx)
+	case C.GF_RECVMSG:
+		err = e.rx.RecvMsg(&a.msg, core.Flags(flags))
+	case C.GF_SENDV:
+		err = e.ep.SendV(a.iov, a.desc, a.msg.Addr, a.msg.Ctx)
+	default:
+		err = e.ep.SendMsg(&a.msg, core.Flags(flags))
+	}
+	return C.ssize_t(status(err))
+}
+
+func (a *args) fillTagged(m *C.struct_fi_msg_tagged, flags core.Flags) error {
+	if badArray(unsafe.Pointer(m.msg_iov), m.iov_count) {
+		return core.ErrInval
+	}
+	a.fillIOV(m.msg_iov, m.desc, m.iov_count, flags)
+	t, err := a.triggered(flags, m.context)
+	a.tagged = core.TaggedArgs{IOV: a.iov, Desc: a.desc, Addr: core.FIAddr(m.addr), Tag: uint64(m.tag), Ignore: uint64(m.ignore), Ctx: fromContext(m.context),
+		Data: uint64(m.data), Trigger: t}
+	return err
+}
+
+//export goTaggedV
+func goTaggedV(id C.uint64_t, op C.int, m *C.struct_fi_msg_tagged, flags C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	e := lookup[*endpoint](id)
+	if e == nil || m == nil || (e.ep == nil && op >= C.GF_SENDV) {
+		return C.ssize_t(badFID)
+	}
+	a := argPool.Get().(*args)
+	defer a.drop()
+	err := a.fillTagged(m, core.Flags(flags))
+	if err != nil {
+		return C.ssize_t(status(err))
+	}
+	t := &a.tagged
+	switch op {
+	case C.GF_RECVV:
+		err = e.trx.TRecvV(a.iov, a.desc, t.Addr, t.Tag, t.Ignore, t.Ctx)
+	case C.GF_RECVMSG:
+		err = e.trx.TRecvMsg(t, core.Flags(flags))
+	case C.GF_SENDV:
+		err = e.ep.TSendV(a.iov, a.desc, t.Addr, t.Tag, t.Ctx)
+	default:
+		err = e.ep.TSendMsg(t, core.Flags(flags))
+	}
+	return C.ssize_t(status(err))
+}
+
+func (a *args) fillRMA(m *C.struct_fi_msg_rma, flags core.Flags) error {
+	if badArray(unsafe.Pointer(m.msg_iov), m.iov_count) || badArray(unsafe.Pointer(m.rma_iov), m.rma_iov_count) {
+		return core.ErrInval
+	}
+	a.iov, a.desc, a.rma = vectors(a.iov[:0], m.msg_iov, m.iov_count), descs(a.desc[:0], m.desc, m.iov_count), a.rma[:0]
+	for _, r := range unsafe.Slice(m.rma_iov, int(m.rma_iov_count)) {
+		a.rma = append(a.rma, core.RMAIov{Addr: uint64(r.addr), Len: uint64(r.len), Key: uint64(r.key)})
+	}
+	t, err := a.triggered(flags, m.context)
+	a.rmaArgs = core.RMAArgs{IOV: a.iov, Desc: a.desc, Addr: core.FIAddr(m.addr), RMAIOV: a.rma, Ctx: fromContext(m.context), Data: uint64(m.data), Trigger: t}
+	return err
+}
+
+//export goRMAV
+func goRMAV(id C.uint64_t, op C.int, m *C.struct_fi_msg_rma, flags C.uint64_t) (rc C.ssize_t) {
+	defer guard(&rc)
+	ep := transmitter(id)
+	if ep == nil || m == nil {
+		return C.ssize_t(badFID)
+	}
+	a := argPool.Get().(*args)
+	defer a.drop()
+	err := a.fillRMA(m, core.Flags(flags))
+	if err != nil {
+		return C.ssize_t(status(err))
+	}
+	r := &a.rmaArgs
+	switch op {
+	case C.GF_RECVV:
+		err = ep.ReadV(a.iov, a.desc, r.Addr, a.rma[0].Addr, a.rma[0].Key, r.Ctx)
+	case C.GF_RECVMSG:
+		err = ep.ReadMsg(r, core.Flags(flags))
+	case C.GF_SENDV:
+		err = ep.WriteV(a.iov, a.desc, r.Addr, a.rma[0].Addr, a.rma[0].Key, r.Ctx)
+	default:
+		err = ep.WriteMsg(r, core.Flags(flags))
+	}
+	return C.ssize_t(status(err))
+}

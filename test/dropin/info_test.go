@@ -1,0 +1,85 @@
+package dropin
+
+import (
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// This file runs Debian's fi_info on the library, beside fi info of this module.
+
+// fiInfo returns what fi info of this module prints, in native's form.
+func fiInfo(t *testing.T, args ...string) string {
+	t.Helper()
+	path := filepath.Join(work, "fi")
+	if out, err := exec.Command("go", "build", "-o", path, "gofabric/cmd/fi").CombinedOutput(); err != nil {
+		t.Fatalf("building fi: %v\n%s", err, out)
+	}
+	return finish(t, nil, path, append([]string{"info"}, args...)...)
+}
+
+func TestInfoVersion(t *testing.T) {
+	needs(t, "fi_info")
+	if out := finish(t, onOurs(t), "fi_info", "--version"); !strings.Contains(out, "libfabric: 2.6\n") {
+		t.Fatalf("it runs on another library:\n%s", out)
+	}
+}
+
+// TestInfo compares the short form.
+func TestInfo(t *testing.T) {
+	needs(t, "fi_info")
+	for _, args := range [][]string{nil, {"-p", "tcp"}, {"-p", "udp;ofi_rxd"}, {"-t", "FI_EP_MSG"}, {"-c", "FI_TAGGED|FI_ATOMIC"}, {"-s", "127.0.0.1"}} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			got, want := finish(t, onOurs(t), "fi_info", args...), fiInfo(t, args...)
+			if got != want {
+				t.Errorf("fi_info on the library:\n%s\nfi info:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestInfoVerbose compares the long form line by line, but for what a program of API 1.17 sees otherwise.
+func TestInfoVerbose(t *testing.T) {
+	needs(t, "fi_info")
+	args := []string{"-v", "-s", "127.0.0.1", "-p", "tcp"}
+	got, want := attributes(finish(t, onOurs(t), "fi_info", args...)), attributes(fiInfo(t, args...))
+	if len(got) < 40 {
+		t.Fatalf("only %d attributes", len(got))
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if name != "api_version" && !slices.Equal(got[name], want[name]) {
+			t.Errorf("%s: %q, fi info says %q", name, got[name], want[name])
+		}
+	}
+}
+
+// attributes are the values of each name, in order.
+func attributes(text string) map[string][]string {
+	m := map[string][]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			m[name] = append(m[name], strings.TrimSpace(value))
+		}
+	}
+	return m
+}
+
+// TestInfoLists checks the lists of providers and of variables.
+func TestInfoLists(t *testing.T) {
+	needs(t, "fi_info")
+	list := finish(t, onOurs(t), "fi_info", "-l")
+	for _, p := range []string{"tcp", "udp", "ofi_rxm", "ofi_rxd"} {
+		if !strings.Contains(list, p+":\n    version: ") {
+			t.Errorf("fi_info -l has no %s:\n%s", p, list)
+		}
+	}
+	vars := finish(t, append(onOurs(t), "FI_UNIVERSE_SIZE=77"), "fi_info", "-e")
+	for _, want := range []string{"# FI_PROVIDER: String\n", "# FI_UNIVERSE_SIZE: size_t\n", "FI_UNIVERSE_SIZE=\x0077\x00\n" /* sic */} {
+		if !strings.Contains(vars, want) {
+			t.Errorf("fi_info -e has no %q:\n%s", want, vars)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package dropin
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// This file builds the library and the C programs, and runs programs on it.
+
+const envPeers = "GOFABRIC_PEERS"
+
+// work is the folder of everything that is built.
+var work string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "dropin")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	work = dir
+	return m.Run()
+}
+
+// missing ends a test that needs what is not installed.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv(envPeers) == "required" {
+		t.Fatalf(envPeers+"=required, but "+format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// needs ends a test unless all programs are there.
+func needs(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			missing(t, "there is no %s: apt install gcc make libfabric-dev libfabric-bin (%v)", p, err)
+		}
+	}
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("make", "-C", "../../cmd/libfabric", "BUILD="+work).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("make: %w\n%s", err, out)
+	}
+	return filepath.Join(work, "libfabric.so.1"), nil
+})
+
+// library is the path of the library, which is built when a test first asks for it.
+func library(t *testing.T) string {
+	t.Helper()
+	needs(t, "gcc", "make")
+	lib, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lib
+}
+
+// onOurs is the environment of a program that is to run on the library.
+func onOurs(t *testing.T) []string {
+	t.Helper()
+	lib := library(t)
+	return []string{"LD_LIBRARY_PATH=" + filepath.Dir(lib), "DROPIN_LIBRARY=" + lib}
+}
+
+// onSystem is the environment of a program that is to run on the system's library.
+var onSystem = slices.Clip([]string{"LD_LIBRARY_PATH="})
+
+// loads checks that a program, started with env, gets the library.
+func loads(t *testing.T, program string) {
+	t.Helper()
+	cmd := exec.Command(program)
+	cmd.Env = append(append(os.Environ(), onOurs(t)...), "LD_TRACE_LOADED_OBJECTS=1")
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "libfabric.so.1 => "+library(t)+" ") {
+		t.Fatalf("%s would not load %s: %v\n%s", program, library(t), err, out)
+	}
+}
+
+// process is a running program and what it printed.
+type process struct {
+	cmd  *exec.Cmd
+	out  output
+	done chan struct{}
+	err  error // valid after done
+}
+
+// output collects what a program prints, to be read at any time.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// start starts a program, which dies with ctx at the latest. env is beside the test's own.
+func start(ctx context.Context, t *testing.T, env []string, program string, args ...string) *process {
+	t.Helper()
+	p := &process{done: make(chan struct{})}
+	p.cmd = exec.CommandContext(ctx, program, args...)
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	p.cmd.WaitDelay = 5 * time.Second
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("%s: %v", program, err)
+	}
+	go func() {
+		defer close(p.done)
+		p.err = p.cmd.Wait()
+	}()
+	return p
+}
+
+// running says whether the program has not ended.
+func (p *process) running() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// runLimit bounds a program.
+const runLimit = 60 * time.Second
+
+// finish runs a program to its end and returns what it printed; it must succeed.
+func finish(t *testing.T, env []string, program string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
+	defer cancel()
+	p := start(ctx, t, env, program, args...)
+	<-p.done
+	if p.err != nil {
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), p.err, &p.out)
+	}
+	return p.out.String()
+}
+
+var compiled sync.Map // name and flags of a C program: func() (string, error)
+
+// compile returns the path of a program of testdata, built with the system's headers and library. flags are the compiler's.
+func compile(t *testing.T, name string, flags ...string) string {
+	t.Helper()
+	needs(t, "gcc")
+	if err := exec.Command("gcc", "-E", "-include", "rdma/fabric.h", "-x", "c", os.DevNull).Run(); err != nil {
+		missing(t, "there is no rdma/fabric.h: apt install libfabric-dev (%v)", err)
+	}
+	key := name + strings.Join(flags, "")
+	build, _ := compiled.LoadOrStore(key, sync.OnceValues(func() (string, error) {
+		dir, err := os.MkdirTemp(work, "c")
+		if err != nil {
+			return "", err
+		}
+		path := filepath.Join(dir, name)
+		args := append([]string{"-g", "-O1", "-Wall", "-Werror", "-Wno-deprecated-declarations", "-Itestdata", "-o", path, "testdata/" + name + ".c"}, flags...)
+		src, err := os.ReadFile("testdata/" + name + ".c")
+		if err != nil {
+			return "", err
+		}
+		if bytes.Contains(src, []byte(`"pair.h"`)) {
+			args = append(args, "testdata/pair.c")
+		}
+		if out, err := exec.Command("gcc", append(args, "-lfabric", "-ldl", "-lpthread")...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("gcc: %w\n%s", err, out)
+		}
+		return path, nil
+	}))
+	path, err := build.(func() (string, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,124 @@
+package dropin
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// side is fi_pingpong on one of the libraries.
+type side struct {
+	name string
+	env  []string
+}
+
+// TestPingpong runs Debian's fi_pingpong, with its check of data, on the library: at both ends, and at either with the system's library at the other.
+func TestPingpong(t *testing.T) {
+	needs(t, "fi_pingpong")
+	ours, system := side{"ours", onOurs(t)}, side{"system's", onSystem}
+	program, _ := exec.LookPath("fi_pingpong")
+	loads(t, program)
+	for _, s := range stacks {
+		provider := s.provider
+		if s == (stack{"tcp", "rdm"}) {
+			provider = "net" // what xnet's own RDM endpoints are called before libfabric 1.18
+		}
+		there := provider != "net" || exec.Command("fi_info", "-p", provider).Run() == nil
+		for _, ends := range [][2]side{{ours, ours}, {ours, system}, {system, ours}} {
+			if (ends[0].name == system.name || ends[1].name == system.name) && !there {
+				continue
+			}
+			t.Run(fmt.Sprintf("%v server on %s client on %s", s, ends[0].name, ends[1].name), func(t *testing.T) { pingpong(t, s, provider, ends[0], ends[1]) })
+		}
+	}
+}
+
+func pingpong(t *testing.T, s stack, systems string, server, client side) {
+	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
+	defer cancel()
+	port := freePort(t)
+	args := func(at side) []string {
+		p := s.provider
+		if at.name == "system's" {
+			p = systems
+		}
+		mode := "msg"
+		if s.kind == "rdm" && server.name == client.name { // between two libraries messages have no tags, in one they have
+			mode = "tagged"
+		}
+		return []string{"-c", "-I", "20", "-p", p, "-e", s.kind, "-m", mode}
+	}
+	if server.name == "system's" {
+		server.env = append(server.env, "FI_PROVIDER="+systems) // the others take long to look around
+	}
+	if client.name == "system's" {
+		client.env = append(client.env, "FI_PROVIDER="+systems)
+	}
+	p := start(ctx, t, server.env, "fi_pingpong", slices.Concat([]string{"-B", port}, args(server))...)
+	var c *process
+	for { // the client cannot know when the server listens
+		c = start(ctx, t, client.env, "fi_pingpong", slices.Concat([]string{"-P", port}, args(client), []string{"127.0.0.1"})...)
+		<-c.done
+		if !strings.Contains(strings.ToLower(c.out.String()), "connection refused") || !p.running() || ctx.Err() != nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if c.err != nil { // the server may never notice
+		cancel()
+	}
+	<-p.done
+	if p.err != nil || c.err != nil {
+		t.Fatalf("server: %v\n%s\nclient: %v\n%s", p.err, &p.out, c.err, &c.out)
+	}
+	for _, table := range []string{p.out.String(), c.out.String()} {
+		lines := strings.Split(strings.TrimSpace(table), "\n")
+		if len(lines) < 4 || !strings.HasPrefix(lines[0], "bytes   #sent   #ack ") {
+			t.Fatalf("no table:\n%s", table)
+		}
+		for _, line := range lines[1:] {
+			if f := strings.Fields(line); len(f) != 8 || f[1] != "20" || f[2] != "=20" {
+				t.Errorf("unexpected line %q", line)
+			}
+		}
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// TestMapped reads which library a running program has mapped.
+func TestMapped(t *testing.T) {
+	needs(t, "fi_pingpong")
+	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
+	defer cancel()
+	p := start(ctx, t, onOurs(t), "fi_pingpong", "-B", freePort(t), "-p", "tcp", "-e", "msg") // waits for a client
+	defer func() { cancel(); <-p.done }()
+	for {
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.cmd.Process.Pid))
+		if err != nil || !p.running() || ctx.Err() != nil {
+			t.Fatalf("the library is not mapped: %v\n%s\n%s", err, maps, &p.out)
+		}
+		if strings.Contains(string(maps), "/libfabric.so") {
+			if !strings.Contains(string(maps), library(t)) {
+				t.Fatalf("another library is mapped:\n%s", maps)
+			}
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}

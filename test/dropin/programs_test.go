@@ -1,0 +1,76 @@
+package dropin
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+)
+
+// This file runs the project's own C programs, one for each family of calls.
+
+// stack is one that the programs run over.
+type stack struct{ provider, kind string }
+
+func (s stack) String() string { return s.provider + " " + s.kind }
+
+var stacks = []stack{{"tcp", "msg"}, {"tcp", "rdm"}, {"tcp;ofi_rxm", "rdm"}, {"udp", "dgram"}, {"udp;ofi_rxd", "rdm"}}
+
+// programs are the families, with the endpoint types that have them; all types if none is named.
+var programs = []struct {
+	name  string
+	kinds []string
+}{
+	{"getinfo", nil},
+	{"connect", []string{"msg"}},
+	{"msg", nil},
+	{"tagged", []string{"rdm"}},
+	{"null", []string{"rdm"}},
+	{"rma", []string{"msg", "rdm"}},
+	{"atomic", []string{"msg", "rdm"}},
+	{"counter", nil},
+	{"cq", nil},
+	{"threads", []string{"msg", "rdm"}},
+	{"pollset", nil},
+	{"av", []string{"rdm", "dgram"}},
+	{"alias", nil},
+	{"multirecv", []string{"rdm"}},
+	{"scalable", []string{"rdm"}},
+	{"shared", []string{"rdm"}},
+	{"trigger", []string{"rdm"}},
+	{"collective", []string{"rdm"}},
+}
+
+func TestPrograms(t *testing.T) { runAll(t, nil) }
+
+// TestSanitized runs the programs with the address sanitizer, which sees what the library does to their memory through the C library, what it frees twice
+// and what it leaks. (Valgrind cannot: it does not understand Go's stacks.)
+func TestSanitized(t *testing.T) {
+	if os.Getenv("GOFABRIC_MANY") == "" {
+		t.Skip("GOFABRIC_MANY is not set: this takes a minute")
+	}
+	if err := exec.Command("gcc", "-fsanitize=address", "-x", "c", "-o", os.DevNull, "testdata/empty.c").Run(); err != nil {
+		missing(t, "there is no address sanitizer: %v", err)
+	}
+	runAll(t, []string{"-fsanitize=address"})
+}
+
+// keep are programs that leave something open at their end, or keep texts that only Go knows.
+var keep = []string{"shared", "getinfo"}
+
+func runAll(t *testing.T, flags []string) {
+	for _, p := range programs {
+		for _, s := range stacks {
+			if p.kinds != nil && !slices.Contains(p.kinds, s.kind) {
+				continue
+			}
+			t.Run(p.name+" "+s.String(), func(t *testing.T) {
+				env := onOurs(t)
+				if slices.Contains(keep, p.name) {
+					env = append(env, "ASAN_OPTIONS=detect_leaks=0")
+				}
+				finish(t, env, compile(t, p.name, flags...), s.provider, s.kind)
+			})
+		}
+	}
+}
