@@ -7,6 +7,7 @@ package tcp
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ func late(t *testing.T) (c *couple, n int) {
 	in := make([]byte, 8)
 	for range moveAfter - 3 { // with the next one that comes there is enough for an offer
 		must(t, c.ep[1].Recv(in, 0, core.AddrUnspec, 1))
-		must(t, c.ep[0].Inject(in, c.to[0]))
+		must(t, c.ep[0].Inject(make([]byte, 8), c.to[0]))
 		c.wait("a message", func() bool { return c.read(1) == 1 })
 	}
 	for n = 0; n < 60; n++ {
@@ -79,7 +80,7 @@ func (c *couple) take(from, n int) {
 	for i := from; i < from+n; i++ {
 		buf := make([]byte, 8)
 		must(c.t, c.ep[0].Recv(buf, 0, core.AddrUnspec, 3))
-		c.wait("a message that waited", func() bool { return c.read(0) == 1 })
+		c.wait(fmt.Sprintf("message %d of those that waited", i), func() bool { return c.read(0) == 1 })
 		if want := []byte{byte(i), 1, 2, 3, 4, 5, 6, 7}; !bytes.Equal(buf, want) {
 			c.t.Fatalf("message %d: %v", i, buf)
 		}
@@ -115,9 +116,11 @@ func TestMoveClosed(t *testing.T) {
 	must(t, c.f[1].Close())
 	c.take(0, n+1)
 	c.ep[0].closeAll(t)
+	c.d[0].prog.Lock()
 	if l := c.d[0].bufs.lobby; len(l.waiting) != 0 || len(l.half) != 0 || len(l.streams) != 0 {
 		t.Errorf("%d offers, %d connections, %d streams are left over", len(l.waiting), len(l.half), len(l.streams))
 	}
+	c.d[0].prog.Unlock()
 	must(t, c.d[0].Close())
 	must(t, c.f[0].Close())
 }
@@ -127,8 +130,8 @@ func TestMoveClosed(t *testing.T) {
 func TestMoveStarved(t *testing.T) {
 	for _, stolen := range []bool{false, true} {
 		c, n := late(t)
-		if l := c.d[0].bufs.lobby; len(l.spare) != 1 {
-			t.Fatalf("%d descriptors are kept for the peer that was asked to move", len(l.spare))
+		if n := c.spares(); n != 1 {
+			t.Fatalf("%d descriptors are kept for the peer that was asked to move", n)
 		}
 		restore := exhaust(t)
 		if stolen {
@@ -156,11 +159,18 @@ func TestMoveStarved(t *testing.T) {
 			restore()
 		}
 		c.exchange(10, func(int) int { return 64 })
-		if l := c.d[0].bufs.lobby; len(l.spare) != 0 {
-			t.Errorf("%d descriptors are kept for nobody", len(l.spare))
+		if n := c.spares(); n != 0 {
+			t.Errorf("%d descriptors are kept for nobody", n)
 		}
 		c.close()
 	}
+}
+
+// spares is how many descriptors the first side keeps for peers that it asked to move.
+func (c *couple) spares() int {
+	c.d[0].prog.Lock()
+	defer c.d[0].prog.Unlock()
+	return len(c.d[0].bufs.lobby.spare)
 }
 
 // missed is how often the first side could not take its peer.

@@ -9,7 +9,8 @@ type vector struct {
 	core.AddressVector
 	d *domain
 
-	bits int // of an address that select a receive context
+	bits  int  // of an address that select a receive context
+	async bool // what is inserted is known by events only; until then the indices belong to the vector
 
 	// Guarded by the domain's mu; nil when not all that is known was seen here.
 	known map[core.FIAddr]bool
@@ -30,8 +31,8 @@ func (d *domain) OpenAV(attr core.AVAttr) (core.AddressVector, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &vector{AddressVector: below, d: d, bits: attr.RxCtxBits, known: map[core.FIAddr]bool{}}
-	if attr.Flags&core.EventFlag != 0 || d.info.Caps&core.CapMulticast != 0 {
+	v := &vector{AddressVector: below, d: d, bits: attr.RxCtxBits, async: attr.Flags&core.EventFlag != 0, known: map[core.FIAddr]bool{}}
+	if v.async || d.info.Caps&core.CapMulticast != 0 {
 		v.known = nil // indices come later, or from elsewhere
 	}
 	d.mu.Lock()
@@ -49,11 +50,11 @@ func (v *vector) BindEQ(eq core.EventQueue, flags core.Flags) error {
 // Insert is fi_av_insert(3). Fewer than asked is no error: the application must look.
 func (v *vector) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
 	n, err := v.AddressVector.Insert(addrs, fi, flags, context...)
-	if err == nil && n < len(addrs) && n >= 0 && flags&core.EventFlag == 0 {
+	if err == nil && n < len(addrs) && n >= 0 && !v.async && flags&core.EventFlag == 0 {
 		v.d.o.say("fi_av_insert: not all addresses were taken; those refused have FI_ADDR_NOTAVAIL, and sending to that crashes hardware providers: compare the " +
 			"result with what was asked for")
 	}
-	if len(fi) < len(addrs) || flags&core.EventFlag != 0 {
+	if v.async || len(fi) < len(addrs) || flags&core.EventFlag != 0 {
 		v.all(max(n, 1))
 		return n, err
 	}
@@ -90,7 +91,7 @@ func (v *vector) learn(fi []core.FIAddr) {
 // InsertSvc is fi_av_insertsvc(3).
 func (v *vector) InsertSvc(node, service string, flags core.Flags, context ...any) (core.FIAddr, error) {
 	fi, err := v.AddressVector.InsertSvc(node, service, flags, context...)
-	if err == nil {
+	if err == nil && !v.async {
 		v.learn([]core.FIAddr{fi})
 	}
 	return fi, err
@@ -99,7 +100,7 @@ func (v *vector) InsertSvc(node, service string, flags core.Flags, context ...an
 // InsertSym is fi_av_insertsym(3).
 func (v *vector) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
 	n, err := v.AddressVector.InsertSym(node, nodecnt, service, svccnt, fi, flags, context...)
-	if len(fi) < nodecnt*svccnt {
+	if v.async || len(fi) < nodecnt*svccnt {
 		v.all(n)
 	} else if err == nil {
 		v.learn(fi)
