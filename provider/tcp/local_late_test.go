@@ -31,9 +31,16 @@ func late(t *testing.T) (c *couple, n int) {
 		must(t, c.ep[0].Inject(make([]byte, 8), c.to[0]))
 		c.wait("a message", func() bool { return c.read(1) == 1 })
 	}
+	c.d[0].prog.Lock() // all of them stand in front of the offer's answer: none is read, and nothing offered, before the last has left
 	for n = 0; n < 60; n++ {
 		must(t, c.ep[1].Inject([]byte{byte(n), 1, 2, 3, 4, 5, 6, 7}, c.to[1]))
 	}
+	for end := time.Now().Add(bound); c.queued(1) > 0; c.ep[1].q.Read(nil) {
+		if time.Now().After(end) {
+			t.Fatal("never: all has left")
+		}
+	}
+	c.d[0].prog.Unlock()
 	c.wait("the last word over TCP", func() bool { return c.state(1) == moveHeld })
 	return c, n
 }
@@ -164,6 +171,16 @@ func TestMoveStarved(t *testing.T) {
 		}
 		c.close()
 	}
+}
+
+// queued is how many bytes wait to leave on the only stream of a side.
+func (c *couple) queued(side int) (n int) {
+	c.d[side].prog.Lock()
+	defer c.d[side].prog.Unlock()
+	for p := range c.ep[side].Each {
+		n = p.Link.(*stream).conn.Queued()
+	}
+	return n
 }
 
 // spares is how many descriptors the first side keeps for peers that it asked to move.
