@@ -241,6 +241,28 @@ func TestLayerOverLoopback(t *testing.T) {
 	}
 }
 
+// TestLayerOverEarlierLoopback gives fi_getinfo what it said of 127.0.0.1, without the address, as hints, and its answer again: the capabilities that the
+// result had for the address do not stand in the way. fabtests' fi_multi_ep does that.
+func TestLayerOverEarlierLoopback(t *testing.T) {
+	for _, prov := range []string{"udp;ofi_rxd", "tcp;ofi_rxm"} {
+		ask := func(h *core.Info) { h.Fabric.ProvName, h.AddrFormat = prov, core.FormatSockaddrIn }
+		q := core.Query{Node: "127.0.0.1", Service: "5", Flags: core.Source, Hints: hints(ask)}
+		for round := range 4 {
+			got, _, err := core.GetInfo(fakes(), &fakeHost{}, nil, q)
+			if err != nil || len(got) != 1 || got[0].Domain.Name != "lo" {
+				t.Fatalf("%s, round %d: %v, %v", prov, round, err, brief(got))
+			}
+			if want := round == 0; want != (got[0].Caps&core.CapRemoteComm != 0) || want != (got[0].Domain.Caps&core.CapRemoteComm != 0) {
+				t.Errorf("%s, round %d: caps [%s], of the domain [%s]", prov, round, core.CapsString(got[0].Caps), core.CapsString(got[0].Domain.Caps))
+			}
+			again := got[0].Dup()
+			again.SrcAddr = core.Addr{}
+			again.Domain.Caps |= core.CapRemoteComm
+			q = core.Query{Hints: again}
+		}
+	}
+}
+
 // loner is a core provider that wants no layers unless they are named.
 type loner struct{ fakeProvider }
 

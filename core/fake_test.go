@@ -49,6 +49,9 @@ func (l *fakeLayer) CoreHints(_ core.Version, hints *core.Info) (*core.Info, err
 }
 func (l *fakeLayer) Infos(base *core.Info) []*core.Info {
 	i := offer(core.EPTypeRDM, core.CapMsg|core.CapTagged|core.Send|core.Recv)
+	const reach = core.CapLocalComm | core.CapRemoteComm
+	i.Caps = i.Caps&^reach | base.Caps&reach
+	i.Domain.Caps = i.Caps & reach
 	if l.namedOnly {
 		i = base.Dup()
 	}

@@ -163,7 +163,7 @@ func (g *getter) stackInfos(s stack, hints *Info) []*Info {
 			g.refuse(g.stack.name(), base, base.Domain.Name, stageAddr, reason)
 			continue
 		}
-		for k, offer := range g.offers(layer, base, hints) {
+		for k, offer := range g.offers(layer, widened(base, hints), hints) {
 			if offer == nil {
 				continue
 			}
@@ -180,6 +180,7 @@ func (g *getter) stackInfos(s stack, hints *Info) []*Info {
 			}
 			g.narrow(layer, info, hints)
 			info.Caps = info.Caps&^commCaps | base.Caps&commCaps
+			info.Domain.Caps &= base.Caps | ^commCaps
 			for len(kinds) <= k {
 				kinds = append(kinds, nil)
 			}
@@ -198,6 +199,24 @@ func unreached(hints *Info, caps Flags, domain string) string {
 		return ""
 	}
 	return beyondCaps("caps", hints.Caps&commCaps, caps&commCaps)
+}
+
+// widened is base as layers see it: with what hints ask for of this host and others, which unreached has answered, so that a layer, whose offer takes these
+// capabilities from base, does not refuse what is to be had.
+func widened(base, hints *Info) *Info {
+	if hints == nil {
+		return base
+	}
+	asked := hints.Caps & commCaps
+	if hints.Domain != nil {
+		asked |= hints.Domain.Caps & commCaps
+	}
+	if asked&^base.Caps == 0 {
+		return base
+	}
+	wide := base.Dup()
+	wide.Caps |= asked
+	return wide
 }
 
 // passDown completes a layer's hints for the provider below with what the caller said of addresses and names.
