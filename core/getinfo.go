@@ -180,7 +180,6 @@ func (g *getter) stackInfos(s stack, hints *Info) []*Info {
 			}
 			g.narrow(layer, info, hints)
 			info.Caps = info.Caps&^commCaps | base.Caps&commCaps
-			info.Domain.Caps &= base.Caps | ^commCaps
 			for len(kinds) <= k {
 				kinds = append(kinds, nil)
 			}
@@ -201,21 +200,14 @@ func unreached(hints *Info, caps Flags, domain string) string {
 	return beyondCaps("caps", hints.Caps&commCaps, caps&commCaps)
 }
 
-// widened is base as layers see it: with what hints ask for of this host and others, which unreached has answered, so that a layer, whose offer takes these
-// capabilities from base, does not refuse what is to be had.
+// widened is base as layers see it. Hints that name its domain are exempt from unreached; so that a layer, whose offer takes what is reached from base, does
+// not refuse them, base has for them what they ask for.
 func widened(base, hints *Info) *Info {
-	if hints == nil {
-		return base
-	}
-	asked := hints.Caps & commCaps
-	if hints.Domain != nil {
-		asked |= hints.Domain.Caps & commCaps
-	}
-	if asked&^base.Caps == 0 {
+	if hints == nil || hints.Domain == nil || !sameName(hints.Domain.Name, base.Domain.Name) {
 		return base
 	}
 	wide := base.Dup()
-	wide.Caps |= asked
+	wide.Caps |= (hints.Caps | hints.Domain.Caps) & commCaps
 	return wide
 }
 
