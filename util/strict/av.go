@@ -21,11 +21,11 @@ func (v *vector) inner() core.Object { return v.AddressVector }
 // OpenAV is fi_av_open(3).
 func (d *domain) OpenAV(attr core.AVAttr) (core.AddressVector, error) {
 	const op = "fi_av_open"
-	if d.k.AVType != core.AVUnspec && attr.Type != core.AVUnspec && attr.Type != d.k.AVType {
-		return nil, d.o.misuse(op, core.ErrNoSys, "the provider has vectors of type %s only, not %s", d.k.AVType, attr.Type)
-	}
 	if attr.Name != "" && d.k.Caps&core.CapSharedAV == 0 {
 		return nil, d.o.misuse(op, core.ErrNoSys, "the provider has no vectors that processes share (FI_SHARED_AV)")
+	}
+	if d.k.AVType != core.AVUnspec {
+		attr.Type = d.k.AVType
 	}
 	below, err := d.Domain.OpenAV(attr)
 	if err != nil {

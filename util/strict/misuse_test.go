@@ -107,10 +107,6 @@ var (
 		_, err := p.A.Domain.RegMR(&core.MRAttr{IOV: [][]byte{make([]byte, 8)}, Access: core.RemoteRead, RequestedKey: 1 << 40})
 		return err
 	}, core.ErrKeyRejected, "mr_key_size"}
-	vectorType = misuse{"vector", 0, func(p *conform.Pair) error {
-		_, err := p.A.Domain.OpenAV(core.AVAttr{Type: core.AVMap})
-		return err
-	}, core.ErrNoSys, "FI_AV_TABLE"}
 	cancel = misuse{"cancel", 0, func(p *conform.Pair) error { return p.A.EP.Cancel(1) }, core.ErrNoSys, "cancels nothing"}
 	early  = misuse{"not enabled", 0, func(p *conform.Pair) error {
 		ep, err := p.A.Domain.OpenEndpoint(p.A.Info)
@@ -152,8 +148,8 @@ func TestMisuse(t *testing.T) {
 	}{
 		{"verbs", "tcp", core.EPTypeMsg, join(local, common, []misuse{longData, counters, cancel})},
 		{"verbs", "tcp", core.EPTypeRDM, rdm},
-		{"efa", "tcp", core.EPTypeRDM, join(local, rdm, []misuse{longData, counters, vectorType})},
-		{"efa", "udp", core.EPTypeDgram, []misuse{short, counters, vectorType}},
+		{"efa", "tcp", core.EPTypeRDM, join(local, rdm, []misuse{longData, counters})},
+		{"efa", "udp", core.EPTypeDgram, []misuse{short, counters}},
 		{"efa-direct", "tcp", core.EPTypeRDM, join(local, rdm, []misuse{longData, context})},
 		{"cxi", "tcp", core.EPTypeRDM, join(rdm, []misuse{longTag})},
 		{"psm3", "tcp", core.EPTypeRDM, join(rdm, []misuse{longData, longTag, context})},
@@ -197,6 +193,31 @@ func TestDemands(t *testing.T) {
 		tt.hints(h)
 		if _, err := st.GetInfo("", "", 0, h); !errors.Is(err, core.ErrNoData) || !strings.Contains(err.Error(), tt.text) {
 			t.Errorf("%s: %v; want %q", tt.profile, err, tt.text)
+		}
+	}
+}
+
+// TestVectorType: efa's providers make tables of all address vectors, also for who asks for a map, and say so.
+func TestVectorType(t *testing.T) {
+	for _, tt := range []struct {
+		profile, provider string
+		ep                core.EPType
+	}{{"efa", "tcp", core.EPTypeRDM}, {"efa", "udp", core.EPTypeDgram}, {"efa-direct", "tcp", core.EPTypeRDM}} {
+		for _, asked := range []core.AVType{core.AVUnspec, core.AVMap, core.AVTable} {
+			p := conform.Open(t, stack(t, tt.profile, tt.provider, tt.ep, "1"), conform.WithHints(func(h *core.Info) { h.Domain.AVType = asked }))
+			if got := p.A.Info.Domain.AVType; got != core.AVTable {
+				t.Errorf("%s %s: %s asked for, the info has %s", tt.profile, tt.ep, asked, got)
+			}
+			av, err := p.A.Domain.OpenAV(core.AVAttr{Type: asked})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := av.Attr().Type; got != core.AVTable {
+				t.Errorf("%s %s: %s asked for, the vector is %s", tt.profile, tt.ep, asked, got)
+			}
+			if err := av.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

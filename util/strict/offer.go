@@ -99,9 +99,6 @@ func (k *Kind) domain(d *core.DomainAttr, hints *core.Info) {
 	if k.RMDisabled {
 		d.ResourceMgmt = core.RMDisabled
 	}
-	if k.AVType != core.AVUnspec {
-		d.AVType = k.AVType
-	}
 }
 
 // limit lowers *v to a limit; 0 is none, and none is 0.
@@ -114,7 +111,7 @@ func limit(v *int, max int) {
 	}
 }
 
-// Narrow implements core.Overlay: no ordering beyond what was asked for, and no queues larger than the profile's.
+// Narrow implements core.Overlay: no ordering beyond what was asked for, no queues larger than the profile's, and its type of address vectors.
 func (o *Overlay) Narrow(i, hints *core.Info) {
 	k := o.profile.kind(i.EP.Type)
 	if k == nil {
@@ -123,6 +120,9 @@ func (o *Overlay) Narrow(i, hints *core.Info) {
 	limit(&i.Tx.Size, k.TxSize)
 	limit(&i.Rx.Size, k.RxSize)
 	limit(&i.Tx.InjectSize, k.Inject)
+	if k.AVType != core.AVUnspec {
+		i.Domain.AVType = k.AVType
+	}
 	if hints != nil && hints.Tx != nil {
 		i.Tx.MsgOrder &= hints.Tx.MsgOrder
 	}

@@ -47,9 +47,9 @@ type Kind struct {
 	CntrCnt      int
 	MRCnt        int
 	Threading    core.Threading
-	Manual       bool // progress
-	RMDisabled   bool // nobody guards queues against overruns
-	AVType       core.AVType
+	Manual       bool           // progress
+	RMDisabled   bool           // nobody guards queues against overruns
+	AVType       core.AVType    // of all vectors, whatever is asked for (efa_user_info.c, efa_av.c)
 	WaitObjs     []core.WaitObj // of completion queues; nil for all
 	Lacks        Lack
 	WhyLocal     string // what becomes of an operation whose buffer is not registered
