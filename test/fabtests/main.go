@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -47,6 +48,13 @@ func main() {
 		fmt.Fprintln(os.Stderr, "fabtests: -run:", err)
 		os.Exit(2)
 	}
+	// Who runs this in the background ignores interrupts, and so would all tests, of which sighandler_test wants to be interrupted.
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	go func() {
+		<-interrupted
+		os.Exit(130)
+	}()
 	t := &table{markdown: *markdown, native: *native != ""}
 	for _, stack := range strings.Split(*stacks, ",") {
 		r := &runner{bin: *bin, stack: stack, timeout: *timeout}

@@ -29,28 +29,32 @@ func (t *table) add(stack string, test test, ours, native outcome) {
 
 func bad(o outcome) bool { return o.result == fail || o.result == hang }
 
-// print prints what passes, fails and does not run by stack, then each test that did not pass on ours.
+// group is a list of tests on a stack.
+type group struct{ stack, list string }
+
+// print prints what passes, fails and does not run by stack and list, then each test that did not pass on ours.
 func (t *table) print(w io.Writer) {
-	sums := map[string]map[string]int{}
-	var stacks []string
+	sums := map[group]map[string]int{}
+	var groups []group
 	for _, r := range t.rows {
-		if sums[r.stack] == nil {
-			sums[r.stack] = map[string]int{}
-			stacks = append(stacks, r.stack)
+		g := group{r.stack, r.test.kind}
+		if sums[g] == nil {
+			sums[g] = map[string]int{}
+			groups = append(groups, g)
 		}
-		sums[r.stack]["ours "+r.ours.result]++
-		sums[r.stack]["native "+r.native.result]++
+		sums[g]["ours "+r.ours.result]++
+		sums[g]["native "+r.native.result]++
 	}
-	head := []string{"stack", "pass", "fail", "hang", "not run"}
+	head := []string{"stack", "list", "pass", "fail", "hang", "not run"}
 	if t.native {
 		head = append(head, "native: pass", "fail", "hang", "not run")
 	}
 	var lines [][]string
-	for _, s := range stacks {
-		line := []string{s}
+	for _, g := range groups {
+		line := []string{g.stack, g.list}
 		for _, who := range []string{"ours ", "native "}[:1+btoi(t.native)] {
 			for _, result := range []string{pass, fail, hang, notRun} {
-				line = append(line, fmt.Sprint(sums[s][who+result]))
+				line = append(line, fmt.Sprint(sums[g][who+result]))
 			}
 		}
 		lines = append(lines, line)
