@@ -31,7 +31,7 @@ func goRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src 
 	if e == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(status(e.rx.Recv(buffer(buf, n), core.Desc(desc), core.FIAddr(src), core.Context(ctx))))
+	return C.ssize_t(status(e.rx.Recv(landing(buf, n), core.Desc(desc), core.FIAddr(src), core.Context(ctx))))
 }
 
 //export goSend
@@ -81,7 +81,7 @@ func goTRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src
 	if e == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(status(e.trx.TRecv(buffer(buf, n), core.Desc(desc), core.FIAddr(src), uint64(tag), uint64(ignore), core.Context(ctx))))
+	return C.ssize_t(status(e.trx.TRecv(landing(buf, n), core.Desc(desc), core.FIAddr(src), uint64(tag), uint64(ignore), core.Context(ctx))))
 }
 
 //export goTSend
