@@ -42,7 +42,7 @@ const (
 // infos are the provider's three kinds of endpoint, in native's order: MSG, MSG over a shared receive context, RDM (fi_tcp(7)).
 func infos(p *settings) []*core.Info {
 	return []*core.Info{
-		makeInfo(p, core.EPTypeMsg, epCaps, rxCaps, rxOpFlags, msgCtxSize, msgCtxSize, 1),
+		makeInfo(p, core.EPTypeMsg, taggedCaps, rxCaps, rxOpFlags, msgCtxSize, msgCtxSize, 1), // native takes tagged messages through a shared context only
 		makeInfo(p, core.EPTypeMsg, taggedCaps, srxCaps, srxOpFlags, msgCtxSize, maxCtxSize, core.SharedContext),
 		makeInfo(p, core.EPTypeRDM, taggedCaps|core.CapCollective, rdmRxCaps, srxOpFlags, maxCtxSize, maxCtxSize, 1),
 	}
