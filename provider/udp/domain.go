@@ -75,6 +75,7 @@ func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
 	return dgep.Open(d, &d.Domain, info)
 }
 
-func (d *domain) OpenSRX(*core.RxAttr) (core.SharedRx, error) {
-	return nil, opError("fi_srx_context", d.Name(), core.ErrNoSys, "udp has no shared receive contexts")
+// OpenSRX opens a shared receive context (fi_srx_context(3)).
+func (d *domain) OpenSRX(attr *core.RxAttr) (core.SharedRx, error) {
+	return dgep.OpenSRX(&d.Domain, attr)
 }

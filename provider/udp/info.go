@@ -28,7 +28,8 @@ func infos(s *settings) []*core.Info {
 		EP:         &core.EPAttr{Type: core.EPTypeDgram, Protocol: core.ProtoUDP, MaxMsgSize: s.mtu, TxCtxCnt: 1, RxCtxCnt: 1},
 		Domain: &core.DomainAttr{Name: "udp", Caps: domainCaps | vectorCaps, Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto,
 			DataProgress: core.ProgressAuto, ResourceMgmt: core.RMEnabled, MRMode: mrModes, MRKeySize: 8, CQCnt: objectCnt, EPCnt: objectCnt,
-			TxCtxCnt: objectCnt, RxCtxCnt: objectCnt, MaxEPTxCtx: 1, MaxEPRxCtx: 1},
+			TxCtxCnt: objectCnt, RxCtxCnt: objectCnt, MaxEPTxCtx: 1, MaxEPRxCtx: 1,
+			MaxEPStxCtx: objectCnt, MaxEPSrxCtx: objectCnt}, // native has no shared contexts
 		Fabric: &core.FabricAttr{Name: "UDP-IP", ProvName: "udp", ProvVersion: core.ProviderVersion},
 	}}
 }

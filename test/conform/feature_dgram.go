@@ -12,6 +12,7 @@ import (
 // datagramThemes is the suite for endpoints of type EPTypeDgram.
 var datagramThemes = []theme{
 	{"dgram", testDgram},
+	{"shared", testShared},
 	{"cq", testCQ},
 	{"counters", testCounters},
 	{"av", testAV},

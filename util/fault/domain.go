@@ -47,9 +47,9 @@ func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
 	return dgep.Open(d, &d.Domain, info)
 }
 
-// OpenSRX fails: datagrams have no shared receive contexts.
-func (d *domain) OpenSRX(*core.RxAttr) (core.SharedRx, error) {
-	return nil, d.f.Names.Error("fi_srx_context", d.Name(), front.NoPeer, core.ErrNoSys, "datagrams have no shared receive contexts")
+// OpenSRX opens a shared receive context (fi_srx_context(3)).
+func (d *domain) OpenSRX(attr *core.RxAttr) (core.SharedRx, error) {
+	return dgep.OpenSRX(&d.Domain, attr)
 }
 
 // OpenPort opens a port below and puts the faults in front of it.

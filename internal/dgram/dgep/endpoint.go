@@ -28,7 +28,9 @@ type endpoint struct {
 	sources                           bool // the source of each datagram is looked up
 	rxSize, txSize, maxMsg, maxInject int
 
-	posted  ring[receive] // empty if early is not
+	posted  ring[receive]
+	rx      *ring[receive] // posted, or that of the shared context; empty if early is not
+	srx     *sharedRx
 	early   early
 	waiting ring[send]
 	groups  groups
@@ -55,7 +57,7 @@ func Open(d dgram.Domain, base *front.Domain, info *core.Info) (core.Endpoint, e
 	if info.EP.Type != core.EPTypeDgram && info.EP.Type != core.EPTypeUnspec {
 		return nil, e.Refuse("fi_endpoint", front.NoPeer, core.ErrNoSys, "datagrams have DGRAM endpoints only; take the layer ofi_rxd for RDM")
 	}
-	e.sends.e, e.receives.e = e, e
+	e.sends.e, e.receives.e, e.rx = e, e, &e.posted
 	e.sources = info.Caps&core.Source != 0
 	e.rxSize, e.txSize = max(info.Rx.Size, 1), max(info.Tx.Size, 1)
 	e.maxMsg, e.maxInject = info.EP.MaxMsgSize, info.Tx.InjectSize
@@ -92,6 +94,9 @@ func (e *endpoint) Enable() error {
 		return err
 	}
 	e.SetEnabled()
+	if e.srx != nil {
+		e.srx.join(e)
+	}
 	return nil
 }
 
@@ -149,7 +154,7 @@ func (e *endpoint) Cancel(ctx core.Context) error {
 	}
 	for i := range e.waiting.n {
 		if e.waiting.at(i).ctx == ctx {
-			op := e.waiting.remove(i)
+			op := e.unwait(i)
 			e.failSend(&op, engine.ErrCanceled)
 			return nil
 		}
@@ -173,6 +178,12 @@ func (e *endpoint) Close() error {
 		return err
 	}
 	err := e.port.Close()
+	for e.waiting.n > 0 {
+		e.unwait(0)
+	}
+	if e.srx != nil {
+		e.srx.leave(e)
+	}
 	e.posted, e.waiting, e.early = ring[receive]{}, ring[send]{}, early{dropped: e.early.dropped}
 	e.prog.Unlock()
 	e.Unbind()

@@ -198,7 +198,9 @@ func (*tameFabric) OpenPassiveEndpoint(*core.Info) (core.PassiveEndpoint, error)
 func (d *tame) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
 	return dgep.Open(d, &d.Domain, info)
 }
-func (d *tame) OpenSRX(*core.RxAttr) (core.SharedRx, error) { return nil, core.ErrNoSys }
+func (d *tame) OpenSRX(attr *core.RxAttr) (core.SharedRx, error) {
+	return dgep.OpenSRX(&d.Domain, attr)
+}
 func (d *tame) OpenPort(_ *core.Info, r dgram.Receiver) (dgram.Port, error) {
 	d.port = &tamePort{r: r}
 	return d.port, nil
@@ -233,7 +235,7 @@ var names = front.Names{Provider: "tame"}
 func tamed(t testing.TB, size int, bind core.Flags) (*side, *tame) {
 	t.Helper()
 	info := &core.Info{Caps: core.CapMsg | core.Send | core.Recv | core.Source, Tx: &core.TxAttr{InjectSize: 64, Size: size}, Rx: &core.RxAttr{Size: size},
-		EP: &core.EPAttr{Type: core.EPTypeDgram, MaxMsgSize: 1472}, Domain: &core.DomainAttr{Name: "d"}, Fabric: &core.FabricAttr{Name: "f"}}
+		EP: &core.EPAttr{Type: core.EPTypeDgram, MaxMsgSize: 1472}, Domain: &core.DomainAttr{Name: "d", MaxEPStxCtx: 8}, Fabric: &core.FabricAttr{Name: "f"}}
 	f := &tameFabric{}
 	f.InitFabric(&names, info)
 	d := &tame{}

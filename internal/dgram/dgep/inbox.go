@@ -21,7 +21,7 @@ func (r *inbox) Received(from netip.AddrPort, b []byte, seg int) {
 		if seg > 0 && seg < n {
 			n = seg
 		}
-		if e.posted.n > 0 {
+		if e.rx.n > 0 {
 			e.received(from, b[:n], nil)
 		} else {
 			e.early.add(from, b[:n])
@@ -44,6 +44,10 @@ func (r *inbox) Lost(err error) {
 	e.lost = front.Errno(err)
 	if e.lost == core.ErrAgain {
 		e.lost = core.ErrIO
+	}
+	if e.srx != nil {
+		e.srx.lost(e.lost)
+		return
 	}
 	e.failReceives(e.lost)
 }

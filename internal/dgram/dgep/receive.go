@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"gofabric/core"
+	"gofabric/internal/front"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -88,6 +89,8 @@ func (e *endpoint) newReceive(flags core.Flags, ctx core.Context) (*receive, err
 	switch {
 	case !e.Enabled():
 		return nil, core.ErrOpBadState
+	case e.srx != nil:
+		return nil, core.ErrOpNotSupp // receives are posted to the shared context (fi_srx_context(3))
 	case e.lost != nil:
 		return nil, e.lost
 	case e.posted.n >= e.rxSize:
@@ -99,7 +102,7 @@ func (e *endpoint) newReceive(flags core.Flags, ctx core.Context) (*receive, err
 	return op, nil
 }
 
-// serve gives the receive just posted what came before it.
+// serve gives the oldest receive what came before it.
 func (e *endpoint) serve() {
 	if e.early.list.n > 0 {
 		from, a, b := e.early.take()
@@ -110,7 +113,7 @@ func (e *endpoint) serve() {
 // received ends the oldest receive with a datagram, which is a and b together. Native cuts off what has no room and says nothing; here that is an error,
 // as with every other kind of endpoint (fi_cq(3), FI_ETRUNC).
 func (e *endpoint) received(from netip.AddrPort, a, b []byte) {
-	op := e.posted.at(0)
+	op := e.rx.at(0)
 	n, k := 0, 0
 	for i := range op.n {
 		to := op.iov[i]
@@ -130,8 +133,8 @@ func (e *endpoint) received(from netip.AddrPort, a, b []byte) {
 	if lost := len(a) + len(b); lost > 0 {
 		c.OLen, c.Err = uint64(lost), engine.ErrTruncated
 	}
-	e.posted.pop()
-	e.Completed(c)
+	e.rx.pop()
+	e.collector().Completed(c)
 	c.Buf = nil
 }
 
@@ -143,8 +146,17 @@ func (e *endpoint) failReceives(err error) {
 	}
 }
 
-func (e *endpoint) failReceive(op *receive, err error) {
-	e.done = engine.Completion{Kind: engine.KindRecv, Flags: msgRx, Ctx: uint64(op.ctx), Src: engine.AnySource, Buf: op.iov[0], Err: err}
-	e.Completed(&e.done)
-	e.done.Buf = nil
+func (e *endpoint) failReceive(op *receive, err error) { e.Completed(op.failed(err)) }
+
+// failed is the completion of a receive that ends with an error.
+func (op *receive) failed(err error) *engine.Completion {
+	return &engine.Completion{Kind: engine.KindRecv, Flags: msgRx, Ctx: uint64(op.ctx), Src: engine.AnySource, Buf: op.iov[0], Err: err}
+}
+
+// collector is who reports receives: the shared context if it has queues, else the endpoint.
+func (e *endpoint) collector() *front.Endpoint {
+	if e.srx == nil {
+		return &e.Endpoint
+	}
+	return e.srx.Reporter(&e.Endpoint)
 }

@@ -120,6 +120,9 @@ func (e *endpoint) transmit(n int, to core.FIAddr, ctx core.Context, flags core.
 	if !ok {
 		return core.ErrInval
 	}
+	if !e.TransmitRoom() {
+		return core.ErrAgain
+	}
 	if e.waiting.n == 0 {
 		err := e.port.Send(dest, e.parts[:n], 0)
 		if err == nil {
@@ -133,6 +136,7 @@ func (e *endpoint) transmit(n int, to core.FIAddr, ctx core.Context, flags core.
 	if e.waiting.n >= e.txSize || flags&core.Inject != 0 {
 		return core.ErrAgain
 	}
+	e.CountTransmits(1)
 	w := e.waiting.push()
 	w.iov, w.n, w.dest, w.ctx, w.silent = e.parts, n, dest, ctx, e.SilentTx(flags)
 	return nil
@@ -160,7 +164,7 @@ func (e *endpoint) flush() {
 		if err == core.ErrAgain {
 			return
 		}
-		op := e.waiting.remove(0)
+		op := e.unwait(0)
 		if err != nil {
 			e.failSend(&op, err)
 			continue
@@ -171,6 +175,12 @@ func (e *endpoint) flush() {
 		}
 		e.sent(op.ctx, op.silent, false, total)
 	}
+}
+
+// unwait takes a send out of those that wait.
+func (e *endpoint) unwait(i int) send {
+	e.CountTransmits(-1)
+	return e.waiting.remove(i)
 }
 
 func (e *endpoint) failSend(op *send, err error) {

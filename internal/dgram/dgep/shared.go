@@ -1,0 +1,174 @@
+package dgep
+
+import (
+	"gofabric/core"
+	"gofabric/internal/front"
+)
+
+// sharedRx is a shared receive context (fi_srx_context(3)): receives that take the datagrams of all endpoints bound to it. Queues, counters and the rest of
+// the interface are those of package front; only what is posted is here. Its methods are safe for concurrent use.
+type sharedRx struct {
+	*front.SharedRx
+	base   *front.Domain
+	posted ring[receive] // guarded by the domain's lock, as what follows
+	size   int
+	eps    []*endpoint // enabled ones: what comes for others waits with them
+	turn   int         // of eps, whose early datagrams are next
+	closed bool
+}
+
+// OpenSRX opens a shared receive context for DGRAM endpoints of base, with the flags and the size of attr, nil for the defaults (fi_srx_context(3)).
+func OpenSRX(base *front.Domain, attr *core.RxAttr) (core.SharedRx, error) {
+	below, err := front.OpenSharedRx(base, attr, front.RxLimits{})
+	if err != nil {
+		return nil, err
+	}
+	s := &sharedRx{SharedRx: below, base: base, size: 1024} // as an endpoint's
+	if attr != nil && attr.Size > 0 {
+		s.size = attr.Size
+	}
+	return s, nil
+}
+
+// post posts a receive of the buffers in iov.
+func (s *sharedRx) post(iov [][]byte, flags core.Flags, plain bool, ctx core.Context) error {
+	if len(iov) > maxIOV {
+		return core.ErrInval
+	}
+	prog := s.base.Progress()
+	prog.Lock()
+	defer prog.Unlock()
+	if s.closed {
+		return core.ErrBadF
+	}
+	if s.posted.n >= s.size {
+		prog.Pass()
+		return core.ErrAgain
+	}
+	if plain {
+		flags = s.DefaultFlags()
+	}
+	op := s.posted.push()
+	op.ctx, op.silent = ctx, s.SilentRx(flags)
+	op.n = copy(op.iov[:], iov)
+	s.serve()
+	return nil
+}
+
+// serve gives the oldest receive what came early for one of the endpoints, which take turns.
+func (s *sharedRx) serve() {
+	for range s.eps {
+		s.turn = (s.turn + 1) % len(s.eps)
+		if e := s.eps[s.turn]; e.early.list.n > 0 {
+			e.serve()
+			return
+		}
+	}
+}
+
+// Recv is fi_recv (fi_msg(3)).
+func (s *sharedRx) Recv(buf []byte, _ core.Desc, _ core.FIAddr, ctx core.Context) error {
+	iov := [1][]byte{buf}
+	return s.post(iov[:], 0, true, ctx)
+}
+
+// RecvV is fi_recvv (fi_msg(3)).
+func (s *sharedRx) RecvV(iov [][]byte, _ []core.Desc, _ core.FIAddr, ctx core.Context) error {
+	return s.post(iov, 0, true, ctx)
+}
+
+// RecvMsg is fi_recvmsg (fi_msg(3)); see receives.RecvMsg.
+func (s *sharedRx) RecvMsg(m *core.MsgArgs, flags core.Flags) error {
+	if flags&^(core.Completion|core.More) != 0 {
+		return core.ErrBadFlags
+	}
+	return s.post(m.IOV, flags, false, m.Ctx)
+}
+
+// TRecv, TRecvV and TRecvMsg fail: datagrams have no tags.
+func (*sharedRx) TRecv([]byte, core.Desc, core.FIAddr, uint64, uint64, core.Context) error {
+	return core.ErrNoSys
+}
+func (*sharedRx) TRecvV([][]byte, []core.Desc, core.FIAddr, uint64, uint64, core.Context) error {
+	return core.ErrNoSys
+}
+func (*sharedRx) TRecvMsg(*core.TaggedArgs, core.Flags) error { return core.ErrNoSys }
+
+// Cancel cancels a receive posted here (fi_cancel(3)).
+func (s *sharedRx) Cancel(ctx core.Context) error {
+	prog := s.base.Progress()
+	prog.Lock()
+	defer prog.Unlock()
+	for i := range s.posted.n {
+		if s.posted.at(i).ctx == ctx {
+			op := s.posted.remove(i)
+			s.Completed(op.failed(core.ErrCanceled))
+			return nil
+		}
+	}
+	return core.ErrNoEnt
+}
+
+// GetOpt and SetOpt know no options, as an endpoint's (fi_getopt(3)).
+func (*sharedRx) GetOpt(core.EPOpt) (int, error) { return 0, core.ErrNoProtoOpt }
+func (*sharedRx) SetOpt(core.EPOpt, int) error   { return core.ErrNoProtoOpt }
+
+// Close fails with ErrBusy while endpoints are bound; posted receives end without completions (fi_close(3)).
+func (s *sharedRx) Close() error {
+	if err := s.SharedRx.Close(); err != nil {
+		return err
+	}
+	prog := s.base.Progress()
+	prog.Lock()
+	defer prog.Unlock()
+	s.closed, s.posted = true, ring[receive]{}
+	return nil
+}
+
+// BindSRX has the endpoint's datagrams go to the receives of a shared context (fi_ep_bind(3)).
+func (e *endpoint) BindSRX(c core.SharedRx) error {
+	s, ok := c.(*sharedRx)
+	if !ok {
+		return e.Refuse("fi_ep_bind", front.NoPeer, core.ErrInval, "the shared receive context is none of DGRAM endpoints")
+	}
+	if _, err := e.TakeSRX(s.SharedRx); err != nil {
+		return err
+	}
+	e.prog.Lock()
+	e.srx = s
+	e.prog.Unlock()
+	return nil
+}
+
+// join makes s take what comes for e from now on, and what came before.
+func (s *sharedRx) join(e *endpoint) {
+	s.eps = append(s.eps, e)
+	e.rx = &s.posted
+	for s.posted.n > 0 && e.early.list.n > 0 {
+		e.serve()
+	}
+}
+
+// leave is the end of join, if it was called, and of BindSRX.
+func (s *sharedRx) leave(e *endpoint) {
+	for i, x := range s.eps {
+		if x == e {
+			s.eps = append(s.eps[:i], s.eps[i+1:]...)
+			break
+		}
+	}
+	s.Unbound(&e.Endpoint)
+}
+
+// lost fails the receives when no endpoint can bring anything any more.
+func (s *sharedRx) lost(err error) {
+	for _, e := range s.eps {
+		if e.lost == nil {
+			return
+		}
+	}
+	for s.posted.n > 0 {
+		op := s.posted.remove(0)
+		s.Completed(op.failed(err))
+	}
+}
