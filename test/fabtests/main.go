@@ -29,7 +29,7 @@ func main() {
 		stacks   = flag.String("stacks", "tcp,tcp;ofi_rxm,udp,udp;ofi_rxd", "providers, by comma")
 		list     = flag.String("list", "quick", "quick, all, or sets by comma: unit, functional, short, standard, complex, multinode, threaded, regression, negative")
 		only     = flag.String("run", "", "regular expression: only tests that match")
-		timeout  = flag.Duration("timeout", 60*time.Second, "of one test")
+		timeout  = flag.Duration("timeout", 2*time.Minute, "of one test; runfabtests.sh has the same")
 		markdown = flag.Bool("markdown", false, "print the table as Markdown")
 		verbose  = flag.Bool("v", false, "print the output of tests that fail")
 	)
