@@ -22,13 +22,12 @@ const (
 	epCaps     = core.CapMsg | core.CapRMA | core.CapAtomic | core.CapRMAPMem // native has no atomics and no fences
 	taggedCaps = epCaps | core.CapTagged
 	txCaps     = core.Send | core.Write | core.Read | core.CapFence | core.CapTrigger // nor triggered operations
-	rxCaps     = core.Recv | core.RemoteRead | core.RemoteWrite | core.CapRMAEvent | core.CapTrigger
-	srxCaps    = rxCaps | core.CapDirectedRecv | core.Source | core.CapMultiRecv | core.CapTaggedMultiRecv
+	rxCaps     = core.Recv | core.RemoteRead | core.RemoteWrite | core.CapRMAEvent | core.CapTrigger | core.CapMultiRecv | core.CapTaggedMultiRecv
+	srxCaps    = rxCaps | core.CapDirectedRecv | core.Source
 	rdmRxCaps  = srxCaps | core.CapTaggedDirectedRecv | core.CapExactDirectedRecv | core.CapSourceErr
 
-	txOpFlags  = core.Inject | core.InjectComplete | core.TransmitComplete | core.DeliveryComplete | core.MatchComplete | core.CommitComplete | core.Completion
-	rxOpFlags  = core.Completion
-	srxOpFlags = core.Completion | core.MultiRecv
+	txOpFlags = core.Inject | core.InjectComplete | core.TransmitComplete | core.DeliveryComplete | core.MatchComplete | core.CommitComplete | core.Completion
+	rxOpFlags = core.Completion | core.MultiRecv
 
 	msgOrder = core.OrderRAR | core.OrderRMARAR | core.OrderAtomicRAR |
 		core.OrderRAW | core.OrderRMARAW | core.OrderAtomicRAW |
@@ -42,19 +41,19 @@ const (
 // infos are the provider's three kinds of endpoint, in native's order: MSG, MSG over a shared receive context, RDM (fi_tcp(7)).
 func infos(p *settings) []*core.Info {
 	return []*core.Info{
-		makeInfo(p, core.EPTypeMsg, taggedCaps, rxCaps, rxOpFlags, msgCtxSize, msgCtxSize, 1), // native takes tagged messages through a shared context only
-		makeInfo(p, core.EPTypeMsg, taggedCaps, srxCaps, srxOpFlags, msgCtxSize, maxCtxSize, core.SharedContext),
-		makeInfo(p, core.EPTypeRDM, taggedCaps|core.CapCollective, rdmRxCaps, srxOpFlags, maxCtxSize, maxCtxSize, 1),
+		makeInfo(p, core.EPTypeMsg, taggedCaps, rxCaps, msgCtxSize, msgCtxSize, 1), // native has tags and multi-receives with a shared context only
+		makeInfo(p, core.EPTypeMsg, taggedCaps, srxCaps, msgCtxSize, maxCtxSize, core.SharedContext),
+		makeInfo(p, core.EPTypeRDM, taggedCaps|core.CapCollective, rdmRxCaps, maxCtxSize, maxCtxSize, 1),
 	}
 }
 
-func makeInfo(p *settings, t core.EPType, caps, rx, rxFlags core.Flags, txSize, rxSize, rxCtx int) *core.Info {
+func makeInfo(p *settings, t core.EPType, caps, rx core.Flags, txSize, rxSize, rxCtx int) *core.Info {
 	i := &core.Info{
 		Caps:       domainCaps | vectorCaps | caps | txCaps | rx,
 		AddrFormat: core.FormatSockaddrIP,
 		Tx: &core.TxAttr{Caps: caps | txCaps, OpFlags: txOpFlags, MsgOrder: msgOrder, InjectSize: p.maxInject,
 			Size: txSize, IOVLimit: iovLimit, RMAIOVLimit: iovLimit},
-		Rx: &core.RxAttr{Caps: caps | rx, OpFlags: rxFlags, MsgOrder: msgOrder, Size: rxSize, IOVLimit: iovLimit},
+		Rx: &core.RxAttr{Caps: caps | rx, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: rxSize, IOVLimit: iovLimit},
 		EP: &core.EPAttr{Type: t, Protocol: core.ProtoSockTCP, ProtocolVersion: protocolVersion0, MaxMsgSize: core.MaxSize,
 			MaxOrderRAWSize: core.MaxSize, MaxOrderWARSize: core.MaxSize, MaxOrderWAWSize: core.MaxSize, TxCtxCnt: 1, RxCtxCnt: rxCtx, AuthKeySize: core.MaxAuthKey},
 		Domain: &core.DomainAttr{Name: "tcp", Caps: domainCaps | vectorCaps, Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto,

@@ -26,8 +26,8 @@ import (
 
 // Capabilities of this module's stacks.
 const (
-	MsgCaps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapRMAEvent | core.CapAtomic | core.CapFence | core.CapTrigger
-	RDMCaps = MsgCaps | core.CapDirectedRecv | core.Source | core.CapMultiRecv | core.CapAVUserID | core.CapSharedAV
+	MsgCaps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapRMAEvent | core.CapAtomic | core.CapFence | core.CapTrigger | core.CapMultiRecv
+	RDMCaps = MsgCaps | core.CapDirectedRecv | core.Source | core.CapAVUserID | core.CapSharedAV
 	RXDCaps = RDMCaps
 )
 
