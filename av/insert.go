@@ -305,6 +305,7 @@ func (t *Table) drop(fi core.FIAddr) (known, gone bool) {
 	k := e.key()
 	t.index.remove(t, k, uint32(fi))
 	*e = entry{}
+	t.vacated.Add(1)
 	t.free.add(uint32(fi))
 	t.clearID(fi)
 	return true, true

@@ -39,6 +39,8 @@ type Table struct {
 	onInsert subscribers[func(core.FIAddr, core.Addr)]
 	onRemove subscribers[func(core.FIAddr)]
 
+	vacated atomic.Uint64 // counts indices given up, changed with mu held
+
 	mu     sync.RWMutex // guards the rest; below the domains' locks
 	chunks []*[chunkLen]entry
 	next   uint32 // indices from here on were never used
@@ -145,6 +147,12 @@ func (t *Table) known(fi core.FIAddr) (ap netip.AddrPort, ok bool) {
 	t.mu.RUnlock()
 	return ap, ok
 }
+
+// Lasting reports whether what AddrPort says of an index in use holds until Vacated counts on. In a vector that processes share it does not.
+func (t *Table) Lasting() bool { return t.shared == nil }
+
+// Vacated counts the indices that were given up.
+func (t *Table) Vacated() uint64 { return t.vacated.Load() }
 
 // Reverse returns the index of an address, AddrNotAvail if it was not inserted.
 func (t *Table) Reverse(a core.Addr) core.FIAddr { return t.ReverseAddrPort(a.IP) }

@@ -9,6 +9,9 @@
 // pointer into Go's memory crosses, and an operation's context is a number to Go.
 //
 // Completion queues read ahead: a call into Go brings as many completions as there are into a ring in C memory, from where later reads take them (queue.c).
+// Receives do the reverse: fi_recv and fi_trecv leave them in C memory (inlet.c), and the next pass posts them (inlet.go), as long as passes follow one another;
+// when the program stays away or sleeps, the engine's goroutine posts what was left, and later ones are posted by the call. Every call for which it matters
+// what is posted posts what was left first.
 //
 // In a child of fork(2) without exec there is no Go: calls fail there with FI_EOPBADSTATE, and only if the parent had asked for nothing yet, not even
 // fi_getinfo, are they served, by a fresh copy of the library (child.c). A panic in Go becomes an error of the call and a line on standard error.

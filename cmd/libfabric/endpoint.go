@@ -25,6 +25,11 @@ type endpoint struct {
 	rx  core.Receiver
 	trx core.TaggedReceiver
 
+	d     *domain         // whose inlet may hold receives
+	c     *C.struct_gf_ep // the C side, while that may leave receives there; guarded, as the next two, by the domain's lock
+	late  late            // takes them
+	taken uint32          // receives taken from there
+
 	format  core.AddrFormat
 	txFlags core.Flags // the default flags of transmits, for calls that core gives flags
 
@@ -48,8 +53,8 @@ func (e *endpoint) joined(mc core.MC, s core.AVSet) {
 	e.groups[mc.Addr()] = len(s.Members())
 }
 
-func newEndpoint(ep core.Endpoint, format core.AddrFormat) *endpoint {
-	return &endpoint{ep: ep, rx: ep, trx: ep, format: format}
+func newEndpoint(d *domain, ep core.Endpoint, format core.AddrFormat) *endpoint {
+	return &endpoint{d: d, ep: ep, rx: ep, trx: ep, format: format}
 }
 
 // enabled reads what is settled by then.
@@ -75,7 +80,7 @@ func goEndpoint(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, scal
 		if err != nil {
 			return C.int(status(err))
 		}
-		return open(ep, newEndpoint(ep, i.AddrFormat), C.FI_CLASS_SEP, context, out)
+		return open(ep, newEndpoint(d, ep, i.AddrFormat), C.FI_CLASS_SEP, context, out)
 	}
 	ep, err := d.OpenEndpoint(i)
 	if err != nil {
@@ -87,7 +92,7 @@ func goEndpoint(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, scal
 			info.handle = nil
 		}
 	}
-	return open(ep, newEndpoint(ep, i.AddrFormat), C.FI_CLASS_EP, context, out)
+	return open(ep, newEndpoint(d, ep, i.AddrFormat), C.FI_CLASS_EP, context, out)
 }
 
 //export goTxContext
@@ -109,7 +114,7 @@ func goTxContext(id C.uint64_t, index C.int, attr *C.struct_fi_tx_attr, out *uns
 	if a != nil {
 		fillTx(attr, a)
 	}
-	return open(ep, newEndpoint(ep, e.format), C.FI_CLASS_TX_CTX, context, out)
+	return open(ep, newEndpoint(e.d, ep, e.format), C.FI_CLASS_TX_CTX, context, out)
 }
 
 //export goRxContext
@@ -131,7 +136,7 @@ func goRxContext(id C.uint64_t, index C.int, attr *C.struct_fi_rx_attr, out *uns
 	if a != nil {
 		fillRx(attr, a)
 	}
-	return open(ep, newEndpoint(ep, e.format), C.FI_CLASS_RX_CTX, context, out)
+	return open(ep, newEndpoint(e.d, ep, e.format), C.FI_CLASS_RX_CTX, context, out)
 }
 
 //export goSRX
@@ -145,7 +150,11 @@ func goSRX(id C.uint64_t, attr *C.struct_fi_rx_attr, out *unsafe.Pointer, contex
 	if err != nil {
 		return C.int(status(err))
 	}
-	return open(s, &endpoint{srx: s, rx: s, trx: s}, C.FI_CLASS_SRX_CTX, context, out)
+	e := &endpoint{d: d, srx: s, rx: s, trx: s}
+	if rc = open(s, e, C.FI_CLASS_SRX_CTX, context, out); rc == 0 {
+		e.mayLeave((*C.struct_gf_ep)(*out)) // a shared receive context needs not be enabled
+	}
+	return rc
 }
 
 //export goSTX
@@ -188,6 +197,7 @@ func goPassiveEP(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, con
 
 // control is what fi_control does to endpoints alone.
 func (e *endpoint) control(o *object, command C.int, arg unsafe.Pointer) error {
+	e.settle() // with the flags that counted when they were posted
 	if command == C.FI_ALIAS {
 		a := (*C.struct_fi_alias)(arg)
 		if a.fid == nil {
@@ -197,7 +207,7 @@ func (e *endpoint) control(o *object, command C.int, arg unsafe.Pointer) error {
 		if err != nil {
 			return err
 		}
-		alias := newEndpoint(ep, e.format)
+		alias := newEndpoint(e.d, ep, e.format)
 		alias.enabled()
 		var fid unsafe.Pointer
 		if rc := open(ep, alias, o.class(), (*C.struct_fid)(o.fid).context, &fid); rc != 0 {
@@ -218,6 +228,7 @@ func (e *endpoint) control(o *object, command C.int, arg unsafe.Pointer) error {
 	}
 	err := e.ep.SetOpFlags(dir, core.Flags(*flags)&^dir)
 	e.enabled()
+	e.renewRoom()
 	return err
 }
 
@@ -236,7 +247,7 @@ func (e *endpoint) trigger(c *C.struct_gf_ep, flags core.Flags) {
 //export goCancel
 func goCancel(id C.uint64_t, context C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
+	e := settled(id)
 	switch {
 	case e == nil:
 		return C.ssize_t(badFID)
@@ -288,6 +299,7 @@ func goSetOpt(id C.uint64_t, level, name C.int, val unsafe.Pointer, n C.size_t) 
 	if !ok || val == nil {
 		return C.int(badFID)
 	}
+	settled(id)
 	if level != 0 {
 		return -C.int(core.ErrNoProtoOpt)
 	}
@@ -302,7 +314,7 @@ func goSetOpt(id C.uint64_t, level, name C.int, val unsafe.Pointer, n C.size_t) 
 //export goSizeLeft
 func goSizeLeft(id C.uint64_t, tx C.int) (rc C.ssize_t) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
+	e := settled(id)
 	if e == nil {
 		return C.ssize_t(badFID)
 	}
@@ -430,6 +442,7 @@ func goShutdown(id C.uint64_t) (rc C.int) {
 	if e == nil || e.ep == nil {
 		return C.int(badFID)
 	}
+	e.leavesNoMore() // receives fail in the call from now on
 	return C.int(status(e.ep.Shutdown()))
 }
 

@@ -150,6 +150,11 @@ func fillEvent(ev *core.EQEvent, buf unsafe.Pointer, peek bool) error {
 	}
 	e := (*C.struct_fi_eq_cm_entry)(buf)
 	e.fid, e.info = (*C.struct_fid)(fidOf(ev.Object)), nil
+	if o := objectAt(unsafe.Pointer(e.fid)); o != nil && ev.Type == core.EventShutdown {
+		if ep, ok := o.of.(*endpoint); ok {
+			ep.leavesNoMore() // receives fail in the call from now on
+		}
+	}
 	if ev.Info != nil && !peek {
 		e.info = toInfo(ev.Info)
 		if ev.Info.Handle != nil {

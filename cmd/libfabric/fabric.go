@@ -30,6 +30,7 @@ type domain struct {
 	f      *fabric
 	format core.AddrFormat
 	info   *core.Info
+	inlet  *inlet // nil: receives are posted at once
 }
 
 // open puts an object that was just opened into the table, and the pointer to it where the program wants it. If that fails the object is closed.
@@ -97,7 +98,7 @@ func goDomain(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, flags 
 	if err != nil {
 		return C.int(status(err))
 	}
-	return open(d, &domain{Domain: d, f: f, format: i.AddrFormat, info: i}, C.FI_CLASS_DOMAIN, context, out)
+	return open(d, &domain{Domain: d, f: f, format: i.AddrFormat, info: i, inlet: newInlet(d)}, C.FI_CLASS_DOMAIN, context, out)
 }
 
 //export goWaitOpen

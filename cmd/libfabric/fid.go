@@ -116,6 +116,7 @@ func control(o *object, command C.int, arg unsafe.Pointer) error {
 			err := t.Enable()
 			if e, ok := o.of.(*endpoint); ok && err == nil {
 				e.enabled()
+				e.mayLeave((*C.struct_gf_ep)(o.fid))
 			}
 			return err
 		}
@@ -131,6 +132,7 @@ func control(o *object, command C.int, arg unsafe.Pointer) error {
 		}
 	case C.FI_QUEUE_WORK, C.FI_CANCEL_WORK, C.FI_FLUSH_WORK:
 		if d, ok := o.of.(*domain); ok {
+			d.settle()
 			return work(d, command, arg)
 		}
 	case C.FI_GET_RAW_MR:

@@ -32,11 +32,35 @@ struct gf_cq {
 	struct gf_comp ring[GF_RING];
 };
 
+// Receives that a call leaves in the inlet of its domain, without entering Go, are posted at the beginning of the next pass (inlet.c, inlet.go). C writes
+// tail and the ring's next entry, Go head and shut.
+#define GF_INLET 64
+struct gf_post {
+	uint64_t ep, src, tag, ignore, context;
+	void *buf;
+	size_t len;
+	int tagged;
+};
+struct gf_inlet {
+	int lock;          // of those who post
+	uint32_t shut;     // no pass is near, or somebody sleeps: receives are posted by Go
+	uint32_t tail;     // receives left here
+	uint32_t head;     // receives that Go has taken
+	struct gf_post ring[GF_INLET];
+};
+
+// gf_inlet_new returns an empty inlet, NULL without memory. gf_leave leaves a receive in the inlet of its endpoint; 0 if it must be posted by Go.
+struct gf_inlet *gf_inlet_new(void);
+int gf_leave(struct fid_ep *ep, void *buf, size_t len, fi_addr_t src, uint64_t tag, uint64_t ignore, void *context, int tagged);
+
 // An endpoint. An alias whose default flags have FI_TRIGGER takes each context for a struct fi_triggered_context, in calls without flags, too: then
 // the flags of its direction are here, and its calls become those that take flags (fi_trigger(3)).
 struct gf_ep {
 	struct fid_ep ep;
 	uint64_t tx_trigger, rx_trigger;
+	struct gf_inlet *inlet;   // where its receives may wait; NULL: nowhere
+	uint32_t posted, limit;   // receives that waited there, and how many there may have been by now: there is room for these
+	uint32_t tagged;          // tagged ones may wait, too
 };
 #define GF_TX_TRIGGER(e) (((const struct gf_ep *)(e))->tx_trigger)
 #define GF_RX_TRIGGER(e) (((const struct gf_ep *)(e))->rx_trigger)

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Transfers: messages, tagged messages and remote memory access (fi_msg(3), fi_tagged(3), fi_rma(3)). One call into Go each.
+// Transfers: messages, tagged messages and remote memory access (fi_msg(3), fi_tagged(3), fi_rma(3)). One call into Go each, receives without flags none.
 #include "_cgo_export.h"
 #include "gf.h"
 #include "ops.h"
@@ -30,6 +30,8 @@ static ssize_t msg_recv(struct fid_ep *ep, void *buf, size_t len, void *desc, fi
 	ALIVE;
 	if (GF_RX_TRIGGER(ep))
 		return msg_one(ep, GF_RECVMSG, buf, len, desc, 0, src, context, GF_RX_TRIGGER(ep));
+	if (gf_leave(ep, buf, len, src, 0, 0, context, 0))
+		return 0;
 	return goRecv(GF_ID(ep), buf, len, U(desc), src, U(context));
 }
 
@@ -99,6 +101,8 @@ static ssize_t tagged_recv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 	ALIVE;
 	if (GF_RX_TRIGGER(ep))
 		return tagged_one(ep, GF_RECVMSG, buf, len, desc, 0, src, tag, ignore, context, GF_RX_TRIGGER(ep));
+	if (gf_leave(ep, buf, len, src, tag, ignore, context, 1))
+		return 0;
 	return goTRecv(GF_ID(ep), buf, len, U(desc), src, tag, ignore, U(context));
 }
 

@@ -27,11 +27,11 @@ func transmitter(id C.uint64_t) core.Endpoint {
 //export goRecv
 func goRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src C.fi_addr_t, ctx C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
+	e := settled(id)
 	if e == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(status(e.rx.Recv(landing(buf, n), core.Desc(desc), core.FIAddr(src), core.Context(ctx))))
+	return C.ssize_t(e.posted(e.rx.Recv(landing(buf, n), core.Desc(desc), core.FIAddr(src), core.Context(ctx))))
 }
 
 //export goSend
@@ -77,11 +77,11 @@ func goInjectData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, data C.uint64_t
 //export goTRecv
 func goTRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src C.fi_addr_t, tag, ignore, ctx C.uint64_t) (rc C.ssize_t) {
 	defer guard(&rc)
-	e := lookup[*endpoint](id)
+	e := settled(id)
 	if e == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(status(e.trx.TRecv(landing(buf, n), core.Desc(desc), core.FIAddr(src), uint64(tag), uint64(ignore), core.Context(ctx))))
+	return C.ssize_t(e.posted(e.trx.TRecv(landing(buf, n), core.Desc(desc), core.FIAddr(src), uint64(tag), uint64(ignore), core.Context(ctx))))
 }
 
 //export goTSend
@@ -257,6 +257,9 @@ func goMsgV(id C.uint64_t, op C.int, m *C.struct_fi_msg, flags C.uint64_t) (rc C
 	if e == nil || m == nil || (e.ep == nil && op >= C.GF_SENDV) {
 		return C.ssize_t(badFID)
 	}
+	if op < C.GF_SENDV {
+		e.settle()
+	}
 	a := argPool.Get().(*args)
 	defer a.drop()
 	err := a.fillMsg(m, core.Flags(flags))
@@ -272,6 +275,9 @@ func goMsgV(id C.uint64_t, op C.int, m *C.struct_fi_msg, flags C.uint64_t) (rc C
 		err = e.ep.SendV(a.iov, a.desc, a.msg.Addr, a.msg.Ctx)
 	default:
 		err = e.ep.SendMsg(&a.msg, core.Flags(flags))
+	}
+	if op < C.GF_SENDV {
+		return C.ssize_t(e.posted(err))
 	}
 	return C.ssize_t(status(err))
 }
@@ -294,6 +300,9 @@ func goTaggedV(id C.uint64_t, op C.int, m *C.struct_fi_msg_tagged, flags C.uint6
 	if e == nil || m == nil || (e.ep == nil && op >= C.GF_SENDV) {
 		return C.ssize_t(badFID)
 	}
+	if op < C.GF_SENDV {
+		e.settle()
+	}
 	a := argPool.Get().(*args)
 	defer a.drop()
 	err := a.fillTagged(m, core.Flags(flags))
@@ -310,6 +319,9 @@ func goTaggedV(id C.uint64_t, op C.int, m *C.struct_fi_msg_tagged, flags C.uint6
 		err = e.ep.TSendV(a.iov, a.desc, t.Addr, t.Tag, t.Ctx)
 	default:
 		err = e.ep.TSendMsg(t, core.Flags(flags))
+	}
+	if op < C.GF_SENDV {
+		return C.ssize_t(e.posted(err))
 	}
 	return C.ssize_t(status(err))
 }

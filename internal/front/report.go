@@ -139,6 +139,35 @@ func (e *Endpoint) Received(r *engine.RxOp) {
 	}
 }
 
+// SentOne and ReceivedOne report the success of one operation without a connection, as Completed does; a silent one is only counted. n is in bytes. Locked.
+func (e *Endpoint) SentOne(ctx core.Context, flags core.Flags, n int, silent bool) {
+	if cn := e.cntr[cntrTx]; cn != nil {
+		cn.Complete(n)
+	}
+	if !silent && e.txCQ != nil && !e.closed {
+		fillSent(e.txCQ.Queue, ctx, flags)
+	}
+}
+
+// ReceivedOne: see SentOne. buf is where the message is.
+func (e *Endpoint) ReceivedOne(ctx core.Context, flags core.Flags, n int, src core.FIAddr, buf []byte, silent bool) {
+	if cn := e.cntr[cntrRx]; cn != nil {
+		cn.Complete(n)
+	}
+	if silent || e.rxCQ == nil || e.closed {
+		return
+	}
+	q := e.rxCQ.Queue
+	s := q.Slot()
+	s.Ctx, s.Flags, s.Len, s.Src = ctx, flags, n, src
+	if !q.Lean() {
+		s.Buf, s.Data, s.Tag = buf, 0, 0
+	}
+	if e.userIDs {
+		s.Src = e.av.UserID(src)
+	}
+}
+
 // owned gives the end of an operation to whom it belongs. Deferred work is told where, too: a shared receive context serves several endpoints.
 func (e *Endpoint) owned(c *engine.Completion) {
 	if w, ok := c.Owner.(*work); ok && !e.scalable { // whose contexts are told

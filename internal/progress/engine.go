@@ -92,6 +92,7 @@ type Engine struct {
 
 	tasks, idleTasks []Task // to be run; the other one of two lists that take turns
 	crowd            int    // see Crowd
+	inlets           []Inlet
 
 	// The goroutine's state.
 	armed      bool
@@ -192,6 +193,9 @@ func (e *Engine) Pass() {
 
 func (e *Engine) pass() {
 	e.passes++
+	if len(e.inlets) > 0 {
+		e.takeInlets()
+	}
 	if len(e.staged) > 0 {
 		e.flush()
 	}

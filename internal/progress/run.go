@@ -9,6 +9,7 @@ import (
 func (e *Engine) becomeArmed() {
 	e.armed = true
 	e.tick = tickMin
+	e.shutInlets(true)
 	e.flushBeforeSleep()
 	e.leaveDirect()
 	e.arm()
@@ -18,6 +19,7 @@ func (e *Engine) becomeArmed() {
 // becomePolled detaches it, and starts the ticks that notice when the callers stay away. Locked.
 func (e *Engine) becomePolled() {
 	e.armed, e.direct = false, 0
+	e.shutInlets(false)
 	e.parker.ArmPoller(false)
 	e.marks.arm(false)
 	if e.auto {

@@ -24,6 +24,7 @@ var programs = []struct {
 	{"getinfo", nil},
 	{"connect", []string{"msg"}},
 	{"msg", nil},
+	{"late", nil},
 	{"tagged", []string{"rdm"}},
 	{"null", []string{"rdm"}},
 	{"rma", []string{"msg", "rdm"}},

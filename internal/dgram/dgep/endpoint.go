@@ -34,6 +34,7 @@ type endpoint struct {
 	early   early
 	waiting ring[send]
 	groups  groups
+	last    destination
 	aliases int
 
 	// Scratch for the call under way.

@@ -125,17 +125,21 @@ func (e *endpoint) received(from netip.AddrPort, a, b []byte) {
 			}
 		}
 	}
-	c := &e.done
-	*c = engine.Completion{Kind: engine.KindRecv, Flags: msgRx, Ctx: uint64(op.ctx), Silent: op.silent, Len: uint64(n), Src: engine.AnySource, Buf: op.iov[0]}
+	src := core.AddrNotAvail
 	if e.sources {
-		c.Src = uint64(e.AV().ReverseAddrPort(from))
+		src = e.AV().ReverseAddrPort(from)
 	}
 	if lost := len(a) + len(b); lost > 0 {
-		c.OLen, c.Err = uint64(lost), engine.ErrTruncated
+		e.done = engine.Completion{Kind: engine.KindRecv, Flags: msgRx, Ctx: uint64(op.ctx), Silent: op.silent, Len: uint64(n), Src: uint64(src), Buf: op.iov[0],
+			OLen: uint64(lost), Err: engine.ErrTruncated}
+		e.rx.pop()
+		e.collector().Completed(&e.done)
+		e.done.Buf = nil
+		return
 	}
+	ctx, buf, silent := op.ctx, op.iov[0], op.silent
 	e.rx.pop()
-	e.collector().Completed(c)
-	c.Buf = nil
+	e.collector().ReceivedOne(ctx, core.Flags(msgRx), n, src, buf, silent)
 }
 
 // failReceives ends all receives.

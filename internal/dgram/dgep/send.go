@@ -142,18 +142,32 @@ func (e *endpoint) transmit(n int, to core.FIAddr, ctx core.Context, flags core.
 	return nil
 }
 
+// destination is where the last send went: the next one often goes there, too, and asking the address vector costs more than remembering.
+type destination struct {
+	to      core.FIAddr
+	at      netip.AddrPort
+	vacated uint64 // what the vector had counted
+	known   bool
+}
+
 // dest finds the address of a peer or of a joined group.
 func (e *endpoint) dest(to core.FIAddr) (netip.AddrPort, bool) {
 	if to&groupBit != 0 {
 		return e.groupAt(to)
 	}
-	return e.AV().AddrPort(to)
+	t, d := e.AV().Table, &e.last
+	vacated := t.Vacated()
+	if d.known && d.to == to && d.vacated == vacated {
+		return d.at, true
+	}
+	at, ok := t.AddrPort(to)
+	*d = destination{to, at, vacated, ok && t.Lasting()}
+	return at, ok
 }
 
 // sent reports a send that the port took; n is its length, bytes.
 func (e *endpoint) sent(ctx core.Context, silent, quiet bool, n int) {
-	e.done = engine.Completion{Kind: engine.KindSend, Flags: msgTx, Ctx: uint64(ctx), Silent: silent, Inject: quiet, Len: uint64(n)}
-	e.Completed(&e.done)
+	e.SentOne(ctx, core.Flags(msgTx), n, silent || quiet)
 }
 
 // flush sends what waits, as far as the port takes it.

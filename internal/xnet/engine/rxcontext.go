@@ -51,6 +51,13 @@ func (rx *RxContext) NewOp() *RxOp {
 	return rx.pool.getRx()
 }
 
+// Room is how many receives NewOp has. LateOp is NewOp for a receive that was accepted while there was room, even if there is none by now.
+func (rx *RxContext) Room() int     { return max(rx.Depth-rx.Posted(), 0) }
+func (rx *RxContext) LateOp() *RxOp { return rx.pool.getRx() }
+
+// Fail ends an operation from LateOp that is not posted, with a completion that says so.
+func (rx *RxContext) Fail(op *RxOp, err error) { rx.abandon(op, err) }
+
 // FreeOp returns an operation from NewOp that is not going to be posted.
 func (rx *RxContext) FreeOp(op *RxOp) { rx.pool.putRx(op) }
 

@@ -1,0 +1,181 @@
+//go:build linux
+
+package main
+
+/*
+#include <stdlib.h>
+#include "gf.h"
+*/
+import "C"
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"gofabric/core"
+	"gofabric/internal/progress"
+)
+
+// Receives that C leaves for the next pass: a call into Go for each would cost more than posting it does.
+
+// inlet is the inlet of a domain. Only who holds the engine's lock takes from it.
+type inlet struct {
+	c    *C.struct_gf_inlet
+	prog *progress.Engine
+}
+
+// late is what receives can be posted to that were accepted earlier: all receive contexts but those of layers that check each call (FI_STRICT).
+type late interface {
+	RecvRoom() (room int, tagged bool)
+	RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.Context)
+}
+
+// shared is a word that C and Go both use at any time.
+func shared(p *C.uint32_t) *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(p)) }
+
+// newInlet gives a domain its inlet, if its engine is known.
+func newInlet(d core.Domain) *inlet {
+	p, ok := d.(interface{ Progress() *progress.Engine })
+	if !ok {
+		return nil
+	}
+	c := C.gf_inlet_new()
+	if c == nil {
+		return nil // it works without
+	}
+	in := &inlet{c: c, prog: p.Progress()}
+	in.prog.Lock()
+	in.prog.AddInlet(in)
+	in.prog.Unlock()
+	return in
+}
+
+// closed is called when the domain is closed, and with it everything that posts here.
+func (d *domain) closed() {
+	if in := d.inlet; in != nil {
+		in.prog.Lock()
+		in.prog.DropInlet(in)
+		in.prog.Unlock()
+		C.free(unsafe.Pointer(in.c))
+	}
+}
+
+// Shut implements progress.Inlet.
+func (in *inlet) Shut(on bool) {
+	v := uint32(0)
+	if on {
+		v = 1
+	}
+	shared(&in.c.shut).Store(v)
+}
+
+// Take implements progress.Inlet. What was left for an endpoint that is closed by now is dropped, as all its receives are.
+func (in *inlet) Take() {
+	head, tail := uint32(in.c.head), shared(&in.c.tail).Load()
+	for ; head != tail; head++ {
+		p := &in.c.ring[head%C.GF_INLET]
+		if e := lookup[*endpoint](p.ep); e != nil && e.late != nil {
+			e.late.RecvLate(landing(p.buf, p.len), core.FIAddr(p.src), p.tagged != 0, uint64(p.tag), uint64(p.ignore), core.Context(p.context))
+			e.taken++
+			e.makeRoom()
+		}
+		shared(&in.c.head).Store(head + 1)
+	}
+}
+
+// makeRoom tells C how many receives it may accept. Locked.
+func (e *endpoint) makeRoom() {
+	room, tagged := e.late.RecvRoom()
+	e.c.tagged = 0
+	if tagged {
+		e.c.tagged = 1
+	}
+	shared(&e.c.limit).Store(e.taken + uint32(min(room, C.GF_INLET)))
+}
+
+// mayLeave lets C leave receives for e, whose C side is c, from now on. Aliases have flags of their own, and their endpoint's room: they have no inlet.
+func (e *endpoint) mayLeave(c *C.struct_gf_ep) {
+	to, ok := e.rx.(late)
+	if !ok || e.d == nil || e.d.inlet == nil {
+		return
+	}
+	in := e.d.inlet
+	in.prog.Lock()
+	e.c, e.late = c, to
+	e.makeRoom()
+	in.prog.Unlock()
+	(*atomic.Pointer[C.struct_gf_inlet])(unsafe.Pointer(&c.inlet)).Store(in.c)
+}
+
+// posted is the status of a receive that Go posted: it took room that C had been told of.
+func (e *endpoint) posted(err error) int64 {
+	if err == nil {
+		e.renewRoom()
+	}
+	return status(err)
+}
+
+// renewRoom is makeRoom after something changed on which it depends.
+func (e *endpoint) renewRoom() {
+	if e.d == nil || e.d.inlet == nil {
+		return
+	}
+	e.d.inlet.prog.Lock()
+	if e.late != nil {
+		e.makeRoom()
+	}
+	e.d.inlet.prog.Unlock()
+}
+
+// leavesNoMore has Go post all receives of e from now on. It is called before its C side is freed.
+func (e *endpoint) leavesNoMore() {
+	if e.c == nil {
+		return
+	}
+	(*atomic.Pointer[C.struct_gf_inlet])(unsafe.Pointer(&e.c.inlet)).Store(nil)
+	e.settle()
+}
+
+// closed is called when e is closed.
+func (e *endpoint) closed() {
+	if e.c == nil {
+		return
+	}
+	in := e.d.inlet
+	in.prog.Lock()
+	e.c, e.late = nil, nil
+	in.prog.Unlock()
+}
+
+// settle posts the receives that were left before a call for which they matter.
+func (e *endpoint) settle() {
+	if e.d != nil {
+		e.d.settle()
+	}
+}
+
+func (d *domain) settle() {
+	in := d.inlet
+	if in == nil || shared(&in.c.head).Load() == shared(&in.c.tail).Load() {
+		return
+	}
+	in.prog.Lock()
+	in.prog.Settle()
+	in.prog.Unlock()
+}
+
+// settled is the endpoint of a number, when everything is posted that was left for it. nil if it is none.
+func settled(id C.uint64_t) *endpoint {
+	e := lookup[*endpoint](id)
+	if e != nil {
+		e.settle()
+	}
+	return e
+}
+
+//export goSettle
+func goSettle(id C.uint64_t) {
+	var rc int64
+	defer guard(&rc)
+	settled(id)
+}
