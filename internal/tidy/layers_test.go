@@ -16,6 +16,7 @@ var rank = []struct {
 	{"internal/match", 0},
 	{"internal/atomics", 0},
 	{"internal/authkey", 0},
+	{"internal/xdp/frame", 0},
 	{"internal/coll/engine", 1},
 	{"internal/netx", 1},
 	{"internal/xnet/wire", 1},
@@ -102,7 +103,7 @@ func TestLayers(t *testing.T) {
 
 // only lists packages that few may import, with who may.
 var only = map[string][]string{
-	"github.com/google/gopacket":     {"internal/capture", "test/"},
+	"github.com/google/gopacket":     {"internal/capture", "internal/xdp/frame/reference_test.go", "test/"},
 	"github.com/spf13/cobra":         {"cmd/"},
 	"github.com/vishvananda/netlink": {"internal/host", "internal/netx", "test/"},
 	"gonum.org/v1/plot":              {"cmd/fi/internal/bench"},
@@ -131,7 +132,7 @@ func TestOnly(t *testing.T) {
 
 // pure says whether a folder holds protocol without I/O, and core, which holds no sockets.
 func pure(dir string) bool {
-	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || dir == "util/rxd/flow" || dir == "internal/match"
+	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || dir == "util/rxd/flow" || dir == "internal/match" || dir == "internal/xdp/frame"
 }
 
 // TestPure checks that codecs and engines take time, randomness and bytes as arguments.

@@ -1,0 +1,267 @@
+package frame
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"net/netip"
+)
+
+// Rules is what a frame's validity depends on besides itself.
+type Rules struct {
+	// MAC is the interface's address: frames to other stations are refused. Zero: whoever they are for.
+	MAC MAC
+	// Loopback lets loopback addresses in, as on lo.
+	Loopback bool
+	// Unfinished accepts datagrams whose checksum field has only the sum of the pseudo header. A sender in the same kernel leaves the rest to hardware
+	// (CHECKSUM_PARTIAL, Documentation/networking/checksum-offloads.rst), and where the frame never comes to any, on veth and lo, nobody does it. For
+	// other interfaces it would only let one damaged datagram in 65,536 in.
+	Unfinished bool
+}
+
+// Datagram is a UDP datagram in a frame.
+type Datagram struct {
+	Src, Dst netip.AddrPort // without zones
+	Payload  []byte         // in the frame; of a frame in several buffers, what the first one has of it
+	Len      int            // bytes of payload, in all buffers
+	DstMAC   MAC
+	Link     Cast // of DstMAC
+	Cast     Cast // of Dst
+	// TrafficClass is the byte of DSCP and ECN.
+	TrafficClass uint8
+	HopLimit     uint8
+	Tags         [TagsMax]Tag // the outer one first
+}
+
+// Parse fills in d from a frame, which it keeps a slice of. If the Reason is not Accepted, d means nothing.
+func (r *Rules) Parse(d *Datagram, frame []byte) Reason {
+	return r.parse(d, frame, nil, len(frame))
+}
+
+// ParseList is Parse for a frame that lies in several buffers, of which the first has all headers. AppendParts gives the payload.
+func (r *Rules) ParseList(d *Datagram, frame [][]byte) Reason {
+	if len(frame) == 0 {
+		return Short
+	}
+	n := 0
+	for _, b := range frame {
+		n += len(b)
+	}
+	return r.parse(d, frame[0], frame[1:], n)
+}
+
+// AppendParts appends the parts of the payload of the frame that d was parsed from, and returns the extended slice.
+func (d *Datagram) AppendParts(parts, frame [][]byte) [][]byte {
+	parts = append(parts, d.Payload)
+	left := d.Len - len(d.Payload)
+	for _, b := range frame[1:] {
+		if left == 0 {
+			break
+		}
+		b = b[:min(left, len(b))]
+		left -= len(b)
+		parts = append(parts, b)
+	}
+	return parts
+}
+
+// parse looks at a frame of n bytes, of which head has the first and rest the others.
+func (r *Rules) parse(d *Datagram, head []byte, rest [][]byte, n int) Reason {
+	be := binary.BigEndian
+	if len(head) < EthernetLen {
+		return Short
+	}
+	d.DstMAC = MAC(head)
+	d.Link = castOf(d.DstMAC)
+	if d.Link == Unicast && d.DstMAC != r.MAC && r.MAC != (MAC{}) {
+		return OtherHost
+	}
+	d.Tags = [TagsMax]Tag{}
+	kind, at := be.Uint16(head[12:]), EthernetLen
+	for i := 0; (kind == TagC || kind == TagS) && i < TagsMax; i++ {
+		if len(head) < at+TagLen {
+			return Short
+		}
+		d.Tags[i] = Tag{kind, be.Uint16(head[at:])}
+		kind = be.Uint16(head[at+2:])
+		at += TagLen
+	}
+	switch kind {
+	case typeIPv4:
+		return r.parseIPv4(d, head[at:], rest, n-at)
+	case typeIPv6:
+		return r.parseIPv6(d, head[at:], rest, n-at)
+	}
+	return EtherType
+}
+
+func castOf(a MAC) Cast {
+	switch {
+	case a[0]&1 == 0:
+		return Unicast
+	case a == MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}:
+		return Broadcast
+	}
+	return Multicast
+}
+
+// parseIPv4 looks at a packet of n bytes, with padding, of which ip has the first.
+func (r *Rules) parseIPv4(d *Datagram, ip []byte, rest [][]byte, n int) Reason {
+	be, le := binary.BigEndian, binary.LittleEndian
+	if len(ip) < IPv4Len {
+		return Short
+	}
+	total := int(be.Uint16(ip[2:]))
+	addrs := le.Uint64(ip[12:])
+	switch {
+	case ip[0]>>4 != 4 || ip[0]&15 < IPv4Len/4:
+		return Version
+	case ip[0]&15 > IPv4Len/4:
+		return Options
+	case fold(plus(plus(le.Uint64(ip), addrs), uint64(le.Uint32(ip[8:])))) != 0xffff:
+		return HeaderChecksum
+	case total > n || total < IPv4Len:
+		return TotalLength
+	case be.Uint16(ip[6:])&moreOrOffset != 0:
+		return Fragment
+	case ip[9] != protoUDP:
+		return Protocol
+	}
+	src, dst := be.Uint32(ip[12:]), be.Uint32(ip[16:])
+	var why Reason
+	if d.Cast, why = castIPv4(src, dst); why != Accepted {
+		return why
+	}
+	if !r.Loopback && (src>>24 == 127 || dst>>24 == 127) {
+		return Loopback
+	}
+	d.TrafficClass, d.HopLimit = ip[1], ip[8]
+	if why = r.parseUDP(d, ip[IPv4Len:], rest, total-IPv4Len, addrs, false); why != Accepted {
+		return why
+	}
+	udp := ip[IPv4Len:]
+	d.Src = netip.AddrPortFrom(netip.AddrFrom4([4]byte(ip[12:])), be.Uint16(udp))
+	d.Dst = netip.AddrPortFrom(netip.AddrFrom4([4]byte(ip[16:])), be.Uint16(udp[2:]))
+	return Accepted
+}
+
+// castIPv4 looks at the addresses as ip_route_input_slow and ip_mc_validate_source of the kernel do.
+func castIPv4(src, dst uint32) (Cast, Reason) {
+	const limitedBroadcast = 0xffffffff
+	cast := Unicast
+	switch {
+	case dst == limitedBroadcast, dst|src == 0:
+		cast = Broadcast
+	case dst>>28 == 0xe:
+		cast = Multicast
+	}
+	switch {
+	case src>>28 == 0xe, src == limitedBroadcast:
+		return cast, Source
+	case src>>24 == 0 && cast != Broadcast && !(cast == Multicast && dst>>8 == 0xe00000):
+		return cast, Source // 0.0.0.0/8 is of hosts that do not know their address yet; they broadcast, or use the groups of the local network
+	case dst>>24 == 0 && cast != Broadcast:
+		return cast, Destination
+	}
+	return cast, Accepted
+}
+
+// parseIPv6 looks at a packet of n bytes, with padding, of which ip has the first.
+func (r *Rules) parseIPv6(d *Datagram, ip []byte, rest [][]byte, n int) Reason {
+	be, le := binary.BigEndian, binary.LittleEndian
+	if len(ip) < IPv6Len {
+		return Short
+	}
+	length := int(be.Uint16(ip[4:]))
+	switch {
+	case ip[0]>>4 != 6:
+		return Version
+	case isExtension(ip[6]):
+		return Extension
+	case length > n-IPv6Len:
+		return TotalLength
+	case ip[6] != protoUDP:
+		return Protocol
+	}
+	src, dst := netip.AddrFrom16([16]byte(ip[8:])), netip.AddrFrom16([16]byte(ip[24:]))
+	d.Cast = Unicast
+	if ip[24] == 0xff {
+		d.Cast = Multicast
+	}
+	// The checks of ip6_rcv_core.
+	switch {
+	case ip[8] == 0xff, src.Is4In6():
+		return Source
+	case dst.Is4In6(), dst == netip.IPv6Unspecified(), d.Cast == Multicast && ip[25]&15 == 0:
+		return Destination
+	case r.Loopback:
+	case src == netip.IPv6Loopback(), dst == netip.IPv6Loopback(), d.Cast == Multicast && ip[25]&15 == 1:
+		return Loopback
+	}
+	d.TrafficClass, d.HopLimit = ip[0]<<4|ip[1]>>4, ip[7]
+	addrs := plus(plus(le.Uint64(ip[8:]), le.Uint64(ip[16:])), plus(le.Uint64(ip[24:]), le.Uint64(ip[32:])))
+	if why := r.parseUDP(d, ip[IPv6Len:], rest, length, addrs, true); why != Accepted {
+		return why
+	}
+	udp := ip[IPv6Len:]
+	d.Src = netip.AddrPortFrom(src, be.Uint16(udp))
+	d.Dst = netip.AddrPortFrom(dst, be.Uint16(udp[2:]))
+	return Accepted
+}
+
+// isExtension tells the extension headers (IANA, IPv6 Extension Header Types) from other protocols.
+func isExtension(next byte) bool {
+	switch next {
+	case 0, 43, 44, 50, 51, 60, 135, 139, 140, 253, 254:
+		return true
+	}
+	return false
+}
+
+// parseUDP looks at what an IP packet carries: n bytes, of which udp has the first, and perhaps padding behind. addrs is the sum of the addresses.
+func (r *Rules) parseUDP(d *Datagram, udp []byte, rest [][]byte, n int, addrs uint64, v6 bool) Reason {
+	be, le := binary.BigEndian, binary.LittleEndian
+	if n < UDPLen {
+		return UDPLength
+	}
+	if len(udp) < UDPLen {
+		return Short
+	}
+	length := int(be.Uint16(udp[4:]))
+	if length > n || length < UDPLen {
+		return UDPLength
+	}
+	udp = udp[:min(length, len(udp))]
+	d.Len, d.Payload = length-UDPLen, udp[UDPLen:len(udp):len(udp)]
+	check := le.Uint16(udp[6:])
+	if check == 0 {
+		if v6 {
+			return NoChecksum
+		}
+		return Accepted
+	}
+	pseudo := plus(addrs, uint64(protoUDP<<8)+uint64(bits.ReverseBytes16(uint16(length))))
+	sum := add(pseudo, udp)
+	if left := length - len(udp); left > 0 {
+		sum = addRest(sum, len(udp), rest, left)
+	}
+	switch {
+	case fold(sum) == 0xffff:
+		return Accepted
+	case check != fold(pseudo):
+		return UDPChecksum
+	case !r.Unfinished:
+		return Unfinished
+	}
+	return Accepted
+}
+
+// addRest adds left bytes of rest, which follow n others.
+func addRest(sum uint64, n int, rest [][]byte, left int) uint64 {
+	s := Sum{sum, n%2 != 0}
+	for _, b := range rest {
+		b = b[:min(left, len(b))]
+		left -= len(b)
+		s.Add(b)
+	}
+	return s.sum
+}
