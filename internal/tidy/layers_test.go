@@ -22,6 +22,7 @@ var rank = []struct {
 	{"internal/xnet/wire", 1},
 	{"internal/xnet/engine", 2},
 	{"internal/progress", 2},
+	{"internal/xdp", 2},
 	{"internal/pull", 3},
 	{"core", 2},
 	{"core/mr", 3},
@@ -103,6 +104,7 @@ func TestLayers(t *testing.T) {
 
 // only lists packages that few may import, with who may.
 var only = map[string][]string{
+	"github.com/cilium/ebpf":         {"internal/xdp", "test/"},
 	"github.com/google/gopacket":     {"internal/capture", "internal/xdp/frame/reference_test.go", "test/"},
 	"github.com/spf13/cobra":         {"cmd/"},
 	"github.com/vishvananda/netlink": {"internal/host", "internal/netx", "test/"},

@@ -1,0 +1,84 @@
+package xdp
+
+import "fmt"
+
+// Reason is why AF_XDP cannot be used, or not so. It is an error, so that errors.Is finds it in an *Error.
+type Reason int
+
+// The reasons. Hint says what to do about each.
+const (
+	OtherSystem   Reason = iota + 1 // not Linux
+	OldKernel                       // AF_XDP, or a part of it, is missing in the kernel
+	NoRaw                           // CAP_NET_RAW is missing: no AF_XDP socket
+	NoBPF                           // CAP_BPF or CAP_NET_ADMIN is missing: no program
+	NoMemlock                       // RLIMIT_MEMLOCK is too low, and CAP_IPC_LOCK is missing
+	NoMemory                        // the kernel has no memory for the rings
+	NoInterface                     // there is no such interface
+	InterfaceDown                   // the interface is down
+	NoDriverMode                    // the driver runs no programs, or not now: MTU, offloads
+	NoZeroCopy                      // the driver has no zero-copy
+	QueueCount                      // the interface has fewer queues than asked for
+	QueueTaken                      // an AF_XDP socket of somebody else has the queue
+	OtherOwner                      // another process that uses this package has the interface
+	OtherProgram                    // a program that is not of this package is attached
+	AddressTaken                    // another port of this process has the address
+	TooManyPorts                    // the map of live ports is full
+)
+
+var reasons = map[Reason]struct{ says, hint string }{
+	OtherSystem:   {"AF_XDP is part of Linux only", "nothing to do: sockets work everywhere"},
+	OldKernel:     {"the kernel lacks AF_XDP or a part of it", "it takes Linux 5.10 or later with CONFIG_XDP_SOCKETS and CONFIG_BPF_SYSCALL"},
+	NoRaw:         {"CAP_NET_RAW is missing", "run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep PROGRAM, or docker run --cap-add=NET_RAW"},
+	NoBPF:         {"CAP_BPF or CAP_NET_ADMIN is missing", "run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep PROGRAM, or docker run --cap-add=BPF --cap-add=NET_ADMIN"},
+	NoMemlock:     {"memory for packets may not be locked", "raise it (ulimit -l, LimitMEMLOCK= of systemd, docker run --ulimit memlock=-1), or give CAP_IPC_LOCK"},
+	NoMemory:      {"the kernel has no memory for the rings", "fewer frames or queues need less"},
+	NoInterface:   {"there is no such interface here", "ip link shows those of this network namespace"},
+	InterfaceDown: {"the interface is down", "ip link set INTERFACE up"},
+	NoDriverMode:  {"the driver does not run XDP programs, or not with its present settings", "use generic mode; or see the kernel's log (dmesg), as a rule it is the MTU or an offload (ethtool -K INTERFACE lro off)"},
+	NoZeroCopy:    {"the driver has no zero-copy AF_XDP", "use copy mode"},
+	QueueCount:    {"the interface has too few queues", "ethtool -l INTERFACE shows how many it has, ethtool -L sets them"},
+	QueueTaken:    {"an AF_XDP socket of another program has a queue of the interface", "end that program, or choose other queues"},
+	OtherOwner:    {"another process has this interface for AF_XDP", "one process at a time owns an interface; the others use sockets"},
+	OtherProgram:  {"another XDP program is attached to the interface", "bpftool net shows it; ip link set INTERFACE xdp off removes one that no program holds"},
+	AddressTaken:  {"another port of this process has the address", "one port for each address"},
+	TooManyPorts:  {"the interface has no room for more ports", "open it with a larger MaxPorts"},
+}
+
+// Error says what the reason means.
+func (r Reason) Error() string {
+	if s, ok := reasons[r]; ok {
+		return s.says
+	}
+	return fmt.Sprintf("reason %d", int(r))
+}
+
+// Hint says what to do.
+func (r Reason) Hint() string { return reasons[r].hint }
+
+// Error is why something of this package failed.
+type Error struct {
+	Interface string // its name, if it is about one
+	Reason    Reason
+	Err       error // what the system said, or what was found; may be nil
+}
+
+func (e *Error) Error() string {
+	text := "AF_XDP"
+	if e.Interface != "" {
+		text += " on " + e.Interface
+	}
+	text += ": " + e.Reason.Error()
+	if e.Err != nil {
+		text += " (" + e.Err.Error() + ")"
+	}
+	if h := e.Reason.Hint(); h != "" {
+		text += "; " + h
+	}
+	return text
+}
+
+// Unwrap gives the reason and the system's error to errors.Is and errors.As.
+func (e *Error) Unwrap() []error { return []error{e.Reason, e.Err} }
+
+// lack is an error whose interface Open adds.
+func lack(r Reason, err error) error { return &Error{Reason: r, Err: err} }

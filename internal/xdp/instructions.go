@@ -1,0 +1,169 @@
+//go:build linux
+
+package xdp
+
+import (
+	"encoding/binary"
+
+	"github.com/cilium/ebpf/asm"
+)
+
+// Return values of XDP programs, and where the fields of struct xdp_md are (linux/bpf.h).
+const (
+	xdpPass = 2
+
+	mdData    = 0
+	mdDataEnd = 4
+	mdQueue   = 16
+)
+
+// Headers in bytes, and what is in them.
+const (
+	etherLen = 14
+	tagLen   = 4
+	ip4Len   = 20
+	ip6Len   = 40
+	udpLen   = 8
+
+	protoUDP  = 17
+	fragment4 = 0x3fff // of IPv4's flags and offset: more fragments follow, or some went before
+)
+
+// Where the key is on the program's stack.
+const (
+	keyAddr  = -24
+	keyPort  = keyAddr + 16
+	keyEther = keyAddr + 18
+)
+
+// pass is the label of the end that hands a packet to the kernel's stack.
+const pass = "pass"
+
+// instructions is the program. It takes UDP packets whose destination is in the map of ports and passes all else on to the kernel: what is no unicast, has IP
+// options or extension headers, is a fragment, or is longer than the limit.
+//
+// R6 is the context, R7 the packet less VLAN tags, R8 its end, R9 the length of the IP packet. The parameters are the maps' descriptors.
+func instructions(ports, xsks, limit int) asm.Instructions {
+	is := asm.Instructions{
+		asm.Mov.Reg(asm.R6, asm.R1),
+		asm.LoadMem(asm.R7, asm.R6, mdData, asm.Word),
+		asm.LoadMem(asm.R8, asm.R6, mdDataEnd, asm.Word),
+	}
+	is = append(is, within("", etherLen)...)
+	is = append(is,
+		asm.LoadMem(asm.R1, asm.R7, 0, asm.Byte),
+		asm.And.Imm(asm.R1, 1), // the group bit: multicast and broadcast have other receivers, too
+		asm.JNE.Imm(asm.R1, 0, pass),
+		asm.LoadMem(asm.R4, asm.R7, 12, asm.Half),
+	)
+	for _, tag := range []string{"outer tag", "inner tag"} {
+		is = append(is,
+			asm.JEq.Imm(asm.R4, net16(etherVLAN), tag),
+			asm.JNE.Imm(asm.R4, net16(etherQinQ), "protocol"),
+		)
+		is = append(is, within(tag, etherLen+tagLen)...)
+		is = append(is,
+			asm.Add.Imm(asm.R7, tagLen),
+			asm.LoadMem(asm.R4, asm.R7, 12, asm.Half),
+		)
+	}
+	is = append(is,
+		asm.JEq.Imm(asm.R4, net16(etherIPv4), "IPv4").WithSymbol("protocol"),
+		asm.JEq.Imm(asm.R4, net16(etherIPv6), "IPv6"),
+		asm.Ja.Label(pass),
+	)
+	is = append(is, keyIPv4("IPv4")...)
+	is = append(is, keyIPv6("IPv6")...)
+	return append(is, redirect("redirect", ports, xsks, limit)...)
+}
+
+// within goes on if the packet has n bytes from R7 on.
+func within(label string, n int32) asm.Instructions {
+	first := asm.Mov.Reg(asm.R2, asm.R7)
+	if label != "" {
+		first = first.WithSymbol(label)
+	}
+	return asm.Instructions{
+		first,
+		asm.Add.Imm(asm.R2, n),
+		asm.JGT.Reg(asm.R2, asm.R8, pass),
+	}
+}
+
+// keyIPv4 puts the destination of an IPv4 packet into the key.
+func keyIPv4(label string) asm.Instructions {
+	return append(within(label, etherLen+ip4Len+udpLen),
+		asm.LoadMem(asm.R1, asm.R7, etherLen, asm.Byte),
+		asm.JNE.Imm(asm.R1, 0x45, pass), // version 4, no options
+		asm.LoadMem(asm.R1, asm.R7, etherLen+6, asm.Half),
+		asm.And.Imm(asm.R1, net16(fragment4)),
+		asm.JNE.Imm(asm.R1, 0, pass),
+		asm.LoadMem(asm.R1, asm.R7, etherLen+9, asm.Byte),
+		asm.JNE.Imm(asm.R1, protoUDP, pass),
+		asm.LoadMem(asm.R9, asm.R7, etherLen+2, asm.Half),
+		asm.HostTo(asm.BE, asm.R9, asm.Half),
+		asm.StoreImm(asm.RFP, keyAddr, 0, asm.Word),
+		asm.StoreImm(asm.RFP, keyAddr+4, 0, asm.Word),
+		asm.StoreImm(asm.RFP, keyAddr+8, 0, asm.Half),
+		asm.StoreImm(asm.RFP, keyAddr+10, 0xffff, asm.Half),
+		asm.LoadMem(asm.R1, asm.R7, etherLen+16, asm.Word),
+		asm.StoreMem(asm.RFP, keyAddr+12, asm.R1, asm.Word),
+		asm.LoadMem(asm.R1, asm.R7, etherLen+ip4Len+2, asm.Half),
+		asm.StoreMem(asm.RFP, keyPort, asm.R1, asm.Half),
+		asm.StoreMem(asm.RFP, keyEther, asm.R4, asm.Half),
+		asm.Ja.Label("redirect"),
+	)
+}
+
+// keyIPv6 puts the destination of an IPv6 packet into the key and goes on to what follows.
+func keyIPv6(label string) asm.Instructions {
+	is := append(within(label, etherLen+ip6Len+udpLen),
+		asm.LoadMem(asm.R1, asm.R7, etherLen, asm.Byte),
+		asm.And.Imm(asm.R1, 0xf0),
+		asm.JNE.Imm(asm.R1, 0x60, pass),
+		asm.LoadMem(asm.R1, asm.R7, etherLen+6, asm.Byte),
+		asm.JNE.Imm(asm.R1, protoUDP, pass), // no extension headers, fragments among them
+		asm.LoadMem(asm.R9, asm.R7, etherLen+4, asm.Half),
+		asm.HostTo(asm.BE, asm.R9, asm.Half),
+		asm.Add.Imm(asm.R9, ip6Len),
+	)
+	for i := int16(0); i < 16; i += 4 {
+		is = append(is,
+			asm.LoadMem(asm.R1, asm.R7, etherLen+24+i, asm.Word),
+			asm.StoreMem(asm.RFP, keyAddr+i, asm.R1, asm.Word),
+		)
+	}
+	return append(is,
+		asm.LoadMem(asm.R1, asm.R7, etherLen+ip6Len+2, asm.Half),
+		asm.StoreMem(asm.RFP, keyPort, asm.R1, asm.Half),
+		asm.StoreMem(asm.RFP, keyEther, asm.R4, asm.Half),
+	)
+}
+
+// redirect looks the key up and ends the program.
+func redirect(label string, ports, xsks, limit int) asm.Instructions {
+	return asm.Instructions{
+		asm.LoadMapValue(asm.R1, limit, 0).WithSymbol(label),
+		asm.LoadMem(asm.R1, asm.R1, 0, asm.Word),
+		asm.JGT.Reg(asm.R9, asm.R1, pass),
+		asm.LoadMapPtr(asm.R1, ports),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, keyAddr),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, pass),
+		asm.LoadMapPtr(asm.R1, xsks),
+		asm.LoadMem(asm.R2, asm.R6, mdQueue, asm.Word),
+		asm.Mov.Imm(asm.R3, xdpPass), // what the next call returns if the queue has no socket
+		asm.FnRedirectMap.Call(),
+		asm.Return(),
+		asm.Mov.Imm(asm.R0, xdpPass).WithSymbol(pass),
+		asm.Return(),
+	}
+}
+
+// net16 is a number as a 16-bit load finds it in a packet.
+func net16(v uint16) int32 {
+	var b [2]byte
+	binary.BigEndian.PutUint16(b[:], v)
+	return int32(binary.NativeEndian.Uint16(b[:]))
+}

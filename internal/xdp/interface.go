@@ -1,0 +1,364 @@
+//go:build linux
+
+package xdp
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+)
+
+// Interface is a network interface with AF_XDP sockets on its queues. A process has one for each, however often it is opened. All methods may be called from any
+// goroutine.
+type Interface struct {
+	name  string
+	index int
+	id    ownerID
+	c     Config
+	mode  Mode
+	multi bool
+	zero  bool
+
+	prog   *program
+	u      *umem
+	queues []*queue
+	table  atomic.Pointer[map[key]*Port] // who gets what; replaced, never changed
+
+	mu     sync.Mutex // of what follows, and of changes of table and maps
+	ports  map[*Port]struct{}
+	locals []netip.Addr
+	mtu    int
+	next   int // queue that the next port transmits on
+
+	refs int // guarded by owners.mu: of openers and of ports
+}
+
+type ownerID struct {
+	namespace uint64
+	index     int
+}
+
+// owners is the interfaces that this process has open.
+var owners = struct {
+	mu sync.Mutex
+	m  map[ownerID]*Interface
+}{m: map[ownerID]*Interface{}}
+
+// Open takes an interface of the calling thread's network namespace, with its addresses and its MTU of now (see SetAddresses, SetMTU). If this process has it
+// open, that is returned and c is not looked at. Close what is opened. Errors are *Error; Open may wait some seconds while a socket that was closed lets go of a
+// queue. Traffic is untouched until a port is bound, but some drivers interrupt it for a moment when a program is attached.
+func Open(name string, c Config) (*Interface, error) {
+	ns, err := namespaceID()
+	if err != nil {
+		return nil, err
+	}
+	ifc, err := net.InterfaceByName(name)
+	if err != nil {
+		return nil, &Error{Interface: name, Reason: NoInterface, Err: err}
+	}
+	id := ownerID{ns, ifc.Index}
+	owners.mu.Lock()
+	defer owners.mu.Unlock()
+	if i := owners.m[id]; i != nil {
+		i.refs++
+		return i, nil
+	}
+	i := &Interface{name: name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1}
+	i.table.Store(&map[key]*Port{})
+	if err = i.open(ifc, c); err != nil {
+		i.end()
+		return nil, named(name, err)
+	}
+	owners.m[id] = i
+	return i, nil
+}
+
+// open sets the interface up: the program first, for it is what others may have.
+func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
+	if ifc.Flags&net.FlagUp == 0 {
+		return lack(InterfaceDown, nil)
+	}
+	if i.c, err = c.complete(queuesOf(i.name), ifc.MTU); err != nil {
+		return err
+	}
+	if i.locals, err = localAddresses(i.index); err != nil {
+		return err
+	}
+	// Who may not have a socket should hear of that before anything is loaded.
+	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return socketError(err)
+	}
+	unix.Close(fd)
+	if i.prog, err = loadProgram(uint32(i.c.Queues), uint32(i.c.MaxPorts)); err != nil {
+		return err
+	}
+	if err := i.attach(); err != nil {
+		return err
+	}
+	if i.u, err = newUmem(i.c.Queues, &i.c); err != nil {
+		return lack(NoMemory, err)
+	}
+	if err := i.openQueues(ifc.MTU+linkMax > i.c.ChunkSize-headroom); err != nil {
+		return err
+	}
+	return i.SetMTU(ifc.MTU)
+}
+
+func (i *Interface) attach() error {
+	i.mode = i.c.Mode
+	if i.mode == Auto {
+		i.mode = Driver
+	}
+	err := i.prog.attach(i.index, i.mode)
+	if i.c.Mode == Auto && errors.Is(err, NoDriverMode) {
+		i.mode = Generic
+		err = i.prog.attach(i.index, i.mode)
+	}
+	return err
+}
+
+// openQueues opens and binds the sockets, gives the kernel chunks to receive into, and only then lets packets in.
+func (i *Interface) openQueues(multi bool) error {
+	var first *socket
+	for n := range i.c.Queues {
+		s, err := openSocket(i.u, &i.c, uint32(n), first)
+		if err != nil {
+			return err
+		}
+		q := newQueue(i, s)
+		i.queues = append(i.queues, q)
+		if err := s.bind(i.index, &i.c, multi, first); err != nil {
+			return err
+		}
+		if first == nil {
+			first = s
+		}
+	}
+	i.multi, i.zero = first.multi, first.zero
+	for n, q := range i.queues {
+		if err := i.prog.setQueue(uint32(n), int(q.s.fd)); err != nil {
+			return fmt.Errorf("AF_XDP: queue %d into the map: %w", n, err)
+		}
+	}
+	return nil
+}
+
+// end gives everything back.
+func (i *Interface) end() {
+	if i.prog != nil {
+		i.prog.close()
+	}
+	for _, q := range i.queues {
+		q.s.close()
+	}
+	if i.u != nil && i.u.mem != nil {
+		i.u.close()
+	}
+}
+
+// Close ends what one Open began. When nobody has the interface open and its ports are closed, the program goes, and packets are the kernel's again.
+func (i *Interface) Close() {
+	owners.mu.Lock()
+	defer owners.mu.Unlock()
+	if i.refs--; i.refs == 0 {
+		delete(owners.m, i.id)
+		i.end()
+	}
+}
+
+func (i *Interface) ref() {
+	owners.mu.Lock()
+	i.refs++
+	owners.mu.Unlock()
+}
+
+// Name is the interface's name when it was opened.
+func (i *Interface) Name() string { return i.name }
+
+// Index is the interface's number (if_nametoindex(3)).
+func (i *Interface) Index() int { return i.index }
+
+// ZeroCopy reports whether the driver works on the shared memory itself.
+func (i *Interface) ZeroCopy() bool { return i.zero }
+
+// Mode is Driver or Generic.
+func (i *Interface) Mode() Mode { return i.mode }
+
+// Chunk is how many bytes of a packet a frame for transmitting takes.
+func (i *Interface) Chunk() int { return i.c.ChunkSize }
+
+// Multi reports whether packets may have several frames, to receive and to transmit.
+func (i *Interface) Multi() bool { return i.multi }
+
+// MaxParts is how many frames one packet may have; Receive needs room for so many.
+func (i *Interface) MaxParts() int {
+	if i.multi {
+		return partsMax
+	}
+	return 1
+}
+
+// partsMax is MAX_SKB_FRAGS and the part before them, more than which the kernel does not have in a packet.
+const partsMax = 18
+
+// String says what the interface has to work with.
+func (i *Interface) String() string {
+	how := "copy"
+	if i.zero {
+		how = "zero-copy"
+	}
+	if i.multi {
+		how += ", multi-buffer"
+	}
+	return fmt.Sprintf("AF_XDP on %s, %v mode, %s, %d queues, %d+%d chunks of %d bytes each", i.name, i.mode, how, len(i.queues), i.c.RxFrames, i.c.TxFrames, i.c.ChunkSize)
+}
+
+// SetMTU tells of a changed MTU, in bytes as ip(8) has it. Longer packets, and those that do not fit into the frames, go to the kernel's stack.
+func (i *Interface) SetMTU(mtu int) error {
+	room := i.c.ChunkSize - headroom
+	if i.multi {
+		room *= partsMax
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.mtu = mtu
+	return i.prog.setLimit(min(mtu, room-linkMax))
+}
+
+// SetAddresses tells which addresses are this host's; ports bound to the unspecified address receive for these, so that packets on their way to other hosts are
+// left alone. Link-local addresses are those of this interface.
+func (i *Interface) SetAddresses(addrs []netip.Addr) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.locals = nil
+	for _, a := range addrs {
+		i.locals = append(i.locals, a.Unmap().WithZone(""))
+	}
+	var errs []error
+	for p := range i.ports {
+		if p.addr.Addr().IsUnspecified() {
+			errs = append(errs, i.place(p, i.keysFor(p.addr), false))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// localAddresses is the host's addresses, of the link-local ones those of one interface.
+func localAddresses(ifindex int) ([]netip.Addr, error) {
+	ifs, err := net.Interfaces()
+	if err != nil {
+		return nil, err
+	}
+	var all []netip.Addr
+	for _, ifc := range ifs {
+		addrs, err := ifc.Addrs()
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range addrs {
+			n, ok := a.(*net.IPNet)
+			if !ok {
+				continue
+			}
+			ip, _ := netip.AddrFromSlice(n.IP)
+			if ip = ip.Unmap(); ip.IsLinkLocalUnicast() && ip.Is6() && ifc.Index != ifindex {
+				continue
+			}
+			all = append(all, ip)
+		}
+	}
+	return all, nil
+}
+
+// keysFor is the destinations of a port. An unspecified IPv6 address stands for IPv4, too, as for a socket without IPV6_V6ONLY. Locked.
+func (i *Interface) keysFor(at netip.AddrPort) map[key]struct{} {
+	keys := map[key]struct{}{}
+	if !at.Addr().IsUnspecified() {
+		keys[keyOf(at)] = struct{}{}
+		return keys
+	}
+	for _, a := range i.locals {
+		if a.Is4() || at.Addr().Is6() {
+			keys[keyOf(netip.AddrPortFrom(a, at.Port()))] = struct{}{}
+		}
+	}
+	return keys
+}
+
+// place makes keys those of p, in the table first, so that what comes through the map finds its port. With strict, all of them must be free. Locked.
+func (i *Interface) place(p *Port, keys map[key]struct{}, strict bool) error {
+	table := maps.Clone(*i.table.Load())
+	for k := range p.keys {
+		if _, stays := keys[k]; !stays {
+			if err := i.prog.deletePort(k); err != nil {
+				return err
+			}
+			delete(table, k)
+			delete(p.keys, k)
+		}
+	}
+	for k := range keys {
+		switch owner := table[k]; {
+		case owner == nil:
+			table[k] = p
+			p.keys[k] = struct{}{}
+		case owner == p:
+		case strict:
+			return &Error{Interface: i.name, Reason: AddressTaken, Err: fmt.Errorf("%v", p.addr)}
+		}
+	}
+	i.table.Store(&table)
+	for k := range p.keys {
+		if err := i.prog.setPort(k); err != nil {
+			if errors.Is(err, unix.E2BIG) {
+				err = &Error{Interface: i.name, Reason: TooManyPorts, Err: err}
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// Bind makes packets to an address and port come to a new Port. The caller has a socket bound there: it keeps the port number, and receives what the program
+// passes on (fragments, multicast, what came on queues that are not ours). An unspecified address stands for the host's addresses, ::, as for a socket without
+// IPV6_V6ONLY, for those of IPv4, too. Errors are *Error: AddressTaken, TooManyPorts; or those of descriptors.
+func (i *Interface) Bind(at netip.AddrPort) (*Port, error) {
+	if !at.IsValid() || at.Port() == 0 || at.Addr().IsMulticast() {
+		return nil, fmt.Errorf("AF_XDP on %s: %v is no address to bind to", i.name, at)
+	}
+	p := &Port{i: i, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), boxes: make([]box, len(i.queues)), keys: map[key]struct{}{}}
+	if err := p.openWait(); err != nil {
+		return nil, err
+	}
+	i.ref()
+	i.mu.Lock()
+	p.tx = i.queues[i.next%len(i.queues)]
+	i.next++
+	i.ports[p] = struct{}{}
+	err := i.place(p, i.keysFor(p.addr), true)
+	i.mu.Unlock()
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Err is nil, or what has ended the interface: it was removed (unix.ENETDOWN). Ask when a port is ready and nothing comes.
+func (i *Interface) Err() error {
+	for _, q := range i.queues {
+		if err := netx.SocketError(q.s.fd); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,7 @@
+//go:build linux
+
+package xdp
+
+const nodeVar = "GOFABRIC_XDP_NODE"
+
+func nodeMain() {}

@@ -1,0 +1,189 @@
+//go:build linux
+
+package xdp
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+)
+
+// Frame is a packet or, if More is set in the one before it, the next part of one, in memory shared with the kernel. It is the holder's until it is given back.
+type Frame struct {
+	// Data is what came, from the Ethernet header on; of a frame to transmit, room for that. What is to be transmitted is set by slicing: Data = Data[:n] or
+	// Data[from:n].
+	Data []byte
+	// More says that the packet goes on in the next frame.
+	More  bool
+	chunk uint32
+}
+
+// Port is a live destination: an address and port for which packets come to this process past the kernel's stack. One goroutine at a time uses a Port; those of
+// different ports do not disturb each other. Nothing here waits, and nothing but Close allocates.
+type Port struct {
+	i     *Interface
+	addr  netip.AddrPort
+	keys  map[key]struct{} // guarded by i.mu
+	tx    *queue
+	boxes []box // for each queue; guarded by the queue's lock
+	note  *netx.Notifier
+	wait  netx.FD
+	start int         // queue to look at first
+	told  atomic.Bool // note was signalled, or will be, for what is in the boxes
+	lost  atomic.Uint64
+	ended bool
+}
+
+// openWait opens what the port's user can wait on: a poll set of the sockets, and of what tells that others found something for this port.
+func (p *Port) openWait() error {
+	p.wait = netx.NoFD
+	var err error
+	if p.note, err = netx.NewNotifier(); err != nil {
+		return err
+	}
+	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err == nil {
+		p.wait = netx.FD(ep)
+		err = unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, p.note.FD(), &unix.EpollEvent{Events: unix.EPOLLIN})
+	}
+	for _, q := range p.i.queues {
+		if err == nil {
+			err = unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, int(q.fd()), &unix.EpollEvent{Events: unix.EPOLLIN})
+		}
+	}
+	if err != nil {
+		p.closeWait()
+	}
+	return err
+}
+
+func (p *Port) closeWait() {
+	p.note.Close()
+	if p.wait != netx.NoFD {
+		netx.Close(p.wait)
+	}
+}
+
+// FD is readable when Receive may find something, at times when it does not: packets of other ports make it so, too, until somebody has received them. It is the
+// port's; do not read from it.
+func (p *Port) FD() netx.FD { return p.wait }
+
+// Interface is where the port is.
+func (p *Port) Interface() *Interface { return p.i }
+
+// Addr is what Bind was given.
+func (p *Port) Addr() netip.AddrPort { return p.addr }
+
+// Receive fills f with packets that came, whole ones only, and returns how many frames that are; len(f) must be at least MaxParts. The frames are the caller's
+// until Release; who holds many makes the kernel drop what comes. Packets are as they came: their destination is this port's, nothing else is checked.
+func (p *Port) Receive(f []Frame) (n int) {
+	told := p.told.Load()
+	if told {
+		p.note.Reset()
+		p.told.Store(false) // whoever boxes something from now on signals again
+	}
+	queues, left := p.i.queues, false
+	for k := range queues {
+		q := queues[(p.start+k)%len(queues)]
+		if !q.quiet(p) {
+			n += q.receive(p, f[n:])
+			left = left || told && p.boxes[q.n].n.Load() > 0
+		}
+	}
+	if left {
+		p.tell()
+	}
+	if len(queues) > 1 {
+		p.start = (p.start + 1) % len(queues)
+	}
+	return n
+}
+
+// tell makes FD readable: there is something in a box.
+func (p *Port) tell() {
+	if !p.told.Swap(true) {
+		p.note.Signal()
+	}
+}
+
+// Release gives received frames back. Their Data may not be used any more, and is nil.
+func (p *Port) Release(f []Frame) {
+	for len(f) > 0 {
+		q := int(f[0].chunk / p.i.u.perQueue)
+		n := 0
+		if q < len(p.i.queues) {
+			n = p.i.queues[q].release(p, f)
+		}
+		f = f[max(n, 1):] // a frame that was not received is left alone
+	}
+}
+
+// Reserve fills f with empty frames of Interface.Chunk bytes to transmit, and returns how many there were. If there are none, those under way come back as the
+// system transmits them: try again later. What is reserved is submitted or discarded.
+func (p *Port) Reserve(f []Frame) int { return p.tx.reserve(p, f) }
+
+// Discard gives reserved frames back unused.
+func (p *Port) Discard(f []Frame) { p.tx.discard(p, f) }
+
+// Submit hands over reserved frames for transmitting, all of them or none. EINVAL: a frame is empty, is not this port's, has other memory than it had, or is a
+// part of a packet (More) though the last of f or though the interface cannot (Multi). They leave with Flush.
+func (p *Port) Submit(f []Frame) unix.Errno { return p.tx.submit(p, f) }
+
+// Flush transmits what was submitted. EAGAIN: the system has no room for some of it; it waits for the next Flush. ENETDOWN and ENXIO: the interface is down, or
+// gone; what was submitted goes when it is up again.
+func (p *Port) Flush() unix.Errno { return p.tx.s.kick() }
+
+// Lost is how many packets of this port were dropped because it did not come for them while others received them. The kernel's losses are in Interface.Stats.
+func (p *Port) Lost() uint64 { return p.lost.Load() }
+
+// Close ends the port. Frames that it holds are gone with it; what was submitted may still be transmitted. Packets to it go to the kernel's stack again.
+func (p *Port) Close() error {
+	if p.ended {
+		return nil
+	}
+	p.ended = true
+	p.i.mu.Lock()
+	err := p.i.place(p, nil, true)
+	delete(p.i.ports, p)
+	p.i.mu.Unlock()
+	for _, q := range p.i.queues {
+		q.forget(p)
+	}
+	p.closeWait()
+	p.i.Close()
+	return err
+}
+
+// destination reads where a packet goes, as the program does: Ethernet, up to two VLAN tags, IPv4 without options or IPv6 without extension headers, UDP. Here
+// it need not check more than that nothing is read beyond the end.
+func destination(b []byte) (k key, ok bool) {
+	for tags := 0; tags < 2 && len(b) >= etherLen+tagLen && (vlan(b) == etherVLAN || vlan(b) == etherQinQ); tags++ {
+		b = b[tagLen:]
+	}
+	if len(b) < etherLen+ip4Len+udpLen {
+		return k, false
+	}
+	copy(k[18:], b[12:14])
+	switch ip := b[etherLen:]; vlan(b) {
+	case etherIPv4:
+		k[10], k[11] = 0xff, 0xff
+		copy(k[12:16], ip[16:20])
+		copy(k[16:18], ip[ip4Len+2:])
+	case etherIPv6:
+		if len(ip) < ip6Len+udpLen {
+			return k, false
+		}
+		copy(k[:16], ip[24:40])
+		copy(k[16:18], ip[ip6Len+2:])
+	default:
+		return k, false
+	}
+	return k, true
+}
+
+// vlan is the Ethernet type.
+func vlan(b []byte) uint16 { return binary.BigEndian.Uint16(b[12:]) }

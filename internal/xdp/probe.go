@@ -1,0 +1,233 @@
+//go:build linux
+
+package xdp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+)
+
+// Probe says whether Open may succeed on an interface, without attaching anything: nil, or an *Error with the first thing that is missing. What only the driver
+// can tell, Open says. It looks at the network namespace of the calling thread.
+func Probe(name string) error { return named(name, probe(name)) }
+
+func probe(name string) error {
+	ifc, err := net.InterfaceByName(name)
+	if err != nil {
+		return lack(NoInterface, nil)
+	}
+	if ifc.Flags&net.FlagUp == 0 {
+		return lack(InterfaceDown, nil)
+	}
+	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return socketError(err)
+	}
+	unix.Close(fd)
+	p, err := loadProgram(1, 1)
+	if err != nil {
+		return err
+	}
+	p.close()
+	if err := checkMemlock(); err != nil {
+		return err
+	}
+	if id := attachedTo(ifc.Index); id != 0 {
+		return ownerError(id)
+	}
+	return nil
+}
+
+// checkMemlock reports whether a small umem may be pinned at all.
+func checkMemlock() error {
+	u, err := newUmem(1, &Config{ChunkSize: 2048, RxFrames: 2, TxFrames: 2})
+	if err != nil {
+		return lack(NoMemory, err)
+	}
+	defer u.close()
+	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return socketError(err)
+	}
+	defer unix.Close(fd)
+	if errno := sysSetUmem(netx.FD(fd), u.mem, u.chunkSize()); errno != 0 {
+		return umemError(errno, len(u.mem))
+	}
+	return nil
+}
+
+// named adds the interface to an error of this package.
+func named(name string, err error) error {
+	var e *Error
+	if errors.As(err, &e) && e.Interface == "" {
+		e.Interface = name
+	}
+	return err
+}
+
+// socketError says why there is no AF_XDP socket.
+func socketError(err error) error {
+	switch err {
+	case unix.EPERM, unix.EACCES:
+		return lack(NoRaw, err)
+	case unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT, unix.ESOCKTNOSUPPORT:
+		return lack(OldKernel, err)
+	}
+	return fmt.Errorf("AF_XDP socket: %w", err)
+}
+
+// umemError says why memory could not be registered.
+func umemError(errno unix.Errno, size int) error {
+	var lim unix.Rlimit
+	if errno == unix.ENOBUFS { // xdp_umem_account_pages
+		unix.Getrlimit(unix.RLIMIT_MEMLOCK, &lim)
+		return lack(NoMemlock, fmt.Errorf("%d KiB are needed, the limit for all of this user's is %d KiB", size>>10, lim.Cur>>10))
+	}
+	if errno == unix.ENOMEM {
+		return lack(NoMemory, errno)
+	}
+	return fmt.Errorf("AF_XDP memory of %d KiB: %w", size>>10, errno)
+}
+
+// loadError says why the maps or the program could not be loaded.
+func loadError(err error) error {
+	switch {
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		return lack(NoBPF, err)
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EINVAL), errors.Is(err, ebpf.ErrNotSupported):
+		return lack(OldKernel, err)
+	case errors.Is(err, unix.ENOMEM):
+		return lack(NoMemory, err)
+	}
+	return err
+}
+
+// attachError says why the program could not be attached.
+func attachError(err error, ifindex int, mode Mode) error {
+	switch {
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		return lack(NoBPF, err)
+	case errors.Is(err, unix.EBUSY), errors.Is(err, unix.EEXIST):
+		return ownerError(attachedTo(ifindex))
+	case errors.Is(err, unix.ENODEV):
+		return lack(NoInterface, err)
+	case mode == Driver && !errors.Is(err, ebpf.ErrNotSupported):
+		return lack(NoDriverMode, err) // EOPNOTSUPP as a rule, but drivers have their own ways
+	}
+	return lack(OldKernel, err) // links of XDP programs came with Linux 5.9
+}
+
+// bindError says why a queue could not be bound.
+func bindError(err error, queue uint32) error {
+	where := fmt.Errorf("queue %d: %w", queue, err)
+	switch err {
+	case unix.EBUSY:
+		return lack(QueueTaken, where)
+	case unix.EINVAL, unix.ERANGE:
+		return lack(QueueCount, where)
+	case unix.EOPNOTSUPP:
+		return lack(NoZeroCopy, where)
+	case unix.ENODEV:
+		return lack(NoInterface, where)
+	case unix.ENETDOWN:
+		return lack(InterfaceDown, where)
+	case unix.ENOMEM, unix.ENOBUFS:
+		return lack(NoMemory, where)
+	}
+	return where
+}
+
+// ownerError says whose program has the interface.
+func ownerError(id uint32) error {
+	p, err := ebpf.NewProgramFromID(ebpf.ProgramID(id))
+	if err != nil { // takes CAP_SYS_ADMIN, or it has just gone
+		return lack(OtherProgram, fmt.Errorf("number %d", id))
+	}
+	defer p.Close()
+	if info, err := p.Info(); err == nil {
+		if info.Name == programName {
+			return lack(OtherOwner, fmt.Errorf("its program is number %d", id))
+		}
+		return lack(OtherProgram, fmt.Errorf("%q, number %d", info.Name, id))
+	}
+	return lack(OtherProgram, fmt.Errorf("number %d", id))
+}
+
+// attachedTo is the number of the XDP program on an interface, 0 if there is none or it cannot be told (rtnetlink(7), IFLA_XDP).
+func attachedTo(ifindex int) uint32 {
+	rib, err := syscall.NetlinkRIB(syscall.RTM_GETLINK, syscall.AF_UNSPEC)
+	if err != nil {
+		return 0
+	}
+	msgs, err := syscall.ParseNetlinkMessage(rib)
+	if err != nil {
+		return 0
+	}
+	for i := range msgs {
+		m := &msgs[i]
+		// struct ifinfomsg: the index is at 4
+		if m.Header.Type != syscall.RTM_NEWLINK || len(m.Data) < unix.SizeofIfInfomsg || int(int32(binary.NativeEndian.Uint32(m.Data[4:]))) != ifindex {
+			continue
+		}
+		attrs, err := syscall.ParseNetlinkRouteAttr(m)
+		if err != nil {
+			return 0
+		}
+		for _, a := range attrs {
+			if a.Attr.Type&^unix.NLA_F_NESTED == unix.IFLA_XDP {
+				return programIn(a.Value)
+			}
+		}
+	}
+	return 0
+}
+
+// programIn finds IFLA_XDP_PROG_ID, or the number for a mode, among nested attributes.
+func programIn(b []byte) uint32 {
+	for len(b) >= unix.SizeofRtAttr {
+		size, typ := int(binary.NativeEndian.Uint16(b)), binary.NativeEndian.Uint16(b[2:])
+		if size < unix.SizeofRtAttr || size > len(b) {
+			return 0
+		}
+		if typ >= unix.IFLA_XDP_PROG_ID && typ <= unix.IFLA_XDP_HW_PROG_ID && size >= unix.SizeofRtAttr+4 {
+			if id := binary.NativeEndian.Uint32(b[unix.SizeofRtAttr:]); id != 0 {
+				return id
+			}
+		}
+		b = b[min(len(b), (size+3)&^3):]
+	}
+	return 0
+}
+
+// queuesOf is how many queues an interface receives on and transmits on, 1 if it cannot tell (lo).
+func queuesOf(name string) int {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 1
+	}
+	defer unix.Close(fd)
+	c, errno := sysChannels(netx.FD(fd), name)
+	if errno != 0 {
+		return 1
+	}
+	// A queue that only receives, or only transmits, is none for us: a socket has both.
+	return max(1, int(c.combined+min(c.rx, c.tx)))
+}
+
+// namespaceID tells network namespaces apart.
+func namespaceID() (uint64, error) {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/thread-self/ns/net", &st); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: "/proc/thread-self/ns/net", Err: err}
+	}
+	return st.Ino, nil
+}

@@ -1,0 +1,122 @@
+//go:build linux
+
+package xdp
+
+import (
+	"encoding/binary"
+	"errors"
+	"net/netip"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+)
+
+// programName is how the program appears in listings (bpftool net), and how another process of this package knows it.
+const programName = "gofabric_udp"
+
+// key is a live destination in the map of ports: the address in 16 bytes (IPv4 as IPv4-mapped IPv6), the port, and the Ethernet type, so that an IPv6 packet
+// to a mapped address is none of IPv4, all in network order.
+type key [20]byte
+
+const (
+	etherIPv4 = 0x0800
+	etherIPv6 = 0x86dd
+	etherVLAN = 0x8100 // 802.1Q
+	etherQinQ = 0x88a8 // 802.1ad
+)
+
+func keyOf(at netip.AddrPort) key {
+	var k key
+	a := at.Addr().As16()
+	copy(k[:16], a[:])
+	binary.BigEndian.PutUint16(k[16:], at.Port())
+	binary.BigEndian.PutUint16(k[18:], etherIPv6)
+	if at.Addr().Is4() {
+		binary.BigEndian.PutUint16(k[18:], etherIPv4)
+	}
+	return k
+}
+
+// program is the program with its maps. It is attached through a link, which ends with the process if nobody ends it before.
+type program struct {
+	prog  *ebpf.Program
+	ports *ebpf.Map // key -> 1: who is alive
+	xsks  *ebpf.Map // queue -> AF_XDP socket
+	limit *ebpf.Map // [0]: the longest IP packet that is taken
+	link  link.Link
+}
+
+// loadProgram makes the maps and loads the program.
+func loadProgram(queues, ports uint32) (p *program, err error) {
+	p = &program{}
+	defer func() {
+		if err != nil {
+			p.close()
+			err = loadError(err)
+		}
+	}()
+	if p.ports, err = ebpf.NewMap(&ebpf.MapSpec{
+		Name: "gofabric_ports", Type: ebpf.Hash, KeySize: uint32(len(key{})), ValueSize: 4, MaxEntries: ports, Flags: unix.BPF_F_NO_PREALLOC,
+	}); err != nil {
+		return nil, err
+	}
+	if p.xsks, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_xsks", Type: ebpf.XSKMap, KeySize: 4, ValueSize: 4, MaxEntries: queues}); err != nil {
+		return nil, err
+	}
+	if p.limit, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_limit", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}); err != nil {
+		return nil, err
+	}
+	spec := &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: instructions(p.ports.FD(), p.xsks.FD(), p.limit.FD()), Flags: unix.BPF_F_XDP_HAS_FRAGS}
+	p.prog, err = ebpf.NewProgram(spec)
+	if errors.Is(err, unix.EINVAL) {
+		spec.Flags = 0 // Linux before 5.18; packets of several parts then do not come here
+		p.prog, err = ebpf.NewProgram(spec)
+	}
+	return p, err
+}
+
+// attach attaches the program. Modes that the driver does not have, and programs that are there already, are told apart.
+func (p *program) attach(ifindex int, mode Mode) error {
+	flags := link.XDPDriverMode
+	if mode == Generic {
+		flags = link.XDPGenericMode
+	}
+	l, err := link.AttachXDP(link.XDPOptions{Program: p.prog, Interface: ifindex, Flags: flags})
+	if err != nil {
+		return attachError(err, ifindex, mode)
+	}
+	p.link = l
+	return nil
+}
+
+// setLimit says how long IP packets may be, in bytes with the IP header. Longer ones go to the kernel's own stack: they would not fit, or they are several that
+// a virtual interface passes on in one piece (GSO), which only the kernel can take apart.
+func (p *program) setLimit(n int) error { return p.limit.Put(uint32(0), uint32(n)) }
+
+func (p *program) setQueue(queue uint32, fd int) error { return p.xsks.Put(queue, uint32(fd)) }
+
+func (p *program) setPort(k key) error { return p.ports.Put(k[:], uint32(1)) }
+
+func (p *program) deletePort(k key) error {
+	err := p.ports.Delete(k[:])
+	if errors.Is(err, ebpf.ErrKeyNotExist) {
+		return nil
+	}
+	return err
+}
+
+// close detaches the program first: packets go to the kernel again before the sockets close.
+func (p *program) close() {
+	if p.link != nil {
+		p.link.Close()
+	}
+	if p.prog != nil {
+		p.prog.Close()
+	}
+	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit} {
+		if m != nil {
+			m.Close()
+		}
+	}
+}

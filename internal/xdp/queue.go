@@ -1,0 +1,355 @@
+//go:build linux
+
+package xdp
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+)
+
+// queue is one queue of an interface with what this process does there. Its two directions have a lock each.
+type queue struct {
+	i  *Interface
+	n  int
+	s  *socket
+	u  *umem
+	rx uint32 // first chunk for receiving; those for transmitting follow
+	tx uint32
+
+	in struct {
+		sync.Mutex
+		cards []card // one for each chunk for receiving
+		out   int    // chunks that the kernel has not: held by ports, and in their boxes
+		key   key    // where the last packet went
+		to    *Port
+		table *map[key]*Port // that key and to are from
+		count received
+	}
+	outq struct {
+		sync.Mutex
+		free    frames
+		holders []*Port // of each chunk for transmitting, while a port writes into it
+		bad     uint64
+	}
+}
+
+// card is what is known of a chunk for receiving.
+type card struct {
+	holder *Port // who has it, or will have it from its box; nil: the kernel
+	boxed  bool
+	desc   unix.XDPDesc
+	next   uint32 // in the box
+}
+
+// received counts what a queue did with packets.
+type received struct{ unclaimed, overflow, invalid uint64 }
+
+// box is packets of a port that another port's Receive found: a list through the cards.
+type box struct {
+	head, tail uint32
+	n          atomic.Int32 // descriptors
+}
+
+// newQueue gives all chunks for receiving to the kernel, before the socket is bound.
+func newQueue(i *Interface, s *socket) *queue {
+	q := &queue{i: i, n: int(s.queue), s: s, u: i.u, rx: s.queue * i.u.perQueue}
+	q.tx = q.rx + uint32(i.c.RxFrames)
+	q.in.cards = make([]card, i.c.RxFrames)
+	q.outq.free = newFrames(q.tx, uint32(i.c.TxFrames))
+	q.outq.holders = make([]*Port, i.c.TxFrames)
+	for c := q.rx; c < q.tx; c++ {
+		s.fill.put(q.u.address(c))
+	}
+	s.fill.publish()
+	return q
+}
+
+// quiet reports whether nothing waits for p here. It takes no lock.
+func (q *queue) quiet(p *Port) bool { return p.boxes[q.n].n.Load() == 0 && q.s.rx.empty() }
+
+// receive fills f with whole packets for p. Somebody else may be at it, who then finds what is p's.
+func (q *queue) receive(p *Port, f []Frame) int {
+	if !q.in.TryLock() {
+		return 0
+	}
+	n := q.fromBox(p, f)
+	n += q.fromRing(p, f[n:])
+	q.in.Unlock()
+	return n
+}
+
+// fromBox takes packets out of p's box. Locked.
+func (q *queue) fromBox(p *Port, f []Frame) (n int) {
+	b := &p.boxes[q.n]
+	for b.n.Load() > 0 {
+		parts, c := 1, b.head
+		for q.card(c).desc.Options&unix.XDP_PKT_CONTD != 0 {
+			parts++
+			c = q.card(c).next
+		}
+		if parts > len(f)-n {
+			break
+		}
+		for range parts {
+			c := b.head
+			b.head = q.card(c).next
+			q.hand(p, c, &f[n])
+			n++
+		}
+		b.n.Add(int32(-parts))
+	}
+	return n
+}
+
+// card is that of a chunk for receiving.
+func (q *queue) card(chunk uint32) *card { return &q.in.cards[chunk-q.rx] }
+
+// hand gives a chunk to p.
+func (q *queue) hand(p *Port, chunk uint32, f *Frame) {
+	c := q.card(chunk)
+	c.holder, c.boxed = p, false
+	f.Data, f.More, f.chunk = q.u.slice(c.desc), c.desc.Options&unix.XDP_PKT_CONTD != 0, chunk
+}
+
+// fromRing takes what the kernel has received: p's packets into f, others into the boxes of their ports. Locked.
+func (q *queue) fromRing(p *Port, f []Frame) (n int) {
+	rx, table := &q.s.rx, q.i.table.Load()
+	refill := false
+	for waiting := rx.available(uint32(len(rx.entries))); waiting > 0; {
+		parts, good := q.packet(waiting)
+		if parts == 0 {
+			break // the rest of it is still to come
+		}
+		var to *Port
+		if good {
+			to = q.destination(table, rx.peek(0))
+		}
+		switch {
+		case to == p && to != nil:
+			if int(parts) > len(f)-n {
+				waiting = 0
+				continue
+			}
+			for k := range parts {
+				c := q.u.chunkOf(rx.peek(k).Addr)
+				q.card(c).desc = rx.peek(k)
+				q.hand(p, c, &f[n])
+				n++
+			}
+			q.in.out += int(parts)
+		case to == nil || !q.toBox(to, parts):
+			q.recycle(parts)
+			refill = true
+			if good && to == nil {
+				q.in.count.unclaimed++
+			}
+		}
+		rx.take(parts)
+		waiting -= parts
+	}
+	rx.release()
+	if refill {
+		q.refill()
+	}
+	return n
+}
+
+// packet is how many descriptors the first packet in the ring has, of so many that wait; 0: not all of it is there. It is good if each describes a chunk that
+// the kernel had from us.
+func (q *queue) packet(waiting uint32) (parts uint32, good bool) {
+	good = true
+	for parts < waiting {
+		d := q.s.rx.peek(parts)
+		c := q.u.chunkOf(d.Addr)
+		good = good && c >= q.rx && c < q.tx && q.u.slice(d) != nil && q.card(c).holder == nil
+		parts++
+		if d.Options&unix.XDP_PKT_CONTD == 0 {
+			if !good || parts > partsMax {
+				q.in.count.invalid++
+				good = false
+			}
+			return parts, good
+		}
+	}
+	return 0, false
+}
+
+// destination is the port that a packet is for, nil if there is none any more.
+func (q *queue) destination(table *map[key]*Port, d unix.XDPDesc) *Port {
+	k, ok := destination(q.u.slice(d))
+	if !ok {
+		return nil
+	}
+	if table != q.in.table || k != q.in.key {
+		q.in.table, q.in.key, q.in.to = table, k, (*table)[k]
+	}
+	return q.in.to
+}
+
+// toBox puts the first packet of the ring into a port's box. A port that does not come for its packets must not starve the others: there is an end.
+func (q *queue) toBox(to *Port, parts uint32) bool {
+	b := &to.boxes[q.n]
+	had := int(b.n.Load())
+	if size := len(q.in.cards); had >= size/4 || q.in.out >= size/4*3 {
+		q.in.count.overflow++
+		to.lost.Add(1)
+		return false
+	}
+	for k := range parts {
+		d := q.s.rx.peek(k)
+		chunk := q.u.chunkOf(d.Addr)
+		c := q.card(chunk)
+		c.holder, c.boxed, c.desc = to, true, d
+		if had == 0 && k == 0 {
+			b.head = chunk
+		} else {
+			q.card(b.tail).next = chunk
+		}
+		b.tail = chunk
+	}
+	q.in.out += int(parts)
+	b.n.Add(int32(parts))
+	to.tell()
+	return true
+}
+
+// recycle gives the chunks of the first packet of the ring back to the kernel. Locked; refill shows them.
+func (q *queue) recycle(parts uint32) {
+	for k := range parts {
+		if c := q.u.chunkOf(q.s.rx.peek(k).Addr); c >= q.rx && c < q.tx && q.card(c).holder == nil {
+			q.s.fill.put(q.u.address(c)) // there is room: the ring has a place for every chunk
+		}
+	}
+}
+
+// refill shows the kernel what the fill ring has, and wakes it if it waits for that (only drivers with zero-copy do).
+func (q *queue) refill() {
+	q.s.fill.publish()
+	if q.s.fill.needsWakeup() {
+		sysKickReceive(q.s.fd)
+	}
+}
+
+// release takes frames of this queue back from p, up to the first that is not of it, and returns how many.
+func (q *queue) release(p *Port, f []Frame) (n int) {
+	q.in.Lock()
+	for ; n < len(f) && f[n].chunk >= q.rx && f[n].chunk < q.tx; n++ {
+		if c := q.card(f[n].chunk); c.holder == p && !c.boxed {
+			c.holder = nil
+			q.in.out--
+			q.s.fill.put(q.u.address(f[n].chunk))
+		}
+		f[n].Data = nil
+	}
+	q.refill()
+	q.in.Unlock()
+	return n
+}
+
+// forget takes everything back that p has here.
+func (q *queue) forget(p *Port) {
+	q.in.Lock()
+	q.in.to, q.in.table = nil, nil
+	for n := range q.in.cards {
+		if c := &q.in.cards[n]; c.holder == p {
+			c.holder, c.boxed = nil, false
+			q.in.out--
+			q.s.fill.put(q.u.address(q.rx + uint32(n)))
+		}
+	}
+	p.boxes[q.n].n.Store(0)
+	q.refill()
+	q.in.Unlock()
+	q.outq.Lock()
+	for n, h := range q.outq.holders {
+		if h == p {
+			q.outq.holders[n] = nil
+			q.outq.free.push(q.tx + uint32(n))
+		}
+	}
+	q.outq.Unlock()
+}
+
+// reserve gives p empty chunks for transmitting.
+func (q *queue) reserve(p *Port, f []Frame) (n int) {
+	q.outq.Lock()
+	if len(q.outq.free.free) < len(f) {
+		q.reclaim()
+	}
+	for n < len(f) {
+		c, ok := q.outq.free.pop()
+		if !ok {
+			break
+		}
+		q.outq.holders[c-q.tx] = p
+		f[n] = Frame{Data: q.u.whole(c), chunk: c}
+		n++
+	}
+	q.outq.Unlock()
+	return n
+}
+
+// reclaim takes back what has been transmitted. Locked.
+func (q *queue) reclaim() {
+	comp := &q.s.comp
+	n := comp.available(uint32(len(comp.entries)))
+	for k := range n {
+		if c := q.u.chunkOf(comp.peek(k)); c >= q.tx && c-q.tx < uint32(len(q.outq.holders)) {
+			q.outq.free.push(c)
+		}
+	}
+	comp.take(n)
+	comp.release()
+}
+
+// mine checks a frame that p wants transmitted, or has no more use for. Locked.
+func (q *queue) mine(p *Port, f *Frame) (off uint32, ok bool) {
+	if f.chunk < q.tx || f.chunk-q.tx >= uint32(len(q.outq.holders)) || q.outq.holders[f.chunk-q.tx] != p {
+		return 0, false
+	}
+	return q.u.offset(f.chunk, f.Data)
+}
+
+// submit puts packets into the transmit ring. There is room: the ring has a place for every chunk.
+func (q *queue) submit(p *Port, f []Frame) unix.Errno {
+	q.outq.Lock()
+	defer q.outq.Unlock()
+	for n := range f {
+		if _, ok := q.mine(p, &f[n]); !ok || len(f[n].Data) == 0 || f[n].More && (!q.s.multi || n+1 == len(f)) {
+			q.outq.bad++
+			return unix.EINVAL
+		}
+	}
+	for n := range f {
+		off, _ := q.mine(p, &f[n])
+		d := unix.XDPDesc{Addr: q.u.address(f[n].chunk) + uint64(off), Len: uint32(len(f[n].Data))}
+		if f[n].More {
+			d.Options = unix.XDP_PKT_CONTD
+		}
+		q.outq.holders[f[n].chunk-q.tx] = nil
+		q.s.tx.put(d)
+		f[n].Data = nil
+	}
+	q.s.tx.publish()
+	return 0
+}
+
+// discard takes back chunks that p did not use.
+func (q *queue) discard(p *Port, f []Frame) {
+	q.outq.Lock()
+	for n := range f {
+		if c := f[n].chunk; c >= q.tx && c-q.tx < uint32(len(q.outq.holders)) && q.outq.holders[c-q.tx] == p {
+			q.outq.holders[c-q.tx] = nil
+			q.outq.free.push(c)
+		}
+		f[n].Data = nil
+	}
+	q.outq.Unlock()
+}
+
+// fd is what becomes readable when packets come.
+func (q *queue) fd() netx.FD { return q.s.fd }

@@ -1,0 +1,207 @@
+//go:build linux
+
+package xdp
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+)
+
+// A queue that another socket has just left stays busy until the kernel's deferred work has let it go.
+const (
+	busyWait  = 3 * time.Second
+	busyPause = 5 * time.Millisecond
+)
+
+// sendKicks is how many calls one flush makes at most: a call sends as many packets as the socket's budget says, 32 before Linux 6.17.
+const sendKicks = 256
+
+// socket is an AF_XDP socket on one queue, with all four rings.
+type socket struct {
+	fd    netx.FD
+	queue uint32
+	fill  producerRing[uint64]
+	comp  consumerRing[uint64]
+	rx    consumerRing[unix.XDPDesc]
+	tx    producerRing[unix.XDPDesc]
+	maps  [][]byte
+	multi bool // packets may have several descriptors (XDP_USE_SG)
+	zero  bool // the driver works on the umem itself
+}
+
+// openSocket opens a socket with its rings over u. The first registers u, the others share it with first. It is not bound yet.
+func openSocket(u *umem, c *Config, queue uint32, first *socket) (s *socket, err error) {
+	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, socketError(err)
+	}
+	s = &socket{fd: netx.FD(fd), queue: queue}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if first == nil {
+		if errno := sysSetUmem(s.fd, u.mem, u.chunkSize()); errno != 0 {
+			return nil, umemError(errno, len(u.mem))
+		}
+	}
+	for _, o := range []struct{ name, n int }{
+		{unix.XDP_UMEM_FILL_RING, c.RxFrames}, {unix.XDP_UMEM_COMPLETION_RING, c.TxFrames}, {unix.XDP_RX_RING, c.RxFrames}, {unix.XDP_TX_RING, c.TxFrames},
+	} {
+		if err := unix.SetsockoptInt(fd, unix.SOL_XDP, o.name, o.n); err != nil {
+			return nil, lack(NoMemory, err)
+		}
+	}
+	s.wishes(c, u)
+	return s, s.mapRings(c)
+}
+
+// wishes sets options without which the socket works, too.
+func (s *socket) wishes(c *Config, u *umem) {
+	fd := int(s.fd)
+	// In copy mode each packet under way is charged to the send buffer, with some bytes for its skb.
+	room := c.TxFrames * (int(u.chunkSize()) + 1024)
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, room) != nil {
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, room)
+	}
+	unix.SetsockoptInt(fd, unix.SOL_XDP, unix.XDP_MAX_TX_SKB_BUDGET, min(c.TxFrames, 256)) // 32 if the kernel does not know it
+	if c.BusyPoll > 0 {
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PREFER_BUSY_POLL, 1)
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BUSY_POLL, int(c.BusyPoll.Microseconds()))
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BUSY_POLL_BUDGET, 64)
+	}
+}
+
+// mapRings maps the four rings.
+func (s *socket) mapRings(c *Config) error {
+	var off unix.XDPMmapOffsets
+	if n, errno := sysGetOption(s.fd, unix.XDP_MMAP_OFFSETS, &off); errno != 0 {
+		return errno
+	} else if n < offsetsSize {
+		return lack(OldKernel, errors.New("its rings have no flags, which came with Linux 5.4"))
+	}
+	err := mapRing(s, &s.rx.ring, unix.XDP_PGOFF_RX_RING, off.Rx, c.RxFrames)
+	if err == nil {
+		err = mapRing(s, &s.tx.ring, unix.XDP_PGOFF_TX_RING, off.Tx, c.TxFrames)
+	}
+	if err == nil {
+		err = mapRing(s, &s.fill.ring, unix.XDP_UMEM_PGOFF_FILL_RING, off.Fr, c.RxFrames)
+	}
+	if err == nil {
+		err = mapRing(s, &s.comp.ring, unix.XDP_UMEM_PGOFF_COMPLETION_RING, off.Cr, c.TxFrames)
+	}
+	return err
+}
+
+func mapRing[T entry](s *socket, r *ring[T], at int64, off unix.XDPRingOffset, n int) error {
+	mem, err := unix.Mmap(int(s.fd), at, int(off.Desc)+n*entrySize[T](), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	if err != nil {
+		return lack(NoMemory, err)
+	}
+	s.maps = append(s.maps, mem)
+	*r, err = newRing[T](mem, off, uint32(n))
+	return err
+}
+
+// bind binds the socket to its queue. A socket that shares the umem of another one has that one's mode.
+func (s *socket) bind(ifindex int, c *Config, multi bool, first *socket) error {
+	sa := unix.SockaddrXDP{Ifindex: uint32(ifindex), QueueID: s.queue}
+	if first != nil {
+		sa.Flags, sa.SharedUmemFD = unix.XDP_SHARED_UMEM, uint32(first.fd)
+		if err := s.bindOnce(&sa); err != nil {
+			return bindError(err, s.queue)
+		}
+		s.multi = first.multi
+		s.zero = s.askZeroCopy()
+		return nil
+	}
+	sa.Flags = unix.XDP_USE_NEED_WAKEUP
+	switch c.ZeroCopy {
+	case ZeroCopyOff:
+		sa.Flags |= unix.XDP_COPY
+	case ZeroCopyOnly:
+		sa.Flags |= unix.XDP_ZEROCOPY
+	}
+	if multi {
+		sa.Flags |= unix.XDP_USE_SG
+	}
+	err := s.bindOnce(&sa)
+	if multi && (err == unix.EINVAL || err == unix.EOPNOTSUPP) {
+		sa.Flags &^= unix.XDP_USE_SG // Linux before 6.6, or a driver that has not got it with zero-copy
+		err = s.bindOnce(&sa)
+	}
+	if err != nil {
+		return bindError(err, s.queue)
+	}
+	s.multi = sa.Flags&unix.XDP_USE_SG != 0
+	s.zero = s.askZeroCopy()
+	return nil
+}
+
+// bindOnce binds, and waits for a bound time while the queue is busy.
+func (s *socket) bindOnce(sa *unix.SockaddrXDP) error {
+	for end := time.Now().Add(busyWait); ; time.Sleep(busyPause) {
+		err := unix.Bind(int(s.fd), sa)
+		if err != unix.EBUSY || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+func (s *socket) askZeroCopy() bool {
+	var flags uint32 // struct xdp_options
+	_, errno := sysGetOption(s.fd, unix.XDP_OPTIONS, &flags)
+	return errno == 0 && flags&unix.XDP_OPTIONS_ZEROCOPY != 0
+}
+
+// statistics is what the kernel counts for the socket.
+func (s *socket) statistics() (unix.XDPStatistics, error) {
+	var st unix.XDPStatistics
+	if _, errno := sysGetOption(s.fd, unix.XDP_STATISTICS, &st); errno != 0 {
+		return st, errno
+	}
+	return st, nil
+}
+
+// kick makes the kernel send what is in the transmit ring, where it must be told. 0: it has taken all, or will without more calls. EAGAIN: some is left for
+// later, since the system had no room. Other errors are the device's (ENETDOWN, ENXIO); what is in the ring stays there. Any thread may call it.
+func (s *socket) kick() unix.Errno {
+	if !s.tx.needsWakeup() {
+		return 0
+	}
+	before := s.tx.unconsumed()
+	for range sendKicks {
+		switch errno := sysKickSend(s.fd); errno {
+		case 0:
+			return 0
+		case unix.EAGAIN, unix.EBUSY, unix.ENOBUFS, unix.EINTR:
+			// EAGAIN is also what it says when the budget of one call is used up (net/xdp/xsk.c, xsk_generic_xmit).
+			left := s.tx.unconsumed()
+			if left == 0 {
+				return 0
+			}
+			if left >= before {
+				return unix.EAGAIN
+			}
+			before = left
+		default:
+			return errno
+		}
+	}
+	return unix.EAGAIN
+}
+
+// close ends the socket. The umem is the caller's.
+func (s *socket) close() {
+	for _, m := range s.maps {
+		unix.Munmap(m)
+	}
+	s.maps = nil
+	netx.Close(s.fd)
+	s.fd = netx.NoFD
+}

@@ -1,0 +1,88 @@
+//go:build linux
+
+package xdp
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// umem is the memory that the kernel and this process share: chunks of equal size, each of which holds a packet or a part of one. Every queue of the interface
+// has an equal part of it, the first rxFrames chunks of which are for receiving, the others for transmitting, so that queues share no lock.
+type umem struct {
+	mem      []byte
+	shift    uint8 // log2 of the chunk size
+	perQueue uint32
+}
+
+// newUmem makes memory for so many queues. It is anonymous and populated: a page fault on the data path would cost more than all else there, and the kernel pins
+// the pages anyway.
+func newUmem(queues int, c *Config) (*umem, error) {
+	u := &umem{perQueue: uint32(c.RxFrames + c.TxFrames)}
+	for 1<<u.shift < c.ChunkSize {
+		u.shift++
+	}
+	var err error
+	u.mem, err = unix.Mmap(-1, 0, queues*int(u.perQueue)<<u.shift, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
+	return u, err
+}
+
+func (u *umem) close() error { return unix.Munmap(u.mem) }
+
+// chunkSize is the size of a chunk in bytes.
+func (u *umem) chunkSize() uint32 { return 1 << u.shift }
+
+// address is where a chunk begins, in the kernel's terms.
+func (u *umem) address(chunk uint32) uint64 { return uint64(chunk) << u.shift }
+
+// chunkOf is the chunk that an address lies in; the address may be any number.
+func (u *umem) chunkOf(addr uint64) uint32 { return uint32(min(addr>>u.shift, 1<<32-1)) }
+
+// whole is all of a chunk.
+func (u *umem) whole(chunk uint32) []byte {
+	at := int(chunk) << u.shift
+	end := at + 1<<u.shift
+	return u.mem[at:end:end]
+}
+
+// slice is what a descriptor describes, nil if that is not within one chunk.
+func (u *umem) slice(d unix.XDPDesc) []byte {
+	size := uint64(1) << u.shift
+	if d.Addr >= uint64(len(u.mem)) || d.Addr&(size-1)+uint64(d.Len) > size {
+		return nil
+	}
+	end := d.Addr + uint64(d.Len)
+	return u.mem[d.Addr:end:end]
+}
+
+// offset is where b, a part of a chunk, begins in it; ok is false if b is no part of it.
+func (u *umem) offset(chunk uint32, b []byte) (off uint32, ok bool) {
+	// Two slices of one array end where their capacities do: no address is compared.
+	size := 1 << u.shift
+	off = uint32(size - cap(b))
+	return off, cap(b) > 0 && cap(b) <= size && &u.whole(chunk)[off] == &b[:1][0]
+}
+
+// frames is a stack of free chunks of one queue. It is filled once and never grows.
+type frames struct{ free []uint32 }
+
+// newFrames is the chunks from first on.
+func newFrames(first, n uint32) frames {
+	f := frames{make([]uint32, 0, n)}
+	for c := first + n; c > first; c-- {
+		f.free = append(f.free, c-1)
+	}
+	return f
+}
+
+// pop takes a chunk; ok is false if there is none.
+func (f *frames) pop() (chunk uint32, ok bool) {
+	if len(f.free) == 0 {
+		return 0, false
+	}
+	chunk = f.free[len(f.free)-1]
+	f.free = f.free[:len(f.free)-1]
+	return chunk, true
+}
+
+// push gives a chunk back. The one used last is used next: it is in the cache.
+func (f *frames) push(chunk uint32) { f.free = append(f.free, chunk) }

@@ -1,0 +1,62 @@
+//go:build linux
+
+package xdp
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"testing"
+)
+
+// pattern is bytes that show where they belong.
+func pattern(n int, seed byte) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i)*7 + byte(i>>8) + seed
+	}
+	return b
+}
+
+// TestToSocket sends both ways between a port and a plain socket, in every mode, for every size that matters.
+func TestToSocket(t *testing.T) {
+	for _, mode := range []Mode{Driver, Generic} {
+		for _, mtu := range []int{1500, 3490, 9000} {
+			t.Run(fmt.Sprintf("%v/%d", mode, mtu), func(t *testing.T) {
+				a, b := places(t, 1, mtu)
+				for _, addrs := range [][2]netip.Addr{{a.v4, b.v4}, {a.v6, b.v6}} {
+					mine, theirs := netip.AddrPortFrom(addrs[0], 7001), netip.AddrPortFrom(addrs[1], 7002)
+					i, p := openPort(t, a, Config{Mode: mode, ZeroCopy: ZeroCopyOff}, mine)
+					if i.Mode() != mode {
+						t.Errorf("%v", i)
+					}
+					s := listen(t, b, theirs)
+					headers := ip4Len + udpLen
+					if mine.Addr().Is6() {
+						headers = ip6Len + udpLen
+					}
+					buf := make([]byte, 1<<16)
+					for _, n := range []int{0, 1, 64, 1400, mtu - headers} {
+						want := pattern(n, 1)
+						put(t, p, packet(t, a, b, mine, theirs, want))
+						n, from, err := s.ReadFromUDPAddrPort(buf)
+						must(t, err)
+						if from.Port() != mine.Port() || from.Addr().Unmap() != mine.Addr() || !bytes.Equal(buf[:n], want) {
+							t.Fatalf("%d bytes from %v, want %d", n, from, len(want))
+						}
+						want = pattern(len(want), 2)
+						_, err = s.WriteToUDPAddrPort(want, mine)
+						must(t, err)
+						got := take(t, p, 1)
+						if len(got) != 1 || !bytes.Equal(payloadOf(t, got[0]), want) {
+							t.Fatalf("%d packets, the first of %d bytes, want %d", len(got), len(got[0]), len(want))
+						}
+					}
+					if st, err := i.Stats(); err != nil || st != (Stats{}) {
+						t.Errorf("%+v, %v", st, err)
+					}
+				}
+			})
+		}
+	}
+}
