@@ -1,0 +1,431 @@
+package neigh
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/mono"
+	"gofabric/internal/xdp/frame"
+)
+
+// TestMoves has a neighbour change its Ethernet address and say so.
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	b.set("ipv4/conf/eth9/arp_notify", "1")
+	b.set("ipv6/conf/eth9/ndisc_notify", "1")
+	tab := a.table()
+	four, six := newWay(t, tab, "", "10.99.0.2"), newWay(t, tab, "", "fd99::2")
+	p := four.resolve()
+	six.resolve()
+	b.ip("link", "set", "eth9", "address", "02:00:00:00:00:77")
+	moved := func(p *Path) bool { return p.DstMAC == frame.MAC{2, 0, 0, 0, 0, 0x77} }
+	for _, w := range []*way{four, six} {
+		deliver(t, a, "eth9", w.awaitPath("the new address", moved), b, w.to)
+	}
+	if moved(p) {
+		t.Error("the old path has changed")
+	}
+}
+
+// TestMovesSilently has a neighbour change its Ethernet address without a word: the kernel's probes, which this package asks for, find out.
+func TestMovesSilently(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	tab := a.table()
+	four, six := newWay(t, tab, "", "10.99.0.2"), newWay(t, tab, "", "fd99::2")
+	a.hurry()
+	four.resolve()
+	six.resolve()
+	b.ip("link", "set", "eth9", "address", "02:00:00:00:00:78")
+	for _, w := range []*way{four, six} {
+		w.awaitPath("the new address", func(p *Path) bool { return p.DstMAC == frame.MAC{2, 0, 0, 0, 0, 0x78} })
+	}
+}
+
+// hurry makes the kernel's neighbours grow stale, and be probed, and be given up, quickly.
+func (h *host) hurry() {
+	h.t.Helper()
+	for _, v := range []string{"ipv4", "ipv6"} {
+		h.set(v+"/neigh/eth9/base_reachable_time_ms", "200")
+		h.set(v+"/neigh/eth9/retrans_time_ms", "100")
+		h.set(v+"/neigh/eth9/delay_first_probe_time", "0")
+	}
+}
+
+// states reports what the kernel says of a neighbour until the test ends.
+func (h *host) states(a string) <-chan int {
+	h.t.Helper()
+	events, done, states := make(chan netlink.NeighUpdate), make(chan struct{}), make(chan int)
+	h.do(func() error { return netlink.NeighSubscribe(events, done) })
+	addr := netip.MustParseAddr(a)
+	go func() {
+		defer close(states)
+		for ev := range events {
+			if x, _ := netip.AddrFromSlice(ev.IP); x.Unmap() == addr {
+				select {
+				case states <- ev.State:
+				case <-done:
+				}
+			}
+		}
+	}()
+	h.t.Cleanup(func() {
+		close(done)
+		for range states {
+		}
+	})
+	return states
+}
+
+// TestKept sends nothing that the kernel sees, and yet the neighbour is confirmed again and again, as long as somebody asks for the path, and not longer.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	for _, to := range []string{"10.99.0.2", "fd99::2"} {
+		t.Run(to, func(t *testing.T) {
+			t.Parallel()
+			a, _ := pair(t)
+			w := newWay(t, a.table(), "", to)
+			states := a.states(to)
+			a.hurry()
+			w.resolve()
+			end := time.NewTimer(long)
+			defer end.Stop()
+			reachable, stale := 0, 0
+			for reachable < 4 {
+				select {
+				case s := <-states:
+					switch {
+					case s&netlink.NUD_REACHABLE != 0:
+						reachable++
+					case s&netlink.NUD_STALE != 0:
+						stale++
+					}
+				case <-end.C:
+					t.Fatalf("%d times reachable, %d times stale: nobody asks for the neighbour", reachable, stale)
+				}
+				if w.path() == nil {
+					t.Fatalf("no path any more: %v", w.v.Why(&w.d))
+				}
+			}
+		})
+	}
+}
+
+// TestLetGo does not ask for a neighbour that nobody sends to, and asks when somebody does.
+func TestLetGo(t *testing.T) {
+	t.Parallel()
+	a, _ := pair(t)
+	a.hurry()
+	w := newWay(t, a.table(), "", "10.99.0.2")
+	states := a.states("10.99.0.2")
+	w.resolve()
+	e := w.d.entry.Load()
+	next := func(want int) {
+		t.Helper()
+		end := time.NewTimer(long)
+		defer end.Stop()
+		for {
+			select {
+			case s := <-states:
+				if s&want != 0 {
+					return
+				}
+			case <-end.C:
+				t.Fatalf("the neighbour's state never was %#x", want)
+			}
+		}
+	}
+	next(netlink.NUD_REACHABLE)
+	e.idle.Store(true) // as a sweep does
+	next(netlink.NUD_STALE)
+	quiet := time.NewTimer(time.Second)
+	defer quiet.Stop()
+	select {
+	case s := <-states:
+		t.Fatalf("state %#x, though nobody sends", s)
+	case <-quiet.C:
+	}
+	if w.path() == nil {
+		t.Fatal("a stale neighbour is none")
+	}
+	next(netlink.NUD_REACHABLE)
+}
+
+// TestUpDown takes interfaces down at either end.
+func TestUpDown(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	tab := a.table()
+	four, six := newWay(t, tab, "", "10.99.0.2"), newWay(t, tab, "fd99::1", "fd99::2")
+	good := func(*Path) bool { return true }
+	four.resolve()
+	six.resolve()
+	b.ip("link", "set", "eth9", "down")
+	four.awaitNone(ErrDown)
+	six.awaitNone(ErrDown)
+	b.ip("link", "set", "eth9", "up")
+	b.address("eth9", "fd99::2/64")
+	deliver(t, a, "eth9", four.awaitPath("the way after the carrier came back", good), b, four.to)
+	deliver(t, a, "eth9", six.awaitPath("the way after the carrier came back", good), b, six.to)
+
+	a.ip("link", "set", "eth9", "down")
+	four.awaitNone(unix.ENETUNREACH)
+	six.awaitNone(ErrAddress)
+	a.ip("link", "set", "eth9", "up")
+	a.address("eth9", "fd99::1/64")
+	deliver(t, a, "eth9", four.awaitPath("the way after the interface came back", good), b, four.to)
+	deliver(t, a, "eth9", six.awaitPath("the way after the interface came back", good), b, six.to)
+
+	a.ip("link", "set", "eth9", "address", "02:00:00:00:00:79")
+	a.ip("link", "set", "eth9", "mtu", "1300")
+	p := four.awaitPath("the interface's own changes", func(p *Path) bool { return p.SrcMAC == frame.MAC{2, 0, 0, 0, 0, 0x79} && p.MTU == 1300 })
+	deliver(t, a, "eth9", p, b, four.to)
+
+	a.ip("link", "del", "eth9")
+	four.awaitNone(unix.ENETUNREACH)
+}
+
+// TestAddress takes the source address away.
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	a, _ := pair(t)
+	a.address("eth9", "10.99.0.11/24", "fd99::11/64")
+	tab := a.table()
+	for _, tc := range []struct{ src, prefix, to string }{{"10.99.0.11", "10.99.0.11/24", "10.99.0.2"}, {"fd99::11", "fd99::11/64", "fd99::2"}} {
+		w := newWay(t, tab, tc.src, tc.to)
+		w.resolve()
+		a.ip("addr", "del", tc.prefix, "dev", "eth9")
+		w.await("the end of the address", func() bool { w.path(); return w.v.Why(&w.d) == ErrAddress })
+		a.address("eth9", tc.prefix)
+		w.awaitPath("the way from the address", func(p *Path) bool { return p.Src.String() == tc.src })
+	}
+}
+
+// TestNobody asks for neighbours that are not there: it ends in time, and when they come they are found.
+func TestNobody(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ to, prefix string }{{"10.99.0.66", "10.99.0.66/24"}, {"fd99::66", "fd99::66/64"}} {
+		t.Run(tc.to, func(t *testing.T) {
+			t.Parallel()
+			a, b := pair(t)
+			w := newWay(t, a.table(), "", tc.to)
+			began := mono.Now()
+			if p, err := w.v.Resolve(t.Context(), &w.d, w.to); err != ErrUnreachable {
+				t.Fatalf("%v, %v, want %v", p, err, ErrUnreachable)
+			}
+			if d := mono.Now().Sub(began); d > resolveMax+2*time.Second {
+				t.Errorf("that took %v", d)
+			}
+			b.address("eth9", tc.prefix)
+			deliver(t, a, "eth9", w.awaitPath("the way to who has come", func(*Path) bool { return true }), b, w.to)
+		})
+	}
+}
+
+const unprivileged = "NEIGH_UNPRIVILEGED" // is set in the process that lacks a capability
+
+// TestUnprivileged has no CAP_NET_ADMIN: a stale neighbour's path is no longer given, the socket sends, and the kernel's own probe brings it back. The process
+// of the tests is started once more for that, without the capability.
+func TestUnprivileged(t *testing.T) {
+	if os.Getenv(unprivileged) == "" {
+		t.Parallel()
+		a, _ := pair(t)
+		a.hurry()
+		if _, err := exec.LookPath("setpriv"); err != nil {
+			missing(t, "there is no setpriv(1): apt install util-linux")
+		}
+		const without = "-net_admin"
+		cmd := exec.Command("ip", "netns", "exec", a.name, "setpriv", "--bounding-set", without, "--inh-caps", without, os.Args[0], "-test.run", "^TestUnprivileged$")
+		cmd.Env = append(os.Environ(), unprivileged+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	tab, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tab.Close()
+	sock, err := net.ListenUDP("udp4", nil) // not connected: what the other end refuses would be an error of the next datagram, instead of it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sock.Close()
+	w := newWay(t, tab, "", "10.99.0.2")
+	w.await("the kernel's refusal", func() bool { w.path(); return w.v.Why(&w.d) == unix.EPERM })
+	for range 3 {
+		if _, err := sock.WriteToUDPAddrPort([]byte("what the link does when there is no path"), netip.MustParseAddrPort("10.99.0.2:9")); err != nil {
+			t.Fatal(err)
+		}
+		w.awaitPath("the way that the socket found", func(*Path) bool { return true })
+		w.awaitNone(ErrStale)
+	}
+}
+
+// TestRace asks from many goroutines while the neighbour moves: whatever they are given is whole.
+func TestRace(t *testing.T) {
+	t.Parallel()
+	a, _ := pair(t)
+	tab := a.table()
+	a.ip("neigh", "replace", "10.99.0.2", "lladdr", "02:00:00:00:00:00", "dev", "eth9", "nud", "permanent")
+	w := newWay(t, tab, "", "10.99.0.2")
+	w.resolve()
+	stop := make(chan struct{})
+	var g sync.WaitGroup
+	for range 4 {
+		g.Go(func() {
+			var d Dest
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if p := w.v.Path(&d, w.to); p != nil && (p.DstMAC[0] != 2 || p.DstMAC[4] != p.DstMAC[5]) {
+					t.Errorf("half an address: %x", p.DstMAC[:])
+					return
+				}
+			}
+		})
+	}
+	for i := range byte(9) {
+		a.do(func() error {
+			l, err := netlink.LinkByName("eth9")
+			if err != nil {
+				return err
+			}
+			return netlink.NeighSet(&netlink.Neigh{LinkIndex: l.Attrs().Index, State: netlink.NUD_PERMANENT, IP: net.IP{10, 99, 0, 2}, HardwareAddr: net.HardwareAddr{2, 0, 0, 0, i, i}})
+		})
+		w.awaitPath("the new address", func(p *Path) bool { return p.DstMAC[5] == i })
+		a.ip("route", "add", netip.AddrFrom4([4]byte{10, 50, i, 0}).String()+"/24", "via", "10.99.0.2") // all are asked anew
+	}
+	close(stop)
+	g.Wait()
+}
+
+// TestOverrun loses messages of the kernel: everything is asked for again.
+func TestOverrun(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	tab := a.table()
+	w, nobody := newWay(t, tab, "", "10.99.0.2"), newWay(t, tab, "", "10.99.0.3")
+	w.resolve()
+	gen := tab.gen.Load()
+	b.address("eth9", "10.99.0.3/24")
+	tab.events <- []event{{kind: overrun}}
+	w.await("a question", func() bool { w.path(); return tab.gen.Load() > gen && w.d.gen.Load() > gen })
+	if w.path() == nil {
+		t.Error("the way is lost")
+	}
+	nobody.resolve()
+	tab.events <- []event{{kind: lost}}
+	w.awaitNone(ErrLost)
+	nobody.awaitNone(ErrLost)
+}
+
+// TestClosed closes a table that others have opened, too, and then for good.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	a, _ := pair(t)
+	tab := a.table()
+	var other *Table
+	a.do(func() (err error) { other, err = Open(); return err })
+	if other != tab {
+		t.Fatal("two tables of one namespace")
+	}
+	w := newWay(t, tab, "", "10.99.0.2")
+	w.resolve()
+	other.Close()
+	if w.path() == nil {
+		t.Error("closed by one of two who use it")
+	}
+	var mine *Table
+	a.do(func() (err error) { mine, err = open(); return err })
+	mine.refs = 1
+	w = newWay(t, mine, "", "10.99.0.2")
+	w.resolve()
+	mine.Close()
+	if p := w.path(); p != nil || w.v.Why(&w.d) != ErrClosed {
+		t.Errorf("%v, %v", p, w.v.Why(&w.d))
+	}
+	if _, err := w.v.Resolve(t.Context(), &w.d, w.to); err != ErrClosed {
+		t.Errorf("%v, want %v", err, ErrClosed)
+	}
+}
+
+// TestVLAN goes by VLAN devices, one above the other.
+func TestVLAN(t *testing.T) {
+	t.Parallel()
+	a, b := newHost(t), newHost(t)
+	cable(a, b, "eth9")
+	if err := a.tryVLAN(); err != nil {
+		if _, gone := os.Stat("/proc/net/vlan"); gone != nil && strings.Contains(err.Error(), "not supported") {
+			t.Skip("this kernel has no VLAN devices (CONFIG_VLAN_8021Q); TestStack has what is computed from them")
+		}
+		t.Fatal(err)
+	}
+	for _, h := range []*host{a, b} {
+		h.ip("link", "add", "link", "eth9", "name", "v42", "type", "vlan", "id", "42", "egress-qos-map", "0:3")
+		h.ip("link", "add", "link", "eth9", "name", "s7", "type", "vlan", "protocol", "802.1ad", "id", "7")
+		h.ip("link", "set", "s7", "up")
+		h.ip("link", "add", "link", "s7", "name", "c9", "type", "vlan", "id", "9")
+		for _, dev := range []string{"v42", "c9"} {
+			h.ip("link", "set", dev, "up")
+		}
+	}
+	a.address("v42", "10.42.0.1/24", "fd42::1/64")
+	b.address("v42", "10.42.0.2/24", "fd42::2/64")
+	a.address("c9", "10.9.0.1/24")
+	b.address("c9", "10.9.0.2/24")
+	tab := a.table()
+	index := a.link("eth9").Attrs().Index
+	for _, tc := range []struct {
+		to   string
+		dev  string
+		tags [2]frame.Tag
+	}{
+		{"10.42.0.2", "v42", [2]frame.Tag{{Proto: frame.TagC, TCI: 3<<13 | 42}}},
+		{"fd42::2", "v42", [2]frame.Tag{{Proto: frame.TagC, TCI: 3<<13 | 42}}},
+		{"10.9.0.2", "c9", [2]frame.Tag{{Proto: frame.TagS, TCI: 7}, {Proto: frame.TagC, TCI: 9}}},
+	} {
+		w := newWay(t, tab, "", tc.to)
+		p := w.resolve()
+		if p.Link != index || p.Device != a.link(tc.dev).Attrs().Index || p.Tags != tc.tags {
+			t.Errorf("%+v", p)
+		}
+		deliver(t, a, "eth9", p, b, w.to)
+		a.ip("link", "set", "eth9", "down")
+		w.await("no path", func() bool { return w.path() == nil })
+		a.ip("link", "set", "eth9", "up")
+		if tc.to != "fd42::2" { // the address has gone with the link
+			w.awaitPath("the way again", func(*Path) bool { return true })
+		}
+	}
+}
+
+// tryVLAN makes and deletes a VLAN device.
+func (h *host) tryVLAN() (err error) {
+	h.do(func() error {
+		var l netlink.Link
+		if l, err = netlink.LinkByName("eth9"); err != nil {
+			return nil
+		}
+		v := &netlink.Vlan{LinkAttrs: netlink.LinkAttrs{Name: "try", ParentIndex: l.Attrs().Index}, VlanId: 1, VlanProtocol: netlink.VLAN_PROTOCOL_8021Q}
+		if err = netlink.LinkAdd(v); err == nil {
+			err = netlink.LinkDel(v)
+		}
+		return nil
+	})
+	return err
+}

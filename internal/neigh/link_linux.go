@@ -1,0 +1,92 @@
+package neigh
+
+import (
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/xdp/frame"
+)
+
+// device is what matters of an interface.
+type device struct {
+	index    int
+	mac      frame.MAC
+	mtu      int
+	up       bool // administratively, and there is a carrier
+	ethernet bool
+	loopback bool
+	// Of a VLAN device:
+	tag     frame.Tag // Proto 0: none
+	parent  int
+	foreign bool // the parent is in another namespace
+}
+
+// deviceOf takes from a link what matters.
+func deviceOf(l netlink.Link) device {
+	a := l.Attrs()
+	d := device{
+		index: a.Index, mtu: a.MTU, up: a.RawFlags&unix.IFF_UP != 0 && a.RawFlags&unix.IFF_RUNNING != 0,
+		loopback: a.RawFlags&unix.IFF_LOOPBACK != 0, ethernet: a.EncapType == "ether" && len(a.HardwareAddr) == len(frame.MAC{}),
+	}
+	if d.ethernet {
+		d.mac = frame.MAC(a.HardwareAddr)
+	}
+	if v, ok := l.(*netlink.Vlan); ok {
+		d.tag = frame.Tag{Proto: uint16(v.VlanProtocol), TCI: uint16(v.VlanId) | uint16(v.EgressQosMap[0])<<13} // packets have priority 0 (SO_PRIORITY)
+		d.parent, d.foreign = a.ParentIndex, a.NetNsID >= 0
+		if d.tag.Proto == 0 {
+			d.tag.Proto = frame.TagC // kernels before 3.10 have no other
+		}
+	}
+	return d
+}
+
+// device returns what is known of an interface, and asks if nothing is.
+func (t *Table) device(index int) (*device, error) {
+	if d := t.links[index]; d != nil {
+		return d, nil
+	}
+	l, err := t.h.LinkByIndex(index)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	d := deviceOf(l)
+	t.links[index] = &d
+	return &d, nil
+}
+
+// stack is where frames of a device leave, and with which tags.
+type stack struct {
+	link int
+	tags [frame.TagsMax]frame.Tag
+	mac  frame.MAC
+	mtu  int
+}
+
+// stackOf follows VLAN devices down to the interface below them.
+func stackOf(index int, device func(int) (*device, error)) (stack, error) {
+	var s stack
+	for n := 0; ; n++ {
+		d, err := device(index)
+		switch {
+		case err != nil:
+			return s, err
+		case !d.ethernet || d.loopback:
+			return s, ErrLink
+		case !d.up:
+			return s, ErrDown
+		}
+		if n == 0 {
+			s.mac, s.mtu = d.mac, d.mtu
+		}
+		if d.tag.Proto == 0 {
+			s.link = d.index
+			return s, nil
+		}
+		if n == frame.TagsMax || d.foreign {
+			return s, ErrLink
+		}
+		s.tags[1], s.tags[0] = s.tags[0], d.tag // the lower device's tag is the outer one
+		index = d.parent
+	}
+}

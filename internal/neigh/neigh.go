@@ -1,0 +1,60 @@
+package neigh
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"gofabric/internal/xdp/frame"
+)
+
+// Why there is no Path. Errors of View.Why and View.Resolve wrap one of these, or an errno that the kernel gave for the route.
+var (
+	ErrResolving   = errors.New("neigh: not resolved yet")
+	ErrLocal       = errors.New("neigh: the destination is this host")
+	ErrUnreachable = errors.New("neigh: the next hop does not answer")
+	ErrDown        = errors.New("neigh: the interface is down")
+	ErrLink        = errors.New("neigh: the interface is no Ethernet")
+	ErrAddress     = errors.New("neigh: no such address")
+	ErrStale       = errors.New("neigh: the next hop may have gone, and asking the kernel to probe it takes CAP_NET_ADMIN")
+	ErrMany        = errors.New("neigh: too many next hops")
+	ErrLost        = errors.New("neigh: the kernel does not report changes any more")
+	ErrClosed      = errors.New("neigh: closed")
+)
+
+// Path is the way to a destination at some time. It does not change.
+type Path struct {
+	// Link is the index of the interface that frames are sent on and come in at: below VLAN devices, if there are some.
+	Link int
+	// Device is the index of the interface that the route names: Link, or a VLAN device.
+	Device int
+	// Tags are the VLAN tags of frames, the outer one first.
+	Tags [frame.TagsMax]frame.Tag
+	// SrcMAC and DstMAC are the ends of frames; DstMAC is a next hop's, or that of a group.
+	SrcMAC, DstMAC frame.MAC
+	// Src is the source address: the View's, or what the kernel would choose.
+	Src netip.Addr
+	// NextHop is whom frames go to: a gateway, or the destination.
+	NextHop netip.Addr
+	// Cast tells neighbours from groups and broadcasts.
+	Cast frame.Cast
+	// MTU is how long packets may be, bytes without Ethernet's header and tags.
+	MTU int
+}
+
+func (p *Path) String() string {
+	return fmt.Sprintf("from %v by interface %d to %v at %x, MTU %d", p.Src, p.Link, p.NextHop, p.DstMAC[:], p.MTU)
+}
+
+// groupMAC is the Ethernet address of a group (RFC 1112, 6.4; RFC 2464, 7).
+func groupMAC(a netip.Addr) frame.MAC {
+	if a.Is4() {
+		b := a.As4()
+		return frame.MAC{1, 0, 0x5e, b[1] & 0x7f, b[2], b[3]}
+	}
+	b := a.As16()
+	return frame.MAC{0x33, 0x33, b[12], b[13], b[14], b[15]}
+}
+
+// broadcastMAC is everybody's.
+var broadcastMAC = frame.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}

@@ -1,0 +1,38 @@
+//go:build !linux
+
+package neigh
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+)
+
+// Table is nothing here.
+type Table struct{}
+
+// View is nothing here.
+type View struct{}
+
+// Dest is nothing here.
+type Dest struct{}
+
+// Open returns errors.ErrUnsupported.
+func Open() (*Table, error) { return nil, errors.ErrUnsupported }
+
+// Close does nothing.
+func (t *Table) Close() error { return nil }
+
+// View returns one that knows no way.
+func (t *Table) View(netip.Addr, int) *View { return &View{} }
+
+// Path returns nil.
+func (v *View) Path(*Dest, netip.Addr) *Path { return nil }
+
+// Why returns errors.ErrUnsupported.
+func (v *View) Why(*Dest) error { return errors.ErrUnsupported }
+
+// Resolve returns errors.ErrUnsupported.
+func (v *View) Resolve(context.Context, *Dest, netip.Addr) (*Path, error) {
+	return nil, errors.ErrUnsupported
+}

@@ -1,0 +1,169 @@
+package neigh
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/xdp/frame"
+)
+
+// lookup finds or makes the entry for a destination. Errors are sentinels or an errno, so that they can be compared.
+func (t *Table) lookup(q question) (*entry, error) {
+	if t.lost {
+		return nil, ErrLost
+	}
+	to, iface, err := t.scoped(q)
+	if err != nil {
+		return nil, err
+	}
+	if q.v.src.IsValid() {
+		if q.v.src.Is4() != to.Is4() {
+			return nil, ErrAddress
+		}
+		if has, err := t.hasAddress(q.v.src); err != nil || !has {
+			return nil, cmpOr(err, ErrAddress) // IPv4's routes would say so, IPv6's do not
+		}
+	}
+	r, err := t.route(to, q.v.src, iface)
+	if err != nil {
+		return nil, err
+	}
+	key := entryKey{hop: hopKey{link: r.LinkIndex, addr: to}, src: q.v.src, mtu: r.MTU}
+	switch {
+	case r.Type == unix.RTN_LOCAL:
+		return nil, ErrLocal
+	case to.IsMulticast():
+		key.cast = frame.Multicast
+	case r.Type == unix.RTN_BROADCAST:
+		key.cast = frame.Broadcast
+	case r.Type != unix.RTN_UNICAST:
+		return nil, unix.EHOSTUNREACH // blackhole and the like give an errno; this is what is left
+	}
+	if gw, ok := gateway(&r); ok && key.cast == frame.Unicast {
+		key.hop.addr = gw
+	}
+	if !key.src.IsValid() {
+		src, ok := netip.AddrFromSlice(r.Src)
+		if !ok {
+			return nil, ErrAddress
+		}
+		key.src = src.Unmap()
+	}
+	d, err := t.device(r.LinkIndex)
+	if err != nil {
+		return nil, err
+	}
+	if d.loopback {
+		return nil, ErrLocal
+	}
+	return t.entry(key)
+}
+
+// cmpOr is the first error that is one.
+func cmpOr(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passing tells errors that may be others when asked again, though nothing changes.
+func passing(err error) bool {
+	switch err {
+	case ErrMany, unix.EAGAIN, unix.EINTR, unix.ENOBUFS, unix.ENOMEM, unix.EBUSY, unix.EIO:
+		return true
+	}
+	return false
+}
+
+// errnoOf reduces an error of the library to one that can be compared.
+func errnoOf(err error) error {
+	var errno unix.Errno
+	var none netlink.LinkNotFoundError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &errno):
+		return errno
+	case errors.As(err, &none):
+		return unix.ENODEV
+	}
+	return unix.EIO
+}
+
+// scoped returns a destination without zone, and the interface that it must be reached through, 0 for any.
+func (t *Table) scoped(q question) (to netip.Addr, iface int, err error) {
+	to = q.to.Unmap()
+	if !to.IsValid() || to.IsUnspecified() {
+		return to, 0, ErrAddress
+	}
+	if zone := to.Zone(); zone != "" {
+		iface, err = strconv.Atoi(zone)
+		if err != nil {
+			l, err := t.h.LinkByName(zone)
+			if err != nil {
+				return to, 0, errnoOf(err)
+			}
+			iface = l.Attrs().Index
+		}
+		to = to.WithZone("")
+	} else if to.IsMulticast() || to.IsLinkLocalUnicast() && to.Is6() {
+		iface = q.v.iface
+	}
+	return to, iface, nil
+}
+
+// route asks for the route of a packet (RTM_GETROUTE).
+func (t *Table) route(to, src netip.Addr, iface int) (netlink.Route, error) {
+	opts := netlink.RouteGetOptions{OifIndex: iface}
+	if src.IsValid() {
+		opts.SrcAddr = net.IP(src.AsSlice())
+	}
+	list, err := t.h.RouteGetWithOptions(net.IP(to.AsSlice()), &opts)
+	switch {
+	case err != nil:
+		return netlink.Route{}, errnoOf(err)
+	case len(list) == 0:
+		return netlink.Route{}, unix.ENETUNREACH
+	}
+	return list[0], nil
+}
+
+// gateway is whom a route's packets go to, if that is not their destination. It can be of the other family (RFC 5549).
+func gateway(r *netlink.Route) (netip.Addr, bool) {
+	ip := r.Gw
+	if via, ok := r.Via.(*netlink.Via); ok && ip == nil {
+		ip = via.Addr
+	}
+	a, ok := netip.AddrFromSlice(ip)
+	a = a.Unmap()
+	return a, ok && !a.IsUnspecified()
+}
+
+// hasAddress says whether the host has an address.
+func (t *Table) hasAddress(a netip.Addr) (bool, error) {
+	if t.locals == nil {
+		list, err := t.h.AddrList(nil, unix.AF_UNSPEC)
+		if err != nil {
+			return false, errnoOf(err)
+		}
+		t.locals = make(map[netip.Addr]struct{}, len(list))
+		for i := range list {
+			if ip, ok := netip.AddrFromSlice(list[i].IP); ok {
+				t.locals[ip.Unmap()] = struct{}{}
+			}
+		}
+	}
+	if a.Is4() && a.IsLoopback() {
+		return true, nil // all of 127.0.0.0/8
+	}
+	_, has := t.locals[a]
+	return has, nil
+}

@@ -1,0 +1,245 @@
+package neigh
+
+import (
+	"fmt"
+	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/mono"
+)
+
+const (
+	questionsMax = 1024    // that wait; more are asked again at the next datagram
+	wakesMax     = 1024    // likewise
+	entriesMax   = 1 << 14 // next hops by source address and MTU; the kernel itself has 1024 neighbours unless told otherwise (gc_thresh3)
+	sweepEvery   = 5 * time.Second
+	sweepsMax    = 24 // unused for so many, an entry is forgotten
+	requestMax   = time.Second
+)
+
+// groups is what the table hears of. Bits of nexthop objects are beyond what bind takes in older kernels; their routes are reported (nexthop_compat_mode).
+var groups = []uint{
+	unix.RTNLGRP_LINK, unix.RTNLGRP_NEIGH,
+	unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV4_RULE,
+	unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV6_ROUTE, unix.RTNLGRP_IPV6_RULE,
+}
+
+// Table follows the routes and neighbours of a network namespace. Its methods may be called by several goroutines.
+type Table struct {
+	gen       atomic.Uint64 // of routes, rules and addresses; never 0
+	questions chan question
+	wakes     chan *entry
+	events    chan []event
+	done      chan struct{}
+	idle      sync.WaitGroup // of the goroutines
+
+	mu      sync.Mutex
+	waiters chan struct{} // closed at the next change; nil if nobody waits
+
+	// What follows belongs to the table's goroutine.
+	h       *netlink.Handle
+	sockets map[int]*nl.SocketHandle // for requests that the library has no call for
+	sub     *nl.NetlinkSocket
+	links   map[int]*device
+	locals  map[netip.Addr]struct{} // the host's addresses; nil: not known
+	hops    map[hopKey]*hop
+	entries map[entryKey]*entry
+	refused map[error]*entry // of destinations without a way: one for each reason
+	next    mono.Time        // when a hop wants attention
+	sweep   mono.Time
+	lost    bool // the kernel reports nothing any more
+
+	ns   nsID
+	refs int // guarded by tables.mu
+}
+
+// nsID names a network namespace (namespaces(7)).
+type nsID struct{ dev, ino uint64 }
+
+// tables has one for each namespace.
+var tables struct {
+	mu sync.Mutex
+	at map[nsID]*Table
+}
+
+// Open returns the table of the network namespace of the calling thread. Close it when it is no longer used.
+func Open() (*Table, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var st unix.Stat_t
+	if err := unix.Stat(fmt.Sprintf("/proc/self/task/%d/ns/net", unix.Gettid()), &st); err != nil {
+		return nil, fmt.Errorf("neigh: the network namespace: %w", err)
+	}
+	id := nsID{st.Dev, st.Ino}
+	tables.mu.Lock()
+	defer tables.mu.Unlock()
+	if t := tables.at[id]; t != nil {
+		t.refs++
+		return t, nil
+	}
+	t, err := open()
+	if err != nil {
+		return nil, fmt.Errorf("neigh: netlink: %w", err)
+	}
+	t.ns, t.refs = id, 1
+	if tables.at == nil {
+		tables.at = map[nsID]*Table{}
+	}
+	tables.at[id] = t
+	return t, nil
+}
+
+// open makes a table for the namespace of the thread.
+func open() (*Table, error) {
+	t := &Table{
+		questions: make(chan question, questionsMax), wakes: make(chan *entry, wakesMax), events: make(chan []event, 16), done: make(chan struct{}),
+		links: map[int]*device{}, hops: map[hopKey]*hop{}, entries: map[entryKey]*entry{}, refused: map[error]*entry{},
+	}
+	t.gen.Store(1)
+	t.next, t.sweep = mono.Never, mono.Now().Add(sweepEvery)
+	var err error
+	if t.sub, err = nl.Subscribe(unix.NETLINK_ROUTE, groups...); err != nil { // before anything is asked, so that nothing is missed
+		return nil, err
+	}
+	if t.h, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
+		t.sub.Close()
+		return nil, err
+	}
+	s, err := nl.GetNetlinkSocketAt(-1, -1, unix.NETLINK_ROUTE)
+	if err != nil {
+		t.h.Close()
+		t.sub.Close()
+		return nil, err
+	}
+	t.sockets = map[int]*nl.SocketHandle{unix.NETLINK_ROUTE: {Socket: s}}
+	limit := unix.NsecToTimeval(int64(requestMax))
+	s.SetReceiveTimeout(&limit)
+	s.SetSendTimeout(&limit)
+	t.h.SetSocketTimeout(requestMax)
+	t.idle.Add(2)
+	go t.listen()
+	go t.run()
+	return t, nil
+}
+
+// Close ends the use of a table; the last one ends the table: all its Paths are gone.
+func (t *Table) Close() error {
+	tables.mu.Lock()
+	t.refs--
+	last := t.refs == 0
+	if last {
+		delete(tables.at, t.ns)
+	}
+	tables.mu.Unlock()
+	if !last {
+		return nil
+	}
+	close(t.done)
+	t.sub.Close()
+	t.idle.Wait()
+	t.tell()
+	return nil
+}
+
+func (t *Table) closed() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// changed returns a channel that is closed at the next change of anything.
+func (t *Table) changed() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waiters == nil {
+		t.waiters = make(chan struct{})
+	}
+	return t.waiters
+}
+
+// tell wakes those who wait for a change.
+func (t *Table) tell() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waiters != nil {
+		close(t.waiters)
+		t.waiters = nil
+	}
+}
+
+// wake notes that an entry is used again. It is called by the data path.
+func (t *Table) wake(e *entry) {
+	if !e.idle.CompareAndSwap(true, false) {
+		return
+	}
+	select {
+	case t.wakes <- e:
+	default: // the next sweep sees it
+	}
+}
+
+// run is the table's goroutine.
+func (t *Table) run() {
+	defer t.idle.Done()
+	defer t.end()
+	timer := time.NewTimer(sweepEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-t.done:
+			return
+		case q := <-t.questions:
+			t.answer(q)
+		case e := <-t.wakes:
+			t.used(e)
+		case batch := <-t.events:
+			t.follow(batch)
+		case <-timer.C:
+			t.pass(mono.Now())
+		}
+		t.tell()
+		timer.Reset(max(0, min(t.next, t.sweep).Sub(mono.Now())))
+	}
+}
+
+// end takes all Paths away.
+func (t *Table) end() {
+	for _, e := range t.entries {
+		e.fail(ErrClosed)
+		e.dead.Store(true)
+	}
+	for _, s := range t.sockets {
+		s.Close()
+	}
+	t.h.Close()
+}
+
+// answer points a Dest to its entry.
+func (t *Table) answer(q question) {
+	gen := t.gen.Load()
+	e, err := t.lookup(q)
+	if err != nil {
+		if e = t.refused[err]; e == nil {
+			e = &entry{}
+			e.fail(err)
+			t.refused[err] = e
+		}
+		if passing(err) {
+			gen = 0
+		}
+	}
+	q.d.gen.Store(0) // whoever sees the generation sees the entry
+	q.d.entry.Store(e)
+	q.d.gen.Store(gen)
+	q.d.asked.Store(false)
+}

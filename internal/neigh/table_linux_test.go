@@ -1,0 +1,230 @@
+package neigh
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"runtime"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/xdp/frame"
+)
+
+// TestStack follows VLAN devices down.
+func TestStack(t *testing.T) {
+	up := netlink.LinkAttrs{EncapType: "ether", RawFlags: unix.IFF_UP | unix.IFF_RUNNING, NetNsID: -1, MTU: 9000}
+	attrs := func(index, parent int, change func(*netlink.LinkAttrs)) netlink.LinkAttrs {
+		a := up
+		a.Index, a.ParentIndex, a.HardwareAddr = index, parent, net.HardwareAddr{2, 0, 0, 0, 0, byte(index)}
+		if change != nil {
+			change(&a)
+		}
+		return a
+	}
+	links := map[int]netlink.Link{}
+	add := func(l netlink.Link) { links[l.Attrs().Index] = l }
+	add(&netlink.Veth{LinkAttrs: attrs(1, 77, nil)}) // the other end of a veth is no parent
+	add(&netlink.Vlan{LinkAttrs: attrs(2, 1, func(a *netlink.LinkAttrs) { a.MTU = 1500 }), VlanId: 42, VlanProtocol: 0x8100, EgressQosMap: map[uint32]uint32{0: 5, 3: 1}})
+	add(&netlink.Vlan{LinkAttrs: attrs(3, 1, nil), VlanId: 7, VlanProtocol: 0x88a8})
+	add(&netlink.Vlan{LinkAttrs: attrs(4, 3, nil), VlanId: 9, VlanProtocol: 0x8100})
+	add(&netlink.Vlan{LinkAttrs: attrs(5, 4, nil), VlanId: 10, VlanProtocol: 0x8100})
+	add(&netlink.Vlan{LinkAttrs: attrs(6, 1, func(a *netlink.LinkAttrs) { a.NetNsID = 0 }), VlanId: 42, VlanProtocol: 0x8100})
+	add(&netlink.Dummy{LinkAttrs: attrs(7, 0, func(a *netlink.LinkAttrs) { a.RawFlags = unix.IFF_UP })})
+	add(&netlink.Vlan{LinkAttrs: attrs(8, 7, nil), VlanId: 42, VlanProtocol: 0x8100})
+	add(&netlink.Tuntap{LinkAttrs: attrs(9, 0, func(a *netlink.LinkAttrs) { a.EncapType, a.HardwareAddr = "none", nil })})
+	add(&netlink.Device{LinkAttrs: attrs(10, 0, func(a *netlink.LinkAttrs) { a.RawFlags |= unix.IFF_LOOPBACK })})
+	add(&netlink.Vlan{LinkAttrs: attrs(11, 99, nil), VlanId: 42, VlanProtocol: 0x8100})
+	tab := &Table{links: map[int]*device{}}
+	lookup := func(index int) (*device, error) {
+		l := links[index]
+		if l == nil {
+			return nil, unix.ENODEV
+		}
+		d := deviceOf(l)
+		tab.links[index] = &d
+		return &d, nil
+	}
+	for _, tc := range []struct {
+		index int
+		want  stack
+		err   error
+	}{
+		{index: 1, want: stack{link: 1, mtu: 9000, mac: frame.MAC{2, 0, 0, 0, 0, 1}}},
+		{index: 2, want: stack{link: 1, mtu: 1500, mac: frame.MAC{2, 0, 0, 0, 0, 2}, tags: [2]frame.Tag{{Proto: frame.TagC, TCI: 5<<13 | 42}}}},
+		{index: 3, want: stack{link: 1, mtu: 9000, mac: frame.MAC{2, 0, 0, 0, 0, 3}, tags: [2]frame.Tag{{Proto: frame.TagS, TCI: 7}}}},
+		{index: 4, want: stack{link: 1, mtu: 9000, mac: frame.MAC{2, 0, 0, 0, 0, 4}, tags: [2]frame.Tag{{Proto: frame.TagS, TCI: 7}, {Proto: frame.TagC, TCI: 9}}}},
+		{index: 5, err: ErrLink}, {index: 6, err: ErrLink}, {index: 7, err: ErrDown}, {index: 8, err: ErrDown}, {index: 9, err: ErrLink}, {index: 10, err: ErrLink},
+		{index: 11, err: unix.ENODEV},
+	} {
+		s, err := stackOf(tc.index, lookup)
+		if err != tc.err || err == nil && s != tc.want {
+			t.Errorf("device %d: %+v, %v; want %+v, %v", tc.index, s, err, tc.want, tc.err)
+		}
+	}
+	for _, tc := range []struct {
+		index, on int
+		want      bool
+	}{{4, 4, true}, {4, 3, true}, {4, 1, true}, {4, 2, false}, {1, 4, false}, {1, 77, false}, {99, 1, false}, {11, 99, true}} {
+		if tab.stands(tc.index, tc.on) != tc.want {
+			t.Errorf("device %d above %d: want %v", tc.index, tc.on, tc.want)
+		}
+	}
+}
+
+// unopened is a table without netlink, for what is within it.
+func unopened() *Table {
+	t := &Table{
+		questions: make(chan question, 2), wakes: make(chan *entry, 1), done: make(chan struct{}),
+		links: map[int]*device{1: {index: 1, up: true, ethernet: true, mtu: 1500}}, hops: map[hopKey]*hop{}, entries: map[entryKey]*entry{}, refused: map[error]*entry{},
+	}
+	t.gen.Store(1)
+	return t
+}
+
+// known adds a neighbour that the kernel has found.
+func (t *Table) known(addr string) *entry {
+	k := hopKey{1, netip.MustParseAddr(addr)}
+	h := &hop{key: k, nud: netlink.NUD_REACHABLE, mac: frame.MAC{2, 0, 0, 0, 0, 9}}
+	e := &entry{key: entryKey{hop: k, src: netip.MustParseAddr("10.0.0.1")}, hop: h}
+	h.entries = []*entry{e}
+	t.hops[k], t.entries[e.key] = h, e
+	t.attend(h, true)
+	return e
+}
+
+// point points a Dest to an entry.
+func (d *Dest) point(t *Table, e *entry) { d.entry.Store(e); d.gen.Store(t.gen.Load()) }
+
+// TestForgotten has an entry that nobody uses: it goes after a while, and its path with it; whoever comes back asks.
+func TestForgotten(t *testing.T) {
+	tab := unopened()
+	e, used := tab.known("10.0.0.2"), tab.known("10.0.0.3")
+	v := tab.View(netip.Addr{}, 0)
+	var d, du Dest
+	d.point(tab, e)
+	du.point(tab, used)
+	for i := range sweepsMax + 1 {
+		if v.Path(&du, netip.Addr{}) == nil || e.dead.Load() || e.path.Load() == nil {
+			t.Fatalf("gone after %d sweeps", i)
+		}
+		for _, e := range tab.entries {
+			tab.review(e)
+		}
+	}
+	if !e.dead.Load() || len(tab.entries) != 1 || len(tab.hops) != 1 || used.dead.Load() {
+		t.Fatalf("after %d sweeps there are %d entries and %d neighbours", sweepsMax+1, len(tab.entries), len(tab.hops))
+	}
+	if p := v.Path(&d, netip.Addr{}); p != nil || len(tab.questions) != 1 || v.Why(&d) != ErrResolving {
+		t.Errorf("%v, %d questions, %v", p, len(tab.questions), v.Why(&d))
+	}
+}
+
+// TestMany fills the table: what nobody uses makes room, and if there is none, more is refused, for now.
+func TestMany(t *testing.T) {
+	tab := unopened()
+	a := netip.MustParseAddr("10.0.0.0")
+	for range entriesMax {
+		a = a.Next()
+		tab.known(a.String())
+	}
+	more := entryKey{hop: hopKey{1, netip.MustParseAddr("239.0.0.1")}, src: a, cast: frame.Multicast}
+	if _, err := tab.entry(more); err != ErrMany || !passing(err) {
+		t.Errorf("%v, want %v", err, ErrMany)
+	}
+	old := tab.entries[entryKey{hop: hopKey{1, a}, src: netip.MustParseAddr("10.0.0.1")}]
+	for range 2 {
+		tab.review(old)
+	}
+	e, err := tab.entry(more)
+	if err != nil || e.path.Load().DstMAC != (frame.MAC{1, 0, 0x5e, 0, 0, 1}) || !old.dead.Load() || len(tab.entries) != entriesMax {
+		t.Errorf("%v, %d entries", err, len(tab.entries))
+	}
+}
+
+// TestFull asks more than the table's goroutine has answered: questions wait for the next datagram, and are not asked twice.
+func TestFull(t *testing.T) {
+	tab := unopened()
+	v := tab.View(netip.Addr{}, 0)
+	var d [3]Dest
+	for range 2 {
+		for i := range d {
+			if p := v.Path(&d[i], netip.MustParseAddr("10.0.0.2")); p != nil {
+				t.Fatal(p)
+			}
+		}
+	}
+	if len(tab.questions) != 2 || !d[0].asked.Load() || !d[1].asked.Load() || d[2].asked.Load() {
+		t.Errorf("%d questions", len(tab.questions))
+	}
+}
+
+// TestSize checks what a peer costs.
+func TestSize(t *testing.T) {
+	const peers = 1 << 16
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	list := make([]Dest, peers)
+	tab := unopened()
+	e := tab.known("10.0.0.2")
+	v := tab.View(netip.Addr{}, 0)
+	for i := range list {
+		list[i].point(tab, e)
+		v.Path(&list[i], netip.Addr{})
+	}
+	runtime.ReadMemStats(&after)
+	if n := float64(after.TotalAlloc-before.TotalAlloc) / peers; n > 25 {
+		t.Errorf("%.1f bytes for a peer", n)
+	}
+	runtime.KeepAlive(list)
+}
+
+// TestPathAllocs checks that the data path does not allocate, whatever it finds.
+func TestPathAllocs(t *testing.T) {
+	tab := unopened()
+	e := tab.known("10.0.0.2")
+	v := tab.View(netip.Addr{}, 0)
+	to := netip.MustParseAddr("10.0.0.2")
+	var found, stale, none Dest
+	found.point(tab, e)
+	stale.entry.Store(e)
+	if n := testing.AllocsPerRun(100, func() {
+		e.idle.Store(true)
+		if v.Path(&found, to) == nil || v.Path(&stale, to) == nil || v.Path(&none, to) != nil {
+			t.Fatal("another path")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestHere is of the namespace that the tests run in, without root: this host is known to be itself.
+func TestHere(t *testing.T) {
+	tab, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tab.Close()
+	var d Dest
+	if p, err := tab.View(netip.Addr{}, 0).Resolve(context.Background(), &d, netip.MustParseAddr("127.0.0.1")); !errors.Is(err, ErrLocal) {
+		t.Errorf("%v, %v", p, err)
+	}
+}
+
+func BenchmarkPath(b *testing.B) {
+	tab := unopened()
+	e := tab.known("10.0.0.2")
+	v := tab.View(netip.Addr{}, 0)
+	to := netip.MustParseAddr("10.0.0.2")
+	var d Dest
+	d.point(tab, e)
+	for b.Loop() {
+		if v.Path(&d, to) == nil {
+			b.Fatal("no path")
+		}
+	}
+}
