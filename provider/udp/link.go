@@ -2,6 +2,7 @@ package udp
 
 import (
 	"fmt"
+	"net/netip"
 
 	"golang.org/x/sys/unix"
 
@@ -16,6 +17,8 @@ type link interface {
 	// receive brings what has come, at least one datagram or run if there is no error, in memory that is the link's again at the next call. many says that
 	// small datagrams flow; last, that nothing waits behind these, as far as the link can tell.
 	receive(many bool) (got []netx.Datagram, last bool, err unix.Errno)
+	// ready tells that the poller says that something has come.
+	ready()
 	// flood tells that a pass brought many datagrams: runs had better come whole from now on.
 	flood()
 	// segments is how many datagrams a run has that sendList takes; 1: it takes none.
@@ -34,17 +37,27 @@ type link interface {
 	close()
 }
 
+// expressLink is a link that sends datagrams by another way than its socket.
+type expressLink interface {
+	link
+	// express sends parts, total bytes, as one datagram or with seg as several, as dgram.Port's Send does; if it does not, nothing has left, and the socket
+	// is to send them.
+	express(dest netip.AddrPort, parts [][]byte, total, seg int) bool
+}
+
 // The values of FI_UDP_LINK.
 const (
-	linkAuto  = "auto"
-	linkPlain = "plain"
-	linkBatch = "batch"
+	linkAuto    = "auto"
+	linkSockets = "sockets"
+	linkPlain   = "plain"
+	linkBatch   = "batch"
+	linkXDP     = "xdp"
 )
 
 // newLink makes the link of a socket.
 func (d *domain) newLink(fd netx.FD) link {
 	plain := plainLink{fd: fd, d: d}
-	if d.s.link == linkPlain || d.s.link == linkAuto && !thisSystem().batches {
+	if d.s.link == linkPlain || d.s.link != linkBatch && !thisSystem().batches {
 		return &plain
 	}
 	l := &batchLink{plainLink: plain, runs: 1, mayGRO: d.s.gro && thisSystem().gro}
@@ -57,8 +70,8 @@ func (d *domain) newLink(fd netx.FD) link {
 // checkLink reports a value of FI_UDP_LINK that makes no sense.
 func checkLink(name string) error {
 	switch name {
-	case linkAuto, linkPlain, linkBatch:
+	case linkAuto, linkSockets, linkPlain, linkBatch, linkXDP:
 		return nil
 	}
-	return fmt.Errorf("FI_UDP_LINK is %q; it can be %s, %s or %s", name, linkAuto, linkPlain, linkBatch)
+	return fmt.Errorf("FI_UDP_LINK is %q; it can be %s, %s, %s, %s or %s", name, linkSockets, linkPlain, linkBatch, linkXDP, linkAuto)
 }

@@ -19,6 +19,8 @@ func (l *plainLink) receive(bool) ([]netx.Datagram, bool, unix.Errno) {
 	return l.d.in[:], false, err
 }
 
+func (l *plainLink) ready() {}
+
 func (l *plainLink) flood() {}
 
 func (l *plainLink) segments() int { return 1 }

@@ -33,10 +33,12 @@ type port struct {
 	paths   paths
 	zones   zones
 	stats   dgram.Stats
-	icmp    uint64 // errors that the network reported of earlier sends
-	reports bool   // some of them wait to be told
-	gsoOff  error  // why runs are not sent any more
-	recvBuf int    // receive buffer that the system gave, bytes
+	icmp    uint64      // errors that the network reported of earlier sends
+	reports bool        // some of them wait to be told
+	express expressLink // nil: everything goes through the socket
+	noXDP   error       // why, where something else was asked for
+	gsoOff  error       // why runs are not sent any more
+	recvBuf int         // receive buffer that the system gave, bytes
 }
 
 var (
@@ -214,6 +216,19 @@ func (p *port) writable() {
 		return
 	}
 	p.r.Writable()
+}
+
+// overtake gives the main socket a link that goes by the system's stack, where that is wanted and can be.
+func (p *port) overtake(s *socket) {
+	if p.d.s.link != linkXDP && p.d.s.link != linkAuto {
+		return
+	}
+	l, err := p.d.newXDPLink(s.link, s.fd, p.local, p.index)
+	if err != nil {
+		p.noXDP = err
+		return
+	}
+	s.link, p.express = l, l
 }
 
 // block notes that the socket takes no more.

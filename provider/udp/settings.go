@@ -34,7 +34,8 @@ func params() []core.Param {
 		p("iface", core.ParamString, "", "interfaces to use: a comma list of names, globs (eth*), networks (10.0.0.0/8) or addresses; a leading ^ excludes them"),
 		p("mtu", core.ParamSize, strconv.Itoa(nativeMTU), "longest message of a DGRAM endpoint, bytes, at most "+strconv.Itoa(netx.MaxDatagram)+
 			" (native peers receive "+strconv.Itoa(nativeMTU)+"); what the path does not take in one piece is fragmented"),
-		p("link", core.ParamString, linkAuto, "how datagrams pass to and from the system: plain (one call each), batch (one for many, where it can), or auto"),
+		p("link", core.ParamString, linkSockets, "how datagrams pass to and from the system: sockets (plain: one call each; batch: one for many; sockets chooses), "+
+			"xdp (AF_XDP past its stack, Linux with privileges; beside sockets), or auto (xdp where it can be had)"),
 		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),
 		p("gro", core.ParamBool, "1", "take runs of datagrams from the system in one call, where it can"),
 		p("recv_buffer", core.ParamSize, strconv.Itoa(recvDefault), "receive buffer to ask the system for per endpoint, bytes (net.core.rmem_max bounds it for processes without CAP_NET_ADMIN)"),

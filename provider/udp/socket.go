@@ -38,6 +38,9 @@ type socket struct {
 // register gives a socket its link and adds it to the domain's engine; if it cannot, the socket is closed. Locked.
 func (p *port) register(fd netx.FD) (*socket, error) {
 	s := &socket{p: p, fd: fd, link: p.d.newLink(fd)}
+	if p.main == nil {
+		p.overtake(s)
+	}
 	h, err := p.d.prog.Register(s.link.wait(), s, true, netx.In)
 	if err != nil {
 		s.link.close()
@@ -59,6 +62,7 @@ func (s *socket) Ready(in, out bool) {
 		s.p.writable()
 	}
 	if in {
+		s.link.ready()
 		s.flow = true // waking up for the next one costs more than asking
 		s.receive()
 	}
