@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,10 +18,11 @@ import (
 )
 
 const (
-	xdpFrames   = 64       // received at once
-	xdpPeers    = 1 << 16  // whose headers are kept; beyond that all are built anew
-	socketEvery = 32       // passes that found nothing, after which the socket is looked at though nobody says that it has something
-	lateRetry   = 100e3    // ns until what the system had no room for is offered again
+	xdpFrames   = 64      // received at once
+	xdpPeers    = 1 << 16 // whose headers are kept; beyond that all are built anew
+	socketEvery = 32      // receives, of which one looks at the socket though nobody says that it has something
+	lateMin     = 100e3   // ns until what the system had no room for is offered again; doubled each time
+	lateMax     = 10e6
 	gatewayMax  = 1280     // bytes of a packet that any way beyond a gateway takes (RFC 8200, 5; IPv4 networks that take less are gone)
 	joinedBytes = 64 << 12 // for datagrams that came in several frames
 )
@@ -49,13 +51,14 @@ type xdpLink struct {
 	parts  [][]byte
 	dgram  frame.Datagram
 	woken  bool // the poller says that there is something, in one of the two
-	idle   int  // receives that found nothing since the socket was last asked
+	turn   int  // receives so far
+	gone   bool // the interface was removed: all goes through the socket
 
 	peers map[netip.AddrPort]*xdpPeer
 	last  *xdpPeer
 	out   [netx.SegmentsMax]xdp.Frame
 	id    uint16
-	late  bool // what was submitted waits for another flush
+	late  time.Duration // until what was submitted is flushed again; 0: nothing waits
 
 	sent, received, bySocket, starved uint64
 	refused                           [frame.Reasons]uint64
@@ -131,19 +134,29 @@ func (l *xdpLink) ready() { l.woken = true }
 
 func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.Errno) {
 	l.giveBack()
+	if l.turn++; l.woken || l.turn%socketEvery == 0 {
+		if got, last, err = l.link.receive(many); err != unix.EAGAIN {
+			return got, false, err
+		}
+	}
 	if l.held = l.port.Receive(l.frames[:]); l.held > 0 {
-		l.idle = 0
 		if got = l.parse(); len(got) > 0 {
 			l.received += uint64(len(got))
 			return got, l.held < xdpFrames/2, 0
 		}
 		l.giveBack()
 	}
-	if l.idle++; l.woken || l.idle >= socketEvery {
-		l.woken, l.idle = false, 0
-		return l.link.receive(many)
+	if l.woken && !l.gone && l.iface.Err() != nil {
+		l.becomeGone()
 	}
+	l.woken = false
 	return nil, true, unix.EAGAIN
+}
+
+// becomeGone is called when the interface was removed: its descriptor would go on saying that there is something.
+func (l *xdpLink) becomeGone() {
+	l.gone = true
+	unix.EpollCtl(int(l.set), unix.EPOLL_CTL_DEL, int(l.port.FD()), nil)
 }
 
 // giveBack ends the loan of what was received last.
@@ -226,7 +239,7 @@ func (l *xdpLink) express(dest netip.AddrPort, parts [][]byte, total, seg int) b
 		seg = total
 	}
 	q := l.peer(dest)
-	if q == nil || seg > q.most || count > len(l.out) || count > 1 && l.link.segments() > 1 {
+	if q == nil || l.gone || seg > q.most || count > len(l.out) || count > 1 && l.link.segments() > 1 {
 		l.bySocket += uint64(count)
 		return false
 	}
@@ -255,13 +268,18 @@ func (l *xdpLink) express(dest netip.AddrPort, parts [][]byte, total, seg int) b
 // flush makes the system send what was submitted. What it has no room for, or has no interface for at the moment, it gets again: such datagrams are late, not
 // lost.
 func (l *xdpLink) flush() {
-	if l.port.Flush() == 0 || l.late {
+	if l.late > 0 || l.port.Flush() == 0 {
 		return
 	}
-	l.late = true
-	l.d.prog.After(mono.Now()+lateRetry, func(mono.Time) {
-		if l.late = false; l.port != nil {
-			l.flush()
+	l.retry(lateMin)
+}
+
+// retry flushes after a time, until it works.
+func (l *xdpLink) retry(after time.Duration) {
+	l.late = after
+	l.d.prog.After(mono.Now().Add(after), func(mono.Time) {
+		if l.late = 0; l.port != nil && l.port.Flush() != 0 {
+			l.retry(min(2*after, lateMax))
 		}
 	})
 }

@@ -4,6 +4,7 @@ package udp
 
 import (
 	"net/netip"
+	"runtime"
 	"testing"
 )
 
@@ -13,6 +14,7 @@ func TestXDP(t *testing.T) {
 	for _, links := range [][2]string{{linkXDP, linkSockets}, {linkSockets, linkXDP}, {linkXDP, linkXDP}} {
 		for _, at := range [][2]string{{"10.98.0.1", "10.98.0.2"}, {"fd98::1", "fd98::2"}} {
 			t.Run(links[0]+"-"+links[1]+"/"+at[0], func(t *testing.T) {
+				runtime.LockOSThread() // and never unlock: it goes elsewhere
 				var d [2]*domain
 				var p [2]*port
 				var in [2]*inbox
