@@ -46,6 +46,12 @@ type NamedOnly interface {
 	NamedOnly() bool
 }
 
+// Explainer is a Provider that has more than one way to do what its Infos say, and can tell why the better one is not taken.
+type Explainer interface {
+	// Explain looks at what GetInfo returned, of all providers. Unlike GetInfo it may try things out on the machine; it leaves nothing behind.
+	Explain(found []*Info) []Refusal
+}
+
 // Iface is a local network interface address as GetInfo needs it.
 type Iface struct {
 	Name    string

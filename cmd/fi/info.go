@@ -119,6 +119,9 @@ func (a *app) runInfo(cmd *cobra.Command, o *infoOptions) error {
 		return err
 	}
 	found, refused, err := a.getInfo(q)
+	if o.why {
+		refused = append(refused, a.explain(found)...)
+	}
 	if o.js {
 		return firstError(a.json(infoReport(found, refused, o)), err)
 	}

@@ -19,6 +19,9 @@ func runFi(t *testing.T, infos []*core.Info, refused []core.Refusal, fail error,
 			q = got
 			return infos, refused, fail
 		},
+		explain: func([]*core.Info) []core.Refusal {
+			return []core.Refusal{{Provider: "udp", Interface: "lo", Reason: "sockets, for a reason"}}
+		},
 		params: func() ([]core.ParamValue, error) {
 			p, err := core.NewParams(func(k string) (string, bool) { return "tcp udp", k == "FI_PROVIDER" }, "")
 			return p.All(), err

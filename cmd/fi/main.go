@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	a := &app{out: os.Stdout, errOut: os.Stderr, getInfo: gofabric.GetInfo, params: gofabric.Params}
+	a := &app{out: os.Stdout, errOut: os.Stderr, getInfo: gofabric.GetInfo, explain: gofabric.Explain, params: gofabric.Params}
 	if err := newRootCommand(a).ExecuteContext(context.Background()); err != nil {
 		fmt.Fprintln(a.errOut, "fi:", err)
 		os.Exit(exitCode(err))

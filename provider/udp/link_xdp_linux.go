@@ -73,7 +73,7 @@ type xdpPeer struct {
 	most int // bytes of payload in one frame
 }
 
-// errNoXDP says why a port has no AF_XDP link though the interface may be able to.
+// Why a port has no AF_XDP link though the interface may be able to.
 var (
 	errXDPWildcard = errors.New("the endpoint has the address of no interface: bind it to one")
 	errXDPLoopback = errors.New("the interface is lo, where sockets are faster")
@@ -82,15 +82,9 @@ var (
 // newXDPLink puts an AF_XDP link above that of a socket, which is bound to local on the interface with an index. The thread must be in the interface's network
 // namespace.
 func (d *domain) newXDPLink(below link, fd netx.FD, local netip.AddrPort, index int) (expressLink, error) {
-	if local.Addr().IsUnspecified() || index == 0 {
-		return nil, errXDPWildcard
-	}
-	ifc, err := net.InterfaceByIndex(index)
-	switch {
-	case err != nil:
+	ifc, err := xdpInterface(local.Addr(), index)
+	if err != nil {
 		return nil, err
-	case ifc.Flags&net.FlagLoopback != 0:
-		return nil, errXDPLoopback
 	}
 	l := &xdpLink{link: below, fd: fd, d: d, set: netx.NoFD, local: local, index: index, peers: map[netip.AddrPort]*xdpPeer{}}
 	if err = l.open(ifc); err != nil {
@@ -98,6 +92,27 @@ func (d *domain) newXDPLink(below link, fd netx.FD, local netip.AddrPort, index 
 		return nil, err
 	}
 	return l, nil
+}
+
+// xdpInterface is the interface, with an index, of an address, if an AF_XDP link makes sense there.
+func xdpInterface(local netip.Addr, index int) (*net.Interface, error) {
+	if local.IsUnspecified() || index == 0 {
+		return nil, errXDPWildcard
+	}
+	ifc, err := net.InterfaceByIndex(index)
+	if err == nil && ifc.Flags&net.FlagLoopback != 0 {
+		err = errXDPLoopback
+	}
+	return ifc, err
+}
+
+// probeXDP says why an endpoint with this address would have no AF_XDP link, as far as can be told without one.
+func probeXDP(local netip.Addr) error {
+	ifc, err := xdpInterface(local, interfaceOf(local))
+	if err != nil {
+		return err
+	}
+	return xdp.Probe(ifc.Name)
 }
 
 func (l *xdpLink) open(ifc *net.Interface) (err error) {

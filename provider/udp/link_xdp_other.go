@@ -9,6 +9,9 @@ import (
 	"gofabric/internal/xdp"
 )
 
+// probeXDP says that there is no such link here.
+func probeXDP(netip.Addr) error { return xdp.Probe("") }
+
 // newXDPLink says that there is none here.
 func (d *domain) newXDPLink(link, netx.FD, netip.AddrPort, int) (expressLink, error) {
 	return nil, xdp.Probe("")

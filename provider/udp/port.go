@@ -168,7 +168,11 @@ func (p *port) String() string {
 	case p.gsoOff != nil:
 		gso = "off after " + p.gsoOff.Error()
 	}
-	return fmt.Sprintf("udp %s, %v, GSO %s, receive buffer %d KiB, %d ICMP errors", p.local, p.main.link, gso, p.recvBuf>>10, p.icmp)
+	s := fmt.Sprintf("udp %s, %v, GSO %s, receive buffer %d KiB, %d ICMP errors", p.local, p.main.link, gso, p.recvBuf>>10, p.icmp)
+	if p.noXDP != nil {
+		s += ", no AF_XDP: " + p.noXDP.Error()
+	}
+	return s
 }
 
 // Poll implements dgram.Port.
