@@ -87,7 +87,7 @@ func TestInfoWhy(t *testing.T) {
 	fail := &core.OpError{Op: "fi_getinfo", Err: core.ErrNoData}
 	refused := []core.Refusal{{Provider: "tcp", Interface: "eth0", EPType: core.EPTypeMsg, Reason: "size: too large"}}
 	out, _, err := runFi(t, nil, refused, fail, "info", "--why")
-	if !errors.Is(err, core.ErrNoData) || out != "refused tcp FI_EP_MSG eth0: size: too large\n" || exitCode(err) != 61 {
+	if !errors.Is(err, core.ErrNoData) || out != "refused tcp FI_EP_MSG eth0: size: too large\nrefused udp lo: sockets, for a reason\n" || exitCode(err) != 61 {
 		t.Errorf("%v\n%s", err, out)
 	}
 	out, _, _ = runFi(t, []*core.Info{sample()}, refused, nil, "info", "--why", "--json", "-v")
