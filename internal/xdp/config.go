@@ -84,8 +84,8 @@ func (c Config) complete(queues, mtu int) (Config, error) {
 			c.ChunkSize = largeChunk
 		}
 	}
-	powers := c.RxFrames&(c.RxFrames-1) == 0 && c.TxFrames&(c.TxFrames-1) == 0
-	if c.ChunkSize != smallChunk && c.ChunkSize != largeChunk || !powers || min(c.RxFrames, c.TxFrames, c.Queues, c.MaxPorts) < 1 || max(c.RxFrames, c.TxFrames) > 1<<16 {
+	powers := c.RxFrames&(c.RxFrames-1) == 0 && c.TxFrames&(c.TxFrames-1) == 0 && max(c.RxFrames, c.TxFrames) <= 1<<16
+	if c.ChunkSize != smallChunk && c.ChunkSize != largeChunk || !powers || min(c.RxFrames, c.TxFrames, c.Queues, c.MaxPorts) < 1 {
 		return c, fmt.Errorf("AF_XDP: %+v: chunks have 2048 or 4096 bytes, frames are powers of two up to 65536, nothing is negative", c)
 	}
 	return c, nil

@@ -2,13 +2,13 @@
 //
 // # The model
 //
-// An XDP program runs where packets arrive on an interface, before the kernel makes sockets' packets of them. The one of this package (instructions.go) looks at
-// UDP packets only: if the destination is in its map of live ports, the packet goes to the AF_XDP socket of the queue it came on, else, as everything that is not
-// UDP, is fragmented, is multicast or is longer than the MTU, to the kernel as if nothing were there. The program is attached by a link that this process
-// holds: when the process ends, however it ends, the program and its maps go.
+// An XDP program runs where packets arrive on an interface, before the kernel makes sockets' packets of them. The one of this package (instructions.go) looks
+// at UDP packets only: if the destination is in its map of live ports, the packet goes to the AF_XDP socket of the queue it came on, else, as everything that
+// is not UDP, is fragmented, is multicast or is longer than the MTU, to the kernel as if nothing were there. The program is attached by a link that this
+// process holds: when the process ends, however it ends, the program and its maps go.
 //
-// An AF_XDP socket belongs to one queue of one interface. It shares memory with the kernel, the umem: chunks of 2048 or 4096 bytes, one packet or a part of one in
-// each. Who may touch a chunk is told through four rings in shared memory:
+// An AF_XDP socket belongs to one queue of one interface. It shares memory with the kernel, the umem: chunks of 2048 or 4096 bytes, one packet or a part of
+// one in each. Who may touch a chunk is told through four rings in shared memory:
 //
 //	fill        to the kernel: chunks to receive into
 //	receive     from the kernel: packets that came
@@ -28,14 +28,14 @@
 //	frames[0].Data = frames[0].Data[:size]
 //	errno := p.Submit(frames[:1])
 //	errno = p.Flush()
-//	wait until p.FD() is readable
+//	err = p.Watch(true)                        // and wait until p.FD() is readable
 //
-// Ports share the sockets of the interface. A Receive that finds packets of other ports puts them into the boxes of those, with nothing copied, and makes their FD
-// readable. Each queue has one lock for each direction, held for some tens of nanoseconds and never during a system call that transmits.
+// Ports share the sockets of the interface. A Receive that finds packets of other ports puts them into the boxes of those, with nothing copied, and makes
+// their FD readable. Each queue has one lock for each direction, held for some tens of nanoseconds and never during a system call that transmits.
 //
 // Packets are not looked at further than the program does. Two things are to be known by who validates them:
 //
-//   - A packet from a socket of the same host, over a virtual interface, as a rule carries no finished UDP checksum: the kernel leaves that to the network card
-//     (CHECKSUM_PARTIAL, Documentation/networking/checksum-offloads.rst), and there is none. The field then holds the sum of the pseudo-header only, not inverted.
+//   - A packet from a socket of the same host, over a virtual interface, as a rule carries no finished UDP checksum: the kernel leaves that to the network
+//     card (CHECKSUM_PARTIAL, Documentation/networking/checksum-offloads.rst), and there is none. See frame.Rules.Unfinished.
 //   - Nothing that the kernel does to packets on their way to sockets has been done: no firewall rules, no address translation, no reverse path check.
 package xdp

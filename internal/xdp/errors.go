@@ -25,16 +25,19 @@ const (
 	TooManyPorts                    // the map of live ports is full
 )
 
+const asRoot = "run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep PROGRAM, " +
+	"or docker run --cap-add=NET_RAW --cap-add=NET_ADMIN --cap-add=BPF --cap-add=IPC_LOCK"
+
 var reasons = map[Reason]struct{ says, hint string }{
 	OtherSystem:   {"AF_XDP is part of Linux only", "nothing to do: sockets work everywhere"},
 	OldKernel:     {"the kernel lacks AF_XDP or a part of it", "it takes Linux 5.10 or later with CONFIG_XDP_SOCKETS and CONFIG_BPF_SYSCALL"},
-	NoRaw:         {"CAP_NET_RAW is missing", "run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep PROGRAM, or docker run --cap-add=NET_RAW"},
-	NoBPF:         {"CAP_BPF or CAP_NET_ADMIN is missing", "run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep PROGRAM, or docker run --cap-add=BPF --cap-add=NET_ADMIN"},
-	NoMemlock:     {"memory for packets may not be locked", "raise it (ulimit -l, LimitMEMLOCK= of systemd, docker run --ulimit memlock=-1), or give CAP_IPC_LOCK"},
+	NoRaw:         {"CAP_NET_RAW is missing", asRoot},
+	NoBPF:         {"CAP_BPF or CAP_NET_ADMIN is missing", asRoot},
+	NoMemlock:     {"memory for packets may not be locked", "raise the limit (ulimit -l, LimitMEMLOCK= of systemd, docker run --ulimit memlock=-1), or give CAP_IPC_LOCK"},
 	NoMemory:      {"the kernel has no memory for the rings", "fewer frames or queues need less"},
 	NoInterface:   {"there is no such interface here", "ip link shows those of this network namespace"},
 	InterfaceDown: {"the interface is down", "ip link set INTERFACE up"},
-	NoDriverMode:  {"the driver does not run XDP programs, or not with its present settings", "use generic mode; or see the kernel's log (dmesg), as a rule it is the MTU or an offload (ethtool -K INTERFACE lro off)"},
+	NoDriverMode:  {"the driver does not run XDP programs, or not with its present settings", "use generic mode; or see dmesg: as a rule it is the MTU or an offload (ethtool -K INTERFACE lro off)"},
 	NoZeroCopy:    {"the driver has no zero-copy AF_XDP", "use copy mode"},
 	QueueCount:    {"the interface has too few queues", "ethtool -l INTERFACE shows how many it has, ethtool -L sets them"},
 	QueueTaken:    {"an AF_XDP socket of another program has a queue of the interface", "end that program, or choose other queues"},

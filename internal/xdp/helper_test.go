@@ -99,8 +99,8 @@ func places(t testing.TB, queues, mtu int) (a, b *place) {
 		t.Cleanup(func() { exec.Command("ip", "netns", "del", h.name).Run() })
 	}
 	n := fmt.Sprint(queues)
-	args := []string{"-n", both[0].name, "link", "add", "eth9", "numtxqueues", n, "numrxqueues", n, "type", "veth", "peer", "name", "eth9", "numtxqueues", n, "numrxqueues", n,
-		"netns", both[1].name}
+	args := []string{"-n", both[0].name, "link", "add", "eth9", "numtxqueues", n, "numrxqueues", n, "type", "veth",
+		"peer", "name", "eth9", "numtxqueues", n, "numrxqueues", n, "netns", both[1].name}
 	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
 		lacking(t, "veth interfaces cannot be made here: %v: %s", err, out)
 	}
@@ -121,7 +121,33 @@ func places(t testing.TB, queues, mtu int) (a, b *place) {
 		h.ip("neigh", "replace", other.v4.String(), "lladdr", net.HardwareAddr(other.mac[:]).String(), "dev", "eth9", "nud", "permanent")
 		h.ip("neigh", "replace", other.v6.String(), "lladdr", net.HardwareAddr(other.mac[:]).String(), "dev", "eth9", "nud", "permanent")
 	}
+	for i, h := range both {
+		h.hears(both[1-i])
+	}
 	return both[0], both[1]
+}
+
+// hears returns when IPv6 datagrams of the other place come: the kernel sets an interface's routes up some time after it is up.
+func (h *place) hears(other *place) {
+	h.t.Helper()
+	h.enter()
+	in, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(h.v6, 0)))
+	must(h.t, err)
+	defer in.Close()
+	other.enter()
+	out, err := net.DialUDP("udp", nil, in.LocalAddr().(*net.UDPAddr))
+	must(h.t, err)
+	defer out.Close()
+	for end := time.Now().Add(patience); ; {
+		out.Write([]byte{1}) // ECONNREFUSED may be about the last one
+		must(h.t, in.SetReadDeadline(time.Now().Add(10*time.Millisecond)))
+		if _, err := in.Read(make([]byte, 10)); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			h.t.Fatalf("nothing goes from %s to %s", other.name, h.name)
+		}
+	}
 }
 
 // packet builds a frame with right checksums. Tags are VLANs from the outside.
@@ -179,6 +205,7 @@ const patience = 20 * time.Second
 // await waits until the port's descriptor is readable and calls f, until that is true.
 func await(t testing.TB, p *Port, what string, f func() bool) {
 	t.Helper()
+	must(t, p.Watch(true))
 	for end := time.Now().Add(patience); !f(); {
 		left := time.Until(end)
 		if left <= 0 {

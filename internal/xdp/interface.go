@@ -16,8 +16,8 @@ import (
 	"gofabric/internal/netx"
 )
 
-// Interface is a network interface with AF_XDP sockets on its queues. A process has one for each, however often it is opened. All methods may be called from any
-// goroutine.
+// Interface is a network interface with AF_XDP sockets on its queues. A process has one for each, however often it is opened. All methods may be called from
+// any goroutine.
 type Interface struct {
 	name  string
 	index int
@@ -53,8 +53,8 @@ var owners = struct {
 }{m: map[ownerID]*Interface{}}
 
 // Open takes an interface of the calling thread's network namespace, with its addresses and its MTU of now (see SetAddresses, SetMTU). If this process has it
-// open, that is returned and c is not looked at. Close what is opened. Errors are *Error; Open may wait some seconds while a socket that was closed lets go of a
-// queue. Traffic is untouched until a port is bound, but some drivers interrupt it for a moment when a program is attached.
+// open, that is returned and c is not looked at. Close what is opened. Errors are *Error; Open may wait some seconds while a socket that was closed lets go
+// of a queue. Traffic is untouched until a port is bound, but some drivers interrupt it for a moment when a program is attached.
 func Open(name string, c Config) (*Interface, error) {
 	ns, err := namespaceID()
 	if err != nil {
@@ -219,7 +219,8 @@ func (i *Interface) String() string {
 	if i.multi {
 		how += ", multi-buffer"
 	}
-	return fmt.Sprintf("AF_XDP on %s, %v mode, %s, %d queues, %d+%d chunks of %d bytes each", i.name, i.mode, how, len(i.queues), i.c.RxFrames, i.c.TxFrames, i.c.ChunkSize)
+	return fmt.Sprintf("AF_XDP on %s, %v mode, %s, queues: %d, chunks of %d bytes in each: %d+%d", i.name, i.mode, how, len(i.queues), i.c.ChunkSize, i.c.RxFrames,
+		i.c.TxFrames)
 }
 
 // SetMTU tells of a changed MTU, in bytes as ip(8) has it. Longer packets, and those that do not fit into the frames, go to the kernel's stack.
@@ -234,8 +235,8 @@ func (i *Interface) SetMTU(mtu int) error {
 	return i.prog.setLimit(min(mtu, room-linkMax))
 }
 
-// SetAddresses tells which addresses are this host's; ports bound to the unspecified address receive for these, so that packets on their way to other hosts are
-// left alone. Link-local addresses are those of this interface.
+// SetAddresses tells which addresses are this host's; ports bound to the unspecified address receive for these, so that packets on their way to other hosts
+// are left alone. Link-local addresses are those of this interface.
 func (i *Interface) SetAddresses(addrs []netip.Addr) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -353,7 +354,8 @@ func (i *Interface) Bind(at netip.AddrPort) (*Port, error) {
 	return p, nil
 }
 
-// Err is nil, or what has ended the interface: it was removed (unix.ENETDOWN). Ask when a port is ready and nothing comes.
+// Err is nil, or what has ended the interface: it was removed (unix.ENETDOWN, told once). The kernel does not make FD readable then (net/xdp/xsk.c, xsk_poll):
+// ask when Flush fails, or when rtnetlink(7) says that the link is gone.
 func (i *Interface) Err() error {
 	for _, q := range i.queues {
 		if err := netx.SocketError(q.s.fd); err != nil {

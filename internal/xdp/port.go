@@ -12,7 +12,8 @@ import (
 	"gofabric/internal/netx"
 )
 
-// Frame is a packet or, if More is set in the one before it, the next part of one, in memory shared with the kernel. It is the holder's until it is given back.
+// Frame is a packet or, if More is set in the one before it, the next part of one, in memory shared with the kernel. It is the holder's until it is given
+// back.
 type Frame struct {
 	// Data is what came, from the Ethernet header on; of a frame to transmit, room for that. What is to be transmitted is set by slicing: Data = Data[:n] or
 	// Data[from:n].
@@ -22,23 +23,25 @@ type Frame struct {
 	chunk uint32
 }
 
-// Port is a live destination: an address and port for which packets come to this process past the kernel's stack. One goroutine at a time uses a Port; those of
-// different ports do not disturb each other. Nothing here waits, and nothing but Close allocates.
+// Port is a live destination: an address and port for which packets come to this process past the kernel's stack. One goroutine at a time uses a Port; those
+// of different ports do not disturb each other. Nothing here waits, and nothing but Close allocates.
 type Port struct {
-	i     *Interface
-	addr  netip.AddrPort
-	keys  map[key]struct{} // guarded by i.mu
-	tx    *queue
-	boxes []box // for each queue; guarded by the queue's lock
-	note  *netx.Notifier
-	wait  netx.FD
-	start int         // queue to look at first
-	told  atomic.Bool // note was signalled, or will be, for what is in the boxes
-	lost  atomic.Uint64
-	ended bool
+	i       *Interface
+	addr    netip.AddrPort
+	keys    map[key]struct{} // guarded by i.mu
+	tx      *queue
+	boxes   []box // for each queue; guarded by the queue's lock
+	note    *netx.Notifier
+	wait    netx.FD
+	start   int         // queue to look at first
+	told    atomic.Bool // note was signalled, or will be, for what is in the boxes
+	watched atomic.Bool
+	lost    atomic.Uint64
+	ended   bool
 }
 
-// openWait opens what the port's user can wait on: a poll set of the sockets, and of what tells that others found something for this port.
+// openWait opens what the port's user can wait on: a poll set, of what tells that others found something for this port, and, while the port is watched, of the
+// sockets.
 func (p *Port) openWait() error {
 	p.wait = netx.NoFD
 	var err error
@@ -49,11 +52,6 @@ func (p *Port) openWait() error {
 	if err == nil {
 		p.wait = netx.FD(ep)
 		err = unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, p.note.FD(), &unix.EpollEvent{Events: unix.EPOLLIN})
-	}
-	for _, q := range p.i.queues {
-		if err == nil {
-			err = unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, int(q.fd()), &unix.EpollEvent{Events: unix.EPOLLIN})
-		}
 	}
 	if err != nil {
 		p.closeWait()
@@ -68,9 +66,42 @@ func (p *Port) closeWait() {
 	}
 }
 
-// FD is readable when Receive may find something, at times when it does not: packets of other ports make it so, too, until somebody has received them. It is the
-// port's; do not read from it.
+// FD becomes readable, while the port is watched, when Receive may find something, at times when it does not: packets of other ports make it so, too, until
+// somebody has received them. It is the port's; do not read from it.
 func (p *Port) FD() netx.FD { return p.wait }
+
+// Watch begins or ends making FD readable. A new port is not watched: whoever polls Receive without pause needs no FD, and the kernel spends a tenth of its
+// time for a packet on telling. What waits already makes FD readable at once. Errors are those of epoll_ctl(2); nothing has changed then.
+func (p *Port) Watch(on bool) error {
+	if on == p.watched.Load() {
+		return nil
+	}
+	if !on {
+		p.watched.Store(false)
+		p.leave(len(p.i.queues))
+		return nil
+	}
+	for n, q := range p.i.queues {
+		if err := unix.EpollCtl(int(p.wait), unix.EPOLL_CTL_ADD, int(q.s.fd), &unix.EpollEvent{Events: unix.EPOLLIN}); err != nil {
+			p.leave(n)
+			return err
+		}
+	}
+	p.watched.Store(true)
+	for n := range p.boxes {
+		if p.boxes[n].n.Load() > 0 {
+			p.tell()
+		}
+	}
+	return nil
+}
+
+// leave takes the sockets of the first n queues out of the poll set.
+func (p *Port) leave(n int) {
+	for _, q := range p.i.queues[:n] {
+		unix.EpollCtl(int(p.wait), unix.EPOLL_CTL_DEL, int(q.s.fd), nil)
+	}
+}
 
 // Interface is where the port is.
 func (p *Port) Interface() *Interface { return p.i }
@@ -103,9 +134,10 @@ func (p *Port) Receive(f []Frame) (n int) {
 	return n
 }
 
-// tell makes FD readable: there is something in a box.
+// tell makes FD readable if the port is watched: there is something in a box.
 func (p *Port) tell() {
-	if !p.told.Swap(true) {
+	// Watch looks at the boxes after it has set watched: one of the two sees what the other did.
+	if p.watched.Load() && !p.told.Swap(true) {
 		p.note.Signal()
 	}
 }
@@ -133,8 +165,8 @@ func (p *Port) Discard(f []Frame) { p.tx.discard(p, f) }
 // part of a packet (More) though the last of f or though the interface cannot (Multi). They leave with Flush.
 func (p *Port) Submit(f []Frame) unix.Errno { return p.tx.submit(p, f) }
 
-// Flush transmits what was submitted. EAGAIN: the system has no room for some of it; it waits for the next Flush. ENETDOWN and ENXIO: the interface is down, or
-// gone; what was submitted goes when it is up again.
+// Flush transmits what was submitted. EAGAIN: the system has no room for some of it; it waits for the next Flush. ENETDOWN and ENXIO: the interface is down,
+// or gone; what was submitted goes when it is up again.
 func (p *Port) Flush() unix.Errno { return p.tx.s.kick() }
 
 // Lost is how many packets of this port were dropped because it did not come for them while others received them. The kernel's losses are in Interface.Stats.

@@ -16,8 +16,8 @@ import (
 	"gofabric/internal/netx"
 )
 
-// Probe says whether Open may succeed on an interface, without attaching anything: nil, or an *Error with the first thing that is missing. What only the driver
-// can tell, Open says. It looks at the network namespace of the calling thread.
+// Probe says whether Open may succeed on an interface, without attaching anything: nil, or an *Error with the first thing that is missing. What only the
+// driver can tell, Open says. It looks at the network namespace of the calling thread.
 func Probe(name string) error { return named(name, probe(name)) }
 
 func probe(name string) error {
@@ -100,9 +100,12 @@ func umemError(errno unix.Errno, size int) error {
 
 // loadError says why the maps or the program could not be loaded.
 func loadError(err error) error {
+	var refused *ebpf.VerifierError
 	switch {
+	case errors.As(err, &refused) && !errors.Is(err, unix.EPERM):
+		return err // EACCES or EINVAL: the program does not pass the kernel's verifier
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		return lack(NoBPF, err)
+		return lack(NoBPF, unix.EPERM) // not all of it: the library guesses at the reason
 	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EINVAL), errors.Is(err, ebpf.ErrNotSupported):
 		return lack(OldKernel, err)
 	case errors.Is(err, unix.ENOMEM):

@@ -48,32 +48,35 @@ type program struct {
 }
 
 // loadProgram makes the maps and loads the program.
-func loadProgram(queues, ports uint32) (p *program, err error) {
-	p = &program{}
-	defer func() {
-		if err != nil {
-			p.close()
-			err = loadError(err)
-		}
-	}()
+func loadProgram(queues, ports uint32) (*program, error) {
+	p := &program{}
+	if err := p.load(queues, ports); err != nil {
+		p.close()
+		return nil, loadError(err)
+	}
+	return p, nil
+}
+
+func (p *program) load(queues, ports uint32) (err error) {
 	if p.ports, err = ebpf.NewMap(&ebpf.MapSpec{
 		Name: "gofabric_ports", Type: ebpf.Hash, KeySize: uint32(len(key{})), ValueSize: 4, MaxEntries: ports, Flags: unix.BPF_F_NO_PREALLOC,
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	if p.xsks, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_xsks", Type: ebpf.XSKMap, KeySize: 4, ValueSize: 4, MaxEntries: queues}); err != nil {
-		return nil, err
+		return err
 	}
 	if p.limit, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_limit", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}); err != nil {
-		return nil, err
+		return err
 	}
-	spec := &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: instructions(p.ports.FD(), p.xsks.FD(), p.limit.FD()), Flags: unix.BPF_F_XDP_HAS_FRAGS}
+	code := instructions(p.ports.FD(), p.xsks.FD(), p.limit.FD())
+	spec := &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: code, Flags: unix.BPF_F_XDP_HAS_FRAGS}
 	p.prog, err = ebpf.NewProgram(spec)
 	if errors.Is(err, unix.EINVAL) {
 		spec.Flags = 0 // Linux before 5.18; packets of several parts then do not come here
 		p.prog, err = ebpf.NewProgram(spec)
 	}
-	return p, err
+	return err
 }
 
 // attach attaches the program. Modes that the driver does not have, and programs that are there already, are told apart.
@@ -90,8 +93,8 @@ func (p *program) attach(ifindex int, mode Mode) error {
 	return nil
 }
 
-// setLimit says how long IP packets may be, in bytes with the IP header. Longer ones go to the kernel's own stack: they would not fit, or they are several that
-// a virtual interface passes on in one piece (GSO), which only the kernel can take apart.
+// setLimit says how long IP packets may be, in bytes with the IP header. Longer ones go to the kernel's own stack: they would not fit, or they are several
+// that a virtual interface passes on in one piece (GSO), which only the kernel can take apart.
 func (p *program) setLimit(n int) error { return p.limit.Put(uint32(0), uint32(n)) }
 
 func (p *program) setQueue(queue uint32, fd int) error { return p.xsks.Put(queue, uint32(fd)) }

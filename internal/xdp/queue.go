@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
-
-	"gofabric/internal/netx"
 )
 
 // queue is one queue of an interface with what this process does there. Its two directions have a lock each.
@@ -350,6 +348,3 @@ func (q *queue) discard(p *Port, f []Frame) {
 	}
 	q.outq.Unlock()
 }
-
-// fd is what becomes readable when packets come.
-func (q *queue) fd() netx.FD { return q.s.fd }

@@ -57,7 +57,8 @@ type (
 	consumerRing[T entry] struct{ ring[T] }
 )
 
-// put adds an entry, which the kernel sees after publish. There is always room: the rings into which we produce have a place for every chunk that goes through them.
+// put adds an entry, which the kernel sees after publish. There is always room: the rings into which we produce have a place for every chunk that goes
+// through them.
 func (r *producerRing[T]) put(v T) {
 	r.entries[r.next&r.mask] = v
 	r.next++

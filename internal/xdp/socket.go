@@ -34,31 +34,35 @@ type socket struct {
 }
 
 // openSocket opens a socket with its rings over u. The first registers u, the others share it with first. It is not bound yet.
-func openSocket(u *umem, c *Config, queue uint32, first *socket) (s *socket, err error) {
+func openSocket(u *umem, c *Config, queue uint32, first *socket) (*socket, error) {
 	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, socketError(err)
 	}
-	s = &socket{fd: netx.FD(fd), queue: queue}
-	defer func() {
-		if err != nil {
-			s.close()
-		}
-	}()
-	if first == nil {
+	s := &socket{fd: netx.FD(fd), queue: queue}
+	if err := s.setUp(u, c, first == nil); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// setUp makes the rings, and u the socket's umem if it is to register that.
+func (s *socket) setUp(u *umem, c *Config, register bool) error {
+	if register {
 		if errno := sysSetUmem(s.fd, u.mem, u.chunkSize()); errno != 0 {
-			return nil, umemError(errno, len(u.mem))
+			return umemError(errno, len(u.mem))
 		}
 	}
 	for _, o := range []struct{ name, n int }{
 		{unix.XDP_UMEM_FILL_RING, c.RxFrames}, {unix.XDP_UMEM_COMPLETION_RING, c.TxFrames}, {unix.XDP_RX_RING, c.RxFrames}, {unix.XDP_TX_RING, c.TxFrames},
 	} {
-		if err := unix.SetsockoptInt(fd, unix.SOL_XDP, o.name, o.n); err != nil {
-			return nil, lack(NoMemory, err)
+		if err := unix.SetsockoptInt(int(s.fd), unix.SOL_XDP, o.name, o.n); err != nil {
+			return lack(NoMemory, err)
 		}
 	}
 	s.wishes(c, u)
-	return s, s.mapRings(c)
+	return s.mapRings(c)
 }
 
 // wishes sets options without which the socket works, too.

@@ -14,8 +14,8 @@ type umem struct {
 	perQueue uint32
 }
 
-// newUmem makes memory for so many queues. It is anonymous and populated: a page fault on the data path would cost more than all else there, and the kernel pins
-// the pages anyway.
+// newUmem makes memory for so many queues. It is anonymous and populated: a page fault on the data path would cost more than all else there, and the kernel
+// pins the pages anyway.
 func newUmem(queues int, c *Config) (*umem, error) {
 	u := &umem{perQueue: uint32(c.RxFrames + c.TxFrames)}
 	for 1<<u.shift < c.ChunkSize {

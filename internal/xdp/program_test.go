@@ -1,0 +1,184 @@
+//go:build linux
+
+package xdp
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
+	"gofabric/internal/xdp/frame"
+)
+
+const xdpRedirect = 4
+
+// live is where the programs of these tests have ports.
+var live = []netip.AddrPort{netip.MustParseAddrPort("10.1.2.3:7471"), netip.MustParseAddrPort("[fd00::7]:7471"), netip.MustParseAddrPort("10.1.2.4:9")}
+
+// loaded is the program with live ports and a socket on queue 0.
+func loaded(t *testing.T) *program {
+	t.Helper()
+	needRoot(t)
+	p, err := loadProgram(2, 16)
+	must(t, err)
+	t.Cleanup(p.close)
+	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	t.Cleanup(func() { unix.Close(fd) })
+	must(t, p.setQueue(0, fd))
+	must(t, p.setLimit(1500))
+	for _, at := range live {
+		must(t, p.setPort(keyOf(at)))
+	}
+	return p
+}
+
+// action runs the program on a packet, which it must leave as it is.
+func action(t testing.TB, p *program, b []byte) uint32 {
+	t.Helper()
+	out := make([]byte, len(b)+64)
+	opt := &ebpf.RunOptions{Data: b, DataOut: out}
+	n, err := p.prog.Run(opt)
+	must(t, err)
+	if string(opt.DataOut) != string(b) {
+		t.Fatalf("the program changed %x to %x", b, opt.DataOut)
+	}
+	return n
+}
+
+// udpTo is a packet of 100 bytes.
+func udpTo(t testing.TB, to netip.AddrPort, tags ...frame.Tag) []byte {
+	from := netip.MustParseAddrPort("10.1.2.9:5")
+	if to.Addr().Is6() {
+		from = netip.MustParseAddrPort("[fd00::9]:5")
+	}
+	return packet(t, &place{mac: frame.MAC{2, 0, 0, 0, 0, 1}}, &place{mac: frame.MAC{2, 0, 0, 0, 0, 2}}, from, to, pattern(100, 0), tags...)
+}
+
+// changed is a copy of a packet with other bytes at an offset.
+func changed(b []byte, at int, with ...byte) []byte {
+	b = append([]byte(nil), b...)
+	copy(b[at:], with)
+	return b
+}
+
+func TestProgram(t *testing.T) {
+	p := loaded(t)
+	v4, v6 := udpTo(t, live[0]), udpTo(t, live[1])
+	vlan, qinq := frame.Tag{Proto: frame.TagC, TCI: 5}, frame.Tag{Proto: frame.TagS, TCI: 9}
+	one4, two4, one6 := udpTo(t, live[0], vlan), udpTo(t, live[0], qinq, vlan), udpTo(t, live[1], vlan)
+	insert := func(b []byte, at int, with ...byte) []byte {
+		return append(append(append([]byte(nil), b[:at]...), with...), b[at:]...)
+	}
+	mapped := changed(v6, etherLen+24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 2, 3)
+	for _, c := range []struct {
+		name string
+		b    []byte
+		want uint32
+	}{
+		{"IPv4", v4, xdpRedirect},
+		{"IPv6", v6, xdpRedirect},
+		{"VLAN, IPv4", one4, xdpRedirect},
+		{"two tags, IPv4", two4, xdpRedirect},
+		{"VLAN, IPv6", one6, xdpRedirect},
+		{"another live port", udpTo(t, live[2]), xdpRedirect},
+		{"three tags", insert(two4, 12, 0x81, 0, 0, 1), xdpPass},
+		{"another port", udpTo(t, netip.MustParseAddrPort("10.1.2.3:7472")), xdpPass},
+		{"another address", udpTo(t, netip.MustParseAddrPort("10.1.2.4:7471")), xdpPass},
+		{"another IPv6 address", udpTo(t, netip.MustParseAddrPort("[fd00::8]:7471")), xdpPass},
+		{"an IPv4-mapped address in IPv6", mapped, xdpPass},
+		{"don't fragment off", changed(v4, etherLen+6, 0, 0), xdpRedirect},
+		{"first fragment", changed(v4, etherLen+6, 0x20, 0), xdpPass},
+		{"later fragment", changed(v4, etherLen+6, 0, 1), xdpPass},
+		{"IPv4 options", changed(v4, etherLen, 0x46), xdpPass},
+		{"version 5", changed(v4, etherLen, 0x55), xdpPass},
+		{"version 4 in IPv6", changed(v6, etherLen, 0x45), xdpPass},
+		{"traffic class", changed(v6, etherLen, 0x6f, 0xff), xdpRedirect},
+		{"TCP", changed(v4, etherLen+9, unix.IPPROTO_TCP), xdpPass},
+		{"ICMP", changed(v4, etherLen+9, unix.IPPROTO_ICMP), xdpPass},
+		{"TCP over IPv6", changed(v6, etherLen+6, unix.IPPROTO_TCP), xdpPass},
+		{"hop-by-hop options", changed(v6, etherLen+6, 0), xdpPass},
+		{"IPv6 fragment", changed(v6, etherLen+6, unix.IPPROTO_FRAGMENT), xdpPass},
+		{"ARP", changed(v4, 12, 0x08, 0x06), xdpPass},
+		{"broadcast", changed(v4, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), xdpPass},
+		{"multicast", changed(v6, 0, 0x33, 0x33, 0, 0, 0, 1), xdpPass},
+		{"as long as allowed", changed(v4, etherLen+2, 0x05, 0xdc), xdpRedirect},
+		{"longer", changed(v4, etherLen+2, 0x05, 0xdd), xdpPass},
+		{"as long as allowed, IPv6", changed(v6, etherLen+4, 0x05, 0xb4), xdpRedirect},
+		{"longer, IPv6", changed(v6, etherLen+4, 0x05, 0xb5), xdpPass},
+		{"longest, IPv6", changed(v6, etherLen+4, 0xff, 0xff), xdpPass},
+	} {
+		if got := action(t, p, c.b); got != c.want {
+			t.Errorf("%s: action %d, want %d", c.name, got, c.want)
+		}
+	}
+	for _, whole := range [][]byte{v4, v6, one4, two4, one6} {
+		headers := len(whole) - 100
+		for n := etherLen; n <= len(whole); n++ {
+			want := uint32(xdpPass)
+			if n >= headers {
+				want = xdpRedirect
+			}
+			if got := action(t, p, whole[:n]); got != want {
+				t.Errorf("cut to %d of %d bytes: action %d", n, len(whole), got)
+			}
+		}
+	}
+	must(t, p.deletePort(keyOf(live[0])))
+	must(t, p.deletePort(keyOf(live[0]))) // not there any more, which is what was asked for
+	if got := action(t, p, v4); got != xdpPass {
+		t.Errorf("closed port: action %d", got)
+	}
+	must(t, p.xsks.Delete(uint32(0)))
+	if got := action(t, p, v6); got != xdpPass {
+		t.Errorf("queue without a socket: action %d", got)
+	}
+}
+
+// TestProgramAgrees: of what the program redirects this process finds the port; what it does not redirect does not matter.
+func TestProgramAgrees(t *testing.T) {
+	p := loaded(t)
+	ports := map[key]bool{}
+	for _, at := range live {
+		ports[keyOf(at)] = true
+	}
+	bases := [][]byte{udpTo(t, live[0]), udpTo(t, live[1]), udpTo(t, live[0], frame.Tag{Proto: frame.TagC, TCI: 5}),
+		udpTo(t, live[1], frame.Tag{Proto: frame.TagS, TCI: 5}, frame.Tag{Proto: frame.TagC, TCI: 5})}
+	redirected := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		b := append([]byte(nil), rapid.SampledFrom(bases).Draw(rt, "base")...)
+		for range rapid.IntRange(0, 3).Draw(rt, "changes") {
+			with := rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte{0, 0x08, 0x81, 0x88, 0xa8, 0xdd, 0x86, 17}))
+			b[rapid.IntRange(0, len(b)-101).Draw(rt, "at")] = with.Draw(rt, "byte")
+		}
+		b = b[:rapid.IntRange(etherLen, len(b)).Draw(rt, "length")]
+		k, ok := destination(b)
+		if action(t, p, b) == xdpRedirect {
+			redirected++
+			if !ok || !ports[k] {
+				rt.Fatalf("%x is redirected, and goes to %x, %v", b, k, ok)
+			}
+		}
+	})
+	if redirected == 0 {
+		t.Error("nothing was redirected")
+	}
+}
+
+// FuzzDestination: no frame makes it read beyond the end.
+func FuzzDestination(f *testing.F) {
+	for _, at := range live {
+		f.Add(udpTo(f, at))
+		f.Add(udpTo(f, at, frame.Tag{Proto: frame.TagC, TCI: 1}))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		k, ok := destination(b[:len(b):len(b)])
+		if ether := binary.BigEndian.Uint16(k[18:]); ok && ether != etherIPv4 && ether != etherIPv6 {
+			t.Errorf("%x goes to %x", b, k)
+		}
+	})
+}
