@@ -33,4 +33,10 @@
 // On systems other than Linux, Open returns errors.ErrUnsupported. Only Ethernet interfaces have Paths, and no others than those whose frames leave at the
 // interface itself or below VLAN devices; a bridge or bond is an interface of its own. The MTU is that of interface and route; what is known of the path beyond
 // is for the socket to say (IP_MTU in ip(7)).
+//
+// Routes are asked for by destination and source address. What else rules (ip-rule(8)) can look at, ports, marks and users, is not, and where a route has
+// several next hops the kernel may choose another one for a socket. Frames that follow a Path are not seen by what the kernel does to packets on their way
+// out: filters, address translation (a destination that exists only in a NAT rule has a route, and nobody there), IPsec, queueing disciplines.
+//
+// A frame to a group goes out, but not to members on this host.
 package neigh

@@ -73,7 +73,7 @@ func (t *Table) follow(batch []event) {
 		}
 	}
 	if routes {
-		t.gen.Add(1)
+		t.routesChanged(mono.Now())
 	}
 }
 
@@ -93,10 +93,7 @@ func (t *Table) neighbourChanged(ev event) {
 // setNeighbour notes what the kernel says of a neighbour.
 func (t *Table) setNeighbour(h *hop, nud int, mac frame.MAC) {
 	h.nud, h.mac = nud, mac
-	switch {
-	case h.err == nil && nud&nudValid == 0:
-		h.due = mono.None // it was valid: ask at once
-	case h.err == ErrResolving && nud&netlink.NUD_FAILED != 0 && h.due != mono.None:
+	if h.err == ErrResolving && nud&netlink.NUD_FAILED != 0 && h.due != mono.None {
 		t.unanswered(h, ErrUnreachable)
 	}
 	t.attend(h, h.used())
@@ -205,6 +202,9 @@ func (t *Table) pass(now mono.Time) {
 				t.next = min(t.next, h.due)
 			}
 		}
+	}
+	if t.bump != mono.None && !now.Before(t.bump) {
+		t.routesChanged(now)
 	}
 	if !now.Before(t.sweep) {
 		t.sweep = now.Add(sweepEvery)

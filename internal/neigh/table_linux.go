@@ -22,6 +22,8 @@ const (
 	sweepEvery   = 5 * time.Second
 	sweepsMax    = 24 // unused for so many, an entry is forgotten
 	requestMax   = time.Second
+	bumpMax      = time.Second // that a change of routes waits for the answers about the one before
+	bumpShare    = 10          // of the time, the part that answers take at most while routes change on and on
 )
 
 // groups is what the table hears of. Bits of nexthop objects are beyond what bind takes in older kernels; their routes are reported (nexthop_compat_mode).
@@ -54,7 +56,10 @@ type Table struct {
 	refused map[error]*entry // of destinations without a way: one for each reason
 	next    mono.Time        // when a hop wants attention
 	sweep   mono.Time
-	lost    bool // the kernel reports nothing any more
+	bumped  mono.Time     // when routes were last noted to have changed
+	spent   time.Duration // on answers since then
+	bump    mono.Time     // when to note it again; None: they have not changed since
+	lost    bool          // the kernel reports nothing any more
 
 	ns   nsID
 	refs int // guarded by tables.mu
@@ -208,8 +213,27 @@ func (t *Table) run() {
 			t.pass(mono.Now())
 		}
 		t.tell()
-		timer.Reset(max(0, min(t.next, t.sweep).Sub(mono.Now())))
+		timer.Reset(max(0, t.wait(mono.Now())))
 	}
+}
+
+// wait is how long there is nothing to do.
+func (t *Table) wait(now mono.Time) time.Duration {
+	until := min(t.next, t.sweep)
+	if t.bump != mono.None {
+		until = min(until, t.bump)
+	}
+	return until.Sub(now)
+}
+
+// routesChanged makes all Dests ask again when they are used: at once, unless routes change so often that answers would take all the time.
+func (t *Table) routesChanged(now mono.Time) {
+	if at := t.bumped.Add(min(t.spent*bumpShare, bumpMax)); t.bumped != mono.None && now.Before(at) {
+		t.bump = at
+		return
+	}
+	t.gen.Add(1)
+	t.bumped, t.spent, t.bump = now, 0, mono.None
 }
 
 // end takes all Paths away.
@@ -226,6 +250,8 @@ func (t *Table) end() {
 
 // answer points a Dest to its entry.
 func (t *Table) answer(q question) {
+	began := mono.Now()
+	defer func() { t.spent += mono.Now().Sub(began) }()
 	gen := t.gen.Load()
 	e, err := t.lookup(q)
 	if err != nil {

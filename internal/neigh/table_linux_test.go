@@ -7,10 +7,12 @@ import (
 	"net/netip"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"gofabric/internal/mono"
 	"gofabric/internal/xdp/frame"
 )
 
@@ -160,6 +162,36 @@ func TestFull(t *testing.T) {
 	if len(tab.questions) != 2 || !d[0].asked.Load() || !d[1].asked.Load() || d[2].asked.Load() {
 		t.Errorf("%d questions", len(tab.questions))
 	}
+}
+
+// TestRoutesChange has routes change on and on: each change makes all ask again, but not before the answers about the last one are a small part of the time.
+func TestRoutesChange(t *testing.T) {
+	tab := unopened()
+	tab.next, tab.sweep = mono.Never, mono.Never
+	now := mono.Time(1e9)
+	step := func(after, spent time.Duration, want uint64, wait time.Duration) {
+		t.Helper()
+		now = now.Add(after)
+		tab.spent += spent
+		tab.routesChanged(now)
+		if got := tab.gen.Load(); got != want {
+			t.Errorf("generation %d, want %d", got, want)
+		}
+		if got := tab.wait(now); wait > 0 && got != wait || wait == 0 && got < time.Hour {
+			t.Errorf("waits %v, want %v", got, wait)
+		}
+	}
+	step(0, 0, 2, 0)
+	step(time.Millisecond, 0, 3, 0)
+	step(time.Millisecond, time.Millisecond, 3, 9*time.Millisecond)
+	step(time.Millisecond, 0, 3, 8*time.Millisecond)
+	now = now.Add(8 * time.Millisecond)
+	tab.pass(now)
+	if got := tab.gen.Load(); got != 4 || tab.wait(now) < time.Hour {
+		t.Errorf("generation %d, want 4", got)
+	}
+	step(time.Millisecond, time.Hour, 4, bumpMax-time.Millisecond)
+	step(bumpMax-time.Millisecond, 0, 5, 0)
 }
 
 // TestSize checks what a peer costs.

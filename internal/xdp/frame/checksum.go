@@ -45,7 +45,7 @@ func fold(s uint64) uint16 {
 	s = s>>32 + s&0xffffffff
 	s = s>>16 + s&0xffff
 	s = s>>16 + s&0xffff
-	return uint16(s>>16 + s)
+	return uint16(s)
 }
 
 // add adds b, which begins at an even place, to sum. Chains of additions with carry run at a word per cycle, two chains side by side at nearly two.
