@@ -28,7 +28,7 @@
 //	frames[0].Data = frames[0].Data[:size]
 //	errno := p.Submit(frames[:1])
 //	errno = p.Flush()
-//	err = p.Watch(true)                        // and wait until p.FD() is readable
+//	wait until p.FD() is readable              // Watch(false) for who never does
 //
 // Ports share the sockets of the interface. A Receive that finds packets of other ports puts them into the boxes of those, with nothing copied, and makes
 // their FD readable. Each queue has one lock for each direction, held for some tens of nanoseconds and never during a system call that transmits.

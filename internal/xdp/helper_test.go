@@ -205,7 +205,6 @@ const patience = 20 * time.Second
 // await waits until the port's descriptor is readable and calls f, until that is true.
 func await(t testing.TB, p *Port, what string, f func() bool) {
 	t.Helper()
-	must(t, p.Watch(true))
 	for end := time.Now().Add(patience); !f(); {
 		left := time.Until(end)
 		if left <= 0 {

@@ -337,7 +337,8 @@ func (i *Interface) Bind(at netip.AddrPort) (*Port, error) {
 		return nil, fmt.Errorf("AF_XDP on %s: %v is no address to bind to", i.name, at)
 	}
 	p := &Port{i: i, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), boxes: make([]box, len(i.queues)), keys: map[key]struct{}{}}
-	if err := p.openWait(); err != nil {
+	err := p.openWait()
+	if err != nil {
 		return nil, err
 	}
 	i.ref()
@@ -345,7 +346,9 @@ func (i *Interface) Bind(at netip.AddrPort) (*Port, error) {
 	p.tx = i.queues[i.next%len(i.queues)]
 	i.next++
 	i.ports[p] = struct{}{}
-	err := i.place(p, i.keysFor(p.addr), true)
+	if err = p.Watch(true); err == nil {
+		err = i.place(p, i.keysFor(p.addr), true)
+	}
 	i.mu.Unlock()
 	if err != nil {
 		p.Close()

@@ -70,8 +70,8 @@ func (p *Port) closeWait() {
 // somebody has received them. It is the port's; do not read from it.
 func (p *Port) FD() netx.FD { return p.wait }
 
-// Watch begins or ends making FD readable. A new port is not watched: whoever polls Receive without pause needs no FD, and the kernel spends a tenth of its
-// time for a packet on telling. What waits already makes FD readable at once. Errors are those of epoll_ctl(2); nothing has changed then.
+// Watch begins or ends making FD readable. A new port is watched. Whoever polls Receive without pause needs no FD, and the kernel spends a tenth of its time
+// for a packet on telling. What waits already makes FD readable at once. Errors are those of epoll_ctl(2); nothing has changed then.
 func (p *Port) Watch(on bool) error {
 	if on == p.watched.Load() {
 		return nil

@@ -6,7 +6,7 @@ package xdp
 type Stats struct {
 	NoFrame   uint64 // dropped by the kernel: all frames to receive were in use (rx_fill_ring_empty_descs)
 	RingFull  uint64 // dropped by the kernel: the receive ring was full (rx_ring_full)
-	Dropped   uint64 // dropped by the kernel for other reasons, such as a packet of several parts where that was not asked for (rx_dropped)
+	Dropped   uint64 // dropped by the kernel for other reasons, such as a packet of several parts where that was not asked for (the rest of rx_dropped)
 	BadRx     uint64 // descriptors to receive that the kernel refused, or gave back wrong: errors of this package
 	BadTx     uint64 // the same to transmit
 	Unclaimed uint64 // came for a port that had closed
@@ -23,6 +23,10 @@ func (i *Interface) Stats() (Stats, error) {
 		}
 		t.NoFrame += k.Rx_fill_ring_empty_descs
 		t.RingFull += k.Rx_ring_full
+		if !q.s.zero {
+			// In copy mode a packet for which there is no frame counts as both (net/xdp/xsk.c, __xsk_rcv).
+			k.Rx_dropped -= min(k.Rx_dropped, k.Rx_fill_ring_empty_descs)
+		}
 		t.Dropped += k.Rx_dropped
 		t.BadRx += k.Rx_invalid_descs
 		t.BadTx += k.Tx_invalid_descs
