@@ -90,4 +90,6 @@ type Stats struct {
 	SendErrors                       uint64 // datagrams lost in Send
 	Overflows                        uint64 // datagrams that the receive queue had no room for, where the system tells
 	Truncated                        uint64 // datagrams longer than any buffer
+	BypassSent, BypassReceived       uint64 // of the datagrams, those that did not go through the system's stack (AF_XDP)
+	BypassRefused                    uint64 // frames that came for the port, past the system's stack, and were no good datagrams
 }

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gofabric/internal/dgram"
 	"gofabric/internal/netx"
 )
 
@@ -43,6 +44,8 @@ type expressLink interface {
 	// express sends parts, total bytes, as one datagram or with seg as several, as dgram.Port's Send does; if it does not, nothing has left, and the socket
 	// is to send them.
 	express(dest netip.AddrPort, parts [][]byte, total, seg int) bool
+	// bypassed fills in what went by the system's stack.
+	bypassed(s *dgram.Stats)
 }
 
 // The values of FI_UDP_LINK.

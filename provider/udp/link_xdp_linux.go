@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gofabric/internal/dgram"
 	"gofabric/internal/mono"
 	"gofabric/internal/neigh"
 	"gofabric/internal/netx"
@@ -366,12 +367,21 @@ func (l *xdpLink) drops() (uint32, error) {
 	return n + uint32(s.NoFrame+s.RingFull+s.Dropped) + uint32(l.port.Lost()), errors.Join(err, e)
 }
 
-func (l *xdpLink) String() string {
-	bad := uint64(0)
+func (l *xdpLink) bypassed(s *dgram.Stats) {
+	s.BypassSent, s.BypassReceived, s.BypassRefused = l.sent, l.received, 0
 	for _, n := range l.refused {
-		bad += n
+		s.BypassRefused += n
 	}
-	return fmt.Sprintf("%v (%d sent, %d by the socket, %d for want of frames; %d received, %d refused), beside %v", l.iface, l.sent, l.bySocket, l.starved, l.received, bad, l.link)
+}
+
+func (l *xdpLink) String() string {
+	s := fmt.Sprintf("%v (%d sent, %d left to the socket, %d for want of frames; %d received", l.iface, l.sent, l.bySocket, l.starved, l.received)
+	for why, n := range l.refused {
+		if n > 0 {
+			s += fmt.Sprintf(", %d refused: %v", n, frame.Reason(why))
+		}
+	}
+	return fmt.Sprintf("%s), beside %v", s, l.link)
 }
 
 func (l *xdpLink) close() {

@@ -155,6 +155,9 @@ func (p *port) Stats() dgram.Stats {
 				s.countDrops()
 			}
 		}
+		if p.express != nil {
+			p.express.bypassed(&p.stats)
+		}
 	}
 	return p.stats
 }

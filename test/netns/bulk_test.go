@@ -6,8 +6,10 @@ package netns
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"gofabric/core"
 	"gofabric/test/conform"
@@ -27,8 +29,9 @@ type bulk struct {
 	mu       sync.Mutex
 	to       core.FIAddr
 	out, in  [depth][]byte
-	posted   int // messages sent
-	sent     int // of them complete
+	posted   int   // messages made
+	ready    []int // slots whose messages are not sent yet, in order
+	sent     int   // messages that are complete
 	count    int
 	checked  int
 	expected int
@@ -40,7 +43,7 @@ func (n *node) sendBulk(fi core.FIAddr, size, count int) error {
 	b := &n.bulk
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.to, b.posted, b.sent, b.count = fi, 0, 0, count
+	b.to, b.posted, b.sent, b.count, b.ready = fi, 0, 0, count, nil
 	for slot := range b.out {
 		b.out[slot] = make([]byte, size)
 		if err := n.sendNext(slot); err != nil {
@@ -58,7 +61,32 @@ func (n *node) sendNext(slot int) error {
 	}
 	conform.Fill(b.out[slot], uint64(bulkSeed+b.posted))
 	b.posted++
-	return n.ep.Send(b.out[slot], 0, b.to, ctxBulk+core.Context(slot))
+	b.ready = append(b.ready, slot)
+	return n.post()
+}
+
+// post sends what is ready. What there is no room for is tried again: nobody tells when there is (FI_EAGAIN in fi_msg(3)). Locked.
+func (n *node) post() error {
+	b := &n.bulk
+	for len(b.ready) > 0 {
+		slot := b.ready[0]
+		err := n.ep.Send(b.out[slot], 0, b.to, ctxBulk+core.Context(slot))
+		if errors.Is(err, core.ErrAgain) {
+			time.AfterFunc(200*time.Microsecond, func() {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				if err := n.post(); err != nil {
+					n.say("STOP %v", err)
+				}
+			})
+			return nil
+		}
+		b.ready = b.ready[1:]
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkBulk begins to receive. Messages come in the order of the receives.

@@ -1,0 +1,185 @@
+//go:build linux
+
+package netns
+
+// AF_XDP at one end of the cable or at both.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const xdpLink = "FI_UDP_LINK=xdp"
+
+// xdpPair is rxdPair with an environment for each end.
+func xdpPair(a, b *host, ipA, ipB string, envA, envB []string) (ra, rb *remote) {
+	ra, rb = a.start(envA...), b.start(envB...)
+	nameA, nameB := ra.do("open %s %s 7000", rxdStack, ipA), rb.do("open %s %s 7000", rxdStack, ipB)
+	ra.do("insert %s", nameB)
+	rb.do("insert %s", nameA)
+	return ra, rb
+}
+
+// bypassed sees to it that datagrams went past the kernel's stack, both ways, and came as they ought to.
+func (r *remote) bypassed() {
+	r.t.Helper()
+	s := r.do("stats")
+	n := map[string]uint64{}
+	for _, m := range regexp.MustCompile(`(Bypass\w+):(\d+)`).FindAllStringSubmatch(s, -1) {
+		n[m[1]], _ = strconv.ParseUint(m[2], 10, 64)
+	}
+	if n["BypassSent"] < 10 || n["BypassReceived"] < 10 || n["BypassRefused"] > 0 {
+		r.t.Errorf("past the kernel's stack: %v, of %s", n, s)
+	}
+}
+
+// TestXDPStacks exchanges messages between ends with and without AF_XDP, over IPv4 and IPv6, with packets of all sizes.
+func TestXDPStacks(t *testing.T) {
+	t.Parallel()
+	for _, ends := range [][2]bool{{true, true}, {true, false}, {false, true}} {
+		for _, mtu := range []int{1500, 3490, 9000} {
+			t.Run(fmt.Sprint(ends, mtu), func(t *testing.T) {
+				t.Parallel()
+				a, b := newHosts(t)
+				setMTU(mtu, a, b)
+				env := [2][]string{}
+				for i, x := range ends {
+					if x {
+						env[i] = []string{xdpLink}
+					}
+				}
+				for _, ip := range [][2]string{{a.v4, b.v4}, {a.v6, b.v6}} {
+					ra, rb := xdpPair(a, b, ip[0], ip[1], env[0], env[1])
+					for _, size := range []int{8, 100, 1400, 4000, 8900} {
+						intact(ra, rb, size, 200)
+					}
+					intact(ra, rb, 1<<20, 16)
+					for i, r := range []*remote{ra, rb} {
+						if ends[i] {
+							r.bypassed()
+						}
+						r.kill()
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestXDPNeighbour gives a host another Ethernet address in the middle of a run.
+func TestXDPNeighbour(t *testing.T) {
+	t.Parallel()
+	a, b := newHosts(t)
+	ra, rb := xdpPair(a, b, a.v4, b.v4, []string{xdpLink}, nil)
+	const count = 3000
+	rb.do("check %d %d", 1000, count)
+	ra.do("bulk 0 %d %d", 1000, count)
+	rb.want("GOOD 64", long)
+	b.ip("link", "set", "eth9", "address", "02:00:00:00:12:34")
+	rb.want(fmt.Sprintf("CHECKED %d", count), long)
+	ra.want("BULK", long)
+	intact(ra, rb, 1000, 100)
+	ra.bypassed()
+}
+
+// TestXDPPlugged takes the cable out and puts it in again: messages flow, past the kernel's stack.
+func TestXDPPlugged(t *testing.T) {
+	t.Parallel()
+	a, b := newHosts(t)
+	ra, rb := xdpPair(a, b, a.v4, b.v4, []string{xdpLink, "FI_OFI_RXD_PEER_TIMEOUT=20000"}, []string{xdpLink, "FI_OFI_RXD_PEER_TIMEOUT=20000"})
+	const count = 3000
+	rb.do("check %d %d", 1000, count)
+	ra.do("bulk 0 %d %d", 1000, count)
+	for i, h := range []*host{a, b} {
+		rb.want(fmt.Sprintf("GOOD %d", 64*(i+1)), long)
+		h.unplug()
+		h.plug()
+	}
+	rb.want(fmt.Sprintf("CHECKED %d", count), long)
+	ra.want("BULK", long)
+	intact(ra, rb, 1000, 200)
+	ra.bypassed()
+	rb.bypassed()
+}
+
+// TestXDPRouter has a router in the middle, and a narrow link behind it.
+func TestXDPRouter(t *testing.T) {
+	t.Parallel()
+	for _, mtu := range []int{1500, 1000} {
+		t.Run(fmt.Sprint(mtu), func(t *testing.T) {
+			t.Parallel()
+			a, b, _ := newRouted(t, mtu)
+			ra, rb := xdpPair(a, b, a.v4, b.v4, []string{xdpLink}, []string{xdpLink})
+			for _, size := range []int{100, 1400, 100_000} {
+				intact(ra, rb, size, 200)
+			}
+			ra.bypassed()
+			rb.bypassed()
+		})
+	}
+}
+
+// TestXDPNative talks to libfabric's own fi_pingpong, datagrams and reliable ones, as server and as client.
+func TestXDPNative(t *testing.T) {
+	t.Parallel()
+	native, err := exec.LookPath("fi_pingpong")
+	if err != nil {
+		missing(t, "there is no fi_pingpong: apt install libfabric-bin")
+	}
+	fi := t.TempDir() + "/fi"
+	if out, err := exec.Command("go", "build", "-o", fi, "gofabric/cmd/fi").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, c := range [][2]string{{"udp", "dgram"}, {"udp;ofi_rxd", "rdm"}} {
+		for _, ours := range []string{"server", "client"} {
+			t.Run(c[0]+"/"+ours, func(t *testing.T) {
+				a, b := newHosts(t)
+				args := []string{"-c", "-I", "200", "-p", c[0], "-e", c[1], "-S", "1024"}
+				run := func(h *host, mine bool, peer ...string) (*exec.Cmd, *bytes.Buffer) {
+					line := []string{"netns", "exec", h.name, "timeout", "-k", "1", "20", native}
+					if mine {
+						line[len(line)-1] = fi
+						line = append(line, "pingpong", "-s", h.v4) // 1.17's has no such flag
+					}
+					cmd := exec.Command("ip", append(append(line, args...), peer...)...)
+					cmd.Env = append(os.Environ(), xdpLink)
+					out := &bytes.Buffer{}
+					cmd.Stdout, cmd.Stderr = out, out
+					if err := cmd.Start(); err != nil {
+						t.Fatal(err)
+					}
+					return cmd, out
+				}
+				server, sout := run(b, ours == "server")
+				waitListening(t, b, 47592)
+				client, cout := run(a, ours == "client", b.v4)
+				for _, err := range []error{client.Wait(), server.Wait()} {
+					if err != nil || strings.Count(cout.String(), "200") == 0 {
+						t.Fatalf("%v\nclient: %s\nserver: %s", err, cout, sout)
+					}
+				}
+			})
+		}
+	}
+}
+
+// waitListening waits until somebody accepts connections at a TCP port of a host.
+func waitListening(t *testing.T, h *host, port int) {
+	t.Helper()
+	for range 500 {
+		out, err := exec.Command("ip", "netns", "exec", h.name, "ss", "-Hltn", fmt.Sprintf("sport = :%d", port)).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(bytes.TrimSpace(out)) > 0 {
+			return
+		}
+	}
+	t.Fatalf("nobody listens at port %d of %s", port, h.name)
+}
