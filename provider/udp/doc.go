@@ -6,9 +6,12 @@
 //	Port.Send -> link: sendto; sendmsg with UDP_SEGMENT for runs of equal datagrams (GSO), sendmmsg where the system takes no runs
 //	cq.Read -> progress pass -> socket.receive -> link -> dgram.Receiver.Received ... Drained
 //
-// A link (FI_UDP_LINK) is how a socket's datagrams pass to and from the system: plain sockets, or batches. A batch link begins with the cheapest receive,
+// A link (FI_UDP_LINK) is how a socket's datagrams pass to and from the system: plain sockets, batches, or AF_XDP. A batch link begins with the cheapest receive,
 // recvfrom, once per pass while datagrams come one by one. After the first burst it receives runs (recvmsg with UDP_GRO), and many small datagrams with one
 // call (recvmmsg). What the system lacks, or refuses at run time, is done one by one. docs/decisions/0007-datagram-sockets.md says why.
+//
+// An AF_XDP link (link_xdp_linux.go) stands above that of the socket, and moves what it can past the system's stack: it receives from the interface, and sends
+// frames whose headers it makes itself (packages xdp, xdp/frame, neigh). docs/af-xdp.md is for its users.
 //
 // Datagrams are not fragmented, so that layers learn what a path takes (MaxDatagram, core.ErrMsgSize), with one exception: what a DGRAM endpoint may send
 // (FI_UDP_MTU bytes) and the path does not take in one piece goes in several, as native's datagrams do.
