@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // pattern is bytes that show where they belong.
@@ -57,6 +59,48 @@ func TestToSocket(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestRuns: what a plain socket sends as a run (UDP_SEGMENT) arrives as the datagrams that it is made of. In driver mode the cable's other end takes the run
+// apart; in generic mode it comes in one piece, which the program leaves to the kernel.
+func TestRuns(t *testing.T) {
+	const seg, count = 1000, 10
+	for _, mode := range []Mode{Driver, Generic} {
+		a, b := places(t, 1, 1500)
+		for _, addrs := range [][2]netip.Addr{{a.v4, b.v4}, {a.v6, b.v6}} {
+			at := netip.AddrPortFrom(addrs[0], 7001)
+			_, p := openPort(t, a, Config{Mode: mode}, at)
+			plain := listen(t, a, at)
+			s := listen(t, b, netip.AddrPortFrom(addrs[1], 7000))
+			raw, err := s.SyscallConn()
+			must(t, err)
+			must(t, raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_UDP, unix.UDP_SEGMENT, seg) }))
+			must(t, err)
+			data := pattern(seg*count, 4)
+			_, err = s.WriteToUDPAddrPort(data, at)
+			must(t, err)
+			var got [][]byte
+			if mode == Driver {
+				for _, b := range take(t, p, count) {
+					got = append(got, payloadOf(t, b))
+				}
+			} else {
+				buf := make([]byte, 1<<16)
+				for range count {
+					n, err := plain.Read(buf)
+					must(t, err)
+					got = append(got, bytes.Clone(buf[:n]))
+				}
+			}
+			if !bytes.Equal(bytes.Join(got, nil), data) || len(got) != count || len(got[0]) != seg {
+				t.Errorf("%v: %d datagrams, the first of %d bytes", mode, len(got), len(got[0]))
+			}
+			var f [4]Frame
+			if n := p.Receive(f[:]); n != 0 {
+				t.Errorf("%v: %d packets more", mode, n)
+			}
 		}
 	}
 }
