@@ -37,7 +37,7 @@ var reasons = map[Reason]struct{ says, hint string }{
 	NoMemory:      {"the kernel has no memory for the rings", "fewer frames or queues need less"},
 	NoInterface:   {"there is no such interface here", "ip link shows those of this network namespace"},
 	InterfaceDown: {"the interface is down", "ip link set INTERFACE up"},
-	NoDriverMode:  {"the driver does not run XDP programs, or not with its present settings", "use generic mode; or see dmesg: as a rule it is the MTU or an offload (ethtool -K)"},
+	NoDriverMode:  {"the driver runs no XDP programs, or not as it is set up", "use generic mode; or see dmesg: often it is the MTU or an offload (ethtool -K)"},
 	NoZeroCopy:    {"the driver has no zero-copy AF_XDP", "use copy mode"},
 	QueueCount:    {"the interface has too few queues", "ethtool -l INTERFACE shows how many it has, ethtool -L sets them"},
 	QueueTaken:    {"an AF_XDP socket of another program has a queue of the interface", "end that program, or choose other queues"},

@@ -220,7 +220,8 @@ func (i *Interface) String() string {
 		how += ", multi-buffer"
 	}
 	c := &i.c
-	return fmt.Sprintf("AF_XDP on %s, %v mode, %s, queues: %d, chunks of %d bytes in each: %d+%d", i.name, i.mode, how, c.Queues, c.ChunkSize, c.RxFrames, c.TxFrames)
+	return fmt.Sprintf("AF_XDP on %s, %v mode, %s, queues: %d, chunks of %d bytes in each: %d+%d",
+		i.name, i.mode, how, c.Queues, c.ChunkSize, c.RxFrames, c.TxFrames)
 }
 
 // SetMTU tells of a changed MTU, in bytes as ip(8) has it. Longer packets, and those that do not fit into the frames, go to the kernel's stack.
