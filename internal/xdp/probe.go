@@ -16,14 +16,17 @@ import (
 	"gofabric/internal/netx"
 )
 
-// Probe says whether Open may succeed on an interface, without attaching anything: nil, or an *Error with the first thing that is missing. What only the
-// driver can tell, Open says. It looks at the network namespace of the calling thread.
+// Probe says whether Open with a zero Config may succeed on an interface, without attaching anything: nil, or an *Error with the first thing that is missing.
+// What only the driver can tell, Open says. It looks at the network namespace of the calling thread. An interface that this process has open can be opened.
 func Probe(name string) error { return named(name, probe(name)) }
 
 func probe(name string) error {
 	ifc, err := net.InterfaceByName(name)
 	if err != nil {
 		return lack(NoInterface, nil)
+	}
+	if open, err := isOpen(ifc.Index); open || err != nil {
+		return err
 	}
 	if ifc.Flags&net.FlagUp == 0 {
 		return lack(InterfaceDown, nil)
@@ -38,7 +41,11 @@ func probe(name string) error {
 		return err
 	}
 	p.close()
-	if err := checkMemlock(); err != nil {
+	c, err := Config{}.complete(queuesOf(name), ifc.MTU)
+	if err != nil {
+		return err
+	}
+	if err := checkMemlock(&c); err != nil {
 		return err
 	}
 	if id := attachedTo(ifc.Index); id != 0 {
@@ -47,9 +54,20 @@ func probe(name string) error {
 	return nil
 }
 
-// checkMemlock reports whether a small umem may be pinned at all.
-func checkMemlock() error {
-	u, err := newUmem(1, &Config{ChunkSize: 2048, RxFrames: 2, TxFrames: 2})
+// isOpen reports whether this process has an interface open.
+func isOpen(index int) (bool, error) {
+	ns, err := namespaceID()
+	if err != nil {
+		return false, err
+	}
+	owners.mu.Lock()
+	defer owners.mu.Unlock()
+	return owners.m[ownerID{ns, index}] != nil, nil
+}
+
+// checkMemlock reports whether the umem may be pinned. All of it is: systems allow some megabytes as a rule, which is less than an interface needs.
+func checkMemlock(c *Config) error {
+	u, err := newUmem(c.Queues, c)
 	if err != nil {
 		return lack(NoMemory, err)
 	}

@@ -3,7 +3,7 @@ package udp
 import "gofabric/core"
 
 // Explain says of each interface in Infos of this provider why its datagrams go through sockets, if something faster was asked for (FI_UDP_LINK). To find out, it
-// opens what an endpoint would, and closes it again.
+// takes what an endpoint would need, and gives it back; nothing is attached to an interface.
 func (p *Provider) Explain(found []*core.Info) []core.Refusal {
 	if p.s.link != linkXDP && p.s.link != linkAuto {
 		return nil

@@ -151,7 +151,7 @@ func (l *xdpLink) ready() { l.woken = true }
 func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.Errno) {
 	l.giveBack()
 	if l.turn++; l.woken || l.turn%socketEvery == 0 {
-		if got, last, err = l.link.receive(many); err != unix.EAGAIN {
+		if got, _, err = l.link.receive(many); err != unix.EAGAIN {
 			return got, false, err
 		}
 	}

@@ -89,6 +89,8 @@ func (n *node) do(cmd string, args []string) (string, error) {
 		return "", n.checkBulk(size, count)
 	case "stats":
 		return n.stats()
+	case "why": // provider, address: why datagrams of an endpoint there go through sockets
+		return why(args[0], args[1])
 	case "listen":
 		return n.listen()
 	case "connect":
@@ -157,6 +159,19 @@ func infos(prov string) (string, error) {
 		}
 	}
 	return strings.Join(all, " "), err
+}
+
+// why says what keeps endpoints at an address from the links that were asked for (FI_UDP_LINK), as fi info --why does.
+func why(prov, ip string) (string, error) {
+	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Flags: core.Source, Hints: hints(prov, core.EPTypeRDM)})
+	if err != nil {
+		return "", err
+	}
+	var all []string
+	for _, r := range gofabric.Explain(list) {
+		all = append(all, r.String())
+	}
+	return strings.Join(all, " | "), nil
 }
 
 // open opens everything; of an RDM endpoint it returns the name.

@@ -37,7 +37,20 @@ type remote struct {
 // start starts a node; it is killed when the test ends.
 func (h *host) start(env ...string) *remote {
 	h.t.Helper()
-	cmd := exec.Command("ip", "netns", "exec", h.name, os.Args[0])
+	return h.startUnder(nil, env...)
+}
+
+// startUnder starts a node through a command that becomes the program named at its end, such as setpriv(1).
+func (h *host) startUnder(wrapper []string, env ...string) *remote {
+	h.t.Helper()
+	self, err := os.Open(os.Args[0])
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer self.Close()
+	// By the descriptor: other users may not look into the directory that go test builds in.
+	cmd := exec.Command("ip", append(append([]string{"netns", "exec", h.name}, wrapper...), "/proc/self/fd/3")...)
+	cmd.ExtraFiles = []*os.File{self}
 	cmd.Env = append(os.Environ(), nodeVar+"=1",
 		fmt.Sprintf("FI_TCP_PEER_TIMEOUT=%d", peerTimeout.Milliseconds()), fmt.Sprintf("FI_TCP_CONNECT_TIMEOUT=%d", connectTimeout.Milliseconds()),
 		fmt.Sprintf("FI_OFI_RXD_PEER_TIMEOUT=%d", peerTimeout.Milliseconds()), fmt.Sprintf("FI_OFI_RXD_HANDSHAKE_TIMEOUT=%d", connectTimeout.Milliseconds()),
