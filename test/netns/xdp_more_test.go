@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -134,197 +132,6 @@ func (r *remote) killClean() {
 		})
 	}
 	eventually(r.t, "the sockets are gone, and their memory", func() bool { return r.h.xdpSockets() == 0 })
-}
-
-// others is traffic of other programs between two hosts, checked byte for byte: TCP in both directions, and datagrams that are answered one by one.
-type others struct {
-	t     *testing.T
-	conns []net.Conn
-	udp   [2]*net.UDPConn
-	stop  chan struct{}
-	done  chan error
-	marks chan int // one each some rounds of datagrams
-	lost  int      // datagrams sent again; for reading when done
-	sent  int
-}
-
-const (
-	othersPort  = 7777
-	othersBlock = 32 << 10
-	othersAgain = 2 * time.Second
-)
-
-func startOthers(t *testing.T, a, b *host) *others {
-	t.Helper()
-	o := &others{t: t, stop: make(chan struct{}), done: make(chan error, 8), marks: make(chan int, 1)}
-	var l net.Listener
-	b.inside(func() (err error) {
-		if l, err = net.Listen("tcp4", fmt.Sprintf("%s:%d", b.v4, othersPort)); err != nil {
-			return err
-		}
-		o.udp[1], err = net.ListenUDP("udp4", &net.UDPAddr{IP: net.ParseIP(b.v4), Port: othersPort})
-		return err
-	})
-	defer l.Close()
-	for range 2 {
-		a.inside(func() error {
-			c, err := net.Dial("tcp4", l.Addr().String())
-			o.conns = append(o.conns, c)
-			return err
-		})
-		c, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.conns = append(o.conns, c)
-	}
-	a.inside(func() (err error) {
-		o.udp[0], err = net.DialUDP("udp4", nil, o.udp[1].LocalAddr().(*net.UDPAddr))
-		return err
-	})
-	go func() { o.done <- o.write(o.conns[0]) }()
-	go func() { o.done <- o.read(o.conns[1]) }()
-	go func() { o.done <- o.write(o.conns[3]) }()
-	go func() { o.done <- o.read(o.conns[2]) }()
-	go func() { o.done <- o.ask() }()
-	go o.answer()
-	return o
-}
-
-func (o *others) stopped() bool {
-	select {
-	case <-o.stop:
-		return true
-	default:
-		return false
-	}
-}
-
-// write sends blocks of a sequence until the end, which it shows to the reader.
-func (o *others) write(c net.Conn) error {
-	g := rand.NewChaCha8([32]byte{1})
-	b := make([]byte, othersBlock)
-	for !o.stopped() {
-		g.Read(b)
-		c.SetWriteDeadline(time.Now().Add(long))
-		if _, err := c.Write(b); err != nil {
-			return fmt.Errorf("TCP: %w", err)
-		}
-	}
-	return c.(*net.TCPConn).CloseWrite()
-}
-
-func (o *others) read(c net.Conn) error {
-	g := rand.NewChaCha8([32]byte{1})
-	b, want := make([]byte, othersBlock), make([]byte, othersBlock)
-	for n := 0; ; n++ {
-		g.Read(want)
-		c.SetReadDeadline(time.Now().Add(long))
-		_, err := io.ReadFull(c, b)
-		switch {
-		case err == io.EOF && n > 0 && o.stopped():
-			return nil
-		case err != nil:
-			return fmt.Errorf("TCP: block %d: %w", n, err)
-		case string(b) != string(want):
-			return fmt.Errorf("TCP: block %d has other bytes", n)
-		}
-	}
-}
-
-// ask sends datagrams and waits for the answer to each. One that is lost is sent again, and counted.
-func (o *others) ask() error {
-	for n := 0; !o.stopped(); n++ {
-		o.sent++
-		for began := time.Now(); ; o.lost++ {
-			if time.Since(began) > long {
-				return fmt.Errorf("UDP: no answer to datagram %d within %v", n, long)
-			}
-			err := o.askOnce(n)
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, os.ErrDeadlineExceeded) {
-				return fmt.Errorf("UDP: %w", err)
-			}
-		}
-		if n%64 == 0 {
-			select {
-			case o.marks <- n:
-			default:
-			}
-		}
-	}
-	return nil
-}
-
-// askOnce sends a datagram and waits for its answer. Answers to what came before are late ones to datagrams that were sent again.
-func (o *others) askOnce(n int) error {
-	text := func(n int) string { return fmt.Sprintf("%01000d", n) }
-	got := make([]byte, 2000)
-	if _, err := o.udp[0].Write([]byte(text(n))); err != nil {
-		return err
-	}
-	o.udp[0].SetReadDeadline(time.Now().Add(othersAgain))
-	for {
-		k, err := o.udp[0].Read(got)
-		if err != nil {
-			return err
-		}
-		switch m, err := strconv.Atoi(string(got[:k])); {
-		case err != nil || m > n || string(got[:k]) != text(m):
-			return fmt.Errorf("other bytes came back: %q", got[:k])
-		case m == n:
-			return nil
-		}
-	}
-}
-
-func (o *others) answer() {
-	b := make([]byte, 2000)
-	for {
-		n, from, err := o.udp[1].ReadFromUDPAddrPort(b)
-		if err != nil {
-			return
-		}
-		o.udp[1].WriteToUDPAddrPort(b[:n], from)
-	}
-}
-
-// goOn waits until datagrams have gone there and back after now.
-func (o *others) goOn() {
-	o.t.Helper()
-	for range 3 { // the first may be older
-		select {
-		case <-o.marks:
-		case err := <-o.done:
-			o.t.Fatalf("the traffic of others broke: %v", err)
-		case <-time.After(long):
-			o.t.Fatal("the datagrams of others get no answers")
-		}
-	}
-}
-
-// end ends the traffic and reports what became of it. When a program goes, a veth interface drops what waits in its ring, whose packet it ever is
-// (drivers/net/veth.c, veth_napi_del_range): of datagrams that go one by one, one at most.
-func (o *others) end(programs int) {
-	o.t.Helper()
-	close(o.stop)
-	for range 5 {
-		if err := <-o.done; err != nil {
-			o.t.Errorf("the traffic of others broke: %v", err)
-		}
-	}
-	for _, c := range o.conns {
-		c.Close()
-	}
-	for _, c := range o.udp {
-		c.Close()
-	}
-	o.t.Logf("datagrams of others: %d, %d of them sent again", o.sent, o.lost)
-	if o.lost > programs {
-		o.t.Errorf("%d of %d datagrams of others were lost, while %d programs went", o.lost, o.sent, programs)
-	}
 }
 
 // TestXDPKilled kills a node with AF_XDP under load while others use the cable: nothing of it stays, the others do not notice, and the next one takes over.
@@ -460,4 +267,152 @@ func refused(t *testing.T, ra, rb *remote, ipA, ipB, ifc, cause string) {
 	if strings.Contains(why, " | ") || !strings.Contains(why, " "+ifc+": sockets are used: ") || !strings.Contains(why, cause) {
 		t.Errorf("why: %q; want one reason, with %s and %q", why, ifc, cause)
 	}
+}
+
+// TestXDPGeneric: where the driver runs no program, the kernel's stack does. A veth interface refuses if its peer transmits on more queues than it receives on
+// (drivers/net/veth.c, veth_xdp_set).
+func TestXDPGeneric(t *testing.T) {
+	t.Parallel()
+	a, b := newHosts(t)
+	a.ip("link", "del", "eth9")
+	a.ip("link", "add", "eth9", "numtxqueues", "2", "numrxqueues", "2", "type", "veth",
+		"peer", "name", "eth9", "netns", b.name, "numtxqueues", "1", "numrxqueues", "1")
+	for _, h := range []*host{a, b} {
+		h.ip("link", "set", "eth9", "up")
+		h.ip("addr", "add", h.v4+"/24", "dev", "eth9")
+		h.ip("addr", "add", h.v6+"/64", "dev", "eth9", "nodad")
+	}
+	for _, ip := range [][2]string{{a.v4, b.v4}, {a.v6, b.v6}} {
+		ra, rb := xdpPair(a, b, ip[0], ip[1], []string{xdpLink}, []string{xdpLink})
+		if why := rb.do("why %s %s", rxdStack, ip[1]); why != "" {
+			t.Error(why)
+		}
+		for i, h := range []*host{a, b} {
+			if _, mode := h.program(); mode != []string{"driver", "generic"}[i] {
+				t.Errorf("%s: the program runs in mode %q", h.name, mode)
+			}
+		}
+		for _, size := range []int{8, 1400, 100_000} {
+			intact(ra, rb, size, 200)
+		}
+		rb.bypassed(ra)
+		ra.killClean()
+		rb.killClean()
+	}
+}
+
+// overflows is how many datagrams there was no room for at a node.
+func (r *remote) overflows() int {
+	r.t.Helper()
+	m := regexp.MustCompile(`Overflows:(\d+)`).FindStringSubmatch(r.do("stats"))
+	if m == nil {
+		r.t.Fatal("no count of overflows")
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+// dropped is how many packets the interface received and the XDP program's target did not take (veth_get_stats64: xdp_drops).
+func (h *host) dropped() int {
+	h.t.Helper()
+	var links []struct {
+		Stats64 struct{ RX struct{ Dropped int } }
+	}
+	if err := json.Unmarshal([]byte(h.ip("-j", "-s", "link", "show", "eth9")), &links); err != nil || len(links) != 1 {
+		h.t.Fatalf("%s: ip -j -s link show eth9: %v, %+v", h.name, err, links)
+	}
+	return links[0].Stats64.RX.Dropped
+}
+
+// halt stops a node's process and waits until it stands.
+func (r *remote) halt() {
+	r.t.Helper()
+	pid := r.cmd.Process.Pid
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+		r.t.Fatal(err)
+	}
+	var s unix.WaitStatus
+	if _, err := unix.Wait4(pid, &s, unix.WUNTRACED, nil); err != nil || !s.Stopped() {
+		r.t.Fatalf("%s: %v, %x", r.h.name, err, s)
+	}
+}
+
+// resume lets it run again.
+func (r *remote) resume() {
+	r.t.Helper()
+	if err := unix.Kill(r.cmd.Process.Pid, unix.SIGCONT); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestXDPExhausted: a node that does not come for its packets, in the middle of a run, runs out of chunks to receive into. What finds none is counted, and rxd
+// loses nothing.
+func TestXDPExhausted(t *testing.T) {
+	t.Parallel()
+	const (
+		count  = 2000
+		chunks = 4096 // of a queue (internal/xdp, Config.RxFrames)
+		flood  = 4 * chunks
+	)
+	a, b := newHosts(t)
+	env := []string{xdpLink, "FI_OFI_RXD_PEER_TIMEOUT=20000"}
+	ra, rb := xdpPair(a, b, a.v4, b.v4, env, env)
+	for _, r := range []*remote{ra, rb} {
+		r.do("check %d %d", 10_000, count)
+	}
+	for _, r := range []*remote{ra, rb} {
+		r.do("bulk 0 %d %d", 10_000, count)
+	}
+	rb.want("GOOD 64", long)
+	if n := rb.overflows(); n != 0 {
+		t.Errorf("%d datagrams found no room before", n)
+	}
+	var c net.Conn
+	a.inside(func() (err error) { c, err = net.Dial("udp4", b.v4+":7000"); return err })
+	defer c.Close()
+	rb.halt()
+	for range flood { // of a stranger, and of no use
+		if _, err := c.Write(make([]byte, 64)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rb.resume()
+	for _, r := range []*remote{ra, rb} {
+		r.want(fmt.Sprintf("CHECKED %d", count), long)
+		r.want("BULK", long)
+	}
+	n, dropped := rb.overflows(), b.dropped()
+	t.Logf("%d datagrams of %d found no room", n, flood)
+	if n < flood/4 || n != dropped {
+		t.Errorf("%d datagrams found no room, the interface says %d: of %d, %d had any", n, dropped, flood, chunks)
+	}
+	intact(ra, rb, 1000, 100)
+	rb.bypassed(ra)
+	if m := rb.overflows(); m != n {
+		t.Errorf("%d more datagrams found no room when there was some", m-n)
+	}
+}
+
+// TestXDPContended: while other programs want all processors, rxd loses nothing.
+func TestXDPContended(t *testing.T) {
+	t.Parallel()
+	a, b := newHosts(t)
+	for range runtime.NumCPU() {
+		busy := exec.Command("sh", "-c", "while :; do :; done")
+		if err := busy.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			busy.Process.Kill()
+			busy.Wait()
+		}()
+	}
+	env := []string{xdpLink, "FI_OFI_RXD_PEER_TIMEOUT=20000"}
+	ra, rb := xdpPair(a, b, a.v4, b.v4, env, env)
+	for _, size := range []int{8, 1000, 1 << 20} {
+		intact(ra, rb, size, 100)
+	}
+	ra.bypassed(rb)
+	rb.bypassed(ra)
+	t.Logf("%d and %d datagrams found no room", ra.overflows(), rb.overflows())
 }
