@@ -236,6 +236,7 @@ func (p *port) overtake(s *socket) {
 		return
 	}
 	s.link, p.express = l, l
+	s.drops, _ = l.drops() // the interface may have been open before; if it cannot tell now, nor can it later
 }
 
 // block notes that the socket takes no more.
