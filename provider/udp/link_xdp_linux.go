@@ -362,9 +362,9 @@ func (c *cursor) read(b []byte) (n int) {
 }
 
 func (l *xdpLink) drops() (uint32, error) {
-	n, err := l.link.drops()
-	s, e := l.iface.Stats()
-	return n + uint32(s.NoFrame+s.RingFull+s.Dropped) + uint32(l.port.Lost()), errors.Join(err, e)
+	n, _ := l.link.drops() // where the system does not tell of the socket, it still does of the interface
+	s, err := l.iface.Stats()
+	return n + uint32(s.NoFrame+s.RingFull+s.Dropped) + uint32(l.port.Lost()), err
 }
 
 func (l *xdpLink) bypassed(s *dgram.Stats) {
