@@ -39,7 +39,7 @@ func sharedTx(t *testing.T, st Stack) {
 	refuse(t, "Close STX with an endpoint", stx.Close(), core.ErrBusy)
 	refused := st.EPType == core.EPTypeDgram // datagrams are complete at once
 	large := min(100_000, p.A.Info.EP.MaxMsgSize)
-	for i := 0; !refused && i < 1000; i++ {  // nobody receives: large messages stay under way
+	for i := 0; !refused && i < 1000; i++ { // nobody receives: large messages stay under way
 		err := p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(large, 1)}, Addr: p.A.Peer, Ctx: core.Context(1000 + i)}, core.Completion|core.TransmitComplete)
 		if refused = errors.Is(err, core.ErrAgain); err != nil && !refused {
 			t.Fatalf("send: %v", err)
