@@ -1,5 +1,7 @@
 package core
 
+import "math"
+
 // EPType is the kind of an endpoint (fi_endpoint(3)).
 type EPType uint8
 
@@ -178,4 +180,20 @@ const (
 	OptInjectRMASize
 	OptInjectAtomicSize
 	OptFirewallAddr
+)
+
+// OptDatagramLink is how the datagrams of an endpoint on the udp provider pass to and from the system: a DatagramLink. It is this module's own, and has the bit of
+// such options (FI_PROV_SPECIFIC). It may be set at any time; datagrams under way may be lost, which layers that are reliable make good. Setting it to
+// LinkXDP fails, and nothing changes, if that cannot be had. GetOpt says what is in use: LinkSockets or LinkXDP. Endpoints on other providers answer
+// ErrNoProtoOpt.
+const OptDatagramLink EPOpt = math.MinInt32 | 1
+
+// DatagramLink is a value of OptDatagramLink.
+type DatagramLink int
+
+// The values. A new endpoint has what FI_UDP_LINK says.
+const (
+	LinkSockets DatagramLink = iota + 1
+	LinkXDP                  // AF_XDP beside sockets, past the system's stack
+	LinkAuto                 // LinkXDP where it can be had, else LinkSockets
 )

@@ -8,6 +8,10 @@ import (
 // minMultiDefault is FI_OPT_MIN_MULTI_RECV before anybody sets it, bytes (fi_endpoint(3)).
 const minMultiDefault = 16384
 
+// RxSizeMax is how many receives an endpoint or a shared context of a reliable stack may be asked to keep posted (rx_attr.size). Posting them costs memory,
+// offering it does not, and matching takes no longer for it; native providers stop at 65536, or at 1024.
+const RxSizeMax = 1 << 20
+
 // peerBytesMin is what any one peer's unexpected messages may take at least, bytes.
 const peerBytesMin = 4096
 

@@ -18,6 +18,9 @@ func passes(e *Engine, n int) {
 func (p *probe) isOut() bool {
 	p.e.Lock()
 	defer p.e.Unlock()
+	if p.direct != p.h.out {
+		p.t.Errorf("told %v", p.direct)
+	}
 	return p.h.out
 }
 

@@ -56,6 +56,13 @@ type Source interface {
 	Lost(err error)
 }
 
+// Director is a Source that wants to know when passes read it without having been told of anything.
+type Director interface {
+	// Direct tells, with the Engine's lock held, that from now on every pass calls Poll and nobody looks at the descriptor, or that this has ended: then
+	// what waits already must make it ready. Only what ends it can fail.
+	Direct(on bool) error
+}
+
 // Flusher has staged bytes to transmit.
 type Flusher interface{ Flush() }
 
@@ -85,6 +92,7 @@ type Engine struct {
 	direct  int       // direct passes since the goroutine gave way
 
 	staged      []Flusher
+	flushing    bool // a flush is under way
 	stagedSince mono.Time
 	lastFlush   mono.Time
 
@@ -256,7 +264,7 @@ func (e *Engine) sweep() {
 	}
 }
 
-// FlushStaged transmits what posts have staged. Locked.
+// FlushStaged transmits what posts have staged; called by a Flusher it does nothing, for the flush under way transmits what that stages. Locked.
 func (e *Engine) FlushStaged() {
 	if len(e.staged) > 0 {
 		e.flush()
@@ -264,6 +272,10 @@ func (e *Engine) FlushStaged() {
 }
 
 func (e *Engine) flush() {
+	if e.flushing {
+		return // one within it would end the list that it goes through, and what is staged after that would be forgotten
+	}
+	e.flushing = true
 	e.lastFlush = mono.Now()
 	if e.lastFlush.Sub(e.stagedSince) > stageDelay {
 		e.punctual = late
@@ -278,6 +290,7 @@ func (e *Engine) flush() {
 		}
 	}
 	e.staged = e.staged[:0]
+	e.flushing = false
 }
 
 // late is the value of Engine.punctual after a burst that waited longer than it should have.
@@ -298,9 +311,10 @@ func (e *Engine) SendNow(burst *int) bool {
 	return *burst <= lateBurst
 }
 
-// Overdue says that what is staged has waited too long, for the application stays away: whoever posts next should flush. Locked.
+// Overdue says that what is staged has waited too long, for the application stays away: whoever posts next should flush. A flush under way is soon enough.
+// Locked.
 func (e *Engine) Overdue() bool {
-	return e.punctual == late && len(e.staged) > 0 && mono.Now().Sub(e.stagedSince) > stageDelay
+	return e.punctual == late && len(e.staged) > 0 && !e.flushing && mono.Now().Sub(e.stagedSince) > stageDelay
 }
 
 // Stage asks for f to be flushed soon. It reports false when waiting for company is pointless and f should transmit at once; likely says that company is

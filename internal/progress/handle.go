@@ -64,6 +64,9 @@ func (e *Engine) becomeDirect() {
 	for _, h := range e.streams {
 		if !h.out && h.want == netx.In && e.poller.Del(h.fd) == nil {
 			h.out = true
+			if d, ok := h.src.(Director); ok {
+				d.Direct(true)
+			}
 		}
 	}
 }
@@ -81,7 +84,14 @@ func (e *Engine) leaveDirect() {
 // back puts the socket into the poller again.
 func (h *Handle) back() {
 	h.out = false
-	if err := h.e.poller.Add(h.fd, h.want, h.token()); err != nil {
+	var err error
+	if d, ok := h.src.(Director); ok {
+		err = d.Direct(false)
+	}
+	if err == nil {
+		err = h.e.poller.Add(h.fd, h.want, h.token())
+	}
+	if err != nil {
 		h.out = true // not there to be removed
 		h.src.Lost(err)
 	}

@@ -61,6 +61,7 @@ type probe struct {
 	onReady             func()
 	lost                error
 	keep                bool // leave what comes in the socket
+	direct              bool // as it was told
 }
 
 // newProbe registers a source; Close of the engine comes after the removal.
@@ -77,6 +78,11 @@ func newProbe(t testing.TB, e *Engine, stream bool) *probe {
 	p.h = h
 	t.Cleanup(p.close)
 	return p
+}
+
+func (p *probe) Direct(on bool) error {
+	p.direct = on
+	return nil
 }
 
 func (p *probe) close() {

@@ -73,6 +73,47 @@ func TestUnstage(t *testing.T) {
 	}
 }
 
+// TestStageWithinFlush: what a flusher posts is staged by the layer below, and leaves with the same flush, also if posts ask for a flush, as they do when what is
+// staged has waited too long. Nothing may be forgotten: its owner would never stage it again.
+func TestStageWithinFlush(t *testing.T) {
+	e := newEngine(t, false)
+	e.Lock()
+	defer e.Unlock()
+	above, other, below := newFlusher(), newFlusher(), &poster{e: e}
+	above.doing = func() {
+		below.postUntilStaged(t)
+		e.FlushStaged()
+		below.postUntilStaged(t)
+	}
+	stage(t, e, above)
+	e.Stage(other, false)
+	e.FlushStaged()
+	if below.g.staged || len(e.staged) != 0 {
+		t.Error("what was posted within the flush was forgotten")
+	}
+	if above.n != 1 || other.n != 1 {
+		t.Errorf("the others were flushed %d and %d times, want once", above.n, other.n)
+	}
+}
+
+// poster is a layer that gathers what is posted.
+type poster struct {
+	e *Engine
+	g Gather
+}
+
+func (p *poster) postUntilStaged(t *testing.T) {
+	for range 10000 {
+		if p.g.staged {
+			return
+		}
+		p.g.Post(p.e, p, false)
+	}
+	t.Error("no post is ever staged")
+}
+
+func (p *poster) Flush() { p.g.Left(0) }
+
 // An answer is flushed with the next pass, whatever the rhythm of posts.
 func TestAnswer(t *testing.T) {
 	e, err := New(false)

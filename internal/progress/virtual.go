@@ -27,7 +27,7 @@ func (e *Engine) RegisterVirtual(src Source) *Handle {
 	return h
 }
 
-// Notify marks a source of RegisterVirtual ready. It may be called by anybody, with or without the lock of this or of any other Engine held, and does not
+// Notify marks a source ready: one of RegisterVirtual, or a socket's that has something beside the socket. It may be called by anybody, with or without the lock of this or of any other Engine held, and does not
 // wait for one: the next pass calls Ready, and where nobody passes the goroutine does, as for a socket. After Remove it does nothing.
 func (h *Handle) Notify() {
 	if h.e.marks.add(h) {
