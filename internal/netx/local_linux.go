@@ -52,3 +52,40 @@ func LocalAccept(fd FD) (FD, error) {
 		return FD(n), nil
 	}
 }
+
+// SendWith sends b, 1 byte at least, on a socket of LocalConnect, and a descriptor with it, which stays the caller's (SCM_RIGHTS, unix(7)); NoFD: none.
+func SendWith(fd FD, b []byte, extra FD) (int, error) {
+	var rights []byte
+	if extra != NoFD {
+		rights = unix.UnixRights(int(extra))
+	}
+	return unix.SendmsgN(int(fd), b, rights, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+}
+
+// RecvWith receives as Recv does, and one descriptor if some came along, NoFD otherwise. Others that came are closed.
+func RecvWith(fd FD, b []byte) (n int, extra FD, err error) {
+	var room [64]byte
+	n, used, _, _, err := unix.Recvmsg(int(fd), b, room[:], unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return 0, NoFD, err
+	}
+	extra = NoFD
+	msgs, err := unix.ParseSocketControlMessage(room[:used])
+	if err != nil {
+		return n, NoFD, nil // nothing of use came along
+	}
+	for i := range msgs {
+		fds, err := unix.ParseUnixRights(&msgs[i])
+		if err != nil {
+			continue
+		}
+		for _, f := range fds {
+			if extra == NoFD {
+				extra = FD(f)
+			} else {
+				unix.Close(f)
+			}
+		}
+	}
+	return n, extra, nil
+}

@@ -15,3 +15,9 @@ func LocalConnect(string) (FD, error) { return NoFD, unix.ENOSYS }
 
 // LocalAccept fails.
 func LocalAccept(FD) (FD, error) { return NoFD, unix.ENOSYS }
+
+// SendWith fails.
+func SendWith(FD, []byte, FD) (int, error) { return 0, unix.ENOSYS }
+
+// RecvWith fails.
+func RecvWith(FD, []byte) (int, FD, error) { return 0, NoFD, unix.ENOSYS }

@@ -20,6 +20,7 @@ var rank = []struct {
 	{"internal/coll/engine", 1},
 	{"internal/neigh", 1},
 	{"internal/netx", 1},
+	{"internal/shm", 1},
 	{"internal/xnet/wire", 1},
 	{"internal/xnet/engine", 2},
 	{"internal/progress", 2},

@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"fmt"
 	"go/ast"
 	"go/build/constraint"
 	"go/parser"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -22,12 +24,21 @@ type source struct {
 	test  bool
 }
 
-// sources parses every Go file of the module.
+// sources are the Go files of the module, which tests only read.
 func sources(t *testing.T) []source {
 	t.Helper()
+	all, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// parsed parses every Go file of the module, once for all tests.
+var parsed = sync.OnceValues(func() ([]source, error) {
 	root := "../.."
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		t.Fatalf("the module's root is not two levels up: %v", err)
+		return nil, fmt.Errorf("the module's root is not two levels up: %w", err)
 	}
 	var all []source
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -57,14 +68,11 @@ func sources(t *testing.T) []source {
 		all = append(all, source{path: rel, dir: dirOf(rel), lines: strings.Count(string(text), "\n"), fset: fset, file: file, test: strings.HasSuffix(rel, "_test.go")})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
+	if err == nil && len(all) < 50 {
+		err = fmt.Errorf("only %d files found", len(all))
 	}
-	if len(all) < 50 {
-		t.Fatalf("only %d files found", len(all))
-	}
-	return all
-}
+	return all, err
+})
 
 func dirOf(path string) string {
 	if i := strings.LastIndexByte(path, '/'); i >= 0 {

@@ -31,7 +31,7 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	d.bufs.faults, d.bufs.patience = f.faults, f.p.s.peerTimeout
 	down := prog.Close
 	if f.p.s.localSockets && f.faults == nil {
-		l := newLobby()
+		l := newLobby(f.p.s.localMemory)
 		d.bufs.lobby = l
 		down = func() error { l.close(); return prog.Close() }
 	}

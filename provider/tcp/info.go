@@ -8,8 +8,8 @@ import (
 const (
 	defaultTxSize    = 256
 	defaultRxSize    = 256
-	maxCtxSize       = 65536
-	msgCtxSize       = 1024
+	maxCtxSize       = 65536 // transmits; and what is said of receives to those who do not ask, as natively
+	msgCtxSize       = 1024  // likewise, of MSG endpoints
 	iovLimit         = 4
 	cmDataMax        = 256
 	protocolVersion0 = 0
@@ -41,19 +41,19 @@ const (
 // infos are the provider's three kinds of endpoint, in native's order: MSG, MSG over a shared receive context, RDM (fi_tcp(7)).
 func infos(p *settings) []*core.Info {
 	return []*core.Info{
-		makeInfo(p, core.EPTypeMsg, taggedCaps, rxCaps, msgCtxSize, msgCtxSize, 1), // native has tags and multi-receives with a shared context only
-		makeInfo(p, core.EPTypeMsg, taggedCaps, srxCaps, msgCtxSize, maxCtxSize, core.SharedContext),
-		makeInfo(p, core.EPTypeRDM, taggedCaps|core.CapCollective, rdmRxCaps, maxCtxSize, maxCtxSize, 1),
+		makeInfo(p, core.EPTypeMsg, taggedCaps, rxCaps, msgCtxSize, 1), // native has tags and multi-receives with a shared context only
+		makeInfo(p, core.EPTypeMsg, taggedCaps, srxCaps, msgCtxSize, core.SharedContext),
+		makeInfo(p, core.EPTypeRDM, taggedCaps|core.CapCollective, rdmRxCaps, maxCtxSize, 1),
 	}
 }
 
-func makeInfo(p *settings, t core.EPType, caps, rx core.Flags, txSize, rxSize, rxCtx int) *core.Info {
+func makeInfo(p *settings, t core.EPType, caps, rx core.Flags, txSize, rxCtx int) *core.Info {
 	i := &core.Info{
 		Caps:       domainCaps | vectorCaps | caps | txCaps | rx,
 		AddrFormat: core.FormatSockaddrIP,
 		Tx: &core.TxAttr{Caps: caps | txCaps, OpFlags: txOpFlags, MsgOrder: msgOrder, InjectSize: p.maxInject,
 			Size: txSize, IOVLimit: iovLimit, RMAIOVLimit: iovLimit},
-		Rx: &core.RxAttr{Caps: caps | rx, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: rxSize, IOVLimit: iovLimit},
+		Rx: &core.RxAttr{Caps: caps | rx, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: front.RxSizeMax, IOVLimit: iovLimit},
 		EP: &core.EPAttr{Type: t, Protocol: core.ProtoSockTCP, ProtocolVersion: protocolVersion0, MaxMsgSize: core.MaxSize,
 			MaxOrderRAWSize: core.MaxSize, MaxOrderWARSize: core.MaxSize, MaxOrderWAWSize: core.MaxSize, TxCtxCnt: 1, RxCtxCnt: rxCtx, AuthKeySize: core.MaxAuthKey},
 		Domain: &core.DomainAttr{Name: "tcp", Caps: domainCaps | vectorCaps, Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto,

@@ -12,12 +12,12 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Between processes of one host a stream goes over from TCP to a local socket, which takes half the time and needs no packets. The bytes go on where they
+// Between processes of one host a stream goes over from TCP to a local socket, and from there into shared memory (pipe.go). The bytes go on where they
 // stopped: nothing above notices.
 //
 //	the end that connected                      the end that was connected to
 //	offer (name of a socket, token)    ->
-//	                                            connects there, sends the token
+//	                                            connects there, sends the token, and memory with it
 //	                                   <-       moved: the last that it sends over TCP
 //	finds the connection by the token
 //	moved: the last over TCP           ->
@@ -49,6 +49,8 @@ const (
 type moving struct {
 	offer  wire.Offer // made, or heard
 	next   netx.FD    // the local socket
+	pipe   *pipe      // the memory that goes with it
+	memory bool       // there is to be some: who connects to the local socket says so
 	last   int        // bytes up to the end of our last word on TCP
 	told   bool       // the peer's last was heard
 	missed int        // how often the peer could not be taken
@@ -60,13 +62,18 @@ type lobby struct {
 	name    [wire.NameLen]byte
 	waiting map[[wire.NameLen]byte]*stream // by the token they gave
 	half    []netx.FD
-	spare   []netx.FD                // one for each that is waited for: who has been told where we are cannot be sent away for want of descriptors
+	spare   []netx.FD                // for all that are waited for: who has been told where we are cannot be sent away for want of descriptors
 	streams map[*engine.Conn]*stream // of the domain
+	share   bool                     // memory may be shared
+	pipes   int                      // that are
 }
 
-func newLobby() *lobby {
-	return &lobby{fd: netx.NoFD, waiting: map[[wire.NameLen]byte]*stream{}, streams: map[*engine.Conn]*stream{}}
+func newLobby(share bool) *lobby {
+	return &lobby{share: share, fd: netx.NoFD, waiting: map[[wire.NameLen]byte]*stream{}, streams: map[*engine.Conn]*stream{}}
 }
+
+// lobbyName is what the socket of a lobby is called.
+func lobbyName(name [wire.NameLen]byte) string { return movePrefix + hex.EncodeToString(name[:]) }
 
 // open makes sure that somebody can connect.
 func (l *lobby) open() bool {
@@ -74,7 +81,7 @@ func (l *lobby) open() bool {
 		return true
 	}
 	rand.Read(l.name[:]) // never fails (crypto/rand)
-	fd, err := netx.LocalListen(movePrefix+hex.EncodeToString(l.name[:]), moveBacklog)
+	fd, err := netx.LocalListen(lobbyName(l.name), moveBacklog)
 	if err != nil {
 		return false
 	}
@@ -94,12 +101,16 @@ func (l *lobby) close() {
 	l.balance()
 }
 
-// balance sees to it that there are as many spare descriptors as streams that wait, and reports whether it could.
+// balance sees to it that there are spare descriptors for all streams that wait, and reports whether it could.
 func (l *lobby) balance() bool {
-	for len(l.spare) > len(l.waiting) {
+	want := len(l.waiting)
+	if l.share {
+		want *= 2 // the socket, and the memory that comes with the token
+	}
+	for len(l.spare) > want {
 		l.giveSpare()
 	}
-	for len(l.spare) < len(l.waiting) {
+	for len(l.spare) < want {
 		fd, err := unix.FcntlInt(uintptr(l.fd), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
 			return false
@@ -134,7 +145,7 @@ func (l *lobby) admit() (starved bool) {
 	half := l.half
 	l.half = nil
 	for _, fd := range half {
-		l.recognise(fd)
+		starved = l.recognise(fd) || starved
 	}
 	for range 2 * moveBacklog { // who is expected waits already: strangers that go on connecting do not keep us
 		fd, err := netx.LocalAccept(l.fd)
@@ -142,32 +153,56 @@ func (l *lobby) admit() (starved bool) {
 			fd, err = netx.LocalAccept(l.fd)
 		}
 		if err != nil {
-			return wanting(err)
+			return wanting(err) || starved
 		}
-		l.recognise(fd)
+		starved = l.recognise(fd) || starved
 		l.balance()
 	}
-	return false
+	return starved
 }
 
-// recognise finds the stream that somebody who has connected belongs to.
-func (l *lobby) recognise(fd netx.FD) {
+// room makes sure that a descriptor can come, for the system drops one that finds no room.
+func (l *lobby) room() bool {
+	if l.giveSpare() {
+		return true
+	}
+	fd, err := unix.FcntlInt(uintptr(l.fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	netx.Close(netx.FD(fd))
+	return true
+}
+
+// recognise finds the stream that somebody who has connected belongs to. starved is as of admit.
+func (l *lobby) recognise(fd netx.FD) (starved bool) {
+	if l.share && !l.room() {
+		l.half = append(l.half, fd)
+		return true
+	}
 	var token [wire.NameLen]byte
-	n, errno := netx.Recv(fd, token[:])
-	if errno == unix.EAGAIN || errno == unix.EINTR {
+	n, memory, err := netx.RecvWith(fd, token[:])
+	if memory != netx.NoFD {
+		defer netx.Close(memory)
+	}
+	if err == unix.EAGAIN || err == unix.EINTR {
 		if l.half = append(l.half, fd); len(l.half) > halfMax {
 			netx.Close(l.half[0])
 			l.half = l.half[1:]
 		}
-		return
+		return false
 	}
 	s := l.waiting[token]
 	if n < len(token) || s == nil {
 		netx.Close(fd) // a stranger, or too late
-		return
+		return false
 	}
 	delete(l.waiting, token)
 	s.moving.next = fd
+	if memory != netx.NoFD && s.moving.offer.Memory {
+		s.moving.pipe = l.openPipe(memory)
+	}
+	return false
 }
 
 // Heard implements engine.Mover. What follows from it is done when the bytes at hand are parsed: by receiveOnce, or by Flush, for they may have had to wait
@@ -181,7 +216,7 @@ func (l *lobby) Heard(c *engine.Conn, kind wire.ExtKind, body []byte) error {
 	if kind == wire.ExtMoved {
 		switch s.move {
 		case moveOffered:
-			s.move, s.moving.told = moveReady, true
+			s.move, s.moving.told, s.moving.memory = moveReady, true, wire.MovedMemory(body)
 		case moveHeld, moveLast:
 			s.moving.told = true
 		default:
@@ -264,7 +299,7 @@ func (s *stream) makeOffer() {
 		s.move = moveNever
 		return
 	}
-	s.moving = &moving{next: netx.NoFD, offer: wire.Offer{Name: l.name}}
+	s.moving = &moving{next: netx.NoFD, offer: wire.Offer{Name: l.name, Memory: l.mayShare()}}
 	rand.Read(s.moving.offer.Token[:])
 	l.waiting[s.moving.offer.Token] = s
 	if !l.balance() {
@@ -284,11 +319,22 @@ func (s *stream) takeOffer() {
 	if err != nil || local.Addr().Unmap() != s.peer.Addr().Unmap() {
 		return
 	}
-	fd, err := netx.LocalConnect(movePrefix + hex.EncodeToString(o.Name[:]))
+	fd, err := netx.LocalConnect(lobbyName(o.Name))
 	if err != nil {
 		return // not the same host: then it stays
 	}
-	if n, errno := netx.Send(fd, o.Token[:], false); n < len(o.Token) || errno != 0 {
+	memory := netx.NoFD
+	if o.Memory {
+		s.moving.pipe, memory = s.bufs.lobby.newPipe()
+		s.moving.memory = s.moving.pipe != nil
+	}
+	n, err := netx.SendWith(fd, o.Token[:], memory)
+	if memory != netx.NoFD {
+		netx.Close(memory)
+	}
+	if n < len(o.Token) || err != nil {
+		s.bufs.lobby.closePipe(s.moving.pipe)
+		s.moving.pipe = nil
 		netx.Close(fd)
 		return
 	}
@@ -298,7 +344,7 @@ func (s *stream) takeOffer() {
 
 // sayLast queues our last word on TCP. What is queued after it waits for the local socket.
 func (s *stream) sayLast() {
-	s.conn.Say(wire.AppendMoved(make([]byte, 0, wire.MaxExt)))
+	s.conn.Say(wire.AppendMoved(make([]byte, 0, wire.MaxExt), s.moving.memory))
 	s.moving.last, s.move = s.conn.Queued(), moveLast
 	s.flush()
 }
@@ -334,7 +380,21 @@ func (s *stream) sayAll() {
 	s.detach()
 	netx.Close(s.fd)
 	s.fd, s.moving.next, s.move = s.moving.next, netx.NoFD, moveNever
-	s.flush()
+	if s.usePipe() {
+		s.flush()
+	}
+}
+
+// usePipe goes on with the memory, if there is to be some, and reports whether it could.
+func (s *stream) usePipe() bool {
+	m := s.moving
+	if !m.memory {
+		s.bufs.lobby.closePipe(m.pipe)
+		m.pipe = nil
+		return true
+	}
+	s.pipe, m.pipe = m.pipe, nil
+	return s.pipe != nil
 }
 
 // becomeMoved goes on with the local socket.
@@ -345,7 +405,12 @@ func (s *stream) becomeMoved() {
 	}
 	netx.Close(s.fd)
 	s.fd = s.moving.next
+	usable := s.usePipe()
 	s.move, s.moving, s.blocked = moveNever, nil, false
+	if !usable { // descriptors had run out when it came, or it is not as it should be
+		s.failCall("share memory", unix.EPROTO)
+		return
+	}
 	netx.SetBuffers(s.fd, loopbackSendBuf, 0) // a favour: without it things work as well
 	h, err := s.prog.Register(s.fd, s, true, netx.In)
 	if err != nil {
@@ -364,6 +429,7 @@ func (s *stream) stay() {
 		if m.next != netx.NoFD {
 			netx.Close(m.next)
 		}
+		s.bufs.lobby.closePipe(m.pipe)
 	}
 	s.move, s.moving = moveNever, nil
 }

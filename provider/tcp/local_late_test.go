@@ -137,17 +137,19 @@ func TestMoveClosed(t *testing.T) {
 func TestMoveStarved(t *testing.T) {
 	for _, stolen := range []bool{false, true} {
 		c, n := late(t)
-		if n := c.spares(); n != 1 {
+		if n := c.spares(); n != 2 { // for the socket, and the memory
 			t.Fatalf("%d descriptors are kept for the peer that was asked to move", n)
 		}
 		restore := exhaust(t)
 		if stolen {
 			c.d[0].prog.Lock()
-			c.d[0].bufs.lobby.giveSpare()
+			for range 2 {
+				c.d[0].bufs.lobby.giveSpare()
+				fd, err := unix.Dup(0)
+				must(t, err)
+				defer unix.Close(fd)
+			}
 			c.d[0].prog.Unlock()
-			fd, err := unix.Dup(0)
-			must(t, err)
-			defer unix.Close(fd)
 		}
 		c.take(0, n)
 		if stolen {

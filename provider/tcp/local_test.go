@@ -228,7 +228,7 @@ func TestBadOffers(t *testing.T) {
 	say(list[0], nowhere.Append(nil))
 	say(list[1], nowhere.Append(nil))
 	c.exchange(10, func(int) int { return 8 })
-	say(list[0], wire.AppendMoved(nil))
+	say(list[0], wire.AppendMoved(nil, false))
 	eventually(t, list[1].prog, "the connection ends", func() bool { return list[1].conn.State() == engine.Closed })
 	eventually(t, list[0].prog, "so it does there", func() bool { return list[0].conn.State() == engine.Closed })
 	c.ep[0].q.Read(nil)

@@ -53,12 +53,18 @@ func (p *Provider) Version() core.Version { return core.ProviderVersion }
 // Infos describes the three kinds of endpoint; tcp stands on nothing.
 func (p *Provider) Infos(*core.Info) []*core.Info { return infos(p.s) }
 
-// SetDefaults puts the default queue sizes in place of the limits, as native does.
+// SetDefaults puts the default queue sizes in place of the limits, as native does, which says its limits of receives to some.
 func (p *Provider) SetDefaults(info, hints *core.Info) {
 	front.RelaxOrder(info, hints)
 	info.Tx.Size = p.s.txSize
-	if info.EP.RxCtxCnt != core.SharedContext && hints != nil && hints.EP != nil && hints.EP.RxCtxCnt != core.SharedContext {
-		info.Rx.Size = p.s.rxSize
+	info.Rx.Size = maxCtxSize
+	if info.EP.RxCtxCnt != core.SharedContext {
+		if info.EP.Type == core.EPTypeMsg {
+			info.Rx.Size = msgCtxSize
+		}
+		if hints != nil && hints.EP != nil && hints.EP.RxCtxCnt != core.SharedContext {
+			info.Rx.Size = p.s.rxSize
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"gofabric/internal/front"
 	"gofabric/internal/netx"
 	"gofabric/internal/pull"
+	"gofabric/internal/shm"
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
 )
@@ -23,6 +24,7 @@ type settings struct {
 	maxSavedSize      uint64
 	singleCopy        int
 	localSockets      bool
+	localMemory       bool
 	noDelay           bool
 	staging, prefetch int
 	noAutoProgress    bool
@@ -57,6 +59,7 @@ func params() []core.Param {
 		p("max_saved_size", core.ParamSize, "-1", "tagged messages longer than this many bytes wait at the sender until a receive matches them (-1: never)"),
 		p("unexp_bytes", core.ParamSize, "268435456", "memory for unexpected messages per receive context, bytes; a quarter of it for any one peer, which is not read beyond"),
 		p("single_copy_size", core.ParamSize, "32768", "messages of at least this many bytes are copied straight out of the memory of a sender on the same host, where the system allows it (-1: never)"),
+		p("local_memory", core.ParamBool, "1", "carry what moved to a local socket in memory that both processes share, while there are few such peers: no system calls while both poll"),
 		p("local_sockets", core.ParamBool, "1", "go over to a local socket between processes of one host, which costs half as much as loopback does; 0 for those who capture packets"),
 		p("nodelay", core.ParamBool, "1", "set TCP_NODELAY"),
 		p("staging_sbuf_size", core.ParamInt, "4096", "messages up to this many bytes are copied and sent together (0: inject only)"),
@@ -103,7 +106,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	if s.portLow > s.portHigh {
 		err = fmt.Errorf("FI_TCP_PORT_LOW_RANGE %d is above FI_TCP_PORT_HIGH_RANGE %d", s.portLow, s.portHigh)
 	}
-	s.txSize, s.rxSize = size("tx_size", 1, maxCtxSize), size("rx_size", 1, maxCtxSize)
+	s.txSize, s.rxSize = size("tx_size", 1, maxCtxSize), size("rx_size", 1, front.RxSizeMax)
 	s.maxInject = size("max_inject", 0, stagingMax)
 	s.maxSaved = max(get("max_saved", -1, math.MaxInt32), 0)
 	if v := size("max_saved_size", 0, core.MaxSize); v < core.MaxSize {
@@ -114,6 +117,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	s.noDelay = flag("nodelay")
 	s.staging, s.prefetch = get("staging_sbuf_size", 0, math.MaxInt32), get("prefetch_rbuf_size", 0, math.MaxInt32)
 	s.localSockets = flag("local_sockets") && netx.HasLocal
+	s.localMemory = flag("local_memory") && shm.Possible
 	s.noAutoProgress, s.firewall = flag("disable_auto_progress"), flag("firewall_addr")
 	s.connectTimeout = time.Duration(get("connect_timeout", 1, math.MaxInt32)) * time.Millisecond
 	s.peerTimeout = time.Duration(get("peer_timeout", 0, math.MaxInt32)) * time.Millisecond

@@ -64,6 +64,7 @@ type stream struct {
 	asked  bool // the peer made an offer
 	moving *moving
 
+	pipe   *pipe   // the bytes' way, if it is not the socket
 	hurdle *hurdle // nil but under a layer of faults
 
 	local, peer netip.AddrPort
@@ -106,6 +107,8 @@ func (s *stream) close() {
 	s.stay()
 	if s.bufs != nil && s.bufs.lobby != nil {
 		delete(s.bufs.lobby.streams, s.conn)
+		s.bufs.lobby.closePipe(s.pipe)
+		s.pipe = nil
 	}
 	if s.fd != netx.NoFD {
 		netx.Close(s.fd)
@@ -129,6 +132,10 @@ func (s *stream) Ready(in, out bool) {
 			s.transportUp()
 		}
 		return
+	}
+	if s.pipe != nil && in {
+		s.heed()
+		out = true // a bell may be for either
 	}
 	if out && s.blocked {
 		s.flush()
@@ -185,7 +192,11 @@ func (s *stream) setWant() {
 	if h := s.hurdle; h != nil && h.takeAt != 0 {
 		want |= netx.Edge // what comes is to be noted, no more
 	}
-	if h := s.hurdle; s.blocked && (h == nil || h.sendAt == 0) {
+	if s.pipe != nil {
+		if s.blocked && !s.pipe.over {
+			want |= netx.In // the bell
+		}
+	} else if h := s.hurdle; s.blocked && (h == nil || h.sendAt == 0) {
 		want |= netx.Out
 	}
 	if want == 0 {
@@ -193,7 +204,9 @@ func (s *stream) setWant() {
 	}
 	if err := s.h.Want(want); err != nil {
 		s.failCall("epoll_ctl", err)
+		return
 	}
+	s.settle()
 }
 
 func (s *stream) failCall(call string, err error) {
@@ -224,6 +237,7 @@ func (s *stream) receive() {
 	if s.fd != netx.NoFD && s.conn.HasPending() && !s.blocked {
 		s.flush()
 	}
+	s.settle()
 }
 
 // receiveOnce makes one receive call and reports whether another may find something.
@@ -237,33 +251,24 @@ func (s *stream) receiveOnce() bool {
 
 // receiveUpTo is receiveOnce for limit bytes at most.
 func (s *stream) receiveUpTo(limit int) bool {
-	var n, asked, direct int
-	var errno unix.Errno
-	head := s.bufs.recv
-	if target := s.conn.Target(); target != nil {
+	var asked, direct int
+	head, target := s.bufs.recv, s.conn.Target()
+	if target != nil {
 		s.large = true
 		target = target[:min(len(target), limit)]
 		head = head[:min(headBytes, limit-len(target))]
-		v := s.bufs.iov
-		v.Reset()
-		v.Append(target)
-		v.Append(head)
-		n, errno = netx.RecvV(s.fd, v)
-		v.Reset()
-		direct, asked = min(n, len(target)), len(target)+len(head)
 	} else {
 		if s.large {
 			head = head[:headBytes]
 		}
 		head = head[:min(len(head), limit)]
-		n, errno = netx.Recv(s.fd, head)
-		asked = len(head)
 	}
+	n, errno := s.takeIn(target, head)
+	direct, asked = min(n, len(target)), len(target)+len(head)
 	if errno != 0 {
-		if errno == unix.EAGAIN || errno == unix.EINTR {
-			return false
+		if errno != unix.EAGAIN && errno != unix.EINTR {
+			s.conn.Fail(&socketError{"recv", errno})
 		}
-		s.conn.Fail(&socketError{"recv", errno})
 		return false
 	}
 	if n == 0 {
@@ -347,22 +352,9 @@ func (s *stream) flush() {
 		if s.hurdle != nil {
 			first, list = s.hurdle.cut(first, list)
 		}
-		var n int
-		var errno unix.Errno
-		switch {
-		case first != nil:
-			n, errno = netx.Send(s.fd, first, false)
-		case list != nil:
-			v := s.bufs.iov
-			v.Reset()
-			for _, b := range list {
-				v.Append(b)
-			}
-			clear(list)
-			n, errno = netx.SendV(s.fd, v, false)
-			v.Reset()
-		default:
+		if first == nil && list == nil {
 			s.flushing = false
+			s.wake()
 			s.becomeBlocked(false)
 			if s.move == moveReady {
 				s.turn()
@@ -372,6 +364,8 @@ func (s *stream) flush() {
 			}
 			return
 		}
+		n, errno := s.transmit(first, list)
+		clear(list)
 		if errno == unix.EAGAIN {
 			blocked = true
 			break
@@ -399,6 +393,7 @@ func (s *stream) flush() {
 	}
 	s.flushing = false
 	if s.fd != netx.NoFD {
+		s.wake()
 		s.becomeBlocked(blocked)
 		if s.carried != nil {
 			s.carried()

@@ -89,7 +89,7 @@ func (f *forger) ext() []byte {
 		o := wire.Offer{Name: [wire.NameLen]byte{byte(f.Uint32())}}
 		b = o.Append(b)
 	case wire.ExtMoved:
-		b = wire.AppendMoved(b)
+		b = wire.AppendMoved(b, false)
 	default:
 		b = append(wire.AppendExtIndex(b, kind, index), make([]byte, 20)...)
 	}
@@ -239,7 +239,7 @@ func TestLies(t *testing.T) {
 	id := pull.New().Identity()
 	hello := ext(id.Append(nil))
 	cases := map[string][]byte{
-		"moved without an offer":         ext(wire.AppendMoved(nil)),
+		"moved without an offer":         ext(wire.AppendMoved(nil, false)),
 		"a match of nothing":             ext(wire.AppendMatched(nil, 0)),
 		"done with nothing":              ext(wire.AppendExtIndex(nil, wire.ExtDone, 1)),
 		"done without an index":          ext([]byte{byte(wire.ExtDone)}),

@@ -186,13 +186,16 @@ func (r *Ref) Parse(b []byte) error {
 const NameLen = 16
 
 // Offer is an ExtOffer: where the sender listens for processes of its host, and the token by which it recognises the peer.
-type Offer struct{ Name, Token [NameLen]byte }
+type Offer struct {
+	Name, Token [NameLen]byte
+	Memory      bool // shared memory may come with the token
+}
 
 const offerLen = 4 + 2*NameLen
 
 // Append appends the encoded message.
 func (o *Offer) Append(b []byte) []byte {
-	b = append(b, byte(ExtOffer), 0, 0, 0)
+	b = append(b, byte(ExtOffer), flag(o.Memory), 0, 0)
 	b = append(b, o.Name[:]...)
 	return append(b, o.Token[:]...)
 }
@@ -204,8 +207,19 @@ func ParseOffer(b []byte) (o Offer, err error) {
 	}
 	copy(o.Name[:], b[4:])
 	copy(o.Token[:], b[4+NameLen:])
+	o.Memory = b[1] == 1
 	return o, nil
 }
 
-// AppendMoved appends an ExtMoved.
-func AppendMoved(b []byte) []byte { return append(b, byte(ExtMoved), 0, 0, 0) }
+func flag(on bool) byte {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// AppendMoved appends an ExtMoved; memory says that shared memory came with the token, and that the stream goes on there.
+func AppendMoved(b []byte, memory bool) []byte { return append(b, byte(ExtMoved), flag(memory), 0, 0) }
+
+// MovedMemory reads an ExtMoved.
+func MovedMemory(b []byte) bool { return len(b) >= 2 && b[1] == 1 }

@@ -1,0 +1,68 @@
+//go:build !fabricbasic
+
+package shm
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Possible says whether there is such memory on this system.
+const Possible = true
+
+// seals are what the receiver of memory insists on: touching what was cut off would kill it (SIGBUS).
+const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+
+// Create makes memory for two processes and returns this one's End and a descriptor to pass on, which the caller closes. Errors are those of memfd_create(2),
+// fallocate(2), fcntl(2) and mmap(2).
+func Create() (*End, int, error) {
+	fd, err := unix.MemfdCreate("gofabric", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_NOEXEC_SEAL)
+	if err == unix.EINVAL { // before Linux 6.3
+		fd, err = unix.MemfdCreate("gofabric", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	}
+	if err != nil {
+		return nil, -1, fmt.Errorf("memfd_create: %w", err)
+	}
+	if err = unix.Fallocate(fd, 0, 0, Size); err == nil { // now, for there is no good way to hear later that it is not there
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, -1, err
+	}
+	mem, err := unix.Mmap(fd, 0, Size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		unix.Close(fd)
+		return nil, -1, fmt.Errorf("mmap: %w", err)
+	}
+	return New(mem, true), fd, nil
+}
+
+// Open returns the other End of the memory that another process' Create made and passed on as fd, which stays the caller's. Memory that is not as
+// Create makes it is refused.
+func Open(fd int) (*End, error) {
+	s, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
+	if err != nil {
+		return nil, fmt.Errorf("not a memfd: %w", err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	if s&seals != seals || st.Size != Size || st.Blocks*512 < Size {
+		return nil, fmt.Errorf("%w: %d bytes in %d blocks, seals %#x", unix.EINVAL, st.Size, st.Blocks, s)
+	}
+	mem, err := unix.Mmap(fd, 0, Size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("mmap: %w", err)
+	}
+	return New(mem, false), nil
+}
+
+// Close unmaps the memory of Create or Open; e must not be used afterwards.
+func (e *End) Close() error {
+	mem := e.mem
+	*e = End{}
+	return unix.Munmap(mem)
+}

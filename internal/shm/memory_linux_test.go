@@ -1,0 +1,74 @@
+//go:build !fabricbasic
+
+package shm
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestMemory shares memory with oneself, by two mappings.
+func TestMemory(t *testing.T) {
+	a, fd, err := Create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	b, err := Open(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Write([]byte("over here"))
+	buf := make([]byte, 20)
+	if n, err := b.Read(buf); err != nil || string(buf[:n]) != "over here" {
+		t.Fatalf("%q, %v", buf[:n], err)
+	}
+	if err := unix.Ftruncate(fd, 0); err != unix.EPERM {
+		t.Errorf("the memory can be taken away: %v", err)
+	}
+	for _, e := range []*End{a, b} {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestOpenRefuses checks that memory that may go away, or is less than it should be, is refused.
+func TestOpenRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		size, blocks int64
+		seals        int
+	}{
+		{"not sealed", Size, Size, 0},
+		{"sealed in part", Size, Size, unix.F_SEAL_GROW | unix.F_SEAL_SEAL},
+		{"may be unsealed", Size, Size, unix.F_SEAL_SHRINK | unix.F_SEAL_GROW},
+		{"short", Size - 1, Size - 1, seals},
+		{"long", Size + 4096, Size + 4096, seals},
+		{"not allocated", Size, 0, seals},
+	} {
+		fd, err := unix.MemfdCreate("test", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Ftruncate(fd, c.size); err != nil {
+			t.Fatal(err)
+		}
+		if c.blocks > 0 {
+			if err := unix.Fallocate(fd, 0, 0, c.blocks); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, c.seals); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(fd); err == nil {
+			t.Errorf("%s: accepted", c.name)
+		}
+		unix.Close(fd)
+	}
+	if _, err := Open(0); err == nil {
+		t.Error("standard input was accepted")
+	}
+}
