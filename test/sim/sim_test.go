@@ -28,7 +28,7 @@ func TestSeeds(t *testing.T) {
 	}
 	n, ops := *seeds, 0
 	if n == 0 {
-		n = 430
+		n = 100
 	}
 	if testing.Short() {
 		n = min(n, 30)

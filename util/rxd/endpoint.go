@@ -27,6 +27,7 @@ type endpoint struct {
 	eng  *engine.Engine
 	auth *front.Auth // nil without authorization key
 	port dgram.Port
+	link int            // core.OptDatagramLink that was asked for, 0 if none was
 	byFI []*engine.Peer // by index in the address vector; nil where no operation went yet
 
 	timer    *progress.Handle
@@ -206,6 +207,9 @@ func (ep *endpoint) SetName(a core.Addr) error {
 	}
 	ep.port.Close()
 	ep.become(port)
+	if ep.link != 0 {
+		dgram.SetLink(port, ep.link) // at another interface it may be refused: sockets go everywhere
+	}
 	return nil
 }
 
@@ -213,6 +217,9 @@ func (ep *endpoint) SetName(a core.Addr) error {
 func (ep *endpoint) GetOpt(opt core.EPOpt) (int, error) {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
+	if opt == core.OptDatagramLink && !ep.Closed() {
+		return dgram.Link(ep.port)
+	}
 	return ep.Option(ep.own, opt)
 }
 
@@ -220,7 +227,14 @@ func (ep *endpoint) GetOpt(opt core.EPOpt) (int, error) {
 func (ep *endpoint) SetOpt(opt core.EPOpt, value int) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	return ep.SetOption(ep.own, opt, value)
+	if opt != core.OptDatagramLink || ep.Closed() {
+		return ep.SetOption(ep.own, opt, value)
+	}
+	err := dgram.SetLink(ep.port, value)
+	if err == nil {
+		ep.link = value
+	}
+	return err
 }
 
 // Alias opens a second door to the endpoint (fi_ep_alias(3)).

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	ctxSize  = 1024
+	ctxSize  = 1024 // transmits; and receives, unless more are asked for
 	iovLimit = 4
 
 	domainCaps = core.CapLocalComm | core.CapRemoteComm
@@ -51,7 +51,7 @@ func (s *settings) info(base *core.Info) *core.Info {
 		AddrFormat: base.AddrFormat,
 		Tx: &core.TxAttr{Caps: ep | txCaps, OpFlags: txOpFlags, MsgOrder: msgOrder, InjectSize: inject, Size: ctxSize,
 			IOVLimit: iovLimit, RMAIOVLimit: iovLimit},
-		Rx: &core.RxAttr{Caps: ep | rxCaps, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: ctxSize, IOVLimit: iovLimit},
+		Rx: &core.RxAttr{Caps: ep | rxCaps, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: front.RxSizeMax, IOVLimit: iovLimit},
 		EP: &core.EPAttr{Type: core.EPTypeRDM, Protocol: core.ProtoRXD, ProtocolVersion: 1, MaxMsgSize: core.MaxSize,
 			MaxOrderRAWSize: core.MaxSize, MaxOrderWARSize: core.MaxSize, MaxOrderWAWSize: core.MaxSize, MemTagFormat: core.TagGeneric, TxCtxCnt: 1, RxCtxCnt: 1,
 			AuthKeySize: core.MaxAuthKey},

@@ -65,8 +65,11 @@ func (p *Provider) CoreHints(_ core.Version, hints *core.Info) (*core.Info, erro
 // Infos says what the layer makes of base.
 func (p *Provider) Infos(base *core.Info) []*core.Info { return []*core.Info{p.s.info(base)} }
 
-// SetDefaults takes away orders that nobody asked for.
-func (p *Provider) SetDefaults(info, hints *core.Info) { front.RelaxOrder(info, hints) }
+// SetDefaults puts the default number of receives in place of the limit, and takes away orders that nobody asked for.
+func (p *Provider) SetDefaults(info, hints *core.Info) {
+	front.RelaxOrder(info, hints)
+	info.Rx.Size = ctxSize
+}
 
 // OpenFabric is not called, for a layer needs something below it.
 func (p *Provider) OpenFabric(*core.Info) (core.Fabric, error) {

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	txSizeMax = 16384
-	rxSizeMax = 65536
-	iovLimit  = 4
+	txSizeMax   = 16384
+	internalMax = 65536 // answers that may wait for one peer
+	iovLimit    = 4
 
 	domainCaps = core.CapLocalComm | core.CapRemoteComm
 	vectorCaps = core.CapAVUserID | core.CapSharedAV // native has neither
@@ -56,7 +56,7 @@ func (s *settings) info(base *core.Info) *core.Info {
 		AddrFormat: base.AddrFormat,
 		Tx: &core.TxAttr{Caps: kinds | txCaps, OpFlags: txOpFlags, MsgOrder: msgOrder, InjectSize: min(s.bufferSize, stagingMax), Size: max(txSizeMax, s.txSize),
 			IOVLimit: iovLimit, RMAIOVLimit: iovLimit},
-		Rx: &core.RxAttr{Caps: kinds | rxCaps, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: max(rxSizeMax, s.rxSize), IOVLimit: iovLimit},
+		Rx: &core.RxAttr{Caps: kinds | rxCaps, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: front.RxSizeMax, IOVLimit: iovLimit},
 		EP: &core.EPAttr{Type: core.EPTypeRDM, Protocol: core.ProtoRXM, ProtocolVersion: 1, MaxMsgSize: base.EP.MaxMsgSize,
 			MaxOrderRAWSize: core.MaxSize, MaxOrderWARSize: core.MaxSize, MaxOrderWAWSize: core.MaxSize, MemTagFormat: core.TagGeneric, TxCtxCnt: 1, RxCtxCnt: 1,
 			AuthKeySize: core.MaxAuthKey},

@@ -126,7 +126,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	s := &settings{rendezvous: math.MaxUint64}
 	s.bufferSize = min(max(r.size("buffer_size", 0, core.MaxSize), bufferMin), bufferMax)
 	s.sarLimit = r.size("sar_limit", 0, core.MaxSize)
-	s.txSize, s.rxSize = r.size("tx_size", 1, 1<<20), r.size("rx_size", 1, 1<<20)
+	s.txSize, s.rxSize = r.size("tx_size", 1, 1<<20), r.size("rx_size", 1, front.RxSizeMax)
 	s.msgRxSize = r.size("msg_rx_size", 1, 1<<20)
 	s.writeRndv, s.autoProgress, s.direct = r.bool("use_rndv_write"), r.bool("data_auto_progress"), r.bool("extensions")
 	s.staging = min(r.size("staging_size", 0, core.MaxSize), stagingMax)
@@ -150,7 +150,7 @@ func (s *settings) conn(txSize, inject int) *engine.Config {
 		TxDepth:        txSize,
 		RendezvousOver: s.rendezvous,
 		HandshakeNanos: int64(s.connectTimeout),
-		InternalMax:    rxSizeMax, // what any peer of ours can have under way: see there
+		InternalMax:    internalMax, // what any peer of ours can have under way: see there
 	}
 	if s.direct {
 		c.Features = wire.FeatureExtended | wire.FeatureDirect
@@ -169,11 +169,11 @@ func (s *settings) gateway() *rxm.Config {
 // upper and lower are what the two connections between the endpoint and a native peer need.
 func (s *settings) upper(txSize int) *engine.Config {
 	return &engine.Config{StageMax: min(s.staging, s.bufferSize), StageLimit: 128 << 10, TxDepth: txSize, RendezvousOver: math.MaxUint64,
-		AtomicMax: s.gateway().AtomicMax(), InternalMax: rxSizeMax}
+		AtomicMax: s.gateway().AtomicMax(), InternalMax: internalMax}
 }
 
 func (s *settings) lower() *engine.Config {
-	return &engine.Config{StageMax: min(s.staging, stagingMax), StageLimit: 128 << 10, TxDepth: 1 << 20, RendezvousOver: math.MaxUint64, InternalMax: rxSizeMax,
+	return &engine.Config{StageMax: min(s.staging, stagingMax), StageLimit: 128 << 10, TxDepth: 1 << 20, RendezvousOver: math.MaxUint64, InternalMax: internalMax,
 		Prefix: rxm.TaggedPrefix}
 }
 

@@ -24,6 +24,7 @@ type endpoint struct {
 	host dgram.Domain
 	port dgram.Port
 	lost error // why the port brings nothing any more
+	link int   // that was asked for, 0 if none was
 
 	sources                           bool // the source of each datagram is looked up
 	rxSize, txSize, maxMsg, maxInject int
@@ -139,6 +140,9 @@ func (e *endpoint) SetName(a core.Addr) error {
 	}
 	err = e.port.Close()
 	e.port = port
+	if e.link != 0 {
+		dgram.SetLink(port, e.link) // at another interface it may be refused: sockets go everywhere
+	}
 	return err
 }
 
@@ -163,9 +167,29 @@ func (e *endpoint) Cancel(ctx core.Context) error {
 	return core.ErrNoEnt
 }
 
-// GetOpt and SetOpt know no options, as native's (fi_getopt(3)).
-func (e *endpoint) GetOpt(core.EPOpt) (int, error) { return 0, core.ErrNoProtoOpt }
-func (e *endpoint) SetOpt(core.EPOpt, int) error   { return core.ErrNoProtoOpt }
+// GetOpt knows one option, core.OptDatagramLink; native's endpoints have none (fi_getopt(3)).
+func (e *endpoint) GetOpt(opt core.EPOpt) (int, error) {
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if opt != core.OptDatagramLink || e.Closed() {
+		return 0, core.ErrNoProtoOpt
+	}
+	return dgram.Link(e.port)
+}
+
+// SetOpt sets it.
+func (e *endpoint) SetOpt(opt core.EPOpt, value int) error {
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if opt != core.OptDatagramLink || e.Closed() {
+		return core.ErrNoProtoOpt
+	}
+	err := dgram.SetLink(e.port, value)
+	if err == nil {
+		e.link = value
+	}
+	return err
+}
 
 // Close closes the endpoint; posted receives and waiting sends end without completions (fi_close(3)). ErrBusy while it has aliases or memberships.
 func (e *endpoint) Close() error {

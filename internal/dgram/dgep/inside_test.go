@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 const insideVar = "DGEP_TEST_INSIDE"
@@ -41,6 +42,16 @@ func inside(t *testing.T) bool {
 	for _, args := range []string{"link set lo up", "link add eth7 type veth peer name other", "addr add fd07::1/64 dev eth7 nodad", "link set eth7 up", "link set other up"} {
 		if out, err := exec.Command("ip", append([]string{"-n", ns}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
 			lacking(t, "ip "+args+": "+string(bytes.TrimSpace(out)))
+		}
+	}
+	// The route to groups comes when the system has seen the carrier, which it does in its own time.
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		out, err := exec.Command("ip", "-n", ns, "route", "get", "ff15::7").CombinedOutput()
+		if err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no way to groups: %v\n%s", err, out)
 		}
 	}
 	cmd := exec.Command("ip", "netns", "exec", ns, os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v")

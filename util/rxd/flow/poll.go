@@ -38,7 +38,7 @@ func (f *Flow) Poll(now int64, out *Datagram) bool {
 			return true
 		}
 	}
-	if f.tx != nil && f.tx.lost.head != none && f.room(now) {
+	if f.tx != nil && f.tx.lost.head != none && f.room(now, int(f.payload)) {
 		f.retransmit(now, out, f.tx.lost.head)
 		return true
 	}
@@ -60,13 +60,13 @@ func (f *Flow) last(now int64, out *Datagram) bool {
 	return true
 }
 
-// room reports whether congestion window and pacing let something out, and arms the timer of the pace.
-func (f *Flow) room(now int64) bool {
+// room reports whether congestion window and pacing let n bytes out, and arms the timer of the pace.
+func (f *Flow) room(now int64, n int) bool {
 	s := f.tx
 	if s == nil {
 		return true
 	}
-	if s.inFlight > 0 && s.inFlight+int(f.payload) > f.cwnd {
+	if s.inFlight > 0 && s.inFlight+n > f.cwnd {
 		f.flags |= fLimited
 		return false
 	}
@@ -87,7 +87,7 @@ func (f *Flow) canSend(now int64) bool {
 	if f.tx != nil && f.tx.len() >= maxSegments {
 		return false
 	}
-	return f.room(now)
+	return f.room(now, min(n, int(f.payload)))
 }
 
 // head fills in what all headers have in common. It tells the peer all there is to acknowledge.
@@ -157,7 +157,7 @@ func (f *Flow) sendNew(now int64, out *Datagram) bool {
 	f.launch(now, s, i)
 	ready := f.src.Ready()
 	g.starved = ready == 0
-	g.asked = ready == 0 && (f.flags&fClosing != 0 || f.src.Lent()) || f.nxt+uint64(f.payload) > f.edge || s.inFlight+int(f.payload) > f.cwnd
+	g.asked = ready == 0 && (f.flags&fClosing != 0 || f.src.Lent()) || f.fills(s, max(n, min(ready, int(f.payload))))
 	if g.asked {
 		out.Header.Flags |= wire.FlagXAckNow
 	}
@@ -167,6 +167,13 @@ func (f *Flow) sendNew(now int64, out *Datagram) bool {
 		f.acked()
 	}
 	return true
+}
+
+// fills reports that a window has no room for n bytes more: only an acknowledgement will make it. Bytes that nobody has posted yet count as no more than the
+// segment before them: a window of one full segment, as that of loopback may be after losses, would else be full with every small message, and each be
+// answered by a datagram of its own.
+func (f *Flow) fills(s *sender, n int) bool {
+	return f.nxt+uint64(n) > f.edge || s.inFlight+n > f.cwnd
 }
 
 // launch puts a segment in flight.
