@@ -37,6 +37,7 @@ const benchExample = `  fi bench                                            ever
   fi bench --stack tcp/rdm --test latency,rate --window 1024
   fi bench --test bandwidth,write --bulk 64k,1m,4m --json
   fi bench --native                                   against fi_pingpong
+  fi bench --veth --native --stack "udp/dgram,udp;ofi_rxd/rdm"    AF_XDP, sockets and fi_pingpong over a veth pair, as root
   fi bench --native --fabtests /usr/bin --rounds 5 --plot ratios.svg`
 
 // benchFlags are the flags as given.
@@ -47,7 +48,9 @@ type benchFlags struct {
 	size                string
 	window, rounds      int
 	time                time.Duration
-	json, native        bool
+	json, native, veth  bool
+	links               []string
+	cable               []string // for the process at the near end
 	oneWay, list        bool
 	pingpong, fabtests  string
 	prefix              string
@@ -85,20 +88,27 @@ func newBenchCommand(app *app) *cobra.Command {
 	fl.StringVar(&f.fabtests, "fabtests", "", "directory of libfabric's fabtests (fi_msg_bw and so on)")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.StringVar(&f.plot, "plot", "", "draw the results into a file, .svg or .png")
+	fl.BoolVar(&f.veth, "veth", false, "measure over a veth pair between two network namespaces that fi makes, instead of loopback (Linux, root)")
+	fl.StringSliceVar(&f.links, "link", []string{"xdp"}, "with --veth: values of FI_UDP_LINK to measure beside sockets")
+	fl.StringSliceVar(&f.cable, "cable", nil, "the cable that another process has made")
+	fl.MarkHidden("cable")
 	fl.BoolVar(&f.list, "list", false, "list the stacks and stop")
 	return cmd
 }
 
 // newBenchPeerCommand is the other process of fi bench; people do not call it.
 func newBenchPeerCommand(*app) *cobra.Command {
-	return &cobra.Command{
+	p := benchProviders
+	cmd := &cobra.Command{
 		Use:    benchPeer,
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return bench.Peer(benchProviders, os.Stdin, os.Stdout)
+			return bench.Peer(p, os.Stdin, os.Stdout)
 		},
 	}
+	cmd.Flags().StringVar(&p.Node, "node", "", "address of the endpoints")
+	return cmd
 }
 
 const benchPeer = "bench-peer"
@@ -148,6 +158,9 @@ func (f *benchFlags) config() (bench.Config, error) {
 			return c, err
 		}
 	}
+	if err := f.plugIn(&c); err != nil {
+		return c, err
+	}
 	return c, f.chooseStacks(&c)
 }
 
@@ -192,6 +205,9 @@ func (f *benchFlags) run(ctx context.Context, app *app) error {
 	if err != nil {
 		return err
 	}
+	if f.veth {
+		return f.overCable(ctx, app, &c)
+	}
 	if f.list {
 		for _, s := range c.Stacks {
 			app.printf("%s\n", s)
@@ -205,6 +221,11 @@ func (f *benchFlags) run(ctx context.Context, app *app) error {
 	c.Progress = line.show
 	results, err := bench.Run(ctx, c)
 	line.clear()
+	return f.report(app, results, err)
+}
+
+// report shows what was measured. err is what has ended the measurements, or nil.
+func (f *benchFlags) report(app *app, results []bench.Result, err error) error {
 	if err != nil && len(results) == 0 {
 		return err
 	}
@@ -228,11 +249,7 @@ func (f *benchFlags) run(ctx context.Context, app *app) error {
 
 // benchPeerCommand starts this program again as the other process.
 func benchPeerCommand(ctx context.Context) *exec.Cmd {
-	self, err := os.Executable()
-	if err != nil {
-		self = os.Args[0]
-	}
-	return exec.CommandContext(ctx, self, benchPeer)
+	return exec.CommandContext(ctx, benchProgram(), benchPeer)
 }
 
 // liveLine is a line on a terminal that is overwritten again and again; elsewhere it is nothing.

@@ -30,6 +30,7 @@ func TestBenchFlags(t *testing.T) {
 		{[]string{"--plot", "bench.gif"}, ".svg or .png"},
 		{[]string{"--native", "--pingpong", "/no/such/tool"}, "libfabric-bin"},
 		{[]string{"--native", "--fabtests", "/no/such/dir"}, "fabtests"},
+		{[]string{"--cable", "a,b"}, "four words"},
 		{[]string{"extra"}, "extra"},
 	} {
 		if out, err := runBench(c.args...); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -109,6 +109,7 @@ func (t *Table) linkChanged(ev event) bool {
 		return false
 	}
 	d := deviceOf(l)
+	t.report(d.index, Link{MTU: d.mtu, Gone: ev.kind == unix.RTM_DELLINK})
 	old := t.links[d.index]
 	switch {
 	case old == nil:
@@ -157,6 +158,7 @@ func (t *Table) stands(index, on int) bool {
 
 // resync asks for everything again, since messages were lost.
 func (t *Table) resync() {
+	t.reportAll()
 	clear(t.links)
 	t.locals = nil
 	for _, h := range t.hops {

@@ -23,6 +23,15 @@ func Open() (*Table, error) { return nil, errors.ErrUnsupported }
 // Close does nothing.
 func (t *Table) Close() error { return nil }
 
+// Link is the state of an interface.
+type Link struct {
+	MTU  int
+	Gone bool
+}
+
+// Follow does nothing.
+func (t *Table) Follow(int, func(Link)) (stop func()) { return func() {} }
+
 // View returns one that knows no way.
 func (t *Table) View(netip.Addr, int) *View { return &View{} }
 

@@ -34,6 +34,7 @@ const (
 	keyAddr  = -24
 	keyPort  = keyAddr + 16
 	keyEther = keyAddr + 18
+	keyVLAN  = keyAddr + 20
 )
 
 // pass is the label of the end that hands a packet to the kernel's stack.
@@ -56,14 +57,16 @@ func instructions(ports, xsks, limit int) asm.Instructions {
 		asm.JNE.Imm(asm.R1, 0, pass),
 		asm.LoadMem(asm.R4, asm.R7, 12, asm.Half),
 	)
-	for _, tag := range []string{"outer tag", "inner tag"} {
+	is = append(is, asm.StoreImm(asm.RFP, keyVLAN, 0, asm.Word))
+	for n, tag := range []string{"outer tag", "inner tag"} {
 		is = append(is,
 			asm.JEq.Imm(asm.R4, net16(etherVLAN), tag),
 			asm.JNE.Imm(asm.R4, net16(etherQinQ), "protocol"),
 		)
 		is = append(is, within(tag, etherLen+tagLen)...)
+		is = append(is, keyTag(tag+" done", keyVLAN+2*int16(n))...)
 		is = append(is,
-			asm.Add.Imm(asm.R7, tagLen),
+			asm.Add.Imm(asm.R7, tagLen).WithSymbol(tag+" done"),
 			asm.LoadMem(asm.R4, asm.R7, 12, asm.Half),
 		)
 	}
@@ -75,6 +78,18 @@ func instructions(ports, xsks, limit int) asm.Instructions {
 	is = append(is, keyIPv4("IPv4")...)
 	is = append(is, keyIPv6("IPv6")...)
 	return append(is, redirect("redirect", ports, xsks, limit)...)
+}
+
+// keyTag puts the number of a tag into the key, at an offset of the stack, and goes on at a label: that of a tag with a priority only stays 0.
+func keyTag(end string, at int16) asm.Instructions {
+	return asm.Instructions{
+		asm.LoadMem(asm.R1, asm.R7, etherLen, asm.Half),
+		asm.And.Imm(asm.R1, net16(0xfff)),
+		asm.JEq.Imm(asm.R1, 0, end),
+		asm.JNE.Imm(asm.R4, net16(etherQinQ), end+", 802.1Q"),
+		asm.Or.Imm(asm.R1, net16(serviceTag)),
+		asm.StoreMem(asm.RFP, at, asm.R1, asm.Half).WithSymbol(end + ", 802.1Q"),
+	}
 }
 
 // within goes on if the packet has n bytes from R7 on.

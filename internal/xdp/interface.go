@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/netx"
+	"gofabric/internal/xdp/frame"
 )
 
 // Interface is a network interface with AF_XDP sockets on its queues. A process has one for each, however often it is opened. All methods may be called from
@@ -248,7 +249,7 @@ func (i *Interface) SetAddresses(addrs []netip.Addr) error {
 	var errs []error
 	for p := range i.ports {
 		if p.addr.Addr().IsUnspecified() {
-			errs = append(errs, i.place(p, i.keysFor(p.addr), false))
+			errs = append(errs, i.place(p, i.keysFor(p), false))
 		}
 	}
 	return errors.Join(errs...)
@@ -282,15 +283,15 @@ func localAddresses(ifindex int) ([]netip.Addr, error) {
 }
 
 // keysFor is the destinations of a port. An unspecified IPv6 address stands for IPv4, too, as for a socket without IPV6_V6ONLY. Locked.
-func (i *Interface) keysFor(at netip.AddrPort) map[key]struct{} {
-	keys := map[key]struct{}{}
+func (i *Interface) keysFor(p *Port) map[key]struct{} {
+	keys, at := map[key]struct{}{}, p.addr
 	if !at.Addr().IsUnspecified() {
-		keys[keyOf(at)] = struct{}{}
+		keys[keyOf(at, p.tags...)] = struct{}{}
 		return keys
 	}
 	for _, a := range i.locals {
 		if a.Is4() || at.Addr().Is6() {
-			keys[keyOf(netip.AddrPortFrom(a, at.Port()))] = struct{}{}
+			keys[keyOf(netip.AddrPortFrom(a, at.Port()), p.tags...)] = struct{}{}
 		}
 	}
 	return keys
@@ -332,12 +333,13 @@ func (i *Interface) place(p *Port, keys map[key]struct{}, strict bool) error {
 
 // Bind makes packets to an address and port come to a new Port. The caller has a socket bound there: it keeps the port number, and receives what the program
 // passes on (fragments, multicast, what came on queues that are not ours). An unspecified address stands for the host's addresses, ::, as for a socket without
-// IPV6_V6ONLY, for those of IPv4, too. Errors are *Error: AddressTaken, TooManyPorts; or those of descriptors.
-func (i *Interface) Bind(at netip.AddrPort) (*Port, error) {
-	if !at.IsValid() || at.Port() == 0 || at.Addr().IsMulticast() {
+// IPV6_V6ONLY, for those of IPv4, too. Packets with VLAN tags come if they have the numbers of tags, the outer one first; untagged ones, and those that have tags
+// without a number, if there are none. Errors are *Error: AddressTaken, TooManyPorts; or those of descriptors.
+func (i *Interface) Bind(at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
+	if len(tags) > frame.TagsMax || !at.IsValid() || at.Port() == 0 || at.Addr().IsMulticast() {
 		return nil, fmt.Errorf("AF_XDP on %s: %v is no address to bind to", i.name, at)
 	}
-	p := &Port{i: i, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), boxes: make([]box, len(i.queues)), keys: map[key]struct{}{}}
+	p := &Port{i: i, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), tags: tags, boxes: make([]box, len(i.queues)), keys: map[key]struct{}{}}
 	err := p.openWait()
 	if err != nil {
 		return nil, err
@@ -348,7 +350,7 @@ func (i *Interface) Bind(at netip.AddrPort) (*Port, error) {
 	i.next++
 	i.ports[p] = struct{}{}
 	if err = p.Watch(true); err == nil {
-		err = i.place(p, i.keysFor(p.addr), true)
+		err = i.place(p, i.keysFor(p), true)
 	}
 	i.mu.Unlock()
 	if err != nil {

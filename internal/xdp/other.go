@@ -2,5 +2,8 @@
 
 package xdp
 
+// Config is nothing here.
+type Config struct{}
+
 // Probe says that there is no AF_XDP here.
-func Probe(name string) error { return &Error{Interface: name, Reason: OtherSystem} }
+func Probe(name string, _ Config) error { return &Error{Interface: name, Reason: OtherSystem} }

@@ -47,7 +47,7 @@ func TestOtherProcess(t *testing.T) {
 	if !errors.As(err, &e) || e.Reason != OtherOwner || e.Interface != "eth9" || !strings.Contains(err.Error(), e.Reason.Hint()) {
 		t.Errorf("the interface of another process: %v", err)
 	}
-	if err := Probe("eth9"); !errors.Is(err, OtherOwner) {
+	if err := Probe("eth9", Config{}); !errors.Is(err, OtherOwner) {
 		t.Errorf("the interface of another process: %v", err)
 	}
 	echoed(t, s, at) // it was not disturbed
@@ -129,7 +129,7 @@ func TestOtherProgram(t *testing.T) {
 				t.Errorf("%v: %v, %v", mode, i, err)
 			}
 		}
-		if err := Probe("eth9"); !errors.Is(err, OtherProgram) {
+		if err := Probe("eth9", Config{}); !errors.Is(err, OtherProgram) {
 			t.Error(err)
 		}
 		if attachedTo(ifc.Index) == 0 {
@@ -137,7 +137,7 @@ func TestOtherProgram(t *testing.T) {
 		}
 		must(t, l.Close())
 	}
-	if err := Probe("eth9"); err != nil {
+	if err := Probe("eth9", Config{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -290,15 +290,15 @@ func TestReasons(t *testing.T) {
 		}
 		return err
 	}
-	must(t, Probe("eth9"))
-	must(t, Probe("lo"))
+	must(t, Probe("eth9", Config{}))
+	must(t, Probe("lo", Config{}))
 	must(t, open("lo", Config{}))
 	must(t, open("lo", Config{Mode: Generic}))
 	check("lo", open("lo", Config{Mode: Driver}), NoDriverMode)
 	check("veth", open("eth9", Config{ZeroCopy: ZeroCopyOnly}), NoZeroCopy)
 	check("queues", open("lo", Config{Queues: 2}), QueueCount)
 	check("nothing", open("nothing0", Config{}), NoInterface)
-	check("nothing", Probe("nothing0"), NoInterface)
+	check("nothing", Probe("nothing0", Config{}), NoInterface)
 	for _, c := range []Config{{RxFrames: 3}, {TxFrames: -1}, {ChunkSize: 1024}, {ChunkSize: 8192}, {Queues: -1}, {MaxPorts: -1}, {RxFrames: 1 << 20}} {
 		if open("eth9", c) == nil {
 			t.Errorf("%+v is taken", c)
@@ -327,7 +327,7 @@ func TestReasons(t *testing.T) {
 	i.Close()
 	a.ip("link", "set", "eth9", "down")
 	check("down", open("eth9", Config{}), InterfaceDown)
-	check("down", Probe("eth9"), InterfaceDown)
+	check("down", Probe("eth9", Config{}), InterfaceDown)
 }
 
 // TestWithoutPrivilege takes capabilities from this thread, which ends with the test.
@@ -359,7 +359,7 @@ func TestWithoutPrivilege(t *testing.T) {
 				d[n/32].Effective &^= 1 << (n % 32)
 			}
 			must(t, unix.Capset(&h, &d[0]))
-			if err := Probe("lo"); !errors.Is(err, c.want) {
+			if err := Probe("lo", Config{}); !errors.Is(err, c.want) {
 				t.Errorf("without %v: %v", c.drop, err)
 			}
 			if i, err := Open("lo", Config{}); !errors.Is(err, c.want) {

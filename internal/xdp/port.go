@@ -4,12 +4,14 @@ package xdp
 
 import (
 	"encoding/binary"
+	"errors"
 	"net/netip"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/netx"
+	"gofabric/internal/xdp/frame"
 )
 
 // Frame is a packet or, if More is set in the one before it, the next part of one, in memory shared with the kernel. It is the holder's until it is given
@@ -28,6 +30,7 @@ type Frame struct {
 type Port struct {
 	i       *Interface
 	addr    netip.AddrPort
+	tags    []frame.Tag
 	keys    map[key]struct{} // guarded by i.mu
 	tx      *queue
 	boxes   []box // for each queue; guarded by the queue's lock
@@ -36,6 +39,7 @@ type Port struct {
 	start   int         // queue to look at first
 	told    atomic.Bool // note was signalled, or will be, for what is in the boxes
 	watched atomic.Bool
+	follows bool // somebody else receives: FD is not the sockets' to make readable
 	lost    atomic.Uint64
 	ended   bool
 }
@@ -78,12 +82,13 @@ func (p *Port) Watch(on bool) error {
 	}
 	if !on {
 		p.watched.Store(false)
-		p.leave(len(p.i.queues))
+		if !p.follows {
+			p.leave(len(p.i.queues))
+		}
 		return nil
 	}
-	for n, q := range p.i.queues {
-		if err := unix.EpollCtl(int(p.wait), unix.EPOLL_CTL_ADD, int(q.s.fd), &unix.EpollEvent{Events: unix.EPOLLIN}); err != nil {
-			p.leave(n)
+	if !p.follows {
+		if err := p.enter(); err != nil {
 			return err
 		}
 	}
@@ -91,6 +96,45 @@ func (p *Port) Watch(on bool) error {
 	for n := range p.boxes {
 		if p.boxes[n].n.Load() > 0 {
 			p.tell()
+		}
+	}
+	return nil
+}
+
+// Follow begins or ends leaving it to others to find what comes: while it lasts, FD is made readable by what another port's Receive has put aside for this one,
+// and by nothing else. Of ports that one poller watches one is enough to hear of the sockets, and the kernel bounds how many ways a socket's news may go
+// (fs/eventpoll.c, path_limits: 10 to 100, by how poll sets are nested). Errors are those of epoll_ctl(2); nothing has changed then.
+func (p *Port) Follow(on bool) error {
+	if on == p.follows {
+		return nil
+	}
+	if p.watched.Load() {
+		if on {
+			p.leave(len(p.i.queues))
+		} else if err := p.enter(); err != nil {
+			return err
+		}
+	}
+	p.follows = on
+	return nil
+}
+
+// Attend makes FD readable when fd has one of events (epoll_ctl(2)), too, until fd is closed; the next Attend replaces this one.
+func (p *Port) Attend(fd netx.FD, events uint32) error {
+	e := unix.EpollEvent{Events: events}
+	err := unix.EpollCtl(int(p.wait), unix.EPOLL_CTL_ADD, int(fd), &e)
+	if err == unix.EEXIST {
+		err = unix.EpollCtl(int(p.wait), unix.EPOLL_CTL_MOD, int(fd), &e)
+	}
+	return err
+}
+
+// enter puts the sockets into the poll set, all or none.
+func (p *Port) enter() error {
+	for n, q := range p.i.queues {
+		if err := p.Attend(q.s.fd, unix.EPOLLIN); err != nil {
+			p.leave(n)
+			return err
 		}
 	}
 	return nil
@@ -172,6 +216,33 @@ func (p *Port) Flush() unix.Errno { return p.tx.s.kick() }
 // Lost is how many packets of this port were dropped because it did not come for them while others received them. The kernel's losses are in Interface.Stats.
 func (p *Port) Lost() uint64 { return p.lost.Load() }
 
+// Stop makes packets that are still to come go to the kernel's stack. Those that came before are here to be received, until Close. Errors are those of bpf(2).
+func (p *Port) Stop() error {
+	p.i.mu.Lock()
+	defer p.i.mu.Unlock()
+	var errs []error
+	for k := range p.keys { // the table keeps them: it says whose the packets are
+		errs = append(errs, p.i.prog.deletePort(k))
+	}
+	// The kernel may be at packets that it looked up before, and shows them only after some more: it is when no processor is in the midst of that
+	// (membarrier(2); synchronize_rcu). Where it cannot wait for that, such a packet is lost.
+	unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0)
+	return errors.Join(errs...)
+}
+
+// membarrierGlobal is MEMBARRIER_CMD_GLOBAL.
+const membarrierGlobal = 1
+
+// Quiet reports whether nothing has come that Receive would look at. It is not when packets wait that are others', or that somebody else is about to put aside.
+func (p *Port) Quiet() bool {
+	for _, q := range p.i.queues {
+		if !q.quiet(p) {
+			return false
+		}
+	}
+	return true
+}
+
 // Close ends the port. Frames that it holds are gone with it; what was submitted may still be transmitted. Packets to it go to the kernel's stack again.
 func (p *Port) Close() error {
 	if p.ended {
@@ -194,6 +265,7 @@ func (p *Port) Close() error {
 // it need not check more than that nothing is read beyond the end.
 func destination(b []byte) (k key, ok bool) {
 	for tags := 0; tags < 2 && len(b) >= etherLen+tagLen && (vlan(b) == etherVLAN || vlan(b) == etherQinQ); tags++ {
+		k.setVLAN(tags, vlan(b), binary.BigEndian.Uint16(b[etherLen:]))
 		b = b[tagLen:]
 	}
 	if len(b) < etherLen+ip4Len+udpLen {

@@ -267,19 +267,43 @@ func TestUnspecified(t *testing.T) {
 	}
 }
 
-// TestVLAN: tags stay in what is received, and the port is found behind them.
+// TestVLAN: each port gets what is in its VLAN, with the tags, and what is in none of them is the kernel's.
 func TestVLAN(t *testing.T) {
+	c7, s8 := frame.Tag{Proto: frame.TagC, TCI: 7}, frame.Tag{Proto: frame.TagS, TCI: 8}
 	for _, mode := range []Mode{Driver, Generic} {
 		a, b := places(t, 1, 1500)
 		to, from := netip.AddrPortFrom(a.v6, 7001), netip.AddrPortFrom(b.v6, 7000)
-		_, p := openPort(t, a, Config{Mode: mode}, to)
+		i, plain := openPort(t, a, Config{Mode: mode}, to)
 		_, q := openPort(t, b, Config{Mode: mode}, from)
-		for _, tags := range [][]frame.Tag{{}, {{Proto: frame.TagC, TCI: 7}}, {{Proto: frame.TagS, TCI: 8}, {Proto: frame.TagC, TCI: 7}}} {
-			b := packet(t, b, a, from, to, pattern(64, 5), tags...)
+		in := []struct {
+			tags []frame.Tag
+			p    *Port
+		}{{nil, plain}, {[]frame.Tag{c7}, nil}, {[]frame.Tag{s8, c7}, nil}}
+		for n := range in[1:] {
+			p, err := i.Bind(to, in[n+1].tags...)
+			must(t, err)
+			t.Cleanup(func() { must(t, p.Close()) })
+			in[n+1].p = p
+		}
+		for n, x := range in {
+			put(t, q, packet(t, b, a, from, to, pattern(64, 5), frame.Tag{Proto: frame.TagC, TCI: 70})) // nobody's
+			put(t, q, packet(t, b, a, from, to, pattern(64, 5), s8))
+			b := packet(t, b, a, from, to, pattern(64, byte(n)), x.tags...)
 			put(t, q, b)
-			if got := take(t, p, 1); len(got) != 1 || !bytes.Equal(got[0], b) {
-				t.Errorf("%v, %v: %x, want %x", mode, tags, got, b)
+			if got := take(t, x.p, 1); len(got) != 1 || !bytes.Equal(got[0], b) {
+				t.Errorf("%v, %v: %x, want %x", mode, x.tags, got, b)
 			}
+		}
+		b1 := packet(t, b, a, from, to, pattern(64, 9), frame.Tag{Proto: frame.TagC, TCI: 3 << 13}) // a priority, in no VLAN
+		put(t, q, b1)
+		if got := take(t, plain, 1); len(got) != 1 || !bytes.Equal(got[0], b1) {
+			t.Errorf("%v: %x, want %x", mode, got, b1)
+		}
+		if st, err := i.Stats(); err != nil || st != (Stats{}) {
+			t.Errorf("%+v, %v", st, err)
+		}
+		if _, err := i.Bind(to, s8, c7, c7); err == nil {
+			t.Error("three tags are taken")
 		}
 	}
 }

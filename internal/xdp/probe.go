@@ -16,11 +16,11 @@ import (
 	"gofabric/internal/netx"
 )
 
-// Probe says whether Open with a zero Config may succeed on an interface, without attaching anything: nil, or an *Error with the first thing that is missing.
+// Probe says whether Open may succeed on an interface, without attaching anything: nil, or an *Error with the first thing that is missing.
 // What only the driver can tell, Open says. It looks at the network namespace of the calling thread. An interface that this process has open can be opened.
-func Probe(name string) error { return named(name, probe(name)) }
+func Probe(name string, c Config) error { return named(name, probe(name, c)) }
 
-func probe(name string) error {
+func probe(name string, c Config) error {
 	ifc, err := net.InterfaceByName(name)
 	if err != nil {
 		return lack(NoInterface, nil)
@@ -41,8 +41,7 @@ func probe(name string) error {
 		return err
 	}
 	p.close()
-	c, err := Config{}.complete(queuesOf(name), ifc.MTU)
-	if err != nil {
+	if c, err = c.complete(queuesOf(name), ifc.MTU); err != nil {
 		return err
 	}
 	if err := checkMemlock(&c); err != nil {

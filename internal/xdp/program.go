@@ -10,14 +10,20 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"gofabric/internal/xdp/frame"
 )
 
 // programName is how the program appears in listings (bpftool net), and how another process of this package knows it.
 const programName = "gofabric_udp"
 
 // key is a live destination in the map of ports: the address in 16 bytes (IPv4 as IPv4-mapped IPv6), the port, and the Ethernet type, so that an IPv6 packet
-// to a mapped address is none of IPv4, all in network order.
-type key [20]byte
+// to a mapped address is none of IPv4; and the VLANs that the packet is in, the outer one first, all in network order. The same address in another VLAN, which may
+// belong to another namespace or a virtual machine, is another destination.
+type key [24]byte
+
+// serviceTag is set in a VLAN's number if the tag is of 802.1ad.
+const serviceTag = 0x8000
 
 const (
 	etherIPv4 = 0x0800
@@ -26,7 +32,8 @@ const (
 	etherQinQ = 0x88a8 // 802.1ad
 )
 
-func keyOf(at netip.AddrPort) key {
+// keyOf is the key of an address in a network without VLANs, or with tags.
+func keyOf(at netip.AddrPort, tags ...frame.Tag) key {
 	var k key
 	a := at.Addr().As16()
 	copy(k[:16], a[:])
@@ -35,7 +42,20 @@ func keyOf(at netip.AddrPort) key {
 	if at.Addr().Is4() {
 		binary.BigEndian.PutUint16(k[18:], etherIPv4)
 	}
+	for n, t := range tags {
+		k.setVLAN(n, t.Proto, t.TCI)
+	}
 	return k
+}
+
+// setVLAN notes the n-th tag of a packet. One with number 0 has a priority only (802.1Q, priority-tagged frames).
+func (k *key) setVLAN(n int, proto, tci uint16) {
+	if id := tci & 0xfff; id != 0 {
+		if proto == etherQinQ {
+			id |= serviceTag
+		}
+		binary.BigEndian.PutUint16(k[20+2*n:], id)
+	}
 }
 
 // program is the program with its maps. It is attached through a link, which ends with the process if nobody ends it before.

@@ -19,6 +19,17 @@ const xdpRedirect = 4
 // live is where the programs of these tests have ports.
 var live = []netip.AddrPort{netip.MustParseAddrPort("10.1.2.3:7471"), netip.MustParseAddrPort("[fd00::7]:7471"), netip.MustParseAddrPort("10.1.2.4:9")}
 
+// The VLANs that some of them are in, too.
+var tag5, tag9 = frame.Tag{Proto: frame.TagC, TCI: 5}, frame.Tag{Proto: frame.TagS, TCI: 9}
+
+func liveKeys() []key {
+	var all []key
+	for _, at := range live {
+		all = append(all, keyOf(at))
+	}
+	return append(all, keyOf(live[0], tag5), keyOf(live[0], tag9, tag5), keyOf(live[1], tag5))
+}
+
 // loaded is the program with live ports and a socket on queue 0.
 func loaded(t *testing.T) *program {
 	t.Helper()
@@ -31,8 +42,8 @@ func loaded(t *testing.T) *program {
 	t.Cleanup(func() { unix.Close(fd) })
 	must(t, p.setQueue(0, fd))
 	must(t, p.setLimit(1500))
-	for _, at := range live {
-		must(t, p.setPort(keyOf(at)))
+	for _, k := range liveKeys() {
+		must(t, p.setPort(k))
 	}
 	return p
 }
@@ -69,8 +80,7 @@ func changed(b []byte, at int, with ...byte) []byte {
 func TestProgram(t *testing.T) {
 	p := loaded(t)
 	v4, v6 := udpTo(t, live[0]), udpTo(t, live[1])
-	vlan, qinq := frame.Tag{Proto: frame.TagC, TCI: 5}, frame.Tag{Proto: frame.TagS, TCI: 9}
-	one4, two4, one6 := udpTo(t, live[0], vlan), udpTo(t, live[0], qinq, vlan), udpTo(t, live[1], vlan)
+	one4, two4, one6 := udpTo(t, live[0], tag5), udpTo(t, live[0], tag9, tag5), udpTo(t, live[1], tag5)
 	insert := func(b []byte, at int, with ...byte) []byte {
 		return append(append(append([]byte(nil), b[:at]...), with...), b[at:]...)
 	}
@@ -85,6 +95,13 @@ func TestProgram(t *testing.T) {
 		{"VLAN, IPv4", one4, xdpRedirect},
 		{"two tags, IPv4", two4, xdpRedirect},
 		{"VLAN, IPv6", one6, xdpRedirect},
+		{"another VLAN", udpTo(t, live[0], frame.Tag{Proto: frame.TagC, TCI: 6}), xdpPass},
+		{"the number with another kind of tag", udpTo(t, live[0], frame.Tag{Proto: frame.TagS, TCI: 5}), xdpPass},
+		{"a VLAN in which only another address is live", udpTo(t, live[2], tag5), xdpPass},
+		{"two tags, the other way round", udpTo(t, live[0], tag5, tag9), xdpPass},
+		{"two tags, of which one is enough", udpTo(t, live[1], tag9, tag5), xdpPass},
+		{"priority in a VLAN", udpTo(t, live[0], frame.Tag{Proto: frame.TagC, TCI: 7<<13 | 5}), xdpRedirect},
+		{"priority only", udpTo(t, live[2], frame.Tag{Proto: frame.TagC, TCI: 7 << 13}), xdpRedirect},
 		{"another live port", udpTo(t, live[2]), xdpRedirect},
 		{"three tags", insert(two4, 12, 0x81, 0, 0, 1), xdpPass},
 		{"another port", udpTo(t, netip.MustParseAddrPort("10.1.2.3:7472")), xdpPass},
@@ -143,11 +160,10 @@ func TestProgram(t *testing.T) {
 func TestProgramAgrees(t *testing.T) {
 	p := loaded(t)
 	ports := map[key]bool{}
-	for _, at := range live {
-		ports[keyOf(at)] = true
+	for _, k := range liveKeys() {
+		ports[k] = true
 	}
-	bases := [][]byte{udpTo(t, live[0]), udpTo(t, live[1]), udpTo(t, live[0], frame.Tag{Proto: frame.TagC, TCI: 5}),
-		udpTo(t, live[1], frame.Tag{Proto: frame.TagS, TCI: 5}, frame.Tag{Proto: frame.TagC, TCI: 5})}
+	bases := [][]byte{udpTo(t, live[0]), udpTo(t, live[1]), udpTo(t, live[0], tag5), udpTo(t, live[0], tag9, tag5)}
 	redirected := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		b := append([]byte(nil), rapid.SampledFrom(bases).Draw(rt, "base")...)

@@ -272,10 +272,14 @@ func (q *queue) forget(p *Port) {
 	q.outq.Unlock()
 }
 
+// reclaimAt is how many chunks that were sent are worth taking back though there are others: so that few are in use, which are in the cache. Going through all
+// of them in turn costs a ping-pong a tenth.
+const reclaimAt = 8
+
 // reserve gives p empty chunks for transmitting.
 func (q *queue) reserve(p *Port, f []Frame) (n int) {
 	q.outq.Lock()
-	if len(q.outq.free.free) < len(f) {
+	if len(q.outq.free.free) < len(f) || q.s.comp.available(reclaimAt) >= reclaimAt {
 		q.reclaim()
 	}
 	for n < len(f) {

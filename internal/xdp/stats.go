@@ -41,3 +41,16 @@ func (i *Interface) Stats() (Stats, error) {
 	}
 	return t, nil
 }
+
+// Traffic is how many frames have been received, and handed over for transmitting, since the interface was opened. The counts wrap around.
+func (i *Interface) Traffic() (received, sent uint32) {
+	for _, q := range i.queues {
+		q.in.Lock()
+		received += q.s.rx.next
+		q.in.Unlock()
+		q.outq.Lock()
+		sent += q.s.tx.next
+		q.outq.Unlock()
+	}
+	return received, sent
+}

@@ -27,6 +27,8 @@ type domain struct {
 	receiving bool             // in or many is in use: a receiver that polls from within gets nothing
 	out       *netx.IOV        // what they send
 	apart     *netx.Burst      // runs that they send apart; made when first needed
+
+	express expressLinks // those of the ports; locked
 }
 
 var _ dgram.Domain = (*domain)(nil)

@@ -17,7 +17,7 @@ func (p *Provider) Explain(found []*core.Info) []core.Refusal {
 				continue
 			}
 			seen[below.Domain.Name] = true
-			if why := probeXDP(a); why != nil {
+			if why := probeXDP(a, p.s); why != nil {
 				all = append(all, core.Refusal{Provider: p.Name(), Interface: below.Domain.Name, EPType: core.EPTypeDgram, Reason: "sockets are used: " + why.Error()})
 			}
 		}

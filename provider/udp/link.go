@@ -20,6 +20,8 @@ type link interface {
 	receive(many bool) (got []netx.Datagram, last bool, err unix.Errno)
 	// ready tells that the poller says that something has come.
 	ready()
+	// direct tells that from now on every pass receives and nobody looks at the descriptor, or that this has ended.
+	direct(on bool) error
 	// flood tells that a pass brought many datagrams: runs had better come whole from now on.
 	flood()
 	// segments is how many datagrams a run has that sendList takes; 1: it takes none.
@@ -46,6 +48,12 @@ type expressLink interface {
 	express(dest netip.AddrPort, parts [][]byte, total, seg int) bool
 	// bypassed fills in what went by the system's stack.
 	bypassed(s *dgram.Stats)
+	// want says which readiness of the socket makes the descriptor of wait readable.
+	want(ev netx.Events) error
+	// rest is receive of what came by the other way than the socket: after the first call nothing new comes by it, and when there is nothing, there was all of it.
+	rest() []netx.Datagram
+	// alone ends the link but not the socket, whose link it returns.
+	alone() link
 }
 
 // The values of FI_UDP_LINK.
@@ -77,4 +85,20 @@ func checkLink(name string) error {
 		return nil
 	}
 	return fmt.Errorf("FI_UDP_LINK is %q; it can be %s, %s, %s, %s or %s", name, linkSockets, linkPlain, linkBatch, linkXDP, linkAuto)
+}
+
+// The values of FI_UDP_XDP_MODE.
+const (
+	modeAuto    = "auto"
+	modeDriver  = "driver"
+	modeGeneric = "generic"
+)
+
+// checkMode reports a value of FI_UDP_XDP_MODE that makes no sense.
+func checkMode(name string) error {
+	switch name {
+	case modeAuto, modeDriver, modeGeneric:
+		return nil
+	}
+	return fmt.Errorf("FI_UDP_XDP_MODE is %q; it can be %s, %s or %s", name, modeAuto, modeDriver, modeGeneric)
 }

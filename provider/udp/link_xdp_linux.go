@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +16,7 @@ import (
 	"gofabric/internal/mono"
 	"gofabric/internal/neigh"
 	"gofabric/internal/netx"
+	"gofabric/internal/progress"
 	"gofabric/internal/xdp"
 	"gofabric/internal/xdp/frame"
 )
@@ -21,7 +24,10 @@ import (
 const (
 	xdpFrames   = 64      // received at once
 	xdpPeers    = 1 << 16 // whose headers are kept; beyond that all are built anew
-	socketEvery = 32      // receives, of which one looks at the socket though nobody says that it has something
+	kickMost    = 32      // frames that wait for company at most
+	socketEvery = 64      // receives, of which one looks at the socket though nobody says that it has something
+	socketNear  = 256     // receives that look at the socket, after one that found something there
+	restTries   = 1 << 10 // receives in which nothing is the port's, before what others may be about to put aside for it is given up
 	lateMin     = 100e3   // ns until what the system had no room for is offered again; doubled each time
 	lateMax     = 10e6
 	gatewayMax  = 1280     // bytes of a packet that any way beyond a gateway takes (RFC 8200, 5; IPv4 networks that take less are gone)
@@ -38,27 +44,32 @@ type xdpLink struct {
 
 	iface *xdp.Interface
 	port  *xdp.Port
-	set   netx.FD // what the poller watches: the AF_XDP socket, and the other one
 	table *neigh.Table
 	view  *neigh.View
 	rules frame.Rules
 	local netip.AddrPort
 	index int // of the interface that the address belongs to
 
-	frames [xdpFrames]xdp.Frame // the first held of them are lent to the receiver until the next call
-	held   int
-	got    [xdpFrames]netx.Datagram
-	joined []byte // made when first needed
-	parts  [][]byte
-	dgram  frame.Datagram
-	woken  bool // the poller says that there is something, in one of the two
-	turn   int  // receives so far
-	gone   bool // the interface was removed: all goes through the socket
+	frames   [xdpFrames]xdp.Frame // the first held of them are lent to the receiver until the next call
+	held     int
+	got      [xdpFrames]netx.Datagram
+	joined   []byte // made when first needed
+	parts    [][]byte
+	dgram    frame.Datagram
+	woken    bool // the poller says that there is something, in one of the two
+	turn     int  // receives so far
+	near     int  // receives to come that look at the socket
+	gone     bool // the interface was removed: all goes through the socket
+	ended    func(error)
+	unfollow func()                     // ends what Follow of the table began
+	news     atomic.Pointer[neigh.Link] // of the interface, not looked at yet
 
 	peers map[netip.AddrPort]*xdpPeer
 	last  *xdpPeer
 	out   [netx.SegmentsMax]xdp.Frame
 	id    uint16
+	wants int // frames submitted since the last flush
+	g     progress.Gather
 	late  time.Duration // until what was submitted is flushed again; 0: nothing waits
 
 	sent, received, bySocket, starved uint64
@@ -72,22 +83,24 @@ type xdpPeer struct {
 	path *neigh.Path // that header was built for; most is 0 if it leads elsewhere
 	h    frame.Header
 	most int // bytes of payload in one frame
+	long int // bytes of payload in as many frames as a packet may have
 }
 
 // Why a port has no AF_XDP link though the interface may be able to.
 var (
 	errXDPWildcard = errors.New("the endpoint has the address of no interface: bind it to one")
+	errXDPRemoved  = errors.New("the interface was removed")
 	errXDPLoopback = errors.New("the interface is lo, where sockets are faster")
 )
 
 // newXDPLink puts an AF_XDP link above that of a socket, which is bound to local on the interface with an index. The thread must be in the interface's network
-// namespace.
-func (d *domain) newXDPLink(below link, fd netx.FD, local netip.AddrPort, index int) (expressLink, error) {
+// namespace. ended is called, locked, when the link has come to an end by itself: alone is to be called then.
+func (d *domain) newXDPLink(below link, fd netx.FD, local netip.AddrPort, index int, ended func(error)) (expressLink, error) {
 	ifc, err := xdpInterface(local.Addr(), index)
 	if err != nil {
 		return nil, err
 	}
-	l := &xdpLink{link: below, fd: fd, d: d, set: netx.NoFD, local: local, index: index, peers: map[netip.AddrPort]*xdpPeer{}}
+	l := &xdpLink{link: below, fd: fd, d: d, local: local, index: index, ended: ended, peers: map[netip.AddrPort]*xdpPeer{}}
 	if err = l.open(ifc); err != nil {
 		l.end()
 		return nil, err
@@ -108,12 +121,18 @@ func xdpInterface(local netip.Addr, index int) (*net.Interface, error) {
 }
 
 // probeXDP says why an endpoint with this address would have no AF_XDP link, as far as can be told without one.
-func probeXDP(local netip.Addr) error {
+func probeXDP(local netip.Addr, s *settings) error {
 	ifc, err := xdpInterface(local, interfaceOf(local))
 	if err != nil {
 		return err
 	}
-	return xdp.Probe(ifc.Name)
+	return xdp.Probe(ifc.Name, s.xdpConfig())
+}
+
+// xdpConfig is how interfaces are opened. Over veth generic mode has a tenth less latency, since the stack need not make a packet of the driver's of its own; but
+// it copies each run that goes through the socket once more.
+func (s *settings) xdpConfig() xdp.Config {
+	return xdp.Config{Queues: s.xdpQueues, Mode: map[string]xdp.Mode{modeAuto: xdp.Auto, modeDriver: xdp.Driver, modeGeneric: xdp.Generic}[s.xdpMode]}
 }
 
 func (l *xdpLink) open(ifc *net.Interface) (err error) {
@@ -121,7 +140,7 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 		return err
 	}
 	l.view = l.table.View(l.local.Addr(), l.index)
-	if l.iface, err = xdp.Open(ifc.Name, xdp.Config{}); err != nil {
+	if l.iface, err = xdp.Open(ifc.Name, l.d.s.xdpConfig()); err != nil {
 		return err
 	}
 	if l.port, err = l.iface.Bind(l.local); err != nil {
@@ -131,27 +150,61 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 	if _, err := os.Stat("/sys/class/net/" + ifc.Name + "/device"); err != nil {
 		l.rules.Unfinished = true // no hardware: checksums are left unfinished by senders in this kernel
 	}
-	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err != nil {
+	if err := l.port.Attend(l.fd, unix.EPOLLIN); err != nil {
 		return err
 	}
-	l.set = netx.FD(set)
-	for _, fd := range []netx.FD{l.port.FD(), l.fd} {
-		if err := unix.EpollCtl(set, unix.EPOLL_CTL_ADD, int(fd), &unix.EpollEvent{Events: unix.EPOLLIN}); err != nil {
-			return err
-		}
+	if err := l.d.express.join(l); err != nil {
+		return err
 	}
-	return nil
+	l.unfollow = l.table.Follow(l.iface.Index(), l.changed)
+	now, err := net.InterfaceByIndex(l.index) // it may have changed before
+	if err == nil {
+		err = l.iface.SetMTU(now.MTU)
+	}
+	return err
 }
 
-func (l *xdpLink) wait() netx.FD { return l.set }
+// changed is told, by the table's goroutine, of a change of the interface. The lock may be held by somebody who waits for that goroutine.
+func (l *xdpLink) changed(to neigh.Link) {
+	if l.news.Swap(&to) == nil {
+		go l.heed()
+	}
+}
+
+// heed does what a change of the interface asks for.
+func (l *xdpLink) heed() {
+	l.d.prog.Lock()
+	defer l.d.prog.Unlock()
+	switch to := l.news.Swap(nil); {
+	case l.port == nil:
+	case to.Gone:
+		l.becomeGone()
+	default:
+		l.iface.SetMTU(to.MTU) // if it cannot be set, longer packets go through the kernel's stack
+	}
+}
+
+func (l *xdpLink) wait() netx.FD { return l.port.FD() }
+
+func (l *xdpLink) want(ev netx.Events) error {
+	events := uint32(unix.EPOLLIN)
+	if ev&netx.Out != 0 {
+		events |= unix.EPOLLOUT
+	}
+	return l.port.Attend(l.fd, events)
+}
 
 func (l *xdpLink) ready() { l.woken = true }
 
+// direct makes the kernel stop telling of what comes while every pass looks: it does so on the time of who sends.
+func (l *xdpLink) direct(on bool) error { return l.port.Watch(!on) }
+
 func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.Errno) {
 	l.giveBack()
-	if l.turn++; l.woken || l.turn%socketEvery == 0 {
+	if l.turn++; l.woken || l.near > 0 || l.turn%socketEvery == 0 {
+		l.near = max(l.near-1, 0)
 		if got, _, err = l.link.receive(many); err != unix.EAGAIN {
+			l.near = socketNear
 			return got, false, err
 		}
 	}
@@ -169,10 +222,40 @@ func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.E
 	return nil, true, unix.EAGAIN
 }
 
+// rest implements expressLink. Others who receive at the moment have a short time to put aside what is this one's.
+func (l *xdpLink) rest() []netx.Datagram {
+	l.giveBack()
+	if l.port == nil || l.port.Stop() != nil {
+		return nil
+	}
+	for range restTries {
+		if l.held = l.port.Receive(l.frames[:]); l.held > 0 {
+			if got := l.parse(); len(got) > 0 {
+				l.received += uint64(len(got))
+				return got
+			}
+			l.giveBack()
+		} else if l.port.Quiet() {
+			break
+		} else {
+			runtime.Gosched()
+		}
+	}
+	return nil
+}
+
 // becomeGone is called when the interface was removed: its descriptor would go on saying that there is something.
 func (l *xdpLink) becomeGone() {
+	if l.gone {
+		return
+	}
 	l.gone = true
-	unix.EpollCtl(int(l.set), unix.EPOLL_CTL_DEL, int(l.port.FD()), nil)
+	l.port.Follow(true)
+	l.d.prog.After(mono.Now(), func(mono.Time) { // not while a receive goes through the link
+		if l.port != nil {
+			l.ended(errXDPRemoved)
+		}
+	})
 }
 
 // giveBack ends the loan of what was received last.
@@ -255,6 +338,9 @@ func (l *xdpLink) express(dest netip.AddrPort, parts [][]byte, total, seg int) b
 		seg = total
 	}
 	q := l.peer(dest)
+	if q != nil && seg > q.most && seg <= q.long && !l.gone && (count == 1 || l.link.segments() == 1) && l.expressLong(q, parts, total, seg) {
+		return true
+	}
 	if q == nil || l.gone || seg > q.most || count > len(l.out) || count > 1 && l.link.segments() > 1 {
 		l.bySocket += uint64(count)
 		return false
@@ -277,14 +363,30 @@ func (l *xdpLink) express(dest netip.AddrPort, parts [][]byte, total, seg int) b
 		return false
 	}
 	l.sent += uint64(count)
-	l.flush()
+	l.submitted(count)
 	return true
+}
+
+// submitted has the frames that were just submitted leave, at once or with those that follow.
+func (l *xdpLink) submitted(frames int) {
+	l.wants += frames
+	if l.g.Post(l.d.prog, l, false) || l.wants >= kickMost {
+		l.flush()
+	}
+}
+
+// Flush implements progress.Flusher.
+func (l *xdpLink) Flush() {
+	l.g.Left(0)
+	l.flush()
 }
 
 // flush makes the system send what was submitted. What it has no room for, or has no interface for at the moment, it gets again: such datagrams are late, not
 // lost.
 func (l *xdpLink) flush() {
-	if l.late > 0 || l.port.Flush() == 0 {
+	n := l.wants
+	l.wants = 0
+	if n == 0 || l.late > 0 || l.port.Flush() == 0 {
 		return
 	}
 	l.retry(lateMin)
@@ -328,7 +430,7 @@ func (l *xdpLink) peer(dest netip.AddrPort) *xdpPeer {
 
 // build makes the headers for a way.
 func (l *xdpLink) build(q *xdpPeer, p *neigh.Path) {
-	q.path, q.most = p, 0
+	q.path, q.most, q.long = p, 0, 0
 	if p.Link != l.iface.Index() || p.Cast != frame.Unicast || p.Src != l.local.Addr().WithZone("") {
 		return
 	}
@@ -340,7 +442,8 @@ func (l *xdpLink) build(q *xdpPeer, p *neigh.Path) {
 	if p.NextHop.WithZone("") != q.addr.Addr().WithZone("") {
 		mtu = min(mtu, gatewayMax) // what is longer the socket sends, which hears of narrow places
 	}
-	q.most = max(min(q.h.MaxPayload(mtu), l.iface.Chunk()-q.h.Len()), 0)
+	q.long = max(min(q.h.MaxPayload(mtu), l.iface.MaxParts()*l.iface.Chunk()-q.h.Len()), 0)
+	q.most = max(min(q.long, l.iface.Chunk()-q.h.Len()), 0)
 }
 
 // cursor reads parts one after the other.
@@ -389,10 +492,24 @@ func (l *xdpLink) close() {
 	l.link.close()
 }
 
+func (l *xdpLink) alone() link {
+	l.end()
+	return l.link
+}
+
 // end closes all but the socket.
 func (l *xdpLink) end() {
 	l.giveBack()
+	if l.unfollow != nil {
+		l.unfollow()
+		l.unfollow = nil
+	}
+	l.g.Forget(l.d.prog, l)
 	if l.port != nil {
+		if l.wants > 0 || l.late > 0 {
+			l.port.Flush() // what was sent is on its way, as from a socket
+		}
+		l.d.express.leave(l)
 		l.port.Close()
 		l.port = nil
 	}
@@ -402,8 +519,6 @@ func (l *xdpLink) end() {
 	}
 	if l.table != nil {
 		l.table.Close()
-	}
-	if l.set != netx.NoFD {
-		netx.Close(l.set)
+		l.table = nil
 	}
 }

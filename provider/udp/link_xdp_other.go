@@ -10,9 +10,12 @@ import (
 )
 
 // probeXDP says that there is no such link here.
-func probeXDP(netip.Addr) error { return xdp.Probe("") }
+func probeXDP(netip.Addr, *settings) error { return xdp.Probe("", xdp.Config{}) }
 
 // newXDPLink says that there is none here.
-func (d *domain) newXDPLink(link, netx.FD, netip.AddrPort, int) (expressLink, error) {
-	return nil, xdp.Probe("")
+func (d *domain) newXDPLink(link, netx.FD, netip.AddrPort, int, func(error)) (expressLink, error) {
+	return nil, xdp.Probe("", xdp.Config{})
 }
+
+// expressLinks is nothing here.
+type expressLinks struct{}

@@ -21,6 +21,8 @@ func (l *plainLink) receive(bool) ([]netx.Datagram, bool, unix.Errno) {
 
 func (l *plainLink) ready() {}
 
+func (l *plainLink) direct(bool) error { return nil }
+
 func (l *plainLink) flood() {}
 
 func (l *plainLink) segments() int { return 1 }

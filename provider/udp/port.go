@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 
@@ -42,6 +43,7 @@ type port struct {
 }
 
 var (
+	_ dgram.Linker = (*port)(nil)
 	_ dgram.Port   = (*port)(nil)
 	_ dgram.Joiner = (*port)(nil)
 )
@@ -218,7 +220,7 @@ func (p *port) writable() {
 		return
 	}
 	p.blocked = false
-	if err := p.main.h.Want(netx.In); err != nil {
+	if err := p.main.want(netx.In); err != nil {
 		p.lost(err)
 		return
 	}
@@ -230,19 +232,112 @@ func (p *port) overtake(s *socket) {
 	if p.d.s.link != linkXDP && p.d.s.link != linkAuto {
 		return
 	}
-	l, err := p.d.newXDPLink(s.link, s.fd, p.local, p.index)
-	if err != nil {
-		p.noXDP = err
-		return
+	p.climb(s)
+}
+
+// climb puts a link above that of the main socket which goes by the system's stack. The socket is to be registered anew.
+func (p *port) climb(s *socket) error {
+	l, err := p.d.newXDPLink(s.link, s.fd, p.local, p.index, func(why error) {
+		if p.express != nil && !p.closed {
+			if err := p.becomePlain(why); err != nil {
+				p.lost(err)
+			}
+		}
+	})
+	if p.noXDP = err; err != nil {
+		return err
 	}
 	s.link, p.express = l, l
 	s.drops, _ = l.drops() // the interface may have been open before; if it cannot tell now, nor can it later
+	return nil
+}
+
+// giveWay ends the main socket's express link, for a reason. The socket is to be registered anew.
+func (p *port) giveWay(s *socket, why error) {
+	p.express.bypassed(&p.stats)
+	s.link, p.express, p.noXDP = p.express.alone(), nil, why
+	s.drops, _ = s.link.drops()
+}
+
+// becomePlain sends and receives everything through the main socket from now on, for a reason. What came by the other way before is delivered, and may close
+// the port.
+func (p *port) becomePlain(why error) error {
+	s := p.main
+	s.drain(p.express)
+	if p.closed {
+		return nil
+	}
+	s.countDrops()
+	s.h.Remove()
+	p.giveWay(s, why)
+	return p.watchAnew()
+}
+
+// watchAnew registers the main socket again, whose link is another one than before.
+func (p *port) watchAnew() error {
+	s := p.main
+	h, err := p.d.prog.Register(s.link.wait(), s, true, netx.In)
+	if err != nil {
+		return err
+	}
+	s.h = h
+	if p.blocked {
+		err = s.want(netx.In | netx.Out)
+	}
+	return err
+}
+
+// becomeExpress sends and receives by the system's stack from now on, or says why that cannot be.
+func (p *port) becomeExpress() error {
+	s := p.main
+	p.index = interfaceOf(p.local.Addr()) // it may be another one than when the port was opened
+	if err := p.climb(s); err != nil {
+		return err
+	}
+	s.h.Remove()
+	err := p.watchAnew()
+	if err == nil {
+		return nil
+	}
+	p.giveWay(s, err)
+	if again := p.watchAnew(); again != nil {
+		p.lost(again)
+	}
+	return err
+}
+
+// errChosen is why a port has no AF_XDP link that had one.
+var errChosen = errors.New("the application chose sockets")
+
+// Link implements dgram.Linker.
+func (p *port) Link() core.DatagramLink {
+	if p.express != nil {
+		return core.LinkXDP
+	}
+	return core.LinkSockets
+}
+
+// SetLink implements dgram.Linker.
+func (p *port) SetLink(to core.DatagramLink) error {
+	switch {
+	case p.closed:
+		return core.ErrOpBadState
+	case to < core.LinkSockets || to > core.LinkAuto:
+		return opError("fi_setopt", p.local.String(), core.ErrInval, "the option is LinkSockets, LinkXDP or LinkAuto")
+	case to == core.LinkSockets && p.express != nil:
+		return p.becomePlain(errChosen)
+	case to != core.LinkSockets && p.express == nil:
+		if err := p.becomeExpress(); err != nil && to == core.LinkXDP {
+			return opError("fi_setopt", p.local.String(), core.ErrOpNotSupp, err.Error())
+		}
+	}
+	return nil
 }
 
 // block notes that the socket takes no more.
 func (p *port) block() {
 	p.blocked = true
-	if err := p.main.h.Want(netx.In | netx.Out); err != nil {
+	if err := p.main.want(netx.In | netx.Out); err != nil {
 		p.lost(err)
 	}
 }

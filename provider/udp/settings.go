@@ -10,10 +10,12 @@ import (
 
 // settings are the provider's parameters (FI_UDP_*).
 type settings struct {
-	mtu      int // longest message of a DGRAM endpoint, bytes
-	gso, gro bool
-	link     string
-	recvBuf  int
+	mtu       int // longest message of a DGRAM endpoint, bytes
+	gso, gro  bool
+	link      string
+	xdpMode   string
+	recvBuf   int
+	xdpQueues int // 0: all
 }
 
 // Limits of what a user may set, bytes.
@@ -23,6 +25,8 @@ const (
 	recvBufMax  = 1 << 30
 	sendBuf     = 2 << 20 // asked for: some tens of the largest runs
 	recvDefault = 8 << 20
+
+	xdpQueuesMax = 1024
 )
 
 // params defines the variables; FI_UDP_IFACE is native's, the others are ours.
@@ -36,8 +40,11 @@ func params() []core.Param {
 			" (native peers receive "+strconv.Itoa(nativeMTU)+"); what the path does not take in one piece is fragmented"),
 		p("link", core.ParamString, linkSockets, "how datagrams pass to and from the system: sockets (plain: one call each; batch: one for many; sockets chooses), "+
 			"xdp (AF_XDP past its stack, Linux with privileges; beside sockets), or auto (xdp where it can be had)"),
+		p("xdp_mode", core.ParamString, modeAuto, "where AF_XDP's program runs: driver, generic (in the system's stack), or auto (generic where the driver cannot); "+
+			"of a process's endpoints on an interface, the first decides"),
 		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),
 		p("gro", core.ParamBool, "1", "take runs of datagrams from the system in one call, where it can"),
+		p("xdp_queues", core.ParamSize, "0", "queues of an interface to use with AF_XDP, the first ones, 0 for all; what comes on others goes through the system's stack"),
 		p("recv_buffer", core.ParamSize, strconv.Itoa(recvDefault), "receive buffer to ask the system for per endpoint, bytes (net.core.rmem_max bounds it for processes without CAP_NET_ADMIN)"),
 	}
 }
@@ -62,12 +69,19 @@ func readSettings(p *core.Params) (*settings, error) {
 		}
 		return v
 	}
-	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), recvBuf: size("recv_buffer", recvBufMin, recvBufMax)}
+	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), recvBuf: size("recv_buffer", recvBufMin, recvBufMax),
+		xdpQueues: size("xdp_queues", 0, xdpQueuesMax)}
 	if err != nil {
 		return nil, err
 	}
 	if s.link, err = p.String("udp", "link"); err == nil {
 		err = checkLink(s.link)
+	}
+	if err == nil {
+		s.xdpMode, err = p.String("udp", "xdp_mode")
+	}
+	if err == nil {
+		err = checkMode(s.xdpMode)
 	}
 	if err != nil {
 		return nil, err

@@ -42,6 +42,10 @@ func (p *port) register(fd netx.FD) (*socket, error) {
 		p.overtake(s)
 	}
 	h, err := p.d.prog.Register(s.link.wait(), s, true, netx.In)
+	if err != nil && p.main == nil && p.express != nil {
+		p.giveWay(s, err)
+		h, err = p.d.prog.Register(s.link.wait(), s, true, netx.In)
+	}
 	if err != nil {
 		s.link.close()
 		return nil, err
@@ -56,10 +60,18 @@ func (s *socket) close() {
 	s.fd = netx.NoFD
 }
 
+// want says which readiness to be told of.
+func (s *socket) want(ev netx.Events) error {
+	if x := s.p.express; x != nil && s == s.p.main {
+		return x.want(ev)
+	}
+	return s.h.Want(ev)
+}
+
 // Ready implements progress.Source.
 func (s *socket) Ready(in, out bool) {
-	if out && s == s.p.main {
-		s.p.writable()
+	if s == s.p.main && (out || s.p.express != nil) {
+		s.p.writable() // a poll set, which an express link waits on, does not say of what it is ready
 	}
 	if in {
 		s.link.ready()
@@ -76,11 +88,19 @@ func (s *socket) Poll() {
 	s.receive()
 }
 
+// Direct implements progress.Director.
+func (s *socket) Direct(on bool) error { return s.link.direct(on) }
+
 // Expired implements progress.Source; sockets have no deadlines.
 func (s *socket) Expired(mono.Time) {}
 
-// Lost implements progress.Source.
-func (s *socket) Lost(err error) { s.p.lost(err) }
+// Lost implements progress.Source. The socket may be watched where the AF_XDP link above it cannot.
+func (s *socket) Lost(err error) {
+	if p := s.p; p.express != nil && s == p.main && !p.closed && p.becomePlain(err) == nil {
+		return
+	}
+	s.p.lost(err)
+}
 
 // receive brings what has come to the receiver, a few rounds of it.
 func (s *socket) receive() {
@@ -125,6 +145,28 @@ func (s *socket) receive() {
 		s.p.r.Drained()
 	case s.p.idler != nil && s == s.p.main:
 		s.p.idler.Idle()
+	}
+	d.receiving = false
+}
+
+// drain brings what came by an express link that is about to end.
+func (s *socket) drain(x expressLink) {
+	d := s.p.d
+	if d.receiving {
+		return
+	}
+	d.receiving = true
+	got := 0
+	for s.fd != netx.NoFD {
+		in := x.rest()
+		if len(in) == 0 {
+			break
+		}
+		got += len(in)
+		s.deliverAll(in)
+	}
+	if got > 0 && !s.p.closed {
+		s.p.r.Drained()
 	}
 	d.receiving = false
 }

@@ -6,6 +6,10 @@ import (
 	"net/netip"
 	"runtime"
 	"testing"
+	"time"
+
+	"gofabric/core"
+	"gofabric/internal/netx"
 )
 
 // TestXDP sends both ways between an end with AF_XDP and one with sockets, and between two with AF_XDP.
@@ -53,4 +57,101 @@ func TestXDP(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestXDPWritable: a port whose socket took no more says when it does again, though nobody makes passes.
+func TestXDPWritable(t *testing.T) {
+	a, _ := places(t)
+	a.enter()
+	d := testDomain(t, "LINK", linkXDP)
+	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
+	if p.express == nil {
+		t.Fatal(p.noXDP)
+	}
+	for range 2 {
+		testPort(t, d, netip.MustParseAddr("10.98.0.1")) // from the second on, passes do not look at each
+		d.prog.Lock()
+		in.writable = 0
+		p.block()
+		if err := p.Send(p.Local(), nil, 0); err != core.ErrAgain {
+			t.Errorf("Send on a full socket: %v", err)
+		}
+		d.prog.Unlock()
+		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+			d.prog.Lock()
+			n := in.writable
+			d.prog.Unlock()
+			if n == 1 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("told %d times that there is room", n)
+			}
+		}
+	}
+}
+
+// TestXDPCrowd: an interface has many endpoints of a domain, and of many domains; those that the kernel has no way for any more use sockets, and all get what is
+// theirs, the poller's goroutine making the progress.
+func TestXDPCrowd(t *testing.T) {
+	const perDomain, domains = 120, 60
+	a, b := places(t)
+	b.enter()
+	from := testDomain(t)
+	q, _ := testPort(t, from, netip.MustParseAddr("10.98.0.2"))
+	a.enter()
+	at := netip.MustParseAddr("10.98.0.1")
+	many := testDomain(t, "LINK", linkXDP)
+	var ports []*port
+	var boxes []*inbox
+	add := func(d *domain) {
+		p, in := testPort(t, d, at)
+		ports, boxes = append(ports, p), append(boxes, in)
+	}
+	for range perDomain {
+		add(many)
+	}
+	for range domains {
+		add(testDomain(t, "LINK", linkXDP))
+	}
+	express := 0
+	for i, p := range ports {
+		if p.express != nil {
+			express++
+		} else if i < perDomain {
+			t.Fatalf("port %d: %v", i, p.noXDP)
+		}
+	}
+	bound := netx.EdgeTriggered // the portable poller has no sets within sets
+	if express < perDomain+30 || bound && express == perDomain+domains {
+		t.Errorf("%d of %d ports have AF_XDP: the kernel's bound is some tens of domains", express, len(ports))
+	}
+	hear := func(first int) {
+		t.Helper()
+		for i := first; i < len(ports); i++ {
+			must(t, q.send(ports[i].local, 0, []byte{byte(i)}))
+		}
+		for i := first; i < len(ports); i++ {
+			p, in := ports[i], boxes[i]
+			for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Microsecond) {
+				p.d.prog.Lock()
+				got := in.got
+				if len(got) > 0 {
+					in.got = nil
+				}
+				p.d.prog.Unlock()
+				if len(got) == 1 && got[0].data == string([]byte{byte(i)}) {
+					break
+				}
+				if len(got) > 0 || time.Now().After(deadline) {
+					t.Fatalf("port %d: %d datagrams", i, len(got))
+				}
+			}
+		}
+	}
+	hear(0)
+	many.prog.Lock() // the one that hears of what comes for its domain goes
+	must(t, ports[0].Close())
+	many.prog.Unlock()
+	hear(1)
 }

@@ -22,18 +22,28 @@ func rdmRestart(t *testing.T, st Stack) {
 		p.B.closeEP()
 		// Operations towards nobody end with an error that names the peer.
 		named := false
-		for i := core.Context(0); i < 5; i++ {
+		send := func(ctx core.Context) {
 			err := p.TryPost(func() error {
-				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(100, 1)}, Addr: p.A.Peer, Ctx: 700 + i}, core.DeliveryComplete)
+				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(100, 1)}, Addr: p.A.Peer, Ctx: ctx}, core.DeliveryComplete)
 			})
 			if err != nil {
 				t.Fatalf("send to a peer that is gone: %v; want an error completion", err)
 			}
-			g := p.WantErr(p.A, 700+i)
+		}
+		ends := func(ctx core.Context) {
+			g := p.WantErr(p.A, ctx)
 			named = named || g.Err.Peer == old
 			if g.Err.Detail == "" {
 				t.Errorf("error completion without a detail: %v", g)
 			}
+		}
+		send(700) // finds that the peer is gone
+		ends(700)
+		for ctx := core.Context(701); ctx < 705; ctx++ {
+			send(ctx)
+		}
+		for ctx := core.Context(701); ctx < 705; ctx++ {
+			ends(ctx)
 		}
 		if !named {
 			t.Error("no error completion names the peer")

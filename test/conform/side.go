@@ -44,6 +44,9 @@ type Side struct {
 // openSide opens everything but the endpoint.
 func openSide(t testing.TB, st Stack, name string, k config, share *Side) *Side {
 	t.Helper()
+	if name == "B" && st.NodeB != "" {
+		st.Node = st.NodeB
+	}
 	s := &Side{Name: name, T: t, Stack: st, cfg: k, Peer: core.AddrUnspec, keys: 100}
 	h := st.hints(k.caps)
 	if k.hints != nil {

@@ -31,6 +31,7 @@ type Stack struct {
 	// OneDomain puts both sides into one domain; otherwise each has its own fabric and domain, as two processes would.
 	OneDomain bool
 	Node      string        // local address to use; default 127.0.0.1
+	NodeB     string        // of side B; default Node
 	MaxSize   int           // largest message to try; default 9 MiB and a bit
 	Bounded   time.Duration // within which operations to a dead peer must have failed; default the deadline of waits
 	Inserts   bool          // layers such as fault: timing-sensitive negatives are not checked

@@ -10,17 +10,23 @@ import (
 	"gofabric/test/conform"
 )
 
+// inFeatures is why the plain stacks are not run here.
+const inFeatures = "package features runs the suite over this stack"
+
 func TestMain(m *testing.M) { conform.Main(m) }
 
 func TestTCPMsg(t *testing.T) {
+	conform.Elsewhere(t, inFeatures)
 	conform.Run(t, conform.Over(t, conform.Stack{Name: "tcp-msg", Provider: "tcp", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}, nil))
 }
 
 func TestTCPMsgSRX(t *testing.T) {
+	conform.Elsewhere(t, inFeatures)
 	conform.Run(t, conform.Over(t, conform.Stack{Name: "tcp-msg-srx", Provider: "tcp", EPType: core.EPTypeMsg, SharedRx: true, Caps: conform.RDMCaps}, nil))
 }
 
 func TestTCPRDM(t *testing.T) {
+	conform.Elsewhere(t, inFeatures)
 	conform.Run(t, conform.Over(t, conform.Stack{Name: "tcp-rdm", Provider: "tcp", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, nil))
 }
 
@@ -54,15 +60,22 @@ func TestTCPRDMSmallBuffers(t *testing.T) {
 		map[string]string{"FI_TCP_STAGING_SBUF_SIZE": "0", "FI_TCP_PREFETCH_RBUF_SIZE": "0", "FI_TCP_UNEXP_BYTES": "33554432", "FI_TCP_TX_SIZE": "8"}))
 }
 
+// single has messages of every size go by reference.
+var single = map[string]string{"FI_TCP_SINGLE_COPY_SIZE": "1", "FI_TCP_STAGING_SBUF_SIZE": "0"}
+
 // TestTCPSingleCopy has messages of every size go by reference; the others above do so with large ones, where the system allows it.
 func TestTCPSingleCopy(t *testing.T) {
-	all := map[string]string{"FI_TCP_SINGLE_COPY_SIZE": "1", "FI_TCP_STAGING_SBUF_SIZE": "0"}
-	conform.Run(t, conform.Over(t, conform.Stack{Name: "tcp-msg-single-copy", Provider: "tcp", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}, all))
-	conform.Run(t, conform.Over(t, conform.Stack{Name: "tcp-rdm-single-copy", Provider: "tcp", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, all))
+	conform.Run(t, conform.Over(t, conform.Stack{Name: "tcp-rdm-single-copy", Provider: "tcp", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, single))
+}
+
+func TestTCPSingleCopyMsg(t *testing.T) {
+	conform.Elsewhere(t, "with RDM endpoints all messages go by reference, too")
+	conform.Run(t, conform.Over(t, conform.Stack{Name: "tcp-msg-single-copy", Provider: "tcp", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}, single))
 }
 
 // TestTCPNoSingleCopy has none do so.
 func TestTCPNoSingleCopy(t *testing.T) {
+	conform.Elsewhere(t, "package faults has everything go through sockets")
 	none := map[string]string{"FI_TCP_SINGLE_COPY_SIZE": "-1"}
 	conform.Run(t, conform.Over(t, conform.Stack{Name: "tcp-msg-no-single-copy", Provider: "tcp", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}, none))
 	conform.Run(t, conform.Over(t, conform.Stack{Name: "tcp-rdm-no-single-copy", Provider: "tcp", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, none))

@@ -18,6 +18,7 @@ func testTagged(t *testing.T, st Stack) {
 	t.Run("large", func(t *testing.T) { largeMessages(t, st, core.CapTagged, taggedSends, taggedRecvs) })
 	t.Run("limits", func(t *testing.T) { taggedLimits(t, st) })
 	t.Run("backwards", func(t *testing.T) { taggedBackwards(t, st) })
+	t.Run("many", func(t *testing.T) { taggedMany(t, st) })
 	t.Run("model", func(t *testing.T) { taggedModel(t, st) })
 	t.Run("separate", func(t *testing.T) { taggedSeparate(t, st) })
 	t.Run("unexpected", func(t *testing.T) { taggedUnexpected(t, st) })
@@ -45,6 +46,29 @@ func taggedLimits(t *testing.T, st Stack) {
 	refuse(t, "tsendv with too many iovs", a.EP.TSendV(many, nil, a.Peer, 1, 1), bad...)
 	refuse(t, "trecvv with too many iovs", a.Rx().TRecvV(many, nil, core.AddrUnspec, 1, 0, 1), bad...)
 	exchange(p, p.A, p.B, taggedSends[0], taggedRecvs[0], 50, 1)
+}
+
+// taggedMany posts 100,000 receives of distinct tags, and sends to some all over the queue.
+func taggedMany(t *testing.T, st Stack) {
+	const n, sends = 100_000, 300
+	p := Open(t, st, WithCaps(core.CapTagged), WithRxSize(n))
+	if p.B.Info.Rx.Size != n {
+		t.Fatalf("rx_attr.size: asked for %d, got %d", n, p.B.Info.Rx.Size)
+	}
+	buf := make([]byte, 8)
+	for i := range n {
+		if err := p.B.Rx().TRecv(buf, 0, core.AddrUnspec, uint64(i), 0, core.Context(i)); err != nil {
+			t.Fatalf("receive %d: %v", i, err)
+		}
+	}
+	for i := range sends {
+		tag := uint64(i+1) * 7919 * 31 % n
+		p.Retry("tinject", func() error { return p.A.EP.TInject(Pattern(8, tag), p.A.Peer, tag) })
+		if g := p.Want(p.B, core.Context(tag)); g.Tag != tag {
+			t.Fatalf("receive %d got tag %d", tag, g.Tag)
+		}
+		CheckPattern(t, fmt.Sprint("tag ", tag), buf, 8, tag)
+	}
 }
 
 // taggedBackwards posts 1000 receives of distinct tags in the reverse order of the sends.

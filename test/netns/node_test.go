@@ -49,6 +49,12 @@ type node struct {
 }
 
 func nodeMain() {
+	if os.Getenv(noXDPVar) != "" {
+		if err := forbidXDP(); err != nil {
+			fmt.Println("FAIL", err)
+			os.Exit(1)
+		}
+	}
 	n := &node{}
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		f := strings.Fields(in.Text())
@@ -89,6 +95,8 @@ func (n *node) do(cmd string, args []string) (string, error) {
 		return "", n.checkBulk(size, count)
 	case "stats":
 		return n.stats()
+	case "link": // sockets, xdp or auto: as core.OptDatagramLink; answers what is in use then
+		return n.link(args[0])
 	case "why": // provider, address: why datagrams of an endpoint there go through sockets
 		return why(args[0], args[1])
 	case "listen":
@@ -211,6 +219,15 @@ func (n *node) open(msg bool, ip, port string) (string, error) {
 	}
 	a, err := n.ep.Name()
 	return a.IP.String(), err
+}
+
+func (n *node) link(name string) (string, error) {
+	err := n.ep.SetOpt(core.OptDatagramLink, int(map[string]core.DatagramLink{"sockets": core.LinkSockets, "xdp": core.LinkXDP, "auto": core.LinkAuto}[name]))
+	if err != nil {
+		return "", err
+	}
+	got, err := n.ep.GetOpt(core.OptDatagramLink)
+	return map[core.DatagramLink]string{core.LinkSockets: "sockets", core.LinkXDP: "xdp"}[core.DatagramLink(got)], err
 }
 
 func (n *node) bind() error {

@@ -223,14 +223,17 @@ func TestXDPRefused(t *testing.T) {
 		name    string
 		under   []string
 		prepare func(b *host)
+		env     string
 		cause   string
 	}{
-		{"no privilege", bare, nil, xdp.NoRaw.Error()},
-		{"no programs", []string{"setpriv", "--inh-caps=-all", "--bounding-set=-all,+net_raw"}, nil, xdp.NoBPF.Error()},
-		{"no locked memory", locked(4096), nil, xdp.NoMemlock.Error()},
-		{"too little locked memory", locked(8 << 20), nil, xdp.NoMemlock.Error()},
-		{"another program", nil, attachOther, xdp.OtherProgram.Error() + ` ("somebodys"`},
-		{"another process", nil, openOther, xdp.OtherOwner.Error()},
+		{"no privilege", bare, nil, "", xdp.NoRaw.Error()},
+		{"no programs", []string{"setpriv", "--inh-caps=-all", "--bounding-set=-all,+net_raw"}, nil, "", xdp.NoBPF.Error()},
+		{"no locked memory", locked(4096), nil, "", xdp.NoMemlock.Error()},
+		{"too little locked memory", locked(8 << 20), nil, "", xdp.NoMemlock.Error()},
+		{"another program", nil, attachOther, "", xdp.OtherProgram.Error() + ` ("somebodys"`},
+		{"another process", nil, openOther, "", xdp.OtherOwner.Error()},
+		{"no AF_XDP in the kernel", nil, nil, noXDPVar + "=1", xdp.OldKernel.Error()},
+		{"too few queues", nil, nil, "FI_UDP_XDP_QUEUES=2", xdp.QueueCount.Error() + " (2 were asked for, it has 1)"},
 	} {
 		for _, how := range []string{"xdp", "auto"} {
 			t.Run(tt.name+"/"+how, func(t *testing.T) {
@@ -239,7 +242,7 @@ func TestXDPRefused(t *testing.T) {
 				if tt.prepare != nil {
 					tt.prepare(b)
 				}
-				refused(t, a.start(), b.startUnder(tt.under, "FI_UDP_LINK="+how), a.v4, b.v4, "eth9", tt.cause)
+				refused(t, a.start(), b.startUnder(tt.under, "FI_UDP_LINK="+how, tt.env), a.v4, b.v4, "eth9", tt.cause)
 			})
 		}
 	}

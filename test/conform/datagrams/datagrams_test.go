@@ -2,7 +2,6 @@
 package datagrams
 
 import (
-	"os"
 	"testing"
 
 	"gofabric/test/conform"
@@ -10,22 +9,14 @@ import (
 
 func TestMain(m *testing.M) { conform.Main(m) }
 
-// elsewhere skips what a plain run of all tests has in another package, or too little time for.
-func elsewhere(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("GOFABRIC_MANY") == "" && !testing.Short() {
-		t.Skip(why + "; set GOFABRIC_MANY")
-	}
-}
-
 func TestRXD(t *testing.T) {
-	elsewhere(t, "package features runs the suite over this stack")
+	conform.Elsewhere(t, "package features runs the suite over this stack")
 	conform.Run(t, conform.RXD(t, "udp-rxd", "udp;ofi_rxd"))
 }
 
 // TestRXDDatagrams has large messages go in datagrams, too.
 func TestRXDDatagrams(t *testing.T) {
-	elsewhere(t, "package faults has everything go in datagrams")
+	conform.Elsewhere(t, "package faults has everything go in datagrams")
 	conform.Run(t, conform.RXD(t, "udp-rxd-datagrams", "udp;ofi_rxd", "FI_OFI_RXD_SINGLE_COPY_SIZE", "-1"))
 }
 

@@ -21,6 +21,9 @@ type Native struct {
 	Fabtests string // directory with fi_msg_bw and so on; "" to leave them out
 	Prefix   string // where the library is for which programs are compiled, above its include and lib; "" for the system's
 
+	// Cable is what servers and clients are at the two ends of; nil: both are on the loopback interface.
+	Cable *Cable
+
 	mu  sync.Mutex
 	per map[string]float64 // microseconds per message, measured before
 
@@ -153,7 +156,7 @@ func (n *Native) try(ctx context.Context, tl tool, s Stack, t Test, iters int, d
 	serverOut := &tail{}
 	bound := slices.Clone(args)
 	if !tl.pp { // left to itself a server over ofi_rxm takes the address of an interface, and its client is refused for ever
-		bound = append(bound, "-s", node)
+		bound = append(bound, "-s", n.server())
 	}
 	server := command(ctx, tl.path, append(bound, "-B", strconv.Itoa(port))...)
 	server.Stdout, server.Stderr = serverOut, serverOut
@@ -170,13 +173,13 @@ func (n *Native) try(ctx context.Context, tl tool, s Stack, t Test, iters int, d
 		cancel()
 		<-ended
 	}()
-	client := append(args, "-P", strconv.Itoa(port), node)
+	client := append(append(n.client(), tl.path), append(args, "-P", strconv.Itoa(port), n.server())...)
 	until := time.Now().Add(nativeStart)
 	for late := false; ; late = time.Now().After(until) {
 		ready, visible := listening(port)
 		var out []byte
 		if err = errNotReady; ready || !visible || late {
-			if out, err = command(ctx, tl.path, client...).CombinedOutput(); err == nil {
+			if out, err = command(ctx, client[0], client[1:]...).CombinedOutput(); err == nil {
 				if usec, err := parseOutput(tl.pp, string(out)); err == nil {
 					return usec, nil
 				}
@@ -194,6 +197,21 @@ func (n *Native) try(ctx context.Context, tl tool, s Stack, t Test, iters int, d
 			return 0, fmt.Errorf("%s: %w: %s", tl.name, err, lastLine(out))
 		}
 	}
+}
+
+// server is the address that clients connect to, and client what goes before their commands.
+func (n *Native) server() string {
+	if n.Cable == nil {
+		return node
+	}
+	return n.Cable.Near
+}
+
+func (n *Native) client() []string {
+	if n.Cable == nil {
+		return nil
+	}
+	return within(n.Cable.FarSpace)
 }
 
 var errNotReady = errors.New("the server does not listen yet")

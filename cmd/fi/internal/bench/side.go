@@ -23,10 +23,20 @@ type (
 type Providers struct {
 	GetInfo    GetInfo
 	OpenFabric OpenFabric
+	// Node is the address of this process's endpoints; "" for that of both ends of a measurement without a cable.
+	Node string
 }
 
-// node is where both ends live.
+// node is where both ends live, if they are not at the ends of a Cable.
 const node = "127.0.0.1"
+
+// at is where endpoints are.
+func (p Providers) at() string {
+	if p.Node == "" {
+		return node
+	}
+	return p.Node
+}
 
 // defaultQueue is how many operations the queues of native tcp hold by default: more are asked for only if needed.
 const defaultQueue = 256
@@ -102,7 +112,7 @@ func (s Stack) Check(getInfo GetInfo) error {
 // newSide opens everything up to the domain and, of a connectionless stack, the endpoint.
 func newSide(p Providers, stack Stack, window int, more core.Flags) (*side, error) {
 	s := &side{prov: p, stack: stack, peer: core.AddrUnspec}
-	infos, _, err := p.GetInfo(core.Query{Node: node, Flags: core.Source, Hints: stack.hints(window, more)})
+	infos, _, err := p.GetInfo(core.Query{Node: p.at(), Flags: core.Source, Hints: stack.hints(window, more)})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"gofabric/cmd/fi/internal/bench"
+)
+
+// This file is fi bench --veth: the same benchmark at the two ends of a cable, for each of several values of FI_UDP_LINK. A process reads FI_UDP_LINK once, so
+// each measurement is made by processes of its own; that also takes the XDP program off the interface before sockets and native tools are measured.
+
+// benchReference is the link that others are set against.
+const benchReference = "sockets"
+
+// plugIn makes this process measure at the near end of a cable that another has made.
+func (f *benchFlags) plugIn(c *bench.Config) error {
+	if f.cable == nil {
+		return nil
+	}
+	if len(f.cable) != 4 {
+		return fmt.Errorf("--cable wants four words, not %q", f.cable)
+	}
+	cable := &bench.Cable{NearSpace: f.cable[0], FarSpace: f.cable[1], Near: f.cable[2], Far: f.cable[3]}
+	c.Providers.Node = cable.Near
+	c.Peer = func(ctx context.Context) *exec.Cmd {
+		return cable.Command(ctx, true, benchProgram(), benchPeer, "--node", cable.Far)
+	}
+	if c.Native != nil {
+		c.Native.Cable = cable
+	}
+	return nil
+}
+
+// overCable makes a cable and has others measure.
+func (f *benchFlags) overCable(ctx context.Context, app *app, c *bench.Config) error {
+	cable, err := bench.NewCable()
+	if err != nil {
+		return fmt.Errorf("--veth: %w", err)
+	}
+	defer cable.Close()
+	var links []bench.Link
+	for _, name := range f.links {
+		if name != benchReference {
+			links = append(links, bench.Link{Name: name})
+		}
+	}
+	links = append(links, bench.Link{Name: benchReference})
+	line := newLiveLine(app.errOut)
+	rounds := max(c.Rounds, 1)
+	for round := range rounds {
+		for i := range links {
+			line.show(round*len(links)+i, rounds*len(links), fmt.Sprintf("%s, round %d", links[i].Name, round+1))
+			var results []bench.Result
+			if results, err = f.atCable(ctx, cable, c, links[i].Name); err != nil {
+				line.clear()
+				return fmt.Errorf("FI_UDP_LINK=%s: %w", links[i].Name, err)
+			}
+			links[i].Rounds = append(links[i].Rounds, results)
+		}
+	}
+	line.clear()
+	return f.report(app, bench.Merge(links), nil)
+}
+
+// atCable has a process at the near end make one round.
+func (f *benchFlags) atCable(ctx context.Context, cable *bench.Cable, c *bench.Config, link string) ([]bench.Result, error) {
+	args := []string{"bench", "--json", "--rounds", "1", "--time", f.time.String(), "--size", f.size, "--window", fmt.Sprint(f.window),
+		"--bulk", strings.Join(f.bulk, ","), "--cable", strings.Join([]string{cable.NearSpace, cable.FarSpace, cable.Near, cable.Far}, ",")}
+	for _, s := range c.Stacks {
+		args = append(args, "--stack", s.String())
+	}
+	if len(f.tests) > 0 {
+		args = append(args, "--test", strings.Join(f.tests, ","))
+	}
+	if c.Native != nil && link == benchReference {
+		args = append(args, "--native", "--pingpong", c.Native.Pingpong, "--fabtests", c.Native.Fabtests)
+	}
+	cmd := cable.Command(ctx, false, benchProgram(), args...)
+	cmd.Env = append(os.Environ(), "FI_UDP_LINK="+link)
+	var out, bad bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &bad
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	var results []bench.Result
+	if e := json.Unmarshal(out.Bytes(), &results); e != nil || len(results) == 0 {
+		return nil, fmt.Errorf("the measuring process: %w: %s", err, strings.TrimSpace(bad.String()))
+	}
+	return results, nil // of tests that failed they say so
+}
+
+// benchProgram is this program.
+func benchProgram() string {
+	self, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return self
+}

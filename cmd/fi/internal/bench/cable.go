@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// Cable is two network namespaces of Linux and a veth pair between them: what a measurement of a network interface needs, rather than of loopback. The measuring
+// process is at its near end.
+type Cable struct {
+	NearSpace, FarSpace string // names of the namespaces, as of ip-netns(8)
+	Near, Far           string // addresses
+}
+
+// ErrCable says what a cable needs.
+var ErrCable = errors.New("network namespaces and a veth pair need Linux, root and ip(8) (apt install iproute2); without --veth, both ends are on the loopback interface")
+
+// NewCable makes a cable. Close removes it.
+func NewCable() (*Cable, error) {
+	if _, err := exec.LookPath("ip"); err != nil || os.Geteuid() != 0 {
+		return nil, ErrCable
+	}
+	name := fmt.Sprintf("fi-bench-%d", os.Getpid())
+	c := &Cable{NearSpace: name + "a", FarSpace: name + "b", Near: "10.99.0.1", Far: "10.99.0.2"}
+	steps := [][]string{
+		{"netns", "add", c.NearSpace},
+		{"netns", "add", c.FarSpace},
+		{"-n", c.NearSpace, "link", "add", "eth9", "type", "veth", "peer", "name", "eth9", "netns", c.FarSpace},
+	}
+	for _, end := range [][2]string{{c.NearSpace, c.Near}, {c.FarSpace, c.Far}} {
+		steps = append(steps,
+			[]string{"-n", end[0], "link", "set", "lo", "up"},
+			[]string{"-n", end[0], "link", "set", "eth9", "up"},
+			[]string{"-n", end[0], "addr", "add", end[1] + "/24", "dev", "eth9"})
+	}
+	for _, args := range steps {
+		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+			c.Close()
+			return nil, fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+		}
+	}
+	return c, nil
+}
+
+// Close removes the namespaces, and the cable with them.
+func (c *Cable) Close() {
+	exec.Command("ip", "netns", "del", c.NearSpace).Run()
+	exec.Command("ip", "netns", "del", c.FarSpace).Run()
+}
+
+// within is what goes before a command that is to run in a namespace.
+func within(space string) []string { return []string{"ip", "netns", "exec", space} }
+
+// Command makes a command that runs at the near end, or the far one.
+func (c *Cable) Command(ctx context.Context, far bool, path string, args ...string) *exec.Cmd {
+	space := c.NearSpace
+	if far {
+		space = c.FarSpace
+	}
+	all := append(append(within(space), path), args...)
+	return exec.CommandContext(ctx, all[0], all[1:]...)
+}
+
+// Link is what measurements with one value of FI_UDP_LINK yielded, a list of results for each round.
+type Link struct {
+	Name   string
+	Rounds [][]Result
+}
+
+// Merge makes one list of the results of several links: each test of a link beside native's, and beside the same test of the last link, the reference. Native's
+// tools ran along with the reference.
+func Merge(links []Link) []Result {
+	var all []Result
+	ref := &links[len(links)-1]
+	for i := range links {
+		l, first := &links[i], len(all)
+		for round, results := range l.Rounds {
+			for k, r := range results {
+				if round == 0 {
+					all = append(all, Result{Stack: r.Stack + " " + l.Name, Name: r.Name, Test: r.Test, Unit: r.Unit})
+				}
+				if first+k >= len(all) {
+					break
+				}
+				to := &all[first+k]
+				if r.Error != "" || len(r.Ours) == 0 {
+					to.Error = r.Error
+					continue
+				}
+				to.Ours = append(to.Ours, r.Ours...)
+				if round < len(ref.Rounds) && k < len(ref.Rounds[round]) {
+					to.beside(&ref.Rounds[round][k], r.Ours[len(r.Ours)-1].Value, l != ref, ref.Name)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// beside adds what the reference and native's tools yielded in the same round as value.
+func (r *Result) beside(ref *Result, value float64, reference bool, name string) {
+	add := func(tool string, values []float64, failed string) {
+		var a *Against
+		for i := range r.Against {
+			if r.Against[i].Tool == tool {
+				a = &r.Against[i]
+			}
+		}
+		if a == nil {
+			r.Against = append(r.Against, Against{Tool: tool})
+			a = &r.Against[len(r.Against)-1]
+		}
+		if failed != "" {
+			a.Error = failed
+		}
+		for _, v := range values {
+			a.Values = append(a.Values, v)
+			if v > 0 {
+				a.Ratios = append(a.Ratios, value/v)
+			}
+		}
+	}
+	for _, a := range ref.Against {
+		add(a.Tool, a.Values, a.Error)
+	}
+	if reference {
+		add(name, ref.Values(), ref.Error)
+	}
+}

@@ -1,0 +1,69 @@
+package neigh
+
+import (
+	"errors"
+
+	"github.com/vishvananda/netlink"
+)
+
+// Link is the state of an interface.
+type Link struct {
+	MTU  int  // bytes, as ip(8) has it
+	Gone bool // it was removed, or moved to another namespace
+}
+
+// follower wants to know of the changes of an interface.
+type follower struct {
+	index int
+	last  Link
+	f     func(Link)
+}
+
+// Follow has f called with each state of the interface with an index, when that is another one than before; the first may be that of now. f is called by the
+// table's goroutine and must not wait. stop ends it; a call may be under way then.
+func (t *Table) Follow(index int, f func(Link)) (stop func()) {
+	x := &follower{index: index, f: f}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.follows == nil {
+		t.follows = map[*follower]struct{}{}
+	}
+	t.follows[x] = struct{}{}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.follows, x)
+	}
+}
+
+// report tells the followers of an interface.
+func (t *Table) report(index int, l Link) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for x := range t.follows {
+		if x.index == index && x.last != l {
+			x.last = l
+			x.f(l)
+		}
+	}
+}
+
+// reportAll asks for all interfaces that are followed: reports of the kernel were lost.
+func (t *Table) reportAll() {
+	t.mu.Lock()
+	asked := map[int]struct{}{}
+	for x := range t.follows {
+		asked[x.index] = struct{}{}
+	}
+	t.mu.Unlock()
+	for index := range asked {
+		l, err := t.h.LinkByIndex(index)
+		var none netlink.LinkNotFoundError
+		switch {
+		case err == nil:
+			t.report(index, Link{MTU: l.Attrs().MTU})
+		case errors.As(err, &none):
+			t.report(index, Link{Gone: true})
+		}
+	}
+}

@@ -1,0 +1,44 @@
+//go:build linux && !fabricbasic
+
+package udp
+
+import "testing"
+
+// TestXDPNoAllocations: datagrams pass without, and runs where they go through AF_XDP, too, in both modes.
+func TestXDPNoAllocations(t *testing.T) {
+	a, b := places(t)
+	for _, v := range [][]string{{"GSO", "0"}, {"GSO", "0", "XDP_MODE", modeGeneric}} {
+		d, p, _, links := xdpPair(t, a, b, v...)
+		var s sink
+		d.prog.Lock()
+		p[1].r = &s
+		d.prog.Unlock()
+		parts := [][]byte{make([]byte, 64), make([]byte, 2000)}
+		bytes, sent := 0, links[0].sent
+		round := func() {
+			d.prog.Lock()
+			defer d.prog.Unlock()
+			for i := range 40 {
+				n := 1 + i%2
+				bytes += 64 + 2000*(n-1)
+				must(t, p[0].Send(p[1].local, parts[:n], 1000*(i%2)))
+			}
+			for s.bytes < bytes {
+				d.prog.Pass()
+			}
+			p[1].Stats()
+		}
+		round()
+		s.bytes, bytes = 0, 0 // what was under way before is here
+		if n := testing.AllocsPerRun(20, round); n != 0 {
+			t.Errorf("%v: %v allocations", v, n)
+		}
+		if n := links[0].sent - sent; n != 22*(20+20*3) {
+			t.Errorf("%v: %d went past the stack: %v", v, n, links[0])
+		}
+		d.prog.Lock()
+		must(t, p[0].Close())
+		must(t, p[1].Close())
+		d.prog.Unlock()
+	}
+}

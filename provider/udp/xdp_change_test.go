@@ -1,0 +1,167 @@
+//go:build linux
+
+package udp
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+// hears sends a datagram from q until it comes to p. Nobody makes passes at p.
+func hears(t *testing.T, q, p *port, in *inbox, size int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		err := q.send(p.local, 0, make([]byte, size))
+		if p.heard(in, size, 100*time.Millisecond) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d bytes do not come from %v to %v: %v", size, q, p, err)
+		}
+	}
+}
+
+// heard waits for a datagram that was sent to p, for so long at most. Nobody makes passes at p.
+func (p *port) heard(in *inbox, size int, most time.Duration) bool {
+	for deadline := time.Now().Add(most); ; time.Sleep(time.Millisecond) {
+		p.d.prog.Lock()
+		n := len(in.got)
+		got := n > 0 && len(in.got[n-1].data) == size
+		in.got = nil
+		p.d.prog.Unlock()
+		if got || time.Now().After(deadline) {
+			return got
+		}
+	}
+}
+
+// TestXDPRemoved: a port that only receives, and whose program sleeps, notices that the interface is gone, and goes on through its socket when there is another one.
+func TestXDPRemoved(t *testing.T) {
+	a, b := places(t)
+	b.enter()
+	q, _ := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
+	a.enter()
+	d := testDomain(t, "LINK", linkXDP)
+	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
+	if p.express == nil {
+		t.Fatal(p.noXDP)
+	}
+	hears(t, q, p, in, 8)
+	a.ip("link", "del", "eth9")
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		d.prog.Lock()
+		gone, why := p.express == nil, p.noXDP
+		d.prog.Unlock()
+		if gone {
+			if !errors.Is(why, errXDPRemoved) {
+				t.Error(why)
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the port has not noticed")
+		}
+	}
+	a.ip("link", "add", "eth9", "type", "veth", "peer", "name", "eth9", "netns", b.name)
+	for i, h := range []place{a, b} {
+		h.ip("link", "set", "eth9", "up")
+		h.ip("addr", "add", fmt.Sprintf("10.98.0.%d/24", i+1), "dev", "eth9")
+	}
+	hears(t, q, p, in, 8)
+	if s := p.counts(); s.BypassReceived == 0 || s.ReceivedDatagrams < s.BypassReceived+1 {
+		t.Errorf("what went by AF_XDP before does not count any more: %+v", s)
+	}
+	a.enter()
+	must(t, d.setLink(p, core.LinkXDP)) // there is an interface again
+	was := p.counts()
+	hears(t, q, p, in, 8)
+	if s := p.counts(); s.BypassReceived <= was.BypassReceived {
+		t.Errorf("%+v; before, %+v", s, was)
+	}
+}
+
+// setLink is SetLink, locked.
+func (d *domain) setLink(p *port, to core.DatagramLink) error {
+	d.prog.Lock()
+	defer d.prog.Unlock()
+	return p.SetLink(to)
+}
+
+// TestXDPLonger: an interface takes longer packets than when it was opened: those that fit into a frame go past the system's stack, others by it, both ways.
+func TestXDPLonger(t *testing.T) {
+	a, b := places(t)
+	b.enter()
+	q, back := testPort(t, testDomain(t, "MTU", "60000"), netip.MustParseAddr("10.98.0.2"))
+	a.enter()
+	p, in := testPort(t, testDomain(t, "LINK", linkXDP, "MTU", "60000"), netip.MustParseAddr("10.98.0.1"))
+	if p.express == nil {
+		t.Fatal(p.noXDP)
+	}
+	for _, mtu := range []int{1500, 1700, 9000, 1400} {
+		for _, h := range []place{a, b} {
+			h.ip("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
+		}
+		for _, size := range []int{mtu - 28, 64} {
+			for began, went := time.Now(), [2]bool{}; !went[0] || !went[1]; { // the link hears of the change a little later
+				was := p.counts()
+				hears(t, q, p, in, size)
+				hears(t, p, q, back, size)
+				s := p.counts()
+				by := [2]bool{s.BypassReceived > was.BypassReceived, s.BypassSent > was.BypassSent}
+				if long := size > 1700; long && (by[0] || by[1]) {
+					t.Fatalf("MTU %d: %d bytes went past the system's stack: %v", mtu, size, by)
+				} else if long {
+					break
+				}
+				went[0], went[1] = went[0] || by[0], went[1] || by[1]
+				if time.Since(began) > patience {
+					t.Fatalf("MTU %d: %d bytes, received and sent past the system's stack: %v", mtu, size, went)
+				}
+			}
+		}
+	}
+}
+
+// TestXDPChosen: the link of a port can be changed at any time, either way; what cannot be had is refused and changes nothing.
+func TestXDPChosen(t *testing.T) {
+	a, b := places(t)
+	b.enter()
+	q, _ := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
+	a.enter()
+	d := testDomain(t)
+	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
+	for _, to := range []core.DatagramLink{core.LinkSockets, core.LinkXDP, core.LinkXDP, core.LinkSockets, core.LinkAuto, core.LinkSockets, core.LinkXDP} {
+		must(t, d.setLink(p, to))
+		want := to
+		if to == core.LinkAuto {
+			want = core.LinkXDP
+		}
+		was := p.counts()
+		must(t, q.send(p.local, 0, make([]byte, 100)))
+		if !p.heard(in, 100, patience) {
+			t.Errorf("a datagram was lost after the change to %v", to)
+		}
+		s := p.counts()
+		if p.Link() != want || (s.BypassReceived > was.BypassReceived) != (want == core.LinkXDP) {
+			t.Errorf("after %v: %v, %+v", to, p.Link(), s)
+		}
+	}
+	for _, to := range []core.DatagramLink{0, -1, core.LinkAuto + 1} {
+		if err := d.setLink(p, to); !errors.Is(err, core.ErrInval) || p.Link() != core.LinkXDP {
+			t.Errorf("%d: %v", to, err)
+		}
+	}
+	lo, box := testPort(t, d, loopback4)
+	err := d.setLink(lo, core.LinkXDP)
+	if !errors.Is(err, core.ErrOpNotSupp) || !strings.Contains(err.Error(), errXDPLoopback.Error()) || lo.Link() != core.LinkSockets {
+		t.Errorf("on lo: %v, %v", err, lo.Link())
+	}
+	must(t, d.setLink(lo, core.LinkAuto))
+	hears(t, lo, lo, box, 100)
+}

@@ -1,0 +1,138 @@
+//go:build linux
+
+package udp
+
+import (
+	"net/netip"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// xdpPair is two ports of one domain that AF_XDP connects.
+func xdpPair(t *testing.T, a, b place, variables ...string) (d *domain, p [2]*port, in [2]*inbox, links [2]*xdpLink) {
+	t.Helper()
+	d = testDomain(t, append([]string{"LINK", linkXDP}, variables...)...)
+	for i, h := range []place{a, b} {
+		h.enter()
+		p[i], in[i] = testPort(t, d, netip.MustParseAddr([]string{"10.98.0.1", "10.98.0.2"}[i]))
+		if p[i].express == nil {
+			t.Fatal(p[i].noXDP)
+		}
+		links[i] = p[i].express.(*xdpLink)
+	}
+	for i := range p { // until the neighbour is known
+		dest := p[1-i].local
+		d.until(t, "a datagram past the system's stack", func() bool {
+			must(t, p[i].Send(dest, [][]byte{{1}}, 0))
+			d.prog.Pass()
+			return links[i].sent > 0
+		})
+	}
+	d.until(t, "quiet", func() bool { return links[0].wants == 0 && links[1].wants == 0 })
+	return d, p, in, links
+}
+
+// TestXDPGather: of datagrams that are sent without a pass in between the first leaves at once, unless a burst went before; what follows waits for the pass, and
+// all of it comes, in order.
+func TestXDPGather(t *testing.T) {
+	a, b := places(t)
+	d, p, in, links := xdpPair(t, a, b)
+	const count = 3 * kickMost
+	most := 0
+	for round := range 4 {
+		d.until(t, "all from before", func() bool { in[1].got = nil; return true })
+		d.prog.Lock()
+		d.prog.Pass()
+		for i := range count {
+			must(t, p[0].Send(p[1].local, [][]byte{{byte(i)}}, 0))
+			if round == 0 && i == 0 && links[0].wants != 0 {
+				t.Error("the first waits")
+			}
+			most = max(most, links[0].wants)
+		}
+		d.prog.Pass()
+		if links[0].wants != 0 {
+			t.Errorf("%d still wait after a pass", links[0].wants)
+		}
+		d.prog.Unlock()
+		d.until(t, "all of them", func() bool { return len(in[1].got) >= count })
+		for i, g := range in[1].got {
+			if g.data != string([]byte{byte(i)}) {
+				t.Fatalf("%q comes as number %d", g.data, i)
+			}
+		}
+	}
+	if most == 0 || most >= kickMost {
+		t.Errorf("up to %d datagrams waited, want some, and fewer than %d", most, kickMost)
+	}
+}
+
+// flusher is a layer above that has something to send.
+type flusher func()
+
+func (f flusher) Flush() { f() }
+
+// TestXDPGatherWithinFlush: what a layer above sends while it is flushed has left when the flush is over, also if the engine is asked for another one meanwhile,
+// as by posts that come late.
+func TestXDPGatherWithinFlush(t *testing.T) {
+	a, b := places(t)
+	d, p, in, links := xdpPair(t, a, b)
+	d.until(t, "all from before", func() bool { in[1].got = nil; return true })
+	sent := 0
+	gather := func() {
+		for n := 0; links[0].wants == 0; n++ {
+			if n == 10000 {
+				t.Error("nothing ever waits")
+				return
+			}
+			must(t, p[0].Send(p[1].local, [][]byte{{byte(sent)}}, 0))
+			sent++
+		}
+	}
+	d.prog.Lock()
+	above := flusher(func() {
+		gather()
+		d.prog.FlushStaged()
+		gather()
+	})
+	for !d.prog.Stage(&above, false) {
+	}
+	d.prog.FlushStaged()
+	if links[0].wants != 0 {
+		t.Errorf("%d wait after the flush", links[0].wants)
+	}
+	d.prog.Unlock()
+	d.until(t, "all of them", func() bool { return len(in[1].got) == sent })
+}
+
+// TestXDPDirect: while every pass looks, the kernel tells nobody of what comes; who waits is told again, of what came before, too.
+func TestXDPDirect(t *testing.T) {
+	a, b := places(t)
+	d, p, in, links := xdpPair(t, a, b)
+	readable := func() bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(links[1].wait()), Events: unix.POLLIN}}, 0)
+		must(t, err)
+		return n > 0
+	}
+	d.prog.Lock()
+	defer d.prog.Unlock()
+	must(t, links[1].direct(true))
+	in[1].got = nil
+	for len(in[1].got) == 0 {
+		must(t, p[0].Send(p[1].local, [][]byte{{1}}, 0))
+		d.prog.FlushStaged()
+		links[0].flush()
+		if readable() {
+			t.Fatal("told of a datagram though every pass looks")
+		}
+		p[1].Poll()
+	}
+	links[1].giveBack()
+	must(t, p[0].Send(p[1].local, [][]byte{{2}}, 0))
+	d.prog.FlushStaged()
+	must(t, links[1].direct(false))
+	if !readable() {
+		t.Error("not told of what came before")
+	}
+}

@@ -1,0 +1,89 @@
+//go:build linux
+
+package udp
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+)
+
+// waits reports whether something has come that nobody has received, by the way that is in use.
+func (p *port) waits() bool {
+	if x, ok := p.express.(*xdpLink); ok {
+		return !x.port.Quiet()
+	}
+	n, _ := unix.Poll([]unix.PollFd{{Fd: int32(p.main.fd), Events: unix.POLLIN}}, 0)
+	return n > 0
+}
+
+// kinds is how many different bytes below most have come.
+func (r *inbox) kinds(most int) int {
+	seen := map[string]bool{}
+	for _, g := range r.got {
+		if len(g.data) == 1 && int(g.data[0]) < most {
+			seen[g.data] = true
+		}
+	}
+	return len(seen)
+}
+
+// TestXDPChosenUnderWay: what is under way when the link is changed comes, by whichever way it left and by whichever it came.
+func TestXDPChosenUnderWay(t *testing.T) {
+	const count = 100 // more than one receive takes
+	a, b := places(t)
+	b.enter()
+	other := testDomain(t)
+	q, back := testPort(t, other, netip.MustParseAddr("10.98.0.2"))
+	a.enter()
+	d := testDomain(t)
+	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
+	testPort(t, testDomain(t, "LINK", linkXDP), p.local.Addr()) // the interface stays open, as it does for who has several endpoints
+	for _, to := range []core.DatagramLink{core.LinkXDP, core.LinkSockets, core.LinkXDP, core.LinkSockets} {
+		express := p.express != nil
+		must(t, q.send(p.local, 0, []byte{count})) // the neighbour is known from now on
+		d.until(t, "the one before", func() bool { return len(in.got) > 0 })
+		other.until(t, "a datagram by the way to be tried", func() bool { // which the headers may not be known of yet
+			must(t, p.send(q.local, 0, []byte{count}))
+			return !express || p.counts().BypassSent > 0 && p.express.(*xdpLink).peer(q.local) != nil
+		})
+		other.until(t, "silence", func() bool { n := len(back.got); back.got = nil; return n == 0 })
+		d.prog.Lock()
+		in.got = nil
+		was := p.Stats()
+		for i := range count {
+			must(t, q.send(p.local, 0, []byte{byte(i)}))
+			must(t, p.Send(q.local, [][]byte{{byte(i)}}, 0))
+		}
+		if x, ok := p.express.(*xdpLink); ok && x.wants == 0 {
+			must(t, p.Send(q.local, [][]byte{{count}}, 0)) // one that waits for company
+		}
+		for deadline := time.Now().Add(patience); !p.waits() && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+		if !p.waits() {
+			t.Error("nothing of it waits")
+		}
+		must(t, p.SetLink(to))
+		d.prog.Unlock()
+		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // nobody makes passes at p
+			d.prog.Lock()
+			n := in.kinds(count)
+			d.prog.Unlock()
+			if n == count {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%d of %d that were under way at the change to %v have come", n, count, to)
+			}
+		}
+		other.until(t, "all that it had sent at the change", func() bool { return back.kinds(count) == count })
+		if s := p.counts(); express && s.BypassReceived-was.BypassReceived == 0 {
+			t.Errorf("nothing came past the stack: %+v", s)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+//go:build linux
+
+package cable
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// End is the name of the interface at each end of a cable.
+const End = "eth9"
+
+// prefix begins the names of all namespaces made here; the process id of their maker follows, and a number.
+const prefix = "gofabric-"
+
+// Host is a network namespace.
+type Host struct {
+	T      testing.TB
+	Name   string
+	V4, V6 netip.Addr // of End
+}
+
+// Options say what a cable is like. The zero value of each field but Net is a good choice.
+type Options struct {
+	Net    int // the addresses are 10.Net.0.1 and .2, and fdNet::1 and ::2 with the same digits; below 100
+	Queues int // of each end, in both directions. 0: what the system makes
+	MTU    int // bytes. 0: the system's
+}
+
+// Missing ends a test whose prerequisites are not there.
+func Missing(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("GOFABRIC_PEERS") == "required" {
+		t.Fatalf("GOFABRIC_PEERS=required, but "+format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+var (
+	sweepOnce sync.Once
+	made      atomic.Int32
+)
+
+// NewHost makes a host that has nothing but lo.
+func NewHost(t testing.TB) *Host {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		Missing(t, "network namespaces need root")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		Missing(t, "there is no ip(8): apt install iproute2")
+	}
+	sweepOnce.Do(sweep)
+	h := &Host{T: t, Name: fmt.Sprintf("%s%d-%d", prefix, os.Getpid(), made.Add(1))}
+	if out, err := exec.Command("ip", "netns", "add", h.Name).CombinedOutput(); err != nil {
+		Missing(t, "network namespaces cannot be made here: %v: %s", err, out)
+	}
+	t.Cleanup(func() { exec.Command("ip", "netns", "del", h.Name).Run() })
+	h.IP("link", "set", "lo", "up")
+	return h
+}
+
+// sweep deletes the namespaces of test processes that died without doing it themselves.
+func sweep() {
+	out, _ := exec.Command("ip", "netns", "list").Output()
+	for line := range strings.Lines(string(out)) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		rest, ours := strings.CutPrefix(name, prefix)
+		maker, _, _ := strings.Cut(rest, "-")
+		if pid, err := strconv.Atoi(maker); ours && err == nil && unix.Kill(pid, 0) == unix.ESRCH {
+			exec.Command("ip", "netns", "del", name).Run()
+		}
+	}
+}
+
+// Pair makes two hosts with a cable between them.
+func Pair(t testing.TB, o Options) (a, b *Host) {
+	t.Helper()
+	a, b = NewHost(t), NewHost(t)
+	link(t, a, End, b, End, o)
+	for i, h := range []*Host{a, b} {
+		h.V4, h.V6 = netip.AddrFrom4([4]byte{10, byte(o.Net), 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd%02d::%d", o.Net, i+1))
+		h.address()
+	}
+	return a, b
+}
+
+// link lays a cable between two interfaces that it makes.
+func link(t testing.TB, a *Host, nameA string, b *Host, nameB string, o Options) {
+	t.Helper()
+	var queues []string
+	if o.Queues > 0 {
+		queues = []string{"numtxqueues", fmt.Sprint(o.Queues), "numrxqueues", fmt.Sprint(o.Queues)}
+	}
+	args := append([]string{"-n", a.Name, "link", "add", nameA}, queues...)
+	args = append(append(args, "type", "veth", "peer", "name", nameB, "netns", b.Name), queues...)
+	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+		Missing(t, "veth interfaces cannot be made here: %v: %s", err, out)
+	}
+	if o.MTU > 0 {
+		a.IP("link", "set", nameA, "mtu", fmt.Sprint(o.MTU))
+		b.IP("link", "set", nameB, "mtu", fmt.Sprint(o.MTU))
+	}
+	a.IP("link", "set", nameA, "up")
+	b.IP("link", "set", nameB, "up")
+}
+
+// address gives the host's end its addresses.
+func (h *Host) address() {
+	h.T.Helper()
+	h.IP("addr", "add", h.V4.String()+"/24", "dev", End)
+	h.IP("addr", "add", h.V6.String()+"/64", "dev", End, "nodad")
+}
+
+// Recable removes the cable at h's end and lays another one with b, whose ends differ: extra arguments of ip-link(8) for each.
+func (h *Host) Recable(b *Host, mine, theirs []string) {
+	h.T.Helper()
+	h.IP("link", "del", End)
+	args := append([]string{"link", "add", End}, mine...)
+	h.IP(append(append(args, "type", "veth", "peer", "name", End, "netns", b.Name), theirs...)...)
+	for _, x := range []*Host{h, b} {
+		x.IP("link", "set", End, "up")
+		x.address()
+	}
+}
+
+// IP runs ip(8) in the host.
+func (h *Host) IP(args ...string) string {
+	h.T.Helper()
+	out, err := exec.Command("ip", append([]string{"-n", h.Name}, args...)...).CombinedOutput()
+	if err != nil {
+		h.T.Fatalf("%s: ip %s: %v\n%s", h.Name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// Command is a command that runs in the host.
+func (h *Host) Command(name string, args ...string) *exec.Cmd {
+	return exec.Command("ip", append([]string{"netns", "exec", h.Name, name}, args...)...)
+}
+
+// Set writes a kernel parameter of the host (sysctl(8), with slashes).
+func (h *Host) Set(name, value string) {
+	h.T.Helper()
+	if out, err := h.Command("sh", "-c", "echo "+value+" > /proc/sys/"+name).CombinedOutput(); err != nil {
+		h.T.Fatalf("%s: %s: %v\n%s", h.Name, name, err, out)
+	}
+}
+
+// setns takes the calling thread to the host.
+func (h *Host) setns() error {
+	f, err := os.Open("/run/netns/" + h.Name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return unix.Setns(int(f.Fd()), unix.CLONE_NEWNET)
+}
+
+// Enter takes the calling thread to the host: sockets that it opens stay there. The goroutine keeps its thread for good, since one elsewhere must not serve
+// others.
+func (h *Host) Enter() {
+	h.T.Helper()
+	runtime.LockOSThread()
+	if err := h.setns(); err != nil {
+		h.T.Fatalf("%s: %v", h.Name, err)
+	}
+}
+
+// Inside calls f on a thread that is in the host: sockets that it opens stay there.
+func (h *Host) Inside(f func() error) {
+	h.T.Helper()
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlock: the thread ends with the goroutine
+		err := h.setns()
+		if err == nil {
+			err = f()
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		h.T.Fatalf("%s: %v", h.Name, err)
+	}
+}
+
+// Interface is an interface of the host as it is now.
+func (h *Host) Interface(name string) (ifc *net.Interface) {
+	h.T.Helper()
+	h.Inside(func() (err error) { ifc, err = net.InterfaceByName(name); return err })
+	return ifc
+}

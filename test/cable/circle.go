@@ -1,0 +1,76 @@
+//go:build linux
+
+package cable
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// OtherEnd is the interface beside End in a host that has both ends of a cable.
+const OtherEnd = "eth8"
+
+// insideVar tells a test process that it runs in a host.
+const insideVar = "GOFABRIC_CABLE_HOST"
+
+// Circle makes a host with both ends of a cable: OtherEnd has 10.net.0.1, which is V4, End has 10.net.0.2. What a socket with the one address sends to the other
+// leaves by the cable and comes back by it, so that both sides of a test can be one process. All else is as ever.
+func Circle(t testing.TB, net int) *Host {
+	t.Helper()
+	h := NewHost(t)
+	link(t, h, OtherEnd, h, End, Options{})
+	both := [2]string{OtherEnd, End}
+	var addr [2]string
+	for i, dev := range both {
+		addr[i] = fmt.Sprintf("10.%d.0.%d", net, i+1)
+		h.Set("net/ipv4/conf/"+dev+"/accept_local", "1") // packets from an address of the host itself
+		h.Set("net/ipv4/conf/"+dev+"/rp_filter", "0")
+		h.Set("net/ipv4/conf/"+dev+"/arp_ignore", "1")
+		h.IP("addr", "add", addr[i]+"/32", "dev", dev)
+	}
+	h.Set("net/ipv4/conf/all/rp_filter", "0")
+	h.Set("net/ipv4/icmp_ratelimit", "0") // which lo has not: refusals are to come as they do there
+	h.V4 = netip.MustParseAddr(addr[0])
+	// The table of local addresses comes first for what has arrived, and last for what one end sends to the other.
+	for i, dev := range both {
+		h.IP("rule", "add", "pref", "1", "iif", dev, "lookup", "local")
+		h.IP("rule", "add", "pref", "2", "from", addr[i], "to", addr[1-i], "lookup", "100")
+		h.IP("route", "add", addr[1-i]+"/32", "dev", dev, "src", addr[i], "table", "100")
+	}
+	h.IP("rule", "add", "pref", "3", "lookup", "local")
+	h.IP("rule", "del", "pref", "0")
+	return h
+}
+
+// Inside reports whether this process was started by Rerun.
+func Inside() bool { return os.Getenv(insideVar) != "" }
+
+// Rerun runs the test again, in a process all of whose threads are in the host, and takes over how it ends.
+func (h *Host) Rerun(t *testing.T) {
+	t.Helper()
+	cmd := h.Command("/proc/self/fd/3", "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v="+fmt.Sprint(testing.Verbose()),
+		"-test.short="+fmt.Sprint(testing.Short()), "-test.timeout=8m")
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.ExtraFiles = []*os.File{self}
+	cmd.Env = append(os.Environ(), insideVar+"="+h.Name)
+	out, err := cmd.CombinedOutput()
+	if len(out) > 0 {
+		t.Logf("in %s:\n%s", h.Name, out)
+	}
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fail()
+	}
+}
