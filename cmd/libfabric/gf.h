@@ -53,6 +53,12 @@ struct gf_inlet {
 struct gf_inlet *gf_inlet_new(void);
 int gf_leave(struct fid_ep *ep, void *buf, size_t len, fi_addr_t src, uint64_t tag, uint64_t ignore, void *context, int tagged);
 
+// A counter, and what the last read of it saw, for gf_vain. Several threads may write it: it is no more than a hint.
+struct gf_cntr {
+	struct fid_cntr cntr;
+	uint64_t seen;
+};
+
 // An endpoint. An alias whose default flags have FI_TRIGGER takes each context for a struct fi_triggered_context, in calls without flags, too: then
 // the flags of its direction are here, and its calls become those that take flags (fi_trigger(3)).
 struct gf_ep {
@@ -85,6 +91,10 @@ void gf_nic_free(void *nic);
 
 void *gf_new(size_t fclass, uint64_t id, void *context);
 void gf_free(void *fid);
+
+// gf_vain is called after each poll that found nothing, without locks: it may give the processor away. gf_found is called after one that found something.
+void gf_vain(void);
+void gf_found(void);
 
 // gf_forked is set in a child of fork(2), where Go has no threads: every call on an object fails there. See child.c.
 extern int gf_forked;

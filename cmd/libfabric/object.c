@@ -41,7 +41,7 @@ static size_t class_size(size_t fclass)
 	case FI_CLASS_MR: return sizeof(struct fid_mr);
 	case FI_CLASS_EQ: return sizeof(struct fid_eq);
 	case FI_CLASS_CQ: return sizeof(struct gf_cq);
-	case FI_CLASS_CNTR: return sizeof(struct fid_cntr);
+	case FI_CLASS_CNTR: return sizeof(struct gf_cntr);
 	case FI_CLASS_WAIT: return sizeof(struct fid_wait);
 	case FI_CLASS_POLL: return sizeof(struct fid_poll);
 	case FI_CLASS_MC: return sizeof(struct fid_mc);

@@ -42,6 +42,16 @@ static ssize_t take(struct gf_cq *q, char *buf, size_t count, fi_addr_t *src)
 	return n;
 }
 
+// told tells whether a poll was in vain, and returns what it returns.
+static ssize_t told(ssize_t n, ssize_t nothing)
+{
+	if (n == nothing)
+		gf_vain();
+	else
+		gf_found();
+	return n;
+}
+
 // read_some is a read that does not wait: what was read ahead, or what one pass of progress brings.
 static ssize_t read_some(struct gf_cq *q, void *buf, size_t count, fi_addr_t *src)
 {
@@ -70,7 +80,7 @@ static ssize_t read_some(struct gf_cq *q, void *buf, size_t count, fi_addr_t *sr
 
 static ssize_t cq_readfrom(struct fid_cq *cq, void *buf, size_t count, fi_addr_t *src)
 {
-	return gf_forked ? -FI_EOPBADSTATE : read_some((struct gf_cq *)cq, buf, count, src);
+	return gf_forked ? -FI_EOPBADSTATE : told(read_some((struct gf_cq *)cq, buf, count, src), -FI_EAGAIN);
 }
 
 static ssize_t cq_read(struct fid_cq *cq, void *buf, size_t count) { return cq_readfrom(cq, buf, count, NULL); }
@@ -116,7 +126,18 @@ static int cq_export_xpu(struct fid_cq *cq, uint64_t flags, void *xpu) { return 
 
 struct fi_ops_cq gf_cq_ops = {sizeof gf_cq_ops, cq_read, cq_readfrom, cq_readerr, cq_sread, cq_sreadfrom, cq_signal, cq_strerror, cq_export_xpu};
 
-static uint64_t cntr_read(struct fid_cntr *c) { return gf_forked ? 0 : goCntrRead(GF_ID(c)); }
+static uint64_t cntr_read(struct fid_cntr *cntr)
+{
+	struct gf_cntr *c = (struct gf_cntr *)cntr;
+	if (gf_forked)
+		return 0;
+	uint64_t n = goCntrRead(GF_ID(c)), seen = __atomic_load_n(&c->seen, __ATOMIC_RELAXED);
+	if (n != seen)
+		__atomic_store_n(&c->seen, n, __ATOMIC_RELAXED);
+	told(n != seen, 0);
+	return n;
+}
+
 static uint64_t cntr_readerr(struct fid_cntr *c) { return gf_forked ? 0 : goCntrReadErr(GF_ID(c)); }
 static int cntr_change(struct fid_cntr *c, int what, uint64_t v) { return gf_forked ? -FI_EOPBADSTATE : goCntrChange(GF_ID(c), what, v); }
 static int cntr_add(struct fid_cntr *c, uint64_t v) { return cntr_change(c, 0, v); }
@@ -135,7 +156,7 @@ struct fi_ops_cntr gf_cntr_ops = {sizeof gf_cntr_ops, cntr_read, cntr_readerr, c
 
 static ssize_t eq_read(struct fid_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
-	return gf_forked ? -FI_EOPBADSTATE : goEQRead(GF_ID(eq), event, buf, len, flags);
+	return gf_forked ? -FI_EOPBADSTATE : told(goEQRead(GF_ID(eq), event, buf, len, flags), -FI_EAGAIN);
 }
 
 static ssize_t eq_readerr(struct fid_eq *eq, struct fi_eq_err_entry *e, uint64_t flags)
@@ -166,7 +187,7 @@ struct fi_ops_wait gf_wait_ops = {sizeof gf_wait_ops, wait_wait};
 
 static int poll_poll(struct fid_poll *p, void **context, int count)
 {
-	return gf_forked ? -FI_EOPBADSTATE : goPollPoll(GF_ID(p), context, count);
+	return gf_forked ? -FI_EOPBADSTATE : told(goPollPoll(GF_ID(p), context, count), 0);
 }
 
 static int poll_add(struct fid_poll *p, fid_t f, uint64_t flags)

@@ -1,22 +1,33 @@
 package dropin
 
 import (
+	"fmt"
 	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // This file runs Debian's fi_info on the library, beside fi info of this module.
 
+// builtFI is the path of fi, built once for all tests.
+var builtFI = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(work, "fi")
+	if out, err := exec.Command("go", "build", "-o", path, "gofabric/cmd/fi").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building fi: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
 // fiInfo returns what fi info of this module prints, in native's form.
 func fiInfo(t *testing.T, args ...string) string {
 	t.Helper()
-	path := filepath.Join(work, "fi")
-	if out, err := exec.Command("go", "build", "-o", path, "gofabric/cmd/fi").CombinedOutput(); err != nil {
-		t.Fatalf("building fi: %v\n%s", err, out)
+	path, err := builtFI()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return finish(t, nil, path, append([]string{"info"}, args...)...)
 }

@@ -32,6 +32,7 @@ var programs = []struct {
 	{"counter", nil},
 	{"cq", nil},
 	{"threads", []string{"msg", "rdm"}},
+	{"crowd", []string{"rdm"}},
 	{"pollset", nil},
 	{"av", []string{"rdm", "dgram"}},
 	{"alias", nil},

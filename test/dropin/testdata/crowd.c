@@ -1,0 +1,44 @@
+// More threads that poll than processors: a token goes round among threads that wait for it by reading a counter. If those that read in vain kept their
+// processors for a time slice each, a round of 32 threads would take a second or more; with the processor given away it takes some milliseconds.
+#include "pair.h"
+#include <pthread.h>
+
+#define THREADS 32
+#define ROUNDS 20
+static struct fid_cntr *turn[THREADS];
+
+static void *runner(void *arg)
+{
+	int i = (int)(intptr_t)arg;
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		while (fi_cntr_read(turn[i]) < round)
+			;
+		OK(fi_cntr_add(turn[(i + 1) % THREADS], 1));
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t[THREADS];
+	begin(argc, argv);
+	options.threading = FI_THREAD_SAFE;
+	pair_open();
+	struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP};
+	for (int i = 0; i < THREADS; i++)
+		OK(fi_cntr_open(a.domain, &attr, &turn[i], NULL));
+	uint64_t began = now_ms();
+	for (intptr_t i = 0; i < THREADS; i++)
+		EQUAL(pthread_create(&t[i], NULL, runner, (void *)i), 0);
+	OK(fi_cntr_add(turn[0], 1));
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	uint64_t took = now_ms() - began;
+	EQUAL(fi_cntr_read(turn[0]), ROUNDS + 1);
+	if (took > 500 * ROUNDS)
+		failed(__FILE__, __LINE__, "ms for all rounds", took);
+	for (int i = 0; i < THREADS; i++)
+		OK(fi_close(&turn[i]->fid));
+	pair_close();
+	return 0;
+}
