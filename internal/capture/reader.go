@@ -67,6 +67,9 @@ func (c *Reader) openClassic(br *bufio.Reader) error {
 	r.SetSnaplen(maxFrame) // the file's own limit is not to be trusted: a damaged length would be allocated
 	c.next = func() ([]byte, gopacket.CaptureInfo, uint8, error) {
 		data, info, err := r.ReadPacketData()
+		if err == io.EOF && info.CaptureLength > 0 {
+			err = io.ErrUnexpectedEOF // right behind the packet's header
+		}
 		return data, info, short, err
 	}
 	return nil

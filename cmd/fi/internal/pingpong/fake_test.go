@@ -151,6 +151,8 @@ func (q *fakeCQ) Read(e []core.CQEntry) (int, error) {
 	q.net.mu.Lock()
 	defer q.net.mu.Unlock()
 	switch {
+	case len(e) == 0 && q.fail != nil:
+		return 0, nil // as libfabric does
 	case q.fail != nil:
 		return 0, core.ErrAvail
 	case q.n == 0 || len(e) == 0:
@@ -163,6 +165,9 @@ func (q *fakeCQ) Read(e []core.CQEntry) (int, error) {
 func (q *fakeCQ) ReadErr(e *core.CQErrEntry) error {
 	q.net.mu.Lock()
 	defer q.net.mu.Unlock()
+	if q.fail == nil {
+		return core.ErrAgain
+	}
 	*e, q.fail = *q.fail, nil
 	return nil
 }

@@ -164,6 +164,18 @@ func TestFailedTransfer(t *testing.T) {
 	}
 }
 
+// TestFailedInject: a message without a completion that fails ends the wait for its answer, long before the time-out.
+func TestFailedInject(t *testing.T) {
+	f := newFakeNet()
+	b := &bench{cfg: &Config{Timeout: time.Minute}, ctx: t.Context(), info: &core.Info{EP: &core.EPAttr{}}}
+	b.txCQ = &fakeCQ{net: f, fail: &core.CQErrEntry{Err: core.ErrTimedOut, Detail: "no answer from 127.0.0.1:7000"}}
+	b.rxCQ, b.rxSeq = &fakeCQ{net: f}, 1
+	err := b.receive(8)
+	if !errors.Is(err, core.ErrTimedOut) || !strings.Contains(err.Error(), "no answer from 127.0.0.1:7000") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestServerWithoutClient(t *testing.T) {
 	f := newFakeNet()
 	_, err := Run(t.Context(), Config{SrcPort: freePort(t), Size: UnsetSize, Timeout: 20 * time.Millisecond, GetInfo: f.getInfo, OpenFabric: f.openFabric})

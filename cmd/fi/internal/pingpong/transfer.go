@@ -167,6 +167,11 @@ func (b *bench) readError(cq core.CompletionQueue, err error) error {
 	if err := cq.ReadErr(&e); err != nil {
 		return fmt.Errorf("reading the error completion: %w", err)
 	}
+	return b.failed(cq, &e)
+}
+
+// failed says what went wrong with a transfer.
+func (b *bench) failed(cq core.CompletionQueue, e *core.CQErrEntry) error {
 	detail := e.Detail
 	if detail == "" {
 		detail = cq.StrError(e.ProvErrno)

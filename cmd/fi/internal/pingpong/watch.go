@@ -28,6 +28,9 @@ type watch struct {
 
 // stalled is called now and then by a wait that makes no headway, and ends it when it is hopeless.
 func (b *bench) stalled(w *watch, what string) error {
+	if err := b.failedSend(); err != nil {
+		return err
+	}
 	now := time.Now()
 	switch {
 	case w.since.IsZero():
@@ -50,6 +53,18 @@ func (b *bench) stalled(w *watch, what string) error {
 	}
 	runtime.Gosched() // to goroutines of the provider, should there be one processor only
 	return nil
+}
+
+// failedSend finds the error of a message that was sent without a completion, which nobody would look for: its answer will never come.
+func (b *bench) failedSend() error {
+	if b.txCQ == nil {
+		return nil
+	}
+	var e core.CQErrEntry
+	if err := b.txCQ.ReadErr(&e); err != nil { // there is none: a read without room would not tell
+		return nil
+	}
+	return b.failed(b.txCQ, &e)
 }
 
 var errPeerGone = errors.New("the peer closed the control connection: it failed or was stopped, see its output")
