@@ -21,11 +21,17 @@
 //
 // From the top down; a package imports only what stands below it:
 //
-//	test/conform           one suite of libfabric's semantics, run over every stack
+//	test                   conformance over every stack, simulation, native peers, chaos
 //	cmd/fi                 the tools: fi info, env, strerror, pingpong, bench, dump
+//	cmd/libfabric          libfabric.so.1 for C programs
+//	fabrictest             a fabric inside a test
 //	gofabric               this package: the easy door; with cmd the only place that names providers together
-//	provider/tcp           MSG and RDM endpoints over TCP; the driver of sockets
+//	util/rxm, util/rxd     reliable datagrams over connections, over datagrams
+//	util/fault, strict     what bad networks do, and what hardware demands, to any stack
+//	provider/tcp           MSG and RDM endpoints over TCP, local sockets and shared memory
+//	provider/udp           DGRAM endpoints over sockets, or past the kernel's stack (AF_XDP)
 //	internal/front         the API objects that reliable providers share: domains, bindings, completions, data calls
+//	internal/peers         who is connected to whom; internal/conduit and internal/dgram, the links below
 //	cq                     completion queues, event queues, counters, wait and poll sets
 //	av                     address vectors
 //	core/mr                memory regions: keys and access checks
@@ -34,8 +40,12 @@
 //	internal/xnet/engine   the state machine of a connection; no I/O, no clock
 //	internal/xnet/wire     the xnet format of native libfabric's tcp provider
 //	internal/match         posted and unexpected messages: tags, masks, peek and claim
+//	internal/xdp, neigh    AF_XDP, and the routes and neighbours that its frames need
+//	internal/shm           streams through memory that two processes share
 //	internal/host          this machine as GetInfo sees it: interfaces, names, routes
 //	internal/capture       packet captures for fi dump
 //	internal/netx          system calls, for Linux and for others
 //	internal/mono          the monotonic clock
+//
+// ARCHITECTURE.md has the rest, and how they work together.
 package gofabric
