@@ -24,6 +24,17 @@ func Bind(fd FD, ap netip.AddrPort) error {
 	return unix.Bind(int(fd), sa)
 }
 
+// CanBind reports whether a socket could have the local address a, which says that a is this host's, unless the system was told not to look
+// (net.ipv4.ip_nonlocal_bind). It costs three small system calls; IsLocal, which compares, has all interfaces listed.
+func CanBind(a netip.Addr) bool {
+	fd, err := DatagramSocket(Family(a))
+	if err != nil {
+		return false
+	}
+	defer Close(fd)
+	return Bind(fd, netip.AddrPortFrom(a, 0)) == nil
+}
+
 // Listen starts accepting; the kernel holds up to backlog connections that nobody accepted yet.
 func Listen(fd FD, backlog int) error { return unix.Listen(int(fd), backlog) }
 

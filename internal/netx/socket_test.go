@@ -191,3 +191,24 @@ func TestRoundUp(t *testing.T) {
 		t.Error("waitMillis")
 	}
 }
+
+func TestCanBind(t *testing.T) {
+	list, err := Interfaces()
+	must(t, err)
+	for _, i := range list {
+		if i.Addr.Is6() && !i.Addr.IsLoopback() {
+			continue // it may be tentative, and refused for so long (RFC 4862)
+		}
+		if !CanBind(i.Addr) {
+			t.Errorf("%v of %s is not taken for an address of this host", i.Addr, i.Name)
+		}
+	}
+	for _, s := range []string{"198.51.100.9", "2001:db8::9", "fe80::1%nosuchiface"} { // RFC 5737, RFC 3849
+		if CanBind(netip.MustParseAddr(s)) {
+			t.Errorf("%s is taken for an address of this host", s)
+		}
+	}
+	if CanBind(netip.Addr{}) {
+		t.Error("no address is taken for one of this host")
+	}
+}

@@ -3,6 +3,7 @@ package tcp
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"net/netip"
 
 	"golang.org/x/sys/unix"
 
@@ -236,9 +237,15 @@ func (l *lobby) Heard(c *engine.Conn, kind wire.ExtKind, body []byte) error {
 
 // mayMove is called when the transport is up, at the end that connected.
 func (s *stream) mayMove() {
-	if s.bufs.lobby != nil && s.local.Addr().Unmap() == s.peer.Addr().Unmap() {
+	if s.bufs.lobby != nil {
 		s.move = moveMay
 	}
+}
+
+// oneHost reports whether both addresses of a connection look like this host's. Whoever is wrong about that finds nobody at the local socket.
+func oneHost(local, peer netip.AddrPort) bool {
+	a, b := local.Addr().Unmap(), peer.Addr().Unmap()
+	return a == b || a.IsLoopback() || b.IsLoopback() || netx.CanBind(b)
 }
 
 // turn does what is next for a stream that can move.
@@ -295,7 +302,7 @@ func (s *stream) miss(starved bool) {
 // makeOffer says where the peer can find us.
 func (s *stream) makeOffer() {
 	l := s.bufs.lobby
-	if !s.conn.Ours || !l.open() {
+	if !s.conn.Ours || !oneHost(s.local, s.peer) || !l.open() {
 		s.move = moveNever
 		return
 	}
@@ -316,7 +323,7 @@ func (s *stream) takeOffer() {
 	o := &s.moving.offer
 	s.move = moveNever
 	local, err := netx.LocalAddr(s.fd)
-	if err != nil || local.Addr().Unmap() != s.peer.Addr().Unmap() {
+	if err != nil || !oneHost(local, s.peer) {
 		return
 	}
 	fd, err := netx.LocalConnect(lobbyName(o.Name))

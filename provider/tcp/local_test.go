@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -31,9 +32,15 @@ type couple struct {
 
 func newCouple(t *testing.T, env map[string]string) *couple {
 	t.Helper()
+	return newCoupleAt(t, env, [2]string{"127.0.0.1", "127.0.0.1"})
+}
+
+func newCoupleAt(t *testing.T, env map[string]string, at [2]string) *couple {
+	t.Helper()
 	c := &couple{t: t}
 	for i := range 2 {
 		f, d, info := fixture(t, core.EPTypeRDM, env)
+		info.SrcAddr = core.IPAddr(netip.AddrPortFrom(netip.MustParseAddr(at[i]), 0))
 		info.Tx.OpFlags = 0 // what it can do is not what it shall do: buffers of FI_INJECT are copied
 		c.f[i], c.d[i], c.ep[i] = f, d, openEndpoint(t, d, info)
 	}
@@ -163,6 +170,62 @@ func TestMove(t *testing.T) {
 				c.close()
 			}
 		})
+	}
+}
+
+// ownAddress is an address of this host that is not loopback, "" where there is none.
+func ownAddress(t *testing.T) string {
+	t.Helper()
+	list, err := netx.Interfaces()
+	must(t, err)
+	for _, i := range list {
+		if i.Addr.Is4() && !i.Addr.IsLoopback() {
+			return i.Addr.String()
+		}
+	}
+	return ""
+}
+
+// TestMoveBetweenAddresses: ends of one host find each other at whatever addresses of it they are, whoever of them connects.
+func TestMoveBetweenAddresses(t *testing.T) {
+	pairs := [][2]string{{"127.0.0.1", "127.0.0.2"}}
+	if own := ownAddress(t); own != "" {
+		pairs = append(pairs, [2]string{"127.0.0.1", own}, [2]string{own, "127.0.0.1"})
+	}
+	for _, at := range pairs {
+		t.Run(at[0]+" "+at[1], func(t *testing.T) {
+			c := newCoupleAt(t, nil, at)
+			defer c.close()
+			for range 4 {
+				c.exchange(40, func(int) int { return 64 })
+			}
+			for i, s := range c.streams() {
+				if !local(t, s) {
+					t.Errorf("stream %d from %v to %v has not moved", i, s.local, s.peer)
+				}
+			}
+		})
+	}
+}
+
+func TestOneHost(t *testing.T) {
+	type test struct {
+		local, peer string
+		want        bool
+	}
+	tests := []test{
+		{"198.51.100.1", "198.51.100.1", true}, {"::ffff:198.51.100.1", "198.51.100.1", true}, // whoever it is, it is the same
+		{"198.51.100.1", "198.51.100.3", false}, {"2001:db8::1", "2001:db8::3", false},
+		{"127.0.0.1", "198.51.100.3", true}, {"198.51.100.3", "127.0.0.2", true}, {"::1", "2001:db8::1", true},
+	}
+	if own := ownAddress(t); own != "" {
+		tests = append(tests, test{"198.51.100.1", own, true})
+	}
+	for _, tc := range tests {
+		local, peer := netip.AddrPortFrom(netip.MustParseAddr(tc.local), 1), netip.AddrPortFrom(netip.MustParseAddr(tc.peer), 2)
+		if got := oneHost(local, peer); got != tc.want {
+			t.Errorf("from %v to %v: %v", local, peer, got)
+		}
 	}
 }
 

@@ -238,7 +238,7 @@ func (s *stream) dial(d *domain, src core.Addr, tclass core.TrafficClass) error 
 		s.close()
 		return err
 	}
-	if err := configure(fd, d.s, dscp(tclass), s.peer.Addr()); err != nil {
+	if err := configure(fd, d.s, dscp(tclass), src.IP.Addr(), s.peer.Addr()); err != nil {
 		return fail(err)
 	}
 	if a := src.IP.Addr(); a.IsValid() && !a.IsUnspecified() && a.Is4() == s.peer.Addr().Unmap().Is4() {

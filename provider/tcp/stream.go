@@ -410,8 +410,8 @@ func (s *stream) becomeBlocked(blocked bool) {
 
 // configure sets the options that every connection has: an idle or unacknowledging peer must be noticed (keep-alive for the former, the user
 // time-out for the latter, tcp(7)).
-func configure(fd netx.FD, p *settings, tclass int, peer netip.Addr) error {
-	if peer.IsLoopback() {
+func configure(fd netx.FD, p *settings, tclass int, local, peer netip.Addr) error {
+	if peer.IsLoopback() || local.IsLoopback() {
 		// Nothing between two ends on one host can be congested. What looks for it only costs: BBR arms a timer for each segment.
 		netx.SetCongestion(fd, "reno")
 		// What waits in the socket should still be in the processors' cache when the peer takes it; the system would let several times as much gather.
