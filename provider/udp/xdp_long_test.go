@@ -77,7 +77,7 @@ func bypasses(t *testing.T, p, q *port, in *inbox) {
 	was := p.counts().BypassSent
 	for deadline := time.Now().Add(patience); p.counts().BypassSent == was; {
 		if time.Now().After(deadline) {
-			t.Fatalf("%v sends nothing past the kernel's stack", p)
+			t.Fatalf("%v sends nothing past the kernel's stack", p.local)
 		}
 		hears(t, p, q, in, 8)
 	}
@@ -87,7 +87,7 @@ func bypasses(t *testing.T, p, q *port, in *inbox) {
 // what comes, by whatever way.
 func sendLong(t *testing.T, p, q *port, in *inbox, seg int, data []byte) {
 	t.Helper()
-	what := fmt.Sprintf("%v to %v: %d bytes by %d", p, q, len(data), seg)
+	what := fmt.Sprintf("%v to %v: %d bytes by %d", p.local, q.local, len(data), seg)
 	count := 1
 	if seg > 0 {
 		count = (len(data) + seg - 1) / seg
