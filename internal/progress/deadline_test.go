@@ -116,3 +116,27 @@ func spin(d time.Duration) {
 	for end := mono.Now().Add(d); mono.Now() < end; {
 	}
 }
+
+// TestDeadlineAfterData has a deadline and data come at the same time, while nobody looked: who is about to give somebody up hears first what he has said.
+func TestDeadlineAfterData(t *testing.T) {
+	e := newEngine(t, true)
+	p := newProbe(t, e, true)
+	before := make(chan int, 1)
+	for i := range 20 {
+		e.Lock()
+		at := mono.Now().Add(time.Millisecond)
+		e.After(at, func(mono.Time) { before <- p.bytes })
+		e.armDeadline(mono.Now())
+		time.Sleep(2 * time.Millisecond) // the goroutine leaves its errands to who holds the lock
+		p.write(1)
+		e.Unlock()
+		select {
+		case n := <-before:
+			if n != i+1 {
+				t.Fatalf("%d bytes were read when the deadline came, want %d", n, i+1)
+			}
+		case <-time.After(bound):
+			t.Fatal("the deadline does not come")
+		}
+	}
+}

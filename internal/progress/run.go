@@ -109,7 +109,9 @@ func (e *Engine) advance(why netx.Why) {
 	now := mono.Now()
 	if why&netx.WhyTimer != 0 {
 		e.timerAt = 0
-		e.expire(now)
+		if !e.armed { // else what has come is heard first, that nobody is given up for a silence that has ended
+			e.expire(now)
+		}
 		if len(e.staged) > 0 && now.Sub(e.stagedSince) >= stageDelay/2 {
 			e.flushedByTimer++
 			e.flush()

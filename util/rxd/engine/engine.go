@@ -256,9 +256,13 @@ func (e *Engine) Advance(now int64) {
 	for len(e.due) > 0 && e.due[0].at <= now {
 		p := e.due[0].p
 		e.due.remove(p)
-		if at := p.deadline(); at == 0 || at > now {
+		at := p.deadline()
+		if at == 0 || at > now {
 			e.due.set(p, at)
 			continue
+		}
+		if late := now - at; late > e.cfg.PeerTimeout/absentPart {
+			p.excuse(now, late)
 		}
 		e.advance(p, now)
 		if p.state == gone {

@@ -11,6 +11,7 @@ var errPeerClose = xengine.ErrPeerClose
 const (
 	repeatFirst = int64(2e6)
 	repeatLast  = int64(1e9)
+	repeatsMin  = 8 // in PeerTimeout: a peer that says that it is there, but takes nothing yet, is asked again before that is forgotten
 )
 
 // dupsBeforeRepeat is how many acknowledgements of the same packet say that the next one is lost: native drops, and acknowledges so, what comes too early.
@@ -318,7 +319,7 @@ func (p *Peer) advanceNative(now int64) {
 	if g.tries < 32 {
 		g.tries++
 	}
-	g.due = now + min(repeatFirst<<g.tries, repeatLast)
+	g.due = now + min(repeatFirst<<g.tries, repeatLast, p.e.cfg.PeerTimeout/repeatsMin)
 	if end := g.heard + p.e.cfg.PeerTimeout; g.due > end {
 		g.due = end
 	}

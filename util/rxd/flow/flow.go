@@ -195,6 +195,14 @@ func (f *Flow) Expect(now int64, owed bool) {
 	}
 }
 
+// Excuse tells that nobody was there to serve the flow's deadlines for so many nanoseconds before now: the peer's silence meanwhile says nothing.
+func (f *Flow) Excuse(now, absent int64) {
+	f.heardAt = min(f.heardAt+absent, now)
+	if f.sinceAt != 0 {
+		f.sinceAt = min(f.sinceAt+absent, now)
+	}
+}
+
 // askAfter is after what silence the peer is asked whether it is there, 0 never.
 func (f *Flow) askAfter() int64 {
 	d := f.cfg.KeepAlive

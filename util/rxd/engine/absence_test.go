@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"testing"
+
+	xengine "gofabric/internal/xnet/engine"
+)
+
+// TestAbsence stops both processes for longer than a silent peer is endured, with messages, acknowledgements and a handshake on their way: all is delivered
+// when they go on. What came meanwhile is read late, or was lost because there was no room for it.
+func TestAbsence(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		eachMode(t, func(t *testing.T, n *network, a, b *node) {
+			const count = 40
+			for i := range count {
+				b.recv(make([]byte, 40_000), uint64(i))
+				a.recv(make([]byte, 40_000), uint64(i))
+				s := msg(1, pattern(40_000, 1))
+				s.Ack = true
+				a.post(b, s)
+				b.post(a, msg(1, pattern(30_000, 2)))
+				n.run(int64(i)*100e3, nil)
+				n.now += a.cfg.PeerTimeout * 3 / 2
+				if lost {
+					n.fly = nil
+				}
+				if i%2 == 0 { // deadlines before what came
+					a.e.Advance(n.now)
+					b.e.Advance(n.now)
+				}
+			}
+			if !n.run(60*second, func() bool { return a.count(xengine.KindRecv) == count && b.count(xengine.KindRecv) == count }) {
+				t.Errorf("lost %v: %d and %d of %d messages; %v %v", lost, a.count(xengine.KindRecv), b.count(xengine.KindRecv), count, a.failed, b.failed)
+			}
+		})
+	}
+}
+
+// TestRarelyThere has a process that serves its deadlines far too late each time give up a peer that is gone all the same.
+func TestRarelyThere(t *testing.T) {
+	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+		b.recv(make([]byte, 10), 1)
+		a.post(b, msg(1, []byte("one")))
+		n.run(second, nil)
+		n.cut = true
+		a.post(b, msg(1, []byte("two")))
+		calls := 0
+		for ; len(a.failed) == 0 && calls < 200; calls++ {
+			n.now += a.cfg.PeerTimeout / 2
+			a.e.Advance(n.now)
+			a.flush()
+		}
+		if len(a.failed) != 1 {
+			t.Errorf("not given up after %d calls", calls)
+		}
+	})
+}
+
+// TestScriptStallLong is held up by a peer that takes nothing, for much longer than one that is silent is endured, and short as that is. The network loses two
+// of three questions.
+func TestScriptStallLong(t *testing.T) {
+	p := play(t)
+	p.d.e.cfg.PeerTimeout = 400 * ms
+	p.meet()
+	p.post(msg(1, []byte("one")))
+	p.want("msg 0 len 3")
+	p.ack(1, 128)
+	p.post(msg(2, []byte("two")))
+	asked := 0
+	for end := p.n.now + 10*second; p.n.now < end; {
+		p.after(ms)
+		p.poll()
+		for _, s := range p.sent {
+			if s == "msg 1 len 3" {
+				if asked++; asked%3 == 0 {
+					p.ack(1, 1)
+				}
+			}
+		}
+		p.sent = nil
+	}
+	if len(p.d.failed) > 0 {
+		t.Fatal("a peer that says that it is there is given up: ", p.d.failed)
+	}
+	p.ack(2, 128)
+	if p.d.count(xengine.KindSend) != 2 {
+		t.Error(p.d.done)
+	}
+}
