@@ -24,6 +24,7 @@ var badAccesses = []struct {
 
 // TestNativeBadKey names memory that may not be accessed: the connection ends, at both ends with an error; others live, and a new one can be made.
 func TestNativeBadKey(t *testing.T) {
+	t.Parallel()
 	eachNative(t, 0, func(t *testing.T, s nativeStack) {
 		for _, we := range []bool{true, false} {
 			t.Run(map[bool]string{true: "we initiate", false: "native initiates"}[we], func(t *testing.T) {

@@ -16,6 +16,7 @@ func eachDirection(t *testing.T, f func(t *testing.T, oursConnects bool)) {
 
 // TestNativeConnect makes, refuses and ends connections, with private data of all lengths.
 func TestNativeConnect(t *testing.T) {
+	t.Parallel()
 	eachNative(t, core.EPTypeMsg, func(t *testing.T, s nativeStack) {
 		eachDirection(t, func(t *testing.T, oursConnects bool) {
 			for _, n := range []int{0, 1, 256} {

@@ -9,6 +9,7 @@ import (
 
 // TestNativeTogether has both ends send their first message at the same time: one of two connections survives, and both messages arrive.
 func TestNativeTogether(t *testing.T) {
+	t.Parallel()
 	eachNative(t, core.EPTypeRDM, func(t *testing.T, s nativeStack) {
 		for range 5 {
 			s.link(t, 1).together()
@@ -40,6 +41,7 @@ func (l *link) together() {
 
 // TestNativeUnexpected posts receives after the messages, in another order than these were sent.
 func TestNativeUnexpected(t *testing.T) {
+	t.Parallel()
 	eachNative(t, core.EPTypeRDM, func(t *testing.T, s nativeStack) {
 		l := s.link(t, 1)
 		l.join(l.natives[0], true, nil, nil)

@@ -1,10 +1,13 @@
 package interop
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 )
 
@@ -44,8 +47,15 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "building fi: %v\n%s", err, out)
 		return 1
 	}
+	flag.Parse()
+	if n := flag.Lookup("test.parallel"); n.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		n.Value.Set(strconv.Itoa(max(together, runtime.GOMAXPROCS(0)))) // nobody has chosen
+	}
 	return m.Run()
 }
+
+// together is how many tests run at once at least: most of their time they wait for native peers' timers.
+const together = 4
 
 // missing ends a test whose peer is not installed.
 func missing(t *testing.T, format string, args ...any) {

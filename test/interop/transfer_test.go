@@ -73,6 +73,7 @@ func where(s core.RMAIov) int {
 
 // TestNativeTransfers runs all calls in all sizes, each end being the initiator and the target, over a connection that either end made.
 func TestNativeTransfers(t *testing.T) {
+	t.Parallel()
 	eachNative(t, 0, func(t *testing.T, s nativeStack) {
 		eachDirection(t, func(t *testing.T, oursConnects bool) {
 			l := s.link(t, 1)
