@@ -15,7 +15,8 @@ import (
 
 // A thread of C that is in Go takes one of Go's processors with it, and keeps it for a while when it has left. With fewer of these than threads, a thread
 // that enters finds none every so often, and sleeps until one is found to be unused: tens of microseconds, for an empty poll as for any other call. So there
-// is one for each thread that polls, up to a limit: one that is not used costs a few hundred kilobytes.
+// is one for each thread that polls, up to a limit: one that is not used costs a few hundred kilobytes. (Go begins with as many as the system has, or as the
+// limits of a container leave.)
 
 // maxProcs is the limit.
 const maxProcs = 64

@@ -33,6 +33,7 @@ var programs = []struct {
 	{"cq", nil},
 	{"threads", []string{"msg", "rdm"}},
 	{"crowd", []string{"rdm"}},
+	{"vain", []string{"dgram"}},
 	{"pollset", nil},
 	{"av", []string{"rdm", "dgram"}},
 	{"alias", nil},
