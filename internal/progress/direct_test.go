@@ -76,3 +76,95 @@ func TestDirect(t *testing.T) {
 		})
 	}
 }
+
+// newMemoryProbe is newProbe for a stream in memory: what stands for its memory is the socket.
+func newMemoryProbe(t *testing.T, e *Engine) *probe {
+	t.Helper()
+	p := newProbe(t, e, false)
+	e.Lock()
+	defer e.Unlock()
+	p.h.Remove()
+	h, err := e.RegisterMemory(p.fd, p, netx.In)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.h = h
+	return p
+}
+
+// TestMemoryBesideSockets: passes read streams in memory, and tell them so, however many there are and whatever is beside them, and that is served as well, by
+// passes and by the goroutine.
+func TestMemoryBesideSockets(t *testing.T) {
+	for _, sockets := range []int{0, 1, directMax, directMax + 1, 9} {
+		for _, memory := range []int{1, 2, 7} {
+			e := newEngine(t, false) // no ticks that see what passes leave out
+			listener := newProbe(t, e, false)
+			var ms, ss []*probe
+			for i := range max(sockets, memory) {
+				if i < memory {
+					ms = append(ms, newMemoryProbe(t, e))
+				}
+				if i < sockets {
+					ss = append(ss, newProbe(t, e, true))
+				}
+			}
+			passes(e, 2*directAfter)
+			if told := e.count(ms); told != memory {
+				t.Fatalf("%d of %d streams in memory were told that passes read them, beside %d sockets", told, memory, sockets)
+			}
+			for _, p := range append(ss, listener) {
+				p.write(1)
+			}
+			passes(e, sweepEvery)
+			for _, p := range append(ss, listener) {
+				if p.bytes != 1 {
+					t.Errorf("%d bytes received by passes, beside %d sockets and %d streams in memory", p.bytes, sockets, memory)
+				}
+			}
+			e.Lock()
+			e.EnterWait()
+			e.Unlock()
+			if told := e.count(ms); told != 0 {
+				t.Errorf("%d streams in memory believe in passes while somebody sleeps", told)
+			}
+			for _, p := range append(append(ss, listener), ms...) {
+				p.write(1)
+				p.wait("the goroutine beside streams in memory")
+			}
+			e.Lock()
+			e.LeaveWait()
+			ms[0].h.Remove()
+			if len(e.memory) != memory-1 || len(e.streams) != sockets {
+				t.Errorf("%d streams in memory and %d others, want %d and %d", len(e.memory), len(e.streams), memory-1, sockets)
+			}
+			e.Unlock()
+		}
+	}
+}
+
+// count counts those that were told that passes read them.
+func (e *Engine) count(ps []*probe) (n int) {
+	e.Lock()
+	defer e.Unlock()
+	for _, p := range ps {
+		if p.direct {
+			n++
+		}
+	}
+	return n
+}
+
+// TestMemoryCompany: a socket more than passes read sends the others back to the poller, and no stream in memory.
+func TestMemoryCompany(t *testing.T) {
+	e := newEngine(t, false)
+	m, s := newMemoryProbe(t, e), newProbe(t, e, true)
+	if passes(e, 2*directAfter); !s.isOut() || e.count([]*probe{m}) != 1 {
+		t.Fatal("not direct")
+	}
+	for range directMax {
+		newProbe(t, e, true)
+	}
+	if s.isOut() || e.count([]*probe{m}) != 1 {
+		t.Errorf("the socket is out of the poller: %v, the stream in memory knows of passes: %v", s.isOut(), e.count([]*probe{m}) == 1)
+	}
+}

@@ -14,8 +14,8 @@
 // FlushStaged, or, if the application stays away, by a timer within stageDelay; when the application has come by in time often enough, the timer is
 // left out, and the tick is what notices that it has not.
 //
-// A domain with one or two streams is read without asking the poller, and while passes follow each other the streams leave the poller
-// altogether (becomeDirect).
+// One or two stream sockets are read without asking the poller, and while passes follow each other they leave the poller altogether
+// (becomeDirect). Streams in memory (RegisterMemory) are always read so, beside any number of sockets; these are then asked for as if they were alone.
 //
 // What comes up while a socket is being served, but must not be done there, for protocol engines are not called from within, is a Task (Soon): whoever
 // holds the lock runs it on unlocking. Operations that wait for counters start so.

@@ -33,7 +33,7 @@ const (
 	// times what setting a timer does. On two processors a tick of 4 ms cost a ping-pong a fifth.
 	pushMargin = 60 * time.Microsecond
 	// directMax is the number of stream sockets up to which a pass reads each of them without asking the poller first: an empty receive
-	// costs less than the poller's answer plus the receive that follows it.
+	// costs less than the poller's answer plus the receive that follows it. Streams in memory do not count: a look at one is no call at all.
 	directMax = 2
 	// sweepEvery is how many direct passes go by before one asks the poller, for listeners and write readiness.
 	sweepEvery = 256
@@ -89,6 +89,7 @@ type Engine struct {
 	free    []int
 	gens    uint32
 	streams []*Handle // stream sockets, the candidates for direct reads
+	memory  []*Handle // streams in memory, which every pass reads
 	direct  int       // direct passes since the goroutine gave way
 
 	staged      []Flusher
@@ -213,13 +214,21 @@ func (e *Engine) pass() {
 	if e.marks.some.Load() {
 		e.serveMarked()
 	}
-	if n := len(e.streams); n > 0 && n <= directMax {
+	for i := 0; i < len(e.memory); i++ { // one may end, or join, meanwhile
+		e.memory[i].src.Poll()
+	}
+	few := len(e.streams) <= directMax
+	if few {
 		for i := 0; i < len(e.streams); i++ {
 			e.streams[i].src.Poll()
 		}
+	}
+	if len(e.memory)+len(e.streams) > 0 {
 		if e.direct++; e.direct == directAfter && !e.armed {
-			e.becomeDirect()
+			e.becomeDirect(few)
 		}
+	}
+	if few && len(e.memory)+len(e.streams) > 0 {
 		if e.passes%sweepEvery == 0 || e.told {
 			e.sweep()
 		}

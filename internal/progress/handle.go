@@ -14,9 +14,11 @@ type Handle struct {
 	src    Source
 	slot   int
 	gen    uint32
-	stream int // index in Engine.streams, -1 if not a stream
+	list   *[]*Handle // Engine.streams or Engine.memory, nil if it is in neither
+	place  int        // in it
 	want   netx.Events
 	out    bool      // taken out of the poller: passes read it
+	told   bool      // of streams in memory: a Director that was told that passes read it
 	at     mono.Time // deadline, 0 none
 	pos    int       // place in the heap
 	marked bool      // in Engine.marks; its mutex guards it
@@ -24,25 +26,59 @@ type Handle struct {
 
 // Register adds a socket. A stream is read directly while there are few; others (listeners) only when the poller says so. Locked.
 func (e *Engine) Register(fd netx.FD, src Source, stream bool, want netx.Events) (*Handle, error) {
+	h, err := e.register(fd, src, want)
+	if err == nil && stream {
+		h.join(&e.streams)
+		if len(e.streams) > directMax {
+			e.leaveDirect(e.streams)
+		}
+	}
+	return h, err
+}
+
+// RegisterMemory adds a stream whose bytes go through memory: every pass reads it, however many there are, so its owner should have few. The socket is for the
+// rest, and for those who sleep. Locked.
+func (e *Engine) RegisterMemory(fd netx.FD, src Source, want netx.Events) (*Handle, error) {
+	h, err := e.register(fd, src, want)
+	if err == nil {
+		h.join(&e.memory)
+	}
+	return h, err
+}
+
+func (e *Engine) register(fd netx.FD, src Source, want netx.Events) (*Handle, error) {
 	if e.poller == nil {
 		return nil, os.ErrInvalid // NewVirtual has no sockets
 	}
-	h := &Handle{e: e, fd: fd, src: src, stream: -1, want: want, pos: -1}
+	h := &Handle{e: e, fd: fd, src: src, want: want, pos: -1}
 	e.takeSlot(h)
 	if err := e.poller.Add(fd, want, h.token()); err != nil {
 		e.slots[h.slot] = nil
 		e.free = append(e.free, h.slot)
 		return nil, err
 	}
-	if stream {
-		h.stream = len(e.streams)
-		e.streams = append(e.streams, h)
-		if len(e.streams) > directMax {
-			e.leaveDirect()
-		}
-		e.direct = 0
-	}
 	return h, nil
+}
+
+// join puts h into a list of those that passes read.
+func (h *Handle) join(list *[]*Handle) {
+	h.list, h.place = list, len(*list)
+	*list = append(*list, h)
+	h.e.direct = 0
+}
+
+// leave takes it out.
+func (h *Handle) leave() {
+	if h.list == nil {
+		return
+	}
+	list := *h.list
+	last := len(list) - 1
+	list[h.place] = list[last]
+	list[h.place].place = h.place
+	list[last] = nil
+	*h.list, h.list = list[:last], nil
+	h.e.direct = 0 // there may be few now
 }
 
 // takeSlot gives h a place among the registered.
@@ -59,8 +95,17 @@ func (e *Engine) takeSlot(h *Handle) {
 }
 
 // becomeDirect takes the streams out of the poller, for every pass reads them: a poller is told of each packet by the kernel, on the sender's time.
-// On loopback that is a twentieth of a ping-pong. Locked.
-func (e *Engine) becomeDirect() {
+// On loopback that is a twentieth of a ping-pong. Streams in memory stay there, where nothing comes for them, as they hear now that they are read. Locked.
+func (e *Engine) becomeDirect(sockets bool) {
+	for _, h := range e.memory {
+		if d, ok := h.src.(Director); ok && !h.told {
+			h.told = true
+			d.Direct(true)
+		}
+	}
+	if !sockets {
+		return
+	}
 	for _, h := range e.streams {
 		if !h.out && h.want == netx.In && e.poller.Del(h.fd) == nil {
 			h.out = true
@@ -71,12 +116,19 @@ func (e *Engine) becomeDirect() {
 	}
 }
 
-// leaveDirect puts them back. Locked.
-func (e *Engine) leaveDirect() {
+// leaveDirect puts back, or tells, those of a list. Locked.
+func (e *Engine) leaveDirect(list []*Handle) {
 	e.direct = 0
-	for i := len(e.streams) - 1; i >= 0; i-- { // downwards: one that is lost leaves the list
-		if h := e.streams[i]; h.out {
+	for i := len(list) - 1; i >= 0; i-- { // downwards: one that is lost leaves the list
+		h := list[i]
+		if h.out {
 			h.back()
+		}
+		if h.told {
+			h.told = false
+			if err := h.src.(Director).Direct(false); err != nil {
+				h.src.Lost(err)
+			}
 		}
 	}
 }
@@ -117,15 +169,7 @@ func (h *Handle) Remove() {
 	}
 	e.slots[h.slot] = nil
 	e.free = append(e.free, h.slot)
-	if h.stream >= 0 {
-		last := len(e.streams) - 1
-		moved := e.streams[last]
-		e.streams[h.stream] = moved
-		moved.stream = h.stream
-		e.streams[last] = nil
-		e.streams = e.streams[:last]
-		h.stream = -1
-	}
+	h.leave()
 }
 
 // Want says which readiness to be told of.
@@ -174,7 +218,7 @@ func (e *Engine) Each(f func(Source)) {
 
 // Timer returns a Handle without a socket: f is called, with the lock held, when the time of SetDeadline has come. Locked.
 func (e *Engine) Timer(f func(now mono.Time)) *Handle {
-	return &Handle{e: e, fd: netx.NoFD, src: timerFunc{f}, slot: -1, stream: -1, pos: -1}
+	return &Handle{e: e, fd: netx.NoFD, src: timerFunc{f}, slot: -1, pos: -1}
 }
 
 // After calls f, with the lock held, when the time has come. Locked. The Handle's Remove cancels it.

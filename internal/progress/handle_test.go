@@ -120,8 +120,8 @@ func TestMany(t *testing.T) {
 		ps = ps[200:]
 		e.Lock()
 		for i, h := range e.streams {
-			if h.stream != i {
-				t.Fatalf("stream %d thinks it is %d", i, h.stream)
+			if h.place != i {
+				t.Fatalf("stream %d thinks it is %d", i, h.place)
 			}
 		}
 		if live := len(e.slots) - len(e.free); live != len(ps) {

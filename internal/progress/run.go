@@ -11,7 +11,8 @@ func (e *Engine) becomeArmed() {
 	e.tick = tickMin
 	e.shutInlets(true)
 	e.flushBeforeSleep()
-	e.leaveDirect()
+	e.leaveDirect(e.streams)
+	e.leaveDirect(e.memory)
 	e.arm()
 	e.armDeadline(mono.Now())
 }

@@ -120,6 +120,9 @@ func (e *End) Waiting() (int, error) {
 	return int(n), nil
 }
 
+// Idle reports that there is nothing to read, as far as one that looks by itself needs to know: nothing is asked for, and a bell that was rung stays heard.
+func (e *End) Idle() bool { return e.in.head.Load() == e.tail }
+
 // Taken, after Read, reports whether what was read calls for the bell: the peer waits for room, and does not look by itself.
 func (e *End) Taken() bool {
 	return e.in.want.Load() != 0 && e.in.want.CompareAndSwap(1, 0) && e.out.call()

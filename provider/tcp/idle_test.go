@@ -17,7 +17,7 @@ import (
 const bound = 10 * time.Second
 
 // fixture opens the provider with some parameters, a fabric and a domain.
-func fixture(t *testing.T, typ core.EPType, env map[string]string) (*fabric, *domain, *core.Info) {
+func fixture(t testing.TB, typ core.EPType, env map[string]string) (*fabric, *domain, *core.Info) {
 	t.Helper()
 	params, err := core.NewParams(func(k string) (string, bool) { v, ok := env[k]; return v, ok }, "")
 	must(t, err)
@@ -40,7 +40,7 @@ func fixture(t *testing.T, typ core.EPType, env map[string]string) (*fabric, *do
 	return nil, nil, nil
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ type rdm struct {
 	v core.AddressVector
 }
 
-func openEndpoint(t *testing.T, d *domain, info *core.Info) *rdm {
+func openEndpoint(t testing.TB, d *domain, info *core.Info) *rdm {
 	t.Helper()
 	q, err := d.OpenCQ(core.CQAttr{WaitObj: core.WaitUnspec})
 	must(t, err)
@@ -117,7 +117,7 @@ func openEndpoint(t *testing.T, d *domain, info *core.Info) *rdm {
 	return &rdm{ep.(*rdmEndpoint), q, v}
 }
 
-func (r *rdm) closeAll(t *testing.T) {
+func (r *rdm) closeAll(t testing.TB) {
 	t.Helper()
 	must(t, r.rdmEndpoint.Close())
 	must(t, r.q.Close())

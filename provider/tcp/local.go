@@ -419,12 +419,16 @@ func (s *stream) becomeMoved() {
 		return
 	}
 	netx.SetBuffers(s.fd, loopbackSendBuf, 0) // a favour: without it things work as well
-	h, err := s.prog.Register(s.fd, s, true, netx.In)
+	var err error
+	if s.pipe != nil {
+		s.h, err = s.prog.RegisterMemory(s.fd, s, netx.In)
+	} else {
+		s.h, err = s.prog.Register(s.fd, s, true, netx.In)
+	}
 	if err != nil {
 		s.failCall("epoll_ctl", err)
 		return
 	}
-	s.h = h
 	s.setWant()
 	s.flush()
 }

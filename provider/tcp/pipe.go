@@ -10,20 +10,17 @@ import (
 // A stream that has moved to a local socket may carry its bytes in memory that both processes share. The socket then carries bells only, single bytes whose value
 // means nothing, and its end is the peer's. What the stream still says of its socket (fd, want, readiness) is true of the bells.
 //
-// While every pass polls the stream (progress.Director) neither end makes a system call. Else it is asleep, and then one of these holds, which settle sees to:
+// While every pass polls the stream (progress.Director) neither end makes a system call, but that the poller is asked for the peer's end now and then. Else it is asleep, and then one of these holds, which settle sees to:
 // nothing is to be taken, and the next that is written rings the bell; or it is marked ready; or it is stalled or held, and setWant, which ends that, settles again.
 
-const (
-	pipeMax   = 32 // shared memories of a domain: who has more peers on its host finds sockets fast enough
-	pipeHeeds = 64 // polls that find nothing, after which the socket is looked at: nobody else tells a spinning end of the peer's death
-)
+// pipeMax is the most shared memories of a domain, all of which every pass looks at. Who has more peers on its host finds sockets fast enough.
+const pipeMax = 32
 
 // pipe is the shared memory of a stream.
 type pipe struct {
 	*shm.End
 	awake bool // every pass polls it
 	over  bool // the peer has closed its end
-	dry   uint // polls that found nothing
 }
 
 var bell [1]byte
@@ -165,9 +162,6 @@ func (s *stream) takePipe(target, head []byte) (int, unix.Errno) {
 		return n, 0
 	case l.over:
 		return 0, 0
-	}
-	if l.dry++; l.dry%pipeHeeds == 0 {
-		s.heed()
 	}
 	return 0, unix.EAGAIN
 }

@@ -7,6 +7,7 @@ package tcp
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/netx"
+	"gofabric/internal/shm"
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
 )
@@ -34,7 +36,14 @@ func (c *couple) piped() (n int) {
 // newPiped is a couple whose streams go through shared memory.
 func newPiped(t *testing.T) *couple {
 	t.Helper()
-	c := newCouple(t, map[string]string{"FI_TCP_SINGLE_COPY_SIZE": "-1"})
+	return newPipedWith(t, nil)
+}
+
+func newPipedWith(t *testing.T, env map[string]string) *couple {
+	t.Helper()
+	vars := map[string]string{"FI_TCP_SINGLE_COPY_SIZE": "-1"}
+	maps.Copy(vars, env)
+	c := newCouple(t, vars)
 	for range 5 {
 		c.exchange(60, func(int) int { return 64 })
 		if c.piped() == 2 {
@@ -210,38 +219,93 @@ func TestPipeAway(t *testing.T) {
 	}
 }
 
+// manual has nobody look after a domain but who calls it, or waits: no tick happens to see what was to be told.
+var manual = map[string]string{"FI_TCP_DISABLE_AUTO_PROGRESS": "1"}
+
 // TestPipeFallsAsleep sends to an end between its last poll and its sleep: no bell is rung for it, and it must look once more.
 func TestPipeFallsAsleep(t *testing.T) {
-	c := newPiped(t)
-	defer c.close()
-	buf := make([]byte, 8)
-	for range 20 {
-		must(t, c.ep[1].Recv(buf, 0, core.AddrUnspec, 1))
-		c.awake(1)
-		e := c.d[1].prog
-		e.Lock()
-		s := c.streams1(1)
-		if !s.pipe.awake { // the goroutine was quicker
-			e.Unlock()
+	for _, env := range []map[string]string{nil, manual} {
+		c := newPipedWith(t, env)
+		buf := make([]byte, 8)
+		for range 20 {
+			must(t, c.ep[1].Recv(buf, 0, core.AddrUnspec, 1))
+			c.awake(1)
+			e := c.d[1].prog
+			e.Lock()
+			s := c.streams1(1)
+			if !s.pipe.awake { // the goroutine was quicker
+				e.Unlock()
+				must(t, c.ep[0].Inject(buf, c.to[0]))
+				must(t, c.sleepy(1, 1, rand.New(rand.NewPCG(1, 2))))
+				continue
+			}
+			before := s.conn.MsgsIn
 			must(t, c.ep[0].Inject(buf, c.to[0]))
-			must(t, c.sleepy(1, 1, rand.New(rand.NewPCG(1, 2))))
-			continue
+			for range 3 {
+				c.ep[0].q.Read(nil) // it is written
+			}
+			if n, err := s.pipe.Waiting(); n == 0 || err != nil {
+				t.Fatal("nothing was written: ", err)
+			}
+			e.EnterWait()
+			e.Unlock()
+			eventually(t, e, "the message is taken", func() bool { return s.conn.MsgsIn > before })
+			e.Lock()
+			e.LeaveWait()
+			e.Unlock()
+			must(t, c.sleepy(1, 1, rand.New(rand.NewPCG(1, 3))))
 		}
-		before := s.conn.MsgsIn
-		must(t, c.ep[0].Inject(buf, c.to[0]))
-		for range 3 {
-			c.ep[0].q.Read(nil) // it is written
+		c.close()
+	}
+}
+
+// TestPipeFallsAsleepFull is the same for an end that had no room for all of a message when it polled last, and there has been since.
+func TestPipeFallsAsleepFull(t *testing.T) {
+	c := newPipedWith(t, manual)
+	defer c.close()
+	const size = 3 * shm.RingSize / 2
+	e := c.d[0].prog
+	es := make([]core.CQEntry, 1)
+	for range 20 {
+		must(t, c.ep[1].Recv(make([]byte, size), 0, core.AddrUnspec, 1))
+		c.awake(0)
+		must(t, c.ep[0].Send(make([]byte, size), 0, c.to[0], 2))
+		c.ep[0].q.Read(nil)
+		e.Lock()
+		if s := c.streams1(0); !s.blocked || !s.pipe.awake {
+			t.Fatal("blocked: ", s.blocked, ", awake: ", s.pipe.awake)
 		}
-		if n, err := s.pipe.Waiting(); n == 0 || err != nil {
-			t.Fatal("nothing was written: ", err)
+		e.Unlock()
+		for end, idle := time.Now().Add(bound), false; !idle; {
+			c.ep[1].q.Read(es)
+			c.d[1].prog.Lock()
+			idle = c.streams1(1).pipe.Idle()
+			c.d[1].prog.Unlock()
+			if time.Now().After(end) {
+				t.Fatal("what there was room for is not taken")
+			}
 		}
+		e.Lock()
 		e.EnterWait()
 		e.Unlock()
-		eventually(t, e, "the message is taken", func() bool { return s.conn.MsgsIn > before })
+		must(t, c.polled(1))
 		e.Lock()
 		e.LeaveWait()
 		e.Unlock()
-		must(t, c.sleepy(1, 1, rand.New(rand.NewPCG(1, 3))))
+		must(t, c.polled(0))
+	}
+}
+
+// polled waits for a completion of end i by polling.
+func (c *couple) polled(i int) error {
+	es := make([]core.CQEntry, 1)
+	for end := time.Now().Add(bound); ; {
+		if n, err := c.ep[i].q.Read(es); n > 0 || !errors.Is(err, core.ErrAgain) {
+			return err
+		}
+		if time.Now().After(end) {
+			return errors.New("nothing comes")
+		}
 	}
 }
 
@@ -257,7 +321,11 @@ func (c *couple) streams1(i int) (s *stream) {
 func TestPipePeerGone(t *testing.T) {
 	for _, how := range []string{"polls", "sleeps", "blocked"} {
 		t.Run(how, func(t *testing.T) {
-			c := newPiped(t)
+			env := manual
+			if how != "polls" {
+				env = nil
+			}
+			c := newPipedWith(t, env)
 			if how == "blocked" {
 				for range 20 {
 					must(t, c.ep[0].Send(make([]byte, 1<<20), 0, c.to[0], 2))

@@ -147,6 +147,9 @@ func (s *stream) Ready(in, out bool) {
 
 // Poll implements progress.Source.
 func (s *stream) Poll() {
+	if l := s.pipe; l != nil && !s.blocked && l.Idle() {
+		return // the peer's end shows on the socket
+	}
 	if s.conn.State() == engine.Opening || s.conn.Stalled() || s.held {
 		return
 	}
