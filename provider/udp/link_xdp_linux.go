@@ -126,13 +126,30 @@ func probeXDP(local netip.Addr, s *settings) error {
 	if err != nil {
 		return err
 	}
-	return xdp.Probe(ifc.Name, s.xdpConfig())
+	return xdp.Probe(ifc.Name, s.xdpConfig(ifc.Index))
 }
 
-// xdpConfig is how interfaces are opened. Over veth generic mode has a tenth less latency, since the stack need not make a packet of the driver's of its own; but
-// it copies each run that goes through the socket once more.
-func (s *settings) xdpConfig() xdp.Config {
-	return xdp.Config{Queues: s.xdpQueues, Mode: map[string]xdp.Mode{modeAuto: xdp.Auto, modeDriver: xdp.Driver, modeGeneric: xdp.Generic}[s.xdpMode]}
+// xdpConfig is how an interface is opened. Auto is driver mode, but not over veth: there the driver first makes a packet of its own of each that comes, and takes
+// runs that go through the socket apart to do so (drivers/net/veth.c, veth_xdp_set, veth_convert_skb_to_xdp_buff). docs/af-xdp.md has figures.
+func (s *settings) xdpConfig(index int) xdp.Config {
+	c := xdp.Config{Queues: s.xdpQueues, Mode: map[string]xdp.Mode{modeAuto: xdp.Auto, modeDriver: xdp.Driver, modeGeneric: xdp.Generic}[s.xdpMode]}
+	if c.Mode == xdp.Auto && kindOf(index) == netx.KindVeth {
+		c.Mode = xdp.Generic
+	}
+	return c
+}
+
+// kindOf is the kind of an interface, netx.KindOther if there is none.
+func kindOf(index int) netx.IfaceKind {
+	ifs, err := netx.Interfaces()
+	if err == nil {
+		for _, i := range ifs {
+			if i.Index == index {
+				return i.Kind
+			}
+		}
+	}
+	return netx.KindOther
 }
 
 func (l *xdpLink) open(ifc *net.Interface) (err error) {
@@ -140,7 +157,7 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 		return err
 	}
 	l.view = l.table.View(l.local.Addr(), l.index)
-	if l.iface, err = xdp.Open(ifc.Name, l.d.s.xdpConfig()); err != nil {
+	if l.iface, err = xdp.Open(ifc.Name, l.d.s.xdpConfig(ifc.Index)); err != nil {
 		return err
 	}
 	if l.port, err = l.iface.Bind(l.local); err != nil {

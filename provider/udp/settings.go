@@ -40,7 +40,7 @@ func params() []core.Param {
 			" (native peers receive "+strconv.Itoa(nativeMTU)+"); what the path does not take in one piece is fragmented"),
 		p("link", core.ParamString, linkSockets, "how datagrams pass to and from the system: sockets (plain: one call each; batch: one for many; sockets chooses), "+
 			"xdp (AF_XDP past its stack, Linux with privileges; beside sockets), or auto (xdp where it can be had)"),
-		p("xdp_mode", core.ParamString, modeAuto, "where AF_XDP's program runs: driver, generic (in the system's stack), or auto (generic where the driver cannot); "+
+		p("xdp_mode", core.ParamString, modeAuto, "where AF_XDP's program runs: driver, generic (in the system's stack), or auto (generic over veth, and where the driver cannot); "+
 			"of a process's endpoints on an interface, the first decides"),
 		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),
 		p("gro", core.ParamBool, "1", "take runs of datagrams from the system in one call, where it can"),

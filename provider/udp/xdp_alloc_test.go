@@ -7,7 +7,7 @@ import "testing"
 // TestXDPNoAllocations: datagrams pass without, and runs where they go through AF_XDP, too, in both modes.
 func TestXDPNoAllocations(t *testing.T) {
 	a, b := places(t)
-	for _, v := range [][]string{{"GSO", "0"}, {"GSO", "0", "XDP_MODE", modeGeneric}} {
+	for _, v := range [][]string{{"GSO", "0", "XDP_MODE", modeDriver}, {"GSO", "0", "XDP_MODE", modeGeneric}} {
 		d, p, _, links := xdpPair(t, a, b, v...)
 		var s sink
 		d.prog.Lock()

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"gofabric/internal/xdp"
 )
 
 // xdpPair is two ports of one domain that AF_XDP connects.
@@ -31,6 +33,25 @@ func xdpPair(t *testing.T, a, b place, variables ...string) (d *domain, p [2]*po
 	}
 	d.until(t, "quiet", func() bool { return links[0].wants == 0 && links[1].wants == 0 })
 	return d, p, in, links
+}
+
+// TestXDPMode: over veth the kernel's stack runs the program, unless the user wants the driver to.
+func TestXDPMode(t *testing.T) {
+	a, _ := places(t)
+	a.enter()
+	for mode, want := range map[string]xdp.Mode{modeAuto: xdp.Generic, modeGeneric: xdp.Generic, modeDriver: xdp.Driver} {
+		d := testDomain(t, "LINK", linkXDP, "XDP_MODE", mode)
+		p, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
+		if p.express == nil {
+			t.Fatal(p.noXDP)
+		}
+		if got := p.express.(*xdpLink).iface.Mode(); got != want {
+			t.Errorf("%s is %v", mode, got)
+		}
+		d.prog.Lock()
+		must(t, p.Close())
+		d.prog.Unlock()
+	}
 }
 
 // TestXDPGather: of datagrams that are sent without a pass in between the first leaves at once, unless a burst went before; what follows waits for the pass, and

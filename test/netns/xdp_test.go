@@ -16,7 +16,11 @@ import (
 	"time"
 )
 
-const xdpLink = "FI_UDP_LINK=xdp"
+const (
+	xdpLink    = "FI_UDP_LINK=xdp"
+	xdpDriver  = "FI_UDP_XDP_MODE=driver"
+	xdpGeneric = "FI_UDP_XDP_MODE=generic"
+)
 
 // xdpPair is rxdPair with an environment for each end.
 func xdpPair(a, b *host, ipA, ipB string, envA, envB []string) (ra, rb *remote) {
@@ -71,7 +75,7 @@ func TestXDPStacks(t *testing.T) {
 				env := [2][]string{}
 				for i, x := range ends {
 					if x {
-						env[i] = []string{xdpLink}
+						env[i] = []string{xdpLink, []string{xdpDriver, xdpGeneric}[i]}
 					}
 				}
 				for _, ip := range [][2]string{{a.v4, b.v4}, {a.v6, b.v6}} {
