@@ -14,7 +14,8 @@
 // Path never waits and never enters the kernel. It returns nil as long as nothing is known, and a goroutine of the table asks meanwhile. A Path does not change;
 // when the way does, Path returns another one, so that headers built from a Path are good as long as the pointer is the same. What makes a Path useless, an
 // interface that goes down or a neighbour that does not answer, takes it away at once. Changes of routes, rules and addresses make every Dest ask again when it
-// is next used (as the kernel's rt_genid does with what sockets remember); until the answer comes, the old Path serves.
+// is next used (as the kernel's rt_genid does with what sockets remember); until the answer comes, the old Path serves. A table remembers what it has answered: a
+// Dest that is new has its Path at once if another one, of a View with the same source, was answered since the last change.
 //
 // # Neighbours
 //

@@ -41,6 +41,7 @@ type Table struct {
 	events    chan []event
 	done      chan struct{}
 	idle      sync.WaitGroup // of the goroutines
+	answers   answers
 
 	mu      sync.Mutex
 	waiters chan struct{} // closed at the next change; nil if nobody waits
@@ -264,6 +265,8 @@ func (t *Table) answer(q question) {
 		if passing(err) {
 			gen = 0
 		}
+	} else {
+		t.answers.remember(q, answer{e, gen})
 	}
 	q.d.gen.Store(0) // whoever sees the generation sees the entry
 	q.d.entry.Store(e)

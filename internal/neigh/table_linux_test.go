@@ -194,6 +194,47 @@ func TestRoutesChange(t *testing.T) {
 	step(bumpMax-time.Millisecond, 0, 5, 0)
 }
 
+// TestRemembered: what has been answered serves who is new and asks the same, until routes change or the entry is forgotten.
+func TestRemembered(t *testing.T) {
+	tab := unopened()
+	e := tab.known("10.0.0.2")
+	src, to := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
+	v := tab.View(src, 1)
+	has := func(v *View, to netip.Addr, want bool) {
+		t.Helper()
+		var d Dest
+		asked := len(tab.questions)
+		if got := v.Path(&d, to); (got != nil) != want || want && (got != e.path.Load() || d.asked.Load() || len(tab.questions) != asked) {
+			t.Errorf("%v, want %v; %d questions, %d before", got, want, len(tab.questions), asked)
+		}
+		for len(tab.questions) > 0 {
+			<-tab.questions
+		}
+	}
+	has(v, to, false)
+	tab.answers.remember(question{v: v, to: to}, answer{e, tab.gen.Load()})
+	has(v, to, true)
+	has(tab.View(src, 1), to, true)
+	has(tab.View(src, 2), to, false)
+	has(tab.View(netip.Addr{}, 1), to, false)
+	has(v, netip.MustParseAddr("10.0.0.3"), false)
+	tab.gen.Add(1)
+	has(v, to, false)
+	tab.answers.remember(question{v: v, to: to}, answer{e, tab.gen.Load()})
+	has(v, to, true)
+	for i, a := 0, to; i < 2*answersMax; i++ {
+		a = a.Next()
+		tab.answers.remember(question{v: v, to: a}, answer{e, 1})
+	}
+	if n := len(tab.answers.m); n > answersMax {
+		t.Errorf("%d answers", n)
+	}
+	tab.answers.remember(question{v: v, to: to}, answer{e, tab.gen.Load()})
+	has(v, to, true)
+	tab.forget(e)
+	has(v, to, false)
+}
+
 // TestSize checks what a peer costs.
 func TestSize(t *testing.T) {
 	const peers = 1 << 16

@@ -42,9 +42,13 @@ func (t *Table) View(src netip.Addr, iface int) *View {
 	return &View{t: t, src: src, iface: iface}
 }
 
-// Path returns the way to a destination, nil if there is none now: Why says why. It never waits, and allocates nothing. d is the destination's own.
+// Path returns the way to a destination, nil if there is none now: Why says why. It never waits, and allocates nothing. d is the destination's own. A new one has
+// a way at once if one with the same source has asked about the destination before, and nothing has changed since.
 func (v *View) Path(d *Dest, to netip.Addr) *Path {
 	e := d.entry.Load()
+	if e == nil {
+		e = v.recall(d, to)
+	}
 	if e == nil || d.gen.Load() != v.t.gen.Load() {
 		v.ask(d, to)
 		if e == nil {

@@ -5,6 +5,7 @@ package udp
 import (
 	"net/netip"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -51,6 +52,30 @@ func TestXDPMode(t *testing.T) {
 		d.prog.Lock()
 		must(t, p.Close())
 		d.prog.Unlock()
+	}
+}
+
+// TestXDPNewcomer: the first datagram of an endpoint goes past the stack to a peer that another endpoint of the address has sent to.
+func TestXDPNewcomer(t *testing.T) {
+	a, b := places(t)
+	d, p, _, links := xdpPair(t, a, b)
+	a.enter()
+	for deadline := time.Now().Add(patience); ; { // the kernel sets up an interface's routes some time after it is up
+		sent := links[0].sent
+		must(t, p[0].send(p[1].local, 0, []byte{1}))
+		q, _ := testPort(t, d, p[0].local.Addr())
+		must(t, q.send(p[1].local, 0, []byte{2}))
+		first, known := q.counts().BypassSent == 1, p[0].counts().BypassSent > sent
+		d.prog.Lock()
+		must(t, q.Close())
+		d.prog.Unlock()
+		if first && known {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the first datagram went past the stack: %v; that of an endpoint that had sent before: %v", first, known)
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
