@@ -161,9 +161,10 @@ func (l *link) post(e end, p op) {
 
 func (l *link) until(what string, cond func() bool) {
 	l.t.Helper()
+	patience := newPatience()
 	for start := time.Now(); !cond(); pause(start) {
-		if time.Since(start) > waitLimit {
-			l.must(fmt.Errorf("%s: not within %v", what, waitLimit))
+		if patience.ended() {
+			l.must(fmt.Errorf("%s: not within %v%s", what, waitLimit, queues()))
 		}
 		l.must(l.progress())
 	}

@@ -169,6 +169,7 @@ func (n *native) call(meanwhile func() error, format string, args ...any) (strin
 	if _, err := io.WriteString(n.stdin, command+"\n"); err != nil {
 		return "", fmt.Errorf("the peer ended: %w: %s", err, &n.errs)
 	}
+	patience := newPatience()
 	for start := time.Now(); ; pause(start) {
 		answer, err := n.poll()
 		if err != nil {
@@ -180,8 +181,8 @@ func (n *native) call(meanwhile func() error, format string, args ...any) (strin
 		if answer != "" {
 			return "", fmt.Errorf("the peer: %s: %s", command, answer)
 		}
-		if time.Since(start) > waitLimit {
-			return "", fmt.Errorf("the peer: %s: no answer within %v", command, waitLimit)
+		if patience.ended() {
+			return "", fmt.Errorf("the peer: %s: no answer within %v%s", command, waitLimit, queues())
 		}
 		if err := meanwhile(); err != nil {
 			return "", err

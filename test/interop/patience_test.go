@@ -1,0 +1,108 @@
+package interop
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience is what is left of a wait. Time in which this process, and so its peers with it, did not run says nothing about them: a machine that was stopped, or busy
+// with others.
+type patience struct {
+	left time.Duration
+	last time.Time
+}
+
+// awayMax is the most that counts of the time between two looks.
+const awayMax = 200 * time.Millisecond
+
+func newPatience() *patience { return &patience{left: waitLimit, last: time.Now()} }
+
+// ended reports whether there is none left.
+func (p *patience) ended() bool {
+	now := time.Now()
+	p.left -= min(now.Sub(p.last), awayMax)
+	p.last = now
+	return p.left <= 0
+}
+
+// queues lists the bytes that wait in the TCP sockets of this process and in those of its peers, "" where that cannot be known: who has to read them is who hangs.
+func queues() string {
+	own := map[string]bool{}
+	fds, _ := os.ReadDir("/proc/self/fd")
+	for _, fd := range fds {
+		if s, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(s, "socket:[") {
+			own[strings.TrimSuffix(strings.TrimPrefix(s, "socket:["), "]")] = true
+		}
+	}
+	table, _ := os.ReadFile("/proc/self/net/tcp") // proc(5): local and remote address, state, bytes to be sent and to be received, ..., inode
+	type socket struct{ local, remote, queues string }
+	var all, ours []socket
+	for line := range strings.Lines(string(table)) {
+		f := strings.Fields(line)
+		if len(f) < 10 || f[3] != "01" { // established
+			continue
+		}
+		s := socket{f[1], f[2], f[4]}
+		if all = append(all, s); own[f[9]] {
+			ours = append(ours, s)
+		}
+	}
+	var b strings.Builder
+	for _, s := range ours {
+		for _, p := range all {
+			if p.local == s.remote && p.remote == s.local {
+				fmt.Fprintf(&b, "\n%s to %s: tx:rx here %s, there %s", s.local, s.remote, s.queues, p.queues)
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestQueues has bytes wait at one end of a connection.
+func TestQueues(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no /proc/self/net/tcp")
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp4", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	d, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := c.Write(make([]byte, 0x1235)); err != nil {
+		t.Fatal(err)
+	}
+	if s := queues(); !strings.Contains(s, "tx:rx here 00000000:00000000, there 00000000:00001235") {
+		t.Errorf("0x1235 bytes wait; queues says %q", s)
+	}
+}
+
+// TestPatience ends by the time that was spent waiting, and not by that in which nobody ran.
+func TestPatience(t *testing.T) {
+	p := newPatience()
+	p.last = p.last.Add(-time.Hour)
+	if p.ended() {
+		t.Error("an hour in which nobody ran has counted")
+	}
+	looks := 1
+	for ; !p.ended(); looks++ {
+		p.last = p.last.Add(-awayMax)
+	}
+	if want := int(waitLimit / awayMax); looks != want-1 && looks != want {
+		t.Errorf("ended after %d looks, want %d", looks, want)
+	}
+}
