@@ -194,6 +194,10 @@ func (ep *endpoint) expired(now mono.Time) {
 	if ep.Closed() {
 		return
 	}
+	ep.port.Poll() // with manual progress nobody may have come by for long: what peers have said meanwhile is heard before they are given up
+	if ep.Closed() || ep.lost != nil {
+		return
+	}
 	ep.eng.Advance(int64(now))
 	ep.transmit(now)
 }

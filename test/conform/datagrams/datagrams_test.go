@@ -2,8 +2,11 @@
 package datagrams
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
+	"gofabric/core"
 	"gofabric/test/conform"
 )
 
@@ -25,4 +28,35 @@ func TestRXDNative(t *testing.T) {
 	st := conform.RXD(t, "udp-rxd-native", "udp;ofi_rxd", "FI_OFI_RXD_EXTENSIONS", "0", "FI_OFI_RXD_PEER_TIMEOUT", "400")
 	st.NoEmptyReads, st.Foreign = true, true
 	conform.Run(t, st)
+}
+
+// TestManualAway has an application with manual progress stay away for longer than a silent peer is endured, though the peer has answered at once: nobody has heard it
+// yet, and it is heard before it is given up.
+func TestManualAway(t *testing.T) {
+	const timeout = 300 * time.Millisecond
+	for _, ext := range []string{"0", "1"} {
+		st := conform.RXD(t, "udp-rxd-away", "udp;ofi_rxd", "FI_OFI_RXD_EXTENSIONS", ext, "FI_OFI_RXD_PEER_TIMEOUT", fmt.Sprint(timeout.Milliseconds()))
+		t.Run("extensions "+ext, func(t *testing.T) {
+			p := conform.Open(t, st, conform.WithHints(func(h *core.Info) { h.Domain.DataProgress = core.ProgressManual }))
+			p.Ping(1)
+			buf := make([]byte, 1000)
+			p.Retry("recv", func() error { return p.B.EP.Recv(buf, 0, core.AddrUnspec, 1) })
+			p.Retry("send", func() error {
+				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 1000)}, Addr: p.A.Peer, Ctx: 2}, core.Completion|core.DeliveryComplete)
+			})
+			es := make([]core.CQEntry, 1)
+			for end := time.Now().Add(conform.Deadline); ; {
+				n, err := p.B.RxCQ.Read(es)
+				if n == 1 {
+					break
+				}
+				if err != core.ErrAgain || time.Now().After(end) {
+					t.Fatal(n, err)
+				}
+			}
+			p.B.RxCQ.Read(nil) // its answer leaves
+			time.Sleep(2 * timeout)
+			p.Want(p.A, 2)
+		})
+	}
 }
