@@ -161,7 +161,10 @@ func (h *Header) Put(dst, payload []byte, id uint16) int {
 	if len(dst) < at+len(payload) || at == 0 {
 		return 0
 	}
-	n := copy(dst[at:], payload)
+	n := len(payload)
+	if n > 0 && &payload[0] != &dst[at] {
+		copy(dst[at:], payload)
+	}
 	var sum uint64
 	if !h.noSum {
 		sum = add(0, dst[at:at+n])

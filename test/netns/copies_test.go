@@ -1,0 +1,135 @@
+//go:build linux && amd64
+
+package netns
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+)
+
+// copyMin is the length, in bytes, from which on copies are counted: parts of payload, not headers.
+const copyMin = 128
+
+// regsCX is where registers of the processor lie that a probe interrupted (struct pt_regs): CX has the length when runtime.memmove is entered (Go's
+// internal/abi, ABIInternal on amd64).
+const regsCX = 88
+
+// copies counts what a process copies from now on, whoever in it does so: all copies of some length are runtime.memmove's. The returned function tells how many
+// bytes it has been. Other ways to read and write memory, bytewise ones and system calls, are not seen.
+func (r *remote) copies() func() int {
+	r.t.Helper()
+	m, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { m.Close() })
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, License: "GPL", Instructions: asm.Instructions{
+		asm.LoadMem(asm.R2, asm.R1, regsCX, asm.DWord),
+		asm.JLT.Imm(asm.R2, copyMin, "end"),
+		asm.LoadMapValue(asm.R1, m.FD(), 0),
+		asm.StoreXAdd(asm.R1, asm.R2, asm.DWord),
+		asm.Mov.Imm(asm.R0, 0).WithSymbol("end"),
+		asm.Return(),
+	}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { prog.Close() })
+	x, err := link.OpenExecutable(os.Args[0])
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	l, err := x.Uprobe("memmove", prog, &link.UprobeOptions{Address: memmove(r.t), PID: r.cmd.Process.Pid})
+	if err != nil {
+		missing(r.t, "uprobes cannot be used here: %v", err)
+	}
+	r.t.Cleanup(func() { l.Close() })
+	return func() int {
+		r.t.Helper()
+		b, err := m.LookupBytes(uint32(0))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		return int(binary.NativeEndian.Uint64(b))
+	}
+}
+
+// memmove is where runtime.memmove begins in this program's file. go test leaves symbols out, so the function is looked for as tracebacks would find it.
+func memmove(t *testing.T) uint64 {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := reflect.ValueOf(memmove).Pointer()
+	for line := range strings.Lines(string(maps)) {
+		var first, end, offset uintptr
+		if _, err := fmt.Sscanf(line, "%x-%x r-xp %x", &first, &end, &offset); err != nil || here < first || here >= end {
+			continue
+		}
+		for pc := first; pc < end; pc += 16 { // functions are aligned to that, at least
+			if f := runtime.FuncForPC(pc); f != nil && f.Entry() == pc && f.Name() == "runtime.memmove" {
+				return uint64(pc - first + offset)
+			}
+		}
+	}
+	t.Fatal("there is no runtime.memmove")
+	return 0
+}
+
+// TestXDPCopies: with AF_XDP the sender copies payload once, out of the application's memory into frames, and the receiver once, out of frames into the posted
+// buffer. Small messages rxd copies first of all (FI_OFI_RXD_STAGING_SIZE), and a datagram that comes in several frames is put together first.
+func TestXDPCopies(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mtu, size, staged int
+		out, in           float64 // times that payload is copied
+	}{
+		{mtu: 1500, size: 1300, out: 1, in: 1},
+		{mtu: 1500, size: 20_000, out: 1, in: 1},
+		{mtu: 1500, size: 200_000, staged: 4096, out: 1, in: 1},
+		{mtu: 3400, size: 200_000, staged: 4096, out: 1, in: 1},
+		{mtu: 1500, size: 1300, staged: 4096, out: 2, in: 1},
+		{mtu: 9000, size: 200_000, staged: 4096, out: 1, in: 2},
+	} {
+		t.Run(fmt.Sprintf("%d/%d/%d", c.mtu, c.size, c.staged), func(t *testing.T) {
+			t.Parallel()
+			const count = 100
+			a, b := newHosts(t)
+			setMTU(c.mtu, a, b)
+			env := []string{xdpLink, "FI_UDP_GSO=0", fmt.Sprintf("FI_OFI_RXD_STAGING_SIZE=%d", c.staged)} // runs go that way, too
+			ra, rb := xdpPair(a, b, a.v4, b.v4, env, env)
+			ra.bypassed(rb)
+			rb.do("recv %d 64", c.size) // more than are ever under way: none comes early
+			bulk := func(count int) {
+				t.Helper()
+				ra.do("bulk 0 %d %d", c.size, count)
+				ra.want("BULK", long)
+				ra.do("send 0 8")
+				rb.want("RECEIVED 8", long) // and all before
+			}
+			bulk(8)
+			out, in := ra.copies(), rb.copies()
+			sent, _, _ := ra.counts()
+			bulk(count)
+			now, _, _ := ra.counts()
+			for who, n := range map[string][2]float64{"sender": {float64(out()), c.out}, "receiver": {float64(in()), c.in}} {
+				if times := n[0] / float64(c.size*count); times < n[1]-0.1 || times > n[1]+0.1 {
+					t.Errorf("the %s copied payload %.3f times, want %v", who, times, n[1])
+				}
+			}
+			if n := int(now - sent); n < c.size*count/c.mtu {
+				t.Errorf("%d datagrams went past the kernel's stack", n)
+			}
+		})
+	}
+}
