@@ -37,6 +37,7 @@ var programs = []struct {
 	{"pollset", nil},
 	{"av", []string{"rdm", "dgram"}},
 	{"alias", nil},
+	{"link", nil},
 	{"multirecv", []string{"rdm"}},
 	{"scalable", []string{"rdm"}},
 	{"shared", []string{"rdm"}},
