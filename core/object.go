@@ -99,7 +99,8 @@ type CM interface {
 	Name() (Addr, error)
 	SetName(a Addr) error
 	Peer() (Addr, error) // fi_getpeer(3)
-	// Connect starts a connection; EventConnected or an error event follows on the event queue. param is private data for the listener.
+	// Connect starts a connection; EventConnected or an error event follows on the event queue. param is private data for the listener. Connect and Accept
+	// enable an endpoint that is not (fi_endpoint(3)).
 	Connect(dest Addr, param []byte) error
 	// Accept accepts the connection request this endpoint was opened from.
 	Accept(param []byte) error

@@ -76,7 +76,7 @@ const maxInsert = 1 << 28
 func goAVInsert(id C.uint64_t, addr unsafe.Pointer, count C.size_t, fi *C.fi_addr_t, flags C.uint64_t, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
 	v := lookup[*vector](id)
-	if v == nil || count > maxInsert || (addr == nil && count > 0) {
+	if v == nil || count > maxInsert || (addr == nil && count > 0) || (flags&C.uint64_t(core.SyncErr) != 0 && context == nil) {
 		return C.int(badFID)
 	}
 	addrs := make([]core.Addr, int(count))

@@ -10,7 +10,7 @@
 static int fabric_domain2(struct fid_fabric *f, struct fi_info *info, struct fid_domain **d, uint64_t flags, void *context)
 {
 	ALIVE;
-	return goDomain(GF_ID(f), info, (void **)d, flags, context);
+	return flags ? -FI_ENOSYS : goDomain(GF_ID(f), info, (void **)d, context);
 }
 
 static int fabric_domain(struct fid_fabric *f, struct fi_info *info, struct fid_domain **d, void *context) { return fabric_domain2(f, info, d, 0, context); }
@@ -62,7 +62,7 @@ static int domain_endpoint(struct fid_domain *d, struct fi_info *info, struct fi
 static int domain_endpoint2(struct fid_domain *d, struct fi_info *info, struct fid_ep **ep, uint64_t flags, void *context)
 {
 	ALIVE;
-	return flags ? -FI_EINVAL : goEndpoint(GF_ID(d), info, (void **)ep, 0, context);
+	return flags ? -FI_ENOSYS : goEndpoint(GF_ID(d), info, (void **)ep, 0, context);
 }
 
 static int domain_scalable_ep(struct fid_domain *d, struct fi_info *info, struct fid_ep **ep, void *context)
@@ -312,7 +312,7 @@ static int cm_accept(struct fid_ep *ep, const void *param, size_t len)
 static int cm_reject(struct fid_pep *pep, fid_t handle, const void *param, size_t len)
 {
 	ALIVE;
-	return handle ? goReject(GF_ID(pep), GF_ID(handle), (void *)param, len) : -FI_EINVAL;
+	return goReject(GF_ID(pep), handle ? GF_ID(handle) : 0, (void *)param, len);
 }
 
 static int cm_shutdown(struct fid_ep *ep, uint64_t flags)

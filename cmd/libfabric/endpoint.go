@@ -76,11 +76,17 @@ func goEndpoint(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, scal
 		return C.int(status(err))
 	}
 	if scalable != 0 {
+		if err := d.offers(i); err != nil {
+			return C.int(status(err))
+		}
 		ep, err := d.OpenScalable(i)
 		if err != nil {
 			return C.int(status(err))
 		}
 		return open(ep, newEndpoint(d, ep, i.AddrFormat), C.FI_CLASS_SEP, context, out)
+	}
+	if err := d.offers(i); err != nil {
+		return C.int(status(err))
 	}
 	ep, err := d.OpenEndpoint(i)
 	if err != nil {
@@ -304,6 +310,9 @@ func goSetOpt(id C.uint64_t, level, name C.int, val unsafe.Pointer, n C.size_t) 
 		return -C.int(core.ErrNoProtoOpt)
 	}
 	if int(n) != optSize(core.EPOpt(name)) {
+		if _, err := t.GetOpt(core.EPOpt(name)); core.ErrnoOf(err) == core.ErrNoProtoOpt {
+			return -C.int(core.ErrNoProtoOpt)
+		}
 		return C.int(badFID)
 	}
 	var b [8]byte
@@ -383,6 +392,15 @@ func goGetName(id C.uint64_t, buf unsafe.Pointer, n *C.size_t, peer C.int) (rc C
 	return C.int(status(err))
 }
 
+// connected passes on what a call of connection management returned: it enables an endpoint that was not (fi_endpoint(3)).
+func (e *endpoint) connected(id C.uint64_t, err error) C.int {
+	if o := find(id); o != nil && err == nil {
+		e.enabled()
+		e.mayLeave((*C.struct_gf_ep)(o.fid))
+	}
+	return C.int(status(err))
+}
+
 // private is the private data of a connection call.
 func private(p unsafe.Pointer, n C.size_t) []byte { return memory(p, min(n, 1<<20)) }
 
@@ -394,7 +412,15 @@ func goConnect(id C.uint64_t, addr, param unsafe.Pointer, n C.size_t) (rc C.int)
 		return C.int(badFID)
 	}
 	a, _ := addrAt(addr, e.format)
-	return C.int(status(e.ep.Connect(a, private(param, n))))
+	return e.connected(id, e.ep.Connect(a, private(param, n)))
+}
+
+// active is what calls of passive endpoints return for other objects.
+func active(id C.uint64_t) C.int {
+	if find(id) == nil {
+		return C.int(badFID)
+	}
+	return -C.FI_ENOSYS
 }
 
 //export goListen
@@ -402,7 +428,7 @@ func goListen(id C.uint64_t) (rc C.int) {
 	defer guard(&rc)
 	p := lookup[*passive](id)
 	if p == nil {
-		return C.int(badFID)
+		return active(id)
 	}
 	return C.int(status(p.Listen()))
 }
@@ -414,14 +440,17 @@ func goAccept(id C.uint64_t, param unsafe.Pointer, n C.size_t) (rc C.int) {
 	if e == nil || e.ep == nil {
 		return C.int(badFID)
 	}
-	return C.int(status(e.ep.Accept(private(param, n))))
+	return e.connected(id, e.ep.Accept(private(param, n)))
 }
 
 //export goReject
 func goReject(id, handle C.uint64_t, param unsafe.Pointer, n C.size_t) (rc C.int) {
 	defer guard(&rc)
 	p, o := lookup[*passive](id), find(handle)
-	if p == nil || o == nil {
+	if p == nil {
+		return active(id)
+	}
+	if o == nil {
 		return C.int(badFID)
 	}
 	r, ok := o.of.(*request)

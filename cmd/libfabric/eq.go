@@ -85,7 +85,8 @@ func goEQSRead(id C.uint64_t, event *C.uint32_t, buf unsafe.Pointer, n C.size_t,
 	return q.read(ctx, true, event, buf, n, core.Flags(flags))
 }
 
-// read takes an event, waiting for one until ctx ends if wait says so. A buffer that is too short for it leaves it in the queue (FI_ETOOSMALL).
+// read takes an event, waiting for one until ctx ends if wait says so. A buffer that is too short for the event's structure leaves it in the queue
+// (FI_ETOOSMALL); private data behind that, and what a program wrote, is cut: programs bring no room for data that they do not want.
 func (q *eventQueue) read(ctx context.Context, wait bool, event *C.uint32_t, buf unsafe.Pointer, n C.size_t, flags core.Flags) C.ssize_t {
 	var ev core.EQEvent
 	var err error
@@ -97,28 +98,30 @@ func (q *eventQueue) read(ctx context.Context, wait bool, event *C.uint32_t, buf
 	if err != nil {
 		return C.ssize_t(status(err))
 	}
-	need := eventSize(&ev)
-	if need > int(n) || (buf == nil && need > 0) {
+	if buf == nil {
+		n = 0
+	}
+	if eventSize(&ev) > int(n) {
 		return C.ssize_t(status(core.ErrTooSmall))
 	}
 	if flags&core.Peek == 0 {
 		if err := q.Read(&ev, flags); err != nil { // somebody else was faster
 			return C.ssize_t(status(err))
 		}
-		need = eventSize(&ev)
-		if need > int(n) {
+		if eventSize(&ev) > int(n) {
 			return C.ssize_t(status(core.ErrTooSmall))
 		}
 	}
 	*event = C.uint32_t(ev.Type)
+	room := unsafe.Slice((*byte)(buf), int(n))
 	if w, ok := ev.Context.(written); ok {
-		copy(unsafe.Slice((*byte)(buf), int(n)), w)
-		return C.ssize_t(len(w))
+		return C.ssize_t(copy(room, w))
 	}
 	if err := fillEvent(&ev, buf, flags&core.Peek != 0); err != nil {
 		return C.ssize_t(status(err))
 	}
-	return C.ssize_t(need)
+	size := eventSize(&ev)
+	return C.ssize_t(size + copy(room[size:], ev.CMData))
 }
 
 // written is an event that the program wrote (fi_eq_write(3)): bytes that only it understands.
@@ -128,12 +131,13 @@ func isCM(t core.EQEventType) bool {
 	return t == core.EventConnReq || t == core.EventConnected || t == core.EventShutdown
 }
 
+// eventSize is the size of the structure of an event, without what comes behind it.
 func eventSize(ev *core.EQEvent) int {
-	if w, ok := ev.Context.(written); ok {
-		return len(w)
+	if _, ok := ev.Context.(written); ok {
+		return 0
 	}
 	if isCM(ev.Type) {
-		return int(unsafe.Sizeof(C.struct_fi_eq_cm_entry{})) + len(ev.CMData)
+		return int(unsafe.Sizeof(C.struct_fi_eq_cm_entry{}))
 	}
 	return int(unsafe.Sizeof(C.struct_fi_eq_entry{}))
 }
@@ -166,7 +170,6 @@ func fillEvent(ev *core.EQEvent, buf unsafe.Pointer, peek bool) error {
 			e.info.handle = (*C.struct_fid)(o.fid)
 		}
 	}
-	copy(unsafe.Slice((*byte)(unsafe.Add(buf, unsafe.Sizeof(*e))), len(ev.CMData)), ev.CMData)
 	return nil
 }
 

@@ -60,9 +60,15 @@ func goFabric(abi C.int, attr *C.struct_fi_fabric_attr, out *unsafe.Pointer, fla
 		return C.int(badFID)
 	}
 	a := fromFabric(attr, int(abi))
+	if a.ProvName == "" {
+		return C.int(badFID)
+	}
 	info, err := search(anyMode(&core.FabricAttr{Name: a.Name, ProvName: a.ProvName, APIVersion: a.APIVersion}))
 	if err != nil { // the Info of an address that is no interface's, such as 0.0.0.0, has a fabric of another name
 		if info, err = search(anyMode(&core.FabricAttr{ProvName: a.ProvName, APIVersion: a.APIVersion})); err != nil {
+			if core.ErrnoOf(err) == core.ErrNoData {
+				return -C.int(core.ErrNoDev) // no such provider
+			}
 			return C.int(status(err))
 		}
 		info = info.Dup()
@@ -84,14 +90,17 @@ func goFabric(abi C.int, attr *C.struct_fi_fabric_attr, out *unsafe.Pointer, fla
 }
 
 //export goDomain
-func goDomain(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, flags C.uint64_t, context unsafe.Pointer) (rc C.int) {
+func goDomain(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
 	f := lookup[*fabric](id)
-	if f == nil || info == nil || out == nil || flags != 0 {
+	if f == nil || info == nil || out == nil {
 		return C.int(badFID)
 	}
 	i, err := infoOf(info)
 	if err != nil {
+		return C.int(status(err))
+	}
+	if err := offersDomain(i); err != nil {
 		return C.int(status(err))
 	}
 	d, err := f.OpenDomain(i)
@@ -154,6 +163,13 @@ func goTryWait(id C.uint64_t, fids *unsafe.Pointer, count C.int) (rc C.int) {
 			return -C.FI_EAGAIN
 		}
 		objs = append(objs, o.core)
+	}
+	for _, o := range objs {
+		switch o.(type) {
+		case core.CompletionQueue, core.EventQueue, core.Counter, core.WaitSet:
+		default:
+			return -C.FI_ENOSYS
+		}
 	}
 	return C.int(status(f.TryWait(objs...)))
 }

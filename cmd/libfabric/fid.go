@@ -73,6 +73,8 @@ func bind(o, b *object, flags core.Flags) error {
 		case core.Counter:
 			return t.BindCounter(w, flags)
 		}
+	default:
+		return core.ErrNoSys
 	}
 	return core.ErrInval
 }
@@ -80,8 +82,14 @@ func bind(o, b *object, flags core.Flags) error {
 func bindEndpoint(ep core.Endpoint, b *object, flags core.Flags) error {
 	switch w := b.core.(type) {
 	case core.CompletionQueue:
+		if flags == 0 {
+			return nil // for neither direction: native takes it, and so do programs
+		}
 		return ep.BindCQ(w, flags)
 	case core.Counter:
+		if flags == 0 {
+			return nil
+		}
 		return ep.BindCounter(w, flags)
 	case core.AddressVector:
 		return ep.BindAV(w, flags)

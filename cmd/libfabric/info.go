@@ -355,6 +355,9 @@ func goGetInfo(abi C.int, version C.uint32_t, node, service *C.char, flags C.uin
 		return C.int(badFID)
 	}
 	*out = nil
+	if node != nil && *node == 0 {
+		return -C.int(core.ErrNoData) // a name that nobody has (getaddrinfo(3)), and not none
+	}
 	q := core.Query{Version: core.Version(version), Node: fromStr(node), Service: fromStr(service), Flags: core.Flags(flags)}
 	if hints != nil {
 		q.Hints = fromInfo(hints, int(abi))

@@ -16,6 +16,10 @@ import (
 
 // Transfers (fi_msg(3), fi_tagged(3), fi_rma(3)).
 
+// ofTransmits are flags that say nothing about a receive. Programs that have one set of flags for both directions give them, and native does not look at them.
+const ofTransmits = core.Inject | core.RemoteCQData | core.InjectComplete | core.TransmitComplete | core.DeliveryComplete | core.CommitComplete |
+	core.MatchComplete | core.Fence
+
 // transmitter is the endpoint of a number that can send; nil if it is none.
 func transmitter(id C.uint64_t) core.Endpoint {
 	if e := lookup[*endpoint](id); e != nil {
@@ -270,7 +274,7 @@ func goMsgV(id C.uint64_t, op C.int, m *C.struct_fi_msg, flags C.uint64_t) (rc C
 	case C.GF_RECVV:
 		err = e.rx.RecvV(a.iov, a.desc, a.msg.Addr, a.msg.Ctx)
 	case C.GF_RECVMSG:
-		err = e.rx.RecvMsg(&a.msg, core.Flags(flags))
+		err = e.rx.RecvMsg(&a.msg, core.Flags(flags)&^ofTransmits)
 	case C.GF_SENDV:
 		err = e.ep.SendV(a.iov, a.desc, a.msg.Addr, a.msg.Ctx)
 	default:
@@ -314,7 +318,7 @@ func goTaggedV(id C.uint64_t, op C.int, m *C.struct_fi_msg_tagged, flags C.uint6
 	case C.GF_RECVV:
 		err = e.trx.TRecvV(a.iov, a.desc, t.Addr, t.Tag, t.Ignore, t.Ctx)
 	case C.GF_RECVMSG:
-		err = e.trx.TRecvMsg(t, core.Flags(flags))
+		err = e.trx.TRecvMsg(t, core.Flags(flags)&^ofTransmits)
 	case C.GF_SENDV:
 		err = e.ep.TSendV(a.iov, a.desc, t.Addr, t.Tag, t.Ctx)
 	default:

@@ -135,6 +135,11 @@ func (ep *msgEndpoint) rxContext() *engine.RxContext {
 func (ep *msgEndpoint) Enable() error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
+	return ep.becomeEnabled()
+}
+
+// becomeEnabled is Enable, locked.
+func (ep *msgEndpoint) becomeEnabled() error {
 	if err := ep.CheckEnable(front.NeedsEQ); err != nil {
 		return err
 	}
@@ -166,8 +171,13 @@ func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
 	}
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	if !ep.Enabled() || ep.state != msgIdle || ep.req != nil {
-		return ep.Refuse("fi_connect", dest.IP, core.ErrOpBadState, "Connect takes an enabled endpoint, once")
+	if ep.state != msgIdle || ep.req != nil {
+		return ep.Refuse("fi_connect", dest.IP, core.ErrOpBadState, "Connect takes an endpoint once")
+	}
+	if !ep.Enabled() {
+		if err := ep.becomeEnabled(); err != nil {
+			return err
+		}
 	}
 	data := append([]byte(nil), param...)
 	conn := engine.NewActive(ep.d.Pool(), ep.conn(ep.Info().Tx.Size), ep.rxContext(), ep.auth.Memory(&ep.d.Domain), ep, int64(mono.Now()))
@@ -188,9 +198,15 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 		return ep.Refuse("fi_accept", noPeer, core.ErrInval, "private data is at most 256 bytes")
 	}
 	ep.prog.Lock()
-	if !ep.Enabled() || ep.req == nil || ep.state != msgIdle {
+	if ep.req == nil || ep.state != msgIdle {
 		ep.prog.Unlock()
-		return ep.Refuse("fi_accept", noPeer, core.ErrOpBadState, "Accept takes an enabled endpoint that was opened from a connection request, once")
+		return ep.Refuse("fi_accept", noPeer, core.ErrOpBadState, "Accept takes an endpoint that was opened from a connection request, once")
+	}
+	if !ep.Enabled() {
+		if err := ep.becomeEnabled(); err != nil {
+			ep.prog.Unlock()
+			return err
+		}
 	}
 	ep.state = msgConnecting
 	req := ep.req

@@ -92,7 +92,10 @@ func (p *passive) bind(a core.Addr) error {
 }
 
 // BindEQ binds the queue that connection requests go to (fi_pep_bind(3)).
-func (p *passive) BindEQ(q core.EventQueue, _ core.Flags) error {
+func (p *passive) BindEQ(q core.EventQueue, flags core.Flags) error {
+	if flags != 0 {
+		return opError("fi_pep_bind", "passive endpoint", noPeer, core.ErrInval, "there are no flags")
+	}
 	eq, err := names.QueueOf("fi_pep_bind", q)
 	if err != nil {
 		return err

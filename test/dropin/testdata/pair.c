@@ -23,7 +23,7 @@ static void mapped(void)
 	const char *want = getenv("DROPIN_LIBRARY");
 	char have_path[PATH_MAX], want_path[PATH_MAX];
 	Dl_info info;
-	if (!want)
+	if (!want || !*want)
 		return;
 	IS(dladdr((void *)fi_getinfo, &info));
 	IS(realpath(info.dli_fname, have_path) && realpath(want, want_path));
@@ -77,7 +77,8 @@ void endpoint_open(struct end *e, struct fi_info *info)
 	}
 	if (options.before_enable)
 		options.before_enable(e);
-	OK(fi_enable(e->ep));
+	if (!options.disabled)
+		OK(fi_enable(e->ep));
 }
 
 void end_open(struct end *e)

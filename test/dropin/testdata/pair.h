@@ -57,7 +57,7 @@ extern struct options {
 	const char *provider;
 	enum fi_ep_type type;
 	uint64_t caps, cq_flags;
-	int mr_mode, counters;
+	int mr_mode, counters, disabled; // disabled: fi_enable is not called
 	enum fi_wait_obj wait_obj;
 	enum fi_threading threading;
 	void (*before_enable)(struct end *); // when everything is bound

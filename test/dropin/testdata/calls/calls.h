@@ -1,0 +1,40 @@
+// Calls with valid and with invalid arguments: each prints what it returns, for the two libraries that are compared.
+#ifndef CALLS_H
+#define CALLS_H
+
+#include "../pair.h"
+#include <rdma/fi_ext.h>
+
+// where is what the next calls are about; it stands before them in the output.
+extern const char *where;
+
+// tells reports whether the next call is to be made, and prints its name. A call that killed the program is left out by the next run of it.
+int tells(const char *what, ...) __attribute__((format(printf, 1, 2)));
+void returned(long long rc);
+
+// CALL makes a call, NAMED one whose text says too little.
+#define CALL(call) do { if (tells("%s", #call)) returned((long long)(call)); } while (0)
+#define NAMED(call, ...) do { if (tells(__VA_ARGS__)) returned((long long)(call)); } while (0)
+
+// OPENED makes a call that opens an object, which is closed again.
+#define OPENED(f_, call) do { f_ = NULL; CALL(call); if (f_) fi_close((fid_t)(f_)); f_ = NULL; } while (0)
+
+// drain takes the completions of both ends, errors too.
+void drain(void);
+
+void info_calls(void);
+void fabric_calls(void);
+void queue_calls(void);
+void vector_calls(void);
+void region_calls(void);
+void endpoint_calls(void);
+void option_calls(void);
+void connection_calls(void);
+void transfer_calls(void);
+void atomic_calls(void);
+void group_calls(void);
+void context_calls(void);
+void work_calls(void);
+void object_calls(void);
+
+#endif
