@@ -89,3 +89,24 @@ func RecvWith(fd FD, b []byte) (n int, extra FD, err error) {
 	}
 	return n, extra, nil
 }
+
+// PeerUser is the effective user of who is at the other end of a connected local socket, at the time of connect(2) or listen(2) (SO_PEERCRED, unix(7)).
+func PeerUser(fd FD) (int, error) {
+	c, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return 0, err
+	}
+	return int(c.Uid), nil
+}
+
+// Peek reports how many of the bytes that wait on a connected socket it has found; 0 and no error: the peer has closed.
+func Peek(fd FD) (int, error) {
+	var b [1]byte
+	n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	return n, err
+}
+
+// Namespace is a number of the network name space that a socket belongs to, while the system runs (SO_NETNS_COOKIE); unix.ENOPROTOOPT before Linux 5.14.
+func Namespace(fd FD) (uint64, error) {
+	return unix.GetsockoptUint64(int(fd), unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
+}

@@ -21,3 +21,12 @@ func SendWith(FD, []byte, FD) (int, error) { return 0, unix.ENOSYS }
 
 // RecvWith fails.
 func RecvWith(FD, []byte) (int, FD, error) { return 0, NoFD, unix.ENOSYS }
+
+// PeerUser fails.
+func PeerUser(FD) (int, error) { return 0, unix.ENOSYS }
+
+// Peek fails.
+func Peek(FD) (int, error) { return 0, unix.ENOSYS }
+
+// Namespace fails.
+func Namespace(FD) (uint64, error) { return 0, unix.ENOSYS }

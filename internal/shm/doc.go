@@ -8,6 +8,8 @@
 //	rung    the bell was rung for it and it has not looked since: once is enough
 //	want    the writer found no room and wants the bell when there is some
 //
+// A direction can carry records instead, datagrams beside those that go through a socket of their own (record.go).
+//
 // Each says its own first and then looks at the other's (a reader that goes to sleep clears awake and looks at the ring once more; a writer that has written
 // looks at awake), and the operations of sync/atomic are sequentially consistent, so that one of the two sees the other's.
 //

@@ -11,13 +11,15 @@ const RingSize = 256 << 10
 // Where things are in a direction's part of the memory, bytes. Words that different processes write are two cache lines apart, for processors fetch lines in
 // pairs.
 const (
-	headAt  = 0   // u64, the writer's: bytes written so far
-	tailAt  = 128 // u64, the reader's: bytes read so far
-	awakeAt = 256 // u32, the reader's
-	rungAt  = 384 // u32, both
-	wantAt  = 512 // u32, both
-	dataAt  = 4096
-	span    = dataAt + RingSize
+	headAt     = 0   // u64, the writer's: bytes written so far
+	asideAt    = 8   // u32, the writer's; see record.go
+	tailAt     = 128 // u64, the reader's: bytes read so far
+	rejoinedAt = 136 // u32, the reader's
+	awakeAt    = 256 // u32, the reader's
+	rungAt     = 384 // u32, both
+	wantAt     = 512 // u32, both
+	dataAt     = 4096
+	span       = dataAt + RingSize
 )
 
 // Size is what the memory of two directions takes, bytes.
@@ -30,6 +32,7 @@ var ErrBroken = errors.New("the peer has broken the shared memory")
 type ring struct {
 	head, tail        *atomic.Uint64
 	awake, rung, want *atomic.Uint32
+	aside, rejoined   *atomic.Uint32
 	data              []byte
 }
 
@@ -45,6 +48,11 @@ type End struct {
 	head    uint64 // of out
 	seen    uint64 // the tail of out when it was looked at last
 	tail    uint64 // of in
+
+	// Of records only.
+	known                 uint64 // the head of in when it was looked at last
+	asideOut, rejoinedOut uint32 // of out: own word, and what the peer said last
+	rejoinedIn            uint32 // of in: own word
 }
 
 // New returns one side of mem, Size bytes, zero at first, 8-byte aligned: first for the process that made it, the other for the one it was given to.

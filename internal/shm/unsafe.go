@@ -11,6 +11,7 @@ func ringOf(mem []byte) ring {
 	return ring{
 		head: (*atomic.Uint64)(word(headAt)), tail: (*atomic.Uint64)(word(tailAt)),
 		awake: (*atomic.Uint32)(word(awakeAt)), rung: (*atomic.Uint32)(word(rungAt)), want: (*atomic.Uint32)(word(wantAt)),
+		aside: (*atomic.Uint32)(word(asideAt)), rejoined: (*atomic.Uint32)(word(rejoinedAt)),
 		data: mem[dataAt:span:span],
 	}
 }

@@ -29,6 +29,7 @@ type domain struct {
 	apart     *netx.Burst      // runs that they send apart; made when first needed
 
 	express expressLinks // those of the ports; locked
+	mates   int          // memories that the ports share with neighbours; locked
 }
 
 var _ dgram.Domain = (*domain)(nil)

@@ -31,6 +31,7 @@ type port struct {
 	blocked  bool // the socket takes no more
 	closed   bool
 
+	near    *neighbours // nil: no memory is shared
 	paths   paths
 	zones   zones
 	stats   dgram.Stats
@@ -71,6 +72,7 @@ func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
 		return nil, opError("fi_endpoint", at.String(), err, "descriptors may have run out (ulimit -n)")
 	}
 	p.segments = p.main.link.segments()
+	p.near = newNeighbours(p)
 	d.Ref()
 	return p, nil
 }
@@ -209,6 +211,9 @@ func (p *port) Close() error {
 		}
 	}
 	clear(p.groups)
+	if p.near != nil {
+		p.near.close()
+	}
 	p.main.close()
 	p.d.Unref()
 	return nil
@@ -276,6 +281,7 @@ func (p *port) becomePlain(why error) error {
 // watchAnew registers the main socket again, whose link is another one than before.
 func (p *port) watchAnew() error {
 	s := p.main
+	s.direct = false
 	h, err := p.d.prog.Register(s.link.wait(), s, true, netx.In)
 	if err != nil {
 		return err
@@ -327,6 +333,13 @@ func (p *port) SetLink(to core.DatagramLink) error {
 	case to == core.LinkSockets && p.express != nil:
 		return p.becomePlain(errChosen)
 	case to != core.LinkSockets && p.express == nil:
+		if p.near != nil {
+			p.near.drain()
+			if p.closed {
+				return nil
+			}
+			p.near.close()
+		}
 		if err := p.becomeExpress(); err != nil && to == core.LinkXDP {
 			return opError("fi_setopt", p.local.String(), core.ErrOpNotSupp, err.Error())
 		}

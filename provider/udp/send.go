@@ -21,6 +21,14 @@ func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	if p.express != nil && p.hurry(dest, parts, seg) {
 		return nil
 	}
+	if p.near != nil && dest.Addr() == p.local.Addr() {
+		return p.near.send(dest, parts, seg)
+	}
+	return p.sendOut(dest, parts, seg)
+}
+
+// sendOut is Send through the socket.
+func (p *port) sendOut(dest netip.AddrPort, parts [][]byte, seg int) error {
 	if dest != p.dest {
 		if err := p.aim(dest); err != nil {
 			p.stats.SendErrors++

@@ -6,6 +6,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/netx"
+	"gofabric/internal/shm"
 )
 
 // settings are the provider's parameters (FI_UDP_*).
@@ -16,6 +17,8 @@ type settings struct {
 	xdpMode   string
 	recvBuf   int
 	xdpQueues int // 0: all
+
+	localMemory bool
 }
 
 // Limits of what a user may set, bytes.
@@ -44,6 +47,7 @@ func params() []core.Param {
 			"of a process's endpoints on an interface, the first decides"),
 		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),
 		p("gro", core.ParamBool, "1", "take runs of datagrams from the system in one call, where it can"),
+		p("local_memory", core.ParamBool, "1", "send datagrams to endpoints of this host at the same address through memory that both share, while there are few of them: no system calls while both poll"),
 		p("xdp_queues", core.ParamSize, "0", "queues of an interface to use with AF_XDP, the first ones, 0 for all; what comes on others goes through the system's stack"),
 		p("recv_buffer", core.ParamSize, strconv.Itoa(recvDefault), "receive buffer to ask the system for per endpoint, bytes (net.core.rmem_max bounds it for processes without CAP_NET_ADMIN)"),
 	}
@@ -69,7 +73,7 @@ func readSettings(p *core.Params) (*settings, error) {
 		}
 		return v
 	}
-	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), recvBuf: size("recv_buffer", recvBufMin, recvBufMax),
+	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), localMemory: flag("local_memory") && shm.Possible, recvBuf: size("recv_buffer", recvBufMin, recvBufMax),
 		xdpQueues: size("xdp_queues", 0, xdpQueuesMax)}
 	if err != nil {
 		return nil, err

@@ -27,12 +27,13 @@ const (
 
 // socket is where a port receives: its own, or that of a multicast group. It is a source of the domain's progress engine.
 type socket struct {
-	p     *port
-	fd    netx.FD
-	link  link
-	h     *progress.Handle
-	drops uint32 // what the system had counted when it was last asked
-	flow  bool   // the last pass found something, and nothing says that it was alone: more may wait behind the first
+	p      *port
+	fd     netx.FD
+	link   link
+	h      *progress.Handle
+	direct bool   // every pass reads it, and nothing else does
+	drops  uint32 // what the system had counted when it was last asked
+	flow   bool   // the last pass found something, and nothing says that it was alone: more may wait behind the first
 }
 
 // register gives a socket its link and adds it to the domain's engine; if it cannot, the socket is closed. Locked.
@@ -89,7 +90,10 @@ func (s *socket) Poll() {
 }
 
 // Direct implements progress.Director.
-func (s *socket) Direct(on bool) error { return s.link.direct(on) }
+func (s *socket) Direct(on bool) error {
+	s.direct = on
+	return s.link.direct(on)
+}
 
 // Expired implements progress.Source; sockets have no deadlines.
 func (s *socket) Expired(mono.Time) {}

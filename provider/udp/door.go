@@ -1,0 +1,139 @@
+package udp
+
+import (
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/mono"
+	"gofabric/internal/netx"
+	"gofabric/internal/progress"
+	"gofabric/internal/shm"
+)
+
+const (
+	doorPrefix  = "gofabric-udp-"
+	doorBacklog = 16
+	helloTime   = 1e9 // ns that who connects has to say hello
+)
+
+// door is where neighbours connect to: a local socket. It is a source of the domain's progress engine.
+type door struct {
+	ns *neighbours
+	fd netx.FD
+	h  *progress.Handle
+}
+
+// doorName is what the local socket of the port at an address is called.
+func doorName(at netip.AddrPort) string { return doorPrefix + at.String() }
+
+// open makes sure that neighbours can connect, unless somebody else has taken the name.
+func (ns *neighbours) open() {
+	if ns.door != nil {
+		return
+	}
+	fd, err := netx.LocalListen(doorName(ns.p.local), doorBacklog)
+	if err != nil {
+		return
+	}
+	d := &door{ns: ns, fd: fd}
+	if !together(fd, ns.p.main.fd) {
+		err = unix.EXDEV
+	} else {
+		d.h, err = ns.p.d.prog.Register(fd, d, false, netx.In)
+	}
+	if err != nil {
+		netx.Close(fd)
+		return
+	}
+	ns.door = d
+}
+
+// shut ends that. Those who have connected stay.
+func (ns *neighbours) shut() {
+	if d := ns.door; d != nil {
+		ns.door = nil
+		d.h.Remove()
+		netx.Close(d.fd)
+	}
+}
+
+// Ready implements progress.Source: somebody has connected.
+func (d *door) Ready(bool, bool) {
+	for range doorBacklog {
+		fd, err := netx.LocalAccept(d.fd)
+		switch {
+		case err == unix.EAGAIN:
+			return
+		case err != nil: // descriptors have run out: a socket that stays ready for ever would keep the poller busy
+			d.ns.shut()
+			return
+		case !trusted(fd) || !d.ns.room():
+			netx.Close(fd)
+		default:
+			d.ns.admit(fd)
+		}
+	}
+}
+
+// Poll implements progress.Source; it is never called, for a door is no stream.
+func (d *door) Poll() {}
+
+// Expired implements progress.Source; a door has no deadline.
+func (d *door) Expired(mono.Time) {}
+
+// Lost implements progress.Source.
+func (d *door) Lost(error) { d.ns.shut() }
+
+// admit waits for the hello of somebody who has connected.
+func (ns *neighbours) admit(fd netx.FD) {
+	m := &mate{ns: ns, fd: fd}
+	var err error
+	if m.h, err = ns.p.d.prog.Register(fd, m, false, netx.In); err != nil {
+		netx.Close(fd)
+		return
+	}
+	ns.half = append(ns.half, m)
+	m.h.SetDeadline(mono.Now() + helloTime)
+	m.hear()
+}
+
+// hear takes the hello. Who says nonsense, or comes as one too many, is sent away.
+func (m *mate) hear() {
+	var b [helloLen + 1]byte
+	size, memory, err := netx.RecvWith(m.fd, b[:])
+	if err == unix.EAGAIN || err == unix.EINTR {
+		return
+	}
+	var end *shm.End
+	number, ok := parseHello(b[:size], m.ns.p.local)
+	if memory != netx.NoFD {
+		if ok && m.ns.prefers(number) {
+			end, _ = shm.Open(int(memory))
+		}
+		netx.Close(memory)
+	}
+	if end == nil {
+		m.becomeGone()
+		return
+	}
+	if old := m.ns.mate(number); old != nil {
+		old.becomeGone()
+	}
+	m.h.SetDeadline(0)
+	m.ns.unuse(m)
+	if m.becomeUp(number, end) != nil {
+		end.Close()
+		m.becomeGone()
+	}
+}
+
+// prefers reports whether a new mate should take the place of the one that there may be with that port. Where both have connected to each other at once, the
+// memory stays that the port with the smaller number has made; the other was never used, for nobody is awake there.
+func (ns *neighbours) prefers(number uint16) bool {
+	old := ns.mate(number)
+	if old == nil {
+		return ns.p.d.mates < domainMates
+	}
+	return old.dead() || old.ours && ns.p.local.Port() > number
+}

@@ -1,0 +1,57 @@
+package udp
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"os"
+
+	"gofabric/internal/netx"
+	"gofabric/internal/shm"
+)
+
+// What a port says that connects to a neighbour, in one message with the memory: 8 bytes helloMagic, u32 version, u32 bytes of memory, little-endian; its own
+// address and port number, and those that it looks for, 16 bytes and u16 big-endian each. There is no answer: who does not want it closes the connection.
+const (
+	helloMagic   = "gofabric"
+	helloVersion = 1
+	helloLen     = 16 + 2*18
+)
+
+func appendHello(b []byte, from, to netip.AddrPort) []byte {
+	b = append(b, helloMagic...)
+	b = binary.LittleEndian.AppendUint32(b, helloVersion)
+	b = binary.LittleEndian.AppendUint32(b, shm.Size)
+	for _, a := range []netip.AddrPort{from, to} {
+		ip := a.Addr().As16()
+		b = append(b, ip[:]...)
+		b = binary.BigEndian.AppendUint16(b, a.Port())
+	}
+	return b
+}
+
+// parseHello returns the number of the port that says this to one at to; both have the same address.
+func parseHello(b []byte, to netip.AddrPort) (number uint16, ok bool) {
+	if len(b) != helloLen {
+		return 0, false
+	}
+	number = binary.BigEndian.Uint16(b[32:])
+	from := netip.AddrPortFrom(to.Addr(), number)
+	return number, number != 0 && from != to && string(b) == string(appendHello(nil, from, to))
+}
+
+// overflowUser is who cannot be named in this user name space (user_namespaces(7), kernel.overflowuid): that may be anybody.
+const overflowUser = 65534
+
+// trusted reports whether the other end of a connection belongs to the same user: others might say that they are who they are not.
+func trusted(fd netx.FD) bool {
+	uid, err := netx.PeerUser(fd)
+	return err == nil && uid == os.Geteuid() && uid != overflowUser
+}
+
+// together reports whether two sockets are in one network name space: that of the calling thread may have changed since the first was opened, and elsewhere
+// somebody else may have the same address. Before Linux 5.14 nobody can tell, and no memory is shared.
+func together(a, b netx.FD) bool {
+	x, err := netx.Namespace(a)
+	y, err2 := netx.Namespace(b)
+	return err == nil && err2 == nil && x == y
+}

@@ -1,0 +1,256 @@
+package udp
+
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+	"gofabric/internal/shm"
+)
+
+// Between ports of one host that both poll, datagrams go through memory that both have mapped (package shm), without a system call. The socket stays what it
+// is: it holds the port number, and all goes through it that finds no room in the memory, or a peer that does not look by itself. Neither order nor source
+// nor length of what comes shows which way it took. Who is there to share memory with is found out in neighbours.go.
+//
+// The word "awake" in the memory stands only while every pass reads this socket (progress.Director). Who falls asleep takes it away and looks once more; who
+// writes looks at it once more afterwards, and if it is gone sends the bell, a byte on the connection of the two, which the poller hears.
+
+const (
+	memoryBatch = 32                              // records handed over at once
+	memoryRoom  = 2 * shm.RecordMax               // where they are copied to
+	keptMost    = shm.RingSize / 16 / memoryBatch // receives that can bring what is in one memory
+
+	// When a receive looks at the socket, too.
+	memoryEvery    = 64  // one of so many does, whatever there is
+	memoryPatience = 16  // of those that bring records one of so many, if something says that the socket has something
+	memoryNear     = 256 // so many that bring records hold on, after the socket had something from others
+)
+
+// memoryLink receives what neighbours write into memory, and beside that what comes through the socket.
+type memoryLink struct {
+	link    // of the socket
+	s       *socket
+	mates   []*mate
+	first   int             // the mate to ask first
+	awake   bool            // every pass receives
+	woken   bool            // the poller says that there is something
+	turn    int             // receives
+	near    int             // receives of records to come, until the socket is left alone
+	kept    []netx.Datagram // of the socket; records come first
+	keptFor int             // receives
+	late    unix.Errno      // of the socket, for the next receive
+
+	room []byte
+	got  [memoryBatch + batchSize]netx.Datagram
+}
+
+func newMemoryLink(s *socket) *memoryLink {
+	return &memoryLink{link: s.link, s: s, awake: s.direct, near: memoryNear, room: make([]byte, memoryRoom)}
+}
+
+func (l *memoryLink) ready() {
+	l.woken = true
+	l.link.ready()
+}
+
+// direct says whether neighbours may write without a word.
+func (l *memoryLink) direct(on bool) error {
+	l.awake = on
+	for _, m := range l.mates {
+		m.SetAwake(on)
+	}
+	if !on && l.waiting() {
+		l.s.h.Notify()
+	}
+	return l.link.direct(on)
+}
+
+// waiting reports whether there is something that nobody has taken, and the socket does not tell of.
+func (l *memoryLink) waiting() bool {
+	if l.kept != nil || l.late != 0 {
+		return true
+	}
+	for _, m := range l.mates {
+		if some, err := m.Peek(); some || err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *memoryLink) receive(many bool) (got []netx.Datagram, last bool, errno unix.Errno) {
+	if errno = l.late; errno != 0 {
+		l.late = 0
+		return nil, false, errno
+	}
+	n, whole := l.take(0)
+	if n > 0 {
+		l.near = max(l.near-1, 0)
+	}
+	if l.kept != nil {
+		if l.keptFor++; n == 0 || l.keptFor > keptMost {
+			n += copy(l.got[n:], l.kept)
+			l.kept = nil
+			return l.got[:n], false, 0
+		}
+	}
+	if !whole && !l.awake {
+		l.s.h.Notify() // nobody else does, should this pass have no time for the rest
+	}
+	told := l.told()
+	if l.kept != nil || !l.look(told, n > 0) {
+		if n == 0 {
+			return nil, true, unix.EAGAIN
+		}
+		return l.got[:n], whole && l.kept == nil, 0
+	}
+	return l.receiveBoth(n, many, told)
+}
+
+// receiveBoth receives from the socket, behind n records.
+func (l *memoryLink) receiveBoth(n int, many, told bool) (got []netx.Datagram, last bool, errno unix.Errno) {
+	got, last, errno = l.link.receive(many)
+	if errno == unix.EAGAIN {
+		l.woken = false
+		l.rejoin()
+	}
+	switch {
+	case errno == unix.EAGAIN && n > 0:
+		return l.got[:n], true, 0
+	case errno != 0 && n > 0:
+		l.late = errno
+		return l.got[:n], false, 0
+	case errno != 0:
+		return got, last, errno
+	case !told:
+		l.near = memoryNear
+	}
+	n, whole := l.take(n) // what was written before the peer went by the socket comes first
+	switch {
+	case !whole:
+		l.keep(got)
+		return l.got[:n], false, 0
+	case n == 0:
+		return got, last, 0
+	}
+	return l.got[:n+copy(l.got[n:], got)], false, 0
+}
+
+// keep puts aside what has come through the socket, for not all the records that come first have room. The memory where it is is others' too, in the next pass.
+func (l *memoryLink) keep(got []netx.Datagram) {
+	if !l.awake {
+		l.s.h.Notify()
+	}
+	l.kept, l.keptFor = slices.Clone(got), 0
+	for i := range l.kept {
+		d := &l.kept[i]
+		d.Buf = slices.Clone(d.Buf[:d.N])
+	}
+}
+
+// look says whether it is time to look at the socket: when there is nothing else to do, and something says that there may be something; and now and then
+// whatever there is.
+func (l *memoryLink) look(told, busy bool) bool {
+	l.turn++
+	if l.turn%memoryEvery == 0 {
+		return true
+	}
+	return (!busy || l.turn%memoryPatience == 0) && (told || l.woken || l.near > 0 || !l.awake)
+}
+
+// told notes what mates have sent through the socket, and reports whether that is news.
+func (l *memoryLink) told() (news bool) {
+	for _, m := range l.mates {
+		var is bool
+		m.aside, is = m.Aside()
+		news = news || is
+	}
+	return news
+}
+
+// rejoin tells mates that nothing of what told has noted is in the socket any more.
+func (l *memoryLink) rejoin() {
+	for _, m := range l.mates {
+		if _, news := m.Aside(); news {
+			m.SetRejoined(m.aside)
+		}
+	}
+}
+
+// take copies records out of the memories, behind the n that were taken before, and reports how many there are now, and whether these were all.
+func (l *memoryLink) take(n int) (all int, whole bool) {
+	whole = true
+	used := 0
+	for i := range n {
+		used += len(l.got[i].Buf)
+	}
+	var bad *mate
+	k := len(l.mates)
+	for i := range k {
+		at := l.first + i
+		if at >= k {
+			at -= k
+		}
+		m := l.mates[at]
+		before := n
+		var err error
+		n, used, whole, err = l.takeFrom(m, n, used)
+		if n > before {
+			m.proved = true
+			m.Took()
+		}
+		if err != nil {
+			bad = m
+		}
+		if !whole {
+			if l.first = at + 1; l.first == k {
+				l.first = 0 // the others have their turn
+			}
+			break
+		}
+	}
+	if bad != nil {
+		bad.becomeBroken()
+	}
+	return n, whole
+}
+
+// takeFrom takes the records of one mate, behind n others that have used bytes; whole is false if there is no room for all.
+func (l *memoryLink) takeFrom(m *mate, n, used int) (int, int, bool, error) {
+	for {
+		some, err := m.Peek()
+		if !some || err != nil {
+			return n, used, true, err
+		}
+		if n == memoryBatch || len(l.room)-used < shm.RecordMax {
+			return n, used, false, nil
+		}
+		size, seg, err := m.take(l.room[used:])
+		if err != nil {
+			return n, used, true, err
+		}
+		d := &l.got[n]
+		d.Buf, d.N, d.Seg, d.From, d.Truncated = l.room[used:used+size], size, seg, m.from, false
+		n++
+		used += size
+		count := uint64(1)
+		if seg > 0 && seg < size {
+			count = uint64((size + seg - 1) / seg)
+		}
+		l.s.p.stats.MemoryReceived += count
+	}
+}
+
+func (l *memoryLink) String() string {
+	return fmt.Sprintf("memory shared with %d neighbours, beside %v", len(l.mates), l.link)
+}
+
+// end forgets the mates, and returns the link of the socket.
+func (l *memoryLink) end() link {
+	for len(l.mates) > 0 {
+		l.mates[0].becomeGone()
+	}
+	return l.link
+}

@@ -1,0 +1,317 @@
+//go:build linux && !fabricbasic
+
+package udp
+
+// How the use of shared memory pauses and ends.
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"gofabric/core"
+	"gofabric/internal/netx"
+	"gofabric/internal/shm"
+)
+
+// only is the one mate of a station. Locked.
+func (s *station) only() *mate { return s.p.near.link.mates[0] }
+
+// TestMemoryFallsAsleep writes to a port between its last look and its sleep: no bell is rung for it, and it must look once more.
+func TestMemoryFallsAsleep(t *testing.T) {
+	a, b := neighboursAt(t, loopback4)
+	meet(t, a, b)
+	b.locked(b.d.prog.EnterWait) // nothing else comes by from now on, no tick, that might see it
+	for i := range 3 {
+		time.Sleep(5 * time.Millisecond) // even the last of those that are under way
+		b.locked(func() {
+			b.in.got = nil
+			upTo, _ := b.only().Aside()
+			b.only().SetRejoined(upTo)
+			b.p.main.link.direct(true)
+			before := a.p.counts().MemorySent
+			must(t, a.p.send(b.p.local, 0, []byte{byte(i)}))
+			if a.p.counts().MemorySent == before {
+				t.Fatal("it did not go through memory")
+			}
+			b.p.main.link.direct(false)
+		})
+		b.come(1)
+	}
+	b.locked(b.d.prog.LeaveWait)
+}
+
+// come waits, without making a pass, until n datagrams have come.
+func (s *station) come(n int) {
+	s.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Microsecond) {
+		got := 0
+		s.locked(func() { got = len(s.in.got) })
+		if got >= n {
+			return
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("%d datagrams of %d have come", got, n)
+		}
+	}
+}
+
+// TestMemoryBell writes to a port that has fallen asleep meanwhile: the bell wakes it.
+func TestMemoryBell(t *testing.T) {
+	a, b := neighboursAt(t, loopback4)
+	meet(t, a, b)
+	b.locked(b.d.prog.EnterWait)
+	b.locked(func() { b.in.got = nil })
+	a.locked(func() {
+		m := a.only()
+		if m.PeerAwake() {
+			t.Error("who sleeps is awake")
+		}
+		if ok, err := m.Put([][]byte{{1, 2, 3}}, 3, 0); !ok || err != nil {
+			t.Error(ok, err)
+		}
+		netx.Send(m.fd, bell[:], false)
+	})
+	b.come(1)
+	b.locked(b.d.prog.LeaveWait)
+}
+
+// TestMemoryAway sends more small datagrams to a port than its passes take at once, and then it sleeps: all of them come.
+func TestMemoryAway(t *testing.T) {
+	a, b := neighboursAt(t, loopback4)
+	meet(t, a, b)
+	const count = 3000
+	b.awake()
+	a.awake()
+	a.d.prog.Lock()
+	b.d.prog.Lock()
+	b.in.got = nil
+	for range count {
+		must(t, a.p.Send(b.p.local, [][]byte{{1}}, 0))
+	}
+	b.d.prog.EnterWait()
+	b.d.prog.Unlock()
+	a.d.prog.Unlock()
+	b.come(count)
+	b.locked(b.d.prog.LeaveWait)
+}
+
+// TestMemoryFull: what finds no room goes through the socket, and comes behind.
+func TestMemoryFull(t *testing.T) {
+	a, b := neighboursAt(t, loopback4)
+	meet(t, a, b)
+	b.awake()
+	a.awake()
+	b.d.prog.Lock()
+	b.in.got = nil
+	data := make([]byte, 20_000)
+	count := 2*shm.RingSize/len(data) + 1
+	before := a.p.counts()
+	for i := range count {
+		data[0] = byte(i)
+		must(t, a.p.send(b.p.local, 0, data))
+	}
+	c := a.p.counts()
+	if by := c.MemorySent - before.MemorySent; b.p.main.direct && (by == 0 || by > shm.RingSize/uint64(len(data)) || c.SentDatagrams-before.SentDatagrams != uint64(count)) {
+		t.Errorf("%d of %d went through memory", by, count)
+	}
+	b.d.prog.Unlock()
+	b.d.until(t, "all of them", func() bool { return len(b.in.got) >= count })
+	for i, d := range b.in.got {
+		if d.data[0] != byte(i) {
+			t.Fatalf("datagram %d came as number %d", d.data[0], i)
+		}
+	}
+	meet(t, a, b) // it goes on
+}
+
+// TestMemorySocketToo: a port that is flooded through memory receives what others send to its socket.
+func TestMemorySocketToo(t *testing.T) {
+	a, b := neighboursAt(t, loopback4)
+	meet(t, a, b)
+	c := newStation(t, netip.AddrPortFrom(loopback4, 0), "LOCAL_MEMORY", "0")
+	for b.locked(func() { b.p.near.link.near = 0 }); ; {
+		b.awake()
+		a.awake()
+		b.locked(func() { b.in.got = nil })
+		before := a.p.counts().MemorySent
+		must(t, c.p.send(b.p.local, 0, []byte("from the socket")))
+		came := false
+		for range 2 * memoryEvery { // passes
+			for range 5 {
+				must(t, a.p.send(b.p.local, 0, []byte("flood")))
+			}
+			b.poll(1)
+		}
+		b.locked(func() {
+			came = slices.ContainsFunc(b.in.got, func(d datagram) bool { return d.from == c.p.local })
+		})
+		if !came {
+			t.Error("the socket is starved")
+		}
+		if a.p.counts().MemorySent-before == 10*memoryEvery {
+			return
+		}
+	}
+}
+
+// TestMemoryEnds has a mate go in several ways: what it wrote before comes, datagrams go on through the socket, and whoever takes its place shares memory again.
+func TestMemoryEnds(t *testing.T) {
+	for _, how := range []string{"close, polled", "close, asleep", "close, heard of first", "broken", "link"} {
+		t.Run(how, func(t *testing.T) {
+			a, b := neighboursAt(t, loopback4)
+			meet(t, a, b)
+			a.awake()
+			b.awake()
+			a.d.prog.Lock()
+			a.in.got = nil
+			for i := range 100 {
+				must(t, b.p.send(a.p.local, 0, []byte{byte(i)}))
+			}
+			b.d.prog.Lock()
+			if how == "link" {
+				a.p.SetLink(core.LinkAuto) // there is no AF_XDP on lo
+				if a.p.near.link != nil {
+					t.Error("memory is used still")
+				}
+			}
+			if how != "broken" {
+				must(t, b.p.Close())
+			}
+			if how == "close, heard of first" {
+				a.only().Ready(true, false)
+			}
+			b.d.prog.Unlock()
+			if how == "close, asleep" {
+				a.d.prog.EnterWait()
+			}
+			a.d.prog.Unlock()
+			if how == "close, asleep" {
+				a.come(100)
+				a.locked(a.d.prog.LeaveWait)
+			}
+			a.d.until(t, "the last words", func() bool { return len(a.in.got) >= 100 })
+			for i, d := range a.in.got {
+				if d.data != string([]byte{byte(i)}) {
+					t.Fatalf("%q is number %d", d.data, i)
+				}
+			}
+			if how == "broken" {
+				b.locked(func() { b.only().Spoil() })
+				a.d.until(t, "no mate", func() bool { return len(a.p.near.link.mates) == 0 })
+				b.d.until(t, "no mate", func() bool { return len(b.p.near.link.mates) == 0 })
+				for range 10 * meetAfter {
+					a.awake()
+					tell(t, a, b, "hello")
+				}
+				if a.mates() != 0 {
+					t.Error("it shares memory with who has broken it")
+				}
+				return
+			}
+			all(t, "no mate", func() bool { return a.mates() == 0 }, a)
+			c := newStation(t, b.p.local)
+			tell(t, a, c, "hello")
+			meet(t, a, c)
+		})
+	}
+}
+
+// TestMemoryBounds: no more than so many mates of a port, and of a domain.
+func TestMemoryBounds(t *testing.T) {
+	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
+	for i := range matesMax + 2 {
+		b := newStation(t, netip.AddrPortFrom(loopback4, 0))
+		if i < matesMax {
+			meet(t, a, b)
+			continue
+		}
+		for range 4 * meetAfter {
+			a.awake()
+			b.awake()
+			tell(t, a, b, "hello")
+			tell(t, b, a, "hello")
+		}
+		all(t, "it was sent away", func() bool { return b.mates() == 0 }, a, b)
+	}
+	if a.mates() != matesMax {
+		t.Errorf("%d mates", a.mates())
+	}
+	c, d := neighboursAt(t, loopback4)
+	c.d.mates = domainMates
+	for range 4 * meetAfter {
+		c.awake()
+		d.awake()
+		tell(t, c, d, "hello")
+		tell(t, d, c, "hello")
+	}
+	all(t, "it was sent away", func() bool { return c.mates() == 0 && d.mates() == 0 }, c, d)
+	c.d.mates = 0
+}
+
+// TestMemoryNoAllocations: datagrams and runs pass without.
+func TestMemoryNoAllocations(t *testing.T) {
+	d := testDomain(t)
+	s := &sink{}
+	a, _ := testPort(t, d, loopback4)
+	b := portAt(t, d, netip.AddrPortFrom(loopback4, 0), s)
+	parts := [][]byte{make([]byte, 64), make([]byte, 2000)}
+	bytes := 0
+	round := func() {
+		d.prog.Lock()
+		defer d.prog.Unlock()
+		for i := range 40 {
+			n, seg := 1+i%2, 1000*(i%2)
+			bytes += 64 + 2000*(n-1)
+			must(t, a.Send(b.local, parts[:n], seg))
+		}
+		for s.bytes < bytes {
+			d.prog.Pass()
+		}
+		for range 100 { // what reads directly stays so
+			d.prog.Pass()
+		}
+	}
+	for i := 0; a.near.link == nil; i++ {
+		must(t, b.send(a.local, 0, []byte{1})) // it would not be sought otherwise
+		if round(); i > 10*meetAfter {
+			t.Fatal("no memory is shared")
+		}
+	}
+	before := a.counts()
+	if n := testing.AllocsPerRun(20, round); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if c := a.counts(); c.MemorySent-before.MemorySent < 20*40 {
+		t.Errorf("memory was hardly used: %+v", c)
+	}
+}
+
+// TestMemoryNamespaces: who has the same address in another network name space is a stranger, wherever the thread is that sends.
+func TestMemoryNamespaces(t *testing.T) {
+	if !netx.HasLocal {
+		notHere(t, "no local sockets")
+	}
+	x, y := places(t)
+	x.enter()
+	at := netip.MustParseAddrPort("127.0.0.1:4711")
+	a, b := newStation(t, at), newStation(t, netip.MustParseAddrPort("127.0.0.1:4712"))
+	y.enter()
+	c := newStation(t, netip.MustParseAddrPort("127.0.0.1:4712")) // not b, but called the same
+	c.locked(c.p.near.open)
+	if c.p.near.door == nil {
+		t.Fatal("nobody could connect")
+	}
+	for range 4 * meetAfter { // a's goroutine is in the other name space
+		a.awake()
+		must(t, a.p.send(b.p.local, 0, []byte("hello")))
+		a.poll(1)
+		c.poll(1)
+	}
+	if a.mates() != 0 || c.mates() != 0 || a.p.near.door != nil {
+		t.Errorf("%d, %d mates, door %v", a.mates(), c.mates(), a.p.near.door)
+	}
+	x.enter()
+	meet(t, a, b)
+}

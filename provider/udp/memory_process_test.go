@@ -1,0 +1,224 @@
+//go:build linux && !fabricbasic
+
+package udp
+
+// Memory shared with other processes: that are killed, come again, belong to others, or know no manners.
+
+import (
+	"bufio"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+	"gofabric/internal/netx"
+	"gofabric/internal/shm"
+)
+
+// processEnv says that the test's binary is to be a neighbour, at an address.
+const processEnv = "GOFABRIC_TEST_NEIGHBOUR"
+
+// TestNeighbourProcess is no test: it is the other process of those below. It sends back what it receives until it is killed.
+func TestNeighbourProcess(t *testing.T) {
+	at := os.Getenv(processEnv)
+	if at == "" {
+		t.Skip("it runs when other tests start it")
+	}
+	s := newStation(t, netip.MustParseAddrPort(at))
+	s.locked(func() { s.p.near.open() }) // also where it has sent nothing yet
+	s.in.hook = func(from netip.AddrPort, _ []byte) {
+		d := s.in.got[0]
+		s.in.got = s.in.got[:0]
+		s.p.Send(from, [][]byte{[]byte(d.data)}, 0)
+	}
+	fmt.Println("at", s.p.local)
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		s.poll(1000)
+	}
+}
+
+// process starts another one, with the rights of a user, and returns where it is.
+func process(t *testing.T, at string, uid int) (*exec.Cmd, netip.AddrPort) {
+	t.Helper()
+	exe, err := os.Executable()
+	must(t, err)
+	if uid != os.Geteuid() { // which may not look where the binary is
+		exe = fmt.Sprintf("/proc/self/fd/%d", 3)
+	}
+	c := exec.Command(exe, "-test.run=^TestNeighbourProcess$", "-test.v")
+	c.Env = append(os.Environ(), processEnv+"="+at)
+	if uid != os.Geteuid() {
+		f, err := os.Open("/proc/self/exe")
+		must(t, err)
+		defer f.Close()
+		c.ExtraFiles = []*os.File{f}
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+		c.Dir = "/"
+	}
+	out, err := c.StdoutPipe()
+	must(t, err)
+	must(t, c.Start())
+	t.Cleanup(func() {
+		c.Process.Kill()
+		c.Wait()
+	})
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if where, ok := strings.CutPrefix(lines.Text(), "at "); ok {
+			return c, netip.MustParseAddrPort(where)
+		}
+	}
+	t.Fatal("the other process has not started")
+	return nil, netip.AddrPort{}
+}
+
+// echo has a datagram come back.
+func (s *station) echo(to netip.AddrPort) bool {
+	s.locked(func() { s.in.got = nil })
+	must(s.t, s.p.send(to, 0, []byte("echo")))
+	got := 0
+	for end := time.Now().Add(time.Second); got == 0 && time.Now().Before(end); s.locked(func() { got = len(s.in.got) }) {
+		s.poll(100)
+	}
+	return got > 0
+}
+
+// share has datagrams come back until they do so through memory.
+func (s *station) share(to netip.AddrPort) {
+	s.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		before := s.p.counts()
+		s.awake()
+		s.echo(to)
+		if c := s.p.counts(); c.MemorySent > before.MemorySent && c.MemoryReceived > before.MemoryReceived {
+			return
+		}
+	}
+	s.t.Fatalf("%v shares no memory", s.p)
+}
+
+// TestMemoryKilled kills the other process while it polls. It is noticed, nobody is refused by it any more than by a port that is not there, and the next one
+// there shares memory again.
+func TestMemoryKilled(t *testing.T) {
+	for _, asleep := range []bool{false, true} {
+		r := &refusals{}
+		a := &station{t: t, d: testDomain(t), in: &r.inbox}
+		a.p = portAt(t, a.d, netip.AddrPortFrom(loopback4, 0), r)
+		c, at := process(t, "127.0.0.1:0", os.Geteuid())
+		a.share(at)
+		if asleep {
+			a.locked(a.d.prog.EnterWait)
+		}
+		must(t, c.Process.Kill())
+		c.Wait()
+		if asleep {
+			for end := time.Now().Add(patience); a.mates() > 0; time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatal("who sleeps does not notice")
+				}
+			}
+			a.locked(a.d.prog.LeaveWait)
+		}
+		all(t, "it is noticed", func() bool { return a.mates() == 0 }, a)
+		a.locked(func() { r.dests = nil })
+		for end := time.Now().Add(patience); len(r.dests) == 0; a.poll(10) {
+			a.p.send(at, 0, []byte("hello"))
+			if time.Now().After(end) {
+				t.Fatal("nobody says that nobody is there")
+			}
+		}
+		_, again := process(t, at.String(), os.Geteuid())
+		a.share(again)
+	}
+}
+
+// TestMemoryForeign: no memory is shared with another user's process, whoever connects to whom.
+func TestMemoryForeign(t *testing.T) {
+	if os.Geteuid() != 0 {
+		lacking(t, "only root can be somebody else")
+	}
+	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
+	_, at := process(t, "127.0.0.1:0", 4711)
+	for i := range 8 * meetAfter {
+		if i == 4*meetAfter { // from now on the other one tries
+			a.locked(a.p.near.open)
+		}
+		a.awake()
+		if !a.echo(at) {
+			t.Fatal("no answer")
+		}
+	}
+	if c := a.p.counts(); a.mates() != 0 || c.MemorySent+c.MemoryReceived > 0 {
+		t.Errorf("%v: %+v", a.p, c)
+	}
+}
+
+// TestMemoryStrangers: who connects and says nonsense, or nothing, is sent away, and takes nobody's place for long.
+func TestMemoryStrangers(t *testing.T) {
+	a, b := neighboursAt(t, loopback4)
+	a.locked(a.p.near.open)
+	from := netip.AddrPortFrom(loopback4, 4711)
+	good := appendHello(nil, from, a.p.local)
+	change := func(at int) []byte {
+		b := append([]byte(nil), good...)
+		b[at] ^= 0x40
+		return b
+	}
+	end, memory, err := shm.Create()
+	must(t, err)
+	defer end.Close()
+	defer unix.Close(memory)
+	silent, err := netx.LocalConnect(doorName(a.p.local))
+	must(t, err)
+	defer netx.Close(silent)
+	for name, s := range map[string]struct {
+		hello []byte
+		fd    netx.FD
+	}{
+		"no memory":          {good, netx.NoFD},
+		"not memory":         {good, 0},
+		"magic":              {change(0), netx.FD(memory)},
+		"version":            {change(8), netx.FD(memory)},
+		"size":               {change(12), netx.FD(memory)},
+		"another address":    {change(31), netx.FD(memory)},
+		"another's door":     {change(50), netx.FD(memory)},
+		"port 0":             {appendHello(nil, netip.AddrPortFrom(loopback4, 0), a.p.local), netx.FD(memory)},
+		"our own port":       {appendHello(nil, a.p.local, a.p.local), netx.FD(memory)},
+		"short":              {good[:helloLen-1], netx.FD(memory)},
+		"long":               {append(good[:helloLen:helloLen], 0), netx.FD(memory)},
+		"two hellos in one":  {append(good[:helloLen:helloLen], good...), netx.FD(memory)},
+		"one byte, no words": {good[:1], netx.NoFD},
+	} {
+		fd, err := netx.LocalConnect(doorName(a.p.local))
+		must(t, err)
+		_, err = netx.SendWith(fd, s.hello, s.fd)
+		must(t, err)
+		var left [1]byte
+		all(t, name+" is sent away", func() bool { n, errno := netx.Recv(fd, left[:]); return n == 0 && errno != unix.EAGAIN }, a)
+		netx.Close(fd)
+	}
+	if a.mates() != 0 {
+		t.Errorf("%d mates", a.mates())
+	}
+	a.locked(func() {
+		if len(a.p.near.half) != 1 {
+			t.Errorf("%d have said nothing yet", len(a.p.near.half))
+		}
+	})
+	all(t, "the silent one is sent away", func() bool {
+		n := 0
+		a.locked(func() { n = len(a.p.near.half) })
+		return n == 0
+	}, a)
+	meet(t, a, b)
+	must(t, a.p.send(from, 0, []byte{1}))
+	if err := a.p.send(from, 0, nil); err != nil && err != core.ErrConnRefused {
+		t.Error(err)
+	}
+}
