@@ -5,77 +5,16 @@ package udp
 import (
 	"fmt"
 	"net/netip"
-	"os"
 	"os/exec"
-	"runtime"
-	"strings"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"gofabric/core"
 	"gofabric/internal/netx"
+	"gofabric/test/cable"
 )
 
-// lacking ends a test whose prerequisites are not there.
-func lacking(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("GOFABRIC_PEERS") == "required" {
-		t.Fatalf("GOFABRIC_PEERS=required, but "+format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
-// place is a network namespace with one end of a cable, eth9.
-type place struct {
-	t    *testing.T
-	name string
-}
-
-func (h place) ip(args ...string) {
-	h.t.Helper()
-	if out, err := exec.Command("ip", append([]string{"-n", h.name}, args...)...).CombinedOutput(); err != nil {
-		h.t.Fatalf("ip %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-}
-
-// enter takes the calling thread there: sockets that it opens stay.
-func (h place) enter() {
-	h.t.Helper()
-	f, err := os.Open("/run/netns/" + h.name)
-	must(h.t, err)
-	defer f.Close()
-	must(h.t, unix.Setns(int(f.Fd()), unix.CLONE_NEWNET))
-}
-
-// places makes two namespaces that a cable connects: 10.98.0.1 and fd98::1, 10.98.0.2 and fd98::2. The test's goroutine keeps its thread.
-func places(t *testing.T) (a, b place) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		lacking(t, "network namespaces need root")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		lacking(t, "there is no ip(8): apt install iproute2")
-	}
-	both := []place{{t, fmt.Sprintf("gofabric-udp-%da", os.Getpid())}, {t, fmt.Sprintf("gofabric-udp-%db", os.Getpid())}}
-	for _, h := range both {
-		if out, err := exec.Command("ip", "netns", "add", h.name).CombinedOutput(); err != nil {
-			lacking(t, "network namespaces cannot be made here: %v: %s", err, out)
-		}
-		t.Cleanup(func() { exec.Command("ip", "netns", "del", h.name).Run() })
-	}
-	if out, err := exec.Command("ip", "-n", both[0].name, "link", "add", "eth9", "type", "veth", "peer", "name", "eth9", "netns", both[1].name).CombinedOutput(); err != nil {
-		lacking(t, "veth interfaces cannot be made here: %v: %s", err, out)
-	}
-	for i, h := range both {
-		h.ip("link", "set", "lo", "up")
-		h.ip("link", "set", "eth9", "up")
-		h.ip("addr", "add", fmt.Sprintf("10.98.0.%d/24", i+1), "dev", "eth9")
-		h.ip("addr", "add", fmt.Sprintf("fd98::%d/64", i+1), "dev", "eth9", "nodad")
-	}
-	runtime.LockOSThread() // and never unlock: a thread elsewhere must not serve other goroutines
-	return both[0], both[1]
-}
+// places makes two hosts that a cable connects: 10.98.0.1 and fd98::1, 10.98.0.2 and fd98::2.
+func places(t *testing.T) (a, b *cable.Host) { return cable.Pair(t, cable.Options{Net: 98}) }
 
 // TestPathMTU sends as much as a cable takes in one piece, and more.
 func TestPathMTU(t *testing.T) {
@@ -85,12 +24,12 @@ func TestPathMTU(t *testing.T) {
 		headers, most int // most: the longest datagram there is
 	}{{"10.98.0.1", "10.98.0.2", 28, 65507}, {"fd98::1", "fd98::2", 48, 65507}} {
 		for _, mtu := range []int{1500, 9000, 1400} {
-			a.ip("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
-			b.ip("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
+			a.IP("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
+			b.IP("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
 			d, long := testDomain(t), testDomain(t, "MTU", "65507")
-			b.enter()
+			b.Enter()
 			to, in := testPort(t, d, netip.MustParseAddr(c.theirs))
-			a.enter()
+			a.Enter()
 			p, _ := testPort(t, d, netip.MustParseAddr(c.mine))
 			q, _ := testPort(t, long, netip.MustParseAddr(c.mine))
 			whole := mtu - c.headers
@@ -136,18 +75,18 @@ func TestPathMTU(t *testing.T) {
 func TestMTUShrinks(t *testing.T) {
 	a, b := places(t)
 	d := testDomain(t)
-	b.enter()
+	b.Enter()
 	to, _ := testPort(t, d, netip.MustParseAddr("10.98.0.2"))
-	a.enter()
-	a.ip("link", "set", "eth9", "mtu", "9000")
-	b.ip("link", "set", "eth9", "mtu", "9000")
+	a.Enter()
+	a.IP("link", "set", "eth9", "mtu", "9000")
+	b.IP("link", "set", "eth9", "mtu", "9000")
 	p, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
 	d.prog.Lock()
 	defer d.prog.Unlock()
 	if n := p.MaxDatagram(to.local); n != 8972 {
 		t.Errorf("MaxDatagram is %d", n)
 	}
-	a.ip("link", "set", "eth9", "mtu", "4000")
+	a.IP("link", "set", "eth9", "mtu", "4000")
 	if n := p.MaxDatagram(to.local); n != 8972 {
 		t.Errorf("MaxDatagram is %d though nothing was sent", n)
 	}
@@ -162,17 +101,17 @@ func TestMTUShrinks(t *testing.T) {
 // TestFullSocket sends faster than the link: the port says so, loses nothing, and says when it takes more.
 func TestFullSocket(t *testing.T) {
 	if _, err := exec.LookPath("tc"); err != nil {
-		lacking(t, "there is no tc(8): apt install iproute2")
+		cable.Missing(t, "there is no tc(8): apt install iproute2")
 	}
 	a, b := places(t)
-	if out, err := exec.Command("tc", "-n", a.name, "qdisc", "add", "dev", "eth9", "root", "tbf", "rate", "200mbit", "burst", "64kb", "latency", "60s").CombinedOutput(); err != nil {
-		lacking(t, "the kernel has no token bucket: %v: %s", err, out)
+	if out, err := exec.Command("tc", "-n", a.Name, "qdisc", "add", "dev", "eth9", "root", "tbf", "rate", "200mbit", "burst", "64kb", "latency", "60s").CombinedOutput(); err != nil {
+		cable.Missing(t, "the kernel has no token bucket: %v: %s", err, out)
 	}
 	for _, v := range variants {
 		d := testDomain(t, v...)
-		b.enter()
+		b.Enter()
 		to, in := testPort(t, d, netip.MustParseAddr("10.98.0.2"))
-		a.enter()
+		a.Enter()
 		p, mine := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
 		data := make([]byte, 14000)
 		sent, full := 0, 0

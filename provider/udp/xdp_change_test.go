@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/cable"
 )
 
 // hears sends a datagram from q until it comes to p. Nobody makes passes at p.
@@ -44,16 +45,16 @@ func (p *port) heard(in *inbox, size int, most time.Duration) bool {
 // TestXDPRemoved: a port that only receives, and whose program sleeps, notices that the interface is gone, and goes on through its socket when there is another one.
 func TestXDPRemoved(t *testing.T) {
 	a, b := places(t)
-	b.enter()
+	b.Enter()
 	q, _ := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
-	a.enter()
+	a.Enter()
 	d := testDomain(t, "LINK", linkXDP)
 	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
 	if p.express == nil {
 		t.Fatal(p.noXDP)
 	}
 	hears(t, q, p, in, 8)
-	a.ip("link", "del", "eth9")
+	a.IP("link", "del", "eth9")
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		d.prog.Lock()
 		gone, why := p.express == nil, p.noXDP
@@ -68,16 +69,16 @@ func TestXDPRemoved(t *testing.T) {
 			t.Fatal("the port has not noticed")
 		}
 	}
-	a.ip("link", "add", "eth9", "type", "veth", "peer", "name", "eth9", "netns", b.name)
-	for i, h := range []place{a, b} {
-		h.ip("link", "set", "eth9", "up")
-		h.ip("addr", "add", fmt.Sprintf("10.98.0.%d/24", i+1), "dev", "eth9")
+	a.IP("link", "add", "eth9", "type", "veth", "peer", "name", "eth9", "netns", b.Name)
+	for i, h := range []*cable.Host{a, b} {
+		h.IP("link", "set", "eth9", "up")
+		h.IP("addr", "add", fmt.Sprintf("10.98.0.%d/24", i+1), "dev", "eth9")
 	}
 	hears(t, q, p, in, 8)
 	if s := p.counts(); s.BypassReceived == 0 || s.ReceivedDatagrams < s.BypassReceived+1 {
 		t.Errorf("what went by AF_XDP before does not count any more: %+v", s)
 	}
-	a.enter()
+	a.Enter()
 	must(t, d.setLink(p, core.LinkXDP)) // there is an interface again
 	was := p.counts()
 	hears(t, q, p, in, 8)
@@ -96,16 +97,16 @@ func (d *domain) setLink(p *port, to core.DatagramLink) error {
 // TestXDPLonger: an interface takes longer packets than when it was opened: those that fit into a frame go past the system's stack, others by it, both ways.
 func TestXDPLonger(t *testing.T) {
 	a, b := places(t)
-	b.enter()
+	b.Enter()
 	q, back := testPort(t, testDomain(t, "MTU", "60000"), netip.MustParseAddr("10.98.0.2"))
-	a.enter()
+	a.Enter()
 	p, in := testPort(t, testDomain(t, "LINK", linkXDP, "MTU", "60000"), netip.MustParseAddr("10.98.0.1"))
 	if p.express == nil {
 		t.Fatal(p.noXDP)
 	}
 	for _, mtu := range []int{1500, 1700, 9000, 1400} {
-		for _, h := range []place{a, b} {
-			h.ip("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
+		for _, h := range []*cable.Host{a, b} {
+			h.IP("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
 		}
 		for _, size := range []int{mtu - 28, 64} {
 			for began, went := time.Now(), [2]bool{}; !went[0] || !went[1]; { // the link hears of the change a little later
@@ -131,9 +132,9 @@ func TestXDPLonger(t *testing.T) {
 // TestXDPChosen: the link of a port can be changed at any time, either way; what cannot be had is refused and changes nothing.
 func TestXDPChosen(t *testing.T) {
 	a, b := places(t)
-	b.enter()
+	b.Enter()
 	q, _ := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
-	a.enter()
+	a.Enter()
 	d := testDomain(t)
 	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
 	for _, to := range []core.DatagramLink{core.LinkSockets, core.LinkXDP, core.LinkXDP, core.LinkSockets, core.LinkAuto, core.LinkSockets, core.LinkXDP} {

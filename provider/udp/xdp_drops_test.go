@@ -11,10 +11,10 @@ import (
 // TestXDPOldLosses: a port does not count what the interface lost before it was opened.
 func TestXDPOldLosses(t *testing.T) {
 	a, b := places(t)
-	a.enter()
+	a.Enter()
 	d := testDomain(t, "LINK", linkXDP)
 	p, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	b.enter()
+	b.Enter()
 	c, err := net.Dial("udp4", p.local.String())
 	must(t, err)
 	defer c.Close()
@@ -28,7 +28,7 @@ func TestXDPOldLosses(t *testing.T) {
 	if old < 4096 {
 		t.Errorf("%d datagrams found no room", old)
 	}
-	a.enter()
+	a.Enter()
 	q, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
 	if q.express == nil {
 		t.Fatal(q.noXDP)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"gofabric/test/cable"
 )
 
 // kernelHas reports whether the kernel is at least as new as a version.
@@ -35,17 +37,17 @@ func TestXDPJumbo(t *testing.T) {
 	}
 	const mtu = 9000
 	a, b := places(t)
-	for _, h := range []place{a, b} {
-		h.ip("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
+	for _, h := range []*cable.Host{a, b} {
+		h.IP("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
 	}
 	for _, link := range []string{linkSockets, linkXDP} {
 		for _, at := range [][2]string{{"10.98.0.1", "10.98.0.2"}, {"fd98::1", "fd98::2"}} {
-			a.enter()
+			a.Enter()
 			p, _ := testPort(t, testDomain(t, "LINK", linkXDP, "GSO", "0"), netip.MustParseAddr(at[0]))
-			b.enter()
+			b.Enter()
 			q, in := testPort(t, testDomain(t, "LINK", link), netip.MustParseAddr(at[1]))
 			bypasses(t, p, q, in)
-			a.enter() // where the path is asked for
+			a.Enter() // where the path is asked for
 			whole := p.MaxDatagram(q.local)
 			if whole < mtu-48 {
 				t.Fatalf("%v takes datagrams of %d bytes", p, whole)

@@ -10,6 +10,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/netx"
+	"gofabric/test/cable"
 )
 
 // TestXDP sends both ways between an end with AF_XDP and one with sockets, and between two with AF_XDP.
@@ -22,8 +23,8 @@ func TestXDP(t *testing.T) {
 				var d [2]*domain
 				var p [2]*port
 				var in [2]*inbox
-				for i, h := range []place{a, b} {
-					h.enter()
+				for i, h := range []*cable.Host{a, b} {
+					h.Enter()
 					d[i] = testDomain(t, "LINK", links[i])
 					p[i], in[i] = testPort(t, d[i], netip.MustParseAddr(at[i]))
 					if links[i] == linkXDP && p[i].express == nil {
@@ -62,7 +63,7 @@ func TestXDP(t *testing.T) {
 // TestXDPWritable: a port whose socket took no more says when it does again, though nobody makes passes.
 func TestXDPWritable(t *testing.T) {
 	a, _ := places(t)
-	a.enter()
+	a.Enter()
 	d := testDomain(t, "LINK", linkXDP)
 	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
 	if p.express == nil {
@@ -96,10 +97,10 @@ func TestXDPWritable(t *testing.T) {
 func TestXDPCrowd(t *testing.T) {
 	const perDomain, domains = 120, 60
 	a, b := places(t)
-	b.enter()
+	b.Enter()
 	from := testDomain(t)
 	q, _ := testPort(t, from, netip.MustParseAddr("10.98.0.2"))
-	a.enter()
+	a.Enter()
 	at := netip.MustParseAddr("10.98.0.1")
 	many := testDomain(t, "LINK", linkXDP)
 	var ports []*port

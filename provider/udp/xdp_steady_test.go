@@ -10,14 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/xdp"
+	"gofabric/test/cable"
 )
 
 // xdpPair is two ports of one domain that AF_XDP connects.
-func xdpPair(t *testing.T, a, b place, variables ...string) (d *domain, p [2]*port, in [2]*inbox, links [2]*xdpLink) {
+func xdpPair(t *testing.T, a, b *cable.Host, variables ...string) (d *domain, p [2]*port, in [2]*inbox, links [2]*xdpLink) {
 	t.Helper()
 	d = testDomain(t, append([]string{"LINK", linkXDP}, variables...)...)
-	for i, h := range []place{a, b} {
-		h.enter()
+	for i, h := range []*cable.Host{a, b} {
+		h.Enter()
 		p[i], in[i] = testPort(t, d, netip.MustParseAddr([]string{"10.98.0.1", "10.98.0.2"}[i]))
 		if p[i].express == nil {
 			t.Fatal(p[i].noXDP)
@@ -39,7 +40,7 @@ func xdpPair(t *testing.T, a, b place, variables ...string) (d *domain, p [2]*po
 // TestXDPMode: over veth the kernel's stack runs the program, unless the user wants the driver to.
 func TestXDPMode(t *testing.T) {
 	a, _ := places(t)
-	a.enter()
+	a.Enter()
 	for mode, want := range map[string]xdp.Mode{modeAuto: xdp.Generic, modeGeneric: xdp.Generic, modeDriver: xdp.Driver} {
 		d := testDomain(t, "LINK", linkXDP, "XDP_MODE", mode)
 		p, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
@@ -59,7 +60,7 @@ func TestXDPMode(t *testing.T) {
 func TestXDPNewcomer(t *testing.T) {
 	a, b := places(t)
 	d, p, _, links := xdpPair(t, a, b)
-	a.enter()
+	a.Enter()
 	for deadline := time.Now().Add(patience); ; { // the kernel sets up an interface's routes some time after it is up
 		sent := links[0].sent
 		must(t, p[0].send(p[1].local, 0, []byte{1}))

@@ -36,10 +36,10 @@ func (r *inbox) kinds(most int) int {
 func TestXDPChosenUnderWay(t *testing.T) {
 	const count = 100 // more than one receive takes
 	a, b := places(t)
-	b.enter()
+	b.Enter()
 	other := testDomain(t)
 	q, back := testPort(t, other, netip.MustParseAddr("10.98.0.2"))
-	a.enter()
+	a.Enter()
 	d := testDomain(t)
 	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
 	testPort(t, testDomain(t, "LINK", linkXDP), p.local.Addr()) // the interface stays open, as it does for who has several endpoints
