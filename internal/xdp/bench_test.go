@@ -78,7 +78,7 @@ type socketEnd struct {
 }
 
 func newSocketEnd(b *testing.B, src *place, from, to netip.AddrPort, size int) *socketEnd {
-	src.enter()
+	src.Enter()
 	fd, err := netx.DatagramSocket(unix.AF_INET)
 	must(b, err)
 	b.Cleanup(func() { netx.Close(fd) })

@@ -7,10 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"runtime"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/xdp/frame"
+	"gofabric/test/cable"
 )
 
 func TestMain(m *testing.M) {
@@ -26,15 +24,6 @@ func TestMain(m *testing.M) {
 		return
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// lacking ends a test whose prerequisites are not there.
-func lacking(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("GOFABRIC_PEERS") == "required" {
-		t.Fatalf("GOFABRIC_PEERS=required, but "+format, args...)
-	}
-	t.Skipf(format, args...)
 }
 
 func must(t testing.TB, err error) {
@@ -48,104 +37,55 @@ func must(t testing.TB, err error) {
 func needRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		lacking(t, "XDP programs and network namespaces need root")
+		cable.Missing(t, "XDP programs need root")
 	}
 }
 
-// place is a network namespace with one end of a cable, eth9.
+// place is a host with one end of a cable, eth9.
 type place struct {
-	t      testing.TB
-	name   string
+	*cable.Host
 	v4, v6 netip.Addr
 	mac    frame.MAC
 }
 
-func run(t testing.TB, name string, args ...string) {
-	t.Helper()
-	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
-}
-
-func (h *place) ip(args ...string) {
-	h.t.Helper()
-	run(h.t, "ip", append([]string{"-n", h.name}, args...)...)
-}
-
-// enter takes the calling thread there: what it opens stays there.
-func (h *place) enter() {
-	h.t.Helper()
-	f, err := os.Open("/run/netns/" + h.name)
-	must(h.t, err)
-	defer f.Close()
-	must(h.t, unix.Setns(int(f.Fd()), unix.CLONE_NEWNET))
-}
-
-var placesMade atomic.Int32
-
-// places makes two namespaces that a cable with so many queues connects. The test's goroutine keeps its thread.
+// places makes two hosts that a cable with so many queues connects. The test's goroutine keeps its thread.
 func places(t testing.TB, queues, mtu int) (a, b *place) {
 	t.Helper()
-	needRoot(t)
-	if _, err := exec.LookPath("ip"); err != nil {
-		lacking(t, "there is no ip(8): apt install iproute2")
-	}
-	base := fmt.Sprintf("gofabric-xdp-%d-%d", os.Getpid(), placesMade.Add(1))
-	both := []*place{{t: t, name: base + "a"}, {t: t, name: base + "b"}}
-	for _, h := range both {
-		if out, err := exec.Command("ip", "netns", "add", h.name).CombinedOutput(); err != nil {
-			lacking(t, "network namespaces cannot be made here: %v: %s", err, out)
+	x, y := cable.Pair(t, cable.Options{Net: 97, Queues: queues, MTU: mtu})
+	a, b = newPlace(x), newPlace(y)
+	for _, ends := range [][2]*place{{a, b}, {b, a}} { // the tests' headers are fixed, and so are the kernel's
+		for _, to := range []netip.Addr{ends[1].v4, ends[1].v6} {
+			ends[0].IP("neigh", "replace", to.String(), "lladdr", net.HardwareAddr(ends[1].mac[:]).String(), "dev", cable.End, "nud", "permanent")
 		}
-		t.Cleanup(func() { exec.Command("ip", "netns", "del", h.name).Run() })
 	}
-	n := fmt.Sprint(queues)
-	args := []string{"-n", both[0].name, "link", "add", "eth9", "numtxqueues", n, "numrxqueues", n, "type", "veth",
-		"peer", "name", "eth9", "numtxqueues", n, "numrxqueues", n, "netns", both[1].name}
-	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
-		lacking(t, "veth interfaces cannot be made here: %v: %s", err, out)
-	}
-	runtime.LockOSThread() // and never unlock: a thread elsewhere must not serve other goroutines
-	for i, h := range both {
-		h.v4, h.v6 = netip.AddrFrom4([4]byte{10, 97, 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd97::%d", i+1))
-		h.ip("link", "set", "lo", "up")
-		h.ip("link", "set", "eth9", "mtu", fmt.Sprint(mtu), "up")
-		h.ip("addr", "add", h.v4.String()+"/24", "dev", "eth9")
-		h.ip("addr", "add", h.v6.String()+"/64", "dev", "eth9", "nodad")
-		h.enter()
-		ifc, err := net.InterfaceByName("eth9")
-		must(t, err)
-		h.mac = frame.MAC(ifc.HardwareAddr)
-	}
-	for i, h := range both { // the tests' headers are fixed, and so are the kernel's
-		other := both[1-i]
-		h.ip("neigh", "replace", other.v4.String(), "lladdr", net.HardwareAddr(other.mac[:]).String(), "dev", "eth9", "nud", "permanent")
-		h.ip("neigh", "replace", other.v6.String(), "lladdr", net.HardwareAddr(other.mac[:]).String(), "dev", "eth9", "nud", "permanent")
-	}
-	for i, h := range both {
-		h.hears(both[1-i])
-	}
-	return both[0], both[1]
+	a.hears(b)
+	b.hears(a)
+	return a, b
+}
+
+func newPlace(h *cable.Host) *place {
+	return &place{Host: h, v4: h.V4, v6: h.V6, mac: frame.MAC(h.Interface(cable.End).HardwareAddr)}
 }
 
 // hears returns when IPv6 datagrams of the other place come: the kernel sets an interface's routes up some time after it is up.
 func (h *place) hears(other *place) {
-	h.t.Helper()
-	h.enter()
+	h.T.Helper()
+	h.Enter()
 	in, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(h.v6, 0)))
-	must(h.t, err)
+	must(h.T, err)
 	defer in.Close()
-	other.enter()
+	other.Enter()
 	out, err := net.DialUDP("udp", nil, in.LocalAddr().(*net.UDPAddr))
-	must(h.t, err)
+	must(h.T, err)
 	defer out.Close()
 	for end := time.Now().Add(patience); ; {
 		out.Write([]byte{1}) // ECONNREFUSED may be about the last one
-		must(h.t, in.SetReadDeadline(time.Now().Add(10*time.Millisecond)))
+		must(h.T, in.SetReadDeadline(time.Now().Add(10*time.Millisecond)))
 		if _, err := in.Read(make([]byte, 10)); err == nil {
 			return
 		}
 		if time.Now().After(end) {
-			h.t.Fatalf("nothing goes from %s to %s", other.name, h.name)
+			h.T.Fatalf("nothing goes from %s to %s", other.Name, h.Name)
 		}
 	}
 }
@@ -178,7 +118,7 @@ func payloadOf(t testing.TB, b []byte) []byte {
 // openPort opens an interface in a namespace, and a port there with its companion socket.
 func openPort(t testing.TB, h *place, c Config, at netip.AddrPort) (*Interface, *Port) {
 	t.Helper()
-	h.enter()
+	h.Enter()
 	i, err := Open("eth9", c)
 	must(t, err)
 	t.Cleanup(i.Close)
@@ -191,7 +131,7 @@ func openPort(t testing.TB, h *place, c Config, at netip.AddrPort) (*Interface, 
 // listen opens a socket in a namespace.
 func listen(t testing.TB, h *place, at netip.AddrPort) *net.UDPConn {
 	t.Helper()
-	h.enter()
+	h.Enter()
 	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
 	must(t, err)
 	t.Cleanup(func() { c.Close() })

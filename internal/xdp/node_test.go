@@ -14,6 +14,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
+
+	"gofabric/test/cable"
 )
 
 // nodeVar makes the test binary a process in a namespace that has eth9 and sends back what comes to a port: the namespace, the address and port.
@@ -23,8 +25,8 @@ func nodeMain() {
 	runtime.LockOSThread()
 	var ns, at string
 	fmt.Sscan(os.Getenv(nodeVar), &ns, &at)
-	h := place{t: &testing.B{}, name: ns}
-	h.enter()
+	h := cable.Host{T: &testing.B{}, Name: ns}
+	h.Enter()
 	i, err := Open("eth9", Config{})
 	if err != nil {
 		fmt.Println("failed", err)
@@ -110,7 +112,7 @@ func node(t *testing.T, h *place, at netip.AddrPort) (*exec.Cmd, []string) {
 	self, err := os.Executable()
 	must(t, err)
 	c := exec.Command(self)
-	c.Env = append(os.Environ(), fmt.Sprintf("%s=%s %v", nodeVar, h.name, at))
+	c.Env = append(os.Environ(), fmt.Sprintf("%s=%s %v", nodeVar, h.Name, at))
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	must(t, err)

@@ -41,7 +41,7 @@ func TestOtherProcess(t *testing.T) {
 	s := listen(t, b, netip.AddrPortFrom(b.v4, 7000))
 	echoed(t, s, at)
 
-	a.enter()
+	a.Enter()
 	_, err := Open("eth9", Config{})
 	var e *Error
 	if !errors.As(err, &e) || e.Reason != OtherOwner || e.Interface != "eth9" || !strings.Contains(err.Error(), e.Reason.Hint()) {
@@ -73,7 +73,7 @@ func TestOtherProcess(t *testing.T) {
 	}
 	must(t, other.Process.Kill())
 	other.Wait()
-	a.enter()
+	a.Enter()
 	ifc, err := net.InterfaceByName("eth9")
 	must(t, err)
 	until(t, "the program's end", func() bool { return attachedTo(ifc.Index) == 0 })
@@ -114,7 +114,7 @@ func TestOtherProcess(t *testing.T) {
 // TestOtherProgram: a program that is there already stays.
 func TestOtherProgram(t *testing.T) {
 	a, _ := places(t, 1, 1500)
-	a.enter()
+	a.Enter()
 	ifc, err := net.InterfaceByName("eth9")
 	must(t, err)
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "somebodys", Type: ebpf.XDP, Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, xdpPass), asm.Return()}})
@@ -148,15 +148,15 @@ func TestOtherTraffic(t *testing.T) {
 	at, from := netip.AddrPortFrom(a.v4, 7001), netip.AddrPortFrom(b.v4, 7000)
 	_, p := openPort(t, a, Config{}, at)
 	_, q := openPort(t, b, Config{}, from)
-	a.enter()
+	a.Enter()
 	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at)) // the same number, for TCP
 	must(t, err)
 	defer l.Close()
-	b.enter()
+	b.Enter()
 	c, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(at))
 	must(t, err)
 	defer c.Close()
-	a.enter()
+	a.Enter()
 	d, err := l.AcceptTCP()
 	must(t, err)
 	defer d.Close()
@@ -238,15 +238,15 @@ func TestDownAndGone(t *testing.T) {
 		}
 		return p.Flush()
 	}
-	a.ip("link", "set", "eth9", "down")
+	a.IP("link", "set", "eth9", "down")
 	if errno := send("down"); errno != unix.ENETDOWN {
 		t.Errorf("down: %v", errno)
 	}
 	if err := i.Err(); err != nil {
 		t.Errorf("down: %v", err)
 	}
-	a.ip("link", "set", "eth9", "up")
-	a.ip("neigh", "replace", b.v4.String(), "lladdr", net.HardwareAddr(b.mac[:]).String(), "dev", "eth9", "nud", "permanent")
+	a.IP("link", "set", "eth9", "up")
+	a.IP("neigh", "replace", b.v4.String(), "lladdr", net.HardwareAddr(b.mac[:]).String(), "dev", "eth9", "nud", "permanent")
 	if errno := send("up"); errno != 0 {
 		t.Errorf("up: %v", errno)
 	}
@@ -261,7 +261,7 @@ func TestDownAndGone(t *testing.T) {
 	if got := payloadOf(t, take(t, p, 1)[0]); string(got) != "back" {
 		t.Errorf("%q", got)
 	}
-	a.ip("link", "del", "eth9")
+	a.IP("link", "del", "eth9")
 	until(t, "the news", func() bool { return errors.Is(i.Err(), unix.ENETDOWN) })
 	if errno := send("gone"); errno != unix.ENETDOWN && errno != unix.ENXIO {
 		t.Errorf("gone: %v", errno)
@@ -274,7 +274,7 @@ func TestDownAndGone(t *testing.T) {
 // TestReasons: each thing that may be missing is named.
 func TestReasons(t *testing.T) {
 	a, _ := places(t, 1, 1500)
-	a.enter()
+	a.Enter()
 	check := func(what string, err error, want Reason) {
 		t.Helper()
 		var e *Error
@@ -325,7 +325,7 @@ func TestReasons(t *testing.T) {
 	must(t, p.Close())
 	must(t, ports[1].Close())
 	i.Close()
-	a.ip("link", "set", "eth9", "down")
+	a.IP("link", "set", "eth9", "down")
 	check("down", open("eth9", Config{}), InterfaceDown)
 	check("down", Probe("eth9", Config{}), InterfaceDown)
 }

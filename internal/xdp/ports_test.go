@@ -313,7 +313,7 @@ func TestQueues(t *testing.T) {
 	const queues = 3
 	a, b := places(t, queues, 1500)
 	to := netip.AddrPortFrom(a.v4, 7001)
-	a.enter()
+	a.Enter()
 	for n, want := range map[int]error{queues + 1: QueueCount, 1: nil} {
 		i, err := Open("eth9", Config{Queues: n})
 		if !errors.Is(err, want) || err == nil && len(i.queues) != n {
