@@ -50,8 +50,8 @@ var cuts = []struct {
 }{
 	{"unplugged", func(a, b *host) { b.unplug() }, func(a, b *host) { b.plug() }},
 	{"own link down", func(a, b *host) { a.unplug() }, func(a, b *host) { a.plug() }},
-	{"peer lost its address", func(a, b *host) { b.ip("addr", "del", b.v4+"/24", "dev", "eth9") },
-		func(a, b *host) { b.ip("addr", "add", b.v4+"/24", "dev", "eth9") }},
+	{"peer lost its address", func(a, b *host) { b.IP("addr", "del", b.v4+"/24", "dev", "eth9") },
+		func(a, b *host) { b.IP("addr", "add", b.v4+"/24", "dev", "eth9") }},
 }
 
 // TestTransferCut cuts the connection in the middle of a stream of large messages: every send ends with an error that names the peer, and after the
@@ -192,7 +192,7 @@ func TestBlackHole(t *testing.T) {
 		t.Run(dest, func(t *testing.T) {
 			t.Parallel()
 			a, b := newHosts(t)
-			a.ip("neigh", "add", "10.99.0.66", "lladdr", b.mac(), "dev", "eth9", "nud", "permanent")
+			a.IP("neigh", "add", "10.99.0.66", "lladdr", b.mac(), "dev", "eth9", "nud", "permanent")
 			ra, rm := a.start(), a.start()
 			ra.do("open rdm %s 0", a.v4)
 			ra.do("insert %s", dest)

@@ -38,7 +38,7 @@ func startOthers(t *testing.T, a, b *host) *others {
 	t.Helper()
 	o := &others{t: t, stop: make(chan struct{}), done: make(chan error, 8), marks: make(chan int, 1)}
 	var l net.Listener
-	b.inside(func() (err error) {
+	b.Inside(func() (err error) {
 		if l, err = net.Listen("tcp4", fmt.Sprintf("%s:%d", b.v4, othersPort)); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func startOthers(t *testing.T, a, b *host) *others {
 	})
 	defer l.Close()
 	for range 2 {
-		a.inside(func() error {
+		a.Inside(func() error {
 			c, err := net.Dial("tcp4", l.Addr().String())
 			o.conns = append(o.conns, c)
 			return err
@@ -58,7 +58,7 @@ func startOthers(t *testing.T, a, b *host) *others {
 		}
 		o.conns = append(o.conns, c)
 	}
-	a.inside(func() (err error) {
+	a.Inside(func() (err error) {
 		o.udp[0], err = net.DialUDP("udp4", nil, o.udp[1].LocalAddr().(*net.UDPAddr))
 		return err
 	})

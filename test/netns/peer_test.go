@@ -54,9 +54,9 @@ func TestPeerRestarted(t *testing.T) {
 	ra.do("recv 64 4")
 	ra.do("send 0 8")
 	rb.want("RECEIVED 8", long)
-	b.ip("addr", "del", b.v4+"/24", "dev", "eth9") // the reset has no way out
+	b.IP("addr", "del", b.v4+"/24", "dev", "eth9") // the reset has no way out
 	rb.kill()
-	b.ip("addr", "add", b.v4+"/24", "dev", "eth9")
+	b.IP("addr", "add", b.v4+"/24", "dev", "eth9")
 	rb = b.start()
 	rb.do("open rdm %s 7000", b.v4)
 	rb.do("insert %s", nameA)
@@ -123,12 +123,12 @@ func TestIface(t *testing.T) {
 	t.Parallel()
 	a, _ := newHosts(t)
 	for _, n := range []string{"blue0", "blue1"} {
-		a.ip("link", "add", n, "type", "veth", "peer", "name", "x"+n)
-		a.ip("link", "set", n, "up")
-		a.ip("link", "set", "x"+n, "up")
+		a.IP("link", "add", n, "type", "veth", "peer", "name", "x"+n)
+		a.IP("link", "set", n, "up")
+		a.IP("link", "set", "x"+n, "up")
 	}
-	a.ip("addr", "add", "10.98.0.1/24", "dev", "blue0")
-	a.ip("addr", "add", "10.97.0.1/24", "dev", "blue1")
+	a.IP("addr", "add", "10.98.0.1/24", "dev", "blue0")
+	a.IP("addr", "add", "10.97.0.1/24", "dev", "blue1")
 	tests := []struct{ spec, want, not string }{
 		{"eth9", "10.99.0.1 fd99::1", "10.98.0.1 10.97.0.1 127.0.0.1"},
 		{"blue0", "10.98.0.1", "10.99.0.1 10.97.0.1 127.0.0.1 fd99::1"},

@@ -49,7 +49,7 @@ func (h *host) startUnder(wrapper []string, env ...string) *remote {
 	}
 	defer self.Close()
 	// By the descriptor: other users may not look into the directory that go test builds in.
-	cmd := exec.Command("ip", append(append([]string{"netns", "exec", h.name}, wrapper...), "/proc/self/fd/3")...)
+	cmd := exec.Command("ip", append(append([]string{"netns", "exec", h.Name}, wrapper...), "/proc/self/fd/3")...)
 	cmd.ExtraFiles = []*os.File{self}
 	cmd.Env = append(os.Environ(), nodeVar+"=1",
 		fmt.Sprintf("FI_TCP_PEER_TIMEOUT=%d", peerTimeout.Milliseconds()), fmt.Sprintf("FI_TCP_CONNECT_TIMEOUT=%d", connectTimeout.Milliseconds()),
@@ -91,7 +91,7 @@ func (r *remote) kill() {
 	r.cmd.Wait()
 	r.cmd = nil
 	if r.t.Failed() {
-		r.t.Logf("%s said:\n  %s", r.h.name, strings.Join(r.log, "\n  "))
+		r.t.Logf("%s said:\n  %s", r.h.Name, strings.Join(r.log, "\n  "))
 	}
 }
 
@@ -124,18 +124,18 @@ func (r *remote) want(begin string, within time.Duration) string {
 		select {
 		case l, ok := <-r.lines:
 			if !ok {
-				r.t.Fatalf("%s ended; want %q", r.h.name, begin)
+				r.t.Fatalf("%s ended; want %q", r.h.Name, begin)
 			}
 			r.log = append(r.log, l)
 			switch {
 			case strings.HasPrefix(l, begin):
 				return l
 			case strings.HasPrefix(l, "FAIL"):
-				r.t.Fatalf("%s: %s", r.h.name, l)
+				r.t.Fatalf("%s: %s", r.h.Name, l)
 			}
 			r.seen = append(r.seen, l)
 		case <-timer.C:
-			r.t.Fatalf("%s: no %q within %v", r.h.name, begin, within)
+			r.t.Fatalf("%s: no %q within %v", r.h.Name, begin, within)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gofabric/test/cable"
 )
 
 const rxdStack = "udp;ofi_rxd"
@@ -65,7 +67,7 @@ func TestRXDBulk(t *testing.T) {
 // setMTU changes the MTU of both ends of the cable between two hosts.
 func setMTU(mtu int, ends ...*host) {
 	for _, h := range ends {
-		h.ip("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
+		h.IP("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
 	}
 }
 
@@ -97,22 +99,15 @@ func TestRXDPathMTU(t *testing.T) {
 func newRouted(t *testing.T, mtu int) (a, b, r *host) {
 	t.Helper()
 	a, r = newHosts(t)
-	b = &host{t: t, name: r.name + "2", v4: "10.96.0.2"}
-	if out, err := exec.Command("ip", "netns", "add", b.name).CombinedOutput(); err != nil {
-		missing(t, "network namespaces cannot be made here: %v: %s", err, out)
-	}
-	t.Cleanup(func() { exec.Command("ip", "netns", "del", b.name).Run() })
-	r.ip("link", "add", "eth8", "type", "veth", "peer", "name", "eth9", "netns", b.name)
-	r.ip("addr", "add", "10.96.0.1/24", "dev", "eth8")
-	b.ip("addr", "add", b.v4+"/24", "dev", "eth9")
-	b.ip("link", "set", "lo", "up")
-	b.ip("link", "set", "eth9", "mtu", fmt.Sprint(mtu), "up")
-	r.ip("link", "set", "eth8", "mtu", fmt.Sprint(mtu), "up")
-	a.ip("route", "add", "10.96.0.0/24", "via", r.v4)
-	b.ip("route", "add", "10.99.0.0/24", "via", "10.96.0.1")
-	if out, err := exec.Command("ip", "netns", "exec", r.name, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward").CombinedOutput(); err != nil {
-		missing(t, "a namespace cannot be made a router: %v: %s", err, out)
-	}
+	b = &host{Host: cable.NewHost(t), t: t, v4: "10.96.0.2"}
+	r.IP("link", "add", "eth8", "type", "veth", "peer", "name", "eth9", "netns", b.Name)
+	r.IP("addr", "add", "10.96.0.1/24", "dev", "eth8")
+	b.IP("addr", "add", b.v4+"/24", "dev", "eth9")
+	b.IP("link", "set", "eth9", "mtu", fmt.Sprint(mtu), "up")
+	r.IP("link", "set", "eth8", "mtu", fmt.Sprint(mtu), "up")
+	a.IP("route", "add", "10.96.0.0/24", "via", r.v4)
+	b.IP("route", "add", "10.99.0.0/24", "via", "10.96.0.1")
+	r.Set("net/ipv4/ip_forward", "1")
 	return a, b, r
 }
 
@@ -130,7 +125,7 @@ func TestRXDRouter(t *testing.T) {
 			rb.do("check %d %d", 200_000, count)
 			ra.do("bulk 0 %d %d", 200_000, count)
 			rb.want("GOOD 64", long)
-			r.ip("link", "set", "eth8", "mtu", "900")
+			r.IP("link", "set", "eth8", "mtu", "900")
 			rb.want(fmt.Sprintf("CHECKED %d", count), long)
 			ra.want("BULK", long)
 		})
@@ -224,10 +219,10 @@ func TestRXDKilled(t *testing.T) {
 func TestRXDIface(t *testing.T) {
 	t.Parallel()
 	a, _ := newHosts(t)
-	a.ip("link", "add", "blue0", "type", "veth", "peer", "name", "xblue0")
-	a.ip("link", "set", "blue0", "up")
-	a.ip("link", "set", "xblue0", "up")
-	a.ip("addr", "add", "10.98.0.1/24", "dev", "blue0")
+	a.IP("link", "add", "blue0", "type", "veth", "peer", "name", "xblue0")
+	a.IP("link", "set", "blue0", "up")
+	a.IP("link", "set", "xblue0", "up")
+	a.IP("addr", "add", "10.98.0.1/24", "dev", "blue0")
 	for _, tt := range []struct{ spec, want, not string }{
 		{"eth9", "10.99.0.1", "10.98.0.1"}, {"blue*", "10.98.0.1", "10.99.0.1"}, {"10.98.0.0/16", "10.98.0.1", "10.99.0.1"}, {"^blue*", "10.99.0.1", "10.98.0.1"},
 	} {
@@ -244,7 +239,7 @@ func TestRXDLoss(t *testing.T) {
 	t.Run("netem", func(t *testing.T) {
 		a, b := newHosts(t)
 		for _, h := range []*host{a, b} {
-			out, err := exec.Command("ip", "netns", "exec", h.name, "tc", "qdisc", "add", "dev", "eth9", "root", "netem", "loss", "2%", "delay", "1ms", "200us").CombinedOutput()
+			out, err := exec.Command("ip", "netns", "exec", h.Name, "tc", "qdisc", "add", "dev", "eth9", "root", "netem", "loss", "2%", "delay", "1ms", "200us").CombinedOutput()
 			if err != nil {
 				t.Skipf("this kernel, or this machine, has no netem: %v: %s", err, out)
 			}

@@ -26,29 +26,6 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// inside calls f on a thread that is in the host: sockets that it opens stay there.
-func (h *host) inside(f func() error) {
-	h.t.Helper()
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlock: the thread ends with the goroutine
-		done <- func() error {
-			ns, err := os.Open("/run/netns/" + h.name)
-			if err != nil {
-				return err
-			}
-			defer ns.Close()
-			if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
-				return err
-			}
-			return f()
-		}()
-	}()
-	if err := <-done; err != nil {
-		h.t.Fatalf("%s: %v", h.name, err)
-	}
-}
-
 // program is the number of the XDP program on the cable's end, and the mode that it runs in as ip(8) has it; 0 if there is none.
 func (h *host) program() (id ebpf.ProgramID, mode string) {
 	h.t.Helper()
@@ -58,8 +35,8 @@ func (h *host) program() (id ebpf.ProgramID, mode string) {
 			Prog struct{ ID uint32 }
 		}
 	}
-	if err := json.Unmarshal([]byte(h.ip("-j", "link", "show", "eth9")), &links); err != nil || len(links) != 1 {
-		h.t.Fatalf("%s: ip -j link show eth9: %v, %+v", h.name, err, links)
+	if err := json.Unmarshal([]byte(h.IP("-j", "link", "show", "eth9")), &links); err != nil || len(links) != 1 {
+		h.t.Fatalf("%s: ip -j link show eth9: %v, %+v", h.Name, err, links)
 	}
 	x := links[0].XDP
 	return ebpf.ProgramID(x.Prog.ID), map[int]string{1: "driver", 2: "generic"}[x.Mode] // XDP_ATTACHED_DRV, XDP_ATTACHED_SKB
@@ -87,7 +64,7 @@ func maps(t *testing.T, id ebpf.ProgramID) []ebpf.MapID {
 // xdpSockets is how many AF_XDP sockets the host has; each keeps its umem.
 func (h *host) xdpSockets() int {
 	h.t.Helper()
-	out, err := exec.Command("ip", "netns", "exec", h.name, "cat", "/proc/net/protocols").Output()
+	out, err := exec.Command("ip", "netns", "exec", h.Name, "cat", "/proc/net/protocols").Output()
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -114,7 +91,7 @@ func (r *remote) killClean() {
 	r.t.Helper()
 	id, _ := r.h.program()
 	if id == 0 || r.h.xdpSockets() == 0 {
-		r.t.Fatalf("%s has no AF_XDP: program %d, %d sockets", r.h.name, id, r.h.xdpSockets())
+		r.t.Fatalf("%s has no AF_XDP: program %d, %d sockets", r.h.Name, id, r.h.xdpSockets())
 	}
 	used := maps(r.t, id)
 	r.kill()
@@ -193,7 +170,7 @@ func attachOther(h *host) {
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { prog.Close() })
-	h.inside(func() error {
+	h.Inside(func() error {
 		ifc, err := net.InterfaceByName("eth9")
 		if err != nil {
 			return err
@@ -277,13 +254,13 @@ func refused(t *testing.T, ra, rb *remote, ipA, ipB, ifc, cause string) {
 func TestXDPGeneric(t *testing.T) {
 	t.Parallel()
 	a, b := newHosts(t)
-	a.ip("link", "del", "eth9")
-	a.ip("link", "add", "eth9", "numtxqueues", "2", "numrxqueues", "2", "type", "veth",
-		"peer", "name", "eth9", "netns", b.name, "numtxqueues", "1", "numrxqueues", "1")
+	a.IP("link", "del", "eth9")
+	a.IP("link", "add", "eth9", "numtxqueues", "2", "numrxqueues", "2", "type", "veth",
+		"peer", "name", "eth9", "netns", b.Name, "numtxqueues", "1", "numrxqueues", "1")
 	for _, h := range []*host{a, b} {
-		h.ip("link", "set", "eth9", "up")
-		h.ip("addr", "add", h.v4+"/24", "dev", "eth9")
-		h.ip("addr", "add", h.v6+"/64", "dev", "eth9", "nodad")
+		h.IP("link", "set", "eth9", "up")
+		h.IP("addr", "add", h.v4+"/24", "dev", "eth9")
+		h.IP("addr", "add", h.v6+"/64", "dev", "eth9", "nodad")
 	}
 	for _, ip := range [][2]string{{a.v4, b.v4}, {a.v6, b.v6}} {
 		ra, rb := xdpPair(a, b, ip[0], ip[1], []string{xdpLink, xdpDriver}, []string{xdpLink})
@@ -292,7 +269,7 @@ func TestXDPGeneric(t *testing.T) {
 		}
 		for i, h := range []*host{a, b} {
 			if _, mode := h.program(); mode != []string{"driver", "generic"}[i] {
-				t.Errorf("%s: the program runs in mode %q", h.name, mode)
+				t.Errorf("%s: the program runs in mode %q", h.Name, mode)
 			}
 		}
 		for _, size := range []int{8, 1400, 100_000} {
@@ -308,7 +285,7 @@ func TestXDPGeneric(t *testing.T) {
 	}
 	rb.do("open %s %s 7000", rxdStack, b.v4)
 	if _, mode := b.program(); mode != "" {
-		t.Errorf("%s: the program runs in mode %q", b.name, mode)
+		t.Errorf("%s: the program runs in mode %q", b.Name, mode)
 	}
 }
 
@@ -333,8 +310,8 @@ func (h *host) dropped() int {
 	var links []struct {
 		Stats64 struct{ RX struct{ Dropped int } }
 	}
-	if err := json.Unmarshal([]byte(h.ip("-j", "-s", "link", "show", "eth9")), &links); err != nil || len(links) != 1 {
-		h.t.Fatalf("%s: ip -j -s link show eth9: %v, %+v", h.name, err, links)
+	if err := json.Unmarshal([]byte(h.IP("-j", "-s", "link", "show", "eth9")), &links); err != nil || len(links) != 1 {
+		h.t.Fatalf("%s: ip -j -s link show eth9: %v, %+v", h.Name, err, links)
 	}
 	return links[0].Stats64.RX.Dropped
 }
@@ -348,7 +325,7 @@ func (r *remote) halt() {
 	}
 	var s unix.WaitStatus
 	if _, err := unix.Wait4(pid, &s, unix.WUNTRACED, nil); err != nil || !s.Stopped() {
-		r.t.Fatalf("%s: %v, %x", r.h.name, err, s)
+		r.t.Fatalf("%s: %v, %x", r.h.Name, err, s)
 	}
 }
 
@@ -392,7 +369,7 @@ func exhaust(t *testing.T, mode string) {
 		t.Errorf("%d datagrams found no room before", n)
 	}
 	var c net.Conn
-	a.inside(func() (err error) { c, err = net.Dial("udp4", b.v4+":7000"); return err })
+	a.Inside(func() (err error) { c, err = net.Dial("udp4", b.v4+":7000"); return err })
 	defer c.Close()
 	rb.halt()
 	for range flood { // of a stranger, and of no use

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gofabric/test/cable"
 )
 
 const (
@@ -107,10 +109,8 @@ func TestXDPNeighbour(t *testing.T) {
 	rb.do("check %d %d", 1000, count)
 	ra.do("bulk 0 %d %d", 1000, count)
 	rb.want("GOOD 64", long)
-	if out, err := exec.Command("ip", "netns", "exec", b.name, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/conf/eth9/arp_notify").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out) // b is to say so; or a would find out in half a minute
-	}
-	b.ip("link", "set", "eth9", "address", "02:00:00:00:12:34")
+	b.Set("net/ipv4/conf/eth9/arp_notify", "1") // b is to say so; or a would find out in half a minute
+	b.IP("link", "set", "eth9", "address", "02:00:00:00:12:34")
 	rb.want(fmt.Sprintf("CHECKED %d", count), long)
 	ra.want("BULK", long)
 	intact(ra, rb, 1000, 100)
@@ -159,7 +159,7 @@ func TestXDPNative(t *testing.T) {
 	t.Parallel()
 	native, err := exec.LookPath("fi_pingpong")
 	if err != nil {
-		missing(t, "there is no fi_pingpong: apt install libfabric-bin")
+		cable.Missing(t, "there is no fi_pingpong: apt install libfabric-bin")
 	}
 	fi := t.TempDir() + "/fi"
 	if out, err := exec.Command("go", "build", "-o", fi, "gofabric/cmd/fi").CombinedOutput(); err != nil {
@@ -171,7 +171,7 @@ func TestXDPNative(t *testing.T) {
 				a, b := newHosts(t)
 				args := []string{"-c", "-I", "200", "-p", c[0], "-e", c[1], "-S", "1024"}
 				run := func(h *host, mine bool, peer ...string) (*exec.Cmd, *bytes.Buffer) {
-					line := []string{"netns", "exec", h.name, "timeout", "-k", "1", "20", native}
+					line := []string{"netns", "exec", h.Name, "timeout", "-k", "1", "20", native}
 					if mine {
 						line[len(line)-1] = fi
 						line = append(line, "pingpong", "-s", h.v4) // 1.17's has no such flag
@@ -202,7 +202,7 @@ func TestXDPNative(t *testing.T) {
 func waitListening(t *testing.T, h *host, port int) {
 	t.Helper()
 	for range 500 {
-		out, err := exec.Command("ip", "netns", "exec", h.name, "ss", "-Hltn", fmt.Sprintf("sport = :%d", port)).Output()
+		out, err := exec.Command("ip", "netns", "exec", h.Name, "ss", "-Hltn", fmt.Sprintf("sport = :%d", port)).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,5 +210,5 @@ func waitListening(t *testing.T, h *host, port int) {
 			return
 		}
 	}
-	t.Fatalf("nobody listens at port %d of %s", port, h.name)
+	t.Fatalf("nobody listens at port %d of %s", port, h.Name)
 }
