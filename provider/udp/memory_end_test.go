@@ -294,10 +294,10 @@ func TestMemoryNamespaces(t *testing.T) {
 		notHere(t, "no local sockets")
 	}
 	x, y := places(t)
-	x.enter()
+	x.Enter()
 	at := netip.MustParseAddrPort("127.0.0.1:4711")
 	a, b := newStation(t, at), newStation(t, netip.MustParseAddrPort("127.0.0.1:4712"))
-	y.enter()
+	y.Enter()
 	c := newStation(t, netip.MustParseAddrPort("127.0.0.1:4712")) // not b, but called the same
 	c.locked(c.p.near.open)
 	if c.p.near.door == nil {
@@ -312,6 +312,6 @@ func TestMemoryNamespaces(t *testing.T) {
 	if a.mates() != 0 || c.mates() != 0 || a.p.near.door != nil {
 		t.Errorf("%d, %d mates, door %v", a.mates(), c.mates(), a.p.near.door)
 	}
-	x.enter()
+	x.Enter()
 	meet(t, a, b)
 }

@@ -20,6 +20,7 @@ import (
 	"gofabric/core"
 	"gofabric/internal/netx"
 	"gofabric/internal/shm"
+	"gofabric/test/cable"
 )
 
 // processEnv says that the test's binary is to be a neighbour, at an address.
@@ -141,7 +142,7 @@ func TestMemoryKilled(t *testing.T) {
 // TestMemoryForeign: no memory is shared with another user's process, whoever connects to whom.
 func TestMemoryForeign(t *testing.T) {
 	if os.Geteuid() != 0 {
-		lacking(t, "only root can be somebody else")
+		cable.Missing(t, "only root can be somebody else")
 	}
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
 	_, at := process(t, "127.0.0.1:0", 4711)
