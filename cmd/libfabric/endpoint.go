@@ -394,7 +394,7 @@ func goGetName(id C.uint64_t, buf unsafe.Pointer, n *C.size_t, peer C.int) (rc C
 
 // connected passes on what a call of connection management returned: it enables an endpoint that was not (fi_endpoint(3)).
 func (e *endpoint) connected(id C.uint64_t, err error) C.int {
-	if o := find(id); o != nil && err == nil {
+	if o := find(id); o != nil && err == nil && e.c == nil {
 		e.enabled()
 		e.mayLeave((*C.struct_gf_ep)(o.fid))
 	}
