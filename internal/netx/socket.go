@@ -35,6 +35,11 @@ func CanBind(a netip.Addr) bool {
 	return Bind(fd, netip.AddrPortFrom(a, 0)) == nil
 }
 
+// OneHost reports whether a peer looks like one of this host to who has the local address, as far as CanBind can tell.
+func OneHost(local, peer netip.Addr) bool {
+	return local == peer || local.IsLoopback() || peer.IsLoopback() || CanBind(peer)
+}
+
 // Listen starts accepting; the kernel holds up to backlog connections that nobody accepted yet.
 func Listen(fd FD, backlog int) error { return unix.Listen(int(fd), backlog) }
 

@@ -244,8 +244,7 @@ func (s *stream) mayMove() {
 
 // oneHost reports whether both addresses of a connection look like this host's. Whoever is wrong about that finds nobody at the local socket.
 func oneHost(local, peer netip.AddrPort) bool {
-	a, b := local.Addr().Unmap(), peer.Addr().Unmap()
-	return a == b || a.IsLoopback() || b.IsLoopback() || netx.CanBind(b)
+	return netx.OneHost(local.Addr().Unmap(), peer.Addr().Unmap())
 }
 
 // turn does what is next for a stream that can move.

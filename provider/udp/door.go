@@ -37,7 +37,7 @@ func (ns *neighbours) open() {
 		return
 	}
 	d := &door{ns: ns, fd: fd}
-	if !together(fd, ns.p.main.fd) {
+	if !sameSpace(fd, ns.p.main.fd) {
 		err = unix.EXDEV
 	} else {
 		d.h, err = ns.p.d.prog.Register(fd, d, false, netx.In)
@@ -106,9 +106,9 @@ func (m *mate) hear() {
 		return
 	}
 	var end *shm.End
-	number, ok := parseHello(b[:size], m.ns.p.local)
+	from, ok := parseHello(b[:size], m.ns.p.local)
 	if memory != netx.NoFD {
-		if ok && m.ns.prefers(number) {
+		if ok && m.ns.prefers(from) {
 			end, _ = shm.Open(int(memory))
 		}
 		netx.Close(memory)
@@ -117,23 +117,23 @@ func (m *mate) hear() {
 		m.becomeGone()
 		return
 	}
-	if old := m.ns.mate(number); old != nil {
+	if old := m.ns.mate(from); old != nil {
 		old.becomeGone()
 	}
 	m.h.SetDeadline(0)
 	m.ns.unuse(m)
-	if m.becomeUp(number, end) != nil {
+	if m.becomeUp(from, end) != nil {
 		end.Close()
 		m.becomeGone()
 	}
 }
 
 // prefers reports whether a new mate should take the place of the one that there may be with that port. Where both have connected to each other at once, the
-// memory stays that the port with the smaller number has made; the other was never used, for nobody is awake there.
-func (ns *neighbours) prefers(number uint16) bool {
-	old := ns.mate(number)
+// memory stays that the port has made whose address and number come first; the other was never used, for nobody is awake there.
+func (ns *neighbours) prefers(at netip.AddrPort) bool {
+	old := ns.mate(at)
 	if old == nil {
 		return ns.p.d.mates < domainMates
 	}
-	return old.dead() || old.ours && ns.p.local.Port() > number
+	return old.dead() || old.ours && ns.p.local.Compare(at) > 0
 }

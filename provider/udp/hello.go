@@ -29,15 +29,29 @@ func appendHello(b []byte, from, to netip.AddrPort) []byte {
 	return b
 }
 
-// parseHello returns the number of the port that says this to one at to; both have the same address.
-func parseHello(b []byte, to netip.AddrPort) (number uint16, ok bool) {
+// parseHello returns where the port is that says this to one at to.
+func parseHello(b []byte, to netip.AddrPort) (from netip.AddrPort, ok bool) {
 	if len(b) != helloLen {
-		return 0, false
+		return from, false
 	}
-	number = binary.BigEndian.Uint16(b[32:])
-	from := netip.AddrPortFrom(to.Addr(), number)
-	return number, number != 0 && from != to && string(b) == string(appendHello(nil, from, to))
+	a := netip.AddrFrom16([16]byte(b[16:32])).Unmap()
+	if a == to.Addr().WithZone("") {
+		a = to.Addr() // in the same zone
+	}
+	from = netip.AddrPortFrom(a, binary.BigEndian.Uint16(b[32:]))
+	return from, from.Port() != 0 && from != to && together(a, to.Addr()) && string(b) == string(appendHello(nil, from, to))
 }
+
+// together reports whether datagrams between two addresses stay on this host. Those with zones do where they are the same.
+func together(a, b netip.Addr) bool {
+	if a == b {
+		return true
+	}
+	return a.Is4() == b.Is4() && a.Zone() == "" && b.Zone() == "" && !a.IsMulticast() && !a.IsUnspecified() && a != broadcast && netx.OneHost(b, a)
+}
+
+// broadcast is an address that a socket can have and nobody is at.
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
 // overflowUser is who cannot be named in this user name space (user_namespaces(7), kernel.overflowuid): that may be anybody.
 const overflowUser = 65534
@@ -48,9 +62,9 @@ func trusted(fd netx.FD) bool {
 	return err == nil && uid == os.Geteuid() && uid != overflowUser
 }
 
-// together reports whether two sockets are in one network name space: that of the calling thread may have changed since the first was opened, and elsewhere
+// sameSpace reports whether two sockets are in one network name space: that of the calling thread may have changed since the first was opened, and elsewhere
 // somebody else may have the same address. Before Linux 5.14 nobody can tell, and no memory is shared.
-func together(a, b netx.FD) bool {
+func sameSpace(a, b netx.FD) bool {
 	x, err := netx.Namespace(a)
 	y, err2 := netx.Namespace(b)
 	return err == nil && err2 == nil && x == y

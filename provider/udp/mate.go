@@ -11,14 +11,14 @@ import (
 	"gofabric/internal/shm"
 )
 
-// mate is a port at the same address as ours, of another process or of this one, with which memory is shared: two rings, and a local connection, whose end is
-// the mate's. It is a source of the domain's progress engine. Somebody who has connected and not said hello has no memory yet, and no number.
+// mate is a port of this host, of another process or of this one, with which memory is shared: two rings, and a local connection, whose end is
+// the mate's. It is a source of the domain's progress engine. Somebody who has connected and not said hello has no memory yet, and no address.
 type mate struct {
 	*shm.End
 	ns     *neighbours
 	fd     netx.FD
 	h      *progress.Handle
-	number uint16 // of the port
+	at     netip.AddrPort
 	from   netx.SockAddr
 	most   int    // longest datagram that goes through the socket in one piece
 	ours   bool   // we have connected, and made the memory
@@ -102,9 +102,8 @@ func (m *mate) dead() bool {
 }
 
 // becomeUp begins to use the memory; if it cannot, nothing has changed. What left through the socket before comes first.
-func (m *mate) becomeUp(number uint16, end *shm.End) error {
+func (m *mate) becomeUp(at netip.AddrPort, end *shm.End) error {
 	p := m.ns.p
-	at := netip.AddrPortFrom(p.local.Addr(), number)
 	scope, err := p.zones.scope(at.Addr())
 	if err == nil {
 		err = m.from.Set(at, p.family, scope)
@@ -112,7 +111,7 @@ func (m *mate) becomeUp(number uint16, end *shm.End) error {
 	if err != nil {
 		return err
 	}
-	m.End, m.number, m.most = end, number, p.MaxDatagram(at)
+	m.End, m.at, m.most = end, at, p.MaxDatagram(at)
 	m.ns.use(m)
 	m.SentAside()
 	return nil
@@ -121,7 +120,7 @@ func (m *mate) becomeUp(number uint16, end *shm.End) error {
 // becomeBroken forgets a mate that has written nonsense into the memory: there will be none with that port again.
 func (m *mate) becomeBroken() {
 	m.proved = false
-	m.ns.tally(m.number).next = never
+	m.ns.tally(m.at).next = never
 	m.becomeGone()
 }
 
@@ -138,7 +137,7 @@ func (m *mate) becomeGone() {
 		return
 	}
 	if m.proved {
-		*m.ns.tally(m.number) = tally{number: m.number, next: meetAfter} // another one may be there soon
+		*m.ns.tally(m.at) = tally{at: m.at, next: meetAfter} // another one may be there soon
 	}
 	m.End.Close()
 	m.End = nil

@@ -162,11 +162,17 @@ func TestNoMemory(t *testing.T) {
 	if c.p.near.door == nil {
 		t.Error("nobody could connect")
 	}
-	d := newStation(t, netip.MustParseAddrPort("127.0.0.2:0"))
-	quiet(c, d)
-	if d.p.near.door != nil {
-		t.Error("an endpoint that talks to nobody at its address has two sockets")
-	}
+	d := newStation(t, netip.AddrPortFrom(loopback4, 0))
+	d.awake()
+	d.locked(func() {
+		group := netip.MustParseAddrPort("224.0.0.251:5353")
+		for range 4 * meetAfter {
+			d.p.near.count(group) // as if it had been sent
+		}
+		if d.p.near.door != nil || d.p.near.far != group.Addr() {
+			t.Error("an endpoint that talks to nobody of this host has two sockets")
+		}
+	})
 	if any := newStation(t, netip.MustParseAddrPort("0.0.0.0:0")); any.p.near != nil {
 		t.Error("the wildcard has no neighbours")
 	}
@@ -177,6 +183,47 @@ func TestNoMemory(t *testing.T) {
 	}
 	if c.mates() != 0 {
 		t.Error("a port shares memory with itself")
+	}
+}
+
+// TestMemoryAddresses: ports of one host share memory whatever addresses of it they have, and see each other's.
+func TestMemoryAddresses(t *testing.T) {
+	a, b := newStation(t, netip.MustParseAddrPort("127.0.0.1:0")), newStation(t, netip.MustParseAddrPort("127.0.0.2:0"))
+	meet(t, a, b)
+	c := newStation(t, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.3"), a.p.local.Port())) // only the address tells it from a
+	meet(t, c, b)
+	if b.mates() != 2 {
+		t.Errorf("%d mates", b.mates())
+	}
+	tell(t, a, b, "from a")
+	tell(t, c, b, "from c")
+	tell(t, b, a, "to a")
+	tell(t, b, c, "to c")
+}
+
+// TestTogether checks which addresses may be of one host.
+func TestTogether(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want bool
+	}{
+		{"127.0.0.1", "127.0.0.1", true},
+		{"127.0.0.1", "127.0.0.2", true},
+		{"192.0.2.1", "127.0.0.1", true}, // who has 127.0.0.1 hears nobody else
+		{"::1", "::1", true},
+		{"fe80::1%lo", "fe80::1%lo", true},
+		{"fe80::1%lo", "fe80::1%eth0", false},
+		{"fe80::1", "fe80::1%eth0", false},
+		{"192.0.2.1", "192.0.2.2", false}, // RFC 5737: nobody's
+		{"2001:db8::1", "2001:db8::2", false},
+		{"127.0.0.1", "::1", false},
+		{"224.0.0.1", "127.0.0.1", false},
+		{"255.255.255.255", "127.0.0.1", false},
+		{"0.0.0.0", "127.0.0.1", false},
+	} {
+		if got := together(netip.MustParseAddr(tc.a), netip.MustParseAddr(tc.b)); got != tc.want {
+			t.Errorf("%s and %s: %v", tc.a, tc.b, got)
+		}
 	}
 }
 
@@ -192,7 +239,7 @@ func TestMemorySimultaneous(t *testing.T) {
 			s.p.near.open()
 		}
 		for i, s := range []*station{a, b} {
-			s.p.near.seek(s.p.near.tally([]*station{b, a}[i].p.local.Port()))
+			s.p.near.seek(s.p.near.tally([]*station{b, a}[i].p.local))
 			if len(s.p.near.link.mates) != 1 {
 				t.Fatal("nobody to connect to")
 			}

@@ -11,8 +11,7 @@ import (
 	"gofabric/internal/shm"
 )
 
-// Ports find those that they could share memory with by what they send: after meetAfter datagrams to another port of the own address, which is one of this host,
-// the sender connects to a local socket whose name follows from the destination's address (unix(7): abstract names belong to the network name space, as UDP
+// Ports find those that they could share memory with by what they send: after meetAfter datagrams to another port of this host, the sender connects to a local socket whose name follows from the destination's address (unix(7): abstract names belong to the network name space, as UDP
 // ports do). Nobody listens there: then it listens itself, for the other one may do the same, and tries again after twice as many. So a port that talks to
 // nobody of this host has one socket, and a native neighbour costs a handful of calls.
 
@@ -24,10 +23,11 @@ const (
 	tallies     = 64 // neighbours whose datagrams are counted
 )
 
-// neighbours is what a port knows of others at the same address.
+// neighbours is what a port knows of others of this host.
 type neighbours struct {
 	p       *port
 	last    *mate       // of the last send to one
+	far     netip.Addr  // of another host, found last
 	link    *memoryLink // nil: there was no mate yet
 	half    []*mate     // have connected, and not said hello
 	door    *door       // nil: nobody can connect
@@ -36,7 +36,7 @@ type neighbours struct {
 
 // tally counts the datagrams that went to a neighbour through the socket. One takes the place of another.
 type tally struct {
-	number     uint16 // of its port
+	at         netip.AddrPort
 	sent, next uint64 // datagrams; how many it takes until we try to connect
 }
 
@@ -48,13 +48,16 @@ func newNeighbours(p *port) *neighbours {
 	return &neighbours{p: p}
 }
 
-// send is Port.Send to a port at the own address.
+// send is Port.Send, through memory if that is shared with the port at dest.
 func (ns *neighbours) send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	m := ns.last
-	if m == nil || m.number != dest.Port() {
-		if m = ns.mate(dest.Port()); m == nil {
+	if m == nil || m.at != dest {
+		if dest.Addr() == ns.far {
+			return ns.p.sendOut(dest, parts, seg)
+		}
+		if m = ns.mate(dest); m == nil {
 			err := ns.p.sendOut(dest, parts, seg)
-			ns.count(dest.Port())
+			ns.count(dest)
 			return err
 		}
 		ns.last = m
@@ -80,11 +83,11 @@ func (ns *neighbours) send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	return err
 }
 
-// mate finds the mate with a port number; nil if there is none.
-func (ns *neighbours) mate(number uint16) *mate {
+// mate finds the mate at an address; nil if there is none.
+func (ns *neighbours) mate(at netip.AddrPort) *mate {
 	if ns.link != nil {
 		for _, m := range ns.link.mates {
-			if m.number == number {
+			if m.at == at {
 				return m
 			}
 		}
@@ -92,18 +95,18 @@ func (ns *neighbours) mate(number uint16) *mate {
 	return nil
 }
 
-// tally is that of a port number.
-func (ns *neighbours) tally(number uint16) *tally {
-	t := &ns.tallies[number%tallies]
-	if t.number != number {
-		*t = tally{number: number, next: meetAfter}
+// tally is that of an address.
+func (ns *neighbours) tally(at netip.AddrPort) *tally {
+	t := &ns.tallies[at.Port()%tallies]
+	if t.at != at {
+		*t = tally{at: at, next: meetAfter}
 	}
 	return t
 }
 
-// count counts a datagram that went to a neighbour through the socket, and tries to share memory with it when it is time.
-func (ns *neighbours) count(number uint16) {
-	t := ns.tally(number)
+// count counts a datagram that went through the socket, and tries to share memory with whom it went to when it is time.
+func (ns *neighbours) count(at netip.AddrPort) {
+	t := ns.tally(at)
 	if t.sent++; t.sent >= t.next && !ns.p.closed {
 		ns.seek(t)
 	}
@@ -118,15 +121,19 @@ func (ns *neighbours) room() bool {
 	return held < matesMax && ns.p.d.mates < domainMates
 }
 
-// seek tries to share memory with a neighbour. While passes do not read the socket directly that would be of no use.
+// seek tries to share memory with a neighbour, if it is one. While passes do not read the socket directly that would be of no use.
 func (ns *neighbours) seek(t *tally) {
 	p := ns.p
-	if !p.main.direct || p.express != nil || t.number == p.local.Port() || t.number == 0 || !ns.room() {
+	if !p.main.direct || p.express != nil || t.at == p.local || t.at.Port() == 0 || !ns.room() {
 		t.next = t.sent + meetAfter
 		return
 	}
+	to := t.at
+	if !together(to.Addr(), p.local.Addr()) {
+		t.next, ns.far = never, to.Addr()
+		return
+	}
 	t.next = 2 * t.sent
-	to := netip.AddrPortFrom(p.local.Addr(), t.number)
 	fd, err := netx.LocalConnect(doorName(to))
 	if err == unix.ECONNREFUSED {
 		ns.open()
@@ -134,7 +141,7 @@ func (ns *neighbours) seek(t *tally) {
 	if err != nil {
 		return
 	}
-	if !trusted(fd) || !together(fd, p.main.fd) || !ns.greet(fd, to) {
+	if !trusted(fd) || !sameSpace(fd, p.main.fd) || !ns.greet(fd, to) {
 		netx.Close(fd)
 	}
 }
@@ -152,7 +159,7 @@ func (ns *neighbours) greet(fd netx.FD, to netip.AddrPort) bool {
 	m := &mate{ns: ns, fd: fd, ours: true}
 	if err == nil && n == helloLen {
 		if m.h, err = p.d.prog.Register(fd, m, false, netx.In); err == nil {
-			if err = m.becomeUp(to.Port(), end); err == nil {
+			if err = m.becomeUp(to, end); err == nil {
 				return true
 			}
 			m.h.Remove()

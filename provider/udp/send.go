@@ -21,7 +21,7 @@ func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	if p.express != nil && p.hurry(dest, parts, seg) {
 		return nil
 	}
-	if p.near != nil && dest.Addr() == p.local.Addr() {
+	if p.near != nil {
 		return p.near.send(dest, parts, seg)
 	}
 	return p.sendOut(dest, parts, seg)

@@ -47,7 +47,7 @@ func params() []core.Param {
 			"of a process's endpoints on an interface, the first decides"),
 		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),
 		p("gro", core.ParamBool, "1", "take runs of datagrams from the system in one call, where it can"),
-		p("local_memory", core.ParamBool, "1", "send datagrams to endpoints of this host at the same address through memory that both share, while there are few of them: no system calls while both poll"),
+		p("local_memory", core.ParamBool, "1", "send datagrams to endpoints of this host through memory that both share, while there are few of them: no system calls while both poll"),
 		p("xdp_queues", core.ParamSize, "0", "queues of an interface to use with AF_XDP, the first ones, 0 for all; what comes on others goes through the system's stack"),
 		p("recv_buffer", core.ParamSize, strconv.Itoa(recvDefault), "receive buffer to ask the system for per endpoint, bytes (net.core.rmem_max bounds it for processes without CAP_NET_ADMIN)"),
 	}
