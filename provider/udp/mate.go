@@ -137,7 +137,7 @@ func (m *mate) becomeGone() {
 		return
 	}
 	if m.proved {
-		*m.ns.tally(m.at) = tally{at: m.at, next: meetAfter} // another one may be there soon
+		*m.ns.tally(m.at) = tally{at: m.at, next: m.ns.p.d.s.meetAfter} // another one may be there soon
 	}
 	m.End.Close()
 	m.End = nil

@@ -16,7 +16,7 @@ import (
 // nobody of this host has one socket, and a native neighbour costs a handful of calls.
 
 const (
-	meetAfter   = 32 // datagrams to a neighbour before the first try
+	meetAfter   = 32 // datagrams to a neighbour before the first try, unless FI_UDP_LOCAL_MEMORY_AFTER says otherwise
 	never       = math.MaxUint64
 	matesMax    = 16 // of a port: each pass looks at all of them
 	domainMates = 32 // of a domain: each has 520 KiB
@@ -99,7 +99,7 @@ func (ns *neighbours) mate(at netip.AddrPort) *mate {
 func (ns *neighbours) tally(at netip.AddrPort) *tally {
 	t := &ns.tallies[at.Port()%tallies]
 	if t.at != at {
-		*t = tally{at: at, next: meetAfter}
+		*t = tally{at: at, next: ns.p.d.s.meetAfter}
 	}
 	return t
 }
@@ -125,7 +125,7 @@ func (ns *neighbours) room() bool {
 func (ns *neighbours) seek(t *tally) {
 	p := ns.p
 	if !p.main.direct || p.express != nil || t.at == p.local || t.at.Port() == 0 || !ns.room() {
-		t.next = t.sent + meetAfter
+		t.next = t.sent + p.d.s.meetAfter
 		return
 	}
 	to := t.at

@@ -19,6 +19,7 @@ type settings struct {
 	xdpQueues int // 0: all
 
 	localMemory bool
+	meetAfter   uint64 // datagrams
 }
 
 // Limits of what a user may set, bytes.
@@ -30,6 +31,7 @@ const (
 	recvDefault = 8 << 20
 
 	xdpQueuesMax = 1024
+	meetMost     = 1 << 30
 )
 
 // params defines the variables; FI_UDP_IFACE is native's, the others are ours.
@@ -48,6 +50,7 @@ func params() []core.Param {
 		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),
 		p("gro", core.ParamBool, "1", "take runs of datagrams from the system in one call, where it can"),
 		p("local_memory", core.ParamBool, "1", "send datagrams to endpoints of this host through memory that both share, while there are few of them: no system calls while both poll"),
+		p("local_memory_after", core.ParamSize, strconv.Itoa(meetAfter), "datagrams to such an endpoint after which memory is sought to share with it"),
 		p("xdp_queues", core.ParamSize, "0", "queues of an interface to use with AF_XDP, the first ones, 0 for all; what comes on others goes through the system's stack"),
 		p("recv_buffer", core.ParamSize, strconv.Itoa(recvDefault), "receive buffer to ask the system for per endpoint, bytes (net.core.rmem_max bounds it for processes without CAP_NET_ADMIN)"),
 	}
@@ -73,7 +76,8 @@ func readSettings(p *core.Params) (*settings, error) {
 		}
 		return v
 	}
-	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), localMemory: flag("local_memory") && shm.Possible, recvBuf: size("recv_buffer", recvBufMin, recvBufMax),
+	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), localMemory: flag("local_memory") && shm.Possible,
+		meetAfter: uint64(size("local_memory_after", 1, meetMost)), recvBuf: size("recv_buffer", recvBufMin, recvBufMax),
 		xdpQueues: size("xdp_queues", 0, xdpQueuesMax)}
 	if err != nil {
 		return nil, err

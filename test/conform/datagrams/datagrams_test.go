@@ -23,6 +23,11 @@ func TestRXDDatagrams(t *testing.T) {
 	conform.Run(t, conform.RXD(t, "udp-rxd-datagrams", "udp;ofi_rxd", "FI_OFI_RXD_SINGLE_COPY_SIZE", "-1"))
 }
 
+// TestRXDMemory has everything go in datagrams, and these through memory that both ends share, from the beginning and whenever both poll.
+func TestRXDMemory(t *testing.T) {
+	conform.Run(t, conform.RXD(t, "udp-rxd-memory", "udp;ofi_rxd", "FI_OFI_RXD_SINGLE_COPY_SIZE", "-1", "FI_UDP_LOCAL_MEMORY_AFTER", "1"))
+}
+
 // TestRXDNative has both ends speak native's format. A native peer does not say that it refuses an access: the initiator gives it up in the end.
 func TestRXDNative(t *testing.T) {
 	st := conform.RXD(t, "udp-rxd-native", "udp;ofi_rxd", "FI_OFI_RXD_EXTENSIONS", "0", "FI_OFI_RXD_PEER_TIMEOUT", "400")
