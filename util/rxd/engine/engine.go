@@ -50,6 +50,7 @@ type Engine struct {
 	flowCfg flow.Config
 	natConn xengine.Config // limits of operations towards native peers
 	flows   flow.Pool
+	shares  shares
 }
 
 // New makes the engine of an endpoint. Operations and buffers come from pool, messages meet receives in rx, and mem says what peers may access.

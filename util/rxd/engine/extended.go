@@ -14,6 +14,7 @@ const minDatagram = 512
 // channel is the way to a gofabric peer.
 type channel struct {
 	flow   flow.Flow
+	share  share
 	epoch  uint32 // of the peer's endpoint, half of it
 	serial uint32 // of the peer's attempts, the last one that is not younger than the connection
 }
@@ -205,6 +206,9 @@ func (e *Engine) receiveX(now int64, from netip.AddrPort, pkt []byte) {
 	}
 	p.hs = nil // the peer has taken us up
 	e.touch(p)
+	if c := p.ext; len(payload) > 0 {
+		c.flow.Ahead(e.shares.took(&c.share, len(payload)))
+	}
 	p.ext.flow.Receive(now, h, payload)
 	if p.alive() {
 		e.enqueue(p)
@@ -268,6 +272,7 @@ func (p *Peer) quietX(now int64) {
 // closeX ends the flow, and tells the peer if it may still listen.
 func (p *Peer) closeX() {
 	e, f := p.e, &p.ext.flow
+	e.shares.forget(&p.ext.share)
 	if f.Done() {
 		f.Abort(xengine.ErrClosed)
 		return

@@ -42,3 +42,35 @@ func TestExpect(t *testing.T) {
 		t.Error("given up, though it owes nothing")
 	}
 }
+
+// TestAhead has a receiver keep the acknowledgement of a peer that is ahead of others for Quiet, or ackDelayMax, even if it was asked for one; that of a hole leaves
+// at once.
+func TestAhead(t *testing.T) {
+	for _, quiet := range []bool{true, false} {
+		s := newScript(t, nil)
+		s.b.f.Ahead(true)
+		s.a.toSend = 50_000
+		ps := s.poll(s.a, -1)
+		ps[len(ps)-1].h.Flags |= wire.FlagXAckNow
+		s.bring(s.b, ps...)
+		s.poll(s.b, 0)
+		if quiet {
+			s.b.f.Quiet(s.w.now)
+		} else {
+			start := s.w.now
+			if s.fire(s.b); s.w.now-start != ackDelayMax {
+				t.Errorf("the acknowledgement waits for %d ns", s.w.now-start)
+			}
+		}
+		if out := s.poll(s.b, 1); out[0].h.Ack != 50_000 {
+			t.Errorf("%d acknowledged", out[0].h.Ack)
+		}
+		s.a.toSend += 3000
+		ps = s.poll(s.a, -1)
+		s.bring(s.b, ps[1:]...)
+		s.poll(s.b, 1)
+		s.b.f.Ahead(false)
+		s.bring(s.b, ps[0])
+		s.poll(s.b, 1)
+	}
+}

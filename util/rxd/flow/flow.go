@@ -65,6 +65,7 @@ const (
 	fWaiting                       // a keep-alive waits for its answer
 	fReset                         // a reset is due
 	fOwed                          // the peer is expected to send something
+	fAhead                         // the peer has sent more than others
 )
 
 // Init makes a flow. cfg is kept, but its fields about the peer are read now.
@@ -157,6 +158,14 @@ func (f *Flow) sending(now int64) *sender {
 func (f *Flow) borrowed(now int64) {
 	if f.idleAt == 0 {
 		f.idleAt = now + f.cfg.linger()
+	}
+}
+
+// Ahead says whether the peer has sent more than others to the same receiver: then what says that its datagrams have arrived waits for Quiet, or ackDelayMax.
+func (f *Flow) Ahead(on bool) {
+	f.flags &^= fAhead
+	if on {
+		f.flags |= fAhead
 	}
 }
 

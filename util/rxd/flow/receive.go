@@ -40,7 +40,8 @@ func (f *Flow) Receive(now int64, h *wire.XHeader, payload []byte) {
 // take takes the payload of a datagram.
 func (f *Flow) take(now int64, h *wire.XHeader, b []byte) {
 	start, end := h.Offset, h.Offset+uint64(len(b))
-	if h.Flags&wire.FlagXAckNow != 0 {
+	ahead := f.flags&fAhead != 0
+	if h.Flags&wire.FlagXAckNow != 0 && !ahead {
 		f.flags |= fAckNow
 	}
 	if end <= f.rcvNxt { // all of it was here before: our acknowledgement was lost or late
@@ -72,7 +73,7 @@ func (f *Flow) take(now int64, h *wire.XHeader, b []byte) {
 			return
 		}
 	}
-	if f.unacked >= max(2*f.payload, ackEveryBytes) {
+	if f.unacked >= max(2*f.payload, ackEveryBytes) && !ahead {
 		f.flags |= fAckNow
 	} else if f.ackAt == 0 && f.unacked > 0 {
 		f.ackAt = now + ackDelayMax
