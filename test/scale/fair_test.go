@@ -25,7 +25,7 @@ const (
 
 	// fairWithin is how much more than the least of them a sender may get. Over loopback the scheduler of a machine with fewer cores than processes shares
 	// as well: the measurement is repeated, and the median counts.
-	fairWithin = 0.15
+	fairWithin = 0.20
 	fairTries  = 5
 	fairTime   = 2 * time.Second
 )
