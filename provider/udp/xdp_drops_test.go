@@ -5,7 +5,10 @@ package udp
 import (
 	"net"
 	"net/netip"
+	"sync"
 	"testing"
+
+	"gofabric/internal/xdp"
 )
 
 // TestXDPOldLosses: a port does not count what the interface lost before it was opened.
@@ -36,4 +39,67 @@ func TestXDPOldLosses(t *testing.T) {
 	if n := q.counts().Overflows; n > 0 {
 		t.Errorf("a new port counts %d losses from before it", n)
 	}
+}
+
+// TestXDPNeglected: what comes for a port that does not receive, while one of another domain does, waits up to a bound; the port counts the rest as lost, and gets
+// what waits.
+func TestXDPNeglected(t *testing.T) {
+	const most, sent = 1024, 1500 // a quarter of a queue's chunks (internal/xdp, queue.toBox)
+	a, b := places(t)
+	a.Enter()
+	lazy, busy := testDomain(t, "LINK", linkXDP), testDomain(t, "LINK", linkXDP)
+	p, in := testPort(t, lazy, netip.MustParseAddr("10.98.0.1"))
+	q, _ := testPort(t, busy, netip.MustParseAddr("10.98.0.1"))
+	if p.express == nil || q.express == nil {
+		t.Fatal(p.noXDP, q.noXDP)
+	}
+	b.Enter()
+	c, err := net.Dial("udp4", p.local.String())
+	must(t, err)
+	defer c.Close()
+	lazy.prog.Lock()
+	unlock := sync.OnceFunc(lazy.prog.Unlock)
+	defer unlock()
+	for range sent {
+		_, err := c.Write(make([]byte, 64))
+		must(t, err)
+	}
+	busy.until(t, "what was sent to the other one", func() bool { return p.Stats().Overflows >= sent-most && q.express.(*xdpLink).port.Quiet() })
+	if n := p.Stats().Overflows; n != sent-most {
+		t.Errorf("%d datagrams lost, want %d", n, sent-most)
+	}
+	unlock()
+	lazy.until(t, "what waits", func() bool { return len(in.got) >= most })
+	if n, lost := len(in.got), p.counts().Overflows; n != most || lost != sent-most {
+		t.Errorf("%d datagrams came, %d are lost", n, lost)
+	}
+	if n := q.counts().Overflows; n != 0 {
+		t.Errorf("the other port lost %d", n)
+	}
+}
+
+// TestXDPStarved: a datagram for which there is no frame goes through the socket.
+func TestXDPStarved(t *testing.T) {
+	a, b := places(t)
+	d, p, in, links := xdpPair(t, a, b)
+	d.until(t, "all from before", func() bool { in[1].got = nil; return true })
+	d.prog.Lock()
+	f := make([]xdp.Frame, 1<<12)
+	f = f[:links[0].port.Reserve(f)]
+	err := p[0].Send(p[1].local, [][]byte{{77}}, 0)
+	starved := links[0].starved
+	links[0].port.Discard(f)
+	d.prog.Unlock()
+	must(t, err)
+	if len(f) == 0 || len(f) == cap(f) || starved != 1 {
+		t.Errorf("%d frames taken, %d datagrams had none", len(f), starved)
+	}
+	d.until(t, "the one without a frame", func() bool {
+		for _, g := range in[1].got {
+			if g.data == "M" {
+				return true
+			}
+		}
+		return false
+	})
 }
