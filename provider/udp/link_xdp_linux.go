@@ -126,30 +126,28 @@ func probeXDP(local netip.Addr, s *settings) error {
 	if err != nil {
 		return err
 	}
-	return xdp.Probe(ifc.Name, s.xdpConfig(ifc.Index))
+	return xdp.Probe(ifc.Name, s.xdpConfig(ifc.Name))
 }
 
 // xdpConfig is how an interface is opened. Auto is driver mode, but not over veth: there the driver first makes a packet of its own of each that comes, and takes
 // runs that go through the socket apart to do so (drivers/net/veth.c, veth_xdp_set, veth_convert_skb_to_xdp_buff). docs/af-xdp.md has figures.
-func (s *settings) xdpConfig(index int) xdp.Config {
+func (s *settings) xdpConfig(name string) xdp.Config {
 	c := xdp.Config{Queues: s.xdpQueues, Mode: map[string]xdp.Mode{modeAuto: xdp.Auto, modeDriver: xdp.Driver, modeGeneric: xdp.Generic}[s.xdpMode]}
-	if c.Mode == xdp.Auto && kindOf(index) == netx.KindVeth {
+	if c.Mode == xdp.Auto && isVeth(name) {
 		c.Mode = xdp.Generic
 	}
 	return c
 }
 
-// kindOf is the kind of an interface, netx.KindOther if there is none.
-func kindOf(index int) netx.IfaceKind {
-	ifs, err := netx.Interfaces()
-	if err == nil {
-		for _, i := range ifs {
-			if i.Index == index {
-				return i.Kind
-			}
-		}
+// isVeth reports whether the driver of an interface says that it is one end of a virtual cable.
+func isVeth(name string) bool {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return false
 	}
-	return netx.KindOther
+	defer unix.Close(fd)
+	info, err := unix.IoctlGetEthtoolDrvinfo(fd, name)
+	return err == nil && unix.ByteSliceToString(info.Driver[:]) == "veth"
 }
 
 func (l *xdpLink) open(ifc *net.Interface) (err error) {
@@ -157,7 +155,7 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 		return err
 	}
 	l.view = l.table.View(l.local.Addr(), l.index)
-	if l.iface, err = xdp.Open(ifc.Name, l.d.s.xdpConfig(ifc.Index)); err != nil {
+	if l.iface, err = xdp.Open(ifc.Name, l.d.s.xdpConfig(ifc.Name)); err != nil {
 		return err
 	}
 	if l.port, err = l.iface.Bind(l.local); err != nil {
