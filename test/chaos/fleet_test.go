@@ -19,6 +19,9 @@ import (
 // patience is how long a node may take to answer a command.
 const patience = bound + 10*time.Second
 
+// look is how often it is seen whether it has: a machine that stands still for long counts for one.
+const look = 100 * time.Millisecond
+
 type fleet struct {
 	t     *testing.T
 	stack string
@@ -122,24 +125,31 @@ func (f *fleet) ask(command string) []*report {
 			}
 		}
 	}
-	timeout := time.After(patience)
+	looks := time.NewTicker(look)
+	defer looks.Stop()
+	left := int(patience / look)
 	for i, p := range f.procs {
 		if p.killed {
 			continue
 		}
-		select {
-		case r := <-p.reports:
-			if r == nil {
-				f.t.Fatalf("node %d life %d has ended by itself", i, p.life)
+		for all[i] == nil {
+			select {
+			case r := <-p.reports:
+				if r == nil {
+					f.t.Fatalf("node %d life %d has ended by itself", i, p.life)
+				}
+				for _, text := range r.Failures {
+					f.t.Error(text)
+				}
+				all[i] = r
+			case <-looks.C:
+				if left--; left > 0 {
+					continue
+				}
+				p.cmd.Process.Signal(syscall.SIGQUIT) // it tells what it is doing
+				time.Sleep(time.Second)
+				f.t.Fatalf("node %d life %d does not answer", i, p.life)
 			}
-			for _, text := range r.Failures {
-				f.t.Error(text)
-			}
-			all[i] = r
-		case <-timeout:
-			p.cmd.Process.Signal(syscall.SIGQUIT) // it tells what it is doing
-			time.Sleep(time.Second)
-			f.t.Fatalf("node %d life %d does not answer", i, p.life)
 		}
 	}
 	if f.t.Failed() {
