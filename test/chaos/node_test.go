@@ -164,15 +164,9 @@ func (n *node) fail(format string, args ...any) {
 func (n *node) run(commands <-chan string) {
 	var owed func() // the answer to a command that takes time
 	asked, looked := time.Now(), time.Now()
-	late := asked
 	for idle := false; ; {
 		idle = n.read(idle)
 		now := time.Now()
-		if away := now.Sub(late); away > awayMin {
-			n.excuse(away)
-			asked = asked.Add(away)
-		}
-		late = now
 		if !n.draining {
 			n.post(now)
 		}
@@ -205,16 +199,6 @@ func (n *node) run(commands <-chan string) {
 
 // under is how many operations are under way, but for receives.
 func (n *node) under() int { return len(n.ops) - 2*len(n.Ports) }
-
-// awayMin is what a turn takes that says that nobody ran: the machine was stopped, or had others to do.
-const awayMin = time.Second
-
-// excuse takes back what operations have waited while nobody ran.
-func (n *node) excuse(away time.Duration) {
-	for _, o := range n.ops {
-		o.posted = o.posted.Add(away)
-	}
-}
 
 // look looks for operations that take too long.
 func (n *node) look(now time.Time) {
