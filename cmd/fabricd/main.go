@@ -1,0 +1,35 @@
+// Command fabricd is the daemon of a node: the directory of names, processes and their counters, and an emulated fabric to break on purpose. No
+// application needs it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := newRootCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "fabricd:", err)
+		os.Exit(1)
+	}
+}
+
+// newRootCommand wires the commands; each has a file of its own.
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "fabricd",
+		Short:         "The fabric's daemon of this node",
+		Long:          "The fabric's daemon of this node: a directory of names, other processes' counters, and an emulated fabric to break on purpose. No application needs it.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(newRunCommand())
+	return root
+}

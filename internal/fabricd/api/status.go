@@ -1,0 +1,10 @@
+package api
+
+import "time"
+
+// Status is the answer of GET /v1/status.
+type Status struct {
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+	Parts   []string  `json:"parts"` // what the daemon is made of: directory, processes, emulation, ...
+}

@@ -1,0 +1,51 @@
+package fabricd
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestOwnDir(t *testing.T) {
+	for _, c := range []struct {
+		uid     int
+		runtime string
+		want    string
+	}{
+		{0, "/run/user/0", "/run/fabricd"},
+		{1000, "/run/user/1000", "/run/user/1000/fabricd"},
+		{1000, "", "/tmp/fabricd-1000"},
+	} {
+		if got := OwnDir(c.uid, c.runtime, "/tmp"); got != c.want {
+			t.Errorf("OwnDir(%d, %q) = %s, want %s", c.uid, c.runtime, got, c.want)
+		}
+	}
+}
+
+// TestFind: a socket in a folder that others may write to is nobody's daemon.
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(EnvDir, dir)
+	if got := Find(API); got != "" {
+		t.Fatalf("Find in an empty folder = %s", got)
+	}
+	l, err := net.Listen("unix", filepath.Join(dir, API))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if got := Find(API); got != filepath.Join(dir, API) {
+		t.Errorf("Find = %q", got)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if got := Find(API); got != "" {
+		t.Errorf("Find in a folder for everybody = %s", got)
+	}
+	t.Setenv(EnvDir, "off")
+	if got := Dirs(); got != nil {
+		t.Errorf("Dirs, switched off = %v", got)
+	}
+}
