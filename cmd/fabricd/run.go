@@ -19,7 +19,7 @@ func newRunCommand() *cobra.Command {
 		Example: "  fabricd run\n  fabricd run --dir /tmp/mine & FABRICD_DIR=/tmp/mine fi bench",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return daemon.New(c, newLog(cmd)).Run(cmd.Context())
+			return daemon.New(c, newLog(cmd), parts(c)...).Run(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&c.Dir, "dir", defaultDir(), "folder of the sockets ("+fabricd.EnvDir+")")
