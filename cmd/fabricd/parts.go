@@ -1,8 +1,13 @@
 package main
 
-import "gofabric/cmd/fabricd/internal/daemon"
+import (
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/cmd/fabricd/internal/directory"
+)
 
 // parts are what a daemon is made of, in the order in which they start.
 func parts(*daemon.Config) []daemon.Part {
-	return nil
+	return []daemon.Part{
+		directory.New(),
+	}
 }

@@ -1,40 +1,84 @@
 package main
 
 import (
+	"io"
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"gofabric/cmd/fabricd/internal/daemon"
-	"gofabric/internal/fabricd"
 )
 
 // newRunCommand runs the daemon.
 func newRunCommand() *cobra.Command {
-	c := &daemon.Config{}
 	cmd := &cobra.Command{
-		Use:     "run",
-		Short:   "Run the daemon in the foreground",
+		Use:   "run",
+		Short: "Run the daemon in the foreground",
+		Long: `Run the daemon in the foreground.
+
+Each flag is also a key of the configuration file, and a variable of the environment: --log-level is log-level: and FABRICD_LOG_LEVEL. Flags win over the
+environment, the environment over the file. SIGHUP reads file and environment again.`,
 		Example: "  fabricd run\n  fabricd run --dir /tmp/mine & FABRICD_DIR=/tmp/mine fi bench",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return daemon.New(c, newLog(cmd), parts(c)...).Run(cmd.Context())
-		},
 	}
-	cmd.Flags().StringVar(&c.Dir, "dir", defaultDir(), "folder of the sockets ("+fabricd.EnvDir+")")
+	loader := daemon.NewLoader(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, loader) }
 	return cmd
 }
 
-// newLog logs to standard error.
-func newLog(cmd *cobra.Command) *slog.Logger {
-	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+// serve runs a daemon of all parts, and of more, until the command's context ends.
+func serve(cmd *cobra.Command, loader *daemon.Loader, more ...daemon.Part) error {
+	c, err := loader.Load()
+	if err != nil {
+		return err
+	}
+	var level slog.LevelVar
+	log := newLog(cmd.ErrOrStderr(), c, &level)
+	d := daemon.New(c, log, append(parts(c), more...)...)
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case <-hup:
+				reload(d, loader, log, &level)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return d.Run(cmd.Context())
 }
 
-// defaultDir is what FABRICD_DIR says, or where clients of this user look.
-func defaultDir() string {
-	if dir := os.Getenv(fabricd.EnvDir); dir != "" && dir != "off" {
-		return dir
+// reload takes up a changed configuration. One that is wrong changes nothing.
+func reload(d *daemon.Daemon, loader *daemon.Loader, log *slog.Logger, level *slog.LevelVar) {
+	c, err := loader.Load()
+	if err != nil {
+		log.Error("the configuration stays as it was", "error", err)
+		return
 	}
-	return fabricd.OwnDir(os.Getuid(), os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
+	setLevel(level, c)
+	d.Reload(c)
+}
+
+// newLog logs to standard error.
+func newLog(w io.Writer, c *daemon.Config, level *slog.LevelVar) *slog.Logger {
+	setLevel(level, c)
+	options := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+func setLevel(v *slog.LevelVar, c *daemon.Config) {
+	if l, err := c.Level(); err == nil { // Load checked it
+		v.Set(l)
+	}
 }

@@ -1,6 +1,85 @@
 package daemon
 
-// Config is what can be set by file, flags and environment, in this order, the later over the earlier.
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"gofabric/internal/fabricd"
+)
+
+// Config is what can be set by file, environment and flags, the later over the earlier. A flag --log-level is log-level in the file and FABRICD_LOG_LEVEL in the
+// environment; what is too much for a flag is in the file only.
 type Config struct {
-	Dir string // folder of the sockets
+	Dir       string `yaml:"dir"`       // folder of the sockets
+	StateDir  string `yaml:"state-dir"` // folder of what outlives the daemon
+	LogLevel  string `yaml:"log-level"`
+	LogFormat string `yaml:"log-format"`
+
+	Listen  string `yaml:"listen"` // TCP address of the API; "" for none
+	TLSCert string `yaml:"tls-cert"`
+	TLSKey  string `yaml:"tls-key"`
+	Tokens  string `yaml:"tokens"` // file of tokens
+
+	Connections        int `yaml:"connections"`
+	ConnectionsPerUser int `yaml:"connections-per-user"`
+
+	EntriesPerUser int64 `yaml:"entries-per-user"`
+	BytesPerUser   int64 `yaml:"bytes-per-user"`
+	Entries        int64 `yaml:"entries"`
+	Bytes          int64 `yaml:"bytes"`
+
+	LeaseGrace time.Duration `yaml:"lease-grace"`
+
+	Etcd             []string `yaml:"etcd"` // endpoints; none for a directory of this node's own
+	EtcdPrefix       string   `yaml:"etcd-prefix"`
+	EtcdCA           string   `yaml:"etcd-ca"`
+	EtcdCert         string   `yaml:"etcd-cert"`
+	EtcdKey          string   `yaml:"etcd-key"`
+	EtcdUser         string   `yaml:"etcd-user"`
+	EtcdPasswordFile string   `yaml:"etcd-password-file"`
+}
+
+// Flags adds a flag for each setting that has one, with the default as its value.
+func (c *Config) Flags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.Dir, "dir", fabricd.OwnDir(os.Getuid(), os.Getenv("XDG_RUNTIME_DIR"), os.TempDir()), "folder of the sockets")
+	fs.StringVar(&c.StateDir, "state-dir", "", "folder of what outlives the daemon; \"off\" keeps it in memory (default: /var/lib/fabricd for root, else below XDG_STATE_HOME; state/ below --dir if that is given)")
+	fs.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
+	fs.StringVar(&c.LogFormat, "log-format", "text", "text or json")
+	fs.StringVar(&c.Listen, "listen", "", "also serve the API and the page on this TCP address, with TLS and tokens (127.0.0.1:7480)")
+	fs.StringVar(&c.TLSCert, "tls-cert", "", "PEM file of the certificate for --listen (default: one made at the first start, kept in the state folder)")
+	fs.StringVar(&c.TLSKey, "tls-key", "", "PEM file of its key")
+	fs.StringVar(&c.Tokens, "tokens", "", "YAML file of the tokens for --listen (default: one token with all rights, kept in the state folder)")
+	fs.IntVar(&c.Connections, "connections", 1024, "connections of all clients together")
+	fs.IntVar(&c.ConnectionsPerUser, "connections-per-user", 256, "connections of one user")
+	fs.Int64Var(&c.EntriesPerUser, "entries-per-user", 65536, "names, values and arrivals at fences that one user may keep")
+	fs.Int64Var(&c.BytesPerUser, "bytes-per-user", 64<<20, "bytes of them")
+	fs.Int64Var(&c.Entries, "entries", 262144, "the same, for all users together, root too")
+	fs.Int64Var(&c.Bytes, "bytes", 256<<20, "bytes of them")
+	fs.DurationVar(&c.LeaseGrace, "lease-grace", 30*time.Second, "the least time that leases have after a restart")
+	fs.StringSliceVar(&c.Etcd, "etcd", nil, "keep the directory in this etcd cluster (https://host:2379,...)")
+	fs.StringVar(&c.EtcdPrefix, "etcd-prefix", "/gofabric/", "what its keys begin with")
+	fs.StringVar(&c.EtcdCA, "etcd-ca", "", "PEM file of the authority that etcd's certificates are checked against")
+	fs.StringVar(&c.EtcdCert, "etcd-cert", "", "PEM file of the certificate shown to etcd")
+	fs.StringVar(&c.EtcdKey, "etcd-key", "", "PEM file of its key")
+	fs.StringVar(&c.EtcdUser, "etcd-user", "", "user of etcd")
+	fs.StringVar(&c.EtcdPasswordFile, "etcd-password-file", "", "file of the password")
+}
+
+// stateDir is where the state is if nobody says: by itself for a daemon whose sockets are somewhere of their own.
+func (c *Config) stateDir(ownDir bool) string {
+	switch {
+	case os.Getenv("STATE_DIRECTORY") != "": // systemd.exec(5)
+		return os.Getenv("STATE_DIRECTORY")
+	case ownDir:
+		return filepath.Join(c.Dir, "state")
+	case os.Getuid() == 0:
+		return "/var/lib/fabricd"
+	case os.Getenv("XDG_STATE_HOME") != "":
+		return filepath.Join(os.Getenv("XDG_STATE_HOME"), "fabricd")
+	default:
+		return filepath.Join(os.Getenv("HOME"), ".local/state/fabricd")
+	}
 }

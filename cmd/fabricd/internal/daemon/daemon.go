@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,15 +27,18 @@ const shutdownTimeout = 2 * time.Second
 // Daemon is a running fabricd.
 type Daemon struct {
 	site    *Site
-	parts   []Part
+	all     []Part
 	started time.Time
+
+	mu    sync.Mutex
+	parts []Part // those that run
 }
 
 // New makes a daemon of parts, which start in this order and close in the opposite one.
 func New(c *Config, log *slog.Logger, parts ...Part) *Daemon {
 	return &Daemon{
-		site:  &Site{Config: c, Log: log, Dir: c.Dir, Mux: http.NewServeMux(), Metrics: prometheus.NewRegistry()},
-		parts: parts,
+		site: &Site{Config: c, Log: log, Dir: c.Dir, Mux: http.NewServeMux(), Metrics: prometheus.NewRegistry()},
+		all:  parts,
 	}
 }
 
@@ -52,16 +56,11 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer func() { err = errors.Join(err, d.closeParts()) }()
-	running := d.parts
-	d.parts = nil
 	d.site.Mux.HandleFunc("GET /v1/status", d.status)
-	for _, p := range running {
-		if err := p.Start(ctx, d.site); err != nil {
-			return fmt.Errorf("%s: %w", p.Name(), err)
-		}
-		d.parts = append(d.parts, p)
+	if err := d.startParts(ctx); err != nil {
+		return err
 	}
-	server := &http.Server{Handler: d.site.Mux, ConnContext: withCaller, ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(d.site.Log.Handler(), slog.LevelDebug)}
+	server := &http.Server{Handler: withDeadlines(d.site.Mux), ConnContext: withCaller, ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(d.site.Log.Handler(), slog.LevelDebug)}
 	stop := context.AfterFunc(ctx, func() {
 		limit, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 		defer cancel()
@@ -77,7 +76,33 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	return nil
 }
 
+func (d *Daemon) startParts(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range d.all {
+		if err := p.Start(ctx, d.site); err != nil {
+			return fmt.Errorf("%s: %w", p.Name(), err)
+		}
+		d.parts = append(d.parts, p)
+	}
+	return nil
+}
+
+// Reload gives all parts a changed configuration.
+func (d *Daemon) Reload(c *Config) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range d.parts {
+		if err := p.Reload(c); err != nil {
+			d.site.Log.Error("reload", "part", p.Name(), "error", err)
+		}
+	}
+	d.site.Log.Info("reloaded")
+}
+
 func (d *Daemon) status(w http.ResponseWriter, _ *http.Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	s := api.Status{PID: os.Getpid(), Started: d.started}
 	for _, p := range d.parts {
 		s.Parts = append(s.Parts, p.Name())
@@ -86,11 +111,14 @@ func (d *Daemon) status(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (d *Daemon) closeParts() (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for i := len(d.parts) - 1; i >= 0; i-- {
 		if e := d.parts[i].Close(); e != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", d.parts[i].Name(), e))
 		}
 	}
+	d.parts = nil
 	return err
 }
 

@@ -1,0 +1,79 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/cmd/fabricd/internal/directory/store"
+	"gofabric/internal/fabricd/api"
+)
+
+// Bounds of fences.
+const (
+	maxRanks   = 1 << 16
+	maxMissing = 16 // ranks named in an answer
+	fenceTTL   = 24 * time.Hour
+)
+
+func (p *Part) arrive(w http.ResponseWriter, r *http.Request) {
+	var in api.Arrival
+	if !daemon.Read(w, r, &in) {
+		return
+	}
+	wait, ok := duration(w, "wait", in.Wait, 0)
+	if !ok {
+		return
+	}
+	name, caller := r.PathValue("name"), who(r)
+	switch err := store.CheckKey(name); {
+	case err != nil:
+		refuse(w, err)
+		return
+	case len(name) > store.MaxKey-64: // what the arrival's key has beside the name
+		refuse(w, fmt.Errorf("%w name: %d bytes, more than %d for a fence", store.ErrInvalid, len(name), store.MaxKey-64))
+		return
+	case in.Size < 1 || in.Size > maxRanks || in.Rank < 0 || in.Rank >= in.Size:
+		refuse(w, fmt.Errorf("%w arrival: rank %d of %d (at most %d)", store.ErrInvalid, in.Rank, in.Size, maxRanks))
+		return
+	}
+	wait = min(wait, maxWait)
+	daemon.Extend(w, wait)
+	ctx, cancel := p.untilEnd(r)
+	defer cancel()
+	out, err := p.come(ctx, caller, fenceID{uid: caller.UID, size: in.Size, name: name}, in.Rank, in.Generation, wait)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	daemon.Answer(w, out)
+}
+
+// come notes an arrival, and waits for the others.
+func (p *Part) come(ctx context.Context, who store.Caller, id fenceID, rank int, generation *int, wait time.Duration) (api.Arrived, error) {
+	g := p.fences.open(id)
+	if generation != nil {
+		if *generation < 0 || *generation > g+1 { // this node may not have heard yet that the one before is complete
+			return api.Arrived{}, fmt.Errorf("%w generation %d of %v: %d is open", store.ErrInvalid, *generation, id, g)
+		}
+		g = *generation
+	}
+	if !p.fences.has(id, g, rank) {
+		limit, cancel := context.WithTimeout(ctx, requestTime)
+		defer cancel()
+		if _, err := p.store.Put(limit, who, store.Request{Kind: store.Fences, Key: id.key(g, rank), TTL: fenceTTL, Private: true}); err != nil {
+			return api.Arrived{}, err
+		}
+	}
+	limit, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	err := p.fences.await(limit, id, g)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return api.Arrived{}, err
+	}
+	count, missing := p.fences.state(id, g)
+	return api.Arrived{Generation: g, Done: err == nil, Count: count, Missing: missing}, nil
+}

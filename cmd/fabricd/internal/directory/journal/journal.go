@@ -1,0 +1,242 @@
+package journal
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// Journal is an open folder of records.
+type Journal struct {
+	dir    string
+	lock   *os.File
+	log    *os.File
+	salt   []byte
+	number uint64 // of the log
+	buf    []byte
+	size   atomic.Int64 // of the log
+}
+
+// Open calls replay with all records, first those of the newest snapshot, then those of the logs, and returns a journal that goes on behind them. Nobody else
+// can open the folder until Close.
+func Open(dir string, replay func(record []byte) error) (*Journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	j := &Journal{dir: dir, lock: lock}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("%s is in use by another fabricd: %w", dir, err)
+	}
+	if err := j.load(replay); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// load reads what there is and opens the last log.
+func (j *Journal) load(replay func([]byte) error) error {
+	files, err := scan(j.dir)
+	if err != nil {
+		return err
+	}
+	first := uint64(0)
+	if n := len(files.snapshots); n > 0 {
+		first = files.snapshots[n-1]
+		if err := j.readSnapshot(first, replay); err != nil {
+			return err
+		}
+	}
+	logs := slices.DeleteFunc(files.logs, func(n uint64) bool { return n < first })
+	for i, n := range logs {
+		if want := logs[0] + uint64(i); n != want || i == 0 && first > 0 && n != first {
+			return fmt.Errorf("%s: %w: %s is there, but not the log before it", j.dir, ErrDamaged, logName(n))
+		}
+		if err := j.readLog(n, i == len(logs)-1, replay); err != nil {
+			return err
+		}
+	}
+	if len(logs) == 0 {
+		if first > 0 {
+			return fmt.Errorf("%s: %w: there is a snapshot but no log", j.dir, ErrDamaged)
+		}
+		return j.create(1)
+	}
+	j.removeBelow(first)
+	return nil
+}
+
+func (j *Journal) readSnapshot(n uint64, replay func([]byte) error) error {
+	path := filepath.Join(j.dir, snapshotName(n))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	good, ended, err := read(data, replay)
+	if err == nil && (good != len(data) || !ended) {
+		err = fmt.Errorf("%w: it ends at byte %d of %d without its end mark", ErrDamaged, good, len(data))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// readLog reads a log; the last one may end in a frame that was not written to its end, which is cut off, and is left open for more.
+func (j *Journal) readLog(n uint64, last bool, replay func([]byte) error) error {
+	path := filepath.Join(j.dir, logName(n))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	good, _, err := read(data, replay)
+	if err == nil && good != len(data) && !last {
+		err = fmt.Errorf("%w: bad bytes at %d, though a newer log exists", ErrDamaged, good)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if !last {
+		return nil
+	}
+	if good < headerSize { // the end came while the log was made: nothing was ever in it
+		return j.create(n)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Seek(int64(good), 0); err == nil && good != len(data) {
+		err = errors.Join(f.Truncate(int64(good)), f.Sync())
+	}
+	if err != nil {
+		f.Close()
+		return err
+	}
+	j.use(f, n, slices.Clone(data[len(magic):headerSize]), good)
+	return nil
+}
+
+// create begins log n.
+func (j *Journal) create(n uint64) error {
+	f, err := os.OpenFile(filepath.Join(j.dir, logName(n)), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	salt := newSalt()
+	if _, err = f.Write(append([]byte(magic), salt...)); err == nil {
+		err = errors.Join(f.Sync(), syncDir(j.dir))
+	}
+	if err != nil {
+		f.Close()
+		return err
+	}
+	j.use(f, n, salt, headerSize)
+	return nil
+}
+
+func (j *Journal) use(f *os.File, n uint64, salt []byte, size int) {
+	if j.log != nil {
+		j.log.Close() // all of it is on disk
+	}
+	j.log, j.number, j.salt = f, n, salt
+	j.size.Store(int64(size))
+}
+
+// Append writes records as one, and returns when they are on disk. After an error nothing more may be appended: what is on disk is not known.
+func (j *Journal) Append(records [][]byte) error {
+	j.buf = appendFrame(j.buf[:0], j.salt, records)
+	if len(j.buf)-frameHead > maxFrame {
+		return fmt.Errorf("%d bytes at once", len(j.buf))
+	}
+	if _, err := j.log.Write(j.buf); err != nil {
+		return err
+	}
+	j.size.Add(int64(len(j.buf)))
+	if cap(j.buf) > 4<<20 {
+		j.buf = nil
+	}
+	return syncData(j.log)
+}
+
+// Size is the length of the log, bytes.
+func (j *Journal) Size() int64 { return j.size.Load() }
+
+// Rotate begins a new log, whose number it returns: a snapshot of what there is now has this number.
+func (j *Journal) Rotate() (uint64, error) {
+	return j.number + 1, j.create(j.number + 1)
+}
+
+// Snapshot writes all records of a snapshot, and removes the files that it stands for. It may run beside Append.
+func (j *Journal) Snapshot(n uint64, each func(emit func(record []byte) error) error) (err error) {
+	temp := filepath.Join(j.dir, "snapshot.new")
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	salt := newSalt()
+	buffered := bufio.NewWriterSize(f, 1<<16)
+	w := &frameWriter{w: buffered, salt: salt}
+	if _, err := buffered.Write(append([]byte(magic), salt...)); err != nil {
+		return err
+	}
+	if err := each(func(record []byte) error { _, err := w.Write(record); return err }); err != nil {
+		return err
+	}
+	if err := errors.Join(w.end(), buffered.Flush()); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, filepath.Join(j.dir, snapshotName(n))); err != nil {
+		return err
+	}
+	if err := syncDir(j.dir); err != nil {
+		return err
+	}
+	j.removeBelow(n)
+	return nil
+}
+
+// removeBelow removes what snapshot n stands for. What cannot be removed is removed another time.
+func (j *Journal) removeBelow(n uint64) {
+	files, err := scan(j.dir)
+	if err != nil {
+		return
+	}
+	for _, k := range files.logs {
+		if k < n {
+			os.Remove(filepath.Join(j.dir, logName(k)))
+		}
+	}
+	for _, k := range files.snapshots {
+		if k < n {
+			os.Remove(filepath.Join(j.dir, snapshotName(k)))
+		}
+	}
+}
+
+// Close gives the folder back.
+func (j *Journal) Close() error {
+	return errors.Join(j.log.Close(), j.lock.Close())
+}
+
+func newSalt() []byte {
+	salt := make([]byte, saltSize)
+	rand.Read(salt) // never fails (crypto/rand)
+	return salt
+}

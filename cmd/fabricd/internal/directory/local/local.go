@@ -1,0 +1,280 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"gofabric/cmd/fabricd/internal/directory/feed"
+	"gofabric/cmd/fabricd/internal/directory/journal"
+	"gofabric/cmd/fabricd/internal/directory/store"
+	"gofabric/cmd/fabricd/internal/directory/table"
+)
+
+// Options of a store.
+type Options struct {
+	Dir    string // of the journal; "" keeps everything in memory only
+	Limits store.Limits
+	Grace  time.Duration // the least time that leases have after a restart
+	Log    *slog.Logger
+}
+
+// Store is a store.Store of one node. Changes are made in memory at once, so that the next one is judged by them; they are acknowledged and told when they are
+// on disk. Those that come while the disk is busy go to it together.
+type Store struct {
+	opt     Options
+	journal *journal.Journal // used by the committer only, but for Size
+	feed    *feed.Feed
+
+	mu      sync.Mutex
+	table   *table.Table
+	batch   *batch // what goes to disk next
+	last    *batch // what went to disk last, or goes there
+	err     error  // the disk failed: nothing more is taken
+	closing bool
+
+	kick   chan struct{} // there is something to write
+	leases chan struct{} // the next end of a lease may have changed
+	done   chan struct{}
+	work   sync.WaitGroup
+}
+
+// batch is what goes to disk at once.
+type batch struct {
+	events []store.Event
+	done   chan struct{} // closed when it is on disk, or err says why not
+	err    error
+}
+
+func newBatch() *batch { return &batch{done: make(chan struct{})} }
+
+// Open reads what there was.
+func Open(opt Options) (*Store, error) {
+	now := time.Now()
+	s := &Store{
+		opt:    opt,
+		table:  table.New(opt.Limits),
+		batch:  newBatch(),
+		kick:   make(chan struct{}, 1),
+		leases: make(chan struct{}, 1),
+		done:   make(chan struct{}),
+	}
+	s.last = s.batch
+	close(s.last.done)
+	s.batch = newBatch()
+	var history []store.Event
+	if opt.Dir != "" {
+		var err error
+		s.journal, err = journal.Open(opt.Dir, func(record []byte) error {
+			e, err := store.ParseRecord(record)
+			if err != nil {
+				return err
+			}
+			s.table.Apply(now, e)
+			history = remember(history, e)
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("the directory in %s: %w", opt.Dir, err)
+		}
+	}
+	s.table.Restart(now, opt.Grace)
+	s.feed = begin(history, s.table.Revision())
+	s.work.Go(s.commit)
+	s.work.Go(s.expire)
+	return s, nil
+}
+
+// recall bounds how many changes from the journal a restarted daemon can tell again.
+const recall = 8192
+
+// remember keeps the last changes that stand in the logs without a gap. A snapshot's entries are no changes; what ends it says so.
+func remember(history []store.Event, e store.Event) []store.Event {
+	if endsSnapshot(&e) {
+		return nil
+	}
+	if n := len(history); n > 0 && history[n-1].Revision+1 != e.Revision {
+		history = history[:0]
+	}
+	if len(history) == 2*recall {
+		history = append(history[:0], history[recall:]...)
+	}
+	return append(history, e)
+}
+
+func begin(history []store.Event, revision uint64) *feed.Feed {
+	if n := len(history); n == 0 || history[n-1].Revision != revision {
+		return feed.New(revision)
+	}
+	f := feed.New(history[0].Revision - 1)
+	f.Publish(history, revision)
+	return f
+}
+
+// change decides something under the lock, and waits until it is on disk.
+func (s *Store) change(ctx context.Context, decide func(now time.Time) ([]store.Event, error)) error {
+	s.mu.Lock()
+	if s.err != nil || s.closing {
+		err := s.err
+		s.mu.Unlock()
+		return fmt.Errorf("%w: %w", store.ErrDown, errors.Join(err, errClosed(err)))
+	}
+	events, err := decide(time.Now())
+	b := s.batch
+	b.events = append(b.events, events...)
+	s.mu.Unlock()
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	poke(s.kick)
+	return b.wait(ctx)
+}
+
+func errClosed(err error) error {
+	if err == nil {
+		return errors.New("fabricd ends")
+	}
+	return nil
+}
+
+func (b *batch) wait(ctx context.Context) error {
+	select {
+	case <-b.done:
+		return b.err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: the disk is slow: %w", store.ErrDown, context.Cause(ctx))
+	}
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Put is store.Store's.
+func (s *Store) Put(ctx context.Context, who store.Caller, r store.Request) (e store.Entry, err error) {
+	if err := r.Check(); err != nil {
+		return e, err
+	}
+	err = s.change(ctx, func(now time.Time) ([]store.Event, error) {
+		var ev store.Event
+		e, ev, err = s.table.Put(now, who, r)
+		return one(ev, err)
+	})
+	if err == nil && e.Lease != "" {
+		poke(s.leases)
+	}
+	return e, err
+}
+
+func one(ev store.Event, err error) ([]store.Event, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []store.Event{ev}, nil
+}
+
+// Delete is store.Store's.
+func (s *Store) Delete(ctx context.Context, who store.Caller, k store.Kind, key string) (revision uint64, err error) {
+	err = s.change(ctx, func(now time.Time) ([]store.Event, error) {
+		ev, err := s.table.Delete(now, who, k, key)
+		revision = ev.Revision
+		return one(ev, err)
+	})
+	return revision, err
+}
+
+// DeletePrefix is store.Store's.
+func (s *Store) DeletePrefix(ctx context.Context, who store.Caller, k store.Kind, prefix string) (n int, revision uint64, err error) {
+	err = s.change(ctx, func(now time.Time) ([]store.Event, error) {
+		events := s.table.DeletePrefix(now, who, k, prefix)
+		n, revision = len(events), s.table.Revision()
+		return events, nil
+	})
+	return n, revision, err
+}
+
+// Get is store.Store's. What is not on disk yet is not shown: a crash could take it back.
+func (s *Store) Get(ctx context.Context, who store.Caller, k store.Kind, key string) (store.Entry, error) {
+	s.mu.Lock()
+	e, err := s.table.Get(time.Now(), who, k, key)
+	b := s.pending()
+	s.mu.Unlock()
+	if err == nil && e.Revision <= s.feed.Revision() {
+		return e, nil
+	}
+	if err := b.wait(ctx); err != nil {
+		return store.Entry{}, err
+	}
+	return e, err
+}
+
+// pending is the batch that has the last change.
+func (s *Store) pending() *batch {
+	if len(s.batch.events) > 0 {
+		return s.batch
+	}
+	return s.last
+}
+
+// List is store.Store's.
+func (s *Store) List(ctx context.Context, who store.Caller, k store.Kind, prefix, after string, limit int) (store.List, error) {
+	s.mu.Lock()
+	list := s.table.List(time.Now(), who, k, prefix, after, limit)
+	b := s.pending()
+	s.mu.Unlock()
+	return list, b.wait(ctx)
+}
+
+// Renew is store.Store's. It is not on disk: after a restart every lease has its whole time anyway.
+func (s *Store) Renew(_ context.Context, who store.Caller, id string) (time.Time, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.table.Renew(time.Now(), who, id)
+}
+
+// Watch is store.Store's.
+func (s *Store) Watch(who store.Caller, k store.Kind, prefix string, from uint64) (store.Watcher, error) {
+	w, err := s.feed.Watch(who, k, prefix, from)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Usage is store.Store's.
+func (s *Store) Usage() store.Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.table.Usage()
+}
+
+// SetLimits is store.Store's.
+func (s *Store) SetLimits(l store.Limits) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.table.SetLimits(l)
+}
+
+// Close writes what is left. Everything after it is refused.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closing = true
+	s.mu.Unlock()
+	close(s.done)
+	s.work.Wait()
+	s.feed.Close(fmt.Errorf("%w: fabricd ends", store.ErrDown))
+	if s.journal == nil {
+		return nil
+	}
+	return s.journal.Close()
+}

@@ -1,0 +1,84 @@
+package local
+
+import (
+	"sync"
+
+	"gofabric/cmd/fabricd/internal/directory/store"
+)
+
+// A snapshot is written when the log has grown to several times what a snapshot would be, so that writing stays a small part of all writing, and what is read
+// at start stays in proportion to what there is.
+const (
+	snapshotMin   = 4 << 20 // bytes of log below which it is not worth the trouble
+	snapshotRatio = 2
+)
+
+// snapshots writes one at a time, beside the log.
+type snapshots struct {
+	s       *Store
+	work    sync.WaitGroup
+	mu      sync.Mutex
+	running bool
+}
+
+func newSnapshots(s *Store) *snapshots { return &snapshots{s: s} }
+
+func (p *snapshots) wait() { p.work.Wait() }
+
+// consider begins a snapshot if it is time. Only the committer calls it, so nothing is written to the log meanwhile. What the snapshot has of the next batch
+// stands in the new log again: changes made twice, in their order, leave the same table.
+func (p *snapshots) consider() {
+	s := p.s
+	if s.journal == nil || s.journal.Size() < snapshotMin {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running {
+		return
+	}
+	s.mu.Lock()
+	due := s.err == nil && s.journal.Size() > snapshotRatio*s.table.Usage().Bytes
+	var all []*store.Entry
+	revision := s.table.Revision()
+	if due {
+		all = s.table.All()
+	}
+	s.mu.Unlock()
+	if !due {
+		return
+	}
+	n, err := s.journal.Rotate()
+	if err != nil {
+		s.opt.Log.Error("a new log of the directory", "error", err)
+		return
+	}
+	p.running = true
+	p.work.Go(func() { p.write(n, all, revision) })
+}
+
+func (p *snapshots) write(n uint64, all []*store.Entry, revision uint64) {
+	err := p.s.journal.Snapshot(n, func(emit func([]byte) error) error {
+		var buf []byte
+		for _, e := range all {
+			buf = store.AppendRecord(buf[:0], &store.Event{Type: store.Put, Entry: *e})
+			if err := emit(buf); err != nil {
+				return err
+			}
+		}
+		return emit(store.AppendRecord(buf[:0], snapshotEnd(revision)))
+	})
+	if err != nil {
+		p.s.opt.Log.Error("a snapshot of the directory; the log is kept", "error", err)
+	}
+	p.mu.Lock()
+	p.running = false
+	p.mu.Unlock()
+}
+
+// snapshotEnd is a snapshot's last record. It keeps the revision from going back when the last change was a deletion.
+func snapshotEnd(revision uint64) *store.Event {
+	return &store.Event{Type: store.Deleted, Entry: store.Entry{Kind: store.Names, Revision: revision}}
+}
+
+func endsSnapshot(e *store.Event) bool { return e.Type == store.Deleted && e.Key == "" }

@@ -1,0 +1,76 @@
+package directory
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/cmd/fabricd/internal/directory/local"
+	"gofabric/cmd/fabricd/internal/directory/store"
+)
+
+// Part is the directory in a daemon.
+type Part struct {
+	store  store.Store
+	fences *fences
+	log    *slog.Logger
+	ctx    context.Context // ends with the daemon
+}
+
+// New returns the part.
+func New() *Part { return &Part{} }
+
+// Name is daemon.Part's.
+func (p *Part) Name() string { return "directory" }
+
+// Start is daemon.Part's.
+func (p *Part) Start(ctx context.Context, s *daemon.Site) (err error) {
+	p.log, p.ctx = s.Log.With("part", p.Name()), ctx
+	if p.store, err = open(s.Config, p.log); err != nil {
+		return err
+	}
+	if p.fences, err = newFences(ctx, p.store, p.log); err != nil {
+		p.store.Close()
+		return err
+	}
+	p.routes(s.Mux)
+	for name, value := range map[string]func() float64{
+		"fabricd_directory_entries": func() float64 { return float64(p.store.Usage().Entries) },
+		"fabricd_directory_bytes":   func() float64 { return float64(p.store.Usage().Bytes) },
+	} {
+		s.Metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: "Names, values and arrivals at fences that the directory keeps."}, value))
+	}
+	return nil
+}
+
+// open opens the store that the configuration asks for.
+func open(c *daemon.Config, log *slog.Logger) (store.Store, error) {
+	dir := ""
+	if c.StateDir != "off" {
+		dir = filepath.Join(c.StateDir, "directory")
+	}
+	return local.Open(local.Options{Dir: dir, Limits: limits(c), Grace: c.LeaseGrace, Log: log})
+}
+
+func limits(c *daemon.Config) store.Limits {
+	return store.Limits{
+		User:  store.Usage{Entries: c.EntriesPerUser, Bytes: c.BytesPerUser},
+		Total: store.Usage{Entries: c.Entries, Bytes: c.Bytes},
+	}
+}
+
+// Reload is daemon.Part's: limits change.
+func (p *Part) Reload(c *daemon.Config) error {
+	p.store.SetLimits(limits(c))
+	return nil
+}
+
+// Close is daemon.Part's.
+func (p *Part) Close() error {
+	err := p.store.Close() // ends the fences' watch
+	p.fences.wait()
+	return err
+}

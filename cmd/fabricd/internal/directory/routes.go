@@ -1,0 +1,115 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/cmd/fabricd/internal/directory/store"
+)
+
+// Bounds of requests.
+const (
+	requestTime = 10 * time.Second // for the store to answer
+	maxWait     = time.Minute      // that a client may ask to wait
+	maxList     = 1000             // entries in one answer
+)
+
+func (p *Part) routes(mux *http.ServeMux) {
+	mux.HandleFunc("PUT /v1/names/{name...}", p.putName)
+	mux.HandleFunc("GET /v1/names/{name...}", p.getName)
+	mux.HandleFunc("DELETE /v1/names/{name...}", p.deleteFrom(store.Names, "name"))
+	mux.HandleFunc("GET /v1/names", p.listNames)
+	mux.HandleFunc("DELETE /v1/names", p.deletePrefix(store.Names))
+	mux.HandleFunc("POST /v1/leases/{id}", p.renew)
+	mux.HandleFunc("GET /v1/watch", p.watch)
+	mux.HandleFunc("PUT /v1/kv/{key...}", p.putValue)
+	mux.HandleFunc("GET /v1/kv/{key...}", p.getValue)
+	mux.HandleFunc("DELETE /v1/kv/{key...}", p.deleteFrom(store.Values, "key"))
+	mux.HandleFunc("GET /v1/kv", p.listValues)
+	mux.HandleFunc("DELETE /v1/kv", p.deletePrefix(store.Values))
+	mux.HandleFunc("POST /v1/fence/{name...}", p.arrive)
+}
+
+// who is the caller as the store sees it.
+func who(r *http.Request) store.Caller {
+	c := daemon.CallerOf(r)
+	return store.Caller{UID: c.UID, All: c.Root(os.Getuid())}
+}
+
+// within bounds the time of a request.
+func within(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.Context(), requestTime)
+}
+
+// refuse answers with what err means in HTTP.
+func refuse(w http.ResponseWriter, err error) {
+	for _, m := range []struct {
+		err    error
+		status int
+		hint   string
+	}{
+		{store.ErrInvalid, http.StatusBadRequest, ""},
+		{store.ErrNotFound, http.StatusNotFound, ""},
+		{store.ErrNotYours, http.StatusForbidden, "only its owner and root may"},
+		{store.ErrQuota, http.StatusInsufficientStorage, "delete some, or raise entries-per-user, bytes-per-user, entries or bytes of fabricd"},
+		{store.ErrCompacted, http.StatusGone, "list again, and watch from the revision of the list"},
+		{store.ErrDown, http.StatusServiceUnavailable, "try again; fabricd's log says more"},
+		{context.DeadlineExceeded, http.StatusServiceUnavailable, "try again; fabricd's log says more"},
+		{context.Canceled, http.StatusServiceUnavailable, ""},
+	} {
+		if errors.Is(err, m.err) {
+			daemon.Refuse(w, m.status, m.hint, "%v", err)
+			return
+		}
+	}
+	daemon.Refuse(w, http.StatusInternalServerError, "", "%v", err)
+}
+
+// duration parses a time that a client names; "" is missing.
+func duration(w http.ResponseWriter, what, text string, missing time.Duration) (time.Duration, bool) {
+	if text == "" {
+		return missing, true
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		daemon.Refuse(w, http.StatusBadRequest, "times look like 30s or 1m30s", "%s %q is not a time", what, text)
+		return 0, false
+	}
+	return d, true
+}
+
+// number parses a number of the query that must not be negative.
+func number(w http.ResponseWriter, r *http.Request, what string, missing uint64) (uint64, bool) {
+	text := r.URL.Query().Get(what)
+	if text == "" {
+		return missing, true
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		daemon.Refuse(w, http.StatusBadRequest, "", "%s %q is not a number", what, text)
+		return 0, false
+	}
+	return n, true
+}
+
+// list reads the part of a table that the query asks for.
+func (p *Part) list(w http.ResponseWriter, r *http.Request, k store.Kind) (store.List, bool) {
+	limit, ok := number(w, r, "limit", maxList)
+	if !ok {
+		return store.List{}, false
+	}
+	ctx, cancel := within(r)
+	defer cancel()
+	q := r.URL.Query()
+	list, err := p.store.List(ctx, who(r), k, q.Get("prefix"), q.Get("after"), int(min(max(limit, 1), maxList)))
+	if err != nil {
+		refuse(w, err)
+		return list, false
+	}
+	return list, true
+}

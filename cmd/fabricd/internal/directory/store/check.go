@@ -1,0 +1,62 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Sizes and times.
+const (
+	MaxKey      = 512       // bytes
+	MaxAddress  = 4096      // bytes, of a name's value
+	MaxValue    = 256 << 10 // bytes, of other values
+	MinTTL      = time.Second
+	MaxTTL      = 30 * 24 * time.Hour
+	MaxLeaseLen = 64
+	ListBytes   = 4 << 20
+)
+
+// CheckKey refuses keys that nobody can type or that a path cannot carry: empty, too long, with control characters, with empty, "." or ".." elements.
+func CheckKey(key string) error {
+	switch {
+	case key == "":
+		return fmt.Errorf("%w name: it is empty", ErrInvalid)
+	case len(key) > MaxKey:
+		return fmt.Errorf("%w name: %d bytes, more than %d", ErrInvalid, len(key), MaxKey)
+	case !utf8.ValidString(key):
+		return fmt.Errorf("%w name: not UTF-8", ErrInvalid)
+	case strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return fmt.Errorf("%w name %q: it has characters that cannot be printed", ErrInvalid, key)
+	}
+	for part := range strings.SplitSeq(key, "/") {
+		if part == "" || part == "." || part == ".." {
+			return fmt.Errorf("%w name %q: elements between slashes must not be empty, . or ..", ErrInvalid, key)
+		}
+	}
+	return nil
+}
+
+// Check refuses requests that are too large or make no sense.
+func (r *Request) Check() error {
+	if err := CheckKey(r.Key); err != nil {
+		return err
+	}
+	limit := MaxValue
+	if r.Kind == Names {
+		limit = MaxAddress
+	}
+	switch {
+	case len(r.Value) > limit:
+		return fmt.Errorf("%w value of %q: %d bytes, more than %d", ErrInvalid, r.Key, len(r.Value), limit)
+	case r.TTL != 0 && r.Lease != "":
+		return fmt.Errorf("%w lease of %q: either a time or the id of a lease, not both", ErrInvalid, r.Key)
+	case r.TTL < 0, r.TTL != 0 && r.TTL < MinTTL, r.TTL > MaxTTL:
+		return fmt.Errorf("%w lease of %q: %v is not between %v and %v", ErrInvalid, r.Key, r.TTL, MinTTL, MaxTTL)
+	case len(r.Lease) > MaxLeaseLen:
+		return fmt.Errorf("%w lease id: %d bytes, more than %d", ErrInvalid, len(r.Lease), MaxLeaseLen)
+	}
+	return nil
+}

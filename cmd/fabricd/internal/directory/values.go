@@ -1,0 +1,99 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/cmd/fabricd/internal/directory/store"
+	"gofabric/internal/fabricd/api"
+)
+
+// valueTTL is how long a value lives if nothing is said: jobs end without cleaning up.
+const valueTTL = 24 * time.Hour
+
+func (p *Part) putValue(w http.ResponseWriter, r *http.Request) {
+	var in api.Value
+	if !daemon.Read(w, r, &in) {
+		return
+	}
+	missing := valueTTL
+	if in.LeaseID != "" {
+		missing = 0
+	}
+	ttl, ok := duration(w, "lease", in.Lease, missing)
+	if !ok {
+		return
+	}
+	p.put(w, r, store.Request{Kind: store.Values, Key: r.PathValue("key"), Value: in.Value, Private: in.Private, TTL: ttl, Lease: in.LeaseID})
+}
+
+func (p *Part) getValue(w http.ResponseWriter, r *http.Request) {
+	wait, ok := duration(w, "wait", r.URL.Query().Get("wait"), 0)
+	if !ok {
+		return
+	}
+	wait = min(wait, maxWait)
+	daemon.Extend(w, wait)
+	ctx, cancel := p.untilEnd(r)
+	defer cancel()
+	e, err := p.await(ctx, who(r), r.PathValue("key"), wait)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	daemon.Answer(w, valueOf(&e))
+}
+
+// await returns a value, for which it waits.
+func (p *Part) await(ctx context.Context, who store.Caller, key string, wait time.Duration) (store.Entry, error) {
+	ctx, done := context.WithTimeout(ctx, wait+requestTime)
+	defer done()
+	e, err := p.store.Get(ctx, who, store.Values, key)
+	if wait == 0 || !errors.Is(err, store.ErrNotFound) {
+		return e, err
+	}
+	limit, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		watcher, werr := p.store.Watch(who, store.Values, key, 0)
+		if werr != nil {
+			return e, werr
+		}
+		if e, err = p.store.Get(ctx, who, store.Values, key); !errors.Is(err, store.ErrNotFound) {
+			return e, err
+		}
+		for changed := false; !changed; {
+			events, _, werr := watcher.Next(limit)
+			switch {
+			case limit.Err() != nil:
+				return e, err // still not found
+			case errors.Is(werr, store.ErrCompacted):
+				changed = true
+			case werr != nil:
+				return e, werr
+			}
+			for i := range events {
+				changed = changed || events[i].Key == key
+			}
+		}
+	}
+}
+
+func valueOf(e *store.Entry) api.Value {
+	return api.Value{Key: e.Key, Value: e.Value, Owner: e.UID, Private: e.Private, Expires: e.Expires, Revision: e.Revision}
+}
+
+func (p *Part) listValues(w http.ResponseWriter, r *http.Request) {
+	list, ok := p.list(w, r, store.Values)
+	if !ok {
+		return
+	}
+	out := api.Values{Values: []api.Value{}, Revision: list.Revision, More: list.More}
+	for i := range list.Entries {
+		out.Values = append(out.Values, valueOf(&list.Entries[i]))
+	}
+	daemon.Answer(w, out)
+}

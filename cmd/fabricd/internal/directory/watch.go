@@ -1,0 +1,80 @@
+package directory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/cmd/fabricd/internal/directory/store"
+	"gofabric/internal/fabricd/api"
+)
+
+// alive is how often a watch says something when nothing happens, so that both ends notice when the other is gone.
+const alive = 15 * time.Second
+
+// watch streams changes of names. A client that does not read is cut off by the deadline of its connection, or told that it fell behind.
+func (p *Part) watch(w http.ResponseWriter, r *http.Request) {
+	from, ok := number(w, r, "from", 0)
+	if !ok {
+		return
+	}
+	watcher, err := p.store.Watch(who(r), store.Names, r.URL.Query().Get("prefix"), from)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	ctx, cancel := p.untilEnd(r)
+	defer cancel()
+	w.Header().Set("Content-Type", "application/jsonl")
+	out := json.NewEncoder(w)
+	events, revision := []store.Event(nil), watcher.At()
+	for {
+		daemon.Extend(w, alive)
+		if tell(out, events, revision) != nil || http.NewResponseController(w).Flush() != nil {
+			return // the client went away
+		}
+		limit, stop := context.WithTimeout(ctx, alive)
+		events, revision, err = watcher.Next(limit)
+		stop()
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			_ = out.Encode(lastWords(err, revision)) // the client went away
+			return
+		}
+	}
+}
+
+// tell writes a line for each change, or one that says that there is none.
+func tell(out *json.Encoder, events []store.Event, revision uint64) error {
+	if len(events) == 0 {
+		return out.Encode(api.Event{Type: "alive", Revision: revision})
+	}
+	for i := range events {
+		e := &events[i]
+		if err := out.Encode(api.Event{Type: e.Type.String(), Revision: e.Revision, Name: e.Key, Address: string(e.Value), Owner: e.UID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastWords say why a watch ends and how to go on.
+func lastWords(err error, revision uint64) api.Event {
+	status, hint := http.StatusServiceUnavailable, "watch again from this revision"
+	if errors.Is(err, store.ErrCompacted) {
+		status, hint = http.StatusGone, "list again, and watch from the revision of the list"
+	}
+	return api.Event{Type: "error", Revision: revision, Error: &api.Error{Status: status, Message: err.Error(), Hint: hint}}
+}
+
+// untilEnd is a request's context that ends with the daemon too, for requests that wait.
+func (p *Part) untilEnd(r *http.Request) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(r.Context())
+	stop := context.AfterFunc(p.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
+}
