@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 const (
 	magic      = "fabrdir1"
 	saltSize   = 16
-	headerSize = len(magic) + saltSize
+	headerSize = len(magic) + saltSize + 4
 	frameHead  = 8        // length and checksum
 	maxFrame   = 64 << 20 // bytes: longer ones are damage
 )
@@ -21,6 +22,26 @@ const (
 var ErrDamaged = errors.New("damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// newHeader begins a file: magic, a random salt, and the checksum of both.
+func newHeader() (header, salt []byte) {
+	salt = make([]byte, saltSize)
+	rand.Read(salt) // never fails (crypto/rand)
+	header = append([]byte(magic), salt...)
+	return binary.LittleEndian.AppendUint32(header, crc32.Checksum(header, castagnoli)), salt
+}
+
+// saltOf returns the salt of a file whose header is good, or nil.
+func saltOf(data []byte) []byte {
+	if len(data) < headerSize || !bytes.HasPrefix(data, []byte(magic)) {
+		return nil
+	}
+	body := data[:headerSize-4]
+	if binary.LittleEndian.Uint32(data[headerSize-4:]) != crc32.Checksum(body, castagnoli) {
+		return nil
+	}
+	return body[len(magic):]
+}
 
 // appendFrame puts records into one frame.
 func appendFrame(b, salt []byte, records [][]byte) []byte {
@@ -71,16 +92,13 @@ func records(body []byte, f func([]byte) error) error {
 // read calls f with each record of a file, and returns the length of the good part and whether the last good frame is empty. Bad bytes at the end are for
 // the caller to judge; a good frame behind bad bytes is damage.
 func read(data []byte, f func([]byte) error) (good int, ended bool, err error) {
-	if len(data) < headerSize {
+	salt := saltOf(data)
+	if salt == nil && len(data) <= headerSize { // the machine ended while the file was made
 		return 0, false, nil
 	}
-	if !bytes.HasPrefix(data, []byte(magic)) {
-		if len(data) == headerSize { // the machine ended while the file was made
-			return 0, false, nil
-		}
+	if salt == nil {
 		return 0, false, fmt.Errorf("%w: it does not begin as a file of fabricd's directory", ErrDamaged)
 	}
-	salt := data[len(magic):headerSize]
 	good = headerSize
 	for good < len(data) {
 		body, ok := frameAt(data[good:], salt)

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bufio"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -125,7 +124,7 @@ func (j *Journal) readLog(n uint64, last bool, replay func([]byte) error) error 
 		f.Close()
 		return err
 	}
-	j.use(f, n, slices.Clone(data[len(magic):headerSize]), good)
+	j.use(f, n, slices.Clone(saltOf(data)), good)
 	return nil
 }
 
@@ -135,8 +134,8 @@ func (j *Journal) create(n uint64) error {
 	if err != nil {
 		return err
 	}
-	salt := newSalt()
-	if _, err = f.Write(append([]byte(magic), salt...)); err == nil {
+	header, salt := newHeader()
+	if _, err = f.Write(header); err == nil {
 		err = errors.Join(f.Sync(), syncDir(j.dir))
 	}
 	if err != nil {
@@ -176,7 +175,8 @@ func (j *Journal) Size() int64 { return j.size.Load() }
 
 // Rotate begins a new log, whose number it returns: a snapshot of what there is now has this number.
 func (j *Journal) Rotate() (uint64, error) {
-	return j.number + 1, j.create(j.number + 1)
+	n := j.number + 1
+	return n, j.create(n)
 }
 
 // Snapshot writes all records of a snapshot, and removes the files that it stands for. It may run beside Append.
@@ -187,10 +187,10 @@ func (j *Journal) Snapshot(n uint64, each func(emit func(record []byte) error) e
 		return err
 	}
 	defer f.Close()
-	salt := newSalt()
+	header, salt := newHeader()
 	buffered := bufio.NewWriterSize(f, 1<<16)
 	w := &frameWriter{w: buffered, salt: salt}
-	if _, err := buffered.Write(append([]byte(magic), salt...)); err != nil {
+	if _, err := buffered.Write(header); err != nil {
 		return err
 	}
 	if err := each(func(record []byte) error { _, err := w.Write(record); return err }); err != nil {
@@ -233,10 +233,4 @@ func (j *Journal) removeBelow(n uint64) {
 // Close gives the folder back.
 func (j *Journal) Close() error {
 	return errors.Join(j.log.Close(), j.lock.Close())
-}
-
-func newSalt() []byte {
-	salt := make([]byte, saltSize)
-	rand.Read(salt) // never fails (crypto/rand)
-	return salt
 }

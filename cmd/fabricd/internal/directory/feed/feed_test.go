@@ -1,0 +1,124 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"gofabric/cmd/fabricd/internal/directory/store"
+)
+
+var all = store.Caller{All: true}
+
+func put(key string, revision uint64) store.Event {
+	return store.Event{Type: store.Put, Entry: store.Entry{Kind: store.Names, Key: key, UID: 1000, Revision: revision}}
+}
+
+func TestResume(t *testing.T) {
+	f := New(5)
+	for r := uint64(6); r <= 10; r++ {
+		f.Publish([]store.Event{put(fmt.Sprint("k", r), r)}, r)
+	}
+	w, err := f.Watch(all, store.Names, "", 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, at, err := w.Next(t.Context())
+	if err != nil || len(events) != 3 || events[0].Key != "k8" || at != 10 {
+		t.Errorf("after 7: %v, at %d, %v", events, at, err)
+	}
+	if _, err := f.Watch(all, store.Names, "", 4); !errors.Is(err, store.ErrCompacted) {
+		t.Errorf("from before the history: %v", err)
+	}
+	if _, err := f.Watch(all, store.Names, "", 5); err != nil {
+		t.Errorf("from the beginning of the history: %v", err)
+	}
+}
+
+// TestSlow: a watcher that falls behind is told so; one that keeps up sees everything, however much that is.
+func TestSlow(t *testing.T) {
+	f := New(0)
+	slow, _ := f.Watch(all, store.Names, "", 0)
+	quick, _ := f.Watch(all, store.Names, "", 0)
+	next := uint64(1)
+	for r := uint64(1); r <= 3*maxEvents; r++ {
+		f.Publish([]store.Event{put("k", r)}, r)
+		if r%100 != 0 && r != 3*maxEvents {
+			continue
+		}
+		for next <= r {
+			events, _, err := quick.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				if e.Revision != next {
+					t.Fatalf("revision %d, want %d", e.Revision, next)
+				}
+				next++
+			}
+		}
+	}
+	if _, _, err := slow.Next(t.Context()); !errors.Is(err, store.ErrCompacted) {
+		t.Errorf("the slow one: %v", err)
+	}
+	if len(f.events) > maxEvents {
+		t.Errorf("%d events are kept", len(f.events))
+	}
+}
+
+// TestBytes: large values shorten the history.
+func TestBytes(t *testing.T) {
+	f := New(0)
+	for r := uint64(1); r <= 200; r++ {
+		e := put("k", r)
+		e.Value = make([]byte, 256<<10)
+		f.Publish([]store.Event{e}, r)
+	}
+	if f.bytes > maxBytes || len(f.events) > 64 || f.since != 200-uint64(len(f.events)) {
+		t.Errorf("%d bytes in %d events since %d", f.bytes, len(f.events), f.since)
+	}
+}
+
+// TestWholeRevisions: changes of one revision (a transaction of etcd) are told together or not at all.
+func TestWholeRevisions(t *testing.T) {
+	f := New(0)
+	batch := make([]store.Event, maxTold+10)
+	for i := range batch {
+		batch[i] = put("k", 1)
+	}
+	w, _ := f.Watch(all, store.Names, "", 0)
+	f.Publish(batch, 1)
+	if events, at, err := w.Next(t.Context()); len(events) != len(batch) || at != 1 || err != nil {
+		t.Errorf("%d events at %d, %v", len(events), at, err)
+	}
+}
+
+func TestPrivate(t *testing.T) {
+	f := New(0)
+	w, _ := f.Watch(store.Caller{UID: 1001}, store.Names, "", 0)
+	e := put("secret", 1)
+	e.Private = true
+	f.Publish([]store.Event{e, put("open", 2)}, 2)
+	if events, _, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Key != "open" {
+		t.Errorf("%v, %v", events, err)
+	}
+}
+
+// TestEnd: no wait outlives its context or the feed.
+func TestEnd(t *testing.T) {
+	f := New(0)
+	w, _ := f.Watch(all, store.Names, "", 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := w.Next(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an ended context: %v", err)
+	}
+	done := make(chan error)
+	go func() { _, _, err := w.Next(t.Context()); done <- err }()
+	f.Close(store.ErrDown)
+	if err := <-done; !errors.Is(err, store.ErrDown) {
+		t.Errorf("of a closed feed: %v", err)
+	}
+}

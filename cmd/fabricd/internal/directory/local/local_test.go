@@ -1,0 +1,224 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"gofabric/cmd/fabricd/internal/directory/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	root  = store.Caller{All: true}
+	alice = store.Caller{UID: 1000}
+)
+
+func open(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, err := Open(Options{Dir: dir, Grace: 30 * time.Second, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func name(i int, ttl time.Duration) store.Request {
+	return store.Request{Kind: store.Names, Key: fmt.Sprint("job/", i), Value: fmt.Appendf(nil, "10.0.0.1:%d", i), TTL: ttl}
+}
+
+// TestRestart copies the folder while eight writers are at work, as if the machine ended there: what was acknowledged before the copy is in it.
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	var mu sync.Mutex
+	acknowledged := map[string]uint64{}
+	var writers sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	for w := range 8 {
+		writers.Go(func() {
+			for i := 0; i < 500 && ctx.Err() == nil; i++ { // less than calls for a snapshot, whose files a copy could miss
+				e, err := s.Put(t.Context(), alice, name(i*8+w, time.Hour))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				acknowledged[e.Key] = e.Revision
+				mu.Unlock()
+			}
+		})
+	}
+	for range 5 {
+		mu.Lock()
+		want := len(acknowledged) + 100
+		mu.Unlock()
+		for n := 0; n < want && n < 4000; {
+			mu.Lock()
+			n = len(acknowledged)
+			mu.Unlock()
+			time.Sleep(time.Millisecond) // until the writers have come further
+		}
+		mu.Lock()
+		before := map[string]uint64{}
+		for k, r := range acknowledged {
+			before[k] = r
+		}
+		mu.Unlock()
+		crashed := t.TempDir()
+		if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		again := open(t, crashed)
+		for k, r := range before {
+			if e, err := again.Get(t.Context(), root, store.Names, k); err != nil || e.Revision < r || e.Lease == "" {
+				t.Fatalf("%s, acknowledged at revision %d, is %+v, %v", k, r, e, err)
+			}
+		}
+		again.Close()
+	}
+	cancel()
+	writers.Wait()
+}
+
+// TestSnapshots: enough is written for several snapshots, which a restart needs.
+func TestSnapshots(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	value := make([]byte, store.MaxValue)
+	var last uint64
+	for i := range 80 {
+		e, err := s.Put(t.Context(), alice, store.Request{Kind: store.Values, Key: fmt.Sprint(i % 3), Value: value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = e.Revision
+	}
+	last, err := s.Delete(t.Context(), alice, store.Values, "0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if found, _ := filepath.Glob(filepath.Join(dir, "snapshot-*")); len(found) == 0 {
+		t.Error("no snapshot was written")
+	}
+	size := int64(0)
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, f := range files {
+		info, err := os.Stat(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	if size > 16<<20 {
+		t.Errorf("the folder has %d bytes for 512 KiB of values", size)
+	}
+	s = open(t, dir)
+	list, err := s.List(t.Context(), root, store.Values, "", "", 10)
+	if err != nil || len(list.Entries) != 2 || list.Revision != last {
+		t.Errorf("after a restart: %d entries at revision %d, want 2 at %d; %v", len(list.Entries), list.Revision, last, err)
+	}
+}
+
+// TestHistory: a watcher goes on where it was though the daemon was started anew.
+func TestHistory(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	for i := range 10 {
+		if _, err := s.Put(t.Context(), alice, name(i, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Close()
+	s = open(t, dir)
+	w, err := s.Watch(root, store.Names, "", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if events, at, err := w.Next(t.Context()); err != nil || len(events) != 6 || events[0].Key != "job/4" || at != 10 {
+		t.Errorf("%d events, at %d, %v", len(events), at, err)
+	}
+}
+
+// TestExpiry: names end when nobody renews them, and watchers hear of it.
+func TestExpiry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, "")
+		begin := time.Now()
+		e, err := s.Put(t.Context(), alice, name(1, 10*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := s.Watch(root, store.Names, "", e.Revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(7 * time.Second)
+		if _, err := s.Renew(t.Context(), alice, e.Lease); err != nil {
+			t.Fatal(err)
+		}
+		events, _, err := w.Next(t.Context())
+		if err != nil || len(events) != 1 || events[0].Type != store.Expired || time.Since(begin) != 17*time.Second {
+			t.Errorf("after %v: %v, %v", time.Since(begin), events, err)
+		}
+		if _, err := s.Renew(t.Context(), alice, e.Lease); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a lease that ended is renewed: %v", err)
+		}
+		s.Close()
+	})
+}
+
+// TestDiskFails: when the disk fails, nothing more is acknowledged, and what was not on disk is not shown.
+func TestDiskFails(t *testing.T) {
+	s := open(t, t.TempDir())
+	if _, err := s.Put(t.Context(), alice, name(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	s.journal.Close()
+	for i := 2; i < 4; i++ {
+		if _, err := s.Put(t.Context(), alice, name(i, 0)); !errors.Is(err, store.ErrDown) {
+			t.Errorf("put %d: %v", i, err)
+		}
+	}
+	if _, err := s.Get(t.Context(), root, store.Names, "job/2"); !errors.Is(err, store.ErrDown) {
+		t.Errorf("what is not on disk: %v", err)
+	}
+	if _, err := s.Get(t.Context(), root, store.Names, "job/1"); err != nil {
+		t.Errorf("what is on disk: %v", err)
+	}
+}
+
+func BenchmarkPut(b *testing.B) {
+	s, err := Open(Options{Dir: b.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	var next sync.Mutex
+	i := 0
+	b.SetParallelism(64)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			next.Lock()
+			i++
+			n := i
+			next.Unlock()
+			if _, err := s.Put(b.Context(), root, name(n%10000, time.Hour)); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,222 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"gofabric/cmd/fabricd/internal/directory/store"
+)
+
+var (
+	start = time.Unix(1000, 0)
+	root  = store.Caller{UID: 0, All: true}
+	alice = store.Caller{UID: 1000}
+	bob   = store.Caller{UID: 1001}
+)
+
+func name(key, value string, ttl time.Duration) store.Request {
+	return store.Request{Kind: store.Names, Key: key, Value: []byte(value), TTL: ttl}
+}
+
+// must puts what has to work.
+func must(t *testing.T, tab *Table, now time.Time, who store.Caller, r store.Request) store.Entry {
+	t.Helper()
+	e, _, err := tab.Put(now, who, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestOwner(t *testing.T) {
+	tab := New(store.Limits{})
+	must(t, tab, start, alice, name("a", "1", 0))
+	if _, _, err := tab.Put(start, bob, name("a", "2", 0)); !errors.Is(err, store.ErrNotYours) {
+		t.Errorf("bob replaces alice's name: %v", err)
+	}
+	if _, err := tab.Delete(start, bob, store.Names, "a"); !errors.Is(err, store.ErrNotYours) {
+		t.Errorf("bob deletes alice's name: %v", err)
+	}
+	if n := tab.DeletePrefix(start, bob, store.Names, ""); len(n) != 0 {
+		t.Errorf("bob deletes alice's names by prefix: %v", n)
+	}
+	if e := must(t, tab, start, root, name("a", "3", 0)); e.UID != alice.UID {
+		t.Errorf("root's change took the name from its owner: %+v", e)
+	}
+	r := name("p", "secret", time.Minute)
+	r.Private = true
+	e := must(t, tab, start, alice, r)
+	if _, err := tab.Get(start, bob, store.Names, "p"); !errors.Is(err, store.ErrNotYours) {
+		t.Errorf("bob reads what is private: %v", err)
+	}
+	if l := tab.List(start, bob, store.Names, "", "", 10); len(l.Entries) != 1 {
+		t.Errorf("bob lists what is private: %+v", l)
+	}
+	if _, err := tab.Renew(start, bob, e.Lease); !errors.Is(err, store.ErrNotYours) {
+		t.Errorf("bob renews alice's lease: %v", err)
+	}
+	if _, _, err := tab.Put(start, bob, store.Request{Kind: store.Names, Key: "b", Lease: e.Lease}); !errors.Is(err, store.ErrNotYours) {
+		t.Errorf("bob hangs his name on alice's lease: %v", err)
+	}
+}
+
+func TestLease(t *testing.T) {
+	tab := New(store.Limits{})
+	e := must(t, tab, start, alice, name("a", "1", 10*time.Second))
+	must(t, tab, start, alice, store.Request{Kind: store.Values, Key: "v", Lease: e.Lease})
+	if _, err := tab.Renew(start.Add(9*time.Second), alice, e.Lease); err != nil {
+		t.Fatal(err)
+	}
+	if got := tab.Expire(start.Add(18*time.Second), 10); len(got) != 0 {
+		t.Errorf("a renewed lease ended: %v", got)
+	}
+	if _, err := tab.Get(start.Add(19*time.Second), alice, store.Names, "a"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a name whose lease is over is still there: %v", err)
+	}
+	if _, err := tab.Renew(start.Add(19*time.Second), alice, e.Lease); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a lease that is over is renewed: %v", err)
+	}
+	if got := tab.Expire(start.Add(19*time.Second), 10); len(got) != 2 || got[0].Type != store.Expired {
+		t.Errorf("expired: %+v", got)
+	}
+	if tab.Usage() != (store.Usage{}) || !tab.Next().IsZero() || len(tab.users) != 0 {
+		t.Errorf("left: %+v, next %v", tab.Usage(), tab.Next())
+	}
+	// A name put again has the new lease; the old one, which held nothing else, is no more.
+	e = must(t, tab, start, alice, name("a", "1", 10*time.Second))
+	must(t, tab, start, alice, name("a", "2", time.Hour))
+	if got := tab.Expire(start.Add(time.Minute), 10); len(got) != 0 {
+		t.Errorf("the old lease took the name with it: %v", got)
+	}
+	if _, err := tab.Renew(start, alice, e.Lease); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an empty lease lives: %v", err)
+	}
+	tab.Restart(start.Add(2*time.Hour), time.Minute)
+	if want := start.Add(3 * time.Hour); !tab.Next().Equal(want) {
+		t.Errorf("after a restart the lease ends at %v, want %v", tab.Next(), want)
+	}
+}
+
+func TestQuota(t *testing.T) {
+	tab := New(store.Limits{User: store.Usage{Entries: 2, Bytes: 1 << 20}, Total: store.Usage{Entries: 4}})
+	for i := range 3 {
+		_, _, err := tab.Put(start, alice, name(fmt.Sprint("a", i), "1", 0))
+		if (err != nil) != (i == 2) || i == 2 && !errors.Is(err, store.ErrQuota) {
+			t.Errorf("alice's name %d: %v", i, err)
+		}
+	}
+	if _, _, err := tab.Put(start, alice, store.Request{Kind: store.Values, Key: "a0", Value: make([]byte, 1)}); !errors.Is(err, store.ErrQuota) {
+		t.Errorf("values have another quota: %v", err)
+	}
+	must(t, tab, start, alice, name("a0", strings.Repeat("x", 100), 0)) // replaced, not added
+	if _, _, err := tab.Put(start, alice, name("a0", strings.Repeat("x", 1<<20), 0)); !errors.Is(err, store.ErrQuota) {
+		t.Errorf("more than a megabyte: %v", err)
+	}
+	must(t, tab, start, bob, name("b", "1", 0))
+	must(t, tab, start, root, name("r", "1", 0))
+	if _, _, err := tab.Put(start, root, name("r2", "1", 0)); !errors.Is(err, store.ErrQuota) {
+		t.Errorf("root beyond what the directory may have: %v", err)
+	}
+}
+
+// TestList pages through what there is.
+func TestList(t *testing.T) {
+	tab := New(store.Limits{})
+	var want []string
+	for i := range 25 {
+		key := fmt.Sprintf("job/%02d", i)
+		want = append(want, key)
+		must(t, tab, start, alice, name(key, "1", 0))
+	}
+	must(t, tab, start, alice, name("jo", "1", 0))
+	must(t, tab, start, alice, name("jobless", "1", 0))
+	must(t, tab, start, alice, store.Request{Kind: store.Values, Key: "job/xx"})
+	var got []string
+	for after, more := "", true; more; {
+		l := tab.List(start, bob, store.Names, "job/", after, 10)
+		for _, e := range l.Entries {
+			got = append(got, e.Key)
+		}
+		more, after = l.More, got[len(got)-1]
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("listed %v", got)
+	}
+}
+
+// TestReplay: a table built from another's changes, from any snapshot on, is the same.
+func TestReplay(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		tab, now := New(store.Limits{User: store.Usage{Entries: 6}}), start
+		var log []store.Event
+		var snapshot []*store.Entry
+		var leases []string
+		cut := 0
+		rt.Repeat(map[string]func(*rapid.T){
+			"put": func(rt *rapid.T) {
+				r := name(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "h"}).Draw(rt, "key"), rapid.StringN(0, 5, 10).Draw(rt, "value"), 0)
+				switch rapid.IntRange(0, 2).Draw(rt, "lease") {
+				case 1:
+					r.TTL = time.Duration(rapid.IntRange(1, 9).Draw(rt, "ttl")) * time.Second
+				case 2:
+					if len(leases) > 0 {
+						r.Lease = rapid.SampledFrom(leases).Draw(rt, "id")
+					}
+				}
+				if e, ev, err := tab.Put(now, rapid.SampledFrom([]store.Caller{alice, bob, root}).Draw(rt, "who"), r); err == nil {
+					log = append(log, ev)
+					if e.Lease != "" {
+						leases = append(leases, e.Lease)
+					}
+				}
+			},
+			"delete": func(rt *rapid.T) {
+				if ev, err := tab.Delete(now, alice, store.Names, rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "key")); err == nil {
+					log = append(log, ev)
+				}
+			},
+			"expire": func(rt *rapid.T) {
+				now = now.Add(time.Duration(rapid.IntRange(1, 4).Draw(rt, "seconds")) * time.Second)
+				log = append(log, tab.Expire(now, 100)...)
+			},
+			"snapshot": func(*rapid.T) { snapshot, cut = tab.All(), len(log) },
+			"": func(rt *rapid.T) {
+				again := New(store.Limits{})
+				for _, e := range snapshot {
+					again.Apply(now, store.Event{Type: store.Put, Entry: *e})
+				}
+				for _, ev := range log[max(0, cut-min(cut, 3)):] { // a log may repeat what the snapshot has
+					b := store.AppendRecord(nil, &ev)
+					ev, err := store.ParseRecord(b)
+					if err != nil {
+						rt.Fatal(err)
+					}
+					again.Apply(now, ev)
+				}
+				same(rt, tab, again)
+			},
+		})
+	})
+}
+
+func same(t *rapid.T, a, b *Table) {
+	x, y := a.All(), b.All()
+	if !slices.EqualFunc(x, y, func(p, q *store.Entry) bool {
+		return p.Key == q.Key && string(p.Value) == string(q.Value) && p.UID == q.UID && p.Lease == q.Lease && p.TTL == q.TTL && p.Revision == q.Revision
+	}) {
+		t.Fatalf("%d entries, again %d", len(x), len(y))
+	}
+	if a.total != b.total || len(a.leases.byID) != len(b.leases.byID) || len(a.leases.heap) != len(b.leases.heap) {
+		t.Fatalf("usage %+v, again %+v; leases %d, %d", a.total, b.total, len(a.leases.byID), len(b.leases.byID))
+	}
+	if !maps.EqualFunc(a.users, b.users, func(p, q *store.Usage) bool { return *p == *q }) {
+		t.Fatal("users differ")
+	}
+}
