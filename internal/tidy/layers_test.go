@@ -49,6 +49,9 @@ var rank = []struct {
 	{"util/rxm/engine", 3},
 	{"util/...", 6},
 	{"fabrictest", 7},
+	{"boot/internal/pmi", 0},
+	{"boot/internal/meet", 0},
+	{"boot", 7},
 	{".", 7},
 	{"cmd/fi/internal/...", 8},
 	{"cmd/fabricd/internal/directory/store", 4},
@@ -151,7 +154,7 @@ func TestOnly(t *testing.T) {
 
 // pure says whether a folder holds protocol without I/O, and core, which holds no sockets.
 func pure(dir string) bool {
-	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || dir == "util/rxd/flow" || dir == "internal/match" || dir == "internal/xdp/frame"
+	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || dir == "util/rxd/flow" || dir == "internal/match" || dir == "internal/xdp/frame" || strings.HasPrefix(dir, "boot/internal/")
 }
 
 // TestPure checks that codecs and engines take time, randomness and bytes as arguments.

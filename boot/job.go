@@ -1,0 +1,231 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// MaxValue bounds a value of Put and Exchange, bytes.
+const MaxValue = 1 << 20
+
+// maxKey bounds a key, bytes.
+const maxKey = 512
+
+// maxSize bounds the processes of a job.
+const maxSize = 1 << 20
+
+// store is how the processes of a job exchange values. The calls of a store come one after the other; ctx has a deadline.
+type store interface {
+	put(ctx context.Context, key string, value []byte) error
+	// get returns a value that was put before the last fence, else ErrNoKey.
+	get(ctx context.Context, key string) ([]byte, error)
+	// fence returns when all processes have called it.
+	fence(ctx context.Context) error
+	// close leaves the job. The others may be at work still.
+	close(ctx context.Context) error
+}
+
+// member is which process this is of what job.
+type member struct {
+	source string
+	name   string
+	rank   int
+	size   int
+}
+
+// Job is this process' place in a job. Its methods may be called from any goroutine; they run one after the other.
+type Job struct {
+	member
+	timeout time.Duration
+
+	turn   chan struct{} // holds one token: whose turn it is may wait for others with its context
+	store  store
+	broken error // after a failed fence nobody knows what the others have seen
+	rounds int   // of Exchange
+
+	once     sync.Once
+	closeErr error
+}
+
+// Rank is the number of this process, from 0.
+func (j *Job) Rank() int { return j.rank }
+
+// Size is how many processes the job has.
+func (j *Job) Size() int { return j.size }
+
+// Name is the job's name, the same for all its processes.
+func (j *Job) Name() string { return j.name }
+
+// Source says where the job comes from: PMI1, PMI2, Kubernetes, TCP, File, Fabricd or Single.
+func (j *Job) Source() string { return j.source }
+
+// closeTimeout bounds Close.
+const closeTimeout = 5 * time.Second
+
+func newJob(m member, s store, timeout time.Duration) *Job {
+	j := &Job{member: m, store: s, timeout: timeout, turn: make(chan struct{}, 1)}
+	j.turn <- struct{}{}
+	return j
+}
+
+// begin waits for the job and gives ctx its deadline. end gives both back.
+func (j *Job) begin(ctx context.Context) (bounded context.Context, end func(), err error) {
+	bounded, cancel := withDeadline(ctx, j.timeout)
+	select {
+	case <-j.turn:
+	case <-bounded.Done():
+		defer cancel()
+		return nil, nil, fmt.Errorf("another call of this process is under way: %w", context.Cause(bounded))
+	}
+	end = func() { cancel(); j.turn <- struct{}{} }
+	if j.broken != nil {
+		end()
+		return nil, nil, j.broken
+	}
+	return bounded, end, nil
+}
+
+// errTimeout is the cause of contexts that had no deadline of their own.
+var errTimeout = fmt.Errorf("the job's time-out: %w", context.DeadlineExceeded)
+
+func withDeadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, d, errTimeout)
+}
+
+// failed makes an Error.
+func (m member) failed(op string, err error) error {
+	if already, ok := err.(*Error); ok {
+		return already
+	}
+	e := &Error{Op: op, Source: m.source, Job: m.name, Rank: m.rank, Err: err}
+	if who, ok := errors.AsType[*missingError](err); ok {
+		e.Missing = who.ranks
+	}
+	switch {
+	case len(e.Missing) > 0:
+		e.Hint = "look at what became of the processes that are missing"
+	case op == "Fence" && errors.Is(err, context.DeadlineExceeded):
+		e.Hint = "a process of the job has ended, or has not come to its fence"
+	}
+	return e
+}
+
+// becomeBroken ends the job after an error that leaves the processes in unknown states.
+func (j *Job) becomeBroken(err error) {
+	if j.broken == nil {
+		j.broken = fmt.Errorf("%w since: %w", ErrJobOver, err)
+	}
+}
+
+// Put publishes a value, which the others get after the next fence that all have called. Putting a key again, or one that another process has put, is
+// for nobody's good: which value remains depends on the source.
+func (j *Job) Put(ctx context.Context, key string, value []byte) error {
+	ctx, end, err := j.begin(ctx)
+	if err != nil {
+		return j.failed("Put", err)
+	}
+	defer end()
+	return j.put(ctx, key, value)
+}
+
+func (j *Job) put(ctx context.Context, key string, value []byte) error {
+	switch {
+	case key == "" || len(key) > maxKey:
+		return j.failed("Put", fmt.Errorf("a key has 1 to %d bytes, not %d", maxKey, len(key)))
+	case len(value) > MaxValue:
+		return j.failed("Put", fmt.Errorf("a value has at most %d bytes, not %d", MaxValue, len(value)))
+	}
+	if err := j.store.put(ctx, key, value); err != nil {
+		return j.failed("Put", fmt.Errorf("key %.80q: %w", key, err))
+	}
+	return nil
+}
+
+// Get returns a value that was put before the last fence. ErrNoKey: there is none.
+func (j *Job) Get(ctx context.Context, key string) ([]byte, error) {
+	ctx, end, err := j.begin(ctx)
+	if err != nil {
+		return nil, j.failed("Get", err)
+	}
+	defer end()
+	return j.get(ctx, key)
+}
+
+func (j *Job) get(ctx context.Context, key string) ([]byte, error) {
+	value, err := j.store.get(ctx, key)
+	if err != nil {
+		return nil, j.failed("Get", fmt.Errorf("key %.80q: %w", key, err))
+	}
+	return value, nil
+}
+
+// Fence returns when all processes of the job have called it. What they put before can be got then.
+func (j *Job) Fence(ctx context.Context) error {
+	ctx, end, err := j.begin(ctx)
+	if err != nil {
+		return j.failed("Fence", err)
+	}
+	defer end()
+	return j.fence(ctx)
+}
+
+func (j *Job) fence(ctx context.Context) error {
+	err := j.store.fence(ctx)
+	if err != nil {
+		err = j.failed("Fence", err)
+		j.becomeBroken(err)
+	}
+	return err
+}
+
+// Exchange gives every process what all have given, in the order of ranks. All processes call it, equally often.
+func (j *Job) Exchange(ctx context.Context, mine []byte) ([][]byte, error) {
+	ctx, end, err := j.begin(ctx)
+	if err != nil {
+		return nil, j.failed("Exchange", err)
+	}
+	defer end()
+	prefix := "gofabric/" + strconv.Itoa(j.rounds) + "/"
+	j.rounds++
+	if err := j.put(ctx, prefix+strconv.Itoa(j.rank), mine); err != nil {
+		j.becomeBroken(err)
+		return nil, err
+	}
+	if err := j.fence(ctx); err != nil {
+		return nil, err
+	}
+	all := make([][]byte, j.size)
+	for i := range all {
+		if all[i], err = j.get(ctx, prefix+strconv.Itoa(i)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Close leaves the job. It does not wait for the others, and does not end them.
+func (j *Job) Close() error {
+	j.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		select {
+		case <-j.turn:
+		case <-ctx.Done():
+			j.closeErr = j.failed("Close", errors.New("a call of this process is under way"))
+			return
+		}
+		defer func() { j.turn <- struct{}{} }()
+		if err := j.store.close(ctx); err != nil {
+			j.closeErr = j.failed("Close", err)
+		}
+		j.becomeBroken(errors.New("it was closed"))
+	})
+	return j.closeErr
+}

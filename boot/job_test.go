@@ -1,0 +1,188 @@
+package boot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const testLimit = 20 * time.Second
+
+func testContext(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// lookup is an environment.
+func lookup(env map[string]string) Option {
+	return func(c *config) {
+		c.lookup = func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	}
+}
+
+// freeRoot is an address for rank 0, which listens there already.
+func freeRoot(t testing.TB) (address string, listening Option) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String(), func(c *config) { c.listen = func(string) (net.Listener, error) { return l, nil } }
+}
+
+// together runs a function in each of several processes of a job, each a goroutine, and returns their errors.
+func together(t testing.TB, size int, opts func(rank int) []Option, f func(ctx context.Context, j *Job) error) []error {
+	ctx := testContext(t)
+	errs := make([]error, size)
+	var all sync.WaitGroup
+	for rank := range size {
+		all.Go(func() {
+			j, err := Join(ctx, append(opts(rank), Rank(rank, size))...)
+			if err == nil {
+				err = errors.Join(f(ctx, j), j.Close())
+			}
+			errs[rank] = err
+		})
+	}
+	all.Wait()
+	return errs
+}
+
+// places are the places where processes meet, each with a fresh job.
+var places = map[string]func(t testing.TB) func(rank int) []Option{
+	TCP: func(t testing.TB) func(int) []Option {
+		address, listening := freeRoot(t)
+		return func(int) []Option { return []Option{From(TCP), Root(address), Name("j"), listening} }
+	},
+}
+
+// TestExchange: all processes learn what all said, several times, and fences separate what was put before from what was put after.
+func TestExchange(t *testing.T) {
+	for name, place := range places {
+		t.Run(name, func(t *testing.T) {
+			const size = 5
+			errs := together(t, size, place(t), func(ctx context.Context, j *Job) error {
+				if j.Size() != size || j.Source() != name {
+					return fmt.Errorf("size %d, source %s", j.Size(), j.Source())
+				}
+				for round := range 3 {
+					mine := bytes.Repeat([]byte{byte(j.Rank()), byte(round)}, 1000*round)
+					all, err := j.Exchange(ctx, mine)
+					if err != nil {
+						return err
+					}
+					for rank, v := range all {
+						if want := bytes.Repeat([]byte{byte(rank), byte(round)}, 1000*round); !bytes.Equal(v, want) {
+							return fmt.Errorf("round %d: rank %d said %d bytes, not %d", round, rank, len(v), len(want))
+						}
+					}
+				}
+				if err := j.Put(ctx, "a key/of rank %d?", []byte("x")); err != nil {
+					return err
+				}
+				if _, err := j.Get(ctx, "nobody's"); !errors.Is(err, ErrNoKey) {
+					return fmt.Errorf("a key that nobody put: %v", err)
+				}
+				return j.Fence(ctx)
+			})
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestMissing: who waits for a process that does not come learns which it is.
+func TestMissing(t *testing.T) {
+	for name, place := range places {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			errs := together(t, 4, place(t), func(ctx context.Context, j *Job) error {
+				if j.Rank() == 2 { // joins, and does not come to the fence
+					<-time.After(900 * time.Millisecond)
+					return nil
+				}
+				ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+				defer cancel()
+				return j.Fence(ctx)
+			})
+			if d := time.Since(start); d > testLimit/2 {
+				t.Errorf("it took %v", d)
+			}
+			for rank, err := range errs {
+				switch {
+				case rank == 2:
+					if err != nil {
+						t.Errorf("rank 2: %v", err)
+					}
+				case err == nil || !strings.Contains(err.Error(), "missing: rank 2"):
+					t.Errorf("rank %d: %v", rank, err)
+				}
+			}
+		})
+	}
+}
+
+// TestBroken: after a fence in vain all calls say so.
+func TestBroken(t *testing.T) {
+	address, listening := freeRoot(t)
+	j, err := Join(t.Context(), Rank(0, 2), Root(address), listening)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	err = j.Fence(ctx)
+	e, ok := errors.AsType[*Error](err)
+	if !ok || len(e.Missing) != 1 || e.Missing[0] != 1 || !errors.Is(err, context.DeadlineExceeded) || e.Hint == "" {
+		t.Fatalf("fence in vain: %v", err)
+	}
+	for what, err := range map[string]error{"Put": j.Put(t.Context(), "a", nil), "Fence": j.Fence(t.Context())} {
+		if !errors.Is(err, ErrJobOver) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestSingle(t *testing.T) {
+	j, err := Join(t.Context(), lookup(map[string]string{"GOFABRIC_RANK": "0", "GOFABRIC_SIZE": "1"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	all, err := j.Exchange(t.Context(), []byte("me"))
+	if err != nil || len(all) != 1 || string(all[0]) != "me" || j.Source() != Single {
+		t.Fatal(all, err, j.Source())
+	}
+	if err := j.Put(t.Context(), "", nil); err == nil {
+		t.Error("an empty key was taken")
+	}
+	if err := j.Put(t.Context(), "a", make([]byte, MaxValue+1)); err == nil {
+		t.Error("a value that is too long was taken")
+	}
+}
+
+// TestTimeout: a context without deadline gets one.
+func TestTimeout(t *testing.T) {
+	address, listening := freeRoot(t)
+	j, err := Join(t.Context(), Rank(0, 2), Root(address), listening, Timeout(20*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if err := j.Fence(context.Background()); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "time-out") {
+		t.Fatal(err)
+	}
+}

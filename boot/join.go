@@ -1,0 +1,129 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Join finds out to which job this process belongs, and joins it; the package comment says how. It waits until the job's meeting place answers, not for the
+// other processes. The error wraps ErrNoJob if nothing tells of a job.
+func Join(ctx context.Context, opts ...Option) (*Job, error) {
+	c := configure(opts)
+	ctx, cancel := withDeadline(ctx, c.timeout)
+	defer cancel()
+	m := member{source: c.source, name: c.name, rank: c.rank, size: c.size}
+	open, err := c.choose(&m)
+	if err != nil {
+		return nil, m.failed("Join", err)
+	}
+	s, err := open(ctx, c, &m)
+	if err != nil {
+		return nil, m.failed("Join", err)
+	}
+	return newJob(m, s, c.timeout), nil
+}
+
+// opener joins a job. m says what is known, and takes what is learned.
+type opener func(ctx context.Context, c *config, m *member) (store, error)
+
+// choose says where the job comes from, and fills in what the environment says.
+func (c *config) choose(m *member) (opener, error) {
+	switch c.source {
+	case PMI1, PMI2:
+		return joinPMI, nil
+	case Kubernetes:
+		return c.kubernetes(m)
+	case "", TCP, File, Fabricd:
+	default:
+		return nil, fmt.Errorf("there is no source %.40q; there are %s, %s, %s, %s, %s and %s", c.source, PMI1, PMI2, Kubernetes, TCP, File, Fabricd)
+	}
+	if c.source == "" && c.size == 0 {
+		if c.env(envPMIFD, envPMIPort) != "" {
+			return joinPMI, nil
+		}
+		if c.env(envIndex) != "" {
+			return c.kubernetes(m)
+		}
+	}
+	if err := c.ranks(m); err != nil {
+		return nil, err
+	}
+	return c.place(m)
+}
+
+// launchers are the variables in which launchers say rank and size.
+var launchers = []struct{ rank, size string }{
+	{"GOFABRIC_RANK", "GOFABRIC_SIZE"},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+	{"SLURM_PROCID", "SLURM_NTASKS"},
+	{"PMI_RANK", "PMI_SIZE"},
+}
+
+// ranks finds rank and size.
+func (c *config) ranks(m *member) error {
+	if c.size == 0 {
+		for _, l := range launchers {
+			rank, size := c.env(l.rank), c.env(l.size)
+			if rank == "" || size == "" {
+				continue
+			}
+			var err error
+			if m.rank, m.size, err = parseRank(l.rank, rank, l.size, size); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	if m.size == 0 {
+		return fmt.Errorf("%w: start it with mpiexec.hydra or srun --mpi=pmi2, or set GOFABRIC_RANK, GOFABRIC_SIZE and GOFABRIC_ROOT", ErrNoJob)
+	}
+	if m.size < 0 || m.size > maxSize || m.rank < 0 || m.rank >= m.size {
+		return fmt.Errorf("rank %d of %d processes makes no sense", m.rank, m.size)
+	}
+	if m.name == "" {
+		m.name = c.env("GOFABRIC_JOB", "SLURM_JOB_ID")
+		if step := c.env("SLURM_STEP_ID"); step != "" && c.env("GOFABRIC_JOB") == "" {
+			m.name += "." + step
+		}
+	}
+	return nil
+}
+
+func parseRank(rankName, rank, sizeName, size string) (r, n int, err error) {
+	r, err = strconv.Atoi(rank)
+	if err == nil {
+		n, err = strconv.Atoi(size)
+	}
+	if err != nil || n < 1 || n > maxSize || r < 0 || r >= n {
+		return 0, 0, fmt.Errorf("%s=%.40q and %s=%.40q are no rank and number of processes", rankName, rank, sizeName, size)
+	}
+	return r, n, nil
+}
+
+// place chooses where processes meet that know rank and size.
+func (c *config) place(m *member) (opener, error) {
+	if c.root == "" {
+		c.root = c.env("GOFABRIC_ROOT")
+	}
+	if c.dir == "" {
+		c.dir = c.env("GOFABRIC_BOOT_DIR")
+	}
+	is := func(source string, there bool) bool { return c.source == source || c.source == "" && there }
+	switch {
+	case m.size == 1 && c.source == "":
+		m.source = Single
+		return func(context.Context, *config, *member) (store, error) { return newLocal(), nil }, nil
+	case is(TCP, c.root != ""):
+		if !strings.Contains(c.root, ":") {
+			return nil, fmt.Errorf("the address of rank 0 is %.80q; set GOFABRIC_ROOT to its host and a port, such as node0:7470", c.root)
+		}
+		m.source = TCP
+		return joinTCP, nil
+	}
+	return nil, errors.New("it is known which rank this is, but not where the processes of the job meet: set GOFABRIC_ROOT to host and port of rank 0, or " +
+		"GOFABRIC_BOOT_DIR to a folder that all see, or GOFABRIC_JOB to a name where fabricd is running")
+}

@@ -1,0 +1,47 @@
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+)
+
+// Indexed jobs of Kubernetes.
+
+const (
+	envIndex    = "JOB_COMPLETION_INDEX" // which Kubernetes sets in the pods of indexed jobs
+	defaultPort = "7470"
+)
+
+// kubernetes fills in what the environment of a pod says. Pods of indexed jobs have the host name JOB-INDEX; under a headless service that selects them, and
+// which their template names as subdomain, they find each other by JOB-INDEX.SERVICE.
+func (c *config) kubernetes(m *member) (opener, error) {
+	m.source = Kubernetes
+	size := c.env("GOFABRIC_SIZE")
+	if size == "" {
+		return nil, errors.New("pods are not told how many there are: set GOFABRIC_SIZE to the completions of the job")
+	}
+	var err error
+	if m.rank, m.size, err = parseRank(envIndex, c.env(envIndex), "GOFABRIC_SIZE", size); err != nil {
+		return nil, err
+	}
+	host := c.env("HOSTNAME")
+	base, found := strings.CutSuffix(host, fmt.Sprintf("-%d", m.rank))
+	if m.name == "" {
+		if m.name = c.env("GOFABRIC_JOB"); m.name == "" {
+			m.name = base
+		}
+	}
+	if c.root == "" {
+		c.root = c.env("GOFABRIC_ROOT")
+	}
+	if c.root == "" {
+		service := c.env("GOFABRIC_SUBDOMAIN")
+		if !found || service == "" {
+			return nil, errors.New("it is not known where rank 0 is: set GOFABRIC_SUBDOMAIN to the job's headless service, or GOFABRIC_ROOT to host and port of rank 0")
+		}
+		c.root = net.JoinHostPort(base+"-0."+service, defaultPort)
+	}
+	return joinTCP, nil
+}

@@ -1,0 +1,327 @@
+package boot
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"gofabric/boot/internal/meet"
+)
+
+// Rank 0 of a job whose processes meet there.
+
+const (
+	helloTimeout = 5 * time.Second  // for a stranger to say who it is
+	sendTimeout  = 10 * time.Second // for a process to take a message
+	strangers    = 64               // connections of unknown processes at a time
+)
+
+// root is rank 0. Each connection has a goroutine, which reads.
+type root struct {
+	m     member
+	local *local
+	l     net.Listener
+	round uint32
+	done  sync.WaitGroup
+	sends sync.WaitGroup // releases that are being written
+	doors chan struct{}  // tokens of strangers
+
+	mu      sync.Mutex
+	rounds  *meet.Rounds
+	conns   map[int]net.Conn
+	unknown map[net.Conn]struct{} // strangers
+	waits   map[int]*time.Timer   // of the others at the fence
+	mine    chan meetResult       // of rank 0 at the fence
+	over    error
+	closing bool
+}
+
+type meetResult struct {
+	all *meet.Fence
+	err error
+}
+
+func listenRoot(c *config, m *member) (store, error) {
+	l, err := c.listen(c.root)
+	if errors.Is(err, syscall.EADDRNOTAVAIL) { // the name of a service, or of a pod behind an address that is not its own
+		if _, port, splitErr := net.SplitHostPort(c.root); splitErr == nil {
+			l, err = c.listen(":" + port)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rank 0 cannot listen at %s: %w", c.root, err)
+	}
+	r := &root{m: *m, local: newLocal(), l: l, doors: make(chan struct{}, strangers), rounds: meet.NewRounds(m.size), conns: map[int]net.Conn{}, unknown: map[net.Conn]struct{}{},
+		waits: map[int]*time.Timer{}, mine: make(chan meetResult, 1)}
+	r.done.Go(r.accept)
+	return r, nil
+}
+
+func (r *root) accept() {
+	for {
+		r.doors <- struct{}{}
+		conn, err := r.l.Accept()
+		if err != nil {
+			r.mu.Lock()
+			closing := r.closing
+			r.mu.Unlock()
+			if closing {
+				return
+			}
+			<-r.doors
+			time.Sleep(firstPause) // descriptors have run out: others may give some back
+			continue
+		}
+		r.done.Go(func() { r.serve(conn) })
+	}
+}
+
+// serve reads what a process sends.
+func (r *root) serve(conn net.Conn) {
+	defer conn.Close()
+	r.mu.Lock()
+	r.unknown[conn] = struct{}{}
+	closing := r.closing
+	r.mu.Unlock()
+	if closing {
+		<-r.doors
+		return
+	}
+	rank, err := r.greet(conn)
+	r.mu.Lock()
+	delete(r.unknown, conn)
+	r.mu.Unlock()
+	<-r.doors
+	if err != nil {
+		conn.SetWriteDeadline(time.Now().Add(sendTimeout))
+		conn.Write(failed(err))
+		return
+	}
+	for {
+		k, body, err := receive(conn, meet.MaxMessage)
+		var f *meet.Fence
+		switch {
+		case err != nil:
+			r.left(rank, fmt.Errorf("rank %d at %s has ended without leaving the job: %w", rank, conn.RemoteAddr(), err))
+			return
+		case k == meet.KindBye:
+			r.left(rank, nil)
+			return
+		case k == meet.KindFence:
+			f, err = meet.ParseFence(body)
+		default:
+			err = fmt.Errorf("a message of kind %d", k)
+		}
+		if err != nil {
+			r.left(rank, fmt.Errorf("rank %d at %s sent nonsense: %w", rank, conn.RemoteAddr(), err))
+			return
+		}
+		if err := r.arrive(rank, f); err != nil {
+			r.mu.Lock()
+			r.send(rank, failed(err))
+			r.mu.Unlock()
+		}
+	}
+}
+
+// greet finds out who is there.
+func (r *root) greet(conn net.Conn) (rank int, err error) {
+	conn.SetDeadline(time.Now().Add(helloTimeout))
+	k, body, err := receive(conn, meet.MaxHello)
+	if err == nil && k != meet.KindHello {
+		err = fmt.Errorf("a first message of kind %d", k)
+	}
+	if err != nil {
+		return 0, err
+	}
+	h, err := meet.ParseHello(body)
+	switch {
+	case err != nil:
+		return 0, err
+	case subtle.ConstantTimeCompare([]byte(h.Job), []byte(r.m.name)) != 1:
+		return 0, errors.New("the name of the job is another one here (GOFABRIC_JOB)")
+	case h.Size != r.m.size:
+		return 0, fmt.Errorf("the job has %d processes here, not %d", r.m.size, h.Size)
+	case h.Rank == 0:
+		return 0, errors.New("this is rank 0")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.over != nil:
+		return 0, r.over
+	case r.closing:
+		return 0, ErrJobOver
+	case r.conns[h.Rank] != nil:
+		return 0, fmt.Errorf("there is a rank %d already, at %s", h.Rank, r.conns[h.Rank].RemoteAddr())
+	}
+	conn.SetDeadline(time.Time{})
+	r.conns[h.Rank] = conn
+	r.send(h.Rank, meet.Plain(meet.KindWelcome))
+	return h.Rank, nil
+}
+
+// send writes to a process, with the lock held: messages are short but for a release, and a process that does not take it in time is as good as dead.
+func (r *root) send(rank int, b []byte) {
+	conn := r.conns[rank]
+	if conn == nil {
+		return
+	}
+	conn.SetWriteDeadline(time.Now().Add(sendTimeout))
+	if _, err := conn.Write(b); err != nil {
+		conn.Close() // its reader says so
+	}
+}
+
+// arrive is a process at the fence. An error says that the job was over before.
+func (r *root) arrive(rank int, f *meet.Fence) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over != nil {
+		return r.over
+	}
+	all, err := r.rounds.Arrive(rank, f)
+	switch {
+	case err != nil:
+		r.becomeOver(err)
+	case all != nil:
+		r.release(all)
+	case rank != 0 && f.WaitMS > 0:
+		round := f.Round
+		r.waits[rank] = time.AfterFunc(time.Duration(f.WaitMS)*time.Millisecond, func() { r.tellMissing(rank, round) })
+	}
+	return nil
+}
+
+// release lets all go on. Each is written to by a goroutine of its own, so that a slow one does not keep the others.
+func (r *root) release(all *meet.Fence) {
+	for rank, timer := range r.waits {
+		timer.Stop()
+		delete(r.waits, rank)
+	}
+	b := all.Bytes(meet.KindRelease)
+	for _, conn := range r.conns {
+		r.sends.Go(func() {
+			conn.SetWriteDeadline(time.Now().Add(sendTimeout))
+			if _, err := conn.Write(b); err != nil {
+				conn.Close()
+			}
+		})
+	}
+	r.mine <- meetResult{all: all}
+}
+
+// tellMissing tells a process that has waited long enough who is missing.
+func (r *root) tellMissing(rank int, round uint32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over == nil && r.waits[rank] != nil && r.rounds.Round() == round {
+		r.send(rank, (&meet.Missing{Ranks: r.rounds.Missing()}).Bytes())
+	}
+}
+
+// left is the end of a process' connection, after its Bye if err is nil. Others that wait for it, now or later, wait in vain.
+func (r *root) left(rank int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.conns, rank)
+	if timer := r.waits[rank]; timer != nil {
+		timer.Stop()
+		delete(r.waits, rank)
+	}
+	switch {
+	case err != nil:
+		r.becomeOver(&missingError{[]int{rank}, err})
+	case r.rounds.Here(rank):
+		r.becomeOver(&missingError{r.rounds.Missing(), fmt.Errorf("rank %d gave up waiting at fence %d", rank, r.rounds.Round())})
+	default:
+		err = &missingError{[]int{rank}, fmt.Errorf("rank %d has left the job, which has no fences since", rank)}
+		if r.rounds.Waiting() {
+			r.becomeOver(err)
+		} else if r.over == nil {
+			r.over = err // for those who come to a fence yet
+		}
+	}
+}
+
+// becomeOver ends the job, and tells all why.
+func (r *root) becomeOver(err error) {
+	if r.over != nil || r.closing {
+		return
+	}
+	r.over = err
+	b := failed(err)
+	for rank := range r.conns {
+		r.send(rank, b)
+	}
+	select {
+	case r.mine <- meetResult{err: err}:
+	default:
+	}
+}
+
+// failed is the message that says why the job is over.
+func failed(err error) []byte {
+	text := err.Error()
+	if who, ok := errors.AsType[*missingError](err); ok {
+		text += "; missing: " + rankList(who.ranks)
+	}
+	return (&meet.Fail{Text: text}).Bytes()
+}
+
+func (r *root) put(ctx context.Context, key string, value []byte) error {
+	return r.local.put(ctx, key, value)
+}
+func (r *root) get(ctx context.Context, key string) ([]byte, error) { return r.local.get(ctx, key) }
+
+func (r *root) fence(ctx context.Context) error {
+	if err := r.arrive(0, r.local.fenceOf(r.round, 0)); err != nil {
+		return err
+	}
+	select {
+	case got := <-r.mine:
+		if got.err != nil {
+			return got.err
+		}
+		r.round++
+		r.local.take(got.all.Entries)
+		return nil
+	case <-ctx.Done():
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		who := r.rounds.Missing()
+		err := &missingError{who, fmt.Errorf("waited at fence %d for others: %w", r.round, context.Cause(ctx))}
+		r.becomeOver(err)
+		return err
+	}
+}
+
+func (r *root) close(context.Context) error {
+	r.mu.Lock()
+	if r.rounds.Waiting() {
+		r.becomeOver(&missingError{[]int{0}, errors.New("rank 0 has left the job")})
+	}
+	r.closing = true
+	err := r.l.Close()
+	for _, timer := range r.waits {
+		timer.Stop()
+	}
+	r.mu.Unlock()
+	<-r.doors      // accept may wait for a stranger to say something
+	r.sends.Wait() // who was released may go on
+	r.mu.Lock()
+	for _, conn := range r.conns {
+		conn.Close()
+	}
+	for conn := range r.unknown {
+		conn.Close()
+	}
+	r.mu.Unlock()
+	r.done.Wait()
+	return err
+}

@@ -1,0 +1,211 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+	"time"
+
+	"gofabric/boot/internal/meet"
+)
+
+// Processes that meet at rank 0, over TCP: the side of the others. root.go has rank 0's.
+
+// joinTCP meets the others at rank 0.
+func joinTCP(ctx context.Context, c *config, m *member) (store, error) {
+	if m.size == 1 {
+		return newLocal(), nil
+	}
+	if m.rank == 0 {
+		return listenRoot(c, m)
+	}
+	s, err := dialRoot(ctx, c.root, m)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// The pauses between attempts to reach rank 0, which may start later than we do.
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = 500 * time.Millisecond
+
+	dialTimeout = 5 * time.Second // of an attempt: the address may be that of a host that is not up yet
+)
+
+// tcpStore keeps what was put until the next fence, and all that fences brought.
+type tcpStore struct {
+	conn  net.Conn
+	root  string
+	local *local
+	round uint32
+}
+
+func dialRoot(ctx context.Context, root string, m *member) (*tcpStore, error) {
+	hello := (&meet.Hello{Rank: m.rank, Size: m.size, Job: m.name}).Bytes()
+	if len(hello) > meet.MaxHello {
+		return nil, fmt.Errorf("the job's name has %d bytes, which is too many", len(m.name))
+	}
+	var conn net.Conn
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		var err error
+		if conn, err = (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", root); err == nil {
+			break
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, &missingError{[]int{0}, fmt.Errorf("waited for rank 0 to listen at %s: %w; last: %w", root, context.Cause(ctx), err)}
+		}
+	}
+	s := &tcpStore{conn: conn, root: root, local: newLocal()}
+	defer bound(ctx, conn)()
+	_, err := conn.Write(hello)
+	var k meet.Kind
+	if err == nil {
+		k, _, err = receive(conn, meet.MaxHello)
+	}
+	if err == nil && k != meet.KindWelcome {
+		err = fmt.Errorf("it answered with a message of kind %d", k)
+	}
+	if err != nil {
+		conn.Close()
+		err = rootGone(root, err)
+		return nil, fmt.Errorf("what listens at %s does not act as rank 0 of this job: %w", root, waitedFor(ctx, "its welcome", err))
+	}
+	return s, nil
+}
+
+func (s *tcpStore) put(ctx context.Context, key string, value []byte) error {
+	return s.local.put(ctx, key, value)
+}
+func (s *tcpStore) get(ctx context.Context, key string) ([]byte, error) { return s.local.get(ctx, key) }
+
+func (s *tcpStore) fence(ctx context.Context) error {
+	f := s.local.fenceOf(s.round, waitMS(ctx))
+	defer bound(ctx, s.conn)()
+	_, err := s.conn.Write(f.Bytes(meet.KindFence))
+	var k meet.Kind
+	var body []byte
+	if err == nil {
+		k, body, err = receive(s.conn, meet.MaxMessage)
+	}
+	if err != nil {
+		err = rootGone(s.root, err)
+		return waitedFor(ctx, "rank 0 at "+s.root+" to release the fence", err)
+	}
+	return s.released(k, body)
+}
+
+// rootGone explains the end of a connection.
+func rootGone(root string, err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		return fmt.Errorf("rank 0 at %s has ended: %w", root, err)
+	}
+	return err
+}
+
+// released takes the answer to a fence.
+func (s *tcpStore) released(k meet.Kind, body []byte) error {
+	switch k {
+	case meet.KindRelease:
+		all, err := meet.ParseFence(body)
+		if err == nil && all.Round != s.round {
+			err = fmt.Errorf("it is of fence %d", all.Round)
+		}
+		if err != nil {
+			return fmt.Errorf("rank 0's answer to fence %d is malformed: %w", s.round, err)
+		}
+		s.round++
+		s.local.take(all.Entries)
+		return nil
+	case meet.KindMissing:
+		who, err := meet.ParseMissing(body)
+		if err != nil {
+			return fmt.Errorf("rank 0's answer to fence %d is malformed: %w", s.round, err)
+		}
+		return missingAt(s.round, who.Ranks)
+	}
+	return fmt.Errorf("rank 0's answer to fence %d is of kind %d", s.round, k)
+}
+
+func missingAt(round uint32, ranks []int) error {
+	return &missingError{ranks, fmt.Errorf("waited at fence %d for others: %w", round, context.DeadlineExceeded)}
+}
+
+func (s *tcpStore) close(ctx context.Context) error {
+	stop := bound(ctx, s.conn)
+	s.conn.Write(meet.Plain(meet.KindBye)) // if rank 0 is gone already, so be it
+	stop()
+	return s.conn.Close()
+}
+
+// fenceOf is the message of a process that comes to a fence. What it has put stays, for another fence to carry if this one fails.
+func (l *local) fenceOf(round, wait uint32) *meet.Fence {
+	f := &meet.Fence{Round: round, WaitMS: wait}
+	for k, v := range l.fresh {
+		f.Entries = append(f.Entries, meet.Entry{Key: k, Value: v})
+	}
+	return f
+}
+
+// take stores what a fence brought.
+func (l *local) take(entries []meet.Entry) {
+	clear(l.fresh)
+	for _, e := range entries {
+		l.values[e.Key] = e.Value
+	}
+}
+
+// waitMS is how long rank 0 lets this process wait before it says who is missing: somewhat less than its context lasts.
+func waitMS(ctx context.Context) uint32 {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	left := time.Until(end)
+	left -= min(left/5, 500*time.Millisecond)
+	return uint32(min(max(left.Milliseconds(), 1), 1<<31))
+}
+
+// receive reads a message. A Fail is an error. Memory grows with what arrives, not with what the length promises.
+func receive(conn io.Reader, most int) (meet.Kind, []byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(conn, head[:]); err != nil {
+		return 0, nil, err
+	}
+	n, err := meet.Length(head, most)
+	if err != nil {
+		return 0, nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(conn, int64(n)))
+	if err == nil && len(body) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	if k := meet.Kind(body[0]); k != meet.KindFail {
+		return k, body[1:], nil
+	}
+	return meet.KindFail, nil, fmt.Errorf("rank 0 says: %.500q", body[1:])
+}
+
+// bound ends reading and writing with ctx, until stop is called.
+func bound(ctx context.Context, conn net.Conn) (stop func()) {
+	conn.SetDeadline(time.Time{})
+	done := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		defer close(done)
+		conn.SetDeadline(time.Unix(1, 0))
+	})
+	return func() {
+		if !cancel() {
+			<-done
+		}
+	}
+}

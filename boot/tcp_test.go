@@ -1,0 +1,170 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"gofabric/boot/internal/meet"
+)
+
+// TestStrangers: what is no process of the job is turned away, and the job goes on.
+func TestStrangers(t *testing.T) {
+	address, listening := freeRoot(t)
+	bad := map[string][]byte{
+		"garbage":    []byte("GET / HTTP/1.1\r\n\r\n"),
+		"nothing":    nil,
+		"long":       {0xff, 0xff, 0xff, 0xff, 1},
+		"fence":      (&meet.Fence{}).Bytes(meet.KindFence),
+		"other job":  (&meet.Hello{Rank: 1, Size: 2, Job: "other"}).Bytes(),
+		"other size": (&meet.Hello{Rank: 1, Size: 3, Job: "j"}).Bytes(),
+		"rank 0":     (&meet.Hello{Rank: 0, Size: 2, Job: "j"}).Bytes(),
+	}
+	errs := together(t, 2, func(int) []Option { return []Option{Root(address), Name("j"), listening} }, func(ctx context.Context, j *Job) error {
+		if j.Rank() == 1 {
+			for name, b := range bad {
+				conn, err := net.Dial("tcp", address)
+				if err != nil {
+					return err
+				}
+				conn.SetDeadline(time.Now().Add(testLimit))
+				conn.Write(b)
+				conn.(*net.TCPConn).CloseWrite()
+				answer, _ := io.ReadAll(conn)
+				if len(answer) < 5 || meet.Kind(answer[4]) != meet.KindFail {
+					t.Errorf("%s: answer % x", name, answer)
+				}
+				conn.Close()
+			}
+			twin, err := dialRoot(ctx, address, &member{rank: 1, size: 2, name: "j"})
+			if err == nil || !strings.Contains(err.Error(), "rank 1 already") {
+				t.Errorf("a second rank 1: %v, %v", twin, err)
+			}
+		}
+		_, err := j.Exchange(ctx, nil)
+		return err
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSilentStranger: a connection that says nothing does not keep rank 0 from leaving.
+func TestSilentStranger(t *testing.T) {
+	address, listening := freeRoot(t)
+	j, err := Join(t.Context(), Rank(0, 2), Root(address), listening)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	start := time.Now()
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	if d := time.Since(start); d > helloTimeout/2 {
+		t.Errorf("leaving took %v", d)
+	}
+}
+
+// TestNonsense: a process of the job that breaks its rules ends it, and all learn who it was.
+func TestNonsense(t *testing.T) {
+	for name, b := range map[string][]byte{
+		"kind":        meet.Plain(meet.KindWelcome),
+		"entries":     {0, 0, 0, 13, byte(meet.KindFence), 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff},
+		"other fence": (&meet.Fence{Round: 9}).Bytes(meet.KindFence),
+		"cut":         {0, 0, 0, 9, byte(meet.KindFence), 1},
+		"leaves":      meet.Plain(meet.KindBye),
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, listening := freeRoot(t)
+			errs := together(t, 3, func(int) []Option { return []Option{Root(address), Name("j"), listening} }, func(ctx context.Context, j *Job) error {
+				if err := j.Fence(ctx); err != nil {
+					return fmt.Errorf("before it: %w", err)
+				}
+				if j.Rank() == 1 {
+					s := j.store.(*tcpStore)
+					s.conn.Write(b)
+					return s.conn.(*net.TCPConn).CloseWrite()
+				}
+				return j.Fence(ctx)
+			})
+			if errs[1] != nil {
+				t.Error(errs[1])
+			}
+			for _, rank := range []int{0, 2} {
+				if err := errs[rank]; err == nil || !strings.Contains(err.Error(), "rank 1") {
+					t.Errorf("rank %d: %v", rank, err)
+				}
+			}
+		})
+	}
+}
+
+// TestRootGone: the others notice that rank 0 has ended.
+func TestRootGone(t *testing.T) {
+	address, listening := freeRoot(t)
+	joined := make(chan struct{})
+	errs := together(t, 2, func(int) []Option { return []Option{Root(address), Name("j"), listening} }, func(ctx context.Context, j *Job) error {
+		if j.Rank() == 0 {
+			<-joined
+			return nil
+		}
+		close(joined)
+		return j.Fence(ctx)
+	})
+	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "rank 0") || errors.Is(errs[1], context.DeadlineExceeded) {
+		t.Fatal(errs)
+	}
+}
+
+// TestNoRoot: where nobody listens the wait ends, and says for whom it was.
+func TestNoRoot(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = Join(ctx, Rank(1, 2), Root(address))
+	e, ok := errors.AsType[*Error](err)
+	if !ok || len(e.Missing) != 1 || e.Missing[0] != 0 || !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+}
+
+// TestEarly: processes may come before rank 0.
+func TestEarly(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	tried := make(chan struct{})
+	go func() {
+		defer close(tried)
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+		}
+	}()
+	errs := together(t, 2, func(rank int) []Option {
+		if rank == 0 {
+			<-tried // the other has begun by now, more often than not
+		}
+		return []Option{Root(address), Name("j")}
+	}, func(ctx context.Context, j *Job) error { return j.Fence(ctx) })
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,120 @@
+package boot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+const envPeers = "GOFABRIC_PEERS"
+
+// work is the folder of what is built.
+var work string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "boot")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	work = dir
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
+
+// need ends a test if a program is not installed.
+func need(t *testing.T, pkg string, tools ...string) {
+	t.Helper()
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv(envPeers) == "required" {
+				t.Fatalf("%s=required, but there is no %s", envPeers, tool)
+			}
+			t.Skipf("there is no %s: apt install %s (%v)", tool, pkg, err)
+		}
+	}
+}
+
+// rank builds the program that is started.
+var rank = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(work, "rank")
+	if out, err := exec.Command("go", "build", "-o", path, "./rank").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build ./rank: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+func program(t *testing.T) string {
+	t.Helper()
+	path, err := rank()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// clean is the environment without what launchers and jobs say.
+func clean(more ...string) []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "PMI") && !strings.HasPrefix(v, "SLURM_") && !strings.HasPrefix(v, "OMPI_") && !strings.HasPrefix(v, "GOFABRIC_") {
+			env = append(env, v)
+		}
+	}
+	return append(env, more...)
+}
+
+const jobLimit = 60 * time.Second
+
+// result is how a program ended.
+type result struct {
+	out  string // both streams
+	code int    // -1: by a signal
+}
+
+// run runs a program to its end, which is not long in coming: then it and what it started are killed, and the test fails.
+func run(t *testing.T, env []string, name string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), jobLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &out, env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		t.Fatalf("%s did not end within %v:\n%s", name, jobLimit, out.Bytes())
+	}
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		t.Fatalf("%s: %v\n%s", name, err, out.Bytes())
+	}
+	return result{out.String(), cmd.ProcessState.ExitCode()}
+}
+
+// wantAll fails the test unless all ranks of a job say that all is well.
+func (r result) wantAll(t *testing.T, size int, source, provider string) {
+	t.Helper()
+	for i := range size {
+		if line := fmt.Sprintf("rank %d of %d, source %s, %s: ok\n", i, size, source, provider); strings.Count(r.out, line) != 1 {
+			t.Errorf("rank %d did not say %q", i, line)
+		}
+	}
+	if r.code != 0 || t.Failed() {
+		t.Errorf("exit status %d:\n%s", r.code, r.out)
+	}
+}

@@ -1,0 +1,2 @@
+// Package boot tests how jobs start: real launchers start processes, which find each other with package gofabric/boot and exchange messages.
+package boot

@@ -1,0 +1,96 @@
+package boot
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// freeAddress is an address on which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// start starts size processes with nothing but variables, which say of each who it is, and returns what each said.
+func start(t *testing.T, size int, vars func(rank int) []string, args ...string) []result {
+	t.Helper()
+	results := make([]result, size)
+	path := program(t)
+	var all sync.WaitGroup
+	for i := range size {
+		cmd := exec.CommandContext(t.Context(), path, args...)
+		var out bytes.Buffer
+		cmd.Env, cmd.Stdout, cmd.Stderr = clean(vars(i)...), &out, &out
+		cmd.WaitDelay = time.Second
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(jobLimit, func() { cmd.Process.Kill() })
+		all.Go(func() {
+			cmd.Wait()
+			timer.Stop()
+			results[i] = result{out.String(), cmd.ProcessState.ExitCode()}
+		})
+	}
+	all.Wait()
+	return results
+}
+
+func joinResults(list []result) result {
+	var r result
+	for _, one := range list {
+		r.out += one.out
+		r.code |= one.code
+	}
+	return r
+}
+
+// TestEnvironment: plain variables, as scripts set them and launchers without PMI.
+func TestEnvironment(t *testing.T) {
+	for _, names := range [][2]string{{"GOFABRIC_RANK", "GOFABRIC_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}} {
+		t.Run(names[0], func(t *testing.T) {
+			root := freeAddress(t)
+			vars := func(i int) []string {
+				return []string{fmt.Sprintf("%s=%d", names[0], i), names[1] + "=4", "GOFABRIC_ROOT=" + root, "GOFABRIC_JOB=j"}
+			}
+			joinResults(start(t, 4, vars)).wantAll(t, 4, "tcp", "tcp")
+		})
+	}
+}
+
+// TestKubernetes: what the pods of an indexed job see.
+func TestKubernetes(t *testing.T) {
+	root := freeAddress(t)
+	vars := func(i int) []string {
+		return []string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), fmt.Sprintf("HOSTNAME=sim-%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_ROOT=" + root}
+	}
+	joinResults(start(t, 4, vars)).wantAll(t, 4, "kubernetes", "tcp")
+}
+
+// TestDies: the others learn who has died, and do not wait for it.
+func TestDies(t *testing.T) {
+	root := freeAddress(t)
+	begun := time.Now()
+	results := start(t, 4, func(i int) []string {
+		return []string{fmt.Sprintf("GOFABRIC_RANK=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_ROOT=" + root}
+	}, "-die", "2", "-quick")
+	if d := time.Since(begun); d > 20*time.Second {
+		t.Errorf("it took %v", d)
+	}
+	for i, r := range results {
+		if i != 2 && (r.code != 1 || !strings.Contains(r.out, "rank 2")) {
+			t.Errorf("rank %d: exit status %d\n%s", i, r.code, r.out)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package boot
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestHydra: four processes under MPICH's mpiexec.hydra learn rank and size, insert all addresses, and exchange messages.
+func TestHydra(t *testing.T) {
+	need(t, "mpich", "mpiexec.hydra")
+	for _, c := range []struct {
+		name, provider, source string
+		args                   []string // of mpiexec.hydra
+		more                   []string // of the program
+	}{
+		{name: "tcp", provider: "tcp", source: "pmi1"},
+		{name: "rxd", provider: "udp;ofi_rxd", source: "pmi1"},
+		{name: "rxm", provider: "tcp;ofi_rxm", source: "pmi1"},
+		{name: "port", provider: "tcp", source: "pmi1", args: []string{"-pmi-port"}},
+		{name: "version 2", provider: "tcp", source: "pmi2", more: []string{"-from", "pmi2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := append(append([]string{"-n", "4"}, c.args...), program(t), "-provider", c.provider)
+			run(t, clean(), "mpiexec.hydra", append(args, c.more...)...).wantAll(t, 4, c.source, c.provider)
+		})
+	}
+}
+
+// TestHydraDies: a process that is killed ends the job; nobody waits for it for ever.
+func TestHydraDies(t *testing.T) {
+	need(t, "mpich", "mpiexec.hydra")
+	r := run(t, clean(), "mpiexec.hydra", "-n", "4", program(t), "-die", "2")
+	if r.code == 0 || strings.Contains(r.out, ": ok") {
+		t.Errorf("exit status %d:\n%s", r.code, r.out)
+	}
+}
+
+// TestHydraOne: one process is a job, too.
+func TestHydraOne(t *testing.T) {
+	need(t, "mpich", "mpiexec.hydra")
+	run(t, clean(), "mpiexec.hydra", "-n", "1", program(t)).wantAll(t, 1, "pmi1", "tcp")
+}

@@ -1,0 +1,163 @@
+package boot
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestSlurm: four processes under srun --mpi=pmi2, with a Slurm of one node that the test starts and ends.
+func TestSlurm(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("slurmd starts programs of other users, which takes root")
+	}
+	need(t, "slurmctld slurmd slurm-client munge", "slurmctld", "slurmd", "srun", "munged")
+	conf := startSlurm(t)
+	env := clean("SLURM_CONF=" + conf)
+	for _, provider := range []string{"tcp", "udp;ofi_rxd"} {
+		t.Run(provider, func(t *testing.T) {
+			run(t, env, "srun", "--mpi=pmi2", "-n", "4", program(t), "-provider", provider).wantAll(t, 4, "pmi2", provider)
+		})
+	}
+	t.Run("dies", func(t *testing.T) {
+		r := run(t, env, "srun", "--mpi=pmi2", "--kill-on-bad-exit=1", "-n", "4", program(t), "-die", "2")
+		if r.code == 0 || strings.Contains(r.out, ": ok") {
+			t.Errorf("exit status %d:\n%s", r.code, r.out)
+		}
+	})
+	t.Run("without PMI", func(t *testing.T) {
+		meet := "GOFABRIC_ROOT=" + freeAddress(t)
+		run(t, append(env, meet), "srun", "--mpi=none", "-n", "4", program(t)).wantAll(t, 4, "tcp", "tcp")
+	})
+}
+
+// startSlurm starts munge, slurmctld and slurmd in a folder of the test, and returns their configuration.
+func startSlurm(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "slurm") // not t.TempDir: its name may be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil { // munged asks for it
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, _, _ = strings.Cut(host, ".")
+	key := make([]byte, 1024)
+	rand.Read(key)
+	write(t, filepath.Join(dir, "munge.key"), string(key))
+	socket := filepath.Join(dir, "munge.sock")
+	daemon(t, nil, "munged", "--foreground", "--key-file="+filepath.Join(dir, "munge.key"), "--socket="+socket, "--pid-file="+filepath.Join(dir, "munged.pid"),
+		"--log-file="+filepath.Join(dir, "munged.log"), "--seed-file="+filepath.Join(dir, "munge.seed"))
+	until(t, "munged", func() bool { _, err := os.Stat(socket); return err == nil })
+	conf := filepath.Join(dir, "slurm.conf")
+	_, ctlPort, _ := strings.Cut(freeAddress(t), ":")
+	_, dPort, _ := strings.Cut(freeAddress(t), ":")
+	write(t, conf, slurmConf(dir, host, ctlPort, dPort))
+	env := clean("SLURM_CONF=" + conf)
+	for _, sub := range []string{"state", "spool"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	daemon(t, env, "slurmctld", "-D", "-f", conf)
+	daemon(t, env, "slurmd", "-D", "-f", conf)
+	until(t, "slurm", func() bool {
+		cmd := exec.CommandContext(t.Context(), "sinfo", "-h", "-o", "%T")
+		cmd.Env = env
+		out, err := cmd.Output()
+		return err == nil && strings.TrimSpace(string(out)) == "idle"
+	})
+	return conf
+}
+
+func slurmConf(dir, host, ctlPort, dPort string) string {
+	return fmt.Sprintf(`ClusterName=gofabric
+SlurmctldHost=%[2]s(127.0.0.1)
+SlurmctldPort=%[3]s
+SlurmdPort=%[4]s
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=%[1]s/munge.sock
+CredType=cred/munge
+StateSaveLocation=%[1]s/state
+SlurmdSpoolDir=%[1]s/spool
+SlurmctldPidFile=%[1]s/slurmctld.pid
+SlurmdPidFile=%[1]s/slurmd.pid
+SlurmctldLogFile=%[1]s/slurmctld.log
+SlurmdLogFile=%[1]s/slurmd.log
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SwitchType=switch/none
+ReturnToService=2
+SchedulerType=sched/builtin
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+JobAcctGatherType=jobacct_gather/none
+SlurmdParameters=config_overrides
+NodeName=%[2]s NodeAddr=127.0.0.1 CPUs=4 State=UNKNOWN
+PartitionName=p Nodes=%[2]s Default=YES MaxTime=INFINITE State=UP
+`, dir, host, ctlPort, dPort)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// daemon starts a program that the test ends.
+func daemon(t *testing.T, env []string, name string, args ...string) {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.CreateTemp(work, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = env, out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	err = cmd.Start()
+	out.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { cmd.Wait(); close(ended) }()
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			<-ended
+		}
+		if text, _ := os.ReadFile(out.Name()); t.Failed() {
+			t.Logf("%s: %s", name, text)
+		}
+	})
+}
+
+// until waits for something that comes by itself.
+func until(t *testing.T, what string, ready func() bool) {
+	t.Helper()
+	for end := time.Now().Add(jobLimit); !ready(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s was not ready within %v", what, jobLimit)
+		}
+	}
+}
