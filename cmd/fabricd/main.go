@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -16,6 +17,10 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := newRootCommand().ExecuteContext(ctx); err != nil {
+		var status exitStatus
+		if errors.As(err, &status) { // of a program that has spoken for itself
+			os.Exit(int(status))
+		}
 		fmt.Fprintln(os.Stderr, "fabricd:", err)
 		os.Exit(1)
 	}
@@ -30,6 +35,11 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newRunCommand())
+	root.AddCommand(newRunCommand(), newEmulateCommand(), newTopologyCommand(), newExecCommand(), newEnterCommand(), newLinkCommand(), newPartitionCommand(), newCaptureCommand())
 	return root
 }
+
+// exitStatus is an error that says only with which status to exit.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gofabric/internal/fabricd/api"
+)
+
+// newCaptureCommand writes what passes a link of the emulated fabric into a file.
+func newCaptureCommand() *cobra.Command {
+	c := api.Capture{}
+	var limit time.Duration
+	cmd := &cobra.Command{
+		Use:     "capture LINK FILE",
+		Short:   "Write the frames of a link of the emulated fabric into a pcapng file, until interrupted",
+		Long:    "Write the frames of a link of the emulated fabric into a pcapng file, an interface for each direction, until interrupted; fi dump and Wireshark read it.",
+		Example: "  fabricd capture n1-n2 both.pcapng\n  fabricd capture n1-n2 --point arrived --for 10s out.pcapng && fi dump out.pcapng",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if c.File, err = filepath.Abs(args[1]); err != nil {
+				return err
+			}
+			path := "/links/" + url.PathEscape(args[0]) + "/capture"
+			if err := ask(cmd, "POST", path, &c, nil); err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			if limit > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, limit)
+				defer cancel()
+			} else {
+				fmt.Fprintln(cmd.ErrOrStderr(), "capturing", args[0], "into", c.File+"; Ctrl-C ends it")
+			}
+			<-ctx.Done()
+			cmd.SetContext(context.WithoutCancel(ctx))
+			var done api.Captured
+			if err := ask(cmd, "DELETE", path, nil, &done); err != nil {
+				return err
+			}
+			if done.Missed > 0 {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%d frames came faster than the file was written, and are not in it\n", done.Missed)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&c.Point, "point", "sent", "sent: all frames that enter the link; arrived: those that come out of it")
+	cmd.Flags().DurationVar(&limit, "for", 0, "end after this time")
+	return cmd
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/cmd/fabricd/internal/emulate"
+	"gofabric/cmd/fabricd/internal/emulate/topology"
+)
+
+// newEmulateCommand runs the daemon with an emulated fabric in it.
+func newEmulateCommand() *cobra.Command {
+	var seed uint64
+	cmd := &cobra.Command{
+		Use:   "emulate TOPOLOGY",
+		Short: "Run the daemon with an emulated fabric: nodes, links and switches to break on purpose",
+		Long: "Run the daemon, as fabricd run does, with an emulated fabric in it: nodes are network namespaces, links and switches lose, delay, double and damage\n" +
+			"frames as asked. TOPOLOGY is a file (fabricd topology pair > mine.yaml) or one of " + strings.Join(topology.Names(), ", ") + ".\n\n" +
+			"Without root's rights it runs in a user namespace of its own. Nothing is left of the fabric when the daemon ends, however it ends.",
+		Example: "  fabricd emulate pair\n  fabricd exec n1 -- ping 10.77.0.2         # in another shell, as the next ones\n  fabricd link n1-n2 --loss 5% --delay 1ms\n" +
+			"  fabricd capture n1-n2 lossy.pcapng && fi dump lossy.pcapng",
+		Args: cobra.ExactArgs(1),
+	}
+	loader := daemon.NewLoader(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		top, err := topology.Load(args[0])
+		if err != nil {
+			return err
+		}
+		if seed != 0 {
+			top.Seed = seed
+		}
+		c, err := loader.Load()
+		if err != nil {
+			return err
+		}
+		if inner, err := inOwnNamespace(cmd.Context(), c); inner || err != nil {
+			return err
+		}
+		return serve(cmd, loader, emulate.New(top, isInOwnNamespace()))
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "of the faults, instead of the topology's")
+	return cmd
+}
+
+// newTopologyCommand prints ready topologies.
+func newTopologyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:       "topology [NAME]",
+		Short:     "Print a ready topology, to begin with",
+		Example:   "  fabricd topology\n  fabricd topology dumbbell > mine.yaml && fabricd emulate mine.yaml",
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: topology.Names(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				for _, name := range topology.Names() {
+					fmt.Fprintln(cmd.OutOrStdout(), name)
+				}
+				return nil
+			}
+			data, err := topology.Ready(args[0])
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(data)
+			return err
+		},
+	}
+}
+
+// envOwn says to a process that it was started into a user namespace of its own.
+const envOwn = "FABRICD_OWN_NAMESPACE"
+
+// isInOwnNamespace reports whether this process was.
+func isInOwnNamespace() bool { return os.Getenv(envOwn) != "" }

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/fabricd/api"
+)
+
+// newEnterCommand is the second half of exec: a process that enters a node and becomes the program. It is not for people.
+func newEnterCommand() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:    "enter -- program [args]",
+		Hidden: true,
+		Args:   cobra.MinimumNArgs(1),
+		RunE:   func(_ *cobra.Command, args []string) error { return enter(file, args) },
+	}
+	cmd.Flags().StringVar(&file, "net", "", "file of the network namespace, unless the process is there already")
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}
+
+// enter moves this thread into the namespace and has the program take its place.
+func enter(file string, args []string) error {
+	runtime.LockOSThread()
+	if file != "" {
+		fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("the node's namespace: %w", err)
+		}
+		if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("cannot enter the node: %w (run it as the user that runs fabricd emulate, or as root)", err)
+		}
+	}
+	showInterfaces()
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fabricd:", err)
+		return exitStatus(127) // as shells do
+	}
+	return fmt.Errorf("%s: %w", path, syscall.Exec(path, args, os.Environ()))
+}
+
+// showInterfaces has /sys show the node's interfaces, not the host's, as ip-netns(8) does. Where that is not allowed, programs that look there see the host's.
+func showInterfaces() {
+	if unix.Unshare(unix.CLONE_NEWNS) != nil || unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, "") != nil {
+		return
+	}
+	_ = unix.Mount("node", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+}
+
+// entering returns the command that becomes the program in a node. A user namespace takes a process of one thread to enter, which no Go program is: nsenter(1)
+// is.
+func entering(p *api.Program, args []string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if p.User == "" || os.Geteuid() == 0 && isInOwnNamespace() {
+		return exec.Command(self, append([]string{"enter", "--net", p.Net, "--"}, args...)...), nil
+	}
+	nsenter, err := exec.LookPath("nsenter")
+	if err != nil {
+		return nil, errors.New("without root's rights nsenter enters nodes, and it is not installed (Debian's package util-linux)")
+	}
+	return exec.Command(nsenter, append([]string{"--preserve-credentials", "--user=" + p.User, "--net=" + p.Net, "--", self, "enter", "--"}, args...)...), nil
+}
+
+// catch has signals come to c that would end this process before the program that it waits for.
+func catch(c chan<- os.Signal) {
+	signal.Notify(c, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"gofabric/internal/fabricd"
+	"gofabric/internal/fabricd/api"
+)
+
+// newExecCommand runs programs in nodes of the emulated fabric.
+func newExecCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "exec NODE -- program [args]",
+		Short: "Run a program in a node of the emulated fabric",
+		Long: "Run a program in a node of the emulated fabric, with this terminal, folder and environment; its exit status is this command's. It ends when the fabric does.\n" +
+			fabricd.EnvDir + " is set, so that the program finds the daemon.",
+		Example: "  fabricd exec n1 -- ip addr\n  fabricd exec n2 -- fi pingpong -p 'udp;ofi_rxd' &\n  fabricd exec n1 -- fi pingpong -p 'udp;ofi_rxd' 10.77.0.2\n" +
+			"  fabricd exec n1 -- bash",
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			program := args[1:]
+			if program[0] == "--" {
+				program = program[1:]
+			}
+			if len(program) == 0 {
+				return fmt.Errorf("which program? fabricd exec %s -- ip addr", args[0])
+			}
+			return runInNode(args[0], program)
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}
+
+// runInNode asks the daemon for the way into a node and goes it.
+func runInNode(node string, args []string) error {
+	path := fabricd.Find(fabricd.API)
+	if path == "" {
+		return errNoFabric
+	}
+	client, err := api.Dial(path)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	// Not the command's context: the signals that end it are the program's.
+	body, err := client.Open(context.Background(), "POST", "/v1/emulation/nodes/"+url.PathEscape(node)+"/programs", nil)
+	if err != nil {
+		return emulationError(err)
+	}
+	defer body.Close()
+	lines := json.NewDecoder(body)
+	var way api.Program
+	if err := lines.Decode(&way); err != nil {
+		return fmt.Errorf("fabricd at %s: %w", path, err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended) // told, or the daemon is gone: the same
+		var end api.Program
+		_ = lines.Decode(&end)
+	}()
+	cmd, err := entering(&way, args)
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), fabricd.EnvDir+"="+dir)
+	return attend(cmd, ended)
+}

@@ -1,0 +1,161 @@
+package fabric
+
+import (
+	"fmt"
+	"io"
+
+	"gofabric/cmd/fabricd/internal/emulate/link"
+	"gofabric/cmd/fabricd/internal/emulate/topology"
+	"gofabric/internal/fabricd/api"
+	"gofabric/internal/mono"
+)
+
+// NotThere says that a fabric has no such link or node.
+type NotThere struct{ What, Name string }
+
+func (e *NotThere) Error() string {
+	return fmt.Sprintf("there is no %s %s in this fabric", e.What, e.Name)
+}
+
+func (f *Fabric) find(id string) (int, error) {
+	if i := f.top.Link(id); i >= 0 {
+		return i, nil
+	}
+	return 0, &NotThere{"link", id}
+}
+
+// Change changes a link. edit returns new faults for old ones; it is called for each direction, and nothing changes if it returns an error for any. up is
+// whether the link is plugged in, nil for no change.
+func (f *Fabric) Change(id, direction string, up *bool, edit func(link.Faults) (link.Faults, error)) error {
+	i, err := f.find(id)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	pipes := f.net.directions(i, direction)
+	faults := make([]link.Faults, len(pipes))
+	for k, p := range pipes {
+		if faults[k], err = edit(p.link.Faults()); err != nil {
+			return err
+		}
+	}
+	for k, p := range pipes {
+		p.link.Set(faults[k])
+	}
+	if up != nil {
+		f.up(i, *up)
+	}
+	return nil
+}
+
+// Partition separates groups of nodes; without groups it ends all partitions.
+func (f *Fabric) Partition(groups [][]string) error {
+	if err := f.top.CheckGroups(groups); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.net.part(groups)
+	return nil
+}
+
+// Capture begins to write the frames of a link to w, which is called name; both directions, at the point "sent" or "arrived". The fabric closes w.
+func (f *Fabric) Capture(id, name, point string, w io.WriteCloser) error {
+	i, err := f.find(id)
+	if err != nil {
+		return err
+	}
+	if point == "" {
+		point = atSender
+	}
+	if point != atSender && point != atReceiver {
+		return fmt.Errorf("a capture is of frames %q or %q, not %q", atSender, atReceiver, point)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if m := f.films[i]; m != nil {
+		return fmt.Errorf("link %s is being captured into %s already", id, m.name)
+	}
+	l := &f.top.Links[i]
+	m := newFilm(name, point, w, [2]string{l.A + " to " + l.B, l.B + " to " + l.A})
+	f.films[i] = m
+	for _, p := range f.net.directions(i, topology.Both) {
+		p.film = m
+	}
+	return nil
+}
+
+// EndCapture ends what Capture began.
+func (f *Fabric) EndCapture(id string) (api.Captured, error) {
+	i, err := f.find(id)
+	if err != nil {
+		return api.Captured{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.films[i] == nil {
+		return api.Captured{}, &NotThere{"capture of", id}
+	}
+	return f.cut(i)
+}
+
+// cut ends the capture of link i.
+func (f *Fabric) cut(i int) (api.Captured, error) {
+	m := f.films[i]
+	delete(f.films, i)
+	for _, p := range f.net.directions(i, topology.Both) {
+		p.film = nil
+	}
+	err := m.end()
+	return api.Captured{File: m.name, Missed: m.missed.Load()}, err
+}
+
+// Namespaces returns the files by which a node's namespaces are entered; user is empty where the fabric is in the user namespace of its caller.
+func (f *Fabric) Namespace(node string) (string, error) {
+	i := f.top.Node(node)
+	if i < 0 {
+		return "", &NotThere{"node", node}
+	}
+	return f.nodes.file(i), nil
+}
+
+// State is the fabric as it is.
+func (f *Fabric) State() api.Emulation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := mono.Now()
+	e := api.Emulation{Name: f.top.Name, Seed: f.top.Seed, Seconds: f.since().Seconds(), Partitions: f.net.groups}
+	for i := range f.top.Nodes {
+		n := &f.top.Nodes[i]
+		v := api.Node{Name: n.Name, PID: f.nodes.pid(), Up: true}
+		for _, face := range n.Interfaces {
+			for _, a := range face.Addresses {
+				v.Addresses = append(v.Addresses, a.Addr().String())
+			}
+		}
+		e.Nodes = append(e.Nodes, v)
+	}
+	for i, name := range f.top.Switches {
+		e.Switches = append(e.Switches, api.Switch{Name: name, Lost: f.net.switches[i].lost})
+	}
+	for i := range f.top.Links {
+		l := &f.top.Links[i]
+		ab, ba := f.net.pipes[2*i].link, f.net.pipes[2*i+1].link
+		v := api.Link{ID: l.ID, A: l.A, B: l.B, Up: !ab.Down(), AB: direction(ab, now), BA: direction(ba, now)}
+		if m := f.films[i]; m != nil {
+			v.Capture = m.name
+		}
+		e.Links = append(e.Links, v)
+	}
+	return e
+}
+
+func direction(l *link.Link, now mono.Time) api.Direction {
+	s := l.Stats(now)
+	return api.Direction{
+		Faults: FaultsOf(l.Faults()),
+		Stats: api.LinkStats{Frames: s.Frames, Bytes: s.Bytes, Lost: s.Lost, Dropped: s.Dropped, Marked: s.Marked, Duplicated: s.Duplicated, Reordered: s.Reordered,
+			Corrupted: s.Corrupted, Cut: s.Cut, Queue: s.Queue},
+	}
+}

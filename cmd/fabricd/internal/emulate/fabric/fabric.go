@@ -1,0 +1,147 @@
+package fabric
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"gofabric/cmd/fabricd/internal/emulate/topology"
+	"gofabric/internal/mono"
+)
+
+// Fabric is an emulated fabric that runs. Its methods may be called by any goroutine.
+type Fabric struct {
+	top *topology.Topology
+	log *slog.Logger
+
+	mu    sync.Mutex
+	net   *network
+	start mono.Time
+	plan  []topology.Event // what is still to happen
+	films map[int]*film    // by link
+
+	nodes *nodes
+	done  chan struct{} // the loop has ended
+}
+
+// New makes the namespaces and lets the fabric run. It needs the rights for network namespaces: root's, or those in a user namespace of its own.
+func New(top *topology.Topology, log *slog.Logger) (*Fabric, error) {
+	f := &Fabric{top: top, log: log, plan: top.Schedule, films: map[int]*film{}, done: make(chan struct{})}
+	f.net = newNetwork(top, f.deliver)
+	nodes, err := newNodes(f.net)
+	if err != nil {
+		return nil, err
+	}
+	f.nodes = nodes
+	for i := range top.Links {
+		f.carry(i)
+	}
+	f.start = mono.Now()
+	f.net.now = f.start
+	go f.loop()
+	return f, nil
+}
+
+// Close ends the fabric: interfaces, namespaces without programs, captures. What programs in nodes do about it is the caller's affair.
+func (f *Fabric) Close() error {
+	f.nodes.stop()
+	<-f.done
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var errs []error
+	for i := range f.films {
+		_, err := f.cut(i)
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, f.nodes.close())...)
+}
+
+// deliver hands a frame to a node's kernel.
+func (f *Fabric) deliver(face int, b []byte) bool { return f.nodes.write(face, b) }
+
+// advance has happen what is due: the schedule's events and frames. It returns when it is to be called again.
+func (f *Fabric) advance(now mono.Time) mono.Time {
+	for len(f.plan) > 0 && f.start.Add(f.plan[0].At) <= now {
+		f.happen(&f.plan[0])
+		f.plan = f.plan[1:]
+	}
+	f.net.advance(now)
+	at := f.net.deadline()
+	if len(f.plan) > 0 {
+		at = min(at, f.start.Add(f.plan[0].At))
+	}
+	return at
+}
+
+// happen does what the schedule says.
+func (f *Fabric) happen(e *topology.Event) {
+	if e.Link == "" {
+		f.log.Info("schedule", "at", e.At, "partition", fmt.Sprint(e.Groups))
+		f.net.part(e.Groups)
+		return
+	}
+	i := f.top.Link(e.Link)
+	for _, c := range e.Changes {
+		f.log.Info("schedule", "at", e.At, "link", e.Link, "direction", c.Direction, "faults", fmt.Sprint(c.Edit))
+		for _, p := range f.net.directions(i, c.Direction) {
+			faults, err := c.Edit.Apply(p.link.Faults())
+			if err != nil { // it was tried on a perfect link when it was read
+				f.log.Error("schedule", "link", e.Link, "error", err)
+				continue
+			}
+			p.link.Set(faults)
+		}
+	}
+	if e.Up != nil {
+		f.log.Info("schedule", "at", e.At, "link", e.Link, "up", *e.Up)
+		f.up(i, *e.Up)
+	}
+}
+
+// up plugs a link in, or out: the ways through the switches are found anew, and interfaces at its ends notice.
+func (f *Fabric) up(i int, up bool) {
+	for _, p := range f.net.directions(i, topology.Both) {
+		p.link.SetDown(!up)
+	}
+	f.net.route()
+	f.carry(i)
+}
+
+// carry tells interfaces whether their cable is plugged in.
+func (f *Fabric) carry(i int) {
+	for _, p := range f.net.directions(i, topology.Both) {
+		if p.to.face >= 0 {
+			f.nodes.carrier(p.to.face, !p.link.Down())
+		}
+	}
+}
+
+// directions are the pipes of a link.
+func (n *network) directions(i int, direction string) []*pipe {
+	switch direction {
+	case topology.AB:
+		return n.pipes[2*i : 2*i+1]
+	case topology.BA:
+		return n.pipes[2*i+1 : 2*i+2]
+	}
+	return n.pipes[2*i : 2*i+2]
+}
+
+// part makes a partition of groups, which were checked; none ends it.
+func (n *network) part(groups [][]string) {
+	n.groups, n.group = groups, nil
+	if len(groups) == 0 {
+		return
+	}
+	n.group = make([]int, len(n.top.Nodes)) // 0: in no group
+	for i, g := range groups {
+		for _, name := range g {
+			n.group[n.top.Node(name)] = i + 1
+		}
+	}
+}
+
+// since is the fabric's age.
+func (f *Fabric) since() time.Duration { return mono.Now().Sub(f.start) }

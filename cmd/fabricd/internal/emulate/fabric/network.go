@@ -1,0 +1,199 @@
+package fabric
+
+import (
+	"gofabric/cmd/fabricd/internal/emulate/link"
+	"gofabric/cmd/fabricd/internal/emulate/topology"
+	"gofabric/internal/mono"
+)
+
+// frameOverhead is what a frame has around its payload: Ethernet's header with a VLAN's tag.
+const frameOverhead = 14 + 4
+
+// network is what happens to frames between the nodes. It does no I/O and is guarded by its owner.
+type network struct {
+	top      *topology.Topology
+	faces    []face
+	switches []station
+	pipes    []*pipe // two for each link: from a to b, from b to a
+	group    []int   // of each node, in a partition; nil without
+	groups   [][]string
+
+	now     mono.Time
+	pool    pool
+	way     heap
+	turn    uint64
+	holding []*pipe // whose links hold frames back
+
+	deliver func(face int, b []byte) bool // hands a frame to a node; false: it had no room
+}
+
+// face is a node's interface.
+type face struct {
+	node, index int
+	mac         [6]byte
+	out         *pipe
+}
+
+// pipe is one direction of a link.
+type pipe struct {
+	link    *link.Link
+	number  int // index in network.pipes
+	id      int // of the link in the topology
+	to      end
+	tree    bool // floods pass here: no loops
+	holding bool
+	film    *film // who captures
+}
+
+// end is where a pipe leads: an interface, or a switch.
+type end struct{ face, station int } // one of them is -1
+
+// newNetwork lays the cables.
+func newNetwork(top *topology.Topology, deliver func(face int, b []byte) bool) *network {
+	n := &network{top: top, pool: newPool(top.MTU), deliver: deliver, switches: make([]station, len(top.Switches))}
+	stations := map[string]int{}
+	for i, name := range top.Switches {
+		stations[name] = i
+		n.switches[i].learned = map[[6]byte]*pipe{}
+	}
+	faceOf := map[[2]int]int{} // of a node and a link
+	for i := range top.Nodes {
+		for j, f := range top.Nodes[i].Interfaces {
+			faceOf[[2]int{i, f.Link}] = len(n.faces)
+			n.faces = append(n.faces, face{node: i, index: j, mac: macOf(len(n.faces))})
+		}
+	}
+	place := func(name string, l int) end {
+		if s, ok := stations[name]; ok {
+			return end{-1, s}
+		}
+		return end{faceOf[[2]int{top.Node(name), l}], -1}
+	}
+	for i := range top.Links {
+		l := &top.Links[i]
+		a, b := place(l.A, i), place(l.B, i)
+		for dir, way := range []struct {
+			from, to end
+			faults   link.Faults
+		}{{a, b, l.AB}, {b, a, l.BA}} {
+			p := &pipe{link: link.New(top.Seed, uint64(2*i+dir)), number: len(n.pipes), id: i, to: way.to}
+			p.link.Set(way.faults)
+			p.link.SetDown(!l.Up)
+			n.pipes = append(n.pipes, p)
+			if way.from.face >= 0 {
+				n.faces[way.from.face].out = p
+			} else {
+				s := &n.switches[way.from.station]
+				s.ports = append(s.ports, p)
+			}
+		}
+	}
+	n.route()
+	return n
+}
+
+// back is the other direction of p.
+func (n *network) back(p *pipe) *pipe { return n.pipes[p.number^1] }
+
+// room returns an empty frame for what comes from a face, or nil: then the frame is to be thrown away.
+func (n *network) room(from int) *link.Frame {
+	f := n.pool.take()
+	if f == nil {
+		n.faces[from].out.link.Refused()
+		return nil
+	}
+	f.From = n.faces[from].node
+	return f
+}
+
+// send has a frame leave a node.
+func (n *network) send(from int, f *link.Frame) {
+	n.enter(n.faces[from].out, f)
+}
+
+// enter puts a frame into a pipe.
+func (n *network) enter(p *pipe, f *link.Frame) {
+	cut := n.group != nil && p.to.face >= 0 && n.group[f.From] != n.group[n.faces[p.to.face].node]
+	f.Way = p.number
+	if p.film != nil {
+		p.film.shoot(p, f.B, atSender)
+	}
+	p.link.Send(n.now, f, cut, n)
+	if !p.holding && p.link.Deadline() != mono.Never {
+		p.holding = true
+		n.holding = append(n.holding, p)
+	}
+}
+
+// Deliver is called by links: f arrives now, or later.
+func (n *network) Deliver(f *link.Frame) {
+	if f.At <= n.now {
+		n.arrive(f)
+		return
+	}
+	n.turn++
+	f.Turn = n.turn
+	n.way.push(f)
+}
+
+// Copy is called by links.
+func (n *network) Copy(f *link.Frame) *link.Frame {
+	twin := n.pool.take()
+	if twin == nil {
+		return nil
+	}
+	b := twin.B[:len(f.B)]
+	copy(b, f.B)
+	*twin = *f
+	twin.B = b
+	return twin
+}
+
+// Free is called by links.
+func (n *network) Free(f *link.Frame) { n.pool.put(f) }
+
+// arrive has a frame leave its pipe.
+func (n *network) arrive(f *link.Frame) {
+	p := n.pipes[f.Way]
+	if p.film != nil {
+		p.film.shoot(p, f.B, atReceiver)
+	}
+	if p.to.station >= 0 {
+		n.forward(&n.switches[p.to.station], p, f)
+		return
+	}
+	if !n.deliver(p.to.face, f.B) {
+		p.link.Refused()
+	}
+	n.pool.put(f)
+}
+
+// advance has happen what is due.
+func (n *network) advance(now mono.Time) {
+	n.now = now
+	for len(n.way) > 0 && n.way[0].At <= now {
+		n.arrive(n.way.pop())
+	}
+	kept := n.holding[:0]
+	for _, p := range n.holding {
+		if p.link.Deadline() <= now {
+			p.link.Advance(now, n)
+		}
+		if p.holding = p.link.Deadline() != mono.Never; p.holding {
+			kept = append(kept, p)
+		}
+	}
+	n.holding = kept
+}
+
+// deadline is when advance has something to do.
+func (n *network) deadline() mono.Time {
+	at := mono.Never
+	if len(n.way) > 0 {
+		at = n.way[0].At
+	}
+	for _, p := range n.holding {
+		at = min(at, p.link.Deadline())
+	}
+	return at
+}

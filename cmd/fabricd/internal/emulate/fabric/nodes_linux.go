@@ -1,0 +1,196 @@
+package fabric
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"gofabric/cmd/fabricd/internal/emulate/topology"
+)
+
+// ringFrames is how many frames wait in an interface for the loop before the kernel throws some away: what a sender makes in a few milliseconds in which the
+// loop does not run.
+const ringFrames = 8192
+
+// nodes are the namespaces and interfaces of a fabric.
+type nodes struct {
+	net    *network
+	spaces []int // descriptors of the namespaces, by node
+	taps   []int // of the interfaces, by face
+	wake   int   // an eventfd that ends the loop
+}
+
+// newNodes makes the namespaces, with all interfaces up.
+func newNodes(n *network) (*nodes, error) {
+	ns := &nodes{net: n, wake: -1}
+	for i := range n.top.Nodes {
+		if err := ns.add(i); err != nil {
+			return nil, errors.Join(fmt.Errorf("node %s: %w", n.top.Nodes[i].Name, err), ns.close())
+		}
+	}
+	var err error
+	if ns.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return nil, errors.Join(err, ns.close())
+	}
+	return ns, nil
+}
+
+// add makes node i, on a thread that lives in its namespace and ends with this call: it is never unlocked.
+func (ns *nodes) add(i int) error {
+	result := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		result <- ns.furnish(i)
+	}()
+	return <-result
+}
+
+// furnish makes the namespace of node i around the calling thread, and its interfaces.
+func (ns *nodes) furnish(i int) error {
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("no network namespace: %w", err)
+	}
+	space, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("its namespace: %w", err)
+	}
+	ns.spaces = append(ns.spaces, space)
+	settle()
+	lo, err := netlink.LinkByName("lo")
+	if err == nil {
+		err = netlink.LinkSetUp(lo)
+	}
+	if err != nil {
+		return fmt.Errorf("lo: %w", err)
+	}
+	for j := range ns.net.top.Nodes[i].Interfaces {
+		if err := ns.plug(&ns.net.top.Nodes[i].Interfaces[j]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle tells the namespace's kernel not to send what nobody asked for, nor to wait for it, and lets everybody ping. Where the system does not have a
+// setting, or does not allow it, nodes work without.
+func settle() {
+	for file, value := range map[string]string{
+		"net/ipv6/conf/default/accept_dad":           "0",
+		"net/ipv6/conf/default/router_solicitations": "0",
+		"net/ipv4/ping_group_range":                  "0 0",
+	} {
+		_ = os.WriteFile("/proc/sys/"+file, []byte(value), 0)
+	}
+}
+
+// plug makes the next interface, in the namespace of the calling thread.
+func (ns *nodes) plug(face *topology.Interface) error {
+	me := &ns.net.faces[len(ns.taps)]
+	fd, err := openTap(face.Name)
+	if err != nil {
+		return err
+	}
+	ns.taps = append(ns.taps, fd)
+	fail := func(what string, err error) error { return fmt.Errorf("%s: %s: %w", face.Name, what, err) }
+	l, err := netlink.LinkByName(face.Name)
+	if err != nil {
+		return fail("it is not there", err)
+	}
+	if err := netlink.LinkSetHardwareAddr(l, me.mac[:]); err != nil {
+		return fail("Ethernet address", err)
+	}
+	if err := netlink.LinkSetMTU(l, ns.net.top.MTU); err != nil {
+		return fail("mtu", err)
+	}
+	if err := netlink.LinkSetTxQLen(l, ringFrames); err != nil {
+		return fail("queue", err)
+	}
+	for _, p := range face.Addresses {
+		a := &netlink.Addr{IPNet: &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}, Flags: unix.IFA_F_NODAD}
+		if err := netlink.AddrAdd(l, a); err != nil && !(p.Addr().Is6() && errors.Is(err, unix.EACCES)) { // EACCES: IPv6 is switched off
+			return fail("address "+p.String(), err)
+		}
+	}
+	if err := netlink.LinkSetUp(l); err != nil {
+		return fail("up", err)
+	}
+	return ns.introduce(l, face)
+}
+
+// introduce notes the neighbours: no address resolution, whose frames would be lost as others are, and shift what a seed does.
+func (ns *nodes) introduce(l netlink.Link, face *topology.Interface) error {
+	for i := range ns.net.faces {
+		other := &ns.net.faces[i]
+		there := &ns.net.top.Nodes[other.node].Interfaces[other.index]
+		if there == face || there.Segment != face.Segment {
+			continue
+		}
+		for _, p := range there.Addresses {
+			n := &netlink.Neigh{LinkIndex: l.Attrs().Index, State: netlink.NUD_PERMANENT, IP: p.Addr().AsSlice(), HardwareAddr: other.mac[:]}
+			if err := netlink.NeighSet(n); err != nil && !p.Addr().Is6() {
+				return fmt.Errorf("%s: neighbour %v: %w", face.Name, p.Addr(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// openTap makes a TAP device in the namespace of the calling thread.
+func openTap(name string) (int, error) {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return -1, fmt.Errorf("/dev/net/tun: %w", err)
+	}
+	req, err := unix.NewIfreq(name)
+	if err == nil {
+		req.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
+		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, req)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("%s: no TAP device: %w", name, err)
+	}
+	return fd, nil
+}
+
+// carrier plugs an interface's cable in or out.
+func (ns *nodes) carrier(face int, on bool) {
+	v := 0
+	if on {
+		v = 1
+	}
+	_ = unix.IoctlSetPointerInt(ns.taps[face], unix.TUNSETCARRIER, v) // a kernel before 5.0 does not know it: frames are lost all the same
+}
+
+// write hands a frame to the kernel of a node.
+func (ns *nodes) write(face int, b []byte) bool {
+	_, err := unix.Write(ns.taps[face], b)
+	return err == nil
+}
+
+// file is the path by which processes that may look into this one enter node i.
+func (ns *nodes) file(i int) string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), ns.spaces[i]) }
+
+// pid is the process that holds the namespaces.
+func (ns *nodes) pid() int { return os.Getpid() }
+
+// stop ends the loop.
+func (ns *nodes) stop() { _, _ = unix.Write(ns.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
+
+// close gives everything back.
+func (ns *nodes) close() error {
+	var errs []error
+	for _, fd := range append(append([]int{}, ns.taps...), ns.spaces...) {
+		errs = append(errs, unix.Close(fd))
+	}
+	if ns.wake >= 0 {
+		errs = append(errs, unix.Close(ns.wake))
+	}
+	ns.taps, ns.spaces, ns.wake = nil, nil, -1
+	return errors.Join(errs...)
+}

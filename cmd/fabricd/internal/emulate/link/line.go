@@ -1,0 +1,47 @@
+package link
+
+import (
+	"time"
+
+	"gofabric/internal/mono"
+)
+
+// line is a cable of limited rate with the queue in front of it: when each frame that waits will have left.
+type line struct {
+	busy  float64 // until when it is, nanoseconds: exact, so that rates of many small frames are
+	ring  []departure
+	head  int // index of the first that waits
+	bytes int // that wait
+}
+
+type departure struct {
+	at   mono.Time
+	size int
+}
+
+// leave forgets the frames that have left by now.
+func (l *line) leave(now mono.Time) {
+	for l.head < len(l.ring) && l.ring[l.head].at <= now {
+		l.bytes -= l.ring[l.head].size
+		l.head++
+	}
+	if l.head == len(l.ring) {
+		l.ring, l.head = l.ring[:0], 0
+	}
+}
+
+// waiting is how many frames wait, the one that is being sent among them.
+func (l *line) waiting() int { return len(l.ring) - l.head }
+
+// enter adds a frame to the queue and returns when its last bit leaves.
+func (l *line) enter(now mono.Time, size int, rate float64) mono.Time {
+	l.busy = max(l.busy, float64(now)) + float64(size)*8*float64(time.Second)/rate
+	at := mono.Time(l.busy)
+	if len(l.ring) == cap(l.ring) && l.head >= len(l.ring)/2 { // make room at the end rather than grow
+		n := copy(l.ring, l.ring[l.head:])
+		l.ring, l.head = l.ring[:n], 0
+	}
+	l.ring = append(l.ring, departure{at, size})
+	l.bytes += size
+	return at
+}

@@ -1,0 +1,62 @@
+package emulate
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/internal/fabricd/api"
+)
+
+// program tells a caller how to enter a node, and keeps the connection while the caller's program runs there: its end is how either side learns of the other's.
+func (p *part) program(w http.ResponseWriter, r *http.Request) {
+	node := r.PathValue("name")
+	file, err := p.fabric.Namespace(node)
+	if err != nil {
+		answer(w, nil, err)
+		return
+	}
+	if !p.enter(node) {
+		daemon.Refuse(w, http.StatusServiceUnavailable, "", "the fabric is ending")
+		return
+	}
+	defer p.leave(node)
+	line := api.Program{Net: file}
+	if p.own {
+		line.User = "/proc/" + strconv.Itoa(os.Getpid()) + "/ns/user"
+	}
+	out, flush := json.NewEncoder(w), http.NewResponseController(w)
+	if out.Encode(line) != nil || flush.Flush() != nil {
+		return
+	}
+	_ = flush.SetReadDeadline(time.Time{}) // as long as the program runs: the caller is this daemon's own user or root
+	_ = flush.SetWriteDeadline(time.Time{})
+	select {
+	case <-r.Context().Done(): // the program has ended
+	case <-p.ended:
+		daemon.Extend(w, 0)
+		_ = out.Encode(api.Program{End: true}) // without it, the end of the connection says the same
+	}
+}
+
+// enter counts a program in a node, unless the fabric is ending.
+func (p *part) enter(node string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.programs[node]++
+	p.running.Add(1)
+	return true
+}
+
+func (p *part) leave(node string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.programs[node]--
+	p.running.Done()
+}

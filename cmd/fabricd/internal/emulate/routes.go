@@ -1,0 +1,131 @@
+package emulate
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/cmd/fabricd/internal/emulate/fabric"
+	"gofabric/cmd/fabricd/internal/emulate/link"
+	"gofabric/cmd/fabricd/internal/emulate/topology"
+	"gofabric/internal/fabricd/api"
+)
+
+// routes adds what clients may ask for.
+func (p *part) routes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /v1/emulation", func(w http.ResponseWriter, _ *http.Request) { daemon.Answer(w, p.state()) })
+	for pattern, handle := range map[string]http.HandlerFunc{
+		"PATCH /v1/emulation/links/{id}":           p.changeLink,
+		"PUT /v1/emulation/partition":              p.partition,
+		"DELETE /v1/emulation/partition":           p.heal,
+		"POST /v1/emulation/links/{id}/capture":    p.capture,
+		"DELETE /v1/emulation/links/{id}/capture":  p.endCapture,
+		"POST /v1/emulation/nodes/{name}/programs": p.program,
+	} {
+		mux.HandleFunc(pattern, p.owned(handle))
+	}
+}
+
+// owned lets the daemon's own user and root through.
+func (p *part) owned(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !daemon.CallerOf(r).Root(p.uid) {
+			daemon.Refuse(w, http.StatusForbidden, "ask as the user that runs fabricd emulate, or as root", "the emulated fabric is not yours to change")
+			return
+		}
+		handle(w, r)
+	}
+}
+
+// state is the fabric with the numbers of programs.
+func (p *part) state() api.Emulation {
+	e := p.fabric.State()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range e.Nodes {
+		e.Nodes[i].Programs = p.programs[e.Nodes[i].Name]
+	}
+	return e
+}
+
+// answer answers with v, or with why not.
+func answer(w http.ResponseWriter, v any, err error) {
+	if missing := (*fabric.NotThere)(nil); errors.As(err, &missing) {
+		daemon.Refuse(w, http.StatusNotFound, "GET /v1/emulation lists what there is", "%v", err)
+		return
+	}
+	if err != nil {
+		daemon.Refuse(w, http.StatusBadRequest, "", "%v", err)
+		return
+	}
+	daemon.Answer(w, v)
+}
+
+func (p *part) changeLink(w http.ResponseWriter, r *http.Request) {
+	var c api.LinkChange
+	if !daemon.Read(w, r, &c) {
+		return
+	}
+	switch c.Direction {
+	case "", topology.Both, topology.AB, topology.BA:
+	default:
+		daemon.Refuse(w, http.StatusBadRequest, "", "direction %q: both, ab or ba", c.Direction)
+		return
+	}
+	id := r.PathValue("id")
+	err := p.fabric.Change(id, c.Direction, c.Up, func(f link.Faults) (link.Faults, error) {
+		if c.Faults == nil {
+			return f, nil
+		}
+		return fabric.ApplyChange(f, c.Faults)
+	})
+	p.changed(w, err)
+}
+
+func (p *part) partition(w http.ResponseWriter, r *http.Request) {
+	var c api.Partition
+	if !daemon.Read(w, r, &c) {
+		return
+	}
+	p.changed(w, p.fabric.Partition(c.Groups))
+}
+
+func (p *part) heal(w http.ResponseWriter, _ *http.Request) { p.changed(w, p.fabric.Partition(nil)) }
+
+// changed answers with the fabric as it is now.
+func (p *part) changed(w http.ResponseWriter, err error) {
+	if err != nil {
+		answer(w, nil, err)
+		return
+	}
+	daemon.Answer(w, p.state())
+}
+
+func (p *part) capture(w http.ResponseWriter, r *http.Request) {
+	var c api.Capture
+	if !daemon.Read(w, r, &c) {
+		return
+	}
+	if !filepath.IsAbs(c.File) {
+		daemon.Refuse(w, http.StatusBadRequest, "", "the file %q of a capture needs its whole path", c.File)
+		return
+	}
+	out, err := os.OpenFile(c.File, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		answer(w, nil, err)
+		return
+	}
+	if err := p.fabric.Capture(r.PathValue("id"), c.File, c.Point, out); err != nil {
+		out.Close()
+		answer(w, nil, err)
+		return
+	}
+	daemon.Answer(w, c)
+}
+
+func (p *part) endCapture(w http.ResponseWriter, r *http.Request) {
+	c, err := p.fabric.EndCapture(r.PathValue("id"))
+	answer(w, c, err)
+}

@@ -1,0 +1,180 @@
+package topology
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"gofabric/cmd/fabricd/internal/emulate/link"
+)
+
+// Limits of a topology: a fabric for one machine.
+const (
+	maxNodes    = 200 // an automatic address has its number in its last byte
+	maxSwitches = 64
+	maxLinks    = 1000
+	maxEvents   = 10000
+	minMTU      = 1280 // of IPv6 (RFC 8200, section 5)
+	maxMTU      = 9216
+	defaultMTU  = 1500
+)
+
+// word is what names look like; "-" would make ids of links ambiguous.
+var word = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,30}$`)
+
+// build makes a complete Topology of what was written.
+func (f *file) build() (*Topology, error) {
+	t := &Topology{Name: cmp.Or(f.Name, "fabric"), Seed: cmp.Or(f.Seed, 1), MTU: cmp.Or(f.MTU, defaultMTU), Switches: f.Switches}
+	switch {
+	case len(f.Nodes) == 0:
+		return nil, errors.New("there are no nodes; write nodes: [n1, n2]")
+	case len(f.Nodes) > maxNodes || len(f.Switches) > maxSwitches || len(f.Links) > maxLinks || len(f.Schedule) > maxEvents:
+		return nil, fmt.Errorf("%d nodes, %d switches, %d links, %d events: at most %d, %d, %d and %d", len(f.Nodes), len(f.Switches), len(f.Links), len(f.Schedule),
+			maxNodes, maxSwitches, maxLinks, maxEvents)
+	case t.MTU < minMTU || t.MTU > maxMTU:
+		return nil, fmt.Errorf("mtu %d: between %d and %d", t.MTU, minMTU, maxMTU)
+	}
+	kinds := map[string]string{}
+	for _, group := range []struct {
+		kind  string
+		names []string
+	}{{"node", f.Nodes}, {"switch", f.Switches}} {
+		for _, name := range group.names {
+			if !word.MatchString(name) {
+				return nil, fmt.Errorf("%s %q: names are letters, digits and _, and begin with a letter", group.kind, name)
+			}
+			if kinds[name] != "" {
+				return nil, fmt.Errorf("two nodes or switches are called %s", name)
+			}
+			kinds[name] = group.kind
+		}
+	}
+	for _, name := range f.Nodes {
+		t.Nodes = append(t.Nodes, Node{Name: name})
+	}
+	for i := range f.Links {
+		if err := t.addLink(&f.Links[i], f.Defaults, kinds); err != nil {
+			return nil, fmt.Errorf("link %d, %v: %w", i+1, f.Links[i].Between, err)
+		}
+	}
+	if err := t.address(f.Address); err != nil {
+		return nil, err
+	}
+	for i := range f.Schedule {
+		if err := t.addEvent(&f.Schedule[i]); err != nil {
+			return nil, fmt.Errorf("event %d of the schedule: %w", i+1, err)
+		}
+	}
+	slices.SortStableFunc(t.Schedule, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return t, nil
+}
+
+// addLink adds a cable with its faults: the defaults, then the link's, then the direction's.
+func (t *Topology) addLink(f *fileLink, defaults Edit, kinds map[string]string) error {
+	if len(f.Between) != 2 || f.Between[0] == f.Between[1] {
+		return errors.New("a link is between two different ends; write between: [n1, s1]")
+	}
+	l := Link{ID: f.ID, A: f.Between[0], B: f.Between[1], Up: f.Up == nil || *f.Up}
+	for _, end := range f.Between {
+		if kinds[end] == "" {
+			return fmt.Errorf("%s is neither a node nor a switch", end)
+		}
+	}
+	for n := 2; l.ID == "" || f.ID == "" && t.Link(l.ID) >= 0; n++ {
+		if l.ID == "" {
+			l.ID, n = l.A+"-"+l.B, 1
+			continue
+		}
+		l.ID = fmt.Sprintf("%s-%s-%d", l.A, l.B, n)
+	}
+	if t.Link(l.ID) >= 0 {
+		return fmt.Errorf("two links have the id %s", l.ID)
+	}
+	for _, part := range l.ID {
+		if part == '/' || part <= ' ' || part > '~' {
+			return fmt.Errorf("the id %q: letters, digits, - and _", l.ID)
+		}
+	}
+	var err error
+	for _, d := range []struct {
+		to   *link.Faults
+		edit Edit
+	}{{&l.AB, f.AB}, {&l.BA, f.BA}} {
+		for _, e := range []Edit{defaults, f.Faults, d.edit} {
+			if *d.to, err = e.Apply(*d.to); err != nil {
+				return err
+			}
+		}
+	}
+	t.Links = append(t.Links, l)
+	return nil
+}
+
+// addEvent adds a change.
+func (t *Topology) addEvent(f *fileEvent) (err error) {
+	e := Event{Up: f.Up, Groups: f.Partition}
+	if e.At, err = ParseDelay(f.At); err != nil {
+		return fmt.Errorf("at: %w", err)
+	}
+	things := 0
+	for _, is := range []bool{f.Link != "", len(f.Partition) > 0, f.Heal} {
+		if is {
+			things++
+		}
+	}
+	if things != 1 {
+		return errors.New("it says one of link, partition and heal: true")
+	}
+	if f.Link == "" {
+		if f.Up != nil || len(f.Faults) > 0 || f.Direction != "" {
+			return errors.New("up, direction and faults belong to a link")
+		}
+		t.Schedule = append(t.Schedule, e)
+		return t.CheckGroups(f.Partition)
+	}
+	i := t.Link(f.Link)
+	if i < 0 {
+		return fmt.Errorf("there is no link %s", f.Link)
+	}
+	e.Link = t.Links[i].ID
+	if len(f.Faults) > 0 {
+		c := Change{Direction: cmp.Or(f.Direction, Both), Edit: f.Faults}
+		if err := c.check(); err != nil {
+			return err
+		}
+		e.Changes = []Change{c}
+	}
+	if e.Up == nil && e.Changes == nil {
+		return fmt.Errorf("nothing changes on link %s: write loss: 5%%, up: false, ...", f.Link)
+	}
+	t.Schedule = append(t.Schedule, e)
+	return nil
+}
+
+// check tries the change on a perfect link.
+func (c *Change) check() error {
+	if c.Direction != Both && c.Direction != AB && c.Direction != BA {
+		return fmt.Errorf("direction %q: both, ab or ba", c.Direction)
+	}
+	_, err := c.Edit.Apply(link.Faults{})
+	return err
+}
+
+// CheckGroups says what is wrong with the groups of a partition. Nodes that are in none form one more.
+func (t *Topology) CheckGroups(groups [][]string) error {
+	in := map[string]bool{}
+	for _, g := range groups {
+		for _, name := range g {
+			if t.Node(name) < 0 {
+				return fmt.Errorf("partition: there is no node %q", name)
+			}
+			if in[name] {
+				return fmt.Errorf("partition: node %s is in two groups", name)
+			}
+			in[name] = true
+		}
+	}
+	return nil
+}

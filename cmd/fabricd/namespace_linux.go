@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/internal/fabricd"
+)
+
+// inOwnNamespace runs this program again in a user namespace in which the user is root, unless the user is, or it is there already. inner reports that it
+// did, and that the program has ended.
+func inOwnNamespace(ctx context.Context, c *daemon.Config) (inner bool, err error) {
+	if os.Geteuid() == 0 {
+		return false, nil
+	}
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), envOwn+"=1", fabricd.EnvDir+"="+c.Dir, "FABRICD_STATE_DIR="+c.StateDir) // this user's folders, not root's
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		Pdeathsig:   syscall.SIGTERM,
+	}
+	runtime.LockOSThread() // the signal is for the death of the thread that started it
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		return true, fmt.Errorf("no user namespace: %w (run as root, or allow them: sysctl kernel.unprivileged_userns_clone=1 on Debian, "+
+			"kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu, user.max_user_namespaces above 0)", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	defer stop()
+	return true, exitOf(cmd.Wait())
+}
+
+// exitOf turns the end of a process that has spoken for itself into this one's.
+func exitOf(err error) error {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return err
+	}
+	if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		return exitStatus(128 + int(s.Signal())) // as shells do
+	}
+	return exitStatus(exit.ExitCode())
+}
+
+// endTimeout is how long a program may take to end when the fabric does.
+const endTimeout = 2 * time.Second
+
+// attend starts a program that is in a node, passes on the signals that it would not get by itself, and returns when it has ended. When the fabric ends, so
+// must the program.
+func attend(cmd *exec.Cmd, ended <-chan struct{}) error {
+	signals := make(chan os.Signal, 8)
+	catch(signals)
+	runtime.LockOSThread() // the program dies with this one: with its thread
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	var kill <-chan time.Time
+	for {
+		select {
+		case err := <-done:
+			return exitOf(err)
+		case s := <-signals:
+			if !fromTerminal(s) {
+				_ = cmd.Process.Signal(s)
+			}
+		case <-ended:
+			ended = nil
+			fmt.Fprintln(os.Stderr, "fabricd: the fabric has ended, and the program with it")
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			kill = time.After(endTimeout)
+		case <-kill:
+			_ = cmd.Process.Kill()
+		}
+	}
+}
+
+// fromTerminal reports whether the program got the signal from the terminal too.
+func fromTerminal(s os.Signal) bool {
+	if s != syscall.SIGINT && s != syscall.SIGQUIT {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS)
+	return err == nil
+}
