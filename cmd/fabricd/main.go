@@ -36,6 +36,8 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(newRunCommand(), newEmulateCommand(), newTopologyCommand(), newExecCommand(), newEnterCommand(), newLinkCommand(), newPartitionCommand(), newCaptureCommand())
+	root.AddCommand(newTokenCommand(), newPageCommand())
+	addNameCommands(root)
 	return root
 }
 

@@ -8,29 +8,37 @@ import (
 
 // Caller is who sent a request.
 type Caller struct {
-	UID, GID, PID int  // of a process of this node, as the kernel says (SO_PEERCRED, unix(7)); -1 over TCP
+	UID, GID, PID int  // of a process of this node, as the kernel says (SO_PEERCRED, unix(7)); over TCP the uid that the token stands for, else -1
 	Remote        bool // over TCP, with a token
+	Admin         bool // a token that may do what root may
 }
 
-// Root reports whether the caller may do everything: root, or the daemon's own user.
-func (c Caller) Root(daemonUID int) bool { return !c.Remote && (c.UID == 0 || c.UID == daemonUID) }
+// nobody is who has shown nothing yet.
+var nobody = Caller{UID: -1, GID: -1, PID: -1, Remote: true}
+
+// Root reports whether the caller may do everything: root, the daemon's own user, or who has a token that says so.
+func (c Caller) Root(daemonUID int) bool {
+	if c.Remote {
+		return c.Admin
+	}
+	return c.UID == 0 || c.UID == daemonUID
+}
 
 type callerKey struct{}
 
 // CallerOf returns who sent r.
 func CallerOf(r *http.Request) Caller {
-	c, ok := r.Context().Value(callerKey{}).(Caller)
-	if !ok {
-		return Caller{UID: -1, GID: -1, PID: -1, Remote: true}
+	if c, ok := r.Context().Value(callerKey{}).(Caller); ok {
+		return c
 	}
-	return c
+	return nobody
 }
 
 // withCaller notes who is at the other end of a new connection.
 func withCaller(ctx context.Context, conn net.Conn) context.Context {
-	c, ok := credentials(conn)
+	c, ok := conn.(*counted)
 	if !ok {
-		return ctx
+		return ctx // TLS: the token says who
 	}
-	return context.WithValue(ctx, callerKey{}, c)
+	return context.WithValue(ctx, callerKey{}, c.caller)
 }

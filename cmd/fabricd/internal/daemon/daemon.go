@@ -8,27 +8,30 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
+	sd "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
 )
 
-// headerTimeout is how long a client may take to say what it wants.
-const headerTimeout = 10 * time.Second
-
-// shutdownTimeout is how long requests may take to end when the daemon does.
-const shutdownTimeout = 2 * time.Second
+const (
+	headerTimeout   = 10 * time.Second // a client may take to say what it wants
+	idleTimeout     = 2 * time.Minute  // a connection may do nothing
+	maxHeader       = 32 << 10         // bytes
+	shutdownTimeout = 2 * time.Second  // requests may take to end when the daemon does
+)
 
 // Daemon is a running fabricd.
 type Daemon struct {
 	site    *Site
 	all     []Part
 	started time.Time
+	guard   *guard
+	remote  *remote // nil: not asked for
 
 	mu    sync.Mutex
 	parts []Part // those that run
@@ -45,14 +48,21 @@ func New(c *Config, log *slog.Logger, parts ...Part) *Daemon {
 // Run starts the parts and serves until ctx ends.
 func (d *Daemon) Run(ctx context.Context) (err error) {
 	d.started = time.Now()
+	log := d.site.Log
 	if err := os.MkdirAll(d.site.Dir, 0o755); err != nil {
 		return fmt.Errorf("the folder of the sockets: %w", err)
 	}
-	l, err := listen(filepath.Join(d.site.Dir, fabricd.API))
+	d.site.inherited = inherit()
+	l, err := d.site.Listen("unix", fabricd.API)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
+	servers, err := d.open(l)
+	if err != nil {
+		return err
+	}
+	defer closeAll(servers)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer func() { err = errors.Join(err, d.closeParts()) }()
@@ -60,20 +70,82 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	if err := d.startParts(ctx); err != nil {
 		return err
 	}
-	server := &http.Server{Handler: withDeadlines(d.site.Mux), ConnContext: withCaller, ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(d.site.Log.Handler(), slog.LevelDebug)}
-	stop := context.AfterFunc(ctx, func() {
-		limit, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-		defer cancel()
-		if server.Shutdown(limit) != nil {
-			server.Close()
-		}
-	})
-	defer stop()
-	d.site.Log.Info("ready", "api", l.Addr().String())
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
+	d.site.closeInherited()
+	log.Info("ready", "api", l.Addr().String())
+	notify(log, sd.SdNotifyReady)
+	var watchdog sync.WaitGroup
+	watchdog.Go(func() { feedWatchdog(ctx, log, d.pulse) })
+	defer watchdog.Wait()
+	defer cancel()
+	defer notify(log, sd.SdNotifyStopping)
+	return serveAll(ctx, servers)
+}
+
+// open prepares a server for each side on which the daemon listens.
+func (d *Daemon) open(local net.Listener) (map[*http.Server]net.Listener, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.guard = newGuard(d.site.Config, os.Getuid(), d.site.Metrics)
+	servers := map[*http.Server]net.Listener{d.server(d.site.Mux): &guarded{Listener: local, guard: d.guard}}
+	if d.site.Config.Listen == "" {
+		return servers, nil
 	}
-	return nil
+	var err error
+	if d.remote, err = listenRemote(d.site.Config, d.guard); err != nil {
+		return nil, err
+	}
+	servers[d.server(d.remote.authorize(d.site.Mux))] = d.remote.listener
+	d.site.Log.Info("serving over TLS", "address", d.remote.listener.Addr().String())
+	return servers, nil
+}
+
+func closeAll(servers map[*http.Server]net.Listener) {
+	for _, l := range servers {
+		l.Close()
+	}
+}
+
+// pulse returns if nobody holds the daemon up for ever.
+func (d *Daemon) pulse() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+}
+
+func (d *Daemon) server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           withDeadlines(h),
+		ConnContext:       withCaller,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(d.site.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// serveAll serves until ctx ends or one of the servers fails.
+func serveAll(ctx context.Context, servers map[*http.Server]net.Listener) error {
+	ended := make(chan error, len(servers))
+	for s, l := range servers {
+		go func() { ended <- s.Serve(l) }()
+	}
+	var err error
+	left := len(servers)
+	select {
+	case <-ctx.Done():
+	case err = <-ended:
+		left--
+	}
+	limit, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	for s := range servers {
+		if s.Shutdown(limit) != nil {
+			s.Close()
+		}
+	}
+	for ; left > 0; left-- {
+		<-ended
+	}
+	return err
 }
 
 func (d *Daemon) startParts(ctx context.Context) error {
@@ -92,6 +164,21 @@ func (d *Daemon) startParts(ctx context.Context) error {
 func (d *Daemon) Reload(c *Config) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	reloading(d.site.Log)
+	defer notify(d.site.Log, sd.SdNotifyReady)
+	if d.guard != nil {
+		d.guard.set(c)
+	}
+	if d.remote != nil {
+		if err := d.remote.load(c); err != nil {
+			d.site.Log.Error("tokens and certificate stay as they were", "error", err)
+		}
+	}
+	for what, changed := range map[string]bool{"dir": c.Dir != d.site.Dir, "state-dir": c.StateDir != d.site.Config.StateDir, "listen": c.Listen != d.site.Config.Listen} {
+		if changed {
+			d.site.Log.Warn("this changes at the next start only", "setting", what)
+		}
+	}
 	for _, p := range d.parts {
 		if err := p.Reload(c); err != nil {
 			d.site.Log.Error("reload", "part", p.Name(), "error", err)
@@ -120,24 +207,4 @@ func (d *Daemon) closeParts() (err error) {
 	}
 	d.parts = nil
 	return err
-}
-
-// listen opens a Unix socket for everybody, in place of one that a dead daemon left behind.
-func listen(path string) (net.Listener, error) {
-	if conn, err := net.Dial("unix", path); err == nil {
-		conn.Close()
-		return nil, fmt.Errorf("another fabricd serves %s: stop it, or choose another folder with --dir", path)
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(path, 0o666); err != nil {
-		l.Close()
-		return nil, err
-	}
-	return l, nil
 }

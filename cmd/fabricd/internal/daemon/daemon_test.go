@@ -30,7 +30,7 @@ func TestRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- New(&Config{Dir: dir}, slog.New(slog.DiscardHandler), part).Run(ctx) }()
+	go func() { done <- New(config(dir), slog.New(slog.DiscardHandler), part).Run(ctx) }()
 	c, err := api.Dial(filepath.Join(dir, fabricd.API))
 	if err != nil {
 		t.Fatal(err)
@@ -49,11 +49,15 @@ func TestRun(t *testing.T) {
 	if err := c.Do(limit, "GET", "/v1/me", nil, &me); err != nil || me.UID != os.Getuid() || me.PID != os.Getpid() || me.Remote {
 		t.Errorf("the caller is %+v, %v", me, err)
 	}
-	if err := New(&Config{Dir: dir}, slog.New(slog.DiscardHandler)).Run(ctx); err == nil {
+	if err := New(config(dir), slog.New(slog.DiscardHandler)).Run(ctx); err == nil {
 		t.Error("a second daemon runs in the same folder")
 	}
 	cancel()
 	if err := <-done; err != nil || !part.closed {
 		t.Errorf("Run ended with %v, part closed: %v", err, part.closed)
 	}
+}
+
+func config(dir string) *Config {
+	return &Config{Dir: dir, StateDir: "off", Connections: 100, ConnectionsPerUser: 10}
 }

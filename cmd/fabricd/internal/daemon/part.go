@@ -27,4 +27,6 @@ type Site struct {
 	Dir     string // the folder of the sockets
 	Mux     *http.ServeMux
 	Metrics *prometheus.Registry
+
+	inherited inherited
 }

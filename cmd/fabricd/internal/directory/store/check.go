@@ -33,7 +33,7 @@ func CheckKey(key string) error {
 	}
 	for part := range strings.SplitSeq(key, "/") {
 		if part == "" || part == "." || part == ".." {
-			return fmt.Errorf("%w name %q: elements between slashes must not be empty, . or ..", ErrInvalid, key)
+			return fmt.Errorf("%w name %q: an element between slashes is empty, or one or two dots", ErrInvalid, key)
 		}
 	}
 	return nil

@@ -1,0 +1,164 @@
+package daemon
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Token is an entry of the file of tokens. The token itself is not in it, only its SHA-256: it has 256 random bits, so nothing slower is needed.
+type Token struct {
+	Name   string   `yaml:"name"`
+	SHA256 string   `yaml:"sha256"`
+	Rights []string `yaml:"rights"` // read, write (what the user of uid may), admin (what root may)
+	UID    *int     `yaml:"uid,omitempty"`
+
+	digest             [sha256.Size]byte
+	read, write, admin bool
+}
+
+// NewToken makes a token, and the entry for it.
+func NewToken(name string, uid int, rights ...string) (token string, t Token) {
+	var b [32]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	token = hex.EncodeToString(b[:])
+	digest := sha256.Sum256([]byte(token))
+	return token, Token{Name: name, SHA256: hex.EncodeToString(digest[:]), Rights: rights, UID: &uid}
+}
+
+// tokens are those that are valid.
+type tokens []Token
+
+// readTokens reads the file of tokens.
+func readTokens(path string) (tokens, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("the tokens: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil {
+		return nil, err
+	} else if info.Mode().Perm()&0o022 != 0 {
+		return nil, fmt.Errorf("the tokens: others may write %s: chmod go-w", path)
+	}
+	d := yaml.NewDecoder(f)
+	d.KnownFields(true)
+	var list tokens
+	if err := d.Decode(&list); err != nil {
+		return nil, fmt.Errorf("the tokens in %s: %w", path, err)
+	}
+	for i := range list {
+		if err := list[i].Check(); err != nil {
+			return nil, fmt.Errorf("the tokens in %s: entry %d, %q: %w", path, i+1, list[i].Name, err)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("the tokens in %s: there are none", path)
+	}
+	return list, nil
+}
+
+// Check checks an entry and makes it ready for use.
+func (t *Token) Check() error {
+	digest, err := hex.DecodeString(t.SHA256)
+	if err != nil || len(digest) != len(t.digest) {
+		return errors.New("sha256 is not 64 hexadecimal digits")
+	}
+	copy(t.digest[:], digest)
+	for _, r := range t.Rights {
+		switch r {
+		case "read":
+			t.read = true
+		case "write":
+			t.write = true
+		case "admin":
+			t.admin = true
+		default:
+			return fmt.Errorf("rights are read, write and admin, not %q", r)
+		}
+	}
+	switch {
+	case len(t.Rights) == 0:
+		return errors.New("it has no rights")
+	case t.UID == nil && (t.write || t.admin):
+		return errors.New("it may change things, but has no uid to own them")
+	case t.UID != nil && *t.UID < 0:
+		return errors.New("the uid is negative")
+	}
+	return nil
+}
+
+// find returns the entry of a token. Its time says nothing about which digests are near.
+func (list tokens) find(token string) (found *Token) {
+	digest := sha256.Sum256([]byte(token))
+	for i := range list {
+		if subtle.ConstantTimeCompare(digest[:], list[i].digest[:]) == 1 {
+			found = &list[i]
+		}
+	}
+	return found
+}
+
+// caller is who a token stands for.
+func (t *Token) caller() Caller {
+	c := nobody
+	c.Admin = t.admin
+	if t.UID != nil {
+		c.UID = *t.UID
+	}
+	return c
+}
+
+// ownTokenFile is where the token is that the daemon made for itself.
+func ownTokenFile(stateDir string) string { return filepath.Join(stateDir, "token") }
+
+// ownToken reads the daemon's own token, or makes it. It may do everything.
+func ownToken(stateDir string) (tokens, string, error) {
+	token := ""
+	if stateDir != "off" {
+		data, err := os.ReadFile(ownTokenFile(stateDir))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, "", err
+		}
+		token = strings.TrimSpace(string(data))
+	}
+	fresh, entry := NewToken("own", os.Getuid(), "read", "write", "admin")
+	if len(token) >= 32 {
+		digest := sha256.Sum256([]byte(token))
+		entry.SHA256 = hex.EncodeToString(digest[:])
+	} else {
+		token = fresh
+		if stateDir != "off" {
+			if err := writePrivate(ownTokenFile(stateDir), []byte(token+"\n")); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	err := entry.Check()
+	return tokens{entry}, token, err
+}
+
+// writePrivate writes a file for this user only, whole or not at all.
+func writePrivate(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
