@@ -65,6 +65,14 @@ var places = map[string]func(t testing.TB) func(rank int) []Option{
 		address, listening := freeRoot(t)
 		return func(int) []Option { return []Option{From(TCP), Root(address), Name("j"), listening} }
 	},
+	File: func(t testing.TB) func(int) []Option {
+		dir := t.TempDir()
+		return func(int) []Option { return []Option{Dir(dir), Name("j")} }
+	},
+	Fabricd: func(t testing.TB) func(int) []Option {
+		socket := newFakeDirectory(t).socket
+		return func(int) []Option { return []Option{Daemon(socket), Name("j")} }
+	},
 }
 
 // TestExchange: all processes learn what all said, several times, and fences separate what was put before from what was put after.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"gofabric/internal/fabricd"
 )
 
 // Join finds out to which job this process belongs, and joins it; the package comment says how. It waits until the job's meeting place answers, not for the
@@ -123,6 +125,15 @@ func (c *config) place(m *member) (opener, error) {
 		}
 		m.source = TCP
 		return joinTCP, nil
+	case is(File, c.dir != ""):
+		if c.dir == "" {
+			return nil, errors.New("set GOFABRIC_BOOT_DIR to a folder that all processes see")
+		}
+		m.source = File
+		return joinFile, nil
+	case is(Fabricd, c.daemon != "" || m.name != "" && fabricd.Find(fabricd.API) != ""):
+		m.source = Fabricd
+		return joinDaemon, nil
 	}
 	return nil, errors.New("it is known which rank this is, but not where the processes of the job meet: set GOFABRIC_ROOT to host and port of rank 0, or " +
 		"GOFABRIC_BOOT_DIR to a folder that all see, or GOFABRIC_JOB to a name where fabricd is running")

@@ -69,6 +69,15 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestFolder: processes that share a folder.
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	vars := func(i int) []string {
+		return []string{fmt.Sprintf("GOFABRIC_RANK=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_BOOT_DIR=" + dir, "GOFABRIC_JOB=j"}
+	}
+	joinResults(start(t, 4, vars)).wantAll(t, 4, "file", "tcp")
+}
+
 // TestKubernetes: what the pods of an indexed job see.
 func TestKubernetes(t *testing.T) {
 	root := freeAddress(t)

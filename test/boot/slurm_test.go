@@ -124,7 +124,7 @@ func daemon(t *testing.T, env []string, name string, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := os.CreateTemp(work, name)
+	out, err := os.CreateTemp(work, filepath.Base(name))
 	if err != nil {
 		t.Fatal(err)
 	}

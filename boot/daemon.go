@@ -1,0 +1,179 @@
+package boot
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"gofabric/boot/internal/pmi"
+	"gofabric/internal/fabricd/api"
+)
+
+// Processes that meet in the directory of fabricd. What a job leaves there ends by itself after a day.
+
+// daemonLimits are those of the directory for keys, less what stands before them, and for values.
+var daemonLimits = pmi.Limits{Key: 200, Value: 128 << 10}
+
+// The pauses after an attempt in vain: fabricd may be about to start again.
+const (
+	firstRetry = 20 * time.Millisecond
+	lastRetry  = time.Second
+)
+
+// fenceWait is how long fabricd is asked to wait at a fence before it is asked again.
+const fenceWait = 30 * time.Second
+
+type daemonStore struct {
+	client *api.Client
+	m      member
+	prefix string
+	uid    int // of this user, as fabricd knows it
+	round  int
+}
+
+func joinDaemon(ctx context.Context, c *config, m *member) (store, error) {
+	if m.name == "" {
+		return nil, errors.New("a job that meets in fabricd's directory needs a name, new for each run: set GOFABRIC_JOB")
+	}
+	client, err := api.Dial(c.daemon)
+	if err != nil {
+		return nil, err
+	}
+	// The user is part of all keys: others may have jobs of this name.
+	s := &daemonStore{client: client, m: *m, prefix: fmt.Sprintf("boot/%d/%s", os.Getuid(), daemonName(m.name))}
+	if err := s.first(ctx); err != nil {
+		client.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// daemonName makes an element of a key of any text.
+func daemonName(text string) string {
+	return daemonLimits.Name(base64.RawURLEncoding.EncodeToString([]byte(text)))
+}
+
+func (s *daemonStore) key(kind, name string) string {
+	return api.KeyPath(s.prefix + "/" + strconv.Itoa(s.m.size) + "/" + kind + "/" + name)
+}
+
+// first notes that this rank has joined, and refuses a job of a name that was used: fences that others passed would let this one through.
+func (s *daemonStore) first(ctx context.Context) error {
+	mark := s.key("joined", strconv.Itoa(s.m.rank))
+	var old api.Value
+	err := s.do(ctx, http.MethodGet, mark, nil, &old)
+	if err == nil {
+		return fmt.Errorf("rank %d has joined a job %q before: give each run a name of its own (GOFABRIC_JOB)", s.m.rank, s.m.name)
+	}
+	if !notThere(err) {
+		return err
+	}
+	if err := s.do(ctx, http.MethodPut, mark, api.Value{Value: []byte{1}, Private: true}, nil); err != nil {
+		return err
+	}
+	err = s.do(ctx, http.MethodGet, mark, nil, &old)
+	s.uid = old.Owner
+	return err
+}
+
+func notThere(err error) bool {
+	e, ok := errors.AsType[*api.Error](err)
+	return ok && e.Status == http.StatusNotFound
+}
+
+// do asks fabricd, again and again while it is not there or is not ready. All that is asked may be asked twice.
+func (s *daemonStore) do(ctx context.Context, method, path string, in, out any) error {
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		err := s.client.Do(ctx, method, path, in, out)
+		if e, answered := errors.AsType[*api.Error](err); err == nil || answered && e.Status != http.StatusServiceUnavailable {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("waited for fabricd: %w; last: %w", context.Cause(ctx), err)
+		}
+	}
+}
+
+func (s *daemonStore) put(ctx context.Context, key string, value []byte) error {
+	parts, err := daemonLimits.Split(value)
+	if err != nil {
+		return err
+	}
+	for i, p := range parts {
+		if err := s.do(ctx, http.MethodPut, s.key("values", pmi.Part(daemonName(key), i)), api.Value{Value: []byte(p), Private: true}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *daemonStore) get(ctx context.Context, key string) ([]byte, error) {
+	first, err := s.part(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	count, err := daemonLimits.Count(first)
+	if err != nil {
+		return nil, err
+	}
+	parts := []string{first}
+	for i := 1; i < count; i++ {
+		p, err := s.part(ctx, key, i)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	return pmi.Join(parts)
+}
+
+func (s *daemonStore) part(ctx context.Context, key string, i int) (string, error) {
+	var v api.Value
+	err := s.do(ctx, http.MethodGet, s.key("values", pmi.Part(daemonName(key), i)), nil, &v)
+	switch {
+	case notThere(err):
+		return "", ErrNoKey
+	case err != nil:
+		return "", err
+	case v.Owner != s.uid:
+		return "", fmt.Errorf("user %d has put a value of this job, which is of user %d", v.Owner, s.uid)
+	}
+	return string(v.Value), nil
+}
+
+func (s *daemonStore) fence(ctx context.Context) error {
+	var got api.Arrived
+	for {
+		wait := fenceWait
+		if end, ok := ctx.Deadline(); ok {
+			left := time.Until(end)
+			wait = max(min(wait, left-min(left/5, 500*time.Millisecond)), 0) // the rest is for the answer, which says who is missing
+		}
+		in := api.Arrival{Rank: s.m.rank, Size: s.m.size, Generation: &s.round, Wait: wait.Truncate(time.Millisecond).String()}
+		if err := s.do(ctx, http.MethodPost, api.FencePath(s.prefix), in, &got); err != nil {
+			if ctx.Err() != nil && len(got.Missing) > 0 {
+				return &missingError{got.Missing, err}
+			}
+			return err
+		}
+		if got.Done {
+			s.round++
+			return nil
+		}
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < 500*time.Millisecond || ctx.Err() != nil {
+			return &missingError{got.Missing, fmt.Errorf("waited at fence %d for others, of which %d of %d came: %w", s.round, got.Count, s.m.size, context.DeadlineExceeded)}
+		}
+	}
+}
+
+func (s *daemonStore) close(context.Context) error {
+	s.client.Close()
+	return nil
+}

@@ -1,0 +1,205 @@
+package boot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gofabric/internal/fabricd/api"
+)
+
+// fakeDirectory is what this package needs of fabricd's directory. test/boot has the real one.
+type fakeDirectory struct {
+	socket string
+
+	mu     sync.Mutex
+	values map[string]api.Value
+	came   map[int]map[int]bool // generation, rank
+	change chan struct{}        // closed at each arrival
+	busy   int                  // how many requests are answered with 503
+	owner  map[string]int       // uids of keys that end so
+}
+
+func newFakeDirectory(t testing.TB) *fakeDirectory {
+	dir, err := os.MkdirTemp("", "fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &fakeDirectory{socket: filepath.Join(dir, "api.sock"), values: map[string]api.Value{}, came: map[int]map[int]bool{}, change: make(chan struct{})}
+	l, err := net.Listen("unix", d.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("PUT /v1/kv/{key...}", d.put)
+	mux.HandleFunc("GET /v1/kv/{key...}", d.get)
+	mux.HandleFunc("POST /v1/fence/{name...}", d.fence)
+	s := httptest.NewUnstartedServer(mux)
+	s.Listener.Close()
+	s.Listener = l
+	s.Start()
+	t.Cleanup(func() {
+		s.Close()
+		os.RemoveAll(dir)
+	})
+	return d
+}
+
+// refused answers like a fabricd that is not ready.
+func (d *fakeDirectory) refused(w http.ResponseWriter) bool {
+	if d.busy == 0 {
+		return false
+	}
+	d.busy--
+	answer(w, http.StatusServiceUnavailable, api.Error{Status: http.StatusServiceUnavailable, Message: "not ready"})
+	return true
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(v)
+}
+
+func (d *fakeDirectory) put(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var v api.Value
+	if d.refused(w) {
+		return
+	}
+	if err := json.NewDecoder(r.Body).Decode(&v); err != nil || len(v.Value) > 256<<10 {
+		answer(w, http.StatusBadRequest, api.Error{Status: http.StatusBadRequest, Message: "bad"})
+		return
+	}
+	v.Owner = 7
+	for end, uid := range d.owner {
+		if strings.HasSuffix(r.PathValue("key"), end) {
+			v.Owner = uid
+		}
+	}
+	d.values[r.PathValue("key")] = v
+	answer(w, http.StatusOK, api.Registered{})
+}
+
+func (d *fakeDirectory) get(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.refused(w) {
+		return
+	}
+	if v, ok := d.values[r.PathValue("key")]; ok {
+		answer(w, http.StatusOK, v)
+		return
+	}
+	answer(w, http.StatusNotFound, api.Error{Status: http.StatusNotFound, Message: "not found"})
+}
+
+func (d *fakeDirectory) fence(w http.ResponseWriter, r *http.Request) {
+	var in api.Arrival
+	json.NewDecoder(r.Body).Decode(&in)
+	wait, _ := time.ParseDuration(in.Wait)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.refused(w) {
+		return
+	}
+	g := d.came[*in.Generation]
+	if g == nil {
+		g = map[int]bool{}
+		d.came[*in.Generation] = g
+	}
+	g[in.Rank] = true
+	close(d.change)
+	d.change = make(chan struct{})
+	for len(g) < in.Size {
+		change := d.change
+		d.mu.Unlock()
+		var over bool
+		select {
+		case <-change:
+		case <-timer.C:
+			over = true
+		}
+		d.mu.Lock()
+		if over {
+			break
+		}
+	}
+	out := api.Arrived{Generation: *in.Generation, Done: len(g) == in.Size, Count: len(g)}
+	for rank := range in.Size {
+		if !g[rank] {
+			out.Missing = append(out.Missing, rank)
+		}
+	}
+	answer(w, http.StatusOK, out)
+}
+
+// TestDaemonBusy: a fabricd that starts again is asked again.
+func TestDaemonBusy(t *testing.T) {
+	d := newFakeDirectory(t)
+	d.busy = 3
+	errs := together(t, 2, func(int) []Option { return []Option{Daemon(d.socket), Name("j")} }, func(ctx context.Context, j *Job) error {
+		_, err := j.Exchange(ctx, make([]byte, 300<<10))
+		return err
+	})
+	if err := errors.Join(errs...); err != nil || d.busy != 0 {
+		t.Fatal(err, d.busy)
+	}
+}
+
+// TestUsedName: the name of a job that was is refused, by all who keep it.
+func TestUsedName(t *testing.T) {
+	for _, name := range []string{File, Fabricd} {
+		t.Run(name, func(t *testing.T) {
+			opts := append(places[name](t)(0), Rank(0, 2))
+			j, err := Join(t.Context(), opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer j.Close()
+			if again, err := Join(t.Context(), opts...); err == nil || !strings.Contains(err.Error(), "GOFABRIC_JOB") {
+				t.Fatal(again, err)
+			}
+		})
+	}
+}
+
+// TestForeignValue: what another user has put is not taken for what a rank of the job has put.
+func TestForeignValue(t *testing.T) {
+	d := newFakeDirectory(t)
+	d.owner = map[string]int{daemonName("gofabric/0/1"): 8}
+	errs := together(t, 2, func(int) []Option { return []Option{Daemon(d.socket), Name("j")} }, func(ctx context.Context, j *Job) error {
+		_, err := j.Exchange(ctx, []byte("x"))
+		return err
+	})
+	for _, err := range errs {
+		if err == nil || !strings.Contains(err.Error(), "user 8") {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNoDaemon: who asks for fabricd where there is none learns what to do.
+func TestNoDaemon(t *testing.T) {
+	t.Setenv("FABRICD_DIR", t.TempDir())
+	_, err := Join(t.Context(), From(Fabricd), Name("j"), Rank(0, 2))
+	if !errors.Is(err, api.ErrNoDaemon) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err = Join(ctx, Daemon("/nowhere/api.sock"), Name("j"), Rank(0, 2)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,213 @@
+package boot
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"gofabric/boot/internal/pmi"
+)
+
+// Processes that meet in a folder which all of them see. Below it the job has a folder of its name, with
+//
+//	joined/RANK         that a rank has joined
+//	values/KEY          what was put
+//	fences/ROUND/RANK   that a rank has come to a fence
+//	over                why the job is over
+//	left/RANK           that a rank has left; the last one removes the folder
+
+// fileNames are how keys are called as files, which have at most 255 bytes.
+var fileNames = pmi.Limits{Key: 200}
+
+// The pauses between looks into the folder: there is no event that all file systems tell of.
+const (
+	firstLook = time.Millisecond
+	lastLook  = 100 * time.Millisecond
+)
+
+type fileStore struct {
+	dir   string
+	m     member
+	round int
+}
+
+func joinFile(_ context.Context, c *config, m *member) (store, error) {
+	name := m.name
+	if name == "" {
+		name = "job"
+	}
+	s := &fileStore{dir: filepath.Join(c.dir, "gofabric-"+fileName(name)), m: *m}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := ours(s.dir); err != nil {
+		return nil, err
+	}
+	for _, sub := range []string{"joined", "values", "fences", "left"} {
+		if err := os.MkdirAll(filepath.Join(s.dir, sub), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	switch err := s.mark("joined", strconv.Itoa(m.rank)); {
+	case errors.Is(err, fs.ErrExist):
+		return nil, fmt.Errorf("rank %d has joined a job in %s before: remove the folder, or give each run a name of its own (GOFABRIC_JOB)", m.rank, s.dir)
+	case err != nil:
+		return nil, err
+	}
+	return s, nil
+}
+
+// ours refuses a folder that somebody else may have prepared.
+func ours(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || !ok || int(s.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s is not a folder of this user that nobody else may change", dir)
+	}
+	return nil
+}
+
+// fileName makes a file name of any text.
+func fileName(text string) string {
+	return fileNames.Name(base64.RawURLEncoding.EncodeToString([]byte(text)))
+}
+
+// mark makes an empty file that must not be there.
+func (s *fileStore) mark(elem ...string) error {
+	f, err := os.OpenFile(filepath.Join(append([]string{s.dir}, elem...)...), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// write makes a file with a content at once: nobody sees half of it.
+func (s *fileStore) write(path string, content []byte) error {
+	f, err := os.CreateTemp(s.dir, "new")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+func (s *fileStore) put(_ context.Context, key string, value []byte) error {
+	return s.write(filepath.Join(s.dir, "values", fileName(key)), value)
+}
+
+func (s *fileStore) get(_ context.Context, key string) ([]byte, error) {
+	value, err := readSmall(filepath.Join(s.dir, "values", fileName(key)), MaxValue)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoKey
+	}
+	return value, err
+}
+
+// readSmall reads a file of at most so many bytes.
+func readSmall(path string, most int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if err == nil && len(b) > most {
+		err = fmt.Errorf("%s has more than %d bytes", path, most)
+	}
+	return b, err
+}
+
+func (s *fileStore) fence(ctx context.Context) error {
+	dir := filepath.Join("fences", strconv.Itoa(s.round))
+	if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o700); err != nil {
+		return err
+	}
+	if err := s.mark(dir, strconv.Itoa(s.m.rank)); err != nil {
+		return err
+	}
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		who, err := s.absent(dir)
+		if err == nil && len(who) > 0 {
+			err = s.hopeless(who)
+		}
+		if err != nil {
+			return err
+		}
+		if len(who) == 0 {
+			s.round++
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			err := &missingError{who, fmt.Errorf("waited at fence %d in %s for others: %w", s.round, s.dir, context.Cause(ctx))}
+			s.write(filepath.Join(s.dir, "over"), []byte(err.Error()+"; missing: "+rankList(who)))
+			return err
+		}
+	}
+}
+
+// absent are the ranks without a mark in a folder.
+func (s *fileStore) absent(dir string) ([]int, error) {
+	list, err := os.ReadDir(filepath.Join(s.dir, dir))
+	if err != nil {
+		return nil, err
+	}
+	here := make([]bool, s.m.size)
+	for _, e := range list {
+		if rank, err := strconv.Atoi(e.Name()); err == nil && rank >= 0 && rank < s.m.size {
+			here[rank] = true
+		}
+	}
+	var who []int
+	for rank, ok := range here {
+		if !ok {
+			who = append(who, rank)
+		}
+	}
+	return who, nil
+}
+
+// hopeless says why waiting for some ranks makes no sense.
+func (s *fileStore) hopeless(who []int) error {
+	if text, err := readSmall(filepath.Join(s.dir, "over"), 4096); err == nil {
+		return &missingError{who, fmt.Errorf("another rank gave up: %s", text)}
+	}
+	for _, rank := range who {
+		if _, err := os.Lstat(filepath.Join(s.dir, "left", strconv.Itoa(rank))); err == nil {
+			return &missingError{[]int{rank}, fmt.Errorf("rank %d has left the job without coming to fence %d", rank, s.round)}
+		}
+	}
+	return nil
+}
+
+func (s *fileStore) close(context.Context) error {
+	if err := s.mark("left", strconv.Itoa(s.m.rank)); err != nil {
+		return err
+	}
+	who, err := s.absent("left")
+	if err == nil && len(who) == 0 {
+		err = os.RemoveAll(s.dir)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // another one was the last, too
+		err = nil
+	}
+	return err
+}

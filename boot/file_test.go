@@ -1,0 +1,83 @@
+package boot
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFolder: the last one to leave takes the folder away, and the name may be used again.
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		errs := together(t, 3, func(int) []Option { return []Option{Dir(dir), Name("../j/x")} }, func(ctx context.Context, j *Job) error { return j.Fence(ctx) })
+		for _, err := range errs {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if list, err := os.ReadDir(dir); err != nil || len(list) != 0 {
+			t.Fatal(list, err)
+		}
+	}
+}
+
+// TestForeignFolder: a folder in which others may write is refused, and a link that somebody put there.
+func TestForeignFolder(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "gofabric-"+fileName("j"))
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Join(t.Context(), Dir(dir), Name("j"), Rank(0, 2)); err == nil || !strings.Contains(err.Error(), "nobody else") {
+		t.Error(err)
+	}
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Join(t.Context(), Dir(dir), Name("j"), Rank(0, 2)); err == nil || !strings.Contains(err.Error(), "nobody else") {
+		t.Error(err)
+	}
+}
+
+// TestLeft: who has left is not waited for.
+func TestLeft(t *testing.T) {
+	dir := t.TempDir()
+	gone := make(chan struct{})
+	errs := together(t, 2, func(int) []Option { return []Option{Dir(dir), Name("j")} }, func(ctx context.Context, j *Job) error {
+		if j.Rank() == 0 {
+			defer close(gone)
+			return j.Close()
+		}
+		<-gone
+		return j.Fence(ctx)
+	})
+	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "rank 0 has left") {
+		t.Error(errs)
+	}
+}
+
+// TestLargeValue: a value that a stranger made too long is refused.
+func TestLargeValue(t *testing.T) {
+	dir := t.TempDir()
+	j, err := Join(t.Context(), From(File), Dir(dir), Name("j"), Rank(0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	path := filepath.Join(j.store.(*fileStore).dir, "values", fileName("a"))
+	if err := os.WriteFile(path, make([]byte, MaxValue+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Get(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Error(err)
+	}
+}

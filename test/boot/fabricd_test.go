@@ -1,0 +1,63 @@
+package boot
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// fabricd builds the daemon.
+var fabricd = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(work, "fabricd")
+	if out, err := exec.Command("go", "build", "-o", path, "gofabric/cmd/fabricd").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build fabricd: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// startFabricd runs a daemon of the test's own, and returns the folder of its sockets.
+func startFabricd(t *testing.T) string {
+	t.Helper()
+	path, err := fabricd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "fd") // a short name, for sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	daemon(t, clean(), path, "run", "--dir", dir, "--state-dir", filepath.Join(dir, "state"))
+	until(t, "fabricd", func() bool { _, err := os.Stat(filepath.Join(dir, "api.sock")); return err == nil })
+	return dir
+}
+
+// TestFabricd: processes that know rank and size, and meet in the directory of fabricd. A name serves one run.
+func TestFabricd(t *testing.T) {
+	dir := startFabricd(t)
+	vars := func(i int) []string {
+		return []string{fmt.Sprintf("GOFABRIC_RANK=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_JOB=j", "FABRICD_DIR=" + dir}
+	}
+	joinResults(start(t, 4, vars)).wantAll(t, 4, "fabricd", "tcp")
+	for i, r := range start(t, 4, vars) {
+		if r.code != 1 || !strings.Contains(r.out, "joined a job") {
+			t.Errorf("the second run, rank %d: exit status %d\n%s", i, r.code, r.out)
+		}
+	}
+}
+
+// TestFabricdMissing: a rank that does not come is named.
+func TestFabricdMissing(t *testing.T) {
+	dir := startFabricd(t)
+	for i, r := range start(t, 3, func(i int) []string {
+		return []string{fmt.Sprintf("GOFABRIC_RANK=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_JOB=j", "FABRICD_DIR=" + dir}
+	}, "-limit", "1s") {
+		if r.code != 1 || !strings.Contains(r.out, "missing: rank 3") {
+			t.Errorf("rank %d: exit status %d\n%s", i, r.code, r.out)
+		}
+	}
+}
