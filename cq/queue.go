@@ -32,10 +32,11 @@ type Queue struct {
 	head uint64
 	tail uint64
 	// limit is the tail at which a push takes the slow path: the ring is full, or somebody waits for the next push.
-	limit uint64
-	errAt uint64 // position of the first error, noError if none
-	errs  []errAt
-	w     waitState
+	limit   uint64
+	emptied uint64 // times that it was emptied
+	errAt   uint64 // position of the first error, noError if none
+	errs    []errAt
+	w       waitState
 
 	streak  uint32 // reads since the last pass
 	idle    uint32 // passes since the last growth or shrinking that brought nothing
@@ -109,6 +110,11 @@ func (q *Queue) Slot() *Entry {
 	s := &q.ring[q.tail&q.mask]
 	q.tail++
 	return s
+}
+
+// Depth is how many completions nobody has read, errors included, and a number that changes when some are read. Locked.
+func (q *Queue) Depth() (n int, reads uint64) {
+	return int(q.tail-q.head) + len(q.errs) - q.errOut, q.emptied<<32 + q.head&0xffffffff + uint64(q.errOut)
 }
 
 // Lean says that readers get nothing but context, flags and length: the other fields of an Entry, which a Slot of such a queue never holds anything in, need

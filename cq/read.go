@@ -89,6 +89,7 @@ func (q *Queue) take(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 		return k, nil
 	}
 	if q.errAt == noError {
+		q.emptied++
 		q.head, q.tail = 0, 0 // begin again where the ring is in the processor's cache
 	}
 	q.setLimit()

@@ -22,6 +22,7 @@ type Map struct {
 	keys  map[uint64]*Region
 	descs map[core.Desc]*Region
 	last  core.Desc
+	bytes uint64 // of all regions
 }
 
 // NewMap makes the map of a domain. rand must be unpredictable to peers: it is the source of keys with MRModeProvKey. lock is the domain's; registering
@@ -45,6 +46,9 @@ func (m *Map) Len() int {
 	defer m.lock.Unlock()
 	return len(m.descs)
 }
+
+// Registered is the number of open regions and their bytes. Locked.
+func (m *Map) Registered() (n int, bytes uint64) { return len(m.descs), m.bytes }
 
 // Reg registers memory (fi_mr_regattr(3)). The region borrows it until Close; an empty one is legal. Only a region with RemoteRead or RemoteWrite has
 // a key. ErrNoKey: the requested key is in use, or is KeyNotAvail. ErrBadFlags: a flag other than CapRMAEvent and
@@ -78,6 +82,7 @@ func (m *Map) Reg(attr *core.MRAttr) (*Region, error) {
 	m.last++
 	r.desc = m.last
 	m.descs[r.desc] = r
+	m.bytes += uint64(len(r.mem))
 	return r, nil
 }
 

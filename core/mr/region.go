@@ -136,6 +136,7 @@ func (r *Region) Close() error {
 		delete(r.m.keys, r.key)
 	}
 	delete(r.m.descs, r.desc)
+	r.m.bytes -= uint64(len(r.mem))
 	release(r.onWrite)
 	release(r.onRead)
 	release(r.ep)

@@ -9,6 +9,7 @@ import (
 	"gofabric/core"
 	"gofabric/core/mr"
 	"gofabric/internal/progress"
+	"gofabric/internal/telemetry"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -50,6 +51,9 @@ type Domain struct {
 	ended  engine.Completion
 
 	work workQueue
+
+	open  openEndpoints
+	entry *telemetry.Entry
 }
 
 // InitDomain prepares d and takes a reference to its fabric. cfg.Info must have a Domain.
@@ -58,6 +62,7 @@ func (d *Domain) InitDomain(cfg DomainConfig) {
 	d.mem = mr.NewMap(cfg.Info.Domain.MRMode, keys(cfg.Info.Domain.MRKeySize), cfg.Progress)
 	d.work.d = d
 	cfg.Fabric.Ref()
+	d.entry = telemetry.Register(d, !cfg.Progress.Virtual())
 }
 
 // keys makes keys of a size in bytes; less than 8 only where the caller wants a provider with such keys imitated (docs/strict.md).
@@ -104,6 +109,7 @@ func (d *Domain) Close() error {
 			return err
 		}
 	}
+	d.entry.Close()
 	if d.eq != nil {
 		d.eq.DelProgress(d.prog)
 		d.eq.Unref()

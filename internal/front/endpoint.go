@@ -40,6 +40,10 @@ type Endpoint struct {
 	coll *collectives // nil if collective operations were not asked for
 
 	errEntry core.CQErrEntry
+
+	did      tallies
+	id       uint64   // for telemetry
+	observed Observed // the whole of it
 }
 
 // Ends returns the addresses of both ends of the connection to a peer, engine.AnySource for no peer in particular, for the texts of errors; NoPeer for what
@@ -57,8 +61,11 @@ func (e *Endpoint) InitEndpoint(d *Domain, info *core.Info, ends Ends) {
 	}
 }
 
-// Opened makes e count as opened on its domain, until Unbind.
-func (e *Endpoint) Opened() { e.d.Ref() }
+// Opened makes e, of which x is the whole, count as opened on its domain, until Unbind, and shows it to telemetry, until BeginClose.
+func (e *Endpoint) Opened(x Observed) {
+	e.d.Ref()
+	e.appear(x)
+}
 
 // Front is what an endpoint of a provider and its connections' sinks have of this package.
 func (e *Endpoint) Front() *Endpoint { return e }
@@ -141,6 +148,7 @@ func (e *Endpoint) BeginClose() error {
 	case e.aliases > 0:
 		return e.Refuse("fi_close", NoPeer, core.ErrBusy, "close its aliases first")
 	}
+	e.disappear()
 	e.closed, e.enabled = true, false
 	e.d.work.drop(e, nil)
 	if e.coll != nil {

@@ -31,6 +31,7 @@ func (t *Transmitter) joinSend(buf []byte, dest core.FIAddr, tagged bool, tag ui
 	if flags&^laneOK != 0 || !t.join(buf, dest, tagged, tag) {
 		return false
 	}
+	e.did.kinds[engine.KindSend].count(uint64(len(buf)))
 	if cn := e.cntr[cntrTx]; cn != nil {
 		cn.Complete(len(buf))
 	}
@@ -46,6 +47,7 @@ func (t *Transmitter) joinInject(buf []byte, dest core.FIAddr, tagged bool, tag 
 	if !t.join(buf, dest, tagged, tag) {
 		return false
 	}
+	t.e.did.kinds[engine.KindSend].count(uint64(len(buf)))
 	if cn := t.e.cntr[cntrTx]; cn != nil {
 		cn.Complete(len(buf))
 	}

@@ -100,7 +100,7 @@ func newEndpoint(t testing.TB, d *domain, info *core.Info) *endpoint {
 	e.InitTransmitter(&e.Endpoint, e)
 	e.InitReceiver(&e.Endpoint, e.rx, e.CanReceive, false)
 	e.conn = engine.NewReady(d.Pool(), &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 32, RendezvousOver: 1 << 40, InternalMax: 64}, e.rx, d, e)
-	e.Opened()
+	e.Opened(front.Unobserved{})
 	return e
 }
 

@@ -11,6 +11,7 @@ type part struct {
 	Transmitter
 	Receiver
 	Connectionless
+	Unobserved
 	s     *Scalable
 	list  []*part // its place among the others: of s.tx or s.rx
 	index int
@@ -116,7 +117,7 @@ func (s *Scalable) open(op string, list []*part, index int) error {
 }
 
 func (p *part) opened() *part {
-	p.Opened()
+	p.Opened(p)
 	p.list[p.index] = p
 	return p
 }

@@ -66,6 +66,9 @@ func (r *Receiver) newOp(flags core.Flags, report uint64, ctx core.Context) (*en
 	}
 	op := r.rx.NewOp()
 	if op == nil {
+		if r.e != nil {
+			r.e.did.againRx++
+		}
 		r.dom.prog.Pass()
 		r.dom.prog.Unlock()
 		return nil, core.ErrAgain

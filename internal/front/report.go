@@ -39,8 +39,13 @@ func (e *Endpoint) Completed(c *engine.Completion) {
 		return
 	}
 	cn := e.cntr[kindCounter[c.Kind]]
+	if c.Mark != 0 {
+		e.did.end(c.Mark, c.Err == nil)
+	}
 	if c.Peek {
 		cn = nil // nothing was received
+	} else if c.Err == nil {
+		e.did.kinds[c.Kind].count(c.Len)
 	}
 	if c.Err != nil {
 		e.completedErr(c, cn)
@@ -93,8 +98,13 @@ func (e *Endpoint) Sent(o *engine.Send) {
 		e.owned(&e.d.ended)
 		return
 	}
+	n := o.Len()
+	e.did.kinds[engine.KindSend].count(uint64(n))
+	if o.Mark != 0 {
+		e.did.end(o.Mark, true)
+	}
 	if cn := e.cntr[cntrTx]; cn != nil {
-		cn.Complete(o.Len())
+		cn.Complete(n)
 	}
 	if o.Silent || o.Inject || e.txCQ == nil || e.closed {
 		return
@@ -118,15 +128,17 @@ func (e *Endpoint) Received(r *engine.RxOp) {
 		e.owned(&e.d.ended)
 		return
 	}
+	n := r.Len()
+	e.did.kinds[engine.KindRecv].count(n)
 	if cn := e.cntr[cntrRx]; cn != nil {
-		cn.Complete(int(r.Len()))
+		cn.Complete(int(n))
 	}
 	if r.Silent || e.rxCQ == nil || e.closed {
 		return
 	}
 	q := e.rxCQ.Queue
 	s := q.Slot()
-	s.Ctx, s.Flags, s.Len, s.Src = core.Context(r.Ctx), core.Flags(r.Flags), int(r.Len()), core.FIAddr(r.Source())
+	s.Ctx, s.Flags, s.Len, s.Src = core.Context(r.Ctx), core.Flags(r.Flags), int(n), core.FIAddr(r.Source())
 	data, has := r.Data()
 	if has {
 		s.Flags |= core.RemoteCQData
@@ -141,6 +153,7 @@ func (e *Endpoint) Received(r *engine.RxOp) {
 
 // SentOne and ReceivedOne report the success of one operation without a connection, as Completed does; a silent one is only counted. n is in bytes. Locked.
 func (e *Endpoint) SentOne(ctx core.Context, flags core.Flags, n int, silent bool) {
+	e.did.kinds[engine.KindSend].count(uint64(n))
 	if cn := e.cntr[cntrTx]; cn != nil {
 		cn.Complete(n)
 	}
@@ -151,6 +164,7 @@ func (e *Endpoint) SentOne(ctx core.Context, flags core.Flags, n int, silent boo
 
 // ReceivedOne: see SentOne. buf is where the message is.
 func (e *Endpoint) ReceivedOne(ctx core.Context, flags core.Flags, n int, src core.FIAddr, buf []byte, silent bool) {
+	e.did.kinds[engine.KindRecv].count(uint64(n))
 	if cn := e.cntr[cntrRx]; cn != nil {
 		cn.Complete(n)
 	}
@@ -178,6 +192,9 @@ func (e *Endpoint) owned(c *engine.Completion) {
 
 // completedErr reports a failed operation.
 func (e *Endpoint) completedErr(c *engine.Completion, cn *Counter) {
+	if !c.Peek {
+		e.did.kinds[c.Kind].errs++
+	}
 	if cn != nil {
 		cn.IncErr()
 	}

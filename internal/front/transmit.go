@@ -85,7 +85,7 @@ func (t *Transmitter) prepare(kind engine.Kind, report uint64, flags core.Flags)
 	s.Commit = flags&core.CommitComplete != 0
 	s.Silent = t.e.txQuiet && flags&core.Completion == 0
 	s.NRMA = 0
-	s.Fence, s.Reads, s.Atomic, s.Owner = flags&core.Fence != 0, false, nil, nil
+	s.Fence, s.Reads, s.Atomic, s.Owner, s.Mark = flags&core.Fence != 0, false, nil, nil, 0
 	return s
 }
 
@@ -101,11 +101,17 @@ func (t *Transmitter) end(s *engine.Send, dest core.FIAddr, more bool) error {
 	}
 	c, err := route(t.r, e, dest, s)
 	if err != nil {
+		if err == core.ErrAgain {
+			e.did.againTx++
+		}
 		e.prog.Unlock()
 		return err
 	}
+	s.Mark = e.did.begin(s.Kind)
 	if err := c.Submit(s); err != nil {
+		e.did.end(s.Mark, false)
 		if err == engine.ErrAgain {
+			e.did.againTx++
 			e.prog.Pass() // an application that only retries must get somewhere
 		}
 		e.prog.Unlock()

@@ -174,6 +174,12 @@ func (e *Engine) Close() error {
 // Lock and Unlock guard everything that belongs to the domain.
 func (e *Engine) Lock() { e.mu.Lock() }
 
+// TryLock is Lock for those who need not have it.
+func (e *Engine) TryLock() bool { return e.mu.TryLock() }
+
+// Virtual reports that the Engine uses nothing of the system (NewVirtual).
+func (e *Engine) Virtual() bool { return e.poller == nil }
+
 // Unlock also does what the goroutine came for while the lock was held: it must not queue up for a lock that a polling caller takes millions of times
 // a second. A mutex with a waiter wakes it at each unlock, in vain, for a millisecond.
 func (e *Engine) Unlock() {

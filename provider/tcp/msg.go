@@ -54,7 +54,7 @@ func openMsg(d *domain, info *core.Info) (*msgEndpoint, error) {
 	if err := ep.takeOver(info.Handle); err != nil {
 		return nil, err
 	}
-	ep.Opened()
+	ep.Opened(ep)
 	return ep, nil
 }
 

@@ -31,7 +31,7 @@ func openRDM(d *domain, info *core.Info) (*rdmEndpoint, error) {
 		return nil, opError("fi_endpoint", info.SrcAddr.IP.String(), noPeer, err, "the address must be one of this host and the port free; see FI_TCP_IFACE and FI_TCP_PORT_LOW_RANGE")
 	}
 	ep.SetListener(l)
-	ep.Opened()
+	ep.Opened(ep)
 	return ep, nil
 }
 

@@ -68,7 +68,7 @@ func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 	ep.become(port)
 	ep.timer = ep.prog.Timer(ep.expired)
 	d.eps[ep] = struct{}{}
-	ep.Opened()
+	ep.Opened(ep)
 	return ep, nil
 }
 

@@ -63,7 +63,7 @@ func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 	ep.prog.Lock()
 	d.eps[ep] = struct{}{}
 	ep.prog.Unlock()
-	ep.Opened()
+	ep.Opened(ep)
 	return ep, nil
 }
 

@@ -73,7 +73,7 @@ func Open(d dgram.Domain, base *front.Domain, info *core.Info) (core.Endpoint, e
 	e.prog.Lock()
 	e.port = port
 	e.prog.Unlock()
-	e.Opened()
+	e.Opened(e)
 	return e, nil
 }
 

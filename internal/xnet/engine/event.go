@@ -53,12 +53,13 @@ const (
 // Completion tells the end of an operation. It is valid during the call that brings it.
 type Completion struct {
 	Kind    Kind
-	HasData bool // Data came with the message
-	Peek    bool // no message was received, only looked for
-	Release bool // the multi-receive buffer goes back to the application
-	Silent  bool // no queue entry was asked for; counters only
-	Inject  bool // posted by an inject call: an entry only in case of error
-	Atomic  bool // of KindRemoteWrite and KindRemoteRead: it was an atomic operation
+	HasData bool  // Data came with the message
+	Peek    bool  // no message was received, only looked for
+	Release bool  // the multi-receive buffer goes back to the application
+	Silent  bool  // no queue entry was asked for; counters only
+	Inject  bool  // posted by an inject call: an entry only in case of error
+	Mark    uint8 // as given when the operation was posted
+	Atomic  bool  // of KindRemoteWrite and KindRemoteRead: it was an atomic operation
 	Ctx     uint64
 	Flags   uint64 // as given when the operation was posted
 	Len     uint64 // bytes received; of a peek, bytes in the message

@@ -218,7 +218,7 @@ func (c *Conn) finishErr(op *TxOp, err error) {
 		return
 	}
 	c.ops--
-	c.pool.done = Completion{Kind: op.Kind, Silent: op.Silent || op.Inject, Inject: op.Inject, Ctx: op.Ctx, Flags: op.Flags, Len: op.moved(), Tag: op.Tag, Data: op.Data, Src: c.Src, Err: err, Owner: op.Owner}
+	c.pool.done = Completion{Kind: op.Kind, Silent: op.Silent || op.Inject, Inject: op.Inject, Ctx: op.Ctx, Flags: op.Flags, Len: op.moved(), Tag: op.Tag, Data: op.Data, Src: c.Src, Err: err, Mark: op.Mark, Owner: op.Owner}
 	c.pool.putTx(op)
 	c.sink.Completed(&c.pool.done)
 	if c.waiting.head != nil {

@@ -29,6 +29,7 @@ type Pool struct {
 	nsmalls int
 	nunexp  int
 	tx      *TxOp
+	txSeq   uint32
 	rx      *RxOp
 	multis  *multiBuffer
 	unexp   *message
@@ -90,9 +91,12 @@ func (p *Pool) getTx() *TxOp {
 	p.OutTx++
 	op := p.tx
 	if op == nil {
-		return &TxOp{}
+		op = &TxOp{}
+	} else {
+		p.tx, op.next = op.next, nil
 	}
-	p.tx, op.next = op.next, nil
+	p.txSeq++
+	op.seq = p.txSeq
 	return op
 }
 

@@ -24,6 +24,7 @@ type Send struct {
 	RMA     [MaxIOV]wire.RMAIov
 	NRMA    int
 	Atomic  *Atomic // of atomic operations; Submit copies what it points to
+	Mark    uint8   // the driver's, given back with the completion
 	Owner   Owner   // takes the end in the place of the sink's queues and counters; nil for the application's own operations
 }
 
@@ -50,7 +51,7 @@ func (s *Send) Len() int {
 
 // Completion returns what Completed would be told of a send that is complete.
 func (s *Send) Completion(src uint64) Completion {
-	return Completion{Kind: s.Kind, Silent: s.Silent || s.Inject, Inject: s.Inject, Ctx: s.Ctx, Flags: s.Flags, Len: uint64(s.Len()), Tag: s.Tag, Data: s.Data, Src: src, Owner: s.Owner}
+	return Completion{Kind: s.Kind, Silent: s.Silent || s.Inject, Inject: s.Inject, Ctx: s.Ctx, Flags: s.Flags, Len: uint64(s.Len()), Tag: s.Tag, Data: s.Data, Src: src, Mark: s.Mark, Owner: s.Owner}
 }
 
 // TxOp is an operation that cannot complete at once.
@@ -62,6 +63,7 @@ type TxOp struct {
 	left     bool  // of Match: all of it has
 	matched  bool  // of Match: the peer says so
 	matchID  uint32
+	seq      uint32         // its place among the operations of the pool
 	regions  [MaxIOV]Region // of a read response
 	copied   []byte         // payload of an inject that had to wait
 	next     *TxOp

@@ -18,6 +18,7 @@ const turnMax = 64
 type Engine struct {
 	// Stats may be read between calls.
 	Stats Stats
+	ended flow.Counts // of flows that are no more
 
 	cfg   Config
 	pool  *xengine.Pool

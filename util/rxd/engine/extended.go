@@ -273,6 +273,8 @@ func (p *Peer) quietX(now int64) {
 func (p *Peer) closeX() {
 	e, f := p.e, &p.ext.flow
 	e.shares.forget(&p.ext.share)
+	s := f.Stats()
+	e.ended.Add(&s.Counts)
 	if f.Done() {
 		f.Abort(xengine.ErrClosed)
 		return

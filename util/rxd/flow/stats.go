@@ -23,3 +23,18 @@ type Counts struct {
 	Nonsense      uint32 // datagrams that no honest peer sends
 	Cuts          uint32 // times that the window was made smaller
 }
+
+// Add adds o.
+func (c *Counts) Add(o *Counts) {
+	c.Sent += o.Sent
+	c.Retransmitted += o.Retransmitted
+	c.Received += o.Received
+	c.Lost += o.Lost
+	c.Timeouts += o.Timeouts
+	c.TailProbes += o.TailProbes
+	c.Spurious += o.Spurious
+	c.Duplicates += o.Duplicates
+	c.Dropped += o.Dropped
+	c.Nonsense += o.Nonsense
+	c.Cuts += o.Cuts
+}

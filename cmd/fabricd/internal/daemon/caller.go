@@ -42,3 +42,6 @@ func withCaller(ctx context.Context, conn net.Conn) context.Context {
 	}
 	return context.WithValue(ctx, callerKey{}, c.caller)
 }
+
+// Peer asks the kernel who is at the other end of a Unix connection.
+func Peer(conn net.Conn) (Caller, bool) { return credentials(conn) }

@@ -1,0 +1,26 @@
+package processes
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// counts is what the part counts itself.
+type counts struct {
+	refused prometheus.Counter
+	stalls  *prometheus.CounterVec
+}
+
+func (c *counts) register(r *prometheus.Registry, t *table) {
+	c.refused = prometheus.NewCounter(prometheus.CounterOpts{Name: "fabricd_processes_refused_total", Help: "Processes that were not taken in"})
+	c.stalls = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fabricd_stalls_total", Help: "Stalls that the log tells of, by what makes no progress"}, []string{"what"})
+	count := func(silent bool) func() float64 {
+		return func() float64 {
+			n, s := t.len()
+			if silent {
+				n = s
+			}
+			return float64(n)
+		}
+	}
+	r.MustRegister(c.refused, c.stalls,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "fabricd_processes", Help: "Processes that have registered"}, count(false)),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "fabricd_processes_silent", Help: "Processes that owe an answer"}, count(true)))
+}

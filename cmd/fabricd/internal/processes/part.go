@@ -1,0 +1,88 @@
+package processes
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/internal/fabricd"
+	"gofabric/internal/telemetry/export"
+)
+
+// The bounds of what is kept, and the times of the conversation with a process.
+const (
+	maxProcesses = 1024
+	maxPerUser   = 256
+	askEvery     = time.Second
+	helloTime    = 5 * time.Second  // for the first word
+	silentAfter  = 3 * time.Second  // without an answer a process is silent
+	cutAfter     = 60 * time.Second // and forgotten
+)
+
+// part is the daemon.Part.
+type part struct {
+	log   *slog.Logger
+	owner int // the daemon's user
+	l     net.Listener
+	wg    sync.WaitGroup
+	stop  context.CancelFunc
+	t     table
+	c     counts
+}
+
+// New makes the part.
+func New() daemon.Part { return &part{owner: os.Getuid()} }
+
+// Name implements daemon.Part.
+func (p *part) Name() string { return "processes" }
+
+// Start implements daemon.Part.
+func (p *part) Start(ctx context.Context, s *daemon.Site) error {
+	p.log = s.Log.With("part", p.Name())
+	p.t.init()
+	l, err := s.Listen("unix", fabricd.Stats)
+	if err != nil {
+		return fmt.Errorf("the socket of processes: %w", err)
+	}
+	p.l = l
+	ctx, p.stop = context.WithCancel(ctx)
+	p.c.register(s.Metrics, &p.t)
+	s.Metrics.MustRegister(export.New(p.t.processes), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{Namespace: "fabricd"}))
+	s.Mux.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 8, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)}))
+	s.Mux.HandleFunc("GET /v1/processes", p.list)
+	s.Mux.HandleFunc("GET /v1/stuck", p.stuck)
+	p.wg.Go(func() { p.accept(ctx) })
+	p.wg.Go(func() { p.watch(ctx) })
+	return nil
+}
+
+// Reload implements daemon.Part: nothing of it can be set.
+func (p *part) Reload(*daemon.Config) error { return nil }
+
+// Close implements daemon.Part.
+func (p *part) Close() error {
+	p.stop()
+	err := p.l.Close()
+	p.t.closeAll()
+	p.wg.Wait()
+	return err
+}
+
+// list answers GET /v1/processes.
+func (p *part) list(w http.ResponseWriter, r *http.Request) {
+	daemon.Answer(w, p.t.list(daemon.CallerOf(r), p.owner))
+}
+
+// stuck answers GET /v1/stuck.
+func (p *part) stuck(w http.ResponseWriter, r *http.Request) {
+	daemon.Answer(w, p.t.stuck(daemon.CallerOf(r), p.owner))
+}

@@ -1,0 +1,198 @@
+package processes
+
+import (
+	"cmp"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/internal/fabricd/api"
+	"gofabric/internal/telemetry"
+)
+
+// member is a process that has registered.
+type member struct {
+	conn     net.Conn
+	pid, uid int
+	name     string // its own, or of the daemon's making
+	command  string
+	since    time.Time
+
+	// Guarded by the table's lock.
+	last   *telemetry.Process // what it said last, never changed; nil before the first answer
+	heard  time.Time
+	silent bool
+}
+
+// table is the processes.
+type table struct {
+	mu     sync.Mutex
+	all    map[*member]struct{}
+	users  map[int]int // processes by user
+	closed bool
+}
+
+func (t *table) init() { t.all, t.users = map[*member]struct{}{}, map[int]int{} }
+
+// add takes a process in; a word of why not if there is no room. One with the same number takes the place of what registered before.
+func (t *table) add(m *member) (refused string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for o := range t.all {
+		if o.pid == m.pid && o.uid == m.uid {
+			t.drop(o)
+			o.conn.Close()
+		}
+	}
+	switch {
+	case t.closed:
+		return "the daemon ends"
+	case len(t.all) >= maxProcesses:
+		return "too many processes"
+	case t.users[m.uid] >= maxPerUser:
+		return "too many processes of this user"
+	}
+	t.all[m] = struct{}{}
+	t.users[m.uid]++
+	m.heard = time.Now()
+	return ""
+}
+
+// drop takes a process out. Locked.
+func (t *table) drop(m *member) {
+	if _, ok := t.all[m]; !ok {
+		return
+	}
+	delete(t.all, m)
+	if t.users[m.uid]--; t.users[m.uid] == 0 {
+		delete(t.users, m.uid)
+	}
+}
+
+// remove is drop.
+func (t *table) remove(m *member) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.drop(m)
+}
+
+// closeAll ends all conversations.
+func (t *table) closeAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	for m := range t.all {
+		m.conn.Close()
+	}
+}
+
+// heard takes note of what a process said.
+func (t *table) heard(m *member, p *telemetry.Process) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m.last, m.heard, m.silent = p, time.Now(), false
+}
+
+// becomeSilent notes that a process owes an answer; true: for longer than it may.
+func (t *table) becomeSilent(m *member) (cut bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m.silent = true
+	return time.Since(m.heard) > cutAfter
+}
+
+// len counts the processes, and those that are silent.
+func (t *table) len() (n, silent int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for m := range t.all {
+		if m.silent {
+			silent++
+		}
+	}
+	return len(t.all), silent
+}
+
+// processes returns what all processes said last, ordered by number.
+func (t *table) processes() []*telemetry.Process {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := make([]*telemetry.Process, 0, len(t.all))
+	for m := range t.all {
+		list = append(list, m.view())
+	}
+	slices.SortFunc(list, func(a, b *telemetry.Process) int { return cmp.Compare(a.PID, b.PID) })
+	return list
+}
+
+// view is what is known of a process. Locked.
+func (m *member) view() *telemetry.Process {
+	p := telemetry.Process{Version: telemetry.Version, Totals: []telemetry.Total{}, Endpoints: []telemetry.Endpoint{}, Stalls: []telemetry.Stall{}}
+	if m.last != nil {
+		p = *m.last
+	}
+	p.ID, p.PID, p.UID, p.Name, p.Command, p.Since = strconv.Itoa(m.pid), m.pid, m.uid, m.name, m.command, m.since
+	if m.silent {
+		p.Silent = m.heard
+		p.Stalls = append(slices.Clone(p.Stalls), telemetry.Stall{What: "process", State: "the process does not answer: is it stopped?", Since: m.heard})
+	}
+	return &p
+}
+
+// sees says whether a caller may see the details of a process of user uid.
+func sees(c daemon.Caller, owner, uid int) bool {
+	return c.Root(owner) || !c.Remote && c.UID == uid
+}
+
+// list is what a caller gets to see.
+func (t *table) list(c daemon.Caller, owner int) api.Processes {
+	a := api.Processes{Processes: t.processes()}
+	for _, p := range a.Processes {
+		if !sees(c, owner, p.UID) {
+			p.Command, p.More, p.Endpoints, p.Stalls = "", p.More+len(p.Endpoints), []telemetry.Endpoint{}, []telemetry.Stall{}
+		}
+	}
+	return a
+}
+
+// stuck is what makes no progress, the longest first, as far as a caller may see it.
+func (t *table) stuck(c daemon.Caller, owner int) api.Stuck {
+	list := t.processes()
+	where := whereabouts(list)
+	a := api.Stuck{Stuck: []api.StuckEntry{}}
+	for _, p := range list {
+		if !sees(c, owner, p.UID) {
+			continue
+		}
+		for i := range p.Stalls {
+			s := &p.Stalls[i]
+			e := api.StuckEntry{PID: p.PID, Name: p.Name, What: s.What, Provider: s.Provider, Interface: s.Interface, Local: s.Local, Peer: s.Peer,
+				State: s.State, Bytes: s.Bytes, Since: s.Since}
+			if o := where[s.Peer]; o != nil && s.Peer != "" && sees(c, owner, o.UID) {
+				e.PeerPID, e.PeerName = o.PID, o.Name
+			}
+			a.Stuck = append(a.Stuck, e)
+		}
+	}
+	slices.SortStableFunc(a.Stuck, func(x, y api.StuckEntry) int { return x.Since.Compare(y.Since) })
+	return a
+}
+
+// whereabouts finds processes by the addresses of their endpoints; one that several claim, as nodes with networks of their own may, is nobody's.
+func whereabouts(list []*telemetry.Process) map[string]*telemetry.Process {
+	where := map[string]*telemetry.Process{}
+	for _, p := range list {
+		for i := range p.Endpoints {
+			a := p.Endpoints[i].Address
+			if o, taken := where[a]; taken && o != p {
+				where[a] = nil
+				continue
+			}
+			where[a] = p
+		}
+	}
+	return where
+}

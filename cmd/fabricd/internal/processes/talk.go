@@ -1,0 +1,152 @@
+package processes
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/internal/telemetry"
+)
+
+// acceptPause is the pause after a failure to accept, such as a lack of descriptors.
+const acceptPause = 100 * time.Millisecond
+
+// accept takes processes in until the listener closes.
+func (p *part) accept(ctx context.Context) {
+	strangers := make(chan struct{}, maxPerUser) // that have not said who they are
+	for {
+		conn, err := p.l.Accept()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			p.log.Warn("accept", "error", err)
+			time.Sleep(acceptPause)
+			continue
+		}
+		select {
+		case strangers <- struct{}{}:
+			p.wg.Go(func() { p.serve(ctx, conn, func() { <-strangers }) })
+		default:
+			p.c.refused.Inc()
+			conn.Close()
+		}
+	}
+}
+
+// serve is the conversation with one process; known is called when it has said who it is, or has failed to.
+func (p *part) serve(ctx context.Context, conn net.Conn, known func()) {
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	m, err := p.meet(conn)
+	known()
+	if err != nil {
+		p.c.refused.Inc()
+		p.log.Debug("a process was refused", "error", err)
+		return
+	}
+	defer p.t.remove(m)
+	p.log.Debug("a process came", "pid", m.pid, "name", m.name)
+	err = p.ask(ctx, m)
+	p.log.Debug("a process left", "pid", m.pid, "name", m.name, "reason", err)
+}
+
+// meet takes the first word, which says who it is.
+func (p *part) meet(conn net.Conn) (*member, error) {
+	who, ok := daemon.Peer(conn)
+	if !ok {
+		return nil, errors.New("the system does not say who it is")
+	}
+	conn.SetReadDeadline(time.Now().Add(helloTime))
+	var r telemetry.Reply
+	if err := telemetry.ReadFrame(conn, &r, telemetry.MaxRequest); err != nil {
+		return nil, err
+	}
+	if r.Process == nil || r.Process.Version != telemetry.Version {
+		return nil, errors.New("it is of another version")
+	}
+	m := &member{conn: conn, pid: who.PID, uid: who.UID, name: telemetry.Clip(r.Process.Name), command: telemetry.Clip(r.Process.Command), since: r.Process.Since}
+	if m.since.After(time.Now()) {
+		m.since = time.Now()
+	}
+	if why := p.t.add(m); why != "" {
+		return nil, errors.New(why)
+	}
+	return m, nil
+}
+
+var errMute = errors.New("it has not answered for long")
+
+// ask asks the process for its figures, each second, until it goes away.
+func (p *part) ask(ctx context.Context, m *member) error {
+	for seq := uint64(1); ; seq++ {
+		m.conn.SetWriteDeadline(time.Now().Add(helloTime))
+		if err := telemetry.WriteFrame(m.conn, telemetry.Request{Version: telemetry.Version, Seq: seq}, telemetry.MaxRequest); err != nil {
+			return err
+		}
+		said, err := p.answer(m, seq)
+		if err != nil {
+			return err
+		}
+		check(said)
+		p.t.heard(m, said)
+		if !pause(ctx, askEvery) {
+			return ctx.Err()
+		}
+	}
+}
+
+// answer waits for the answer to a request. Its first byte may take long: then the process is silent. What comes after must come quickly.
+func (p *part) answer(m *member, seq uint64) (*telemetry.Process, error) {
+	for {
+		first := &patient{conn: m.conn, late: func() bool { return !p.t.becomeSilent(m) }}
+		var r telemetry.Reply
+		if err := telemetry.ReadFrame(first, &r, telemetry.MaxFrame); err != nil {
+			return nil, err
+		}
+		switch {
+		case r.Process == nil || r.Process.Version != telemetry.Version:
+			return nil, errors.New("it says what nobody understands")
+		case r.Seq == seq:
+			return r.Process, nil
+		case r.Seq > seq:
+			return nil, errors.New("it answers what was not asked")
+		}
+	}
+}
+
+// patient reads with a deadline for each piece: late is asked whether to go on while nothing has come.
+type patient struct {
+	conn net.Conn
+	late func() bool
+	some bool
+}
+
+func (r *patient) Read(b []byte) (int, error) {
+	for {
+		r.conn.SetReadDeadline(time.Now().Add(silentAfter))
+		n, err := r.conn.Read(b)
+		if n > 0 || err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+			r.some = r.some || n > 0
+			return n, err
+		}
+		if r.some || !r.late() {
+			return 0, errMute
+		}
+	}
+}
+
+// pause waits; false if ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,97 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"gofabric/internal/fabricd"
+)
+
+// agent is the goroutine that answers fabricd.
+type agent struct{ cancel context.CancelFunc }
+
+// How often a daemon is looked for while there is none, and how soon one that went away.
+const (
+	lookEvery  = 5 * time.Second
+	retryFirst = 100 * time.Millisecond
+	wordTime   = 5 * time.Second // for fabricd to take an answer
+)
+
+// startAgent starts the goroutine; nil if there is not to be one (FABRICD_DIR=off).
+func startAgent() *agent {
+	if fabricd.Dirs() == nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	a := &agent{cancel: cancel}
+	go a.run(ctx)
+	return a
+}
+
+// stop ends the goroutine, soon.
+func (a *agent) stop() { a.cancel() }
+
+func (a *agent) run(ctx context.Context) {
+	pause := retryFirst
+	for ctx.Err() == nil {
+		path := fabricd.Find(fabricd.Stats)
+		if path == "" {
+			sleep(ctx, lookEvery)
+			continue
+		}
+		began := time.Now()
+		talk(ctx, path) // whatever ended it: the daemon may come back
+		if pause = min(2*pause, lookEvery); time.Since(began) > lookEvery {
+			pause = retryFirst
+		}
+		sleep(ctx, pause)
+	}
+}
+
+// sleep waits, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// talk answers the daemon until it goes away, or ctx ends.
+func talk(ctx context.Context, path string) error {
+	d := net.Dialer{Timeout: wordTime}
+	c, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	hello := &Process{Version: Version, Name: Name(), Command: command(), Since: started}
+	if err := say(c, 0, hello); err != nil {
+		return err
+	}
+	for {
+		var q Request
+		if err := ReadFrame(c, &q, MaxRequest); err != nil {
+			return err
+		}
+		if err := say(c, q.Seq, Collect()); err != nil {
+			return err
+		}
+	}
+}
+
+// say sends a word; one that would be too long leaves out the details.
+func say(c net.Conn, seq uint64, p *Process) error {
+	c.SetWriteDeadline(time.Now().Add(wordTime))
+	err := WriteFrame(c, Reply{seq, p}, MaxFrame)
+	if !errors.Is(err, errTooLong) {
+		return err
+	}
+	p.More += len(p.Endpoints)
+	p.Endpoints, p.Stalls = []Endpoint{}, p.Stalls[:min(len(p.Stalls), MaxStalls/8)]
+	return WriteFrame(c, Reply{seq, p}, MaxFrame)
+}

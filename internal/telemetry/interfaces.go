@@ -1,0 +1,67 @@
+package telemetry
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// interfaces remembers which interface has which address.
+type interfaces struct {
+	mu   sync.Mutex
+	at   time.Time
+	name map[netip.Addr]string
+}
+
+var ifaces interfaces
+
+// interfacesFor is how long what is remembered counts.
+const interfacesFor = 10 * time.Second
+
+// of returns the name of the interface with the address of an endpoint, "" if none has it or all have (0.0.0.0).
+func (n *interfaces) of(address string) string {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil || a.Addr().IsUnspecified() {
+		return ""
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.name == nil || time.Since(n.at) > interfacesFor {
+		n.read()
+	}
+	return n.name[a.Addr().Unmap().WithZone("")]
+}
+
+func (n *interfaces) read() {
+	n.at, n.name = time.Now(), map[netip.Addr]string{}
+	list, err := net.Interfaces()
+	if err != nil {
+		return
+	}
+	for _, i := range list {
+		addrs, err := i.Addrs()
+		if err != nil {
+			continue
+		}
+		for _, a := range addrs {
+			if p, err := netip.ParsePrefix(a.String()); err == nil {
+				n.name[p.Addr().Unmap().WithZone("")] = i.Name
+			}
+		}
+	}
+}
+
+// name fills in the interfaces, which needs no lock of a domain.
+func name(p *Process) {
+	for i := range p.Endpoints {
+		if e := &p.Endpoints[i]; e.Interface == "" {
+			e.Interface = ifaces.of(e.Address)
+		}
+	}
+	for i := range p.Stalls {
+		if s := &p.Stalls[i]; s.Interface == "" {
+			s.Interface = ifaces.of(s.Local)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package telemetry
+
+import "strings"
+
+// Kind says how figures of one name add up.
+type Kind uint8
+
+const (
+	Counter Kind = iota // grows; those of closed endpoints stay in the totals
+	Gauge               // of now; they add up
+	Highest             // of now; the greatest counts
+)
+
+// Metric says what a name in Counts means. A name with a dot, "operations.send", belongs to the metric before it and has what follows as its label.
+type Metric struct {
+	Name  string
+	Label string // what the part behind the dot is called; "" if there is none
+	Kind  Kind
+	Unit  string // bytes, seconds (the figures are nanoseconds then), or ""
+	Help  string
+}
+
+// Metrics is every name that there is.
+var Metrics = []Metric{
+	{"operations", "op", Counter, "", "Operations that ended well, by kind"},
+	{"bytes", "op", Counter, "bytes", "Payload of the operations that ended well, by kind"},
+	{"errors", "op", Counter, "", "Operations that ended with an error, by kind"},
+	{"again", "call", Counter, "", "Calls refused with FI_EAGAIN, by direction"},
+	{"datagrams", "direction", Counter, "", "Datagrams of the endpoints' ports"},
+	{"datagram_bytes", "direction", Counter, "bytes", "Bytes of datagrams of the endpoints' ports"},
+	{"bypassed", "way", Counter, "", "Datagrams that went past the system's stack (xdp), or through shared memory (memory), by way and direction"},
+	{"retransmitted", "", Counter, "", "Datagrams, or segments of TCP connections that are up, that were sent again"},
+	{"lost", "", Counter, "", "Segments taken for lost"},
+	{"timeouts", "", Counter, "", "Retransmission time-outs"},
+	{"spurious", "", Counter, "", "Retransmissions that were not needed"},
+	{"window_cuts", "", Counter, "", "Times that a congestion window was made smaller"},
+	{"drops", "reason", Counter, "", "Datagrams and requests that were dropped, by reason"},
+	{"restarts", "", Counter, "", "Peers that came back as new ones"},
+	{"posted_receives", "", Gauge, "", "Receives that wait for a message"},
+	{"pending_operations", "", Gauge, "", "Operations that are posted and not complete"},
+	{"queued_bytes", "", Gauge, "bytes", "Bytes that wait for transmission or acknowledgement"},
+	{"completions", "", Gauge, "", "Completions that nobody has read, of all queues of the domain"},
+	{"unexpected_messages", "", Gauge, "", "Messages that came before a receive was posted"},
+	{"unexpected_bytes", "", Gauge, "bytes", "Memory of messages that came before a receive was posted"},
+	{"registered_regions", "", Gauge, "", "Memory regions that are registered"},
+	{"registered_bytes", "", Gauge, "bytes", "Memory that is registered"},
+	{"connections", "state", Gauge, "", "Connections, by state"},
+	{"window", "", Gauge, "bytes", "Bytes that may be in flight to all peers"},
+	{"in_flight", "", Gauge, "bytes", "Bytes in flight to all peers"},
+	{"rtt", "", Highest, "seconds", "Smoothed round-trip time of the slowest peer"},
+	// Of a peer alone:
+	{"messages", "direction", Counter, "", "Messages and requests of a connection"},
+	{"stream_bytes", "direction", Counter, "bytes", "Bytes of a connection's stream"},
+	{"min_rtt", "", Highest, "seconds", "Shortest round-trip time of a path"},
+}
+
+var byName = func() map[string]*Metric {
+	m := map[string]*Metric{}
+	for i := range Metrics {
+		m[Metrics[i].Name] = &Metrics[i]
+	}
+	return m
+}()
+
+// MetricOf finds the metric of a name in Counts, and its label's value. Nil: there is none.
+func MetricOf(name string) (m *Metric, label string) {
+	name, label, dotted := strings.Cut(name, ".")
+	m = byName[name]
+	if m == nil || dotted != (m.Label != "") {
+		return nil, ""
+	}
+	return m, label
+}
+
+// Add adds o to c. With counters only those that grow count.
+func (c Counts) Add(o Counts, countersOnly bool) {
+	for name, v := range o {
+		m, _ := MetricOf(name)
+		switch {
+		case m == nil || countersOnly && m.Kind != Counter:
+		case m.Kind == Highest:
+			c[name] = max(c[name], v)
+		default:
+			c[name] += v
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package telemetry
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Observation is one look at a domain. The domain fills it in.
+type Observation struct {
+	Endpoints []Endpoint
+	Stalls    []Stall
+
+	w       *watch
+	seen    map[any]struct{}
+	stalled map[string]uint64
+	room    int // for peers
+	until   time.Time
+}
+
+// Rest is how much longer the observation may wait for a lock.
+func (o *Observation) Rest() time.Duration { return time.Until(o.until) }
+
+// First reports, once for each x, true: what several endpoints share is told of once.
+func (o *Observation) First(x any) bool {
+	if _, ok := o.seen[x]; ok {
+		return false
+	}
+	o.seen[x] = struct{}{}
+	return true
+}
+
+// Room is how many peers of an endpoint to describe.
+func (o *Observation) Room() int { return min(o.room, MaxPeers) }
+
+// Add adds an endpoint.
+func (o *Observation) Add(e Endpoint) {
+	o.room -= min(len(e.Peers), o.room)
+	o.Endpoints = append(o.Endpoints, e)
+}
+
+// Since notes what something looks like, as a token, and returns the time of the observation that saw it so first.
+func (o *Observation) Since(k Key, token uint64) time.Time { return o.w.see(k, token).since }
+
+// Watch notes something that should make progress, in the state that token stands for; if it has been there too long, what f makes becomes a stall.
+func (o *Observation) Watch(k Key, token uint64, f func() Stall) {
+	s := o.w.see(k, token)
+	if o.w.patience == 0 || o.w.now.Sub(s.since) < o.w.patience {
+		return
+	}
+	stall := f()
+	stall.Since = s.since
+	if !s.told {
+		s.told = true
+		o.w.is[k] = s
+		o.stalled[stall.What]++
+	}
+	if len(o.Stalls) < MaxStalls {
+		o.Stalls = append(o.Stalls, stall)
+	}
+}
+
+// Text is an address as reports have it; "" if there is none.
+func Text(a netip.AddrPort) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
+}

@@ -1,0 +1,222 @@
+package telemetry
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Source is an open domain.
+type Source interface {
+	// Observe describes the domain's endpoints. False: its lock was not to be had in the observation's time.
+	Observe(o *Observation) bool
+	// Title is what a stall of the whole domain is said to be at: its provider, and its name.
+	Title() (provider, name string)
+}
+
+// Entry is a Source in the list.
+type Entry struct {
+	s    Source
+	w    watch
+	busy time.Time // since when its lock is not to be had
+	last []Endpoint
+	told bool // busy, as a stall
+}
+
+// registry is the list of a process.
+type registry struct {
+	mu      sync.Mutex
+	entries map[*Entry]struct{}
+	order   []*Entry
+	gone    map[string]*Total // of endpoints that were closed, by provider
+	agent   *agent
+
+	looking sync.Mutex // one Collect at a time; before mu
+	stalled map[string]uint64
+}
+
+var process = registry{entries: map[*Entry]struct{}{}, gone: map[string]*Total{}, stalled: map[string]uint64{}}
+
+var ids atomic.Uint64
+
+// NewID returns a number that no endpoint or domain of the process has.
+func NewID() uint64 { return ids.Add(1) }
+
+// lockTime is how long Collect waits for the lock of one domain.
+const lockTime = 250 * time.Millisecond
+
+// Register puts a domain into the list. With report the process answers the node's fabricd from now on, if there is one.
+func Register(s Source, report bool) *Entry {
+	e := &Entry{s: s}
+	r := &process
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.entries[e] = struct{}{}
+	r.order = append(r.order, e)
+	if report && r.agent == nil {
+		r.agent = startAgent()
+	}
+	return e
+}
+
+// Close takes the domain out of the list. With the last one the process ceases to answer fabricd.
+func (e *Entry) Close() {
+	r := &process
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.entries[e]; !ok {
+		return
+	}
+	delete(r.entries, e)
+	r.order = slices.DeleteFunc(r.order, func(o *Entry) bool { return o == e })
+	if len(r.entries) == 0 && r.agent != nil {
+		r.agent.stop()
+		r.agent = nil
+	}
+}
+
+// Gone adds the figures of an endpoint that is being closed to the totals.
+func Gone(provider string, c Counts, h map[string]Histogram) {
+	r := &process
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.gone[provider]
+	if t == nil {
+		if len(r.gone) >= MaxTotals {
+			return
+		}
+		t = &Total{Provider: provider, Counters: Counts{}}
+		r.gone[provider] = t
+	}
+	t.add(c, h, true)
+}
+
+// add adds an endpoint's figures.
+func (t *Total) add(c Counts, h map[string]Histogram, countersOnly bool) {
+	t.Counters.Add(c, countersOnly)
+	for k, v := range h {
+		if t.Histograms == nil {
+			t.Histograms = map[string]Histogram{}
+		}
+		sum := t.Histograms[k]
+		sum.Buckets = cloneBuckets(sum.Buckets)
+		sum.Add(v)
+		t.Histograms[k] = sum
+	}
+}
+
+func cloneBuckets(b map[int]uint64) map[int]uint64 {
+	c := make(map[int]uint64, len(b))
+	for k, v := range b {
+		c[k] = v
+	}
+	return c
+}
+
+// started is when the process loaded this package, which is when it started, nearly.
+var started = time.Now()
+
+// Name is what the process calls itself: FI_PROCESS_NAME, or the name of its program.
+func Name() string {
+	if n := os.Getenv(EnvName); n != "" {
+		return Clip(n)
+	}
+	if len(os.Args) == 0 || os.Args[0] == "" {
+		return "pid " + strconv.Itoa(os.Getpid())
+	}
+	return Clip(filepath.Base(os.Args[0]))
+}
+
+// command is the command line.
+func command() string { return Clip(strings.Join(os.Args, " ")) }
+
+// EnvName is the variable with the process' name.
+const EnvName = "FI_PROCESS_NAME"
+
+// Collect looks at all open domains.
+func Collect() *Process {
+	r := &process
+	r.looking.Lock()
+	defer r.looking.Unlock()
+	p := &Process{Version: Version, PID: os.Getpid(), UID: os.Getuid(), Name: Name(), Command: command(), Since: started,
+		Totals: []Total{}, Endpoints: []Endpoint{}, Stalls: []Stall{}}
+	totals := map[string]*Total{}
+	r.mu.Lock()
+	list := slices.Clone(r.order)
+	r.mu.Unlock()
+	room := MaxAllPeers
+	for _, e := range list {
+		stalls := e.look(&room, r.stalled)
+		for i := range e.last {
+			ep := &e.last[i]
+			totalOf(totals, ep.Provider).add(ep.Counters, ep.Histograms, false)
+		}
+		p.Stalls = append(p.Stalls, stalls[:min(len(stalls), MaxStalls-len(p.Stalls))]...)
+		keep := min(len(e.last), MaxEndpoints-len(p.Endpoints))
+		p.Endpoints = append(p.Endpoints, e.last[:keep]...)
+		p.More += len(e.last) - keep
+	}
+	r.mu.Lock() // after the observations: what was closed meanwhile counts twice at worst until the next one, never not at all
+	for name, t := range r.gone {
+		totalOf(totals, name).add(t.Counters, t.Histograms, true)
+	}
+	r.mu.Unlock()
+	for _, t := range totals {
+		p.Totals = append(p.Totals, *t)
+	}
+	slices.SortFunc(p.Totals, func(a, b Total) int { return strings.Compare(a.Provider, b.Provider) })
+	p.Stalled = map[string]uint64{}
+	for k, v := range r.stalled {
+		p.Stalled[k] = v
+	}
+	name(p)
+	return p
+}
+
+func totalOf(totals map[string]*Total, provider string) *Total {
+	t := totals[provider]
+	if t == nil {
+		t = &Total{Provider: provider, Counters: Counts{}}
+		totals[provider] = t
+	}
+	return t
+}
+
+// look observes the domain. If its lock is not to be had, what was seen last stays, and that becomes a stall.
+func (e *Entry) look(room *int, stalled map[string]uint64) []Stall {
+	now := time.Now()
+	e.w.patience = patience()
+	e.w.begin(now)
+	wait := lockTime
+	if !e.busy.IsZero() {
+		wait = 0
+	}
+	o := &Observation{w: &e.w, seen: map[any]struct{}{}, stalled: map[string]uint64{}, room: *room, until: now.Add(wait)}
+	whole := e.s.Observe(o)
+	e.w.end(whole)
+	if whole {
+		e.last, e.busy, e.told = o.Endpoints, time.Time{}, false
+		*room = o.room
+		for k, n := range o.stalled {
+			stalled[k] += n
+		}
+		return o.Stalls
+	}
+	if e.busy.IsZero() {
+		e.busy = now
+	}
+	if e.w.patience == 0 || time.Since(e.busy) < e.w.patience {
+		return nil
+	}
+	if !e.told {
+		e.told = true
+		stalled["lock"]++
+	}
+	provider, name := e.s.Title()
+	return []Stall{{What: "lock", Provider: provider, Interface: name, State: "some call holds the domain's lock", Since: e.busy}}
+}

@@ -1,0 +1,73 @@
+package engine
+
+// What a connection's operations wait for, for whoever looks whether they get on.
+
+// Wait is what the oldest operation of a connection waits for.
+type Wait struct {
+	Seq   uint32 // of the operation: another one, another number
+	Kind  Kind
+	Why   Why
+	Bytes uint64 // that it moves
+}
+
+// Why says what an operation waits for.
+type Why uint8
+
+const (
+	WhyConnection Why = iota // the connection is not up
+	WhyFence                 // what is before it is not complete
+	WhyTransport             // the transport takes nothing
+	WhyAnswer                // the peer's answer: data, or the result of an atomic operation
+	WhyAck                   // the peer's acknowledgement
+	WhyMatch                 // a receive that the peer posts
+)
+
+func (w Why) String() string {
+	return [...]string{"the connection is not up", "a fence: what was posted before is not complete", "the transport takes nothing", "no answer of the peer",
+		"no acknowledgement of the peer", "the peer has posted no receive that matches"}[w]
+}
+
+// Oldest returns the oldest of the application's operations that are not complete; false if there is none. Its place among those of other connections of the
+// pool is Seq.
+func (c *Conn) Oldest() (w Wait, ok bool) {
+	take := func(op *TxOp, why Why) {
+		if op == nil || op.internal || ok && int32(op.seq-w.Seq) >= 0 {
+			return
+		}
+		w, ok = Wait{Seq: op.seq, Kind: op.Kind, Why: why, Bytes: uint64(op.Send.Len())}, true
+	}
+	held := WhyFence
+	if c.state != Connected {
+		held = WhyConnection
+	}
+	take(c.waiting.head, held)
+	take(c.reads.head, WhyAnswer)
+	take(c.acks.head, WhyAck)
+	if p := c.pul; p != nil {
+		take(p.matches.head, WhyMatch)
+		if p.carry != nil {
+			take(p.carry.asked.head, WhyAnswer)
+		}
+	}
+	if c.rdv != nil {
+		for _, op := range c.rdv.rts {
+			take(op, WhyMatch)
+		}
+	}
+	for _, s := range c.out.segs[c.out.head:] {
+		if s.op != nil && !s.op.internal {
+			take(s.op, WhyTransport)
+			break
+		}
+	}
+	return w, ok
+}
+
+// Operations counts those of the application that are not complete, as far as they are not copied.
+func (c *Conn) Operations() int { return int(c.ops) }
+
+// UnexpectedBytes is the memory that the peer's unexpected messages count for.
+func (c *Conn) UnexpectedBytes() uint64 { return c.unexpBytes }
+
+// Unwanted reports that the peer's bytes are not taken, for its unexpected messages fill their budget.
+func (c *Conn) Unwanted() bool { return c.stall == stallUnwanted }

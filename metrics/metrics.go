@@ -1,0 +1,34 @@
+// Package metrics serves what a process did with its fabrics to Prometheus. It is for programs that want that without the daemon fabricd, which serves the same
+// for all processes of a node:
+//
+//	http.Handle("/metrics", metrics.Handler())
+//
+// or, in a registry of the program's own,
+//
+//	registry.MustRegister(metrics.Collector())
+//
+// Nothing is collected between scrapes; a scrape looks at each open endpoint under its domain's lock, for some microseconds. The number of series is bounded
+// by the providers in use; docs/metrics.md lists them. Latencies are native histograms, with classic buckets for those who scrape text.
+package metrics
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"gofabric/internal/telemetry"
+	"gofabric/internal/telemetry/export"
+)
+
+// Collector collects the figures of this process.
+func Collector() prometheus.Collector {
+	return export.New(func() []*telemetry.Process { return []*telemetry.Process{telemetry.Collect()} })
+}
+
+// Handler serves the figures of this process, and nothing else, in whatever format the scraper asks for.
+func Handler() http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(Collector())
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
+}
