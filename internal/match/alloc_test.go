@@ -99,7 +99,7 @@ func TestMemoryReturns(t *testing.T) {
 		if r := q.PeekPosted(1, 1<<50); r != nil {
 			t.Fatal("matched")
 		}
-		if q.Peek(1, 1<<50, 0) != nil || len(q.index.classes.active) < burst {
+		if q.Peek(1, 1<<50, 0) != nil || len(q.posted.classes.active) < burst {
 			t.Fatal("burst did not build classes")
 		}
 		for r := range q.EachPosted() {
@@ -120,9 +120,9 @@ func TestMemoryReturns(t *testing.T) {
 				t.Fatal("mismatch")
 			}
 		}
-		c := &q.index.classes
+		c := &q.posted.classes
 		for what, got := range map[string]int{
-			"posted buckets": len(q.index.table.buckets), "class buckets": len(c.byMask.buckets),
+			"posted lines": len(q.posted.rack.lines), "class buckets": len(c.byMask.buckets),
 			"view buckets": len(q.views.all[0].table.buckets), "free classes": c.nfree, "class slots": cap(c.active),
 		} {
 			if got > 256 {

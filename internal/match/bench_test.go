@@ -117,3 +117,33 @@ func BenchmarkUnexpected(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkFloor is what of BenchmarkTags/random is the memory's: a bare loop that does, on arrays as large as the queue's, what no table of that many
+// receives can leave out. It reads a line at random, reads the receive that the line leads to, and writes both. In "apart" the processor may work on
+// many rounds at once, as it can on hardly two matches; in "chained" a round waits for the receive of the one before.
+func BenchmarkFloor(b *testing.B) {
+	for _, kind := range []string{"apart", "chained"} {
+		for _, depth := range depths {
+			b.Run(fmt.Sprintf("%s/%d", kind, depth), func(b *testing.B) {
+				type block [8]int
+				lines, receives := make([]block, linesFor(depth)), make([]block, depth)
+				for i := range receives {
+					receives[i][0] = i
+				}
+				pick, seen, chained := picker("random"), 0, kind == "chained"
+				for b.Loop() {
+					k := pick.next(depth)
+					if chained {
+						k ^= seen >> 40
+					}
+					hash, _ := bits.Mul64(uint64(k)<<40, 0x9e3779b97f4a7c15)
+					l := &lines[int(hash)&(len(lines)-1)]
+					r := &receives[k+l[0]]
+					seen = r[0]
+					r[1]++
+					l[1]++
+				}
+			})
+		}
+	}
+}

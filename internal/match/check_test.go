@@ -11,26 +11,6 @@ func (q *Queue[R, M]) check() error {
 	if err := q.unexpected.check(); err != nil {
 		return fmt.Errorf("unexpected: %w", err)
 	}
-	want := 0
-	if q.index.on {
-		want = q.posted.n
-	}
-	if err := q.index.table.check(want); err != nil {
-		return fmt.Errorf("posted: %w", err)
-	}
-	sum := 0
-	for i, c := range q.index.classes.active {
-		if c.n <= 0 || c.pos != i {
-			return fmt.Errorf("class %d: count %d, pos %d", i, c.n, c.pos)
-		}
-		sum += c.n
-	}
-	if sum != want {
-		return fmt.Errorf("classes count %d receives, want %d", sum, want)
-	}
-	if err := q.index.classes.byMask.check(len(q.index.classes.active)); err != nil {
-		return fmt.Errorf("classes: %w", err)
-	}
 	on := 0
 	for i := range q.views.all {
 		v, want := &q.views.all[i], 0
@@ -46,6 +26,113 @@ func (q *Queue[R, M]) check() error {
 		return fmt.Errorf("%d views on, counted %d, %d unexpected", on, q.views.on, q.unexpected.n)
 	}
 	return nil
+}
+
+func (p *posted[R]) check() error {
+	sum, err := 0, error(nil)
+	if p.indexed {
+		sum, err = p.rack.check()
+	} else if n, _ := p.rack.check(); n != 0 {
+		err = fmt.Errorf("%d in the index, which is off", n)
+	}
+	if err != nil {
+		return err
+	}
+	counted := 0
+	for i, c := range p.classes.active {
+		if c.n <= 0 || c.pos != i || c.owner != p {
+			return fmt.Errorf("class %d: count %d, pos %d", i, c.n, c.pos)
+		}
+		counted += c.n
+	}
+	if err := p.classes.byMask.check(len(p.classes.active)); err != nil {
+		return fmt.Errorf("classes: %w", err)
+	}
+	if counted != sum {
+		return fmt.Errorf("classes count %d receives, want %d", counted, sum)
+	}
+	prev := (*Recv[R])(nil)
+	for r := p.head; r != nil; r = r.next {
+		if r.prev != prev || r.class != &p.listed || prev != nil && prev.seq >= r.seq {
+			return fmt.Errorf("#%d is badly linked", r.seq)
+		}
+		prev = r
+		sum++
+	}
+	if p.tail != prev || sum != p.n || p.indexed && prev != nil {
+		return fmt.Errorf("counted %d, want %d", sum, p.n)
+	}
+	if p.n == 0 && (p.indexed || p.roster.on) {
+		return fmt.Errorf("index or roster of an empty queue")
+	}
+	return p.checkRoster()
+}
+
+// checkRoster wants all posted receives on it, once, by age.
+func (p *posted[R]) checkRoster() error {
+	if !p.roster.on {
+		return nil
+	}
+	n, last := 0, p.first-1
+	for _, e := range p.roster.entries {
+		if e.r == nil || e.seq <= last {
+			return fmt.Errorf("roster: #%d behind #%d", e.seq, last)
+		}
+		last = e.seq
+		if p.current(e) {
+			n++
+		}
+	}
+	if n != p.n {
+		return fmt.Errorf("roster: %d entries stand for receives, want %d", n, p.n)
+	}
+	return nil
+}
+
+// check counts the receives of a rack.
+func (t *rack[R]) check() (int, error) {
+	receives, keys, past := 0, 0, make([]int, len(t.lines))
+	mask := len(t.lines) - 1
+	for i := range t.lines {
+		for place, r := range t.lines[i].at {
+			m := t.lines[i].marks >> (8 * place) & 0xff
+			if (r == nil) != (m == 0) {
+				return 0, fmt.Errorf("line %d: mark %#x of %v", i, m, r)
+			}
+			if r == nil {
+				continue
+			}
+			hash := r.class.hash(r.Src, r.Tag)
+			if m != mark(hash) || t.find(r.class, hash, r.Src, r.Tag) != r {
+				return 0, fmt.Errorf("line %d: wrong mark or place, or twice: #%d", i, r.seq)
+			}
+			for j := int(hash) & mask; j != i; j = (j + 1) & mask {
+				past[j]++
+			}
+			keys++
+			for x := r; ; x = x.next {
+				receives++
+				if x.next == nil && x.prev == nil && x == r {
+					break
+				}
+				if x.next == x || x.class != r.class || (x.Tag^r.Tag)&^r.class.ignore != 0 || x.Src != r.Src || x.next.prev != x || x.next != r && x.next.seq <= x.seq {
+					return 0, fmt.Errorf("line %d: ring of #%d is broken", i, r.seq)
+				}
+				if x.next == r {
+					break
+				}
+			}
+		}
+	}
+	for i := range past {
+		if n := int(t.lines[i].marks >> 56); n != past[i] && n != 255 {
+			return 0, fmt.Errorf("line %d: %d counted past, want %d", i, n, past[i])
+		}
+	}
+	if keys != t.keys || keys > meanLoad*len(t.lines) {
+		return 0, fmt.Errorf("%d keys, counted %d; %d lines", keys, t.keys, len(t.lines))
+	}
+	return receives, nil
 }
 
 func (l *list[T]) check() error {

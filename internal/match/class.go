@@ -2,63 +2,96 @@
 
 package match
 
+import (
+	"math/bits"
+	"math/rand/v2"
+)
+
 // maxFreeClasses bounds the memory kept for masks that were used once.
 const maxFreeClasses = 64
 
 // A class counts the indexed receives with one ignore mask, directed or not.
-type class struct {
-	ignore   uint64
-	directed bool
-	n        int // receives; a class without any does not exist
-	pos      int // in classes.active
-	hook     hook[class]
-	free     *class
+type class[R any] struct {
+	ignore       uint64
+	seed0, seed1 uint64
+	directed     bool
+	owner        *posted[R]
+	n            int // receives; a class without any does not exist
+	pos          int // in classes.active
+	hook         hook[class[R]]
+	free         *class[R]
 }
 
-// key is what a receive of class c that accepts (src, tag) is indexed by.
-func (c *class) key(src, tag uint64) key {
+// from is what receives of class c that accept a message from src have as their source.
+func (c *class[R]) from(src uint64) uint64 {
 	if !c.directed {
-		src = AnySource
+		return AnySource
 	}
-	return key{src, tag &^ c.ignore, c.ignore}
+	return src
+}
+
+// hash mixes what receives of class c compare, with seeds of its queue, so that nobody who merely picks tags can make them collide.
+func (c *class[R]) hash(src, tag uint64) uint64 {
+	hi, lo := bits.Mul64(tag&^c.ignore^c.seed0, src^c.seed1)
+	hi, lo = bits.Mul64(hi^lo^c.seed0, 0x9e3779b97f4a7c15)
+	return hi ^ lo
 }
 
 // classes is the set of the classes that have receives. The zero value is empty.
-type classes struct {
-	active []*class
-	byMask table[class]
-	free   *class
-	nfree  int
+type classes[R any] struct {
+	active       []*class[R]
+	last         *class[R] // that was entered last, nil: gone
+	byMask       table[class[R]]
+	free         *class[R]
+	nfree        int
+	seed0, seed1 uint64
 }
 
-// enter counts one more receive and returns its class.
-func (s *classes) enter(ignore uint64, directed bool) *class {
+// enter counts one more receive of owner and returns its class.
+func (s *classes[R]) enter(owner *posted[R], ignore uint64, directed bool) *class[R] {
 	k := key{ignore: ignore}
 	if directed {
 		k.src = 1
 	}
 	if h := s.byMask.find(k); h != nil {
+		s.last = h.self
 		h.self.n++
 		return h.self
 	}
-	c := s.free
-	if c == nil {
-		c = new(class)
-	} else {
-		s.free, c.free = c.free, nil
-		s.nfree--
-	}
-	c.ignore, c.directed, c.n, c.pos = ignore, directed, 1, len(s.active)
+	c := s.take()
+	c.ignore, c.directed, c.owner, c.n, c.pos = ignore, directed, owner, 1, len(s.active)
+	hi, lo := bits.Mul64(ignore^s.seed0, s.seed1)
+	c.seed0, c.seed1 = hi^lo^s.seed1, lo+s.seed0
 	s.active = append(s.active, c)
 	s.byMask.insert(&c.hook, c, k, 0)
+	s.last = c
+	return c
+}
+
+// take returns a class that is not in use.
+func (s *classes[R]) take() *class[R] {
+	if s.seed1 == 0 {
+		s.seed0, s.seed1 = rand.Uint64(), rand.Uint64()|1
+	}
+	c := s.free
+	if c == nil {
+		return new(class[R])
+	}
+	s.free, c.free = c.free, nil
+	s.nfree--
 	return c
 }
 
 // leave counts one receive less, and drops its class with the last one.
-func (s *classes) leave(c *class) {
+func (s *classes[R]) leave(c *class[R]) {
 	if c.n--; c.n > 0 {
-		s.byMask.shrink()
+		if len(s.byMask.buckets) > minBuckets {
+			s.byMask.shrink()
+		}
 		return
+	}
+	if s.last == c {
+		s.last = nil
 	}
 	s.byMask.remove(&c.hook)
 	last := len(s.active) - 1
@@ -67,7 +100,7 @@ func (s *classes) leave(c *class) {
 	s.active[last] = nil
 	s.active = s.active[:last]
 	if cap(s.active) > maxFreeClasses && last < cap(s.active)/8 {
-		s.active = append(make([]*class, 0, cap(s.active)/4), s.active...)
+		s.active = append(make([]*class[R], 0, cap(s.active)/4), s.active...)
 	}
 	if s.nfree < maxFreeClasses {
 		c.free, s.free = s.free, c

@@ -14,9 +14,12 @@
 //	  +- class ignore 0,    directed:   probe (7,   0x1234) -> none
 //	  +- class ignore 0xff, any source: probe (any, 0x1200) -> #11 -> #12 -> #90     #11 is the lowest: it gets the message
 //
-// Receives with equal keys hang in one ring, oldest first, so a bucket holds each key once, and posting a thousand equal receives costs no more
+// Receives with equal keys hang in one ring, oldest first, so the table holds each key once, and posting a thousand equal receives costs no more
 // than posting a thousand different ones. A class exists while it has receives: matching costs time in proportion to the masks in use at the
 // moment, and masks of the past cost nothing.
+//
+// What a match costs when very many are posted is cache misses, so there are two: a line of the table, and the receive, which is one line itself.
+// The index therefore keeps no list by age; who wants to walk in order makes it sort once (roster.go).
 //
 // # Unexpected messages
 //
@@ -26,8 +29,9 @@
 //
 // # Short queues
 //
-// Both queues are lists in order of age. As long as what is asked for stands near the head (always so for untagged messages) nothing else is
-// maintained: classes and views come into being at the first long scan, and are dismantled when their queue has run empty.
+// Both queues begin as lists in order of age. As long as what is asked for stands near the head (always so for untagged messages) nothing else is
+// maintained: at the first long scan posted receives move to their index, and unexpected messages get a view; when the queue has run empty it is a
+// list again.
 //
 // A [Queue] has no lock; the owner of the endpoint holds one. It performs no I/O, reads no clock, and allocates only to grow its tables.
 package match

@@ -5,13 +5,14 @@ package match
 import "iter"
 
 // A Recv is a posted receive: Src is the fi_addr_t it accepts, or [AnySource]; Ignore has a one in each bit of Tag that need not match. It is
-// meant to be embedded in, or pooled with, the owner's receive object; Value leads back to that.
+// meant to be embedded in, or pooled with, the owner's receive object; Value leads back to that. With a pointer as Value it fills one line of the
+// processor's cache, and is best placed at the start of one.
 type Recv[R any] struct {
-	hook             hook[Recv[R]] // first, for it is seldom used, and what follows fills a line of the processor's cache
 	Src, Tag, Ignore uint64
-	node             node[Recv[R]]
 	Value            R
-	class            *class // nil: not indexed
+	seq              int64     // grows with age's opposite: the oldest has the lowest
+	next, prev       *Recv[R]  // in the list the neighbours by age; in the rack, of equal keys, a ring by age, the oldest one's prev is the youngest
+	class            *class[R] // nil: not posted
 }
 
 // Accepts tells whether r takes a message from src (AnySource: unknown) with this tag.
@@ -20,136 +21,210 @@ func (r *Recv[R]) Accepts(src, tag uint64) bool {
 }
 
 // Post appends r to the posted receives.
-func (q *Queue[R, M]) Post(r *Recv[R]) {
-	q.posted.pushBack(&r.node, r)
-	if q.index.on {
-		q.index.add(r)
-	}
-}
+func (q *Queue[R, M]) Post(r *Recv[R]) { q.posted.pushBack(r) }
 
 // PostFront makes r the oldest of all posted receives. It serves to put back the remainder of a multi-receive buffer (FI_MULTI_RECV) that was the
 // oldest; one that stays where it is, with [Queue.PeekPosted] for each message and [Queue.Remove] at the end, keeps its place among the others too.
-func (q *Queue[R, M]) PostFront(r *Recv[R]) {
-	q.posted.pushFront(&r.node, r)
-	if q.index.on {
-		q.index.add(r)
-	}
-}
+func (q *Queue[R, M]) PostFront(r *Recv[R]) { q.posted.pushFront(r) }
 
 // Match removes and returns the oldest posted receive which accepts a message from src with this tag, or returns nil. Only undirected receives
 // accept a message whose src is AnySource.
 func (q *Queue[R, M]) Match(src, tag uint64) *Recv[R] {
-	r := q.PeekPosted(src, tag)
+	r := q.posted.find(src, tag)
 	if r != nil {
-		q.removePosted(r)
+		q.posted.remove(r)
 	}
 	return r
 }
 
 // PeekPosted returns what Match would, and leaves it posted.
-func (q *Queue[R, M]) PeekPosted(src, tag uint64) *Recv[R] {
-	n := q.posted.head
-	if n == nil {
-		return nil
-	}
-	if n.self.Accepts(src, tag) {
-		return n.self
-	}
-	if q.index.on {
-		return q.index.find(src, tag)
-	}
-	for range scanLimit {
-		if n = n.next; n == nil {
-			return nil
-		}
-		if n.self.Accepts(src, tag) {
-			return n.self
-		}
-	}
-	if n.next == nil {
-		return nil
-	}
-	q.index.build(&q.posted)
-	return q.index.find(src, tag)
-}
+func (q *Queue[R, M]) PeekPosted(src, tag uint64) *Recv[R] { return q.posted.find(src, tag) }
 
 // Remove takes r out of the queue, as fi_cancel(3) does, and tells whether it was posted here.
 func (q *Queue[R, M]) Remove(r *Recv[R]) bool {
-	if r.node.in != &q.posted {
+	if !q.posted.has(r) {
 		return false
 	}
-	q.removePosted(r)
+	q.posted.remove(r)
 	return true
-}
-
-func (q *Queue[R, M]) removePosted(r *Recv[R]) {
-	q.posted.remove(&r.node)
-	if q.index.on {
-		q.index.remove(r)
-	}
-	if q.posted.n == 0 {
-		q.index.rest()
-	}
 }
 
 // FindPosted returns the oldest posted receive for which pred is true, or nil; it remains posted. Cancelling by context is FindPosted and Remove.
 func (q *Queue[R, M]) FindPosted(pred func(*Recv[R]) bool) *Recv[R] {
-	for n := q.posted.head; n != nil; n = n.next {
-		if pred(n.self) {
-			return n.self
+	for r := range q.posted.each {
+		if pred(r) {
+			return r
 		}
 	}
 	return nil
 }
 
-// EachPosted yields the posted receives, oldest first. The body may remove the current one, and post others, but not remove others.
+// EachPosted yields the posted receives, oldest first. The body may remove the current one, and post others, which are perhaps not yielded, but not
+// remove others nor match messages.
 func (q *Queue[R, M]) EachPosted() iter.Seq[*Recv[R]] { return q.posted.each }
 
 // Posted is the number of posted receives.
 func (q *Queue[R, M]) Posted() int { return q.posted.n }
 
-// A postedIndex finds the oldest receive of each class by hashing. While it is on, it contains all posted receives.
-type postedIndex[R any] struct {
-	on      bool
-	classes classes
-	table   table[Recv[R]]
+// posted is the posted receives of a queue. They are either all in a list by age, or all in an index, which does not know their order but for the
+// numbers in them: to unlink a receive from the midst of a long list costs two cache misses, more than to find it.
+type posted[R any] struct {
+	n          int
+	first      int64 // what pushFront handed out last
+	last       int64 // what pushBack hands out next
+	head, tail *Recv[R]
+	listed     class[R] // the class of all receives in the list
+	indexed    bool
+	classes    classes[R]
+	rack       rack[R]
+	roster     roster[R]
 }
 
-func (x *postedIndex[R]) build(l *list[Recv[R]]) {
-	x.on = true
-	for n := l.head; n != nil; n = n.next {
-		x.add(n.self)
+func (p *posted[R]) has(r *Recv[R]) bool { return r.class != nil && r.class.owner == p }
+
+func (p *posted[R]) pushBack(r *Recv[R]) {
+	if r.class != nil {
+		panic("match: queued twice")
 	}
+	r.seq = p.last
+	p.last++
+	p.n++
+	if p.indexed {
+		p.enter(r)
+		p.roster.add(r, p.n)
+		return
+	}
+	p.listed.owner, r.class, r.prev = p, &p.listed, p.tail
+	if p.tail == nil {
+		p.head = r
+	} else {
+		p.tail.next = r
+	}
+	p.tail = r
 }
 
-func (x *postedIndex[R]) add(r *Recv[R]) {
-	r.class = x.classes.enter(r.Ignore, r.Src != AnySource)
-	x.table.insert(&r.hook, r, r.class.key(r.Src, r.Tag), r.node.seq)
+func (p *posted[R]) pushFront(r *Recv[R]) {
+	if r.class != nil {
+		panic("match: queued twice")
+	}
+	p.first--
+	r.seq = p.first
+	p.n++
+	if p.indexed {
+		p.enter(r)
+		p.roster.drop()
+		return
+	}
+	p.listed.owner, r.class, r.next = p, &p.listed, p.head
+	if p.head == nil {
+		p.tail = r
+	} else {
+		p.head.prev = r
+	}
+	p.head = r
 }
 
-func (x *postedIndex[R]) remove(r *Recv[R]) {
-	x.table.remove(&r.hook)
-	x.classes.leave(r.class)
-	r.class = nil
+// enter puts r into the index.
+func (p *posted[R]) enter(r *Recv[R]) {
+	if c := p.classes.last; c != nil && c.ignore == r.Ignore && c.directed == (r.Src != AnySource) {
+		c.n++
+		r.class = c
+	} else {
+		r.class = p.classes.enter(p, r.Ignore, r.Src != AnySource)
+	}
+	p.rack.insert(r)
 }
 
-// find asks each class and returns the oldest answer.
-func (x *postedIndex[R]) find(src, tag uint64) *Recv[R] {
-	var best *hook[Recv[R]]
-	for _, c := range x.classes.active {
-		if h := x.table.find(c.key(src, tag)); h != nil && (best == nil || h.seq < best.seq) {
-			best = h
+// find returns the oldest receive that accepts the message.
+func (p *posted[R]) find(src, tag uint64) *Recv[R] {
+	if p.indexed {
+		return p.ask(src, tag)
+	}
+	r := p.head
+	for range scanLimit + 1 {
+		if r == nil || r.Accepts(src, tag) {
+			return r
 		}
+		r = r.next
 	}
-	if best == nil {
+	if r == nil {
 		return nil
 	}
-	return best.self
+	p.becomeIndexed()
+	return p.ask(src, tag)
 }
 
-// rest is called whenever the queue has run empty, and the index with it.
-func (x *postedIndex[R]) rest() {
-	x.on = false
-	x.table.shrink()
-	x.classes.byMask.shrink()
+// ask asks each class, and returns the oldest answer.
+func (p *posted[R]) ask(src, tag uint64) *Recv[R] {
+	var best *Recv[R]
+	for _, c := range p.classes.active {
+		from := c.from(src)
+		if r := p.rack.find(c, c.hash(from, tag), from, tag); r != nil && (best == nil || r.seq < best.seq) {
+			best = r
+		}
+	}
+	return best
+}
+
+// remove takes r, which must be posted here, out.
+func (p *posted[R]) remove(r *Recv[R]) {
+	p.n--
+	if p.indexed {
+		p.rack.remove(r)
+		p.classes.leave(r.class)
+		if r.class = nil; p.n == 0 {
+			p.becomeListed()
+		}
+		return
+	}
+	if r.prev == nil {
+		p.head = r.next
+	} else {
+		r.prev.next = r.next
+	}
+	if r.next == nil {
+		p.tail = r.prev
+	} else {
+		r.next.prev = r.prev
+	}
+	r.class, r.next, r.prev = nil, nil, nil
+	if p.n == 0 && p.rack.lines != nil {
+		p.rack.shrink()
+		p.classes.byMask.shrink()
+	}
+}
+
+// becomeIndexed moves all receives from the list, which has been searched far, to the index.
+func (p *posted[R]) becomeIndexed() {
+	p.indexed = true
+	for r := p.head; r != nil; {
+		next := r.next
+		r.next, r.prev = nil, nil
+		p.enter(r)
+		r = next
+	}
+	p.head, p.tail = nil, nil
+}
+
+// becomeListed is called when the last receive has left the index.
+func (p *posted[R]) becomeListed() {
+	p.indexed = false
+	p.roster.drop()
+	p.rack.shrink()
+	p.classes.byMask.shrink()
+}
+
+// each yields oldest first, see EachPosted.
+func (p *posted[R]) each(yield func(*Recv[R]) bool) {
+	if p.indexed {
+		p.eachIndexed(yield)
+		return
+	}
+	for r := p.head; r != nil; {
+		next := r.next
+		if !yield(r) {
+			return
+		}
+		r = next
+	}
 }

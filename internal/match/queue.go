@@ -17,8 +17,7 @@ const scanLimit = 16
 // The two sides are independent: [Queue.Post] does not look at unexpected messages nor [Queue.Arrive] at posted receives. The usual order is, for
 // a new receive, [Queue.Take] and, if nothing was there, Post; for a new message, [Queue.Match] and, if nobody wants it, Arrive.
 type Queue[R, M any] struct {
-	posted     list[Recv[R]]
-	index      postedIndex[R]
+	posted     posted[R]
 	unexpected list[Msg[M]]
 	views      views[M]
 }
