@@ -1,4 +1,4 @@
-// The list in order of age which is the backbone of both queues: intrusive, doubly linked, with sequence numbers.
+// The list of unexpected messages in order of age: intrusive, doubly linked, with sequence numbers.
 
 package match
 
@@ -14,7 +14,6 @@ type node[T any] struct {
 type list[T any] struct {
 	head, tail *node[T]
 	n          int
-	first      int64 // what pushFront handed out last
 	last       int64 // what pushBack hands out next
 }
 
@@ -30,21 +29,6 @@ func (l *list[T]) pushBack(n *node[T], self *T) {
 		l.tail.next = n
 	}
 	l.tail = n
-	l.n++
-}
-
-func (l *list[T]) pushFront(n *node[T], self *T) {
-	if n.in != nil {
-		panic("match: queued twice")
-	}
-	l.first--
-	n.self, n.in, n.seq, n.next = self, l, l.first, l.head
-	if l.head == nil {
-		l.tail = n
-	} else {
-		l.head.prev = n
-	}
-	l.head = n
 	l.n++
 }
 

@@ -10,7 +10,7 @@ import "iter"
 type Recv[R any] struct {
 	Src, Tag, Ignore uint64
 	Value            R
-	seq              int64     // grows with age's opposite: the oldest has the lowest
+	seq              int64     // the oldest has the lowest
 	next, prev       *Recv[R]  // in the list the neighbours by age; in the rack, of equal keys, a ring by age, the oldest one's prev is the youngest
 	class            *class[R] // nil: not posted
 }

@@ -31,6 +31,7 @@ type RxOp struct {
 	Owner          Owner // as Send.Owner
 	sink           Sink
 	rest           [MaxIOV - 1][]byte
+	_              [56]byte // to a size that the allocator aligns to lines of the cache
 }
 
 // multiBuffer is a multi-receive buffer that several messages share: each takes a receive of its own, carved out of it.
