@@ -122,6 +122,10 @@ func (f *Fabric) Namespace(node string) (string, error) {
 
 // State is the fabric as it is.
 func (f *Fabric) State() api.Emulation {
+	overruns := make([]uint64, len(f.net.pipes)) // asked for without the lock: the loop goes on
+	for i := range f.net.faces {
+		overruns[f.net.faces[i].out.number] = f.nodes.overruns(i)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := mono.Now()
@@ -143,6 +147,8 @@ func (f *Fabric) State() api.Emulation {
 		l := &f.top.Links[i]
 		ab, ba := f.net.pipes[2*i].link, f.net.pipes[2*i+1].link
 		v := api.Link{ID: l.ID, A: l.A, B: l.B, Up: !ab.Down(), AB: direction(ab, now), BA: direction(ba, now)}
+		v.AB.Stats.Dropped += overruns[2*i]
+		v.BA.Stats.Dropped += overruns[2*i+1]
 		if m := f.films[i]; m != nil {
 			v.Capture = m.name
 		}

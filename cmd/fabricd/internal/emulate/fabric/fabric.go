@@ -44,8 +44,9 @@ func New(top *topology.Topology, log *slog.Logger) (*Fabric, error) {
 	return f, nil
 }
 
-// Close ends the fabric: interfaces, namespaces without programs, captures. What programs in nodes do about it is the caller's affair.
+// Close ends the fabric: programs in its nodes, interfaces, namespaces, captures.
 func (f *Fabric) Close() error {
+	f.nodes.endPrograms()
 	f.nodes.stop()
 	<-f.done
 	f.mu.Lock()

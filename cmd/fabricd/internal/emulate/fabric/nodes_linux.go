@@ -20,9 +20,11 @@ const ringFrames = 8192
 // nodes are the namespaces and interfaces of a fabric.
 type nodes struct {
 	net    *network
-	spaces []int // descriptors of the namespaces, by node
-	taps   []int // of the interfaces, by face
-	wake   int   // an eventfd that ends the loop
+	spaces []int             // descriptors of the namespaces, by node
+	taps   []int             // of the interfaces, by face
+	asks   []*netlink.Handle // of the namespaces, to ask about interfaces
+	links  []int             // indices of the interfaces there, by face
+	wake   int               // an eventfd that ends the loop
 }
 
 // newNodes makes the namespaces, with all interfaces up.
@@ -60,6 +62,11 @@ func (ns *nodes) furnish(i int) error {
 		return fmt.Errorf("its namespace: %w", err)
 	}
 	ns.spaces = append(ns.spaces, space)
+	ask, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return fmt.Errorf("netlink: %w", err)
+	}
+	ns.asks = append(ns.asks, ask)
 	settle()
 	lo, err := netlink.LinkByName("lo")
 	if err == nil {
@@ -101,6 +108,7 @@ func (ns *nodes) plug(face *topology.Interface) error {
 	if err != nil {
 		return fail("it is not there", err)
 	}
+	ns.links = append(ns.links, l.Attrs().Index)
 	if err := netlink.LinkSetHardwareAddr(l, me.mac[:]); err != nil {
 		return fail("Ethernet address", err)
 	}
@@ -167,6 +175,15 @@ func (ns *nodes) carrier(face int, on bool) {
 	_ = unix.IoctlSetPointerInt(ns.taps[face], unix.TUNSETCARRIER, v) // a kernel before 5.0 does not know it: frames are lost all the same
 }
 
+// overruns is how many frames a node sent that its interface had no room for: the loop did not run, or the node sends faster than it can.
+func (ns *nodes) overruns(face int) uint64 {
+	l, err := ns.asks[ns.net.faces[face].node].LinkByIndex(ns.links[face])
+	if err != nil || l.Attrs().Statistics == nil {
+		return 0 // a program in the node has taken the interface away
+	}
+	return l.Attrs().Statistics.TxDropped
+}
+
 // write hands a frame to the kernel of a node.
 func (ns *nodes) write(face int, b []byte) bool {
 	_, err := unix.Write(ns.taps[face], b)
@@ -191,6 +208,9 @@ func (ns *nodes) close() error {
 	if ns.wake >= 0 {
 		errs = append(errs, unix.Close(ns.wake))
 	}
-	ns.taps, ns.spaces, ns.wake = nil, nil, -1
+	for _, ask := range ns.asks {
+		ask.Close()
+	}
+	ns.taps, ns.spaces, ns.asks, ns.wake = nil, nil, nil, -1
 	return errors.Join(errs...)
 }

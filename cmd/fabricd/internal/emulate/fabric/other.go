@@ -14,10 +14,12 @@ func newNodes(*network) (*nodes, error) {
 	return nil, errors.New("emulated nodes are network namespaces, which only Linux has; on other systems use the fault provider (udp;fault;ofi_rxd) or package fabrictest")
 }
 
+func (*nodes) endPrograms()           {}
 func (*nodes) stop()                  {}
 func (*nodes) close() error           { return nil }
 func (*nodes) write(int, []byte) bool { return false }
 func (*nodes) carrier(int, bool)      {}
+func (*nodes) overruns(int) uint64    { return 0 }
 func (*nodes) file(int) string        { return "" }
 func (*nodes) pid() int               { return os.Getpid() }
 

@@ -1,0 +1,319 @@
+package fabric
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"gofabric/cmd/fabricd/internal/emulate/link"
+	"gofabric/cmd/fabricd/internal/emulate/topology"
+	"gofabric/internal/mono"
+)
+
+// lab is a network without nodes' kernels.
+type lab struct {
+	*network
+	t   *testing.T
+	got map[string]int // frames that arrived, by node and interface
+}
+
+func newLab(t *testing.T, what string) *lab {
+	t.Helper()
+	top, err := topology.Load(what)
+	if err != nil {
+		top, err = topology.Parse([]byte(what))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{t: t, got: map[string]int{}}
+	l.network = newNetwork(top, func(face int, _ []byte) bool {
+		l.got[l.name(face)]++
+		return true
+	})
+	l.now = 1
+	return l
+}
+
+func (l *lab) name(face int) string {
+	f := &l.faces[face]
+	n := &l.top.Nodes[f.node]
+	return n.Name + "/" + n.Interfaces[f.index].Name
+}
+
+// face returns the number of an interface.
+func (l *lab) face(name string) int {
+	for i := range l.faces {
+		if l.name(i) == name {
+			return i
+		}
+	}
+	l.t.Fatalf("no interface %s", name)
+	return -1
+}
+
+var everyone = [6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+
+// put has an interface send an IPv4 frame of a flow to an address.
+func (l *lab) put(from string, source, to [6]byte, flow int) {
+	face := l.face(from)
+	f := l.room(face)
+	if f == nil {
+		return
+	}
+	f.B = f.B[:100]
+	clear(f.B)
+	copy(f.B, to[:])
+	copy(f.B[6:], source[:])
+	binary.BigEndian.PutUint16(f.B[12:], 0x0800)
+	f.B[14] = 0x45
+	binary.BigEndian.PutUint16(f.B[34:], uint16(flow))
+	l.send(face, f)
+}
+
+// say is put between two interfaces; it returns who received.
+func (l *lab) say(from, to string, flow int) map[string]int {
+	clear(l.got)
+	l.put(from, l.faces[l.face(from)].mac, l.faces[l.face(to)].mac, flow)
+	l.rest()
+	return l.got
+}
+
+// rest lets everything happen.
+func (l *lab) rest() {
+	for l.deadline() != mono.Never {
+		l.advance(l.deadline())
+	}
+	if out := l.top.Nodes; len(out) > 0 && l.pool.left+len(l.pool.free) != maxMemory/l.pool.size {
+		l.t.Errorf("%d frames are nowhere", maxMemory/l.pool.size-l.pool.left-len(l.pool.free))
+	}
+}
+
+func (l *lab) want(what string, want map[string]int) {
+	l.t.Helper()
+	if !maps.Equal(l.got, want) {
+		l.t.Errorf("%s: received %v, want %v", what, l.got, want)
+	}
+}
+
+// TestReach: in every ready topology every interface reaches every other of its segment, once, and nobody else; a broadcast reaches all once.
+func TestReach(t *testing.T) {
+	for _, name := range topology.Names() {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, name)
+			all := map[int]map[string]int{} // of a segment
+			segment := func(i int) int { return l.top.Nodes[l.faces[i].node].Interfaces[l.faces[i].index].Segment }
+			for i := range l.faces {
+				if all[segment(i)] == nil {
+					all[segment(i)] = map[string]int{}
+				}
+				all[segment(i)][l.name(i)] = 1
+			}
+			for from := range l.faces {
+				for to := range l.faces {
+					if from != to && segment(from) == segment(to) {
+						l.say(l.name(from), l.name(to), 1)
+						l.want(l.name(from)+" to "+l.name(to), map[string]int{l.name(to): 1})
+					}
+				}
+				clear(l.got)
+				l.put(l.name(from), l.faces[from].mac, everyone, 1)
+				l.rest()
+				others := maps.Clone(all[segment(from)])
+				delete(others, l.name(from))
+				l.want(l.name(from)+" to all", others)
+			}
+		})
+	}
+}
+
+// TestSpines: flows are shared out over paths of equal cost, each stays on one, and a spine that is cut off is avoided.
+func TestSpines(t *testing.T) {
+	l := newLab(t, "leaf-spine")
+	used := func(id string) uint64 { return l.pipes[2*l.top.Link(id)].link.Stats(l.now).Frames }
+	for range 3 {
+		for flow := range 100 {
+			l.say("n1/eth0", "n6/eth0", flow)
+			l.want("a flow", map[string]int{"n6/eth0": 1})
+		}
+	}
+	one, two := used("leaf1-spine1"), used("leaf1-spine2")
+	if one+two != 300 || one%3 != 0 || one < 90 || two < 90 {
+		t.Errorf("%d frames by one spine and %d by the other", one, two)
+	}
+	down := l.top.Link("leaf3-spine1") // at the far leaf
+	for _, p := range l.directions(down, topology.Both) {
+		p.link.SetDown(true)
+	}
+	l.route()
+	for flow := range 100 {
+		l.say("n1/eth0", "n6/eth0", flow)
+		l.want("a flow around", map[string]int{"n6/eth0": 1})
+	}
+	if used("leaf1-spine1") != one || used("leaf1-spine2") != two+100 {
+		t.Error("the spine without a way on was used")
+	}
+	clear(l.got)
+	l.put("n1/eth0", macOf(0), everyone, 0)
+	if l.rest(); len(l.got) != 5 {
+		t.Errorf("a broadcast reached %v", l.got)
+	}
+	for _, id := range []string{"leaf3-spine2"} {
+		for _, p := range l.directions(l.top.Link(id), topology.Both) {
+			p.link.SetDown(true)
+		}
+	}
+	l.route()
+	if l.say("n1/eth0", "n6/eth0", 1); len(l.got) != 0 || l.switches[0].lost != 1 {
+		t.Errorf("no way is left, but %v received, %d lost", l.got, l.switches[0].lost)
+	}
+}
+
+// TestLearn: a station behind a node is flooded to, and found when it has spoken; what a switch learns is bounded.
+func TestLearn(t *testing.T) {
+	l := newLab(t, "dumbbell")
+	guest := [6]byte{0x02, 1, 2, 3, 4, 5}
+	l.put("n1/eth0", macOf(0), guest, 0)
+	l.rest()
+	l.want("unknown", map[string]int{"n2/eth0": 1, "n3/eth0": 1, "n4/eth0": 1})
+	l.put("n4/eth0", guest, macOf(0), 0)
+	l.rest()
+	clear(l.got)
+	l.put("n1/eth0", macOf(0), guest, 0)
+	l.rest()
+	l.want("known", map[string]int{"n4/eth0": 1})
+	clear(l.got)
+	l.put("n4/eth0", macOf(3), guest, 0)
+	l.rest()
+	l.want("behind the sender itself", map[string]int{})
+	for i := range 3 * maxLearned {
+		binary.BigEndian.PutUint32(guest[2:], uint32(i))
+		l.put("n4/eth0", guest, macOf(0), 0)
+		l.rest()
+	}
+	if n := len(l.switches[0].learned); n > maxLearned {
+		t.Errorf("a switch knows %d stations", n)
+	}
+	for _, odd := range [][6]byte{{}, macOf(500)} {
+		l.put("n1/eth0", odd, odd, 0)
+		l.rest() // goes somewhere, or nowhere, once
+	}
+}
+
+// TestPartition: groups do not reach each other, who is in none is in one more, and broadcasts stop too.
+func TestPartition(t *testing.T) {
+	l := newLab(t, "star")
+	l.part([][]string{{"n1", "n2"}, {"n3"}})
+	for from := range 4 {
+		for to := range 4 {
+			a, b := fmt.Sprintf("n%d/eth0", from+1), fmt.Sprintf("n%d/eth0", to+1)
+			if from == to {
+				continue
+			}
+			if together := from < 2 && to < 2; (len(l.say(a, b, 0)) == 1) != together {
+				t.Errorf("%s reached %s: %v", a, b, !together)
+			}
+		}
+	}
+	clear(l.got)
+	l.put("n1/eth0", macOf(0), everyone, 0)
+	l.rest()
+	l.want("broadcast", map[string]int{"n2/eth0": 1})
+	cut := uint64(0)
+	for _, p := range l.pipes {
+		cut += p.link.Stats(l.now).Cut
+	}
+	if cut != 10+2 {
+		t.Errorf("%d frames were cut", cut)
+	}
+	l.part(nil)
+	if len(l.say("n1/eth0", "n3/eth0", 0)) != 1 {
+		t.Error("not reached though the partition has ended")
+	}
+}
+
+// TestTime: delays of a path add up, a slow line spreads frames out, and memory is bounded.
+func TestTime(t *testing.T) {
+	l := newLab(t, "nodes: [a, b]\nswitches: [s]\nlinks: [{between: [a, s], delay: 3ms}, {between: [s, b], delay: 4ms, rate: 8mbit, queue: 3}]")
+	var at []time.Duration
+	l.deliver = func(int, []byte) bool { at = append(at, l.now.Sub(1)); return true }
+	for range 5 {
+		l.put("a/eth0", macOf(0), macOf(1), 0)
+	}
+	l.rest()
+	want := []time.Duration{7100 * time.Microsecond, 7200 * time.Microsecond, 7300 * time.Microsecond} // 100 bytes take 100 us
+	if !slices.Equal(at, want) {
+		t.Errorf("arrived after %v, want %v", at, want)
+	}
+	if s := l.pipes[2].link.Stats(l.now); s.Dropped != 2 {
+		t.Errorf("%+v", s)
+	}
+	l.pipes[0].link.Set(link.Faults{Delay: time.Second})
+	room := maxMemory / l.pool.size
+	for range room + 10 {
+		l.put("a/eth0", macOf(0), macOf(1), 0)
+	}
+	if s := l.pipes[0].link.Stats(l.now); s.Dropped != 10 || len(l.way) != room {
+		t.Errorf("%d are on the way, %+v", len(l.way), s)
+	}
+	l.rest()
+}
+
+// TestTurn: frames that arrive at the same time arrive in the order in which they were sent.
+func TestTurn(t *testing.T) {
+	l := newLab(t, "nodes: [a, b]\nlinks: [{between: [a, b], delay: 1ms}]")
+	last := -1
+	l.deliver = func(_ int, b []byte) bool {
+		if flow := int(binary.BigEndian.Uint16(b[34:])); flow != last+1 {
+			t.Errorf("%d came after %d", flow, last)
+		} else {
+			last = flow
+		}
+		return true
+	}
+	for i := range 1000 {
+		l.put("a/eth0", macOf(0), macOf(1), i)
+	}
+	l.rest()
+	if last != 999 {
+		t.Errorf("the last was %d", last)
+	}
+}
+
+// TestRunts: frames too short for Ethernet do no harm.
+func TestRunts(t *testing.T) {
+	for _, name := range []string{"pair", "star"} {
+		l := newLab(t, name)
+		for n := range 60 {
+			f := l.room(0)
+			f.B = f.B[:n]
+			clear(f.B)
+			l.send(0, f)
+			l.rest()
+		}
+	}
+}
+
+// TestAllocs: moving frames allocates nothing.
+func TestAllocs(t *testing.T) {
+	l := newLab(t, "dumbbell")
+	l.deliver = func(int, []byte) bool { return true }
+	send := func() {
+		f := l.room(0)
+		f.B = f.B[:200]
+		to, from := macOf(3), macOf(0)
+		copy(f.B, to[:])
+		copy(f.B[6:], from[:])
+		l.send(0, f)
+		for l.deadline() != mono.Never {
+			l.advance(l.deadline())
+		}
+	}
+	send()
+	if n := testing.AllocsPerRun(500, send); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

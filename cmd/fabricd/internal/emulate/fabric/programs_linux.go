@@ -1,0 +1,67 @@
+package fabric
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// endTimeout is how long programs in nodes may take to end when they are asked to.
+	endTimeout = 2 * time.Second
+	// endPoll is how often is looked whether they have.
+	endPoll = 10 * time.Millisecond
+)
+
+// endPrograms ends all processes in nodes, those too that programs left behind: SIGTERM, and SIGKILL for who does not listen.
+func (ns *nodes) endPrograms() {
+	if ns.signal(unix.SIGTERM) == 0 {
+		return
+	}
+	for end := time.Now().Add(endTimeout); time.Now().Before(end); time.Sleep(endPoll) {
+		if ns.signal(0) == 0 {
+			return
+		}
+	}
+	ns.signal(unix.SIGKILL)
+}
+
+// signal sends a signal to all processes in nodes, and returns how many there are.
+func (ns *nodes) signal(s unix.Signal) (n int) {
+	spaces := map[string]bool{}
+	for _, fd := range ns.spaces {
+		if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil {
+			spaces[name] = true
+		}
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && tell(pid, spaces, s) {
+			n++
+		}
+	}
+	return n
+}
+
+// tell sends a signal to a process if it is in one of the namespaces. The descriptor makes sure that it is the one that was looked at.
+func tell(pid int, spaces map[string]bool, s unix.Signal) bool {
+	path := fmt.Sprintf("/proc/%d/ns/net", pid)
+	if name, err := os.Readlink(path); err != nil || !spaces[name] {
+		return false
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	if name, err := os.Readlink(path); err != nil || !spaces[name] {
+		return false
+	}
+	return unix.PidfdSendSignal(fd, s, nil, 0) == nil
+}
