@@ -161,7 +161,7 @@ func (i *Interface) end() {
 	for _, q := range i.queues {
 		q.s.close()
 	}
-	if i.u != nil && i.u.mem != nil {
+	if i.u != nil && i.u.mapped != nil {
 		i.u.close()
 	}
 }

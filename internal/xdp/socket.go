@@ -55,7 +55,7 @@ func (s *socket) setUp(u *umem, c *Config, register bool) error {
 		}
 	}
 	for _, o := range []struct{ name, n int }{
-		{unix.XDP_UMEM_FILL_RING, c.RxFrames}, {unix.XDP_UMEM_COMPLETION_RING, c.TxFrames}, {unix.XDP_RX_RING, c.RxFrames}, {unix.XDP_TX_RING, c.TxFrames},
+		{unix.XDP_UMEM_FILL_RING, fillSize(c)}, {unix.XDP_UMEM_COMPLETION_RING, c.TxFrames}, {unix.XDP_RX_RING, c.RxFrames}, {unix.XDP_TX_RING, c.TxFrames},
 	} {
 		if err := unix.SetsockoptInt(int(s.fd), unix.SOL_XDP, o.name, o.n); err != nil {
 			return lack(NoMemory, err)
@@ -64,6 +64,10 @@ func (s *socket) setUp(u *umem, c *Config, register bool) error {
 	s.wishes(c, u)
 	return s.mapRings(c)
 }
+
+// fillSize is how many places the fill ring has: twice as many as there are chunks. In a ring that is full, what we write lies in the cache line that the kernel
+// reads next, on another processor, and the line goes back and forth with each packet: a ping-pong of two cores takes 6 % longer.
+func fillSize(c *Config) int { return 2 * c.RxFrames }
 
 // wishes sets options without which the socket works, too.
 func (s *socket) wishes(c *Config, u *umem) {
@@ -94,7 +98,7 @@ func (s *socket) mapRings(c *Config) error {
 		err = mapRing(s, &s.tx.ring, unix.XDP_PGOFF_TX_RING, off.Tx, c.TxFrames)
 	}
 	if err == nil {
-		err = mapRing(s, &s.fill.ring, unix.XDP_UMEM_PGOFF_FILL_RING, off.Fr, c.RxFrames)
+		err = mapRing(s, &s.fill.ring, unix.XDP_UMEM_PGOFF_FILL_RING, off.Fr, fillSize(c))
 	}
 	if err == nil {
 		err = mapRing(s, &s.comp.ring, unix.XDP_UMEM_PGOFF_COMPLETION_RING, off.Cr, c.TxFrames)

@@ -9,24 +9,34 @@ import (
 // umem is the memory that the kernel and this process share: chunks of equal size, each of which holds a packet or a part of one. Every queue of the interface
 // has an equal part of it, the first rxFrames chunks of which are for receiving, the others for transmitting, so that queues share no lock.
 type umem struct {
-	mem      []byte
-	shift    uint8 // log2 of the chunk size
+	mapped   []byte // all of it
+	mem      []byte // from the boundary of a huge page on
+	shift    uint8  // log2 of the chunk size
 	perQueue uint32
 }
 
-// newUmem makes memory for so many queues. It is anonymous and populated: a page fault on the data path would cost more than all else there, and the kernel
-// pins the pages anyway.
+// newUmem makes memory for so many queues. It is anonymous, and in huge pages where the system has them for who asks: packets lie 2048 or 4096 bytes apart, so that
+// each is on another small page, and finding those costs a ping-pong of two cores 3 %. The kernel populates it when it pins the pages (XDP_UMEM_REG).
 func newUmem(queues int, c *Config) (*umem, error) {
 	u := &umem{perQueue: uint32(c.RxFrames + c.TxFrames)}
 	for 1<<u.shift < c.ChunkSize {
 		u.shift++
 	}
+	size := queues * int(u.perQueue) << u.shift
 	var err error
-	u.mem, err = unix.Mmap(-1, 0, queues*int(u.perQueue)<<u.shift, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
-	return u, err
+	if u.mapped, err = unix.Mmap(-1, 0, size+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE); err != nil {
+		return u, err
+	}
+	from := toBoundary(u.mapped, hugePage)
+	u.mem = u.mapped[from : from+size : from+size]
+	unix.Madvise(u.mem, unix.MADV_HUGEPAGE) // a wish
+	return u, nil
 }
 
-func (u *umem) close() error { return unix.Munmap(u.mem) }
+// hugePage is the size of a huge page, or a boundary that does no harm.
+const hugePage = 2 << 20
+
+func (u *umem) close() error { return unix.Munmap(u.mapped) }
 
 // chunkSize is the size of a chunk in bytes.
 func (u *umem) chunkSize() uint32 { return 1 << u.shift }

@@ -31,6 +31,12 @@ func entriesAt[T entry](mem []byte, off uint64, n uint32) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&mem[off])), n), nil
 }
 
+// toBoundary is how many bytes of memory lie before the first multiple of a power of two.
+func toBoundary(mem []byte, of uintptr) int {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
+	return int(-at & (of - 1))
+}
+
 // entrySize is how many bytes an entry has.
 func entrySize[T entry]() int {
 	var e T
