@@ -25,7 +25,7 @@ type tallies struct {
 	againTx uint64 // transmits refused with ErrAgain, and receives
 	againRx uint64
 	until   int32 // operations until the next one is timed
-	free    uint8 // samples not in use are 0 bits
+	inUse   uint8 // bits, of timed
 	timed   [samples]sample
 	took    *[engine.KindColl + 1]*telemetry.Latency // nil until the first was timed
 }
@@ -53,8 +53,8 @@ func (t *tallies) begin(kind engine.Kind) uint8 {
 func (t *tallies) take(kind engine.Kind) uint8 {
 	t.until = sampleEvery
 	for i := range t.timed {
-		if t.free>>i&1 == 0 {
-			t.free |= 1 << i
+		if t.inUse>>i&1 == 0 {
+			t.inUse |= 1 << i
 			t.timed[i] = sample{mono.Now(), kind}
 			return uint8(i + 1)
 		}
@@ -64,11 +64,11 @@ func (t *tallies) take(kind engine.Kind) uint8 {
 
 // end takes the time of an operation with a mark; one that failed tells nothing.
 func (t *tallies) end(mark uint8, ok bool) {
-	i := int(mark) - 1
-	if i >= samples || t.free>>i&1 == 0 {
+	i := uint(mark) - 1 // without a mark, beyond all
+	if i >= samples || t.inUse>>i&1 == 0 {
 		return
 	}
-	t.free &^= 1 << i
+	t.inUse &^= 1 << i
 	if !ok {
 		return
 	}

@@ -19,12 +19,12 @@ const (
 	WhyTransport             // the transport takes nothing
 	WhyAnswer                // the peer's answer: data, or the result of an atomic operation
 	WhyAck                   // the peer's acknowledgement
-	WhyMatch                 // a receive that the peer posts
+	WhyMatch                 // a receive of the peer
 )
 
 func (w Why) String() string {
 	return [...]string{"the connection is not up", "a fence: what was posted before is not complete", "the transport takes nothing", "no answer of the peer",
-		"no acknowledgement of the peer", "the peer has posted no receive that matches"}[w]
+		"no acknowledgement of the peer", "the peer has not matched it with a receive"}[w]
 }
 
 // Oldest returns the oldest of the application's operations that are not complete; false if there is none. Its place among those of other connections of the
