@@ -8,11 +8,11 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/cmd/fabricd/internal/emulate/fabric"
 	"gofabric/internal/fabricd"
 )
 
@@ -54,9 +54,6 @@ func exitOf(err error) error {
 	return exitStatus(exit.ExitCode())
 }
 
-// endTimeout is how long a program may take to end when the fabric does.
-const endTimeout = 2 * time.Second
-
 // attend starts a program that is in a node, passes on the signals that it would not get by itself, and returns when it has ended. When the fabric ends, so
 // must the program.
 func attend(cmd *exec.Cmd, ended <-chan struct{}) error {
@@ -70,10 +67,13 @@ func attend(cmd *exec.Cmd, ended <-chan struct{}) error {
 	}
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	var kill <-chan time.Time
+	var around chan struct{} // closed when the node is empty
 	for {
 		select {
 		case err := <-done:
+			if around != nil {
+				<-around
+			}
 			return exitOf(err)
 		case s := <-signals:
 			if !fromTerminal(s) {
@@ -82,12 +82,23 @@ func attend(cmd *exec.Cmd, ended <-chan struct{}) error {
 		case <-ended:
 			ended = nil
 			fmt.Fprintln(os.Stderr, "fabricd: the fabric has ended, and the program with it")
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-			kill = time.After(endTimeout)
-		case <-kill:
-			_ = cmd.Process.Kill()
+			around = make(chan struct{})
+			go func() {
+				defer close(around)
+				endAround(cmd.Process)
+			}()
 		}
 	}
+}
+
+// endAround ends a program and whatever else is in its node: a daemon that was killed cannot.
+func endAround(p *os.Process) {
+	node, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", p.Pid))
+	if own, ownErr := os.Readlink("/proc/self/ns/net"); err != nil || ownErr != nil || node == own {
+		_ = p.Kill() // it is not there yet, or not any more
+		return
+	}
+	fabric.EndPrograms(map[string]bool{node: true})
 }
 
 // fromTerminal reports whether the program got the signal from the terminal too.

@@ -16,27 +16,32 @@ const (
 	endPoll = 10 * time.Millisecond
 )
 
-// endPrograms ends all processes in nodes, those too that programs left behind: SIGTERM, and SIGKILL for who does not listen.
-func (ns *nodes) endPrograms() {
-	if ns.signal(unix.SIGTERM) == 0 {
+// EndPrograms ends all processes in network namespaces, which are named as in /proc/PID/ns/net: SIGTERM, and SIGKILL for who does not listen.
+func EndPrograms(spaces map[string]bool) {
+	if signal(spaces, unix.SIGTERM) == 0 {
 		return
 	}
 	for end := time.Now().Add(endTimeout); time.Now().Before(end); time.Sleep(endPoll) {
-		if ns.signal(0) == 0 {
+		if signal(spaces, 0) == 0 {
 			return
 		}
 	}
-	ns.signal(unix.SIGKILL)
+	signal(spaces, unix.SIGKILL)
 }
 
-// signal sends a signal to all processes in nodes, and returns how many there are.
-func (ns *nodes) signal(s unix.Signal) (n int) {
+// endPrograms ends all processes in nodes, those too that programs left behind.
+func (ns *nodes) endPrograms() {
 	spaces := map[string]bool{}
 	for _, fd := range ns.spaces {
 		if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil {
 			spaces[name] = true
 		}
 	}
+	EndPrograms(spaces)
+}
+
+// signal sends a signal to all processes in namespaces, and returns how many there are.
+func signal(spaces map[string]bool, s unix.Signal) (n int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0

@@ -1,0 +1,417 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gofabric/internal/capture"
+	"gofabric/internal/fabricd"
+	"gofabric/internal/fabricd/api"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// machine runs fabricd's commands against a daemon in a folder of its own.
+type machine struct {
+	t    *testing.T
+	dir  string
+	self []string // the command line that fabricd's arguments follow
+	log  bytes.Buffer
+	d    *exec.Cmd
+	api  *api.Client
+}
+
+// startFabric starts a daemon that emulates what, which may be YAML; before is what runs it, such as setpriv.
+func startFabric(t *testing.T, what string, before ...string) *machine {
+	t.Helper()
+	if os.Geteuid() != 0 || !exists("/dev/net/tun") {
+		if os.Getenv("GOFABRIC_PEERS") == "required" {
+			t.Fatal("needs root and /dev/net/tun")
+		}
+		t.Skip("needs root and /dev/net/tun")
+	}
+	m := newMachine(t)
+	if strings.Contains(what, "\n") {
+		file := filepath.Join(m.dir, "topology.yaml")
+		if err := os.WriteFile(file, []byte(what), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		what = file
+	}
+	m.start(append(append(before, m.self...), "emulate", what)...)
+	return m
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+func newMachine(t *testing.T) *machine {
+	dir, err := os.MkdirTemp("", "fabricd") // not the test's own, which others cannot look into
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	self, err := os.Executable()
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &machine{t: t, dir: dir, self: []string{self}}
+}
+
+// start runs the daemon and waits until it answers.
+func (m *machine) start(args ...string) {
+	m.t.Helper()
+	m.d = exec.Command(args[0], args[1:]...)
+	m.d.Env = m.environ()
+	m.d.Stderr = &m.log
+	if err := m.d.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() {
+		m.end(syscall.SIGTERM)
+		if m.t.Failed() {
+			m.t.Log(m.log.String())
+		}
+	})
+	var err error
+	if m.api, err = api.Dial(filepath.Join(m.dir, fabricd.API)); err != nil {
+		m.t.Fatal(err)
+	}
+	m.until("the daemon answers", func() bool { return m.api.Do(m.t.Context(), "GET", "/v1/emulation", nil, nil) == nil })
+}
+
+func (m *machine) environ() []string {
+	return append(os.Environ(), envMain+"=1", fabricd.EnvDir+"="+m.dir)
+}
+
+// end ends the daemon.
+func (m *machine) end(s os.Signal) {
+	m.t.Helper()
+	if m.d == nil {
+		return
+	}
+	if err := m.d.Process.Signal(s); err != nil {
+		m.t.Error(err)
+	}
+	done := time.AfterFunc(patience, func() { m.d.Process.Kill() })
+	err := m.d.Wait()
+	if !done.Stop() || err != nil && s != syscall.SIGKILL {
+		m.t.Errorf("the daemon ended with %v", err)
+	}
+	m.d = nil
+}
+
+// until waits for something that another process does.
+func (m *machine) until(what string, is func() bool) {
+	m.t.Helper()
+	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			m.t.Fatalf("%s: not in %v\n%s", what, patience, m.log.String())
+		}
+	}
+}
+
+// command is a fabricd command, not started.
+func (m *machine) command(args ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	m.t.Cleanup(cancel)
+	all := append(append([]string{}, m.self...), args...)
+	cmd := exec.CommandContext(ctx, all[0], all[1:]...)
+	cmd.Env = m.environ()
+	return cmd
+}
+
+// run runs a fabricd command to its end.
+func (m *machine) run(args ...string) (out string, status int) {
+	m.t.Helper()
+	b, err := m.command(args...).CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return string(b), exit.ExitCode()
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return string(b), 0
+}
+
+// want runs a command that must end with a status and say something.
+func (m *machine) want(status int, say string, args ...string) string {
+	m.t.Helper()
+	out, got := m.run(args...)
+	if got != status || !strings.Contains(out, say) {
+		m.t.Errorf("fabricd %s: status %d, want %d, and %q:\n%s", strings.Join(args, " "), got, status, say, out)
+	}
+	return out
+}
+
+// state asks for the fabric.
+func (m *machine) state() (e api.Emulation) {
+	m.t.Helper()
+	if err := m.api.Do(m.t.Context(), "GET", "/v1/emulation", nil, &e); err != nil {
+		m.t.Fatal(err)
+	}
+	return e
+}
+
+// inside returns the processes in a network namespace.
+func inside(space string) (all []string) {
+	spaces, _ := filepath.Glob("/proc/[0-9]*/ns/net")
+	for _, s := range spaces {
+		if name, err := os.Readlink(s); err == nil && name == space {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// TestExec: a program in a node has its interfaces, the caller's folder and the daemon's, and its status is the command's.
+func TestExec(t *testing.T) {
+	m := startFabric(t, "star")
+	m.want(7, "02:fa:b0:00:00:01\n"+m.dir+"\n", "exec", "n2", "--", "sh", "-c", "cat /sys/class/net/eth0/address; echo $FABRICD_DIR; exit 7")
+	m.want(0, "inet 10.77.0.3/24", "exec", "n3", "ip", "addr")
+	m.want(137, "", "exec", "n1", "--", "sh", "-c", "kill -9 $$")
+	m.want(127, "executable file not found", "exec", "n1", "no-such-program")
+	m.want(1, "no node n9", "exec", "n9", "--", "true")
+	m.want(1, "which program", "exec", "n1", "--")
+
+	cmd := m.command("exec", "n1", "--", "sh", "-c", "trap 'exit 5' TERM; echo up; while :; do sleep 0.01; done")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if n := m.state().Nodes[0].Programs; n != 1 {
+		t.Errorf("%d programs run in n1", n)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 5 {
+		t.Errorf("the program did not get the signal: %v", err)
+	}
+	m.until("the program is gone", func() bool { return m.state().Nodes[0].Programs == 0 })
+}
+
+// TestEnd: programs in nodes end with the daemon, those too that a program left behind, whether it is told to end or killed, and nothing is left.
+func TestEnd(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		t.Run(s.String(), func(t *testing.T) {
+			m := startFabric(t, "pair")
+			cmd := m.command("exec", "n1", "--", "sh", "-c", "setsid sleep 600 >/dev/null 2>&1 </dev/null & trap '' TERM; readlink /proc/self/ns/net; sleep 600")
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line := make([]byte, 100)
+			n, err := out.Read(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			space := strings.TrimSpace(string(line[:n]))
+			if len(inside(space)) == 0 {
+				t.Fatalf("nobody is in %s", space)
+			}
+			m.end(s)
+			if err := cmd.Wait(); err == nil {
+				t.Error("the program ended well")
+			}
+			m.until("the namespace is empty", func() bool { return len(inside(space)) == 0 })
+		})
+	}
+}
+
+// TestLink: links are shown and changed, and what makes no sense is refused in words that help.
+func TestLink(t *testing.T) {
+	m := startFabric(t, "pair")
+	m.want(0, "loss 5%, delay 2ms, jitter 0.1ms, rate 100mbit, queue 50, ecn 20", "link", "n1-n2", "--loss", "5%", "--delay", "2ms", "--jitter", "100us", "--rate", "100mbit", "--queue", "50", "--ecn", "20")
+	m.want(0, "burst 1%/25%/100%, dup 1%, reorder 2%, corrupt 0.1%", "link", "n2-n1", "--direction", "ba", "--burst", "1%/25%", "--dup", "1%", "--reorder", "2%", "--corrupt", "0.1%", "--loss", "0", "--delay", "0s", "--jitter", "0s", "--rate", "0", "--queue", "0", "--ecn", "0")
+	if e := m.state(); e.Links[0].AB.Faults.Loss != 0.05 || e.Links[0].BA.Faults.Loss != 0 || e.Links[0].BA.Faults.Burst.Enter != 0.01 || e.Links[0].AB.Faults.DelayMS != 2 {
+		t.Errorf("%+v", e.Links[0])
+	}
+	m.want(0, "down", "link", "n1-n2", "--down")
+	m.want(0, "NO-CARRIER", "exec", "n1", "--", "ip", "link", "show", "eth0")
+	m.want(0, "", "link", "n1-n2", "--up")
+	m.want(0, ",LOWER_UP", "exec", "n1", "--", "ip", "link", "show", "eth0")
+	m.want(0, "[[n1]]", "partition", "n1")
+	m.want(0, "", "partition", "--heal")
+	if e := m.state(); len(e.Partitions) != 0 || !e.Links[0].Up {
+		t.Errorf("%+v", e)
+	}
+	m.want(1, "no link n1-n3", "link", "n1-n3", "--loss", "5%")
+	m.want(1, "write 5% or 0.05", "link", "n1-n2", "--loss", "5")
+	m.want(1, "both, ab or ba", "link", "n1-n2", "--direction", "up", "--loss", "1%")
+	m.want(1, "which link?", "link", "--loss", "5%")
+	m.want(1, "no node", "partition", "n1,n7")
+	m.want(1, "either groups", "partition")
+	for body, status := range map[string]int{
+		`{"faults":{"loss":1.5}}`: 400, `{"faults":{"los":1}}`: 400, `{`: 400, `{"faults":{"delay_ms":1e300}}`: 400, `{"faults":{"rate_mbit":-1}}`: 400,
+		`{"faults":{"queue_packets":1e9}}`: 400, `{"faults":{"loss":0.5,"delay_ms":-1}}`: 400, `{"direction":"x"}`: 400, `{"faults":{"loss":0.05}}`: 0,
+	} {
+		err := m.api.Do(t.Context(), "PATCH", "/v1/emulation/links/n1-n2", rawJSON(body), nil)
+		var refused *api.Error
+		if errors.As(err, &refused) != (status != 0) || status != 0 && refused.Status != status {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	if f := m.state().Links[0].AB.Faults; f.Loss != 0.05 {
+		t.Errorf("after requests that were refused: %+v", f)
+	}
+}
+
+// rawJSON is a body as it is; one that is no JSON is sent as a string.
+type rawJSON string
+
+func (r rawJSON) MarshalJSON() ([]byte, error) {
+	if r == "{" {
+		return []byte(`"{"`), nil
+	}
+	return []byte(r), nil
+}
+
+// TestSchedule: what the file says happens when it says.
+func TestSchedule(t *testing.T) {
+	m := startFabric(t, "nodes: [a, b]\nlinks: [{between: [a, b]}]\nschedule:\n  - {at: 100ms, link: a-b, direction: ab, loss: 30%}\n  - {at: 200ms, partition: [[a], [b]]}\n"+
+		"  - {at: 300ms, link: a-b, up: false}\n  - {at: 400ms, heal: true}\n")
+	m.until("the schedule is over", func() bool { e := m.state(); return e.Seconds > 0.4 && len(e.Partitions) == 0 && !e.Links[0].Up })
+	if l := m.state().Links[0]; l.AB.Faults.Loss != 0.3 || l.BA.Faults.Loss != 0 {
+		t.Errorf("%+v", l)
+	}
+	if n := strings.Count(m.log.String(), "msg=schedule"); n != 4 {
+		t.Errorf("%d events are in the log", n)
+	}
+}
+
+// TestOthers: who is neither the daemon's user nor root looks, and changes nothing.
+func TestOthers(t *testing.T) {
+	m := startFabric(t, "pair")
+	m.lend()
+	m.self = append([]string{"setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"}, m.self...)
+	m.want(0, "n1 to n2", "link")
+	for _, args := range [][]string{{"link", "n1-n2", "--loss", "5%"}, {"partition", "n1"}, {"capture", "n1-n2", "/tmp/x.pcapng"}, {"exec", "n1", "--", "true"}} {
+		m.want(1, "not yours to change", args...)
+	}
+}
+
+// lend makes a copy of the program that other users may run.
+func (m *machine) lend() {
+	b, err := os.ReadFile(m.self[0])
+	if err == nil {
+		m.self = []string{filepath.Join(m.dir, "fabricd.test")}
+		err = os.WriteFile(m.self[0], b, 0o755)
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// TestRootless: a user without rights has a fabric in a user namespace, runs programs in it, and leaves nothing when either process is killed.
+func TestRootless(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to become a user and to let that one open /dev/net/tun")
+	}
+	m := newMachine(t)
+	m.lend()
+	if err := os.Chown(m.dir, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	user := append([]string{"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"}, m.self...)
+	// As most systems have it: a device that everybody may open, in a file system for this process alone.
+	const open = "mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200 && exec \"$@\""
+	start := func() {
+		m.start(append([]string{"unshare", "-m", "sh", "-c", open, "sh"}, append(user, "emulate", "star")...)...)
+	}
+	start()
+	m.self = user
+	m.want(3, "10.77.0.2", "exec", "n2", "--", "sh", "-c", "ip addr show eth0; exit 3")
+	m.want(0, "loss 5%", "link", "n1-s1", "--loss", "5%")
+	space := strings.TrimSpace(m.want(0, "net:", "exec", "n1", "--", "readlink", "/proc/self/ns/net"))
+	var refused *api.Error
+	if err := m.api.Do(t.Context(), "DELETE", "/v1/emulation/partition", nil, nil); !errors.As(err, &refused) || refused.Status != 403 {
+		t.Errorf("root of outside, who is nobody in there: %v", err)
+	}
+	m.end(syscall.SIGKILL) // the outer process; the inner one ends by itself
+	m.until("the daemon is gone", func() bool { return m.api.Do(t.Context(), "GET", "/v1/status", nil, nil) != nil })
+	m.until("the namespace is empty", func() bool { return len(inside(space)) == 0 })
+	start()
+	m.end(syscall.SIGTERM)
+}
+
+// TestCapture: a capture has the frames of both directions, in a file that fi dump reads.
+func TestCapture(t *testing.T) {
+	m := startFabric(t, "pair")
+	file := filepath.Join(m.dir, "c.pcapng")
+	cmd := m.command("capture", "n1-n2", file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	m.until("it captures", func() bool { return m.state().Links[0].Capture == file })
+	m.want(1, "being captured", "capture", "n1-n2", file+"2")
+	m.want(1, "not \"middle\"", "capture", "n1-n2", "--point", "middle", file+"3")
+	const words = "for i in 1 2 3 4 5; do echo hello$i >/dev/udp/10.77.0.2/9; done"
+	m.want(0, "", "exec", "n1", "--", "bash", "-c", words)
+	m.until("the frames have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	r, err := capture.NewReader(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for {
+		p, err := r.Next()
+		if err != nil {
+			break
+		}
+		if p.Proto == capture.UDP && p.Dst.Port() == 9 {
+			got = append(got, fmt.Sprintf("%v %s", p.Dst.Addr(), strings.TrimSpace(string(p.Payload))))
+		}
+	}
+	if want := "10.77.0.2 hello1,10.77.0.2 hello2,10.77.0.2 hello3,10.77.0.2 hello4,10.77.0.2 hello5"; strings.Join(got, ",") != want {
+		t.Errorf("captured %v", got)
+	}
+	dump := exec.Command("go", "run", "../fi", "dump", file)
+	if out, err := dump.CombinedOutput(); err != nil {
+		t.Errorf("fi dump: %v\n%s", err, out)
+	}
+}
+
+// TestNoFabric: commands say what is missing.
+func TestNoFabric(t *testing.T) {
+	m := newMachine(t)
+	m.want(1, "fabricd emulate pair", "link")
+	m.want(1, "fabricd emulate pair", "exec", "n1", "--", "true")
+	m.want(1, "ready topologies are", "emulate", "no-such.yaml")
+	m.want(0, "nodes: [n1, n2, n3, n4]", "topology", "dumbbell")
+	m.want(0, "leaf-spine\npair\n", "topology")
+}
