@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/internal/fabricd/names"
 )
 
 // Peer names another endpoint: an index into the endpoint's address vector (fi_addr_t, fi_av(3)).
@@ -41,8 +42,9 @@ type Endpoint struct {
 	av    core.AddressVector // nil if connected
 	eq    core.EventQueue    // of connected endpoints
 	name  core.Addr
-	peer  core.Addr // of connected endpoints
-	cmd   []byte    // private data that came with the connection
+	peer  core.Addr           // of connected endpoints
+	cmd   []byte              // private data that came with the connection
+	reg   *names.Registration // nil without Name
 	grace time.Duration
 
 	// See watch.go.
@@ -84,7 +86,10 @@ func Open(ctx context.Context, opts ...Option) (*Endpoint, error) {
 		return nil, err
 	}
 	e := &Endpoint{base: b, grace: c.grace}
-	if err := e.open(info, c.peers); err != nil {
+	if err = e.open(info, c.peers); err == nil {
+		e.reg, err = c.register(ctx, info, e.name)
+	}
+	if err != nil {
 		e.Close()
 		return nil, err
 	}
@@ -159,10 +164,13 @@ func (e *Endpoint) Core() core.Endpoint { return e.ep }
 // Domain is the domain underneath.
 func (e *Endpoint) Domain() core.Domain { return e.base.domain }
 
-// Insert adds a peer (fi_av_insertsvc(3)): "node7:7471", "10.0.0.7:7471", "[fe80::1]:7471", or an address with scheme as Name prints it, such as
-// "fi_sockaddr_in://10.0.0.7:7471". Nothing is sent yet: a peer that does not exist shows with the first transfer.
+// Insert adds a peer (fi_av_insertsvc(3)): "node7:7471", "10.0.0.7:7471", "[fe80::1]:7471", an address with scheme as Name prints it, such as
+// "fi_sockaddr_in://10.0.0.7:7471", or "fabric://job/3", what an endpoint opened with Name("job/3") has registered at this node's fabricd. Nothing is sent yet: a peer that does not exist shows with the first transfer.
 func (e *Endpoint) Insert(addr string) (Peer, error) {
 	const name = "fi_av_insertsvc"
+	if isName(addr) {
+		return e.insertSvc(name, addr, addr, "")
+	}
 	if strings.Contains(addr, "://") {
 		a, err := core.ParseAddr(addr)
 		if err != nil {
@@ -174,6 +182,10 @@ func (e *Endpoint) Insert(addr string) (Peer, error) {
 	if err != nil {
 		return AnyPeer, e.opError(name, AnyPeer, &cause{core.ErrInval, err}, "give node and port, such as node7:7471")
 	}
+	return e.insertSvc(name, addr, node, service)
+}
+
+func (e *Endpoint) insertSvc(name, addr, node, service string) (Peer, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	if err := e.usable(name); err != nil {
@@ -261,6 +273,9 @@ func (e *Endpoint) Close() error {
 }
 
 func (e *Endpoint) close() error {
+	if e.reg != nil {
+		e.reg.Close()
+	}
 	stopped := e.stop()
 	e.calls.Wait()
 	var objs []core.Object

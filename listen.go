@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"gofabric/core"
+	"gofabric/internal/fabricd/names"
 )
 
 // Connections, the side that is asked (fi_passive_ep(3), fi_cm(3)).
@@ -19,6 +20,7 @@ type Listener struct {
 	addr    core.Addr
 	private []byte
 	cfg     *config
+	reg     *names.Registration // nil without Name
 
 	mu     sync.Mutex
 	closed bool
@@ -49,7 +51,10 @@ func Listen(ctx context.Context, addr string, opts ...Option) (*Listener, error)
 		return nil, err
 	}
 	l := &Listener{base: b, private: c.private, cfg: c}
-	if err := l.open(info); err != nil {
+	if err = l.open(info); err == nil {
+		l.reg, err = c.register(ctx, info, l.addr)
+	}
+	if err != nil {
 		l.Close()
 		return nil, l.opError(name, core.Addr{}, err)
 	}
@@ -183,6 +188,9 @@ func (l *Listener) Close() error {
 		l.mu.Lock()
 		l.closed = true
 		l.mu.Unlock()
+		if l.reg != nil {
+			l.reg.Close()
+		}
 		var objs []core.Object
 		if l.pep != nil {
 			objs = append(objs, l.pep)

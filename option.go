@@ -29,6 +29,7 @@ type config struct {
 	private   []byte
 	authKey   []byte
 	peers     int
+	name      string
 	grace     time.Duration
 	system    *system
 }
@@ -84,6 +85,11 @@ func Peers(n int) Option { return func(c *config) { c.peers = n } }
 // CancelGrace is how long a call whose context ended waits for its operation to be cancelled before it breaks the connection off; see Endpoint. The
 // default is one second.
 func CancelGrace(d time.Duration) Option { return func(c *config) { c.grace = d } }
+
+// Name registers the address of the endpoint, or of a Listener, in the directory of this node's daemon fabricd, so that others find it as fabric://NAME:
+// Insert, Dial and GetInfo take that. The registration is kept up as long as the endpoint is open, also when fabricd starts again. Without fabricd Open and Listen
+// fail with core.ErrNoData.
+func Name(name string) Option { return func(c *config) { c.name = name } }
 
 // anyCaps reports whether no capabilities were asked for.
 func (c *config) anyCaps() bool { return c.caps == 0 && (c.hints == nil || c.hints.Caps == 0) }

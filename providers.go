@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/internal/fabricd/names"
 	"gofabric/internal/host"
 	"gofabric/provider/tcp"
 	"gofabric/provider/udp"
@@ -69,7 +70,7 @@ func newProcess(lookup func(string) (string, bool), config string) (*process, er
 	if err != nil {
 		return nil, err
 	}
-	machine := &host.Host{Timeout: time.Duration(ms) * time.Millisecond}
+	machine := &host.Host{Timeout: time.Duration(ms) * time.Millisecond, Schemes: map[string]host.Lookup{names.Scheme: names.Lookup}}
 	list, err := providers(params, machine)
 	if err != nil {
 		return nil, err

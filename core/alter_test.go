@@ -144,7 +144,7 @@ func TestGetInfoQueryErrors(t *testing.T) {
 		{"misspelled FI_PROVIDER", &fakeHost{}, env("FI_PROVIDER", "tpc"), core.Query{}, core.ErrNoData, `did you mean "tcp"`},
 		{"unknown host", &fakeHost{}, nil, core.Query{Node: "nowhere"}, core.ErrNoData, `no such host "nowhere"`},
 		{"bad address text", &fakeHost{}, nil, core.Query{Node: "fi_sockaddr_in://x"}, core.ErrNoData, "fi_sockaddr_in://x"},
-		{"other address text", &fakeHost{}, nil, core.Query{Node: "fi_shm://x"}, core.ErrNoData, "no IP address"},
+		{"other address text", &fakeHost{}, nil, core.Query{Node: "fi_shm://x"}, core.ErrNoData, "cannot resolve fi_shm://x"},
 		{"no interfaces", broken, nil, core.Query{}, core.ErrNoData, "netlink is gone"},
 		{"no such interface", &fakeHost{}, env("FI_TCP_IFACE", "eth7"), core.Query{Hints: named("tcp")}, core.ErrNoData, "FI_TCP_IFACE=eth7"},
 		{"no route", &fakeHost{}, nil, core.Query{Node: "far"}, core.ErrNoData, "no local address reaches 192.0.2.9"},

@@ -83,8 +83,8 @@ func (g *getter) lookup(passive bool) ([]netip.AddrPort, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !a.IP.IsValid():
-		return nil, fmt.Errorf("%q is no IP address", node)
+	case !a.IP.IsValid(): // a name, such as fabric://job/3
+		return g.host.Resolve(node, service, g.q.Flags&NumericHost != 0, passive)
 	case service == "":
 		return []netip.AddrPort{a.IP}, nil
 	}

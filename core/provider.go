@@ -76,7 +76,7 @@ type Host interface {
 	Interfaces() ([]Iface, error)
 	// FilterInterfaces applies a FI_<PROV>_IFACE expression and says why others were refused.
 	FilterInterfaces(list []Iface, spec string) (kept []Iface, refused []RefusedIface, err error)
-	// Resolve returns the addresses of node and service; numeric forbids look-ups. An empty node means the wildcard (passive) or loopback
+	// Resolve returns the addresses of node and service; numeric forbids look-ups. A node with a scheme that is none of libfabric's is a name, too. An empty node means the wildcard (passive) or loopback
 	// address. It ends in bounded time.
 	Resolve(node, service string, numeric, passive bool) ([]netip.AddrPort, error)
 	// SourceFor returns the local address that the system would use to reach dest.

@@ -3,6 +3,7 @@
 package host
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"time"
@@ -20,7 +21,12 @@ type Host struct {
 	Timeout time.Duration
 	// Resolver looks names up; nil is net.DefaultResolver.
 	Resolver *net.Resolver
+	// Schemes look up names that have a scheme in front, such as fabric://job/3, by scheme. It is not changed once the Host is in use.
+	Schemes map[string]Lookup
 }
+
+// Lookup returns the addresses that a name stands for. It ends with ctx.
+type Lookup func(ctx context.Context, name string) ([]netip.AddrPort, error)
 
 var _ core.Host = (*Host)(nil)
 

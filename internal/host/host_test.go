@@ -94,6 +94,43 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestSchemes: names with a scheme go to whoever knows the scheme, and to nobody else.
+func TestSchemes(t *testing.T) {
+	want := netip.MustParseAddrPort("10.0.0.1:7")
+	h := &host.Host{Timeout: 50 * time.Millisecond, Schemes: map[string]host.Lookup{"fabric": func(ctx context.Context, name string) ([]netip.AddrPort, error) {
+		switch name {
+		case "job/3":
+			return []netip.AddrPort{want}, nil
+		case "slow":
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return nil, core.ErrNoData
+	}}}
+	for _, c := range []struct {
+		node, service string
+		numeric       bool
+		err           error
+	}{
+		{"fabric://job/3", "", false, nil},
+		{"FABRIC://job/3", "", false, nil},
+		{"fabric://job/3", "", true, core.ErrInval},
+		{"fabric://job/3", "7471", false, core.ErrInval},
+		{"fabric://job/4", "", false, core.ErrNoData},
+		{"fabric://", "", false, core.ErrInval},
+		{"other://job/3", "", false, core.ErrInval},
+		{"fabric://slow", "", false, core.ErrTimedOut},
+	} {
+		got, err := h.Resolve(c.node, c.service, c.numeric, false)
+		if c.err == nil && (err != nil || len(got) != 1 || got[0] != want) || !errors.Is(err, c.err) {
+			t.Errorf("%s %s: %v, %v; want %v", c.node, c.service, got, err, c.err)
+		}
+	}
+	if _, err := new(host.Host).Resolve("fabric://job/3", "", false, false); !errors.Is(err, core.ErrInval) {
+		t.Errorf("without schemes: %v", err)
+	}
+}
+
 // A name server that never answers must not hang us.
 func TestResolveEnds(t *testing.T) {
 	h := &host.Host{Timeout: 50 * time.Millisecond, Resolver: &net.Resolver{

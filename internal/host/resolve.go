@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"gofabric/core"
 )
@@ -24,13 +25,20 @@ func (h *Host) Resolve(node, service string, numeric, passive bool) ([]netip.Add
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
+	if scheme, name, ok := strings.Cut(node, "://"); ok {
+		list, err := h.schemed(ctx, scheme, name, service, numeric)
+		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return nil, tookTooLong(node, timeout)
+		}
+		return list, err
+	}
 	port, err := h.port(ctx, service, numeric)
 	if err != nil {
 		return nil, err
 	}
 	addrs, err := h.addrs(ctx, node, numeric, passive)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return nil, fmt.Errorf("looking up %q took longer than %v: %w", node, timeout, core.ErrTimedOut)
+		return nil, tookTooLong(node, timeout)
 	}
 	if err != nil {
 		return nil, err
@@ -40,6 +48,26 @@ func (h *Host) Resolve(node, service string, numeric, passive bool) ([]netip.Add
 		list[i] = netip.AddrPortFrom(a.Unmap(), port)
 	}
 	return list, nil
+}
+
+func tookTooLong(node string, timeout time.Duration) error {
+	return fmt.Errorf("looking up %.128q took longer than %v: %w", node, timeout, core.ErrTimedOut)
+}
+
+// schemed looks up a name with a scheme. What it stands for has a port.
+func (h *Host) schemed(ctx context.Context, scheme, name, service string, numeric bool) ([]netip.AddrPort, error) {
+	lookup := h.Schemes[strings.ToLower(scheme)]
+	switch {
+	case lookup == nil:
+		return nil, fmt.Errorf("%.64q is no kind of address known here: %w", scheme+"://", core.ErrInval)
+	case numeric:
+		return nil, fmt.Errorf("%.128q is a name, not a number: %w", name, core.ErrInval)
+	case service != "":
+		return nil, fmt.Errorf("%s://%.128s has a port of its own, so there cannot be %.64q beside it: %w", scheme, name, service, core.ErrInval)
+	case name == "":
+		return nil, fmt.Errorf("%s:// has no name after it: %w", scheme, core.ErrInval)
+	}
+	return lookup(ctx, name)
 }
 
 func (h *Host) resolver() *net.Resolver {

@@ -22,6 +22,7 @@ var rank = []struct {
 	{"internal/telemetry/export", 2},
 	{"internal/fabricd/api", 2},
 	{"metrics", 7},
+	{"internal/fabricd/names", 3},
 	{"internal/coll/engine", 1},
 	{"internal/neigh", 1},
 	{"internal/netx", 1},

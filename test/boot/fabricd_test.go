@@ -2,11 +2,13 @@ package boot
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -22,18 +24,37 @@ var fabricd = sync.OnceValues(func() (string, error) {
 // startFabricd runs a daemon of the test's own, and returns the folder of its sockets.
 func startFabricd(t *testing.T) string {
 	t.Helper()
-	path, err := fabricd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := socketDir(t)
+	runFabricd(t, dir, filepath.Join(dir, "state"))
+	return dir
+}
+
+func socketDir(t *testing.T) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "fd") // a short name, for sockets
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	daemon(t, clean(), path, "run", "--dir", dir, "--state-dir", filepath.Join(dir, "state"))
-	until(t, "fabricd", func() bool { _, err := os.Stat(filepath.Join(dir, "api.sock")); return err == nil })
 	return dir
+}
+
+// runFabricd starts a daemon and returns what ends it.
+func runFabricd(t *testing.T, dir, state string) (end func(syscall.Signal)) {
+	t.Helper()
+	path, err := fabricd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	end = daemon(t, clean(), path, "run", "--dir", dir, "--state-dir", state)
+	until(t, "fabricd", func() bool {
+		conn, err := net.Dial("unix", filepath.Join(dir, "api.sock"))
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	return end
 }
 
 // TestFabricd: processes that know rank and size, and meet in the directory of fabricd. A name serves one run.

@@ -7,9 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // TestSlurm: four processes under srun --mpi=pmi2, with a Slurm of one node that the test starts and ends.
@@ -114,50 +112,5 @@ func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// daemon starts a program that the test ends.
-func daemon(t *testing.T, env []string, name string, args ...string) {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := os.CreateTemp(work, filepath.Base(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = env, out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	err = cmd.Start()
-	out.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { cmd.Wait(); close(ended) }()
-	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-ended:
-		case <-time.After(10 * time.Second):
-			syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-			<-ended
-		}
-		if text, _ := os.ReadFile(out.Name()); t.Failed() {
-			t.Logf("%s: %s", name, text)
-		}
-	})
-}
-
-// until waits for something that comes by itself.
-func until(t *testing.T, what string, ready func() bool) {
-	t.Helper()
-	for end := time.Now().Add(jobLimit); !ready(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s was not ready within %v", what, jobLimit)
-		}
 	}
 }
