@@ -24,6 +24,7 @@
 //	test                   conformance over every stack, simulation, native peers, chaos
 //	cmd/fi                 the tools: fi info, env, strerror, pingpong, bench, dump
 //	cmd/libfabric          libfabric.so.1 for C programs
+//	boot                   how the processes of a job find each other
 //	fabrictest             a fabric inside a test
 //	gofabric               this package: the easy door; with cmd the only place that names providers together
 //	util/rxm, util/rxd     reliable datagrams over connections, over datagrams
