@@ -43,11 +43,18 @@ func newNamesCommand() *cobra.Command {
 		}
 		c.table("NAME\tADDRESS\tUID\tLIVES", func(w *tabwriter.Writer) {
 			for _, n := range all.Names {
-				fmt.Fprintf(w, "%s\t%q\t%d\t%s\n", n.Name, n.Address, n.Owner, left(n.Expires))
+				fmt.Fprintf(w, "%s\t%q\t%d\t%s\n", n.Name, n.Address, n.Owner, lives(n))
 			}
 		})
 		return nil
 	})
+}
+
+func lives(n api.Name) string {
+	if n.Lease != "" && n.Expires.IsZero() {
+		return n.Lease + " when not renewed"
+	}
+	return left(n.Expires)
 }
 
 func newGetCommand() *cobra.Command {

@@ -134,6 +134,8 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":         {"cmd/"},
 	"github.com/vishvananda/netlink": {"internal/host", "internal/neigh", "internal/netx", "cmd/fabricd", "test/"},
 	"go.etcd.io/etcd":                {"cmd/fabricd/internal/directory/cluster"},
+	"go.uber.org/zap":                {"cmd/fabricd/internal/directory/cluster"},
+	"google.golang.org/grpc":         {"cmd/fabricd/internal/directory/cluster"},
 	"go.yaml.in/yaml":                {"cmd/fabricd", "test/"},
 	"gonum.org/v1/plot":              {"cmd/fi/internal/bench"},
 	"pgregory.net/rapid":             {"_test.go"},

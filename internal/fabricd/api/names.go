@@ -47,7 +47,8 @@ type Name struct {
 	Address  string    `json:"address"`
 	Owner    int       `json:"owner_uid"`
 	Private  bool      `json:"private,omitempty"`
-	Expires  time.Time `json:"expires,omitzero"` // when it is not renewed; none without a lease
+	Lease    string    `json:"lease,omitempty"`  // how long it lives without being renewed
+	Expires  time.Time `json:"expires,omitzero"` // and until when, if the store knows: a cluster does not
 	Revision uint64    `json:"revision"`         // of the directory, when the name was put
 }
 

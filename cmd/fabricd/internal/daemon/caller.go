@@ -34,13 +34,18 @@ func CallerOf(r *http.Request) Caller {
 	return nobody
 }
 
+// WithCaller returns a context of a request by c.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
 // withCaller notes who is at the other end of a new connection.
 func withCaller(ctx context.Context, conn net.Conn) context.Context {
 	c, ok := conn.(*counted)
 	if !ok {
 		return ctx // TLS: the token says who
 	}
-	return context.WithValue(ctx, callerKey{}, c.caller)
+	return WithCaller(ctx, c.caller)
 }
 
 // Peer asks the kernel who is at the other end of a Unix connection.

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -119,7 +118,7 @@ func (r *remote) authorize(next http.Handler) http.Handler {
 			Refuse(w, http.StatusForbidden, "", "the token %q has no right to %s", t.Name, req.Method)
 			return
 		}
-		next.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), callerKey{}, t.caller())))
+		next.ServeHTTP(w, req.WithContext(WithCaller(req.Context(), t.caller())))
 	})
 }
 

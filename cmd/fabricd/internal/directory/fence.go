@@ -67,6 +67,7 @@ func (p *Part) come(ctx context.Context, who store.Caller, id fenceID, rank int,
 		if _, err := p.store.Put(limit, who, store.Request{Kind: store.Fences, Key: id.key(g, rank), TTL: fenceTTL, Private: true}); err != nil {
 			return api.Arrived{}, err
 		}
+		p.fences.learn(store.Put, id.key(g, rank)) // before the store's watch says so
 	}
 	limit, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

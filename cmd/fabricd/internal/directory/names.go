@@ -36,6 +36,10 @@ func (p *Part) put(w http.ResponseWriter, r *http.Request, q store.Request) {
 }
 
 func (p *Part) getName(w http.ResponseWriter, r *http.Request) {
+	if err := store.CheckKey(r.PathValue("name")); err != nil {
+		refuse(w, err)
+		return
+	}
 	ctx, cancel := within(r)
 	defer cancel()
 	e, err := p.store.Get(ctx, who(r), store.Names, r.PathValue("name"))
@@ -47,7 +51,11 @@ func (p *Part) getName(w http.ResponseWriter, r *http.Request) {
 }
 
 func nameOf(e *store.Entry) api.Name {
-	return api.Name{Name: e.Key, Address: string(e.Value), Owner: e.UID, Private: e.Private, Expires: e.Expires, Revision: e.Revision}
+	n := api.Name{Name: e.Key, Address: string(e.Value), Owner: e.UID, Private: e.Private, Expires: e.Expires, Revision: e.Revision}
+	if e.TTL > 0 {
+		n.Lease = e.TTL.String()
+	}
+	return n
 }
 
 func (p *Part) listNames(w http.ResponseWriter, r *http.Request) {
@@ -65,6 +73,10 @@ func (p *Part) listNames(w http.ResponseWriter, r *http.Request) {
 // deleteFrom deletes the key that the path names.
 func (p *Part) deleteFrom(k store.Kind, variable string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if err := store.CheckKey(r.PathValue(variable)); err != nil {
+			refuse(w, err)
+			return
+		}
 		ctx, cancel := within(r)
 		defer cancel()
 		revision, err := p.store.Delete(ctx, who(r), k, r.PathValue(variable))

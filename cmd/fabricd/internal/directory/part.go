@@ -3,12 +3,10 @@ package directory
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"gofabric/cmd/fabricd/internal/daemon"
-	"gofabric/cmd/fabricd/internal/directory/local"
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
@@ -29,7 +27,7 @@ func (p *Part) Name() string { return "directory" }
 // Start is daemon.Part's.
 func (p *Part) Start(ctx context.Context, s *daemon.Site) (err error) {
 	p.log, p.ctx = s.Log.With("part", p.Name()), ctx
-	if p.store, err = open(s.Config, p.log); err != nil {
+	if p.store, err = open(ctx, s.Config, p.log); err != nil {
 		return err
 	}
 	if p.fences, err = newFences(ctx, p.store, p.log); err != nil {
@@ -44,15 +42,6 @@ func (p *Part) Start(ctx context.Context, s *daemon.Site) (err error) {
 		s.Metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: "Names, values and arrivals at fences that the directory keeps."}, value))
 	}
 	return nil
-}
-
-// open opens the store that the configuration asks for.
-func open(c *daemon.Config, log *slog.Logger) (store.Store, error) {
-	dir := ""
-	if c.StateDir != "off" {
-		dir = filepath.Join(c.StateDir, "directory")
-	}
-	return local.Open(local.Options{Dir: dir, Limits: limits(c), Grace: c.LeaseGrace, Log: log})
 }
 
 func limits(c *daemon.Config) store.Limits {

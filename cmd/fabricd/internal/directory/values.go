@@ -31,6 +31,10 @@ func (p *Part) putValue(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Part) getValue(w http.ResponseWriter, r *http.Request) {
+	if err := store.CheckKey(r.PathValue("key")); err != nil {
+		refuse(w, err)
+		return
+	}
 	wait, ok := duration(w, "wait", r.URL.Query().Get("wait"), 0)
 	if !ok {
 		return

@@ -41,7 +41,7 @@ type Entry struct {
 func (e *Entry) Size() int64 { return int64(len(e.Key) + len(e.Value) + overhead) }
 
 // overhead is about what an entry costs beside key and value.
-const overhead = 256
+const overhead = 512
 
 // EventType is what happened to an entry.
 type EventType uint8
@@ -78,17 +78,6 @@ type List struct {
 	Entries  []Entry
 	Revision uint64 // of the directory, when it was read
 	More     bool
-}
-
-// Usage is how much is kept.
-type Usage struct {
-	Entries, Bytes int64
-}
-
-// Limits bound what is kept. 0 is no limit.
-type Limits struct {
-	User  Usage // of each user
-	Total Usage
 }
 
 // Watcher tells what happened, in order.

@@ -131,36 +131,15 @@ func (t *Table) Put(now time.Time, who store.Caller, r store.Request) (store.Ent
 
 // admits refuses what would go beyond a limit.
 func (t *Table) admits(who store.Caller, e, old *store.Entry) error {
-	more, size := int64(1), e.Size()
 	user := store.Usage{}
 	if u := t.users[e.UID]; u != nil {
 		user = *u
 	}
-	if old != nil {
-		more, size = 0, size-old.Size()
-		if old.UID != e.UID {
-			more, size = 1, e.Size()
-		}
+	more := store.Usage{Entries: 1, Bytes: e.Size()}
+	if old != nil && old.UID == e.UID {
+		more = store.Usage{Bytes: more.Bytes - old.Size()}
 	}
-	if more == 0 && size <= 0 {
-		return nil
-	}
-	if !who.All {
-		if err := within(user, t.limits.User, more, size, fmt.Sprintf("uid %d", e.UID)); err != nil {
-			return err
-		}
-	}
-	return within(t.total, t.limits.Total, more, size, "this directory")
-}
-
-func within(have, limit store.Usage, entries, bytes int64, whose string) error {
-	switch {
-	case limit.Entries > 0 && have.Entries+entries > limit.Entries:
-		return fmt.Errorf("%w: %s has %d of %d entries", store.ErrQuota, whose, have.Entries, limit.Entries)
-	case limit.Bytes > 0 && have.Bytes+bytes > limit.Bytes:
-		return fmt.Errorf("%w: %s has %d of %d bytes, and asks for %d more", store.ErrQuota, whose, have.Bytes, limit.Bytes, bytes)
-	}
-	return nil
+	return t.limits.Admit(who, e.UID, user, t.total, more)
 }
 
 // Delete removes an entry.

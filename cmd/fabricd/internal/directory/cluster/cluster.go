@@ -1,0 +1,227 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"gofabric/cmd/fabricd/internal/directory/feed"
+	"gofabric/cmd/fabricd/internal/directory/store"
+)
+
+// Options of a store.
+type Options struct {
+	Endpoints      []string
+	Prefix         string // of all keys
+	TLS            *tls.Config
+	User, Password string
+	Limits         store.Limits
+	Log            *slog.Logger
+}
+
+// Times.
+const (
+	dialTimeout   = 5 * time.Second
+	keepAlive     = 10 * time.Second // between questions to a silent member
+	keepAliveWait = 5 * time.Second  // for its answer
+	openTimeout   = 15 * time.Second
+	retryPause    = 50 * time.Millisecond
+)
+
+// Store is a store.Store of an etcd cluster.
+type Store struct {
+	client *clientv3.Client
+	prefix string
+	log    *slog.Logger
+	feed   *feed.Feed
+	mirror mirror
+	stop   context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// Open reads what the cluster has.
+func Open(ctx context.Context, opt Options) (*Store, error) {
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints:            opt.Endpoints,
+		DialTimeout:          dialTimeout,
+		DialKeepAliveTime:    keepAlive,
+		DialKeepAliveTimeout: keepAliveWait,
+		TLS:                  opt.TLS,
+		Username:             opt.User,
+		Password:             opt.Password,
+		Logger:               zap.NewNop(), // errors come back from calls
+	})
+	if err != nil {
+		return nil, fmt.Errorf("etcd at %v: %w", opt.Endpoints, err)
+	}
+	prefix := opt.Prefix
+	if !strings.HasSuffix(prefix, "/") {
+		prefix += "/"
+	}
+	s := &Store{client: client, prefix: prefix, log: opt.Log, mirror: mirror{limits: opt.Limits}}
+	limit, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	revision, err := s.load(limit)
+	if err != nil {
+		client.Close()
+		return nil, fmt.Errorf("etcd at %v: %w", opt.Endpoints, err)
+	}
+	s.feed = feed.New(uint64(revision))
+	var run context.Context
+	run, s.stop = context.WithCancel(context.Background())
+	s.work.Go(func() { s.follow(run, revision) })
+	return s, nil
+}
+
+// failed says in the directory's words what etcd's client said.
+func failed(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		return fmt.Errorf("lease: %w", store.ErrNotFound)
+	case errors.Is(err, rpctypes.ErrNoSpace), errors.Is(err, rpctypes.ErrRequestTooLarge):
+		return fmt.Errorf("%w: etcd: %w", store.ErrQuota, err)
+	default:
+		return fmt.Errorf("%w: etcd: %w", store.ErrDown, err)
+	}
+}
+
+// passing reports whether an error may go away by itself: a member died, or there is no leader just now.
+func passing(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	code := status.Code(err)
+	if e, ok := err.(rpctypes.EtcdError); ok {
+		code = e.Code()
+	}
+	return code == codes.Unavailable
+}
+
+// again calls try until it succeeds, fails for good, or ctx ends. Every try looks at what there is, so that one whose answer was lost does no harm twice.
+func again(ctx context.Context, try func() (done bool, err error)) error {
+	for {
+		done, err := try()
+		if done && err == nil {
+			return nil
+		}
+		if err != nil && !passing(err) {
+			return err
+		}
+		select {
+		case <-time.After(retryPause):
+		case <-ctx.Done():
+			return failed(errors.Join(err, ctx.Err()))
+		}
+	}
+}
+
+// Get is store.Store's.
+func (s *Store) Get(ctx context.Context, who store.Caller, k store.Kind, key string) (e store.Entry, err error) {
+	err = again(ctx, func() (bool, error) {
+		r, err := s.client.Get(ctx, s.key(k, key))
+		if err != nil {
+			return false, err
+		}
+		ok := false
+		if len(r.Kvs) > 0 {
+			e, ok = s.entry(r.Kvs[0])
+		}
+		switch {
+		case !ok:
+			return false, fmt.Errorf("%q: %w", key, store.ErrNotFound)
+		case e.Private && !who.May(e.UID):
+			return false, fmt.Errorf("%q is private: %w", key, store.ErrNotYours)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return store.Entry{}, ours(err)
+	}
+	return e, nil
+}
+
+// ours leaves the directory's errors as they are, and says etcd's in its words.
+func ours(err error) error {
+	for _, known := range []error{nil, store.ErrNotFound, store.ErrNotYours, store.ErrQuota, store.ErrInvalid, store.ErrDown} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	return failed(err)
+}
+
+// pageSize bounds what is read at once.
+func pageSize(k store.Kind) int64 {
+	if k == store.Values {
+		return store.ListBytes / store.MaxValue
+	}
+	return 1000
+}
+
+// List is store.Store's.
+func (s *Store) List(ctx context.Context, who store.Caller, k store.Kind, prefix, after string, limit int) (list store.List, err error) {
+	end := clientv3.GetPrefixRangeEnd(s.key(k, prefix))
+	from := s.key(k, prefix)
+	if after >= prefix && after != "" {
+		from = s.key(k, after) + "\x00"
+	}
+	for {
+		var r *clientv3.GetResponse
+		err := again(ctx, func() (bool, error) {
+			r, err = s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(min(int64(limit), pageSize(k))))
+			return err == nil, err
+		})
+		if err != nil {
+			return store.List{}, ours(err)
+		}
+		if list.Revision == 0 {
+			list.Revision = uint64(r.Header.Revision)
+		}
+		for _, kv := range r.Kvs {
+			if e, ok := s.entry(kv); ok && (!e.Private || who.May(e.UID)) {
+				list.Entries = append(list.Entries, e)
+			}
+			from = string(kv.Key) + "\x00"
+		}
+		list.More = r.More
+		if !r.More || len(list.Entries) > 0 {
+			return list, nil
+		}
+	}
+}
+
+// Watch is store.Store's.
+func (s *Store) Watch(who store.Caller, k store.Kind, prefix string, from uint64) (store.Watcher, error) {
+	w, err := s.feed.Watch(who, k, prefix, from)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Usage is store.Store's.
+func (s *Store) Usage() store.Usage { return s.mirror.usage() }
+
+// SetLimits is store.Store's.
+func (s *Store) SetLimits(l store.Limits) { s.mirror.setLimits(l) }
+
+// Close is store.Store's. Leases live on in etcd.
+func (s *Store) Close() error {
+	s.stop()
+	s.work.Wait()
+	s.feed.Close(fmt.Errorf("%w: fabricd ends", store.ErrDown))
+	return s.client.Close()
+}
