@@ -1,0 +1,184 @@
+package fabricd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"gofabric/internal/fabricd/api"
+)
+
+// registry is what clients know to be registered.
+type registry struct {
+	mu    sync.Mutex
+	names map[string]uint64 // with the revision
+	count int
+}
+
+// register registers names until ctx ends, each again and again until it is acknowledged, as clients do whose daemon is away.
+func (r *registry) register(ctx context.Context, t *testing.T, c *api.Client, client int) {
+	for i := 0; ctx.Err() == nil; i++ {
+		name := fmt.Sprintf("job/%d/%d", client, i%1000)
+		for ctx.Err() == nil {
+			var out api.Registered
+			err := c.Do(ctx, "PUT", api.NamePath(name), api.Registration{Address: fmt.Sprint("10.0.0.1:", i), Lease: "10m"}, &out)
+			if err == nil {
+				r.mu.Lock()
+				r.names[name] = out.Revision
+				r.count++
+				r.mu.Unlock()
+				break
+			}
+			if s := status(err); s != 0 && s != 503 {
+				t.Errorf("register: %v", err)
+				return
+			}
+			time.Sleep(5 * time.Millisecond) // until there is a daemon again
+		}
+	}
+}
+
+// reach waits until n more registrations are acknowledged.
+func (r *registry) reach(ctx context.Context, t *testing.T, n int) {
+	t.Helper()
+	r.mu.Lock()
+	want := r.count + n
+	r.mu.Unlock()
+	for {
+		r.mu.Lock()
+		have := r.count
+		r.mu.Unlock()
+		if have >= want {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("%d registrations, want %d", have, want)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (r *registry) copy() map[string]uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := map[string]uint64{}
+	for k, v := range r.names {
+		c[k] = v
+	}
+	return c
+}
+
+// follow watches from revision to revision over the daemon's ends, and checks that none is missing and none is told twice.
+func follow(ctx context.Context, t *testing.T, c *api.Client) {
+	last := uint64(0)
+	for ctx.Err() == nil {
+		body, err := c.Open(ctx, "GET", fmt.Sprint("/v1/watch?from=", last), nil)
+		if err != nil {
+			if s := status(err); s != 0 && s != 503 {
+				t.Errorf("watch from %d: %v", last, err)
+				return
+			}
+			time.Sleep(5 * time.Millisecond) // until there is a daemon again
+			continue
+		}
+		for d := json.NewDecoder(body); ; {
+			var e api.Event
+			if d.Decode(&e) != nil {
+				break
+			}
+			switch {
+			case e.Type == "error" && e.Error.Status == 503:
+			case e.Type == "error":
+				t.Errorf("watch: %v", e.Error)
+			case e.Type == "put" && last != 0 && e.Revision != last+1:
+				t.Errorf("revision %d follows %d", e.Revision, last)
+			}
+			last = max(last, e.Revision)
+		}
+		body.Close()
+	}
+}
+
+// TestKilledUnderLoad kills the daemon again and again while clients register: what was acknowledged is there when it is back, clients and watchers go on.
+func TestKilledUnderLoad(t *testing.T) {
+	dir := newDir(t)
+	rounds := 5
+	if os.Getenv("GOFABRIC_MANY") != "" {
+		rounds = 50
+	}
+	p := start(t, dir)
+	ctx := within(t, 5*time.Minute)
+	r := &registry{names: map[string]uint64{}}
+	run, cancel := context.WithCancel(ctx)
+	var clients sync.WaitGroup
+	for i := range 6 {
+		c := client(t, dir)
+		clients.Go(func() { r.register(run, t, c, i) })
+	}
+	watcher := client(t, dir)
+	clients.Go(func() { follow(run, t, watcher) })
+	for round := range rounds {
+		r.reach(ctx, t, 200+round*37%100)
+		p.kill()
+		before := r.copy()
+		p = start(t, dir)
+		c := client(t, dir)
+		have := map[string]api.Name{}
+		for after, more := "", true; more; {
+			var list api.Names
+			if err := c.Do(ctx, "GET", "/v1/names?prefix=job/&after="+after, nil, &list); err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range list.Names {
+				have[n.Name], after = n, n.Name
+			}
+			more = list.More
+		}
+		for name, revision := range before {
+			if n, ok := have[name]; !ok || n.Revision < revision {
+				t.Fatalf("round %d: %s, acknowledged at revision %d, is %+v", round, name, revision, n)
+			}
+		}
+	}
+	r.reach(ctx, t, 100)
+	cancel()
+	clients.Wait()
+	t.Logf("%d registrations acknowledged, %d times killed", r.count, rounds)
+}
+
+// TestStopsInOrder: a daemon that is told to end does so at once though clients watch and wait, and leaves its state and no socket.
+func TestStopsInOrder(t *testing.T) {
+	dir := newDir(t)
+	p := start(t, dir)
+	c := client(t, dir)
+	ctx := within(t, time.Minute)
+	if err := c.Do(ctx, "PUT", api.NamePath("a"), api.Registration{Address: "1"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	body, err := c.Open(ctx, "GET", "/v1/watch", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	waited := make(chan error, 1)
+	go func() { waited <- client(t, dir).Do(ctx, "GET", api.KeyPath("never")+"?wait=1m", nil, nil) }()
+	begin := time.Now()
+	p.stop()
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("the end took %v", took)
+	}
+	if err := <-waited; err == nil {
+		t.Error("a wait for a value that is not there succeeded")
+	}
+	if _, err := os.Stat(dir + "/api.sock"); err == nil {
+		t.Error("the socket is left")
+	}
+	start(t, dir)
+	if err := client(t, dir).Do(ctx, "GET", api.NamePath("a"), nil, nil); err != nil {
+		t.Errorf("after a restart: %v", err)
+	}
+}

@@ -1,0 +1,230 @@
+package fabricd
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gofabric/internal/fabricd/api"
+)
+
+// dial opens a bare connection to the API.
+func dial(t *testing.T, dir string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("unix", dir+"/api.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// resident is the daemon's memory, bytes.
+func (p *process) resident() int {
+	p.t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		p.t.Skip("no /proc to read memory from: ", err)
+	}
+	m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(data)
+	n, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n << 10
+}
+
+// mustAnswer checks that the daemon serves others meanwhile.
+func mustAnswer(t *testing.T, c *api.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := c.Do(ctx, "GET", "/v1/status", nil, new(api.Status)); err != nil {
+		t.Fatalf("others are not served: %v", err)
+	}
+}
+
+// TestGarbage sends what is no request, or a terrible one: the answer is an error or the end, and others are served.
+func TestGarbage(t *testing.T) {
+	dir := newDir(t)
+	p := start(t, dir)
+	c := client(t, dir)
+	random := make([]byte, 1<<16)
+	r := rand.NewChaCha8([32]byte{7})
+	r.Read(random)
+	for _, text := range [][]byte{
+		random,
+		[]byte("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"), // TLS
+		[]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+		[]byte("GET /v1/names HTTP/1.1\r\n\r\n"), // no Host
+		[]byte("GET /v1/names HTTP/9.9\r\nHost: x\r\n\r\n"),
+		[]byte("GET /" + strings.Repeat("x", 1<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n"),
+		[]byte("GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"),
+		[]byte("PUT /v1/names/a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nContent-Length: 20\r\n\r\n0123456789"),
+		[]byte("PUT /v1/names/a HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"),
+		[]byte("PUT /v1/names/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\n"),
+		[]byte("PUT /v1/names/a HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999\r\n\r\n{\"address\":\"" + strings.Repeat("x", 2<<20)),
+		[]byte("PUT /v1/names/a HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("[", 100000)),
+		[]byte("PUT /v1/names/a%zz HTTP/1.1\r\nHost: x\r\n\r\n"),
+		[]byte("POST /v1/fence/../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"),
+	} {
+		conn := dial(t, dir)
+		go func() {
+			_, _ = conn.Write(text) // the daemon may close first
+			_ = conn.(*net.UnixConn).CloseWrite()
+		}()
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		got, err := io.ReadAll(io.LimitReader(conn, 1<<20))
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%.40q: neither an answer nor an end", text)
+		}
+		if bytes.HasPrefix(got, []byte("HTTP/1.1 2")) {
+			t.Errorf("%.40q succeeded: %.200q", text, got)
+		}
+		mustAnswer(t, c)
+	}
+	var list api.Names
+	if err := c.Do(within(t, time.Minute), "GET", "/v1/names", nil, &list); err != nil || len(list.Names) != 0 {
+		t.Errorf("something was registered: %+v, %v", list, err)
+	}
+	if rss := p.resident(); rss > 200<<20 {
+		t.Errorf("the daemon has %d MiB", rss>>20)
+	}
+}
+
+// TestSlowClients fills the connections of this user with clients that say half of something, or do not read: one more is told so, and others are served. With
+// GOFABRIC_MANY, all of them are cut off in time.
+func TestSlowClients(t *testing.T) {
+	dir := newDir(t)
+	start(t, dir, "--connections", "12")
+	c := client(t, dir)
+	mustAnswer(t, c) // and keeps its connection
+	var slow []net.Conn
+	for i := range 11 {
+		conn := dial(t, dir)
+		text := "GET /v1/sta"
+		switch i % 3 {
+		case 1:
+			text = "PUT /v1/names/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"
+		case 2:
+			text = strings.Repeat("GET /v1/watch HTTP/1.1\r\nHost: x\r\n\r\n", 2)
+		}
+		if _, err := conn.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		slow = append(slow, conn)
+	}
+	var refused *http.Response
+	for end := time.Now().Add(20 * time.Second); refused == nil && time.Now().Before(end); { // until the daemon has accepted them all
+		conn := dial(t, dir)
+		fmt.Fprintf(conn, "GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err == nil && resp.StatusCode == 503 {
+			refused = resp
+			body, _ := io.ReadAll(resp.Body)
+			if !strings.Contains(string(body), "connections") {
+				t.Errorf("refused with %s", body)
+			}
+		}
+		conn.Close()
+	}
+	if refused == nil {
+		t.Fatal("12 connections are allowed, and the 13th was served")
+	}
+	mustAnswer(t, c)
+	if os.Getenv("GOFABRIC_MANY") == "" {
+		return
+	}
+	var ends sync.WaitGroup
+	for i, conn := range slow {
+		if i%3 == 2 {
+			conn.Close()
+			continue // a watch that is read lives on
+		}
+		ends.Go(func() {
+			_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("slow client %d is not cut off", i)
+			}
+		})
+	}
+	ends.Wait()
+}
+
+// TestDeafWatcher: a watcher that does not read costs nothing that grows.
+func TestDeafWatcher(t *testing.T) {
+	dir := newDir(t)
+	p := start(t, dir)
+	conn := dial(t, dir)
+	fmt.Fprintf(conn, "GET /v1/watch HTTP/1.1\r\nHost: x\r\n\r\n")
+	c := client(t, dir)
+	ctx := within(t, time.Minute)
+	address := strings.Repeat("x", 4000)
+	var work sync.WaitGroup
+	for w := range 8 {
+		work.Go(func() {
+			for i := range 1500 {
+				if err := c.Do(ctx, "PUT", api.NamePath(fmt.Sprint(w)), api.Registration{Address: fmt.Sprint(address, i)}, nil); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
+	if rss := p.resident(); rss > 200<<20 {
+		t.Errorf("the daemon has %d MiB", rss>>20)
+	}
+}
+
+// TestMillion registers a million names, as a user and as root: limits answer, and memory stays bounded.
+func TestMillion(t *testing.T) {
+	total := 1_000_000
+	if os.Getenv("GOFABRIC_MANY") == "" {
+		total = 5000
+	}
+	dir := newDir(t)
+	p := start(t, dir, "--entries", fmt.Sprint(total/4))
+	ctx := within(t, 9*time.Minute)
+	var mu sync.Mutex
+	answers := map[int]int{}
+	var work sync.WaitGroup
+	const workers = 16
+	for w := range workers {
+		c := client(t, dir)
+		work.Go(func() {
+			for i := w; i < total; i += workers {
+				err := c.Do(ctx, "PUT", api.NamePath(fmt.Sprint("million/", i)), api.Registration{Address: "10.0.0.1:7471", Lease: "1h"}, nil)
+				if s := status(err); err != nil && s == 0 {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				answers[status(err)]++
+				mu.Unlock()
+			}
+		})
+	}
+	work.Wait()
+	if answers[0] != total/4 || answers[507] != total-total/4 {
+		t.Errorf("%d registered, %d refused by the limit; want %d and %d: %v", answers[0], answers[507], total/4, total-total/4, answers)
+	}
+	rss := p.resident()
+	t.Logf("%d names in %d MiB", answers[0], rss>>20)
+	if rss > 500<<20 {
+		t.Errorf("the daemon has %d MiB", rss>>20)
+	}
+}

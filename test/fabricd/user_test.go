@@ -1,0 +1,124 @@
+package fabricd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"gofabric/internal/fabricd/api"
+)
+
+// request is what a process of another user is told to send.
+type request struct {
+	Method, Path string
+	Body         json.RawMessage
+}
+
+const envRequests = "FABRICD_TEST_REQUESTS" // JSON; this process sends them to the socket in FABRICD_TEST_SOCKET and prints their statuses
+
+// asOtherUser is a process of another user, and reports whether this one is.
+func asOtherUser() bool {
+	text := os.Getenv(envRequests)
+	if text == "" {
+		return false
+	}
+	var requests []request
+	if err := json.Unmarshal([]byte(text), &requests); err != nil {
+		panic(err)
+	}
+	c, err := api.Dial(os.Getenv("FABRICD_TEST_SOCKET"))
+	if err != nil {
+		panic(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	answers := []int{}
+	for _, r := range requests {
+		var body any
+		if len(r.Body) > 0 {
+			body = r.Body
+		}
+		err := c.Do(ctx, r.Method, r.Path, body, nil)
+		answer := status(err)
+		if err == nil {
+			answer = 200
+		} else if answer == 0 {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		answers = append(answers, answer)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(answers); err != nil {
+		panic(err)
+	}
+	return true
+}
+
+// as runs requests in a process of a user, and returns their statuses.
+func as(t *testing.T, uid uint32, dir string, requests ...request) (answers []int) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can be several users")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(self) // the test's own folder is not open to others
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := newDir(t) + "/client"
+	if err := os.WriteFile(path, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path)
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), envRequests+"="+string(text), "FABRICD_TEST_SOCKET="+dir+"/api.sock")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("uid %d: %v", uid, err)
+	}
+	if err := json.Unmarshal(out, &answers); err != nil {
+		t.Fatalf("uid %d said %q: %v", uid, out, err)
+	}
+	return answers
+}
+
+// TestOtherUser: a process of another user cannot change, take or read what is not its own, whatever it says of itself.
+func TestOtherUser(t *testing.T) {
+	dir := newDir(t)
+	start(t, dir)
+	address := json.RawMessage(`{"address":"10.0.0.1:1"}`)
+	secret := json.RawMessage(`{"value":"c2VjcmV0","private":true}`)
+	for i, got := range as(t, 65533, dir, request{"PUT", "/v1/names/a", address}, request{"PUT", "/v1/kv/secret", secret}, request{"GET", "/v1/kv/secret", nil}) {
+		if got != 200 {
+			t.Fatalf("the owner's request %d: %d", i, got)
+		}
+	}
+	evil := []request{
+		{"PUT", "/v1/names/a", address}, {"DELETE", "/v1/names/a", nil}, {"GET", "/v1/kv/secret", nil}, {"PUT", "/v1/kv/secret", secret}, {"DELETE", "/v1/kv/secret", nil},
+	}
+	for i, got := range as(t, 65532, dir, evil...) {
+		if got != 403 {
+			t.Errorf("%s %s of what is another's: %d", evil[i].Method, evil[i].Path, got)
+		}
+	}
+	if got := as(t, 65532, dir, request{"DELETE", "/v1/kv?prefix=s", nil}, request{"DELETE", "/v1/names?prefix=a", nil}, request{"GET", "/v1/names/a", nil}); got[2] != 200 {
+		t.Errorf("reading a name: %v", got)
+	}
+	var v api.Value
+	if err := client(t, dir).Do(within(t, time.Minute), "GET", "/v1/kv/secret", nil, &v); err != nil || string(v.Value) != "secret" || v.Owner != 65533 {
+		t.Errorf("afterwards: %+v, %v", v, err)
+	}
+}
