@@ -1,0 +1,342 @@
+package processes
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"gofabric"
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/internal/fabricd"
+	"gofabric/internal/fabricd/api"
+	"gofabric/internal/telemetry"
+)
+
+// The test program is also the daemon and the processes of the tests; this variable says which.
+const envRole = "GOFABRIC_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	switch role, stack, _ := strings.Cut(os.Getenv(envRole), " "); role {
+	case "daemon":
+		c := &daemon.Config{Dir: os.Getenv(fabricd.EnvDir), Connections: 64, ConnectionsPerUser: 64}
+		fmt.Fprintln(os.Stderr, daemon.New(c, slog.New(slog.NewTextHandler(os.Stderr, nil)), New()).Run(context.Background()))
+		os.Exit(1)
+	case "peer":
+		if err := peer(stack); err != nil {
+			fmt.Println("error:", err)
+			os.Exit(1)
+		}
+	default:
+		goleak.VerifyTestMain(m)
+	}
+}
+
+// peer is a process with an endpoint: it says its address, receives all messages, and sends as it is told: "send ADDRESS BYTES".
+func peer(stack string) error {
+	ctx := context.Background()
+	ep, err := gofabric.Open(ctx, gofabric.Provider(stack), gofabric.Node("127.0.0.1"))
+	if err != nil {
+		return err
+	}
+	defer ep.Close()
+	fmt.Println(ep.Name().IP)
+	if os.Getenv("GOFABRIC_TEST_DEAF") == "" {
+		go func() {
+			buf := make([]byte, 32<<20)
+			for _, err := range ep.Messages(ctx, gofabric.AnyPeer, buf) {
+				if err != nil {
+					return
+				}
+			}
+		}()
+	}
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var to string
+		var n int
+		if _, err := fmt.Sscanf(in.Text(), "send %s %d", &to, &n); err != nil {
+			return err
+		}
+		p, err := ep.Insert(to)
+		if err != nil {
+			return err
+		}
+		if err := ep.Send(ctx, p, make([]byte, n)); err != nil {
+			return err
+		}
+		fmt.Println("sent")
+	}
+	return in.Err()
+}
+
+// node is a daemon's folder, and processes that know of it.
+type node struct {
+	t   *testing.T
+	dir string
+	env []string
+	c   *api.Client
+}
+
+func newNode(t *testing.T, env ...string) *node {
+	n := &node{t: t, dir: t.TempDir(), env: env}
+	c, err := api.Dial(filepath.Join(n.dir, fabricd.API))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.c = c
+	t.Cleanup(c.Close)
+	return n
+}
+
+// program starts the test program in a role.
+func (n *node) program(role string, env ...string) (*exec.Cmd, io.Writer, *bufio.Scanner) {
+	n.t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(append(append(os.Environ(), fabricd.EnvDir+"="+n.dir, envRole+"="+role), n.env...), env...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return cmd, in, bufio.NewScanner(out)
+}
+
+// daemon starts the daemon and waits until it answers.
+func (n *node) daemon() *exec.Cmd {
+	cmd, _, _ := n.program("daemon")
+	n.until("the daemon answers", func() bool { return n.c.Do(n.t.Context(), http.MethodGet, "/v1/status", nil, nil) == nil })
+	return cmd
+}
+
+// process starts a process with an endpoint.
+func (n *node) process(stack string, env ...string) *proc {
+	n.t.Helper()
+	p := &proc{n: n}
+	p.cmd, p.in, p.out = n.program("peer "+stack, env...)
+	p.addr = p.line()
+	return p
+}
+
+// proc is such a process.
+type proc struct {
+	n    *node
+	cmd  *exec.Cmd
+	in   io.Writer
+	out  *bufio.Scanner
+	addr string
+}
+
+func (p *proc) line() string {
+	p.n.t.Helper()
+	if !p.out.Scan() {
+		p.n.t.Fatal("the process says nothing more: ", p.out.Err())
+	}
+	if strings.HasPrefix(p.out.Text(), "error:") {
+		p.n.t.Fatal(p.out.Text())
+	}
+	return p.out.Text()
+}
+
+func (p *proc) send(to *proc, bytes int) { fmt.Fprintf(p.in, "send %s %d\n", to.addr, bytes) }
+
+// until waits for what f says.
+func (n *node) until(what string, f func() bool) {
+	n.t.Helper()
+	for end := time.Now().Add(90 * time.Second); !f(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			n.t.Fatal("in vain: ", what)
+		}
+	}
+}
+
+// about is what the daemon knows of a process, nil if it knows nothing.
+func (n *node) about(p *proc) *telemetry.Process {
+	var a api.Processes
+	if n.c.Do(n.t.Context(), http.MethodGet, "/v1/processes", nil, &a) != nil {
+		return nil
+	}
+	for _, q := range a.Processes {
+		if q.PID == p.cmd.Process.Pid && len(q.Totals) > 0 {
+			return q
+		}
+	}
+	return nil
+}
+
+func (n *node) stuck(what string, p *proc) *api.StuckEntry {
+	var a api.Stuck
+	if err := n.c.Do(n.t.Context(), http.MethodGet, "/v1/stuck", nil, &a); err != nil {
+		n.t.Fatal(err)
+	}
+	for i := range a.Stuck {
+		if s := &a.Stuck[i]; s.PID == p.cmd.Process.Pid && s.What == what {
+			return s
+		}
+	}
+	return nil
+}
+
+func (n *node) scrape() string {
+	body, err := n.c.Open(n.t.Context(), http.MethodGet, "/metrics", nil)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer body.Close()
+	b, err := io.ReadAll(body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestProcesses: two processes talk; the daemon knows what they do, dies, comes back, and knows it again. The processes do not notice.
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	for _, stack := range []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"} {
+		t.Run(stack, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t, telemetry.EnvName+"=of the test")
+			d := n.daemon()
+			a, b := n.process(stack), n.process(stack)
+			for range 10 {
+				a.send(b, 1000)
+				a.line()
+			}
+			sent := func(p *proc, op string) func() bool {
+				return func() bool { q := n.about(p); return q != nil && q.Totals[0].Counters["bytes."+op] == 10000 }
+			}
+			n.until("the sender has sent", sent(a, "send"))
+			n.until("the receiver has received", sent(b, "receive"))
+			q := n.about(a)
+			if q.Name != "of the test" || q.UID != os.Getuid() || len(q.Endpoints) != 1 || q.Endpoints[0].Provider != stack || q.Endpoints[0].Address != a.addr ||
+				q.Endpoints[0].Interface == "" || len(q.Endpoints[0].Peers) != 1 || q.Endpoints[0].Peers[0].Address != b.addr || len(q.Stalls) != 0 {
+				t.Errorf("the sender: %+v", q)
+			}
+			for _, want := range []string{
+				fmt.Sprintf("gofabric_operations_total{op=\"send\",pid=\"%d\",process=\"of the test\",provider=%q} 10\n", a.cmd.Process.Pid, stack), "fabricd_processes 2\n",
+			} {
+				if s := n.scrape(); !strings.Contains(s, want) {
+					t.Errorf("no %s in\n%s", want, s)
+				}
+			}
+			d.Process.Kill()
+			d.Wait()
+			a.send(b, 1000)
+			if a.line() != "sent" {
+				t.Error("the process noticed")
+			}
+			n.daemon()
+			n.until("the processes register again", func() bool {
+				q := n.about(a)
+				return q != nil && q.Totals[0].Counters["bytes.send"] == 11000 && n.about(b) != nil
+			})
+		})
+	}
+}
+
+// TestStuck: one waits for another, who is stopped; the daemon says who for whom, and that it is over when it is.
+func TestStuck(t *testing.T) {
+	t.Parallel()
+	for _, stack := range []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"} {
+		t.Run(stack, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t, telemetry.EnvWatchdog+"=700")
+			n.daemon()
+			a, b := n.process(stack), n.process(stack)
+			a.send(b, 1000)
+			a.line()
+			n.until("both are known", func() bool { return n.about(a) != nil && n.about(b) != nil })
+			b.cmd.Process.Signal(syscall.SIGSTOP)
+			a.send(b, 32<<20)
+			n.until("the send is stuck", func() bool { return n.stuck("send", a) != nil })
+			s := n.stuck("send", a)
+			if s.Provider != stack || s.Local != a.addr || s.Peer != b.addr || s.PeerPID != b.cmd.Process.Pid || s.State == "" || s.Interface == "" || time.Since(s.Since) < 700*time.Millisecond {
+				t.Errorf("stuck: %+v", s)
+			}
+			if stack == "tcp" { // it takes seconds
+				n.until("the other is silent", func() bool { return n.stuck("process", b) != nil })
+			}
+			if s := n.scrape(); !strings.Contains(s, `gofabric_stalls{pid="`+fmt.Sprint(a.cmd.Process.Pid)) || !strings.Contains(s, `fabricd_stalls_total{what="send"}`) {
+				t.Errorf("no stall in\n%s", s)
+			}
+			b.cmd.Process.Signal(syscall.SIGCONT)
+			if a.line() != "sent" {
+				t.Error("the send has not ended")
+			}
+			n.until("nothing is stuck", func() bool { return n.stuck("send", a) == nil && n.stuck("process", b) == nil })
+		})
+	}
+}
+
+// TestUnwanted: of messages that nobody receives the daemon says both: that the sender waits, and that the other posts no receives.
+func TestUnwanted(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, telemetry.EnvWatchdog+"=300")
+	n.daemon()
+	a, b := n.process("tcp"), n.process("tcp", "GOFABRIC_TEST_DEAF=1", "FI_TCP_UNEXP_BYTES=65536")
+	for range 3 {
+		a.send(b, 32<<20)
+	}
+	n.until("the send is stuck", func() bool { return n.stuck("send", a) != nil })
+	n.until("the receiver is asked for receives", func() bool { s := n.stuck("receive", b); return s != nil && s.Peer != "" && s.Bytes > 0 })
+}
+
+// TestHostile: a process that says too much, too little, or what is not so, is cut down or cut off, and the others do not notice.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	p := &telemetry.Process{Name: strings.Repeat("n", 10000), Totals: make([]telemetry.Total, 1000), Endpoints: make([]telemetry.Endpoint, 1000), Stalls: make([]telemetry.Stall, 1000),
+		More: -5, Stalled: map[string]uint64{"send": 1, "nonsense": 2}}
+	for i := range p.Totals {
+		p.Totals[i] = telemetry.Total{Provider: fmt.Sprint("p", i), Counters: telemetry.Counts{"operations.send": 1, "operations.X\"": 1, "operations": 1, "bogus": 1, "lost.x": 1},
+			Histograms: map[string]telemetry.Histogram{"send": {Schema: telemetry.Schema, Buckets: map[int]uint64{1 << 20: 1, 0: 7}}, "X": {}, "read": {Schema: 99}}}
+	}
+	p.Totals[1].Provider = p.Totals[0].Provider
+	for i := range p.Endpoints {
+		p.Endpoints[i].Peers = make([]telemetry.Peer, 1000)
+		p.Endpoints[i].Address = "bad\xff\n" + strings.Repeat("x", 1000)
+	}
+	check(p)
+	if len(p.Totals) >= telemetry.MaxTotals || len(p.Endpoints) != telemetry.MaxEndpoints || len(p.Stalls) != telemetry.MaxStalls || p.More != 1000-telemetry.MaxEndpoints || len(p.Stalled) != 1 {
+		t.Errorf("%d totals, %d endpoints, %d stalls, %d more, %v", len(p.Totals), len(p.Endpoints), len(p.Stalls), p.More, p.Stalled)
+	}
+	if c, h := p.Totals[0].Counters, p.Totals[0].Histograms; len(c) != 1 || c["operations.send"] != 1 || len(h) != 1 || len(h["send"].Buckets) != 1 || h["send"].Buckets[0] != 7 {
+		t.Errorf("counters %v, histograms %v", c, h)
+	}
+	peers := 0
+	for _, e := range p.Endpoints {
+		peers += len(e.Peers)
+		if len(e.Address) > telemetry.MaxText || strings.ContainsAny(e.Address, "\n\xff") {
+			t.Errorf("the address %q", e.Address)
+		}
+	}
+	if peers > telemetry.MaxAllPeers+telemetry.MaxEndpoints {
+		t.Errorf("%d peers", peers)
+	}
+	// What is left can be scraped.
+	p.Name = telemetry.Clip(p.Name)
+	r := prometheus.NewRegistry()
+	r.MustRegister(newCollector(p))
+	if _, err := r.Gather(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,157 @@
+package processes
+
+import (
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/internal/fabricd"
+	"gofabric/internal/telemetry"
+	"gofabric/internal/telemetry/export"
+)
+
+func newCollector(p *telemetry.Process) prometheus.Collector {
+	return export.New(func() []*telemetry.Process { return []*telemetry.Process{p} })
+}
+
+// inProcess runs the part without a daemon around it.
+func inProcess(t *testing.T) (*part, string) {
+	dir := t.TempDir()
+	p := New().(*part)
+	s := &daemon.Site{Log: slog.New(slog.DiscardHandler), Dir: dir, Mux: http.NewServeMux(), Metrics: prometheus.NewRegistry()}
+	if err := p.Start(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p, filepath.Join(dir, fabricd.Stats)
+}
+
+func dial(t *testing.T, path string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(90 * time.Second))
+	return c
+}
+
+// hello registers.
+func hello(t *testing.T, c net.Conn) telemetry.Request {
+	t.Helper()
+	if err := telemetry.WriteFrame(c, telemetry.Reply{Process: &telemetry.Process{Version: telemetry.Version, Name: "x"}}, telemetry.MaxRequest); err != nil {
+		t.Fatal(err)
+	}
+	var q telemetry.Request
+	if err := telemetry.ReadFrame(c, &q, telemetry.MaxRequest); err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// TestCutOff: who does not keep to the form is cut off at once.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	p, path := inProcess(t)
+	frame := func(n uint32, body string) string { return string(binary.BigEndian.AppendUint32(nil, n)) + body }
+	for name, say := range map[string]string{
+		"a first word without end": frame(1<<31, "{"),
+		"no JSON":                  frame(4, "abcd"),
+		"another version":          frame(29, `{"process":{"version":999999}}`),
+		"nobody":                   frame(2, "{}"),
+	} {
+		c := dial(t, path)
+		io.WriteString(c, say)
+		if _, err := c.Read(make([]byte, 1)); err != io.EOF && !strings.Contains(err.Error(), "reset") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, say := range map[string]string{
+		"an answer too long":          frame(telemetry.MaxFrame+1, "{"),
+		"an answer to what comes yet": frame(36, `{"seq":99999,"process":{"version":1}}`)[:40],
+		"an answer of nobody":         frame(9, `{"seq":1}`),
+	} {
+		c := dial(t, path)
+		hello(t, c)
+		io.WriteString(c, say)
+		if _, err := c.Read(make([]byte, 1)); err != io.EOF && !strings.Contains(err.Error(), "reset") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
+		if n, _ := p.t.len(); n == 0 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("%d processes are left", n)
+		}
+	}
+}
+
+// TestSilent: who does not answer is shown as silent, and is not when it answers again. A second registration of one process takes the place of the first.
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	p, path := inProcess(t)
+	first := dial(t, path)
+	hello(t, first)
+	c := dial(t, path)
+	q := hello(t, c)
+	if _, err := first.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the first registration: %v", err)
+	}
+	wait := func(silent bool) {
+		t.Helper()
+		for end := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			list := p.t.stuck(daemon.Caller{}, 0).Stuck
+			if (len(list) == 1 && list[0].What == "process" && list[0].PID == os.Getpid()) == silent {
+				return
+			} else if time.Now().After(end) {
+				t.Fatalf("stuck: %+v", list)
+			}
+		}
+	}
+	wait(true)
+	if err := telemetry.WriteFrame(c, telemetry.Reply{Seq: q.Seq, Process: &telemetry.Process{Version: telemetry.Version}}, telemetry.MaxFrame); err != nil {
+		t.Fatal(err)
+	}
+	wait(false)
+}
+
+// TestWhoSees: other users see totals only.
+func TestWhoSees(t *testing.T) {
+	t.Parallel()
+	p, path := inProcess(t)
+	c := dial(t, path)
+	q := hello(t, c)
+	said := &telemetry.Process{Version: telemetry.Version, Totals: []telemetry.Total{{Provider: "tcp", Counters: telemetry.Counts{"lost": 3}}},
+		Endpoints: []telemetry.Endpoint{{ID: "1"}}, Stalls: []telemetry.Stall{{What: "send", Since: time.Now()}}, UID: 77, PID: 1, Name: "forged", Command: "forged"}
+	telemetry.WriteFrame(c, telemetry.Reply{Seq: q.Seq, Process: said}, telemetry.MaxFrame)
+	for end := time.Now().Add(60 * time.Second); len(p.t.stuck(daemon.Caller{}, 0).Stuck) == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nothing is heard")
+		}
+	}
+	me := os.Getuid()
+	for _, see := range []struct {
+		c   daemon.Caller
+		all bool
+	}{{daemon.Caller{UID: 0}, true}, {daemon.Caller{UID: me}, true}, {daemon.Caller{UID: me + 1}, false}, {daemon.Caller{UID: -1, Remote: true}, false}} {
+		l := p.t.list(see.c, me).Processes
+		if len(l) != 1 || l[0].UID != me || l[0].PID != os.Getpid() || l[0].Name != "x" || l[0].Totals[0].Counters["lost"] != 3 || (len(l[0].Endpoints) == 1) != see.all {
+			t.Errorf("%+v sees %+v", see.c, l[0])
+		}
+		if n := len(p.t.stuck(see.c, me).Stuck); (n == 1) != see.all {
+			t.Errorf("%+v sees %d stalls", see.c, n)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package telemetry
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"gofabric/internal/fabricd"
+)
+
+func TestMain(m *testing.M) {
+	os.Setenv(fabricd.EnvDir, "off")
+	goleak.VerifyTestMain(m)
+}
+
+// source is a domain of the test's.
+type source struct {
+	busy    bool
+	observe func(o *Observation)
+}
+
+func (s *source) Title() (string, string) { return "test", "lo" }
+func (s *source) Observe(o *Observation) bool {
+	if s.observe != nil && !s.busy {
+		s.observe(o)
+	}
+	return !s.busy
+}
+
+// TestWatch: what looks the same for too long is a stall since it was first seen so, and is counted once; what changes, or goes away, is none.
+func TestWatch(t *testing.T) {
+	t.Setenv(EnvWatchdog, "50")
+	token := uint64(1)
+	s := &source{observe: func(o *Observation) {
+		o.Watch(Key{Owner: 1, What: "x"}, token, func() Stall { return Stall{What: "send"} })
+	}}
+	e := Register(s, false)
+	defer e.Close()
+	before := Collect()
+	if len(before.Stalls) != 0 {
+		t.Fatalf("stalls at first sight: %+v", before.Stalls)
+	}
+	time.Sleep(60 * time.Millisecond)
+	for range 2 {
+		p := Collect()
+		if len(p.Stalls) != 1 || p.Stalls[0].What != "send" || time.Since(p.Stalls[0].Since) < 60*time.Millisecond || p.Stalled["send"] != 1 {
+			t.Fatalf("after a while: %+v, %v", p.Stalls, p.Stalled)
+		}
+	}
+	token++
+	if p := Collect(); len(p.Stalls) != 0 {
+		t.Errorf("after a change: %+v", p.Stalls)
+	}
+	time.Sleep(60 * time.Millisecond)
+	if p := Collect(); len(p.Stalls) != 1 || p.Stalled["send"] != 2 {
+		t.Errorf("again: %+v, %v", p.Stalls, p.Stalled)
+	}
+	t.Setenv(EnvWatchdog, "0")
+	if p := Collect(); len(p.Stalls) != 0 {
+		t.Errorf("switched off: %+v", p.Stalls)
+	}
+}
+
+// TestBusy: a domain whose lock is not to be had keeps its last figures, and becomes a stall itself.
+func TestBusy(t *testing.T) {
+	t.Setenv(EnvWatchdog, "20")
+	s := &source{observe: func(o *Observation) {
+		o.Add(Endpoint{ID: "1", Provider: "test", Address: "127.0.0.1:1", Counters: Counts{"operations.send": 5, "posted_receives": 2}})
+	}}
+	e := Register(s, false)
+	Collect()
+	s.busy = true
+	Collect()
+	time.Sleep(25 * time.Millisecond)
+	p := Collect()
+	if len(p.Stalls) != 1 || p.Stalls[0].What != "lock" || p.Stalls[0].Provider != "test" || p.Stalled["lock"] == 0 {
+		t.Errorf("stalls: %+v", p.Stalls)
+	}
+	if len(p.Totals) != 1 || p.Totals[0].Counters["operations.send"] != 5 || len(p.Endpoints) != 1 {
+		t.Errorf("totals: %+v", p.Totals)
+	}
+	e.Close()
+	Gone("test", Counts{"operations.send": 7, "posted_receives": 2}, nil)
+	if p := Collect(); len(p.Endpoints) != 0 || len(p.Totals) != 1 || p.Totals[0].Counters["operations.send"] != 7 || p.Totals[0].Counters["posted_receives"] != 0 {
+		t.Errorf("of closed endpoints: %+v", p.Totals)
+	}
+}
+
+// TestHistogram: durations stand in the bucket whose bounds hold them, and those beyond all buckets in the outermost.
+func TestHistogram(t *testing.T) {
+	for _, d := range []time.Duration{0, 1, 300, time.Microsecond, 17 * time.Microsecond, time.Millisecond, time.Second, 59 * time.Second, time.Hour} {
+		var l Latency
+		l.Observe(d)
+		h := l.Histogram()
+		if len(h.Buckets) != 1 || h.Count != 1 {
+			t.Fatalf("%v: %+v", d, h)
+		}
+		for i := range h.Buckets {
+			s := max(d, 1).Seconds()
+			if i < FirstBucket || i > LastBucket || i > FirstBucket && s <= Upper(i-1) || i < LastBucket && s > Upper(i) {
+				t.Errorf("%v is in bucket %d, up to %v s", d, i, Upper(i))
+			}
+		}
+	}
+	var a, b Latency
+	a.Observe(time.Second)
+	b.Observe(time.Second)
+	sum := a.Histogram()
+	sum.Add(b.Histogram())
+	if sum.Count != 2 || sum.Sum != 2 || sum.Buckets[0] != 2 {
+		t.Errorf("the sum: %+v", sum)
+	}
+}
+
+// TestFrame: frames come back as they were; one too long, cut off, or without sense is an error, and takes no room that was not sent.
+func TestFrame(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteFrame(&b, Request{1, 7}, 100); err != nil {
+		t.Fatal(err)
+	}
+	whole := b.Bytes()
+	var q Request
+	if err := ReadFrame(bytes.NewReader(whole), &q, 100); err != nil || q.Seq != 7 {
+		t.Errorf("%+v, %v", q, err)
+	}
+	for n := range whole {
+		if err := ReadFrame(bytes.NewReader(whole[:n]), &q, 100); err == nil {
+			t.Errorf("a frame cut to %d bytes is taken", n)
+		}
+	}
+	if err := ReadFrame(bytes.NewReader(whole), &q, 5); !errors.Is(err, errTooLong) {
+		t.Errorf("too long: %v", err)
+	}
+	if err := WriteFrame(&b, strings.Repeat("x", 100), 50); !errors.Is(err, errTooLong) {
+		t.Errorf("too long: %v", err)
+	}
+	if err := ReadFrame(bytes.NewReader(binary.BigEndian.AppendUint32(nil, MaxFrame)), &q, MaxFrame); err == nil {
+		t.Error("a frame of which nothing comes is taken")
+	}
+}
+
+// TestClip: what is for others to read has no control characters and a bounded length.
+func TestClip(t *testing.T) {
+	for in, want := range map[string]string{"fi bench": "fi bench", "a\nb\x00": "a?b?", "\xff": "?", "\u00e9t\u00e9": "\u00e9t\u00e9"} {
+		if got := Clip(in); got != want {
+			t.Errorf("Clip(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if n := len(Clip(strings.Repeat("x", 10000))); n != MaxText {
+		t.Errorf("%d bytes are left", n)
+	}
+}
+
+// TestMetricOf: names stand for what the table says, and nothing else does.
+func TestMetricOf(t *testing.T) {
+	for name, label := range map[string]string{"operations.send": "send", "lost": ""} {
+		if m, l := MetricOf(name); m == nil || l != label {
+			t.Errorf("MetricOf(%q) = %v, %q", name, m, l)
+		}
+	}
+	for _, name := range []string{"", "operations", "lost.x", "nonsense", "nonsense.x"} {
+		if m, _ := MetricOf(name); m != nil {
+			t.Errorf("MetricOf(%q) = %v", name, m)
+		}
+	}
+}
+
+// TestAgent: a process with an open domain finds the daemon, answers it, finds it again when it was gone, and is quiet when the last domain closes.
+func TestAgent(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(fabricd.EnvDir, dir)
+	path := filepath.Join(dir, fabricd.Stats)
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	e := Register(&source{}, true)
+	for range 2 {
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.SetDeadline(time.Now().Add(time.Minute))
+		var r Reply
+		if err := ReadFrame(c, &r, MaxRequest); err != nil || r.Process.Name != Name() || r.Process.Version != Version {
+			t.Fatalf("the first word: %+v, %v", r, err)
+		}
+		if err := WriteFrame(c, Request{Version, 42}, MaxRequest); err != nil {
+			t.Fatal(err)
+		}
+		if err := ReadFrame(c, &r, MaxFrame); err != nil || r.Seq != 42 || r.Process.PID != os.Getpid() || r.Process.Endpoints == nil {
+			t.Fatalf("the answer: %+v, %v", r, err)
+		}
+		c.Close()
+	}
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var r Reply
+	c.SetDeadline(time.Now().Add(time.Minute))
+	ReadFrame(c, &r, MaxRequest)
+	e.Close()
+	if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("after the last domain closed: %v", err)
+	}
+}
