@@ -95,7 +95,7 @@ func (d *Daemon) open(local net.Listener) (map[*http.Server]net.Listener, error)
 		return nil, err
 	}
 	servers[d.server(d.remote.authorize(d.site.Mux))] = d.remote.listener
-	d.site.Log.Info("serving over TLS", "address", d.remote.listener.Addr().String())
+	d.site.Log.Info("serving over TLS", "address", d.remote.listener.Addr().String(), "link", "fabricd page --dir "+d.site.Dir+" --listen "+d.site.Config.Listen)
 	return servers, nil
 }
 

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -43,7 +44,7 @@ func listenRemote(c *Config, g *guard) (*remote, error) {
 
 // load reads tokens and certificate, again at a reload.
 func (r *remote) load(c *Config) error {
-	list, _, err := c.tokens()
+	list, err := c.tokens()
 	if err != nil {
 		return err
 	}
@@ -56,13 +57,12 @@ func (r *remote) load(c *Config) error {
 	return nil
 }
 
-// tokens reads the tokens that are valid, and the daemon's own if it is one of them.
-func (c *Config) tokens() (tokens, string, error) {
+// tokens reads the tokens that are valid.
+func (c *Config) tokens() (tokens, error) {
 	if c.Tokens == "" {
 		return ownToken(c.StateDir)
 	}
-	list, err := readTokens(c.Tokens)
-	return list, "", err
+	return readTokens(c.Tokens)
 }
 
 func (c *Config) certificate() (tls.Certificate, error) {
@@ -79,23 +79,30 @@ func (c *Config) certificate() (tls.Certificate, error) {
 	return ownCertificate(c.StateDir, host, time.Now())
 }
 
-// PageURL is where a browser that has the daemon's own token sees the page.
+// PageURL is where a browser that has the daemon's own token sees the page. It makes nothing: the daemon did at its start.
 func (c *Config) PageURL() (string, error) {
 	if c.Listen == "" {
-		return "", fmt.Errorf("fabricd does not listen on TCP: run it with --listen 127.0.0.1:7480")
+		return "", errors.New("fabricd does not listen on TCP: run it with --listen 127.0.0.1:7480")
 	}
-	_, token, err := c.tokens()
+	u := url.URL{Scheme: "https", Host: c.Listen, Path: "/"}
+	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
 		return "", err
 	}
-	u := url.URL{Scheme: "https", Host: c.Listen, Path: "/"}
-	if host, port, err := net.SplitHostPort(c.Listen); err == nil && (host == "" || net.ParseIP(host) != nil && net.ParseIP(host).IsUnspecified()) {
-		name, _ := os.Hostname()
-		u.Host = net.JoinHostPort(name, port)
+	if host == "" || net.ParseIP(host) != nil && net.ParseIP(host).IsUnspecified() {
+		if host, err = os.Hostname(); err != nil {
+			return "", err
+		}
+		u.Host = net.JoinHostPort(host, port)
 	}
-	if token != "" {
-		u.Path, u.RawQuery = "/login", url.Values{"token": {token}}.Encode()
+	if c.Tokens != "" {
+		return u.String(), nil // whose token is the user's to know
 	}
+	token, err := os.ReadFile(ownTokenFile(c.StateDir))
+	if err != nil {
+		return "", fmt.Errorf("the daemon's own token: %w (has it run with these settings, and may you read it?)", err)
+	}
+	u.Path, u.RawQuery = "/login", url.Values{"token": {strings.TrimSpace(string(token))}}.Encode()
 	return u.String(), nil
 }
 

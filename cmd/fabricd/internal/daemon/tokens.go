@@ -30,8 +30,7 @@ func NewToken(name string, uid int, rights ...string) (token string, t Token) {
 	var b [32]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
 	token = hex.EncodeToString(b[:])
-	digest := sha256.Sum256([]byte(token))
-	return token, Token{Name: name, SHA256: hex.EncodeToString(digest[:]), Rights: rights, UID: &uid}
+	return token, Token{Name: name, SHA256: digestOf(token), Rights: rights, UID: &uid}
 }
 
 // tokens are those that are valid.
@@ -120,30 +119,30 @@ func (t *Token) caller() Caller {
 // ownTokenFile is where the token is that the daemon made for itself.
 func ownTokenFile(stateDir string) string { return filepath.Join(stateDir, "token") }
 
-// ownToken reads the daemon's own token, or makes it. It may do everything.
-func ownToken(stateDir string) (tokens, string, error) {
-	token := ""
-	if stateDir != "off" {
-		data, err := os.ReadFile(ownTokenFile(stateDir))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, "", err
-		}
-		token = strings.TrimSpace(string(data))
+// ownToken reads the daemon's own token, or makes it. It may do everything. Without a state folder nobody could know it.
+func ownToken(stateDir string) (tokens, error) {
+	if stateDir == "off" {
+		return nil, errors.New("TCP without a state folder needs a file of tokens: --tokens")
 	}
+	path := ownTokenFile(stateDir)
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	token := strings.TrimSpace(string(data))
 	fresh, entry := NewToken("own", os.Getuid(), "read", "write", "admin")
-	if len(token) >= 32 {
-		digest := sha256.Sum256([]byte(token))
-		entry.SHA256 = hex.EncodeToString(digest[:])
-	} else {
-		token = fresh
-		if stateDir != "off" {
-			if err := writePrivate(ownTokenFile(stateDir), []byte(token+"\n")); err != nil {
-				return nil, "", err
-			}
-		}
+	if len(token) == len(fresh) {
+		entry.SHA256 = digestOf(token)
+	} else if err := writePrivate(path, []byte(fresh+"\n")); err != nil {
+		return nil, err
 	}
-	err := entry.Check()
-	return tokens{entry}, token, err
+	err = entry.Check()
+	return tokens{entry}, err
+}
+
+func digestOf(token string) string {
+	digest := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(digest[:])
 }
 
 // writePrivate writes a file for this user only, whole or not at all.

@@ -1,0 +1,194 @@
+package fabricd
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// makeToken makes a token with the daemon's command, and adds its entry to a file.
+func makeToken(t *testing.T, file string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(program, append([]string{"token"}, args...)...)
+	var token strings.Builder
+	cmd.Stderr = &token
+	entry, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("fabricd token %v: %v, %s", args, err, token.String())
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(entry); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(entry), strings.TrimSpace(token.String())) {
+		t.Error("the entry holds the token itself")
+	}
+	return strings.TrimSpace(token.String())
+}
+
+// freeAddress returns an address nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// trusting is a client that trusts the certificate which the daemon made.
+func trusting(t *testing.T, dir string) *http.Client {
+	t.Helper()
+	pem, err := os.ReadFile(filepath.Join(dir, "state/tls.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(pem)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Jar: jar, Timeout: 20 * time.Second}
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+// send sends a request and returns the answer's status and body.
+func send(t *testing.T, c *http.Client, method, url, body string, headers ...string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(got)
+}
+
+// TestTokens: over TCP nothing goes without TLS and a token, and a token does what its rights say, as the user it stands for.
+func TestTokens(t *testing.T) {
+	dir, address := newDir(t), freeAddress(t)
+	file := filepath.Join(dir, "tokens")
+	reader := makeToken(t, file, "reader")
+	alice := makeToken(t, file, "alice", "--rights", "read,write", "--uid", "1000")
+	bob := makeToken(t, file, "bob", "--rights", "read,write", "--uid", "1001")
+	p := start(t, dir, "--listen", address, "--tokens", file)
+	c, base := trusting(t, dir), "https://"+address
+	const body = `{"address":"1"}`
+	for _, r := range []struct {
+		what, method, path, token string
+		want                      int
+	}{
+		{"nobody reads", "GET", "/v1/status", "", 401},
+		{"a wrong token", "GET", "/v1/status", strings.Repeat("0", 64), 401},
+		{"half a token", "GET", "/v1/status", reader[:32], 401},
+		{"the digest as token", "GET", "/v1/status", "x", 401},
+		{"a reader reads", "GET", "/v1/status", reader, 200},
+		{"a reader writes", "PUT", "/v1/names/a", reader, 403},
+		{"alice writes", "PUT", "/v1/names/a", alice, 200},
+		{"bob overwrites", "PUT", "/v1/names/a", bob, 403},
+		{"bob deletes", "DELETE", "/v1/names/a", bob, 403},
+		{"bob reads", "GET", "/v1/names/a", bob, 200},
+	} {
+		text := ""
+		if r.method == "PUT" {
+			text = body
+		}
+		if got, answer := send(t, c, r.method, base+r.path, text, "Authorization", "Bearer "+r.token); got != r.want {
+			t.Errorf("%s: %d %s, want %d", r.what, got, answer, r.want)
+		}
+	}
+	if resp, err := http.Get("http://" + address + "/v1/status"); err == nil {
+		resp.Body.Close()
+		if resp.StatusCode/100 == 2 {
+			t.Error("served without TLS")
+		}
+	}
+	if resp, err := http.Get(base + "/v1/status"); err == nil {
+		resp.Body.Close()
+		t.Error("a client that does not know the certificate is content with it")
+	}
+	// A token that is taken out of the file is worth nothing after a reload.
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	makeToken(t, file, "other")
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	p.expect("msg=reloaded")
+	if got, _ := send(t, c, "GET", base+"/v1/status", "", "Authorization", "Bearer "+alice); got != 401 {
+		t.Errorf("a token that was taken back: %d", got)
+	}
+}
+
+// TestPageLink: the link that fabricd page prints logs a browser in; what another site makes the browser send changes nothing.
+func TestPageLink(t *testing.T) {
+	dir, address := newDir(t), freeAddress(t)
+	start(t, dir, "--listen", address)
+	out, err := exec.Command(program, "page", "--dir", dir, "--listen", address).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	link, c := strings.TrimSpace(string(out)), trusting(t, dir)
+	base := "https://" + address
+	if got, _ := send(t, c, "GET", base+"/login?token=wrong", ""); got != 401 {
+		t.Errorf("login with a wrong token: %d", got)
+	}
+	if got, _ := send(t, c, "GET", base+"/v1/status", ""); got != 401 {
+		t.Errorf("before the login: %d", got)
+	}
+	if got, _ := send(t, c, "GET", link, ""); got != 200 {
+		t.Errorf("the link: %d", got)
+	}
+	if got, _ := send(t, c, "GET", base+"/v1/status", ""); got != 200 {
+		t.Errorf("after the login: %d", got)
+	}
+	if got, answer := send(t, c, "PUT", base+"/v1/names/a", `{"address":"1"}`, "Sec-Fetch-Site", "same-origin"); got != 200 {
+		t.Errorf("the page changes something: %d %s", got, answer)
+	}
+	if got, _ := send(t, c, "PUT", base+"/v1/names/a", `{"address":"evil"}`, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"); got != 403 {
+		t.Errorf("another site changes something: %d", got)
+	}
+	u, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{"token", "tls.key"} {
+		info, err := os.Stat(filepath.Join(dir, "state", f))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", f, info.Mode(), err)
+		}
+	}
+	saved, err := os.ReadFile(filepath.Join(dir, "state/token"))
+	if err != nil || strings.TrimSpace(string(saved)) != u.Query().Get("token") {
+		t.Errorf("the token in the state folder: %v", err)
+	}
+}

@@ -1,0 +1,170 @@
+package fabricd
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gofabric/internal/fabricd/api"
+)
+
+// supervisor does what systemd does: it holds the socket, and hears how the daemon is.
+type supervisor struct {
+	t      *testing.T
+	dir    string
+	api    *os.File
+	notify *net.UnixConn
+}
+
+func newSupervisor(t *testing.T) *supervisor {
+	t.Helper()
+	s := &supervisor{t: t, dir: newDir(t)}
+	l, err := net.Listen("unix", filepath.Join(s.dir, "api.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	defer l.Close()
+	if s.api, err = l.(*net.UnixListener).File(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.api.Close() })
+	s.notify, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(s.dir, "notify"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.notify.Close() })
+	return s
+}
+
+// start starts the daemon with the socket as descriptor 3 (sd_listen_fds(3): LISTEN_PID is its own).
+func (s *supervisor) start(args ...string) *process {
+	s.t.Helper()
+	cmd := exec.Command("/bin/sh", append([]string{"-c", `export LISTEN_PID=$$; exec "$0" "$@"`, program, "run", "--dir", s.dir}, args...)...)
+	cmd.ExtraFiles = []*os.File{s.api}
+	cmd.Env = append(os.Environ(), "LISTEN_FDS=1", "LISTEN_FDNAMES=api.sock", "NOTIFY_SOCKET="+filepath.Join(s.dir, "notify"), "WATCHDOG_USEC=300000")
+	return startCommand(s.t, s.dir, cmd)
+}
+
+// hear waits until the daemon notifies of something.
+func (s *supervisor) hear(what string) {
+	s.t.Helper()
+	_ = s.notify.SetReadDeadline(time.Now().Add(20 * time.Second))
+	buf := make([]byte, 4096)
+	for {
+		n, err := s.notify.Read(buf)
+		if err != nil {
+			s.t.Fatalf("the daemon did not say %s: %v", what, err)
+		}
+		if strings.Contains(string(buf[:n]), what) {
+			return
+		}
+	}
+}
+
+// TestSystemd: a client that comes while the daemon is away is served when it is back, and systemd hears what it has to.
+func TestSystemd(t *testing.T) {
+	s := newSupervisor(t)
+	c := client(t, s.dir)
+	served := make(chan error, 1)
+	go func() {
+		served <- c.Do(within(t, time.Minute), "PUT", api.NamePath("early"), api.Registration{Address: "1"}, nil)
+	}()
+	p := s.start()
+	s.hear("READY=1")
+	if err := <-served; err != nil {
+		t.Errorf("a client that came early: %v", err)
+	}
+	s.hear("WATCHDOG=1")
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	s.hear("RELOADING=1\nMONOTONIC_USEC=")
+	s.hear("READY=1")
+	p.kill()
+	go func() { served <- c.Do(within(t, time.Minute), "GET", api.NamePath("early"), nil, nil) }()
+	p = s.start()
+	if err := <-served; err != nil {
+		t.Errorf("a client that came between two daemons: %v", err)
+	}
+	p.stop()
+	s.hear("STOPPING=1")
+	if _, err := os.Stat(filepath.Join(s.dir, "api.sock")); err != nil {
+		t.Errorf("the daemon removed systemd's socket: %v", err)
+	}
+}
+
+// TestReload: limits change while the daemon runs; a file with an error changes nothing.
+func TestReload(t *testing.T) {
+	dir := newDir(t)
+	file := filepath.Join(dir, "fabricd.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("entries: 2\nlog-level: debug\n")
+	p := start(t, dir, "--config", file)
+	c := client(t, dir)
+	put := func(i, want int) {
+		t.Helper()
+		err := c.Do(within(t, time.Minute), "PUT", api.NamePath(fmt.Sprint("n/", i)), api.Registration{Address: "1"}, nil)
+		if status(err) != want {
+			t.Errorf("name %d: %v, want %d", i, err, want)
+		}
+	}
+	put(1, 0)
+	put(2, 0)
+	put(3, 507)
+	reload := func(text, says string) {
+		t.Helper()
+		write(text)
+		if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		p.expect(says)
+	}
+	reload("entries: 3\n", "msg=reloaded")
+	put(3, 0)
+	put(4, 507)
+	reload("entries: 4\ncolour: red\n", "the configuration stays as it was")
+	put(4, 507)
+	reload("entries: many\n", "the configuration stays as it was")
+	reload("entries: 4\nstate-dir: /nowhere\n", "this changes at the next start only")
+	put(4, 0)
+}
+
+// TestSettings: flags win over the environment, the environment over the file, and what makes no sense is refused.
+func TestSettings(t *testing.T) {
+	dir := newDir(t)
+	file := filepath.Join(dir, "fabricd.yaml")
+	if err := os.WriteFile(file, []byte("entries: 1\nbytes: 600\nconnections: 9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "run", "--dir", dir, "--config", file, "--entries", "3")
+	cmd.Env = append(os.Environ(), "FABRICD_BYTES=1000000", "FABRICD_ENTRIES=2")
+	startCommand(t, dir, cmd)
+	c := client(t, dir)
+	for i := range 4 {
+		err := c.Do(within(t, time.Minute), "PUT", api.NamePath(fmt.Sprint("n/", i)), api.Registration{Address: "1"}, nil)
+		if (err != nil) != (i == 3) {
+			t.Errorf("name %d of 3: %v", i, err)
+		}
+	}
+	for _, bad := range [][]string{
+		{"--connections", "0"}, {"--entries=-1"}, {"--log-level", "loud"}, {"--log-format", "xml"}, {"--tls-cert", "x"}, {"--config", "/nowhere"}, {"--listen", "127.0.0.1:0", "--tokens", "/nowhere"},
+		{"--etcd", "http://127.0.0.1:1", "--etcd-cert", "x"},
+	} {
+		out, err := exec.Command(program, append([]string{"run", "--dir", newDir(t)}, bad...)...).CombinedOutput()
+		if err == nil || !strings.HasPrefix(string(out), "fabricd: ") {
+			t.Errorf("%v: %v, %s", bad, err, out)
+		}
+	}
+}
