@@ -34,6 +34,7 @@ type daemonStore struct {
 	prefix string
 	uid    int // of this user, as fabricd knows it
 	round  int
+	parts  map[string]int // of what was put
 }
 
 func joinDaemon(ctx context.Context, c *config, m *member) (store, error) {
@@ -45,7 +46,7 @@ func joinDaemon(ctx context.Context, c *config, m *member) (store, error) {
 		return nil, err
 	}
 	// The user is part of all keys: others may have jobs of this name.
-	s := &daemonStore{client: client, m: *m, prefix: fmt.Sprintf("boot/%d/%s", os.Getuid(), daemonName(m.name))}
+	s := &daemonStore{client: client, m: *m, prefix: fmt.Sprintf("boot/%d/%s", os.Getuid(), daemonName(m.name)), parts: map[string]int{}}
 	if err := s.first(ctx); err != nil {
 		client.Close()
 		return nil, err
@@ -106,12 +107,24 @@ func (s *daemonStore) put(ctx context.Context, key string, value []byte) error {
 	if err != nil {
 		return err
 	}
+	s.parts[key] = len(parts)
 	for i, p := range parts {
 		if err := s.do(ctx, http.MethodPut, s.key("values", pmi.Part(daemonName(key), i)), api.Value{Value: []byte(p), Private: true}, nil); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// forget deletes the parts of this rank's value, as far as that can be done at once: they end by themselves.
+func (s *daemonStore) forget(ctx context.Context, keys []string) {
+	key := keys[s.m.rank]
+	for i := range s.parts[key] {
+		if s.client.Do(ctx, http.MethodDelete, s.key("values", pmi.Part(daemonName(key), i)), nil, nil) != nil {
+			break
+		}
+	}
+	delete(s.parts, key)
 }
 
 func (s *daemonStore) get(ctx context.Context, key string) ([]byte, error) {

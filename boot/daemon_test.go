@@ -42,6 +42,7 @@ func newFakeDirectory(t testing.TB) *fakeDirectory {
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT /v1/kv/{key...}", d.put)
 	mux.HandleFunc("GET /v1/kv/{key...}", d.get)
+	mux.HandleFunc("DELETE /v1/kv/{key...}", d.del)
 	mux.HandleFunc("POST /v1/fence/{name...}", d.fence)
 	s := httptest.NewUnstartedServer(mux)
 	s.Listener.Close()
@@ -101,6 +102,13 @@ func (d *fakeDirectory) get(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, http.StatusNotFound, api.Error{Status: http.StatusNotFound, Message: "not found"})
+}
+
+func (d *fakeDirectory) del(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.values, r.PathValue("key"))
+	answer(w, http.StatusOK, api.Deleted{Count: 1})
 }
 
 func (d *fakeDirectory) fence(w http.ResponseWriter, r *http.Request) {

@@ -134,6 +134,10 @@ func readSmall(path string, most int) ([]byte, error) {
 	return b, err
 }
 
+func (s *fileStore) forget(_ context.Context, keys []string) {
+	os.Remove(filepath.Join(s.dir, "values", fileName(keys[s.m.rank])))
+}
+
 func (s *fileStore) fence(ctx context.Context) error {
 	dir := filepath.Join("fences", strconv.Itoa(s.round))
 	if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o700); err != nil {
@@ -151,7 +155,7 @@ func (s *fileStore) fence(ctx context.Context) error {
 			return err
 		}
 		if len(who) == 0 {
-			s.round++
+			s.becomePast()
 			return nil
 		}
 		select {
@@ -162,6 +166,16 @@ func (s *fileStore) fence(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// becomePast goes on to the next fence. All who have come to this one have left the one before, whose folder goes with its last mark.
+func (s *fileStore) becomePast() {
+	if s.round > 0 {
+		before := filepath.Join(s.dir, "fences", strconv.Itoa(s.round-1))
+		os.Remove(filepath.Join(before, strconv.Itoa(s.m.rank)))
+		os.Remove(before)
+	}
+	s.round++
 }
 
 // absent are the ranks without a mark in a folder.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -25,6 +24,8 @@ type store interface {
 	get(ctx context.Context, key string) ([]byte, error)
 	// fence returns when all processes have called it.
 	fence(ctx context.Context) error
+	// forget lets go of keys, one of each rank, that nobody gets any more.
+	forget(ctx context.Context, keys []string)
 	// close leaves the job. The others may be at work still.
 	close(ctx context.Context) error
 }
@@ -192,9 +193,10 @@ func (j *Job) Exchange(ctx context.Context, mine []byte) ([][]byte, error) {
 		return nil, j.failed("Exchange", err)
 	}
 	defer end()
-	prefix := "gofabric/" + strconv.Itoa(j.rounds) + "/"
+	round := j.rounds
 	j.rounds++
-	if err := j.put(ctx, prefix+strconv.Itoa(j.rank), mine); err != nil {
+	keys := exchangeKeys(round, j.size)
+	if err := j.put(ctx, keys[j.rank], mine); err != nil {
 		j.becomeBroken(err)
 		return nil, err
 	}
@@ -203,11 +205,23 @@ func (j *Job) Exchange(ctx context.Context, mine []byte) ([][]byte, error) {
 	}
 	all := make([][]byte, j.size)
 	for i := range all {
-		if all[i], err = j.get(ctx, prefix+strconv.Itoa(i)); err != nil {
+		if all[i], err = j.get(ctx, keys[i]); err != nil {
 			return nil, err
 		}
 	}
+	if round > 0 { // who has come to this fence has read the round before
+		j.store.forget(ctx, exchangeKeys(round-1, j.size))
+	}
 	return all, nil
+}
+
+// exchangeKeys are where the ranks put what they give in a round of Exchange.
+func exchangeKeys(round, size int) []string {
+	keys := make([]string, size)
+	for rank := range keys {
+		keys[rank] = fmt.Sprintf("gofabric/%d/%d", round, rank)
+	}
+	return keys
 }
 
 // Close leaves the job. It does not wait for the others, and does not end them.

@@ -111,6 +111,35 @@ func TestExchange(t *testing.T) {
 	}
 }
 
+// TestForget: what was exchanged is let go, a round later.
+func TestForget(t *testing.T) {
+	for name, place := range places {
+		t.Run(name, func(t *testing.T) {
+			errs := together(t, 3, place(t), func(ctx context.Context, j *Job) error {
+				for range 4 {
+					if _, err := j.Exchange(ctx, make([]byte, 200<<10)); err != nil {
+						return err
+					}
+				}
+				if err := j.Fence(ctx); err != nil {
+					return err
+				}
+				for round := range 3 {
+					for _, key := range exchangeKeys(round, j.Size()) {
+						if v, err := j.Get(ctx, key); !errors.Is(err, ErrNoKey) {
+							t.Errorf("rank %d: %s has %d bytes, %v", j.Rank(), key, len(v), err)
+						}
+					}
+				}
+				return j.Fence(ctx)
+			})
+			if err := errors.Join(errs...); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestMissing: who waits for a process that does not come learns which it is.
 func TestMissing(t *testing.T) {
 	for name, place := range places {

@@ -130,6 +130,8 @@ func (s *pmiStore) get(ctx context.Context, key string) ([]byte, error) {
 	return pmi.Join(parts)
 }
 
+func (s *pmiStore) forget(context.Context, []string) {} // PMI has no such call
+
 func (s *pmiStore) fence(ctx context.Context) error { return s.verbs.fence(ctx) }
 
 func (s *pmiStore) close(ctx context.Context) error {

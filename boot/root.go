@@ -48,7 +48,8 @@ type meetResult struct {
 
 func listenRoot(c *config, m *member) (store, error) {
 	l, err := c.listen(c.root)
-	if errors.Is(err, syscall.EADDRNOTAVAIL) { // the name of a service, or of a pod behind an address that is not its own
+	// The name may be that of a service, and a pod's own name may not be known yet.
+	if _, unknown := errors.AsType[*net.DNSError](err); unknown || errors.Is(err, syscall.EADDRNOTAVAIL) {
 		if _, port, splitErr := net.SplitHostPort(c.root); splitErr == nil {
 			l, err = c.listen(":" + port)
 		}
@@ -277,6 +278,8 @@ func failed(err error) []byte {
 func (r *root) put(ctx context.Context, key string, value []byte) error {
 	return r.local.put(ctx, key, value)
 }
+func (r *root) forget(ctx context.Context, keys []string) { r.local.forget(ctx, keys) }
+
 func (r *root) get(ctx context.Context, key string) ([]byte, error) { return r.local.get(ctx, key) }
 
 func (r *root) fence(ctx context.Context) error {

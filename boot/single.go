@@ -19,6 +19,12 @@ func (l *local) get(_ context.Context, key string) ([]byte, error) {
 	return nil, ErrNoKey
 }
 
+func (l *local) forget(_ context.Context, keys []string) {
+	for _, k := range keys {
+		delete(l.values, k)
+	}
+}
+
 func (l *local) fence(context.Context) error {
 	for k, v := range l.fresh {
 		l.values[k] = v

@@ -83,6 +83,8 @@ func dialRoot(ctx context.Context, root string, m *member) (*tcpStore, error) {
 func (s *tcpStore) put(ctx context.Context, key string, value []byte) error {
 	return s.local.put(ctx, key, value)
 }
+func (s *tcpStore) forget(ctx context.Context, keys []string) { s.local.forget(ctx, keys) }
+
 func (s *tcpStore) get(ctx context.Context, key string) ([]byte, error) { return s.local.get(ctx, key) }
 
 func (s *tcpStore) fence(ctx context.Context) error {
