@@ -25,7 +25,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "fi",
 		Short:         "Tools for fabrics",
-		Long:          "Tools for fabrics: what there is (info, env), whether it works (pingpong), how fast it is (bench), and what goes over the wire (dump).",
+		Long:          "Tools for fabrics: what there is (info, env), whether it works (pingpong), how fast it is (bench), what goes over the wire (dump), and what is going on (top).",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -38,6 +38,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newPingpongCommand(a),
 		newDumpCommand(a),
 		newBenchCommand(a),
+		newTopCommand(a),
 		newBenchPeerCommand(a),
 	)
 	return root

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gofabric/internal/fabricd/api"
+)
+
+// newStuckCommand shows what makes no progress.
+func newStuckCommand() *cobra.Command {
+	return asking(&cobra.Command{
+		Use:   "stuck",
+		Short: "Show what makes no progress: who waits for whom, where, and since when",
+		Long: "Show what makes no progress: operations, connects, receives that nobody posts, queues that nobody reads, and processes that do not answer.\n\n" +
+			"Processes themselves say after how long something counts, 5 seconds unless FI_WATCHDOG says otherwise (milliseconds; 0 never).",
+		Args: cobra.NoArgs,
+	}, func(c *client, _ []string) error {
+		var a api.Stuck
+		return c.do(http.MethodGet, "/v1/stuck", nil, &a, func() {
+			if len(a.Stuck) == 0 {
+				c.printf("nothing is stuck\n")
+				return
+			}
+			c.table("PROCESS\tWHAT\tPROVIDER\tINTERFACE\tLOCAL\tWAITS FOR\tFOR\tBECAUSE", func(w *tabwriter.Writer) {
+				for i := range a.Stuck {
+					s := &a.Stuck[i]
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", who(s.Name, s.PID), s.What, s.Provider, s.Interface, s.Local, waitsFor(s), time.Since(s.Since).Round(time.Second), s.State)
+				}
+			})
+		})
+	})
+}
+
+// who names a process.
+func who(name string, pid int) string { return fmt.Sprintf("%s (%d)", name, pid) }
+
+// waitsFor is the peer, and the process it belongs to where that is known.
+func waitsFor(s *api.StuckEntry) string {
+	if s.PeerPID == 0 {
+		return s.Peer
+	}
+	return s.Peer + ", " + who(s.PeerName, s.PeerPID)
+}

@@ -1,0 +1,141 @@
+package metrics_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"gofabric"
+	"gofabric/internal/fabricd"
+	"gofabric/internal/telemetry"
+	"gofabric/metrics"
+)
+
+func TestMain(m *testing.M) {
+	os.Setenv(fabricd.EnvDir, "off")
+	goleak.VerifyTestMain(m)
+}
+
+// pair sends messages between two endpoints of this process, and closes the sender.
+func pair(t *testing.T, stack string, messages int) *gofabric.Endpoint {
+	t.Helper()
+	open := func() *gofabric.Endpoint {
+		ep, err := gofabric.Open(t.Context(), gofabric.Provider(stack), gofabric.Node("127.0.0.1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ep
+	}
+	a, b := open(), open()
+	defer a.Close()
+	p, err := a.Insert(b.Name().IP.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 100)
+	for range messages {
+		if err := a.TSend(t.Context(), p, buf, 1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.TRecv(t.Context(), gofabric.AnyPeer, buf, 1, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func get(t *testing.T, accept string) (body, kind string) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	if accept != "" {
+		r.Header.Set("Accept", accept)
+	}
+	w := httptest.NewRecorder()
+	metrics.Handler().ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		t.Fatalf("%d: %s", w.Code, w.Body)
+	}
+	b, err := io.ReadAll(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b), w.Header().Get("Content-Type")
+}
+
+// TestHandler: one call serves what the process did, endpoints that are closed included, as text and with native histograms.
+func TestHandler(t *testing.T) {
+	b := pair(t, "udp;ofi_rxd", 600)
+	defer b.Close()
+	text, _ := get(t, "")
+	for _, want := range []string{
+		`op="send",pid="`, `provider="udp;ofi_rxd"} 600` + "\n", `gofabric_operation_seconds_bucket{op="send"`, "gofabric_endpoints{", "gofabric_posted_receives{",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if native, kind := get(t, "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"); !strings.Contains(kind, "protobuf") || len(native) == 0 {
+		t.Errorf("no native histograms are offered: %s", kind)
+	}
+	families, err := registry(t).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	timed := 0
+	for _, f := range families {
+		if h := f.Metric[0].GetHistogram(); h != nil {
+			timed++
+			if h.GetSchema() != telemetry.Schema || len(h.GetPositiveDelta()) == 0 || len(h.GetBucket()) == 0 || h.GetSampleCount() < 2 {
+				t.Errorf("the histogram: %v", h)
+			}
+		}
+	}
+	if timed != 1 {
+		t.Errorf("%d histograms", timed)
+	}
+}
+
+func registry(t *testing.T) *prometheus.Registry {
+	t.Helper()
+	r := prometheus.NewPedanticRegistry() // checks what Describe says
+	if err := r.Register(metrics.Collector()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestNames: every figure of every stack has a name in the table; others would be lost on the way.
+func TestNames(t *testing.T) {
+	for _, stack := range []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"} {
+		b := pair(t, stack, 3)
+		p := telemetry.Collect()
+		b.Close()
+		n := 0
+		check := func(c telemetry.Counts) {
+			for name := range c {
+				n++
+				if m, _ := telemetry.MetricOf(name); m == nil {
+					t.Errorf("%s: %q is not in the table", stack, name)
+				}
+			}
+		}
+		for _, x := range p.Totals {
+			check(x.Counters)
+		}
+		for _, e := range p.Endpoints {
+			check(e.Counters)
+			for _, q := range e.Peers {
+				check(q.Counters)
+			}
+		}
+		if n < 20 {
+			t.Errorf("%s: only %d figures", stack, n)
+		}
+	}
+}
