@@ -20,7 +20,7 @@ func newExecCommand() *cobra.Command {
 		Use:   "exec NODE -- program [args]",
 		Short: "Run a program in a node of the emulated fabric",
 		Long: "Run a program in a node of the emulated fabric, with this terminal, folder and environment; its exit status is this command's. It ends when the fabric does.\n" +
-			fabricd.EnvDir + " is set, so that the program finds the daemon.",
+			fabricd.EnvDir + " is set, so that the program finds the daemon, and FI_..._SINGLE_COPY_SIZE=-1, so that messages travel though nodes share a host.",
 		Example: "  fabricd exec n1 -- ip addr\n  fabricd exec n2 -- fi pingpong -p 'udp;ofi_rxd' &\n  fabricd exec n1 -- fi pingpong -p 'udp;ofi_rxd' 10.77.0.2\n" +
 			"  fabricd exec n1 -- bash",
 		Args: cobra.MinimumNArgs(2),
@@ -76,6 +76,20 @@ func runInNode(node string, args []string) error {
 		return err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), fabricd.EnvDir+"="+dir)
+	cmd.Env = append(apart(os.Environ()), fabricd.EnvDir+"="+dir)
 	return attend(cmd, ended)
+}
+
+// shortcuts are the variables that say from which size on messages between processes of one host do not travel. Nodes are on one host, but are to be taken for
+// several; what else processes of one host share is looked for by names in a network namespace, of which each node has its own.
+var shortcuts = []string{"FI_TCP_SINGLE_COPY_SIZE", "FI_OFI_RXM_SINGLE_COPY_SIZE", "FI_OFI_RXD_SINGLE_COPY_SIZE"}
+
+// apart switches the shortcuts off, unless the caller has set them.
+func apart(env []string) []string {
+	for _, name := range shortcuts {
+		if _, set := os.LookupEnv(name); !set {
+			env = append(env, name+"=-1")
+		}
+	}
+	return env
 }
