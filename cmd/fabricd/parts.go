@@ -4,6 +4,7 @@ import (
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/cmd/fabricd/internal/directory"
 	"gofabric/cmd/fabricd/internal/processes"
+	"gofabric/cmd/fabricd/internal/web"
 )
 
 // parts are what a daemon is made of, in the order in which they start.
@@ -11,5 +12,6 @@ func parts(*daemon.Config) []daemon.Part {
 	return []daemon.Part{
 		directory.New(),
 		processes.New(),
+		web.New(),
 	}
 }

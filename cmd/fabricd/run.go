@@ -25,12 +25,12 @@ environment, the environment over the file. SIGHUP reads file and environment ag
 		Args:    cobra.NoArgs,
 	}
 	loader := daemon.NewLoader(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, loader) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, loader, nil) }
 	return cmd
 }
 
-// serve runs a daemon of all parts, and of more, until the command's context ends.
-func serve(cmd *cobra.Command, loader *daemon.Loader, more ...daemon.Part) error {
+// serve runs a daemon of all parts, and of more, until the command's context ends. ready, which may be nil, is called with the link to the page once it runs.
+func serve(cmd *cobra.Command, loader *daemon.Loader, ready func(page string), more ...daemon.Part) error {
 	c, err := loader.Load()
 	if err != nil {
 		return err
@@ -38,6 +38,7 @@ func serve(cmd *cobra.Command, loader *daemon.Loader, more ...daemon.Part) error
 	var level slog.LevelVar
 	log := newLog(cmd.ErrOrStderr(), c, &level)
 	d := daemon.New(c, log, append(parts(c), more...)...)
+	d.Ready = ready
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)

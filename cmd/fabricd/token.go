@@ -37,28 +37,3 @@ error gets the token, once.`,
 	}
 	return cmd
 }
-
-// newPageCommand says where the page is.
-func newPageCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "page",
-		Short:   "Print the link to the page, with the daemon's own token",
-		Long:    "Print the link to the page of a daemon that runs with --listen. Give it the same settings. The link holds the daemon's own token, which may do everything.",
-		Example: "  fabricd run --listen 127.0.0.1:7480 &\n  fabricd page --listen 127.0.0.1:7480",
-		Args:    cobra.NoArgs,
-	}
-	loader := daemon.NewLoader(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := loader.Load()
-		if err != nil {
-			return err
-		}
-		link, err := c.PageURL()
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(cmd.OutOrStdout(), link)
-		return nil
-	}
-	return cmd
-}

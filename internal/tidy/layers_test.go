@@ -127,6 +127,7 @@ func TestLayers(t *testing.T) {
 // only lists packages that few may import, with who may.
 var only = map[string][]string{
 	"github.com/cilium/ebpf":         {"internal/xdp", "test/"},
+	"github.com/chromedp":            {"test/"},
 	"github.com/google/gopacket":     {"internal/capture", "internal/xdp/frame/reference_test.go", "test/"},
 	"github.com/coreos/go-systemd":   {"cmd/fabricd"},
 	"github.com/google/btree":        {"cmd/fabricd"},

@@ -149,37 +149,35 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestPageLink: the link that fabricd page prints logs a browser in; what another site makes the browser send changes nothing.
+// TestPageLink: the link that fabricd page prints has the token where browsers send it to nobody; what they send by themselves counts for nothing.
 func TestPageLink(t *testing.T) {
 	dir, address := newDir(t), freeAddress(t)
 	start(t, dir, "--listen", address)
-	out, err := exec.Command(program, "page", "--dir", dir, "--listen", address).CombinedOutput()
+	out, err := exec.Command(program, "page", "--socket", filepath.Join(dir, "api.sock")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	link, c := strings.TrimSpace(string(out)), trusting(t, dir)
-	base := "https://" + address
-	if got, _ := send(t, c, "GET", base+"/login?token=wrong", ""); got != 401 {
-		t.Errorf("login with a wrong token: %d", got)
-	}
-	if got, _ := send(t, c, "GET", base+"/v1/status", ""); got != 401 {
-		t.Errorf("before the login: %d", got)
-	}
-	if got, _ := send(t, c, "GET", link, ""); got != 200 {
-		t.Errorf("the link: %d", got)
-	}
-	if got, _ := send(t, c, "GET", base+"/v1/status", ""); got != 200 {
-		t.Errorf("after the login: %d", got)
-	}
-	if got, answer := send(t, c, "PUT", base+"/v1/names/a", `{"address":"1"}`, "Sec-Fetch-Site", "same-origin"); got != 200 {
-		t.Errorf("the page changes something: %d %s", got, answer)
-	}
-	if got, _ := send(t, c, "PUT", base+"/v1/names/a", `{"address":"evil"}`, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"); got != 403 {
-		t.Errorf("another site changes something: %d", got)
-	}
-	u, err := url.Parse(link)
+	u, err := url.Parse(strings.TrimSpace(string(out)))
 	if err != nil {
 		t.Fatal(err)
+	}
+	token := strings.TrimPrefix(u.Fragment, "token=")
+	u.Fragment = ""
+	c, base := trusting(t, dir), "https://"+address
+	if u.String() != base+"/" {
+		t.Errorf("the link is for %s, not %s", u, base)
+	}
+	if got, _ := send(t, c, "GET", u.String(), ""); got != 200 {
+		t.Errorf("the page, which is for everybody: %d", got)
+	}
+	if got, _ := send(t, c, "GET", base+"/v1/status", ""); got != 401 {
+		t.Errorf("without the token: %d", got)
+	}
+	if got, _ := send(t, c, "GET", base+"/v1/status", "", "Cookie", "token="+token, "Origin", base); got != 401 {
+		t.Errorf("with a cookie: %d", got)
+	}
+	if got, answer := send(t, c, "PUT", base+"/v1/names/a", `{"address":"1"}`, "Authorization", "Bearer "+token); got != 200 {
+		t.Errorf("the page changes something: %d %s", got, answer)
 	}
 	for _, f := range []string{"token", "tls.key"} {
 		info, err := os.Stat(filepath.Join(dir, "state", f))
@@ -188,7 +186,7 @@ func TestPageLink(t *testing.T) {
 		}
 	}
 	saved, err := os.ReadFile(filepath.Join(dir, "state/token"))
-	if err != nil || strings.TrimSpace(string(saved)) != u.Query().Get("token") {
+	if err != nil || strings.TrimSpace(string(saved)) != token {
 		t.Errorf("the token in the state folder: %v", err)
 	}
 }

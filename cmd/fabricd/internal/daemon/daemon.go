@@ -27,11 +27,14 @@ const (
 
 // Daemon is a running fabricd.
 type Daemon struct {
+	Ready func(page string) // is called once requests are answered, with the link to the page, "" if it is not served to this node's browsers; nil: nobody
+
 	site    *Site
 	all     []Part
 	started time.Time
 	guard   *guard
-	remote  *remote // nil: not asked for
+	remote  *remote // over TLS; nil: not asked for
+	page    *remote // for browsers of this node; nil: not asked for
 
 	mu    sync.Mutex
 	parts []Part // those that run
@@ -40,7 +43,7 @@ type Daemon struct {
 // New makes a daemon of parts, which start in this order and close in the opposite one.
 func New(c *Config, log *slog.Logger, parts ...Part) *Daemon {
 	return &Daemon{
-		site: &Site{Config: c, Log: log, Dir: c.Dir, Mux: http.NewServeMux(), Metrics: prometheus.NewRegistry()},
+		site: &Site{Config: c, Log: log, Dir: c.Dir, Mux: http.NewServeMux(), Metrics: prometheus.NewRegistry(), public: map[string]bool{}},
 		all:  parts,
 	}
 }
@@ -67,11 +70,15 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer cancel()
 	defer func() { err = errors.Join(err, d.closeParts()) }()
 	d.site.Mux.HandleFunc("GET /v1/status", d.status)
+	d.site.Mux.HandleFunc("GET /v1/page", d.links)
 	if err := d.startParts(ctx); err != nil {
 		return err
 	}
 	d.site.closeInherited()
 	log.Info("ready", "api", l.Addr().String())
+	if d.Ready != nil {
+		d.Ready(d.page.link())
+	}
 	notify(log, sd.SdNotifyReady)
 	var watchdog sync.WaitGroup
 	watchdog.Go(func() { feedWatchdog(ctx, log, d.pulse) })
@@ -87,15 +94,22 @@ func (d *Daemon) open(local net.Listener) (map[*http.Server]net.Listener, error)
 	defer d.mu.Unlock()
 	d.guard = newGuard(d.site.Config, os.Getuid(), d.site.Metrics)
 	servers := map[*http.Server]net.Listener{d.server(d.site.Mux): &guarded{Listener: local, guard: d.guard}}
-	if d.site.Config.Listen == "" {
-		return servers, nil
-	}
 	var err error
-	if d.remote, err = listenRemote(d.site.Config, d.guard); err != nil {
-		return nil, err
+	if d.site.Config.Page != "" {
+		if d.page, err = listenPage(d.site.Config.Page, d.guard); err != nil {
+			return nil, fmt.Errorf("the page: %w", err)
+		}
+		servers[d.server(d.page.authorize(d.site))] = d.page.listener
+		d.site.Log.Info("serving the page", "address", d.page.listener.Addr().String())
 	}
-	servers[d.server(d.remote.authorize(d.site.Mux))] = d.remote.listener
-	d.site.Log.Info("serving over TLS", "address", d.remote.listener.Addr().String(), "link", "fabricd page --dir "+d.site.Dir+" --listen "+d.site.Config.Listen)
+	if d.site.Config.Listen != "" {
+		if d.remote, err = listenRemote(d.site.Config, d.guard); err != nil {
+			closeAll(servers)
+			return nil, err
+		}
+		servers[d.server(d.remote.authorize(d.site))] = d.remote.listener
+		d.site.Log.Info("serving over TLS", "address", d.remote.listener.Addr().String())
+	}
 	return servers, nil
 }
 
@@ -174,7 +188,7 @@ func (d *Daemon) Reload(c *Config) {
 			d.site.Log.Error("tokens and certificate stay as they were", "error", err)
 		}
 	}
-	for what, changed := range map[string]bool{"dir": c.Dir != d.site.Dir, "state-dir": c.StateDir != d.site.Config.StateDir, "listen": c.Listen != d.site.Config.Listen} {
+	for what, changed := range map[string]bool{"dir": c.Dir != d.site.Dir, "state-dir": c.StateDir != d.site.Config.StateDir, "listen": c.Listen != d.site.Config.Listen, "page": c.Page != d.site.Config.Page} {
 		if changed {
 			d.site.Log.Warn("this changes at the next start only", "setting", what)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 
@@ -23,6 +24,7 @@ const SystemConfig = "/etc/fabricd.yaml"
 // Loader puts a configuration together, again at each SIGHUP.
 type Loader struct {
 	File string // "" for SystemConfig, which need not be there
+	page string // where the page is if nobody says
 	args *pflag.FlagSet
 }
 
@@ -34,11 +36,19 @@ func NewLoader(args *pflag.FlagSet) *Loader {
 	return l
 }
 
+// WithPage has the page served without anybody asking for it. It changes the flag's help too.
+func (l *Loader) WithPage(address string) *Loader {
+	l.page = address
+	l.args.Lookup("page").DefValue = address
+	return l
+}
+
 // Load reads file, environment and flags.
 func (l *Loader) Load() (*Config, error) {
 	c := &Config{}
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.Flags(fs)
+	c.Page = l.page
 	fromFile, err := l.read(c)
 	if err != nil {
 		return nil, err
@@ -62,6 +72,9 @@ func (l *Loader) Load() (*Config, error) {
 	}
 	if c.StateDir == "" {
 		c.StateDir = c.stateDir(fs.Changed("dir") || fromFile["dir"])
+	}
+	if c.Page == "off" {
+		c.Page = ""
 	}
 	return c, c.check()
 }
@@ -123,6 +136,8 @@ func (c *Config) check() error {
 	switch {
 	case c.Dir == "" || c.Dir == "off":
 		return fmt.Errorf("the folder of the sockets is %q: name one with --dir, or unset %s", c.Dir, fabricd.EnvDir)
+	case !isLoopback(c.Page):
+		return fmt.Errorf("page %q: an address of this node alone, such as 127.0.0.1:7480, as there is no TLS; for others there is listen", c.Page)
 	case (c.TLSCert == "") != (c.TLSKey == ""):
 		return errors.New("tls-cert and tls-key go together")
 	case (c.EtcdCert == "") != (c.EtcdKey == ""):
@@ -138,6 +153,13 @@ func (c *Config) check() error {
 	}
 	_, err := c.Level()
 	return err
+}
+
+// isLoopback reports whether only this node reaches address, or there is none.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return address == "" || err == nil && ip != nil && ip.IsLoopback()
 }
 
 // Level is what is logged.

@@ -29,4 +29,17 @@ type Site struct {
 	Metrics *prometheus.Registry
 
 	inherited inherited
+	public    map[string]bool // patterns of Mux
+}
+
+// Public adds what is the same for everybody and holds no secret: over TCP too it is served to those who show no token.
+func (s *Site) Public(pattern string, h http.Handler) {
+	s.Mux.Handle(pattern, h)
+	s.public[pattern] = true
+}
+
+// isPublic reports whether a request is for something that Public added.
+func (s *Site) isPublic(r *http.Request) bool {
+	_, pattern := s.Mux.Handler(r)
+	return s.public[pattern]
 }

@@ -120,24 +120,32 @@ func (t *Token) caller() Caller {
 func ownTokenFile(stateDir string) string { return filepath.Join(stateDir, "token") }
 
 // ownToken reads the daemon's own token, or makes it. It may do everything. Without a state folder nobody could know it.
-func ownToken(stateDir string) (tokens, error) {
+func ownToken(stateDir string) (tokens, string, error) {
 	if stateDir == "off" {
-		return nil, errors.New("TCP without a state folder needs a file of tokens: --tokens")
+		return nil, "", errors.New("TCP without a state folder needs a file of tokens: --tokens")
 	}
 	path := ownTokenFile(stateDir)
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
+		return nil, "", err
+	}
+	fresh, list, err := masterToken()
+	if err != nil {
+		return nil, "", err
 	}
 	token := strings.TrimSpace(string(data))
-	fresh, entry := NewToken("own", os.Getuid(), "read", "write", "admin")
-	if len(token) == len(fresh) {
-		entry.SHA256 = digestOf(token)
-	} else if err := writePrivate(path, []byte(fresh+"\n")); err != nil {
-		return nil, err
+	if len(token) != len(fresh) {
+		return list, fresh, writePrivate(path, []byte(fresh+"\n"))
 	}
-	err = entry.Check()
-	return tokens{entry}, err
+	list[0].SHA256 = digestOf(token)
+	return list, token, list[0].Check()
+}
+
+// masterToken makes a token that may do everything.
+func masterToken() (string, tokens, error) {
+	token, entry := NewToken("own", os.Getuid(), "read", "write", "admin")
+	err := entry.Check()
+	return token, tokens{entry}, err
 }
 
 func digestOf(token string) string {

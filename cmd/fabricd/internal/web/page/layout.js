@@ -1,0 +1,62 @@
+// Where nodes and switches are on the map: nodes at the bottom, the switches that nodes are on above them, other switches on top.
+
+const columnWidth = 132, rowHeight = 150, above = 44, below = 62;
+
+// layout returns {width, height, at: Map(name -> {x, y, isSwitch})}. It depends on names and links only, so that nothing moves while they stay.
+export function layout(fabric) {
+  const near = neighbours(fabric);
+  const levels = levelsOf(fabric, near);
+  order(levels, near);
+  const widest = Math.max(...levels.map((names) => names.length));
+  const width = widest * columnWidth * (widest < 3 ? 2 : 1);
+  const height = above + (levels.length - 1) * rowHeight + below;
+  const switches = new Set((fabric.switches ?? []).map((s) => s.name));
+  const at = new Map();
+  levels.forEach((names, level) => names.forEach((name, i) => {
+    at.set(name, { x: (width * (i + 0.5)) / names.length, y: height - below - level * rowHeight, isSwitch: switches.has(name) });
+  }));
+  return { width, height, at };
+}
+
+function neighbours(fabric) {
+  const near = new Map();
+  for (const { name } of [...fabric.nodes, ...(fabric.switches ?? [])]) near.set(name, []);
+  for (const { a, b } of fabric.links) {
+    near.get(a).push(b);
+    near.get(b).push(a);
+  }
+  return near;
+}
+
+// levelsOf puts nodes on level 0, and switches as high as they are links away from a node.
+function levelsOf(fabric, near) {
+  const level = new Map(fabric.nodes.map((n) => [n.name, 0]));
+  const queue = [...level.keys()];
+  for (const name of queue) {
+    for (const other of near.get(name)) {
+      if (level.has(other)) continue;
+      level.set(other, level.get(name) + 1);
+      queue.push(other);
+    }
+  }
+  const levels = [];
+  for (const { name } of [...fabric.nodes, ...(fabric.switches ?? [])]) (levels[level.get(name) ?? 1] ??= []).push(name);
+  return levels.filter((l) => l);
+}
+
+// order sorts each level by where its neighbours on other levels are, a few times, so that links cross little.
+function order(levels, near) {
+  for (let sweep = 0; sweep < 6; sweep++) {
+    const place = new Map();
+    levels.forEach((names) => names.forEach((name, i) => place.set(name, (i + 0.5) / names.length)));
+    const own = sweep % 2 ? levels : [...levels].reverse();
+    for (const names of own) {
+      const middle = new Map(names.map((name) => {
+        const others = near.get(name).filter((o) => !names.includes(o)).map((o) => place.get(o));
+        return [name, others.length ? others.reduce((a, b) => a + b) / others.length : place.get(name)];
+      }));
+      names.sort((a, b) => middle.get(a) - middle.get(b));
+      names.forEach((name, i) => place.set(name, (i + 0.5) / names.length));
+    }
+  }
+}

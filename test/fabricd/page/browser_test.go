@@ -1,0 +1,148 @@
+//go:build linux
+
+package page
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// browser is a tab of a headless Chromium.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu   sync.Mutex
+	said []string // exceptions, and what the console calls errors: files that are refused, the policy that is broken
+}
+
+// open opens a tab; what goes wrong in it fails the test, unless it is taken with errors.
+func open(t *testing.T) *browser {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		missing(t, "there is no chromium: apt-get install chromium")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience), // root has no sandbox
+		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 900))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	b := &browser{t: t}
+	b.ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(func() { // before the allocator's, while there is still somebody to ask
+		if said := b.errors(); len(said) > 0 {
+			t.Errorf("the browser complains: %q", said)
+		}
+		cancel()
+	})
+	if err := chromedp.Listen(b.ctx, b.listen); err != nil { // it starts the browser, too
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *browser) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		b.said = append(b.said, e.ExceptionDetails.Text)
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError {
+			b.said = append(b.said, e.Entry.Text+" "+e.Entry.URL)
+		}
+	}
+}
+
+// errors takes what the browser complained of.
+func (b *browser) errors() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	said := b.said
+	b.said = nil
+	return said
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	get(b, chromedp.Steps(steps...))
+}
+
+// get runs an action, and ends the test if that fails.
+func get[T any](b *browser, a chromedp.Action[T]) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, a)
+	if err != nil {
+		b.t.Fatalf("%v; the browser complains of %q", err, b.errors())
+	}
+	return v
+}
+
+// until waits until an expression of JavaScript is true.
+func (b *browser) until(expression string) {
+	b.t.Helper()
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(patience))); err != nil {
+		b.picture("failed")
+		b.t.Fatalf("%s: %v; the browser complains of %q", expression, err, b.errors())
+	}
+}
+
+// value evaluates an expression.
+func (b *browser) value(expression string) string {
+	b.t.Helper()
+	return fmt.Sprint(get(b, chromedp.Evaluate[any](expression)))
+}
+
+// asks is how many times the page has asked for the fabric.
+const asks = `performance.getEntriesByType("resource").filter(e => e.name.endsWith("/v1/emulation")).length`
+
+// refreshed waits until the page has asked for the fabric twice more, so that it shows what was so when the call was made.
+func (b *browser) refreshed() {
+	b.t.Helper()
+	b.until(fmt.Sprintf("%s >= %s + 2", asks, b.value(asks)))
+}
+
+// look is how a window is.
+type look struct {
+	name          string
+	width, height int64
+	scheme        string
+	phone         bool
+}
+
+func (b *browser) as(l look) {
+	b.t.Helper()
+	options := []chromedp.EmulateViewportOption{}
+	if l.phone {
+		options = append(options, chromedp.EmulateMobile, chromedp.EmulateTouch, chromedp.EmulatePortrait)
+	}
+	b.do(chromedp.EmulateViewport(l.width, l.height, options...), func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}})
+		return chromedp.Void{}, err
+	})
+}
+
+// picture leaves a picture of the whole page, if pictures are wanted.
+func (b *browser) picture(name string) {
+	b.t.Helper()
+	dir := os.Getenv("GOFABRIC_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), get(b, chromedp.FullScreenshot(100)), 0o644); err != nil {
+		b.t.Error(err)
+	}
+}
