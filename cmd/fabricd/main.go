@@ -36,7 +36,7 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(newRunCommand(), newEmulateCommand(), newTopologyCommand(), newExecCommand(), newEnterCommand(), newLinkCommand(), newPartitionCommand(), newCaptureCommand())
-	root.AddCommand(newTokenCommand(), newPageCommand(), newStuckCommand())
+	root.AddCommand(newStatusCommand(), newTokenCommand(), newPageCommand(), newStuckCommand())
 	addNameCommands(root)
 	return root
 }

@@ -33,7 +33,9 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	program = filepath.Join(dir, "fabricd")
-	if out, err := exec.Command("go", "build", "-o", program, "gofabric/cmd/fabricd").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", program, "gofabric/cmd/fabricd")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is packed
+	if out, err := build.CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("%v\n%s", err, out))
 	}
 	code := m.Run()

@@ -48,7 +48,7 @@ func (s *supervisor) start(args ...string) *process {
 	s.t.Helper()
 	cmd := exec.Command("/bin/sh", append([]string{"-c", `export LISTEN_PID=$$; exec "$0" "$@"`, program, "run", "--dir", s.dir}, args...)...)
 	cmd.ExtraFiles = []*os.File{s.api}
-	cmd.Env = append(os.Environ(), "LISTEN_FDS=1", "LISTEN_FDNAMES=api.sock", "NOTIFY_SOCKET="+filepath.Join(s.dir, "notify"), "WATCHDOG_USEC=300000")
+	cmd.Env = append(os.Environ(), "LISTEN_FDS=1", "NOTIFY_SOCKET="+filepath.Join(s.dir, "notify"), "WATCHDOG_USEC=300000")
 	return startCommand(s.t, s.dir, cmd)
 }
 

@@ -55,7 +55,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	if err := os.MkdirAll(d.site.Dir, 0o755); err != nil {
 		return fmt.Errorf("the folder of the sockets: %w", err)
 	}
-	d.site.inherited = inherit()
+	d.site.inherited = inherit(d.site.Log)
 	l, err := d.site.Listen("unix", fabricd.API)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (d *Daemon) open(local net.Listener) (map[*http.Server]net.Listener, error)
 			return nil, err
 		}
 		servers[d.server(d.remote.authorize(d.site))] = d.remote.listener
-		d.site.Log.Info("serving over TLS", "address", d.remote.listener.Addr().String())
+		d.site.Log.Info("serving over TLS", "address", d.remote.listener.Addr().String(), "link", "fabricd page --state-dir "+d.site.Config.StateDir+" --listen "+d.site.Config.Listen)
 	}
 	return servers, nil
 }

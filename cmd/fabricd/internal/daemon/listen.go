@@ -3,21 +3,30 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 
 	"github.com/coreos/go-systemd/v22/activation"
+	"golang.org/x/sys/unix"
 )
 
-// inherited are the sockets that systemd opened for the daemon (sd_listen_fds(3)), by their FileDescriptorName=. They outlive it, so that clients of a daemon that
-// is restarted wait instead of failing.
+// inherited are the sockets that systemd opened for the daemon (sd_listen_fds(3)), by the last elements of their paths. They outlive it, so that clients of a
+// daemon that is restarted wait instead of failing.
 type inherited map[string]*os.File
 
-func inherit() inherited {
+func inherit(log *slog.Logger) inherited {
 	files := inherited{}
 	for _, f := range activation.Files(true) {
-		files[f.Name()] = f
+		addr, err := unix.Getsockname(int(f.Fd()))
+		u, ok := addr.(*unix.SockaddrUnix)
+		if err != nil || !ok {
+			log.Warn("a descriptor from systemd that is no Unix socket", "name", f.Name(), "error", err)
+			f.Close()
+			continue
+		}
+		files[filepath.Base(u.Name)] = f
 	}
 	return files
 }
