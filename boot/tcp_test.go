@@ -143,6 +143,29 @@ func TestNoRoot(t *testing.T) {
 	}
 }
 
+// TestOwnName: a pod whose own name is not known yet listens at the port.
+func TestOwnName(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked []string
+	j, err := Join(t.Context(), Rank(0, 2), Root("sim-0.sim:7470"), func(c *config) {
+		c.listen = func(address string) (net.Listener, error) {
+			if asked = append(asked, address); len(asked) == 1 {
+				return nil, &net.OpError{Op: "listen", Err: &net.DNSError{Err: "no such host", IsNotFound: true}}
+			}
+			return l, nil
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil || len(asked) != 2 || asked[1] != ":7470" {
+		t.Error(asked, err)
+	}
+}
+
 // TestEarly: processes may come before rank 0.
 func TestEarly(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
