@@ -20,6 +20,10 @@ var libraryParams = []Param{
 			" (default: off); not a variable of native libfabric"},
 	{Name: "strict_seed", Type: ParamInt, Default: "1",
 		Help: "Seed of what FI_STRICT leaves to chance: the order of completions, and of operations without ordering; 0 leaves everything in its place"},
+	{Name: "watchdog", Type: ParamInt, Default: "5000",
+		Help: "Milliseconds without progress after which an operation, a connect or a queue counts as stuck (docs/metrics.md); 0: never; not a variable of native libfabric"},
+	{Name: "process_name", Type: ParamString,
+		Help: "What the process is called in metrics and by fabricd (default: the name of its program); not a variable of native libfabric"},
 	{Name: "resolve_timeout", Type: ParamInt, Default: "5000",
 		Help: "Milliseconds to wait for the resolver of host names; not a variable of native libfabric"},
 }
