@@ -8,6 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"gofabric/internal/fabricd/api"
 )
 
 const (
@@ -98,9 +100,7 @@ func TestHold(t *testing.T) {
 	x, y := box("left")+box("width")/2, box("top")+box("height")/2
 	b.do(chromedp.MouseEvent(chromedp.MousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 	b.until(`document.querySelector("#links tbody").textContent.includes("loss 3 %")`) // the middle step
-	if err := s.api.Do(t.Context(), "PATCH", "/v1/emulation/links/n1-n2", map[string]any{"faults": map[string]float64{"loss": 0.5}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	s.change("n1-n2", api.LinkChange{Faults: &api.FaultsChange{Loss: new(0.5)}})
 	b.until(`document.querySelector("#links tbody").textContent.includes("loss 50 %")`)
 	b.refreshed()
 	if v := b.value(`document.querySelector("#fault-loss-value").textContent`); v != "3 %" {

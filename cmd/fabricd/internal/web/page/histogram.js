@@ -39,7 +39,8 @@ function updateHistogram(figure, name, buckets) {
   const [caption, drawing, note] = figure.children;
   const keys = [...buckets.keys()].sort((a, b) => a - b);
   const total = [...buckets.values()].reduce((a, b) => a + b, 0);
-  const first = keys[0] - 1, n = Math.max(keys.at(-1) - first + 1, 16), most = Math.max(...buckets.values());
+  const first = Math.floor(keys[0] / 16) * 16, n = Math.max(Math.ceil((keys.at(-1) + 1) / 16) * 16 - first, 32); // in steps of four octaves, so that bars seldom move
+  const most = Math.max(...buckets.values());
   const step = width / n;
   text(caption, `${name} (${count(total)})`);
   sync(drawing.firstElementChild, keys, (i) => i, () => svg("rect", {}, svg("title")), (bar, i) => {

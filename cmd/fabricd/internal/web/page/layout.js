@@ -1,21 +1,26 @@
 // Where nodes and switches are on the map: nodes at the bottom, the switches that nodes are on above them, other switches on top.
 
-const columnWidth = 132, rowHeight = 150, above = 44, below = 62;
+const rowHeight = 150, above = 44, below = 62;
+const label = { width: 100, height: 38 }; // the usual size of one
 
-// layout returns {width, height, at: Map(name -> {x, y, isSwitch})}. It depends on names and links only, so that nothing moves while they stay.
+// columnWidth is the room for a node.
+const columnWidth = (columns) => (columns < 3 ? 220 : columns <= 12 ? 132 : 80);
+
+// layout returns {width, height, at: Map(name -> {x, y, isSwitch}), labels: Map(link -> {x, y})}. It depends on names and links only, so that nothing moves while
+// they stay.
 export function layout(fabric) {
   const near = neighbours(fabric);
   const levels = levelsOf(fabric, near);
   order(levels, near);
   const widest = Math.max(...levels.map((names) => names.length));
-  const width = widest * columnWidth * (widest < 3 ? 2 : 1);
+  const width = widest * columnWidth(widest);
   const height = above + (levels.length - 1) * rowHeight + below;
   const switches = new Set((fabric.switches ?? []).map((s) => s.name));
   const at = new Map();
   levels.forEach((names, level) => names.forEach((name, i) => {
     at.set(name, { x: (width * (i + 0.5)) / names.length, y: height - below - level * rowHeight, isSwitch: switches.has(name) });
   }));
-  return { width, height, at };
+  return { width, height, at, labels: placeLabels(fabric.links, at) };
 }
 
 function neighbours(fabric) {
@@ -59,4 +64,29 @@ function order(levels, near) {
       names.forEach((name, i) => place.set(name, (i + 0.5) / names.length));
     }
   }
+}
+
+// placeLabels finds a place for each label on its link, where it covers as little as possible of those before it, and of nodes.
+function placeLabels(links, at) {
+  const taken = [...at.values()].map(({ x, y, isSwitch }) => ({ x, y, width: isSwitch ? 76 : 48, height: isSwitch ? 34 : 48 }));
+  const labels = new Map();
+  for (const { id, a, b } of links) {
+    let [from, to] = [at.get(a), at.get(b)];
+    if (from.y < to.y) [from, to] = [to, from]; // from below: parts of the way are counted alike for all
+    let best = null;
+    for (const part of from.y === to.y ? [0.5, 0.35, 0.65] : [0.42, 0.5, 0.34, 0.58, 0.27, 0.66]) {
+      const place = { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part, ...label };
+      const covered = taken.reduce((sum, t) => sum + common(place, t), 0);
+      if (!best || covered < best.covered) best = { ...place, covered };
+    }
+    taken.push(best);
+    labels.set(id, best);
+  }
+  return labels;
+}
+
+// common is the area that two boxes share.
+function common(a, b) {
+  const across = (a.width + b.width) / 2 - Math.abs(a.x - b.x), down = (a.height + b.height) / 2 - Math.abs(a.y - b.y);
+  return across > 0 && down > 0 ? across * down : 0;
 }

@@ -24,7 +24,7 @@ export function showMap(fabric, rates, selected) {
   }
   const sides = fabric.partitions ?? [];
   sync(byId("map-links"), fabric.links, (l) => l.id, makeLink, (g, l) => updateLink(g, l, rates, l.id === selected));
-  sync(byId("map-labels"), fabric.links, (l) => l.id, () => svg("g", { class: "label" }, svg("rect"), svg("text"), svg("text")), (g, l) => updateLabel(g, l, rates));
+  sync(byId("map-labels"), fabric.links, (l) => l.id, makeLabel, (g, l) => updateLabel(g, l, rates));
   const things = [...fabric.nodes, ...(fabric.switches ?? [])];
   sync(byId("map-things"), things, (n) => n.name, makeThing, (g, n) => updateThing(g, n, sides));
 }
@@ -33,6 +33,7 @@ function begin(fabric) {
   const { width, height } = places;
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": `map of the fabric ${fabric.name}` },
     svg("g", { id: "map-links" }), svg("g", { id: "map-labels" }), svg("g", { id: "map-things" }));
+  drawing.style.minWidth = `${width * 0.7}px`; // smaller nobody can read it: it scrolls then
   byId("map").replaceChildren(drawing);
 }
 
@@ -65,33 +66,35 @@ function updateLink(g, link, rates, selected) {
 // thickness grows with the logarithm of a rate: 1.5 up to 10 kbit/s, 7 from 10 Gbit/s on.
 const thickness = (rate) => (1.5 + 5.5 * Math.min(1, Math.max(0, Math.log10(rate / 1e4) / 6))).toFixed(1);
 
-// summary is what is wrong with both directions of a link.
+// summary is what is wrong with a link; arrows say where to, if that is not both ways alike.
 function summary(link) {
   if (!link.up) return ["pulled out"];
   const ab = words(link.ab.faults), ba = words(link.ba.faults);
   if (ab.join() === ba.join()) return ab;
-  return [...ab.map((w) => `${w} to ${link.b}`), ...ba.map((w) => `${w} to ${link.a}`)];
+  const a = places.at.get(link.a), b = places.at.get(link.b);
+  const [there, back] = Math.abs(b.x - a.x) > Math.abs(b.y - a.y) ? (b.x > a.x ? ["→", "←"] : ["←", "→"]) : b.y < a.y ? ["↑", "↓"] : ["↓", "↑"];
+  return [...ab.map((w) => `${there} ${w}`), ...ba.map((w) => `${back} ${w}`)];
 }
 
-// updateLabel writes rates and faults beside a link: where it is nearer to its lower end, as links from there part.
+const most = 3; // faults that a label has room for
+
+// makeLabel makes a box with lines for the rate and for faults.
+const makeLabel = () => svg("g", {}, svg("rect", { rx: 4 }), ...Array.from({ length: most + 1 }, () => svg("text")));
+
+// updateLabel writes rates and faults on a link.
 function updateLabel(g, link, rates) {
-  let from = places.at.get(link.a), to = places.at.get(link.b);
-  if (from.y < to.y) [from, to] = [to, from];
-  const part = from.y === to.y ? 0.5 : 0.42;
-  const x = from.x + (to.x - from.x) * part, y = from.y + (to.y - from.y) * part;
+  const { x, y } = places.labels.get(link.id);
   const rate = rates.get(`${link.id} ab`).bits + rates.get(`${link.id} ba`).bits;
-  let wrong = summary(link);
-  const more = wrong.length - 2;
-  if (more > 0) wrong = [...wrong.slice(0, 2), `+${more}`];
-  const lines = [rate > 0 ? bits(rate) : "", wrong.join(", ")];
-  const [box, first, second] = g.children;
-  const full = lines.filter((l) => l);
-  const width = Math.max(...full.map((l) => l.length), 0) * 6.4 + 12, height = full.length * 15 + 5;
+  const wrong = summary(link);
+  const lines = wrong.length > most ? [...wrong.slice(0, most - 1), `and ${wrong.length - most + 1} more`] : [...wrong];
+  if (rate > 0) lines.unshift(bits(rate));
+  const [box, ...texts] = g.children;
+  const width = Math.max(...lines.map((l) => l.length), 0) * 6.4 + 12, height = lines.length * 15 + 5;
   set(g, "class", `label${!link.up ? " down" : wrong.length ? " faulty" : ""}`);
-  set(g, "visibility", full.length ? undefined : "hidden");
-  for (const [name, value] of Object.entries({ x: x - width / 2, y: y - height / 2, width, height, rx: 4 })) set(box, name, value);
-  [first, second].forEach((t, i) => {
-    text(t, full[i] ?? "");
+  set(g, "visibility", lines.length ? undefined : "hidden");
+  for (const [name, value] of Object.entries({ x: x - width / 2, y: y - height / 2, width, height })) set(box, name, value);
+  texts.forEach((t, i) => {
+    text(t, lines[i] ?? "");
     set(t, "x", x);
     set(t, "y", y - height / 2 + 14 + 15 * i);
   });

@@ -1,0 +1,92 @@
+//go:build linux
+
+package page
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"gofabric/internal/fabricd/api"
+)
+
+// spines is a leaf-spine fabric of eight nodes.
+const spines = `
+name: eight
+nodes: [n1, n2, n3, n4, n5, n6, n7, n8]
+switches: [leaf1, leaf2, leaf3, leaf4, spine1, spine2]
+links:
+  - between: [n1, leaf1]
+  - between: [n2, leaf1]
+  - between: [n3, leaf2]
+  - between: [n4, leaf2]
+  - between: [n5, leaf3]
+  - between: [n6, leaf3]
+  - between: [n7, leaf4]
+  - between: [n8, leaf4]
+  - between: [leaf1, spine1]
+  - between: [leaf1, spine2]
+  - between: [leaf2, spine1]
+  - between: [leaf2, spine2]
+  - between: [leaf3, spine1]
+  - between: [leaf3, spine2]
+  - between: [leaf4, spine1]
+  - between: [leaf4, spine2]
+`
+
+// overlaps counts the pairs of a map's labels and things that cover one another.
+const overlaps = `(() => {
+	const all = [...document.querySelectorAll("#map-labels > g:not([visibility]) > rect, #map-things circle, #map-things rect")].map(e => e.getBoundingClientRect());
+	return all.flatMap((a, i) => all.slice(i + 1).filter(b => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)).length;
+})()`
+
+// TestMap draws a bigger fabric with faults: nothing covers anything, nothing moves, and a link is picked by mouse and by key.
+func TestMap(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "eight.yaml")
+	if err := os.WriteFile(file, []byte(spines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t)
+	s := emulate(t, file)
+	b.do(chromedp.Navigate(s.link))
+	b.until(`document.querySelectorAll("#links tbody tr").length == 32`)
+	const places = `JSON.stringify([...document.querySelectorAll("#map-things circle, #map-things rect, #links td:first-child")].map(e => e.getBoundingClientRect()))`
+	before := b.value(places)
+	s.change("leaf1-spine1", api.LinkChange{Faults: &api.FaultsChange{Loss: new(0.05), DelayMS: new(1.0)}})
+	s.change("leaf2-spine2", api.LinkChange{Up: new(false)})
+	s.change("n5-leaf3", api.LinkChange{Direction: "ab", Faults: &api.FaultsChange{RateMbit: new(100.0), Corrupt: new(0.001)}})
+	s.run("n1", "pingpong", "-p", "tcp", "-e", "rdm", "-I", "100000000", "-S", "65536")
+	s.run("n8", "pingpong", "-p", "tcp", "-e", "rdm", "-I", "100000000", "-S", "65536", s.fabric().Nodes[0].Addresses[0])
+	b.until(`document.querySelectorAll("#processes .process").length == 2 && document.querySelectorAll(".way.busy").length > 6 && document.querySelectorAll(".way.down").length == 2`)
+	b.refreshed()
+	if n := b.value(overlaps); n != "0" {
+		t.Errorf("%s pairs of labels and nodes cover one another", n)
+	}
+	if after := b.value(places); after != before {
+		t.Errorf("the page moved from\n%s to\n%s", before, after)
+	}
+	b.do(chromedp.Click(`#map-links [data-key="n2-leaf1"] .hit`))
+	b.until(`document.querySelector("#link").value == "n2-leaf1"`)
+	b.do(chromedp.Focus(`#map-links [data-key="n3-leaf2"]`), chromedp.KeyEvent("\r"))
+	b.until(`document.querySelector("#link").value == "n3-leaf2" && document.querySelectorAll("#links tr.selected").length == 2`)
+	for _, l := range []look{{"light", 1280, 900, "light", false}, {"dark", 1280, 900, "dark", false}, {"phone", 390, 844, "dark", true}} {
+		b.as(l)
+		if wide := b.value("document.documentElement.scrollWidth <= innerWidth"); wide != "true" {
+			t.Errorf("%s: the page is wider than its window", l.name)
+		}
+		b.picture("eight-" + l.name)
+	}
+}
+
+// change changes a link behind the page's back.
+func (s *site) change(link string, c api.LinkChange) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	if err := s.api.Do(ctx, "PATCH", "/v1/emulation/links/"+link, c, nil); err != nil {
+		s.t.Fatal(err)
+	}
+}
