@@ -16,18 +16,18 @@ import (
 // TestStrangers: what is no process of the job is turned away, and the job goes on.
 func TestStrangers(t *testing.T) {
 	address, listening := freeRoot(t)
-	bad := map[string][]byte{
-		"garbage":    []byte("GET / HTTP/1.1\r\n\r\n"),
-		"nothing":    nil,
-		"long":       {0xff, 0xff, 0xff, 0xff, 1},
-		"fence":      (&meet.Fence{}).Bytes(meet.KindFence),
-		"other job":  (&meet.Hello{Rank: 1, Size: 2, Job: "other"}).Bytes(),
-		"other size": (&meet.Hello{Rank: 1, Size: 3, Job: "j"}).Bytes(),
-		"rank 0":     (&meet.Hello{Rank: 0, Size: 2, Job: "j"}).Bytes(),
+	bad := map[string][]byte{ // by what rank 0 says to it
+		"a message of 1195725856 bytes": []byte("GET / HTTP/1.1\r\n\r\n"),
+		"EOF":                           nil,
+		"a message of 4294967295 bytes": {0xff, 0xff, 0xff, 0xff, 1},
+		"a first message of kind 3":     (&meet.Fence{}).Bytes(meet.KindFence),
+		"the name of the job":           (&meet.Hello{Rank: 1, Size: 2, Job: "other"}).Bytes(),
+		"2 processes here, not 3":       (&meet.Hello{Rank: 1, Size: 3, Job: "j"}).Bytes(),
+		"this is rank 0":                (&meet.Hello{Rank: 0, Size: 2, Job: "j"}).Bytes(),
 	}
 	errs := together(t, 2, func(int) []Option { return []Option{Root(address), Name("j"), listening} }, func(ctx context.Context, j *Job) error {
 		if j.Rank() == 1 {
-			for name, b := range bad {
+			for want, b := range bad {
 				conn, err := net.Dial("tcp", address)
 				if err != nil {
 					return err
@@ -36,8 +36,8 @@ func TestStrangers(t *testing.T) {
 				conn.Write(b)
 				conn.(*net.TCPConn).CloseWrite()
 				answer, _ := io.ReadAll(conn)
-				if len(answer) < 5 || meet.Kind(answer[4]) != meet.KindFail {
-					t.Errorf("%s: answer % x", name, answer)
+				if len(answer) < 5 || meet.Kind(answer[4]) != meet.KindFail || !strings.Contains(string(answer), want) {
+					t.Errorf("answer %q; want %q", answer, want)
 				}
 				conn.Close()
 			}
