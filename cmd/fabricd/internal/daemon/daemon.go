@@ -108,7 +108,7 @@ func (d *Daemon) open(local net.Listener) (map[*http.Server]net.Listener, error)
 			return nil, err
 		}
 		servers[d.server(d.remote.authorize(d.site))] = d.remote.listener
-		d.site.Log.Info("serving over TLS", "address", d.remote.listener.Addr().String(), "link", "fabricd page --state-dir "+d.site.Config.StateDir+" --listen "+d.site.Config.Listen)
+		d.site.Log.Info("serving over TLS", "address", d.remote.listener.Addr().String(), "link", "fabricd page")
 	}
 	return servers, nil
 }

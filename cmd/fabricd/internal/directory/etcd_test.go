@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/internal/fabricd/api"
 )
 
 // etcd is a cluster of three members on loopback.
@@ -140,4 +141,13 @@ func TestMemberKilled(t *testing.T) {
 		}
 	}
 	fenceAll(ctx, t, 8, 3, alice1, alice2)
+	if os.Getenv("GOFABRIC_MANY") == "" {
+		return
+	}
+	c.kill(t, 1) // one is no majority
+	begin := time.Now()
+	err := alice1.send(ctx, "PUT", api.NamePath("job/0"), api.Registration{Address: "10.0.0.1:1"}, nil)
+	if took := time.Since(begin); status(err) != 503 || took > 2*requestTime {
+		t.Errorf("without a majority: %v after %v", err, took)
+	}
 }
