@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -13,12 +14,14 @@ import (
 
 	"gofabric"
 	"gofabric/internal/fabricd"
+	"gofabric/internal/netx"
 	"gofabric/internal/telemetry"
 	"gofabric/metrics"
 )
 
 func TestMain(m *testing.M) {
 	os.Setenv(fabricd.EnvDir, "off")
+	os.Setenv("FI_TCP_LOCAL_SOCKETS", "0") // connections of one host stay TCP's, for TestPath
 	goleak.VerifyTestMain(m)
 }
 
@@ -137,5 +140,18 @@ func TestNames(t *testing.T) {
 		if n < 20 {
 			t.Errorf("%s: only %d figures", stack, n)
 		}
+	}
+}
+
+// TestPath: of a peer over TCP the kernel is asked for the round-trip time.
+func TestPath(t *testing.T) {
+	if _, ok := netx.PathOf(netx.NoFD); ok || runtime.GOOS != "linux" {
+		t.Skip("the system tells nothing of connections")
+	}
+	b := pair(t, "tcp", 3)
+	defer b.Close()
+	p := telemetry.Collect()
+	if len(p.Endpoints) != 1 || p.Endpoints[0].Counters["rtt"] == 0 {
+		t.Fatalf("no round-trip time: %+v", p.Endpoints)
 	}
 }

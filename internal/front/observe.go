@@ -84,6 +84,11 @@ func (e *Endpoint) observe(o *telemetry.Observation) {
 		w.see(v, c)
 	}
 	r.Peers = w.report()
+	for i := range r.Peers {
+		if rtt := r.Peers[i].Counters["rtt"]; rtt > c["rtt"] { // of endpoints that know no more than their peers do
+			c["rtt"] = rtt
+		}
+	}
 	o.Add(r)
 }
 

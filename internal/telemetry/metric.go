@@ -29,7 +29,7 @@ var Metrics = []Metric{
 	{"datagrams", "direction", Counter, "", "Datagrams of the endpoints' ports"},
 	{"datagram_bytes", "direction", Counter, "bytes", "Bytes of datagrams of the endpoints' ports"},
 	{"bypassed", "way", Counter, "", "Datagrams that went past the system's stack (xdp), or through shared memory (memory), by way and direction"},
-	{"retransmitted", "", Counter, "", "Datagrams, or segments of TCP connections that are up, that were sent again"},
+	{"retransmitted", "", Counter, "", "Datagrams that were sent again; of a TCP connection, segments"},
 	{"lost", "", Counter, "", "Segments taken for lost"},
 	{"timeouts", "", Counter, "", "Retransmission time-outs"},
 	{"spurious", "", Counter, "", "Retransmissions that were not needed"},
