@@ -1,6 +1,7 @@
 package main
 
 import (
+	"gofabric/cmd/fabricd/internal/broker"
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/cmd/fabricd/internal/directory"
 	"gofabric/cmd/fabricd/internal/processes"
@@ -13,5 +14,6 @@ func parts(*daemon.Config) []daemon.Part {
 		directory.New(),
 		processes.New(),
 		web.New(),
+		broker.New(),
 	}
 }

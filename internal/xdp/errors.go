@@ -23,10 +23,14 @@ const (
 	OtherProgram                    // a program that is not of this package is attached
 	AddressTaken                    // another port of this process has the address
 	TooManyPorts                    // the map of live ports is full
+	NotAllowed                      // the daemon lends AF_XDP to others only
+	AllLent                         // the daemon has lent all queues
+	OtherHost                       // the daemon is in another network namespace
+	NotYours                        // the socket that was shown is not bound to the address
 )
 
 const asRoot = "run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep PROGRAM, " +
-	"or docker run --cap-add=NET_RAW --cap-add=NET_ADMIN --cap-add=BPF --cap-add=IPC_LOCK"
+	"or docker run --cap-add=NET_RAW --cap-add=NET_ADMIN --cap-add=BPF --cap-add=IPC_LOCK, or run fabricd as root, which lends it to users"
 
 var reasons = map[Reason]struct{ says, hint string }{
 	OtherSystem:   {"AF_XDP is part of Linux only", "nothing to do: sockets work everywhere"},
@@ -44,6 +48,10 @@ var reasons = map[Reason]struct{ says, hint string }{
 	OtherOwner:    {"another process has this interface for AF_XDP", "one process at a time owns an interface; the others use sockets"},
 	OtherProgram:  {"another XDP program is attached to the interface", "bpftool net shows it; ip link set INTERFACE xdp off removes one that no program holds"},
 	AddressTaken:  {"another port of this process has the address", "one port for each address"},
+	NotAllowed:    {"fabricd does not lend AF_XDP to this user", "name the user in its setting xdp-users, or a group in xdp-groups, and send it SIGHUP"},
+	AllLent:       {"all queues of the interface are with other processes", "each process takes a queue: ethtool -l shows how many there are, ethtool -L sets them; over veth, ip link add ... numrxqueues N numtxqueues N"},
+	OtherHost:     {"fabricd is in another network namespace", "run one in this namespace too, and name its folder in FABRICD_DIR"},
+	NotYours:      {"the socket is not bound to the address", "the endpoint's own UDP socket is to be bound to an address of this host"},
 	TooManyPorts:  {"the interface has no room for more ports", "open it with a larger MaxPorts"},
 }
 

@@ -166,8 +166,10 @@ func redirect(label string, ports, xsks, limit int) asm.Instructions {
 		asm.Add.Imm(asm.R2, keyAddr),
 		asm.FnMapLookupElem.Call(),
 		asm.JEq.Imm(asm.R0, 0, pass),
+		asm.LoadMem(asm.R2, asm.R0, 0, asm.Word), // where the owner's sockets begin
+		asm.LoadMem(asm.R1, asm.R6, mdQueue, asm.Word),
+		asm.Add.Reg(asm.R2, asm.R1),
 		asm.LoadMapPtr(asm.R1, xsks),
-		asm.LoadMem(asm.R2, asm.R6, mdQueue, asm.Word),
 		asm.Mov.Imm(asm.R3, xdpPass), // what the next call returns if the queue has no socket
 		asm.FnRedirectMap.Call(),
 		asm.Return(),

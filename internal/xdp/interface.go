@@ -28,7 +28,8 @@ type Interface struct {
 	multi bool
 	zero  bool
 
-	prog   *program
+	prog   *program // nil if the program is a daemon's
+	keep   keeper
 	u      *umem
 	queues []*queue
 	table  atomic.Pointer[map[key]*Port] // who gets what; replaced, never changed
@@ -72,14 +73,21 @@ func Open(name string, c Config) (*Interface, error) {
 		i.refs++
 		return i, nil
 	}
-	i := &Interface{name: name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1}
-	i.table.Store(&map[key]*Port{})
+	i := newInterface(ifc, id)
 	if err = i.open(ifc, c); err != nil {
 		i.end()
-		return nil, named(name, err)
+		if i, err = borrow(ifc, id, c, named(name, err)); err != nil {
+			return nil, err
+		}
 	}
 	owners.m[id] = i
 	return i, nil
+}
+
+func newInterface(ifc *net.Interface, id ownerID) *Interface {
+	i := &Interface{name: ifc.Name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1}
+	i.table.Store(&map[key]*Port{})
+	return i
 }
 
 // open sets the interface up: the program first, for it is what others may have.
@@ -102,6 +110,7 @@ func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 	if i.prog, err = loadProgram(uint32(i.c.Queues), uint32(i.c.MaxPorts)); err != nil {
 		return err
 	}
+	i.keep = own{i.prog}
 	if err := i.attach(); err != nil {
 		return err
 	}
@@ -135,8 +144,11 @@ func (i *Interface) openQueues(multi bool) error {
 		if err != nil {
 			return err
 		}
-		q := newQueue(i, s)
-		i.queues = append(i.queues, q)
+		if err := s.mapRings(&i.c); err != nil {
+			s.close()
+			return err
+		}
+		i.queues = append(i.queues, newQueue(i, s, n))
 		if err := s.bind(i.index, &i.c, multi, first); err != nil {
 			return err
 		}
@@ -146,7 +158,7 @@ func (i *Interface) openQueues(multi bool) error {
 	}
 	i.multi, i.zero = first.multi, first.zero
 	for n, q := range i.queues {
-		if err := i.prog.setQueue(uint32(n), int(q.s.fd)); err != nil {
+		if err := i.prog.setSocket(uint32(n), int(q.s.fd)); err != nil {
 			return fmt.Errorf("AF_XDP: queue %d into the map: %w", n, err)
 		}
 	}
@@ -155,8 +167,8 @@ func (i *Interface) openQueues(multi bool) error {
 
 // end gives everything back.
 func (i *Interface) end() {
-	if i.prog != nil {
-		i.prog.close()
+	if i.keep != nil {
+		i.keep.close() // first: packets go to the kernel again before the sockets close
 	}
 	for _, q := range i.queues {
 		q.s.close()
@@ -234,7 +246,7 @@ func (i *Interface) SetMTU(mtu int) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.mtu = mtu
-	return i.prog.setLimit(min(mtu, room-linkMax))
+	return i.keep.setLimit(min(mtu, room-linkMax))
 }
 
 // SetAddresses tells which addresses are this host's; ports bound to the unspecified address receive for these, so that packets on their way to other hosts
@@ -302,7 +314,7 @@ func (i *Interface) place(p *Port, keys map[key]struct{}, strict bool) error {
 	table := maps.Clone(*i.table.Load())
 	for k := range p.keys {
 		if _, stays := keys[k]; !stays {
-			if err := i.prog.deletePort(k); err != nil {
+			if err := i.keep.deletePort(k); err != nil {
 				return err
 			}
 			delete(table, k)
@@ -321,7 +333,7 @@ func (i *Interface) place(p *Port, keys map[key]struct{}, strict bool) error {
 	}
 	i.table.Store(&table)
 	for k := range p.keys {
-		if err := i.prog.setPort(k); err != nil {
+		if err := i.keep.setPort(k, p.fd); err != nil {
 			if errors.Is(err, unix.E2BIG) {
 				err = &Error{Interface: i.name, Reason: TooManyPorts, Err: err}
 			}
@@ -336,10 +348,16 @@ func (i *Interface) place(p *Port, keys map[key]struct{}, strict bool) error {
 // IPV6_V6ONLY, for those of IPv4, too. Packets with VLAN tags come if they have the numbers of tags, the outer one first; untagged ones, and those that have tags
 // without a number, if there are none. Errors are *Error: AddressTaken, TooManyPorts; or those of descriptors.
 func (i *Interface) Bind(at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
+	return i.BindFor(netx.NoFD, at, tags...)
+}
+
+// BindFor is Bind with the caller's socket. An interface that a daemon has lent takes that as the proof that the address and port are the caller's, which it must be
+// bound to exactly, without VLANs.
+func (i *Interface) BindFor(fd netx.FD, at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
 	if len(tags) > frame.TagsMax || !at.IsValid() || at.Port() == 0 || at.Addr().IsMulticast() {
 		return nil, fmt.Errorf("AF_XDP on %s: %v is no address to bind to", i.name, at)
 	}
-	p := &Port{i: i, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), tags: tags, boxes: make([]box, len(i.queues)), keys: map[key]struct{}{}}
+	p := &Port{i: i, fd: fd, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), tags: tags, boxes: make([]box, len(i.queues)), keys: map[key]struct{}{}}
 	err := p.openWait()
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ type Frame struct {
 // of different ports do not disturb each other. Nothing here waits, and nothing but Close allocates.
 type Port struct {
 	i       *Interface
+	fd      netx.FD // the companion socket, if the caller told
 	addr    netip.AddrPort
 	tags    []frame.Tag
 	keys    map[key]struct{} // guarded by i.mu
@@ -222,7 +223,7 @@ func (p *Port) Stop() error {
 	defer p.i.mu.Unlock()
 	var errs []error
 	for k := range p.keys { // the table keeps them: it says whose the packets are
-		errs = append(errs, p.i.prog.deletePort(k))
+		errs = append(errs, p.i.keep.deletePort(k))
 	}
 	// The kernel may be at packets that it looked up before, and shows them only after some more: it is when no processor is in the midst of that
 	// (membarrier(2); synchronize_rcu). Where it cannot wait for that, such a packet is lost.

@@ -18,7 +18,18 @@ import (
 
 // Probe says whether Open may succeed on an interface, without attaching anything: nil, or an *Error with the first thing that is missing.
 // What only the driver can tell, Open says. It looks at the network namespace of the calling thread. An interface that this process has open can be opened.
-func Probe(name string, c Config) error { return named(name, probe(name, c)) }
+// What this process may not have, the node's daemon may lend.
+func Probe(name string, c Config) error {
+	err := named(name, probe(name, c))
+	if err == nil {
+		return nil
+	}
+	ifc, none := net.InterfaceByName(name)
+	if none != nil {
+		return err
+	}
+	return named(name, probeLent(ifc, c, err))
+}
 
 func probe(name string, c Config) error {
 	ifc, err := net.InterfaceByName(name)

@@ -61,29 +61,29 @@ func (k *key) setVLAN(n int, proto, tci uint16) {
 // program is the program with its maps. It is attached through a link, which ends with the process if nobody ends it before.
 type program struct {
 	prog  *ebpf.Program
-	ports *ebpf.Map // key -> 1: who is alive
-	xsks  *ebpf.Map // queue -> AF_XDP socket
+	ports *ebpf.Map // key -> where the owner's sockets begin in xsks: who is alive
+	xsks  *ebpf.Map // that and the queue -> AF_XDP socket
 	limit *ebpf.Map // [0]: the longest IP packet that is taken
 	link  link.Link
 }
 
-// loadProgram makes the maps and loads the program.
-func loadProgram(queues, ports uint32) (*program, error) {
+// loadProgram makes the maps, for so many sockets and ports, and loads the program.
+func loadProgram(sockets, ports uint32) (*program, error) {
 	p := &program{}
-	if err := p.load(queues, ports); err != nil {
+	if err := p.load(sockets, ports); err != nil {
 		p.close()
 		return nil, loadError(err)
 	}
 	return p, nil
 }
 
-func (p *program) load(queues, ports uint32) (err error) {
+func (p *program) load(sockets, ports uint32) (err error) {
 	if p.ports, err = ebpf.NewMap(&ebpf.MapSpec{
 		Name: "gofabric_ports", Type: ebpf.Hash, KeySize: uint32(len(key{})), ValueSize: 4, MaxEntries: ports, Flags: unix.BPF_F_NO_PREALLOC,
 	}); err != nil {
 		return err
 	}
-	if p.xsks, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_xsks", Type: ebpf.XSKMap, KeySize: 4, ValueSize: 4, MaxEntries: queues}); err != nil {
+	if p.xsks, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_xsks", Type: ebpf.XSKMap, KeySize: 4, ValueSize: 4, MaxEntries: sockets}); err != nil {
 		return err
 	}
 	if p.limit, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_limit", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}); err != nil {
@@ -117,9 +117,14 @@ func (p *program) attach(ifindex int, mode Mode) error {
 // that a virtual interface passes on in one piece (GSO), which only the kernel can take apart.
 func (p *program) setLimit(n int) error { return p.limit.Put(uint32(0), uint32(n)) }
 
-func (p *program) setQueue(queue uint32, fd int) error { return p.xsks.Put(queue, uint32(fd)) }
+// setSocket makes a socket that of a place.
+func (p *program) setSocket(place uint32, fd int) error { return p.xsks.Put(place, uint32(fd)) }
 
-func (p *program) setPort(k key) error { return p.ports.Put(k[:], uint32(1)) }
+// freeSocket empties a place: packets for it go to the kernel's stack.
+func (p *program) freeSocket(place uint32) error { return p.xsks.Delete(place) }
+
+// setPort makes packets to k go to the socket in the place at base and the queue that they come on.
+func (p *program) setPort(k key, base uint32) error { return p.ports.Put(k[:], base) }
 
 func (p *program) deletePort(k key) error {
 	err := p.ports.Delete(k[:])

@@ -40,10 +40,10 @@ func loaded(t *testing.T) *program {
 	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	must(t, err)
 	t.Cleanup(func() { unix.Close(fd) })
-	must(t, p.setQueue(0, fd))
+	must(t, p.setSocket(0, fd))
 	must(t, p.setLimit(1500))
 	for _, k := range liveKeys() {
-		must(t, p.setPort(k))
+		must(t, p.setPort(k, 0))
 	}
 	return p
 }

@@ -33,7 +33,7 @@ type socket struct {
 	zero  bool // the driver works on the umem itself
 }
 
-// openSocket opens a socket with its rings over u. The first registers u, the others share it with first. It is not bound yet.
+// openSocket opens a socket with rings, not mapped yet, over u. The first registers u, the others share it with first. It is not bound yet.
 func openSocket(u *umem, c *Config, queue uint32, first *socket) (*socket, error) {
 	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *socket) setUp(u *umem, c *Config, register bool) error {
 		}
 	}
 	s.wishes(c, u)
-	return s.mapRings(c)
+	return nil
 }
 
 // fillSize is how many places the fill ring has: twice as many as there are chunks. In a ring that is full, what we write lies in the cache line that the kernel

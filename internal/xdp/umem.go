@@ -3,6 +3,8 @@
 package xdp
 
 import (
+	"fmt"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -18,10 +20,7 @@ type umem struct {
 // newUmem makes memory for so many queues. It is anonymous, and in huge pages where the system has them for who asks: packets lie 2048 or 4096 bytes apart, so that
 // each is on another small page, and finding those costs a ping-pong of two cores 3 %. The kernel populates it when it pins the pages (XDP_UMEM_REG).
 func newUmem(queues int, c *Config) (*umem, error) {
-	u := &umem{perQueue: uint32(c.RxFrames + c.TxFrames)}
-	for 1<<u.shift < c.ChunkSize {
-		u.shift++
-	}
+	u := &umem{perQueue: uint32(c.RxFrames + c.TxFrames), shift: shiftOf(c)}
 	size := queues * int(u.perQueue) << u.shift
 	var err error
 	if u.mapped, err = unix.Mmap(-1, 0, size+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE); err != nil {
@@ -31,6 +30,51 @@ func newUmem(queues int, c *Config) (*umem, error) {
 	u.mem = u.mapped[from : from+size : from+size]
 	unix.Madvise(u.mem, unix.MADV_HUGEPAGE) // a wish
 	return u, nil
+}
+
+// newLentUmem makes memory that another process can map, too, through a descriptor. Nobody can take it away or make it larger.
+func newLentUmem(queues int, c *Config) (u *umem, fd int, err error) {
+	size := queues * (c.RxFrames + c.TxFrames) * c.ChunkSize
+	fd, err = unix.MemfdCreate("gofabric-xdp", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, -1, err
+	}
+	if err = unix.Ftruncate(fd, int64(size)); err == nil {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
+	}
+	if err == nil {
+		u, err = mapUmem(fd, queues, c)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, -1, err
+	}
+	return u, fd, nil
+}
+
+// mapUmem maps memory that newLentUmem made.
+func mapUmem(fd, queues int, c *Config) (*umem, error) {
+	u := &umem{perQueue: uint32(c.RxFrames + c.TxFrames), shift: shiftOf(c)}
+	size := queues * int(u.perQueue) << u.shift
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	if st.Size != int64(size) {
+		return nil, fmt.Errorf("memory for packets of %d bytes, want %d", st.Size, size)
+	}
+	var err error
+	u.mapped, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	u.mem = u.mapped
+	return u, err
+}
+
+// shiftOf is log2 of the chunk size.
+func shiftOf(c *Config) (shift uint8) {
+	for 1<<shift < c.ChunkSize {
+		shift++
+	}
+	return shift
 }
 
 // hugePage is the size of a huge page, or a boundary that does no harm.

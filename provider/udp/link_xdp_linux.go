@@ -158,7 +158,7 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 	if l.iface, err = xdp.Open(ifc.Name, l.d.s.xdpConfig(ifc.Name)); err != nil {
 		return err
 	}
-	if l.port, err = l.iface.Bind(l.local); err != nil {
+	if l.port, err = l.iface.BindFor(l.fd, l.local); err != nil {
 		return err
 	}
 	copy(l.rules.MAC[:], ifc.HardwareAddr)
