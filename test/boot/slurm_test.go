@@ -35,7 +35,7 @@ func TestSlurm(t *testing.T) {
 	})
 }
 
-// startSlurm starts munge, slurmctld and slurmd in a folder of the test, and returns their configuration.
+// startSlurm starts munge (by force: it minds who may write to the folders above its own), slurmctld and slurmd in a folder of the test, and returns their configuration.
 func startSlurm(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "slurm") // not t.TempDir: its name may be too long for a socket
@@ -55,13 +55,14 @@ func startSlurm(t *testing.T) string {
 	rand.Read(key)
 	write(t, filepath.Join(dir, "munge.key"), string(key))
 	socket := filepath.Join(dir, "munge.sock")
-	daemon(t, nil, "munged", "--foreground", "--key-file="+filepath.Join(dir, "munge.key"), "--socket="+socket, "--pid-file="+filepath.Join(dir, "munged.pid"),
+	daemon(t, nil, "munged", "--foreground", "--force", "--key-file="+filepath.Join(dir, "munge.key"), "--socket="+socket, "--pid-file="+filepath.Join(dir, "munged.pid"),
 		"--log-file="+filepath.Join(dir, "munged.log"), "--seed-file="+filepath.Join(dir, "munge.seed"))
 	until(t, "munged", func() bool { _, err := os.Stat(socket); return err == nil })
 	conf := filepath.Join(dir, "slurm.conf")
 	_, ctlPort, _ := strings.Cut(freeAddress(t), ":")
 	_, dPort, _ := strings.Cut(freeAddress(t), ":")
 	write(t, conf, slurmConf(dir, host, ctlPort, dPort))
+	write(t, filepath.Join(dir, "cgroup.conf"), "CgroupPlugin=cgroup/v1\n") // that of version 2 wants systemd, though nothing here uses it
 	env := clean("SLURM_CONF=" + conf)
 	for _, sub := range []string{"state", "spool"} {
 		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
