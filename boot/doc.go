@@ -14,7 +14,7 @@
 //
 //   - PMI_FD or PMI_PORT: a launcher that speaks PMI, such as mpiexec.hydra (PMI-1) or srun --mpi=pmi2 (PMI-2). Nothing else is needed.
 //   - JOB_COMPLETION_INDEX: an indexed job of Kubernetes. GOFABRIC_SIZE says how many completions it has; rank 0 is found by the name of its pod, JOB-0, in
-//     the job's headless service, which GOFABRIC_SUBDOMAIN names, or by GOFABRIC_ROOT.
+//     the job's headless service, which GOFABRIC_SUBDOMAIN names, or by GOFABRIC_ROOT. With neither, but GOFABRIC_JOB, pods meet in fabricd's directory.
 //   - GOFABRIC_RANK and GOFABRIC_SIZE, or the same of other launchers: OMPI_COMM_WORLD_RANK and _SIZE (Open MPI), SLURM_PROCID and SLURM_NTASKS (srun),
 //     PMI_RANK and PMI_SIZE.
 //

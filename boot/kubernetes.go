@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"strings"
+
+	"gofabric/internal/fabricd"
 )
 
 // Indexed jobs of Kubernetes.
@@ -38,7 +40,10 @@ func (c *config) kubernetes(m *member) (opener, error) {
 	}
 	if c.root == "" {
 		service := c.env("GOFABRIC_SUBDOMAIN")
-		if !found || service == "" {
+		switch {
+		case service == "" && c.env("GOFABRIC_JOB") != "" && (c.daemon != "" || fabricd.Find(fabricd.API) != ""):
+			return joinDaemon, nil
+		case service == "" || !found:
 			return nil, errors.New("it is not known where rank 0 is: set GOFABRIC_SUBDOMAIN to the job's headless service, or GOFABRIC_ROOT to host and port of rank 0")
 		}
 		c.root = net.JoinHostPort(base+"-0."+service, defaultPort)

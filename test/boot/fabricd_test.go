@@ -71,6 +71,14 @@ func TestFabricd(t *testing.T) {
 	}
 }
 
+// TestFabricdPods: pods that meet in fabricd's directory.
+func TestFabricdPods(t *testing.T) {
+	dir := startFabricd(t)
+	joinResults(start(t, 4, func(i int) []string {
+		return []string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_JOB=run-1", "FABRICD_DIR=" + dir}
+	})).wantAll(t, 4, "kubernetes", "tcp")
+}
+
 // TestFabricdMissing: a rank that does not come is named.
 func TestFabricdMissing(t *testing.T) {
 	dir := startFabricd(t)

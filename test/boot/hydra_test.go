@@ -17,6 +17,8 @@ func TestHydra(t *testing.T) {
 		{name: "rxd", provider: "udp;ofi_rxd", source: "pmi1"},
 		{name: "rxm", provider: "tcp;ofi_rxm", source: "pmi1"},
 		{name: "port", provider: "tcp", source: "pmi1", args: []string{"-pmi-port"}},
+		{name: "two hosts", provider: "tcp", source: "pmi1", args: []string{"-launcher", "fork", "-hosts", "localhost,127.0.0.1", "-ppn", "2"}}, // as far as hydra can tell: values travel between its proxies
+		{name: "two hosts, version 2", provider: "tcp", source: "pmi2", args: []string{"-launcher", "fork", "-hosts", "localhost,127.0.0.1", "-ppn", "2"}, more: []string{"-from", "pmi2"}},
 		{name: "version 2", provider: "tcp", source: "pmi2", more: []string{"-from", "pmi2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
