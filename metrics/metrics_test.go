@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -25,8 +26,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// pair sends messages between two endpoints of this process, and closes the sender.
-func pair(t *testing.T, stack string, messages int) *gofabric.Endpoint {
+// pair sends messages between two endpoints of this process.
+func pair(t *testing.T, stack string, messages int) (a, b *gofabric.Endpoint) {
 	t.Helper()
 	open := func() *gofabric.Endpoint {
 		ep, err := gofabric.Open(t.Context(), gofabric.Provider(stack), gofabric.Node("127.0.0.1"))
@@ -35,8 +36,7 @@ func pair(t *testing.T, stack string, messages int) *gofabric.Endpoint {
 		}
 		return ep
 	}
-	a, b := open(), open()
-	defer a.Close()
+	a, b = open(), open()
 	p, err := a.Insert(b.Name().IP.String())
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func pair(t *testing.T, stack string, messages int) *gofabric.Endpoint {
 			t.Fatal(err)
 		}
 	}
-	return b
+	return a, b
 }
 
 func get(t *testing.T, accept string) (body, kind string) {
@@ -73,11 +73,18 @@ func get(t *testing.T, accept string) (body, kind string) {
 
 // TestHandler: one call serves what the process did, endpoints that are closed included, as text and with native histograms.
 func TestHandler(t *testing.T) {
-	b := pair(t, "udp;ofi_rxd", 600)
+	sent := uint64(600)
+	for _, total := range telemetry.Collect().Totals { // of tests before
+		if total.Provider == "udp;ofi_rxd" {
+			sent += total.Counters["operations.send"]
+		}
+	}
+	a, b := pair(t, "udp;ofi_rxd", 600)
 	defer b.Close()
+	a.Close()
 	text, _ := get(t, "")
 	for _, want := range []string{
-		`op="send",pid="`, `provider="udp;ofi_rxd"} 600` + "\n", `gofabric_operation_seconds_bucket{op="send"`, "gofabric_endpoints{", "gofabric_posted_receives{",
+		`op="send",pid="`, fmt.Sprintf("provider=\"udp;ofi_rxd\"} %d\n", sent), `gofabric_operation_seconds_bucket{op="send"`, "gofabric_endpoints{", "gofabric_posted_receives{",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -116,8 +123,9 @@ func registry(t *testing.T) *prometheus.Registry {
 // TestNames: every figure of every stack has a name in the table; others would be lost on the way.
 func TestNames(t *testing.T) {
 	for _, stack := range []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"} {
-		b := pair(t, stack, 3)
+		a, b := pair(t, stack, 3)
 		p := telemetry.Collect()
+		a.Close()
 		b.Close()
 		n := 0
 		check := func(c telemetry.Counts) {
@@ -148,10 +156,11 @@ func TestPath(t *testing.T) {
 	if _, ok := netx.PathOf(netx.NoFD); ok || runtime.GOOS != "linux" {
 		t.Skip("the system tells nothing of connections")
 	}
-	b := pair(t, "tcp", 3)
+	a, b := pair(t, "tcp", 3)
+	defer a.Close()
 	defer b.Close()
 	p := telemetry.Collect()
-	if len(p.Endpoints) != 1 || p.Endpoints[0].Counters["rtt"] == 0 {
+	if len(p.Endpoints) != 2 || p.Endpoints[0].Counters["rtt"] == 0 || p.Endpoints[1].Counters["rtt"] == 0 {
 		t.Fatalf("no round-trip time: %+v", p.Endpoints)
 	}
 }
