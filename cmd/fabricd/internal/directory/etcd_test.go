@@ -112,6 +112,7 @@ func freePorts(t *testing.T, n int) (ports []int) {
 
 // TestMemberKilled: names go in and out, watches and fences go on, while one of three members dies; each in its turn, the leader among them or not.
 func TestMemberKilled(t *testing.T) {
+	t.Parallel()
 	c := startEtcd(t)
 	n1, n2 := startNode(t, c.config()), startNode(t, c.config())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -198,3 +198,26 @@ func TestLocked(t *testing.T) {
 		t.Error("a folder is open twice")
 	}
 }
+
+// FuzzRead reads any file: whatever it holds, reading ends, within the file, and what was good before bad bytes is the same without them.
+func FuzzRead(f *testing.F) {
+	header, salt := newHeader()
+	log := appendFrame(appendFrame(header, salt, [][]byte{[]byte("one"), nil}), salt, [][]byte{[]byte("two")})
+	f.Add(log)
+	f.Add(log[:len(log)-1])
+	f.Add(appendFrame(log, salt, nil))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var got []string
+		good, _, err := read(data, func(r []byte) error { got = append(got, string(r)); return nil })
+		if good < 0 || good > len(data) {
+			t.Fatalf("%d good bytes of %d", good, len(data))
+		}
+		if err != nil {
+			return
+		}
+		var again []string
+		if _, _, err := read(data[:good], func(r []byte) error { again = append(again, string(r)); return nil }); err != nil || !slices.Equal(got, again) {
+			t.Errorf("%q, then %q, %v", got, again, err)
+		}
+	})
+}
