@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -65,40 +66,90 @@ func emulate(t *testing.T, topology string) *site {
 	if os.Geteuid() != 0 {
 		missing(t, "an emulated fabric needs root here")
 	}
-	bin, err := programs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &site{t: t, bin: bin, dir: t.TempDir()}
-	cmd := exec.Command(filepath.Join(bin, "fabricd"), "emulate", topology, "--dir", s.dir, "--state-dir", "off", "--log-level", "warn", "--seed", "18446744073709551557")
+	s := newSite(t)
+	cmd := s.fabricd("emulate", topology, "--dir", s.dir, "--state-dir", "off", "--log-level", "warn", "--seed", "18446744073709551557")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	text := s.start(cmd, out, "page")
+	if s.link = regexp.MustCompile(`http://127\.0\.0\.1:\d+/#token=[0-9a-f]{64}`).FindString(text); s.link == "" {
+		t.Fatalf("fabricd emulate printed %q, no link", text)
+	}
+	return s
+}
+
+// plain starts a fabricd without a fabric.
+func plain(t *testing.T) *site {
+	t.Helper()
+	s := newSite(t)
+	cmd := s.fabricd("run", "--dir", s.dir, "--state-dir", "off", "--page", "127.0.0.1:0")
+	out, err := cmd.StderrPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { end(t, cmd) })
-	line := make(chan string, 1)
-	go func() {
-		text, _ := bufio.NewReader(out).ReadString('\n')
-		line <- text
-		io.Copy(io.Discard, out)
-	}()
-	select {
-	case text := <-line:
-		if s.link = regexp.MustCompile(`http://127\.0\.0\.1:\d+/#token=[0-9a-f]{64}`).FindString(text); s.link == "" {
-			t.Fatalf("fabricd emulate printed %q, no link", text)
-		}
-	case <-time.After(patience):
-		t.Fatal("fabricd emulate printed nothing")
+	if text := s.start(cmd, out, "msg=ready"); strings.Contains(text, "token=") {
+		t.Errorf("the log has the token: %s", text)
 	}
+	page := s.fabricd("page")
+	link, err := page.CombinedOutput()
+	if err != nil {
+		t.Fatalf("fabricd page: %v: %s", err, link)
+	}
+	s.link = strings.TrimSpace(string(link))
+	return s
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	bin, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{t: t, bin: bin, dir: t.TempDir()}
 	if s.api, err = api.Dial(filepath.Join(s.dir, fabricd.API)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.api.Close)
 	return s
+}
+
+// fabricd is a command of it, about this site.
+func (s *site) fabricd(args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.bin, "fabricd"), args...)
+	cmd.Env = append(os.Environ(), fabricd.EnvDir+"="+s.dir)
+	return cmd
+}
+
+// start starts a daemon, and returns what it wrote until a line that contains word.
+func (s *site) start(cmd *exec.Cmd, out io.Reader, word string) string {
+	s.t.Helper()
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { end(s.t, cmd) })
+	said := make(chan string, 1)
+	go func() {
+		var text strings.Builder
+		lines := bufio.NewReader(out)
+		for !strings.Contains(text.String(), word) {
+			line, err := lines.ReadString('\n')
+			text.WriteString(line)
+			if err != nil {
+				break
+			}
+		}
+		said <- text.String()
+		io.Copy(io.Discard, lines)
+	}()
+	select {
+	case text := <-said:
+		return text
+	case <-time.After(patience):
+		s.t.Fatalf("%s says nothing", cmd)
+		return ""
+	}
 }
 
 // end ends a program, and wants it to end well.
@@ -111,16 +162,27 @@ func end(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// fabric is the fabric as the API has it.
-func (s *site) fabric() api.Emulation {
+// ask asks the daemon behind the page's back.
+func (s *site) ask(method, path string, in, out any) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	var e api.Emulation
-	if err := s.api.Do(ctx, "GET", "/v1/emulation", nil, &e); err != nil {
+	if err := s.api.Do(ctx, method, path, in, out); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// fabric is the fabric as the API has it.
+func (s *site) fabric() (e api.Emulation) {
+	s.t.Helper()
+	s.ask("GET", "/v1/emulation", nil, &e)
 	return e
+}
+
+// change changes a link.
+func (s *site) change(link string, c api.LinkChange) {
+	s.t.Helper()
+	s.ask("PATCH", "/v1/emulation/links/"+link, c, nil)
 }
 
 // run runs fi in a node until the test ends, again and again: a client may come before its server.

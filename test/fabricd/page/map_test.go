@@ -3,7 +3,6 @@
 package page
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -78,15 +77,5 @@ func TestMap(t *testing.T) {
 			t.Errorf("%s: the page is wider than its window", l.name)
 		}
 		b.picture("eight-" + l.name)
-	}
-}
-
-// change changes a link behind the page's back.
-func (s *site) change(link string, c api.LinkChange) {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
-	defer cancel()
-	if err := s.api.Do(ctx, "PATCH", "/v1/emulation/links/"+link, c, nil); err != nil {
-		s.t.Fatal(err)
 	}
 }

@@ -3,7 +3,9 @@
 package page
 
 import (
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -52,6 +54,49 @@ func TestFaults(t *testing.T) {
 		}
 		b.picture("pair-" + l.name)
 	}
+	stops(t, b, s)
+}
+
+// stops stops one of the processes, and sees it among what is stuck until it goes on.
+func stops(t *testing.T, b *browser, s *site) {
+	t.Helper()
+	var all api.Processes
+	s.ask("GET", "/v1/processes", nil, &all)
+	pid := all.Processes[0].PID
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(pid, syscall.SIGCONT)
+	b.until(fmt.Sprintf(`document.querySelector("#stuck.some tbody")?.textContent.includes("fi %d")`, pid))
+	b.picture("stuck")
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	b.until(`!document.querySelector("#stuck tbody").textContent.includes("does not answer")`)
+}
+
+// TestWithoutFabric shows a daemon that emulates nothing, and names that try to be more than text.
+func TestWithoutFabric(t *testing.T) {
+	b := open(t)
+	s := plain(t)
+	const evil = `<img src=x onerror="document.title='evil'">`
+	s.ask("PUT", api.NamePath("job/"+evil), api.Registration{Address: "fi_sockaddr_in://10.0.0.1:7471"}, nil)
+	s.ask("PUT", api.NamePath("job/1"), api.Registration{Address: evil, Lease: "1m"}, nil)
+	b.do(chromedp.Navigate(s.link))
+	b.until(`document.querySelectorAll("#names tbody tr").length == 2`)
+	b.refreshed()
+	if n := b.value(`document.querySelectorAll("#names img").length`); n != "0" {
+		t.Errorf("%s names have become elements", n)
+	}
+	if title := b.value("document.title"); title != "fabricd" {
+		t.Errorf("the title is %q", title)
+	}
+	if hidden := b.value(`document.querySelector("#emulation").hidden`); hidden != "true" {
+		t.Error("a fabric is shown where there is none")
+	}
+	b.picture("plain")
+	s.ask("DELETE", api.NamePath("job/1"), nil, nil)
+	b.until(`document.querySelectorAll("#names tbody tr").length == 1`)
 }
 
 // TestOneWay changes one direction, pulls the cable out, and heals everything.

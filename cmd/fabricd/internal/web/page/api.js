@@ -38,16 +38,6 @@ export async function request(method, path, body) {
   return JSON.parse(text, exact);
 }
 
-// get is request for what a daemon may not have: null then.
-export async function get(path) {
-  try {
-    return await request("GET", path);
-  } catch (e) {
-    if (e.status === 404) return null;
-    throw e;
-  }
-}
-
 function messageOf(text, otherwise) {
   try {
     const e = JSON.parse(text);

@@ -5,26 +5,30 @@ import { count, seconds } from "./format.js";
 
 const width = 220, height = 56;
 
+const roundTrips = new WeakMap(); // what was seen of peers, by the element that shows it
+
 // showHistograms shows those of a process into an element.
 export function showHistograms(parent, process) {
-  const all = collect(process);
+  if (!roundTrips.has(parent)) roundTrips.set(parent, new Map());
+  const all = collect(process, roundTrips.get(parent));
   sync(parent, [...all.keys()].sort(), (name) => name, makeHistogram, (e, name) => updateHistogram(e, name, all.get(name)));
 }
 
-// collect adds up the histograms of a process' endpoints by name; RTT counts each peer once.
-function collect(process) {
+// collect adds up the histograms of a process' endpoints by name. Round-trip times are those that the page has seen of each peer, once a second.
+function collect(process, trips) {
   const all = new Map();
-  const bucketsOf = (name) => all.get(name) ?? all.set(name, new Map()).get(name);
-  const add = (name, i, n) => bucketsOf(name).set(i, (bucketsOf(name).get(i) ?? 0) + n);
+  const add = (buckets, i, n) => buckets.set(i, (buckets.get(i) ?? 0) + n);
   for (const e of process.endpoints) {
     for (const [name, h] of Object.entries(e.histograms ?? {})) {
       if (h.schema !== 2) continue;
-      for (const [i, n] of Object.entries(h.buckets ?? {})) add(`${name} latency, sampled`, Number(i), n);
+      const key = `${name} latency, sampled`;
+      if (!all.has(key)) all.set(key, new Map());
+      for (const [i, n] of Object.entries(h.buckets ?? {})) add(all.get(key), Number(i), n);
     }
-    for (const q of e.peers ?? []) {
-      if (q.counters?.rtt) add("RTT of peers", Math.ceil(Math.log2(q.counters.rtt / 1e9) * 4), 1);
-    }
+    for (const q of e.peers ?? []) if (q.counters?.rtt) add(trips, Math.ceil(Math.log2(q.counters.rtt / 1e9) * 4), 1);
   }
+  for (const [name, buckets] of all) if (!buckets.size) all.delete(name);
+  if (trips.size) all.set("RTT of peers, each second", trips);
   return all;
 }
 

@@ -1,6 +1,6 @@
 // The page: it asks the daemon each second and shows the answers.
 
-import { get, keepToken, takeToken } from "./api.js";
+import { keepToken, request, takeToken } from "./api.js";
 import { byId, text } from "./dom.js";
 import { ago } from "./format.js";
 import { showEmulation, startEmulation } from "./emulation.js";
@@ -10,32 +10,35 @@ import { showProcesses } from "./processes.js";
 const period = 1000; // ms
 let timer = 0;
 let asking = false;
+let again = false; // somebody wanted a refresh while one was under way
 
-// parts of the page, each with what it asks for and shows.
-const parts = [
-  ["/v1/emulation", showEmulation],
-  ["/v1/stuck", showStuck],
-  ["/v1/processes", showProcesses],
-  ["/v1/names?limit=200", showNames],
+// sections of the page: the daemon's part that each needs, what it asks for and shows.
+const sections = [
+  ["emulation", "/v1/emulation", showEmulation],
+  ["processes", "/v1/stuck", showStuck],
+  ["processes", "/v1/processes", showProcesses],
+  ["directory", "/v1/names?limit=200", showNames],
 ];
 
-// refresh asks for everything, and again after a while.
+// refresh asks for everything, and again after a while. What the daemon has no part for is null.
 async function refresh() {
   clearTimeout(timer);
+  again = asking;
   if (document.hidden || asking) return;
   asking = true;
   try {
-    const status = await get("/v1/status");
+    const status = await request("GET", "/v1/status");
     becomeReachable(status);
-    const answers = await Promise.allSettled(parts.map(([path]) => get(path)));
+    const answers = await Promise.allSettled(sections.map(([part, path]) => (status.parts.includes(part) ? request("GET", path) : null)));
     const failed = [];
-    answers.forEach((a, i) => (a.status === "fulfilled" ? parts[i][1](a.value) : failed.push(a.reason.message)));
+    answers.forEach((a, i) => (a.status === "fulfilled" ? sections[i][2](a.value) : failed.push(a.reason.message)));
     problem(failed.join("; "));
   } catch (e) {
     becomeUnreachable(e);
   } finally {
     asking = false;
-    if (byId("login").hidden) timer = setTimeout(refresh, period);
+    if (again) refresh();
+    else if (byId("login").hidden) timer = setTimeout(refresh, period);
   }
 }
 
