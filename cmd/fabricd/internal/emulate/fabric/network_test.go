@@ -172,6 +172,30 @@ func TestSpines(t *testing.T) {
 	}
 }
 
+// TestWays: only shortest ways are used, and of two cables between the same switches only one that is up.
+func TestWays(t *testing.T) {
+	l := newLab(t, "nodes: [a, b]\nswitches: [s1, s2, s3]\nlinks: [{between: [a, s1]}, {between: [b, s3]}, {between: [s1, s2]}, {between: [s2, s3]}, {between: [s1, s3]}, {between: [s1, s3]}]")
+	used := func(id string) uint64 { return l.pipes[2*l.top.Link(id)].link.Stats(l.now).Frames }
+	for flow := range 100 {
+		l.say("a/eth0", "b/eth0", flow)
+	}
+	if used("s1-s2") != 0 || used("s1-s3") < 30 || used("s1-s3-2") < 30 {
+		t.Errorf("%d frames took the long way, %d and %d the short ones", used("s1-s2"), used("s1-s3"), used("s1-s3-2"))
+	}
+	before := used("s1-s3")
+	for _, p := range l.directions(l.top.Link("s1-s3"), topology.Both) {
+		p.link.SetDown(true)
+	}
+	l.route()
+	for flow := range 100 {
+		l.say("a/eth0", "b/eth0", flow)
+		l.want("around a cable that is down", map[string]int{"b/eth0": 1})
+	}
+	if used("s1-s3") != before || used("s1-s2") != 0 {
+		t.Error("a cable that is down was used, or the long way")
+	}
+}
+
 // TestLearn: a station behind a node is flooded to, and found when it has spoken; what a switch learns is bounded.
 func TestLearn(t *testing.T) {
 	l := newLab(t, "dumbbell")

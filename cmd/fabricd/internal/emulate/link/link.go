@@ -200,7 +200,6 @@ func (l *Link) Advance(now mono.Time, out Out) {
 			kept = append(kept, h)
 			continue
 		}
-		h.f.At = max(h.f.At, now)
 		out.Deliver(h.f)
 	}
 	clear(l.held[len(kept):])

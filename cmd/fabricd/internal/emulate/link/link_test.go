@@ -170,6 +170,36 @@ func TestSeed(t *testing.T) {
 	}
 }
 
+// TestIndependent: what happens to a frame says nothing about what happens to those behind it.
+func TestIndependent(t *testing.T) {
+	const n = 50000
+	w, _ := run(2, Faults{Loss: 0.3, Dup: 0.3, Corrupt: 0.3}, n, time.Microsecond)
+	came, twice, flipped := make([]bool, n+8), make([]bool, n+8), make([]bool, n+8)
+	for _, f := range w.got {
+		i := number(f)
+		came[i], twice[i] = true, came[i]
+		for _, b := range f.B[header:] {
+			flipped[i] = flipped[i] || b != 0
+		}
+	}
+	for ahead := 1; ahead < 8; ahead++ {
+		for what, event := range map[string][]bool{"doubled": twice, "damaged": flipped, "there": came} {
+			all, lost := 0, 0
+			for i := range n - ahead {
+				if event[i] {
+					all++
+					if !came[i+ahead] {
+						lost++
+					}
+				}
+			}
+			if p := float64(lost) / float64(all); p < 0.28 || p > 0.32 {
+				t.Errorf("%d frames behind one that is %s, %.3f are lost", ahead, what, p)
+			}
+		}
+	}
+}
+
 // TestDelay: frames are as late as asked for, and with jitter evenly so.
 func TestDelay(t *testing.T) {
 	l, w := New(1, 1), &wire{}
@@ -230,6 +260,7 @@ func TestLine(t *testing.T) {
 		{"twice", Faults{Rate: 80e6}, 50 * time.Microsecond, 0, 10 * time.Millisecond},
 		{"at once", Faults{Rate: 80e6, Queue: 10}, 0, 90, time.Millisecond},
 		{"by bytes", Faults{Rate: 80e6, QueueBytes: 5000}, 0, 95, 500 * time.Microsecond},
+		{"by bytes, slowly", Faults{Rate: 80e6, QueueBytes: 12000}, 90 * time.Microsecond, 0, 10 * time.Millisecond},
 		{"less than a frame", Faults{Rate: 80e6, QueueBytes: 10}, 0, 99, 100 * time.Microsecond},
 	} {
 		w, s := run(1, c.f, 100, c.gap)

@@ -70,6 +70,15 @@ func TestMark(t *testing.T) {
 			}
 		}
 	}
+	for id := range 1 << 16 { // all sums, those with two carries too
+		b := ip4(1)
+		binary.BigEndian.PutUint16(b[18:], uint16(id))
+		binary.BigEndian.PutUint16(b[24:], 0)
+		binary.BigEndian.PutUint16(b[24:], ^sum(b[14:34]))
+		if mark(b); sum(b[14:34]) != 0xffff {
+			t.Fatalf("id %#x: sum %#x", id, sum(b[14:34]))
+		}
+	}
 	if b := tagged(ip4(2)); !mark(b) || b[19] != 3 {
 		t.Error("a frame with a VLAN's tag is not marked")
 	}

@@ -50,7 +50,8 @@ defaults: {delay: 1ms, rate: 10gbit}
 links:
   - {between: [a, s], loss: 5%, delay: 2ms}
   - between: [b, s]
-    ab: {loss: 0.5, burst: 1%/20%}
+    delay: 3ms
+    ab: {loss: 0.5, burst: 1%/20%, delay: 4ms}
     ba: {rate: 64kbit, queue: 7, queue-bytes: 64k, ecn: 3}
   - {between: [b, c], up: false, jitter: 10us, dup: 1%, reorder: 2%, corrupt: 0.1%}
   - {between: [a, s], id: spare}
@@ -73,8 +74,8 @@ func TestParse(t *testing.T) {
 	}
 	for i, want := range []Link{
 		{"a-s", "a", "s", true, link.Faults{Loss: 0.05, Delay: 2 * ms, Rate: 1e10}, link.Faults{Loss: 0.05, Delay: 2 * ms, Rate: 1e10}},
-		{"b-s", "b", "s", true, link.Faults{Loss: 0.5, Burst: link.Burst{Enter: 0.01, Leave: 0.2, Loss: 1}, Delay: ms, Rate: 1e10},
-			link.Faults{Delay: ms, Rate: 64e3, Queue: 7, QueueBytes: 65536, ECN: 3}},
+		{"b-s", "b", "s", true, link.Faults{Loss: 0.5, Burst: link.Burst{Enter: 0.01, Leave: 0.2, Loss: 1}, Delay: 4 * ms, Rate: 1e10},
+			link.Faults{Delay: 3 * ms, Rate: 64e3, Queue: 7, QueueBytes: 65536, ECN: 3}},
 		{"b-c", "b", "c", false, link.Faults{Delay: ms, Rate: 1e10, Jitter: 10 * time.Microsecond, Dup: 0.01, Reorder: 0.02, Corrupt: 0.001},
 			link.Faults{Delay: ms, Rate: 1e10, Jitter: 10 * time.Microsecond, Dup: 0.01, Reorder: 0.02, Corrupt: 0.001}},
 		{"spare", "a", "s", true, link.Faults{Delay: ms, Rate: 1e10}, link.Faults{Delay: ms, Rate: 1e10}},
@@ -100,6 +101,19 @@ func TestParse(t *testing.T) {
 	}
 	if top.Link("s-a") != 0 || top.Link("s-spare") != -1 || top.Link("spare") != 3 {
 		t.Error("links are not found by their ids")
+	}
+}
+
+// TestSegments: switches that are joined, in whatever order, are one Ethernet, and others are others.
+func TestSegments(t *testing.T) {
+	top, err := Parse([]byte(`{nodes: [a, b, c, d], switches: [s1, s2, s3, s4, s5], links: [{between: [s1, s2]}, {between: [s1, s3]}, {between: [s4, s3]},
+		{between: [a, s2]}, {between: [b, s4]}, {between: [c, s3]}, {between: [d, s5]}, {between: [a, d]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(node, face int) int { return top.Nodes[node].Interfaces[face].Segment }
+	if of(0, 0) != of(1, 0) || of(0, 0) != of(2, 0) || of(3, 0) == of(0, 0) || of(0, 1) != of(3, 1) || of(0, 1) == of(0, 0) || of(0, 1) == of(3, 0) {
+		t.Errorf("%+v", top.Nodes)
 	}
 }
 
