@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +26,6 @@ type machine struct {
 	t    *testing.T
 	dir  string
 	self []string // the command line that fabricd's arguments follow
-	log  bytes.Buffer
 	d    *exec.Cmd
 	api  *api.Client
 }
@@ -76,21 +74,35 @@ func (m *machine) start(args ...string) {
 	m.t.Helper()
 	m.d = exec.Command(args[0], args[1:]...)
 	m.d.Env = m.environ()
-	m.d.Stderr = &m.log
+	log, err := os.OpenFile(m.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer log.Close()
+	m.d.Stderr = log
 	if err := m.d.Start(); err != nil {
 		m.t.Fatal(err)
 	}
 	m.t.Cleanup(func() {
 		m.end(syscall.SIGTERM)
 		if m.t.Failed() {
-			m.t.Log(m.log.String())
+			m.t.Log(m.log())
 		}
 	})
-	var err error
 	if m.api, err = api.Dial(filepath.Join(m.dir, fabricd.API)); err != nil {
 		m.t.Fatal(err)
 	}
 	m.until("the daemon answers", func() bool { return m.api.Do(m.t.Context(), "GET", "/v1/emulation", nil, nil) == nil })
+}
+
+func (m *machine) logFile() string { return filepath.Join(m.dir, "log") }
+
+func (m *machine) log() string {
+	b, err := os.ReadFile(m.logFile())
+	if err != nil {
+		m.t.Error(err)
+	}
+	return string(b)
 }
 
 func (m *machine) environ() []string {
@@ -119,7 +131,7 @@ func (m *machine) until(what string, is func() bool) {
 	m.t.Helper()
 	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			m.t.Fatalf("%s: not in %v\n%s", what, patience, m.log.String())
+			m.t.Fatalf("%s: not in %v\n%s", what, patience, m.log())
 		}
 	}
 }
@@ -298,7 +310,7 @@ func TestSchedule(t *testing.T) {
 	if l := m.state().Links[0]; l.AB.Faults.Loss != 0.3 || l.BA.Faults.Loss != 0 {
 		t.Errorf("%+v", l)
 	}
-	if n := strings.Count(m.log.String(), "msg=schedule"); n != 4 {
+	if n := strings.Count(m.log(), "msg=schedule"); n != 4 {
 		t.Errorf("%d events are in the log", n)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -58,20 +57,18 @@ func within(t testing.TB, f *Fabric, node string, work func() error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends here
+	err = onThread(func() error {
 		fd, err := unix.Open(file, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err == nil {
-			defer unix.Close(fd)
-			err = unix.Setns(fd, unix.CLONE_NEWNET)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			err = work()
+		defer unix.Close(fd)
+		if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
+			return err
 		}
-		done <- err
-	}()
-	if err := <-done; err != nil {
+		return work()
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -268,5 +265,21 @@ func TestSameSeed(t *testing.T) {
 	}
 	if slices.Equal(one, other) {
 		t.Error("another seed did the same")
+	}
+}
+
+// TestProcessStays: no thread that stays in a node is the process' first, by whose namespace others take the process for one of the node's.
+func TestProcessStays(t *testing.T) {
+	const own = "/proc/self/ns/net"
+	before, err := os.Readlink(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		f := open(t, "pair")
+		within(t, f, "n1", func() error { return nil })
+		if now, err := os.Readlink(own); err != nil || now != before {
+			t.Fatalf("the process was in %s and is in %s, %v", before, now, err)
+		}
 	}
 }

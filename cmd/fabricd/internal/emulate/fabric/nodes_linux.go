@@ -42,12 +42,21 @@ func newNodes(n *network) (*nodes, error) {
 	return ns, nil
 }
 
-// add makes node i, on a thread that lives in its namespace and ends with this call: it is never unlocked.
-func (ns *nodes) add(i int) error {
+// add makes node i.
+func (ns *nodes) add(i int) error { return onThread(func() error { return ns.furnish(i) }) }
+
+// onThread runs work on a thread that may stay in a namespace: it is never unlocked, and ends with this call. Not the first thread: that one cannot end, and
+// its namespace is what the system takes for the whole process'.
+func onThread(work func() error) error {
 	result := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		result <- ns.furnish(i)
+		if unix.Gettid() == unix.Getpid() {
+			result <- onThread(work) // on another, as this one is taken
+			runtime.UnlockOSThread()
+			return
+		}
+		result <- work()
 	}()
 	return <-result
 }

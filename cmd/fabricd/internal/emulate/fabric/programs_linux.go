@@ -47,7 +47,7 @@ func signal(spaces map[string]bool, s unix.Signal) (n int) {
 		return 0
 	}
 	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && tell(pid, spaces, s) {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && pid != os.Getpid() && tell(pid, spaces, s) {
 			n++
 		}
 	}
