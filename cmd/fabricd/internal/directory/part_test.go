@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/internal/fabricd/api"
 )
 
@@ -301,8 +302,25 @@ func testLeases(t *testing.T, n *node) {
 	}
 }
 
+// counting is a store that tells when a key was looked for in vain.
+type counting struct {
+	store.Store
+	missed chan string
+}
+
+func (c *counting) Get(ctx context.Context, who store.Caller, k store.Kind, key string) (store.Entry, error) {
+	e, err := c.Store.Get(ctx, who, k, key)
+	if errors.Is(err, store.ErrNotFound) {
+		c.missed <- key
+	}
+	return e, err
+}
+
 func testValues(t *testing.T, n *node) {
 	ctx, alice := t.Context(), n.as(1000)
+	real, missed := n.part.store, make(chan string, 10)
+	n.part.store = &counting{real, missed}
+	defer func() { n.part.store = real }()
 	got := make(chan api.Value, 1)
 	go func() {
 		var v api.Value
@@ -311,6 +329,8 @@ func testValues(t *testing.T, n *node) {
 		}
 		got <- v
 	}()
+	<-missed
+	<-missed // the second time is after the watch began: from here it waits
 	if err := alice.send(ctx, "PUT", api.KeyPath("v/latex"), api.Value{Value: []byte("another")}, nil); err != nil {
 		t.Fatal(err)
 	}
