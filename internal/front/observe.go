@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"gofabric/internal/telemetry"
 	"gofabric/internal/xnet/engine"
@@ -39,30 +38,21 @@ type Unobserved struct{}
 func (Unobserved) ObservePeers(func(PeerView) bool) {}
 func (Unobserved) ObserveCounts(telemetry.Counts)   {}
 
-// lockPause is the pause between looks at a lock that somebody holds.
-const lockPause = 100 * time.Microsecond
-
 // Title implements telemetry.Source.
 func (d *Domain) Title() (provider, name string) { return d.cfg.Names.Provider, d.Name() }
 
 // Observe implements telemetry.Source.
-func (d *Domain) Observe(o *telemetry.Observation) bool {
+func (d *Domain) Observe(o *telemetry.Observation) {
 	d.open.mu.Lock()
 	list := slices.Clone(d.open.list)
 	d.open.mu.Unlock()
 	for _, e := range list {
-		for !d.prog.TryLock() {
-			if o.Rest() <= 0 {
-				return false
-			}
-			time.Sleep(lockPause)
-		}
+		d.prog.Lock()
 		if !e.closed {
 			e.observe(o)
 		}
 		d.prog.Unlock()
 	}
-	return true
 }
 
 // observe describes the endpoint. Locked.

@@ -14,11 +14,9 @@ type Observation struct {
 	seen    map[any]struct{}
 	stalled map[string]uint64
 	room    int // for peers
-	until   time.Time
+	took    int // of it
+	done    chan struct{}
 }
-
-// Rest is how much longer the observation may wait for a lock.
-func (o *Observation) Rest() time.Duration { return time.Until(o.until) }
 
 // First reports, once for each x, true: what several endpoints share is told of once.
 func (o *Observation) First(x any) bool {
@@ -34,7 +32,8 @@ func (o *Observation) Room() int { return min(o.room, MaxPeers) }
 
 // Add adds an endpoint.
 func (o *Observation) Add(e Endpoint) {
-	o.room -= min(len(e.Peers), o.room)
+	n := min(len(e.Peers), o.room)
+	o.room, o.took = o.room-n, o.took+n
 	o.Endpoints = append(o.Endpoints, e)
 }
 

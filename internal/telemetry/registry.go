@@ -13,19 +13,20 @@ import (
 
 // Source is an open domain.
 type Source interface {
-	// Observe describes the domain's endpoints. False: its lock was not to be had in the observation's time.
-	Observe(o *Observation) bool
+	// Observe describes the domain's endpoints. It waits for the domain's lock, however long that takes.
+	Observe(o *Observation)
 	// Title is what a stall of the whole domain is said to be at: its provider, and its name.
 	Title() (provider, name string)
 }
 
 // Entry is a Source in the list.
 type Entry struct {
-	s    Source
-	w    watch
-	busy time.Time // since when its lock is not to be had
-	last []Endpoint
-	told bool // busy, as a stall
+	s     Source
+	w     watch
+	under *Observation // that has not come back
+	busy  time.Time    // since when its lock is not to be had
+	last  []Endpoint
+	told  bool // busy, as a stall
 }
 
 // registry is the list of a process.
@@ -187,30 +188,37 @@ func totalOf(totals map[string]*Total, provider string) *Total {
 	return t
 }
 
-// look observes the domain. If its lock is not to be had, what was seen last stays, and that becomes a stall.
+// look observes the domain. The observation waits for the domain's lock in turn, beside this call: a thread that passes all the time lets nobody in who
+// only tries. If it has not come back in time, what was seen last stays, the next look asks for its result, and that becomes a stall.
 func (e *Entry) look(room *int, stalled map[string]uint64) []Stall {
 	now := time.Now()
-	e.w.patience = patience()
-	e.w.begin(now)
-	wait := lockTime
-	if !e.busy.IsZero() {
-		wait = 0
+	if e.under == nil {
+		e.w.patience = patience()
+		e.w.begin(now)
+		e.under = &Observation{w: &e.w, seen: map[any]struct{}{}, stalled: map[string]uint64{}, room: *room, done: make(chan struct{})}
+		go func(o *Observation) {
+			defer close(o.done)
+			e.s.Observe(o)
+		}(e.under)
 	}
-	o := &Observation{w: &e.w, seen: map[any]struct{}{}, stalled: map[string]uint64{}, room: *room, until: now.Add(wait)}
-	whole := e.s.Observe(o)
-	e.w.end(whole)
-	if whole {
-		e.last, e.busy, e.told = o.Endpoints, time.Time{}, false
-		*room = o.room
+	o := e.under
+	limit := time.NewTimer(lockTime)
+	defer limit.Stop()
+	select {
+	case <-o.done:
+		e.w.end()
+		e.under, e.last, e.busy, e.told = nil, o.Endpoints, time.Time{}, false
+		*room -= min(*room, o.took)
 		for k, n := range o.stalled {
 			stalled[k] += n
 		}
 		return o.Stalls
+	case <-limit.C:
 	}
 	if e.busy.IsZero() {
 		e.busy = now
 	}
-	if e.w.patience == 0 || time.Since(e.busy) < e.w.patience {
+	if p := patience(); p == 0 || time.Since(e.busy) < p {
 		return nil
 	}
 	if !e.told {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,16 +24,17 @@ func TestMain(m *testing.M) {
 
 // source is a domain of the test's.
 type source struct {
-	busy    bool
+	lock    sync.Mutex
 	observe func(o *Observation)
 }
 
 func (s *source) Title() (string, string) { return "test", "lo" }
-func (s *source) Observe(o *Observation) bool {
-	if s.observe != nil && !s.busy {
+func (s *source) Observe(o *Observation) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.observe != nil {
 		s.observe(o)
 	}
-	return !s.busy
 }
 
 // TestWatch: what looks the same for too long is a stall since it was first seen so, and is counted once; what changes, or goes away, is none.
@@ -77,7 +79,7 @@ func TestBusy(t *testing.T) {
 	}}
 	e := Register(s, false)
 	Collect()
-	s.busy = true
+	s.lock.Lock()
 	Collect()
 	time.Sleep(25 * time.Millisecond)
 	p := Collect()
@@ -86,6 +88,10 @@ func TestBusy(t *testing.T) {
 	}
 	if len(p.Totals) != 1 || p.Totals[0].Counters["operations.send"] != 5 || len(p.Endpoints) != 1 {
 		t.Errorf("totals: %+v", p.Totals)
+	}
+	s.lock.Unlock()
+	if p := Collect(); len(p.Stalls) != 0 || p.Stalled["lock"] != 1 {
+		t.Errorf("with the lock back: %+v, %v", p.Stalls, p.Stalled)
 	}
 	e.Close()
 	Gone("test", Counts{"operations.send": 7, "posted_receives": 2}, nil)

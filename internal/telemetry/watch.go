@@ -38,13 +38,8 @@ func (w *watch) begin(now time.Time) {
 	w.is = make(map[Key]sight, len(w.was))
 }
 
-// end makes the observation the last one; one that was broken off is forgotten, and the one before stays.
-func (w *watch) end(whole bool) {
-	if whole {
-		w.was = w.is
-	}
-	w.is = nil
-}
+// end makes the observation the last one.
+func (w *watch) end() { w.was, w.is = w.is, nil }
 
 // see notes something, and returns since when it looks as it does now.
 func (w *watch) see(k Key, token uint64) (s sight) {
