@@ -71,6 +71,8 @@ func TestMap(t *testing.T) {
 	b.until(`document.querySelector("#link").value == "n2-leaf1"`)
 	b.do(chromedp.Focus(`#map-links [data-key="n3-leaf2"]`), chromedp.KeyEvent("\r"))
 	b.until(`document.querySelector("#link").value == "n3-leaf2" && document.querySelectorAll("#links tr.selected").length == 2`)
+	const busy = `document.querySelector("#links tbody tr").cells[3].textContent != "0 bit/s"`
+	b.until(busy + ` && (document.querySelector("#links button").click(), ` + busy + `)`) // a link that is picked keeps its rate
 	for _, l := range []look{{"light", 1280, 900, "light", false}, {"dark", 1280, 900, "dark", false}, {"phone", 390, 844, "dark", true}} {
 		b.as(l)
 		if wide := b.value("document.documentElement.scrollWidth <= innerWidth"); wide != "true" {

@@ -28,9 +28,9 @@ export function showStuck(answer) {
     ago(s.since),
     `${s.name} ${s.pid}`,
     [s.what, s.provider].filter(Boolean).join(" on "),
+    [s.state, s.bytes && bytes(s.bytes)].filter(Boolean).join(", "),
     [s.local, s.interface && `(${s.interface})`].filter(Boolean).join(" "),
     [s.peer, s.peer_pid && `(${s.peer_name} ${s.peer_pid})`].filter(Boolean).join(" "),
-    [s.state, s.bytes && bytes(s.bytes)].filter(Boolean).join(", "),
   ]);
 }
 

@@ -3,10 +3,11 @@
 let before = null;
 let rates = new Map();
 
-// look notes the counts of a fabric, and returns what a direction, "n1-n2 ab", did per second since the look before.
+// look notes the counts of a fabric, and returns what a direction, "n1-n2 ab", did per second since the look before. A look at the same counts, or at those
+// that a change was answered with at once, says nothing new.
 export function look(fabric) {
   const passed = before ? fabric.seconds - before.seconds : 0;
-  if (before && passed > 0 && passed < 0.3) return rates; // too short to say anything: an answer to a change
+  if (before && passed >= 0 && passed < 0.3) return rates;
   const now = { seconds: fabric.seconds, stats: new Map() };
   const next = new Map();
   for (const link of fabric.links) {
