@@ -55,6 +55,9 @@ func (s *Store) entry(kv *mvccpb.KeyValue) (e store.Entry, ok bool) {
 	}
 	e = store.Entry{Kind: kind, Key: key, Value: v.Value, UID: v.UID, Private: v.Private, TTL: v.TTL, Revision: uint64(kv.ModRevision)}
 	if kind == store.Names {
+		if store.CheckAddress(v.Address) != nil {
+			return e, false
+		}
 		e.Value = []byte(v.Address)
 	}
 	if kv.Lease != 0 {

@@ -28,7 +28,7 @@ func CheckKey(key string) error {
 		return fmt.Errorf("%w name: %d bytes, more than %d", ErrInvalid, len(key), MaxKey)
 	case !utf8.ValidString(key):
 		return fmt.Errorf("%w name: not UTF-8", ErrInvalid)
-	case strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsPrint(r) }):
+	case !printable(key):
 		return fmt.Errorf("%w name %q: it has characters that cannot be printed", ErrInvalid, key)
 	}
 	for part := range strings.SplitSeq(key, "/") {
@@ -39,18 +39,35 @@ func CheckKey(key string) error {
 	return nil
 }
 
+// printable says whether text may be shown on a terminal as it is.
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// CheckAddress refuses addresses that are too long, or cannot be printed: tools print what other users registered.
+func CheckAddress(address string) error {
+	switch {
+	case len(address) > MaxAddress:
+		return fmt.Errorf("%w address: %d bytes, more than %d", ErrInvalid, len(address), MaxAddress)
+	case !printable(address):
+		return fmt.Errorf("%w address %.80q: it has characters that cannot be printed", ErrInvalid, address)
+	}
+	return nil
+}
+
 // Check refuses requests that are too large or make no sense.
 func (r *Request) Check() error {
 	if err := CheckKey(r.Key); err != nil {
 		return err
 	}
-	limit := MaxValue
 	if r.Kind == Names {
-		limit = MaxAddress
+		if err := CheckAddress(string(r.Value)); err != nil {
+			return fmt.Errorf("%q: %w", r.Key, err)
+		}
 	}
 	switch {
-	case len(r.Value) > limit:
-		return fmt.Errorf("%w value of %q: %d bytes, more than %d", ErrInvalid, r.Key, len(r.Value), limit)
+	case len(r.Value) > MaxValue:
+		return fmt.Errorf("%w value of %q: %d bytes, more than %d", ErrInvalid, r.Key, len(r.Value), MaxValue)
 	case r.TTL != 0 && r.Lease != "":
 		return fmt.Errorf("%w lease of %q: either a time or the id of a lease, not both", ErrInvalid, r.Key)
 	case r.TTL < 0, r.TTL != 0 && r.TTL < MinTTL, r.TTL > MaxTTL:

@@ -24,6 +24,7 @@ func TestCheckRequest(t *testing.T) {
 	for _, bad := range []Request{
 		{Kind: Names, Key: "a", Value: make([]byte, MaxAddress+1)},
 		{Kind: Values, Key: "a", Value: make([]byte, MaxValue+1)},
+		{Kind: Names, Key: "a", Value: []byte("\x1b[2J")},
 		{Kind: Names, Key: "a", TTL: time.Millisecond},
 		{Kind: Names, Key: "a", TTL: MaxTTL + 1},
 		{Kind: Names, Key: "a", TTL: time.Minute, Lease: "x"},
