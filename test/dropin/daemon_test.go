@@ -1,0 +1,65 @@
+package dropin
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"gofabric/internal/fabricd"
+	"gofabric/internal/telemetry"
+)
+
+// TestDaemon: a C program on the library tells the daemon, if there is one, who it is and what it does.
+func TestDaemon(t *testing.T) {
+	needs(t, "fi_pingpong")
+	dir := t.TempDir()
+	l, err := net.Listen("unix", filepath.Join(dir, fabricd.Stats))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	env, port := append(onOurs(t), fabricd.EnvDir+"="+dir), freePort(t)
+	args := []string{"-p", "udp;ofi_rxd", "-e", "rdm", "-I", "100000000"}
+	server := start(ctx, t, env, "fi_pingpong", append([]string{"-B", port}, args...)...)
+	told := make(chan *telemetry.Process, 1)
+	go func() {
+		defer close(told)
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(runLimit))
+		var r telemetry.Reply
+		if telemetry.ReadFrame(c, &r, telemetry.MaxRequest) != nil || r.Process.Name != "fi_pingpong" {
+			return
+		}
+		for seq := uint64(1); ; seq++ {
+			if telemetry.WriteFrame(c, telemetry.Request{Version: telemetry.Version, Seq: seq}, telemetry.MaxRequest) != nil || telemetry.ReadFrame(c, &r, telemetry.MaxFrame) != nil {
+				return
+			}
+			if len(r.Process.Totals) > 0 && r.Process.Totals[0].Counters["operations.send"] > 0 {
+				told <- r.Process
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	for server.running() && ctx.Err() == nil { // the client cannot know when the server listens
+		client := start(ctx, t, env, "fi_pingpong", append(append([]string{"-P", port}, args...), "127.0.0.1")...)
+		select {
+		case <-client.done:
+		case p := <-told:
+			if p == nil || p.Totals[0].Provider != "udp;ofi_rxd" || p.Totals[0].Counters["operations.receive"] == 0 || len(p.Endpoints) != 1 {
+				t.Errorf("it told %+v", p)
+			}
+			return
+		}
+	}
+	t.Fatalf("nothing was told; the server: %s", server.out.String())
+}
