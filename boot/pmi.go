@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"gofabric/boot/internal/pmi"
 )
@@ -142,6 +143,10 @@ func (s *pmiStore) close(ctx context.Context) error {
 	return errors.Join(err, s.l.conn.Close())
 }
 
+// maxLine is the longest line that all launchers take whole, whatever they say of values (PMIU_MAXLINE of MPICH). Slurm's has a buffer of this size for lines, and
+// says the same of values.
+const maxLine = 1024
+
 // pmi1 is version 1.
 type pmi1 struct {
 	l    *launcher
@@ -167,12 +172,22 @@ func joinPMI1(ctx context.Context, m *member, l *launcher) (store, error) {
 		return nil, err
 	}
 	m.name = got.Get("kvsname")
-	return &pmiStore{l, limits, &pmi1{l, m.name}}, nil
+	p := &pmi1{l, m.name}
+	longest := pmi.V1{}.Append(nil, p.putting(strings.Repeat("k", limits.Key), ""))
+	limits.Value = min(limits.Value, maxLine-len(longest))
+	if err := limits.Check(); err != nil {
+		return nil, err
+	}
+	return &pmiStore{l, limits, p}, nil
 }
 
 func (p *pmi1) put(ctx context.Context, key, value string) error {
-	_, err := p.l.ask(ctx, pmi.Message{{Name: "cmd", Value: "put"}, {Name: "kvsname", Value: p.name}, {Name: "key", Value: key}, {Name: "value", Value: value}}, "put_result")
+	_, err := p.l.ask(ctx, p.putting(key, value), "put_result")
 	return err
+}
+
+func (p *pmi1) putting(key, value string) pmi.Message {
+	return pmi.Message{{Name: "cmd", Value: "put"}, {Name: "kvsname", Value: p.name}, {Name: "key", Value: key}, {Name: "value", Value: value}}
 }
 
 func (p *pmi1) get(ctx context.Context, key string) (string, error) {

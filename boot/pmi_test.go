@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gofabric/boot/internal/pmi"
 )
 
 // script plays a launcher: it expects texts and answers them. The last answer may be missing: then it waits for the end of the connection.
@@ -84,6 +86,28 @@ func TestPMI1(t *testing.T) {
 	play(t, env, PMI1, "kvs_1")
 	if _, err := Join(t.Context(), env); err == nil || !strings.Contains(err.Error(), "once") {
 		t.Errorf("the second time: %v", err)
+	}
+}
+
+// TestLongLine: no line is longer than launchers take, Slurm's for one, though values might be.
+func TestLongLine(t *testing.T) {
+	j, err := Join(testContext(t), append(begin1[:len(begin1):len(begin1)], script{{"cmd=finalize\n", "cmd=finalize_ack\n"}}...).play(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	s := j.store.(*pmiStore)
+	parts, err := s.limits.Split(make([]byte, 100_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	longest := 0
+	for i, p := range parts {
+		line := pmi.V1{}.Append(nil, s.verbs.(*pmi1).putting(pmi.Part(s.limits.Name(strings.Repeat("a", s.limits.Key-8)), i), p))
+		longest = max(longest, len(line))
+	}
+	if longest >= maxLine || longest < maxLine-20 {
+		t.Errorf("the longest line has %d bytes", longest)
 	}
 }
 

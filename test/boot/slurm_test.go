@@ -23,6 +23,9 @@ func TestSlurm(t *testing.T) {
 			run(t, env, "srun", "--mpi=pmi2", "-n", "4", program(t), "-provider", provider).wantAll(t, 4, "pmi2", provider)
 		})
 	}
+	t.Run("version 1", func(t *testing.T) {
+		run(t, env, "srun", "--mpi=pmi2", "-n", "4", program(t), "-from", "pmi1").wantAll(t, 4, "pmi1", "tcp")
+	})
 	t.Run("dies", func(t *testing.T) {
 		r := run(t, env, "srun", "--mpi=pmi2", "--kill-on-bad-exit=1", "-n", "4", program(t), "-die", "2")
 		if r.code == 0 || strings.Contains(r.out, ": ok") {
