@@ -147,7 +147,7 @@ func (t *Topology) addEvent(f *fileEvent) (err error) {
 		e.Changes = []Change{c}
 	}
 	if e.Up == nil && e.Changes == nil {
-		return fmt.Errorf("nothing changes on link %s: write loss: 5%%, up: false, ...", f.Link)
+		return fmt.Errorf("nothing changes on link %s: write loss: 5%%, or up: false", f.Link)
 	}
 	t.Schedule = append(t.Schedule, e)
 	return nil
