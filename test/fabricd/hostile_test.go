@@ -164,7 +164,7 @@ func TestSlowClients(t *testing.T) {
 	ends.Wait()
 }
 
-// TestDeafWatcher: a watcher that does not read costs nothing that grows.
+// TestDeafWatcher: a watcher that does not read costs nothing that grows. With GOFABRIC_MANY, it is cut off in time.
 func TestDeafWatcher(t *testing.T) {
 	dir := newDir(t)
 	p := start(t, dir)
@@ -188,6 +188,42 @@ func TestDeafWatcher(t *testing.T) {
 	if rss := p.resident(); rss > 200<<20 {
 		t.Errorf("the daemon has %d MiB", rss>>20)
 	}
+	if os.Getenv("GOFABRIC_MANY") == "" {
+		return
+	}
+	with := p.connections(c)
+	for end := time.Now().Add(2 * time.Minute); p.connections(c) >= with; time.Sleep(time.Second) { // the daemon gives it 45 seconds
+		if time.Now().After(end) {
+			t.Fatal("a watcher that does not read is not cut off")
+		}
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("it was another connection that ended")
+	}
+}
+
+// connections is how many the daemon has, as its metrics say.
+func (p *process) connections(c *api.Client) int {
+	p.t.Helper()
+	body, err := c.Open(p.t.Context(), "GET", "/metrics", nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer body.Close()
+	text, err := io.ReadAll(body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^fabricd_connections (\d+)$`).FindSubmatch(text)
+	if m == nil {
+		p.t.Fatalf("no fabricd_connections in %.500s", text)
+	}
+	n, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n
 }
 
 // TestMillion registers a million names, as a user and as root: limits answer, and memory stays bounded.
