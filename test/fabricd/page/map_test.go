@@ -81,3 +81,22 @@ func TestMap(t *testing.T) {
 		b.picture("eight-" + l.name)
 	}
 }
+
+// TestBeside draws two cables between the same two nodes beside each other.
+func TestBeside(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "two.yaml")
+	if err := os.WriteFile(file, []byte("name: two\nnodes: [n1, n2]\nlinks:\n  - {between: [n1, n2], id: first, loss: 1%}\n  - {between: [n2, n1], id: second, loss: 2%}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t)
+	s := emulate(t, file)
+	b.do(chromedp.Navigate(s.link))
+	b.until(`document.querySelectorAll("#links tbody tr").length == 4`)
+	if n := b.value(`new Set([...document.querySelectorAll(".way")].map(e => e.getAttribute("y1"))).size`); n != "4" {
+		t.Errorf("the four lines of two cables have %s places", n)
+	}
+	if n := b.value(overlaps); n != "0" {
+		t.Errorf("%s pairs of labels and nodes cover one another", n)
+	}
+	b.picture("two")
+}

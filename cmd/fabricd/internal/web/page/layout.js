@@ -6,13 +6,13 @@ const label = { width: 100, height: 38 }; // the usual size of one
 // columnWidth is the room for a node.
 const columnWidth = (columns) => (columns < 3 ? 220 : columns <= 12 ? 132 : 80);
 
-// layout returns {width, height, at: Map(name -> {x, y, isSwitch}), labels: Map(link -> {x, y})}. It depends on names and links only, so that nothing moves while
+// layout returns {width, height, at: Map(name -> {x, y, isSwitch}), ends: Map(link -> [from, to]), labels: Map(link -> {x, y})}. It depends on names and links only, so that nothing moves while
 // they stay.
 export function layout(fabric) {
   const near = neighbours(fabric);
   const levels = levelsOf(fabric, near);
   order(levels, near);
-  const widest = Math.max(...levels.map((names) => names.length));
+  const widest = Math.max(1, ...levels.map((names) => names.length));
   const width = widest * columnWidth(widest);
   const height = above + (levels.length - 1) * rowHeight + below;
   const switches = new Set((fabric.switches ?? []).map((s) => s.name));
@@ -20,7 +20,8 @@ export function layout(fabric) {
   levels.forEach((names, level) => names.forEach((name, i) => {
     at.set(name, { x: (width * (i + 0.5)) / names.length, y: height - below - level * rowHeight, isSwitch: switches.has(name) });
   }));
-  return { width, height, at, labels: placeLabels(fabric.links, at) };
+  const ends = endsOf(fabric.links, at);
+  return { width, height, at, ends, labels: placeLabels(ends, at) };
 }
 
 function neighbours(fabric) {
@@ -66,15 +67,30 @@ function order(levels, near) {
   }
 }
 
+// endsOf is where links begin and end; those between the same two lie side by side.
+function endsOf(links, at) {
+  const pair = ({ a, b }) => [a, b].sort().join(" ");
+  const all = new Map();
+  for (const l of links) all.set(pair(l), [...(all.get(pair(l)) ?? []), l.id]);
+  return new Map(links.map((l) => {
+    const a = at.get(l.a), b = at.get(l.b), beside = all.get(pair(l));
+    const far = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+    const turn = l.a < l.b ? 1 : -1;
+    const shift = (beside.indexOf(l.id) - (beside.length - 1) / 2) * Math.min(24, 40 / beside.length) * turn;
+    const move = (p) => ({ x: p.x + ((b.y - a.y) / far) * shift, y: p.y + ((a.x - b.x) / far) * shift });
+    return [l.id, [move(a), move(b)]];
+  }));
+}
+
 // placeLabels finds a place for each label on its link, where it covers as little as possible of those before it, and of nodes.
-function placeLabels(links, at) {
+function placeLabels(ends, at) {
   const taken = [...at.values()].map(({ x, y, isSwitch }) => ({ x, y, width: isSwitch ? 76 : 48, height: isSwitch ? 34 : 48 }));
   const labels = new Map();
-  for (const { id, a, b } of links) {
-    let [from, to] = [at.get(a), at.get(b)];
+  for (const [id, [a, b]] of ends) {
+    let [from, to] = [a, b];
     if (from.y < to.y) [from, to] = [to, from]; // from below: parts of the way are counted alike for all
     let best = null;
-    for (const part of from.y === to.y ? [0.5, 0.35, 0.65] : [0.42, 0.5, 0.34, 0.58, 0.27, 0.66]) {
+    for (const part of from.y === to.y ? [0.5, 0.3, 0.7] : [0.42, 0.5, 0.34, 0.58, 0.27, 0.66]) {
       const place = { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part, ...label };
       const covered = taken.reduce((sum, t) => sum + common(place, t), 0);
       if (!best || covered < best.covered) best = { ...place, covered };

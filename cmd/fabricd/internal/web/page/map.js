@@ -39,7 +39,7 @@ function begin(fabric) {
 
 // makeLink makes a link of two lines, one for each direction, under a wide one to hit.
 function makeLink(link) {
-  const a = places.at.get(link.a), b = places.at.get(link.b);
+  const [a, b] = places.ends.get(link.id);
   const far = Math.hypot(b.x - a.x, b.y - a.y) || 1;
   const dx = ((b.y - a.y) / far) * 4, dy = ((a.x - b.x) / far) * 4;
   const line = (c, k) => svg("line", { class: c, x1: a.x + k * dx, y1: a.y + k * dy, x2: b.x + k * dx, y2: b.y + k * dy });
