@@ -1,0 +1,132 @@
+//go:build linux
+
+package udp
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"gofabric/core"
+	"gofabric/internal/neigh"
+	"gofabric/internal/xdp/frame"
+)
+
+// expressPort makes a port with an AF_XDP link at one end of a cable, and a plain one at the other.
+func expressPort(t *testing.T) (p, q *port, in, back *inbox) {
+	t.Helper()
+	a, b := places(t)
+	b.Enter()
+	q, back = testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
+	a.Enter()
+	p, in = testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr("10.98.0.1"))
+	if p.express == nil {
+		t.Fatal(p.noXDP)
+	}
+	return p, q, in, back
+}
+
+// TestXDPWays: headers are built for a way that leaves by the link's interface, from its address, to one neighbour, and for no other.
+func TestXDPWays(t *testing.T) {
+	p, q, in, back := expressPort(t)
+	hears(t, p, q, back, 8) // the neighbour is known now
+	hears(t, q, p, in, 8)
+	p.d.prog.Lock()
+	defer p.d.prog.Unlock()
+	l := p.express.(*xdpLink)
+	var peer *xdpPeer
+	for deadline := time.Now().Add(patience); peer == nil; time.Sleep(time.Millisecond) {
+		if peer = l.peer(q.local); time.Now().After(deadline) {
+			t.Fatal("there is no way to the neighbour")
+		}
+	}
+	right := *peer.path
+	for name, c := range map[string]struct {
+		change func(*neigh.Path)
+		goes   bool
+	}{
+		"the right one":     {func(*neigh.Path) {}, true},
+		"another interface": {func(w *neigh.Path) { w.Link++ }, false},
+		"another source":    {func(w *neigh.Path) { w.Src = netip.MustParseAddr("10.98.0.9") }, false},
+		"a group":           {func(w *neigh.Path) { w.Cast = frame.Multicast }, false},
+		"a broadcast":       {func(w *neigh.Path) { w.Cast = frame.Broadcast }, false},
+		"a gateway":         {func(w *neigh.Path) { w.NextHop = netip.MustParseAddr("10.98.0.9") }, true},
+	} {
+		way := right
+		c.change(&way)
+		x := xdpPeer{addr: q.local}
+		l.build(&x, &way)
+		if (x.most > 0) != c.goes || x.path != &way {
+			t.Errorf("%s: %d bytes of payload", name, x.most)
+		}
+		if want := gatewayMax - 28; name == "a gateway" && x.most != want {
+			t.Errorf("%s: %d bytes of payload, want %d", name, x.most, want)
+		}
+	}
+}
+
+// TestXDPRest: what came past the stack before the change to sockets, and was not received yet, is delivered.
+func TestXDPRest(t *testing.T) {
+	p, q, in, _ := expressPort(t)
+	hears(t, q, p, in, 8)
+	p.d.prog.Lock()
+	defer p.d.prog.Unlock()
+	l := p.express.(*xdpLink)
+	was := l.received
+	const count = 3 * xdpFrames // more than one look takes
+	for range count {
+		must(t, q.send(p.local, 0, make([]byte, 100)))
+	}
+	for deadline := time.Now().Add(patience); l.port.Quiet(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing came")
+		}
+	}
+	in.got = nil
+	must(t, p.SetLink(core.LinkSockets))
+	if len(in.got) != count || l.received != was+count {
+		t.Errorf("%d of %d datagrams were delivered, %d past the stack", len(in.got), count, l.received-was)
+	}
+}
+
+// TestXDPRetry: what the system could not send, for the interface was down, goes when it is up again.
+func TestXDPRetry(t *testing.T) {
+	a, b := places(t)
+	b.Enter()
+	q, back := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
+	a.Enter()
+	p, in := testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr("10.98.0.1"))
+	if p.express == nil {
+		t.Fatal(p.noXDP)
+	}
+	hears(t, p, q, back, 8)
+	hears(t, q, p, in, 8)
+	p.d.prog.Lock()
+	l := p.express.(*xdpLink)
+	for deadline := time.Now().Add(patience); l.peer(q.local) == nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("there is no way to the neighbour")
+		}
+	}
+	peer := l.peer(q.local)
+	a.IP("link", "set", "eth9", "down")
+	if n := l.port.Reserve(l.out[:1]); n != 1 {
+		t.Fatal("no frame")
+	}
+	out := &l.out[0]
+	out.Data = out.Data[:peer.h.Put(out.Data, make([]byte, 77), 1)]
+	if errno := l.port.Submit(l.out[:1]); errno != 0 {
+		t.Fatal(errno)
+	}
+	l.wants = 1
+	l.flush()
+	late := l.late
+	p.d.prog.Unlock()
+	if late == 0 {
+		t.Error("the system sends though the interface is down")
+	}
+	a.IP("link", "set", "eth9", "up")
+	if !q.heard(back, 77, patience) {
+		t.Error("what could not be sent never is")
+	}
+}
