@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -198,4 +199,55 @@ func socketAt(t *testing.T, typ int, ip netip.Addr, anywhere bool) int {
 		t.Fatal(fmt.Errorf("%v: %w", ip, err))
 	}
 	return fd
+}
+
+// TestReturns: a daemon has nothing left of processes that come and go, whether they say so or not.
+func TestReturns(t *testing.T) {
+	s := newSite(t)
+	a, _ := cable.Pair(t, cable.Options{Net: 96, Queues: 2})
+	a.Enter()
+	d := s.daemon("")
+	ifc, err := net.InterfaceByName(cable.End)
+	must(t, err)
+	mine := socketAt(t, unix.SOCK_DGRAM, a.V4, false)
+	sa, err := unix.Getsockname(mine)
+	must(t, err)
+	at := netip.AddrPortFrom(a.V4, uint16(sa.(*unix.SockaddrInet4).Port))
+	files := func() int {
+		all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.Process.Pid))
+		must(t, err)
+		return len(all)
+	}
+	var before int
+	for round := range 12 {
+		c, err := door.Dial(filepath.Join(s.dir, fabricd.XDP))
+		must(t, err)
+		must(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+		for n, r := range []door.Request{
+			{Op: door.Open, Interface: cable.End, Index: ifc.Index, Mode: int(xdp.Generic), Queues: 2},
+			{Op: door.Bind, Address: at}, {Op: door.Bind, Address: at}, {Op: door.Unbind, Address: at}, {Op: door.Bind, Address: at},
+		} {
+			must(t, c.Send(&r, mine))
+			var got door.Answer
+			lent, err := c.Receive(&got, door.QueuesMax+1)
+			must(t, err)
+			door.CloseAll(lent)
+			if got.Refusal != "" || (n == 0) != (len(lent) == 3) {
+				t.Fatalf("round %d, %s: %+v with %d descriptors", round, r.Op, got, len(lent))
+			}
+		}
+		switch round % 3 {
+		case 1:
+			must(t, c.Send(&door.Request{Op: "nothing"}, mine)) // and no look at the answer
+		case 2:
+			c.Send(7)
+		}
+		c.Close()
+		until(t, "the end of the loan", func() bool { return !strings.Contains(a.IP("link", "show", cable.End), "xdp") })
+		if round < 3 {
+			before = files()
+			continue
+		}
+		until(t, fmt.Sprintf("round %d: a daemon with %d descriptors", round, before), func() bool { return files() <= before })
+	}
 }
