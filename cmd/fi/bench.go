@@ -34,11 +34,11 @@ With --native, libfabric's own tools take turns with ours on the same sizes, and
 below 1 is better for latencies, above 1 for the rest. Which library they use is up to the environment (LD_LIBRARY_PATH).`
 
 const benchExample = `  fi bench                                            every stack
-  fi bench --stack tcp/rdm --test latency,rate --window 1024
-  fi bench --test bandwidth,write --bulk 64k,1m,4m --json
-  fi bench --native                                   against fi_pingpong
-  fi bench --veth --native --stack "udp/dgram,udp;ofi_rxd/rdm"    AF_XDP, sockets and fi_pingpong over a veth pair, as root
-  fi bench --native --fabtests /usr/bin --rounds 5 --plot ratios.svg`
+  \fi bench --stack tcp/rdm --test latency,rate --window 1024
+  \fi bench --test bandwidth,write --bulk 64k,1m,4m --json
+  \fi bench --native                                   against fi_pingpong
+  \fi bench --veth --native --stack "udp/dgram,udp;ofi_rxd/rdm"    AF_XDP, sockets and fi_pingpong over a veth pair, as root
+  \fi bench --native --fabtests /usr/bin --rounds 5 --plot ratios.svg`
 
 // benchFlags are the flags as given.
 type benchFlags struct {

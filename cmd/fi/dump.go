@@ -17,8 +17,8 @@ format, operation, fields. Connections are found by how they begin, so start the
 The formats are xnet (provider tcp) and rxd (udp;ofi_rxd, native packets and gofabric's extension).`
 
 const dumpExample = `  tcpdump -i lo -w run.pcap tcp
-  fi dump run.pcap
-  tcpdump -i lo -U -w - udp | fi dump -`
+  \fi dump run.pcap
+  tcpdump -i lo -U -w - udp | \fi dump -`
 
 // defaultPayload is how many bytes of each payload -v shows.
 const defaultPayload = 256

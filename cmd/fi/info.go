@@ -25,8 +25,8 @@ func newInfoCommand(a *app) *cobra.Command {
 		Use:   "info",
 		Short: "List the ways to communicate",
 		Long:  "List the ways to communicate: providers, interfaces and kinds of endpoint, with the flags and output of fi_info(1).",
-		Example: "  fi info -p tcp -t FI_EP_RDM\n  fi info -n node7 -P 7471 -v\n" +
-			"  fi info -c 'FI_MSG|FI_ATOMIC' --why",
+		Example: "  \\fi info -p tcp -t FI_EP_RDM\n  \\fi info -n node7 -P 7471 -v\n" +
+			"  \\fi info -c 'FI_MSG|FI_ATOMIC' --why",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runInfo(cmd, o) },
 	}

@@ -23,9 +23,10 @@ func main() {
 // newRootCommand wires the commands; each has a file of its own.
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "fi",
-		Short:         "Tools for fabrics",
-		Long:          "Tools for fabrics: what there is (info, env), whether it works (pingpong), how fast it is (bench), what goes over the wire (dump), and what is going on (top).",
+		Use:   "fi",
+		Short: "Tools for fabrics",
+		Long: "Tools for fabrics: what there is (info, env), whether it works (pingpong), how fast it is (bench), what goes over the wire (dump), and what is going on (top).\n" +
+			"To shells fi is the end of an if: where a command begins with it, they want \\fi info.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
