@@ -206,8 +206,12 @@ func (w *peerWatch) watch(v PeerView) {
 	tell := func(what, state string, bytes uint64) func() telemetry.Stall {
 		return func() telemetry.Stall { return w.e.stall(what, w.local, v.Addr, state, bytes) }
 	}
-	if s := cn.State(); s != engine.Connected && s != engine.Closed && cn.Waiting() {
-		w.o.Watch(w.key(v, "connect"), 0, tell("connect", "the connection is "+s.String()+", and operations wait for it", 0))
+	if s := cn.State(); s == engine.Opening || s == engine.Requesting {
+		waiting := ""
+		if cn.Waiting() {
+			waiting = ", and operations wait for it"
+		}
+		w.o.Watch(w.key(v, "connect"), 0, tell("connect", "the connection is "+s.String()+waiting, 0)) // one that is tried again is the same
 		return
 	}
 	if old, ok := cn.Oldest(); ok {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -301,6 +302,26 @@ func TestUnwanted(t *testing.T) {
 	}
 	n.until("the send is stuck", func() bool { return n.stuck("send", a) != nil })
 	n.until("the receiver is asked for receives", func() bool { s := n.stuck("receive", b); return s != nil && s.Peer != "" && s.Bytes > 0 })
+}
+
+// TestConnect: of a peer that takes the connection and says nothing the daemon says that it does not come up.
+func TestConnect(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, stack := range []string{"tcp", "tcp;ofi_rxm"} {
+		n := newNode(t, telemetry.EnvWatchdog+"=300")
+		n.daemon()
+		a := n.process(stack)
+		a.send(&proc{addr: l.Addr().String()}, 1000)
+		n.until("the connect is stuck", func() bool {
+			s := n.stuck("connect", a)
+			return s != nil && s.Peer == l.Addr().String() && strings.Contains(s.State, "operations wait")
+		})
+	}
 }
 
 // TestHostile: a process that says too much, too little, or what is not so, is cut down or cut off, and the others do not notice.
