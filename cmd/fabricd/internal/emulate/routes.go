@@ -104,6 +104,10 @@ func (p *part) changed(w http.ResponseWriter, err error) {
 }
 
 func (p *part) capture(w http.ResponseWriter, r *http.Request) {
+	if daemon.CallerOf(r).Remote {
+		daemon.Refuse(w, http.StatusForbidden, "fabricd capture, on the node", "files of this node are not written for other nodes")
+		return
+	}
 	var c api.Capture
 	if !daemon.Read(w, r, &c) {
 		return

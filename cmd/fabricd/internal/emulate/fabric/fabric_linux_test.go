@@ -129,8 +129,8 @@ func answer(c *net.UDPConn) {
 	}
 }
 
-// roundTrip is the middle one of n round trips.
-func roundTrip(t *testing.T, c *net.UDPConn, to netip.AddrPort, n int) time.Duration {
+// roundTrip returns the middle one of n round trips, and the one that a tenth of them stay below: what the path takes when nobody else has the machine.
+func roundTrip(t *testing.T, c *net.UDPConn, to netip.AddrPort, n int) (middle, low time.Duration) {
 	t.Helper()
 	var all []time.Duration
 	b := make([]byte, 64)
@@ -146,35 +146,35 @@ func roundTrip(t *testing.T, c *net.UDPConn, to netip.AddrPort, n int) time.Dura
 		all = append(all, time.Since(start))
 	}
 	slices.Sort(all)
-	return all[n/2]
+	return all[n/2], all[n/10]
 }
 
 // off is by how much got differs from want, as a share of it.
 func off(got, want float64) float64 { return math.Abs(got-want) / want }
 
-// TestDelayIsRight: of what an echo takes, two delays are within 5 % of what was asked for, with what the path takes without any.
+// TestDelayIsRight: of what an echo takes, two delays are within 5 % of what was asked for, never less, beside what the path takes without any.
 func TestDelayIsRight(t *testing.T) {
 	f := open(t, "pair")
 	a, b := socket(t, f, "n1"), socket(t, f, "n2")
 	go answer(b)
 	to := addressOf(f, "n2", b)
-	bare := roundTrip(t, a, to, 100)
+	_, bare := roundTrip(t, a, to, 100)
 	for _, d := range []time.Duration{500 * time.Microsecond, 2 * time.Millisecond, 10 * time.Millisecond} {
-		var got time.Duration
-		for range 3 { // others may have the machine for a while
-			change(t, f, "n1-n2", link.Faults{Delay: d})
-			got = roundTrip(t, a, to, 41)
-			change(t, f, "n1-n2", link.Faults{})
-			if bare = min(bare, roundTrip(t, a, to, 41)); off(float64(got), float64(2*d)) < 0.05 {
-				break
-			}
+		change(t, f, "n1-n2", link.Faults{Delay: d})
+		var middle, low time.Duration
+		right := func() bool { return low >= 2*d && off(float64(low-bare), float64(2*d)) < 0.05 }
+		for try := 0; try < tries && !right(); try++ {
+			middle, low = roundTrip(t, a, to, 41)
 		}
-		t.Logf("delay %v both ways: %v, without %v", d, got, bare)
-		if off(float64(got), float64(2*d)) > 0.05 && (d > time.Millisecond || off(float64(got-bare), float64(2*d)) > 0.05) {
-			t.Errorf("delay %v both ways: an echo takes %v", d, got)
+		t.Logf("delay %v both ways: %v, a tenth below %v; without %v", d, middle, low, bare)
+		if !right() {
+			t.Errorf("delay %v both ways: an echo takes %v", d, low)
 		}
 	}
 }
+
+// tries is how often something is measured that others on the machine can disturb.
+const tries = 5
 
 // blast sends n datagrams of size bytes, numbered from first on, in groups of many about a millisecond apart: who is late does not make up for it.
 func blast(c *net.UDPConn, to netip.AddrPort, first, n, size, many int) {
@@ -240,12 +240,16 @@ func TestRateIsRight(t *testing.T) {
 	const size, n = 1000, 3000
 	for _, rate := range []float64{80e6, 400e6} {
 		change(t, f, "n1-n2", link.Faults{Rate: rate, Queue: n})
-		go blast(a, to, 0, n, size, 500)
-		got, first, last := numbers(t, b, 200*time.Millisecond)
-		is := float64(len(got)-1) * (size + 42) * 8 / last.Sub(first).Seconds()
-		t.Logf("rate %v: %.4g", rate, is)
-		if off(is, rate) > 0.05 || len(got) < n/2 {
-			t.Errorf("rate %v: %.4g bit/s arrive, %d of %d datagrams", rate, is, len(got), n)
+		is, right := 0.0, false
+		for try := 0; try < tries && !right; try++ {
+			go blast(a, to, 0, n, size, 500)
+			got, first, last := numbers(t, b, 200*time.Millisecond)
+			is = float64(len(got)-1) * (size + 42) * 8 / last.Sub(first).Seconds()
+			right = off(is, rate) < 0.05 && len(got) > n/2
+			t.Logf("rate %v: %.4g", rate, is)
+		}
+		if !right {
+			t.Errorf("rate %v: %.4g bit/s arrive", rate, is)
 		}
 	}
 }
@@ -257,6 +261,9 @@ func TestSameSeed(t *testing.T) {
 		a, b := socket(t, f, "n1"), socket(t, f, "n2")
 		blast(a, addressOf(f, "n2", b), 0, 5000, 64, 128)
 		got, _, _ := numbers(t, b, 200*time.Millisecond)
+		if n := find(f, "n1-s").AB.Stats.Dropped; n > 0 {
+			t.Skipf("the machine is too busy: %d frames found no room in the interface", n)
+		}
 		return got
 	}
 	one, again, other := fate(7), fate(7), fate(8)
@@ -281,5 +288,42 @@ func TestProcessStays(t *testing.T) {
 		if now, err := os.Readlink(own); err != nil || now != before {
 			t.Fatalf("the process was in %s and is in %s, %v", before, now, err)
 		}
+	}
+}
+
+// TestNothingLeft: a fabric that was closed leaves no descriptor and no goroutine.
+func TestNothingLeft(t *testing.T) {
+	open(t, "pair") // a first one: what the runtime opens once
+	files := func() int {
+		all, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	top, err := topology.Load("leaf-spine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := files()
+	for range 3 {
+		f, err := New(top, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if during := files(); during < before+12 {
+			t.Errorf("%d descriptors are open, %d before", during, before)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		select {
+		case <-f.done:
+		default:
+			t.Error("the loop goes on")
+		}
+	}
+	if after := files(); after > before {
+		t.Errorf("%d descriptors are open, %d before", after, before)
 	}
 }

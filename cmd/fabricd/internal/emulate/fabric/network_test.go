@@ -1,8 +1,10 @@
 package fabric
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"gofabric/cmd/fabricd/internal/emulate/link"
 	"gofabric/cmd/fabricd/internal/emulate/topology"
+	"gofabric/internal/capture"
 	"gofabric/internal/mono"
 )
 
@@ -304,6 +307,44 @@ func TestTurn(t *testing.T) {
 	l.rest()
 	if last != 999 {
 		t.Errorf("the last was %d", last)
+	}
+}
+
+// reel is a file in memory.
+type reel struct{ bytes.Buffer }
+
+func (*reel) Close() error { return nil }
+
+// TestFilm: a capture has what enters a link, or what comes out of it, from both sides.
+func TestFilm(t *testing.T) {
+	for _, c := range []struct {
+		point string
+		want  int
+	}{{atSender, 20}, {atReceiver, 10}} {
+		l, file := newLab(t, "pair"), &reel{}
+		m := newFilm("film", c.point, file, [2]string{"there", "back"})
+		l.pipes[0].film, l.pipes[1].film = m, m
+		l.pipes[1].link.Set(link.Faults{Loss: 1})
+		for range 10 {
+			l.say("n1/eth0", "n2/eth0", 1)
+			l.say("n2/eth0", "n1/eth0", 1)
+		}
+		if err := m.end(); err != nil || m.missed.Load() != 0 {
+			t.Errorf("%v, %d frames are missing", err, m.missed.Load())
+		}
+		r, err := capture.NewReader(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for ; ; n++ {
+			if _, err = r.Next(); err != nil {
+				break
+			}
+		}
+		if damaged, _ := r.Undecodable(); n+damaged != c.want || err != io.EOF {
+			t.Errorf("%s: %d frames and %d damaged ones, want %d; %v", c.point, n, damaged, c.want, err)
+		}
 	}
 }
 

@@ -95,12 +95,13 @@ func (ns *nodes) furnish(i int) error {
 // settle tells the namespace's kernel not to send what nobody asked for, nor to wait for it, and lets everybody ping. Where the system does not have a
 // setting, or does not allow it, nodes work without.
 func settle() {
-	for file, value := range map[string]string{
-		"net/ipv6/conf/default/accept_dad":           "0",
-		"net/ipv6/conf/default/router_solicitations": "0",
-		"net/ipv4/ping_group_range":                  "0 0",
+	for _, s := range [][2]string{
+		{"net/ipv6/conf/default/accept_dad", "0"},
+		{"net/ipv6/conf/default/router_solicitations", "0"},
+		{"net/ipv4/ping_group_range", "0 0"}, // all that a user namespace has
+		{"net/ipv4/ping_group_range", "0 2147483647"},
 	} {
-		_ = os.WriteFile("/proc/sys/"+file, []byte(value), 0)
+		_ = os.WriteFile("/proc/sys/"+s[0], []byte(s[1]), 0)
 	}
 }
 
