@@ -4,6 +4,7 @@ package page
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -27,26 +28,48 @@ type browser struct {
 	said []string // exceptions, and what the console calls errors: files that are refused, the policy that is broken
 }
 
-// open opens a tab; what goes wrong in it fails the test, unless it is taken with errors.
-func open(t *testing.T) *browser {
-	t.Helper()
+// chromium is one for all tests, each of which has a tab of its own.
+var chromium = sync.OnceValues(func() (context.Context, error) {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		missing(t, "there is no chromium: apt-get install chromium")
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "gofabric-chromium-")
+	if err != nil {
+		return nil, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience), // root has no sandbox
-		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 900))
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
+		chromedp.UserDataDir(dir), chromedp.WindowSize(1280, 900))
+	ctx, endAll := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, endFirst := chromedp.NewContext(ctx)
+	atEnd = append(atEnd, func() {
+		endFirst()
+		endAll()
+		os.RemoveAll(dir)
+	})
+	return ctx, chromedp.Do(ctx)
+})
+
+// open opens a tab; what goes wrong in it fails the test, unless it is taken with errors. Open it after the daemon is there: it closes first, and sees no daemon go.
+func open(t *testing.T) *browser {
+	t.Helper()
+	all, err := chromium()
+	if errors.Is(err, exec.ErrNotFound) {
+		missing(t, "there is no chromium: apt-get install chromium")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	b := &browser{t: t}
-	b.ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(func() { // before the allocator's, while there is still somebody to ask
+	var cancel context.CancelFunc
+	b.ctx, cancel = chromedp.NewContext(all)
+	t.Cleanup(func() {
 		if said := b.errors(); len(said) > 0 {
 			t.Errorf("the browser complains: %q", said)
 		}
 		cancel()
 	})
-	if err := chromedp.Listen(b.ctx, b.listen); err != nil { // it starts the browser, too
+	if err := chromedp.Listen(b.ctx, b.listen); err != nil { // it makes the tab, too
 		t.Fatal(err)
 	}
 	return b

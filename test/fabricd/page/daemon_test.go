@@ -29,15 +29,19 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	atEnd = append(atEnd, func() { os.RemoveAll(dir) })
 	build := exec.Command("go", "build", "-o", dir+"/", "gofabric/cmd/fabricd", "gofabric/cmd/fi")
 	build.Stderr = os.Stderr
 	return dir, build.Run()
 })
 
+// atEnd undoes what was made for all tests.
+var atEnd []func()
+
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, _ := programs(); dir != "" {
-		os.RemoveAll(dir)
+	for _, undo := range atEnd {
+		undo()
 	}
 	os.Exit(code)
 }

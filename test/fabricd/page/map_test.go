@@ -48,13 +48,13 @@ func TestMap(t *testing.T) {
 	if err := os.WriteFile(file, []byte(spines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := open(t)
 	s := emulate(t, file)
+	b := open(t)
 	b.do(chromedp.Navigate(s.link))
 	b.until(`document.querySelectorAll("#links tbody tr").length == 32`)
 	const places = `JSON.stringify([...document.querySelectorAll("#map-things circle, #map-things rect, #links td:first-child")].map(e => e.getBoundingClientRect()))`
 	before := b.value(places)
-	s.change("leaf1-spine1", api.LinkChange{Faults: &api.FaultsChange{Loss: new(0.05), DelayMS: new(1.0)}})
+	s.change("leaf3-spine1", api.LinkChange{Faults: &api.FaultsChange{Loss: new(0.05), DelayMS: new(1.0)}})
 	s.change("leaf2-spine2", api.LinkChange{Up: new(false)})
 	s.change("n5-leaf3", api.LinkChange{Direction: "ab", Faults: &api.FaultsChange{RateMbit: new(100.0), Corrupt: new(0.001)}})
 	s.run("n1", "pingpong", "-p", "tcp", "-e", "rdm", "-I", "100000000", "-S", "65536")
@@ -88,8 +88,8 @@ func TestBeside(t *testing.T) {
 	if err := os.WriteFile(file, []byte("name: two\nnodes: [n1, n2]\nlinks:\n  - {between: [n1, n2], id: first, loss: 1%}\n  - {between: [n2, n1], id: second, loss: 2%}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := open(t)
 	s := emulate(t, file)
+	b := open(t)
 	b.do(chromedp.Navigate(s.link))
 	b.until(`document.querySelectorAll("#links tbody tr").length == 4`)
 	if n := b.value(`new Set([...document.querySelectorAll(".way")].map(e => e.getAttribute("y1"))).size`); n != "4" {

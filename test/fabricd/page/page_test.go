@@ -21,8 +21,8 @@ const (
 
 // TestFaults breaks a link by hand and sees the fabric, the map and the table follow.
 func TestFaults(t *testing.T) {
-	b := open(t)
 	s := emulate(t, "pair")
+	b := open(t)
 	b.do(chromedp.Navigate(s.link))
 	b.until(tableReady)
 	if where := b.value("location.href"); strings.Contains(where, "token") {
@@ -77,8 +77,8 @@ func stops(t *testing.T, b *browser, s *site) {
 
 // TestWithoutFabric shows a daemon that emulates nothing, and names that try to be more than text.
 func TestWithoutFabric(t *testing.T) {
-	b := open(t)
 	s := plain(t)
+	b := open(t)
 	const evil = `<img src=x onerror="document.title='evil'">`
 	s.ask("PUT", api.NamePath("job/"+evil), api.Registration{Address: "fi_sockaddr_in://10.0.0.1:7471"}, nil)
 	s.ask("PUT", api.NamePath("job/1"), api.Registration{Address: evil, Lease: "1m"}, nil)
@@ -101,8 +101,8 @@ func TestWithoutFabric(t *testing.T) {
 
 // TestOneWay changes one direction, pulls the cable out, and heals everything.
 func TestOneWay(t *testing.T) {
-	b := open(t)
 	s := emulate(t, "pair")
+	b := open(t)
 	b.do(chromedp.Navigate(s.link))
 	b.until(tableReady)
 	b.do(chromedp.SetValue("#direction", "ba"), chromedp.Evaluate[chromedp.Void](`void document.querySelector("#direction").dispatchEvent(new Event("change"))`),
@@ -135,8 +135,8 @@ func TestOneWay(t *testing.T) {
 
 // TestHold holds a slider while the page refreshes, and another client changes the fault: the slider stays in the hand, and follows when it is let go.
 func TestHold(t *testing.T) {
-	b := open(t)
 	s := emulate(t, "pair")
+	b := open(t)
 	b.do(chromedp.Navigate(s.link))
 	b.until(tableReady)
 	box := func(part string) float64 {

@@ -13,8 +13,8 @@ import (
 
 // TestToken opens the page without a token, types a wrong one and the right one.
 func TestToken(t *testing.T) {
-	b := open(t)
 	s := emulate(t, "pair")
+	b := open(t)
 	bare, fragment, _ := strings.Cut(s.link, "#")
 	token := strings.TrimPrefix(fragment, "token=")
 	const asked = `!document.querySelector("#login").hidden && document.querySelector("#main").hidden`
