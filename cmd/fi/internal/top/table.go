@@ -13,7 +13,7 @@ import (
 func Table(w io.Writer, rows []Row, width, height int) {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "PID\tPROCESS\tPROVIDER\tADDRESS\tOUT/s\tIN/s\tMB/s OUT\tMB/s IN\tPEND\tPOSTED\tUNEXP\tAGAIN/s\tRESENT/s\tRTT\tSTATE")
+	fmt.Fprintln(t, "PID\tPROCESS\tPROVIDER\tADDRESS\tSTATE\tOUT/s\tIN/s\tMB/s OUT\tMB/s IN\tPEND\tPOSTED\tUNEXP\tAGAIN/s\tRESENT/s\tRTT")
 	for i := range rows {
 		r := &rows[i]
 		who := fmt.Sprintf("%d\t%s\t%s\t%s", r.PID, r.Name, r.Provider, r.Address)
@@ -22,10 +22,10 @@ func Table(w io.Writer, rows []Row, width, height int) {
 			who = "\t\t\t  " + r.Peer
 		}
 		if r.Stalls > 0 {
-			state = strings.TrimPrefix(state+", STUCK (fabricd stuck)", ", ")
+			state = "STUCK" // fabricd stuck says why
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.1f\t%.1f\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", who, count(r.Out), count(r.In), r.BytesOut/1e6, r.BytesIn/1e6, r.Pending, r.Posted,
-			size(r.Unexp), count(r.Again), count(r.Resent), rtt(r.RTT), state)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f\t%.1f\t%d\t%d\t%s\t%s\t%s\t%s\n", who, state, count(r.Out), count(r.In), r.BytesOut/1e6, r.BytesIn/1e6, r.Pending, r.Posted,
+			size(r.Unexp), count(r.Again), count(r.Resent), rtt(r.RTT))
 	}
 	t.Flush()
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
