@@ -363,8 +363,12 @@ func TestRootless(t *testing.T) {
 	if err := m.api.Do(t.Context(), "DELETE", "/v1/emulation/partition", nil, nil); !errors.As(err, &refused) || refused.Status != 403 {
 		t.Errorf("root of outside, who is nobody in there: %v", err)
 	}
+	var status api.Status
+	if err := m.api.Do(t.Context(), "GET", "/v1/status", nil, &status); err != nil {
+		t.Fatal(err)
+	}
 	m.end(syscall.SIGKILL) // the outer process; the inner one ends by itself
-	m.until("the daemon is gone", func() bool { return m.api.Do(t.Context(), "GET", "/v1/status", nil, nil) != nil })
+	m.until("the daemon is gone", func() bool { return !exists(fmt.Sprintf("/proc/%d/exe", status.PID)) })
 	m.until("the namespace is empty", func() bool { return len(inside(space)) == 0 })
 	start()
 	m.end(syscall.SIGTERM)

@@ -13,6 +13,10 @@ import (
 
 // program tells a caller how to enter a node, and keeps the connection while the caller's program runs there: its end is how either side learns of the other's.
 func (p *part) program(w http.ResponseWriter, r *http.Request) {
+	if daemon.CallerOf(r).Remote {
+		daemon.Refuse(w, http.StatusForbidden, "fabricd exec, on the node", "programs are run on the node")
+		return
+	}
 	node := r.PathValue("name")
 	file, err := p.fabric.Namespace(node)
 	if err != nil {
