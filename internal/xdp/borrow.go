@@ -75,6 +75,10 @@ func refused(err, own error) error {
 	if !errors.As(err, &e) {
 		return fmt.Errorf("AF_XDP from fabricd: %w; %w", err, own)
 	}
+	switch e.Reason {
+	case NoRaw, NoBPF, NoMemlock:
+		own = fmt.Errorf("so fabricd says of itself; %w", own) // the hint is for who runs it
+	}
 	if e.Err != nil {
 		own = fmt.Errorf("%w; %w", e.Err, own)
 	}
