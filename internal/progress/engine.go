@@ -174,9 +174,6 @@ func (e *Engine) Close() error {
 // Lock and Unlock guard everything that belongs to the domain.
 func (e *Engine) Lock() { e.mu.Lock() }
 
-// TryLock is Lock for those who need not have it.
-func (e *Engine) TryLock() bool { return e.mu.TryLock() }
-
 // Virtual reports that the Engine uses nothing of the system (NewVirtual).
 func (e *Engine) Virtual() bool { return e.poller == nil }
 
