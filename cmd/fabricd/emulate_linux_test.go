@@ -358,6 +358,7 @@ func TestRootless(t *testing.T) {
 	m.self = user
 	m.want(3, "10.77.0.2", "exec", "n2", "--", "sh", "-c", "ip addr show eth0; exit 3")
 	m.want(0, "loss 5%", "link", "n1-s1", "--loss", "5%")
+	m.want(0, "10.77.0.1", append(append([]string{"exec", "n2", "--"}, m.self[len(m.self)-1:]...), "exec", "n1", "--", "ip", "addr", "show", "eth0")...) // from a node into another
 	space := strings.TrimSpace(m.want(0, "net:", "exec", "n1", "--", "readlink", "/proc/self/ns/net"))
 	var refused *api.Error
 	if err := m.api.Do(t.Context(), "DELETE", "/v1/emulation/partition", nil, nil); !errors.As(err, &refused) || refused.Status != 403 {

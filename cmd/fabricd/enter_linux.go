@@ -65,7 +65,7 @@ func entering(p *api.Program, args []string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.User == "" || os.Geteuid() == 0 && isInOwnNamespace() {
+	if p.User == "" || sameFile(p.User, "/proc/self/ns/user") { // nobody enters the user namespace that he is in
 		return exec.Command(self, append([]string{"enter", "--net", p.Net, "--"}, args...)...), nil
 	}
 	nsenter, err := exec.LookPath("nsenter")
@@ -73,6 +73,13 @@ func entering(p *api.Program, args []string) (*exec.Cmd, error) {
 		return nil, errors.New("without root's rights nsenter enters nodes, and it is not installed (Debian's package util-linux)")
 	}
 	return exec.Command(nsenter, append([]string{"--preserve-credentials", "--user=" + p.User, "--net=" + p.Net, "--", self, "enter", "--"}, args...)...), nil
+}
+
+// sameFile reports whether two paths lead to one file, here to one namespace.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 // catch has signals come to c that would end this process before the program that it waits for.

@@ -33,11 +33,12 @@ receiver had no room for are counted: a note below the table says so, and "lost"
 With --native, libfabric's own tools take turns with ours on the same sizes, and the ratio of each pair of neighbouring runs is shown with its spread:
 below 1 is better for latencies, above 1 for the rest. Which library they use is up to the environment (LD_LIBRARY_PATH).`
 
-const benchExample = `  fi bench                                            every stack
+const benchExample = `  \fi bench                                            every stack
   \fi bench --stack tcp/rdm --test latency,rate --window 1024
   \fi bench --test bandwidth,write --bulk 64k,1m,4m --json
   \fi bench --native                                   against fi_pingpong
   \fi bench --veth --native --stack "udp/dgram,udp;ofi_rxd/rdm"    AF_XDP, sockets and fi_pingpong over a veth pair, as root
+  \fi bench --nodes n1,n2 --stack "udp;ofi_rxd/rdm"       across the fabric of: fabricd emulate pair
   \fi bench --native --fabtests /usr/bin --rounds 5 --plot ratios.svg`
 
 // benchFlags are the flags as given.
@@ -50,6 +51,7 @@ type benchFlags struct {
 	time                time.Duration
 	json, native, veth  bool
 	links               []string
+	nodes               string   // of the emulated fabric
 	cable               []string // for the process at the near end
 	oneWay, list        bool
 	pingpong, fabtests  string
@@ -90,6 +92,7 @@ func newBenchCommand(app *app) *cobra.Command {
 	fl.StringVar(&f.plot, "plot", "", "draw the results into a file, .svg or .png")
 	fl.BoolVar(&f.veth, "veth", false, "measure over a veth pair between two network namespaces that fi makes, instead of loopback (Linux, root)")
 	fl.StringSliceVar(&f.links, "link", []string{"xdp"}, "with --veth: values of FI_UDP_LINK to measure beside sockets")
+	fl.StringVar(&f.nodes, "nodes", "", "measure between two nodes of the fabric that fabricd emulates, such as n1,n2 (fabricd emulate)")
 	fl.StringSliceVar(&f.cable, "cable", nil, "the cable that another process has made")
 	fl.MarkHidden("cable")
 	fl.BoolVar(&f.list, "list", false, "list the stacks and stop")
@@ -204,6 +207,9 @@ func (f *benchFlags) run(ctx context.Context, app *app) error {
 	c, err := f.config()
 	if err != nil {
 		return err
+	}
+	if f.nodes != "" {
+		return f.betweenNodes(ctx, app, os.Args[1:])
 	}
 	if f.veth {
 		return f.overCable(ctx, app, &c)

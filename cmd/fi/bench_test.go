@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"gofabric/internal/fabricd"
 )
 
 // runBench runs fi bench.
@@ -16,6 +18,7 @@ func runBench(args ...string) (string, error) {
 }
 
 func TestBenchFlags(t *testing.T) {
+	t.Setenv(fabricd.EnvDir, "off")
 	for _, c := range []struct {
 		args []string
 		want string // in the error
@@ -31,6 +34,9 @@ func TestBenchFlags(t *testing.T) {
 		{[]string{"--native", "--pingpong", "/no/such/tool"}, "libfabric-bin"},
 		{[]string{"--native", "--fabtests", "/no/such/dir"}, "fabtests"},
 		{[]string{"--cable", "a,b"}, "four words"},
+		{[]string{"--nodes", "n1"}, "name two nodes"},
+		{[]string{"--nodes", "n1,n2"}, "no fabricd is running"},
+		{[]string{"--nodes", "n1,n2", "--veth"}, "a cable of its own"},
 		{[]string{"extra"}, "extra"},
 	} {
 		if out, err := runBench(c.args...); err == nil || !strings.Contains(err.Error(), c.want) {

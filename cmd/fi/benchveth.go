@@ -23,10 +23,13 @@ func (f *benchFlags) plugIn(c *bench.Config) error {
 	if f.cable == nil {
 		return nil
 	}
-	if len(f.cable) != 4 {
-		return fmt.Errorf("--cable wants four words, not %q", f.cable)
+	if len(f.cable) != 4 && len(f.cable) != 5 {
+		return fmt.Errorf("--cable wants four words, or five, not %q", f.cable)
 	}
 	cable := &bench.Cable{NearSpace: f.cable[0], FarSpace: f.cable[1], Near: f.cable[2], Far: f.cable[3]}
+	if len(f.cable) == 5 {
+		cable.Fabricd = f.cable[4]
+	}
 	c.Providers.Node = cable.Near
 	c.Peer = func(ctx context.Context) *exec.Cmd {
 		return cable.Command(ctx, true, benchProgram(), benchPeer, "--node", cable.Far)

@@ -9,17 +9,18 @@ import (
 	"strings"
 )
 
-// Cable is two network namespaces of Linux and a veth pair between them: what a measurement of a network interface needs, rather than of loopback. The measuring
+// Cable is two network namespaces of Linux and a way between them: what a measurement of a network interface needs, rather than of loopback. The measuring
 // process is at its near end.
 type Cable struct {
-	NearSpace, FarSpace string // names of the namespaces, as of ip-netns(8)
+	NearSpace, FarSpace string // names of the namespaces, as of ip-netns(8), or of nodes that fabricd emulates
 	Near, Far           string // addresses
+	Fabricd             string // the program that runs others in nodes; "" for namespaces
 }
 
 // ErrCable says what a cable needs.
 var ErrCable = errors.New("network namespaces and a veth pair need Linux, root and ip(8) (apt install iproute2); without --veth, both ends are on the loopback interface")
 
-// NewCable makes a cable. Close removes it.
+// NewCable makes a veth pair between two new namespaces. Close removes it.
 func NewCable() (*Cable, error) {
 	if _, err := exec.LookPath("ip"); err != nil || os.Geteuid() != 0 {
 		return nil, ErrCable
@@ -53,7 +54,12 @@ func (c *Cable) Close() {
 }
 
 // within is what goes before a command that is to run in a namespace.
-func within(space string) []string { return []string{"ip", "netns", "exec", space} }
+func (c *Cable) within(space string) []string {
+	if c.Fabricd != "" {
+		return []string{c.Fabricd, "exec", space, "--"}
+	}
+	return []string{"ip", "netns", "exec", space}
+}
 
 // Command makes a command that runs at the near end, or the far one.
 func (c *Cable) Command(ctx context.Context, far bool, path string, args ...string) *exec.Cmd {
@@ -61,7 +67,7 @@ func (c *Cable) Command(ctx context.Context, far bool, path string, args ...stri
 	if far {
 		space = c.FarSpace
 	}
-	all := append(append(within(space), path), args...)
+	all := append(append(c.within(space), path), args...)
 	return exec.CommandContext(ctx, all[0], all[1:]...)
 }
 

@@ -211,7 +211,7 @@ func (n *Native) client() []string {
 	if n.Cable == nil {
 		return nil
 	}
-	return within(n.Cable.FarSpace)
+	return n.Cable.within(n.Cable.FarSpace)
 }
 
 var errNotReady = errors.New("the server does not listen yet")

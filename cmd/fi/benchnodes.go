@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"gofabric/cmd/fi/internal/bench"
+	"gofabric/internal/fabricd/api"
+)
+
+// This file is fi bench --nodes: the same benchmark between two nodes of the fabric that fabricd emulates. The process that measures runs in the first node, and
+// starts the other end in the second.
+
+// betweenNodes runs this command again in the first node; args are those that it was given.
+func (f *benchFlags) betweenNodes(ctx context.Context, app *app, args []string) error {
+	if f.veth {
+		return errors.New("--veth makes a cable of its own; leave it out, or --nodes")
+	}
+	cable, err := cableBetween(ctx, f.nodes)
+	if err != nil {
+		return fmt.Errorf("--nodes %s: %w", f.nodes, err)
+	}
+	words := strings.Join([]string{cable.NearSpace, cable.FarSpace, cable.Near, cable.Far, cable.Fabricd}, ",")
+	cmd := cable.Command(ctx, false, benchProgram(), append(args, "--nodes=", "--cable", words)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, app.out, app.errOut
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	err = cmd.Run()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		return errors.New("the measurement between the nodes failed, as said above")
+	}
+	return err
+}
+
+// cableBetween asks fabricd for the addresses of two nodes.
+func cableBetween(ctx context.Context, nodes string) (*bench.Cable, error) {
+	near, far, ok := strings.Cut(nodes, ",")
+	if !ok || near == far || strings.Contains(far, ",") {
+		return nil, errors.New("name two nodes, such as n1,n2")
+	}
+	client, err := api.Dial("")
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	var e api.Emulation
+	if err := client.Do(ctx, "GET", "/v1/emulation", nil, &e); err != nil {
+		return nil, err
+	}
+	cable := &bench.Cable{NearSpace: near, FarSpace: far, Fabricd: fabricdProgram()}
+	var names []string
+	for _, n := range e.Nodes {
+		names = append(names, n.Name)
+		switch {
+		case len(n.Addresses) == 0:
+		case n.Name == near:
+			cable.Near = n.Addresses[0]
+		case n.Name == far:
+			cable.Far = n.Addresses[0]
+		}
+	}
+	if cable.Near == "" || cable.Far == "" {
+		return nil, fmt.Errorf("the emulated fabric has these nodes: %s", strings.Join(names, ", "))
+	}
+	return cable, nil
+}
+
+// fabricdProgram is the fabricd beside this program, or the one in PATH.
+func fabricdProgram() string {
+	if path, err := exec.LookPath(filepath.Join(filepath.Dir(benchProgram()), "fabricd")); err == nil {
+		return path
+	}
+	return "fabricd"
+}
