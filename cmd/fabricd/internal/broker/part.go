@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -22,6 +23,8 @@ import (
 const (
 	maxClients = 256
 	maxPerUser = 64
+
+	acceptPause = 100 * time.Millisecond // descriptors have run out: others may give some back
 )
 
 // part is the daemon.Part.
@@ -97,6 +100,7 @@ func (p *part) accept() {
 		}
 		if err != nil {
 			p.log.Warn("accepting", "error", err)
+			time.Sleep(acceptPause)
 			continue
 		}
 		caller, ok := daemon.Peer(conn)

@@ -22,6 +22,7 @@ import (
 const (
 	maxProcesses = 1024
 	maxPerUser   = 256
+	maxStrangers = 64 // of one user, that have not said who they are
 	askEvery     = time.Second
 	helloTime    = 5 * time.Second  // for the first word
 	silentAfter  = 3 * time.Second  // without an answer a process is silent
@@ -37,6 +38,8 @@ type part struct {
 	stop  context.CancelFunc
 	t     table
 	c     counts
+
+	strangers strangers
 }
 
 // New makes the part.

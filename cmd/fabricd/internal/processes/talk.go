@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync"
 	"time"
 
 	"gofabric/cmd/fabricd/internal/daemon"
@@ -16,7 +17,6 @@ const acceptPause = 100 * time.Millisecond
 
 // accept takes processes in until the listener closes.
 func (p *part) accept(ctx context.Context) {
-	strangers := make(chan struct{}, maxPerUser) // that have not said who they are
 	for {
 		conn, err := p.l.Accept()
 		if err != nil {
@@ -27,22 +27,54 @@ func (p *part) accept(ctx context.Context) {
 			time.Sleep(acceptPause)
 			continue
 		}
-		select {
-		case strangers <- struct{}{}:
-			p.wg.Go(func() { p.serve(ctx, conn, func() { <-strangers }) })
-		default:
+		who, ok := daemon.Peer(conn)
+		if !ok || !p.strangers.come(who.UID) {
 			p.c.refused.Inc()
 			conn.Close()
+			continue
 		}
+		p.wg.Go(func() { p.serve(ctx, conn, who) })
 	}
 }
 
-// serve is the conversation with one process; known is called when it has said who it is, or has failed to.
-func (p *part) serve(ctx context.Context, conn net.Conn, known func()) {
+// strangers counts connections, by user, whose processes have not said yet who they are: one user's silence keeps nobody else out.
+type strangers struct {
+	mu    sync.Mutex
+	users map[int]int
+	all   int
+}
+
+// come counts one more; false if there are too many.
+func (s *strangers) come(uid int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all >= maxProcesses || s.users[uid] >= maxStrangers {
+		return false
+	}
+	if s.users == nil {
+		s.users = map[int]int{}
+	}
+	s.users[uid]++
+	s.all++
+	return true
+}
+
+// leave counts one fewer.
+func (s *strangers) leave(uid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users[uid]--; s.users[uid] == 0 {
+		delete(s.users, uid)
+	}
+	s.all--
+}
+
+// serve is the conversation with one process.
+func (p *part) serve(ctx context.Context, conn net.Conn, who daemon.Caller) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	m, err := p.meet(conn)
-	known()
+	m, err := p.meet(conn, who)
+	p.strangers.leave(who.UID)
 	if err != nil {
 		p.c.refused.Inc()
 		p.log.Debug("a process was refused", "error", err)
@@ -55,11 +87,7 @@ func (p *part) serve(ctx context.Context, conn net.Conn, known func()) {
 }
 
 // meet takes the first word, which says who it is.
-func (p *part) meet(conn net.Conn) (*member, error) {
-	who, ok := daemon.Peer(conn)
-	if !ok {
-		return nil, errors.New("the system does not say who it is")
-	}
+func (p *part) meet(conn net.Conn, who daemon.Caller) (*member, error) {
 	conn.SetReadDeadline(time.Now().Add(helloTime))
 	var r telemetry.Reply
 	if err := telemetry.ReadFrame(conn, &r, telemetry.MaxRequest); err != nil {

@@ -155,3 +155,20 @@ func TestWhoSees(t *testing.T) {
 		}
 	}
 }
+
+// TestStrangers: connections that say nothing are bounded for each user, and one user's keep nobody else out.
+func TestStrangers(t *testing.T) {
+	var s strangers
+	for i := range maxStrangers {
+		if !s.come(1) {
+			t.Fatalf("the %dth stranger is refused", i)
+		}
+	}
+	if s.come(1) || !s.come(2) {
+		t.Error("one too many comes in, or another user does not")
+	}
+	s.leave(1)
+	if !s.come(1) || s.come(1) {
+		t.Error("a place that was given back counts not once")
+	}
+}
