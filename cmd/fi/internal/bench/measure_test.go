@@ -13,7 +13,7 @@ func TestBusierNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	const d, before = 32 * time.Millisecond, 500 * time.Nanosecond // a round trip between two processes takes several times as long
+	const d, before = 32 * time.Millisecond, 50 * time.Nanosecond // less than two processors take to show each other a line of the cache
 	s.perIter[test] = before
 	got, err := s.measure(t.Context(), test, d)
 	if err != nil {
