@@ -138,6 +138,7 @@ func TestReload(t *testing.T) {
 	put(4, 507)
 	reload("entries: many\n", "the configuration stays as it was")
 	reload("entries: 4\nstate-dir: /nowhere\n", "this changes at the next start only")
+	p.expect("msg=reloaded")
 	put(4, 0)
 }
 
