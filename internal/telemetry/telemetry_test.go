@@ -37,8 +37,19 @@ func (s *source) Observe(o *Observation) {
 	}
 }
 
+// forget has the process count from zero, whatever tests ran before.
+func forget() {
+	process.looking.Lock()
+	defer process.looking.Unlock()
+	process.mu.Lock()
+	defer process.mu.Unlock()
+	clear(process.gone)
+	clear(process.stalled)
+}
+
 // TestWatch: what looks the same for too long is a stall since it was first seen so, and is counted once; what changes, or goes away, is none.
 func TestWatch(t *testing.T) {
+	forget()
 	t.Setenv(EnvWatchdog, "50")
 	token := uint64(1)
 	s := &source{observe: func(o *Observation) {
@@ -73,6 +84,7 @@ func TestWatch(t *testing.T) {
 
 // TestBusy: a domain whose lock is not to be had keeps its last figures, and becomes a stall itself.
 func TestBusy(t *testing.T) {
+	forget()
 	t.Setenv(EnvWatchdog, "20")
 	s := &source{observe: func(o *Observation) {
 		o.Add(Endpoint{ID: "1", Provider: "test", Address: "127.0.0.1:1", Counters: Counts{"operations.send": 5, "posted_receives": 2}})
