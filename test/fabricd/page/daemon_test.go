@@ -212,3 +212,11 @@ func (s *site) run(node string, args ...string) {
 		}
 	})
 }
+
+// thorough skips what takes a browser long, but where all of it is asked for.
+func thorough(t *testing.T) {
+	t.Helper()
+	if os.Getenv("GOFABRIC_MANY") == "" {
+		t.Skip("GOFABRIC_MANY=1 runs all tests of the page")
+	}
+}

@@ -77,6 +77,7 @@ func stops(t *testing.T, b *browser, s *site) {
 
 // TestWithoutFabric shows a daemon that emulates nothing, and names that try to be more than text.
 func TestWithoutFabric(t *testing.T) {
+	thorough(t)
 	s := plain(t)
 	b := open(t)
 	const evil = `<img src=x onerror="document.title='evil'">`
@@ -101,6 +102,7 @@ func TestWithoutFabric(t *testing.T) {
 
 // TestOneWay changes one direction, pulls the cable out, and heals everything.
 func TestOneWay(t *testing.T) {
+	thorough(t)
 	s := emulate(t, "pair")
 	b := open(t)
 	b.do(chromedp.Navigate(s.link))
@@ -135,6 +137,7 @@ func TestOneWay(t *testing.T) {
 
 // TestHold holds a slider while the page refreshes, and another client changes the fault: the slider stays in the hand, and follows when it is let go.
 func TestHold(t *testing.T) {
+	thorough(t)
 	s := emulate(t, "pair")
 	b := open(t)
 	b.do(chromedp.Navigate(s.link))
