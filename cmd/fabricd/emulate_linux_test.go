@@ -341,6 +341,9 @@ func (m *machine) lend() {
 // TestRootless: a user without rights has a fabric in a user namespace, runs programs in it, and leaves nothing when either process is killed.
 func TestRootless(t *testing.T) {
 	if os.Geteuid() != 0 {
+		if os.Getenv("GOFABRIC_PEERS") == "required" {
+			t.Fatal("needs root, to become a user and to let that one open /dev/net/tun")
+		}
 		t.Skip("needs root, to become a user and to let that one open /dev/net/tun")
 	}
 	m := newMachine(t)
