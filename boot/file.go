@@ -205,11 +205,20 @@ func (s *fileStore) hopeless(who []int) error {
 		return &missingError{who, fmt.Errorf("another rank gave up: %s", text)}
 	}
 	for _, rank := range who {
-		if _, err := os.Lstat(filepath.Join(s.dir, "left", strconv.Itoa(rank))); err == nil {
+		if !s.marked("left", rank) {
+			continue
+		}
+		if !s.marked(filepath.Join("fences", strconv.Itoa(s.round)), rank) { // it may have come, and left, since who was listed
 			return &missingError{[]int{rank}, fmt.Errorf("rank %d has left the job without coming to fence %d", rank, s.round)}
 		}
 	}
 	return nil
+}
+
+// marked reports whether a rank has made its mark in a folder.
+func (s *fileStore) marked(dir string, rank int) bool {
+	_, err := os.Lstat(filepath.Join(s.dir, dir, strconv.Itoa(rank)))
+	return err == nil
 }
 
 func (s *fileStore) close(context.Context) error {

@@ -81,3 +81,25 @@ func TestLargeValue(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestComeAndGone: a rank that came to the fence and left the job after the others were last looked for keeps nobody; one that left without coming does.
+func TestComeAndGone(t *testing.T) {
+	s := &fileStore{m: member{rank: 1, size: 2}, dir: t.TempDir()}
+	for _, dir := range []string{"fences/0", "left"} {
+		if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.mark("left", "0"); err != nil {
+		t.Fatal(err)
+	}
+	if s.hopeless([]int{0}) == nil {
+		t.Error("a rank that has left is waited for")
+	}
+	if err := s.mark("fences/0", "0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.hopeless([]int{0}); err != nil {
+		t.Error(err)
+	}
+}
