@@ -48,14 +48,22 @@ func need(t *testing.T, pkg string, tools ...string) {
 	}
 }
 
-// rank builds the program that is started.
-var rank = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(work, "rank")
-	if out, err := exec.Command("go", "build", "-o", path, "./rank").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build ./rank: %w\n%s", err, out)
-	}
-	return path, nil
-})
+// building returns what builds a program, once, and where it is then.
+func building(name, pkg string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		path := filepath.Join(work, name)
+		if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
+		}
+		return path, nil
+	})
+}
+
+// The program that is started, and the daemon.
+var (
+	rank    = building("rank", "./rank")
+	fabricd = building("fabricd", "gofabric/cmd/fabricd")
+)
 
 func program(t *testing.T) string {
 	t.Helper()

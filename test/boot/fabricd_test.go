@@ -4,22 +4,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 )
-
-// fabricd builds the daemon.
-var fabricd = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(work, "fabricd")
-	if out, err := exec.Command("go", "build", "-o", path, "gofabric/cmd/fabricd").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build fabricd: %w\n%s", err, out)
-	}
-	return path, nil
-})
 
 // startFabricd runs a daemon of the test's own, and returns the folder of its sockets.
 func startFabricd(t *testing.T) string {
