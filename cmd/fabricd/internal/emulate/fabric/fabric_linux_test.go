@@ -10,9 +10,11 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"gofabric/cmd/fabricd/internal/emulate/link"
@@ -289,6 +291,42 @@ func TestProcessStays(t *testing.T) {
 			t.Fatalf("the process was in %s and is in %s, %v", before, now, err)
 		}
 	}
+}
+
+// TestRemoved: a program that removes its node's interface costs the fabric one line in the log; the other nodes go on, and the loop sleeps when they do.
+func TestRemoved(t *testing.T) {
+	f := open(t, "star")
+	f.mu.Lock()
+	warnings := make(chan string, 1000)
+	f.log = slog.New(slog.NewTextHandler(lines(warnings), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	f.mu.Unlock()
+	within(t, f, "n1", func() error {
+		l, err := netlink.LinkByName("eth0")
+		if err != nil {
+			return err
+		}
+		return netlink.LinkDel(l)
+	})
+	if said := <-warnings; !strings.Contains(said, "node=n1") || !strings.Contains(said, "interface=eth0") {
+		t.Errorf("the warning is %q", said)
+	}
+	from, to := socket(t, f, "n2"), socket(t, f, "n3")
+	go answer(to)
+	roundTrip(t, from, addressOf(f, "n3", to), 100) // each is two turns of the loop or more
+	if n := len(warnings); n > 0 {
+		t.Errorf("%d more warnings", n)
+	}
+}
+
+// lines is a writer that hands on each line, and drops what nobody takes.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	select {
+	case l <- string(b):
+	default:
+	}
+	return len(b), nil
 }
 
 // TestNothingLeft: a fabric that was closed leaves no descriptor and no goroutine.

@@ -23,7 +23,7 @@ func (f *Fabric) loop() {
 	defer close(f.done)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	w, err := newWatch(f.nodes)
+	w, err := newWatch(f.nodes, f.unplugged)
 	if err != nil {
 		f.log.Error("the emulated fabric stands still", "error", err)
 		return
@@ -44,6 +44,14 @@ func (f *Fabric) loop() {
 			return
 		}
 	}
+}
+
+// unplugged says that a node has lost an interface for good.
+func (f *Fabric) unplugged(face int) {
+	me := &f.net.faces[face]
+	node := &f.top.Nodes[me.node]
+	f.log.Warn("a program in a node has removed an interface; it stays away until the fabric is started again", "node", node.Name,
+		"interface", node.Interfaces[me.index].Name)
 }
 
 // read takes frames from an interface and sends them on their way. It reports whether there may be more.
@@ -79,12 +87,15 @@ type watch struct {
 	epoll, timer int
 	wake         int
 	armed        bool
+	taps         []int
+	unplugged    func(face int)
 	events       [events]unix.EpollEvent
 	ready        []int // faces with frames
 }
 
-func newWatch(ns *nodes) (w *watch, err error) {
-	w = &watch{epoll: -1, timer: -1, wake: ns.wake}
+// newWatch watches the interfaces; unplugged is called once for each that is no more.
+func newWatch(ns *nodes, unplugged func(face int)) (w *watch, err error) {
+	w = &watch{epoll: -1, timer: -1, wake: ns.wake, taps: ns.taps, unplugged: unplugged}
 	defer func() {
 		if err != nil {
 			w.close()
@@ -133,11 +144,15 @@ func (w *watch) wait(at mono.Time) bool {
 	}
 	w.ready = w.ready[:0]
 	for _, e := range w.events[:max(n, 0)] {
-		switch e.Fd {
-		case isEnd:
+		switch {
+		case e.Fd == isEnd:
 			return false
-		case isTimer:
+		case e.Fd == isTimer:
 			w.arm(0)
+		case e.Events&unix.EPOLLERR != 0:
+			// Only an interface that was removed is so (drivers/net/tun.c, tun_chr_poll), and stays so: it would be ready at each call.
+			_ = unix.EpollCtl(w.epoll, unix.EPOLL_CTL_DEL, w.taps[e.Fd], nil)
+			w.unplugged(int(e.Fd))
 		default:
 			w.ready = append(w.ready, int(e.Fd))
 		}

@@ -159,7 +159,6 @@ func (l *Link) carry(now mono.Time, f *Frame, luck chance, out Out) mono.Time {
 	}
 	if luck.happens(byReorder, l.faults.Reorder) && len(l.held) < heldMax {
 		l.stats.Reordered++
-		// One more than those that are to overtake it: Send counts this frame too.
 		// One more than those that are to overtake it: overtake counts this frame too.
 		l.held = append(l.held, hold{f, 2 + int(luck.draw(byReorder)%overtakers), now.Add(holdMax)})
 		return at
