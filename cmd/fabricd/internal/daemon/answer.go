@@ -1,10 +1,13 @@
 package daemon
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"unicode/utf8"
 
 	"gofabric/internal/fabricd/api"
 )
@@ -25,13 +28,12 @@ func Refuse(w http.ResponseWriter, status int, hint, format string, args ...any)
 	_ = json.NewEncoder(w).Encode(api.Error{Status: status, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// Read decodes the request's body into v, strictly: unknown fields, and more than one value, are errors. It answers itself if it returns false.
+// Read decodes the request's body into v, strictly: unknown fields, more than one value, and what is not UTF-8 are errors. It answers itself if it returns
+// false.
 func Read(w http.ResponseWriter, r *http.Request, v any) bool {
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
-	d.DisallowUnknownFields()
-	err := d.Decode(v)
-	if err == nil && d.More() {
-		err = errors.New("more than one JSON value")
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	if err == nil {
+		err = decode(data, v)
 	}
 	if err == nil {
 		return true
@@ -42,4 +44,22 @@ func Read(w http.ResponseWriter, r *http.Request, v any) bool {
 	}
 	Refuse(w, status, "", "the body of %s %s: %v", r.Method, r.URL.Path, err)
 	return false
+}
+
+func decode(data []byte, v any) error {
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		return errors.New("it is empty")
+	case !utf8.Valid(data):
+		return errors.New("it is not UTF-8")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if len(bytes.TrimSpace(data[d.InputOffset():])) > 0 {
+		return errors.New("more than one JSON value")
+	}
+	return nil
 }

@@ -127,7 +127,7 @@ func (d *Daemon) pulse() {
 
 func (d *Daemon) server(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           withDeadlines(h),
+		Handler:           withDeadlines(strict(h)),
 		ConnContext:       withCaller,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,

@@ -62,7 +62,7 @@ func (p *Part) come(ctx context.Context, who store.Caller, id fenceID, rank int,
 		g = *generation
 	}
 	if !p.fences.has(id, g, rank) {
-		limit, cancel := context.WithTimeout(ctx, requestTime)
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
 		defer cancel()
 		if _, err := p.store.Put(limit, who, store.Request{Kind: store.Fences, Key: id.key(g, rank), TTL: fenceTTL, Private: true}); err != nil {
 			return api.Arrived{}, err

@@ -17,7 +17,7 @@ func (p *Part) putName(w http.ResponseWriter, r *http.Request) {
 		daemon.Refuse(w, http.StatusBadRequest, `{"address":"fi_sockaddr_in://10.0.0.1:7471","lease":"30s"}`, "the registration of %q has no address", r.PathValue("name"))
 		return
 	}
-	ttl, ok := duration(w, "lease", in.Lease, 0)
+	ttl, ok := lease(w, in.Lease, 0)
 	if !ok {
 		return
 	}

@@ -41,9 +41,9 @@ func who(r *http.Request) store.Caller {
 	return store.Caller{UID: c.UID, All: c.Root(os.Getuid())}
 }
 
-// within bounds the time of a request.
+// within bounds the time of a request. It goes on when the client is gone: net/http takes one that only has nothing more to say (shutdown(2)) for such a one.
 func within(r *http.Request) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(r.Context(), requestTime)
+	return context.WithTimeout(context.WithoutCancel(r.Context()), requestTime)
 }
 
 // refuse answers with what err means in HTTP.
@@ -81,6 +81,16 @@ func duration(w http.ResponseWriter, what, text string, missing time.Duration) (
 		return 0, false
 	}
 	return d, true
+}
+
+// lease parses how long an entry is to live; "" is missing.
+func lease(w http.ResponseWriter, text string, missing time.Duration) (time.Duration, bool) {
+	ttl, ok := duration(w, "lease", text, missing)
+	if ok && ttl == 0 && text != "" {
+		daemon.Refuse(w, http.StatusBadRequest, "without a lease it lives until it is deleted", "a lease of %q is over at once", text)
+		return 0, false
+	}
+	return ttl, ok
 }
 
 // number parses a number of the query that must not be negative.

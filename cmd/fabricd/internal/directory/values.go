@@ -23,7 +23,7 @@ func (p *Part) putValue(w http.ResponseWriter, r *http.Request) {
 	if in.LeaseID != "" {
 		missing = 0
 	}
-	ttl, ok := duration(w, "lease", in.Lease, missing)
+	ttl, ok := lease(w, in.Lease, missing)
 	if !ok {
 		return
 	}
@@ -41,7 +41,11 @@ func (p *Part) getValue(w http.ResponseWriter, r *http.Request) {
 	}
 	wait = min(wait, maxWait)
 	daemon.Extend(w, wait)
-	ctx, cancel := p.untilEnd(r)
+	ctx, cancel := within(r)
+	if wait > 0 {
+		cancel()
+		ctx, cancel = p.untilEnd(r)
+	}
 	defer cancel()
 	e, err := p.await(ctx, who(r), r.PathValue("key"), wait)
 	if err != nil {

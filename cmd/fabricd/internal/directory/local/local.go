@@ -81,6 +81,9 @@ func Open(opt Options) (*Store, error) {
 			return nil, fmt.Errorf("the directory in %s: %w", opt.Dir, err)
 		}
 	}
+	if opt.Dir == "" { // another memory each time: what an earlier one has told is not this one's history
+		s.table.Begin(uint64(now.UnixMicro()))
+	}
 	s.table.Restart(now, opt.Grace)
 	s.feed = begin(history, s.table.Revision())
 	s.work.Go(s.commit)
@@ -145,6 +148,9 @@ func (b *batch) wait(ctx context.Context) error {
 	case <-b.done:
 		return b.err
 	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return ctx.Err()
+		}
 		return fmt.Errorf("%w: the disk is slow: %w", store.ErrDown, context.Cause(ctx))
 	}
 }
@@ -240,6 +246,9 @@ func (s *Store) Renew(_ context.Context, who store.Caller, id string) (time.Time
 
 // Watch is store.Store's.
 func (s *Store) Watch(who store.Caller, k store.Kind, prefix string, from uint64) (store.Watcher, error) {
+	if now := s.feed.Revision(); from > now {
+		return nil, fmt.Errorf("revision %d: this directory is at %d, it is another one: %w", from, now, store.ErrCompacted)
+	}
 	w, err := s.feed.Watch(who, k, prefix, from)
 	if err != nil {
 		return nil, err

@@ -43,6 +43,9 @@ func less(a, b *store.Entry) bool {
 // Revision counts changes.
 func (t *Table) Revision() uint64 { return t.revision }
 
+// Begin has an empty table count from revision.
+func (t *Table) Begin(revision uint64) { t.revision = revision }
+
 // Usage is what all users have together.
 func (t *Table) Usage() store.Usage { return t.total }
 

@@ -1,0 +1,97 @@
+package fabricd
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"gofabric/internal/fabricd/api"
+)
+
+// bare sends a request as it is written, with nothing tidied up, says by shutdown(2) that this is all, and returns the answer.
+func bare(t *testing.T, dir, method, path, body string) (status int, answer []byte) {
+	t.Helper()
+	c := dial(t, dir)
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
+	if err := c.(*net.UnixConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer r.Body.Close()
+	answer, err = io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return r.StatusCode, answer
+}
+
+// TestRefusals: what is refused is refused in JSON, and nothing is done for it; a path is not led elsewhere.
+func TestRefusals(t *testing.T) {
+	dir := newDir(t)
+	start(t, dir)
+	const good = `{"address":"a"}`
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{"GET", "/nope", "", 404, "there is no GET /nope"},
+		{"POST", "/v1/names/a", good, 405, "there is DELETE, GET, HEAD, PUT"},
+		{"PUT", "/v1/names/a/../b", good, 400, "dots"},
+		{"PUT", "/v1/names//b", good, 400, "empty"},
+		{"DELETE", "/v1/names/../kv/k", "", 400, "dots"},
+		{"PUT", "/v1/names/a%2f..%2fb", good, 400, "dots"},
+		{"PUT", "/v1/names/b", good + "}", 400, "more than one JSON value"},
+		{"PUT", "/v1/names/b", "", 400, "it is empty"},
+		{"PUT", "/v1/names/b", "{\"address\":\"\xff\"}", 400, "not UTF-8"},
+		{"PUT", "/v1/names/b", `{"address":"a","lease":"0s"}`, 400, "over at once"},
+		{"PUT", "/v1/kv/b", `{"value":"","lease":"0"}`, 400, "over at once"},
+		{"GET", "/v1/watch?from=1000000", "", 410, "another one"},
+	} {
+		status, answer := bare(t, dir, c.method, c.path, c.body)
+		var e api.Error
+		if err := json.Unmarshal(answer, &e); err != nil || e.Status != c.status || status != c.status || !strings.Contains(e.Error(), c.says) {
+			t.Errorf("%s %s %s: %d %s, want %d and %q; %v", c.method, c.path, c.body, status, answer, c.status, c.says, err)
+		}
+	}
+	if status, answer := bare(t, dir, "GET", "/v1/names", ""); status != 200 || !bytes.Contains(answer, []byte(`"names":[]`)) {
+		t.Errorf("what was refused left %d %s", status, answer)
+	}
+}
+
+// TestHalfClosed: a client that has said all and only listens is answered as others are.
+func TestHalfClosed(t *testing.T) {
+	dir := newDir(t)
+	start(t, dir)
+	for i := range 20 { // whether the server sees the end first is chance
+		if status, answer := bare(t, dir, "PUT", fmt.Sprint("/v1/names/", i), `{"address":"a","lease":"30s"}`); status != 200 {
+			t.Fatalf("%d %s", status, answer)
+		}
+		if status, answer := bare(t, dir, "PUT", fmt.Sprint("/v1/kv/", i), `{"value":"QQ=="}`); status != 200 {
+			t.Fatalf("%d %s", status, answer)
+		}
+		if status, answer := bare(t, dir, "GET", fmt.Sprint("/v1/kv/", i), ""); status != 200 {
+			t.Fatalf("%d %s", status, answer)
+		}
+		if status, answer := bare(t, dir, "POST", fmt.Sprint("/v1/fence/", i), `{"rank":0,"size":1}`); status != 200 {
+			t.Fatalf("%d %s", status, answer)
+		}
+		if status, answer := bare(t, dir, "GET", "/v1/names", ""); status != 200 {
+			t.Fatalf("%d %s", status, answer)
+		}
+	}
+}
