@@ -15,7 +15,8 @@
 // left out, and the tick is what notices that it has not.
 //
 // One or two stream sockets are read without asking the poller, and while passes follow each other they leave the poller altogether
-// (becomeDirect). Streams in memory (RegisterMemory) are always read so, beside any number of sockets; these are then asked for as if they were alone.
+// (becomeDirect). The poller is then asked now and then, for listeners and write readiness; in each pass where passes are rare. Streams in memory
+// (RegisterMemory) are always read so, beside any number of sockets; these are then asked for as if they were alone.
 //
 // What comes up while a socket is being served, but must not be done there, for protocol engines are not called from within, is a Task (Soon): whoever
 // holds the lock runs it on unlocking. Operations that wait for counters start so.

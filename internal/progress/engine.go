@@ -42,6 +42,10 @@ const (
 	// clockEvery is how many passes go by between looks at the clock for deadlines.
 	clockEvery = 64
 	eventBatch = 64
+	// slowPasses is what clockEvery passes take at least where the caller is slow: then every pass asks the poller, which costs nothing beside the pauses
+	// between them. Or a connection would come up milliseconds late, with the goroutine's tick, and with manual progress, where nothing ticks, after a
+	// quarter of a second if the caller comes by each millisecond.
+	slowPasses = time.Millisecond
 )
 
 // Source is a socket's owner. Its methods are called with the Engine's lock held.
@@ -107,6 +111,8 @@ type Engine struct {
 	armed      bool
 	told       bool // the poller woke it: there is something to sweep up, which need not be a stream
 	auto       bool
+	slow       bool      // passes are rare (slowPasses), and each asks the poller; nobody knows at first
+	looked     mono.Time // the last look
 	waiters    int
 	timerAt    mono.Time
 	tick       time.Duration
@@ -137,7 +143,7 @@ func New(auto bool) (*Engine, error) {
 		poller.Close()
 		return nil, err
 	}
-	return start(&Engine{poller: poller, parker: parker, auto: auto}), nil
+	return start(&Engine{poller: poller, parker: parker, auto: auto, slow: true}), nil
 }
 
 // start makes e run.
@@ -232,7 +238,7 @@ func (e *Engine) pass() {
 		}
 	}
 	if few && len(e.memory)+len(e.streams) > 0 {
-		if e.passes%sweepEvery == 0 || e.told {
+		if e.passes%sweepEvery == 0 || e.told || e.slow {
 			e.sweep()
 		}
 	} else if len(e.slots) > len(e.free) && e.poller != nil {
@@ -252,6 +258,8 @@ func (e *Engine) look(now mono.Time) {
 			e.timerAt = now.Add(e.tick)
 		}
 	}
+	e.slow = now.Sub(e.looked) > slowPasses
+	e.looked = now
 	if e.punctual == late && !e.armed {
 		e.punctual = 0 // it is back
 	}

@@ -140,3 +140,26 @@ func TestListenerBesideStream(t *testing.T) {
 		t.Errorf("callers needed %d passes, want at most %d", n, sweepEvery)
 	}
 }
+
+// TestSlowCaller: who passes rarely hears of listeners in each pass, from the beginning, and again after having been fast.
+func TestSlowCaller(t *testing.T) {
+	e := newEngine(t, false)
+	newProbe(t, e, true)
+	l := newProbe(t, e, false)
+	e.Lock()
+	defer e.Unlock()
+	hears := func(when string, want bool) {
+		before := l.bytes
+		l.write(1)
+		if e.Pass(); l.bytes > before != want {
+			t.Errorf("%s: the next pass hears of a listener: %v, want %v", when, !want, want)
+		}
+	}
+	hears("at first", true)
+	now := mono.Now()
+	e.look(now)
+	e.look(now)
+	hears("many passes at once", false)
+	e.look(now.Add(slowPasses + 1))
+	hears("many passes in long", true)
+}
