@@ -10,6 +10,7 @@ import (
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/cmd/fabricd/internal/emulate"
 	"gofabric/cmd/fabricd/internal/emulate/topology"
+	"gofabric/internal/fabricd/api"
 )
 
 // newEmulateCommand runs the daemon with an emulated fabric in it.
@@ -19,13 +20,13 @@ func newEmulateCommand() *cobra.Command {
 		Use:   "emulate TOPOLOGY",
 		Short: "Run the daemon with an emulated fabric: nodes, links and switches to break on purpose",
 		Long: "Run the daemon, as fabricd run does, with an emulated fabric in it: nodes are network namespaces, links and switches lose, delay, double and damage\n" +
-			"frames as asked, by command and on the page whose link it prints. TOPOLOGY is a file (fabricd topology pair > mine.yaml) or one of " + strings.Join(topology.Names(), ", ") + ".\n\n" +
+			"frames as asked, by command and on a page for browsers (fabricd page, or --page). TOPOLOGY is a file (fabricd topology pair > mine.yaml) or one of " + strings.Join(topology.Names(), ", ") + ".\n\n" +
 			"Without root's rights it runs in a user namespace of its own. Nothing is left of the fabric when the daemon ends, however it ends.",
-		Example: "  fabricd emulate pair\n  fabricd exec n1 -- ping 10.77.0.2         # in another shell, as the next ones\n  fabricd link n1-n2 --loss 5% --delay 1ms\n" +
+		Example: "  fabricd emulate pair\n  fabricd page                              # in another shell, as the next ones\n  fabricd exec n1 -- ping 10.77.0.2\n  fabricd link n1-n2 --loss 5% --delay 1ms\n" +
 			"  fabricd capture n1-n2 --for 10s lossy.pcapng && \\fi dump lossy.pcapng",
 		Args: cobra.ExactArgs(1),
 	}
-	loader := daemon.NewLoader(cmd.Flags()).WithPage("127.0.0.1:0")
+	loader := daemon.NewLoader(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		top, err := topology.Load(args[0])
 		if err != nil {
@@ -41,10 +42,13 @@ func newEmulateCommand() *cobra.Command {
 		if inner, err := inOwnNamespace(cmd.Context(), c); inner || err != nil {
 			return err
 		}
-		return serve(cmd, loader, func(page string) {
-			if page != "" {
-				fmt.Fprintf(cmd.OutOrStdout(), "The fabric %s runs; its page: %s\n", top.Name, page)
+		return serve(cmd, loader, func(page *api.Page) {
+			if page == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "The fabric %s runs, until Ctrl-C. To see and break it in a browser, in another shell: fabricd page\n", top.Name)
+				return
 			}
+			fmt.Fprintf(cmd.OutOrStdout(), "The fabric %s runs, until Ctrl-C; its page: %s\n", top.Name, page.Link)
+			warn(cmd, page)
 		}, emulate.New(top, isInOwnNamespace()))
 	}
 	cmd.Flags().Uint64Var(&seed, "seed", 0, "of the faults, instead of the topology's")

@@ -16,7 +16,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := newRootCommand().ExecuteContext(ctx); err != nil {
+	root := newRootCommand()
+	root.SetArgs(joinPage(os.Args[1:]))
+	if err := root.ExecuteContext(ctx); err != nil {
 		var status exitStatus
 		if errors.As(err, &status) { // of a program that has spoken for itself
 			os.Exit(int(status))

@@ -1,33 +1,78 @@
 package main
 
 import (
-	"errors"
+	"fmt"
+	"net"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/internal/fabricd/api"
 )
 
-// newPageCommand says where the page is.
+// newPageCommand opens the page's port, and says where it is.
 func newPageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "page",
-		Short: "Print the links to the page of the daemon that runs",
-		Long: "Print the links to the page of the daemon that runs: for browsers of this node (--page of fabricd run; fabricd emulate has it by itself), and of others\n" +
-			"(--listen). They hold a token which may do everything, except where --tokens names others: those are typed into the page.",
-		Example: "  fabricd run --page 127.0.0.1:7480 &\n  fabricd page",
+		Short: "Have the daemon that runs open its page for browsers of this node, and print the link",
+		Long: `Have the daemon that runs open its page for browsers of this node, and print the link to it; if it is open, print the link. The port is one of loopback,
+speaks TLS, and is open until the daemon ends or --close. The link holds a token which may do everything; it is worth nothing when the port is closed.
+Only the user that runs fabricd and root may ask.
+
+No authority vouches for the certificate: the daemon made it. So browsers ask whether to go on, and show its SHA-256 fingerprint, which this command prints.
+Programs, and browsers that shall not ask, are given it: docs/fabricd.md. It stays the same as long as the daemon's --state-dir does.
+
+For browsers of other machines there is fabricd run --listen; the link for those is printed, too.`,
+		Example: "  fabricd page\n  fabricd page --close\n  fabricd page --certificate > fabricd.crt && curl --cacert fabricd.crt -H \"Authorization: Bearer $TOKEN\" https://127.0.0.1:7481/v1/status",
 		Args:    cobra.NoArgs,
 	}
+	shut := cmd.Flags().Bool("close", false, "close the port instead; links to it are worth nothing any more")
+	certificate := cmd.Flags().Bool("certificate", false, "print the certificate instead, as PEM")
+	cmd.MarkFlagsMutuallyExclusive("close", "certificate")
 	return asking(cmd, func(c *client, _ []string) error {
 		var p api.Page
-		err := c.do("GET", "/v1/page", nil, &p, func() {
-			for _, link := range p.Links {
-				c.printf("%s\n", link)
-			}
-		})
-		if err == nil && len(p.Links) == 0 {
-			err = errors.New("fabricd serves its page to nobody: run it with --page 127.0.0.1:7480")
+		switch {
+		case *certificate:
+			return c.do("GET", "/v1/page", nil, &p, func() { c.printf("%s", p.Certificate) })
+		case *shut:
+			return c.do("DELETE", "/v1/page", nil, &p, nil)
 		}
-		return err
+		return c.do("PUT", "/v1/page", nil, &p, func() {
+			c.printf("%s\n", p.Link)
+			if p.Remote != "" {
+				c.printf("%s\n", p.Remote)
+			}
+			warn(c.cmd, &p)
+		})
 	})
+}
+
+// warn says what browsers will ask, and why. It is for people: links alone go to standard output.
+func warn(cmd *cobra.Command, p *api.Page) {
+	fmt.Fprintf(cmd.ErrOrStderr(), "The browser will ask whether to trust the certificate: fabricd made it, and no authority vouches for it. Go on if its SHA-256 fingerprint is\n%s\n", p.SHA256)
+}
+
+// joinPage makes one word of --page ADDRESS: to pflag the value of a flag that may go without is in the same word, or an argument.
+func joinPage(args []string) []string {
+	if len(args) == 0 || args[0] != "run" && args[0] != "emulate" {
+		return args
+	}
+	var joined []string
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--page" && i+1 < len(args) && isPage(args[i+1]) {
+			joined = append(joined, args[i]+"="+args[i+1])
+			i++
+			continue
+		}
+		joined = append(joined, args[i])
+	}
+	return joined
+}
+
+// isPage reports whether a word is meant to be a value of --page, be it a wrong one.
+func isPage(word string) bool {
+	_, port, err := net.SplitHostPort(word)
+	_, number := strconv.Atoi(port)
+	return word == daemon.PageOn || word == "off" || err == nil && number == nil
 }

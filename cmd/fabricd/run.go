@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/internal/fabricd/api"
 )
 
 // newRunCommand runs the daemon.
@@ -21,7 +22,7 @@ func newRunCommand() *cobra.Command {
 
 Each flag is also a key of the configuration file, and a variable of the environment: --log-level is log-level: and FABRICD_LOG_LEVEL. Flags win over the
 environment, the environment over the file. SIGHUP reads file and environment again.`,
-		Example: "  fabricd run\n  fabricd run --dir /tmp/mine & FABRICD_DIR=/tmp/mine fi bench",
+		Example: "  fabricd run\n  fabricd run --page 127.0.0.1:7481\n  fabricd run --dir /tmp/mine & FABRICD_DIR=/tmp/mine fi bench",
 		Args:    cobra.NoArgs,
 	}
 	loader := daemon.NewLoader(cmd.Flags())
@@ -29,8 +30,8 @@ environment, the environment over the file. SIGHUP reads file and environment ag
 	return cmd
 }
 
-// serve runs a daemon of all parts, and of more, until the command's context ends. ready, which may be nil, is called with the link to the page once it runs.
-func serve(cmd *cobra.Command, loader *daemon.Loader, ready func(page string), more ...daemon.Part) error {
+// serve runs a daemon of all parts, and of more, until the command's context ends. ready, which may be nil, is called once it runs, with nil if the page was not asked for.
+func serve(cmd *cobra.Command, loader *daemon.Loader, ready func(page *api.Page), more ...daemon.Part) error {
 	c, err := loader.Load()
 	if err != nil {
 		return err

@@ -148,15 +148,16 @@ func TestTokens(t *testing.T) {
 func TestPageLink(t *testing.T) {
 	dir, address := newDir(t), freeAddress(t)
 	start(t, dir, "--listen", address)
-	out, err := exec.Command(program, "page", "--socket", filepath.Join(dir, "api.sock")).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	u, err := url.Parse(strings.TrimSpace(string(out)))
+	links, _ := page(t, dir) // the page's own, and this one
+	own, link, _ := strings.Cut(links, "\n")
+	u, err := url.Parse(link)
 	if err != nil {
 		t.Fatal(err)
 	}
-	token := strings.TrimPrefix(u.Fragment, "token=")
+	token := tokenOf(t, link)
+	if token == tokenOf(t, own) {
+		t.Error("the page and --listen have the same token")
+	}
 	u.Fragment = ""
 	c, base := trusting(t, dir), "https://"+address
 	if u.String() != base+"/" {

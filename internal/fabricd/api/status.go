@@ -9,7 +9,10 @@ type Status struct {
 	Parts   []string  `json:"parts"` // what the daemon is made of: directory, processes, emulation, ...
 }
 
-// Page is the answer of GET /v1/page.
+// Page is the answer of GET, PUT and DELETE /v1/page: where the page is. PUT opens its port for browsers of this node, DELETE closes it.
 type Page struct {
-	Links []string `json:"links"` // for browsers of this node, of others; none if the page is served to neither
+	Link        string `json:"link,omitempty"`   // for browsers of this node; "" if the port is closed
+	Remote      string `json:"remote,omitempty"` // for those of others (--listen)
+	Certificate string `json:"certificate"`      // of the daemon's own making, PEM
+	SHA256      string `json:"sha256"`           // its fingerprint, as browsers and openssl show it
 }

@@ -34,12 +34,16 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
+	known, err := identity()
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "gofabric-chromium-")
 	if err != nil {
 		return nil, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience), // root has no sandbox
-		chromedp.UserDataDir(dir), chromedp.WindowSize(1280, 900))
+		chromedp.UserDataDir(dir), chromedp.WindowSize(1280, 900), chromedp.Flag("ignore-certificate-errors-spki-list", known.spki))
 	ctx, endAll := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, endFirst := chromedp.NewContext(ctx)
 	atEnd = append(atEnd, func() {

@@ -5,11 +5,9 @@ package page
 import (
 	"bufio"
 	"context"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -71,16 +69,7 @@ func emulate(t *testing.T, topology string) *site {
 		missing(t, "an emulated fabric needs root here")
 	}
 	s := newSite(t)
-	cmd := s.fabricd("emulate", topology, "--dir", s.dir, "--state-dir", "off", "--log-level", "warn", "--seed", "18446744073709551557")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := s.start(cmd, out, "page")
-	if s.link = regexp.MustCompile(`http://127\.0\.0\.1:\d+/#token=[0-9a-f]{64}`).FindString(text); s.link == "" {
-		t.Fatalf("fabricd emulate printed %q, no link", text)
-	}
+	s.serve("emulate", topology, "--seed", "18446744073709551557")
 	return s
 }
 
@@ -88,21 +77,19 @@ func emulate(t *testing.T, topology string) *site {
 func plain(t *testing.T) *site {
 	t.Helper()
 	s := newSite(t)
-	cmd := s.fabricd("run", "--dir", s.dir, "--state-dir", "off", "--page", "127.0.0.1:0")
-	out, err := cmd.StderrPipe()
+	s.serve("run")
+	return s
+}
+
+// serve starts the daemon, and has it open the page.
+func (s *site) serve(args ...string) {
+	s.t.Helper()
+	s.start(s.fabricd(append(args, "--dir", s.dir)...))
+	link, err := s.fabricd("page").Output()
 	if err != nil {
-		t.Fatal(err)
-	}
-	if text := s.start(cmd, out, "msg=ready"); strings.Contains(text, "token=") {
-		t.Errorf("the log has the token: %s", text)
-	}
-	page := s.fabricd("page")
-	link, err := page.CombinedOutput()
-	if err != nil {
-		t.Fatalf("fabricd page: %v: %s", err, link)
+		s.t.Fatalf("fabricd page: %v", err)
 	}
 	s.link = strings.TrimSpace(string(link))
-	return s
 }
 
 func newSite(t *testing.T) *site {
@@ -116,8 +103,22 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.api.Close)
+	known, err := identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(s.state(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.key(), known.key, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
+
+func (s *site) state() string { return filepath.Join(s.dir, "state") }
+
+func (s *site) key() string { return filepath.Join(s.state(), "tls.key") }
 
 // fabricd is a command of it, about this site.
 func (s *site) fabricd(args ...string) *exec.Cmd {
@@ -126,43 +127,51 @@ func (s *site) fabricd(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts a daemon, and returns what it wrote until a line that contains word.
-func (s *site) start(cmd *exec.Cmd, out io.Reader, word string) string {
+// start starts a daemon, and waits until it is ready.
+func (s *site) start(cmd *exec.Cmd) {
 	s.t.Helper()
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { end(s.t, cmd) })
-	said := make(chan string, 1)
+	ready, ended := make(chan struct{}), make(chan []string, 1)
 	go func() {
-		var text strings.Builder
-		lines := bufio.NewReader(out)
-		for !strings.Contains(text.String(), word) {
-			line, err := lines.ReadString('\n')
-			text.WriteString(line)
-			if err != nil {
-				break
+		var log []string
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if log = append(log, lines.Text()); strings.Contains(lines.Text(), "msg=ready") {
+				close(ready)
 			}
 		}
-		said <- text.String()
-		io.Copy(io.Discard, lines)
+		ended <- log
 	}()
+	s.t.Cleanup(func() { s.end(cmd, ended) })
 	select {
-	case text := <-said:
-		return text
+	case <-ready:
+	case log := <-ended:
+		ended <- log
+		s.t.Fatalf("%s ends: %q", cmd, log)
 	case <-time.After(patience):
-		s.t.Fatalf("%s says nothing", cmd)
-		return ""
+		s.t.Fatalf("%s is not ready", cmd)
 	}
 }
 
-// end ends a program, and wants it to end well.
-func end(t *testing.T, cmd *exec.Cmd) {
+// end ends a daemon, and wants it to end well, and its log to complain of nothing and to be without the token.
+func (s *site) end(cmd *exec.Cmd, ended <-chan []string) {
 	cmd.Process.Signal(syscall.SIGTERM)
 	stop := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 	defer stop.Stop()
+	log := <-ended
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("fabricd: %v", err)
+		s.t.Errorf("fabricd: %v", err)
+	}
+	_, token, _ := strings.Cut(s.link, "token=")
+	for _, line := range log {
+		if strings.Contains(line, "level=ERROR") || token != "" && strings.Contains(line, token) {
+			s.t.Errorf("the log says %s", line)
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ func TestClosed(t *testing.T) {
 	}
 	token := strings.TrimPrefix(u.Fragment, "token=")
 	u.Fragment = ""
+	c := client(t)
 	ask := func(method, path string, header http.Header) *http.Response {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, u.JoinPath(path).String(), strings.NewReader(`{"up":false}`))
@@ -48,7 +49,7 @@ func TestClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header = header
-		answer, err := http.DefaultClient.Do(r)
+		answer, err := c.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}

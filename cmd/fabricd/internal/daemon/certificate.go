@@ -4,48 +4,140 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
+	"log/slog"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 )
 
-// certificateDays is how long a certificate of the daemon's own making is valid; some clients refuse longer ones.
-const certificateDays = 825
+const (
+	certificateDays = 825       // how long a certificate of the daemon's own making is valid; some clients refuse longer ones
+	renewDays       = 30        // before its end another one is made
+	recheck         = time.Hour // how often a daemon that runs looks whether it is time
+)
 
-// ownCertificate reads the certificate that an earlier start made, or makes one for this node's names and host. Nobody vouches for it: clients are given it
-// (the file tls.crt in the state folder), or accept it once.
-func ownCertificate(stateDir, host string, now time.Time) (tls.Certificate, error) {
-	certFile, keyFile := filepath.Join(stateDir, "tls.crt"), filepath.Join(stateDir, "tls.key")
-	if stateDir != "off" {
-		c, err := tls.LoadX509KeyPair(certFile, keyFile)
-		if err == nil && now.Before(c.Leaf.NotAfter.AddDate(0, -1, 0)) && (host == "" || c.Leaf.VerifyHostname(host) == nil) {
-			return c, nil
-		}
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return c, err
-		}
-	}
-	cert, key, err := newCertificate(host, now)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	if stateDir != "off" {
-		if err := errors.Join(writePrivate(certFile, cert), writePrivate(keyFile, key), os.Chmod(certFile, 0o644)); err != nil {
-			return tls.Certificate{}, err
-		}
-	}
-	return tls.X509KeyPair(cert, key)
+// identity is the certificate of the daemon's own making, for which nobody vouches: clients are given it, or accept it once. It is kept in the state folder, so
+// that they need to do so once only: tls.key has key and certificate, in one file so that they always belong together; tls.crt is a copy for clients.
+type identity struct {
+	stateDir string // "off": in memory
+	log      *slog.Logger
+	now      func() time.Time
+
+	mu      sync.Mutex
+	hosts   []string // whom it is for
+	cert    *tls.Certificate
+	checked time.Time
 }
 
-// newCertificate makes a certificate and its key, as PEM.
-func newCertificate(host string, now time.Time) (cert, key []byte, err error) {
+func newIdentity(stateDir string, log *slog.Logger) *identity {
+	return &identity{stateDir: stateDir, log: log, now: time.Now, hosts: []string{"localhost", "127.0.0.1", "::1"}}
+}
+
+// cover returns the certificate, after making it or another one if there is none for these hosts and the next weeks.
+func (i *identity) cover(hosts ...string) (*tls.Certificate, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, h := range hosts {
+		if !slices.Contains(i.hosts, h) {
+			i.hosts = append(i.hosts, h)
+		}
+	}
+	i.checked = i.now()
+	if i.cert != nil && i.fits(i.cert.Leaf) {
+		return i.cert, nil
+	}
+	if cert, err := i.read(); err != nil {
+		return nil, err
+	} else if cert != nil && i.fits(cert.Leaf) {
+		i.cert = cert
+		return cert, nil
+	}
+	text, cert, err := i.newCertificate()
+	if err != nil {
+		return nil, err
+	}
+	if err := i.write(text, cert); err != nil {
+		return nil, err
+	}
+	i.cert = cert
+	return cert, nil
+}
+
+// get is for tls.Config.GetCertificate, after cover. A certificate that cannot be renewed is shown as long as it is valid, and then still says whose it is.
+func (i *identity) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	i.mu.Lock()
+	cert, due := i.cert, i.now().Sub(i.checked) >= recheck
+	i.mu.Unlock()
+	if !due {
+		return cert, nil
+	}
+	fresh, err := i.cover()
+	if err != nil {
+		i.log.Error("the certificate cannot be renewed", "error", err)
+		return cert, nil
+	}
+	return fresh, nil
+}
+
+// fits reports whether a certificate is for all hosts, and not near its end.
+func (i *identity) fits(leaf *x509.Certificate) bool {
+	now := i.now()
+	return now.After(leaf.NotBefore) && now.Before(leaf.NotAfter.AddDate(0, 0, -renewDays)) &&
+		!slices.ContainsFunc(i.hosts, func(h string) bool { return leaf.VerifyHostname(h) != nil })
+}
+
+func (i *identity) file(name string) string { return filepath.Join(i.stateDir, name) }
+
+// read returns the certificate that is kept; nil if there is none of any worth.
+func (i *identity) read() (*tls.Certificate, error) {
+	if i.stateDir == "off" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(i.file("tls.key"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(i.file("tls.key"))
+	if err != nil {
+		return nil, err
+	}
+	cert, err := tls.X509KeyPair(text, text)
+	if mode := info.Mode().Perm(); err == nil && mode&0o077 != 0 {
+		err = fmt.Errorf("others may use its key, mode %o", mode)
+	}
+	if err != nil {
+		i.log.Warn("another certificate is made", "instead", i.file("tls.key"), "error", err)
+		return nil, nil
+	}
+	return &cert, nil
+}
+
+// write keeps the certificate.
+func (i *identity) write(text []byte, cert *tls.Certificate) error {
+	if i.stateDir == "off" {
+		return nil
+	}
+	public := i.file("tls.crt")
+	return errors.Join(writePrivate(i.file("tls.key"), text), writePrivate(public, certificatePEM(cert)), os.Chmod(public, 0o644))
+}
+
+// newCertificate makes a certificate for the hosts; text is it and its key, as PEM.
+func (i *identity) newCertificate() (text []byte, cert *tls.Certificate, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
@@ -54,6 +146,7 @@ func newCertificate(host string, now time.Time) (cert, key []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	now := i.now()
 	t := &x509.Certificate{
 		SerialNumber:          serial,
 		Subject:               pkix.Name{CommonName: "fabricd"},
@@ -62,24 +155,34 @@ func newCertificate(host string, now time.Time) (cert, key []byte, err error) {
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
-		DNSNames:              []string{"localhost"},
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
-	if name, err := os.Hostname(); err == nil && name != "localhost" {
-		t.DNSNames = append(t.DNSNames, name)
-	}
-	if ip := net.ParseIP(host); ip != nil {
-		t.IPAddresses = append(t.IPAddresses, ip)
-	} else if host != "" {
-		t.DNSNames = append(t.DNSNames, host)
+	for _, h := range i.hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			t.IPAddresses = append(t.IPAddresses, ip)
+		} else {
+			t.DNSNames = append(t.DNSNames, h)
+		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, t, t, &private.PublicKey, private)
 	if err != nil {
 		return nil, nil, err
 	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	key, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
 		return nil, nil, err
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
+	text = append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})...)
+	pair, err := tls.X509KeyPair(text, text)
+	return text, &pair, err
+}
+
+// certificatePEM is a certificate as clients take it.
+func certificatePEM(c *tls.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Leaf.Raw})
+}
+
+// fingerprint is a certificate's SHA-256 as browsers and openssl show it.
+func fingerprint(c *tls.Certificate) string {
+	sum := sha256.Sum256(c.Leaf.Raw)
+	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }

@@ -18,7 +18,7 @@ type Config struct {
 	LogLevel  string `yaml:"log-level"`
 	LogFormat string `yaml:"log-format"`
 
-	Page    string `yaml:"page"`   // loopback TCP address of the page for this node's browsers; "" for none
+	Page    string `yaml:"page"`   // loopback TCP address of the page for this node's browsers; PageOn for the usual one; "" for none
 	Listen  string `yaml:"listen"` // TCP address of the API; "" for none
 	TLSCert string `yaml:"tls-cert"`
 	TLSKey  string `yaml:"tls-key"`
@@ -53,9 +53,10 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.StateDir, "state-dir", "", "folder of what outlives the daemon; \"off\" keeps it in memory (default: /var/lib/fabricd for root, else below XDG_STATE_HOME; state/ below --dir if that is given)")
 	fs.StringVar(&c.LogLevel, "log-level", "info", "debug, info, warn or error")
 	fs.StringVar(&c.LogFormat, "log-format", "text", "text or json")
-	fs.StringVar(&c.Page, "page", "", "serve the page, and the API for it, to browsers of this node: a loopback address (127.0.0.1:0 takes any port), without TLS, behind a token made at each start; \"off\"")
+	fs.StringVar(&c.Page, "page", "", "open the page's port for browsers of this node, as fabricd page does later, with TLS and a token made each time: a loopback `address`, \"on\" for "+pageAddress+" or, if that is taken, any port, or \"off\"")
+	fs.Lookup("page").NoOptDefVal = PageOn
 	fs.StringVar(&c.Listen, "listen", "", "also serve the API and the page on this TCP address, with TLS and tokens (127.0.0.1:7480)")
-	fs.StringVar(&c.TLSCert, "tls-cert", "", "PEM file of the certificate for --listen (default: one made at the first start, kept in the state folder)")
+	fs.StringVar(&c.TLSCert, "tls-cert", "", "PEM file of the certificate for --listen (default: the daemon's own, made when it is first needed and kept in the state folder)")
 	fs.StringVar(&c.TLSKey, "tls-key", "", "PEM file of its key")
 	fs.StringVar(&c.Tokens, "tokens", "", "YAML file of the tokens for --listen (default: one token with all rights, kept in the state folder)")
 	fs.IntVar(&c.Connections, "connections", 1024, "connections of all clients together")

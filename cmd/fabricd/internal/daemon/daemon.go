@@ -27,14 +27,19 @@ const (
 
 // Daemon is a running fabricd.
 type Daemon struct {
-	Ready func(page string) // is called once requests are answered, with the link to the page, "" if it is not served to this node's browsers; nil: nobody
+	Ready func(page *api.Page) // is called once requests are answered, with nil if the page was not asked for; nil: nobody is
 
-	site    *Site
-	all     []Part
-	started time.Time
-	guard   *guard
-	remote  *remote // over TLS; nil: not asked for
-	page    *remote // for browsers of this node; nil: not asked for
+	site     *Site
+	all      []Part
+	started  time.Time
+	guard    *guard
+	doors    *doors
+	identity *identity
+	remote   *remote // --listen; nil: not asked for
+
+	pageMu     sync.Mutex
+	page       *remote // for browsers of this node; nil: closed
+	pageServer *http.Server
 
 	mu    sync.Mutex
 	parts []Part // those that run
@@ -45,6 +50,9 @@ func New(c *Config, log *slog.Logger, parts ...Part) *Daemon {
 	return &Daemon{
 		site: &Site{Config: c, Log: log, Dir: c.Dir, Mux: http.NewServeMux(), Metrics: prometheus.NewRegistry(), public: map[string]bool{}},
 		all:  parts,
+
+		doors:    newDoors(),
+		identity: newIdentity(c.StateDir, log),
 	}
 }
 
@@ -60,24 +68,30 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer l.Close()
-	servers, err := d.open(l)
-	if err != nil {
+	defer d.doors.close()
+	if err := d.open(l); err != nil {
 		return err
 	}
-	defer closeAll(servers)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer func() { err = errors.Join(err, d.closeParts()) }()
 	d.site.Mux.HandleFunc("GET /v1/status", d.status)
-	d.site.Mux.HandleFunc("GET /v1/page", d.links)
+	for _, method := range []string{"GET", "PUT", "DELETE"} {
+		d.site.Mux.HandleFunc(method+" /v1/page", d.servePage)
+	}
 	if err := d.startParts(ctx); err != nil {
 		return err
 	}
 	d.site.closeInherited()
 	log.Info("ready", "api", l.Addr().String())
 	if d.Ready != nil {
-		d.Ready(d.page.link())
+		var page *api.Page
+		if d.site.Config.Page != "" {
+			if page, err = d.where(); err != nil {
+				return err
+			}
+		}
+		d.Ready(page)
 	}
 	notify(log, sd.SdNotifyReady)
 	var watchdog sync.WaitGroup
@@ -85,38 +99,36 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer watchdog.Wait()
 	defer cancel()
 	defer notify(log, sd.SdNotifyStopping)
-	return serveAll(ctx, servers)
+	return d.doors.serve(ctx)
 }
 
-// open prepares a server for each side on which the daemon listens.
-func (d *Daemon) open(local net.Listener) (map[*http.Server]net.Listener, error) {
+// open opens the doors that there are from the start. Nobody is answered yet.
+func (d *Daemon) open(local net.Listener) error {
+	c, log := d.site.Config, d.site.Log
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.guard = newGuard(d.site.Config, os.Getuid(), d.site.Metrics)
-	servers := map[*http.Server]net.Listener{d.server(d.site.Mux): &guarded{Listener: local, guard: d.guard}}
-	var err error
-	if d.site.Config.Page != "" {
-		if d.page, err = listenPage(d.site.Config.Page, d.guard); err != nil {
-			return nil, fmt.Errorf("the page: %w", err)
+	d.guard = newGuard(c, os.Getuid(), d.site.Metrics)
+	if err := d.doors.open(d.server(d.site.Mux), &guarded{Listener: local, guard: d.guard}); err != nil {
+		return err
+	}
+	if c.Listen != "" {
+		r, err := listenRemote(c, d.guard, d.identity)
+		if err != nil {
+			return err
 		}
-		servers[d.server(d.page.authorize(d.site))] = d.page.listener
-		d.site.Log.Info("serving the page", "address", d.page.listener.Addr().String())
-	}
-	if d.site.Config.Listen != "" {
-		if d.remote, err = listenRemote(d.site.Config, d.guard); err != nil {
-			closeAll(servers)
-			return nil, err
+		if err := d.doors.open(d.server(r.authorize(d.site)), r.listener); err != nil {
+			return err
 		}
-		servers[d.server(d.remote.authorize(d.site))] = d.remote.listener
-		d.site.Log.Info("serving over TLS", "address", d.remote.listener.Addr().String(), "link", "fabricd page")
+		d.remote = r
+		log.Info("serving over TLS", "address", r.listener.Addr().String(), "link", "fabricd page")
 	}
-	return servers, nil
-}
-
-func closeAll(servers map[*http.Server]net.Listener) {
-	for _, l := range servers {
-		l.Close()
+	if c.Page != "" {
+		if err := d.openPage(c.Page); err != nil {
+			return err
+		}
+		log.Info("the page's port is open", "address", d.page.listener.Addr().String(), "link", "fabricd page")
 	}
+	return nil
 }
 
 // pulse returns if nobody holds the daemon up for ever.
@@ -134,32 +146,6 @@ func (d *Daemon) server(h http.Handler) *http.Server {
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(d.site.Log.Handler(), slog.LevelDebug),
 	}
-}
-
-// serveAll serves until ctx ends or one of the servers fails.
-func serveAll(ctx context.Context, servers map[*http.Server]net.Listener) error {
-	ended := make(chan error, len(servers))
-	for s, l := range servers {
-		go func() { ended <- s.Serve(l) }()
-	}
-	var err error
-	left := len(servers)
-	select {
-	case <-ctx.Done():
-	case err = <-ended:
-		left--
-	}
-	limit, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-	defer cancel()
-	for s := range servers {
-		if s.Shutdown(limit) != nil {
-			s.Close()
-		}
-	}
-	for ; left > 0; left-- {
-		<-ended
-	}
-	return err
 }
 
 func (d *Daemon) startParts(ctx context.Context) error {
@@ -184,7 +170,7 @@ func (d *Daemon) Reload(c *Config) {
 		d.guard.set(c)
 	}
 	if d.remote != nil {
-		if err := d.remote.load(c); err != nil {
+		if err := d.remote.load(c, d.identity); err != nil {
 			d.site.Log.Error("tokens and certificate stay as they were", "error", err)
 		}
 	}

@@ -24,7 +24,6 @@ const SystemConfig = "/etc/fabricd.yaml"
 // Loader puts a configuration together, again at each SIGHUP.
 type Loader struct {
 	File string // "" for SystemConfig, which need not be there
-	page string // where the page is if nobody says
 	args *pflag.FlagSet
 }
 
@@ -36,19 +35,11 @@ func NewLoader(args *pflag.FlagSet) *Loader {
 	return l
 }
 
-// WithPage has the page served without anybody asking for it. It changes the flag's help too.
-func (l *Loader) WithPage(address string) *Loader {
-	l.page = address
-	l.args.Lookup("page").DefValue = address
-	return l
-}
-
 // Load reads file, environment and flags.
 func (l *Loader) Load() (*Config, error) {
 	c := &Config{}
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.Flags(fs)
-	c.Page = l.page
 	fromFile, err := l.read(c)
 	if err != nil {
 		return nil, err
@@ -136,8 +127,8 @@ func (c *Config) check() error {
 	switch {
 	case c.Dir == "" || c.Dir == "off":
 		return fmt.Errorf("the folder of the sockets is %q: name one with --dir, or unset %s", c.Dir, fabricd.EnvDir)
-	case !isLoopback(c.Page):
-		return fmt.Errorf("page %q: an address of this node alone, such as 127.0.0.1:7480, as there is no TLS; for others there is listen", c.Page)
+	case c.Page != PageOn && !isLoopback(c.Page):
+		return fmt.Errorf("page %q: an address of this node alone, such as %s; for others there is listen", c.Page, pageAddress)
 	case (c.TLSCert == "") != (c.TLSKey == ""):
 		return errors.New("tls-cert and tls-key go together")
 	case (c.EtcdCert == "") != (c.EtcdKey == ""):

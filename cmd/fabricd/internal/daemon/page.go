@@ -1,64 +1,113 @@
 package daemon
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
+	"syscall"
 
 	"gofabric/internal/fabricd/api"
 )
 
 // Browsers do not open Unix sockets: they reach the page over TCP, with a token. A link carries it behind the #, which browsers send to nobody; the page keeps it
-// for its tab, and shows it with each request.
+// for its tab, and shows it with each request. The port is there only while somebody wants it: from the start with --page, or from PUT to DELETE of /v1/page.
 
-// listenPage opens the side for browsers of this node. There is no TLS: only root reads what is on loopback, and a certificate that nobody vouches for would
-// teach people to click warnings away. The token lives as long as the daemon, so it is worth nothing to a program that gets the port later.
-func listenPage(address string, g *guard) (*remote, error) {
+// PageOn asks for the page at the usual address, or, if another program has that, on any port.
+const PageOn = "on"
+
+// pageAddress is always the same if it can be: Firefox keeps for each port which certificate was accepted.
+const pageAddress = "127.0.0.1:7481"
+
+// openPage opens the page's port, unless it is open.
+func (d *Daemon) openPage(address string) error {
+	d.pageMu.Lock()
+	defer d.pageMu.Unlock()
+	if d.page != nil {
+		return nil
+	}
+	r, err := listenPage(address, d.guard, d.identity)
+	if err != nil {
+		return fmt.Errorf("the page: %w", err)
+	}
+	s := d.server(r.authorize(d.site))
+	if err := d.doors.open(s, r.listener); err != nil {
+		return err
+	}
+	d.page, d.pageServer = r, s
+	return nil
+}
+
+// listenPage opens a port of loopback. Its token lives as long as the port is open.
+func listenPage(address string, g *guard, own *identity) (*remote, error) {
 	token, list, err := masterToken()
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, err
+	r := &remote{address: address}
+	if address == PageOn {
+		r.address = pageAddress
 	}
-	r := &remote{scheme: "http", address: address, listener: &guarded{Listener: l, guard: g}}
 	r.tokens.Store(&list)
 	r.own.Store(&token)
-	return r, nil
+	if _, err := own.cover(r.host()); err != nil {
+		return nil, fmt.Errorf("the certificate: %w", err)
+	}
+	err = r.listen(g, own)
+	if address == PageOn && errors.Is(err, syscall.EADDRINUSE) {
+		host, _, _ := net.SplitHostPort(pageAddress)
+		r.address = net.JoinHostPort(host, "0")
+		err = r.listen(g, own)
+	}
+	return r, err
 }
 
-// link opens the page with the daemon's own token, where it has one; else people type theirs. "" if nobody listens.
-func (r *remote) link() string {
-	if r == nil {
-		return ""
-	}
-	host, _, _ := net.SplitHostPort(r.address)
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host, _ = os.Hostname()
-	}
-	_, port, _ := net.SplitHostPort(r.listener.Addr().String())
-	u := url.URL{Scheme: r.scheme, Host: net.JoinHostPort(host, port), Path: "/"}
-	if token := *r.own.Load(); token != "" {
-		u.Fragment = "token=" + token
-	}
-	return u.String()
-}
-
-// links answers GET /v1/page, to those who may do everything anyway.
-func (d *Daemon) links(w http.ResponseWriter, r *http.Request) {
-	if !CallerOf(r).Root(os.Getuid()) {
-		Refuse(w, http.StatusForbidden, "ask as the user that runs fabricd, or as root", "the links to the page carry a token with all rights")
+// closePage closes the page's port, if it is open, and ends what is under way there.
+func (d *Daemon) closePage() {
+	d.pageMu.Lock()
+	defer d.pageMu.Unlock()
+	if d.page == nil {
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p := api.Page{Links: []string{}}
-	for _, r := range []*remote{d.page, d.remote} {
-		if link := r.link(); link != "" {
-			p.Links = append(p.Links, link)
+	d.page.tokens.Store(&tokens{})
+	d.doors.shut(d.pageServer)
+	d.page, d.pageServer = nil, nil
+}
+
+// where says where the page is.
+func (d *Daemon) where() (*api.Page, error) {
+	cert, err := d.identity.cover()
+	if err != nil {
+		return nil, fmt.Errorf("the certificate: %w", err)
+	}
+	d.pageMu.Lock()
+	defer d.pageMu.Unlock()
+	return &api.Page{Link: d.page.link(), Remote: d.remote.link(), Certificate: string(certificatePEM(cert)), SHA256: fingerprint(cert)}, nil
+}
+
+// servePage answers requests for /v1/page: GET says where the page is, PUT opens its port, DELETE closes it.
+func (d *Daemon) servePage(w http.ResponseWriter, r *http.Request) {
+	who := CallerOf(r)
+	if who.Remote || !who.Root(os.Getuid()) {
+		Refuse(w, http.StatusForbidden, "ask on the node, over the Unix socket, as the user that runs fabricd or as root", "the page's port is not yours to open, close or see: its link carries a token with all rights")
+		return
+	}
+	switch r.Method {
+	case http.MethodPut:
+		if err := d.openPage(PageOn); err != nil {
+			Refuse(w, http.StatusServiceUnavailable, "", "%v", err)
+			return
 		}
+		d.site.Log.Info("the page's port is open", "pid", who.PID, "uid", who.UID)
+	case http.MethodDelete:
+		d.closePage()
+		d.site.Log.Info("the page's port is closed", "pid", who.PID, "uid", who.UID)
+	}
+	p, err := d.where()
+	if err != nil {
+		Refuse(w, http.StatusServiceUnavailable, "", "%v", err)
+		return
 	}
 	Answer(w, p)
 }

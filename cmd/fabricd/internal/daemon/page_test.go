@@ -1,8 +1,23 @@
 package daemon
 
-import "testing"
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
 
-// TestLoopback: without TLS the page is for this node alone.
+	"gofabric/internal/fabricd"
+	"gofabric/internal/fabricd/api"
+)
+
+// TestLoopback: the page is for this node alone.
 func TestLoopback(t *testing.T) {
 	for address, want := range map[string]bool{
 		"": true, "127.0.0.1:0": true, "127.9.9.9:80": true, "[::1]:7480": true, "[::ffff:127.0.0.1]:1": true,
@@ -14,26 +29,153 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
-// TestPageLink: the link of a side names it as its clients call it, with its port, and holds the token where browsers send it to nobody.
-func TestPageLink(t *testing.T) {
-	var none *remote
-	if link := none.link(); link != "" {
-		t.Errorf("nobody listens, and the link is %q", link)
+// run runs a daemon until the test ends, and returns a client of its Unix socket.
+func run(t *testing.T, c *Config) (*Daemon, *api.Client) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	d, ready, done := New(c, slog.New(slog.DiscardHandler), &echo{}), make(chan struct{}), make(chan error, 1)
+	d.Ready = func(*api.Page) { close(ready) }
+	go func() { done <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-done:
+		done <- nil
+		t.Fatal(err)
 	}
-	a, err := listenPage("127.0.0.1:0", nil)
+	client, err := api.Dial(filepath.Join(c.Dir, fabricd.API))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.listener.Close()
-	if want := "http://" + a.listener.Addr().String() + "/#token=" + *a.own.Load(); a.link() != want {
-		t.Errorf("%s, not %s", a.link(), want)
+	t.Cleanup(client.Close)
+	return d, client
+}
+
+// page asks for /v1/page over the Unix socket.
+func page(t *testing.T, c *api.Client, method string) (p api.Page) {
+	t.Helper()
+	if err := c.Do(t.Context(), method, "/v1/page", nil, &p); err != nil {
+		t.Fatal(err)
 	}
-	b, err := listenPage("127.0.0.1:0", nil)
+	return p
+}
+
+// get asks over TLS, trusting p's certificate alone, with the token of a link.
+func get(t *testing.T, p api.Page, link, path string, change func(*tls.Config)) (int, string, error) {
+	t.Helper()
+	u, err := url.Parse(link)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.listener.Close()
-	if *a.own.Load() == *b.own.Load() || len(*a.own.Load()) != 64 {
-		t.Error("tokens are the same, or short")
+	config := &tls.Config{RootCAs: x509.NewCertPool()}
+	config.RootCAs.AppendCertsFromPEM([]byte(p.Certificate))
+	if change != nil {
+		change(config)
+	}
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true, ForceAttemptHTTP2: true}, Timeout: 20 * time.Second}
+	token := strings.TrimPrefix(u.Fragment, "token=")
+	u.Path, u.Fragment = path, ""
+	r, err := http.NewRequestWithContext(t.Context(), "GET", u.String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	answer, err := c.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(text), err
+}
+
+// TestPage: the port is there from PUT to DELETE, for who trusts its certificate and has the token of the link; both are good for one opening.
+func TestPage(t *testing.T) {
+	_, c := run(t, config(t.TempDir()))
+	if p := page(t, c, "GET"); p.Link != "" || p.Remote != "" || p.SHA256 == "" {
+		t.Errorf("nobody has asked, and there is %+v", p)
+	}
+	page(t, c, "DELETE") // of what is closed
+	p := page(t, c, "PUT")
+	if !strings.HasPrefix(p.Link, "https://127.0.0.1:") || len(p.Link) < 80 {
+		t.Errorf("the link is %q", p.Link)
+	}
+	if again := page(t, c, "PUT"); again != p {
+		t.Errorf("asked again, it is %+v, not %+v", again, p)
+	}
+	if status, _, err := get(t, p, p.Link, "/v1/me", nil); status != 200 || err != nil {
+		t.Errorf("with the token: %d, %v", status, err)
+	}
+	for _, token := range []string{"", "#token=", "#token=" + strings.Repeat("0", 64)} {
+		bare, _, _ := strings.Cut(p.Link, "#")
+		if status, text, err := get(t, p, bare+token, "/v1/me", nil); status != 401 || err != nil || strings.Contains(text, "UID") {
+			t.Errorf("with %q: %d %s, %v", token, status, text, err)
+		}
+	}
+	if status, _, err := get(t, p, p.Link, "/v1/page", nil); status != 403 || err != nil {
+		t.Errorf("the page's own port tells of the token: %d, %v", status, err)
+	}
+	page(t, c, "DELETE")
+	if status, _, err := get(t, p, p.Link, "/v1/me", nil); err == nil {
+		t.Errorf("the port is closed and answers %d", status)
+	}
+	next := page(t, c, "PUT")
+	if next.Link == p.Link || next.Certificate != p.Certificate {
+		t.Errorf("opened again, link %s and %s, certificate %s and %s", p.Link, next.Link, p.SHA256, next.SHA256)
+	}
+	_, old, _ := strings.Cut(p.Link, "#")
+	bare, _, _ := strings.Cut(next.Link, "#")
+	if status, _, err := get(t, p, bare+"#"+old, "/v1/me", nil); status != 401 || err != nil {
+		t.Errorf("the token of the port that was closed: %d, %v", status, err)
+	}
+}
+
+// TestPageTLS: only TLS 1.3, and HTTP/1.1 in it; who speaks plainly is told.
+func TestPageTLS(t *testing.T) {
+	_, c := run(t, config(t.TempDir()))
+	p := page(t, c, "PUT")
+	for _, v := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12} {
+		if status, _, err := get(t, p, p.Link, "/", func(c *tls.Config) { c.MinVersion, c.MaxVersion = v, v }); err == nil || !strings.Contains(err.Error(), "protocol version") {
+			t.Errorf("%s: %d, %v", tls.VersionName(v), status, err)
+		}
+	}
+	if _, _, err := get(t, p, p.Link, "/", func(c *tls.Config) { c.RootCAs = x509.NewCertPool() }); err == nil {
+		t.Error("a client that trusts nobody is content")
+	}
+	for _, name := range []string{"localhost", "127.0.0.1", "::1"} {
+		if _, _, err := get(t, p, p.Link, "/", func(c *tls.Config) { c.ServerName = name }); err != nil {
+			t.Errorf("as %s: %v", name, err)
+		}
+	}
+	plain := "http" + strings.TrimPrefix(p.Link, "https")
+	if status, text, err := get(t, p, plain, "/v1/me", nil); err != nil || status != 400 || !strings.Contains(text, "HTTPS server") {
+		t.Errorf("without TLS: %d %q, %v", status, text, err)
+	}
+}
+
+// TestPageTaken: where another program has the usual port, the page has any; an address that was named is the one or none.
+func TestPageTaken(t *testing.T) {
+	one, c := run(t, config(t.TempDir()))
+	page(t, c, "PUT")
+	_, c = run(t, config(t.TempDir()))
+	if p := page(t, c, "PUT"); strings.HasPrefix(p.Link, "https://"+pageAddress+"/") {
+		t.Errorf("two daemons have %s", p.Link)
+	}
+	third := config(t.TempDir())
+	third.Page = one.page.listener.Addr().String()
+	if err := New(third, slog.New(slog.DiscardHandler)).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("a daemon with an address that is taken ended with %v", err)
+	}
+	third.Page = "[::1]:0"
+	_, c = run(t, third)
+	if p := page(t, c, "GET"); !strings.HasPrefix(p.Link, "https://[::1]:") {
+		t.Errorf("asked for at the start, it is at %q", p.Link)
+	} else if _, _, err := get(t, p, p.Link, "/", nil); err != nil {
+		t.Error(err)
 	}
 }

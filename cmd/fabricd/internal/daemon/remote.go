@@ -5,51 +5,69 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
-	"time"
 )
 
-// remote is the API over TCP: a token with every request, and TLS unless only this node reaches it.
+// remote is a side of the daemon over TCP: TLS, and a token with every request. There are two: --listen, and the page's.
 type remote struct {
-	scheme, address string // as clients and settings call it
-	tokens          atomic.Pointer[tokens]
-	own             atomic.Pointer[string] // the daemon's own token; "" if it has none
-	certificate     atomic.Pointer[tls.Certificate]
-	listener        net.Listener
+	address     string // as it was asked for
+	tokens      atomic.Pointer[tokens]
+	own         atomic.Pointer[string]          // the daemon's own token; "" if it has none
+	certificate atomic.Pointer[tls.Certificate] // nil: the daemon's own
+	listener    net.Listener
 }
 
-// listenRemote opens the TCP side.
-func listenRemote(c *Config, g *guard) (*remote, error) {
-	r := &remote{scheme: "https", address: c.Listen}
-	if err := r.load(c); err != nil {
-		return nil, err
-	}
-	l, err := net.Listen("tcp", c.Listen)
-	if err != nil {
-		return nil, err
-	}
-	r.listener = tls.NewListener(&guarded{Listener: l, guard: g}, &tls.Config{
-		MinVersion:     tls.VersionTLS13,
-		NextProtos:     []string{"http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return r.certificate.Load(), nil },
-	})
-	return r, nil
-}
-
-// load reads tokens and certificate, again at a reload.
-func (r *remote) load(c *Config) error {
-	list, own, err := c.tokens()
+// listen opens the port. HTTP/1.1 alone: with HTTP/2 a connection, which the guard counts, would be hundreds of requests at once.
+func (r *remote) listen(g *guard, own *identity) error {
+	l, err := net.Listen("tcp", r.address)
 	if err != nil {
 		return err
 	}
-	cert, err := c.certificate()
+	r.listener = tls.NewListener(&guarded{Listener: l, guard: g}, &tls.Config{
+		MinVersion: tls.VersionTLS13,
+		NextProtos: []string{"http/1.1"},
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if c := r.certificate.Load(); c != nil {
+				return c, nil
+			}
+			return own.get(hello)
+		},
+	})
+	return nil
+}
+
+// listenRemote opens the side that --listen asks for.
+func listenRemote(c *Config, g *guard, own *identity) (*remote, error) {
+	r := &remote{address: c.Listen}
+	if err := r.load(c, own); err != nil {
+		return nil, err
+	}
+	return r, r.listen(g, own)
+}
+
+// load reads tokens and certificate, again at a reload.
+func (r *remote) load(c *Config, own *identity) error {
+	list, token, err := c.tokens()
+	if err != nil {
+		return err
+	}
+	var cert *tls.Certificate
+	if c.TLSCert == "" {
+		_, err = own.cover(r.host())
+	} else {
+		var pair tls.Certificate
+		pair, err = tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+		cert = &pair
+	}
 	if err != nil {
 		return fmt.Errorf("the certificate: %w", err)
 	}
 	r.tokens.Store(&list)
-	r.own.Store(&own)
-	r.certificate.Store(&cert)
+	r.own.Store(&token)
+	r.certificate.Store(cert)
 	return nil
 }
 
@@ -62,18 +80,26 @@ func (c *Config) tokens() (tokens, string, error) {
 	return list, "", err
 }
 
-func (c *Config) certificate() (tls.Certificate, error) {
-	if c.TLSCert != "" {
-		return tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+// host is what clients call this side's host.
+func (r *remote) host() string {
+	host, _, _ := net.SplitHostPort(r.address)
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host, _ = os.Hostname()
 	}
-	host, _, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return tls.Certificate{}, err
+	return host
+}
+
+// link opens the page with the daemon's own token, where it has one; else people type theirs. "" if nobody listens.
+func (r *remote) link() string {
+	if r == nil {
+		return ""
 	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = ""
+	_, port, _ := net.SplitHostPort(r.listener.Addr().String())
+	u := url.URL{Scheme: "https", Host: net.JoinHostPort(r.host(), port), Path: "/"}
+	if token := *r.own.Load(); token != "" {
+		u.Fragment = "token=" + token
 	}
-	return ownCertificate(c.StateDir, host, time.Now())
+	return u.String()
 }
 
 // authorize lets those pass who show a token with the right to do what they ask for. What browsers send by themselves, cookies and passwords that they keep,

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestTokenFiles(t *testing.T) {
@@ -47,36 +46,5 @@ func TestTokenFiles(t *testing.T) {
 	}
 	if _, err := readTokens(path); err == nil {
 		t.Error("a file that everybody may write is believed")
-	}
-}
-
-// TestCertificate: the daemon's own certificate is kept as long as it fits and is valid, and then made anew.
-func TestCertificate(t *testing.T) {
-	dir := t.TempDir()
-	now := time.Now()
-	serial := func(host string, now time.Time) string {
-		t.Helper()
-		c, err := ownCertificate(dir, host, now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if host != "" && c.Leaf.VerifyHostname(host) != nil || now.After(c.Leaf.NotAfter) {
-			t.Errorf("a certificate for %v until %v does not serve %s at %v", c.Leaf.DNSNames, c.Leaf.NotAfter, host, now)
-		}
-		return c.Leaf.SerialNumber.String()
-	}
-	first := serial("10.0.0.1", now)
-	if again := serial("10.0.0.1", now.AddDate(1, 0, 0)); again != first {
-		t.Error("after a year it is another one")
-	}
-	if again := serial("127.0.0.1", now); again != first {
-		t.Error("for loopback it is another one")
-	}
-	other := serial("node7.example", now)
-	if other == first {
-		t.Error("for another name it is the same")
-	}
-	if late := serial("node7.example", now.AddDate(0, 0, certificateDays-7)); late == other {
-		t.Error("a week before its end it is the same")
 	}
 }

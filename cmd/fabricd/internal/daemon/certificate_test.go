@@ -1,0 +1,99 @@
+package daemon
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestCertificate: the daemon's own certificate is kept as long as it fits and is valid, and then made anew.
+func TestCertificate(t *testing.T) {
+	dir := t.TempDir()
+	start := time.Now()
+	serial := func(now time.Time, hosts ...string) string {
+		t.Helper()
+		i := newIdentity(dir, slog.New(slog.DiscardHandler))
+		i.now = func() time.Time { return now }
+		c, err := i.cover(hosts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range append(hosts, "127.0.0.1", "::1", "localhost") {
+			if c.Leaf.VerifyHostname(h) != nil || now.After(c.Leaf.NotAfter) {
+				t.Errorf("a certificate for %v until %v does not serve %s at %v", c.Leaf.DNSNames, c.Leaf.NotAfter, h, now)
+			}
+		}
+		return c.Leaf.SerialNumber.String()
+	}
+	first := serial(start, "10.0.0.1")
+	if again := serial(start.AddDate(1, 0, 0), "10.0.0.1"); again != first {
+		t.Error("after a year it is another one")
+	}
+	if again := serial(start); again != first {
+		t.Error("for loopback it is another one")
+	}
+	other := serial(start, "node7.example")
+	if other == first {
+		t.Error("for another name it is the same")
+	}
+	if late := serial(start.AddDate(0, 0, certificateDays-7), "node7.example"); late == other {
+		t.Error("a week before its end it is the same")
+	}
+	for what, spoil := range map[string]func(key string) error{
+		"is cut off":            func(key string) error { return os.Truncate(key, 100) },
+		"is empty":              func(key string) error { return os.Truncate(key, 0) },
+		"is readable by others": func(key string) error { return os.Chmod(key, 0o644) },
+	} {
+		before := serial(start)
+		if err := spoil(filepath.Join(dir, "tls.key")); err != nil {
+			t.Fatal(err)
+		}
+		if serial(start) == before {
+			t.Errorf("a key that %s is used", what)
+		}
+	}
+	for name, want := range map[string]os.FileMode{"tls.key": 0o600, "tls.crt": 0o644} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+}
+
+// TestRenewal: a daemon that runs for years renews its certificate; if it cannot, it goes on with the old one.
+func TestRenewal(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	i := newIdentity(dir, slog.New(slog.DiscardHandler))
+	i.now = func() time.Time { return now }
+	first, err := i.cover()
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func() string {
+		t.Helper()
+		c, err := i.get(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fingerprint(c)
+	}
+	now = now.AddDate(0, 0, certificateDays-renewDays-1)
+	if get() != fingerprint(first) {
+		t.Error("it is another one before it is time")
+	}
+	now = now.AddDate(0, 0, 2)
+	i.stateDir = filepath.Join(dir, "tls.key") // no folder: nothing can be kept there
+	if get() != fingerprint(first) {
+		t.Error("it is lost because it cannot be renewed")
+	}
+	i.stateDir = dir
+	if get() != fingerprint(first) {
+		t.Error("it is tried with each connection")
+	}
+	now = now.Add(recheck)
+	next := get()
+	if next == fingerprint(first) || get() != next {
+		t.Error("it is not renewed, or again and again")
+	}
+}

@@ -1,0 +1,113 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// doors are the listeners of the daemon, each with the server behind it: the Unix socket, --listen, and the page's port, which comes and goes.
+type doors struct {
+	failed chan error // the first server that ended by itself
+
+	mu       sync.Mutex
+	serving  bool
+	stopping bool
+	all      map[*http.Server]*door
+}
+
+type door struct {
+	listener net.Listener
+	ended    chan struct{} // nil: not served yet
+}
+
+func newDoors() *doors { return &doors{failed: make(chan error, 1), all: map[*http.Server]*door{}} }
+
+// open adds a listener. Who comes before serve waits.
+func (d *doors) open(s *http.Server, l net.Listener) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stopping {
+		l.Close()
+		return errors.New("fabricd is ending")
+	}
+	d.all[s] = &door{listener: l}
+	if d.serving {
+		d.start(s)
+	}
+	return nil
+}
+
+// start is called with mu held.
+func (d *doors) start(s *http.Server) {
+	o := d.all[s]
+	o.ended = make(chan struct{})
+	go func() {
+		defer close(o.ended)
+		if err := s.Serve(o.listener); !errors.Is(err, http.ErrServerClosed) {
+			select {
+			case d.failed <- err:
+			default: // another one was first
+			}
+		}
+	}()
+}
+
+// serve answers until ctx ends or a server fails.
+func (d *doors) serve(ctx context.Context) error {
+	d.mu.Lock()
+	d.serving = true
+	for s := range d.all {
+		d.start(s)
+	}
+	d.mu.Unlock()
+	defer d.close()
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-d.failed:
+		return err
+	}
+}
+
+// shut closes one door; what is under way behind it has shutdownTimeout to end.
+func (d *doors) shut(s *http.Server) {
+	limit, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	d.shutWithin(limit, s)
+}
+
+func (d *doors) shutWithin(limit context.Context, s *http.Server) {
+	d.mu.Lock()
+	o := d.all[s]
+	delete(d.all, s)
+	d.mu.Unlock()
+	if o == nil {
+		return
+	}
+	if s.Shutdown(limit) != nil {
+		s.Close()
+	}
+	o.listener.Close() // which a server that has not served does not know
+	if o.ended != nil {
+		<-o.ended
+	}
+}
+
+// close closes all doors, for good.
+func (d *doors) close() {
+	limit, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	d.mu.Lock()
+	d.stopping = true
+	var left []*http.Server
+	for s := range d.all {
+		left = append(left, s)
+	}
+	d.mu.Unlock()
+	for _, s := range left {
+		d.shutWithin(limit, s)
+	}
+}

@@ -1,0 +1,245 @@
+package fabricd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// listening returns the TCP addresses on which a process listens, as the kernel writes them (proc(5), /proc/PID/net/tcp).
+func listening(t *testing.T, pid int) (addresses []string) {
+	t.Helper()
+	own := map[string]bool{}
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil || len(fds) == 0 {
+		t.Skip("no /proc to read sockets from: ", err)
+	}
+	for _, fd := range fds {
+		if to, err := os.Readlink(fd); err == nil {
+			own[to] = true
+		}
+	}
+	for _, file := range []string{"tcp", "tcp6"} {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, file))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // a kernel without IPv6
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			const listen = "0A" // TCP_LISTEN, include/net/tcp_states.h
+			if f := strings.Fields(line); len(f) > 9 && f[3] == listen && own["socket:["+f[9]+"]"] {
+				addresses = append(addresses, f[1])
+			}
+		}
+	}
+	return addresses
+}
+
+// page runs fabricd page; the link is all that it writes to standard output.
+func page(t *testing.T, dir string, args ...string) (link, notes string) {
+	t.Helper()
+	cmd := exec.Command(program, append([]string{"page", "--socket", filepath.Join(dir, "api.sock")}, args...)...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("fabricd page %v: %v: %s", args, err, said.String())
+	}
+	return strings.TrimSuffix(string(out), "\n"), said.String()
+}
+
+// TestNoPort: a daemon has no TCP port before somebody asks for one, then one of loopback, and none after it is taken back.
+func TestNoPort(t *testing.T) {
+	for name, args := range map[string][]string{"run": {"run"}, "emulate": {"emulate", "pair"}} {
+		t.Run(name, func(t *testing.T) {
+			if name == "emulate" && (os.Getuid() != 0 || exec.Command("test", "-w", "/dev/net/tun").Run() != nil) {
+				if os.Getenv("GOFABRIC_PEERS") == "required" {
+					t.Fatal("an emulated fabric needs root and /dev/net/tun here")
+				}
+				t.Skip("an emulated fabric needs root and /dev/net/tun here")
+			}
+			dir := newDir(t)
+			cmd := exec.Command(program, append(args, "--dir", dir)...)
+			p := startCommand(t, dir, cmd)
+			pid := cmd.Process.Pid
+			if got := listening(t, pid); len(got) != 0 {
+				t.Fatalf("nobody has asked, and it listens on %v", got)
+			}
+			pem, _ := page(t, dir, "--certificate")
+			if got := listening(t, pid); len(got) != 0 || !strings.HasPrefix(pem, "-----BEGIN CERTIFICATE") {
+				t.Errorf("asked for the certificate, it listens on %v and says %q", got, pem)
+			}
+			link, notes := page(t, dir)
+			if got := listening(t, pid); len(got) != 1 || !strings.HasPrefix(got[0], "0100007F:") {
+				t.Errorf("asked for the page, it listens on %v", got)
+			}
+			if !strings.HasPrefix(link, "https://127.0.0.1:") || !strings.Contains(notes, "SHA-256") {
+				t.Errorf("fabricd page says %q and %q", link, notes)
+			}
+			page(t, dir, "--close")
+			if got := listening(t, pid); len(got) != 0 {
+				t.Errorf("asked to close the page, it listens on %v", got)
+			}
+			p.stop()
+		})
+	}
+}
+
+// TestPageOption: --page, with and without an address, in one word or two, in the environment and in the file; and what is wrong with others.
+func TestPageOption(t *testing.T) {
+	file := filepath.Join(newDir(t), "fabricd.yaml")
+	if err := os.WriteFile(file, []byte("page: on\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	for what, c := range map[string]struct {
+		args []string
+		env  string
+		want string
+	}{
+		"a flag":               {args: []string{"--page"}, want: "https://127.0.0.1:"},
+		"two words":            {args: []string{"--page", address}, want: "https://" + address + "/"},
+		"one word":             {args: []string{"--page=" + address}, want: "https://" + address + "/"},
+		"a variable":           {env: "FABRICD_PAGE=on", want: "https://127.0.0.1:"},
+		"a file":               {args: []string{"--config", file}, want: "https://127.0.0.1:"},
+		"a file, but the flag": {args: []string{"--config", file, "--page", "off"}},
+	} {
+		dir := newDir(t)
+		cmd := exec.Command(program, append([]string{"run", "--dir", dir}, c.args...)...)
+		cmd.Env = append(os.Environ(), c.env)
+		p := startCommand(t, dir, cmd)
+		if got := len(listening(t, cmd.Process.Pid)); got == 0 != (c.want == "") {
+			t.Errorf("%s: %d ports", what, got)
+		}
+		if c.want != "" {
+			if link, _ := page(t, dir); !strings.HasPrefix(link, c.want) {
+				t.Errorf("%s: %s", what, link)
+			}
+		}
+		p.stop()
+	}
+	for _, bad := range []string{"0.0.0.0:7481", ":7481", "localhost:7481"} {
+		out, err := exec.Command(program, "run", "--dir", newDir(t), "--page", bad).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "address of this node alone") {
+			t.Errorf("--page %s: %v, %s", bad, err, out)
+		}
+	}
+}
+
+// TestPageRestart: a daemon that is started again shows the same certificate, and does not know the token of before.
+func TestPageRestart(t *testing.T) {
+	dir, address := newDir(t), freeAddress(t)
+	p := start(t, dir, "--page", address)
+	link, notes := page(t, dir)
+	p.kill()
+	p = start(t, dir, "--page", address)
+	next, again := page(t, dir)
+	if next == link || again != notes {
+		t.Errorf("links %s and %s, notes %q and %q", link, next, notes, again)
+	}
+	c, token := trusting(t, dir), tokenOf(t, link)
+	if got, _ := send(t, c, "GET", "https://"+address+"/v1/status", "", "Authorization", "Bearer "+token); got != 401 {
+		t.Errorf("the token of before: %d", got)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	p.expect("msg=reloaded")
+	if got, _ := send(t, c, "GET", "https://"+address+"/v1/status", "", "Authorization", "Bearer "+tokenOf(t, next)); got != 200 {
+		t.Errorf("the token after a reload: %d", got)
+	}
+}
+
+// tokenOf is the token in a link.
+func tokenOf(t *testing.T, link string) string {
+	t.Helper()
+	u, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimPrefix(u.Fragment, "token=")
+}
+
+// TestPageAsOther: other users may neither have the port opened nor closed, nor see its token.
+func TestPageAsOther(t *testing.T) {
+	dir := newDir(t)
+	p := start(t, dir)
+	all := []request{{"GET", "/v1/page", nil}, {"PUT", "/v1/page", nil}, {"DELETE", "/v1/page", nil}}
+	refused := func() {
+		t.Helper()
+		for i, got := range as(t, 65532, dir, all...) {
+			if got != 403 {
+				t.Errorf("%s: %d", all[i].Method, got)
+			}
+		}
+	}
+	refused()
+	if got := listening(t, p.cmd.Process.Pid); len(got) != 0 {
+		t.Errorf("it listens on %v", got)
+	}
+	page(t, dir)
+	refused()
+	if got := listening(t, p.cmd.Process.Pid); len(got) != 1 {
+		t.Errorf("it listens on %v", got)
+	}
+}
+
+// TestSilentTLS: clients that connect and say nothing take no more than their share of connections, and those of the Unix socket do not notice. With
+// GOFABRIC_MANY, they are cut off in time, and the page is there again.
+func TestSilentTLS(t *testing.T) {
+	dir, address := newDir(t), freeAddress(t)
+	start(t, dir, "--page", address, "--connections-per-user", "4")
+	link, _ := page(t, dir)
+	c := trusting(t, dir)
+	ask := func() int {
+		status, _ := send(t, c, "GET", "https://"+address+"/v1/status", "", "Authorization", "Bearer "+tokenOf(t, link))
+		return status
+	}
+	var silent []net.Conn
+	for range 4 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		silent = append(silent, conn)
+	}
+	fifth, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fifth.Close()
+	_ = fifth.SetReadDeadline(time.Now().Add(5 * time.Second)) // less than a handshake may take
+	if _, err := fifth.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the fifth connection of four: %v", err)
+	}
+	mustAnswer(t, client(t, dir))
+	if os.Getenv("GOFABRIC_MANY") == "" {
+		return
+	}
+	var ends sync.WaitGroup
+	for _, conn := range silent {
+		ends.Go(func() {
+			_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("a client that says nothing is not cut off")
+			}
+		})
+	}
+	ends.Wait()
+	if got := ask(); got != 200 {
+		t.Errorf("after them: %d", got)
+	}
+}
