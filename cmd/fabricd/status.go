@@ -16,6 +16,9 @@ func newStatusCommand() *cobra.Command {
 		var s api.Status
 		return c.do("GET", "/v1/status", nil, &s, func() {
 			c.printf("fabricd runs as process %d for %s: %s\n", s.PID, time.Since(s.Started).Round(time.Second), strings.Join(s.Parts, ", "))
+			for _, t := range s.Troubles {
+				c.printf("in trouble, %s: %s\n", t.Part, t.What)
+			}
 		})
 	})
 }

@@ -193,6 +193,11 @@ func (d *Daemon) status(w http.ResponseWriter, _ *http.Request) {
 	s := api.Status{PID: os.Getpid(), Started: d.started}
 	for _, p := range d.parts {
 		s.Parts = append(s.Parts, p.Name())
+		if t, ok := p.(Troubled); ok {
+			if err := t.Trouble(); err != nil {
+				s.Troubles = append(s.Troubles, api.Trouble{Part: p.Name(), What: err.Error()})
+			}
+		}
 	}
 	Answer(w, s)
 }

@@ -20,6 +20,12 @@ type Part interface {
 	Close() error
 }
 
+// Troubled is a Part that can be in trouble while it runs.
+type Troubled interface {
+	// Trouble says what is wrong now; nil if nothing is.
+	Trouble() error
+}
+
 // Site is what parts have in common.
 type Site struct {
 	Config  *Config

@@ -35,6 +35,12 @@ func (p *Part) Start(ctx context.Context, s *daemon.Site) (err error) {
 		return err
 	}
 	p.routes(s.Mux)
+	s.Metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "fabricd_directory_writable", Help: "1 if the directory takes changes, 0 if its disk, or etcd, does not."}, func() float64 {
+		if p.Trouble() != nil {
+			return 0
+		}
+		return 1
+	}))
 	for name, value := range map[string]func() float64{
 		"fabricd_directory_entries": func() float64 { return float64(p.store.Usage().Entries) },
 		"fabricd_directory_bytes":   func() float64 { return float64(p.store.Usage().Bytes) },
@@ -50,6 +56,9 @@ func limits(c *daemon.Config) store.Limits {
 		Total: store.Usage{Entries: c.Entries, Bytes: c.Bytes},
 	}
 }
+
+// Trouble is daemon.Troubled's.
+func (p *Part) Trouble() error { return p.store.Trouble() }
 
 // Reload is daemon.Part's: limits change.
 func (p *Part) Reload(c *daemon.Config) error {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -46,6 +47,7 @@ type Store struct {
 	log    *slog.Logger
 	feed   *feed.Feed
 	mirror mirror
+	deaf   atomic.Pointer[error] // why nothing is heard of the cluster
 	stop   context.CancelFunc
 	work   sync.WaitGroup
 }
@@ -214,6 +216,14 @@ func (s *Store) Watch(who store.Caller, k store.Kind, prefix string, from uint64
 
 // Usage is store.Store's.
 func (s *Store) Usage() store.Usage { return s.mirror.usage() }
+
+// Trouble is store.Store's.
+func (s *Store) Trouble() error {
+	if err := s.deaf.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
 
 // SetLimits is store.Store's.
 func (s *Store) SetLimits(l store.Limits) { s.mirror.setLimits(l) }

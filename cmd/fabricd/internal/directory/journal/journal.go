@@ -20,7 +20,8 @@ type Journal struct {
 	salt   []byte
 	number uint64 // of the log
 	buf    []byte
-	size   atomic.Int64 // of the log
+	size   atomic.Int64 // of the log, as far as it is on disk
+	sync   func(*os.File) error
 }
 
 // Open calls replay with all records, first those of the newest snapshot, then those of the logs, and returns a journal that goes on behind them. Nobody else
@@ -33,7 +34,7 @@ func Open(dir string, replay func(record []byte) error) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{dir: dir, lock: lock}
+	j := &Journal{dir: dir, lock: lock, sync: syncData}
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("%s is in use by another fabricd: %w", dir, err)
@@ -128,9 +129,10 @@ func (j *Journal) readLog(n uint64, last bool, replay func([]byte) error) error 
 	return nil
 }
 
-// create begins log n.
+// create begins log n. A file that cannot be begun does not stay: the log before it would be no longer the last, which alone may end in the midst of a frame.
 func (j *Journal) create(n uint64) error {
-	f, err := os.OpenFile(filepath.Join(j.dir, logName(n)), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	path := filepath.Join(j.dir, logName(n))
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -139,8 +141,7 @@ func (j *Journal) create(n uint64) error {
 		err = errors.Join(f.Sync(), syncDir(j.dir))
 	}
 	if err != nil {
-		f.Close()
-		return err
+		return errors.Join(err, f.Close(), os.Remove(path))
 	}
 	j.use(f, n, salt, headerSize)
 	return nil
@@ -154,20 +155,64 @@ func (j *Journal) use(f *os.File, n uint64, salt []byte, size int) {
 	j.size.Store(int64(size))
 }
 
-// Append writes records as one, and returns when they are on disk. After an error nothing more may be appended: what is on disk is not known.
+// maxBatch bounds the bytes of a frame, about.
+const maxBatch = 16 << 20
+
+// Append writes records, and returns when they are on disk. After an error nothing more may be appended before Restart: what is on disk is not known.
 func (j *Journal) Append(records [][]byte) error {
-	j.buf = appendFrame(j.buf[:0], j.salt, records)
-	if len(j.buf)-frameHead > maxFrame {
-		return fmt.Errorf("%d bytes at once", len(j.buf))
+	written := 0
+	for len(records) > 0 {
+		n := fill(records)
+		j.buf = appendFrame(j.buf[:0], j.salt, records[:n])
+		if len(j.buf)-frameHead > maxFrame {
+			return fmt.Errorf("%d bytes at once", len(j.buf))
+		}
+		if _, err := j.log.Write(j.buf); err != nil {
+			return err
+		}
+		written += len(j.buf)
+		records = records[n:]
 	}
-	if _, err := j.log.Write(j.buf); err != nil {
-		return err
-	}
-	j.size.Add(int64(len(j.buf)))
 	if cap(j.buf) > 4<<20 {
 		j.buf = nil
 	}
-	return syncData(j.log)
+	if err := j.sync(j.log); err != nil {
+		return err
+	}
+	j.size.Add(int64(written))
+	return nil
+}
+
+// fill is how many records go into the next frame.
+func fill(records [][]byte) int {
+	size := 0
+	for i, r := range records {
+		if size += len(r); size >= maxBatch {
+			return i + 1
+		}
+	}
+	return len(records)
+}
+
+// Restart makes a journal fit for use after a failed Append: it takes back what that left, and writes everything that there is anew, as a snapshot and a log
+// behind it. Of a file whose fsync(2) failed nothing is relied upon that was written since it last succeeded.
+func (j *Journal) Restart(each func(emit func(record []byte) error) error) error {
+	good := j.size.Load()
+	if err := j.log.Truncate(good); err != nil {
+		return err
+	}
+	if _, err := j.log.Seek(good, 0); err != nil {
+		return err
+	}
+	if err := j.sync(j.log); err != nil {
+		return err
+	}
+	if good > int64(headerSize) {
+		if _, err := j.Rotate(); err != nil {
+			return err
+		}
+	}
+	return j.Snapshot(j.number, each)
 }
 
 // Size is the length of the log, bytes.
@@ -186,7 +231,12 @@ func (j *Journal) Snapshot(n uint64, each func(emit func(record []byte) error) e
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() {
+		f.Close() // it is on disk, or of no use
+		if err != nil {
+			os.Remove(temp) // it takes room that may be short
+		}
+	}()
 	header, salt := newHeader()
 	buffered := bufio.NewWriterSize(f, 1<<16)
 	w := &frameWriter{w: buffered, salt: salt}

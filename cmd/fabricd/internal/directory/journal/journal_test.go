@@ -221,3 +221,57 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestRestart: after a failed write a journal takes nothing back that was acknowledged, and shows nothing that was not, wherever the machine ends meanwhile.
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	j, _ := mustOpen(t, dir)
+	appendAll(t, j, "a", "b")
+	all := func(emit func([]byte) error) error { return errors.Join(emit([]byte("a")), emit([]byte("b"))) }
+	broken := errors.New("broken")
+	left := 0 // calls that go well
+	j.sync = func(f *os.File) error {
+		if left--; left < 0 {
+			return broken
+		}
+		return f.Sync()
+	}
+	ended := func(want ...string) {
+		t.Helper()
+		copied := t.TempDir()
+		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		again, got, err := reopen(copied)
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("a machine that ends here leaves %q, want %q; %v", got, want, err)
+		}
+		again.Close()
+	}
+	if err := j.Append([][]byte{[]byte("lost")}); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	if err := j.Restart(all); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	ended("a", "b")
+	left = 1
+	noRoom := errors.New("no room")
+	for range 2 { // the second time the new log is there already
+		left = 1
+		if err := j.Restart(func(emit func([]byte) error) error { return errors.Join(emit([]byte("a")), noRoom) }); !errors.Is(err, noRoom) {
+			t.Fatal(err)
+		}
+		ended("a", "b")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "snapshot.new")); err == nil {
+		t.Error("a snapshot that failed takes up room")
+	}
+	left = 10
+	if err := j.Restart(all); err != nil {
+		t.Fatal(err)
+	}
+	ended("a", "b")
+	appendAll(t, j, "c")
+	ended("a", "b", "c")
+}

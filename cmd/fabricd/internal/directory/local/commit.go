@@ -11,11 +11,21 @@ import (
 func (s *Store) commit() {
 	snapshots := newSnapshots(s)
 	defer snapshots.wait()
+	var repair pause
 	for {
 		select {
 		case <-s.kick:
-			s.write()
+			if !s.write() {
+				repair.begin()
+			}
 			snapshots.consider()
+		case <-repair.over():
+			snapshots.wait()
+			if s.repair() {
+				repair.end()
+			} else {
+				repair.again()
+			}
 		case <-s.done:
 			s.write()
 			return
@@ -23,62 +33,104 @@ func (s *Store) commit() {
 	}
 }
 
-// write brings to disk what has gathered, and tells those who wait for it.
-func (s *Store) write() {
+// write brings to disk what has gathered, and tells those who wait for it. It reports whether the disk took it.
+func (s *Store) write() bool {
 	s.mu.Lock()
 	b := s.batch
 	if len(b.events) == 0 {
 		s.mu.Unlock()
-		return
+		return true
 	}
 	s.batch, s.last = newBatch(), b
-	err := s.err
 	s.mu.Unlock()
-	if s.journal != nil && err == nil {
-		err = s.append(b.events)
-	}
-	if err != nil {
-		s.becomeFailed(b, err)
-		return
+	if s.journal != nil {
+		if err := s.journal.Append(recordsOf(b.events)); err != nil {
+			s.becomeFailed(b, err)
+			return false
+		}
 	}
 	s.feed.Publish(b.events, b.events[len(b.events)-1].Revision)
 	close(b.done)
+	return true
 }
 
-// maxBatch bounds the bytes of a frame, about.
-const maxBatch = 16 << 20
-
-func (s *Store) append(events []store.Event) error {
-	var records [][]byte
-	size := 0
+func recordsOf(events []store.Event) [][]byte {
+	records := make([][]byte, len(events))
 	for i := range events {
-		r := store.AppendRecord(nil, &events[i])
-		records = append(records, r)
-		if size += len(r); size < maxBatch && i != len(events)-1 {
-			continue
-		}
-		if err := s.journal.Append(records); err != nil {
-			return err
-		}
-		records, size = records[:0], 0
+		records[i] = store.AppendRecord(nil, &events[i])
 	}
-	return nil
+	return records
 }
 
-// becomeFailed refuses everything from now on. What the disk has is not known after a failed write (fsync(2) reports an error once and forgets it), so the
-// only way on is to read it again: a restart.
+// becomeFailed takes back what could not be written, and refuses changes until repair succeeds. Everything else goes on: what is in memory is again what was
+// acknowledged.
 func (s *Store) becomeFailed(b *batch, err error) {
-	err = fmt.Errorf("%w: cannot write %s: %w; restart fabricd when the disk is well", store.ErrDown, s.opt.Dir, err)
 	s.mu.Lock()
-	first := s.err == nil
-	s.err = err
+	next := s.batch // has gathered meanwhile
+	s.batch, s.last = newBatch(), settled()
+	s.table.Restore(time.Now(), append(b.replaced, next.replaced...), s.feed.Revision())
+	s.err = s.cannotWrite(err)
+	b.err, next.err = s.err, s.err
 	s.mu.Unlock()
-	b.err = err
 	close(b.done)
-	s.feed.Close(err)
-	if first {
-		s.opt.Log.Error("the directory takes nothing more", "error", err)
+	close(next.done)
+	s.opt.Log.Error("the directory takes no changes until it can be written", "error", err)
+}
+
+func (s *Store) cannotWrite(err error) error {
+	return fmt.Errorf("%w: cannot write %s: %w; fabricd goes on trying", store.ErrDown, s.opt.Dir, err)
+}
+
+// repair writes everything anew, and lets changes in again if that succeeds.
+func (s *Store) repair() bool {
+	s.mu.Lock()
+	all, revision := s.table.All(), s.table.Revision()
+	s.mu.Unlock()
+	err := s.journal.Restart(snapshotOf(all, revision))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.err = s.cannotWrite(err)
+		return false
 	}
+	s.err = nil
+	poke(s.leases)
+	s.opt.Log.Info("the directory is written, and takes changes again", "entries", len(all))
+	return true
+}
+
+// How often a disk that failed is tried again.
+const (
+	firstRepair = 100 * time.Millisecond
+	lastRepair  = 10 * time.Second
+)
+
+// pause is a time that doubles until it ends.
+type pause struct {
+	timer *time.Timer
+	next  time.Duration
+}
+
+func (p *pause) begin() {
+	if p.timer == nil {
+		p.next = firstRepair
+		p.again()
+	}
+}
+
+func (p *pause) again() {
+	p.timer = time.NewTimer(p.next)
+	p.next = min(2*p.next, lastRepair)
+}
+
+func (p *pause) end() { p.timer = nil }
+
+// over is when the pause is over; never, if there is none.
+func (p *pause) over() <-chan time.Time {
+	if p.timer == nil {
+		return nil
+	}
+	return p.timer.C
 }
 
 // expireAtOnce bounds how many leases end under one hold of the lock.
@@ -96,8 +148,12 @@ func (s *Store) expire() {
 			return
 		}
 		s.mu.Lock()
+		if s.err != nil { // nothing ends that could not be written; repair wakes this up
+			s.mu.Unlock()
+			continue
+		}
 		events := s.table.Expire(time.Now(), expireAtOnce)
-		s.batch.events = append(s.batch.events, events...)
+		s.batch.add(events, s.table.Replaced())
 		next := s.table.Next()
 		s.mu.Unlock()
 		if len(events) > 0 {

@@ -33,7 +33,7 @@ type Store struct {
 	table   *table.Table
 	batch   *batch // what goes to disk next
 	last    *batch // what went to disk last, or goes there
-	err     error  // the disk failed: nothing more is taken
+	err     error  // the disk failed: no changes are taken
 	closing bool
 
 	kick   chan struct{} // there is something to write
@@ -44,12 +44,25 @@ type Store struct {
 
 // batch is what goes to disk at once.
 type batch struct {
-	events []store.Event
-	done   chan struct{} // closed when it is on disk, or err says why not
-	err    error
+	events   []store.Event
+	replaced []table.Replaced // by them
+	done     chan struct{}    // closed when it is on disk, or err says why not
+	err      error
 }
 
 func newBatch() *batch { return &batch{done: make(chan struct{})} }
+
+// settled is a batch that waits for nothing.
+func settled() *batch {
+	b := newBatch()
+	close(b.done)
+	return b
+}
+
+func (b *batch) add(events []store.Event, replaced []table.Replaced) {
+	b.events = append(b.events, events...)
+	b.replaced = append(b.replaced, replaced...)
+}
 
 // Open reads what there was.
 func Open(opt Options) (*Store, error) {
@@ -58,13 +71,11 @@ func Open(opt Options) (*Store, error) {
 		opt:    opt,
 		table:  table.New(opt.Limits),
 		batch:  newBatch(),
+		last:   settled(),
 		kick:   make(chan struct{}, 1),
 		leases: make(chan struct{}, 1),
 		done:   make(chan struct{}),
 	}
-	s.last = s.batch
-	close(s.last.done)
-	s.batch = newBatch()
 	var history []store.Event
 	if opt.Dir != "" {
 		var err error
@@ -120,14 +131,13 @@ func begin(history []store.Event, revision uint64) *feed.Feed {
 // change decides something under the lock, and waits until it is on disk.
 func (s *Store) change(ctx context.Context, decide func(now time.Time) ([]store.Event, error)) error {
 	s.mu.Lock()
-	if s.err != nil || s.closing {
-		err := s.err
+	if err := s.refuses(); err != nil {
 		s.mu.Unlock()
-		return fmt.Errorf("%w: %w", store.ErrDown, errors.Join(err, errClosed(err)))
+		return err
 	}
 	events, err := decide(time.Now())
 	b := s.batch
-	b.events = append(b.events, events...)
+	b.add(events, s.table.Replaced())
 	s.mu.Unlock()
 	if err != nil || len(events) == 0 {
 		return err
@@ -136,11 +146,12 @@ func (s *Store) change(ctx context.Context, decide func(now time.Time) ([]store.
 	return b.wait(ctx)
 }
 
-func errClosed(err error) error {
-	if err == nil {
-		return errors.New("fabricd ends")
+// refuses says why no changes are taken.
+func (s *Store) refuses() error {
+	if s.closing {
+		return fmt.Errorf("%w: fabricd ends", store.ErrDown)
 	}
-	return nil
+	return s.err
 }
 
 func (b *batch) wait(ctx context.Context) error {
@@ -261,6 +272,13 @@ func (s *Store) Usage() store.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.table.Usage()
+}
+
+// Trouble is store.Store's.
+func (s *Store) Trouble() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
 }
 
 // SetLimits is store.Store's.

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
@@ -178,23 +181,106 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// TestDiskFails: when the disk fails, nothing more is acknowledged, and what was not on disk is not shown.
-func TestDiskFails(t *testing.T) {
-	s := open(t, t.TempDir())
-	if _, err := s.Put(t.Context(), alice, name(1, 0)); err != nil {
+// full lets no file of this process become longer than the log in dir and a few bytes, as a full disk would; the function it returns makes room again.
+func full(t *testing.T, dir string) (room func()) {
+	t.Helper()
+	log, err := os.Stat(filepath.Join(dir, "log-0000000000000001"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.journal.Close()
-	for i := 2; i < 4; i++ {
-		if _, err := s.Put(t.Context(), alice, name(i, 0)); !errors.Is(err, store.ErrDown) {
-			t.Errorf("put %d: %v", i, err)
+	signal.Ignore(unix.SIGXFSZ) // or it ends the process, setrlimit(2)
+	var had unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &had); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(log.Size()) + 4, Max: had.Max}); err != nil {
+		t.Fatal(err)
+	}
+	room = sync.OnceFunc(func() {
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &had); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(room)
+	return room
+}
+
+// TestDiskFull: while the disk takes nothing, changes are refused and leave no trace, and all else goes on; when it has room again, changes are taken again,
+// watchers miss nothing, and a restart finds what was acknowledged.
+func TestDiskFull(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	var acknowledged []string
+	for i := 1; i < 3; i++ {
+		if _, err := s.Put(t.Context(), alice, name(i, time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		acknowledged = append(acknowledged, name(i, 0).Key)
+	}
+	w, err := s.Watch(root, store.Names, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.Get(t.Context(), root, store.Names, "job/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	usage := s.Usage()
+	room := full(t, dir) // a part of a change fits, and no snapshot
+	for range 3 {
+		if _, err := s.Put(t.Context(), alice, name(9, time.Hour)); !errors.Is(err, store.ErrDown) {
+			t.Errorf("put with a full disk: %v", err)
+		}
+		if _, err := s.Put(t.Context(), alice, store.Request{Kind: store.Names, Key: "job/1", Value: []byte("new")}); !errors.Is(err, store.ErrDown) {
+			t.Errorf("change with a full disk: %v", err)
+		}
+		if _, err := s.Delete(t.Context(), alice, store.Names, "job/2"); !errors.Is(err, store.ErrDown) {
+			t.Errorf("delete with a full disk: %v", err)
 		}
 	}
-	if _, err := s.Get(t.Context(), root, store.Names, "job/2"); !errors.Is(err, store.ErrDown) {
-		t.Errorf("what is not on disk: %v", err)
+	if s.Trouble() == nil {
+		t.Error("nothing is said of the disk")
 	}
-	if _, err := s.Get(t.Context(), root, store.Names, "job/1"); err != nil {
-		t.Errorf("what is on disk: %v", err)
+	if got, err := s.Get(t.Context(), root, store.Names, "job/1"); err != nil || string(got.Value) != string(before.Value) || got.Lease != before.Lease || got.Revision != before.Revision {
+		t.Errorf("job/1 was %+v, and is %+v, %v", before, got, err)
+	}
+	if got := s.Usage(); got != usage {
+		t.Errorf("usage was %+v, and is %+v", usage, got)
+	}
+	if _, err := s.Renew(t.Context(), alice, before.Lease); err != nil {
+		t.Errorf("a lease cannot be renewed: %v", err)
+	}
+	mustHave(t, s, acknowledged)
+	room()
+	acknowledged = append(acknowledged, "job/5")
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // until it is tried again
+		_, err := s.Put(t.Context(), alice, name(5, time.Hour))
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, store.ErrDown) || time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Trouble(); err != nil {
+		t.Errorf("still in trouble: %v", err)
+	}
+	if events, at, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Key != "job/5" || at != before.Revision+2 {
+		t.Errorf("the watch told %v up to %d, %v", events, at, err)
+	}
+	s.Close()
+	mustHave(t, open(t, dir), acknowledged)
+}
+
+func mustHave(t *testing.T, s *Store, want []string) {
+	t.Helper()
+	list, err := s.List(t.Context(), root, store.Names, "", "", 100)
+	var got []string
+	for i := range list.Entries {
+		got = append(got, list.Entries[i].Key)
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("there is %v, want %v; %v", got, want, err)
 	}
 }
 

@@ -58,7 +58,17 @@ func (p *snapshots) consider() {
 }
 
 func (p *snapshots) write(n uint64, all []*store.Entry, revision uint64) {
-	err := p.s.journal.Snapshot(n, func(emit func([]byte) error) error {
+	if err := p.s.journal.Snapshot(n, snapshotOf(all, revision)); err != nil {
+		p.s.opt.Log.Error("a snapshot of the directory; the log is kept", "error", err)
+	}
+	p.mu.Lock()
+	p.running = false
+	p.mu.Unlock()
+}
+
+// snapshotOf emits the records of a snapshot.
+func snapshotOf(all []*store.Entry, revision uint64) func(emit func([]byte) error) error {
+	return func(emit func([]byte) error) error {
 		var buf []byte
 		for _, e := range all {
 			buf = store.AppendRecord(buf[:0], &store.Event{Type: store.Put, Entry: *e})
@@ -67,13 +77,7 @@ func (p *snapshots) write(n uint64, all []*store.Entry, revision uint64) {
 			}
 		}
 		return emit(store.AppendRecord(buf[:0], snapshotEnd(revision)))
-	})
-	if err != nil {
-		p.s.opt.Log.Error("a snapshot of the directory; the log is kept", "error", err)
 	}
-	p.mu.Lock()
-	p.running = false
-	p.mu.Unlock()
 }
 
 // snapshotEnd is a snapshot's last record. It keeps the revision from going back when the last change was a deletion.

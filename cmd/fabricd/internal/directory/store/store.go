@@ -104,6 +104,8 @@ type Store interface {
 	// Watch tells what happens after revision from; 0 is now.
 	Watch(who Caller, k Kind, prefix string, from uint64) (Watcher, error)
 	Usage() Usage
+	// Trouble says why no changes are taken just now; nil if they are.
+	Trouble() error
 	SetLimits(Limits)
 	Close() error
 }

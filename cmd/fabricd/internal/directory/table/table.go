@@ -21,6 +21,7 @@ type Table struct {
 	total    store.Usage
 	limits   store.Limits
 	revision uint64
+	replaced []Replaced // by changes since Replaced was called
 }
 
 // degree of the tree: entries per node are of this order.
@@ -128,7 +129,7 @@ func (t *Table) Put(now time.Time, who store.Caller, r store.Request) (store.Ent
 	}
 	e.Revision = t.revision + 1
 	event := store.Event{Type: store.Put, Entry: *e}
-	t.Apply(now, event)
+	t.apply(now, event)
 	return t.withExpiry(e), event, nil
 }
 
@@ -178,17 +179,24 @@ func (t *Table) DeletePrefix(now time.Time, who store.Caller, k store.Kind, pref
 // end removes e, and returns the change.
 func (t *Table) end(now time.Time, e *store.Entry, why store.EventType) store.Event {
 	event := store.Event{Type: why, Entry: store.Entry{Kind: e.Kind, Key: e.Key, UID: e.UID, Private: e.Private, Revision: t.revision + 1}}
-	t.Apply(now, event)
+	t.apply(now, event)
 	return event
 }
 
-// Apply makes a change happen: one that was just decided, or one read from the journal.
+// Apply makes a change happen that was read from the journal, and is not to be taken back.
 func (t *Table) Apply(now time.Time, ev store.Event) {
+	t.apply(now, ev)
+	t.replaced = t.replaced[:0]
+}
+
+// apply makes a change happen.
+func (t *Table) apply(now time.Time, ev store.Event) {
 	t.revision = max(t.revision, ev.Revision)
 	if ev.Type != store.Put {
 		if old, ok := t.tree.Delete(&ev.Entry); ok {
 			t.account(old, -1)
 			t.leases.drop(old)
+			t.replaced = append(t.replaced, Replaced{old: old})
 		}
 		return
 	}
@@ -196,11 +204,13 @@ func (t *Table) Apply(now time.Time, ev store.Event) {
 	if e.Lease != "" { // first, so that a lease which the old entry held alone does not end
 		t.leases.hold(&e, now)
 	}
-	if old, ok := t.tree.ReplaceOrInsert(&e); ok {
+	old, ok := t.tree.ReplaceOrInsert(&e)
+	if ok {
 		t.account(old, -1)
 		t.leases.drop(old)
 	}
 	t.account(&e, 1)
+	t.replaced = append(t.replaced, Replaced{old: old, by: &e})
 }
 
 func (t *Table) account(e *store.Entry, sign int64) {

@@ -151,14 +151,14 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestReplay: a table built from another's changes, from any snapshot on, is the same.
+// TestReplay: a table built from another's changes, from any snapshot on, is the same, also when changes were taken back.
 func TestReplay(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tab, now := New(store.Limits{User: store.Usage{Entries: 6}}), start
 		var log []store.Event
 		var snapshot []*store.Entry
 		var leases []string
-		cut := 0
+		cut, mark, revision := 0, 0, uint64(0)
 		rt.Repeat(map[string]func(*rapid.T){
 			"put": func(rt *rapid.T) {
 				r := name(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "h"}).Draw(rt, "key"), rapid.StringN(0, 5, 10).Draw(rt, "value"), 0)
@@ -187,6 +187,19 @@ func TestReplay(t *testing.T) {
 				log = append(log, tab.Expire(now, 100)...)
 			},
 			"snapshot": func(*rapid.T) { snapshot, cut = tab.All(), len(log) },
+			"mark": func(*rapid.T) {
+				tab.Replaced()
+				mark, revision = len(log), tab.Revision()
+			},
+			"take back": func(rt *rapid.T) {
+				tab.Restore(now, tab.Replaced(), revision)
+				if log = log[:mark]; cut > mark {
+					snapshot, cut = nil, 0
+				}
+				if tab.Revision() != revision {
+					rt.Fatalf("revision %d, want %d", tab.Revision(), revision)
+				}
+			},
 			"": func(rt *rapid.T) {
 				again := New(store.Limits{})
 				for _, e := range snapshot {
