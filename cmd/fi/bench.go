@@ -36,6 +36,7 @@ below 1 is better for latencies, above 1 for the rest. Which library they use is
 const benchExample = `  \fi bench                                            every stack
   \fi bench --stack tcp/rdm --test latency,rate --window 1024
   \fi bench --test bandwidth,write --bulk 64k,1m,4m --json
+  \fi bench --stack tcp/rdm --test latency --follow      does it change while something else starts?
   \fi bench --native                                   against fi_pingpong
   \fi bench --veth --native --stack "udp/dgram,udp;ofi_rxd/rdm"    AF_XDP, sockets and fi_pingpong over a veth pair, as root
   \fi bench --nodes n1,n2 --stack "udp;ofi_rxd/rdm"       across the fabric of: fabricd emulate pair
@@ -50,6 +51,7 @@ type benchFlags struct {
 	window, rounds      int
 	time                time.Duration
 	json, native, veth  bool
+	following           bool
 	links               []string
 	nodes               string   // of the emulated fabric
 	cable               []string // for the process at the near end
@@ -88,7 +90,8 @@ func newBenchCommand(app *app) *cobra.Command {
 	fl.IntSliceVar(&f.members, "members", []int{2, 4, 8}, "members of allreduce")
 	fl.StringSliceVar(&f.sums, "sums", []string{"8", "1k", "16k", "64k", "1m"}, "bytes of allreduce")
 	fl.StringVar(&f.fabtests, "fabtests", "", "directory of libfabric's fabtests (fi_msg_bw and so on)")
-	fl.BoolVar(&f.json, "json", false, "print JSON")
+	fl.BoolVar(&f.following, "follow", false, "measure one stack again and again, the tests by turns, and print each measurement with its time, until interrupted or --rounds are over")
+	fl.BoolVar(&f.json, "json", false, "print JSON; with --follow, an object on a line for each measurement")
 	fl.StringVar(&f.plot, "plot", "", "draw the results into a file, .svg or .png")
 	fl.BoolVar(&f.veth, "veth", false, "measure over a veth pair between two network namespaces that fi makes, instead of loopback (Linux, root)")
 	fl.StringSliceVar(&f.links, "link", []string{"xdp"}, "with --veth: values of FI_UDP_LINK to measure beside sockets")
@@ -207,6 +210,9 @@ func (f *benchFlags) run(ctx context.Context, app *app) error {
 	c, err := f.config()
 	if err != nil {
 		return err
+	}
+	if f.following {
+		return f.follow(ctx, app, &c)
 	}
 	if f.nodes != "" {
 		return f.betweenNodes(ctx, app, os.Args[1:])

@@ -37,6 +37,10 @@ func TestBenchFlags(t *testing.T) {
 		{[]string{"--nodes", "n1"}, "name two nodes"},
 		{[]string{"--nodes", "n1,n2"}, "no fabricd is running"},
 		{[]string{"--nodes", "n1,n2", "--veth"}, "a cable of its own"},
+		{[]string{"--follow"}, "one stack"},
+		{[]string{"--follow", "--stack", "tcp/rdm", "--test", "latency,atomic"}, "latency and atomic cannot share"},
+		{[]string{"--follow", "--stack", "udp/dgram", "--test", "write"}, "no such test"},
+		{[]string{"--follow", "--stack", "tcp/rdm", "--veth"}, "two processes side by side"},
 		{[]string{"extra"}, "extra"},
 	} {
 		if out, err := runBench(c.args...); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -21,12 +21,13 @@ const (
 
 // Sample is one run of a test.
 type Sample struct {
-	Usec  float64 `json:"usec"`  // per message; of latency, half a round trip
-	Value float64 `json:"value"` // in the test's unit
-	Iters int     `json:"iters"`
-	P50   float64 `json:"p50,omitempty"` // of latency, in us, over batches of round trips
-	P99   float64 `json:"p99,omitempty"`
-	Lost  uint64  `json:"lost,omitempty"` // datagrams that found no room at either side while this was measured
+	At    time.Time `json:"at"`    // when it began
+	Usec  float64   `json:"usec"`  // per message; of latency, half a round trip
+	Value float64   `json:"value"` // in the test's unit
+	Iters int       `json:"iters"`
+	P50   float64   `json:"p50,omitempty"` // of latency, in us, over batches of round trips
+	P99   float64   `json:"p99,omitempty"`
+	Lost  uint64    `json:"lost,omitempty"` // datagrams that found no room at either side while this was measured
 }
 
 // session is an open stack, ready to measure.
@@ -166,10 +167,11 @@ func (s *session) measure(ctx context.Context, t Test, d time.Duration) (Sample,
 		return Sample{}, err
 	}
 	var n int
+	var began time.Time
 	var took time.Duration
 	var h *Histogram
 	for range 4 { // a machine that was busy while calibrating makes runs too short
-		n, h = t.round(float64(d)/float64(per)), &Histogram{}
+		n, h, began = t.round(float64(d)/float64(per)), &Histogram{}, time.Now()
 		if took, err = s.run(ctx, Work{Test: t, Warmup: t.round(float64(n) / 20), Iters: n}, d, h); err != nil {
 			return Sample{}, err
 		}
@@ -183,7 +185,7 @@ func (s *session) measure(ctx context.Context, t Test, d time.Duration) (Sample,
 	if t.Kind == Latency {
 		usec /= 2
 	}
-	return Sample{Usec: usec, Value: t.value(usec), Iters: n, P50: micros(h.Quantile(0.5)), P99: micros(h.Quantile(0.99)),
+	return Sample{At: began, Usec: usec, Value: t.value(usec), Iters: n, P50: micros(h.Quantile(0.5)), P99: micros(h.Quantile(0.99)),
 		Lost: s.lost + s.side.lost() - before}, nil
 }
 

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"gofabric/cmd/fi/internal/bench"
+)
+
+// follow prints each measurement as it is made: a line, or with --json an object on a line. An interrupt is the way to end it, and no error.
+func (f *benchFlags) follow(ctx context.Context, app *app, c *bench.Config) error {
+	if f.nodes != "" || f.veth || f.plot != "" {
+		return errFollow
+	}
+	out := json.NewEncoder(app.out)
+	out.SetEscapeHTML(false)
+	err := bench.Follow(ctx, *c, func(r bench.Round) error {
+		if f.json {
+			return out.Encode(r)
+		}
+		app.printf("%s\n", r)
+		return nil
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+var errFollow = errors.New("--follow is for two processes side by side, and draws no picture: without --nodes, --veth and --plot")

@@ -1,0 +1,70 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Measuring without end.
+
+// Round is one measurement of many. Its Sample says when it was made.
+type Round struct {
+	Stack string `json:"stack"`
+	Name  string `json:"name"`
+	Test  Test   `json:"test"`
+	Unit  string `json:"unit"`
+	Sample
+}
+
+// Follow makes the tests of one stack by turns, between the same two processes all the time, and tells of each measurement as it is made. So what changes
+// meanwhile around the processes is seen apart from what differs between any two of them. It ends with ctx, after Config.Rounds of each test (0: never), with a
+// test that fails, or when tell does.
+func Follow(ctx context.Context, c Config, tell func(Round) error) error {
+	if len(c.Stacks) != 1 || c.Native != nil {
+		return errors.New("one stack can be followed, and no native tools")
+	}
+	st := c.Stacks[0]
+	tests, window := c.Plan.For(st), 0
+	if len(tests) == 0 {
+		return fmt.Errorf("there is no such test on %s", st)
+	}
+	for _, t := range tests {
+		if t.needs() != tests[0].needs() {
+			return fmt.Errorf("%s and %s cannot share two processes: follow one of them", tests[0].Name(), t.Name())
+		}
+		window = max(window, t.Window)
+	}
+	s, err := openSession(ctx, c.Providers, c.Peer, st, window, tests[0].needs())
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for n := 0; c.Rounds == 0 || n < c.Rounds; n++ {
+		for _, t := range tests {
+			sample, err := s.measure(ctx, t, c.Time)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err == nil {
+				err = tell(Round{Stack: st.String(), Name: t.Name(), Test: t, Unit: t.Unit(), Sample: sample})
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// String is the measurement as a line.
+func (r Round) String() string {
+	line := fmt.Sprintf("%s  %s  %s  %s  %s %s", r.At.Format("15:04:05.000"), r.Stack, r.Name, sizeText(r.Test.Size), number(r.Value), r.Unit)
+	if r.P50 > 0 {
+		line += fmt.Sprintf("  p50 %s  p99 %s", number(r.P50), number(r.P99))
+	}
+	if r.Lost > 0 {
+		line += fmt.Sprintf("  %d datagrams found no room", r.Lost)
+	}
+	return line
+}
