@@ -12,7 +12,7 @@ import (
 // agent is the goroutine that answers fabricd.
 type agent struct{ cancel context.CancelFunc }
 
-// How often a daemon is looked for while there is none, and how soon one that went away.
+// How often a daemon is looked for while there is none, and how soon one that went away: then twice as long, and so on.
 const (
 	lookEvery  = 5 * time.Second
 	retryFirst = 100 * time.Millisecond
@@ -34,17 +34,11 @@ func startAgent() *agent {
 func (a *agent) stop() { a.cancel() }
 
 func (a *agent) run(ctx context.Context) {
-	pause := retryFirst
-	for ctx.Err() == nil {
-		path := fabricd.Find(fabricd.Stats)
-		if path == "" {
-			sleep(ctx, lookEvery)
-			continue
-		}
-		began := time.Now()
-		talk(ctx, path) // whatever ended it: the daemon may come back
-		if pause = min(2*pause, lookEvery); time.Since(began) > lookEvery {
-			pause = retryFirst
+	for pause := lookEvery; ctx.Err() == nil; pause = min(2*pause, lookEvery) {
+		if path := fabricd.Find(fabricd.Stats); path != "" {
+			if talk(ctx, path) { // it may be back soon, or refuse again and again
+				pause = retryFirst
+			}
 		}
 		sleep(ctx, pause)
 	}
@@ -60,26 +54,27 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// talk answers the daemon until it goes away, or ctx ends.
-func talk(ctx context.Context, path string) error {
+// talk answers the daemon until it goes away, or ctx ends; it tells whether the daemon has asked for anything.
+func talk(ctx context.Context, path string) (asked bool) {
 	d := net.Dialer{Timeout: wordTime}
 	c, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return err
+		return false
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
 	hello := &Process{Version: Version, Name: Name(), Command: command(), Since: started}
-	if err := say(c, 0, hello); err != nil {
-		return err
+	if say(c, 0, hello) != nil {
+		return false
 	}
 	for {
 		var q Request
-		if err := ReadFrame(c, &q, MaxRequest); err != nil {
-			return err
+		if ReadFrame(c, &q, MaxRequest) != nil {
+			return asked
 		}
-		if err := say(c, q.Seq, Collect()); err != nil {
-			return err
+		asked = true
+		if say(c, q.Seq, Collect()) != nil {
+			return asked
 		}
 	}
 }

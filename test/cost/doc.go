@@ -1,3 +1,6 @@
-// Package cost measures what the daemon costs those whom it watches: fi bench with fabricd and a scrape each second, and without, in turn. It takes a
-// minute and a quiet machine, so it runs when asked for: GOFABRIC_COST=1 go test -v ./test/cost
+// Package cost measures what the daemon costs those whom it watches. One pair of processes (fi bench --follow) measures all the time, while a fabricd is started
+// and stopped beside it, in an order that a seed decides; blocks with the daemon, scraped each second, are compared with their neighbours without. Two pairs of
+// processes differ by more than what is looked for here, by where their memory lies; one pair does not differ from itself.
+//
+// It takes five minutes and a quiet machine, so it runs when asked for: GOFABRIC_COST=1 go test -v ./test/cost
 package cost

@@ -1,0 +1,38 @@
+package cost
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestInterval: ranks as tables of the sign test have them, and an interval that holds the median as often as it says.
+func TestInterval(t *testing.T) {
+	for _, c := range []struct{ n, low, high int }{{5, 0, 0}, {6, 1, 6}, {8, 1, 8}, {9, 2, 8}, {12, 3, 10}, {20, 6, 15}, {30, 10, 21}} {
+		var r ratios
+		for i := range c.n {
+			r = append(r, float64(1+(i*7)%c.n)) // not in order; 7 divides none of them
+		}
+		low, _, high, err := r.interval()
+		if (err != nil) != (c.low == 0) || low != float64(c.low) || high != float64(c.high) {
+			t.Errorf("%d pairs: from the %vth to the %vth, %v", c.n, low, high, err)
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	held := 0
+	for range 2000 {
+		var r ratios
+		for range 12 {
+			r = append(r, 1+random.ExpFloat64()) // whose median is 1 + ln 2
+		}
+		low, median, high, _ := r.interval()
+		if low > median || median > high {
+			t.Fatal(low, median, high)
+		}
+		if low <= 1.6931 && 1.6931 <= high {
+			held++
+		}
+	}
+	if held < 1900 || held > 1960 { // 12 pairs: 96.1 %
+		t.Errorf("%d intervals of 2000 hold the median", held)
+	}
+}
