@@ -196,6 +196,7 @@ func TestExec(t *testing.T) {
 	m.want(7, "02:fa:b0:00:00:01\n"+m.dir+"\n", "exec", "n2", "--", "sh", "-c", "cat /sys/class/net/eth0/address; echo $FABRICD_DIR; exit 7")
 	m.want(0, "inet 10.77.0.3/24", "exec", "n3", "ip", "addr")
 	m.want(137, "", "exec", "n1", "--", "sh", "-c", "kill -9 $$")
+	m.want(126, "permission denied", "exec", "n1", "--", "/etc/passwd")
 	m.want(127, "executable file not found", "exec", "n1", "no-such-program")
 	m.want(1, "no node n9", "exec", "n9", "--", "true")
 	m.want(1, "which program", "exec", "n1", "--")
@@ -241,15 +242,24 @@ func TestEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			space := strings.TrimSpace(string(line[:n]))
-			if len(inside(space)) == 0 {
-				t.Fatalf("nobody is in %s", space)
+			spaces := []string{strings.TrimSpace(string(line[:n]))}
+			left, err := m.command("exec", "n2", "--", "sh", "-c", "readlink /proc/self/ns/net; trap '' TERM HUP; setsid sleep 600 >/dev/null 2>&1 </dev/null &").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			spaces = append(spaces, strings.TrimSpace(string(left))) // where no fabricd exec waits
+			for _, space := range spaces {
+				if len(inside(space)) == 0 {
+					t.Fatalf("nobody is in %s", space)
+				}
 			}
 			m.end(s)
 			if err := cmd.Wait(); err == nil {
 				t.Error("the program ended well")
 			}
-			m.until("the namespace is empty", func() bool { return len(inside(space)) == 0 })
+			for _, space := range spaces {
+				m.until("the namespace is empty", func() bool { return len(inside(space)) == 0 })
+			}
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"gofabric/cmd/fabricd/internal/emulate"
 	"gofabric/internal/fabricd/api"
 )
 
@@ -27,6 +28,11 @@ func newEnterCommand() *cobra.Command {
 	cmd.Flags().StringVar(&file, "net", "", "file of the network namespace, unless the process is there already")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
+}
+
+// newKeepCommand is the process beside fabricd emulate that tidies up if that is killed. It is not for people.
+func newKeepCommand() *cobra.Command {
+	return &cobra.Command{Use: emulate.KeeperCommand, Hidden: true, Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return emulate.Keep() }}
 }
 
 // enter moves this thread into the namespace and has the program take its place.
@@ -45,7 +51,10 @@ func enter(file string, args []string) error {
 	path, err := exec.LookPath(args[0])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fabricd:", err)
-		return exitStatus(127) // as shells do
+		if errors.Is(err, os.ErrPermission) {
+			return exitStatus(126) // as shells do
+		}
+		return exitStatus(127)
 	}
 	return fmt.Errorf("%s: %w", path, syscall.Exec(path, args, os.Environ()))
 }

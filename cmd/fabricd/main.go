@@ -37,7 +37,7 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newRunCommand(), newEmulateCommand(), newTopologyCommand(), newExecCommand(), newEnterCommand(), newLinkCommand(), newPartitionCommand(), newCaptureCommand())
+	root.AddCommand(newRunCommand(), newEmulateCommand(), newTopologyCommand(), newExecCommand(), newEnterCommand(), newKeepCommand(), newLinkCommand(), newPartitionCommand(), newCaptureCommand())
 	root.AddCommand(newStatusCommand(), newTokenCommand(), newPageCommand(), newStuckCommand())
 	addNameCommands(root)
 	return root

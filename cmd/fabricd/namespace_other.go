@@ -23,3 +23,5 @@ func attend(*exec.Cmd, <-chan struct{}) error { return errLinux }
 func entering(*api.Program, []string) (*exec.Cmd, error) { return nil, errLinux }
 
 func newEnterCommand() *cobra.Command { return &cobra.Command{Use: "enter", Hidden: true} }
+
+func newKeepCommand() *cobra.Command { return &cobra.Command{Use: "keep", Hidden: true} }

@@ -18,6 +18,7 @@ type part struct {
 	own    bool // nodes belong to a user namespace of this process
 	site   *daemon.Site
 	fabric *fabric.Fabric
+	keeper *keeper
 	uid    int // the daemon's user
 
 	mu       sync.Mutex
@@ -43,6 +44,9 @@ func (p *part) Start(ctx context.Context, s *daemon.Site) error {
 	if err := s.Metrics.Register(&collector{f}); err != nil {
 		return errors.Join(err, f.Close())
 	}
+	if p.keeper, err = newKeeper(f, s.Log); err != nil {
+		return errors.Join(err, f.Close())
+	}
 	p.routes(s.Mux)
 	s.Log.Info("emulating", "fabric", p.top.Name, "nodes", len(p.top.Nodes), "switches", len(p.top.Switches), "links", len(p.top.Links), "seed", p.top.Seed)
 	return nil
@@ -56,7 +60,7 @@ func (p *part) Close() error {
 	p.closed = true
 	p.mu.Unlock()
 	p.running.Wait()
-	return p.fabric.Close()
+	return errors.Join(p.fabric.Close(), p.keeper.close())
 }
 
 // explain says what to do about a fabric that cannot be.

@@ -26,7 +26,21 @@ func EndPrograms(spaces map[string]bool) {
 			return
 		}
 	}
-	signal(spaces, unix.SIGKILL)
+	for end := time.Now().Add(endTimeout); signal(spaces, unix.SIGKILL) > 0 && time.Now().Before(end); time.Sleep(endPoll) {
+		continue // a program may have started another meanwhile
+	}
+}
+
+// Spaces returns descriptors of the nodes' namespaces, which are the caller's to close.
+func (f *Fabric) Spaces() (files []*os.File, err error) {
+	for i, fd := range f.nodes.spaces {
+		n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return files, fmt.Errorf("node %s: %w", f.top.Nodes[i].Name, err)
+		}
+		files = append(files, os.NewFile(uintptr(n), f.top.Nodes[i].Name))
+	}
+	return files, nil
 }
 
 // endPrograms ends all processes in nodes, those too that programs left behind.
