@@ -11,6 +11,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/impair"
+	"gofabric/internal/netx"
 	"gofabric/internal/progress"
 	"gofabric/internal/xnet/engine"
 )
@@ -46,6 +47,12 @@ type Impairer interface {
 type Impaired interface {
 	// Faults adds up what happened to the domain's connections; false if there is no Impairer. Not locked.
 	Faults() (sum impair.StreamStats, ok bool)
+}
+
+// Metered is a Link of which the system knows what becomes of its bytes.
+type Metered interface {
+	// Meter has m watch the link until it is closed. Locked.
+	Meter(m *netx.Meter)
 }
 
 // Acceptor takes the connections that peers open. Its methods are called locked.

@@ -1,11 +1,13 @@
 package front
 
 import (
+	"math"
 	"net/netip"
 	"slices"
 	"strconv"
 	"sync"
 
+	"gofabric/internal/netx"
 	"gofabric/internal/telemetry"
 	"gofabric/internal/xnet/engine"
 )
@@ -28,6 +30,10 @@ type PeerView struct {
 	Path Path           // nil if the provider knows nothing of it
 }
 
+// Asking is an Observed of which the system knows more. AskSystem is called before the others, and not locked, for it takes long: it is to ask about so many
+// connections at most, and to go on with the rest the next time.
+type Asking interface{ AskSystem(limit int) }
+
 // Path knows what becomes of a connection's bytes on their way.
 type Path interface{ ObservePath(c telemetry.Counts) }
 
@@ -47,6 +53,9 @@ func (d *Domain) Observe(o *telemetry.Observation) {
 	list := slices.Clone(d.open.list)
 	d.open.mu.Unlock()
 	for _, e := range list {
+		if a, ok := e.observed.(Asking); ok {
+			a.AskSystem(o.Asks(len(list)))
+		}
 		d.prog.Lock()
 		if !e.closed {
 			e.observe(o)
@@ -74,12 +83,30 @@ func (e *Endpoint) observe(o *telemetry.Observation) {
 		w.see(v, c)
 	}
 	r.Peers = w.report()
-	for i := range r.Peers {
-		if rtt := r.Peers[i].Counters["rtt"]; rtt > c["rtt"] { // of endpoints that know no more than their peers do
-			c["rtt"] = rtt
+	o.Add(r)
+}
+
+// ObserveMeter adds what a meter knows.
+func ObserveMeter(m *netx.Meter, c telemetry.Counts) {
+	s := m.Sum()
+	ObservePath(&s, c)
+	for name, n := range map[string]uint64{"segments.sent": s.Sent, "segments.received": s.Received} {
+		if n > 0 {
+			c[name] += n
 		}
 	}
-	o.Add(r)
+}
+
+// ObservePath adds what the system knows of a way over TCP.
+func ObservePath(p *netx.TCPPath, c telemetry.Counts) {
+	for name, n := range map[string]uint64{
+		"rtt": uint64(p.RTT), "min_rtt": uint64(p.MinRTT), "window": uint64(p.Window), "in_flight": uint64(p.InFlight),
+		"retransmitted": p.Retransmitted, "spurious": p.Spurious,
+	} {
+		if n > 0 {
+			c[name] += n
+		}
+	}
 }
 
 // provider is the name of the endpoint's stack.
@@ -263,6 +290,9 @@ func (e *Endpoint) disappear() {
 	o.mu.Unlock()
 	if i < 0 {
 		return
+	}
+	if a, ok := e.observed.(Asking); ok {
+		a.AskSystem(math.MaxInt) // the last time
 	}
 	c := telemetry.Counts{}
 	e.did.add(c)

@@ -8,18 +8,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PathOf asks the kernel about a TCP connection; false if it is none, or nothing is known yet.
+// PathOf asks the kernel about a TCP connection; false if it is none.
 func PathOf(fd FD) (p TCPPath, ok bool) {
 	i, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
-	if err != nil || i.Rtt == 0 {
+	if err != nil {
 		return p, false
 	}
-	p = TCPPath{
-		RTT: time.Duration(i.Rtt) * time.Microsecond, MinRTT: time.Duration(i.Min_rtt) * time.Microsecond,
-		Window: int(i.Snd_cwnd) * int(i.Snd_mss), InFlight: int(i.Unacked) * int(i.Snd_mss), Retransmitted: uint64(i.Total_retrans),
+	p.TCPCounts = TCPCounts{Sent: uint64(i.Data_segs_out), Received: uint64(i.Data_segs_in), Retransmitted: uint64(i.Total_retrans), Spurious: uint64(i.Dsack_dups)}
+	if i.Rtt == 0 {
+		return p, true
 	}
-	if i.Min_rtt == ^uint32(0) { // not known (include/linux/tcp.h)
-		p.MinRTT = 0
+	p.RTT, p.Window, p.InFlight = time.Duration(i.Rtt)*time.Microsecond, int(i.Snd_cwnd)*int(i.Snd_mss), int(i.Unacked)*int(i.Snd_mss)
+	if i.Min_rtt != ^uint32(0) { // known (include/linux/tcp.h)
+		p.MinRTT = time.Duration(i.Min_rtt) * time.Microsecond
 	}
 	return p, true
 }

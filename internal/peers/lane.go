@@ -130,6 +130,7 @@ func (p *Peer) openLane(index uint8) {
 		return
 	}
 	l.Link = link
+	p.set.measure(link)
 }
 
 // asksLane is Requested of a connection that is to be a lane, which p was made for.

@@ -27,6 +27,7 @@ func (a *acceptor) Accepted(l conduit.Link) {
 		return
 	}
 	p.Link = l
+	s.measure(l)
 	s.t.all[p] = struct{}{}
 }
 

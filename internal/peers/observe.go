@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"gofabric/internal/conduit"
 	"gofabric/internal/front"
 	"gofabric/internal/telemetry"
 )
@@ -23,9 +24,20 @@ func (s *Set) ObservePeers(yield func(front.PeerView) bool) {
 	}
 }
 
+// measure has the system's figures of a new link counted.
+func (s *Set) measure(l conduit.Link) {
+	if m, ok := l.(conduit.Metered); ok {
+		m.Meter(&s.meter)
+	}
+}
+
+// AskSystem implements front.Asking.
+func (s *Set) AskSystem(limit int) { s.meter.Ask(limit) }
+
 // ObserveCounts implements front.Observed.
 func (s *Set) ObserveCounts(c telemetry.Counts) {
 	if s.Denied > 0 {
 		c["drops.denied"] += s.Denied
 	}
+	front.ObserveMeter(&s.meter, c)
 }

@@ -92,6 +92,7 @@ func (p *Peer) dial() error {
 		return err
 	}
 	p.Link = l
+	p.set.measure(l)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"gofabric/internal/conduit"
 	"gofabric/internal/front"
 	"gofabric/internal/mono"
+	"gofabric/internal/netx"
 	"gofabric/internal/progress"
 	"gofabric/internal/xnet/engine"
 )
@@ -65,6 +66,7 @@ type Set struct {
 	local netip.AddrPort
 	t     table
 
+	meter   netx.Meter
 	tending *progress.Handle   // calls tend; nil without a bound
 	parting map[*Lane]struct{} // lanes of peers that are gone, which may still say something
 }

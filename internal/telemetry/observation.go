@@ -15,6 +15,7 @@ type Observation struct {
 	stalled map[string]uint64
 	room    int // for peers
 	took    int // of it
+	asks    int
 	done    chan struct{}
 }
 
@@ -29,6 +30,9 @@ func (o *Observation) First(x any) bool {
 
 // Room is how many peers of an endpoint to describe.
 func (o *Observation) Room() int { return min(o.room, MaxPeers) }
+
+// Asks is how many questions one of n endpoints may ask the system.
+func (o *Observation) Asks(n int) int { return max(o.asks/max(n, 1), minAsks) }
 
 // Add adds an endpoint.
 func (o *Observation) Add(e Endpoint) {

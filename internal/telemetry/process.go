@@ -82,7 +82,8 @@ const (
 	MaxAllPeers  = 256 // of all endpoints
 	MaxStalls    = 128
 	MaxTotals    = 8
-	MaxText      = 256 // bytes of a name or an address
+	MaxAsks      = 1024 // questions to the system about connections, a quarter of a microsecond each
+	MaxText      = 256  // bytes of a name or an address
 )
 
 // Clip shortens a text that is for others to read, and takes out what does not print.

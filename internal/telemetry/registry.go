@@ -48,6 +48,9 @@ var ids atomic.Uint64
 // NewID returns a number that no endpoint or domain of the process has.
 func NewID() uint64 { return ids.Add(1) }
 
+// minAsks is how many questions every endpoint has, however many there are.
+const minAsks = 4
+
 // lockTime is how long Collect waits for the lock of one domain.
 const lockTime = 250 * time.Millisecond
 
@@ -152,7 +155,7 @@ func Collect() *Process {
 	r.mu.Unlock()
 	room := MaxAllPeers
 	for _, e := range list {
-		stalls := e.look(&room, r.stalled)
+		stalls := e.look(&room, max(MaxAsks/len(list), minAsks), r.stalled)
 		for i := range e.last {
 			ep := &e.last[i]
 			totalOf(totals, ep.Provider).add(ep.Counters, ep.Histograms, false)
@@ -190,12 +193,12 @@ func totalOf(totals map[string]*Total, provider string) *Total {
 
 // look observes the domain. The observation waits for the domain's lock in turn, beside this call: a thread that passes all the time lets nobody in who
 // only tries. If it has not come back in time, what was seen last stays, the next look asks for its result, and that becomes a stall.
-func (e *Entry) look(room *int, stalled map[string]uint64) []Stall {
+func (e *Entry) look(room *int, asks int, stalled map[string]uint64) []Stall {
 	now := time.Now()
 	if e.under == nil {
 		e.w.patience = patience()
 		e.w.begin(now)
-		e.under = &Observation{w: &e.w, seen: map[any]struct{}{}, stalled: map[string]uint64{}, room: *room, done: make(chan struct{})}
+		e.under = &Observation{w: &e.w, seen: map[any]struct{}{}, stalled: map[string]uint64{}, room: *room, asks: asks, done: make(chan struct{})}
 		go func(o *Observation) {
 			defer close(o.done)
 			e.s.Observe(o)

@@ -384,7 +384,7 @@ func (s *stream) sayAll() {
 		return
 	}
 	s.detach()
-	netx.Close(s.fd)
+	s.closeTCP()
 	s.fd, s.moving.next, s.move = s.moving.next, netx.NoFD, moveNever
 	if s.usePipe() {
 		s.flush()
@@ -409,7 +409,7 @@ func (s *stream) becomeMoved() {
 		s.h.Remove()
 		s.h = nil
 	}
-	netx.Close(s.fd)
+	s.closeTCP()
 	s.fd = s.moving.next
 	usable := s.usePipe()
 	s.move, s.moving, s.blocked = moveNever, nil, false

@@ -20,6 +20,7 @@ type msgEndpoint struct {
 	req   *connRequest // opened from a connection request
 	bound boundSocket  // taken from a passive endpoint, until Connect
 	state msgState
+	meter netx.Meter
 }
 
 // boundSocket is a socket with an address.
@@ -188,6 +189,7 @@ func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
 	if err := st.dial(ep.d, ep.Info().SrcAddr, ep.Info().Tx.TClass); err != nil {
 		return ep.Refuse("fi_connect", dest.IP, err, "check the address and FI_TCP_IFACE")
 	}
+	st.Meter(&ep.meter)
 	ep.st, ep.state = st, msgConnecting
 	return nil
 }
@@ -231,6 +233,7 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 		ep.state = msgShutdown
 		return ep.Refuse("fi_accept", req.peer, err, "")
 	}
+	st.Meter(&ep.meter)
 	st.conn.Accept(param)
 	st.updateDeadline()
 	st.setWant()

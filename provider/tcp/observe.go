@@ -13,20 +13,33 @@ func (ep *msgEndpoint) ObservePeers(yield func(front.PeerView) bool) {
 	}
 }
 
+// AskSystem implements front.Asking.
+func (ep *msgEndpoint) AskSystem(limit int) { ep.meter.Ask(limit) }
+
 // ObserveCounts implements front.Observed.
-func (ep *msgEndpoint) ObserveCounts(telemetry.Counts) {}
+func (ep *msgEndpoint) ObserveCounts(c telemetry.Counts) { front.ObserveMeter(&ep.meter, c) }
+
+// Meter implements conduit.Metered.
+func (s *stream) Meter(m *netx.Meter) {
+	if s.fd != netx.NoFD {
+		s.metered = m.Add(s.fd)
+	}
+}
+
+// closeTCP closes the socket.
+func (s *stream) closeTCP() {
+	if s.metered != nil {
+		s.metered.End()
+		s.metered = nil
+	}
+	netx.Close(s.fd)
+}
 
 // ObservePath implements front.Path: what the kernel knows, of streams that are TCP connections still.
 func (s *stream) ObservePath(c telemetry.Counts) {
-	if s.fd == netx.NoFD {
+	if s.metered == nil {
 		return
 	}
-	p, ok := netx.PathOf(s.fd)
-	if !ok {
-		return
-	}
-	c["rtt"], c["min_rtt"], c["window"], c["in_flight"] = uint64(p.RTT), uint64(p.MinRTT), uint64(p.Window), uint64(p.InFlight)
-	if p.Retransmitted > 0 {
-		c["retransmitted"] = p.Retransmitted
-	}
+	p := s.metered.Path()
+	front.ObservePath(&p, c)
 }

@@ -68,6 +68,8 @@ type stream struct {
 	hurdle *hurdle // nil but under a layer of faults
 
 	local, peer netip.AddrPort
+
+	metered *netx.Metered // while it is TCP
 }
 
 // attach registers the socket with prog.
@@ -111,7 +113,7 @@ func (s *stream) close() {
 		s.pipe = nil
 	}
 	if s.fd != netx.NoFD {
-		netx.Close(s.fd)
+		s.closeTCP()
 		s.fd = netx.NoFD
 		if s.hurdle != nil {
 			s.bufs.gone.Add(s.hurdle.w.Stats())

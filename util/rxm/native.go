@@ -4,8 +4,10 @@ import (
 	"net/netip"
 
 	"gofabric/internal/conduit"
+	"gofabric/internal/front"
 	"gofabric/internal/mono"
 	"gofabric/internal/peers"
+	"gofabric/internal/telemetry"
 	xengine "gofabric/internal/xnet/engine"
 	"gofabric/util/rxm/engine"
 	"gofabric/util/rxm/wire"
@@ -168,6 +170,13 @@ func (n *native) Attach(c *xengine.Conn) error { return n.first().Attach(c) }
 
 // first is the link of the first lane.
 func (n *native) first() conduit.Link { return n.lanes[0].link }
+
+// ObservePath implements front.Path: that of the first lane stands for all.
+func (n *native) ObservePath(c telemetry.Counts) {
+	if p, ok := n.first().(front.Path); ok {
+		p.ObservePath(c)
+	}
+}
 
 // OnMoved, Hold, Replied and Resumed implement conduit.Link.
 func (n *native) OnMoved(func()) {}
