@@ -42,14 +42,14 @@ const (
 
 // Store is a store.Store of an etcd cluster.
 type Store struct {
-	client *clientv3.Client
-	prefix string
-	log    *slog.Logger
-	feed   *feed.Feed
-	mirror mirror
-	deaf   atomic.Pointer[error] // why nothing is heard of the cluster
-	stop   context.CancelFunc
-	work   sync.WaitGroup
+	client  *clientv3.Client
+	prefix  string
+	log     *slog.Logger
+	feed    *feed.Feed
+	mirror  mirror
+	trouble atomic.Pointer[error] // why the cluster does not answer
+	stop    context.CancelFunc
+	work    sync.WaitGroup
 }
 
 // Open reads what the cluster has.
@@ -83,6 +83,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	var run context.Context
 	run, s.stop = context.WithCancel(context.Background())
 	s.work.Go(func() { s.follow(run, revision) })
+	s.work.Go(func() { s.look(run) })
 	return s, nil
 }
 
@@ -216,14 +217,6 @@ func (s *Store) Watch(who store.Caller, k store.Kind, prefix string, from uint64
 
 // Usage is store.Store's.
 func (s *Store) Usage() store.Usage { return s.mirror.usage() }
-
-// Trouble is store.Store's.
-func (s *Store) Trouble() error {
-	if err := s.deaf.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
 
 // SetLimits is store.Store's.
 func (s *Store) SetLimits(l store.Limits) { s.mirror.setLimits(l) }

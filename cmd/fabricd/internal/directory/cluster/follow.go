@@ -51,8 +51,6 @@ func (s *Store) follow(ctx context.Context, revision int64) {
 		if ctx.Err() != nil {
 			return
 		}
-		why := failed(err)
-		s.deaf.Store(&why)
 		if errors.Is(err, rpctypes.ErrCompacted) {
 			s.log.Warn("etcd's history was compacted before this node read it; watchers must list again", "revision", revision)
 			revision = s.reload(ctx)
@@ -89,12 +87,11 @@ func (s *Store) reload(ctx context.Context) (revision int64) {
 func (s *Store) followOnce(ctx context.Context, revision *int64) error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	w := s.client.Watch(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(*revision+1), clientv3.WithProgressNotify(), clientv3.WithCreatedNotify())
+	w := s.client.Watch(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(*revision+1), clientv3.WithProgressNotify())
 	for r := range w {
 		if err := r.Err(); err != nil {
 			return err
 		}
-		s.deaf.Store(nil) // it has a leader, or the watch would have ended (clientv3.WithRequireLeader)
 		if r.IsProgressNotify() {
 			*revision = max(*revision, r.Header.Revision)
 			s.feed.Publish(nil, uint64(*revision))

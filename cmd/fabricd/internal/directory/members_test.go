@@ -1,0 +1,274 @@
+package directory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"gofabric/internal/fabricd/api"
+)
+
+// TestMemberKilled: names go in and out, watches and fences go on, while one of three members dies; each in its turn, the leader among them or not.
+func TestMemberKilled(t *testing.T) {
+	t.Parallel()
+	c := startEtcd(t)
+	n1, n2 := startNode(t, c.config()), startNode(t, c.config())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	alice1, alice2 := n1.as(1000), n2.as(1000)
+	seen := make(chan string, 1000)
+	go alice2.watch(ctx, "job/", seen)
+	<-seen // alive
+	for i := range 60 {
+		if i == 20 {
+			c.kill(t, 0)
+		}
+		name := fmt.Sprint("job/", i)
+		alice1.mustPut(ctx, t, name, fmt.Sprint("10.0.0.1:", i), "1m")
+		if got := alice2.mustGet(ctx, t, name); got.Address != fmt.Sprint("10.0.0.1:", i) || got.Owner != 1000 {
+			t.Fatalf("the other node sees %+v", got)
+		}
+	}
+	for i := range 60 {
+		select {
+		case got := <-seen:
+			if want := fmt.Sprint("put job/", i); got != want {
+				t.Fatalf("the other node's watch says %q, want %q", got, want)
+			}
+		case <-ctx.Done():
+			t.Fatal("the other node's watch says nothing more")
+		}
+	}
+	fenceAll(ctx, t, 8, 3, alice1, alice2)
+	if os.Getenv("GOFABRIC_MANY") == "" {
+		return
+	}
+	c.kill(t, 1) // one is no majority
+	begin := time.Now()
+	err := alice1.send(ctx, "PUT", api.NamePath("job/0"), api.Registration{Address: "10.0.0.1:1"}, nil)
+	if took := time.Since(begin); status(err) != 503 || took > 2*requestTime {
+		t.Errorf("without a majority: %v after %v", err, took)
+	}
+}
+
+// TestMemberReturns: members die and come back one after the other, until each was away; nothing is lost, and at the end all are there.
+func TestMemberReturns(t *testing.T) {
+	t.Parallel()
+	c := startEtcd(t)
+	n := startNode(t, c.config())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	alice := n.as(1000)
+	seen := make(chan string, 1000)
+	go alice.watch(ctx, "job/", seen)
+	<-seen // alive
+	for i := range 3 {
+		c.kill(t, i)
+		alice.mustPut(ctx, t, fmt.Sprint("job/", i), "10.0.0.1:1", "")
+		c.returns(t, i)
+		c.awaitHealth(ctx, t)
+	}
+	for i := range 3 {
+		if got, want := <-seen, fmt.Sprint("put job/", i); got != want {
+			t.Errorf("the watch says %q, want %q", got, want)
+		}
+		alice.mustGet(ctx, t, fmt.Sprint("job/", i))
+	}
+	fenceAll(ctx, t, 4, 2, alice)
+	if err := n.part.Trouble(); err != nil {
+		t.Errorf("in trouble: %v", err)
+	}
+}
+
+// client talks to the cluster itself.
+func (c *etcd) client(t *testing.T) *clientv3.Client {
+	t.Helper()
+	config, err := etcdTLS(c.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := clientv3.New(clientv3.Config{Endpoints: c.endpoints, TLS: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// awaitHealth waits until every member has caught up with the cluster.
+func (c *etcd) awaitHealth(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for _, endpoint := range c.endpoints {
+		only := &etcd{endpoints: []string{endpoint}, ca: c.ca}
+		for client := only.client(t); ; {
+			limit, cancel := context.WithTimeout(ctx, time.Second)
+			_, err := client.Get(limit, "health") // by consensus
+			cancel()
+			if err == nil {
+				break
+			}
+			if ctx.Err() != nil {
+				t.Fatalf("%s is not well: %v", endpoint, err)
+			}
+		}
+	}
+}
+
+// gate passes connections on to a member until it is shut.
+type gate struct {
+	l    net.Listener
+	to   string
+	mu   sync.Mutex
+	shut bool
+	open map[net.Conn]bool
+}
+
+func newGate(t *testing.T, to string) *gate {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{l: l, to: strings.TrimPrefix(to, "https://"), open: map[net.Conn]bool{}}
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			work.Go(func() { g.pass(in) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		g.set(true)
+		work.Wait()
+	})
+	return g
+}
+
+func (g *gate) pass(in net.Conn) {
+	defer in.Close()
+	out, err := net.Dial("tcp", g.to)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	g.mu.Lock()
+	if g.shut {
+		g.mu.Unlock()
+		return
+	}
+	g.open[in], g.open[out] = true, true
+	g.mu.Unlock()
+	var back sync.WaitGroup
+	back.Go(func() {
+		_, _ = io.Copy(in, out) // it ends when either side does
+		in.Close()
+	})
+	_, _ = io.Copy(out, in)
+	out.Close()
+	back.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.open, in)
+	delete(g.open, out)
+}
+
+// set shuts the gate, or opens it.
+func (g *gate) set(shut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = shut
+	for c := range g.open {
+		if shut {
+			c.Close()
+		}
+	}
+}
+
+// TestCompacted: a node is cut off while etcd's history goes on and is compacted. It says that it is in trouble; when it is back, its watchers are told to list
+// again, it knows everything, and who waits at a fence there is let go.
+func TestCompacted(t *testing.T) {
+	t.Parallel()
+	c := startEtcd(t)
+	g := newGate(t, c.endpoints[0])
+	far := c.config()
+	far.Etcd = []string{"https://" + g.l.Addr().String()}
+	near, away := startNode(t, c.config()), startNode(t, far)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	alice, distant := near.as(1000), away.as(1000)
+	alice.mustPut(ctx, t, "job/0", "10.0.0.1:1", "")
+	seen := make(chan string, 1000)
+	go distant.watch(ctx, "job/", seen)
+	<-seen // alive
+	waits := make(chan error, 1)
+	go func() {
+		var out api.Arrived
+		err := distant.send(ctx, "POST", api.FencePath("job/f"), api.Arrival{Rank: 0, Size: 2, Wait: "50s"}, &out)
+		if err == nil && !out.Done {
+			err = fmt.Errorf("%+v", out)
+		}
+		waits <- err
+	}()
+	for !away.part.fences.has(fenceID{uid: 1000, size: 2, name: "job/f"}, 0, 0) && ctx.Err() == nil {
+		time.Sleep(time.Millisecond) // until it has come
+	}
+	g.set(true)
+	var out api.Arrived
+	if err := alice.send(ctx, "POST", api.FencePath("job/f"), api.Arrival{Rank: 1, Size: 2, Wait: "10s"}, &out); err != nil || !out.Done {
+		t.Errorf("at the fence: %+v, %v", out, err)
+	}
+	for i := 1; i < 20; i++ {
+		alice.mustPut(ctx, t, fmt.Sprint("job/", i), "10.0.0.1:1", "")
+	}
+	last, err := c.client(t).Get(ctx, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.client(t).Compact(ctx, last.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
+		t.Fatal(err)
+	}
+	for away.part.Trouble() == nil && ctx.Err() == nil {
+		time.Sleep(time.Millisecond) // until the watch has noticed
+	}
+	g.set(false)
+	for got := ""; got != "error"; {
+		select {
+		case got = <-seen:
+			if got != "error" && got != "alive" {
+				t.Fatalf("the watch says %q, and not that something is missing", got)
+			}
+		case <-ctx.Done():
+			t.Fatal("the watch says nothing")
+		}
+	}
+	var names api.Names
+	if err := distant.send(ctx, "GET", "/v1/names?prefix=job/", nil, &names); err != nil || len(names.Names) != 20 {
+		text, _ := json.Marshal(names)
+		t.Errorf("the node knows %s, %v", text, err)
+	}
+	if err := <-waits; err != nil {
+		t.Errorf("at the fence: %v", err)
+	}
+	for away.part.Trouble() != nil {
+		if ctx.Err() != nil {
+			t.Fatal("still in trouble: ", away.part.Trouble())
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if got := away.part.store.Usage(); got != near.part.store.Usage() {
+		t.Errorf("the node counts %+v, the other %+v", got, near.part.store.Usage())
+	}
+}
