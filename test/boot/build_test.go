@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"gofabric/test/together"
 )
 
 const envPeers = "GOFABRIC_PEERS"
@@ -29,6 +31,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	work = dir
+	os.Setenv("FABRICD_DIR", dir) // of this process, which TestRestart has register there
+	together.Run(8)
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		os.RemoveAll(dir)
 		os.Exit(code)
@@ -78,7 +82,7 @@ func program(t *testing.T) string {
 func clean(more ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "PMI") && !strings.HasPrefix(v, "SLURM_") && !strings.HasPrefix(v, "OMPI_") && !strings.HasPrefix(v, "GOFABRIC_") {
+		if !strings.HasPrefix(v, "PMI") && !strings.HasPrefix(v, "SLURM_") && !strings.HasPrefix(v, "OMPI_") && !strings.HasPrefix(v, "GOFABRIC_") && !strings.HasPrefix(v, "FABRICD_") {
 			env = append(env, v)
 		}
 	}

@@ -58,6 +58,7 @@ func joinResults(list []result) result {
 
 // TestEnvironment: plain variables, as scripts set them and launchers without PMI.
 func TestEnvironment(t *testing.T) {
+	t.Parallel()
 	for _, names := range [][2]string{{"GOFABRIC_RANK", "GOFABRIC_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}} {
 		t.Run(names[0], func(t *testing.T) {
 			root := freeAddress(t)
@@ -71,6 +72,7 @@ func TestEnvironment(t *testing.T) {
 
 // TestFolder: processes that share a folder.
 func TestFolder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	vars := func(i int) []string {
 		return []string{fmt.Sprintf("GOFABRIC_RANK=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_BOOT_DIR=" + dir, "GOFABRIC_JOB=j"}
@@ -80,6 +82,7 @@ func TestFolder(t *testing.T) {
 
 // TestKubernetes: what the pods of an indexed job see.
 func TestKubernetes(t *testing.T) {
+	t.Parallel()
 	root := freeAddress(t)
 	vars := func(i int) []string {
 		return []string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), fmt.Sprintf("HOSTNAME=sim-%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_ROOT=" + root}
@@ -89,6 +92,7 @@ func TestKubernetes(t *testing.T) {
 
 // TestDies: the others learn who has died, and do not wait for it.
 func TestDies(t *testing.T) {
+	t.Parallel()
 	root := freeAddress(t)
 	begun := time.Now()
 	results := start(t, 4, func(i int) []string {

@@ -48,6 +48,7 @@ func runFabricd(t *testing.T, dir, state string) (end func(syscall.Signal)) {
 
 // TestFabricd: processes that know rank and size, and meet in the directory of fabricd. A name serves one run.
 func TestFabricd(t *testing.T) {
+	t.Parallel()
 	dir := startFabricd(t)
 	vars := func(i int) []string {
 		return []string{fmt.Sprintf("GOFABRIC_RANK=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_JOB=j", "FABRICD_DIR=" + dir}
@@ -62,6 +63,7 @@ func TestFabricd(t *testing.T) {
 
 // TestFabricdPods: pods that meet in fabricd's directory.
 func TestFabricdPods(t *testing.T) {
+	t.Parallel()
 	dir := startFabricd(t)
 	joinResults(start(t, 4, func(i int) []string {
 		return []string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_JOB=run-1", "FABRICD_DIR=" + dir}
@@ -70,6 +72,7 @@ func TestFabricdPods(t *testing.T) {
 
 // TestFabricdMissing: a rank that does not come is named.
 func TestFabricdMissing(t *testing.T) {
+	t.Parallel()
 	dir := startFabricd(t)
 	for i, r := range start(t, 3, func(i int) []string {
 		return []string{fmt.Sprintf("GOFABRIC_RANK=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_JOB=j", "FABRICD_DIR=" + dir}

@@ -7,6 +7,7 @@ import (
 
 // TestHydra: four processes under MPICH's mpiexec.hydra learn rank and size, insert all addresses, and exchange messages.
 func TestHydra(t *testing.T) {
+	t.Parallel()
 	need(t, "mpich", "mpiexec.hydra")
 	for _, c := range []struct {
 		name, provider, source string
@@ -30,6 +31,7 @@ func TestHydra(t *testing.T) {
 
 // TestHydraDies: a process that is killed ends the job; nobody waits for it for ever.
 func TestHydraDies(t *testing.T) {
+	t.Parallel()
 	need(t, "mpich", "mpiexec.hydra")
 	r := run(t, clean(), "mpiexec.hydra", "-n", "4", program(t), "-die", "2")
 	if r.code == 0 || strings.Contains(r.out, ": ok") {
@@ -39,6 +41,7 @@ func TestHydraDies(t *testing.T) {
 
 // TestHydraOne: one process is a job, too.
 func TestHydraOne(t *testing.T) {
+	t.Parallel()
 	need(t, "mpich", "mpiexec.hydra")
 	run(t, clean(), "mpiexec.hydra", "-n", "1", program(t)).wantAll(t, 1, "pmi1", "tcp")
 }

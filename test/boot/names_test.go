@@ -3,6 +3,7 @@ package boot
 import (
 	"context"
 	"errors"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -14,8 +15,8 @@ import (
 // TestRestart: fabricd is killed and starts again with nothing of what it knew. Endpoints that are registered with it notice nothing on their data path, and
 // register again by themselves.
 func TestRestart(t *testing.T) {
-	dir := socketDir(t)
-	t.Setenv("FABRICD_DIR", dir)
+	t.Parallel()
+	dir := os.Getenv("FABRICD_DIR")
 	end := runFabricd(t, dir, "off")
 	ctx, cancel := context.WithTimeout(t.Context(), jobLimit)
 	defer cancel()

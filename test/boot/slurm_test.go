@@ -12,6 +12,7 @@ import (
 
 // TestSlurm: four processes under srun --mpi=pmi2, with a Slurm of one node that the test starts and ends.
 func TestSlurm(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("slurmd starts programs of other users, which takes root")
 	}

@@ -12,8 +12,10 @@ import (
 
 // eachFormat runs f with peers that speak without a protocol between, and with peers that speak native's.
 func eachFormat(t *testing.T, f func(t *testing.T, with func(vars ...string) map[string]string)) {
+	t.Parallel()
 	for name, ext := range map[string]string{"direct": "1", "native": "0"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f(t, func(vars ...string) map[string]string {
 				m := map[string]string{"FI_OFI_RXM_EXTENSIONS": ext}
 				for i := 0; i < len(vars); i += 2 {

@@ -96,7 +96,7 @@ func TestLanesBounded(t *testing.T) {
 		mem := make([]byte, n*size)
 		a, b := open(t, nil, with(append(with3, "FI_OFI_RXM_IDLE_TIMEOUT", "50")...)), open(t, mem, with(with3...))
 		fi := a.know(b)
-		for round := range 3 {
+		for round := range 2 {
 			ctx := core.Context(1 + 10_000*round)
 			rma(t, a, b, fi, mem, n, size, ctx)
 			ctx += 5000

@@ -20,9 +20,13 @@ import (
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/together"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	together.Run(8)
+	goleak.VerifyTestMain(m)
+}
 
 // node is the part behind its routes.
 type node struct {

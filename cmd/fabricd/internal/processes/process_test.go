@@ -25,6 +25,7 @@ import (
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
 	"gofabric/internal/telemetry"
+	"gofabric/test/together"
 )
 
 // The test program is also the daemon and the processes of the tests; this variable says which.
@@ -42,6 +43,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	default:
+		together.Run(8)
 		goleak.VerifyTestMain(m)
 	}
 }
