@@ -160,6 +160,9 @@ func TestCalls(t *testing.T) {
 	for _, s := range stacks {
 		for _, family := range families {
 			t.Run(s.String()+" "+family, func(t *testing.T) {
+				if few := s.provider == "tcp" || family != "transfer" && s.provider == "udp"; !few && !many {
+					t.Skip("native dies in many of these calls and is run again each time: set GOFABRIC_MANY")
+				}
 				t.Parallel()
 				here := callsOf(t, ours, program, s, family)
 				there := map[result]string{}

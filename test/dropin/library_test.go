@@ -18,6 +18,9 @@ import (
 
 const envPeers = "GOFABRIC_PEERS"
 
+// many asks for everything.
+var many = os.Getenv("GOFABRIC_MANY") != ""
+
 // work is the folder of everything that is built.
 var work string
 
@@ -163,13 +166,18 @@ func finish(t *testing.T, env []string, program string, args ...string) string {
 	return p.out.String()
 }
 
+// headers finds out whether the system has libfabric's.
+var headers = sync.OnceValue(func() error {
+	return exec.Command("gcc", "-E", "-include", "rdma/fabric.h", "-x", "c", os.DevNull).Run()
+})
+
 var compiled sync.Map // name and flags of a C program: func() (string, error)
 
 // compile returns the path of a program of testdata, built with the system's headers and library. flags are the compiler's.
 func compile(t *testing.T, name string, flags ...string) string {
 	t.Helper()
 	needs(t, "gcc")
-	if err := exec.Command("gcc", "-E", "-include", "rdma/fabric.h", "-x", "c", os.DevNull).Run(); err != nil {
+	if err := headers(); err != nil {
 		missing(t, "there is no rdma/fabric.h: apt install libfabric-dev (%v)", err)
 	}
 	key := name + strings.Join(flags, "")

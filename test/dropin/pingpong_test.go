@@ -35,7 +35,10 @@ func TestPingpong(t *testing.T) {
 			if (ends[0].name == system.name || ends[1].name == system.name) && !there {
 				continue
 			}
-			t.Run(fmt.Sprintf("%v server on %s client on %s", s, ends[0].name, ends[1].name), func(t *testing.T) { pingpong(t, s, provider, ends[0], ends[1]) })
+			t.Run(fmt.Sprintf("%v server on %s client on %s", s, ends[0].name, ends[1].name), func(t *testing.T) {
+				t.Parallel()
+				pingpong(t, s, provider, ends[0], ends[1])
+			})
 		}
 	}
 }

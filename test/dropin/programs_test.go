@@ -50,7 +50,7 @@ func TestPrograms(t *testing.T) { runAll(t, nil) }
 // TestSanitized runs the programs with the address sanitizer, which sees what the library does to their memory through the C library, what it frees twice
 // and what it leaks. (Valgrind cannot: it does not understand Go's stacks.)
 func TestSanitized(t *testing.T) {
-	if os.Getenv("GOFABRIC_MANY") == "" {
+	if !many {
 		t.Skip("GOFABRIC_MANY is not set: this takes a minute")
 	}
 	if err := exec.Command("gcc", "-fsanitize=address", "-x", "c", "-o", os.DevNull, "testdata/empty.c").Run(); err != nil {
@@ -69,6 +69,7 @@ func runAll(t *testing.T, flags []string) {
 				continue
 			}
 			t.Run(p.name+" "+s.String(), func(t *testing.T) {
+				t.Parallel()
 				env := onOurs(t)
 				if slices.Contains(keep, p.name) {
 					env = append(env, "ASAN_OPTIONS=detect_leaks=0")

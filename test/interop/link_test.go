@@ -98,6 +98,7 @@ type link struct {
 	net     bool   // these are of 1.17's provider net, which buffers no messages
 	inject  int    // the longest that both ends inject
 	sizesOf []int  // of the transfers
+	turn    int    // of those sizes
 	ctx     uint64 // the latest context
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"gofabric/core"
@@ -66,13 +67,15 @@ func eachNative(t *testing.T, kind core.EPType, f func(t *testing.T, s nativeSta
 	}
 }
 
+// headers finds out whether there is something to compile the peer with.
+var headers = sync.OnceValue(func() error {
+	return exec.Command("gcc", "-E", "-include", "rdma/fabric.h", "-x", "c", os.DevNull).Run()
+})
+
 func needDebian(t *testing.T) peerProgram {
 	t.Helper()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		missing(t, "there is no gcc: %v", err)
-	}
-	if err := exec.Command("gcc", "-E", "-include", "rdma/fabric.h", "-x", "c", os.DevNull).Run(); err != nil {
-		missing(t, "there is no rdma/fabric.h: apt install libfabric-dev (%v)", err)
+	if err := headers(); err != nil {
+		missing(t, "there is no gcc, or no rdma/fabric.h: apt install gcc libfabric-dev (%v)", err)
 	}
 	p := debianPeer()
 	if p.err != nil {

@@ -2,7 +2,6 @@ package interop
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -46,7 +45,7 @@ func checkAll(t *testing.T, peer tool, provider, endpoint string, modes ...strin
 		t.Run(mode, func(t *testing.T) {
 			args := append(common, "-m", mode)
 			t.Run("default sizes", func(t *testing.T) { check(t, peer, defaultSizes, 10, args...) })
-			if os.Getenv("GOFABRIC_MANY") == "" {
+			if !many {
 				return
 			}
 			t.Run("one size", func(t *testing.T) { check(t, peer, []string{"9.7k"}, 500, append(args, "-S", "10000")...) })

@@ -1,14 +1,13 @@
 package interop
 
 import (
-	"os"
 	"testing"
 )
 
 // TestRXMBounded talks to two native peers in turn with an endpoint that should have one connection: the idle one is closed, and neither peer sees more of it
 // than a new connection.
 func TestRXMBounded(t *testing.T) {
-	if os.Getenv("GOFABRIC_MANY") == "" {
+	if !many {
 		t.Skip("waits until connections are idle: set GOFABRIC_MANY")
 	}
 	t.Setenv("FI_OFI_RXM_MAX_CONNS", "1")

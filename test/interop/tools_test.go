@@ -1,14 +1,13 @@
 package interop
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"testing"
+
+	"gofabric/test/together"
 )
 
 // This file finds and builds the programs that talk to each other.
@@ -17,6 +16,9 @@ const (
 	envNative = "GOFABRIC_NATIVE_PINGPONG"
 	envPeers  = "GOFABRIC_PEERS"
 )
+
+// many asks for everything.
+var many = os.Getenv("GOFABRIC_MANY") != ""
 
 // tool is a ping-pong program.
 type tool struct {
@@ -47,15 +49,9 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "building fi: %v\n%s", err, out)
 		return 1
 	}
-	flag.Parse()
-	if n := flag.Lookup("test.parallel"); n.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		n.Value.Set(strconv.Itoa(max(together, runtime.GOMAXPROCS(0)))) // nobody has chosen
-	}
+	together.Run(4) // they wait for native peers' timers most of their time
 	return m.Run()
 }
-
-// together is how many tests run at once at least: most of their time they wait for native peers' timers.
-const together = 4
 
 // missing ends a test whose peer is not installed.
 func missing(t *testing.T, format string, args ...any) {
