@@ -80,6 +80,9 @@ func (c *config) ranks(m *member) error {
 			break
 		}
 	}
+	if rank, size := c.env("GOFABRIC_RANK"), c.env("GOFABRIC_SIZE"); m.size == 0 && rank+size != "" {
+		return fmt.Errorf("%w: GOFABRIC_RANK is %.40q and GOFABRIC_SIZE is %.40q: set both", ErrNoJob, rank, size)
+	}
 	if m.size == 0 {
 		return fmt.Errorf("%w: start it with mpiexec.hydra or srun --mpi=pmi2, or set GOFABRIC_RANK, GOFABRIC_SIZE and GOFABRIC_ROOT", ErrNoJob)
 	}
@@ -101,7 +104,7 @@ func parseRank(rankName, rank, sizeName, size string) (r, n int, err error) {
 		n, err = strconv.Atoi(size)
 	}
 	if err != nil || n < 1 || n > maxSize || r < 0 || r >= n {
-		return 0, 0, fmt.Errorf("%s=%.40q and %s=%.40q are no rank and number of processes", rankName, rank, sizeName, size)
+		return 0, 0, fmt.Errorf("%s=%.40q and %s=%.40q are no rank and number of processes (at most %d)", rankName, rank, sizeName, size, maxSize)
 	}
 	return r, n, nil
 }
@@ -134,6 +137,10 @@ func (c *config) place(m *member) (opener, error) {
 	case is(Fabricd, c.daemon != "" || m.name != "" && fabricd.Find(fabricd.API) != ""):
 		m.source = Fabricd
 		return joinDaemon, nil
+	}
+	if name := c.env("GOFABRIC_JOB"); name != "" || c.name != "" {
+		return nil, fmt.Errorf("the job %.80q has a name (GOFABRIC_JOB), but no fabricd is running on this node where its processes could meet (%s): start one with fabricd run, or set "+
+			"GOFABRIC_ROOT to host and port of rank 0, or GOFABRIC_BOOT_DIR to a folder that all see", m.name, fabricd.EnvDir+"="+c.env(fabricd.EnvDir))
 	}
 	return nil, errors.New("it is known which rank this is, but not where the processes of the job meet: set GOFABRIC_ROOT to host and port of rank 0, or " +
 		"GOFABRIC_BOOT_DIR to a folder that all see, or GOFABRIC_JOB to a name where fabricd is running")

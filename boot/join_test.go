@@ -9,6 +9,7 @@ import (
 
 // TestChoose: what the environment says leads to the right place.
 func TestChoose(t *testing.T) {
+	t.Setenv("FABRICD_DIR", "off")
 	type env = map[string]string
 	for _, c := range []struct {
 		name string
@@ -34,6 +35,10 @@ func TestChoose(t *testing.T) {
 		{name: "kubernetes index", env: env{"JOB_COMPLETION_INDEX": "4", "GOFABRIC_SIZE": "4"}, err: "JOB_COMPLETION_INDEX"},
 		{name: "kubernetes nowhere", env: env{"JOB_COMPLETION_INDEX": "0", "GOFABRIC_SIZE": "4"}, err: "GOFABRIC_SUBDOMAIN"},
 		{name: "no place", env: env{"GOFABRIC_RANK": "1", "GOFABRIC_SIZE": "3"}, err: "GOFABRIC_ROOT"},
+		{name: "rank alone", env: env{"GOFABRIC_RANK": "1"}, err: `GOFABRIC_SIZE is ""`},
+		{name: "size alone", env: env{"GOFABRIC_SIZE": "3", "GOFABRIC_ROOT": "n0:1"}, err: `GOFABRIC_RANK is ""`},
+		{name: "too many", env: env{"GOFABRIC_RANK": "1", "GOFABRIC_SIZE": "9999999"}, err: "at most 1048576"},
+		{name: "no daemon", env: env{"GOFABRIC_RANK": "1", "GOFABRIC_SIZE": "3", "GOFABRIC_JOB": "j"}, err: "no fabricd is running"},
 		{name: "no port", env: env{"GOFABRIC_RANK": "1", "GOFABRIC_SIZE": "3", "GOFABRIC_ROOT": "n0"}, err: "a port"},
 		{name: "bad rank", env: env{"GOFABRIC_RANK": "3", "GOFABRIC_SIZE": "3"}, err: "GOFABRIC_RANK"},
 		{name: "no number", env: env{"GOFABRIC_RANK": "a", "GOFABRIC_SIZE": "3"}, err: "GOFABRIC_RANK"},
