@@ -162,6 +162,10 @@ func (e *Endpoint) SentOne(ctx core.Context, flags core.Flags, n int, silent boo
 	}
 }
 
+// TransmitRefused and ReceiveRefused count calls of endpoints without connections that ended with ErrAgain. Locked.
+func (e *Endpoint) TransmitRefused() { e.did.againTx++ }
+func (e *Endpoint) ReceiveRefused()  { e.did.againRx++ }
+
 // ReceivedOne: see SentOne. buf is where the message is.
 func (e *Endpoint) ReceivedOne(ctx core.Context, flags core.Flags, n int, src core.FIAddr, buf []byte, silent bool) {
 	e.did.kinds[engine.KindRecv].count(uint64(n))

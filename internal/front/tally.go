@@ -24,16 +24,19 @@ type tallies struct {
 	kinds   [engine.KindColl + 1]tally
 	againTx uint64 // transmits refused with ErrAgain, and receives
 	againRx uint64
-	until   int32 // operations until the next one is timed
-	inUse   uint8 // bits, of timed
+	until   [kindRoom]int32 // of a kind, operations until the next one is timed
+	inUse   uint8           // bits, of timed
 	timed   [samples]sample
 	took    *[engine.KindColl + 1]*telemetry.Latency // nil until the first was timed
 }
 
 const (
-	sampleEvery = 256 // one operation in so many is timed: two readings of the clock are a hundred times what counting costs
+	sampleEvery = 256 // one operation of a kind in so many is timed: two readings of the clock are a hundred times what counting costs
 	samples     = 4   // under way at a time
+	kindRoom    = 16  // no fewer than there are kinds, and a power of two, so that no index needs a check
 )
+
+const _ = uint(kindRoom - engine.KindColl - 1) // kinds have room
 
 // sample is an operation that is timed.
 type sample struct {
@@ -41,9 +44,10 @@ type sample struct {
 	kind  engine.Kind
 }
 
-// begin returns the mark of an operation that is timed, 0 of others.
+// begin returns the mark of an operation that is timed, 0 of others. The first of a kind is timed, and each kind has its turn, whatever it alternates with.
 func (t *tallies) begin(kind engine.Kind) uint8 {
-	if t.until--; t.until > 0 {
+	if n := &t.until[kind%kindRoom]; *n > 1 {
+		*n--
 		return 0
 	}
 	return t.take(kind)
@@ -51,7 +55,7 @@ func (t *tallies) begin(kind engine.Kind) uint8 {
 
 // take is begin for every 256th.
 func (t *tallies) take(kind engine.Kind) uint8 {
-	t.until = sampleEvery
+	t.until[kind%kindRoom] = sampleEvery
 	for i := range t.timed {
 		if t.inUse>>i&1 == 0 {
 			t.inUse |= 1 << i

@@ -29,6 +29,14 @@ func TestTally(t *testing.T) {
 	if h := d.latencies()["write"]; h.Count != samples-1 || len(d.latencies()) != 1 {
 		t.Errorf("timed: %+v", d.latencies())
 	}
+	d.end(d.begin(engine.KindRead), true) // the first of its kind
+	for range sampleEvery {               // two kinds take turns: both are timed
+		d.end(d.begin(engine.KindRead), true)
+		d.end(d.begin(engine.KindFetch), true)
+	}
+	if h := d.latencies(); h["read"].Count != 2 || h["fetch_atomic"].Count != 1 {
+		t.Errorf("timed: %+v", h)
+	}
 	if n := testing.AllocsPerRun(100, func() { d.end(d.take(engine.KindWrite), true) }); n != 0 {
 		t.Errorf("timing an operation allocates %v times", n)
 	}

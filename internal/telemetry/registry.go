@@ -108,18 +108,9 @@ func (t *Total) add(c Counts, h map[string]Histogram, countersOnly bool) {
 			t.Histograms = map[string]Histogram{}
 		}
 		sum := t.Histograms[k]
-		sum.Buckets = cloneBuckets(sum.Buckets)
 		sum.Add(v)
 		t.Histograms[k] = sum
 	}
-}
-
-func cloneBuckets(b map[int]uint64) map[int]uint64 {
-	c := make(map[int]uint64, len(b))
-	for k, v := range b {
-		c[k] = v
-	}
-	return c
 }
 
 // started is when the process loaded this package, which is when it started, nearly.

@@ -94,6 +94,7 @@ func (e *endpoint) newReceive(flags core.Flags, ctx core.Context) (*receive, err
 	case e.lost != nil:
 		return nil, e.lost
 	case e.posted.n >= e.rxSize:
+		e.ReceiveRefused()
 		e.prog.Pass()
 		return nil, core.ErrAgain
 	}

@@ -97,6 +97,7 @@ func (e *endpoint) post(n int, to core.FIAddr, ctx core.Context, flags core.Flag
 	err := e.transmit(n, to, ctx, flags, quiet)
 	clear(e.parts[:n])
 	if err == core.ErrAgain {
+		e.TransmitRefused()
 		e.prog.Pass() // an application that only retries must get somewhere
 	}
 	return err

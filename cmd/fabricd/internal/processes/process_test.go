@@ -238,6 +238,7 @@ func TestProcesses(t *testing.T) {
 			}
 			for _, want := range []string{
 				fmt.Sprintf("gofabric_operations_total{op=\"send\",pid=\"%d\",process=\"of the test\",provider=%q} 10\n", a.cmd.Process.Pid, stack), "fabricd_processes 2\n",
+				fmt.Sprintf("gofabric_operation_seconds_count{op=\"send\",pid=\"%d\"", a.cmd.Process.Pid),
 			} {
 				if s := n.scrape(); !strings.Contains(s, want) {
 					t.Errorf("no %s in\n%s", want, s)
