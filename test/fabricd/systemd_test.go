@@ -140,6 +140,12 @@ func TestReload(t *testing.T) {
 	reload("entries: 4\nstate-dir: /nowhere\n", "this changes at the next start only")
 	p.expect("msg=reloaded")
 	put(4, 0)
+	reload("etcd: ['http://127.0.0.1:1']\n", "this changes at the next start only\" setting=etcd")
+	p.expect("msg=reloaded")
+	reload("log-format: json\n", "this changes at the next start only\" setting=log-format")
+	p.expect("msg=reloaded")
+	reload("xdp-users: [nobody-of-this-name]\n", "xdp-users names somebody unknown")
+	p.expect("msg=reloaded")
 }
 
 // TestSettings: flags win over the environment, the environment over the file, and what makes no sense is refused.
@@ -160,6 +166,7 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for _, bad := range [][]string{
+		{"--dir", filepath.Join(dir, strings.Repeat("x", 108))},
 		{"--connections", "0"}, {"--entries=-1"}, {"--log-level", "loud"}, {"--log-format", "xml"}, {"--tls-cert", "x"}, {"--config", "/nowhere"}, {"--listen", "127.0.0.1:0", "--tokens", "/nowhere"},
 		{"--etcd", "http://127.0.0.1:1", "--etcd-cert", "x"},
 	} {

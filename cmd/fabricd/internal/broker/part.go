@@ -58,6 +58,7 @@ func (p *part) Name() string { return "xdp" }
 func (p *part) Start(_ context.Context, s *daemon.Site) error {
 	p.log = s.Log.With("part", p.Name())
 	p.policy = newPolicy(s.Config, os.Getuid())
+	p.policy.warn(p.log)
 	p.loans = prometheus.NewCounter(prometheus.CounterOpts{Name: "fabricd_xdp_loans_total", Help: "Interfaces lent to processes for AF_XDP."})
 	p.refusals = prometheus.NewCounter(prometheus.CounterOpts{Name: "fabricd_xdp_refusals_total", Help: "Requests for AF_XDP that were refused."})
 	s.Metrics.MustRegister(p.loans, p.refusals, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "fabricd_xdp_clients", Help: "Processes that talk to the broker."},
@@ -76,6 +77,7 @@ func (p *part) Reload(c *daemon.Config) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.policy = newPolicy(c, p.policy.owner)
+	p.policy.warn(p.log)
 	return nil
 }
 

@@ -3,6 +3,7 @@
 package broker
 
 import (
+	"log/slog"
 	"os/user"
 	"slices"
 	"strconv"
@@ -20,6 +21,26 @@ type policy struct {
 
 func newPolicy(c *daemon.Config, owner int) policy {
 	return policy{owner: owner, users: c.XDPUsers, groups: c.XDPGroups, queues: max(c.XDPQueues, 1)}
+}
+
+// warn names users and groups that the system does not know, which a slip of the pen makes.
+func (p *policy) warn(log *slog.Logger) {
+	for _, name := range p.users {
+		if _, err := strconv.Atoi(name); err == nil {
+			continue
+		}
+		if _, err := user.Lookup(name); err != nil {
+			log.Warn("xdp-users names somebody unknown", "user", name, "error", err)
+		}
+	}
+	for _, name := range p.groups {
+		if _, err := strconv.Atoi(name); err == nil {
+			continue
+		}
+		if _, err := user.LookupGroup(name); err != nil {
+			log.Warn("xdp-groups names a group that is unknown", "group", name, "error", err)
+		}
+	}
 }
 
 // allows reports whether a caller may borrow: root and the daemon's own user, and who is named, or is in a group that is. Groups are those of the process, its

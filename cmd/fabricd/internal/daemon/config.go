@@ -3,6 +3,7 @@ package daemon
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -76,6 +77,33 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.EtcdKey, "etcd-key", "", "PEM file of its key")
 	fs.StringVar(&c.EtcdUser, "etcd-user", "", "user of etcd")
 	fs.StringVar(&c.EtcdPasswordFile, "etcd-password-file", "", "file of the password")
+}
+
+// fixed names the settings that a running daemon keeps though they are others in the configuration now.
+func (c *Config) fixed(now *Config) (names []string) {
+	for _, s := range []struct {
+		name    string
+		changed bool
+	}{
+		{"dir", c.Dir != now.Dir},
+		{"state-dir", c.StateDir != now.StateDir},
+		{"log-format", c.LogFormat != now.LogFormat},
+		{"page", c.Page != now.Page},
+		{"listen", c.Listen != now.Listen},
+		{"lease-grace", c.LeaseGrace != now.LeaseGrace},
+		{"etcd", !slices.Equal(c.Etcd, now.Etcd)},
+		{"etcd-prefix", c.EtcdPrefix != now.EtcdPrefix},
+		{"etcd-ca", c.EtcdCA != now.EtcdCA},
+		{"etcd-cert", c.EtcdCert != now.EtcdCert},
+		{"etcd-key", c.EtcdKey != now.EtcdKey},
+		{"etcd-user", c.EtcdUser != now.EtcdUser},
+		{"etcd-password-file", c.EtcdPasswordFile != now.EtcdPasswordFile},
+	} {
+		if s.changed {
+			names = append(names, s.name)
+		}
+	}
+	return names
 }
 
 // stateDir is where the state is if nobody says: by itself for a daemon whose sockets are somewhere of their own.

@@ -174,10 +174,8 @@ func (d *Daemon) Reload(c *Config) {
 			d.site.Log.Error("tokens and certificate stay as they were", "error", err)
 		}
 	}
-	for what, changed := range map[string]bool{"dir": c.Dir != d.site.Dir, "state-dir": c.StateDir != d.site.Config.StateDir, "listen": c.Listen != d.site.Config.Listen, "page": c.Page != d.site.Config.Page} {
-		if changed {
-			d.site.Log.Warn("this changes at the next start only", "setting", what)
-		}
+	for _, what := range d.site.Config.fixed(c) {
+		d.site.Log.Warn("this changes at the next start only", "setting", what)
 	}
 	for _, p := range d.parts {
 		if err := p.Reload(c); err != nil {

@@ -48,6 +48,9 @@ func (s *Site) Listen(network, name string) (net.Listener, error) {
 		return l, nil
 	}
 	path := filepath.Join(s.Dir, name)
+	if room := len(unix.RawSockaddrUnix{}.Path) - 1; len(path) > room { // unix(7)
+		return nil, fmt.Errorf("the path of a socket has at most %d bytes: choose a shorter folder than %s with --dir", room, s.Dir)
+	}
 	if conn, err := net.Dial(network, path); err == nil {
 		conn.Close()
 		return nil, fmt.Errorf("another fabricd serves %s: stop it, or choose another folder with --dir", path)

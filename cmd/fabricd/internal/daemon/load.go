@@ -156,7 +156,7 @@ func isLoopback(address string) bool {
 // Level is what is logged.
 func (c *Config) Level() (level slog.Level, err error) {
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		return level, fmt.Errorf("log-level: %w", err)
+		return level, fmt.Errorf("log-level is debug, info, warn or error, not %q", c.LogLevel)
 	}
 	return level, nil
 }

@@ -34,19 +34,19 @@ func (f *file) build() (*Topology, error) {
 		return nil, fmt.Errorf("%d nodes, %d switches, %d links, %d events: at most %d, %d, %d and %d", len(f.Nodes), len(f.Switches), len(f.Links), len(f.Schedule),
 			maxNodes, maxSwitches, maxLinks, maxEvents)
 	case t.MTU < minMTU || t.MTU > maxMTU:
-		return nil, fmt.Errorf("mtu %d: between %d and %d", t.MTU, minMTU, maxMTU)
+		return nil, at(fmt.Errorf("mtu %d: between %d and %d", t.MTU, minMTU, maxMTU), "mtu")
 	}
 	kinds := map[string]string{}
 	for _, group := range []struct {
-		kind  string
-		names []string
-	}{{"node", f.Nodes}, {"switch", f.Switches}} {
-		for _, name := range group.names {
+		kind, key string
+		names     []string
+	}{{"node", "nodes", f.Nodes}, {"switch", "switches", f.Switches}} {
+		for i, name := range group.names {
 			if !word.MatchString(name) {
-				return nil, fmt.Errorf("%s %q: names are letters, digits and _, and begin with a letter", group.kind, name)
+				return nil, at(fmt.Errorf("%s %q: names are letters, digits and _, and begin with a letter", group.kind, name), group.key, i)
 			}
 			if kinds[name] != "" {
-				return nil, fmt.Errorf("two nodes or switches are called %s", name)
+				return nil, at(fmt.Errorf("two nodes or switches are called %s", name), group.key, i)
 			}
 			kinds[name] = group.kind
 		}
@@ -54,17 +54,20 @@ func (f *file) build() (*Topology, error) {
 	for _, name := range f.Nodes {
 		t.Nodes = append(t.Nodes, Node{Name: name})
 	}
+	if _, err := f.Defaults.Apply(link.Faults{}); err != nil {
+		return nil, at(fmt.Errorf("defaults: %w", err), "defaults")
+	}
 	for i := range f.Links {
 		if err := t.addLink(&f.Links[i], f.Defaults, kinds); err != nil {
-			return nil, fmt.Errorf("link %d, %v: %w", i+1, f.Links[i].Between, err)
+			return nil, at(fmt.Errorf("link %d, %v: %w", i+1, f.Links[i].Between, err), "links", i)
 		}
 	}
 	if err := t.address(f.Address); err != nil {
-		return nil, err
+		return nil, at(err, "addresses")
 	}
 	for i := range f.Schedule {
 		if err := t.addEvent(&f.Schedule[i]); err != nil {
-			return nil, fmt.Errorf("event %d of the schedule: %w", i+1, err)
+			return nil, at(fmt.Errorf("event %d of the schedule: %w", i+1, err), "schedule", i)
 		}
 	}
 	slices.SortStableFunc(t.Schedule, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
@@ -79,7 +82,7 @@ func (t *Topology) addLink(f *fileLink, defaults Edit, kinds map[string]string) 
 	l := Link{ID: f.ID, A: f.Between[0], B: f.Between[1], Up: f.Up == nil || *f.Up}
 	for _, end := range f.Between {
 		if kinds[end] == "" {
-			return fmt.Errorf("%s is neither a node nor a switch", end)
+			return at(fmt.Errorf("%s is neither a node nor a switch", end), "between")
 		}
 	}
 	for n := 2; l.ID == "" || f.ID == "" && t.Link(l.ID) >= 0; n++ {
@@ -99,13 +102,17 @@ func (t *Topology) addLink(f *fileLink, defaults Edit, kinds map[string]string) 
 	}
 	var err error
 	for _, d := range []struct {
+		name string
 		to   *link.Faults
 		edit Edit
-	}{{&l.AB, f.AB}, {&l.BA, f.BA}} {
-		for _, e := range []Edit{defaults, f.Faults, d.edit} {
+	}{{AB, &l.AB, f.AB}, {BA, &l.BA, f.BA}} {
+		for _, e := range []Edit{defaults, f.Faults} {
 			if *d.to, err = e.Apply(*d.to); err != nil {
 				return err
 			}
+		}
+		if *d.to, err = d.edit.Apply(*d.to); err != nil {
+			return at(err, d.name)
 		}
 	}
 	t.Links = append(t.Links, l)
@@ -116,7 +123,7 @@ func (t *Topology) addLink(f *fileLink, defaults Edit, kinds map[string]string) 
 func (t *Topology) addEvent(f *fileEvent) (err error) {
 	e := Event{Up: f.Up, Groups: f.Partition}
 	if e.At, err = ParseDelay(f.At); err != nil {
-		return fmt.Errorf("at: %w", err)
+		return at(fmt.Errorf("at: %w", err), "at")
 	}
 	things := 0
 	for _, is := range []bool{f.Link != "", len(f.Partition) > 0, f.Heal} {

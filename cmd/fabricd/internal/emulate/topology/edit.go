@@ -84,7 +84,7 @@ func isSetting(name string) bool {
 func (e Edit) Apply(f link.Faults) (link.Faults, error) {
 	for name := range e {
 		if !isSetting(name) {
-			return f, fmt.Errorf("there is no fault %q", name)
+			return f, at(fmt.Errorf("there is no fault %q", name), name)
 		}
 	}
 	for _, s := range settings {
@@ -93,7 +93,7 @@ func (e Edit) Apply(f link.Faults) (link.Faults, error) {
 			continue
 		}
 		if err := s.set(&f, v); err != nil {
-			return f, fmt.Errorf("%s: %w", s.name, err)
+			return f, at(fmt.Errorf("%s: %w", s.name, err), s.name)
 		}
 	}
 	return f, f.Check()

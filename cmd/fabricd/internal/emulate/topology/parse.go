@@ -69,5 +69,9 @@ func Parse(data []byte) (*Topology, error) {
 	if d.Decode(new(file)) != io.EOF {
 		return nil, errors.New("the description has more than one document")
 	}
-	return f.build()
+	t, err := f.build()
+	if err != nil {
+		return nil, withLine(err, data)
+	}
+	return t, nil
 }

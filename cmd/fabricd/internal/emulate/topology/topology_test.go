@@ -192,3 +192,34 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestLines: an error says in which line it is.
+func TestLines(t *testing.T) {
+	const text = "nodes:\n- a\n- b\nmtu: 1500\ndefaults: {rate: 1gbit}\nlinks:\n- between: [a, b]\n  loss: 1%\n  ab:\n    delay: 1ms\nschedule:\n- at: 1s\n  link: a-b\n  loss: 2%\naddresses:\n  a/eth0: 10.0.0.1/24\n"
+	if _, err := Parse([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		good, bad, want string
+	}{
+		{"- b\n", "- a\n", "line 3: two nodes"},
+		{"- b\n", "- b/\n", "line 3: node"},
+		{"1500", "99999", "line 4: mtu"},
+		{"rate: 1gbit", "rate: 1e308gbit", "line 5: defaults: "},
+		{"rate", "ratte", "line 5: defaults: "},
+		{"[a, b]", "[a, c]", "line 7: link 1, [a c]: c is"},
+		{"loss: 1%", "loss: -1%", "line 8: link 1, [a b]: loss: "},
+		{"loss: 1%", "lost: 1%", "line 8: link 1, [a b]: there is no fault"},
+		{"delay: 1ms", "delay: 1", "line 10: link 1, [a b]: delay: "},
+		{"delay: 1ms", "delay: 90s", "line 9: link 1, [a b]: delay"},
+		{"at: 1s", "at: -1s", "line 12: event 1"},
+		{"link: a-b", "link: a-c", "line 12: event 1"},
+		{"loss: 2%", "loss: 2", "line 14: event 1"},
+		{"10.0.0.1/24", "10.0.0.1", "line 16: addresses"},
+	} {
+		bad := strings.Replace(text, c.good, c.bad, 1)
+		if _, err := Parse([]byte(bad)); err == nil || !strings.Contains(err.Error(), c.want) || bad == text {
+			t.Errorf("%s for %s: %v, want %q", c.bad, c.good, err, c.want)
+		}
+	}
+}
