@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -24,8 +26,9 @@ type browser struct {
 	t   *testing.T
 	ctx context.Context
 
-	mu   sync.Mutex
-	said []string // exceptions, and what the console calls errors: files that are refused, the policy that is broken
+	mu       sync.Mutex
+	expected []string // complaints that contain one of these are none
+	said     []string // exceptions, and what the console calls errors: files that are refused, the policy that is broken
 }
 
 // chromium is one for all tests, each of which has a tab of its own.
@@ -86,10 +89,17 @@ func (b *browser) listen(event any) {
 	case *runtime.EventExceptionThrown:
 		b.said = append(b.said, e.ExceptionDetails.Text)
 	case *log.EventEntryAdded:
-		if e.Entry.Level == log.EntryLevelError {
+		if e.Entry.Level == log.EntryLevelError && !slices.ContainsFunc(b.expected, func(part string) bool { return strings.Contains(e.Entry.Text, part) }) {
 			b.said = append(b.said, e.Entry.Text+" "+e.Entry.URL)
 		}
 	}
+}
+
+// expect says what the browser will complain of: it does so when it likes.
+func (b *browser) expect(parts ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expected = append(b.expected, parts...)
 }
 
 // errors takes what the browser complained of.

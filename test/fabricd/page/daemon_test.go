@@ -85,11 +85,17 @@ func plain(t *testing.T) *site {
 func (s *site) serve(args ...string) {
 	s.t.Helper()
 	s.start(s.fabricd(append(args, "--dir", s.dir)...))
+	s.link = s.page()
+}
+
+// page has the daemon open the page, and returns the link.
+func (s *site) page() string {
+	s.t.Helper()
 	link, err := s.fabricd("page").Output()
 	if err != nil {
 		s.t.Fatalf("fabricd page: %v", err)
 	}
-	s.link = strings.TrimSpace(string(link))
+	return strings.TrimSpace(string(link))
 }
 
 func newSite(t *testing.T) *site {
@@ -127,8 +133,15 @@ func (s *site) fabricd(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts a daemon, and waits until it is ready.
+// start starts a daemon until the test ends.
 func (s *site) start(cmd *exec.Cmd) {
+	s.t.Helper()
+	ended := s.begin(cmd)
+	s.t.Cleanup(func() { s.end(cmd, ended) })
+}
+
+// begin starts a daemon, and waits until it is ready. Its log comes at its end.
+func (s *site) begin(cmd *exec.Cmd) chan []string {
 	s.t.Helper()
 	out, err := cmd.StderrPipe()
 	if err != nil {
@@ -147,15 +160,15 @@ func (s *site) start(cmd *exec.Cmd) {
 		}
 		ended <- log
 	}()
-	s.t.Cleanup(func() { s.end(cmd, ended) })
 	select {
 	case <-ready:
 	case log := <-ended:
-		ended <- log
 		s.t.Fatalf("%s ends: %q", cmd, log)
 	case <-time.After(patience):
+		cmd.Process.Kill()
 		s.t.Fatalf("%s is not ready", cmd)
 	}
+	return ended
 }
 
 // end ends a daemon, and wants it to end well, and its log to complain of nothing and to be without the token.

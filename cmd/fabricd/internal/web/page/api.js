@@ -15,6 +15,8 @@ export function keepToken(token) {
   sessionStorage.setItem(key, token);
 }
 
+export const hasToken = () => Boolean(sessionStorage.getItem(key));
+
 // ApiError is an answer that is not a success; status 0: no answer.
 export class ApiError extends Error {
   constructor(status, message) {
@@ -32,7 +34,7 @@ export async function request(method, path, body) {
     answer = await fetch(path, { method, headers, body: body && JSON.stringify(body), signal: AbortSignal.timeout(10000), cache: "no-store" });
     text = await answer.text();
   } catch {
-    throw new ApiError(0, "fabricd does not answer");
+    throw new ApiError(0, "fabricd does not answer: it is not there, or its port is closed (fabricd page opens it)");
   }
   if (!answer.ok) throw new ApiError(answer.status, messageOf(text, `${method} ${path}: ${answer.status}`));
   return JSON.parse(text, exact);

@@ -39,16 +39,15 @@ export function text(e, value) {
   if (e.textContent !== value) e.textContent = value;
 }
 
-// sync makes parent's children show items: those with the key of an item stay, others are made or go. update is called with each.
+// sync makes parent's children show items: those with the key of an item stay, others are made or go. update is called with each. Keys come from other
+// processes, and may be the same.
 export function sync(parent, items, keyOf, make, update) {
-  const old = new Map([...parent.children].map((c) => [c.dataset.key, c]));
+  const old = Map.groupBy(parent.children, (c) => c.dataset.key);
   let next = parent.firstElementChild;
   for (const item of items) {
     const key = String(keyOf(item));
-    let e = old.get(key);
-    if (e) {
-      old.delete(key);
-    } else {
+    let e = old.get(key)?.shift();
+    if (!e) {
       e = make(item);
       e.dataset.key = key;
     }
@@ -56,7 +55,7 @@ export function sync(parent, items, keyOf, make, update) {
     else parent.insertBefore(e, next);
     update(e, item);
   }
-  for (const e of old.values()) e.remove();
+  for (const e of [...old.values()].flat()) e.remove();
 }
 
 // row makes a row of a table; numbers says which of its cells hold some.

@@ -73,7 +73,7 @@ function makeSlider([name, label, steps, say]) {
     sayValue(name, input, say(value));
     later(name, () => ({ faults: { [name]: value } }));
   } });
-  return el("div", { class: "slider" }, el("label", { for: id }, label), input, el("output", { for: id, id: `${id}-value` }));
+  return el("div", { class: "slider" }, el("label", { for: id }, label), input, el("output", { for: id, id: `${id}-value`, "aria-live": "off" }));
 }
 
 function makeNumber([name, label, scale]) {

@@ -1,6 +1,6 @@
 // What is stuck, and the directory's names.
 
-import { byId, cells, row, sync } from "./dom.js";
+import { byId, cells, row, sync, text } from "./dom.js";
 import { ago, bytes, until } from "./format.js";
 
 // fillTable shows items as rows of a section's table, or that there are none.
@@ -16,13 +16,7 @@ export function showStuck(answer) {
   const section = byId("stuck");
   section.hidden = !answer;
   if (!answer) return;
-  const keys = new Map(); // two entries may say the same
-  const keyOf = (s) => {
-    const key = [s.pid, s.what, s.provider, s.local, s.peer, s.since].join(" ");
-    const n = keys.get(key) ?? 0;
-    keys.set(key, n + 1);
-    return `${key} ${n}`;
-  };
+  const keyOf = (s) => [s.pid, s.what, s.provider, s.local, s.peer, s.since].join(" ");
   section.classList.toggle("some", answer.stuck.length > 0);
   fillTable(section, answer.stuck, keyOf, [false, false, false, false, false, false], (s) => [
     ago(s.since),
@@ -41,8 +35,7 @@ export function showNames(answer) {
   if (!answer) return;
   const names = answer.names ?? [];
   fillTable(section, names, (n) => n.name, [false, false, true, true], (n) => [n.name + (n.private ? " (private)" : ""), n.address, n.owner_uid, until(n.expires)]);
-  if (!answer.more) return;
-  const none = section.querySelector(".none");
-  none.hidden = false;
-  none.textContent = `The first ${names.length}. fabricd names lists all.`;
+  const note = section.querySelector(".none");
+  note.hidden = names.length > 0 && !answer.more;
+  text(note, answer.more ? `The first ${names.length}. fabricd names lists all.` : "The directory is empty.");
 }

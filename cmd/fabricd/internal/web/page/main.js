@@ -1,6 +1,6 @@
 // The page: it asks the daemon each second and shows the answers.
 
-import { keepToken, request, takeToken } from "./api.js";
+import { hasToken, keepToken, request, takeToken } from "./api.js";
 import { byId, text } from "./dom.js";
 import { ago } from "./format.js";
 import { showEmulation, startEmulation } from "./emulation.js";
@@ -31,8 +31,10 @@ async function refresh() {
     becomeReachable(status);
     const answers = await Promise.allSettled(sections.map(([part, path]) => (status.parts.includes(part) ? request("GET", path) : null)));
     const failed = [];
-    answers.forEach((a, i) => (a.status === "fulfilled" ? sections[i][2](a.value) : failed.push(a.reason.message)));
-    problem(failed.join("; "));
+    answers.forEach((a, i) => (a.status === "fulfilled" ? sections[i][2](a.value) : failed.push(a.reason)));
+    const gone = failed.find((e) => !e.status || e.status === 401);
+    if (gone) becomeUnreachable(gone);
+    else problem([...new Set(failed.map((e) => e.message))].join("; "));
   } catch (e) {
     becomeUnreachable(e);
   } finally {
@@ -46,17 +48,22 @@ function becomeReachable(status) {
   byId("login").hidden = true;
   byId("main").hidden = false;
   document.body.classList.remove("stale");
+  text(byId("away"), "");
   text(byId("status"), `up for ${ago(status.started)}, process ${status.pid}`);
 }
 
 function becomeUnreachable(e) {
   document.body.classList.add("stale");
-  text(byId("status"), e.message);
-  if (e.status === 401) {
-    byId("main").hidden = true;
-    byId("login").hidden = false;
-    text(byId("status"), "a token is needed");
+  problem("");
+  text(byId("status"), "");
+  if (e.status !== 401) {
+    text(byId("away"), e.message);
+    return;
   }
+  text(byId("away"), hasToken() ? "This token is not valid, or not any more: fabricd makes another one when it is started or its port is opened again." : "");
+  byId("main").hidden = true;
+  byId("login").hidden = false;
+  byId("token").focus();
 }
 
 // problem shows what went wrong, until it goes well again.

@@ -5,16 +5,19 @@ import { byId, el, sync, text } from "./dom.js";
 const chosen = () => [...byId("sides").querySelectorAll("input:checked")].map((i) => i.value);
 
 export function startPartition(change) {
+  const refused = (message) => text(byId("uncut"), message);
   const attempt = async (method, body) => {
     try {
       await change(method, "/partition", body);
+      refused("");
     } catch (e) {
-      text(byId("groups"), e.message);
+      refused(e.message);
     }
   };
   byId("partition").addEventListener("submit", (event) => {
     event.preventDefault();
     if (chosen().length) attempt("PUT", { groups: [chosen()] });
+    else refused("Choose nodes first.");
   });
   byId("heal").addEventListener("click", () => attempt("DELETE"));
 }

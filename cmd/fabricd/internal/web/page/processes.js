@@ -42,7 +42,7 @@ function updateProcess(article, p, seen) {
   set(article, "class", `process${p.silent ? " silent" : ""}`);
   const rates = ratesOf(p, seen);
   endpoints.hidden = !p.endpoints.length;
-  sync(endpoints.querySelector("tbody"), p.endpoints, (e) => e.id, () => row(endpointHead.map((_, i) => i >= 3)), (tr, e) => cells(tr, endpointCells(e, rates(`ep ${e.id}`, e.counters))));
+  sync(endpoints.querySelector("tbody"), p.endpoints, (e) => e.id, () => row(endpointHead.map((_, i) => i >= 3)), (tr, e) => showEndpoint(tr, e, rates(`ep ${e.id}`, e.counters)));
   const totals = (p.totals ?? []).map((t) => `${t.provider}: ${count(sum(t.counters, "operations"))} operations, ${count(sum(t.counters, "errors"))} errors`);
   text(more, [p.more && `${p.more} more endpoints`, ...(p.endpoints.length ? [] : totals)].filter(Boolean).join(" · "));
   showHistograms(histograms, p);
@@ -69,6 +69,11 @@ function sum(counters, name) {
   let total = 0;
   for (const [n, v] of Object.entries(counters ?? {})) if (n === name || n.startsWith(`${name}.`)) total += v;
   return total;
+}
+
+function showEndpoint(tr, e, rate) {
+  cells(tr, endpointCells(e, rate));
+  for (const td of [...tr.cells].slice(0, 3)) set(td, "title", td.textContent); // which may be too long for the column
 }
 
 function endpointCells(e, rate) {

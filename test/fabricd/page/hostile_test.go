@@ -1,0 +1,101 @@
+//go:build linux
+
+package page
+
+import (
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"gofabric/internal/fabricd"
+	"gofabric/internal/fabricd/api"
+	"gofabric/internal/telemetry"
+)
+
+// evil is a name that tries to be more than text.
+const evil = `<img src=x onerror="document.title='evil'">`
+
+// evilProcess says evil wherever a process may say what it likes, and the same of several endpoints, peers and stalls.
+func evilProcess() *telemetry.Process {
+	peers := []telemetry.Peer{{Address: evil, State: evil}, {Address: evil, State: evil}}
+	e := telemetry.Endpoint{ID: evil, Provider: evil, Address: evil, Interface: evil, Type: evil, Peers: peers, Counters: telemetry.Counts{evil: 1, "rtt": 1}}
+	stall := telemetry.Stall{What: evil, Provider: evil, Interface: evil, Local: evil, Peer: evil, State: evil, Since: time.Unix(1, 0)}
+	return &telemetry.Process{Version: telemetry.Version, Name: evil, Command: evil, Totals: []telemetry.Total{{Provider: evil}},
+		Endpoints: []telemetry.Endpoint{e, e, e}, Stalls: []telemetry.Stall{stall, stall}}
+}
+
+// pretend registers such a process, and answers for it until the test ends.
+func (s *site) pretend() {
+	s.t.Helper()
+	conn, err := net.Dial("unix", filepath.Join(s.dir, fabricd.Stats))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { conn.Close() })
+	if err := telemetry.WriteFrame(conn, telemetry.Reply{Process: evilProcess()}, telemetry.MaxRequest); err != nil {
+		s.t.Fatal(err)
+	}
+	go func() {
+		var q telemetry.Request
+		for telemetry.ReadFrame(conn, &q, telemetry.MaxRequest) == nil && telemetry.WriteFrame(conn, telemetry.Reply{Seq: q.Seq, Process: evilProcess()}, telemetry.MaxFrame) == nil {
+		}
+	}()
+}
+
+// TestHostile shows names, processes, endpoints, peers and stalls that try to be more than text, and that are called alike: they are text, and do not pile up.
+func TestHostile(t *testing.T) {
+	s := plain(t)
+	s.ask("PUT", api.NamePath("job/"+evil), api.Registration{Address: "fi_sockaddr_in://10.0.0.1:7471"}, nil)
+	s.ask("PUT", api.NamePath("job/1"), api.Registration{Address: evil, Lease: "1m"}, nil)
+	s.pretend()
+	b := open(t)
+	b.do(chromedp.Navigate(s.link))
+	b.until(`document.querySelectorAll("#names tbody tr").length == 2 && document.querySelectorAll(".process").length == 1 && document.querySelectorAll("#stuck tbody tr").length == 2`)
+	const elements = `document.querySelectorAll("*").length`
+	const endpoints = `document.querySelectorAll(".process > .wide tbody tr").length`
+	b.refreshed()
+	before := b.value(elements)
+	b.refreshed()
+	if after := b.value(elements); after != before || b.value(endpoints) != "3" {
+		t.Errorf("the page grew from %s to %s elements, with %s rows for 3 endpoints", before, after, b.value(endpoints))
+	}
+	if n := b.value(`document.querySelectorAll("main img").length`); n != "0" {
+		t.Errorf("%s names have become elements", n)
+	}
+	if title := b.value("document.title"); title != "fabricd" {
+		t.Errorf("the title is %q", title)
+	}
+	for _, where := range []string{"#names tbody", "#stuck tbody", ".process h3", ".process .note", ".process > .wide tbody", ".process details tbody"} {
+		if got := b.value(`document.querySelector("` + where + `").textContent`); !strings.Contains(got, evil) {
+			t.Errorf("%s does not say what is evil but %q", where, got)
+		}
+	}
+	b.picture("hostile")
+}
+
+// TestAway ends the daemon and starts another: the page says so, asks for the new token, and goes on.
+func TestAway(t *testing.T) {
+	s := newSite(t)
+	first := s.fabricd("run", "--dir", s.dir, "--page", "127.0.0.1:0")
+	ended := s.begin(first)
+	s.link = s.page()
+	b := open(t)
+	b.do(chromedp.Navigate(s.link))
+	const shown = `document.querySelector("#status").textContent.startsWith("up for") && !document.querySelector("#away").textContent`
+	b.until(shown)
+	b.expect("ERR_", "401") // of requests that nobody answers, and the one with the old token
+	s.end(first, ended)
+	b.until(`document.querySelector("#away").textContent.includes("fabricd page opens it") && document.body.classList.contains("stale")`)
+	b.picture("away")
+	address, _, _ := strings.Cut(strings.TrimPrefix(s.link, "https://"), "/")
+	s.start(s.fabricd("run", "--dir", s.dir, "--page", address))
+	b.until(`document.querySelector("#away").textContent.includes("not valid") && document.activeElement.id == "token"`)
+	b.picture("again")
+	_, token, _ := strings.Cut(s.page(), "token=")
+	b.do(chromedp.SendKeys("#token", token+"\r"))
+	b.until(shown)
+}
