@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -18,6 +19,7 @@ import (
 	"gofabric/provider/udp"
 	"gofabric/test/conform/oblige"
 	"gofabric/test/conform/record"
+	"gofabric/test/together"
 	"gofabric/util/fault"
 	"gofabric/util/rxd"
 	"gofabric/util/rxm"
@@ -36,7 +38,15 @@ func Main(m *testing.M) {
 	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
 		l.Close() // the runtime's own descriptors (its poller) are opened before anything is counted
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(os.Exit))
+	together.Run(4)
+	before := openFDs()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if after := settledFDs(before); code == 0 && after > before {
+			fmt.Fprintf(os.Stderr, "descriptors: %d before all tests, %d after them\n", before, after)
+			code = 1
+		}
+		os.Exit(code)
+	}))
 }
 
 // Over completes a Stack with a registry of its own, whose parameters are params and nothing of the environment.
@@ -95,14 +105,17 @@ func Over(t *testing.T, s Stack, params map[string]string) Stack {
 	return s
 }
 
-// loopback is a loopback address of this process' own, where the system has more than one: what other test processes on the machine still send to ports
-// that this one is given next does not arrive here.
+// stacks counts the stacks of this process.
+var stacks atomic.Uint32
+
+// loopback is a loopback address of a stack's own, where the system has more than one: what other test processes on the machine, and other stacks that are tested
+// beside this one, still send to ports that this one is given next does not arrive here, and a port that it has closed is nobody's.
 func loopback() string {
 	if runtime.GOOS != "linux" {
 		return "127.0.0.1"
 	}
-	pid := os.Getpid()
-	return fmt.Sprintf("127.%d.%d.%d", 1+pid>>16&127, pid>>8&255, 1+pid&127)
+	n := uint32(os.Getpid())<<3 | stacks.Add(1)&7
+	return fmt.Sprintf("127.%d.%d.%d", 1+n>>16&127, n>>8&255, n&255)
 }
 
 // providers makes all that this module has.
@@ -127,7 +140,7 @@ func providers(t *testing.T, store *core.Params, machine core.Host) []core.Provi
 
 // RXD is a stack of reliable datagrams; params are FI_* variables and their values in turn. Peers that are gone are known soon.
 func RXD(t *testing.T, name, provider string, params ...string) Stack {
-	m := map[string]string{"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000"}
+	m := map[string]string{"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "300"}
 	for i := 0; i < len(params); i += 2 {
 		m[params[i]] = params[i+1]
 	}

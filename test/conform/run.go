@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,9 +87,27 @@ func (m theme) over(t *testing.T, st Stack) {
 	}
 }
 
-// NoLeaks fails the test if, at its end, there are more goroutines or descriptors than now.
+// RunTogether runs the whole suite over st beside other stacks of the package, for most of the time it waits. What is left over is then looked for when all
+// of them are through; theme by theme where all of everything is run (GOFABRIC_MANY), and in a short run, which is for the race detector.
+func RunTogether(t *testing.T, st Stack) {
+	t.Helper()
+	if os.Getenv("GOFABRIC_MANY") == "" && !testing.Short() {
+		t.Parallel()
+		beside.Add(1)
+		t.Cleanup(func() { beside.Add(-1) })
+	}
+	Run(t, st)
+}
+
+// beside counts the stacks that run together at the moment.
+var beside atomic.Int32
+
+// NoLeaks fails the test if, at its end, there are more goroutines or descriptors than now. Of tests that run beside others nobody can tell whose they are.
 func NoLeaks(t *testing.T) {
 	t.Helper()
+	if beside.Load() > 0 {
+		return
+	}
 	before := openFDs()
 	opt := goleak.IgnoreCurrent()
 	t.Cleanup(func() {
@@ -98,16 +117,20 @@ func NoLeaks(t *testing.T) {
 		if err := goleak.Find(opt); err != nil {
 			t.Errorf("goroutines left over: %v", err)
 		}
-		end := time.Now().Add(Deadline)
-		for after := openFDs(); after > before; after = openFDs() {
-			if time.Now().After(end) {
-				t.Errorf("descriptors: %d before, %d after", before, after)
-				return
-			}
-			runtime.GC()
-			time.Sleep(10 * time.Millisecond)
+		if after := settledFDs(before); after > before {
+			t.Errorf("descriptors: %d before, %d after", before, after)
 		}
 	})
+}
+
+// settledFDs waits until there are no more descriptors than there were, but not for ever, and returns how many there are.
+func settledFDs(before int) (after int) {
+	end := time.Now().Add(Deadline)
+	for after = openFDs(); after > before && time.Now().Before(end); after = openFDs() {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+	}
+	return after
 }
 
 // openFDs counts the process's descriptors; 0 where /proc is not there.

@@ -17,30 +17,30 @@ func stack(t *testing.T, name string, vars map[string]string) conform.Stack {
 
 func TestRXM(t *testing.T) {
 	conform.Elsewhere(t, "package features runs the suite over this stack")
-	conform.Run(t, stack(t, "tcp-rxm", nil))
+	conform.RunTogether(t, stack(t, "tcp-rxm", nil))
 }
 
 func TestRXMOneDomain(t *testing.T) {
 	st := stack(t, "tcp-rxm-one-domain", nil)
 	st.OneDomain = true
-	conform.Run(t, st)
+	conform.RunTogether(t, st)
 }
 
 // TestRXMRendezvous has large tagged messages wait at the sender, and none go by reference.
 func TestRXMRendezvous(t *testing.T) {
-	conform.Run(t, stack(t, "tcp-rxm-rendezvous", map[string]string{"FI_OFI_RXM_RENDEZVOUS_SIZE": "16384", "FI_OFI_RXM_SINGLE_COPY_SIZE": "-1"}))
+	conform.RunTogether(t, stack(t, "tcp-rxm-rendezvous", map[string]string{"FI_OFI_RXM_RENDEZVOUS_SIZE": "16384", "FI_OFI_RXM_SINGLE_COPY_SIZE": "-1"}))
 }
 
 // TestRXMNative has both ends speak native's format.
 func TestRXMNative(t *testing.T) {
 	st := stack(t, "tcp-rxm-native", map[string]string{"FI_OFI_RXM_EXTENSIONS": "0"})
 	st.Overtakes, st.Foreign = true, true
-	conform.Run(t, st)
+	conform.RunTogether(t, st)
 }
 
 // TestRXMNativeWrites has announced messages written instead of read.
 func TestRXMNativeWrites(t *testing.T) {
 	st := stack(t, "tcp-rxm-native-writes", map[string]string{"FI_OFI_RXM_EXTENSIONS": "0", "FI_OFI_RXM_USE_RNDV_WRITE": "1", "FI_OFI_RXM_SAR_LIMIT": "16384"})
 	st.Overtakes, st.Foreign = true, true
-	conform.Run(t, st)
+	conform.RunTogether(t, st)
 }

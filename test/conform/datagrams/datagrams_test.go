@@ -14,25 +14,25 @@ func TestMain(m *testing.M) { conform.Main(m) }
 
 func TestRXD(t *testing.T) {
 	conform.Elsewhere(t, "package features runs the suite over this stack")
-	conform.Run(t, conform.RXD(t, "udp-rxd", "udp;ofi_rxd"))
+	conform.RunTogether(t, conform.RXD(t, "udp-rxd", "udp;ofi_rxd"))
 }
 
 // TestRXDDatagrams has large messages go in datagrams, too.
 func TestRXDDatagrams(t *testing.T) {
 	conform.Elsewhere(t, "package faults has everything go in datagrams")
-	conform.Run(t, conform.RXD(t, "udp-rxd-datagrams", "udp;ofi_rxd", "FI_OFI_RXD_SINGLE_COPY_SIZE", "-1"))
+	conform.RunTogether(t, conform.RXD(t, "udp-rxd-datagrams", "udp;ofi_rxd", "FI_OFI_RXD_SINGLE_COPY_SIZE", "-1"))
 }
 
 // TestRXDMemory has everything go in datagrams, and these through memory that both ends share, from the beginning and whenever both poll.
 func TestRXDMemory(t *testing.T) {
-	conform.Run(t, conform.RXD(t, "udp-rxd-memory", "udp;ofi_rxd", "FI_OFI_RXD_SINGLE_COPY_SIZE", "-1", "FI_UDP_LOCAL_MEMORY_AFTER", "1"))
+	conform.RunTogether(t, conform.RXD(t, "udp-rxd-memory", "udp;ofi_rxd", "FI_OFI_RXD_SINGLE_COPY_SIZE", "-1", "FI_UDP_LOCAL_MEMORY_AFTER", "1"))
 }
 
 // TestRXDNative has both ends speak native's format. A native peer does not say that it refuses an access: the initiator gives it up in the end.
 func TestRXDNative(t *testing.T) {
-	st := conform.RXD(t, "udp-rxd-native", "udp;ofi_rxd", "FI_OFI_RXD_EXTENSIONS", "0", "FI_OFI_RXD_PEER_TIMEOUT", "400")
+	st := conform.RXD(t, "udp-rxd-native", "udp;ofi_rxd", "FI_OFI_RXD_EXTENSIONS", "0", "FI_OFI_RXD_PEER_TIMEOUT", "250")
 	st.NoEmptyReads, st.Foreign = true, true
-	conform.Run(t, st)
+	conform.RunTogether(t, st)
 }
 
 // TestManualAway has an application with manual progress stay away for longer than a silent peer is endured, though the peer has answered at once: nobody has heard it

@@ -94,6 +94,7 @@ func TestTimes(t *testing.T) {
 		"loss":  {100, 0, []string{"FI_FAULT_LOSS", "20%"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, st := range []struct {
 				provider string
 				t        core.EPType
@@ -124,6 +125,7 @@ func TestPartition(t *testing.T) {
 		t        core.EPType
 	}{{"tcp;fault", core.EPTypeMsg}, {"tcp;fault", core.EPTypeRDM}, {"tcp;fault;ofi_rxm", core.EPTypeRDM}} {
 		t.Run(fmt.Sprint(st.provider, st.t), func(t *testing.T) {
+			t.Parallel()
 			began := time.Now()
 			_, round := over(t, st.provider, st.t, 100000, "FI_FAULT_PARTITION", "500ms-900ms,1200ms-", "FI_TCP_PEER_TIMEOUT", "500", "FI_TCP_CONNECT_TIMEOUT", "1000",
 				"FI_OFI_RXM_CONNECT_TIMEOUT", "1000")

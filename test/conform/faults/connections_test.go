@@ -26,19 +26,19 @@ func many(t *testing.T) {
 }
 
 func TestTCPMsg(t *testing.T) {
-	conform.Run(t, uneven(t, conform.Stack{Name: "tcp-fault-msg", Provider: "tcp;fault", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}))
+	conform.RunTogether(t, uneven(t, conform.Stack{Name: "tcp-fault-msg", Provider: "tcp;fault", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}))
 }
 
 func TestTCPMsgSRX(t *testing.T) {
 	many(t)
-	conform.Run(t, uneven(t, conform.Stack{Name: "tcp-fault-msg-srx", Provider: "tcp;fault", EPType: core.EPTypeMsg, SharedRx: true, Caps: conform.RDMCaps}))
+	conform.RunTogether(t, uneven(t, conform.Stack{Name: "tcp-fault-msg-srx", Provider: "tcp;fault", EPType: core.EPTypeMsg, SharedRx: true, Caps: conform.RDMCaps}))
 }
 
 func TestTCPRDM(t *testing.T) {
 	many(t)
-	conform.Run(t, uneven(t, conform.Stack{Name: "tcp-fault-rdm", Provider: "tcp;fault", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}))
+	conform.RunTogether(t, uneven(t, conform.Stack{Name: "tcp-fault-rdm", Provider: "tcp;fault", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}))
 }
 
 func TestRXM(t *testing.T) {
-	conform.Run(t, uneven(t, conform.Stack{Name: "tcp-fault-rxm", Provider: "tcp;fault;ofi_rxm", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}))
+	conform.RunTogether(t, uneven(t, conform.Stack{Name: "tcp-fault-rxm", Provider: "tcp;fault;ofi_rxm", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}))
 }

@@ -59,7 +59,7 @@ func run(t *testing.T, st conform.Stack, params map[string]string) {
 			if seed != "0" {
 				s.Except = inOrder
 			}
-			conform.Run(t, s)
+			conform.RunTogether(t, s)
 		})
 	}
 }
@@ -122,7 +122,7 @@ func TestProfiles(t *testing.T) {
 				st := stacks[stack]
 				vars := map[string]string{"FI_STRICT": name, "FI_STRICT_SEED": "0", "FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000"}
 				st.Name, st.Oblige, st.Except = "strict-"+name+"-"+stack, true, hinted
-				conform.Run(t, ordered(conform.Over(t, st, vars)))
+				conform.RunTogether(t, ordered(conform.Over(t, st, vars)))
 			})
 		}
 	}
