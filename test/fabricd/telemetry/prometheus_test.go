@@ -1,0 +1,189 @@
+//go:build linux
+
+package telemetry
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const packaging = "../../../packaging/"
+
+// tool finds one of Prometheus' programs.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		missing(t, "there is no "+name+" (Debian's package prometheus)")
+	}
+	return path
+}
+
+// prometheus is a running one.
+type prometheus struct {
+	t   *testing.T
+	url string
+}
+
+// freeAddress returns an address nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// makeToken makes a token that may read, and a file for the daemon that knows it.
+func makeToken(t *testing.T) (address, file, token string) {
+	t.Helper()
+	var said strings.Builder
+	cmd := exec.Command(program, "token", "prometheus", "--rights", "read")
+	cmd.Stderr = &said
+	entry, err := cmd.Output()
+	file = filepath.Join(t.TempDir(), "tokens.yaml")
+	if err == nil {
+		err = os.WriteFile(file, entry, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return freeAddress(t), file, strings.TrimSpace(said.String())
+}
+
+// startPrometheus starts one that scrapes a daemon at an address as packaging says, with certificate and token, but more often; and with our rules.
+func startPrometheus(t *testing.T, program, daemon, token, certificate string) *prometheus {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	scrape, err := os.ReadFile(packaging + "prometheus/scrape.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := filepath.Abs(packaging + "prometheus/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(scrape)
+	for _, r := range [][2]string{{"/etc/prometheus/fabricd.token", write("prometheus.token", token)}, {"/etc/prometheus/fabricd.crt", certificate}, {"127.0.0.1:7480", daemon}} {
+		if strings.Count(text, r[0]) == 0 {
+			t.Fatalf("the scrape has no %s", r[0])
+		}
+		text = strings.ReplaceAll(text, r[0], r[1])
+	}
+	config := write("prometheus.yaml", "global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}\nrule_files: ["+rules+"]\n"+text)
+	p := &prometheus{t: t, url: freeAddress(t)}
+	cmd := exec.Command(program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address="+p.url, "--enable-feature=native-histograms")
+	var log strings.Builder
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+		defer late.Stop()
+		if err := cmd.Wait(); err != nil || t.Failed() {
+			t.Errorf("prometheus ended with %v:\n%s", err, &log)
+		}
+	})
+	return p
+}
+
+// query asks for an expression: how many series it gives now, or what is wrong with it.
+func (p *prometheus) query(expr string) (series int, wrong string) {
+	resp, err := http.Get("http://" + p.url + "/api/v1/query?query=" + url.QueryEscape(expr))
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	var a struct {
+		Status, Error string
+		Data          struct {
+			Result []struct{ Value, Histogram []any }
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
+		return 0, err.Error()
+	}
+	for _, r := range a.Data.Result {
+		if len(r.Histogram) > 0 || len(r.Value) == 2 && r.Value[1] != "NaN" {
+			series++
+		}
+	}
+	return series, a.Error
+}
+
+// dashboard is the queries of the Grafana dashboard, as Grafana asks them for all processes.
+func dashboard(t *testing.T) (queries []string) {
+	t.Helper()
+	data, err := os.ReadFile(packaging + "grafana/gofabric.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Panels []struct {
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(data, &d); err != nil {
+		t.Fatal(err)
+	}
+	fill := strings.NewReplacer("$process", ".*", "$__rate_interval", "1m")
+	for _, p := range d.Panels {
+		for _, x := range p.Targets {
+			queries = append(queries, fill.Replace(x.Expr))
+		}
+	}
+	if len(queries) < 20 {
+		t.Fatalf("only %d queries were found", len(queries))
+	}
+	return queries
+}
+
+// check waits until every query gives something.
+func (p *prometheus) check(queries ...string) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); len(queries) > 0; time.Sleep(100 * time.Millisecond) {
+		wrong := ""
+		var left []string
+		for _, q := range queries {
+			n, w := p.query(q)
+			if n == 0 {
+				left = append(left, q)
+				wrong += q + ": " + w + "\n"
+			}
+		}
+		if queries = left; time.Now().After(end) {
+			p.t.Fatalf("nothing comes of\n%s", wrong)
+		}
+	}
+}
+
+// TestRules: Prometheus' own tool finds nothing wrong with the alert rules, and they say what they are to say, when they are to.
+func TestRules(t *testing.T) {
+	for _, args := range [][]string{
+		{"check", "rules", packaging + "prometheus/alerts.yaml"}, {"test", "rules", packaging + "prometheus/alerts_test.yaml"}, {"check", "config", "--syntax-only", packaging + "prometheus/scrape.yaml"},
+	} {
+		if out, err := exec.Command(tool(t, "promtool"), args...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %v: %v\n%s", args, err, out)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+//go:build linux
+
+package telemetry
+
+import "gofabric/core"
+
+// stack is what a pair of processes uses.
+type stack struct {
+	name     string // what its processes are called
+	provider string
+	kind     core.EPType
+}
+
+var stacks = []stack{
+	{"plain", "udp", core.EPTypeDgram},
+	{"connected", "tcp", core.EPTypeMsg},
+	{"tcp", "tcp", core.EPTypeRDM},
+	{"rxm", "tcp;ofi_rxm", core.EPTypeRDM},
+	{"rxd", "udp;ofi_rxd", core.EPTypeRDM},
+}
+
+func stackOf(name string) stack {
+	for _, s := range stacks {
+		if s.name == name {
+			return s
+		}
+	}
+	panic("no stack " + name)
+}
+
+func (s stack) connected() bool { return s.kind == core.EPTypeMsg }
+func (s stack) reliable() bool  { return s.kind != core.EPTypeDgram }
+
+// unconnected is the kind of endpoints of this provider that need no connection.
+func (s stack) unconnected() core.EPType {
+	if s.connected() {
+		return core.EPTypeRDM
+	}
+	return s.kind
+}
+
+func (s stack) caps() core.Flags {
+	if s.reliable() {
+		return core.CapMsg | core.CapRMA | core.CapAtomic
+	}
+	return core.CapMsg
+}
+
+// size is that of messages of a flood.
+func (s stack) size() int {
+	if s.reliable() {
+		return 1 << 15
+	}
+	return 1000
+}
