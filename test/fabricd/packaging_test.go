@@ -51,7 +51,7 @@ func TestUnits(t *testing.T) {
 	}
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		t.Skip("no systemd-analyze to ask more")
+		missing(t, "there is no systemd-analyze (Debian's package systemd) to ask more")
 	}
 	dir := newDir(t)
 	for name, text := range map[string]string{"fabricd.service": strings.ReplaceAll(service, "/usr/bin/fabricd", program), "fabricd.socket": sockets} {
