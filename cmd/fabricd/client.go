@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -33,9 +35,29 @@ func asking(cmd *cobra.Command, run func(c *client, args []string) error) *cobra
 	return cmd
 }
 
+// answerTime is how long a daemon may take to answer what it need not wait for.
+const answerTime = 20 * time.Second
+
+// ask asks; a daemon that does not answer is an error, for it may hang, or have been stopped.
+func (c *client) ask(method, path string, in, out any, wait time.Duration) error {
+	limit := answerTime + wait
+	ctx, cancel := context.WithTimeoutCause(c.cmd.Context(), limit, fmt.Errorf("it has not answered for %v", limit))
+	defer cancel()
+	err := c.api.Do(ctx, method, path, in, out)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("fabricd is there, but %w (is its process stopped? its log may say more)", context.Cause(ctx))
+	}
+	return err
+}
+
 // do asks, and prints the answer as JSON if that is wanted; otherwise text prints it.
 func (c *client) do(method, path string, in, out any, text func()) error {
-	if err := c.api.Do(c.cmd.Context(), method, path, in, out); err != nil {
+	return c.await(method, path, in, out, 0, text)
+}
+
+// await is do for what the daemon is asked to wait for.
+func (c *client) await(method, path string, in, out any, wait time.Duration, text func()) error {
+	if err := c.ask(method, path, in, out, wait); err != nil {
 		return err
 	}
 	if c.json {

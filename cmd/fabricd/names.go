@@ -30,7 +30,7 @@ func newNamesCommand() *cobra.Command {
 		all := api.Names{Names: []api.Name{}}
 		for after, more := "", true; more; {
 			var part api.Names
-			if err := c.api.Do(c.cmd.Context(), "GET", "/v1/names?"+url.Values{"prefix": {prefix}, "after": {after}}.Encode(), nil, &part); err != nil {
+			if err := c.ask("GET", "/v1/names?"+url.Values{"prefix": {prefix}, "after": {after}}.Encode(), nil, &part, 0); err != nil {
 				return err
 			}
 			all.Names, all.Revision = append(all.Names, part.Names...), part.Revision
@@ -67,7 +67,7 @@ func newGetCommand() *cobra.Command {
 			return c.do("GET", api.NamePath(args[0]), nil, &n, func() { c.printf("%s\n", n.Address) })
 		}
 		var v api.Value
-		return c.do("GET", api.KeyPath(args[0])+"?"+url.Values{"wait": {wait.String()}}.Encode(), nil, &v, func() { c.printf("%s", v.Value) })
+		return c.await("GET", api.KeyPath(args[0])+"?"+url.Values{"wait": {wait.String()}}.Encode(), nil, &v, *wait, func() { c.printf("%s", v.Value) })
 	})
 }
 

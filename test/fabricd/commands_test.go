@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
@@ -89,5 +91,28 @@ func TestCommands(t *testing.T) {
 	}
 	if out, err := command(newDir(t), "names").CombinedOutput(); err == nil || !strings.Contains(string(out), "fabricd run") {
 		t.Errorf("without a daemon: %v, %s", err, out)
+	}
+}
+
+// TestStopped: commands do not wait for ever for a daemon that does not answer.
+func TestStopped(t *testing.T) {
+	if os.Getenv("GOFABRIC_MANY") == "" {
+		t.Skip("takes 20 s: set GOFABRIC_MANY=1")
+	}
+	t.Parallel()
+	dir := newDir(t)
+	p := start(t, dir)
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"status"}, {"names"}, {"put", "a", "b"}, {"stuck"}, {"get", "--kv", "--wait", "1s", "a"}} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			begin := time.Now()
+			out, err := command(dir, args...).CombinedOutput()
+			if took := time.Since(begin); err == nil || !strings.Contains(string(out), "it has not answered for 2") || took > 40*time.Second {
+				t.Errorf("after %v: %v, %s", took, err, out)
+			}
+		})
 	}
 }

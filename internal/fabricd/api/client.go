@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"time"
 
 	"gofabric/internal/fabricd"
 )
@@ -18,6 +19,9 @@ var ErrNoDaemon = errors.New("no fabricd is running on this node (start one with
 
 // maxBody is the longest answer that a Client reads, bytes.
 const maxBody = 16 << 20
+
+// longestWait is how long a daemon may take to begin an answer: the longest that it can be asked to wait, a minute, and more than it takes to do something.
+const longestWait = 2 * time.Minute
 
 // Client talks to a daemon over its Unix socket. It is safe for use by several goroutines.
 type Client struct {
@@ -34,6 +38,7 @@ func Dial(path string) (*Client, error) {
 	}
 	c := &Client{path: path}
 	c.http.Transport = &http.Transport{
+		ResponseHeaderTimeout: longestWait,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
 		},
