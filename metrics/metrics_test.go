@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // pair sends messages between two endpoints of this process.
-func pair(t *testing.T, stack string, messages int) (a, b *gofabric.Endpoint) {
+func pair(t testing.TB, stack string, messages int) (a, b *gofabric.Endpoint) {
 	t.Helper()
 	open := func() *gofabric.Endpoint {
 		ep, err := gofabric.Open(t.Context(), gofabric.Provider(stack), gofabric.Node("127.0.0.1"))

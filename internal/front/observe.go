@@ -56,11 +56,11 @@ func (d *Domain) Observe(o *telemetry.Observation) {
 		if a, ok := e.observed.(Asking); ok {
 			a.AskSystem(o.Asks(len(list)))
 		}
-		d.prog.Lock()
-		if !e.closed {
-			e.observe(o)
-		}
-		d.prog.Unlock()
+		d.prog.Visit(func() {
+			if !e.closed {
+				e.observe(o)
+			}
+		})
 	}
 }
 

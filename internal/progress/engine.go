@@ -120,7 +120,8 @@ type Engine struct {
 	closed     bool
 	done       chan struct{}
 	stop       atomic.Bool
-	errand     atomic.Uint32 // why the goroutine woke while somebody held the lock
+	errand     atomic.Uint32 // what is to be done by whoever holds the lock: why the goroutine woke meanwhile, tasks, visitors
+	visitors   visitors
 
 	errands        bool // the goroutine's errand is being done: the application has not come by
 	punctual       int  // bursts in a row that passes flushed in time; late after one that was not

@@ -87,7 +87,11 @@ const errandSet = 1 << 31
 func (e *Engine) runErrand() {
 	for e.errand.Load() != 0 && e.mu.TryLock() {
 		yield := false
-		if why := e.errand.Swap(0); why != 0 && !e.closed {
+		why := e.errand.Swap(0)
+		if why&errandVisit != 0 {
+			e.receive()
+		}
+		if why &^= errandVisit; why != 0 && !e.closed {
 			e.errands = true
 			if why&^(errandTasks|errandYield) != 0 {
 				e.advance(netx.Why(why &^ (errandSet | errandTasks | errandYield)))
