@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -26,8 +28,27 @@ environment, the environment over the file. SIGHUP reads file and environment ag
 		Args:    cobra.NoArgs,
 	}
 	loader := daemon.NewLoader(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd, loader, nil) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		becomeModest()
+		return serve(cmd, loader, nil)
+	}
 	return cmd
+}
+
+// The daemon shares its node with processes that would rather have all of it.
+const (
+	modestThreads = 2   // that run at a time: what wakes it wakes no more of them, however many processors there are
+	modestGarbage = 400 // per cent of what is in use, which is little: a collection wakes all of its threads
+)
+
+// becomeModest bounds what the daemon takes, unless the environment says otherwise (GOMAXPROCS, GOGC).
+func becomeModest() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(min(modestThreads, runtime.GOMAXPROCS(0)))
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(modestGarbage)
+	}
 }
 
 // serve runs a daemon of all parts, and of more, until the command's context ends. ready, which may be nil, is called once it runs, with nil if the page was not asked for.

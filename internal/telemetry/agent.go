@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"net"
@@ -67,9 +68,10 @@ func talk(ctx context.Context, path string) (asked bool) {
 	if say(c, 0, hello) != nil {
 		return false
 	}
+	in := bufio.NewReader(c)
 	for {
 		var q Request
-		if ReadFrame(c, &q, MaxRequest) != nil {
+		if ReadFrame(in, &q, MaxRequest) != nil {
 			return asked
 		}
 		asked = true

@@ -51,22 +51,30 @@ func WriteFrame(w io.Writer, v any, limit int) error {
 	return err
 }
 
-// ReadFrame reads a frame into v. It reads no more of the body than limit, and makes room only for what comes.
+// firstRoom is how much room a frame's body has before any of it has come.
+const firstRoom = 4 << 10
+
+// ReadFrame reads a frame into v. It reads no more of the body than limit, and makes room only for what comes: twice as much as has come. r should be buffered.
 func ReadFrame(r io.Reader, v any, limit int) error {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return err
 	}
-	n := binary.BigEndian.Uint32(head[:])
-	if uint64(n) > uint64(limit) {
-		return fmt.Errorf("%w: %d bytes, at most %d", errTooLong, n, limit)
+	length := binary.BigEndian.Uint32(head[:])
+	if uint64(length) > uint64(limit) {
+		return fmt.Errorf("%w: %d bytes, at most %d", errTooLong, length, limit)
 	}
-	body, err := io.ReadAll(io.LimitReader(r, int64(n)))
-	switch {
-	case err != nil:
-		return err
-	case len(body) < int(n):
-		return io.ErrUnexpectedEOF
+	n := int(length)
+	body := make([]byte, min(n, firstRoom))
+	for got := 0; ; {
+		if _, err := io.ReadFull(r, body[got:]); err == io.EOF {
+			return io.ErrUnexpectedEOF
+		} else if err != nil {
+			return err
+		}
+		if got = len(body); got == n {
+			return json.Unmarshal(body, v)
+		}
+		body = append(body, make([]byte, min(n-got, got))...)
 	}
-	return json.Unmarshal(body, v)
 }

@@ -15,6 +15,7 @@ import (
 
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/internal/fabricd"
+	"gofabric/internal/telemetry"
 	"gofabric/internal/telemetry/export"
 )
 
@@ -22,11 +23,13 @@ import (
 const (
 	maxProcesses = 1024
 	maxPerUser   = 256
-	maxStrangers = 64 // of one user, that have not said who they are
-	askEvery     = time.Second
-	helloTime    = 5 * time.Second  // for the first word
-	silentAfter  = 3 * time.Second  // without an answer a process is silent
-	cutAfter     = 60 * time.Second // and forgotten
+	maxStrangers = 64                     // of one user, that have not said who they are
+	lookEvery    = 2 * time.Second        // the watchdog
+	current      = 500 * time.Millisecond // figures that are no older are not asked for again
+	answerTime   = 250 * time.Millisecond // whoever wants figures waits for them
+	helloTime    = 5 * time.Second        // for the first word
+	silentAfter  = 3 * time.Second        // without an answer a process is silent
+	cutAfter     = 60 * time.Second       // and forgotten
 )
 
 // part is the daemon.Part.
@@ -59,7 +62,7 @@ func (p *part) Start(ctx context.Context, s *daemon.Site) error {
 	p.l = l
 	ctx, p.stop = context.WithCancel(ctx)
 	p.c.register(s.Metrics, &p.t)
-	s.Metrics.MustRegister(export.New(p.t.processes), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{Namespace: "fabricd"}))
+	s.Metrics.MustRegister(export.New(p.scraped), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{Namespace: "fabricd"}))
 	s.Mux.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 8, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)}))
 	s.Mux.HandleFunc("GET /v1/processes", p.list)
 	s.Mux.HandleFunc("GET /v1/stuck", p.stuck)
@@ -80,12 +83,20 @@ func (p *part) Close() error {
 	return err
 }
 
+// scraped are the processes for GET /metrics.
+func (p *part) scraped() []*telemetry.Process {
+	p.t.refresh(context.Background(), current)
+	return p.t.processes()
+}
+
 // list answers GET /v1/processes.
 func (p *part) list(w http.ResponseWriter, r *http.Request) {
+	p.t.refresh(r.Context(), current)
 	daemon.Answer(w, p.t.list(daemon.CallerOf(r), p.owner))
 }
 
 // stuck answers GET /v1/stuck.
 func (p *part) stuck(w http.ResponseWriter, r *http.Request) {
+	p.t.refresh(r.Context(), current)
 	daemon.Answer(w, p.t.stuck(daemon.CallerOf(r), p.owner))
 }

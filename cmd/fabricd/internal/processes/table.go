@@ -1,6 +1,7 @@
 package processes
 
 import (
+	"bufio"
 	"cmp"
 	"net"
 	"slices"
@@ -16,15 +17,20 @@ import (
 // member is a process that has registered.
 type member struct {
 	conn     net.Conn
+	in       *patient
+	buf      *bufio.Reader // over in
 	pid, uid int
 	name     string // its own, or of the daemon's making
 	command  string
 	since    time.Time
+	wanted   chan struct{} // has something in it while somebody wants figures that it has not been asked for
 
 	// Guarded by the table's lock.
 	last   *telemetry.Process // what it said last, never changed; nil before the first answer
 	heard  time.Time
 	silent bool
+	asked  bool          // and has not answered
+	next   chan struct{} // is closed with its next answer, or when it is dropped
 }
 
 // table is the processes.
@@ -58,6 +64,7 @@ func (t *table) add(m *member) (refused string) {
 	t.all[m] = struct{}{}
 	t.users[m.uid]++
 	m.heard = time.Now()
+	m.ask()
 	return ""
 }
 
@@ -67,6 +74,7 @@ func (t *table) drop(m *member) {
 		return
 	}
 	delete(t.all, m)
+	close(m.next)
 	if t.users[m.uid]--; t.users[m.uid] == 0 {
 		delete(t.users, m.uid)
 	}
@@ -93,7 +101,12 @@ func (t *table) closeAll() {
 func (t *table) heard(m *member, p *telemetry.Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m.last, m.heard, m.silent = p, time.Now(), false
+	if _, ok := t.all[m]; !ok {
+		return
+	}
+	m.last, m.heard, m.silent, m.asked = p, time.Now(), false, false
+	close(m.next)
+	m.next = make(chan struct{})
 }
 
 // becomeSilent notes that a process owes an answer; true: for longer than it may.

@@ -1,6 +1,7 @@
 package processes
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"net"
@@ -89,14 +90,16 @@ func (p *part) serve(ctx context.Context, conn net.Conn, who daemon.Caller) {
 // meet takes the first word, which says who it is.
 func (p *part) meet(conn net.Conn, who daemon.Caller) (*member, error) {
 	conn.SetReadDeadline(time.Now().Add(helloTime))
+	in := &patient{conn: conn}
+	m := &member{conn: conn, in: in, buf: bufio.NewReader(in), pid: who.PID, uid: who.UID, wanted: make(chan struct{}, 1), next: make(chan struct{})}
 	var r telemetry.Reply
-	if err := telemetry.ReadFrame(conn, &r, telemetry.MaxRequest); err != nil {
+	if err := telemetry.ReadFrame(m.buf, &r, telemetry.MaxRequest); err != nil {
 		return nil, err
 	}
 	if r.Process == nil || r.Process.Version != telemetry.Version {
 		return nil, errors.New("it is of another version")
 	}
-	m := &member{conn: conn, pid: who.PID, uid: who.UID, name: telemetry.Clip(r.Process.Name), command: telemetry.Clip(r.Process.Command), since: r.Process.Since}
+	m.name, m.command, m.since = telemetry.Clip(r.Process.Name), telemetry.Clip(r.Process.Command), r.Process.Since
 	if m.since.After(time.Now()) {
 		m.since = time.Now()
 	}
@@ -108,9 +111,14 @@ func (p *part) meet(conn net.Conn, who daemon.Caller) (*member, error) {
 
 var errMute = errors.New("it has not answered for long")
 
-// ask asks the process for its figures, each second, until it goes away.
+// ask asks the process for its figures, whenever somebody wants them, until it goes away.
 func (p *part) ask(ctx context.Context, m *member) error {
 	for seq := uint64(1); ; seq++ {
+		select {
+		case <-m.wanted:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		m.conn.SetWriteDeadline(time.Now().Add(helloTime))
 		if err := telemetry.WriteFrame(m.conn, telemetry.Request{Version: telemetry.Version, Seq: seq}, telemetry.MaxRequest); err != nil {
 			return err
@@ -121,18 +129,15 @@ func (p *part) ask(ctx context.Context, m *member) error {
 		}
 		check(said)
 		p.t.heard(m, said)
-		if !pause(ctx, askEvery) {
-			return ctx.Err()
-		}
 	}
 }
 
 // answer waits for the answer to a request. Its first byte may take long: then the process is silent. What comes after must come quickly.
 func (p *part) answer(m *member, seq uint64) (*telemetry.Process, error) {
 	for {
-		first := &patient{conn: m.conn, late: func() bool { return !p.t.becomeSilent(m) }}
+		m.in.some, m.in.late = m.buf.Buffered() > 0, func() bool { return !p.t.becomeSilent(m) }
 		var r telemetry.Reply
-		if err := telemetry.ReadFrame(first, &r, telemetry.MaxFrame); err != nil {
+		if err := telemetry.ReadFrame(m.buf, &r, telemetry.MaxFrame); err != nil {
 			return nil, err
 		}
 		switch {
@@ -146,7 +151,7 @@ func (p *part) answer(m *member, seq uint64) (*telemetry.Process, error) {
 	}
 }
 
-// patient reads with a deadline for each piece: late is asked whether to go on while nothing has come.
+// patient reads with a deadline for each piece: late is asked whether to go on while nothing has come. Before there is a late, the connection's deadline counts.
 type patient struct {
 	conn net.Conn
 	late func() bool
@@ -155,9 +160,11 @@ type patient struct {
 
 func (r *patient) Read(b []byte) (int, error) {
 	for {
-		r.conn.SetReadDeadline(time.Now().Add(silentAfter))
+		if r.late != nil {
+			r.conn.SetReadDeadline(time.Now().Add(silentAfter))
+		}
 		n, err := r.conn.Read(b)
-		if n > 0 || err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if n > 0 || err == nil || r.late == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
 			r.some = r.some || n > 0
 			return n, err
 		}

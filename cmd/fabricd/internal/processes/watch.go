@@ -18,10 +18,11 @@ type stallKey struct {
 // maxWatched bounds how many are told apart; more are shown, but not logged.
 const maxWatched = 4096
 
-// watch looks at all stalls, each second.
+// watch looks at all stalls every lookEvery. Processes whose figures somebody else has asked for since the last time are not asked once more.
 func (p *part) watch(ctx context.Context) {
 	known := map[stallKey]time.Time{}
-	for pause(ctx, askEvery) {
+	for pause(ctx, lookEvery) {
+		p.t.refresh(ctx, lookEvery*3/4)
 		known = p.compare(known)
 	}
 }

@@ -1,0 +1,99 @@
+package processes
+
+import (
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/internal/telemetry"
+)
+
+// TestFresh: who wants figures gets those of now; a process is not asked while what it said last is current, nor twice at a time, and nobody waits for long for
+// one that does not answer.
+func TestFresh(t *testing.T) {
+	t.Parallel()
+	p := New().(*part) // without its watchdog, which asks, too
+	p.log = slog.New(slog.DiscardHandler)
+	p.t.init()
+	p.c.register(prometheus.NewRegistry(), &p.t)
+	c, far := net.Pipe()
+	c.SetDeadline(time.Now().Add(patience))
+	p.strangers.come(0)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		p.serve(t.Context(), far, daemon.Caller{})
+	}()
+	q := hello(t, c)
+	say := func(lost uint64) {
+		t.Helper()
+		said := &telemetry.Process{Version: telemetry.Version, Totals: []telemetry.Total{{Provider: "tcp", Counters: telemetry.Counts{"lost": lost}}}}
+		if err := telemetry.WriteFrame(c, telemetry.Reply{Seq: q.Seq, Process: said}, telemetry.MaxFrame); err != nil {
+			t.Error(err)
+		}
+	}
+	hear := func() {
+		t.Helper()
+		if err := telemetry.ReadFrame(c, &q, telemetry.MaxRequest); err != nil {
+			t.Error(err)
+		}
+	}
+	lost := func() uint64 { return p.t.list(daemon.Caller{}, 0).Processes[0].Totals[0].Counters["lost"] }
+	refreshed := func(n int, age time.Duration) (wait func()) {
+		var all sync.WaitGroup
+		for range n {
+			all.Go(func() { p.t.refresh(t.Context(), age) })
+		}
+		return all.Wait
+	}
+	wait := refreshed(3, 0) // of the first question
+	say(1)
+	wait()
+	if lost() != 1 {
+		t.Errorf("%d lost after the first answer", lost())
+	}
+	p.t.refresh(t.Context(), time.Hour) // asks nothing
+	wait = refreshed(3, 0)
+	hear()
+	say(2)
+	wait()
+	if lost() != 2 || q.Seq != 2 {
+		t.Errorf("%d lost after the answer to question %d", lost(), q.Seq)
+	}
+	began := time.Now()
+	refreshed(3, 0)() // no answer
+	if took := time.Since(began); took < answerTime || took > patience {
+		t.Errorf("who asked in vain waited for %v", took)
+	}
+	hear()
+	say(3)
+	p.t.refresh(t.Context(), time.Hour)
+	for p.t.list(daemon.Caller{}, 0).Processes[0].Totals[0].Counters["lost"] != 3 {
+		if time.Since(began) > patience {
+			t.Fatal("the late answer does not count")
+		}
+	}
+	wait = refreshed(1, 0)
+	hear()
+	say(4)
+	wait()
+	if lost() != 4 || q.Seq != 4 {
+		t.Errorf("%d lost after the answer to question %d", lost(), q.Seq)
+	}
+	wait = refreshed(1, 0)
+	hear()
+	c.Close() // instead of an answer
+	wait()
+	<-served
+	if n, _ := p.t.len(); n != 0 {
+		t.Errorf("%d processes are left", n)
+	}
+}
+
+// patience bounds waits.
+const patience = 60 * time.Second
