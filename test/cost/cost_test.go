@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	defaultPairs = 12
-	blockRounds  = 4 // measurements of each test in a block
+	defaultPairs = 30
+	blockRounds  = 2 // measurements of each test in a block, which take a second together
 	allowed      = 0.02
-	strangers    = 20 // the part of a processor's time that other programs may have in a block
+	strangers    = 50 // the part of a processor's time that other programs may have in a block
 	tries        = 30 // to measure a block without them
 )
 
@@ -32,6 +32,7 @@ func TestCost(t *testing.T) {
 			t.Logf("GOFABRIC_COST_SEED=%d", seed)
 			r := &run{random: rand.New(rand.NewPCG(uint64(seed), 0)), d: &daemon{program: fabricd, dir: t.TempDir()}, ratios: map[string]ratios{}, theirs: map[bool]usage{}}
 			r.b = follow(t, fi, stack, r.d.dir)
+			r.b.block(t, 2) // both of its processes have started, and are warm
 			t.Cleanup(func() {
 				if r.d.cmd != nil {
 					r.d.cmd.Process.Kill()
@@ -116,7 +117,6 @@ func (r *run) become(t *testing.T, on bool) {
 
 // block measures, and takes note of what that uses. A block in which other programs had more than a little of the processors is measured again.
 func (r *run) block(t *testing.T, on bool) map[string]float64 {
-	r.b.block(t, 1) // they have started, both of them
 	all := family(r.b.cmd.Process.Pid)
 	for again := 0; ; again++ {
 		began, theirs, own := busy(), usageOf(all...), r.ownUsage()

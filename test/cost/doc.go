@@ -2,5 +2,5 @@
 // and stopped beside it, in an order that a seed decides; blocks with the daemon, scraped each second, are compared with their neighbours without. Two pairs of
 // processes differ by more than what is looked for here, by where their memory lies; one pair does not differ from itself.
 //
-// It takes five minutes and a quiet machine, so it runs when asked for: GOFABRIC_COST=1 go test -v ./test/cost
+// It takes some minutes and a quiet machine, so it runs when asked for: GOFABRIC_COST=1 go test -v ./test/cost
 package cost
