@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,6 +40,9 @@ type Interface struct {
 	locals []netip.Addr
 	mtu    int
 	next   int // queue that the next port transmits on
+
+	space space
+	mover mover
 
 	refs int // guarded by owners.mu: of openers and of ports
 }
@@ -87,6 +91,8 @@ func Open(name string, c Config) (*Interface, error) {
 func newInterface(ifc *net.Interface, id ownerID) *Interface {
 	i := &Interface{name: ifc.Name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1}
 	i.table.Store(&map[key]*Port{})
+	i.mover.timer = time.AfterFunc(time.Hour, i.quiet)
+	i.mover.timer.Stop()
 	return i
 }
 
@@ -107,6 +113,9 @@ func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 		return socketError(err)
 	}
 	unix.Close(fd)
+	if i.space, err = thisSpace(); err != nil {
+		return err
+	}
 	if i.prog, err = loadProgram(uint32(i.c.Queues), uint32(i.c.MaxPorts)); err != nil {
 		return err
 	}
@@ -167,9 +176,11 @@ func (i *Interface) openQueues(multi bool) error {
 
 // end gives everything back.
 func (i *Interface) end() {
+	i.mover.end()
 	if i.keep != nil {
 		i.keep.close() // first: packets go to the kernel again before the sockets close
 	}
+	i.space.close()
 	for _, q := range i.queues {
 		q.s.close()
 	}

@@ -42,6 +42,8 @@ type Port struct {
 	watched atomic.Bool
 	follows bool // somebody else receives: FD is not the sockets' to make readable
 	lost    atomic.Uint64
+	stays   bool
+	onLoss  func(error) // guarded by i.mu
 	ended   bool
 }
 
@@ -250,6 +252,7 @@ func (p *Port) Close() error {
 		return nil
 	}
 	p.ended = true
+	p.Stay(false)
 	p.i.mu.Lock()
 	err := p.i.place(p, nil, true)
 	delete(p.i.ports, p)

@@ -257,8 +257,8 @@ func queuesOf(name string) int {
 // namespaceID tells network namespaces apart.
 func namespaceID() (uint64, error) {
 	var st unix.Stat_t
-	if err := unix.Stat("/proc/thread-self/ns/net", &st); err != nil {
-		return 0, &os.PathError{Op: "stat", Path: "/proc/thread-self/ns/net", Err: err}
+	if err := unix.Stat(threadSpace, &st); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: threadSpace, Err: err}
 	}
 	return st.Ino, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/netip"
+	"sync"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -64,7 +65,12 @@ type program struct {
 	ports *ebpf.Map // key -> where the owner's sockets begin in xsks: who is alive
 	xsks  *ebpf.Map // that and the queue -> AF_XDP socket
 	limit *ebpf.Map // [0]: the longest IP packet that is taken
-	link  link.Link
+
+	mu     sync.Mutex // of what follows
+	link   link.Link
+	anchor link.Link // see hold
+	apart  space     // that anchor is in
+	closed bool
 }
 
 // loadProgram makes the maps, for so many sockets and ports, and loads the program.
@@ -101,6 +107,11 @@ func (p *program) load(sockets, ports uint32) (err error) {
 
 // attach attaches the program. Modes that the driver does not have, and programs that are there already, are told apart.
 func (p *program) attach(ifindex int, mode Mode) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return unix.ENETDOWN
+	}
 	flags := link.XDPDriverMode
 	if mode == Generic {
 		flags = link.XDPGenericMode
@@ -111,6 +122,45 @@ func (p *program) attach(ifindex int, mode Mode) error {
 	}
 	p.link = l
 	return nil
+}
+
+// loIndex is the number of lo in every namespace.
+const loIndex = 1
+
+// hold attaches the program in generic mode to an interface that has no traffic, in a namespace of its own, too. Then attach and detach take microseconds: as long as a
+// program is attached to anything, the kernel need not change the code that calls programs, and wait for all processors to have left it
+// (kernel/bpf/dispatcher.c, bpf_dispatcher_change_prog; net/core/dev.c, generic_xdp_needed_key). It takes CAP_SYS_ADMIN.
+func (p *program) hold() error {
+	apart, err := emptySpace()
+	if err != nil {
+		return err
+	}
+	err = apart.within(func() error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.closed {
+			return unix.ENETDOWN
+		}
+		l, err := link.AttachXDP(link.XDPOptions{Program: p.prog, Interface: loIndex, Flags: link.XDPGenericMode})
+		if err == nil {
+			p.anchor, p.apart = l, apart
+		}
+		return err
+	})
+	if err != nil {
+		apart.close()
+	}
+	return err
+}
+
+// detach takes the program off the interface. The kernel passes packets by it at once, but without hold the call takes milliseconds.
+func (p *program) detach() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.link != nil {
+		p.link.Close()
+		p.link = nil
+	}
 }
 
 // setLimit says how long IP packets may be, in bytes with the IP header. Longer ones go to the kernel's own stack: they would not fit, or they are several
@@ -136,9 +186,14 @@ func (p *program) deletePort(k key) error {
 
 // close detaches the program first: packets go to the kernel again before the sockets close.
 func (p *program) close() {
-	if p.link != nil {
-		p.link.Close()
+	p.detach()
+	p.mu.Lock()
+	p.closed = true
+	if p.anchor != nil {
+		p.anchor.Close()
+		p.apart.close()
 	}
+	p.mu.Unlock()
 	if p.prog != nil {
 		p.prog.Close()
 	}

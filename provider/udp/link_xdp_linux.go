@@ -70,6 +70,7 @@ type xdpLink struct {
 	id    uint16
 	wants int // frames submitted since the last flush
 	g     progress.Gather
+	flow  inflow
 	late  time.Duration // until what was submitted is flushed again; 0: nothing waits
 
 	sent, received, bySocket, starved uint64
@@ -165,6 +166,7 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 	if _, err := os.Stat("/sys/class/net/" + ifc.Name + "/device"); err != nil {
 		l.rules.Unfinished = true // no hardware: checksums are left unfinished by senders in this kernel
 	}
+	l.port.OnLoss(l.lost)
 	if err := l.port.Attend(l.fd, unix.EPOLLIN); err != nil {
 		return err
 	}
@@ -193,7 +195,7 @@ func (l *xdpLink) heed() {
 	switch to := l.news.Swap(nil); {
 	case l.port == nil:
 	case to.Gone:
-		l.becomeGone()
+		l.becomeGone(errXDPRemoved)
 	default:
 		l.iface.SetMTU(to.MTU) // if it cannot be set, longer packets go through the kernel's stack
 	}
@@ -216,10 +218,13 @@ func (l *xdpLink) direct(on bool) error { return l.port.Watch(!on) }
 
 func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.Errno) {
 	l.giveBack()
-	if l.turn++; l.woken || l.near > 0 || l.turn%socketEvery == 0 {
+	if l.turn++; l.woken || l.near > 0 || l.turn%socketEvery == 0 || l.iface.Aside() {
 		l.near = max(l.near-1, 0)
 		if got, _, err = l.link.receive(many); err != unix.EAGAIN {
 			l.near = socketNear
+			if l.flow.on {
+				l.notice(got)
+			}
 			return got, false, err
 		}
 	}
@@ -231,7 +236,7 @@ func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.E
 		l.giveBack()
 	}
 	if l.woken && !l.gone && l.iface.Err() != nil {
-		l.becomeGone()
+		l.becomeGone(errXDPRemoved)
 	}
 	l.woken = false
 	return nil, true, unix.EAGAIN
@@ -259,8 +264,8 @@ func (l *xdpLink) rest() []netx.Datagram {
 	return nil
 }
 
-// becomeGone is called when the interface was removed: its descriptor would go on saying that there is something.
-func (l *xdpLink) becomeGone() {
+// becomeGone is called when the interface was removed, whose descriptor would go on saying that there is something, or when nothing comes by it any more.
+func (l *xdpLink) becomeGone(why error) {
 	if l.gone {
 		return
 	}
@@ -268,7 +273,7 @@ func (l *xdpLink) becomeGone() {
 	l.port.Follow(true)
 	l.d.prog.After(mono.Now(), func(mono.Time) { // not while a receive goes through the link
 		if l.port != nil {
-			l.ended(errXDPRemoved)
+			l.ended(why)
 		}
 	})
 }
@@ -486,7 +491,7 @@ func (l *xdpLink) drops() (uint32, error) {
 }
 
 func (l *xdpLink) bypassed(s *dgram.Stats) {
-	s.BypassSent, s.BypassReceived, s.BypassRefused = l.sent, l.received, 0
+	s.BypassSent, s.BypassReceived, s.BypassAside, s.BypassRefused = l.sent, l.received, l.flow.steps, 0
 	for _, n := range l.refused {
 		s.BypassRefused += n
 	}
@@ -499,7 +504,7 @@ func (l *xdpLink) String() string {
 			s += fmt.Sprintf(", %d refused: %v", n, frame.Reason(why))
 		}
 	}
-	return fmt.Sprintf("%s), beside %v", s, l.link)
+	return fmt.Sprintf("%s%s), beside %v", s, l.stepped(), l.link)
 }
 
 func (l *xdpLink) close() {

@@ -237,7 +237,9 @@ func (p *port) overtake(s *socket) {
 	if p.d.s.link != linkXDP && p.d.s.link != linkAuto {
 		return
 	}
-	p.climb(s)
+	if p.climb(s) == nil {
+		p.express.insist(p.d.s.link == linkXDP)
+	}
 }
 
 // climb puts a link above that of the main socket which goes by the system's stack. The socket is to be registered anew.
@@ -332,6 +334,8 @@ func (p *port) SetLink(to core.DatagramLink) error {
 		return opError("fi_setopt", p.local.String(), core.ErrInval, "the option is LinkSockets, LinkXDP or LinkAuto")
 	case to == core.LinkSockets && p.express != nil:
 		return p.becomePlain(errChosen)
+	case to != core.LinkSockets && p.express != nil:
+		p.express.insist(to == core.LinkXDP)
 	case to != core.LinkSockets && p.express == nil:
 		if p.near != nil {
 			p.near.drain()
@@ -340,7 +344,11 @@ func (p *port) SetLink(to core.DatagramLink) error {
 			}
 			p.near.close()
 		}
-		if err := p.becomeExpress(); err != nil && to == core.LinkXDP {
+		err := p.becomeExpress()
+		switch {
+		case err == nil:
+			p.express.insist(to == core.LinkXDP)
+		case to == core.LinkXDP:
 			return opError("fi_setopt", p.local.String(), core.ErrOpNotSupp, err.Error())
 		}
 	}

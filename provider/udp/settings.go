@@ -17,6 +17,7 @@ type settings struct {
 	xdpMode   string
 	recvBuf   int
 	xdpQueues int // 0: all
+	xdpAside  bool
 
 	localMemory bool
 	meetAfter   uint64 // datagrams
@@ -47,6 +48,7 @@ func params() []core.Param {
 			"xdp (AF_XDP past its stack, Linux with privileges; beside sockets), or auto (xdp where it can be had)"),
 		p("xdp_mode", core.ParamString, modeAuto, "where AF_XDP's program runs: driver, generic (in the system's stack), or auto (generic over veth, and where the driver cannot); "+
 			"of a process's endpoints on an interface, the first decides"),
+		p("xdp_aside", core.ParamBool, "1", "with link auto, take AF_XDP's program off an interface while large messages come, where that is measured to make them faster (generic mode)"),
 		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),
 		p("gro", core.ParamBool, "1", "take runs of datagrams from the system in one call, where it can"),
 		p("local_memory", core.ParamBool, "1", "send datagrams to endpoints of this host through memory that both share, while there are few of them: no system calls while both poll"),
@@ -78,7 +80,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	}
 	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), localMemory: flag("local_memory") && shm.Possible,
 		meetAfter: uint64(size("local_memory_after", 1, meetMost)), recvBuf: size("recv_buffer", recvBufMin, recvBufMax),
-		xdpQueues: size("xdp_queues", 0, xdpQueuesMax)}
+		xdpQueues: size("xdp_queues", 0, xdpQueuesMax), xdpAside: flag("xdp_aside")}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,106 @@
+//go:build linux
+
+package udp
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"gofabric/core"
+)
+
+// asideLink is the AF_XDP link of a port.
+func asideLink(t *testing.T, p *port) *xdpLink {
+	t.Helper()
+	l, ok := p.express.(*xdpLink)
+	if !ok {
+		t.Fatal(p.noXDP)
+	}
+	return l
+}
+
+// flood sends runs to p until the program of its interface is aside.
+func flood(t *testing.T, q, p *port, l *xdpLink) {
+	t.Helper()
+	run := make([]byte, 40*1400)
+	p.d.until(t, "the program steps aside", func() bool {
+		for range 4 {
+			q.send(p.local, 1400, run) // a full socket takes some later
+		}
+		return l.iface.Aside()
+	})
+}
+
+// TestXDPAside: while large messages come, the program may be off the interface; nothing that comes is lost then, and it is on again when they have ended. It stays
+// on where AF_XDP was asked for and nothing else, or that is not wanted.
+func TestXDPAside(t *testing.T) {
+	a, b := places(t)
+	b.Enter()
+	q, _ := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
+	a.Enter()
+	d := testDomain(t, "LINK", linkAuto)
+	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
+	l := asideLink(t, p)
+	for range 2 {
+		flood(t, q, p, l)
+		d.until(t, "a datagram while the program is aside", func() bool {
+			q.send(p.local, 0, make([]byte, 8))
+			n := len(in.got)
+			return n > 0 && len(in.got[n-1].data) == 8
+		})
+		d.until(t, "the program is back", func() bool { in.got = nil; return !l.iface.Aside() })
+		was := p.counts()
+		if was.BypassAside == 0 || !strings.Contains(p.String(), "stepped aside") {
+			t.Errorf("%+v; %v", was, p)
+		}
+		hears(t, q, p, in, 8)
+		if s := p.counts(); s.BypassReceived <= was.BypassReceived {
+			t.Errorf("%+v; before, %+v", s, was)
+		}
+	}
+	must(t, d.setLink(p, core.LinkXDP))
+	if l.flow.on {
+		t.Error("a port for which AF_XDP was asked, and nothing else, lets it step aside")
+	}
+	must(t, d.setLink(p, core.LinkAuto))
+	if !l.flow.on {
+		t.Error("a port that may choose does not let it step aside")
+	}
+	for _, set := range [][]string{{"LINK", linkXDP}, {"LINK", linkAuto, "XDP_ASIDE", "0"}} {
+		p, _ := testPort(t, testDomain(t, set...), netip.MustParseAddr("10.98.0.1"))
+		if asideLink(t, p).flow.on {
+			t.Errorf("%v: it lets the program step aside", set)
+		}
+	}
+}
+
+// TestXDPAsideLost: a port whose program cannot come back, as its interface tells, goes on through its socket, and says why.
+func TestXDPAsideLost(t *testing.T) {
+	a, b := places(t)
+	b.Enter()
+	q, _ := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
+	a.Enter()
+	p, in := testPort(t, testDomain(t, "LINK", linkAuto), netip.MustParseAddr("10.98.0.1"))
+	l := asideLink(t, p)
+	hears(t, q, p, in, 8)
+	l.lost(errors.New("another is there"))
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		p.d.prog.Lock()
+		gone, says := p.express == nil, p.String()
+		p.d.prog.Unlock()
+		if gone {
+			if !strings.Contains(says, "no AF_XDP: its program had stepped aside for large messages: another is there") {
+				t.Error(says)
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the port has not noticed")
+		}
+	}
+	hears(t, q, p, in, 8)
+	l.lost(errors.New("again")) // its link has ended
+}
