@@ -399,6 +399,11 @@ func TestCapture(t *testing.T) {
 	m.until("it captures", func() bool { return m.state().Links[0].Capture == file })
 	m.want(1, "being captured", "capture", "n1-n2", file+"2")
 	m.want(1, "not \"middle\"", "capture", "n1-n2", "--point", "middle", file+"3")
+	m.want(1, "no link n1-n3", "capture", "n1-n3", file)
+	if exists(file+"2") || exists(file+"3") {
+		t.Error("what is refused leaves a file")
+	}
+	m.want(1, "being captured", "capture", "n1-n2", file) // and leaves alone what the file has
 	const words = "for i in 1 2 3 4 5; do echo hello$i >/dev/udp/10.77.0.2/9; done"
 	m.want(0, "", "exec", "n1", "--", "bash", "-c", words)
 	m.until("the frames have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })

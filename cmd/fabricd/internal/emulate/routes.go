@@ -2,9 +2,11 @@ package emulate
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/cmd/fabricd/internal/emulate/fabric"
@@ -116,13 +118,10 @@ func (p *part) capture(w http.ResponseWriter, r *http.Request) {
 		daemon.Refuse(w, http.StatusBadRequest, "", "the file %q of a capture needs its whole path", c.File)
 		return
 	}
-	out, err := os.OpenFile(c.File, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	err := p.fabric.Capture(r.PathValue("id"), c.File, c.Point, func() (io.WriteCloser, error) {
+		return os.OpenFile(c.File, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, 0o644) // not to wait for who reads a pipe
+	})
 	if err != nil {
-		answer(w, nil, err)
-		return
-	}
-	if err := p.fabric.Capture(r.PathValue("id"), c.File, c.Point, out); err != nil {
-		out.Close()
 		answer(w, nil, err)
 		return
 	}

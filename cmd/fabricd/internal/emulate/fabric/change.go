@@ -60,8 +60,9 @@ func (f *Fabric) Partition(groups [][]string) error {
 	return nil
 }
 
-// Capture begins to write the frames of a link to w, which is called name; both directions, at the point "sent" or "arrived". The fabric closes w.
-func (f *Fabric) Capture(id, name, point string, w io.WriteCloser) error {
+// Capture begins to write the frames of a link, both directions, at the point "sent" or "arrived", to what open opens, which is called name; the fabric closes
+// it. Nothing is opened for a capture that cannot be.
+func (f *Fabric) Capture(id, name, point string, open func() (io.WriteCloser, error)) error {
 	i, err := f.find(id)
 	if err != nil {
 		return err
@@ -72,16 +73,37 @@ func (f *Fabric) Capture(id, name, point string, w io.WriteCloser) error {
 	if point != atSender && point != atReceiver {
 		return fmt.Errorf("a capture is of frames %q or %q, not %q", atSender, atReceiver, point)
 	}
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	if err := f.free(i, id, name); err != nil {
+		return err
+	}
+	w, err := open() // not under the lock that the loop waits for
+	if err != nil {
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if m := f.films[i]; m != nil {
-		return fmt.Errorf("link %s is being captured into %s already", id, m.name)
-	}
 	l := &f.top.Links[i]
 	m := newFilm(name, point, w, [2]string{l.A + " to " + l.B, l.B + " to " + l.A})
 	f.films[i] = m
 	for _, p := range f.net.directions(i, topology.Both) {
 		p.film = m
+	}
+	return nil
+}
+
+// free says whether link i can be captured, and nothing else is captured into a file.
+func (f *Fabric) free(i int, id, file string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if m := f.films[i]; m != nil {
+		return fmt.Errorf("link %s is being captured into %s already", id, m.name)
+	}
+	for other, m := range f.films {
+		if m.name == file {
+			return fmt.Errorf("link %s is being captured into %s", f.top.Links[other].ID, file)
+		}
 	}
 	return nil
 }
@@ -92,23 +114,24 @@ func (f *Fabric) EndCapture(id string) (api.Captured, error) {
 	if err != nil {
 		return api.Captured{}, err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.films[i] == nil {
+	m := f.cut(i)
+	if m == nil {
 		return api.Captured{}, &NotThere{"capture of", id}
 	}
-	return f.cut(i)
+	err = m.end() // what waits is written while frames go on
+	return api.Captured{File: m.name, Missed: m.missed.Load()}, err
 }
 
-// cut ends the capture of link i.
-func (f *Fabric) cut(i int) (api.Captured, error) {
+// cut has a link's frames captured no more; nil if they were not.
+func (f *Fabric) cut(i int) *film {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	m := f.films[i]
 	delete(f.films, i)
 	for _, p := range f.net.directions(i, topology.Both) {
 		p.film = nil
 	}
-	err := m.end()
-	return api.Captured{File: m.name, Missed: m.missed.Load()}, err
+	return m
 }
 
 // Namespaces returns the files by which a node's namespaces are entered; user is empty where the fabric is in the user namespace of its caller.

@@ -22,6 +22,8 @@ type Fabric struct {
 	plan  []topology.Event // what is still to happen
 	films map[int]*film    // by link
 
+	opening sync.Mutex // guards the choice of captures' files
+
 	nodes *nodes
 	done  chan struct{} // the loop has ended
 }
@@ -49,13 +51,14 @@ func (f *Fabric) Close() error {
 	f.nodes.endPrograms()
 	f.nodes.stop()
 	<-f.done
+	var errs []error
+	for i := range f.top.Links {
+		if m := f.cut(i); m != nil {
+			errs = append(errs, m.end())
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var errs []error
-	for i := range f.films {
-		_, err := f.cut(i)
-		errs = append(errs, err)
-	}
 	return errors.Join(append(errs, f.nodes.close())...)
 }
 

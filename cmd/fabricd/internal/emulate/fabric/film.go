@@ -14,6 +14,9 @@ import (
 // filmFrames is how many frames may wait to be written; more are left out and counted.
 const filmFrames = 8192
 
+// endTime is how long what waits at the end of a capture may take to be written.
+const endTime = 10 * time.Second
+
 // Ends of a link at which frames are captured.
 const (
 	atSender   = "sent"    // all that enter the link
@@ -28,6 +31,7 @@ type film struct {
 	missed atomic.Uint64
 	done   chan struct{}
 	err    error // after done
+	file   io.Closer
 
 	once sync.Once
 }
@@ -40,7 +44,7 @@ type shot struct {
 
 // newFilm begins a capture into w, which it closes.
 func newFilm(name, point string, w io.WriteCloser, sides [2]string) *film {
-	m := &film{name: name, point: point, frames: make(chan shot, filmFrames), done: make(chan struct{})}
+	m := &film{name: name, point: point, frames: make(chan shot, filmFrames), done: make(chan struct{}), file: w}
 	go m.develop(w, sides)
 	return m
 }
@@ -78,7 +82,12 @@ func (m *film) develop(w io.WriteCloser, sides [2]string) {
 // end finishes the capture; nothing may be recorded any more.
 func (m *film) end() error {
 	m.once.Do(func() { close(m.frames) })
-	<-m.done
+	select {
+	case <-m.done:
+	case <-time.After(endTime): // a pipe that nobody reads
+		m.file.Close()
+		<-m.done
+	}
 	if m.err != nil {
 		return fmt.Errorf("the capture %s: %w", m.name, m.err)
 	}
