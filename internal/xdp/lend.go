@@ -106,8 +106,25 @@ func (l *Lender) Refresh() error {
 	return l.prog.setLimit(min(ifc.MTU, room-linkMax)) // packets in several frames would take more than a process has said that it can
 }
 
-// Loan gives so many queues away, with memory and sockets for them. Errors are *Error: AllLent, QueueTaken, and those of the system.
+// Loan gives so many queues away, with memory and sockets for them. It waits some seconds for a queue that somebody else has; others can have the rest meanwhile.
+// Errors are *Error: AllLent, QueueTaken, and those of the system.
 func (l *Lender) Loan(queues int) (*Loan, error) {
+	o, err := l.reserve(queues)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.open(); err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		o.close()
+		o.vacate()
+		return nil, named(l.name, err)
+	}
+	return o, nil
+}
+
+// reserve marks queues as a loan's.
+func (l *Lender) reserve(queues int) (*Loan, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	o := &Loan{l: l, memory: -1, ports: map[key]int{}}
@@ -119,17 +136,20 @@ func (l *Lender) Loan(queues int) (*Loan, error) {
 	if len(o.queues) < queues || queues < 1 {
 		return nil, &Error{Interface: l.name, Reason: AllLent, Err: fmt.Errorf("%d of %d are free, %d were asked for", len(o.queues), len(l.loans), queues)}
 	}
-	if err := o.open(); err != nil {
-		o.close()
-		return nil, named(l.name, err)
-	}
 	for _, q := range o.queues {
 		l.loans[q] = o
 	}
 	return o, nil
 }
 
-// open makes memory and sockets, and lets packets in. The receiver's part of the rings is empty: nothing comes until the process fills it. Locked.
+// vacate makes the loan's queues free. Locked.
+func (o *Loan) vacate() {
+	for _, q := range o.queues {
+		o.l.loans[q] = nil
+	}
+}
+
+// open makes memory and sockets, and lets packets in. The receiver's part of the rings is empty: nothing comes until the process fills it.
 func (o *Loan) open() error {
 	c := o.l.c
 	c.Queues = len(o.queues)
@@ -265,9 +285,7 @@ func (o *Loan) Close() error {
 		errs = append(errs, o.drop(k, fd))
 	}
 	o.close()
-	for _, q := range o.queues {
-		o.l.loans[q] = nil
-	}
+	o.vacate()
 	return errors.Join(errs...)
 }
 

@@ -156,29 +156,39 @@ func (p *part) giveBack(index int, from *lent) {
 	}
 }
 
-// borrow lends queues of an interface, which is attached to for the first who asks.
+// borrow lends queues of an interface. It may wait some seconds for one; others are served meanwhile.
 func (p *part) borrow(name string, index int, mode xdp.Mode, queues int) (*lent, *xdp.Loan, error) {
+	from, usual, err := p.use(name, index, mode)
+	if err != nil {
+		return nil, nil, err
+	}
+	if queues == 0 {
+		queues = usual
+	}
+	loan, err := from.Loan(queues)
+	if err != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.giveBack(index, from)
+		return nil, nil, err
+	}
+	return from, loan, nil
+}
+
+// use begins one use of an interface, which is attached to for the first who asks, and returns how many queues those get who do not say.
+func (p *part) use(name string, index int, mode xdp.Mode) (from *lent, queues int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	from := p.lenders[index]
-	if from == nil {
+	if from = p.lenders[index]; from == nil {
 		l, err := xdp.Lend(name, xdp.Config{Mode: mode})
 		if err != nil {
-			return nil, nil, err
+			return nil, 0, err
 		}
 		from = &lent{Lender: l}
 		p.lenders[index] = from
 	}
 	from.users++
-	if queues == 0 {
-		queues = p.policy.queues
-	}
-	loan, err := from.Loan(queues)
-	if err != nil {
-		p.giveBack(index, from)
-		return nil, nil, err
-	}
-	return from, loan, nil
+	return from, p.policy.queues, nil
 }
 
 // probe says whether borrow would do.
