@@ -374,9 +374,13 @@ func TestRootless(t *testing.T) {
 	m.want(0, "10.77.0.1", append(append([]string{"exec", "n2", "--"}, m.self[len(m.self)-1:]...), "exec", "n1", "--", "ip", "addr", "show", "eth0")...) // from a node into another
 	space := strings.TrimSpace(m.want(0, "net:", "exec", "n1", "--", "readlink", "/proc/self/ns/net"))
 	var refused *api.Error
-	if err := m.api.Do(t.Context(), "DELETE", "/v1/emulation/partition", nil, nil); !errors.As(err, &refused) || refused.Status != 403 {
-		t.Errorf("root of outside, who is nobody in there: %v", err)
+	for _, what := range [][2]string{{"DELETE", "/v1/emulation/partition"}, {"PUT", "/v1/page"}} {
+		if err := m.api.Do(t.Context(), what[0], what[1], nil, nil); !errors.As(err, &refused) || refused.Status != 403 {
+			t.Errorf("%s by root of outside, who is nobody in there: %v", what, err)
+		}
 	}
+	m.want(0, "https://127.0.0.1:", "page")
+	m.want(0, "", "page", "--close")
 	var status api.Status
 	if err := m.api.Do(t.Context(), "GET", "/v1/status", nil, &status); err != nil {
 		t.Fatal(err)

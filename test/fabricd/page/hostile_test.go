@@ -24,12 +24,12 @@ func evilProcess() *telemetry.Process {
 	peers := []telemetry.Peer{{Address: evil, State: evil}, {Address: evil, State: evil}}
 	e := telemetry.Endpoint{ID: evil, Provider: evil, Address: evil, Interface: evil, Type: evil, Peers: peers, Counters: telemetry.Counts{evil: 1, "rtt": 1}}
 	stall := telemetry.Stall{What: evil, Provider: evil, Interface: evil, Local: evil, Peer: evil, State: evil, Since: time.Unix(1, 0)}
-	return &telemetry.Process{Version: telemetry.Version, Name: evil, Command: evil, Totals: []telemetry.Total{{Provider: evil}},
+	return &telemetry.Process{Version: telemetry.Version, Name: evil, Command: evil, Since: time.Now(), Totals: []telemetry.Total{{Provider: evil}},
 		Endpoints: []telemetry.Endpoint{e, e, e}, Stalls: []telemetry.Stall{stall, stall}}
 }
 
-// pretend registers such a process, and answers for it until the test ends.
-func (s *site) pretend() {
+// pretend registers such a process, and answers for it until it is told to end, or the test does.
+func (s *site) pretend() (end func()) {
 	s.t.Helper()
 	conn, err := net.Dial("unix", filepath.Join(s.dir, fabricd.Stats))
 	if err != nil {
@@ -44,6 +44,7 @@ func (s *site) pretend() {
 		for telemetry.ReadFrame(conn, &q, telemetry.MaxRequest) == nil && telemetry.WriteFrame(conn, telemetry.Reply{Seq: q.Seq, Process: evilProcess()}, telemetry.MaxFrame) == nil {
 		}
 	}()
+	return func() { conn.Close() }
 }
 
 // TestHostile shows names, processes, endpoints, peers and stalls that try to be more than text, and that are called alike: they are text, and do not pile up.
@@ -79,6 +80,7 @@ func TestHostile(t *testing.T) {
 
 // TestAway ends the daemon and starts another: the page says so, asks for the new token, and goes on.
 func TestAway(t *testing.T) {
+	thorough(t)
 	s := newSite(t)
 	first := s.fabricd("run", "--dir", s.dir, "--page", "127.0.0.1:0")
 	ended := s.begin(first)
