@@ -40,9 +40,11 @@ func (f *Fabric) Change(id, direction string, up *bool, edit func(link.Faults) (
 			return err
 		}
 	}
+	now := mono.Now()
 	for k, p := range pipes {
-		p.link.Set(faults[k])
+		f.net.change(now, p, faults[k])
 	}
+	f.nodes.nudge() // frames may be due sooner than the loop thinks
 	if up != nil {
 		f.up(i, *up)
 	}

@@ -68,7 +68,7 @@ func (f *Fabric) deliver(face int, b []byte) bool { return f.nodes.write(face, b
 // advance has happen what is due: the schedule's events and frames. It returns when it is to be called again.
 func (f *Fabric) advance(now mono.Time) mono.Time {
 	for len(f.plan) > 0 && f.start.Add(f.plan[0].At) <= now {
-		f.happen(&f.plan[0])
+		f.happen(now, &f.plan[0])
 		f.plan = f.plan[1:]
 	}
 	f.net.advance(now)
@@ -80,7 +80,7 @@ func (f *Fabric) advance(now mono.Time) mono.Time {
 }
 
 // happen does what the schedule says.
-func (f *Fabric) happen(e *topology.Event) {
+func (f *Fabric) happen(now mono.Time, e *topology.Event) {
 	if e.Link == "" {
 		f.log.Info("schedule", "at", e.At, "partition", fmt.Sprint(e.Groups))
 		f.net.part(e.Groups)
@@ -95,7 +95,7 @@ func (f *Fabric) happen(e *topology.Event) {
 				f.log.Error("schedule", "link", e.Link, "error", err)
 				continue
 			}
-			p.link.Set(faults)
+			f.net.change(now, p, faults)
 		}
 	}
 	if e.Up != nil {

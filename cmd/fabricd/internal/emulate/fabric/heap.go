@@ -1,6 +1,11 @@
 package fabric
 
-import "gofabric/cmd/fabricd/internal/emulate/link"
+import (
+	"cmp"
+	"slices"
+
+	"gofabric/cmd/fabricd/internal/emulate/link"
+)
 
 // heap holds the frames that are on their way, the one that arrives next first.
 type heap []*link.Frame
@@ -18,6 +23,11 @@ func (h *heap) push(f *link.Frame) {
 		s[i], s[up] = s[up], s[i]
 		i = up
 	}
+}
+
+// order makes a heap of frames whose times have changed.
+func (h heap) order() {
+	slices.SortFunc(h, func(a, b *link.Frame) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Turn, b.Turn)) })
 }
 
 func (h *heap) pop() *link.Frame {

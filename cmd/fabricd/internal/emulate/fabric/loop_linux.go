@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -86,6 +87,7 @@ func (f *Fabric) read(face int) bool {
 type watch struct {
 	epoll, timer int
 	wake         int
+	ending       *atomic.Bool
 	armed        bool
 	taps         []int
 	unplugged    func(face int)
@@ -95,7 +97,7 @@ type watch struct {
 
 // newWatch watches the interfaces; unplugged is called once for each that is no more.
 func newWatch(ns *nodes, unplugged func(face int)) (w *watch, err error) {
-	w = &watch{epoll: -1, timer: -1, wake: ns.wake, taps: ns.taps, unplugged: unplugged}
+	w = &watch{epoll: -1, timer: -1, wake: ns.wake, ending: &ns.ending, taps: ns.taps, unplugged: unplugged}
 	defer func() {
 		if err != nil {
 			w.close()
@@ -118,13 +120,13 @@ func newWatch(ns *nodes, unplugged func(face int)) (w *watch, err error) {
 	if err := add(w.timer, isTimer); err != nil {
 		return nil, err
 	}
-	return w, add(w.wake, isEnd)
+	return w, add(w.wake, isWake)
 }
 
 // What is ready when it is no interface.
 const (
 	isTimer = -1
-	isEnd   = -2
+	isWake  = -2
 )
 
 // wait returns at the time at, or when frames are there. It reports false at the end.
@@ -145,8 +147,12 @@ func (w *watch) wait(at mono.Time) bool {
 	w.ready = w.ready[:0]
 	for _, e := range w.events[:max(n, 0)] {
 		switch {
-		case e.Fd == isEnd:
-			return false
+		case e.Fd == isWake:
+			var count [8]byte
+			_, _ = unix.Read(w.wake, count[:]) // it is ready no more
+			if w.ending.Load() {
+				return false
+			}
 		case e.Fd == isTimer:
 			w.arm(0)
 		case e.Events&unix.EPOLLERR != 0:

@@ -92,6 +92,20 @@ func newNetwork(top *topology.Topology, deliver func(face int, b []byte) bool) *
 	return n
 }
 
+// change changes the faults of a pipe, and when the frames arrive that wait for its line.
+func (n *network) change(now mono.Time, p *pipe, f link.Faults) {
+	again := p.link.Change(now, f)
+	if again == nil {
+		return
+	}
+	for _, f := range n.way {
+		if f.Way == p.number {
+			f.Retime(again)
+		}
+	}
+	n.way.order()
+}
+
 // back is the other direction of p.
 func (n *network) back(p *pipe) *pipe { return n.pipes[p.number^1] }
 

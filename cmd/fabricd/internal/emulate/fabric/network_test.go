@@ -289,6 +289,37 @@ func TestTime(t *testing.T) {
 	l.rest()
 }
 
+// TestFaster: what waits for a slow line is there soon when it becomes a fast one, in order, and other links' frames as before.
+func TestFaster(t *testing.T) {
+	l := newLab(t, "nodes: [a, b, c]\nlinks: [{between: [a, b], rate: 8kbit}, {between: [a, c], delay: 5ms}]")
+	begin, last := l.now, -1
+	l.deliver = func(face int, b []byte) bool {
+		if face == 3 { // c's
+			if after := l.now.Sub(begin); after != 5*time.Millisecond {
+				t.Errorf("a frame on another link after %v", after)
+			}
+			return true
+		}
+		if flow := int(binary.BigEndian.Uint16(b[34:])); flow != last+1 || l.now.Sub(begin) > time.Second {
+			t.Errorf("%d after %d and %v", flow, last, l.now.Sub(begin))
+		} else {
+			last = flow
+		}
+		return true
+	}
+	for i := range 500 { // 50 s
+		l.put("a/eth0", macOf(0), macOf(1), i)
+	}
+	l.put("a/eth1", macOf(0), macOf(3), 0)
+	f := l.pipes[0].link.Faults()
+	f.Rate = 8e6
+	l.change(l.now, l.pipes[0], f)
+	l.rest()
+	if last != 499 {
+		t.Errorf("the last was %d", last)
+	}
+}
+
 // TestTurn: frames that arrive at the same time arrive in the order in which they were sent.
 func TestTurn(t *testing.T) {
 	l := newLab(t, "nodes: [a, b]\nlinks: [{between: [a, b], delay: 1ms}]")

@@ -1,11 +1,13 @@
 package fabric
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -24,7 +26,8 @@ type nodes struct {
 	taps   []int             // of the interfaces, by face
 	asks   []*netlink.Handle // of the namespaces, to ask about interfaces
 	links  []int             // indices of the interfaces there, by face
-	wake   int               // an eventfd that ends the loop
+	wake   int               // an eventfd that wakes the loop
+	ending atomic.Bool       // the loop is to end
 }
 
 // newNodes makes the namespaces, with all interfaces up.
@@ -207,7 +210,16 @@ func (ns *nodes) file(i int) string { return fmt.Sprintf("/proc/%d/fd/%d", os.Ge
 func (ns *nodes) pid() int { return os.Getpid() }
 
 // stop ends the loop.
-func (ns *nodes) stop() { _, _ = unix.Write(ns.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
+func (ns *nodes) stop() {
+	ns.ending.Store(true)
+	ns.nudge()
+}
+
+// nudge has the loop look what is due.
+func (ns *nodes) nudge() {
+	one := binary.NativeEndian.AppendUint64(nil, 1)
+	_, _ = unix.Write(ns.wake, one) // it fails only when the loop has not seen 2^64 others, eventfd(2)
+}
 
 // close gives everything back.
 func (ns *nodes) close() error {

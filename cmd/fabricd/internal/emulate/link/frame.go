@@ -4,13 +4,21 @@ import "gofabric/internal/mono"
 
 // Frame is an Ethernet frame on its way. Its owner is whoever it was given to last.
 type Frame struct {
-	B  []byte
-	At mono.Time // when it arrives at the far end
+	B    []byte
+	Left mono.Time // when its last bit has left the line
+	At   mono.Time // when it arrives at the far end
 
 	// For the Out.
 	From int    // who sent it
 	Way  int    // which link it is on
 	Turn uint64 // among frames of the same At
+}
+
+// Retime has a frame leave the line at another time, and arrive as much earlier or later.
+func (f *Frame) Retime(again func(left mono.Time) mono.Time) {
+	way := f.At.Sub(f.Left)
+	f.Left = again(f.Left)
+	f.At = f.Left.Add(way)
 }
 
 // group reports whether the frame is to a group of receivers: the lowest bit of its destination's first byte (IEEE 802).

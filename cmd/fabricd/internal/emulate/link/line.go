@@ -45,3 +45,14 @@ func (l *line) enter(now mono.Time, size int, rate float64) mono.Time {
 	l.bytes += size
 	return at
 }
+
+// isBusy reports whether something waits.
+func (l *line) isBusy(now mono.Time) bool { return l.busy > float64(now) }
+
+// again has what waits leave at other times: what is left until then, times ratio.
+func (l *line) again(now mono.Time, ratio float64, at func(mono.Time) mono.Time) {
+	l.busy = float64(now) + (l.busy-float64(now))*ratio
+	for i := l.head; i < len(l.ring); i++ {
+		l.ring[i].at = at(l.ring[i].at)
+	}
+}

@@ -41,12 +41,37 @@ func New(seed, stream uint64) *Link {
 	return &Link{seed: chance{seed, stream}.draw(0)}
 }
 
-// Set changes the faults, which Check has approved; frames on the way stay as they are.
+// Set sets the faults, which Check has approved, of a link that nothing is on.
 func (l *Link) Set(f Faults) {
 	if f.Burst == (Burst{}) {
 		l.bad = false
 	}
 	l.faults = f
+}
+
+// Change changes the faults at the time now. Frames on the way stay as they are, but those that still wait for the line leave it at the new rate: a slow line
+// that is made fast again is fast. It returns when a frame leaves that was to leave at a later time than now, or nil if that stays.
+func (l *Link) Change(now mono.Time, f Faults) (again func(left mono.Time) mono.Time) {
+	old := l.faults.Rate
+	l.Set(f)
+	if old == 0 || f.Rate == old || !l.line.isBusy(now) {
+		return nil
+	}
+	ratio := 0.0 // no limit: all leave now
+	if f.Rate > 0 {
+		ratio = old / f.Rate
+	}
+	again = func(left mono.Time) mono.Time {
+		if left <= now {
+			return left
+		}
+		return now.Add(time.Duration(float64(left.Sub(now)) * ratio))
+	}
+	l.line.again(now, ratio, again)
+	for i := range l.held {
+		l.held[i].f.Retime(again)
+	}
+	return again
 }
 
 // Faults returns the settings.
@@ -94,6 +119,7 @@ func (l *Link) Send(now mono.Time, f *Frame, cut bool, out Out) {
 		l.stats.Lost++
 		out.Free(f)
 	default:
+		f.Left = f.At
 		at := l.carry(now, f, luck, out)
 		l.overtake(at, out)
 	}

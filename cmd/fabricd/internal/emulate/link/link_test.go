@@ -353,3 +353,39 @@ func BenchmarkSend(b *testing.B) {
 		})
 	}
 }
+
+// TestRateChanges: what waits for a line whose rate changes leaves it at the new rate, in order, and what comes later behind it.
+func TestRateChanges(t *testing.T) {
+	const begin = mono.Time(1)
+	for _, c := range []struct {
+		rate float64 // after a second of 8 kbit/s, on which 1000 bytes take a second
+		want []time.Duration
+	}{
+		{16e3, []time.Duration{1 * time.Second, 1500 * time.Millisecond, 2 * time.Second, 2500 * time.Millisecond}},
+		{4e3, []time.Duration{1 * time.Second, 3 * time.Second, 5 * time.Second, 7 * time.Second}},
+		{0, []time.Duration{1 * time.Second, 1 * time.Second, 1 * time.Second, 1 * time.Second}},
+		{8e3, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second}},
+	} {
+		const delay = 10 * time.Second // frames behind the line stay as they are
+		l, w := New(1, 1), &wire{}
+		l.Set(Faults{Rate: 8e3, Delay: delay})
+		for i := range 3 {
+			l.Send(begin, frame(i, 1000), false, w)
+		}
+		now := begin.Add(time.Second)
+		if again := l.Change(now, Faults{Rate: c.rate, Delay: delay}); again != nil {
+			for _, f := range w.got {
+				f.Retime(again)
+			}
+		}
+		l.Send(now, frame(3, 1000), false, w)
+		for i, f := range w.sorted() {
+			if got := f.At.Sub(begin) - delay; number(f) != i || got != c.want[i] {
+				t.Errorf("rate %v: frame %d left after %v, want %v", c.rate, number(f), got, c.want[i])
+			}
+		}
+		if q := l.Stats(now).Queue; (c.rate == 0) != (q == 0) {
+			t.Errorf("rate %v: %d wait", c.rate, q)
+		}
+	}
+}
