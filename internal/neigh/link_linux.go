@@ -81,6 +81,9 @@ func stackOf(index int, device func(int) (*device, error)) (stack, error) {
 		}
 		if d.tag.Proto == 0 {
 			s.link = d.index
+			if n > 1 { // drivers have room for one tag beyond the MTU (net/core/dev.c, ____dev_forward_skb; is_skb_forwardable)
+				s.mtu = min(s.mtu, d.mtu-(n-1)*frame.TagLen)
+			}
 			return s, nil
 		}
 		if n == frame.TagsMax || d.foreign {
@@ -88,5 +91,25 @@ func stackOf(index int, device func(int) (*device, error)) (stack, error) {
 		}
 		s.tags[1], s.tags[0] = s.tags[0], d.tag // the lower device's tag is the outer one
 		index = d.parent
+	}
+}
+
+// Below returns the interface below a VLAN device, of the calling thread's network namespace, and the tags that frames of the device have there, the outer one
+// first: of any other device, or where what is below is in another namespace, the device itself and no tags.
+func Below(index int) (link int, tags []frame.Tag, err error) {
+	for at := index; ; {
+		l, err := netlink.LinkByIndex(at)
+		if err != nil {
+			return 0, nil, errnoOf(err)
+		}
+		d := deviceOf(l)
+		switch {
+		case d.tag.Proto == 0:
+			return at, tags, nil
+		case len(tags) == frame.TagsMax || d.foreign:
+			return index, nil, nil
+		}
+		tags = append([]frame.Tag{d.tag}, tags...)
+		at = d.parent
 	}
 }

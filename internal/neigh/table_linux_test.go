@@ -58,7 +58,7 @@ func TestStack(t *testing.T) {
 		{index: 1, want: stack{link: 1, mtu: 9000, mac: frame.MAC{2, 0, 0, 0, 0, 1}}},
 		{index: 2, want: stack{link: 1, mtu: 1500, mac: frame.MAC{2, 0, 0, 0, 0, 2}, tags: [2]frame.Tag{{Proto: frame.TagC, TCI: 5<<13 | 42}}}},
 		{index: 3, want: stack{link: 1, mtu: 9000, mac: frame.MAC{2, 0, 0, 0, 0, 3}, tags: [2]frame.Tag{{Proto: frame.TagS, TCI: 7}}}},
-		{index: 4, want: stack{link: 1, mtu: 9000, mac: frame.MAC{2, 0, 0, 0, 0, 4}, tags: [2]frame.Tag{{Proto: frame.TagS, TCI: 7}, {Proto: frame.TagC, TCI: 9}}}},
+		{index: 4, want: stack{link: 1, mtu: 8996, mac: frame.MAC{2, 0, 0, 0, 0, 4}, tags: [2]frame.Tag{{Proto: frame.TagS, TCI: 7}, {Proto: frame.TagC, TCI: 9}}}},
 		{index: 5, err: ErrLink}, {index: 6, err: ErrLink}, {index: 7, err: ErrDown}, {index: 8, err: ErrDown}, {index: 9, err: ErrLink}, {index: 10, err: ErrLink},
 		{index: 11, err: unix.ENODEV},
 	} {

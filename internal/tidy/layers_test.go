@@ -72,6 +72,7 @@ var rank = []struct {
 	{"cmd/fabricd/internal/...", 8},
 	{"cmd/...", 9},
 	{"internal/tidy", 10},
+	{"test/kernel/plan", 9},
 	{"test/conform/record", 9},
 	{"test/conform/oblige", 9},
 	{"test/...", 10},
@@ -128,6 +129,7 @@ func TestLayers(t *testing.T) {
 // only lists packages that few may import, with who may.
 var only = map[string][]string{
 	"github.com/cilium/ebpf":         {"internal/xdp", "test/"},
+	"github.com/cavaliergopher/cpio": {"test/kernel"},
 	"github.com/chromedp":            {"test/"},
 	"github.com/google/gopacket":     {"internal/capture", "internal/xdp/frame/reference_test.go", "test/"},
 	"github.com/coreos/go-systemd":   {"cmd/fabricd"},

@@ -21,6 +21,7 @@ const (
 	QueueTaken                      // an AF_XDP socket of somebody else has the queue
 	OtherOwner                      // another process that uses this package has the interface
 	OtherProgram                    // a program that is not of this package is attached
+	OtherAbove                      // a program is attached to a device above it (net/core/dev.c, dev_xdp_attach)
 	AddressTaken                    // another port of this process has the address
 	TooManyPorts                    // the map of live ports is full
 	NotAllowed                      // the daemon lends AF_XDP to others only
@@ -47,6 +48,7 @@ var reasons = map[Reason]struct{ says, hint string }{
 	QueueTaken:    {"an AF_XDP socket of another program has a queue of the interface", "end that program, or choose other queues"},
 	OtherOwner:    {"another process has this interface for AF_XDP", "one process at a time owns an interface; the others use sockets"},
 	OtherProgram:  {"another XDP program is attached to the interface", "bpftool net shows it; ip link set INTERFACE xdp off removes one that no program holds"},
+	OtherAbove:    {"a device above the interface has an XDP program", "a VLAN device, say, that an endpoint bypasses the stack on: open endpoints of the interface first, or FI_UDP_XDP_MODE=driver for those in the VLAN"},
 	AddressTaken:  {"another port of this process has the address", "one port for each address"},
 	NotAllowed:    {"fabricd does not lend AF_XDP to this user", "name the user in its setting xdp-users, or a group in xdp-groups, and send it SIGHUP"},
 	AllLent:       {"all queues of the interface are with other processes", "each process takes a queue: ethtool -l shows how many there are, ethtool -L sets them; over veth, ip link add ... numrxqueues N numtxqueues N"},

@@ -148,7 +148,10 @@ func attachError(err error, ifindex int, mode Mode) error {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
 		return lack(NoBPF, err)
 	case errors.Is(err, unix.EBUSY), errors.Is(err, unix.EEXIST):
-		return ownerError(attachedTo(ifindex))
+		if id := attachedTo(ifindex); id != 0 || errors.Is(err, unix.EBUSY) {
+			return ownerError(id)
+		}
+		return lack(OtherAbove, err)
 	case errors.Is(err, unix.ENODEV):
 		return lack(NoInterface, err)
 	case mode == Driver && !errors.Is(err, ebpf.ErrNotSupported):

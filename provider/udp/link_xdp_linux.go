@@ -127,7 +127,35 @@ func probeXDP(local netip.Addr, s *settings) error {
 	if err != nil {
 		return err
 	}
-	return xdp.Probe(ifc.Name, s.xdpConfig(ifc.Name))
+	name, _, err := s.xdpBelow(ifc)
+	if err != nil {
+		return err
+	}
+	return xdp.Probe(name, s.xdpConfig(name))
+}
+
+// xdpBelow returns the interface to use for the addresses of one: itself, or, of a VLAN device, that below, where packets have tags. VLAN devices have generic mode
+// only, so what is below them is used where driver mode is asked for, or where it is hardware. Over virtual interfaces a VLAN device itself is the better one:
+// the tag of a packet that the stack sent lies beside it, where no program sees it (include/linux/if_vlan.h, skb_vlan_tag_present).
+func (s *settings) xdpBelow(ifc *net.Interface) (name string, tags []frame.Tag, err error) {
+	link, tags, err := neigh.Below(ifc.Index)
+	if err != nil || len(tags) == 0 {
+		return ifc.Name, nil, err
+	}
+	below, err := net.InterfaceByIndex(link)
+	if err != nil {
+		return "", nil, err
+	}
+	if s.xdpMode == modeDriver || s.xdpMode == modeAuto && isHardware(below.Name) {
+		return below.Name, tags, nil
+	}
+	return ifc.Name, nil, nil
+}
+
+// isHardware reports whether there is a device behind an interface.
+func isHardware(name string) bool {
+	_, err := os.Stat("/sys/class/net/" + name + "/device")
+	return err == nil
 }
 
 // xdpConfig is how an interface is opened. Auto is driver mode, but not over veth: there the driver first makes a packet of its own of each that comes, and takes
@@ -156,16 +184,18 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 		return err
 	}
 	l.view = l.table.View(l.local.Addr(), l.index)
-	if l.iface, err = xdp.Open(ifc.Name, l.d.s.xdpConfig(ifc.Name)); err != nil {
+	name, tags, err := l.d.s.xdpBelow(ifc)
+	if err != nil {
 		return err
 	}
-	if l.port, err = l.iface.BindFor(l.fd, l.local); err != nil {
+	if l.iface, err = xdp.Open(name, l.d.s.xdpConfig(name)); err != nil {
+		return err
+	}
+	if l.port, err = l.iface.BindFor(l.fd, l.local, tags...); err != nil {
 		return err
 	}
 	copy(l.rules.MAC[:], ifc.HardwareAddr)
-	if _, err := os.Stat("/sys/class/net/" + ifc.Name + "/device"); err != nil {
-		l.rules.Unfinished = true // no hardware: checksums are left unfinished by senders in this kernel
-	}
+	l.rules.Unfinished = !isHardware(name) // without, checksums are left unfinished by senders in this kernel
 	l.port.OnLoss(l.lost)
 	if err := l.port.Attend(l.fd, unix.EPOLLIN); err != nil {
 		return err
@@ -174,7 +204,7 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 		return err
 	}
 	l.unfollow = l.table.Follow(l.iface.Index(), l.changed)
-	now, err := net.InterfaceByIndex(l.index) // it may have changed before
+	now, err := net.InterfaceByIndex(l.iface.Index()) // it may have changed before
 	if err == nil {
 		err = l.iface.SetMTU(now.MTU)
 	}
@@ -451,10 +481,18 @@ func (l *xdpLink) peer(dest netip.AddrPort) *xdpPeer {
 // build makes the headers for a way.
 func (l *xdpLink) build(q *xdpPeer, p *neigh.Path) {
 	q.path, q.most, q.long = p, 0, 0
-	if p.Link != l.iface.Index() || p.Cast != frame.Unicast || p.Src != l.local.Addr().WithZone("") {
+	tags := p.Tags
+	switch l.iface.Index() {
+	case p.Device:
+		tags = [frame.TagsMax]frame.Tag{} // a VLAN device adds its tag itself
+	case p.Link:
+	default:
 		return
 	}
-	c := frame.Config{SrcMAC: p.SrcMAC, DstMAC: p.DstMAC, Tags: p.Tags, Src: l.local, Dst: q.addr}
+	if p.Cast != frame.Unicast || p.Src != l.local.Addr().WithZone("") {
+		return
+	}
+	c := frame.Config{SrcMAC: p.SrcMAC, DstMAC: p.DstMAC, Tags: tags, Src: l.local, Dst: q.addr}
 	if q.h.Init(&c) != nil {
 		return
 	}

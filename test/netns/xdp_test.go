@@ -157,43 +157,63 @@ func TestXDPRouter(t *testing.T) {
 // TestXDPNative talks to libfabric's own fi_pingpong, datagrams and reliable ones, as server and as client.
 func TestXDPNative(t *testing.T) {
 	t.Parallel()
+	native, fi := nativePingpong(t), ownTools(t)
+	for _, c := range [][2]string{{"udp", "dgram"}, {"udp;ofi_rxd", "rdm"}} {
+		for _, serves := range []bool{true, false} {
+			t.Run(fmt.Sprint(c[0], " serves ", serves), func(t *testing.T) {
+				a, b := newHosts(t)
+				pingpong(t, a, b, native, fi, c[0], c[1], serves, xdpLink)
+			})
+		}
+	}
+}
+
+// nativePingpong is libfabric's fi_pingpong.
+func nativePingpong(t *testing.T) string {
 	native, err := exec.LookPath("fi_pingpong")
 	if err != nil {
 		cable.Missing(t, "there is no fi_pingpong: apt install libfabric-bin")
+	}
+	return native
+}
+
+// ownTools is the path of our tools: of those that GOFABRIC_FI names, or new ones.
+func ownTools(t *testing.T) string {
+	if fi := os.Getenv("GOFABRIC_FI"); fi != "" {
+		return fi
 	}
 	fi := t.TempDir() + "/fi"
 	if out, err := exec.Command("go", "build", "-o", fi, "gofabric/cmd/fi").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, c := range [][2]string{{"udp", "dgram"}, {"udp;ofi_rxd", "rdm"}} {
-		for _, ours := range []string{"server", "client"} {
-			t.Run(c[0]+"/"+ours, func(t *testing.T) {
-				a, b := newHosts(t)
-				args := []string{"-c", "-I", "200", "-p", c[0], "-e", c[1], "-S", "1024"}
-				run := func(h *host, mine bool, peer ...string) (*exec.Cmd, *bytes.Buffer) {
-					line := []string{"netns", "exec", h.Name, "timeout", "-k", "1", "20", native}
-					if mine {
-						line[len(line)-1] = fi
-						line = append(line, "pingpong", "-s", h.v4) // 1.17's has no such flag
-					}
-					cmd := exec.Command("ip", append(append(line, args...), peer...)...)
-					cmd.Env = append(os.Environ(), xdpLink)
-					out := &bytes.Buffer{}
-					cmd.Stdout, cmd.Stderr = out, out
-					if err := cmd.Start(); err != nil {
-						t.Fatal(err)
-					}
-					return cmd, out
-				}
-				server, sout := run(b, ours == "server")
-				waitListening(t, b, 47592)
-				client, cout := run(a, ours == "client", b.v4)
-				for _, err := range []error{client.Wait(), server.Wait()} {
-					if err != nil || strings.Count(cout.String(), "200") == 0 {
-						t.Fatalf("%v\nclient: %s\nserver: %s", err, cout, sout)
-					}
-				}
-			})
+	return fi
+}
+
+// pingpong runs our tool at one end and the native one at the other; b is the server, and ours if serves.
+func pingpong(t *testing.T, a, b *host, native, fi, provider, kind string, serves bool, env ...string) {
+	t.Helper()
+	args := []string{"-c", "-I", "200", "-p", provider, "-e", kind, "-S", "1024"}
+	run := func(h *host, mine bool, peer ...string) (*exec.Cmd, *bytes.Buffer) {
+		line := []string{"netns", "exec", h.Name, "timeout", "-k", "1", "60", native}
+		if mine {
+			line[len(line)-1] = fi
+			line = append(line, "pingpong", "-s", h.v4) // 1.17's has no such flag
+		}
+		cmd := exec.Command("ip", append(append(line, args...), peer...)...)
+		cmd.Env = append(os.Environ(), env...)
+		out := &bytes.Buffer{}
+		cmd.Stdout, cmd.Stderr = out, out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd, out
+	}
+	server, sout := run(b, serves)
+	waitListening(t, b, 47592)
+	client, cout := run(a, !serves, b.v4)
+	for _, err := range []error{client.Wait(), server.Wait()} {
+		if err != nil || strings.Count(cout.String(), "200") == 0 {
+			t.Fatalf("%v\nclient: %s\nserver: %s", err, cout, sout)
 		}
 	}
 }

@@ -1,0 +1,126 @@
+//go:build linux
+
+package netns
+
+// AF_XDP in VLANs.
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// vlan makes a VLAN device on each host, above the interface, and above another VLAN device if it is to have two tags, and returns the hosts at its addresses.
+func vlan(t *testing.T, twice bool) (a, b *host) {
+	t.Helper()
+	x, y := newHosts(t)
+	if out, err := exec.Command("ip", "-n", x.Name, "link", "add", "link", "eth9", "name", "try", "type", "vlan", "id", "1").CombinedOutput(); err != nil {
+		t.Skipf("this kernel has no VLAN devices; test/kernel runs this test on one that has: %s", out)
+	}
+	at := []*host{x, y}
+	for i, h := range at {
+		below := "eth9"
+		if twice {
+			h.IP("link", "add", "link", "eth9", "name", "s7", "type", "vlan", "protocol", "802.1ad", "id", "7")
+			h.IP("link", "set", "s7", "up")
+			below = "s7"
+		}
+		h.IP("link", "add", "link", below, "name", "v42", "type", "vlan", "id", "42", "egress-qos-map", "0:3")
+		h.IP("link", "set", "v42", "up")
+		in := &host{h.Host, t, fmt.Sprintf("10.42.0.%d", i+1), fmt.Sprintf("fd42::%d", i+1)}
+		h.IP("addr", "add", in.v4+"/24", "dev", "v42")
+		h.IP("addr", "add", in.v6+"/64", "dev", "v42", "nodad")
+		at[i] = in
+	}
+	return at[0], at[1]
+}
+
+// The ways of AF_XDP in a VLAN: on the VLAN device itself, and on the interface below, where packets have their tags.
+var (
+	xdpAbove = []string{xdpLink}
+	xdpBelow = []string{xdpLink, xdpDriver}
+)
+
+// TestXDPVLAN exchanges messages in a VLAN, with one tag or two, between all kinds of ends.
+func TestXDPVLAN(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		envs     [2][]string
+		bypassed [2]bool // what these send and receive goes past the stack; tags that the stack puts on lie beside the packet, where no program sees them
+		inside   bool    // but for this: the second end puts them into the packet
+		twice    bool
+	}{
+		{"above", [2][]string{xdpAbove, xdpAbove}, [2]bool{true, true}, false, false},
+		{"above and sockets", [2][]string{xdpAbove, nil}, [2]bool{true, false}, false, true},
+		{"below", [2][]string{xdpBelow, xdpBelow}, [2]bool{true, true}, false, true},
+		{"below and sockets", [2][]string{xdpBelow, nil}, [2]bool{false, false}, false, true},
+		{"below and sockets with tags inside", [2][]string{xdpBelow, nil}, [2]bool{true, false}, true, false},
+		{"below and above", [2][]string{xdpBelow, xdpAbove}, [2]bool{false, true}, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, b := vlan(t, c.twice)
+			if c.inside {
+				if out, err := b.Command("ethtool", "-K", "eth9", "tx-vlan-offload", "off", "tx-vlan-stag-hw-insert", "off").CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+			}
+			for _, ip := range [][2]string{{a.v4, b.v4}, {a.v6, b.v6}} {
+				ra, rb := xdpPair(a, b, ip[0], ip[1], c.envs[0], c.envs[1])
+				for _, size := range []int{8, 1400, 100_000} {
+					intact(ra, rb, size, 20)
+				}
+				for i, r := range []*remote{ra, rb} {
+					if c.bypassed[i] {
+						r.bypassed([]*remote{rb, ra}[i])
+					}
+					if sent, _, refused := r.counts(); refused > 0 || sent == 0 && c.envs[i] != nil {
+						t.Errorf("end %d: %d sent past the stack, %d frames refused; %s", i, sent, refused, r.do("stats"))
+					}
+				}
+				ra.kill()
+				rb.kill()
+			}
+		})
+	}
+}
+
+// TestXDPVLANApart has endpoints in a VLAN and outside it: each gets what is its own.
+func TestXDPVLANApart(t *testing.T) {
+	t.Parallel()
+	a, b := vlan(t, false)
+	oa, ob := xdpPair(a, b, a.V4.String(), b.V4.String(), []string{xdpLink}, []string{xdpLink}) // the first: see TestXDPVLANFirst
+	ia, ib := xdpPair(a, b, a.v4, b.v4, xdpAbove, xdpAbove)
+	intact(ia, ib, 1000, 50)
+	intact(oa, ob, 1000, 50)
+	ia.bypassed(ib)
+	oa.bypassed(ob)
+}
+
+// TestXDPVLANFirst: the kernel does not take a program below one that a VLAN device has, and the endpoint outside the VLAN says so.
+func TestXDPVLANFirst(t *testing.T) {
+	t.Parallel()
+	a, b := vlan(t, false)
+	xdpPair(a, b, a.v4, b.v4, xdpAbove, xdpAbove)
+	outside := a.start(xdpLink)
+	outside.do("open %s %s 7000", rxdStack, a.V4)
+	if why := outside.refused("link xdp"); !strings.Contains(why, "a device above the interface has an XDP program") {
+		t.Errorf("it says %q", why)
+	}
+}
+
+// TestXDPVLANNative talks to libfabric's own fi_pingpong in a VLAN.
+func TestXDPVLANNative(t *testing.T) {
+	t.Parallel()
+	native, fi := nativePingpong(t), ownTools(t)
+	for _, c := range [][2]string{{"udp", "dgram"}, {"udp;ofi_rxd", "rdm"}} {
+		for _, env := range [][]string{xdpAbove, xdpBelow} {
+			t.Run(fmt.Sprint(c[0], env), func(t *testing.T) {
+				a, b := vlan(t, false)
+				pingpong(t, a, b, native, fi, c[0], c[1], false, env...)
+				pingpong(t, a, b, native, fi, c[0], c[1], true, env...)
+			})
+		}
+	}
+}
