@@ -41,16 +41,21 @@ func TestXDPWays(t *testing.T) {
 		}
 	}
 	right := *peer.path
+	tag := [frame.TagsMax]frame.Tag{{Proto: frame.TagC, TCI: 42}}
 	for name, c := range map[string]struct {
 		change func(*neigh.Path)
 		goes   bool
+		tags   int
 	}{
-		"the right one":     {func(*neigh.Path) {}, true},
-		"another interface": {func(w *neigh.Path) { w.Link++ }, false},
-		"another source":    {func(w *neigh.Path) { w.Src = netip.MustParseAddr("10.98.0.9") }, false},
-		"a group":           {func(w *neigh.Path) { w.Cast = frame.Multicast }, false},
-		"a broadcast":       {func(w *neigh.Path) { w.Cast = frame.Broadcast }, false},
-		"a gateway":         {func(w *neigh.Path) { w.NextHop = netip.MustParseAddr("10.98.0.9") }, true},
+		"the right one":            {func(*neigh.Path) {}, true, 0},
+		"another interface":        {func(w *neigh.Path) { w.Link, w.Device = w.Link+1, w.Device+1 }, false, 0},
+		"a VLAN device above":      {func(w *neigh.Path) { w.Device, w.Tags = w.Device+1, tag }, true, 1},
+		"it is a VLAN device":      {func(w *neigh.Path) { w.Link, w.Tags = w.Link+1, tag }, true, 0}, // which puts its tag on itself
+		"a VLAN device of another": {func(w *neigh.Path) { w.Link, w.Device, w.Tags = w.Link+1, w.Device+2, tag }, false, 0},
+		"another source":           {func(w *neigh.Path) { w.Src = netip.MustParseAddr("10.98.0.9") }, false, 0},
+		"a group":                  {func(w *neigh.Path) { w.Cast = frame.Multicast }, false, 0},
+		"a broadcast":              {func(w *neigh.Path) { w.Cast = frame.Broadcast }, false, 0},
+		"a gateway":                {func(w *neigh.Path) { w.NextHop = netip.MustParseAddr("10.98.0.9") }, true, 0},
 	} {
 		way := right
 		c.change(&way)
@@ -58,6 +63,9 @@ func TestXDPWays(t *testing.T) {
 		l.build(&x, &way)
 		if (x.most > 0) != c.goes || x.path != &way {
 			t.Errorf("%s: %d bytes of payload", name, x.most)
+		}
+		if want := frame.EthernetLen + c.tags*frame.TagLen + frame.IPv4Len + frame.UDPLen; c.goes && x.h.Len() != want {
+			t.Errorf("%s: a header of %d bytes, want %d", name, x.h.Len(), want)
 		}
 		if want := gatewayMax - 28; name == "a gateway" && x.most != want {
 			t.Errorf("%s: %d bytes of payload, want %d", name, x.most, want)
