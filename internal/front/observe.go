@@ -37,6 +37,11 @@ type Asking interface{ AskSystem(limit int) }
 // Path knows what becomes of a connection's bytes on their way.
 type Path interface{ ObservePath(c telemetry.Counts) }
 
+// Halting is a Path that knows whether bytes that the connection has given away are stuck in the system: why, how many, and what changes when they get on.
+type Halting interface {
+	Halted() (why string, bytes, token uint64, yes bool)
+}
+
 // Unobserved is Observed for endpoints whose connections are another's.
 type Unobserved struct{}
 
@@ -249,6 +254,10 @@ func (w *peerWatch) watch(v PeerView) {
 		w.o.Watch(w.key(v, "operation"), token, tell(stallWord(old.Kind), old.Why.String(), old.Bytes))
 	} else if cn.Queued() > 0 {
 		w.o.Watch(w.key(v, "transmission"), cn.BytesOut, tell("send", "the peer takes nothing: bytes wait for transmission or acknowledgement", uint64(cn.Queued())))
+	} else if h, ok := v.Path.(Halting); ok {
+		if why, bytes, token, yes := h.Halted(); yes {
+			w.o.Watch(w.key(v, "system"), token, tell("send", why, bytes))
+		}
 	}
 	if cn.Unwanted() {
 		w.o.Watch(w.key(v, "receive"), cn.BytesIn, tell("receive", "the peer's messages wait for receives that nobody posts", cn.UnexpectedBytes()))

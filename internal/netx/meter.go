@@ -17,6 +17,7 @@ type Metered struct {
 	fd   FD
 	at   int // in m.open
 	path TCPPath
+	same int // looks in a row that found something on its way, and nothing acknowledged since the one before
 }
 
 // Add puts a connection in.
@@ -48,6 +49,9 @@ func (r *Metered) ask() {
 		return
 	}
 	r.m.sum.grow(&r.path.TCPCounts, &p.TCPCounts)
+	if r.same++; p.InFlight+p.Unsent == 0 || p.Acked != r.path.Acked || r.path.InFlight+r.path.Unsent == 0 {
+		r.same = 0
+	}
 	r.path = p
 }
 
@@ -56,6 +60,13 @@ func (r *Metered) Path() TCPPath {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
 	return r.path
+}
+
+// Stuck returns what the system said last, if two looks have found that nothing was acknowledged of what is on its way.
+func (r *Metered) Stuck() (p TCPPath, yes bool) {
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	return r.path, r.same > 0
 }
 
 // Ask asks the system about so many connections at most; the next call goes on with the others.

@@ -6,6 +6,8 @@ import "time"
 type TCPPath struct {
 	RTT, MinRTT      time.Duration // 0: not known
 	Window, InFlight int           // bytes
+	Unsent           int           // bytes that wait in the kernel, for room in the window or at the peer
+	Acked            uint64        // bytes that the peer's kernel has acknowledged
 	TCPCounts
 }
 

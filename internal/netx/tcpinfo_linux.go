@@ -15,6 +15,7 @@ func PathOf(fd FD) (p TCPPath, ok bool) {
 		return p, false
 	}
 	p.TCPCounts = TCPCounts{Sent: uint64(i.Data_segs_out), Received: uint64(i.Data_segs_in), Retransmitted: uint64(i.Total_retrans), Spurious: uint64(i.Dsack_dups)}
+	p.Unsent, p.Acked = int(i.Notsent_bytes), i.Bytes_acked
 	if i.Rtt == 0 {
 		return p, true
 	}

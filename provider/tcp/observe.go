@@ -19,6 +19,19 @@ func (ep *msgEndpoint) AskSystem(limit int) { ep.meter.Ask(limit) }
 // ObserveCounts implements front.Observed.
 func (ep *msgEndpoint) ObserveCounts(c telemetry.Counts) { front.ObserveMeter(&ep.meter, c) }
 
+// Halted implements front.Halting.
+func (s *stream) Halted() (why string, bytes, token uint64, yes bool) {
+	if s.metered == nil {
+		return "", 0, 0, false
+	}
+	p, yes := s.metered.Stuck()
+	why = "the network brings no acknowledgement of what was sent"
+	if p.InFlight == 0 {
+		why = "the peer's socket is full: nobody reads there"
+	}
+	return why, uint64(p.InFlight + p.Unsent), p.Acked, yes
+}
+
 // Meter implements conduit.Metered.
 func (s *stream) Meter(m *netx.Meter) {
 	if s.fd != netx.NoFD {

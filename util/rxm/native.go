@@ -178,6 +178,14 @@ func (n *native) ObservePath(c telemetry.Counts) {
 	}
 }
 
+// Halted implements front.Halting, like ObservePath.
+func (n *native) Halted() (why string, bytes, token uint64, yes bool) {
+	if h, ok := n.first().(front.Halting); ok {
+		return h.Halted()
+	}
+	return "", 0, 0, false
+}
+
 // OnMoved, Hold, Replied and Resumed implement conduit.Link.
 func (n *native) OnMoved(func()) {}
 func (n *native) Hold(bool)      {}

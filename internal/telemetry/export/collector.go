@@ -59,7 +59,7 @@ func Name(t *telemetry.Metric) string {
 
 // The metrics that are not in the table.
 var (
-	latencyDesc   = prometheus.NewDesc(prefix+"operation_seconds", "Time from post to completion of one operation in 256, by kind", append(append([]string{}, labels...), "provider", "op"), nil)
+	latencyDesc   = prometheus.NewDesc(prefix+"operation_seconds", "Time from post to completion of the first operation of a kind and one in 256 of the others, by kind", append(append([]string{}, labels...), "provider", "op"), nil)
 	endpointsDesc = prometheus.NewDesc(prefix+"endpoints", "Open endpoints", labels, nil)
 	startDesc     = prometheus.NewDesc(prefix+"process_start_time_seconds", "When the process loaded the library, in seconds since 1970", labels, nil)
 	silentDesc    = prometheus.NewDesc(prefix+"process_silent_seconds", "How long the process has not answered; 0 if it does", labels, nil)

@@ -25,8 +25,8 @@ type pair struct {
 	source, target *worker
 }
 
-// talk starts processes of all stacks.
-func (s *site) talk() (pairs []pair) {
+// talk starts processes of some stacks.
+func (s *site) talk(stacks []stack) (pairs []pair) {
 	s.t.Helper()
 	for _, k := range stacks {
 		p := pair{k, s.work("n1", "source", k, "10.77.0.1"), s.work("n2", "target", k, "10.77.0.2")}
@@ -169,7 +169,7 @@ func TestMetrics(t *testing.T) {
 	s := emulate(t, topology, "--listen", address, "--tokens", tokens)
 	p := startPrometheus(t, prometheus, address, token, filepath.Join(s.dir, "state/tls.crt"))
 	w, queries := &watch{s, figures{}}, dashboard(t)
-	pairs := s.talk()
+	pairs := s.talk(stacks)
 	w.until("traffic over a cable that loses 5 %", has("retransmitted", "spurious", "lost_total", "timeouts", "window_cuts", "segments", "datagrams", "duplicate", `op="read"`, `op="remote_read"`, "rtt"))
 	p.check(slices.DeleteFunc(slices.Clone(queries), func(q string) bool { return !strings.Contains(q, "gofabric_operation_seconds") })...) // which grow no more later
 	for _, p := range pairs {
@@ -197,6 +197,36 @@ func TestMetrics(t *testing.T) {
 	}
 	w.closed(last)
 	checkAll(t)
+}
+
+// TestSilence: what the transport took before the network was parted is stuck, too, though no operation waits for it; and it is no more when it gets through.
+func TestSilence(t *testing.T) {
+	s := emulate(t, "nodes: [n1, n2]\nlinks: [{between: [n1, n2]}]\n")
+	pairs := s.talk(slices.DeleteFunc(slices.Clone(stacks), func(k stack) bool { return !k.reliable() }))
+	for _, p := range pairs {
+		p.source.tell("stop")
+		p.source.hear("sent")
+	}
+	s.ask("PUT", "/v1/emulation/partition", map[string]any{"groups": [][]string{{"n1"}, {"n2"}}}, nil)
+	for _, p := range pairs {
+		p.source.tell("go on")
+	}
+	for _, p := range pairs {
+		why := "send to " + p.k.name + " by eth0: the network brings no acknowledgement"
+		if p.k.provider == "udp;ofi_rxd" {
+			why = "send to " + p.k.name + " by eth0: "
+		}
+		s.until(p.source.name+" is stuck", func() bool {
+			return slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool { return strings.HasPrefix(w, why) })
+		})
+	}
+	s.ask("DELETE", "/v1/emulation/partition", nil, nil)
+	for _, p := range pairs {
+		p.source.hear("unexpected")
+		s.until(p.source.name+" gets on", func() bool {
+			return !slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool { return strings.Contains(w, "acknowledgement") })
+		})
+	}
 }
 
 // closed waits until the daemon has heard that the endpoints of the sources are closed: then nothing that counts up may be less than before.

@@ -138,6 +138,19 @@ func (s *site) scrape() string {
 	return string(b)
 }
 
+// stuck says what is stuck, and why, of a process' own.
+func (s *site) stuck(name string) (why []string) {
+	s.t.Helper()
+	var a api.Stuck
+	s.ask("GET", "/v1/stuck", nil, &a)
+	for _, e := range a.Stuck {
+		if e.Name == name {
+			why = append(why, e.What+" to "+e.PeerName+" by "+e.Interface+": "+e.State)
+		}
+	}
+	return why
+}
+
 // worker is a process of the test's that works in a node.
 type worker struct {
 	s    *site

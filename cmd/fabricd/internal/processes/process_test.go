@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -265,7 +266,8 @@ func TestStuck(t *testing.T) {
 	for _, stack := range []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"} {
 		t.Run(stack, func(t *testing.T) {
 			t.Parallel()
-			n := newNode(t, telemetry.EnvWatchdog+"=700")
+			// No time-out may end what is to be seen stuck, however long the machine has no time for the test.
+			n := newNode(t, telemetry.EnvWatchdog+"=700", "FI_TCP_PEER_TIMEOUT=0", "FI_OFI_RXD_PEER_TIMEOUT=600000")
 			n.daemon()
 			a, b := n.process(stack), n.process(stack)
 			a.send(b, 1000)
@@ -280,6 +282,9 @@ func TestStuck(t *testing.T) {
 			}
 			if stack == "tcp" { // it takes seconds
 				n.until("the other is silent", func() bool { return n.stuck("process", b) != nil })
+				if s := n.stuck("process", b); runtime.GOOS == "linux" && !strings.Contains(s.State, "was stopped") {
+					t.Errorf("the process that was stopped: %+v", s)
+				}
 			}
 			n.until("the metrics tell of it", func() bool { // the daemon counts at its own next look
 				s := n.scrape()

@@ -150,7 +150,7 @@ func (m *member) view() *telemetry.Process {
 	p.ID, p.PID, p.UID, p.Name, p.Command, p.Since = strconv.Itoa(m.pid), m.pid, m.uid, m.name, m.command, m.since
 	if m.silent {
 		p.Silent = m.heard
-		p.Stalls = append(slices.Clone(p.Stalls), telemetry.Stall{What: "process", State: "the process does not answer: is it stopped?", Since: m.heard})
+		p.Stalls = append(slices.Clone(p.Stalls), telemetry.Stall{What: "process", State: "the process does not answer: " + condition(m.pid), Since: m.heard})
 	}
 	return &p
 }
