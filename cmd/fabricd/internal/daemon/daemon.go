@@ -68,6 +68,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	defer d.closePage()
 	defer d.doors.close()
 	if err := d.open(l); err != nil {
 		return err

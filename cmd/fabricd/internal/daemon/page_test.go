@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -177,5 +178,46 @@ func TestPageTaken(t *testing.T) {
 		t.Errorf("asked for at the start, it is at %q", p.Link)
 	} else if _, _, err := get(t, p, p.Link, "/", nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPageAtOnce: many ask to open and to close at once, also while the daemon ends; all of them are answered, and no port is left.
+func TestPageAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	d, ready, done := New(config(dir), slog.New(slog.DiscardHandler)), make(chan struct{}), make(chan error, 1)
+	d.Ready = func(*api.Page) { close(ready) }
+	go func() { done <- d.Run(ctx) }()
+	<-ready
+	var work sync.WaitGroup
+	for i := range 8 {
+		work.Go(func() {
+			c, err := api.Dial(filepath.Join(dir, fabricd.API))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			for n := range 30 {
+				method := []string{"PUT", "DELETE", "GET"}[(i+n)%3]
+				if err := c.Do(t.Context(), method, "/v1/page", nil, nil); err != nil && ctx.Err() == nil {
+					t.Errorf("%s: %v", method, err)
+				}
+				if i == 0 && n == 15 {
+					cancel()
+				}
+			}
+		})
+	}
+	work.Wait()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if len(d.doors.all) > 0 || d.page != nil {
+		t.Errorf("after the daemon's end %d doors are open", len(d.doors.all))
+	}
+	if err := d.openPage(PageOn); err == nil {
+		t.Error("a daemon that has ended opens a port")
 	}
 }
