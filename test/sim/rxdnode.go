@@ -263,7 +263,12 @@ func (n *rxdNode) transmit() {
 	if n.dead || n.blocked > s.Now {
 		return
 	}
+	last := false
 	for n.eng.Poll(s.Now, &n.out) {
+		if last {
+			panic("a datagram after the last")
+		}
+		last = n.out.Last
 		n.send()
 		if n.w.x.blocks && s.Chance(2) {
 			n.blocked = s.Now + s.Int64N(500_000)

@@ -29,9 +29,16 @@ func check(t testing.TB, err error) {
 
 func open(t testing.TB, mem []byte) *side {
 	t.Helper()
+	return openAs(t, "udp;ofi_rxd", core.EPTypeRDM, mem)
+}
+
+func openAs(t testing.TB, prov string, typ core.EPType, mem []byte) *side {
+	t.Helper()
 	hints := core.NewHints()
-	hints.Fabric.ProvName, hints.EP.Type = "udp;ofi_rxd", core.EPTypeRDM
-	hints.Caps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic
+	hints.Fabric.ProvName, hints.EP.Type = prov, typ
+	if hints.Caps = core.CapMsg; typ == core.EPTypeRDM {
+		hints.Caps |= core.CapTagged | core.CapRMA | core.CapAtomic
+	}
 	infos, _, err := gofabric.GetInfo(core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.Source, Hints: hints})
 	check(t, err)
 	info := infos[0]

@@ -34,8 +34,9 @@ type endpoint struct {
 	timerAt  int64
 	gather   progress.Gather
 	out      outbox
-	got      bool // something came since the last answer
-	taking   bool // a datagram is being taken: answers leave behind it
+	got      bool      // something came since the last answer
+	heard    mono.Time // when what came last did, if it was short
+	taking   bool      // a datagram is being taken: answers leave behind it
 	refusals map[*engine.Peer]refusal
 	lost     error
 }

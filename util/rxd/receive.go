@@ -11,8 +11,12 @@ func (ep *endpoint) Received(from netip.AddrPort, b []byte, seg int) {
 	if !ep.Enabled() && !ep.Closed() {
 		return // nobody can know yet what there is to receive; peers try again
 	}
-	now := int64(mono.Now())
-	ep.got, ep.taking = true, true
+	at := mono.Now()
+	now := int64(at)
+	ep.got, ep.taking, ep.heard = true, true, at
+	if len(b) > recent {
+		ep.heard = mono.None
+	}
 	for seg > 0 && len(b) > seg {
 		ep.eng.Receive(now, from, b[:seg])
 		b = b[seg:]
@@ -21,8 +25,18 @@ func (ep *endpoint) Received(from netip.AddrPort, b []byte, seg int) {
 	ep.taking = false
 }
 
+// recent is how much can be taken in so short a time that it is not worth another look at the clock, bytes.
+const recent = 4096
+
 // Drained implements dgram.Receiver: answers leave, but for those that wait for company. Locked.
-func (ep *endpoint) Drained() { ep.transmit(mono.Now()) }
+func (ep *endpoint) Drained() {
+	now := ep.heard
+	if now.IsNone() {
+		now = mono.Now()
+	}
+	ep.heard = mono.None
+	ep.transmit(now)
+}
 
 // Idle implements dgram.Idler: the application has had its chance to answer what came, and nothing more has come. Locked.
 func (ep *endpoint) Idle() {

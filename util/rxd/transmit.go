@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	gatherBytes = 24 << 10 // staged bytes of one peer that leave without waiting for company
-	lentBytes   = 1 << 20  // and when user's buffers are among them
-	runBytes    = 65507    // in one run of datagrams: what one datagram can hold
-	smallMax    = 1024     // payload that is copied behind its header: one slice costs the system less than two
+	gatherBytes = 24 << 10        // staged bytes of one peer that leave without waiting for company
+	lentBytes   = 1 << 20         // and when user's buffers are among them
+	runBytes    = 65507           // in one run of datagrams: what one datagram can hold
+	smallMax    = engine.SmallMax // payload that is copied behind its header: one slice costs the system less than two
 	flatSize    = 128 << 10
 )
 
@@ -99,7 +99,9 @@ func (ep *endpoint) transmit(now mono.Time) {
 		o.send(ep)
 	}
 	o.flat = o.flat[:0]
-	clear(o.payload[:cap(o.payload)])
+	if cap(o.payload) > 0 {
+		clear(o.payload[:cap(o.payload)])
+	}
 	o.item.Head, o.item.Parts, o.item.Peer = nil, nil, nil
 	o.busy = false
 	ep.updateTimer()
@@ -133,7 +135,7 @@ func (o *outbox) add(ep *endpoint, d *engine.Out) {
 	o.n++
 	o.bytes += d.Len
 	o.done = d.Len < o.seg
-	if o.n == o.max || o.done || !d.Ext {
+	if o.n == o.max || o.done || !d.Ext || d.Last {
 		o.send(ep)
 	}
 }

@@ -59,10 +59,24 @@ func (c *Conn) staged(t *chunk, from int, op *TxOp, last bool) {
 			return
 		}
 	}
+	s := c.segment()
+	s.b, s.ch, s.end, s.op, s.last = t.b[from:], t, len(t.b), op, last
+}
+
+// segment adds one to the queue, for the caller to fill in. It is made where it stays: copied there from the stack, what was written in words would be read in
+// pairs of words at once, which waits until the words have left the processor's store queue.
+func (c *Conn) segment() *segment {
+	q := &c.out
 	if q.segs == nil {
 		q.segs = c.pool.getSegs()
 	}
-	q.segs = append(q.segs, segment{b: t.b[from:], ch: t, end: len(t.b), op: op, last: last})
+	n := len(q.segs)
+	if n == cap(q.segs) {
+		q.segs = append(q.segs, segment{})
+	} else {
+		q.segs = q.segs[:n+1] // cleared when its last one left
+	}
+	return &q.segs[n]
 }
 
 // stageBytes stages what f appends; at most a few hundred bytes.
@@ -76,10 +90,8 @@ func (c *Conn) stageBytes(f func([]byte) []byte) {
 // lend queues a user's buffer.
 func (c *Conn) lend(b []byte, op *TxOp, last bool) {
 	c.pool.run.c = nil
-	if c.out.segs == nil {
-		c.out.segs = c.pool.getSegs()
-	}
-	c.out.segs = append(c.out.segs, segment{b: b, op: op, last: last})
+	s := c.segment()
+	s.b, s.op, s.last = b, op, last
 	c.out.bytes += len(b)
 }
 

@@ -36,9 +36,9 @@ func (c *Conn) beginRun(h *wire.Header, n int) {
 	}
 	t := c.out.tail
 	r := &c.pool.run
-	*r = openRun{c: c, ch: t, at: len(t.b) - n - int(h.HdrLen), size: n, count: 1}
-	if h.Op == wire.OpTag {
-		r.tagged, r.tag = true, h.Tag
+	r.c, r.ch, r.at, r.size, r.count, r.quiet = c, t, len(t.b)-n-int(h.HdrLen), n, 1, 0 // in place: see segment
+	if r.tagged = h.Op == wire.OpTag; r.tagged {
+		r.tag = h.Tag
 	}
 }
 

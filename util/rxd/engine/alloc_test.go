@@ -128,3 +128,29 @@ func BenchmarkMessage(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkPingPong sends 64 bytes there and back, each with the acknowledgement of the one before: the work of an end between a message and its answer, and
+// two copies.
+func BenchmarkPingPong(b *testing.B) {
+	c, x, y := newCable(b, nil)
+	buf := make([]byte, 64)
+	s := msg(1, pattern(64, 1))
+	s.Inject = true
+	toY, toX := x.e.Lookup(y.addr), y.e.Lookup(x.addr)
+	hop := func(from, to *quiet, p *Peer) {
+		to.recv(buf, 1)
+		if err := p.Conn().Submit(s); err != nil {
+			b.Fatal(err)
+		}
+		from.e.Posted(p)
+		c.move(from.node, to.node)
+		to.e.Poll(c.n.now, &c.out)
+		to.e.Deadline()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		hop(x, y, toY)
+		hop(y, x, toX)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/2, "ns/hop")
+}

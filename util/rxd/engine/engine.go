@@ -203,38 +203,45 @@ func (e *Engine) find(from netip.AddrPort) *Peer {
 type Out struct {
 	To   netip.AddrPort
 	Peer *Peer // nil: an answer to a stranger
-	// Head is written by Poll into the array behind it, which should have room for HeadMax bytes.
+	// Head is written by Poll into the array behind it, which should have room for HeadMax bytes. With room for as much as SmallMax more, small payload is put
+	// there, too: one slice costs less than two, to whom sends and to who computes checksums.
 	Head []byte
 	// Parts is the payload. Poll replaces it by slices appended to Parts[:0]; four are enough. They are lent until Receive, Advance, Remove or a
 	// post; so several datagrams can be polled and transmitted together.
 	Parts [][]byte
 	Len   int  // of all, bytes
 	Ext   bool // an extension datagram: those of a peer come in runs of equal size
+	Last  bool // nothing follows now, for certain; Poll must be called again all the same, but what is gathered had better leave before
 }
 
 // HeadMax is room enough for Out.Head, bytes.
 const HeadMax = wire.MaxXHeader
 
+// SmallMax is the longest payload of an extension datagram that is put into Out.Head, bytes.
+const SmallMax = 1024
+
 // Poll fills in the next datagram to transmit; false: there is none now.
 func (e *Engine) Poll(now int64, out *Out) bool {
 	out.Parts = out.Parts[:0]
 	if e.answers.n > 0 {
+		out.Last = false
 		e.Stats.Sent++
 		e.answers.pop(e, out)
 		return true
 	}
 	for p := e.ready; p != nil; p = e.ready {
+		if p.settled(now) {
+			e.dequeue(p)
+			continue
+		}
 		if e.turn < turnMax && p.poll(now, out) {
 			e.turn++
 			e.Stats.Sent++
+			out.Last = p.nextReady == nil && p.silent()
 			return true
 		}
 		again := e.turn >= turnMax && p.state != gone
-		e.turn = 0
-		if e.ready = p.nextReady; e.ready == nil {
-			e.readyTail = nil
-		}
-		p.queued, p.nextReady = false, nil
+		e.dequeue(p)
 		if again {
 			e.enqueue(p)
 		}
@@ -243,6 +250,15 @@ func (e *Engine) Poll(now int64, out *Out) bool {
 		}
 	}
 	return false
+}
+
+// dequeue takes p, the first of those that have something to transmit, out of the list.
+func (e *Engine) dequeue(p *Peer) {
+	e.turn = 0
+	if e.ready = p.nextReady; e.ready == nil {
+		e.readyTail = nil
+	}
+	p.queued, p.nextReady = false, nil
 }
 
 // Deadline is when Advance must be called, 0 never.

@@ -215,6 +215,25 @@ func (e *Engine) receiveX(now int64, from netip.AddrPort, pkt []byte) {
 	}
 }
 
+// silent reports whether p has nothing to transmit, for certain: most of what comes asks for nothing, and most of what leaves leaves nothing behind.
+func (p *Peer) silent() bool {
+	if p.state != extended || p.hs != nil || p.resumed {
+		return false
+	}
+	f := &p.ext.flow
+	return !f.Pending() && f.Dead() == nil && p.conn.State() == xengine.Connected
+}
+
+// settled is silent, and sees to the deadline of such a peer.
+func (p *Peer) settled(now int64) bool {
+	if !p.silent() {
+		return false
+	}
+	p.ext.flow.Expect(now, p.conn.Owed())
+	p.e.due.set(p, p.ext.flow.Deadline())
+	return true
+}
+
 // alive ends the peer if its flow or its Conn has ended.
 func (p *Peer) alive() bool {
 	if p.state != extended || !p.checked(nil) {
@@ -244,8 +263,14 @@ func (p *Peer) pollX(now int64, out *Out) bool {
 	}
 	out.To, out.Peer, out.Ext = p.Addr, p, true
 	out.Head = d.Header.Append(out.Head[:0])
-	out.Parts = append(out.Parts, d.Parts...)
 	out.Len = len(out.Head) + d.Len
+	if d.Len > SmallMax || out.Len > cap(out.Head) {
+		out.Parts = append(out.Parts, d.Parts...)
+	} else {
+		for _, b := range d.Parts {
+			out.Head = append(out.Head, b...)
+		}
+	}
 	wire.PutChecksum(out.Head, out.Parts...)
 	return true
 }

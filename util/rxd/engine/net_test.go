@@ -133,7 +133,12 @@ func (d *node) Verify(key, addr, n uint64, _ bool) ([]byte, xengine.Region, bool
 
 // flush transmits what there is.
 func (d *node) flush() {
+	last := false
 	for d.e.Poll(d.n.now, &d.out) {
+		if last {
+			d.n.t.Fatal("a datagram after the last")
+		}
+		last = d.out.Last
 		b := append([]byte(nil), d.out.Head...)
 		for _, p := range d.out.Parts {
 			b = append(b, p...)

@@ -54,13 +54,15 @@ func (s *shares) took(c *share, n int) bool {
 		s.total /= 2
 		s.squares /= 4
 	}
-	s.age(c)
+	if c.era != s.era {
+		s.age(c)
+	}
 	if !c.known { // nobody owes it what he has sent before it came
 		c.known = true
 		s.set(c, s.mean())
 	}
 	s.set(c, float64(c.bytes)+float64(n))
-	return float64(c.bytes) > s.mean()+shareSlack
+	return (float64(c.bytes)-shareSlack)*s.total > s.squares // more than mean and slack, without a division for each datagram
 }
 
 // forget takes out a peer that has ended.

@@ -171,5 +171,7 @@ func (f *Flow) progress(s *sender, a *arrival) {
 	f.detect(a.now)
 	f.control(s, a)
 	f.lossAt = 0
-	f.arm(a.now)
+	if s.head != s.tail {
+		f.arm(a.now)
+	}
 }

@@ -139,7 +139,8 @@ func (f *Flow) round(s *sender, limited bool) {
 		c.resting, c.lost, c.arrived = false, 0, 0 // what was seen is the old window's
 		return
 	}
-	standing := rtt-f.path.base > f.patience()
+	queue := rtt - f.path.base
+	standing := queue > queueMin && queue > f.patience() // which is never less
 	losing := c.losing(most-f.path.base > f.path.base/16+20e3)
 	if standing {
 		c.stood++
@@ -167,6 +168,9 @@ func (f *Flow) round(s *sender, limited bool) {
 // losing reports that more is lost than chance explains: 1 % and a deviation if there is a queue, 8 % and two
 // deviations in any case, for what seems to be no queue may be one that was there when we came.
 func (c *control) losing(queue bool) bool {
+	if c.lost < 2 {
+		return false
+	}
 	all := c.lost + c.arrived
 	share, deviations := 100, 1
 	if !queue {

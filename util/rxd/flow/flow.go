@@ -223,14 +223,11 @@ func (f *Flow) askAfter() int64 {
 
 // Deadline is when Advance must be called next, 0 never.
 func (f *Flow) Deadline() int64 {
-	d := int64(0)
-	for _, t := range [...]int64{f.lossAt, f.rackAt, f.ackAt, f.paceAt, f.liveAt, f.idleAt} {
-		if t != 0 && (d == 0 || t < d) {
-			d = t
-		}
-	}
-	return d
+	return int64(min(later(f.lossAt), later(f.rackAt), later(f.ackAt), later(f.paceAt), later(f.liveAt), later(f.idleAt)) + 1)
 }
+
+// later maps times to numbers in the same order, but for 0, never, which becomes the last: the least is found without branches.
+func later(at int64) uint64 { return uint64(at) - 1 }
 
 // Advance tells the time; Poll must follow.
 func (f *Flow) Advance(now int64) {

@@ -49,7 +49,7 @@ func fuzzOne(t *testing.T, script []byte) {
 		if d := n.f.Deadline(); d != 0 && d <= w.now {
 			n.f.Advance(w.now)
 		}
-		for k := 0; n.f.Poll(w.now, &n.dg); k++ {
+		for k := 0; n.poll(w.now); k++ {
 			if k > 1000 {
 				t.Fatal("Poll does not end")
 			}
@@ -63,7 +63,7 @@ func fuzzOne(t *testing.T, script []byte) {
 		}
 		w.now = max(w.now, d)
 		n.f.Advance(w.now)
-		for n.f.Poll(w.now, &n.dg) {
+		for n.poll(w.now) {
 		}
 	}
 	if p := n.cfg.Pool; p.used != 0 || p.OutSenders != 0 || p.OutReceivers != 0 {
@@ -141,7 +141,7 @@ func TestModel(t *testing.T) {
 		loss := rapid.IntRange(0, 40).Draw(t, "loss")
 		step := func(chance func(string) int) {
 			for i, n := range nodes {
-				for n.f.Poll(w.now, &n.dg) {
+				for n.poll(w.now) {
 					p := packet{h: n.dg.Header}
 					for _, part := range n.dg.Parts {
 						p.b = append(p.b, part...)

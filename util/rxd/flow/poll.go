@@ -52,6 +52,12 @@ func (f *Flow) Poll(now int64, out *Datagram) bool {
 	return false
 }
 
+// Pending reports whether Poll may have a datagram: false is certain until the source has something more, or the next call of Receive, Advance, Quiet or Resume.
+func (f *Flow) Pending() bool {
+	const due = fAckNow | fHead | fTail | fProbe | fFinDue | fReset
+	return f.flags&due != 0 || f.src.Ready() > 0 || f.tx != nil && f.tx.lost.head != none
+}
+
 // last makes the reset of a flow that was aborted.
 func (f *Flow) last(now int64, out *Datagram) bool {
 	f.flags &^= fReset

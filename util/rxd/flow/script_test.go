@@ -36,7 +36,7 @@ func newScript(t *testing.T, change func(*Config)) *script {
 func (s *script) poll(n *node, want int) []packet {
 	s.t.Helper()
 	var out []packet
-	for n.f.Poll(s.w.now, &n.dg) {
+	for n.poll(s.w.now) {
 		p := packet{h: n.dg.Header}
 		for _, part := range n.dg.Parts {
 			p.b = append(p.b, part...)

@@ -175,10 +175,20 @@ func (w *world) push(e event) {
 	heap.Push(&w.queue, e)
 }
 
+// poll is Poll, which finds nothing where Pending says so.
+func (n *node) poll(now int64) bool {
+	pending := n.f.Pending()
+	some := n.f.Poll(now, &n.dg)
+	if some && !pending {
+		panic("a datagram, though nothing was pending")
+	}
+	return some
+}
+
 // work drains a node's transmissions.
 func (n *node) work() {
 	w := n.w
-	for k := 0; n.f.Poll(w.now, &n.dg); k++ {
+	for k := 0; n.poll(w.now); k++ {
 		if k > 200000 {
 			panic("Poll does not end")
 		}

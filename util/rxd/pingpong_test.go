@@ -1,0 +1,47 @@
+package rxd_test
+
+import (
+	"testing"
+
+	"gofabric/core"
+)
+
+// BenchmarkPingPong is the work of both ends for a message of 64 bytes there and one back, in one goroutine: nobody waits, so that what is measured is what
+// an end has to do between a message and its answer. The datagrams go through memory; udp/dgram is the same without this layer.
+func BenchmarkPingPong(b *testing.B) {
+	for name, typ := range map[string]core.EPType{"udp": core.EPTypeDgram, "udp;ofi_rxd": core.EPTypeRDM} {
+		b.Run(name, func(b *testing.B) {
+			a, z := openAs(b, name, typ, make([]byte, 64)), openAs(b, name, typ, make([]byte, 64))
+			know(b, a, z)
+			know(b, z, a)
+			out, in := make([]byte, 64), make([]byte, 64)
+			hop := func(from, to *side) {
+				err := to.ep.Recv(in, 0, core.AddrUnspec, 1)
+				for err == nil || err == core.ErrAgain {
+					if err = from.ep.Inject(out, from.peer); err == nil {
+						break
+					}
+				}
+				for {
+					n, err := to.cq.Read(to.got[:1])
+					if n == 1 {
+						return
+					}
+					if err != core.ErrAgain {
+						b.Fatal(err)
+					}
+				}
+			}
+			for range 20000 { // until both look at every pass, and share memory
+				hop(a, z)
+				hop(z, a)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				hop(a, z)
+				hop(z, a)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/2, "ns/hop")
+		})
+	}
+}
