@@ -88,10 +88,10 @@ func (m theme) over(t *testing.T, st Stack) {
 }
 
 // RunTogether runs the whole suite over st beside other stacks of the package, for most of the time it waits. What is left over is then looked for when all
-// of them are through; theme by theme where all of everything is run (GOFABRIC_MANY), and in a short run, which is for the race detector.
+// of them are through; with GOFABRIC_MANY one comes after the other, and each theme is looked at.
 func RunTogether(t *testing.T, st Stack) {
 	t.Helper()
-	if os.Getenv("GOFABRIC_MANY") == "" && !testing.Short() {
+	if os.Getenv("GOFABRIC_MANY") == "" {
 		t.Parallel()
 		beside.Add(1)
 		t.Cleanup(func() { beside.Add(-1) })
