@@ -75,6 +75,7 @@ var rank = []struct {
 	{"test/kernel/plan", 9},
 	{"test/conform/record", 9},
 	{"test/conform/oblige", 9},
+	{"test/together", 9},
 	{"test/...", 10},
 }
 

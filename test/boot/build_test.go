@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"gofabric/test/program"
 	"gofabric/test/together"
 )
 
@@ -54,22 +55,16 @@ func need(t *testing.T, pkg string, tools ...string) {
 
 // building returns what builds a program, once, and where it is then.
 func building(name, pkg string) func() (string, error) {
-	return sync.OnceValues(func() (string, error) {
-		path := filepath.Join(work, name)
-		if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
-		}
-		return path, nil
-	})
+	return sync.OnceValues(func() (string, error) { return filepath.Join(work, name), program.Build(work, pkg) })
 }
 
 // The program that is started, and the daemon.
 var (
-	rank    = building("rank", "./rank")
+	rank    = building("rank", "gofabric/test/boot/rank")
 	fabricd = building("fabricd", "gofabric/cmd/fabricd")
 )
 
-func program(t *testing.T) string {
+func rankPath(t *testing.T) string {
 	t.Helper()
 	path, err := rank()
 	if err != nil {

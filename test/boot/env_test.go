@@ -3,30 +3,20 @@ package boot
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-)
 
-// freeAddress is an address on which nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
+	"gofabric/test/program"
+)
 
 // start starts size processes with nothing but variables, which say of each who it is, and returns what each said.
 func start(t *testing.T, size int, vars func(rank int) []string, args ...string) []result {
 	t.Helper()
 	results := make([]result, size)
-	path := program(t)
+	path := rankPath(t)
 	var all sync.WaitGroup
 	for i := range size {
 		cmd := exec.CommandContext(t.Context(), path, args...)
@@ -61,7 +51,7 @@ func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, names := range [][2]string{{"GOFABRIC_RANK", "GOFABRIC_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}} {
 		t.Run(names[0], func(t *testing.T) {
-			root := freeAddress(t)
+			root := program.FreeAddress(t)
 			vars := func(i int) []string {
 				return []string{fmt.Sprintf("%s=%d", names[0], i), names[1] + "=4", "GOFABRIC_ROOT=" + root, "GOFABRIC_JOB=j"}
 			}
@@ -83,7 +73,7 @@ func TestFolder(t *testing.T) {
 // TestKubernetes: what the pods of an indexed job see.
 func TestKubernetes(t *testing.T) {
 	t.Parallel()
-	root := freeAddress(t)
+	root := program.FreeAddress(t)
 	vars := func(i int) []string {
 		return []string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i), fmt.Sprintf("HOSTNAME=sim-%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_ROOT=" + root}
 	}
@@ -93,7 +83,7 @@ func TestKubernetes(t *testing.T) {
 // TestDies: the others learn who has died, and do not wait for it.
 func TestDies(t *testing.T) {
 	t.Parallel()
-	root := freeAddress(t)
+	root := program.FreeAddress(t)
 	begun := time.Now()
 	results := start(t, 4, func(i int) []string {
 		return []string{fmt.Sprintf("GOFABRIC_RANK=%d", i), "GOFABRIC_SIZE=4", "GOFABRIC_ROOT=" + root}

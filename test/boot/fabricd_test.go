@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"gofabric/test/program"
 )
 
 // startFabricd runs a daemon of the test's own, and returns the folder of its sockets.
@@ -36,7 +38,7 @@ func runFabricd(t *testing.T, dir, state string) (end func(syscall.Signal)) {
 		t.Fatal(err)
 	}
 	end = daemon(t, clean(), path, "run", "--dir", dir, "--state-dir", state)
-	until(t, "fabricd", func() bool {
+	program.Until(t, "fabricd", func() bool {
 		conn, err := net.Dial("unix", filepath.Join(dir, "api.sock"))
 		if err == nil {
 			conn.Close()

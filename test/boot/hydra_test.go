@@ -23,7 +23,7 @@ func TestHydra(t *testing.T) {
 		{name: "version 2", provider: "tcp", source: "pmi2", more: []string{"-from", "pmi2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			args := append(append([]string{"-n", "4"}, c.args...), program(t), "-provider", c.provider)
+			args := append(append([]string{"-n", "4"}, c.args...), rankPath(t), "-provider", c.provider)
 			run(t, clean(), "mpiexec.hydra", append(args, c.more...)...).wantAll(t, 4, c.source, c.provider)
 		})
 	}
@@ -33,7 +33,7 @@ func TestHydra(t *testing.T) {
 func TestHydraDies(t *testing.T) {
 	t.Parallel()
 	need(t, "mpich", "mpiexec.hydra")
-	r := run(t, clean(), "mpiexec.hydra", "-n", "4", program(t), "-die", "2")
+	r := run(t, clean(), "mpiexec.hydra", "-n", "4", rankPath(t), "-die", "2")
 	if r.code == 0 || strings.Contains(r.out, ": ok") {
 		t.Errorf("exit status %d:\n%s", r.code, r.out)
 	}
@@ -43,5 +43,5 @@ func TestHydraDies(t *testing.T) {
 func TestHydraOne(t *testing.T) {
 	t.Parallel()
 	need(t, "mpich", "mpiexec.hydra")
-	run(t, clean(), "mpiexec.hydra", "-n", "1", program(t)).wantAll(t, 1, "pmi1", "tcp")
+	run(t, clean(), "mpiexec.hydra", "-n", "1", rankPath(t)).wantAll(t, 1, "pmi1", "tcp")
 }

@@ -10,6 +10,7 @@ import (
 
 	"gofabric"
 	"gofabric/core"
+	"gofabric/test/program"
 )
 
 // TestRestart: fabricd is killed and starts again with nothing of what it knew. Endpoints that are registered with it notice nothing on their data path, and
@@ -40,7 +41,7 @@ func TestRestart(t *testing.T) {
 	}
 	runFabricd(t, dir, "off")
 	for _, name := range []string{"fabric://job/0", "fabric://job/1"} {
-		until(t, name, func() bool { _, err := a.Insert(name); return err == nil })
+		program.Until(t, name, func() bool { _, err := a.Insert(name); return err == nil })
 	}
 	stop()
 	for range 2 {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gofabric/test/program"
 )
 
 // TestSlurm: four processes under srun --mpi=pmi2, with a Slurm of one node that the test starts and ends.
@@ -21,21 +23,21 @@ func TestSlurm(t *testing.T) {
 	env := clean("SLURM_CONF=" + conf)
 	for _, provider := range []string{"tcp", "udp;ofi_rxd"} {
 		t.Run(provider, func(t *testing.T) {
-			run(t, env, "srun", "--mpi=pmi2", "-n", "4", program(t), "-provider", provider).wantAll(t, 4, "pmi2", provider)
+			run(t, env, "srun", "--mpi=pmi2", "-n", "4", rankPath(t), "-provider", provider).wantAll(t, 4, "pmi2", provider)
 		})
 	}
 	t.Run("version 1", func(t *testing.T) {
-		run(t, env, "srun", "--mpi=pmi2", "-n", "4", program(t), "-from", "pmi1").wantAll(t, 4, "pmi1", "tcp")
+		run(t, env, "srun", "--mpi=pmi2", "-n", "4", rankPath(t), "-from", "pmi1").wantAll(t, 4, "pmi1", "tcp")
 	})
 	t.Run("dies", func(t *testing.T) {
-		r := run(t, env, "srun", "--mpi=pmi2", "--kill-on-bad-exit=1", "-n", "4", program(t), "-die", "2")
+		r := run(t, env, "srun", "--mpi=pmi2", "--kill-on-bad-exit=1", "-n", "4", rankPath(t), "-die", "2")
 		if r.code == 0 || strings.Contains(r.out, ": ok") {
 			t.Errorf("exit status %d:\n%s", r.code, r.out)
 		}
 	})
 	t.Run("without PMI", func(t *testing.T) {
-		meet := "GOFABRIC_ROOT=" + freeAddress(t)
-		run(t, append(env, meet), "srun", "--mpi=none", "-n", "4", program(t)).wantAll(t, 4, "tcp", "tcp")
+		meet := "GOFABRIC_ROOT=" + program.FreeAddress(t)
+		run(t, append(env, meet), "srun", "--mpi=none", "-n", "4", rankPath(t)).wantAll(t, 4, "tcp", "tcp")
 	})
 }
 
@@ -61,10 +63,10 @@ func startSlurm(t *testing.T) string {
 	socket := filepath.Join(dir, "munge.sock")
 	daemon(t, nil, "munged", "--foreground", "--force", "--key-file="+filepath.Join(dir, "munge.key"), "--socket="+socket, "--pid-file="+filepath.Join(dir, "munged.pid"),
 		"--log-file="+filepath.Join(dir, "munged.log"), "--seed-file="+filepath.Join(dir, "munge.seed"))
-	until(t, "munged", func() bool { _, err := os.Stat(socket); return err == nil })
+	program.Until(t, "munged", func() bool { _, err := os.Stat(socket); return err == nil })
 	conf := filepath.Join(dir, "slurm.conf")
-	_, ctlPort, _ := strings.Cut(freeAddress(t), ":")
-	_, dPort, _ := strings.Cut(freeAddress(t), ":")
+	_, ctlPort, _ := strings.Cut(program.FreeAddress(t), ":")
+	_, dPort, _ := strings.Cut(program.FreeAddress(t), ":")
 	write(t, conf, slurmConf(dir, host, ctlPort, dPort))
 	write(t, filepath.Join(dir, "cgroup.conf"), "CgroupPlugin=cgroup/v1\n") // that of version 2 wants systemd, though nothing here uses it
 	env := clean("SLURM_CONF=" + conf)
@@ -75,7 +77,7 @@ func startSlurm(t *testing.T) string {
 	}
 	daemon(t, env, "slurmctld", "-D", "-f", conf)
 	daemon(t, env, "slurmd", "-D", "-f", conf)
-	until(t, "slurm", func() bool {
+	program.Until(t, "slurm", func() bool {
 		cmd := exec.CommandContext(t.Context(), "sinfo", "-h", "-o", "%T")
 		cmd.Env = env
 		out, err := cmd.Output()

@@ -121,10 +121,10 @@ func callsOf(t *testing.T, env []string, program string, s stack, family string)
 	for first := 0; len(skip) < 60; {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		p := start(ctx, t, env, program, append([]string{s.provider, s.kind, family, strconv.Itoa(first)}, skip...)...)
-		<-p.done
+		p.Wait() // how it ends shows in what it prints
 		cancel()
 		last, open := -1, false
-		for line := range strings.Lines(p.out.String()) {
+		for line := range strings.Lines(p.String()) {
 			if line == "end\n" {
 				return list
 			}

@@ -9,6 +9,7 @@ import (
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/telemetry"
+	"gofabric/test/program"
 )
 
 // TestDaemon: a C program on the library tells the daemon, if there is one, who it is and what it does.
@@ -23,7 +24,7 @@ func TestDaemon(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
-	env, port := append(onOurs(t), fabricd.EnvDir+"="+dir), freePort(t)
+	env, port := append(onOurs(t), fabricd.EnvDir+"="+dir), program.FreePort(t)
 	args := []string{"-p", "udp;ofi_rxd", "-e", "rdm", "-I", "100000000"}
 	server := start(ctx, t, env, "fi_pingpong", append([]string{"-B", port}, args...)...)
 	told := make(chan *telemetry.Process, 1)
@@ -50,10 +51,10 @@ func TestDaemon(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}()
-	for server.running() && ctx.Err() == nil { // the client cannot know when the server listens
+	for server.Running() && ctx.Err() == nil { // the client cannot know when the server listens
 		client := start(ctx, t, env, "fi_pingpong", append(append([]string{"-P", port}, args...), "127.0.0.1")...)
 		select {
-		case <-client.done:
+		case <-client.Done():
 		case p := <-told:
 			if p == nil || p.Totals[0].Provider != "udp;ofi_rxd" || p.Totals[0].Counters["operations.receive"] == 0 || len(p.Endpoints) != 1 {
 				t.Errorf("it told %+v", p)
@@ -61,5 +62,5 @@ func TestDaemon(t *testing.T) {
 			return
 		}
 	}
-	t.Fatalf("nothing was told; the server: %s", server.out.String())
+	t.Fatalf("nothing was told; the server: %s", server.String())
 }

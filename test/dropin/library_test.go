@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"gofabric/test/program"
 )
 
 // This file builds the library and the C programs, and runs programs on it.
@@ -96,74 +98,27 @@ func loads(t *testing.T, program string) {
 	}
 }
 
-// process is a running program and what it printed.
-type process struct {
-	cmd  *exec.Cmd
-	out  output
-	done chan struct{}
-	err  error // valid after done
-}
-
-// output collects what a program prints, to be read at any time.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
-}
-
 // start starts a program, which dies with ctx at the latest. env is beside the test's own.
-func start(ctx context.Context, t *testing.T, env []string, program string, args ...string) *process {
+func start(ctx context.Context, t *testing.T, env []string, path string, args ...string) *program.Program {
 	t.Helper()
-	p := &process{done: make(chan struct{})}
-	p.cmd = exec.CommandContext(ctx, program, args...)
-	p.cmd.Env = append(os.Environ(), env...)
-	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
-	p.cmd.WaitDelay = 5 * time.Second
-	if err := p.cmd.Start(); err != nil {
-		t.Fatalf("%s: %v", program, err)
-	}
-	go func() {
-		defer close(p.done)
-		p.err = p.cmd.Wait()
-	}()
-	return p
-}
-
-// running says whether the program has not ended.
-func (p *process) running() bool {
-	select {
-	case <-p.done:
-		return false
-	default:
-		return true
-	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = append(os.Environ(), env...)
+	return program.Start(t, cmd)
 }
 
 // runLimit bounds a program.
 const runLimit = 60 * time.Second
 
 // finish runs a program to its end and returns what it printed; it must succeed.
-func finish(t *testing.T, env []string, program string, args ...string) string {
+func finish(t *testing.T, env []string, path string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
 	defer cancel()
-	p := start(ctx, t, env, program, args...)
-	<-p.done
-	if p.err != nil {
-		t.Fatalf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), p.err, &p.out)
+	p := start(ctx, t, env, path, args...)
+	if err := p.Wait(); err != nil {
+		t.Fatalf("%s %s: %v", filepath.Base(path), strings.Join(args, " "), err)
 	}
-	return p.out.String()
+	return p.String()
 }
 
 // headers finds out whether the system has libfabric's.

@@ -3,14 +3,14 @@ package dropin
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"gofabric/test/program"
 )
 
 // side is fi_pingpong on one of the libraries.
@@ -46,7 +46,7 @@ func TestPingpong(t *testing.T) {
 func pingpong(t *testing.T, s stack, systems string, server, client side) {
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
 	defer cancel()
-	port := freePort(t)
+	port := program.FreePort(t)
 	args := func(at side) []string {
 		p := s.provider
 		if at.name == "system's" {
@@ -65,23 +65,23 @@ func pingpong(t *testing.T, s stack, systems string, server, client side) {
 		client.env = append(client.env, "FI_PROVIDER="+systems)
 	}
 	p := start(ctx, t, server.env, "fi_pingpong", slices.Concat([]string{"-B", port}, args(server))...)
-	var c *process
+	var c *program.Program
 	for { // the client cannot know when the server listens
 		c = start(ctx, t, client.env, "fi_pingpong", slices.Concat([]string{"-P", port}, args(client), []string{"127.0.0.1"})...)
-		<-c.done
-		if !strings.Contains(strings.ToLower(c.out.String()), "connection refused") || !p.running() || ctx.Err() != nil {
+		c.Wait()
+		if !strings.Contains(strings.ToLower(c.String()), "connection refused") || !p.Running() || ctx.Err() != nil {
 			break
 		}
+		c.Mute()
 		time.Sleep(20 * time.Millisecond)
 	}
-	if c.err != nil { // the server may never notice
+	if c.Wait() != nil { // the server may never notice
 		cancel()
 	}
-	<-p.done
-	if p.err != nil || c.err != nil {
-		t.Fatalf("server: %v\n%s\nclient: %v\n%s", p.err, &p.out, c.err, &c.out)
+	if p.Wait() != nil || c.Wait() != nil {
+		t.Fatalf("server: %v\nclient: %v", p.Wait(), c.Wait())
 	}
-	for _, table := range []string{p.out.String(), c.out.String()} {
+	for _, table := range []string{p.String(), c.String()} {
 		lines := strings.Split(strings.TrimSpace(table), "\n")
 		if len(lines) < 4 || !strings.HasPrefix(lines[0], "bytes   #sent   #ack ") {
 			t.Fatalf("no table:\n%s", table)
@@ -94,27 +94,17 @@ func pingpong(t *testing.T, s stack, systems string, server, client side) {
 	}
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp4", ":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-}
-
 // TestMapped reads which library a running program has mapped.
 func TestMapped(t *testing.T) {
 	needs(t, "fi_pingpong")
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
 	defer cancel()
-	p := start(ctx, t, onOurs(t), "fi_pingpong", "-B", freePort(t), "-p", "tcp", "-e", "msg") // waits for a client
-	defer func() { cancel(); <-p.done }()
+	p := start(ctx, t, onOurs(t), "fi_pingpong", "-B", program.FreePort(t), "-p", "tcp", "-e", "msg") // waits for a client
+	defer func() { cancel(); p.Wait() }()
 	for {
-		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.cmd.Process.Pid))
-		if err != nil || !p.running() || ctx.Err() != nil {
-			t.Fatalf("the library is not mapped: %v\n%s\n%s", err, maps, &p.out)
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.Cmd.Process.Pid))
+		if err != nil || !p.Running() || ctx.Err() != nil {
+			t.Fatalf("the library is not mapped: %v\n%s", err, maps)
 		}
 		if strings.Contains(string(maps), "/libfabric.so") {
 			if !strings.Contains(string(maps), library(t)) {

@@ -56,8 +56,7 @@ func TestWrongLibrary(t *testing.T) {
 	defer cancel()
 	program := compile(t, "msg")
 	p := start(ctx, t, append(onOurs(t), "LD_LIBRARY_PATH="), program, "tcp", "msg")
-	<-p.done
-	if p.err == nil || !strings.Contains(p.out.String(), "libfabric") {
-		t.Errorf("%s runs on the system's library: %v\n%s", program, p.err, &p.out)
+	if p.Wait() == nil || !strings.Contains(p.String(), "libfabric") {
+		t.Errorf("%s runs on the system's library: %v", program, p.Wait())
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // command is a command that talks to the daemon in dir.
 func command(dir string, args ...string) *exec.Cmd {
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(binary, args...)
 	cmd.Env = append(os.Environ(), fabricd.EnvDir+"="+dir)
 	return cmd
 }
@@ -102,9 +102,7 @@ func TestStopped(t *testing.T) {
 	t.Parallel()
 	dir := newDir(t)
 	p := start(t, dir)
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	p.Signal(syscall.SIGSTOP)
 	for _, args := range [][]string{{"status"}, {"names"}, {"put", "a", "b"}, {"stuck"}, {"get", "--kv", "--wait", "1s", "a"}} {
 		t.Run(args[0], func(t *testing.T) {
 			t.Parallel()

@@ -123,7 +123,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	clients.Go(func() { follow(run, t, watcher) })
 	for round := range rounds {
 		r.reach(ctx, t, 200+round*37%100)
-		p.kill()
+		p.Kill()
 		before := r.copy()
 		p = start(t, dir)
 		c := client(t, dir)
@@ -167,7 +167,7 @@ func TestStopsInOrder(t *testing.T) {
 	waited := make(chan error, 1)
 	go func() { waited <- client(t, dir).Do(ctx, "GET", api.KeyPath("never")+"?wait=1m", nil, nil) }()
 	begin := time.Now()
-	p.stop()
+	p.Stop()
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("the end took %v", took)
 	}

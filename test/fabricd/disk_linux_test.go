@@ -78,7 +78,7 @@ func TestDiskFull(t *testing.T) {
 	if text := metrics(t, dir); !strings.Contains(text, "\nfabricd_directory_writable 1\n") {
 		t.Errorf("metrics say %s", text)
 	}
-	p.kill()
+	p.Kill()
 	start(t, dir, "--state-dir", state)
 	if got := strings.Count(run(t, dir, "names"), "\njob/"); got != n+1 {
 		t.Errorf("%d names after a restart, want %d", got, n+1)

@@ -35,7 +35,7 @@ func dial(t *testing.T, dir string) net.Conn {
 // resident is the daemon's memory, bytes.
 func (p *process) resident() int {
 	p.t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
 	if err != nil {
 		p.t.Skip("no /proc to read memory from: ", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/program"
 )
 
 const packaging = "../../packaging/"
@@ -31,7 +32,7 @@ func read(t *testing.T, path string) string {
 // checkArguments has the daemon parse a command line without running it.
 func checkArguments(t *testing.T, args ...string) {
 	t.Helper()
-	if out, err := exec.Command(program, append(args, "--help")...).CombinedOutput(); err != nil || !strings.Contains(string(out), "fabricd "+args[0]) {
+	if out, err := exec.Command(binary, append(args, "--help")...).CombinedOutput(); err != nil || !strings.Contains(string(out), "fabricd "+args[0]) {
 		t.Errorf("fabricd %v: %v, %s", args, err, out)
 	}
 }
@@ -54,7 +55,7 @@ func TestUnits(t *testing.T) {
 		missing(t, "there is no systemd-analyze (Debian's package systemd) to ask more")
 	}
 	dir := newDir(t)
-	for name, text := range map[string]string{"fabricd.service": strings.ReplaceAll(service, "/usr/bin/fabricd", program), "fabricd.socket": sockets} {
+	for name, text := range map[string]string{"fabricd.service": strings.ReplaceAll(service, "/usr/bin/fabricd", binary), "fabricd.socket": sockets} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -112,10 +113,10 @@ func TestManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, dir, "--config", file, "--log-format", "text")
-	if out, err := exec.Command(program, "status", "--socket", filepath.Join(dir, fabricd.API)).CombinedOutput(); err != nil {
+	if out, err := exec.Command(binary, "status", "--socket", filepath.Join(dir, fabricd.API)).CombinedOutput(); err != nil {
 		t.Errorf("the probe: %v, %s", err, out)
 	}
-	if err := exec.Command(program, "status", "--socket", filepath.Join(newDir(t), fabricd.API)).Run(); err == nil {
+	if err := exec.Command(binary, "status", "--socket", filepath.Join(newDir(t), fabricd.API)).Run(); err == nil {
 		t.Error("the probe succeeds without a daemon")
 	}
 }
@@ -126,11 +127,11 @@ func TestAlone(t *testing.T) {
 		t.Skip("only root can change the root folder")
 	}
 	root := newDir(t)
-	if err := os.WriteFile(filepath.Join(root, "fabricd"), []byte(read(t, program)), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "fabricd"), []byte(read(t, binary)), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	cmd := &exec.Cmd{Path: "/fabricd", Args: []string{"/fabricd", "run"}, Dir: "/", SysProcAttr: &syscall.SysProcAttr{Chroot: root}}
-	cmd.Env = []string{"FABRICD_DIR=/run/fabricd", "FABRICD_STATE_DIR=/var/lib/fabricd", "FABRICD_LISTEN=" + freeAddress(t)}
+	cmd.Env = []string{"FABRICD_DIR=/run/fabricd", "FABRICD_STATE_DIR=/var/lib/fabricd", "FABRICD_LISTEN=" + program.FreeAddress(t)}
 	startCommand(t, root, cmd)
 	if err := client(t, filepath.Join(root, "run/fabricd")).Do(within(t, time.Minute), "PUT", api.NamePath("a"), api.Registration{Address: "1"}, nil); err != nil {
 		t.Error(err)

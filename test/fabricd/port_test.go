@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gofabric/test/program"
 )
 
 // listening returns the TCP addresses on which a process listens, as the kernel writes them (proc(5), /proc/PID/net/tcp).
@@ -50,7 +52,7 @@ func listening(t *testing.T, pid int) (addresses []string) {
 // page runs fabricd page; the link is all that it writes to standard output.
 func page(t *testing.T, dir string, args ...string) (link, notes string) {
 	t.Helper()
-	cmd := exec.Command(program, append([]string{"page", "--socket", filepath.Join(dir, "api.sock")}, args...)...)
+	cmd := exec.Command(binary, append([]string{"page", "--socket", filepath.Join(dir, "api.sock")}, args...)...)
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -71,7 +73,7 @@ func TestNoPort(t *testing.T) {
 				t.Skip("an emulated fabric needs root and /dev/net/tun here")
 			}
 			dir := newDir(t)
-			cmd := exec.Command(program, append(args, "--dir", dir)...)
+			cmd := exec.Command(binary, append(args, "--dir", dir)...)
 			p := startCommand(t, dir, cmd)
 			pid := cmd.Process.Pid
 			if got := listening(t, pid); len(got) != 0 {
@@ -92,7 +94,7 @@ func TestNoPort(t *testing.T) {
 			if got := listening(t, pid); len(got) != 0 {
 				t.Errorf("asked to close the page, it listens on %v", got)
 			}
-			p.stop()
+			p.Stop()
 		})
 	}
 }
@@ -103,7 +105,7 @@ func TestPageOption(t *testing.T) {
 	if err := os.WriteFile(file, []byte("page: on\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	address := program.FreeAddress(t)
 	for what, c := range map[string]struct {
 		args []string
 		env  string
@@ -117,7 +119,7 @@ func TestPageOption(t *testing.T) {
 		"a file, but the flag": {args: []string{"--config", file, "--page", "off"}},
 	} {
 		dir := newDir(t)
-		cmd := exec.Command(program, append([]string{"run", "--dir", dir}, c.args...)...)
+		cmd := exec.Command(binary, append([]string{"run", "--dir", dir}, c.args...)...)
 		cmd.Env = append(os.Environ(), c.env)
 		p := startCommand(t, dir, cmd)
 		if got := len(listening(t, cmd.Process.Pid)); got == 0 != (c.want == "") {
@@ -128,10 +130,10 @@ func TestPageOption(t *testing.T) {
 				t.Errorf("%s: %s", what, link)
 			}
 		}
-		p.stop()
+		p.Stop()
 	}
 	for _, bad := range []string{"0.0.0.0:7481", ":7481", "localhost:7481"} {
-		out, err := exec.Command(program, "run", "--dir", newDir(t), "--page", bad).CombinedOutput()
+		out, err := exec.Command(binary, "run", "--dir", newDir(t), "--page", bad).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "address of this node alone") {
 			t.Errorf("--page %s: %v, %s", bad, err, out)
 		}
@@ -140,10 +142,10 @@ func TestPageOption(t *testing.T) {
 
 // TestPageRestart: a daemon that is started again shows the same certificate, and does not know the token of before.
 func TestPageRestart(t *testing.T) {
-	dir, address := newDir(t), freeAddress(t)
+	dir, address := newDir(t), program.FreeAddress(t)
 	p := start(t, dir, "--page", address)
 	link, notes := page(t, dir)
-	p.kill()
+	p.Kill()
 	p = start(t, dir, "--page", address)
 	next, again := page(t, dir)
 	if next == link || again != notes {
@@ -153,10 +155,8 @@ func TestPageRestart(t *testing.T) {
 	if got, _ := send(t, c, "GET", "https://"+address+"/v1/status", "", "Authorization", "Bearer "+token); got != 401 {
 		t.Errorf("the token of before: %d", got)
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
-	p.expect("msg=reloaded")
+	p.Signal(syscall.SIGHUP)
+	p.Expect("msg=reloaded")
 	if got, _ := send(t, c, "GET", "https://"+address+"/v1/status", "", "Authorization", "Bearer "+tokenOf(t, next)); got != 200 {
 		t.Errorf("the token after a reload: %d", got)
 	}
@@ -186,12 +186,12 @@ func TestPageAsOther(t *testing.T) {
 		}
 	}
 	refused()
-	if got := listening(t, p.cmd.Process.Pid); len(got) != 0 {
+	if got := listening(t, p.Cmd.Process.Pid); len(got) != 0 {
 		t.Errorf("it listens on %v", got)
 	}
 	page(t, dir)
 	refused()
-	if got := listening(t, p.cmd.Process.Pid); len(got) != 1 {
+	if got := listening(t, p.Cmd.Process.Pid); len(got) != 1 {
 		t.Errorf("it listens on %v", got)
 	}
 }
@@ -199,7 +199,7 @@ func TestPageAsOther(t *testing.T) {
 // TestSilentTLS: clients that connect and say nothing take no more than their share of connections, and those of the Unix socket do not notice. With
 // GOFABRIC_MANY, they are cut off in time, and the page is there again.
 func TestSilentTLS(t *testing.T) {
-	dir, address := newDir(t), freeAddress(t)
+	dir, address := newDir(t), program.FreeAddress(t)
 	start(t, dir, "--page", address, "--connections-per-user", "4")
 	link, _ := page(t, dir)
 	c := trusting(t, dir)

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -14,12 +13,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gofabric/test/program"
 )
 
 // makeToken makes a token with the daemon's command, and adds its entry to a file.
 func makeToken(t *testing.T, file string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(program, append([]string{"token"}, args...)...)
+	cmd := exec.Command(binary, append([]string{"token"}, args...)...)
 	var token strings.Builder
 	cmd.Stderr = &token
 	entry, err := cmd.Output()
@@ -38,17 +39,6 @@ func makeToken(t *testing.T, file string, args ...string) string {
 		t.Error("the entry holds the token itself")
 	}
 	return strings.TrimSpace(token.String())
-}
-
-// freeAddress returns an address nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // trusting is a client that trusts the certificate which the daemon made.
@@ -89,7 +79,7 @@ func send(t *testing.T, c *http.Client, method, url, body string, headers ...str
 
 // TestTokens: over TCP nothing goes without TLS and a token, and a token does what its rights say, as the user it stands for.
 func TestTokens(t *testing.T) {
-	dir, address := newDir(t), freeAddress(t)
+	dir, address := newDir(t), program.FreeAddress(t)
 	file := filepath.Join(dir, "tokens")
 	reader := makeToken(t, file, "reader")
 	alice := makeToken(t, file, "alice", "--rights", "read,write", "--uid", "1000")
@@ -135,10 +125,8 @@ func TestTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	makeToken(t, file, "other")
-	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
-	p.expect("msg=reloaded")
+	p.Signal(syscall.SIGHUP)
+	p.Expect("msg=reloaded")
 	if got, _ := send(t, c, "GET", base+"/v1/status", "", "Authorization", "Bearer "+alice); got != 401 {
 		t.Errorf("a token that was taken back: %d", got)
 	}
@@ -146,7 +134,7 @@ func TestTokens(t *testing.T) {
 
 // TestPageLink: the link that fabricd page prints has the token where browsers send it to nobody; what they send by themselves counts for nothing.
 func TestPageLink(t *testing.T) {
-	dir, address := newDir(t), freeAddress(t)
+	dir, address := newDir(t), program.FreeAddress(t)
 	start(t, dir, "--listen", address)
 	links, _ := page(t, dir) // the page's own, and this one
 	own, link, _ := strings.Cut(links, "\n")

@@ -48,7 +48,7 @@ func newSupervisor(t *testing.T) *supervisor {
 // start starts the daemon with the socket as descriptor 3 (sd_listen_fds(3): LISTEN_PID is its own).
 func (s *supervisor) start(args ...string) *process {
 	s.t.Helper()
-	cmd := exec.Command("/bin/sh", append([]string{"-c", `export LISTEN_PID=$$; exec "$0" "$@"`, program, "run", "--dir", s.dir}, args...)...)
+	cmd := exec.Command("/bin/sh", append([]string{"-c", `export LISTEN_PID=$$; exec "$0" "$@"`, binary, "run", "--dir", s.dir}, args...)...)
 	cmd.ExtraFiles = []*os.File{s.api}
 	cmd.Env = append(os.Environ(), "LISTEN_FDS=1", "NOTIFY_SOCKET="+filepath.Join(s.dir, "notify"), "WATCHDOG_USEC=300000")
 	return startCommand(s.t, s.dir, cmd)
@@ -84,18 +84,16 @@ func TestSystemd(t *testing.T) {
 		t.Errorf("a client that came early: %v", err)
 	}
 	s.hear("WATCHDOG=1")
-	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	p.Signal(syscall.SIGHUP)
 	s.hear("RELOADING=1\nMONOTONIC_USEC=")
 	s.hear("READY=1")
-	p.kill()
+	p.Kill()
 	go func() { served <- c.Do(within(t, time.Minute), "GET", api.NamePath("early"), nil, nil) }()
 	p = s.start()
 	if err := <-served; err != nil {
 		t.Errorf("a client that came between two daemons: %v", err)
 	}
-	p.stop()
+	p.Stop()
 	s.hear("STOPPING=1")
 	if _, err := os.Stat(filepath.Join(s.dir, "api.sock")); err != nil {
 		t.Errorf("the daemon removed systemd's socket: %v", err)
@@ -110,7 +108,7 @@ func TestActivation(t *testing.T) {
 	}
 	dir := newDir(t)
 	listen := func(name string) string { return "--listen=" + filepath.Join(dir, name) }
-	cmd := exec.Command(activate, listen(fabricd.Stats), listen(fabricd.API), "--setenv=PATH", program, "run", "--dir", dir)
+	cmd := exec.Command(activate, listen(fabricd.Stats), listen(fabricd.API), "--setenv=PATH", binary, "run", "--dir", dir)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -173,10 +171,8 @@ func TestReload(t *testing.T) {
 	reload := func(text, says string) {
 		t.Helper()
 		write(text)
-		if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
-		p.expect(says)
+		p.Signal(syscall.SIGHUP)
+		p.Expect(says)
 	}
 	reload("entries: 3\n", "msg=reloaded")
 	put(3, 0)
@@ -185,14 +181,14 @@ func TestReload(t *testing.T) {
 	put(4, 507)
 	reload("entries: many\n", "the configuration stays as it was")
 	reload("entries: 4\nstate-dir: /nowhere\n", "this changes at the next start only")
-	p.expect("msg=reloaded")
+	p.Expect("msg=reloaded")
 	put(4, 0)
 	reload("etcd: ['http://127.0.0.1:1']\n", "this changes at the next start only\" setting=etcd")
-	p.expect("msg=reloaded")
+	p.Expect("msg=reloaded")
 	reload("log-format: json\n", "this changes at the next start only\" setting=log-format")
-	p.expect("msg=reloaded")
+	p.Expect("msg=reloaded")
 	reload("xdp-users: [nobody-of-this-name]\n", "xdp-users names somebody unknown")
-	p.expect("msg=reloaded")
+	p.Expect("msg=reloaded")
 }
 
 // TestSettings: flags win over the environment, the environment over the file, and what makes no sense is refused.
@@ -202,7 +198,7 @@ func TestSettings(t *testing.T) {
 	if err := os.WriteFile(file, []byte("entries: 1\nbytes: 600\nconnections: 9\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "run", "--dir", dir, "--config", file, "--entries", "3")
+	cmd := exec.Command(binary, "run", "--dir", dir, "--config", file, "--entries", "3")
 	cmd.Env = append(os.Environ(), "FABRICD_BYTES=1000000", "FABRICD_ENTRIES=2")
 	startCommand(t, dir, cmd)
 	c := client(t, dir)
@@ -217,7 +213,7 @@ func TestSettings(t *testing.T) {
 		{"--connections", "0"}, {"--entries=-1"}, {"--log-level", "loud"}, {"--log-format", "xml"}, {"--tls-cert", "x"}, {"--config", "/nowhere"}, {"--listen", "127.0.0.1:0", "--tokens", "/nowhere"},
 		{"--etcd", "http://127.0.0.1:1", "--etcd-cert", "x"},
 	} {
-		out, err := exec.Command(program, append([]string{"run", "--dir", newDir(t)}, bad...)...).CombinedOutput()
+		out, err := exec.Command(binary, append([]string{"run", "--dir", newDir(t)}, bad...)...).CombinedOutput()
 		if err == nil || !strings.HasPrefix(string(out), "fabricd: ") {
 			t.Errorf("%v: %v, %s", bad, err, out)
 		}

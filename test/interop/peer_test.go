@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/program"
 )
 
 // This file builds testdata/peer.c and talks to it.
@@ -53,17 +54,17 @@ func buildPeer(name string, args ...string) peerProgram {
 type native struct {
 	stdin io.WriteCloser
 	lines chan string // what it prints; closed at its end
-	errs  output
+	errs  program.Output
 	end   func() // ends it
 	inbox
 }
 
 // startPeer starts a peer, at a port if one is given, which ends with the test.
-func startPeer(t *testing.T, program peerProgram, provider, kind string, port ...string) *native {
+func startPeer(t *testing.T, built peerProgram, provider, kind string, port ...string) *native {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), runLimit)
-	cmd := exec.CommandContext(ctx, program.path, append([]string{provider, kind}, port...)...)
-	cmd.Env = append(append(os.Environ(), program.env...), "FI_PROVIDER="+provider) // the others take long to look around
+	cmd := exec.CommandContext(ctx, built.path, append([]string{provider, kind}, port...)...)
+	cmd.Env = append(append(os.Environ(), built.env...), "FI_PROVIDER="+provider) // the others take long to look around
 	n := &native{lines: make(chan string, 1024)}
 	cmd.Stderr = &n.errs
 	cmd.WaitDelay = time.Second

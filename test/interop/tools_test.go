@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gofabric/test/program"
 	"gofabric/test/together"
 )
 
@@ -42,13 +43,11 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	fi = tool{name: "fi pingpong", path: filepath.Join(dir, "fi"), args: []string{"pingpong", "--timeout", "20s"}}
-	build := exec.Command("go", "build", "-o", fi.path, "gofabric/cmd/fi")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building fi: %v\n%s", err, out)
+	if err := program.Build(dir, "gofabric/cmd/fi"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	fi = tool{name: "fi pingpong", path: filepath.Join(dir, "fi"), args: []string{"pingpong", "--timeout", "20s"}}
 	together.Run(4) // they wait for native peers' timers most of their time
 	return m.Run()
 }
