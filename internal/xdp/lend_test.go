@@ -26,13 +26,11 @@ func TestLoanWaits(t *testing.T) {
 		err error
 	}
 	waits := make(chan answer, 1)
-	ready := make(chan struct{})
 	go func() {
-		close(ready)
+		a.Enter() // this thread, too
 		o, err := l.Loan(1)
 		waits <- answer{o, err}
 	}()
-	<-ready
 	until(t, "the first loan", func() bool { return l.Free() == 1 })
 	second, err := l.Loan(1)
 	must(t, err)
