@@ -243,7 +243,11 @@ func (w *peerWatch) watch(v PeerView) {
 		if cn.Waiting() {
 			waiting = ", and operations wait for it"
 		}
-		w.o.Watch(w.key(v, "connect"), 0, tell("connect", "the connection is "+s.String()+waiting, 0)) // one that is tried again is the same
+		why := ": nothing has answered there"
+		if s == engine.Requesting {
+			why = ": the peer has not answered the request"
+		}
+		w.o.Watch(w.key(v, "connect"), 0, tell("connect", "the connection is "+s.String()+why+waiting, 0)) // one that is tried again is the same
 		return
 	}
 	if old, ok := cn.Oldest(); ok {

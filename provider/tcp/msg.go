@@ -190,6 +190,9 @@ func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
 		return ep.Refuse("fi_connect", dest.IP, err, "check the address and FI_TCP_IFACE")
 	}
 	st.Meter(&ep.meter)
+	if local, err := netx.LocalAddr(st.fd); err == nil {
+		st.local = local // that the system has chosen; who waits for the answer is told of by it
+	}
 	ep.st, ep.state = st, msgConnecting
 	return nil
 }

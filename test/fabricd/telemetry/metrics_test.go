@@ -199,7 +199,7 @@ func TestMetrics(t *testing.T) {
 	checkAll(t)
 }
 
-// TestSilence: what the transport took before the network was parted is stuck, too, though no operation waits for it; and it is no more when it gets through.
+// TestSilence: in a parted network, what the transport took is stuck, though no operation waits for it, and so are connections; and no more when it is whole again.
 func TestSilence(t *testing.T) {
 	s := emulate(t, "nodes: [n1, n2]\nlinks: [{between: [n1, n2]}]\n")
 	pairs := s.talk(slices.DeleteFunc(slices.Clone(stacks), func(k stack) bool { return !k.reliable() }))
@@ -218,6 +218,13 @@ func TestSilence(t *testing.T) {
 		}
 		s.until(p.source.name+" is stuck", func() bool {
 			return slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool { return strings.HasPrefix(w, why) })
+		})
+	}
+	for _, p := range pairs { // the source has begun to connect once more
+		s.until(p.source.name+" does not connect", func() bool {
+			return slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool {
+				return strings.HasPrefix(w, "connect to "+p.k.name+" by eth0: the connection is opening: nothing has answered there")
+			})
 		})
 	}
 	s.ask("DELETE", "/v1/emulation/partition", nil, nil)
