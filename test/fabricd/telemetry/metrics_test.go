@@ -164,6 +164,7 @@ func has(words ...string) func(string) bool {
 // TestMetrics: every metric is above zero on every stack where it can be, what counts up does not fall when endpoints close, and a
 // Prometheus that scrapes the daemon can answer every question of the dashboard.
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	prometheus := tool(t, "prometheus")
 	address, tokens, token := makeToken(t)
 	s := emulate(t, topology, "--listen", address, "--tokens", tokens)
@@ -201,6 +202,7 @@ func TestMetrics(t *testing.T) {
 
 // TestSilence: in a parted network, what the transport took is stuck, though no operation waits for it, and so are connections; and no more when it is whole again.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	s := emulate(t, "nodes: [n1, n2]\nlinks: [{between: [n1, n2]}]\n")
 	pairs := s.talk(slices.DeleteFunc(slices.Clone(stacks), func(k stack) bool { return !k.reliable() }))
 	for _, p := range pairs {

@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long anything here may take; it is only waited for when something is broken.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 // program is fabricd.
 var program string

@@ -199,6 +199,11 @@ func (w *work) traffic(stop chan struct{}) error {
 		if err := w.ep.Send(w.ctx, w.peer, buf); err != nil {
 			return err
 		}
+		for range 16 { // many small ones, of which one in 256 is timed
+			if err := w.ep.Send(w.ctx, w.peer, buf[:64]); err != nil {
+				return err
+			}
+		}
 		if i%8 != 0 || !w.stack.reliable() {
 			continue
 		}
