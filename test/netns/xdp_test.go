@@ -36,7 +36,7 @@ func xdpPair(a, b *host, ipA, ipB string, envA, envB []string) (ra, rb *remote) 
 // counts are how many datagrams went past the kernel's stack, and how many of those that came were no good.
 func (r *remote) counts() (sent, received, refused uint64) {
 	r.t.Helper()
-	for _, m := range regexp.MustCompile(`Bypass(\w+):(\d+)`).FindAllStringSubmatch(r.do("stats"), -1) {
+	for _, m := range regexp.MustCompile(`Bypass(Sent|Received|Refused):(\d+)`).FindAllStringSubmatch(r.do("stats"), -1) {
 		n, _ := strconv.ParseUint(m[2], 10, 64)
 		*map[string]*uint64{"Sent": &sent, "Received": &received, "Refused": &refused}[m[1]] = n
 	}
