@@ -22,13 +22,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/xdp/frame"
-	"gofabric/test/together"
 )
 
-func TestMain(m *testing.M) {
-	together.Run(8)
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // long is what nothing takes unless something is broken.
 const long = 30 * time.Second
