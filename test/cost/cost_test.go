@@ -13,8 +13,7 @@ import (
 
 const (
 	defaultPairs = 30
-	blockRounds  = 2 // measurements of each test in a block, which take a second together
-	allowed      = 0.02
+	blockRounds  = 2  // measurements of each test in a block, which take a second together
 	strangers    = 50 // the part of a processor's time that other programs may have in a block
 	tries        = 30 // to measure a block without them
 )
@@ -149,13 +148,9 @@ func (r *run) report(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := "within what is allowed"
-		switch {
-		case low > 1+allowed:
+		said, bad := verdict(low, high)
+		if bad {
 			t.Errorf("%s costs %.1f %%", name, 100*(median-1))
-			said = "too much"
-		case high > 1+allowed:
-			said = "not certain: a quieter machine, or more pairs (GOFABRIC_COST_PAIRS), would tell"
 		}
 		t.Logf("%-8s with the daemon takes %.4f of the time without, from %.4f to %.4f: %s", name, median, low, high, said)
 	}

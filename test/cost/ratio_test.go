@@ -2,6 +2,7 @@ package cost
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -34,5 +35,24 @@ func TestInterval(t *testing.T) {
 	}
 	if held < 1900 || held > 1960 { // 12 pairs: 96.1 %
 		t.Errorf("%d intervals of 2000 hold the median", held)
+	}
+}
+
+// TestVerdict: what is certainly too much fails, what may be is said, and a few pairs that a busy machine has spoilt change neither.
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		cost float64
+		bad  bool
+		said string
+	}{{1.00, false, "within"}, {1.015, false, "within"}, {1.02, false, "not certain"}, {1.04, true, "too much"}} {
+		var r ratios
+		for i := range 30 {
+			r = append(r, c.cost+0.0004*float64((i*7)%30-15))
+		}
+		r[3], r[4], r[5], r[6] = 0.3, 3.7, 1.4, 9
+		low, _, high, err := r.interval()
+		if said, bad := verdict(low, high); err != nil || bad != c.bad || !strings.HasPrefix(said, c.said) {
+			t.Errorf("of a cost of %v, from %v to %v: %s, %v", c.cost, low, high, said, err)
+		}
 	}
 }
