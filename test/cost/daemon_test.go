@@ -32,7 +32,6 @@ type daemon struct {
 	stop  chan struct{}
 	done  chan struct{} // both readers have ended
 	came  []int         // the processes that registered with it
-	found int           // how many of them all scrapes have shown
 	count int           // scrapes
 }
 
