@@ -220,7 +220,6 @@ func (w *work) traffic(stop chan struct{}) error {
 type raw struct {
 	ep   core.Endpoint
 	dest core.FIAddr
-	ctx  core.Context
 }
 
 // openRaw opens one beside the other, and has it do one of each.
