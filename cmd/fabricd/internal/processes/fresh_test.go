@@ -57,7 +57,9 @@ func TestFresh(t *testing.T) {
 	if lost() != 1 {
 		t.Errorf("%d lost after the first answer", lost())
 	}
-	p.t.refresh(t.Context(), time.Hour) // asks nothing
+	if asked := p.t.want(time.Hour); len(asked) != 0 {
+		t.Error("asked for what is current")
+	}
 	wait = refreshed(3, 0)
 	hear()
 	say(2)
