@@ -43,11 +43,22 @@ func newNamesCommand() *cobra.Command {
 		}
 		c.table("NAME\tADDRESS\tUID\tLIVES", func(w *tabwriter.Writer) {
 			for _, n := range all.Names {
-				fmt.Fprintf(w, "%s\t%q\t%d\t%s\n", n.Name, n.Address, n.Owner, lives(n))
+				fmt.Fprintf(w, "%s\t%q\t%d\t%s\n", brief(n.Name), n.Address, n.Owner, lives(n))
 			}
 		})
 		return nil
 	})
+}
+
+// nameRoom is how much of a name a table shows: the longest one makes the column as wide for all.
+const nameRoom = 64
+
+// brief is a name as a table has it: of a long one the beginning and the end.
+func brief(name string) string {
+	if r := []rune(name); len(r) > nameRoom {
+		return string(r[:nameRoom/2]) + "…" + string(r[len(r)-nameRoom/2+1:])
+	}
+	return name
 }
 
 func lives(n api.Name) string {

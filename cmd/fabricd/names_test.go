@@ -1,0 +1,20 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestBrief: names in tables are cut in the middle, and only long ones.
+func TestBrief(t *testing.T) {
+	for _, name := range []string{"job/1", strings.Repeat("ä", nameRoom)} {
+		if got := brief(name); got != name {
+			t.Errorf("%q is %q", name, got)
+		}
+	}
+	long := "begin/" + strings.Repeat("ä", 500) + "/end"
+	if got := brief(long); utf8.RuneCountInString(got) != nameRoom || !strings.HasPrefix(got, "begin/") || !strings.HasSuffix(got, "/end") {
+		t.Errorf("%q has %d letters", got, utf8.RuneCountInString(got))
+	}
+}
