@@ -47,6 +47,11 @@ type Config struct {
 	RxFrames int // chunks of each queue for what comes, a power of two. 0: 4096
 	TxFrames int // chunks of each queue for what goes, a power of two. 0: 1024
 
+	// OneFrame leaves packets that take several frames to the kernel's stack, though it may be able to pass them. Then, in generic mode and from Linux 6.9 on, the kernel makes
+	// room before a packet by one allocation as large as it, instead of from a pool of pages (net/core/dev.c, netif_skb_check_for_xdp): a tenth quicker for
+	// short ones, but runs of up to 64 KiB, those of others too, are lost where memory has no such piece left.
+	OneFrame bool
+
 	MaxPorts int           // addresses and ports that may be alive. 0: 16384
 	BusyPoll time.Duration // of the driver's polling by the socket's calls (SO_PREFER_BUSY_POLL); rarely gains anything. 0: off
 }

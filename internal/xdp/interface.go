@@ -116,7 +116,7 @@ func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 	if i.space, err = thisSpace(); err != nil {
 		return err
 	}
-	if i.prog, err = loadProgram(uint32(i.c.Queues), uint32(i.c.MaxPorts)); err != nil {
+	if i.prog, err = loadProgram(uint32(i.c.Queues), uint32(i.c.MaxPorts), !i.c.OneFrame); err != nil {
 		return err
 	}
 	i.keep = own{i.prog}
@@ -126,7 +126,7 @@ func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 	if i.u, err = newUmem(i.c.Queues, &i.c); err != nil {
 		return lack(NoMemory, err)
 	}
-	if err := i.openQueues(ifc.MTU+linkMax > i.c.ChunkSize-headroom); err != nil {
+	if err := i.openQueues(!i.c.OneFrame && ifc.MTU+linkMax > i.c.ChunkSize-headroom); err != nil {
 		return err
 	}
 	return i.SetMTU(ifc.MTU)

@@ -47,7 +47,7 @@ func probe(name string, c Config) error {
 		return socketError(err)
 	}
 	unix.Close(fd)
-	p, err := loadProgram(1, 1)
+	p, err := loadProgram(1, 1, true)
 	if err != nil {
 		return err
 	}

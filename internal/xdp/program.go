@@ -73,17 +73,17 @@ type program struct {
 	closed bool
 }
 
-// loadProgram makes the maps, for so many sockets and ports, and loads the program.
-func loadProgram(sockets, ports uint32) (*program, error) {
+// loadProgram makes the maps, for so many sockets and ports, and loads the program. frags is whether it may see packets of several parts.
+func loadProgram(sockets, ports uint32, frags bool) (*program, error) {
 	p := &program{}
-	if err := p.load(sockets, ports); err != nil {
+	if err := p.load(sockets, ports, frags); err != nil {
 		p.close()
 		return nil, loadError(err)
 	}
 	return p, nil
 }
 
-func (p *program) load(sockets, ports uint32) (err error) {
+func (p *program) load(sockets, ports uint32, frags bool) (err error) {
 	if p.ports, err = ebpf.NewMap(&ebpf.MapSpec{
 		Name: "gofabric_ports", Type: ebpf.Hash, KeySize: uint32(len(key{})), ValueSize: 4, MaxEntries: ports, Flags: unix.BPF_F_NO_PREALLOC,
 	}); err != nil {
@@ -96,9 +96,12 @@ func (p *program) load(sockets, ports uint32) (err error) {
 		return err
 	}
 	code := instructions(p.ports.FD(), p.xsks.FD(), p.limit.FD())
-	spec := &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: code, Flags: unix.BPF_F_XDP_HAS_FRAGS}
+	spec := &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: code}
+	if frags {
+		spec.Flags = unix.BPF_F_XDP_HAS_FRAGS
+	}
 	p.prog, err = ebpf.NewProgram(spec)
-	if errors.Is(err, unix.EINVAL) {
+	if frags && errors.Is(err, unix.EINVAL) {
 		spec.Flags = 0 // Linux before 5.18; packets of several parts then do not come here
 		p.prog, err = ebpf.NewProgram(spec)
 	}

@@ -34,7 +34,7 @@ func liveKeys() []key {
 func loaded(t *testing.T) *program {
 	t.Helper()
 	needRoot(t)
-	p, err := loadProgram(2, 16)
+	p, err := loadProgram(2, 16, true)
 	must(t, err)
 	t.Cleanup(p.close)
 	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)

@@ -18,6 +18,7 @@ type settings struct {
 	recvBuf   int
 	xdpQueues int // 0: all
 	xdpAside  bool
+	xdpFrags  bool
 
 	localMemory bool
 	meetAfter   uint64 // datagrams
@@ -48,6 +49,7 @@ func params() []core.Param {
 			"xdp (AF_XDP past its stack, Linux with privileges; beside sockets), or auto (xdp where it can be had)"),
 		p("xdp_mode", core.ParamString, modeAuto, "where AF_XDP's program runs: driver, generic (in the system's stack), or auto (generic over veth, and where the driver cannot); "+
 			"of a process's endpoints on an interface, the first decides"),
+		p("xdp_frags", core.ParamBool, "1", "with AF_XDP, take packets that need several frames (jumbo MTU). Without, over veth, a message takes a tenth less, but large ones, others' too, are lost where memory is in small pieces"),
 		p("xdp_aside", core.ParamBool, "1", "with link auto, take AF_XDP's program off an interface while large messages come, where that is measured to make them faster (generic mode)"),
 		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),
 		p("gro", core.ParamBool, "1", "take runs of datagrams from the system in one call, where it can"),
@@ -80,7 +82,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	}
 	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), localMemory: flag("local_memory") && shm.Possible,
 		meetAfter: uint64(size("local_memory_after", 1, meetMost)), recvBuf: size("recv_buffer", recvBufMin, recvBufMax),
-		xdpQueues: size("xdp_queues", 0, xdpQueuesMax), xdpAside: flag("xdp_aside")}
+		xdpQueues: size("xdp_queues", 0, xdpQueuesMax), xdpAside: flag("xdp_aside"), xdpFrags: flag("xdp_frags")}
 	if err != nil {
 		return nil, err
 	}

@@ -100,6 +100,20 @@ func TestXDPStacks(t *testing.T) {
 	}
 }
 
+// TestXDPOneFrame exchanges messages over a jumbo MTU where no packet may have several frames: what is long goes through the socket.
+func TestXDPOneFrame(t *testing.T) {
+	t.Parallel()
+	a, b := newHosts(t)
+	setMTU(9000, a, b)
+	env := []string{xdpLink, "FI_UDP_XDP_FRAGS=0"}
+	ra, rb := xdpPair(a, b, a.v4, b.v4, env, env)
+	for _, size := range []int{8, 3000, 8900, 1 << 20} {
+		intact(ra, rb, size, 50)
+	}
+	ra.bypassed(rb)
+	rb.bypassed(ra)
+}
+
 // TestXDPNeighbour gives a host another Ethernet address in the middle of a run.
 func TestXDPNeighbour(t *testing.T) {
 	t.Parallel()
