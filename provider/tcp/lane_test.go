@@ -114,6 +114,7 @@ func (m *laneModel) send(rt *rapid.T, way, who, door, size int, tag uint64) {
 			binary.LittleEndian.PutUint64(b[8:], 0)
 			err = ep.Send(b, 0, m.fi[who], core.Context(m.n+1))
 		case way == 1:
+			binary.LittleEndian.PutUint64(b[8:], 1)
 			err, done = ep.TInject(b, m.fi[who], tag), 0
 		case way == 4:
 			err = ep.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: m.fi[who], Ctx: core.Context(m.n + 1)}, core.Fence|core.Completion)

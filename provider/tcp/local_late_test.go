@@ -21,6 +21,7 @@ import (
 func late(t *testing.T) (c *couple, n int) {
 	c = newCouple(t, map[string]string{"FI_TCP_UNEXP_BYTES": "4096"})
 	c.exchange(1, func(int) int { return 8 })
+	c.wait("the connection that stays", func() bool { return c.state(0) == moveMay || c.state(1) == moveMay })
 	if c.state(0) != moveMay { // both connected, and the other's connection was taken
 		c.f[0], c.f[1], c.d[0], c.d[1] = c.f[1], c.f[0], c.d[1], c.d[0]
 		c.ep[0], c.ep[1], c.to[0], c.to[1] = c.ep[1], c.ep[0], c.to[1], c.to[0]

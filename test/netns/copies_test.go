@@ -111,7 +111,7 @@ func TestXDPCopies(t *testing.T) {
 			env := []string{xdpLink, "FI_UDP_GSO=0", fmt.Sprintf("FI_OFI_RXD_STAGING_SIZE=%d", c.staged)} // runs go that way, too
 			ra, rb := xdpPair(a, b, a.v4, b.v4, env, env)
 			ra.bypassed(rb)
-			rb.do("recv %d 64", c.size) // more than are ever under way: none comes early
+			rb.do("recv %d %d", c.size, 2*count) // more than are ever under way: none comes early
 			bulk := func(count int) {
 				t.Helper()
 				ra.do("bulk 0 %d %d", c.size, count)
