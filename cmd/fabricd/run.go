@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -35,19 +34,14 @@ environment, the environment over the file. SIGHUP reads file and environment ag
 	return cmd
 }
 
-// The daemon shares its node with processes that would rather have all of it.
-const (
-	modestThreads = 2   // that run at a time: what wakes it wakes no more of them, however many processors there are
-	modestGarbage = 400 // per cent of what is in use, which is little: a collection wakes all of its threads
-)
+// modestThreads is how many threads of the daemon run at a time, which shares its node with processes that would rather have all of it: what wakes it wakes no more
+// of them, however many processors there are.
+const modestThreads = 2
 
-// becomeModest bounds what the daemon takes, unless the environment says otherwise (GOMAXPROCS, GOGC).
+// becomeModest bounds what the daemon takes, unless the environment says otherwise.
 func becomeModest() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(min(modestThreads, runtime.GOMAXPROCS(0)))
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(modestGarbage)
 	}
 }
 
