@@ -45,8 +45,8 @@ func TestFaults(t *testing.T) {
 		t.Errorf("the slider is at 5 %%, the link loses %v and %v", l.AB.Faults.Loss, l.BA.Faults.Loss)
 	}
 	b.until(`document.querySelector("#map-labels").textContent.includes("loss 5 %") && document.querySelectorAll(".way.faulty").length == 2`)
-	b.until(`Number(document.querySelector("#links tbody tr").cells[6].textContent) > 0`)     // lost
-	b.until(`Number(document.querySelector("#processes tbody tr").cells[7].textContent) > 0`) // sent again
+	b.until(`Number(document.querySelector("#links tbody tr").cells[6].textContent.replaceAll(",", "")) > 0`)     // lost
+	b.until(`Number(document.querySelector("#processes tbody tr").cells[7].textContent.replaceAll(",", "")) > 0`) // sent again
 	for _, l := range []look{{"light", 1280, 900, "light", false}, {"dark", 1280, 900, "dark", false}, {"phone", 390, 844, "light", true}} {
 		b.as(l)
 		if wide := b.value("document.documentElement.scrollWidth <= innerWidth"); wide != "true" {
