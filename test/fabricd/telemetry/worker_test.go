@@ -181,7 +181,7 @@ func (w *work) source() error {
 	}
 }
 
-// traffic is messages and remote access, until the test says that it is enough.
+// traffic is messages and remote access, until the test says that it is enough, and some in any case: there is a connection then.
 func (w *work) traffic(stop chan struct{}) error {
 	buf := make([]byte, 1000)
 	if w.stack.reliable() {
@@ -193,7 +193,9 @@ func (w *work) traffic(stop chan struct{}) error {
 	for i := 0; ; i++ {
 		select {
 		case <-stop:
-			return nil
+			if i > 0 {
+				return nil
+			}
 		default:
 		}
 		if err := w.ep.Send(w.ctx, w.peer, buf); err != nil {
