@@ -44,6 +44,9 @@ func (g *Gather) post(e *Engine, f Flusher, more bool) bool {
 	return true
 }
 
+// Staged reports whether what is posted waits for company, or may have waited long enough. Locked.
+func (g *Gather) Staged() bool { return g.staged }
+
 // Waiting says that what is posted waits for company, and Post need not be asked for each. Locked.
 func (g *Gather) Waiting(e *Engine) bool { return g.staged && e.punctual != late }
 

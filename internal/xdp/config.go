@@ -52,6 +52,9 @@ type Config struct {
 	// short ones, but runs of up to 64 KiB, those of others too, are lost where memory has no such piece left.
 	OneFrame bool
 
+	// NoSingle has packets that leave alone go by the rings, as others do, and not by a packet socket (see Port.SendSingle).
+	NoSingle bool
+
 	MaxPorts int           // addresses and ports that may be alive. 0: 16384
 	BusyPoll time.Duration // of the driver's polling by the socket's calls (SO_PREFER_BUSY_POLL); rarely gains anything. 0: off
 }

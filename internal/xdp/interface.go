@@ -33,6 +33,7 @@ type Interface struct {
 	keep   keeper
 	u      *umem
 	queues []*queue
+	single single
 	table  atomic.Pointer[map[key]*Port] // who gets what; replaced, never changed
 
 	mu     sync.Mutex // of what follows, and of changes of table and maps
@@ -89,7 +90,7 @@ func Open(name string, c Config) (*Interface, error) {
 }
 
 func newInterface(ifc *net.Interface, id ownerID) *Interface {
-	i := &Interface{name: ifc.Name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1}
+	i := &Interface{name: ifc.Name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1, single: single{netx.NoFD}}
 	i.table.Store(&map[key]*Port{})
 	i.mover.timer = time.AfterFunc(time.Hour, i.quiet)
 	i.mover.timer.Stop()
@@ -129,6 +130,7 @@ func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 	if err := i.openQueues(!i.c.OneFrame && ifc.MTU+linkMax > i.c.ChunkSize-headroom); err != nil {
 		return err
 	}
+	i.single = i.openSingle()
 	return i.SetMTU(ifc.MTU)
 }
 
@@ -184,6 +186,7 @@ func (i *Interface) end() {
 	for _, q := range i.queues {
 		q.s.close()
 	}
+	i.single.close()
 	if i.u != nil && i.u.mapped != nil {
 		i.u.close()
 	}

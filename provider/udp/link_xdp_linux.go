@@ -64,14 +64,15 @@ type xdpLink struct {
 	unfollow func()                     // ends what Follow of the table began
 	news     atomic.Pointer[neigh.Link] // of the interface, not looked at yet
 
-	peers map[netip.AddrPort]*xdpPeer
-	last  *xdpPeer
-	out   [netx.SegmentsMax]xdp.Frame
-	id    uint16
-	wants int // frames submitted since the last flush
-	g     progress.Gather
-	flow  inflow
-	late  time.Duration // until what was submitted is flushed again; 0: nothing waits
+	peers  map[netip.AddrPort]*xdpPeer
+	last   *xdpPeer
+	out    [netx.SegmentsMax]xdp.Frame
+	single []byte // a packet that leaves by itself, past the rings; nil: none does
+	id     uint16
+	wants  int // frames submitted since the last flush
+	g      progress.Gather
+	flow   inflow
+	late   time.Duration // until what was submitted is flushed again; 0: nothing waits
 
 	sent, received, bySocket, starved uint64
 	refused                           [frame.Reasons]uint64
@@ -161,7 +162,7 @@ func isHardware(name string) bool {
 // xdpConfig is how an interface is opened. Auto is driver mode, but not over veth: there the driver first makes a packet of its own of each that comes, and takes
 // runs that go through the socket apart to do so (drivers/net/veth.c, veth_xdp_set, veth_convert_skb_to_xdp_buff). docs/af-xdp.md has figures.
 func (s *settings) xdpConfig(name string) xdp.Config {
-	c := xdp.Config{Queues: s.xdpQueues, OneFrame: !s.xdpFrags, Mode: map[string]xdp.Mode{modeAuto: xdp.Auto, modeDriver: xdp.Driver, modeGeneric: xdp.Generic}[s.xdpMode]}
+	c := xdp.Config{Queues: s.xdpQueues, OneFrame: !s.xdpFrags, NoSingle: !s.xdpSingle, Mode: map[string]xdp.Mode{modeAuto: xdp.Auto, modeDriver: xdp.Driver, modeGeneric: xdp.Generic}[s.xdpMode]}
 	if c.Mode == xdp.Auto && isVeth(name) {
 		c.Mode = xdp.Generic
 	}
@@ -193,6 +194,9 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 	}
 	if l.port, err = l.iface.BindFor(l.fd, l.local, tags...); err != nil {
 		return err
+	}
+	if l.port.Single() {
+		l.single = make([]byte, l.iface.Chunk())
 	}
 	copy(l.rules.MAC[:], ifc.HardwareAddr)
 	l.rules.Unfinished = !isHardware(name) // without, checksums are left unfinished by senders in this kernel
@@ -388,6 +392,12 @@ func (l *xdpLink) express(dest netip.AddrPort, parts [][]byte, total, seg int) b
 		seg = total
 	}
 	q := l.peer(dest)
+	// Whether it leaves alone must be known before it is where it waits for others, and can only be asked for while none does.
+	alone := count == 1 && l.single != nil && l.wants == 0 && l.late == 0 && !l.g.Staged() && q != nil && seg <= q.most && !l.gone
+	now := alone && l.g.Post(l.d.prog, l, false)
+	if now && l.expressSingle(q, parts, total) {
+		return true
+	}
 	if q != nil && seg > q.most && seg <= q.long && !l.gone && (count == 1 || l.link.segments() == 1) && l.expressLong(q, parts, total, seg) {
 		return true
 	}
@@ -413,7 +423,23 @@ func (l *xdpLink) express(dest netip.AddrPort, parts [][]byte, total, seg int) b
 		return false
 	}
 	l.sent += uint64(count)
-	l.submitted(count)
+	if !alone {
+		l.submitted(count)
+	} else if l.wants++; now {
+		l.flush()
+	}
+	return true
+}
+
+// expressSingle sends a datagram that leaves at once, by itself, if it can.
+func (l *xdpLink) expressSingle(q *xdpPeer, parts [][]byte, total int) bool {
+	from := cursor{parts: parts}
+	n := from.read(l.single[q.h.Len():][:total])
+	l.id++
+	if l.port.SendSingle(l.single[:q.h.Put(l.single, l.single[q.h.Len():][:n], l.id)]) != 0 {
+		return false
+	}
+	l.sent++
 	return true
 }
 

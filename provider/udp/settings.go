@@ -19,6 +19,7 @@ type settings struct {
 	xdpQueues int // 0: all
 	xdpAside  bool
 	xdpFrags  bool
+	xdpSingle bool
 
 	localMemory bool
 	meetAfter   uint64 // datagrams
@@ -50,6 +51,7 @@ func params() []core.Param {
 		p("xdp_mode", core.ParamString, modeAuto, "where AF_XDP's program runs: driver, generic (in the system's stack), or auto (generic over veth, and where the driver cannot); "+
 			"of a process's endpoints on an interface, the first decides"),
 		p("xdp_frags", core.ParamBool, "1", "with AF_XDP, take packets that need several frames (jumbo MTU). Without, over veth, a message takes a tenth less, but large ones, others' too, are lost where memory is in small pieces"),
+		p("xdp_single", core.ParamBool, "1", "with AF_XDP, send datagrams that leave alone by a packet socket, past its rings, where the system copies what is sent and the interface has one queue"),
 		p("xdp_aside", core.ParamBool, "1", "with link auto, take AF_XDP's program off an interface while large messages come, where that is measured to make them faster (generic mode)"),
 		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),
 		p("gro", core.ParamBool, "1", "take runs of datagrams from the system in one call, where it can"),
@@ -82,7 +84,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	}
 	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), localMemory: flag("local_memory") && shm.Possible,
 		meetAfter: uint64(size("local_memory_after", 1, meetMost)), recvBuf: size("recv_buffer", recvBufMin, recvBufMax),
-		xdpQueues: size("xdp_queues", 0, xdpQueuesMax), xdpAside: flag("xdp_aside"), xdpFrags: flag("xdp_frags")}
+		xdpQueues: size("xdp_queues", 0, xdpQueuesMax), xdpAside: flag("xdp_aside"), xdpFrags: flag("xdp_frags"), xdpSingle: flag("xdp_single")}
 	if err != nil {
 		return nil, err
 	}

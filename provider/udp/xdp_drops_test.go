@@ -84,6 +84,7 @@ func TestXDPStarved(t *testing.T) {
 	d, p, in, links := xdpPair(t, a, b)
 	d.until(t, "all from before", func() bool { in[1].got = nil; return true })
 	d.prog.Lock()
+	links[0].single = nil // which takes none
 	f := make([]xdp.Frame, 1<<12)
 	f = f[:links[0].port.Reserve(f)]
 	err := p[0].Send(p[1].local, [][]byte{{77}}, 0)

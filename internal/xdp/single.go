@@ -1,0 +1,55 @@
+//go:build linux
+
+package xdp
+
+import (
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+)
+
+// single is a packet socket (packet(7)) beside the rings, for packets that leave alone. Where the kernel copies what is sent, it does not save less work than the rings do,
+// but none of it is in memory that the processor writes, too, that delivers to this interface: the locks of both of a queue's directions lie in one cache line
+// (include/net/xsk_buff_pool.h), and so the answer to a packet waits until that has come over, twice. A ping-pong of two cores takes a third less; batches do
+// better in a ring, which takes them in one call. It hears nothing (protocol 0) and passes by queueing disciplines, as the rings do (PACKET_QDISC_BYPASS).
+type single struct{ fd netx.FD }
+
+// openSingle opens the socket on an interface of the calling thread's namespace, if that is to the purpose; s.fd is NoFD otherwise. With several queues the kernel would choose one, not
+// always the ring's, and packets overtake each other at the receiver.
+func (i *Interface) openSingle() (s single) {
+	s.fd = netx.NoFD
+	if i.c.NoSingle || i.zero || queuesOf(i.name) != 1 {
+		return s
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return s
+	}
+	err = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1)
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: i.index})
+	}
+	if err != nil {
+		unix.Close(fd)
+		return s
+	}
+	s.fd = netx.FD(fd)
+	return s
+}
+
+func (s *single) close() {
+	if s.fd != netx.NoFD {
+		netx.Close(s.fd)
+		s.fd = netx.NoFD
+	}
+}
+
+// Single reports whether a packet that leaves alone had better go by SendSingle than by Reserve, Submit and Flush.
+func (p *Port) Single() bool { return p.i.single.fd != netx.NoFD }
+
+// SendSingle transmits one packet at once, all of it from b, which stays the caller's, before what was submitted and not flushed. If it returns an error, the packet has not left; Flush says of the
+// next one what the matter is. Any goroutine may call it.
+func (p *Port) SendSingle(b []byte) unix.Errno {
+	_, errno := netx.Send(p.i.single.fd, b, false)
+	return errno
+}

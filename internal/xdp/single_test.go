@@ -1,0 +1,68 @@
+//go:build linux
+
+package xdp
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestSingle: a packet that goes past the rings comes as others do, to a port and to a socket; where the interface is down it does not leave.
+func TestSingle(t *testing.T) {
+	for _, mode := range []Mode{Driver, Generic} {
+		a, b := places(t, 1, 1500)
+		at, from := netip.AddrPortFrom(b.v4, 7000), netip.AddrPortFrom(a.v4, 7001)
+		_, p := openPort(t, a, Config{Mode: mode}, from)
+		_, q := openPort(t, b, Config{Mode: mode}, at)
+		if !p.Single() {
+			t.Fatalf("%v mode: no packet socket", mode)
+		}
+		send := func(to netip.AddrPort, text string) unix.Errno { return p.SendSingle(packet(t, a, b, from, to, []byte(text))) }
+		for n := range 3000 { // more than there are chunks for transmitting: none is used
+			text := fmt.Sprint("packet ", n)
+			if errno := send(at, text); errno != 0 {
+				t.Fatal(errno)
+			}
+			if got := payloadOf(t, take(t, q, 1)[0]); string(got) != text {
+				t.Fatalf("%q, want %q", got, text)
+			}
+		}
+		plain := listen(t, b, netip.AddrPortFrom(b.v4, 7002))
+		if errno := send(netip.AddrPortFrom(b.v4, 7002), "stack"); errno != 0 {
+			t.Fatal(errno)
+		}
+		buf := make([]byte, 100)
+		must(t, plain.SetReadDeadline(time.Now().Add(patience)))
+		if n, who, err := plain.ReadFromUDPAddrPort(buf); err != nil || string(buf[:n]) != "stack" || who != from {
+			t.Errorf("%q from %v: %v", buf[:n], who, err)
+		}
+		a.IP("link", "set", "eth9", "down")
+		if errno := send(at, "down"); errno != unix.ENETDOWN {
+			t.Errorf("while the interface is down: %v", errno)
+		}
+		a.IP("link", "set", "eth9", "up")
+		until(t, "the interface", func() bool { return send(at, "up") == 0 })
+		if got := payloadOf(t, take(t, q, 1)[0]); string(got) != "up" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// TestNoSingle: there is no packet socket where it is not wanted, or where packets might overtake each other in several queues.
+func TestNoSingle(t *testing.T) {
+	a, b := places(t, 1, 1500)
+	if _, p := openPort(t, a, Config{Mode: Generic, NoSingle: true}, netip.AddrPortFrom(a.v4, 7001)); p.Single() {
+		t.Error("there is one that is not wanted")
+	}
+	if _, p := openPort(t, b, Config{Mode: Generic}, netip.AddrPortFrom(b.v4, 7001)); !p.Single() {
+		t.Error("there is none")
+	}
+	a, _ = places(t, 2, 1500)
+	if _, p := openPort(t, a, Config{Mode: Generic, Queues: 1}, netip.AddrPortFrom(a.v4, 7001)); p.Single() {
+		t.Error("there is one beside two queues")
+	}
+}
