@@ -21,7 +21,9 @@ func TestSingle(t *testing.T) {
 		if !p.Single() {
 			t.Fatalf("%v mode: no packet socket", mode)
 		}
-		send := func(to netip.AddrPort, text string) unix.Errno { return p.SendSingle(packet(t, a, b, from, to, []byte(text))) }
+		send := func(to netip.AddrPort, text string) unix.Errno {
+			return p.SendSingle(packet(t, a, b, from, to, []byte(text)))
+		}
 		for n := range 3000 { // more than there are chunks for transmitting: none is used
 			text := fmt.Sprint("packet ", n)
 			if errno := send(at, text); errno != 0 {
