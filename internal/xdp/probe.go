@@ -152,12 +152,18 @@ func attachError(err error, ifindex int, mode Mode) error {
 			return ownerError(id)
 		}
 		return lack(OtherAbove, err)
-	case errors.Is(err, unix.ENODEV):
+	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.EINVAL) && !isThere(ifindex): // bpf_xdp_link_attach in net/core/dev.c
 		return lack(NoInterface, err)
 	case mode == Driver && !errors.Is(err, ebpf.ErrNotSupported):
 		return lack(NoDriverMode, err) // EOPNOTSUPP as a rule, but drivers have their own ways
 	}
 	return lack(OldKernel, err) // links of XDP programs came with Linux 5.9
+}
+
+// isThere reports whether the calling thread's namespace has an interface with this number.
+func isThere(ifindex int) bool {
+	_, err := net.InterfaceByIndex(ifindex)
+	return err == nil
 }
 
 // bindError says why a queue could not be bound.
