@@ -24,11 +24,12 @@ type end interface {
 }
 
 type xdpEnd struct {
-	p *Port
-	h frame.Header
-	r frame.Rules
-	f []Frame
-	b []byte
+	p     *Port
+	h     frame.Header
+	r     frame.Rules
+	f     []Frame
+	b     []byte
+	alone []byte // for packets by SendSingle; nil: they go by the ring
 }
 
 func newXDPEnd(b *testing.B, src, dst *place, mode Mode, from, to netip.AddrPort, size int) *xdpEnd {
@@ -41,6 +42,11 @@ func newXDPEnd(b *testing.B, src, dst *place, mode Mode, from, to netip.AddrPort
 }
 
 func (e *xdpEnd) send(n int) {
+	for ; n > 0 && e.alone != nil; n-- {
+		if errno := e.p.SendSingle(e.alone[:e.h.Put(e.alone, e.b, 0)]); errno != 0 {
+			panic(errno)
+		}
+	}
 	for n > 0 {
 		k := e.p.Reserve(e.f[:min(n, len(e.f))])
 		for i := range e.f[:k] {
@@ -114,13 +120,23 @@ func ends(b *testing.B, kind string, size, mtu int) (x, y end) {
 	switch kind {
 	case "sockets":
 		return newSocketEnd(b, l, from, to, size), newSocketEnd(b, r, to, from, size)
-	case "generic":
+	case "generic", "single":
 		mode = Generic
 	}
-	return newXDPEnd(b, l, r, mode, from, to, size), newXDPEnd(b, r, l, mode, to, from, size)
+	u, v := newXDPEnd(b, l, r, mode, from, to, size), newXDPEnd(b, r, l, mode, to, from, size)
+	if kind == "single" {
+		for _, e := range []*xdpEnd{u, v} {
+			if !e.p.Single() {
+				b.Fatal("this interface sends nothing past its rings")
+			}
+			e.alone = make([]byte, e.p.Interface().Chunk())
+		}
+	}
+	return u, v
 }
 
-var kinds = []string{"sockets", "driver", "generic"}
+// kinds are how an end sends and receives: by UDP sockets, or by AF_XDP in one of its modes; single is generic mode, and sends by a packet socket.
+var kinds = []string{"sockets", "driver", "generic", "single"}
 
 // BenchmarkEcho is a ping-pong of 64 bytes between two threads that look for packets without a pause; an operation is one way.
 func BenchmarkEcho(b *testing.B) {
