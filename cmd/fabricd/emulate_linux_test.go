@@ -16,6 +16,7 @@ import (
 	"gofabric/internal/capture"
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/program"
 )
 
 // patience is how long a test waits for what must happen.
@@ -439,8 +440,10 @@ func TestCapture(t *testing.T) {
 	if want := "10.77.0.2 hello1,10.77.0.2 hello2,10.77.0.2 hello3,10.77.0.2 hello4,10.77.0.2 hello5"; strings.Join(got, ",") != want {
 		t.Errorf("captured %v", got)
 	}
-	dump := exec.Command("go", "run", "../fi", "dump", file)
-	if out, err := dump.CombinedOutput(); err != nil {
+	if err := program.Build(m.dir, "gofabric/cmd/fi"); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(filepath.Join(m.dir, "fi"), "dump", file).CombinedOutput(); err != nil {
 		t.Errorf("fi dump: %v\n%s", err, out)
 	}
 }

@@ -76,6 +76,8 @@ var rank = []struct {
 	{"test/conform/record", 9},
 	{"test/conform/oblige", 9},
 	{"test/together", 9},
+	{"test/need", 9},
+	{"test/program", 9},
 	{"test/...", 10},
 }
 

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
+
+	"gofabric/test/program"
 )
 
 const (
@@ -67,12 +68,11 @@ func build(t *testing.T, name string) string {
 	if dir := os.Getenv("GOFABRIC_COST_BIN"); dir != "" {
 		return filepath.Join(dir, name)
 	}
-	out := filepath.Join(t.TempDir(), name)
-	cmd := exec.Command("go", "build", "-o", out, "gofabric/cmd/"+name)
-	if b, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, b)
+	dir := t.TempDir()
+	if err := program.Build(dir, "gofabric/cmd/"+name); err != nil {
+		t.Fatal(err)
 	}
-	return out
+	return filepath.Join(dir, name)
 }
 
 // run is the measurement of a stack.

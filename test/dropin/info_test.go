@@ -1,25 +1,21 @@
 package dropin
 
 import (
-	"fmt"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"gofabric/test/program"
 )
 
 // This file runs Debian's fi_info on the library, beside fi info of this module.
 
 // builtFI is the path of fi, built once for all tests.
 var builtFI = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(work, "fi")
-	if out, err := exec.Command("go", "build", "-o", path, "gofabric/cmd/fi").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building fi: %w\n%s", err, out)
-	}
-	return path, nil
+	return filepath.Join(work, "fi"), program.Build(work, "gofabric/cmd/fi")
 })
 
 // fiInfo returns what fi info of this module prints, in native's form.

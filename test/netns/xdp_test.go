@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gofabric/test/cable"
+	"gofabric/test/program"
 )
 
 const (
@@ -196,11 +197,11 @@ func ownTools(t *testing.T) string {
 	if fi := os.Getenv("GOFABRIC_FI"); fi != "" {
 		return fi
 	}
-	fi := t.TempDir() + "/fi"
-	if out, err := exec.Command("go", "build", "-o", fi, "gofabric/cmd/fi").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	dir := t.TempDir()
+	if err := program.Build(dir, "gofabric/cmd/fi"); err != nil {
+		t.Fatal(err)
 	}
-	return fi
+	return dir + "/fi"
 }
 
 // pingpong runs our tool at one end and the native one at the other; b is the server, and ours if serves.

@@ -1,7 +1,7 @@
 package program
 
 import (
-	"strings"
+	"bytes"
 	"sync"
 )
 
@@ -9,7 +9,7 @@ import (
 type Output struct {
 	mu    sync.Mutex
 	text  []byte
-	heard int           // bytes of text up to the line that was found last
+	heard int           // bytes of text: the lines that next has returned
 	more  chan struct{} // closed when there is more text; nil while nobody waits
 }
 
@@ -32,21 +32,16 @@ func (o *Output) String() string {
 	return string(o.text)
 }
 
-// next looks for words behind the line that was found last, and returns what to wait for if they are not there.
-func (o *Output) next(words string) (found bool, more <-chan struct{}) {
+// next returns the next line, without its end, or what to wait for if there is none yet.
+func (o *Output) next() (line string, more <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for line := range strings.Lines(string(o.text[o.heard:])) {
-		if !strings.HasSuffix(line, "\n") {
-			break
-		}
-		o.heard += len(line)
-		if strings.Contains(line, words) {
-			return true, nil
-		}
+	if text, _, whole := bytes.Cut(o.text[o.heard:], []byte("\n")); whole {
+		o.heard += len(text) + 1
+		return string(text), nil
 	}
 	if o.more == nil {
 		o.more = make(chan struct{})
 	}
-	return false, o.more
+	return "", o.more
 }

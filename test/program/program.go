@@ -1,35 +1,25 @@
-// Package program builds and runs programs for tests: what they print can be read and waited for at any time, and none outlives its test.
 package program
 
 import (
+	"errors"
 	"fmt"
-	"net"
+	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// patience is how long a program may take to say something or to end; it is only waited for when something is broken.
-const patience = 30 * time.Second
-
-// Build builds commands of this module, such as gofabric/cmd/fi, into a folder, without cgo, as they are packed.
-func Build(dir string, commands ...string) error {
-	cmd := exec.Command("go", append([]string{"build", "-o", dir + "/"}, commands...)...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build %s: %w\n%s", strings.Join(commands, " "), err, out)
-	}
-	return nil
-}
+// patience is how long a program may take to say something or to end; it is only waited for when something is broken, or the machine has no time.
+const patience = 90 * time.Second
 
 // Program is one that has been started.
 type Program struct {
 	Cmd  *exec.Cmd
 	t    testing.TB
+	in   io.WriteCloser // of one that is talked to
 	done chan struct{}
 	err  error // valid after done
 	mute bool
@@ -41,6 +31,28 @@ type Program struct {
 func Start(t testing.TB, cmd *exec.Cmd) *Program {
 	t.Helper()
 	p := &Program{Cmd: cmd, t: t, done: make(chan struct{})}
+	p.start()
+	return p
+}
+
+// Talk starts a program that Tell tells what to do. What it answers is on its standard output; the other stream is shown at once, unless cmd says where it goes.
+func Talk(t testing.TB, cmd *exec.Cmd) *Program {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatalf("%s: %v", cmd, err)
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = os.Stderr
+	}
+	p := &Program{Cmd: cmd, t: t, in: in, done: make(chan struct{})}
+	p.start()
+	return p
+}
+
+func (p *Program) start() {
+	p.t.Helper()
+	cmd := p.Cmd
 	if cmd.Stdout == nil {
 		cmd.Stdout = p
 	}
@@ -51,40 +63,95 @@ func Start(t testing.TB, cmd *exec.Cmd) *Program {
 		cmd.WaitDelay = 5 * time.Second // for those that it has started and that still hold its streams
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatalf("%s: %v", cmd, err)
+		p.t.Fatalf("%s: %v", cmd, err)
 	}
 	go func() {
 		p.err = cmd.Wait()
 		close(p.done)
 	}()
-	t.Cleanup(func() {
-		if p.Kill(); t.Failed() && !p.mute {
-			t.Logf("%s printed:\n%s", cmd, p)
+	p.t.Cleanup(func() {
+		if p.Kill(); p.t.Failed() && !p.mute {
+			p.t.Logf("%s printed:\n%s", cmd, p)
 		}
 	})
-	return p
 }
 
-// Expect waits until the program prints a line with words in it, after the line that it was expected to print before.
-func (p *Program) Expect(words string) {
-	p.t.Helper()
-	limit := time.After(patience)
+// ErrSilent says that a program has not printed a line in time.
+var ErrSilent = errors.New("it says nothing")
+
+// Next waits for the next line, for no longer than it is told. The error is ErrSilent, or says how the program has ended.
+func (p *Program) Next(within time.Duration) (string, error) {
+	limit := time.NewTimer(within)
+	defer limit.Stop()
 	for ended := false; ; {
-		found, more := p.next(words)
-		if found {
-			return
+		line, more := p.next()
+		if more == nil {
+			return line, nil
 		}
 		if ended {
-			p.t.Fatalf("%s ended with %v instead of printing %q", p.Cmd, p.err, words)
+			return "", fmt.Errorf("it ended with %v", p.err)
+		}
+		select {
+		case <-more:
+			continue
+		case <-p.done:
+			ended = true
+			continue
+		default: // what has happened counts, also if the limit is zero
 		}
 		select {
 		case <-more:
 		case <-p.done:
 			ended = true
-		case <-limit:
-			p.t.Fatalf("%s did not print %q", p.Cmd, words)
+		case <-limit.C:
+			return "", ErrSilent
 		}
 	}
+}
+
+// Line waits for the next line.
+func (p *Program) Line() string {
+	p.t.Helper()
+	line, err := p.Next(patience)
+	if err != nil {
+		p.fail("should have said something, but %v", err)
+	}
+	return line
+}
+
+// Expect waits until the program prints a line with words in it, after the lines that were waited for before, and returns it.
+func (p *Program) Expect(words string) string {
+	p.t.Helper()
+	for end := time.Now().Add(patience); ; {
+		line, err := p.Next(time.Until(end))
+		if err != nil {
+			p.fail("should have said %q, but %v", words, err)
+		}
+		if strings.Contains(line, words) {
+			return line
+		}
+	}
+}
+
+// Tell sends a line to a program that is talked to and has not ended.
+func (p *Program) Tell(line string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
+		p.fail("is told %s: %v", line, err)
+	}
+}
+
+// fail ends the test for what a program does not do. If it has not ended, it says before what it does instead.
+func (p *Program) fail(format string, args ...any) {
+	p.t.Helper()
+	if p.Running() {
+		_ = p.Cmd.Process.Signal(syscall.SIGQUIT) // it may have ended
+		select {
+		case <-p.done:
+		case <-time.After(2 * time.Second):
+		}
+	}
+	p.t.Fatalf("%s "+format, append([]any{p.Cmd}, args...)...)
 }
 
 // Mute says that what the program has printed explains nothing: a test that fails does not show it.
@@ -129,45 +196,39 @@ func (p *Program) Kill() {
 // Stop ends the program as systemd does, and wants it to end well.
 func (p *Program) Stop() {
 	p.t.Helper()
+	if !p.Running() {
+		p.fail("has ended by itself, with %v", p.err)
+	}
 	p.Signal(syscall.SIGTERM)
+	p.ends()
+}
+
+// End sends a program that may have ended a signal, and waits for its end, however that is; late, it is killed.
+func (p *Program) End(by syscall.Signal) {
+	_ = p.Cmd.Process.Signal(by)
+	select {
+	case <-p.done:
+	case <-time.After(10 * time.Second):
+		p.Kill()
+	}
+}
+
+// HangUp ends a program that is talked to by ending its input, and wants it to end well. What it has not been asked for is not looked at.
+func (p *Program) HangUp() {
+	p.t.Helper()
+	_ = p.in.Close() // it may have ended
+	p.ends()
+}
+
+// ends waits for a good end.
+func (p *Program) ends() {
+	p.t.Helper()
 	select {
 	case <-p.done:
 		if p.err != nil {
 			p.t.Errorf("%s ended with %v", p.Cmd, p.err)
 		}
 	case <-time.After(patience):
-		p.t.Fatalf("%s does not end", p.Cmd)
+		p.fail("does not end")
 	}
-}
-
-// Until waits for something that comes about by itself.
-func Until(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
-}
-
-// FreeAddress is an address on loopback where nobody listens.
-func FreeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// FreePort is a port at which nobody listens, at any address.
-func FreePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp4", ":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

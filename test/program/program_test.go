@@ -2,6 +2,7 @@ package program
 
 import (
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -10,15 +11,56 @@ import (
 
 // TestExpect: lines are found in their order, however they come, and each once.
 func TestExpect(t *testing.T) {
-	p := Start(t, exec.Command("sh", "-c", "echo one; printf tw; sleep 0.01; echo o >&2; echo one more; sleep 100"))
+	p := Start(t, exec.Command("sh", "-c", "echo one; printf tw; sleep 0.01; echo o >&2; echo one more; exec sleep 100"))
 	p.Expect("one")
 	p.Expect("two")
 	p.Expect("one")
 	if got := p.String(); got != "one\ntwo\none more\n" || !p.Running() {
 		t.Errorf("printed %q, running: %v", got, p.Running())
 	}
-	if found, _ := p.next("one"); found {
-		t.Error("a line is found twice")
+	if line, err := p.Next(time.Millisecond); err != ErrSilent {
+		t.Errorf("it says more: %q, %v", line, err)
+	}
+}
+
+// TestTalk: each line is answered, in order; silence, the end of the program and a bad end are told apart.
+func TestTalk(t *testing.T) {
+	p := Talk(t, exec.Command("sh", "-c", "while read a b; do echo $b $a; done"))
+	if _, err := p.Next(0); err != ErrSilent {
+		t.Errorf("before it was told anything: %v", err)
+	}
+	p.Tell("one 2")
+	p.Tell("three four")
+	if a, b := p.Line(), p.Line(); a != "2 one" || b != "four three" {
+		t.Errorf("it says %q and %q", a, b)
+	}
+	p.HangUp()
+	if _, err := p.Next(0); err == nil || err == ErrSilent {
+		t.Errorf("after its end: %v", err)
+	}
+	p = Talk(t, exec.Command("sh", "-c", "read a; printf 'last\nhalf'; exit 3"))
+	p.Tell("go")
+	if line := p.Expect("as"); line != "last" {
+		t.Errorf("it says %q", line)
+	}
+	if _, err := p.Next(patience); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("after a bad end: %v", err)
+	}
+}
+
+// TestBuild: a command is built, and again from the cache.
+func TestBuild(t *testing.T) {
+	for range 2 {
+		dir := t.TempDir()
+		if err := Build(dir, "gofabric/cmd/fi"); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command(filepath.Join(dir, "fi"), "info", "--version").CombinedOutput(); err != nil || !strings.Contains(string(out), "libfabric") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+	if err := Build(t.TempDir(), "gofabric/core"); err == nil {
+		t.Error("what is no command was built")
 	}
 }
 
@@ -30,13 +72,20 @@ func TestEnds(t *testing.T) {
 	if p.Expect("bye"); p.Running() || p.Wait() != nil {
 		t.Errorf("it ended with %v", p.Wait())
 	}
+	p = Start(t, exec.Command("sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.01; done"))
+	p.Expect("up")
+	go p.Kill()
+	p.End(syscall.SIGTERM)
+	if p.End(syscall.SIGTERM); p.Running() {
+		t.Error("it runs on")
+	}
 	if err := Start(t, exec.Command("false")).Wait(); err == nil {
 		t.Error("false ended well")
 	}
 	group := exec.Command("sh", "-c", "sleep 100 & echo $!; wait")
 	group.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p = Start(t, group)
-	p.Expect("")
+	p.Line()
 	began := time.Now()
 	if p.Kill(); time.Since(began) > 3*time.Second || strings.TrimSpace(p.String()) == "" {
 		t.Errorf("%q lived on and held the stream for %v", p, time.Since(began))

@@ -19,6 +19,8 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"gofabric/test/need"
 )
 
 // browser is a tab of a headless Chromium.
@@ -62,7 +64,7 @@ func open(t *testing.T) *browser {
 	t.Helper()
 	all, err := chromium()
 	if errors.Is(err, exec.ErrNotFound) {
-		missing(t, "there is no chromium: apt-get install chromium")
+		need.Missing(t, "there is no chromium: apt install chromium")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@
 package page
 
 import (
-	"bufio"
 	"context"
 	"os"
 	"os/exec"
@@ -16,6 +15,8 @@ import (
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
+	"gofabric/test/program"
 )
 
 // patience is how long anything here may take; it is only waited for when something is broken.
@@ -28,9 +29,7 @@ var programs = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	atEnd = append(atEnd, func() { os.RemoveAll(dir) })
-	build := exec.Command("go", "build", "-o", dir+"/", "gofabric/cmd/fabricd", "gofabric/cmd/fi")
-	build.Stderr = os.Stderr
-	return dir, build.Run()
+	return dir, program.Build(dir, "gofabric/cmd/fabricd", "gofabric/cmd/fi")
 })
 
 // atEnd undoes what was made for all tests.
@@ -42,15 +41,6 @@ func TestMain(m *testing.M) {
 		undo()
 	}
 	os.Exit(code)
-}
-
-// missing ends a test whose prerequisites are not there.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("GOFABRIC_PEERS") == "required" {
-		t.Fatalf("GOFABRIC_PEERS=required, but %s", what)
-	}
-	t.Skip(what)
 }
 
 // site is a fabricd that emulates a fabric.
@@ -65,9 +55,7 @@ type site struct {
 // emulate starts a fabricd with a topology: the name of a ready one, or a file.
 func emulate(t *testing.T, topology string) *site {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		missing(t, "an emulated fabric needs root here")
-	}
+	need.Emulation(t)
 	s := newSite(t)
 	s.serve("emulate", topology, "--seed", "18446744073709551557")
 	return s
@@ -136,52 +124,24 @@ func (s *site) fabricd(args ...string) *exec.Cmd {
 // start starts a daemon until the test ends.
 func (s *site) start(cmd *exec.Cmd) {
 	s.t.Helper()
-	ended := s.begin(cmd)
-	s.t.Cleanup(func() { s.end(cmd, ended) })
+	d := s.begin(cmd)
+	s.t.Cleanup(func() { s.end(d) })
 }
 
-// begin starts a daemon, and waits until it is ready. Its log comes at its end.
-func (s *site) begin(cmd *exec.Cmd) chan []string {
+// begin starts a daemon, and waits until it is ready.
+func (s *site) begin(cmd *exec.Cmd) *program.Program {
 	s.t.Helper()
-	out, err := cmd.StderrPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	ready, ended := make(chan struct{}), make(chan []string, 1)
-	go func() {
-		var log []string
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if log = append(log, lines.Text()); strings.Contains(lines.Text(), "msg=ready") {
-				close(ready)
-			}
-		}
-		ended <- log
-	}()
-	select {
-	case <-ready:
-	case log := <-ended:
-		s.t.Fatalf("%s ends: %q", cmd, log)
-	case <-time.After(patience):
-		cmd.Process.Kill()
-		s.t.Fatalf("%s is not ready", cmd)
-	}
-	return ended
+	d := program.Start(s.t, cmd)
+	d.Expect("msg=ready")
+	return d
 }
 
 // end ends a daemon, and wants it to end well, and its log to complain of nothing and to be without the token.
-func (s *site) end(cmd *exec.Cmd, ended <-chan []string) {
-	cmd.Process.Signal(syscall.SIGTERM)
-	stop := time.AfterFunc(patience, func() { cmd.Process.Kill() })
-	defer stop.Stop()
-	log := <-ended
-	if err := cmd.Wait(); err != nil {
-		s.t.Errorf("fabricd: %v", err)
-	}
+func (s *site) end(d *program.Program) {
+	s.t.Helper()
+	d.Stop()
 	_, token, _ := strings.Cut(s.link, "token=")
-	for _, line := range log {
+	for line := range strings.Lines(d.String()) {
 		if strings.Contains(line, "level=ERROR") || token != "" && strings.Contains(line, token) {
 			s.t.Errorf("the log says %s", line)
 		}
@@ -233,12 +193,4 @@ func (s *site) run(node string, args ...string) {
 			}
 		}
 	})
-}
-
-// thorough skips what takes a browser long, but where all of it is asked for.
-func thorough(t *testing.T) {
-	t.Helper()
-	if os.Getenv("GOFABRIC_MANY") == "" {
-		t.Skip("GOFABRIC_MANY=1 runs all tests of the page")
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
 	"gofabric/internal/telemetry"
+	"gofabric/test/need"
 )
 
 // evil is a name that tries to be more than text.
@@ -80,17 +81,16 @@ func TestHostile(t *testing.T) {
 
 // TestAway ends the daemon and starts another: the page says so, asks for the new token, and goes on.
 func TestAway(t *testing.T) {
-	thorough(t)
+	need.Asked(t, "it takes a browser long")
 	s := newSite(t)
-	first := s.fabricd("run", "--dir", s.dir, "--page", "127.0.0.1:0")
-	ended := s.begin(first)
+	first := s.begin(s.fabricd("run", "--dir", s.dir, "--page", "127.0.0.1:0"))
 	s.link = s.page()
 	b := open(t)
 	b.do(chromedp.Navigate(s.link))
 	const shown = `document.querySelector("#status").textContent.startsWith("up for") && !document.querySelector("#away").textContent`
 	b.until(shown)
 	b.expect("ERR_", "401") // of requests that nobody answers, and the one with the old token
-	s.end(first, ended)
+	s.end(first)
 	b.until(`document.querySelector("#away").textContent.includes("fabricd page opens it") && document.body.classList.contains("stale")`)
 	b.picture("away")
 	address, _, _ := strings.Cut(strings.TrimPrefix(s.link, "https://"), "/")

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
 )
 
 // hurry has the page ask fifty times as often, and counts how often it did.
@@ -34,7 +35,7 @@ func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[R] {
 
 // TestHours shows what comes and goes for as many looks as a page takes in ten minutes: it does not grow.
 func TestHours(t *testing.T) {
-	thorough(t)
+	need.Asked(t, "it takes a browser long")
 	s := plain(t)
 	b := open(t)
 	get(b, call(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: hurry}))

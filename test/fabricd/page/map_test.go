@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
 )
 
 // spines is a leaf-spine fabric of eight nodes.
@@ -44,7 +45,7 @@ const overlaps = `(() => {
 
 // TestMap draws a bigger fabric with faults: nothing covers anything, nothing moves, and a link is picked by mouse and by key.
 func TestMap(t *testing.T) {
-	thorough(t)
+	need.Asked(t, "it takes a browser long")
 	file := filepath.Join(t.TempDir(), "eight.yaml")
 	if err := os.WriteFile(file, []byte(spines), 0o600); err != nil {
 		t.Fatal(err)
@@ -85,7 +86,7 @@ func TestMap(t *testing.T) {
 
 // TestBeside draws two cables between the same two nodes beside each other.
 func TestBeside(t *testing.T) {
-	thorough(t)
+	need.Asked(t, "it takes a browser long")
 	file := filepath.Join(t.TempDir(), "two.yaml")
 	if err := os.WriteFile(file, []byte("name: two\nnodes: [n1, n2]\nlinks:\n  - {between: [n1, n2], id: first, loss: 1%}\n  - {between: [n2, n1], id: second, loss: 2%}\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
 )
 
 const (
@@ -77,7 +78,7 @@ func stops(t *testing.T, b *browser, s *site) {
 
 // TestWithoutFabric shows a daemon that emulates nothing.
 func TestWithoutFabric(t *testing.T) {
-	thorough(t)
+	need.Asked(t, "it takes a browser long")
 	s := plain(t)
 	b := open(t)
 	s.ask("PUT", api.NamePath("job/1"), api.Registration{Address: "fi_sockaddr_in://10.0.0.1:7471", Lease: "1m"}, nil)
@@ -93,7 +94,7 @@ func TestWithoutFabric(t *testing.T) {
 
 // TestOneWay changes one direction, pulls the cable out, and heals everything.
 func TestOneWay(t *testing.T) {
-	thorough(t)
+	need.Asked(t, "it takes a browser long")
 	s := emulate(t, "pair")
 	b := open(t)
 	b.do(chromedp.Navigate(s.link))
@@ -128,7 +129,7 @@ func TestOneWay(t *testing.T) {
 
 // TestHold holds a slider while the page refreshes, and another client changes the fault: the slider stays in the hand, and follows when it is let go.
 func TestHold(t *testing.T) {
-	thorough(t)
+	need.Asked(t, "it takes a browser long")
 	s := emulate(t, "pair")
 	b := open(t)
 	b.do(chromedp.Navigate(s.link))

@@ -14,6 +14,7 @@ import (
 
 	"gofabric/internal/telemetry"
 	"gofabric/internal/telemetry/export"
+	"gofabric/test/program"
 )
 
 // topology is two nodes, and a cable that loses.
@@ -31,12 +32,12 @@ func (s *site) talk(stacks []stack) (pairs []pair) {
 	for _, k := range stacks {
 		p := pair{k, s.work("n1", "source", k, "10.77.0.1"), s.work("n2", "target", k, "10.77.0.2")}
 		from, to := p.source.hear(""), p.target.hear("")
-		p.target.tell(from)
-		p.source.tell(to)
+		p.target.Tell(from)
+		p.source.Tell(to)
 		pairs = append(pairs, p)
 	}
 	for _, p := range pairs {
-		p.source.tell(p.target.hear(""))
+		p.source.Tell(p.target.hear(""))
 	}
 	return pairs
 }
@@ -174,18 +175,18 @@ func TestMetrics(t *testing.T) {
 	w.until("traffic over a cable that loses 5 %", has("retransmitted", "spurious", "lost_total", "timeouts", "window_cuts", "segments", "datagrams", "duplicate", `op="read"`, `op="remote_read"`, "rtt"))
 	p.check(slices.DeleteFunc(slices.Clone(queries), func(q string) bool { return !strings.Contains(q, "gofabric_operation_seconds") })...) // which grow no more later
 	for _, p := range pairs {
-		p.source.tell("stop")
+		p.source.Tell("stop")
 		p.source.hear("sent")
-		p.target.tell("pause")
+		p.target.Tell("pause")
 		p.target.hear("paused")
-		p.source.tell("go on")
+		p.source.Tell("go on")
 		p.source.hear("unexpected")
 	}
 	w.until("messages that nobody receives", has("unexpected", "unposted", "atomic", "completions"))
 	s.ask("PUT", "/v1/emulation/partition", map[string]any{"groups": [][]string{{"n1"}, {"n2"}}}, nil)
 	for _, p := range pairs {
-		p.source.tell("flood")
-		p.target.tell("receive")
+		p.source.Tell("flood")
+		p.target.Tell("receive")
 	}
 	w.until("a partition, and all queues full", has(""))
 	p.check(append(queries, `ALERTS{alertname="FabricStuck"}`, `up == 1`)...)
@@ -193,7 +194,7 @@ func TestMetrics(t *testing.T) {
 	for _, p := range pairs {
 		p.source.hear("flooded")
 		p.target.hear("full")
-		p.source.tell("close")
+		p.source.Tell("close")
 		p.source.hear("closed")
 	}
 	w.closed(last)
@@ -206,24 +207,24 @@ func TestSilence(t *testing.T) {
 	s := emulate(t, "nodes: [n1, n2]\nlinks: [{between: [n1, n2]}]\n")
 	pairs := s.talk(slices.DeleteFunc(slices.Clone(stacks), func(k stack) bool { return !k.reliable() }))
 	for _, p := range pairs {
-		p.source.tell("stop")
+		p.source.Tell("stop")
 		p.source.hear("sent")
 	}
 	s.ask("PUT", "/v1/emulation/partition", map[string]any{"groups": [][]string{{"n1"}, {"n2"}}}, nil)
 	for _, p := range pairs {
-		p.source.tell("go on")
+		p.source.Tell("go on")
 	}
 	for _, p := range pairs {
 		why := "send to " + p.k.name + " by eth0: the network brings no acknowledgement"
 		if p.k.provider == "udp;ofi_rxd" {
 			why = "send to " + p.k.name + " by eth0: "
 		}
-		s.until(p.source.name+" is stuck", func() bool {
+		program.Until(t, p.source.name+" is stuck", func() bool {
 			return slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool { return strings.HasPrefix(w, why) })
 		})
 	}
 	for _, p := range pairs { // the source has begun to connect once more
-		s.until(p.source.name+" does not connect", func() bool {
+		program.Until(t, p.source.name+" does not connect", func() bool {
 			return slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool {
 				return strings.HasPrefix(w, "connect to "+p.k.name+" by eth0: the connection is opening: nothing has answered there")
 			})
@@ -232,7 +233,7 @@ func TestSilence(t *testing.T) {
 	s.ask("DELETE", "/v1/emulation/partition", nil, nil)
 	for _, p := range pairs {
 		p.source.hear("unexpected")
-		s.until(p.source.name+" gets on", func() bool {
+		program.Until(t, p.source.name+" gets on", func() bool {
 			return !slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool { return strings.Contains(w, "acknowledgement") })
 		})
 	}
@@ -248,7 +249,7 @@ func (w *watch) closed(last figures) {
 		return n
 	}
 	before := open(last)
-	w.s.until("the endpoints are closed", func() bool { return open(read(w.s.scrape())) <= before-float64(len(stacks)) })
+	program.Until(w.s.t, "the endpoints are closed", func() bool { return open(read(w.s.scrape())) <= before-float64(len(stacks)) })
 	now := read(w.s.scrape())
 	for series, v := range last {
 		if strings.Contains(series, "_total") && strings.Contains(series, " gofabric_") && now[series] < v {

@@ -4,16 +4,17 @@ package telemetry
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"gofabric/test/need"
+	"gofabric/test/program"
 )
 
 const packaging = "../../../packaging/"
@@ -21,11 +22,7 @@ const packaging = "../../../packaging/"
 // tool finds one of Prometheus' programs.
 func tool(t *testing.T, name string) string {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		missing(t, "there is no "+name+" (Debian's package prometheus)")
-	}
-	return path
+	return need.Programs(t, "prometheus", name)
 }
 
 // prometheus is a running one.
@@ -34,22 +31,11 @@ type prometheus struct {
 	url string
 }
 
-// freeAddress returns an address nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // makeToken makes a token that may read, and a file for the daemon that knows it.
 func makeToken(t *testing.T) (address, file, token string) {
 	t.Helper()
 	var said strings.Builder
-	cmd := exec.Command(program, "token", "prometheus", "--rights", "read")
+	cmd := exec.Command(binary, "token", "prometheus", "--rights", "read")
 	cmd.Stderr = &said
 	entry, err := cmd.Output()
 	file = filepath.Join(t.TempDir(), "tokens.yaml")
@@ -59,11 +45,11 @@ func makeToken(t *testing.T) (address, file, token string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return freeAddress(t), file, strings.TrimSpace(said.String())
+	return program.FreeAddress(t), file, strings.TrimSpace(said.String())
 }
 
 // startPrometheus starts one that scrapes a daemon at an address as packaging says, with certificate and token, but more often; and with our rules.
-func startPrometheus(t *testing.T, program, daemon, token, certificate string) *prometheus {
+func startPrometheus(t *testing.T, path, daemon, token, certificate string) *prometheus {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -89,21 +75,9 @@ func startPrometheus(t *testing.T, program, daemon, token, certificate string) *
 		text = strings.ReplaceAll(text, r[0], r[1])
 	}
 	config := write("prometheus.yaml", "global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms}\nrule_files: ["+rules+"]\n"+text)
-	p := &prometheus{t: t, url: freeAddress(t)}
-	cmd := exec.Command(program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address="+p.url, "--enable-feature=native-histograms")
-	var log strings.Builder
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
-		defer late.Stop()
-		if err := cmd.Wait(); err != nil || t.Failed() {
-			t.Errorf("prometheus ended with %v:\n%s", err, &log)
-		}
-	})
+	p := &prometheus{t: t, url: program.FreeAddress(t)}
+	cmd := exec.Command(path, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address="+p.url, "--enable-feature=native-histograms")
+	t.Cleanup(program.Start(t, cmd).Stop)
 	return p
 }
 

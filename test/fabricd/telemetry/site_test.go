@@ -3,7 +3,6 @@
 package telemetry
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,13 +17,15 @@ import (
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
 	"gofabric/internal/telemetry"
+	"gofabric/test/need"
+	"gofabric/test/program"
 )
 
 // patience is how long anything here may take; it is only waited for when something is broken.
 const patience = 60 * time.Second
 
-// program is fabricd.
-var program string
+// binary is fabricd.
+var binary string
 
 func TestMain(m *testing.M) {
 	if what := os.Getenv(envWork); what != "" {
@@ -38,22 +39,13 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	program = filepath.Join(dir, "fabricd")
-	if out, err := exec.Command("go", "build", "-o", program, "gofabric/cmd/fabricd").CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("%v\n%s", err, out))
+	if err := program.Build(dir, "gofabric/cmd/fabricd"); err != nil {
+		panic(err)
 	}
+	binary = filepath.Join(dir, "fabricd")
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
-}
-
-// missing ends a test whose prerequisites are not there.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("GOFABRIC_PEERS") == "required" {
-		t.Fatalf("GOFABRIC_PEERS=required, but %s", what)
-	}
-	t.Skip(what)
 }
 
 // site is a fabricd with an emulated fabric of two nodes.
@@ -66,9 +58,7 @@ type site struct {
 // emulate starts one.
 func emulate(t *testing.T, topology string, args ...string) *site {
 	t.Helper()
-	if _, err := os.Stat("/dev/net/tun"); err != nil || os.Geteuid() != 0 {
-		missing(t, "an emulated fabric needs root and /dev/net/tun here")
-	}
+	need.Emulation(t)
 	s := &site{t: t, dir: t.TempDir()}
 	file := filepath.Join(s.dir, "topology.yaml")
 	if err := os.WriteFile(file, []byte(topology), 0o644); err != nil {
@@ -80,39 +70,17 @@ func emulate(t *testing.T, topology string, args ...string) *site {
 	}
 	s.api = c
 	t.Cleanup(c.Close)
-	d := s.command(append([]string{"emulate", file, "--dir", s.dir}, args...)...)
-	out := &strings.Builder{}
-	d.Stderr = out
-	if err := d.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		d.Process.Signal(syscall.SIGTERM)
-		late := time.AfterFunc(patience, func() { d.Process.Kill() })
-		defer late.Stop()
-		if err := d.Wait(); err != nil || t.Failed() {
-			t.Errorf("the daemon ended with %v:\n%s", err, out)
-		}
-	})
-	s.until("the daemon answers", func() bool { return c.Do(t.Context(), "GET", "/v1/emulation", nil, nil) == nil })
+	d := program.Start(t, s.command(append([]string{"emulate", file, "--dir", s.dir}, args...)...))
+	t.Cleanup(d.Stop)
+	d.Expect("msg=ready")
 	return s
 }
 
 // command is a fabricd command about the site.
 func (s *site) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(binary, args...)
 	cmd.Env = append(os.Environ(), fabricd.EnvDir+"="+s.dir)
 	return cmd
-}
-
-// until waits for something that another process does.
-func (s *site) until(what string, is func() bool) {
-	s.t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			s.t.Fatalf("%s: not in %v", what, patience)
-		}
-	}
 }
 
 // ask asks the daemon.
@@ -153,10 +121,9 @@ func (s *site) stuck(name string) (why []string) {
 
 // worker is a process of the test's that works in a node.
 type worker struct {
-	s    *site
+	*program.Program
+	t    *testing.T
 	name string
-	in   io.Writer
-	out  *bufio.Scanner
 }
 
 // work starts one.
@@ -168,43 +135,17 @@ func (s *site) work(node, role string, k stack, address string) *worker {
 	}
 	cmd := s.command("exec", node, "--", self)
 	cmd.Env = append(cmd.Env, envWork+"="+role+" "+k.name+" "+address, telemetry.EnvName+"="+k.name, telemetry.EnvWatchdog+"=300")
-	cmd.Stderr = os.Stderr
-	w := &worker{s: s, name: role + " " + k.name}
-	if w.in, err = cmd.StdinPipe(); err != nil {
-		s.t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	w.out = bufio.NewScanner(out)
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		cmd.Wait()
-	})
+	w := &worker{program.Talk(s.t, cmd), s.t, role + " " + k.name}
+	s.t.Cleanup(func() { w.End(syscall.SIGTERM) })
 	return w
 }
 
 // hear returns the worker's next word.
 func (w *worker) hear(want string) string {
-	w.s.t.Helper()
-	if !w.out.Scan() {
-		w.s.t.Fatalf("%s ended, and should have said %q", w.name, want)
+	w.t.Helper()
+	got := w.Line()
+	if strings.HasPrefix(got, "error") || want != "" && got != want {
+		w.t.Fatalf("%s says %q, and should have said %q", w.name, got, want)
 	}
-	if got := w.out.Text(); want == "" && !strings.HasPrefix(got, "error") || got == want {
-		return got
-	}
-	w.s.t.Fatalf("%s says %q, and should have said %q", w.name, w.out.Text(), want)
-	return ""
-}
-
-// tell tells it the next word.
-func (w *worker) tell(what string) {
-	w.s.t.Helper()
-	if _, err := fmt.Fprintln(w.in, what); err != nil {
-		w.s.t.Fatalf("%s: %v", w.name, err)
-	}
+	return got
 }
