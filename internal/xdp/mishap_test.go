@@ -4,12 +4,8 @@ package xdp
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -133,8 +129,7 @@ func TestStepAsideKilled(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	at := netip.AddrPortFrom(a.v4, 7001)
 	other, numbers := node(t, a, at, nodeAside)
-	mark := markApart(t, a, other.Process.Pid)
-	marked := func() bool { return a.Command("ip", "link", "show", mark).Run() == nil }
+	marked := a.MarkApart(other.Process.Pid)
 	if !marked() {
 		t.Fatal("there is no sign of the namespace")
 	}
@@ -152,25 +147,4 @@ func TestStepAsideKilled(t *testing.T) {
 	comes(t, b, at, nil, plain)
 	_, p := openPort(t, a, Config{Mode: Generic}, at)
 	comes(t, b, at, p, nil)
-}
-
-// markApart makes a cable from a place to the namespace that a process holds apart (see program.hold), which goes with that: and with it the end here, whose name this is.
-func markApart(t *testing.T, h *place, pid int) (end string) {
-	t.Helper()
-	known := map[string]bool{}
-	for _, path := range []string{"/proc/self/ns/net", "/run/netns/" + h.Name} {
-		var st unix.Stat_t
-		must(t, unix.Stat(path, &st))
-		known[fmt.Sprintf("net:[%d]", st.Ino)] = true
-	}
-	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	must(t, err)
-	for _, fd := range fds {
-		if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, "net:[") && !known[to] {
-			h.IP("link", "add", "apart0", "type", "veth", "peer", "name", "apart1", "netns", fd)
-			return "apart0"
-		}
-	}
-	t.Fatalf("process %d has no namespace beside its own", pid)
-	return ""
 }

@@ -127,6 +127,12 @@ func (h *Host) address() {
 func (h *Host) Recable(b *Host, mine, theirs []string) {
 	h.T.Helper()
 	h.IP("link", "del", End)
+	h.Lay(b, mine, theirs)
+}
+
+// Lay lays a cable with b, whose ends differ: extra arguments of ip-link(8) for each. Neither host has one.
+func (h *Host) Lay(b *Host, mine, theirs []string) {
+	h.T.Helper()
 	args := append([]string{"link", "add", End}, mine...)
 	h.IP(append(append(args, "type", "veth", "peer", "name", End, "netns", b.Name), theirs...)...)
 	for _, x := range []*Host{h, b} {

@@ -93,6 +93,12 @@ func (r *remote) killClean() {
 	if id == 0 || r.h.xdpSockets() == 0 {
 		r.t.Fatalf("%s has no AF_XDP: program %d, %d sockets", r.h.Name, id, r.h.xdpSockets())
 	}
+	r.killProgram(id)
+}
+
+// killProgram kills the one node of a host that has AF_XDP there, with a program that need not be attached now, and sees that nothing of it stays.
+func (r *remote) killProgram(id ebpf.ProgramID) {
+	r.t.Helper()
 	used := maps(r.t, id)
 	r.kill()
 	eventually(r.t, "nothing is attached", func() bool { n, _ := r.h.program(); return n == 0 })
