@@ -1,0 +1,88 @@
+package tidy
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"gofabric/test/need"
+)
+
+const trackedMax = 1 << 20 // bytes
+
+// kinds are the files that are tracked and are no text: the ends of their names, and what they begin with.
+var kinds = map[string]string{".png": "\x89PNG\r\n\x1a\n", ".pcap": "\xd4\xc3\xb2\xa1", ".gz": "\x1f\x8b"}
+
+// unfit says what is wrong with a file for the repository, "" if nothing is.
+func unfit(name string, data []byte) string {
+	begin, known := kinds[filepath.Ext(name)]
+	switch {
+	case len(data) > trackedMax:
+		return "it is longer than 1 MiB"
+	case known && !bytes.HasPrefix(data, []byte(begin)):
+		return "it is not what its name says"
+	case !known && (!utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0):
+		return "it is no text"
+	}
+	return ""
+}
+
+// TestTracked checks that git tracks no program and no file that is too long, which git add takes along when go build has left one.
+func TestTracked(t *testing.T) {
+	const root = "../.."
+	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
+		need.Missing(t, "the sources are not in a repository of git: %v", err)
+	}
+	git := need.Programs(t, "git", "git")
+	out, err := exec.Command(git, "-C", root, "ls-files", "-z").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	if len(names) < 1000 {
+		t.Errorf("only %d files are tracked", len(names))
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it is about to be deleted
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		if wrong := unfit(name, data); wrong != "" {
+			t.Errorf("git tracks %s: %s", name, wrong)
+		}
+	}
+}
+
+// TestUnfit: programs are seen, whatever they are called, and what is tracked for a reason is not.
+func TestUnfit(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program = program[:4096]
+	for name, c := range map[string]struct {
+		data []byte
+		fit  bool
+	}{
+		"fi": {program, false}, "fabricd": {program, false}, "testdata/a.pcap": {program, false}, "a.go": {[]byte("package a // ü\n"), true}, "empty": {nil, true},
+		"a.txt": {bytes.Repeat([]byte("a"), trackedMax), true}, "b.txt": {bytes.Repeat([]byte("a"), trackedMax+1), false}, "c.pcap": {[]byte("\xd4\xc3\xb2\xa1\x00"), true},
+		"latin.txt": {[]byte("\xfc"), false},
+	} {
+		if wrong := unfit(name, c.data); (wrong == "") != c.fit {
+			t.Errorf("%s: %q", name, wrong)
+		}
+	}
+}
