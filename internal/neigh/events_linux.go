@@ -109,7 +109,7 @@ func (t *Table) linkChanged(ev event) bool {
 		return false
 	}
 	d := deviceOf(l)
-	t.report(d.index, Link{MTU: d.mtu, Gone: ev.kind == unix.RTM_DELLINK})
+	t.report(d.index, Link{MTU: d.mtu, MAC: d.mac, Gone: ev.kind == unix.RTM_DELLINK})
 	old := t.links[d.index]
 	switch {
 	case old == nil:

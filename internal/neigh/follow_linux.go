@@ -4,12 +4,15 @@ import (
 	"errors"
 
 	"github.com/vishvananda/netlink"
+
+	"gofabric/internal/xdp/frame"
 )
 
 // Link is the state of an interface.
 type Link struct {
-	MTU  int  // bytes, as ip(8) has it
-	Gone bool // it was removed, or moved to another namespace
+	MTU  int       // bytes, as ip(8) has it
+	MAC  frame.MAC // zero if it is none of Ethernet
+	Gone bool      // it was removed, or moved to another namespace
 }
 
 // follower wants to know of the changes of an interface.
@@ -61,7 +64,8 @@ func (t *Table) reportAll() {
 		var none netlink.LinkNotFoundError
 		switch {
 		case err == nil:
-			t.report(index, Link{MTU: l.Attrs().MTU})
+			d := deviceOf(l)
+			t.report(index, Link{MTU: d.mtu, MAC: d.mac})
 		case errors.As(err, &none):
 			t.report(index, Link{Gone: true})
 		}

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -50,19 +49,19 @@ type xdpLink struct {
 	local netip.AddrPort
 	index int // of the interface that the address belongs to
 
-	frames   [xdpFrames]xdp.Frame // the first held of them are lent to the receiver until the next call
-	held     int
-	got      [xdpFrames]netx.Datagram
-	joined   []byte // made when first needed
-	parts    [][]byte
-	dgram    frame.Datagram
-	woken    bool // the poller says that there is something, in one of the two
-	turn     int  // receives so far
-	near     int  // receives to come that look at the socket
-	gone     bool // the interface was removed: all goes through the socket
-	ended    func(error)
-	unfollow func()                     // ends what Follow of the table began
-	news     atomic.Pointer[neigh.Link] // of the interface, not looked at yet
+	frames [xdpFrames]xdp.Frame // the first held of them are lent to the receiver until the next call
+	held   int
+	got    [xdpFrames]netx.Datagram
+	joined []byte // made when first needed
+	parts  [][]byte
+	dgram  frame.Datagram
+	woken  bool // the poller says that there is something, in one of the two
+	turn   int  // receives so far
+	near   int  // receives to come that look at the socket
+	gone   bool // the interface was removed: all goes through the socket
+	ended  func(error)
+	below  followed // the interface of packets
+	above  followed // that of the address: the same, or a VLAN device above it
 
 	peers  map[netip.AddrPort]*xdpPeer
 	last   *xdpPeer
@@ -198,7 +197,6 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 	if l.port.Single() {
 		l.single = make([]byte, l.iface.Chunk())
 	}
-	copy(l.rules.MAC[:], ifc.HardwareAddr)
 	l.rules.Unfinished = !isHardware(name) // without, checksums are left unfinished by senders in this kernel
 	l.port.OnLoss(l.lost)
 	if err := l.port.Attend(l.fd, unix.EPOLLIN); err != nil {
@@ -207,32 +205,7 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 	if err := l.d.express.join(l); err != nil {
 		return err
 	}
-	l.unfollow = l.table.Follow(l.iface.Index(), l.changed)
-	now, err := net.InterfaceByIndex(l.iface.Index()) // it may have changed before
-	if err == nil {
-		err = l.iface.SetMTU(now.MTU)
-	}
-	return err
-}
-
-// changed is told, by the table's goroutine, of a change of the interface. The lock may be held by somebody who waits for that goroutine.
-func (l *xdpLink) changed(to neigh.Link) {
-	if l.news.Swap(&to) == nil {
-		go l.heed()
-	}
-}
-
-// heed does what a change of the interface asks for.
-func (l *xdpLink) heed() {
-	l.d.prog.Lock()
-	defer l.d.prog.Unlock()
-	switch to := l.news.Swap(nil); {
-	case l.port == nil:
-	case to.Gone:
-		l.becomeGone(errXDPRemoved)
-	default:
-		l.iface.SetMTU(to.MTU) // if it cannot be set, longer packets go through the kernel's stack
-	}
+	return l.follow()
 }
 
 func (l *xdpLink) wait() netx.FD { return l.port.FD() }
@@ -471,10 +444,7 @@ func (l *xdpLink) alone() link {
 // end closes all but the socket.
 func (l *xdpLink) end() {
 	l.giveBack()
-	if l.unfollow != nil {
-		l.unfollow()
-		l.unfollow = nil
-	}
+	l.unfollow()
 	l.g.Forget(l.d.prog, l)
 	if l.port != nil {
 		if l.wants > 0 || l.late > 0 {

@@ -94,6 +94,30 @@ func (d *domain) setLink(p *port, to core.DatagramLink) error {
 	return p.SetLink(to)
 }
 
+// TestXDPMoved: an interface gets another Ethernet address: what comes to that is heard past the system's stack, as before.
+func TestXDPMoved(t *testing.T) {
+	a, b := places(t)
+	b.Enter()
+	q, _ := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
+	a.Enter()
+	p, in := testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr("10.98.0.1"))
+	if p.express == nil {
+		t.Fatal(p.noXDP)
+	}
+	for _, mac := range []string{"02:00:00:00:98:01", "02:00:00:00:98:02"} {
+		hears(t, q, p, in, 8)
+		a.IP("link", "set", "eth9", "address", mac)
+		b.IP("neigh", "flush", "dev", "eth9")
+		was := p.counts()
+		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; { // the link hears of the change a little later
+			hears(t, q, p, in, 8)
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: nothing comes past the system's stack: %+v, then %+v", mac, was, p.counts())
+			}
+		}
+	}
+}
+
 // TestXDPLonger: an interface takes longer packets than when it was opened: those that fit into a frame go past the system's stack, others by it, both ways.
 func TestXDPLonger(t *testing.T) {
 	a, b := places(t)
