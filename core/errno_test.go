@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gofabric/core"
+	"gofabric/test/need"
 )
 
 // The texts that programs and people look for most; the rest is compared with the native tool where there is one.
@@ -34,13 +35,7 @@ func TestErrnoText(t *testing.T) {
 }
 
 func TestErrnoTextIsNatives(t *testing.T) {
-	tool, err := exec.LookPath("fi_strerror")
-	if err != nil {
-		if os.Getenv("GOFABRIC_PEERS") == "required" {
-			t.Fatal("GOFABRIC_PEERS=required, but there is no fi_strerror: apt install libfabric-bin")
-		}
-		t.Skip("no native fi_strerror here: apt install libfabric-bin")
-	}
+	tool := need.Programs(t, "libfabric-bin", "fi_strerror")
 	for _, n := range []int{1, 2, 11, 12, 22, 24, 61, 71, 90, 98, 104, 110, 111, 113, 125, 256, 257, 258, 259, 265, 268} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()

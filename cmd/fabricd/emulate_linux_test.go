@@ -16,6 +16,7 @@ import (
 	"gofabric/internal/capture"
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
 	"gofabric/test/program"
 )
 
@@ -34,12 +35,7 @@ type machine struct {
 // startFabric starts a daemon that emulates what, which may be YAML; before is what runs it, such as setpriv.
 func startFabric(t *testing.T, what string, before ...string) *machine {
 	t.Helper()
-	if os.Geteuid() != 0 || !exists("/dev/net/tun") {
-		if os.Getenv("GOFABRIC_PEERS") == "required" {
-			t.Fatal("needs root and /dev/net/tun")
-		}
-		t.Skip("needs root and /dev/net/tun")
-	}
+	need.Emulation(t)
 	m := newMachine(t)
 	if strings.Contains(what, "\n") {
 		file := filepath.Join(m.dir, "topology.yaml")
@@ -351,12 +347,7 @@ func (m *machine) lend() {
 
 // TestRootless: a user without rights has a fabric in a user namespace, runs programs in it, and leaves nothing when either process is killed.
 func TestRootless(t *testing.T) {
-	if os.Geteuid() != 0 {
-		if os.Getenv("GOFABRIC_PEERS") == "required" {
-			t.Fatal("needs root, to become a user and to let that one open /dev/net/tun")
-		}
-		t.Skip("needs root, to become a user and to let that one open /dev/net/tun")
-	}
+	need.Root(t, "to become a user and to let that one open /dev/net/tun")
 	m := newMachine(t)
 	m.lend()
 	if err := os.Chown(m.dir, 65534, 65534); err != nil {

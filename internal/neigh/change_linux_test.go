@@ -15,6 +15,7 @@ import (
 
 	"gofabric/internal/mono"
 	"gofabric/internal/xdp/frame"
+	"gofabric/test/need"
 )
 
 // TestMoves has a neighbour change its Ethernet address and say so.
@@ -250,9 +251,7 @@ func TestUnprivileged(t *testing.T) {
 		t.Parallel()
 		a, _ := pair(t)
 		a.hurry()
-		if _, err := exec.LookPath("setpriv"); err != nil {
-			missing(t, "there is no setpriv(1): apt install util-linux")
-		}
+		need.Programs(t, "util-linux", "setpriv")
 		const without = "-net_admin"
 		cmd := exec.Command("ip", "netns", "exec", a.name, "setpriv", "--bounding-set", without, "--inh-caps", without, os.Args[0], "-test.run", "^TestUnprivileged$")
 		cmd.Env = append(os.Environ(), unprivileged+"=1")

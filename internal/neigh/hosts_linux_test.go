@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/xdp/frame"
+	"gofabric/test/need"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,15 +36,6 @@ const prefix = "gofabric-neigh-"
 type host struct {
 	t    testing.TB
 	name string
-}
-
-// missing ends a test whose prerequisites are not there.
-func missing(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("GOFABRIC_PEERS") == "required" {
-		t.Fatalf("GOFABRIC_PEERS=required, but "+format, args...)
-	}
-	t.Skipf(format, args...)
 }
 
 var (
@@ -67,16 +59,12 @@ func sweepHosts() {
 // newHost makes a host, which goes with the test.
 func newHost(t testing.TB) *host {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		missing(t, "network namespaces need root")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		missing(t, "there is no ip(8): apt install iproute2")
-	}
+	need.Root(t, "making network namespaces")
+	need.Programs(t, "iproute2", "ip")
 	sweepOnce.Do(sweepHosts)
 	h := &host{t: t, name: fmt.Sprintf("%s%d-%d", prefix, os.Getpid(), hosts.Add(1))}
 	if out, err := exec.Command("ip", "netns", "add", h.name).CombinedOutput(); err != nil {
-		missing(t, "network namespaces cannot be made here: %v: %s", err, out)
+		need.Missing(t, "network namespaces cannot be made here: %v: %s", err, out)
 	}
 	t.Cleanup(func() { exec.Command("ip", "netns", "del", h.name).Run() })
 	h.set("ipv6/conf/default/accept_dad", "0") // link-local addresses are there at once; neighbours are asked from them

@@ -3,11 +3,12 @@ package netx
 import (
 	"bytes"
 	"net/netip"
-	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"gofabric/test/need"
 )
 
 var loopback6 = netip.MustParseAddr("::1")
@@ -125,10 +126,10 @@ func TestRunOfDatagrams(t *testing.T) {
 	a, _, _ := datagramSocket(t, loopback4)
 	b, _, to := datagramSocket(t, loopback4)
 	if err := ProbeGSO(a); err != nil {
-		if Batches && os.Getenv("GOFABRIC_PEERS") == "required" {
-			t.Fatal("GOFABRIC_PEERS=required, but no UDP_SEGMENT:", err)
+		if !Batches {
+			t.Skip("no UDP_SEGMENT:", err)
 		}
-		t.Skip("no UDP_SEGMENT:", err)
+		need.Missing(t, "no UDP_SEGMENT: %v", err)
 	}
 	v := NewIOV(4)
 	v.Append(make([]byte, 700))

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gofabric/test/need"
 )
 
 // fakeSysfs builds a tree as the kernel's: file name to content; "driver" is the link to the driver of a hardware device, and "bridge" a directory.
@@ -72,30 +74,17 @@ func TestTraitsFromSysfs(t *testing.T) {
 
 const inNamespace = "NETX_TEST_IN_NAMESPACE"
 
-// skip skips a test for what the machine lacks; where all of it is required, that is a failure.
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("GOFABRIC_PEERS") == "required" {
-		t.Fatal("GOFABRIC_PEERS=required, but " + why)
-	}
-	t.Skip(why)
-}
-
 // TestInterfacesInNamespace looks at real interfaces of every kind that can be made, in a network namespace of its own.
 func TestInterfacesInNamespace(t *testing.T) {
 	if os.Getenv(inNamespace) != "" {
 		checkNamespace(t)
 		return
 	}
-	if os.Getuid() != 0 {
-		skip(t, "making a network namespace needs root")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		skip(t, "ip(8) is not installed: apt install iproute2")
-	}
+	need.Root(t, "making a network namespace")
+	need.Programs(t, "iproute2", "ip")
 	ns := "netx" + strconv.Itoa(os.Getpid())
 	if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
-		skip(t, "network namespaces cannot be made here: "+string(bytes.TrimSpace(out)))
+		need.Missing(t, "network namespaces cannot be made here: %s", out)
 	}
 	defer exec.Command("ip", "netns", "del", ns).Run()
 	for _, args := range []string{
@@ -107,7 +96,7 @@ func TestInterfacesInNamespace(t *testing.T) {
 		"link add down0 type bridge", "addr add 10.10.0.1/16 dev down0",
 	} {
 		if out, err := exec.Command("ip", append([]string{"-n", ns}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
-			skip(t, "ip "+args+": "+string(bytes.TrimSpace(out)))
+			need.Missing(t, "ip %s: %s", args, out)
 		}
 	}
 	cmd := exec.Command("ip", "netns", "exec", ns, os.Args[0], "-test.run=^TestInterfacesInNamespace$", "-test.v")

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	runtime.KeepAlive(mem)
 }
 
-func need(t *testing.T) Puller {
+func puller(t *testing.T) Puller {
 	t.Helper()
 	if New() == nil {
 		if runtime.GOOS == "linux" {
@@ -38,7 +38,7 @@ func need(t *testing.T) Puller {
 }
 
 func TestOwnMemory(t *testing.T) {
-	p := need(t)
+	p := puller(t)
 	src, dst := payload(), make([]byte, 100)
 	seal := [engine.SealLen]byte(src[32:48])
 	at := func(b []byte) uint64 { return p.Address(b) }
@@ -64,7 +64,7 @@ func TestOwnMemory(t *testing.T) {
 }
 
 func TestOtherProcess(t *testing.T) {
-	p := need(t)
+	p := puller(t)
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), "GOFABRIC_PULL_CHILD=1")
 	in, err := c.StdinPipe()
@@ -102,7 +102,7 @@ func TestOtherProcess(t *testing.T) {
 }
 
 func TestNoAlloc(t *testing.T) {
-	p := need(t)
+	p := puller(t)
 	src, dst := payload(), make([]byte, 100)
 	seal := [engine.SealLen]byte(src)
 	pid := uint32(os.Getpid())

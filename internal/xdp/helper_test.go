@@ -33,14 +33,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// needRoot ends a test that loads programs, if it may not.
-func needRoot(t testing.TB) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		cable.Missing(t, "XDP programs need root")
-	}
-}
-
 // place is a host with one end of a cable, eth9.
 type place struct {
 	*cable.Host

@@ -19,6 +19,8 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"gofabric/test/need"
 )
 
 // echoed sends datagrams from a socket until one comes back.
@@ -332,7 +334,7 @@ func TestReasons(t *testing.T) {
 
 // TestWithoutPrivilege takes capabilities from this thread, which ends with the test.
 func TestWithoutPrivilege(t *testing.T) {
-	needRoot(t)
+	need.Root(t, "loading XDP programs")
 	for _, c := range []struct {
 		drop []int
 		want Reason

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gofabric/internal/xdp/frame"
+	"gofabric/test/need"
 )
 
 const xdpRedirect = 4
@@ -33,7 +34,7 @@ func liveKeys() []key {
 // loaded is the program with live ports and a socket on queue 0.
 func loaded(t *testing.T) *program {
 	t.Helper()
-	needRoot(t)
+	need.Root(t, "loading XDP programs")
 	p, err := loadProgram(2, 16, true)
 	must(t, err)
 	t.Cleanup(p.close)

@@ -13,7 +13,7 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"gofabric/internal/xdp/frame"
-	"gofabric/test/cable"
+	"gofabric/test/need"
 )
 
 // Where fields of struct __sk_buff are (linux/bpf.h), and what programs there return (TCX_NEXT, TCX_DROP).
@@ -35,7 +35,7 @@ func onWire(t *testing.T, h *place, index int, at ebpf.AttachType, code asm.Inst
 	t.Cleanup(func() { prog.Close() })
 	l, err := link.AttachTCX(link.TCXOptions{Interface: index, Program: prog, Attach: at})
 	if errors.Is(err, ebpf.ErrNotSupported) {
-		cable.Missing(t, "it takes programs of tc by links, which came with Linux 6.6")
+		need.Missing(t, "it takes programs of tc by links, which came with Linux 6.6")
 	}
 	must(t, err)
 	t.Cleanup(func() { l.Close() })

@@ -20,7 +20,7 @@ import (
 	"gofabric/core"
 	"gofabric/internal/netx"
 	"gofabric/internal/shm"
-	"gofabric/test/cable"
+	"gofabric/test/need"
 )
 
 // processEnv says that the test's binary is to be a neighbour, at an address.
@@ -141,9 +141,7 @@ func TestMemoryKilled(t *testing.T) {
 
 // TestMemoryForeign: no memory is shared with another user's process, whoever connects to whom.
 func TestMemoryForeign(t *testing.T) {
-	if os.Geteuid() != 0 {
-		cable.Missing(t, "only root can be somebody else")
-	}
+	need.Root(t, "being somebody else")
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
 	_, at := process(t, "127.0.0.1:0", 4711)
 	for i := range 8 * meetAfter {

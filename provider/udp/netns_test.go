@@ -11,6 +11,7 @@ import (
 	"gofabric/core"
 	"gofabric/internal/netx"
 	"gofabric/test/cable"
+	"gofabric/test/need"
 )
 
 // places makes two hosts that a cable connects: 10.98.0.1 and fd98::1, 10.98.0.2 and fd98::2.
@@ -100,12 +101,10 @@ func TestMTUShrinks(t *testing.T) {
 
 // TestFullSocket sends faster than the link: the port says so, loses nothing, and says when it takes more.
 func TestFullSocket(t *testing.T) {
-	if _, err := exec.LookPath("tc"); err != nil {
-		cable.Missing(t, "there is no tc(8): apt install iproute2")
-	}
+	need.Programs(t, "iproute2", "tc")
 	a, b := places(t)
 	if out, err := exec.Command("tc", "-n", a.Name, "qdisc", "add", "dev", "eth9", "root", "tbf", "rate", "200mbit", "burst", "64kb", "latency", "60s").CombinedOutput(); err != nil {
-		cable.Missing(t, "the kernel has no token bucket: %v: %s", err, out)
+		need.Missing(t, "the kernel has no token bucket: %v: %s", err, out)
 	}
 	for _, v := range variants {
 		d := testDomain(t, v...)

@@ -5,13 +5,13 @@ package udp
 import (
 	"fmt"
 	"net/netip"
-	"os"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"gofabric/test/cable"
+	"gofabric/test/need"
 )
 
 // kernelHas reports whether the kernel is at least as new as a version.
@@ -30,10 +30,7 @@ func kernelHas(t *testing.T, major, minor int) bool {
 // other end is a socket, or has AF_XDP as well.
 func TestXDPJumbo(t *testing.T) {
 	if !kernelHas(t, 6, 6) {
-		if os.Getenv("GOFABRIC_PEERS") == "required" {
-			t.Fatal("GOFABRIC_PEERS=required, but the kernel is older than 6.6")
-		}
-		t.Skip("packets in several frames take Linux 6.6")
+		need.Missing(t, "packets in several frames take Linux 6.6")
 	}
 	const mtu = 9000
 	a, b := places(t)

@@ -20,8 +20,6 @@ import (
 	"gofabric/test/together"
 )
 
-const envPeers = "GOFABRIC_PEERS"
-
 // work is the folder of what is built.
 var work string
 
@@ -38,19 +36,6 @@ func TestMain(m *testing.M) {
 		os.RemoveAll(dir)
 		os.Exit(code)
 	}))
-}
-
-// need ends a test if a program is not installed.
-func need(t *testing.T, pkg string, tools ...string) {
-	t.Helper()
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv(envPeers) == "required" {
-				t.Fatalf("%s=required, but there is no %s", envPeers, tool)
-			}
-			t.Skipf("there is no %s: apt install %s (%v)", tool, pkg, err)
-		}
-	}
 }
 
 // building returns what builds a program, once, and where it is then.

@@ -3,12 +3,14 @@ package boot
 import (
 	"strings"
 	"testing"
+
+	"gofabric/test/need"
 )
 
 // TestHydra: four processes under MPICH's mpiexec.hydra learn rank and size, insert all addresses, and exchange messages.
 func TestHydra(t *testing.T) {
 	t.Parallel()
-	need(t, "mpich", "mpiexec.hydra")
+	need.Programs(t, "mpich", "mpiexec.hydra")
 	for _, c := range []struct {
 		name, provider, source string
 		args                   []string // of mpiexec.hydra
@@ -32,7 +34,7 @@ func TestHydra(t *testing.T) {
 // TestHydraDies: a process that is killed ends the job; nobody waits for it for ever.
 func TestHydraDies(t *testing.T) {
 	t.Parallel()
-	need(t, "mpich", "mpiexec.hydra")
+	need.Programs(t, "mpich", "mpiexec.hydra")
 	r := run(t, clean(), "mpiexec.hydra", "-n", "4", rankPath(t), "-die", "2")
 	if r.code == 0 || strings.Contains(r.out, ": ok") {
 		t.Errorf("exit status %d:\n%s", r.code, r.out)
@@ -42,6 +44,6 @@ func TestHydraDies(t *testing.T) {
 // TestHydraOne: one process is a job, too.
 func TestHydraOne(t *testing.T) {
 	t.Parallel()
-	need(t, "mpich", "mpiexec.hydra")
+	need.Programs(t, "mpich", "mpiexec.hydra")
 	run(t, clean(), "mpiexec.hydra", "-n", "1", rankPath(t)).wantAll(t, 1, "pmi1", "tcp")
 }

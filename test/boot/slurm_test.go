@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"gofabric/test/need"
 	"gofabric/test/program"
 )
 
@@ -18,7 +19,7 @@ func TestSlurm(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("slurmd starts programs of other users, which takes root")
 	}
-	need(t, "slurmctld slurmd slurm-client munge", "slurmctld", "slurmd", "srun", "munged")
+	need.Programs(t, "slurmctld slurmd slurm-client munge", "slurmctld", "slurmd", "srun", "munged")
 	conf := startSlurm(t)
 	env := clean("SLURM_CONF=" + conf)
 	for _, provider := range []string{"tcp", "udp;ofi_rxd"} {

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"gofabric/test/need"
 )
 
 // End is the name of the interface at each end of a cable.
@@ -38,15 +40,6 @@ type Options struct {
 	MTU    int // bytes. 0: the system's
 }
 
-// Missing ends a test whose prerequisites are not there.
-func Missing(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("GOFABRIC_PEERS") == "required" {
-		t.Fatalf("GOFABRIC_PEERS=required, but "+format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 var (
 	sweepOnce sync.Once
 	made      atomic.Int32
@@ -55,16 +48,12 @@ var (
 // NewHost makes a host that has nothing but lo.
 func NewHost(t testing.TB) *Host {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		Missing(t, "network namespaces need root")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		Missing(t, "there is no ip(8): apt install iproute2")
-	}
+	need.Root(t, "making network namespaces")
+	need.Programs(t, "iproute2", "ip")
 	sweepOnce.Do(sweep)
 	h := &Host{T: t, Name: fmt.Sprintf("%s%d-%d", prefix, os.Getpid(), made.Add(1))}
 	if out, err := exec.Command("ip", "netns", "add", h.Name).CombinedOutput(); err != nil {
-		Missing(t, "network namespaces cannot be made here: %v: %s", err, out)
+		need.Missing(t, "network namespaces cannot be made here: %v: %s", err, out)
 	}
 	t.Cleanup(func() { exec.Command("ip", "netns", "del", h.Name).Run() })
 	h.IP("link", "set", "lo", "up")
@@ -106,7 +95,7 @@ func link(t testing.TB, a *Host, nameA string, b *Host, nameB string, o Options)
 	args := append([]string{"-n", a.Name, "link", "add", nameA}, queues...)
 	args = append(append(args, "type", "veth", "peer", "name", nameB, "netns", b.Name), queues...)
 	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
-		Missing(t, "veth interfaces cannot be made here: %v: %s", err, out)
+		need.Missing(t, "veth interfaces cannot be made here: %v: %s", err, out)
 	}
 	if o.MTU > 0 {
 		a.IP("link", "set", nameA, "mtu", fmt.Sprint(o.MTU))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gofabric/test/need"
 )
 
 // TestShort is a few seconds over one stack.
@@ -19,8 +21,8 @@ func TestShort(t *testing.T) {
 
 // TestStacks is the whole of it.
 func TestStacks(t *testing.T) {
-	if os.Getenv("GOFABRIC_MANY") == "" && os.Getenv("GOFABRIC_CHAOS") == "" {
-		t.Skip("with GOFABRIC_MANY=1, or GOFABRIC_CHAOS=2m")
+	if os.Getenv("GOFABRIC_CHAOS") == "" {
+		need.Asked(t, "it takes minutes, GOFABRIC_CHAOS=2m says how many")
 	}
 	long := 2 * time.Minute
 	if text := os.Getenv("GOFABRIC_CHAOS"); text != "" {

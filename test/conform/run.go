@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gofabric/core"
+	"gofabric/test/need"
 )
 
 // Run runs the whole suite over st.
@@ -91,7 +92,7 @@ func (m theme) over(t *testing.T, st Stack) {
 // of them are through; with GOFABRIC_MANY one comes after the other, and each theme is looked at.
 func RunTogether(t *testing.T, st Stack) {
 	t.Helper()
-	if os.Getenv("GOFABRIC_MANY") == "" {
+	if !need.Many() {
 		t.Parallel()
 		beside.Add(1)
 		t.Cleanup(func() { beside.Add(-1) })

@@ -8,6 +8,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/test/conform"
+	"gofabric/test/need"
 )
 
 // inFeatures is why the plain stacks are not run here.
@@ -40,10 +41,7 @@ func TestTCPMsgOneDomain(t *testing.T) {
 
 func TestTCPRDMIPv6(t *testing.T) {
 	if _, err := os.Stat("/proc/net/if_inet6"); err != nil {
-		if os.Getenv("GOFABRIC_PEERS") == "required" {
-			t.Fatalf("GOFABRIC_PEERS=required, but there is no IPv6 on this machine: %v", err)
-		}
-		t.Skip("no IPv6 on this machine")
+		need.Missing(t, "there is no IPv6 on this machine: %v", err)
 	}
 	conform.RunTogether(t, conform.Over(t, conform.Stack{Name: "tcp-rdm-ipv6", Provider: "tcp", EPType: core.EPTypeRDM, Caps: conform.RDMCaps, Node: "::1"}, nil))
 }

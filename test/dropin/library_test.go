@@ -13,15 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"gofabric/test/need"
 	"gofabric/test/program"
 )
 
 // This file builds the library and the C programs, and runs programs on it.
-
-const envPeers = "GOFABRIC_PEERS"
-
-// many asks for everything.
-var many = os.Getenv("GOFABRIC_MANY") != ""
 
 // work is the folder of everything that is built.
 var work string
@@ -39,23 +35,10 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// missing ends a test that needs what is not installed.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv(envPeers) == "required" {
-		t.Fatalf(envPeers+"=required, but "+format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 // needs ends a test unless all programs are there.
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
-	for _, p := range programs {
-		if _, err := exec.LookPath(p); err != nil {
-			missing(t, "there is no %s: apt install gcc make libfabric-dev libfabric-bin (%v)", p, err)
-		}
-	}
+	need.Programs(t, "gcc make libfabric-dev libfabric-bin", programs...)
 }
 
 var built = sync.OnceValues(func() (string, error) {
@@ -133,7 +116,7 @@ func compile(t *testing.T, name string, flags ...string) string {
 	t.Helper()
 	needs(t, "gcc")
 	if err := headers(); err != nil {
-		missing(t, "there is no rdma/fabric.h: apt install libfabric-dev (%v)", err)
+		need.Missing(t, "there is no rdma/fabric.h: apt install libfabric-dev (%v)", err)
 	}
 	key := name + strings.Join(flags, "")
 	build, _ := compiled.LoadOrStore(key, sync.OnceValues(func() (string, error) {

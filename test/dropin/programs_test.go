@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
+
+	"gofabric/test/need"
 )
 
 // This file runs the project's own C programs, one for each family of calls.
@@ -50,11 +52,9 @@ func TestPrograms(t *testing.T) { runAll(t, nil) }
 // TestSanitized runs the programs with the address sanitizer, which sees what the library does to their memory through the C library, what it frees twice
 // and what it leaks. (Valgrind cannot: it does not understand Go's stacks.)
 func TestSanitized(t *testing.T) {
-	if !many {
-		t.Skip("GOFABRIC_MANY is not set: this takes a minute")
-	}
+	need.Asked(t, "this takes a minute")
 	if err := exec.Command("gcc", "-fsanitize=address", "-x", "c", "-o", os.DevNull, "testdata/empty.c").Run(); err != nil {
-		missing(t, "there is no address sanitizer: %v", err)
+		need.Missing(t, "there is no address sanitizer: %v", err)
 	}
 	runAll(t, []string{"-fsanitize=address"})
 }

@@ -1,7 +1,6 @@
 package fabricd
 
 import (
-	"bufio"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -12,6 +11,8 @@ import (
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
+	"gofabric/test/program"
 )
 
 // command is a command that talks to the daemon in dir.
@@ -35,19 +36,10 @@ func run(t *testing.T, dir string, args ...string) string {
 func TestCommands(t *testing.T) {
 	dir := newDir(t)
 	start(t, dir)
-	watch := command(dir, "watch", "--json", "job/")
-	out, err := watch.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := watch.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = watch.Process.Kill(); _ = watch.Wait() })
-	events := json.NewDecoder(bufio.NewReader(out))
+	watch := program.Start(t, command(dir, "watch", "--json", "job/"))
 	next := func() (e api.Event) {
 		t.Helper()
-		if err := events.Decode(&e); err != nil {
+		if err := json.Unmarshal([]byte(watch.Line()), &e); err != nil {
 			t.Fatal(err)
 		}
 		return e
@@ -96,9 +88,7 @@ func TestCommands(t *testing.T) {
 
 // TestStopped: commands do not wait for ever for a daemon that does not answer.
 func TestStopped(t *testing.T) {
-	if os.Getenv("GOFABRIC_MANY") == "" {
-		t.Skip("takes 20 s: set GOFABRIC_MANY=1")
-	}
+	need.Asked(t, "it takes 20 s")
 	t.Parallel()
 	dir := newDir(t)
 	p := start(t, dir)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
 )
 
 // registry is what clients know to be registered.
@@ -107,7 +108,7 @@ func follow(ctx context.Context, t *testing.T, c *api.Client) {
 func TestKilledUnderLoad(t *testing.T) {
 	dir := newDir(t)
 	rounds := 5
-	if os.Getenv("GOFABRIC_MANY") != "" {
+	if need.Many() {
 		rounds = 50
 	}
 	p := start(t, dir)

@@ -97,12 +97,3 @@ func within(t *testing.T, d time.Duration) context.Context {
 	t.Cleanup(cancel)
 	return ctx
 }
-
-// missing ends a test whose prerequisites are not there.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("GOFABRIC_PEERS") == "required" {
-		t.Fatalf("GOFABRIC_PEERS=required, but %s", what)
-	}
-	t.Skip(what)
-}

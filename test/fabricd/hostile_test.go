@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
 )
 
 // dial opens a bare connection to the API.
@@ -145,7 +146,7 @@ func TestSlowClients(t *testing.T) {
 		t.Fatal("12 connections are allowed, and the 13th was served")
 	}
 	mustAnswer(t, c)
-	if os.Getenv("GOFABRIC_MANY") == "" {
+	if !need.Many() {
 		return
 	}
 	var ends sync.WaitGroup
@@ -188,7 +189,7 @@ func TestDeafWatcher(t *testing.T) {
 	if rss := p.resident(); rss > 200<<20 {
 		t.Errorf("the daemon has %d MiB", rss>>20)
 	}
-	if os.Getenv("GOFABRIC_MANY") == "" {
+	if !need.Many() {
 		return
 	}
 	for end := time.Now().Add(2 * time.Minute); p.connections(c) > 1; time.Sleep(time.Second) { // the one that asks; the daemon gives the other 45 seconds
@@ -229,7 +230,7 @@ func (p *process) connections(c *api.Client) int {
 // TestMillion registers a million names, as a user and as root: limits answer, and memory stays bounded.
 func TestMillion(t *testing.T) {
 	total := 1_000_000
-	if os.Getenv("GOFABRIC_MANY") == "" {
+	if !need.Many() {
 		total = 5000
 	}
 	dir := newDir(t)

@@ -15,6 +15,7 @@ import (
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
 	"gofabric/test/program"
 )
 
@@ -50,10 +51,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("no %s", s)
 		}
 	}
-	analyze, err := exec.LookPath("systemd-analyze")
-	if err != nil {
-		missing(t, "there is no systemd-analyze (Debian's package systemd) to ask more")
-	}
+	analyze := need.Programs(t, "systemd", "systemd-analyze") // to ask more
 	dir := newDir(t)
 	for name, text := range map[string]string{"fabricd.service": strings.ReplaceAll(service, "/usr/bin/fabricd", binary), "fabricd.socket": sockets} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"gofabric/test/need"
 	"gofabric/test/program"
 )
 
@@ -66,11 +67,8 @@ func page(t *testing.T, dir string, args ...string) (link, notes string) {
 func TestNoPort(t *testing.T) {
 	for name, args := range map[string][]string{"run": {"run"}, "emulate": {"emulate", "pair"}} {
 		t.Run(name, func(t *testing.T) {
-			if name == "emulate" && (os.Getuid() != 0 || exec.Command("test", "-w", "/dev/net/tun").Run() != nil) {
-				if os.Getenv("GOFABRIC_PEERS") == "required" {
-					t.Fatal("an emulated fabric needs root and /dev/net/tun here")
-				}
-				t.Skip("an emulated fabric needs root and /dev/net/tun here")
+			if name == "emulate" {
+				need.Emulation(t)
 			}
 			dir := newDir(t)
 			cmd := exec.Command(binary, append(args, "--dir", dir)...)
@@ -226,7 +224,7 @@ func TestSilentTLS(t *testing.T) {
 		t.Errorf("the fifth connection of four: %v", err)
 	}
 	mustAnswer(t, client(t, dir))
-	if os.Getenv("GOFABRIC_MANY") == "" {
+	if !need.Many() {
 		return
 	}
 	var ends sync.WaitGroup

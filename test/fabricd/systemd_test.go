@@ -14,6 +14,8 @@ import (
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
 	"gofabric/internal/telemetry"
+	"gofabric/test/need"
+	"gofabric/test/program"
 )
 
 // supervisor does what systemd does: it holds the socket, and hears how the daemon is.
@@ -102,34 +104,17 @@ func TestSystemd(t *testing.T) {
 
 // TestActivation: systemd's own tool holds the sockets, in another order than ours, and starts the daemon when somebody comes; every socket is served.
 func TestActivation(t *testing.T) {
-	activate, err := exec.LookPath("systemd-socket-activate")
-	if err != nil {
-		missing(t, "there is no systemd-socket-activate (Debian's package systemd)")
-	}
+	activate := need.Programs(t, "systemd", "systemd-socket-activate")
 	dir := newDir(t)
 	listen := func(name string) string { return "--listen=" + filepath.Join(dir, name) }
 	cmd := exec.Command(activate, listen(fabricd.Stats), listen(fabricd.API), "--setenv=PATH", binary, "run", "--dir", dir)
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM) // the daemon's process by then
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the daemon ended with %v", err)
-		}
-	})
-	ctx := within(t, time.Minute)
+	t.Cleanup(program.Start(t, cmd).Stop) // the daemon's process by then
 	var early net.Conn
-	for ctx.Err() == nil { // until the tool listens
-		if early, err = net.Dial("unix", filepath.Join(dir, fabricd.Stats)); err == nil {
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	program.Until(t, "the tool listens", func() bool {
+		var err error
+		early, err = net.Dial("unix", filepath.Join(dir, fabricd.Stats))
+		return err == nil
+	})
 	defer early.Close()
 	hello := &telemetry.Process{Version: telemetry.Version, Name: "early"}
 	if err := telemetry.WriteFrame(early, telemetry.Reply{Process: hello}, telemetry.MaxFrame); err != nil {
@@ -140,7 +125,7 @@ func TestActivation(t *testing.T) {
 		t.Errorf("the process that came before the daemon: asked %+v, %v", q, err)
 	}
 	var status api.Status
-	if err := client(t, dir).Do(ctx, "GET", "/v1/status", nil, &status); err != nil || status.PID != cmd.Process.Pid {
+	if err := client(t, dir).Do(within(t, time.Minute), "GET", "/v1/status", nil, &status); err != nil || status.PID != cmd.Process.Pid {
 		t.Errorf("%+v, %v", status, err)
 	}
 }

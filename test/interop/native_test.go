@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gofabric/core"
+	"gofabric/test/need"
 )
 
 // This file names the stacks that run against testdata/peer.c, and the tests over them.
@@ -75,7 +76,7 @@ var headers = sync.OnceValue(func() error {
 func needDebian(t *testing.T) peerProgram {
 	t.Helper()
 	if err := headers(); err != nil {
-		missing(t, "there is no gcc, or no rdma/fabric.h: apt install gcc libfabric-dev (%v)", err)
+		need.Missing(t, "there is no gcc, or no rdma/fabric.h: apt install gcc libfabric-dev (%v)", err)
 	}
 	p := debianPeer()
 	if p.err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"gofabric"
 	"gofabric/core"
+	"gofabric/test/need"
 )
 
 var defaultSizes = []string{"64", "256", "1k", "4k", "64k", "1m"}
@@ -45,7 +46,7 @@ func checkAll(t *testing.T, peer tool, provider, endpoint string, modes ...strin
 		t.Run(mode, func(t *testing.T) {
 			args := append(common, "-m", mode)
 			t.Run("default sizes", func(t *testing.T) { check(t, peer, defaultSizes, 10, args...) })
-			if !many {
+			if !need.Many() {
 				return
 			}
 			t.Run("one size", func(t *testing.T) { check(t, peer, []string{"9.7k"}, 500, append(args, "-S", "10000")...) })
@@ -77,7 +78,7 @@ func TestDebianRDM(t *testing.T) {
 	peer := debian(t)
 	out, err := exec.Command("fi_info", "-p", "tcp", "-t", "FI_EP_RDM").Output()
 	if err != nil {
-		missing(t, "fi_info does not tell what RDM endpoints there are: %v", err)
+		need.Missing(t, "fi_info does not tell what RDM endpoints there are: %v", err)
 	}
 	first, _, _ := strings.Cut(string(out), "\n")
 	stack := strings.TrimSpace(strings.TrimPrefix(first, "provider:"))

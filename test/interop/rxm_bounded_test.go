@@ -2,14 +2,14 @@ package interop
 
 import (
 	"testing"
+
+	"gofabric/test/need"
 )
 
 // TestRXMBounded talks to two native peers in turn with an endpoint that should have one connection: the idle one is closed, and neither peer sees more of it
 // than a new connection.
 func TestRXMBounded(t *testing.T) {
-	if !many {
-		t.Skip("waits until connections are idle: set GOFABRIC_MANY")
-	}
+	need.Asked(t, "it waits until connections are idle")
 	t.Setenv("FI_OFI_RXM_MAX_CONNS", "1")
 	eachRXM(t, func(t *testing.T, s nativeStack) {
 		l := s.link(t, 2)

@@ -3,23 +3,17 @@ package interop
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"gofabric/test/need"
 	"gofabric/test/program"
 	"gofabric/test/together"
 )
 
 // This file finds and builds the programs that talk to each other.
 
-const (
-	envNative = "GOFABRIC_NATIVE_PINGPONG"
-	envPeers  = "GOFABRIC_PEERS"
-)
-
-// many asks for everything.
-var many = os.Getenv("GOFABRIC_MANY") != ""
+const envNative = "GOFABRIC_NATIVE_PINGPONG"
 
 // tool is a ping-pong program.
 type tool struct {
@@ -52,23 +46,10 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// missing ends a test whose peer is not installed.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv(envPeers) == "required" {
-		t.Fatalf(envPeers+"=required, but "+format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 // debian is the system's fi_pingpong.
 func debian(t *testing.T) tool {
 	t.Helper()
-	path, err := exec.LookPath("fi_pingpong")
-	if err != nil {
-		missing(t, "there is no fi_pingpong: apt install libfabric-bin (%v)", err)
-	}
-	return tool{name: "fi_pingpong", path: path}
+	return tool{name: "fi_pingpong", path: need.Programs(t, "libfabric-bin", "fi_pingpong")}
 }
 
 // native2 is the fi_pingpong of a libfabric 2.x, run with the library beside it.

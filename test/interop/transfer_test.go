@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gofabric/core"
+	"gofabric/test/need"
 )
 
 // transferSizes cross the limits of injects, of copied payload and of socket buffers.
@@ -112,7 +113,7 @@ func (l *link) transfers() {
 func (l *link) sizes(from, to end, c op, first int) {
 	l.t.Helper()
 	for i, n := range l.sizesOf {
-		if c.injects() && n > l.inject || !many && (i+first)%3 != 0 {
+		if c.injects() && n > l.inject || !need.Many() && (i+first)%3 != 0 {
 			continue
 		}
 		ok := l.sub(fmt.Sprint(n), func() {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"gofabric/test/cable"
 	"gofabric/test/kernel/plan"
+	"gofabric/test/need"
 )
 
 // long is when the machine is switched off: instructions are interpreted, so it takes a minute or two.
@@ -40,13 +40,9 @@ var tools = []string{"sh", "cat", "echo", "timeout", "sleep", "ip", "ss", "tc", 
 
 // TestOtherKernel runs tests that need VLAN devices, or an older kernel.
 func TestOtherKernel(t *testing.T) {
-	if os.Getenv("GOFABRIC_MANY") == "" {
-		t.Skip("takes two minutes: GOFABRIC_MANY=1")
-	}
+	need.Asked(t, "it takes two minutes")
 	vmlinuz, tree := findKernel(t)
-	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
-		cable.Missing(t, "there is no QEMU: apt install qemu-system-x86")
-	}
+	need.Programs(t, "qemu-system-x86", "qemu-system-x86_64")
 	t.Logf("kernel %s", filepath.Base(vmlinuz))
 	if pkg, run, ok := strings.Cut(os.Getenv("GOFABRIC_KERNEL_ONLY"), "="); ok {
 		jobs = []job{{pkg, run, nil}}
@@ -141,7 +137,7 @@ func findKernel(t *testing.T) (vmlinuz, tree string) {
 	root := os.Getenv("GOFABRIC_KERNEL")
 	kernels, err := filepath.Glob(filepath.Join("/", root, "boot/vmlinuz-*"))
 	if err != nil || len(kernels) == 0 {
-		cable.Missing(t, "there is no kernel in %s: GOFABRIC_KERNEL names the folder of one, see go doc gofabric/test/kernel", filepath.Join("/", root, "boot"))
+		need.Missing(t, "there is no kernel in %s: GOFABRIC_KERNEL names the folder of one, see go doc gofabric/test/kernel", filepath.Join("/", root, "boot"))
 	}
 	vmlinuz = kernels[len(kernels)-1]
 	version := strings.TrimPrefix(filepath.Base(vmlinuz), "vmlinuz-")

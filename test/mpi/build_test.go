@@ -7,14 +7,11 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"gofabric/test/need"
 )
 
 // This file builds the library and the programs, each when a test first asks for it.
-
-const envPeers = "GOFABRIC_PEERS"
-
-// many says that all stacks and numbers of ranks are to be run. It asks when a test runs: go test's cache knows what tests read, and not what init does.
-func many() bool { return os.Getenv("GOFABRIC_MANY") != "" }
 
 // work is the folder of everything that is built.
 var work string
@@ -37,14 +34,7 @@ func run(m *testing.M) int {
 // needOpenMPI ends a test if what it takes to build and run a program is not installed.
 func needOpenMPI(t *testing.T) {
 	t.Helper()
-	for _, tool := range []string{"mpirun", "ompi_info", "mpicc", "gcc", "make"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv(envPeers) == "required" {
-				t.Fatalf("%s=required, but there is no %s", envPeers, tool)
-			}
-			t.Skipf("there is no %s: apt install make gcc openmpi-bin libopenmpi-dev (%v)", tool, err)
-		}
-	}
+	need.Programs(t, "make gcc openmpi-bin libopenmpi-dev", "mpirun", "ompi_info", "mpicc", "gcc", "make")
 }
 
 // library builds the C library.

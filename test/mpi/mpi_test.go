@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"gofabric/test/need"
 )
 
 // stacks are those with reliable datagrams.
@@ -14,7 +16,7 @@ func matrix(t *testing.T, j job, all []string, few ...string) {
 	t.Helper()
 	for _, stack := range all {
 		for _, n := range []int{2, 4} {
-			if !many() && (n > 2 || !slices.Contains(few, stack)) {
+			if !need.Many() && (n > 2 || !slices.Contains(few, stack)) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%d", stack, n), func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 
-	"gofabric/test/cable"
+	"gofabric/test/need"
 )
 
 // copyMin is the length, in bytes, from which on copies are counted: parts of payload, not headers.
@@ -52,7 +52,7 @@ func (r *remote) copies() func() int {
 	}
 	l, err := x.Uprobe("memmove", prog, &link.UprobeOptions{Address: memmove(r.t), PID: r.cmd.Process.Pid})
 	if err != nil {
-		cable.Missing(r.t, "uprobes cannot be used here: %v", err)
+		need.Missing(r.t, "uprobes cannot be used here: %v", err)
 	}
 	r.t.Cleanup(func() { l.Close() })
 	return func() int {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"gofabric/test/cable"
+	"gofabric/test/need"
 	"gofabric/test/program"
 )
 
@@ -185,11 +185,7 @@ func TestXDPNative(t *testing.T) {
 
 // nativePingpong is libfabric's fi_pingpong.
 func nativePingpong(t *testing.T) string {
-	native, err := exec.LookPath("fi_pingpong")
-	if err != nil {
-		cable.Missing(t, "there is no fi_pingpong: apt install libfabric-bin")
-	}
-	return native
+	return need.Programs(t, "libfabric-bin", "fi_pingpong")
 }
 
 // ownTools is the path of our tools: of those that GOFABRIC_FI names, or new ones.

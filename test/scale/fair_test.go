@@ -16,6 +16,7 @@ import (
 
 	"gofabric"
 	"gofabric/core"
+	"gofabric/test/need"
 )
 
 const (
@@ -109,8 +110,8 @@ func stream(to netip.AddrPort, num uint64, size int) error {
 
 // TestRXDFair measures how four senders share one receiver.
 func TestRXDFair(t *testing.T) {
-	if os.Getenv(manyVar) == "" || raced {
-		t.Skipf("takes its time and the machine for itself: set %s", manyVar)
+	if !need.Many() || raced {
+		t.Skip("takes its time and the machine for itself: set GOFABRIC_MANY")
 	}
 	for _, size := range []int{64 << 10, 1 << 20} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {

@@ -4,22 +4,18 @@ package scale
 
 import (
 	"net/netip"
-	"os"
 	"testing"
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/need"
 )
 
-const (
-	manyVar = "GOFABRIC_MANY" // set: the long versions, of ten thousand peers and a million addresses
+const perAddress = 64 // what an address may cost that nobody has spoken to, bytes
 
-	perAddress = 64 // what an address may cost that nobody has spoken to, bytes
-)
-
-// size is n, or a tenth of it in the short version and under the race detector.
+// size is n, of the long versions, with ten thousand peers and a million addresses, or a tenth of it in the short version and under the race detector.
 func size(n int) int {
-	if os.Getenv(manyVar) == "" || raced {
+	if !need.Many() || raced {
 		return n / 10
 	}
 	return n

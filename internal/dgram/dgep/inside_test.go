@@ -8,18 +8,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gofabric/test/need"
 )
 
 const insideVar = "DGEP_TEST_INSIDE"
-
-// lacking skips a test for what the machine lacks; where all of it is required, that is a failure.
-func lacking(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("GOFABRIC_PEERS") == "required" {
-		t.Fatal("GOFABRIC_PEERS=required, but " + why)
-	}
-	t.Skip(why)
-}
 
 // inside runs the test again in a network namespace of its own, with an interface at fd07::1 that leads nowhere, and reports whether this is there: false
 // says that the test has passed.
@@ -28,20 +21,16 @@ func inside(t *testing.T) bool {
 	if os.Getenv(insideVar) != "" {
 		return true
 	}
-	if os.Getuid() != 0 {
-		lacking(t, "making a network namespace needs root")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		lacking(t, "ip(8) is not installed: apt install iproute2")
-	}
+	need.Root(t, "making a network namespace")
+	need.Programs(t, "iproute2", "ip")
 	ns := "dgep" + strconv.Itoa(os.Getpid())
 	if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
-		lacking(t, "network namespaces cannot be made here: "+string(bytes.TrimSpace(out)))
+		need.Missing(t, "network namespaces cannot be made here: %s", out)
 	}
 	defer exec.Command("ip", "netns", "del", ns).Run()
 	for _, args := range []string{"link set lo up", "link add eth7 type veth peer name other", "addr add fd07::1/64 dev eth7 nodad", "link set eth7 up", "link set other up"} {
 		if out, err := exec.Command("ip", append([]string{"-n", ns}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
-			lacking(t, "ip "+args+": "+string(bytes.TrimSpace(out)))
+			need.Missing(t, "ip %s: %s", args, out)
 		}
 	}
 	// The route to groups comes when the system has seen the carrier, which it does in its own time.

@@ -4,11 +4,11 @@ package faults
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"gofabric/core"
 	"gofabric/test/conform"
+	"gofabric/test/need"
 )
 
 // uneven has packets late by chance, and sends and receives end anywhere.
@@ -18,24 +18,17 @@ func uneven(t *testing.T, st conform.Stack) conform.Stack {
 		"FI_FAULT_CORRUPT": "0.05%", "FI_FAULT_DUP": "1%", "FI_FAULT_CUT": "20%", "FI_FAULT_JITTER": "100us"})
 }
 
-// many is for stacks whose code the others run as well.
-func many(t *testing.T) {
-	if os.Getenv("GOFABRIC_MANY") == "" {
-		t.Skip("with GOFABRIC_MANY=1")
-	}
-}
-
 func TestTCPMsg(t *testing.T) {
 	conform.RunTogether(t, uneven(t, conform.Stack{Name: "tcp-fault-msg", Provider: "tcp;fault", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}))
 }
 
 func TestTCPMsgSRX(t *testing.T) {
-	many(t)
+	need.Asked(t, "the other stacks run its code as well")
 	conform.RunTogether(t, uneven(t, conform.Stack{Name: "tcp-fault-msg-srx", Provider: "tcp;fault", EPType: core.EPTypeMsg, SharedRx: true, Caps: conform.RDMCaps}))
 }
 
 func TestTCPRDM(t *testing.T) {
-	many(t)
+	need.Asked(t, "the other stacks run its code as well")
 	conform.RunTogether(t, uneven(t, conform.Stack{Name: "tcp-fault-rdm", Provider: "tcp;fault", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}))
 }
 

@@ -3,13 +3,13 @@ package processes
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"gofabric/core"
 	"gofabric/test/conform"
+	"gofabric/test/need"
 )
 
 func TestMain(m *testing.M) { conform.Main(m) }
@@ -51,7 +51,7 @@ func between(t *testing.T, st conform.Stack, vars map[string]string) {
 		}
 	}
 	for name, m := range models() {
-		if os.Getenv("GOFABRIC_MANY") == "" && !slices.Contains(few, name) {
+		if !need.Many() && !slices.Contains(few, name) {
 			continue
 		}
 		st.Name = base + "-" + name

@@ -5,13 +5,13 @@ package strictly
 import (
 	"errors"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"gofabric/core"
 	"gofabric/test/conform"
+	"gofabric/test/need"
 )
 
 func TestMain(m *testing.M) { conform.Main(m) }
@@ -37,17 +37,6 @@ var (
 	inOrder = append([]string{"msg", "multirecv", "cq"}, hinted...)
 )
 
-// manyVar asks for all stacks; without it there are those of tcp alone, each once.
-const manyVar = "GOFABRIC_MANY"
-
-// many skips a test that is not asked for.
-func many(t *testing.T) {
-	t.Helper()
-	if os.Getenv(manyVar) == "" {
-		t.Skipf("one of many: set %s", manyVar)
-	}
-}
-
 // run runs the suite twice: with everything in its place, and without the themes that expect it.
 func run(t *testing.T, st conform.Stack, params map[string]string) {
 	for _, seed := range []string{"0", "7"} {
@@ -69,7 +58,7 @@ func TestTCPMsg(t *testing.T) {
 }
 
 func TestTCPMsgSRX(t *testing.T) {
-	many(t)
+	need.Asked(t, "all stacks are many, those of tcp are run once each")
 	run(t, conform.Stack{Name: "strict-tcp-msg-srx", Provider: "tcp", EPType: core.EPTypeMsg, SharedRx: true, Caps: conform.RDMCaps}, nil)
 }
 
@@ -78,7 +67,7 @@ func TestTCPRDM(t *testing.T) {
 }
 
 func TestRXD(t *testing.T) {
-	many(t)
+	need.Asked(t, "all stacks are many, those of tcp are run once each")
 	soon := map[string]string{"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000"}
 	run(t, conform.Stack{Name: "strict-udp-rxd", Provider: "udp;ofi_rxd", EPType: core.EPTypeRDM, Caps: conform.RXDCaps}, soon)
 }
@@ -117,7 +106,7 @@ func TestProfiles(t *testing.T) {
 		for _, stack := range over[name] {
 			t.Run(name+"/"+stack, func(t *testing.T) {
 				if !slices.Contains(few, name+"/"+stack) {
-					many(t)
+					need.Asked(t, "all stacks are many, those of tcp are run once each")
 				}
 				st := stacks[stack]
 				vars := map[string]string{"FI_STRICT": name, "FI_STRICT_SEED": "0", "FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000"}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"gofabric/test/need"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
@@ -122,7 +124,7 @@ func TestShares(t *testing.T) {
 		t.Skip("simulates half a minute")
 	}
 	seeds := uint64(1)
-	if os.Getenv("GOFABRIC_MANY") != "" {
+	if need.Many() {
 		seeds = 2
 	}
 	for _, c := range []struct {

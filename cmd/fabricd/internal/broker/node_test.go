@@ -28,6 +28,7 @@ import (
 	"gofabric/internal/xdp"
 	"gofabric/internal/xdp/door"
 	"gofabric/test/cable"
+	"gofabric/test/need"
 )
 
 // nodeVar makes the test's program a daemon ("daemon", and its flags in nodeArgs) or a process that borrows ("client", and its address).
@@ -139,9 +140,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		cable.Missing(t, "lending AF_XDP needs root")
-	}
+	need.Root(t, "lending AF_XDP")
 	dir, err := os.MkdirTemp("", "broker")
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gofabric/cmd/fabricd/internal/daemon"
+	"gofabric/test/need"
 )
 
 // etcd is a cluster of three members on loopback.
@@ -25,13 +26,7 @@ type etcd struct {
 // startEtcd starts a cluster that ends with the test.
 func startEtcd(t *testing.T) *etcd {
 	t.Helper()
-	path, err := exec.LookPath("etcd")
-	if err != nil {
-		if os.Getenv("GOFABRIC_PEERS") == "required" {
-			t.Fatal("etcd is missing: install Debian's etcd-server")
-		}
-		t.Skip("no etcd: install Debian's etcd-server")
-	}
+	path := need.Programs(t, "etcd-server", "etcd")
 	dir := t.TempDir()
 	c := &etcd{ca: filepath.Join(dir, "ca.pem")}
 	ports := freePorts(t, 6)

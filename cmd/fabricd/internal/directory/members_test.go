@@ -7,13 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
 )
 
 // TestMemberKilled: names go in and out, watches and fences go on, while one of three members dies; each in its turn, the leader among them or not.
@@ -48,7 +48,7 @@ func TestMemberKilled(t *testing.T) {
 		}
 	}
 	fenceAll(ctx, t, 8, 3, alice1, alice2)
-	if os.Getenv("GOFABRIC_MANY") == "" {
+	if !need.Many() {
 		return
 	}
 	c.kill(t, 1) // one is no majority

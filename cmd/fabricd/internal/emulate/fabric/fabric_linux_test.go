@@ -20,6 +20,7 @@ import (
 	"gofabric/cmd/fabricd/internal/emulate/link"
 	"gofabric/cmd/fabricd/internal/emulate/topology"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
 )
 
 // open makes a fabric that ends with the test.
@@ -34,7 +35,9 @@ func open(t testing.TB, what string) *Fabric {
 	}
 	f, err := New(top, slog.New(slog.DiscardHandler))
 	if err != nil {
-		needRoot(t, err)
+		if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOENT) {
+			need.Missing(t, "an emulated fabric needs root and /dev/net/tun: %v", err)
+		}
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -43,13 +46,6 @@ func open(t testing.TB, what string) *Fabric {
 		}
 	})
 	return f
-}
-
-// needRoot skips a test that may not make namespaces here; CI has the rights.
-func needRoot(t testing.TB, err error) {
-	if os.Getenv("GOFABRIC_PEERS") != "required" && (errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOENT)) {
-		t.Skipf("needs root and /dev/net/tun: %v", err)
-	}
 }
 
 // within runs work on a thread inside a node. Sockets that it makes stay there.
