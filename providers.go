@@ -108,20 +108,20 @@ func GetInfo(q core.Query) ([]*core.Info, []core.Refusal, error) {
 	return core.GetInfo(p.registry, p.host, p.params, q)
 }
 
-// Explain says which faster ways of the Infos that GetInfo returned will not be taken, and why: AF_XDP, where it was asked for (FI_UDP_LINK). It tries them out,
-// and leaves nothing behind.
-func Explain(found []*core.Info) []core.Refusal {
+// Explain says which faster ways of the Infos that GetInfo returned will not be taken, and why, and how those are that will be: AF_XDP, where it was asked for
+// (FI_UDP_LINK). It tries them out, and leaves nothing behind.
+func Explain(found []*core.Info) (refused []core.Refusal, taken []core.Remark) {
 	p, err := thisProcess()
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	var all []core.Refusal
 	for _, x := range p.registry.Providers() {
 		if e, ok := x.(core.Explainer); ok {
-			all = append(all, e.Explain(found)...)
+			r, t := e.Explain(found)
+			refused, taken = append(refused, r...), append(taken, t...)
 		}
 	}
-	return all
+	return refused, taken
 }
 
 // OpenFabric opens the fabric of an Info that GetInfo returned (fi_fabric(3)).

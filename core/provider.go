@@ -46,10 +46,10 @@ type NamedOnly interface {
 	NamedOnly() bool
 }
 
-// Explainer is a Provider that has more than one way to do what its Infos say, and can tell why the better one is not taken.
+// Explainer is a Provider that has more than one way to do what its Infos say, and can tell why the better one is not taken, or how it is.
 type Explainer interface {
 	// Explain looks at what GetInfo returned, of all providers. Unlike GetInfo it may try things out on the machine; it leaves nothing behind.
-	Explain(found []*Info) []Refusal
+	Explain(found []*Info) ([]Refusal, []Remark)
 }
 
 // Iface is a local network interface address as GetInfo needs it.

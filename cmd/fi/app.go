@@ -13,7 +13,7 @@ import (
 type app struct {
 	out, errOut io.Writer
 	getInfo     func(q core.Query) ([]*core.Info, []core.Refusal, error)
-	explain     func(found []*core.Info) []core.Refusal
+	explain     func(found []*core.Info) ([]core.Refusal, []core.Remark)
 	params      func() ([]core.ParamValue, error)
 }
 

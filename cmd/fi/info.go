@@ -49,7 +49,7 @@ func newInfoCommand(a *app) *cobra.Command {
 	f.BoolVarP(&o.list, "list", "l", false, "list providers")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "print everything about each")
 	f.BoolVar(&o.version, "version", false, "print versions")
-	f.BoolVar(&o.why, "why", false, "say why others were refused")
+	f.BoolVar(&o.why, "why", false, "say why others were refused, and which of several ways will be taken")
 	f.BoolVar(&o.js, "json", false, "print JSON")
 	return cmd
 }
@@ -119,11 +119,14 @@ func (a *app) runInfo(cmd *cobra.Command, o *infoOptions) error {
 		return err
 	}
 	found, refused, err := a.getInfo(q)
+	var taken []core.Remark
 	if o.why {
-		refused = append(refused, a.explain(found)...)
+		var more []core.Refusal
+		more, taken = a.explain(found)
+		refused = append(refused, more...)
 	}
 	if o.js {
-		return firstError(a.json(infoReport(found, refused, o)), err)
+		return firstError(a.json(infoReport(found, refused, taken, o)), err)
 	}
 	switch {
 	case err != nil:
@@ -135,6 +138,9 @@ func (a *app) runInfo(cmd *cobra.Command, o *infoOptions) error {
 		a.printShort(found)
 	}
 	if o.why {
+		for _, r := range taken {
+			a.printf("taken %s\n", r)
+		}
 		for _, r := range refused {
 			a.printf("refused %s\n", r)
 		}

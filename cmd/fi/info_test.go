@@ -19,8 +19,8 @@ func runFi(t *testing.T, infos []*core.Info, refused []core.Refusal, fail error,
 			q = got
 			return infos, refused, fail
 		},
-		explain: func([]*core.Info) []core.Refusal {
-			return []core.Refusal{{Provider: "udp", Interface: "lo", Reason: "sockets, for a reason"}}
+		explain: func([]*core.Info) ([]core.Refusal, []core.Remark) {
+			return []core.Refusal{{Provider: "udp", Interface: "lo", Reason: "sockets, for a reason"}}, []core.Remark{{Provider: "udp", Interface: "eth0", EPType: core.EPTypeDgram, Text: "by some way"}}
 		},
 		params: func() ([]core.ParamValue, error) {
 			p, err := core.NewParams(func(k string) (string, bool) { return "tcp udp", k == "FI_PROVIDER" }, "")
@@ -87,7 +87,7 @@ func TestInfoWhy(t *testing.T) {
 	fail := &core.OpError{Op: "fi_getinfo", Err: core.ErrNoData}
 	refused := []core.Refusal{{Provider: "tcp", Interface: "eth0", EPType: core.EPTypeMsg, Reason: "size: too large"}}
 	out, _, err := runFi(t, nil, refused, fail, "info", "--why")
-	if !errors.Is(err, core.ErrNoData) || out != "refused tcp FI_EP_MSG eth0: size: too large\nrefused udp lo: sockets, for a reason\n" || exitCode(err) != 61 {
+	if !errors.Is(err, core.ErrNoData) || out != "taken udp FI_EP_DGRAM eth0: by some way\nrefused tcp FI_EP_MSG eth0: size: too large\nrefused udp lo: sockets, for a reason\n" || exitCode(err) != 61 {
 		t.Errorf("%v\n%s", err, out)
 	}
 	out, _, _ = runFi(t, []*core.Info{sample()}, refused, nil, "info", "--why", "--json", "-v")
@@ -97,10 +97,12 @@ func TestInfoWhy(t *testing.T) {
 			Caps           []string
 			Full           map[string]any
 		}
+		Taken   []struct{ Provider, Interface, Type, Text string }
 		Refused []struct{ Provider, Reason string }
 	}
 	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Infos[0].Provider != "tcp" || r.Infos[0].Type != "FI_EP_RDM" || len(r.Infos[0].Caps) != 2 ||
-		r.Infos[0].Full["fi_tx_attr"] == nil || r.Refused[0].Reason != "size: too large" {
+		r.Infos[0].Full["fi_tx_attr"] == nil || r.Refused[0].Reason != "size: too large" ||
+		len(r.Taken) != 1 || r.Taken[0].Type != "FI_EP_DGRAM" || r.Taken[0].Text != "by some way" {
 		t.Errorf("%v, %+v\n%s", err, r, out)
 	}
 }

@@ -36,8 +36,16 @@ type jsonRefusal struct {
 	Reason    string `json:"reason"`
 }
 
+type jsonRemark struct {
+	Provider  string `json:"provider"`
+	Interface string `json:"interface,omitempty"`
+	Type      string `json:"type,omitempty"`
+	Text      string `json:"text"`
+}
+
 type jsonReport struct {
 	Infos   []jsonInfo    `json:"infos"`
+	Taken   []jsonRemark  `json:"taken,omitempty"`
 	Refused []jsonRefusal `json:"refused,omitempty"`
 }
 
@@ -48,7 +56,7 @@ func names(s string) []string {
 	return strings.Split(s, ", ")
 }
 
-func infoReport(found []*core.Info, refused []core.Refusal, o *infoOptions) jsonReport {
+func infoReport(found []*core.Info, refused []core.Refusal, taken []core.Remark, o *infoOptions) jsonReport {
 	r := jsonReport{Infos: []jsonInfo{}}
 	for _, i := range found {
 		j := jsonInfo{Provider: i.Fabric.ProvName, Version: i.Fabric.ProvVersion.String()}
@@ -64,13 +72,20 @@ func infoReport(found []*core.Info, refused []core.Refusal, o *infoOptions) json
 		r.Infos = append(r.Infos, j)
 	}
 	if o.why {
+		for _, x := range taken {
+			r.Taken = append(r.Taken, jsonRemark{Provider: x.Provider, Interface: x.Interface, Type: typeName(x.EPType), Text: x.Text})
+		}
 		for _, x := range refused {
-			j := jsonRefusal{Provider: x.Provider, Interface: x.Interface, Reason: x.Reason}
-			if x.EPType != core.EPTypeUnspec {
-				j.Type = x.EPType.String()
-			}
-			r.Refused = append(r.Refused, j)
+			r.Refused = append(r.Refused, jsonRefusal{Provider: x.Provider, Interface: x.Interface, Type: typeName(x.EPType), Reason: x.Reason})
 		}
 	}
 	return r
+}
+
+// typeName is the name of a kind of endpoint, "" if it may be any.
+func typeName(t core.EPType) string {
+	if t == core.EPTypeUnspec {
+		return ""
+	}
+	return t.String()
 }

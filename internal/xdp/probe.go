@@ -16,29 +16,51 @@ import (
 	"gofabric/internal/netx"
 )
 
+// Prospect is how an interface is used, or would be, as far as that can be told without opening it.
+type Prospect struct {
+	Open   bool  // it is open already: all is certain
+	Lent   bool  // by the node's daemon
+	Mode   Mode  // Auto: as the driver can, or the daemon says
+	Single error // why packets that leave alone go by the rings as others do. nil: by a packet socket, unless the driver turns out to have zero-copy
+}
+
 // Probe says whether Open may succeed on an interface, without attaching anything: nil, or an *Error with the first thing that is missing.
 // What only the driver can tell, Open says. It looks at the network namespace of the calling thread. An interface that this process has open can be opened.
 // What this process may not have, the node's daemon may lend.
 func Probe(name string, c Config) error {
-	err := named(name, probe(name, c))
-	if err == nil {
-		return nil
-	}
-	ifc, none := net.InterfaceByName(name)
-	if none != nil {
-		return err
-	}
-	return named(name, probeLent(ifc, c, err))
+	_, err := Look(name, c)
+	return err
 }
 
-func probe(name string, c Config) error {
+// Look is Probe, and says how the interface would be used.
+func Look(name string, c Config) (Prospect, error) {
 	ifc, err := net.InterfaceByName(name)
 	if err != nil {
-		return lack(NoInterface, nil)
+		return Prospect{}, named(name, lack(NoInterface, nil))
 	}
-	if open, err := isOpen(ifc.Index); open || err != nil {
-		return err
+	open, err := isOpen(ifc.Index)
+	if err != nil {
+		return Prospect{}, err
 	}
+	if open != nil {
+		return open.Prospect(), nil
+	}
+	p := Prospect{Mode: c.Mode}
+	err = probe(ifc, c)
+	if err == nil {
+		p.Single = noSingle(name, &c)
+		return p, nil
+	}
+	p.Lent, p.Single = true, errSingleLent
+	return p, named(name, probeLent(ifc, c, named(name, err)))
+}
+
+// Prospect is how the interface is used.
+func (i *Interface) Prospect() Prospect {
+	return Prospect{Open: true, Lent: i.prog == nil, Mode: i.mode, Single: i.single.why}
+}
+
+func probe(ifc *net.Interface, c Config) error {
 	if ifc.Flags&net.FlagUp == 0 {
 		return lack(InterfaceDown, nil)
 	}
@@ -52,7 +74,7 @@ func probe(name string, c Config) error {
 		return err
 	}
 	p.close()
-	if c, err = c.complete(queuesOf(name), ifc.MTU); err != nil {
+	if c, err = c.complete(queuesOf(ifc.Name), ifc.MTU); err != nil {
 		return err
 	}
 	if err := checkMemlock(&c); err != nil {
@@ -64,15 +86,15 @@ func probe(name string, c Config) error {
 	return nil
 }
 
-// isOpen reports whether this process has an interface open.
-func isOpen(index int) (bool, error) {
+// isOpen is the interface if this process has it open.
+func isOpen(index int) (*Interface, error) {
 	ns, err := namespaceID()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	owners.mu.Lock()
 	defer owners.mu.Unlock()
-	return owners.m[ownerID{ns, index}] != nil, nil
+	return owners.m[ownerID{ns, index}], nil
 }
 
 // checkMemlock reports whether the umem may be pinned. All of it is: systems allow some megabytes as a rule, which is less than an interface needs.

@@ -3,6 +3,9 @@
 package xdp
 
 import (
+	"errors"
+	"fmt"
+
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/netx"
@@ -12,18 +15,30 @@ import (
 // but none of it is in memory that the processor writes, too, that delivers to this interface: the locks of both of a queue's directions lie in one cache line
 // (include/net/xsk_buff_pool.h), and so the answer to a packet waits until that has come over, twice. A ping-pong of two cores takes a third less; batches do
 // better in a ring, which takes them in one call. It hears nothing (protocol 0) and passes by queueing disciplines, as the rings do (PACKET_QDISC_BYPASS).
-type single struct{ fd netx.FD }
+type single struct {
+	fd  netx.FD
+	why error // why there is none
+}
 
-// openSingle opens the socket on an interface of the calling thread's namespace, if that is to the purpose; s.fd is NoFD otherwise. With several queues the kernel would choose one, not
-// always the ring's, and packets overtake each other at the receiver.
-func (i *Interface) openSingle() (s single) {
-	s.fd = netx.NoFD
-	if i.c.NoSingle || i.zero || queuesOf(i.name) != 1 {
-		return s
+// Why there is no packet socket.
+var (
+	errSingleOff  = errors.New("switched off (FI_UDP_XDP_SINGLE)")
+	errSingleLent = errors.New("fabricd lends the interface") // who holds a packet socket may bind it to another one
+	errSingleZero = errors.New("the driver has zero-copy")
+)
+
+// openSingle opens the socket on an interface of the calling thread's namespace, if that is to the purpose.
+func (i *Interface) openSingle() single {
+	why := noSingle(i.name, &i.c)
+	if i.zero {
+		why = errSingleZero
+	}
+	if why != nil {
+		return single{netx.NoFD, why}
 	}
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
-		return s
+		return single{netx.NoFD, err}
 	}
 	err = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1)
 	if err == nil {
@@ -31,10 +46,21 @@ func (i *Interface) openSingle() (s single) {
 	}
 	if err != nil {
 		unix.Close(fd)
-		return s
+		return single{netx.NoFD, err}
 	}
-	s.fd = netx.FD(fd)
-	return s
+	return single{fd: netx.FD(fd)}
+}
+
+// noSingle says why there is no packet socket on an interface, as far as is known before it is open. With several queues the kernel would choose one, not always the
+// ring's, and packets overtake each other at the receiver.
+func noSingle(name string, c *Config) error {
+	if c.NoSingle {
+		return errSingleOff
+	}
+	if n := queuesOf(name); n != 1 {
+		return fmt.Errorf("the interface has %d queues", n)
+	}
+	return nil
 }
 
 func (s *single) close() {

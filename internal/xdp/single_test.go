@@ -5,6 +5,7 @@ package xdp
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,14 +58,32 @@ func TestSingle(t *testing.T) {
 // TestNoSingle: there is no packet socket where it is not wanted, or where packets might overtake each other in several queues.
 func TestNoSingle(t *testing.T) {
 	a, b := places(t, 1, 1500)
-	if _, p := openPort(t, a, Config{Mode: Generic, NoSingle: true}, netip.AddrPortFrom(a.v4, 7001)); p.Single() {
-		t.Error("there is one that is not wanted")
-	}
-	if _, p := openPort(t, b, Config{Mode: Generic}, netip.AddrPortFrom(b.v4, 7001)); !p.Single() {
-		t.Error("there is none")
-	}
-	a, _ = places(t, 2, 1500)
-	if _, p := openPort(t, a, Config{Mode: Generic, Queues: 1}, netip.AddrPortFrom(a.v4, 7001)); p.Single() {
-		t.Error("there is one beside two queues")
+	c, _ := places(t, 2, 1500)
+	for _, w := range []struct {
+		h   *place
+		c   Config
+		why string // there is none
+	}{
+		{a, Config{Mode: Generic, NoSingle: true}, "switched off"},
+		{b, Config{Mode: Generic}, ""},
+		{c, Config{Mode: Driver, Queues: 1}, "the interface has 2 queues"},
+	} {
+		w.h.Enter()
+		before, err := Look("eth9", w.c)
+		must(t, err)
+		i, p := openPort(t, w.h, w.c, netip.AddrPortFrom(w.h.v4, 7001))
+		after, err := Look("eth9", Config{Mode: Auto}) // it is open: nothing can be wished for
+		must(t, err)
+		if p.Single() != (w.why == "") {
+			t.Errorf("a packet socket: %v; why not: %q", p.Single(), w.why)
+		}
+		for _, got := range []Prospect{before, after, i.Prospect()} {
+			if says := got.Single; (says == nil) != p.Single() || says != nil && !strings.Contains(says.Error(), w.why) || got.Mode != w.c.Mode || got.Lent {
+				t.Errorf("%+v, want %q", got, w.why)
+			}
+		}
+		if before.Open || !after.Open {
+			t.Errorf("open: %v, then %v", before.Open, after.Open)
+		}
 	}
 }

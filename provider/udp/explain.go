@@ -2,14 +2,13 @@ package udp
 
 import "gofabric/core"
 
-// Explain says of each interface in Infos of this provider why its datagrams go through sockets, if something faster was asked for (FI_UDP_LINK). To find out, it
-// takes what an endpoint would need, and gives it back; nothing is attached to an interface.
-func (p *Provider) Explain(found []*core.Info) []core.Refusal {
+// Explain says of each interface in Infos of this provider why its datagrams go through sockets, if something faster was asked for (FI_UDP_LINK), or how they go then. To
+// find out, it takes what an endpoint would need, and gives it back; nothing is attached to an interface.
+func (p *Provider) Explain(found []*core.Info) (refused []core.Refusal, taken []core.Remark) {
 	if p.s.link != linkXDP && p.s.link != linkAuto {
-		return nil
+		return nil, nil
 	}
 	seen := map[string]bool{}
-	var all []core.Refusal
 	for _, i := range found {
 		for below := i; below != nil; below = below.Below() {
 			a := below.SrcAddr.IP.Addr().Unmap()
@@ -17,10 +16,13 @@ func (p *Provider) Explain(found []*core.Info) []core.Refusal {
 				continue
 			}
 			seen[below.Domain.Name] = true
-			if why := probeXDP(a, p.s); why != nil {
-				all = append(all, core.Refusal{Provider: p.Name(), Interface: below.Domain.Name, EPType: core.EPTypeDgram, Reason: "sockets are used: " + why.Error()})
+			how, err := lookXDP(a, p.s)
+			if err != nil {
+				refused = append(refused, core.Refusal{Provider: p.Name(), Interface: below.Domain.Name, EPType: core.EPTypeDgram, Reason: "sockets are used: " + err.Error()})
+			} else {
+				taken = append(taken, core.Remark{Provider: p.Name(), Interface: below.Domain.Name, EPType: core.EPTypeDgram, Text: "AF_XDP is used, " + how})
 			}
 		}
 	}
-	return all
+	return refused, taken
 }

@@ -63,15 +63,16 @@ type xdpLink struct {
 	below  followed // the interface of packets
 	above  followed // that of the address: the same, or a VLAN device above it
 
-	peers  map[netip.AddrPort]*xdpPeer
-	last   *xdpPeer
-	out    [netx.SegmentsMax]xdp.Frame
-	single []byte // a packet that leaves by itself, past the rings; nil: none does
-	id     uint16
-	wants  int // frames submitted since the last flush
-	g      progress.Gather
-	flow   inflow
-	late   time.Duration // until what was submitted is flushed again; 0: nothing waits
+	peers   map[netip.AddrPort]*xdpPeer
+	last    *xdpPeer
+	out     [netx.SegmentsMax]xdp.Frame
+	single  []byte // a packet that leaves by itself, past the rings; nil: none does
+	id      uint16
+	wants   int // frames submitted since the last flush
+	g       progress.Gather
+	flow    inflow
+	insists bool          // AF_XDP is wanted for whatever comes
+	late    time.Duration // until what was submitted is flushed again; 0: nothing waits
 
 	sent, received, bySocket, starved uint64
 	refused                           [frame.Reasons]uint64
@@ -119,19 +120,6 @@ func xdpInterface(local netip.Addr, index int) (*net.Interface, error) {
 		err = errXDPLoopback
 	}
 	return ifc, err
-}
-
-// probeXDP says why an endpoint with this address would have no AF_XDP link, as far as can be told without one.
-func probeXDP(local netip.Addr, s *settings) error {
-	ifc, err := xdpInterface(local, interfaceOf(local))
-	if err != nil {
-		return err
-	}
-	name, _, err := s.xdpBelow(ifc)
-	if err != nil {
-		return err
-	}
-	return xdp.Probe(name, s.xdpConfig(name))
 }
 
 // xdpBelow returns the interface to use for the addresses of one: itself, or, of a VLAN device, that below, where packets have tags. VLAN devices have generic mode
@@ -428,7 +416,11 @@ func (l *xdpLink) String() string {
 			s += fmt.Sprintf(", %d refused: %v", n, frame.Reason(why))
 		}
 	}
-	return fmt.Sprintf("%s%s), beside %v", s, l.stepped(), l.link)
+	how := singleSays(l.iface.Prospect())
+	if aside := l.asideSays(); aside != "" {
+		how = aside + "; " + how
+	}
+	return fmt.Sprintf("%s%s; %s), beside %v", s, l.stepped(), how, l.link)
 }
 
 func (l *xdpLink) close() {

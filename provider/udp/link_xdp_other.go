@@ -9,8 +9,8 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// probeXDP says that there is no such link here.
-func probeXDP(netip.Addr, *settings) error { return xdp.Probe("", xdp.Config{}) }
+// lookXDP says that there is no such link here.
+func lookXDP(netip.Addr, *settings) (string, error) { return "", xdp.Probe("", xdp.Config{}) }
 
 // newXDPLink says that there is none here.
 func (d *domain) newXDPLink(link, netx.FD, netip.AddrPort, int, func(error)) (expressLink, error) {

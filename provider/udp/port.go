@@ -168,6 +168,9 @@ func (p *port) Stats() dgram.Stats {
 
 // String says what the port has to work with.
 func (p *port) String() string {
+	if p.closed {
+		return fmt.Sprintf("udp %s, closed", p.local)
+	}
 	gso := "off"
 	switch {
 	case p.segments > 1:

@@ -44,6 +44,7 @@ func (l *xdpLink) notice(got []netx.Datagram) {
 
 // insist implements expressLink.
 func (l *xdpLink) insist(on bool) {
+	l.insists = on
 	l.flow = inflow{on: !on && l.d.s.xdpAside && l.iface.MayStep(), bypassed: l.received, steps: l.flow.steps}
 	l.port.Stay(!l.flow.on)
 	if l.flow.on {

@@ -97,6 +97,10 @@ func (n *node) do(cmd string, args []string) (string, error) {
 		return n.stats()
 	case "link": // sockets, xdp or auto: as core.OptDatagramLink; answers what is in use then
 		return n.link(args[0])
+	case "says": // what the endpoint says of itself
+		return fmt.Sprint(n.ep), nil
+	case "ways": // provider, address: how datagrams of an endpoint there go by the links that were asked for
+		return ways(args[0], args[1])
 	case "why": // provider, address: why datagrams of an endpoint there go through sockets
 		return why(args[0], args[1])
 	case "listen":
@@ -171,15 +175,32 @@ func infos(prov string) (string, error) {
 
 // why says what keeps endpoints at an address from the links that were asked for (FI_UDP_LINK), as fi info --why does.
 func why(prov, ip string) (string, error) {
+	refused, _, err := explain(prov, ip)
+	return lines(refused), err
+}
+
+// ways says how the links that were asked for are used by endpoints at an address, as fi info --why does.
+func ways(prov, ip string) (string, error) {
+	_, taken, err := explain(prov, ip)
+	return lines(taken), err
+}
+
+func explain(prov, ip string) ([]core.Refusal, []core.Remark, error) {
 	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Flags: core.Source, Hints: hints(prov, core.EPTypeRDM)})
 	if err != nil {
-		return "", err
+		return nil, nil, err
 	}
+	refused, taken := gofabric.Explain(list)
+	return refused, taken, nil
+}
+
+// lines makes one line of many.
+func lines[T fmt.Stringer](list []T) string {
 	var all []string
-	for _, r := range gofabric.Explain(list) {
-		all = append(all, r.String())
+	for _, x := range list {
+		all = append(all, x.String())
 	}
-	return strings.Join(all, " | "), nil
+	return strings.Join(all, " | ")
 }
 
 // open opens everything; of an RDM endpoint it returns the name.

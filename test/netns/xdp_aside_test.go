@@ -4,6 +4,7 @@ package netns
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/vishvananda/netlink"
@@ -122,6 +123,7 @@ func TestXDPAsideRemoved(t *testing.T) {
 				rb.resume()
 			}
 			ra.flows()
+			eventually(t, "word that the interface was removed", func() bool { return strings.Contains(rb.do("says"), "no AF_XDP: the interface was removed") })
 			ra.kill()
 			if id, _ := b.program(); id != 0 {
 				t.Errorf("program %d is attached to the other interface", id)

@@ -36,6 +36,9 @@ var (
 	_ impair.Out     = (*out)(nil)
 )
 
+// String says what there is below.
+func (p *port) String() string { return layerName + " over " + dgram.Describe(p.lower) }
+
 func openPort(d *domain, info *core.Info, r dgram.Receiver) (dgram.Port, error) {
 	s := d.f.p.s
 	p := &port{d: d, up: r, queue: impair.Queue{Max: s.queue}}

@@ -13,6 +13,13 @@ type Stats struct {
 	Peers int // that the endpoint knows now
 }
 
+// String says what the endpoint's port has to work with, for who prints it. It takes the domain's lock.
+func (ep *endpoint) String() string {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	return layerName + " over " + dgram.Describe(ep.port)
+}
+
 // StatsOf returns the counts of an endpoint of this package; false for another one. It takes the domain's lock.
 func StatsOf(ep core.Endpoint) (Stats, bool) {
 	e, ok := ep.(*endpoint)

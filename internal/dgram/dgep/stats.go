@@ -12,6 +12,13 @@ type Stats struct {
 	Waiting  int    // sends that wait for the port
 }
 
+// String says what the endpoint's port has to work with, for who prints it. It takes the domain's lock.
+func (e *endpoint) String() string {
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	return dgram.Describe(e.port)
+}
+
 // StatsOf returns the counts of an endpoint of this package; false for another one. It takes the domain's lock.
 func StatsOf(ep core.Endpoint) (Stats, bool) {
 	e, ok := ep.(*endpoint)

@@ -1,0 +1,72 @@
+package udp
+
+import (
+	"fmt"
+	"net/netip"
+
+	"gofabric/internal/xdp"
+)
+
+// lookXDP says how the AF_XDP link of an endpoint with this address would be, or why it would have none, as far as can be told without one.
+func lookXDP(local netip.Addr, s *settings) (how string, err error) {
+	ifc, err := xdpInterface(local, interfaceOf(local))
+	if err != nil {
+		return "", err
+	}
+	name, _, err := s.xdpBelow(ifc)
+	if err != nil {
+		return "", err
+	}
+	p, err := xdp.Look(name, s.xdpConfig(name))
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case p.Mode == xdp.Auto && p.Lent:
+		how = "lent by fabricd"
+	case p.Mode == xdp.Auto:
+		how = "in driver mode where the driver can, in generic mode otherwise"
+	default:
+		how = fmt.Sprintf("in %v mode", p.Mode)
+	}
+	if s.link == linkAuto {
+		how += "; " + s.asideSays(p)
+	}
+	how += "; " + singleSays(p)
+	if p.Single == nil && !p.Open && !isVeth(name) {
+		how += ", unless the driver has zero-copy"
+	}
+	return how, nil
+}
+
+// asideSays says whether the program may step aside where sockets may be used as well as AF_XDP.
+func (s *settings) asideSays(p xdp.Prospect) string {
+	switch may := "its program may step aside while large messages come"; {
+	case !s.xdpAside:
+		return "its program does not step aside: switched off (FI_UDP_XDP_ASIDE)"
+	case p.Lent:
+		return "its program does not step aside: fabricd lends it"
+	case p.Mode == xdp.Driver:
+		return "its program does not step aside: nothing is gained by that in driver mode"
+	case p.Mode == xdp.Auto:
+		return may + ", in generic mode"
+	default:
+		return may
+	}
+}
+
+// singleSays says which way datagrams go that leave alone.
+func singleSays(p xdp.Prospect) string {
+	if p.Single != nil {
+		return "single datagrams leave by AF_XDP's rings: " + p.Single.Error()
+	}
+	return "single datagrams leave by a packet socket"
+}
+
+// asideSays says whether the program may step aside, if anything but AF_XDP may be used.
+func (l *xdpLink) asideSays() string {
+	if l.insists {
+		return ""
+	}
+	return l.d.s.asideSays(l.iface.Prospect())
+}

@@ -1,0 +1,64 @@
+//go:build linux
+
+package netns
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestXDPWays: what is said of AF_XDP before an endpoint is opened, by the endpoint itself, and beside it, is the same, and says whether the program may step aside and which way
+// single datagrams go.
+func TestXDPWays(t *testing.T) {
+	t.Parallel()
+	const (
+		may    = "; its program may step aside while large messages come"
+		packet = "; single datagrams leave by a packet socket"
+	)
+	for _, tt := range []struct {
+		name   string
+		env    []string
+		queues bool // two
+		mode   string
+		want   string
+	}{
+		{"xdp", []string{xdpLink}, false, "generic", packet},
+		{"auto", []string{autoLink}, false, "generic", may + packet},
+		{"auto, driver mode", []string{autoLink, xdpDriver}, false, "driver", "; its program does not step aside: nothing is gained by that in driver mode" + packet},
+		{"auto, switched off", []string{autoLink, "FI_UDP_XDP_ASIDE=0", "FI_UDP_XDP_SINGLE=0"}, false, "generic",
+			"; its program does not step aside: switched off (FI_UDP_XDP_ASIDE); single datagrams leave by AF_XDP's rings: switched off (FI_UDP_XDP_SINGLE)"},
+		{"auto, two queues", []string{autoLink}, true, "generic", may + "; single datagrams leave by AF_XDP's rings: the interface has 2 queues"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			a, b := newHosts(t)
+			if tt.queues {
+				two := []string{"numtxqueues", "2", "numrxqueues", "2"}
+				b.Recable(a.Host, two, two)
+			}
+			rb := b.start(tt.env...)
+			want := "udp FI_EP_DGRAM eth9: AF_XDP is used, in " + tt.mode + " mode" + tt.want
+			before := rb.do("ways %s %s", rxdStack, b.v4)
+			rb.do("open %s %s 7000", rxdStack, b.v4)
+			if beside := rb.do("ways %s %s", rxdStack, b.v4); before != want || beside != want {
+				t.Errorf("before: %s\nbeside: %s\nwant:   %s", before, beside, want)
+			}
+			if why := rb.do("why %s %s", rxdStack, b.v4); why != "" {
+				t.Error(why)
+			}
+			if says := rb.do("says"); !strings.Contains(says, "AF_XDP on eth9, "+tt.mode+" mode") || !strings.Contains(says, " received"+tt.want+")") {
+				t.Errorf("%s; want %s", says, tt.want)
+			}
+			if rb.do("link sockets"); strings.Contains(rb.do("says"), "packet socket") {
+				t.Error(rb.do("says"))
+			}
+		})
+	}
+	t.Run("sockets", func(t *testing.T) {
+		t.Parallel()
+		_, b := newHosts(t)
+		if ways := b.start().do("ways %s %s", rxdStack, b.v4); ways != "" {
+			t.Error(ways)
+		}
+	})
+}
