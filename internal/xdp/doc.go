@@ -16,7 +16,9 @@
 //	completion  from the kernel: chunks that have been sent
 //
 // So receiving is reading memory; transmitting takes one system call for as many packets as wait in the ring, except with drivers that look by themselves.
-// Without zero-copy (most virtual interfaces) the kernel copies between the chunks and its own buffers; the same program runs either way.
+// Without zero-copy (most virtual interfaces) the kernel copies between the chunks and its own buffers; the same program runs either way. Then a packet that leaves
+// alone had better go past the rings, by a packet socket (single.go), and the program is better off the interface while large messages come that others' sockets
+// receive (aside.go, move.go): whoever counts these tells with Came.
 //
 // # How to use it
 //
@@ -28,6 +30,7 @@
 //	frames[0].Data = frames[0].Data[:size]
 //	errno := p.Submit(frames[:1])
 //	errno = p.Flush()
+//	errno = p.SendSingle(packet)               // instead of the three, for one that leaves alone, if p.Single()
 //	wait until p.FD() is readable              // Watch(false) for who never does
 //
 // Ports share the sockets of the interface. A Receive that finds packets of other ports puts them into the boxes of those, with nothing copied, and makes

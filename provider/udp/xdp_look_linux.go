@@ -25,7 +25,7 @@ func lookXDP(local netip.Addr, s *settings) (how string, err error) {
 	case p.Mode == xdp.Auto && p.Lent:
 		how = "lent by fabricd"
 	case p.Mode == xdp.Auto:
-		how = "in driver mode where the driver can, in generic mode otherwise"
+		how = "in driver mode if the driver can"
 	default:
 		how = fmt.Sprintf("in %v mode", p.Mode)
 	}
@@ -41,7 +41,8 @@ func lookXDP(local netip.Addr, s *settings) (how string, err error) {
 
 // asideSays says whether the program may step aside where sockets may be used as well as AF_XDP.
 func (s *settings) asideSays(p xdp.Prospect) string {
-	switch may := "its program may step aside while large messages come"; {
+	const may = "its program may step aside while large messages come"
+	switch {
 	case !s.xdpAside:
 		return "its program does not step aside: switched off (FI_UDP_XDP_ASIDE)"
 	case p.Lent:
@@ -49,10 +50,9 @@ func (s *settings) asideSays(p xdp.Prospect) string {
 	case p.Mode == xdp.Driver:
 		return "its program does not step aside: nothing is gained by that in driver mode"
 	case p.Mode == xdp.Auto:
-		return may + ", in generic mode"
-	default:
-		return may
+		return "in generic mode " + may
 	}
+	return may
 }
 
 // singleSays says which way datagrams go that leave alone.

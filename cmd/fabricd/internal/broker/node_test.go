@@ -70,6 +70,7 @@ func clientMain(at netip.AddrPort) {
 	}
 	raw, _ := s.SyscallConn()
 	var p *xdp.Port
+	before, _ := xdp.Look(cable.End, xdp.Config{})
 	raw.Control(func(fd uintptr) {
 		var i *xdp.Interface
 		if i, err = xdp.Open(cable.End, xdp.Config{}); err == nil {
@@ -79,6 +80,10 @@ func clientMain(at netip.AddrPort) {
 	if err != nil {
 		probe := xdp.Probe(cable.End, xdp.Config{})
 		fmt.Println("refused", err, "probe:", probe != nil && errorsAlike(err, probe))
+		return
+	}
+	if after := p.Interface().Prospect(); !before.Lent || !after.Lent || before.Open || !after.Open || before.Single == nil || after.Single == nil || p.Single() {
+		fmt.Println("refused: before, it was", before, "now it is", after)
 		return
 	}
 	go func() {
