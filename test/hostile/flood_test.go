@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/test/conform"
+	"gofabric/test/program"
 )
 
 const (
@@ -111,27 +111,8 @@ func TestFlood(t *testing.T) {
 			conform.NoLeaks(t)
 			cmd := exec.Command(os.Args[0], "-test.run=^TestFloodChild$", "-test.timeout=60s")
 			cmd.Env = append(os.Environ(), childVar+"="+st.Name)
-			stdin, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			cmd.Stderr = os.Stderr
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			lines := make(chan string, 100)
-			go func() {
-				defer close(lines)
-				for s := bufio.NewScanner(stdout); s.Scan(); {
-					lines <- s.Text()
-				}
-			}()
-			c := &child{t: t, in: stdin, out: lines}
-			addr := strings.TrimPrefix(c.line("ADDR "), "ADDR ")
+			c := child{program.Talk(t, cmd)}
+			addr := strings.TrimPrefix(c.Expect("ADDR "), "ADDR ")
 			var flood []net.Conn
 			for i := range 3 * floodLimit {
 				conn, err := net.DialTimeout("tcp", addr, time.Second)
@@ -153,45 +134,15 @@ func TestFlood(t *testing.T) {
 			}
 			c.do("ping")
 			c.do("fresh")
-			stdin.Close()
-			for range lines {
-			}
-			if err := cmd.Wait(); err != nil {
-				t.Errorf("child: %v", err)
-			}
+			c.HangUp()
 		})
 	}
 }
 
-type child struct {
-	t   *testing.T
-	in  io.Writer
-	out chan string
-}
+type child struct{ *program.Program }
 
 // do sends a command and waits until it is done.
-func (c *child) do(cmd string) {
-	c.t.Helper()
-	fmt.Fprintln(c.in, cmd)
-	c.line("OK")
-}
-
-// line waits for a line that starts with prefix.
-func (c *child) line(prefix string) string {
-	c.t.Helper()
-	var seen []string
-	for {
-		select {
-		case l, ok := <-c.out:
-			if !ok {
-				c.t.Fatalf("child ended while waiting for %q:\n%s", prefix, strings.Join(seen, "\n"))
-			}
-			if strings.HasPrefix(l, prefix) {
-				return l
-			}
-			seen = append(seen, l)
-		case <-time.After(3 * conform.Deadline):
-			c.t.Fatalf("child is silent, waiting for %q:\n%s", prefix, strings.Join(seen, "\n"))
-		}
-	}
+func (c child) do(cmd string) {
+	c.Tell(cmd)
+	c.Expect("OK")
 }

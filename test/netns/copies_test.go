@@ -50,7 +50,7 @@ func (r *remote) copies() func() int {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	l, err := x.Uprobe("memmove", prog, &link.UprobeOptions{Address: memmove(r.t), PID: r.cmd.Process.Pid})
+	l, err := x.Uprobe("memmove", prog, &link.UprobeOptions{Address: memmove(r.t), PID: r.Cmd.Process.Pid})
 	if err != nil {
 		need.Missing(r.t, "uprobes cannot be used here: %v", err)
 	}

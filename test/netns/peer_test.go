@@ -16,7 +16,7 @@ func TestPeerKilled(t *testing.T) {
 	rb.do("recv %d 32", 1<<20)
 	ra.do("stream 0 %d 16", 1<<20)
 	ra.want("STREAMED 128", long)
-	rb.kill()
+	rb.Kill()
 	began := time.Now()
 	for range 16 {
 		l := ra.want("ERR stream", peerTimeout)
@@ -55,7 +55,7 @@ func TestPeerRestarted(t *testing.T) {
 	ra.do("send 0 8")
 	rb.want("RECEIVED 8", long)
 	b.IP("addr", "del", b.v4+"/24", "dev", "eth9") // the reset has no way out
-	rb.kill()
+	rb.Kill()
 	b.IP("addr", "add", b.v4+"/24", "dev", "eth9")
 	rb = b.start()
 	rb.do("open rdm %s 7000", b.v4)
@@ -75,7 +75,7 @@ func TestMsgPeerKilled(t *testing.T) {
 	rb.do("recv %d 32", 1<<20)
 	ra.do("stream 0 %d 16", 1<<20)
 	ra.want("STREAMED 128", long)
-	rb.kill()
+	rb.Kill()
 	began := time.Now()
 	ra.want("SHUTDOWN", peerTimeout)
 	within(t, "shutdown event", began, 0)

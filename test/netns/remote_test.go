@@ -5,14 +5,14 @@ package netns
 // The test's side of a node.
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
+
+	"gofabric/test/program"
 )
 
 const (
@@ -32,16 +32,13 @@ var long = func() time.Duration {
 
 // remote is a node in a host.
 type remote struct {
-	t     *testing.T
-	h     *host
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	lines chan string
-	seen  []string // not asked for yet
-	log   []string
+	*program.Program
+	t    *testing.T
+	h    *host
+	seen []string // not asked for yet
 }
 
-// start starts a node; it is killed when the test ends.
+// start starts a node; it is killed when the test ends. ip netns exec becomes the process that it starts: signals reach that.
 func (h *host) start(env ...string) *remote {
 	h.t.Helper()
 	return h.startUnder(nil, env...)
@@ -63,56 +60,20 @@ func (h *host) startUnder(wrapper []string, env ...string) *remote {
 		fmt.Sprintf("FI_OFI_RXD_PEER_TIMEOUT=%d", peerTimeout.Milliseconds()), fmt.Sprintf("FI_OFI_RXD_HANDSHAKE_TIMEOUT=%d", connectTimeout.Milliseconds()),
 		"FI_OFI_RXD_SINGLE_COPY_SIZE=-1") // processes of one machine, but the network is what matters here
 	cmd.Env = append(cmd.Env, env...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		h.t.Fatal(err)
-	}
-	r := &remote{t: h.t, h: h, cmd: cmd, in: in, lines: make(chan string, 4096)}
-	go func() {
-		defer close(r.lines)
-		for s := bufio.NewScanner(out); s.Scan(); {
-			r.lines <- s.Text()
-		}
-	}()
-	h.t.Cleanup(r.kill)
-	return r
-}
-
-// kill ends the process as kill -9 does. ip netns exec becomes the process it starts, so that this reaches the node.
-func (r *remote) kill() {
-	if r.cmd == nil {
-		return
-	}
-	r.cmd.Process.Kill()
-	for l := range r.lines {
-		r.log = append(r.log, l)
-	}
-	r.cmd.Wait()
-	r.cmd = nil
-	if r.t.Failed() {
-		r.t.Logf("%s said:\n  %s", r.h.Name, strings.Join(r.log, "\n  "))
-	}
+	return &remote{Program: program.Talk(h.t, cmd), t: h.t, h: h}
 }
 
 // do carries out a command and returns its answer.
 func (r *remote) do(format string, args ...any) string {
 	r.t.Helper()
-	fmt.Fprintf(r.in, format+"\n", args...)
+	r.Tell(fmt.Sprintf(format, args...))
 	return strings.TrimPrefix(r.want("OK", long), "OK ")
 }
 
 // refused carries out a command that must fail, and returns why.
 func (r *remote) refused(cmd string) string {
 	r.t.Helper()
-	fmt.Fprintln(r.in, cmd)
+	r.Tell(cmd)
 	return r.want("FAIL", long)
 }
 
@@ -125,25 +86,19 @@ func (r *remote) want(begin string, within time.Duration) string {
 			return l
 		}
 	}
-	timer := time.NewTimer(within)
-	defer timer.Stop()
-	for {
-		select {
-		case l, ok := <-r.lines:
-			if !ok {
-				r.t.Fatalf("%s ended; want %q", r.h.Name, begin)
-			}
-			r.log = append(r.log, l)
-			switch {
-			case strings.HasPrefix(l, begin):
-				return l
-			case strings.HasPrefix(l, "FAIL"):
-				r.t.Fatalf("%s: %s", r.h.Name, l)
-			}
-			r.seen = append(r.seen, l)
-		case <-timer.C:
-			r.t.Fatalf("%s: no %q within %v", r.h.Name, begin, within)
+	for end := time.Now().Add(within); ; {
+		l, err := r.Next(time.Until(end))
+		switch {
+		case err == program.ErrSilent:
+			r.Blame("on %s: no %q within %v", r.h.Name, begin, within)
+		case err != nil:
+			r.t.Fatalf("%s: %v; want %q", r.h.Name, err, begin)
+		case strings.HasPrefix(l, begin):
+			return l
+		case strings.HasPrefix(l, "FAIL"):
+			r.t.Fatalf("%s: %s", r.h.Name, l)
 		}
+		r.seen = append(r.seen, l)
 	}
 }
 

@@ -57,8 +57,8 @@ func TestRXDBulk(t *testing.T) {
 				intact(ra, rb, 1<<20, 48)
 				intact(ra, rb, 100, 200)
 				intact(ra, rb, 10_000, 100)
-				ra.kill()
-				rb.kill()
+				ra.Kill()
+				rb.Kill()
 			}
 		})
 	}
@@ -199,7 +199,7 @@ func TestRXDKilled(t *testing.T) {
 	ra.do("send 0 8")
 	ra.want("SENT", long)
 	rb.do("send 0 %d", 512<<20)
-	rb.kill() // in the middle of it
+	rb.Kill() // in the middle of it
 	began := time.Now()
 	oneOf(t, ra.want("ERR recv", peerTimeout+slack), "FI_ETIMEDOUT", "FI_ECONNREFUSED") // or the kernel says that nobody listens
 	within(t, "receive failed", began, peerTimeout)

@@ -82,8 +82,8 @@ func TestXDPVLAN(t *testing.T) {
 						t.Errorf("end %d: %d sent past the stack, %d frames refused; %s", i, sent, refused, r.do("stats"))
 					}
 				}
-				ra.kill()
-				rb.kill()
+				ra.Kill()
+				rb.Kill()
 			}
 		})
 	}

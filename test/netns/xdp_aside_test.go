@@ -86,7 +86,7 @@ func arrives(a *host, rb *remote, bypasses bool) {
 	} else if more() {
 		a.t.Error("a message came past the kernel's stack")
 	}
-	ra.kill()
+	ra.Kill()
 }
 
 // TestXDPAsidePlugged takes the cable out while the program is aside, at either end, and puts it in again: messages go on, and the program comes back.
@@ -101,7 +101,7 @@ func TestXDPAsidePlugged(t *testing.T) {
 		h.plug()
 		ra.flows()
 	}
-	ra.kill()
+	ra.Kill()
 	eventually(t, "the program is back", func() bool { id, _ := b.program(); return id != 0 })
 	arrives(a, rb, true)
 }
@@ -124,7 +124,7 @@ func TestXDPAsideRemoved(t *testing.T) {
 			}
 			ra.flows()
 			eventually(t, "word that the interface was removed", func() bool { return strings.Contains(rb.do("says"), "no AF_XDP: the interface was removed") })
-			ra.kill()
+			ra.Kill()
 			if id, _ := b.program(); id != 0 {
 				t.Errorf("program %d is attached to the other interface", id)
 			}
@@ -149,11 +149,11 @@ func TestXDPAsideKilled(t *testing.T) {
 	ra.do("stream 0 %d 8", 1<<20)
 	ra.want("STREAMED 64", long)
 	rb.haltAside()
-	apart := b.MarkApart(rb.cmd.Process.Pid)
+	apart := b.MarkApart(rb.Cmd.Process.Pid)
 	rb.killProgram(id)
 	eventually(t, "the namespace is gone", func() bool { return !apart() })
 	oneOf(t, ra.want("ERR stream", peerTimeout+slack), "FI_ETIMEDOUT", "FI_ECONNREFUSED")
-	ra.kill()
+	ra.Kill()
 	_, rb = flooded(t, a, b)
 	rb.haltAside()
 	rb.resume()

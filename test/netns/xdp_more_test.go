@@ -100,7 +100,7 @@ func (r *remote) killClean() {
 func (r *remote) killProgram(id ebpf.ProgramID) {
 	r.t.Helper()
 	used := maps(r.t, id)
-	r.kill()
+	r.Kill()
 	eventually(r.t, "nothing is attached", func() bool { n, _ := r.h.program(); return n == 0 })
 	eventually(r.t, "the program is gone", func() bool {
 		p, err := ebpf.NewProgramFromID(id)
@@ -148,7 +148,7 @@ func TestXDPKilled(t *testing.T) {
 	}
 	again(t, ra, rb)
 	rb.killClean()
-	ra.kill()
+	ra.Kill()
 
 	ra, rb = xdpPair(a, b, a.v4, b.v4, []string{xdpLink}, []string{xdpLink})
 	rb.bypassed(ra)
@@ -325,7 +325,7 @@ func (h *host) dropped() int {
 // halt stops a node's process and waits until it stands.
 func (r *remote) halt() {
 	r.t.Helper()
-	pid := r.cmd.Process.Pid
+	pid := r.Cmd.Process.Pid
 	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 		r.t.Fatal(err)
 	}
@@ -338,7 +338,7 @@ func (r *remote) halt() {
 // resume lets it run again.
 func (r *remote) resume() {
 	r.t.Helper()
-	if err := unix.Kill(r.cmd.Process.Pid, unix.SIGCONT); err != nil {
+	if err := unix.Kill(r.Cmd.Process.Pid, unix.SIGCONT); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -93,8 +93,8 @@ func TestXDPStacks(t *testing.T) {
 					if ends[1] {
 						rb.bypassed(ra)
 					}
-					ra.kill()
-					rb.kill()
+					ra.Kill()
+					rb.Kill()
 				}
 			})
 		}

@@ -81,8 +81,7 @@ var ErrSilent = errors.New("it says nothing")
 
 // Next waits for the next line, for no longer than it is told. The error is ErrSilent, or says how the program has ended.
 func (p *Program) Next(within time.Duration) (string, error) {
-	limit := time.NewTimer(within)
-	defer limit.Stop()
+	var limit <-chan time.Time
 	for ended := false; ; {
 		line, more := p.next()
 		if more == nil {
@@ -91,19 +90,25 @@ func (p *Program) Next(within time.Duration) (string, error) {
 		if ended {
 			return "", fmt.Errorf("it ended with %v", p.err)
 		}
-		select {
+		select { // what has happened counts, however short the limit
 		case <-more:
 			continue
 		case <-p.done:
 			ended = true
 			continue
-		default: // what has happened counts, also if the limit is zero
+		default:
+		}
+		if within <= 0 {
+			return "", ErrSilent
+		}
+		if limit == nil {
+			limit = time.After(within)
 		}
 		select {
 		case <-more:
 		case <-p.done:
 			ended = true
-		case <-limit.C:
+		case <-limit:
 			return "", ErrSilent
 		}
 	}
@@ -114,7 +119,7 @@ func (p *Program) Line() string {
 	p.t.Helper()
 	line, err := p.Next(patience)
 	if err != nil {
-		p.fail("should have said something, but %v", err)
+		p.Blame("should have said something, but %v", err)
 	}
 	return line
 }
@@ -125,7 +130,7 @@ func (p *Program) Expect(words string) string {
 	for end := time.Now().Add(patience); ; {
 		line, err := p.Next(time.Until(end))
 		if err != nil {
-			p.fail("should have said %q, but %v", words, err)
+			p.Blame("should have said %q, but %v", words, err)
 		}
 		if strings.Contains(line, words) {
 			return line
@@ -137,12 +142,12 @@ func (p *Program) Expect(words string) string {
 func (p *Program) Tell(line string) {
 	p.t.Helper()
 	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
-		p.fail("is told %s: %v", line, err)
+		p.Blame("is told %s: %v", line, err)
 	}
 }
 
-// fail ends the test for what a program does not do. If it has not ended, it says before what it does instead.
-func (p *Program) fail(format string, args ...any) {
+// Blame ends the test for what a program does not do. If it has not ended, it is made to say what it does instead.
+func (p *Program) Blame(format string, args ...any) {
 	p.t.Helper()
 	if p.Running() {
 		_ = p.Cmd.Process.Signal(syscall.SIGQUIT) // it may have ended
@@ -197,10 +202,10 @@ func (p *Program) Kill() {
 func (p *Program) Stop() {
 	p.t.Helper()
 	if !p.Running() {
-		p.fail("has ended by itself, with %v", p.err)
+		p.Blame("has ended by itself, with %v", p.err)
 	}
 	p.Signal(syscall.SIGTERM)
-	p.ends()
+	p.Ends()
 }
 
 // End sends a program that may have ended a signal, and waits for its end, however that is; late, it is killed.
@@ -217,11 +222,11 @@ func (p *Program) End(by syscall.Signal) {
 func (p *Program) HangUp() {
 	p.t.Helper()
 	_ = p.in.Close() // it may have ended
-	p.ends()
+	p.Ends()
 }
 
-// ends waits for a good end.
-func (p *Program) ends() {
+// Ends waits for the program's end, and wants it to be a good one.
+func (p *Program) Ends() {
 	p.t.Helper()
 	select {
 	case <-p.done:
@@ -229,6 +234,6 @@ func (p *Program) ends() {
 			p.t.Errorf("%s ended with %v", p.Cmd, p.err)
 		}
 	case <-time.After(patience):
-		p.fail("does not end")
+		p.Blame("does not end")
 	}
 }

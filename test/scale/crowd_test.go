@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/xnet/wire"
+	"gofabric/test/program"
 )
 
 const (
@@ -138,9 +139,8 @@ func listen(i int, conn net.Conn) error {
 
 // remote is the parent's side of a crowd.
 type remote struct {
-	t   *testing.T
-	in  io.WriteCloser
-	out chan string
+	t *testing.T
+	*program.Program
 }
 
 // startCrowd starts the child. It ends with the test.
@@ -154,42 +154,13 @@ func startChild(t *testing.T, env string) *remote {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), env)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	r := &remote{t: t, in: in, out: make(chan string, 16)}
-	go func() {
-		defer close(r.out)
-		for s := bufio.NewScanner(out); s.Scan(); {
-			r.out <- s.Text()
-		}
-	}()
-	t.Cleanup(func() { r.stop(cmd) })
+	r := &remote{t, program.Talk(t, cmd)}
+	t.Cleanup(r.HangUp)
 	return r
 }
 
-func (r *remote) stop(cmd *exec.Cmd) {
-	r.in.Close()
-	kill := time.AfterFunc(patience, func() { cmd.Process.Kill() })
-	for range r.out {
-	}
-	if err := cmd.Wait(); err != nil && !r.t.Failed() {
-		r.t.Errorf("crowd: %v", err)
-	}
-	kill.Stop()
-}
-
 // order tells the crowd to do something, do waits until it is done.
-func (r *remote) order(cmd string) { fmt.Fprintln(r.in, cmd) }
+func (r *remote) order(cmd string) { r.Tell(cmd) }
 
 func (r *remote) do(cmd string) {
 	r.t.Helper()
@@ -209,13 +180,12 @@ type children interface {
 // done reports that the order was carried out. It does not wait.
 func (r *remote) done() bool {
 	r.t.Helper()
-	select {
-	case l, ok := <-r.out:
-		if !ok || l != "OK" {
-			r.t.Fatalf("crowd: %q", l)
-		}
-		return true
-	default:
+	line, err := r.Next(0)
+	if err == program.ErrSilent {
 		return false
 	}
+	if line != "OK" {
+		r.t.Fatalf("crowd: %q, %v", line, err)
+	}
+	return true
 }

@@ -177,9 +177,7 @@ func shared(t *testing.T, size int) (worst float64, shares string) {
 			}
 			worst = float64(slices.Max(got[:]))/float64(slices.Min(got[:])) - 1
 			for _, c := range children {
-				c.in.Close()
-				for range c.out { // before the receiver goes
-				}
+				c.HangUp() // before the receiver goes
 			}
 			return worst, fmt.Sprintf("%d bytes each: shares %sof %.2f GB/s", size, shares, float64(sum)/now.Sub(began).Seconds()/1e9)
 		case !everybody && now.Sub(start) > patience:
