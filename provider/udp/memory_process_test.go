@@ -5,7 +5,6 @@ package udp
 // Memory shared with other processes: that are killed, come again, belong to others, or know no manners.
 
 import (
-	"bufio"
 	"fmt"
 	"net/netip"
 	"os"
@@ -21,6 +20,7 @@ import (
 	"gofabric/internal/netx"
 	"gofabric/internal/shm"
 	"gofabric/test/need"
+	"gofabric/test/program"
 )
 
 // processEnv says that the test's binary is to be a neighbour, at an address.
@@ -46,7 +46,7 @@ func TestNeighbourProcess(t *testing.T) {
 }
 
 // process starts another one, with the rights of a user, and returns where it is.
-func process(t *testing.T, at string, uid int) (*exec.Cmd, netip.AddrPort) {
+func process(t *testing.T, at string, uid int) (*program.Program, netip.AddrPort) {
 	t.Helper()
 	exe, err := os.Executable()
 	must(t, err)
@@ -63,20 +63,8 @@ func process(t *testing.T, at string, uid int) (*exec.Cmd, netip.AddrPort) {
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 		c.Dir = "/"
 	}
-	out, err := c.StdoutPipe()
-	must(t, err)
-	must(t, c.Start())
-	t.Cleanup(func() {
-		c.Process.Kill()
-		c.Wait()
-	})
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if where, ok := strings.CutPrefix(lines.Text(), "at "); ok {
-			return c, netip.MustParseAddrPort(where)
-		}
-	}
-	t.Fatal("the other process has not started")
-	return nil, netip.AddrPort{}
+	p := program.Start(t, c)
+	return p, netip.MustParseAddrPort(strings.TrimPrefix(p.Expect("at "), "at "))
 }
 
 // echo has a datagram come back.
@@ -116,8 +104,7 @@ func TestMemoryKilled(t *testing.T) {
 		if asleep {
 			a.locked(a.d.prog.EnterWait)
 		}
-		must(t, c.Process.Kill())
-		c.Wait()
+		c.Kill()
 		if asleep {
 			for end := time.Now().Add(patience); a.mates() > 0; time.Sleep(time.Millisecond) {
 				if time.Now().After(end) {

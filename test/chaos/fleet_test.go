@@ -1,17 +1,16 @@
 package chaos
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
+
+	"gofabric/test/program"
 )
 
 // A fleet is the processes of a test.
@@ -34,11 +33,9 @@ type fleet struct {
 
 // proc is a life of a node.
 type proc struct {
-	cmd     *exec.Cmd
-	life    int
-	in      io.WriteCloser
-	reports chan *report
-	killed  bool
+	*program.Program
+	life   int
+	killed bool
 }
 
 func newFleet(t *testing.T, stack string, nodes int, seed uint64, env ...string) *fleet {
@@ -55,11 +52,6 @@ func newFleet(t *testing.T, stack string, nodes int, seed uint64, env ...string)
 		defer l.Close()
 		f.ports = append(f.ports, l.Addr().(*net.TCPAddr).Port)
 	}
-	t.Cleanup(func() {
-		for i := range f.procs {
-			f.kill(i)
-		}
-	})
 	return f
 }
 
@@ -72,84 +64,42 @@ func (f *fleet) start(i, life int) {
 	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(os.Environ(), nodeVar+"="+string(text), "GOMAXPROCS=2", "GOTRACEBACK=all"), f.env...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		f.t.Fatal(err)
-	}
-	p := &proc{cmd: cmd, life: life, in: in, reports: make(chan *report, 1)}
-	f.procs[i] = p
-	go func() {
-		defer close(p.reports)
-		lines := bufio.NewScanner(out)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			r := &report{}
-			if err := json.Unmarshal(lines.Bytes(), r); err != nil {
-				return
-			}
-			p.reports <- r
-		}
-	}()
+	f.procs[i] = &proc{Program: program.Talk(f.t, cmd), life: life}
+	f.procs[i].Mute() // reports
 }
 
 // kill ends node i without a word.
 func (f *fleet) kill(i int) {
-	p := f.procs[i]
-	if p == nil || p.killed {
-		return
-	}
-	p.killed = true
-	p.cmd.Process.Kill()
-	for range p.reports {
-	}
-	p.in.Close()
-	p.cmd.Wait()
+	f.procs[i].killed = true
+	f.procs[i].Kill()
 }
 
 // ask gives each living node a command and returns the answers, nil for the dead.
 func (f *fleet) ask(command string) []*report {
 	f.t.Helper()
 	all := make([]*report, len(f.procs))
-	for i, p := range f.procs {
+	for _, p := range f.procs {
 		if !p.killed {
-			if _, err := io.WriteString(p.in, command+"\n"); err != nil {
-				f.t.Fatalf("node %d is gone: %v", i, err)
-			}
+			p.Tell(command)
 		}
 	}
-	looks := time.NewTicker(look)
-	defer looks.Stop()
 	left := int(patience / look)
 	for i, p := range f.procs {
 		if p.killed {
 			continue
 		}
-		for all[i] == nil {
-			select {
-			case r := <-p.reports:
-				if r == nil {
-					f.t.Fatalf("node %d life %d has ended by itself", i, p.life)
-				}
-				for _, text := range r.Failures {
-					f.t.Error(text)
-				}
-				all[i] = r
-			case <-looks.C:
-				if left--; left > 0 {
-					continue
-				}
-				p.cmd.Process.Signal(syscall.SIGQUIT) // it tells what it is doing
-				time.Sleep(time.Second)
-				f.t.Fatalf("node %d life %d does not answer", i, p.life)
-			}
+		line, err := p.Next(look)
+		for ; err == program.ErrSilent && left > 0; left-- {
+			line, err = p.Next(look)
+		}
+		if err != nil {
+			p.Blame("of node %d life %d does not answer: %v", i, p.life, err)
+		}
+		if err := json.Unmarshal([]byte(line), &all[i]); err != nil {
+			f.t.Fatalf("node %d life %d: %v in %s", i, p.life, err, line)
+		}
+		for _, text := range all[i].Failures {
+			f.t.Error(text)
 		}
 	}
 	if f.t.Failed() {
@@ -161,23 +111,9 @@ func (f *fleet) ask(command string) []*report {
 // quit has all nodes close what they have, and end.
 func (f *fleet) quit() {
 	f.t.Helper()
-	for i, p := range f.procs {
-		io.WriteString(p.in, "quit\n")
+	for _, p := range f.procs {
+		p.Tell("quit")
 		p.killed = true
-		ended := make(chan error, 1)
-		go func() {
-			for range p.reports {
-			}
-			ended <- p.cmd.Wait()
-		}()
-		select {
-		case err := <-ended:
-			if err != nil {
-				f.t.Errorf("node %d: %v", i, err)
-			}
-		case <-time.After(patience):
-			p.cmd.Process.Signal(syscall.SIGQUIT)
-			f.t.Errorf("node %d does not end: %v", i, <-ended)
-		}
+		p.Ends()
 	}
 }

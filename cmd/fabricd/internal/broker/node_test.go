@@ -3,7 +3,6 @@
 package broker
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
@@ -29,6 +27,7 @@ import (
 	"gofabric/internal/xdp/door"
 	"gofabric/test/cable"
 	"gofabric/test/need"
+	"gofabric/test/program"
 )
 
 // nodeVar makes the test's program a daemon ("daemon", and its flags in nodeArgs) or a process that borrows ("client", and its address).
@@ -163,28 +162,21 @@ func newSite(t *testing.T) *site {
 }
 
 // start starts a process in the thread's network namespace.
-func (s *site) start(what, args string, uid uint32) (*exec.Cmd, *bufio.Reader) {
+func (s *site) start(what, args string, uid uint32) *program.Program {
 	s.t.Helper()
 	c := exec.Command(s.self)
 	c.Env = append(os.Environ(), nodeVar+"="+what, argsVar+"="+args, fabricd.EnvDir+"="+s.dir)
 	c.Stderr = os.Stderr
 	c.Dir = "/"
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, Pdeathsig: syscall.SIGKILL}
-	out, err := c.StdoutPipe()
-	must(s.t, err)
-	must(s.t, c.Start())
-	s.t.Cleanup(func() {
-		c.Process.Kill()
-		c.Wait()
-	})
-	return c, bufio.NewReader(out)
+	return program.Start(s.t, c)
 }
 
 // daemon starts a daemon with flags and waits until it listens.
-func (s *site) daemon(flags string) *exec.Cmd {
+func (s *site) daemon(flags string) *program.Program {
 	s.t.Helper()
-	c, _ := s.start("daemon", "--dir "+s.dir+" --state-dir off "+flags, 0)
-	until(s.t, "the daemon", func() bool {
+	c := s.start("daemon", "--dir "+s.dir+" --state-dir off "+flags, 0)
+	program.Until(s.t, "the daemon", func() bool {
 		conn, err := door.Dial(filepath.Join(s.dir, fabricd.XDP))
 		if err == nil {
 			conn.Close()
@@ -195,28 +187,15 @@ func (s *site) daemon(flags string) *exec.Cmd {
 }
 
 // client starts a process that borrows as a user, and returns what it says.
-func (s *site) client(at netip.AddrPort, uid uint32) (*exec.Cmd, string) {
+func (s *site) client(at netip.AddrPort, uid uint32) (*program.Program, string) {
 	s.t.Helper()
-	c, out := s.start("client", at.String(), uid)
-	line, err := out.ReadString('\n')
-	if err != nil {
-		s.t.Fatalf("%q, %v", line, err)
-	}
-	return c, line
+	c := s.start("client", at.String(), uid)
+	return c, c.Line()
 }
 
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-func until(t testing.TB, what string, f func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s did not come about", what)
-		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"gofabric/internal/xdp"
 	"gofabric/internal/xdp/door"
 	"gofabric/test/cable"
+	"gofabric/test/program"
 )
 
 // answers sends a datagram from each of n ports to an address, in the thread's namespace, and counts by which way they were answered. None may be lost.
@@ -73,8 +74,7 @@ func TestLend(t *testing.T) {
 			t.Errorf("port %d: %d past the stack, %d through sockets: each process has one of two queues", port, express, sockets)
 		}
 	}
-	must(t, first.Process.Kill())
-	first.Wait()
+	first.Kill()
 	a.Enter()
 	third, says := s.client(netip.AddrPortFrom(a.V4, 7001), 65533) // the same port
 	if !strings.HasPrefix(says, "ready") {
@@ -84,12 +84,9 @@ func TestLend(t *testing.T) {
 	if express, _ := answers(t, netip.AddrPortFrom(a.V4, 7001), 32); express == 0 {
 		t.Error("nothing came past the stack")
 	}
-	for _, c := range []interface{ Kill() error }{second.Process, third.Process} {
-		must(t, c.Kill())
-	}
-	second.Wait()
-	third.Wait()
-	until(t, "the end of the program", func() bool { return !strings.Contains(a.IP("link", "show", cable.End), "xdp") })
+	second.Kill()
+	third.Kill()
+	program.Until(t, "the end of the program", func() bool { return !strings.Contains(a.IP("link", "show", cable.End), "xdp") })
 }
 
 // TestDaemonDies: who has borrowed goes on through its socket.
@@ -106,9 +103,8 @@ func TestDaemonDies(t *testing.T) {
 	if _, sockets := answers(t, at, 8); sockets > 0 {
 		t.Errorf("%d of 8 answers through sockets, though there is one queue", sockets)
 	}
-	must(t, d.Process.Kill())
-	d.Wait()
-	until(t, "the end of the program", func() bool { return !strings.Contains(a.IP("link", "show", cable.End), "xdp") })
+	d.Kill()
+	program.Until(t, "the end of the program", func() bool { return !strings.Contains(a.IP("link", "show", cable.End), "xdp") })
 	if express, _ := answers(t, at, 8); express > 0 {
 		t.Errorf("%d of 8 answers past the stack", express)
 	}
@@ -180,7 +176,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := c.Receive(&door.Answer{}, 1); err == nil {
 		t.Error("what is no request is answered")
 	}
-	until(t, "the queue's return", func() bool {
+	program.Until(t, "the queue's return", func() bool {
 		_, says := s.client(netip.AddrPortFrom(a.V4, 7001), 65534)
 		return strings.HasPrefix(says, "ready")
 	})
@@ -214,7 +210,7 @@ func TestReturns(t *testing.T) {
 	must(t, err)
 	at := netip.AddrPortFrom(a.V4, uint16(sa.(*unix.SockaddrInet4).Port))
 	files := func() int {
-		all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.Process.Pid))
+		all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.Cmd.Process.Pid))
 		must(t, err)
 		return len(all)
 	}
@@ -243,11 +239,11 @@ func TestReturns(t *testing.T) {
 			c.Send(7)
 		}
 		c.Close()
-		until(t, "the end of the loan", func() bool { return !strings.Contains(a.IP("link", "show", cable.End), "xdp") })
+		program.Until(t, "the end of the loan", func() bool { return !strings.Contains(a.IP("link", "show", cable.End), "xdp") })
 		if round < 3 {
 			before = files()
 			continue
 		}
-		until(t, fmt.Sprintf("round %d: a daemon with %d descriptors", round, before), func() bool { return files() <= before })
+		program.Until(t, fmt.Sprintf("round %d: a daemon with %d descriptors", round, before), func() bool { return files() <= before })
 	}
 }

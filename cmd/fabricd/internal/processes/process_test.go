@@ -26,6 +26,7 @@ import (
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
 	"gofabric/internal/telemetry"
+	"gofabric/test/program"
 	"gofabric/test/together"
 )
 
@@ -106,73 +107,46 @@ func newNode(t *testing.T, env ...string) *node {
 	return n
 }
 
-// program starts the test program in a role.
-func (n *node) program(role string, env ...string) (*exec.Cmd, io.Writer, *bufio.Scanner) {
-	n.t.Helper()
+// command is the test program in a role.
+func (n *node) command(role string, env ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(append(os.Environ(), fabricd.EnvDir+"="+n.dir, envRole+"="+role), n.env...), env...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		n.t.Fatal(err)
-	}
-	n.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	return cmd, in, bufio.NewScanner(out)
+	return cmd
 }
 
 // daemon starts the daemon and waits until it answers.
-func (n *node) daemon() *exec.Cmd {
-	cmd, _, _ := n.program("daemon")
-	n.until("the daemon answers", func() bool { return n.c.Do(n.t.Context(), http.MethodGet, "/v1/status", nil, nil) == nil })
-	return cmd
+func (n *node) daemon() *program.Program {
+	n.t.Helper()
+	d := program.Start(n.t, n.command("daemon"))
+	program.Until(n.t, "the daemon answers", func() bool { return n.c.Do(n.t.Context(), http.MethodGet, "/v1/status", nil, nil) == nil })
+	return d
 }
 
 // process starts a process with an endpoint.
 func (n *node) process(stack string, env ...string) *proc {
 	n.t.Helper()
-	p := &proc{n: n}
-	p.cmd, p.in, p.out = n.program("peer "+stack, env...)
+	p := &proc{program.Talk(n.t, n.command("peer "+stack, env...)), n.t, ""}
 	p.addr = p.line()
 	return p
 }
 
 // proc is such a process.
 type proc struct {
-	n    *node
-	cmd  *exec.Cmd
-	in   io.Writer
-	out  *bufio.Scanner
+	*program.Program
+	t    *testing.T
 	addr string
 }
 
 func (p *proc) line() string {
-	p.n.t.Helper()
-	if !p.out.Scan() {
-		p.n.t.Fatal("the process says nothing more: ", p.out.Err())
+	p.t.Helper()
+	line := p.Line()
+	if strings.HasPrefix(line, "error:") {
+		p.t.Fatal(line)
 	}
-	if strings.HasPrefix(p.out.Text(), "error:") {
-		p.n.t.Fatal(p.out.Text())
-	}
-	return p.out.Text()
+	return line
 }
 
-func (p *proc) send(to *proc, bytes int) { fmt.Fprintf(p.in, "send %s %d\n", to.addr, bytes) }
-
-// until waits for what f says.
-func (n *node) until(what string, f func() bool) {
-	n.t.Helper()
-	for end := time.Now().Add(90 * time.Second); !f(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			n.t.Fatal("in vain: ", what)
-		}
-	}
-}
+func (p *proc) send(to *proc, bytes int) { p.Tell(fmt.Sprintf("send %s %d", to.addr, bytes)) }
 
 // about is what the daemon knows of a process, nil if it knows nothing.
 func (n *node) about(p *proc) *telemetry.Process {
@@ -181,7 +155,7 @@ func (n *node) about(p *proc) *telemetry.Process {
 		return nil
 	}
 	for _, q := range a.Processes {
-		if q.PID == p.cmd.Process.Pid && len(q.Totals) > 0 {
+		if q.PID == p.Cmd.Process.Pid && len(q.Totals) > 0 {
 			return q
 		}
 	}
@@ -194,7 +168,7 @@ func (n *node) stuck(what string, p *proc) *api.StuckEntry {
 		n.t.Fatal(err)
 	}
 	for i := range a.Stuck {
-		if s := &a.Stuck[i]; s.PID == p.cmd.Process.Pid && s.What == what {
+		if s := &a.Stuck[i]; s.PID == p.Cmd.Process.Pid && s.What == what {
 			return s
 		}
 	}
@@ -230,29 +204,28 @@ func TestProcesses(t *testing.T) {
 			sent := func(p *proc, op string) func() bool {
 				return func() bool { q := n.about(p); return q != nil && q.Totals[0].Counters["bytes."+op] == 10000 }
 			}
-			n.until("the sender has sent", sent(a, "send"))
-			n.until("the receiver has received", sent(b, "receive"))
+			program.Until(t, "the sender has sent", sent(a, "send"))
+			program.Until(t, "the receiver has received", sent(b, "receive"))
 			q := n.about(a)
 			if q.Name != "of the test" || q.UID != os.Getuid() || len(q.Endpoints) != 1 || q.Endpoints[0].Provider != stack || q.Endpoints[0].Address != a.addr ||
 				q.Endpoints[0].Interface == "" || len(q.Endpoints[0].Peers) != 1 || q.Endpoints[0].Peers[0].Address != b.addr || len(q.Stalls) != 0 {
 				t.Errorf("the sender: %+v", q)
 			}
 			for _, want := range []string{
-				fmt.Sprintf("gofabric_operations_total{op=\"send\",pid=\"%d\",process=\"of the test\",provider=%q} 10\n", a.cmd.Process.Pid, stack), "fabricd_processes 2\n",
-				fmt.Sprintf("gofabric_operation_seconds_count{op=\"send\",pid=\"%d\"", a.cmd.Process.Pid),
+				fmt.Sprintf("gofabric_operations_total{op=\"send\",pid=\"%d\",process=\"of the test\",provider=%q} 10\n", a.Cmd.Process.Pid, stack), "fabricd_processes 2\n",
+				fmt.Sprintf("gofabric_operation_seconds_count{op=\"send\",pid=\"%d\"", a.Cmd.Process.Pid),
 			} {
 				if s := n.scrape(); !strings.Contains(s, want) {
 					t.Errorf("no %s in\n%s", want, s)
 				}
 			}
-			d.Process.Kill()
-			d.Wait()
+			d.Kill()
 			a.send(b, 1000)
 			if a.line() != "sent" {
 				t.Error("the process noticed")
 			}
 			n.daemon()
-			n.until("the processes register again", func() bool {
+			program.Until(t, "the processes register again", func() bool {
 				q := n.about(a)
 				return q != nil && q.Totals[0].Counters["bytes.send"] == 11000 && n.about(b) != nil
 			})
@@ -272,29 +245,29 @@ func TestStuck(t *testing.T) {
 			a, b := n.process(stack), n.process(stack)
 			a.send(b, 1000)
 			a.line()
-			n.until("both are known", func() bool { return n.about(a) != nil && n.about(b) != nil })
-			b.cmd.Process.Signal(syscall.SIGSTOP)
+			program.Until(t, "both are known", func() bool { return n.about(a) != nil && n.about(b) != nil })
+			b.Signal(syscall.SIGSTOP)
 			a.send(b, 32<<20)
-			n.until("the send is stuck", func() bool { return n.stuck("send", a) != nil })
+			program.Until(t, "the send is stuck", func() bool { return n.stuck("send", a) != nil })
 			s := n.stuck("send", a)
-			if s.Provider != stack || s.Local != a.addr || s.Peer != b.addr || s.PeerPID != b.cmd.Process.Pid || s.State == "" || s.Interface == "" || time.Since(s.Since) < 700*time.Millisecond {
+			if s.Provider != stack || s.Local != a.addr || s.Peer != b.addr || s.PeerPID != b.Cmd.Process.Pid || s.State == "" || s.Interface == "" || time.Since(s.Since) < 700*time.Millisecond {
 				t.Errorf("stuck: %+v", s)
 			}
 			if stack == "tcp" { // it takes seconds
-				n.until("the other is silent", func() bool { return n.stuck("process", b) != nil })
+				program.Until(t, "the other is silent", func() bool { return n.stuck("process", b) != nil })
 				if s := n.stuck("process", b); runtime.GOOS == "linux" && !strings.Contains(s.State, "was stopped") {
 					t.Errorf("the process that was stopped: %+v", s)
 				}
 			}
-			n.until("the metrics tell of it", func() bool { // the daemon counts at its own next look
+			program.Until(t, "the metrics tell of it", func() bool { // the daemon counts at its own next look
 				s := n.scrape()
-				return strings.Contains(s, `gofabric_stalls{pid="`+fmt.Sprint(a.cmd.Process.Pid)) && strings.Contains(s, `fabricd_stalls_total{what="send"}`)
+				return strings.Contains(s, `gofabric_stalls{pid="`+fmt.Sprint(a.Cmd.Process.Pid)) && strings.Contains(s, `fabricd_stalls_total{what="send"}`)
 			})
-			b.cmd.Process.Signal(syscall.SIGCONT)
+			b.Signal(syscall.SIGCONT)
 			if a.line() != "sent" {
 				t.Error("the send has not ended")
 			}
-			n.until("nothing is stuck", func() bool { return n.stuck("send", a) == nil && n.stuck("process", b) == nil })
+			program.Until(t, "nothing is stuck", func() bool { return n.stuck("send", a) == nil && n.stuck("process", b) == nil })
 		})
 	}
 }
@@ -308,8 +281,8 @@ func TestUnwanted(t *testing.T) {
 	for range 3 {
 		a.send(b, 32<<20)
 	}
-	n.until("the send is stuck", func() bool { return n.stuck("send", a) != nil })
-	n.until("the receiver is asked for receives", func() bool { s := n.stuck("receive", b); return s != nil && s.Peer != "" && s.Bytes > 0 })
+	program.Until(t, "the send is stuck", func() bool { return n.stuck("send", a) != nil })
+	program.Until(t, "the receiver is asked for receives", func() bool { s := n.stuck("receive", b); return s != nil && s.Peer != "" && s.Bytes > 0 })
 }
 
 // TestConnect: of a peer that takes the connection and says nothing the daemon says that it does not come up.
@@ -325,7 +298,7 @@ func TestConnect(t *testing.T) {
 		n.daemon()
 		a := n.process(stack)
 		a.send(&proc{addr: l.Addr().String()}, 1000)
-		n.until("the connect is stuck", func() bool {
+		program.Until(t, "the connect is stuck", func() bool {
 			s := n.stuck("connect", a)
 			return s != nil && s.Peer == l.Addr().String() && strings.Contains(s.State, "operations wait")
 		})
