@@ -60,6 +60,8 @@ var rank = []struct {
 	{".", 7},
 	{"cmd/fi/internal/...", 8},
 	{"cmd/fabricd/internal/directory/store", 4},
+	{"cmd/fabricd/internal/directory/disk", 3},
+	{"cmd/fabricd/internal/directory/disk/paper", 4},
 	{"cmd/fabricd/internal/directory/journal", 4},
 	{"cmd/fabricd/internal/directory/table", 5},
 	{"cmd/fabricd/internal/directory/feed", 5},

@@ -12,6 +12,7 @@ import (
 
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/cmd/fabricd/internal/directory/cluster"
+	"gofabric/cmd/fabricd/internal/directory/disk"
 	"gofabric/cmd/fabricd/internal/directory/local"
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
@@ -21,11 +22,14 @@ func open(ctx context.Context, c *daemon.Config, log *slog.Logger) (store.Store,
 	if len(c.Etcd) > 0 {
 		return openCluster(ctx, c, log)
 	}
-	dir := ""
+	o := local.Options{Limits: limits(c), Grace: c.LeaseGrace, Log: log}
 	if c.StateDir != "off" {
-		dir = filepath.Join(c.StateDir, "directory")
+		var err error
+		if o.Folder, err = disk.Open(filepath.Join(c.StateDir, "directory")); err != nil {
+			return nil, fmt.Errorf("the directory: %w", err)
+		}
 	}
-	return local.Open(local.Options{Dir: dir, Limits: limits(c), Grace: c.LeaseGrace, Log: log})
+	return local.Open(o)
 }
 
 func openCluster(ctx context.Context, c *daemon.Config, log *slog.Logger) (store.Store, error) {

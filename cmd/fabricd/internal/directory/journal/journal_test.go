@@ -1,22 +1,43 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"gofabric/cmd/fabricd/internal/directory/disk"
+	"gofabric/cmd/fabricd/internal/directory/disk/paper"
 )
 
-// reopen reads a folder and returns its records.
-func reopen(dir string) (*Journal, []string, error) {
-	var got []string
-	j, err := Open(dir, func(r []byte) error { got = append(got, string(r)); return nil })
-	return j, got, err
+// open is a journal with its folder.
+type open struct {
+	*Journal
+	folder disk.Folder
 }
 
-func mustOpen(t *testing.T, dir string) (*Journal, []string) {
+func (o *open) Close() { _, _ = o.Journal.Close(), o.folder.Close() } // some tests have closed it
+
+// reopen reads a folder and returns its records.
+func reopen(dir string) (*open, []string, error) {
+	folder, err := disk.Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	var got []string
+	j, err := Open(folder, func(r []byte, _ bool) error { got = append(got, string(r)); return nil })
+	if err != nil {
+		folder.Close()
+		return nil, nil, err
+	}
+	return &open{j, folder}, got, nil
+}
+
+func mustOpen(t *testing.T, dir string) (*open, []string) {
 	t.Helper()
 	j, got, err := reopen(dir)
 	if err != nil {
@@ -26,7 +47,7 @@ func mustOpen(t *testing.T, dir string) (*Journal, []string) {
 	return j, got
 }
 
-func appendAll(t *testing.T, j *Journal, batch ...string) {
+func appendAll(t *testing.T, j *open, batch ...string) {
 	t.Helper()
 	var records [][]byte
 	for _, r := range batch {
@@ -222,20 +243,49 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+var errBroken = errors.New("errBroken")
+
+// failing is a folder whose files are on disk only so often.
+type failing struct {
+	disk.Folder
+	left int // calls of Sync that go well
+}
+
+func (f *failing) Create(name string) (disk.File, error) {
+	file, err := f.Folder.Create(name)
+	return failingFile{file, f}, err
+}
+
+type failingFile struct {
+	disk.File
+	in *failing
+}
+
+func (f failingFile) Sync() error {
+	if f.in.left--; f.in.left < 0 {
+		return errBroken
+	}
+	return f.File.Sync()
+}
+
 // TestRestart: after a failed write a journal takes nothing back that was acknowledged, and shows nothing that was not, wherever the machine ends meanwhile.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
-	j, _ := mustOpen(t, dir)
+	folder, err := disk.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	failing := &failing{Folder: folder, left: math.MaxInt}
+	opened, err := Open(failing, func([]byte, bool) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &open{opened, folder}
+	defer j.Close()
 	appendAll(t, j, "a", "b")
 	all := func(emit func([]byte) error) error { return errors.Join(emit([]byte("a")), emit([]byte("b"))) }
-	broken := errors.New("broken")
-	left := 0 // calls that go well
-	j.sync = func(f *os.File) error {
-		if left--; left < 0 {
-			return broken
-		}
-		return f.Sync()
-	}
+	failing.left = 0
 	ended := func(want ...string) {
 		t.Helper()
 		copied := t.TempDir()
@@ -248,17 +298,16 @@ func TestRestart(t *testing.T) {
 		}
 		again.Close()
 	}
-	if err := j.Append([][]byte{[]byte("lost")}); !errors.Is(err, broken) {
+	if err := j.Append([][]byte{[]byte("lost")}); !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
-	if err := j.Restart(all); !errors.Is(err, broken) {
+	if err := j.Restart(all); !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
 	ended("a", "b")
-	left = 1
 	noRoom := errors.New("no room")
 	for range 2 { // the second time the new log is there already
-		left = 1
+		failing.left = math.MaxInt
 		if err := j.Restart(func(emit func([]byte) error) error { return errors.Join(emit([]byte("a")), noRoom) }); !errors.Is(err, noRoom) {
 			t.Fatal(err)
 		}
@@ -267,11 +316,98 @@ func TestRestart(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "snapshot.new")); err == nil {
 		t.Error("a snapshot that failed takes up room")
 	}
-	left = 10
 	if err := j.Restart(all); err != nil {
 		t.Fatal(err)
 	}
 	ended("a", "b")
 	appendAll(t, j, "c")
 	ended("a", "b", "c")
+}
+
+// TestUnbegun: a log that was begun, and never used, may follow one that ends in the midst of a frame: making it failed, and it could not be removed, or the end of the
+// machine brought it back. One that was used may not; and none may be missing.
+func TestUnbegun(t *testing.T) {
+	header, salt := newHeader()
+	one := appendFrame(bytes.Clone(header), salt, [][]byte{[]byte("one")})
+	torn := append(bytes.Clone(one), 9, 0, 0)
+	for _, c := range []struct {
+		name string
+		logs map[uint64][]byte
+		want []string // nil: damaged
+	}{
+		{"begun", map[uint64][]byte{1: torn, 2: header}, []string{"one"}},
+		{"half begun", map[uint64][]byte{1: torn, 2: header[:9]}, []string{"one"}},
+		{"empty", map[uint64][]byte{1: torn, 2: nil}, []string{"one"}},
+		{"used", map[uint64][]byte{1: torn, 2: one}, nil},
+		{"used, behind one that was not", map[uint64][]byte{1: one, 2: header, 3: one}, nil},
+		{"behind an empty one", map[uint64][]byte{1: nil, 2: one}, nil},
+		{"without the first", map[uint64][]byte{2: one}, nil},
+		{"without the second", map[uint64][]byte{1: one, 3: one}, nil},
+		{"whole", map[uint64][]byte{1: one, 2: one}, []string{"one", "one"}},
+	} {
+		dir := t.TempDir()
+		for n, data := range c.logs {
+			if err := os.WriteFile(filepath.Join(dir, logName(n)), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j, got, err := reopen(dir)
+		if c.want == nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s: %q, %v; want ErrDamaged", c.name, got, err)
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
+			continue
+		}
+		appendAll(t, j, "more")
+		j.Close()
+		if _, got, err := reopen(dir); err != nil || !slices.Equal(got, append(slices.Clone(c.want), "more")) {
+			t.Errorf("%s, then one more: %q, %v", c.name, got, err)
+		}
+	}
+}
+
+// TestUnfinished: a snapshot whose writer ended takes no room after the next start.
+func TestUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, unfinished), make([]byte, 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a new folder, and one that has a log
+		j, _ := mustOpen(t, dir)
+		j.Close()
+	}
+	if _, err := os.Stat(filepath.Join(dir, unfinished)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+// TestFrames: the machine ends while many records are written, more than go into one frame; the disk may have a later one and not the one before.
+func TestFrames(t *testing.T) {
+	defer func(n int) { maxBatch = n }(maxBatch)
+	maxBatch = 100
+	want := make([][]byte, 40)
+	for i := range want {
+		want[i] = fmt.Appendf(nil, "record %d %030d", i, i)
+	}
+	for seed := range uint64(200) {
+		d := paper.New(seed)
+		j, err := Open(d, func([]byte, bool) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.EndAfter(int(seed % 30))
+		_ = j.Append(want) // the machine may end
+		d.Begin(true)
+		var got [][]byte
+		if _, err = Open(d, func(r []byte, _ bool) error { got = append(got, bytes.Clone(r)); return nil }); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if len(got) > len(want) || !slices.EqualFunc(got, want[:len(got)], bytes.Equal) {
+			t.Fatalf("seed %d: %q", seed, got)
+		}
+	}
 }

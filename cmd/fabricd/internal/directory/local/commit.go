@@ -78,7 +78,7 @@ func (s *Store) becomeFailed(b *batch, err error) {
 }
 
 func (s *Store) cannotWrite(err error) error {
-	return fmt.Errorf("%w: cannot write %s: %w; fabricd goes on trying", store.ErrDown, s.opt.Dir, err)
+	return fmt.Errorf("%w: cannot write %s: %w; fabricd goes on trying", store.ErrDown, s.opt.Folder, err)
 }
 
 // repair writes everything anew, and lets changes in again if that succeeds.
@@ -148,7 +148,7 @@ func (s *Store) expire() {
 			return
 		}
 		s.mu.Lock()
-		if s.err != nil { // nothing ends that could not be written; repair wakes this up
+		if s.err != nil || s.closing { // nothing ends that could not be written; repair wakes this up
 			s.mu.Unlock()
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"gofabric/cmd/fabricd/internal/directory/disk"
 	"gofabric/cmd/fabricd/internal/directory/feed"
 	"gofabric/cmd/fabricd/internal/directory/journal"
 	"gofabric/cmd/fabricd/internal/directory/store"
@@ -16,10 +17,12 @@ import (
 
 // Options of a store.
 type Options struct {
-	Dir    string // of the journal; "" keeps everything in memory only
+	Folder disk.Folder // of the journal, which Close closes; nil keeps everything in memory only
 	Limits store.Limits
 	Grace  time.Duration // the least time that leases have after a restart
 	Log    *slog.Logger
+
+	snapshotMin int64 // bytes of log below which a snapshot is not worth the trouble; 0: as usual
 }
 
 // Store is a store.Store of one node. Changes are made in memory at once, so that the next one is judged by them; they are acknowledged and told when they are
@@ -45,6 +48,7 @@ type Store struct {
 // batch is what goes to disk at once.
 type batch struct {
 	events   []store.Event
+	bytes    int64            // about, of events
 	replaced []table.Replaced // by them
 	done     chan struct{}    // closed when it is on disk, or err says why not
 	err      error
@@ -60,6 +64,9 @@ func settled() *batch {
 }
 
 func (b *batch) add(events []store.Event, replaced []table.Replaced) {
+	for i := range events {
+		b.bytes += int64(len(events[i].Key)+len(events[i].Value)) + eventSize
+	}
 	b.events = append(b.events, events...)
 	b.replaced = append(b.replaced, replaced...)
 }
@@ -67,6 +74,9 @@ func (b *batch) add(events []store.Event, replaced []table.Replaced) {
 // Open reads what there was.
 func Open(opt Options) (*Store, error) {
 	now := time.Now()
+	if opt.snapshotMin == 0 {
+		opt.snapshotMin = snapshotMin
+	}
 	s := &Store{
 		opt:    opt,
 		table:  table.New(opt.Limits),
@@ -77,29 +87,36 @@ func Open(opt Options) (*Store, error) {
 		done:   make(chan struct{}),
 	}
 	var history []store.Event
-	if opt.Dir != "" {
-		var err error
-		s.journal, err = journal.Open(opt.Dir, func(record []byte) error {
-			e, err := store.ParseRecord(record)
-			if err != nil {
-				return err
-			}
-			s.table.Apply(now, e)
-			history = remember(history, e)
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("the directory in %s: %w", opt.Dir, err)
-		}
-	}
-	if opt.Dir == "" { // another memory each time: what an earlier one has told is not this one's history
+	if opt.Folder == nil { // another memory each time: what an earlier one has told is not this one's history
 		s.table.Begin(uint64(now.UnixMicro()))
+	} else {
+		var err error
+		if history, err = s.read(now); err != nil {
+			return nil, errors.Join(fmt.Errorf("the directory in %s: %w", opt.Folder, err), opt.Folder.Close())
+		}
 	}
 	s.table.Restart(now, opt.Grace)
 	s.feed = begin(history, s.table.Revision())
 	s.work.Go(s.commit)
 	s.work.Go(s.expire)
 	return s, nil
+}
+
+// read fills the table with what the journal has, and returns its last changes.
+func (s *Store) read(now time.Time) (history []store.Event, err error) {
+	s.journal, err = journal.Open(s.opt.Folder, func(record []byte, logged bool) error {
+		e, err := store.ParseRecord(record)
+		if err != nil {
+			return err
+		}
+		if at := s.table.Revision(); logged && e.Revision > at+1 {
+			return fmt.Errorf("%w: revision %d comes behind %d", journal.ErrDamaged, e.Revision, at)
+		}
+		s.table.Apply(now, e)
+		history = remember(history, e)
+		return nil
+	})
+	return history, err
 }
 
 // recall bounds how many changes from the journal a restarted daemon can tell again.
@@ -151,8 +168,17 @@ func (s *Store) refuses() error {
 	if s.closing {
 		return fmt.Errorf("%w: fabricd ends", store.ErrDown)
 	}
+	if s.err == nil && s.batch.bytes > maxWaiting {
+		return fmt.Errorf("%w: the disk is slow: %d bytes wait for it", store.ErrDown, s.batch.bytes)
+	}
 	return s.err
 }
+
+// maxWaiting bounds what waits for the disk: clients give up waiting, and come again.
+const maxWaiting = 64 << 20
+
+// eventSize is about what a change takes beside key and value.
+const eventSize = 200
 
 func (b *batch) wait(ctx context.Context) error {
 	select {
@@ -220,9 +246,9 @@ func (s *Store) DeletePrefix(ctx context.Context, who store.Caller, k store.Kind
 func (s *Store) Get(ctx context.Context, who store.Caller, k store.Kind, key string) (store.Entry, error) {
 	s.mu.Lock()
 	e, err := s.table.Get(time.Now(), who, k, key)
-	b := s.pending()
+	b, told := s.pending(), s.feed.Revision() // under the lock: what is refused gives its revision back
 	s.mu.Unlock()
-	if err == nil && e.Revision <= s.feed.Revision() {
+	if err == nil && e.Revision <= told {
 		return e, nil
 	}
 	if err := b.wait(ctx); err != nil {
@@ -303,5 +329,5 @@ func (s *Store) Close() error {
 	if s.journal == nil {
 		return nil
 	}
-	return s.journal.Close()
+	return errors.Join(s.journal.Close(), s.opt.Folder.Close())
 }

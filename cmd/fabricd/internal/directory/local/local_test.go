@@ -17,6 +17,8 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"gofabric/cmd/fabricd/internal/directory/disk"
+	"gofabric/cmd/fabricd/internal/directory/disk/paper"
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
@@ -29,12 +31,25 @@ var (
 
 func open(t *testing.T, dir string) *Store {
 	t.Helper()
-	s, err := Open(Options{Dir: dir, Grace: 30 * time.Second, Log: slog.New(slog.DiscardHandler)})
+	s, err := Open(Options{Folder: folder(t, dir), Grace: 30 * time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	return s
+}
+
+// folder opens a folder of the system's; none, if dir is "".
+func folder(t testing.TB, dir string) disk.Folder {
+	t.Helper()
+	if dir == "" {
+		return nil
+	}
+	f, err := disk.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 func name(i int, ttl time.Duration) store.Request {
@@ -272,6 +287,65 @@ func TestDiskFull(t *testing.T) {
 	mustHave(t, open(t, dir), acknowledged)
 }
 
+// stuck is a disk that takes nothing until it is let go.
+type stuck struct {
+	*paper.Disk
+	hold chan struct{}
+}
+
+func (d stuck) Create(name string) (disk.File, error) {
+	f, err := d.Disk.Create(name)
+	return stuckFile{f, d.hold}, err
+}
+
+type stuckFile struct {
+	disk.File
+	hold chan struct{}
+}
+
+func (f stuckFile) Write(b []byte) (int, error) {
+	if len(b) > 100 { // not the beginning of a log
+		<-f.hold
+	}
+	return f.File.Write(b)
+}
+
+// TestStuck: on a disk that takes for ever, callers are told so after their time, and what they leave behind has a bound; when it goes on, so does everything.
+func TestStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := stuck{paper.New(1), make(chan struct{})}
+		s, err := Open(Options{Folder: d, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		value := make([]byte, store.MaxValue)
+		put := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := s.Put(ctx, alice, store.Request{Kind: store.Values, Key: "job", Value: value})
+			return err
+		}
+		for range 2 * maxWaiting / len(value) {
+			if err := put(); !errors.Is(err, store.ErrDown) {
+				t.Fatalf("the disk is stuck: %v", err)
+			}
+		}
+		s.mu.Lock()
+		if n := s.batch.bytes; n < maxWaiting || n > maxWaiting+2*store.MaxValue {
+			t.Errorf("%d bytes wait for the disk", n)
+		}
+		s.mu.Unlock()
+		close(d.hold)
+		synctest.Wait()
+		if err := put(); err != nil {
+			t.Errorf("the disk goes on: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func mustHave(t *testing.T, s *Store, want []string) {
 	t.Helper()
 	list, err := s.List(t.Context(), root, store.Names, "", "", 100)
@@ -285,7 +359,7 @@ func mustHave(t *testing.T, s *Store, want []string) {
 }
 
 func BenchmarkPut(b *testing.B) {
-	s, err := Open(Options{Dir: b.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	s, err := Open(Options{Folder: folder(b, b.TempDir()), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,6 +17,7 @@ const (
 type snapshots struct {
 	s       *Store
 	work    sync.WaitGroup
+	least   int64 // of the log, because beginning a new one failed
 	mu      sync.Mutex
 	running bool
 }
@@ -29,7 +30,7 @@ func (p *snapshots) wait() { p.work.Wait() }
 // stands in the new log again: changes made twice, in their order, leave the same table.
 func (p *snapshots) consider() {
 	s := p.s
-	if s.journal == nil || s.journal.Size() < snapshotMin {
+	if s.journal == nil || s.journal.Size() < max(s.opt.snapshotMin, p.least) {
 		return
 	}
 	p.mu.Lock()
@@ -50,9 +51,11 @@ func (p *snapshots) consider() {
 	}
 	n, err := s.journal.Rotate()
 	if err != nil {
-		s.opt.Log.Error("a new log of the directory", "error", err)
+		s.opt.Log.Error("a new log of the directory; the old one goes on", "error", err)
+		p.least = s.journal.Size() + s.opt.snapshotMin // not with every change
 		return
 	}
+	p.least = 0
 	p.running = true
 	p.work.Go(func() { p.write(n, all, revision) })
 }
