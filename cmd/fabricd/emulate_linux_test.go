@@ -27,8 +27,8 @@ const patience = 20 * time.Second
 type machine struct {
 	t    *testing.T
 	dir  string
-	self []string // the command line that fabricd's arguments follow
-	d    *exec.Cmd
+	self []string         // the command line that fabricd's arguments follow
+	d    *program.Program // nil: there is none
 	api  *api.Client
 }
 
@@ -69,17 +69,14 @@ func newMachine(t *testing.T) *machine {
 // start runs the daemon and waits until it answers.
 func (m *machine) start(args ...string) {
 	m.t.Helper()
-	m.d = exec.Command(args[0], args[1:]...)
-	m.d.Env = m.environ()
 	log, err := os.OpenFile(m.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	defer log.Close()
-	m.d.Stderr = log
-	if err := m.d.Start(); err != nil {
-		m.t.Fatal(err)
-	}
+	d := exec.Command(args[0], args[1:]...)
+	d.Env, d.Stderr = m.environ(), log // no pipe, whose end one would wait for when only the outer of two processes is killed
+	m.d = program.Start(m.t, d)
 	m.t.Cleanup(func() {
 		m.end(syscall.SIGTERM)
 		if m.t.Failed() {
@@ -89,7 +86,7 @@ func (m *machine) start(args ...string) {
 	if m.api, err = api.Dial(filepath.Join(m.dir, fabricd.API)); err != nil {
 		m.t.Fatal(err)
 	}
-	m.until("the daemon answers", func() bool { return m.api.Do(m.t.Context(), "GET", "/v1/emulation", nil, nil) == nil })
+	program.Until(m.t, "the daemon answers", func() bool { return m.api.Do(m.t.Context(), "GET", "/v1/emulation", nil, nil) == nil })
 }
 
 func (m *machine) logFile() string { return filepath.Join(m.dir, "log") }
@@ -106,30 +103,17 @@ func (m *machine) environ() []string {
 	return append(os.Environ(), envMain+"=1", fabricd.EnvDir+"="+m.dir)
 }
 
-// end ends the daemon.
-func (m *machine) end(s os.Signal) {
+// end ends the daemon, if there is one.
+func (m *machine) end(s syscall.Signal) {
 	m.t.Helper()
-	if m.d == nil {
-		return
-	}
-	if err := m.d.Process.Signal(s); err != nil {
-		m.t.Error(err)
-	}
-	done := time.AfterFunc(patience, func() { m.d.Process.Kill() })
-	err := m.d.Wait()
-	if !done.Stop() || err != nil && s != syscall.SIGKILL {
-		m.t.Errorf("the daemon ended with %v", err)
-	}
+	d := m.d
 	m.d = nil
-}
-
-// until waits for something that another process does.
-func (m *machine) until(what string, is func() bool) {
-	m.t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			m.t.Fatalf("%s: not in %v\n%s", what, patience, m.log())
-		}
+	switch {
+	case d == nil:
+	case s == syscall.SIGKILL:
+		d.Kill()
+	default:
+		d.Stop()
 	}
 }
 
@@ -218,7 +202,7 @@ func TestExec(t *testing.T) {
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 5 {
 		t.Errorf("the program did not get the signal: %v", err)
 	}
-	m.until("the program is gone", func() bool { return m.state().Nodes[0].Programs == 0 })
+	program.Until(t, "the program is gone", func() bool { return m.state().Nodes[0].Programs == 0 })
 }
 
 // TestEnd: programs in nodes end with the daemon, those too that a program left behind, whether it is told to end or killed, and nothing is left.
@@ -255,7 +239,7 @@ func TestEnd(t *testing.T) {
 				t.Error("the program ended well")
 			}
 			for _, space := range spaces {
-				m.until("the namespace is empty", func() bool { return len(inside(space)) == 0 })
+				program.Until(t, "the namespace is empty", func() bool { return len(inside(space)) == 0 })
 			}
 		})
 	}
@@ -313,7 +297,7 @@ func (r rawJSON) MarshalJSON() ([]byte, error) {
 func TestSchedule(t *testing.T) {
 	m := startFabric(t, "nodes: [a, b]\nlinks: [{between: [a, b]}]\nschedule:\n  - {at: 100ms, link: a-b, direction: ab, loss: 30%}\n  - {at: 200ms, partition: [[a], [b]]}\n"+
 		"  - {at: 300ms, link: a-b, up: false}\n  - {at: 400ms, heal: true}\n")
-	m.until("the schedule is over", func() bool { e := m.state(); return e.Seconds > 0.4 && len(e.Partitions) == 0 && !e.Links[0].Up })
+	program.Until(t, "the schedule is over", func() bool { e := m.state(); return e.Seconds > 0.4 && len(e.Partitions) == 0 && !e.Links[0].Up })
 	if l := m.state().Links[0]; l.AB.Faults.Loss != 0.3 || l.BA.Faults.Loss != 0 {
 		t.Errorf("%+v", l)
 	}
@@ -378,8 +362,8 @@ func TestRootless(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.end(syscall.SIGKILL) // the outer process; the inner one ends by itself
-	m.until("the daemon is gone", func() bool { return !exists(fmt.Sprintf("/proc/%d/exe", status.PID)) })
-	m.until("the namespace is empty", func() bool { return len(inside(space)) == 0 })
+	program.Until(t, "the daemon is gone", func() bool { return !exists(fmt.Sprintf("/proc/%d/exe", status.PID)) })
+	program.Until(t, "the namespace is empty", func() bool { return len(inside(space)) == 0 })
 	start()
 	m.end(syscall.SIGTERM)
 }
@@ -392,7 +376,7 @@ func TestCapture(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	m.until("it captures", func() bool { return m.state().Links[0].Capture == file })
+	program.Until(t, "it captures", func() bool { return m.state().Links[0].Capture == file })
 	m.want(1, "being captured", "capture", "n1-n2", file+"2")
 	m.want(1, "not \"middle\"", "capture", "n1-n2", "--point", "middle", file+"3")
 	m.want(1, "no link n1-n3", "capture", "n1-n3", file)
@@ -402,7 +386,7 @@ func TestCapture(t *testing.T) {
 	m.want(1, "being captured", "capture", "n1-n2", file) // and leaves alone what the file has
 	const words = "for i in 1 2 3 4 5; do echo hello$i >/dev/udp/10.77.0.2/9; done"
 	m.want(0, "", "exec", "n1", "--", "bash", "-c", words)
-	m.until("the frames have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })
+	program.Until(t, "the frames have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package directory
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -10,17 +9,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/test/need"
+	"gofabric/test/program"
 )
 
 // etcd is a cluster of three members on loopback.
 type etcd struct {
 	endpoints []string
 	ca        string
-	members   []*exec.Cmd
+	members   []*program.Program
 }
 
 // startEtcd starts a cluster that ends with the test.
@@ -34,27 +33,25 @@ func startEtcd(t *testing.T) *etcd {
 	for i := range 3 {
 		initial = append(initial, fmt.Sprintf("m%d=http://127.0.0.1:%d", i, ports[2*i]))
 	}
-	var logs [3]bytes.Buffer
 	for i := range 3 {
 		peer, client := fmt.Sprintf("http://127.0.0.1:%d", ports[2*i]), fmt.Sprintf("https://127.0.0.1:%d", ports[2*i+1])
 		cmd := exec.Command(path, "--name", fmt.Sprint("m", i), "--data-dir", filepath.Join(dir, fmt.Sprint("m", i)), "--auto-tls", "--logger", "zap",
 			"--initial-cluster", strings.Join(initial, ","), "--initial-advertise-peer-urls", peer, "--listen-peer-urls", peer,
 			"--advertise-client-urls", client, "--listen-client-urls", client, "--heartbeat-interval", "50", "--election-timeout", "500")
-		cmd.Stdout, cmd.Stderr = &logs[i], &logs[i]
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		c.members, c.endpoints = append(c.members, cmd), append(c.endpoints, client)
-		t.Cleanup(func() {
-			_ = c.members[i].Process.Kill() // it may be dead already
-			_ = c.members[i].Wait()
-			if t.Failed() && testing.Verbose() {
-				t.Logf("etcd %d:\n%s", i, logs[i].String())
-			}
-		})
+		c.members, c.endpoints = append(c.members, startMember(t, cmd)), append(c.endpoints, client)
 	}
 	c.gatherCertificates(t, dir)
 	return c
+}
+
+// startMember starts a member, whose log is only of use to who asks for all.
+func startMember(t *testing.T, cmd *exec.Cmd) *program.Program {
+	t.Helper()
+	m := program.Start(t, cmd)
+	if !testing.Verbose() {
+		m.Mute()
+	}
+	return m
 }
 
 // gatherCertificates waits until each member made its certificate, and puts them into one file.
@@ -63,15 +60,13 @@ func (c *etcd) gatherCertificates(t *testing.T, dir string) {
 	var all []byte
 	for i := range c.members {
 		var pem []byte
-		for end := time.Now().Add(30 * time.Second); len(pem) == 0; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("etcd %d made no certificate", i)
-			}
+		program.Until(t, fmt.Sprintf("the certificate of etcd %d", i), func() bool {
 			var err error
 			if pem, err = os.ReadFile(filepath.Join(dir, fmt.Sprint("m", i), "fixtures/client/cert.pem")); err != nil && !errors.Is(err, os.ErrNotExist) {
 				t.Fatal(err)
 			}
-		}
+			return len(pem) > 0
+		})
 		all = append(all, pem...)
 	}
 	if err := os.WriteFile(c.ca, all, 0o600); err != nil {
@@ -80,24 +75,13 @@ func (c *etcd) gatherCertificates(t *testing.T, dir string) {
 }
 
 // kill ends a member as a broken machine does.
-func (c *etcd) kill(t *testing.T, i int) {
-	t.Helper()
-	if err := c.members[i].Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-}
+func (c *etcd) kill(i int) { c.members[i].Kill() }
 
 // returns has a member that was killed come back with what it had.
 func (c *etcd) returns(t *testing.T, i int) {
 	t.Helper()
-	old := c.members[i]
-	_ = old.Wait() // it was killed
-	cmd := exec.Command(old.Path, old.Args[1:]...)
-	cmd.Stdout, cmd.Stderr = old.Stdout, old.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	c.members[i] = cmd
+	old := c.members[i].Cmd
+	c.members[i] = startMember(t, exec.Command(old.Path, old.Args[1:]...))
 }
 
 func (c *etcd) config() *daemon.Config {

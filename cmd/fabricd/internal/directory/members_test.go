@@ -29,7 +29,7 @@ func TestMemberKilled(t *testing.T) {
 	<-seen // alive
 	for i := range 60 {
 		if i == 20 {
-			c.kill(t, 0)
+			c.kill(0)
 		}
 		name := fmt.Sprint("job/", i)
 		alice1.mustPut(ctx, t, name, fmt.Sprint("10.0.0.1:", i), "1m")
@@ -51,7 +51,7 @@ func TestMemberKilled(t *testing.T) {
 	if !need.Many() {
 		return
 	}
-	c.kill(t, 1) // one is no majority
+	c.kill(1) // one is no majority
 	begin := time.Now()
 	err := alice1.send(ctx, "PUT", api.NamePath("job/0"), api.Registration{Address: "10.0.0.1:1"}, nil)
 	if took := time.Since(begin); status(err) != 503 || took > 2*requestTime {
@@ -71,7 +71,7 @@ func TestMemberReturns(t *testing.T) {
 	go alice.watch(ctx, "job/", seen)
 	<-seen // alive
 	for i := range 3 {
-		c.kill(t, i)
+		c.kill(i)
 		alice.mustPut(ctx, t, fmt.Sprint("job/", i), "10.0.0.1:1", "")
 		c.returns(t, i)
 		c.awaitHealth(ctx, t)
