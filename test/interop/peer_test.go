@@ -1,11 +1,8 @@
 package interop
 
 import (
-	"bufio"
-	"context"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,73 +49,40 @@ func buildPeer(name string, args ...string) peerProgram {
 
 // native is a running peer: an end of a link.
 type native struct {
-	stdin io.WriteCloser
-	lines chan string // what it prints; closed at its end
-	errs  program.Output
-	end   func() // ends it
+	*program.Program
+	errs program.Output
 	inbox
 }
 
 // startPeer starts a peer, at a port if one is given, which ends with the test.
 func startPeer(t *testing.T, built peerProgram, provider, kind string, port ...string) *native {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), runLimit)
-	cmd := exec.CommandContext(ctx, built.path, append([]string{provider, kind}, port...)...)
+	cmd := exec.Command(built.path, append([]string{provider, kind}, port...)...)
 	cmd.Env = append(append(os.Environ(), built.env...), "FI_PROVIDER="+provider) // the others take long to look around
-	n := &native{lines: make(chan string, 1024)}
+	n := &native{}
 	cmd.Stderr = &n.errs
-	cmd.WaitDelay = time.Second
-	var err error
-	if n.stdin, err = cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer close(n.lines)
-		for s := bufio.NewScanner(out); s.Scan(); {
-			select {
-			case n.lines <- s.Text():
-			case <-ctx.Done():
-			}
+	n.Program = program.Talk(t, cmd)
+	n.Mute() // completions
+	t.Cleanup(func() {
+		if n.HangUp(); t.Failed() {
+			t.Logf("the peer complained:\n%s", &n.errs)
 		}
-	}()
-	n.end = sync.OnceFunc(func() {
-		n.stdin.Close()
-		timer := time.AfterFunc(5*time.Second, func() { t.Errorf("the peer does not end"); cancel() })
-		for range n.lines { // what nobody wants to know any more
-		}
-		<-done
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the peer: %v\n%s", err, &n.errs)
-		}
-		timer.Stop()
-		cancel()
 	})
-	t.Cleanup(n.end)
 	return n
 }
 
 // poll takes the lines that are there; an answer is returned.
 func (n *native) poll() (answer string, err error) {
 	for {
-		select {
-		case line, ok := <-n.lines:
-			if !ok {
-				return "", fmt.Errorf("the peer ended: %s", &n.errs)
-			}
-			if answer, err := n.take(line); answer != "" || err != nil {
-				return answer, err
-			}
-		default:
+		line, err := n.Next(0)
+		if err == program.ErrSilent {
 			return "", nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("the peer: %w: %s", err, &n.errs)
+		}
+		if answer, err := n.take(line); answer != "" || err != nil {
+			return answer, err
 		}
 	}
 }
@@ -167,9 +131,7 @@ func (n *native) take(line string) (string, error) {
 // call gives a command and returns its answer; meanwhile is called while it is awaited.
 func (n *native) call(meanwhile func() error, format string, args ...any) (string, error) {
 	command := fmt.Sprintf(format, args...)
-	if _, err := io.WriteString(n.stdin, command+"\n"); err != nil {
-		return "", fmt.Errorf("the peer ended: %w: %s", err, &n.errs)
-	}
+	n.Tell(command)
 	patience := newPatience()
 	for start := time.Now(); ; pause(start) {
 		answer, err := n.poll()

@@ -309,7 +309,7 @@ func TestRXDRestart(t *testing.T) {
 			l.message(n, l.ours, op{call: "tsend"}, 3000*i, false)
 		}
 		port := l.tell(n, "name")
-		n.end()
+		n.HangUp()
 		n = startPeer(t, s.program, s.provider, s.kindName(), port)
 		l.natives[0] = n
 		name, err := l.ours.name()
@@ -362,7 +362,7 @@ func TestRXDSilentRestart(t *testing.T) {
 		l.message(l.ours, n, op{call: "tsend"}, 3000, false)
 		l.message(n, l.ours, op{call: "tsend"}, 3000, false)
 		port := l.tell(n, "name")
-		n.end()
+		n.HangUp()
 		n = startPeer(t, s.program, s.provider, s.kindName(), port)
 		l.natives[0] = n
 		name, err := l.ours.name()

@@ -15,7 +15,7 @@ func TestRXMRestart(t *testing.T) {
 				l.join(n, true, nil, nil)
 				l.message(l.ours, n, op{call: "tsend"}, 200_000, false)
 				port := l.tell(n, "name")
-				n.end()
+				n.HangUp()
 				l.natives = nil
 				if speak {
 					ctx := l.context()
