@@ -41,7 +41,7 @@ const (
 const pass = "pass"
 
 // instructions is the program. It takes UDP packets whose destination is in the map of ports and passes all else on to the kernel: what is no unicast, has IP
-// options or extension headers, is a fragment, or is longer than the limit.
+// options or extension headers, is a fragment, or is longer than the limits.
 //
 // R6 is the context, R7 the packet less VLAN tags, R8 its end, R9 the length of the IP packet. The parameters are the maps' descriptors.
 func instructions(ports, xsks, limit int) asm.Instructions {
@@ -77,7 +77,8 @@ func instructions(ports, xsks, limit int) asm.Instructions {
 	)
 	is = append(is, keyIPv4("IPv4")...)
 	is = append(is, keyIPv6("IPv6")...)
-	return append(is, redirect("redirect", ports, xsks, limit)...)
+	is = append(is, limits("limits", "redirect", limit)...)
+	return append(is, redirect("redirect", ports, xsks)...)
 }
 
 // keyTag puts the number of a tag into the key, at an offset of the stack, and goes on at a label: that of a tag with a priority only stays 0.
@@ -126,7 +127,7 @@ func keyIPv4(label string) asm.Instructions {
 		asm.LoadMem(asm.R1, asm.R7, etherLen+ip4Len+2, asm.Half),
 		asm.StoreMem(asm.RFP, keyPort, asm.R1, asm.Half),
 		asm.StoreMem(asm.RFP, keyEther, asm.R4, asm.Half),
-		asm.Ja.Label("redirect"),
+		asm.Ja.Label("limits"),
 	)
 }
 
@@ -155,13 +156,50 @@ func keyIPv6(label string) asm.Instructions {
 	)
 }
 
-// redirect looks the key up and ends the program.
-func redirect(label string, ports, xsks, limit int) asm.Instructions {
-	return asm.Instructions{
-		asm.LoadMapValue(asm.R1, limit, 0).WithSymbol(label),
-		asm.LoadMem(asm.R1, asm.R1, 0, asm.Word),
+// limits goes on at a label unless the packet is too long: beyond the first limit, or beyond the second one with a checksum of which there is only the sum of the
+// pseudo header, as in several datagrams in one piece (program.setLimit).
+func limits(label, next string, limit int) asm.Instructions {
+	is := asm.Instructions{
+		asm.LoadMapValue(asm.R2, limit, 0).WithSymbol(label),
+		asm.LoadMem(asm.R1, asm.R2, 0, asm.Word),
 		asm.JGT.Reg(asm.R9, asm.R1, pass),
-		asm.LoadMapPtr(asm.R1, ports),
+		asm.LoadMem(asm.R1, asm.R2, 4, asm.Word),
+		asm.JLE.Reg(asm.R9, asm.R1, next),
+		asm.Mov.Imm(asm.R1, net16(protoUDP)),
+		asm.JEq.Imm(asm.R4, net16(etherIPv6), "pseudo IPv6"),
+	}
+	is = append(is, pseudo(12, 8, ip4Len)...)
+	is = append(is, asm.Ja.Label("fold"))
+	v6 := pseudo(8, 32, ip6Len)
+	v6[0] = v6[0].WithSymbol("pseudo IPv6")
+	is = append(is, v6...)
+	for n := range 3 { // of ten words at most, so that no carry is left
+		shift := asm.Mov.Reg(asm.R2, asm.R1)
+		if n == 0 {
+			shift = shift.WithSymbol("fold")
+		}
+		is = append(is, shift, asm.RSh.Imm(asm.R2, 16), asm.And.Imm(asm.R1, 0xffff), asm.Add.Reg(asm.R1, asm.R2))
+	}
+	return append(is, asm.JEq.Reg(asm.R1, asm.R5, pass))
+}
+
+// pseudo adds the addresses, which begin at an offset of the IP header, and the UDP length to R1, and puts the checksum into R5.
+func pseudo(addrs, size, header int16) asm.Instructions {
+	is := asm.Instructions{
+		asm.LoadMem(asm.R2, asm.R7, etherLen+header+4, asm.Half),
+		asm.Add.Reg(asm.R1, asm.R2),
+		asm.LoadMem(asm.R5, asm.R7, etherLen+header+6, asm.Half),
+	}
+	for i := int16(0); i < size; i += 4 {
+		is = append(is, asm.LoadMem(asm.R2, asm.R7, etherLen+addrs+i, asm.Word), asm.Add.Reg(asm.R1, asm.R2))
+	}
+	return is
+}
+
+// redirect looks the key up and ends the program.
+func redirect(label string, ports, xsks int) asm.Instructions {
+	return asm.Instructions{
+		asm.LoadMapPtr(asm.R1, ports).WithSymbol(label),
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, keyAddr),
 		asm.FnMapLookupElem.Call(),

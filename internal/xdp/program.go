@@ -64,9 +64,10 @@ type program struct {
 	prog  *ebpf.Program
 	ports *ebpf.Map // key -> where the owner's sockets begin in xsks: who is alive
 	xsks  *ebpf.Map // that and the queue -> AF_XDP socket
-	limit *ebpf.Map // [0]: the longest IP packet that is taken
+	limit *ebpf.Map // [0]: the longest IP packet that is taken, and the longest of those with an unfinished checksum
 
 	mu     sync.Mutex // of what follows
+	whole  bool       // packets come in generic mode: several may come in one piece
 	link   link.Link
 	anchor link.Link // see hold
 	apart  space     // that anchor is in
@@ -92,7 +93,7 @@ func (p *program) load(sockets, ports uint32, frags bool) (err error) {
 	if p.xsks, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_xsks", Type: ebpf.XSKMap, KeySize: 4, ValueSize: 4, MaxEntries: sockets}); err != nil {
 		return err
 	}
-	if p.limit, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_limit", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}); err != nil {
+	if p.limit, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_limit", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1}); err != nil {
 		return err
 	}
 	code := instructions(p.ports.FD(), p.xsks.FD(), p.limit.FD())
@@ -123,7 +124,7 @@ func (p *program) attach(ifindex int, mode Mode) error {
 	if err != nil {
 		return attachError(err, ifindex, mode)
 	}
-	p.link = l
+	p.link, p.whole = l, mode == Generic
 	return nil
 }
 
@@ -166,9 +167,23 @@ func (p *program) detach() {
 	}
 }
 
+// runMin is how long an IP packet may be that comes in generic mode with an unfinished checksum. Over virtual interfaces all datagrams of sockets have such a one, but also
+// what a socket sends as a run (UDP_SEGMENT), whose headers are those of one long datagram: only the kernel knows that it is several (gso_size of
+// struct skb_shared_info). Where the MTU is larger than this, the run may be shorter than that. What this package's users send as a run is longer than this.
+const runMin = 1500
+
 // setLimit says how long IP packets may be, in bytes with the IP header. Longer ones go to the kernel's own stack: they would not fit, or they are several
-// that a virtual interface passes on in one piece (GSO), which only the kernel can take apart.
-func (p *program) setLimit(n int) error { return p.limit.Put(uint32(0), uint32(n)) }
+// that a virtual interface passes on in one piece (GSO), which only the kernel can take apart. The mode is that of the last attach.
+func (p *program) setLimit(n int) error {
+	p.mu.Lock()
+	whole := p.whole
+	p.mu.Unlock()
+	limits := [2]uint32{uint32(n), uint32(n)}
+	if whole {
+		limits[1] = runMin
+	}
+	return p.limit.Put(uint32(0), limits)
+}
 
 // setSocket makes a socket that of a place.
 func (p *program) setSocket(place uint32, fd int) error { return p.xsks.Put(place, uint32(fd)) }

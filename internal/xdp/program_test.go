@@ -157,6 +157,53 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// TestProgramRuns: what comes in generic mode with the sum of the pseudo header for a checksum may be several datagrams in one piece, unless it is short.
+func TestProgramRuns(t *testing.T) {
+	p := loaded(t)
+	for _, to := range live[:2] {
+		from, header := netip.MustParseAddrPort("10.1.2.9:5"), ip4Len
+		if to.Addr().Is6() {
+			from, header = netip.MustParseAddrPort("[fd00::9]:5"), ip6Len
+		}
+		for _, tags := range [][]frame.Tag{nil, {tag5}} {
+			for _, n := range []int{runMin, runMin + 1, 3001} {
+				b := packet(t, &place{mac: frame.MAC{2, 0, 0, 0, 0, 1}}, &place{mac: frame.MAC{2, 0, 0, 0, 0, 2}}, from, to, pattern(n-header-udpLen, 3), tags...)
+				at := etherLen + tagLen*len(tags) + header
+				for _, generic := range []bool{true, false} {
+					p.whole = generic
+					must(t, p.setLimit(9000))
+					if got := action(t, p, b); got != xdpRedirect {
+						t.Errorf("%v, %d bytes, tags %v, generic %v: action %d", to, n, tags, generic, got)
+					}
+					want := uint32(xdpRedirect)
+					if generic && n > runMin {
+						want = xdpPass
+					}
+					if got := action(t, p, unfinished(b, at)); got != want {
+						t.Errorf("%v, %d bytes, tags %v, generic %v, unfinished: action %d, want %d", to, n, tags, generic, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// unfinished is a copy of a packet whose UDP header begins at an offset, with the sum of the pseudo header for a checksum (udp4_hwcsum of net/ipv4/udp.c).
+func unfinished(b []byte, at int) []byte {
+	words := append([]byte{0, protoUDP, b[at+4], b[at+5]}, b[at-8:at]...) // IPv4's addresses, or the end of IPv6's
+	if at > etherLen+tagLen+ip4Len {
+		words = append(words, b[at-32:at-8]...)
+	}
+	sum := 0
+	for i := 0; i < len(words); i += 2 {
+		sum += int(binary.BigEndian.Uint16(words[i:]))
+	}
+	for sum > 0xffff {
+		sum = sum&0xffff + sum>>16
+	}
+	return changed(b, at+6, byte(sum>>8), byte(sum))
+}
+
 // TestProgramAgrees: of what the program redirects this process finds the port; what it does not redirect does not matter.
 func TestProgramAgrees(t *testing.T) {
 	p := loaded(t)

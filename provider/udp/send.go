@@ -72,12 +72,16 @@ func (p *port) hurry(dest netip.AddrPort, parts [][]byte, seg int) bool {
 	return true
 }
 
+// shortRun is the payload, bytes, up to which a run is not one to the system: to a receiver with AF_XDP in generic mode it would look like one datagram of its MTU
+// (internal/xdp, runMin). Datagrams are as long as the path takes, as a rule, so that such runs are rare.
+const shortRun = 1472
+
 // sendParts sends what is in several parts, or to be several datagrams.
 func (p *port) sendParts(parts [][]byte, total, seg, count int) error {
 	if count == 1 {
 		return p.sendOne(parts, total)
 	}
-	if p.segments > 1 {
+	if p.segments > 1 && total > shortRun {
 		if err, done := p.sendRun(parts, total, seg, count); done {
 			return err
 		}

@@ -23,13 +23,13 @@ func TestGSOSwitchesOff(t *testing.T) {
 	}
 	must(t, unix.SetsockoptInt(int(a.main.fd), unix.SOL_SOCKET, unix.SO_NO_CHECK, 1)) // there is no segmenting without checksums
 	for i := 1; i <= 2; i++ {
-		must(t, a.send(b.Local(), 100, make([]byte, 450)))
+		must(t, a.send(b.Local(), 400, make([]byte, 1800)))
 		d.until(t, "five datagrams", func() bool { return len(in.got) == 5*i })
 	}
 	if a.MaxSegments() != 1 || a.gsoOff != unix.EINVAL || !strings.Contains(a.String(), "off after") {
 		t.Errorf("%v: MaxSegments %d", a, a.MaxSegments())
 	}
-	if s := a.counts(); s.SentDatagrams != 10 || s.SentBytes != 900 || s.SendErrors != 0 {
+	if s := a.counts(); s.SentDatagrams != 10 || s.SentBytes != 3600 || s.SendErrors != 0 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -25,7 +25,7 @@ func (l *xdpLink) express(dest netip.AddrPort, parts [][]byte, total, seg int) b
 	if q != nil && seg > q.most && seg <= q.long && !l.gone && (count == 1 || l.link.segments() == 1) && l.expressLong(q, parts, total, seg) {
 		return true
 	}
-	if q == nil || l.gone || seg > q.most || count > len(l.out) || count > 1 && l.link.segments() > 1 {
+	if q == nil || l.gone || seg > q.most || count > len(l.out) || count > 1 && total > shortRun && l.link.segments() > 1 {
 		l.bySocket += uint64(count)
 		return false
 	}

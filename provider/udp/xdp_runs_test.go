@@ -1,0 +1,59 @@
+//go:build linux
+
+package udp
+
+import (
+	"net/netip"
+	"testing"
+
+	"gofabric/test/cable"
+)
+
+// TestXDPRuns: the datagrams of a run come as they were sent, though in generic mode the system passes a run on in one piece that may be shorter than the MTU: because a path is
+// narrower than the interface, say.
+func TestXDPRuns(t *testing.T) {
+	a, b := places(t)
+	for _, h := range []*cable.Host{a, b} {
+		h.IP("link", "set", "eth9", "mtu", "9000")
+	}
+	for _, at := range [][2]string{{"10.98.0.1", "10.98.0.2"}, {"fd98::1", "fd98::2"}} {
+		b.Enter()
+		q, back := testPort(t, testDomain(t), netip.MustParseAddr(at[1]))
+		a.Enter()
+		p, in := testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr(at[0]))
+		if p.express == nil {
+			t.Fatal(p.noXDP)
+		}
+		hears(t, p, q, back, 8)
+		hears(t, q, p, in, 8)
+		for _, run := range [][2]int{{2, 1}, {300, 100}, {1450, 700}, {1460, 700}, {1472, 700}, {1473, 700}, {1500, 300}, {3000, 1400}, {8950, 1400}} {
+			total, seg := run[0], run[1]
+			for _, w := range []struct {
+				from, to *port
+				in       *inbox
+			}{{q, p, in}, {p, q, back}} {
+				must(t, w.from.send(w.to.local, seg, make([]byte, total)))
+				for sum, n := 0, 0; sum < total; n++ {
+					var size int
+					w.to.d.until(t, "the run", func() bool {
+						if len(w.in.got) == 0 {
+							return false
+						}
+						size = len(w.in.got[0].data)
+						w.in.got = w.in.got[1:]
+						return true
+					})
+					if want := min(seg, total-sum); size != want {
+						t.Errorf("%v to %v, %d bytes by %d: datagram %d has %d bytes, want %d", w.from.local, w.to.local, total, seg, n, size, want)
+					}
+					sum += size
+				}
+			}
+		}
+		for _, p := range []*port{p, q} {
+			p.d.prog.Lock()
+			must(t, p.Close())
+			p.d.prog.Unlock()
+		}
+	}
+}
