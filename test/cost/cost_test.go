@@ -33,16 +33,11 @@ func TestCost(t *testing.T) {
 			r := &run{random: rand.New(rand.NewPCG(uint64(seed), 0)), d: &daemon{program: fabricd, dir: t.TempDir()}, ratios: map[string]ratios{}, theirs: map[bool]usage{}}
 			r.b = follow(t, fi, stack, r.d.dir)
 			r.b.block(t, 2) // both of its processes have started, and are warm
-			t.Cleanup(func() {
-				if r.d.cmd != nil {
-					r.d.cmd.Process.Kill()
-				}
-			})
 			for range pairs {
 				r.pair(t)
 			}
-			if r.d.cmd != nil {
-				r.d.end(t)
+			if r.d.run != nil {
+				r.d.end()
 			}
 			r.report(t)
 		})
@@ -78,7 +73,7 @@ func build(t *testing.T, name string) string {
 // run is the measurement of a stack.
 type run struct {
 	random *rand.Rand
-	b      *bench
+	b      bench
 	d      *daemon
 	ratios map[string]ratios // by test
 
@@ -106,17 +101,17 @@ func (r *run) pair(t *testing.T) {
 
 // become starts or stops the daemon, if need be.
 func (r *run) become(t *testing.T, on bool) {
-	switch running := r.d.cmd != nil; {
+	switch running := r.d.run != nil; {
 	case on && !running:
 		r.d.start(t, 2)
 	case !on && running:
-		r.d.end(t)
+		r.d.end()
 	}
 }
 
 // block measures, and takes note of what that uses. A block in which other programs had more than a little of the processors is measured again.
 func (r *run) block(t *testing.T, on bool) map[string]float64 {
-	all := family(r.b.cmd.Process.Pid)
+	all := family(r.b.Cmd.Process.Pid)
 	for again := 0; ; again++ {
 		began, theirs, own := busy(), usageOf(all...), r.ownUsage()
 		values := r.b.block(t, blockRounds)
@@ -135,10 +130,10 @@ func (r *run) block(t *testing.T, on bool) map[string]float64 {
 
 // ownUsage is what the daemon and this process, which asks it for metrics, have used.
 func (r *run) ownUsage() usage {
-	if r.d.cmd == nil {
+	if r.d.run == nil {
 		return usageOf(os.Getpid())
 	}
-	return usageOf(os.Getpid(), r.d.cmd.Process.Pid)
+	return usageOf(os.Getpid(), r.d.run.Cmd.Process.Pid)
 }
 
 // report says what came out, and fails if the daemon costs too much.

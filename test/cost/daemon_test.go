@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"io"
@@ -9,13 +8,12 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"gofabric/internal/fabricd"
+	"gofabric/test/program"
 )
 
 // patience bounds what a daemon or a process may take for anything.
@@ -28,67 +26,39 @@ const scrapeEvery = time.Second
 type daemon struct {
 	program, dir string
 
-	cmd   *exec.Cmd // nil: it does not run
-	stop  chan struct{}
-	done  chan struct{} // both readers have ended
-	came  []int         // the processes that registered with it
-	count int           // scrapes
+	run  *program.Program // nil: it does not run
+	stop chan struct{}    // closed when nobody is to ask it any more
+	done chan struct{}    // closed when nobody does
 }
 
 // start runs the daemon and returns when n processes have registered with it and are in its metrics.
 func (d *daemon) start(t *testing.T, n int) {
 	t.Helper()
-	d.cmd = exec.Command(d.program, "run", "--dir", d.dir, "--state-dir", "off", "--log-level", "debug", "--log-format", "json")
-	log, err := d.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	came := make(chan int)
-	d.came, d.stop, d.done = nil, make(chan struct{}), make(chan struct{}, 2)
-	go func() {
-		defer func() { d.done <- struct{}{} }()
-		read(log, came, d.stop)
-	}()
-	limit := time.After(patience)
-	for len(d.came) < n {
-		select {
-		case pid := <-came:
-			if !slices.Contains(d.came, pid) {
-				d.came = append(d.came, pid)
-			}
-		case <-limit:
-			t.Fatalf("of %d processes %v have come", n, d.came)
-		}
-	}
-	first := make(chan struct{})
-	go func() {
-		defer func() { d.done <- struct{}{} }()
-		d.scrape(n, first)
-	}()
-	select {
-	case <-first:
-	case <-limit:
-		t.Fatalf("metrics do not show all of %v", d.came)
-	}
-}
-
-// read tells of the processes that the daemon's log says have come, until the log ends.
-func read(log io.Reader, came chan<- int, stop <-chan struct{}) {
-	for lines := bufio.NewScanner(log); lines.Scan(); {
+	d.run = program.Start(t, exec.Command(d.program, "run", "--dir", d.dir, "--state-dir", "off", "--log-level", "debug", "--log-format", "json"))
+	d.run.Mute() // all that happens
+	for came := map[int]bool{}; len(came) < n; {
 		var line struct {
 			Msg string
 			PID int
 		}
-		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Msg != "a process came" {
-			continue
+		said := d.run.Expect("a process came")
+		if err := json.Unmarshal([]byte(said), &line); err != nil {
+			t.Fatalf("%v in %s", err, said)
 		}
-		select {
-		case came <- line.PID:
-		case <-stop:
+		if line.Msg == "a process came" {
+			came[line.PID] = true
 		}
+	}
+	d.stop, d.done = make(chan struct{}), make(chan struct{})
+	first := make(chan struct{})
+	go func() {
+		defer close(d.done)
+		d.scrape(n, first)
+	}()
+	select {
+	case <-first:
+	case <-time.After(patience):
+		t.Fatal("metrics do not show all processes")
 	}
 }
 
@@ -102,7 +72,6 @@ func (d *daemon) scrape(n int, first chan struct{}) {
 		if r, err := c.Get("http://fabricd/metrics"); err == nil {
 			b, _ := io.ReadAll(r.Body)
 			r.Body.Close()
-			d.count++
 			found := strings.Count(string(b), "\ngofabric_operations_total{")
 			if first != nil && found >= n {
 				close(first)
@@ -119,14 +88,9 @@ func (d *daemon) scrape(n int, first chan struct{}) {
 }
 
 // end stops the daemon, and returns when it has gone. Its processes notice that at once.
-func (d *daemon) end(t *testing.T) {
-	t.Helper()
+func (d *daemon) end() {
 	close(d.stop)
-	d.cmd.Process.Signal(syscall.SIGTERM)
 	<-d.done
-	<-d.done
-	if err := d.cmd.Wait(); err != nil {
-		t.Errorf("fabricd: %v", err)
-	}
-	d.cmd = nil
+	d.run.Stop()
+	d.run = nil
 }
