@@ -1,16 +1,22 @@
 package program
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"strings"
 )
 
 // Build builds commands of this module, such as gofabric/cmd/fi, into a folder, without cgo, as they are packed. It has go run do it, whose programs Go's build
 // cache keeps: go build links anew for each folder.
 func Build(dir string, commands ...string) error {
+	if err := noteSources(); err != nil {
+		return err
+	}
 	for _, c := range commands {
 		cmd := exec.Command("go", "run", "-exec", `sh -c 'cp "$0" "$BUILT"'`, c)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "BUILT="+filepath.Join(dir, path.Base(c)))
@@ -19,4 +25,37 @@ func Build(dir string, commands ...string) error {
 		}
 	}
 	return nil
+}
+
+// noteSources looks at all files of this module that commands may be made of, so that go test runs a test again when one has changed: its cache knows which
+// files a test has looked at, and not what go run read.
+func noteSources() error {
+	root, err := os.Getwd()
+	for ; err == nil; root = filepath.Dir(root) {
+		if _, missing := os.Stat(filepath.Join(root, "go.mod")); missing == nil {
+			break
+		}
+		if root == filepath.Dir(root) {
+			return errors.New("a test builds a command of this module, but does not run in a folder of it")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		switch {
+		case d.IsDir() && path != root && (name == "testdata" || name == "docs" || name == "build" || strings.HasPrefix(name, ".")):
+			return fs.SkipDir
+		case d.IsDir() || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		if _, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil // an editor's, that was there a moment ago
+		}
+		return err
+	})
 }
