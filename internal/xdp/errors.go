@@ -28,6 +28,7 @@ const (
 	AllLent                         // the daemon has lent all queues
 	OtherHost                       // the daemon is in another network namespace
 	NotYours                        // the socket that was shown is not bound to the address
+	NotEthernet                     // packets on the interface have no Ethernet header
 )
 
 const asRoot = "run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep PROGRAM, " +
@@ -54,6 +55,7 @@ var reasons = map[Reason]struct{ says, hint string }{
 	AllLent:       {"all queues of the interface are with other processes", "each process takes a queue: ethtool -l shows how many there are, ethtool -L sets them; over veth, ip link add ... numrxqueues N numtxqueues N"},
 	OtherHost:     {"fabricd is in another network namespace", "run one in this namespace too, and name its folder in FABRICD_DIR"},
 	NotYours:      {"the socket is not bound to the address", "the endpoint's own UDP socket is to be bound to an address of this host"},
+	NotEthernet:   {"it is no Ethernet interface", "sockets work on tunnels, too"},
 	TooManyPorts:  {"the interface has no room for more ports", "open it with a larger MaxPorts"},
 }
 

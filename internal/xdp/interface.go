@@ -99,8 +99,8 @@ func newInterface(ifc *net.Interface, id ownerID) *Interface {
 
 // open sets the interface up: the program first, for it is what others may have.
 func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
-	if ifc.Flags&net.FlagUp == 0 {
-		return lack(InterfaceDown, nil)
+	if err := checkLink(ifc); err != nil {
+		return err
 	}
 	if i.c, err = c.complete(queuesOf(i.name), ifc.MTU); err != nil {
 		return err

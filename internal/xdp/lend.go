@@ -58,8 +58,8 @@ func Lend(name string, c Config) (*Lender, error) {
 }
 
 func (l *Lender) open(ifc *net.Interface, c Config) (err error) {
-	if ifc.Flags&net.FlagUp == 0 {
-		return lack(InterfaceDown, nil)
+	if err := checkLink(ifc); err != nil {
+		return err
 	}
 	c.Queues = min(queuesOf(l.name), door.QueuesMax)
 	if l.c, err = c.complete(c.Queues, ifc.MTU); err != nil {

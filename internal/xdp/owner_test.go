@@ -301,6 +301,12 @@ func TestReasons(t *testing.T) {
 	check("queues", open("lo", Config{Queues: 2}), QueueCount)
 	check("nothing", open("nothing0", Config{}), NoInterface)
 	check("nothing", Probe("nothing0", Config{}), NoInterface)
+	a.IP("tuntap", "add", "dev", "tun9", "mode", "tun")
+	a.IP("link", "set", "tun9", "up")
+	check("tun", open("tun9", Config{}), NotEthernet)
+	check("tun", Probe("tun9", Config{}), NotEthernet)
+	_, err := Lend("tun9", Config{})
+	check("tun, to lend", err, NotEthernet)
 	for _, c := range []Config{{RxFrames: 3}, {TxFrames: -1}, {ChunkSize: 1024}, {ChunkSize: 8192}, {Queues: -1}, {MaxPorts: -1}, {RxFrames: 1 << 20}} {
 		if open("eth9", c) == nil {
 			t.Errorf("%+v is taken", c)

@@ -61,8 +61,8 @@ func (i *Interface) Prospect() Prospect {
 }
 
 func probe(ifc *net.Interface, c Config) error {
-	if ifc.Flags&net.FlagUp == 0 {
-		return lack(InterfaceDown, nil)
+	if err := checkLink(ifc); err != nil {
+		return err
 	}
 	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -270,19 +270,63 @@ func programIn(b []byte) uint32 {
 	return 0
 }
 
-// queuesOf is how many queues an interface receives on and transmits on, 1 if it cannot tell (lo).
+// queuesOf is how many queues an interface receives on and transmits on, 1 if it cannot tell (lo). A queue that only receives, or only transmits, is none for us: a
+// socket has both.
 func queuesOf(name string) int {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return 1
-	}
-	defer unix.Close(fd)
-	c, errno := sysChannels(netx.FD(fd), name)
+	c, errno := channelsOf(name)
 	if errno != 0 {
 		return 1
 	}
-	// A queue that only receives, or only transmits, is none for us: a socket has both.
 	return max(1, int(c.combined+min(c.rx, c.tx)))
+}
+
+// sendQueuesOf is how many queues an interface transmits on, 1 if it cannot tell.
+func sendQueuesOf(name string) int {
+	c, errno := channelsOf(name)
+	if errno != 0 {
+		return 1
+	}
+	return max(1, int(c.combined+c.tx))
+}
+
+func channelsOf(name string) (channels, unix.Errno) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return channels{}, unix.ENODEV
+	}
+	defer unix.Close(fd)
+	return sysChannels(netx.FD(fd), name)
+}
+
+// checkLink says what is wrong with an interface itself.
+func checkLink(ifc *net.Interface) error {
+	if err := checkEthernet(ifc.Name); err != nil {
+		return err
+	}
+	if ifc.Flags&net.FlagUp == 0 {
+		return lack(InterfaceDown, nil)
+	}
+	return nil
+}
+
+// checkEthernet refuses interfaces whose packets have no Ethernet header (tun, tunnels): SIOCGIFHWADDR of netdevice(7).
+func checkEthernet(name string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	r, err := unix.NewIfreq(name)
+	if err == nil {
+		err = unix.IoctlIfreq(fd, unix.SIOCGIFHWADDR, r)
+	}
+	if err != nil {
+		return err
+	}
+	if kind := r.Uint16(); kind != unix.ARPHRD_ETHER && kind != unix.ARPHRD_LOOPBACK {
+		return lack(NotEthernet, nil)
+	}
+	return nil
 }
 
 // namespaceID tells network namespaces apart.

@@ -51,13 +51,13 @@ func (i *Interface) openSingle() single {
 	return single{fd: netx.FD(fd)}
 }
 
-// noSingle says why there is no packet socket on an interface, as far as is known before it is open. With several queues the kernel would choose one, not always the
+// noSingle says why there is no packet socket on an interface, as far as is known before it is open. With several queues to transmit on the kernel would choose one, not always the
 // ring's, and packets overtake each other at the receiver.
 func noSingle(name string, c *Config) error {
 	if c.NoSingle {
 		return errSingleOff
 	}
-	if n := queuesOf(name); n != 1 {
+	if n := sendQueuesOf(name); n != 1 {
 		return fmt.Errorf("the interface has %d queues", n)
 	}
 	return nil

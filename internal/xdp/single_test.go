@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"gofabric/test/need"
 )
 
 // TestSingle: a packet that goes past the rings comes as others do, to a port and to a socket; where the interface is down it does not leave.
@@ -59,6 +61,11 @@ func TestSingle(t *testing.T) {
 func TestNoSingle(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	c, _ := places(t, 2, 1500)
+	d, _ := places(t, 2, 1500)
+	need.Programs(t, "ethtool", "ethtool")
+	if out, err := d.Command("ethtool", "-L", "eth9", "rx", "1", "tx", "2").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	for _, w := range []struct {
 		h   *place
 		c   Config
@@ -67,6 +74,7 @@ func TestNoSingle(t *testing.T) {
 		{a, Config{Mode: Generic, NoSingle: true}, "switched off"},
 		{b, Config{Mode: Generic}, ""},
 		{c, Config{Mode: Driver, Queues: 1}, "the interface has 2 queues"},
+		{d, Config{Mode: Generic}, "the interface has 2 queues"}, // one to receive on
 	} {
 		w.h.Enter()
 		before, err := Look("eth9", w.c)
