@@ -88,9 +88,10 @@ func newFences(ctx context.Context, s store.Store, log *slog.Logger) (*fences, e
 // asDaemon is who the daemon is to the store.
 func asDaemon() store.Caller { return store.Caller{UID: os.Getuid(), All: true} }
 
-// list learns what the store has, and returns a watch of what follows.
+// list learns what the store has, and what it no longer has, and returns a watch of what follows.
 func (f *fences) list(ctx context.Context) (store.Watcher, error) {
 	after := ""
+	there := map[string]bool{}
 	revision := uint64(0)
 	for {
 		list, err := f.store.List(ctx, asDaemon(), store.Fences, "", after, maxList)
@@ -102,10 +103,12 @@ func (f *fences) list(ctx context.Context) (store.Watcher, error) {
 		}
 		for i := range list.Entries {
 			after = list.Entries[i].Key
+			there[after] = true
 			f.learn(store.Put, after)
 		}
 		if !list.More {
-			return f.store.Watch(asDaemon(), store.Fences, "", revision)
+			f.keep(there)
+			return f.store.Watch(ctx, asDaemon(), store.Fences, "", revision)
 		}
 	}
 }
@@ -114,7 +117,7 @@ func (f *fences) list(ctx context.Context) (store.Watcher, error) {
 func (f *fences) follow(ctx context.Context, w store.Watcher) {
 	for {
 		events, _, err := w.Next(ctx)
-		if errors.Is(err, store.ErrCompacted) {
+		for errors.Is(err, store.ErrCompacted) {
 			w, err = f.list(ctx)
 		}
 		if err != nil {
@@ -158,6 +161,9 @@ func (f *fences) learn(t store.EventType, key string) {
 	}
 	fence, g := f.at(id, n)
 	g.came[rank] = struct{}{}
+	if n < fence.complete && len(g.came) == 1 { // nobody removed it, or removing it failed
+		f.work.Go(func() { f.remove(id, n) })
+	}
 	if len(g.came) < id.size || n <= fence.complete {
 		return
 	}
@@ -214,6 +220,22 @@ func (f *fences) forget(id fenceID, n, rank int) {
 	}
 	delete(fence.generations[n].came, rank)
 	f.tidy(id, n)
+}
+
+// keep forgets arrivals that are not there: nobody told when they went. Those that came since will be told.
+func (f *fences) keep(there map[string]bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, fence := range f.known {
+		for n, g := range fence.generations {
+			for rank := range g.came {
+				if !there[id.key(n, rank)] {
+					delete(g.came, rank)
+				}
+			}
+			f.tidy(id, n)
+		}
+	}
 }
 
 // tidy drops what nobody needs.

@@ -7,11 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/internal/fabricd/api"
 	"gofabric/test/need"
 )
@@ -215,8 +217,37 @@ func (g *gate) set(shut bool) {
 	}
 }
 
+// arrive comes to a fence of two.
+func (u user) arrive(ctx context.Context, t *testing.T, name string, rank int, last bool) {
+	t.Helper()
+	wait := "0s"
+	if last {
+		wait = "10s"
+	}
+	var out api.Arrived
+	if err := u.send(ctx, "POST", api.FencePath(name), api.Arrival{Rank: rank, Size: 2, Wait: wait}, &out); err != nil || out.Done != last {
+		t.Errorf("at the fence %s: %+v, %v", name, out, err)
+	}
+}
+
+// shape says what is known of all fences.
+func (f *fences) shape() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []string
+	for id, fence := range f.known {
+		text := fmt.Sprintf("%v: %d is complete", id, fence.complete)
+		for n, g := range fence.generations {
+			text += fmt.Sprintf("; came to %d: %d", n, len(g.came))
+		}
+		all = append(all, text)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
 // TestCompacted: a node is cut off while etcd's history goes on and is compacted. It says that it is in trouble; when it is back, its watchers are told to list
-// again, it knows everything, and who waits at a fence there is let go.
+// again, it knows everything, and nothing that went meanwhile, and who waits at a fence there is let go.
 func TestCompacted(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
@@ -242,10 +273,16 @@ func TestCompacted(t *testing.T) {
 	for !away.part.fences.has(fenceID{uid: 1000, size: 2, name: "job/f"}, 0, 0) && ctx.Err() == nil {
 		time.Sleep(time.Millisecond) // until it has come
 	}
+	alice.arrive(ctx, t, "job/gone", 0, false)
+	for !away.part.fences.has(fenceID{uid: 1000, size: 2, name: "job/gone"}, 0, 0) && ctx.Err() == nil {
+		time.Sleep(time.Millisecond) // until it has heard
+	}
 	g.set(true)
-	var out api.Arrived
-	if err := alice.send(ctx, "POST", api.FencePath("job/f"), api.Arrival{Rank: 1, Size: 2, Wait: "10s"}, &out); err != nil || !out.Done {
-		t.Errorf("at the fence: %+v, %v", out, err)
+	alice.arrive(ctx, t, "job/f", 1, true)
+	alice.arrive(ctx, t, "job/f", 0, false) // another time, which makes the first one go
+	alice.arrive(ctx, t, "job/f", 1, true)
+	if _, _, err := near.part.store.DeletePrefix(ctx, asDaemon(), store.Fences, fenceID{uid: 1000, size: 2, name: "job/gone"}.prefix(0)); err != nil {
+		t.Fatal(err)
 	}
 	for i := range 20 {
 		alice.mustPut(ctx, t, fmt.Sprint("job/", i), "10.0.0.1:1", "")
@@ -278,6 +315,13 @@ func TestCompacted(t *testing.T) {
 	}
 	if err := <-waits; err != nil {
 		t.Errorf("at the fence: %v", err)
+	}
+	const left = "fence \"job/f\" of 2: 1 is complete; came to 1: 2" // and nothing of what went meanwhile
+	for near.part.fences.shape() != left || away.part.fences.shape() != left {
+		if ctx.Err() != nil {
+			t.Fatalf("the node knows of fences: %q, the other %q, want %q", away.part.fences.shape(), near.part.fences.shape(), left)
+		}
+		time.Sleep(time.Millisecond)
 	}
 	for away.part.Trouble() != nil {
 		if ctx.Err() != nil {

@@ -382,12 +382,36 @@ func testFences(t *testing.T, n *node) {
 	if err := alice.send(ctx, "POST", api.FencePath("f/few"), api.Arrival{Rank: 0, Size: 3, Generation: &seven}, nil); status(err) != 400 {
 		t.Errorf("a generation of the far future: %v", err)
 	}
+	// An old generation that nobody could remove at its time.
+	old := fenceID{uid: 1000, size: 16, name: "job/end"}.key(0, 7)
+	if _, err := n.part.store.Put(ctx, store.Caller{UID: 1000}, store.Request{Kind: store.Fences, Key: old, TTL: fenceTTL, Private: true}); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // until it is heard of, and removed
+		_, err := n.part.store.Get(ctx, asDaemon(), store.Fences, old)
+		if errors.Is(err, store.ErrNotFound) {
+			break
+		}
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("an old generation stays: %v", err)
+		}
+	}
 }
 
 func testWatch(t *testing.T, n *node) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	alice := n.as(1000)
+	for range 10 { // an answer's revision has been reached, though the node may not have heard of it
+		at := alice.mustPut(ctx, t, "x/0", "1", "").Revision
+		w, err := n.part.store.Watch(ctx, asDaemon(), store.Names, "x/", at)
+		if err != nil || w.At() != at {
+			t.Errorf("a watch from the revision of an answer, %d: %v", at, err)
+		}
+	}
+	if err := alice.send(ctx, "GET", "/v1/watch?from=1000000000000", nil, nil); status(err) != 410 {
+		t.Errorf("a watch from a revision of another directory's: %v, want 410", err)
+	}
 	seen := make(chan string, 100)
 	go n.as(1001).watch(ctx, "w/", seen)
 	want := []string{"alive", "put w/1", "put w/2", "delete w/1", "delete w/2"}

@@ -66,7 +66,7 @@ func (p *Part) await(ctx context.Context, who store.Caller, key string, wait tim
 	limit, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
-		watcher, werr := p.store.Watch(who, store.Values, key, 0)
+		watcher, werr := p.store.Watch(ctx, who, store.Values, key, 0)
 		if werr != nil {
 			return e, werr
 		}

@@ -21,7 +21,9 @@ func (p *Part) watch(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	watcher, err := p.store.Watch(who(r), store.Names, r.URL.Query().Get("prefix"), from)
+	limit, done := within(r)
+	watcher, err := p.store.Watch(limit, who(r), store.Names, r.URL.Query().Get("prefix"), from)
+	done()
 	if err != nil {
 		refuse(w, err)
 		return

@@ -207,12 +207,34 @@ func (s *Store) List(ctx context.Context, who store.Caller, k store.Kind, prefix
 }
 
 // Watch is store.Store's.
-func (s *Store) Watch(who store.Caller, k store.Kind, prefix string, from uint64) (store.Watcher, error) {
+func (s *Store) Watch(ctx context.Context, who store.Caller, k store.Kind, prefix string, from uint64) (store.Watcher, error) {
+	if from > s.feed.Revision() { // the cluster, and its other nodes, may be ahead of what this one has heard
+		now, err := s.revision(ctx)
+		if err != nil {
+			return nil, ours(err)
+		}
+		if from > now {
+			return nil, store.NotReached(from, now)
+		}
+	}
 	w, err := s.feed.Watch(who, k, prefix, from)
 	if err != nil {
 		return nil, err
 	}
 	return w, nil
+}
+
+// revision is how far the cluster is.
+func (s *Store) revision(ctx context.Context) (now uint64, err error) {
+	err = again(ctx, func() (bool, error) {
+		r, err := s.client.Get(ctx, s.deletedKey(), clientv3.WithKeysOnly())
+		if err != nil {
+			return false, err
+		}
+		now = uint64(r.Header.Revision)
+		return true, nil
+	})
+	return now, err
 }
 
 // Usage is store.Store's.

@@ -243,7 +243,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-var errBroken = errors.New("errBroken")
+var errBroken = errors.New("broken")
 
 // failing is a folder whose files are on disk only so often.
 type failing struct {

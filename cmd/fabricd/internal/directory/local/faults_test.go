@@ -217,7 +217,7 @@ func (x *trial) change(r *rand.Rand, writer int) {
 
 // watch is somebody who wants to hear of each change, once.
 func (x *trial) watch(ctx context.Context) {
-	w, err := x.store.Watch(root, store.Names, "", 0)
+	w, err := x.store.Watch(ctx, root, store.Names, "", 0)
 	if err != nil {
 		x.errorf("%v", err)
 		return

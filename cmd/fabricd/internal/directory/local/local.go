@@ -282,9 +282,9 @@ func (s *Store) Renew(_ context.Context, who store.Caller, id string) (time.Time
 }
 
 // Watch is store.Store's.
-func (s *Store) Watch(who store.Caller, k store.Kind, prefix string, from uint64) (store.Watcher, error) {
+func (s *Store) Watch(_ context.Context, who store.Caller, k store.Kind, prefix string, from uint64) (store.Watcher, error) {
 	if now := s.feed.Revision(); from > now {
-		return nil, fmt.Errorf("revision %d: this directory is at %d, it is another one: %w", from, now, store.ErrCompacted)
+		return nil, store.NotReached(from, now)
 	}
 	w, err := s.feed.Watch(who, k, prefix, from)
 	if err != nil {

@@ -159,7 +159,7 @@ func TestHistory(t *testing.T) {
 	}
 	s.Close()
 	s = open(t, dir)
-	w, err := s.Watch(root, store.Names, "", 4)
+	w, err := s.Watch(t.Context(), root, store.Names, "", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestExpiry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := s.Watch(root, store.Names, "", e.Revision)
+		w, err := s.Watch(t.Context(), root, store.Names, "", e.Revision)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func TestDiskFull(t *testing.T) {
 		}
 		acknowledged = append(acknowledged, name(i, 0).Key)
 	}
-	w, err := s.Watch(root, store.Names, "", 0)
+	w, err := s.Watch(t.Context(), root, store.Names, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

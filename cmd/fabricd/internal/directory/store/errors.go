@@ -1,6 +1,9 @@
 package store
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // What can be wrong. The errors returned wrap these.
 var (
@@ -11,3 +14,8 @@ var (
 	ErrInvalid   = errors.New("invalid")
 	ErrDown      = errors.New("the directory cannot be reached")
 )
+
+// NotReached is the error for a watch from a revision that a directory has not come to.
+func NotReached(from, now uint64) error {
+	return fmt.Errorf("revision %d: this directory is at %d, it is another one: %w", from, now, ErrCompacted)
+}

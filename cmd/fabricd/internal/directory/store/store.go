@@ -101,8 +101,8 @@ type Store interface {
 	DeletePrefix(ctx context.Context, who Caller, k Kind, prefix string) (n int, revision uint64, err error)
 	// Renew makes a lease live for its whole time again.
 	Renew(ctx context.Context, who Caller, lease string) (expires time.Time, err error)
-	// Watch tells what happens after revision from; 0 is now.
-	Watch(who Caller, k Kind, prefix string, from uint64) (Watcher, error)
+	// Watch tells what happens after revision from; 0 is now. A revision that was not reached yet is another directory's: ErrCompacted.
+	Watch(ctx context.Context, who Caller, k Kind, prefix string, from uint64) (Watcher, error)
 	Usage() Usage
 	// Trouble says why no changes are taken just now; nil if they are.
 	Trouble() error
