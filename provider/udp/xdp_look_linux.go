@@ -21,8 +21,15 @@ func lookXDP(local netip.Addr, s *settings) (how string, err error) {
 	if err != nil {
 		return "", err
 	}
+	return s.prospectSays(p, isVeth(name)), nil
+}
+
+// prospectSays says how an interface is used, or would be.
+func (s *settings) prospectSays(p xdp.Prospect, veth bool) (how string) {
 	switch {
-	case p.Mode == xdp.Auto && p.Lent:
+	case p.Lent && p.Open:
+		how = fmt.Sprintf("in %v mode, lent by fabricd", p.Mode)
+	case p.Lent: // in a mode that who came first has chosen
 		how = "lent by fabricd"
 	case p.Mode == xdp.Auto:
 		how = "in driver mode if the driver can"
@@ -33,10 +40,10 @@ func lookXDP(local netip.Addr, s *settings) (how string, err error) {
 		how += "; " + s.asideSays(p)
 	}
 	how += "; " + singleSays(p)
-	if p.Single == nil && !p.Open && !isVeth(name) {
+	if p.Single == nil && !p.Open && !veth {
 		how += ", unless the driver has zero-copy"
 	}
-	return how, nil
+	return how
 }
 
 // asideSays says whether the program may step aside where sockets may be used as well as AF_XDP.
