@@ -22,13 +22,13 @@ import (
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
-	b.set("ipv4/conf/eth9/arp_notify", "1")
-	b.set("ipv6/conf/eth9/ndisc_notify", "1")
+	b.Set("net/ipv4/conf/eth9/arp_notify", "1")
+	b.Set("net/ipv6/conf/eth9/ndisc_notify", "1")
 	tab := a.table()
 	four, six := newWay(t, tab, "", "10.99.0.2"), newWay(t, tab, "", "fd99::2")
 	p := four.resolve()
 	six.resolve()
-	b.ip("link", "set", "eth9", "address", "02:00:00:00:00:77")
+	b.IP("link", "set", "eth9", "address", "02:00:00:00:00:77")
 	moved := func(p *Path) bool { return p.DstMAC == frame.MAC{2, 0, 0, 0, 0, 0x77} }
 	for _, w := range []*way{four, six} {
 		deliver(t, a, "eth9", w.awaitPath("the new address", moved), b, w.to)
@@ -47,27 +47,27 @@ func TestMovesSilently(t *testing.T) {
 	a.hurry()
 	four.resolve()
 	six.resolve()
-	b.ip("link", "set", "eth9", "address", "02:00:00:00:00:78")
+	b.IP("link", "set", "eth9", "address", "02:00:00:00:00:78")
 	for _, w := range []*way{four, six} {
 		w.awaitPath("the new address", func(p *Path) bool { return p.DstMAC == frame.MAC{2, 0, 0, 0, 0, 0x78} })
 	}
 }
 
 // hurry makes the kernel's neighbours grow stale, and be probed, and be given up, quickly.
-func (h *host) hurry() {
-	h.t.Helper()
+func (h host) hurry() {
+	h.T.Helper()
 	for _, v := range []string{"ipv4", "ipv6"} {
-		h.set(v+"/neigh/eth9/base_reachable_time_ms", "200")
-		h.set(v+"/neigh/eth9/retrans_time_ms", "100")
-		h.set(v+"/neigh/eth9/delay_first_probe_time", "0")
+		h.Set("net/"+v+"/neigh/eth9/base_reachable_time_ms", "200")
+		h.Set("net/"+v+"/neigh/eth9/retrans_time_ms", "100")
+		h.Set("net/"+v+"/neigh/eth9/delay_first_probe_time", "0")
 	}
 }
 
 // states reports what the kernel says of a neighbour until the test ends.
-func (h *host) states(a string) <-chan int {
-	h.t.Helper()
+func (h host) states(a string) <-chan int {
+	h.T.Helper()
 	events, done, states := make(chan netlink.NeighUpdate), make(chan struct{}), make(chan int)
-	h.do(func() error { return netlink.NeighSubscribe(events, done) })
+	h.Inside(func() error { return netlink.NeighSubscribe(events, done) })
 	addr := netip.MustParseAddr(a)
 	go func() {
 		defer close(states)
@@ -80,7 +80,7 @@ func (h *host) states(a string) <-chan int {
 			}
 		}
 	}()
-	h.t.Cleanup(func() {
+	h.T.Cleanup(func() {
 		close(done)
 		for range states {
 		}
@@ -171,28 +171,28 @@ func TestUpDown(t *testing.T) {
 	good := func(*Path) bool { return true }
 	four.resolve()
 	six.resolve()
-	b.ip("link", "set", "eth9", "down")
+	b.IP("link", "set", "eth9", "down")
 	four.awaitNone(ErrDown)
 	six.awaitNone(ErrDown)
-	b.ip("link", "set", "eth9", "up")
+	b.IP("link", "set", "eth9", "up")
 	b.address("eth9", "fd99::2/64")
 	deliver(t, a, "eth9", four.awaitPath("the way after the carrier came back", good), b, four.to)
 	deliver(t, a, "eth9", six.awaitPath("the way after the carrier came back", good), b, six.to)
 
-	a.ip("link", "set", "eth9", "down")
+	a.IP("link", "set", "eth9", "down")
 	four.awaitNone(unix.ENETUNREACH)
 	six.awaitNone(ErrAddress)
-	a.ip("link", "set", "eth9", "up")
+	a.IP("link", "set", "eth9", "up")
 	a.address("eth9", "fd99::1/64")
 	deliver(t, a, "eth9", four.awaitPath("the way after the interface came back", good), b, four.to)
 	deliver(t, a, "eth9", six.awaitPath("the way after the interface came back", good), b, six.to)
 
-	a.ip("link", "set", "eth9", "address", "02:00:00:00:00:79")
-	a.ip("link", "set", "eth9", "mtu", "1300")
+	a.IP("link", "set", "eth9", "address", "02:00:00:00:00:79")
+	a.IP("link", "set", "eth9", "mtu", "1300")
 	p := four.awaitPath("the interface's own changes", func(p *Path) bool { return p.SrcMAC == frame.MAC{2, 0, 0, 0, 0, 0x79} && p.MTU == 1300 })
 	deliver(t, a, "eth9", p, b, four.to)
 
-	a.ip("link", "del", "eth9")
+	a.IP("link", "del", "eth9")
 	four.awaitNone(unix.ENETUNREACH)
 }
 
@@ -205,7 +205,7 @@ func TestAddress(t *testing.T) {
 	for _, tc := range []struct{ src, prefix, to string }{{"10.99.0.11", "10.99.0.11/24", "10.99.0.2"}, {"fd99::11", "fd99::11/64", "fd99::2"}} {
 		w := newWay(t, tab, tc.src, tc.to)
 		w.resolve()
-		a.ip("addr", "del", tc.prefix, "dev", "eth9")
+		a.IP("addr", "del", tc.prefix, "dev", "eth9")
 		w.await("the end of the address", func() bool { w.path(); return w.v.Why(&w.d) == ErrAddress })
 		a.address("eth9", tc.prefix)
 		w.awaitPath("the way from the address", func(p *Path) bool { return p.Src.String() == tc.src })
@@ -240,7 +240,7 @@ const unprivileged = "NEIGH_UNPRIVILEGED" // is set in the process that lacks a 
 func TestSlowKernel(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
-	a.set("ipv4/neigh/eth9/retrans_time_ms", "60000")
+	a.Set("net/ipv4/neigh/eth9/retrans_time_ms", "60000")
 	newWay(t, a.table(), "", "10.99.0.66").awaitNone(ErrUnreachable)
 }
 
@@ -253,7 +253,7 @@ func TestUnprivileged(t *testing.T) {
 		a.hurry()
 		need.Programs(t, "util-linux", "setpriv")
 		const without = "-net_admin"
-		cmd := exec.Command("ip", "netns", "exec", a.name, "setpriv", "--bounding-set", without, "--inh-caps", without, os.Args[0], "-test.run", "^TestUnprivileged$")
+		cmd := exec.Command("ip", "netns", "exec", a.Name, "setpriv", "--bounding-set", without, "--inh-caps", without, os.Args[0], "-test.run", "^TestUnprivileged$")
 		cmd.Env = append(os.Environ(), unprivileged+"=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
@@ -286,7 +286,7 @@ func TestRace(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
 	tab := a.table()
-	a.ip("neigh", "replace", "10.99.0.2", "lladdr", "02:00:00:00:00:00", "dev", "eth9", "nud", "permanent")
+	a.IP("neigh", "replace", "10.99.0.2", "lladdr", "02:00:00:00:00:00", "dev", "eth9", "nud", "permanent")
 	w := newWay(t, tab, "", "10.99.0.2")
 	w.resolve()
 	stop := make(chan struct{})
@@ -308,7 +308,7 @@ func TestRace(t *testing.T) {
 		})
 	}
 	for i := range byte(9) {
-		a.do(func() error {
+		a.Inside(func() error {
 			l, err := netlink.LinkByName("eth9")
 			if err != nil {
 				return err
@@ -316,7 +316,7 @@ func TestRace(t *testing.T) {
 			return netlink.NeighSet(&netlink.Neigh{LinkIndex: l.Attrs().Index, State: netlink.NUD_PERMANENT, IP: net.IP{10, 99, 0, 2}, HardwareAddr: net.HardwareAddr{2, 0, 0, 0, i, i}})
 		})
 		w.awaitPath("the new address", func(p *Path) bool { return p.DstMAC[5] == i })
-		a.ip("route", "add", netip.AddrFrom4([4]byte{10, 50, i, 0}).String()+"/24", "via", "10.99.0.2") // all are asked anew
+		a.IP("route", "add", netip.AddrFrom4([4]byte{10, 50, i, 0}).String()+"/24", "via", "10.99.0.2") // all are asked anew
 	}
 	close(stop)
 	g.Wait()
@@ -348,7 +348,7 @@ func TestClosed(t *testing.T) {
 	a, _ := pair(t)
 	tab := a.table()
 	var other *Table
-	a.do(func() (err error) { other, err = Open(); return err })
+	a.Inside(func() (err error) { other, err = Open(); return err })
 	if other != tab {
 		t.Fatal("two tables of one namespace")
 	}
@@ -359,7 +359,7 @@ func TestClosed(t *testing.T) {
 		t.Error("closed by one of two who use it")
 	}
 	var mine *Table
-	a.do(func() (err error) { mine, err = open(); return err })
+	a.Inside(func() (err error) { mine, err = open(); return err })
 	mine.refs = 1
 	w = newWay(t, mine, "", "10.99.0.2")
 	w.resolve()
@@ -376,20 +376,20 @@ func TestClosed(t *testing.T) {
 func TestVLAN(t *testing.T) {
 	t.Parallel()
 	a, b := newHost(t), newHost(t)
-	cable(a, b, "eth9")
+	lay(a, b, "eth9")
 	if err := a.tryVLAN(); err != nil {
 		if _, gone := os.Stat("/proc/net/vlan"); gone != nil && strings.Contains(err.Error(), "not supported") {
 			t.Skip("this kernel has no VLAN devices (CONFIG_VLAN_8021Q); test/kernel runs this test on one that has")
 		}
 		t.Fatal(err)
 	}
-	for _, h := range []*host{a, b} {
-		h.ip("link", "add", "link", "eth9", "name", "v42", "type", "vlan", "id", "42", "egress-qos-map", "0:3")
-		h.ip("link", "add", "link", "eth9", "name", "s7", "type", "vlan", "protocol", "802.1ad", "id", "7")
-		h.ip("link", "set", "s7", "up")
-		h.ip("link", "add", "link", "s7", "name", "c9", "type", "vlan", "id", "9")
+	for _, h := range []host{a, b} {
+		h.IP("link", "add", "link", "eth9", "name", "v42", "type", "vlan", "id", "42", "egress-qos-map", "0:3")
+		h.IP("link", "add", "link", "eth9", "name", "s7", "type", "vlan", "protocol", "802.1ad", "id", "7")
+		h.IP("link", "set", "s7", "up")
+		h.IP("link", "add", "link", "s7", "name", "c9", "type", "vlan", "id", "9")
 		for _, dev := range []string{"v42", "c9"} {
-			h.ip("link", "set", dev, "up")
+			h.IP("link", "set", dev, "up")
 		}
 	}
 	a.address("v42", "10.42.0.1/24", "fd42::1/64")
@@ -413,9 +413,9 @@ func TestVLAN(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		deliver(t, a, "eth9", p, b, w.to)
-		a.ip("link", "set", "eth9", "down")
+		a.IP("link", "set", "eth9", "down")
 		w.await("no path", func() bool { return w.path() == nil })
-		a.ip("link", "set", "eth9", "up")
+		a.IP("link", "set", "eth9", "up")
 		if tc.to != "fd42::2" { // the address has gone with the link
 			w.awaitPath("the way again", func(*Path) bool { return true })
 		}
@@ -423,8 +423,8 @@ func TestVLAN(t *testing.T) {
 }
 
 // tryVLAN makes and deletes a VLAN device.
-func (h *host) tryVLAN() (err error) {
-	h.do(func() error {
+func (h host) tryVLAN() (err error) {
+	h.Inside(func() error {
 		var l netlink.Link
 		if l, err = netlink.LinkByName("eth9"); err != nil {
 			return nil

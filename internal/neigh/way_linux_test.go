@@ -16,10 +16,10 @@ import (
 )
 
 // deliver sends a frame along a path from one host, by a packet socket, and receives it with a socket of another: so it goes where the path says.
-func deliver(t *testing.T, from *host, dev string, p *Path, to *host, at netip.Addr) {
+func deliver(t *testing.T, from host, dev string, p *Path, to host, at netip.Addr) {
 	t.Helper()
 	var sock *net.UDPConn
-	to.do(func() (err error) {
+	to.Inside(func() (err error) {
 		sock, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(at, 0)))
 		return err
 	})
@@ -32,7 +32,7 @@ func deliver(t *testing.T, from *host, dev string, p *Path, to *host, at netip.A
 	}
 	buf, text := make([]byte, 2048), []byte("along the path")
 	n := h.Put(buf, text, 0)
-	from.do(func() error {
+	from.Inside(func() error {
 		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ func TestNeighbour(t *testing.T) {
 		t.Run(tc.src+" "+tc.to, func(t *testing.T) {
 			t.Parallel()
 			a, b := pair(t)
-			a.ip("link", "set", "eth9", "mtu", "3490")
+			a.IP("link", "set", "eth9", "mtu", "3490")
 			p := newWay(t, a.table(), tc.src, tc.to).resolve()
 			if tc.want == "" {
 				tc.want = tc.src
@@ -106,14 +106,14 @@ func TestLinkLocal(t *testing.T) {
 func TestGateway(t *testing.T) {
 	t.Parallel()
 	a, gw, c := newHost(t), newHost(t), newHost(t)
-	cable(a, gw, "eth9")
-	cable(gw, c, "eth8")
+	lay(a, gw, "eth9")
+	lay(gw, c, "eth8")
 	a.address("eth9", "10.99.0.1/24", "fd99::1/64")
 	gw.address("eth9", "10.99.0.2/24", "fd99::2/64")
 	gw.address("eth8", "10.98.0.2/24", "fd98::2/64")
 	c.address("eth8", "10.98.0.1/24", "fd98::1/64")
-	gw.set("ipv4/ip_forward", "1")
-	gw.set("ipv6/conf/all/forwarding", "1")
+	gw.Set("net/ipv4/ip_forward", "1")
+	gw.Set("net/ipv6/conf/all/forwarding", "1")
 	tab := a.table()
 	for _, tc := range []struct{ dest, net, gw, other string }{
 		{"10.98.0.1", "10.98.0.0/16", "10.99.0.2", "10.99.0.3"},
@@ -123,7 +123,7 @@ func TestGateway(t *testing.T) {
 		if _, err := w.v.Resolve(t.Context(), &w.d, w.to); err != unix.ENETUNREACH {
 			t.Errorf("without a route: %v", err)
 		}
-		a.ip("route", "add", tc.net, "via", tc.gw, "mtu", "1400")
+		a.IP("route", "add", tc.net, "via", tc.gw, "mtu", "1400")
 		p := w.awaitPath("a way through the gateway", func(p *Path) bool { return true })
 		if p.NextHop.String() != tc.gw || p.DstMAC != gw.mac("eth9") || p.MTU != 1400 {
 			t.Errorf("%v", p)
@@ -143,16 +143,16 @@ func TestGateway(t *testing.T) {
 			}
 		}
 
-		a.ip("neigh", "add", tc.other, "lladdr", "02:00:00:00:00:03", "dev", "eth9", "nud", "permanent")
-		a.ip("route", "replace", tc.net, "via", tc.other)
+		a.IP("neigh", "add", tc.other, "lladdr", "02:00:00:00:00:03", "dev", "eth9", "nud", "permanent")
+		a.IP("route", "replace", tc.net, "via", tc.other)
 		p = w.awaitPath("a way through the other gateway", func(p *Path) bool { return p.NextHop.String() == tc.other })
 		if p.DstMAC != (frame.MAC{2, 0, 0, 0, 0, 3}) || p.MTU != 1500 {
 			t.Errorf("%v", p)
 		}
-		if s := a.ip("neigh", "show", tc.other, "dev", "eth9"); !strings.Contains(s, "PERMANENT") {
+		if s := a.IP("neigh", "show", tc.other, "dev", "eth9"); !strings.Contains(s, "PERMANENT") {
 			t.Errorf("the permanent neighbour is another now: %s", s)
 		}
-		a.ip("route", "del", tc.net)
+		a.IP("route", "del", tc.net)
 		w.awaitNone(unix.ENETUNREACH)
 	}
 }
@@ -161,14 +161,14 @@ func TestGateway(t *testing.T) {
 func TestRule(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
-	a.ip("neigh", "add", "10.99.0.3", "lladdr", "02:00:00:00:00:03", "dev", "eth9", "nud", "permanent")
-	a.ip("route", "add", "10.98.0.0/16", "via", "10.99.0.2")
-	a.ip("route", "add", "10.98.0.0/16", "via", "10.99.0.3", "table", "77")
+	a.IP("neigh", "add", "10.99.0.3", "lladdr", "02:00:00:00:00:03", "dev", "eth9", "nud", "permanent")
+	a.IP("route", "add", "10.98.0.0/16", "via", "10.99.0.2")
+	a.IP("route", "add", "10.98.0.0/16", "via", "10.99.0.3", "table", "77")
 	w := newWay(t, a.table(), "10.99.0.1", "10.98.7.7")
 	if p := w.resolve(); p.DstMAC != b.mac("eth9") {
 		t.Errorf("%v", p)
 	}
-	a.ip("rule", "add", "from", "10.99.0.1", "to", "10.98.0.0/16", "lookup", "77")
+	a.IP("rule", "add", "from", "10.99.0.1", "to", "10.98.0.0/16", "lookup", "77")
 	w.awaitPath("the rule's way", func(p *Path) bool { return p.DstMAC == frame.MAC{2, 0, 0, 0, 0, 3} })
 }
 
@@ -194,15 +194,15 @@ func TestGroups(t *testing.T) {
 			src = netip.MustParseAddr("fd99::1")
 		}
 		if tc.to == "255.255.255.255" {
-			a.ip("route", "add", "default", "via", "10.99.0.2")
+			a.IP("route", "add", "default", "via", "10.99.0.2")
 		}
 		w := &way{t: t, v: tab.View(src, index), to: netip.MustParseAddr(tc.to)}
 		if p := w.resolve(); p.Cast != tc.cast || p.DstMAC != tc.mac || p.Link != index || p.Src != src || p.SrcMAC != a.mac("eth9") {
 			t.Errorf("%s: %+v", tc.to, p)
 		}
-		b.ip("link", "set", "eth9", "down")
+		b.IP("link", "set", "eth9", "down")
 		w.awaitNone(ErrDown)
-		b.ip("link", "set", "eth9", "up")
+		b.IP("link", "set", "eth9", "up")
 		w.awaitPath("the way again", func(p *Path) bool { return p.DstMAC == tc.mac })
 	}
 }
@@ -211,9 +211,9 @@ func TestGroups(t *testing.T) {
 func TestNowhere(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
-	a.ip("route", "add", "blackhole", "10.97.0.0/16")
-	a.ip("route", "add", "prohibit", "10.96.0.0/16")
-	a.ip("route", "add", "unreachable", "10.95.0.0/16")
+	a.IP("route", "add", "blackhole", "10.97.0.0/16")
+	a.IP("route", "add", "prohibit", "10.96.0.0/16")
+	a.IP("route", "add", "unreachable", "10.95.0.0/16")
 	tab := a.table()
 	for _, tc := range []struct {
 		src, to string
