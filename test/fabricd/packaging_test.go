@@ -2,19 +2,19 @@ package fabricd
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"gofabric/internal/fabricd"
-	"gofabric/internal/fabricd/api"
 	"gofabric/test/need"
 	"gofabric/test/program"
 )
@@ -119,20 +119,78 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestAlone runs the daemon as the container does: static, in a root with nothing else in it.
+// TestAlone runs the daemon as in a container: static, in a root with nothing else in it.
 func TestAlone(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can change the root folder")
 	}
 	root := newDir(t)
-	if err := os.WriteFile(filepath.Join(root, "fabricd"), []byte(read(t, binary)), 0o755); err != nil {
+	copyTo(t, filepath.Join(root, "fabricd"))
+	testImage(t, root, []string{"FABRICD_DIR=/run/fabricd", "FABRICD_STATE_DIR=/var/lib/fabricd"}, []string{"/fabricd", "run"})
+}
+
+// copyTo copies the program under test.
+func copyTo(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(read(t, binary)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := &exec.Cmd{Path: "/fabricd", Args: []string{"/fabricd", "run"}, Dir: "/", SysProcAttr: &syscall.SysProcAttr{Chroot: root}}
-	cmd.Env = []string{"FABRICD_DIR=/run/fabricd", "FABRICD_STATE_DIR=/var/lib/fabricd", "FABRICD_LISTEN=" + program.FreeAddress(t)}
-	startCommand(t, root, cmd)
-	if err := client(t, filepath.Join(root, "run/fabricd")).Do(within(t, time.Minute), "PUT", api.NamePath("a"), api.Registration{Address: "1"}, nil); err != nil {
-		t.Error(err)
+}
+
+// TestContainer builds the image, with no network, and runs what it says in its file system.
+func TestContainer(t *testing.T) {
+	need.Root(t, "the image's file system")
+	buildah := need.Programs(t, "buildah", "buildah")
+	dir := newDir(t)
+	run := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command(buildah, append([]string{"--root", filepath.Join(dir, "root"), "--runroot", filepath.Join(dir, "run"), "--storage-driver", "vfs"}, args...)...)
+		var log bytes.Buffer
+		cmd.Stderr = &log
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("buildah %v: %v\n%s%s", args, err, out, &log)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	files := newDir(t)
+	copyTo(t, filepath.Join(files, "fabricd"))
+	run("build", "--isolation", "chroot", "--pull-never", "-f", packaging+"container/Containerfile", "-t", "fabricd", files)
+	var image struct {
+		OCIv1 struct {
+			Config struct {
+				Env, Entrypoint, Cmd []string
+				Volumes              map[string]struct{}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(run("inspect", "--type", "image", "localhost/fabricd")), &image); err != nil {
+		t.Fatal(err)
+	}
+	c := image.OCIv1.Config
+	for _, v := range []string{"/run/fabricd", "/var/lib/fabricd"} {
+		if _, ok := c.Volumes[v]; !ok {
+			t.Errorf("%s is no volume: %v", v, c.Volumes)
+		}
+	}
+	testImage(t, run("mount", run("from", "localhost/fabricd")), c.Env, append(c.Entrypoint, c.Cmd...))
+}
+
+// testImage runs an image's command in its root, and other commands beside it.
+func testImage(t *testing.T, root string, env, args []string) {
+	t.Helper()
+	in := func(args ...string) *exec.Cmd {
+		return &exec.Cmd{Path: args[0], Args: args, Env: env, Dir: "/", SysProcAttr: &syscall.SysProcAttr{Chroot: root}}
+	}
+	daemon := in(args...)
+	daemon.Env = append(slices.Clip(env), "FABRICD_LISTEN="+program.FreeAddress(t))
+	startCommand(t, root, daemon)
+	for _, c := range []struct{ want, command string }{
+		{"fabricd runs", "status"}, {"lives for good", "put job/1 10.0.0.1:1"}, {"10.0.0.1:1", "names"}, {"https://", "page"}, {"nothing is stuck", "stuck"},
+	} {
+		if out, err := in(append(args[:1:1], strings.Fields(c.command)...)...).CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
+			t.Errorf("in the image, fabricd %s: %v, %s", c.command, err, out)
+		}
 	}
 	if _, err := os.Stat(filepath.Join(root, "var/lib/fabricd/directory")); err != nil {
 		t.Error(err)
