@@ -91,6 +91,7 @@ type xdpPeer struct {
 // Why a port has no AF_XDP link though the interface may be able to.
 var (
 	errXDPWildcard = errors.New("the endpoint has the address of no interface: bind it to one")
+	errXDPNowhere  = errors.New("no interface that is up has the endpoint's address")
 	errXDPRemoved  = errors.New("the interface was removed")
 	errXDPLoopback = errors.New("the interface is lo, where sockets are faster")
 )
@@ -112,8 +113,11 @@ func (d *domain) newXDPLink(below link, fd netx.FD, local netip.AddrPort, index 
 
 // xdpInterface is the interface, with an index, of an address, if an AF_XDP link makes sense there.
 func xdpInterface(local netip.Addr, index int) (*net.Interface, error) {
-	if local.IsUnspecified() || index == 0 {
+	switch {
+	case local.IsUnspecified():
 		return nil, errXDPWildcard
+	case index == 0:
+		return nil, errXDPNowhere
 	}
 	ifc, err := net.InterfaceByIndex(index)
 	if err == nil && ifc.Flags&net.FlagLoopback != 0 {

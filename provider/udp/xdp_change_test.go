@@ -184,6 +184,15 @@ func TestXDPChosen(t *testing.T) {
 			t.Errorf("%d: %v", to, err)
 		}
 	}
+	for at, want := range map[string]error{"0.0.0.0": errXDPWildcard, "::": errXDPWildcard, "10.98.0.77": errXDPNowhere} {
+		if _, err := xdpInterface(netip.MustParseAddr(at), interfaceOf(netip.MustParseAddr(at))); err != want {
+			t.Errorf("%s: %v, want %v", at, err, want)
+		}
+	}
+	a.IP("link", "set", "eth9", "down")
+	if _, err := xdpInterface(p.local.Addr(), interfaceOf(p.local.Addr())); err != errXDPNowhere {
+		t.Errorf("while the interface is down: %v", err)
+	}
 	lo, box := testPort(t, d, loopback4)
 	err := d.setLink(lo, core.LinkXDP)
 	if !errors.Is(err, core.ErrOpNotSupp) || !strings.Contains(err.Error(), errXDPLoopback.Error()) || lo.Link() != core.LinkSockets {
