@@ -128,7 +128,10 @@ func TestXDPRetry(t *testing.T) {
 	}
 	l.wants = 1
 	l.flush()
-	late := l.late
+	late, sent := l.late, l.sent
+	if l.single == nil || l.expressSingle(peer, [][]byte{{1}}, 1) || l.sent != sent {
+		t.Error("a datagram left alone though the interface is down")
+	}
 	p.d.prog.Unlock()
 	if late == 0 {
 		t.Error("the system sends though the interface is down")
@@ -136,5 +139,37 @@ func TestXDPRetry(t *testing.T) {
 	a.IP("link", "set", "eth9", "up")
 	if !q.heard(back, 77, patience) {
 		t.Error("what could not be sent never is")
+	}
+}
+
+// TestXDPLateFirst: what waits until the system has room for it is not overtaken by what is sent meanwhile.
+func TestXDPLateFirst(t *testing.T) {
+	p, q, in, back := expressPort(t)
+	hears(t, p, q, back, 8)
+	hears(t, q, p, in, 8)
+	p.d.prog.Lock()
+	l := p.express.(*xdpLink)
+	for deadline := time.Now().Add(patience); l.peer(q.local) == nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("there is no way to the neighbour")
+		}
+	}
+	if l.single == nil {
+		t.Error("no datagram leaves alone")
+	}
+	if l.port.Reserve(l.out[:1]) != 1 {
+		t.Fatal("no frame")
+	}
+	out := &l.out[0]
+	out.Data = out.Data[:l.peer(q.local).h.Put(out.Data, make([]byte, 77), 1)]
+	if errno := l.port.Submit(l.out[:1]); errno != 0 {
+		t.Fatal(errno)
+	}
+	l.retry(lateMin) // as if the system had had no room
+	must(t, p.Send(q.local, [][]byte{make([]byte, 5)}, 0))
+	p.d.prog.Unlock()
+	q.d.until(t, "both", func() bool { return len(back.got) >= 2 })
+	if first, second := len(back.got[0].data), len(back.got[1].data); first != 77 || second != 5 {
+		t.Errorf("datagrams of %d and %d bytes, want 77 and 5", first, second)
 	}
 }

@@ -156,3 +156,34 @@ func TestXDPCrowd(t *testing.T) {
 	many.prog.Unlock()
 	hear(1)
 }
+
+// TestXDPHeir: when the endpoint goes that hears of what comes for its domain, another one does, though nobody makes passes.
+func TestXDPHeir(t *testing.T) {
+	a, b := places(t)
+	b.Enter()
+	q, _ := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
+	a.Enter()
+	d, at := testDomain(t, "LINK", linkXDP), netip.MustParseAddr("10.98.0.1")
+	first, box := testPort(t, d, at)
+	second, in := testPort(t, d, at)
+	third, last := testPort(t, d, at)
+	for _, p := range []*port{first, second, third} {
+		if p.express == nil {
+			t.Fatal(p.noXDP)
+		}
+	}
+	hears(t, q, first, box, 8)
+	d.prog.Lock()
+	must(t, first.Close())
+	d.prog.Unlock()
+	for range 3 {
+		hears(t, q, third, last, 9)
+		hears(t, q, second, in, 10)
+	}
+	must(t, d.setLink(second, core.LinkSockets))
+	hears(t, q, second, in, 11)
+	hears(t, q, third, last, 12)
+	if s := third.counts(); s.BypassReceived < 4 {
+		t.Errorf("%+v", s)
+	}
+}
