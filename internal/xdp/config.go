@@ -47,9 +47,8 @@ type Config struct {
 	RxFrames int // chunks of each queue for what comes, a power of two. 0: 4096
 	TxFrames int // chunks of each queue for what goes, a power of two. 0: 1024
 
-	// OneFrame leaves packets that take several frames to the kernel's stack, though it may be able to pass them. Then, in generic mode and from Linux 6.9 on, the kernel makes
-	// room before a packet by one allocation as large as it, instead of from a pool of pages (net/core/dev.c, netif_skb_check_for_xdp): a tenth quicker for
-	// short ones, but runs of up to 64 KiB, those of others too, are lost where memory has no such piece left.
+	// OneFrame leaves packets that take several frames to the kernel's stack, though it may be able to pass them. The program then has the lean form always, in generic mode
+	// (forms.go), which loses long packets, those of others too, where memory has no large piece left.
 	OneFrame bool
 
 	// NoSingle has packets that leave alone go by the rings, as others do, and not by a packet socket (see Port.SendSingle).

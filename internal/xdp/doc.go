@@ -5,7 +5,8 @@
 // An XDP program runs where packets arrive on an interface, before the kernel makes sockets' packets of them. The one of this package (instructions.go) looks
 // at UDP packets only: if the destination, with the VLANs it is in, is in its map of live ports, the packet goes to the AF_XDP socket of the queue it came
 // on, else, as everything that is not UDP, is fragmented, is multicast or is longer than the MTU, to the kernel as if nothing were there. The program is
-// attached by a link that this process holds: when the process ends, however it ends, the program and its maps go.
+// attached by a link that this process holds: when the process ends, however it ends, the program and its maps go. In generic mode it has two forms, which take
+// turns (forms.go).
 //
 // An AF_XDP socket belongs to one queue of one interface. It shares memory with the kernel, the umem: chunks of 2048 or 4096 bytes, one packet or a part of
 // one in each. Who may touch a chunk is told through four rings in shared memory:

@@ -37,18 +37,35 @@ const (
 	keyVLAN  = keyAddr + 20
 )
 
-// pass is the label of the end that hands a packet to the kernel's stack.
-const pass = "pass"
+// pass is the label of the end that hands a packet to the kernel's stack; long of that which says, too, that it is longer than the limit.
+const (
+	pass = "pass"
+	long = "long"
+)
+
+// limitMost bounds the limit, for the verifier, which knows it then not to lead beyond any packet.
+const limitMost = 0xf000
+
+// programMaps are the descriptors of the program's maps.
+type programMaps struct{ ports, xsks, limit, long, news int }
 
 // instructions is the program. It takes UDP packets whose destination is in the map of ports and passes all else on to the kernel: what is no unicast, has IP
 // options or extension headers, is a fragment, or is longer than the limits.
 //
-// R6 is the context, R7 the packet less VLAN tags, R8 its end, R9 the length of the IP packet. The parameters are the maps' descriptors.
-func instructions(ports, xsks, limit int) asm.Instructions {
+// R6 is the context, R7 the packet less VLAN tags, R8 its end, R9 the length of the IP packet.
+func instructions(m programMaps) asm.Instructions {
 	is := asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),
 		asm.LoadMem(asm.R7, asm.R6, mdData, asm.Word),
 		asm.LoadMem(asm.R8, asm.R6, mdDataEnd, asm.Word),
+		asm.LoadMapValue(asm.R1, m.limit, 0),
+		asm.LoadMem(asm.R1, asm.R1, 0, asm.Word),
+		asm.JEq.Imm(asm.R1, 0, pass), // it is not set yet
+		asm.JGT.Imm(asm.R1, limitMost, pass),
+		asm.Mov.Reg(asm.R2, asm.R7),
+		asm.Add.Reg(asm.R2, asm.R1),
+		asm.Add.Imm(asm.R2, linkMax+1),
+		asm.JLE.Reg(asm.R2, asm.R8, long),
 	}
 	is = append(is, within("", etherLen)...)
 	is = append(is,
@@ -77,8 +94,8 @@ func instructions(ports, xsks, limit int) asm.Instructions {
 	)
 	is = append(is, keyIPv4("IPv4")...)
 	is = append(is, keyIPv6("IPv6")...)
-	is = append(is, limits("limits", "redirect", limit)...)
-	return append(is, redirect("redirect", ports, xsks)...)
+	is = append(is, limits("limits", "redirect", m.limit)...)
+	return append(is, redirect("redirect", m)...)
 }
 
 // keyTag puts the number of a tag into the key, at an offset of the stack, and goes on at a label: that of a tag with a priority only stays 0.
@@ -197,9 +214,9 @@ func pseudo(addrs, size, header int16) asm.Instructions {
 }
 
 // redirect looks the key up and ends the program.
-func redirect(label string, ports, xsks int) asm.Instructions {
+func redirect(label string, m programMaps) asm.Instructions {
 	return asm.Instructions{
-		asm.LoadMapPtr(asm.R1, ports).WithSymbol(label),
+		asm.LoadMapPtr(asm.R1, m.ports).WithSymbol(label),
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, keyAddr),
 		asm.FnMapLookupElem.Call(),
@@ -207,10 +224,21 @@ func redirect(label string, ports, xsks int) asm.Instructions {
 		asm.LoadMem(asm.R2, asm.R0, 0, asm.Word), // where the owner's sockets begin
 		asm.LoadMem(asm.R1, asm.R6, mdQueue, asm.Word),
 		asm.Add.Reg(asm.R2, asm.R1),
-		asm.LoadMapPtr(asm.R1, xsks),
+		asm.LoadMapPtr(asm.R1, m.xsks),
 		asm.Mov.Imm(asm.R3, xdpPass), // what the next call returns if the queue has no socket
 		asm.FnRedirectMap.Call(),
 		asm.Return(),
+		asm.LoadMapValue(asm.R1, m.long, 0).WithSymbol(long),
+		asm.LoadMem(asm.R2, asm.R1, 0, asm.Word),
+		asm.JNE.Imm(asm.R2, 0, pass),
+		asm.StoreImm(asm.R1, 0, 1, asm.Word),
+		asm.StoreImm(asm.RFP, keyAddr, 0, asm.Word),
+		asm.LoadMapPtr(asm.R1, m.news),
+		asm.Mov.Reg(asm.R2, asm.RFP),
+		asm.Add.Imm(asm.R2, keyAddr),
+		asm.Mov.Imm(asm.R3, 4), // bytes, which say nothing
+		asm.Mov.Imm(asm.R4, 0),
+		asm.FnRingbufOutput.Call(),
 		asm.Mov.Imm(asm.R0, xdpPass).WithSymbol(pass),
 		asm.Return(),
 	}

@@ -139,12 +139,19 @@ func (i *Interface) attach() error {
 	if i.mode == Auto {
 		i.mode = Driver
 	}
-	err := i.prog.attach(i.index, i.mode)
+	err := i.attachIn(i.mode)
 	if i.c.Mode == Auto && errors.Is(err, NoDriverMode) {
 		i.mode = Generic
-		err = i.prog.attach(i.index, i.mode)
+		err = i.attachIn(i.mode)
 	}
 	return err
+}
+
+func (i *Interface) attachIn(mode Mode) error {
+	if mode == Generic && !i.c.OneFrame {
+		i.prog.haveForms()
+	}
+	return i.prog.attach(i.index, mode)
 }
 
 // openQueues opens and binds the sockets, gives the kernel chunks to receive into, and only then lets packets in.

@@ -104,11 +104,16 @@ func turn(b []byte) {
 // numbers is those of the program's objects in the kernel.
 func (p *program) numbers() []string {
 	var all []string
-	if i, err := p.prog.Info(); err == nil {
-		id, _ := i.ID()
-		all = append(all, fmt.Sprint("prog:", id))
+	for _, form := range []*ebpf.Program{p.prog, p.forms.lean} {
+		if form == nil {
+			continue
+		}
+		if i, err := form.Info(); err == nil {
+			id, _ := i.ID()
+			all = append(all, fmt.Sprint("prog:", id))
+		}
 	}
-	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit} {
+	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit, p.long, p.news} {
 		if i, err := m.Info(); err == nil {
 			id, _ := i.ID()
 			all = append(all, fmt.Sprint("map:", id))
@@ -120,11 +125,11 @@ func (p *program) numbers() []string {
 	return all
 }
 
-// anchorNumber is that of the link that hold made.
+// anchorNumber is that of the last link that hold made.
 func (p *program) anchorNumber() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i, err := p.anchor.Info()
+	i, err := p.anchors[len(p.anchors)-1].link.Info()
 	if err != nil {
 		return err.Error()
 	}
@@ -169,11 +174,11 @@ func node(t *testing.T, h *place, at netip.AddrPort, how ...string) (*exec.Cmd, 
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	f := strings.Fields(line)
-	if err != nil || f[0] != "ready" || len(f) != 6+len(how) {
+	if err != nil || f[0] != "ready" || len(f) != 8+2*len(how) {
 		t.Fatalf("%q, %v", line, err)
 	}
 	for k, n := range f[1:] {
-		if asideLink := len(how) > 0 && k == 4; exists(n) == asideLink {
+		if asideLink := len(how) > 0 && k == 7; exists(n) == asideLink {
 			t.Fatalf("there is, or is not, a %s", n)
 		}
 	}

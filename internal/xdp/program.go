@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/netip"
+	"os"
 	"sync"
 
 	"github.com/cilium/ebpf"
@@ -65,13 +66,15 @@ type program struct {
 	ports *ebpf.Map // key -> where the owner's sockets begin in xsks: who is alive
 	xsks  *ebpf.Map // that and the queue -> AF_XDP socket
 	limit *ebpf.Map // [0]: the longest IP packet that is taken, and the longest of those with an unfinished checksum
+	long  *ebpf.Map // [0]: a longer one came
+	news  *ebpf.Map // says so, once until long is 0 again
 
-	mu     sync.Mutex // of what follows
-	whole  bool       // packets come in generic mode: several may come in one piece
-	link   link.Link
-	anchor link.Link // see hold
-	apart  space     // that anchor is in
-	closed bool
+	mu      sync.Mutex // of what follows
+	whole   bool       // packets come in generic mode: several may come in one piece
+	link    link.Link
+	forms   forms
+	anchors []anchor // see hold
+	closed  bool
 }
 
 // loadProgram makes the maps, for so many sockets and ports, and loads the program. frags is whether it may see packets of several parts.
@@ -96,8 +99,13 @@ func (p *program) load(sockets, ports uint32, frags bool) (err error) {
 	if p.limit, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_limit", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1}); err != nil {
 		return err
 	}
-	code := instructions(p.ports.FD(), p.xsks.FD(), p.limit.FD())
-	spec := &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: code}
+	if p.long, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_long", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}); err != nil {
+		return err
+	}
+	if p.news, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_news", Type: ebpf.RingBuf, MaxEntries: uint32(os.Getpagesize())}); err != nil {
+		return err
+	}
+	spec := p.spec()
 	if frags {
 		spec.Flags = unix.BPF_F_XDP_HAS_FRAGS
 	}
@@ -107,6 +115,12 @@ func (p *program) load(sockets, ports uint32, frags bool) (err error) {
 		p.prog, err = ebpf.NewProgram(spec)
 	}
 	return err
+}
+
+// spec is the program, without flags.
+func (p *program) spec() *ebpf.ProgramSpec {
+	m := programMaps{ports: p.ports.FD(), xsks: p.xsks.FD(), limit: p.limit.FD(), long: p.long.FD(), news: p.news.FD()}
+	return &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: instructions(m)}
 }
 
 // attach attaches the program. Modes that the driver does not have, and programs that are there already, are told apart.
@@ -120,7 +134,7 @@ func (p *program) attach(ifindex int, mode Mode) error {
 	if mode == Generic {
 		flags = link.XDPGenericMode
 	}
-	l, err := link.AttachXDP(link.XDPOptions{Program: p.prog, Interface: ifindex, Flags: flags})
+	l, err := link.AttachXDP(link.XDPOptions{Program: p.form(mode), Interface: ifindex, Flags: flags})
 	if err != nil {
 		return attachError(err, ifindex, mode)
 	}
@@ -131,28 +145,42 @@ func (p *program) attach(ifindex int, mode Mode) error {
 // loIndex is the number of lo in every namespace.
 const loIndex = 1
 
-// hold attaches the program in generic mode to an interface that has no traffic, in a namespace of its own, too. Then attach and detach take microseconds: as long as a
+// anchor is an attachment to an interface that has no traffic, in a namespace of its own.
+type anchor struct {
+	link link.Link
+	at   space
+}
+
+// hold anchors the program in generic mode, in each of its forms. Then attach, detach and become take microseconds: as long as a
 // program is attached to anything, the kernel need not change the code that calls programs, and wait for all processors to have left it
 // (kernel/bpf/dispatcher.c, bpf_dispatcher_change_prog; net/core/dev.c, generic_xdp_needed_key). It takes CAP_SYS_ADMIN.
 func (p *program) hold() error {
-	apart, err := emptySpace()
+	err := p.anchor(p.prog)
+	if err == nil && p.forms.lean != nil {
+		err = p.anchor(p.forms.lean)
+	}
+	return err
+}
+
+func (p *program) anchor(form *ebpf.Program) error {
+	at, err := emptySpace()
 	if err != nil {
 		return err
 	}
-	err = apart.within(func() error {
+	err = at.within(func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.closed {
 			return unix.ENETDOWN
 		}
-		l, err := link.AttachXDP(link.XDPOptions{Program: p.prog, Interface: loIndex, Flags: link.XDPGenericMode})
+		l, err := link.AttachXDP(link.XDPOptions{Program: form, Interface: loIndex, Flags: link.XDPGenericMode})
 		if err == nil {
-			p.anchor, p.apart = l, apart
+			p.anchors = append(p.anchors, anchor{l, at})
 		}
 		return err
 	})
 	if err != nil {
-		apart.close()
+		at.close()
 	}
 	return err
 }
@@ -163,7 +191,7 @@ func (p *program) detach() {
 	defer p.mu.Unlock()
 	if p.link != nil {
 		p.link.Close()
-		p.link = nil
+		p.link, p.forms.is = nil, wide
 	}
 }
 
@@ -204,18 +232,19 @@ func (p *program) deletePort(k key) error {
 
 // close detaches the program first: packets go to the kernel again before the sockets close.
 func (p *program) close() {
+	p.endForms()
 	p.detach()
 	p.mu.Lock()
 	p.closed = true
-	if p.anchor != nil {
-		p.anchor.Close()
-		p.apart.close()
+	for _, a := range p.anchors {
+		a.link.Close()
+		a.at.close()
 	}
 	p.mu.Unlock()
 	if p.prog != nil {
 		p.prog.Close()
 	}
-	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit} {
+	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit, p.long, p.news} {
 		if m != nil {
 			m.Close()
 		}

@@ -50,7 +50,7 @@ func params() []core.Param {
 			"xdp (AF_XDP past its stack, Linux with privileges; beside sockets), or auto (xdp where it can be had)"),
 		p("xdp_mode", core.ParamString, modeAuto, "where AF_XDP's program runs: driver, generic (in the system's stack), or auto (generic over veth, and where the driver cannot); "+
 			"of a process's endpoints on an interface, the first decides"),
-		p("xdp_frags", core.ParamBool, "1", "with AF_XDP, take packets that need several frames (jumbo MTU). Without, over veth, a message takes a tenth less, but large ones, others' too, are lost where memory is in small pieces"),
+		p("xdp_frags", core.ParamBool, "1", "with AF_XDP, take packets that need several frames (jumbo MTU), and leave long packets in pieces. Without, over veth, large messages, others' too, are lost where memory is in small pieces"),
 		p("xdp_single", core.ParamBool, "1", "with AF_XDP, send datagrams that leave alone by a packet socket, past its rings, where the system copies what is sent and the interface has one queue"),
 		p("xdp_aside", core.ParamBool, "1", "with link auto, take AF_XDP's program off an interface while large messages come, where that is measured to make them faster (generic mode)"),
 		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),

@@ -1,0 +1,100 @@
+//go:build linux
+
+package xdp
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// has is the form that an interface's program has.
+func has(i *Interface) form {
+	i.prog.mu.Lock()
+	defer i.prog.mu.Unlock()
+	return i.prog.forms.is
+}
+
+// TestForms: the program is lean until long packets come, whoever they are for, and again when they have ended; what is a port's comes to it all the while.
+func TestForms(t *testing.T) {
+	a, b := places(t, 1, 1500)
+	at, from := netip.AddrPortFrom(a.v4, 7001), netip.AddrPortFrom(b.v4, 7000)
+	i, p := openPort(t, a, Config{Mode: Generic}, at)
+	const calm = 20 * time.Millisecond
+	i.prog.mu.Lock()
+	i.prog.forms.calm = calm
+	i.prog.mu.Unlock()
+	others := listen(t, a, netip.AddrPortFrom(a.v4, 7002))
+	s := listen(t, b, from)
+	deliver := func(text string) {
+		t.Helper()
+		_, err := s.WriteToUDPAddrPort([]byte(text), at)
+		must(t, err)
+		if got := payloadOf(t, take(t, p, 1)[0]); string(got) != text {
+			t.Errorf("%q, want %q", got, text)
+		}
+	}
+	// run sends others 20 datagrams in one piece, which the cable passes on as one packet.
+	run := func() {
+		t.Helper()
+		b.Enter()
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		must(t, err)
+		defer unix.Close(fd)
+		must(t, unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, 1400))
+		must(t, unix.Sendto(fd, make([]byte, 20*1400), 0, &unix.SockaddrInet4{Port: 7002, Addr: a.v4.As4()}))
+		buf := make([]byte, 2000)
+		for range 20 {
+			if n, err := others.Read(buf); n != 1400 || err != nil {
+				t.Fatalf("%d bytes, %v", n, err)
+			}
+		}
+	}
+	for n := range 3 {
+		if has(i) != lean {
+			t.Fatalf("the program is not lean at first, %d", n)
+		}
+		deliver("lean")
+		run()
+		until(t, "the wide form", func() bool { return has(i) == wide })
+		deliver("wide")
+		until(t, "the lean form", func() bool { return has(i) == lean })
+	}
+	_, err := s.WriteToUDPAddrPort(make([]byte, 1472), at) // the longest that is taken is none of the long ones
+	must(t, err)
+	if got := payloadOf(t, take(t, p, 1)[0]); len(got) != 1472 {
+		t.Errorf("%d bytes, want 1472", len(got))
+	}
+	var n uint32
+	must(t, i.prog.long.Lookup(uint32(0), &n))
+	if n != 0 {
+		t.Error("a packet of the MTU's length was taken for a long one")
+	}
+	run()
+	until(t, "the wide form", func() bool { return has(i) == wide })
+	stop := sweep(t, i)
+	time.Sleep(5 * calm)
+	if i.prog.become(lean) || has(i) != wide {
+		t.Error("it became lean while it was aside")
+	}
+	stop()
+	until(t, "coming back", func() bool { return on(i) })
+	until(t, "the lean form", func() bool { return has(i) == lean })
+	deliver("after all")
+}
+
+// TestOneForm: there is none to choose from in driver mode, and where packets of several frames are not wanted.
+func TestOneForm(t *testing.T) {
+	a, b := places(t, 1, 1500)
+	for _, w := range []struct {
+		h *place
+		c Config
+	}{{a, Config{Mode: Driver}}, {b, Config{Mode: Generic, OneFrame: true}}} {
+		i, _ := openPort(t, w.h, w.c, netip.AddrPortFrom(w.h.v4, 7001))
+		if i.prog.forms.news != nil || has(i) != wide {
+			t.Errorf("%+v: two forms", w.c)
+		}
+	}
+}
