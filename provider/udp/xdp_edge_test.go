@@ -173,3 +173,25 @@ func TestXDPLateFirst(t *testing.T) {
 		t.Errorf("datagrams of %d and %d bytes, want 77 and 5", first, second)
 	}
 }
+
+// TestXDPEndFlush: what waits for company when the port goes back to sockets, or closes, still leaves.
+func TestXDPEndFlush(t *testing.T) {
+	for _, end := range []func(*port) error{func(p *port) error { return p.SetLink(core.LinkSockets) }, (*port).Close} {
+		p, q, in, back := expressPort(t)
+		hears(t, p, q, back, 8)
+		hears(t, q, p, in, 8)
+		p.d.prog.Lock()
+		l := p.express.(*xdpLink)
+		sent := 0
+		for l.wants == 0 && sent < 10000 {
+			must(t, p.Send(q.local, [][]byte{{byte(sent)}}, 0))
+			sent++
+		}
+		if l.wants == 0 {
+			t.Error("nothing ever waits")
+		}
+		must(t, end(p))
+		p.d.prog.Unlock()
+		q.d.until(t, "all of them", func() bool { return len(back.got) == sent })
+	}
+}
