@@ -183,3 +183,61 @@ func TestXDPDirect(t *testing.T) {
 		t.Error("not told of what came before")
 	}
 }
+
+// TestXDPDirectSocket: what comes by the socket is found, too, while nobody looks at descriptors.
+func TestXDPDirectSocket(t *testing.T) {
+	a, b := places(t)
+	d, p, in, links := xdpPair(t, a, b)
+	if links[0].segments() == 1 {
+		notHere(t, "runs go by AF_XDP")
+	}
+	d.until(t, "all from before", func() bool { in[1].got = nil; return true })
+	d.prog.Lock()
+	defer d.prog.Unlock()
+	must(t, links[1].direct(true))
+	links[1].woken, links[1].near = false, 0
+	must(t, p[0].Send(p[1].local, [][]byte{make([]byte, 10_000)}, 1000))
+	for deadline := time.Now().Add(patience); len(in[1].got) < 10; p[1].Poll() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d datagrams came", len(in[1].got))
+		}
+	}
+}
+
+// TestXDPLinkLocal: datagrams of link-local addresses come from addresses that can be answered.
+func TestXDPLinkLocal(t *testing.T) {
+	a, b := places(t)
+	var p [2]*port
+	var in [2]*inbox
+	for i, h := range []*cable.Host{a, b} {
+		at := []string{"fe80::98:1", "fe80::98:2"}[i]
+		h.IP("addr", "add", at+"/64", "dev", "eth9", "nodad")
+		h.Enter()
+		p[i], in[i] = testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr(at+"%eth9"))
+		if p[i].express == nil {
+			t.Fatal(p[i].noXDP)
+		}
+	}
+	for deadline := time.Now().Add(patience); ; {
+		was := p[1].counts()
+		must(t, p[0].send(p[1].local, 0, []byte{1}))
+		var from netip.AddrPort
+		p[1].d.until(t, "a datagram", func() bool {
+			if len(in[1].got) > 0 {
+				from, in[1].got = in[1].got[0].from, nil
+			}
+			return from.IsValid()
+		})
+		// The zone's name is that of the namespace of the thread that received, which is any; an application has one.
+		if want := p[0].local; from.Port() != want.Port() || from.Addr().WithZone("") != want.Addr().WithZone("") || from.Addr().Zone() == "" {
+			t.Fatalf("it came from %v, want %v", from, want)
+		}
+		if p[1].counts().BypassReceived > was.BypassReceived {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("nothing comes past the system's stack")
+		}
+	}
+	hears(t, p[1], p[0], in[0], 9)
+}
