@@ -287,6 +287,42 @@ func TestDiskFull(t *testing.T) {
 	mustHave(t, open(t, dir), acknowledged)
 }
 
+// old is a disk that has no more logs than one.
+type old struct {
+	*paper.Disk
+	asked *int
+}
+
+func (d old) Create(name string) (disk.File, error) {
+	if *d.asked++; *d.asked > 1 {
+		return nil, unix.ENOSPC
+	}
+	return d.Disk.Create(name)
+}
+
+// TestNoNewLog: where no new log can be begun the old one goes on, and a new one is tried when that has grown, not with every change.
+func TestNoNewLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := old{paper.New(1), new(int)}
+		s, err := Open(Options{Folder: d, Log: slog.New(slog.DiscardHandler), snapshotMin: 5000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 {
+			if _, err := s.Put(t.Context(), alice, name(1, 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		size := s.journal.Size()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if most := 1 + int(size/5000); *d.asked < 2 || *d.asked > most {
+			t.Errorf("%d logs were tried for %d bytes, want 2 to %d", *d.asked, size, most)
+		}
+	})
+}
+
 // stuck is a disk that takes nothing until it is let go.
 type stuck struct {
 	*paper.Disk
