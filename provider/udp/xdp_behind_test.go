@@ -9,6 +9,7 @@ import (
 	"gofabric/core"
 	"gofabric/internal/xdp"
 	"gofabric/internal/xdp/frame"
+	"gofabric/test/cable"
 )
 
 // TestXDPBehind: what waits behind frames that are no good, more than one receive brings, is not lost when a port leaves AF_XDP.
@@ -20,19 +21,7 @@ func TestXDPBehind(t *testing.T) {
 	if p.express == nil {
 		t.Fatal(p.noXDP)
 	}
-	b.Enter()
-	i, err := xdp.Open("eth9", xdp.Config{Mode: xdp.Generic})
-	must(t, err)
-	t.Cleanup(i.Close)
-	from := netip.MustParseAddrPort("10.98.0.2:7000")
-	out, err := i.Bind(from)
-	must(t, err)
-	t.Cleanup(func() { must(t, out.Close()) })
-	c := frame.Config{Src: from, Dst: p.local}
-	copy(c.SrcMAC[:], b.Interface("eth9").HardwareAddr)
-	copy(c.DstMAC[:], a.Interface("eth9").HardwareAddr)
-	var h frame.Header
-	must(t, h.Init(&c))
+	out, h := framer(t, a, b, p)
 	const bad, ipChecksum = 2*xdpFrames + 1, 14 + 10
 	var f [bad + 1]xdp.Frame
 	d.prog.Lock()
@@ -55,5 +44,55 @@ func TestXDPBehind(t *testing.T) {
 	must(t, p.SetLink(core.LinkSockets))
 	if n := len(in.got); n != 1 || in.got[0].data != "good" {
 		t.Errorf("%d datagrams; %+v", n, p.Stats())
+	}
+}
+
+// framer is a port of AF_XDP itself at the other end of a port's cable, and the header of frames from there.
+func framer(t *testing.T, a, b *cable.Host, p *port) (*xdp.Port, frame.Header) {
+	t.Helper()
+	b.Enter()
+	i, err := xdp.Open("eth9", xdp.Config{Mode: xdp.Generic})
+	must(t, err)
+	t.Cleanup(i.Close)
+	from := netip.MustParseAddrPort("10.98.0.2:7000")
+	out, err := i.Bind(from)
+	must(t, err)
+	t.Cleanup(func() { must(t, out.Close()) })
+	c := frame.Config{Src: from, Dst: p.local}
+	copy(c.SrcMAC[:], b.Interface("eth9").HardwareAddr)
+	copy(c.DstMAC[:], a.Interface("eth9").HardwareAddr)
+	var h frame.Header
+	must(t, h.Init(&c))
+	return out, h
+}
+
+// TestXDPOtherStation: a frame to another Ethernet address, which a hub or a bridge lets through, is none of the port's, though it is to its IP address.
+func TestXDPOtherStation(t *testing.T) {
+	a, b := places(t)
+	a.Enter()
+	d := testDomain(t, "LINK", linkXDP)
+	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
+	if p.express == nil {
+		t.Fatal(p.noXDP)
+	}
+	out, h := framer(t, a, b, p)
+	for n, text := range []string{"other", "ours"} {
+		var f [1]xdp.Frame
+		if out.Reserve(f[:]) != 1 {
+			t.Fatal("no frame")
+		}
+		f[0].Data = f[0].Data[:h.Put(f[0].Data, []byte(text), 1)]
+		if n == 0 {
+			f[0].Data[5] ^= 1
+		}
+		if errno := out.Submit(f[:]); errno != 0 {
+			t.Fatal(errno)
+		}
+		for out.Flush() != 0 {
+		}
+	}
+	d.until(t, "a datagram", func() bool { return len(in.got) > 0 })
+	if s := p.counts(); in.got[0].data != "ours" || s.BypassRefused != 1 {
+		t.Errorf("%q; %+v", in.got[0].data, s)
 	}
 }
