@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/program"
 )
 
 // Shared vectors and processes that die. The test binary runs itself as the other process, which TestMain tells by a variable.
@@ -51,51 +52,30 @@ func otherProcess(root string) {
 
 // process is the other process.
 type process struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	in  *bufio.Writer
-	out *bufio.Scanner
+	*program.Program
+	t *testing.T
 }
 
-func start(t *testing.T, root string) *process {
+func start(t *testing.T, root string) process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), procVar+"="+root)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	p := &process{t, cmd, bufio.NewWriter(in), bufio.NewScanner(out)}
-	t.Cleanup(p.kill)
+	p := process{program.Talk(t, cmd), t}
 	p.want("open <nil>")
 	return p
 }
 
-func (p *process) do(act, want string) {
+func (p process) do(act, want string) {
 	p.t.Helper()
-	fmt.Fprintln(p.in, act)
-	p.in.Flush()
+	p.Tell(act)
 	p.want(want)
 }
 
-func (p *process) want(want string) {
+func (p process) want(want string) {
 	p.t.Helper()
-	if !p.out.Scan() || p.out.Text() != want {
-		p.t.Fatalf("the other process said %q, want %q", p.out.Text(), want)
+	if said := p.Line(); said != want {
+		p.t.Fatalf("the other process said %q, want %q", said, want)
 	}
-}
-
-func (p *process) kill() {
-	p.cmd.Process.Kill()
-	p.cmd.Wait()
 }
 
 // TestSharedCreatorDies has the process that made the vector die, at rest and in the middle of a change.
@@ -110,7 +90,7 @@ func TestSharedCreatorDies(t *testing.T) {
 		t.Error(a, err)
 	}
 	p.do("half 10.0.0.3:1", "half <nil>")
-	p.kill()
+	p.Kill()
 	if fi := insert(t, av, "10.0.0.4:1"); fi != 2 {
 		t.Errorf("the next address got index %d; the unfinished one counts for nothing", fi)
 	}
@@ -127,7 +107,7 @@ func TestSharedCreatorDies(t *testing.T) {
 	av.Close()
 	reader.Close()
 	q.do("lookup", "10.0.0.1:1 <nil>")
-	q.kill()
+	q.Kill()
 	// All are gone: the name starts anew, and the files of another dead vector go with it.
 	if err := os.WriteFile(files(t, root)[0]+"00", []byte("rubbish"), 0o600); err != nil {
 		t.Fatal(err)
@@ -165,7 +145,7 @@ func TestSharedHolderStops(t *testing.T) {
 		_, err := av.Insert([]core.Addr{addr("10.0.0.5:1")}, nil, 0)
 		done <- err
 	}()
-	p.kill()
+	p.Kill()
 	if err := <-done; err != nil {
 		t.Error("the kernel did not release the lock:", err)
 	}

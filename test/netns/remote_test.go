@@ -87,9 +87,10 @@ func (r *remote) want(begin string, within time.Duration) string {
 		}
 	}
 	for end := time.Now().Add(within); ; {
-		l, err := r.Next(time.Until(end))
+		left := time.Until(end)
+		l, err := r.Next(left)
 		switch {
-		case err == program.ErrSilent:
+		case err == program.ErrSilent, left < 0 && !strings.HasPrefix(l, begin):
 			r.Blame("on %s: no %q within %v", r.h.Name, begin, within)
 		case err != nil:
 			r.t.Fatalf("%s: %v; want %q", r.h.Name, err, begin)

@@ -128,12 +128,15 @@ func (p *Program) Line() string {
 func (p *Program) Expect(words string) string {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; {
-		line, err := p.Next(time.Until(end))
-		if err != nil {
+		left := time.Until(end)
+		line, err := p.Next(left)
+		switch {
+		case err != nil:
 			p.Blame("should have said %q, but %v", words, err)
-		}
-		if strings.Contains(line, words) {
+		case strings.Contains(line, words):
 			return line
+		case left < 0:
+			p.Blame("should have said %q, and says other things without end", words)
 		}
 	}
 }

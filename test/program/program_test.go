@@ -1,8 +1,10 @@
 package program
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -89,5 +91,50 @@ func TestEnds(t *testing.T) {
 	began := time.Now()
 	if p.Kill(); time.Since(began) > 3*time.Second || strings.TrimSpace(p.String()) == "" {
 		t.Errorf("%q lived on and held the stream for %v", p, time.Since(began))
+	}
+}
+
+// wary is a test that keeps what it fails of.
+type wary struct {
+	*testing.T
+	said string
+}
+
+func (w *wary) Errorf(format string, args ...any) { w.said = fmt.Sprintf(format, args...) }
+
+func (w *wary) Fatalf(format string, args ...any) {
+	w.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+// TestFailures: a test fails of a program that ends badly, or by itself, or does not say what it should, and one that hangs is made to say what it does.
+func TestFailures(t *testing.T) {
+	const loop = "echo up; while :; do sleep 0.01; done"
+	for want, c := range map[string]struct {
+		script string
+		do     func(p *Program)
+	}{
+		"ended with exit status 3":                                 {"trap 'exit 3' TERM; " + loop, (*Program).Stop},
+		"has ended by itself, with exit status 4":                  {"echo up; exit 4", func(p *Program) { _ = p.Wait(); p.Stop() }},
+		`should have said "down", but it ended with exit status 5`: {"echo up; exit 5", func(p *Program) { p.Expect("down") }},
+		"should have said something, but it ended with <nil>":      {"echo up", func(p *Program) { p.Line() }},
+		"sleeps":                              {"trap 'echo in a loop; exit' QUIT; " + loop, func(p *Program) { p.Blame("sleeps") }},
+		"is told more: write |1: broken pipe": {"exec 0<&-; " + loop, func(p *Program) { p.Tell("more") }},
+	} {
+		w := &wary{T: t}
+		var p *Program
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			p = Talk(w, exec.Command("sh", "-c", c.script))
+			p.Expect("up")
+			c.do(p)
+		}()
+		if <-done; !strings.HasSuffix(w.said, want) {
+			t.Errorf("the test fails of %q, want %q", w.said, want)
+		}
+		if want == "sleeps" && !strings.Contains(p.String(), "in a loop") {
+			t.Errorf("it does not say what it does: %q", p)
+		}
 	}
 }
