@@ -134,9 +134,8 @@ func TestStepAsideKilled(t *testing.T) {
 		t.Fatal("there is no sign of the namespace")
 	}
 	a.Enter()
-	if id := attachedTo(a.Interface(cable.End).Index); id != 0 {
-		t.Fatalf("program %d is not aside", id)
-	}
+	index := a.Interface(cable.End).Index
+	until(t, "stepping aside", func() bool { return attachedTo(index) == 0 }) // on a slow machine large messages pause, and it is back for a moment
 	must(t, other.Process.Kill())
 	other.Wait()
 	for _, n := range numbers {

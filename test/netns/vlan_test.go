@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // vlan makes a VLAN device on each host, above the interface, and above another VLAN device if it is to have two tags, and returns the hosts at its addresses.
@@ -86,6 +87,27 @@ func TestXDPVLAN(t *testing.T) {
 				rb.Kill()
 			}
 		})
+	}
+}
+
+// TestXDPVLANMoved gives a VLAN device another Ethernet address than that of the interface below, where its endpoint's packets are: they still come there.
+func TestXDPVLANMoved(t *testing.T) {
+	t.Parallel()
+	a, b := vlan(t, false)
+	env := append([]string{"FI_OFI_RXD_PEER_TIMEOUT=20000"}, xdpBelow...)
+	ra, rb := xdpPair(a, b, a.v4, b.v4, env, env)
+	ra.bypassed(rb)
+	b.IP("link", "set", "v42", "address", "02:00:00:00:42:42")
+	a.IP("neigh", "flush", "dev", "v42")
+	_, before, _ := rb.counts()
+	for began := time.Now(); ; { // the link hears of the change a little later
+		intact(ra, rb, 8, 20)
+		if _, n, _ := rb.counts(); n > before {
+			break
+		}
+		if time.Since(began) > long {
+			t.Fatal("nothing comes past the kernel's stack")
+		}
 	}
 }
 
