@@ -35,7 +35,10 @@ const formCalm = 5 * time.Second
 
 // haveForms gives the program its lean form, to be attached with, if the kernel lets it.
 func (p *program) haveForms() {
-	prog, err := ebpf.NewProgram(p.spec())
+	if !p.frags {
+		return
+	}
+	prog, err := ebpf.NewProgram(p.spec(false))
 	if err != nil {
 		return
 	}

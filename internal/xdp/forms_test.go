@@ -3,6 +3,7 @@
 package xdp
 
 import (
+	"net"
 	"net/netip"
 	"testing"
 	"time"
@@ -36,21 +37,9 @@ func TestForms(t *testing.T) {
 			t.Errorf("%q, want %q", got, text)
 		}
 	}
-	// run sends others 20 datagrams in one piece, which the cable passes on as one packet.
 	run := func() {
 		t.Helper()
-		b.Enter()
-		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-		must(t, err)
-		defer unix.Close(fd)
-		must(t, unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, 1400))
-		must(t, unix.Sendto(fd, make([]byte, 20*1400), 0, &unix.SockaddrInet4{Port: 7002, Addr: a.v4.As4()}))
-		buf := make([]byte, 2000)
-		for range 20 {
-			if n, err := others.Read(buf); n != 1400 || err != nil {
-				t.Fatalf("%d bytes, %v", n, err)
-			}
-		}
+		sendRun(t, b, a, others)
 	}
 	for n := range 3 {
 		if has(i) != lean {
@@ -83,6 +72,45 @@ func TestForms(t *testing.T) {
 	until(t, "coming back", func() bool { return on(i) })
 	until(t, "the lean form", func() bool { return has(i) == lean })
 	deliver("after all")
+}
+
+// sendRun sends others, of to at port 7002, 20 datagrams in one piece, which the cable passes on as one packet.
+func sendRun(t *testing.T, from, to *place, others *net.UDPConn) {
+	t.Helper()
+	from.Enter()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	defer unix.Close(fd)
+	must(t, unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, 1400))
+	must(t, unix.Sendto(fd, make([]byte, 20*1400), 0, &unix.SockaddrInet4{Port: 7002, Addr: to.v4.As4()}))
+	buf := make([]byte, 2000)
+	for range 20 {
+		if n, err := others.Read(buf); n != 1400 || err != nil {
+			t.Fatalf("%d bytes, %v", n, err)
+		}
+	}
+}
+
+// TestFormsJumbo: long packets are told of in the wide form, too, where the part that the program may look into is shorter than the MTU: so it stays wide while they come.
+func TestFormsJumbo(t *testing.T) {
+	a, b := places(t, 1, 9000)
+	i, _ := openPort(t, a, Config{Mode: Generic}, netip.AddrPortFrom(a.v4, 7001))
+	others := listen(t, a, netip.AddrPortFrom(a.v4, 7002))
+	i.prog.mu.Lock()
+	i.prog.forms.calm = time.Hour
+	i.prog.mu.Unlock()
+	sendRun(t, b, a, others)
+	until(t, "the wide form", func() bool { return has(i) == wide })
+	must(t, i.prog.long.Put(uint32(0), uint32(0)))
+	until(t, "word of another one", func() bool {
+		sendRun(t, b, a, others)
+		var n uint32
+		must(t, i.prog.long.Lookup(uint32(0), &n))
+		return n == 1
+	})
+	if has(i) != wide {
+		t.Error("it is not wide any more")
+	}
 }
 
 // TestOneForm: there is none to choose from in driver mode, and where packets of several frames are not wanted.

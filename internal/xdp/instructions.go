@@ -52,21 +52,14 @@ type programMaps struct{ ports, xsks, limit, long, news int }
 // instructions is the program. It takes UDP packets whose destination is in the map of ports and passes all else on to the kernel: what is no unicast, has IP
 // options or extension headers, is a fragment, or is longer than the limits.
 //
-// R6 is the context, R7 the packet less VLAN tags, R8 its end, R9 the length of the IP packet.
-func instructions(m programMaps) asm.Instructions {
+// R6 is the context, R7 the packet less VLAN tags, R8 its end, R9 the length of the IP packet. With frags, a packet may have more parts than the one in between.
+func instructions(m programMaps, frags bool) asm.Instructions {
 	is := asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),
 		asm.LoadMem(asm.R7, asm.R6, mdData, asm.Word),
 		asm.LoadMem(asm.R8, asm.R6, mdDataEnd, asm.Word),
-		asm.LoadMapValue(asm.R1, m.limit, 0),
-		asm.LoadMem(asm.R1, asm.R1, 0, asm.Word),
-		asm.JEq.Imm(asm.R1, 0, pass), // it is not set yet
-		asm.JGT.Imm(asm.R1, limitMost, pass),
-		asm.Mov.Reg(asm.R2, asm.R7),
-		asm.Add.Reg(asm.R2, asm.R1),
-		asm.Add.Imm(asm.R2, linkMax+1),
-		asm.JLE.Reg(asm.R2, asm.R8, long),
 	}
+	is = append(is, length(m.limit, frags)...)
 	is = append(is, within("", etherLen)...)
 	is = append(is,
 		asm.LoadMem(asm.R1, asm.R7, 0, asm.Byte),
@@ -96,6 +89,28 @@ func instructions(m programMaps) asm.Instructions {
 	is = append(is, keyIPv6("IPv6")...)
 	is = append(is, limits("limits", "redirect", m.limit)...)
 	return append(is, redirect("redirect", m)...)
+}
+
+// length goes on unless the packet is longer than those that are taken, or it is not set yet how long these are. With frags, only the first part of a packet is between R7 and R8.
+func length(limit int, frags bool) asm.Instructions {
+	is := asm.Instructions{
+		asm.LoadMapValue(asm.R1, limit, 0),
+		asm.LoadMem(asm.R9, asm.R1, 0, asm.Word),
+		asm.JEq.Imm(asm.R9, 0, pass),
+		asm.JGT.Imm(asm.R9, limitMost, pass),
+	}
+	if frags {
+		return append(is,
+			asm.Add.Imm(asm.R9, linkMax),
+			asm.Mov.Reg(asm.R1, asm.R6),
+			asm.FnXdpGetBuffLen.Call(),
+			asm.JGT.Reg(asm.R0, asm.R9, long))
+	}
+	return append(is,
+		asm.Mov.Reg(asm.R2, asm.R7),
+		asm.Add.Reg(asm.R2, asm.R9),
+		asm.Add.Imm(asm.R2, linkMax+1),
+		asm.JLE.Reg(asm.R2, asm.R8, long))
 }
 
 // keyTag puts the number of a tag into the key, at an offset of the stack, and goes on at a label: that of a tag with a priority only stays 0.

@@ -68,6 +68,7 @@ type program struct {
 	limit *ebpf.Map // [0]: the longest IP packet that is taken, and the longest of those with an unfinished checksum
 	long  *ebpf.Map // [0]: a longer one came
 	news  *ebpf.Map // says so, once until long is 0 again
+	frags bool      // prog sees packets of several parts
 
 	mu      sync.Mutex // of what follows
 	whole   bool       // packets come in generic mode: several may come in one piece
@@ -105,22 +106,23 @@ func (p *program) load(sockets, ports uint32, frags bool) (err error) {
 	if p.news, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_news", Type: ebpf.RingBuf, MaxEntries: uint32(os.Getpagesize())}); err != nil {
 		return err
 	}
-	spec := p.spec()
-	if frags {
-		spec.Flags = unix.BPF_F_XDP_HAS_FRAGS
-	}
-	p.prog, err = ebpf.NewProgram(spec)
+	p.frags = frags
+	p.prog, err = ebpf.NewProgram(p.spec(frags))
 	if frags && errors.Is(err, unix.EINVAL) {
-		spec.Flags = 0 // Linux before 5.18; packets of several parts then do not come here
-		p.prog, err = ebpf.NewProgram(spec)
+		p.frags = false // Linux before 5.18; packets of several parts then do not come here
+		p.prog, err = ebpf.NewProgram(p.spec(false))
 	}
 	return err
 }
 
-// spec is the program, without flags.
-func (p *program) spec() *ebpf.ProgramSpec {
+// spec is the program.
+func (p *program) spec(frags bool) *ebpf.ProgramSpec {
 	m := programMaps{ports: p.ports.FD(), xsks: p.xsks.FD(), limit: p.limit.FD(), long: p.long.FD(), news: p.news.FD()}
-	return &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: instructions(m)}
+	s := &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: instructions(m, frags)}
+	if frags {
+		s.Flags = unix.BPF_F_XDP_HAS_FRAGS
+	}
+	return s
 }
 
 // attach attaches the program. Modes that the driver does not have, and programs that are there already, are told apart.
