@@ -160,9 +160,6 @@ func TestMemoryStrangers(t *testing.T) {
 	must(t, err)
 	defer end.Close()
 	defer unix.Close(memory)
-	silent, err := netx.LocalConnect(doorName(a.p.local))
-	must(t, err)
-	defer netx.Close(silent)
 	for name, s := range map[string]struct {
 		hello []byte
 		fd    netx.FD
@@ -194,16 +191,15 @@ func TestMemoryStrangers(t *testing.T) {
 	if a.mates() != 0 {
 		t.Errorf("%d mates", a.mates())
 	}
-	a.locked(func() {
-		if len(a.p.near.half) != 1 {
-			t.Errorf("%d have said nothing yet", len(a.p.near.half))
-		}
-	})
-	all(t, "the silent one is sent away", func() bool {
-		n := 0
-		a.locked(func() { n = len(a.p.near.half) })
-		return n == 0
-	}, a)
+	half := func() (n int) { a.locked(func() { n = len(a.p.near.half) }); return n }
+	if n := half(); n != 0 {
+		t.Errorf("%d have said nothing yet", n)
+	}
+	silent, err := netx.LocalConnect(doorName(a.p.local))
+	must(t, err)
+	defer netx.Close(silent)
+	all(t, "the silent one comes in", func() bool { return half() == 1 }, a)
+	all(t, "the silent one is sent away", func() bool { return half() == 0 }, a)
 	meet(t, a, b)
 	must(t, a.p.send(from, 0, []byte{1}))
 	if err := a.p.send(from, 0, nil); err != nil && err != core.ErrConnRefused {
