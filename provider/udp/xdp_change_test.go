@@ -107,7 +107,7 @@ func TestXDPMoved(t *testing.T) {
 	for _, mac := range []string{"02:00:00:00:98:01", "02:00:00:00:98:02"} {
 		hears(t, q, p, in, 8)
 		a.IP("link", "set", "eth9", "address", mac)
-		b.IP("neigh", "flush", "dev", "eth9")
+		b.IP("neigh", "replace", "10.98.0.1", "lladdr", mac, "dev", "eth9", "nud", "reachable")
 		was := p.counts()
 		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; { // the link hears of the change a little later
 			hears(t, q, p, in, 8)

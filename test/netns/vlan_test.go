@@ -98,7 +98,7 @@ func TestXDPVLANMoved(t *testing.T) {
 	ra, rb := xdpPair(a, b, a.v4, b.v4, env, env)
 	ra.bypassed(rb)
 	b.IP("link", "set", "v42", "address", "02:00:00:00:42:42")
-	a.IP("neigh", "flush", "dev", "v42")
+	a.IP("neigh", "replace", b.v4, "lladdr", "02:00:00:00:42:42", "dev", "v42", "nud", "reachable")
 	_, before, _ := rb.counts()
 	for began := time.Now(); ; { // the link hears of the change a little later
 		intact(ra, rb, 8, 20)
