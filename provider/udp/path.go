@@ -9,6 +9,7 @@ import (
 	"gofabric/internal/dgram"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
+	"gofabric/internal/progress"
 )
 
 const (
@@ -18,10 +19,22 @@ const (
 	ipv6MinMTU  = 1280 // what any link takes (RFC 8200)
 	pathsMax    = 1024
 	pathAge     = 10 * time.Second
+	narrowFor   = 20 * time.Minute // asked after; the system itself forgets what it was told after ten (route(7), mtu_expires)
 )
 
 // paths remembers how large datagrams may be, by destination.
-type paths struct{ known map[netip.Addr]path }
+type paths struct {
+	known  map[netip.Addr]path
+	narrow map[netip.AddrPort]narrowed
+	timer  *progress.Handle // asks after those, once there was one
+	every  time.Duration    // 0: pathAge
+}
+
+// narrowed is a path that took less than before: when it takes more again nobody says (RFC 1191, 6.3; RFC 8201, 4).
+type narrowed struct {
+	was   int // when it was wide
+	until mono.Time
+}
 
 type path struct {
 	largest int
@@ -33,10 +46,60 @@ func (t *paths) forget(a netip.Addr) { delete(t.known, a) }
 
 // tooLong notes that a datagram to dest was too long for the way.
 func (p *port) tooLong() {
+	was := p.paths.known[p.dest.Addr()].largest
 	p.paths.forget(p.dest.Addr())
 	p.reports = true // the system has put it into the error queue, whose entries take room from what is received (ip(7), IP_RECVERR)
 	if n, ok := p.r.(dgram.Narrower); ok {
 		n.Narrowed(p.dest)
+		p.askAfter(p.dest, was)
+	}
+}
+
+// askAfter has a narrowed path asked after now and then, until it is as wide as it was.
+func (p *port) askAfter(dest netip.AddrPort, was int) {
+	t := &p.paths
+	if t.narrow == nil {
+		t.narrow = map[netip.AddrPort]narrowed{}
+		t.timer = p.d.prog.Timer(p.askNarrow)
+		if t.every == 0 {
+			t.every = pathAge
+		}
+	}
+	if old, ok := t.narrow[dest]; ok {
+		was = max(was, old.was)
+	} else if len(t.narrow) >= pathsMax {
+		return
+	}
+	now := mono.Now()
+	t.narrow[dest] = narrowed{was, now.Add(narrowFor)}
+	if len(t.narrow) == 1 {
+		t.timer.SetDeadline(now.Add(t.every))
+	}
+}
+
+// askNarrow asks after all narrowed paths.
+func (p *port) askNarrow(now mono.Time) {
+	t := &p.paths
+	for dest, n := range t.narrow {
+		had := t.known[dest.Addr()].largest
+		t.forget(dest.Addr())
+		has := p.MaxDatagram(dest)
+		if has > had {
+			p.r.(dgram.Narrower).Narrowed(dest)
+		}
+		if has >= n.was || n.until.Before(now) {
+			delete(t.narrow, dest)
+		}
+	}
+	if len(t.narrow) > 0 {
+		t.timer.SetDeadline(now.Add(t.every))
+	}
+}
+
+// close ends asking.
+func (t *paths) close() {
+	if t.timer != nil {
+		t.timer.Remove()
 	}
 }
 

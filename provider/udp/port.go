@@ -217,6 +217,7 @@ func (p *port) Close() error {
 	if p.near != nil {
 		p.near.close()
 	}
+	p.paths.close()
 	p.main.close()
 	p.d.Unref()
 	return nil

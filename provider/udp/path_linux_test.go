@@ -1,0 +1,65 @@
+package udp
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+)
+
+// narrower is an inbox that wants to know of narrow paths.
+type narrower struct {
+	inbox
+	told []netip.AddrPort
+}
+
+func (n *narrower) Narrowed(dest netip.AddrPort) { n.told = append(n.told, dest) }
+
+// TestNarrowed: a path that took less in one piece is asked after until it takes as much as before, and the receiver is told of each change.
+func TestNarrowed(t *testing.T) {
+	a, b := places(t)
+	b.Enter()
+	far, _ := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
+	a.Enter()
+	d := testDomain(t)
+	in := &narrower{}
+	p := portAt(t, d, netip.MustParseAddrPort("10.98.0.1:0"), in)
+	const wide, half, narrow = 1500 - ipv4Headers, 1000 - ipv4Headers, 600 - ipv4Headers
+	largest := func() (n int) {
+		d.prog.Lock()
+		defer d.prog.Unlock()
+		return p.paths.known[far.local.Addr()].largest
+	}
+	told := func() (n int) {
+		d.prog.Lock()
+		defer d.prog.Unlock()
+		return len(in.told)
+	}
+	d.prog.Lock()
+	p.paths.every = time.Millisecond
+	if n := p.MaxDatagram(far.local); n != wide {
+		t.Errorf("%d bytes, want %d", n, wide)
+	}
+	d.prog.Unlock()
+	a.IP("route", "add", "10.98.0.2/32", "dev", "eth9", "mtu", "600")
+	d.until(t, "word of the narrow path", func() bool {
+		p.Send(far.local, [][]byte{make([]byte, 1400)}, 0) // an error, or the system takes it and says so later
+		p.MaxDatagram(far.local)
+		return len(in.told) > 0
+	})
+	if n := largest(); n != narrow {
+		t.Errorf("%d bytes, want %d", n, narrow)
+	}
+	for _, step := range []struct {
+		mtu  string
+		want int
+	}{{"1000", half}, {"1500", wide}} {
+		had := told()
+		a.IP("route", "replace", "10.98.0.2/32", "dev", "eth9", "mtu", step.mtu)
+		d.until(t, "word of a wider path", func() bool { return len(in.told) > had && p.paths.known[far.local.Addr()].largest == step.want })
+	}
+	d.until(t, "the end of asking", func() bool { return len(p.paths.narrow) == 0 })
+	if slices.ContainsFunc(in.told, func(to netip.AddrPort) bool { return to != far.local }) {
+		t.Errorf("told of %v", in.told)
+	}
+}
