@@ -234,10 +234,12 @@ func (p *program) deletePort(k key) error {
 
 // close detaches the program first: packets go to the kernel again before the sockets close.
 func (p *program) close() {
+	p.mu.Lock()
+	p.closed = true // nobody attaches anything any more
+	p.mu.Unlock()
 	p.endForms()
 	p.detach()
 	p.mu.Lock()
-	p.closed = true
 	for _, a := range p.anchors {
 		a.link.Close()
 		a.at.close()

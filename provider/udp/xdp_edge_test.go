@@ -97,6 +97,19 @@ func TestXDPRest(t *testing.T) {
 	}
 }
 
+// way waits until frames can go to a neighbour. Locked.
+func (l *xdpLink) way(t *testing.T, to netip.AddrPort) *xdpPeer {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if q := l.peer(to); q != nil {
+			return q
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("there is no way to the neighbour")
+		}
+	}
+}
+
 // TestXDPRetry: what the system could not send, for the interface was down, goes when it is up again.
 func TestXDPRetry(t *testing.T) {
 	a, b := places(t)
@@ -111,12 +124,7 @@ func TestXDPRetry(t *testing.T) {
 	hears(t, q, p, in, 8)
 	p.d.prog.Lock()
 	l := p.express.(*xdpLink)
-	for deadline := time.Now().Add(patience); l.peer(q.local) == nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("there is no way to the neighbour")
-		}
-	}
-	peer := l.peer(q.local)
+	peer := l.way(t, q.local)
 	a.IP("link", "set", "eth9", "down")
 	if n := l.port.Reserve(l.out[:1]); n != 1 {
 		t.Fatal("no frame")
@@ -149,11 +157,7 @@ func TestXDPLateFirst(t *testing.T) {
 	hears(t, q, p, in, 8)
 	p.d.prog.Lock()
 	l := p.express.(*xdpLink)
-	for deadline := time.Now().Add(patience); l.peer(q.local) == nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("there is no way to the neighbour")
-		}
-	}
+	l.way(t, q.local)
 	if l.single == nil {
 		t.Error("no datagram leaves alone")
 	}
