@@ -14,14 +14,7 @@ import (
 
 // TestXDPBehind: what waits behind frames that are no good, more than one receive brings, is not lost when a port leaves AF_XDP.
 func TestXDPBehind(t *testing.T) {
-	a, b := places(t)
-	a.Enter()
-	d := testDomain(t, "LINK", linkXDP)
-	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	if p.express == nil {
-		t.Fatal(p.noXDP)
-	}
-	out, h := framer(t, a, b, p)
+	d, p, in, out, h := framed(t)
 	const bad, ipChecksum = 2*xdpFrames + 1, 14 + 10
 	var f [bad + 1]xdp.Frame
 	d.prog.Lock()
@@ -47,6 +40,20 @@ func TestXDPBehind(t *testing.T) {
 	}
 }
 
+// framed is a port that goes by AF_XDP, and its framer.
+func framed(t *testing.T) (d *domain, p *port, in *inbox, out *xdp.Port, h frame.Header) {
+	t.Helper()
+	a, b := places(t)
+	a.Enter()
+	d = testDomain(t, "LINK", linkXDP)
+	p, in = testPort(t, d, netip.MustParseAddr("10.98.0.1"))
+	if p.express == nil {
+		t.Fatal(p.noXDP)
+	}
+	out, h = framer(t, a, b, p)
+	return d, p, in, out, h
+}
+
 // framer is a port of AF_XDP itself at the other end of a port's cable, and the header of frames from there.
 func framer(t *testing.T, a, b *cable.Host, p *port) (*xdp.Port, frame.Header) {
 	t.Helper()
@@ -68,14 +75,7 @@ func framer(t *testing.T, a, b *cable.Host, p *port) (*xdp.Port, frame.Header) {
 
 // TestXDPOtherStation: a frame to another Ethernet address, which a hub or a bridge lets through, is none of the port's, though it is to its IP address.
 func TestXDPOtherStation(t *testing.T) {
-	a, b := places(t)
-	a.Enter()
-	d := testDomain(t, "LINK", linkXDP)
-	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	if p.express == nil {
-		t.Fatal(p.noXDP)
-	}
-	out, h := framer(t, a, b, p)
+	d, p, in, out, h := framed(t)
 	for n, text := range []string{"other", "ours"} {
 		var f [1]xdp.Frame
 		if out.Reserve(f[:]) != 1 {
