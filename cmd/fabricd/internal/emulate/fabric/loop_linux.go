@@ -67,6 +67,7 @@ func (f *Fabric) read(face int) bool {
 			if _, err := unix.Read(fd, waste[:]); err != nil {
 				return false
 			}
+			f.net.refuse(face)
 			continue
 		}
 		n, err := unix.Read(fd, frame.B)

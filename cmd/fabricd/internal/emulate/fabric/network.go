@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"slices"
+
 	"gofabric/cmd/fabricd/internal/emulate/link"
 	"gofabric/cmd/fabricd/internal/emulate/topology"
 	"gofabric/internal/mono"
@@ -109,16 +111,17 @@ func (n *network) change(now mono.Time, p *pipe, f link.Faults) {
 // back is the other direction of p.
 func (n *network) back(p *pipe) *pipe { return n.pipes[p.number^1] }
 
-// room returns an empty frame for what comes from a face, or nil: then the frame is to be thrown away.
+// room returns an empty frame for what comes from a face, or nil: then what comes is to be refused.
 func (n *network) room(from int) *link.Frame {
 	f := n.pool.take()
-	if f == nil {
-		n.faces[from].out.link.Refused()
-		return nil
+	if f != nil {
+		f.From = n.faces[from].node
 	}
-	f.From = n.faces[from].node
 	return f
 }
+
+// refuse counts a frame from a face that there was no room for.
+func (n *network) refuse(from int) { n.faces[from].out.link.Refused() }
 
 // send has a frame leave a node.
 func (n *network) send(from int, f *link.Frame) {
@@ -188,16 +191,15 @@ func (n *network) advance(now mono.Time) {
 	for len(n.way) > 0 && n.way[0].At <= now {
 		n.arrive(n.way.pop())
 	}
-	kept := n.holding[:0]
-	for _, p := range n.holding {
-		if p.link.Deadline() <= now {
+	for i := 0; i < len(n.holding); i++ { // it grows when a frame goes on to a link that holds it back too
+		if p := n.holding[i]; p.link.Deadline() <= now {
 			p.link.Advance(now, n)
 		}
-		if p.holding = p.link.Deadline() != mono.Never; p.holding {
-			kept = append(kept, p)
-		}
 	}
-	n.holding = kept
+	n.holding = slices.DeleteFunc(n.holding, func(p *pipe) bool {
+		p.holding = p.link.Deadline() != mono.Never
+		return !p.holding
+	})
 }
 
 // deadline is when advance has something to do.

@@ -65,6 +65,7 @@ func (l *lab) put(from string, source, to [6]byte, flow int) {
 	face := l.face(from)
 	f := l.room(face)
 	if f == nil {
+		l.refuse(face)
 		return
 	}
 	f.B = f.B[:100]
@@ -338,6 +339,28 @@ func TestTurn(t *testing.T) {
 	l.rest()
 	if last != 999 {
 		t.Errorf("the last was %d", last)
+	}
+}
+
+// TestHeldTwice: a frame that one link let go because nothing overtook it, and that the next link holds back, is let go there too.
+func TestHeldTwice(t *testing.T) {
+	l := newLab(t, "nodes: [a, b]\nswitches: [s]\nlinks: [{between: [a, s], reorder: 1}, {between: [s, b], reorder: 1}]")
+	l.say("a/eth0", "b/eth0", 0)
+	l.want("a frame alone on links that hold all back", map[string]int{"b/eth0": 1})
+	if held := l.now.Sub(1); held != 2*time.Millisecond {
+		t.Errorf("it took %v", held)
+	}
+}
+
+// TestFullMemory: a frame for which there is no room counts as dropped, and one that does not come does not.
+func TestFullMemory(t *testing.T) {
+	l := newLab(t, "pair")
+	l.pool.left = 0
+	if f := l.room(0); f != nil {
+		t.Fatal("room beyond the bound")
+	}
+	if s := l.pipes[0].link.Stats(l.now); s.Dropped != 0 {
+		t.Errorf("%d frames were dropped before one came", s.Dropped)
 	}
 }
 
