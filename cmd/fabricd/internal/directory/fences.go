@@ -21,33 +21,34 @@ type fenceID struct {
 
 func (id fenceID) String() string { return fmt.Sprintf("fence %q of %d", id.name, id.size) }
 
-// key is where the store keeps that a rank came: uid/size/name/generation/rank.
+// key is where the store keeps that a rank came: uid/size/generation/length of the name/name/rank.
 func (id fenceID) key(generation, rank int) string {
 	return fmt.Sprintf("%s%d", id.prefix(generation), rank)
 }
 
+// prefix begins the keys of a generation, and no others: names have slashes, so without its length one name could begin another.
 func (id fenceID) prefix(generation int) string {
-	return fmt.Sprintf("%d/%d/%s/%d/", id.uid, id.size, id.name, generation)
+	return fmt.Sprintf("%d/%d/%d/%d/%s/", id.uid, id.size, generation, len(id.name), id.name)
 }
 
 // parseArrival is key's opposite.
 func parseArrival(key string) (id fenceID, generation, rank int, ok bool) {
 	parts := strings.Split(key, "/")
 	n := len(parts)
-	if n < 5 {
+	if n < 6 {
 		return id, 0, 0, false
 	}
-	var numbers [4]int
-	for i, p := range []string{parts[0], parts[1], parts[n-2], parts[n-1]} {
+	var numbers [5]int
+	for i, p := range []string{parts[0], parts[1], parts[2], parts[3], parts[n-1]} {
 		v, err := strconv.Atoi(p)
 		if err != nil {
 			return id, 0, 0, false
 		}
 		numbers[i] = v
 	}
-	id = fenceID{uid: numbers[0], size: numbers[1], name: strings.Join(parts[2:n-2], "/")}
-	generation, rank = numbers[2], numbers[3]
-	return id, generation, rank, id.size > 0 && id.size <= maxRanks && rank >= 0 && rank < id.size && generation >= 0
+	id = fenceID{uid: numbers[0], size: numbers[1], name: strings.Join(parts[4:n-1], "/")}
+	generation, rank = numbers[2], numbers[4]
+	return id, generation, rank, len(id.name) == numbers[3] && id.size > 0 && id.size <= maxRanks && rank >= 0 && rank < id.size && generation >= 0
 }
 
 // fences knows who came. It learns that from the store's changes, so that it does not matter to which daemon of a cluster a rank came. The last complete generation

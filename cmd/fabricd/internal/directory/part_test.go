@@ -193,6 +193,7 @@ func TestDirectory(t *testing.T) {
 		t.Run("leases", func(t *testing.T) { testLeases(t, n) })
 		t.Run("values", func(t *testing.T) { testValues(t, n) })
 		t.Run("fences", func(t *testing.T) { testFences(t, n) })
+		t.Run("fences-below", func(t *testing.T) { testFencesBelow(t, n) })
 		t.Run("watch", func(t *testing.T) { testWatch(t, n) })
 		t.Run("quota", func(t *testing.T) { testQuota(t, n) })
 		t.Run("nonsense", func(t *testing.T) { testNonsense(t, n) })
@@ -387,13 +388,52 @@ func testFences(t *testing.T, n *node) {
 	if _, err := n.part.store.Put(ctx, store.Caller{UID: 1000}, store.Request{Kind: store.Fences, Key: old, TTL: fenceTTL, Private: true}); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // until it is heard of, and removed
-		_, err := n.part.store.Get(ctx, asDaemon(), store.Fences, old)
+	n.untilGone(t, old) // when it was heard of
+}
+
+// untilGone waits until an arrival at a fence was removed.
+func (n *node) untilGone(t *testing.T, key string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		_, err := n.part.store.Get(t.Context(), asDaemon(), store.Fences, key)
 		if errors.Is(err, store.ErrNotFound) {
-			break
+			return
 		}
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("an old generation stays: %v", err)
+		}
+	}
+}
+
+// testFencesBelow: that a fence's old generations are removed takes nothing from fences whose names go on behind its own.
+func testFencesBelow(t *testing.T, n *node) {
+	ctx, alice := t.Context(), n.as(1000)
+	below := []string{"step/0", "step/0/x", "step/1", "step/1/0"}
+	arrive := func(name string, rank, generation int) (out api.Arrived) {
+		t.Helper()
+		if err := alice.send(ctx, "POST", api.FencePath(name), api.Arrival{Rank: rank, Size: 2, Generation: &generation}, &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for _, name := range below {
+		arrive(name, 1, 0)
+	}
+	for g := range 3 {
+		arrive("step", 0, g)
+		if out := arrive("step", 1, g); !out.Done {
+			t.Fatalf("both came: %+v", out)
+		}
+	}
+	id := fenceID{uid: 1000, size: 2, name: "step"}
+	for g := range 2 {
+		for rank := range id.size {
+			n.untilGone(t, id.key(g, rank))
+		}
+	}
+	for _, name := range below {
+		if _, err := n.part.store.Get(ctx, asDaemon(), store.Fences, fenceID{uid: 1000, size: 2, name: name}.key(0, 1)); err != nil {
+			t.Errorf("who came to %s: %v", name, err)
 		}
 	}
 }
