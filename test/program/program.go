@@ -13,7 +13,8 @@ import (
 )
 
 // patience is how long a program may take to say something or to end; it is only waited for when something is broken, or the machine has no time.
-const patience = 90 * time.Second
+// Tests of this package change it.
+var patience = 90 * time.Second
 
 // Program is one that has been started.
 type Program struct {
@@ -170,7 +171,12 @@ func (p *Program) Done() <-chan struct{} { return p.done }
 
 // Wait waits for the program's end, and returns how it was.
 func (p *Program) Wait() error {
-	<-p.done
+	p.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		p.Blame("does not end")
+	}
 	return p.err
 }
 
@@ -231,12 +237,7 @@ func (p *Program) HangUp() {
 // Ends waits for the program's end, and wants it to be a good one.
 func (p *Program) Ends() {
 	p.t.Helper()
-	select {
-	case <-p.done:
-		if p.err != nil {
-			p.t.Errorf("%s ended with %v", p.Cmd, p.err)
-		}
-	case <-time.After(patience):
-		p.Blame("does not end")
+	if err := p.Wait(); err != nil {
+		p.t.Errorf("%s ended with %v", p.Cmd, err)
 	}
 }

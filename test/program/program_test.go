@@ -94,6 +94,39 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestPatience: no wait for a program is without end.
+func TestPatience(t *testing.T) {
+	before := patience
+	patience = 50 * time.Millisecond
+	defer func() { patience = before }()
+	for _, c := range []struct {
+		want, script string
+		do           func(p *Program)
+	}{
+		{"does not end", "exec sleep 100", func(p *Program) { _ = p.Wait() }},
+		{"does not end", "exec sleep 100", (*Program).HangUp},
+		{"does not end", "trap '' TERM; echo up; while :; do sleep 0.01; done", func(p *Program) { p.Next(before); p.Stop() }},
+		{"should have said something, but it says nothing", "exec sleep 100", func(p *Program) { p.Line() }},
+		{`should have said "up", but it says nothing`, "echo down; exec sleep 100", func(p *Program) { p.Expect("up") }},
+	} {
+		if said := failureOf(t, c.script, c.do); !strings.HasSuffix(said, c.want) {
+			t.Errorf("the test fails of %q, want %q", said, c.want)
+		}
+	}
+}
+
+// failureOf is what a test fails of that does something with a program.
+func failureOf(t *testing.T, script string, do func(p *Program)) string {
+	w := &wary{T: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do(Talk(w, exec.Command("sh", "-c", script)))
+	}()
+	<-done
+	return w.said
+}
+
 // wary is a test that keeps what it fails of.
 type wary struct {
 	*testing.T
@@ -121,17 +154,14 @@ func TestFailures(t *testing.T) {
 		"sleeps":                              {"trap 'echo in a loop; exit' QUIT; " + loop, func(p *Program) { p.Blame("sleeps") }},
 		"is told more: write |1: broken pipe": {"exec 0<&-; " + loop, func(p *Program) { p.Tell("more") }},
 	} {
-		w := &wary{T: t}
 		var p *Program
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			p = Talk(w, exec.Command("sh", "-c", c.script))
+		said := failureOf(t, c.script, func(started *Program) {
+			p = started
 			p.Expect("up")
 			c.do(p)
-		}()
-		if <-done; !strings.HasSuffix(w.said, want) {
-			t.Errorf("the test fails of %q, want %q", w.said, want)
+		})
+		if !strings.HasSuffix(said, want) {
+			t.Errorf("the test fails of %q, want %q", said, want)
 		}
 		if want == "sleeps" && !strings.Contains(p.String(), "in a loop") {
 			t.Errorf("it does not say what it does: %q", p)
