@@ -117,7 +117,7 @@ func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 	if i.space, err = thisSpace(); err != nil {
 		return err
 	}
-	if i.prog, err = loadProgram(uint32(i.c.Queues), uint32(i.c.MaxPorts), !i.c.OneFrame); err != nil {
+	if i.prog, err = loadProgram(i.c.Queues, 1, i.c.MaxPorts, !i.c.OneFrame); err != nil {
 		return err
 	}
 	i.keep = own{i.prog}

@@ -66,7 +66,7 @@ func (l *Lender) open(ifc *net.Interface, c Config) (err error) {
 		return err
 	}
 	l.loans = make([]*Loan, l.c.Queues)
-	if l.prog, err = loadProgram(uint32(l.c.Queues*l.c.Queues), uint32(l.c.MaxPorts), true); err != nil {
+	if l.prog, err = loadProgram(l.c.Queues, l.c.Queues, l.c.MaxPorts, true); err != nil {
 		return err
 	}
 	i := &Interface{index: l.index, c: l.c, prog: l.prog}

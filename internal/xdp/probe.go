@@ -69,7 +69,7 @@ func probe(ifc *net.Interface, c Config) error {
 		return socketError(err)
 	}
 	unix.Close(fd)
-	p, err := loadProgram(1, 1, true)
+	p, err := loadProgram(1, 1, 1, true)
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,7 @@ type program struct {
 	limit *ebpf.Map // [0]: the longest IP packet that is taken, and the longest of those with an unfinished checksum
 	long  *ebpf.Map // [0]: a longer one came
 	news  *ebpf.Map // says so, once until long is 0 again
+	row   int       // places that an owner has in xsks
 	frags bool      // prog sees packets of several parts
 
 	mu      sync.Mutex // of what follows
@@ -78,10 +79,10 @@ type program struct {
 	closed  bool
 }
 
-// loadProgram makes the maps, for so many sockets and ports, and loads the program. frags is whether it may see packets of several parts.
-func loadProgram(sockets, ports uint32, frags bool) (*program, error) {
-	p := &program{}
-	if err := p.load(sockets, ports, frags); err != nil {
+// loadProgram makes the maps, for so many queues, owners and ports, and loads the program. frags is whether it may see packets of several parts.
+func loadProgram(queues, owners, ports int, frags bool) (*program, error) {
+	p := &program{row: queues}
+	if err := p.load(uint32(queues*owners), uint32(ports), frags); err != nil {
 		p.close()
 		return nil, loadError(err)
 	}
@@ -117,7 +118,7 @@ func (p *program) load(sockets, ports uint32, frags bool) (err error) {
 
 // spec is the program.
 func (p *program) spec(frags bool) *ebpf.ProgramSpec {
-	m := programMaps{ports: p.ports.FD(), xsks: p.xsks.FD(), limit: p.limit.FD(), long: p.long.FD(), news: p.news.FD()}
+	m := programMaps{ports: p.ports.FD(), xsks: p.xsks.FD(), limit: p.limit.FD(), long: p.long.FD(), news: p.news.FD(), row: p.row}
 	s := &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: instructions(m, frags)}
 	if frags {
 		s.Flags = unix.BPF_F_XDP_HAS_FRAGS

@@ -35,7 +35,7 @@ func liveKeys() []key {
 func loaded(t *testing.T) *program {
 	t.Helper()
 	need.Root(t, "loading XDP programs")
-	p, err := loadProgram(2, 16, true)
+	p, err := loadProgram(2, 1, 16, true)
 	must(t, err)
 	t.Cleanup(p.close)
 	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
@@ -245,4 +245,31 @@ func FuzzDestination(f *testing.F) {
 			t.Errorf("%x goes to %x", b, k)
 		}
 	})
+}
+
+// TestProgramRows: a packet on a queue beyond those that owners have places for, as after ethtool -L, is the kernel's, and does not go to the next owner's socket, which
+// is on another queue and would have it dropped (net/xdp/xsk.c, xsk_rcv_check).
+func TestProgramRows(t *testing.T) {
+	a, _ := places(t, 4, 1500)
+	a.Enter()
+	p, err := loadProgram(2, 2, 16, true)
+	must(t, err)
+	t.Cleanup(p.close)
+	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	must(t, err)
+	t.Cleanup(func() { unix.Close(fd) })
+	for place := range uint32(4) {
+		must(t, p.setSocket(place, fd))
+	}
+	must(t, p.setLimit(1500))
+	must(t, p.setPort(keyOf(live[0]), 0))
+	b := udpTo(t, live[0])
+	for queue, want := range []uint32{xdpRedirect, xdpRedirect, xdpPass, xdpPass} {
+		md := struct{ data, end, meta, ifindex, queue, egress uint32 }{end: uint32(len(b)), ifindex: uint32(a.Interface("eth9").Index), queue: uint32(queue)}
+		got, err := p.prog.Run(&ebpf.RunOptions{Data: b, DataOut: make([]byte, len(b)+64), Context: md})
+		must(t, err)
+		if got != want {
+			t.Errorf("queue %d: action %d, want %d", queue, got, want)
+		}
+	}
 }
