@@ -63,7 +63,7 @@ func (t *Table) follow(batch []event) {
 		case unix.RTM_NEWADDR, unix.RTM_DELADDR:
 			t.locals = nil
 			routes = true
-		case unix.RTM_NEWROUTE, unix.RTM_DELROUTE, unix.RTM_NEWRULE, unix.RTM_DELRULE:
+		case unix.RTM_NEWROUTE, unix.RTM_DELROUTE, unix.RTM_NEWRULE, unix.RTM_DELRULE, unix.RTM_NEWNEXTHOP, unix.RTM_DELNEXTHOP:
 			routes = true
 		case overrun:
 			t.resync()

@@ -15,6 +15,7 @@ var (
 	ErrUnreachable = errors.New("neigh: the next hop does not answer")
 	ErrDown        = errors.New("neigh: the interface is down")
 	ErrLink        = errors.New("neigh: the interface is no Ethernet")
+	ErrEncap       = errors.New("neigh: the route puts packets into others (ip-route(8), encap)")
 	ErrAddress     = errors.New("neigh: no such address")
 	ErrStale       = errors.New("neigh: the next hop may have gone, and asking the kernel to probe it takes CAP_NET_ADMIN")
 	ErrMany        = errors.New("neigh: too many next hops")

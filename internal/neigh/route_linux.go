@@ -33,6 +33,9 @@ func (t *Table) lookup(q question) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Encap != nil || r.MPLSDst != nil || r.NewDst != nil {
+		return nil, ErrEncap
+	}
 	key := entryKey{hop: hopKey{link: r.LinkIndex, addr: to}, src: q.v.src, mtu: r.MTU}
 	switch {
 	case r.Type == unix.RTN_LOCAL:

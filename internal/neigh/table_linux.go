@@ -26,9 +26,9 @@ const (
 	bumpShare    = 10          // of the time, the part that answers take at most while routes change on and on
 )
 
-// groups is what the table hears of. Bits of nexthop objects are beyond what bind takes in older kernels; their routes are reported (nexthop_compat_mode).
+// groups is what the table hears of. When a nexthop object changes, its routes are not reported where net.ipv4.nexthop_compat_mode is 0.
 var groups = []uint{
-	unix.RTNLGRP_LINK, unix.RTNLGRP_NEIGH,
+	unix.RTNLGRP_LINK, unix.RTNLGRP_NEIGH, unix.RTNLGRP_NEXTHOP,
 	unix.RTNLGRP_IPV4_IFADDR, unix.RTNLGRP_IPV4_ROUTE, unix.RTNLGRP_IPV4_RULE,
 	unix.RTNLGRP_IPV6_IFADDR, unix.RTNLGRP_IPV6_ROUTE, unix.RTNLGRP_IPV6_RULE,
 }

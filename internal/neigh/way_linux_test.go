@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/xdp/frame"
+	"gofabric/test/need"
 )
 
 // deliver sends a frame along a path from one host, by a packet socket, and receives it with a socket of another: so it goes where the path says.
@@ -170,6 +172,47 @@ func TestRule(t *testing.T) {
 	}
 	a.IP("rule", "add", "from", "10.99.0.1", "to", "10.98.0.0/16", "lookup", "77")
 	w.awaitPath("the rule's way", func(p *Path) bool { return p.DstMAC == frame.MAC{2, 0, 0, 0, 0, 3} })
+}
+
+// TestNexthop gives routes another gateway by the object that they share, of which the kernel tells alone.
+func TestNexthop(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	a.Set("net/ipv4/nexthop_compat_mode", "0") // IPv6's, too
+	tab := a.table()
+	for n, tc := range []struct{ dest, net, gw, other string }{
+		{"10.98.0.1", "10.98.0.0/16", "10.99.0.2", "10.99.0.3"},
+		{"fd98::1", "fd98::/64", "fd99::2", "fd99::3"},
+	} {
+		id := strconv.Itoa(n + 1)
+		a.IP("neigh", "add", tc.other, "lladdr", "02:00:00:00:00:03", "dev", "eth9", "nud", "permanent")
+		a.IP("nexthop", "add", "id", id, "via", tc.gw, "dev", "eth9")
+		a.IP("route", "add", tc.net, "nhid", id)
+		w := newWay(t, tab, "", tc.dest)
+		w.awaitPath("a way through the gateway", func(p *Path) bool { return p.DstMAC == b.mac("eth9") })
+		a.IP("nexthop", "replace", "id", id, "via", tc.other, "dev", "eth9")
+		w.awaitPath("a way through the other gateway", func(p *Path) bool { return p.DstMAC == frame.MAC{2, 0, 0, 0, 0, 3} })
+		a.IP("nexthop", "del", "id", id)
+		w.awaitNone(unix.ENETUNREACH)
+	}
+}
+
+// TestEncap has routes whose packets the kernel puts into others: whoever sent them as they are would go round that.
+func TestEncap(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	tab := a.table()
+	for _, tc := range []struct{ dest, net, gw string }{{"10.98.0.1", "10.98.0.0/16", "10.99.0.2"}, {"fd98::1", "fd98::/64", "fd99::2"}} {
+		a.IP("route", "add", tc.net, "via", tc.gw)
+		w := newWay(t, tab, "", tc.dest)
+		w.awaitPath("a way through the gateway", func(p *Path) bool { return p.DstMAC == b.mac("eth9") })
+		if out, err := a.Command("ip", "route", "replace", tc.net, "encap", "seg6", "mode", "encap", "segs", "fd99::2", "via", tc.gw, "dev", "eth9").CombinedOutput(); err != nil {
+			need.Missing(t, "the kernel lacks CONFIG_IPV6_SEG6_LWTUNNEL: %v: %s", err, out)
+		}
+		w.awaitNone(ErrEncap)
+		a.IP("route", "replace", tc.net, "via", tc.gw)
+		w.awaitPath("the way again", func(p *Path) bool { return p.DstMAC == b.mac("eth9") })
+	}
 }
 
 // TestGroups has destinations that are no neighbours.
