@@ -16,9 +16,7 @@ import (
 // TestSlurm: four processes under srun --mpi=pmi2, with a Slurm of one node that the test starts and ends.
 func TestSlurm(t *testing.T) {
 	t.Parallel()
-	if os.Getuid() != 0 {
-		t.Skip("slurmd starts programs of other users, which takes root")
-	}
+	need.Root(t, "slurmd, which starts programs of other users,")
 	need.Programs(t, "slurmctld slurmd slurm-client munge", "slurmctld", "slurmd", "srun", "munged")
 	conf := startSlurm(t)
 	env := clean("SLURM_CONF=" + conf)

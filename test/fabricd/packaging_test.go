@@ -121,9 +121,7 @@ func TestManifest(t *testing.T) {
 
 // TestAlone runs the daemon as in a container: static, in a root with nothing else in it.
 func TestAlone(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can change the root folder")
-	}
+	need.Root(t, "a root folder of one's own")
 	root := newDir(t)
 	copyTo(t, filepath.Join(root, "fabricd"))
 	testImage(t, root, []string{"FABRICD_DIR=/run/fabricd", "FABRICD_STATE_DIR=/var/lib/fabricd"}, []string{"/fabricd", "run"})

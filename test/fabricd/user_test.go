@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
 )
 
 // request is what a process of another user is told to send.
@@ -61,9 +62,7 @@ func asOtherUser() bool {
 // as runs requests in a process of a user, and returns their statuses.
 func as(t *testing.T, uid uint32, dir string, requests ...request) (answers []int) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("only root can be several users")
-	}
+	need.Root(t, "a test that is several users")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/need"
 )
 
 // TestTeam measures atomics and collective operations with processes of their own.
@@ -33,7 +34,7 @@ func TestTeam(t *testing.T) {
 // TestNativeTeam does it with native libfabric, where there is one to compile for.
 func TestNativeTeam(t *testing.T) {
 	if err := exec.Command("gcc", "-E", "-include", "rdma/fabric.h", "-x", "c", os.DevNull).Run(); err != nil {
-		t.Skipf("no gcc, or no rdma/fabric.h: %v", err)
+		need.Missing(t, "there is no gcc, or no rdma/fabric.h: apt install gcc libfabric-dev (%v)", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

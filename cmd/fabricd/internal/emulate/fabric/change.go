@@ -136,7 +136,7 @@ func (f *Fabric) cut(i int) *film {
 	return m
 }
 
-// Namespaces returns the files by which a node's namespaces are entered; user is empty where the fabric is in the user namespace of its caller.
+// Namespace returns the file by which a node's network namespace is entered.
 func (f *Fabric) Namespace(node string) (string, error) {
 	i := f.top.Node(node)
 	if i < 0 {
