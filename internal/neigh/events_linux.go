@@ -53,7 +53,7 @@ func (t *Table) listen() {
 
 // follow does what events ask for.
 func (t *Table) follow(batch []event) {
-	routes := false
+	routes, addresses := false, false
 	for _, ev := range batch {
 		switch ev.kind {
 		case unix.RTM_NEWNEIGH, unix.RTM_DELNEIGH:
@@ -62,15 +62,18 @@ func (t *Table) follow(batch []event) {
 			routes = t.linkChanged(ev) || routes
 		case unix.RTM_NEWADDR, unix.RTM_DELADDR:
 			t.locals = nil
-			routes = true
+			routes, addresses = true, true
 		case unix.RTM_NEWROUTE, unix.RTM_DELROUTE, unix.RTM_NEWRULE, unix.RTM_DELRULE, unix.RTM_NEWNEXTHOP, unix.RTM_DELNEXTHOP:
 			routes = true
 		case overrun:
 			t.resync()
-			routes = true
+			routes, addresses = true, true
 		case lost:
 			t.blind()
 		}
+	}
+	if addresses {
+		t.reportAddresses()
 	}
 	if routes {
 		t.routesChanged(mono.Now())
@@ -210,6 +213,7 @@ func (t *Table) pass(now mono.Time) {
 	}
 	if !now.Before(t.sweep) {
 		t.sweep = now.Add(sweepEvery)
+		t.reportAddresses()
 		for _, e := range t.entries {
 			t.review(e)
 		}

@@ -2,6 +2,7 @@ package neigh
 
 import (
 	"errors"
+	"net/netip"
 
 	"github.com/vishvananda/netlink"
 
@@ -36,6 +37,41 @@ func (t *Table) Follow(index int, f func(Link)) (stop func()) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.follows, x)
+	}
+}
+
+// watcher wants to know whether the host has an address.
+type watcher struct {
+	addr netip.Addr
+	has  bool
+	f    func(has bool)
+}
+
+// FollowAddress has f called when the host, on whichever interface, no longer has an address that it has now, and when it has it again. f and stop are as in Follow.
+func (t *Table) FollowAddress(a netip.Addr, f func(has bool)) (stop func()) {
+	x := &watcher{addr: a.Unmap().WithZone(""), has: true, f: f}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.watches == nil {
+		t.watches = map[*watcher]struct{}{}
+	}
+	t.watches[x] = struct{}{}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.watches, x)
+	}
+}
+
+// reportAddresses tells those who follow an address. If the kernel cannot be asked, that is done with the next sweep.
+func (t *Table) reportAddresses() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for x := range t.watches {
+		if has, err := t.hasAddress(x.addr); err == nil && has != x.has {
+			x.has = has
+			x.f(has)
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ type Table struct {
 	mu      sync.Mutex
 	waiters chan struct{} // closed at the next change; nil if nobody waits
 	follows map[*follower]struct{}
+	watches map[*watcher]struct{}
 
 	// What follows belongs to the table's goroutine.
 	h       *netlink.Handle

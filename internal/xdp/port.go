@@ -233,6 +233,17 @@ func (p *Port) Stop() error {
 	return errors.Join(errs...)
 }
 
+// Resume ends Stop. Errors are those of bpf(2), or of the daemon whose interface it is.
+func (p *Port) Resume() error {
+	p.i.mu.Lock()
+	defer p.i.mu.Unlock()
+	var errs []error
+	for k := range p.keys {
+		errs = append(errs, p.i.keep.setPort(k, p.fd))
+	}
+	return errors.Join(errs...)
+}
+
 // membarrierGlobal is MEMBARRIER_CMD_GLOBAL.
 const membarrierGlobal = 1
 

@@ -62,6 +62,8 @@ type xdpLink struct {
 	ended  func(error)
 	below  followed // the interface of packets
 	above  followed // that of the address: the same, or a VLAN device above it
+	here   followedAddress
+	absent bool // the host has not got the address now: what comes is the system's
 
 	peers   map[netip.AddrPort]*xdpPeer
 	last    *xdpPeer
@@ -419,6 +421,9 @@ func (l *xdpLink) String() string {
 		if n > 0 {
 			s += fmt.Sprintf(", %d refused: %v", n, frame.Reason(why))
 		}
+	}
+	if l.absent {
+		s += ", nothing comes while the host has not got the address"
 	}
 	how := singleSays(l.iface.Prospect())
 	if aside := l.asideSays(); aside != "" {

@@ -118,6 +118,56 @@ func TestXDPMoved(t *testing.T) {
 	}
 }
 
+// TestXDPAddressMoves: a port's address moves to a host behind this one, and comes back: what is sent to it goes where the address is.
+func TestXDPAddressMoves(t *testing.T) {
+	a, b := places(t)
+	c := cable.NewHost(t)
+	a.IP("link", "add", "eth8", "type", "veth", "peer", "name", "eth8", "netns", c.Name)
+	a.IP("link", "set", "eth8", "up")
+	a.IP("addr", "add", "10.97.0.1/24", "dev", "eth8")
+	a.IP("addr", "add", "10.98.0.9/24", "dev", "eth9")
+	a.IP("-6", "addr", "add", "fd98::9/64", "dev", "eth9", "nodad")
+	a.IP("-6", "addr", "add", "fd97::1/64", "dev", "eth8", "nodad")
+	a.Set("net/ipv4/ip_forward", "1")
+	a.Set("net/ipv6/conf/all/forwarding", "1")
+	c.IP("link", "set", "eth8", "up")
+	c.IP("addr", "add", "10.97.0.2/24", "dev", "eth8")
+	c.IP("-6", "addr", "add", "fd97::2/64", "dev", "eth8", "nodad")
+	c.IP("route", "add", "default", "via", "10.97.0.1")
+	c.IP("-6", "route", "add", "default", "via", "fd97::1")
+	for _, at := range []struct{ addr, prefix, peer, via string }{{"10.98.0.1", "10.98.0.1/24", "10.98.0.2", "10.97.0.2"}, {"fd98::1", "fd98::1/64", "fd98::2", "fd97::2"}} {
+		b.Enter()
+		q, _ := testPort(t, testDomain(t), netip.MustParseAddr(at.peer))
+		a.Enter()
+		p, in := testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr(at.addr))
+		if p.express == nil {
+			t.Fatal(p.noXDP)
+		}
+		hears(t, q, p, in, 8)
+		a.IP("addr", "del", at.prefix, "dev", "eth9")
+		a.IP("route", "add", at.addr, "via", at.via)
+		c.IP("addr", "add", at.addr, "dev", "lo")
+		c.Enter()
+		theirs := &inbox{}
+		other := portAt(t, testDomain(t), p.local, theirs)
+		hears(t, q, other, theirs, 9)
+		was := p.counts()
+		c.IP("addr", "del", at.addr, "dev", "lo")
+		a.IP("route", "del", at.addr, "via", at.via)
+		nodad := []string{"addr", "add", at.prefix, "dev", "eth9"}
+		if p.local.Addr().Is6() {
+			nodad = append(nodad, "nodad")
+		}
+		a.IP(nodad...)
+		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; { // the link hears of it a little later
+			hears(t, q, p, in, 10)
+			if time.Now().After(deadline) {
+				t.Fatalf("%v: nothing comes past the system's stack: %+v, then %+v", p, was, p.counts())
+			}
+		}
+	}
+}
+
 // TestXDPLonger: an interface takes longer packets than when it was opened: those that fit into a frame leave past the system's stack, others by it. A socket's that are longer than
 // 1500 bytes come by it, too.
 func TestXDPLonger(t *testing.T) {

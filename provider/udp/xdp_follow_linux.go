@@ -13,10 +13,20 @@ type followed struct {
 	news atomic.Pointer[neigh.Link] // not looked at yet
 }
 
+// followedAddress is whether the host has the link's address.
+type followedAddress struct {
+	stop func()
+	news atomic.Pointer[bool] // not looked at yet
+}
+
 // follow begins to hear of changes, and catches up with those that there were before.
 func (l *xdpLink) follow() error {
 	l.below.stop = l.table.Follow(l.iface.Index(), func(to neigh.Link) { l.changed(&l.below, to) })
 	l.above.stop = l.table.Follow(l.index, func(to neigh.Link) { l.changed(&l.above, to) })
+	l.here.stop = l.table.FollowAddress(l.local.Addr(), l.arrived)
+	if interfaceOf(l.local.Addr()) == 0 {
+		return errXDPNowhere
+	}
 	at, err := net.InterfaceByIndex(l.index)
 	if err != nil {
 		return err
@@ -36,6 +46,37 @@ func (l *xdpLink) unfollow() {
 			f.stop = nil
 		}
 	}
+	if l.here.stop != nil {
+		l.here.stop()
+		l.here.stop = nil
+	}
+}
+
+// arrived is told as changed is, that the host has the address, or has not got it any more.
+func (l *xdpLink) arrived(has bool) {
+	if l.here.news.Swap(&has) == nil {
+		go l.heed()
+	}
+}
+
+// becomeAbsent leaves what comes to the system: the address is not this host's, and may be that of another one to which this host passes packets on.
+func (l *xdpLink) becomeAbsent() {
+	if !l.absent && l.port.Stop() != nil {
+		l.becomeGone(errXDPNowhere)
+		return
+	}
+	l.absent = true
+}
+
+// becomePresent takes what comes again.
+func (l *xdpLink) becomePresent() {
+	if !l.absent {
+		return
+	}
+	l.absent = false
+	if err := l.port.Resume(); err != nil {
+		l.becomeGone(err)
+	}
 }
 
 // changed is told, by the table's goroutine, of a change of an interface. The lock may be held by somebody who waits for that goroutine.
@@ -49,13 +90,20 @@ func (l *xdpLink) changed(f *followed, to neigh.Link) {
 func (l *xdpLink) heed() {
 	l.d.prog.Lock()
 	defer l.d.prog.Unlock()
-	below, above := l.below.news.Swap(nil), l.above.news.Swap(nil)
+	below, above, here := l.below.news.Swap(nil), l.above.news.Swap(nil), l.here.news.Swap(nil)
 	switch {
 	case l.port == nil:
 		return
 	case below != nil && below.Gone, above != nil && above.Gone:
 		l.becomeGone(errXDPRemoved)
 		return
+	}
+	switch {
+	case here == nil:
+	case *here:
+		l.becomePresent()
+	default:
+		l.becomeAbsent()
 	}
 	if above != nil {
 		l.rules.MAC = above.MAC
