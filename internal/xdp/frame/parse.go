@@ -134,6 +134,9 @@ func (r *Rules) parseIPv4(d *Datagram, ip []byte, rest [][]byte, n int) Reason {
 	if !r.Loopback && (src>>24 == 127 || dst>>24 == 127) {
 		return Loopback
 	}
+	if !r.Loopback && src == dst {
+		return Source // fib_validate_source; of this host's other addresses the kernel knows, which a frame does not say
+	}
 	d.TrafficClass, d.HopLimit = ip[1], ip[8]
 	if why = r.parseUDP(d, ip[IPv4Len:], rest, total-IPv4Len, addrs, false); why != Accepted {
 		return why

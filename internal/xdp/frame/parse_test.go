@@ -79,6 +79,7 @@ var parseTests = []struct {
 	{name: "from nowhere to a local group", config: func(c *Config) { from4("0.0.0.0")(c); to4("224.0.0.9")(c) }},
 	{name: "from nowhere to a group", config: func(c *Config) { from4("0.0.0.0")(c); to4("239.0.0.9")(c) }, want: Source},
 	{name: "to this network", config: to4("0.0.0.0"), want: Destination},
+	{name: "from the address that it is to", config: func(c *Config) { c.Src = netip.AddrPortFrom(c.Dst.Addr(), 7000) }, want: Source},
 	{name: "loopback", config: from4("127.0.0.1"), want: Loopback},
 	{name: "to loopback", config: to4("127.1.2.3"), want: Loopback},
 	{name: "loopback on lo", config: func(c *Config) { from4("127.0.0.1")(c); to4("127.0.0.1")(c) }, rules: Rules{Loopback: true}},
