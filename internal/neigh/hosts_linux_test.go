@@ -15,9 +15,13 @@ import (
 
 	"gofabric/internal/xdp/frame"
 	"gofabric/test/cable"
+	"gofabric/test/together"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	together.Run(8) // they wait for the kernel's timers
+	goleak.VerifyTestMain(m)
+}
 
 // long is what nothing takes unless something is broken.
 const long = 30 * time.Second
