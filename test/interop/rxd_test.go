@@ -8,6 +8,12 @@ const rxd = "udp;ofi_rxd"
 
 func TestRXDItself(t *testing.T) { check(t, fi, defaultSizes, 10, "-p", rxd, "-e", "rdm") }
 
-func TestDebianRXD(t *testing.T) { checkAll(t, debian(t), rxd, "rdm", "msg", "tagged") }
+func TestDebianRXD(t *testing.T) {
+	t.Parallel() // at its end, native waits for what cannot come any more
+	checkAll(t, debian(t), rxd, "rdm", "msg", "tagged")
+}
 
-func TestNative2RXD(t *testing.T) { checkAll(t, native2(t), rxd, "rdm", "msg", "tagged") }
+func TestNative2RXD(t *testing.T) {
+	t.Parallel()
+	checkAll(t, native2(t), rxd, "rdm", "msg", "tagged")
+}
