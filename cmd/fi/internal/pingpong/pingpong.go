@@ -38,6 +38,7 @@ type Config struct {
 
 	// Timeout bounds each stretch without progress: the wait for the peer, for one completion, for one control message. 0 is DefaultTimeout.
 	Timeout time.Duration
+	grace   time.Duration // goneGrace, but in tests
 
 	GetInfo    func(hints *core.Info) ([]*core.Info, error)
 	OpenFabric func(info *core.Info) (core.Fabric, error)
@@ -74,6 +75,9 @@ func (c *Config) normalize() error {
 	}
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
+	}
+	if c.grace == 0 {
+		c.grace = goneGrace
 	}
 	switch {
 	case c.Timeout < 0:

@@ -107,7 +107,7 @@ func TestCorruptionIsFound(t *testing.T) {
 		}
 		return b
 	}
-	_, _, serr, cerr := pair(t, f, Config{Type: core.EPTypeRDM, Size: 64, Iterations: 50, Check: true, Timeout: 3 * time.Second})
+	_, _, serr, cerr := pair(t, f, Config{Type: core.EPTypeRDM, Size: 64, Iterations: 50, Check: true, Timeout: 3 * time.Second, grace: 200 * time.Millisecond})
 	for _, err := range []error{serr, cerr} {
 		if err == nil {
 			t.Fatal("no error")
@@ -147,7 +147,7 @@ func TestLostLastDatagramIsNoFailure(t *testing.T) {
 		}
 		return b
 	}
-	_, _, serr, cerr := pair(t, f, Config{Type: core.EPTypeDgram, Size: 64, Iterations: 3, Timeout: 10 * time.Second})
+	_, _, serr, cerr := pair(t, f, Config{Type: core.EPTypeDgram, Size: 64, Iterations: 3, Timeout: 10 * time.Second, grace: 200 * time.Millisecond})
 	if serr != nil || cerr != nil {
 		t.Errorf("server: %v\nclient: %v", serr, cerr)
 	}

@@ -47,7 +47,7 @@ func (b *bench) stalled(w *watch, what string) error {
 		return fmt.Errorf("waiting for %s: nothing for %v: %s: %w", what, b.cfg.Timeout, hint, core.ErrTimedOut)
 	case !w.gone && now.Sub(w.since) > 50*time.Millisecond && b.ctl.peerClosed():
 		w.gone = true
-		if d := now.Add(goneGrace); d.Before(w.deadline) {
+		if d := now.Add(b.cfg.grace); d.Before(w.deadline) {
 			w.deadline = d
 		}
 	}
