@@ -209,6 +209,7 @@ func TestExec(t *testing.T) {
 func TestEnd(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
 			m := startFabric(t, "pair")
 			cmd := m.command("exec", "n1", "--", "sh", "-c", "setsid sleep 600 >/dev/null 2>&1 </dev/null & trap '' TERM; readlink /proc/self/ns/net; sleep 600")
 			out, err := cmd.StdoutPipe()

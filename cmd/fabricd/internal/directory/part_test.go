@@ -187,6 +187,7 @@ func onEveryStore(t *testing.T, test func(t *testing.T, n *node)) {
 
 // TestDirectory is what every store must do.
 func TestDirectory(t *testing.T) {
+	t.Parallel()
 	onEveryStore(t, func(t *testing.T, n *node) {
 		t.Run("names", func(t *testing.T) { testNames(t, n) })
 		t.Run("owners", func(t *testing.T) { testOwners(t, n) })
