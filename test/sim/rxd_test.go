@@ -25,7 +25,7 @@ func rxdSeeds(t *testing.T, name string, natives bool) {
 	}
 	n, ops, failures := *seeds, 0, 0
 	if n == 0 {
-		n = 400
+		n = 200
 	}
 	if testing.Short() {
 		n = min(n, 20)
