@@ -16,6 +16,12 @@ func SetUserTimeout(fd FD, d time.Duration) error {
 	return setInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, roundUp(d, time.Millisecond))
 }
 
+// SetRetransmitMin has what was lost be sent again after d, if the round trip does not take longer, instead of the system's least time, which is 200 ms
+// (TCP_RTO_MIN_US, Linux 6.16); an error where there is no such option.
+func SetRetransmitMin(fd FD, d time.Duration) error {
+	return setInt(fd, unix.IPPROTO_TCP, unix.TCP_RTO_MIN_US, roundUp(d, time.Microsecond))
+}
+
 // SetBusyPoll makes receives on the socket poll the device for up to d before they give up (SO_BUSY_POLL); unix.ENOTSUP where there is none,
 // unix.EPERM when raising it needs CAP_NET_ADMIN.
 func SetBusyPoll(fd FD, d time.Duration) error {

@@ -18,6 +18,9 @@ func SetUserTimeout(fd FD, d time.Duration) error {
 	return setInt(fd, unix.IPPROTO_TCP, unix.TCP_RXT_CONNDROPTIME, roundUp(d, time.Second))
 }
 
+// SetRetransmitMin is Linux's.
+func SetRetransmitMin(FD, time.Duration) error { return unix.ENOTSUP }
+
 // SetBusyPoll makes receives on the socket poll the device for up to d before they give up (SO_BUSY_POLL); unix.ENOTSUP where there is none,
 // unix.EPERM when raising it needs CAP_NET_ADMIN.
 func SetBusyPoll(FD, time.Duration) error { return unix.ENOTSUP }

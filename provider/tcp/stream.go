@@ -23,7 +23,10 @@ const (
 	largePayload = 16 << 10
 	// loopbackSendBuf is the send buffer on loopback, bytes.
 	loopbackSendBuf = 1 << 20
-	recvRounds      = 4 // receives per readiness, so that one peer does not starve the others
+	// retransmitMin is how soon what was lost is sent again, at the least. Not less than the least that Linux' receivers keep an acknowledgement back
+	// (TCP_DELACK_MIN, include/net/tcp.h), or each message that has no answer would be sent twice.
+	retransmitMin = 40 * time.Millisecond
+	recvRounds    = 4 // receives per readiness, so that one peer does not starve the others
 )
 
 // buffers are the scratch buffers of one progress engine; everything on it shares them under its lock.
@@ -422,6 +425,8 @@ func configure(fd netx.FD, p *settings, tclass int, local, peer netip.Addr) erro
 		// What waits in the socket should still be in the processors' cache when the peer takes it; the system would let several times as much gather.
 		netx.SetBuffers(fd, loopbackSendBuf, 0)
 		// Both are favours of the system's: without them things work as well, if slower.
+	} else {
+		netx.SetRetransmitMin(fd, retransmitMin) // such a favour, too
 	}
 	if p.noDelay {
 		if err := netx.SetNoDelay(fd, true); err != nil {

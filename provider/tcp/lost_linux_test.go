@@ -1,0 +1,38 @@
+package tcp
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+	"gofabric/internal/netx"
+)
+
+// TestRetransmitMin: on a network, what is lost is sent again soon; on loopback, where nothing is, the system is not asked for that.
+func TestRetransmitMin(t *testing.T) {
+	_, d, _ := fixture(t, core.EPTypeMsg, nil)
+	host, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	lo := netip.MustParseAddr("127.0.0.1")
+	least := func(local, peer netip.Addr) time.Duration {
+		t.Helper()
+		fd, err := netx.StreamSocket(unix.AF_INET)
+		must(t, err)
+		defer netx.Close(fd)
+		must(t, configure(fd, d.s, 0, local, peer))
+		us, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_RTO_MIN_US)
+		if err == unix.ENOPROTOOPT {
+			t.Skip("this kernel has no such option: it is Linux 6.16's")
+		}
+		must(t, err)
+		return time.Duration(us) * time.Microsecond
+	}
+	if got := least(host, other); got != retransmitMin {
+		t.Errorf("what is lost is sent again after %v, not after %v", got, retransmitMin)
+	}
+	if got := least(lo, lo); got == retransmitMin {
+		t.Errorf("on loopback what is lost is sent again after %v", got)
+	}
+}
