@@ -180,8 +180,13 @@ func (t *Table) attend(h *hop, used bool) {
 	case h.nud&nudValid != 0:
 		h.err, h.due, h.again = nil, mono.None, againMin
 		// Permanent ones are left alone: NTF_USE would make them others (__neigh_update clears NUD_PERMANENT).
-		if h.nud&netlink.NUD_STALE != 0 && used && down == nil && t.probe(h) == unix.EPERM {
-			h.err = ErrStale
+		if h.nud&netlink.NUD_STALE != 0 && used && down == nil {
+			if !t.denied {
+				t.renewAll(h) // now: to be heard may take the kernel long
+			}
+			if t.denied = t.probe(h) == unix.EPERM; t.denied {
+				h.err = ErrStale
+			}
 		}
 	case down != nil:
 		h.err, h.due = ErrResolving, mono.None // renewed when the interface is up
@@ -191,6 +196,11 @@ func (t *Table) attend(h *hop, used bool) {
 			t.solicit(h)
 		}
 	}
+	t.renewAll(h)
+}
+
+// renewAll makes the paths through a neighbour what is known of it.
+func (t *Table) renewAll(h *hop) {
 	for _, e := range h.entries {
 		t.renew(e)
 	}

@@ -38,6 +38,9 @@ func (t *Table) FollowAddress(netip.Addr, func(bool)) (stop func()) { return fun
 // View returns one that knows no way.
 func (t *Table) View(netip.Addr, int) *View { return &View{} }
 
+// Prepare does nothing.
+func (v *View) Prepare() {}
+
 // Path returns nil.
 func (v *View) Path(*Dest, netip.Addr) *Path { return nil }
 

@@ -152,21 +152,34 @@ func gateway(r *netlink.Route) (netip.Addr, bool) {
 
 // hasAddress says whether the host has an address.
 func (t *Table) hasAddress(a netip.Addr) (bool, error) {
-	if t.locals == nil {
-		list, err := t.h.AddrList(nil, unix.AF_UNSPEC)
-		if err != nil {
-			return false, errnoOf(err)
-		}
-		t.locals = make(map[netip.Addr]struct{}, len(list))
-		for i := range list {
-			if ip, ok := netip.AddrFromSlice(list[i].IP); ok {
-				t.locals[ip.Unmap()] = struct{}{}
-			}
-		}
+	if err := t.findLocals(); err != nil {
+		return false, err
 	}
 	if a.Is4() && a.IsLoopback() {
 		return true, nil // all of 127.0.0.0/8
 	}
 	_, has := t.locals[a]
 	return has, nil
+}
+
+// findLocals asks for the host's addresses if they are not known: of each family by itself, for of all together the kernel tells with the lock of all interfaces
+// held (rtnl_dump_all), which others may keep for tens of milliseconds, to attach a program for example.
+func (t *Table) findLocals() error {
+	if t.locals != nil {
+		return nil
+	}
+	locals := map[netip.Addr]struct{}{}
+	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
+		list, err := t.h.AddrList(nil, family)
+		if err != nil {
+			return errnoOf(err)
+		}
+		for i := range list {
+			if ip, ok := netip.AddrFromSlice(list[i].IP); ok {
+				locals[ip.Unmap()] = struct{}{}
+			}
+		}
+	}
+	t.locals = locals
+	return nil
 }

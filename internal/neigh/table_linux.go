@@ -63,6 +63,7 @@ type Table struct {
 	spent   time.Duration // on answers since then
 	bump    mono.Time     // when to note it again; None: they have not changed since
 	lost    bool          // the kernel reports nothing any more
+	denied  bool          // neighbours may not be asked for (CAP_NET_ADMIN)
 
 	ns   nsID
 	refs int // guarded by tables.mu
@@ -251,8 +252,23 @@ func (t *Table) end() {
 	t.h.Close()
 }
 
+// prepare asks for what the questions of a view ask for first. What cannot be had now, they ask for again.
+func (t *Table) prepare(v *View) {
+	if t.lost {
+		return
+	}
+	t.findLocals()
+	if v.iface != 0 {
+		stackOf(v.iface, t.device)
+	}
+}
+
 // answer points a Dest to its entry.
 func (t *Table) answer(q question) {
+	if q.d == nil {
+		t.prepare(q.v)
+		return
+	}
 	began := mono.Now()
 	defer func() { t.spent += mono.Now().Sub(began) }()
 	gen := t.gen.Load()

@@ -301,3 +301,36 @@ func BenchmarkPath(b *testing.B) {
 		}
 	}
 }
+
+// TestPrepare: a table asks for the interface of a view, and for the host's addresses of both families, before there is a destination.
+func TestPrepare(t *testing.T) {
+	tab, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := tab.changed()
+	tab.View(netip.Addr{}, 1).Prepare()
+	select {
+	case <-changed:
+	case <-time.After(5 * time.Second):
+		t.Fatal("nothing was asked for")
+	}
+	if err := tab.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if d := tab.links[1]; d == nil || !d.loopback {
+		t.Errorf("interface 1 is %+v", d)
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addrs {
+		if ip, _ := netip.AddrFromSlice(a.(*net.IPNet).IP); !tab.has(ip.Unmap()) {
+			t.Errorf("%v is not among the host's addresses %v", a, tab.locals)
+		}
+	}
+}
+
+// has looks at what is known.
+func (t *Table) has(a netip.Addr) bool { _, has := t.locals[a]; return has }

@@ -25,7 +25,7 @@ type Dest struct {
 	asked atomic.Bool   // a question is under way
 }
 
-// question is about a destination.
+// question is about a destination; without one it is about what questions of its view ask for first.
 type question struct {
 	v  *View
 	d  *Dest
@@ -40,6 +40,15 @@ func (t *Table) View(src netip.Addr, iface int) *View {
 		src = netip.Addr{}
 	}
 	return &View{t: t, src: src, iface: iface}
+}
+
+// Prepare has the table ask for what does not depend on the destination, so that the first Path need not wait for it: the kernel tells of interfaces with the lock of all
+// of them held, which others may keep for tens of milliseconds, to attach a program for example.
+func (v *View) Prepare() {
+	select {
+	case v.t.questions <- question{v: v}:
+	default: // the first destination asks
+	}
 }
 
 // Path returns the way to a destination, nil if there is none now: Why says why. It never waits, and allocates nothing. d is the destination's own. A new one has

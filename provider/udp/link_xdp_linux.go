@@ -178,6 +178,7 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 		return err
 	}
 	l.view = l.table.View(l.local.Addr(), l.index)
+	l.view.Prepare() // before a program is attached
 	name, tags, err := l.d.s.xdpBelow(ifc)
 	if err != nil {
 		return err

@@ -1,0 +1,78 @@
+//go:build linux && !fabricbasic
+
+package udp
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"gofabric/core"
+	"gofabric/test/cable"
+)
+
+// BenchmarkXDPFirst is how long it takes from the choice of AF_XDP until a datagram leaves past the system's stack, at both ends of a cable at once. Threads wait in the kernel
+// meanwhile: with -cpu 8 it is not the time until the runtime notices that.
+func BenchmarkXDPFirst(b *testing.B) {
+	x, y := cable.Pair(b, cable.Options{Net: 98})
+	for _, to := range []core.DatagramLink{core.LinkXDP, core.LinkAuto} {
+		for _, frags := range []string{"1", "0"} {
+			b.Run(fmt.Sprintf("%v/frags=%s", to, frags), func(b *testing.B) { benchFirst(b, [2]*cable.Host{x, y}, to, frags) })
+		}
+	}
+}
+
+func benchFirst(b *testing.B, hosts [2]*cable.Host, to core.DatagramLink, frags string) {
+	var d [2]*domain
+	var p [2]*port
+	runtime.LockOSThread()
+	for i, h := range hosts {
+		h.Enter()
+		d[i] = testDomain(b, "XDP_FRAGS", frags)
+		p[i], _ = testPort(b, d[i], h.V4)
+	}
+	var set, first [2][]float64 // milliseconds: that the choice takes, and from there on
+	for b.Loop() {
+		var all sync.WaitGroup
+		for i, h := range hosts {
+			all.Go(func() {
+				runtime.LockOSThread()
+				h.Enter()
+				began := time.Now()
+				if err := d[i].setLink(p[i], to); err != nil {
+					b.Error(err)
+					return
+				}
+				set[i] = append(set[i], float64(time.Since(began).Microseconds())/1000)
+				for p[i].counts().BypassSent == 0 {
+					p[i].send(p[1-i].local, 0, make([]byte, 8))
+					time.Sleep(100 * time.Microsecond)
+					if time.Since(began) > patience {
+						b.Errorf("none after %v", patience)
+						return
+					}
+				}
+				first[i] = append(first[i], float64(time.Since(began).Microseconds())/1000-set[i][len(set[i])-1])
+			})
+		}
+		all.Wait()
+		for i := range hosts {
+			if err := d[i].setLink(p[i], core.LinkSockets); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for _, f := range []struct {
+		of   [2][]float64
+		name string
+	}{{set, "ms-set"}, {first, "ms-first"}} {
+		all := slices.Concat(f.of[0], f.of[1])
+		slices.Sort(all)
+		b.ReportMetric(all[len(all)/2], f.name)
+		b.ReportMetric(all[len(all)*9/10], f.name+"-p90")
+		b.ReportMetric(all[len(all)-1], f.name+"-max")
+	}
+}
