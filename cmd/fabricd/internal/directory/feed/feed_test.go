@@ -95,6 +95,38 @@ func TestWholeRevisions(t *testing.T) {
 	}
 }
 
+// TestHalfRevision: of a revision of which the bounds leave only half, the rest is forgotten too.
+func TestHalfRevision(t *testing.T) {
+	f := New(0)
+	old := make([]store.Event, 20)
+	for i := range old {
+		old[i] = put("k", 1)
+	}
+	f.Publish(old, 1)
+	for r := uint64(2); r <= maxEvents-9; r++ {
+		f.Publish([]store.Event{put("k", r)}, r)
+	}
+	if f.since != 1 || len(f.events) != maxEvents-10 || f.bytes != int64(len(f.events))*f.events[0].Size() {
+		t.Errorf("%d events, %d bytes since %d", len(f.events), f.bytes, f.since)
+	}
+}
+
+// TestWake: who waits already hears of what happens.
+func TestWake(t *testing.T) {
+	f := New(0)
+	w, _ := f.Watch(all, store.Names, "", 0)
+	_, waits, err := w.take() // as Next does before it waits
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Publish([]store.Event{put("k", 1)}, 1)
+	select {
+	case <-waits:
+	default:
+		t.Error("who waits is not woken")
+	}
+}
+
 func TestPrivate(t *testing.T) {
 	f := New(0)
 	w, _ := f.Watch(store.Caller{UID: 1001}, store.Names, "", 0)

@@ -56,6 +56,12 @@ func TestOwner(t *testing.T) {
 	if _, err := tab.Get(start, bob, store.Names, "p"); !errors.Is(err, store.ErrNotYours) {
 		t.Errorf("bob reads what is private: %v", err)
 	}
+	if e, err := tab.Get(start, alice, store.Names, "p"); err != nil || string(e.Value) != "secret" {
+		t.Errorf("alice reads what is hers: %+v, %v", e, err)
+	}
+	if e, err := tab.Get(start, bob, store.Names, "a"); err != nil || string(e.Value) != "3" {
+		t.Errorf("bob reads what is not private: %+v, %v", e, err)
+	}
 	if l := tab.List(start, bob, store.Names, "", "", 10); len(l.Entries) != 1 {
 		t.Errorf("bob lists what is private: %+v", l)
 	}
@@ -104,6 +110,53 @@ func TestLease(t *testing.T) {
 	}
 }
 
+// TestLeases: a lease that is renewed makes room for those that end before it now, and every entry shows how long its lease is and when it ends.
+func TestLeases(t *testing.T) {
+	tab := New(store.Limits{})
+	long := must(t, tab, start, alice, name("long", "1", 5*time.Second))
+	short := must(t, tab, start, alice, name("short", "1", 6*time.Second))
+	with := must(t, tab, start, alice, store.Request{Kind: store.Names, Key: "with", Lease: short.Lease})
+	if with.TTL != 6*time.Second || !with.Expires.Equal(start.Add(6*time.Second)) {
+		t.Errorf("on another's lease: %+v", with)
+	}
+	if long.Revision != 1 || short.Revision != 2 || with.Revision != 3 || tab.Revision() != 3 {
+		t.Errorf("revisions %d, %d, %d; the table's is %d", long.Revision, short.Revision, with.Revision, tab.Revision())
+	}
+	if at, err := tab.Renew(start.Add(4*time.Second), alice, long.Lease); err != nil || !at.Equal(start.Add(9*time.Second)) {
+		t.Errorf("renewed until %v, %v", at, err)
+	}
+	if want := start.Add(6 * time.Second); !tab.Next().Equal(want) {
+		t.Errorf("the next lease ends at %v, want %v", tab.Next(), want)
+	}
+	if got := tab.Expire(start.Add(7*time.Second), 10); len(got) != 2 || tab.Usage().Entries != 1 {
+		t.Errorf("expired beside a lease that was renewed: %+v", got)
+	}
+	if e, err := tab.Get(start.Add(8*time.Second), bob, store.Names, "long"); err != nil || !e.Expires.Equal(start.Add(9*time.Second)) {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// TestDeletePrefix takes what is the caller's and begins so, in the right table, and says what that was.
+func TestDeletePrefix(t *testing.T) {
+	tab := New(store.Limits{})
+	for _, key := range []string{"job/1", "job/2", "job", "jobs", "k"} {
+		must(t, tab, start, alice, name(key, "1", 0))
+	}
+	must(t, tab, start, bob, name("job/3", "1", 0))
+	must(t, tab, start, alice, store.Request{Kind: store.Values, Key: "job/1"})
+	events := tab.DeletePrefix(start, alice, store.Names, "job/")
+	if len(events) != 2 || events[0].Key != "job/1" || events[1].Key != "job/2" || events[1].Type != store.Deleted || events[1].Revision != tab.Revision() {
+		t.Errorf("deleted: %+v", events)
+	}
+	var left []string
+	for _, e := range tab.All() {
+		left = append(left, e.Key)
+	}
+	if want := []string{"job", "job/3", "jobs", "k", "job/1"}; !slices.Equal(left, want) {
+		t.Errorf("left are %v, want %v", left, want)
+	}
+}
+
 func TestQuota(t *testing.T) {
 	tab := New(store.Limits{User: store.Usage{Entries: 2, Bytes: 1 << 20}, Total: store.Usage{Entries: 4}})
 	for i := range 3 {
@@ -148,6 +201,12 @@ func TestList(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("listed %v", got)
+	}
+	for i := range 20 {
+		must(t, tab, start, alice, store.Request{Kind: store.Values, Key: fmt.Sprint("large", i), Value: make([]byte, store.MaxValue)})
+	}
+	if l := tab.List(start, alice, store.Values, "large", "", 100); len(l.Entries) != store.ListBytes/store.MaxValue || !l.More {
+		t.Errorf("%d large values at once, more: %v", len(l.Entries), l.More)
 	}
 }
 
