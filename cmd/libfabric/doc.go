@@ -16,6 +16,8 @@
 // A thread that polls in vain gives its processor away between polls, soon if such threads leave no processor free, and later if strangers keep it for long
 // (vain.c), and Go gets a processor for each of them (threads.go).
 //
+// The stacks of calls in Go have room for the program's signal handlers (room.c).
+//
 // In a child of fork(2) without exec there is no Go: calls fail there with FI_EOPBADSTATE, and only if the parent had asked for nothing yet, not even
 // fi_getinfo, are they served, by a fresh copy of the library (child.c). A panic in Go becomes an error of the call and a line on standard error.
 package main

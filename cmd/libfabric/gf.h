@@ -15,7 +15,21 @@ struct gf_head {
 	uint64_t magic; // GF_MAGIC while the object is open
 };
 #define GF_MAGIC 0x676f666162726963ull
-#define GF_ID(p) (((const struct gf_head *)(p))[-1].id)
+
+// gf_enter stands before every call into Go (room.c), in GF_ID for those that are given an object.
+extern __thread char gf_roomy __attribute__((tls_model("initial-exec")));
+void gf_make_room(void);
+static inline void gf_enter(void)
+{
+	if (__builtin_expect(!gf_roomy, 0))
+		gf_make_room();
+}
+static inline uint64_t gf_id(const void *object)
+{
+	gf_enter();
+	return ((const struct gf_head *)object)[-1].id;
+}
+#define GF_ID(p) gf_id(p)
 
 // A completion as Go hands it over; the reader of the queue gets what the queue's format says.
 struct gf_comp {

@@ -128,6 +128,7 @@ int gf_getparams(struct fi_param **out, int *count)
 	pthread_mutex_lock(&guard);
 	for (struct param *p = params; p; p = p->next)
 		extra++;
+	gf_enter();
 	int rc = goGetParams(extra, out, count);
 	if (!rc)
 		for (struct param *p = params; p; p = p->next) {

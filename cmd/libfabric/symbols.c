@@ -20,16 +20,19 @@ typedef struct fi_info info_t;
 		GF_CHILD(int, -FI_EOPBADSTATE, "fi_getinfo", "FABRIC_1." #abi, (uint32_t, const char *, const char *, uint64_t, const info_t *, info_t **),    \
 			 (version, node, service, flags, hints, info));                                                                                        \
 		gf_used = 1;                                                                                                                                   \
+		gf_enter();                                                                                                                                    \
 		return goGetInfo(abi, version, (char *)node, (char *)service, flags, (info_t *)hints, info);                                                   \
 	}                                                                                                                                                      \
 	info_t *gf_dupinfo_##abi(const info_t *info)                                                                                                           \
 	{                                                                                                                                                      \
 		GF_CHILD(info_t *, NULL, "fi_dupinfo", "FABRIC_1." #abi, (const info_t *), (info));                                                            \
+		gf_enter();                                                                                                                                    \
 		return goDupInfo(abi, (info_t *)info);                                                                                                         \
 	}                                                                                                                                                      \
 	void gf_freeinfo_##abi(info_t *info)                                                                                                                   \
 	{                                                                                                                                                      \
 		if (!gf_forked) {                                                                                                                              \
+			gf_enter();                                                                                                                            \
 			goFreeInfo(info);                                                                                                                      \
 			return;                                                                                                                                \
 		}                                                                                                                                              \
@@ -54,18 +57,21 @@ int gf_fabric_0(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *c
 {
 	GF_CHILD(int, -FI_EOPBADSTATE, "fi_fabric", "FABRIC_1.0", (struct fi_fabric_attr *, struct fid_fabric **, void *), (attr, fabric, context));
 	gf_used = 1;
+	gf_enter();
 	return goFabric(0, attr, (void **)fabric, 0, context);
 }
 int gf_fabric_1(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
 {
 	GF_CHILD(int, -FI_EOPBADSTATE, "fi_fabric", "FABRIC_1.1", (struct fi_fabric_attr *, struct fid_fabric **, void *), (attr, fabric, context));
 	gf_used = 1;
+	gf_enter();
 	return goFabric(1, attr, (void **)fabric, 0, context);
 }
 int gf_fabric2(struct fi_info *info, struct fid_fabric **fabric, uint64_t flags, void *context)
 {
 	GF_CHILD(int, -FI_EOPBADSTATE, "fi_fabric2", "FABRIC_1.8", (struct fi_info *, struct fid_fabric **, uint64_t, void *), (info, fabric, flags, context));
 	gf_used = 1;
+	gf_enter();
 	return info && info->fabric_attr ? goFabric(1, info->fabric_attr, (void **)fabric, flags, context) : -FI_EINVAL;
 }
 VERSIONED(gf_fabric_0, fi_fabric, FABRIC_1.0);
@@ -82,6 +88,7 @@ DEFAULT(gf_open, fi_open, FABRIC_1.5);
 const char *gf_strerror(int errnum)
 {
 	GF_CHILD(const char *, "Call in a child of fork", "fi_strerror", "FABRIC_1.0", (int), (errnum));
+	gf_enter();
 	return goErrText(errnum);
 }
 DEFAULT(gf_strerror, fi_strerror, FABRIC_1.0);
@@ -89,6 +96,7 @@ DEFAULT(gf_strerror, fi_strerror, FABRIC_1.0);
 char *gf_tostr_r(char *buf, size_t len, const void *data, int type)
 {
 	GF_CHILD(char *, NULL, "fi_tostr_r", "FABRIC_1.4", (char *, size_t, const void *, int), (buf, len, data, type));
+	gf_enter();
 	return goToStr(buf, len, (void *)data, type);
 }
 DEFAULT(gf_tostr_r, fi_tostr_r, FABRIC_1.4);

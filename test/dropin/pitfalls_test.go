@@ -14,6 +14,13 @@ func TestSignals(t *testing.T) {
 	finish(t, onOurs(t), compile(t, "signals"), "tcp", "rdm")
 }
 
+// TestHandlers: a handler that was set without SA_ONSTACK finds room on the stacks that the library's calls run on.
+func TestHandlers(t *testing.T) {
+	for _, s := range stacks {
+		t.Run(s.String(), func(t *testing.T) { finish(t, onOurs(t), compile(t, "handlers"), s.provider, s.kind) })
+	}
+}
+
 // TestSmallTLS: the library has next to no static thread-local storage, of which the C library keeps little for libraries that are loaded late. It can be loaded
 // where none is kept.
 func TestSmallTLS(t *testing.T) {
