@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -22,8 +21,15 @@ const (
 // loop moves frames until the fabric is closed.
 func (f *Fabric) loop() {
 	defer close(f.done)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	_ = onThread(func() error { // nothing else is to run on a thread that goes first
+		_ = becomeFirst() // a favour
+		f.move()
+		return nil
+	})
+}
+
+// move is the loop itself.
+func (f *Fabric) move() {
 	w, err := newWatch(f.nodes, f.unplugged)
 	if err != nil {
 		f.log.Error("the emulated fabric stands still", "error", err)

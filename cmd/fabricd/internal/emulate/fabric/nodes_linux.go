@@ -48,7 +48,7 @@ func newNodes(n *network) (*nodes, error) {
 // add makes node i.
 func (ns *nodes) add(i int) error { return onThread(func() error { return ns.furnish(i) }) }
 
-// onThread runs work on a thread that may stay in a namespace: it is never unlocked, and ends with this call. Not the first thread: that one cannot end, and
+// onThread runs work on a thread of its own, which may stay in a namespace or go before others: it is never unlocked, and ends with this call. Not the first thread: that one cannot end, and
 // its namespace is what the system takes for the whole process'.
 func onThread(work func() error) error {
 	result := make(chan error, 1)
