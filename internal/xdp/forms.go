@@ -4,6 +4,7 @@ package xdp
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -28,10 +29,16 @@ type forms struct {
 	calm  time.Duration // formCalm
 	news  *ringbuf.Reader
 	ended chan struct{}
+
+	failed uint64 // changes that the kernel refused
+	err    error  // of the last change; nil: it was made
 }
 
 // formCalm is how long no long packet must have come for the program to be lean again, and how long it stays wide at least.
 const formCalm = 5 * time.Second
+
+// formRetry is when the wide form is tried again that the kernel refused; doubled each time, up to formCalm.
+const formRetry = 10 * time.Millisecond
 
 // haveForms gives the program its lean form, to be attached with, if the kernel lets it.
 func (p *program) haveForms() {
@@ -62,48 +69,79 @@ func (p *program) form(mode Mode) *ebpf.Program {
 }
 
 // become changes the form, without a gap; it may take the kernel some milliseconds. It reports whether the program has that now: while it has stepped aside it stays
-// wide, for long packets come.
+// wide, for long packets come. What the kernel refuses is counted.
 func (p *program) become(f form) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.link == nil || p.closed {
+	if p.closed || p.forms.is == f {
+		return !p.closed
+	}
+	if p.link == nil {
 		return false
 	}
 	to := p.prog
 	if f == lean {
 		to = p.forms.lean
 	}
-	if p.forms.is != f && p.link.Update(to) == nil {
-		p.forms.is = f
+	if p.forms.err = p.link.Update(to); p.forms.err != nil {
+		p.forms.failed++
+		return false
 	}
-	return p.forms.is == f
+	p.forms.is = f
+	return true
 }
 
 // follow changes the form as the packets want it, until the end.
 func (p *program) follow() {
 	defer close(p.forms.ended)
-	for {
-		if _, end := p.hear(0); end {
-			return
-		}
-		p.become(wide)
-		p.mu.Lock()
-		calm := p.forms.calm
-		p.mu.Unlock()
-		for again := true; again; {
-			if _, end := p.hear(calm); end { // nothing more is said before long is 0
-				return
-			}
-			if p.long.Put(uint32(0), uint32(0)) != nil {
-				return
-			}
-			came, end := p.hear(calm)
-			if end {
-				return
-			}
-			again = came || !p.become(lean)
+	for end := false; !end; {
+		if _, end = p.hear(0); !end {
+			end = p.serveLong()
 		}
 	}
+}
+
+// serveLong makes the program wide, and lean when no long packets come any more. It reports whether all has ended.
+func (p *program) serveLong() (end bool) {
+	p.mu.Lock()
+	calm := p.forms.calm
+	p.mu.Unlock()
+	for {
+		for wait := formRetry; !p.become(wide); wait = min(2*wait, calm) {
+			if _, end := p.hear(wait); end { // nothing more is said before long is 0
+				return true
+			}
+		}
+		if _, end := p.hear(calm); end {
+			return true
+		}
+		if p.long.Put(uint32(0), uint32(0)) != nil {
+			return true
+		}
+		came, end := p.hear(calm)
+		if end {
+			return true
+		}
+		if !came && p.become(lean) {
+			return false
+		}
+	}
+}
+
+// says tells of changes that the kernel refused, nothing if there were none.
+func (p *program) says() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := &p.forms
+	switch {
+	case f.failed == 0:
+		return ""
+	case f.err == nil:
+		return fmt.Sprintf(", %d changes of the program's form refused", f.failed)
+	case f.is == lean:
+		return fmt.Sprintf(", %d changes of the program's form refused: it makes long packets one piece, and may lose some: %v", f.failed, f.err)
+	}
+	return fmt.Sprintf(", %d changes of the program's form refused: it is the slower one: %v", f.failed, f.err)
 }
 
 // hear waits for word of a long packet, for a time or, with 0, for ever.

@@ -5,9 +5,12 @@ package xdp
 import (
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 )
 
@@ -88,6 +91,52 @@ func sendRun(t *testing.T, from, to *place, others *net.UDPConn) {
 		if n, err := others.Read(buf); n != 1400 || err != nil {
 			t.Fatalf("%d bytes, %v", n, err)
 		}
+	}
+}
+
+// TestFormsRefused: a change of the form that the kernel refuses is made as soon as it can be, and told of.
+func TestFormsRefused(t *testing.T) {
+	a, b := places(t, 1, 1500)
+	i, _ := openPort(t, a, Config{Mode: Generic}, netip.AddrPortFrom(a.v4, 7001))
+	others := listen(t, a, netip.AddrPortFrom(a.v4, 7002))
+	wrong, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SocketFilter, Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}})
+	must(t, err)
+	defer wrong.Close()
+	refuse := func(prog **ebpf.Program) (stop func()) {
+		p := i.prog
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.forms.calm = 20 * time.Millisecond
+		right := *prog
+		*prog = wrong // of a type that the kernel does not take instead (bpf_xdp_link_update)
+		return func() { p.mu.Lock(); *prog = right; p.mu.Unlock() }
+	}
+	refused := func(n uint64) func() bool {
+		return func() bool { i.prog.mu.Lock(); defer i.prog.mu.Unlock(); return i.prog.forms.failed >= n }
+	}
+	if s := i.String(); strings.Contains(s, "refused") {
+		t.Error(s)
+	}
+	stop := refuse(&i.prog.prog)
+	sendRun(t, b, a, others)
+	until(t, "three refusals", refused(3))
+	if s := i.String(); has(i) != lean || !strings.Contains(s, "refused: it makes long packets one piece, and may lose some: ") {
+		t.Error(s)
+	}
+	unlean := refuse(&i.prog.forms.lean)
+	stop()
+	until(t, "the wide form", func() bool { return has(i) == wide }) // no other long packet came
+	i.prog.mu.Lock()
+	n := i.prog.forms.failed
+	i.prog.mu.Unlock()
+	until(t, "two refusals more", refused(n+2))
+	if s := i.String(); has(i) != wide || !strings.Contains(s, "refused: it is the slower one: ") {
+		t.Error(s)
+	}
+	unlean()
+	until(t, "the lean form", func() bool { return has(i) == lean })
+	if s := i.String(); !strings.Contains(s, "changes of the program's form refused,") {
+		t.Error(s)
 	}
 }
 

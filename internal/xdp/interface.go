@@ -253,6 +253,9 @@ func (i *Interface) String() string {
 	if i.multi {
 		how += ", multi-buffer"
 	}
+	if i.prog != nil {
+		how += i.prog.says()
+	}
 	c := &i.c
 	return fmt.Sprintf("AF_XDP on %s, %v mode, %s, queues: %d, chunks of %d bytes in each: %d+%d",
 		i.name, i.mode, how, c.Queues, c.ChunkSize, c.RxFrames, c.TxFrames)
