@@ -77,6 +77,7 @@ var rank = []struct {
 	{"test/kernel/plan", 9},
 	{"test/conform/record", 9},
 	{"test/conform/oblige", 9},
+	{"test/duo", 9},
 	{"test/together", 9},
 	{"test/need", 9},
 	{"test/program", 9},

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gofabric/core"
+	"gofabric/test/duo"
 )
 
 // cpu is the processor time that the process has used, ns: unlike the clock it does not see what else the machine does.
@@ -28,9 +29,9 @@ func BenchmarkWindow(b *testing.B) {
 				for range bm.window {
 					var err error
 					if bm.tagged {
-						err = y.ep.TRecv(in, 0, core.AddrUnspec, 7, 0, 2)
+						err = y.EP.TRecv(in, 0, core.AddrUnspec, 7, 0, 2)
 					} else {
-						err = y.ep.Recv(in, 0, core.AddrUnspec, 2)
+						err = y.EP.Recv(in, 0, core.AddrUnspec, 2)
 					}
 					if err != nil {
 						b.Fatal(err)
@@ -40,9 +41,9 @@ func BenchmarkWindow(b *testing.B) {
 					for {
 						var err error
 						if bm.tagged {
-							err = x.ep.TSend(buf, 0, x.peer, 7, 1)
+							err = x.EP.TSend(buf, 0, x.Peer, 7, 1)
 						} else {
-							err = x.ep.Send(buf, 0, x.peer, 1)
+							err = x.EP.Send(buf, 0, x.Peer, 1)
 						}
 						if err == nil {
 							break
@@ -50,10 +51,10 @@ func BenchmarkWindow(b *testing.B) {
 						if err != core.ErrAgain {
 							b.Fatal(err)
 						}
-						y.cq.Read(nil)
+						y.CQ.Read(nil)
 					}
 				}
-				if err := until(x, y, bm.window, bm.window); err != nil {
+				if err := duo.Until(x, y, bm.window, bm.window); err != nil {
 					b.Fatal(err)
 				}
 			}

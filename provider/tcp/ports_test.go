@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gofabric/core"
+	"gofabric/test/duo"
 )
 
 // TestPortRange: endpoints without a port of their own take those of FI_TCP_PORT_LOW_RANGE to FI_TCP_PORT_HIGH_RANGE, each its own, and say so when all
@@ -16,17 +17,17 @@ func TestPortRange(t *testing.T) {
 	reg, info := infoWith(t, map[string]string{"FI_TCP_PORT_LOW_RANGE": fmt.Sprint(low), "FI_TCP_PORT_HIGH_RANGE": fmt.Sprint(low + 1)})
 	mem := make([]byte, 8)
 	got := map[uint16]bool{}
-	var last *side
+	var last *duo.Side
 	for range 2 {
-		last = openInfo(t, reg, info, mem)
-		name, err := last.ep.Name()
-		check(t, err)
+		last = duo.OpenInfo(t, reg, info, mem)
+		name, err := last.EP.Name()
+		duo.Check(t, err)
 		got[name.IP.Port()] = true
 	}
 	if !got[low] || !got[low+1] || len(got) != 2 {
 		t.Errorf("ports %v, want %d and %d", got, low, low+1)
 	}
-	ep, err := last.domain.OpenEndpoint(info)
+	ep, err := last.Domain.OpenEndpoint(info)
 	if !errors.Is(err, core.ErrAddrInUse) || ep != nil {
 		t.Errorf("a third endpoint: %v, %v; want ErrAddrInUse", ep, err)
 	}

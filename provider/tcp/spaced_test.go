@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/duo"
 )
 
 // BenchmarkSpaced is how late messages arrive whose sender computes between posts and never reads a queue: what staging costs the one who does not come by.
@@ -23,18 +24,18 @@ func BenchmarkSpaced(b *testing.B) {
 				x, y := pair(b, make([]byte, 64))
 				in := make([]byte, 64)
 				for range 256 {
-					check(b, y.ep.Recv(in, 0, core.AddrUnspec, 0))
+					duo.Check(b, y.EP.Recv(in, 0, core.AddrUnspec, 0))
 				}
-				check(b, post(func() error { return x.ep.Inject(make([]byte, 16), x.peer) }, x, y)) // connect
-				check(b, until(x, y, 0, 1))
-				check(b, y.ep.Recv(in, 0, core.AddrUnspec, 0))
+				duo.Check(b, duo.Post(func() error { return x.EP.Inject(make([]byte, 16), x.Peer) }, x, y)) // connect
+				duo.Check(b, duo.Until(x, y, 0, 1))
+				duo.Check(b, y.EP.Recv(in, 0, core.AddrUnspec, 0))
 				bursts := max(b.N, 200)
 				start := time.Now()
 				var delays []time.Duration
 				var wg sync.WaitGroup
 				wg.Go(func() { // the receiver polls
 					for got := 0; got < bursts*burst; {
-						n, err := y.read()
+						n, err := y.Read()
 						if err != nil {
 							b.Error(err)
 							return
@@ -43,7 +44,7 @@ func BenchmarkSpaced(b *testing.B) {
 							if got++; got%burst == 0 {
 								delays = append(delays, time.Since(start)-time.Duration(binary.LittleEndian.Uint64(in)))
 							}
-							if err := y.ep.Recv(in, 0, core.AddrUnspec, 0); err != nil {
+							if err := y.EP.Recv(in, 0, core.AddrUnspec, 0); err != nil {
 								b.Error(err)
 								return
 							}
@@ -54,7 +55,7 @@ func BenchmarkSpaced(b *testing.B) {
 				for range bursts {
 					for range burst {
 						binary.LittleEndian.PutUint64(buf, uint64(time.Since(start)))
-						for x.ep.Inject(buf, x.peer) == core.ErrAgain {
+						for x.EP.Inject(buf, x.Peer) == core.ErrAgain {
 						}
 					}
 					for t := time.Now(); time.Since(t) < pause; { // computes

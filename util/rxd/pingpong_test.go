@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"gofabric/core"
+	"gofabric/test/duo"
 )
 
 // BenchmarkPingPong is the work of both ends for a message of 64 bytes there and one back, in one goroutine: nobody waits, so that what is measured is what
@@ -11,19 +12,19 @@ import (
 func BenchmarkPingPong(b *testing.B) {
 	for name, typ := range map[string]core.EPType{"udp": core.EPTypeDgram, "udp;ofi_rxd": core.EPTypeRDM} {
 		b.Run(name, func(b *testing.B) {
-			a, z := openAs(b, name, typ, make([]byte, 64)), openAs(b, name, typ, make([]byte, 64))
-			know(b, a, z)
-			know(b, z, a)
+			a, z := duo.Open(b, name, typ, make([]byte, 64)), duo.Open(b, name, typ, make([]byte, 64))
+			duo.Know(b, a, z)
+			duo.Know(b, z, a)
 			out, in := make([]byte, 64), make([]byte, 64)
-			hop := func(from, to *side) {
-				err := to.ep.Recv(in, 0, core.AddrUnspec, 1)
+			hop := func(from, to *duo.Side) {
+				err := to.EP.Recv(in, 0, core.AddrUnspec, 1)
 				for err == nil || err == core.ErrAgain {
-					if err = from.ep.Inject(out, from.peer); err == nil {
+					if err = from.EP.Inject(out, from.Peer); err == nil {
 						break
 					}
 				}
 				for {
-					n, err := to.cq.Read(to.got[:1])
+					n, err := to.CQ.Read(to.Got[:1])
 					if n == 1 {
 						return
 					}
