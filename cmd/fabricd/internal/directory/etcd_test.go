@@ -77,6 +77,14 @@ func (c *etcd) gatherCertificates(t *testing.T, dir string) {
 // kill ends a member as a broken machine does.
 func (c *etcd) kill(i int) { c.members[i].Kill() }
 
+// forget removes what a member that was killed had, but its certificate.
+func (c *etcd) forget(t *testing.T, i int) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(filepath.Dir(c.ca), fmt.Sprint("m", i), "member")); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // returns has a member that was killed come back with what it had.
 func (c *etcd) returns(t *testing.T, i int) {
 	t.Helper()

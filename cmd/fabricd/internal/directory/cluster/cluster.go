@@ -47,6 +47,7 @@ type Store struct {
 	log     *slog.Logger
 	feed    *feed.Feed
 	mirror  mirror
+	lost    chan chan struct{}    // has what is to be closed when another history was read
 	trouble atomic.Pointer[error] // why the cluster does not answer
 	stop    context.CancelFunc
 	work    sync.WaitGroup
@@ -71,19 +72,19 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if !strings.HasSuffix(prefix, "/") {
 		prefix += "/"
 	}
-	s := &Store{client: client, prefix: prefix, log: opt.Log, mirror: mirror{limits: opt.Limits}}
+	s := &Store{client: client, prefix: prefix, log: opt.Log, mirror: mirror{limits: opt.Limits}, lost: make(chan chan struct{}, 1)}
 	limit, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	revision, err := s.load(limit)
+	past, err := s.load(limit)
 	if err != nil {
 		client.Close()
 		return nil, fmt.Errorf("etcd at %v: %w", opt.Endpoints, err)
 	}
-	s.feed = feed.New(uint64(revision))
+	s.feed = feed.New(uint64(past.revision))
 	var run context.Context
 	run, s.stop = context.WithCancel(context.Background())
-	s.work.Go(func() { s.follow(run, revision) })
-	s.work.Go(func() { s.look(run) })
+	s.work.Go(func() { s.follow(run, past.revision) })
+	s.work.Go(func() { s.look(run, past) })
 	return s, nil
 }
 

@@ -14,22 +14,22 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-// load fills the mirror with what there is, and returns at which revision.
-func (s *Store) load(ctx context.Context) (revision int64, err error) {
+// load fills the mirror with what there is, and returns at which point of which history.
+func (s *Store) load(ctx context.Context) (at history, err error) {
 	fresh := map[string]owned{}
 	for _, kind := range []store.Kind{store.Names, store.Values, store.Fences} {
 		from, end := s.key(kind, ""), clientv3.GetPrefixRangeEnd(s.key(kind, ""))
 		for more := true; more; {
 			opts := []clientv3.OpOption{clientv3.WithRange(end), clientv3.WithLimit(pageSize(kind))}
-			if revision != 0 {
-				opts = append(opts, clientv3.WithRev(revision)) // all of one moment
+			if at.revision != 0 {
+				opts = append(opts, clientv3.WithRev(at.revision)) // all of one moment
 			}
 			r, err := s.client.Get(ctx, from, opts...)
 			if err != nil {
-				return 0, err
+				return history{}, err
 			}
-			if revision == 0 {
-				revision = r.Header.Revision
+			if at.revision == 0 {
+				at = historyOf(r.Header)
 			}
 			for _, kv := range r.Kvs {
 				if e, ok := s.entry(kv); ok {
@@ -41,7 +41,7 @@ func (s *Store) load(ctx context.Context) (revision int64, err error) {
 		}
 	}
 	s.mirror.reset(fresh)
-	return revision, nil
+	return at, nil
 }
 
 // follow feeds watchers and mirror until ctx ends. revision is the last that they know.
@@ -50,6 +50,12 @@ func (s *Store) follow(ctx context.Context, revision int64) {
 		err := s.followOnce(ctx, &revision)
 		if ctx.Err() != nil {
 			return
+		}
+		var lost errLost
+		if errors.As(err, &lost) {
+			revision = s.reload(ctx)
+			close(lost.anew)
+			continue
 		}
 		if errors.Is(err, rpctypes.ErrCompacted) {
 			s.log.Warn("etcd's history was compacted before this node read it; watchers must list again", "revision", revision)
@@ -64,15 +70,20 @@ func (s *Store) follow(ctx context.Context, revision int64) {
 	}
 }
 
+// errLost ends a watch of a history that is no more.
+type errLost struct{ anew chan struct{} }
+
+func (errLost) Error() string { return "etcd has another history" }
+
 // reload begins anew. Watchers are told that something is missing.
 func (s *Store) reload(ctx context.Context) (revision int64) {
 	for ctx.Err() == nil {
 		limit, cancel := context.WithTimeout(ctx, openTimeout)
-		revision, err := s.load(limit)
+		at, err := s.load(limit)
 		cancel()
 		if err == nil {
-			s.feed.Reset(uint64(revision))
-			return revision
+			s.feed.Reset(uint64(at.revision))
+			return at.revision
 		}
 		s.log.Warn("etcd cannot be read", "error", err)
 		select {
@@ -88,23 +99,35 @@ func (s *Store) followOnce(ctx context.Context, revision *int64) error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 	w := s.client.Watch(ctx, s.prefix, clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(*revision+1), clientv3.WithProgressNotify())
-	for r := range w {
-		if err := r.Err(); err != nil {
-			return err
+	for {
+		select {
+		case anew := <-s.lost:
+			return errLost{anew}
+		case r, ok := <-w:
+			if !ok {
+				return errors.New("etcd closed it")
+			}
+			if err := s.heard(r, revision); err != nil {
+				return err
+			}
 		}
-		if r.IsProgressNotify() {
-			*revision = max(*revision, r.Header.Revision)
-			s.feed.Publish(nil, uint64(*revision))
-			continue
-		}
-		if len(r.Events) == 0 {
-			continue
-		}
+	}
+}
+
+// heard publishes what a watch says.
+func (s *Store) heard(r clientv3.WatchResponse, revision *int64) error {
+	switch err := r.Err(); {
+	case err != nil:
+		return err
+	case r.IsProgressNotify():
+		*revision = max(*revision, r.Header.Revision)
+		s.feed.Publish(nil, uint64(*revision))
+	case len(r.Events) > 0:
 		events := s.events(r.Events)
 		*revision = r.Events[len(r.Events)-1].Kv.ModRevision
 		s.feed.Publish(events, uint64(*revision))
 	}
-	return errors.New("etcd closed it")
+	return nil
 }
 
 // events turns etcd's events into the directory's. Those of one revision come together.

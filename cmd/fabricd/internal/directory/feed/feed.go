@@ -23,6 +23,7 @@ type Feed struct {
 	bytes    int64
 	since    uint64 // the history has everything after this revision
 	revision uint64 // up to which everything was told
+	epoch    int    // how often it began anew
 	changed  chan struct{}
 	err      error
 }
@@ -75,11 +76,13 @@ func (f *Feed) wake() {
 	f.changed = make(chan struct{})
 }
 
-// Reset forgets everything: what happened up to revision is not known.
+// Reset forgets everything: what happened up to revision is not known, which may be before what was told, when that is no more. Whoever watches is told to begin
+// anew.
 func (f *Feed) Reset(revision uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.events, f.bytes, f.since, f.revision = nil, 0, revision, max(f.revision, revision)
+	f.events, f.bytes, f.since, f.revision = nil, 0, revision, revision
+	f.epoch++
 	f.wake()
 }
 
@@ -110,7 +113,7 @@ func (f *Feed) Watch(who store.Caller, k store.Kind, prefix string, from uint64)
 	if from < f.since {
 		return nil, f.compacted(from)
 	}
-	return &Watcher{feed: f, who: who, kind: k, prefix: prefix, at: from}, nil
+	return &Watcher{feed: f, epoch: f.epoch, who: who, kind: k, prefix: prefix, at: from}, nil
 }
 
 func (f *Feed) compacted(at uint64) error {
@@ -120,6 +123,7 @@ func (f *Feed) compacted(at uint64) error {
 // Watcher is a place in the history. It needs no closing.
 type Watcher struct {
 	feed   *Feed
+	epoch  int // of the feed when this began
 	who    store.Caller
 	kind   store.Kind
 	prefix string
@@ -154,7 +158,7 @@ func (w *Watcher) take() (told []store.Event, changed chan struct{}, err error) 
 	switch {
 	case f.err != nil:
 		return nil, nil, f.err
-	case w.at < f.since:
+	case w.at < f.since || w.epoch != f.epoch:
 		return nil, nil, f.compacted(w.at)
 	}
 	first := sort.Search(len(f.events), func(i int) bool { return f.events[i].Revision > w.at })

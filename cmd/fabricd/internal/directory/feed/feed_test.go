@@ -154,3 +154,25 @@ func TestEnd(t *testing.T) {
 		t.Errorf("of a closed feed: %v", err)
 	}
 }
+
+// TestBack: the history is another one, which is not as far. Who watches is told, wherever it was, and who begins then sees what follows.
+func TestBack(t *testing.T) {
+	f := New(5)
+	old, _ := f.Watch(all, store.Names, "", 0)
+	f.Publish([]store.Event{put("a", 6), put("b", 7)}, 7)
+	if _, at, err := old.Next(t.Context()); err != nil || at != 7 {
+		t.Fatalf("at %d, %v", at, err)
+	}
+	f.Reset(3)
+	fresh, err := f.Watch(all, store.Names, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Publish([]store.Event{put("c", 4), put("d", 9)}, 9)
+	if events, at, err := old.Next(t.Context()); !errors.Is(err, store.ErrCompacted) {
+		t.Errorf("the old watch: %v, at %d, %v", events, at, err)
+	}
+	if events, at, err := fresh.Next(t.Context()); err != nil || len(events) != 2 || events[0].Key != "c" || at != 9 {
+		t.Errorf("the new watch: %v, at %d, %v", events, at, err)
+	}
+}

@@ -1,0 +1,65 @@
+package directory
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"gofabric/cmd/fabricd/internal/directory/store"
+	"gofabric/internal/fabricd/api"
+)
+
+// TestHistoryLost: etcd loses all it had, and begins again at revision 1, below the one that nodes wait for. They notice: watchers are told to list again,
+// what is gone is gone everywhere, and watches and fences of what follows work.
+func TestHistoryLost(t *testing.T) {
+	t.Parallel()
+	c := startEtcd(t)
+	n := startNode(t, c.config())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	alice := n.as(1000)
+	seen := make(chan string, 1000)
+	go alice.watch(ctx, "job/", seen)
+	<-seen // alive
+	for i := range 40 {
+		alice.mustPut(ctx, t, fmt.Sprint("job/", i), "10.0.0.1:1", "")
+		if got, want := <-seen, fmt.Sprint("put job/", i); got != want {
+			t.Fatalf("the watch says %q, want %q", got, want)
+		}
+	}
+	fenceAll(ctx, t, 4, 2, alice)
+	for i := range c.members {
+		c.kill(i)
+	}
+	for i := range c.members {
+		c.forget(t, i)
+		c.returns(t, i)
+	}
+	c.awaitHealth(ctx, t)
+	for got := ""; got != "error"; {
+		select {
+		case got = <-seen:
+			if got != "error" && got != "alive" {
+				t.Fatalf("the watch says %q, and not that everything is gone", got)
+			}
+		case <-ctx.Done():
+			t.Fatal("the watch says nothing")
+		}
+	}
+	var names api.Names
+	if err := alice.send(ctx, "GET", "/v1/names?prefix=job/", nil, &names); err != nil || len(names.Names) != 0 {
+		t.Errorf("the node knows %d names, %v", len(names.Names), err)
+	}
+	if got := n.part.store.Usage(); got != (store.Usage{}) {
+		t.Errorf("the node counts %+v", got)
+	}
+	fresh := make(chan string, 1000)
+	go alice.watch(ctx, "job/", fresh)
+	<-fresh // alive
+	alice.mustPut(ctx, t, "job/new", "10.0.0.1:2", "")
+	if got := <-fresh; got != "put job/new" {
+		t.Errorf("the new watch says %q", got)
+	}
+	fenceAll(ctx, t, 4, 2, alice)
+}
