@@ -144,3 +144,37 @@ func TestStepAsideStolen(t *testing.T) {
 		t.Errorf("program %d, aside %v", id, i.Aside())
 	}
 }
+
+// TestStayAside: a port that wants the program on has it back though large messages do not end, whether it is aside then or about to be.
+func TestStayAside(t *testing.T) {
+	a, _ := places(t, 1, 1500)
+	i, p := openPort(t, a, Config{Mode: Generic}, netip.AddrPortFrom(a.v4, 7001))
+	m := &i.mover
+	largeFor := func(d time.Duration) {
+		m.mu.Lock()
+		m.a.last = mono.Now().Add(d)
+		m.mu.Unlock()
+	}
+	is := func(off, moving bool) func() bool {
+		return func() bool { m.mu.Lock(); defer m.mu.Unlock(); return m.a.off == off && m.a.moving == moving }
+	}
+	for _, moving := range []bool{false, true} {
+		i.prog.mu.Lock() // who is about to step aside stays so
+		sweep(t, i)()
+		if !moving {
+			i.prog.mu.Unlock()
+			until(t, "stepping aside", is(true, false))
+		}
+		largeFor(time.Hour)
+		p.Stay(true)
+		if moving {
+			i.prog.mu.Unlock()
+		}
+		until(t, "coming back", is(false, false))
+		if a.Enter(); attachedTo(i.Index()) == 0 {
+			t.Error("there is no program")
+		}
+		p.Stay(false)
+		largeFor(-time.Hour)
+	}
+}

@@ -95,3 +95,27 @@ func TestNoSingle(t *testing.T) {
 		}
 	}
 }
+
+// TestSinglePassesQueues: a packet that leaves alone passes by the interface's queueing discipline, as those in the ring do, so that the two keep their order.
+func TestSinglePassesQueues(t *testing.T) {
+	need.Programs(t, "iproute2", "tc")
+	a, b := places(t, 1, 1500)
+	at, from := netip.AddrPortFrom(b.v4, 7000), netip.AddrPortFrom(a.v4, 7001)
+	_, p := openPort(t, a, Config{Mode: Generic}, from)
+	plain, in := listen(t, a, netip.AddrPortFrom(a.v4, 7002)), listen(t, b, at)
+	if out, err := a.Command("tc", "qdisc", "replace", "dev", "eth9", "root", "blackhole").CombinedOutput(); err != nil {
+		need.Missing(t, "no queueing discipline that drops all: %v: %s", err, out)
+	}
+	_, err := plain.WriteToUDPAddrPort([]byte("dropped"), at)
+	must(t, err)
+	if errno := p.SendSingle(packet(t, a, b, from, at, []byte("single"))); errno != 0 {
+		t.Fatal(errno)
+	}
+	put(t, p, packet(t, a, b, from, at, []byte("ring")))
+	buf := make([]byte, 100)
+	for _, want := range []string{"single", "ring"} {
+		if n, _, err := in.ReadFromUDPAddrPort(buf); err != nil || string(buf[:n]) != want {
+			t.Fatalf("%q, %v; want %q", buf[:n], err, want)
+		}
+	}
+}
