@@ -218,6 +218,37 @@ func TestMemoryEnds(t *testing.T) {
 	}
 }
 
+// TestMemoryNonsense: a mate that writes records which are no datagrams is forgotten, and of what it writes only what came before arrives.
+func TestMemoryNonsense(t *testing.T) {
+	for what, r := range map[string]struct{ size, seg int }{
+		"longer than a datagram":         {netx.MaxDatagram + 1, 0},
+		"of pieces longer than that":     {10, netx.MaxDatagram + 1},
+		"of more pieces than a run has":  {netx.SegmentsMax + 1, 1},
+		"of pieces of a negative length": {10, -1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			a, b := neighboursAt(t, loopback4)
+			meet(t, a, b)
+			a.awake()
+			a.locked(func() { a.in.got = nil })
+			b.locked(func() {
+				m := b.only()
+				for _, r := range []struct{ size, seg int }{{3, 0}, r} {
+					if ok, err := m.Put([][]byte{make([]byte, r.size)}, r.size, uint32(r.seg)); !ok || err != nil {
+						t.Fatal(ok, err)
+					}
+				}
+			})
+			all(t, "no mate", func() bool { return a.mates() == 0 }, a)
+			a.locked(func() {
+				if got := a.in.got; len(got) != 1 || len(got[0].data) != 3 {
+					t.Errorf("%d datagrams have come", len(got))
+				}
+			})
+		})
+	}
+}
+
 // TestMemoryBounds: no more than so many mates of a port, and of a domain.
 func TestMemoryBounds(t *testing.T) {
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
