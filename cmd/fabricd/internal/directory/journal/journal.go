@@ -17,6 +17,7 @@ type Journal struct {
 	number uint64 // of the log
 	buf    []byte
 	size   atomic.Int64 // of the log, as far as it is on disk
+	old    atomic.Int64 // logs before it that are still there
 }
 
 // create begins log n. A file that cannot be begun does not stay; if it does nevertheless, nothing is in it, and load knows that.
@@ -104,19 +105,32 @@ func (j *Journal) Restart(each func(emit func(record []byte) error) error) error
 			return err
 		}
 	}
-	return j.Snapshot(j.number, each)
+	if err := j.Snapshot(j.number, each); err != nil && !errors.Is(err, errStay) {
+		return err
+	}
+	return nil
 }
 
 // Size is the length of the log, bytes.
 func (j *Journal) Size() int64 { return j.size.Load() }
 
+// Number is that of the log in use.
+func (j *Journal) Number() uint64 { return j.number }
+
+// Old is how many logs there are before the one that is written to.
+func (j *Journal) Old() int { return int(j.old.Load()) }
+
 // Rotate begins a new log, whose number it returns: a snapshot of what there is now has this number.
 func (j *Journal) Rotate() (uint64, error) {
 	n := j.number + 1
-	return n, j.create(n)
+	if err := j.create(n); err != nil {
+		return n, err
+	}
+	j.old.Add(1)
+	return n, nil
 }
 
-// Snapshot writes all records of a snapshot, and removes the files that it stands for. It may run beside Append.
+// Snapshot writes all records of a snapshot, and removes the files that it stands for; an error may be that these stay (Old). It may run beside Append.
 func (j *Journal) Snapshot(n uint64, each func(emit func(record []byte) error) error) (err error) {
 	f, err := j.folder.Create(unfinished)
 	if err != nil {
@@ -149,26 +163,40 @@ func (j *Journal) Snapshot(n uint64, each func(emit func(record []byte) error) e
 	if err := j.folder.Sync(); err != nil {
 		return err
 	}
-	j.removeBelow(n)
-	return nil
+	return j.removeBelow(n)
 }
 
+// errStay is of a snapshot that is on disk, while files stay that it stands for.
+var errStay = errors.New("cannot be removed")
+
 // removeBelow removes what snapshot n stands for. What cannot be removed is removed another time.
-func (j *Journal) removeBelow(n uint64) {
+func (j *Journal) removeBelow(n uint64) error {
 	files, err := scan(j.folder)
 	if err != nil {
-		return
+		return fmt.Errorf("%w: %w", errStay, err)
 	}
+	old := int64(0) // logs that stay
 	for _, k := range files.logs {
-		if k < n {
-			_ = j.folder.Remove(logName(k))
+		if k >= n {
+			old++
+			continue
+		}
+		if e := j.folder.Remove(logName(k)); e != nil {
+			old, err = old+1, e
 		}
 	}
+	j.old.Store(max(old-1, 0)) // the last is in use
 	for _, k := range files.snapshots {
 		if k < n {
-			_ = j.folder.Remove(snapshotName(k))
+			if e := j.folder.Remove(snapshotName(k)); e != nil {
+				err = e
+			}
 		}
 	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errStay, err)
+	}
+	return nil
 }
 
 // Close ends the use of the log. The folder is its opener's.

@@ -9,9 +9,9 @@ import (
 
 // commit writes batches until the store closes, and then the last one.
 func (s *Store) commit() {
-	snapshots := newSnapshots(s)
+	snapshots := s.snapshots
 	defer snapshots.wait()
-	var repair pause
+	var repair, tidy pause
 	for {
 		select {
 		case <-s.kick:
@@ -19,9 +19,19 @@ func (s *Store) commit() {
 				repair.begin()
 			}
 			snapshots.consider()
+			if snapshots.failed() {
+				tidy.begin()
+			}
+		case <-tidy.over():
+			if snapshots.again() {
+				tidy.again()
+			} else {
+				tidy.end()
+			}
 		case <-repair.over():
 			snapshots.wait()
 			if s.repair() {
+				snapshots.becomeWritten()
 				repair.end()
 			} else {
 				repair.again()
@@ -79,6 +89,13 @@ func (s *Store) becomeFailed(b *batch, err error) {
 
 func (s *Store) cannotWrite(err error) error {
 	return fmt.Errorf("%w: cannot write %s: %w; fabricd goes on trying", store.ErrDown, s.opt.Folder, err)
+}
+
+// refusing reports whether the disk failed, and repair is to write everything.
+func (s *Store) refusing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err != nil
 }
 
 // repair writes everything anew, and lets changes in again if that succeeds.

@@ -32,6 +32,8 @@ type Store struct {
 	journal *journal.Journal // used by the committer only, but for Size
 	feed    *feed.Feed
 
+	snapshots *snapshots
+
 	mu      sync.Mutex
 	table   *table.Table
 	batch   *batch // what goes to disk next
@@ -86,6 +88,7 @@ func Open(opt Options) (*Store, error) {
 		leases: make(chan struct{}, 1),
 		done:   make(chan struct{}),
 	}
+	s.snapshots = newSnapshots(s)
 	var history []store.Event
 	if opt.Folder == nil { // another memory each time: what an earlier one has told is not this one's history
 		s.table.Begin(uint64(now.UnixMicro()))
@@ -303,8 +306,12 @@ func (s *Store) Usage() store.Usage {
 // Trouble is store.Store's.
 func (s *Store) Trouble() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
+	err := s.err
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.snapshots.trouble()
 }
 
 // SetLimits is store.Store's.

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"fmt"
 	"sync"
 
 	"gofabric/cmd/fabricd/internal/directory/store"
@@ -20,6 +21,8 @@ type snapshots struct {
 	least   int64 // of the log, because beginning a new one failed
 	mu      sync.Mutex
 	running bool
+	err     error // why there is no newer one
+	behind  bool  // the log in use is newer than what the snapshot failed for
 }
 
 func newSnapshots(s *Store) *snapshots { return &snapshots{s: s} }
@@ -53,6 +56,7 @@ func (p *snapshots) consider() {
 	if err != nil {
 		s.opt.Log.Error("a new log of the directory; the old one goes on", "error", err)
 		p.least = s.journal.Size() + s.opt.snapshotMin // not with every change
+		p.err, p.behind = err, false
 		return
 	}
 	p.least = 0
@@ -61,12 +65,65 @@ func (p *snapshots) consider() {
 }
 
 func (p *snapshots) write(n uint64, all []*store.Entry, revision uint64) {
-	if err := p.s.journal.Snapshot(n, snapshotOf(all, revision)); err != nil {
+	err := p.s.journal.Snapshot(n, snapshotOf(all, revision))
+	if err != nil {
 		p.s.opt.Log.Error("a snapshot of the directory; the log is kept", "error", err)
 	}
 	p.mu.Lock()
-	p.running = false
+	p.running, p.err, p.behind = false, err, err != nil
 	p.mu.Unlock()
+	if err != nil {
+		poke(p.s.kick) // to be tried again
+	}
+}
+
+// failed reports whether there is something to try again.
+func (p *snapshots) failed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err != nil
+}
+
+// again tries what failed, and reports whether it is to be called again: to see what came of it. Only the committer calls it.
+func (p *snapshots) again() bool {
+	p.mu.Lock()
+	failed, running, behind := p.err != nil, p.running, p.behind
+	p.mu.Unlock()
+	switch {
+	case !failed || running || p.s.refusing():
+		return failed
+	case !behind:
+		p.least = 0
+		p.consider()
+		return true
+	}
+	// What the log in use has stands in this snapshot too: changes made twice, in their order, leave the same table.
+	p.s.mu.Lock()
+	all, revision := p.s.table.All(), p.s.table.Revision()
+	p.s.mu.Unlock()
+	p.mu.Lock()
+	p.running = true
+	p.mu.Unlock()
+	n := p.s.journal.Number()
+	p.work.Go(func() { p.write(n, all, revision) })
+	return true
+}
+
+// trouble says that logs pile up, and why.
+func (p *snapshots) trouble() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %d in %s, beside the one in use of %d bytes: no snapshot: %w", store.ErrOldLogs, p.s.journal.Old(), p.s.opt.Folder, p.s.journal.Size(), p.err)
+}
+
+// becomeWritten notes that repair has written everything.
+func (p *snapshots) becomeWritten() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = nil
 }
 
 // snapshotOf emits the records of a snapshot.
