@@ -275,6 +275,35 @@ func TestStrangersInTheLobby(t *testing.T) {
 	}
 }
 
+// TestSilentStrangers has more connect to the lobby, and say nothing, than may wait there: the first are sent away.
+func TestSilentStrangers(t *testing.T) {
+	c := newCouple(t, nil)
+	defer c.close()
+	l := c.d[0].bufs.lobby
+	c.d[0].prog.Lock()
+	defer c.d[0].prog.Unlock()
+	if !l.open() {
+		t.Fatal("no lobby")
+	}
+	var fds []netx.FD
+	for range 2*halfMax + 1 {
+		fd, err := netx.LocalConnect(lobbyName(l.name))
+		must(t, err)
+		defer netx.Close(fd)
+		fds = append(fds, fd)
+		l.admit()
+	}
+	if len(l.half) != halfMax {
+		t.Errorf("%d wait, %d may", len(l.half), halfMax)
+	}
+	for i, fd := range fds {
+		n, err := netx.Peek(fd)
+		if away := n == 0 && err == nil; away != (i <= halfMax) {
+			t.Errorf("stranger %d was sent away: %v", i, away)
+		}
+	}
+}
+
 // TestBadOffers has a peer say what makes no sense: an offer that leads nowhere changes nothing, a last word without an offer ends the connection.
 func TestBadOffers(t *testing.T) {
 	c := newCouple(t, nil)

@@ -365,6 +365,42 @@ func TestPipePeerGone(t *testing.T) {
 	}
 }
 
+// TestPipeBroken has a peer write into the memory what cannot be: the connection ends, at who polls and at who sleeps, and nothing is left.
+func TestPipeBroken(t *testing.T) {
+	for _, how := range []string{"polls", "sleeps"} {
+		t.Run(how, func(t *testing.T) {
+			env := manual
+			if how != "polls" {
+				env = nil
+			}
+			c := newPipedWith(t, env)
+			defer c.noPipes()
+			defer c.close()
+			if how == "polls" {
+				c.awake(0)
+			}
+			s := c.streams()[0]
+			c.d[1].prog.Lock()
+			other := c.streams1(1)
+			other.pipe.Spoil()
+			if how != "polls" {
+				other.ring()
+				eventually(t, s.prog, "the connection ends", func() bool { return s.conn.State() == engine.Closed })
+			}
+			for end, gone := time.Now().Add(bound), false; !gone && !t.Failed(); {
+				c.ep[0].q.Read(make([]core.CQEntry, 1))
+				s.prog.Lock()
+				gone = s.conn.State() == engine.Closed
+				s.prog.Unlock()
+				if time.Now().After(end) {
+					t.Error("who polls does not notice")
+				}
+			}
+			c.d[1].prog.Unlock()
+		})
+	}
+}
+
 // TestPipeMissing has a peer say that memory came with its token, and none did: that connection ends, and no other.
 func TestPipeMissing(t *testing.T) {
 	c := newCouple(t, nil)
