@@ -3,6 +3,7 @@ package neigh
 import (
 	"fmt"
 	"net/netip"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -72,6 +73,9 @@ type Table struct {
 // nsID names a network namespace (namespaces(7)).
 type nsID struct{ dev, ino uint64 }
 
+// threadSpace is the network namespace of the thread that looks.
+const threadSpace = "/proc/thread-self/ns/net"
+
 // tables has one for each namespace.
 var tables struct {
 	mu sync.Mutex
@@ -83,8 +87,8 @@ func Open() (*Table, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var st unix.Stat_t
-	if err := unix.Stat(fmt.Sprintf("/proc/self/task/%d/ns/net", unix.Gettid()), &st); err != nil {
-		return nil, fmt.Errorf("neigh: the network namespace: %w", err)
+	if err := unix.Stat(threadSpace, &st); err != nil {
+		return nil, fmt.Errorf("neigh: the network namespace: %w; is /proc mounted?", &os.PathError{Op: "stat", Path: threadSpace, Err: err})
 	}
 	id := nsID{st.Dev, st.Ino}
 	tables.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"gofabric/internal/mono"
 	"gofabric/internal/xdp/frame"
+	"gofabric/test/need"
 )
 
 // TestStack follows VLAN devices down.
@@ -334,3 +336,26 @@ func TestPrepare(t *testing.T) {
 
 // has looks at what is known.
 func (t *Table) has(a netip.Addr) bool { _, has := t.locals[a]; return has }
+
+// TestWithoutProc: where /proc is not mounted, that is said.
+func TestWithoutProc(t *testing.T) {
+	need.Root(t, "mounting something over /proc")
+	said := make(chan error)
+	go func() {
+		runtime.LockOSThread() // which ends with the goroutine
+		err := unix.Unshare(unix.CLONE_NEWNS)
+		if err == nil {
+			err = unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+		}
+		if err == nil {
+			err = unix.Mount("none", "/proc", "tmpfs", 0, "")
+		}
+		if err == nil {
+			_, err = Open()
+		}
+		said <- err
+	}()
+	if err := <-said; err == nil || !strings.Contains(err.Error(), "is /proc mounted?") {
+		t.Error(err)
+	}
+}

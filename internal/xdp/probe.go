@@ -333,7 +333,7 @@ func checkEthernet(name string) error {
 func namespaceID() (uint64, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(threadSpace, &st); err != nil {
-		return 0, &os.PathError{Op: "stat", Path: threadSpace, Err: err}
+		return 0, fmt.Errorf("AF_XDP: the network namespace: %w; is /proc mounted?", &os.PathError{Op: "stat", Path: threadSpace, Err: err})
 	}
 	return st.Ino, nil
 }
