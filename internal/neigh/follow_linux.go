@@ -66,6 +66,15 @@ func (t *Table) FollowAddress(a netip.Addr, f func(has bool)) (stop func()) {
 // reportAddresses tells those who follow an address. If the kernel cannot be asked, that is done with the next sweep.
 func (t *Table) reportAddresses() {
 	t.mu.Lock()
+	anybody := len(t.watches) > 0
+	t.mu.Unlock()
+	if !anybody {
+		return
+	}
+	if _, err := t.hasAddress(netip.IPv6Loopback()); err != nil { // has all of them asked for, while nobody waits for the lock
+		return
+	}
+	t.mu.Lock()
 	defer t.mu.Unlock()
 	for x := range t.watches {
 		if has, err := t.hasAddress(x.addr); err == nil && has != x.has {
