@@ -47,7 +47,7 @@ type watcher struct {
 	f    func(has bool)
 }
 
-// FollowAddress has f called when the host, on whichever interface, no longer has an address that it has now, and when it has it again. f and stop are as in Follow.
+// FollowAddress has f called when the host, on whichever interface, no longer has an address that it had, and when it has it again; with the next sweep if it went before the call. f and stop are as in Follow.
 func (t *Table) FollowAddress(a netip.Addr, f func(has bool)) (stop func()) {
 	x := &watcher{addr: a.Unmap().WithZone(""), has: true, f: f}
 	t.mu.Lock()
@@ -71,7 +71,7 @@ func (t *Table) reportAddresses() {
 	if !anybody {
 		return
 	}
-	if _, err := t.hasAddress(netip.IPv6Loopback()); err != nil { // has all of them asked for, while nobody waits for the lock
+	if t.findLocals() != nil { // while nobody waits for the lock
 		return
 	}
 	t.mu.Lock()

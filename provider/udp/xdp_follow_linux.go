@@ -24,9 +24,6 @@ func (l *xdpLink) follow() error {
 	l.below.stop = l.table.Follow(l.iface.Index(), func(to neigh.Link) { l.changed(&l.below, to) })
 	l.above.stop = l.table.Follow(l.index, func(to neigh.Link) { l.changed(&l.above, to) })
 	l.here.stop = l.table.FollowAddress(l.local.Addr(), l.arrived)
-	if interfaceOf(l.local.Addr()) == 0 {
-		return errXDPNowhere
-	}
 	at, err := net.InterfaceByIndex(l.index)
 	if err != nil {
 		return err
