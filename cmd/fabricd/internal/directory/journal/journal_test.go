@@ -370,6 +370,27 @@ func TestUnbegun(t *testing.T) {
 	}
 }
 
+// TestWithoutLog: behind a snapshot there is a log, always. One that is missing may have had something, and the next would not be read.
+func TestWithoutLog(t *testing.T) {
+	dir := t.TempDir()
+	j, _ := mustOpen(t, dir)
+	appendAll(t, j, "one")
+	n, err := j.Rotate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Snapshot(n, func(emit func([]byte) error) error { return emit([]byte("one")) }); err != nil {
+		t.Fatal(err)
+	}
+	j.Close()
+	if err := os.Remove(filepath.Join(dir, logName(n))); err != nil {
+		t.Fatal(err)
+	}
+	if _, got, err := reopen(dir); !errors.Is(err, ErrDamaged) {
+		t.Errorf("%q, %v; want ErrDamaged", got, err)
+	}
+}
+
 // TestUnfinished: a snapshot whose writer ended takes no room after the next start.
 func TestUnfinished(t *testing.T) {
 	dir := t.TempDir()

@@ -231,6 +231,40 @@ func TestLearn(t *testing.T) {
 	}
 }
 
+// TestLearnAnew: where a station is, switches learn on the tree only, and forget when the tree changes.
+func TestLearnAnew(t *testing.T) {
+	l := newLab(t, "nodes: [a, b]\nswitches: [s1, s2]\nlinks: [{between: [a, s1]}, {between: [b, s2]}, {between: [s1, s2], id: one}, {between: [s1, s2], id: two}]")
+	guest := [6]byte{0x02, 1, 2, 3, 4, 5}
+	for flow := range 50 { // by either cable
+		l.put("b/eth0", guest, macOf(0), flow)
+		l.rest()
+		if p := l.switches[0].learned[guest]; p != nil && !p.tree {
+			t.Fatal("a station was learned beside the tree")
+		}
+	}
+	only := func(id string) { // one of the two cables is plugged in
+		for _, each := range []string{"one", "two"} {
+			for _, p := range l.directions(l.top.Link(each), topology.Both) {
+				p.link.SetDown(each != id)
+			}
+		}
+		l.route()
+	}
+	reach := func(what string) {
+		t.Helper()
+		clear(l.got)
+		l.put("a/eth0", macOf(0), guest, 0)
+		l.rest()
+		l.want(what, map[string]int{"b/eth0": 1})
+	}
+	only("one")
+	l.put("b/eth0", guest, everyone, 0)
+	l.rest()
+	reach("by the cable on which it spoke")
+	only("two")
+	reach("by another cable")
+}
+
 // TestPartition: groups do not reach each other, who is in none is in one more, and broadcasts stop too.
 func TestPartition(t *testing.T) {
 	l := newLab(t, "star")
