@@ -33,6 +33,9 @@ type File interface {
 	Close() error
 }
 
+// ErrGone is what Sync says of a file that somebody removed while it was open.
+var ErrGone = errors.New("somebody has removed it")
+
 // folder is a Folder of the system's.
 type folder struct {
 	path string
@@ -115,5 +118,17 @@ func open(path string, flag int) (File, error) {
 // file is a File of the system's.
 type file struct{ *os.File }
 
-// Sync makes bytes and a length that grew durable.
-func (f file) Sync() error { return syncData(f.File) }
+// Sync makes bytes and a length that grew durable. Of a file that somebody removed meanwhile nothing is: the bytes go where nobody finds them (unlink(2)).
+func (f file) Sync() error {
+	if err := syncData(f.File); err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return err
+	}
+	if st.Nlink == 0 {
+		return fmt.Errorf("%s: %w", f.Name(), ErrGone)
+	}
+	return nil
+}

@@ -88,7 +88,7 @@ func fill(records [][]byte) int {
 }
 
 // Restart makes a journal fit for use after a failed Append: it takes back what that left, and writes everything that there is anew, as a snapshot and a log
-// behind it. Of a file whose fsync(2) failed nothing is relied upon that was written since it last succeeded.
+// behind it, also where somebody removed the log. Of a file whose fsync(2) failed nothing is relied upon that was written since it last succeeded.
 func (j *Journal) Restart(each func(emit func(record []byte) error) error) error {
 	good := j.size.Load()
 	if err := j.log.Truncate(good); err != nil {
@@ -97,10 +97,12 @@ func (j *Journal) Restart(each func(emit func(record []byte) error) error) error
 	if _, err := j.log.Seek(good, 0); err != nil {
 		return err
 	}
-	if err := j.log.Sync(); err != nil {
+	err := j.log.Sync()
+	gone := errors.Is(err, disk.ErrGone)
+	if err != nil && !gone {
 		return err
 	}
-	if good > int64(headerSize) {
+	if gone || good > int64(headerSize) {
 		if _, err := j.Rotate(); err != nil {
 			return err
 		}

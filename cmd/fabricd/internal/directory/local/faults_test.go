@@ -63,7 +63,7 @@ func (x *trial) tell(revision uint64) {
 	x.told = max(x.told, revision)
 }
 
-// TestFaults: the disk's calls fail one by one or all, writes are short, there is no room, the process ends or the machine. What was acknowledged, or shown, is there
+// TestFaults: the disk's calls fail one by one or all, writes are short, there is no room, it is mounted for reading only, the process ends or the machine. What was acknowledged, or shown, is there
 // when fabricd comes back; what was refused has not happened while it lives, and may or may not have, whole, when it comes back; a disk that is well again is
 // written to; and nothing waits for ever (synctest says so).
 func TestFaults(t *testing.T) {
@@ -91,6 +91,7 @@ func TestFaults(t *testing.T) {
 func (x *trial) live() {
 	faults := [...]float64{0, 0, 0.01, 0.1, 0.5}[x.rand.IntN(5)]
 	x.disk.Fail(faults, 0)
+	x.disk.FixAfter(paper.Never)
 	if !x.open() {
 		return
 	}
@@ -103,6 +104,9 @@ func (x *trial) live() {
 		x.disk.EndAtFault()
 	case 1, 2:
 		x.disk.EndAfter(x.rand.IntN(400))
+	}
+	if x.rand.IntN(6) == 0 {
+		x.disk.FixAfter(x.rand.IntN(200))
 	}
 	ctx, cancel := context.WithCancel(x.t.Context())
 	var work, watch sync.WaitGroup
@@ -241,6 +245,7 @@ func (x *trial) watch(ctx context.Context) {
 func (x *trial) recover() {
 	x.disk.Fail(0, 0)
 	x.disk.EndAfter(paper.Never)
+	x.disk.FixAfter(paper.Never)
 	time.Sleep(2 * lastRepair)
 	if err := x.store.Trouble(); err != nil {
 		x.errorf("the disk is well, but %v", err)

@@ -27,6 +27,7 @@ type Disk struct {
 	faults float64 // the chance of a call to fail
 	room   int     // bytes, all files together; 0: no bound
 	left   int     // calls until the machine ends
+	fixed  int     // calls until it is mounted for reading only
 	frail  bool    // it ends with the first call that fails
 	ended  bool
 }
@@ -36,7 +37,7 @@ const Never = 1 << 60
 
 // New returns an empty disk whose luck depends on a seed.
 func New(seed uint64) *Disk {
-	return &Disk{rand: rand.New(rand.NewPCG(seed, 1)), seen: map[string]*leaf{}, kept: map[string]*leaf{}, left: Never}
+	return &Disk{rand: rand.New(rand.NewPCG(seed, 1)), seen: map[string]*leaf{}, kept: map[string]*leaf{}, left: Never, fixed: Never}
 }
 
 // Fail has calls fail by chance, and files have no more bytes than room, 0 for no bound.
@@ -51,6 +52,13 @@ func (d *Disk) EndAfter(calls int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.left = calls
+}
+
+// FixAfter has the disk be mounted for reading only after some more calls.
+func (d *Disk) FixAfter(calls int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fixed = calls
 }
 
 // EndAtFault lets the machine end with the next call that fails: nothing is put in order.
@@ -103,6 +111,7 @@ func (d *Disk) size() (n int) {
 
 // call begins a call: an error says that it fails. The caller has locked.
 func (d *Disk) call() error {
+	d.fixed--
 	if d.left--; d.left < 0 {
 		d.ended = true
 	}
@@ -114,6 +123,14 @@ func (d *Disk) call() error {
 		return syscall.EIO
 	}
 	return nil
+}
+
+// write begins a call that changes something. What the system refuses has no effect.
+func (d *Disk) write() error {
+	if d.fixed <= 0 && !d.ended {
+		return syscall.EROFS
+	}
+	return d.call()
 }
 
 // change is a change of names, which may happen though it failed.
@@ -151,7 +168,7 @@ func (d *Disk) Read(name string) ([]byte, error) {
 func (d *Disk) Create(name string) (disk.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	err := d.call()
+	err := d.write()
 	if d.room > 0 && d.size() >= d.room && err == nil {
 		err = syscall.ENOSPC
 	}
@@ -172,7 +189,7 @@ func (d *Disk) Create(name string) (disk.File, error) {
 func (d *Disk) Open(name string) (disk.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.call(); err != nil {
+	if err := d.write(); err != nil {
 		return nil, err
 	}
 	if l := d.seen[name]; l != nil {
@@ -189,7 +206,7 @@ func (d *Disk) Rename(from, to string) error {
 	if l == nil {
 		return fmt.Errorf("%s: %w", from, fs.ErrNotExist)
 	}
-	return d.change(d.call(), func(names map[string]*leaf) {
+	return d.change(d.write(), func(names map[string]*leaf) {
 		if names[from] == l {
 			delete(names, from)
 		}
@@ -204,7 +221,7 @@ func (d *Disk) Remove(name string) error {
 	if d.seen[name] == nil {
 		return fs.ErrNotExist
 	}
-	return d.change(d.call(), func(names map[string]*leaf) { delete(names, name) })
+	return d.change(d.write(), func(names map[string]*leaf) { delete(names, name) })
 }
 
 // Sync is disk.Folder's.

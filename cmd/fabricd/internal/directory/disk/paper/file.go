@@ -20,9 +20,12 @@ func (f *file) Write(b []byte) (int, error) {
 	if d.ended {
 		return 0, ErrEnded
 	}
-	err := d.call()
+	err := d.write()
 	n := len(b)
-	if err != nil {
+	switch {
+	case err == syscall.EROFS:
+		return 0, err
+	case err != nil:
 		n = d.rand.IntN(len(b) + 1)
 	}
 	if grows := f.at + n - len(f.leaf.seen); d.room > 0 && grows > 0 && d.size()+grows > d.room {
@@ -49,7 +52,7 @@ func (f *file) Truncate(size int64) error {
 	d := f.disk
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	err := d.call()
+	err := d.write()
 	if err == nil || err == syscall.EIO && d.rand.IntN(2) == 0 {
 		f.leaf.truncate(int(size))
 	}
