@@ -111,6 +111,19 @@ func TestXDPVLANMoved(t *testing.T) {
 	}
 }
 
+// TestXDPVLANRemoved removes a VLAN device above the interface that its endpoint's packets go by, which stays: the endpoint goes on through its socket, and says why.
+func TestXDPVLANRemoved(t *testing.T) {
+	t.Parallel()
+	a, b := vlan(t, false)
+	_, rb := xdpPair(a, b, a.v4, b.v4, xdpBelow, xdpBelow)
+	if s := rb.do("says"); !strings.Contains(s, "AF_XDP on eth9") {
+		t.Errorf("it is not the interface below: %s", s)
+	}
+	b.IP("link", "del", "v42")
+	eventually(t, "word that the interface was removed", func() bool { return strings.Contains(rb.do("says"), "no AF_XDP: the interface was removed") })
+	b.IP("link", "show", "eth9")
+}
+
 // TestXDPVLANApart has endpoints in a VLAN and outside it: each gets what is its own.
 func TestXDPVLANApart(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,56 @@
+//go:build linux && !fabricbasic
+
+package udp
+
+import (
+	"net/netip"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+)
+
+// looked counts how often the socket is looked at, which has something as often as it is told.
+type looked struct {
+	link
+	times, has int
+}
+
+func (l *looked) receive(bool) ([]netx.Datagram, bool, unix.Errno) {
+	if l.times++; l.has > 0 {
+		l.has--
+		return nil, false, 0
+	}
+	return nil, true, unix.EAGAIN
+}
+
+// TestXDPNear: passes look at the socket now and then, and each of them for a while after one that found something there, since more is likely to come that way.
+func TestXDPNear(t *testing.T) {
+	a, _ := places(t)
+	a.Enter()
+	d := testDomain(t, "LINK", linkXDP)
+	p, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
+	l := asideLink(t, p)
+	d.prog.Lock()
+	defer d.prog.Unlock()
+	in := &looked{link: l.link}
+	l.link = in
+	defer func() { l.link = in.link }()
+	l.receive(true) // what the poller said before
+	l.turn, l.near, l.woken = 0, 0, false
+	for n, c := range []struct{ has, receives, want int }{
+		{0, 4 * socketEvery, 4},
+		{1, socketEvery, 1},         // the last of them finds something
+		{0, socketNear, socketNear}, // all that follow look
+		{0, 4 * socketEvery, 4},     // and then no longer
+	} {
+		in.times, in.has = 0, c.has
+		for range c.receives {
+			l.receive(true)
+		}
+		if in.times != c.want {
+			t.Errorf("step %d: %d of %d receives looked at the socket, want %d", n, in.times, c.receives, c.want)
+		}
+	}
+}
