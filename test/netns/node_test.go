@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"gofabric"
 	"gofabric/core"
@@ -125,7 +126,12 @@ func (n *node) do(cmd string, args []string) (string, error) {
 	case "send":
 		scan(&fi, &size)
 		n.out = make([]byte, max(size, len(n.out)))
-		return "", n.ep.Send(n.out[:size], 0, core.FIAddr(fi), ctxSend)
+		err := n.ep.Send(n.out[:size], 0, core.FIAddr(fi), ctxSend)
+		for end := time.Now().Add(long); err == core.ErrAgain && time.Now().Before(end); { // as long as those that fail are many
+			time.Sleep(time.Millisecond)
+			err = n.ep.Send(n.out[:size], 0, core.FIAddr(fi), ctxSend)
+		}
+		return "", err
 	case "stream": // send on and on, count at a time
 		scan(&fi, &size, &count)
 		n.out, n.to = make([]byte, size), core.FIAddr(fi)
