@@ -423,6 +423,9 @@ func (l *xdpLink) String() string {
 			s += fmt.Sprintf(", %d refused: %v", n, frame.Reason(why))
 		}
 	}
+	if t, err := l.iface.Stats(); err == nil && t.NoFrame+t.RingFull+t.Dropped > 0 {
+		s += fmt.Sprintf(", %d dropped by the interface, %d of them because all frames waited to be read", t.NoFrame+t.RingFull+t.Dropped, t.NoFrame)
+	}
 	if l.absent {
 		s += ", nothing comes while the host has not got the address"
 	}

@@ -3,8 +3,10 @@
 package udp
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 
@@ -30,6 +32,9 @@ func TestXDPOldLosses(t *testing.T) {
 	d.prog.Unlock()
 	if old < 4096 {
 		t.Errorf("%d datagrams found no room", old)
+	}
+	if s, want := p.express.String(), fmt.Sprintf("%d of them because all frames waited to be read", old); !strings.Contains(s, want) {
+		t.Errorf("%s does not say: %s", s, want)
 	}
 	a.Enter()
 	q, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
