@@ -98,6 +98,7 @@ func TestRXDAtomics(t *testing.T) {
 		l := s.link(t, 1)
 		n := l.natives[0]
 		l.join(n, true, nil, nil)
+		l.lacking(n)
 		for _, c := range atomicCalls {
 			for _, dt := range atomicTypes {
 				for op := core.AtomicMin; op <= core.AtomicMSwap; op++ {
@@ -158,4 +159,17 @@ func (l *link) atomic(from, to end, call string, a atom, segs int) []byte {
 		l.t.Errorf("%T fetched %x from %T, want %x", from, result[:n], to, was)
 	}
 	return append(got, result...)
+}
+
+// lacking posts to native what would crash it: that fails here, and the operations after it find native alive.
+func (l *link) lacking(n *native) {
+	l.t.Helper()
+	for _, dt := range []core.Datatype{core.DoubleComplex, core.LongDouble, core.Int128, core.Uint128} {
+		p := op{call: "atomic", ctx: l.context(), length: 1, atom: atom{dt, core.AtomicSum, atomics.Size(atomics.Datatype(dt))}}
+		p.segs = []core.RMAIov{{Addr: 64, Len: 1, Key: keyAll}}
+		l.post(l.ours, p)
+		if c := l.want(l.ours, p.ctx); c.err != core.ErrOpNotSupp {
+			l.t.Errorf("%v: %v", dt, c.err)
+		}
+	}
 }

@@ -91,6 +91,7 @@ func TestRXMAtomics(t *testing.T) {
 		l := s.link(t, 1)
 		n := l.natives[0]
 		l.join(n, true, nil, nil)
+		l.lacking(n)
 		for _, c := range atomicCalls {
 			for _, dt := range atomicTypes {
 				for op := core.AtomicMin; op <= core.AtomicMSwap; op++ {

@@ -169,7 +169,7 @@ func (s *settings) gateway() *rxm.Config {
 // upper and lower are what the two connections between the endpoint and a native peer need.
 func (s *settings) upper(txSize int) *engine.Config {
 	return &engine.Config{StageMax: min(s.staging, s.bufferSize), StageLimit: 128 << 10, TxDepth: txSize, RendezvousOver: math.MaxUint64,
-		AtomicMax: s.gateway().AtomicMax(), InternalMax: internalMax}
+		AtomicMax: s.gateway().AtomicMax(), NativeAtomics: true, InternalMax: internalMax}
 }
 
 func (s *settings) lower() *engine.Config {

@@ -69,6 +69,10 @@ func (c *Conn) launchAtomic(op *TxOp, h *wire.Header, n int) {
 		c.finishErr(op, ErrTooLong)
 		return
 	}
+	if c.cfg.NativeAtomics && !atomics.Native(a.Type, a.Op) {
+		c.finishErr(op, ErrUnsupported)
+		return
+	}
 	if c.carriage() != nil && op.HasData {
 		c.finishErr(op, ErrUnsupported) // rxm has none with atomic operations
 		return

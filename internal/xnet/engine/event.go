@@ -125,6 +125,8 @@ type Config struct {
 	Leaver Leaver
 	// AtomicMax is the most bytes of operands, those to compare with included, that an atomic operation can bring to the peer; 0 does not limit it further.
 	AtomicMax int
+	// NativeAtomics says that the peer is native: atomic operations that would crash it (atomics.Native) fail here.
+	NativeAtomics bool
 	// Features is what peers are told of us when they connect (wire.FeatureExtended).
 	Features uint32
 	// Auth is the endpoint's authorization key, which peers must have as well; nil if it has none, and talks only to those without.

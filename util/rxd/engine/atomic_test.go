@@ -107,3 +107,49 @@ func TestAtomicTooLongForNative(t *testing.T) {
 		}
 	})
 }
+
+// Atomic operations that native has no code for are not sent to a native peer; they fail by themselves, and those after them go on.
+func TestAtomicThatNativeLacks(t *testing.T) {
+	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+		lacking := []*xengine.Atomic{
+			{Type: atomics.Int128, Op: atomics.Sum}, {Type: atomics.Uint128, Op: atomics.BOr}, {Type: atomics.DoubleComplex, Op: atomics.Sum},
+			{Type: atomics.LongDouble, Op: atomics.Sum}, {Type: atomics.LongDoubleComplex, Op: atomics.Sum}, {Type: atomics.Float16, Op: atomics.Sum},
+			{Type: atomics.Uint64, Op: atomics.Diff},
+		}
+		for round := range 2 { // before it is known who the peer is, and then
+			a.done = nil
+			for _, l := range lacking {
+				at := *l
+				s := &xengine.Send{Kind: xengine.KindAtomic, NRMA: 1, NIOV: 1, Atomic: &at}
+				size := atomics.Size(at.Type)
+				s.RMA[0], s.IOV[0] = xwire.RMAIov{Addr: 64, Len: uint64(size), Key: 1}, make([]byte, size)
+				s.IOV[0][0] = 1
+				a.post(b, s)
+			}
+			a.post(b, atomic(xengine.KindAtomic, atomics.Sum, nil, []uint64{5}, nil, 0))
+			if !n.run(10*second, func() bool { return len(a.done) == len(lacking)+1 }) {
+				t.Fatalf("%v\n%v %v", a.done, a.failed, b.failed)
+			}
+			native, refused := a.e.Lookup(b.addr).Native(), 0
+			for _, c := range a.done {
+				switch c.Err {
+				case nil:
+				case xengine.ErrUnsupported:
+					refused++
+				default:
+					t.Errorf("%v", c.Err)
+				}
+			}
+			if want := len(lacking); native && refused != want || !native && refused != 0 {
+				t.Errorf("native %v: %d operations refused", native, refused)
+			}
+			n.run(second, nil)
+			if touched := string(b.region[64:96]) != string(make([]byte, 32)); touched == native {
+				t.Errorf("native %v: memory %x", native, b.region[64:96])
+			}
+			if want := words(uint64(5 * (round + 1))); string(b.region[:8]) != string(want) {
+				t.Errorf("what follows: %x, want %x", b.region[:8], want)
+			}
+		}
+	})
+}

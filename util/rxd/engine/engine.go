@@ -59,7 +59,7 @@ func New(cfg *Config, pool *xengine.Pool, rx *xengine.RxContext, mem xengine.Mem
 	e := &Engine{cfg: *cfg, pool: pool, rx: rx, mem: mem, hooks: hooks, peers: map[netip.AddrPort]*Peer{}, memos: map[netip.AddrPort]memo{}}
 	e.cfg.setDefaults()
 	e.natConn = *e.cfg.Conn
-	e.natConn.AtomicMax, e.natConn.Puller = e.MaxAtomic(), nil
+	e.natConn.AtomicMax, e.natConn.NativeAtomics, e.natConn.Puller = e.MaxAtomic(), true, nil
 	e.half.init(e.cfg.MaxHalfOpen)
 	e.flowCfg = flow.Config{RecvWindow: uint32(e.cfg.RecvWindow), PeerTimeout: e.cfg.PeerTimeout, KeepAlive: e.cfg.KeepAlive, Pool: &e.flows}
 	e.scratch = make([]byte, 0, wire.MaxDatagram+256)
