@@ -23,7 +23,7 @@ func testAtomic(t *testing.T, st Stack) {
 	t.Run("access", func(t *testing.T) { atomicAccess(t, st) })
 }
 
-// atomicTable tries all that a Valid call says is possible, and that the rest is refused.
+// atomicTable tries all that a Valid call says is possible, and that the rest is refused, as is towards native peers what would crash them.
 func atomicTable(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapAtomic|core.CapRMA))
 	mem := make([]byte, 16*atomicOperands+16)
@@ -80,6 +80,14 @@ func atomicOnce(p *Pair, mr core.MemoryRegion, mem []byte, dt core.Datatype, op 
 	}
 	if !valid {
 		refuse(t, what, post(), core.ErrOpNotSupp, core.ErrInval)
+		return false
+	}
+	if p.Stack.Foreign && !atomics.Native(atomics.Datatype(dt), atomics.Op(op)) { // a native peer would not get over it
+		p.Retry(what, post)
+		p.WantErr(p.A, ctx, core.ErrOpNotSupp)
+		if p.Progress(); !bytes.Equal(mem, was) {
+			t.Fatalf("%s: refused, and done: memory\n%x, was\n%x", what, mem, was)
+		}
 		return false
 	}
 	if err := local(); err != nil {
