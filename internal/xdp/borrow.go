@@ -208,7 +208,7 @@ func (l *lender) deletePort(k key) error {
 }
 
 // setLimit leaves it to the daemon, which looks at the interface itself: the limit is that of all who have a loan.
-func (l *lender) setLimit(int) error {
+func (l *lender) setLimit(int, bool) error {
 	_, _, err := l.call(&door.Request{Op: door.MTU}, 0)
 	return err
 }

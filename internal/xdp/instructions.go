@@ -60,7 +60,7 @@ func instructions(m programMaps, frags bool) asm.Instructions {
 		asm.LoadMem(asm.R8, asm.R6, mdDataEnd, asm.Word),
 	}
 	is = append(is, length(m.limit, frags)...)
-	is = append(is, within("", etherLen)...)
+	is = append(is, within("Ethernet", etherLen)...)
 	is = append(is,
 		asm.LoadMem(asm.R1, asm.R7, 0, asm.Byte),
 		asm.And.Imm(asm.R1, 1), // the group bit: multicast and broadcast have other receivers, too
@@ -91,7 +91,8 @@ func instructions(m programMaps, frags bool) asm.Instructions {
 	return append(is, redirect("redirect", m)...)
 }
 
-// length goes on unless the packet is longer than those that are taken, or it is not set yet how long these are. With frags, only the first part of a packet is between R7 and R8.
+// length goes on unless the packet is longer than those that are taken, or it is not set yet how long these are. With frags, only the first part of a packet is between
+// R7 and R8, and what has more goes on only if that is allowed.
 func length(limit int, frags bool) asm.Instructions {
 	is := asm.Instructions{
 		asm.LoadMapValue(asm.R1, limit, 0),
@@ -104,7 +105,14 @@ func length(limit int, frags bool) asm.Instructions {
 			asm.Add.Imm(asm.R9, linkMax),
 			asm.Mov.Reg(asm.R1, asm.R6),
 			asm.FnXdpGetBuffLen.Call(),
-			asm.JGT.Reg(asm.R0, asm.R9, long))
+			asm.JGT.Reg(asm.R0, asm.R9, long),
+			asm.LoadMapValue(asm.R1, limit, 0),
+			asm.LoadMem(asm.R1, asm.R1, 8, asm.Word),
+			asm.JNE.Imm(asm.R1, 0, "Ethernet"),
+			asm.JGT.Imm(asm.R0, limitMost+linkMax, pass), // for the verifier: it is not
+			asm.Mov.Reg(asm.R2, asm.R7),
+			asm.Add.Reg(asm.R2, asm.R0),
+			asm.JGT.Reg(asm.R2, asm.R8, pass))
 	}
 	return append(is,
 		asm.Mov.Reg(asm.R2, asm.R7),

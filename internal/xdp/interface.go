@@ -270,7 +270,7 @@ func (i *Interface) SetMTU(mtu int) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.mtu = mtu
-	return i.keep.setLimit(min(mtu, room-linkMax))
+	return i.keep.setLimit(min(mtu, room-linkMax), i.multi)
 }
 
 // SetAddresses tells which addresses are this host's; ports bound to the unspecified address receive for these, so that packets on their way to other hosts

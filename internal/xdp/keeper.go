@@ -14,8 +14,8 @@ type keeper interface {
 	// setPort makes packets to k come to this process; fd is the socket bound there, if the port's owner told.
 	setPort(k key, fd netx.FD) error
 	deletePort(k key) error
-	// setLimit says how long the IP packets may be that come.
-	setLimit(n int) error
+	// setLimit says how long the IP packets may be that come, and whether they may have several parts.
+	setLimit(n int, parts bool) error
 	close()
 }
 

@@ -103,7 +103,7 @@ func (l *Lender) Refresh() error {
 		return lack(NoInterface, err)
 	}
 	room := l.c.ChunkSize - headroom
-	return l.prog.setLimit(min(ifc.MTU, room-linkMax)) // packets in several frames would take more than a process has said that it can
+	return l.prog.setLimit(min(ifc.MTU, room-linkMax), false) // packets in several frames would take more than a process has said that it can
 }
 
 // Loan gives so many queues away, with memory and sockets for them. It waits some seconds for a queue that somebody else has; others can have the rest meanwhile.

@@ -65,7 +65,7 @@ type program struct {
 	prog  *ebpf.Program
 	ports *ebpf.Map // key -> where the owner's sockets begin in xsks: who is alive
 	xsks  *ebpf.Map // that and the queue -> AF_XDP socket
-	limit *ebpf.Map // [0]: the longest IP packet that is taken, and the longest of those with an unfinished checksum
+	limit *ebpf.Map // [0]: the longest IP packet that is taken, the longest of those with an unfinished checksum, and whether packets of several parts are
 	long  *ebpf.Map // [0]: a longer one came
 	news  *ebpf.Map // says so, once until long is 0 again
 	row   int       // places that an owner has in xsks
@@ -98,7 +98,7 @@ func (p *program) load(sockets, ports uint32, frags bool) (err error) {
 	if p.xsks, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_xsks", Type: ebpf.XSKMap, KeySize: 4, ValueSize: 4, MaxEntries: sockets}); err != nil {
 		return err
 	}
-	if p.limit, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_limit", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1}); err != nil {
+	if p.limit, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_limit", Type: ebpf.Array, KeySize: 4, ValueSize: 12, MaxEntries: 1}); err != nil {
 		return err
 	}
 	if p.long, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_long", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}); err != nil {
@@ -204,14 +204,20 @@ func (p *program) detach() {
 const runMin = 1500
 
 // setLimit says how long IP packets may be, in bytes with the IP header. Longer ones go to the kernel's own stack: they would not fit, or they are several
-// that a virtual interface passes on in one piece (GSO), which only the kernel can take apart. The mode is that of the last attach.
-func (p *program) setLimit(n int) error {
+// that a virtual interface passes on in one piece (GSO), which only the kernel can take apart. The mode is that of the last attach. parts is for sockets that
+// take packets of several parts. Others would get those that are short enough in one piece, but from Linux 5.18 to 6.5 the kernel drops what has parts instead of
+// redirecting it (net/core/filter.c, xdp_do_redirect), and the driver of virtual cables makes parts of all beyond 3,520 bytes (drivers/net/veth.c,
+// veth_convert_skb_to_xdp_buff).
+func (p *program) setLimit(n int, parts bool) error {
 	p.mu.Lock()
 	whole := p.whole
 	p.mu.Unlock()
-	limits := [2]uint32{uint32(n), uint32(n)}
+	limits := [3]uint32{uint32(n), uint32(n)}
 	if whole {
 		limits[1] = runMin
+	}
+	if parts {
+		limits[2] = 1
 	}
 	return p.limit.Put(uint32(0), limits)
 }

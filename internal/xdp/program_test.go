@@ -42,7 +42,7 @@ func loaded(t *testing.T) *program {
 	must(t, err)
 	t.Cleanup(func() { unix.Close(fd) })
 	must(t, p.setSocket(0, fd))
-	must(t, p.setLimit(1500))
+	must(t, p.setLimit(1500, false))
 	for _, k := range liveKeys() {
 		must(t, p.setPort(k, 0))
 	}
@@ -171,7 +171,7 @@ func TestProgramRuns(t *testing.T) {
 				at := etherLen + tagLen*len(tags) + header
 				for _, generic := range []bool{true, false} {
 					p.whole = generic
-					must(t, p.setLimit(9000))
+					must(t, p.setLimit(9000, false))
 					if got := action(t, p, b); got != xdpRedirect {
 						t.Errorf("%v, %d bytes, tags %v, generic %v: action %d", to, n, tags, generic, got)
 					}
@@ -183,6 +183,26 @@ func TestProgramRuns(t *testing.T) {
 						t.Errorf("%v, %d bytes, tags %v, generic %v, unfinished: action %d, want %d", to, n, tags, generic, got, want)
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestProgramParts: a packet of several parts is redirected only to sockets that take parts; the kernel makes them of what is longer than 3,520 bytes
+// (net/bpf/test_run.c, bpf_prog_test_run_xdp).
+func TestProgramParts(t *testing.T) {
+	p := loaded(t)
+	a, b := frame.MAC{2, 0, 0, 0, 0, 1}, frame.MAC{2, 0, 0, 0, 0, 2}
+	for _, parts := range []bool{false, true} {
+		must(t, p.setLimit(9000, parts))
+		for _, n := range []int{100, 3000, 3600, 8000} {
+			want := uint32(xdpRedirect)
+			if !parts && n > 3520 {
+				want = xdpPass
+			}
+			whole := packet(t, &place{mac: a}, &place{mac: b}, netip.MustParseAddrPort("10.1.2.9:5"), live[0], pattern(n, 3))
+			if got := action(t, p, whole); got != want {
+				t.Errorf("%d bytes, parts %v: action %d, want %d", n, parts, got, want)
 			}
 		}
 	}
@@ -261,7 +281,7 @@ func TestProgramRows(t *testing.T) {
 	for place := range uint32(4) {
 		must(t, p.setSocket(place, fd))
 	}
-	must(t, p.setLimit(1500))
+	must(t, p.setLimit(1500, false))
 	must(t, p.setPort(keyOf(live[0]), 0))
 	b := udpTo(t, live[0])
 	for queue, want := range []uint32{xdpRedirect, xdpRedirect, xdpPass, xdpPass} {
