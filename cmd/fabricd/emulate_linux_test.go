@@ -86,7 +86,7 @@ func (m *machine) start(args ...string) {
 	if m.api, err = api.Dial(filepath.Join(m.dir, fabricd.API)); err != nil {
 		m.t.Fatal(err)
 	}
-	program.Until(m.t, "the daemon answers", func() bool { return m.api.Do(m.t.Context(), "GET", "/v1/emulation", nil, nil) == nil })
+	m.d.Until("it answers", func() bool { return m.api.Do(m.t.Context(), "GET", "/v1/emulation", nil, nil) == nil })
 }
 
 func (m *machine) logFile() string { return filepath.Join(m.dir, "log") }

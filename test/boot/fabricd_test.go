@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"gofabric/test/program"
@@ -30,22 +29,22 @@ func socketDir(t *testing.T) string {
 	return dir
 }
 
-// runFabricd starts a daemon and returns what ends it.
-func runFabricd(t *testing.T, dir, state string) (end func(syscall.Signal)) {
+// runFabricd starts a daemon and waits until it listens.
+func runFabricd(t *testing.T, dir, state string) *program.Program {
 	t.Helper()
 	path, err := fabricd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	end = daemon(t, clean(), path, "run", "--dir", dir, "--state-dir", state)
-	program.Until(t, "fabricd", func() bool {
+	d := daemon(t, clean(), path, "run", "--dir", dir, "--state-dir", state)
+	d.Until("it listens", func() bool {
 		conn, err := net.Dial("unix", filepath.Join(dir, "api.sock"))
 		if err == nil {
 			conn.Close()
 		}
 		return err == nil
 	})
-	return end
+	return d
 }
 
 // TestFabricd: processes that know rank and size, and meet in the directory of fabricd. A name serves one run.

@@ -18,7 +18,7 @@ import (
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("FABRICD_DIR")
-	end := runFabricd(t, dir, "off")
+	d := runFabricd(t, dir, "off")
 	ctx, cancel := context.WithTimeout(t.Context(), jobLimit)
 	defer cancel()
 	a, b := open(ctx, t, "job/0"), open(ctx, t, "job/1")
@@ -35,7 +35,7 @@ func TestRestart(t *testing.T) {
 		done <- err
 	}()
 
-	end(syscall.SIGKILL)
+	d.End(syscall.SIGKILL)
 	if _, err := b.Insert("fabric://job/0"); !errors.Is(err, core.ErrNoData) {
 		t.Errorf("a name while fabricd is dead: %v", err)
 	}

@@ -60,9 +60,9 @@ func startSlurm(t *testing.T) string {
 	rand.Read(key)
 	write(t, filepath.Join(dir, "munge.key"), string(key))
 	socket := filepath.Join(dir, "munge.sock")
-	daemon(t, nil, "munged", "--foreground", "--force", "--key-file="+filepath.Join(dir, "munge.key"), "--socket="+socket, "--pid-file="+filepath.Join(dir, "munged.pid"),
+	munged := daemon(t, nil, "munged", "--foreground", "--force", "--key-file="+filepath.Join(dir, "munge.key"), "--socket="+socket, "--pid-file="+filepath.Join(dir, "munged.pid"),
 		"--log-file="+filepath.Join(dir, "munged.log"), "--seed-file="+filepath.Join(dir, "munge.seed"))
-	program.Until(t, "munged", func() bool { _, err := os.Stat(socket); return err == nil })
+	munged.Until("it has its socket", func() bool { _, err := os.Stat(socket); return err == nil })
 	conf := filepath.Join(dir, "slurm.conf")
 	_, ctlPort, _ := strings.Cut(program.FreeAddress(t), ":")
 	_, dPort, _ := strings.Cut(program.FreeAddress(t), ":")
@@ -75,8 +75,8 @@ func startSlurm(t *testing.T) string {
 		}
 	}
 	daemon(t, env, "slurmctld", "-D", "-f", conf)
-	daemon(t, env, "slurmd", "-D", "-f", conf)
-	program.Until(t, "slurm", func() bool {
+	slurmd := daemon(t, env, "slurmd", "-D", "-f", conf)
+	slurmd.Until("its node is idle", func() bool {
 		cmd := exec.CommandContext(t.Context(), "sinfo", "-h", "-o", "%T")
 		cmd.Env = env
 		out, err := cmd.Output()

@@ -107,6 +107,7 @@ func TestPatience(t *testing.T) {
 		{"does not end", "exec sleep 100", (*Program).HangUp},
 		{"does not end", "trap '' TERM; echo up; while :; do sleep 0.01; done", func(p *Program) { p.Next(before); p.Stop() }},
 		{"should have said something, but it says nothing", "exec sleep 100", func(p *Program) { p.Line() }},
+		{"runs, but not within 50ms: the moon", "exec sleep 100", func(p *Program) { p.Until("the moon", never) }},
 		{`should have said "up", but it says nothing`, "echo down; exec sleep 100", func(p *Program) { p.Expect("up") }},
 	} {
 		if said := failureOf(t, c.script, c.do); !strings.HasSuffix(said, c.want) {
@@ -114,6 +115,9 @@ func TestPatience(t *testing.T) {
 		}
 	}
 }
+
+// never is what does not come about.
+func never() bool { return false }
 
 // failureOf is what a test fails of that does something with a program.
 func failureOf(t *testing.T, script string, do func(p *Program)) string {
@@ -150,6 +154,7 @@ func TestFailures(t *testing.T) {
 		"ended with exit status 3":                                 {"trap 'exit 3' TERM; " + loop, (*Program).Stop},
 		"has ended by itself, with exit status 4":                  {"echo up; exit 4", func(p *Program) { _ = p.Wait(); p.Stop() }},
 		`should have said "down", but it ended with exit status 5`: {"echo up; exit 5", func(p *Program) { p.Expect("down") }},
+		"ended with exit status 6 before the moon":                 {"echo up; exit 6", func(p *Program) { p.Until("the moon", never) }},
 		"should have said something, but it ended with <nil>":      {"echo up", func(p *Program) { p.Line() }},
 		"sleeps":                              {"trap 'echo in a loop; exit' QUIT; " + loop, func(p *Program) { p.Blame("sleeps") }},
 		"is told more: write |1: broken pipe": {"exec 0<&-; " + loop, func(p *Program) { p.Tell("more") }},

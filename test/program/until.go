@@ -1,6 +1,7 @@
 package program
 
 import (
+	"context"
 	"net"
 	"strconv"
 	"testing"
@@ -15,6 +16,26 @@ func Until(t testing.TB, what string, is func() bool) {
 			t.Fatalf("%s: not within %v", what, patience)
 		}
 	}
+}
+
+// Until waits for what comes about while the program runs, and not after it has ended.
+func (p *Program) Until(what string, is func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
+		if !p.Running() {
+			p.Blame("ended with %v before %s", p.err, what)
+		}
+		if time.Now().After(end) {
+			p.Blame("runs, but not within %v: %s", patience, what)
+		}
+	}
+}
+
+// Patient is a context for calls to programs: it ends when they should have answered long ago.
+func Patient(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // FreeAddress is an address on loopback where nobody listens.

@@ -176,7 +176,7 @@ func (s *site) start(what, args string, uid uint32) *program.Program {
 func (s *site) daemon(flags string) *program.Program {
 	s.t.Helper()
 	c := s.start("daemon", "--dir "+s.dir+" --state-dir off "+flags, 0)
-	program.Until(s.t, "the daemon", func() bool {
+	c.Until("it listens", func() bool {
 		conn, err := door.Dial(filepath.Join(s.dir, fabricd.XDP))
 		if err == nil {
 			conn.Close()

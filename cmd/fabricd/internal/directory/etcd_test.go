@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -22,7 +23,7 @@ type etcd struct {
 	members   []*program.Program
 }
 
-// startEtcd starts a cluster that ends with the test.
+// startEtcd starts a cluster that ends with the test, and waits until it is up.
 func startEtcd(t *testing.T) *etcd {
 	t.Helper()
 	path := need.Programs(t, "etcd-server", "etcd")
@@ -41,7 +42,18 @@ func startEtcd(t *testing.T) *etcd {
 		c.members, c.endpoints = append(c.members, startMember(t, cmd)), append(c.endpoints, client)
 	}
 	c.gatherCertificates(t, dir)
+	c.untilUp()
 	return c
+}
+
+// up is what a member says when it has a leader and serves clients.
+const up = "serving client traffic securely"
+
+// untilUp waits until every member, just started, is up.
+func (c *etcd) untilUp() {
+	for _, m := range c.members {
+		m.Expect(up)
+	}
 }
 
 // startMember starts a member, whose log is only of use to who asks for all.
@@ -58,16 +70,17 @@ func startMember(t *testing.T, cmd *exec.Cmd) *program.Program {
 func (c *etcd) gatherCertificates(t *testing.T, dir string) {
 	t.Helper()
 	var all []byte
-	for i := range c.members {
-		var pem []byte
-		program.Until(t, fmt.Sprintf("the certificate of etcd %d", i), func() bool {
+	for i, m := range c.members {
+		var cert []byte
+		m.Until("its certificate", func() bool {
 			var err error
-			if pem, err = os.ReadFile(filepath.Join(dir, fmt.Sprint("m", i), "fixtures/client/cert.pem")); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if cert, err = os.ReadFile(filepath.Join(dir, fmt.Sprint("m", i), "fixtures/client/cert.pem")); err != nil && !errors.Is(err, os.ErrNotExist) {
 				t.Fatal(err)
 			}
-			return len(pem) > 0
+			whole, _ := pem.Decode(cert) // it is written line by line
+			return whole != nil
 		})
-		all = append(all, pem...)
+		all = append(all, cert...)
 	}
 	if err := os.WriteFile(c.ca, all, 0o600); err != nil {
 		t.Fatal(err)

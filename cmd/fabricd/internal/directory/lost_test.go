@@ -1,13 +1,12 @@
 package directory
 
 import (
-	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/program"
 )
 
 // TestHistoryLost: etcd loses all it had, and begins again at revision 1, below the one that nodes wait for. They notice: watchers are told to list again,
@@ -16,8 +15,7 @@ func TestHistoryLost(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
 	n := startNode(t, c.config())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := program.Patient(t)
 	alice := n.as(1000)
 	seen := make(chan string, 1000)
 	go alice.watch(ctx, "job/", seen)
@@ -36,7 +34,7 @@ func TestHistoryLost(t *testing.T) {
 		c.forget(t, i)
 		c.returns(t, i)
 	}
-	c.awaitHealth(ctx, t)
+	c.untilUp()
 	for got := ""; got != "error"; {
 		select {
 		case got = <-seen:

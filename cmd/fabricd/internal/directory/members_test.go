@@ -16,6 +16,7 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/internal/fabricd/api"
 	"gofabric/test/need"
+	"gofabric/test/program"
 )
 
 // TestMemberKilled: names go in and out, watches and fences go on, while one of three members dies; each in its turn, the leader among them or not.
@@ -23,8 +24,7 @@ func TestMemberKilled(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
 	n1, n2 := startNode(t, c.config()), startNode(t, c.config())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := program.Patient(t)
 	alice1, alice2 := n1.as(1000), n2.as(1000)
 	seen := make(chan string, 1000)
 	go alice2.watch(ctx, "job/", seen)
@@ -66,8 +66,7 @@ func TestMemberReturns(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
 	n := startNode(t, c.config())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := program.Patient(t)
 	alice := n.as(1000)
 	seen := make(chan string, 1000)
 	go alice.watch(ctx, "job/", seen)
@@ -76,7 +75,7 @@ func TestMemberReturns(t *testing.T) {
 		c.kill(i)
 		alice.mustPut(ctx, t, fmt.Sprint("job/", i), "10.0.0.1:1", "")
 		c.returns(t, i)
-		c.awaitHealth(ctx, t)
+		c.members[i].Expect(up)
 	}
 	for i := range 3 {
 		if got, want := <-seen, fmt.Sprint("put job/", i); got != want {
@@ -85,9 +84,7 @@ func TestMemberReturns(t *testing.T) {
 		alice.mustGet(ctx, t, fmt.Sprint("job/", i))
 	}
 	fenceAll(ctx, t, 4, 2, alice)
-	if err := n.part.Trouble(); err != nil {
-		t.Errorf("in trouble: %v", err)
-	}
+	n.untilWell(t)
 }
 
 // ask sends a request to a member itself, by etcd's gateway for JSON, and returns the revision that it answers with.
@@ -116,31 +113,6 @@ func (c *etcd) ask(ctx context.Context, t *testing.T, member int, path, body str
 		return "", fmt.Errorf("%s: %s, %w", path, resp.Status, err)
 	}
 	return answer.Header.Revision, nil
-}
-
-// look asks a member for something that takes a majority.
-func (c *etcd) look(ctx context.Context, t *testing.T, member int) (revision string, err error) {
-	t.Helper()
-	limit, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	return c.ask(limit, t, member, "/v3/kv/range", `{"key":"eA=="}`)
-}
-
-// awaitHealth waits until every member has caught up with the cluster.
-func (c *etcd) awaitHealth(ctx context.Context, t *testing.T) {
-	t.Helper()
-	for i := range c.members {
-		for {
-			_, err := c.look(ctx, t, i)
-			if err == nil {
-				break
-			}
-			if ctx.Err() != nil {
-				t.Fatalf("member %d is not well: %v", i, err)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-	}
 }
 
 // gate passes connections on to a member until it is shut.
@@ -222,7 +194,7 @@ func (u user) arrive(ctx context.Context, t *testing.T, name string, rank int, l
 	t.Helper()
 	wait := "0s"
 	if last {
-		wait = "10s"
+		wait = "1m"
 	}
 	var out api.Arrived
 	if err := u.send(ctx, "POST", api.FencePath(name), api.Arrival{Rank: rank, Size: 2, Wait: wait}, &out); err != nil || out.Done != last {
@@ -246,6 +218,12 @@ func (f *fences) shape() string {
 	return strings.Join(all, ", ")
 }
 
+// untilWell waits until the node has no trouble: it looks now and then.
+func (n *node) untilWell(t *testing.T) {
+	t.Helper()
+	program.Until(t, "no trouble", func() bool { return n.part.Trouble() == nil })
+}
+
 // TestCompacted: a node is cut off while etcd's history goes on and is compacted. It says that it is in trouble; when it is back, its watchers are told to list
 // again, it knows everything, and nothing that went meanwhile, and who waits at a fence there is let go.
 func TestCompacted(t *testing.T) {
@@ -255,8 +233,7 @@ func TestCompacted(t *testing.T) {
 	far := c.config()
 	far.Etcd = []string{"https://" + g.l.Addr().String()}
 	near, away := startNode(t, c.config()), startNode(t, far)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := program.Patient(t)
 	alice, distant := near.as(1000), away.as(1000)
 	seen := make(chan string, 1000)
 	go distant.watch(ctx, "job/", seen)
@@ -264,7 +241,7 @@ func TestCompacted(t *testing.T) {
 	waits := make(chan error, 1)
 	go func() {
 		var out api.Arrived
-		err := distant.send(ctx, "POST", api.FencePath("job/f"), api.Arrival{Rank: 0, Size: 2, Wait: "50s"}, &out)
+		err := distant.send(ctx, "POST", api.FencePath("job/f"), api.Arrival{Rank: 0, Size: 2, Wait: "1m"}, &out)
 		if err == nil && !out.Done {
 			err = fmt.Errorf("%+v", out)
 		}
@@ -287,7 +264,7 @@ func TestCompacted(t *testing.T) {
 	for i := range 20 {
 		alice.mustPut(ctx, t, fmt.Sprint("job/", i), "10.0.0.1:1", "")
 	}
-	last, err := c.look(ctx, t, 0)
+	last, err := c.ask(ctx, t, 0, "/v3/kv/range", `{"key":"eA=="}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,12 +300,7 @@ func TestCompacted(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	for away.part.Trouble() != nil {
-		if ctx.Err() != nil {
-			t.Fatal("still in trouble: ", away.part.Trouble())
-		}
-		time.Sleep(time.Millisecond)
-	}
+	away.untilWell(t)
 	if got := away.part.store.Usage(); got != near.part.store.Usage() {
 		t.Errorf("the node counts %+v, the other %+v", got, near.part.store.Usage())
 	}

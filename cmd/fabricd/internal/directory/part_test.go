@@ -20,6 +20,7 @@ import (
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/program"
 	"gofabric/test/together"
 )
 
@@ -275,10 +276,8 @@ func testOwners(t *testing.T, n *node) {
 }
 
 func testLeases(t *testing.T, n *node) {
-	ctx, alice := t.Context(), n.as(1000)
+	ctx, alice := program.Patient(t), n.as(1000)
 	seen := make(chan string, 100)
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
 	go alice.watch(ctx, "l/", seen)
 	<-seen
 	lease := alice.mustPut(ctx, t, "l/a", "1", "3s").Lease
@@ -395,15 +394,13 @@ func testFences(t *testing.T, n *node) {
 // untilGone waits until an arrival at a fence was removed.
 func (n *node) untilGone(t *testing.T, key string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	program.Until(t, "an old generation has gone", func() bool {
 		_, err := n.part.store.Get(t.Context(), asDaemon(), store.Fences, key)
-		if errors.Is(err, store.ErrNotFound) {
-			return
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			t.Fatal(err)
 		}
-		if err != nil || time.Now().After(end) {
-			t.Fatalf("an old generation stays: %v", err)
-		}
-	}
+		return err != nil
+	})
 }
 
 // testFencesBelow: that a fence's old generations are removed takes nothing from fences whose names go on behind its own.
@@ -440,8 +437,7 @@ func testFencesBelow(t *testing.T, n *node) {
 }
 
 func testWatch(t *testing.T, n *node) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := program.Patient(t)
 	alice := n.as(1000)
 	for range 10 { // an answer's revision has been reached, though the node may not have heard of it
 		at := alice.mustPut(ctx, t, "x/0", "1", "").Revision

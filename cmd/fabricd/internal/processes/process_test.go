@@ -118,7 +118,7 @@ func (n *node) command(role string, env ...string) *exec.Cmd {
 func (n *node) daemon() *program.Program {
 	n.t.Helper()
 	d := program.Start(n.t, n.command("daemon"))
-	program.Until(n.t, "the daemon answers", func() bool { return n.c.Do(n.t.Context(), http.MethodGet, "/v1/status", nil, nil) == nil })
+	d.Until("it answers", func() bool { return n.c.Do(n.t.Context(), http.MethodGet, "/v1/status", nil, nil) == nil })
 	return d
 }
 
