@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+const patience = 90 * time.Second
 
 // machine runs fabricd's commands against a daemon in a folder of its own.
 type machine struct {

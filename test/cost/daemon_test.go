@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds what a daemon or a process may take for anything.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // scrapeEvery is how often metrics are asked for while the daemon runs.
 const scrapeEvery = time.Second

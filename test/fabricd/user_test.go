@@ -36,7 +36,7 @@ func asOtherUser() bool {
 	if err != nil {
 		panic(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	answers := []int{}
 	for _, r := range requests {

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long anything here may take; it is only waited for when something is broken.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // programs is the folder of fabricd and fi, built once.
 var programs = sync.OnceValues(func() (string, error) {

@@ -11,6 +11,7 @@ import (
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/program"
 )
 
 // echo is a part that answers with who is calling.
@@ -36,8 +37,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	limit, stop := context.WithTimeout(t.Context(), 10*time.Second)
-	defer stop()
+	limit := program.Patient(t)
 	var s api.Status
 	for c.Do(limit, "GET", "/v1/status", nil, &s) != nil && limit.Err() == nil { // until it listens
 		time.Sleep(time.Millisecond)
