@@ -40,7 +40,9 @@ type Port struct {
 	start   int         // queue to look at first
 	told    atomic.Bool // note was signalled, or will be, for what is in the boxes
 	watched atomic.Bool
-	follows bool // somebody else receives: FD is not the sockets' to make readable
+	follows bool    // somebody else receives: FD is not the sockets' to make readable
+	beside  netx.FD // see Attend
+	events  uint32
 	lost    atomic.Uint64
 	stays   bool
 	onLoss  func(error) // guarded by i.mu
@@ -50,7 +52,7 @@ type Port struct {
 // openWait opens what the port's user can wait on: a poll set, of what tells that others found something for this port, and, while the port is watched, of the
 // sockets.
 func (p *Port) openWait() error {
-	p.wait = netx.NoFD
+	p.wait, p.beside = netx.NoFD, netx.NoFD
 	var err error
 	if p.note, err = netx.NewNotifier(); err != nil {
 		return err
@@ -78,7 +80,8 @@ func (p *Port) closeWait() {
 func (p *Port) FD() netx.FD { return p.wait }
 
 // Watch begins or ends making FD readable. A new port is watched. Whoever polls Receive without pause needs no FD, and the kernel spends a tenth of its time
-// for a packet on telling. What waits already makes FD readable at once. Errors are those of epoll_ctl(2); nothing has changed then.
+// for a packet on telling, and for what comes to a socket that is attended, too: on the time of who sends. What waits already makes FD readable at once. Errors are those of
+// epoll_ctl(2); nothing has changed then.
 func (p *Port) Watch(on bool) error {
 	if on == p.watched.Load() {
 		return nil
@@ -88,10 +91,15 @@ func (p *Port) Watch(on bool) error {
 		if !p.follows {
 			p.leave(len(p.i.queues))
 		}
+		p.drop(p.beside)
 		return nil
+	}
+	if err := p.put(p.beside, p.events); err != nil {
+		return err
 	}
 	if !p.follows {
 		if err := p.enter(); err != nil {
+			p.drop(p.beside)
 			return err
 		}
 	}
@@ -122,8 +130,23 @@ func (p *Port) Follow(on bool) error {
 	return nil
 }
 
-// Attend makes FD readable when fd has one of events (epoll_ctl(2)), too, until fd is closed; the next Attend replaces this one.
+// Attend makes FD readable, while the port is watched, when fd has one of events (epoll_ctl(2)), too, until fd is closed; the next Attend, which is of the same fd, replaces
+// this one. Errors are those of epoll_ctl(2); nothing has changed then.
 func (p *Port) Attend(fd netx.FD, events uint32) error {
+	if p.watched.Load() {
+		if err := p.put(fd, events); err != nil {
+			return err
+		}
+	}
+	p.beside, p.events = fd, events
+	return nil
+}
+
+// put puts a descriptor into the poll set, or changes which of its events count there.
+func (p *Port) put(fd netx.FD, events uint32) error {
+	if fd == netx.NoFD {
+		return nil
+	}
 	e := unix.EpollEvent{Events: events}
 	err := unix.EpollCtl(int(p.wait), unix.EPOLL_CTL_ADD, int(fd), &e)
 	if err == unix.EEXIST {
@@ -132,10 +155,17 @@ func (p *Port) Attend(fd netx.FD, events uint32) error {
 	return err
 }
 
+// drop takes a descriptor out of the poll set.
+func (p *Port) drop(fd netx.FD) {
+	if fd != netx.NoFD {
+		unix.EpollCtl(int(p.wait), unix.EPOLL_CTL_DEL, int(fd), nil)
+	}
+}
+
 // enter puts the sockets into the poll set, all or none.
 func (p *Port) enter() error {
 	for n, q := range p.i.queues {
-		if err := p.Attend(q.s.fd, unix.EPOLLIN); err != nil {
+		if err := p.put(q.s.fd, unix.EPOLLIN); err != nil {
 			p.leave(n)
 			return err
 		}
@@ -146,7 +176,7 @@ func (p *Port) enter() error {
 // leave takes the sockets of the first n queues out of the poll set.
 func (p *Port) leave(n int) {
 	for _, q := range p.i.queues[:n] {
-		unix.EpollCtl(int(p.wait), unix.EPOLL_CTL_DEL, int(q.s.fd), nil)
+		p.drop(q.s.fd)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gofabric/internal/netx"
 	"gofabric/internal/xdp"
 	"gofabric/test/cable"
 )
@@ -191,16 +192,42 @@ func TestXDPDirectSocket(t *testing.T) {
 	if links[0].segments() == 1 {
 		notHere(t, "runs go by AF_XDP")
 	}
+	readable := func() bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(links[1].wait()), Events: unix.POLLIN}}, 0)
+		must(t, err)
+		return n > 0
+	}
 	d.until(t, "all from before", func() bool { in[1].got = nil; return true })
 	d.prog.Lock()
 	defer d.prog.Unlock()
 	must(t, links[1].direct(true))
+	must(t, links[1].want(netx.In)) // is remembered
 	links[1].woken, links[1].near = false, 0
-	must(t, p[0].Send(p[1].local, [][]byte{make([]byte, 10_000)}, 1000))
+	run := [][]byte{make([]byte, 10_000)}
+	must(t, p[0].Send(p[1].local, run, 1000))
+	socket := func() bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(links[1].fd), Events: unix.POLLIN}}, int(patience.Milliseconds()))
+		must(t, err)
+		return n > 0
+	}
+	if !socket() {
+		t.Fatal("nothing came to the socket")
+	}
+	if readable() {
+		t.Error("told of what came to the socket though every pass looks")
+	}
 	for deadline := time.Now().Add(patience); len(in[1].got) < 10; p[1].Poll() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d datagrams came", len(in[1].got))
 		}
+	}
+	must(t, p[0].Send(p[1].local, run, 1000))
+	if !socket() {
+		t.Fatal("nothing came to the socket")
+	}
+	must(t, links[1].direct(false))
+	if !readable() {
+		t.Error("not told of what came before")
 	}
 }
 
