@@ -36,6 +36,7 @@ var Metrics = []Metric{
 	{"timeouts", "", Counter, "", "Retransmission time-outs"},
 	{"spurious", "", Counter, "", "Retransmissions that were not needed"},
 	{"window_cuts", "", Counter, "", "Times that a congestion window was made smaller"},
+	{"black_holes", "", Counter, "", "Times that datagrams were made shorter, because the path lost long ones without a word"},
 	{"drops", "reason", Counter, "", "Datagrams and requests that were dropped, by reason"},
 	{"restarts", "", Counter, "", "Peers that came back as new ones"},
 	{"posted_receives", "", Gauge, "", "Receives that wait for a message"},

@@ -254,3 +254,22 @@ func TestRXDLoss(t *testing.T) {
 		intact(ra, rb, 1<<20, 32)
 	})
 }
+
+// TestRXDBlackHole has a hop on the way that drops long packets without a word, in both directions or in one: the far end's interface takes 1500 bytes, and a
+// tunnel's 1300, where the near one's takes 9000.
+func TestRXDBlackHole(t *testing.T) {
+	t.Parallel()
+	for _, mtu := range []int{1500, 1300} {
+		for _, env := range [][]string{nil, {"FI_UDP_GSO=0"}} {
+			t.Run(strings.Join(append([]string{fmt.Sprint(mtu)}, env...), " "), func(t *testing.T) {
+				t.Parallel()
+				a, b := newHosts(t)
+				setMTU(9000, a)
+				setMTU(mtu, b)
+				ra, rb, _, _ := rxdPair(t, a, b, a.v4, b.v4, env...)
+				intact(ra, rb, 1<<20, 16)
+				intact(ra, rb, 100, 100)
+			})
+		}
+	}
+}

@@ -19,7 +19,7 @@ func (p *path) ObservePath(c telemetry.Counts) {
 	c["window"], c["in_flight"] = uint64(s.Window), uint64(s.InFlight)
 	for name, n := range map[string]uint64{
 		"datagrams.sent": s.Sent, "datagrams.received": s.Received, "retransmitted": s.Retransmitted, "lost": uint64(s.Lost),
-		"timeouts": uint64(s.Timeouts), "spurious": uint64(s.Spurious), "window_cuts": uint64(s.Cuts),
+		"timeouts": uint64(s.Timeouts), "spurious": uint64(s.Spurious), "window_cuts": uint64(s.Cuts), "black_holes": uint64(s.BlackHoles),
 		"drops.duplicate": uint64(s.Duplicates), "drops.no_room": uint64(s.Dropped), "drops.nonsense": uint64(s.Nonsense),
 	} {
 		if n > 0 {
@@ -49,7 +49,7 @@ func (ep *endpoint) ObserveCounts(c telemetry.Counts) {
 	s := &ep.eng.Stats
 	for name, n := range map[string]uint64{
 		"retransmitted": s.Retransmitted + f.Retransmitted, "lost": uint64(f.Lost), "timeouts": uint64(f.Timeouts), "spurious": uint64(f.Spurious),
-		"window_cuts": uint64(f.Cuts), "restarts": s.Restarts,
+		"window_cuts": uint64(f.Cuts), "black_holes": uint64(f.BlackHoles), "restarts": s.Restarts,
 		"drops.malformed": s.Malformed, "drops.checksum": s.BadChecksum, "drops.unknown": s.Unknown, "drops.cookie": s.BadCookies,
 		"drops.duplicate": s.Duplicates + uint64(f.Duplicates), "drops.out_of_order": s.OutOfOrder, "drops.refused": s.Refused, "drops.evicted": s.Evicted,
 		"drops.answers": s.AnswersLost, "drops.denied": s.Denied, "drops.no_room": uint64(f.Dropped), "drops.nonsense": uint64(f.Nonsense),

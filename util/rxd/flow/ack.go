@@ -26,6 +26,9 @@ func (f *Flow) acknowledged(now int64, h *wire.XHeader) {
 		f.lossAt, f.rackAt, f.backoff, f.probes = 0, 0, 0, 0
 	}
 	if released > 0 {
+		if s.search.futile != 0 {
+			s.search.becomeTrusting()
+		}
 		f.src.Acked(int(released))
 		f.finish()
 	}
@@ -106,6 +109,9 @@ func (f *Flow) partial(s *sender, a *arrival, n uint32) {
 		g.trim(n)
 		return
 	}
+	if s.search.tried != 0 && n < min(g.n, f.payload) {
+		f.becomeNarrow(a.now, n) // a piece arrived, and what was longer did not
+	}
 	s.depart(i)
 	g.trim(n)
 	a.bytes += int(n)
@@ -149,6 +155,9 @@ func (f *Flow) selective(s *sender, a *arrival, r wire.Range) {
 func (f *Flow) arrived(s *sender, a *arrival, i uint32) {
 	s.depart(i)
 	g := s.at(i)
+	if g.n > s.search.largest {
+		f.stretched(a.now, s, g)
+	}
 	a.bytes += int(g.n)
 	a.segments++
 	s.rate.delivered += uint64(g.n)

@@ -4,7 +4,8 @@ import "errors"
 
 // Errors of Flow.Dead.
 var (
-	// ErrTimeout says that the peer was not heard of for Config.PeerTimeout while something was wanted from it.
+	// ErrTimeout says that the peer was not heard of for Config.PeerTimeout while something was wanted from it, or answered, but did not get even the shortest
+	// datagrams with data for as long, though it had room.
 	ErrTimeout = errors.New("flow: peer does not answer")
 	// ErrReset says that the peer does not know the flow any more.
 	ErrReset = errors.New("flow: reset by peer")

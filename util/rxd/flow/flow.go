@@ -44,7 +44,9 @@ type Flow struct {
 	backoff  uint8
 	probes   uint8  // tail loss probes since the last progress
 	peerMost uint16 // bytes of the largest datagram that the peer receives
+	full     uint16 // most bytes of payload, as far as the owner knows
 	stats    Counts
+	width    width
 }
 
 // flowFlags are what a flow has to do, or remembers, in one bit each.
@@ -66,6 +68,7 @@ const (
 	fReset                         // a reset is due
 	fOwed                          // the peer is expected to send something
 	fAhead                         // the peer has sent more than others
+	fRest                          // of a segment longer than datagrams, the rest is to follow
 )
 
 // Init makes a flow. cfg is kept, but its fields about the peer are read now.
@@ -80,9 +83,11 @@ func (f *Flow) Init(cfg *Config, src Source, sink Sink, now int64) {
 }
 
 // SetMaxDatagram sets the size of the largest datagram from now on, bytes, header included: the path changed. What is
-// lost of what is in flight is sent again in datagrams of the new size.
+// lost of what is in flight is sent again in datagrams of the new size. The size that it had before tells nothing new.
 func (f *Flow) SetMaxDatagram(n int) {
-	f.payload = uint32(max(min(n, int(f.peerMost))-wire.XHeaderLen, 64))
+	if most := uint16(max(min(n, int(f.peerMost))-wire.XHeaderLen, 64)); most != f.full {
+		f.becomeFull(most)
+	}
 }
 
 // Measured tells a round trip that the owner saw, as of the handshake, nanoseconds, so that the flow begins with it.
@@ -209,6 +214,9 @@ func (f *Flow) Excuse(now, absent int64) {
 	f.heardAt = min(f.heardAt+absent, now)
 	if f.sinceAt != 0 {
 		f.sinceAt = min(f.sinceAt+absent, now)
+	}
+	if s := f.tx; s != nil && s.search.sinceAt != 0 {
+		s.search.sinceAt = min(s.search.sinceAt+absent, now)
 	}
 }
 

@@ -118,8 +118,17 @@ func (f *Flow) timeout(now int64) {
 		f.stats.TailProbes++
 	default:
 		// Only the first segment goes out again: what else is lost shows when the answer to it has come (as in RFC 5682).
+		if f.futile(now) {
+			f.die(ErrTimeout)
+			return
+		}
 		f.flags |= fHead
-		f.backoff = min(f.backoff+1, backoffMax)
+		if f.backoff > 1 {
+			f.flags |= fProbe // if that is answered, the path is not down, but does not carry what is so long
+		}
+		if !s.search.going() { // which ends soon
+			f.backoff = min(f.backoff+1, backoffMax)
+		}
 		f.stats.Timeouts++
 		f.collapse()
 	}

@@ -17,10 +17,13 @@ func (f *Flow) Poll(now int64, out *Datagram) bool {
 	if f.dead != nil {
 		return f.flags&fReset != 0 && f.last(now, out)
 	}
-	const special = fAckNow | fHead | fTail | fProbe | fFinDue
+	const special = fAckNow | fHead | fTail | fProbe | fFinDue | fRest
 	if f.flags&special != 0 {
 		if f.flags&fAckNow != 0 && (f.holes() || !f.canSend(now)) {
 			f.bare(now, out, wire.XAck)
+			return true
+		}
+		if f.flags&fRest != 0 && f.rest(now, out) {
 			return true
 		}
 		if f.flags&(fHead|fTail) != 0 && f.again(now, out) {
@@ -54,7 +57,7 @@ func (f *Flow) Poll(now int64, out *Datagram) bool {
 
 // Pending reports whether Poll may have a datagram: false is certain until the source has something more, or the next call of Receive, Advance, Quiet or Resume.
 func (f *Flow) Pending() bool {
-	const due = fAckNow | fHead | fTail | fProbe | fFinDue | fReset
+	const due = fAckNow | fHead | fTail | fProbe | fFinDue | fReset | fRest
 	return f.flags&due != 0 || f.src.Ready() > 0 || f.tx != nil && f.tx.lost.head != none
 }
 
@@ -145,8 +148,11 @@ func (f *Flow) sendNew(now int64, out *Datagram) bool {
 	}
 	i := s.tail
 	g := s.at(i)
-	space := f.edge - f.nxt
-	parts, n := f.src.Next(g.parts[:0], int(min(uint64(f.payload), space)))
+	most := f.payload
+	if most != uint32(f.full) {
+		most = f.longer(now, s)
+	}
+	parts, n := f.src.Next(g.parts[:0], int(min(uint64(most), f.edge-f.nxt)))
 	if n <= 0 {
 		return false
 	}
@@ -161,6 +167,9 @@ func (f *Flow) sendNew(now int64, out *Datagram) bool {
 	}
 	f.nxt += uint64(n)
 	f.launch(now, s, i)
+	if n > int(f.payload) {
+		s.search.probe = g.order
+	}
 	ready := f.src.Ready()
 	g.starved = ready == 0
 	g.asked = ready == 0 && (f.flags&fClosing != 0 || f.src.Lent()) || f.fills(s, max(n, min(ready, int(f.payload))))
@@ -193,20 +202,58 @@ func (f *Flow) launch(now int64, s *sender, i uint32) {
 	f.pace(now, int(g.n))
 }
 
-// retransmit sends segment i again.
+// retransmit sends segment i again. The path may have become narrower than it is long: it goes in pieces then, one after the other, or the first one alone if
+// its size is to be tried.
 func (f *Flow) retransmit(now int64, out *Datagram, i uint32) {
 	s := f.tx
-	s.depart(i)
 	g := s.at(i)
+	most := f.payload
+	if i == s.head {
+		most = f.judge(now, s, g)
+	}
+	if g.n > f.payload && g.order == s.search.probe {
+		f.snapped(now, s)
+	}
+	s.depart(i)
 	if g.retries < 255 {
 		g.retries++
 	}
 	f.launch(now, s, i)
+	n := min(g.n, most)
+	f.piece(now, out, g, 0, n)
+	if f.flags &^= fRest; n < g.n && n == f.payload {
+		s.rest = rest{i, n, g.order}
+		f.flags |= fRest
+	}
+}
+
+// rest follows with the next piece of a segment that is longer than a datagram, if it is still wanted.
+func (f *Flow) rest(now int64, out *Datagram) bool {
+	s := f.tx
+	if s == nil || s.rest.i-s.head >= uint32(s.len()) {
+		f.flags &^= fRest
+		return false
+	}
+	r := &s.rest
+	g := s.at(r.i)
+	if g.state != segInFlight || g.order != r.order {
+		f.flags &^= fRest
+		return false
+	}
+	n := min(g.n-r.at, f.payload)
+	f.piece(now, out, g, r.at, n)
+	if r.at += n; r.at == g.n {
+		f.flags &^= fRest
+	}
+	return true
+}
+
+// piece makes a datagram of n bytes of a segment that was sent before.
+func (f *Flow) piece(now int64, out *Datagram, g *segment, at, n uint32) {
 	f.head(now, &out.Header, wire.XData)
-	out.Header.Offset = g.off
+	out.Header.Offset = g.off + uint64(at)
 	out.Header.Flags |= wire.FlagXAckNow
-	n := int(min(g.n, f.payload)) // the path may have become narrower
-	out.Parts, out.Len = g.cut(out.list[:0], n), n
+	out.Parts, out.Len = g.cut(out.list[:0], int(at), int(n)), int(n)
 	f.stats.Retransmitted++
 	if !f.holes() {
 		f.acked()

@@ -40,13 +40,22 @@ type segment struct {
 // list is a doubly linked list of segments by their numbers.
 type list struct{ head, tail uint32 }
 
+// rest says what is to follow of a segment that is longer than a datagram.
+type rest struct {
+	i     uint32 // the segment
+	at    uint32 // bytes of it that have left
+	order uint64 // of its transmission
+}
+
 // sender is the transmitting half of a busy flow.
 type sender struct {
 	segs       []segment // ring, a power of two
 	head, tail uint32    // numbers of the oldest segment and of the next
 	flight     list      // by time of transmission, oldest first
 	lost       list      // in the order of detection
-	inFlight   int       // bytes in flight
+	rest       rest      // with fRest
+	search     search
+	inFlight   int // bytes in flight
 	lostBytes  int
 	rack       rack
 	ctl        control
@@ -133,9 +142,14 @@ func (s *sender) find(off uint64) uint32 {
 	return lo
 }
 
-// cut appends the slices of the first n bytes of a segment.
-func (g *segment) cut(list [][]byte, n int) [][]byte {
+// cut appends the slices of n bytes of a segment from at on.
+func (g *segment) cut(list [][]byte, at, n int) [][]byte {
 	for _, p := range g.parts[:g.nparts] {
+		if at >= len(p) {
+			at -= len(p)
+			continue
+		}
+		p, at = p[at:], 0
 		if len(p) >= n {
 			return append(list, p[:n])
 		}

@@ -211,8 +211,8 @@ func TestAllLost(t *testing.T) {
 		last = s.w.now
 	}
 	s.fire(s.a)
-	head := s.poll(s.a, 1)
-	if head[0].h.Offset != 0 {
+	head := s.poll(s.a, 2)
+	if head[0].h.Offset != 0 || len(head[0].b) != 1000 || head[1].h.Type != wire.XProbe {
 		t.Fatal(heads(head))
 	}
 	s.pass(50e3)

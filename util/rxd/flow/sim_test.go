@@ -17,6 +17,7 @@ type link struct {
 	queue   int64 // bytes that fit before the wire; 0: any number
 	loss    float64
 	dup     float64
+	most    int     // bytes of the longest datagram that is not lost; 0: any number
 	reorder float64 // probability that a datagram is delayed by another quarter of delay
 
 	freeAt     int64
@@ -36,7 +37,7 @@ func (l *link) pass(w *world, n int) int64 {
 		l.freeAt += int64(n)*1e9/l.bps + w.rnd.Int64N(50) // no two wires are in step
 		at = l.freeAt
 	}
-	if w.rnd.Float64() < l.loss {
+	if w.rnd.Float64() < l.loss || l.most > 0 && n-28 > l.most {
 		return 0
 	}
 	at += l.delay

@@ -22,6 +22,7 @@ type Counts struct {
 	Dropped       uint32 // datagrams that window or budget had no room for
 	Nonsense      uint32 // datagrams that no honest peer sends
 	Cuts          uint32 // times that the window was made smaller
+	BlackHoles    uint32 // times that datagrams were made shorter, because the path lost long ones
 }
 
 // Add adds o.
@@ -37,4 +38,5 @@ func (c *Counts) Add(o *Counts) {
 	c.Dropped += o.Dropped
 	c.Nonsense += o.Nonsense
 	c.Cuts += o.Cuts
+	c.BlackHoles += o.BlackHoles
 }

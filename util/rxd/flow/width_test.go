@@ -1,0 +1,208 @@
+package flow
+
+import (
+	"fmt"
+	"testing"
+
+	"gofabric/util/rxd/wire"
+)
+
+// TestBlackHole has paths that lose all datagrams of more than some size, with and without chance loss: everything arrives before long, in datagrams as long
+// as they may be within half.
+func TestBlackHole(t *testing.T) {
+	for _, most := range []int{520, 600, 1400, 1472, 3000, 8000} {
+		for _, mtu := range []int{8952, 65507} {
+			for _, l := range []link{{delay: 50e3}, {delay: 5e6}, {delay: 50e3, loss: 0.01}, {delay: 50e3, loss: 0.1}, {delay: 50e3, loss: 0.2}} {
+				for seed := range uint64(3) {
+					t.Run(fmt.Sprintf("%d of %d, %d us, loss %v, %d", most, mtu, l.delay/1000, l.loss, seed), func(t *testing.T) {
+						ab, ba := l, l
+						ab.most = most
+						d, a, _ := transfer(t, seed, 4<<20, testConfig(mtu), &ab, &ba)
+						limit := int64(3e9)
+						if l.delay > 1e6 || l.loss > 0.1 {
+							limit = 8e9
+						}
+						if d > limit {
+							t.Errorf("took %d ms, %+v", d/1e6, a.f.Stats())
+						}
+						got := int(a.f.payload) + wire.XHeaderLen
+						if a.f.Stats().BlackHoles == 0 || got > most || l.loss < 0.1 && got < most/2 && got > 512 {
+							t.Errorf("datagrams of %d bytes, %+v", got, a.f.Stats())
+						}
+						drained(t, a, a.peer)
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestNarrowsAndWidens has the path lose long datagrams for a while, in the middle of a transfer: they are as long again not long after it does not.
+func TestNarrowsAndWidens(t *testing.T) {
+	w := newWorld(1)
+	ab := &link{delay: 50e3, bps: 12.5e6, queue: 128 << 10}
+	a, b := w.pair(testConfig(8952), ab, &link{delay: 50e3})
+	a.toSend = 1 << 40
+	grows := func(what string, limit int64) {
+		t.Helper()
+		if from := a.acked; w.run(limit, func() bool { return a.acked > from+1<<20 }) != true {
+			t.Fatalf("%s: %d bytes more, %+v", what, a.acked-from, a.f.Stats())
+		}
+	}
+	grows("wide", 1e9)
+	ab.most = 1472
+	grows("narrow", 2e9)
+	if got := a.f.Stats(); a.f.payload+wire.XHeaderLen != 1452 || got.BlackHoles != 1 {
+		t.Fatalf("payload %d, %+v", a.f.payload, got)
+	}
+	w.run(20e9, nil)
+	if n := a.f.width.vain; n < 6 || n > 9 {
+		t.Errorf("%d longer ones were tried in 20 s", n)
+	}
+	ab.most = 0
+	if !w.run(40e9, func() bool { return a.f.payload == uint32(a.f.full) }) {
+		t.Errorf("payload %d, %+v", a.f.payload, a.f.Stats())
+	}
+	grows("wide again", 1e9)
+	if got := a.f.Stats(); got.BlackHoles != 1 || b.bad {
+		t.Errorf("bad %v, %+v", b.bad, got)
+	}
+}
+
+// TestLossIsNoBlackHole loses a third of all datagrams: now and then they become shorter, and not for long.
+func TestLossIsNoBlackHole(t *testing.T) {
+	w := newWorld(1)
+	a, b := w.pair(testConfig(8952), &link{delay: 50e3, loss: 0.3}, &link{delay: 50e3, loss: 0.3})
+	var full, shorter int64
+	last := w.now
+	for i := range uint64(4000) { // one long message at a time: what comes of a bulk tells loss from length
+		a.toSend += 8000
+		if !w.run(60e9, func() bool { return a.acked == a.toSend }) {
+			t.Fatalf("message %d: %+v", i, a.f.Stats())
+		}
+		if a.f.payload >= 8000 {
+			full += w.now - last
+		} else {
+			shorter += w.now - last
+		}
+		last = w.now
+	}
+	t.Logf("full %d ms, shorter %d ms, %+v", full/1e6, shorter/1e6, a.f.Stats())
+	if a.f.Stats().BlackHoles == 0 {
+		t.Error("the test tests nothing")
+	}
+	if shorter > full/4 || b.bad {
+		t.Errorf("bad %v", b.bad)
+	}
+}
+
+// holed drives a flow over a path that loses a's datagrams of more than most bytes of payload, until done; gone are the payloads of those.
+func (s *script) holed(most int, done func() bool) (gone []int) {
+	s.t.Helper()
+	for k := 0; !done(); k++ {
+		if k > 1000 {
+			s.t.Fatalf("no end: %d acknowledged, %+v, %+v", s.a.acked, s.a.f.Stats(), s.a.f.width)
+		}
+		ps := s.poll(s.a, -1)
+		if len(ps) == 0 {
+			s.fire(s.a)
+			continue
+		}
+		s.pass(50e3)
+		for _, p := range ps {
+			if len(p.b) > most {
+				gone = append(gone, len(p.b))
+			} else {
+				s.bring(s.b, p)
+			}
+		}
+		s.b.f.Quiet(s.w.now)
+		back := s.poll(s.b, -1)
+		s.pass(50e3)
+		s.bring(s.a, back...)
+		invariants(s.t, s.a)
+	}
+	return gone
+}
+
+// TestShorterByEvidence follows one segment into a black hole, step by step, and how what is longer is tried afterwards.
+func TestShorterByEvidence(t *testing.T) {
+	for _, chunk := range []int{0, 300} {
+		s := newScript(t, func(c *Config) { c.MaxDatagram, c.PeerMaxDatagram = 9048, 9048 })
+		s.a.chunk = chunk
+		size := uint64(9000)
+		if chunk != 0 {
+			size = 1200 // four slices
+		}
+		s.a.toSend = size
+		start := s.w.now
+		gone := s.holed(1000, func() bool { return s.a.acked == size })
+		want := fmt.Sprint([]int{9000, 9000, 9000, 9000, 9000, 9000, 9000, 4500, 2250, 1404, 1184})
+		if chunk != 0 {
+			want = fmt.Sprint([]int{1200, 1200, 1200, 1200, 1200, 1200, 1200, 1184})
+		}
+		if fmt.Sprint(gone) != want {
+			t.Errorf("lost %v, want %v", gone, want)
+		}
+		if d := s.w.now - start; d > 1e9 {
+			t.Errorf("took %d us", d/1000)
+		}
+		s.done()
+		if st := s.a.f.Stats(); st.BlackHoles != 1 {
+			t.Errorf("%+v", st)
+		}
+	}
+}
+
+// TestSilenceIsNoBlackHole has a peer away for a while: what goes out then is as long as before.
+func TestSilenceIsNoBlackHole(t *testing.T) {
+	s := newScript(t, nil)
+	s.a.toSend = 1000
+	for s.w.now < 8e9 {
+		for _, p := range s.poll(s.a, -1) {
+			if p.h.Type == wire.XData && len(p.b) != 1000 {
+				t.Fatal(p.h)
+			}
+		}
+		s.fire(s.a)
+	}
+	s.settle()
+	for s.a.acked < 1000 {
+		s.fire(s.a)
+		s.settle()
+	}
+	if st := s.a.f.Stats(); st.BlackHoles != 0 || s.a.f.tx.search.futile != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// TestFutile gives up a peer that answers and has room, but gets no data, not even the shortest; not one whose window is closed.
+func TestFutile(t *testing.T) {
+	for _, size := range []uint64{9000, 100} {
+		s := newScript(t, func(c *Config) { c.MaxDatagram, c.PeerMaxDatagram, c.PeerTimeout = 9048, 9048, 5e9 })
+		s.a.toSend = size
+		start := s.w.now
+		s.holed(0, func() bool { return s.a.f.Dead() != nil })
+		if d := s.w.now - start; s.a.f.Dead() != ErrTimeout || d < 5e9 || d > 12e9 {
+			t.Errorf("%v after %d ms", s.a.f.Dead(), d/1e6)
+		}
+	}
+	s := newScript(t, func(c *Config) { c.MaxDatagram, c.PeerMaxDatagram, c.PeerTimeout = 9048, 9048, 5e9 })
+	s.a.toSend = 9000
+	s.poll(s.a, 1)
+	s.b.stalled = true
+	s.b.f.flags |= fStalled
+	s.b.cfg.Pool.Budget = 1 // nor is there room to hold it
+	start := s.w.now
+	s.holed(0, func() bool { return s.w.now > start+60e9 })
+	if s.a.f.Dead() != nil || s.a.f.tx.search.futile != 0 {
+		t.Errorf("%v, %+v", s.a.f.Dead(), s.a.f.tx.search)
+	}
+	s.b.stalled, s.b.cfg.Pool.Budget = false, 0
+	s.b.f.Resume(s.w.now)
+	s.holed(9000, func() bool { return s.a.acked == 9000 })
+	s.done()
+	if s.a.f.Stats().BlackHoles != 0 {
+		t.Errorf("%+v", s.a.f.Stats())
+	}
+}
