@@ -192,9 +192,14 @@ func (p *program) anchor(form *ebpf.Program) error {
 func (p *program) detach() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.link != nil {
-		p.link.Close()
-		p.link, p.forms.is = nil, wide
+	if p.link == nil {
+		return
+	}
+	p.link.Close()
+	p.link = nil
+	if p.forms.is == lean {
+		p.forms.is = wide
+		_ = p.forms.news.Flush() // who follows is to make it lean again; an error says that all ends
 	}
 }
 
