@@ -83,11 +83,14 @@ func (f *Flow) Init(cfg *Config, src Source, sink Sink, now int64) {
 }
 
 // SetMaxDatagram sets the size of the largest datagram from now on, bytes, header included: the path changed. What is
-// lost of what is in flight is sent again in datagrams of the new size. The size that it had before tells nothing new.
+// lost of what is in flight is sent again in datagrams of the new size. A larger size than before
+// makes it begin anew.
 func (f *Flow) SetMaxDatagram(n int) {
-	if most := uint16(max(min(n, int(f.peerMost))-wire.XHeaderLen, 64)); most != f.full {
+	most := uint16(max(min(n, int(f.peerMost))-wire.XHeaderLen, 64))
+	if most > f.full {
 		f.becomeFull(most)
 	}
+	f.full, f.payload = most, min(f.payload, uint32(most)) // what is known to be lost stays so where a router tells of another narrow place
 }
 
 // Measured tells a round trip that the owner saw, as of the handshake, nanoseconds, so that the flow begins with it.

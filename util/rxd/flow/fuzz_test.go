@@ -17,7 +17,7 @@ func FuzzReceive(f *testing.F) {
 
 func fuzzOne(t *testing.T, script []byte) {
 	w := newWorld(1)
-	cfg := testConfig(300)
+	cfg := testConfig([]int{300, 4000}[len(script)%2])
 	cfg.RecvWindow, cfg.PeerWindow, cfg.Pool.Budget, cfg.KeepAlive = 100<<10, 100<<10, 8*pageSize, 1e9
 	n, _ := w.pair(cfg, nil, nil)
 	n.toSend = 20000
@@ -85,7 +85,13 @@ func invariants(t fataler, n *node) {
 	if f.una > f.nxt || n.acked != f.una || n.handed != f.nxt {
 		t.Fatalf("una %d, nxt %d, acknowledged %d, handed out %d", f.una, f.nxt, n.acked, n.handed)
 	}
+	if f.payload > uint32(f.full) || f.payload < min(leastPayload, uint32(f.full)) {
+		t.Fatalf("payload %d of %d", f.payload, f.full)
+	}
 	if s := f.tx; s != nil {
+		if s.search.tried >= uint32(f.full) || s.search.tried != 0 && s.search.tried < leastPayload {
+			t.Fatalf("%+v", s.search)
+		}
 		flight, lost := 0, 0
 		off := f.una
 		for i := s.head; i != s.tail; i++ {
@@ -139,6 +145,7 @@ func TestModel(t *testing.T) {
 		nodes := []*node{a, b}
 		var wires [2][]packet
 		loss := rapid.IntRange(0, 40).Draw(t, "loss")
+		most := rapid.SampledFrom([]int{512, 700, 1452, 3000}).Draw(t, "longest that arrives")
 		step := func(chance func(string) int) {
 			for i, n := range nodes {
 				for n.poll(w.now) {
@@ -146,12 +153,13 @@ func TestModel(t *testing.T) {
 					for _, part := range n.dg.Parts {
 						p.b = append(p.b, part...)
 					}
-					for k := 100 - loss; chance("fate") < k; k = 10 { // arrives, with luck twice
+					for k := 100 - loss; chance("fate") < k && wire.XHeaderLen+len(p.b) <= most; k = 10 { // arrives, with luck twice
 						wires[i] = append(wires[i], p)
 					}
 				}
 				invariants(t, n)
 			}
+			w.now++ // nothing arrives as it leaves
 			for i, n := range []*node{b, a} {
 				q := wires[i]
 				wires[i] = nil

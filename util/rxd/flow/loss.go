@@ -123,11 +123,11 @@ func (f *Flow) timeout(now int64) {
 			return
 		}
 		f.flags |= fHead
-		if f.backoff > 1 {
+		if f.backoff > 1 || s.search.futile > 0 {
 			f.flags |= fProbe // if that is answered, the path is not down, but does not carry what is so long
 		}
-		if !s.search.going() { // which ends soon
-			f.backoff = min(f.backoff+1, backoffMax)
+		if f.backoff = min(f.backoff+1, backoffMax); s.search.going() && f.heardAt > s.at(s.head).sentAt {
+			f.backoff = min(f.backoff-1, backoffSearch) // the path is not down, and the search ends soon
 		}
 		f.stats.Timeouts++
 		f.collapse()

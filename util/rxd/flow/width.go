@@ -21,11 +21,12 @@ type search struct {
 
 // Of black holes.
 const (
-	leastPayload = 512 - wire.XHeaderLen // every peer and path takes a datagram of 512 bytes
-	futileMost   = 3                     // transmissions lost in a row before shorter ones are tried: MAX_PROBES of RFC 8899, 5.1.2
-	hopeless     = 8                     // of the shortest, lost likewise, before the peer may be given up
-	raiseFirst   = 100e6                 // after a longer one was lost: a lossy path looks like a black hole now and then
-	raiseMost    = 600e9                 // PMTU_RAISE_TIMER of RFC 8899, 5.1.1
+	leastPayload  = 512 - wire.XHeaderLen // every peer and path takes a datagram of 512 bytes
+	futileMost    = 3                     // transmissions lost in a row before shorter ones are tried: MAX_PROBES of RFC 8899, 5.1.2
+	hopeless      = 8                     // of the shortest, lost likewise, before the peer may be given up
+	backoffSearch = 4                     // while shorter ones are tried, and the peer answers
+	raiseFirst    = 100e6                 // after a longer one was lost: a lossy path looks like a black hole now and then
+	raiseMost     = 600e9                 // PMTU_RAISE_TIMER of RFC 8899, 5.1.1
 )
 
 // commonPayloads are what narrow paths take as a rule: Ethernet below IPv6, and the least MTU of IPv6.
@@ -82,7 +83,8 @@ func (f *Flow) futile(now int64) bool {
 	return t > 0 && w.sinceAt != 0 && now >= w.sinceAt+t && w.futile >= futileMost+hopeless
 }
 
-// going reports that the peer answers, and that it is not known yet whether a shorter datagram arrives: time-outs need not become longer meanwhile.
+// going reports that the peer answers, and that it is not known yet whether a shorter datagram arrives: time-outs need not become longer
+// meanwhile.
 func (w *search) going() bool { return w.futile > 0 && w.sinceAt == 0 }
 
 // becomeTrusting drops what speaks for a black hole.
