@@ -123,7 +123,7 @@ func (f *Flow) timeout(now int64) {
 			return
 		}
 		f.flags |= fHead
-		if f.backoff > 1 || s.search.futile > 0 {
+		if f.backoff > 1 {
 			f.flags |= fProbe // if that is answered, the path is not down, but does not carry what is so long
 		}
 		if f.backoff = min(f.backoff+1, backoffMax); s.search.going() && f.heardAt > s.at(s.head).sentAt {

@@ -151,6 +151,60 @@ func TestShorterByEvidence(t *testing.T) {
 		if st := s.a.f.Stats(); st.BlackHoles != 1 {
 			t.Errorf("%+v", st)
 		}
+		narrow := s.a.f.payload
+		if s.a.f.SetMaxDatagram(3048); s.a.f.payload != narrow {
+			t.Errorf("payload %d, because a router spoke of 3000", s.a.f.payload)
+		}
+		if s.a.f.SetMaxDatagram(5048); s.a.f.payload != 5000 {
+			t.Errorf("payload %d, though the way is another one", s.a.f.payload)
+		}
+	}
+}
+
+// TestBadLuckIsNoBlackHole loses one segment again and again, while others of its length arrive: it stays as long as it is.
+func TestBadLuckIsNoBlackHole(t *testing.T) {
+	s := newScript(t, nil)
+	s.a.toSend = 3000
+	for lost := 0; lost < 12; {
+		for _, p := range s.poll(s.a, -1) {
+			s.pass(1e3)
+			if p.h.Type == wire.XData && p.h.Offset == 0 {
+				if lost++; len(p.b) != 1000 {
+					t.Fatalf("%d bytes after %d", len(p.b), lost)
+				}
+				continue
+			}
+			s.bring(s.b, p)
+		}
+		s.pass(50e3)
+		s.bring(s.a, s.poll(s.b, -1)...)
+		s.a.toSend += 1000
+		s.pass(1e6)
+	}
+	if s.a.f.Stats().BlackHoles != 0 {
+		t.Errorf("%+v", s.a.f.Stats())
+	}
+}
+
+// TestRestIsForgotten acknowledges the first piece of a segment while the others are to follow: each of them leaves once.
+func TestRestIsForgotten(t *testing.T) {
+	s := newScript(t, nil)
+	s.a.toSend = 1000
+	s.poll(s.a, 1)
+	s.a.f.SetMaxDatagram(300)
+	s.fire(s.a)
+	for !s.a.poll(s.w.now) {
+		s.fire(s.a)
+	}
+	if s.a.dg.Len != 252 {
+		t.Fatalf("a piece of %d", s.a.dg.Len)
+	}
+	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Ack: 252, Window: 1 << 20}})
+	ps := s.poll(s.a, 3)
+	for i, p := range ps {
+		if off := uint64(252 * (i + 1)); p.h.Offset != off || string(p.b) != string(slice(off, len(p.b))) {
+			t.Errorf("%v", p.h)
+		}
 	}
 }
 
