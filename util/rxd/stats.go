@@ -4,13 +4,15 @@ import (
 	"gofabric/core"
 	"gofabric/internal/dgram"
 	"gofabric/util/rxd/engine"
+	"gofabric/util/rxd/flow"
 )
 
 // Stats counts what an endpoint did.
 type Stats struct {
 	engine.Stats
 	Port  dgram.Stats
-	Peers int // that the endpoint knows now
+	Flows flow.Counts // of all extended peers, past ones included
+	Peers int         // that the endpoint knows now
 }
 
 // String says what the endpoint's port has to work with, for who prints it. It takes the domain's lock.
@@ -28,5 +30,5 @@ func StatsOf(ep core.Endpoint) (Stats, bool) {
 	}
 	e.prog.Lock()
 	defer e.prog.Unlock()
-	return Stats{e.eng.Stats, e.port.Stats(), e.eng.Len()}, true
+	return Stats{e.eng.Stats, e.port.Stats(), e.eng.Flows().Counts, e.eng.Len()}, true
 }
