@@ -8,10 +8,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http/httptest"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"gofabric/core"
+	"gofabric/metrics"
 	"gofabric/test/conform"
 	"gofabric/util/rxd"
 )
@@ -138,6 +142,23 @@ func (n *node) bulkCompleted(e core.CQEntry) {
 			n.say("STOP %v", err)
 		}
 	}
+}
+
+// metric adds up what Prometheus is told of this process.
+func metric(name string) (string, error) {
+	text := httptest.NewRecorder()
+	metrics.Handler().ServeHTTP(text, httptest.NewRequest("GET", "/metrics", nil))
+	sum := 0.0
+	for line := range strings.Lines(text.Body.String()) {
+		if f := strings.Fields(line); strings.HasPrefix(line, name+"{") {
+			v, err := strconv.ParseFloat(f[len(f)-1], 64)
+			if err != nil {
+				return "", err
+			}
+			sum += v
+		}
+	}
+	return fmt.Sprint(sum), nil
 }
 
 // stats are the counts of an endpoint of rxd.

@@ -98,6 +98,8 @@ func (n *node) do(cmd string, args []string) (string, error) {
 		return n.stats()
 	case "link": // sockets, xdp or auto: as core.OptDatagramLink; answers what is in use then
 		return n.link(args[0])
+	case "metric": // name: its values in this process, added up
+		return metric(args[0])
 	case "says": // what the endpoint says of itself
 		return fmt.Sprint(n.ep), nil
 	case "ways": // provider, address: how datagrams of an endpoint there go by the links that were asked for
