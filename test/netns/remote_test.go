@@ -15,20 +15,23 @@ import (
 	"gofabric/test/program"
 )
 
-const (
-	peerTimeout    = 2 * time.Second
-	connectTimeout = 1500 * time.Millisecond
-	// slack is what a busy machine, and the kernel's timers, may add.
-	slack = 3 * time.Second
-)
+// slack is what a busy machine, and the kernel's timers, may add.
+const slack = 3 * time.Second
 
-// long is what nothing takes unless something is broken; on an emulated processor, which GOFABRIC_SLOW says, everything takes longer.
-var long = func() time.Duration {
+// slow is how many times longer than elsewhere things take: on an emulated processor, which GOFABRIC_SLOW says, processes that work together with others get no
+// time for seconds.
+var slow = func() time.Duration {
 	if os.Getenv("GOFABRIC_SLOW") != "" {
-		return 2 * time.Minute
+		return 6
 	}
-	return 20 * time.Second
+	return 1
 }()
+
+var (
+	peerTimeout    = slow * 2 * time.Second
+	connectTimeout = slow * 1500 * time.Millisecond
+	long           = slow * 20 * time.Second // nothing takes so long unless something is broken
+)
 
 // remote is a node in a host.
 type remote struct {
