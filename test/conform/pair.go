@@ -176,7 +176,7 @@ func (p *Pair) TryPost(post func() error) error {
 // order orders what the test did with its memory so far with what the sides' own goroutines will do to it: a call into each takes its lock. The race
 // detector sees no causality through a socket.
 func (p *Pair) order() {
-	if !raced {
+	if !Raced {
 		return
 	}
 	for _, s := range p.sides() {

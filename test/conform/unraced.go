@@ -2,5 +2,5 @@
 
 package conform
 
-// raced says that the race detector watches.
-const raced = false
+// Raced says that the race detector watches.
+const Raced = false
