@@ -8,8 +8,8 @@ func (c *Conn) Handed() int { return c.out.ahead }
 
 // Next hands out the next bytes of the stream for a transport that keeps them until they are acknowledged: at most maxBytes in slices appended to list, which
 // does not grow beyond its capacity. It returns list and the number of bytes. The slices are lent, to be read only, until Transmitted has released
-// them or the connection has ended (Sink.Failed, Drop); Cancel does not touch what was handed out. An acknowledgement that the transport brings is
-// to be told with Transmitted before what came with it is told with Receive, for the peer answers only what has arrived.
+// them or the connection has ended (Sink.Failed, Drop); Cancel does not touch what was handed out. While something is Awaited, an acknowledgement that the
+// transport brings is to be told with Transmitted before what came with it is told with Receive, for the peer answers only what has arrived.
 func (c *Conn) Next(list [][]byte, maxBytes int) ([][]byte, int) {
 	q := &c.out
 	c.pool.run.c = nil

@@ -35,6 +35,12 @@ func (c *Conn) Owed() bool {
 	return c.ops > 0 || c.expected > 0 || c.in != nil || len(c.part) > 0 || c.rdv != nil
 }
 
+// Awaited reports that something depends on Transmitted being told of what Next has handed out: an operation that completes with it, an answer that the peer may
+// give, memory of the application's. If not, what was handed out are copies, and the peer's messages may be told before it.
+func (c *Conn) Awaited() bool {
+	return c.ops > 0 || c.expected > 0 || c.replies > 0 || c.stall != flowing || c.rdv != nil || c.pul != nil
+}
+
 // Idle reports that nothing is under way in either direction, so that an end of the connection would not be noticed: no operation, no byte to transmit or
 // half received, no rendezvous, no word that the peer still has to answer, for its answer to an end that has closed would reset the transport with all that is on
 // its way, and no message of the peer that still waits for a receive.

@@ -25,10 +25,11 @@ func half32(epoch uint64) uint32 { return uint32(epoch >> 32) }
 // stream is a Peer as its flow sees it.
 type stream Peer
 
-// Next, Ready, Lent and Acked implement flow.Source.
+// Next, Ready, Lent, Awaited and Acked implement flow.Source.
 func (s *stream) Next(list [][]byte, n int) ([][]byte, int) { return s.conn.Next(list, n) }
 func (s *stream) Ready() int                                { return s.conn.Unsent() }
 func (s *stream) Lent() bool                                { return s.conn.Lent() }
+func (s *stream) Awaited() bool                             { return s.conn.Awaited() }
 func (s *stream) Acked(n int)                               { s.conn.Transmitted(n) }
 
 // Deliver and Stalled implement flow.Sink.

@@ -2,22 +2,33 @@ package flow
 
 import "gofabric/util/rxd/wire"
 
+// word is what a header says about what we sent, but for selective acknowledgements.
+type word struct {
+	ack    uint64
+	window uint32
+	time   uint32
+	echo   uint32
+	delay  uint16
+}
+
+func wordOf(h *wire.XHeader) word { return word{h.Ack, h.Window, h.Time, h.Echo, h.AckDelay} }
+
 // acknowledged takes what a header says about what we sent: window, round trip, cumulative and selective acknowledgement.
-func (f *Flow) acknowledged(now int64, h *wire.XHeader) {
-	if h.Echo != 0 {
-		f.measure(now, h)
+func (f *Flow) acknowledged(now int64, w word, sacks []wire.Range) {
+	if w.echo != 0 {
+		f.measure(now, &w)
 	}
-	if h.Ack > f.una || h.Ack == f.una && int32(h.Time-f.winTime) >= 0 {
-		f.reopen(h)
+	if w.ack > f.una || w.ack == f.una && int32(w.time-f.winTime) >= 0 {
+		f.reopen(&w)
 	}
 	s := f.tx
-	if s == nil || h.Ack <= f.una && h.NSACK == 0 {
+	if s == nil || w.ack <= f.una && len(sacks) == 0 {
 		return
 	}
 	a := arrival{now: now}
-	released := f.cumulative(s, &a, h.Ack)
-	for i := range h.SACK[:h.NSACK] {
-		f.selective(s, &a, h.SACK[i])
+	released := f.cumulative(s, &a, w.ack)
+	for _, r := range sacks {
+		f.selective(s, &a, r)
 	}
 	if a.bytes > 0 {
 		f.progress(s, &a)
@@ -35,9 +46,9 @@ func (f *Flow) acknowledged(now int64, h *wire.XHeader) {
 }
 
 // reopen moves the edge of the peer's window.
-func (f *Flow) reopen(h *wire.XHeader) {
-	edge := h.Ack + uint64(h.Window)
-	f.winTime = h.Time
+func (f *Flow) reopen(w *word) {
+	edge := w.ack + uint64(w.window)
+	f.winTime = w.time
 	if edge > f.edge && f.una == f.nxt {
 		f.lossAt, f.backoff = 0, 0 // what waited for the window may go
 	}
@@ -46,14 +57,14 @@ func (f *Flow) reopen(h *wire.XHeader) {
 
 // measure takes a round trip from the echo of our time. Echoes come of datagrams that wanted an answer, and only once, so that the time between is the
 // path's and what the peer says it kept the answer back.
-func (f *Flow) measure(now int64, h *wire.XHeader) {
-	us := int32(clock(now) - h.Echo)
-	if us < 0 || us > 60e6 || h.AckDelay == 0xffff {
+func (f *Flow) measure(now int64, w *word) {
+	us := int32(clock(now) - w.echo)
+	if us < 0 || us > 60e6 || w.delay == 0xffff {
 		return
 	}
-	rtt := max(int64(us)*1000-int64(h.AckDelay)*delayUnit, 500)
+	rtt := max(int64(us)*1000-int64(w.delay)*delayUnit, 500)
 	f.path.sample(now, rtt)
-	f.path.kept(int64(h.AckDelay) * delayUnit)
+	f.path.kept(int64(w.delay) * delayUnit)
 	if s := f.tx; s != nil {
 		c := &s.ctl
 		if c.rtt == 0 || rtt < c.rtt {

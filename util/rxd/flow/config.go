@@ -22,6 +22,9 @@ type Source interface {
 	Ready() int
 	// Lent reports that some of what was handed out last is a user's buffer, whose operation waits for the acknowledgement.
 	Lent() bool
+	// Awaited reports that something depends on when Acked is called, or on what it is told before the sink gets what came with it. If not, it may be called later, but
+	// for Quiet, which brings it.
+	Awaited() bool
 	// Acked says that the next n bytes of the stream have arrived and are released.
 	Acked(n int)
 }

@@ -50,7 +50,7 @@ type Flow struct {
 }
 
 // flowFlags are what a flow has to do, or remembers, in one bit each.
-type flowFlags uint16
+type flowFlags uint32
 
 const (
 	fAckNow  flowFlags = 1 << iota // an acknowledgement is due
@@ -69,6 +69,7 @@ const (
 	fOwed                          // the peer is expected to send something
 	fAhead                         // the peer has sent more than others
 	fRest                          // of a segment longer than datagrams, the rest is to follow
+	fLate                          // an acknowledgement was put off
 )
 
 // Init makes a flow. cfg is kept, but its fields about the peer are read now.
@@ -109,6 +110,7 @@ func (f *Flow) Close(now int64) {
 	if f.dead != nil || f.flags&fClosing != 0 {
 		return
 	}
+	f.settle()
 	f.flags |= fClosing
 	f.finish()
 }
@@ -179,6 +181,7 @@ func (f *Flow) Ahead(on bool) {
 
 // Quiet tells that the application had its chance to answer what was delivered: an acknowledgement that waited for company leaves with the next Poll.
 func (f *Flow) Quiet(now int64) {
+	f.settle()
 	if f.unacked > 0 {
 		f.flags |= fAckNow
 	}
@@ -200,6 +203,7 @@ func (f *Flow) Expect(now int64, owed bool) {
 	if f.dead != nil || owed == (f.flags&fOwed != 0) {
 		return
 	}
+	f.settle()
 	f.flags ^= fOwed
 	if !owed || f.cfg.PeerTimeout <= 0 {
 		return
@@ -245,6 +249,7 @@ func (f *Flow) Advance(now int64) {
 	if f.dead != nil {
 		return
 	}
+	f.settle()
 	if f.ackAt != 0 && now >= f.ackAt {
 		f.ackAt = 0
 		f.flags |= fAckNow

@@ -146,23 +146,28 @@ func TestModel(t *testing.T) {
 		var wires [2][]packet
 		loss := rapid.IntRange(0, 40).Draw(t, "loss")
 		most := rapid.SampledFrom([]int{512, 700, 1452, 3000}).Draw(t, "longest that arrives")
-		step := func(chance func(string) int) {
-			for i, n := range nodes {
-				for n.poll(w.now) {
-					p := packet{h: n.dg.Header}
-					for _, part := range n.dg.Parts {
-						p.b = append(p.b, part...)
-					}
-					for k := 100 - loss; chance("fate") < k && wire.XHeaderLen+len(p.b) <= most; k = 10 { // arrives, with luck twice
-						wires[i] = append(wires[i], p)
-					}
+		transmit := func(i int, chance func(string) int) {
+			n := nodes[i]
+			for n.poll(w.now) {
+				p := packet{h: n.dg.Header}
+				for _, part := range n.dg.Parts {
+					p.b = append(p.b, part...)
 				}
-				invariants(t, n)
+				for k := 100 - loss; chance("fate") < k && wire.XHeaderLen+len(p.b) <= most; k = 10 { // arrives, with luck twice
+					wires[i] = append(wires[i], p)
+				}
+			}
+			invariants(t, n)
+		}
+		step := func(chance func(string) int) {
+			for i := range nodes {
+				transmit(i, chance)
 			}
 			w.now++ // nothing arrives as it leaves
+			var came [2][]packet
+			came, wires = wires, came
 			for i, n := range []*node{b, a} {
-				q := wires[i]
-				wires[i] = nil
+				q := came[i]
 				for len(q) > 0 {
 					k := 0
 					if chance("order") < 20 {
@@ -171,6 +176,10 @@ func TestModel(t *testing.T) {
 					n.f.Receive(w.now, &q[k].h, q[k].b)
 					q = append(q[:k], q[k+1:]...)
 					invariants(t, n)
+				}
+				if chance("answer") < 30 { // before the pass that finds nothing
+					n.toSend += uint64(chance("answered")) * 10
+					transmit(1-i, chance)
 				}
 				n.f.Quiet(w.now)
 			}
@@ -192,6 +201,7 @@ func TestModel(t *testing.T) {
 				switch chance("act") % 6 {
 				case 0:
 					n.toSend += uint64(chance("bytes")) * 100
+					n.awaited = chance("awaited") < 30
 				case 1:
 					n.stalled = true
 				case 2, 3:

@@ -49,13 +49,20 @@ func (f *Flow) detect(now int64) {
 			f.rackAt = at
 			return
 		}
-		s.depart(i)
-		g.state = segLost
-		s.push(&s.lost, i)
-		s.lostBytes += int(g.n)
-		s.ctl.lost++
-		f.stats.Lost++
+		f.lose(i)
 	}
+}
+
+// lose marks a segment as lost.
+func (f *Flow) lose(i uint32) {
+	s := f.tx
+	g := s.at(i)
+	s.depart(i)
+	g.state = segLost
+	s.push(&s.lost, i)
+	s.lostBytes += int(g.n)
+	s.ctl.lost++
+	f.stats.Lost++
 }
 
 // arm starts the timer of tail loss probe and retransmission, if it is not running: when it fires it looks at what was sent meanwhile.

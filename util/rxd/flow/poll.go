@@ -18,6 +18,9 @@ func (f *Flow) Poll(now int64, out *Datagram) bool {
 		return f.flags&fReset != 0 && f.last(now, out)
 	}
 	const special = fAckNow | fHead | fTail | fProbe | fFinDue | fRest
+	if f.flags&fLate != 0 && (f.flags&special != 0 || !f.ample()) {
+		f.settle()
+	}
 	if f.flags&special != 0 {
 		if f.flags&fAckNow != 0 && (f.holes() || !f.canSend(now)) {
 			f.bare(now, out, wire.XAck)

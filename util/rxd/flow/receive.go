@@ -4,6 +4,7 @@ import "gofabric/util/rxd/wire"
 
 // Receive takes a datagram of the peer, of which checksum and connection id were verified. payload is borrowed.
 func (f *Flow) Receive(now int64, h *wire.XHeader, payload []byte) {
+	f.settle()
 	if f.dead != nil {
 		return
 	}
@@ -13,7 +14,11 @@ func (f *Flow) Receive(now int64, h *wire.XHeader, payload []byte) {
 		return
 	}
 	f.heardAt = now
-	f.acknowledged(now, h) // of a reset, too: what the peer has taken has arrived, whatever comes now
+	if f.canWait(h) {
+		f.postpone(now, h)
+	} else {
+		f.acknowledged(now, wordOf(h), h.SACK[:h.NSACK]) // of a reset, too: what the peer has taken has arrived, whatever comes now
+	}
 	if f.dead != nil {
 		return
 	}

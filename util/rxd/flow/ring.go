@@ -60,6 +60,7 @@ type sender struct {
 	rack       rack
 	ctl        control
 	rate       rate
+	late       postponed // with fLate
 }
 
 func (s *sender) reset() {

@@ -101,6 +101,7 @@ type node struct {
 	bad     bool
 	stalled bool
 	lent    bool
+	awaited bool
 	chunk   int // the source's slices are so long, 0: as asked
 }
 
@@ -135,8 +136,9 @@ func (n *node) Next(list [][]byte, limit int) ([][]byte, int) {
 	}
 	return list, total
 }
-func (n *node) Ready() int { return int(n.toSend - n.handed) }
-func (n *node) Lent() bool { return n.lent }
+func (n *node) Ready() int    { return int(n.toSend - n.handed) }
+func (n *node) Lent() bool    { return n.lent }
+func (n *node) Awaited() bool { return n.awaited }
 func (n *node) Acked(k int) {
 	n.acked += uint64(k)
 	if n.acked > n.handed {
