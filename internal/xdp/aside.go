@@ -33,6 +33,8 @@ type aside struct {
 	until mono.Time  // that is believed
 	hold  time.Duration
 
+	every time.Duration // between two looks whether large messages have ended
+
 	away bool      // it went off for the large messages that come now
 	paid mono.Time // until when times that it did so are paid for
 
@@ -51,6 +53,8 @@ const (
 	holdMin   = 200 * time.Millisecond
 	holdQuick = 10 * time.Millisecond
 	holdMax   = 5 * time.Second
+	// Between two looks whether large messages have ended, where nobody else looks.
+	watchMax = 128 * time.Millisecond
 	// How often the program goes off for large messages that begin: so many times in a row, then once in a while.
 	asideTimes = 16
 	asideEach  = 500 * time.Millisecond
@@ -75,13 +79,10 @@ func way(off bool) int {
 // came tells of runs that came by sockets, and of datagrams that came one by one, by any way. It reports whether a change is ordered.
 func (a *aside) came(now mono.Time, bytes, runs, singles int) (order bool) {
 	if a.last.IsNone() || now.Sub(a.last) >= asideQuiet {
-		if !a.moving && !a.off {
-			a.away = false
-		}
 		a.begin(now)
 		a.rate = [2]float64{} // of earlier messages, which says nothing of these
 		a.last = now
-		return false
+		return a.leave(now)
 	}
 	a.last = now
 	a.bytes, a.runs, a.singles = a.bytes+bytes, a.runs+runs, a.singles+singles
@@ -153,10 +154,17 @@ func (a *aside) leave(now mono.Time) bool {
 	return a.order(now, false)
 }
 
-// quiet is asked while the program is off. It reports whether a change is ordered; again says when to ask next.
-func (a *aside) quiet(now mono.Time) (order bool, again time.Duration) {
-	if due := a.last.Add(asideQuiet); now.Before(due) {
-		return false, due.Sub(now)
+// ended is asked while the program is off, by who looks for what comes and finds nothing. It reports whether a change is ordered.
+func (a *aside) ended(now mono.Time) (order bool) {
+	return now.Sub(a.last) >= asideQuiet && a.leave(now)
+}
+
+// watch is asked while the program is off, by a timer, since nobody may look. It reports whether a change is ordered; again says when to ask next. Large messages
+// that go on are looked after more and more seldom: a timer takes the processor from who receives them.
+func (a *aside) watch(now mono.Time) (order bool, again time.Duration) {
+	if now.Sub(a.last) < asideQuiet {
+		a.every = min(2*a.every, watchMax)
+		return false, a.every
 	}
 	if a.leave(now) {
 		return true, 0
@@ -165,7 +173,10 @@ func (a *aside) quiet(now mono.Time) (order bool, again time.Duration) {
 }
 
 // began is told when what was ordered takes effect.
-func (a *aside) began(now mono.Time) { a.begin(now) }
+func (a *aside) began(now mono.Time) {
+	a.begin(now)
+	a.every = asideQuiet
+}
 
 // done is told when the change that was ordered is over, or why it was not made. A program that cannot be attached is tried again for some seconds, then given up;
 // one that cannot be detached stays.

@@ -19,9 +19,11 @@ type sea struct {
 	over    mono.Time // when the change under way is over
 	timer   mono.Time // when quiet is asked
 	refuses error     // what attaching says
+	looks   bool      // the receiver does, when nothing comes
 
 	total   float64 // bytes
 	changes int
+	looked  int // by the timer
 	offTime time.Duration
 }
 
@@ -31,7 +33,9 @@ const (
 	attachTime = 16 * time.Millisecond
 )
 
-func newSea() *sea { return &sea{now: mono.Time(time.Second), rng: rand.New(rand.NewPCG(1, 2))} }
+func newSea() *sea {
+	return &sea{now: mono.Time(time.Second), rng: rand.New(rand.NewPCG(1, 2)), looks: true}
+}
 
 // at runs what is due until a time.
 func (s *sea) at(t mono.Time) {
@@ -49,7 +53,7 @@ func (s *sea) at(t mono.Time) {
 			}
 			s.a.done(next, err)
 			if s.a.off && s.a.err == nil {
-				s.timer = next.Add(asideQuiet)
+				s.timer = next.Add(s.a.every)
 			}
 			continue
 		}
@@ -57,7 +61,8 @@ func (s *sea) at(t mono.Time) {
 		if s.a.moving || !s.a.off {
 			continue
 		}
-		order, again := s.a.quiet(next)
+		s.looked++
+		order, again := s.a.watch(next)
 		if order {
 			s.change()
 		} else {
@@ -105,8 +110,15 @@ func (s *sea) flow(d time.Duration, on, off float64, singles int) {
 	}
 }
 
-// rest has nothing come for a time.
-func (s *sea) rest(d time.Duration) { s.at(s.now.Add(d)) }
+// rest has nothing come for a time. The receiver looks, or it does not.
+func (s *sea) rest(d time.Duration) {
+	for end := s.now.Add(d); s.now.Before(end); {
+		s.at(s.now.Add(time.Millisecond))
+		if s.looks && s.a.off && !s.a.moving && s.a.ended(s.now) {
+			s.change()
+		}
+	}
+}
 
 // TestAsideRates: whichever way is faster, what comes is nearly as much as by that way alone, in short times and long ones, and changes are few.
 func TestAsideRates(t *testing.T) {
@@ -171,6 +183,27 @@ func TestAsideLeaves(t *testing.T) {
 		if !s.a.off {
 			t.Errorf("%s: large messages that come again find the program on", name)
 		}
+	}
+}
+
+// TestAsideWatched: where the receiver does not look, a timer sees that large messages have ended: at once if they were short, and else soon.
+func TestAsideWatched(t *testing.T) {
+	for _, c := range []struct{ flow, most time.Duration }{{8 * time.Millisecond, 2 * asideQuiet}, {10 * time.Second, watchMax + asideQuiet}} {
+		s := newSea()
+		s.looks, s.a.quick = false, true
+		s.flow(c.flow, 5, 5.5, 0)
+		if !s.a.off {
+			t.Fatal("the program is on while large messages come faster without it")
+		}
+		if s.rest(c.most); s.a.off {
+			t.Errorf("%v after large messages of %v, the program is off", c.most, c.flow)
+		}
+	}
+	s := newSea()
+	s.a.quick = true
+	s.flow(20*time.Second, 5, 5.5, 0)
+	if s.looked > 250 {
+		t.Errorf("in 20 s, %d looks whether the large messages have ended", s.looked)
 	}
 }
 

@@ -92,7 +92,7 @@ func Open(name string, c Config) (*Interface, error) {
 func newInterface(ifc *net.Interface, id ownerID) *Interface {
 	i := &Interface{name: ifc.Name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1, single: single{netx.NoFD, errSingleLent}}
 	i.table.Store(&map[key]*Port{})
-	i.mover.timer = time.AfterFunc(time.Hour, i.quiet)
+	i.mover.timer = time.AfterFunc(time.Hour, i.watch)
 	i.mover.timer.Stop()
 	return i
 }

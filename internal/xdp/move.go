@@ -97,7 +97,7 @@ func (i *Interface) move() {
 		again = m.stays > 0 && m.a.leave(now)
 	}
 	if m.a.off && m.a.err == nil && !m.ended {
-		m.await(asideQuiet)
+		m.await(m.a.every)
 	}
 	var lost error
 	if m.a.off && !m.ended {
@@ -123,15 +123,25 @@ func (i *Interface) change(off bool) error {
 // await has the end of large messages looked for after a time. Locked.
 func (m *mover) await(d time.Duration) { m.timer.Reset(d) }
 
-// quiet looks whether large messages have ended.
-func (i *Interface) quiet() {
+// Rested tells, while the program is aside, that a port's owner has looked for some time and found nothing: the program comes back if large messages have ended.
+func (i *Interface) Rested(now mono.Time) {
+	m := &i.mover
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.ended && !m.a.moving && m.a.off && m.a.ended(now) {
+		go i.move()
+	}
+}
+
+// watch looks whether large messages have ended: their receiver may not look at all.
+func (i *Interface) watch() {
 	m := &i.mover
 	m.mu.Lock()
 	if m.ended || m.a.moving || !m.a.off {
 		m.mu.Unlock()
 		return
 	}
-	order, again := m.a.quiet(mono.Now())
+	order, again := m.a.watch(mono.Now())
 	if !order {
 		m.await(again)
 	}

@@ -109,6 +109,34 @@ func TestStepAside(t *testing.T) {
 	}
 }
 
+// TestRested: who looks and finds nothing brings the program back when large messages have ended, and not before.
+func TestRested(t *testing.T) {
+	a, _ := places(t, 1, 1500)
+	i, _ := openPort(t, a, Config{Mode: Generic}, netip.AddrPortFrom(a.v4, 7001))
+	m := &i.mover
+	var now mono.Time
+	until(t, "being aside, with nobody to look", func() bool {
+		sweep(t, i)()
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.timer.Stop() // on a busy machine it was faster
+		now = mono.Now()
+		m.a.last = now
+		return m.a.off && !m.a.moving
+	})
+	i.Rested(now.Add(asideQuiet - 1))
+	if on(i) || !i.Aside() {
+		t.Error("it came back while large messages came")
+	}
+	i.Rested(now.Add(asideQuiet))
+	until(t, "coming back", func() bool { return on(i) && !i.Aside() })
+	steps := i.Steps()
+	i.Rested(now.Add(time.Hour)) // it is on
+	if i.Aside() || i.Steps() != steps {
+		t.Error("it moved")
+	}
+}
+
 // TestStepAsideStolen: when another program is there that has come while ours was aside, the ports are told which, and it stays.
 func TestStepAsideStolen(t *testing.T) {
 	a, _ := places(t, 1, 1500)

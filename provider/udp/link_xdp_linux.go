@@ -26,6 +26,7 @@ const (
 	kickMost    = 32      // frames that wait for company at most
 	socketEvery = 64      // receives, of which one looks at the socket though nobody says that it has something
 	socketNear  = 256     // receives that look at the socket, after one that found something there
+	restedAfter = 4096    // receives in a row that find nothing, some 200 ns each while the program is aside, until the interface is asked to look at the clock
 	restTries   = 1 << 10 // receives in which nothing is the port's, before what others may be about to put aside for it is given up
 	lateMin     = 100e3   // ns until what the system had no room for is offered again; doubled each time
 	lateMax     = 10e6
@@ -58,6 +59,7 @@ type xdpLink struct {
 	woken  bool // the poller says that there is something, in one of the two
 	turn   int  // receives so far
 	near   int  // receives to come that look at the socket
+	vain   int  // receives since the last one that found something in the socket
 	gone   bool // the interface was removed: all goes through the socket
 	ended  func(error)
 	below  followed // the interface of packets
@@ -220,10 +222,11 @@ func (l *xdpLink) direct(on bool) error { return l.port.Watch(!on) }
 
 func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.Errno) {
 	l.giveBack()
-	if l.turn++; l.woken || l.near > 0 || l.turn%socketEvery == 0 || l.iface.Aside() {
+	aside := l.iface.Aside()
+	if l.turn++; l.woken || l.near > 0 || l.turn%socketEvery == 0 || aside {
 		l.near = max(l.near-1, 0)
 		if got, _, err = l.link.receive(many); err != unix.EAGAIN {
-			l.near = socketNear
+			l.near, l.vain = socketNear, 0
 			if l.flow.on {
 				l.notice(got)
 			}
@@ -241,6 +244,10 @@ func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.E
 		l.becomeGone(errXDPRemoved)
 	}
 	l.woken = false
+	if l.vain++; aside && l.vain >= restedAfter {
+		l.vain = 0
+		l.iface.Rested(mono.Now())
+	}
 	return nil, true, unix.EAGAIN
 }
 
