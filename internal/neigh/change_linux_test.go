@@ -212,6 +212,48 @@ func TestAddress(t *testing.T) {
 	}
 }
 
+// TestFollowAddresses tells the host's addresses soon, and again when they change, to each who follows them until he stops.
+func TestFollowAddresses(t *testing.T) {
+	t.Parallel()
+	a, _ := pair(t)
+	tab := a.table()
+	type set = map[netip.Addr]struct{}
+	follow := func() (told chan set, stop func()) {
+		told = make(chan set, 100)
+		return told, tab.FollowAddresses(func(own set) { told <- own })
+	}
+	await := func(what string, told chan set, addr string, want bool) {
+		t.Helper()
+		for deadline := time.After(5 * time.Second); ; {
+			select {
+			case own := <-told:
+				if _, has := own[netip.MustParseAddr(addr)]; has == want {
+					return
+				}
+			case <-deadline:
+				t.Fatalf("not told of %s", what)
+			}
+		}
+	}
+	one, stop := follow()
+	await("the first set", one, "10.99.0.1", true)
+	two, stopTwo := follow()
+	defer stopTwo()
+	await("the first set, beside another", two, "fd99::1", true)
+	a.address("eth9", "10.99.0.77/24")
+	await("an address", one, "10.99.0.77", true)
+	await("an address", two, "10.99.0.77", true)
+	stop()
+	for len(one) > 0 {
+		<-one
+	}
+	a.IP("addr", "del", "10.99.0.77/24", "dev", "eth9")
+	await("its end", two, "10.99.0.77", false)
+	if len(one) > 0 {
+		t.Error("who has stopped is told")
+	}
+}
+
 // TestNobody asks for neighbours that are not there: it ends in time, and when they come they are found.
 func TestNobody(t *testing.T) {
 	t.Parallel()

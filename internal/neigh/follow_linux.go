@@ -40,22 +40,26 @@ func (t *Table) Follow(index int, f func(Link)) (stop func()) {
 	}
 }
 
-// watcher wants to know whether the host has an address.
+// watcher wants to know the host's addresses.
 type watcher struct {
-	addr netip.Addr
-	has  bool
-	f    func(has bool)
+	seen uint64 // the set that it was told last
+	f    func(own map[netip.Addr]struct{})
 }
 
-// FollowAddress has f called when the host, on whichever interface, no longer has an address that it had, and when it has it again; with the next sweep if it went before the call. f and stop are as in Follow.
-func (t *Table) FollowAddress(a netip.Addr, f func(has bool)) (stop func()) {
-	x := &watcher{addr: a.Unmap().WithZone(""), has: true, f: f}
+// FollowAddresses has f called with the host's addresses, of all interfaces and both families, without zones, and whenever they may have changed: the first time soon, or with the next sweep. own is to
+// be read only; it does not change. f and stop are as in Follow.
+func (t *Table) FollowAddresses(f func(own map[netip.Addr]struct{})) (stop func()) {
+	x := &watcher{f: f}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.watches == nil {
 		t.watches = map[*watcher]struct{}{}
 	}
 	t.watches[x] = struct{}{}
+	t.mu.Unlock()
+	select {
+	case t.questions <- question{}:
+	default:
+	}
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -63,12 +67,12 @@ func (t *Table) FollowAddress(a netip.Addr, f func(has bool)) (stop func()) {
 	}
 }
 
-// reportAddresses tells those who follow an address. If the kernel cannot be asked, that is done with the next sweep.
+// reportAddresses tells those who follow the addresses. If the kernel cannot be asked, that is done with the next sweep.
 func (t *Table) reportAddresses() {
 	t.mu.Lock()
 	anybody := len(t.watches) > 0
 	t.mu.Unlock()
-	if !anybody {
+	if !anybody || t.lost {
 		return
 	}
 	if t.findLocals() != nil { // while nobody waits for the lock
@@ -77,9 +81,9 @@ func (t *Table) reportAddresses() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for x := range t.watches {
-		if has, err := t.hasAddress(x.addr); err == nil && has != x.has {
-			x.has = has
-			x.f(has)
+		if x.seen != t.localsNo {
+			x.seen = t.localsNo
+			x.f(t.locals)
 		}
 	}
 }

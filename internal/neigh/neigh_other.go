@@ -32,8 +32,8 @@ type Link struct {
 // Follow does nothing.
 func (t *Table) Follow(int, func(Link)) (stop func()) { return func() {} }
 
-// FollowAddress does nothing.
-func (t *Table) FollowAddress(netip.Addr, func(bool)) (stop func()) { return func() {} }
+// FollowAddresses does nothing.
+func (t *Table) FollowAddresses(func(map[netip.Addr]struct{})) (stop func()) { return func() {} }
 
 // View returns one that knows no way.
 func (t *Table) View(netip.Addr, int) *View { return &View{} }

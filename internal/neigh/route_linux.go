@@ -181,5 +181,6 @@ func (t *Table) findLocals() error {
 		}
 	}
 	t.locals = locals
+	t.localsNo++
 	return nil
 }

@@ -50,21 +50,22 @@ type Table struct {
 	watches map[*watcher]struct{}
 
 	// What follows belongs to the table's goroutine.
-	h       *netlink.Handle
-	sockets map[int]*nl.SocketHandle // for requests that the library has no call for
-	sub     *nl.NetlinkSocket
-	links   map[int]*device
-	locals  map[netip.Addr]struct{} // the host's addresses; nil: not known
-	hops    map[hopKey]*hop
-	entries map[entryKey]*entry
-	refused map[error]*entry // of destinations without a way: one for each reason
-	next    mono.Time        // when a hop wants attention
-	sweep   mono.Time
-	bumped  mono.Time     // when routes were last noted to have changed
-	spent   time.Duration // on answers since then
-	bump    mono.Time     // when to note it again; None: they have not changed since
-	lost    bool          // the kernel reports nothing any more
-	denied  bool          // neighbours may not be asked for (CAP_NET_ADMIN)
+	h        *netlink.Handle
+	sockets  map[int]*nl.SocketHandle // for requests that the library has no call for
+	sub      *nl.NetlinkSocket
+	links    map[int]*device
+	locals   map[netip.Addr]struct{} // the host's addresses; nil: not known
+	localsNo uint64                  // of that set
+	hops     map[hopKey]*hop
+	entries  map[entryKey]*entry
+	refused  map[error]*entry // of destinations without a way: one for each reason
+	next     mono.Time        // when a hop wants attention
+	sweep    mono.Time
+	bumped   mono.Time     // when routes were last noted to have changed
+	spent    time.Duration // on answers since then
+	bump     mono.Time     // when to note it again; None: they have not changed since
+	lost     bool          // the kernel reports nothing any more
+	denied   bool          // neighbours may not be asked for (CAP_NET_ADMIN)
 
 	ns   nsID
 	refs int // guarded by tables.mu
@@ -269,7 +270,11 @@ func (t *Table) prepare(v *View) {
 
 // answer points a Dest to its entry.
 func (t *Table) answer(q question) {
-	if q.d == nil {
+	switch {
+	case q.v == nil:
+		t.reportAddresses()
+		return
+	case q.d == nil:
 		t.prepare(q.v)
 		return
 	}

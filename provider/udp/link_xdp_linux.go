@@ -64,7 +64,7 @@ type xdpLink struct {
 	ended  func(error)
 	below  followed // the interface of packets
 	above  followed // that of the address: the same, or a VLAN device above it
-	here   followedAddress
+	here   followedAddresses
 	absent bool // the host has not got the address now: what comes is the system's
 
 	peers   map[netip.AddrPort]*xdpPeer

@@ -199,3 +199,69 @@ func TestXDPEndFlush(t *testing.T) {
 		q.d.until(t, "all of them", func() bool { return len(back.got) == sent })
 	}
 }
+
+// TestXDPOwnSource: what says that it is from another address of this host is refused, as the kernel refuses it, while the host has that, and if accept_local does not allow it.
+func TestXDPOwnSource(t *testing.T) {
+	a, b := places(t)
+	a.IP("addr", "add", "10.98.0.9/32", "dev", "lo")
+	b.IP("addr", "add", "10.98.0.9/24", "dev", "eth9")
+	b.Enter()
+	d := testDomain(t)
+	q, _ := testPort(t, d, netip.MustParseAddr("10.98.0.2"))
+	impostor, _ := testPort(t, d, netip.MustParseAddr("10.98.0.9"))
+	a.Enter()
+	open := func(link string) (p *port, in *inbox) {
+		p, in = testPort(t, testDomain(t, "LINK", link), netip.MustParseAddr("10.98.0.1"))
+		hears(t, q, p, in, 8)
+		return p, in
+	}
+	// takes waits until the port takes what the impostor sends, or takes it no longer. By the same cable a neighbour's datagram comes behind it.
+	takes := func(p *port, in *inbox, want bool) {
+		t.Helper()
+		for end := time.Now().Add(patience); ; {
+			p.d.prog.Lock()
+			in.got = nil
+			p.d.prog.Unlock()
+			impostor.send(p.local, 0, make([]byte, 9))
+			q.send(p.local, 0, make([]byte, 10))
+			took := false
+			p.d.until(t, "the neighbour's datagram", func() bool {
+				for i := range in.got {
+					switch len(in.got[i].data) {
+					case 9:
+						took = true
+					case 10:
+						return true
+					}
+				}
+				return false
+			})
+			if took == want {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("it takes what the impostor sends: %v; %v", took, p)
+			}
+		}
+	}
+	for _, link := range []string{linkSockets, linkXDP} {
+		p, in := open(link)
+		takes(p, in, false)
+	}
+	p, in := open(linkXDP)
+	takes(p, in, false)
+	before := p.counts().BypassRefused
+	takes(p, in, false)
+	if p.counts().BypassRefused == before {
+		t.Error("what is refused is not counted")
+	}
+	a.IP("addr", "del", "10.98.0.9/32", "dev", "lo")
+	takes(p, in, true)
+	a.IP("addr", "add", "10.98.0.9/32", "dev", "lo")
+	takes(p, in, false)
+	a.Set("net/ipv4/conf/eth9/accept_local", "1")
+	p, in = open(linkXDP) // which heeds it when it is made
+	for range 3 {
+		takes(p, in, true)
+	}
+}

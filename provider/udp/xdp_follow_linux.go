@@ -2,6 +2,8 @@ package udp
 
 import (
 	"net"
+	"net/netip"
+	"os"
 	"sync/atomic"
 
 	"gofabric/internal/neigh"
@@ -13,21 +15,23 @@ type followed struct {
 	news atomic.Pointer[neigh.Link] // not looked at yet
 }
 
-// followedAddress is whether the host has the link's address.
-type followedAddress struct {
+// followedAddresses are the host's.
+type followedAddresses struct {
 	stop func()
-	news atomic.Pointer[bool] // not looked at yet
+	news atomic.Pointer[map[netip.Addr]struct{}] // not looked at yet
+	any  bool                                    // packets may come from the host's own addresses
 }
 
 // follow begins to hear of changes, and catches up with those that there were before.
 func (l *xdpLink) follow() error {
 	l.below.stop = l.table.Follow(l.iface.Index(), func(to neigh.Link) { l.changed(&l.below, to) })
 	l.above.stop = l.table.Follow(l.index, func(to neigh.Link) { l.changed(&l.above, to) })
-	l.here.stop = l.table.FollowAddress(l.local.Addr(), l.arrived)
 	at, err := net.InterfaceByIndex(l.index)
 	if err != nil {
 		return err
 	}
+	l.here.any = acceptsLocal("all") || acceptsLocal(at.Name)
+	l.here.stop = l.table.FollowAddresses(l.arrived)
 	copy(l.rules.MAC[:], at.HardwareAddr)
 	below, err := net.InterfaceByIndex(l.iface.Index())
 	if err != nil {
@@ -49,10 +53,28 @@ func (l *xdpLink) unfollow() {
 	}
 }
 
-// arrived is told as changed is, that the host has the address, or has not got it any more.
-func (l *xdpLink) arrived(has bool) {
-	if l.here.news.Swap(&has) == nil {
+// acceptsLocal reports whether the kernel takes IPv4 packets from the host's own addresses, on an interface or on all. The thread is in the interface's network namespace.
+func acceptsLocal(name string) bool {
+	b, err := os.ReadFile("/proc/sys/net/ipv4/conf/" + name + "/accept_local")
+	return err == nil && len(b) > 0 && b[0] != '0'
+}
+
+// arrived is told as changed is, of the host's addresses.
+func (l *xdpLink) arrived(own map[netip.Addr]struct{}) {
+	if l.here.news.Swap(&own) == nil {
 		go l.heed()
+	}
+}
+
+// becomeAt follows the host's addresses: without the link's, nothing is taken; from its others, nothing comes.
+func (l *xdpLink) becomeAt(own map[netip.Addr]struct{}) {
+	if !l.here.any {
+		l.rules.SetOwn(own)
+	}
+	if _, has := own[l.local.Addr().Unmap().WithZone("")]; has {
+		l.becomePresent()
+	} else {
+		l.becomeAbsent()
 	}
 }
 
@@ -95,12 +117,8 @@ func (l *xdpLink) heed() {
 		l.becomeGone(errXDPRemoved)
 		return
 	}
-	switch {
-	case here == nil:
-	case *here:
-		l.becomePresent()
-	default:
-		l.becomeAbsent()
+	if here != nil {
+		l.becomeAt(*here)
 	}
 	if above != nil {
 		l.rules.MAC = above.MAC

@@ -16,7 +16,16 @@ type Rules struct {
 	// (CHECKSUM_PARTIAL, Documentation/networking/checksum-offloads.rst), and where the frame never comes to any, on veth and lo, nobody does it. For
 	// other interfaces it would only let one damaged datagram in 65,536 in.
 	Unfinished bool
+	// Own has the addresses of this host, nil if they are not known. The kernel takes no IPv4 packet that says it is from one of them (net/ipv4/fib_frontend.c,
+	// __fib_validate_source), if accept_local does not allow it (Documentation/networking/ip-sysctl.rst). Of IPv6 it takes them.
+	Own map[netip.Addr]struct{}
+
+	stranger uint32 // an IPv4 address that is none of Own
+	asked    bool   // stranger was found so
 }
+
+// SetOwn replaces Own.
+func (r *Rules) SetOwn(own map[netip.Addr]struct{}) { r.Own, r.asked = own, false }
 
 // Datagram is a UDP datagram in a frame.
 type Datagram struct {
@@ -134,8 +143,8 @@ func (r *Rules) parseIPv4(d *Datagram, ip []byte, rest [][]byte, n int) Reason {
 	if !r.Loopback && (src>>24 == 127 || dst>>24 == 127) {
 		return Loopback
 	}
-	if !r.Loopback && src == dst {
-		return Source // fib_validate_source; of this host's other addresses the kernel knows, which a frame does not say
+	if !r.Loopback && (src == dst || (src != r.stranger || !r.asked) && r.isOwn(src)) {
+		return Source
 	}
 	d.TrafficClass, d.HopLimit = ip[1], ip[8]
 	if why = r.parseUDP(d, ip[IPv4Len:], rest, total-IPv4Len, addrs, false); why != Accepted {
@@ -145,6 +154,15 @@ func (r *Rules) parseIPv4(d *Datagram, ip []byte, rest [][]byte, n int) Reason {
 	d.Src = netip.AddrPortFrom(netip.AddrFrom4([4]byte(ip[12:])), be.Uint16(udp))
 	d.Dst = netip.AddrPortFrom(netip.AddrFrom4([4]byte(ip[16:])), be.Uint16(udp[2:]))
 	return Accepted
+}
+
+// isOwn reports whether an IPv4 address is this host's. Datagrams often come in rows from the same.
+func (r *Rules) isOwn(a uint32) bool {
+	_, own := r.Own[netip.AddrFrom4([4]byte{byte(a >> 24), byte(a >> 16), byte(a >> 8), byte(a)})]
+	if !own {
+		r.stranger, r.asked = a, true
+	}
+	return own
 }
 
 // castIPv4 looks at the addresses as ip_route_input_slow and ip_mc_validate_source of the kernel do.

@@ -92,6 +92,10 @@ var parseTests = []struct {
 	{name: "IPv6 to loopback", v6: true, config: ends6("fd09::1", "::1"), want: Loopback},
 	{name: "IPv6 loopback on lo", v6: true, config: ends6("::1", "::1"), rules: Rules{Loopback: true}},
 	{name: "mapped source", v6: true, damage: func(f []byte) []byte { copy(f[EthernetLen+8:], mapped[:]); return f }, want: Source},
+	{name: "from another address of this host", rules: Rules{Own: addresses("10.99.0.9", config4().Src.Addr().String())}, want: Source},
+	{name: "not from this host", rules: Rules{Own: addresses("10.99.0.9")}},
+	{name: "from another address of this host on lo", rules: Rules{Loopback: true, Own: addresses(config4().Src.Addr().String())}},
+	{name: "IPv6, from another address of this host", v6: true, rules: Rules{Own: addresses(config6().Src.Addr().String())}},
 	{name: "mapped destination", v6: true, damage: func(f []byte) []byte { copy(f[EthernetLen+24:], mapped[:]); return f }, want: Destination},
 	{name: "UDP longer than the packet", damage: set(25, 8+64+1), want: UDPLength},
 	{name: "UDP shorter than its header", damage: set(25, 7), want: UDPLength},
@@ -106,6 +110,41 @@ var parseTests = []struct {
 }
 
 var mapped = netip.MustParseAddr("::ffff:10.0.0.1").As16()
+
+func addresses(list ...string) map[netip.Addr]struct{} {
+	set := map[netip.Addr]struct{}{}
+	for _, a := range list {
+		set[netip.MustParseAddr(a)] = struct{}{}
+	}
+	return set
+}
+
+// TestOwn: what the rules remember of one source says nothing of others, nor of the time before the host had an address, and after.
+func TestOwn(t *testing.T) {
+	var r Rules
+	var d Datagram
+	from := func(a string, want Reason) {
+		t.Helper()
+		c := config4()
+		from4(a)(&c)
+		if why := r.Parse(&d, put(t, c, pattern(64))); why != want {
+			t.Errorf("from %s: %v, want %v", a, why, want)
+		}
+	}
+	from("10.99.0.9", Accepted)
+	from("10.99.0.9", Accepted)
+	r.SetOwn(addresses("10.99.0.9", "10.99.0.10"))
+	from("10.99.0.9", Source)
+	from("10.99.0.10", Source)
+	from("10.99.0.11", Accepted)
+	from("10.99.0.9", Source)
+	from("10.99.0.11", Accepted)
+	r.SetOwn(addresses("10.99.0.11"))
+	from("10.99.0.11", Source)
+	from("10.99.0.9", Accepted)
+	r.SetOwn(nil)
+	from("10.99.0.11", Accepted)
+}
 
 // unfinish leaves only the sum of the pseudo header.
 func unfinish(f []byte) []byte {
