@@ -54,8 +54,11 @@ type Config struct {
 	// NoSingle has packets that leave alone go by the rings, as others do, and not by a packet socket (see Port.SendSingle).
 	NoSingle bool
 
-	MaxPorts int           // addresses and ports that may be alive. 0: 16384
-	BusyPoll time.Duration // of the driver's polling by the socket's calls (SO_PREFER_BUSY_POLL); rarely gains anything. 0: off
+	MaxPorts int // addresses and ports that may be alive. 0: 16384
+
+	// BusyPoll has the driver, in driver mode, work when Receive finds nothing rather than when the card interrupts, where the kernel allows it: SO_PREFER_BUSY_POLL, with so much time for
+	// calls that wait (SO_BUSY_POLL). The card interrupts seldom only if it is told to (napi_defer_hard_irqs and gro_flush_timeout of the interface). 0: off.
+	BusyPoll time.Duration
 }
 
 const (

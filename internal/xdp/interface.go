@@ -28,6 +28,7 @@ type Interface struct {
 	mode  Mode
 	multi bool
 	zero  bool
+	busy  bool // Receive has the driver look
 
 	prog   *program // nil if the program is a daemon's
 	keep   keeper
@@ -175,6 +176,7 @@ func (i *Interface) openQueues(multi bool) error {
 		}
 	}
 	i.multi, i.zero = first.multi, first.zero
+	i.busy = first.notBusy == nil && i.mode == Driver
 	for n, q := range i.queues {
 		if err := i.prog.setSocket(uint32(n), int(q.s.fd)); err != nil {
 			return fmt.Errorf("AF_XDP: queue %d into the map: %w", n, err)
@@ -253,12 +255,26 @@ func (i *Interface) String() string {
 	if i.multi {
 		how += ", multi-buffer"
 	}
+	if i.busy {
+		how += ", busy polling"
+	}
 	if i.prog != nil {
 		how += i.prog.says()
 	}
 	c := &i.c
 	return fmt.Sprintf("AF_XDP on %s, %v mode, %s, queues: %d, chunks of %d bytes in each: %d+%d",
 		i.name, i.mode, how, c.Queues, c.ChunkSize, c.RxFrames, c.TxFrames)
+}
+
+// notBusy says why receiving does not make the driver work; nil: it does.
+func (i *Interface) notBusy() error {
+	switch {
+	case i.prog == nil:
+		return errBusyLent
+	case i.mode != Driver && i.c.BusyPoll > 0:
+		return errBusyGeneric
+	}
+	return i.queues[0].s.notBusy
 }
 
 // SetMTU tells of a changed MTU, in bytes as ip(8) has it. Longer packets, and those that do not fit into the frames, go to the kernel's stack.

@@ -205,8 +205,22 @@ func (p *Port) Receive(f []Frame) (n int) {
 	if left {
 		p.tell()
 	}
+	if n == 0 && p.i.busy {
+		n = p.poll(f)
+	}
 	if len(queues) > 1 {
 		p.start = (p.start + 1) % len(queues)
+	}
+	return n
+}
+
+// poll has the driver look for what has come, and receives it.
+func (p *Port) poll(f []Frame) (n int) {
+	for _, q := range p.i.queues {
+		sysKickReceive(q.s.fd)
+		if !q.quiet(p) {
+			n += q.receive(p, f[n:])
+		}
 	}
 	return n
 }

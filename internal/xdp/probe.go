@@ -22,6 +22,7 @@ type Prospect struct {
 	Lent   bool  // by the node's daemon
 	Mode   Mode  // Auto: as the driver can, or the daemon says
 	Single error // why packets that leave alone go by the rings as others do. nil: by a packet socket, unless the driver turns out to have zero-copy
+	Busy   error // why receiving does not make the driver work (Config.BusyPoll). nil: it does, in driver mode
 }
 
 // Probe says whether Open may succeed on an interface, without attaching anything: nil, or an *Error with the first thing that is missing.
@@ -48,16 +49,27 @@ func Look(name string, c Config) (Prospect, error) {
 	p := Prospect{Mode: c.Mode}
 	err = probe(ifc, c)
 	if err == nil {
-		p.Single = noSingle(name, &c)
+		p.Single, p.Busy = noSingle(name, &c), noBusyPoll(&c)
 		return p, nil
 	}
-	p.Lent, p.Single = true, errSingleLent
+	p.Lent, p.Single, p.Busy = true, errSingleLent, errBusyLent
 	return p, named(name, probeLent(ifc, c, named(name, err)))
 }
 
 // Prospect is how the interface is used.
 func (i *Interface) Prospect() Prospect {
-	return Prospect{Open: true, Lent: i.prog == nil, Mode: i.mode, Single: i.single.why}
+	return Prospect{Open: true, Lent: i.prog == nil, Mode: i.mode, Single: i.single.why, Busy: i.notBusy()}
+}
+
+// noBusyPoll says why receiving would not make the driver work, as far as is known before the interface is open.
+func noBusyPoll(c *Config) error {
+	switch {
+	case c.BusyPoll <= 0:
+		return errBusyOff
+	case c.Mode == Generic:
+		return errBusyGeneric
+	}
+	return nil
 }
 
 func probe(ifc *net.Interface, c Config) error {

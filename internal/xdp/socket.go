@@ -31,6 +31,8 @@ type socket struct {
 	maps  [][]byte
 	multi bool // packets may have several descriptors (XDP_USE_SG)
 	zero  bool // the driver works on the umem itself
+
+	notBusy error // why the driver is not polled by receive calls
 }
 
 // openSocket opens a socket with rings, not mapped yet, over u. The first registers u, the others share it with first. It is not bound yet.
@@ -39,7 +41,7 @@ func openSocket(u *umem, c *Config, queue uint32, first *socket) (*socket, error
 	if err != nil {
 		return nil, socketError(err)
 	}
-	s := &socket{fd: netx.FD(fd), queue: queue}
+	s := &socket{fd: netx.FD(fd), queue: queue, notBusy: errBusyOff}
 	if err := s.setUp(u, c, first == nil); err != nil {
 		s.close()
 		return nil, err
@@ -79,11 +81,39 @@ func (s *socket) wishes(c *Config, u *umem) {
 	}
 	unix.SetsockoptInt(fd, unix.SOL_XDP, unix.XDP_MAX_TX_SKB_BUDGET, min(c.TxFrames, 256)) // 32 if the kernel does not know it
 	if c.BusyPoll > 0 {
-		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PREFER_BUSY_POLL, 1)
-		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BUSY_POLL, int(c.BusyPoll.Microseconds()))
-		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BUSY_POLL_BUDGET, 64)
+		s.notBusy = s.pollBusily(c.BusyPoll)
 	}
 }
+
+// busyBudget is how many packets one look of ours lets the driver take: what its own looks do (NAPI_POLL_WEIGHT).
+const busyBudget = 64
+
+// pollBusily has the driver work when this socket's receive calls look, rather than when the card interrupts (Documentation/networking/napi.rst, busy polling).
+func (s *socket) pollBusily(d time.Duration) error {
+	for _, o := range []struct{ name, n int }{
+		{unix.SO_PREFER_BUSY_POLL, 1}, {unix.SO_BUSY_POLL, max(int(d.Microseconds()), 1)}, {unix.SO_BUSY_POLL_BUDGET, busyBudget},
+	} {
+		switch err := unix.SetsockoptInt(int(s.fd), unix.SOL_SOCKET, o.name, o.n); err {
+		case nil:
+		case unix.ENOPROTOOPT:
+			return errBusyOld
+		case unix.EPERM:
+			return errBusyDenied
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// Why there is no busy polling.
+var (
+	errBusyOff     = errors.New("switched off")
+	errBusyOld     = errors.New("the kernel is older than Linux 5.11")
+	errBusyDenied  = errors.New("it takes CAP_NET_ADMIN")
+	errBusyGeneric = errors.New("in generic mode the driver does not know of the socket")
+	errBusyLent    = errors.New("fabricd lends the interface")
+)
 
 // mapRings maps the four rings.
 func (s *socket) mapRings(c *Config) error {

@@ -157,7 +157,7 @@ func isHardware(name string) bool {
 // xdpConfig is how an interface is opened. Auto is driver mode, but not over veth: there the driver first makes a packet of its own of each that comes, and takes
 // runs that go through the socket apart to do so (drivers/net/veth.c, veth_xdp_set, veth_convert_skb_to_xdp_buff). docs/af-xdp.md has figures.
 func (s *settings) xdpConfig(name string) xdp.Config {
-	c := xdp.Config{Queues: s.xdpQueues, OneFrame: !s.xdpFrags, NoSingle: !s.xdpSingle, Mode: map[string]xdp.Mode{modeAuto: xdp.Auto, modeDriver: xdp.Driver, modeGeneric: xdp.Generic}[s.xdpMode]}
+	c := xdp.Config{Queues: s.xdpQueues, BusyPoll: time.Duration(s.xdpBusy) * time.Microsecond, OneFrame: !s.xdpFrags, NoSingle: !s.xdpSingle, Mode: map[string]xdp.Mode{modeAuto: xdp.Auto, modeDriver: xdp.Driver, modeGeneric: xdp.Generic}[s.xdpMode]}
 	if c.Mode == xdp.Auto && isVeth(name) {
 		c.Mode = xdp.Generic
 	}

@@ -20,6 +20,7 @@ type settings struct {
 	xdpAside  bool
 	xdpFrags  bool
 	xdpSingle bool
+	xdpBusy   int // microseconds; 0: off
 
 	localMemory bool
 	meetAfter   uint64 // datagrams
@@ -34,6 +35,7 @@ const (
 	recvDefault = 8 << 20
 
 	xdpQueuesMax = 1024
+	xdpBusyMax   = 1e6
 	meetMost     = 1 << 30
 )
 
@@ -58,6 +60,8 @@ func params() []core.Param {
 		p("local_memory", core.ParamBool, "1", "send datagrams to endpoints of this host through memory that both share, while there are few of them: no system calls while both poll"),
 		p("local_memory_after", core.ParamSize, strconv.Itoa(meetAfter), "datagrams to such an endpoint after which memory is sought to share with it"),
 		p("xdp_queues", core.ParamSize, "0", "queues of an interface to use with AF_XDP, the first ones, 0 for all; what comes on others goes through the system's stack"),
+		p("xdp_busy_poll", core.ParamSize, "0", "with AF_XDP in driver mode, have the driver look for what has come whenever a pass finds nothing, and calls that wait look for so many microseconds (SO_BUSY_POLL); "+
+			"it is to the purpose where the interface is told to interrupt seldom (napi_defer_hard_irqs, gro_flush_timeout). 0: off"),
 		p("recv_buffer", core.ParamSize, strconv.Itoa(recvDefault), "receive buffer to ask the system for per endpoint, bytes (net.core.rmem_max bounds it for processes without CAP_NET_ADMIN)"),
 	}
 }
@@ -84,7 +88,8 @@ func readSettings(p *core.Params) (*settings, error) {
 	}
 	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), localMemory: flag("local_memory") && shm.Possible,
 		meetAfter: uint64(size("local_memory_after", 1, meetMost)), recvBuf: size("recv_buffer", recvBufMin, recvBufMax),
-		xdpQueues: size("xdp_queues", 0, xdpQueuesMax), xdpAside: flag("xdp_aside"), xdpFrags: flag("xdp_frags"), xdpSingle: flag("xdp_single")}
+		xdpQueues: size("xdp_queues", 0, xdpQueuesMax), xdpAside: flag("xdp_aside"), xdpFrags: flag("xdp_frags"), xdpSingle: flag("xdp_single"),
+		xdpBusy: size("xdp_busy_poll", 0, xdpBusyMax)}
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,9 @@ func (s *settings) prospectSays(p xdp.Prospect, veth bool) (how string) {
 	if s.link == linkAuto {
 		how += "; " + s.asideSays(p)
 	}
+	if s.xdpBusy > 0 {
+		how += "; " + busySays(p)
+	}
 	how += "; " + singleSays(p)
 	if p.Single == nil && !p.Open && !veth {
 		how += ", unless the driver has zero-copy"
@@ -68,6 +71,17 @@ func singleSays(p xdp.Prospect) string {
 		return "single datagrams leave by AF_XDP's rings: " + p.Single.Error()
 	}
 	return "single datagrams leave by a packet socket"
+}
+
+// busySays says whether receiving makes the driver look for what has come.
+func busySays(p xdp.Prospect) string {
+	switch {
+	case p.Busy != nil:
+		return "no busy polling: " + p.Busy.Error()
+	case p.Mode == xdp.Auto:
+		return "busy polling in driver mode"
+	}
+	return "busy polling"
 }
 
 // asideSays says whether the program may step aside, if anything but AF_XDP may be used.

@@ -41,3 +41,17 @@ func TestXDPProspect(t *testing.T) {
 		}
 	}
 }
+
+// TestXDPBusySays: busy polling is spoken of where it is asked for.
+func TestXDPBusySays(t *testing.T) {
+	for want, p := range map[string]xdp.Prospect{
+		"in driver mode if the driver can; busy polling in driver mode; single datagrams leave by a packet socket": {Mode: xdp.Auto},
+		"in driver mode; busy polling; single datagrams leave by a packet socket":                                  {Mode: xdp.Driver, Open: true},
+		"in generic mode; no busy polling: some reason; single datagrams leave by a packet socket":                 {Mode: xdp.Generic, Busy: errors.New("some reason")},
+	} {
+		s := &settings{link: linkXDP, xdpBusy: 50}
+		if got := s.prospectSays(p, true); got != want {
+			t.Errorf("%s, want\n%s", got, want)
+		}
+	}
+}
