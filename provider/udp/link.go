@@ -46,6 +46,8 @@ type expressLink interface {
 	// express sends parts, total bytes, as one datagram or with seg as several, as dgram.Port's Send does; if it does not, nothing has left, and the socket
 	// is to send them.
 	express(dest netip.AddrPort, parts [][]byte, total, seg int) bool
+	// expect makes ready what datagrams to dest will need, as dgram.Expecter's Expect.
+	expect(dest netip.AddrPort)
 	// bypassed fills in what went by the system's stack.
 	bypassed(s *dgram.Stats)
 	// want says which readiness of the socket makes the descriptor of wait readable.

@@ -23,6 +23,7 @@ import (
 const (
 	xdpFrames   = 64      // received at once
 	xdpPeers    = 1 << 16 // whose headers are kept; beyond that all are built anew
+	expectMost  = 256     // whose ways are asked for when they are inserted
 	kickMost    = 32      // frames that wait for company at most
 	socketEvery = 64      // receives, of which one looks at the socket though nobody says that it has something
 	socketNear  = 256     // receives that look at the socket, after one that found something there
@@ -362,26 +363,46 @@ func (l *xdpLink) join(f []xdp.Frame, m *netx.Datagram, used int) (frame.Reason,
 func (l *xdpLink) peer(dest netip.AddrPort) *xdpPeer {
 	q := l.last
 	if q == nil || q.addr != dest {
-		if q = l.peers[dest]; q == nil {
-			if len(l.peers) >= xdpPeers {
-				clear(l.peers)
-			}
-			q = &xdpPeer{addr: dest}
-			l.peers[dest] = q
-		}
+		q = l.known(dest)
 		l.last = q
 	}
-	p := l.view.Path(&q.dest, dest.Addr())
-	if p == nil {
+	if !l.find(q) || q.most == 0 {
 		return nil
+	}
+	return q
+}
+
+// known is what is kept of a destination.
+func (l *xdpLink) known(dest netip.AddrPort) *xdpPeer {
+	q := l.peers[dest]
+	if q == nil {
+		if len(l.peers) >= xdpPeers {
+			clear(l.peers)
+		}
+		q = &xdpPeer{addr: dest}
+		l.peers[dest] = q
+	}
+	return q
+}
+
+// find has the headers of a destination be those of the way there, and reports whether one is known now; otherwise it is asked for.
+func (l *xdpLink) find(q *xdpPeer) bool {
+	p := l.view.Path(&q.dest, q.addr.Addr())
+	if p == nil {
+		return false
 	}
 	if p != q.path {
 		l.build(q, p)
 	}
-	if q.most == 0 {
-		return nil
+	return true
+}
+
+// expect implements expressLink. Beyond some destinations it is left to the first datagram: the kernel keeps no more than 1,024 neighbours (gc_thresh3), and who inserts thousands
+// rarely speaks to all.
+func (l *xdpLink) expect(dest netip.AddrPort) {
+	if len(l.peers) < expectMost && !l.gone && !dest.Addr().IsMulticast() {
+		l.find(l.known(dest))
 	}
-	return q
 }
 
 // build makes the headers for a way.

@@ -27,6 +27,13 @@ func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	return p.sendOut(dest, parts, seg)
 }
 
+// Expect implements dgram.Expecter.
+func (p *port) Expect(dest netip.AddrPort) {
+	if p.express != nil && !p.closed {
+		p.express.expect(dest)
+	}
+}
+
 // sendOut is Send through the socket.
 func (p *port) sendOut(dest netip.AddrPort, parts [][]byte, seg int) error {
 	if dest != p.dest {

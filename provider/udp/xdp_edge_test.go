@@ -73,6 +73,37 @@ func TestXDPWays(t *testing.T) {
 	}
 }
 
+// TestXDPExpect: with an address that was told of, the first datagram goes past the stack; of very many, of groups, and without AF_XDP, nothing is made ready.
+func TestXDPExpect(t *testing.T) {
+	p, q, in, back := expressPort(t)
+	l := p.express.(*xdpLink)
+	ready := func() bool {
+		x := l.peers[q.local]
+		return x != nil && l.find(x)
+	}
+	p.d.prog.Lock()
+	p.Expect(q.local)
+	p.d.prog.Unlock()
+	p.d.until(t, "the way to an address that was told of", ready)
+	hears(t, p, q, back, 8)
+	if p.d.prog.Lock(); l.sent == 0 || l.bySocket > 0 {
+		t.Errorf("%d datagrams went past the stack, %d by the socket", l.sent, l.bySocket)
+	}
+	p.Expect(netip.MustParseAddrPort("239.1.2.3:7000"))
+	for n := range 2 * expectMost {
+		p.Expect(netip.AddrPortFrom(q.local.Addr(), uint16(10000+n)))
+	}
+	if n := len(l.peers); n != expectMost {
+		t.Errorf("%d are made ready, %d may be", n, expectMost)
+	}
+	p.d.prog.Unlock()
+	hears(t, q, p, in, 8)
+	must(t, p.d.setLink(p, core.LinkSockets))
+	p.d.prog.Lock()
+	p.Expect(q.local)
+	p.d.prog.Unlock()
+}
+
 // TestXDPRest: what came past the stack before the change to sockets, and was not received yet, is delivered.
 func TestXDPRest(t *testing.T) {
 	p, q, in, _ := expressPort(t)

@@ -62,3 +62,25 @@ func TestXDPWays(t *testing.T) {
 		}
 	})
 }
+
+// TestXDPInserted: what an address takes that is inserted is made ready at once: the kernel is asked for the neighbour though nothing is sent.
+func TestXDPInserted(t *testing.T) {
+	t.Parallel()
+	for _, stack := range []string{rxdStack, "udp"} {
+		t.Run(stack, func(t *testing.T) {
+			t.Parallel()
+			a, b := newHosts(t)
+			ra, rb := a.start(), b.start(xdpLink)
+			name := ra.do("open %s %s 7000", stack, a.v4)
+			rb.do("open %s %s 7000", stack, b.v4)
+			if has := b.IP("neigh", "show", a.v4); strings.Contains(has, "lladdr") {
+				t.Fatalf("the neighbour is known already: %s", has)
+			}
+			rb.do("insert %s", name)
+			eventually(t, "the neighbour", func() bool { return strings.Contains(b.IP("neigh", "show", a.v4), "lladdr") })
+			if sent, _, _ := rb.counts(); sent > 0 {
+				t.Errorf("%d datagrams were sent", sent)
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gofabric/core"
+	"gofabric/internal/dgram"
 	"gofabric/internal/front"
 	"gofabric/internal/mono"
 	xengine "gofabric/internal/xnet/engine"
@@ -48,8 +49,9 @@ func (ep *endpoint) forget(p *engine.Peer) {
 	}
 }
 
-// inserted gives a peer that came by itself its index. Locked.
+// inserted tells the port of an address, and gives a peer that came by itself its index. Locked.
 func (ep *endpoint) inserted(fi core.FIAddr, a core.Addr) {
+	dgram.Expect(ep.port, a.IP)
 	p := ep.eng.Lookup(a.IP)
 	if p == nil || p.Conn().Src != xengine.AnySource {
 		return

@@ -77,6 +77,15 @@ func Open(d dgram.Domain, base *front.Domain, info *core.Info) (core.Endpoint, e
 	return e, nil
 }
 
+// BindAV binds the vector that destinations index (fi_ep_bind(3)); the port hears of those.
+func (e *endpoint) BindAV(v core.AddressVector, flags core.Flags) error {
+	if err := e.Endpoint.BindAV(v, flags); err != nil {
+		return err
+	}
+	e.WatchAV(func(_ core.FIAddr, a core.Addr) { dgram.Expect(e.port, a.IP) }, func(core.FIAddr) {})
+	return nil
+}
+
 // ends implements front.Ends.
 func (e *endpoint) ends(src uint64) (local, peer netip.AddrPort) {
 	if e.port != nil {

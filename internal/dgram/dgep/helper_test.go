@@ -186,6 +186,8 @@ type tamePort struct {
 	fail   error // of sends
 	deaf   bool  // sent stays empty
 	closed bool
+
+	expected []netip.AddrPort
 }
 
 type tameFabric struct{ front.Fabric }
@@ -212,6 +214,7 @@ func (p *tamePort) Local() netip.AddrPort          { return here }
 func (p *tamePort) MaxDatagram(netip.AddrPort) int { return 1472 }
 func (p *tamePort) MaxSegments() int               { return 1 }
 func (p *tamePort) Poll()                          {}
+func (p *tamePort) Expect(dest netip.AddrPort)     { p.expected = append(p.expected, dest) }
 func (p *tamePort) Stats() dgram.Stats             { return dgram.Stats{} }
 func (p *tamePort) Close() error                   { p.closed = true; return nil }
 func (p *tamePort) Send(_ netip.AddrPort, parts [][]byte, _ int) error {

@@ -4,6 +4,7 @@ package dgep_test
 
 import (
 	"errors"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +105,16 @@ func TestTruncation(t *testing.T) {
 				t.Errorf("%+v, %q", e, in)
 			}
 		})
+	}
+}
+
+// TestExpected: the port hears of addresses that are inserted.
+func TestExpected(t *testing.T) {
+	s, d := tamed(t, 8, 0)
+	more := netip.MustParseAddrPort("10.0.0.3:7")
+	s.knows(core.IPAddr(more))
+	if got := d.port.expected; !slices.Equal(got, []netip.AddrPort{peerAt, more}) {
+		t.Errorf("it heard of %v", got)
 	}
 }
 
