@@ -254,6 +254,38 @@ func TestFollowAddresses(t *testing.T) {
 	}
 }
 
+// TestFollowPaths: who follows is told when a neighbour has answered, and of a way that was there already when it was asked for.
+func TestFollowPaths(t *testing.T) {
+	t.Parallel()
+	a, _ := pair(t)
+	tab := a.table()
+	told := make(chan struct{}, 100)
+	stop := tab.FollowPaths(func() { told <- struct{}{} })
+	var first, second Dest
+	await := func(v *View, d *Dest, to netip.Addr) {
+		t.Helper()
+		for deadline := time.After(5 * time.Second); v.Path(d, to) == nil; {
+			select {
+			case <-told:
+			case <-deadline:
+				t.Fatal("not told")
+			}
+		}
+	}
+	to := netip.MustParseAddr("10.99.0.2")
+	await(tab.View(netip.Addr{}, 0), &first, to)
+	await(tab.View(netip.MustParseAddr("10.99.0.1"), 0), &second, to) // a question of its own, which leads to the same neighbour
+	stop()
+	for len(told) > 0 {
+		<-told
+	}
+	newWay(t, tab, "", "fd99::2").resolve()
+	tab.FollowPaths(func() {}) // not while somebody is being told
+	if len(told) > 0 {
+		t.Error("who has stopped is told")
+	}
+}
+
 // TestNobody asks for neighbours that are not there: it ends in time, and when they come they are found.
 func TestNobody(t *testing.T) {
 	t.Parallel()

@@ -67,6 +67,34 @@ func (t *Table) FollowAddresses(f func(own map[netip.Addr]struct{})) (stop func(
 	}
 }
 
+// FollowPaths has f called when destinations that were asked about have got a way, or another one. f and stop are as in Follow.
+func (t *Table) FollowPaths(f func()) (stop func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.finders == nil {
+		t.finders = map[*func()]struct{}{}
+	}
+	t.finders[&f] = struct{}{}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.finders, &f)
+	}
+}
+
+// reportPaths tells those who follow paths of what was found since the last time.
+func (t *Table) reportPaths() {
+	if !t.found {
+		return
+	}
+	t.found = false
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for f := range t.finders {
+		(*f)()
+	}
+}
+
 // reportAddresses tells those who follow the addresses. If the kernel cannot be asked, that is done with the next sweep.
 func (t *Table) reportAddresses() {
 	t.mu.Lock()

@@ -269,5 +269,6 @@ func (t *Table) renew(e *entry) {
 	}
 	if old := e.path.Load(); old == nil || *old != p {
 		e.path.Store(&p)
+		t.found = true
 	}
 }

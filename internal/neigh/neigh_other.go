@@ -35,6 +35,9 @@ func (t *Table) Follow(int, func(Link)) (stop func()) { return func() {} }
 // FollowAddresses does nothing.
 func (t *Table) FollowAddresses(func(map[netip.Addr]struct{})) (stop func()) { return func() {} }
 
+// FollowPaths calls nothing.
+func (t *Table) FollowPaths(func()) (stop func()) { return func() {} }
+
 // View returns one that knows no way.
 func (t *Table) View(netip.Addr, int) *View { return &View{} }
 

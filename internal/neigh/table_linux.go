@@ -48,6 +48,7 @@ type Table struct {
 	waiters chan struct{} // closed at the next change; nil if nobody waits
 	follows map[*follower]struct{}
 	watches map[*watcher]struct{}
+	finders map[*func()]struct{}
 
 	// What follows belongs to the table's goroutine.
 	h        *netlink.Handle
@@ -64,6 +65,7 @@ type Table struct {
 	bumped   mono.Time     // when routes were last noted to have changed
 	spent    time.Duration // on answers since then
 	bump     mono.Time     // when to note it again; None: they have not changed since
+	found    bool          // a way that is not reported yet
 	lost     bool          // the kernel reports nothing any more
 	denied   bool          // neighbours may not be asked for (CAP_NET_ADMIN)
 
@@ -222,6 +224,7 @@ func (t *Table) run() {
 			t.pass(mono.Now())
 		}
 		t.tell()
+		t.reportPaths()
 		timer.Reset(max(0, t.wait(mono.Now())))
 	}
 }
@@ -298,4 +301,5 @@ func (t *Table) answer(q question) {
 	q.d.entry.Store(e)
 	q.d.gen.Store(gen)
 	q.d.asked.Store(false)
+	t.found = t.found || e.path.Load() != nil
 }

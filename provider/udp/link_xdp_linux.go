@@ -23,7 +23,6 @@ import (
 const (
 	xdpFrames   = 64      // received at once
 	xdpPeers    = 1 << 16 // whose headers are kept; beyond that all are built anew
-	expectMost  = 256     // whose ways are asked for when they are inserted
 	kickMost    = 32      // frames that wait for company at most
 	socketEvery = 64      // receives, of which one looks at the socket though nobody says that it has something
 	socketNear  = 256     // receives that look at the socket, after one that found something there
@@ -70,6 +69,7 @@ type xdpLink struct {
 
 	peers   map[netip.AddrPort]*xdpPeer
 	last    *xdpPeer
+	ahead   expected
 	out     [netx.SegmentsMax]xdp.Frame
 	single  []byte // a packet that leaves by itself, past the rings; nil: none does
 	id      uint16
@@ -395,14 +395,6 @@ func (l *xdpLink) find(q *xdpPeer) bool {
 		l.build(q, p)
 	}
 	return true
-}
-
-// expect implements expressLink. Beyond some destinations it is left to the first datagram: the kernel keeps no more than 1,024 neighbours (gc_thresh3), and who inserts thousands
-// rarely speaks to all.
-func (l *xdpLink) expect(dest netip.AddrPort) {
-	if len(l.peers) < expectMost && !l.gone && !dest.Addr().IsMulticast() {
-		l.find(l.known(dest))
-	}
 }
 
 // build makes the headers for a way.

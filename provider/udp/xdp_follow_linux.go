@@ -32,6 +32,7 @@ func (l *xdpLink) follow() error {
 	}
 	l.here.any = acceptsLocal("all") || acceptsLocal(at.Name)
 	l.here.stop = l.table.FollowAddresses(l.arrived)
+	l.ahead.stop = l.table.FollowPaths(l.found)
 	copy(l.rules.MAC[:], at.HardwareAddr)
 	below, err := net.InterfaceByIndex(l.iface.Index())
 	if err != nil {
@@ -50,6 +51,10 @@ func (l *xdpLink) unfollow() {
 	if l.here.stop != nil {
 		l.here.stop()
 		l.here.stop = nil
+	}
+	if l.ahead.stop != nil {
+		l.ahead.stop()
+		l.ahead.stop = nil
 	}
 }
 
@@ -105,11 +110,11 @@ func (l *xdpLink) changed(f *followed, to neigh.Link) {
 	}
 }
 
-// heed does what changes of the interfaces ask for.
+// heed does what changes of the interfaces, addresses and ways ask for.
 func (l *xdpLink) heed() {
 	l.d.prog.Lock()
 	defer l.d.prog.Unlock()
-	below, above, here := l.below.news.Swap(nil), l.above.news.Swap(nil), l.here.news.Swap(nil)
+	below, above, here, ways := l.below.news.Swap(nil), l.above.news.Swap(nil), l.here.news.Swap(nil), l.ahead.news.Swap(false)
 	switch {
 	case l.port == nil:
 		return
@@ -119,6 +124,9 @@ func (l *xdpLink) heed() {
 	}
 	if here != nil {
 		l.becomeAt(*here)
+	}
+	if ways {
+		l.prebuild()
 	}
 	if above != nil {
 		l.rules.MAC = above.MAC
