@@ -56,11 +56,12 @@ type xdpLink struct {
 	joined []byte // made when first needed
 	parts  [][]byte
 	dgram  frame.Datagram
-	woken  bool // the poller says that there is something, in one of the two
-	turn   int  // receives so far
-	near   int  // receives to come that look at the socket
-	vain   int  // receives since the last one that found something in the socket
-	gone   bool // the interface was removed: all goes through the socket
+	woken  bool            // the poller says that there is something, in one of the two
+	turn   int             // receives so far
+	near   int             // receives to come that look at the socket
+	vain   int             // receives since the last one that found something in the socket
+	gone   bool            // the interface was removed: all goes through the socket
+	rested func(mono.Time) // of the interface; tests have their own
 	ended  func(error)
 	below  followed // the interface of packets
 	above  followed // that of the address: the same, or a VLAN device above it
@@ -189,6 +190,7 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 	if l.iface, err = xdp.Open(name, l.d.s.xdpConfig(name)); err != nil {
 		return err
 	}
+	l.rested = l.iface.Rested
 	if l.port, err = l.iface.BindFor(l.fd, l.local, tags...); err != nil {
 		return err
 	}
@@ -247,7 +249,7 @@ func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.E
 	l.woken = false
 	if l.vain++; aside && l.vain >= restedAfter {
 		l.vain = 0
-		l.iface.Rested(mono.Now())
+		l.rested(mono.Now())
 	}
 	return nil, true, unix.EAGAIN
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/internal/mono"
 )
 
 // asideLink is the AF_XDP link of a port.
@@ -75,6 +76,35 @@ func TestXDPAside(t *testing.T) {
 		if asideLink(t, p).flow.on {
 			t.Errorf("%v: it lets the program step aside", set)
 		}
+	}
+}
+
+// TestXDPRested: while the program is aside, who looks many times and finds nothing says so, for it to come back; what is found begins the count anew.
+func TestXDPRested(t *testing.T) {
+	a, b := places(t)
+	b.Enter()
+	q, _ := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
+	a.Enter()
+	p, _ := testPort(t, testDomain(t, "LINK", linkAuto), netip.MustParseAddr("10.98.0.1"))
+	l := asideLink(t, p)
+	told, looks := 0, 0
+	l.rested = func(mono.Time) { told++ }
+	for deadline := time.Now().Add(patience); told == 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("the interface was not told")
+		}
+		flood(t, q, p, l)
+		p.d.prog.Lock()
+		l.vain = 0
+		for looks = 0; told == 0 && l.iface.Aside(); looks++ { // a timer may bring it back before
+			if _, _, err := l.receive(false); err == 0 {
+				looks = -1 // the next one is the first in vain
+			}
+		}
+		p.d.prog.Unlock()
+	}
+	if looks != restedAfter {
+		t.Errorf("told after %d looks in vain, not %d", looks, restedAfter)
 	}
 }
 
