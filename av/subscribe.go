@@ -1,6 +1,10 @@
 package av
 
-import "gofabric/core"
+import (
+	"net/netip"
+
+	"gofabric/core"
+)
 
 // What endpoints want to know about the vector they are bound to.
 
@@ -32,6 +36,18 @@ func (t *Table) OnInsert(f func(core.FIAddr, core.Addr)) (cancel func()) {
 		t.onInsert.remove(p)
 		t.change.Unlock()
 	}
+}
+
+// First returns the addresses with the lowest indices, n of them at most. Of a vector that processes share it returns those that this one has read.
+func (t *Table) First(n int) (known []netip.AddrPort) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for i := uint32(0); i < t.next && len(known) < n; i++ {
+		if e := t.at(i); e.uses > 0 {
+			known = append(known, e.addrPort(&t.zones))
+		}
+	}
+	return known
 }
 
 // OnRemove has f called whenever an index was freed, before it can be used again. The same restrictions apply.

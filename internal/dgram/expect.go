@@ -8,9 +8,22 @@ type Expecter interface {
 	Expect(dest netip.AddrPort)
 }
 
+// ExpectMost is how many destinations a port makes ready for.
+const ExpectMost = 256
+
 // Expect tells a port of a destination, if it wants to know. Locked.
 func Expect(p Port, dest netip.AddrPort) {
 	if x, ok := p.(Expecter); ok && dest.IsValid() {
 		x.Expect(dest)
+	}
+}
+
+// ExpectAll tells a port of those that its endpoint knows already: the port is new there, or has another link than before. known returns so many at most. Locked.
+func ExpectAll(p Port, known func(most int) []netip.AddrPort) {
+	if _, ok := p.(Expecter); !ok {
+		return
+	}
+	for _, dest := range known(ExpectMost) {
+		Expect(p, dest)
 	}
 }

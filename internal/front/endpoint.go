@@ -77,6 +77,14 @@ func (e *Endpoint) Info() *core.Info { return e.info }
 func (e *Endpoint) EQ() *EventQueue    { return e.eq }
 func (e *Endpoint) AV() *AddressVector { return e.av }
 
+// Known is the addresses of the bound vector with the lowest indices, so many at most. Locked.
+func (e *Endpoint) Known(most int) []netip.AddrPort {
+	if e.av == nil {
+		return nil
+	}
+	return e.av.First(most)
+}
+
 // Enabled says whether data calls are allowed, Closed whether the endpoint is closed or closing. Locked.
 func (e *Endpoint) Enabled() bool { return e.enabled }
 func (e *Endpoint) Closed() bool  { return e.closed }

@@ -4,11 +4,9 @@ import (
 	"net/netip"
 	"slices"
 	"sync/atomic"
-)
 
-// expectMost is how many destinations get their headers when they are inserted into the address vector. Beyond that it is left to the first datagram: the kernel keeps no
-// more than 1,024 neighbours (gc_thresh3), and who inserts thousands rarely speaks to all.
-const expectMost = 256
+	"gofabric/internal/dgram"
+)
 
 // expected is destinations that were told of and have no headers yet, for the way there is being asked for.
 type expected struct {
@@ -18,9 +16,10 @@ type expected struct {
 	news  atomic.Bool // ways were found, and not looked at yet
 }
 
-// expect implements expressLink.
+// expect implements expressLink. Beyond some destinations it is left to the first datagram: the kernel keeps no more than 1,024 neighbours (gc_thresh3), and who
+// inserts thousands rarely speaks to all.
 func (l *xdpLink) expect(dest netip.AddrPort) {
-	if len(l.peers) >= expectMost || l.gone || dest.Addr().IsMulticast() {
+	if len(l.peers) >= dgram.ExpectMost || l.gone || dest.Addr().IsMulticast() {
 		return
 	}
 	q, a := l.known(dest), &l.ahead

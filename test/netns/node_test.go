@@ -46,6 +46,7 @@ type node struct {
 	to       core.FIAddr
 	streamed int
 	prov     string // of the stack that is open
+	kind     core.EPType
 	bulk     bulk
 }
 
@@ -82,12 +83,18 @@ func (n *node) do(cmd string, args []string) (string, error) {
 	switch cmd {
 	case "infos": // provider: source addresses on offer, best first
 		return infos(args[0])
-	case "open": // rdm|msg|another provider's name, address, port
-		n.prov = "tcp"
-		if args[0] != "rdm" && args[0] != "msg" {
+	case "open": // rdm|msg|dgram|another provider's name, address, port
+		n.prov, n.kind = "tcp", core.EPTypeRDM
+		switch args[0] {
+		case "rdm":
+		case "msg":
+			n.kind = core.EPTypeMsg
+		case "dgram":
+			n.prov, n.kind = "udp", core.EPTypeDgram
+		default:
 			n.prov = args[0]
 		}
-		return n.open(args[0] == "msg", args[1], args[2])
+		return n.open(args[1], args[2])
 	case "bulk": // index, size, count: send messages of the pattern
 		scan(&fi, &size, &count)
 		return "", n.sendBulk(core.FIAddr(fi), size, count)
@@ -212,12 +219,8 @@ func lines[T fmt.Stringer](list []T) string {
 }
 
 // open opens everything; of an RDM endpoint it returns the name.
-func (n *node) open(msg bool, ip, port string) (string, error) {
-	t := core.EPTypeRDM
-	if msg {
-		t = core.EPTypeMsg
-	}
-	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Service: port, Flags: core.Source, Hints: hints(n.prov, t)})
+func (n *node) open(ip, port string) (string, error) {
+	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Service: port, Flags: core.Source, Hints: hints(n.prov, n.kind)})
 	if err != nil {
 		return "", err
 	}
@@ -232,7 +235,7 @@ func (n *node) open(msg bool, ip, port string) (string, error) {
 		return "", err
 	}
 	go n.completions()
-	if msg {
+	if n.kind == core.EPTypeMsg {
 		n.eq, err = n.fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec})
 		go n.events()
 		return "", err

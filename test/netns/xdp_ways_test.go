@@ -3,6 +3,7 @@
 package netns
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -66,18 +67,27 @@ func TestXDPWays(t *testing.T) {
 // TestXDPInserted: what an address takes that is inserted is made ready at once: the kernel is asked for the neighbour though nothing is sent.
 func TestXDPInserted(t *testing.T) {
 	t.Parallel()
-	for _, stack := range []string{rxdStack, "udp"} {
-		t.Run(stack, func(t *testing.T) {
+	for _, c := range []struct {
+		stack string
+		later bool // AF_XDP is chosen when the address is in the vector already
+	}{{rxdStack, false}, {rxdStack, true}, {"dgram", false}, {"dgram", true}} {
+		t.Run(fmt.Sprintf("%s/later=%v", c.stack, c.later), func(t *testing.T) {
 			t.Parallel()
 			a, b := newHosts(t)
-			ra, rb := a.start(), b.start(xdpLink)
-			name := ra.do("open %s %s 7000", stack, a.v4)
-			rb.do("open %s %s 7000", stack, b.v4)
+			ra, rb := a.start(), b.start("FI_UDP_LINK="+map[bool]string{false: "xdp", true: "sockets"}[c.later])
+			name := ra.do("open %s %s 7000", c.stack, a.v4)
+			rb.do("open %s %s 7000", c.stack, b.v4)
 			if has := b.IP("neigh", "show", a.v4); strings.Contains(has, "lladdr") {
 				t.Fatalf("the neighbour is known already: %s", has)
 			}
 			rb.do("insert %s", name)
+			if c.later {
+				rb.do("link xdp")
+			}
 			eventually(t, "the neighbour", func() bool { return strings.Contains(b.IP("neigh", "show", a.v4), "lladdr") })
+			if c.stack != rxdStack {
+				return // whose endpoint counts no datagrams, and has no protocol that would send any
+			}
 			if sent, _, _ := rb.counts(); sent > 0 {
 				t.Errorf("%d datagrams were sent", sent)
 			}

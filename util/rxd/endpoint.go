@@ -125,6 +125,9 @@ func (ep *endpoint) BindAV(v core.AddressVector, flags core.Flags) error {
 		return err
 	}
 	ep.WatchAV(ep.inserted, ep.removed)
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	dgram.ExpectAll(ep.port, ep.Known)
 	return nil
 }
 
@@ -211,6 +214,7 @@ func (ep *endpoint) SetName(a core.Addr) error {
 	if ep.link != 0 {
 		dgram.SetLink(port, ep.link) // at another interface it may be refused: sockets go everywhere
 	}
+	dgram.ExpectAll(port, ep.Known)
 	return nil
 }
 
@@ -234,6 +238,7 @@ func (ep *endpoint) SetOpt(opt core.EPOpt, value int) error {
 	err := dgram.SetLink(ep.port, value)
 	if err == nil {
 		ep.link = value
+		dgram.ExpectAll(ep.port, ep.Known)
 	}
 	return err
 }

@@ -83,6 +83,9 @@ func (e *endpoint) BindAV(v core.AddressVector, flags core.Flags) error {
 		return err
 	}
 	e.WatchAV(func(_ core.FIAddr, a core.Addr) { dgram.Expect(e.port, a.IP) }, func(core.FIAddr) {})
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	dgram.ExpectAll(e.port, e.Known)
 	return nil
 }
 
@@ -152,6 +155,7 @@ func (e *endpoint) SetName(a core.Addr) error {
 	if e.link != 0 {
 		dgram.SetLink(port, e.link) // at another interface it may be refused: sockets go everywhere
 	}
+	dgram.ExpectAll(port, e.Known)
 	return err
 }
 
@@ -196,6 +200,7 @@ func (e *endpoint) SetOpt(opt core.EPOpt, value int) error {
 	err := dgram.SetLink(e.port, value)
 	if err == nil {
 		e.link = value
+		dgram.ExpectAll(e.port, e.Known)
 	}
 	return err
 }

@@ -108,14 +108,29 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// TestExpected: the port hears of addresses that are inserted.
+// TestExpected: the port hears of addresses that are inserted, and of those that are in the vector already when that is bound, or the port opened.
 func TestExpected(t *testing.T) {
 	s, d := tamed(t, 8, 0)
 	more := netip.MustParseAddrPort("10.0.0.3:7")
 	s.knows(core.IPAddr(more))
-	if got := d.port.expected; !slices.Equal(got, []netip.AddrPort{peerAt, more}) {
-		t.Errorf("it heard of %v", got)
+	heard := func(when string) {
+		t.Helper()
+		if got := d.port.expected; !slices.Equal(got, []netip.AddrPort{peerAt, more}) {
+			t.Errorf("%s: it heard of %v", when, got)
+		}
 	}
+	heard("inserted")
+	first := d.port
+	ep, port := s.another(d, func(core.Endpoint) error { return nil })
+	if port == first {
+		t.Fatal("no port of its own")
+	}
+	heard("bound")
+	must(t, ep.SetName(core.IPAddr(netipAt("10.0.0.1", 99))))
+	if d.port == port {
+		t.Fatal("the same port")
+	}
+	heard("named")
 }
 
 // TestEarlyBound: what nobody receives is kept up to a bound, and the rest counted.
