@@ -116,7 +116,8 @@ type Engine struct {
 	waiters    int
 	timerAt    mono.Time
 	tick       time.Duration
-	tickPasses uint64
+	tickPasses uint64    // passes at tickSince
+	tickSince  mono.Time // when it was last seen that passes are made
 	closed     bool
 	done       chan struct{}
 	stop       atomic.Bool
@@ -253,7 +254,7 @@ func (e *Engine) pass() {
 // look serves deadlines, and keeps the goroutine asleep, while passes are made.
 func (e *Engine) look(now mono.Time) {
 	if e.auto && !e.armed && e.timerAt != 0 && e.timerAt.Sub(now) < pushMargin && len(e.staged) == 0 {
-		e.tickPasses = e.passes
+		e.ticked(now)
 		e.tick = min(e.tick*2, tickMax)
 		if e.parker.SetTimer(e.tick) == nil {
 			e.timerAt = now.Add(e.tick)
@@ -369,6 +370,13 @@ func (e *Engine) stageAnswer(f Flusher) {
 		}
 	}
 	e.staged = append(e.staged, f)
+}
+
+// restage says that the only Flusher that is staged has nothing left to transmit. Locked.
+func (e *Engine) restage() {
+	if len(e.staged) == 1 {
+		e.stagedSince = mono.Now()
+	}
 }
 
 // Unstage forgets f, which is going away. Locked.

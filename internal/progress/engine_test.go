@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gofabric/internal/mono"
+	"gofabric/internal/netx"
 )
 
 // TestTakesOver leaves an engine alone after a pass: its goroutine does the work.
@@ -162,4 +163,39 @@ func TestSlowCaller(t *testing.T) {
 	hears("many passes at once", false)
 	e.look(now.Add(slowPasses + 1))
 	hears("many passes in long", true)
+}
+
+// TestTimerOfABurst: the timer that comes for what is staged does not make the goroutine take over, for who posts many messages makes no passes meanwhile; when there were
+// none for a tick, it does.
+func TestTimerOfABurst(t *testing.T) {
+	e := newEngine(t, true)
+	e.Lock()
+	defer e.Unlock()
+	e.Pass()
+	timer := func() {
+		e.parker.SetTimer(time.Hour) // the goroutine's own must not come between
+		e.timerAt = 0
+		e.advance(netx.WhyTimer)
+	}
+	e.tickSince = mono.Now().Add(time.Hour) // however long this test is kept from running
+	timer()
+	timer()
+	if e.armed {
+		t.Fatal("the goroutine took over within a tick")
+	}
+	if left := e.timerAt.Sub(e.tickSince); left < tickMin/2 {
+		t.Errorf("the next look is %v after the last pass was seen, want a tick", left)
+	}
+	f := &poster{e: e}
+	f.postUntilStaged(t)
+	e.stagedSince = mono.Now().Add(time.Hour)
+	timer()
+	if left := e.timerAt.Sub(mono.Now()); left > stageDelay {
+		t.Errorf("the next look is in %v though something is staged", left)
+	}
+	e.tickSince = mono.Now() - mono.Time(tickMin)
+	timer()
+	if !e.armed {
+		t.Error("nobody takes over though no passes are made")
+	}
 }

@@ -50,6 +50,13 @@ func (g *Gather) Staged() bool { return g.staged }
 // Waiting says that what is posted waits for company, and Post need not be asked for each. Locked.
 func (g *Gather) Waiting(e *Engine) bool { return g.staged && e.punctual != late }
 
+// Emptied says that what was staged has left with a post, and took its time: for what is staged from now on, the wait begins anew. Locked.
+func (g *Gather) Emptied(e *Engine) {
+	if g.staged {
+		e.restage()
+	}
+}
+
 // Answer has f.Flush called soon, which must call Left: a posted receive has brought about an answer, within a call that must not transmit. Locked.
 func (g *Gather) Answer(e *Engine, f Flusher) {
 	if !g.staged {

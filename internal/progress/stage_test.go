@@ -5,6 +5,8 @@ package progress
 import (
 	"testing"
 	"time"
+
+	"gofabric/internal/mono"
 )
 
 // TestStage has staged bytes flushed by whatever comes first.
@@ -132,5 +134,43 @@ func TestAnswer(t *testing.T) {
 	e.Pass()
 	if len(e.staged) != 0 {
 		t.Error("a pass did not flush the answer")
+	}
+}
+
+// TestEmptied: what the system takes for a part of a burst does not count as the application's absence, unless something else waits all the while.
+func TestEmptied(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		emptied, other bool
+		late           bool
+	}{
+		{"sent meanwhile", true, false, false},
+		{"not sent", false, false, true},
+		{"another waits", true, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := newEngine(t, false)
+			e.Lock()
+			defer e.Unlock()
+			f := &poster{e: e}
+			f.postUntilStaged(t)
+			if c.other {
+				e.stageAnswer(newFlusher())
+			}
+			e.stagedSince = mono.Now() - mono.Time(time.Hour)
+			if c.emptied {
+				f.g.Emptied(e)
+			}
+			if anew := mono.Now().Sub(e.stagedSince) < time.Minute; anew == c.late {
+				t.Errorf("the wait begins anew: %v, want %v", anew, !c.late)
+			}
+			e.Pass()
+			if f.g.staged {
+				t.Error("still staged after a pass")
+			}
+			if c.late && e.punctual != late {
+				t.Error("the application is not thought to stay away")
+			}
+		})
 	}
 }

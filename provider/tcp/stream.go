@@ -321,6 +321,7 @@ func (s *stream) posted(more bool) {
 		}
 	}
 	s.flush()
+	s.gather.Emptied(s.prog)
 }
 
 // replied is called when the engine has queued something of its own. What received bytes bring about leaves when they are parsed; what a posted receive

@@ -72,6 +72,7 @@ func (l *xdpLink) submitted(frames int) {
 	l.wants += frames
 	if l.g.Post(l.d.prog, l, false) || l.wants >= kickMost {
 		l.flush()
+		l.g.Emptied(l.d.prog) // the system's work for so many is not the application's absence
 	}
 }
 

@@ -63,6 +63,7 @@ func (ep *endpoint) Posted(c *xengine.Conn, more bool) {
 		}
 	}
 	ep.transmit(mono.Now())
+	ep.gather.Emptied(ep.prog)
 }
 
 // flusher is the endpoint as progress sees it while something is staged.
