@@ -372,10 +372,11 @@ func (e *Engine) stageAnswer(f Flusher) {
 	e.staged = append(e.staged, f)
 }
 
-// restage says that the only Flusher that is staged has nothing left to transmit. Locked.
-func (e *Engine) restage() {
+// emptied says that nothing is left to transmit of one Flusher, staged or not. Locked.
+func (e *Engine) emptied() {
+	e.lastFlush = mono.Now()
 	if len(e.staged) == 1 {
-		e.stagedSince = mono.Now()
+		e.stagedSince = e.lastFlush
 	}
 }
 

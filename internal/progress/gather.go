@@ -50,10 +50,10 @@ func (g *Gather) Staged() bool { return g.staged }
 // Waiting says that what is posted waits for company, and Post need not be asked for each. Locked.
 func (g *Gather) Waiting(e *Engine) bool { return g.staged && e.punctual != late }
 
-// Emptied says that what was staged has left with a post, and took its time: for what is staged from now on, the wait begins anew. Locked.
+// Emptied says that a post has transmitted all that there was, which took its time: what is posted from now on has not waited yet, and does not come after a pause. Locked.
 func (g *Gather) Emptied(e *Engine) {
-	if g.staged {
-		e.restage()
+	if g.staged || e.punctual == late {
+		e.emptied()
 	}
 }
 

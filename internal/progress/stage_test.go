@@ -174,3 +174,27 @@ func TestEmptied(t *testing.T) {
 		})
 	}
 }
+
+// TestEmptiedLate: while the application is known to stay away, only the first posts after a pause transmit at once, and what the system takes to transmit them is no pause.
+func TestEmptiedLate(t *testing.T) {
+	e := newEngine(t, false)
+	e.Lock()
+	defer e.Unlock()
+	e.punctual = late
+	f := &poster{e: e}
+	for i := range lateBurst {
+		if !f.g.Post(e, f, false) {
+			t.Fatalf("post %d waits", i)
+		}
+		e.lastFlush = mono.Now() - mono.Time(time.Hour) // so long did it take
+		f.g.Emptied(e)
+	}
+	for range 1000 { // a pause may come between if the machine is busy
+		if !f.g.Post(e, f, false) {
+			return
+		}
+		e.lastFlush = mono.Now() - mono.Time(time.Hour)
+		f.g.Emptied(e)
+	}
+	t.Error("every post transmits at once")
+}

@@ -1,0 +1,35 @@
+package rxd
+
+import (
+	"gofabric/core"
+	"gofabric/internal/dgram"
+)
+
+// portChanger is the domain below, whose ports are others.
+type portChanger struct {
+	dgram.Domain
+	change func(dgram.Port) dgram.Port
+}
+
+func (c portChanger) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, error) {
+	p, err := c.Domain.OpenPort(info, r)
+	if err == nil {
+		p = c.change(p)
+	}
+	return p, err
+}
+
+// ChangePorts has the endpoints of a domain stand on what change makes of their ports.
+func ChangePorts(d core.Domain, change func(dgram.Port) dgram.Port) {
+	dom := d.(*domain)
+	dom.below = portChanger{dom.below, change}
+}
+
+// Gathers says whether what was posted to an endpoint waits for company, and whether the application is thought to stay away.
+func Gathers(ep core.Endpoint) (staged, late bool) {
+	e := ep.(*endpoint)
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	n := 0
+	return e.gather.Staged(), e.prog.SendNow(&n)
+}
