@@ -116,6 +116,32 @@ func TestXDPGather(t *testing.T) {
 	}
 }
 
+// TestXDPKick: that the system takes its time for a part of a burst does not mean that the application stays away: what follows waits for company as before.
+func TestXDPKick(t *testing.T) {
+	a, b := places(t)
+	d, p, in, links := xdpPair(t, a, b)
+	for good, deadline := 0, time.Now().Add(patience); good < 4; {
+		d.until(t, "all from before", func() bool { in[1].got = nil; return true })
+		d.prog.Lock()
+		d.prog.Pass()
+		for i := range kickMost + kickMost/2 {
+			if i == kickMost/2 && links[0].wants > 0 {
+				time.Sleep(time.Millisecond) // the system takes so long
+			}
+			must(t, p[0].Send(p[1].local, [][]byte{{byte(i)}}, 0))
+		}
+		left, posts := links[0].wants, 0
+		d.prog.Pass()
+		if good++; left == 0 || left >= kickMost || d.prog.SendNow(&posts) {
+			good = 0
+		}
+		d.prog.Unlock()
+		if time.Now().After(deadline) {
+			t.Fatalf("of a burst %d datagrams wait for a pass, and the application is thought to stay away", left)
+		}
+	}
+}
+
 // flusher is a layer above that has something to send.
 type flusher func()
 
