@@ -3,6 +3,7 @@
 package xdp
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -14,11 +15,16 @@ import (
 // single is a packet socket (packet(7)) beside the rings, for packets that leave alone. Where the kernel copies what is sent, it does not save less work than the rings do,
 // but none of it is in memory that the processor writes, too, that delivers to this interface: the locks of both of a queue's directions lie in one cache line
 // (include/net/xsk_buff_pool.h), and so the answer to a packet waits until that has come over, twice. A ping-pong of two cores takes a third less; batches do
-// better in a ring, which takes them in one call. It hears nothing (protocol 0) and passes by queueing disciplines, as the rings do (PACKET_QDISC_BYPASS).
+// better in a ring, which takes them in one call. It hears nothing (silentProtocol) and passes by queueing disciplines, as the rings do (PACKET_QDISC_BYPASS).
 type single struct {
 	fd  netx.FD
 	why error // why there is none
 }
+
+// silentProtocol is the protocol that the socket is bound to, in network order: that of LocalTalk (ETH_P_LOCALTALK in linux/if_ether.h), which no received Ethernet frame has, for numbers below
+// 0x600 are lengths there. Without any the kernel would look for a transport header in each packet that is sent (packet_parse_headers in net/packet/af_packet.c),
+// 3 % of what a packet costs (BenchmarkHandOver/single); who receives it goes by the packet's own header.
+var silentProtocol = binary.NativeEndian.Uint16([]byte{0, unix.ETH_P_LOCALTALK})
 
 // Why there is no packet socket.
 var (
@@ -42,7 +48,7 @@ func (i *Interface) openSingle() single {
 	}
 	err = unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_QDISC_BYPASS, 1)
 	if err == nil {
-		err = unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: i.index})
+		err = unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: i.index, Protocol: silentProtocol})
 	}
 	if err != nil {
 		unix.Close(fd)

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gofabric/internal/netx"
 	"gofabric/test/need"
 )
 
@@ -44,6 +45,17 @@ func TestSingle(t *testing.T) {
 		must(t, plain.SetReadDeadline(time.Now().Add(patience)))
 		if n, who, err := plain.ReadFromUDPAddrPort(buf); err != nil || string(buf[:n]) != "stack" || who != from {
 			t.Errorf("%q from %v: %v", buf[:n], who, err)
+		}
+		here := listen(t, a, netip.AddrPortFrom(a.v4, 7003))
+		if _, err := plain.WriteToUDPAddrPort([]byte("back"), netip.AddrPortFrom(a.v4, 7003)); err != nil {
+			t.Fatal(err)
+		}
+		must(t, here.SetReadDeadline(time.Now().Add(patience)))
+		if _, _, err := here.ReadFromUDPAddrPort(buf); err != nil {
+			t.Fatal(err)
+		}
+		if n, errno := netx.Recv(p.i.single.fd, buf); errno != unix.EAGAIN {
+			t.Errorf("the packet socket hears %d bytes, %v", n, errno)
 		}
 		a.IP("link", "set", "eth9", "down")
 		if errno := send(at, "down"); errno != unix.ENETDOWN {
