@@ -313,6 +313,9 @@ func (e *Engine) flush() {
 	}
 	e.staged = e.staged[:0]
 	e.flushing = false
+	if e.punctual == late {
+		e.lastFlush = mono.Now() // what it took is no pause between posts (SendNow)
+	}
 }
 
 // late is the value of Engine.punctual after a burst that waited longer than it should have.

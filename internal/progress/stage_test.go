@@ -198,3 +198,26 @@ func TestEmptiedLate(t *testing.T) {
 	}
 	t.Error("every post transmits at once")
 }
+
+// TestFlushLate: nor is a flush that takes its time a pause.
+func TestFlushLate(t *testing.T) {
+	e := newEngine(t, false)
+	e.Lock()
+	defer e.Unlock()
+	for range 1000 { // a pause may come between if the machine is busy
+		f := newFlusher()
+		f.doing = func() { e.lastFlush = mono.Now() - mono.Time(time.Hour) } // so long does it take
+		stage(t, e, f)
+		e.stagedSince = mono.Now() - mono.Time(time.Hour)
+		e.FlushStaged()
+		posts := lateBurst
+		if e.punctual != late {
+			t.Fatal("the flush was in time")
+		}
+		if !e.SendNow(&posts) {
+			return
+		}
+		e.punctual = 0 // or nothing would be staged
+	}
+	t.Error("the posts after it are the first ones after a pause")
+}
