@@ -3,6 +3,7 @@ package rxd_test
 import (
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,14 +17,14 @@ import (
 // fakePort is a port that takes its time to send, and remembers what was expected of it.
 type fakePort struct {
 	dgram.Port
-	spend    time.Duration
-	sends    int
+	spend    atomic.Int64 // ns
+	sends    atomic.Int64
 	expected []netip.AddrPort
 }
 
 func (p *fakePort) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
-	p.sends++
-	for begin := time.Now(); time.Since(begin) < p.spend; { // on this processor, as the system does
+	p.sends.Add(1)
+	for begin := time.Now(); time.Since(begin) < time.Duration(p.spend.Load()); { // on this processor, as the system does
 	}
 	return p.Port.Send(dest, parts, seg)
 }
@@ -103,7 +104,7 @@ func TestBurstTakesTime(t *testing.T) {
 	buf, in := make([]byte, size), make([]byte, size)
 	port := (*ports)[0]
 	for good, end := 0, time.Now().Add(10*time.Second); ; {
-		before, posted := port.sends, 0
+		before, posted := port.sends.Load(), 0
 		for ; posted < count; posted++ {
 			if err := s.EP.Send(buf, 0, s.Peer, 0); err == core.ErrAgain {
 				break // there is no room at the receiver
@@ -112,12 +113,12 @@ func TestBurstTakesTime(t *testing.T) {
 			}
 		}
 		staged, _ := rxd.Gathers(s.EP)
-		within := port.sends - before
+		within := port.sends.Load() - before
 		n, err := s.Read()
 		duo.Check(t, err)
 		_, late := rxd.Gathers(s.EP)
 		switch {
-		case posted < count || port.spend == 0:
+		case posted < count || port.spend.Load() == 0:
 		case !staged || within == 0 || late:
 			good = 0
 		default:
@@ -133,6 +134,6 @@ func TestBurstTakesTime(t *testing.T) {
 			duo.Check(t, y.EP.Recv(in, 0, core.AddrUnspec, 0))
 		}
 		duo.Check(t, duo.Until(s, y, posted-n, posted))
-		port.spend = 200 * time.Microsecond // from the second time on: the first connects
+		port.spend.Store(200e3) // from the second time on: the first connects
 	}
 }
