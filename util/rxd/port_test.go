@@ -32,13 +32,14 @@ func (p *fakePort) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 func (p *fakePort) Expect(dest netip.AddrPort) { p.expected = append(p.expected, dest) }
 
 // openFake opens a domain whose endpoints stand on fake ports, which it adds to the list.
-func openFake(t *testing.T) (s *duo.Side, info *core.Info, ports *[]*fakePort) {
+func openFake(t *testing.T) (s *duo.Side, ports *[]*fakePort) {
 	t.Helper()
 	hints := core.NewHints()
 	hints.Fabric.ProvName, hints.EP.Type, hints.Caps = "udp;ofi_rxd", core.EPTypeRDM, core.CapMsg
 	infos, _, err := gofabric.GetInfo(core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.Source, Hints: hints})
 	duo.Check(t, err)
-	info, s, ports = infos[0], &duo.Side{}, new([]*fakePort)
+	info := infos[0]
+	s, ports = &duo.Side{}, new([]*fakePort)
 	s.Fabric, err = gofabric.OpenFabric(info)
 	duo.Check(t, err)
 	t.Cleanup(func() { duo.Check(t, s.Fabric.Close()) })
@@ -59,12 +60,12 @@ func openFake(t *testing.T) (s *duo.Side, info *core.Info, ports *[]*fakePort) {
 	s.EP, err = s.Domain.OpenEndpoint(info)
 	duo.Check(t, err)
 	t.Cleanup(func() { duo.Check(t, s.EP.Close()) })
-	return s, info, ports
+	return s, ports
 }
 
 // TestExpects: the port hears of the addresses that the vector has already, whenever vector and port meet.
 func TestExpects(t *testing.T) {
-	s, _, ports := openFake(t)
+	s, ports := openFake(t)
 	peer := netip.MustParseAddrPort("127.0.0.1:7471")
 	insert := func(a netip.AddrPort) {
 		t.Helper()
@@ -94,7 +95,7 @@ func TestExpects(t *testing.T) {
 // TestBurstTakesTime: when sending a part of a burst takes long, the application is not thought to stay away; not once in several bursts, for that makes the next one leave
 // otherwise.
 func TestBurstTakesTime(t *testing.T) {
-	s, _, ports := openFake(t)
+	s, ports := openFake(t)
 	duo.Check(t, s.EP.BindCQ(s.CQ, core.BindTransmit|core.BindRecv))
 	duo.Check(t, s.EP.BindAV(s.AV, 0))
 	duo.Check(t, s.EP.Enable())
