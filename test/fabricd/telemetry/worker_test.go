@@ -170,7 +170,9 @@ func (w *work) source() error {
 		return err
 	}
 	fmt.Println("unexpected")
-	w.next()
+	if err := w.unheard(); err != nil {
+		return err
+	}
 	r.flood(w.stack.size()) // the network is parted
 	fmt.Println("flooded")
 	w.next()
@@ -179,6 +181,26 @@ func (w *work) source() error {
 	for {
 		w.next()
 	}
+}
+
+// unheard waits for the next word. Of datagrams it sends more and more until then: a target drops none before it keeps as much as it may, and how many reach it
+// while the machine is busy nobody knows.
+func (w *work) unheard() (err error) {
+	told := make(chan struct{})
+	go func() {
+		w.next()
+		close(told)
+	}()
+	for !w.stack.reliable() && err == nil {
+		select {
+		case <-told:
+			return nil
+		default:
+			err = w.ep.Send(w.ctx, w.peer, make([]byte, 1000))
+		}
+	}
+	<-told
+	return err
 }
 
 // traffic is messages and remote access, until the test says that it is enough, and some in any case: there is a connection then.
