@@ -17,6 +17,11 @@ const (
 	maxIters     = 1 << 30
 
 	calibrations = 16 // that would fit into a measurement
+
+	// warmUp is how long the same is done before it is timed, unless that takes longer than the measurement. A Go process that has slept is slower for 5 to 10 ms: the
+	// runtime's monitor wakes every 20 us at first, with the kernel's timer slack 85, on a processor that who polls could use, and becomes rare
+	// only when it has found nothing to do 50 times (sysmon in runtime/proc.go).
+	warmUp = 20 * time.Millisecond
 )
 
 // Sample is one run of a test.
@@ -172,7 +177,7 @@ func (s *session) measure(ctx context.Context, t Test, d time.Duration) (Sample,
 	var h *Histogram
 	for range 4 { // a machine that was busy while calibrating makes runs too short
 		n, h, began = t.round(float64(d)/float64(per)), &Histogram{}, time.Now()
-		if took, err = s.run(ctx, Work{Test: t, Warmup: t.round(float64(n) / 20), Iters: n}, d, h); err != nil {
+		if took, err = s.run(ctx, Work{Test: t, Warmup: t.warmup(n, per, d), Iters: n}, d, h); err != nil {
 			return Sample{}, err
 		}
 		per = max(took/time.Duration(n), 1)
@@ -207,6 +212,11 @@ func (s *session) calibrate(ctx context.Context, t Test, d time.Duration) (time.
 			return max(took/time.Duration(n), 1), nil
 		}
 	}
+}
+
+// warmup is how many iterations go before n that take per each, and d together.
+func (t Test) warmup(n int, per, d time.Duration) int {
+	return t.round(max(float64(n)/20, float64(min(warmUp, d))/float64(per)))
 }
 
 // round makes a number of iterations whole windows, at least one.

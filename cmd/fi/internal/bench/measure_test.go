@@ -26,3 +26,22 @@ func TestBusierNow(t *testing.T) {
 		t.Errorf("the next measurement expects %v of a round trip", s.perIter[test])
 	}
 }
+
+// TestWarmup: what is timed begins when Go's monitor has become rare, and not later than the measurement takes.
+func TestWarmup(t *testing.T) {
+	for _, c := range []struct {
+		window, n int
+		per, d    time.Duration
+		want      int
+	}{
+		{0, 12500, 4 * time.Microsecond, 50 * time.Millisecond, 5000},
+		{0, 250000, 4 * time.Microsecond, time.Second, 12500}, // a twentieth
+		{0, 500, 4 * time.Microsecond, 2 * time.Millisecond, 500},
+		{64, 51200, time.Microsecond, 50 * time.Millisecond, 19968}, // whole windows
+		{64, 64, time.Second, 50 * time.Millisecond, 64},
+	} {
+		if got := (Test{Kind: Rate, Window: c.window}).warmup(c.n, c.per, c.d); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
