@@ -24,7 +24,7 @@ const (
 	xdpFrames   = 64      // received at once
 	xdpPeers    = 1 << 16 // whose headers are kept; beyond that all are built anew
 	kickMost    = 32      // frames that wait for company at most
-	socketEvery = 64      // receives, of which one looks at the socket though nobody says that it has something
+	socketEvery = 256     // receives, of which one looks at the socket though nobody says that it has something
 	socketNear  = 256     // receives that look at the socket, after one that found something there
 	restedAfter = 4096    // receives in a row that find nothing, some 200 ns each while the program is aside, until the interface is asked to look at the clock
 	restTries   = 1 << 10 // receives in which nothing is the port's, before what others may be about to put aside for it is given up
