@@ -115,7 +115,7 @@ func (n *network) towards(s *station, to int, b []byte) *pipe {
 	}
 }
 
-// flowHash is the same for all frames of a flow: addresses and, of whole IP packets without options, protocol and ports.
+// flowHash is the same for all frames of a flow: addresses and, of whole IP packets without options or extension headers, protocol and ports.
 func flowHash(b []byte, seed uint64) uint64 {
 	h := seed ^ 0xcbf29ce484222325
 	mix := func(part []byte) {
@@ -128,12 +128,19 @@ func flowHash(b []byte, seed uint64) uint64 {
 	case binary.BigEndian.Uint16(b[12:]) == 0x0800 && len(b) >= 38 && b[14] == 0x45:
 		mix(b[23:24])
 		mix(b[26:34])
-		if binary.BigEndian.Uint16(b[20:])&0x3fff == 0 { // no fragment
+		if binary.BigEndian.Uint16(b[20:])&0x3fff == 0 && hasPorts(b[23]) { // no fragment
 			mix(b[34:38])
 		}
 	case binary.BigEndian.Uint16(b[12:]) == 0x86dd && len(b) >= 58:
 		mix(b[20:21])
-		mix(b[22:58])
+		mix(b[22:54])
+		if hasPorts(b[20]) {
+			mix(b[54:58])
+		}
 	}
 	return h ^ h>>32
 }
+
+// hasPorts reports whether the packets of a protocol begin with two ports: TCP, UDP. In those of others there is something else, which differs from packet to packet: the
+// checksum of ICMP, the offset of IPv6' fragments.
+func hasPorts(protocol byte) bool { return protocol == 6 || protocol == 17 }
