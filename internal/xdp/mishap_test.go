@@ -64,7 +64,7 @@ func TestStepAsideDown(t *testing.T) {
 		i.stay(-1)
 		a.IP("link", "set", cable.End, "up")
 	}
-	until(t, "stepping aside", func() bool { return i.Aside() && !on(i) })
+	until(t, "stepping aside", func() bool { return gone(i) })
 	comes(t, b, at, nil, plain)
 	if err := i.Err(); err != nil {
 		t.Error(err)

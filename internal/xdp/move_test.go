@@ -51,6 +51,14 @@ func on(i *Interface) bool {
 	return !m.a.off && !m.a.moving
 }
 
+// gone reports whether it is off the interface, not only about to be.
+func gone(i *Interface) bool {
+	m := &i.mover
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.a.off && !m.a.moving
+}
+
 // TestStepAside: while large messages come, packets come to the socket, and to the port again when they have ended, or when a port wants it so. Frames leave all the time.
 func TestStepAside(t *testing.T) {
 	a, b := places(t, 1, 1500)

@@ -81,7 +81,7 @@ func (i *Interface) stepForever(then func()) {
 	}
 	for tick := time.NewTicker(asideQuiet / 20); ; <-tick.C {
 		i.Came(mono.Now(), 8<<20, 8, 0)
-		if then != nil && i.Aside() && !on(i) {
+		if then != nil && gone(i) {
 			then()
 			then = nil
 		}
