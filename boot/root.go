@@ -38,6 +38,7 @@ type root struct {
 	waits   map[int]*time.Timer   // of the others at the fence
 	mine    chan meetResult       // of rank 0 at the fence
 	over    error
+	told    bool // all have heard why it is over
 	closing bool
 }
 
@@ -256,13 +257,19 @@ func (r *root) becomeOver(err error) {
 		return
 	}
 	r.over = err
-	b := failed(err)
-	for rank := range r.conns {
-		r.send(rank, b)
-	}
+	r.tell()
 	select {
 	case r.mine <- meetResult{err: err}:
 	default:
+	}
+}
+
+// tell tells all why the job is over. Locked.
+func (r *root) tell() {
+	r.told = true
+	b := failed(r.over)
+	for rank := range r.conns {
+		r.send(rank, b)
 	}
 }
 
@@ -318,6 +325,9 @@ func (r *root) close(context.Context) error {
 	<-r.doors      // accept may wait for a stranger to say something
 	r.sends.Wait() // who was released may go on
 	r.mu.Lock()
+	if r.over != nil && !r.told { // who comes to a fence yet hears why there is none, and not only that rank 0 has ended
+		r.tell()
+	}
 	for _, conn := range r.conns {
 		conn.Close()
 	}

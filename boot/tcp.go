@@ -90,11 +90,10 @@ func (s *tcpStore) get(ctx context.Context, key string) ([]byte, error) { return
 func (s *tcpStore) fence(ctx context.Context) error {
 	f := s.local.fenceOf(s.round, waitMS(ctx))
 	defer bound(ctx, s.conn)()
-	_, err := s.conn.Write(f.Bytes(meet.KindFence))
-	var k meet.Kind
-	var body []byte
-	if err == nil {
-		k, body, err = receive(s.conn, meet.MaxMessage)
+	_, sent := s.conn.Write(f.Bytes(meet.KindFence))
+	k, body, err := receive(s.conn, meet.MaxMessage)
+	if sent != nil && k != meet.KindFail { // rank 0 may have said why it takes no more
+		err = sent
 	}
 	if err != nil {
 		err = rootGone(s.root, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,58 @@ func TestNonsense(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLeftBefore: who comes to a fence when a process, and after it rank 0, have left the job, learns who it was that the fence lacks.
+func TestLeftBefore(t *testing.T) {
+	for name, reset := range map[string]bool{"closed": false, "reset": true} {
+		t.Run(name, func(t *testing.T) { leftBefore(t, reset) })
+	}
+}
+
+// leftBefore has rank 2 come to a fence whose connection is closed, or is known to be.
+func leftBefore(t *testing.T, reset bool) {
+	address, listening := freeRoot(t)
+	joined, left, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	errs := together(t, 3, func(int) []Option { return []Option{Root(address), Name("j"), listening} }, func(ctx context.Context, j *Job) error {
+		err := j.Fence(ctx)
+		switch {
+		case err != nil:
+			return err
+		case j.Rank() == 1:
+			<-joined
+			err = j.Close()
+			close(left)
+			return err
+		case j.Rank() == 0:
+			<-left
+			r := j.store.(*root)
+			for over := false; !over; runtime.Gosched() {
+				r.mu.Lock()
+				over = r.over != nil
+				r.mu.Unlock()
+			}
+			err = j.Close()
+			close(ended)
+			return err
+		}
+		close(joined)
+		<-ended
+		if reset {
+			for err == nil { // there is nobody any more, which the first bytes bring to light
+				_, err = j.store.(*tcpStore).conn.Write([]byte{0})
+			}
+		}
+		return j.Fence(ctx)
+	})
+	for rank, err := range errs {
+		if rank < 2 && err != nil {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+	if err := errs[2]; err == nil || !strings.Contains(err.Error(), "rank 1 has left") {
+		t.Errorf("rank 2: %v; want that rank 1 has left", err)
 	}
 }
 
