@@ -73,7 +73,7 @@ func (l *lab) put(from string, source, to [6]byte, flow int) {
 	copy(f.B, to[:])
 	copy(f.B[6:], source[:])
 	binary.BigEndian.PutUint16(f.B[12:], 0x0800)
-	f.B[14] = 0x45
+	f.B[14], f.B[23] = 0x45, 17 // UDP
 	binary.BigEndian.PutUint16(f.B[34:], uint16(flow))
 	l.send(face, f)
 }
