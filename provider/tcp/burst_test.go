@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,14 +32,14 @@ func TestBurstTakesTime(t *testing.T) {
 	const size, count = 3000, 10 // the ninth makes it more than waits for company, and one is left then
 	buf, in := make([]byte, size), make([]byte, size)
 	var s *stream
-	var posting bool
-	sends := 0
+	var posting atomic.Bool // carried is called by the domain's goroutine, too
+	var sends atomic.Int64
 	for good, end := 0, time.Now().Add(bound); good < 4; {
 		for range count {
 			must(t, b.Recv(in, 0, core.AddrUnspec, 0))
 		}
-		before, posted := sends, 0
-		posting = true
+		before, posted := sends.Load(), 0
+		posting.Store(true)
 		for ; posted < count; posted++ {
 			if err := a.Send(buf, 0, 0, 0); err == core.ErrAgain {
 				break
@@ -46,7 +47,7 @@ func TestBurstTakesTime(t *testing.T) {
 				must(t, err)
 			}
 		}
-		posting = false
+		posting.Store(false)
 		a.prog.Lock()
 		staged := s != nil && s.gather.Staged()
 		a.prog.Unlock()
@@ -57,13 +58,13 @@ func TestBurstTakesTime(t *testing.T) {
 		a.prog.Unlock()
 		switch {
 		case s == nil:
-		case !staged || sends == before || late:
+		case !staged || sends.Load() == before || late:
 			good = 0
 		default:
 			good++
 		}
 		if time.Now().After(end) {
-			t.Fatalf("what was posted waits: %v, %d times sent before a pass, the application is thought to stay away: %v; want true, some, false", staged, sends-before, late)
+			t.Fatalf("what was posted waits: %v, %d times sent before a pass, the application is thought to stay away: %v; want true, some, false", staged, sends.Load()-before, late)
 		}
 		for got := 0; got < posted; {
 			var es [count]core.CQEntry
@@ -82,8 +83,8 @@ func TestBurstTakesTime(t *testing.T) {
 				}
 			})
 			s.carried = func() {
-				if posting {
-					sends++
+				if posting.Load() {
+					sends.Add(1)
 					for begin := time.Now(); time.Since(begin) < 200*time.Microsecond; { // on this processor, as the system does
 					}
 				}
