@@ -64,8 +64,9 @@ func startSlurm(t *testing.T) string {
 		"--log-file="+filepath.Join(dir, "munged.log"), "--seed-file="+filepath.Join(dir, "munge.seed"))
 	munged.Until("it has its socket", func() bool { _, err := os.Stat(socket); return err == nil })
 	conf := filepath.Join(dir, "slurm.conf")
-	_, ctlPort, _ := strings.Cut(program.FreeAddress(t), ":")
-	_, dPort, _ := strings.Cut(program.FreeAddress(t), ":")
+	at := program.FreeAddresses(t, 2)
+	_, ctlPort, _ := strings.Cut(at[0], ":")
+	_, dPort, _ := strings.Cut(at[1], ":")
 	write(t, conf, slurmConf(dir, host, ctlPort, dPort))
 	write(t, filepath.Join(dir, "cgroup.conf"), "CgroupPlugin=cgroup/v1\n") // that of version 2 wants systemd, though nothing here uses it
 	env := clean("SLURM_CONF=" + conf)

@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"strconv"
 	"testing"
@@ -41,21 +42,40 @@ func Patient(t testing.TB) context.Context {
 // FreeAddress is an address on loopback where nobody listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	return FreeAddresses(t, 1)[0]
+}
+
+// FreeAddresses are n addresses on loopback, of as many ports, where nobody listens.
+func FreeAddresses(t testing.TB, n int) []string {
+	t.Helper()
+	a := make([]string, n)
+	for i, port := range freePorts(t, n) {
+		a[i] = net.JoinHostPort("127.0.0.1", port)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return a
 }
 
 // FreePort is a port at which nobody listens, at any address.
 func FreePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp4", ":0")
-	if err != nil {
-		t.Fatal(err)
+	return freePorts(t, 1)[0]
+}
+
+// portLow and portHigh lie below the range from which systems take ports for outgoing connections, so that none of these, of other packages' tests for instance, takes a port
+// between its choice and the server's start.
+const portLow, portHigh = 20000, 30000
+
+func freePorts(t testing.TB, n int) (ports []string) {
+	t.Helper()
+	for try := 0; len(ports) < n; try++ {
+		port := strconv.Itoa(portLow + rand.IntN(portHigh-portLow))
+		l, err := net.Listen("tcp", ":"+port)
+		if err == nil {
+			defer l.Close() // after all have been chosen
+			ports = append(ports, port)
+		} else if try == 20+n {
+			t.Fatal(err)
+		}
 	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	return ports
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,13 +28,13 @@ func startEtcd(t *testing.T) *etcd {
 	path := need.Programs(t, "etcd-server", "etcd")
 	dir := t.TempDir()
 	c := &etcd{ca: filepath.Join(dir, "ca.pem")}
-	ports := freePorts(t, 6)
+	addresses := program.FreeAddresses(t, 6)
 	var initial []string
 	for i := range 3 {
-		initial = append(initial, fmt.Sprintf("m%d=http://127.0.0.1:%d", i, ports[2*i]))
+		initial = append(initial, fmt.Sprintf("m%d=http://%s", i, addresses[2*i]))
 	}
 	for i := range 3 {
-		peer, client := fmt.Sprintf("http://127.0.0.1:%d", ports[2*i]), fmt.Sprintf("https://127.0.0.1:%d", ports[2*i+1])
+		peer, client := "http://"+addresses[2*i], "https://"+addresses[2*i+1]
 		cmd := exec.Command(path, "--name", fmt.Sprint("m", i), "--data-dir", filepath.Join(dir, fmt.Sprint("m", i)), "--auto-tls", "--logger", "zap",
 			"--initial-cluster", strings.Join(initial, ","), "--initial-advertise-peer-urls", peer, "--listen-peer-urls", peer,
 			"--advertise-client-urls", client, "--listen-client-urls", client, "--heartbeat-interval", "50", "--election-timeout", "500")
@@ -107,16 +106,4 @@ func (c *etcd) returns(t *testing.T, i int) {
 
 func (c *etcd) config() *daemon.Config {
 	return &daemon.Config{Etcd: c.endpoints, EtcdCA: c.ca, EtcdPrefix: "/gofabric/"}
-}
-
-func freePorts(t *testing.T, n int) (ports []int) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
