@@ -77,16 +77,16 @@ func sweep() {
 func Pair(t testing.TB, o Options) (a, b *Host) {
 	t.Helper()
 	a, b = NewHost(t), NewHost(t)
-	link(t, a, End, b, End, o)
+	lay(t, a, End, b, End, o)
 	for i, h := range []*Host{a, b} {
 		h.V4, h.V6 = netip.AddrFrom4([4]byte{10, byte(o.Net), 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd%02d::%d", o.Net, i+1))
-		h.address()
+		h.address(o.MTU)
 	}
 	return a, b
 }
 
-// link lays a cable between two interfaces that it makes.
-func link(t testing.TB, a *Host, nameA string, b *Host, nameB string, o Options) {
+// lay lays a cable between two interfaces that it makes, which are down.
+func lay(t testing.TB, a *Host, nameA string, b *Host, nameB string, o Options) {
 	t.Helper()
 	var queues []string
 	if o.Queues > 0 {
@@ -97,19 +97,15 @@ func link(t testing.TB, a *Host, nameA string, b *Host, nameB string, o Options)
 	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
 		need.Missing(t, "veth interfaces cannot be made here: %v: %s", err, out)
 	}
-	if o.MTU > 0 {
-		a.IP("link", "set", nameA, "mtu", fmt.Sprint(o.MTU))
-		b.IP("link", "set", nameB, "mtu", fmt.Sprint(o.MTU))
-	}
-	a.IP("link", "set", nameA, "up")
-	b.IP("link", "set", nameB, "up")
 }
 
-// address gives the host's end its addresses.
-func (h *Host) address() {
+// address turns the host's end on and gives it its addresses. The MTU is the system's if it is 0.
+func (h *Host) address(mtu int) {
 	h.T.Helper()
-	h.IP("addr", "add", h.V4.String()+"/24", "dev", End)
-	h.IP("addr", "add", h.V6.String()+"/64", "dev", End, "nodad")
+	if mtu > 0 {
+		h.IP("link", "set", End, "mtu", fmt.Sprint(mtu))
+	}
+	h.Batch("link set "+End+" up", fmt.Sprintf("addr add %v/24 dev %s", h.V4, End), fmt.Sprintf("addr add %v/64 dev %s nodad", h.V6, End))
 }
 
 // Recable removes the cable at h's end and lays another one with b, whose ends differ: extra arguments of ip-link(8) for each.
@@ -124,10 +120,8 @@ func (h *Host) Lay(b *Host, mine, theirs []string) {
 	h.T.Helper()
 	args := append([]string{"link", "add", End}, mine...)
 	h.IP(append(append(args, "type", "veth", "peer", "name", End, "netns", b.Name), theirs...)...)
-	for _, x := range []*Host{h, b} {
-		x.IP("link", "set", End, "up")
-		x.address()
-	}
+	h.address(0)
+	b.address(0)
 }
 
 // IP runs ip(8) in the host.
@@ -140,6 +134,16 @@ func (h *Host) IP(args ...string) string {
 	return string(out)
 }
 
+// Batch runs ip(8) in the host for several commands, one after the other: most of what it takes is to be started.
+func (h *Host) Batch(commands ...string) {
+	h.T.Helper()
+	cmd := exec.Command("ip", "-n", h.Name, "-batch", "-")
+	cmd.Stdin = strings.NewReader(strings.Join(commands, "\n"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		h.T.Fatalf("%s: ip %s: %v\n%s", h.Name, strings.Join(commands, "; "), err, out)
+	}
+}
+
 // Command is a command that runs in the host.
 func (h *Host) Command(name string, args ...string) *exec.Cmd {
 	return exec.Command("ip", append([]string{"netns", "exec", h.Name, name}, args...)...)
@@ -148,9 +152,7 @@ func (h *Host) Command(name string, args ...string) *exec.Cmd {
 // Set writes a kernel parameter of the host (sysctl(8), with slashes).
 func (h *Host) Set(name, value string) {
 	h.T.Helper()
-	if out, err := h.Command("sh", "-c", "echo "+value+" > /proc/sys/"+name).CombinedOutput(); err != nil {
-		h.T.Fatalf("%s: %s: %v\n%s", h.Name, name, err, out)
-	}
+	h.Inside(func() error { return os.WriteFile("/proc/sys/"+name, []byte(value), 0) })
 }
 
 // setns takes the calling thread to the host.

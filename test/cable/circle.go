@@ -23,27 +23,27 @@ const insideVar = "GOFABRIC_CABLE_HOST"
 func Circle(t testing.TB, net int) *Host {
 	t.Helper()
 	h := NewHost(t)
-	link(t, h, OtherEnd, h, End, Options{})
+	lay(t, h, OtherEnd, h, End, Options{})
 	both := [2]string{OtherEnd, End}
 	var addr [2]string
+	var commands []string
 	for i, dev := range both {
 		addr[i] = fmt.Sprintf("10.%d.0.%d", net, i+1)
 		h.Set("net/ipv4/conf/"+dev+"/accept_local", "1") // packets from an address of the host itself
 		h.Set("net/ipv4/conf/"+dev+"/rp_filter", "0")
 		h.Set("net/ipv4/conf/"+dev+"/arp_ignore", "1")
-		h.IP("addr", "add", addr[i]+"/32", "dev", dev)
+		commands = append(commands, fmt.Sprintf("link set %s up", dev), fmt.Sprintf("addr add %s/32 dev %s", addr[i], dev))
 	}
 	h.Set("net/ipv4/conf/all/rp_filter", "0")
 	h.Set("net/ipv4/icmp_ratelimit", "0") // which lo has not: refusals are to come as they do there
 	h.V4 = netip.MustParseAddr(addr[0])
 	// The table of local addresses comes first for what has arrived, and last for what one end sends to the other.
 	for i, dev := range both {
-		h.IP("rule", "add", "pref", "1", "iif", dev, "lookup", "local")
-		h.IP("rule", "add", "pref", "2", "from", addr[i], "to", addr[1-i], "lookup", "100")
-		h.IP("route", "add", addr[1-i]+"/32", "dev", dev, "src", addr[i], "table", "100")
+		commands = append(commands, "rule add pref 1 iif "+dev+" lookup local",
+			fmt.Sprintf("rule add pref 2 from %s to %s lookup 100", addr[i], addr[1-i]),
+			fmt.Sprintf("route add %s/32 dev %s src %s table 100", addr[1-i], dev, addr[i]))
 	}
-	h.IP("rule", "add", "pref", "3", "lookup", "local")
-	h.IP("rule", "del", "pref", "0")
+	h.Batch(append(commands, "rule add pref 3 lookup local", "rule del pref 0")...)
 	return h
 }
 

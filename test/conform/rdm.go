@@ -21,11 +21,12 @@ func testRDM(t *testing.T, st Stack) {
 	t.Run("self", func(t *testing.T) { rdmSelf(t, st) })
 	t.Run("sendonly", func(t *testing.T) { rdmSendOnly(t, st) })
 	t.Run("directed", func(t *testing.T) { rdmDirected(t, st) })
-	t.Run("restart", func(t *testing.T) { rdmRestart(t, st) })
-	t.Run("killed", func(t *testing.T) { rdmKilled(t, st) })
-	t.Run("dead", func(t *testing.T) { rdmDead(t, st) })
 	t.Run("alltoall", func(t *testing.T) { rdmAllToAll(t, st) })
 	t.Run("names", func(t *testing.T) { rdmNames(t, st) })
+	// Those who lose a peer mostly wait.
+	t.Run("restart", func(t *testing.T) { t.Parallel(); rdmRestart(t, st) })
+	t.Run("killed", func(t *testing.T) { t.Parallel(); rdmKilled(t, st) })
+	t.Run("dead", func(t *testing.T) { t.Parallel(); rdmDead(t, st) })
 }
 
 // add opens one more endpoint in its own domain, which knows and is known by nobody yet.

@@ -34,11 +34,11 @@ func testAccess(t *testing.T, st Stack) {
 		{"write to a region for local use", core.Send | core.Recv, false, 0, 100, 0},
 	}
 	for _, virt := range []core.MRMode{0, core.MRModeVirtAddr | core.MRModeProvKey | core.MRModeAllocated} {
-		bystander := Open(t, st, WithCaps(core.CapRMA), WithMRMode(virt))
-		by := bystander.B.Reg(make([]byte, 64), allAccess)
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
-				p := Open(t, st, WithCaps(core.CapRMA), WithMRMode(virt))
+				t.Parallel() // a native peer does not say that it refuses: it is waited for
+				bystander, p := Open(t, st, WithCaps(core.CapRMA), WithMRMode(virt)), Open(t, st, WithCaps(core.CapRMA), WithMRMode(virt))
+				by := bystander.B.Reg(make([]byte, 64), allAccess)
 				guard := make([]byte, 3*size)
 				mr := p.B.Reg(guard[size:2*size], c.access)
 				buf := Pattern(c.n, 1)
@@ -63,9 +63,11 @@ func testAccess(t *testing.T, st Stack) {
 				accessAfter(p, mr)
 				p.Forget()
 				p.B.ok("Close MR", mr.Close())
+				bystander.B.ok("Close MR", by.Close())
 			})
 		}
 		t.Run("closed region", func(t *testing.T) {
+			t.Parallel()
 			p := Open(t, st, WithCaps(core.CapRMA), WithMRMode(virt))
 			mem := make([]byte, size)
 			mr := p.B.Reg(mem, allAccess)
@@ -80,8 +82,6 @@ func testAccess(t *testing.T, st Stack) {
 			CheckZero(t, "memory of a closed region", mem)
 			p.Forget()
 		})
-		bystander.B.ok("Close MR", by.Close())
-		bystander.Close()
 	}
 }
 

@@ -65,16 +65,8 @@ func pingpong(t *testing.T, s stack, systems string, server, client side) {
 		client.env = append(client.env, "FI_PROVIDER="+systems)
 	}
 	p := start(ctx, t, server.env, "fi_pingpong", slices.Concat([]string{"-B", port}, args(server))...)
-	var c *program.Program
-	for { // the client cannot know when the server listens
-		c = start(ctx, t, client.env, "fi_pingpong", slices.Concat([]string{"-P", port}, args(client), []string{"127.0.0.1"})...)
-		c.Wait()
-		if !strings.Contains(strings.ToLower(c.String()), "connection refused") || !p.Running() || ctx.Err() != nil {
-			break
-		}
-		c.Mute()
-		time.Sleep(20 * time.Millisecond)
-	}
+	p.AwaitListener(port)
+	c := start(ctx, t, client.env, "fi_pingpong", slices.Concat([]string{"-P", port}, args(client), []string{"127.0.0.1"})...)
 	if c.Wait() != nil { // the server may never notice
 		cancel()
 	}

@@ -26,6 +26,17 @@ func checkDgram(t *testing.T, peer tool) {
 	t.Run("all sizes", func(t *testing.T) { check(t, peer, dgramAllSizes, 10, append(args, "-S", "all")...) })
 }
 
-func TestItselfDgram(t *testing.T)  { checkDgram(t, fi) }
-func TestDebianDgram(t *testing.T)  { checkDgram(t, debian(t)) }
-func TestNative2Dgram(t *testing.T) { checkDgram(t, native2(t)) }
+func TestItselfDgram(t *testing.T) {
+	t.Parallel()
+	checkDgram(t, fi)
+}
+
+func TestDebianDgram(t *testing.T) {
+	t.Parallel()
+	checkDgram(t, debian(t))
+}
+
+func TestNative2Dgram(t *testing.T) {
+	t.Parallel()
+	checkDgram(t, native2(t))
+}

@@ -26,6 +26,7 @@ func check(t *testing.T, peer tool, sizes []string, iterations int, args ...stri
 		{"fi is the client", peer, fi},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			s, c := pair(t, tc.server, tc.client, args...)
 			for end, table := range map[string]string{"server": s, "client": c} {
 				got := rows(t, table, iterations)
@@ -56,15 +57,20 @@ func checkAll(t *testing.T, peer tool, provider, endpoint string, modes ...strin
 }
 
 func TestItself(t *testing.T) {
+	t.Parallel()
 	for _, endpoint := range []string{"msg", "rdm"} {
 		t.Run(endpoint, func(t *testing.T) { check(t, fi, defaultSizes, 10, "-p", "tcp", "-e", endpoint) })
 	}
 }
 
-func TestDebianMsg(t *testing.T) { checkAll(t, debian(t), "tcp", "msg", "msg") }
+func TestDebianMsg(t *testing.T) {
+	t.Parallel()
+	checkAll(t, debian(t), "tcp", "msg", "msg")
+}
 
 // TestDebianXnetRDM runs against the first version of the RDM protocol: libfabric 1.17 has it as a provider of its own, net.
 func TestDebianXnetRDM(t *testing.T) {
+	t.Parallel()
 	peer := debian(t)
 	if err := exec.Command("fi_info", "-p", "net", "-t", "FI_EP_RDM").Run(); err != nil {
 		t.Skipf("this libfabric has no provider net: since 1.18 that is tcp, which the other tests run against: %v", err)
@@ -75,6 +81,7 @@ func TestDebianXnetRDM(t *testing.T) {
 
 // TestDebianRDM runs over what the peer's RDM endpoints of provider tcp are: since 1.18 xnet's own, before that ofi_rxm.
 func TestDebianRDM(t *testing.T) {
+	t.Parallel()
 	peer := debian(t)
 	out, err := exec.Command("fi_info", "-p", "tcp", "-t", "FI_EP_RDM").Output()
 	if err != nil {
@@ -90,6 +97,12 @@ func TestDebianRDM(t *testing.T) {
 	checkAll(t, peer, stack, "rdm", "msg", "tagged")
 }
 
-func TestNative2Msg(t *testing.T) { checkAll(t, native2(t), "tcp", "msg", "msg") }
+func TestNative2Msg(t *testing.T) {
+	t.Parallel()
+	checkAll(t, native2(t), "tcp", "msg", "msg")
+}
 
-func TestNative2RDM(t *testing.T) { checkAll(t, native2(t), "tcp", "rdm", "msg", "tagged") }
+func TestNative2RDM(t *testing.T) {
+	t.Parallel()
+	checkAll(t, native2(t), "tcp", "rdm", "msg", "tagged")
+}

@@ -43,6 +43,7 @@ func pair(t *testing.T, server, client tool, args ...string) (serverOut, clientO
 	port := program.FreePort(t)
 	s := start(ctx, t, server, slices.Concat([]string{"-B", port}, args)...)
 	t.Cleanup(func() { cancel(); <-s.Done() })
+	s.AwaitListener(port)
 	c := connect(ctx, t, s, client, slices.Concat([]string{"-P", port}, args, []string{"127.0.0.1"})...)
 	if c.Wait() != nil { // the server may never notice
 		select {
@@ -57,8 +58,8 @@ func pair(t *testing.T, server, client tool, args ...string) (serverOut, clientO
 	return s.String(), c.String()
 }
 
-// connect runs the client until it ends; again as long as the server is not listening yet, which a client cannot know beforehand: the server takes
-// one connection only.
+// connect runs the client until it ends; again as long as the server is not listening yet, which cannot be known beforehand everywhere: the server takes one
+// connection only.
 func connect(ctx context.Context, t *testing.T, s *process, client tool, args ...string) *process {
 	t.Helper()
 	retry := time.NewTicker(20 * time.Millisecond)

@@ -6,7 +6,10 @@ const rxd = "udp;ofi_rxd"
 
 // Reliable datagrams: each end speaks native's packets of version 2 with the other.
 
-func TestRXDItself(t *testing.T) { check(t, fi, defaultSizes, 10, "-p", rxd, "-e", "rdm") }
+func TestRXDItself(t *testing.T) {
+	t.Parallel()
+	check(t, fi, defaultSizes, 10, "-p", rxd, "-e", "rdm")
+}
 
 func TestDebianRXD(t *testing.T) {
 	t.Parallel() // at its end, native waits for what cannot come any more

@@ -17,11 +17,20 @@ const (
 	rxmInject = 64 // what native injects
 )
 
-func TestRXMItself(t *testing.T) { check(t, fi, defaultSizes, 10, "-p", rxm, "-e", "rdm") }
+func TestRXMItself(t *testing.T) {
+	t.Parallel()
+	check(t, fi, defaultSizes, 10, "-p", rxm, "-e", "rdm")
+}
 
-func TestDebianRXM(t *testing.T) { checkAll(t, debian(t), rxm, "rdm", "msg", "tagged") }
+func TestDebianRXM(t *testing.T) {
+	t.Parallel()
+	checkAll(t, debian(t), rxm, "rdm", "msg", "tagged")
+}
 
-func TestNative2RXM(t *testing.T) { checkAll(t, native2(t), rxm, "rdm", "msg", "tagged") }
+func TestNative2RXM(t *testing.T) {
+	t.Parallel()
+	checkAll(t, native2(t), rxm, "rdm", "msg", "tagged")
+}
 
 // eachRXM runs f over the native libraries that are at hand.
 func eachRXM(t *testing.T, f func(t *testing.T, s nativeStack)) {

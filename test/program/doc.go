@@ -6,7 +6,7 @@
 //   - Stop ends it as systemd does and wants it to end well, HangUp one that is talked to, by ending its input; Kill and End do not mind how. Wait and Ends wait
 //     until it ends by itself.
 //   - Until waits for what comes about by itself, a program's Until for what does while it runs; Patient bounds calls to it. FreeAddress, FreeAddresses and
-//     FreePort are where a server may listen.
+//     FreePort are where a server may listen, AwaitListener waits until it does.
 //
 // Every wait ends: after 90 seconds, which nothing takes unless something is broken, the test fails, and a program that is waited for is made to say what it is
 // doing (SIGQUIT, with which Go programs print their goroutines).

@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -171,5 +172,36 @@ func TestFailures(t *testing.T) {
 		if want == "sleeps" && !strings.Contains(p.String(), "in a loop") {
 			t.Errorf("it does not say what it does: %q", p)
 		}
+	}
+}
+
+// TestAwaitListener waits for a server that is slow to listen, and not for one that ends before it does.
+func TestAwaitListener(t *testing.T) {
+	if _, visible := listening("1"); !visible {
+		t.Skip("who listens cannot be seen here")
+	}
+	port := FreePort(t)
+	began := make(chan net.Listener, 1)
+	time.AfterFunc(20*time.Millisecond, func() {
+		l, err := net.Listen("tcp", ":"+port)
+		if err != nil {
+			t.Error(err)
+		}
+		began <- l
+	})
+	Start(t, exec.Command("sleep", "100")).AwaitListener(port)
+	if ready, _ := listening(port); !ready {
+		t.Error("it did not wait")
+	}
+	if l := <-began; l != nil {
+		l.Close()
+	}
+	Start(t, exec.Command("true")).AwaitListener(port)
+	before := patience
+	patience = 50 * time.Millisecond
+	defer func() { patience = before }()
+	said := failureOf(t, "exec sleep 100", func(p *Program) { p.AwaitListener(port) })
+	if want := "runs, but nobody listens at port " + port + " within 50ms"; !strings.HasSuffix(said, want) {
+		t.Errorf("the test fails of %q, want %q", said, want)
 	}
 }

@@ -26,6 +26,8 @@
  *     cq CTX FLAGS LEN DATA TAG ERR TEXT   ERR is 0 and TEXT empty for success
  *     eq connreq|connected|shutdown|error ERR DATA
  */
+#define _GNU_SOURCE /* RTLD_NEXT */
+#include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -548,6 +550,20 @@ static int input(void)
 		memmove(line, end + 1, have + 1);
 	}
 	return have < sizeof line - 1;
+}
+
+/*
+ * libfabric's fopen, too. When it is loaded, its provider for RDMA cards looks through the names of all the kernel's functions, whatever provider is asked for
+ * (vrb_os_mem_support): a tenth of a second of a processor for each peer.
+ */
+FILE *fopen(const char *path, const char *mode)
+{
+	FILE *(*libc)(const char *, const char *) = dlsym(RTLD_NEXT, "fopen");
+
+	if (strcmp(path, "/proc/kallsyms"))
+		return libc(path, mode);
+	errno = ENOENT;
+	return NULL;
 }
 
 int main(int argc, char **argv)
