@@ -51,7 +51,7 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 		chromedp.UserDataDir(dir), chromedp.WindowSize(1280, 900), chromedp.Flag("ignore-certificate-errors-spki-list", known.spki))
 	ctx, endAll := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, endFirst := chromedp.NewContext(ctx)
-	atEnd = append(atEnd, func() {
+	atEnd(func() {
 		endFirst()
 		endAll()
 		os.RemoveAll(dir)

@@ -28,17 +28,26 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	atEnd = append(atEnd, func() { os.RemoveAll(dir) })
+	atEnd(func() { os.RemoveAll(dir) })
 	return dir, program.Build(dir, "gofabric/cmd/fabricd", "gofabric/cmd/fi")
 })
 
+var (
+	undoLock sync.Mutex // tests run beside each other
+	undo     []func()
+)
+
 // atEnd undoes what was made for all tests.
-var atEnd []func()
+func atEnd(f func()) {
+	undoLock.Lock()
+	defer undoLock.Unlock()
+	undo = append(undo, f)
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	for _, undo := range atEnd {
-		undo()
+	for _, f := range undo {
+		f()
 	}
 	os.Exit(code)
 }

@@ -50,6 +50,7 @@ func (s *site) pretend() (end func()) {
 
 // TestHostile shows names, processes, endpoints, peers and stalls that try to be more than text, and that are called alike: they are text, and do not pile up.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	s := plain(t)
 	s.ask("PUT", api.NamePath("job/"+evil), api.Registration{Address: "fi_sockaddr_in://10.0.0.1:7471"}, nil)
 	s.ask("PUT", api.NamePath("job/1"), api.Registration{Address: evil, Lease: "1m"}, nil)

@@ -77,6 +77,7 @@ func client(t *testing.T) *http.Client {
 
 // TestCertificate: Chromium, which is told to accept one key, shows the page of a daemon that has it, and no page of one that has another.
 func TestCertificate(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.serve("run")
 	b := open(t)

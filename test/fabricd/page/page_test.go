@@ -22,6 +22,7 @@ const (
 
 // TestFaults breaks a link by hand and sees the fabric, the map and the table follow.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	s := emulate(t, "pair")
 	b := open(t)
 	b.do(chromedp.Navigate(s.link))

@@ -13,6 +13,7 @@ import (
 
 // TestToken opens the page without a token, types a wrong one and the right one.
 func TestToken(t *testing.T) {
+	t.Parallel()
 	s := emulate(t, "pair")
 	b := open(t)
 	bare, fragment, _ := strings.Cut(s.link, "#")
