@@ -171,26 +171,26 @@ func (s *session) measure(ctx context.Context, t Test, d time.Duration) (Sample,
 	if err != nil {
 		return Sample{}, err
 	}
-	var n int
+	var w Work
 	var began time.Time
 	var took time.Duration
 	var h *Histogram
 	for range 4 { // a machine that was busy while calibrating makes runs too short
-		n, h, began = t.round(float64(d)/float64(per)), &Histogram{}, time.Now()
-		if took, err = s.run(ctx, Work{Test: t, Warmup: t.warmup(n, per, d), Iters: n}, d, h); err != nil {
+		w, h, began = t.work(per, d), &Histogram{}, time.Now()
+		if took, err = s.run(ctx, w, d, h); err != nil {
 			return Sample{}, err
 		}
-		per = max(took/time.Duration(n), 1)
+		per = max(took/time.Duration(w.Iters), 1)
 		if took > d/2 {
 			break
 		}
 	}
 	s.perIter[t] = per
-	usec := float64(took) / float64(n) / 1e3
+	usec := float64(took) / float64(w.Iters) / 1e3
 	if t.Kind == Latency {
 		usec /= 2
 	}
-	return Sample{At: began, Usec: usec, Value: t.value(usec), Iters: n, P50: micros(h.Quantile(0.5)), P99: micros(h.Quantile(0.99)),
+	return Sample{At: began, Usec: usec, Value: t.value(usec), Iters: w.Iters, P50: micros(h.Quantile(0.5)), P99: micros(h.Quantile(0.99)),
 		Lost: s.lost + s.side.lost() - before}, nil
 }
 
@@ -214,9 +214,10 @@ func (s *session) calibrate(ctx context.Context, t Test, d time.Duration) (time.
 	}
 }
 
-// warmup is how many iterations go before n that take per each, and d together.
-func (t Test) warmup(n int, per, d time.Duration) int {
-	return t.round(max(float64(n)/20, float64(min(warmUp, d))/float64(per)))
+// work is what takes about d, at per an iteration, and what goes before it.
+func (t Test) work(per, d time.Duration) Work {
+	n := t.round(float64(d) / float64(per))
+	return Work{Test: t, Warmup: t.round(max(float64(n)/20, float64(min(warmUp, d))/float64(per))), Iters: n}
 }
 
 // round makes a number of iterations whole windows, at least one.

@@ -27,21 +27,22 @@ func TestBusierNow(t *testing.T) {
 	}
 }
 
-// TestWarmup: what is timed begins when Go's monitor has become rare, and not later than the measurement takes.
-func TestWarmup(t *testing.T) {
+// TestWork: what is timed begins when Go's monitor has become rare, and not later than the measurement takes.
+func TestWork(t *testing.T) {
 	for _, c := range []struct {
-		window, n int
-		per, d    time.Duration
-		want      int
+		window       int
+		per, d       time.Duration
+		iters, first int
 	}{
-		{0, 12500, 4 * time.Microsecond, 50 * time.Millisecond, 5000},
-		{0, 250000, 4 * time.Microsecond, time.Second, 12500}, // a twentieth
-		{0, 500, 4 * time.Microsecond, 2 * time.Millisecond, 500},
-		{64, 51200, time.Microsecond, 50 * time.Millisecond, 19968}, // whole windows
-		{64, 64, time.Second, 50 * time.Millisecond, 64},
+		{0, 4 * time.Microsecond, 50 * time.Millisecond, 12500, 5000},
+		{0, 4 * time.Microsecond, time.Second, 250000, 12500}, // a twentieth
+		{0, 4 * time.Microsecond, 2 * time.Millisecond, 500, 500},
+		{64, time.Microsecond, 50 * time.Millisecond, 49984, 19968}, // whole windows
+		{64, time.Second, 50 * time.Millisecond, 64, 64},
 	} {
-		if got := (Test{Kind: Rate, Window: c.window}).warmup(c.n, c.per, c.d); got != c.want {
-			t.Errorf("%+v: %d", c, got)
+		test := Test{Kind: Rate, Window: c.window}
+		if got, want := test.work(c.per, c.d), (Work{Test: test, Warmup: c.first, Iters: c.iters}); got != want {
+			t.Errorf("%+v: %+v", c, got)
 		}
 	}
 }
