@@ -13,7 +13,7 @@ func TestBusierNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	const d, before = 32 * time.Millisecond, 50 * time.Nanosecond // less than two processors take to show each other a line of the cache
+	const d, before = 8 * time.Millisecond, 50 * time.Nanosecond // less than two processors take to show each other a line of the cache
 	s.perIter[test] = before
 	got, err := s.measure(t.Context(), test, d)
 	if err != nil {
