@@ -13,6 +13,7 @@ var rank = []struct {
 	rank int
 }{
 	{"internal/mono", 0},
+	{"internal/tcpport", 0},
 	{"internal/match", 0},
 	{"internal/atomics", 0},
 	{"internal/authkey", 0},

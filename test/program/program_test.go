@@ -6,10 +6,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"gofabric/internal/tcpport"
 )
 
 // TestExpect: lines are found in their order, however they come, and each once.
@@ -177,10 +180,14 @@ func TestFailures(t *testing.T) {
 
 // TestAwaitListener waits for a server that is slow to listen, and not for one that ends before it does.
 func TestAwaitListener(t *testing.T) {
-	if _, visible := listening("1"); !visible {
+	port := FreePort(t)
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, visible := tcpport.Listening(number); !visible {
 		t.Skip("who listens cannot be seen here")
 	}
-	port := FreePort(t)
 	began := make(chan net.Listener, 1)
 	time.AfterFunc(20*time.Millisecond, func() {
 		l, err := net.Listen("tcp", ":"+port)
@@ -190,7 +197,7 @@ func TestAwaitListener(t *testing.T) {
 		began <- l
 	})
 	Start(t, exec.Command("sleep", "100")).AwaitListener(port)
-	if ready, _ := listening(port); !ready {
+	if ready, _ := tcpport.Listening(number); !ready {
 		t.Error("it did not wait")
 	}
 	if l := <-began; l != nil {

@@ -2,11 +2,12 @@ package program
 
 import (
 	"context"
-	"math/rand/v2"
 	"net"
 	"strconv"
 	"testing"
 	"time"
+
+	"gofabric/internal/tcpport"
 )
 
 // Until waits for something that comes about by itself.
@@ -61,21 +62,32 @@ func FreePort(t testing.TB) string {
 	return freePorts(t, 1)[0]
 }
 
-// portLow and portHigh lie below the range from which systems take ports for outgoing connections, so that none of these, of other packages' tests for instance, takes a port
-// between its choice and the server's start.
-const portLow, portHigh = 20000, 30000
-
-func freePorts(t testing.TB, n int) (ports []string) {
+func freePorts(t testing.TB, n int) []string {
 	t.Helper()
-	for try := 0; len(ports) < n; try++ {
-		port := strconv.Itoa(portLow + rand.IntN(portHigh-portLow))
-		l, err := net.Listen("tcp", ":"+port)
-		if err == nil {
-			defer l.Close() // after all have been chosen
-			ports = append(ports, port)
-		} else if try == 20+n {
-			t.Fatal(err)
+	ports, err := tcpport.Free("", n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, n)
+	for i, port := range ports {
+		names[i] = strconv.Itoa(port)
+	}
+	return names
+}
+
+// AwaitListener waits until somebody listens at a TCP port. It returns at once where that cannot be seen, and does not wait for longer than the program runs.
+func (p *Program) AwaitListener(port string) {
+	p.t.Helper()
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); p.Running(); time.Sleep(5 * time.Millisecond) {
+		if ready, visible := tcpport.Listening(n); ready || !visible {
+			return
+		}
+		if time.Now().After(end) {
+			p.Blame("runs, but nobody listens at port %s within %v", port, patience)
 		}
 	}
-	return ports
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"gofabric/internal/tcpport"
 )
 
 // Native libfabric's own tools, for comparison: fi_pingpong and the benchmarks of fabtests. Both of a tool's ends run with the environment of this
@@ -142,10 +144,11 @@ func (n *Native) once(ctx context.Context, tl tool, s Stack, t Test, iters int, 
 func (n *Native) try(ctx context.Context, tl tool, s Stack, t Test, iters int, d time.Duration) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*d+nativeLimit)
 	defer cancel()
-	port, err := freePort()
+	ports, err := tcpport.Free(node, 1)
 	if err != nil {
 		return 0, err
 	}
+	port := ports[0]
 	args := append([]string{"-p", s.Provider, "-S", strconv.Itoa(t.Size), "-I", strconv.Itoa(iters)}, tl.args...)
 	if !tl.pp {
 		args = append(args, "-m", "-w", strconv.Itoa(t.round(float64(iters)/20)))
@@ -176,7 +179,7 @@ func (n *Native) try(ctx context.Context, tl tool, s Stack, t Test, iters int, d
 	client := append(append(n.client(), tl.path), append(args, "-P", strconv.Itoa(port), n.server())...)
 	until := time.Now().Add(nativeStart)
 	for late := false; ; late = time.Now().After(until) {
-		ready, visible := listening(port)
+		ready, visible := tcpport.Listening(port)
 		var out []byte
 		if err = errNotReady; ready || !visible || late {
 			if out, err = command(ctx, client[0], client[1:]...).CombinedOutput(); err == nil {

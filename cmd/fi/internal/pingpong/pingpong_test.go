@@ -3,14 +3,12 @@ package pingpong
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"gofabric/core"
+	"gofabric/internal/tcpport"
 )
 
 // pair runs both ends in this process over net and returns what each gave.
@@ -41,15 +39,11 @@ func pair(t *testing.T, f *fakeNet, cfg Config) (server, client []Result, serr, 
 
 func freePort(t *testing.T) uint16 {
 	t.Helper()
-	for range 20 { // below the ports that systems give to outgoing connections, so that none of these takes it meanwhile
-		port := 20000 + rand.IntN(10000)
-		if l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			l.Close()
-			return uint16(port)
-		}
+	ports, err := tcpport.Free("127.0.0.1", 1)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no free port")
-	return 0
+	return uint16(ports[0])
 }
 
 func TestPairs(t *testing.T) {

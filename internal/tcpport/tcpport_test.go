@@ -1,25 +1,27 @@
-package bench
+package tcpport
 
 import (
 	"net"
+	"slices"
 	"strconv"
 	"testing"
 )
 
 func TestListening(t *testing.T) {
-	port, err := freePort()
+	ports, err := Free("127.0.0.1", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ready, _ := listening(port); ready {
+	port := ports[0]
+	if ready, _ := Listening(port); ready {
 		t.Errorf("somebody listens at %d", port)
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(node, strconv.Itoa(port)))
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if ready, visible := listening(port); visible && !ready {
+	if ready, visible := Listening(port); visible && !ready {
 		t.Errorf("nobody listens at %d", port)
 	}
 	for line, want := range map[string]bool{
@@ -32,5 +34,20 @@ func TestListening(t *testing.T) {
 		if listens(line, 20000) != want {
 			t.Errorf("%q: got %v", line, !want)
 		}
+	}
+}
+
+// TestFree: ports that are asked for together differ, and an address that nobody may listen at is an error.
+func TestFree(t *testing.T) {
+	ports, err := Free("", 300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ports)
+	if n := len(slices.Compact(slices.Clone(ports))); n != 300 || ports[0] < low || ports[n-1] >= high {
+		t.Errorf("%d different ones of 300, %d to %d", n, ports[0], ports[n-1])
+	}
+	if ports, err := Free("192.0.2.1", 1); err == nil { // of nobody (RFC 5737)
+		t.Errorf("%v at an address that this machine has not got", ports)
 	}
 }
