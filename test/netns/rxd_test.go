@@ -82,7 +82,7 @@ func TestRXDPathMTU(t *testing.T) {
 			setMTU(k[0], a, b)
 			ra, rb, _, _ := rxdPair(t, a, b, a.v4, b.v4)
 			intact(ra, rb, 1<<20, 16)
-			const count = 500
+			const count = 1000
 			rb.do("check %d %d", 200_000, count)
 			ra.do("bulk 0 %d %d", 200_000, count)
 			for i, mtu := range k[1:] {
@@ -122,7 +122,7 @@ func TestRXDRouter(t *testing.T) {
 			setMTU(9000, a, r)
 			ra, rb, _, _ := rxdPair(t, a, b, a.v4, b.v4)
 			intact(ra, rb, 1<<20, 32)
-			const count = 500
+			const count = 1000
 			rb.do("check %d %d", 200_000, count)
 			ra.do("bulk 0 %d %d", 200_000, count)
 			rb.want("GOOD 64", long)
@@ -141,7 +141,7 @@ func TestRXDHeals(t *testing.T) {
 			t.Parallel()
 			a, b := newHosts(t)
 			ra, rb, _, _ := rxdPair(t, a, b, a.v4, b.v4, "FI_OFI_RXD_PEER_TIMEOUT=20000")
-			const count = 150
+			const count = 300
 			for _, r := range []*remote{ra, rb} {
 				r.do("check %d %d", 1<<20, count)
 				r.do("bulk 0 %d %d", 1<<20, count)
