@@ -3,6 +3,7 @@ package conform
 // Forbidden remote accesses (fi_mr(3)): the initiator gets an error, the target's memory is untouched, others go on.
 
 import (
+	"sync"
 	"testing"
 
 	"gofabric/core"
@@ -34,11 +35,19 @@ func testAccess(t *testing.T, st Stack) {
 		{"write to a region for local use", core.Send | core.Recv, false, 0, 100, 0},
 	}
 	for _, virt := range []core.MRMode{0, core.MRModeVirtAddr | core.MRModeProvKey | core.MRModeAllocated} {
+		bystander := Open(t, st, WithCaps(core.CapRMA), WithMRMode(virt))
+		by := bystander.B.Reg(make([]byte, 64), allAccess)
+		t.Cleanup(func() { bystander.B.ok("Close MR", by.Close()) }) // when all below have ended
+		var one sync.Mutex
+		others := func() {
+			one.Lock()
+			defer one.Unlock()
+			settle(bystander, by)
+		}
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel() // a native peer does not say that it refuses: it is waited for
-				bystander, p := Open(t, st, WithCaps(core.CapRMA), WithMRMode(virt)), Open(t, st, WithCaps(core.CapRMA), WithMRMode(virt))
-				by := bystander.B.Reg(make([]byte, 64), allAccess)
+				p := Open(t, st, WithCaps(core.CapRMA), WithMRMode(virt))
 				guard := make([]byte, 3*size)
 				mr := p.B.Reg(guard[size:2*size], c.access)
 				buf := Pattern(c.n, 1)
@@ -59,11 +68,10 @@ func testAccess(t *testing.T, st Stack) {
 				if c.read {
 					CheckPattern(t, "buffer of a refused read", buf, c.n, 1)
 				}
-				settle(bystander, by)
+				others()
 				accessAfter(p, mr)
 				p.Forget()
 				p.B.ok("Close MR", mr.Close())
-				bystander.B.ok("Close MR", by.Close())
 			})
 		}
 		t.Run("closed region", func(t *testing.T) {
