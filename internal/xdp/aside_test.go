@@ -20,6 +20,9 @@ type sea struct {
 	timer   mono.Time // when quiet is asked
 	refuses error     // what attaching says
 	looks   bool      // the receiver does, when nothing comes
+	unrest  float64   // rates differ by so much from one unrestSpan to another
+	luck    float64   // now
+	since   mono.Time
 
 	total   float64 // bytes
 	changes int
@@ -93,6 +96,9 @@ func (s *sea) change() {
 	s.over = s.now.Add(took)
 }
 
+// unrestSpan is how long a rate stays above or below its mean, on a machine that does other things, too.
+const unrestSpan = 3 * time.Millisecond
+
 // flow has large messages come for a time, at rates in bytes a nanosecond that vary by a tenth, and so many single datagrams with each run.
 func (s *sea) flow(d time.Duration, on, off float64, singles int) {
 	const runs, size = 8, 64 << 10
@@ -102,6 +108,10 @@ func (s *sea) flow(d time.Duration, on, off float64, singles int) {
 			rate = off
 		}
 		rate *= 0.9 + 0.2*s.rng.Float64()
+		if s.unrest > 0 && (s.since.IsNone() || s.now.Sub(s.since) > unrestSpan) {
+			s.since, s.luck = s.now, s.unrest*(2*s.rng.Float64()-1)
+		}
+		rate *= 1 + s.luck
 		s.at(s.now.Add(time.Duration(runs * size / rate)))
 		s.total += runs * size
 		if s.a.came(s.now, runs*size, runs, runs*singles) {
@@ -148,6 +158,41 @@ func TestAsideRates(t *testing.T) {
 		s.flow(c.time, c.on, c.off, 0)
 		if got := s.total / (max(c.on, c.off) * float64(s.now.Sub(began))); got < c.least || s.changes > c.most {
 			t.Errorf("%s: %.3f of the better way, %d changes", c.name, got, s.changes)
+		}
+	}
+}
+
+// TestAsideUnrest: where rates vary by themselves by as much as the ways differ, the time is spent in the better way all the same, and a single window that says
+// otherwise changes little.
+func TestAsideUnrest(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		on, off float64
+		time    time.Duration
+		most    float64 // of the time, in the worse way
+		changes float64
+	}{
+		{"sockets are faster, 200 ms", 1.7, 2.2, 200 * time.Millisecond, 0.05, 6},
+		{"sockets are faster, 3 s", 1.7, 2.2, 3 * time.Second, 0.006, 11},
+		{"sockets are little faster, 3 s", 2.0, 2.2, 3 * time.Second, 0.029, 20},
+		{"AF_XDP is faster, 3 s", 2.6, 2.2, 3 * time.Second, 0.023, 19},
+	} {
+		const times = 500
+		worse, changes := 0.0, 0.0
+		for seed := range uint64(times) {
+			s := newSea()
+			s.rng = rand.New(rand.NewPCG(1, seed))
+			s.a.quick, s.unrest = true, 0.3
+			began := s.now
+			s.flow(c.time, c.on, c.off, 0)
+			share := float64(s.offTime) / float64(s.now.Sub(began))
+			if c.off > c.on {
+				share = 1 - share
+			}
+			worse, changes = worse+share/times, changes+float64(s.changes)/times
+		}
+		if worse > c.most || changes > c.changes {
+			t.Errorf("%s: %.4f of the time in the worse way, %.1f changes", c.name, worse, changes)
 		}
 	}
 }
