@@ -29,14 +29,22 @@ type raider struct {
 	off   uint64 // of the stream
 }
 
-// newRaider opens a stranger's socket; it closes with the test.
+// newRaider opens a stranger's socket; it closes with the test. No two strangers of a castle come from the same port: with the same epoch, the second would be the first,
+// which went away without a word.
 func (c *castle) newRaider(seed uint64) *raider {
 	c.t.Helper()
-	conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(ownNet()+"200:0")))
-	check(c.t, err)
-	check(c.t, conn.SetReadBuffer(1<<20))
-	c.t.Cleanup(func() { conn.Close() })
-	return &raider{t: c.t, c: c, conn: conn, at: conn.LocalAddr().(*net.UDPAddr).AddrPort(), rng: rand.New(rand.NewPCG(seed, 5)), epoch: seed<<32 | 1}
+	for {
+		conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(ownNet()+"200:0")))
+		check(c.t, err)
+		c.t.Cleanup(func() { conn.Close() })
+		at := conn.LocalAddr().(*net.UDPAddr).AddrPort()
+		if c.seen[at] {
+			continue // with the port taken until the end
+		}
+		c.seen[at] = true
+		check(c.t, conn.SetReadBuffer(1<<20))
+		return &raider{t: c.t, c: c, conn: conn, at: at, rng: rand.New(rand.NewPCG(seed, 5)), epoch: seed<<32 | 1}
+	}
 }
 
 // send sends a datagram to the castle, which may refuse it as it likes.

@@ -8,6 +8,7 @@ package hostile
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"testing"
 	"time"
@@ -149,6 +150,7 @@ type castle struct {
 	between func()
 	mem     []byte // that strangers are after
 	mr      core.MemoryRegion
+	seen    map[netip.AddrPort]bool // where strangers came from
 }
 
 // memKey is a key that strangers may guess, for tests of bounds; they may not write there.
@@ -174,7 +176,7 @@ func openCastle(t *testing.T) *castle {
 	t.Helper()
 	conform.NoLeaks(t)
 	own := ownNet()
-	c := &castle{keep: openKeep(t, "castle", own+"1", swift), mem: conform.Pattern(secret, 8)}
+	c := &castle{keep: openKeep(t, "castle", own+"1", swift), mem: conform.Pattern(secret, 8), seen: map[netip.AddrPort]bool{}}
 	for i, m := range []map[string]string{swift, with(swift, "FI_OFI_RXD_EXTENSIONS", "0")} {
 		k := openKeep(t, []string{"gofabric peer", "native peer"}[i], fmt.Sprintf("%s%d", own, 2+i), m)
 		c.honest = append(c.honest, k)
