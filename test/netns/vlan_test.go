@@ -156,8 +156,8 @@ func TestXDPVLANNative(t *testing.T) {
 		for _, env := range [][]string{xdpAbove, xdpBelow} {
 			t.Run(fmt.Sprint(c[0], env), func(t *testing.T) {
 				a, b := vlan(t, false)
-				pingpong(t, a, b, native, fi, c[0], c[1], false, env...)
-				pingpong(t, a, b, native, fi, c[0], c[1], true, env...)
+				pingpong(t, a, b, native, fi, c[0], c[1], false, false, env...)
+				pingpong(t, a, b, native, fi, c[0], c[1], true, false, env...)
 			})
 		}
 	}

@@ -169,16 +169,18 @@ func TestXDPRouter(t *testing.T) {
 	}
 }
 
-// TestXDPNative talks to libfabric's own fi_pingpong, datagrams and reliable ones, as server and as client.
+// TestXDPNative talks to libfabric's own fi_pingpong, datagrams and reliable ones, as server and as client, over IPv4 and IPv6.
 func TestXDPNative(t *testing.T) {
 	t.Parallel()
 	native, fi := nativePingpong(t), ownTools(t)
 	for _, c := range [][2]string{{"udp", "dgram"}, {"udp;ofi_rxd", "rdm"}} {
 		for _, serves := range []bool{true, false} {
-			t.Run(fmt.Sprint(c[0], " serves ", serves), func(t *testing.T) {
-				a, b := newHosts(t)
-				pingpong(t, a, b, native, fi, c[0], c[1], serves, xdpLink)
-			})
+			for _, v6 := range []bool{false, true} {
+				t.Run(fmt.Sprint(c[0], " serves ", serves, " IPv6 ", v6), func(t *testing.T) {
+					a, b := newHosts(t)
+					pingpong(t, a, b, native, fi, c[0], c[1], serves, v6, xdpLink)
+				})
+			}
 		}
 	}
 }
@@ -201,14 +203,23 @@ func ownTools(t *testing.T) string {
 }
 
 // pingpong runs our tool at one end and the native one at the other; b is the server, and ours if serves.
-func pingpong(t *testing.T, a, b *host, native, fi, provider, kind string, serves bool, env ...string) {
+func pingpong(t *testing.T, a, b *host, native, fi, provider, kind string, serves, v6 bool, env ...string) {
 	t.Helper()
 	args := []string{"-c", "-I", "200", "-p", provider, "-e", kind, "-S", "1024"}
+	own := func(h *host) string { return h.v4 }
+	if v6 {
+		args = append(args, "-6")
+		if !serves { // a native server takes the first of its addresses, whatever the control connection's is
+			b.IP("-4", "addr", "flush", "dev", "eth9")
+			b.IP("-6", "addr", "flush", "dev", "eth9", "scope", "link")
+		}
+		own = func(h *host) string { return h.v6 }
+	}
 	run := func(h *host, mine bool, peer ...string) (*exec.Cmd, *bytes.Buffer) {
 		line := []string{"netns", "exec", h.Name, "timeout", "-k", "1", "60", native}
 		if mine {
 			line[len(line)-1] = fi
-			line = append(line, "pingpong", "-s", h.v4) // 1.17's has no such flag
+			line = append(line, "pingpong", "-s", own(h)) // 1.17's has no such flag
 		}
 		cmd := exec.Command("ip", append(append(line, args...), peer...)...)
 		cmd.Env = append(os.Environ(), env...)
@@ -221,7 +232,7 @@ func pingpong(t *testing.T, a, b *host, native, fi, provider, kind string, serve
 	}
 	server, sout := run(b, serves)
 	waitListening(t, b, 47592)
-	client, cout := run(a, !serves, b.v4)
+	client, cout := run(a, !serves, own(b))
 	for _, err := range []error{client.Wait(), server.Wait()} {
 		if err != nil || strings.Count(cout.String(), "200") == 0 {
 			t.Fatalf("%v\nclient: %s\nserver: %s", err, cout, sout)
