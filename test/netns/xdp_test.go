@@ -169,15 +169,17 @@ func TestXDPRouter(t *testing.T) {
 	}
 }
 
-// TestXDPNative talks to libfabric's own fi_pingpong, datagrams and reliable ones, as server and as client, over IPv4 and IPv6.
+// TestXDPNative talks to libfabric's own fi_pingpong, datagrams and reliable ones, as server and as client, over IPv4 and IPv6, whatever the interface's MTU.
 func TestXDPNative(t *testing.T) {
 	t.Parallel()
 	native, fi := nativePingpong(t), ownTools(t)
 	for _, c := range [][2]string{{"udp", "dgram"}, {"udp;ofi_rxd", "rdm"}} {
 		for _, serves := range []bool{true, false} {
-			for _, v6 := range []bool{false, true} {
-				t.Run(fmt.Sprint(c[0], " serves ", serves, " IPv6 ", v6), func(t *testing.T) {
+			for i, mtu := range []int{1500, 1500, 3490, 9000} {
+				v6 := i%2 > 0
+				t.Run(fmt.Sprint(c[0], " serves ", serves, " IPv6 ", v6, " ", mtu), func(t *testing.T) {
 					a, b := newHosts(t)
+					setMTU(mtu, a, b)
 					pingpong(t, a, b, native, fi, c[0], c[1], serves, v6, xdpLink)
 				})
 			}
