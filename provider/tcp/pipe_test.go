@@ -201,7 +201,9 @@ func TestPipeAway(t *testing.T) {
 	const size, n = 200_000, 20
 	c := newPiped(t)
 	defer c.close()
+	c.d[1].prog.Lock()
 	base := c.streams1(1).conn.MsgsIn
+	c.d[1].prog.Unlock()
 	for range n {
 		must(t, c.ep[1].Recv(make([]byte, size), 0, core.AddrUnspec, 1))
 	}
@@ -408,11 +410,13 @@ func TestPipeMissing(t *testing.T) {
 	c.exchange(1, func(int) int { return 8 })
 	var offers, takes *stream
 	for _, s := range c.streams() {
+		s.prog.Lock()
 		if s.move == moveMay {
 			offers = s
 		} else {
 			takes = s
 		}
+		s.prog.Unlock()
 	}
 	offers.prog.Lock()
 	offers.makeOffer()
