@@ -144,9 +144,13 @@ func TestXDPAddressMoves(t *testing.T) {
 			t.Fatal(p.noXDP)
 		}
 		hears(t, q, p, in, 8)
+		var nodad []string
+		if p.local.Addr().Is6() {
+			nodad = []string{"nodad"} // else it cannot be bound to at once, even on lo
+		}
 		a.IP("addr", "del", at.prefix, "dev", "eth9")
 		a.IP("route", "add", at.addr, "via", at.via)
-		c.IP("addr", "add", at.addr, "dev", "lo")
+		c.IP(append([]string{"addr", "add", at.addr, "dev", "lo"}, nodad...)...)
 		c.Enter()
 		theirs := &inbox{}
 		other := portAt(t, testDomain(t), p.local, theirs)
@@ -154,11 +158,7 @@ func TestXDPAddressMoves(t *testing.T) {
 		was := p.counts()
 		c.IP("addr", "del", at.addr, "dev", "lo")
 		a.IP("route", "del", at.addr, "via", at.via)
-		nodad := []string{"addr", "add", at.prefix, "dev", "eth9"}
-		if p.local.Addr().Is6() {
-			nodad = append(nodad, "nodad")
-		}
-		a.IP(nodad...)
+		a.IP(append([]string{"addr", "add", at.prefix, "dev", "eth9"}, nodad...)...)
 		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; { // the link hears of it a little later
 			hears(t, q, p, in, 10)
 			if time.Now().After(deadline) {
