@@ -175,7 +175,7 @@ func TestUpDown(t *testing.T) {
 	four.awaitNone(ErrDown)
 	six.awaitNone(ErrDown)
 	b.IP("link", "set", "eth9", "up")
-	b.address("eth9", "fd99::2/64")
+	b.Address("eth9", "fd99::2/64")
 	deliver(t, a, "eth9", four.awaitPath("the way after the carrier came back", good), b, four.to)
 	deliver(t, a, "eth9", six.awaitPath("the way after the carrier came back", good), b, six.to)
 
@@ -183,7 +183,7 @@ func TestUpDown(t *testing.T) {
 	four.awaitNone(unix.ENETUNREACH)
 	six.awaitNone(ErrAddress)
 	a.IP("link", "set", "eth9", "up")
-	a.address("eth9", "fd99::1/64")
+	a.Address("eth9", "fd99::1/64")
 	deliver(t, a, "eth9", four.awaitPath("the way after the interface came back", good), b, four.to)
 	deliver(t, a, "eth9", six.awaitPath("the way after the interface came back", good), b, six.to)
 
@@ -200,14 +200,14 @@ func TestUpDown(t *testing.T) {
 func TestAddress(t *testing.T) {
 	t.Parallel()
 	a, _ := pair(t)
-	a.address("eth9", "10.99.0.11/24", "fd99::11/64")
+	a.Address("eth9", "10.99.0.11/24", "fd99::11/64")
 	tab := a.table()
 	for _, tc := range []struct{ src, prefix, to string }{{"10.99.0.11", "10.99.0.11/24", "10.99.0.2"}, {"fd99::11", "fd99::11/64", "fd99::2"}} {
 		w := newWay(t, tab, tc.src, tc.to)
 		w.resolve()
 		a.IP("addr", "del", tc.prefix, "dev", "eth9")
 		w.await("the end of the address", func() bool { w.path(); return w.v.Why(&w.d) == ErrAddress })
-		a.address("eth9", tc.prefix)
+		a.Address("eth9", tc.prefix)
 		w.awaitPath("the way from the address", func(p *Path) bool { return p.Src.String() == tc.src })
 	}
 }
@@ -240,7 +240,7 @@ func TestFollowAddresses(t *testing.T) {
 	two, stopTwo := follow()
 	defer stopTwo()
 	await("the first set, beside another", two, "fd99::1", true)
-	a.address("eth9", "10.99.0.77/24")
+	a.Address("eth9", "10.99.0.77/24")
 	await("an address", one, "10.99.0.77", true)
 	await("an address", two, "10.99.0.77", true)
 	stop()
@@ -302,7 +302,7 @@ func TestNobody(t *testing.T) {
 			if d := mono.Now().Sub(began); d >= answerMax {
 				t.Errorf("that took %v, though the kernel gives up in less than a second", d)
 			}
-			b.address("eth9", tc.prefix)
+			b.Address("eth9", tc.prefix)
 			deliver(t, a, "eth9", w.awaitPath("the way to who has come", func(*Path) bool { return true }), b, w.to)
 		})
 	}
@@ -404,7 +404,7 @@ func TestOverrun(t *testing.T) {
 	w, nobody := newWay(t, tab, "", "10.99.0.2"), newWay(t, tab, "", "10.99.0.3")
 	w.resolve()
 	gen := tab.gen.Load()
-	b.address("eth9", "10.99.0.3/24")
+	b.Address("eth9", "10.99.0.3/24")
 	tab.events <- []event{{kind: overrun}}
 	w.await("a question", func() bool { w.path(); return tab.gen.Load() > gen && w.d.gen.Load() > gen })
 	if w.path() == nil {
@@ -466,10 +466,10 @@ func TestVLAN(t *testing.T) {
 			h.IP("link", "set", dev, "up")
 		}
 	}
-	a.address("v42", "10.42.0.1/24", "fd42::1/64")
-	b.address("v42", "10.42.0.2/24", "fd42::2/64")
-	a.address("c9", "10.9.0.1/24")
-	b.address("c9", "10.9.0.2/24")
+	a.Address("v42", "10.42.0.1/24", "fd42::1/64")
+	b.Address("v42", "10.42.0.2/24", "fd42::2/64")
+	a.Address("c9", "10.9.0.1/24")
+	b.Address("c9", "10.9.0.2/24")
 	tab := a.table()
 	index := a.link("eth9").Attrs().Index
 	for _, tc := range []struct {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,25 +45,13 @@ func lay(a, b host, dev string) {
 	}
 }
 
-// address gives a host addresses.
-func (h host) address(dev string, prefixes ...string) {
-	h.T.Helper()
-	for _, p := range prefixes {
-		if strings.Contains(p, ":") {
-			h.IP("addr", "add", p, "dev", dev, "nodad")
-		} else {
-			h.IP("addr", "add", p, "dev", dev, "brd", "+")
-		}
-	}
-}
-
 // pair is two hosts with a cable eth9.
 func pair(t testing.TB) (a, b host) {
 	t.Helper()
 	a, b = newHost(t), newHost(t)
 	lay(a, b, "eth9")
-	a.address("eth9", "10.99.0.1/24", "fd99::1/64")
-	b.address("eth9", "10.99.0.2/24", "fd99::2/64")
+	a.Address("eth9", "10.99.0.1/24", "fd99::1/64")
+	b.Address("eth9", "10.99.0.2/24", "fd99::2/64")
 	return a, b
 }
 

@@ -124,15 +124,12 @@ func TestXDPAddressMoves(t *testing.T) {
 	c := cable.NewHost(t)
 	a.IP("link", "add", "eth8", "type", "veth", "peer", "name", "eth8", "netns", c.Name)
 	a.IP("link", "set", "eth8", "up")
-	a.IP("addr", "add", "10.97.0.1/24", "dev", "eth8")
-	a.IP("addr", "add", "10.98.0.9/24", "dev", "eth9")
-	a.IP("-6", "addr", "add", "fd98::9/64", "dev", "eth9", "nodad")
-	a.IP("-6", "addr", "add", "fd97::1/64", "dev", "eth8", "nodad")
+	a.Address("eth8", "10.97.0.1/24", "fd97::1/64")
+	a.Address("eth9", "10.98.0.9/24", "fd98::9/64")
 	a.Set("net/ipv4/ip_forward", "1")
 	a.Set("net/ipv6/conf/all/forwarding", "1")
 	c.IP("link", "set", "eth8", "up")
-	c.IP("addr", "add", "10.97.0.2/24", "dev", "eth8")
-	c.IP("-6", "addr", "add", "fd97::2/64", "dev", "eth8", "nodad")
+	c.Address("eth8", "10.97.0.2/24", "fd97::2/64")
 	c.IP("route", "add", "default", "via", "10.97.0.1")
 	c.IP("-6", "route", "add", "default", "via", "fd97::1")
 	for _, at := range []struct{ addr, prefix, peer, via string }{{"10.98.0.1", "10.98.0.1/24", "10.98.0.2", "10.97.0.2"}, {"fd98::1", "fd98::1/64", "fd98::2", "fd97::2"}} {
@@ -144,13 +141,9 @@ func TestXDPAddressMoves(t *testing.T) {
 			t.Fatal(p.noXDP)
 		}
 		hears(t, q, p, in, 8)
-		var nodad []string
-		if p.local.Addr().Is6() {
-			nodad = []string{"nodad"} // else it cannot be bound to at once, even on lo
-		}
 		a.IP("addr", "del", at.prefix, "dev", "eth9")
 		a.IP("route", "add", at.addr, "via", at.via)
-		c.IP(append([]string{"addr", "add", at.addr, "dev", "lo"}, nodad...)...)
+		c.Address("lo", at.addr)
 		c.Enter()
 		theirs := &inbox{}
 		other := portAt(t, testDomain(t), p.local, theirs)
@@ -158,7 +151,7 @@ func TestXDPAddressMoves(t *testing.T) {
 		was := p.counts()
 		c.IP("addr", "del", at.addr, "dev", "lo")
 		a.IP("route", "del", at.addr, "via", at.via)
-		a.IP(append([]string{"addr", "add", at.prefix, "dev", "eth9"}, nodad...)...)
+		a.Address("eth9", at.prefix)
 		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; { // the link hears of it a little later
 			hears(t, q, p, in, 10)
 			if time.Now().After(deadline) {

@@ -264,7 +264,7 @@ func TestXDPLinkLocal(t *testing.T) {
 	var in [2]*inbox
 	for i, h := range []*cable.Host{a, b} {
 		at := []string{"fe80::98:1", "fe80::98:2"}[i]
-		h.IP("addr", "add", at+"/64", "dev", "eth9", "nodad")
+		h.Address("eth9", at+"/64")
 		h.Enter()
 		p[i], in[i] = testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr(at+"%eth9"))
 		if p[i].express == nil {

@@ -134,6 +134,18 @@ func (h *Host) IP(args ...string) string {
 	return string(out)
 }
 
+// Address gives an interface of the host addresses, which can be bound to at once: without nodad the kernel makes those of IPv6 usable some time later, even on lo.
+func (h *Host) Address(dev string, prefixes ...string) {
+	h.T.Helper()
+	for _, p := range prefixes {
+		if strings.Contains(p, ":") {
+			h.IP("addr", "add", p, "dev", dev, "nodad")
+		} else {
+			h.IP("addr", "add", p, "dev", dev, "brd", "+")
+		}
+	}
+}
+
 // Batch runs ip(8) in the host for several commands, one after the other: most of what it takes is to be started.
 func (h *Host) Batch(commands ...string) {
 	h.T.Helper()

@@ -33,8 +33,7 @@ func vlan(t *testing.T, twice bool) (a, b *host) {
 		h.IP("link", "add", "link", below, "name", "v42", "type", "vlan", "id", "42", "egress-qos-map", "0:3")
 		h.IP("link", "set", "v42", "up")
 		in := &host{h.Host, t, fmt.Sprintf("10.42.0.%d", i+1), fmt.Sprintf("fd42::%d", i+1)}
-		h.IP("addr", "add", in.v4+"/24", "dev", "v42")
-		h.IP("addr", "add", in.v6+"/64", "dev", "v42", "nodad")
+		h.Address("v42", in.v4+"/24", in.v6+"/64")
 		at[i] = in
 	}
 	return at[0], at[1]

@@ -265,8 +265,7 @@ func TestXDPGeneric(t *testing.T) {
 		"peer", "name", "eth9", "netns", b.Name, "numtxqueues", "1", "numrxqueues", "1")
 	for _, h := range []*host{a, b} {
 		h.IP("link", "set", "eth9", "up")
-		h.IP("addr", "add", h.v4+"/24", "dev", "eth9")
-		h.IP("addr", "add", h.v6+"/64", "dev", "eth9", "nodad")
+		h.Address("eth9", h.v4+"/24", h.v6+"/64")
 	}
 	for _, ip := range [][2]string{{a.v4, b.v4}, {a.v6, b.v6}} {
 		ra, rb := xdpPair(a, b, ip[0], ip[1], []string{xdpLink, xdpDriver}, []string{xdpLink})
