@@ -2,6 +2,7 @@ package gofabric
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"gofabric/core"
@@ -24,6 +25,9 @@ const (
 )
 
 var verbNames = [...]string{"fi_send", "fi_senddata", "fi_recv", "fi_tsend", "fi_tsenddata", "fi_trecv", "fi_read", "fi_write"}
+
+// receives reports that a verb waits for a message of the peer's.
+func (v verb) receives() bool { return v == recv || v == trecv }
 
 // request is what a call asks for. It lives on the caller's stack.
 type request struct {
@@ -81,6 +85,9 @@ func (e *Endpoint) do(ctx context.Context, r *request) (Received, error) {
 	}
 	defer h.put(o)
 	if err := e.begin(ctx, r, o); err != nil {
+		if err == io.EOF {
+			return Received{From: AnyPeer}, err
+		}
 		return Received{From: AnyPeer}, e.opError(name, r.peer, err, "")
 	}
 	why := h.wait(ctx, o)
@@ -93,8 +100,10 @@ func (e *Endpoint) do(ctx context.Context, r *request) (Received, error) {
 		return got, nil
 	case o.err == core.ErrCanceled && why != nil:
 		return got, e.opError(name, r.peer, ended(why), o.text)
-	case o.err == core.ErrCanceled && e.eq != nil && e.isOpen():
-		o.err, o.text = core.ErrConnReset, "" // the provider, or look, flushed what the lost connection left behind
+	case o.err == core.ErrCanceled && e.eq != nil && e.isOpen(): // the provider, or look, flushed what the end of the connection left behind
+		if o.err, o.text = e.endOf(r.verb), ""; o.err == io.EOF {
+			return got, io.EOF
+		}
 	}
 	return got, e.failure(name, r.peer, o)
 }
@@ -121,11 +130,12 @@ func (e *Endpoint) begin(ctx context.Context, r *request, o *op) error {
 		switch {
 		case e.closed:
 			err = core.ErrShutdown
-		case e.lost.Load() && e.srx == nil, tries > 8 && e.eq != nil && e.ended():
-			err = core.ErrConnReset
-		default:
-			if err = e.post(r, o.context()); err == core.ErrNotConn {
-				err = core.ErrConnReset // the provider noticed first
+		case e.lost.Load() && !r.verb.receives(), tries > 8 && e.eq != nil && e.ended():
+			err = e.endOf(r.verb)
+		default: // a receive may find a message that came before the end
+			o.recv = r.verb.receives()
+			if err = e.post(r, o.context()); e.eq != nil && (err == core.ErrNotConn || err == core.ErrShutdown) {
+				err = e.endOf(r.verb) // the provider noticed first
 			}
 		}
 		e.mu.RUnlock()
@@ -152,6 +162,7 @@ func (e *Endpoint) giveUp(r *request, o *op) {
 	if e.breakOff(r.peer) && e.waitFor(o) {
 		return
 	}
+	e.abort()
 	e.stop()
 	e.base.hub.wait(context.Background(), o)
 }
@@ -167,6 +178,7 @@ func (e *Endpoint) breakOff(p Peer) bool {
 		return false
 	}
 	if e.eq != nil {
+		e.abort()
 		return e.ep.Shutdown() == nil
 	}
 	d, ok := e.ep.(disconnecter)
@@ -179,6 +191,29 @@ func (e *Endpoint) cancel(o *op) {
 	if e.srx == nil || e.srx.Cancel(o.context()) != nil {
 		e.ep.Cancel(o.context())
 	}
+}
+
+// abort has Shutdown and Close wait for nobody: the peer does not take what it should.
+func (e *Endpoint) abort() {
+	e.ep.SetOpt(core.OptLinger, 0) // what has no such option does not wait
+}
+
+// endOf is the error of a call of a connected endpoint whose connection has ended: io.EOF if the peer has closed it, or its half of it, in good order, and nothing
+// is left to receive.
+func (e *Endpoint) endOf(v verb) error {
+	switch {
+	case e.peerClosed() && v.receives():
+		return io.EOF
+	case e.silent.Load() || e.peerClosed():
+		return core.ErrShutdown
+	}
+	return core.ErrConnReset
+}
+
+// peerClosed reports that the peer has said that it sends no more.
+func (e *Endpoint) peerClosed() bool {
+	h, ok := e.ep.(core.HalfCloser)
+	return ok && h.PeerClosed()
 }
 
 func (e *Endpoint) isOpen() bool {

@@ -50,7 +50,7 @@ func Dial(ctx context.Context, addr string, opts ...Option) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Endpoint{base: b, grace: c.grace, peer: info.DestAddr}
+	e := &Endpoint{base: b, grace: c.grace, linger: c.linger, peer: info.DestAddr}
 	if err = e.open(info, 0); err == nil {
 		err = e.ep.Connect(info.DestAddr, c.private)
 	}

@@ -36,19 +36,21 @@ const Connected = AnyPeer
 // that does not help, or the provider cannot break off the connection with a single peer, the endpoint is closed, and its other calls fail with
 // core.ErrCanceled.
 type Endpoint struct {
-	base  *base
-	ep    core.Endpoint
-	srx   core.SharedRx      // where receives are posted, if the provider receives through one
-	av    core.AddressVector // nil if connected
-	eq    core.EventQueue    // of connected endpoints
-	name  core.Addr
-	peer  core.Addr           // of connected endpoints
-	cmd   []byte              // private data that came with the connection
-	reg   *names.Registration // nil without Name
-	grace time.Duration
+	base   *base
+	ep     core.Endpoint
+	srx    core.SharedRx      // where receives are posted, if the provider receives through one
+	av     core.AddressVector // nil if connected
+	eq     core.EventQueue    // of connected endpoints
+	name   core.Addr
+	peer   core.Addr           // of connected endpoints
+	cmd    []byte              // private data that came with the connection
+	reg    *names.Registration // nil without Name
+	grace  time.Duration
+	linger time.Duration // negative: the provider's
 
 	// See watch.go.
 	lost    atomic.Bool // the connection has ended
+	silent  atomic.Bool // CloseWrite
 	watched atomic.Bool
 
 	// mu is held for reading while an operation is posted or cancelled, so that the endpoint is not closed underneath.
@@ -85,7 +87,7 @@ func Open(ctx context.Context, opts ...Option) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Endpoint{base: b, grace: c.grace}
+	e := &Endpoint{base: b, grace: c.grace, linger: c.linger}
 	if err = e.open(info, c.peers); err == nil {
 		e.reg, err = c.register(ctx, info, e.name)
 	}
@@ -139,8 +141,23 @@ func (e *Endpoint) open(info *core.Info, peers int) error {
 	if err = e.ep.Enable(); err != nil {
 		return err
 	}
+	if err = e.setLinger(); err != nil {
+		return err
+	}
 	if info.EP.Type != core.EPTypeMsg {
 		e.name, err = e.ep.Name()
+	}
+	return err
+}
+
+// setLinger sets how long Close waits.
+func (e *Endpoint) setLinger() error {
+	if e.linger < 0 {
+		return nil
+	}
+	err := e.ep.SetOpt(core.OptLinger, int(e.linger/time.Millisecond))
+	if errors.Is(err, core.ErrNoProtoOpt) { // datagrams wait for nothing
+		err = nil
 	}
 	return err
 }
@@ -265,8 +282,30 @@ func (e *Endpoint) usable(name string) error {
 	return nil
 }
 
-// Close closes the endpoint and all that was opened with it, memory regions too. Calls under way return core.ErrCanceled first. Further calls of Close
-// do nothing.
+// CloseWrite says to the peer of a connected endpoint that no more messages follow (shutdown(2) with SHUT_WR; libfabric has no such call): its receives return
+// io.EOF after the last one, and what it sends still arrives here. Later sends fail with core.ErrShutdown. It fails with core.ErrOpNotSupp where the provider or
+// the peer, native libfabric, knows no half-closed connections.
+func (e *Endpoint) CloseWrite() error {
+	const name = "fi_shutdown"
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if err := e.usable(name); err != nil {
+		return err
+	}
+	h, ok := e.ep.(core.HalfCloser)
+	if !ok || e.eq == nil {
+		return e.opError(name, Connected, core.ErrOpNotSupp, "only connected endpoints have halves")
+	}
+	if err := h.CloseWrite(); err != nil {
+		return err
+	}
+	e.silent.Store(true)
+	return nil
+}
+
+// Close closes the endpoint and all that was opened with it, memory regions too. What was sent is delivered first, to every peer that lives, for as long as Linger
+// allows; an error that wraps core.ErrTimedOut says that it was not. The peer of a connected endpoint then gets io.EOF. Calls under way return core.ErrCanceled.
+// Further calls of Close do nothing.
 func (e *Endpoint) Close() error {
 	e.once.Do(func() { e.closeErr = e.close() })
 	return e.closeErr

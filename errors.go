@@ -37,8 +37,10 @@ func hintFor(err error) string {
 		return "nobody listens there; is the peer running?"
 	case core.ErrKeyRejected, core.ErrAccess:
 		return "key, bounds or permission of the remote memory do not allow it; is it still registered?"
-	case core.ErrConnReset, core.ErrConnAborted, core.ErrNotConn, core.ErrShutdown:
-		return "the peer closed the connection or ended"
+	case core.ErrShutdown:
+		return "the peer has closed its endpoint, or this side has called CloseWrite"
+	case core.ErrConnReset, core.ErrConnAborted, core.ErrNotConn:
+		return "the connection ended without a goodbye: the peer's process or host died, or it is native libfabric, which says none"
 	case core.ErrHostUnreach, core.ErrNetUnreach, core.ErrHostDown:
 		return "check route and firewall"
 	case core.ErrNoKey:

@@ -44,6 +44,8 @@ func (f *fakeEP) Cancel(ctx core.Context) error {
 	return core.ErrNoEnt
 }
 
+func (f *fakeEP) SetOpt(core.EPOpt, int) error { return core.ErrNoProtoOpt }
+
 func (f *fakeEP) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -47,6 +47,7 @@ type op struct {
 	prev   *op
 	asleep bool
 	done   bool
+	recv   bool // it waits for a message
 
 	entry core.CQEntry
 	src   core.FIAddr
@@ -79,7 +80,7 @@ func (h *hub) get(ep *Endpoint) (*op, error) {
 func (h *hub) put(o *op) {
 	h.mu.Lock()
 	o.gen++
-	o.ep, o.done, o.err, o.text, o.peer, o.entry = nil, false, nil, "", core.Addr{}, core.CQEntry{}
+	o.ep, o.recv, o.done, o.err, o.text, o.peer, o.entry = nil, false, false, nil, "", core.Addr{}, core.CQEntry{}
 	o.next, h.free = h.free, o
 	h.mu.Unlock()
 }

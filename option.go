@@ -31,11 +31,12 @@ type config struct {
 	peers     int
 	name      string
 	grace     time.Duration
+	linger    time.Duration // negative: the provider's
 	system    *system
 }
 
 func configure(opts []Option) *config {
-	c := &config{grace: defaultGrace, system: defaultSystem}
+	c := &config{grace: defaultGrace, linger: -1, system: defaultSystem}
 	for _, o := range opts {
 		o(c)
 	}
@@ -85,6 +86,10 @@ func Peers(n int) Option { return func(c *config) { c.peers = n } }
 // CancelGrace is how long a call whose context ended waits for its operation to be cancelled before it breaks the connection off; see Endpoint. The
 // default is one second.
 func CancelGrace(d time.Duration) Option { return func(c *config) { c.grace = d } }
+
+// Linger is how long Close waits, at most, until peers have what was sent, whole milliseconds; 0: what cannot be transmitted at once is lost. The default is the
+// provider's (FI_TCP_LINGER, FI_OFI_RXM_LINGER, FI_OFI_RXD_LINGER), ten seconds.
+func Linger(d time.Duration) Option { return func(c *config) { c.linger = max(d, 0) } }
 
 // Name registers the address of the endpoint, or of a Listener, in the directory of this node's daemon fabricd, so that others find it as fabric://NAME:
 // Insert, Dial and GetInfo take that. The registration is kept up as long as the endpoint is open, also when fabricd starts again. Without fabricd Open and Listen

@@ -29,7 +29,7 @@ func (r *Request) Accept(ctx context.Context, private []byte) (*Endpoint, error)
 	}
 	defer l.calls.Done()
 	l.base.refs.Add(1)
-	e := &Endpoint{base: l.base, grace: l.cfg.grace, peer: r.info.DestAddr}
+	e := &Endpoint{base: l.base, grace: l.cfg.grace, linger: l.cfg.linger, peer: r.info.DestAddr}
 	err := e.open(r.info, 0)
 	if err != nil {
 		l.pep.Reject(r.info.Handle, nil) // or the other side would wait for its deadline

@@ -58,7 +58,7 @@ func (h *hub) look() {
 			continue
 		}
 		e.mu.RLock()
-		if !e.closed && e.ended() {
+		if !e.closed && (e.ended() || o.recv && e.srx != nil && e.peerClosed()) {
 			e.cancel(o)
 		}
 		e.mu.RUnlock()

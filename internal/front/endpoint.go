@@ -2,6 +2,7 @@ package front
 
 import (
 	"net/netip"
+	"time"
 
 	"gofabric/core"
 	"gofabric/internal/progress"
@@ -34,7 +35,8 @@ type Endpoint struct {
 	txFlags, rxFlags core.Flags // default operation flags
 	lanes            uint32     // counts addresses that left the vector: what a lane knew before counts no more
 
-	auth *Auth // its authorization key; nil if it has none
+	auth   *Auth // its authorization key; nil if it has none
+	linger time.Duration
 
 	ends Ends
 	coll *collectives // nil if collective operations were not asked for
@@ -53,6 +55,7 @@ type Ends func(src uint64) (local, peer netip.AddrPort)
 // InitEndpoint prepares e, which does not count as opened on d before the provider calls Opened. info is copied.
 func (e *Endpoint) InitEndpoint(d *Domain, info *core.Info, ends Ends) {
 	e.d, e.prog, e.info, e.ends = d, d.prog, info.Dup(), ends
+	e.linger = LingerDefault
 	if info.Tx != nil {
 		e.txFlags = info.Tx.OpFlags
 	}

@@ -24,7 +24,8 @@ var NoPeer netip.AddrPort
 var hints = map[core.Errno]string{
 	core.ErrConnRefused: "is an endpoint listening there?",
 	core.ErrTimedOut:    "check the address, the route and the firewall",
-	core.ErrConnReset:   "the peer's process ended or closed its endpoint",
+	core.ErrConnReset:   "the peer's process or host died, the path broke, or the peer is native libfabric, which says no goodbye",
+	core.ErrShutdown:    "open it again to go on",
 	core.ErrAccess:      "key, offset or access rights do not fit a registered region",
 	core.ErrMFile:       "raise the limit on open files (ulimit -n)",
 }
@@ -96,6 +97,8 @@ func Errno(err error) core.Errno {
 		return core.ErrIO
 	case engine.ErrPeerClose:
 		return core.ErrConnReset
+	case engine.ErrGoodbye:
+		return core.ErrShutdown
 	}
 	var no core.Errno
 	if errors.As(err, &no) {

@@ -1,6 +1,8 @@
 package front
 
 import (
+	"time"
+
 	"gofabric/core"
 	"gofabric/internal/xnet/engine"
 )
@@ -26,19 +28,25 @@ func (e *Endpoint) Option(rx *engine.RxContext, opt core.EPOpt) (int, error) {
 		return e.info.Tx.Size, nil
 	case core.OptRxSize:
 		return rx.Depth, nil
+	case core.OptLinger:
+		return int(e.linger / time.Millisecond), nil
 	}
 	return 0, core.ErrNoProtoOpt
 }
 
 // SetOption sets what can be set (fi_setopt(3)). Locked.
 func (e *Endpoint) SetOption(rx *engine.RxContext, opt core.EPOpt, value int) error {
-	if opt != core.OptMinMultiRecv {
+	if opt != core.OptMinMultiRecv && opt != core.OptLinger {
 		return core.ErrNoProtoOpt
 	}
 	if value < 0 {
-		return e.Refuse("fi_setopt", NoPeer, core.ErrInval, "a size is not negative")
+		return e.Refuse("fi_setopt", NoPeer, core.ErrInval, "neither a size nor a time is negative")
 	}
-	rx.MinMulti = value
+	if opt == core.OptLinger {
+		e.linger = time.Duration(value) * time.Millisecond
+	} else {
+		rx.MinMulti = value
+	}
 	return nil
 }
 

@@ -38,6 +38,9 @@ func (e *Endpoint) Completed(c *engine.Completion) {
 		e.owned(c)
 		return
 	}
+	if e.closed {
+		return
+	}
 	cn := e.cntr[kindCounter[c.Kind]]
 	if c.Mark != 0 {
 		e.did.end(c.Mark, c.Err == nil)

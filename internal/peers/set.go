@@ -257,7 +257,42 @@ func (s *Set) Watch() {
 	})
 }
 
-// Close ends all connections; what is staged is sent as far as the transport takes it at once.
+// Wind prepares the end of all connections: each says that nothing more comes behind what it has queued. Drained then tells when peers have all of it.
+func (s *Set) Wind() {
+	for c := range s.Conns {
+		c.Wind()
+		s.Posted(c, false)
+	}
+}
+
+// Drained reports that no connection has anything left to transmit of what the application was told is done.
+func (s *Set) Drained() bool {
+	for p := range s.t.all {
+		if !drained(p.Conn, p.Link) {
+			return false
+		}
+		for l := range p.lanes.each {
+			if !drained(l.Conn, l.Link) {
+				return false
+			}
+		}
+	}
+	for l := range s.parting {
+		if !drained(l.Conn, l.Link) {
+			return false
+		}
+	}
+	return true
+}
+
+func drained(c *engine.Conn, l conduit.Link) bool {
+	if l == nil {
+		return !c.Promised()
+	}
+	return l.Drained()
+}
+
+// Close ends all connections; what is left is sent as far as the transport takes it at once.
 func (s *Set) Close() {
 	if s.l != nil {
 		s.l.Close()

@@ -110,6 +110,32 @@ func (s *stream) AtRest() bool {
 	return s.fd != netx.NoFD && (s.move == moveNever || s.move == moveMay)
 }
 
+// Wind prepares the end of the connection (engine.Conn.Wind).
+func (s *stream) Wind() {
+	s.conn.Wind()
+	if s.fd != netx.NoFD && s.conn.State() == engine.Connected {
+		s.flush()
+	}
+}
+
+// Drained implements conduit.Link. What is in shared memory or in a local socket is the peer's, whatever becomes of this process. What is in a TCP socket is
+// the peer's when its system has acknowledged it: closing a socket whose input was not read discards the rest (tcp(7), RFC 9293 3.10.4).
+func (s *stream) Drained() bool {
+	if s.fd == netx.NoFD || s.conn.State() >= engine.Broken {
+		return true
+	}
+	if s.conn.Promised() {
+		switch {
+		case s.move == moveHeld && netx.Unacknowledged(s.fd) == 0:
+			s.sayAll()
+		case s.h == nil:
+			s.flush()
+		}
+		return s.fd == netx.NoFD || !s.conn.Promised()
+	}
+	return s.conn.State() < engine.Connected || s.moved || s.conn.BytesOut-min(uint64(netx.Unacknowledged(s.fd)), s.conn.BytesOut) >= s.conn.Due()
+}
+
 // End implements conduit.Link.
 func (s *stream) End() {
 	if s.fd == netx.NoFD {

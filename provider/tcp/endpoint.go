@@ -27,6 +27,7 @@ func (e *endpoint) init(d *domain, info *core.Info, ends front.Ends, sink engine
 	e.d, e.prog, e.auth = d, d.prog, auth
 	e.InitEndpoint(&d.Domain, info, ends)
 	e.SetAuth(auth)
+	e.SetLinger(d.s.linger)
 	e.own = engine.NewRxContext(d.Pool(), sink)
 	d.s.rxLimits().Apply(e.own, info.Rx)
 	e.InitTransmitter(&e.Endpoint, r)

@@ -383,9 +383,12 @@ func (s *stream) sayAll() {
 	if s.move != moveHeld || s.moving.next == netx.NoFD {
 		return
 	}
+	if s.receive(); s.fd == netx.NoFD || s.move != moveHeld { // what is not read when TCP is closed would reset it
+		return
+	}
 	s.detach()
 	s.closeTCP()
-	s.fd, s.moving.next, s.move = s.moving.next, netx.NoFD, moveNever
+	s.fd, s.moving.next, s.move, s.moved = s.moving.next, netx.NoFD, moveNever, true
 	if s.usePipe() {
 		s.flush()
 	}
@@ -412,7 +415,7 @@ func (s *stream) becomeMoved() {
 	s.closeTCP()
 	s.fd = s.moving.next
 	usable := s.usePipe()
-	s.move, s.moving, s.blocked = moveNever, nil, false
+	s.move, s.moving, s.blocked, s.moved = moveNever, nil, false, true
 	if !usable { // descriptors had run out when it came, or it is not as it should be
 		s.failCall("share memory", unix.EPROTO)
 		return

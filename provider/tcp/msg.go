@@ -21,6 +21,10 @@ type msgEndpoint struct {
 	bound boundSocket  // taken from a passive endpoint, until Connect
 	state msgState
 	meter netx.Meter
+
+	silent  bool  // CloseWrite: nothing is sent any more
+	leaving bool  // Shutdown or Close is waiting for the peer
+	ended   error // why the connection has ended, as far as the peer's messages go
 }
 
 // boundSocket is a socket with an address.
@@ -98,8 +102,11 @@ func (ep *msgEndpoint) canReceive() error {
 	if ep.srx != nil {
 		return core.ErrOpNotSupp // receives are posted to the shared context (fi_srx_context(3))
 	}
-	if ep.state == msgShutdown && ep.own.Unexpected() == 0 {
-		return core.ErrNotConn // nothing will come; natively the receive would wait for ever
+	if ep.ended != nil && ep.own.Unexpected() == 0 { // nothing will come; natively the receive would wait for ever
+		if ep.ended == engine.ErrGoodbye {
+			return core.ErrShutdown
+		}
+		return core.ErrNotConn
 	}
 	return nil
 }
@@ -150,8 +157,11 @@ func (ep *msgEndpoint) becomeEnabled() error {
 
 // Route implements front.Router: there is one way.
 func (ep *msgEndpoint) Route(core.FIAddr) (*engine.Conn, error) {
-	if ep.state != msgConnected {
-		if ep.state == msgShutdown {
+	if ep.state != msgConnected || ep.silent {
+		switch {
+		case ep.silent, ep.ended == engine.ErrGoodbye:
+			return nil, core.ErrShutdown
+		case ep.state == msgShutdown:
 			return nil, core.ErrNotConn
 		}
 		return nil, core.ErrOpBadState
@@ -161,6 +171,13 @@ func (ep *msgEndpoint) Route(core.FIAddr) (*engine.Conn, error) {
 
 // Posted implements front.Router.
 func (ep *msgEndpoint) Posted(_ *engine.Conn, more bool) { ep.st.posted(more) }
+
+// connConfig is what the endpoint's connection needs.
+func (ep *msgEndpoint) connConfig() *engine.Config {
+	c := ep.conn(ep.Info().Tx.Size)
+	c.Ender = ep
+	return c
+}
 
 // Connect starts a connection (fi_connect(3)).
 func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
@@ -181,7 +198,7 @@ func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
 		}
 	}
 	data := append([]byte(nil), param...)
-	conn := engine.NewActive(ep.d.Pool(), ep.conn(ep.Info().Tx.Size), ep.rxContext(), ep.auth.Memory(&ep.d.Domain), ep, int64(mono.Now()))
+	conn := engine.NewActive(ep.d.Pool(), ep.connConfig(), ep.rxContext(), ep.auth.Memory(&ep.d.Domain), ep, int64(mono.Now()))
 	st := &stream{conn: conn, fd: ep.bound.fd, peer: dest.IP}
 	ep.bound = boundSocket{fd: netx.NoFD}
 	conn.User = st
@@ -230,7 +247,7 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 	}
 	ep.st = st
 	st.conn.User = st
-	st.conn.Attach(ep.d.Pool(), ep.conn(ep.Info().Tx.Size), ep.rxContext(), ep.auth.Memory(&ep.d.Domain), ep)
+	st.conn.Attach(ep.d.Pool(), ep.connConfig(), ep.rxContext(), ep.auth.Memory(&ep.d.Domain), ep)
 	if err := st.attach(ep.prog, ep.d.bufs, netx.In); err != nil {
 		st.close()
 		ep.state = msgShutdown
@@ -311,6 +328,9 @@ func (ep *msgEndpoint) Connected(c *engine.Conn, data []byte) {
 func (ep *msgEndpoint) Failed(c *engine.Conn, err error, data []byte) {
 	was := ep.state
 	ep.state = msgShutdown
+	if ep.ended == nil {
+		ep.ended = err
+	}
 	st := ep.st
 	if st != nil {
 		st.close()
@@ -330,25 +350,56 @@ func (ep *msgEndpoint) Failed(c *engine.Conn, err error, data []byte) {
 	}
 }
 
+// Ended implements engine.Ender: receives that are posted wait for nothing.
+func (ep *msgEndpoint) Ended(*engine.Conn) {
+	ep.ended = engine.ErrGoodbye
+	if ep.srx == nil && !ep.Closed() {
+		ep.own.Flush(&canceledBy{ep.ended})
+	}
+}
+
+// PeerClosed implements core.HalfCloser.
+func (ep *msgEndpoint) PeerClosed() bool {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	return ep.ended == engine.ErrGoodbye
+}
+
 // Replied implements engine.Sink.
 func (ep *msgEndpoint) Replied(*engine.Conn) { ep.st.replied() }
 
 // Resumed implements engine.Sink.
 func (ep *msgEndpoint) Resumed(*engine.Conn) { ep.st.setWant() }
 
-// Shutdown ends the connection (fi_shutdown(3)).
+// Shutdown ends the connection (fi_shutdown(3)). What was sent is delivered first, for as long as OptLinger allows.
 func (ep *msgEndpoint) Shutdown() error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	if ep.state != msgConnected && ep.state != msgConnecting {
+	if ep.state != msgConnected && ep.state != msgConnecting || ep.silent && ep.leaving {
 		return ep.Refuse("fi_shutdown", noPeer, core.ErrNotConn, "")
 	}
-	ep.st.flush()
-	ep.st.sayAll()
+	ep.silent, ep.leaving = true, true
+	err := ep.LetGo(ep.st)
 	if ep.st.fd != netx.NoFD {
 		netx.Shutdown(ep.st.fd, unix.SHUT_RDWR)
 	}
 	ep.st.conn.Fail(engine.ErrClosed)
+	return err
+}
+
+// CloseWrite implements core.HalfCloser.
+func (ep *msgEndpoint) CloseWrite() error {
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	switch {
+	case ep.state != msgConnected:
+		return ep.Refuse("fi_shutdown", noPeer, core.ErrNotConn, "")
+	case !ep.st.conn.KnowsEnd():
+		return ep.Refuse("fi_shutdown", ep.st.peer, core.ErrOpNotSupp, "the peer does not know half-closed connections; close the endpoint")
+	}
+	ep.silent = true
+	ep.st.conn.SayEnd(false)
+	ep.st.posted(false)
 	return nil
 }
 
@@ -423,7 +474,7 @@ func (ep *msgEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	return ep.SetOption(ep.rxContext(), opt, value)
 }
 
-// Close closes the endpoint; what is under way ends without completion (fi_close(3)).
+// Close closes the endpoint; what is under way ends without completion (fi_close(3)). What was sent is delivered first, for as long as OptLinger allows.
 func (ep *msgEndpoint) Close() error {
 	ep.prog.Lock()
 	if err := ep.BeginClose(); err != nil {
@@ -432,9 +483,9 @@ func (ep *msgEndpoint) Close() error {
 	}
 	req := ep.req
 	ep.bound.close()
+	var late error
 	if ep.st != nil {
-		ep.st.flush()
-		ep.st.sayAll()
+		late = ep.LetGo(ep.st)
 		ep.st.conn.Drop(engine.ErrClosed)
 		ep.st.close()
 	}
@@ -451,7 +502,7 @@ func (ep *msgEndpoint) Close() error {
 		req.abandon()
 	}
 	ep.Unbind()
-	return nil
+	return late
 }
 
 // Alias opens a second door to the endpoint (fi_ep_alias(3)).

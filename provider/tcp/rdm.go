@@ -129,16 +129,17 @@ func (ep *rdmEndpoint) Alias(flags core.Flags) (core.Endpoint, error) {
 	return ep.OpenAlias(ep, &ep.Transmitter, &ep.Receiver, flags)
 }
 
-// Close closes the endpoint and its connections; what is staged is sent as far as the sockets take it at once.
+// Close closes the endpoint and its connections (fi_close(3)). What was sent is delivered first, for as long as OptLinger allows.
 func (ep *rdmEndpoint) Close() error {
 	ep.prog.Lock()
 	if err := ep.BeginClose(); err != nil {
 		ep.prog.Unlock()
 		return err
 	}
+	err := ep.LetGo(&ep.Set)
 	ep.Set.Close()
 	ep.EndRx(ep.own)
 	ep.prog.Unlock()
 	ep.Unbind()
-	return nil
+	return err
 }

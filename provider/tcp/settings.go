@@ -32,6 +32,7 @@ type settings struct {
 	unexpBytes        uint64
 	connectTimeout    time.Duration
 	peerTimeout       time.Duration
+	linger            time.Duration
 	provName          string
 }
 
@@ -67,6 +68,7 @@ func params() []core.Param {
 		p("disable_auto_progress", core.ParamBool, "0", "never make progress but in calls of the application"),
 		p("firewall_addr", core.ParamBool, "0", "this node cannot be connected to; peers answer over connections made from here"),
 		p("connect_timeout", core.ParamInt, "15000", "how long a connect may take, milliseconds"),
+		front.LingerParam("tcp"),
 		p("peer_timeout", core.ParamInt, "20000", "how long an unresponsive peer is kept, milliseconds (0: for ever)"),
 	}
 }
@@ -121,6 +123,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	s.noAutoProgress, s.firewall = flag("disable_auto_progress"), flag("firewall_addr")
 	s.connectTimeout = time.Duration(get("connect_timeout", 1, math.MaxInt32)) * time.Millisecond
 	s.peerTimeout = time.Duration(get("peer_timeout", 0, math.MaxInt32)) * time.Millisecond
+	s.linger = time.Duration(get("linger", 0, math.MaxInt32)) * time.Millisecond
 	name, e := p.String("tcp", "prov_name")
 	if e != nil && err == nil {
 		err = e
@@ -144,7 +147,7 @@ func (s *settings) rxLimits() front.RxLimits {
 // config is what the engine needs of the settings and of an endpoint's attributes.
 func (s *settings) config(txSize int) *engine.Config {
 	c := &engine.Config{
-		Features:       wire.FeatureExtended,
+		Features:       wire.FeatureExtended | wire.FeatureEnd,
 		StageMax:       s.staging,
 		StageLimit:     128 << 10,
 		TxDepth:        txSize,

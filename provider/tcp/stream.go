@@ -56,6 +56,7 @@ type stream struct {
 
 	carried func() // bytes were given to conn or taken from it; nil usually
 	held    bool   // the owner wants nothing received
+	moved   bool   // fd is a local socket, no TCP one (local.go)
 
 	gather    progress.Gather
 	blocked   bool // the socket takes no more
@@ -384,7 +385,7 @@ func (s *stream) flush() {
 		}
 		if errno != 0 {
 			s.flushing = false
-			s.conn.Fail(&socketError{"send", errno})
+			s.becomeMute(errno)
 			return
 		}
 		s.conn.Transmitted(n)
@@ -408,6 +409,25 @@ func (s *stream) flush() {
 			s.carried()
 		}
 	}
+}
+
+// becomeMute is called when the socket takes nothing any more. What the peer sent before it closed, or before the path broke, is in the socket still and is
+// received first (tcp(7): data that was acknowledged stays readable after a reset).
+func (s *stream) becomeMute(errno unix.Errno) {
+	err := &socketError{"send", errno}
+	switch errno {
+	case unix.EPIPE, unix.ECONNRESET, unix.ETIMEDOUT:
+	default:
+		s.conn.Fail(err)
+		return
+	}
+	s.conn.Break(err)
+	if s.fd == netx.NoFD || s.h == nil {
+		return
+	}
+	s.blocked = false
+	s.setWant()
+	s.h.Notify() // the end need not show again where passes read the socket directly
 }
 
 func (s *stream) becomeBlocked(blocked bool) {

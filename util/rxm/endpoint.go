@@ -40,6 +40,7 @@ func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 	}
 	ep.InitEndpoint(&d.Domain, info, ep.Ends)
 	ep.SetAuth(auth)
+	ep.SetLinger(d.s.linger)
 	ep.own = engine.NewRxContext(d.Pool(), front.RxSink{Endpoint: &ep.Endpoint})
 	d.s.rxLimits().Apply(ep.own, info.Rx)
 	ep.InitTransmitter(&ep.Endpoint, &ep.Set)
@@ -189,18 +190,19 @@ func (ep *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
 	return ep.OpenAlias(ep, &ep.Transmitter, &ep.Receiver, flags)
 }
 
-// Close closes the endpoint and its connections; what is staged is sent as far as the transport takes it at once (fi_close(3)).
+// Close closes the endpoint and its connections (fi_close(3)). What was sent is delivered first, for as long as OptLinger allows.
 func (ep *endpoint) Close() error {
 	ep.prog.Lock()
 	if err := ep.BeginClose(); err != nil {
 		ep.prog.Unlock()
 		return err
 	}
+	err := ep.LetGo(&ep.Set)
 	ep.Set.Close()
 	ep.EndRx(ep.own)
 	ep.packets.rx.Release()
 	delete(ep.d.eps, ep)
 	ep.prog.Unlock()
 	ep.Unbind()
-	return nil
+	return err
 }

@@ -219,6 +219,22 @@ func (n *native) AtRest() bool {
 		n.gw.Idle() && n.lanes[0].conn.Idle() && n.first().AtRest()
 }
 
+// Drained implements conduit.Link.
+func (n *native) Drained() bool {
+	if n.closed || n.closing || n.lost != nil {
+		return true
+	}
+	if n.busy || len(n.ended) > 0 || n.upper.Promised() || n.gw.Promised() {
+		return false
+	}
+	for _, s := range n.lanes {
+		if !s.ended && !s.link.Drained() {
+			return false
+		}
+	}
+	return true
+}
+
 // End implements conduit.Link. A native peer that has nothing under way closes its end without a word to its application.
 func (n *native) End() { n.first().End() }
 

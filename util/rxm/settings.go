@@ -16,21 +16,21 @@ import (
 
 // settings are the layer's parameters (FI_OFI_RXM_*).
 type settings struct {
-	bufferSize     int // the eager limit
-	sarLimit       int
-	txSize, rxSize int
-	msgRxSize      int
-	writeRndv      bool
-	autoProgress   bool
-	direct         bool
-	staging        int
-	unexpBytes     uint64
-	rendezvous     uint64
-	singleCopy     int
-	connectTimeout time.Duration
-	maxConns       int
-	idleTime       time.Duration
-	conns          int // per peer
+	bufferSize             int // the eager limit
+	sarLimit               int
+	txSize, rxSize         int
+	msgRxSize              int
+	writeRndv              bool
+	autoProgress           bool
+	direct                 bool
+	staging                int
+	unexpBytes             uint64
+	rendezvous             uint64
+	singleCopy             int
+	linger, connectTimeout time.Duration
+	maxConns               int
+	idleTime               time.Duration
+	conns                  int // per peer
 }
 
 const (
@@ -77,6 +77,7 @@ func params() []core.Param {
 		p("max_conns", core.ParamSize, "0", "connections that an endpoint should have at most: the longest idle is closed when there are more (0: any number); none that is in use is closed"),
 		p("idle_timeout", core.ParamInt, "0", "how long a connection may be idle before it is closed, milliseconds (0: for ever); the next operation connects anew"),
 		p("connect_timeout", core.ParamInt, "15000", "how long a connect may take, milliseconds"),
+		front.LingerParam(layerName),
 	}
 }
 
@@ -136,6 +137,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	}
 	s.singleCopy = r.size("single_copy_size", 0, core.MaxSize)
 	s.connectTimeout = time.Duration(r.int("connect_timeout", 1, math.MaxInt32)) * time.Millisecond
+	s.linger = time.Duration(r.int("linger", 0, math.MaxInt32)) * time.Millisecond
 	s.maxConns = r.size("max_conns", 0, core.MaxSize)
 	s.idleTime = time.Duration(r.int("idle_timeout", 0, math.MaxInt32)) * time.Millisecond
 	s.conns = min(max(r.size("num_msg_eps", 0, core.MaxSize), 1), math.MaxUint8)
@@ -153,7 +155,7 @@ func (s *settings) conn(txSize, inject int) *engine.Config {
 		InternalMax:    internalMax, // what any peer of ours can have under way: see there
 	}
 	if s.direct {
-		c.Features = wire.FeatureExtended | wire.FeatureDirect
+		c.Features = wire.FeatureExtended | wire.FeatureDirect | wire.FeatureEnd
 		if s.singleCopy < core.MaxSize {
 			c.Puller, c.PullOver = pull.New(), s.singleCopy
 		}

@@ -6,8 +6,8 @@ import (
 
 // State is where a connection stands.
 //
-//	active:   Opening -> Requesting -> Connected -> Closed
-//	passive:  Listening -> Deciding -> Connected -> Closed
+//	active:   Opening -> Requesting -> Connected -> (Broken ->) Closed
+//	passive:  Listening -> Deciding -> Connected -> (Broken ->) Closed
 type State uint8
 
 const (
@@ -16,11 +16,12 @@ const (
 	Listening               // accepted by the listener, the peer's request has not come
 	Deciding                // the peer's request was told, waiting for Accept or Reject
 	Connected
+	Broken // nothing can be sent, but the peer's last messages may still come (end.go)
 	Closed
 )
 
 func (s State) String() string {
-	return [...]string{"opening", "requesting", "listening", "deciding", "connected", "closed"}[s]
+	return [...]string{"opening", "requesting", "listening", "deciding", "connected", "broken", "closed"}[s]
 }
 
 // stallReason says why no more bytes are taken from a peer.
@@ -277,7 +278,8 @@ func (c *Conn) fail(err error, data []byte) {
 		c.out.drain(c, err) // what is left of a rejection
 		return
 	}
-	up := c.state == Connected
+	up := c.state == Connected || c.state == Broken
+	err = c.reason(err)
 	c.becomeClosed(err)
 	if up { // what waits for a connection may go to another; what a fence holds back does not
 		c.endWaiting(err)

@@ -26,7 +26,8 @@ var (
 	ErrAccess   = errors.New("peer named memory that it may not access")
 	// ErrAuth ends a connect between ends with different authorization keys, or of which one has none.
 	ErrAuth      = errors.New("the peer has another authorization key, or only one of the ends has one")
-	ErrPeerClose = errors.New("connection closed by the peer")
+	ErrPeerClose = errors.New("the connection ended without a goodbye")
+	ErrGoodbye   = errors.New("the peer has closed its endpoint")
 	ErrClosed    = errors.New("endpoint closed")
 	ErrPersist   = errors.New("persistent memory could not be written back")
 )
@@ -123,6 +124,8 @@ type Config struct {
 	Mover Mover
 	// Leaver is asked when the peer wants to part for a while; nil: it is told to stay.
 	Leaver Leaver
+	// Ender is told when the peer sends no more messages; may be nil.
+	Ender Ender
 	// AtomicMax is the most bytes of operands, those to compare with included, that an atomic operation can bring to the peer; 0 does not limit it further.
 	AtomicMax int
 	// NativeAtomics says that the peer is native: atomic operations that would crash it (atomics.Native) fail here.

@@ -63,7 +63,7 @@ func TestMatchEnd(t *testing.T) {
 	}
 	s.a.transmit(100)
 	s.a.c.Drop(ErrPeerClose)
-	s.a.want("send 1: connection closed by the peer", "send 2: connection closed by the peer")
+	s.a.want("send 1: the connection ended without a goodbye", "send 2: the connection ended without a goodbye")
 }
 
 // Peers that cannot say so are not asked, and may not say so unasked.

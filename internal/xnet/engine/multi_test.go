@@ -96,7 +96,7 @@ func TestMultiReleaseIsLast(t *testing.T) {
 	}
 	s.b.want("recv 1: operation canceled")
 	s.b.c.Fail(ErrPeerClose)
-	s.b.want("recv 1 release: connection closed by the peer", `failed "": connection closed by the peer`)
+	s.b.want("recv 1 release: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
 }
 
 // A directed receive that is older keeps its precedence while messages of others fill a buffer.

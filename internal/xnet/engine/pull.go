@@ -52,6 +52,7 @@ type pulls struct {
 	pull  bool // we read the peer's
 	told  bool // the peer said hello
 	bye   bool // we have nothing more to say (leave.go)
+	end   ending
 
 	pid    uint32
 	seal   [SealLen]byte     // the challenge for the peer
@@ -158,6 +159,8 @@ func (c *Conn) endExt(n int) {
 		err = c.pulled(b)
 	case wire.ExtMatched:
 		err = c.matchedBy(b)
+	case wire.ExtEnd:
+		c.hearEnd(wire.EndsAll(b))
 	case wire.ExtBye, wire.ExtStay:
 		c.leaving(wire.ExtKind(b[0]))
 	case wire.ExtOffer, wire.ExtMoved:
@@ -166,7 +169,7 @@ func (c *Conn) endExt(n int) {
 		}
 	default: // of a later version: nothing that we asked for
 	}
-	if err != nil && c.state == Connected {
+	if err != nil && c.state != Closed {
 		c.Fail(ErrProtocol)
 	}
 }
@@ -233,6 +236,9 @@ func (c *Conn) referred(b []byte) error {
 	r := &p.ref
 	if err := r.Parse(b); err != nil || !p.pull {
 		return ErrProtocol
+	}
+	if c.state == Broken {
+		return nil // the sender takes its buffer back
 	}
 	if !c.takeIndex(r.Index) {
 		return ErrProtocol

@@ -68,7 +68,7 @@ func TestBadKeys(t *testing.T) {
 				t.Errorf("%s: memory was touched", name)
 			}
 			s.a.c.Fail(ErrPeerClose)
-			s.a.want([...]string{KindRead: "read", KindWrite: "write"}[kind]+" 1: connection closed by the peer", `failed "": connection closed by the peer`)
+			s.a.want([...]string{KindRead: "read", KindWrite: "write"}[kind]+" 1: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
 			if s.b.rx.Posted() != 1 {
 				t.Errorf("%s: the endpoint's receive is gone", name)
 			}

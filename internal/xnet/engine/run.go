@@ -117,7 +117,7 @@ func (c *Conn) takeRun(b []byte) int {
 	}
 	h.Flags = 0 // startRecv and newMessage look there
 	took := c.takeWhole(b, &count, n, tag, tagged)
-	for count > 0 && took < len(b) && c.state == Connected && c.stall == flowing && (c.in == nil || c.in.left == 0) {
+	for count > 0 && took < len(b) && (c.state == Connected || c.state == Broken) && c.stall == flowing && (c.in == nil || c.in.left == 0) {
 		count--
 		c.MsgsIn++
 		var op *RxOp

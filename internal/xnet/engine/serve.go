@@ -16,6 +16,9 @@ func (c *Conn) acknowledged() {
 func (c *Conn) startRendezvous() {
 	h := &c.pool.hdr
 	index := h.OpData
+	if c.state == Broken {
+		return // it cannot be asked for
+	}
 	if !c.takeIndex(index) {
 		c.Fail(ErrProtocol)
 		return

@@ -82,6 +82,9 @@ func (c *Conn) Receive(direct int, b []byte) {
 	if len(b) > 0 {
 		c.parse(b, false)
 	}
+	if c.state == Broken {
+		c.mute()
+	}
 }
 
 // parse takes what it can of b; what comes after a stall it keeps for later. own says that b may be kept as it is.
@@ -97,7 +100,7 @@ func (c *Conn) parse(b []byte, own bool) {
 			return
 		case c.in != nil && c.in.left > 0:
 			b = b[c.absorb(b):]
-		case c.state != Connected:
+		case c.state < Connected:
 			b = c.handshake(b)
 		default:
 			b = c.header(b)

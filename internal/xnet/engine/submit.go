@@ -31,6 +31,13 @@ func (c *Conn) submitSlow(s *Send) error {
 	if c.state == Closed {
 		return ErrState
 	}
+	if c.state == Broken {
+		op := c.pool.getTx()
+		op.Send = *s
+		c.ops++
+		c.finishErr(op, c.reason(ErrPeerClose))
+		return nil
+	}
 	if (int(c.ops) >= c.cfg.TxDepth || c.out.queued >= c.cfg.StageLimit) && !s.aborts() {
 		return ErrAgain
 	}
@@ -216,6 +223,10 @@ func (c *Conn) clearedToSend(i uint8) {
 
 // clearToSend asks for the data of a rendezvous that op was matched with.
 func (c *Conn) clearToSend(op *RxOp, i uint8) {
+	if c.state == Broken {
+		c.rx.finishErr(op, c.reason(ErrPeerClose))
+		return
+	}
 	if c.state != Connected {
 		c.rx.finishErr(op, ErrProtocol)
 		c.Fail(ErrProtocol)

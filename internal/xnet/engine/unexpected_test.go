@@ -251,7 +251,7 @@ func TestPeekInProgress(t *testing.T) {
 				s.b.want("recv 6 len 0 tag 4 src 2")
 			case "claim, close":
 				s.b.c.Fail(ErrPeerClose)
-				s.b.want(`failed "": connection closed by the peer`)
+				s.b.want(`failed "": the connection ended without a goodbye`)
 				must(t, s.b.rx.Discard(5, 0))
 				s.b.want("recv 5 len 0 tag 3 src 2")
 				s.a.c.Drop(ErrClosed)
@@ -278,7 +278,7 @@ func TestMessagesAfterClose(t *testing.T) {
 	s.a.want("send 1", "send 2")
 	s.receive(s.b, 3000)
 	s.b.c.Fail(ErrPeerClose)
-	s.b.want(`failed "": connection closed by the peer`)
+	s.b.want(`failed "": the connection ended without a goodbye`)
 	s.b.checkUnexpected(1)
 	s.b.recv(3, 2, make([]byte, 10))
 	s.b.want("recv 3 len 5 src 2")

@@ -121,5 +121,5 @@ func TestHugeMessage(t *testing.T) {
 	}
 	s.b.recv(1, 2, make([]byte, 10))
 	s.b.c.Fail(ErrPeerClose)
-	s.b.want("recv 1: connection closed by the peer", `failed "": connection closed by the peer`)
+	s.b.want("recv 1: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
 }

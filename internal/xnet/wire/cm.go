@@ -60,6 +60,8 @@ const (
 	FeatureDirect = 2
 	// FeatureAuth says that the sender has an authorization key and talks to those only that have it, too; in a CMReject: that this is why.
 	FeatureAuth = 4
+	// FeatureEnd says that the sender says ExtEnd before it ends the stream in good order, and so that a stream that ends without has broken.
+	FeatureEnd = 32
 )
 
 // extMagic in a field that native neither sets nor reads (conn_id) says that seg_no beside it holds features.

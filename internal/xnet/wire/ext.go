@@ -23,6 +23,7 @@ const (
 	ExtStay      ExtKind = 10 // but I have: go on
 	ExtOffer     ExtKind = 16 // meet me at a socket of this host
 	ExtMoved     ExtKind = 17 // my next byte is there
+	ExtEnd       ExtKind = 18 // I send no more messages: what follows are answers, and the end of the stream
 )
 
 // SealLen is the length of a challenge.
@@ -88,6 +89,12 @@ func ParseProof(b []byte) (addr uint64, err error) {
 func AppendExtIndex(b []byte, kind ExtKind, index uint8) []byte {
 	return append(b, byte(kind), index, 0, 0)
 }
+
+// AppendEnd appends an ExtEnd; all says that the sender receives no more messages either.
+func AppendEnd(b []byte, all bool) []byte { return append(b, byte(ExtEnd), flag(all), 0, 0) }
+
+// EndsAll reads an ExtEnd.
+func EndsAll(b []byte) bool { return len(b) >= 2 && b[1] == 1 }
 
 // MatchedLen is the length of an ExtMatched, bytes.
 const MatchedLen = 8

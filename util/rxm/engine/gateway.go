@@ -159,6 +159,11 @@ func (g *Gateway) Idle() bool {
 		g.asked.len() == 0 && g.lent.len() == 0 && g.fetches.len() == 0 && g.acks.len() == 0 && g.results.len() == 0
 }
 
+// Promised reports whether something that upper has let go of has not been transmitted.
+func (g *Gateway) Promised() bool {
+	return g.next.kind != outNone || g.cut.left != 0 || g.control.len() > 0 || g.flights.len() > 0
+}
+
 // exposed is memory that the peer may access.
 type exposed struct {
 	handle uint64
