@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"net/netip"
-	"time"
 
 	"gofabric/core"
 	"gofabric/internal/dgram"
@@ -55,6 +54,7 @@ func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 	ep.InitEndpoint(&d.Domain, info, ep.ends)
 	ep.SetAuth(ep.auth)
 	ep.own = xengine.NewRxContext(d.Pool(), front.RxSink{Endpoint: &ep.Endpoint})
+	ep.SetLinger(d.s.linger)
 	d.s.rxLimits().Apply(ep.own, info.Rx)
 	ep.InitTransmitter(&ep.Endpoint, ep)
 	ep.InitReceiver(&ep.Endpoint, ep.own, ep.CanReceive, info.Caps&core.CapDirectedRecv != 0)
@@ -248,15 +248,14 @@ func (ep *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
 	return ep.OpenAlias(ep, &ep.Transmitter, &ep.Receiver, flags)
 }
 
-// Close closes the endpoint (fi_close(3)). What has been posted and completed, but is not acknowledged by the peer, is transmitted for as long as
-// FI_OFI_RXD_LINGER allows.
+// Close closes the endpoint (fi_close(3)). What was sent is transmitted until peers have acknowledged it, for as long as OptLinger allows.
 func (ep *endpoint) Close() error {
 	ep.prog.Lock()
 	if err := ep.BeginClose(); err != nil {
 		ep.prog.Unlock()
 		return err
 	}
-	ep.linger()
+	late := ep.letGo()
 	for p := range ep.eng.Each {
 		ep.eng.Remove(p, xengine.ErrClosed)
 	}
@@ -269,31 +268,30 @@ func (ep *endpoint) Close() error {
 	ep.byFI = nil
 	ep.prog.Unlock()
 	ep.Unbind()
-	return nil
+	return late
 }
 
-// linger waits until peers have acknowledged everything, or the time is over. Locked; it lets others have the lock meanwhile.
-func (ep *endpoint) linger() {
-	now := mono.Now()
-	end := now.Add(ep.d.s.linger)
+// letGo waits until peers have acknowledged everything, or the time is over. Locked; it lets others have the lock meanwhile.
+func (ep *endpoint) letGo() error { return ep.LetGo((*departure)(ep)) }
+
+// departure is what a closing endpoint waits for (front.Winder).
+type departure endpoint
+
+// Wind implements front.Winder.
+func (d *departure) Wind() {
+	ep, now := (*endpoint)(d), mono.Now()
 	ep.eng.Shutdown(int64(now))
 	ep.transmit(now)
-	for ep.lost == nil && !ep.eng.Flushed() {
-		now := mono.Now()
-		if now >= end {
-			return
-		}
-		ep.port.Poll()
-		ep.eng.Advance(int64(now))
-		ep.transmit(now)
-		if ep.eng.Flushed() {
-			return
-		}
-		ep.prog.Unlock()
-		time.Sleep(lingerStep)
-		ep.prog.Lock()
-	}
 }
 
-// lingerStep is how often a closing endpoint looks for acknowledgements.
-const lingerStep = 50 * time.Microsecond
+// Drained implements front.Winder. Time has to be told, for the timer may be another goroutine's turn.
+func (d *departure) Drained() bool {
+	ep, now := (*endpoint)(d), mono.Now()
+	if ep.lost != nil || ep.eng.Flushed() {
+		return true
+	}
+	ep.port.Poll()
+	ep.eng.Advance(int64(now))
+	ep.transmit(now)
+	return ep.eng.Flushed()
+}

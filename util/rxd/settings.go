@@ -48,7 +48,7 @@ func params() []core.Param {
 		p("handshake_timeout", core.ParamInt, "10000", "how long a peer may take to answer the first time, milliseconds"),
 		p("peer_timeout", core.ParamInt, "20000", "how long a peer may be silent while it owes an answer, milliseconds"),
 		p("keepalive", core.ParamInt, "0", "after what silence an idle peer is asked whether it is there, milliseconds (0: never)"),
-		p("linger", core.ParamInt, "2000", "how long closing an endpoint waits for acknowledgements, milliseconds"),
+		front.LingerParam(layerName),
 	}
 }
 

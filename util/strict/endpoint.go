@@ -188,6 +188,21 @@ func (e *endpoint) SetOpFlags(dir, flags core.Flags) error {
 	return err
 }
 
+// CloseWrite implements core.HalfCloser, where the endpoint below does.
+func (e *endpoint) CloseWrite() error {
+	h, ok := e.Endpoint.(core.HalfCloser)
+	if !ok {
+		return core.ErrNoSys
+	}
+	return h.CloseWrite()
+}
+
+// PeerClosed implements core.HalfCloser.
+func (e *endpoint) PeerClosed() bool {
+	h, ok := e.Endpoint.(core.HalfCloser)
+	return ok && h.PeerClosed()
+}
+
 // Join is fi_join(3), where the endpoint below has it.
 func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any) (core.MC, error) {
 	m, ok := e.Endpoint.(core.Multicaster)

@@ -107,6 +107,21 @@ func (e *endpoint) Accept(param []byte) error {
 
 func (e *endpoint) Shutdown() error { return e.r.call("fi_shutdown", e.Endpoint.Shutdown()) }
 
+// CloseWrite implements core.HalfCloser, where the endpoint below does. libfabric has no such call, so nothing is noted.
+func (e *endpoint) CloseWrite() error {
+	h, ok := e.Endpoint.(core.HalfCloser)
+	if !ok {
+		return core.ErrNoSys
+	}
+	return h.CloseWrite()
+}
+
+// PeerClosed implements core.HalfCloser.
+func (e *endpoint) PeerClosed() bool {
+	h, ok := e.Endpoint.(core.HalfCloser)
+	return ok && h.PeerClosed()
+}
+
 // Join is fi_join(3), where the endpoint below has it.
 func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any) (core.MC, error) {
 	m, ok := e.Endpoint.(core.Multicaster)

@@ -99,19 +99,21 @@ func (e *Engine) Each(yield func(*Peer) bool) {
 	}
 }
 
-// Flushed reports whether everything that was posted, and every answer that is owed, has arrived at its peer.
+// Flushed reports, after Shutdown, whether everything that the application takes to be sent, and every answer that is owed, has arrived at its peer.
 func (e *Engine) Flushed() bool {
 	for _, p := range e.peers {
-		if p.conn.HasPending() || p.conn.Waiting() || p.nat != nil && p.nat.ackDue {
+		if p.conn.Promised() || p.nat != nil && p.nat.ackDue {
 			return false
 		}
 	}
 	return e.answers.n == 0
 }
 
-// Shutdown tells gofabric peers that nothing follows what was posted so far, once that has arrived. Go on until Flushed, then Remove the peers.
+// Shutdown withdraws what has not begun, and tells gofabric peers that nothing follows the rest, once that has arrived. Go on until Flushed, then Remove the
+// peers.
 func (e *Engine) Shutdown(now int64) {
 	for _, p := range e.peers {
+		p.conn.Wind()
 		if p.state == extended {
 			p.ext.flow.Close(now)
 			e.enqueue(p)

@@ -245,6 +245,8 @@ func (p *Peer) alive() bool {
 		return true
 	case flow.ErrTimeout:
 		p.fail(xengine.ErrTimeout)
+	case flow.ErrClosed:
+		p.fail(xengine.ErrGoodbye)
 	default:
 		p.fail(xengine.ErrPeerClose)
 	}

@@ -1,0 +1,211 @@
+package goodbye
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"gofabric"
+	"gofabric/core"
+	"gofabric/test/need"
+)
+
+// way is a stack, and how two processes of one host talk over it.
+type way struct {
+	name     string
+	provider string
+	msg      bool
+	env      []string
+}
+
+var ways = []way{
+	{"msg", "tcp", true, nil},
+	{"msg-stream", "tcp", true, []string{"FI_TCP_SINGLE_COPY_SIZE=-1"}},
+	{"msg-socket", "tcp", true, []string{"FI_TCP_LOCAL_MEMORY=0"}},
+	{"msg-tcp", "tcp", true, []string{"FI_TCP_LOCAL_SOCKETS=0", "FI_TCP_SINGLE_COPY_SIZE=-1"}},
+	{"msg-fault", "tcp;fault", true, []string{"FI_FAULT_DELAY=3ms", "FI_FAULT_CUT=20%"}},
+	{"rdm", "tcp", false, nil},
+	{"rdm-stream", "tcp", false, []string{"FI_TCP_SINGLE_COPY_SIZE=-1"}},
+	{"rdm-socket", "tcp", false, []string{"FI_TCP_LOCAL_MEMORY=0"}},
+	{"rdm-tcp", "tcp", false, []string{"FI_TCP_LOCAL_SOCKETS=0", "FI_TCP_SINGLE_COPY_SIZE=-1"}},
+	{"rxm", "tcp;ofi_rxm", false, nil},
+	{"rxm-tcp", "tcp;ofi_rxm", false, []string{"FI_TCP_LOCAL_SOCKETS=0", "FI_OFI_RXM_SINGLE_COPY_SIZE=-1"}},
+	{"rxm-packets", "tcp;ofi_rxm", false, []string{"FI_OFI_RXM_EXTENSIONS=0"}},
+	{"rxd", "udp;ofi_rxd", false, nil},
+	{"rxd-datagrams", "udp;ofi_rxd", false, []string{"FI_UDP_LOCAL_MEMORY=0", "FI_OFI_RXD_SINGLE_COPY_SIZE=-1"}},
+	{"rxd-loss", "udp;fault;ofi_rxd", false, []string{"FI_FAULT_LOSS=20%", "FI_FAULT_DUP=5%", "FI_FAULT_REORDER=5%"}},
+}
+
+var sizes = []int{1, 2 << 10, 60_000, 1 << 20}
+
+// reader is the process that checks; the other one sends.
+type reader struct {
+	t      *testing.T
+	ctx    context.Context
+	ep     *gofabric.Endpoint
+	listen *gofabric.Listener
+	child  *exec.Cmd
+	in     io.WriteCloser
+	lines  chan string
+}
+
+// start opens the reader's end and starts the sender.
+func start(t *testing.T, w *way, o order) *reader {
+	for _, kv := range w.env {
+		k, v, _ := strings.Cut(kv, "=")
+		t.Setenv(k, v)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	r := &reader{t: t, ctx: ctx, lines: make(chan string, 16)}
+	o.Provider, o.Msg = w.provider, w.msg
+	var err error
+	if w.msg {
+		if r.listen, err = gofabric.Listen(ctx, "127.0.0.1:0", gofabric.Provider(w.provider)); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.listen.Close() })
+		o.To = strings.TrimPrefix(r.listen.Addr().String(), "fi_sockaddr_in://")
+	} else {
+		if r.ep, err = gofabric.Open(ctx, gofabric.Provider(w.provider), gofabric.Node("127.0.0.1")); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.ep.Close() })
+		o.To = r.ep.Name().String()
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(ctx, os.Args[0])
+	c.Env = append(os.Environ(), childVar+"="+string(text))
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.in, err = c.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.child = c
+	go func() {
+		for s := bufio.NewScanner(out); s.Scan(); {
+			r.lines <- s.Text()
+		}
+		close(r.lines)
+	}()
+	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	if w.msg {
+		if r.ep, err = r.listen.Accept(ctx); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.ep.Close() })
+	}
+	return r
+}
+
+// line waits for a line of the sender's.
+func (r *reader) line(want string) string {
+	r.t.Helper()
+	select {
+	case l, ok := <-r.lines:
+		if !ok || !strings.HasPrefix(l, want) {
+			r.t.Fatalf("the sender says %q, want %s", l, want)
+		}
+		return l
+	case <-r.ctx.Done():
+		r.t.Fatalf("the sender has not said %s", want)
+	}
+	return ""
+}
+
+// receive takes the messages and checks them.
+func (r *reader) receive(o *order) {
+	r.t.Helper()
+	buf, want := make([]byte, o.Size+1), make([]byte, o.Size)
+	for i := range o.Count {
+		got, err := r.ep.Recv(r.ctx, gofabric.AnyPeer, buf)
+		if err != nil {
+			r.t.Fatalf("message %d of %d: %v", i, o.Count, err)
+		}
+		if fill(want, i, o.Seed); !bytes.Equal(buf[:got.Len], want) {
+			r.t.Fatalf("message %d of %d is not what was sent", i, o.Count)
+		}
+	}
+}
+
+// TestLateReader has the sender end while most of what it has sent waits for a reader that is late.
+func TestLateReader(t *testing.T) {
+	rounds := 1
+	if need.Many() {
+		rounds = 10
+	}
+	for _, w := range ways {
+		for _, end := range []string{"close", "shutdown", "half"} {
+			if !w.msg && end != "close" {
+				continue
+			}
+			for _, size := range sizes {
+				t.Run(fmt.Sprintf("%s/%s/%d", w.name, end, size), func(t *testing.T) {
+					for i := range rounds {
+						late(t, &w, end, size, uint64(i))
+					}
+				})
+			}
+		}
+	}
+}
+
+func late(t *testing.T, w *way, end string, size int, seed uint64) {
+	o := order{Size: size, Count: 10, Seed: byte(seed), End: end, Linger: -1}
+	r := start(t, w, o)
+	random := rand.New(rand.NewPCG(seed, uint64(size)))
+	time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond) // this is what is tested: nobody asks for the messages yet
+	r.receive(&o)
+	r.line("SENT")
+	if !w.msg {
+		r.line("DONE")
+		return
+	}
+	if _, err := r.ep.Recv(r.ctx, gofabric.AnyPeer, make([]byte, 1)); err != io.EOF {
+		t.Errorf("after the last message: %v, want EOF", err)
+	}
+	if end == "half" {
+		if err := r.ep.Send(r.ctx, gofabric.Connected, []byte("answer")); err != nil {
+			t.Errorf("the other direction: %v", err)
+		}
+		if err := r.ep.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}
+	r.line("DONE")
+}
+
+// TestKilled has the sender die: what arrived is there, and the end is no goodbye.
+func TestKilled(t *testing.T) {
+	for _, w := range ways[:4] {
+		t.Run(w.name, func(t *testing.T) {
+			o := order{Size: 100, Count: 3, End: "kill", Linger: -1}
+			r := start(t, &w, o)
+			r.line("SENT")
+			r.receive(&o)
+			r.child.Process.Kill()
+			if _, err := r.ep.Recv(r.ctx, gofabric.AnyPeer, make([]byte, 1)); !errors.Is(err, core.ErrConnReset) || errors.Is(err, io.EOF) {
+				t.Errorf("after a kill: %v, want ErrConnReset", err)
+			}
+		})
+	}
+}
