@@ -82,12 +82,6 @@ func modes(t *testing.T, st Stack) {
 			mem := make([]byte, 64)
 			mr := p.B.Reg(mem, allAccess)
 			defer func() { p.B.ok("Close MR", mr.Close()) }()
-			if m == core.MRModeVirtAddr && mr.Base() == 0 {
-				t.Error("with FI_MR_VIRT_ADDR the base of the region is 0, not an address")
-			}
-			if m == core.MRModeProvKey && mr.Key() <= 1<<32 {
-				t.Errorf("with FI_MR_PROV_KEY the key is %#x: the provider has not drawn it", mr.Key())
-			}
 			local := append(Pattern(64, 9), make([]byte, 64)...)
 			ml := p.A.Reg(local, allAccess) // FI_MR_LOCAL: every buffer has a descriptor
 			p.Retry("write", func() error { return p.A.EP.Write(local[:64], ml.Desc(), p.A.Peer, mr.Base(), mr.Key(), 1) })
