@@ -66,7 +66,9 @@ func (r *Recorder) chosen(of string, v uint64) uint64 {
 }
 
 // hides reports whether the value v is taken away.
-func (r *Recorder) hides(of string, v uint64) bool { return slices.Contains(r.without, Key{of, v, true}) }
+func (r *Recorder) hides(of string, v uint64) bool {
+	return slices.Contains(r.without, Key{of, v, true})
+}
 
 // bitsOf removes the bits of a kind of values that are taken away.
 func (r *Recorder) bitsOf(of string, v uint64) uint64 { return uint64(r.Mask(of, core.Flags(v))) }
