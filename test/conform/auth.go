@@ -17,7 +17,7 @@ var (
 )
 
 // deniedWithin is how long an end with another key may take to say so. That no time-out of peers is waited for shows in the error, which would be another.
-const deniedWithin = Deadline
+var deniedWithin = Deadline
 
 // keys are what domain and endpoint of a side are opened with.
 type keys struct{ domain, ep []byte }

@@ -79,7 +79,13 @@ func Over(t *testing.T, s Stack, params map[string]string) Stack {
 		if obliging != nil {
 			asked = obliging.Hints(hints)
 		}
-		list, refusals, err := core.GetInfo(reg, machine, store, core.Query{Node: node, Service: service, Flags: flags, Hints: asked})
+		below := flags
+		if s.Record != nil {
+			if below = s.Record.Mask("fi_getinfo", flags); s.Record.Lacks("fi_getinfo") {
+				return nil, core.ErrNoSys
+			}
+		}
+		list, refusals, err := core.GetInfo(reg, machine, store, core.Query{Node: node, Service: service, Flags: below, Hints: asked})
 		if obliging != nil {
 			list, err = obliging.Results(hints, list, refusals, err)
 		}

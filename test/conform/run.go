@@ -26,7 +26,7 @@ func Run(t *testing.T, st Stack) {
 		themes = allThemes
 	}
 	for _, theme := range themes {
-		if !slices.Contains(st.Except, theme.name) {
+		if !slices.Contains(st.Except, theme.name) && (st.Only == nil || slices.Contains(st.Only, theme.name)) {
 			theme.over(t, st)
 		}
 	}

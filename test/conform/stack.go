@@ -42,6 +42,7 @@ type Stack struct {
 	Oblige bool
 	MRMode core.MRMode
 
+	Only   []string // themes that are run, if not all
 	Except []string // themes that are not for it: those that take completions to be in order, where they are not
 
 	// GetInfo and OpenFabric are the registry's. GetInfo has the arguments of fi_getinfo(3).

@@ -22,7 +22,17 @@ type section struct {
 type row struct {
 	label string // as the page has it
 	key   record.Key
+	text  string // of api.txt
 	why   string // it need not work on every stack; "" if it must
+}
+
+// isDefault reports whether the row is a value that means the stack's choice, or what it does anyway: it cannot be taken away.
+func (r *row) isDefault() bool {
+	switch r.key.Of {
+	case "threading", "data_progress", "control_progress", "resource_mgmt", "av_type", "tclass", "mem_tag_format", "cq_format", "wait_obj", "cntr_events":
+		return r.key.Valued && r.key.Bit == 0
+	}
+	return false
 }
 
 // api reads the list of what there is.
@@ -54,15 +64,33 @@ func parseRow(line string) (*row, error) {
 	f := strings.Fields(line)
 	switch len(f) {
 	case 1:
-		return &row{label: f[0], key: record.Key{Of: f[0]}}, nil
+		return &row{label: f[0], text: line, key: record.Key{Of: f[0]}}, nil
 	case 3:
 		n, err := strconv.ParseUint(f[2], 0, 64)
 		if err != nil {
 			return nil, err
 		}
-		return &row{label: label(f[0], f[1]), key: record.Key{Of: f[0], Bit: n, Valued: true}}, nil
+		return &row{label: label(f[0], f[1]), text: line, key: record.Key{Of: f[0], Bit: n, Valued: true}}, nil
 	}
 	return nil, fmt.Errorf("%d words in a row", len(f))
+}
+
+//go:embed accepted.txt
+var acceptedText string
+
+// readAccepted returns the rows, as in api.txt, that stacks accept and of which no test can tell more.
+func readAccepted() (map[string]bool, error) {
+	rows := map[string]bool{}
+	for _, line := range strings.Split(acceptedText, "\n") {
+		if line == "" || line[0] == ';' {
+			continue
+		}
+		if _, err := parseRow(line); err != nil {
+			return nil, fmt.Errorf("accepted.txt: %q: %w", line, err)
+		}
+		rows[line] = true
+	}
+	return rows, nil
 }
 
 // label is how the page names a value.

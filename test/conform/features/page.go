@@ -16,10 +16,12 @@ type column struct {
 	results  map[record.Key]*record.Outcome
 }
 
-// cell is what the page says of a row on a stack: "yes", the error that calls return, or a dash where no test has anything to say.
-func (c *column) cell(r *row) string {
+// cell is what the page says of a row on a stack: "yes", "accepted", the error that calls return, or a dash where no test has anything to say.
+func (c *column) cell(r *row, accepted bool) string {
 	o := c.results[r.key]
 	switch {
+	case o.Works() && accepted:
+		return "accepted"
 	case o.Works():
 		return "yes"
 	case o == nil || len(o.Refused) == 0:
@@ -38,17 +40,20 @@ const head = `# Features
 What tests show of libfabric's interface, stack by stack. This page is made by running the conformance suite (%s), and a test fails when it is not
 what the suite shows. An overlay above each stack notes every call, flag and value that a test uses and what comes of it; it counts when the test passes.
 
-* **yes**: a test has done it, the call succeeded, and all that the test checks was right. The last column names the tests' themes (%s).
+* **yes**: a test uses it, and a test fails when the feature is taken away: the call does nothing, the flag or value does not reach the stack. The last column names the
+  themes of the tests (%s).
+* **accepted**: stacks accept it and everything else works beside it, but no test can tell it from a stack that ignores it. Most of these are declarations: the
+  application says what it can cope with, or asks for what every stack does anyway.
 * **an error**: all uses that tests made of it ended so, as they should.
 * **–**: nothing there to call, or of no meaning on that kind of endpoint.
 
-A row that does not work on all of tcp RDM, tcp;ofi_rxm and udp;ofi_rxd says why not, by libfabric's own definition; no other may be without a "yes" there.
+A row that does not work on all of tcp RDM, tcp;ofi_rxm and udp;ofi_rxd says why not, by libfabric's own definition; no other may be refused there.
 tcp MSG is endpoints with a receive queue of their own and with shared ones. Peers are of this module: what of it works with native ones is in
 docs/wire.
 `
 
 // page renders the page, and lists the cells that should not be as they are.
-func page(sections []section, cols []*column) (text string, holes []string) {
+func page(sections []section, cols []*column, accepted map[string]bool) (text string, holes []string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, head, "`go test ./test/conform/features -features docs/features.md`", "`test/conform`")
 	for _, s := range sections {
@@ -63,9 +68,9 @@ func page(sections []section, cols []*column) (text string, holes []string) {
 			var themes []string
 			var cells strings.Builder
 			for _, c := range cols {
-				v := c.cell(r)
+				v := c.cell(r, accepted[r.text] || r.isDefault())
 				fmt.Fprintf(&cells, " %s |", v)
-				if v != "yes" && c.reliable {
+				if v != "yes" && v != "accepted" && c.reliable {
 					open = true
 					if r.why == "" {
 						holes = append(holes, fmt.Sprintf("%s on %s: %s", r.label, c.name, v))

@@ -13,7 +13,7 @@ func (d *domain) Fabric() core.Fabric { return d.f }
 func (d *domain) Close() error        { return d.f.close(d.Domain) }
 
 func (d *domain) BindEQ(eq core.EventQueue, flags core.Flags) error {
-	return d.r.flags("fi_domain_bind", flags, d.Domain.BindEQ(bare(eq), flags))
+	return d.r.with("fi_domain_bind", flags, func(flags core.Flags) error { return d.Domain.BindEQ(bare(eq), flags) })
 }
 
 func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
@@ -24,7 +24,10 @@ func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
 			b.Handle, bare = p.PassiveEndpoint, &b
 		}
 	}
-	below, err := d.Domain.OpenEndpoint(bare)
+	if d.r.Lacks("fi_endpoint") {
+		return nil, core.ErrNoSys
+	}
+	below, err := d.Domain.OpenEndpoint(d.r.Stripped(bare))
 	d.r.call("fi_endpoint", err)
 	if err != nil {
 		return nil, err
@@ -34,7 +37,10 @@ func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
 }
 
 func (d *domain) OpenScalable(info *core.Info) (core.ScalableEndpoint, error) {
-	below, err := d.Domain.OpenScalable(info)
+	if d.r.Lacks("fi_scalable_ep") {
+		return nil, core.ErrNoSys
+	}
+	below, err := d.Domain.OpenScalable(d.r.Stripped(info))
 	d.r.call("fi_scalable_ep", err)
 	if err != nil {
 		return nil, err
@@ -45,7 +51,10 @@ func (d *domain) OpenScalable(info *core.Info) (core.ScalableEndpoint, error) {
 }
 
 func (d *domain) OpenSRX(attr *core.RxAttr) (core.SharedRx, error) {
-	below, err := d.Domain.OpenSRX(attr)
+	if d.r.Lacks("fi_srx_context") {
+		return nil, core.ErrNoSys
+	}
+	below, err := d.Domain.OpenSRX(d.r.strippedRx(attr))
 	d.r.call("fi_srx_context", err)
 	if err != nil {
 		return nil, err
@@ -54,7 +63,10 @@ func (d *domain) OpenSRX(attr *core.RxAttr) (core.SharedRx, error) {
 }
 
 func (d *domain) OpenSTX(attr *core.TxAttr) (core.SharedTx, error) {
-	below, err := d.Domain.OpenSTX(attr)
+	if d.r.Lacks("fi_stx_context") {
+		return nil, core.ErrNoSys
+	}
+	below, err := d.Domain.OpenSTX(d.r.strippedTx(attr))
 	d.r.call("fi_stx_context", err)
 	if err != nil {
 		return nil, err
@@ -64,6 +76,12 @@ func (d *domain) OpenSTX(attr *core.TxAttr) (core.SharedTx, error) {
 
 func (d *domain) OpenCQ(attr core.CQAttr) (core.CompletionQueue, error) {
 	attr.WaitSet = bare(attr.WaitSet)
+	if d.r.Lacks("fi_cq_open") {
+		return nil, core.ErrNoSys
+	}
+	attr.Flags = d.r.Mask("fi_cq_open", attr.Flags)
+	attr.Format = core.CQFormat(d.r.chosen("cq_format", uint64(attr.Format)))
+	attr.WaitObj = core.WaitObj(d.r.chosen("wait_obj", uint64(attr.WaitObj)))
 	below, err := d.Domain.OpenCQ(attr)
 	d.r.flags("fi_cq_open", attr.Flags, err)
 	d.r.value("cq_format", uint64(attr.Format), err)
@@ -76,6 +94,12 @@ func (d *domain) OpenCQ(attr core.CQAttr) (core.CompletionQueue, error) {
 
 func (d *domain) OpenCounter(attr core.CntrAttr) (core.Counter, error) {
 	attr.WaitSet = bare(attr.WaitSet)
+	if d.r.Lacks("fi_cntr_open") {
+		return nil, core.ErrNoSys
+	}
+	attr.Flags = d.r.Mask("fi_cntr_open", attr.Flags)
+	attr.Events = core.CntrEvents(d.r.chosen("cntr_events", uint64(attr.Events)))
+	attr.WaitObj = core.WaitObj(d.r.chosen("wait_obj", uint64(attr.WaitObj)))
 	below, err := d.Domain.OpenCounter(attr)
 	d.r.flags("fi_cntr_open", attr.Flags, err)
 	d.r.value("cntr_events", uint64(attr.Events), err)
@@ -87,6 +111,11 @@ func (d *domain) OpenCounter(attr core.CntrAttr) (core.Counter, error) {
 }
 
 func (d *domain) OpenAV(attr core.AVAttr) (core.AddressVector, error) {
+	if d.r.Lacks("fi_av_open") {
+		return nil, core.ErrNoSys
+	}
+	attr.Flags = d.r.Mask("fi_av_open", attr.Flags)
+	attr.Type = core.AVType(d.r.chosen("av_type", uint64(attr.Type)))
 	below, err := d.Domain.OpenAV(attr)
 	d.r.flags("fi_av_open", attr.Flags, err)
 	d.r.value("av_type", uint64(attr.Type), err)
@@ -97,6 +126,9 @@ func (d *domain) OpenAV(attr core.AVAttr) (core.AddressVector, error) {
 }
 
 func (d *domain) OpenPoll(attr core.PollAttr) (core.PollSet, error) {
+	if d.r.Lacks("fi_poll_open") {
+		return nil, core.ErrNoSys
+	}
 	below, err := d.Domain.OpenPoll(attr)
 	d.r.flags("fi_poll_open", attr.Flags, err)
 	if err != nil {
@@ -110,6 +142,14 @@ func (d *domain) RegMR(attr *core.MRAttr) (core.MemoryRegion, error) {
 	if attr != nil && attr.AuthAV != nil {
 		b := *attr
 		b.AuthAV = peel(attr.AuthAV)
+		attr = &b
+	}
+	if d.r.Lacks("fi_mr_regattr") || d.r.Lacks("fi_mr_regv") || d.r.Lacks("fi_mr_reg") && attr != nil && len(attr.IOV) == 1 {
+		return nil, core.ErrNoSys
+	}
+	if d.r.without != nil && attr != nil {
+		b := *attr
+		b.Access, b.Flags = d.r.Mask("mr_access", attr.Access), d.r.Mask("fi_mr_regattr", attr.Flags)
 		attr = &b
 	}
 	below, err := d.Domain.RegMR(attr)
@@ -129,8 +169,7 @@ func (d *domain) RegMR(attr *core.MRAttr) (core.MemoryRegion, error) {
 }
 
 func (d *domain) QueryAtomic(dt core.Datatype, op core.AtomicOp, flags core.Flags) (core.AtomicAttr, error) {
-	a, err := d.Domain.QueryAtomic(dt, op, flags)
-	return a, d.r.flags("fi_query_atomic", flags, err)
+	return getWith(d.r, "fi_query_atomic", flags, func(flags core.Flags) (core.AtomicAttr, error) { return d.Domain.QueryAtomic(dt, op, flags) })
 }
 
 // QueueWork is FI_QUEUE_WORK.
@@ -160,15 +199,18 @@ func (d *domain) QueueWork(w *core.DeferredWork) error {
 		m := *w.Cntr
 		m.Cntr, b.Cntr = bare(m.Cntr), &m
 	}
+	if d.r.Lacks("FI_QUEUE_WORK") || d.r.hides("op_type", uint64(w.OpType)) {
+		return nil
+	}
 	err := d.Domain.QueueWork(&b)
 	d.r.value("op_type", uint64(w.OpType), err)
 	return d.r.call("FI_QUEUE_WORK", err)
 }
 
 func (d *domain) CancelWork(ctx core.Context) error {
-	return d.r.call("FI_CANCEL_WORK", d.Domain.CancelWork(ctx))
+	return d.r.do("FI_CANCEL_WORK", func() error { return d.Domain.CancelWork(ctx) })
 }
 
 func (d *domain) FlushWork(c core.Counter) error {
-	return d.r.call("FI_FLUSH_WORK", d.Domain.FlushWork(bare(c)))
+	return d.r.do("FI_FLUSH_WORK", func() error { return d.Domain.FlushWork(bare(c)) })
 }

@@ -16,40 +16,48 @@ func (f *fabric) endpoint(below core.Endpoint) *endpoint {
 
 func (e *endpoint) inner() core.Object { return e.Endpoint }
 func (e *endpoint) Close() error       { return e.f.close(e.Endpoint) }
-func (e *endpoint) Enable() error      { return e.r.call("fi_enable", e.Endpoint.Enable()) }
+func (e *endpoint) Enable() error {
+	return e.r.do("fi_enable", func() error { return e.Endpoint.Enable() })
+}
 
 func (e *endpoint) BindCQ(cq core.CompletionQueue, flags core.Flags) error {
-	return e.r.flags("fi_ep_bind", flags, e.Endpoint.BindCQ(bare(cq), flags))
+	return e.r.with("fi_ep_bind", flags, func(flags core.Flags) error { return e.Endpoint.BindCQ(bare(cq), flags) })
 }
 
 func (e *endpoint) BindCounter(c core.Counter, flags core.Flags) error {
-	err := e.Endpoint.BindCounter(bare(c), flags)
+	if e.r.Lacks("fi_ep_bind") {
+		return nil
+	}
+	err := e.Endpoint.BindCounter(bare(c), e.r.Mask("fi_ep_bind_counter", flags))
 	e.r.bits("fi_ep_bind_counter", uint64(flags), err)
 	return e.r.call("fi_ep_bind", err)
 }
 
 func (e *endpoint) BindAV(av core.AddressVector, flags core.Flags) error {
-	return e.r.call("fi_ep_bind", e.Endpoint.BindAV(bare(av), flags))
+	return e.r.do("fi_ep_bind", func() error { return e.Endpoint.BindAV(bare(av), flags) })
 }
 
 func (e *endpoint) BindEQ(eq core.EventQueue, flags core.Flags) error {
-	return e.r.call("fi_ep_bind", e.Endpoint.BindEQ(bare(eq), flags))
+	return e.r.do("fi_ep_bind", func() error { return e.Endpoint.BindEQ(bare(eq), flags) })
 }
 
 func (e *endpoint) BindSRX(srx core.SharedRx) error {
-	return e.r.call("fi_ep_bind", e.Endpoint.BindSRX(bare(srx)))
+	return e.r.do("fi_ep_bind", func() error { return e.Endpoint.BindSRX(bare(srx)) })
 }
 
 func (e *endpoint) BindSTX(stx core.SharedTx) error {
-	return e.r.call("fi_ep_bind", e.Endpoint.BindSTX(bare(stx)))
+	return e.r.do("fi_ep_bind", func() error { return e.Endpoint.BindSTX(bare(stx)) })
 }
 
 func (e *endpoint) Cancel(ctx core.Context) error {
-	return e.r.call("fi_cancel", e.Endpoint.Cancel(ctx))
+	return e.r.do("fi_cancel", func() error { return e.Endpoint.Cancel(ctx) })
 }
 
 func (e *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
-	below, err := e.Endpoint.Alias(flags)
+	if e.r.Lacks("fi_ep_alias") {
+		return nil, core.ErrNoSys
+	}
+	below, err := e.Endpoint.Alias(e.r.Mask("fi_ep_alias", flags))
 	e.r.flags("fi_ep_alias", flags, err)
 	if err != nil {
 		return nil, err
@@ -58,54 +66,59 @@ func (e *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
 }
 
 func (e *endpoint) GetOpt(opt core.EPOpt) (int, error) {
+	if e.r.hides("option", uint64(opt)) || e.r.Lacks("fi_getopt") {
+		return 0, nil
+	}
 	v, err := e.Endpoint.GetOpt(opt)
 	return v, e.r.option("fi_getopt", opt, err)
 }
 
 func (e *endpoint) SetOpt(opt core.EPOpt, value int) error {
+	if e.r.hides("option", uint64(opt)) || e.r.Lacks("fi_setopt") {
+		return nil
+	}
 	return e.r.option("fi_setopt", opt, e.Endpoint.SetOpt(opt, value))
 }
 
 func (e *endpoint) OpFlags(dir core.Flags) (core.Flags, error) {
-	v, err := e.Endpoint.OpFlags(dir)
-	return v, e.r.call("FI_GETOPSFLAG", err)
+	return get(e.r, "FI_GETOPSFLAG", func() (core.Flags, error) { return e.Endpoint.OpFlags(dir) })
 }
 
 func (e *endpoint) SetOpFlags(dir, flags core.Flags) error {
-	return e.r.flags("FI_SETOPSFLAG", flags, e.Endpoint.SetOpFlags(dir, flags))
+	return e.r.with("FI_SETOPSFLAG", flags, func(flags core.Flags) error { return e.Endpoint.SetOpFlags(dir, flags) })
 }
 
 func (e *endpoint) TxSizeLeft() (int, error) {
-	v, err := e.Endpoint.TxSizeLeft()
-	return v, e.r.call("fi_tx_size_left", err)
+	return get(e.r, "fi_tx_size_left", func() (int, error) { return e.Endpoint.TxSizeLeft() })
 }
 
 func (e *endpoint) RxSizeLeft() (int, error) {
-	v, err := e.Endpoint.RxSizeLeft()
-	return v, e.r.call("fi_rx_size_left", err)
+	return get(e.r, "fi_rx_size_left", func() (int, error) { return e.Endpoint.RxSizeLeft() })
 }
 
 func (e *endpoint) Name() (core.Addr, error) {
-	v, err := e.Endpoint.Name()
-	return v, e.r.call("fi_getname", err)
+	return get(e.r, "fi_getname", func() (core.Addr, error) { return e.Endpoint.Name() })
 }
 
-func (e *endpoint) SetName(a core.Addr) error { return e.r.call("fi_setname", e.Endpoint.SetName(a)) }
+func (e *endpoint) SetName(a core.Addr) error {
+	return e.r.do("fi_setname", func() error { return e.Endpoint.SetName(a) })
+}
 
 func (e *endpoint) Peer() (core.Addr, error) {
-	v, err := e.Endpoint.Peer()
-	return v, e.r.call("fi_getpeer", err)
+	return get(e.r, "fi_getpeer", func() (core.Addr, error) { return e.Endpoint.Peer() })
 }
 
 func (e *endpoint) Connect(dest core.Addr, param []byte) error {
-	return e.r.call("fi_connect", e.Endpoint.Connect(dest, param))
+	return e.r.do("fi_connect", func() error { return e.Endpoint.Connect(dest, param) })
 }
 
 func (e *endpoint) Accept(param []byte) error {
-	return e.r.call("fi_accept", e.Endpoint.Accept(param))
+	return e.r.do("fi_accept", func() error { return e.Endpoint.Accept(param) })
 }
 
-func (e *endpoint) Shutdown() error { return e.r.call("fi_shutdown", e.Endpoint.Shutdown()) }
+func (e *endpoint) Shutdown() error {
+	return e.r.do("fi_shutdown", func() error { return e.Endpoint.Shutdown() })
+}
 
 // CloseWrite implements core.HalfCloser, where the endpoint below does. libfabric has no such call, so nothing is noted.
 func (e *endpoint) CloseWrite() error {
@@ -128,7 +141,10 @@ func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any) (core.MC, err
 	if !ok {
 		return nil, e.r.call("fi_join", core.ErrNoSys)
 	}
-	below, err := m.Join(addr, flags, ctx)
+	if e.r.Lacks("fi_join") {
+		return nil, core.ErrNoSys
+	}
+	below, err := m.Join(addr, e.r.Mask("fi_join", flags), ctx)
 	e.r.flags("fi_join", flags, err)
 	if err != nil {
 		return nil, err
@@ -147,8 +163,7 @@ func (g *group) inner() core.Object { return g.MC }
 func (g *group) Close() error       { return g.f.close(g.MC) }
 
 func (g *group) Addr() core.FIAddr {
-	g.r.call("fi_mc_addr", nil)
-	return g.MC.Addr()
+	return value(g.r, "fi_mc_addr", g.MC.Addr)
 }
 
 // scalable is a scalable endpoint.
@@ -161,11 +176,14 @@ func (s *scalable) inner() core.Object { return s.below }
 
 // BindAV is fi_scalable_ep_bind.
 func (s *scalable) BindAV(av core.AddressVector, flags core.Flags) error {
-	return s.r.call("fi_scalable_ep_bind", s.below.BindAV(bare(av), flags))
+	return s.r.do("fi_scalable_ep_bind", func() error { return s.below.BindAV(bare(av), flags) })
 }
 
 func (s *scalable) TxContext(index int, attr *core.TxAttr) (core.Endpoint, error) {
-	below, err := s.below.TxContext(index, attr)
+	if s.r.Lacks("fi_tx_context") {
+		return nil, core.ErrNoSys
+	}
+	below, err := s.below.TxContext(index, s.r.strippedTx(attr))
 	s.r.call("fi_tx_context", err)
 	if err != nil {
 		return nil, err
@@ -174,7 +192,10 @@ func (s *scalable) TxContext(index int, attr *core.TxAttr) (core.Endpoint, error
 }
 
 func (s *scalable) RxContext(index int, attr *core.RxAttr) (core.Endpoint, error) {
-	below, err := s.below.RxContext(index, attr)
+	if s.r.Lacks("fi_rx_context") {
+		return nil, core.ErrNoSys
+	}
+	below, err := s.below.RxContext(index, s.r.strippedRx(attr))
 	s.r.call("fi_rx_context", err)
 	if err != nil {
 		return nil, err

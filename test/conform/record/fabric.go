@@ -29,6 +29,9 @@ func (o *Overlay) Narrow(info, hints *core.Info) {
 
 // OpenFabric implements core.Overlay.
 func (o *Overlay) OpenFabric(info *core.Info, below core.Fabric) (core.Fabric, error) {
+	if o.R.Lacks("fi_fabric") {
+		return nil, core.ErrNoSys
+	}
 	if o.Below != nil {
 		b, err := o.Below.OpenFabric(info, below)
 		if err != nil {
@@ -82,7 +85,7 @@ func (f *fabric) front(below core.Object) core.Object {
 
 // close closes below for what stands in front of it.
 func (f *fabric) close(below core.Object) error {
-	err := f.r.call("fi_close", below.Close())
+	err := f.r.do("fi_close", func() error { return below.Close() })
 	if err == nil {
 		f.mu.Lock()
 		delete(f.outer, below)
@@ -91,10 +94,13 @@ func (f *fabric) close(below core.Object) error {
 	return err
 }
 
-func (f *fabric) Close() error { return f.r.call("fi_close", f.Fabric.Close()) }
+func (f *fabric) Close() error { return f.r.do("fi_close", func() error { return f.Fabric.Close() }) }
 
 func (f *fabric) OpenDomain(info *core.Info) (core.Domain, error) {
-	below, err := f.Fabric.OpenDomain(info)
+	if f.r.Lacks("fi_domain") {
+		return nil, core.ErrNoSys
+	}
+	below, err := f.Fabric.OpenDomain(f.r.Stripped(info))
 	f.r.call("fi_domain", err)
 	if err != nil {
 		return nil, err
@@ -103,7 +109,10 @@ func (f *fabric) OpenDomain(info *core.Info) (core.Domain, error) {
 }
 
 func (f *fabric) OpenPassiveEndpoint(info *core.Info) (core.PassiveEndpoint, error) {
-	below, err := f.Fabric.OpenPassiveEndpoint(info)
+	if f.r.Lacks("fi_passive_ep") {
+		return nil, core.ErrNoSys
+	}
+	below, err := f.Fabric.OpenPassiveEndpoint(f.r.Stripped(info))
 	f.r.call("fi_passive_ep", err)
 	if err != nil {
 		return nil, err
@@ -113,6 +122,11 @@ func (f *fabric) OpenPassiveEndpoint(info *core.Info) (core.PassiveEndpoint, err
 
 func (f *fabric) OpenEQ(attr core.EQAttr) (core.EventQueue, error) {
 	attr.WaitSet = bare(attr.WaitSet)
+	if f.r.Lacks("fi_eq_open") {
+		return nil, core.ErrNoSys
+	}
+	attr.Flags = f.r.Mask("fi_eq_open", attr.Flags)
+	attr.WaitObj = core.WaitObj(f.r.chosen("wait_obj", uint64(attr.WaitObj)))
 	below, err := f.Fabric.OpenEQ(attr)
 	f.r.flags("fi_eq_open", attr.Flags, err)
 	f.r.value("wait_obj", uint64(attr.WaitObj), err)
@@ -123,6 +137,9 @@ func (f *fabric) OpenEQ(attr core.EQAttr) (core.EventQueue, error) {
 }
 
 func (f *fabric) OpenWait(attr core.WaitAttr) (core.WaitSet, error) {
+	if f.r.Lacks("fi_wait_open") {
+		return nil, core.ErrNoSys
+	}
 	below, err := f.Fabric.OpenWait(attr)
 	f.r.call("fi_wait_open", err)
 	if err != nil {
@@ -136,7 +153,7 @@ func (f *fabric) TryWait(objs ...core.Object) error {
 	for i, o := range objs {
 		below[i] = bare(o)
 	}
-	return f.r.call("fi_trywait", f.Fabric.TryWait(below...))
+	return f.r.do("fi_trywait", func() error { return f.Fabric.TryWait(below...) })
 }
 
 // bare is peel for what may be nil.
@@ -155,26 +172,30 @@ type passive struct {
 
 func (p *passive) inner() core.Object { return p.PassiveEndpoint }
 func (p *passive) Close() error       { return p.f.close(p.PassiveEndpoint) }
-func (p *passive) Listen() error      { return p.r.call("fi_listen", p.PassiveEndpoint.Listen()) }
+func (p *passive) Listen() error {
+	return p.r.do("fi_listen", func() error { return p.PassiveEndpoint.Listen() })
+}
 
 func (p *passive) BindEQ(eq core.EventQueue, flags core.Flags) error {
-	return p.r.flags("fi_pep_bind", flags, p.PassiveEndpoint.BindEQ(bare(eq), flags))
+	return p.r.with("fi_pep_bind", flags, func(flags core.Flags) error { return p.PassiveEndpoint.BindEQ(bare(eq), flags) })
 }
 
 func (p *passive) Reject(handle core.Handle, param []byte) error {
-	return p.r.call("fi_reject", p.PassiveEndpoint.Reject(handle, param))
+	return p.r.do("fi_reject", func() error { return p.PassiveEndpoint.Reject(handle, param) })
 }
 
 func (p *passive) Name() (core.Addr, error) {
-	v, err := p.PassiveEndpoint.Name()
-	return v, p.r.call("fi_getname", err)
+	return get(p.r, "fi_getname", func() (core.Addr, error) { return p.PassiveEndpoint.Name() })
 }
 
 func (p *passive) SetName(a core.Addr) error {
-	return p.r.call("fi_setname", p.PassiveEndpoint.SetName(a))
+	return p.r.do("fi_setname", func() error { return p.PassiveEndpoint.SetName(a) })
 }
 
 func (p *passive) GetOpt(opt core.EPOpt) (int, error) {
+	if p.r.hides("option", uint64(opt)) {
+		return 0, nil
+	}
 	v, err := p.PassiveEndpoint.GetOpt(opt)
 	return v, p.r.option("fi_getopt", opt, err)
 }

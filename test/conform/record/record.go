@@ -19,6 +19,7 @@ type Key struct {
 type Outcome struct {
 	Themes  []string     // in which it worked, in the order of the suite
 	Refused []core.Errno // what it was refused with, in themes that passed
+	Checked bool         // a test said so by itself (Worked), after a check of its own
 }
 
 // Works reports whether a test has shown that the feature works.
@@ -30,11 +31,14 @@ type Recorder struct {
 	now   map[Key]*seen
 	asked map[*core.Info]*core.Info // hints of results
 	done  map[Key]*Outcome
+
+	without []Key // what is taken away (without.go)
 }
 
 // seen is what the theme under way has seen of a feature.
 type seen struct {
 	worked  bool
+	checked bool
 	refused []core.Errno
 }
 
@@ -56,6 +60,7 @@ func (r *Recorder) End(theme string, passed bool) {
 			o = &Outcome{}
 			r.done[k] = o
 		}
+		o.Checked = o.Checked || s.checked
 		if s.worked {
 			o.Themes = append(o.Themes, theme)
 		}
@@ -73,7 +78,12 @@ func (r *Recorder) End(theme string, passed bool) {
 func (r *Recorder) Results() map[Key]*Outcome { return r.done }
 
 // Worked notes a feature that a test has shown to work, where no call says so by itself.
-func (r *Recorder) Worked(name string) { r.note(Key{Of: name}, nil) }
+func (r *Recorder) Worked(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.noteLocked(Key{Of: name}, nil)
+	r.now[Key{Of: name}].checked = true
+}
 
 // Refused notes that a test has seen a feature refused with err.
 func (r *Recorder) Refused(name string, err error) { r.note(Key{Of: name}, err) }

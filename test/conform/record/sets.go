@@ -15,11 +15,12 @@ type waitSet struct {
 func (w *waitSet) inner() core.Object { return w.WaitSet }
 func (w *waitSet) Close() error       { return w.f.close(w.WaitSet) }
 
-func (w *waitSet) Wait(ctx context.Context) error { return w.r.call("fi_wait", w.WaitSet.Wait(ctx)) }
+func (w *waitSet) Wait(ctx context.Context) error {
+	return w.r.do("fi_wait", func() error { return w.WaitSet.Wait(ctx) })
+}
 
 func (w *waitSet) WaitFD() (int, error) {
-	v, err := w.WaitSet.WaitFD()
-	return v, w.r.call("FI_GETWAIT", err)
+	return get(w.r, "FI_GETWAIT", func() (int, error) { return w.WaitSet.WaitFD() })
 }
 
 type pollSet struct {
@@ -32,13 +33,16 @@ func (p *pollSet) inner() core.Object { return p.PollSet }
 func (p *pollSet) Close() error       { return p.f.close(p.PollSet) }
 
 func (p *pollSet) Add(obj core.Object) error {
-	return p.r.call("fi_poll_add", p.PollSet.Add(bare(obj)))
+	return p.r.do("fi_poll_add", func() error { return p.PollSet.Add(bare(obj)) })
 }
 func (p *pollSet) Del(obj core.Object) error {
-	return p.r.call("fi_poll_del", p.PollSet.Del(bare(obj)))
+	return p.r.do("fi_poll_del", func() error { return p.PollSet.Del(bare(obj)) })
 }
 
 func (p *pollSet) Poll(ready []core.Object) (int, error) {
+	if p.r.Lacks("fi_poll") {
+		return 0, nil
+	}
 	n, err := p.PollSet.Poll(ready)
 	for i := range max(n, 0) {
 		ready[i] = p.f.front(ready[i])
@@ -55,22 +59,22 @@ type region struct {
 
 func (m *region) inner() core.Object { return m.MemoryRegion }
 func (m *region) Close() error       { return m.f.close(m.MemoryRegion) }
-func (m *region) Enable() error      { return m.r.call("fi_mr_enable", m.MemoryRegion.Enable()) }
+func (m *region) Enable() error {
+	return m.r.do("fi_mr_enable", func() error { return m.MemoryRegion.Enable() })
+}
 
 func (m *region) Desc() core.Desc {
-	m.r.call("fi_mr_desc", nil)
-	return m.MemoryRegion.Desc()
+	return value(m.r, "fi_mr_desc", m.MemoryRegion.Desc)
 }
 
 func (m *region) Key() uint64 {
-	m.r.call("fi_mr_key", nil)
-	return m.MemoryRegion.Key()
+	return value(m.r, "fi_mr_key", m.MemoryRegion.Key)
 }
 
 func (m *region) BindCounter(c core.Counter, flags core.Flags) error {
-	return m.r.flags("fi_mr_bind", flags, m.MemoryRegion.BindCounter(bare(c), flags))
+	return m.r.with("fi_mr_bind", flags, func(flags core.Flags) error { return m.MemoryRegion.BindCounter(bare(c), flags) })
 }
 
 func (m *region) BindEndpoint(ep core.Endpoint) error {
-	return m.r.call("fi_mr_bind", m.MemoryRegion.BindEndpoint(bare(ep)))
+	return m.r.do("fi_mr_bind", func() error { return m.MemoryRegion.BindEndpoint(bare(ep)) })
 }

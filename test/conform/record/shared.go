@@ -13,15 +13,15 @@ func (x *sharedRx) inner() core.Object { return x.SharedRx }
 func (x *sharedRx) Close() error       { return x.f.close(x.SharedRx) }
 
 func (x *sharedRx) BindCQ(cq core.CompletionQueue, flags core.Flags) error {
-	return x.r.flags("fi_ep_bind", flags, x.SharedRx.BindCQ(bare(cq), flags))
+	return x.r.with("fi_ep_bind", flags, func(flags core.Flags) error { return x.SharedRx.BindCQ(bare(cq), flags) })
 }
 
 func (x *sharedRx) BindCounter(c core.Counter, flags core.Flags) error {
-	return x.r.call("fi_ep_bind", x.SharedRx.BindCounter(bare(c), flags))
+	return x.r.do("fi_ep_bind", func() error { return x.SharedRx.BindCounter(bare(c), flags) })
 }
 
 func (x *sharedRx) Cancel(ctx core.Context) error {
-	return x.r.call("fi_cancel", x.SharedRx.Cancel(ctx))
+	return x.r.do("fi_cancel", func() error { return x.SharedRx.Cancel(ctx) })
 }
 
 func (x *sharedRx) GetOpt(opt core.EPOpt) (int, error) {

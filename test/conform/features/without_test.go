@@ -1,0 +1,212 @@
+package features
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gofabric/test/conform"
+	"gofabric/test/conform/record"
+	"gofabric/test/need"
+)
+
+// A row says "yes" if a test fails once its feature is taken away (record.Recorder.Without), and "accepted" if none does. Which rows those are takes an hour to
+// find out, a run of some themes for each row; so accepted.txt lists them, and TestWithout checks a sample of the list, or all rows.
+//
+//	go test ./test/conform/features -run 'TestWithout$' -sample 20          # rows chosen by -seed
+//	GOFABRIC_MANY=1 go test -timeout 3h ./test/conform/features -run 'TestWithout$' -accepted test/conform/features/accepted.txt
+
+var (
+	sample   = flag.Int("sample", 0, "rows whose features TestWithout takes away; 0: all with GOFABRIC_MANY, else none")
+	seed     = flag.Uint64("seed", 1, "chooses the rows of the sample")
+	accepted = flag.String("accepted", "", "write the rows that no test notices to this file, a path from the root of the module")
+
+	child     = flag.String("without", "", "internal: the feature that the suite is run without, as a row of api.txt")
+	childOver = flag.String("over", "", "internal: the stack that it is run over")
+	themes    = flag.String("themes", "", "internal: the themes that are run")
+)
+
+// childLimit is how long the suite may take without a feature: tests that wait for what does not come have failed.
+const childLimit = 90 * time.Second
+
+// TestChild runs themes without a feature. It is TestWithout's.
+func TestChild(t *testing.T) {
+	if *child == "" {
+		t.Skip("run by TestWithout")
+	}
+	r, err := parseRow(*child)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := record.New()
+	rec.Without(r.key)
+	conform.Deadline = 2 * time.Second
+	for _, s := range stacks() {
+		if s.column != *childOver {
+			continue
+		}
+		for _, st := range s.variants() {
+			st.Record, st.Only = rec, strings.Split(*themes, ",")
+			t.Run(st.Name, func(t *testing.T) { conform.Run(t, conform.Over(t, st, s.params)) })
+		}
+	}
+}
+
+// TestWithout takes away features, one at a time, and looks whether a test notices.
+func TestWithout(t *testing.T) {
+	n := *sample
+	if n == 0 && !need.Many() {
+		t.Skip("it runs the suite again for each row; -sample N, or GOFABRIC_MANY=1 for all")
+	}
+	cols := show(t)
+	if t.Failed() {
+		return
+	}
+	rows := takeable(t)
+	if n > 0 && n < len(rows) {
+		rows = choose(rows, n, *seed)
+	}
+	known := acceptedRows(t)
+	unnoticed := unnoticedOf(t, rows, cols)
+	if *accepted != "" {
+		writeAccepted(t, unnoticed)
+		return
+	}
+	for _, r := range rows {
+		switch no := slices.Contains(unnoticed, r.text); {
+		case no && !known[r.text]:
+			t.Errorf("%s: no test fails without it, and the page says yes", r.text)
+		case !no && known[r.text]:
+			t.Errorf("%s: a test fails without it; take it out of accepted.txt", r.text)
+		}
+	}
+}
+
+// takeable returns the rows whose features can be taken away: not those of values that are the default.
+func takeable(t *testing.T) (rows []*row) {
+	sections, err := api()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sections {
+		for _, r := range s.rows {
+			if !r.isDefault() {
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
+}
+
+// choose returns n rows by a seed: every so many-th, from a place that the seed says.
+func choose(rows []*row, n int, seed uint64) (some []*row) {
+	step := len(rows) / n
+	for i := range n {
+		some = append(some, rows[(i*step+int(seed%uint64(step)))%len(rows)])
+	}
+	return some
+}
+
+// unnoticedOf returns the rows without which all tests pass that have shown them.
+func unnoticedOf(t *testing.T, rows []*row, cols []*column) (unnoticed []string) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	busy := make(chan struct{}, 2)
+	for _, r := range rows {
+		column, shown := "", []string(nil)
+		for _, c := range preferred(cols) {
+			if o := c.results[r.key]; o.Works() && !o.Checked {
+				column, shown = c.name, o.Themes
+				break
+			}
+		}
+		if column == "" {
+			continue
+		}
+		busy <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-busy }()
+			start := time.Now()
+			noticed := suiteFails(r.text, column, shown)
+			t.Logf("%s over %s: noticed %v, %.1f s", r.text, column, noticed, time.Since(start).Seconds())
+			if !noticed {
+				mu.Lock()
+				unnoticed = append(unnoticed, r.text)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return unnoticed
+}
+
+// preferred puts the stack first that has most.
+func preferred(cols []*column) []*column {
+	return append([]*column{cols[1], cols[0]}, cols[2:]...)
+}
+
+// suiteFails reports whether a theme fails without the feature.
+func suiteFails(row, column string, shown []string) bool {
+	for _, theme := range shown {
+		ctx, cancel := context.WithTimeout(context.Background(), childLimit)
+		c := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestChild$", "-test.failfast", "-without", row, "-over", column, "-themes", theme)
+		err := c.Run()
+		cancel()
+		if err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+const acceptedFile = "accepted.txt"
+
+// acceptedRows reads the list of rows that no test notices.
+func acceptedRows(t *testing.T) map[string]bool {
+	rows, err := readAccepted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func writeAccepted(t *testing.T, rows []string) {
+	slices.Sort(rows)
+	f, err := os.Create(filepath.Join("..", "..", "..", *accepted))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := bufio.NewWriter(f)
+	fmt.Fprintln(w, "; Rows of api.txt without whose feature all tests pass: stacks accept them, and no test can tell more. Written by TestWithout.")
+	for _, r := range rows {
+		fmt.Fprintln(w, r)
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestChoose checks that a sample has as many rows as it should, and that seeds differ.
+func TestChoose(t *testing.T) {
+	var rows []*row
+	for i := range 100 {
+		rows = append(rows, &row{text: strconv.Itoa(i)})
+	}
+	a, b := choose(rows, 10, 1), choose(rows, 10, 2)
+	if len(a) != 10 || len(b) != 10 || a[0] == b[0] {
+		t.Errorf("%d and %d rows", len(a), len(b))
+	}
+}

@@ -1,0 +1,178 @@
+package record
+
+import (
+	"slices"
+
+	"gofabric/core"
+)
+
+// A Recorder can take a feature away instead of noting what tests show of it: the stack then behaves as one that accepts the feature and ignores it. A call does
+// nothing and says that it succeeded, a flag does not reach the stack, a value is the default. Tests that show the feature must fail of that; if none does, they
+// show only that the stack accepts it.
+
+// Without makes r take k away, and with a capability the calls and flags that it stands for.
+func (r *Recorder) Without(k Key) { r.without = append([]Key{k}, means(k)...) }
+
+// means returns what a capability stands for: providers need not look at capabilities that the application did not ask for.
+func means(k Key) (keys []Key) {
+	if k.Of != "caps" {
+		return nil
+	}
+	calls := func(names ...string) {
+		for _, n := range names {
+			keys = append(keys, Key{Of: n})
+		}
+	}
+	switch core.Flags(k.Bit) {
+	case core.CapMsg, core.Send:
+		calls("fi_send", "fi_sendv", "fi_sendmsg", "fi_senddata", "fi_inject", "fi_injectdata")
+	case core.Recv:
+		calls("fi_recv", "fi_recvv", "fi_recvmsg")
+	case core.CapRMA:
+		calls("fi_read", "fi_readv", "fi_readmsg", "fi_write", "fi_writev", "fi_writemsg", "fi_writedata", "fi_inject_write", "fi_inject_writedata")
+	case core.Read, core.RemoteRead:
+		calls("fi_read", "fi_readv", "fi_readmsg")
+	case core.Write, core.RemoteWrite:
+		calls("fi_write", "fi_writev", "fi_writemsg", "fi_writedata", "fi_inject_write", "fi_inject_writedata")
+	case core.CapMulticast:
+		calls("fi_join")
+	case core.CapRMAEvent:
+		keys = append(keys, Key{"fi_ep_bind_counter", uint64(core.RemoteWrite), true}, Key{"fi_mr_regattr", uint64(core.CapRMAEvent), true})
+	case core.CapRMAPMem:
+		keys = append(keys, Key{"fi_mr_regattr", uint64(core.CapRMAPMem), true})
+	}
+	return keys
+}
+
+// Lacks reports whether the call name is taken away.
+func (r *Recorder) Lacks(name string) bool { return slices.Contains(r.without, Key{Of: name}) }
+
+// Mask returns the flags that reach the stack.
+func (r *Recorder) Mask(of string, flags core.Flags) core.Flags {
+	for _, w := range r.without {
+		if w.Valued && w.Of == of {
+			flags &^= core.Flags(w.Bit)
+		}
+	}
+	return flags
+}
+
+// chosen returns the value that reaches the stack: v, or the default.
+func (r *Recorder) chosen(of string, v uint64) uint64 {
+	if r.hides(of, v) {
+		return 0
+	}
+	return v
+}
+
+// hides reports whether the value v is taken away.
+func (r *Recorder) hides(of string, v uint64) bool {
+	return slices.Contains(r.without, Key{of, v, true})
+}
+
+// bitsOf removes the bits of a kind of values that are taken away.
+func (r *Recorder) bitsOf(of string, v uint64) uint64 { return uint64(r.Mask(of, core.Flags(v))) }
+
+// do makes a call, and notes how it ended.
+func (r *Recorder) do(name string, call func() error) error {
+	if r.Lacks(name) {
+		return nil
+	}
+	return r.call(name, call())
+}
+
+// with is do, for a call with flags.
+func (r *Recorder) with(name string, flags core.Flags, call func(core.Flags) error) error {
+	if r.Lacks(name) {
+		return nil
+	}
+	return r.flags(name, flags, call(r.Mask(name, flags)))
+}
+
+// get is do, for a call with a result.
+func get[T any](r *Recorder, name string, call func() (T, error)) (v T, err error) {
+	if r.Lacks(name) {
+		return v, nil
+	}
+	v, err = call()
+	return v, r.call(name, err)
+}
+
+// getWith is get, for a call with flags.
+func getWith[T any](r *Recorder, name string, flags core.Flags, call func(core.Flags) (T, error)) (v T, err error) {
+	if r.Lacks(name) {
+		return v, nil
+	}
+	v, err = call(r.Mask(name, flags))
+	return v, r.flags(name, flags, err)
+}
+
+// value is get, for a call that cannot fail.
+func value[T any](r *Recorder, name string, call func() T) (v T) {
+	if r.Lacks(name) {
+		return v
+	}
+	r.note(Key{Of: name}, nil)
+	return call()
+}
+
+// Stripped returns what an object is opened with: info, or a copy without the feature that is taken away. What GetInfo granted stays as the application saw it.
+func (r *Recorder) Stripped(info *core.Info) *core.Info {
+	if r.without == nil || info == nil {
+		return info
+	}
+	h := info.Dup()
+	h.Handle = info.Handle
+	h.Caps = r.Mask("caps", h.Caps)
+	h.Mode = core.Mode(r.bitsOf("mode", uint64(h.Mode)))
+	if d := h.Domain; d != nil {
+		d.MRMode = core.MRMode(r.bitsOf("mr_mode", uint64(d.MRMode)))
+		d.Threading = core.Threading(r.chosen("threading", uint64(d.Threading)))
+		d.DataProgress = core.Progress(r.chosen("data_progress", uint64(d.DataProgress)))
+		d.ControlProgress = core.Progress(r.chosen("control_progress", uint64(d.ControlProgress)))
+		d.ResourceMgmt = core.ResourceMgmt(r.chosen("resource_mgmt", uint64(d.ResourceMgmt)))
+		d.AVType = core.AVType(r.chosen("av_type", uint64(d.AVType)))
+		d.TClass = r.classOf(d.TClass)
+		d.Caps = r.Mask("caps", d.Caps)
+	}
+	if h.EP != nil {
+		h.EP.MemTagFormat = r.chosen("mem_tag_format", h.EP.MemTagFormat)
+	}
+	h.Tx, h.Rx = r.strippedTx(h.Tx), r.strippedRx(h.Rx)
+	return h
+}
+
+// strippedTx is Stripped of transmit attributes.
+func (r *Recorder) strippedTx(t *core.TxAttr) *core.TxAttr {
+	if r.without == nil || t == nil {
+		return t
+	}
+	b := *t
+	b.Caps, b.OpFlags = r.Mask("caps", b.Caps), r.Mask("op_flags", b.OpFlags)
+	b.MsgOrder = core.Order(r.bitsOf("msg_order", uint64(b.MsgOrder)))
+	b.TClass = r.classOf(b.TClass)
+	return &b
+}
+
+// strippedRx is Stripped of receive attributes.
+func (r *Recorder) strippedRx(x *core.RxAttr) *core.RxAttr {
+	if r.without == nil || x == nil {
+		return x
+	}
+	b := *x
+	b.Caps, b.OpFlags = r.Mask("caps", b.Caps), r.Mask("op_flags", b.OpFlags)
+	b.MsgOrder = core.Order(r.bitsOf("msg_order", uint64(b.MsgOrder)))
+	return &b
+}
+
+// classOf returns the traffic class that reaches the stack.
+func (r *Recorder) classOf(c core.TrafficClass) core.TrafficClass {
+	kind := c
+	if c&core.TCDSCP != 0 {
+		kind = core.TCDSCP
+	}
+	if r.chosen("tclass", uint64(kind)) == 0 {
+		return core.TCUnspec
+	}
+	return c
+}
