@@ -95,8 +95,8 @@ type Link interface {
 	Resumed()
 	// AtRest reports that nothing is under way that the Conn does not know of.
 	AtRest() bool
-	// Drained reports that nothing is left to transmit of what the application was told is done (engine.Conn.Promised), and that the peer's system has it.
-	Drained() bool
+	// Drained reports, after Conn.Wind, that nothing is left to transmit of what is due (engine.Conn.Due), and that the peer's system has it.
+	Drained(all bool) bool
 	// End tells the peer's transport that nothing more comes. What the peer still says is taken, until the Conn fails.
 	End()
 	// Finish transmits what the Conn still has to say as far as the transport takes it at once, and closes the link. The Conn is left as it is.

@@ -22,40 +22,39 @@ const (
 	lingerMost  = time.Millisecond
 )
 
+// farewell is how long a closing endpoint waits for peers that have all that was sent, but not the word that nothing follows.
+const farewell = time.Second
+
 // SetLinger is OptLinger and the provider's setting. Locked.
 func (e *Endpoint) SetLinger(d time.Duration) { e.linger = d }
 
-// Drain makes progress until done reports true, for as long as the endpoint lingers, and reports whether done did. The domain's other users get on meanwhile: an
-// endpoint of theirs may be the peer. Locked; it lets go of the lock.
-func (e *Endpoint) Drain(done func() bool) bool {
-	if done() {
-		return true
-	}
-	end := mono.Now().Add(e.linger)
-	for step := lingerFirst; ; step = min(step*2, lingerMost) {
+// Winder is what a closing endpoint has to let go of: connections, or one.
+type Winder interface {
+	// Wind has everything transmitted that is to be, and the end of it said.
+	Wind()
+	// Drained reports that peers have what the application takes to be sent; with all, that they know that nothing follows.
+	Drained(all bool) bool
+}
+
+// LetGo winds w up and waits until it is drained, making progress meanwhile: an endpoint of the same domain, or of the same thread, may be the peer. It fails when
+// something is not delivered that the application takes to be sent. Locked; it lets go of the lock.
+func (e *Endpoint) LetGo(w Winder) error {
+	w.Wind()
+	now := mono.Now()
+	end, soon := now.Add(e.linger), now.Add(min(e.linger, farewell))
+	for step := lingerFirst; e.linger > 0; step = min(step*2, lingerMost) {
 		e.prog.Pass()
-		if done() {
-			return true
+		if w.Drained(true) {
+			return nil
 		}
-		if mono.Now() >= end {
-			return false
+		if now = mono.Now(); now >= end || now >= soon && w.Drained(false) {
+			break
 		}
 		e.prog.Unlock()
 		time.Sleep(step)
 		e.prog.Lock()
 	}
-}
-
-// Winder is what a closing endpoint has to let go of: connections, or one.
-type Winder interface {
-	Wind()
-	Drained() bool
-}
-
-// LetGo winds w up and waits until it is drained. It fails when something that the application was told is done is not delivered. Locked; it lets go of the lock.
-func (e *Endpoint) LetGo(w Winder) error {
-	w.Wind()
-	if e.linger == 0 || e.Drain(w.Drained) {
+	if e.linger == 0 || w.Drained(false) {
 		return nil
 	}
 	return e.Refuse("fi_close", NoPeer, core.ErrTimedOut, "a peer has not taken all that was sent within "+e.linger.String()+", and loses the rest; see OptLinger")

@@ -265,31 +265,31 @@ func (s *Set) Wind() {
 	}
 }
 
-// Drained reports that no connection has anything left to transmit of what the application was told is done.
-func (s *Set) Drained() bool {
+// Drained reports that no connection has anything left to transmit of what is due (conduit.Link).
+func (s *Set) Drained(all bool) bool {
 	for p := range s.t.all {
-		if !drained(p.Conn, p.Link) {
+		if !drained(p.Conn, p.Link, all) {
 			return false
 		}
 		for l := range p.lanes.each {
-			if !drained(l.Conn, l.Link) {
+			if !drained(l.Conn, l.Link, all) {
 				return false
 			}
 		}
 	}
 	for l := range s.parting {
-		if !drained(l.Conn, l.Link) {
+		if !drained(l.Conn, l.Link, all) {
 			return false
 		}
 	}
 	return true
 }
 
-func drained(c *engine.Conn, l conduit.Link) bool {
+func drained(c *engine.Conn, l conduit.Link, all bool) bool {
 	if l == nil {
-		return !c.Promised()
+		return !c.Promised(all)
 	}
-	return l.Drained()
+	return l.Drained(all)
 }
 
 // Close ends all connections; what is left is sent as far as the transport takes it at once.

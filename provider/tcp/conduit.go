@@ -120,20 +120,20 @@ func (s *stream) Wind() {
 
 // Drained implements conduit.Link. What is in shared memory or in a local socket is the peer's, whatever becomes of this process. What is in a TCP socket is
 // the peer's when its system has acknowledged it: closing a socket whose input was not read discards the rest (tcp(7), RFC 9293 3.10.4).
-func (s *stream) Drained() bool {
+func (s *stream) Drained(all bool) bool {
 	if s.fd == netx.NoFD || s.conn.State() >= engine.Broken {
 		return true
 	}
-	if s.conn.Promised() {
+	if s.conn.Promised(all) {
 		switch {
 		case s.move == moveHeld && netx.Unacknowledged(s.fd) == 0:
 			s.sayAll()
 		case s.h == nil:
 			s.flush()
 		}
-		return s.fd == netx.NoFD || !s.conn.Promised()
+		return s.fd == netx.NoFD || !s.conn.Promised(all)
 	}
-	return s.conn.State() < engine.Connected || s.moved || s.conn.BytesOut-min(uint64(netx.Unacknowledged(s.fd)), s.conn.BytesOut) >= s.conn.Due()
+	return s.conn.State() < engine.Connected || s.moved || s.conn.BytesOut-min(uint64(netx.Unacknowledged(s.fd)), s.conn.BytesOut) >= s.conn.Due(all)
 }
 
 // End implements conduit.Link.

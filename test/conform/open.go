@@ -146,7 +146,7 @@ func providers(t *testing.T, store *core.Params, machine core.Host) []core.Provi
 
 // RXD is a stack of reliable datagrams; params are FI_* variables and their values in turn. Peers that are gone are known soon.
 func RXD(t *testing.T, name, provider string, params ...string) Stack {
-	m := map[string]string{"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "300"}
+	m := map[string]string{"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "5000"}
 	for i := 0; i < len(params); i += 2 {
 		m[params[i]] = params[i+1]
 	}

@@ -76,6 +76,9 @@ func TestCollectiveFlood(t *testing.T) {
 				}
 			}))
 			p.Ping(1)
+			if err := p.B.EP.SetOpt(core.OptLinger, 0); err != nil { // who floods reads no answers
+				t.Fatal(err)
+			}
 			if err := joinBoth(p); err != nil {
 				t.Fatal(err)
 			}

@@ -156,7 +156,7 @@ type castle struct {
 // memKey is a key that strangers may guess, for tests of bounds; they may not write there.
 const memKey = 77
 
-var swift = map[string]string{"FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "200",
+var swift = map[string]string{"FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "0",
 	"FI_OFI_RXD_UNEXP_BYTES": "4194304"}
 
 // with is a copy of m with more.

@@ -215,7 +215,7 @@ func (w *rxdWorld) settled() bool {
 			w.feed(n)
 			quiet = false
 		}
-		quiet = quiet && len(n.inbox) == 0 && n.eng.Flushed()
+		quiet = quiet && len(n.inbox) == 0 && n.eng.Flushed(true)
 	}
 	return quiet
 }

@@ -285,13 +285,13 @@ func (d *departure) Wind() {
 }
 
 // Drained implements front.Winder. Time has to be told, for the timer may be another goroutine's turn.
-func (d *departure) Drained() bool {
+func (d *departure) Drained(all bool) bool {
 	ep, now := (*endpoint)(d), mono.Now()
-	if ep.lost != nil || ep.eng.Flushed() {
+	if ep.lost != nil || ep.eng.Flushed(all) {
 		return true
 	}
 	ep.port.Poll()
 	ep.eng.Advance(int64(now))
 	ep.transmit(now)
-	return ep.eng.Flushed()
+	return ep.eng.Flushed(all)
 }

@@ -220,15 +220,15 @@ func (n *native) AtRest() bool {
 }
 
 // Drained implements conduit.Link.
-func (n *native) Drained() bool {
+func (n *native) Drained(all bool) bool {
 	if n.closed || n.closing || n.lost != nil {
 		return true
 	}
-	if n.busy || len(n.ended) > 0 || n.upper.Promised() || n.gw.Promised() {
+	if n.busy || len(n.ended) > 0 || n.upper.Promised(all) || n.gw.Promised() {
 		return false
 	}
 	for _, s := range n.lanes {
-		if !s.ended && !s.link.Drained() {
+		if !s.ended && !s.link.Drained(all) {
 			return false
 		}
 	}

@@ -15,7 +15,7 @@ type Ender interface{ Ended(c *Conn) }
 
 // ending is what a connection knows of its end.
 type ending struct {
-	owed uint64 // the position in our stream up to which the peer must have it before we close; owedAll before Wind can tell
+	owed uint64 // the position in our stream up to which the peer must have it before we close; owedAll while that cannot be told
 	why  error  // of Broken
 
 	said  bool // we send no more messages
@@ -55,8 +55,8 @@ func (c *Conn) hearEnd(all bool) {
 	}
 }
 
-// Wind prepares the end from our side: operations of which nothing has left yet are withdrawn, unless the application was told already that they are done
-// (inject), and ExtEnd goes behind the rest. The driver transmits until Promised is false, and the peer has what is Due, and then calls Drop.
+// Wind prepares the end from our side: operations of which nothing has left yet are withdrawn, unless the application was told already that they are done, and
+// ExtEnd goes behind the rest. The driver transmits until the peer has what is Due, and then calls Drop.
 func (c *Conn) Wind() {
 	for c.cancel(func(op *TxOp) bool { return !op.promised() }) {
 	}
@@ -76,7 +76,7 @@ func (c *Conn) owed() uint64 {
 	at, owed := c.BytesOut, c.BytesOut
 	for i := q.head; i < len(q.segs); i++ {
 		s := &q.segs[i]
-		if at += uint64(len(s.b)); s.op == nil || s.op.promised() {
+		if at += uint64(len(s.b)); s.op == nil && s.last || s.op != nil && s.op.promised() {
 			owed = at
 		}
 	}
@@ -92,20 +92,21 @@ func (c *Conn) owed() uint64 {
 	return owed
 }
 
-// Due is, after Wind, the position in our stream up to which the peer must have it before the transport is closed; BytesOut is what the transport has taken.
-func (c *Conn) Due() uint64 {
-	if c.pul == nil || c.pul.end.owed == owedAll {
+// Due is, after Wind, the position in our stream up to which the peer must have it before the transport is closed, BytesOut being what the transport has taken.
+// With all it counts what the application knows nothing of, too: answers, and ExtEnd.
+func (c *Conn) Due(all bool) uint64 {
+	if all || c.pul == nil || c.pul.end.owed == owedAll {
 		return c.BytesOut + uint64(c.out.bytes)
 	}
 	return c.pul.end.owed
 }
 
-// Promised reports, after Wind, whether something waits for transmission that the application may take to be sent.
-func (c *Conn) Promised() bool {
+// Promised reports, after Wind, whether something that is Due waits for transmission.
+func (c *Conn) Promised(all bool) bool {
 	if c.state >= Broken {
 		return false
 	}
-	if c.state == Connected && c.BytesOut < c.Due() {
+	if c.state == Connected && c.BytesOut < c.Due(all) {
 		return true
 	}
 	for op := c.waiting.head; op != nil; op = op.next {

@@ -6,7 +6,7 @@ type segment struct {
 	ch   *chunk
 	end  int   // where b ends in ch, so that only neighbours are joined
 	op   *TxOp // the operation it belongs to, nil for coalesced small messages
-	last bool  // op is transmitted when this is
+	last bool  // op is transmitted when this is; without op: there are messages of the application in it
 }
 
 // outQueue holds what is to be transmitted, in order.
@@ -45,7 +45,8 @@ func (c *Conn) chunkFor(n int) *chunk {
 	return t
 }
 
-// staged notes that bytes were appended to t from position from on, as a part of op (nil: may share a segment with its neighbours).
+// staged notes that bytes were appended to t from position from on, as a part of op (nil: may share a segment with its neighbours; last then says that it is a
+// message, not an answer).
 func (c *Conn) staged(t *chunk, from int, op *TxOp, last bool) {
 	q := &c.out
 	c.pool.run.c = nil
@@ -56,6 +57,7 @@ func (c *Conn) staged(t *chunk, from int, op *TxOp, last bool) {
 	if op == nil && q.head < len(q.segs) {
 		if s := &q.segs[len(q.segs)-1]; s.ch == t && s.op == nil && s.end == from {
 			s.b, s.end = s.b[:len(s.b)+n], len(t.b)
+			s.last = s.last || last
 			return
 		}
 	}

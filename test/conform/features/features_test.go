@@ -57,7 +57,7 @@ func stacks() []stack {
 		{"tcp RDM", true, conform.Stack{Name: "tcp rdm", Provider: "tcp", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, nil},
 		{"tcp;ofi_rxm", true, conform.Stack{Name: "tcp-ofi_rxm", Provider: "tcp;ofi_rxm", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, nil},
 		{"udp;ofi_rxd", true, conform.Stack{Name: "udp-ofi_rxd", Provider: "udp;ofi_rxd", EPType: core.EPTypeRDM, Caps: conform.RXDCaps},
-			map[string]string{"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "300"}},
+			map[string]string{"FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000", "FI_OFI_RXD_LINGER": "5000"}},
 		{"udp DGRAM", false, conform.Stack{Name: "udp dgram", Provider: "udp", EPType: core.EPTypeDgram, Caps: core.CapMsg}, nil},
 	}
 }

@@ -179,7 +179,7 @@ func TestShutdown(t *testing.T) {
 		t.Fatalf("%d of 50 sends have completed: not what is to be tested", done)
 	}
 	a.e.Shutdown(n.now)
-	if !n.run(20*second, a.e.Flushed) || b.count(xengine.KindRecv) < done {
+	if !n.run(20*second, func() bool { return a.e.Flushed(false) }) || b.count(xengine.KindRecv) < done {
 		t.Fatalf("%d arrived of %d that had completed", b.count(xengine.KindRecv), done)
 	}
 	a.close()

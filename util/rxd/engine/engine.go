@@ -99,14 +99,14 @@ func (e *Engine) Each(yield func(*Peer) bool) {
 	}
 }
 
-// Flushed reports, after Shutdown, whether everything that the application takes to be sent, and every answer that is owed, has arrived at its peer.
-func (e *Engine) Flushed() bool {
+// Flushed reports, after Shutdown, whether everything that the application takes to be sent has arrived at its peer; with all, every answer that is owed, too.
+func (e *Engine) Flushed(all bool) bool {
 	for _, p := range e.peers {
-		if p.conn.Promised() || p.nat != nil && p.nat.ackDue {
+		if p.conn.Promised(all) || all && p.nat != nil && p.nat.ackDue {
 			return false
 		}
 	}
-	return e.answers.n == 0
+	return !all || e.answers.n == 0
 }
 
 // Shutdown withdraws what has not begun, and tells gofabric peers that nothing follows the rest, once that has arrived. Go on until Flushed, then Remove the

@@ -101,7 +101,7 @@ func traffic(t *testing.T, n *network, a, b *node) {
 		}
 	}
 	n.loss, n.dup, n.reorder, n.corrupt = 0, 0, 0, 0
-	if !n.run(10*second, func() bool { return a.e.Flushed() && b.e.Flushed() }) {
+	if !n.run(10*second, func() bool { return a.e.Flushed(true) && b.e.Flushed(true) }) {
 		t.Error("not flushed")
 	}
 }

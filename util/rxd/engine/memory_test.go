@@ -42,7 +42,7 @@ func TestIdlePeers(t *testing.T) {
 			d.recv(make([]byte, 3000), 1)
 			hub.post(d, msg(1, pattern(2000, 1)))
 			n.run(10*ms, func() bool { return hub.count(xengine.KindRecv) == 1 && d.count(xengine.KindRecv) == 1 })
-			n.run(10*ms, func() bool { return hub.e.Flushed() && d.e.Flushed() })
+			n.run(10*ms, func() bool { return hub.e.Flushed(true) && d.e.Flushed(true) })
 			delete(n.nodes, d.addr)
 			hub.done, hub.up = nil, nil
 		}
