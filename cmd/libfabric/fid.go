@@ -9,6 +9,7 @@ package main
 import "C"
 
 import (
+	"errors"
 	"unsafe"
 
 	"gofabric/core"
@@ -23,7 +24,10 @@ func goClose(id C.uint64_t) (rc C.int) {
 	if o == nil {
 		return C.int(badFID)
 	}
-	if err := o.core.Close(); err != nil {
+	switch err := o.core.Close(); {
+	case errors.Is(err, core.ErrTimedOut): // it is closed, but a peer has not taken all that was sent: native's fi_close knows no such error
+		warn(err)
+	case err != nil:
 		return C.int(status(err))
 	}
 	if c, ok := o.of.(interface{ closed() }); ok {

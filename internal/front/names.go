@@ -111,8 +111,11 @@ func Errno(err error) core.Errno {
 	return core.ErrIO
 }
 
-// ProvErrno is the provider's number for an error: the system's where a system call failed, else libfabric's.
+// ProvErrno is the provider's number for an error: the system's where a system call failed, else libfabric's. An error with a cause has that of its cause.
 func ProvErrno(err error) int {
+	if c, ok := err.(interface{ Cause() error }); ok {
+		err = c.Cause()
+	}
 	var sys unix.Errno
 	if errors.As(err, &sys) {
 		return int(sys)

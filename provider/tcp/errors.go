@@ -37,3 +37,4 @@ type canceledBy struct{ cause error }
 
 func (e *canceledBy) Error() string { return "operation canceled: " + e.cause.Error() }
 func (e *canceledBy) Unwrap() error { return core.ErrCanceled }
+func (e *canceledBy) Cause() error  { return e.cause }

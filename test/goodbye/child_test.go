@@ -29,7 +29,7 @@ type order struct {
 	Size     int
 	Count    int
 	Seed     byte
-	End      string // close, shutdown, half, kill (waits to be killed), exit
+	End      string // close, shutdown, half, kill (waits to be killed), listen (and be stopped)
 	Linger   int    // milliseconds; negative: the default
 }
 
@@ -84,7 +84,9 @@ func (o *order) run() {
 		}
 	}
 	clear(b)
-	fmt.Println("SENT")
+	if o.End != "listen" {
+		fmt.Println("SENT")
+	}
 	switch o.End {
 	case "close":
 		err = ep.Close()
@@ -94,12 +96,12 @@ func (o *order) run() {
 		err = o.half(ctx, ep)
 	case "kill":
 		bufio.NewReader(os.Stdin).ReadByte()
-	case "stuck": // the peer is stopped
-		bufio.NewReader(os.Stdin).ReadByte()
-		start := time.Now()
-		err := ep.Close()
-		fmt.Println("CLOSED", time.Since(start).Milliseconds(), errors.Is(err, core.ErrTimedOut))
-		return
+	case "listen": // to be stopped
+		fmt.Println("NAME", ep.Name())
+		if _, err = ep.Recv(ctx, gofabric.AnyPeer, make([]byte, 64)); err == nil {
+			fmt.Println("FIRST")
+			bufio.NewReader(os.Stdin).ReadByte()
+		}
 	}
 	if err != nil {
 		fail(err)

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"gofabric"
 	"gofabric/core"
 	"gofabric/test/need"
@@ -45,8 +47,6 @@ var ways = []way{
 	{"rxd-datagrams", "udp;ofi_rxd", false, []string{"FI_UDP_LOCAL_MEMORY=0", "FI_OFI_RXD_SINGLE_COPY_SIZE=-1"}},
 	{"rxd-loss", "udp;fault;ofi_rxd", false, []string{"FI_FAULT_LOSS=20%", "FI_FAULT_DUP=5%", "FI_FAULT_REORDER=5%"}},
 }
-
-var sizes = []int{1, 2 << 10, 60_000, 1 << 20}
 
 // reader is the process that checks; the other one sends.
 type reader struct {
@@ -149,9 +149,9 @@ func (r *reader) receive(o *order) {
 
 // TestLateReader has the sender end while most of what it has sent waits for a reader that is late.
 func TestLateReader(t *testing.T) {
-	rounds := 1
+	rounds, sizes := 1, []int{1, 60_000}
 	if need.Many() {
-		rounds = 10
+		rounds, sizes = 10, []int{1, 2 << 10, 60_000, 1 << 20}
 	}
 	for _, w := range ways {
 		for _, end := range []string{"close", "shutdown", "half"} {
@@ -207,5 +207,49 @@ func TestKilled(t *testing.T) {
 				t.Errorf("after a kill: %v, want ErrConnReset", err)
 			}
 		})
+	}
+}
+
+// TestStopped closes an endpoint whose peer takes nothing: the close ends when the time is over, and says what is lost; without linger it ends at once.
+func TestStopped(t *testing.T) {
+	for _, w := range ways {
+		if w.msg || strings.HasSuffix(w.provider, "fault;ofi_rxd") {
+			continue
+		}
+		for _, linger := range []int{0, 300} {
+			t.Run(fmt.Sprintf("%s/%d", w.name, linger), func(t *testing.T) { stopped(t, &w, linger) })
+		}
+	}
+}
+
+func stopped(t *testing.T, w *way, linger int) {
+	o := order{Size: 8, Count: 1, End: "listen", Linger: -1}
+	r := start(t, w, o)
+	r.receive(&o)
+	name := strings.TrimPrefix(r.line("NAME"), "NAME ")
+	ctx := r.ctx
+	ep, err := gofabric.Open(ctx, gofabric.Provider(w.provider), gofabric.Node("127.0.0.1"), gofabric.Linger(time.Duration(linger)*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := ep.Insert(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ep.Send(ctx, to, []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	r.line("FIRST")
+	if err := r.child.Process.Signal(unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer r.child.Process.Signal(unix.SIGCONT)
+	start := time.Now()
+	n, err := stall(ep, to)
+	if lost := errors.Is(err, core.ErrTimedOut); lost != (linger > 0) || !lost && err != nil {
+		t.Errorf("Close after %d messages to a stopped peer, lingering for %d ms: %v", n, linger, err)
+	}
+	if d := time.Since(start); d > limit/2 {
+		t.Errorf("it took %v", d)
 	}
 }
