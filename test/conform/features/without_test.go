@@ -169,8 +169,6 @@ func suiteFails(row, column string, shown []string) bool {
 	return false
 }
 
-const acceptedFile = "accepted.txt"
-
 // acceptedRows reads the list of rows that no test notices.
 func acceptedRows(t *testing.T) map[string]bool {
 	rows, err := readAccepted()
