@@ -31,7 +31,9 @@ type incoming struct {
 	msg    *message
 	tx     *TxOp
 	atom   *atomicIn
-	commit bool // of a write: make it persistent
+	commit bool    // of a write: make it persistent
+	no     Refusal // of a write: it is dropped, for its segment bad
+	bad    uint8
 	into   [MaxIOV]wire.RMAIov
 	region [MaxIOV]Region
 	whole  [MaxIOV][]byte // of a write into regions that are counted or persistent
@@ -194,6 +196,8 @@ func (c *Conn) begin(b []byte) int {
 		return c.startAtomic(b)
 	case wire.OpColl:
 		return c.startColl(b)
+	case wire.OpExt:
+		return c.startExt(b)
 	default:
 		c.beginOther()
 	}
@@ -220,8 +224,6 @@ func (c *Conn) beginOther() {
 		c.startReadResponse()
 	case wire.OpWrite:
 		c.startWrite()
-	case wire.OpExt:
-		c.startExt()
 	case wire.OpContext:
 		c.chooseContext(h.OpData)
 	}
