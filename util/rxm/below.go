@@ -26,6 +26,7 @@ func (s *lane) attach(c *xengine.Conn) {
 	ep := s.n.ep
 	c.Attach(&ep.d.pool, ep.d.lower, ep.packets.rx, s, s)
 	c.Extended, c.Ours, c.Rendezvous = false, false, false
+	c.Agreed &^= xwire.FeatureVerdicts
 	ep.packets.grow()
 	s.link.OnMoved(s.n.service)
 }
