@@ -188,7 +188,7 @@ func (c *Conn) perform(h *wire.Header, p []byte) {
 	}
 	countRegions(regions, iov, true)
 	if c.Verdicts() {
-		c.accept()
+		c.accept(n)
 	} else if h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0 {
 		c.acknowledge()
 	}

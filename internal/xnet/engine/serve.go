@@ -162,7 +162,7 @@ func (c *Conn) endWrite(in *incoming) {
 	clear(in.region[:])
 	clear(in.whole[:])
 	if c.Verdicts() {
-		c.accept()
+		c.accept(in.size)
 	} else if in.hasAck {
 		c.acknowledge()
 	}

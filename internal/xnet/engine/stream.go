@@ -84,6 +84,9 @@ func (c *Conn) Receive(direct int, b []byte) {
 	if len(b) > 0 {
 		c.parse(b, false)
 	}
+	if c.said != nil {
+		c.settle()
+	}
 }
 
 // parse takes what it can of b; what comes after a stall it keeps for later. own says that b may be kept as it is.
@@ -466,6 +469,9 @@ func (c *Conn) unstall() {
 	held := c.held
 	c.held = nil
 	c.parse(held, true)
+	if c.said != nil {
+		c.settle()
+	}
 	if c.stall == flowing && c.state != Closed {
 		c.sink.Resumed(c)
 	}

@@ -15,7 +15,15 @@ import (
 //	                                      <-     refused, 2: key
 //
 // A write completes at the initiator when its verdict has come; reads and fetching atomics have their answer, or a refusal in its place. Verdicts come in the
-// order of the stream. The acceptances of one pass over received bytes are one message, for one that has not left the queue takes in those that follow.
+// order of the stream. An acceptance waits while the rest of a short message is still coming, so that one stands for several writes, and one that has not left
+// the queue takes in those that follow. It waits for nothing that may not come: where the bytes at hand end with a message, or are not taken, it goes.
+
+// How much an acceptance waits for, at most.
+const (
+	acceptWrites = 16        // accepted
+	acceptBytes  = 256 << 10 // of them
+	acceptLeft   = 64 << 10  // bytes that are missing of the message that is coming
+)
 
 // Refusal says why memory is not accessed; see wire.Refusal.
 type Refusal = wire.Refusal
@@ -61,7 +69,9 @@ func (e *RefusedError) Error() string {
 type verdicts struct {
 	asked opList // our writes that have left, and have no verdict
 	ours  uint32 // how many of ours have one
-	peers uint32 // how many of the peer's
+	peers uint32 // how many of the peer's have ended
+	told  uint32 // how many of those it knows of
+	owed  uint64 // bytes of the others
 
 	// The latest acceptance that was queued: where its number is, and where it begins in the stream. Those that follow raise the number as long as nothing of it
 	// has left. A ch of nil: they need another one.
@@ -78,10 +88,30 @@ func (c *Conn) judged(op *TxOp) bool {
 	return c.Verdicts() && (op.Kind == KindWrite || op.Kind == KindAtomic)
 }
 
-// accept tells the peer that its oldest write without a verdict is in place.
-func (c *Conn) accept() {
+// accept notes that the peer's oldest write without a verdict, of n bytes, is in place.
+func (c *Conn) accept(n uint64) {
 	v := &c.speech().verdicts
 	v.peers++
+	v.owed += n
+	if v.peers-v.told >= acceptWrites || v.owed >= acceptBytes {
+		c.tell()
+	}
+}
+
+// settle tells what was accepted, if it waits for nothing. Called when the bytes at hand are taken.
+func (c *Conn) settle() {
+	if c.said.told == c.said.peers || c.state != Connected {
+		return
+	}
+	if c.stall != flowing || c.in == nil && len(c.part) == 0 || c.in != nil && c.in.left > acceptLeft {
+		c.tell()
+	}
+}
+
+// tell says to the peer that all of its writes up to now are in place.
+func (c *Conn) tell() {
+	v := &c.said.verdicts
+	v.told, v.owed = v.peers, 0
 	if v.ch != nil && v.pos >= c.BytesOut+uint64(c.out.ahead) {
 		binary.LittleEndian.PutUint32(v.ch.b[v.at:], v.peers)
 		return
@@ -95,8 +125,12 @@ func (c *Conn) accept() {
 // refuse tells the peer that its oldest write without a verdict is refused.
 func (c *Conn) refuse(why Refusal, segment uint8) {
 	v := &c.speech().verdicts
+	if v.told != v.peers {
+		c.tell()
+	}
 	n := v.peers
 	v.peers++
+	v.told = v.peers
 	v.ch = nil // what follows is accepted behind this
 	c.say(wire.Verdict{Kind: wire.ExtRefused, Why: why, Segment: segment, Number: n})
 }
