@@ -135,6 +135,14 @@ func (m *Map) Verify(key, addr, length uint64, access core.Flags) (mem []byte, r
 	return r.mem[off : off+length : off+length], r, 0
 }
 
+// Find returns the enabled region with that key, nil if there is none. Locked.
+func (m *Map) Find(key uint64) *Region {
+	if r := m.keys[key]; r != nil && r.enabled {
+		return r
+	}
+	return nil
+}
+
 // VerifyLocal checks that buf is memory of the region that desc describes, and that the region permits access: Send, Recv, Read or Write (fi_mr(3),
 // FI_MR_LOCAL). ErrInval: desc is of no open region. Locked.
 func (m *Map) VerifyLocal(desc core.Desc, buf []byte, access core.Flags) core.Errno {

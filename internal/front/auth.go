@@ -19,7 +19,7 @@ type Auth struct {
 }
 
 // Verify implements engine.Memory. Locked.
-func (a *Auth) Verify(key, addr, length uint64, write bool) ([]byte, engine.Region, bool) {
+func (a *Auth) Verify(key, addr, length uint64, write bool) ([]byte, engine.Region, engine.Refusal) {
 	return a.d.verify(a.Key.Text(), key, addr, length, write)
 }
 

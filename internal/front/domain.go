@@ -11,6 +11,7 @@ import (
 	"gofabric/internal/progress"
 	"gofabric/internal/telemetry"
 	"gofabric/internal/xnet/engine"
+	"gofabric/internal/xnet/wire"
 )
 
 // Parent is the fabric of a domain: a provider's, with this package's Fabric in it.
@@ -137,22 +138,38 @@ func (d *Domain) BindEQ(q core.EventQueue, _ core.Flags) error {
 }
 
 // Verify implements engine.Memory, for connections without authorization key. Locked.
-func (d *Domain) Verify(key, addr, length uint64, write bool) ([]byte, engine.Region, bool) {
+func (d *Domain) Verify(key, addr, length uint64, write bool) ([]byte, engine.Region, engine.Refusal) {
 	return d.verify("", key, addr, length, write)
 }
 
 // verify is Verify for connections with an authorization key.
-func (d *Domain) verify(auth string, key, addr, length uint64, write bool) ([]byte, engine.Region, bool) {
+func (d *Domain) verify(auth string, key, addr, length uint64, write bool) ([]byte, engine.Region, engine.Refusal) {
 	access := core.RemoteRead
 	if write {
 		access = core.RemoteWrite
 	}
 	mem, r, no := d.mem.Verify(key, addr, length, access)
-	if no != 0 || r.AuthKey() != "" && r.AuthKey() != auth {
-		return nil, nil, false
+	if no != 0 {
+		return nil, nil, d.refusal(auth, key, access)
+	}
+	if r.AuthKey() != "" && r.AuthKey() != auth {
+		return nil, nil, wire.RefusedKey
 	}
 	if r.WriteCounter() == nil && r.ReadCounter() == nil && !r.Persistent() {
-		return mem, nil, true
+		return mem, nil, 0
 	}
-	return mem, (*countedRegion)(r), true
+	return mem, (*countedRegion)(r), 0
+}
+
+// refusal says what is wrong with an access that does not fit a region. The order is that of ofi_mr_map_verify (libfabric, prov/util/src/util_mr_map.c): the key, the rights,
+// the range. Who may not know of a region hears that there is none.
+func (d *Domain) refusal(auth string, key uint64, access core.Flags) engine.Refusal {
+	r := d.mem.Find(key)
+	switch {
+	case r == nil || r.AuthKey() != "" && r.AuthKey() != auth:
+		return wire.RefusedKey
+	case access&^r.Access() != 0:
+		return wire.RefusedRights
+	}
+	return wire.RefusedRange
 }

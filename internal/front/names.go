@@ -9,6 +9,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/xnet/engine"
+	"gofabric/internal/xnet/wire"
 )
 
 // Names is how a provider speaks of itself in the texts of errors. It is not changed after its domain or fabric was opened.
@@ -27,6 +28,7 @@ var hints = map[core.Errno]string{
 	core.ErrConnReset:   "the peer's process or host died, the path broke, or the peer is native libfabric, which says no goodbye",
 	core.ErrShutdown:    "open it again to go on",
 	core.ErrAccess:      "key, offset or access rights do not fit a registered region",
+	core.ErrKeyRejected: "get the key anew (fi_mr_key) from the peer, and have the region stay open until the operation is complete",
 	core.ErrMFile:       "raise the limit on open files (ulimit -n)",
 }
 
@@ -100,6 +102,10 @@ func Errno(err error) core.Errno {
 	case engine.ErrGoodbye:
 		return core.ErrShutdown
 	}
+	var refused *engine.RefusedError
+	if errors.As(err, &refused) {
+		return refusedErrno(refused.Why)
+	}
 	var no core.Errno
 	if errors.As(err, &no) {
 		return no
@@ -109,6 +115,22 @@ func Errno(err error) core.Errno {
 		return core.FromSyscall(sys)
 	}
 	return core.ErrIO
+}
+
+// refusedErrno is the number for what a peer says of an access to its memory. Rights and ranges are FI_EACCES as in ofi_mr_map_verify (libfabric,
+// prov/util/src/util_mr_map.c); for an unknown key, which is FI_EINVAL there, fi_errno(3) has a number of its own.
+func refusedErrno(why engine.Refusal) core.Errno {
+	switch why {
+	case wire.RefusedKey:
+		return core.ErrKeyRejected
+	case wire.RefusedRights, wire.RefusedRange:
+		return core.ErrAccess
+	case wire.RefusedPersist:
+		return core.ErrIO
+	case wire.RefusedOp:
+		return core.ErrOpNotSupp
+	}
+	return core.ErrRemoteIO
 }
 
 // ProvErrno is the provider's number for an error: the system's where a system call failed, else libfabric's. An error with a cause has that of its cause.

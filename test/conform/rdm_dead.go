@@ -101,7 +101,7 @@ func rdmKilled(t *testing.T, st Stack) {
 	}
 	var mr core.MemoryRegion
 	if caps&core.CapRMA != 0 {
-		mr = p.B.Reg(make([]byte, 1<<20), allAccess)
+		mr = p.B.Reg(make([]byte, len(big)), allAccess)
 	}
 	p.B.Asleep = st.Manual // it must not take all of it before it closes
 	for i := core.Context(100); i < 104; i++ {

@@ -44,6 +44,7 @@ var allThemes = []theme{
 	{"receives", testReceives},
 	{"rma", testRMA},
 	{"access", testAccess},
+	{"refused", testRefused},
 	{"atomic", testAtomic},
 	{"fence", testFence},
 	{"order", testOrder},

@@ -18,6 +18,7 @@ import (
 	"gofabric/util/rxd/wire"
 
 	xengine "gofabric/internal/xnet/engine"
+	xwire "gofabric/internal/xnet/wire"
 )
 
 // lab is engines in one goroutine, with a clock of their own and a network that loses nothing.
@@ -72,7 +73,9 @@ func (g *guest) Connected(*xengine.Conn, []byte)                              {}
 func (g *guest) Failed(c *xengine.Conn, err error, _ []byte)                  { g.e.Failed(c.User.(*engine.Peer), err) }
 func (g *guest) Replied(c *xengine.Conn)                                      { g.e.Posted(c.User.(*engine.Peer)) }
 func (g *guest) Resumed(c *xengine.Conn)                                      { g.e.Resumed(c.User.(*engine.Peer)) }
-func (g *guest) Verify(_, _, _ uint64, _ bool) ([]byte, xengine.Region, bool) { return nil, nil, false }
+func (g *guest) Verify(_, _, _ uint64, _ bool) ([]byte, xengine.Region, xengine.Refusal) {
+	return nil, nil, xwire.RefusedKey
+}
 
 // flush takes what the guest transmits; what goes to nobody is gone.
 func (g *guest) flush() {

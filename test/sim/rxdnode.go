@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"gofabric/internal/xnet/engine"
+	"gofabric/internal/xnet/wire"
 	rxd "gofabric/util/rxd/engine"
 )
 
@@ -92,7 +93,7 @@ func (n *rxdNode) channel(peer int) *rxdSide {
 }
 
 // Verify implements engine.Memory.
-func (n *rxdNode) Verify(key, addr, length uint64, write bool) ([]byte, engine.Region, bool) {
+func (n *rxdNode) Verify(key, addr, length uint64, write bool) ([]byte, engine.Region, engine.Refusal) {
 	m := n.w.memory[n.id]
 	var mem []byte
 	switch {
@@ -103,10 +104,13 @@ func (n *rxdNode) Verify(key, addr, length uint64, write bool) ([]byte, engine.R
 	case key >= 100 && write:
 		mem = m.writable[int(key-100)]
 	}
-	if addr > uint64(len(mem)) || length > uint64(len(mem))-addr {
-		return nil, nil, false
+	if mem == nil {
+		return nil, nil, wire.RefusedKey
 	}
-	return mem[addr : addr+length : addr+length], nil, mem != nil
+	if addr > uint64(len(mem)) || length > uint64(len(mem))-addr {
+		return nil, nil, wire.RefusedRange
+	}
+	return mem[addr : addr+length : addr+length], nil, 0
 }
 
 // Sink implements rxd.Hooks, as do the following.

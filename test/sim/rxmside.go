@@ -171,8 +171,8 @@ func (s *rxmSide) memory(r wire.RMAIov, write bool) []byte {
 	if m, ok := s.exposed[r.Key]; ok && m.write == write && r.Addr+r.Len <= uint64(len(m.b)) {
 		return m.b[r.Addr : r.Addr+r.Len]
 	}
-	b, _, ok := s.node.Verify(r.Key, r.Addr, r.Len, write)
-	if !ok {
+	b, _, no := s.node.Verify(r.Key, r.Addr, r.Len, write)
+	if no != 0 {
 		s.w.l.violate("node %d names memory of %d that is not there: %+v", s.peer.id, s.node.id, r)
 		return make([]byte, r.Len)
 	}

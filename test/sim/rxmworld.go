@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gofabric/internal/xnet/engine"
+	"gofabric/internal/xnet/wire"
 	rxm "gofabric/util/rxm/engine"
 )
 
@@ -32,7 +33,7 @@ type rxmNode struct {
 }
 
 // Verify implements engine.Memory.
-func (n *rxmNode) Verify(key, addr, length uint64, write bool) ([]byte, engine.Region, bool) {
+func (n *rxmNode) Verify(key, addr, length uint64, write bool) ([]byte, engine.Region, engine.Refusal) {
 	var mem []byte
 	switch {
 	case key == 1 && !write:
@@ -42,10 +43,13 @@ func (n *rxmNode) Verify(key, addr, length uint64, write bool) ([]byte, engine.R
 	case key >= 100 && key < 1000 && write:
 		mem = n.writable[int(key-100)]
 	}
-	if addr > uint64(len(mem)) || length > uint64(len(mem))-addr {
-		return nil, nil, false
+	if mem == nil {
+		return nil, nil, wire.RefusedKey
 	}
-	return mem[addr : addr+length : addr+length], nil, mem != nil
+	if addr > uint64(len(mem)) || length > uint64(len(mem))-addr {
+		return nil, nil, wire.RefusedRange
+	}
+	return mem[addr : addr+length : addr+length], nil, 0
 }
 
 func (n *rxmNode) completed(c *engine.Completion) {

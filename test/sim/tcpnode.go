@@ -1,6 +1,9 @@
 package sim
 
-import "gofabric/internal/xnet/engine"
+import (
+	"gofabric/internal/xnet/engine"
+	"gofabric/internal/xnet/wire"
+)
 
 // node is an RDM-like endpoint: one receive context, and a connection to each other node.
 type node struct {
@@ -32,7 +35,7 @@ func newNode(w *World, id int) *node {
 }
 
 // Verify implements engine.Memory.
-func (n *node) Verify(key, addr, length uint64, write bool) ([]byte, engine.Region, bool) {
+func (n *node) Verify(key, addr, length uint64, write bool) ([]byte, engine.Region, engine.Refusal) {
 	var mem []byte
 	if key == 1 && !write {
 		mem = n.readable
@@ -41,10 +44,13 @@ func (n *node) Verify(key, addr, length uint64, write bool) ([]byte, engine.Regi
 	} else if key >= 100 && write {
 		mem = n.writable[int(key-100)]
 	}
-	if addr > uint64(len(mem)) || length > uint64(len(mem))-addr {
-		return nil, nil, false
+	if mem == nil {
+		return nil, nil, wire.RefusedKey
 	}
-	return mem[addr : addr+length : addr+length], nil, mem != nil
+	if addr > uint64(len(mem)) || length > uint64(len(mem))-addr {
+		return nil, nil, wire.RefusedRange
+	}
+	return mem[addr : addr+length : addr+length], nil, 0
 }
 
 // act does something random.

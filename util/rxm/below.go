@@ -6,6 +6,7 @@ import (
 	"gofabric/internal/conduit"
 	"gofabric/internal/peers"
 	xengine "gofabric/internal/xnet/engine"
+	xwire "gofabric/internal/xnet/wire"
 )
 
 // lane is one of the connections between the endpoint and a native peer. It is its connection's engine.Sink and the memory that the peer may access over it
@@ -25,6 +26,7 @@ func (s *lane) attach(c *xengine.Conn) {
 	ep := s.n.ep
 	c.Attach(&ep.d.pool, ep.d.lower, ep.packets.rx, s, s)
 	c.Extended, c.Ours, c.Rendezvous = false, false, false
+	c.Agreed &^= xwire.FeatureVerdicts
 	ep.packets.grow()
 	s.link.OnMoved(s.n.service)
 }
@@ -130,13 +132,13 @@ func (s *lane) Resumed(*xengine.Conn) { s.link.Resumed() }
 func (s *lane) Replied(*xengine.Conn) { s.link.Replied() }
 
 // Verify implements engine.Memory: what the gateway has lent, and the domain's regions that the endpoint's peers may access.
-func (s *lane) Verify(key, addr, length uint64, write bool) ([]byte, xengine.Region, bool) {
+func (s *lane) Verify(key, addr, length uint64, write bool) ([]byte, xengine.Region, xengine.Refusal) {
 	n := s.n
 	if l, ok := n.lent[key]; ok {
 		if l.write != write || addr > uint64(len(l.b)) || length > uint64(len(l.b))-addr {
-			return nil, nil, false
+			return nil, nil, xwire.RefusedRange
 		}
-		return l.b[addr : addr+length], l.seen, true
+		return l.b[addr : addr+length], l.seen, 0
 	}
 	return n.ep.memory.Verify(key, addr, length, write)
 }

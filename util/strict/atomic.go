@@ -3,7 +3,7 @@ package strict
 import "gofabric/core"
 
 func (t *transmitter) atomic(op string, k kind, m *core.AtomicArgs, flags core.Flags) *call {
-	c := &call{op: op, kind: k, rma: len(m.RMAIOC), iov: m.IOV, desc: m.Desc, peer: m.Addr, ctx: m.Ctx, flags: flags,
+	c := &call{op: op, kind: k, remote: elements(m.RMAIOC, m.Type), get: m.Op == core.AtomicRead, iov: m.IOV, desc: m.Desc, peer: m.Addr, ctx: m.Ctx, flags: flags,
 		data: flags&core.RemoteCQData != 0, value: m.Data}
 	if m.Op == core.AtomicRead {
 		c.iov, c.desc = nil, nil // there are no operands
@@ -50,7 +50,7 @@ func (t *transmitter) CompareAtomic(m *core.AtomicArgs, compare [][]byte, compar
 
 // InjectAtomic is fi_inject_atomic (fi_atomic(3)).
 func (t *transmitter) InjectAtomic(buf []byte, dest core.FIAddr, addr, key uint64, dt core.Datatype, op core.AtomicOp) error {
-	c := &call{op: "fi_inject_atomic", kind: atomicWrite, rma: 1, iov: [][]byte{buf}, peer: dest, inject: true}
+	c := &call{op: "fi_inject_atomic", kind: atomicWrite, remote: remoteOf([][]byte{buf}, addr, key), iov: [][]byte{buf}, peer: dest, inject: true}
 	c.below = func(c *call, _ core.Context) error { return t.below.InjectAtomic(c.iov[0], dest, addr, key, dt, op) }
 	return t.s.submit(c)
 }

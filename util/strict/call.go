@@ -31,7 +31,8 @@ type call struct {
 	rdesc   []core.Desc
 	compare [][]byte // of comparing atomics
 	cdesc   []core.Desc
-	rma     int // remote ranges
+	remote  []core.RMAIov
+	get     bool // of fetching atomics: it changes nothing
 	peer    core.FIAddr
 	ctx     core.Context
 	flags   core.Flags

@@ -10,7 +10,7 @@ func (s *state) check(c *call) error {
 	if err := s.alive(c.op); err != nil {
 		return err
 	}
-	for _, look := range []func(*call) error{s.checkCaps, s.checkSizes, s.checkIOV, s.checkNumbers, s.checkPeer} {
+	for _, look := range []func(*call) error{s.checkCaps, s.checkSizes, s.checkIOV, s.checkNumbers, s.checkPeer, s.checkRemote} {
 		if err := look(c); err != nil {
 			return err
 		}
@@ -69,8 +69,8 @@ func (s *state) checkIOV(c *call) error {
 	if limit > 0 && len(c.iov) > limit {
 		return o.misuse(c.op, core.ErrInval, "%d buffers in one operation, and the adapter takes %d (iov_limit)", len(c.iov), limit)
 	}
-	if limit = s.info.Tx.RMAIOVLimit; limit > 0 && c.rma > limit {
-		return o.misuse(c.op, core.ErrInval, "%d remote ranges in one operation, and the adapter takes %d (rma_iov_limit)", c.rma, limit)
+	if limit = s.info.Tx.RMAIOVLimit; limit > 0 && len(c.remote) > limit {
+		return o.misuse(c.op, core.ErrInval, "%d remote ranges in one operation, and the adapter takes %d (rma_iov_limit)", len(c.remote), limit)
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ type domain struct {
 	inUse   map[core.Context]bool // contexts of the application's that are lent to the provider
 	claims  map[claim]core.Context
 	regions map[core.Desc]*region
+	keys    map[uint64]*region // those that peers may access
 	vectors map[*vector]bool
 	eps     map[*state]bool
 	cqs     int
@@ -36,7 +37,7 @@ func newDomain(f *fabric, below core.Domain, info *core.Info) *domain {
 		k = &f.o.profile.Kinds[0]
 	}
 	d := &domain{Domain: below, f: f, o: f.o, k: k, info: info.Dup(), mode: info.Domain.MRMode, ops: map[core.Context]*op{}, inUse: map[core.Context]bool{},
-		claims: map[claim]core.Context{}, regions: map[core.Desc]*region{}, vectors: map[*vector]bool{}, eps: map[*state]bool{}}
+		claims: map[claim]core.Context{}, regions: map[core.Desc]*region{}, keys: map[uint64]*region{}, vectors: map[*vector]bool{}, eps: map[*state]bool{}}
 	if d.mode&core.MRModeBasic != 0 {
 		d.mode |= k.MRMode & (basicMap | core.MRModeLocal)
 	}

@@ -41,7 +41,7 @@ func (d *domain) over(below core.Endpoint, info *core.Info) *endpoint {
 	if other := d.o.profile.kind(info.EP.Type); other != nil {
 		k = other
 	}
-	s := &state{d: d, k: k, info: info.Dup(), post: below}
+	s := &state{d: d, k: k, info: info.Dup(), post: below, ep: below}
 	if s.info.Domain == nil {
 		s.info.Domain = d.info.Domain
 	}
@@ -51,6 +51,7 @@ func (d *domain) over(below core.Endpoint, info *core.Info) *endpoint {
 	d.mu.Lock()
 	d.eps[s] = true
 	d.mu.Unlock()
+	d.o.opened(s)
 	d.f.stands(below, e)
 	return e
 }
@@ -225,6 +226,7 @@ func (e *endpoint) Close() error {
 		return err
 	}
 	e.s.closed.Store(true)
+	e.s.d.o.ended(e.s)
 	e.s.d.forget(e.s)
 	e.s.d.f.gone(e.Endpoint)
 	return nil

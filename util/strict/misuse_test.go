@@ -61,6 +61,11 @@ func sendOf(p *conform.Pair, b []byte, ctx core.Context) error {
 	return p.A.EP.Send(b, reg(p, p.A, b, all).Desc(), p.A.Peer, ctx)
 }
 
+// accessTo writes 8 bytes, injected: they need no registration.
+func accessTo(p *conform.Pair, addr, key uint64) error {
+	return p.TryPost(func() error { return p.A.EP.InjectWrite(make([]byte, 8), p.A.Peer, addr, key) })
+}
+
 var (
 	unregistered = misuse{"unregistered", 0, func(p *conform.Pair) error { return p.A.EP.Send(make([]byte, 64), 0, p.A.Peer, 1) }, core.ErrInval, "FI_MR_LOCAL"}
 	garbage      = misuse{"garbage desc", 0, func(p *conform.Pair) error { return p.A.EP.Send(make([]byte, 64), 7, p.A.Peer, 1) }, core.ErrInval, "is no descriptor"}
@@ -107,6 +112,26 @@ var (
 		_, err := p.A.Domain.RegMR(&core.MRAttr{IOV: [][]byte{make([]byte, 8)}, Access: core.RemoteRead, RequestedKey: 1 << 40})
 		return err
 	}, core.ErrKeyRejected, "mr_key_size"}
+	remoteKey = misuse{"remote key", core.CapRMA, func(p *conform.Pair) error {
+		r := reg(p, p.B, make([]byte, 64), all|core.RemoteRead|core.RemoteWrite)
+		return accessTo(p, r.Base(), r.Key()^0x55)
+	}, core.ErrKeyRejected, "has no open memory region with the key"}
+	closedKey = misuse{"closed remote region", core.CapRMA, func(p *conform.Pair) error {
+		r := p.B.Reg(make([]byte, 64), all|core.RemoteWrite)
+		base, key := r.Base(), r.Key()
+		if err := r.Close(); err != nil {
+			return err
+		}
+		return accessTo(p, base, key)
+	}, core.ErrKeyRejected, "On hardware: "}
+	remoteRange = misuse{"remote range", core.CapRMA, func(p *conform.Pair) error {
+		r := reg(p, p.B, make([]byte, 64), all|core.RemoteWrite)
+		return errors.Join(accessTo(p, r.Base()+56, r.Key()), accessTo(p, r.Base()+57, r.Key()))
+	}, core.ErrAccess, "does not hold all of the 8 bytes"}
+	remoteRight = misuse{"remote right", core.CapRMA, func(p *conform.Pair) error {
+		r := reg(p, p.B, make([]byte, 64), all|core.RemoteRead)
+		return accessTo(p, r.Base(), r.Key())
+	}, core.ErrAccess, "this needs FI_REMOTE_WRITE"}
 	cancel = misuse{"cancel", 0, func(p *conform.Pair) error { return p.A.EP.Cancel(1) }, core.ErrNoSys, "cancels nothing"}
 	early  = misuse{"not enabled", 0, func(p *conform.Pair) error {
 		ep, err := p.A.Domain.OpenEndpoint(p.A.Info)
@@ -133,7 +158,7 @@ var (
 // TestMisuse: what each profile refuses, and what it says.
 func TestMisuse(t *testing.T) {
 	local := []misuse{unregistered, garbage, foreign, outside, rights, busy}
-	common := []misuse{inject, manyIOV, noCaps, early, closed}
+	common := []misuse{inject, manyIOV, noCaps, early, closed, remoteKey, closedKey, remoteRange, remoteRight}
 	rdm := append([]misuse{stranger}, common...)
 	join := func(lists ...[]misuse) (l []misuse) {
 		for _, x := range lists {
@@ -236,6 +261,33 @@ func fails(t *testing.T, p *conform.Pair, q core.CompletionQueue) core.CQErrEntr
 	}
 	t.Fatal("no error entry came")
 	return e
+}
+
+// TestRefusedElsewhere: what is registered at a target that is not seen through the overlay is not known; the target refuses, and the error entry says what hardware would do.
+func TestRefusedElsewhere(t *testing.T) {
+	p := conform.Open(t, stack(t, "efa", "tcp", core.EPTypeRDM, "1"), conform.WithCaps(core.CapRMA))
+	plain := conform.Open(t, conform.Over(t, conform.Stack{Name: "plain", Provider: "tcp", EPType: core.EPTypeRDM}, nil), conform.WithCaps(core.CapRMA))
+	mem := make([]byte, 64)
+	r := plain.B.Reg(mem, all|core.RemoteWrite)
+	there := p.A.Insert(plain.B.Addr)
+	b := make([]byte, 8)
+	desc := reg(p, p.A, b, all).Desc()
+	const hardware = "; on hardware: the remote side answers EFA_IO_COMP_STATUS_REMOTE_ERROR_BAD_ADDRESS"
+	for _, post := range []func() error{
+		func() error { return p.A.EP.Write(b, desc, there, r.Base(), r.Key()^0x55, 1) },
+		func() error { return p.A.EP.InjectWrite(b, there, r.Base(), r.Key()^0x55) },
+		func() error { return p.A.EP.Read(b, desc, there, r.Base(), r.Key()^0x55, 1) },
+	} {
+		p.Retry("access", post)
+		e := fails(t, p, p.A.TxCQ)
+		if e.Err != core.ErrKeyRejected || !strings.Contains(e.Detail, "refused by the peer: it has no open memory region with the key") || !strings.HasSuffix(e.Detail, hardware) {
+			t.Errorf("%v: %s", e.Err, e.Detail)
+		}
+	}
+	p.Forget()
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestChangedBuffer: who changes a buffer before its operation has completed hears of it.

@@ -19,6 +19,7 @@ type region struct {
 	desc   core.Desc
 	mem    []byte
 	access core.Flags
+	keyed  bool // it has an authorization key
 
 	// Guarded by the domain's mu.
 	users   int // operations under way that name it
@@ -46,9 +47,12 @@ func (d *domain) RegMR(attr *core.MRAttr) (core.MemoryRegion, error) {
 		return nil, err
 	}
 	r := &region{MemoryRegion: below, d: d, desc: core.Desc(firstDesc + descs.Add(1)), mem: attr.IOV[0], access: attr.Access,
-		enabled: d.mode&core.MRModeEndpoint == 0}
+		keyed: len(attr.AuthKey) > 0 || attr.AuthAV != nil, enabled: d.mode&core.MRModeEndpoint == 0}
 	d.mu.Lock()
 	d.regions[r.desc] = r
+	if r.access&(core.RemoteRead|core.RemoteWrite) != 0 {
+		d.keys[r.Key()] = r
+	}
 	d.mu.Unlock()
 	d.f.stands(below, r)
 	return r, nil
@@ -115,12 +119,16 @@ func (r *region) Close() error {
 		return d.o.misuse("fi_close", core.ErrBusy, "%d operations that name the memory region have not completed: the adapter would still read or write its "+
 			"memory, which the system may have given to somebody else, or end them with a protection fault; read their completions first", users)
 	}
+	key := r.Key()
 	if err := r.MemoryRegion.Close(); err != nil {
 		return err
 	}
 	d.mu.Lock()
 	r.closed = true
 	delete(d.regions, r.desc)
+	if d.keys[key] == r {
+		delete(d.keys, key)
+	}
 	d.mu.Unlock()
 	d.f.gone(r.MemoryRegion)
 	return nil

@@ -216,11 +216,9 @@ func (q *queue) failed(e core.CQErrEntry) {
 			e.Len += o.prefix
 			e.Buf = o.first
 		}
-		if e.Err == core.ErrRemoteIO || e.Err == core.ErrAccess {
-			if why := q.d.k.WhyKey; why != "" {
-				e.Detail += "; on hardware: " + why
-			}
-		}
+	}
+	if why := q.d.k.WhyKey; why != "" && e.Flags&(core.CapRMA|core.CapAtomic) != 0 && (e.Err == core.ErrRemoteIO || e.Err == core.ErrAccess || e.Err == core.ErrKeyRejected) {
+		e.Detail += "; on hardware: " + why
 	}
 	q.insert(it)
 }

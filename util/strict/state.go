@@ -13,6 +13,8 @@ type state struct {
 	k    *Kind
 	info *core.Info
 	post canceler
+	ep   core.Endpoint         // below; nil of a shared receive context
+	at   atomic.Pointer[place] // once it is known
 
 	shared           bool // a shared receive context
 	txq, rxq         *queue

@@ -19,6 +19,7 @@ type Overlay struct {
 	mu   sync.Mutex
 	rand *rand.Rand // nil: nothing changes places
 	said map[string]bool
+	open map[*state]bool // endpoints
 }
 
 var _ core.Overlay = (*Overlay)(nil)
@@ -42,7 +43,7 @@ func New(params *core.Params, log io.Writer) (core.Overlay, error) {
 	if log == nil {
 		log = os.Stderr
 	}
-	o := &Overlay{profile: p, log: log, said: map[string]bool{}}
+	o := &Overlay{profile: p, log: log, said: map[string]bool{}, open: map[*state]bool{}}
 	if seed != 0 {
 		o.rand = rand.New(rand.NewPCG(uint64(seed), 0x57))
 	}

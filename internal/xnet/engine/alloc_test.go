@@ -125,6 +125,6 @@ func TestNoAllocs(t *testing.T) {
 
 type quietMemory struct{ mem []byte }
 
-func (m quietMemory) Verify(_, addr, length uint64, _ bool) ([]byte, Region, bool) {
-	return m.mem[addr : addr+length], nil, true
+func (m quietMemory) Verify(_, addr, length uint64, _ bool) ([]byte, Region, Refusal) {
+	return m.mem[addr : addr+length], nil, 0
 }

@@ -13,6 +13,19 @@ type answers struct {
 	end          uint64 // position in the stream where older ends
 }
 
+// speech is what a connection holds of answers in both directions. It has them from the first on.
+type speech struct {
+	answers
+	verdicts
+}
+
+func (c *Conn) speech() *speech {
+	if c.said == nil {
+		c.said = &speech{}
+	}
+	return c.said
+}
+
 // turn begins a generation at position at, if the older one has left with the first sent bytes.
 func (a *answers) turn(sent, at uint64) {
 	if sent >= a.end {
@@ -28,7 +41,7 @@ func (c *Conn) answer(h *wire.Header) {
 
 // answered counts an answer that was queued.
 func (c *Conn) answered() {
-	a := &c.answers
+	a := &c.speech().answers
 	if a.newer++; a.older+a.newer > answersMax/4 {
 		a.turn(c.BytesOut, c.BytesOut+uint64(c.out.bytes))
 		if a.older+a.newer > answersMax {
@@ -40,6 +53,7 @@ func (c *Conn) answered() {
 
 // fewAnswers reports that the peer has read enough of its answers to be read again.
 func (c *Conn) fewAnswers() bool {
-	c.answers.turn(c.BytesOut, c.BytesOut+uint64(c.out.bytes))
-	return c.answers.older+c.answers.newer <= answersMax/2
+	a := &c.speech().answers
+	a.turn(c.BytesOut, c.BytesOut+uint64(c.out.bytes))
+	return a.older+a.newer <= answersMax/2
 }

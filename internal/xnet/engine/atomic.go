@@ -116,7 +116,7 @@ type atomicIn struct {
 func (c *Conn) startAtomic(b []byte) int {
 	h := &c.pool.hdr
 	kind := atomicOps[h.Op-wire.OpAtomic].kind
-	if !c.Extended || !atomics.Valid(kind, atomics.Datatype(h.OpData), atomics.Op(h.Atomic)) {
+	if !c.Extended || !c.Verdicts() && !atomics.Valid(kind, atomics.Datatype(h.OpData), atomics.Op(h.Atomic)) {
 		c.Fail(ErrProtocol)
 		return 0
 	}
@@ -149,6 +149,11 @@ func (c *Conn) freeAtomicIn(a *atomicIn) {
 func (c *Conn) perform(h *wire.Header, p []byte) {
 	dt, do := atomics.Datatype(h.OpData), atomics.Op(h.Atomic)
 	iov := h.IOV[:h.IovCnt]
+	back := h.Op != wire.OpAtomic
+	if !atomics.Valid(atomicOps[h.Op-wire.OpAtomic].kind, dt, do) {
+		c.forbid(wire.RefusedOp, 0, back)
+		return
+	}
 	n, ok := memoryLen(iov, dt)
 	if !ok {
 		c.Fail(ErrProtocol)
@@ -157,21 +162,19 @@ func (c *Conn) perform(h *wire.Header, p []byte) {
 	var mem [MaxIOV][]byte
 	var regions [MaxIOV]Region
 	for i, v := range iov {
-		ok := true
-		var r Region
-		if h.Op != wire.OpAtomic {
-			mem[i], r, ok = c.mem.Verify(v.Key, v.Addr, v.Len, false)
+		var no Refusal
+		if back {
+			mem[i], regions[i], no = c.mem.Verify(v.Key, v.Addr, v.Len, false)
 		}
-		if ok && do != atomics.Read {
-			mem[i], r, ok = c.mem.Verify(v.Key, v.Addr, v.Len, true)
+		if no == 0 && do != atomics.Read {
+			mem[i], regions[i], no = c.mem.Verify(v.Key, v.Addr, v.Len, true)
 		}
-		if !ok {
-			c.Fail(ErrAccess)
+		if no != 0 {
+			c.forbid(no, i, back)
 			return
 		}
-		regions[i] = r
 	}
-	if h.Op != wire.OpAtomic {
+	if back {
 		c.performFetch(h, mem[:len(iov)], &regions, p, int(n))
 		return
 	}
@@ -180,11 +183,13 @@ func (c *Conn) perform(h *wire.Header, p []byte) {
 		p = p[len(m):]
 	}
 	if h.Flags&wire.FlagCommit != 0 && !persist(&regions, mem[:len(iov)]) {
-		c.Fail(ErrPersist)
+		c.forbid(wire.RefusedPersist, 0, false)
 		return
 	}
 	countRegions(regions, iov, true)
-	if h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0 {
+	if c.Verdicts() {
+		c.accept(n)
+	} else if h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0 {
 		c.acknowledge()
 	}
 	c.pool.done = Completion{Kind: KindRemoteWrite, Atomic: true, Silent: true, Len: n, Src: c.Src}
@@ -225,7 +230,8 @@ func (c *Conn) performFetch(h *wire.Header, mem [][]byte, regions *[MaxIOV]Regio
 	}
 	if h.Flags&wire.FlagCommit != 0 && do != atomics.Read && !persist(regions, mem) {
 		t.b = t.b[:from]
-		c.Fail(ErrPersist)
+		c.txID-- // the header leaves with it
+		c.forbid(wire.RefusedPersist, 0, true)
 		return
 	}
 	countRegions(*regions, h.IOV[:h.IovCnt], false)

@@ -67,8 +67,9 @@ type Conn struct {
 	mem  Memory
 	sink Sink
 
-	pul      *pulls // what only peers of this module do, from the first such message on
-	deadline int64  // of the handshake, 0 none
+	said     *speech // nil before the first answer and the first write with a verdict
+	pul      *pulls  // what only peers of this module do, from the first such message on
+	deadline int64   // of the handshake, 0 none
 
 	part []byte    // an incomplete header
 	held []byte    // bytes that came after a stall
@@ -87,7 +88,6 @@ type Conn struct {
 	results    uint32    // bytes of results queued for the peer
 	replies    int32     // read responses queued for the peer
 	unexpCount int32     // its unexpected messages
-	answers    answers
 }
 
 // NewActive makes the connection of a connect call. The driver opens the transport and calls Start when it is up.
@@ -268,6 +268,9 @@ func (c *Conn) setOrder(cm wire.CM) {
 	}
 	c.Extended = c.Agreed&wire.FeatureExtended != 0
 	c.Ours = c.Extended
+	if !c.Ours {
+		c.Agreed &^= wire.FeatureVerdicts
+	}
 }
 
 // Fail ends the connection: every operation on it completes with err.
@@ -354,6 +357,7 @@ func (c *Conn) becomeClosed(err error) {
 	c.reads.each(func(op *TxOp) { c.finishErr(op, err) })
 	c.endCarried(err)
 	c.acks.each(func(op *TxOp) { c.finishErr(op, err) })
+	c.endJudged(err)
 	c.endMatches(err)
 	c.endAnnounced(err)
 	c.out.drain(c, err)

@@ -36,6 +36,13 @@ func (c *Conn) Disown(o Owner) {
 			op.Owner = nobody{}
 		}
 	}
+	if c.said != nil {
+		for op := c.said.asked.head; op != nil; op = op.next {
+			if mine(op) {
+				op.Owner = nobody{}
+			}
+		}
+	}
 	if c.pul != nil {
 		for op := c.pul.matches.head; op != nil; op = op.next {
 			if mine(op) {

@@ -134,7 +134,10 @@ func (c *Conn) mute() {
 	for p.matches.remove(func(op *TxOp) bool { return !op.left }) != nil { // drain ends those
 	}
 	c.out.drain(c, p.end.why)
-	c.answers = answers{}
+	if c.said != nil {
+		c.said.answers = answers{}
+		c.unsettle()
+	}
 	c.endWaiting(p.end.why)
 	if c.stall == stallReplies { // there are no replies any more
 		c.unstall()

@@ -107,8 +107,8 @@ type Region interface {
 
 // Memory checks the peers' claims on local memory.
 type Memory interface {
-	// Verify returns the memory that (key, addr, length) names if the peer may access it so.
-	Verify(key, addr, length uint64, write bool) (mem []byte, region Region, ok bool)
+	// Verify returns the memory that (key, addr, length) names if the peer may access it so, or why it may not.
+	Verify(key, addr, length uint64, write bool) (mem []byte, region Region, no Refusal)
 }
 
 // Config holds the limits of a domain's connections.

@@ -37,6 +37,9 @@ func fuzzSeeds() [][]byte {
 	all = append(append(all, header(wire.Header{Op: wire.OpAtomicFetch, Flags: wire.FlagCommit, OpData: 7, Atomic: 2, IovCnt: 1, IOV: segs(wire.RMAIov{Len: 8})}, 8)...), "operand!"...)
 	all = append(append(all, header(wire.Header{Op: wire.OpColl, Tag: 1<<wire.CollGroup | 2, CQData: 3}, 5)...), "steps"...)
 	all = append(all, header(wire.Header{Op: wire.OpColl, Tag: wire.CollJoin, CQData: wire.CollAbort}, 0)...)
+	for _, v := range []wire.Verdict{{Kind: wire.ExtAccepted, Number: 1}, {Kind: wire.ExtRefused, Why: wire.RefusedKey, Number: 1}, {Kind: wire.ExtReadRefused, Why: wire.RefusedRange}} {
+		all = v.Append(append(all, header(wire.Header{Op: wire.OpExt}, wire.VerdictLen)...))
+	}
 	rsp := append(header(wire.Header{Op: wire.OpReadRsp}, 10), make([]byte, 10)...)
 	data := append(header(wire.Header{Op: wire.OpData, OpData: 3}, 5), "hello"...)
 	long := append(header(wire.Header{Op: wire.OpMsg}, 60000), make([]byte, 5000)...)
@@ -63,6 +66,9 @@ func FuzzConn(f *testing.F) {
 			e.c.Rendezvous = true
 			e.c.Extended = seed%8 >= 4
 			e.c.Ours = seed%16 >= 12
+			if seed%32 >= 28 {
+				e.c.Agreed |= wire.FeatureVerdicts
+			}
 			if seed%4 == 1 {
 				e.c.order = wire.Big
 			}
@@ -110,7 +116,7 @@ func FuzzConn(f *testing.F) {
 // completions counts the events that end operations of the application.
 func (e *end) completions() (n int) {
 	for _, ev := range e.events {
-		for _, kind := range []string{"send 1", "inject send", "recv 1", "read 1", "write 1", "fetch 1"} {
+		for _, kind := range []string{"send 1", "inject send", "inject write", "recv 1", "read 1", "write 1", "fetch 1"} {
 			if len(ev) >= len(kind) && ev[:len(kind)] == kind {
 				n++
 			}
@@ -150,6 +156,12 @@ func (e *end) fuzzStep(r *rand.Rand) int {
 		o.Kind, o.NRMA, o.NIOV, o.Inject, o.Fence = KindFetch, 1, 0, false, r.IntN(2) == 0
 		o.RMA[0].Len = 8
 		o.Atomic = &Atomic{Type: 7, Op: wire.AtomicRead, NResult: 1, Result: [MaxIOV][]byte{make([]byte, 8)}}
+		if e.c.Submit(&o) == nil {
+			return 1
+		}
+	case 10:
+		o.Kind, o.NRMA, o.Match, o.Commit = KindWrite, 1, false, r.IntN(2) == 0
+		o.RMA[0].Len = uint64(len(o.IOV[0]))
 		if e.c.Submit(&o) == nil {
 			return 1
 		}

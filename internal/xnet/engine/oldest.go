@@ -43,6 +43,9 @@ func (c *Conn) Oldest() (w Wait, ok bool) {
 	take(c.waiting.head, held)
 	take(c.reads.head, WhyAnswer)
 	take(c.acks.head, WhyAck)
+	if c.said != nil {
+		take(c.said.asked.head, WhyAck)
+	}
 	if p := c.pul; p != nil {
 		take(p.matches.head, WhyMatch)
 		if p.carry != nil {

@@ -193,7 +193,9 @@ func (c *Conn) emptied() {
 		c.pool.putChunk(q.tail)
 		q.tail = nil
 	}
-	c.answers = answers{}
+	if c.said != nil {
+		c.said.answers = answers{}
+	}
 }
 
 // transmitted decides what an operation waits for now that all of it has left.
@@ -215,6 +217,8 @@ func (c *Conn) transmitted(op *TxOp) {
 		if op.left = true; op.matched {
 			c.finish(op)
 		}
+	case c.judged(op):
+		c.speech().asked.push(op)
 	case op.Ack || op.Commit:
 		c.acks.push(op)
 	default:
@@ -294,6 +298,7 @@ func (c *Conn) cancel(which func(*TxOp) bool) bool {
 				}
 			}
 		}
+		c.unsettle()
 		clear(q.segs[len(kept):])
 		if q.segs = kept; q.head == len(kept) {
 			c.emptied()

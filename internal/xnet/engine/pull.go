@@ -125,16 +125,23 @@ func (c *Conn) refer(op *TxOp) bool {
 	return true
 }
 
-// startExt makes room for the payload of an OpExt.
-func (c *Conn) startExt() {
+// startExt makes room for the payload of an OpExt. A verdict that is all in b is taken at once; startExt returns how many bytes it took.
+func (c *Conn) startExt(b []byte) int {
 	if !c.Ours {
 		c.Fail(ErrProtocol)
-		return
+		return 0
 	}
 	n := c.pool.hdr.PayloadLen()
+	if n <= uint64(len(b)) && wire.ExtKind(b[0]).IsVerdict() {
+		if c.judge(b[:n]) != nil {
+			c.Fail(ErrProtocol)
+		}
+		return int(n)
+	}
 	in := c.expect(inExt, n)
 	in.n = 1
 	in.segs[0] = c.pulls().buf[:n]
+	return 0
 }
 
 // endExt does what an OpExt of n bytes is for.
@@ -163,6 +170,8 @@ func (c *Conn) endExt(n int) {
 		c.hearEnd(wire.EndsAll(b))
 	case wire.ExtBye, wire.ExtStay:
 		c.leaving(wire.ExtKind(b[0]))
+	case wire.ExtAccepted, wire.ExtRefused, wire.ExtReadRefused:
+		err = c.judge(b)
 	case wire.ExtOffer, wire.ExtMoved:
 		if m := c.cfg.Mover; m != nil {
 			err = m.Heard(c, wire.ExtKind(b[0]), b)

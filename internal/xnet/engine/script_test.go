@@ -20,15 +20,18 @@ type memory struct {
 	broken   error // of Persist
 }
 
-func (m *memory) Verify(key, addr, length uint64, write bool) ([]byte, Region, bool) {
-	if key >= uint64(len(m.regions)) || write && m.readOnly[key] {
-		return nil, nil, false
+func (m *memory) Verify(key, addr, length uint64, write bool) ([]byte, Region, Refusal) {
+	if key >= uint64(len(m.regions)) {
+		return nil, nil, wire.RefusedKey
+	}
+	if write && m.readOnly[key] {
+		return nil, nil, wire.RefusedRights
 	}
 	r := m.regions[key]
 	if addr > uint64(len(r)) || length > uint64(len(r))-addr {
-		return nil, nil, false
+		return nil, nil, wire.RefusedRange
 	}
-	return r[addr : addr+length : addr+length], m, true
+	return r[addr : addr+length : addr+length], m, 0
 }
 
 func (m *memory) RemoteAccess(write bool, n uint64) {

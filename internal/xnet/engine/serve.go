@@ -59,10 +59,10 @@ func (c *Conn) serveRead() {
 	op.Kind = KindRemoteRead
 	n := uint64(0)
 	for i, v := range h.IOV[:h.IovCnt] {
-		mem, region, ok := c.mem.Verify(v.Key, v.Addr, v.Len, false)
-		if !ok {
+		mem, region, no := c.mem.Verify(v.Key, v.Addr, v.Len, false)
+		if no != 0 {
 			c.pool.putTx(op)
-			c.Fail(ErrAccess)
+			c.forbid(no, i, true)
 			return
 		}
 		op.IOV[i], op.RMA[i], op.regions[i] = mem, v, region
@@ -110,17 +110,23 @@ func (c *Conn) startWrite() {
 	h := &c.pool.hdr
 	in := c.expect(inWrite, h.PayloadLen())
 	for i, v := range h.IOV[:h.IovCnt] {
-		mem, region, ok := c.mem.Verify(v.Key, v.Addr, v.Len, true)
-		if !ok {
-			c.Fail(ErrAccess)
-			return
+		mem, region, no := c.mem.Verify(v.Key, v.Addr, v.Len, true)
+		if no != 0 {
+			if !c.Verdicts() {
+				c.Fail(ErrAccess)
+				return
+			}
+			in.drop(no, i)
+			break
 		}
 		in.segs[i], in.region[i], in.into[i] = mem, region, v
 		if region != nil {
 			in.whole[i] = mem
 		}
 	}
-	in.n = int(h.IovCnt)
+	if in.no == 0 {
+		in.n = int(h.IovCnt)
+	}
 	in.hasAck = h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0
 	in.commit = h.Flags&wire.FlagCommit != 0
 	in.hdr.has = h.Flags&wire.FlagCQData != 0
@@ -132,34 +138,48 @@ func (c *Conn) startWrite() {
 	}
 }
 
+// drop lets the rest of a write go nowhere, because of its segment bad.
+func (in *incoming) drop(no Refusal, bad int) {
+	in.no, in.bad = no, uint8(bad)
+	in.i, in.n = 0, 0 // no room: absorb drops what comes
+	clear(in.segs[:])
+	clear(in.region[:])
+	clear(in.whole[:])
+}
+
 // endWrite reports a peer's write, silently unless it brought data for the queue.
 func (c *Conn) endWrite(in *incoming) {
+	if no := in.no; no != 0 && c.Verdicts() {
+		in.no = 0
+		c.refuse(no, in.bad)
+		return
+	}
+	in.no = 0
 	if in.commit && !persist(&in.region, in.whole[:in.n]) {
 		clear(in.region[:])
 		clear(in.whole[:])
-		c.Fail(ErrPersist)
+		c.forbid(wire.RefusedPersist, 0, false)
 		return
 	}
 	countRegions(in.region, in.into[:in.n], true)
 	clear(in.region[:])
 	clear(in.whole[:])
-	if in.hasAck {
+	if c.Verdicts() {
+		c.accept(in.size)
+	} else if in.hasAck {
 		c.acknowledge()
 	}
 	c.pool.done = Completion{Kind: KindRemoteWrite, Silent: !in.hdr.has, HasData: in.hdr.has, Len: in.size, Data: in.hdr.data, Src: c.Src}
 	c.accessed(c.rx.index)
 }
 
-// Forget lets go of the memory of a region that is being closed: the rest of a write into it that is still arriving is dropped, and what a peer reads of
-// it is sent from a copy.
+// Forget lets go of the memory of a region that is being closed: the rest of a write into it that is still arriving is dropped, and the write refused, though some
+// of it may be in place; what a peer reads of it is sent from a copy.
 func (c *Conn) Forget(key uint64) {
 	if in := c.in; in != nil && in.kind == inWrite {
 		for i := range in.n {
 			if in.into[i].Key == key {
-				in.i, in.n = 0, 0 // no room: absorb drops what comes
-				clear(in.segs[:])
-				clear(in.region[:])
-				clear(in.whole[:])
+				in.drop(wire.RefusedKey, i)
 				break
 			}
 		}

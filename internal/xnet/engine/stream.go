@@ -31,7 +31,9 @@ type incoming struct {
 	msg    *message
 	tx     *TxOp
 	atom   *atomicIn
-	commit bool // of a write: make it persistent
+	commit bool    // of a write: make it persistent
+	no     Refusal // of a write: it is dropped, for its segment bad
+	bad    uint8
 	into   [MaxIOV]wire.RMAIov
 	region [MaxIOV]Region
 	whole  [MaxIOV][]byte // of a write into regions that are counted or persistent
@@ -81,6 +83,9 @@ func (c *Conn) Receive(direct int, b []byte) {
 	}
 	if len(b) > 0 {
 		c.parse(b, false)
+	}
+	if c.said != nil {
+		c.settle()
 	}
 	if c.state == Broken {
 		c.mute()
@@ -197,6 +202,8 @@ func (c *Conn) begin(b []byte) int {
 		return c.startAtomic(b)
 	case wire.OpColl:
 		return c.startColl(b)
+	case wire.OpExt:
+		return c.startExt(b)
 	default:
 		c.beginOther()
 	}
@@ -223,8 +230,6 @@ func (c *Conn) beginOther() {
 		c.startReadResponse()
 	case wire.OpWrite:
 		c.startWrite()
-	case wire.OpExt:
-		c.startExt()
 	case wire.OpContext:
 		c.chooseContext(h.OpData)
 	}
@@ -467,6 +472,9 @@ func (c *Conn) unstall() {
 	held := c.held
 	c.held = nil
 	c.parse(held, true)
+	if c.said != nil {
+		c.settle()
+	}
 	if c.stall == flowing && c.state != Closed {
 		c.sink.Resumed(c)
 	}

@@ -21,9 +21,10 @@ const (
 	ExtMatched   ExtKind = 8  // a message with FlagMatch has found its receive
 	ExtBye       ExtKind = 9  // I have nothing more to say
 	ExtStay      ExtKind = 10 // but I have: go on
-	ExtOffer     ExtKind = 16 // meet me at a socket of this host
-	ExtMoved     ExtKind = 17 // my next byte is there
-	ExtEnd       ExtKind = 18 // I send no more messages: what follows are answers, and the end of the stream
+	// 13 to 15: see verdict.go
+	ExtOffer ExtKind = 16 // meet me at a socket of this host
+	ExtMoved ExtKind = 17 // my next byte is there
+	ExtEnd   ExtKind = 18 // I send no more messages: what follows are answers, and the end of the stream
 )
 
 // SealLen is the length of a challenge.

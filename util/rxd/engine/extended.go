@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	xengine "gofabric/internal/xnet/engine"
+	xwire "gofabric/internal/xnet/wire"
 	"gofabric/util/rxd/flow"
 	"gofabric/util/rxd/wire"
 )
@@ -101,7 +102,7 @@ func (e *Engine) openPeer(now int64, p *Peer, from netip.AddrPort, x *wire.Ext, 
 	}
 	p.local = id
 	if p.state == extended { // it asked too, and we have its answer, but it has taken nothing of us yet
-		p.ext.rename(x, uint32(x.Nonce>>32))
+		p.rename(x, uint32(x.Nonce>>32))
 		return p
 	}
 	p.openX(now, x, uint32(x.Nonce>>32))
@@ -116,7 +117,9 @@ func (e *Engine) openPeer(now int64, p *Peer, from netip.AddrPort, x *wire.Ext, 
 func (p *Peer) handed() bool { return p.conn.BytesOut > 0 || p.conn.Handed() > 0 }
 
 // rename goes on with another connection of the peer, from the beginning of the stream, of which the peer has taken nothing yet.
-func (c *channel) rename(x *wire.Ext, serial uint32) {
+func (p *Peer) rename(x *wire.Ext, serial uint32) {
+	c := p.ext
+	p.agree(x)
 	c.epoch, c.serial, c.flow.ConnID = half32(x.Epoch), serial, x.ConnID
 }
 
@@ -152,7 +155,7 @@ func (e *Engine) receiveCTSX(now int64, p *Peer, c *wire.CTS, x *wire.Ext) {
 		return
 	case p.state == extended && (p.ext.epoch != half32(x.Epoch) || p.ext.flow.ConnID != x.ConnID) && !up:
 		// The peer has started again, or has made another id, before it has taken anything of us: all of it is sent again, to the new id.
-		p.ext.rename(x, uint32(c.Seq))
+		p.rename(x, uint32(c.Seq))
 	}
 	if up {
 		p.hs = nil
@@ -167,6 +170,14 @@ func (e *Engine) receiveCTSX(now int64, p *Peer, c *wire.CTS, x *wire.Ext) {
 	e.enqueue(p)
 }
 
+// agree notes what both ends of the stream can do.
+func (p *Peer) agree(x *wire.Ext) {
+	p.conn.Agreed = 0
+	if x.Features&wire.FeatureVerdicts != 0 {
+		p.conn.Agreed = xwire.FeatureVerdicts
+	}
+}
+
 // openX makes p a gofabric peer, as x describes it.
 func (p *Peer) openX(now int64, x *wire.Ext, serial uint32) {
 	e := p.e
@@ -177,6 +188,7 @@ func (p *Peer) openX(now int64, x *wire.Ext, serial uint32) {
 	p.ext = &channel{epoch: half32(x.Epoch), serial: serial}
 	p.ext.flow.ConnID = x.ConnID
 	p.ext.flow.Init(c, (*stream)(p), (*stream)(p), now)
+	p.agree(x)
 	p.becomeUp(extended)
 }
 

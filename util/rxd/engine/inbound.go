@@ -131,12 +131,12 @@ func (p *Peer) allowed(op *wire.Op) bool {
 	write := op.Type == wire.TypeWrite || op.Type.HasAtom() && atomics.Op(op.AtomOp) != atomics.Read
 	for _, v := range op.RMA[:op.NRMA] {
 		if write {
-			if _, _, ok := p.e.mem.Verify(v.Key, v.Addr, v.Len, true); !ok {
+			if _, _, no := p.e.mem.Verify(v.Key, v.Addr, v.Len, true); no != 0 {
 				return false
 			}
 		}
 		if op.Type.Answered() {
-			if _, _, ok := p.e.mem.Verify(v.Key, v.Addr, v.Len, false); !ok {
+			if _, _, no := p.e.mem.Verify(v.Key, v.Addr, v.Len, false); no != 0 {
 				return false
 			}
 		}

@@ -124,11 +124,14 @@ func (d *node) Replied(c *xengine.Conn)                     { d.e.Posted(c.User.
 func (d *node) Resumed(c *xengine.Conn)                     { d.e.Resumed(c.User.(*Peer)) }
 
 // Verify implements xengine.Memory: key 1 is the node's region.
-func (d *node) Verify(key, addr, n uint64, _ bool) ([]byte, xengine.Region, bool) {
-	if key != 1 || addr > uint64(len(d.region)) || n > uint64(len(d.region))-addr {
-		return nil, nil, false
+func (d *node) Verify(key, addr, n uint64, _ bool) ([]byte, xengine.Region, xengine.Refusal) {
+	if key != 1 {
+		return nil, nil, xwire.RefusedKey
 	}
-	return d.region[addr : addr+n], nil, true
+	if addr > uint64(len(d.region)) || n > uint64(len(d.region))-addr {
+		return nil, nil, xwire.RefusedRange
+	}
+	return d.region[addr : addr+n], nil, 0
 }
 
 // flush transmits what there is.

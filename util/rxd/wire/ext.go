@@ -26,6 +26,9 @@ const FeatureAtomics Features = 1 << 0
 // FeatureAuth: the sender has an authorization key, and talks to those only that have it, too. Its block has ExtAuthLen bytes.
 const FeatureAuth Features = 1 << 1
 
+// FeatureVerdicts: the sender tells in the stream what becomes of each remote access, and wants to be told.
+const FeatureVerdicts Features = 1 << 4
+
 // ExtUp in Ext.Flags of a CTS: its sender has found its cookie in the RTS, and has the connection.
 const ExtUp uint8 = 1 << 0
 

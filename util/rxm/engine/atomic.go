@@ -140,12 +140,12 @@ func atomicHeader(h *xwire.Header, p *wire.Packet, n uint64) bool {
 func (g *Gateway) allowed(h *xwire.Header) bool {
 	for _, v := range h.IOV[:h.IovCnt] {
 		if atomics.Op(h.Atomic) != atomics.Read || h.Op != xwire.OpAtomicFetch {
-			if _, _, ok := g.mem.Verify(v.Key, v.Addr, v.Len, true); !ok {
+			if _, _, no := g.mem.Verify(v.Key, v.Addr, v.Len, true); no != 0 {
 				return false
 			}
 		}
 		if h.Op != xwire.OpAtomic {
-			if _, _, ok := g.mem.Verify(v.Key, v.Addr, v.Len, false); !ok {
+			if _, _, no := g.mem.Verify(v.Key, v.Addr, v.Len, false); no != 0 {
 				return false
 			}
 		}

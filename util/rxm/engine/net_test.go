@@ -164,8 +164,8 @@ func (l *fakeLower) memory(r xwire.RMAIov, write bool) ([]byte, bool) {
 		}
 		return x.b[r.Addr : r.Addr+r.Len], true
 	}
-	m, _, ok := l.e.Verify(r.Key, r.Addr, r.Len, write)
-	return m, ok
+	m, _, no := l.e.Verify(r.Key, r.Addr, r.Len, write)
+	return m, no == 0
 }
 
 func total(iov [][]byte) (n uint64) {
@@ -201,11 +201,11 @@ type end struct {
 	held   map[int]bool // lanes that are not received from
 }
 
-func (e *end) Verify(key, addr, n uint64, write bool) ([]byte, xengine.Region, bool) {
+func (e *end) Verify(key, addr, n uint64, write bool) ([]byte, xengine.Region, xengine.Refusal) {
 	if key != 7 || addr > uint64(len(e.mem)) || n > uint64(len(e.mem))-addr {
-		return nil, nil, false
+		return nil, nil, xwire.RefusedKey
 	}
-	return e.mem[addr : addr+n : addr+n], nil, true
+	return e.mem[addr : addr+n : addr+n], nil, 0
 }
 
 func (e *end) Sent(s *xengine.Send) {
