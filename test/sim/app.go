@@ -41,6 +41,9 @@ func describe(c *engine.Completion) done {
 		d.how = noMessage
 	default:
 		d.how = failed
+		if _, ok := c.Err.(*engine.RefusedError); ok {
+			d.how = refused
+		}
 	}
 	return d
 }

@@ -13,6 +13,7 @@ type features struct {
 	fewReplies                                            bool // only node 0 reads, and its peers queue few responses
 	budgets, direct, tinyReads, tinyRooms, slow, lazy     bool // lazy: flush later, so that posts coalesce
 	atomics, fences                                       bool
+	verdicts                                              bool // refused accesses end by themselves, and not with their connection
 }
 
 func randomFeatures(s *Sched) features {
@@ -26,6 +27,8 @@ func randomFeatures(s *Sched) features {
 		adopts: on(), fewReplies: on(), budgets: on(), direct: on(), tinyReads: s.Chance(15), tinyRooms: s.Chance(30), slow: on(), lazy: on(),
 	}
 	f.atomics, f.fences = on(), s.Chance(30)
+	f.verdicts = on()
+	f.badKeys = f.badKeys || f.verdicts && on()
 	if !f.untagged && !f.tagged {
 		f.untagged = true
 	}

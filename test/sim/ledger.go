@@ -38,6 +38,7 @@ const (
 	canceled
 	noMessage
 	failed
+	refused // by the target
 )
 
 // done is a completion, of whatever engine.
@@ -206,8 +207,11 @@ func (l *ledger) sent(o *op, c *done) {
 	switch {
 	case c.how == success:
 		o.succeeded = true
-		if o.doomed && o.ack {
+		if o.doomed && (o.ack || l.w.f.verdicts) {
 			l.violate("%d accessed memory that it may not", o.id)
+		}
+		if o.kind == opWrite && l.w.f.verdicts && !o.delivered {
+			l.violate("write %d is complete and not in place", o.id)
 		}
 		if o.kind == opFetch {
 			l.counted(o)
@@ -220,6 +224,11 @@ func (l *ledger) sent(o *op, c *done) {
 			l.violate("%d cancelled by nobody", o.id)
 		}
 		o.cancelled = true
+	case c.how == refused:
+		if !o.doomed || !l.w.f.verdicts {
+			l.violate("%d was refused: %v", o.id, c.err)
+		}
+		l.w.refusals++
 	case !o.side.ended():
 		l.violate("%d failed on an open connection: %v", o.id, c.err)
 	}

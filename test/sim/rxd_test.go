@@ -23,7 +23,7 @@ func rxdSeeds(t *testing.T, name string, natives bool) {
 		reportRxd(t, name, r)
 		return
 	}
-	n, ops, failures := *seeds, 0, 0
+	n, ops, failures, refused := *seeds, 0, 0, 0
 	if n == 0 {
 		n = 200
 	}
@@ -35,8 +35,12 @@ func rxdSeeds(t *testing.T, name string, natives bool) {
 		reportRxd(t, name, r)
 		ops += r.Ops
 		failures += r.Failures
+		refused += r.Refused
 	}
-	t.Logf("%d seeds, %d operations, %d times a peer was given up", n, ops, failures)
+	t.Logf("%d seeds, %d operations, %d of them refused, %d times a peer was given up", n, ops, refused, failures)
+	if refused == 0 && !natives {
+		t.Error("no world refused anything")
+	}
 }
 
 // TestRxdSeeds runs many small worlds of gofabric peers.

@@ -71,5 +71,7 @@ func randomRxd(s *Sched, natives bool) (features, rxdFeatures, rxdNet) {
 	}
 	f.nodes, f.ops = x.nodes, x.messages
 	f.resets = x.longCuts || x.restarts // operations may fail
+	f.verdicts = !natives               // gofabric peers tell them always; native ones that refuse are in the way for good
+	f.badKeys = f.verdicts && on()
 	return f, x, n
 }

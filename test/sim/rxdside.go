@@ -86,14 +86,14 @@ func (s *rxdSide) written(c *engine.Completion) {
 		}
 		o = l.ops[c.Data]
 	} else if w := s.w.nodes[s.peer].sides[s.node.id]; w != nil && len(w.writes) > 0 && !s.w.f.mayFail() {
-		for o = w.writes[0]; o.cancelled; o = w.writes[0] {
+		for o = w.writes[0]; o.cancelled || o.doomed; o = w.writes[0] {
 			w.writes = w.writes[1:]
 		}
 	} else {
 		l.violate("node %d was written to by nobody", s.node.id)
 		return
 	}
-	if o.kind != opWrite || o.node != s.peer || o.peer != s.node.id || o.delivered || o.cancelled || c.HasData != o.data || int(c.Len) != o.n {
+	if o.kind != opWrite || o.node != s.peer || o.peer != s.node.id || o.delivered || o.cancelled || o.doomed || c.HasData != o.data || int(c.Len) != o.n {
 		l.violate("write %d is told wrong, or again", o.id)
 		return
 	}
@@ -101,7 +101,7 @@ func (s *rxdSide) written(c *engine.Completion) {
 	from := o.side.(*rxdSide)
 	from.land(o, s.node)
 	for len(from.writes) > 0 && from.writes[0] != o {
-		if !from.writes[0].cancelled {
+		if !from.writes[0].cancelled && !from.writes[0].doomed {
 			l.violate("write %d comes before %d", o.id, from.writes[0].id)
 		}
 		from.writes = from.writes[1:]

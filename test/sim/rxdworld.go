@@ -75,7 +75,7 @@ func (w *rxdWorld) run(seed uint64) Result {
 	w.endCheck()
 	w.teardown()
 	f := fmt.Sprintf("%+v\n%+v\nloss %v dup %v late %v reorder %v corrupt %v delay %d", w.f, w.x, w.net.loss, w.net.dup, w.net.late, w.net.reorder, w.net.corrupt, w.net.delay)
-	return Result{Seed: seed, Features: f, Hash: w.s.Hash, Ops: w.posted, Failures: w.failures, Violations: w.errs}
+	return Result{Seed: seed, Features: f, Hash: w.s.Hash, Ops: w.posted, Failures: w.failures, Refused: w.refusals, Violations: w.errs}
 }
 
 // work lets everybody post until enough is sent.
@@ -166,7 +166,7 @@ func (w *rxdWorld) add(s *rxdSide) {
 // until lets things happen until done, which must come about while something is completed now and then.
 func (w *rxdWorld) until(done func() bool) {
 	for i := 0; len(w.errs) == 0; i++ {
-		if i&31 == 0 && done() {
+		if i%31 == 0 && done() { // a prime: peers that only keep each other alive do so in rounds of as many steps as a power of two
 			return
 		}
 		if !w.s.Step() {

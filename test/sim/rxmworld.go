@@ -69,7 +69,7 @@ func (n *rxmNode) after() {
 // randomRxm draws what a run has.
 func randomRxm(s *Sched) features {
 	f := randomFeatures(s)
-	f.rendezvous, f.refusals, f.badKeys, f.lateNames, f.adopts, f.fewReplies, f.tinyReads, f.tinyRooms = false, false, false, false, false, false, false, false
+	f.rendezvous, f.refusals, f.badKeys, f.lateNames, f.adopts, f.fewReplies, f.tinyReads, f.tinyRooms, f.verdicts = false, false, false, false, false, false, false, false, false
 	f.ops /= 4
 	if f.acks && f.mayFail() {
 		f.budgets = false // a message is acknowledged when the connection below has all of it

@@ -26,7 +26,7 @@ func TestSeeds(t *testing.T) {
 		report(t, r)
 		return
 	}
-	n, ops := *seeds, 0
+	n, ops, refused := *seeds, 0, 0
 	if n == 0 {
 		n = 100
 	}
@@ -37,8 +37,12 @@ func TestSeeds(t *testing.T) {
 		r := Run(seed+1, nil)
 		report(t, r)
 		ops += r.Ops
+		refused += r.Refused
 	}
-	t.Logf("%d seeds, %d operations", n, ops)
+	t.Logf("%d seeds, %d operations, %d of them refused", n, ops, refused)
+	if refused == 0 {
+		t.Error("no world refused anything")
+	}
 }
 
 // TestSameSeedSameTrace replays.

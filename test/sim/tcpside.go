@@ -126,7 +126,7 @@ func (s *side) Completed(c *engine.Completion) {
 func (s *side) written(c *engine.Completion) {
 	l := s.w.l
 	queue := s.other.writes
-	for len(queue) > 0 && queue[0].cancelled {
+	for len(queue) > 0 && (queue[0].cancelled || queue[0].doomed && s.w.f.verdicts) {
 		queue = queue[1:]
 	}
 	if len(queue) == 0 {
@@ -135,6 +135,7 @@ func (s *side) written(c *engine.Completion) {
 	}
 	o := queue[0]
 	s.other.writes = queue[1:]
+	o.delivered = true
 	s.w.s.Trace(s.node.id, "written by peer", o.id, c.Len)
 	if c.HasData != o.data || c.Silent == o.data || o.data && c.Data != o.id || int(c.Len) != o.n || o.doomed {
 		l.violate("write %d is told wrong", o.id)

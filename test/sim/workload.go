@@ -155,7 +155,11 @@ func (w *World) segments(o *op, e *engine.Send, mem []byte, key uint64) {
 		left -= k
 	}
 	o.n -= left
-	if w.f.badKeys && w.s.Chance(1) {
+	chance := 1
+	if w.f.verdicts {
+		chance = 5
+	}
+	if w.f.badKeys && w.s.Chance(chance) {
 		e.RMA[w.s.IntN(e.NRMA)].Key = 99
 		o.doomed = true
 	}
@@ -173,6 +177,9 @@ func (w *World) fetch(s channel) {
 	o := &op{kind: opFetch, n: 8, result: make([]byte, 8)}
 	e := &engine.Send{Kind: engine.KindFetch, NRMA: 1, Atomic: &engine.Atomic{Type: atomics.Uint64, Op: atomics.Sum}}
 	e.RMA[0] = wire.RMAIov{Addr: uint64(8 * s.from()), Len: 8, Key: 2}
+	if w.f.badKeys && w.f.verdicts && w.s.Chance(5) {
+		e.RMA[0].Key, o.doomed = 99, true
+	}
 	w.cut(e.Atomic.Result[:], &e.Atomic.NResult, o.result, false)
 	w.submit(s, o, e)
 }

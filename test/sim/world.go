@@ -9,16 +9,17 @@ import (
 
 // World is one run.
 type World struct {
-	s       *Sched
-	f       features
-	l       *ledger
-	nodes   []*node
-	sides   []*side
-	maxSize int
-	working bool
-	posted  int
-	again   int // posts that were refused for now
-	errs    []string
+	s        *Sched
+	f        features
+	l        *ledger
+	nodes    []*node
+	sides    []*side
+	maxSize  int
+	working  bool
+	posted   int
+	again    int // posts that were refused for now
+	refusals int // accesses that were refused
+	errs     []string
 }
 
 // Result is what a run came to.
@@ -26,6 +27,7 @@ type Result struct {
 	Seed, Hash uint64
 	Ops        int // accepted
 	Failures   int // peers given up
+	Refused    int // accesses
 	Features   string
 	Violations []string
 }
@@ -40,15 +42,20 @@ func (w *World) violate(text string) {
 }
 
 // mayFail reports whether connections can end without our teardown.
-func (f *features) mayFail() bool { return f.resets || f.closes || f.refusals || f.badKeys }
+func (f *features) mayFail() bool {
+	return f.resets || f.closes || f.refusals || f.badKeys && !f.verdicts
+}
 
 func (w *World) config() engine.Config {
 	c := engine.Config{
 		StageMax: w.s.IntN(4096), StageLimit: 1000 + w.s.IntN(100_000), TxDepth: 1 + w.s.IntN(256), RendezvousOver: 1 << 62,
 		HandshakeNanos: 3_000_000, InternalMax: 256,
 	}
-	if w.f.atomics {
+	if w.f.atomics || w.f.verdicts {
 		c.Features = wire.FeatureExtended
+	}
+	if w.f.verdicts {
+		c.Features |= wire.FeatureVerdicts
 	}
 	if w.f.fewReplies {
 		c.InternalMax = w.s.IntN(5)
@@ -77,7 +84,7 @@ func Run(seed uint64, log func(string)) Result {
 	w.work()
 	w.drain()
 	w.teardown()
-	r.Hash, r.Ops, r.Violations = w.s.Hash, w.posted, w.errs
+	r.Hash, r.Ops, r.Refused, r.Violations = w.s.Hash, w.posted, w.refusals, w.errs
 	return r
 }
 
