@@ -190,6 +190,9 @@ func TestMisuse(t *testing.T) {
 					if !errors.Is(err, m.want) || !strings.Contains(err.Error(), m.text) {
 						t.Errorf("%v; want %v and %q", err, m.want, m.text)
 					}
+					if tt.ep != core.EPTypeDgram { // the other side makes no progress while this one closes
+						p.A.EP.SetOpt(core.OptLinger, 0)
+					}
 					p.Forget()
 				})
 			}

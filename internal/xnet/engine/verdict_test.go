@@ -244,7 +244,7 @@ func TestVerdictsAndFences(t *testing.T) {
 	s.a.transmit(1 << 20)
 	s.a.send(Send{Kind: KindWrite, Ctx: 5, NRMA: 1, RMA: segs(wire.RMAIov{Len: 4})}, []byte("lost"))
 	s.a.c.Fail(ErrPeerClose)
-	s.a.want("write 4: connection closed by the peer", "write 5: connection closed by the peer", `failed "": connection closed by the peer`)
+	s.a.want("write 4: the connection ended without a goodbye", "write 5: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
 }
 
 // Reads are refused in the order of their answers, and the room that results took is free again.
@@ -350,7 +350,7 @@ func TestNoVerdictsForOthers(t *testing.T) {
 		s.a.want("write 1 len 1")
 		s.b.want(`failed "": peer named memory that it may not access`)
 		s.a.c.Fail(ErrPeerClose)
-		s.a.want(`failed "": connection closed by the peer`)
+		s.a.want(`failed "": the connection ended without a goodbye`)
 	}
 }
 
