@@ -60,6 +60,8 @@ const (
 	FeatureDirect = 2
 	// FeatureAuth says that the sender has an authorization key and talks to those only that have it, too; in a CMReject: that this is why.
 	FeatureAuth = 4
+	// FeatureSeals says that the sender seals each message that it sends by reference (ExtSealed), and takes no other from a peer.
+	FeatureSeals = 8
 )
 
 // extMagic in a field that native neither sets nor reads (conn_id) says that seg_no beside it holds features.
