@@ -6,10 +6,9 @@ import (
 	"sync"
 
 	"gofabric/internal/xnet/engine"
-	"gofabric/internal/xnet/wire"
 )
 
-// maxParts bounds the ranges of one call on each side; an operation has at most four, and the seal is one more.
+// maxParts bounds the ranges of one call on each side: an operation has at most four, and the seal is one more.
 const maxParts = 8
 
 // Puller implements engine.Puller. It has no state; its methods may be called from any goroutine.
@@ -48,11 +47,13 @@ func (Puller) Challenge() (c [engine.SealLen]byte) {
 // Address is what a peer calls b.
 func (Puller) Address(b []byte) uint64 { return address(b) }
 
-// Pull copies the remote ranges of process pid to local, which are equally long. It reads the seal at sealAt in the same step and reports false if that is
-// not what it should be: the process is another one by now.
-func (Puller) Pull(pid uint32, seal *[engine.SealLen]byte, sealAt uint64, remote []wire.RMAIov, local [][]byte) bool {
-	if len(remote) >= maxParts || len(local) >= maxParts {
-		return false
+// NewSeals returns memory for the seals of a connection.
+func (Puller) NewSeals() engine.Seals { return new(seals) }
+
+// Pull copies what a peer lends, and looks at its seal after that.
+func (Puller) Pull(l *engine.Loan) engine.Pulled {
+	if len(l.From) >= maxParts || len(l.Into) >= maxParts {
+		return engine.Unreadable
 	}
-	return pull(pid, seal, sealAt, remote, local)
+	return pull(l)
 }

@@ -2,10 +2,7 @@
 
 package pull
 
-import (
-	"gofabric/internal/xnet/engine"
-	"gofabric/internal/xnet/wire"
-)
+import "gofabric/internal/xnet/engine"
 
 // Only Linux has process_vm_readv(2).
 
@@ -13,4 +10,6 @@ func hostIdentity(*engine.Identity) bool { return false }
 
 func address([]byte) uint64 { return 0 }
 
-func pull(uint32, *[engine.SealLen]byte, uint64, []wire.RMAIov, [][]byte) bool { return false }
+func (*slot) address() uint64 { return 0 }
+
+func pull(*engine.Loan) engine.Pulled { return engine.Unreadable }

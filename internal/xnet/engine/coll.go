@@ -280,7 +280,7 @@ func (c *Conn) referredColl(r *wire.Ref) {
 	if op != nil {
 		op.tag, op.src, op.msgLen, op.sink = r.Tag, c.Src, r.Size, c.sink
 		op.hasData, op.ack = false, false
-		c.pullInto(op, r.IOV[:r.N], r.Index)
+		c.pullInto(op, r.IOV[:r.N], r.Index, seal{r.SealAt, r.Number})
 		return
 	}
 	if !c.wantsColl(r.Tag, r.CQData) {
@@ -289,11 +289,5 @@ func (c *Conn) referredColl(r *wire.Ref) {
 		return
 	}
 	c.pool.hdr.Flags = 0
-	m := c.newCollMessage(r.Size, r.Tag, r.CQData)
-	if c.pullUnexpected(m, r.IOV[:r.N]) {
-		c.freeIndex(r.Index)
-		c.answerExt(wire.ExtDone, r.Index)
-		return
-	}
-	m.rts, m.rtsIndex, m.ref = true, r.Index, append(m.ref[:0], r.IOV[:r.N]...)
+	c.keepReferred(c.newCollMessage(r.Size, r.Tag, r.CQData), r)
 }

@@ -52,8 +52,9 @@ func (c *Conn) Disown(o Owner) {
 	}
 	c.disownReads(mine)
 	if c.rdv != nil {
-		for _, op := range c.rdv.rts {
+		for i, op := range c.rdv.rts {
 			if op != nil && mine(op) {
+				c.rdv.becomeUnsealed(uint8(i)) // a peer that has not copied it asks for it, and gets the copy
 				op.IOV[0], op.NIOV = join(nil, op.IOV[:op.NIOV]), 1
 				op.Owner = nobody{}
 			}

@@ -2,22 +2,25 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// Single-copy transfers: a large message between two processes of one host is announced by reference, and the receiver copies it out of the sender's
-// memory. Through a socket its bytes would be copied twice, and cross from core to core twice.
+// Single-copy transfers. A large message between two processes of one host is announced by reference: the receiver copies it out of the sender's memory.
+// Through a socket every byte would be copied twice, and would cross from core to core twice.
 //
-//	sender                                   receiver
-//	hello (who I am)                  ->
-//	                                  <-     challenge (16 random bytes), or refuse
-//	proof (they are at this address)  ->
-//	                                  <-     ready: I have read them there; or refuse
-//	ref (message, ranges of memory)   ->
-//	                                  <-     done; or cts: it could not be read after all, send it
+//	sender                                      receiver
+//	hello (who I am)                     ->
+//	                                     <-     challenge (16 random bytes), or refuse
+//	proof (they are at this address)     ->
+//	                                     <-     ready: I have read them there; or refuse
+//	sealed (message, ranges, seal)       ->
+//	                                     <-     done; or cts: I could not copy it, send it
 //
-// The challenge shows that the process at the other end of the connection, and no third one that it names, is the one whose memory will be read. It is
-// read again with every message. Each direction finds out for itself, when it has the first large message; until then, and if it may not be, messages
-// go through the connection.
+// Each direction agrees by itself when it has its first large message (agreement.go). Until then, and if the peer refuses, messages go through the connection.
+// The challenge proves that the process at the other end of the connection, and not a third one that it names, is the one whose memory is read.
+//
+// Each message has a seal of its own (seal.go). The sender breaks the seal before it gives the buffer back for any reason but the receiver's done. The receiver
+// copies the message first and looks at the seal last. It delivers the message only if the seal was whole. The decision record 0023-seals.md proves that what
+// is delivered is then what was sent.
 
-// SealLen is the length of a challenge.
+// SealLen is the length of a challenge and of a seal, bytes.
 const SealLen = wire.SealLen
 
 // Identity says who a process is.
@@ -31,11 +34,31 @@ type Puller interface {
 	Challenge() [SealLen]byte
 	// Address is what a peer calls b, which must stay where it is.
 	Address(b []byte) uint64
-	// Pull copies the remote ranges of process pid to local, as long altogether, if the seal is at sealAt there.
-	Pull(pid uint32, seal *[SealLen]byte, sealAt uint64, remote []wire.RMAIov, local [][]byte) bool
+	// NewSeals returns memory for the seals of a connection.
+	NewSeals() Seals
+	// Pull copies what a peer lends, and looks at the seal after that.
+	Pull(l *Loan) Pulled
 }
 
-// pullMax is the longest message that goes by reference: the copy is made in one piece, under the lock of the receiver's domain.
+// Loan is what a peer lends, and where it is to be copied.
+type Loan struct {
+	PID    uint32        // of the peer's process
+	Seal   [SealLen]byte // what has to be at SealAt after the copy
+	SealAt uint64        // an address of the peer's
+	From   []wire.RMAIov // ranges of the peer's memory; Key is not used
+	Into   [][]byte      // as many bytes altogether
+}
+
+// Pulled says what became of a Pull.
+type Pulled uint8
+
+const (
+	Unreadable Pulled = iota // the memory cannot be read: Into may have changed
+	Unsealed                 // the seal is broken: Into may have changed, and what it has means nothing
+	Copied                   // all was copied while the seal was whole
+)
+
+// pullMax is the longest message that goes by reference, bytes: the copy is made in one piece, under the lock of the receiver's domain.
 const pullMax = 64 << 20
 
 // pulls is what a connection knows of its peer's memory, and of messages that are to be matched.
@@ -46,23 +69,24 @@ type pulls struct {
 	matchOut uint32    // the next number of those
 	matchIn  uint32    // and of the peer's
 
-	asked bool // hello was sent
-	asks  bool // and has not been answered to the end
-	lend  bool // the peer reads our memory
-	pull  bool // we read the peer's
-	told  bool // the peer said hello
-	bye   bool // we have nothing more to say (leave.go)
-	end   ending
+	asked  bool // hello was sent
+	asks   bool // and has not been answered to the end
+	proved bool // the peer has challenged us, and was told where cell is
+	lend   bool // the peer reads our memory
+	pull   bool // we read the peer's
+	told   bool // the peer said hello
+	bye    bool // we have nothing more to say (leave.go)
+	end    ending
 
-	pid    uint32
-	seal   [SealLen]byte     // the challenge for the peer
-	sealAt uint64            // where the peer has it
-	cell   [SealLen]byte     // the peer's challenge for us; it reads it here
-	buf    [wire.MaxExt]byte // an OpExt that is coming
-	out    [wire.MaxExt]byte // one that is being made
-	ref    wire.Ref
-	remote [MaxIOV]wire.RMAIov
-	local  [MaxIOV][]byte
+	pid       uint32
+	challenge [SealLen]byte     // ours for the peer
+	cell      [SealLen]byte     // the peer's for us; it reads it here
+	buf       [wire.MaxExt]byte // an OpExt that is coming
+	out       [wire.MaxExt]byte // one that is being made
+	ref       wire.Ref
+	loan      Loan
+	remote    [MaxIOV]wire.RMAIov
+	local     [MaxIOV][]byte
 }
 
 func (c *Conn) pulls() *pulls {
@@ -70,22 +94,6 @@ func (c *Conn) pulls() *pulls {
 		c.pul = &pulls{}
 	}
 	return c.pul
-}
-
-// wantsPull says whether a message goes by reference. The first that could asks the peer, and goes through the connection.
-func (c *Conn) wantsPull(s *Send) bool {
-	if c.carriage() != nil {
-		return c.carriage().carries(s)
-	}
-	if !c.Ours || c.cfg.Puller == nil || s.Kind != KindSend && s.Kind != KindColl || s.Inject || s.Copy || s.Len() < c.cfg.PullOver || s.Len() > pullMax {
-		return false
-	}
-	p := c.pulls()
-	if !p.asked {
-		p.asked, p.asks = true, true
-		c.stageExt(c.cfg.Puller.Identity().Append(p.out[:0]))
-	}
-	return p.lend
 }
 
 // stageExt queues an OpExt with this payload.
@@ -103,26 +111,6 @@ func (c *Conn) stageExt(payload []byte) {
 func (c *Conn) answerExt(kind wire.ExtKind, index uint8) {
 	c.stageExt(wire.AppendExtIndex(c.pul.out[:0], kind, index))
 	c.answered()
-}
-
-// refer announces a message by reference. False: no index is free, so send it eagerly.
-func (c *Conn) refer(op *TxOp) bool {
-	i := c.rtsIndex()
-	if i == 0 {
-		return false
-	}
-	r := &c.pulls().ref
-	*r = wire.Ref{Index: i, Tagged: op.Tagged, HasData: op.HasData, Match: op.Match, Coll: op.Kind == KindColl, Tag: op.Tag, CQData: op.Data, Size: uint64(op.Send.Len())}
-	for _, b := range op.IOV[:op.NIOV] {
-		if len(b) > 0 && c.carriage() == nil {
-			r.IOV[r.N] = wire.RMAIov{Addr: c.cfg.Puller.Address(b), Len: uint64(len(b))}
-			r.N++
-		}
-	}
-	c.table().announce(i, op)
-	op.started = true
-	c.stageExt(r.Append(c.pul.out[:0]))
-	return true
 }
 
 // startExt makes room for the payload of an OpExt. A verdict that is all in b is taken at once; startExt returns how many bytes it took.
@@ -157,10 +145,10 @@ func (c *Conn) endExt(n int) {
 	case wire.ExtProof:
 		err = c.proven(b)
 	case wire.ExtReady:
-		p.lend, p.asks = p.asked && c.cfg.Puller != nil, false
+		err = c.admitted()
 	case wire.ExtRefuse:
 		p.lend, p.asks = false, false
-	case wire.ExtRef:
+	case wire.ExtRef, wire.ExtSealed:
 		err = c.referred(b)
 	case wire.ExtDone:
 		err = c.pulled(b)
@@ -181,194 +169,4 @@ func (c *Conn) endExt(n int) {
 	if err != nil && c.state != Closed {
 		c.Fail(ErrProtocol)
 	}
-}
-
-// helloed answers a peer that wants its memory to be read.
-func (c *Conn) helloed(b []byte) error {
-	p := c.pul
-	h, err := wire.ParseHello(b)
-	if err != nil || p.told {
-		return ErrProtocol
-	}
-	p.told = true
-	own := c.cfg.Puller
-	if own == nil {
-		c.answerExt(wire.ExtRefuse, 0)
-		return nil
-	}
-	me := own.Identity()
-	// Who claims to be this process must know its secret; else it could have us read our own memory.
-	if h.Host != me.Host || h.PIDNS != me.PIDNS || (h.PID == me.PID) != (h.Process == me.Process) {
-		c.answerExt(wire.ExtRefuse, 0)
-		return nil
-	}
-	p.pid, p.seal = h.PID, own.Challenge()
-	c.stageExt(wire.AppendChallenge(p.out[:0], &p.seal))
-	c.answered()
-	return nil
-}
-
-// challenged puts the peer's challenge where it can read it.
-func (c *Conn) challenged(b []byte) error {
-	p := c.pul
-	seal, err := wire.ParseChallenge(b)
-	if err != nil || !p.asked || p.lend || c.cfg.Puller == nil {
-		return ErrProtocol
-	}
-	p.cell = seal
-	c.stageExt(wire.AppendProof(p.out[:0], c.cfg.Puller.Address(p.cell[:])))
-	c.answered()
-	return nil
-}
-
-// proven reads the challenge in the peer's memory.
-func (c *Conn) proven(b []byte) error {
-	p := c.pul
-	at, err := wire.ParseProof(b)
-	if err != nil || !p.told || p.pull || p.pid == 0 || c.cfg.Puller == nil {
-		return ErrProtocol
-	}
-	p.sealAt = at
-	if !c.cfg.Puller.Pull(p.pid, &p.seal, at, nil, nil) {
-		c.answerExt(wire.ExtRefuse, 0)
-		return nil
-	}
-	p.pull = true
-	c.answerExt(wire.ExtReady, 0)
-	return nil
-}
-
-// referred takes a message by reference: into the receive that waits for it, or into memory for unexpected ones, or, when that is full, it stays where it is
-// until a receive comes.
-func (c *Conn) referred(b []byte) error {
-	p := c.pul
-	r := &p.ref
-	if err := r.Parse(b); err != nil || !p.pull {
-		return ErrProtocol
-	}
-	if c.state == Broken {
-		return nil // the sender takes its buffer back
-	}
-	if !c.takeIndex(r.Index) {
-		return ErrProtocol
-	}
-	c.MsgsIn++
-	q := &c.rx.msgs
-	var op *RxOp
-	if r.Coll {
-		c.referredColl(r)
-		return nil
-	}
-	if r.Tagged {
-		q = &c.rx.tags
-		op = c.rx.matchTag(c.Src, r.Tag, r.Size)
-	} else {
-		r.Tag = 0
-		op = c.rx.matchMsg(c.Src, r.Size)
-	}
-	if op != nil {
-		op.tag, op.src, op.msgLen, op.sink = r.Tag, c.Src, r.Size, c.rx.sinkFor(c.sink)
-		op.hasData, op.data, op.ack = r.HasData, r.CQData, false
-		c.pullInto(op, r.IOV[:r.N], r.Index)
-		return nil
-	}
-	c.pool.hdr.Flags, c.pool.hdr.CQData = 0, r.CQData
-	if r.HasData {
-		c.pool.hdr.Flags = wire.FlagCQData
-	}
-	m := c.newMessage(q, r.Size, r.Tag)
-	if !r.Match && !c.rx.closed && c.pullUnexpected(m, r.IOV[:r.N]) {
-		c.freeIndex(r.Index)
-		c.answerExt(wire.ExtDone, r.Index)
-		return nil
-	}
-	m.rts, m.rtsIndex, m.ref = true, r.Index, append(m.ref[:0], r.IOV[:r.N]...)
-	if c.rx.closed {
-		c.rx.dropQueued(q, m)
-	}
-	return nil
-}
-
-// pullInto copies a message by reference into op. If it cannot be read it is asked for, as after a request to send.
-func (c *Conn) pullInto(op *RxOp, ref []wire.RMAIov, index uint8) {
-	if c.state != Connected {
-		c.clearToSend(op, index) // which says what is wrong
-		return
-	}
-	if c.carriage() != nil {
-		c.fetch(op, ref[0].Addr, ref[1:])
-		return
-	}
-	p := c.pul
-	n, left := 0, min(op.msgLen, op.size())
-	remote := trim(p.remote[:copy(p.remote[:], ref)], left)
-	for i := range int(op.niov) {
-		b := op.part(i)
-		if k := min(uint64(len(b)), left); k > 0 {
-			p.local[n] = b[:k]
-			n++
-			left -= k
-		}
-	}
-	ok := n == 0 || c.cfg.Puller.Pull(p.pid, &p.seal, p.sealAt, remote, p.local[:n])
-	clear(p.local[:n])
-	if !ok {
-		c.answerExt(wire.ExtRefuse, 0) // no more of these
-		c.clearToSend(op, index)
-		return
-	}
-	c.freeIndex(index)
-	c.BytesIn += op.msgLen
-	c.answerExt(wire.ExtDone, index)
-	c.rx.finish(op)
-}
-
-// trim shortens ranges to n bytes altogether.
-func trim(iov []wire.RMAIov, n uint64) []wire.RMAIov {
-	for i := range iov {
-		if iov[i].Len >= n {
-			iov[i].Len = n
-			if n == 0 {
-				return iov[:i]
-			}
-			return iov[:i+1]
-		}
-		n -= iov[i].Len
-	}
-	return iov
-}
-
-// pullUnexpected stores a message by reference, if the budget allows all of it: a sender need not wait for a receive, as it need not for other messages.
-func (c *Conn) pullUnexpected(m *message, ref []wire.RMAIov) bool {
-	if m.msgLen > 0 && (c.rx.held()+m.msgLen > c.rx.Limit || c.unexpBytes+m.msgLen > c.rx.PeerLimit || c.rx.full(c)) {
-		return false
-	}
-	p := c.pul
-	if m.msgLen > 0 {
-		buf := c.pool.buffer(int(m.msgLen))[:m.msgLen]
-		p.local[0] = buf
-		ok := c.cfg.Puller.Pull(p.pid, &p.seal, p.sealAt, ref, p.local[:1])
-		p.local[0] = nil
-		if !ok {
-			return false
-		}
-		c.charge(m, uint64(cap(buf)))
-		m.parts = append(m.parts, buf)
-	}
-	m.stored, m.conn = m.msgLen, nil
-	c.BytesIn += m.msgLen
-	return true
-}
-
-// pulled completes a message that the peer has copied.
-func (c *Conn) pulled(b []byte) error {
-	if len(b) < 2 {
-		return ErrProtocol
-	}
-	op := c.announced(b[1])
-	if op == nil {
-		return ErrProtocol
-	}
-	c.finish(op)
-	return nil
 }

@@ -14,6 +14,8 @@ type room struct {
 	mem    [][]byte
 	denied bool // the system forbids it
 	reads  int
+	number uint64 // of the last seal
+	copied func() // called once, when a message was copied and before its seal is looked at
 }
 
 // process is a fake process of the room; it implements Puller.
@@ -21,6 +23,8 @@ type process struct {
 	r  *room
 	id Identity
 	n  byte
+
+	seals []*fakeSeals
 }
 
 func (p *process) Identity() *Identity { return &p.id }
@@ -44,30 +48,81 @@ func (p *process) at(addr, n uint64) []byte {
 	return p.r.mem[i-1][off : off+n]
 }
 
-func (p *process) Pull(_ uint32, seal *[SealLen]byte, sealAt uint64, remote []wire.RMAIov, local [][]byte) bool {
+// fakeSeals are seals in the room's memory; a number that is odd is broken.
+type fakeSeals struct {
+	p     *process
+	mem   [256][SealLen]byte
+	addr  [256]uint64
+	whole map[uint8]bool
+}
+
+func (p *process) NewSeals() Seals {
+	p.seals = append(p.seals, &fakeSeals{p: p, whole: map[uint8]bool{}})
+	return p.seals[len(p.seals)-1]
+}
+
+func (f *fakeSeals) Set(i uint8, challenge *[SealLen]byte) (number, at uint64) {
+	if f.whole[i] {
+		panic("a seal is set while it is whole")
+	}
+	if f.addr[i] == 0 {
+		f.addr[i] = f.p.Address(f.mem[i][:])
+	}
+	f.p.r.number += 2
+	f.whole[i], f.mem[i] = true, wire.Seal(challenge, f.p.r.number)
+	return f.p.r.number, f.addr[i]
+}
+
+func (f *fakeSeals) Break(i uint8) {
+	if !f.whole[i] {
+		panic("a seal is broken twice")
+	}
+	delete(f.whole, i)
+	f.mem[i][8] |= 1
+}
+
+// whole counts the seals of the process that are not broken.
+func (p *process) whole() (n int) {
+	for _, f := range p.seals {
+		n += len(f.whole)
+	}
+	return n
+}
+
+func (p *process) Pull(l *Loan) Pulled {
 	p.r.reads++
-	if s := p.at(sealAt, SealLen); p.r.denied || s == nil || [SealLen]byte(s) != *seal {
-		return false
+	if p.r.denied {
+		return Unreadable
 	}
 	var all []byte
-	for _, v := range remote {
+	for _, v := range l.From {
 		b := p.at(v.Addr, v.Len)
 		if b == nil {
-			return false
+			return Unreadable
 		}
 		all = append(all, b...)
 	}
-	for _, b := range local {
+	for _, b := range l.Into {
 		all = all[copy(b, all):]
 	}
-	return len(all) == 0
+	if f := p.r.copied; f != nil {
+		p.r.copied = nil
+		f()
+	}
+	switch s := p.at(l.SealAt, SealLen); {
+	case s == nil || len(all) > 0:
+		return Unreadable
+	case [SealLen]byte(s) != l.Seal:
+		return Unsealed
+	}
+	return Copied
 }
 
 // neighbours makes the script's ends extended processes of one room, before they connect.
 func neighbours(s *script) *room {
 	r := &room{}
 	for i, e := range []*end{s.a, s.b} {
-		e.cfg.Features, e.cfg.PullOver = wire.FeatureExtended, 1000
+		e.cfg.Features, e.cfg.PullOver = wire.FeatureExtended|wire.FeatureSeals, 1000
 		e.cfg.Puller = &process{r: r, id: Identity{PID: uint32(i + 1), PIDNS: 7, Process: [16]byte{byte(i + 1)}}}
 	}
 	return r
@@ -237,7 +292,9 @@ func TestPullClosed(t *testing.T) {
 
 // What breaks the rules ends the connection and reads nothing.
 func TestPullViolations(t *testing.T) {
-	ref := wire.Ref{Index: 1, N: 1, Size: 5000, IOV: [MaxIOV]wire.RMAIov{{Addr: 1 << 32, Len: 5000}}}
+	ref := wire.Ref{Index: 1, N: 1, Size: 5000, SealAt: 1 << 32, Number: 2, IOV: [MaxIOV]wire.RMAIov{{Addr: 1 << 32, Len: 5000}}}
+	unsealed := ref
+	unsealed.SealAt, unsealed.Number = 0, 0
 	hello := (&Identity{PID: 1, PIDNS: 7}).Append(nil)
 	for name, c := range map[string]struct {
 		introduced bool
@@ -249,6 +306,8 @@ func TestPullViolations(t *testing.T) {
 		"proof without hello":               {false, [][]byte{wire.AppendProof(nil, 1)}},
 		"challenge without hello":           {false, [][]byte{wire.AppendChallenge(nil, &[SealLen]byte{})}},
 		"done for nothing":                  {true, [][]byte{wire.AppendExtIndex(nil, wire.ExtDone, 3)}},
+		"reference without a seal":          {true, [][]byte{unsealed.Append(nil)}},
+		"ready without a challenge":         {false, [][]byte{wire.AppendExtIndex(nil, wire.ExtReady, 0)}},
 		"short reference":                   {true, [][]byte{ref.Append(nil)[:40]}},
 		"short hello":                       {false, [][]byte{hello[:20]}},
 	} {

@@ -7,7 +7,11 @@ type rdvTable struct {
 	cts   [256]*RxOp // asked for, and not here yet
 	rtsIn [4]uint64  // indices the peer uses: from its announcement to its data
 	n     int        // all of these
-	next  *rdvTable
+
+	seals  Seals     // nil until a message was announced by reference (seal.go)
+	sealed [4]uint64 // announcements with a seal
+
+	next *rdvTable
 }
 
 func (c *Conn) table() *rdvTable {
@@ -49,8 +53,7 @@ func (c *Conn) announced(i uint8) *TxOp {
 	if c.rdv == nil || int(i) >= len(c.rdv.rts) || c.rdv.rts[i] == nil {
 		return nil
 	}
-	op := c.rdv.rts[i]
-	c.rdv.rts[i] = nil
+	op := c.rdv.becomeWithdrawn(i)
 	c.less()
 	return op
 }
@@ -110,12 +113,11 @@ func (c *Conn) endAnnounced(err error) {
 		return
 	}
 	c.rdv = nil
-	for i, op := range t.rts {
-		if op != nil {
-			t.rts[i] = nil
+	for i := range t.rts {
+		if op := t.becomeWithdrawn(uint8(i)); op != nil {
 			c.finishErr(op, err)
 		}
 	}
-	*t = rdvTable{}
+	*t = rdvTable{seals: t.seals}
 	c.pool.putTable(t)
 }

@@ -187,9 +187,9 @@ func (rx *RxContext) hand(op *RxOp, m *message) {
 		rx.free(m)
 		rx.finishErr(op, err)
 	case m.rts:
-		c, index, ref := m.conn, m.rtsIndex, m.ref
+		c, index, ref, s := m.conn, m.rtsIndex, m.ref, m.seal
 		if len(ref) > 0 {
-			c.pullInto(op, ref, index)
+			c.pullInto(op, ref, index, s)
 		} else {
 			c.clearToSend(op, index)
 		}

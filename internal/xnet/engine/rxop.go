@@ -117,6 +117,7 @@ type message struct {
 	broken       error // claimed, and its connection has ended since
 	rtsIndex     uint8
 	ref          []wire.RMAIov // of a rendezvous by reference: where the sender has it
+	seal         seal          // and the seal to look at after it was copied
 	data         uint64
 	msgLen       uint64
 	sink         Sink
@@ -124,7 +125,7 @@ type message struct {
 
 func (m *message) reset() {
 	m.conn, m.owner, m.sink = nil, nil, nil
-	m.ref = m.ref[:0]
+	m.ref, m.seal = m.ref[:0], seal{}
 	m.parts = m.parts[:0]
 	m.stored, m.cost, m.data, m.msgLen = 0, 0, 0, 0
 	m.match = false

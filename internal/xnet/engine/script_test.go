@@ -56,7 +56,8 @@ type end struct {
 	events  []string
 	resumed int
 	replied int
-	wire    []byte // what this end transmitted and the peer has not received
+	ended   func(c *Completion) // called first with each completion
+	wire    []byte              // what this end transmitted and the peer has not received
 }
 
 // Completed implements Sink, as do the following.
@@ -71,6 +72,9 @@ func (e *end) Received(r *RxOp) {
 }
 
 func (e *end) Completed(c *Completion) {
+	if e.ended != nil {
+		e.ended(c)
+	}
 	if c.Owner != nil {
 		c.Owner.Done(c)
 		return

@@ -60,6 +60,8 @@ const (
 	FeatureDirect = 2
 	// FeatureAuth says that the sender has an authorization key and talks to those only that have it, too; in a CMReject: that this is why.
 	FeatureAuth = 4
+	// FeatureSeals says that the sender seals each message that it sends by reference (ExtSealed), and takes no other from a peer.
+	FeatureSeals = 8
 	// FeatureVerdicts says that the sender tells what becomes of each remote access, and wants to be told (Verdict).
 	FeatureVerdicts = 16
 	// FeatureEnd says that the sender says ExtEnd before it ends the stream in good order, and so that a stream that ends without has broken.

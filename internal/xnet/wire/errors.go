@@ -12,5 +12,6 @@ var (
 	ErrHeaderLen = errors.New("xnet: header length does not fit the operation")
 	ErrSize      = errors.New("xnet: size does not fit the operation")
 	ErrIOV       = errors.New("xnet: bad remote segments")
+	ErrSeal      = errors.New("xnet: a message by reference with a seal of number or address 0")
 	ErrOrder     = errors.New("xnet: unknown byte order mark")
 )

@@ -16,19 +16,27 @@ const (
 	ExtProof     ExtKind = 3  // here they are
 	ExtReady     ExtKind = 4  // I have read them: send by reference
 	ExtRefuse    ExtKind = 5  // no, or not any more
-	ExtRef       ExtKind = 6  // a message by reference
+	ExtRef       ExtKind = 6  // a message that a layer below carries (Ref)
 	ExtDone      ExtKind = 7  // it is copied
 	ExtMatched   ExtKind = 8  // a message with FlagMatch has found its receive
 	ExtBye       ExtKind = 9  // I have nothing more to say
 	ExtStay      ExtKind = 10 // but I have: go on
+	ExtSealed    ExtKind = 11 // a message by reference, with a seal that is broken before its memory is used again
 	// 13 to 15: see verdict.go
 	ExtOffer ExtKind = 16 // meet me at a socket of this host
 	ExtMoved ExtKind = 17 // my next byte is there
 	ExtEnd   ExtKind = 18 // I send no more messages: what follows are answers, and the end of the stream
 )
 
-// SealLen is the length of a challenge.
+// SealLen is the length of a challenge, and of a seal, bytes.
 const SealLen = 16
+
+// Seal is what stands in the sender's memory as long as a message of this number may be copied from there: the first half of the challenge, and the number.
+func Seal(challenge *[SealLen]byte, number uint64) (s [SealLen]byte) {
+	copy(s[:8], challenge[:8])
+	le.PutUint64(s[8:], number)
+	return s
+}
 
 // Hello is an ExtHello.
 type Hello struct {
@@ -111,83 +119,6 @@ func ParseMatched(b []byte) (id uint32, err error) {
 		return 0, ErrShort
 	}
 	return le.Uint32(b[4:]), nil
-}
-
-// Ref is an ExtRef: a message whose payload stays where it is until it is fetched from there.
-type Ref struct {
-	Index   uint8 // as of OpTagRTS
-	Tagged  bool
-	HasData bool
-	Match   bool  // to be copied when it is matched, not before
-	Coll    bool  // a step of a collective operation: Tag and CQData as of OpColl
-	N       uint8 // ranges
-	Tag     uint64
-	CQData  uint64
-	Size    uint64
-	IOV     [IOVLimit]RMAIov // Key is not used
-}
-
-const (
-	refLen     = 32
-	refTagged  = 1
-	refHasData = 2
-	refMatch   = 4
-	refColl    = 8
-)
-
-// Append appends the encoded message.
-func (r *Ref) Append(b []byte) []byte {
-	flags := byte(0)
-	if r.Tagged {
-		flags |= refTagged
-	}
-	if r.HasData {
-		flags |= refHasData
-	}
-	if r.Match {
-		flags |= refMatch
-	}
-	if r.Coll {
-		flags |= refColl
-	}
-	b = append(b, byte(ExtRef), r.Index, flags, r.N, 0, 0, 0, 0)
-	b = le.AppendUint64(b, r.Tag)
-	b = le.AppendUint64(b, r.CQData)
-	b = le.AppendUint64(b, r.Size)
-	for _, v := range r.IOV[:r.N] {
-		b = le.AppendUint64(b, v.Addr)
-		b = le.AppendUint64(b, v.Len)
-	}
-	return b
-}
-
-// Parse reads an ExtRef. The ranges add up to Size.
-func (r *Ref) Parse(b []byte) error {
-	if len(b) < refLen {
-		return ErrShort
-	}
-	*r = Ref{Index: b[1], Tagged: b[2]&refTagged != 0, HasData: b[2]&refHasData != 0, Match: b[2]&refMatch != 0, Coll: b[2]&refColl != 0, N: b[3]}
-	if r.N > IOVLimit {
-		return ErrIOV
-	}
-	r.Tag, r.CQData, r.Size = le.Uint64(b[8:]), le.Uint64(b[16:]), le.Uint64(b[24:])
-	if b = b[refLen:]; len(b) < int(r.N)*16 {
-		return ErrShort
-	}
-	total := uint64(0)
-	for i := range r.IOV[:r.N] {
-		v := &r.IOV[i]
-		v.Addr, v.Len = le.Uint64(b), le.Uint64(b[8:])
-		b = b[16:]
-		if v.Len > MaxSize || total+v.Len > MaxSize {
-			return ErrIOV
-		}
-		total += v.Len
-	}
-	if total != r.Size {
-		return ErrIOV
-	}
-	return nil
 }
 
 // NameLen is the length of the name and of the token in an ExtOffer.

@@ -90,3 +90,31 @@ func FuzzRDMBlob(f *testing.F) {
 		}
 	})
 }
+
+// What is accepted must be encoded to the same bytes, but for flags and bytes without a meaning.
+func FuzzRef(f *testing.F) {
+	r := Ref{Index: 7, Tagged: true, N: 1, Tag: 8, Size: 30, IOV: [IOVLimit]RMAIov{{Addr: 1, Len: 30}}}
+	f.Add(r.Append(nil))
+	r.SealAt, r.Number, r.Match = 1<<40, 5, true
+	f.Add(r.Append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var r, again Ref
+		if r.Parse(b) != nil {
+			return
+		}
+		total := uint64(0)
+		for _, v := range r.IOV[:r.N] {
+			total += v.Len
+		}
+		if total != r.Size || r.Size > MaxSize || (r.SealAt == 0) != (r.Number == 0) {
+			t.Fatalf("%+v", r)
+		}
+		enc := r.Append(nil)
+		if len(enc) > MaxExt || len(enc) > len(b) {
+			t.Fatalf("%d bytes of %d", len(enc), len(b))
+		}
+		if err := again.Parse(enc); err != nil || again != r {
+			t.Fatalf("%+v, %v, want %+v", again, err, r)
+		}
+	})
+}

@@ -173,8 +173,11 @@ func (e *Engine) receiveCTSX(now int64, p *Peer, c *wire.CTS, x *wire.Ext) {
 // agree notes what both ends of the stream can do.
 func (p *Peer) agree(x *wire.Ext) {
 	p.conn.Agreed = 0
+	if x.Features&wire.FeatureSeals != 0 {
+		p.conn.Agreed |= xwire.FeatureSeals
+	}
 	if x.Features&wire.FeatureVerdicts != 0 {
-		p.conn.Agreed = xwire.FeatureVerdicts
+		p.conn.Agreed |= xwire.FeatureVerdicts
 	}
 }
 

@@ -26,6 +26,9 @@ const FeatureAtomics Features = 1 << 0
 // FeatureAuth: the sender has an authorization key, and talks to those only that have it, too. Its block has ExtAuthLen bytes.
 const FeatureAuth Features = 1 << 1
 
+// FeatureSeals: the sender seals each message that it sends by reference, and takes no other.
+const FeatureSeals Features = 1 << 3
+
 // FeatureVerdicts: the sender tells in the stream what becomes of each remote access, and wants to be told.
 const FeatureVerdicts Features = 1 << 4
 

@@ -1,0 +1,304 @@
+// Seals of messages by reference: broken before the buffer is given back, on every path, and looked at after the copy.
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"gofabric/internal/xnet/wire"
+)
+
+// lender is an end whose completions scribble over the buffers that they give back, after they have checked that no seal says anything else.
+type lender struct {
+	e    *end
+	p    *process
+	bufs map[uint64][]byte // by context, of what is under way
+}
+
+func newLender(e *end) *lender {
+	l := &lender{e: e, p: e.cfg.Puller.(*process), bufs: map[uint64][]byte{}}
+	e.ended = l.ended
+	return l
+}
+
+func (l *lender) ended(c *Completion) {
+	b := l.bufs[c.Ctx]
+	if c.Kind != KindSend && c.Kind != KindColl || b == nil {
+		return
+	}
+	delete(l.bufs, c.Ctx)
+	l.check("completed", b)
+	scribble(b)
+}
+
+// check fails if a whole seal covers b.
+func (l *lender) check(when string, b []byte) {
+	l.e.t.Helper()
+	for i, op := range l.announced() {
+		if op != nil && &op.IOV[0][0] == &b[0] && l.sealed(uint8(i)) {
+			l.e.t.Errorf("%s while its seal is whole", when)
+		}
+	}
+	if n := l.p.whole(); n > len(l.bufs) {
+		l.e.t.Errorf("%s: %d seals are whole, and %d messages are under way", when, n, len(l.bufs))
+	}
+}
+
+func (l *lender) announced() []*TxOp {
+	if l.e.c.rdv == nil {
+		return nil
+	}
+	return l.e.c.rdv.rts[:]
+}
+
+func (l *lender) sealed(i uint8) bool {
+	f, ok := l.e.c.rdv.seals.(*fakeSeals)
+	return ok && f.whole[i]
+}
+
+// Done makes it an Owner.
+func (l *lender) Done(*Completion) {}
+
+func scribble(b []byte) {
+	for i := range b {
+		b[i] = 0xee
+	}
+}
+
+// lent is a script where a has lent three messages of 5000 bytes, with the tags 1 to 3, which b has not copied for want of room.
+func lent(t *testing.T) (*script, *room, *lender) {
+	s := newScript(t)
+	r := introduced(s)
+	l := newLender(s.a)
+	s.b.rx.PeerLimit = 10
+	for i := range uint64(3) {
+		l.bufs[i+1] = pattern(int(i), 5000)
+		s.a.send(Send{Ctx: i + 1, Tagged: true, Tag: i + 1, Owner: l}, l.bufs[i+1])
+	}
+	s.flow()
+	if l.p.whole() != 3 {
+		t.Fatalf("%d seals are whole, want 3", l.p.whole())
+	}
+	return s, r, l
+}
+
+// waysToEnd are the ways in which buffers that are lent come back, with none of them copied.
+var waysToEnd = map[string]func(s *script, l *lender){
+	"failed":         func(s *script, _ *lender) { s.a.c.Fail(errors.New("no more")) },
+	"dropped":        func(s *script, _ *lender) { s.a.c.Drop(ErrClosed) },
+	"peer gone":      func(s *script, _ *lender) { s.a.c.Fail(ErrPeerClose) },
+	"peer broke off": func(s *script, _ *lender) { s.a.inject([]byte("GET / HTTP/1.1\r\n\r\n")) },
+	"done twice": func(s *script, _ *lender) {
+		s.b.c.stageExt(wire.AppendExtIndex(nil, wire.ExtDone, 200))
+		s.b.transmit(1 << 20)
+		s.receive(s.a, 1<<20)
+	},
+	"disowned": func(s *script, l *lender) {
+		bufs := l.bufs
+		l.bufs = map[uint64][]byte{}
+		s.a.c.Disown(l)
+		for _, b := range bufs {
+			l.check("disowned", b)
+			scribble(b)
+		}
+	},
+}
+
+// A buffer that comes back, for whatever reason, is not under a whole seal, and a peer that comes late gets nothing of what is written over it.
+func TestSealBroken(t *testing.T) {
+	for name, end := range waysToEnd {
+		t.Run(name, func(t *testing.T) {
+			s, r, l := lent(t)
+			end(s, l)
+			if n := l.p.whole(); n != 0 || len(l.bufs) != 0 {
+				t.Fatalf("%d seals are whole, %d buffers are not back", n, len(l.bufs))
+			}
+			s.a.events = nil
+			reads := r.reads
+			buf := make([]byte, 5000)
+			s.b.trecv(9, AnySource, 2, 0, buf)
+			if r.reads == reads {
+				t.Error("the message was not looked for")
+			}
+			s.b.want() // it is not complete
+			if s.a.c.State() == Connected {
+				s.flow()
+				s.b.want("recv 9 len 5000 tag 2 src 2")
+				same(t, "of a copy", buf, pattern(1, 5000))
+			} else {
+				s.b.c.Fail(ErrPeerClose)
+				s.b.want("recv 9 len 5000 tag 2 src 2: "+ErrPeerClose.Error(), fmt.Sprintf("failed %q: %v", "", ErrPeerClose))
+			}
+			for tag := range uint64(3) {
+				if s.b.c.State() == Connected && tag != 1 {
+					s.b.trecv(9, AnySource, tag+1, 0, buf)
+					s.flow()
+					s.b.want("recv 9 len 5000 tag " + num(tag+1) + " src 2")
+					same(t, "of a copy", buf, pattern(int(tag), 5000))
+				}
+			}
+			s.a.events = nil
+		})
+	}
+}
+
+// The ordinary ends of a message break its seal, too, before the completion.
+func TestSealEnds(t *testing.T) {
+	for name, denied := range map[string]bool{"copied": false, "asked for": true} {
+		t.Run(name, func(t *testing.T) {
+			s, r, l := lent(t)
+			r.denied = denied
+			for _, i := range []uint64{2, 1, 3} {
+				buf := make([]byte, 5000)
+				s.b.trecv(9, AnySource, i, 0, buf)
+				s.flow()
+				s.b.want("recv 9 len 5000 tag " + num(i) + " src 2")
+				same(t, "message", buf, pattern(int(i-1), 5000))
+				s.a.events = nil
+			}
+			if l.p.whole() != 0 || len(l.bufs) != 0 {
+				t.Errorf("%d seals are whole, %d buffers are not back", l.p.whole(), len(l.bufs))
+			}
+		})
+	}
+}
+
+// A message that is withdrawn between the copy and the look at its seal is not delivered: into a posted receive, into memory for unexpected messages, as a step of a
+// collective operation that is expected, and of one that is not.
+func TestSealLookedAtLast(t *testing.T) {
+	for _, coll := range []bool{false, true} {
+		for _, early := range []bool{false, true} {
+			t.Run(fmt.Sprintf("coll %v, unexpected %v", coll, early), func(t *testing.T) {
+				s := newScript(t)
+				a, b := clubs(s)
+				r := introduced(s)
+				l := newLender(s.a)
+				buf, msg := make([]byte, 5000), pattern(1, 5000)
+				l.bufs[7] = msg
+				post := func() { s.b.recv(9, AnySource, buf) }
+				if coll {
+					post = func() { b.expect(stepTag(1, 1), 0, 9, buf) }
+				}
+				if !early {
+					post()
+				}
+				if coll {
+					a.step(stepTag(1, 1), 0, 7, msg)
+				} else {
+					s.a.send(Send{Ctx: 7}, msg)
+				}
+				r.copied = func() { s.a.c.Drop(ErrClosed) }
+				s.flow()
+				if r.copied != nil || msg[0] != 0xee {
+					t.Fatal("nothing was copied, or the buffer did not come back")
+				}
+				if early {
+					s.b.want()
+					post()
+				}
+				b.want()
+				s.b.want()
+				s.b.c.Fail(ErrPeerClose)
+				if coll {
+					b.heard = nil
+				} else {
+					s.b.want("recv 9 len 5000 src 2: " + ErrPeerClose.Error())
+				}
+				s.b.want(fmt.Sprintf("failed %q: %v", "", ErrPeerClose))
+				s.a.events, a.heard = nil, nil
+			})
+		}
+	}
+}
+
+// The same, where the owner has gone and the connection goes on: the copy comes through the connection, and messages by reference after it.
+func TestSealDisowned(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		s := newScript(t)
+		r := introduced(s)
+		l := newLender(s.a)
+		buf, msg := make([]byte, 5000), pattern(1, 5000)
+		if !early {
+			s.b.recv(9, AnySource, buf)
+		}
+		s.a.send(Send{Ctx: 7, Owner: l}, msg)
+		r.copied = func() {
+			s.a.c.Disown(l)
+			scribble(msg)
+		}
+		s.flow()
+		if early {
+			s.b.want()
+			s.b.recv(9, AnySource, buf)
+			s.flow()
+		}
+		s.b.want("recv 9 len 5000 src 2")
+		same(t, "of a copy", buf, pattern(1, 5000))
+		before := s.b.c.BytesIn
+		s.b.recv(9, AnySource, buf)
+		s.a.send(Send{Ctx: 8}, pattern(2, 5000))
+		s.flow()
+		s.a.want("send 8")
+		s.b.want("recv 9 len 5000 src 2")
+		same(t, "after it", buf, pattern(2, 5000))
+		if in := s.b.c.BytesIn - before; in > 5000+300 {
+			t.Errorf("%d bytes came in: single copies ended with a message that was withdrawn", in)
+		}
+	}
+}
+
+// Seals are made with the first announcement and used again; an idle connection holds none.
+func TestSealsKept(t *testing.T) {
+	s := newScript(t)
+	r := neighbours(s)
+	s.connect()
+	p := s.a.cfg.Puller.(*process)
+	for i := range 5 {
+		buf := make([]byte, 5000)
+		s.b.recv(1, AnySource, buf)
+		s.a.send(Send{Ctx: 2}, pattern(i, 5000))
+		s.flow()
+		s.a.want("send 2")
+		s.b.want("recv 1 len 5000 src 2")
+		same(t, "message", buf, pattern(i, 5000))
+		if s.a.c.rdv != nil || s.b.c.rdv != nil {
+			t.Fatal("an idle connection has a table")
+		}
+	}
+	if len(p.seals) != 1 || len(s.b.cfg.Puller.(*process).seals) != 0 || r.number != 8 {
+		t.Errorf("%d and %d tables of seals, last number %d", len(p.seals), len(s.b.cfg.Puller.(*process).seals), r.number)
+	}
+}
+
+// Where only one end seals, messages go through the connection, and nobody's memory is read.
+func TestSealsNotAgreed(t *testing.T) {
+	for _, which := range []string{"sender", "receiver"} {
+		t.Run(which, func(t *testing.T) {
+			s := newScript(t)
+			r := neighbours(s)
+			if which == "sender" {
+				s.a.cfg.Features = wire.FeatureExtended
+			} else {
+				s.b.cfg.Features = wire.FeatureExtended
+			}
+			s.connect()
+			for range 3 {
+				buf := make([]byte, 5000)
+				s.b.recv(1, AnySource, buf)
+				s.a.send(Send{Ctx: 2}, pattern(1, 5000))
+				s.flow()
+				s.a.want("send 2")
+				s.b.want("recv 1 len 5000 src 2")
+				same(t, "message", buf, pattern(1, 5000))
+			}
+			hello := (&Identity{PID: 1, PIDNS: 7, Process: [16]byte{1}}).Append(nil)
+			s.b.inject(append(header(wire.Header{Op: wire.OpExt}, uint64(len(hello))), hello...)) // of an end that does not know seals
+			s.flow()
+			if s.b.c.pul.pull || s.b.c.pul.pid != 0 || r.reads != 0 {
+				t.Error("memory of an end without seals would be read")
+			}
+		})
+	}
+}
