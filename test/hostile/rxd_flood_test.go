@@ -59,20 +59,20 @@ func (l *lab) add(at string, extensions bool) *guest {
 	return g
 }
 
-func (g *guest) Sink(*engine.Peer) xengine.Sink                               { return g }
-func (g *guest) PeerUp(*engine.Peer)                                          {}
-func (g *guest) PeerFailed(*engine.Peer, error)                               { g.failed++ }
-func (g *guest) Local(netip.AddrPort) netip.AddrPort                          { return g.at }
-func (g *guest) MaxDatagram(netip.AddrPort) int                               { return 8972 }
-func (g *guest) Reverse(netip.AddrPort) uint64                                { return xengine.AnySource }
-func (g *guest) Completed(*xengine.Completion)                                {}
-func (g *guest) Sent(*xengine.Send)                                           {}
-func (g *guest) Received(*xengine.RxOp)                                       { g.received++ }
-func (g *guest) Requested(*xengine.Conn, []byte)                              {}
-func (g *guest) Connected(*xengine.Conn, []byte)                              {}
-func (g *guest) Failed(c *xengine.Conn, err error, _ []byte)                  { g.e.Failed(c.User.(*engine.Peer), err) }
-func (g *guest) Replied(c *xengine.Conn)                                      { g.e.Posted(c.User.(*engine.Peer)) }
-func (g *guest) Resumed(c *xengine.Conn)                                      { g.e.Resumed(c.User.(*engine.Peer)) }
+func (g *guest) Sink(*engine.Peer) xengine.Sink              { return g }
+func (g *guest) PeerUp(*engine.Peer)                         {}
+func (g *guest) PeerFailed(*engine.Peer, error)              { g.failed++ }
+func (g *guest) Local(netip.AddrPort) netip.AddrPort         { return g.at }
+func (g *guest) MaxDatagram(netip.AddrPort) int              { return 8972 }
+func (g *guest) Reverse(netip.AddrPort) uint64               { return xengine.AnySource }
+func (g *guest) Completed(*xengine.Completion)               {}
+func (g *guest) Sent(*xengine.Send)                          {}
+func (g *guest) Received(*xengine.RxOp)                      { g.received++ }
+func (g *guest) Requested(*xengine.Conn, []byte)             {}
+func (g *guest) Connected(*xengine.Conn, []byte)             {}
+func (g *guest) Failed(c *xengine.Conn, err error, _ []byte) { g.e.Failed(c.User.(*engine.Peer), err) }
+func (g *guest) Replied(c *xengine.Conn)                     { g.e.Posted(c.User.(*engine.Peer)) }
+func (g *guest) Resumed(c *xengine.Conn)                     { g.e.Resumed(c.User.(*engine.Peer)) }
 func (g *guest) Verify(_, _, _ uint64, _ bool) ([]byte, xengine.Region, xengine.Refusal) {
 	return nil, nil, xwire.RefusedKey
 }
