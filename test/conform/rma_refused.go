@@ -232,9 +232,18 @@ func refusedCounters(t *testing.T, st Stack) {
 	}))
 	mem := make([]byte, 64)
 	mr := p.B.Reg(mem, allAccess)
+	done := func() {
+		p.B.ok("Close MR", mr.Close())
+		p.A.closeEP()
+		p.B.closeEP()
+		for _, c := range all {
+			p.A.ok("Close counter", c.Close())
+		}
+	}
 	const n = 5
 	if p.refusedAtOnce("a wrong key", func() error { return p.A.EP.Write(still[:8], 0, p.A.Peer, mr.Base(), mr.Key()^0x55, 1) }) {
-		return // there is nothing to count
+		done() // there is nothing to count
+		return
 	}
 	p.WantErr(p.A, 1, core.ErrKeyRejected)
 	for range n {
@@ -255,12 +264,7 @@ func refusedCounters(t *testing.T, st Stack) {
 		p.WantErr(p.A, 2, core.ErrKeyRejected)
 		p.Want(p.A, 3)
 	}
-	p.B.ok("Close MR", mr.Close())
-	p.A.closeEP()
-	p.B.closeEP()
-	for _, c := range all {
-		p.A.ok("Close counter", c.Close())
-	}
+	done()
 }
 
 // refusedLarge mixes good and bad accesses of all sizes, more than are under way at once, in both directions.

@@ -61,7 +61,7 @@ func (f *forger) pick(list ...uint64) uint64 {
 
 // ext is an OpExt of some kind.
 func (f *forger) ext() []byte {
-	kind := wire.ExtKind(f.pick(1, 2, 3, 4, 5, 6, 6, 6, 7, 8, 16, 17))
+	kind := wire.ExtKind(f.pick(1, 2, 3, 4, 5, 6, 6, 6, 7, 8, 13, 14, 15, 16, 17))
 	b := make([]byte, 0, wire.MaxExt)
 	index := uint8(f.pick(0, 1, 2, 255))
 	switch kind {
@@ -85,6 +85,9 @@ func (f *forger) ext() []byte {
 		b = r.Append(b)
 	case wire.ExtMatched:
 		b = wire.AppendMatched(b, uint32(f.pick(0, 1)))
+	case wire.ExtAccepted, wire.ExtRefused, wire.ExtReadRefused:
+		v := wire.Verdict{Kind: kind, Why: wire.Refusal(f.pick(0, 1, 2, 3)), Segment: uint8(f.pick(0, 0, 1)), Number: uint32(f.pick(0, 1, 2))}
+		b = v.Append(b)
 	case wire.ExtOffer:
 		o := wire.Offer{Name: [wire.NameLen]byte{byte(f.Uint32())}}
 		b = o.Append(b)
@@ -147,6 +150,9 @@ func TestExtended(t *testing.T) {
 			for round := range rounds {
 				f := &forger{Rand: rand.New(rand.NewPCG(uint64(round), 11)), key: mr.Key(), base: mr.Base()}
 				features := uint32(wire.FeatureExtended | wire.FeatureDirect)
+				if round%4 == 1 {
+					features |= wire.FeatureVerdicts
+				}
 				if round%8 == 7 {
 					features = f.Uint32() &^ (wire.FeatureDirect | wire.FeatureAuth)
 				}
