@@ -43,10 +43,10 @@ func (e *Endpoint) LetGo(w Winder) error {
 	now := mono.Now()
 	end, soon := now.Add(e.linger), now.Add(min(e.linger, farewell))
 	for step := lingerFirst; e.linger > 0; step = min(step*2, lingerMost) {
-		e.prog.Pass()
 		if w.Drained(true) {
 			return nil
 		}
+		e.prog.Pass()
 		if now = mono.Now(); now >= end || now >= soon && w.Drained(false) {
 			break
 		}

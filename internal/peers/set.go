@@ -263,6 +263,11 @@ func (s *Set) Wind() {
 		c.Wind()
 		s.Posted(c, false)
 	}
+	for p := range s.t.all {
+		if p.Link != nil {
+			p.Link.Deafen()
+		}
+	}
 }
 
 // Drained reports that no connection has anything left to transmit of what is due (conduit.Link).

@@ -116,12 +116,20 @@ func (s *stream) Wind() {
 	if s.fd != netx.NoFD && s.conn.State() == engine.Connected {
 		s.flush()
 	}
+	s.Deafen()
+}
+
+// Deafen implements conduit.Link: it stops taking what the peer sends, once it has been told that this end takes nothing, unless something depends on it: another message, or a move.
+func (s *stream) Deafen() {
+	if s.fd != netx.NoFD && s.conn.KnowsEnd() && !s.conn.Waiting() && (s.move == moveNever || s.move == moveMay) {
+		s.Hold(true)
+	}
 }
 
 // Drained implements conduit.Link. What is in shared memory or in a local socket is the peer's, whatever becomes of this process. What is in a TCP socket is
 // the peer's when its system has acknowledged it: closing a socket whose input was not read discards the rest (tcp(7), RFC 9293 3.10.4).
 func (s *stream) Drained(all bool) bool {
-	if s.fd == netx.NoFD || s.conn.State() >= engine.Broken {
+	if s.fd == netx.NoFD || s.conn.State() >= engine.Broken || s.pipe != nil && s.pipe.over {
 		return true
 	}
 	if s.conn.Promised(all) {

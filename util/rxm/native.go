@@ -219,6 +219,9 @@ func (n *native) AtRest() bool {
 		n.gw.Idle() && n.lanes[0].conn.Idle() && n.first().AtRest()
 }
 
+// Deafen implements conduit.Link: what native peers send opens the way for what is due.
+func (n *native) Deafen() {}
+
 // Drained implements conduit.Link.
 func (n *native) Drained(all bool) bool {
 	if n.closed || n.closing || n.lost != nil {

@@ -16,6 +16,7 @@ type Ender interface{ Ended(c *Conn) }
 // ending is what a connection knows of its end.
 type ending struct {
 	owed uint64 // the position in our stream up to which the peer must have it before we close; owedAll while that cannot be told
+	all  uint64 // the same with answers and ExtEnd
 	why  error  // of Broken
 
 	said  bool // we send no more messages
@@ -65,6 +66,9 @@ func (c *Conn) Wind() {
 		e.owed = c.owed()
 	}
 	c.SayEnd(true)
+	if e.all = owedAll; e.owed != owedAll {
+		e.all = c.BytesOut + uint64(c.out.bytes)
+	}
 }
 
 // promised reports that the application takes op to be done: it will not be told (fi_inject(3)).
@@ -93,10 +97,13 @@ func (c *Conn) owed() uint64 {
 }
 
 // Due is, after Wind, the position in our stream up to which the peer must have it before the transport is closed, BytesOut being what the transport has taken.
-// With all it counts what the application knows nothing of, too: answers, and ExtEnd.
+// With all it counts what the application knows nothing of, too: answers that were queued by then, and ExtEnd.
 func (c *Conn) Due(all bool) uint64 {
-	if all || c.pul == nil || c.pul.end.owed == owedAll {
+	switch {
+	case c.pul == nil || c.pul.end.owed == owedAll:
 		return c.BytesOut + uint64(c.out.bytes)
+	case all:
+		return c.pul.end.all
 	}
 	return c.pul.end.owed
 }
