@@ -25,6 +25,18 @@ func alterInfo(v Version, info, hints *Info) {
 	}
 	alterRx(info.Rx, hints.Rx, info.Caps)
 	alterTx(info.Tx, hints.Tx, info.Caps)
+	setIf(&info.Domain.TClass, domainClass(hints))
+	if info.Tx.TClass == TCUnspec { // the domain's is the default of its endpoints (fi_domain(3), "tclass")
+		info.Tx.TClass = info.Domain.TClass
+	}
+}
+
+// domainClass is the traffic class that hints ask of the domain.
+func domainClass(hints *Info) TrafficClass {
+	if hints.Domain == nil {
+		return TCUnspec
+	}
+	return hints.Domain.TClass
 }
 
 func alterDomain(v Version, a, hints *DomainAttr, caps Flags) {
@@ -98,6 +110,7 @@ func alterTx(a, hints *TxAttr, caps Flags) {
 	setIf(&a.Size, hints.Size)
 	setIf(&a.IOVLimit, hints.IOVLimit)
 	setIf(&a.RMAIOVLimit, hints.RMAIOVLimit)
+	setIf(&a.TClass, hints.TClass)
 }
 
 // setIf sets *dst to v unless v is zero.

@@ -134,6 +134,25 @@ const (
 	TCNetworkCtrl     TrafficClass = 0x205
 )
 
+// TOS returns the type-of-service byte of IPv4, or the traffic class of IPv6, that packets of this class carry: a DSCP value as given, labels as RFC 4594 and
+// RFC 8622 map such traffic; 0 for what has none.
+func (c TrafficClass) TOS() int {
+	if c&TCDSCP != 0 {
+		return int(c&0x3f) << 2
+	}
+	switch c {
+	case TCLowLatency, TCDedicatedAccess:
+		return 46 << 2 // expedited forwarding
+	case TCBulkData:
+		return 10 << 2 // AF11
+	case TCScavenger:
+		return 1 << 2 // lower effort
+	case TCNetworkCtrl:
+		return 48 << 2 // CS6
+	}
+	return 0
+}
+
 // EQEventType is the kind of a control event (fi_eq(3)).
 type EQEventType uint32
 

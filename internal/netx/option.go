@@ -86,6 +86,7 @@ func SetDSCP(fd FD, tos int) error {
 	if _, ok := sa.(*unix.SockaddrInet4); ok {
 		return setInt(fd, unix.IPPROTO_IP, unix.IP_TOS, tos)
 	}
+	setInt(fd, unix.IPPROTO_IP, unix.IP_TOS, tos) // for IPv4 peers, where the socket serves them, too
 	return setInt(fd, unix.IPPROTO_IPV6, unix.IPV6_TCLASS, tos)
 }
 

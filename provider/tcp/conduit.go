@@ -46,7 +46,7 @@ func (d *domain) OpenListener(info *core.Info, a conduit.Acceptor) (conduit.List
 
 // take makes a link of an accepted socket.
 func (g *gate) take(fd netx.FD, from netip.AddrPort) {
-	if err := configure(fd, g.d.s, dscp(g.tclass), g.local.Addr(), from.Addr()); err != nil {
+	if err := configure(fd, g.d.s, g.tclass.TOS(), g.local.Addr(), from.Addr()); err != nil {
 		g.refused++
 		netx.Close(fd)
 		return

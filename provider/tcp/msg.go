@@ -277,7 +277,7 @@ func (s *stream) dial(d *domain, src core.Addr, tclass core.TrafficClass) error 
 		s.close()
 		return err
 	}
-	if err := configure(fd, d.s, dscp(tclass), src.IP.Addr(), s.peer.Addr()); err != nil {
+	if err := configure(fd, d.s, tclass.TOS(), src.IP.Addr(), s.peer.Addr()); err != nil {
 		return fail(err)
 	}
 	if a := src.IP.Addr(); a.IsValid() && !a.IsUnspecified() && a.Is4() == s.peer.Addr().Unmap().Is4() {
@@ -295,24 +295,6 @@ func (s *stream) dial(d *domain, src core.Addr, tclass core.TrafficClass) error 
 		return fail(err)
 	}
 	return nil
-}
-
-// dscp returns the type-of-service byte of a traffic class: DSCP values as given, labels as RFC 4594 maps such traffic.
-func dscp(tc core.TrafficClass) int {
-	if tc&core.TCDSCP != 0 {
-		return int(tc&0x3f) << 2
-	}
-	switch tc {
-	case core.TCLowLatency, core.TCDedicatedAccess:
-		return 46 << 2 // expedited forwarding
-	case core.TCBulkData:
-		return 10 << 2 // AF11
-	case core.TCScavenger:
-		return 1 << 2 // lower effort, RFC 8622
-	case core.TCNetworkCtrl:
-		return 48 << 2 // CS6
-	}
-	return 0
 }
 
 // Requested implements engine.Sink; requests arrive at listeners only.

@@ -137,7 +137,7 @@ func (p *passive) Listen() error {
 
 // accepted takes a socket from the listener.
 func (p *passive) accepted(fd netx.FD, peer netip.AddrPort) {
-	if err := configure(fd, p.f.p.s, dscp(p.info.Tx.TClass), p.l.local.Addr(), peer.Addr()); err != nil {
+	if err := configure(fd, p.f.p.s, p.info.Tx.TClass.TOS(), p.l.local.Addr(), peer.Addr()); err != nil {
 		p.l.refused++
 		netx.Close(fd)
 		return

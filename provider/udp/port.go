@@ -66,6 +66,12 @@ func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
 		return nil, opError("fi_endpoint", at.String(), err, bindHint(err))
 	}
 	p.setUp(fd)
+	if tos := tosOf(info); tos != 0 {
+		if err := netx.SetDSCP(fd, tos); err != nil {
+			netx.Close(fd)
+			return nil, opError("fi_endpoint", at.String(), err, "the system refuses the traffic class")
+		}
+	}
 	d.prog.Lock()
 	defer d.prog.Unlock()
 	if p.main, err = p.register(fd); err != nil {
@@ -75,6 +81,14 @@ func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
 	p.near = newNeighbours(p)
 	d.Ref()
 	return p, nil
+}
+
+// tosOf is the type-of-service byte that an Info asks for.
+func tosOf(info *core.Info) int {
+	if info.Tx == nil {
+		return 0
+	}
+	return info.Tx.TClass.TOS()
 }
 
 // sourceOf is where an Info wants its endpoint: the source address, or any.

@@ -60,6 +60,9 @@ func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 	ep.InitReceiver(&ep.Endpoint, ep.own, ep.CanReceive, info.Caps&core.CapDirectedRecv != 0)
 	under := info.Below().Dup()
 	under.SrcAddr = info.SrcAddr // the caller may have changed it
+	if under.Tx != nil && info.Tx != nil {
+		under.Tx.TClass = info.Tx.TClass
+	}
 	port, err := d.below.OpenPort(under, ep)
 	if err != nil {
 		return nil, err
@@ -199,6 +202,9 @@ func (ep *endpoint) SetName(a core.Addr) error {
 		return ep.Refuse("fi_setname", front.NoPeer, core.ErrOpBadState, "set the name before Enable")
 	}
 	under.SrcAddr = a
+	if info := ep.Info(); under.Tx != nil && info.Tx != nil {
+		under.Tx.TClass = info.Tx.TClass
+	}
 	port, err := ep.d.below.OpenPort(under, ep)
 	if err != nil {
 		return err
