@@ -116,3 +116,21 @@ func TestDeadlineModel(t *testing.T) {
 		})
 	})
 }
+
+// TestExpireAgain: a source that asks for a time that has passed, again and again, does not keep the lock.
+func TestExpireAgain(t *testing.T) {
+	e := &Engine{auto: true}
+	n := 0
+	var h *Handle
+	h = e.Timer(func(now mono.Time) {
+		if n++; n == 1000 {
+			t.Fatal("one look at the deadlines never ends")
+		}
+		h.SetDeadline(now)
+	})
+	h.SetDeadline(1)
+	e.expire(2)
+	if n != 1 || h.at != 2 {
+		t.Errorf("expired %d times, and then at %d", n, h.at)
+	}
+}

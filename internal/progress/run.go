@@ -174,9 +174,10 @@ func (e *Engine) tickOver(now mono.Time) {
 	e.armTimer(now, next)
 }
 
-// expire tells the sources whose deadline has passed. Locked.
+// expire tells the sources whose deadline has passed, as many as there are now: one that asks again for a time that has passed waits for the next wake-up, so that it
+// cannot keep the lock. Locked.
 func (e *Engine) expire(now mono.Time) {
-	for len(e.timers) > 0 && e.timers[0].at <= now {
+	for n := len(e.timers); n > 0 && len(e.timers) > 0 && e.timers[0].at <= now; n-- {
 		h := e.timers[0]
 		h.SetDeadline(0)
 		h.src.Expired(now)

@@ -90,8 +90,12 @@ func (h *hurdle) lower() {
 	}
 }
 
+// setTimer sets the timer for what comes next. What the stream does not take, for now or for ever, needs none: setWant sets it again when that changes.
 func (h *hurdle) setTimer() {
-	at := mono.Earlier(h.takeAt, h.sendAt)
+	at := h.sendAt
+	if h.s.takes() {
+		at = mono.Earlier(h.takeAt, h.sendAt)
+	}
 	if h.s.conn.State() == engine.Opening {
 		at = h.upAt
 	}

@@ -156,7 +156,7 @@ func (s *stream) Poll() {
 	if l := s.pipe; l != nil && !s.blocked && l.Idle() {
 		return // the peer's end shows on the socket
 	}
-	if s.conn.State() == engine.Opening || s.conn.Stalled() || s.held {
+	if s.conn.State() == engine.Opening || !s.takes() {
 		return
 	}
 	if s.blocked {
@@ -195,11 +195,14 @@ func (s *stream) setWant() {
 		return
 	}
 	var want netx.Events
-	if !s.conn.Stalled() && !s.held {
+	if s.takes() {
 		want |= netx.In
 	}
-	if h := s.hurdle; h != nil && h.takeAt != 0 {
-		want |= netx.Edge // what comes is to be noted, no more
+	if h := s.hurdle; h != nil {
+		if h.takeAt != 0 {
+			want |= netx.Edge // what comes is to be noted, no more
+		}
+		h.setTimer()
 	}
 	if s.pipe != nil {
 		if s.blocked && !s.pipe.over {
@@ -227,11 +230,16 @@ func (s *stream) failCall(call string, err error) {
 	s.conn.Fail(&socketError{call, e})
 }
 
+// takes reports whether what comes is wanted now.
+func (s *stream) takes() bool {
+	return s.conn.State() != engine.Closed && !s.conn.Stalled() && !s.held
+}
+
 // receive takes what the socket has, a few rounds of it.
 func (s *stream) receive() {
 	s.receiving = true
 	for range recvRounds {
-		if s.fd == netx.NoFD || s.conn.State() == engine.Closed || s.conn.Stalled() || s.held {
+		if s.fd == netx.NoFD || !s.takes() {
 			break
 		}
 		more := s.receiveOnce()

@@ -231,7 +231,7 @@ func denyConnect(p *Pair) {
 		if len(p.B.events) > 0 || len(p.B.errs) > 0 {
 			p.T.Fatalf("the listener heard of it\n%s", p.Dump())
 		}
-		p.A.closeEP()
+		p.A.CloseEP()
 		p.A.openEP(p.A.Info)
 	}
 }

@@ -169,7 +169,7 @@ func authVectorCalls(t *testing.T, st Stack) {
 	_, err = p.A.Domain.OpenEndpoint(info)
 	refuse(t, "OpenEndpoint with a key of its own", err, core.ErrInval)
 	p.Ping(1)
-	p.A.closeEP()
+	p.A.CloseEP()
 	p.A.ok("Remove of a key that nobody uses", v.Remove(one(p.A.keyFI), core.AuthKey))
 	ep := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return p.A.Domain.OpenEndpoint(p.A.Info) })
 	p.A.BindAll(ep)

@@ -179,7 +179,7 @@ func openShared(t *testing.T, st Stack, name string) *Pair {
 	s.openEP(s.Info)
 	s.Addr = must(t, "Name", s.EP.Name)
 	t.Cleanup(func() {
-		s.closeEP()
+		s.CloseEP()
 		s.Close()
 	})
 	return &Pair{T: t, Stack: st, A: s, B: s}

@@ -66,8 +66,8 @@ func (p *Pair) oneOverBroken(seq uint64) bool {
 func (p *Pair) again(end time.Time) {
 	p.T.Helper()
 	for {
-		p.A.closeEP()
-		p.B.closeEP()
+		p.A.CloseEP()
+		p.B.CloseEP()
 		p.Forget()
 		p.A.openEP(p.A.Info)
 		if p.tryConnect() {

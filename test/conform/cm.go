@@ -75,9 +75,9 @@ func cmData(t *testing.T, st Stack) {
 				t.Errorf("accepting side's event is of %v", ev.Object)
 			}
 			exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
-			p.A.closeEP()
+			p.A.CloseEP()
 			p.B.WantEvent(core.EventShutdown)
-			p.B.closeEP()
+			p.B.CloseEP()
 			p.Forget()
 			p.A.openEP(p.A.Info)
 		}
@@ -109,7 +109,7 @@ func cmShutdown(t *testing.T, st Stack) {
 		}
 		p.B.ok("Recv", p.B.Rx().Recv(make([]byte, 8), 0, core.AddrUnspec, 20))
 		if how == "close" {
-			p.A.closeEP()
+			p.A.CloseEP()
 		} else {
 			p.A.ok("Shutdown", p.A.EP.Shutdown())
 		}
@@ -173,7 +173,7 @@ func cmNames(t *testing.T, st Stack) {
 func cmMany(t *testing.T, st Stack) {
 	const n = 40
 	p := listener(t, st)
-	p.A.closeEP()
+	p.A.CloseEP()
 	eps := make([]core.Endpoint, n)
 	for i := range eps {
 		eps[i] = must(t, "OpenEndpoint", func() (core.Endpoint, error) { return p.A.Domain.OpenEndpoint(p.A.Info) })

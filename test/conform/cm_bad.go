@@ -23,7 +23,7 @@ func cmReject(t *testing.T, st Stack) {
 		if e.Err != core.ErrConnRefused || string(e.ErrData) != string(Pattern(n, 3)) || e.Object != core.Object(p.A.EP) {
 			t.Errorf("after a reject with %d bytes: %v, %d bytes, object %v; want ErrConnRefused and the data", n, e.Err, len(e.ErrData), e.Object)
 		}
-		p.A.closeEP()
+		p.A.CloseEP()
 		p.A.openEP(p.A.Info)
 	}
 	p.Connect(nil, nil)
@@ -37,7 +37,7 @@ func cmTaken(t *testing.T, st Stack) {
 	p.A.ok("OpenPassiveEndpoint", err)
 	name, err := pep.Name()
 	p.A.ok("Name", err)
-	p.A.closeEP()
+	p.A.CloseEP()
 	info := p.A.Info.Dup()
 	info.Handle = pep
 	p.A.openEP(info)
@@ -73,7 +73,7 @@ func cmNobody(t *testing.T, st Stack) {
 	} else {
 		refuse(t, "connect to nobody", err, core.ErrConnRefused)
 	}
-	p.A.closeEP()
+	p.A.CloseEP()
 	p.A.openEP(p.A.Info)
 	for _, a := range []core.Addr{{}, {Format: core.FormatStr, Str: "fi_shm://1"}} {
 		if err := p.A.EP.Connect(a, nil); err == nil {
@@ -112,7 +112,7 @@ func cmAbandoned(t *testing.T, st Stack) {
 	p.B.ok("Close of an endpoint that was not accepted", ep.Close())
 	p.A.WantEventAny(core.EventShutdown)
 	p.Forget()
-	p.A.closeEP()
+	p.A.CloseEP()
 
 	p.A.openEP(p.A.Info)
 	p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, nil))
@@ -121,7 +121,7 @@ func cmAbandoned(t *testing.T, st Stack) {
 	p.B.PEP = nil
 	p.A.WantEventAny(core.EventShutdown)
 	p.Forget()
-	p.A.closeEP()
+	p.A.CloseEP()
 
 	p.listen()
 	p.A.openEP(p.A.Info)
@@ -137,7 +137,7 @@ func cmCloseConnecting(t *testing.T, st Stack) {
 		if i%2 == 0 {
 			p.B.pumpEQ()
 		}
-		p.A.closeEP()
+		p.A.CloseEP()
 		p.A.openEP(p.A.Info)
 	}
 	p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, []byte("the last")))

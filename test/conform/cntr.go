@@ -136,7 +136,7 @@ func cntrEndpoint(t *testing.T, st Stack) {
 	}
 	for s, m := range cn {
 		refuse(t, "Close of a bound counter", m[core.Send].Close(), core.ErrBusy)
-		s.closeEP()
+		s.CloseEP()
 		for _, c := range m {
 			s.ok("Close counter", c.Close())
 		}
@@ -177,7 +177,7 @@ func cntrErrors(t *testing.T, st Stack) {
 	if c.Value() != 0 || c.ErrValue() != 1 {
 		t.Errorf("after a truncated receive: %d, errors %d; want 0, 1", c.Value(), c.ErrValue())
 	}
-	p.B.closeEP()
+	p.B.CloseEP()
 	p.B.ok("Close counter", c.Close())
 }
 
@@ -218,6 +218,6 @@ func cntrFD(t *testing.T, st Stack) {
 		p.B.Asleep = false
 		p.Want(p.B, 1)
 	}
-	p.B.closeEP()
+	p.B.CloseEP()
 	p.B.ok("Close counter", c.Close())
 }

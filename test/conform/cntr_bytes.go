@@ -29,7 +29,7 @@ func (s *Side) openCounters(events core.CntrEvents) counters {
 
 // close closes the counters when their endpoint is closed.
 func (cs counters) close(s *Side) {
-	s.closeEP()
+	s.CloseEP()
 	for _, c := range cs {
 		s.ok("Close counter", c.Close())
 	}

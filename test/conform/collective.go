@@ -56,7 +56,7 @@ func openWorld(t *testing.T, st Stack, n int, opts ...Option) *world {
 func (w *world) close() {
 	w.T.Helper()
 	for i := len(w.all) - 1; i >= 0; i-- {
-		w.all[i].closeEP()
+		w.all[i].CloseEP()
 	}
 	for i := len(w.all) - 1; i >= 0; i-- {
 		w.all[i].Close()

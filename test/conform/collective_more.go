@@ -249,7 +249,7 @@ func collLeave(t *testing.T, st Stack) {
 		w.Progress()
 	}
 	w.all[3].Asleep = true
-	w.all[3].closeEP()
+	w.all[3].CloseEP()
 	failed(c, w.ctx, 0, 1, 2)
 	w.untilFor(st.bounded(), "the end of joining without a member", func() bool { return len(w.all[0].errs) > 0 })
 	if e := w.all[0].errs[0]; e.Object != core.Object(mc) || e.Context != "half" || e.Detail == "" {

@@ -154,7 +154,7 @@ func epBusy(t *testing.T, st Stack) {
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1) // the refused closes changed nothing
 	if caps&core.CapRMA != 0 && !st.OneDomain {
 		mr := a.Reg(make([]byte, 8), allAccess)
-		a.closeEP()
+		a.CloseEP()
 		busy("domain", a.Domain)
 		a.ok("Close MR", mr.Close())
 	}

@@ -316,6 +316,6 @@ func peekCounts(t *testing.T, st Stack) {
 	if c.Value() != 3 || c.ErrValue() != 0 {
 		t.Errorf("after receiving: %d and %d errors, want 3 and 0", c.Value(), c.ErrValue())
 	}
-	p.B.closeEP()
+	p.B.CloseEP()
 	p.B.ok("Close counter", c.Close())
 }

@@ -134,7 +134,7 @@ func (p *Pair) Close() {
 		}
 	}
 	for _, s := range []*Side{p.A, p.B} {
-		s.closeEP()
+		s.CloseEP()
 	}
 	p.A.Close()
 	p.B.Close()

@@ -124,7 +124,7 @@ func (f *far) close() {
 	if f.mr != nil {
 		f.s.ok("Close MR", f.mr.Close())
 	}
-	f.s.closeEP()
+	f.s.CloseEP()
 	f.s.Close()
 }
 

@@ -20,7 +20,7 @@ func RunProcesses(t *testing.T, st Stack, test string, m Model) {
 	s := openSide(t, st, "near", makeConfig([]Option{WithCaps(caps), m.ask()}), nil)
 	p := &Pair{T: t, Stack: st, A: s, B: s}
 	defer func() {
-		s.closeEP()
+		s.CloseEP()
 		s.Close()
 	}()
 	to := core.IPAddr(netip.MustParseAddrPort(c.answer(nil).Addr))

@@ -61,7 +61,7 @@ func rdmSimultaneous(t *testing.T, st Stack) {
 		if round > 0 {
 			for _, s := range []*Side{p.A, p.B} {
 				s.ok("Remove", s.AV.Remove([]core.FIAddr{s.Peer}, 0))
-				s.closeEP()
+				s.CloseEP()
 			}
 			p.Forget()
 			p.A.openEP(p.A.Info)

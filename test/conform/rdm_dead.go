@@ -19,7 +19,7 @@ func rdmRestart(t *testing.T, st Stack) {
 		exchange(p, p.B, p.A, msgSends[0], msgRecvs[0], 100, 4*round+1)
 		old := p.B.Addr
 		p.B.Asleep = true
-		p.B.closeEP()
+		p.B.CloseEP()
 		// Operations towards nobody end with an error that names the peer.
 		named := false
 		send := func(ctx core.Context) {
@@ -121,7 +121,7 @@ func rdmKilled(t *testing.T, st Stack) {
 	}
 	exchange(p, c, p.A, msgSends[0], msgRecvs[0], 1000, 3)
 	p.B.Asleep = true
-	p.B.closeEP()
+	p.B.CloseEP()
 	failed := 0
 	for _, ctx := range posted {
 		if g := p.WantEnd(p.A, ctx, st.bounded()); g.Err != nil {

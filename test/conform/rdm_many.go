@@ -135,7 +135,7 @@ func rdmAllToAll(t *testing.T, st Stack) {
 		}
 	}
 	for i := n - 1; i >= 0; i-- {
-		sides[i].closeEP()
+		sides[i].CloseEP()
 	}
 	for i := n - 1; i >= 0; i-- {
 		sides[i].Close()

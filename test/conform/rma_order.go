@@ -152,7 +152,7 @@ func rmaEvents(t *testing.T, st Stack) {
 	p.B.ok("Close MR", mr.Close())
 	p.B.ok("Close counter", mrc.Close())
 	refuse(t, "Close of a bound counter", wr.Close(), core.ErrBusy)
-	p.B.closeEP()
+	p.B.CloseEP()
 	p.B.ok("Close counter", rd.Close())
 	p.B.ok("Close counter", wr.Close())
 }

@@ -234,8 +234,8 @@ func refusedCounters(t *testing.T, st Stack) {
 	mr := p.B.Reg(mem, allAccess)
 	done := func() {
 		p.B.ok("Close MR", mr.Close())
-		p.A.closeEP()
-		p.B.closeEP()
+		p.A.CloseEP()
+		p.B.CloseEP()
 		for _, c := range all {
 			p.A.ok("Close counter", c.Close())
 		}

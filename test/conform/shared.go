@@ -49,7 +49,7 @@ func sharedTx(t *testing.T, st Stack) {
 		t.Error("a transmit context of two operations took a thousand")
 	}
 	p.Forget()
-	p.A.closeEP()
+	p.A.CloseEP()
 	p.A.ok("Close STX", stx.Close())
 	p.Forget()
 }
@@ -106,7 +106,7 @@ func sharedRx(t *testing.T, st Stack, own bool) {
 	}
 	refuse(t, "Close SRX with endpoints", srx.Close(), core.ErrBusy)
 	p.B.ok("Close endpoint", second.Close())
-	p.B.closeEP()
+	p.B.CloseEP()
 	if own {
 		refuse(t, "Close CQ of the SRX", cq.Close(), core.ErrBusy)
 	}

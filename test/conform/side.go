@@ -162,8 +162,8 @@ func (s *Side) RegAttr(attr *core.MRAttr, bind ...func(core.MemoryRegion)) (core
 	return mr, mr.Enable()
 }
 
-// closeEP closes the endpoint and leaves the rest open.
-func (s *Side) closeEP() {
+// CloseEP closes the endpoint and leaves the rest open.
+func (s *Side) CloseEP() {
 	s.T.Helper()
 	if s.ended() {
 		s.EP = nil
@@ -184,7 +184,7 @@ func (s *Side) Close() {
 	if s.ended() {
 		return
 	}
-	s.closeEP()
+	s.CloseEP()
 	if s.PEP != nil {
 		s.ok("Close passive endpoint", s.PEP.Close())
 		s.PEP = nil

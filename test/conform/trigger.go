@@ -263,7 +263,7 @@ func triggerAsleep(t *testing.T, st Stack) {
 	if mr != nil {
 		p.B.ok("Close MR", mr.Close())
 	}
-	p.B.closeEP()
+	p.B.CloseEP()
 	p.B.ok("Close counter", c.Close())
 }
 
@@ -305,6 +305,6 @@ func triggerCancel(t *testing.T, st Stack) {
 	p.Want(p.A, 5)
 	p.B.ok("Cancel", p.B.Rx().Cancel(7))
 	p.WantErr(p.B, 7, core.ErrCanceled)
-	p.A.closeEP() // with a triggered send that has not started: dropped
+	p.A.CloseEP() // with a triggered send that has not started: dropped
 	p.A.ok("Add", ca.Add(1))
 }

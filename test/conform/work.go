@@ -237,7 +237,7 @@ func workFlush(t *testing.T, st Stack) {
 		p.A.queue(p.A.recvWork(make([]byte, 8), c, 0, done)) // starts at once, and is under way until the endpoint closes
 		refuse(t, "Close of the completion counter of what is under way", done.Close(), core.ErrBusy)
 	}
-	p.A.closeEP() // drops its work, not the counter's
+	p.A.CloseEP() // drops its work, not the counter's
 	p.A.ok("Add", c.Add(1))
 	if done.Value() != 5 {
 		t.Errorf("the counter's work: %d, want 5", done.Value())
@@ -316,7 +316,7 @@ func workTree(t *testing.T, st Stack) {
 		}
 	}
 	for i := n - 1; i >= 0; i-- {
-		sides[i].closeEP()
+		sides[i].CloseEP()
 		sides[i].ok("Close counter", got[i].Close())
 	}
 	for i := n - 1; i >= 0; i-- {

@@ -146,3 +146,27 @@ func TestPartition(t *testing.T) {
 		})
 	}
 }
+
+// TestCloseInFlight: an end that closes while what its peer sends is still on the way takes nothing more, and does not wait for it either.
+func TestCloseInFlight(t *testing.T) {
+	for _, provider := range []string{"tcp;fault", "tcp;fault;ofi_rxm"} {
+		t.Run(provider, func(t *testing.T) {
+			p, round := over(t, provider, core.EPTypeRDM, 100, "FI_FAULT_DELAY", "30ms")
+			if _, err := round(); err != nil {
+				t.Fatalf("%v %s", err.Err, err.Detail)
+			}
+			buf := make([]byte, 1000)
+			for i := range 50 {
+				if err := p.TryPost(func() error { return send(p.B, buf, core.Context(1000+i)) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.A.Pump() // what has come is noted, and waits for its time
+			began := time.Now()
+			p.A.CloseEP()
+			if took := time.Since(began); took > conform.Deadline {
+				t.Errorf("the close took %v", took)
+			}
+		})
+	}
+}
