@@ -141,7 +141,26 @@ func (s *stream) Drained(all bool) bool {
 		}
 		return s.fd == netx.NoFD || !s.conn.Promised(all)
 	}
-	return s.conn.State() < engine.Connected || s.moved || s.conn.BytesOut-min(uint64(netx.Unacknowledged(s.fd)), s.conn.BytesOut) >= s.conn.Due(all)
+	if s.conn.State() < engine.Connected || s.moved {
+		return true
+	}
+	heard := s.conn.BytesOut - min(uint64(netx.Unacknowledged(s.fd)), s.conn.BytesOut)
+	switch {
+	case heard >= s.conn.Due(all):
+		return true
+	case all && heard >= s.conn.Due(false) && netx.Waiting(s.fd) == 0:
+		return true // closing resets nothing: the system goes on sending the goodbye by itself
+	}
+	return s.isReset()
+}
+
+// isReset looks whether the peer has closed its end or died. A stream that takes nothing is not told of it otherwise, and what was sent is never acknowledged then.
+func (s *stream) isReset() bool {
+	err := netx.SocketError(s.fd)
+	if err != nil {
+		s.conn.Break(err)
+	}
+	return err != nil
 }
 
 // End implements conduit.Link.

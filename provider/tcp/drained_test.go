@@ -1,0 +1,25 @@
+package tcp
+
+import (
+	"testing"
+
+	"gofabric/core"
+)
+
+// TestDrainedClosed has both ends of a connection close in one thread, over TCP: the second, whose peer is not there any more to acknowledge anything, has nothing to wait for.
+func TestDrainedClosed(t *testing.T) {
+	c := newCouple(t, map[string]string{"FI_TCP_LOCAL_SOCKETS": "0"})
+	must(t, c.ep[1].Recv(make([]byte, 8), 0, core.AddrUnspec, 1))
+	must(t, c.ep[0].Inject(make([]byte, 8), c.to[0]))
+	c.wait("the message", func() bool { return c.read(1) == 1 })
+	ep := c.ep[0]
+	ep.prog.Lock()
+	ep.Wind() // from here on it takes nothing
+	ep.prog.Unlock()
+	must(t, c.ep[1].Close()) // the goodbye of the first is in its socket, so this resets the connection
+	c.ep[1] = nil
+	ep.prog.Lock()
+	defer ep.prog.Unlock()
+	for ep.prog.Pass(); !ep.Drained(true); ep.prog.Pass() { // the test's own time limit ends it
+	}
+}
