@@ -27,6 +27,7 @@ var programs = []struct {
 	{"connect", []string{"msg"}},
 	{"msg", nil},
 	{"late", nil},
+	{"goodbye", []string{"msg", "rdm"}},
 	{"tagged", []string{"rdm"}},
 	{"null", []string{"rdm"}},
 	{"rma", []string{"msg", "rdm"}},
