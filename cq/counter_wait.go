@@ -139,6 +139,12 @@ func (c *Counter) enterSet() (leave func()) {
 }
 
 // poll reports a change; without report it only makes progress, and the change stays to be reported.
+func (c *Counter) ended() bool {
+	c.p.Lock()
+	defer c.p.Unlock()
+	return c.closed
+}
+
 func (c *Counter) poll(report bool) (bool, error) {
 	c.p.Lock()
 	defer c.p.Unlock()

@@ -156,6 +156,12 @@ func (eq *EventQueue) enterSet() func() {
 	}
 }
 
+func (eq *EventQueue) ended() bool {
+	eq.mu.Lock()
+	defer eq.mu.Unlock()
+	return eq.closed
+}
+
 func (eq *EventQueue) poll(bool) (bool, error) {
 	eq.pass()
 	eq.mu.Lock()

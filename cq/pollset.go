@@ -90,13 +90,17 @@ func (s *PollSet) Poll(ready []core.Object) (int, error) {
 	return n, first
 }
 
-// Close frees the set (fi_close(3)).
+// Close frees the set (fi_close(3)): ErrBusy while it has members, as fi_poll(3) says. A member that was closed itself is none any more.
 func (s *PollSet) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return core.ErrBadF
 	}
-	s.closed, s.list = true, nil
+	s.list = slices.DeleteFunc(s.list, member.ended)
+	if len(s.list) > 0 {
+		return opError("fi_close(poll)", core.ErrBusy, "take the queues and counters out of the set first (Del)")
+	}
+	s.closed = true
 	return nil
 }

@@ -174,7 +174,13 @@ func TestPollSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	poll(4)
-	s.Close()
+	wantErr(t, s.Close(), core.ErrBusy)
+	c.Add(1)
+	poll(4, c) // a refused close changes nothing
+	c.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal("with no member that is open:", err)
+	}
 	_, err = s.Poll(ready)
 	wantErr(t, err, core.ErrBadF)
 	wantErr(t, s.Add(c), core.ErrBadF)

@@ -182,6 +182,12 @@ func (q *Queue) enterSet() (leave func()) {
 	}
 }
 
+func (q *Queue) ended() bool {
+	q.p.Lock()
+	defer q.p.Unlock()
+	return q.closed
+}
+
 func (q *Queue) poll(bool) (bool, error) {
 	q.p.Lock()
 	defer q.p.Unlock()

@@ -22,6 +22,8 @@ type member interface {
 	enterSet() (leave func())
 	// poll makes progress and, with report, says whether there is something to read.
 	poll(report bool) (bool, error)
+	// ended reports whether it was closed.
+	ended() bool
 }
 
 // WaitSet waits for any of the queues and counters opened with it (fi_wait(3)). It implements core.WaitSet.
@@ -32,7 +34,11 @@ type WaitSet struct {
 	notifier *netx.Notifier
 	yield    bool
 	closed   bool
+	onClose  func()
 }
+
+// OnClose has f called once the set is closed.
+func (s *WaitSet) OnClose(f func()) { s.onClose = f }
 
 // NewWaitSet opens a wait set (fi_wait_open(3)).
 func NewWaitSet(attr core.WaitAttr) (*WaitSet, error) {
@@ -196,5 +202,8 @@ func (s *WaitSet) Close() error {
 	}
 	s.mu.Unlock()
 	s.wake()
+	if s.onClose != nil {
+		s.onClose()
+	}
 	return nil
 }

@@ -50,8 +50,8 @@ func (m *Map) Len() int {
 // Registered is the number of open regions and their bytes. Locked.
 func (m *Map) Registered() (n int, bytes uint64) { return len(m.descs), m.bytes }
 
-// Reg registers memory (fi_mr_regattr(3)). The region borrows it until Close; an empty one is legal. Only a region with RemoteRead or RemoteWrite has
-// a key. ErrNoKey: the requested key is in use, or is KeyNotAvail. ErrBadFlags: a flag other than CapRMAEvent and
+// Reg registers memory (fi_mr_regattr(3)). The region borrows it until Close. Only a region with RemoteRead or RemoteWrite has
+// a key. ErrInval: there is no memory, or it is empty (fi_mr(3): the length "Must be > 0"). ErrNoKey: the requested key is in use, or is KeyNotAvail. ErrBadFlags: a flag other than CapRMAEvent and
 // CapRMAPMem, which says that the memory is persistent, a mapped file: see Region.Persist.
 func (m *Map) Reg(attr *core.MRAttr) (*Region, error) {
 	if err := checkAttr(attr); err != nil {
@@ -92,6 +92,8 @@ func checkAttr(attr *core.MRAttr) error {
 		return regError(core.ErrInval, "", "give the memory to register")
 	case len(attr.IOV) > 1:
 		return regError(core.ErrInval, fmt.Sprintf("%d buffers", len(attr.IOV)), "a region is one buffer (mr_iov_limit 1); register each")
+	case len(attr.IOV[0]) == 0:
+		return regError(core.ErrInval, "0 bytes", "a region has at least one byte (fi_mr(3)); operations of 0 bytes need no region of that size")
 	case attr.Offset != 0:
 		return regError(core.ErrInval, fmt.Sprintf("offset %d", attr.Offset), "the offset must be 0")
 	case attr.Access&^accessFlags != 0:

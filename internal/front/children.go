@@ -31,7 +31,7 @@ type PollSet struct {
 	d *Domain
 }
 
-// Close ends the set (fi_close(3)).
+// Close ends the set (fi_close(3)), ErrBusy while it has members.
 func (s *PollSet) Close() error { return s.d.closeChild(s.PollSet.Close) }
 
 // MemoryRegion is registered memory of a domain (fi_mr(3)).

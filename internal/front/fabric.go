@@ -28,10 +28,10 @@ func (f *Fabric) Unref() { f.refs.Add(-1) }
 // Attr returns the fabric's attributes, the caller's to keep.
 func (f *Fabric) Attr() *core.FabricAttr { a := f.attr; return &a }
 
-// Close fails with ErrBusy while domains, queues or passive endpoints are open (fi_close(3)). What the provider added, it closes when this has succeeded.
+// Close fails with ErrBusy while domains, queues, wait sets or passive endpoints are open (fi_close(3)). What the provider added, it closes when this has succeeded.
 func (f *Fabric) Close() error {
 	if f.refs.Load() > 0 {
-		return f.names.Error("fi_close", "fabric "+f.attr.Name, NoPeer, core.ErrBusy, "close its domains, event queues and passive endpoints first")
+		return f.names.Error("fi_close", "fabric "+f.attr.Name, NoPeer, core.ErrBusy, "close its domains, event queues, wait sets and passive endpoints first")
 	}
 	return nil
 }
@@ -67,6 +67,8 @@ func (f *Fabric) OpenWait(attr core.WaitAttr) (core.WaitSet, error) {
 	if err != nil {
 		return nil, err // and not a typed nil, which would compare unequal to nil
 	}
+	f.Ref()
+	w.OnClose(f.Unref)
 	return w, nil
 }
 

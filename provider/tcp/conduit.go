@@ -40,6 +40,12 @@ func (d *domain) OpenListener(info *core.Info, a conduit.Acceptor) (conduit.List
 	if err := g.listener.open(d.s, addr); err != nil {
 		return nil, err
 	}
+	if tos := g.tclass.TOS(); tos != 0 {
+		if err := netx.SetDSCP(g.fd, tos); err != nil { // the answers to connection requests are the listener's
+			g.close()
+			return nil, err
+		}
+	}
 	g.accepted = g.take
 	return g, nil
 }

@@ -45,7 +45,7 @@ func (f *fabric) progress() (*progress.Engine, error) {
 	return f.prog, nil
 }
 
-// Close fails with ErrBusy while domains, queues or passive endpoints are open (fi_close(3)).
+// Close fails with ErrBusy while domains, queues, wait sets or passive endpoints are open (fi_close(3)).
 func (f *fabric) Close() error {
 	if err := f.Fabric.Close(); err != nil {
 		return err

@@ -245,6 +245,13 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 		st.close()
 		return ep.Refuse("fi_accept", req.peer, core.ErrOpBadState, "the endpoint was closed")
 	}
+	if tos := ep.Info().Tx.TClass.TOS(); tos != req.pep.info.Tx.TClass.TOS() {
+		if err := netx.SetDSCP(st.fd, tos); err != nil {
+			st.close()
+			ep.state = msgShutdown
+			return ep.Refuse("fi_accept", req.peer, err, "the system refuses the traffic class")
+		}
+	}
 	ep.st = st
 	st.conn.User = st
 	st.conn.Attach(ep.d.Pool(), ep.connConfig(), ep.rxContext(), ep.auth.Memory(&ep.d.Domain), ep)

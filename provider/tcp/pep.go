@@ -82,6 +82,12 @@ func (p *passive) bind(a core.Addr) error {
 	if err := l.open(p.f.p.s, a.IP); err != nil {
 		return opError("fi_passive_ep", a.IP.String(), noPeer, err, "the address must be one of this host and the port free")
 	}
+	if tos := p.info.Tx.TClass.TOS(); tos != 0 {
+		if err := netx.SetDSCP(l.fd, tos); err != nil {
+			l.close()
+			return opError("fi_passive_ep", a.IP.String(), noPeer, err, "the system refuses the traffic class")
+		}
+	}
 	if p.l != nil {
 		p.l.close()
 	}

@@ -48,7 +48,8 @@ type xdpLink struct {
 	view  *neigh.View
 	rules frame.Rules
 	local netip.AddrPort
-	index int // of the interface that the address belongs to
+	index int   // of the interface that the address belongs to
+	class uint8 // the type-of-service byte of what is sent, as the socket has it
 
 	frames [xdpFrames]xdp.Frame // the first held of them are lent to the receiver until the next call
 	held   int
@@ -104,12 +105,12 @@ var (
 
 // newXDPLink puts an AF_XDP link above that of a socket, which is bound to local on the interface with an index. The thread must be in the interface's network
 // namespace. ended is called, locked, when the link has come to an end by itself: alone is to be called then.
-func (d *domain) newXDPLink(below link, fd netx.FD, local netip.AddrPort, index int, ended func(error)) (expressLink, error) {
+func (d *domain) newXDPLink(below link, fd netx.FD, local netip.AddrPort, index int, class uint8, ended func(error)) (expressLink, error) {
 	ifc, err := xdpInterface(local.Addr(), index)
 	if err != nil {
 		return nil, err
 	}
-	l := &xdpLink{link: below, fd: fd, d: d, local: local, index: index, ended: ended, peers: map[netip.AddrPort]*xdpPeer{}}
+	l := &xdpLink{link: below, fd: fd, d: d, local: local, index: index, class: class, ended: ended, peers: map[netip.AddrPort]*xdpPeer{}}
 	if err = l.open(ifc); err != nil {
 		l.end()
 		return nil, err
@@ -413,7 +414,7 @@ func (l *xdpLink) build(q *xdpPeer, p *neigh.Path) {
 	if p.Cast != frame.Unicast || p.Src != l.local.Addr().WithZone("") {
 		return
 	}
-	c := frame.Config{SrcMAC: p.SrcMAC, DstMAC: p.DstMAC, Tags: tags, Src: l.local, Dst: q.addr}
+	c := frame.Config{SrcMAC: p.SrcMAC, DstMAC: p.DstMAC, Tags: tags, Src: l.local, Dst: q.addr, TrafficClass: l.class}
 	if q.h.Init(&c) != nil {
 		return
 	}

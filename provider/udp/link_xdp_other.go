@@ -13,7 +13,7 @@ import (
 func lookXDP(netip.Addr, *settings) (string, error) { return "", xdp.Probe("", xdp.Config{}) }
 
 // newXDPLink says that there is none here.
-func (d *domain) newXDPLink(link, netx.FD, netip.AddrPort, int, func(error)) (expressLink, error) {
+func (d *domain) newXDPLink(link, netx.FD, netip.AddrPort, int, uint8, func(error)) (expressLink, error) {
 	return nil, xdp.Probe("", xdp.Config{})
 }
 

@@ -23,7 +23,8 @@ type port struct {
 	groups map[netip.Addr]*socket // main itself for groups that it is a member of
 	family int
 	local  netip.AddrPort
-	index  int // of the interface that local belongs to; 0 unknown
+	index  int   // of the interface that local belongs to; 0 unknown
+	class  uint8 // the type-of-service byte of what is sent
 
 	to       netx.SockAddr // of dest
 	dest     netip.AddrPort
@@ -66,8 +67,8 @@ func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
 		return nil, opError("fi_endpoint", at.String(), err, bindHint(err))
 	}
 	p.setUp(fd)
-	if tos := tosOf(info); tos != 0 {
-		if err := netx.SetDSCP(fd, tos); err != nil {
+	if p.class = classOf(info); p.class != 0 {
+		if err := netx.SetDSCP(fd, int(p.class)); err != nil {
 			netx.Close(fd)
 			return nil, opError("fi_endpoint", at.String(), err, "the system refuses the traffic class")
 		}
@@ -83,12 +84,12 @@ func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
 	return p, nil
 }
 
-// tosOf is the type-of-service byte that an Info asks for.
-func tosOf(info *core.Info) int {
+// classOf is the type-of-service byte that an Info asks for.
+func classOf(info *core.Info) uint8 {
 	if info.Tx == nil {
 		return 0
 	}
-	return info.Tx.TClass.TOS()
+	return uint8(info.Tx.TClass.TOS())
 }
 
 // sourceOf is where an Info wants its endpoint: the source address, or any.
@@ -262,7 +263,7 @@ func (p *port) overtake(s *socket) {
 
 // climb puts a link above that of the main socket which goes by the system's stack. The socket is to be registered anew.
 func (p *port) climb(s *socket) error {
-	l, err := p.d.newXDPLink(s.link, s.fd, p.local, p.index, func(why error) {
+	l, err := p.d.newXDPLink(s.link, s.fd, p.local, p.index, p.class, func(why error) {
 		if p.express != nil && !p.closed {
 			if err := p.becomePlain(why); err != nil {
 				p.lost(err)

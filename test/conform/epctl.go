@@ -159,6 +159,52 @@ func epBusy(t *testing.T, st Stack) {
 		a.ok("Close MR", mr.Close())
 	}
 	p.Forget()
+	parentsBusy(t, st)
+}
+
+// parentsBusy opens one object after another: while it is open, its domain and its fabric are in use.
+func parentsBusy(t *testing.T, st Stack) {
+	info := must(t, "GetInfo", func() (*core.Info, error) { return st.info("", st.hints(core.CapMsg)) })
+	f := st.open(t, info)
+	ok := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	object := func(o core.Object, err error) core.Object {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	for _, c := range []struct {
+		what string
+		open func(d core.Domain) core.Object
+	}{
+		{"completion queue", func(d core.Domain) core.Object { return object(d.OpenCQ(core.CQAttr{})) }},
+		{"counter", func(d core.Domain) core.Object { return object(d.OpenCounter(core.CntrAttr{})) }},
+		{"poll set", func(d core.Domain) core.Object { return object(d.OpenPoll(core.PollAttr{})) }},
+		{"vector", func(d core.Domain) core.Object { return object(d.OpenAV(core.AVAttr{})) }},
+		{"endpoint that is not enabled", func(d core.Domain) core.Object { return object(d.OpenEndpoint(info)) }},
+		{"event queue", func(core.Domain) core.Object { return object(f.OpenEQ(core.EQAttr{})) }},
+		{"wait set", func(core.Domain) core.Object { return object(f.OpenWait(core.WaitAttr{WaitObj: core.WaitUnspec})) }},
+	} {
+		d := must(t, "OpenDomain", func() (core.Domain, error) { return f.OpenDomain(info) })
+		o := c.open(d)
+		if c.what != "event queue" && c.what != "wait set" { // which are the fabric's
+			refuse(t, "Close of a domain with a "+c.what, d.Close(), core.ErrBusy)
+			refuse(t, "Close of a fabric with a domain", f.Close(), core.ErrBusy)
+			ok("Close of a "+c.what, o.Close())
+			ok("Close of the domain then", d.Close())
+			continue
+		}
+		ok("Close of the domain", d.Close())
+		refuse(t, "Close of a fabric with a "+c.what, f.Close(), core.ErrBusy)
+		ok("Close of a "+c.what, o.Close())
+	}
+	ok("Close of the fabric", f.Close())
 }
 
 func epOptions(t *testing.T, st Stack) {

@@ -134,8 +134,11 @@ func values(t *testing.T, st Stack) {
 			func(i *core.Info) bool { return v == core.RMDisabled || i.Domain.ResourceMgmt == v }})
 	}
 	for _, v := range []core.TrafficClass{core.TCDSCP | 10, core.TCBestEffort, core.TCLowLatency, core.TCDedicatedAccess, core.TCBulkData, core.TCScavenger, core.TCNetworkCtrl} {
-		asks = append(asks, ask{fmt.Sprintf("tclass %#x", uint32(v)), func(h *core.Info) { h.Tx.TClass, h.Domain.TClass = v, v }, nil})
+		asks = append(asks, ask{fmt.Sprintf("tclass %#x", uint32(v)), func(h *core.Info) { h.Tx.TClass, h.Domain.TClass = v, v },
+			func(i *core.Info) bool { return i.Tx.TClass == v && i.Domain.TClass == v }})
 	}
+	asks = append(asks, ask{"tclass of the domain", func(h *core.Info) { h.Domain.TClass = core.TCDSCP | 18 },
+		func(i *core.Info) bool { return i.Tx.TClass == core.TCDSCP|18 }})
 	for _, v := range []uint64{core.TagBits, core.TagMPI, core.TagCCL} {
 		asks = append(asks, ask{fmt.Sprint("mem_tag_format ", v), func(h *core.Info) { h.EP.MemTagFormat = v }, nil})
 	}
@@ -160,6 +163,7 @@ func values(t *testing.T, st Stack) {
 				t.Errorf("granted something else: %v", p.A.Info.Domain)
 			}
 			exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 1)
+			checkClass(t, p)
 		})
 	}
 }

@@ -42,10 +42,31 @@ func pollSet(t *testing.T, st Stack) {
 	if n, err := set.Poll(ready); n != 0 || (err != nil && !errors.Is(err, core.ErrAgain)) {
 		t.Errorf("Poll after everything was read: %d, %v; want 0", n, err)
 	}
-	p.B.ok("Del", set.Del(c))
+	refuse(t, "Close of a poll set with two members", set.Close(), core.ErrBusy)
 	p.B.ok("Del", set.Del(p.B.RxCQ))
-	p.B.ok("Close counter", c.Close())
+	refuse(t, "Close of a poll set with a member", set.Close(), core.ErrBusy)
+	p.B.ok("Add to the counter", c.Add(1))
+	if n, err := set.Poll(ready); n != 1 || err != nil || ready[0] != core.Object(c) {
+		t.Errorf("Poll after the refused closes: %d, %v; want the counter", n, err)
+	}
+	p.B.ok("Del", set.Del(c))
 	p.B.ok("Close poll set", set.Close())
+	p.B.ok("Close counter", c.Close())
+	memberCloses(p.B)
+}
+
+// memberCloses closes a member, which is no reason any more to keep the set: fi_cq(3) and fi_cntr(3) do not say that a set keeps its members open.
+func memberCloses(s *Side) {
+	s.T.Helper()
+	set := must(s.T, "OpenPoll", func() (core.PollSet, error) { return s.Domain.OpenPoll(core.PollAttr{}) })
+	c := must(s.T, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{}) })
+	cq := must(s.T, "OpenCQ", func() (core.CompletionQueue, error) { return s.Domain.OpenCQ(core.CQAttr{}) })
+	s.ok("Add", set.Add(c))
+	s.ok("Add", set.Add(cq))
+	s.ok("Close counter", c.Close())
+	refuse(s.T, "Close of a poll set with a member that is open", set.Close(), core.ErrBusy)
+	s.ok("Close queue", cq.Close())
+	s.ok("Close poll set", set.Close())
 }
 
 // waitSet checks fi_wait(3): a queue opened on a wait set wakes it.

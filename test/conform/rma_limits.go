@@ -5,6 +5,7 @@ package conform
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 
 	"gofabric/core"
@@ -33,6 +34,12 @@ func rmaRegions(t *testing.T, st Stack) {
 	if _, err := p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 1, Offset: 8}); !oneOf(err, core.ErrInval, core.ErrBadFlags) {
 		t.Errorf("region with an offset: %v; want ErrInval", err)
 	}
+	for _, iov := range [][][]byte{nil, {}, {nil}, {mem[:0]}, {mem, mem}} {
+		for _, access := range []core.Flags{allAccess, core.Send | core.Recv} {
+			_, err := p.B.RegAttr(&core.MRAttr{IOV: iov, Access: access, RequestedKey: 2})
+			refuse(t, fmt.Sprintf("region of %d buffers, %d bytes", len(iov), sizeOf(iov)), err, core.ErrInval)
+		}
+	}
 	p.B.ok("Close MR", one.Close())
 	again := must(t, "RegMR with a freed key", func() (core.MemoryRegion, error) { return reg(4711) })
 	p.B.ok("Close MR", again.Close())
@@ -57,6 +64,14 @@ func rmaRegions(t *testing.T, st Stack) {
 	for _, mr := range mrs {
 		pk.B.ok("Close MR", mr.Close())
 	}
+}
+
+// sizeOf is how many bytes a list of buffers has.
+func sizeOf(iov [][]byte) (n int) {
+	for _, b := range iov {
+		n += len(b)
+	}
+	return n
 }
 
 // rmaLimits checks what is refused at the call.

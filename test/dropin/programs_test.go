@@ -24,6 +24,7 @@ var programs = []struct {
 	kinds []string
 }{
 	{"getinfo", nil},
+	{"tclass", nil},
 	{"connect", []string{"msg"}},
 	{"msg", nil},
 	{"late", nil},

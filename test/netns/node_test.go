@@ -40,6 +40,7 @@ type node struct {
 	av     core.AddressVector
 	ep     core.Endpoint
 	pep    core.PassiveEndpoint
+	eps    []core.Endpoint // of the command endpoint
 
 	out      []byte // sent from
 	in       []byte // received into: nobody looks at it
@@ -160,7 +161,7 @@ func (n *node) do(cmd string, args []string) (string, error) {
 		}
 		return "", nil
 	}
-	return "", fmt.Errorf("no such command: %s", cmd)
+	return n.doObject(cmd, args)
 }
 
 func address(s string) (core.Addr, error) {

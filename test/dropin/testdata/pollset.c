@@ -41,7 +41,9 @@ int main(int argc, char **argv)
 	IS(queue);
 	EQUAL(fi_cq_read(b.cq, &e, 1), 1);
 	IS(e.op_context == &ctx[0]);
+	FAILS(fi_close(&poll->fid), FI_EBUSY);
 	OK(fi_poll_del(poll, &b.cq->fid, 0));
+	FAILS(fi_close(&poll->fid), FI_EBUSY);
 	OK(fi_poll_del(poll, &cntr->fid, 0));
 	EQUAL(fi_poll(poll, found, 4), 0);
 	IS(fi_close(&poll->fid) == 0);

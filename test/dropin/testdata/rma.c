@@ -133,6 +133,9 @@ int main(int argc, char **argv)
 		struct fid_mr *again;
 		if (mode == 0)
 			FAILS(fi_mr_reg(b.domain, out, 10, FI_REMOTE_READ, 0, key, 0, &again, NULL), FI_ENOKEY);
+		FAILS(fi_mr_reg(b.domain, out, 0, FI_REMOTE_READ, 0, 77, 0, &again, NULL), FI_EINVAL);
+		FAILS(fi_mr_reg(b.domain, NULL, 0, FI_REMOTE_READ, 0, 77, 0, &again, NULL), FI_EINVAL);
+		FAILS(fi_mr_regv(b.domain, &iov, 0, FI_REMOTE_READ, 0, 77, 0, &again, NULL), FI_EINVAL);
 		OK(fi_close(&mr->fid));
 		pair_close();
 	}

@@ -152,6 +152,15 @@ static void waits(void)
 	CALL(fi_poll_add(p, &a.domain->fid, 0));
 	CALL(fi_poll(p, context, 4));
 	CALL(fi_poll_del(p, &a.cq->fid, 1));
+	struct fid_poll *full = NULL;
+	OK(fi_poll_open(a.domain, &pattr, &full));
+	OK(fi_poll_add(full, &a.cq->fid, 0));
+	int rc = fi_close(&full->fid);
+	NAMED(rc, "fi_close of a poll set with a member");
+	if (rc) {
+		OK(fi_poll_del(full, &a.cq->fid, 0));
+		OK(fi_close(&full->fid));
+	}
 	CALL(fi_poll_del(p, &a.cq->fid, 0));
 	CALL(fi_poll_del(p, &a.cq->fid, 0));
 	CALL(fi_close(&p->fid));

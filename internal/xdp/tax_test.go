@@ -1,0 +1,165 @@
+//go:build linux
+
+package xdp
+
+// What a program costs the others on its interface.
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+)
+
+const (
+	taxRounds = 40
+	taxRound  = 10 * time.Millisecond
+	taxChunk  = 64 << 10
+)
+
+// BenchmarkNeighbour measures plain TCP over a cable with the program attached, beside TCP over the same cable without, in turn, in one thread and its processor time: a packet's way from
+// send(2) to the peer's receive queue, in which no other thread has a part. The metrics are the medians of the rounds' ratios, program to none; the log has the quartiles.
+//
+//	go test -run - -bench Neighbour -v ./internal/xdp
+func BenchmarkNeighbour(b *testing.B) {
+	for _, mode := range []Mode{Generic, Driver} {
+		for _, where := range []string{"receiver", "both"} {
+			for _, oneFrame := range []bool{false, true} {
+				b.Run(fmt.Sprintf("%v/%s/one frame %v", mode, where, oneFrame), func(b *testing.B) {
+					l, r := places(b, 1, 0)
+					programs := []*Interface{openTaxed(b, r, Config{Mode: mode, OneFrame: oneFrame})}
+					if where == "both" {
+						programs = append(programs, openTaxed(b, l, Config{Mode: mode, OneFrame: oneFrame}))
+					}
+					from, to := tcpPair(b, l, r)
+					measureTax(b, programs, mode, from, to)
+				})
+			}
+		}
+	}
+}
+
+// openTaxed opens the interface of a place with a port that nothing comes for.
+func openTaxed(b *testing.B, h *place, c Config) *Interface {
+	i, _ := openPort(b, h, c, netip.AddrPortFrom(h.v4, 7001))
+	return i
+}
+
+// measureTax measures in turn with and without the programs.
+func measureTax(b *testing.B, programs []*Interface, mode Mode, from, to netx.FD) {
+	var latency, rate, mess []float64
+	buf := make([]byte, taxChunk)
+	for round := range taxRounds + 1 {
+		var hop, bytes, short [2]float64
+		for k := range 2 {
+			with := (round + k) % 2
+			for _, i := range programs {
+				if i.prog.detach(); with == 1 {
+					must(b, i.space.within(func() error { return i.prog.attach(i.index, mode) }))
+				}
+			}
+			tcpBulk(b, from, to, buf, taxRound/4) // the program may change its form
+			hop[with] = tcpHops(b, from, to, buf)
+			bytes[with] = tcpBulk(b, from, to, buf, taxRound)
+			short[with] = tcpBulk(b, from, to, buf[:1400], taxRound)
+		}
+		if round > 0 {
+			latency, rate, mess = append(latency, hop[1]/hop[0]), append(rate, bytes[1]/bytes[0]), append(mess, short[1]/short[0])
+		}
+	}
+	for _, m := range []struct {
+		what string
+		list []float64
+	}{{"latency", latency}, {"64K-rate", rate}, {"1400-rate", mess}} {
+		slices.Sort(m.list)
+		n := len(m.list)
+		b.ReportMetric(m.list[n/2], m.what)
+		b.Logf("%s: %.2f (%.2f, %.2f) of %d rounds", m.what, m.list[n/2], m.list[n/4], m.list[3*n/4], n)
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// tcpHops bounces a byte, and returns ns per hop.
+func tcpHops(b *testing.B, x, y netx.FD, buf []byte) float64 {
+	began, n := worked(b), 0
+	for ; worked(b)-began < taxRound; n += 2 {
+		tcpMove(b, x, y, buf[:1])
+		tcpMove(b, y, x, buf[:1])
+	}
+	return float64(worked(b)-began) / float64(n)
+}
+
+// tcpBulk moves chunks one way, and returns bytes per ns.
+func tcpBulk(b *testing.B, x, y netx.FD, chunk []byte, d time.Duration) float64 {
+	began, n := worked(b), 0
+	for ; worked(b)-began < d; n += len(chunk) {
+		tcpMove(b, x, y, chunk)
+	}
+	return float64(n) / float64(worked(b)-began)
+}
+
+// worked is the processor time of the calling thread, the kernel's part of it for what is sent and comes over the cable included: others on the machine do not count.
+func worked(b *testing.B) time.Duration {
+	var ts unix.Timespec
+	must(b, unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts))
+	return time.Duration(ts.Nano())
+}
+
+// tcpMove sends all of p, and receives it at the other end.
+func tcpMove(b *testing.B, from, to netx.FD, p []byte) {
+	sent, got := 0, 0
+	for end := time.Now().Add(patience); got < len(p); {
+		if sent < len(p) {
+			n, err := unix.Write(int(from), p[sent:])
+			if err != nil && err != unix.EAGAIN {
+				b.Fatal(err)
+			}
+			sent += max(n, 0)
+		}
+		n, err := unix.Read(int(to), p[got:])
+		if err != nil && err != unix.EAGAIN {
+			b.Fatal(err)
+		}
+		if got += max(n, 0); got < len(p) && time.Now().After(end) {
+			b.Fatalf("%d of %d bytes came", got, len(p))
+		}
+	}
+}
+
+// tcpPair connects two places.
+func tcpPair(b *testing.B, l, r *place) (from, to netx.FD) {
+	r.Enter()
+	listener, err := netx.StreamSocket(unix.AF_INET)
+	must(b, err)
+	defer netx.Close(listener)
+	must(b, netx.Bind(listener, netip.AddrPortFrom(r.v4, 0)))
+	must(b, unix.Listen(int(listener), 1))
+	at, err := netx.LocalAddr(listener)
+	must(b, err)
+	l.Enter()
+	from, err = netx.StreamSocket(unix.AF_INET)
+	must(b, err)
+	b.Cleanup(func() { netx.Close(from) })
+	if err := netx.Connect(from, at); err != nil && err != unix.EINPROGRESS {
+		b.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; {
+		fd, _, err := unix.Accept4(int(listener), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+		if err == nil {
+			to = netx.FD(fd)
+			break
+		}
+		if time.Now().After(end) {
+			b.Fatal(err)
+		}
+	}
+	b.Cleanup(func() { netx.Close(to) })
+	must(b, netx.SetNoDelay(from, true))
+	must(b, netx.SetNoDelay(to, true))
+	return from, to
+}
