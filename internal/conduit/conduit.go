@@ -57,8 +57,8 @@ type Metered interface {
 
 // Acceptor takes the connections that peers open. Its methods are called locked.
 type Acceptor interface {
-	// Accepted brings one whose request has not come. The acceptor gives it a passive Conn with Link.Attach, and calls Listener.Settled when the request has
-	// come or failed to.
+	// Accepted brings one whose request has not come. The acceptor gives it a passive Conn with Link.Attach. The listener bounds how many there are: it may
+	// fail the Conn in favour of another one.
 	Accepted(l Link)
 }
 
@@ -68,8 +68,6 @@ type Listener interface {
 	Local() netip.AddrPort
 	// Listen starts to take connections.
 	Listen() error
-	// Settled says that an accepted connection has shown what it wants, or ended before; the listener bounds how many have not.
-	Settled()
 	// Close stops listening.
 	Close()
 }

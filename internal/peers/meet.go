@@ -23,11 +23,9 @@ func (a *acceptor) Accepted(l conduit.Link) {
 	p.Conn = engine.NewPassive(cfg.Pool, cfg.Conn, p, int64(mono.Now()))
 	p.Conn.User = p
 	if err := l.Attach(p.Conn); err != nil {
-		s.l.Settled()
 		return
 	}
 	p.Link = l
-	s.measure(l)
 	s.t.all[p] = struct{}{}
 }
 
@@ -36,7 +34,6 @@ func (a *acceptor) Accepted(l conduit.Link) {
 func (p *Peer) Requested(c *engine.Conn, data []byte) {
 	s := p.set
 	cfg := &s.cfg
-	s.l.Settled()
 	if c.Denied() {
 		s.Denied++
 		p.refuse(nil, false)
@@ -48,6 +45,7 @@ func (p *Peer) Requested(c *engine.Conn, data []byte) {
 		p.refuse(data, false)
 		return
 	}
+	s.measure(p.Link)
 	p.addr = netip.AddrPortFrom(p.Link.Peer().Addr().Unmap(), claim.Port)
 	if claim.Index > 0 {
 		p.asksLane(c, claim, data)

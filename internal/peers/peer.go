@@ -177,9 +177,6 @@ func (p *Peer) Failed(c *engine.Conn, err error, data []byte) {
 		return
 	}
 	s := p.set
-	if !p.addr.IsValid() {
-		s.l.Settled()
-	}
 	p.close()
 	p.failLanes(err)
 	now := mono.Now()

@@ -36,6 +36,16 @@ func (e *Engine) Register(fd netx.FD, src Source, stream bool, want netx.Events)
 	return h, err
 }
 
+// BecomeStream makes a socket a stream that was none when it was registered: nobody knew yet whether it would ever be used. Locked.
+func (h *Handle) BecomeStream() {
+	if e := h.e; h.list == nil && h.slot >= 0 && e.slots[h.slot] == h {
+		h.join(&e.streams)
+		if len(e.streams) > directMax {
+			e.leaveDirect(e.streams)
+		}
+	}
+}
+
 // RegisterMemory adds a stream whose bytes go through memory: every pass reads it, however many there are, so its owner should have few. The socket is for the
 // rest, and for those who sleep. Locked.
 func (e *Engine) RegisterMemory(fd netx.FD, src Source, want netx.Events) (*Handle, error) {

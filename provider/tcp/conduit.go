@@ -22,9 +22,8 @@ var (
 // gate is a listener of a domain: what it accepts becomes a link.
 type gate struct {
 	listener
-	d      *domain
-	a      conduit.Acceptor
-	tclass core.TrafficClass
+	d *domain
+	a conduit.Acceptor
 }
 
 // OpenListener implements conduit.Domain.
@@ -35,7 +34,7 @@ func (d *domain) OpenListener(info *core.Info, a conduit.Acceptor) (conduit.List
 	}
 	g := &gate{d: d, a: a}
 	if info.Tx != nil {
-		g.tclass = info.Tx.TClass
+		g.tos = info.Tx.TClass.TOS()
 	}
 	if err := g.listener.open(d.s, addr); err != nil {
 		return nil, err
@@ -52,19 +51,15 @@ func (d *domain) OpenListener(info *core.Info, a conduit.Acceptor) (conduit.List
 
 // take makes a link of an accepted socket.
 func (g *gate) take(fd netx.FD, from netip.AddrPort) {
-	if err := configure(fd, g.d.s, g.tclass.TOS(), g.local.Addr(), from.Addr()); err != nil {
-		g.refused++
-		netx.Close(fd)
-		return
+	s := &stream{prog: g.d.prog, bufs: g.d.bufs, fd: fd, peer: from, local: g.local}
+	if g.a.Accepted(s); s.fd != netx.NoFD {
+		g.meet(s)
 	}
-	g.pending++
-	g.a.Accepted(&stream{prog: g.d.prog, bufs: g.d.bufs, fd: fd, peer: from, local: g.local})
 }
 
-// Local, Listen, Settled and Close implement conduit.Listener.
+// Local, Listen and Close implement conduit.Listener.
 func (g *gate) Local() netip.AddrPort { return g.local }
 func (g *gate) Listen() error         { return g.listen(g.d.prog) }
-func (g *gate) Settled()              { g.pending-- }
 func (g *gate) Close()                { g.close() }
 
 // Dial implements conduit.Domain.

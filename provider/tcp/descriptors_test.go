@@ -48,7 +48,7 @@ func TestNoDescriptors(t *testing.T) {
 	}
 	quiet(t, ep.prog)
 	restore()
-	eventually(t, ep.prog, "the listener accepts again", func() bool { return l.pending == 1 })
+	eventually(t, ep.prog, "the listener accepts again", func() bool { return l.waiting.n == 1 })
 	must(t, ep.Send(make([]byte, 8), 0, fi[0], 1))
 
 	restore = exhaust(t)

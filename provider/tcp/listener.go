@@ -16,10 +16,8 @@ import (
 
 const (
 	listenBacklog = 4096
-	acceptRounds  = 64                   // accepts per readiness
-	restTime      = 2 * time.Millisecond // between attempts to accept without descriptors or memory
-	// pendingMax bounds the accepted sockets whose request has not come: more stay in the listen queue.
-	pendingMax = 4096
+	acceptRounds  = 16                   // accepts per readiness: what waits behind them are honest peers
+	restTime      = 2 * time.Millisecond // between attempts to accept without room, descriptors or memory
 )
 
 // listener is a listening socket. Accepted sockets go to its owner.
@@ -30,7 +28,9 @@ type listener struct {
 	spare    *os.File // a descriptor to give up when there are no more, so that the caller can be told
 	accepted func(fd netx.FD, peer netip.AddrPort)
 	full     func() bool // the owner takes no more for now; nil never
-	pending  int         // accepted, the request not yet come
+	s        *settings
+	tos      int       // the type-of-service byte of accepted sockets
+	waiting  strangers // accepted, the request not yet come
 	refused  uint64
 }
 
@@ -40,7 +40,8 @@ func (l *listener) open(s *settings, a netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
-	l.fd = fd
+	l.fd, l.s = fd, s
+	l.waiting.init(max(min(strangersMax, netx.DescriptorLimit()/4), 1))
 	if err = l.bind(s, a); err == nil {
 		l.local, err = netx.LocalAddr(fd)
 	}
@@ -109,8 +110,9 @@ func (l *listener) Ready(in, _ bool) {
 	if !in {
 		return
 	}
+	now := sinceStart()
 	for range acceptRounds {
-		if l.pending >= pendingMax || l.full != nil && l.full() {
+		if !l.makeRoom(now) {
 			l.rest()
 			return
 		}
@@ -119,7 +121,7 @@ func (l *listener) Ready(in, _ bool) {
 			switch {
 			case !wanting(err):
 				return
-			case l.shed():
+			case l.evict(l.waiting.crowded()) || l.shed(now):
 				continue
 			}
 			l.rest()
@@ -132,6 +134,56 @@ func (l *listener) Ready(in, _ bool) {
 	}
 }
 
+// sinceStart is now, as strangers are told it.
+func sinceStart() time.Duration { return time.Duration(mono.Now()) }
+
+// makeRoom reports whether one more can be taken.
+func (l *listener) makeRoom(now time.Duration) bool {
+	if l.full != nil && l.full() {
+		return false
+	}
+	if l.waiting.room(now) {
+		return true
+	}
+	x := l.waiting.crowded()
+	return x != nil && l.waiting.ripe(x, now) && l.evict(x)
+}
+
+// evict sends a stranger away, if there is one.
+func (l *listener) evict(x *stranger) bool {
+	if x == nil {
+		return false
+	}
+	x.s.conn.Fail(errCrowd)
+	return true
+}
+
+// errCrowd ends the connection of a stranger in favour of another's.
+var errCrowd = errors.New("it said nothing, and others wait")
+
+// meet notes that s was accepted and has said nothing yet, and looks whether it says something now.
+func (l *listener) meet(s *stream) {
+	s.met, s.door = l.waiting.enter(s, s.peer.Addr(), sinceStart()), l
+	s.receive()
+}
+
+// greeted is called when a stranger's request has come: it is one no more.
+func (l *listener) greeted(s *stream) error {
+	l.waiting.leave(s.met, true, 0)
+	s.met = nil
+	return configure(s.fd, l.s, l.tos, l.local.Addr(), s.peer.Addr())
+}
+
+// left is called when s closes without a request. Nothing was said to it, and so nothing must arrive: the system need not remember it.
+func (l *listener) left(s *stream) {
+	l.refused++
+	l.waiting.leave(s.met, false, sinceStart())
+	s.met = nil
+	if s.conn.BytesOut == 0 {
+		netx.SetLinger(s.fd, 0)
+	}
+}
+
 // wanting says that err is for want of descriptors or memory: what was to be accepted is still there.
 func wanting(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
@@ -139,7 +191,7 @@ func wanting(err error) bool {
 
 // shed closes one waiting connection with the descriptor kept for that: the peer sees a reset instead of silence, and the poller does not report
 // the same connection for ever.
-func (l *listener) shed() bool {
+func (l *listener) shed(now time.Duration) bool {
 	if l.spare == nil {
 		l.spare, _ = os.Open(os.DevNull)
 		if l.spare == nil {
@@ -153,6 +205,7 @@ func (l *listener) shed() bool {
 		netx.SetLinger(fd, 0)
 		netx.Close(fd)
 		l.refused++
+		l.waiting.spend(now)
 	}
 	l.spare, _ = os.Open(os.DevNull)
 	return err == nil

@@ -27,6 +27,7 @@ type passive struct {
 	on   bool
 	dead bool
 	reqs map[*connRequest]struct{}
+	told int // of reqs: those that the application knows of
 }
 
 // connRequest is a connection that a peer asked for: the handle in an EventConnReq's Info. Guarded by the lock of the fabric's engine.
@@ -93,7 +94,8 @@ func (p *passive) bind(a core.Addr) error {
 	}
 	p.l = l
 	l.accepted = p.accepted
-	l.full = func() bool { return len(p.reqs) >= requestsMax }
+	l.tos = p.info.Tx.TClass.TOS()
+	l.full = func() bool { return p.told >= requestsMax }
 	return nil
 }
 
@@ -143,14 +145,8 @@ func (p *passive) Listen() error {
 
 // accepted takes a socket from the listener.
 func (p *passive) accepted(fd netx.FD, peer netip.AddrPort) {
-	if err := configure(fd, p.f.p.s, p.info.Tx.TClass.TOS(), p.l.local.Addr(), peer.Addr()); err != nil {
-		p.l.refused++
-		netx.Close(fd)
-		return
-	}
 	r := &connRequest{pep: p, peer: peer}
 	r.st = &stream{fd: fd, peer: peer}
-	r.st.local, _ = netx.LocalAddr(fd)
 	r.st.conn = engine.NewPassive(&p.f.pool, p.cfg, r, int64(mono.Now()))
 	if err := r.st.attach(p.prog, p.f.bufs, netx.In); err != nil {
 		p.l.refused++
@@ -158,20 +154,29 @@ func (p *passive) accepted(fd netx.FD, peer netip.AddrPort) {
 		return
 	}
 	p.reqs[r] = struct{}{}
-	p.l.pending++
+	p.l.meet(r.st)
+}
+
+// forget takes a request out.
+func (p *passive) forget(r *connRequest) {
+	if _, ok := p.reqs[r]; ok && r.told {
+		p.told--
+	}
+	delete(p.reqs, r)
 }
 
 // Requested implements engine.Sink: the request is complete.
 func (r *connRequest) Requested(c *engine.Conn, data []byte) {
 	p := r.pep
-	p.l.pending--
-	r.told = true
 	if c.Denied() {
 		p.l.refused++
-		delete(p.reqs, r)
+		p.forget(r)
 		r.end(nil)
 		return
 	}
+	r.told = true
+	p.told++
+	r.st.local, _ = netx.LocalAddr(r.st.fd)
 	info := p.info.Dup()
 	info.SrcAddr, info.DestAddr, info.Handle = core.IPAddr(r.st.local), core.IPAddr(r.peer), r
 	p.eq.Push(core.EQEvent{Type: core.EventConnReq, Object: p, Info: info, CMData: append([]byte(nil), data...)})
@@ -180,11 +185,7 @@ func (r *connRequest) Requested(c *engine.Conn, data []byte) {
 // Failed implements engine.Sink: the peer gave up, or sent nonsense.
 func (r *connRequest) Failed(*engine.Conn, error, []byte) {
 	p := r.pep
-	if !r.told {
-		p.l.pending--
-		p.l.refused++
-	}
-	delete(p.reqs, r)
+	p.forget(r)
 	r.st.close()
 }
 
@@ -215,7 +216,7 @@ func (r *connRequest) release() *stream {
 	if _, ok := p.reqs[r]; !ok || r.st.conn.State() != engine.Deciding {
 		return nil
 	}
-	delete(p.reqs, r)
+	p.forget(r)
 	r.st.detach()
 	return r.st
 }
@@ -226,7 +227,7 @@ func (r *connRequest) abandon() {
 	p.prog.Lock()
 	defer p.prog.Unlock()
 	if _, ok := p.reqs[r]; ok {
-		delete(p.reqs, r)
+		p.forget(r)
 		r.st.conn.Drop(engine.ErrClosed)
 		r.st.close()
 	}
@@ -253,7 +254,7 @@ func (p *passive) Reject(handle core.Handle, param []byte) error {
 		return nil // the peer gave up: nobody to tell
 	}
 	r.used = true
-	delete(p.reqs, r)
+	p.forget(r)
 	r.end(param)
 	return nil
 }
@@ -340,7 +341,7 @@ func (p *passive) Close() error {
 	}
 	for r := range p.reqs {
 		if !r.used {
-			delete(p.reqs, r)
+			p.forget(r)
 			r.st.conn.Drop(engine.ErrClosed)
 			r.st.close()
 		}

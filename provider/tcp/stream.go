@@ -74,6 +74,9 @@ type stream struct {
 	local, peer netip.AddrPort
 
 	metered *netx.Metered // while it is TCP
+
+	door *listener // that accepted it
+	met  *stranger // there, until its request has come
 }
 
 // attach registers the socket with prog.
@@ -83,7 +86,7 @@ func (s *stream) attach(prog *progress.Engine, bufs *buffers, want netx.Events) 
 		s.conn.SetMover(bufs.lobby)
 		bufs.lobby.streams[s.conn] = s
 	}
-	h, err := prog.Register(s.fd, s, true, want)
+	h, err := prog.Register(s.fd, s, s.conn.State() != engine.Listening, want)
 	if err != nil {
 		return err
 	}
@@ -115,6 +118,9 @@ func (s *stream) close() {
 		delete(s.bufs.lobby.streams, s.conn)
 		s.bufs.lobby.closePipe(s.pipe)
 		s.pipe = nil
+	}
+	if s.met != nil {
+		s.door.left(s)
 	}
 	if s.fd != netx.NoFD {
 		s.closeTCP()
@@ -298,7 +304,7 @@ func (s *stream) receiveUpTo(limit int) bool {
 	state := s.conn.State()
 	s.conn.Receive(direct, head[:n-direct])
 	if s.conn.State() != state {
-		s.updateDeadline()
+		s.turned()
 	}
 	if s.move != moveNever {
 		s.turn()
@@ -314,6 +320,20 @@ func (s *stream) receiveUpTo(limit int) bool {
 		s.large = false // many small messages: take more of them at once
 	}
 	return n == asked
+}
+
+// turned is called when what was received has brought the connection into another state.
+func (s *stream) turned() {
+	if s.met != nil && s.fd != netx.NoFD && s.conn.State() != engine.Listening {
+		if err := s.door.greeted(s); err != nil {
+			s.conn.Fail(err)
+			return
+		}
+	}
+	if s.h != nil && s.conn.State() == engine.Connected {
+		s.h.BecomeStream()
+	}
+	s.updateDeadline()
 }
 
 // posted is called after something was queued by the application: it leaves now, or with what follows before the next pass.

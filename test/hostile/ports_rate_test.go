@@ -1,0 +1,81 @@
+//go:build linux
+
+package hostile
+
+// What honest peers keep of their rate.
+
+import (
+	"math"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"gofabric/test/conform"
+	"gofabric/test/need"
+)
+
+// block is how long a rate is measured at a time.
+const block = 250 * time.Millisecond
+
+// TestListeningPortsRate prints the rate of honest peers while attackers are at their port, as a part of their rate while the same attackers are at the port of
+// a process that has nothing to do with them: what they cost the machine they cost in both. It asserts nothing. GOFABRIC_PORTS_PAIRS is how many pairs of blocks
+// each line is made of.
+func TestListeningPortsRate(t *testing.T) {
+	need.Asked(t, "it measures, and wants the machine for itself")
+	pairs := 12
+	if s := os.Getenv("GOFABRIC_PORTS_PAIRS"); s != "" {
+		pairs = number(s)
+	}
+	for _, st := range portStacks(t) {
+		t.Run(st.Name, func(t *testing.T) {
+			for _, s := range sieges(st) {
+				t.Run(s.name, func(t *testing.T) { compare(t, st, s, pairs) })
+			}
+		})
+	}
+}
+
+// compare measures with one attack, in turn.
+func compare(t *testing.T, st conform.Stack, s siege, pairs int) {
+	b := besiege(t, st)
+	calm := b.rate(block)
+	var ratios, rates []float64
+	measure := func(decoy bool) float64 {
+		b.begin(s, decoy)
+		b.rate(block / 2)
+		r := b.rate(block)
+		b.end()
+		return r
+	}
+	for i := range pairs {
+		var here, there float64
+		if i%2 == 0 { // what comes second is not always the same
+			here, there = measure(false), measure(true)
+		} else {
+			there, here = measure(true), measure(false)
+		}
+		ratios, rates = append(ratios, here/there), append(rates, there)
+	}
+	low, median, high := spread(ratios)
+	_, usual, _ := spread(rates)
+	t.Logf("RATE %-8s %-42s %.3f (%.3f to %.3f) of %.0f/s; %.0f/s without attackers", st.Name, s.name, median, low, high, usual, calm)
+	b.Forget()
+	b.attackers.HangUp()
+	b.decoy.HangUp()
+}
+
+// spread returns the median, and bounds between which the median of all that could be measured lies with a confidence of 95 % (sign test).
+func spread(list []float64) (low, median, high float64) {
+	n := len(list)
+	sorted := slices.Sorted(slices.Values(list))
+	k, outside, chance := 0, 0.0, math.Exp2(-float64(n))
+	for ; k < n; k++ {
+		if outside += 2 * chance; outside > 0.05 {
+			break
+		}
+		chance *= float64(n-k) / float64(k+1)
+	}
+	k = max(k, 1)
+	return sorted[k-1], (sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[n-k]
+}

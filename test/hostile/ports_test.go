@@ -1,0 +1,329 @@
+//go:build linux
+
+package hostile
+
+// Attacks on the port of an endpoint that goes on serving honest peers: those that it has, and new ones.
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+	"gofabric/internal/xnet/wire"
+	"gofabric/test/conform"
+	"gofabric/test/need"
+	"gofabric/test/program"
+	rxm "gofabric/util/rxm/wire"
+)
+
+// portStacks are the kinds of endpoints that listen. The honest pair is in one process: through sockets, as with peers of other hosts.
+func portStacks(t *testing.T) []conform.Stack {
+	sockets := map[string]string{"FI_TCP_LOCAL_SOCKETS": "0", "FI_TCP_UNEXP_BYTES": "16777216", "FI_OFI_RXM_UNEXP_BYTES": "16777216"}
+	return []conform.Stack{
+		conform.Over(t, conform.Stack{Name: "tcp-msg", Provider: "tcp", EPType: core.EPTypeMsg, Caps: conform.MsgCaps}, sockets),
+		conform.Over(t, conform.Stack{Name: "tcp-rdm", Provider: "tcp", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, sockets),
+		conform.Over(t, conform.Stack{Name: "rxm", Provider: "tcp;ofi_rxm", EPType: core.EPTypeRDM, Caps: conform.RDMCaps}, sockets),
+		conform.RXD(t, "rxd", "udp;ofi_rxd", "FI_UDP_LOCAL_MEMORY", "0", "FI_OFI_RXD_UNEXP_BYTES", "16777216"),
+	}
+}
+
+// siege is one attack.
+type siege struct {
+	name     string
+	how      string // what the attackers' process is told
+	most     int    // attackers; with GOFABRIC_MANY all of them, else a tenth
+	rate     int    // connections or datagrams a second of all of them, 0: as many as they can
+	greets   bool   // they greet, and may become peers
+	features uint32
+	kind     string
+}
+
+var tcpSieges = []siege{
+	{name: "10,000 half-open", how: "half", most: 10_000},
+	{name: "10,000 slow requests, a byte a second", how: "slow", most: 10_000, kind: "request"},
+	{name: "10,000 slow headers, a byte a second", how: "slow", most: 10_000, greets: true, kind: "header"},
+	{name: "random bytes, 8 at a time", how: "noise", most: 8},
+	{name: "empty messages without end", how: "frames", most: 4, greets: true, kind: "empty"},
+	{name: "1 MiB messages without end", how: "frames", most: 4, greets: true, kind: "large"},
+	{name: "2^60 bytes that never come", how: "frames", most: 4, greets: true, kind: "promise"},
+	{name: "forbidden writes without end", how: "frames", most: 4, greets: true, features: judged, kind: "writes"},
+	{name: "forbidden reads without end", how: "frames", most: 4, greets: true, features: judged, kind: "reads"},
+	{name: "forbidden atomics without end", how: "frames", most: 4, greets: true, features: judged, kind: "atomics"},
+	{name: "operations of all kinds", how: "frames", most: 4, greets: true, features: wire.FeatureExtended | wire.FeatureDirect, kind: "all"},
+}
+
+const dgramRate = 20_000
+
+var udpSieges = []siege{
+	{name: "random datagrams", how: "dgrams", most: 2, rate: dgramRate, kind: "noise"},
+	{name: "requests from forged addresses", how: "dgrams", most: 2, rate: dgramRate, kind: "requests"},
+	{name: "native requests from forged addresses", how: "dgrams", most: 2, rate: dgramRate, kind: "native"},
+	{name: "truncated requests", how: "dgrams", most: 2, rate: dgramRate, kind: "truncated"},
+	{name: "repeated requests", how: "dgrams", most: 2, rate: dgramRate, kind: "replay"},
+	{name: "data of no connection", how: "dgrams", most: 2, rate: dgramRate, kind: "data"},
+	{name: "2^60 byte operations of no connection", how: "dgrams", most: 2, rate: dgramRate, kind: "endless"},
+}
+
+// sieges are the attacks on a stack.
+func sieges(st conform.Stack) []siege {
+	if strings.HasPrefix(st.Provider, "udp") {
+		return udpSieges
+	}
+	return tcpSieges
+}
+
+// greeting is what attackers of a stack say first.
+func greeting(st conform.Stack, features uint32) []byte {
+	var data []byte
+	switch {
+	case st.EPType == core.EPTypeMsg:
+	case st.Provider == "tcp;ofi_rxm":
+		c := rxm.Connect{Port: 0x5a5a, FlowCtrl: rxm.FlowCtrlOff, EagerLimit: rxm.BufferSize, RxSize: 128, Conn: rxm.ConnID(rand.Uint32(), 0)}
+		data = c.Append(nil)
+	default:
+		data = wire.RDMBlob{Version: 1, Port: 0x5a5a, PID: rand.Uint32()}.Append(nil)
+	}
+	return wire.AppendCMFeatures(nil, wire.CMConnReq, features, data)
+}
+
+// besieged is an honest pair with attackers and a decoy.
+type besieged struct {
+	*conform.Pair
+	attackers, decoy child
+	decoyAt          string
+	guests           []core.Endpoint // that were opened for attackers' requests
+	buf              [2][64]byte
+	es               []core.CQEntry
+}
+
+// portsChild starts a process of this test's.
+func portsChild(t *testing.T, test, role string) child {
+	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.timeout=30m")
+	cmd.Env = append(os.Environ(), attackVar+"="+role)
+	return child{program.Talk(t, cmd)}
+}
+
+// besiege opens all of it.
+func besiege(t *testing.T, st conform.Stack) *besieged {
+	b := &besieged{attackers: portsChild(t, "TestPortsAttacker", "attack"), decoy: portsChild(t, "TestPortsDecoy", "decoy")}
+	b.decoyAt = strings.TrimPrefix(b.decoy.Expect("ADDR "), "ADDR ")
+	b.Pair = conform.Open(t, st, conform.WithCaps(core.CapTagged|core.CapRMA))
+	b.Ping(1)
+	return b
+}
+
+// begin starts a siege of the pair's endpoint B, or of the decoy.
+func (b *besieged) begin(s siege, decoy bool) {
+	at, n := b.B.Addr.IP.String(), s.most
+	if decoy {
+		at = b.decoyAt
+	}
+	if !need.Many() && n > 1000 {
+		n /= 10
+	}
+	hello := "0x"
+	if s.greets {
+		hello += hex.EncodeToString(greeting(b.Stack, s.features))
+	}
+	kind := s.kind
+	if kind == "" {
+		kind = "none"
+	}
+	b.attackers.Tell(fmt.Sprintf("%s %s %d %d %d %s %s", s.how, at, n, 200, s.rate, hello, kind))
+	b.attend("OK")
+}
+
+// attend serves honest peers until the attackers' process answers.
+func (b *besieged) attend(words string) string {
+	b.T.Helper()
+	end := time.Now().Add(90 * time.Second)
+	for time.Now().Before(end) {
+		if line, err := b.attackers.Next(time.Millisecond); err == nil && strings.HasPrefix(line, words) {
+			return line
+		}
+		b.serve(20)
+	}
+	b.T.Fatal("the attackers do not answer")
+	return ""
+}
+
+// end ends a siege.
+func (b *besieged) end() string {
+	b.attackers.Tell("stop")
+	line := b.attend("OK")
+	for _, ep := range b.guests {
+		if err := ep.Close(); err != nil {
+			b.T.Errorf("Close: %v", err)
+		}
+	}
+	b.guests = nil
+	b.Forget()
+	return line
+}
+
+// admit does with connection requests what a server does: it opens an endpoint for each.
+func (b *besieged) admit() {
+	if b.B.EQ == nil {
+		return
+	}
+	for {
+		var ev core.EQEvent
+		err := b.B.EQ.Read(&ev, 0)
+		if err == core.ErrAvail {
+			var e core.EQErrEntry
+			b.B.EQ.ReadErr(&e, 0)
+			continue
+		}
+		if err != nil {
+			return
+		}
+		if ev.Type != core.EventConnReq {
+			continue
+		}
+		ep, err := b.B.Domain.OpenEndpoint(ev.Info)
+		if err != nil {
+			continue // it gave up meanwhile
+		}
+		b.B.BindAll(ep)
+		if err := ep.Enable(); err != nil {
+			b.T.Fatalf("Enable: %v", err)
+		}
+		_ = ep.Accept(nil) // it may have given up
+		b.guests = append(b.guests, ep)
+	}
+}
+
+// serve has the honest pair exchange n messages there and back.
+func (b *besieged) serve(n int) {
+	b.T.Helper()
+	for i := range n {
+		b.carry(b.A, b.B, 0)
+		b.carry(b.B, b.A, 1)
+		if i%16 == 0 {
+			b.admit()
+		}
+	}
+}
+
+// carry sends one message and waits for it, for as long as the suite waits.
+func (b *besieged) carry(from, to *conform.Side, i int) {
+	b.T.Helper()
+	const tag, ctx = 0xC0FFEE, 71
+	post := func(what string, f func() error) {
+		for end := time.Now().Add(conform.Deadline); ; {
+			err := f()
+			if err == nil {
+				return
+			}
+			if err != core.ErrAgain || time.Now().After(end) {
+				b.T.Fatalf("%s: %v", what, err)
+			}
+			b.look(from)
+			b.look(to)
+		}
+	}
+	post("trecv", func() error { return to.EP.TRecv(b.buf[i][:], 0, core.AddrUnspec, tag, 0, ctx) })
+	post("tinject", func() error { return from.EP.TInject(b.buf[1-i][:], from.Peer, tag) })
+	end := time.Now().Add(conform.Deadline)
+	for n := 1; ; n++ {
+		if b.look(to) {
+			return
+		}
+		b.look(from)
+		if n%1024 == 0 && time.Now().After(end) {
+			b.T.Fatalf("an honest message does not arrive: %s", b.Dump())
+		}
+	}
+}
+
+// look reads a queue, and reports whether the message has come.
+func (b *besieged) look(s *conform.Side) (got bool) {
+	if b.es == nil {
+		b.es = make([]core.CQEntry, 16)
+	}
+	n, err := s.RxCQ.Read(b.es)
+	if err == core.ErrAvail {
+		var e core.CQErrEntry
+		s.RxCQ.ReadErr(&e)
+		if e.Ctx == 71 {
+			b.T.Fatalf("an honest operation failed: %v %s", e.Err, e.Detail)
+		}
+		return false
+	}
+	for _, e := range b.es[:max(n, 0)] {
+		got = got || e.Ctx == 71
+	}
+	return got
+}
+
+// rate is how many messages go there and back in a second of this process' time on a processor: others on the machine take their share of the clock's.
+func (b *besieged) rate(d time.Duration) float64 {
+	began, used := time.Now(), processorTime()
+	n := 0
+	for time.Since(began) < d {
+		b.serve(16)
+		n += 16
+	}
+	return float64(n) / (processorTime() - used).Seconds()
+}
+
+// processorTime is what this process has had of the processors.
+func processorTime() time.Duration {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts)
+	return time.Duration(ts.Nano())
+}
+
+// descriptors counts those of this process.
+func descriptors() int {
+	n, _ := os.ReadDir("/proc/self/fd")
+	return len(n)
+}
+
+// newcomer has another honest peer come, and says how long it took.
+func (b *besieged) newcomer(t *testing.T) time.Duration {
+	t.Helper()
+	began := time.Now()
+	fresh(t, b.Pair)
+	return time.Since(began)
+}
+
+// TestListeningPorts has attackers at the port of an endpoint of each kind. Honest messages arrive, new honest peers get in, and what the process keeps is bounded.
+// The tables of docs/security.md have the figures; GOFABRIC_MANY=1 has as many attackers as they say.
+func TestListeningPorts(t *testing.T) {
+	for _, st := range portStacks(t) {
+		t.Run(st.Name, func(t *testing.T) {
+			for _, s := range sieges(st) {
+				t.Run(s.name, func(t *testing.T) {
+					conform.NoLeaks(t)
+					b := besiege(t, st)
+					before, fds, routines := heap(), descriptors(), runtime.NumGoroutine()
+					b.begin(s, false)
+					b.rate(300 * time.Millisecond)
+					in := b.newcomer(t)
+					most := heap()
+					kept := descriptors() - fds
+					if n := runtime.NumGoroutine() - routines; n > 20 {
+						t.Errorf("%d goroutines more than before", n)
+					}
+					line := b.end()
+					b.Ping(2)
+					t.Logf("heap %d KiB before, %d KiB more during it; %d descriptors more; a newcomer was in after %v; attackers: %s", before>>10,
+						(int64(most)-int64(before))>>10, kept, in.Round(time.Millisecond), line)
+					b.Forget()
+					b.attackers.HangUp()
+					b.decoy.HangUp()
+				})
+			}
+		})
+	}
+}
