@@ -33,17 +33,8 @@ func (d *domain) OpenListener(info *core.Info, a conduit.Acceptor) (conduit.List
 		return nil, err
 	}
 	g := &gate{d: d, a: a}
-	if info.Tx != nil {
-		g.tos = info.Tx.TClass.TOS()
-	}
-	if err := g.listener.open(d.s, addr); err != nil {
+	if err := g.listener.open(d.s, addr, classOf(info)); err != nil {
 		return nil, err
-	}
-	if tos := g.tclass.TOS(); tos != 0 {
-		if err := netx.SetDSCP(g.fd, tos); err != nil { // the answers to connection requests are the listener's
-			g.close()
-			return nil, err
-		}
 	}
 	g.accepted = g.take
 	return g, nil
@@ -65,14 +56,18 @@ func (g *gate) Close()                { g.close() }
 // Dial implements conduit.Domain.
 func (d *domain) Dial(info *core.Info, dest netip.AddrPort, c *engine.Conn, up func()) (conduit.Link, error) {
 	s := &stream{fd: netx.NoFD, conn: c, peer: dest, open: up}
-	var tclass core.TrafficClass
-	if info.Tx != nil {
-		tclass = info.Tx.TClass
-	}
-	if err := s.dial(d, info.SrcAddr, tclass); err != nil {
+	if err := s.dial(d, info.SrcAddr, classOf(info)); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// classOf is the traffic class that an Info asks for.
+func classOf(info *core.Info) core.TrafficClass {
+	if info.Tx == nil {
+		return core.TCUnspec
+	}
+	return info.Tx.TClass
 }
 
 // Local and Peer implement conduit.Link.

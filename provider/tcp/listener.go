@@ -34,16 +34,19 @@ type listener struct {
 	refused  uint64
 }
 
-// open makes a socket bound to a, or to a port of the configured range if a has none.
-func (l *listener) open(s *settings, a netip.AddrPort) error {
+// open makes a socket bound to a, or to a port of the configured range if a has none. Its packets, the answers to connection requests, and those of accepted sockets are of class.
+func (l *listener) open(s *settings, a netip.AddrPort, class core.TrafficClass) error {
 	fd, err := netx.StreamSocket(netx.Family(a.Addr()))
 	if err != nil {
 		return err
 	}
-	l.fd, l.s = fd, s
+	l.fd, l.s, l.tos = fd, s, class.TOS()
 	l.waiting.init(max(min(strangersMax, netx.DescriptorLimit()/4), 1))
 	if err = l.bind(s, a); err == nil {
 		l.local, err = netx.LocalAddr(fd)
+	}
+	if err == nil && l.tos != 0 {
+		err = netx.SetDSCP(fd, l.tos)
 	}
 	if err != nil {
 		netx.Close(fd)

@@ -80,21 +80,14 @@ func (p *passive) useKey() error {
 
 func (p *passive) bind(a core.Addr) error {
 	l := &listener{}
-	if err := l.open(p.f.p.s, a.IP); err != nil {
+	if err := l.open(p.f.p.s, a.IP, classOf(p.info)); err != nil {
 		return opError("fi_passive_ep", a.IP.String(), noPeer, err, "the address must be one of this host and the port free")
-	}
-	if tos := p.info.Tx.TClass.TOS(); tos != 0 {
-		if err := netx.SetDSCP(l.fd, tos); err != nil {
-			l.close()
-			return opError("fi_passive_ep", a.IP.String(), noPeer, err, "the system refuses the traffic class")
-		}
 	}
 	if p.l != nil {
 		p.l.close()
 	}
 	p.l = l
 	l.accepted = p.accepted
-	l.tos = p.info.Tx.TClass.TOS()
 	l.full = func() bool { return p.told >= requestsMax }
 	return nil
 }
