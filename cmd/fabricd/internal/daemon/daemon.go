@@ -60,9 +60,10 @@ func New(c *Config, log *slog.Logger, parts ...Part) *Daemon {
 func (d *Daemon) Run(ctx context.Context) (err error) {
 	d.started = time.Now()
 	log := d.site.Log
-	if err := os.MkdirAll(d.site.Dir, 0o755); err != nil {
-		return fmt.Errorf("the folder of the sockets: %w", err)
+	if err := checkState(d.site.Config.StateDir); err != nil {
+		return err
 	}
+	defer d.site.disown()
 	d.site.inherited = inherit(d.site.Log)
 	l, err := d.site.Listen("unix", fabricd.API)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -35,6 +36,7 @@ type Site struct {
 	Metrics *prometheus.Registry
 
 	inherited inherited
+	lock      *os.File        // of Dir, while this daemon's own sockets are there
 	public    map[string]bool // patterns of Mux
 }
 
