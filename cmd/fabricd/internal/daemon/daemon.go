@@ -48,13 +48,16 @@ type Daemon struct {
 // New makes a daemon of parts, which start in this order and close in the opposite one.
 func New(c *Config, log *slog.Logger, parts ...Part) *Daemon {
 	return &Daemon{
-		site: &Site{Config: c, Log: log, Dir: c.Dir, Mux: http.NewServeMux(), Metrics: prometheus.NewRegistry(), public: map[string]bool{}},
+		site: &Site{Config: c, Log: log, Dir: c.Dir, Mux: NewMux(), Metrics: prometheus.NewRegistry(), public: map[string]bool{}},
 		all:  parts,
 
 		doors:    newDoors(),
 		identity: newIdentity(c.StateDir, log),
 	}
 }
+
+// Patterns are those of all requests that are answered, once Ready was called.
+func (d *Daemon) Patterns() []string { return d.site.Mux.Patterns() }
 
 // Run starts the parts and serves until ctx ends.
 func (d *Daemon) Run(ctx context.Context) (err error) {
@@ -110,7 +113,7 @@ func (d *Daemon) open(local net.Listener) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.guard = newGuard(c, os.Getuid(), d.site.Metrics)
-	if err := d.doors.open(d.server(d.site.Mux), &guarded{Listener: local, guard: d.guard}); err != nil {
+	if err := d.doors.open(d.server(fromNoBrowser(d.site.Mux)), &guarded{Listener: local, guard: d.guard}); err != nil {
 		return err
 	}
 	if c.Listen != "" {
@@ -146,6 +149,8 @@ func (d *Daemon) server(h http.Handler) *http.Server {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+
+		DisableGeneralOptionsHandler: true, // * is asked for as all else is
 		ErrorLog:          slog.NewLogLogger(d.site.Log.Handler(), slog.LevelDebug),
 	}
 }

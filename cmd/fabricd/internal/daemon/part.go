@@ -32,7 +32,7 @@ type Site struct {
 	Config  *Config
 	Log     *slog.Logger
 	Dir     string // the folder of the sockets
-	Mux     *http.ServeMux
+	Mux     *Mux
 	Metrics *prometheus.Registry
 
 	inherited inherited

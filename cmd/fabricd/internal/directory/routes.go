@@ -19,7 +19,7 @@ const (
 	maxList     = 1000             // entries in one answer
 )
 
-func (p *Part) routes(mux *http.ServeMux) {
+func (p *Part) routes(mux *daemon.Mux) {
 	mux.HandleFunc("PUT /v1/names/{name...}", p.putName)
 	mux.HandleFunc("GET /v1/names/{name...}", p.getName)
 	mux.HandleFunc("DELETE /v1/names/{name...}", p.deleteFrom(store.Names, "name"))
