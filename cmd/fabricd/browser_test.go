@@ -27,6 +27,8 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
+func there(path string) bool { _, err := os.Stat(path); return err == nil }
+
 // gate is a way into the daemon, as a browser's scripts would use it who know the token.
 type gate struct {
 	name, host, token string
@@ -51,7 +53,7 @@ func wholeDaemon(t *testing.T) (patterns []string, gates []gate) {
 		t.Fatal(err)
 	}
 	all := parts(c)
-	if os.Geteuid() == 0 && exists("/dev/net/tun") {
+	if os.Geteuid() == 0 && there("/dev/net/tun") {
 		t.Setenv(envMain, "1") // for the emulation's keeper
 		top, err := topology.Load("pair")
 		if err != nil {

@@ -113,7 +113,8 @@ func (d *Daemon) open(local net.Listener) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.guard = newGuard(c, os.Getuid(), d.site.Metrics)
-	if err := d.doors.open(d.server(fromNoBrowser(d.site.Mux)), &guarded{Listener: local, guard: d.guard}); err != nil {
+	d.site.served = newBulk(os.Getuid()).bounded(d.site.Mux)
+	if err := d.doors.open(d.server(fromNoBrowser(d.site.served)), &guarded{Listener: local, guard: d.guard}); err != nil {
 		return err
 	}
 	if c.Listen != "" {
@@ -151,7 +152,7 @@ func (d *Daemon) server(h http.Handler) *http.Server {
 		MaxHeaderBytes:    maxHeader,
 
 		DisableGeneralOptionsHandler: true, // * is asked for as all else is
-		ErrorLog:          slog.NewLogLogger(d.site.Log.Handler(), slog.LevelDebug),
+		ErrorLog:                     slog.NewLogLogger(d.site.Log.Handler(), slog.LevelDebug),
 	}
 }
 

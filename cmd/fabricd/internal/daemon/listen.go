@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"golang.org/x/sys/unix"
@@ -119,12 +120,22 @@ func removeDead(network, path string) error {
 const socketMode = 0o666
 
 // bind makes a socket that has its mode from the moment that it has a name: bind(2) gives it what the umask leaves of 0777. There is no moment at which it has
-// another one, and no path that could be changed under a chmod(2). The umask is the process', but nothing else makes files while parts start, one by one, without
-// saying for whom they are.
-func bind(network, path string) (net.Listener, error) {
-	old := unix.Umask(0o777 &^ socketMode)
+// another one, and no path that could be changed under a chmod(2).
+func bind(network, path string) (l net.Listener, err error) {
+	withUmask(0o777&^socketMode, func() { l, err = net.Listen(network, path) })
+	return l, err
+}
+
+// umasks is held while the process has another umask.
+var umasks sync.Mutex
+
+// withProcessUmask runs f with another umask, which the whole process has meanwhile.
+func withProcessUmask(mask int, f func()) {
+	umasks.Lock()
+	defer umasks.Unlock()
+	old := unix.Umask(mask)
 	defer unix.Umask(old)
-	return net.Listen(network, path)
+	f()
 }
 
 // closeInherited closes what no part took.

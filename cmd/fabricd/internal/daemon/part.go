@@ -35,6 +35,7 @@ type Site struct {
 	Mux     *Mux
 	Metrics *prometheus.Registry
 
+	served    http.Handler // Mux, and its bounds
 	inherited inherited
 	lock      *os.File        // of Dir, while this daemon's own sockets are there
 	public    map[string]bool // patterns of Mux

@@ -126,7 +126,7 @@ func (r *remote) authorize(s *Site) http.Handler {
 	return fromPage(r.isCalled, s.isPublic, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if s.isPublic(req) {
-			s.Mux.ServeHTTP(w, req.WithContext(WithCaller(req.Context(), nobody)))
+			s.served.ServeHTTP(w, req.WithContext(WithCaller(req.Context(), nobody)))
 			return
 		}
 		t := r.tokens.Load().find(shown(req))
@@ -139,7 +139,7 @@ func (r *remote) authorize(s *Site) http.Handler {
 			Refuse(w, http.StatusForbidden, "", "the token %q has no right to %s", t.Name, req.Method)
 			return
 		}
-		s.Mux.ServeHTTP(w, req.WithContext(WithCaller(req.Context(), t.caller())))
+		s.served.ServeHTTP(w, req.WithContext(WithCaller(req.Context(), t.caller())))
 	}))
 }
 
