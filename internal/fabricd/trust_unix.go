@@ -3,16 +3,39 @@
 package fabricd
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 )
 
-// trusted says whether a folder belongs to this user or to root, and nobody else may put sockets there.
-func trusted(dir string) bool {
+// Check says why sockets in a folder are not to be trusted: it belongs to another user than this one and root, as may a link that leads there, or others may
+// put sockets into it. A link of root's or of this user's is as good as the folder: in /tmp nobody else can replace it (the sticky bit, inode(7)).
+func Check(dir string) error {
+	link, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
 	info, err := os.Stat(dir)
 	if err != nil {
-		return false
+		return err
 	}
-	s, ok := info.Sys().(*syscall.Stat_t)
-	return ok && (s.Uid == 0 || int(s.Uid) == os.Getuid()) && info.Mode().Perm()&0o022 == 0
+	for _, i := range []os.FileInfo{link, info} {
+		s, ok := i.Sys().(*syscall.Stat_t)
+		if !ok {
+			return fmt.Errorf("%s: the system does not say whose it is", dir)
+		}
+		if s.Uid != 0 && int(s.Uid) != os.Getuid() {
+			return fmt.Errorf("%s belongs to uid %d", dir, s.Uid)
+		}
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no folder", dir)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fmt.Errorf("others may write to %s, mode %o", dir, mode)
+	}
+	return nil
 }
+
+// trusted is Check.
+func trusted(dir string) bool { return Check(dir) == nil }

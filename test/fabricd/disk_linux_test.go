@@ -23,7 +23,7 @@ func TestDiskFull(t *testing.T) {
 	if err := os.Mkdir(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Mount("disk", state, "tmpfs", 0, "size=1m"); err != nil {
+	if err := unix.Mount("disk", state, "tmpfs", 0, "size=1m,mode=700"); err != nil {
 		need.Missing(t, "a small disk needs root: %v", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(state, unix.MNT_DETACH) })

@@ -5,6 +5,7 @@ package broker
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"time"
 
@@ -48,7 +49,7 @@ func (c *client) serve() {
 		files, err := c.conn.Receive(&r, 1)
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				c.p.log.Info("a process is cut off", "pid", c.caller.PID, "uid", c.caller.UID, "error", err)
+				c.p.said.Log(c.p.log, slog.LevelInfo, "a process is cut off", "pid", c.caller.PID, "uid", c.caller.UID, "error", err)
 			}
 			return
 		}
@@ -59,7 +60,7 @@ func (c *client) serve() {
 		if err != nil {
 			a = refusal(err)
 			c.p.refusals.Inc()
-			c.p.log.Info("refused", "pid", c.caller.PID, "uid", c.caller.UID, "what", r.Op, "interface", r.Interface, "error", err)
+			c.p.said.Log(c.p.log, slog.LevelInfo, "refused", "pid", c.caller.PID, "uid", c.caller.UID, "what", r.Op, "interface", r.Interface, "error", err)
 		}
 		c.conn.SetDeadline(time.Now().Add(talkTime))
 		if a.Terms != nil {

@@ -33,6 +33,8 @@ type part struct {
 	l   net.Listener
 	wg  sync.WaitGroup
 
+	said daemon.Seldom // of those who are refused
+
 	mu      sync.Mutex // of what follows
 	policy  policy
 	clients map[*client]struct{}
@@ -125,7 +127,7 @@ func (p *part) admit(c *client) bool {
 		}
 	}
 	if p.closed || len(p.clients) >= maxClients || mine >= maxPerUser && c.caller.UID != 0 {
-		p.log.Warn("too many processes ask for AF_XDP", "uid", c.caller.UID, "pid", c.caller.PID)
+		p.said.Log(p.log, slog.LevelWarn, "too many processes ask for AF_XDP", "uid", c.caller.UID, "pid", c.caller.PID)
 		return false
 	}
 	p.clients[c] = struct{}{}

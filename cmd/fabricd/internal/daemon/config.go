@@ -19,11 +19,12 @@ type Config struct {
 	LogLevel  string `yaml:"log-level"`
 	LogFormat string `yaml:"log-format"`
 
-	Page    string `yaml:"page"`   // loopback TCP address of the page for this node's browsers; PageOn for the usual one; "" for none
-	Listen  string `yaml:"listen"` // TCP address of the API; "" for none
-	TLSCert string `yaml:"tls-cert"`
-	TLSKey  string `yaml:"tls-key"`
-	Tokens  string `yaml:"tokens"` // file of tokens
+	Page    string   `yaml:"page"`   // loopback TCP address of the page for this node's browsers; PageOn for the usual one; "" for none
+	Listen  string   `yaml:"listen"` // TCP address of the API; "" for none
+	Names   []string `yaml:"names"`  // of the node, that clients of Listen may ask for
+	TLSCert string   `yaml:"tls-cert"`
+	TLSKey  string   `yaml:"tls-key"`
+	Tokens  string   `yaml:"tokens"` // file of tokens
 
 	Connections        int `yaml:"connections"`
 	ConnectionsPerUser int `yaml:"connections-per-user"`
@@ -57,6 +58,7 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Page, "page", "", "open the page's port for browsers of this node, as fabricd page does later, with TLS and a token made each time: a loopback `address`, \"on\" for "+pageAddress+" or, if that is taken, any port, or \"off\"")
 	fs.Lookup("page").NoOptDefVal = PageOn
 	fs.StringVar(&c.Listen, "listen", "", "also serve the API and the page on this TCP address, with TLS and tokens (127.0.0.1:7480)")
+	fs.StringSliceVar(&c.Names, "names", nil, "names by which clients of --listen call this node, beside its host name and those of the certificate: a Host that is none of them is refused")
 	fs.StringVar(&c.TLSCert, "tls-cert", "", "PEM file of the certificate for --listen (default: the daemon's own, made when it is first needed and kept in the state folder)")
 	fs.StringVar(&c.TLSKey, "tls-key", "", "PEM file of its key")
 	fs.StringVar(&c.Tokens, "tokens", "", "YAML file of the tokens for --listen (default: one token with all rights, kept in the state folder)")

@@ -48,7 +48,7 @@ type Daemon struct {
 // New makes a daemon of parts, which start in this order and close in the opposite one.
 func New(c *Config, log *slog.Logger, parts ...Part) *Daemon {
 	return &Daemon{
-		site: &Site{Config: c, Log: log, Dir: c.Dir, Mux: http.NewServeMux(), Metrics: prometheus.NewRegistry(), public: map[string]bool{}},
+		site: &Site{Config: c, Log: log, Dir: c.Dir, Mux: NewMux(), Metrics: prometheus.NewRegistry(), public: map[string]bool{}},
 		all:  parts,
 
 		doors:    newDoors(),
@@ -56,13 +56,17 @@ func New(c *Config, log *slog.Logger, parts ...Part) *Daemon {
 	}
 }
 
+// Patterns are those of all requests that are answered, once Ready was called.
+func (d *Daemon) Patterns() []string { return d.site.Mux.Patterns() }
+
 // Run starts the parts and serves until ctx ends.
 func (d *Daemon) Run(ctx context.Context) (err error) {
 	d.started = time.Now()
 	log := d.site.Log
-	if err := os.MkdirAll(d.site.Dir, 0o755); err != nil {
-		return fmt.Errorf("the folder of the sockets: %w", err)
+	if err := checkState(d.site.Config.StateDir); err != nil {
+		return err
 	}
+	defer d.site.disown()
 	d.site.inherited = inherit(d.site.Log)
 	l, err := d.site.Listen("unix", fabricd.API)
 	if err != nil {
@@ -109,7 +113,8 @@ func (d *Daemon) open(local net.Listener) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.guard = newGuard(c, os.Getuid(), d.site.Metrics)
-	if err := d.doors.open(d.server(d.site.Mux), &guarded{Listener: local, guard: d.guard}); err != nil {
+	d.site.served = newBulk(os.Getuid()).bounded(d.site.Mux)
+	if err := d.doors.open(d.server(fromNoBrowser(d.site.served)), &guarded{Listener: local, guard: d.guard}); err != nil {
 		return err
 	}
 	if c.Listen != "" {
@@ -145,7 +150,9 @@ func (d *Daemon) server(h http.Handler) *http.Server {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(d.site.Log.Handler(), slog.LevelDebug),
+
+		DisableGeneralOptionsHandler: true, // * is asked for as all else is
+		ErrorLog:                     slog.NewLogLogger(d.site.Log.Handler(), slog.LevelDebug),
 	}
 }
 

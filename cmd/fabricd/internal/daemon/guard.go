@@ -50,7 +50,7 @@ func (g *guard) admit(c Caller) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case g.open >= g.total:
+	case g.open >= g.total, !c.Root(g.uid) && g.open >= g.total-g.total/8: // the last ones are for who can do something about it
 		return fmt.Errorf("%d connections are open, and no more are allowed", g.open)
 	case !c.Root(g.uid) && g.users[c.UID] >= g.ofUser: // all of TCP count as one user, -1
 		return fmt.Errorf("uid %d has %d connections, and no more are allowed", c.UID, g.users[c.UID])

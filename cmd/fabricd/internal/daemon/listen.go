@@ -7,9 +7,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"golang.org/x/sys/unix"
+
+	"gofabric/internal/fabricd"
 )
 
 // inherited are the sockets that systemd opened for the daemon (sd_listen_fds(3)), by the last elements of their paths. They outlive it, so that clients of a
@@ -51,22 +54,88 @@ func (s *Site) Listen(network, name string) (net.Listener, error) {
 	if room := len(unix.RawSockaddrUnix{}.Path) - 1; len(path) > room { // unix(7)
 		return nil, fmt.Errorf("the path of a socket has at most %d bytes: choose a shorter folder than %s with --dir", room, s.Dir)
 	}
-	if conn, err := net.Dial(network, path); err == nil {
-		conn.Close()
-		return nil, fmt.Errorf("another fabricd serves %s: stop it, or choose another folder with --dir", path)
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := s.own(); err != nil {
 		return nil, err
 	}
-	l, err := net.Listen(network, path)
+	if err := removeDead(network, path); err != nil {
+		return nil, err
+	}
+	return bind(network, path)
+}
+
+// own makes the folder this daemon's alone until disown: two that start at once would each take the other's sockets for dead ones.
+func (s *Site) own() error {
+	if s.lock != nil {
+		return nil
+	}
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return fmt.Errorf("the folder of the sockets: %w", err)
+	}
+	if err := fabricd.Check(s.Dir); err != nil {
+		return fmt.Errorf("the folder of the sockets: %w: clients do not trust it, choose another one with --dir", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(s.Dir, "lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("the folder of the sockets: %w", err)
 	}
-	if err := os.Chmod(path, 0o666); err != nil {
-		l.Close()
-		return nil, err
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		lock.Close()
+		return fmt.Errorf("another fabricd serves %s: stop it, or choose another folder with --dir", s.Dir)
 	}
-	return l, nil
+	s.lock = lock
+	return nil
+}
+
+// disown lets another daemon have the folder.
+func (s *Site) disown() {
+	if s.lock != nil {
+		s.lock.Close()
+		s.lock = nil
+	}
+}
+
+// removeDead removes the socket that a dead daemon left behind, and nothing else.
+func removeDead(network, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode()&os.ModeSocket == 0 {
+		return fmt.Errorf("%s is there, and is no socket: remove it, or choose another folder with --dir", path)
+	}
+	conn, err := net.Dial(network, path)
+	if err == nil {
+		conn.Close()
+	}
+	if !errors.Is(err, unix.ECONNREFUSED) { // EAGAIN: somebody listens, but has no time (connect(2))
+		return fmt.Errorf("another program serves %s: stop it, or choose another folder with --dir", path)
+	}
+	return os.Remove(path)
+}
+
+// socketMode lets everybody connect, for which Linux asks for the right to write (unix(7)).
+const socketMode = 0o666
+
+// bind makes a socket that has its mode from the moment that it has a name: bind(2) gives it what the umask leaves of 0777. There is no moment at which it has
+// another one, and no path that could be changed under a chmod(2).
+func bind(network, path string) (l net.Listener, err error) {
+	withUmask(0o777&^socketMode, func() { l, err = net.Listen(network, path) })
+	return l, err
+}
+
+// umasks is held while the process has another umask.
+var umasks sync.Mutex
+
+// withProcessUmask runs f with another umask, which the whole process has meanwhile.
+func withProcessUmask(mask int, f func()) {
+	umasks.Lock()
+	defer umasks.Unlock()
+	old := unix.Umask(mask)
+	defer unix.Umask(old)
+	f()
 }
 
 // closeInherited closes what no part took.

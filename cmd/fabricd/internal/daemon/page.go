@@ -51,6 +51,8 @@ func listenPage(address string, g *guard, own *identity) (*remote, error) {
 	}
 	r.tokens.Store(&list)
 	r.own.Store(&token)
+	names := []string{"localhost"}
+	r.names.Store(&names)
 	if _, err := own.cover(r.host()); err != nil {
 		return nil, fmt.Errorf("the certificate: %w", err)
 	}

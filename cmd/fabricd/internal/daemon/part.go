@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -31,10 +32,12 @@ type Site struct {
 	Config  *Config
 	Log     *slog.Logger
 	Dir     string // the folder of the sockets
-	Mux     *http.ServeMux
+	Mux     *Mux
 	Metrics *prometheus.Registry
 
+	served    http.Handler // Mux, and its bounds
 	inherited inherited
+	lock      *os.File        // of Dir, while this daemon's own sockets are there
 	public    map[string]bool // patterns of Mux
 }
 

@@ -16,6 +16,7 @@ type remote struct {
 	address     string // as it was asked for
 	tokens      atomic.Pointer[tokens]
 	own         atomic.Pointer[string]          // the daemon's own token; "" if it has none
+	names       atomic.Pointer[[]string]        // that clients may ask for; besides, addresses and what the certificate is for
 	certificate atomic.Pointer[tls.Certificate] // nil: the daemon's own
 	listener    net.Listener
 }
@@ -56,7 +57,7 @@ func (r *remote) load(c *Config, own *identity) error {
 	}
 	var cert *tls.Certificate
 	if c.TLSCert == "" {
-		_, err = own.cover(r.host())
+		_, err = own.cover(append(c.Names, r.host())...)
 	} else {
 		var pair tls.Certificate
 		pair, err = tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
@@ -68,6 +69,8 @@ func (r *remote) load(c *Config, own *identity) error {
 	r.tokens.Store(&list)
 	r.own.Store(&token)
 	r.certificate.Store(cert)
+	names := r.ownNames(c.Names...)
+	r.names.Store(&names)
 	return nil
 }
 
@@ -89,6 +92,21 @@ func (r *remote) host() string {
 	return host
 }
 
+// ownNames are what clients call this side beside addresses.
+func (r *remote) ownNames(more ...string) []string {
+	node, _ := os.Hostname()
+	return append([]string{"localhost", r.host(), node}, more...)
+}
+
+// isCalled reports whether this side is asked for by such a name.
+func (r *remote) isCalled(host string) bool {
+	if isAddress(host) || called(host, *r.names.Load()) {
+		return true
+	}
+	c := r.certificate.Load()
+	return c != nil && c.Leaf.VerifyHostname(host) == nil
+}
+
 // link opens the page with the daemon's own token, where it has one; else people type theirs. "" if nobody listens.
 func (r *remote) link() string {
 	if r == nil {
@@ -105,10 +123,10 @@ func (r *remote) link() string {
 // authorize lets those pass who show a token with the right to do what they ask for. What browsers send by themselves, cookies and passwords that they keep,
 // is no token: another site's page cannot make one send it.
 func (r *remote) authorize(s *Site) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	return fromPage(r.isCalled, s.isPublic, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if s.isPublic(req) {
-			s.Mux.ServeHTTP(w, req.WithContext(WithCaller(req.Context(), nobody)))
+			s.served.ServeHTTP(w, req.WithContext(WithCaller(req.Context(), nobody)))
 			return
 		}
 		t := r.tokens.Load().find(shown(req))
@@ -121,8 +139,8 @@ func (r *remote) authorize(s *Site) http.Handler {
 			Refuse(w, http.StatusForbidden, "", "the token %q has no right to %s", t.Name, req.Method)
 			return
 		}
-		s.Mux.ServeHTTP(w, req.WithContext(WithCaller(req.Context(), t.caller())))
-	})
+		s.served.ServeHTTP(w, req.WithContext(WithCaller(req.Context(), t.caller())))
+	}))
 }
 
 // shown is the token that a request carries.

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 // node is the part behind its routes.
 type node struct {
-	mux  *http.ServeMux
+	mux  *daemon.Mux
 	part *Part
 	stop func()
 }
@@ -40,7 +40,7 @@ type node struct {
 func startNode(t *testing.T, c *daemon.Config) *node {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	n := &node{mux: http.NewServeMux(), part: New()}
+	n := &node{mux: daemon.NewMux(), part: New()}
 	site := &daemon.Site{Config: c, Log: slog.New(slog.DiscardHandler), Mux: n.mux, Metrics: prometheus.NewRegistry()}
 	if err := n.part.Start(ctx, site); err != nil {
 		cancel()
@@ -58,7 +58,7 @@ func startNode(t *testing.T, c *daemon.Config) *node {
 
 // user sends requests as a uid.
 type user struct {
-	mux *http.ServeMux
+	mux *daemon.Mux
 	uid int
 }
 

@@ -17,20 +17,21 @@ const (
 	requestTime = 10 * time.Second // for the store to answer
 	maxWait     = time.Minute      // that a client may ask to wait
 	maxList     = 1000             // entries in one answer
+	maxAnswer   = 1 << 20          // bytes of their names and values
 )
 
-func (p *Part) routes(mux *http.ServeMux) {
+func (p *Part) routes(mux *daemon.Mux) {
 	mux.HandleFunc("PUT /v1/names/{name...}", p.putName)
 	mux.HandleFunc("GET /v1/names/{name...}", p.getName)
 	mux.HandleFunc("DELETE /v1/names/{name...}", p.deleteFrom(store.Names, "name"))
-	mux.HandleFunc("GET /v1/names", p.listNames)
+	mux.HandleFunc("GET /v1/names", daemon.BulkFunc(p.listNames))
 	mux.HandleFunc("DELETE /v1/names", p.deletePrefix(store.Names))
 	mux.HandleFunc("POST /v1/leases/{id}", p.renew)
 	mux.HandleFunc("GET /v1/watch", p.watch)
 	mux.HandleFunc("PUT /v1/kv/{key...}", p.putValue)
 	mux.HandleFunc("GET /v1/kv/{key...}", p.getValue)
 	mux.HandleFunc("DELETE /v1/kv/{key...}", p.deleteFrom(store.Values, "key"))
-	mux.HandleFunc("GET /v1/kv", p.listValues)
+	mux.HandleFunc("GET /v1/kv", daemon.BulkFunc(p.listValues))
 	mux.HandleFunc("DELETE /v1/kv", p.deletePrefix(store.Values))
 	mux.HandleFunc("POST /v1/fence/{name...}", p.arrive)
 }
@@ -121,5 +122,17 @@ func (p *Part) list(w http.ResponseWriter, r *http.Request, k store.Kind) (store
 		refuse(w, err)
 		return list, false
 	}
-	return list, true
+	return shorten(list), true
+}
+
+// shorten keeps an answer near maxAnswer bytes: a thousand values may be 256 MiB. The client asks again for more.
+func shorten(list store.List) store.List {
+	size := 0
+	for i := range list.Entries {
+		if size += len(list.Entries[i].Key) + len(list.Entries[i].Value); size > maxAnswer && i > 0 {
+			list.Entries, list.More = list.Entries[:i], true
+			break
+		}
+	}
+	return list
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // routes adds what clients may ask for.
-func (p *part) routes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /v1/emulation", func(w http.ResponseWriter, _ *http.Request) { daemon.Answer(w, p.state()) })
+func (p *part) routes(mux *daemon.Mux) {
+	mux.HandleFunc("GET /v1/emulation", daemon.BulkFunc(func(w http.ResponseWriter, _ *http.Request) { daemon.Answer(w, p.state()) }))
 	for pattern, handle := range map[string]http.HandlerFunc{
 		"PATCH /v1/emulation/links/{id}":           p.changeLink,
 		"PUT /v1/emulation/partition":              p.partition,

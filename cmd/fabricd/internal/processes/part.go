@@ -63,9 +63,9 @@ func (p *part) Start(ctx context.Context, s *daemon.Site) error {
 	ctx, p.stop = context.WithCancel(ctx)
 	p.c.register(s.Metrics, &p.t)
 	s.Metrics.MustRegister(export.New(p.scraped), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{Namespace: "fabricd"}))
-	s.Mux.Handle("GET /metrics", promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 8, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)}))
-	s.Mux.HandleFunc("GET /v1/processes", p.list)
-	s.Mux.HandleFunc("GET /v1/stuck", p.stuck)
+	s.Mux.Handle("GET /metrics", daemon.Bulk(promhttp.HandlerFor(s.Metrics, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)})))
+	s.Mux.HandleFunc("GET /v1/processes", daemon.BulkFunc(p.list))
+	s.Mux.HandleFunc("GET /v1/stuck", daemon.BulkFunc(p.stuck))
 	p.wg.Go(func() { p.accept(ctx) })
 	p.wg.Go(func() { p.watch(ctx) })
 	return nil

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +27,7 @@ func newCollector(p *telemetry.Process) prometheus.Collector {
 func inProcess(t *testing.T) (*part, string) {
 	dir := t.TempDir()
 	p := New().(*part)
-	s := &daemon.Site{Log: slog.New(slog.DiscardHandler), Dir: dir, Mux: http.NewServeMux(), Metrics: prometheus.NewRegistry()}
+	s := &daemon.Site{Log: slog.New(slog.DiscardHandler), Dir: dir, Mux: daemon.NewMux(), Metrics: prometheus.NewRegistry()}
 	if err := p.Start(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,120 @@
+package daemon
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Requests with long bodies, and those for long answers, hold memory until a slow client is done. So few of them run at a time, of all users and of each; the others
+// wait, within bulkWait.
+const (
+	bulkOfUser  = 16
+	bulkOfAll   = 64
+	bulkWait    = 10 * time.Second
+	maxSmall    = 64 << 10 // bytes of a body that is not long
+	bulkMessage = "too many long requests of %s run, or wait for clients that are slow"
+)
+
+// bulk counts them.
+type bulk struct {
+	uid int // the daemon's
+	all chan struct{}
+
+	mu    sync.Mutex
+	users map[int]*share
+}
+
+// share is one user's, while it has requests that run or wait.
+type share struct {
+	slots chan struct{}
+	uses  int
+}
+
+func newBulk(uid int) *bulk {
+	return &bulk{uid: uid, all: make(chan struct{}, bulkOfAll), users: map[int]*share{}}
+}
+
+// enter waits for a place; leave gives it back. refused says whose places are taken. Root and the daemon's own user take none of those of all.
+func (b *bulk) enter(ctx context.Context, c Caller) (leave func(), refused string) {
+	ctx, cancel := context.WithTimeout(ctx, bulkWait)
+	defer cancel()
+	s := b.use(c.UID)
+	select {
+	case s.slots <- struct{}{}:
+	case <-ctx.Done():
+		b.unuse(c.UID, s)
+		return nil, "this user"
+	}
+	if c.Root(b.uid) {
+		return func() { <-s.slots; b.unuse(c.UID, s) }, ""
+	}
+	select {
+	case b.all <- struct{}{}:
+	case <-ctx.Done():
+		<-s.slots
+		b.unuse(c.UID, s)
+		return nil, "all users"
+	}
+	return func() { <-b.all; <-s.slots; b.unuse(c.UID, s) }, ""
+}
+
+func (b *bulk) use(uid int) *share {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.users[uid]
+	if s == nil {
+		s = &share{slots: make(chan struct{}, bulkOfUser)}
+		b.users[uid] = s
+	}
+	s.uses++
+	return s
+}
+
+func (b *bulk) unuse(uid int, s *share) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s.uses--; s.uses == 0 {
+		delete(b.users, uid)
+	}
+}
+
+// run runs a handler when there is a place for it.
+func (b *bulk) run(w http.ResponseWriter, r *http.Request, h http.Handler) {
+	leave, refused := b.enter(r.Context(), CallerOf(r))
+	if refused != "" {
+		Refuse(w, http.StatusServiceUnavailable, "try again", bulkMessage, refused)
+		return
+	}
+	defer leave()
+	Extend(w, 0)
+	h.ServeHTTP(w, r)
+}
+
+type bulkKey struct{}
+
+// bounded bounds requests with long bodies, and those that Bulk marks. CallerOf knows who sends them.
+func (b *bulk) bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength >= 0 && r.ContentLength <= maxSmall {
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), bulkKey{}, b)))
+			return
+		}
+		b.run(w, r, next)
+	})
+}
+
+// Bulk is for handlers with long answers.
+func Bulk(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b, ok := r.Context().Value(bulkKey{}).(*bulk); ok {
+			b.run(w, r, h)
+			return
+		}
+		h.ServeHTTP(w, r) // it has its place already
+	})
+}
+
+// BulkFunc is Bulk.
+func BulkFunc(h http.HandlerFunc) http.HandlerFunc { return Bulk(h).ServeHTTP }

@@ -1,0 +1,88 @@
+package daemon
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Browsers send requests for any site that somebody looks at. What they say of it, no script can change: Origin (RFC 6454, RFC 9110 and Fetch, 3.2) and
+// Sec-Fetch-Site (W3C Fetch Metadata). A site whose name leads to this node (DNS rebinding) is of the same origin as what it asks for, and betrayed by Host, which
+// is its own name then.
+
+// fromPage refuses what a browser sends for any site but the daemon's page, and what is for a host by another name than names says. public says what is nobody's
+// secret: a link on another site may lead there, but no script of it may read it, as there are no CORS headers.
+func fromPage(names func(host string) bool, public func(*http.Request) bool, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refuseHost(w, r, names) {
+			return
+		}
+		origin, site := r.Header.Values("Origin"), r.Header.Values("Sec-Fetch-Site")
+		own := func(o string) bool { return strings.EqualFold(o, "https://"+r.Host) }
+		same := func(s string) bool { return s == "same-origin" || s == "none" } // none: the user's own doing
+		switch {
+		case !all(origin, own):
+			Refuse(w, http.StatusForbidden, "", "the Origin %.100q is not this daemon's: other sites may not ask it", origin)
+		case !all(site, same) && !public(r):
+			Refuse(w, http.StatusForbidden, "", "Sec-Fetch-Site is %.100q: other sites may not ask this daemon", site)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// fromNoBrowser is for the Unix socket, which browsers do not open; somebody may have put a proxy before it, though, and would lend its rights to every site.
+func fromNoBrowser(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refuseHost(w, r, isPlain) {
+			return
+		}
+		for _, sign := range []string{"Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode"} {
+			if v := r.Header.Values(sign); len(v) > 0 {
+				Refuse(w, http.StatusForbidden, "fabricd page", "%s is %.100q: over the Unix socket browsers are not answered", sign, v)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// refuseHost refuses a Host that is not one of names, and reports whether it has. HTTP/1.0 may do without.
+func refuseHost(w http.ResponseWriter, r *http.Request, names func(host string) bool) bool {
+	if r.Host == "" && !r.ProtoAtLeast(1, 1) || names(hostOf(r.Host)) {
+		return false
+	}
+	Refuse(w, http.StatusMisdirectedRequest, "ask by an address, or by a name that --names has", "the Host %.100q is not this daemon's", r.Host)
+	return true
+}
+
+// hostOf is a Host without its port and brackets.
+func hostOf(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		return h
+	}
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		return strings.TrimSuffix(inner, "]")
+	}
+	return host
+}
+
+// isPlain reports whether a host is no name that somebody else's DNS could answer for: an address, or a single word.
+func isPlain(host string) bool { return isAddress(host) || !strings.Contains(host, ".") }
+
+// isAddress reports whether a host is an IP address: a browser has it from nobody's DNS.
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
+// called reports whether a host is what one of the names says, however it is written (RFC 4343).
+func called(host string, names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(strings.TrimSuffix(host, "."), n) })
+}
+
+func all(list []string, ok func(string) bool) bool {
+	return !slices.ContainsFunc(list, func(s string) bool { return !ok(s) })
+}

@@ -1,0 +1,140 @@
+package fabricd
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"gofabric/internal/fabricd"
+	"gofabric/internal/fabricd/api"
+	"gofabric/test/program"
+)
+
+const (
+	envOccupy = "FABRICD_TEST_OCCUPY" // what, quoted, this process writes to each of envTimes connections that it opens to the sockets in envAt, and reads nothing
+	envTimes  = "FABRICD_TEST_TIMES"
+	envAt     = "FABRICD_TEST_AT"
+)
+
+// asOccupant is a process that takes connections and does as little as it can with them, until its input ends. It reports whether this one is.
+func asOccupant() bool {
+	text := os.Getenv(envOccupy)
+	if text == "" {
+		return false
+	}
+	text, _ = strconv.Unquote(text)
+	var times int
+	_, _ = fmt.Sscan(os.Getenv(envTimes), &times)
+	var held []net.Conn
+	for range times {
+		network, path, _ := strings.Cut(os.Getenv(envAt), ":")
+		conn, err := net.Dial(network, path)
+		if err != nil {
+			continue // that the daemon has no room is right
+		}
+		held = append(held, conn)
+		_ = conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
+		_, _ = conn.Write([]byte(text)) // nor that it does not read
+	}
+	fmt.Println("ready")
+	_, _ = os.Stdin.Read(make([]byte, 1))
+	fmt.Println(len(held), "held")
+	return true
+}
+
+// TestValuesInPieces: a list of many long values comes in pieces of about a MiB.
+func TestValuesInPieces(t *testing.T) {
+	dir := newDir(t)
+	start(t, dir, "--state-dir", "off")
+	c := client(t, dir)
+	ctx := program.Patient(t)
+	value := make([]byte, 256<<10)
+	const n = 20
+	for i := range n {
+		if err := c.Do(ctx, "PUT", api.KeyPath(fmt.Sprintf("long/%02d", i)), api.Value{Value: value}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, pieces := 0, 0
+	for after, more := "", true; more; pieces++ {
+		var list api.Values
+		if err := c.Do(ctx, "GET", "/v1/kv?prefix=long/&after="+after, nil, &list); err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Values) > 4 || len(list.Values) == 0 {
+			t.Fatalf("%d values of 256 KiB at once", len(list.Values))
+		}
+		have, after, more = have+len(list.Values), list.Values[len(list.Values)-1].Key, list.More
+	}
+	if have != n || pieces < n/4 {
+		t.Errorf("%d values in %d pieces", have, pieces)
+	}
+}
+
+// TestSlowOther: another user opens as many connections as it can to each socket, and says a half of something on each, or asks for much and reads nothing. Root and
+// a third user are served meanwhile, the same user's short requests too where it has connections left, and the daemon stays small.
+func TestSlowOther(t *testing.T) {
+	self := myself(t)
+	value, _ := json.Marshal(api.Value{Value: make([]byte, 200<<10)})
+	for what, o := range map[string]struct{ socket, text string }{
+		"silent":              {"unix:" + fabricd.API, " "},
+		"half a head":         {"unix:" + fabricd.API, "GET /v1/status HTTP/1.1\r\nHost: x\r\nX: "},
+		"a long head":         {"unix:" + fabricd.API, "GET /v1/status HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 31<<10)},
+		"a body in pieces":    {"unix:" + fabricd.API, "PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n" + strings.Repeat("x", 100<<10)},
+		"chunks":              {"unix:" + fabricd.API, "PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n" + strings.Repeat("x", 1<<16)},
+		"deaf lists":          {"unix:" + fabricd.API, strings.Repeat("GET /v1/kv HTTP/1.1\r\nHost: x\r\n\r\n", 20)},
+		"deaf metrics":        {"unix:" + fabricd.API, strings.Repeat("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 50)},
+		"deaf watches":        {"unix:" + fabricd.API, "GET /v1/watch HTTP/1.1\r\nHost: x\r\n\r\n"},
+		"waits":               {"unix:" + fabricd.API, "GET /v1/kv/never?wait=1m HTTP/1.1\r\nHost: x\r\n\r\n"},
+		"half of a process":   {"unix:" + fabricd.Stats, "\x00\x00"},
+		"half of a borrowing": {"unixpacket:" + fabricd.XDP, "{"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := newDir(t)
+			p := start(t, dir, "--state-dir", "off")
+			c := client(t, dir)
+			for i := range 20 {
+				if err := c.Do(program.Patient(t), "PUT", api.KeyPath(fmt.Sprint("long/", i)), json.RawMessage(value), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := p.resident()
+			network, name, _ := strings.Cut(o.socket, ":")
+			hostile := program.Talk(t, asOther(self, envOccupy+"="+strconv.Quote(o.text), envTimes+"=300", envAt+"="+network+":"+dir+"/"+name))
+			if line := hostile.Line(); line != "ready" {
+				t.Fatal(line)
+			}
+			begin := time.Now()
+			for i := range 50 {
+				if err := c.Do(within(t, 5*time.Second), "PUT", api.NamePath(fmt.Sprint("root/", i)), api.Registration{Address: "1"}, nil); err != nil {
+					t.Fatalf("root is not served: %v", err)
+				}
+			}
+			var list api.Values
+			if err := client(t, dir).Do(within(t, 5*time.Second), http.MethodGet, "/v1/kv", nil, &list); err != nil || len(list.Values) == 0 {
+				t.Errorf("root's list: %v", err)
+			}
+			if err := client(t, dir).Do(within(t, 5*time.Second), http.MethodGet, "/v1/stuck", nil, nil); err != nil {
+				t.Errorf("root asks what is stuck: %v", err)
+			}
+			metrics(t, dir)
+			for i, got := range as(t, 65533, dir, request{"PUT", "/v1/names/third", json.RawMessage(`{"address":"1"}`)}, request{"PUT", "/v1/kv/third", json.RawMessage(`{"value":"` + strings.Repeat("QUFB", 20<<10) + `"}`)}, request{"GET", "/v1/kv", nil}) {
+				if got != 200 {
+					t.Errorf("a third user's request %d: %d", i, got)
+				}
+			}
+			grown := (p.resident() - before) >> 20
+			t.Logf("others were served in %v, the daemon has %d MiB more", time.Since(begin).Round(time.Millisecond), grown)
+			if grown > 150 {
+				t.Errorf("the daemon has grown by %d MiB", grown)
+			}
+			hostile.HangUp()
+		})
+	}
+}
