@@ -90,13 +90,38 @@ func RecvWith(fd FD, b []byte) (n int, extra FD, err error) {
 	return n, extra, nil
 }
 
-// PeerUser is the effective user of who is at the other end of a connected local socket, at the time of connect(2) or listen(2) (SO_PEERCRED, unix(7)).
-func PeerUser(fd FD) (int, error) {
+// PeerOf returns who is at the other end of a connected local socket, as the system noted it at connect(2) or listen(2) (SO_PEERCRED, unix(7)). Both numbers are as this process sees
+// them: a process of another namespace may have no PID here, which is 0, and a user who has no number here is the overflow user (user_namespaces(7)).
+func PeerOf(fd FD) (Peer, error) {
 	c, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
-		return 0, err
+		return Peer{}, err
 	}
-	return int(c.Uid), nil
+	return Peer{PID: int(c.Pid), UID: int(c.Uid)}, nil
+}
+
+// PeerProcess returns a descriptor of the process of PeerOf (pidfd_open(2)), which stays that process' when its PID is used again. Before Linux 6.5 (SO_PEERPIDFD) it is of the
+// process that has the PID now.
+func PeerProcess(fd FD, p Peer) (FD, error) {
+	n, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+	if err == unix.ENOPROTOOPT {
+		n, err = unix.PidfdOpen(p.PID, 0)
+	}
+	if err != nil {
+		return NoFD, err
+	}
+	return FD(n), nil
+}
+
+// Alive reports whether the process of a descriptor has not ended.
+func Alive(process FD) bool {
+	p := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(p, 0)
+		if err != unix.EINTR {
+			return n == 0 && err == nil
+		}
+	}
 }
 
 // Peek reports how many of the bytes that wait on a connected socket it has found; 0 and no error: the peer has closed.

@@ -22,8 +22,14 @@ func SendWith(FD, []byte, FD) (int, error) { return 0, unix.ENOSYS }
 // RecvWith fails.
 func RecvWith(FD, []byte) (int, FD, error) { return 0, NoFD, unix.ENOSYS }
 
-// PeerUser fails.
-func PeerUser(FD) (int, error) { return 0, unix.ENOSYS }
+// PeerOf fails.
+func PeerOf(FD) (Peer, error) { return Peer{}, unix.ENOSYS }
+
+// PeerProcess fails.
+func PeerProcess(FD, Peer) (FD, error) { return NoFD, unix.ENOSYS }
+
+// Alive is false.
+func Alive(FD) bool { return false }
 
 // Peek fails.
 func Peek(FD) (int, error) { return 0, unix.ENOSYS }

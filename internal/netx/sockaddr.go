@@ -3,6 +3,7 @@
 package netx
 
 import (
+	"encoding/binary"
 	"net"
 	"net/netip"
 	"strconv"
@@ -67,4 +68,14 @@ func zoneName(index uint32) string {
 		return i.Name
 	}
 	return strconv.FormatUint(uint64(index), 10)
+}
+
+// EndOf is an address as 16 bytes, those of IPv4 mapped, and its port, big-endian. Two addresses that differ in their zone only are one.
+func EndOf(a netip.AddrPort) (e [18]byte) {
+	if ip := a.Addr(); ip.IsValid() {
+		b := ip.As16()
+		copy(e[:], b[:])
+	}
+	binary.BigEndian.PutUint16(e[16:], a.Port())
+	return e
 }

@@ -40,6 +40,9 @@ func OneHost(local, peer netip.Addr) bool {
 	return local == peer || local.IsLoopback() || peer.IsLoopback() || CanBind(peer)
 }
 
+// Peer is a process at the other end of a local socket, and the user with whose rights it acts.
+type Peer struct{ PID, UID int }
+
 // Listen starts accepting; the kernel holds up to backlog connections that nobody accepted yet.
 func Listen(fd FD, backlog int) error { return unix.Listen(int(fd), backlog) }
 

@@ -11,7 +11,7 @@ import (
 // maxParts bounds the ranges of one call on each side: an operation has at most four, and the seal is one more.
 const maxParts = 8
 
-// Puller implements engine.Puller. It has no state; its methods may be called from any goroutine.
+// Puller implements engine.Puller. Its methods may be called from any goroutine.
 type Puller struct{}
 
 var _ engine.Puller = Puller{}
@@ -38,17 +38,8 @@ func (Puller) Identity() *engine.Identity {
 	return id
 }
 
-// Challenge returns bytes that nobody can guess.
-func (Puller) Challenge() (c [engine.SealLen]byte) {
-	rand.Read(c[:])
-	return c
-}
-
 // Address is what a peer calls b.
 func (Puller) Address(b []byte) uint64 { return address(b) }
-
-// NewSeals returns memory for the seals of a connection.
-func (Puller) NewSeals() engine.Seals { return new(seals) }
 
 // Pull copies what a peer lends, and looks at its seal after that.
 func (Puller) Pull(l *engine.Loan) engine.Pulled {

@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 
 // lend is the child: it does what it reads, and says where its memory is, until the end of its input.
 func lend() {
-	mem, seals := payload(), new(seals)
+	k := Puller{}.NewSeals().(*kept)
+	mem, seals := payload(), k.seals
 	word := make([]byte, 8) // the number of the message that is lent
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		n, at := uint64(0), uint64(0)
@@ -45,6 +46,11 @@ func lend() {
 				mem[i] = '!'
 			}
 			copy(mem, payload())
+		case "double":
+			double()
+		case "show": // it tells no memory
+			show(in)
+			continue
 		case "churn":
 			from = word
 			go churn(mem, seals, word)
@@ -52,7 +58,7 @@ func lend() {
 		fmt.Println(Puller{}.Address(from), at, n)
 	}
 	runtime.KeepAlive(mem)
-	runtime.KeepAlive(seals)
+	runtime.KeepAlive(k)
 }
 
 // churn lends mem for a moment, with all of it the number of the message, takes it back and overwrites it, for ever.
@@ -99,7 +105,7 @@ func own(parts ...[]byte) (from []wire.RMAIov) {
 func TestOwnMemory(t *testing.T) {
 	p := puller(t)
 	src, dst := payload(), make([]byte, 100)
-	challenge := p.Challenge()
+	challenge := [engine.SealLen]byte{9, 8, 7, 6, 5, 4, 3, 2}
 	seals := p.NewSeals()
 	number, at := seals.Set(200, &challenge)
 	l := engine.Loan{PID: uint32(os.Getpid()), Seal: wire.Seal(&challenge, number), SealAt: at, From: own(src[5:65], src[500:540]), Into: [][]byte{dst[:10], dst[10:]}}
@@ -182,10 +188,16 @@ type child struct {
 	l   engine.Loan
 }
 
-func startChild(t *testing.T) *child {
+func startChild(t *testing.T) *child { return startChildOf(t, os.Geteuid()) }
+
+// startChildOf starts it with the rights of a user.
+func startChildOf(t *testing.T, uid int) *child {
 	t.Helper()
 	puller(t)
 	c := &child{t: t, cmd: exec.Command(os.Args[0])}
+	if uid != os.Geteuid() {
+		become(t, c.cmd, uid)
+	}
 	c.cmd.Env = append(os.Environ(), "GOFABRIC_PULL_CHILD=1")
 	in, err := c.cmd.StdinPipe()
 	if err != nil {
@@ -293,7 +305,7 @@ func TestScribbled(t *testing.T) {
 func TestNoAlloc(t *testing.T) {
 	p := puller(t)
 	src, dst := payload(), make([]byte, 100)
-	challenge := p.Challenge()
+	challenge := [engine.SealLen]byte{9, 8, 7, 6, 5, 4, 3, 2}
 	seals := p.NewSeals()
 	l := engine.Loan{PID: uint32(os.Getpid()), From: own(src[:100]), Into: [][]byte{dst}}
 	if n := testing.AllocsPerRun(100, func() {

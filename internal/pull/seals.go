@@ -2,13 +2,46 @@ package pull
 
 import (
 	"encoding/binary"
+	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"gofabric/internal/xnet/engine"
 )
 
-// seals implements engine.Seals. It is always in the heap, whose objects do not move, and addresses of it are given away only while something points to it.
+// seals implements engine.Seals.
+//
+// A process that forks makes a copy of its memory, and the copy may get the number of the process when that has died. So seals are in memory that is zero in a copy (MADV_WIPEONFORK,
+// madvise(2)): no process but this one ever holds a whole seal of it.
 type seals [256]slot
+
+// kept is seals whose memory goes to the next ones when nothing points to it any more. It is never unmapped: addresses of it were given away.
+type kept struct{ *seals }
+
+// spare is such memory.
+var spare struct {
+	sync.Mutex
+	list []*seals
+}
+
+// NewSeals returns memory for the seals of a connection.
+func (Puller) NewSeals() engine.Seals {
+	spare.Lock()
+	defer spare.Unlock()
+	var s *seals
+	if n := len(spare.list); n > 0 {
+		s, spare.list = spare.list[n-1], spare.list[:n-1]
+	} else if s = mapSeals(); s == nil {
+		return new(seals) // before Linux 4.14: of the heap, whose objects do not move
+	}
+	k := &kept{s}
+	runtime.AddCleanup(k, func(s *seals) {
+		spare.Lock()
+		defer spare.Unlock()
+		spare.list = append(spare.list, s)
+	}, s)
+	return k
+}
 
 // slot is one seal. Both words are little-endian in memory.
 //
@@ -20,7 +53,10 @@ type slot struct {
 	number    atomic.Uint64
 }
 
-var _ engine.Seals = (*seals)(nil)
+var (
+	_ engine.Seals = (*seals)(nil)
+	_ engine.Seals = (*kept)(nil)
+)
 
 // issued is the last number of a seal of this process.
 var issued atomic.Uint64

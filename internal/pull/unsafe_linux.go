@@ -14,6 +14,19 @@ func address(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.Slic
 
 func (t *slot) address() uint64 { return uint64(uintptr(unsafe.Pointer(t))) }
 
+// mapSeals returns seals that are zero in a copy of this process; nil if the system has no such memory.
+func mapSeals() *seals {
+	b, err := unix.Mmap(-1, 0, int(unsafe.Sizeof(seals{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return nil
+	}
+	if unix.Madvise(b, unix.MADV_WIPEONFORK) != nil {
+		unix.Munmap(b)
+		return nil
+	}
+	return (*seals)(unsafe.Pointer(unsafe.SliceData(b)))
+}
+
 // vector is struct iovec for either side: the remote one's addresses mean nothing here.
 type vector struct {
 	base unsafe.Pointer

@@ -33,6 +33,7 @@ var rank = []struct {
 	{"internal/xnet/engine", 2},
 	{"internal/progress", 2},
 	{"internal/xdp", 2},
+	{"internal/trust", 2},
 	{"internal/pull", 3},
 	{"core", 2},
 	{"core/mr", 3},

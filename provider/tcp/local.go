@@ -9,6 +9,7 @@ import (
 
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
+	"gofabric/internal/trust"
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
 )
@@ -156,6 +157,10 @@ func (l *lobby) admit() (starved bool) {
 		if err != nil {
 			return wanting(err) || starved
 		}
+		if _, ok := trust.Same(fd, trust.Stream, lobbyName(l.name)); !ok {
+			netx.Close(fd)
+			continue
+		}
 		starved = l.recognise(fd) || starved
 		l.balance()
 	}
@@ -247,6 +252,16 @@ func oneHost(local, peer netip.AddrPort) bool {
 	return netx.OneHost(local.Addr().Unmap(), peer.Addr().Unmap())
 }
 
+// ends says where the ends of the connection are (engine.Conn.Way); they stay the same when the stream moves.
+func (s *stream) ends() (e engine.Ends, ok bool) {
+	local, peer := s.local.Addr().Unmap(), s.peer.Addr().Unmap()
+	if s.fd == netx.NoFD || !local.IsValid() || !netx.OneHost(local, peer) {
+		return e, false
+	}
+	space, _ := netx.Namespace(s.fd)
+	return engine.Ends{Space: space, Local: netx.EndOf(s.local), Peer: netx.EndOf(s.peer)}, true
+}
+
 // turn does what is next for a stream that can move.
 func (s *stream) turn() {
 	if s.conn.State() != engine.Connected {
@@ -328,6 +343,10 @@ func (s *stream) takeOffer() {
 	fd, err := netx.LocalConnect(lobbyName(o.Name))
 	if err != nil {
 		return // not the same host: then it stays
+	}
+	if _, ok := trust.Same(fd, trust.Stream, lobbyName(o.Name)); !ok {
+		netx.Close(fd)
+		return
 	}
 	memory := netx.NoFD
 	if o.Memory {

@@ -147,7 +147,7 @@ func (s *settings) rxLimits() front.RxLimits {
 // config is what the engine needs of the settings and of an endpoint's attributes.
 func (s *settings) config(txSize int) *engine.Config {
 	c := &engine.Config{
-		Features:       wire.FeatureExtended | wire.FeatureSeals | wire.FeatureVerdicts | wire.FeatureEnd,
+		Features:       wire.FeatureExtended | wire.FeatureSeals | wire.FeatureShow | wire.FeatureVerdicts | wire.FeatureEnd,
 		StageMax:       s.staging,
 		StageLimit:     128 << 10,
 		TxDepth:        txSize,

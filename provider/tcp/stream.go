@@ -82,6 +82,12 @@ type stream struct {
 // attach registers the socket with prog.
 func (s *stream) attach(prog *progress.Engine, bufs *buffers, want netx.Events) error {
 	s.prog, s.bufs = prog, bufs
+	s.conn.Way = s.ends
+	if s.conn.State() != engine.Opening { // else when the transport is up
+		if local, err := netx.LocalAddr(s.fd); err == nil {
+			s.local = local
+		}
+	}
 	if bufs.lobby != nil {
 		s.conn.SetMover(bufs.lobby)
 		bufs.lobby.streams[s.conn] = s

@@ -9,6 +9,7 @@ import (
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
 	"gofabric/internal/shm"
+	"gofabric/internal/trust"
 )
 
 const (
@@ -68,12 +69,18 @@ func (d *door) Ready(bool, bool) {
 		case err != nil: // descriptors have run out: a socket that stays ready for ever would keep the poller busy
 			d.ns.shut()
 			return
-		case !trusted(fd) || !d.ns.room():
+		case !d.ns.trusts(fd, doorName(d.ns.p.local)) || !d.ns.room():
 			netx.Close(fd)
 		default:
 			d.ns.admit(fd)
 		}
 	}
+}
+
+// trusts reports whether the other end of a connection belongs to the same user: others might say that they are who they are not.
+func (ns *neighbours) trusts(fd netx.FD, name string) bool {
+	_, ok := trust.Same(fd, trust.Datagrams, name)
+	return ok
 }
 
 // Poll implements progress.Source; it is never called, for a door is no stream.

@@ -3,7 +3,6 @@ package udp
 import (
 	"encoding/binary"
 	"net/netip"
-	"os"
 
 	"gofabric/internal/netx"
 	"gofabric/internal/shm"
@@ -52,15 +51,6 @@ func together(a, b netip.Addr) bool {
 
 // broadcast is an address that a socket can have and nobody is at.
 var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
-
-// overflowUser is who cannot be named in this user name space (user_namespaces(7), kernel.overflowuid): that may be anybody.
-const overflowUser = 65534
-
-// trusted reports whether the other end of a connection belongs to the same user: others might say that they are who they are not.
-func trusted(fd netx.FD) bool {
-	uid, err := netx.PeerUser(fd)
-	return err == nil && uid == os.Geteuid() && uid != overflowUser
-}
 
 // sameSpace reports whether two sockets are in one network name space: that of the calling thread may have changed since the first was opened, and elsewhere
 // somebody else may have the same address. Before Linux 5.14 nobody can tell, and no memory is shared.

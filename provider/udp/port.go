@@ -159,6 +159,12 @@ func (p *port) Progress() *progress.Engine { return p.d.prog }
 // Local implements dgram.Port.
 func (p *port) Local() netip.AddrPort { return p.local }
 
+// Space implements dgram.Spaced.
+func (p *port) Space() uint64 {
+	n, _ := netx.Namespace(p.main.fd)
+	return n
+}
+
 // ReceiveBuffer implements dgram.Buffered.
 func (p *port) ReceiveBuffer() int { return p.recvBuf }
 

@@ -251,7 +251,7 @@ func TestLies(t *testing.T) {
 		"done without an index":          ext([]byte{byte(wire.ExtDone)}),
 		"a reference without leave":      ext(ref.Append(nil)),
 		"a proof of nothing":             ext(wire.AppendProof(nil, 1)),
-		"a challenge to nobody":          ext(wire.AppendChallenge(nil, new([wire.SealLen]byte))),
+		"a challenge to nobody":          ext(new(wire.Challenge).Append(nil)),
 		"half an offer":                  ext([]byte{byte(wire.ExtOffer), 0, 0, 0, 1}),
 		"hello twice":                    append(hello[:len(hello):len(hello)], hello...),
 		"half a hello":                   ext([]byte{byte(wire.ExtHello), 0, 0}),

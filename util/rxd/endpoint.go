@@ -9,6 +9,7 @@ import (
 	"gofabric/internal/dgram"
 	"gofabric/internal/front"
 	"gofabric/internal/mono"
+	"gofabric/internal/netx"
 	"gofabric/internal/progress"
 	xengine "gofabric/internal/xnet/engine"
 	"gofabric/util/rxd/engine"
@@ -87,9 +88,22 @@ func (ep *endpoint) become(port dgram.Port) {
 	}
 	cfg.RecvWindow = ep.d.s.window(port)
 	cfg.Auth = ep.auth.EngineAuth()
+	if cfg.Conn.Puller != nil {
+		cfg.Ends = ep.between
+	}
 	ep.port = port
 	ep.eng = engine.New(cfg, ep.d.Pool(), ep.own, ep.auth.Memory(&ep.d.Domain), (*hooks)(ep))
 	ep.out.init(port.MaxSegments())
+}
+
+// between says where the ends of a stream are (engine.Config.Ends).
+func (ep *endpoint) between(peer netip.AddrPort) (e xengine.Ends, ok bool) {
+	local := ep.port.Local()
+	p, spaced := ep.port.(dgram.Spaced)
+	if !spaced || !netx.OneHost(local.Addr().Unmap(), peer.Addr().Unmap()) {
+		return e, false
+	}
+	return xengine.Ends{Space: p.Space(), Local: netx.EndOf(local), Peer: netx.EndOf(peer)}, true
 }
 
 // engine makes the configuration of an endpoint's engine.

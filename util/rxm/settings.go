@@ -155,7 +155,7 @@ func (s *settings) conn(txSize, inject int) *engine.Config {
 		InternalMax:    internalMax, // what any peer of ours can have under way: see there
 	}
 	if s.direct {
-		c.Features = wire.FeatureExtended | wire.FeatureDirect | wire.FeatureSeals | wire.FeatureVerdicts | wire.FeatureEnd
+		c.Features = wire.FeatureExtended | wire.FeatureDirect | wire.FeatureSeals | wire.FeatureShow | wire.FeatureVerdicts | wire.FeatureEnd
 		if s.singleCopy < core.MaxSize {
 			c.Puller, c.PullOver = pull.New(), s.singleCopy
 		}

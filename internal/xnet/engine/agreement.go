@@ -14,15 +14,26 @@ func (c *Conn) wantsPull(s *Send) bool {
 	}
 	p := c.pulls()
 	if !p.asked {
-		p.asked, p.asks = true, true
+		p.asked = true
+		if !c.near() {
+			return false // the peer need not know who we are
+		}
+		p.asks = true
 		c.stageExt(c.cfg.Puller.Identity().Append(p.out[:0]))
 	}
 	return p.lend
 }
 
-// sealing says whether messages may go by reference on this connection at all: both ends seal them.
+// sealing says whether messages may go by reference on this connection at all: both ends seal them, and show who they are.
 func (c *Conn) sealing() bool {
-	return c.Ours && c.Agreed&wire.FeatureSeals != 0 && c.cfg.Puller != nil
+	const both = wire.FeatureSeals | wire.FeatureShow
+	return c.Ours && c.Agreed&both == both && c.cfg.Puller != nil && c.Way != nil
+}
+
+// near says whether the peer may be on this host, and where the ends are.
+func (c *Conn) near() (ok bool) {
+	c.pul.ends, ok = c.Way()
+	return ok
 }
 
 // helloed answers a peer that wants its memory to be read.
@@ -33,7 +44,7 @@ func (c *Conn) helloed(b []byte) error {
 		return ErrProtocol
 	}
 	p.told = true
-	if !c.sealing() {
+	if c.state != Connected || !c.sealing() || !c.near() {
 		c.answerExt(wire.ExtRefuse, 0)
 		return nil
 	}
@@ -44,20 +55,26 @@ func (c *Conn) helloed(b []byte) error {
 		c.answerExt(wire.ExtRefuse, 0)
 		return nil
 	}
-	p.pid, p.challenge = h.PID, own.Challenge()
-	c.stageExt(wire.AppendChallenge(p.out[:0], &p.challenge))
+	v := own.Invite()
+	if v == nil {
+		c.answerExt(wire.ExtRefuse, 0)
+		return nil
+	}
+	p.invited, p.pid, p.challenge = v, h.PID, v.Challenge().Seal
+	c.stageExt(v.Challenge().Append(p.out[:0]))
 	c.answered()
 	return nil
 }
 
-// challenged puts the peer's challenge where it can read it.
+// challenged puts the peer's challenge where it can read it, and shows it who we are.
 func (c *Conn) challenged(b []byte) error {
 	p := c.pul
-	seal, err := wire.ParseChallenge(b)
-	if err != nil || !p.asked || p.proved {
+	ch, err := wire.ParseChallenge(b)
+	if err != nil || !p.asks || p.proved {
 		return ErrProtocol
 	}
-	p.cell, p.proved = seal, true
+	p.cell, p.proved = ch.Seal, true
+	c.cfg.Puller.Show(&ch, &p.ends)
 	c.stageExt(wire.AppendProof(p.out[:0], c.cfg.Puller.Address(p.cell[:])))
 	c.answered()
 	return nil
@@ -73,19 +90,28 @@ func (c *Conn) admitted() error {
 	return nil
 }
 
-// proven reads the challenge in the peer's memory.
+// proven looks who has come, and reads the challenge in its memory.
 func (c *Conn) proven(b []byte) error {
 	p := c.pul
 	at, err := wire.ParseProof(b)
-	if err != nil || !p.told || p.pull || p.pid == 0 {
+	if err != nil || p.invited == nil {
 		return ErrProtocol
 	}
-	p.loan = Loan{PID: p.pid, Seal: p.challenge, SealAt: at}
-	if c.cfg.Puller.Pull(&p.loan) != Copied {
+	met := p.invited.Met(&p.ends, p.pid, at)
+	p.invited = nil
+	if !met {
 		c.answerExt(wire.ExtRefuse, 0)
 		return nil
 	}
 	p.pull = true
 	c.answerExt(wire.ExtReady, 0)
 	return nil
+}
+
+// uninvite ends the wait for the peer's process.
+func (c *Conn) uninvite() {
+	if p := c.pul; p != nil && p.invited != nil {
+		p.invited.Close()
+		p.invited = nil
+	}
 }

@@ -81,7 +81,7 @@ func clubs(s *script) (a, b *club) {
 // joined makes them, connected.
 func joined(s *script) (a, b *club) {
 	a, b = clubs(s)
-	s.a.cfg.Features, s.b.cfg.Features = wire.FeatureExtended|wire.FeatureSeals, wire.FeatureExtended|wire.FeatureSeals
+	s.a.cfg.Features, s.b.cfg.Features = wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow, wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow
 	s.connect()
 	return a, b
 }

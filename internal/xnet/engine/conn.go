@@ -39,6 +39,8 @@ const (
 type Conn struct {
 	// User is the driver's.
 	User any
+	// Way returns where the ends are, if both may be on this host; nil: nothing goes by reference.
+	Way func() (e Ends, ok bool)
 	// Src is what completions name as the source of messages.
 	Src uint64
 	// Stats.
@@ -351,6 +353,7 @@ func (c *Conn) becomeClosed(err error) {
 		c.pool.putIncoming(in)
 	}
 	c.endAsked(err)
+	c.uninvite()
 	if c.rx != nil {
 		c.rx.drop(c, err)
 	}

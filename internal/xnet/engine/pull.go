@@ -7,14 +7,17 @@ import "gofabric/internal/xnet/wire"
 //
 //	sender                                      receiver
 //	hello (who I am)                     ->
-//	                                     <-     challenge (16 random bytes), or refuse
+//	                                     <-     challenge (16 random bytes, a local socket), or refuse
+//	shows itself at the socket, with them
 //	proof (they are at this address)     ->
 //	                                     <-     ready: I have read them there; or refuse
 //	sealed (message, ranges, seal)       ->
 //	                                     <-     done; or cts: I could not copy it, send it
 //
 // Each direction agrees by itself when it has its first large message (agreement.go). Until then, and if the peer refuses, messages go through the connection.
-// The challenge proves that the process at the other end of the connection, and not a third one that it names, is the one whose memory is read.
+// The socket proves who reads whom (Invitation): the system says which process of which user has come there, and that process says of which connection it
+// speaks. So nobody can name a third one. The challenge proves that this process can be read, and by the number that it has here. The decision record
+// 0026-same-host-trust.md has the attacks that this ends.
 //
 // Each message has a seal of its own (seal.go). The sender breaks the seal before it gives the buffer back for any reason but the receiver's done. The receiver
 // copies the message first and looks at the seal last. It delivers the message only if the seal was whole. The decision record 0023-seals.md proves that what
@@ -30,8 +33,10 @@ type Identity = wire.Hello
 type Puller interface {
 	// Identity says who this process is.
 	Identity() *Identity
-	// Challenge returns bytes that nobody can guess.
-	Challenge() [SealLen]byte
+	// Invite waits for the process of a peer at a socket; nil: it cannot.
+	Invite() Invitation
+	// Show shows, where c says, that this process is at the end of the connection e, its own view. Who is not believed is refused by the peer.
+	Show(c *wire.Challenge, e *Ends)
 	// Address is what a peer calls b, which must stay where it is.
 	Address(b []byte) uint64
 	// NewSeals returns memory for the seals of a connection.
@@ -39,6 +44,26 @@ type Puller interface {
 	// Pull copies what a peer lends, and looks at the seal after that.
 	Pull(l *Loan) Pulled
 }
+
+// Invitation is a socket where a peer's process is to show itself. It is closed by one of its last two methods.
+type Invitation interface {
+	// Challenge is what to tell the peer: bytes that nobody can guess, and where the socket is.
+	Challenge() *wire.Challenge
+	// Met reports whether the system says that a process of this user has come, with the challenge and for the connection e, that its id is pid, and that it is
+	// alive and has the challenge at an address of its memory. What is not so is refused for good, and logged.
+	Met(e *Ends, pid uint32, at uint64) bool
+	// Close ends the wait.
+	Close()
+}
+
+// Ends says which connection of this host one is, as one of its ends sees it.
+type Ends struct {
+	Space       uint64       // the network name space; 0 where the system does not tell
+	Local, Peer [EndLen]byte // 16 bytes of IP address, u16 big-endian port
+}
+
+// EndLen is the length of an address in Ends.
+const EndLen = 18
 
 // Loan is what a peer lends, and where it is to be copied.
 type Loan struct {
@@ -78,6 +103,8 @@ type pulls struct {
 	bye    bool // we have nothing more to say (leave.go)
 	end    ending
 
+	invited   Invitation // of the peer that has said hello, until it has proved who it is
+	ends      Ends
 	pid       uint32
 	challenge [SealLen]byte     // ours for the peer
 	cell      [SealLen]byte     // the peer's for us; it reads it here

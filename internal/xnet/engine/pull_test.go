@@ -11,29 +11,81 @@ import (
 
 // room is a host that fake processes share: what they gave the address of can be read by all.
 type room struct {
-	mem    [][]byte
-	denied bool // the system forbids it
-	reads  int
-	number uint64 // of the last seal
-	copied func() // called once, when a message was copied and before its seal is looked at
+	mem     [][]byte
+	denied  bool // the system forbids it
+	reads   int
+	full    bool // there can be no invitations
+	invited int  // of them
+	guests  map[wire.Challenge]guest
+	ways    [2]*fakeWay
+	number  uint64 // of the last seal
+	copied  func() // called once, when a message was copied and before its seal is looked at
 }
 
 // process is a fake process of the room; it implements Puller.
 type process struct {
-	r  *room
-	id Identity
-	n  byte
+	r   *room
+	id  Identity
+	pid uint32 // as the system knows it
+	shy bool   // it does not show itself
+	n   byte
 
 	seals []*fakeSeals
 }
 
 func (p *process) Identity() *Identity { return &p.id }
 
-func (p *process) Challenge() (c [SealLen]byte) {
-	p.n++
-	c[0], c[1] = p.n, byte(p.id.PID)
-	return c
+// fakeInvitation waits for who comes to the room.
+type fakeInvitation struct {
+	p *process
+	c wire.Challenge
 }
+
+// guest is who has come, as the system of the room knows him.
+type guest struct {
+	pid  uint32
+	ends Ends
+}
+
+func (p *process) Invite() Invitation {
+	if p.r.full {
+		return nil
+	}
+	p.n++
+	p.r.invited++
+	return &fakeInvitation{p: p, c: wire.Challenge{Seal: [SealLen]byte{p.n, byte(p.id.PID)}, Place: [wire.NameLen]byte{p.n, byte(p.id.PID), 1}}}
+}
+
+func (p *process) Show(c *wire.Challenge, e *Ends) {
+	if p.shy {
+		return
+	}
+	if p.r.guests == nil {
+		p.r.guests = map[wire.Challenge]guest{}
+	}
+	p.r.guests[*c] = guest{p.pid, *e}
+}
+
+func (v *fakeInvitation) Challenge() *wire.Challenge { return &v.c }
+
+func (v *fakeInvitation) Met(e *Ends, pid uint32, at uint64) bool {
+	v.Close()
+	g := v.p.r.guests[v.c]
+	if g.pid != pid || g.ends != (Ends{e.Space, e.Peer, e.Local}) {
+		return false
+	}
+	return v.p.Pull(&Loan{PID: pid, Seal: v.c.Seal, SealAt: at}) == Copied
+}
+
+func (v *fakeInvitation) Close() { v.p.r.invited-- }
+
+// fakeWay is between two ends of the room.
+type fakeWay struct {
+	ends Ends
+	far  bool // not of one host
+}
+
+func (w *fakeWay) Ends() (Ends, bool) { return w.ends, !w.far }
 
 func (p *process) Address(b []byte) uint64 {
 	p.r.mem = append(p.r.mem, b)
@@ -122,8 +174,10 @@ func (p *process) Pull(l *Loan) Pulled {
 func neighbours(s *script) *room {
 	r := &room{}
 	for i, e := range []*end{s.a, s.b} {
-		e.cfg.Features, e.cfg.PullOver = wire.FeatureExtended|wire.FeatureSeals, 1000
-		e.cfg.Puller = &process{r: r, id: Identity{PID: uint32(i + 1), PIDNS: 7, Process: [16]byte{byte(i + 1)}}}
+		e.cfg.Features, e.cfg.PullOver = wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow, 1000
+		e.cfg.Puller = &process{r: r, pid: uint32(i + 1), id: Identity{PID: uint32(i + 1), PIDNS: 7, Process: [16]byte{byte(i + 1)}}}
+		r.ways[i] = &fakeWay{ends: Ends{Space: 5, Local: [EndLen]byte{byte(i)}, Peer: [EndLen]byte{byte(1 - i)}}}
+		e.c.Way = r.ways[i].Ends
 	}
 	return r
 }
@@ -232,18 +286,27 @@ func TestPullDenied(t *testing.T) {
 	})
 }
 
-// Peers on other hosts, and those that claim to be who they are not, are refused.
+// Peers on other hosts, and those that claim to be who they are not, are refused, and nothing is read for them. So are those whose process does not show itself, or shows itself for
+// another connection: somebody in between, who passes on what two others say, has two connections.
 func TestPullRefused(t *testing.T) {
-	for name, change := range map[string]func(id *Identity){
-		"other boot":      func(id *Identity) { id.Host[3] = 1 },
-		"other namespace": func(id *Identity) { id.PIDNS++ },
-		"impostor":        func(id *Identity) { id.PID = 2 },
-		"stolen secret":   func(id *Identity) { id.Process = [16]byte{2} },
+	for name, change := range map[string]func(r *room, lender *process, a, b *fakeWay){
+		"other boot":      func(_ *room, p *process, _, _ *fakeWay) { p.id.Host[3] = 1 },
+		"other namespace": func(_ *room, p *process, _, _ *fakeWay) { p.id.PIDNS++ },
+		"impostor":        func(_ *room, p *process, _, _ *fakeWay) { p.id.PID = 2 },
+		"stolen secret":   func(_ *room, p *process, _, _ *fakeWay) { p.id.Process = [16]byte{2} },
+		"another's pid":   func(_ *room, p *process, _, _ *fakeWay) { p.id.PID = 3 },
+		"another port":    func(_ *room, _ *process, a, _ *fakeWay) { a.ends.Local[17]++ },
+		"another peer":    func(_ *room, _ *process, a, _ *fakeWay) { a.ends.Peer[17]++ },
+		"another space":   func(_ *room, _ *process, a, _ *fakeWay) { a.ends.Space++ },
+		"not shown":       func(_ *room, p *process, _, _ *fakeWay) { p.shy = true },
+		"no socket":       func(r *room, _ *process, _, _ *fakeWay) { r.full = true },
+		"far for us":      func(_ *room, _ *process, _, b *fakeWay) { b.far = true },
+		"far for it":      func(_ *room, _ *process, a, _ *fakeWay) { a.far = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t)
 			r := neighbours(s)
-			change(&s.a.cfg.Puller.(*process).id)
+			change(r, s.a.cfg.Puller.(*process), r.ways[0], r.ways[1])
 			s.connect()
 			for range 3 {
 				p, buf := pattern(1, 5000), make([]byte, 5000)
@@ -257,7 +320,30 @@ func TestPullRefused(t *testing.T) {
 			if r.reads != 0 {
 				t.Error("a stranger's memory was read")
 			}
+			if r.invited != 0 {
+				t.Errorf("%d sockets are left over", r.invited)
+			}
+			if told := s.b.c.pul != nil && s.b.c.pul.told; told == (name == "far for it") {
+				t.Errorf("the peer heard hello: %v", told)
+			}
 		})
+	}
+}
+
+// A peer that says hello, and then nothing, holds a socket until the connection ends.
+func TestPullSilent(t *testing.T) {
+	s := newScript(t)
+	r := neighbours(s)
+	s.connect()
+	hello := s.a.cfg.Puller.Identity().Append(nil)
+	s.b.inject(append(header(wire.Header{Op: wire.OpExt}, uint64(len(hello))), hello...))
+	if r.invited != 1 {
+		t.Fatalf("%d sockets", r.invited)
+	}
+	s.b.c.Fail(ErrPeerClose)
+	s.b.want(fmt.Sprintf("failed %q: %v", "", ErrPeerClose))
+	if r.invited != 0 || r.reads != 0 {
+		t.Errorf("%d sockets are left over, %d reads", r.invited, r.reads)
 	}
 }
 
@@ -304,7 +390,9 @@ func TestPullViolations(t *testing.T) {
 		"index used twice":                  {true, [][]byte{ref.Append(nil), ref.Append(nil)}},
 		"hello twice":                       {false, [][]byte{hello, hello}},
 		"proof without hello":               {false, [][]byte{wire.AppendProof(nil, 1)}},
-		"challenge without hello":           {false, [][]byte{wire.AppendChallenge(nil, &[SealLen]byte{})}},
+		"proof without a challenge":         {true, [][]byte{wire.AppendProof(nil, 1)}},
+		"challenge without a place":         {false, [][]byte{new(wire.Challenge).Append(nil)[:24]}},
+		"challenge without hello":           {false, [][]byte{new(wire.Challenge).Append(nil)}},
 		"done for nothing":                  {true, [][]byte{wire.AppendExtIndex(nil, wire.ExtDone, 3)}},
 		"reference without a seal":          {true, [][]byte{unsealed.Append(nil)}},
 		"ready without a challenge":         {false, [][]byte{wire.AppendExtIndex(nil, wire.ExtReady, 0)}},

@@ -66,6 +66,8 @@ const (
 	FeatureVerdicts = 16
 	// FeatureEnd says that the sender says ExtEnd before it ends the stream in good order, and so that a stream that ends without has broken.
 	FeatureEnd = 32
+	// FeatureShow says that the sender shows at a local socket which process it is (ExtChallenge), and has this shown before it reads a peer's memory.
+	FeatureShow = 64
 )
 
 // extMagic in a field that native neither sets nor reads (conn_id) says that seg_no beside it holds features.

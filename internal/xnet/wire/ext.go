@@ -12,7 +12,7 @@ type ExtKind uint8
 
 const (
 	ExtHello     ExtKind = 1  // who am I: may you read my memory?
-	ExtChallenge ExtKind = 2  // perhaps: put these bytes into your memory
+	ExtChallenge ExtKind = 2  // perhaps: put these bytes into your memory, and show yourself at this socket
 	ExtProof     ExtKind = 3  // here they are
 	ExtReady     ExtKind = 4  // I have read them: send by reference
 	ExtRefuse    ExtKind = 5  // no, or not any more
@@ -67,18 +67,27 @@ func ParseHello(b []byte) (h Hello, err error) {
 	return h, nil
 }
 
-// AppendChallenge appends an ExtChallenge.
-func AppendChallenge(b []byte, seal *[SealLen]byte) []byte {
-	return append(append(b, byte(ExtChallenge), 0, 0, 0, 0, 0, 0, 0), seal[:]...)
+// Challenge is an ExtChallenge: bytes that the peer is to have in its memory, and the name of the socket where its process is to show itself with them.
+type Challenge struct {
+	Seal  [SealLen]byte
+	Place [NameLen]byte
+}
+
+// Append appends the encoded message.
+func (c *Challenge) Append(b []byte) []byte {
+	b = append(b, byte(ExtChallenge), 0, 0, 0, 0, 0, 0, 0)
+	b = append(b, c.Seal[:]...)
+	return append(b, c.Place[:]...)
 }
 
 // ParseChallenge reads an ExtChallenge.
-func ParseChallenge(b []byte) (seal [SealLen]byte, err error) {
-	if len(b) < 8+SealLen {
-		return seal, ErrShort
+func ParseChallenge(b []byte) (c Challenge, err error) {
+	if len(b) < 8+SealLen+NameLen {
+		return Challenge{}, ErrShort
 	}
-	copy(seal[:], b[8:])
-	return seal, nil
+	copy(c.Seal[:], b[8:])
+	copy(c.Place[:], b[8+SealLen:])
+	return c, nil
 }
 
 // AppendProof appends an ExtProof: where the challenge stands.

@@ -15,6 +15,8 @@ type Config struct {
 
 	// Conn holds the limits of operations.
 	Conn *xengine.Config
+	// Ends says where the ends of the stream to a peer are, if both may be on this host (xengine.Conn.Way); nil: nothing goes by reference.
+	Ends func(peer netip.AddrPort) (xengine.Ends, bool)
 	// Rendezvous lets large tagged messages ask first, between gofabric peers (Conn.RendezvousOver).
 	Rendezvous bool
 	// Auth is the endpoint's authorization key, which peers must have as well; nil if it has none, and talks only to those without. It needs Extensions. While

@@ -176,6 +176,9 @@ func (p *Peer) agree(x *wire.Ext) {
 	if x.Features&wire.FeatureSeals != 0 {
 		p.conn.Agreed |= xwire.FeatureSeals
 	}
+	if x.Features&wire.FeatureShow != 0 {
+		p.conn.Agreed |= xwire.FeatureShow
+	}
 	if x.Features&wire.FeatureVerdicts != 0 {
 		p.conn.Agreed |= xwire.FeatureVerdicts
 	}

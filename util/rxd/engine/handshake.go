@@ -86,7 +86,7 @@ func (p *Peer) pollRTS(_ int64, out *Out) {
 // block is our extension block.
 func (e *Engine) block(id, nonce, cookie uint64) wire.Ext {
 	x := wire.Ext{ConnID: id, Epoch: e.cfg.Epoch, Cookie: cookie, MaxDatagram: uint32(e.cfg.MaxDatagram), Window: uint32(e.cfg.RecvWindow),
-		Features: wire.FeatureAtomics | wire.FeatureSeals | wire.FeatureVerdicts, Nonce: nonce}
+		Features: wire.FeatureAtomics | wire.FeatureSeals | wire.FeatureVerdicts | wire.FeatureShow, Nonce: nonce}
 	if e.cfg.Auth != nil {
 		x.Features |= wire.FeatureAuth
 	}

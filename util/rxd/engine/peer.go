@@ -70,6 +70,9 @@ func (e *Engine) newPeer(addr netip.AddrPort, fi uint64) *Peer {
 	e.peers[addr] = p
 	p.conn = xengine.NewWaiting(e.pool, e.cfg.Conn, e.rx, e.mem, e.hooks.Sink(p))
 	p.conn.User, p.conn.Src = p, fi
+	if e.cfg.Ends != nil {
+		p.conn.Way = func() (xengine.Ends, bool) { return e.cfg.Ends(addr) }
+	}
 	return p
 }
 

@@ -32,6 +32,9 @@ const FeatureSeals Features = 1 << 3
 // FeatureVerdicts: the sender tells in the stream what becomes of each remote access, and wants to be told.
 const FeatureVerdicts Features = 1 << 4
 
+// FeatureShow: the sender shows at a local socket which process it is, and has this shown before it reads a peer's memory.
+const FeatureShow Features = 1 << 5
+
 // ExtUp in Ext.Flags of a CTS: its sender has found its cookie in the RTS, and has the connection.
 const ExtUp uint8 = 1 << 0
 

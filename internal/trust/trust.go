@@ -1,0 +1,35 @@
+package trust
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gofabric/internal/netx"
+)
+
+// overflowUser is who cannot be named in this user name space: that may be anybody (user_namespaces(7); 65534 unless kernel.overflowuid says otherwise).
+var overflowUser = sync.OnceValue(func() int {
+	b, err := os.ReadFile("/proc/sys/kernel/overflowuid")
+	if n, bad := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && bad == nil {
+		return n
+	}
+	return 65534
+})
+
+// Same reports whether the process at the other end of a connected local socket has this process' user. If not, it has been logged that it was refused at this place.
+func Same(fd netx.FD, place Place, name string) (p netx.Peer, ok bool) {
+	p, err := netx.PeerOf(fd)
+	if err != nil {
+		return p, false
+	}
+	if !same(p.UID, os.Geteuid()) {
+		Refuse(place, p, name, "it belongs to another user")
+		return p, false
+	}
+	return p, true
+}
+
+// same reports whether a user of the system's answer is certainly this one.
+func same(peer, self int) bool { return peer == self && peer != overflowUser() }

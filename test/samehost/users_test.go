@@ -1,0 +1,362 @@
+//go:build linux
+
+package samehost
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"gofabric"
+	"gofabric/internal/telemetry"
+	"gofabric/internal/trust"
+	"gofabric/test/need"
+)
+
+const (
+	childVar = "GOFABRIC_SAMEHOST_CHILD" // the stack: the process answers what it receives
+	stranger = 4711                      // another user
+	limit    = 90 * time.Second
+
+	small, smalls = 64, 80 // more than it takes until a connection moves to a local socket
+	large, larges = 1 << 20, 8
+)
+
+func TestMain(m *testing.M) {
+	if stack := os.Getenv(childVar); stack != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		err := answer(ctx, stack)
+		cancel()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "the other process:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// answer is the other process: it says where it is, reads who it talks to, and sends back what it receives.
+func answer(ctx context.Context, stack string) error {
+	provider, typ, _ := strings.Cut(stack, "/")
+	in := bufio.NewScanner(os.Stdin)
+	if typ == "msg" {
+		l, err := gofabric.Listen(ctx, "127.0.0.1:0", gofabric.Provider(provider))
+		if err != nil {
+			return err
+		}
+		fmt.Println(l.Addr())
+		ep, err := l.Accept(ctx)
+		if err != nil {
+			return err
+		}
+		return echo(ctx, ep, gofabric.Connected)
+	}
+	ep, err := gofabric.Open(ctx, gofabric.Provider(provider), gofabric.Node("127.0.0.1"))
+	if err != nil {
+		return err
+	}
+	fmt.Println(ep.Name())
+	if !in.Scan() {
+		return io.ErrUnexpectedEOF
+	}
+	to, err := ep.Insert(in.Text())
+	if err != nil {
+		return err
+	}
+	return echo(ctx, ep, to)
+}
+
+func echo(ctx context.Context, ep *gofabric.Endpoint, to gofabric.Peer) error {
+	defer ep.Close()
+	buf := make([]byte, large)
+	for range smalls + larges {
+		r, err := ep.Recv(ctx, gofabric.AnyPeer, buf)
+		if err != nil {
+			return err
+		}
+		if err := ep.Send(ctx, to, buf[:r.Len]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// other starts the other process, with the rights of a user, and returns where it is, and what talks to it.
+func other(t *testing.T, stack string, uid int) (addr string, in io.Writer, wait func() error, pid int) {
+	t.Helper()
+	exe, err := os.Open("/proc/self/exe") // the other user may not look where the program is
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer exe.Close()
+	cmd := exec.Command("/proc/self/fd/3")
+	cmd.Dir, cmd.ExtraFiles, cmd.Stderr = "/", []*os.File{exe}, os.Stderr
+	cmd.Env = append(os.Environ(), childVar+"="+stack)
+	if uid != os.Geteuid() {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimPrefix(strings.TrimSpace(line), "fi_sockaddr_in://"), w, cmd.Wait, cmd.Process.Pid
+}
+
+// talk has messages come back, small ones and then large ones, and checks them. It reports what has left through connections before the last one, and whether memory is shared then:
+// after that the other process ends.
+func talk(t *testing.T, ctx context.Context, ep *gofabric.Endpoint, to gofabric.Peer) (through uint64, shared bool) {
+	t.Helper()
+	buf := make([]byte, large)
+	for i := range smalls + larges {
+		size := small
+		if i >= smalls {
+			size = large
+		}
+		msg := bytes.Repeat([]byte{byte(i), byte(i >> 8), 7}, size/3+1)[:size]
+		if i == smalls+larges-1 {
+			through, shared = sent(), mapped(t)
+		}
+		if err := ep.Send(ctx, to, msg); err != nil {
+			t.Fatal(err)
+		}
+		r, err := ep.Recv(ctx, gofabric.AnyPeer, buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(buf[:r.Len], msg) {
+			t.Fatalf("message %d came back as another one", i)
+		}
+	}
+	return through, shared
+}
+
+// open opens our end, and has the other process talk to it.
+func open(t *testing.T, ctx context.Context, stack, addr string, in io.Writer) (*gofabric.Endpoint, gofabric.Peer) {
+	t.Helper()
+	provider, typ, _ := strings.Cut(stack, "/")
+	var ep *gofabric.Endpoint
+	to, err := gofabric.Connected, error(nil)
+	if typ == "msg" {
+		ep, err = gofabric.Dial(ctx, addr, gofabric.Provider(provider))
+	} else if ep, err = gofabric.Open(ctx, gofabric.Provider(provider), gofabric.Node("127.0.0.1")); err == nil {
+		if to, err = ep.Insert(addr); err == nil {
+			_, err = fmt.Fprintln(in, strings.TrimPrefix(ep.Name().String(), "fi_sockaddr_in://"))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ep.Close() })
+	return ep, to
+}
+
+// sent is how many bytes have left through connections.
+func sent() (n uint64) {
+	for _, e := range telemetry.Collect().Endpoints {
+		n += e.Counters["datagram_bytes.sent"]
+		for _, p := range e.Peers {
+			n += p.Counters["stream_bytes.out"]
+		}
+	}
+	return n
+}
+
+// mapped reports whether memory is shared.
+func mapped(t *testing.T) bool {
+	b, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Contains(b, []byte("memfd:gofabric"))
+}
+
+func refused(place string) uint64 {
+	for _, total := range telemetry.Collect().Totals {
+		if total.Provider == "same-host" {
+			return total.Counters["drops.stranger_"+place]
+		}
+	}
+	return 0
+}
+
+// journal is what is logged.
+type journal struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.Write(b)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.String()
+}
+
+func listen(t *testing.T) *journal {
+	j, before := &journal{}, slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(j, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	trust.Again()
+	return j
+}
+
+func (j *journal) want(t *testing.T, words ...string) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		for line := range strings.Lines(j.String()) {
+			all := true
+			for _, w := range words {
+				all = all && strings.Contains(line, w)
+			}
+			if all {
+				return
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no line with %q in %q", words, j)
+		}
+	}
+}
+
+var stacks = []string{"tcp/msg", "tcp/rdm", "tcp;ofi_rxm/rdm", "udp;ofi_rxd/rdm"}
+
+// TestUsers: between processes of one user connections move to local sockets and large messages are copied out of the sender's memory; between those of two, one of them root, all bytes
+// go through the connection, as between two hosts, and both ways are refused and logged.
+func TestUsers(t *testing.T) {
+	for _, stack := range stacks {
+		for _, foreign := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/%v", stack, foreign), func(t *testing.T) {
+				uid := os.Geteuid()
+				if foreign {
+					need.Root(t, "being somebody else")
+					uid = stranger
+				}
+				j := listen(t)
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
+				defer cancel()
+				addr, in, wait, pid := other(t, stack, uid)
+				copies, streams := refused("copies"), refused("stream")
+				ep, to := open(t, ctx, stack, addr, in)
+				through, shared := talk(t, ctx, ep, to)
+				copies, streams = refused("copies")-copies, refused("stream")-streams
+				if err := wait(); err != nil {
+					t.Error(err)
+				}
+				if !foreign {
+					if through > larges*large/2 {
+						t.Errorf("%d bytes went through the connection, and could be copied", through)
+					}
+					if tcp := strings.HasPrefix(stack, "tcp"); tcp && !shared {
+						t.Error("no memory is shared")
+					}
+					if copies+streams > 0 {
+						t.Errorf("%d and %d refused: %s", copies, streams, j)
+					}
+					return
+				}
+				if through < (larges-1)*large {
+					t.Errorf("only %d bytes went through the connection", through)
+				}
+				if shared {
+					t.Error("memory is shared with another user")
+				}
+				if copies == 0 {
+					t.Error("nothing was refused")
+				}
+				j.want(t, "it belongs to another user", fmt.Sprintf("uid=%d ", stranger), fmt.Sprintf("pid=%d ", pid))
+			})
+		}
+	}
+}
+
+// TestBetween has somebody stand between two processes and pass on every byte: all that is said is true but who says it. Neither reads the other's memory for him.
+func TestBetween(t *testing.T) {
+	t.Setenv("FI_TCP_LOCAL_SOCKETS", "0") // else the two talk past him before there is a large message
+	j := listen(t)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	addr, in, wait, pid := other(t, "tcp/msg", os.Geteuid())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var passed [2]atomic.Int64
+	go func() {
+		a, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer a.Close()
+		b, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		go pass(a, b, &passed[0])
+		pass(b, a, &passed[1])
+	}()
+	ep, to := open(t, ctx, "tcp/msg", l.Addr().String(), in)
+	before := refused("copies")
+	talk(t, ctx, ep, to)
+	for i := range passed {
+		if n := passed[i].Load(); n < larges*large {
+			t.Errorf("direction %d: %d bytes were passed on, the rest was read elsewhere", i, n)
+		}
+	}
+	if refused("copies") == before {
+		t.Error("nothing was refused")
+	}
+	if err := wait(); err != nil {
+		t.Error(err)
+	}
+	j.want(t, "it speaks on another connection than the one that names it", fmt.Sprintf("pid=%d ", pid))
+}
+
+// pass passes bytes on, and counts them.
+func pass(from, to net.Conn, n *atomic.Int64) {
+	defer to.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		k, err := from.Read(buf)
+		if k > 0 {
+			n.Add(int64(k))
+			if _, err := to.Write(buf[:k]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
