@@ -12,7 +12,8 @@ const (
 	EPTypeRDM           // FI_EP_RDM: reliable datagrams
 )
 
-// Threading is the synchronisation that a caller promises (fi_domain(3)).
+// Threading is the synchronisation that a caller promises (fi_domain(3)). The stacks of this module are ThreadSafe and grant what is asked for, but save nothing
+// by it: ThreadDomain and ThreadCompletion take the same locks (docs/decisions/0027-thread-levels.md).
 type Threading uint8
 
 const (

@@ -60,7 +60,9 @@ func memberCloses(s *Side) {
 	s.T.Helper()
 	set := must(s.T, "OpenPoll", func() (core.PollSet, error) { return s.Domain.OpenPoll(core.PollAttr{}) })
 	c := must(s.T, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{}) })
-	cq := must(s.T, "OpenCQ", func() (core.CompletionQueue, error) { return s.Domain.OpenCQ(core.CQAttr{}) })
+	cq := must(s.T, "OpenCQ", func() (core.CompletionQueue, error) {
+		return s.Domain.OpenCQ(core.CQAttr{Format: core.CQFormatContext})
+	})
 	s.ok("Add", set.Add(c))
 	s.ok("Add", set.Add(cq))
 	s.ok("Close counter", c.Close())

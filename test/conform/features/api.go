@@ -24,6 +24,7 @@ type row struct {
 	key   record.Key
 	text  string // of api.txt
 	why   string // it need not work on every stack; "" if it must
+	note  string // what to know of it where it works
 }
 
 // isDefault reports whether the row is a value that means the stack's choice, or what it does anyway: it cannot be taken away.
@@ -48,6 +49,9 @@ func api() ([]section, error) {
 		case strings.HasPrefix(line, "? "):
 			rows := all[len(all)-1].rows
 			rows[len(rows)-1].why = line[2:]
+		case strings.HasPrefix(line, "+ "):
+			rows := all[len(all)-1].rows
+			rows[len(rows)-1].note = line[2:]
 		default:
 			r, err := parseRow(line)
 			if err != nil {

@@ -80,9 +80,13 @@ func page(sections []section, cols []*column, accepted map[string]bool) (text st
 					themes = union(themes, o.Themes)
 				}
 			}
-			if open && r.why != "" {
-				notes = note(notes, r.why)
-				label += fmt.Sprintf(" (%d)", slices.Index(notes, r.why)+1)
+			why := r.note
+			if open {
+				why = r.why
+			}
+			if why != "" {
+				notes = note(notes, why)
+				label += fmt.Sprintf(" (%d)", slices.Index(notes, why)+1)
 			}
 			fmt.Fprintf(&b, "| %s |%s %s |\n", label, cells.String(), some(themes))
 		}
