@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"gofabric"
 	"gofabric/internal/telemetry"
@@ -26,7 +25,6 @@ import (
 const (
 	childVar = "GOFABRIC_SAMEHOST_CHILD" // the stack: the process answers what it receives
 	stranger = 4711                      // another user
-	limit    = 90 * time.Second
 
 	small, smalls = 64, 80 // more than it takes until a connection moves to a local socket
 	large, larges = 1 << 20, 8
@@ -195,8 +193,6 @@ func mapped(t *testing.T) bool {
 	}
 	return bytes.Contains(b, []byte("memfd:gofabric"))
 }
-
-var stacks = []string{"tcp/msg", "tcp/rdm", "tcp;ofi_rxm/rdm", "udp;ofi_rxd/rdm"}
 
 // TestUsers: between processes of one user connections move to local sockets and large messages are copied out of the sender's memory; between those of two, one of them root, all bytes
 // go through the connection, as between two hosts, and both ways are refused and logged.
