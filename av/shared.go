@@ -94,7 +94,7 @@ func (s *shared) open(root string, h *head) error {
 	}
 	if err != nil {
 		if fresh {
-			s.files.remove()
+			s.files.remove(dir)
 		}
 		s.files.close()
 	}

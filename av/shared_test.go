@@ -6,14 +6,18 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"gofabric/core"
+	"gofabric/test/journal"
+	"gofabric/test/need"
 	"pgregory.net/rapid"
 )
 
@@ -267,18 +271,75 @@ func TestSharedDamage(t *testing.T) {
 func TestSharedDirectory(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "gofabric-"+strconv.Itoa(os.Geteuid()))
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	elsewhere := t.TempDir()
+	for name, make := range map[string]func() error{
+		"others can read it":             func() error { return os.Mkdir(dir, 0o755) },
+		"a link":                         func() error { return os.Symlink(elsewhere, dir) },
+		"a link to nothing":              func() error { return os.Symlink(filepath.Join(elsewhere, "nothing"), dir) },
+		"a file":                         func() error { return os.WriteFile(dir, nil, 0o600) },
+		"a pipe, which nobody writes to": func() error { return syscall.Mkfifo(dir, 0o600) },
+	} {
+		j, before := journal.Listen(t), journal.Refused("vectors")
+		if err := make(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := newShared(root, core.AVAttr{Name: "test"}, "scope", 0, nil)
+		if !errors.Is(err, core.ErrPerm) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := journal.Refused("vectors") - before; n != 1 {
+			t.Errorf("%s: %d refused", name, n)
+		}
+		j.Want("level=WARN", "at="+dir, fmt.Sprintf("uid=%d ", os.Geteuid()))
+		os.Remove(dir)
+	}
+	if left, _ := os.ReadDir(elsewhere); len(left) > 0 {
+		t.Errorf("a link was followed: %v", left)
+	}
+}
+
+// TestSharedForeign has another user prepare the directory, in every way he can, and then look into the one that was made: neither helps him.
+func TestSharedForeign(t *testing.T) {
+	need.Root(t, "being somebody else")
+	need.Programs(t, "util-linux", "setpriv")
+	root := t.TempDir()
+	if err := os.Chmod(filepath.Dir(root), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newShared(root, core.AVAttr{Name: "test"}, "scope", 0, nil); !errors.Is(err, core.ErrPerm) {
-		t.Error("a directory that others can read:", err)
-	}
-	os.Remove(dir)
-	if err := os.Symlink(t.TempDir(), dir); err != nil {
+	if err := os.Chmod(root, 0o777|os.ModeSticky); err != nil { // as /dev/shm
 		t.Fatal(err)
 	}
-	if _, err := newShared(root, core.AVAttr{Name: "test"}, "scope", 0, nil); err == nil {
-		t.Error("a symbolic link was followed")
+	as := func(script string) (string, error) {
+		c := exec.Command("setpriv", "--reuid", "4711", "--regid", "4711", "--clear-groups", "sh", "-c", script)
+		c.Dir = root
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	dir := filepath.Join(root, "gofabric-0")
+	for _, script := range []string{"mkdir -m 700 gofabric-0", "mkdir -m 777 gofabric-0", "mkdir loose; chmod 777 loose; ln -s loose gofabric-0", "ln -s /etc gofabric-0", "touch gofabric-0", "mkfifo -m 666 gofabric-0"} {
+		if out, err := as(script); err != nil {
+			t.Fatalf("%s: %v %s", script, err, out)
+		}
+		j := journal.Listen(t)
+		if _, err := newShared(root, core.AVAttr{Name: "test"}, "scope", 0, nil); !errors.Is(err, core.ErrPerm) || !strings.Contains(err.Error(), "belongs to user 4711") {
+			t.Errorf("%s: %v", script, err)
+		}
+		j.Want("a shared address vector", "uid=4711 ", "at="+dir, "own_uid=0")
+		if out, err := as("rm -rf gofabric-0 && rmdir loose 2>/dev/null; test ! -e loose"); err != nil {
+			t.Errorf("%s: something was made in it: %v %s", script, err, out)
+		}
+	}
+	a := join(t, root, 0)
+	defer a.Close()
+	insert(t, a, "10.0.0.1:1")
+	file := a.shared.files.data.Name()
+	for _, script := range []string{"ls gofabric-0", "cat " + file, "echo >> " + file, "rm -rf gofabric-0 && test ! -e gofabric-0", "mv gofabric-0 mine"} {
+		if out, err := as(script); err == nil {
+			t.Errorf("another user has done %q: %s", script, out)
+		}
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v %v", info, err)
 	}
 }
 

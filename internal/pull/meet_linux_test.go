@@ -7,12 +7,8 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
-	"runtime"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,10 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/netx"
-	"gofabric/internal/telemetry"
-	"gofabric/internal/trust"
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
+	"gofabric/test/journal"
 	"gofabric/test/need"
 )
 
@@ -83,57 +78,7 @@ func (c *child) show(ch *wire.Challenge, e *engine.Ends, how string) (at uint64)
 
 func (c *child) pid() uint32 { return uint32(c.cmd.Process.Pid) }
 
-// journal is what is logged.
-type journal struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(b)
-}
-
-// listen collects what is logged from now on.
-func listen(t *testing.T) *journal {
-	j, before := &journal{}, slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(j, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
-	trust.Again()
-	return j
-}
-
-// want waits for a line with all of these.
-func (j *journal) want(t *testing.T, words ...string) {
-	t.Helper()
-	text := ""
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); runtime.Gosched() {
-		j.mu.Lock()
-		text = j.b.String()
-		j.mu.Unlock()
-		for line := range strings.Lines(text) {
-			all := true
-			for _, w := range words {
-				all = all && strings.Contains(line, w)
-			}
-			if all {
-				return
-			}
-		}
-	}
-	t.Fatalf("no line with %q in %q", words, text)
-}
-
-// refused counts those that were refused.
-func refused() uint64 {
-	for _, total := range telemetry.Collect().Totals {
-		if total.Provider == "same-host" {
-			return total.Counters["drops.stranger_copies"]
-		}
-	}
-	return 0
-}
+func refused() uint64 { return journal.Refused("copies") }
 
 // ends are those of a connection as one end sees it, and the other.
 func ends(local, peer byte) (mine, theirs engine.Ends) {
@@ -262,7 +207,7 @@ func TestMeetForeign(t *testing.T) {
 	victim.tell("lend")
 	mine, theirs := ends(1, 2)
 	for name, pid := range map[string]uint32{"itself": c.pid(), "a victim": victim.pid(), "us": uint32(os.Getpid())} {
-		j, before := listen(t), refused()
+		j, before := journal.Listen(t), refused()
 		v := invite(t)
 		at := c.show(v.Challenge(), &theirs, "regardless")
 		if v.Met(&mine, pid, at) {
@@ -271,7 +216,7 @@ func TestMeetForeign(t *testing.T) {
 		if n := refused() - before; n != 1 {
 			t.Errorf("%s: %d refused", name, n)
 		}
-		j.want(t, "level=WARN", "it belongs to another user", fmt.Sprintf("uid=%d ", stranger), fmt.Sprintf("pid=%d ", c.pid()), "at="+meetPrefix, "hint=")
+		j.Want("level=WARN", "it belongs to another user", fmt.Sprintf("uid=%d ", stranger), fmt.Sprintf("pid=%d ", c.pid()), "at="+meetPrefix, "hint=")
 		v = invite(t)
 		c.show(v.Challenge(), &theirs, "careful")
 		if fd, err := netx.LocalAccept(v.(*invitation).fd); err != nil {
@@ -281,11 +226,11 @@ func TestMeetForeign(t *testing.T) {
 		}
 	}
 	// The other way round: root's own process, named by a connection that says another number.
-	j, v := listen(t), invite(t)
+	j, v := journal.Listen(t), invite(t)
 	if at := victim.show(v.Challenge(), &theirs, "careful"); v.Met(&mine, c.pid(), at) {
 		t.Error("the number was believed")
 	}
-	j.want(t, fmt.Sprintf("the connection says that it is process %d", c.pid()), fmt.Sprintf("pid=%d ", victim.pid()))
+	j.Want(fmt.Sprintf("the connection says that it is process %d", c.pid()), fmt.Sprintf("pid=%d ", victim.pid()))
 }
 
 // doubled kills the child, which has been told to leave a copy of itself, and waits until the copy has its number.

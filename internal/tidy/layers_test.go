@@ -82,6 +82,7 @@ var rank = []struct {
 	{"test/duo", 9},
 	{"test/together", 9},
 	{"test/need", 9},
+	{"test/journal", 9},
 	{"test/program", 9},
 	{"test/...", 10},
 }

@@ -29,6 +29,9 @@ var what = [places]struct{ way, instead, count string }{
 	Vectors:   {"a shared address vector", "the vector is not opened", "stranger_vectors"},
 }
 
+// Provider is under which name refusals are counted in metrics.
+const Provider = "same-host"
+
 // pause is how long nothing more is logged of a place: who knocks all the time shall not fill disks.
 const pause = 10 * time.Second
 
@@ -47,7 +50,7 @@ var books struct {
 // Refuse counts that a process, or, with PID 0, a user, was refused, and why, and logs it. name is the socket's or file's.
 func Refuse(at Place, p netx.Peer, name, why string) {
 	w := &what[at]
-	telemetry.Gone("same-host", telemetry.Counts{"drops." + w.count: 1}, nil)
+	telemetry.Gone(Provider, telemetry.Counts{"drops." + w.count: 1}, nil)
 	books.mu.Lock()
 	defer books.mu.Unlock()
 	b := &books.of[at]

@@ -24,12 +24,12 @@ func Same(fd netx.FD, place Place, name string) (p netx.Peer, ok bool) {
 	if err != nil {
 		return p, false
 	}
-	if !same(p.UID, os.Geteuid()) {
+	if !User(p.UID) {
 		Refuse(place, p, name, "it belongs to another user")
 		return p, false
 	}
 	return p, true
 }
 
-// same reports whether a user of the system's answer is certainly this one.
-func same(peer, self int) bool { return peer == self && peer != overflowUser() }
+// User reports whether a user, as the system numbers him here, is certainly this process'.
+func User(uid int) bool { return uid == os.Geteuid() && uid != overflowUser() }

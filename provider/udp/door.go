@@ -2,6 +2,7 @@ package udp
 
 import (
 	"net/netip"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -33,7 +34,15 @@ func (ns *neighbours) open() {
 	if ns.door != nil {
 		return
 	}
-	fd, err := netx.LocalListen(doorName(ns.p.local), doorBacklog)
+	name := doorName(ns.p.local)
+	fd, err := netx.LocalListen(name, doorBacklog)
+	if err == unix.EADDRINUSE {
+		if fd, err = netx.LocalConnect(name); err == nil {
+			ns.trusts(fd, name) // which says so, if it is another user
+			netx.Close(fd)
+		}
+		return
+	}
 	if err != nil {
 		return
 	}
@@ -83,6 +92,18 @@ func (ns *neighbours) trusts(fd netx.FD, name string) bool {
 	return ok
 }
 
+// owned reports whether the port at an address belongs to this user: the mate with that address at the other end of fd, which goes by name, may be any process of his, but none that passes
+// for another user's.
+func (ns *neighbours) owned(at netip.AddrPort, fd netx.FD, name string) bool {
+	uid, ok := netx.PortUser(at)
+	if !ok || trust.User(uid) {
+		return ok // nobody's, or this thread cannot tell: then there is no memory
+	}
+	who, _ := netx.PeerOf(fd)
+	trust.Refuse(trust.Datagrams, who, name, "the port of "+at.String()+", for which it speaks, belongs to user "+strconv.Itoa(uid))
+	return false
+}
+
 // Poll implements progress.Source; it is never called, for a door is no stream.
 func (d *door) Poll() {}
 
@@ -115,7 +136,7 @@ func (m *mate) hear() {
 	var end *shm.End
 	from, ok := parseHello(b[:size], m.ns.p.local)
 	if memory != netx.NoFD {
-		if ok && m.ns.prefers(from) {
+		if ok && m.ns.prefers(from) && m.ns.owned(from, m.fd, doorName(m.ns.p.local)) {
 			end, _ = shm.Open(int(memory))
 		}
 		netx.Close(memory)

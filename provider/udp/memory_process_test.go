@@ -19,6 +19,7 @@ import (
 	"gofabric/core"
 	"gofabric/internal/netx"
 	"gofabric/internal/shm"
+	"gofabric/test/journal"
 	"gofabric/test/need"
 	"gofabric/test/program"
 )
@@ -130,7 +131,8 @@ func TestMemoryKilled(t *testing.T) {
 func TestMemoryForeign(t *testing.T) {
 	need.Root(t, "being somebody else")
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
-	_, at := process(t, "127.0.0.1:0", 4711)
+	j, before := journal.Listen(t), journal.Refused("datagrams")
+	c, at := process(t, "127.0.0.1:0", 4711)
 	for i := range 8 * meetAfter {
 		if i == 4*meetAfter { // from now on the other one tries
 			a.locked(a.p.near.open)
@@ -140,9 +142,13 @@ func TestMemoryForeign(t *testing.T) {
 			t.Fatal("no answer")
 		}
 	}
-	if c := a.p.counts(); a.mates() != 0 || c.MemorySent+c.MemoryReceived > 0 {
-		t.Errorf("%v: %+v", a.p, c)
+	if n := a.p.counts(); a.mates() != 0 || n.MemorySent+n.MemoryReceived > 0 {
+		t.Errorf("%v: %+v", a.p, n)
 	}
+	if journal.Refused("datagrams") == before {
+		t.Error("nothing was refused")
+	}
+	j.Want("shared memory for datagrams", "it belongs to another user", "uid=4711 ", fmt.Sprintf("pid=%d ", c.Cmd.Process.Pid), "at="+doorPrefix)
 }
 
 // TestMemoryStrangers: who connects and says nonsense, or nothing, is sent away, and takes nobody's place for long.

@@ -141,7 +141,7 @@ func (ns *neighbours) seek(t *tally) {
 	if err != nil {
 		return
 	}
-	if !ns.trusts(fd, doorName(to)) || !sameSpace(fd, p.main.fd) || !ns.greet(fd, to) {
+	if !ns.trusts(fd, doorName(to)) || !sameSpace(fd, p.main.fd) || !ns.owned(to, fd, doorName(to)) || !ns.greet(fd, to) {
 		netx.Close(fd)
 	}
 }

@@ -8,27 +8,23 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"gofabric"
 	"gofabric/internal/telemetry"
-	"gofabric/internal/trust"
+	"gofabric/test/journal"
 	"gofabric/test/need"
 )
 
 const (
 	childVar = "GOFABRIC_SAMEHOST_CHILD" // the stack: the process answers what it receives
 	stranger = 4711                      // another user
-	limit    = 90 * time.Second
 
 	small, smalls = 64, 80 // more than it takes until a connection moves to a local socket
 	large, larges = 1 << 20, 8
@@ -50,6 +46,9 @@ func TestMain(m *testing.M) {
 
 // answer is the other process: it says where it is, reads who it talks to, and sends back what it receives.
 func answer(ctx context.Context, stack string) error {
+	if stack == "knock" {
+		return knock()
+	}
 	provider, typ, _ := strings.Cut(stack, "/")
 	in := bufio.NewScanner(os.Stdin)
 	if typ == "msg" {
@@ -195,61 +194,6 @@ func mapped(t *testing.T) bool {
 	return bytes.Contains(b, []byte("memfd:gofabric"))
 }
 
-func refused(place string) uint64 {
-	for _, total := range telemetry.Collect().Totals {
-		if total.Provider == "same-host" {
-			return total.Counters["drops.stranger_"+place]
-		}
-	}
-	return 0
-}
-
-// journal is what is logged.
-type journal struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(b)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.String()
-}
-
-func listen(t *testing.T) *journal {
-	j, before := &journal{}, slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(j, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
-	trust.Again()
-	return j
-}
-
-func (j *journal) want(t *testing.T, words ...string) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		for line := range strings.Lines(j.String()) {
-			all := true
-			for _, w := range words {
-				all = all && strings.Contains(line, w)
-			}
-			if all {
-				return
-			}
-		}
-		if time.Now().After(end) {
-			t.Fatalf("no line with %q in %q", words, j)
-		}
-	}
-}
-
-var stacks = []string{"tcp/msg", "tcp/rdm", "tcp;ofi_rxm/rdm", "udp;ofi_rxd/rdm"}
-
 // TestUsers: between processes of one user connections move to local sockets and large messages are copied out of the sender's memory; between those of two, one of them root, all bytes
 // go through the connection, as between two hosts, and both ways are refused and logged.
 func TestUsers(t *testing.T) {
@@ -261,14 +205,14 @@ func TestUsers(t *testing.T) {
 					need.Root(t, "being somebody else")
 					uid = stranger
 				}
-				j := listen(t)
+				j := journal.Listen(t)
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
 				addr, in, wait, pid := other(t, stack, uid)
-				copies, streams := refused("copies"), refused("stream")
+				copies, streams := journal.Refused("copies"), journal.Refused("stream")
 				ep, to := open(t, ctx, stack, addr, in)
 				through, shared := talk(t, ctx, ep, to)
-				copies, streams = refused("copies")-copies, refused("stream")-streams
+				copies, streams = journal.Refused("copies")-copies, journal.Refused("stream")-streams
 				if err := wait(); err != nil {
 					t.Error(err)
 				}
@@ -293,7 +237,7 @@ func TestUsers(t *testing.T) {
 				if copies == 0 {
 					t.Error("nothing was refused")
 				}
-				j.want(t, "it belongs to another user", fmt.Sprintf("uid=%d ", stranger), fmt.Sprintf("pid=%d ", pid))
+				j.Want("it belongs to another user", fmt.Sprintf("uid=%d ", stranger), fmt.Sprintf("pid=%d ", pid))
 			})
 		}
 	}
@@ -302,7 +246,7 @@ func TestUsers(t *testing.T) {
 // TestBetween has somebody stand between two processes and pass on every byte: all that is said is true but who says it. Neither reads the other's memory for him.
 func TestBetween(t *testing.T) {
 	t.Setenv("FI_TCP_LOCAL_SOCKETS", "0") // else the two talk past him before there is a large message
-	j := listen(t)
+	j := journal.Listen(t)
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	addr, in, wait, pid := other(t, "tcp/msg", os.Geteuid())
@@ -327,20 +271,20 @@ func TestBetween(t *testing.T) {
 		pass(b, a, &passed[1])
 	}()
 	ep, to := open(t, ctx, "tcp/msg", l.Addr().String(), in)
-	before := refused("copies")
+	before := journal.Refused("copies")
 	talk(t, ctx, ep, to)
 	for i := range passed {
 		if n := passed[i].Load(); n < larges*large {
 			t.Errorf("direction %d: %d bytes were passed on, the rest was read elsewhere", i, n)
 		}
 	}
-	if refused("copies") == before {
+	if journal.Refused("copies") == before {
 		t.Error("nothing was refused")
 	}
 	if err := wait(); err != nil {
 		t.Error(err)
 	}
-	j.want(t, "it speaks on another connection than the one that names it", fmt.Sprintf("pid=%d ", pid))
+	j.Want("it speaks on another connection than the one that names it", fmt.Sprintf("pid=%d ", pid))
 }
 
 // pass passes bytes on, and counts them.

@@ -1,0 +1,49 @@
+package netx
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// PortUser returns the user whose UDP sockets are bound to an address and port, in the network name space of the calling thread: who made them (proc_net(5), udp). ok is false if there
+// are none, or of several users, or if the system does not tell.
+func PortUser(at netip.AddrPort) (uid int, ok bool) {
+	name, want := "udp", hexAddr(at)
+	if at.Addr().Is6() {
+		name = "udp6"
+	}
+	f, err := os.Open("/proc/thread-self/net/" + name)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		fields := strings.Fields(s.Text()) // sl local_address rem_address st queues tr:tm->when retrnsmt uid timeout inode ...
+		if len(fields) < 8 || fields[1] != want {
+			continue
+		}
+		n, err := strconv.Atoi(fields[7])
+		if err != nil || ok && n != uid {
+			return 0, false
+		}
+		uid, ok = n, true
+	}
+	return uid, ok
+}
+
+// hexAddr is how /proc/net/udp has an address: the words of 32 bits as the processor reads them, and the port.
+func hexAddr(at netip.AddrPort) string {
+	var b strings.Builder
+	ip := at.Addr().AsSlice()
+	for len(ip) >= 4 {
+		fmt.Fprintf(&b, "%08X", binary.NativeEndian.Uint32(ip))
+		ip = ip[4:]
+	}
+	fmt.Fprintf(&b, ":%04X", at.Port())
+	return b.String()
+}

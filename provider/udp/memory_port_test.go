@@ -1,0 +1,124 @@
+//go:build linux && !fabricbasic
+
+package udp
+
+// Neighbours that speak for ports which are not theirs.
+
+import (
+	"net/netip"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+	"gofabric/internal/shm"
+	"gofabric/test/journal"
+	"gofabric/test/need"
+)
+
+// foreignPort is a port of another user (setfsuid(2): a socket is of whom the thread that makes it is in the file system).
+func foreignPort(t *testing.T) netip.AddrPort {
+	t.Helper()
+	need.Root(t, "being somebody else")
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	must(t, unix.Setfsuid(4711))
+	fd, err := netx.DatagramSocket(unix.AF_INET)
+	must(t, unix.Setfsuid(0))
+	must(t, err)
+	t.Cleanup(func() { netx.Close(fd) })
+	must(t, netx.Bind(fd, netip.AddrPortFrom(loopback4, 0)))
+	at, err := netx.LocalAddr(fd)
+	must(t, err)
+	if uid, ok := netx.PortUser(at); !ok || uid != 4711 {
+		t.Fatalf("the port is %d's, %v", uid, ok)
+	}
+	return at
+}
+
+// TestMemoryNameTaken: another user has taken the name of a port's door. The port has none then, and says why.
+func TestMemoryNameTaken(t *testing.T) {
+	need.Root(t, "being somebody else")
+	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
+	as := func(uid int) { // of this thread, not of the process, as setresuid(3) would
+		_, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), uintptr(uid), ^uintptr(0))
+		if errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	runtime.LockOSThread()
+	as(4711)
+	fd, err := netx.LocalListen(doorName(a.p.local), 4)
+	as(0)
+	runtime.UnlockOSThread()
+	must(t, err)
+	defer netx.Close(fd)
+	j := journal.Listen(t)
+	a.locked(func() {
+		if a.p.near.open(); a.p.near.door != nil {
+			t.Error("there is a door")
+		}
+	})
+	j.Want("it belongs to another user", "uid=4711 ", "at="+doorName(a.p.local))
+}
+
+// TestMemoryAnothersPort: a process of this user that says that it is another user's port, or nobody's, shares no memory.
+func TestMemoryAnothersPort(t *testing.T) {
+	foreign := foreignPort(t)
+	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
+	a.locked(a.p.near.open)
+	end, memory, err := shm.Create()
+	must(t, err)
+	defer end.Close()
+	defer unix.Close(memory)
+	for name, from := range map[string]netip.AddrPort{"another user's": foreign, "nobody's": netip.MustParseAddrPort("127.0.0.1:1")} {
+		j, before := journal.Listen(t), journal.Refused("datagrams")
+		fd, err := netx.LocalConnect(doorName(a.p.local))
+		must(t, err)
+		_, err = netx.SendWith(fd, appendHello(nil, from, a.p.local), netx.FD(memory))
+		must(t, err)
+		var left [1]byte
+		all(t, name+" is sent away", func() bool { n, errno := netx.Recv(fd, left[:]); return n == 0 && errno != unix.EAGAIN }, a)
+		netx.Close(fd)
+		if n := journal.Refused("datagrams") - before; (n == 1) != (from == foreign) {
+			t.Errorf("%s: %d refused", name, n)
+		}
+		if from == foreign {
+			j.Want("for which it speaks, belongs to user 4711", "at="+doorName(a.p.local))
+		}
+	}
+	if a.mates() != 0 {
+		t.Errorf("%d mates", a.mates())
+	}
+}
+
+// TestMemoryAnothersDoor: a process of this user that listens under the name of another user's port is sent no memory.
+func TestMemoryAnothersDoor(t *testing.T) {
+	foreign := foreignPort(t)
+	door, err := netx.LocalListen(doorName(foreign), 4)
+	must(t, err)
+	defer netx.Close(door)
+	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
+	j := journal.Listen(t)
+	came := netx.NoFD
+	for range 8 * meetAfter {
+		a.awake()
+		must(t, a.p.send(foreign, 0, []byte("hello")))
+		if fd, err := netx.LocalAccept(door); err == nil {
+			came = fd
+			break
+		}
+	}
+	if came == netx.NoFD {
+		t.Fatal("nobody has come")
+	}
+	defer netx.Close(came)
+	if n, errno := netx.Recv(came, make([]byte, 1)); n != 0 || errno != 0 {
+		t.Errorf("%d bytes, %v: it was greeted", n, errno)
+	}
+	if a.mates() != 0 {
+		t.Errorf("%d mates", a.mates())
+	}
+	j.Want("for which it speaks, belongs to user 4711", "at="+doorName(foreign))
+}
