@@ -2,6 +2,7 @@ package fabricd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -191,5 +192,46 @@ func TestDiskOfPages(t *testing.T) {
 	t.Logf("%d of %d daemons started at once", started, len(sizes))
 	if started == 0 || started == len(sizes) {
 		t.Errorf("%d of %d daemons started at once", started, len(sizes))
+	}
+}
+
+// TestFullRunFolder: a daemon that was killed starts again though the folder of its sockets has room for no file more.
+func TestFullRunFolder(t *testing.T) {
+	need.Root(t, "a small disk")
+	dir, state := newDir(t), newDir(t)
+	if err := unix.Mount("disk", dir, "tmpfs", 0, "nr_inodes=10,mode=755"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	start(t, dir, "--state-dir", state).Kill()
+	for i := 0; ; i++ {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600); errors.Is(err, unix.ENOSPC) {
+			break
+		} else if err != nil || i > 10 {
+			t.Fatal(i, err)
+		}
+	}
+	start(t, dir, "--state-dir", state)
+	mustAnswer(t, client(t, dir))
+}
+
+// TestLogEnds: the daemon goes on when nobody reads its log any more, and when the log's disk is full.
+func TestLogEnds(t *testing.T) {
+	for what, redirect := range map[string]string{"a pipe": "2> >(exec sed -n '/msg=ready/{p;q}')", "a full disk": "2>/dev/full"} {
+		dir := newDir(t)
+		cmd := exec.Command("bash", "-c", `exec "$0" "$@" `+redirect, binary, "run", "--dir", dir, "--log-level", "debug", "--state-dir", "off")
+		p := program.Start(t, cmd)
+		c := client(t, dir)
+		for i := range 20 {
+			p.Until("it answers", func() bool { return c.Do(within(t, 5*time.Second), "GET", "/v1/status", nil, nil) == nil })
+			p.Signal(unix.SIGHUP) // of which it logs
+			if i == 0 && what == "a pipe" {
+				p.Expect("msg=ready")
+			}
+		}
+		if !p.Running() {
+			t.Errorf("%s: it ended: %s", what, p)
+		}
+		p.Kill()
 	}
 }
