@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -137,4 +138,33 @@ func TestSlowOther(t *testing.T) {
 			hostile.HangUp()
 		})
 	}
+}
+
+// TestNoDescriptors: where others take all descriptors that the daemon may have, those who are connected are served and changes are taken; when the others are gone,
+// everybody is, and nothing was lost.
+func TestNoDescriptors(t *testing.T) {
+	self := myself(t)
+	dir := newDir(t)
+	p := startCommand(t, dir, exec.Command("/bin/sh", "-c", `ulimit -n 64 && exec "$0" "$@"`, binary, "run", "--dir", dir))
+	c := client(t, dir)
+	mustAnswer(t, c) // and keeps its connection
+	hostile := program.Talk(t, asOther(self, envOccupy+"="+strconv.Quote(" "), envTimes+"=200", envAt+"=unix:"+dir+"/"+fabricd.API))
+	if line := hostile.Line(); line != "ready" {
+		t.Fatal(line)
+	}
+	names := []string{}
+	for i := range 1500 { // and new logs, for which it has no descriptors
+		name := fmt.Sprint("job/", i%50)
+		if err := c.Do(within(t, 20*time.Second), "PUT", api.NamePath(name), api.Registration{Address: strings.Repeat("x", 4000)}, nil); err != nil {
+			t.Fatalf("name %d: %v", i, err)
+		}
+		names = append(names, name)
+	}
+	hostile.HangUp()
+	program.Until(t, "others are served", func() bool {
+		return client(t, dir).Do(within(t, 5*time.Second), "GET", "/v1/status", nil, nil) == nil
+	})
+	p.Kill()
+	start(t, dir)
+	mustKnow(t, dir, names[:50])
 }
