@@ -9,11 +9,13 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
 	"gofabric/test/program"
 )
 
@@ -138,6 +140,32 @@ func TestSlowOther(t *testing.T) {
 			hostile.HangUp()
 		})
 	}
+}
+
+// TestDribble: who sends a byte now and then is cut off as is who sends none: times are for the whole head, and the whole body.
+func TestDribble(t *testing.T) {
+	need.Asked(t, "it waits for deadlines of 10 and 30 s")
+	dir := newDir(t)
+	start(t, dir, "--state-dir", "off")
+	var all sync.WaitGroup
+	for text, limit := range map[string]time.Duration{
+		"GET /v1/status HTTP/1.1\r\nHost: x\r\nX: ":                             15 * time.Second,
+		"PUT /v1/names/a HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n": 40 * time.Second,
+	} {
+		conn := dial(t, dir)
+		all.Go(func() {
+			begin := time.Now()
+			_, err := conn.Write([]byte(text))
+			for ; err == nil && time.Since(begin) < time.Minute; time.Sleep(200 * time.Millisecond) {
+				_, err = conn.Write([]byte("x"))
+			}
+			if took := time.Since(begin); took > limit || took < 5*time.Second {
+				t.Errorf("%.20q: cut off after %v, %v", text, took, err)
+			}
+		})
+	}
+	all.Wait()
+	mustAnswer(t, client(t, dir))
 }
 
 // TestNoDescriptors: where others take all descriptors that the daemon may have, those who are connected are served and changes are taken; when the others are gone,
