@@ -424,6 +424,22 @@ func TestCapture(t *testing.T) {
 	}
 }
 
+// TestCaptureFull: a capture onto a full disk says so in the end; the fabric goes on.
+func TestCaptureFull(t *testing.T) {
+	m := startFabric(t, "pair")
+	if err := m.api.Do(t.Context(), "POST", "/v1/emulation/links/n1-n2/capture", api.Capture{File: "/dev/full", Point: "sent"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	const words = "for i in 1 2 3 4 5; do echo hello >/dev/udp/10.77.0.2/9; done"
+	m.want(0, "", "exec", "n1", "--", "bash", "-c", words)
+	program.Until(t, "the frames have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })
+	if err := m.api.Do(t.Context(), "DELETE", "/v1/emulation/links/n1-n2/capture", nil, nil); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("the end of the capture: %v", err)
+	}
+	m.want(0, "", "exec", "n1", "--", "bash", "-c", words)
+	program.Until(t, "more have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 10 })
+}
+
 // TestNoFabric: commands say what is missing.
 func TestNoFabric(t *testing.T) {
 	m := newMachine(t)

@@ -55,6 +55,7 @@ func serve(cmd *cobra.Command, loader *daemon.Loader, ready func(page *api.Page)
 	log := newLog(cmd.ErrOrStderr(), c, &level)
 	d := daemon.New(c, log, append(parts(c), more...)...)
 	d.Ready = ready
+	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may end, and need not take the daemon along
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)

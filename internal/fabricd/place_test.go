@@ -1,6 +1,7 @@
 package fabricd
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -47,5 +48,37 @@ func TestFind(t *testing.T) {
 	t.Setenv(EnvDir, "off")
 	if got := Dirs(); got != nil {
 		t.Errorf("Dirs, switched off = %v", got)
+	}
+}
+
+// TestCheck: a folder of another user's, a link of another user's to a good folder, and what is no folder are not trusted.
+func TestCheck(t *testing.T) {
+	dir := t.TempDir()
+	good, link, file := filepath.Join(dir, "good"), filepath.Join(dir, "link"), filepath.Join(dir, "file")
+	if err := errors.Join(os.Mkdir(good, 0o755), os.Symlink(good, link), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{good, link} {
+		if err := Check(path); err != nil {
+			t.Error(err)
+		}
+	}
+	if Check(file) == nil || !errors.Is(Check(filepath.Join(dir, "none")), os.ErrNotExist) {
+		t.Errorf("a file: %v; nothing: %v", Check(file), Check(filepath.Join(dir, "none")))
+	}
+	if os.Getuid() != 0 {
+		return // what follows is tried by root
+	}
+	if err := os.Lchown(link, 65532, 65532); err != nil {
+		t.Fatal(err)
+	}
+	if Check(link) == nil {
+		t.Error("another user's link is trusted")
+	}
+	if err := os.Chown(good, 65532, 65532); err != nil {
+		t.Fatal(err)
+	}
+	if Check(good) == nil {
+		t.Error("another user's folder is trusted")
 	}
 }

@@ -6,13 +6,16 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/need"
 	"gofabric/test/program"
 )
 
@@ -137,4 +140,59 @@ func TestSlowOther(t *testing.T) {
 			hostile.HangUp()
 		})
 	}
+}
+
+// TestDribble: who sends a byte now and then is cut off as is who sends none: times are for the whole head, and the whole body.
+func TestDribble(t *testing.T) {
+	need.Asked(t, "it waits for deadlines of 10 and 30 s")
+	dir := newDir(t)
+	start(t, dir, "--state-dir", "off")
+	var all sync.WaitGroup
+	for text, limit := range map[string]time.Duration{
+		"GET /v1/status HTTP/1.1\r\nHost: x\r\nX: ":                             15 * time.Second,
+		"PUT /v1/names/a HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n": 40 * time.Second,
+	} {
+		conn := dial(t, dir)
+		all.Go(func() {
+			begin := time.Now()
+			_, err := conn.Write([]byte(text))
+			for ; err == nil && time.Since(begin) < time.Minute; time.Sleep(200 * time.Millisecond) {
+				_, err = conn.Write([]byte("x"))
+			}
+			if took := time.Since(begin); took > limit || took < 5*time.Second {
+				t.Errorf("%.20q: cut off after %v, %v", text, took, err)
+			}
+		})
+	}
+	all.Wait()
+	mustAnswer(t, client(t, dir))
+}
+
+// TestNoDescriptors: where others take all descriptors that the daemon may have, those who are connected are served and changes are taken; when the others are gone,
+// everybody is, and nothing was lost.
+func TestNoDescriptors(t *testing.T) {
+	self := myself(t)
+	dir := newDir(t)
+	p := startCommand(t, dir, exec.Command("/bin/sh", "-c", `ulimit -n 64 && exec "$0" "$@"`, binary, "run", "--dir", dir))
+	c := client(t, dir)
+	mustAnswer(t, c) // and keeps its connection
+	hostile := program.Talk(t, asOther(self, envOccupy+"="+strconv.Quote(" "), envTimes+"=200", envAt+"=unix:"+dir+"/"+fabricd.API))
+	if line := hostile.Line(); line != "ready" {
+		t.Fatal(line)
+	}
+	names := []string{}
+	for i := range 1500 { // and new logs, for which it has no descriptors
+		name := fmt.Sprint("job/", i%50)
+		if err := c.Do(within(t, 20*time.Second), "PUT", api.NamePath(name), api.Registration{Address: strings.Repeat("x", 4000)}, nil); err != nil {
+			t.Fatalf("name %d: %v", i, err)
+		}
+		names = append(names, name)
+	}
+	hostile.HangUp()
+	program.Until(t, "others are served", func() bool {
+		return client(t, dir).Do(within(t, 5*time.Second), "GET", "/v1/status", nil, nil) == nil
+	})
+	p.Kill()
+	start(t, dir)
+	mustKnow(t, dir, names[:50])
 }

@@ -26,6 +26,8 @@ const (
 	envHammer = "FABRICD_TEST_HAMMER" // a folder to whose sockets this process connects until its input ends
 )
 
+func init() { roles = append(roles, asHammer, asOccupant) }
+
 // asHammer is a process that tries to connect all the while, and reports whether this one is. It prints each error once.
 func asHammer() bool {
 	dir := os.Getenv(envHammer)

@@ -71,6 +71,7 @@ func (c *Client) Do(ctx context.Context, method, path string, in, out any) error
 	}
 	defer body.Close()
 	if out == nil {
+		_, _ = io.CopyN(io.Discard, body, 4096) // a connection whose answer was not read to its end is not used again
 		return nil
 	}
 	data, err := io.ReadAll(io.LimitReader(body, maxBody+1))

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -58,18 +59,27 @@ func (i *identity) cover(hosts ...string) (*tls.Certificate, error) {
 	if i.cert != nil && i.fits(i.cert.Leaf) {
 		return i.cert, nil
 	}
-	if cert, err := i.read(); err != nil {
+	kept, err := i.read()
+	if err != nil {
 		return nil, err
-	} else if cert != nil && i.fits(cert.Leaf) {
-		i.cert = cert
-		return cert, nil
+	}
+	if kept != nil && i.fits(kept.Leaf) {
+		if err := i.publish(kept); err != nil {
+			i.log.Error("the certificate's copy for clients cannot be written", "error", err)
+		}
+		i.cert = kept
+		return kept, nil
 	}
 	text, cert, err := i.newCertificate()
 	if err != nil {
 		return nil, err
 	}
 	if err := i.write(text, cert); err != nil {
-		return nil, err
+		if kept == nil || !i.serves(kept.Leaf, i.now()) {
+			return nil, err
+		}
+		i.log.Error("the certificate cannot be renewed", "until", kept.Leaf.NotAfter, "error", err)
+		cert = kept // as long as it is valid
 	}
 	i.cert = cert
 	return cert, nil
@@ -93,8 +103,12 @@ func (i *identity) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 
 // fits reports whether a certificate is for all hosts, and not near its end.
 func (i *identity) fits(leaf *x509.Certificate) bool {
-	now := i.now()
-	return now.After(leaf.NotBefore) && now.Before(leaf.NotAfter.AddDate(0, 0, -renewDays)) &&
+	return i.serves(leaf, i.now()) && i.serves(leaf, i.now().AddDate(0, 0, renewDays))
+}
+
+// serves reports whether a certificate is for all hosts at a time.
+func (i *identity) serves(leaf *x509.Certificate, at time.Time) bool {
+	return at.After(leaf.NotBefore) && at.Before(leaf.NotAfter) &&
 		!slices.ContainsFunc(i.hosts, func(h string) bool { return leaf.VerifyHostname(h) != nil })
 }
 
@@ -132,8 +146,19 @@ func (i *identity) write(text []byte, cert *tls.Certificate) error {
 	if i.stateDir == "off" {
 		return nil
 	}
-	public := i.file("tls.crt")
-	return errors.Join(writePrivate(i.file("tls.key"), text), writePrivate(public, certificatePEM(cert)), os.Chmod(public, 0o644))
+	if err := writeWhole(i.file("tls.key"), text, 0o600); err != nil {
+		return err
+	}
+	return i.publish(cert)
+}
+
+// publish writes the copy for clients, unless it is there: a process may have been killed between key and copy.
+func (i *identity) publish(cert *tls.Certificate) error {
+	text := certificatePEM(cert)
+	if there, err := os.ReadFile(i.file("tls.crt")); err == nil && bytes.Equal(there, text) {
+		return nil
+	}
+	return writeWhole(i.file("tls.crt"), text, 0o644)
 }
 
 // newCertificate makes a certificate for the hosts; text is it and its key, as PEM.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"crypto/tls"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -95,5 +96,44 @@ func TestRenewal(t *testing.T) {
 	next := get()
 	if next == fingerprint(first) || get() != next {
 		t.Error("it is not renewed, or again and again")
+	}
+}
+
+// TestCannotRenew: a daemon that starts when it is time for another certificate, but cannot write it, shows the old one as long as that is valid. What a killed process
+// left is in nobody's way.
+func TestCannotRenew(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	cover := func() (*tls.Certificate, error) {
+		i := newIdentity(dir, slog.New(slog.DiscardHandler))
+		i.now = func() time.Time { return now }
+		return i.cover()
+	}
+	first, err := cover()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(dir, "tls.key.new")
+	if err := os.Mkdir(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	now = now.AddDate(0, 0, certificateDays-10)
+	if c, err := cover(); err != nil || fingerprint(c) != fingerprint(first) {
+		t.Errorf("ten days before its end it is not shown: %v", err)
+	}
+	now = now.AddDate(0, 0, 20)
+	if _, err := cover(); err == nil {
+		t.Error("ten days after its end it is shown")
+	}
+	if err := os.Remove(left); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(left, []byte("half a key"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := cover(); err != nil || fingerprint(c) == fingerprint(first) {
+		t.Errorf("it is not renewed over what was left: %v", err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "tls.key")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key: %v, %v", info.Mode(), err)
 	}
 }

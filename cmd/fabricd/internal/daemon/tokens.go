@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/sys/unix"
 )
 
 // Token is an entry of the file of tokens. The token itself is not in it, only its SHA-256: it has 256 random bits, so nothing slower is needed.
@@ -129,13 +130,16 @@ func ownToken(stateDir string) (tokens, string, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, "", err
 	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		return nil, "", fmt.Errorf("others may use %s, which has all rights: remove it, so that another one is made, or chmod go-rwx", path)
+	}
 	fresh, list, err := masterToken()
 	if err != nil {
 		return nil, "", err
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) != len(fresh) {
-		return list, fresh, writePrivate(path, []byte(fresh+"\n"))
+		return list, fresh, writeWhole(path, []byte(fresh+"\n"), 0o600)
 	}
 	list[0].SHA256 = digestOf(token)
 	return list, token, list[0].Check()
@@ -153,19 +157,28 @@ func digestOf(token string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// writePrivate writes a file for this user only, whole or not at all.
-func writePrivate(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+// writeWhole writes a file, whole or not at all, and returns when it is on disk: what somebody was told of it outlives the machine. What it leaves when the process is
+// killed the next one replaces.
+func writeWhole(path string, data []byte, mode os.FileMode) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
+	fresh := path + ".new"
+	f, err := os.OpenFile(fresh, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
 	_, err = f.Write(data)
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(fresh, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(fresh))
+	}
+	d, err := os.Open(dir)
+	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return errors.Join(d.Sync(), d.Close())
 }

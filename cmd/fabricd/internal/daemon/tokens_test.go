@@ -48,3 +48,31 @@ func TestTokenFiles(t *testing.T) {
 		t.Error("a file that everybody may write is believed")
 	}
 }
+
+// TestOwnToken: the daemon's own token is kept; one that others may read is not used, one of which only a part is there is made anew.
+func TestOwnToken(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	path := ownTokenFile(dir)
+	_, first, err := ownToken(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, again, err := ownToken(dir); again != first || err != nil {
+		t.Errorf("it is another one: %v", err)
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := ownToken(dir); err == nil || !strings.Contains(err.Error(), "others may use") {
+		t.Errorf("one that others may read: %v", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, fresh, err := ownToken(dir); len(fresh) != len(first) || fresh == first || err != nil {
+		t.Errorf("in place of a part: %q, %v", fresh, err)
+	}
+}

@@ -18,7 +18,19 @@ type Journal struct {
 	buf    []byte
 	size   atomic.Int64 // of the log, as far as it is on disk
 	old    atomic.Int64 // logs before it that are still there
+
+	unbegun error // why there is no log yet, which the disk had no room for
 }
+
+// begin is create for Open: that the disk takes no new log is no reason not to show what the others have.
+func (j *Journal) begin(n uint64) {
+	if j.unbegun = j.create(n); j.unbegun != nil {
+		j.number = n
+	}
+}
+
+// Unbegun is why nothing can be appended before Restart; nil if it can.
+func (j *Journal) Unbegun() error { return j.unbegun }
 
 // create begins log n. A file that cannot be begun does not stay; if it does nevertheless, nothing is in it, and load knows that.
 func (j *Journal) create(n uint64) error {
@@ -90,6 +102,10 @@ func fill(records [][]byte) int {
 // Restart makes a journal fit for use after a failed Append: it takes back what that left, and writes everything that there is anew, as a snapshot and a log
 // behind it, also where somebody removed the log. Of a file whose fsync(2) failed nothing is relied upon that was written since it last succeeded.
 func (j *Journal) Restart(each func(emit func(record []byte) error) error) error {
+	if j.unbegun != nil {
+		j.begin(j.number)
+		return j.unbegun
+	}
 	good := j.size.Load()
 	if err := j.log.Truncate(good); err != nil {
 		return err
@@ -202,4 +218,9 @@ func (j *Journal) removeBelow(n uint64) error {
 }
 
 // Close ends the use of the log. The folder is its opener's.
-func (j *Journal) Close() error { return j.log.Close() }
+func (j *Journal) Close() error {
+	if j.log == nil {
+		return nil
+	}
+	return j.log.Close()
+}

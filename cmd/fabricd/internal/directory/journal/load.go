@@ -45,7 +45,8 @@ func (j *Journal) load(replay Replay) error {
 	}
 	_ = j.folder.Remove(unfinished) // mostly there is none; the next snapshot replaces it
 	if len(logs) == 0 {
-		return j.create(1)
+		j.begin(1)
+		return nil
 	}
 	if err := j.readLogs(logs, replay); err != nil {
 		return err
@@ -116,7 +117,8 @@ func (j *Journal) readLogs(logs []uint64, replay Replay) error {
 		file.Close() // it is on disk
 	}
 	if end.good == nil { // the end came while the log was made: nothing was ever in it
-		return j.create(end.n)
+		j.begin(end.n)
+		return nil
 	}
 	file, err := j.settle(end)
 	if err != nil {

@@ -12,6 +12,9 @@ func (s *Store) commit() {
 	snapshots := s.snapshots
 	defer snapshots.wait()
 	var repair, tidy pause
+	if s.refusing() { // from the start
+		repair.begin()
+	}
 	for {
 		select {
 		case <-s.kick:

@@ -100,6 +100,10 @@ func Open(opt Options) (*Store, error) {
 	}
 	s.table.Restart(now, opt.Grace)
 	s.feed = begin(history, s.table.Revision())
+	if s.journal != nil && s.journal.Unbegun() != nil {
+		s.err = s.cannotWrite(s.journal.Unbegun())
+		opt.Log.Error("the directory takes no changes until it can be written", "error", s.journal.Unbegun())
+	}
 	s.work.Go(s.commit)
 	s.work.Go(s.expire)
 	return s, nil

@@ -28,6 +28,9 @@ type Disk struct {
 	room   int     // bytes, all files together; 0: no bound
 	left   int     // calls until the machine ends
 	fixed  int     // calls until it is mounted for reading only
+	full   int     // calls until it is full
+	bad    int     // calls until one that fails
+	calls  int     // so far
 	frail  bool    // it ends with the first call that fails
 	ended  bool
 }
@@ -37,7 +40,7 @@ const Never = 1 << 60
 
 // New returns an empty disk whose luck depends on a seed.
 func New(seed uint64) *Disk {
-	return &Disk{rand: rand.New(rand.NewPCG(seed, 1)), seen: map[string]*leaf{}, kept: map[string]*leaf{}, left: Never, fixed: Never}
+	return &Disk{rand: rand.New(rand.NewPCG(seed, 1)), seen: map[string]*leaf{}, kept: map[string]*leaf{}, left: Never, fixed: Never, full: Never, bad: Never}
 }
 
 // Fail has calls fail by chance, and files have no more bytes than room, 0 for no bound.
@@ -59,6 +62,27 @@ func (d *Disk) FixAfter(calls int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fixed = calls
+}
+
+// FullAfter has the disk be full after some more calls, until Fail gives it room.
+func (d *Disk) FullAfter(calls int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.full = calls
+}
+
+// FailAfter has one call fail, after some more.
+func (d *Disk) FailAfter(calls int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.bad = calls
+}
+
+// Calls is how many there were.
+func (d *Disk) Calls() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.calls
 }
 
 // EndAtFault lets the machine end with the next call that fails: nothing is put in order.
@@ -112,13 +136,18 @@ func (d *Disk) size() (n int) {
 // call begins a call: an error says that it fails. The caller has locked.
 func (d *Disk) call() error {
 	d.fixed--
+	d.bad--
+	d.calls++
+	if d.full--; d.full == -1 {
+		d.room = max(d.size(), 1)
+	}
 	if d.left--; d.left < 0 {
 		d.ended = true
 	}
 	switch {
 	case d.ended:
 		return ErrEnded
-	case d.rand.Float64() < d.faults:
+	case d.bad == -1, d.rand.Float64() < d.faults:
 		d.ended = d.frail
 		return syscall.EIO
 	}
