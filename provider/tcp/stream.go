@@ -39,6 +39,8 @@ type buffers struct {
 	faults   conduit.Impairer   // nil but under a layer of faults
 	patience time.Duration      // of streams with them
 	gone     impair.StreamStats // of those that were closed
+
+	pardon mono.Time // when the pauses of all streams so far are over (engine.Conn.Paused)
 }
 
 func newBuffers(prefetch int) *buffers {
@@ -306,12 +308,29 @@ func (s *stream) receiveUpTo(limit int) bool {
 	}
 	if s.conn.Stalled() {
 		s.setWant()
+		s.pause()
 		return false
 	}
 	if direct == 0 && n == asked && s.conn.Target() == nil {
 		s.large = false // many small messages: take more of them at once
 	}
 	return n == asked
+}
+
+// pause sees to it that a connection goes on that has paused.
+func (s *stream) pause() {
+	if !s.conn.Paused() {
+		return
+	}
+	b := s.bufs
+	b.pardon = max(b.pardon, mono.Now()).Add(engine.PauseNanos)
+	s.prog.After(b.pardon, func(mono.Time) {
+		s.conn.Unpause()
+		s.pause()
+		if s.fd != netx.NoFD && s.conn.HasPending() && !s.blocked {
+			s.flush()
+		}
+	})
 }
 
 // turned is called when what was received has brought the connection into another state.
