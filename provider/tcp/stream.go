@@ -59,6 +59,7 @@ type stream struct {
 	carried func() // bytes were given to conn or taken from it; nil usually
 	held    bool   // the owner wants nothing received
 	moved   bool   // fd is a local socket, no TCP one (local.go)
+	unheard bool   // the peer has connected, and neither has it sent a whole message nor was anything posted to it: passes need not look at it
 
 	gather    progress.Gather
 	blocked   bool // the socket takes no more
@@ -88,7 +89,8 @@ func (s *stream) attach(prog *progress.Engine, bufs *buffers, want netx.Events) 
 		s.conn.SetMover(bufs.lobby)
 		bufs.lobby.streams[s.conn] = s
 	}
-	h, err := prog.Register(s.fd, s, s.conn.State() != engine.Listening, want)
+	s.unheard = s.conn.State() != engine.Opening
+	h, err := prog.Register(s.fd, s, !s.unheard, want)
 	if err != nil {
 		return err
 	}
@@ -299,6 +301,8 @@ func (s *stream) receiveUpTo(limit int) bool {
 	s.conn.Receive(direct, head[:n-direct])
 	if s.conn.State() != state {
 		s.turned()
+	} else if s.unheard && s.conn.Between() {
+		s.becomeHeard()
 	}
 	if s.move != moveNever {
 		s.turn()
@@ -341,14 +345,22 @@ func (s *stream) turned() {
 			return
 		}
 	}
+	s.updateDeadline()
+}
+
+// becomeHeard has passes look at the socket, while there are few.
+func (s *stream) becomeHeard() {
 	if s.h != nil && s.conn.State() == engine.Connected {
+		s.unheard = false
 		s.h.BecomeStream()
 	}
-	s.updateDeadline()
 }
 
 // posted is called after something was queued by the application: it leaves now, or with what follows before the next pass.
 func (s *stream) posted(more bool) {
+	if s.unheard {
+		s.becomeHeard()
+	}
 	if s.blocked || s.fd == netx.NoFD || !s.conn.HasPending() || s.move == moveHeld {
 		return
 	}

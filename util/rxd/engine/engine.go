@@ -32,6 +32,7 @@ type Engine struct {
 	half    halfTable
 	memos   map[netip.AddrPort]memo
 	answers answerQueue
+	unknown strangers
 	words   lastWords
 	due     deadlines
 

@@ -76,6 +76,10 @@ func (e *Engine) receiveRTSX(now int64, from netip.AddrPort, r *wire.RTS, x *wir
 		if x.Cookie != 0 {
 			e.Stats.BadCookies++
 		}
+		if !e.unknown.may(now) {
+			e.Stats.AnswersLost++
+			return
+		}
 		e.Stats.Challenges++
 		e.answerX(from, r, x, id, e.cookie(from, x, now>>slotShift), 0)
 		return
