@@ -434,7 +434,7 @@ func (s *stream) becomeMoved() {
 	s.closeTCP()
 	s.fd = s.moving.next
 	usable := s.usePipe()
-	s.move, s.moving, s.blocked, s.moved = moveNever, nil, false, true
+	s.move, s.moving, s.blocked, s.moved, s.unheard = moveNever, nil, false, true, false
 	if !usable { // descriptors had run out when it came, or it is not as it should be
 		s.failCall("share memory", unix.EPROTO)
 		return

@@ -39,6 +39,8 @@ type buffers struct {
 	faults   conduit.Impairer   // nil but under a layer of faults
 	patience time.Duration      // of streams with them
 	gone     impair.StreamStats // of those that were closed
+
+	pardon mono.Time // when the pauses of all streams so far are over (engine.Conn.Paused)
 }
 
 func newBuffers(prefetch int) *buffers {
@@ -57,6 +59,7 @@ type stream struct {
 	carried func() // bytes were given to conn or taken from it; nil usually
 	held    bool   // the owner wants nothing received
 	moved   bool   // fd is a local socket, no TCP one (local.go)
+	unheard bool   // the peer has connected, and neither has it sent a whole message nor was anything posted to it: passes need not look at it
 
 	gather    progress.Gather
 	blocked   bool // the socket takes no more
@@ -92,7 +95,8 @@ func (s *stream) attach(prog *progress.Engine, bufs *buffers, want netx.Events) 
 		s.conn.SetMover(bufs.lobby)
 		bufs.lobby.streams[s.conn] = s
 	}
-	h, err := prog.Register(s.fd, s, s.conn.State() != engine.Listening, want)
+	s.unheard = s.conn.State() != engine.Opening
+	h, err := prog.Register(s.fd, s, !s.unheard, want)
 	if err != nil {
 		return err
 	}
@@ -311,6 +315,8 @@ func (s *stream) receiveUpTo(limit int) bool {
 	s.conn.Receive(direct, head[:n-direct])
 	if s.conn.State() != state {
 		s.turned()
+	} else if s.unheard && s.conn.Between() {
+		s.becomeHeard()
 	}
 	if s.move != moveNever {
 		s.turn()
@@ -320,12 +326,29 @@ func (s *stream) receiveUpTo(limit int) bool {
 	}
 	if s.conn.Stalled() {
 		s.setWant()
+		s.pause()
 		return false
 	}
 	if direct == 0 && n == asked && s.conn.Target() == nil {
 		s.large = false // many small messages: take more of them at once
 	}
 	return n == asked
+}
+
+// pause sees to it that a connection goes on that has paused.
+func (s *stream) pause() {
+	if !s.conn.Paused() {
+		return
+	}
+	b := s.bufs
+	b.pardon = max(b.pardon, mono.Now()).Add(engine.PauseNanos)
+	s.prog.After(b.pardon, func(mono.Time) {
+		s.conn.Unpause()
+		s.pause()
+		if s.fd != netx.NoFD && s.conn.HasPending() && !s.blocked {
+			s.flush()
+		}
+	})
 }
 
 // turned is called when what was received has brought the connection into another state.
@@ -336,14 +359,22 @@ func (s *stream) turned() {
 			return
 		}
 	}
+	s.updateDeadline()
+}
+
+// becomeHeard has passes look at the socket, while there are few.
+func (s *stream) becomeHeard() {
 	if s.h != nil && s.conn.State() == engine.Connected {
+		s.unheard = false
 		s.h.BecomeStream()
 	}
-	s.updateDeadline()
 }
 
 // posted is called after something was queued by the application: it leaves now, or with what follows before the next pass.
 func (s *stream) posted(more bool) {
+	if s.unheard {
+		s.becomeHeard()
+	}
 	if s.blocked || s.fd == netx.NoFD || !s.conn.HasPending() || s.move == moveHeld {
 		return
 	}

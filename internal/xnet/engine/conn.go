@@ -32,6 +32,7 @@ const (
 	stallUnwanted             // its unexpected messages fill their budget
 	stallReplies              // it asks for more data than it reads
 	stallDecision             // it sent data before its request was answered
+	stallRefused              // it asks again and again for what it may not have (pause.go)
 	stallDenied               // its request was made with another authorization key, and can only be rejected (auth.go)
 )
 
@@ -57,6 +58,7 @@ type Conn struct {
 	order     wire.Order
 	txID      uint8
 	releasing bool  // see release
+	refusals  uint8 // since the last pause
 	aimed     uint8 // the peer's receive context: of the next operation posted (named.go)
 	aim       uint8 // that the stream is at
 	// Agreed is what both ends said of themselves when they connected (wire.FeatureExtended and so on): the lower half of it.

@@ -12,7 +12,9 @@ const messageOverhead = 256
 
 // RxContext is where messages meet posted receives: an endpoint's own, a shared receive context, or that of all connections of an RDM endpoint.
 type RxContext struct {
-	// Limit and PeerLimit bound the bytes of unexpected messages kept, altogether and per connection. Beyond them a connection is not read.
+	// Limit and PeerLimit bound the bytes of unexpected messages kept, altogether and per connection. Beyond them a connection is not read. The more the others
+	// have, the less a connection may (dynamic thresholds, Choudhury and Hahne, 1998), but for a thousandth of Limit, 16 KiB at most, that any one may have: so
+	// those that fill the room do not keep the small messages of others out.
 	Limit, PeerLimit uint64
 	// PeerMessages bounds their number per connection; 0 means no bound (FI_TCP_MAX_SAVED).
 	PeerMessages int
@@ -273,7 +275,22 @@ func (rx *RxContext) free(m *message) {
 
 // full reports whether c may not store another byte of unexpected messages.
 func (rx *RxContext) full(c *Conn) bool {
-	return rx.held() >= rx.Limit || c.unexpBytes >= rx.PeerLimit || rx.PeerMessages > 0 && int(c.unexpCount) > rx.PeerMessages
+	return c.unexpBytes >= rx.share(rx.held()) || rx.PeerMessages > 0 && int(c.unexpCount) > rx.PeerMessages
+}
+
+// ownMax is the most that any connection may keep, whatever others have, bytes.
+const ownMax = 16 << 10
+
+// share is what a connection may have while all have held: such a part of what is free that one alone gets PeerLimit.
+func (rx *RxContext) share(held uint64) uint64 {
+	own := min(rx.Limit/1024, ownMax, rx.PeerLimit)
+	switch {
+	case held >= rx.Limit:
+		return own
+	case rx.PeerLimit >= rx.Limit:
+		return rx.PeerLimit
+	}
+	return max(uint64(float64(rx.Limit-held)*float64(rx.PeerLimit)/float64(rx.Limit-rx.PeerLimit)), own)
 }
 
 // resume lets stalled connections go on while there is room.

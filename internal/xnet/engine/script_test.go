@@ -278,6 +278,7 @@ func (s *script) receive(to *end, n int) int {
 	}
 	if len(b) > 0 {
 		to.c.Receive(direct, append([]byte(nil), b[direct:]...))
+		to.goOn()
 	}
 	return len(b)
 }
@@ -294,7 +295,17 @@ func (s *script) flow() {
 }
 
 // inject gives bytes to the end as if the peer had sent them.
-func (e *end) inject(b []byte) { e.c.Receive(0, b) }
+func (e *end) inject(b []byte) {
+	e.c.Receive(0, b)
+	e.goOn()
+}
+
+// goOn has the connection go on that has paused, as a driver does that has nothing else to do.
+func (e *end) goOn() {
+	for e.c.Paused() {
+		e.c.Unpause()
+	}
+}
 
 // header encodes one for inject.
 func header(h wire.Header, payload uint64) []byte {

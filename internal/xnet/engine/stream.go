@@ -92,6 +92,9 @@ func (c *Conn) Receive(direct int, b []byte) {
 	}
 }
 
+// Between reports that all messages that have begun to come are here.
+func (c *Conn) Between() bool { return c.in == nil && len(c.part) == 0 }
+
 // parse takes what it can of b; what comes after a stall it keeps for later. own says that b may be kept as it is.
 func (c *Conn) parse(b []byte, own bool) {
 	for len(b) > 0 && c.state != Closed {

@@ -139,6 +139,9 @@ func (c *Conn) refuse(why Refusal, segment uint8) {
 func (c *Conn) say(v wire.Verdict) {
 	var b [wire.VerdictLen]byte
 	c.stageExt(v.Append(b[:0]))
+	if v.Kind != wire.ExtAccepted {
+		c.refusedOnce()
+	}
 	c.answered()
 }
 

@@ -425,6 +425,7 @@ func TestVerdictStall(t *testing.T) {
 		if s.b.transmit(1<<15) == 0 {
 			t.Fatal("stalled for ever")
 		}
+		s.b.goOn()
 	}
 	for s.b.transmit(1<<20) > 0 {
 	}

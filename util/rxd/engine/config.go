@@ -89,7 +89,7 @@ type Stats struct {
 	Refused        uint64 // peers turned away because there are too many, native packets because receives are full
 	Evicted        uint64 // half-open native peers given up for newer ones
 	Retransmitted  uint64 // native packets
-	AnswersLost    uint64 // CTS not sent because too many waited
+	AnswersLost    uint64 // CTS not sent because too many waited, or too many strangers asked
 	Denied         uint64 // requests of peers without our authorization key, or with one that we have not
 	Restarts       uint64 // peers that came back as new ones
 }

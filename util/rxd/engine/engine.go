@@ -32,6 +32,7 @@ type Engine struct {
 	half    halfTable
 	memos   map[netip.AddrPort]memo
 	answers answerQueue
+	unknown strangers
 	words   lastWords
 	due     deadlines
 
@@ -41,6 +42,10 @@ type Engine struct {
 
 	failed *Peer // whose Conn has ended, until that is dealt with
 	why    error
+
+	now    int64           // when something was called last that was told the time
+	pardon int64           // when the pauses of all peers so far are over
+	pauses map[*Peer]int64 // until when those pause whose Conns do
 
 	serial  uint64  // of connection attempts, in the upper half of the nonces
 	packets *packet // free
@@ -56,7 +61,7 @@ type Engine struct {
 
 // New makes the engine of an endpoint. Operations and buffers come from pool, messages meet receives in rx, and mem says what peers may access.
 func New(cfg *Config, pool *xengine.Pool, rx *xengine.RxContext, mem xengine.Memory, hooks Hooks) *Engine {
-	e := &Engine{cfg: *cfg, pool: pool, rx: rx, mem: mem, hooks: hooks, peers: map[netip.AddrPort]*Peer{}, memos: map[netip.AddrPort]memo{}}
+	e := &Engine{cfg: *cfg, pool: pool, rx: rx, mem: mem, hooks: hooks, peers: map[netip.AddrPort]*Peer{}, memos: map[netip.AddrPort]memo{}, pauses: map[*Peer]int64{}}
 	e.cfg.setDefaults()
 	e.natConn = *e.cfg.Conn
 	e.natConn.AtomicMax, e.natConn.NativeAtomics, e.natConn.Puller = e.MaxAtomic(), true, nil
@@ -170,6 +175,7 @@ func (e *Engine) enqueue(p *Peer) {
 // Receive takes one datagram. pkt is borrowed; every byte of it is checked.
 func (e *Engine) Receive(now int64, from netip.AddrPort, pkt []byte) {
 	e.Stats.Received++
+	e.now = now
 	if len(pkt) > 0 && pkt[0] == wire.XMagic {
 		e.receiveX(now, from, pkt)
 		return
@@ -225,6 +231,7 @@ const SmallMax = 1024
 // Poll fills in the next datagram to transmit; false: there is none now.
 func (e *Engine) Poll(now int64, out *Out) bool {
 	out.Parts = out.Parts[:0]
+	e.now = now
 	if e.answers.n > 0 {
 		out.Last = false
 		e.Stats.Sent++
@@ -273,6 +280,7 @@ func (e *Engine) Deadline() int64 {
 
 // Advance tells the time.
 func (e *Engine) Advance(now int64) {
+	e.now = now
 	for len(e.due) > 0 && e.due[0].at <= now {
 		p := e.due[0].p
 		e.due.remove(p)

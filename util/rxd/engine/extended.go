@@ -37,6 +37,15 @@ func (s *stream) Acked(n int)                               { s.conn.Transmitted
 func (s *stream) Deliver(b []byte) {
 	if s.conn.State() == xengine.Connected {
 		s.conn.Receive(0, b)
+		(*Peer)(s).pause()
+	}
+}
+
+// pause sees to it that a Conn goes on that has paused.
+func (p *Peer) pause() {
+	if e := p.e; p.conn.Paused() && e.pauses[p] == 0 {
+		e.pardon = max(e.pardon, e.now) + xengine.PauseNanos
+		e.pauses[p] = e.pardon
 	}
 }
 func (s *stream) Stalled() bool { return s.conn.Stalled() }
@@ -66,6 +75,10 @@ func (e *Engine) receiveRTSX(now int64, from netip.AddrPort, r *wire.RTS, x *wir
 	if x.Cookie == 0 || !e.cookieOK(now, from, x) {
 		if x.Cookie != 0 {
 			e.Stats.BadCookies++
+		}
+		if !e.unknown.may(now) {
+			e.Stats.AnswersLost++
+			return
 		}
 		e.Stats.Challenges++
 		e.answerX(from, r, x, id, e.cookie(from, x, now>>slotShift), 0)
@@ -236,7 +249,7 @@ func (e *Engine) receiveX(now int64, from netip.AddrPort, pkt []byte) {
 
 // silent reports whether p has nothing to transmit, for certain: most of what comes asks for nothing, and most of what leaves leaves nothing behind.
 func (p *Peer) silent() bool {
-	if p.state != extended || p.hs != nil || p.resumed {
+	if p.state != extended || p.hs != nil || p.resumed || p.conn.Paused() {
 		return false
 	}
 	f := &p.ext.flow

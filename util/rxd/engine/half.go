@@ -56,7 +56,7 @@ func (t *halfTable) put(e *Engine, addr netip.AddrPort) *half {
 }
 
 // receiveRTSNative answers a native peer.
-func (e *Engine) receiveRTSNative(from netip.AddrPort, r *wire.RTS) {
+func (e *Engine) receiveRTSNative(now int64, from netip.AddrPort, r *wire.RTS) {
 	if uint32(r.RTSAddr) == 0 {
 		e.Stats.Malformed++
 		return
@@ -77,6 +77,10 @@ func (e *Engine) receiveRTSNative(from netip.AddrPort, r *wire.RTS) {
 		}
 		h.remote = uint32(r.RTSAddr)
 		index = h.index
+		if !e.unknown.may(now) {
+			e.Stats.AnswersLost++
+			return
+		}
 	}
 	e.answers.push(e, answer{to: from, cts: wire.CTS{RTSAddr: r.RTSAddr, CTSAddr: uint64(index)}})
 }

@@ -113,7 +113,7 @@ func (e *Engine) receiveRTS(now int64, from netip.AddrPort, pkt []byte) {
 		e.Stats.Denied++ // native has no keys
 		return
 	}
-	e.receiveRTSNative(from, &r)
+	e.receiveRTSNative(now, from, &r)
 }
 
 // sourceIs checks the name that the sender of an RTS gives itself. The address may be one of several, or behind a translator, and is not needed; the

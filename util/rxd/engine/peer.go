@@ -125,6 +125,7 @@ func (p *Peer) checked(err error) bool {
 
 // lose ends a peer. tell: the driver is to hear of it.
 func (e *Engine) lose(p *Peer, err error, tell bool) {
+	delete(e.pauses, p)
 	p.state = gone
 	if e.peers[p.Addr] == p {
 		delete(e.peers, p.Addr)
@@ -212,13 +213,26 @@ func (p *Peer) deadline() int64 {
 		more = p.deadlineX()
 	}
 	if at == 0 || more != 0 && more < at {
-		return more
+		at = more
+	}
+	if p.conn.Paused() {
+		if until := p.e.pauses[p]; until != 0 && (at == 0 || until < at) {
+			return until
+		}
 	}
 	return at
 }
 
 // advance does what is due.
 func (e *Engine) advance(p *Peer, now int64) {
+	if until := p.e.pauses[p]; until != 0 && until <= now {
+		delete(p.e.pauses, p)
+		p.conn.Unpause()
+		p.pause()
+		if !p.checked(nil) {
+			return
+		}
+	}
 	if p.hs != nil && p.hs.due <= now {
 		e.advanceHandshake(p, now)
 	}

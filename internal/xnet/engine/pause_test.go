@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"testing"
+
+	"gofabric/internal/xnet/wire"
+)
+
+// TestPause has a peer ask for what it may not have, in one piece: the connection stops in the middle, and goes on there as often as it is told to. A peer that is
+// refused once in a while is not kept waiting.
+func TestPause(t *testing.T) {
+	for _, op := range []wire.Op{wire.OpWrite, wire.OpReadReq} {
+		s := judging(newScript(t))
+		msg := header(wire.Header{Op: op, IovCnt: 1, IOV: segs(wire.RMAIov{Key: 9})}, 0)
+		const all = 5*refusalsAtOnce + 3
+		var many []byte
+		for range all {
+			many = append(many, msg...)
+		}
+		s.b.c.Receive(0, many)
+		pauses := 0
+		for ; s.b.c.Paused(); pauses++ {
+			if !s.b.c.Stalled() {
+				t.Fatal("a connection that pauses takes bytes")
+			}
+			if n := int(s.b.c.said.older + s.b.c.said.newer); n != (pauses+1)*refusalsAtOnce {
+				t.Fatalf("%v: %d refusals before pause %d", op, n, pauses+1)
+			}
+			s.b.c.Unpause()
+		}
+		if n := int(s.b.c.said.older + s.b.c.said.newer); pauses != 5 || n != all {
+			t.Errorf("%v: %d pauses, %d of %d refused", op, pauses, n, all)
+		}
+		s.b.c.Unpause() // that means nothing now
+		if s.b.c.State() != Connected {
+			t.Errorf("%v: the connection has ended", op)
+		}
+	}
+}
+
+// TestPauseEnds closes a connection that pauses.
+func TestPauseEnds(t *testing.T) {
+	s := judging(newScript(t))
+	msg := header(wire.Header{Op: wire.OpWrite, IovCnt: 1, IOV: segs(wire.RMAIov{Key: 9})}, 0)
+	for !s.b.c.Paused() {
+		s.b.c.Receive(0, msg)
+	}
+	s.b.c.Fail(ErrPeerClose)
+	s.b.want(`failed "": the connection ended without a goodbye`)
+	s.b.c.Unpause()
+	if s.b.c.Paused() || s.b.c.State() != Closed {
+		t.Error("it pauses still")
+	}
+}
+
+// TestShare: what a connection may keep shrinks as others keep more, and is never nothing while there is room.
+func TestShare(t *testing.T) {
+	rx := &RxContext{Limit: 1 << 20, PeerLimit: 1 << 18}
+	conns := make([]Conn, 100)
+	own := rx.Limit / 1024
+	for n := range conns {
+		began := rx.bytes
+		for i := 0; !rx.full(&conns[n]); i++ {
+			rx.bytes += 16
+			conns[n].unexpBytes += 16
+		}
+		if got := rx.bytes - began; n == 0 && got != rx.PeerLimit || got < own || got > rx.PeerLimit {
+			t.Fatalf("connection %d may keep %d bytes behind %d of others", n, got, began)
+		}
+	}
+	if most := rx.Limit + own*uint64(len(conns)); rx.bytes > most {
+		t.Errorf("%d bytes are kept; the limit is %d", rx.bytes, most)
+	}
+	if full := (&Conn{unexpBytes: own}); !rx.full(full) {
+		t.Error("there is more room than there is")
+	}
+}
