@@ -63,6 +63,17 @@ type Info struct {
 // Below returns what a layer's Info stands on: an Info of the provider below it. It is nil for a core provider's Info. The caller must not change it.
 func (i *Info) Below() *Info { return i.below }
 
+// Lower returns a copy of Below for opening what a layer's endpoint stands on: with the source address and the traffic class that i has now, which the
+// application may have changed since GetInfo.
+func (i *Info) Lower() *Info {
+	l := i.below.Dup()
+	l.SrcAddr = i.SrcAddr
+	if l.Tx != nil && i.Tx != nil {
+		l.Tx.TClass = i.Tx.TClass
+	}
+	return l
+}
+
 // Handle is an object carried by an Info (fi_info.handle): a pending connection request or a passive endpoint.
 type Handle any
 

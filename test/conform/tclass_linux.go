@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -18,7 +19,12 @@ func checkClass(t *testing.T, p *Pair) {
 	if strings.Contains(p.A.Info.Fabric.ProvName, "udp") {
 		kind = unix.SOCK_DGRAM
 	}
-	ports := slices.DeleteFunc([]uint16{p.A.Addr.IP.Port(), p.B.Addr.IP.Port()}, func(n uint16) bool { return n == 0 }) // connected endpoints know one of them
+	ends := slices.DeleteFunc([]netip.AddrPort{p.A.Addr.IP, p.B.Addr.IP}, func(a netip.AddrPort) bool { return a.Port() == 0 }) // connected endpoints know one of them
+	between := func(a netip.AddrPort) bool {
+		return slices.ContainsFunc(ends, func(b netip.AddrPort) bool {
+			return a.Port() == b.Port() && (a.Addr() == b.Addr().Unmap().WithZone("") || a.Addr().IsUnspecified() || b.Addr().IsUnspecified())
+		})
+	}
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Fatal(err)
@@ -35,17 +41,22 @@ func checkClass(t *testing.T, p *Pair) {
 		if on, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err != nil || on != 0 {
 			continue
 		}
-		local, _ := unix.Getsockname(fd)
+		name, _ := unix.Getsockname(fd)
+		local := addrOf(name)
 		peer, _ := unix.Getpeername(fd)
-		if portOf(local) == 0 || !slices.Contains(ports, portOf(local)) && !slices.Contains(ports, portOf(peer)) {
+		if local.Port() == 0 || !between(local) && !between(addrOf(peer)) {
 			continue // not between the ends, as far as IP goes
 		}
 		found++
 		level, option := unix.IPPROTO_IP, unix.IP_TOS
-		if _, is6 := local.(*unix.SockaddrInet6); is6 {
+		if _, is6 := name.(*unix.SockaddrInet6); is6 {
 			level, option = unix.IPPROTO_IPV6, unix.IPV6_TCLASS
 		}
-		if v, err := unix.GetsockoptInt(fd, level, option); err != nil || v != p.A.Info.Tx.TClass.TOS() {
+		v, err := unix.GetsockoptInt(fd, level, option)
+		if again, _ := unix.Getsockname(fd); addrOf(again) != local {
+			continue // another test of this process has the descriptor now
+		}
+		if err != nil || v != p.A.Info.Tx.TClass.TOS() {
 			t.Errorf("traffic class %#x: a socket marks its packets with %#x (%v), want %#x", uint32(p.A.Info.Tx.TClass), v, err, p.A.Info.Tx.TClass.TOS())
 		}
 	}
@@ -54,13 +65,13 @@ func checkClass(t *testing.T, p *Pair) {
 	}
 }
 
-// portOf is the port of an IP address, 0 of others.
-func portOf(sa unix.Sockaddr) uint16 {
+// addrOf is an IP address with its port, of other addresses nothing.
+func addrOf(sa unix.Sockaddr) netip.AddrPort {
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
-		return uint16(sa.Port)
+		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))
 	case *unix.SockaddrInet6:
-		return uint16(sa.Port)
+		return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr).Unmap(), uint16(sa.Port))
 	}
-	return 0
+	return netip.AddrPort{}
 }

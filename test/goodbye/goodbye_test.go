@@ -244,6 +244,10 @@ func stopped(t *testing.T, w *way, linger int) {
 		t.Fatal(err)
 	}
 	defer r.child.Process.Signal(unix.SIGCONT)
+	var status unix.WaitStatus // the signal stops one thread first: others go on until it has been run (signal(7))
+	if _, err := unix.Wait4(r.child.Process.Pid, &status, unix.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("the reader does not stop: %v, %#x", err, status)
+	}
 	start := time.Now()
 	n, err := stall(ep, to)
 	if lost := errors.Is(err, core.ErrTimedOut); lost != (linger > 0) || !lost && err != nil {

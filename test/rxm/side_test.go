@@ -70,7 +70,7 @@ type side struct {
 	err    error                // an error completion
 }
 
-// open opens a side with FI_* variables.
+// open opens a side with FI_* variables. mem is what others may read and write; nil: one byte.
 func open(t *testing.T, mem []byte, vars map[string]string) *side {
 	t.Helper()
 	return openOver(t, "tcp;ofi_rxm", mem, vars)
@@ -94,6 +94,9 @@ func openOver(t *testing.T, provider string, mem []byte, vars map[string]string)
 	check(t, err)
 	s.av, err = s.domain.OpenAV(core.AVAttr{})
 	check(t, err)
+	if mem == nil {
+		mem = make([]byte, 1)
+	}
 	s.mr, err = s.domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: core.RemoteRead | core.RemoteWrite, RequestedKey: 1})
 	check(t, err)
 	s.openEP()

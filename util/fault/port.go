@@ -51,9 +51,7 @@ func openPort(d *domain, info *core.Info, r dgram.Receiver) (dgram.Port, error) 
 	p.timer = prog.Timer(p.expired)
 	prog.Unlock()
 	if info != nil && info.Below() != nil {
-		at := info.SrcAddr // which SetName changes
-		info = info.Below().Dup()
-		info.SrcAddr = at
+		info = info.Lower()
 	}
 	lower, err := d.below.OpenPort(info, p)
 	if err != nil {

@@ -59,12 +59,7 @@ func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 	d.s.rxLimits().Apply(ep.own, info.Rx)
 	ep.InitTransmitter(&ep.Endpoint, ep)
 	ep.InitReceiver(&ep.Endpoint, ep.own, ep.CanReceive, info.Caps&core.CapDirectedRecv != 0)
-	under := info.Below().Dup()
-	under.SrcAddr = info.SrcAddr // the caller may have changed it
-	if under.Tx != nil && info.Tx != nil {
-		under.Tx.TClass = info.Tx.TClass
-	}
-	port, err := d.below.OpenPort(under, ep)
+	port, err := d.below.OpenPort(info.Lower(), ep)
 	if err != nil {
 		return nil, err
 	}
@@ -210,15 +205,12 @@ func (ep *endpoint) SetName(a core.Addr) error {
 	}
 	ep.prog.Lock()
 	ready := !ep.Enabled() && !ep.Closed()
-	under := ep.Info().Below().Dup()
+	under := ep.Info().Lower()
 	ep.prog.Unlock()
 	if !ready {
 		return ep.Refuse("fi_setname", front.NoPeer, core.ErrOpBadState, "set the name before Enable")
 	}
 	under.SrcAddr = a
-	if info := ep.Info(); under.Tx != nil && info.Tx != nil {
-		under.Tx.TClass = info.Tx.TClass
-	}
 	port, err := ep.d.below.OpenPort(under, ep)
 	if err != nil {
 		return err

@@ -33,10 +33,7 @@ type endpoint struct {
 var _ core.Endpoint = (*endpoint)(nil)
 
 func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
-	ep := &endpoint{d: d, prog: d.prog, below: info.Below().Dup()}
-	if ep.below.Tx != nil && info.Tx != nil {
-		ep.below.Tx.TClass = info.Tx.TClass
-	}
+	ep := &endpoint{d: d, prog: d.prog, below: info.Lower()}
 	auth, err := d.KeyOf("fi_endpoint", info)
 	if err != nil {
 		return nil, err
