@@ -197,9 +197,10 @@ func TestPageAsOther(t *testing.T) {
 // TestSilentTLS: clients that connect and say nothing take no more than their share of connections, and those of the Unix socket do not notice. With
 // GOFABRIC_MANY, they are cut off in time, and the page is there again.
 func TestSilentTLS(t *testing.T) {
-	dir, address := newDir(t), program.FreeAddress(t)
-	start(t, dir, "--page", address, "--connections-per-user", "4")
-	link, _ := page(t, dir)
+	dir, address, listen := newDir(t), program.FreeAddress(t), program.FreeAddress(t)
+	start(t, dir, "--page", address, "--listen", listen, "--connections-per-user", "4")
+	links, _ := page(t, dir)
+	link, _, _ := strings.Cut(links, "\n") // the other one is that of --listen
 	c := trusting(t, dir)
 	ask := func() int {
 		status, _ := send(t, c, "GET", "https://"+address+"/v1/status", "", "Authorization", "Bearer "+tokenOf(t, link))
@@ -224,6 +225,13 @@ func TestSilentTLS(t *testing.T) {
 		t.Errorf("the fifth connection of four: %v", err)
 	}
 	mustAnswer(t, client(t, dir))
+	token, err := os.ReadFile(filepath.Join(dir, "state/token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := send(t, trusting(t, dir), "GET", "https://"+listen+"/v1/status", "", "Authorization", "Bearer "+strings.TrimSpace(string(token))); got != 200 {
+		t.Errorf("--listen, while nobody gets to the page: %d", got)
+	}
 	if !need.Many() {
 		return
 	}

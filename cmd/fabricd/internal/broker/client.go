@@ -49,7 +49,7 @@ func (c *client) serve() {
 		files, err := c.conn.Receive(&r, 1)
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				c.p.said.Log(c.p.log, slog.LevelInfo, "a process is cut off", "pid", c.caller.PID, "uid", c.caller.UID, "error", err)
+				c.p.said.Log(c.p.log, c.caller.UID, slog.LevelInfo, "a process is cut off", "pid", c.caller.PID, "uid", c.caller.UID, "error", err)
 			}
 			return
 		}
@@ -60,7 +60,7 @@ func (c *client) serve() {
 		if err != nil {
 			a = refusal(err)
 			c.p.refusals.Inc()
-			c.p.said.Log(c.p.log, slog.LevelInfo, "refused", "pid", c.caller.PID, "uid", c.caller.UID, "what", r.Op, "interface", r.Interface, "error", err)
+			c.p.said.Log(c.p.log, c.caller.UID, slog.LevelInfo, "refused", "pid", c.caller.PID, "uid", c.caller.UID, "what", r.Op, "interface", r.Interface, "error", err)
 		}
 		c.conn.SetDeadline(time.Now().Add(talkTime))
 		if a.Terms != nil {

@@ -127,7 +127,7 @@ func (p *part) admit(c *client) bool {
 		}
 	}
 	if p.closed || len(p.clients) >= maxClients || mine >= maxPerUser && c.caller.UID != 0 {
-		p.said.Log(p.log, slog.LevelWarn, "too many processes ask for AF_XDP", "uid", c.caller.UID, "pid", c.caller.PID)
+		p.said.Log(p.log, c.caller.UID, slog.LevelWarn, "too many processes ask for AF_XDP", "uid", c.caller.UID, "pid", c.caller.PID)
 		return false
 	}
 	p.clients[c] = struct{}{}

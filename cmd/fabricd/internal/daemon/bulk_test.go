@@ -107,16 +107,20 @@ func TestSeldom(t *testing.T) {
 		log := slog.New(slog.NewTextHandler(&text, nil))
 		var s Seldom
 		for i := range 1000 {
-			s.Log(log, slog.LevelInfo, "no", "n", i)
-			s.Log(log, slog.LevelDebug, "never")
+			s.Log(log, 1, slog.LevelInfo, "no", "n", i)
+			s.Log(log, 1, slog.LevelDebug, "never")
 		}
 		if n := strings.Count(text.String(), "\n"); n != seldomLines {
 			t.Errorf("%d lines", n)
 		}
+		s.Log(log, 2, slog.LevelInfo, "another user")
+		if !strings.Contains(text.String(), "another user") {
+			t.Error("one user's lines keep out another's")
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), seldomTime)
 		defer cancel()
 		<-ctx.Done()
-		s.Log(log, slog.LevelInfo, "no")
+		s.Log(log, 1, slog.LevelInfo, "no")
 		if want := fmt.Sprint("left_out=", 1000-seldomLines); !strings.Contains(text.String(), want) {
 			t.Errorf("it does not say %s", want)
 		}

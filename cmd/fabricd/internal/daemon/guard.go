@@ -52,7 +52,7 @@ func (g *guard) admit(c Caller) error {
 	switch {
 	case g.open >= g.total, !c.Root(g.uid) && g.open >= g.total-g.total/8: // the last ones are for who can do something about it
 		return fmt.Errorf("%d connections are open, and no more are allowed", g.open)
-	case !c.Root(g.uid) && g.users[c.UID] >= g.ofUser: // all of TCP count as one user, -1
+	case !c.Root(g.uid) && g.users[c.UID] >= g.ofUser: // all of a TCP port count as one user, -1 or -2
 		return fmt.Errorf("uid %d has %d connections, and no more are allowed", c.UID, g.users[c.UID])
 	}
 	g.open++
@@ -73,6 +73,7 @@ func (g *guard) release(c Caller) {
 type guarded struct {
 	net.Listener
 	guard *guard
+	tcp   Caller // whom all count as of whom the kernel does not know
 }
 
 // Accept is net.Listener's.
@@ -84,7 +85,7 @@ func (l *guarded) Accept() (net.Conn, error) {
 		}
 		c, ok := credentials(conn)
 		if !ok {
-			c = nobody
+			c = l.tcp
 		}
 		if err := l.guard.admit(c); err != nil {
 			l.guard.refused.Inc()

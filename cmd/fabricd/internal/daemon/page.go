@@ -45,7 +45,7 @@ func listenPage(address string, g *guard, own *identity) (*remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &remote{address: address}
+	r := &remote{address: address, page: true}
 	if address == PageOn {
 		r.address = pageAddress
 	}

@@ -14,6 +14,7 @@ import (
 // remote is a side of the daemon over TCP: TLS, and a token with every request. There are two: --listen, and the page's.
 type remote struct {
 	address     string // as it was asked for
+	page        bool   // for browsers of this node
 	tokens      atomic.Pointer[tokens]
 	own         atomic.Pointer[string]          // the daemon's own token; "" if it has none
 	names       atomic.Pointer[[]string]        // that clients may ask for; besides, addresses and what the certificate is for
@@ -27,7 +28,7 @@ func (r *remote) listen(g *guard, own *identity) error {
 	if err != nil {
 		return err
 	}
-	r.listener = tls.NewListener(&guarded{Listener: l, guard: g}, &tls.Config{
+	r.listener = tls.NewListener(&guarded{Listener: l, guard: g, tcp: r.asOne()}, &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		NextProtos: []string{"http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -38,6 +39,15 @@ func (r *remote) listen(g *guard, own *identity) error {
 		},
 	})
 	return nil
+}
+
+// asOne is the user whom all clients of this side count as: those of --listen keep no browser of the node from the page, nor the other way round.
+func (r *remote) asOne() Caller {
+	c := nobody
+	if r.page {
+		c.UID--
+	}
+	return c
 }
 
 // listenRemote opens the side that --listen asks for.

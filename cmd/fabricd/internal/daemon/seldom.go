@@ -7,35 +7,50 @@ import (
 	"time"
 )
 
-// Seldom logs what other users can cause as often as they like: at most seldomLines in seldomTime, so that they fill no disk; the next line says how many were left out.
+// Seldom logs what users can cause as often as they like: at most seldomLines of each in seldomTime, so that they fill no disk; the next line says how many were left out.
 type Seldom struct {
 	mu    sync.Mutex
 	since time.Time
-	lines int
-	left  int
+	users map[int]*said
 }
 
+// said is what was logged of a user since, and what was not, since ever.
+type said struct{ lines, left int }
+
 const (
-	seldomLines = 20
+	seldomLines = 50
 	seldomTime  = 10 * time.Second
 )
 
-// Log logs a line, or leaves it out.
-func (s *Seldom) Log(log *slog.Logger, level slog.Level, message string, args ...any) {
+// Log logs a line that a user has caused, or leaves it out.
+func (s *Seldom) Log(log *slog.Logger, uid int, level slog.Level, message string, args ...any) {
 	if !log.Enabled(context.Background(), level) {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := time.Now(); now.Sub(s.since) >= seldomTime {
-		s.since, s.lines = now, 0
+		s.since = now
+		for uid, u := range s.users {
+			if u.lines = 0; u.left == 0 {
+				delete(s.users, uid)
+			}
+		}
 	}
-	if s.lines++; s.lines > seldomLines {
-		s.left++
+	if s.users == nil {
+		s.users = map[int]*said{}
+	}
+	u := s.users[uid]
+	if u == nil {
+		u = &said{}
+		s.users[uid] = u
+	}
+	if u.lines++; u.lines > seldomLines {
+		u.left++
 		return
 	}
-	if s.left > 0 {
-		args, s.left = append(args, "left_out", s.left), 0
+	if u.left > 0 {
+		args, u.left = append(args, "left_out", u.left), 0
 	}
 	log.Log(context.Background(), level, message, args...)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -176,7 +177,16 @@ func writeWhole(path string, data []byte, mode os.FileMode) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(fresh))
 	}
-	d, err := os.Open(dir)
+	for _, names := range []string{dir, filepath.Dir(dir)} { // of the file, and of the folder, which may be new
+		if err := syncFolder(names); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
+}
+
+func syncFolder(path string) error {
+	d, err := os.Open(path)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ type part struct {
 	c     counts
 
 	strangers strangers
+	said      daemon.Seldom // of what makes no progress
 }
 
 // New makes the part.

@@ -2,6 +2,7 @@ package processes
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"gofabric/cmd/fabricd/internal/daemon"
@@ -11,7 +12,7 @@ import (
 
 // stallKey names a stall.
 type stallKey struct {
-	pid                         int
+	pid, uid                    int
 	what, provider, local, peer string
 }
 
@@ -30,8 +31,12 @@ func (p *part) watch(ctx context.Context) {
 // compare logs what is new among the stalls of now, and what has gone; it returns those of now.
 func (p *part) compare(known map[stallKey]time.Time) map[stallKey]time.Time {
 	now := map[stallKey]time.Time{}
+	users := map[int]int{} // by process
+	for _, o := range p.t.processes() {
+		users[o.PID] = o.UID
+	}
 	for _, s := range p.t.stuck(daemon.Caller{}, p.owner).Stuck {
-		k := stallKey{s.PID, s.What, s.Provider, s.Local, s.Peer}
+		k := stallKey{s.PID, users[s.PID], s.What, s.Provider, s.Local, s.Peer}
 		if len(now) >= maxWatched {
 			break
 		}
@@ -40,12 +45,12 @@ func (p *part) compare(known map[stallKey]time.Time) map[stallKey]time.Time {
 			continue
 		}
 		p.c.stalls.WithLabelValues(s.What).Inc()
-		p.log.Warn("no progress", "pid", s.PID, "name", s.Name, "what", s.What, "provider", s.Provider, "interface", s.Interface, "local", s.Local, "peer", s.Peer,
+		p.said.Log(p.log, users[s.PID], slog.LevelWarn, "no progress", "pid", s.PID, "name", s.Name, "what", s.What, "provider", s.Provider, "interface", s.Interface, "local", s.Local, "peer", s.Peer,
 			"peer_pid", s.PeerPID, "state", s.State, "since", s.Since)
 	}
 	for k, since := range known {
 		if _, still := now[k]; !still {
-			p.log.Info("progress again, or ended", "pid", k.pid, "what", k.what, "provider", k.provider, "local", k.local, "peer", k.peer, "after", time.Since(since).Round(time.Millisecond))
+			p.said.Log(p.log, k.uid, slog.LevelInfo, "progress again, or ended", "pid", k.pid, "what", k.what, "provider", k.provider, "local", k.local, "peer", k.peer, "after", time.Since(since).Round(time.Millisecond))
 		}
 	}
 	return now
