@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"gofabric/test/need"
 )
 
 func TestOwnDir(t *testing.T) {
@@ -80,5 +82,37 @@ func TestCheck(t *testing.T) {
 	}
 	if Check(good) == nil {
 		t.Error("another user's folder is trusted")
+	}
+}
+
+// TestFindForeign: what another user has put where a daemon's folder is looked for is not used, also if it leads to a folder that would be.
+func TestFindForeign(t *testing.T) {
+	need.Root(t, "giving files to somebody else")
+	dir, at := t.TempDir(), filepath.Join(t.TempDir(), "fabricd-0")
+	l, err := net.Listen("unix", filepath.Join(dir, API))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	t.Setenv(EnvDir, at)
+	if err := os.Symlink(dir, at); err != nil {
+		t.Fatal(err)
+	}
+	if got := Find(API); got != filepath.Join(at, API) {
+		t.Errorf("through a link of this user's: %q", got)
+	}
+	if err := os.Lchown(at, 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	if got := Find(API); got != "" {
+		t.Errorf("through another user's link: %q", got)
+	}
+	os.Remove(at)
+	t.Setenv(EnvDir, dir)
+	if err := os.Chown(dir, 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	if got := Find(API); got != "" {
+		t.Errorf("in another user's folder: %q", got)
 	}
 }

@@ -72,3 +72,33 @@ func TestOpenRefuses(t *testing.T) {
 		t.Error("standard input was accepted")
 	}
 }
+
+// TestHoles has the peer take pages out of the memory: they are zero then, which is nothing that breaks this process.
+func TestHoles(t *testing.T) {
+	a, fd, err := Create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	defer unix.Close(fd)
+	b, err := Open(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if n, err := b.Write([]byte("something")); n != 9 || err != nil {
+		t.Fatal(n, err)
+	}
+	if n, err := a.Read(make([]byte, 4)); n != 4 || err != nil {
+		t.Fatal(n, err)
+	}
+	if err := unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, Size); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := a.Read(make([]byte, 64)); err != ErrBroken {
+		t.Errorf("%d bytes, %v: the position has become 0", n, err)
+	}
+	if n, err := a.Write(make([]byte, 64)); n != 64 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}

@@ -62,7 +62,7 @@ func Refuse(at Place, p netx.Peer, name, why string) {
 	b.last, b.unsaid, books.saying = time.Now(), 0, true
 	go func() { // the caller may hold the lock of a domain, and a log may take its time
 		slog.Warn("gofabric: refused "+w.way+": "+why, "uid", p.UID, "pid", p.PID, "at", name, "own_uid", os.Geteuid(), "instead", w.instead, "unlogged", unsaid,
-			"hint", "only processes of one user share such things; if none of that user's programs should talk to this one, look at the process")
+			"hint", "only processes of one user share this, and only what is theirs: if no program of that user should talk to this one, look at what the process is")
 		books.mu.Lock()
 		books.saying = false
 		books.mu.Unlock()

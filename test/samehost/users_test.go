@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"gofabric"
 	"gofabric/internal/telemetry"
 	"gofabric/test/journal"
@@ -23,8 +25,9 @@ import (
 )
 
 const (
-	childVar = "GOFABRIC_SAMEHOST_CHILD" // the stack: the process answers what it receives
-	stranger = 4711                      // another user
+	childVar  = "GOFABRIC_SAMEHOST_CHILD" // the stack: the process answers what it receives
+	stranger  = 4711                      // another user
+	container = -1                        // root, of a user name space where that is the stranger
 
 	small, smalls = 64, 80 // more than it takes until a connection moves to a local socket
 	large, larges = 1 << 20, 8
@@ -93,7 +96,7 @@ func echo(ctx context.Context, ep *gofabric.Endpoint, to gofabric.Peer) error {
 	return nil
 }
 
-// other starts the other process, with the rights of a user, and returns where it is, and what talks to it.
+// other starts the other process, with the rights of a user, or as root of a user name space, and returns where it is, and what talks to it.
 func other(t *testing.T, stack string, uid int) (addr string, in io.Writer, wait func() error, pid int) {
 	t.Helper()
 	exe, err := os.Open("/proc/self/exe") // the other user may not look where the program is
@@ -104,7 +107,12 @@ func other(t *testing.T, stack string, uid int) (addr string, in io.Writer, wait
 	cmd := exec.Command("/proc/self/fd/3")
 	cmd.Dir, cmd.ExtraFiles, cmd.Stderr = "/", []*os.File{exe}, os.Stderr
 	cmd.Env = append(os.Environ(), childVar+"="+stack)
-	if uid != os.Geteuid() {
+	switch uid {
+	case os.Geteuid():
+	case container:
+		ids := []syscall.SysProcIDMap{{HostID: stranger, Size: 1}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, UidMappings: ids, GidMappings: ids, Credential: &syscall.Credential{}}
+	default:
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 	}
 	out, err := cmd.StdoutPipe()
@@ -195,15 +203,14 @@ func mapped(t *testing.T) bool {
 }
 
 // TestUsers: between processes of one user connections move to local sockets and large messages are copied out of the sender's memory; between those of two, one of them root, all bytes
-// go through the connection, as between two hosts, and both ways are refused and logged.
+// go through the connection, as between two hosts, and both ways are refused and logged. Root of a container is another user, if the container has users of its own.
 func TestUsers(t *testing.T) {
 	for _, stack := range stacks {
-		for _, foreign := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/%v", stack, foreign), func(t *testing.T) {
-				uid := os.Geteuid()
+		for name, uid := range map[string]int{"same": os.Geteuid(), "another": stranger, "container": container} {
+			t.Run(stack+"/"+name, func(t *testing.T) {
+				foreign := uid != os.Geteuid()
 				if foreign {
 					need.Root(t, "being somebody else")
-					uid = stranger
 				}
 				j := journal.Listen(t)
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
