@@ -2,7 +2,11 @@
 
 package netx
 
-import "time"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // waitMillis is the time-out of poll(2) and epoll_wait(2): milliseconds rounded up (down would spin at the end), -1 for ever. What is longer than
 // they can express waits as long as they can.
@@ -11,4 +15,11 @@ func waitMillis(d time.Duration) int {
 		return -1
 	}
 	return roundUp(d, time.Millisecond)
+}
+
+// Readable reports whether fd has something to read, to accept or to say, now.
+func Readable(fd FD) bool {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(p, 0)
+	return n > 0 && err == nil
 }

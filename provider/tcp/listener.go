@@ -115,20 +115,25 @@ func (l *listener) Ready(in, _ bool) {
 	}
 	now := sinceStart()
 	for range acceptRounds {
-		if !l.makeRoom(now) {
+		room := l.waiting.room(now)
+		goes := l.waiting.crowded() // who makes room
+		if l.full != nil && l.full() || !room && (goes == nil || !l.waiting.ripe(goes, now)) {
 			l.rest()
 			return
 		}
 		fd, peer, err := netx.Accept(l.fd)
 		if err != nil {
 			switch {
-			case !wanting(err):
+			case !wanting(err) || !netx.Readable(l.fd): // without descriptors it says so, too, when there is nobody
 				return
-			case l.evict(l.waiting.crowded()) || l.shed(now):
+			case l.evict(goes) || l.shed(now):
 				continue
 			}
 			l.rest()
 			return
+		}
+		if !room {
+			l.evict(goes)
 		}
 		l.accepted(fd, peer)
 		if l.fd == netx.NoFD {
@@ -139,18 +144,6 @@ func (l *listener) Ready(in, _ bool) {
 
 // sinceStart is now, as strangers are told it.
 func sinceStart() time.Duration { return time.Duration(mono.Now()) }
-
-// makeRoom reports whether one more can be taken.
-func (l *listener) makeRoom(now time.Duration) bool {
-	if l.full != nil && l.full() {
-		return false
-	}
-	if l.waiting.room(now) {
-		return true
-	}
-	x := l.waiting.crowded()
-	return x != nil && l.waiting.ripe(x, now) && l.evict(x)
-}
 
 // evict sends a stranger away, if there is one.
 func (l *listener) evict(x *stranger) bool {
