@@ -37,6 +37,8 @@ func become(t *testing.T, cmd *exec.Cmd, uid int) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 }
 
+func init() { system.double, system.show = double, show }
+
 // show is the child that shows itself: it reads the challenge, the place and what to send behind the magic and the challenge, all in hex, and whether it takes no notice of who listens.
 func show(in *bufio.Scanner) {
 	var c wire.Challenge

@@ -1,3 +1,5 @@
+//go:build linux && !fabricbasic
+
 package tcp
 
 import (
