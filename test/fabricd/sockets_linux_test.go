@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -177,7 +178,7 @@ func TestConnectMeanwhile(t *testing.T) {
 // refuses runs a daemon that is not to start.
 func refuses(t *testing.T, says string, args ...string) {
 	t.Helper()
-	out, err := exec.Command(binary, append([]string{"run"}, args...)...).CombinedOutput()
+	out, err := exec.CommandContext(within(t, 20*time.Second), binary, append([]string{"run"}, args...)...).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), says) {
 		t.Errorf("%v: %v, %q; want %q", args, err, out, says)
 	}
