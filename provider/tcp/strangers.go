@@ -7,7 +7,7 @@ import (
 
 const (
 	// strangersMax is how many accepted connections may wait for their first message at a time, where there are descriptors enough.
-	strangersMax = 4096
+	strangersMax = 2048
 	// strangersRate is how many a second may be sent away before they have said anything good: accepting one and closing it costs about 10 us.
 	strangersRate = 2048
 )
