@@ -300,7 +300,7 @@ func (b *besieged) newcomer(t *testing.T) time.Duration {
 
 // What an attack may cost at most. The numbers stand in docs/security.md.
 const (
-	silentMost  = 2048             // half-open connections kept
+	silentMost  = 16384            // half-open connections kept
 	silentBytes = 2048             // heap for each
 	peerBytes   = 6144             // for each peer that has greeted and not sent a whole message
 	budget      = 16 << 20         // FI_*_UNEXP_BYTES of portStacks
