@@ -37,7 +37,7 @@ func become(t *testing.T, cmd *exec.Cmd, uid int) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 }
 
-func init() { system.double, system.show = double, show }
+func init() { system.become, system.double, system.show = become, double, show }
 
 // show is the child that shows itself: it reads the challenge, the place and what to send behind the magic and the challenge, all in hex, and whether it takes no notice of who listens.
 func show(in *bufio.Scanner) {

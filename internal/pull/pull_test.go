@@ -21,8 +21,9 @@ func payload() []byte { return bytes.Repeat([]byte("0123456789abcdef"), 1000) }
 
 var childChallenge = [engine.SealLen]byte{1, 2, 3, 4, 5, 6, 7, 8}
 
-// system is what the child can do on this system besides.
+// system is what this system has for the child besides.
 var system struct {
+	become func(t *testing.T, cmd *exec.Cmd, uid int)
 	double func()
 	show   func(in *bufio.Scanner)
 }
@@ -202,7 +203,7 @@ func startChildOf(t *testing.T, uid int) *child {
 	puller(t)
 	c := &child{t: t, cmd: exec.Command(os.Args[0])}
 	if uid != os.Geteuid() {
-		become(t, c.cmd, uid)
+		system.become(t, c.cmd, uid)
 	}
 	c.cmd.Env = append(os.Environ(), "GOFABRIC_PULL_CHILD=1")
 	in, err := c.cmd.StdinPipe()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -31,6 +32,7 @@ type listener struct {
 	s        *settings
 	tos      int       // the type-of-service byte of accepted sockets
 	waiting  strangers // accepted, the request not yet come
+	half     int       // of the descriptors that the process may have
 	refused  uint64
 }
 
@@ -41,7 +43,8 @@ func (l *listener) open(s *settings, a netip.AddrPort, class core.TrafficClass) 
 		return err
 	}
 	l.fd, l.s, l.tos = fd, s, class.TOS()
-	l.waiting.init(max(min(strangersMax, netx.DescriptorLimit()/4), 1))
+	l.half = max(netx.DescriptorLimit()/2, 1)
+	l.waiting.init(min(strangersMax, l.half))
 	if err = l.bind(s, a); err == nil {
 		l.local, err = netx.LocalAddr(fd)
 	}
@@ -115,9 +118,9 @@ func (l *listener) Ready(in, _ bool) {
 	}
 	now := sinceStart()
 	for range acceptRounds {
-		room := l.waiting.room(now)
+		room := l.waiting.room() && silent.Load() < int64(l.half)
 		goes := l.waiting.crowded() // who makes room
-		if l.full != nil && l.full() || !room && (goes == nil || !l.waiting.ripe(goes, now)) {
+		if l.full != nil && l.full() || !l.waiting.calm(now) || !room && (goes == nil || !l.waiting.ripe(goes, now)) {
 			l.rest()
 			return
 		}
@@ -160,6 +163,7 @@ var errCrowd = errors.New("it said nothing, and others wait")
 // meet notes that s was accepted and has said nothing yet, and looks whether it says something now.
 func (l *listener) meet(s *stream) {
 	s.met, s.door = l.waiting.enter(s, s.peer.Addr(), sinceStart()), l
+	silent.Add(1)
 	s.receive()
 }
 
@@ -167,6 +171,7 @@ func (l *listener) meet(s *stream) {
 func (l *listener) greeted(s *stream) error {
 	l.waiting.leave(s.met, true, 0)
 	s.met = nil
+	silent.Add(-1)
 	return configure(s.fd, l.s, l.tos, l.local.Addr(), s.peer.Addr())
 }
 
@@ -175,10 +180,14 @@ func (l *listener) left(s *stream) {
 	l.refused++
 	l.waiting.leave(s.met, false, sinceStart())
 	s.met = nil
+	silent.Add(-1)
 	if s.conn.BytesOut == 0 {
 		netx.SetLinger(s.fd, 0)
 	}
 }
+
+// silent counts the strangers of all listeners of the process: they may have half of its descriptors together.
+var silent atomic.Int64
 
 // wanting says that err is for want of descriptors or memory: what was to be accepted is still there.
 func wanting(err error) bool {

@@ -12,7 +12,8 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// requestsMax bounds the connection requests that wait in the event queue; the sockets of more stay in the listen queue.
+// requestsMax is how many connection requests may wait in the event queue before the sockets of more stay in the listen queue; of those accepted before, requests may
+// still come.
 const requestsMax = 1024
 
 // passive is a passive endpoint: a listener that turns what peers send into connection requests.

@@ -6,22 +6,26 @@ import (
 )
 
 const (
-	// strangersMax is how many accepted connections may wait for their first message at a time, where there are descriptors enough.
-	strangersMax = 4096
-	// strangersRate is how many a second may be sent away before they have said anything good: accepting one and closing it costs about 10 us.
-	strangersRate = 2048
+	// strangersMax is how many accepted connections may wait for their first message at a time, where there are descriptors enough. To keep one costs 1 KiB;
+	// one that is left in the listen queue until that is full costs the system's time, for the peer repeats what it sends.
+	strangersMax = 16384
+	// strangersRate is how many a second may come and go without having said anything good: accepting one and closing it costs about 20 us.
+	strangersRate = 1024
+	// strangersGrace is how long each may take where there are many places.
+	strangersGrace = 2 * time.Second
 )
 
 // strangers are accepted connections of a listener whose request has not come. When there is no room for another one, the address that has most of them gives up
-// its oldest one, if it has had its time. The place of one that ended otherwise, without a request or with nonsense, stays taken for that time. So no more than
-// max a grace come and go, and whoever asks for something good within that time gets in. It does no I/O and is told the time.
+// its oldest one, if it has had its time. No more than a certain number a second come and go without a request, or with nonsense. It does no I/O and is told the
+// time.
 type strangers struct {
 	max   int
 	grace time.Duration // that each has
+	rate  int           // that may go a second without having said anything good
 	n     int           // that wait
 	homes map[netip.Prefix]*home
 	by    []homes         // by[i]: of the addresses that have i+1
-	spent []time.Duration // until when places stay taken that nobody has any more; in order
+	spent []time.Duration // when those have gone, lately; in order
 }
 
 // stranger is one of them.
@@ -45,7 +49,8 @@ type homes struct{ first, last *home }
 
 // init says how many there may be.
 func (t *strangers) init(max int) {
-	*t = strangers{max: max, grace: time.Duration(max) * time.Second / strangersRate, homes: map[netip.Prefix]*home{}}
+	*t = strangers{max: max, rate: min(max, strangersRate), homes: map[netip.Prefix]*home{}}
+	t.grace = min(strangersGrace, time.Duration(max)*time.Second/strangersRate) // few places must not be taken for long
 }
 
 // homeOf is what counts as one address: who has an address of IPv6 has all that differ in the second half (RFC 4291).
@@ -60,13 +65,18 @@ func homeOf(a netip.Addr) netip.Prefix {
 }
 
 // room reports whether there is a place.
-func (t *strangers) room(now time.Duration) bool {
+func (t *strangers) room() bool { return t.n < t.max }
+
+// calm reports whether another one may be taken as far as those are concerned that have gone.
+func (t *strangers) calm(now time.Duration) bool {
 	i := 0
-	for i < len(t.spent) && t.spent[i] <= now {
+	for i < len(t.spent) && now-t.spent[i] >= time.Duration(t.rate)*time.Second/strangersRate {
 		i++
 	}
-	t.spent = append(t.spent[:0], t.spent[i:]...)
-	return t.n+len(t.spent) < t.max
+	if i > 0 {
+		t.spent = append(t.spent[:0], t.spent[i:]...)
+	}
+	return len(t.spent) < t.rate
 }
 
 // crowded returns the oldest of the address that has most; nil if there is none. It has had its time if ripe says so.
@@ -103,7 +113,7 @@ func (t *strangers) enter(s *stream, from netip.Addr, now time.Duration) *strang
 	return x
 }
 
-// leave takes out x. Unless it was good, or has had its time, its place stays taken.
+// leave takes out x, which has said something good or has not.
 func (t *strangers) leave(x *stranger, good bool, now time.Duration) {
 	h := x.home
 	t.take(h)
@@ -126,13 +136,13 @@ func (t *strangers) leave(x *stranger, good bool, now time.Duration) {
 		t.by = t.by[:n-1]
 	}
 	t.n--
-	if !good && !t.ripe(x, now) {
+	if !good {
 		t.spend(now)
 	}
 }
 
-// spend takes a place for somebody who has come and gone.
-func (t *strangers) spend(now time.Duration) { t.spent = append(t.spent, now+t.grace) }
+// spend notes that somebody has come and gone.
+func (t *strangers) spend(now time.Duration) { t.spent = append(t.spent, now) }
 
 // put and take keep h among the homes that have as many.
 func (t *strangers) put(h *home) {

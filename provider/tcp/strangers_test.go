@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestStrangers compares with a list that is searched: who is sent away is the oldest of the address with most, and no more than max a grace come and go.
+// TestStrangers compares with a list that is searched: who is sent away is the oldest of the address with most, and no more than the rate come and go.
 func TestStrangers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var s strangers
@@ -20,14 +20,17 @@ func TestStrangers(t *testing.T) {
 		now += time.Duration(rng.Int64N(int64(s.grace / 20)))
 		recent := 0
 		for _, at := range gone {
-			if at > now-s.grace {
+			if now-at < 50*time.Second/strangersRate {
 				recent++
 			}
 		}
-		if room := s.room(now); room != (len(all)+recent < s.max) {
-			t.Fatalf("%d wait, %d have gone within the grace of %v: room %v", len(all), recent, s.grace, room)
+		if calm := s.calm(now); calm != (recent < s.rate) {
+			t.Fatalf("%d have gone lately, of %d: calm %v", recent, s.rate, calm)
 		}
-		if rng.IntN(3) > 0 && s.room(now) {
+		if room := s.room(); room != (len(all) < s.max) {
+			t.Fatalf("%d wait: room %v", len(all), room)
+		}
+		if rng.IntN(3) > 0 && s.room() {
 			a := netip.AddrFrom4([4]byte{10, 0, 0, byte(rng.ExpFloat64() * 3)})
 			all = append(all, s.enter(nil, a, now))
 			continue
@@ -65,7 +68,7 @@ func TestStrangers(t *testing.T) {
 			}
 		}
 		x, good := all[i], rng.IntN(2) == 0
-		if !good && !s.ripe(x, now) {
+		if !good {
 			gone = append(gone, now)
 		}
 		s.leave(x, good, now)
@@ -77,8 +80,8 @@ func TestStrangers(t *testing.T) {
 	if s.n != 0 || len(s.homes) != 0 || len(s.by) != 0 {
 		t.Errorf("left over: %d, %d homes, %d lists", s.n, len(s.homes), len(s.by))
 	}
-	if s.room(now + s.grace); len(s.spent) != 0 {
-		t.Errorf("%d places stay taken", len(s.spent))
+	if s.calm(now + time.Second); len(s.spent) != 0 {
+		t.Errorf("%d are remembered", len(s.spent))
 	}
 }
 

@@ -107,7 +107,7 @@ func beginAttack(f []string) *attack {
 	go func() { a.first.Wait(); close(tried) }()
 	select {
 	case <-tried:
-	case <-time.After(3 * time.Second):
+	case <-time.After(8 * time.Second): // the listen queue may be full
 	}
 	return a
 }

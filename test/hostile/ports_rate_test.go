@@ -43,7 +43,7 @@ func compare(t *testing.T, st conform.Stack, s siege, pairs int) {
 	var ratios, rates []float64
 	measure := func(decoy bool) float64 {
 		b.begin(s, decoy)
-		b.rate(block / 2)
+		b.rate(2 * block)
 		r := b.rate(block)
 		b.end()
 		return r

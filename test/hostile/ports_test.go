@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
@@ -297,33 +298,74 @@ func (b *besieged) newcomer(t *testing.T) time.Duration {
 	return time.Since(began)
 }
 
+// What an attack may cost at most. The numbers stand in docs/security.md.
+const (
+	silentMost  = 16384            // half-open connections kept
+	silentBytes = 2048             // heap for each
+	peerBytes   = 6144             // for each peer that has greeted and not sent a whole message
+	budget      = 16 << 20         // FI_*_UNEXP_BYTES of portStacks
+	slack       = 4 << 20          // of the heap, whatever the attack
+	enterWithin = 15 * time.Second // FI_TCP_CONNECT_TIMEOUT; over rxd FI_OFI_RXD_HANDSHAKE_TIMEOUT is less
+)
+
+// bounds returns what descriptors and heap the attack may take.
+func (s siege) bounds() (descriptors int, bytes int64) {
+	n := s.most
+	switch {
+	case s.how == "dgrams":
+		return 16, slack
+	case s.kind == "header":
+		return n + 64, int64(n)*peerBytes + slack
+	case s.greets:
+		return 64, 2*budget + slack // messages of few bytes take more than they count for
+	}
+	n = min(n, silentMost)
+	return n + 64, int64(n)*silentBytes + slack
+}
+
+// liveHeap is what the heap holds after a collection, bytes.
+func liveHeap() int64 {
+	runtime.GC()
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(s)
+	return int64(s[0].Value.Uint64())
+}
+
 // TestListeningPorts has attackers at the port of an endpoint of each kind. Honest messages arrive, new honest peers get in, and what the process keeps is bounded.
 // The tables of docs/security.md have the figures; GOFABRIC_MANY=1 has as many attackers as they say.
 func TestListeningPorts(t *testing.T) {
 	for _, st := range portStacks(t) {
 		t.Run(st.Name, func(t *testing.T) {
 			for _, s := range sieges(st) {
-				t.Run(s.name, func(t *testing.T) {
-					conform.NoLeaks(t)
-					b := besiege(t, st)
-					before, fds, routines := heap(), descriptors(), runtime.NumGoroutine()
-					b.begin(s, false)
-					b.rate(300 * time.Millisecond)
-					in := b.newcomer(t)
-					most := heap()
-					kept := descriptors() - fds
-					if n := runtime.NumGoroutine() - routines; n > 20 {
-						t.Errorf("%d goroutines more than before", n)
-					}
-					line := b.end()
-					b.Ping(2)
-					t.Logf("heap %d KiB before, %d KiB more during it; %d descriptors more; a newcomer was in after %v; attackers: %s", before>>10,
-						(int64(most)-int64(before))>>10, kept, in.Round(time.Millisecond), line)
-					b.Forget()
-					b.attackers.HangUp()
-					b.decoy.HangUp()
-				})
+				t.Run(s.name, func(t *testing.T) { endure(t, st, s) })
 			}
 		})
 	}
+}
+
+// endure looks at one attack.
+func endure(t *testing.T, st conform.Stack, s siege) {
+	conform.NoLeaks(t)
+	b := besiege(t, st)
+	before, fds, routines := liveHeap(), descriptors(), runtime.NumGoroutine()
+	b.begin(s, false)
+	b.rate(300 * time.Millisecond)
+	kept, grown := descriptors()-fds, liveHeap()-before
+	if n := runtime.NumGoroutine() - routines; n > 20 {
+		t.Errorf("%d goroutines more than before", n)
+	}
+	in := b.newcomer(t)
+	line := b.end()
+	b.Ping(2)
+	t.Logf("PORTS %-8s %-42s %5d descriptors, %6d KiB, newcomer %v; %s", st.Name, s.name, kept, grown>>10, in.Round(time.Millisecond), line)
+	most, bytes := s.bounds()
+	if kept > most || grown > bytes {
+		t.Errorf("%d descriptors and %d KiB; bounds are %d and %d", kept, grown>>10, most, bytes>>10)
+	}
+	if in > enterWithin {
+		t.Errorf("a newcomer got in after %v", in)
+	}
+	b.Forget()
+	b.attackers.HangUp()
+	b.decoy.HangUp()
 }

@@ -101,3 +101,51 @@ func exchangeTagged(p *conform.Pair, tag uint64) {
 	p.Want(p.B, 32)
 	conform.CheckPattern(p.T, "unexpected message beside a flood", buf, 5000, tag)
 }
+
+// TestHoards has several peers fill the budget. A small message that nobody has asked for yet is kept all the same, and the one behind it is received first.
+func TestHoards(t *testing.T) {
+	for _, st := range stacks[1:] {
+		t.Run(st.Name, func(t *testing.T) {
+			conform.NoLeaks(t)
+			p := open(t, small(t, st, "8388608"))
+			p.Ping(1)
+			frame := append(words(base(3, opTag, 0, 0, 0, 24, 24+5000), 77), make([]byte, 5000)...)
+			var batch []byte
+			for len(batch) < 1<<20 {
+				batch = append(batch, frame...)
+			}
+			var hoards []*raw
+			var ends []func()
+			for range 12 {
+				r, done := connect(t, p)
+				hoards, ends = append(hoards, r), append(ends, done)
+				for sent := 0; sent < 64<<20; {
+					_ = r.c.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
+					n, err := r.c.Write(batch)
+					sent += n
+					p.Progress()
+					if err != nil {
+						break // it is not read any more
+					}
+				}
+			}
+			early, late := make([]byte, 1000), make([]byte, 1000)
+			p.Retry("tsend", func() error { return p.A.EP.TSend(conform.Pattern(1000, 5), 0, p.A.Peer, 5, 31) })
+			p.Retry("tsend", func() error { return p.A.EP.TSend(conform.Pattern(1000, 6), 0, p.A.Peer, 6, 32) })
+			p.Want(p.A, 31)
+			p.Want(p.A, 32)
+			p.Retry("trecv", func() error { return p.B.Rx().TRecv(late, 0, core.AddrUnspec, 6, 0, 33) })
+			p.Want(p.B, 33)
+			p.Retry("trecv", func() error { return p.B.Rx().TRecv(early, 0, core.AddrUnspec, 5, 0, 34) })
+			p.Want(p.B, 34)
+			conform.CheckPattern(t, "the message that waited", early, 1000, 5)
+			conform.CheckPattern(t, "the message behind it", late, 1000, 6)
+			for i, r := range hoards {
+				r.c.Close()
+				ends[i]()
+			}
+			p.Ping(2)
+			p.Forget()
+		})
+	}
+}
