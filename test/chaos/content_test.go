@@ -48,9 +48,9 @@ func (l letter) size(most int) int {
 		n = 1
 	case k < 100:
 		n = 1 + n%128
-	case k < 180:
+	case k < 200:
 		n = 1 + n%10_000
-	case k < 240:
+	case k < 250:
 		n = 1 + n%100_000
 	default:
 		n = 1 + n%sizeMax

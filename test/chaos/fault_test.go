@@ -198,10 +198,10 @@ func (f *fleet) send(e event) {
 		f.later(100*time.Millisecond+time.Duration(e.draw>>32%uint64(1500*time.Millisecond)), func() { f.kill(p) })
 		return
 	}
-	f.later(4*bound, func() {
+	f.watch = append(f.watch, deed{f.now() + 4*bound, func() {
 		if p.Running() {
 			f.tally.fault(hung, "courier %d (%s) does not end", p.life, s.Order)
 			f.kill(p)
 		}
-	})
+	}})
 }

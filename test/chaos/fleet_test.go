@@ -29,7 +29,8 @@ type fleet struct {
 	box    *proc
 	all    []*proc // that have not ended
 	bags   uint16  // couriers so far
-	due    []deed  // by time
+	due    []deed
+	watch  []deed // that are not waited for
 	begun  []time.Duration
 	status map[uint8]*report
 }
@@ -115,11 +116,13 @@ func (f *fleet) later(in time.Duration, do func()) { f.due = append(f.due, deed{
 // turn does what is due, and takes what processes say.
 func (f *fleet) turn() {
 	now := f.now()
-	for i := 0; i < len(f.due); i++ {
-		if d := f.due[i]; d.at <= now {
-			f.due = append(f.due[:i], f.due[i+1:]...)
-			i--
-			d.do()
+	for _, list := range []*[]deed{&f.due, &f.watch} {
+		for i := 0; i < len(*list); i++ {
+			if d := (*list)[i]; d.at <= now {
+				*list = append((*list)[:i], (*list)[i+1:]...)
+				i--
+				d.do()
+			}
 		}
 	}
 	living := f.all[:0]

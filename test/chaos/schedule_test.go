@@ -74,7 +74,7 @@ func plan(seed uint64, w way, nodes int, long time.Duration) (events []event) {
 			pick -= weights[e.kind]
 			e.kind++
 		}
-		if at-lastKill > killEvery {
+		if at-lastKill > killEvery && weights[evKill] > 0 {
 			e.kind = evKill
 		}
 		switch e.kind {

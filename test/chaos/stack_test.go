@@ -1,8 +1,10 @@
 package chaos
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -34,7 +36,7 @@ var (
 		"FI_UDP_LOCAL_MEMORY=0", "FI_OFI_RXD_SINGLE_COPY_SIZE=-1"}}
 	overVeth  = carrier{name: "veth", hosts: true}
 	overXDP   = carrier{name: "xdp", hosts: true, env: []string{"FI_UDP_LINK=xdp"}}
-	overFault = carrier{name: "fault", fault: true, env: []string{"FI_FAULT_RESET=40M", "FI_FAULT_CUT=20%", "FI_FAULT_REFUSE=5%", "FI_FAULT_PARTITION=9s-10s,16s-20s"}}
+	overFault = carrier{name: "fault", fault: true, env: []string{"FI_FAULT_RESET=40000000", "FI_FAULT_CUT=20%", "FI_FAULT_REFUSE=5%", "FI_FAULT_PARTITION=9s-10s,16s-20s"}}
 	overLoss  = carrier{name: "fault", fault: true, env: []string{"FI_FAULT_LOSS=30%", "FI_FAULT_DUP=5%", "FI_FAULT_REORDER=10%", "FI_FAULT_CORRUPT=1%", "FI_FAULT_PARTITION=9s-10s,16s-20s"}}
 )
 
@@ -75,8 +77,17 @@ func (w way) weights() [eventKinds]int {
 	if w.hosts {
 		n[evLink] = 8
 	}
+	for k := range n {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), eventKind(k).String()) {
+			n[k] = 0
+		}
+	}
 	return n
 }
+
+// only narrows the schedule down, to find out why something happens.
+var only = flag.String("only", "", "kinds of events of the schedule: a comma list, such as kill,courier")
+
 
 // chosen are the ways that are asked for: all, or those of GOFABRIC_CHAOS_STACK, such as "tcp/msg", "tcp/rdm@veth", or another provider string.
 func chosen() (all []way, err error) {
