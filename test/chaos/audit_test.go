@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -232,7 +233,7 @@ func (a *audit) judge(now time.Duration) (due int) {
 				due++
 				continue
 			}
-			a.tally.fault(lost, "%v to %s has completed (%v) at %v, and has not come by %v; its sender %v", k.letter, nameOf(k.to), m.level, m.done, now, a.lives[lifeKey{k.owner, k.life}].fate)
+			a.tally.fault(lost, "%v to %s has completed (%v) at %v, and has not come by %v; its sender %v", k.letter, nameOf(k.to), m.level, m.done, now, a.lives[lifeKey{k.owner, k.life}])
 		case by == "waits":
 			continue
 		}
@@ -241,8 +242,15 @@ func (a *audit) judge(now time.Duration) (due int) {
 	return due
 }
 
-func (f fate) String() string {
-	return [...]string{"lives", "was killed", "has closed", "has closed, late"}[f]
+func (l *life) String() string {
+	s := [...]string{"lives", "was killed", "has closed", "has closed, late"}[l.fate]
+	if l.closing {
+		s += fmt.Sprintf(", from %v", l.closeStart)
+	}
+	if l.fate != living {
+		s += fmt.Sprintf(", until %v", l.ended)
+	}
+	return s
 }
 
 // excused says why a message need not come; "": it must.

@@ -120,7 +120,7 @@ func (b *box) receive(ctx context.Context, ep *gofabric.Endpoint, tagged bool, f
 	scribble(buf, scribbleRx)
 	rng := rand.New(rand.NewPCG(b.Seed, mix(from.word())))
 	for first := true; ; first = false {
-		if b.Msg && first && rng.IntN(4) > 0 || rng.IntN(40) == 0 {
+		if b.Msg && first && rng.IntN(4) > 0 || rng.IntN(300) == 0 {
 			time.Sleep(time.Duration(rng.Int64N(int64(lateMax))))
 		}
 		var got gofabric.Received

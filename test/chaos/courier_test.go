@@ -139,7 +139,7 @@ func (c *courier) send(ctx, sending context.Context, lane uint8, count int, rng 
 		default:
 			time.Sleep(20 * time.Millisecond)
 		}
-		if c.Order == "kill" {
+		if c.Order == "kill" || rng.IntN(4) == 0 { // the box reads some hundreds a second
 			time.Sleep(time.Duration(rng.Int64N(int64(40 * time.Millisecond))))
 		}
 	}

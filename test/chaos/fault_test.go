@@ -26,6 +26,9 @@ func (f *fleet) happen(e event) {
 		}
 		f.leave(e, p)
 	case evShutdown:
+		if p.mortal || p.over || !p.Running() {
+			return
+		}
 		p.Tell("shutdown")
 	case evStop:
 		if p.stopped || p.over || p.mortal {
@@ -37,7 +40,7 @@ func (f *fleet) happen(e event) {
 	case evHalfOpen:
 		f.halfOpen(e)
 	case evExhaust, evMemory:
-		if p.mortal || p.over {
+		if p.mortal || p.over || !p.Running() {
 			return
 		}
 		p.Tell(fmt.Sprintf("%v %d", e.kind, e.long/time.Millisecond))

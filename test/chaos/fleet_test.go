@@ -65,7 +65,11 @@ func newFleet(t *testing.T, w way, nodes int, seed uint64, y *tally) *fleet {
 		hosts[i] = f.hostOf(uint8(i))
 	}
 	ports := f.ground.ports(t, hosts)
-	f.setup = setup{Prov: w.prov(), Msg: w.msg, Nodes: ports[:nodes], Box: ports[nodes], Dir: t.TempDir(), Epoch: f.epoch.UnixMicro(), Seed: seed, Most: sizeMax}
+	dir := *kept
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	f.setup = setup{Prov: w.prov(), Msg: w.msg, Nodes: ports[:nodes], Box: ports[nodes], Dir: dir, Epoch: f.epoch.UnixMicro(), Seed: seed, Most: sizeMax}
 	return f
 }
 

@@ -85,9 +85,11 @@ func (w way) weights() [eventKinds]int {
 	return n
 }
 
-// only narrows the schedule down, to find out why something happens.
-var only = flag.String("only", "", "kinds of events of the schedule: a comma list, such as kill,courier")
-
+// To find out why something happens.
+var (
+	kept = flag.String("journals", "", "an empty folder that the journals of a run of one stack over one carrier are kept in")
+	only = flag.String("only", "", "kinds of events of the schedule: a comma list, such as kill,courier")
+)
 
 // chosen are the ways that are asked for: all, or those of GOFABRIC_CHAOS_STACK, such as "tcp/msg", "tcp/rdm@veth", or another provider string.
 func chosen() (all []way, err error) {
