@@ -15,7 +15,10 @@ func TestShort(t *testing.T) {
 		t.Skip("not with -short")
 	}
 	y := &tally{t: t, events: map[eventKind]int{}}
-	run(t, way{stacks[2], overMemory}, 4, 5*time.Second, y)
+	run(t, way{stack: stacks[2], carrier: overMemory, brief: true}, 4, 3*time.Second, y)
+	if y.events[evKill] == 0 || y.events[evClose] == 0 {
+		t.Errorf("nothing has happened: %v", y.events)
+	}
 }
 
 // TestStacks is the whole of it: all stacks that are asked for, each over its carriers, one after the other.

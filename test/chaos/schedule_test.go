@@ -66,7 +66,8 @@ func plan(seed uint64, w way, nodes int, long time.Duration) (events []event) {
 	for _, k := range weights {
 		sum += k
 	}
-	var lastKill, linkFree time.Duration
+	var linkFree time.Duration
+	lastKill := -2 * killEvery // begin with one
 	for at := 500 * time.Millisecond; at < long; at += span(100*time.Millisecond, 1000*time.Millisecond) {
 		e := event{at: at, node: rng.IntN(nodes), draw: rng.Uint64()}
 		pick := rng.IntN(sum)
@@ -99,6 +100,9 @@ func plan(seed uint64, w way, nodes int, long time.Duration) (events []event) {
 		case evExhaust, evMemory, evHalfOpen:
 			e.long = span(silence/6, silence)
 		}
+		if w.brief {
+			e.long = min(e.long, silence/6)
+		}
 		if e.kind < evHalfOpen && e.kind != evShutdown && e.kind != evLink {
 			if at < busy[e.node] {
 				continue
@@ -124,7 +128,7 @@ func hash(s string) (x uint64) {
 func TestSchedule(t *testing.T) {
 	for _, s := range stacks {
 		for _, c := range s.carriers() {
-			w := way{s, c}
+			w := way{stack: s, carrier: c}
 			a, b, other := plan(1, w, 6, 5*time.Minute), plan(1, w, 6, 5*time.Minute), plan(2, w, 6, 5*time.Minute)
 			if !reflect.DeepEqual(a, b) || reflect.DeepEqual(a, other) {
 				t.Errorf("%v: the schedule does not follow from the seed", w)

@@ -37,7 +37,7 @@ var (
 	overVeth  = carrier{name: "veth", hosts: true}
 	overXDP   = carrier{name: "xdp", hosts: true, env: []string{"FI_UDP_LINK=xdp"}}
 	overFault = carrier{name: "fault", fault: true, env: []string{"FI_FAULT_RESET=40000000", "FI_FAULT_CUT=20%", "FI_FAULT_REFUSE=5%", "FI_FAULT_PARTITION=9s-10s,16s-20s"}}
-	overLoss  = carrier{name: "fault", fault: true, env: []string{"FI_FAULT_LOSS=30%", "FI_FAULT_DUP=5%", "FI_FAULT_REORDER=10%", "FI_FAULT_CORRUPT=1%", "FI_FAULT_PARTITION=9s-10s,16s-20s"}}
+	overLoss  = carrier{name: "fault", fault: true, env: []string{"FI_FAULT_LOSS=30%", "FI_FAULT_DUP=5%", "FI_FAULT_REORDER=10%", "FI_FAULT_CORRUPT=1%", "FI_FAULT_PARTITION=9s-10s"}}
 )
 
 // carriers are what a stack can be carried by.
@@ -52,6 +52,7 @@ func (s stack) carriers() []carrier {
 type way struct {
 	stack
 	carrier
+	brief bool // nothing takes long
 }
 
 func (w way) String() string { return w.stack.name + "@" + w.carrier.name }
@@ -71,6 +72,9 @@ func (w way) prov() string {
 // weights say how often things happen.
 func (w way) weights() [eventKinds]int {
 	n := [eventKinds]int{evKill: 26, evExit: 6, evClose: 16, evStop: 12, evHalfOpen: 6, evExhaust: 4, evMemory: 3, evCourier: 24}
+	if w.brief {
+		n = [eventKinds]int{evKill: 3, evClose: 3, evStop: 1, evCourier: 3}
+	}
 	if w.msg {
 		n[evShutdown] = 12
 	}
@@ -101,7 +105,7 @@ func chosen() (all []way, err error) {
 	for _, s := range stacks {
 		for _, c := range s.carriers() {
 			if (text == "" || name == s.name) && (!only || by == c.name) {
-				all = append(all, way{s, c})
+				all = append(all, way{stack: s, carrier: c})
 			}
 		}
 	}
@@ -114,7 +118,7 @@ func chosen() (all []way, err error) {
 	}
 	for _, c := range append(s.carriers(), overMemory) {
 		if !only && c.name == overMemory.name || only && by == c.name {
-			return []way{{s, c}}, nil
+			return []way{{stack: s, carrier: c}}, nil
 		}
 	}
 	return nil, fmt.Errorf("GOFABRIC_CHAOS_STACK=%s: there is no such carrier", text)
