@@ -140,6 +140,9 @@ func (a *audit) take(l *life, n note) {
 	case noteClosed, noteLate:
 		if l.fate = closed; n.kind == noteLate {
 			l.fate = late
+			if a.calm(l.closeStart-silence, n.at) {
+				a.tally.fault(hung, "%s life %d: a close gave up, from %v to %v, though nobody was stopped and no path was bad", nameOf(l.owner), l.number, l.closeStart, n.at)
+			}
 		}
 		l.ended = n.at
 	case noteGoodbye, noteReset:
@@ -150,6 +153,7 @@ func (a *audit) take(l *life, n note) {
 
 func (a *audit) received(l *life, m letter, at time.Duration) {
 	a.tally.messages++
+	a.tally.bytes += uint64(m.size(sizeMax))
 	f := flow{lifeKey{m.owner, m.life}, m.lane, l.owner}
 	b := a.got[f]
 	if b.set(m.seq) {
@@ -187,6 +191,18 @@ func end(m map[uint8][]span, owner uint8, now time.Duration) {
 	if s := m[owner]; len(s) > 0 && s[len(s)-1].to == 0 {
 		s[len(s)-1].to = now
 	}
+}
+
+// calm reports that all have run and could reach each other in a time.
+func (a *audit) calm(from, to time.Duration) bool {
+	for _, m := range []map[uint8][]span{a.troubles, a.pauses} {
+		for _, s := range m {
+			if met(s, from, to) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // paused is how much of a time a node was stopped.

@@ -104,6 +104,9 @@ func run(t *testing.T, w way, nodes int, long time.Duration, y *tally) {
 		}})
 	}
 	for judged := zero; f.now()-zero < long || len(f.due) > 0; f.turn() {
+		if *first && y.bad() > 0 {
+			return
+		}
 		if now := f.now(); now-judged > time.Second/2 {
 			judged = now
 			f.audit.read()

@@ -25,15 +25,11 @@ func (f *fleet) finish() {
 		}
 	}
 	f.sums()
-	for end := time.Now().Add(grace + 5*time.Second); ; f.turn() {
+	for end := time.Now().Add(grace + 5*time.Second); !*first || f.tally.bad() == 0; f.turn() {
 		f.audit.read()
 		if f.audit.judge(f.now()-time.Second/2) == 0 || time.Now().After(end) {
 			break
 		}
-	}
-	for _, r := range f.status {
-		f.tally.ops += r.Ops
-		f.tally.bytes += r.Bytes
 	}
 	for _, p := range append([]*proc{f.box}, f.nodes...) {
 		p.Tell("quit")

@@ -90,8 +90,6 @@ type node struct {
 	ops      map[core.Context]*op
 	held     []*op // receives that are not posted for a while
 	last     core.Context
-	ended    int
-	bytes    uint64
 	draining bool
 	seen     time.Time     // the last turn
 	stalled  time.Duration // how long this process was not running, altogether
@@ -402,7 +400,7 @@ func (n *node) look(now time.Time) {
 
 // tell gives a report of the node.
 func (n *node) tell() {
-	r := report{Me: n.Me, Life: n.Life, Under: n.under(), Ops: n.ended, Bytes: n.bytes, Stock: takeStock()}
+	r := report{Me: n.Me, Life: n.Life, Under: n.under(), Stock: takeStock()}
 	for _, p := range n.peers {
 		r.Peers = append(r.Peers, p.peerReport)
 		for life := range uint16(2) {
@@ -423,8 +421,6 @@ type report struct {
 	Peers []peerReport
 	Sums  []uint64 // of atomics, by who added, two for each
 	Under int      // operations under way
-	Ops   int      // that have ended
-	Bytes uint64   // of messages that were received
 	Stock stock
 }
 

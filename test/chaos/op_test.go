@@ -339,7 +339,6 @@ func (n *node) end(e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 		return
 	}
 	delete(n.ops, e.Ctx)
-	n.ended++
 	if o.kind.receives() {
 		n.received(o, e, src, bad)
 		return
@@ -379,7 +378,6 @@ func (n *node) end(e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 // received is the completion of a receive: its buffer is checked, written over, and posted again.
 func (n *node) received(o *op, e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 	if bad == nil {
-		n.bytes += uint64(e.Len)
 		n.check(o, e, src)
 	} else if bad.Err == core.ErrTrunc {
 		n.fail(altered, "a message was too long: %v", bad.Detail)

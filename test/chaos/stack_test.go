@@ -91,8 +91,9 @@ func (w way) weights() [eventKinds]int {
 
 // To find out why something happens.
 var (
-	kept = flag.String("journals", "", "an empty folder that the journals of a run of one stack over one carrier are kept in")
-	only = flag.String("only", "", "kinds of events of the schedule: a comma list, such as kill,courier")
+	kept  = flag.String("journals", "", "an empty folder that the journals of a run of one stack over one carrier are kept in")
+	first = flag.Bool("first", false, "end a run with the first fault")
+	only  = flag.String("only", "", "kinds of events of the schedule: a comma list, such as kill,courier")
 )
 
 // chosen are the ways that are asked for: all, or those of GOFABRIC_CHAOS_STACK, such as "tcp/msg", "tcp/rdm@veth", or another provider string.

@@ -35,7 +35,6 @@ type tally struct {
 	events   map[eventKind]int // of the schedule
 	messages int               // received
 	bytes    uint64
-	ops      int // operations of all kinds that have ended
 	posted   int
 	failed   int
 	levels   [levels]int // messages that have completed
