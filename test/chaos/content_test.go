@@ -6,95 +6,187 @@ import (
 	"testing"
 )
 
-// Content that says what it is.
+// Content that follows from who sends it: whoever knows the name of a message knows all its bytes, and how many there are.
 
-// stampSize is what a stamp takes of a buffer, bytes.
-const stampSize = 32
+// sizeMax is the longest message, bytes.
+const sizeMax = 4 << 20
 
-// Kinds of content.
+// letter names a message. It travels as tag or as remote CQ data, so that a message of one byte has a name, too.
+type letter struct {
+	owner uint8  // whoever sends
+	life  uint16 // which of its lives
+	lane  uint8  // below 16; letters of a lane to one peer are in order
+	seq   uint64 // from 1 on, below 1 << 36
+}
+
+func (l letter) word() uint64 {
+	return uint64(l.owner)<<56 | uint64(l.life)<<40 | uint64(l.lane)<<36 | l.seq
+}
+
+func letterOf(w uint64) letter {
+	return letter{uint8(w >> 56), uint16(w >> 40), uint8(w >> 36 & 15), w & (1<<36 - 1)}
+}
+
+func (l letter) String() string {
+	return fmt.Sprintf("message %d.%d of %s life %d", l.lane, l.seq, nameOf(l.owner), l.life)
+}
+
+// mix is splitmix64.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// size is the length of a letter: mostly short, and up to most, which both ends know.
+func (l letter) size(most int) int {
+	x := mix(l.word())
+	n := int(x >> 8 & (1<<40 - 1))
+	switch k := x & 255; {
+	case k < 8:
+		n = 1
+	case k < 100:
+		n = 1 + n%128
+	case k < 200:
+		n = 1 + n%10_000
+	case k < 250:
+		n = 1 + n%100_000
+	default:
+		n = 1 + n%sizeMax
+	}
+	return min(n, most)
+}
+
+// fill writes the content of l.
+func (l letter) fill(b []byte) { pour(b, mix(l.word()^0x6c6574746572)) }
+
+// pour writes the bytes that follow from x.
+func pour(b []byte, x uint64) {
+	for ; len(b) >= 8; b = b[8:] {
+		x = x*0xd1342543de82ef95 + 0x9e3779b97f4a7c15
+		binary.LittleEndian.PutUint64(b, x^x>>32)
+	}
+	x = x*0xd1342543de82ef95 + 0x9e3779b97f4a7c15
+	for i := range b {
+		b[i] = byte((x ^ x>>32) >> (8 * i))
+	}
+}
+
+// differs is where b is not what pour makes of x; -1: nowhere.
+func differs(b []byte, x uint64) int {
+	at := 0
+	for ; len(b) >= 8; b, at = b[8:], at+8 {
+		x = x*0xd1342543de82ef95 + 0x9e3779b97f4a7c15
+		if binary.LittleEndian.Uint64(b) != x^x>>32 {
+			return at
+		}
+	}
+	x = x*0xd1342543de82ef95 + 0x9e3779b97f4a7c15
+	for i := range b {
+		if b[i] != byte((x^x>>32)>>(8*i)) {
+			return at + i
+		}
+	}
+	return -1
+}
+
+// check says what is wrong with b as the content of l; "" if nothing is.
+func (l letter) check(b []byte, most int) string {
+	if n := l.size(most); len(b) != n {
+		return fmt.Sprintf("%v has %d bytes, want %d", l, len(b), n)
+	}
+	if at := differs(b, mix(l.word()^0x6c6574746572)); at >= 0 {
+		return fmt.Sprintf("%v of %d bytes is wrong from byte %d on: %x", l, len(b), at, b[at:min(len(b), at+16)])
+	}
+	return ""
+}
+
+// What is in a buffer that belongs to the application: nothing that anybody sends.
 const (
-	aMessage = iota + 0x51
-	aWrite
-	anInitial // what a process has in its memory before anybody writes there
+	scribbleTx = 0x5a
+	scribbleRx = 0xa5
 )
 
-// stamp says where content comes from. The bytes behind it follow from it.
-type stamp struct {
-	kind, owner, life uint32
-	size              uint32
-	seq               uint64
-	delivered         uint64 // of messages: the last one to the same peer that is known to have come
-}
-
-func (s stamp) tag() uint64 { return uint64(s.owner)<<56 | uint64(s.life)<<40 | s.seq&(1<<40-1) }
-
-// fill makes the content of s, which is b's length.
-func (s stamp) fill(b []byte) {
-	s.size = uint32(len(b))
-	le := binary.LittleEndian
-	le.PutUint32(b, s.kind)
-	le.PutUint32(b[4:], s.owner)
-	le.PutUint32(b[8:], s.life)
-	le.PutUint32(b[12:], s.size)
-	le.PutUint64(b[16:], s.seq)
-	le.PutUint64(b[24:], s.delivered)
-	s.each(b[stampSize:], func(b []byte, x uint64) bool {
-		var w [8]byte
-		le.PutUint64(w[:], x)
-		copy(b, w[:])
-		return true
-	})
-}
-
-// each gives out the words of the content, eight bytes each but for the last.
-func (s stamp) each(b []byte, f func(b []byte, x uint64) bool) {
-	x := uint64(s.kind)<<48 ^ uint64(s.owner)<<32 ^ uint64(s.life) ^ s.seq*0x9e3779b97f4a7c15 ^ s.delivered*0xd6e8feb86659fd93 ^ uint64(s.size)<<20
-	for ; len(b) > 0; b = b[min(8, len(b)):] {
-		x += 0x9e3779b97f4a7c15
-		z := (x ^ x>>30) * 0xbf58476d1ce4e5b9
-		if !f(b[:min(8, len(b))], z^z>>27) {
-			return
-		}
+// scribble writes over a buffer that was handed back.
+func scribble(b []byte, with byte) {
+	if len(b) == 0 {
+		return
+	}
+	b[0] = with
+	for n := 1; n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
 	}
 }
 
-// read checks every byte of b, of which there may be less than was filled.
-func read(b []byte) (s stamp, err error) {
-	if len(b) < stampSize {
-		return s, fmt.Errorf("%d bytes", len(b))
-	}
-	le := binary.LittleEndian
-	s = stamp{le.Uint32(b), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:]), le.Uint64(b[16:]), le.Uint64(b[24:])}
-	if s.kind < aMessage || s.kind > anInitial || int(s.size) < len(b) {
-		return s, fmt.Errorf("no stamp: %+v in %d bytes", s, len(b))
-	}
-	at := stampSize
-	s.each(b[stampSize:], func(b []byte, x uint64) bool {
-		var w [8]byte
-		le.PutUint64(w[:], x)
-		if string(b) != string(w[:len(b)]) {
-			err = fmt.Errorf("%+v: wrong from byte %d on: %x, want %x", s, at, b, w[:len(b)])
+// scribbled reports whether b is still as scribble left it.
+func scribbled(b []byte, with byte) bool {
+	for ; len(b) > 0 && len(b)%8 != 0; b = b[1:] {
+		if b[0] != with {
 			return false
 		}
-		at += 8
-		return true
-	})
-	return s, err
+	}
+	for want := uint64(with) * 0x0101010101010101; len(b) > 0; b = b[8:] {
+		if binary.LittleEndian.Uint64(b) != want {
+			return false
+		}
+	}
+	return true
 }
 
-// TestContent: no byte of a message can be another without notice.
+// nameOf says who an owner is.
+func nameOf(owner uint8) string {
+	switch owner {
+	case boxOwner:
+		return "the box"
+	case courierOwner:
+		return "courier"
+	case nativeOwner:
+		return "native peer"
+	}
+	return fmt.Sprintf("node %d", owner)
+}
+
+// Owners that are no nodes.
+const (
+	boxOwner     = 100
+	courierOwner = 101
+	nativeOwner  = 102
+)
+
+// TestContent: no byte of a message can be another without notice, and no message is another's.
 func TestContent(t *testing.T) {
-	s := stamp{kind: aMessage, owner: 3, life: 2, seq: 77, delivered: 70}
-	b := make([]byte, 1003)
-	s.fill(b)
-	if got, err := read(b); err != nil || got.seq != 77 || got.tag() != s.tag() || got.size != 1003 {
-		t.Fatalf("%+v, %v", got, err)
+	l := letter{owner: 3, life: 2, lane: 1, seq: 77}
+	if got := letterOf(l.word()); got != l {
+		t.Fatalf("%v, want %v", got, l)
+	}
+	for l.size(sizeMax) < 1000 || l.size(sizeMax) > 5000 {
+		l.seq++
+	}
+	b := make([]byte, l.size(sizeMax))
+	l.fill(b)
+	if text := l.check(b, sizeMax); text != "" {
+		t.Fatal(text)
 	}
 	for i := range b {
 		b[i] ^= 4
-		if _, err := read(b); err == nil {
+		if l.check(b, sizeMax) == "" {
 			t.Errorf("byte %d is wrong, and nobody noticed", i)
 		}
 		b[i] ^= 4
+	}
+	if l.check(b[1:], sizeMax) == "" {
+		t.Error("a byte is missing, and nobody noticed")
+	}
+	scribble(b, scribbleRx)
+	if !scribbled(b, scribbleRx) || l.check(b, sizeMax) == "" {
+		t.Error("a scribble is not what it should be")
+	}
+	for _, i := range []int{0, len(b) / 2, len(b) - 1} {
+		b[i]++
+		if scribbled(b, scribbleRx) {
+			t.Errorf("byte %d of a scribble is wrong, and nobody noticed", i)
+		}
+		b[i]--
 	}
 }

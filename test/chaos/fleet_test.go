@@ -2,118 +2,202 @@ package chaos
 
 import (
 	"encoding/json"
-	"fmt"
-	"net"
 	"os"
-	"os/exec"
-	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"gofabric/test/program"
 )
 
-// A fleet is the processes of a test.
+// A fleet is the processes of a run: nodes, the box, and couriers that come and go.
 
-// patience is how long a node may take to answer a command.
-const patience = bound + 10*time.Second
-
-// look is how often it is seen whether it has: a machine that stands still for long counts for one.
-const look = 100 * time.Millisecond
+// patience is how long a node may take to answer a command, or to start.
+const patience = bound + 15*time.Second
 
 type fleet struct {
-	t     *testing.T
-	stack string
-	node  string
-	ports []int
-	seed  uint64
-	env   []string
-	procs []*proc
+	t      *testing.T
+	way    way
+	seed   uint64
+	ground *ground
+	tally  *tally
+	audit  *audit
+	epoch  time.Time
+	setup  setup
+	nodes  []*proc // the present life of each
+	box    *proc
+	all    []*proc // that have not ended
+	bags   uint16  // couriers so far
+	due    []deed
+	watch  []deed // that are not waited for
+	begun  []time.Duration
+	status map[uint8]*report
 }
 
-// proc is a life of a node.
+// proc is a process.
 type proc struct {
 	*program.Program
-	life   int
-	killed bool
+	owner   uint8
+	life    uint16
+	mortal  bool // it may end
+	stopped bool
+	ready   bool
+	over    bool // it has said CLOSED
+	ended   time.Time
 }
 
-func newFleet(t *testing.T, stack string, nodes int, seed uint64, env ...string) *fleet {
-	f := &fleet{t: t, stack: stack, node: "127.0.0.1", seed: seed, env: env, procs: make([]*proc, nodes)}
-	if runtime.GOOS == "linux" {
-		pid := os.Getpid()
-		f.node = fmt.Sprintf("127.%d.%d.%d", 129+pid>>16&63, pid>>8&255, 1+pid&127)
+// deed is something to be done at a time.
+type deed struct {
+	at time.Duration
+	do func()
+}
+
+func newFleet(t *testing.T, w way, nodes int, seed uint64, y *tally) *fleet {
+	f := &fleet{t: t, way: w, seed: seed, tally: y, audit: newAudit(y), nodes: make([]*proc, nodes), epoch: time.Now(), status: map[uint8]*report{}}
+	if w.hosts {
+		f.ground = twoHosts(t)
+	} else {
+		f.ground = oneHost()
 	}
-	for range nodes {
-		l, err := net.Listen("tcp", net.JoinHostPort(f.node, "0"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		f.ports = append(f.ports, l.Addr().(*net.TCPAddr).Port)
+	hosts := make([]int, nodes+1)
+	for i := range hosts {
+		hosts[i] = f.hostOf(uint8(i))
 	}
+	ports := f.ground.ports(t, hosts)
+	dir := *kept
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	f.setup = setup{Prov: w.prov(), Msg: w.msg, Nodes: ports[:nodes], Box: ports[nodes], Dir: dir, Epoch: f.epoch.UnixMicro(), Seed: seed, Most: sizeMax}
 	return f
 }
 
-// start gives node i its next life.
-func (f *fleet) start(i, life int) {
+func (f *fleet) now() time.Duration { return time.Since(f.epoch) }
+
+// hostOf is where a process is.
+func (f *fleet) hostOf(owner uint8) int { return int(owner) % len(f.ground.addrs) }
+
+// launch starts a process.
+func (f *fleet) launch(role string, s setup, owner uint8) *proc {
 	f.t.Helper()
-	text, err := json.Marshal(setup{Stack: f.stack, Me: i, Life: life, Node: f.node, Ports: f.ports, Seed: f.seed})
+	text, err := json.Marshal(s)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(append(os.Environ(), nodeVar+"="+string(text), "GOMAXPROCS=2", "GOTRACEBACK=all"), f.env...)
-	f.procs[i] = &proc{Program: program.Talk(f.t, cmd), life: life}
-	f.procs[i].Mute() // reports
+	ms := strconv.Itoa(int(silence / time.Millisecond))
+	cmd := f.ground.command(f.hostOf(s.Me), os.Args[0])
+	cmd.Env = append(append(os.Environ(), role+"="+string(text), "GOMAXPROCS=2", "GOTRACEBACK=all", "FI_TCP_PEER_TIMEOUT="+ms, "FI_TCP_CONNECT_TIMEOUT="+ms,
+		"FI_OFI_RXM_CONNECT_TIMEOUT="+ms, "FI_OFI_RXD_PEER_TIMEOUT="+ms, "FI_OFI_RXD_HANDSHAKE_TIMEOUT="+ms, "FI_FAULT_SEED="+strconv.Itoa(int(mix(f.seed+uint64(owner)<<16+uint64(s.Life))>>33))),
+		f.way.env...)
+	f.born(owner, s.Life)
+	p := &proc{Program: program.Talk(f.t, cmd), owner: owner, life: s.Life}
+	p.Mute()
+	f.all = append(f.all, p)
+	return p
 }
 
-// kill ends node i without a word.
-func (f *fleet) kill(i int) {
-	f.procs[i].killed = true
-	f.procs[i].Kill()
-}
-
-// ask gives each living node a command and returns the answers, nil for the dead.
-func (f *fleet) ask(command string) []*report {
+// born has the audit read the journal of a life that begins.
+func (f *fleet) born(owner uint8, life uint16) {
 	f.t.Helper()
-	all := make([]*report, len(f.procs))
-	for _, p := range f.procs {
-		if !p.killed {
-			p.Tell(command)
+	j, err := os.OpenFile(journalName(f.setup.Dir, owner, life), os.O_CREATE|os.O_RDONLY, 0o644)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.audit.born(owner, life, f.now()).journal.f = j
+}
+
+// start gives a node its next life in a new process.
+func (f *fleet) start(i int, number uint16) {
+	s := f.setup
+	s.Me, s.Life = uint8(i), number
+	f.nodes[i] = f.launch(nodeVar, s, uint8(i))
+}
+
+// later does something in a while.
+func (f *fleet) later(in time.Duration, do func()) { f.due = append(f.due, deed{f.now() + in, do}) }
+
+// turn does what is due, and takes what processes say.
+func (f *fleet) turn() {
+	now := f.now()
+	for _, list := range []*[]deed{&f.due, &f.watch} {
+		for i := 0; i < len(*list); i++ {
+			if d := (*list)[i]; d.at <= now {
+				*list = append((*list)[:i], (*list)[i+1:]...)
+				i--
+				d.do()
+			}
 		}
 	}
-	left := int(patience / look)
-	for i, p := range f.procs {
-		if p.killed {
-			continue
+	living := f.all[:0]
+	for _, p := range f.all {
+		if f.listen(p) {
+			living = append(living, p)
 		}
-		line, err := p.Next(look)
-		for ; err == program.ErrSilent && left > 0; left-- {
-			line, err = p.Next(look)
+	}
+	f.all = living
+	time.Sleep(20 * time.Millisecond)
+}
+
+// listen takes what a process says, and reports whether it may say more.
+func (f *fleet) listen(p *proc) bool {
+	for {
+		line, err := p.Next(0)
+		if err == program.ErrSilent {
+			return true
 		}
 		if err != nil {
-			p.Blame("of node %d life %d does not answer: %v", i, p.life, err)
+			if !p.mortal && !p.over {
+				f.tally.fault(hung, "%s life %d: %v", nameOf(p.owner), p.life, err)
+			}
+			f.gone(p)
+			return false
 		}
-		if err := json.Unmarshal([]byte(line), &all[i]); err != nil {
-			f.t.Fatalf("node %d life %d: %v in %s", i, p.life, err, line)
-		}
-		for _, text := range all[i].Failures {
-			f.t.Error(text)
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "FAIL":
+			name, text, _ := strings.Cut(rest, " ")
+			for c, n := range countNames {
+				if n == name {
+					f.tally.fault(count(c), "%s", text)
+				}
+			}
+		case "READY":
+			p.ready = true
+			l := f.audit.lives[lifeKey{p.owner, p.life}]
+			l.ready, l.up = true, f.now()
+		case "CLOSED":
+			p.over = true
+		case "STATUS":
+			r := &report{}
+			if err := json.Unmarshal([]byte(rest), r); err != nil {
+				f.t.Fatalf("%v in %s", err, line)
+			}
+			f.status[p.owner] = r
+		default:
+			f.t.Logf("%v %s life %d: %s", f.now(), nameOf(p.owner), p.life, line)
 		}
 	}
-	if f.t.Failed() {
-		f.t.FailNow()
-	}
-	return all
 }
 
-// quit has all nodes close what they have, and end.
-func (f *fleet) quit() {
+// gone notes that a process has ended.
+func (f *fleet) gone(p *proc) { f.audit.died(p.owner, p.life, f.now()) }
+
+// until turns until something has come about.
+func (f *fleet) until(what string, limit time.Duration, is func() bool) bool {
 	f.t.Helper()
-	for _, p := range f.procs {
-		p.Tell("quit")
-		p.killed = true
-		p.Ends()
+	for end := time.Now().Add(limit); !is(); f.turn() {
+		if time.Now().After(end) {
+			f.tally.fault(hung, "%s: not within %v", what, limit)
+			return false
+		}
 	}
+	return true
+}
+
+// kill ends a process without a word.
+func (f *fleet) kill(p *proc) {
+	p.mortal = true
+	f.audit.died(p.owner, p.life, f.now())
+	p.Kill()
 }

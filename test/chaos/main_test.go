@@ -5,12 +5,19 @@ import (
 	"testing"
 )
 
-// nodeVar makes the test's program a node.
-const nodeVar = "GOFABRIC_CHAOS_NODE"
+// The variables that make the test's program one of the processes of a fleet. They hold a setup.
+const (
+	nodeVar    = "GOFABRIC_CHAOS_NODE"
+	boxVar     = "GOFABRIC_CHAOS_BOX"
+	courierVar = "GOFABRIC_CHAOS_COURIER"
+)
 
 func TestMain(m *testing.M) {
-	if text := os.Getenv(nodeVar); text != "" {
-		nodeMain(text)
+	for name, role := range map[string]func(string){nodeVar: nodeMain, boxVar: boxMain, courierVar: courierMain} {
+		if text := os.Getenv(name); text != "" {
+			warm()
+			role(text)
+		}
 	}
 	os.Exit(m.Run())
 }

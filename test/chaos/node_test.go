@@ -7,69 +7,113 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
-	"runtime"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"gofabric"
 	"gofabric/core"
 )
 
-// A node is one process. What it has of memory for the others: a sum for each, and a slot for each to write to.
+// A node is an endpoint that exchanges all kinds of operations with all others, and the memory that they reach. It lives until it is closed; a process may then
+// open the next one.
 
 const (
-	caps    = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic | core.Source
-	key     = 77
-	slotMax = 160 << 10 // bytes
-	msgMax  = 200 << 10
-	// bound is how long an operation may take.
-	bound = 10 * time.Second
-	// pauseMax and sorryMax are how long a node waits before the next operation of a kind to a peer, at most, after one that succeeded and one that failed.
-	pauseMax = 15 * time.Millisecond
-	sorryMax = 60 * time.Millisecond
+	caps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic
+	key  = 77
+	// bound is how long an operation may take. The stacks give a silent peer up after silence.
+	bound = 12 * time.Second
+	// closeBound is how long closing an endpoint may take: it lingers for ten seconds, and says goodbye.
+	closeBound = 13 * time.Second
+	// pauseMax and sorryMax are how long a node waits before the next operations of a lane, at most, after some that succeeded and one that failed.
+	pauseMax = 600 * time.Millisecond
+	sorryMax = 150 * time.Millisecond
+	// lateMax is how late a reader is, at most.
+	lateMax = time.Second
+	// posted is how many receives of each kind are posted.
+	posted = 6
 )
 
-// setup is what a node is started with, in its environment.
+// setup is what a process is started with, in its environment.
 type setup struct {
-	Stack    string
-	Me, Life int
-	Node     string
-	Ports    []int
-	Seed     uint64
+	Prov  string
+	Msg   bool
+	Me    uint8
+	Life  uint16
+	Nodes []string // address and port of each
+	Box   string
+	Dir   string // of journals
+	Epoch int64  // of the fleet, microseconds
+	Seed  uint64
+	Most  int // the longest message
+	Order string
+}
+
+func (s *setup) epoch() time.Time { return time.UnixMicro(s.Epoch) }
+
+// parse reads a setup.
+func parse(text string) (s setup) {
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		panic(err)
+	}
+	return s
 }
 
 type node struct {
 	setup
-	rng    *rand.Rand
-	fabric core.Fabric
-	domain core.Domain
-	cq     core.CompletionQueue
-	av     core.AddressVector
-	ep     core.Endpoint
-	mr     core.MemoryRegion
-	mem    []byte
-	base   uint64
+	rng     *rand.Rand
+	journal *journal
+	bin     bin
+
+	fabric   core.Fabric
+	domain   core.Domain
+	cq       core.CompletionQueue
+	av       core.AddressVector // of RDM
+	ep       core.Endpoint      // of RDM
+	rx       receiver           // where receives are posted
+	inject   int
+	eq       core.EventQueue // of connections, as what follows
+	pep      core.PassiveEndpoint
+	srx      core.SharedRx
+	conns    map[core.Object]*conn
+	dialInfo *core.Info
+	mr       core.MemoryRegion
+	mem      []byte
+	commit   bool // writes can be committed
 
 	peers    []*peer
 	ops      map[core.Context]*op
+	held     []*op // receives that are not posted for a while
 	last     core.Context
-	ended    int
 	draining bool
-	failures []string
+	seen     time.Time     // the last turn
+	stalled  time.Duration // how long this process was not running, altogether
+	deaf     time.Time     // until then it does not look at its queue
+	idle     time.Time     // until then it posts no receives
+	moody    time.Time     // then it may become either
 }
 
-// nodeMain is the program of a node. Its end of the standard input is its end.
+type receiver interface {
+	core.Receiver
+	core.TaggedReceiver
+	Cancel(core.Context) error
+}
+
+// say prints a line for the fleet. What is wrong begins with FAIL and the name of a count.
+func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+func (n *node) fail(c count, format string, args ...any) {
+	say("FAIL %s node %d life %d: %s", countNames[c], n.Me, n.Life, strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " / "))
+}
+
+// nodeMain is the program of a process with nodes, one after the other. The end of its standard input is its end.
 func nodeMain(text string) {
-	n := &node{ops: map[core.Context]*op{}}
-	if err := json.Unmarshal([]byte(text), &n.setup); err != nil {
-		panic(err)
-	}
-	n.rng = rand.New(rand.NewPCG(n.Seed, uint64(n.Me)<<32|uint64(n.Life)))
-	if err := n.open(); err != nil {
-		fmt.Fprintln(os.Stderr, "open:", err)
-		os.Exit(2)
-	}
+	s := parse(text)
 	commands := make(chan string)
 	go func() {
 		defer close(commands)
@@ -77,96 +121,187 @@ func nodeMain(text string) {
 			commands <- in.Text()
 		}
 	}()
-	n.run(commands)
-	if err := n.close(); err != nil {
-		fmt.Fprintln(os.Stderr, "close:", err)
-		os.Exit(2)
+	for {
+		before := takeStock()
+		n := &node{setup: s, rng: rand.New(rand.NewPCG(s.Seed, uint64(s.Me)<<32|uint64(s.Life))), ops: map[core.Context]*op{}, conns: map[core.Object]*conn{}}
+		if err := n.open(); err != nil {
+			fmt.Fprintf(os.Stderr, "node %d life %d: open: %v\n", s.Me, s.Life, err)
+			os.Exit(2)
+		}
+		say("READY %d", s.Life)
+		order := n.run(commands)
+		if order == "exit" {
+			os.Exit(0)
+		}
+		n.close()
+		n.journal.f.Close()
+		if more := before.settle(); more != "" {
+			n.fail(leaked, "after everything was closed there are more than before: %s", more)
+		}
+		say("CLOSED %d", s.Life)
+		if order != "reopen" {
+			time.Sleep(time.Duration(n.rng.Int64N(int64(300 * time.Millisecond)))) // what peers may still read has been written over
+			os.Exit(0)
+		}
+		s.Life++
+		<-commands // "open": the fleet knows of the next life
 	}
-	os.Exit(0)
 }
 
-func (n *node) slot(who int) []byte { return n.mem[n.slotAt(who):][:slotMax] }
+// slotMax is the longest write, bytes; what lies before the slots is for sums.
+const slotsAt = 4096
 
-func (n *node) slotAt(who int) int { return 8*len(n.Ports) + who*slotMax }
+// slotAt is where a node writes to in a life: what the life before has sent may come late.
+func (n *node) slotAt(who int, life uint16) int {
+	return slotsAt + (2*who+int(life%2))*n.Most
+}
 
-func (n *node) open() error {
-	h := core.NewHints()
-	h.Caps, h.Fabric.ProvName, h.EP.Type = caps, n.Stack, core.EPTypeRDM
-	infos, _, err := gofabric.GetInfo(core.Query{Node: n.Node, Service: fmt.Sprint(n.Ports[n.Me]), Flags: core.Source, Hints: h})
+func sumAt(who int, life uint16) int { return 8 * (2*who + int(life%2)) }
+
+// open opens everything.
+func (n *node) open() (err error) {
+	if n.journal, err = newJournal(n.Dir, n.Me, n.Life, n.epoch()); err != nil {
+		return err
+	}
+	info, err := n.info()
 	if err != nil {
 		return err
 	}
-	info := infos[0]
-	n.mem = make([]byte, n.slotAt(len(n.Ports)))
-	for i := range n.Ports {
-		binary.NativeEndian.PutUint64(n.mem[8*i:], uint64(n.Life)<<32)
-		stamp{kind: anInitial, owner: uint32(n.Me), life: uint32(n.Life)}.fill(n.slot(i))
+	n.inject = info.Tx.InjectSize
+	for i := range n.Nodes {
 		n.peers = append(n.peers, &peer{index: i})
 	}
+	if n.fabric, err = gofabric.OpenFabric(info); err != nil {
+		return err
+	}
+	if n.domain, err = n.fabric.OpenDomain(info); err != nil {
+		return err
+	}
+	if n.cq, err = n.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged, WaitObj: core.WaitUnspec}); err != nil {
+		return err
+	}
+	if n.Msg {
+		err = n.listen(info)
+	} else {
+		err = n.openRDM(info)
+	}
+	if err != nil {
+		return err
+	}
+	if err := n.register(info); err != nil {
+		return err
+	}
+	for range posted {
+		n.receive(&op{kind: opRecv})
+		n.receive(&op{kind: opTRecv})
+	}
+	n.seen = time.Now()
+	return nil
+}
+
+// info asks for the stack.
+func (n *node) info() (*core.Info, error) {
+	h := core.NewHints()
+	h.Caps, h.Fabric.ProvName, h.EP.Type = caps|core.Source, n.Prov, core.EPTypeRDM
+	if n.Msg {
+		h.Caps, h.EP.Type, h.EP.RxCtxCnt = caps, core.EPTypeMsg, core.SharedContext
+	}
+	if n.Life%3 != 0 { // the others advance only when they call
+		h.Domain.DataProgress = core.ProgressAuto
+	}
+	host, port, err := net.SplitHostPort(n.Nodes[n.Me])
+	if err != nil {
+		return nil, err
+	}
+	q := core.Query{Node: host, Service: port, Flags: core.Source, Hints: h}
+	h.Caps |= core.CapRMAPMem
+	infos, _, err := gofabric.GetInfo(q)
+	if n.commit = err == nil; err != nil {
+		h.Caps &^= core.CapRMAPMem
+		infos, _, err = gofabric.GetInfo(q)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return infos[0], nil
+}
+
+func (n *node) openRDM(info *core.Info) error {
 	var addrs []core.Addr
-	for _, port := range n.Ports {
-		a, err := core.ParseAddr(fmt.Sprintf("fi_sockaddr_in://%s:%d", n.Node, port))
+	for _, node := range n.Nodes {
+		a, err := core.ParseAddr("fi_sockaddr_in://" + node)
 		if err != nil {
 			return err
 		}
 		addrs = append(addrs, a)
 	}
+	var err error
+	if n.av, err = n.domain.OpenAV(core.AVAttr{}); err != nil {
+		return err
+	}
 	fis := make([]core.FIAddr, len(addrs))
-	for _, step := range []func() error{
-		func() (err error) { n.fabric, err = gofabric.OpenFabric(info); return },
-		func() (err error) { n.domain, err = n.fabric.OpenDomain(info); return },
-		func() (err error) {
-			n.cq, err = n.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged, WaitObj: core.WaitUnspec})
-			return
-		},
-		func() (err error) { n.av, err = n.domain.OpenAV(core.AVAttr{}); return },
-		func() error { _, err := n.av.Insert(addrs, fis, 0); return err },
-		func() (err error) { n.ep, err = n.domain.OpenEndpoint(info); return },
-		func() error { return n.ep.BindCQ(n.cq, core.BindTransmit|core.BindRecv) },
-		func() error { return n.ep.BindAV(n.av, 0) },
-		func() (err error) {
-			n.mr, err = n.domain.RegMR(&core.MRAttr{IOV: [][]byte{n.mem}, RequestedKey: key, Access: core.Read | core.Write | core.RemoteRead | core.RemoteWrite})
-			return
-		},
-		func() error { return n.ep.Enable() },
-	} {
-		if err := step(); err != nil {
-			return err
-		}
+	if _, err := n.av.Insert(addrs, fis, 0); err != nil {
+		return err
 	}
-	for i, fi := range fis {
-		if int(fi) != i {
-			return fmt.Errorf("address %d has index %d", i, fi)
-		}
+	if n.ep, err = n.domain.OpenEndpoint(info); err != nil {
+		return err
 	}
-	n.base = n.mr.Base()
-	if n.base != 0 || n.mr.Key() != key {
-		return fmt.Errorf("the region is at %#x with key %d", n.base, n.mr.Key())
+	n.rx = n.ep
+	return errors.Join(n.ep.BindCQ(n.cq, core.BindTransmit|core.BindRecv), n.ep.BindAV(n.av, 0), n.ep.Enable())
+}
+
+// register maps memory for the others: a sum for each life of each, and a slot for each to write to.
+func (n *node) register(info *core.Info) error {
+	f, err := os.OpenFile(filepath.Join(n.Dir, fmt.Sprintf("memory.%d.%d", n.Me, n.Life)), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
 	}
-	for range 2 * len(n.Ports) {
-		n.receive(make([]byte, msgMax))
+	defer f.Close()
+	defer os.Remove(f.Name())
+	size := n.slotAt(len(n.Nodes), 0)
+	if err := f.Truncate(int64(size)); err != nil {
+		return err
+	}
+	if n.mem, err = unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return err
+	}
+	for i := range 2 * len(n.Nodes) {
+		binary.NativeEndian.PutUint64(n.mem[8*i:], uint64(n.Life)<<32)
+	}
+	attr := core.MRAttr{IOV: [][]byte{n.mem}, RequestedKey: key, Access: core.Read | core.Write | core.RemoteRead | core.RemoteWrite}
+	if n.commit {
+		attr.Flags = core.CapRMAPMem
+	}
+	if n.mr, err = n.domain.RegMR(&attr); err != nil {
+		return err
+	}
+	if n.mr.Base() != 0 || n.mr.Key() != key {
+		return fmt.Errorf("the region is at %#x with key %d", n.mr.Base(), n.mr.Key())
 	}
 	return nil
 }
 
-func (n *node) close() error {
-	return errors.Join(n.ep.Close(), n.mr.Close(), n.av.Close(), n.cq.Close(), n.domain.Close(), n.fabric.Close())
-}
-
-// fail notes what is wrong; the node goes on, for others may have more to tell.
-func (n *node) fail(format string, args ...any) {
-	if len(n.failures) < 20 {
-		n.failures = append(n.failures, fmt.Sprintf("node %d life %d: ", n.Me, n.Life)+fmt.Sprintf(format, args...))
-	}
-}
-
-// run is the life of a node.
-func (n *node) run(commands <-chan string) {
-	var owed func() // the answer to a command that takes time
-	asked, looked := time.Now(), time.Now()
-	for idle := false; ; {
-		idle = n.read(idle)
+// run is the life of a node. It returns the order that ends it.
+func (n *node) run(commands <-chan string) (order string) {
+	looked := time.Now()
+	var asked time.Time // for a status when all has ended
+	n.moody = looked.Add(n.pause(5 * time.Second))
+	for none := false; ; {
 		now := time.Now()
+		if gap := now.Sub(n.seen); gap > 300*time.Millisecond {
+			n.stalled += gap
+		}
+		n.seen = now
+		n.moods(now)
+		if now.Before(n.deaf) {
+			time.Sleep(5 * time.Millisecond)
+			n.seen = time.Now()
+		} else {
+			none = n.read(none)
+		}
+		if n.Msg {
+			n.tend(now)
+		}
 		if !n.draining {
 			n.post(now)
 		}
@@ -174,65 +309,194 @@ func (n *node) run(commands <-chan string) {
 			looked = now
 			n.look(now)
 		}
-		if owed != nil && (n.under() == 0 || now.Sub(asked) > bound+2*time.Second) {
-			owed()
-			owed = nil
+		if !asked.IsZero() && (n.under() == 0 || now.Sub(asked) > bound+2*time.Second) {
+			asked = time.Time{}
+			n.tell()
 		}
 		select {
 		case c, ok := <-commands:
-			switch {
-			case !ok || c == "quit":
-				return
-			case c == "status":
-				n.tell(false)
-			case c == "drain":
+			if !ok {
+				return "quit"
+			}
+			if c == "drain" {
 				n.draining, asked = true, now
-				owed = func() { n.tell(true) }
-			case c == "resume":
-				n.draining = false
-				n.tell(false)
+			} else if n.obey(c) {
+				return c
 			}
 		default:
 		}
 	}
 }
 
-// under is how many operations are under way, but for receives.
-func (n *node) under() int { return len(n.ops) - 2*len(n.Ports) }
+// obey carries a command out. It reports whether that is the end of the node.
+func (n *node) obey(c string) (over bool) {
+	word, rest, _ := strings.Cut(c, " ")
+	ms, _ := strconv.Atoi(rest)
+	long := time.Duration(ms) * time.Millisecond
+	switch word {
+	case "resume":
+		n.draining = false
+	case "shutdown":
+		n.shutdownOne()
+	case "exhaust":
+		exhaust(long)
+	case "memory":
+		limitMemory(long)
+	default:
+		return true
+	}
+	return false
+}
 
-// look looks for operations that take too long.
-func (n *node) look(now time.Time) {
-	for ctx, o := range n.ops {
-		if took := now.Sub(o.posted); o.kind != opRecv && took > bound && !o.told {
-			o.told = true
-			n.fail("%v %d to node %d has no completion after %v (context %d)", o.kind, o.seq, o.to.index, took, ctx)
+// moods have the node be a late reader at times.
+func (n *node) moods(now time.Time) {
+	if len(n.held) > 0 && now.After(n.idle) {
+		held := n.held
+		n.held = nil
+		for _, o := range held {
+			n.receive(o)
 		}
+	}
+	if now.Before(n.moody) {
+		return
+	}
+	n.moody = now.Add(lateMax + n.pause(5*time.Second))
+	if n.draining {
+		return
+	}
+	switch n.rng.IntN(3) {
+	case 0:
+		n.deaf = now.Add(n.pause(lateMax))
+	case 1:
+		n.idle = now.Add(n.pause(lateMax))
+	case 2:
+		n.cancelSome()
 	}
 }
 
-// tell answers a command; exact after the garbage was collected.
-func (n *node) tell(exact bool) {
-	r := report{Me: n.Me, Life: n.Life, Under: n.under(), Ops: n.ended, Goroutines: runtime.NumGoroutine(), Failures: n.failures}
+// under is how many operations are under way, but for receives.
+func (n *node) under() (k int) {
+	for _, o := range n.ops {
+		if !o.kind.receives() {
+			k++
+		}
+	}
+	return k
+}
+
+// look looks for operations that take too long.
+func (n *node) look(now time.Time) {
+	for _, o := range n.ops {
+		if took := now.Sub(o.posted) - (n.stalled - o.stalled); !o.kind.receives() && took > bound && !o.told {
+			o.told = true
+			n.fail(hung, "%v %v (%v) to node %d has no completion after %v", o.kind, o.letter, o.level, o.to.index, took)
+		}
+	}
+	if n.journal.err != nil {
+		n.fail(hung, "the journal: %v", n.journal.err)
+		n.journal.err = nil
+	}
+}
+
+// tell gives a report of the node.
+func (n *node) tell() {
+	r := report{Me: n.Me, Life: n.Life, Under: n.under(), Stock: takeStock()}
 	for _, p := range n.peers {
 		r.Peers = append(r.Peers, p.peerReport)
-	}
-	if exact {
-		for range 3 {
-			runtime.GC()
-		}
-		for i := range n.peers {
-			r.Slots = append(r.Slots, binary.NativeEndian.Uint64(n.mem[8*i:]))
-		}
-		if d, err := os.ReadDir("/proc/self/fd"); err == nil {
-			r.FDs = len(d)
+		for life := range uint16(2) {
+			r.Sums = append(r.Sums, binary.NativeEndian.Uint64(n.mem[sumAt(p.index, life):]))
 		}
 	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	r.Heap = m.HeapInuse
 	b, err := json.Marshal(r)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(strings.TrimSpace(string(b)))
+	say("STATUS %s", b)
+}
+
+// report is what a node tells about itself.
+type report struct {
+	Me    uint8
+	Life  uint16
+	Peers []peerReport
+	Sums  []uint64 // of atomics, by who added, two for each
+	Under int      // operations under way
+	Stock stock
+}
+
+type peerReport struct {
+	OKs, Errs int
+	AddedLife int // in the results of atomics
+	Known     bool
+	Next      uint64 // what the sum must be, at least
+	Unsure    uint64 // and at most more than that: additions that failed
+	LastErr   string
+}
+
+// close closes everything in good order. Whatever was under way is written over when the endpoint has been closed.
+func (n *node) close() {
+	n.journal.note(noteClosing, letter{owner: n.Me, life: n.Life}.word(), 0, 0)
+	kind := noteClosed
+	closeOne := func(o core.Object) {
+		began := time.Now()
+		err := o.Close()
+		took := time.Since(began)
+		switch {
+		case errors.Is(err, core.ErrTimedOut):
+			kind = noteLate
+			say("LATE %d", n.Life)
+		case err != nil:
+			n.fail(hung, "closing %T: %v", o, err)
+		}
+		if took > closeBound {
+			n.fail(hung, "closing %T took %v", o, took)
+		}
+	}
+	if n.Msg {
+		for _, c := range n.conns {
+			closeOne(c.ep)
+			n.dropped(c)
+		}
+		closeOne(n.pep)
+		closeOne(n.srx)
+	} else {
+		closeOne(n.ep)
+	}
+	n.dropped(nil)
+	closeOne(n.mr)
+	if err := unix.Munmap(n.mem); err != nil {
+		n.fail(leaked, "munmap: %v", err)
+	}
+	if n.Msg {
+		closeOne(n.eq)
+	} else {
+		closeOne(n.av)
+	}
+	for _, o := range []core.Object{n.cq, n.domain, n.fabric} {
+		closeOne(o)
+	}
+	n.journal.note(kind, letter{owner: n.Me, life: n.Life}.word(), 0, 0)
+}
+
+// dropped writes over the buffers of what ends without a completion because c was closed; nil: everything.
+func (n *node) dropped(c *conn) {
+	for ctx, o := range n.ops {
+		if c == nil && !o.kind.receives() || c != nil && o.via == c {
+			scribble(o.buf, scribbleTx)
+			scribble(o.result, scribbleRx)
+		} else if c == nil {
+			scribble(o.buf, scribbleRx)
+		} else {
+			continue
+		}
+		delete(n.ops, ctx)
+		if o.lane != nil {
+			o.lane.open--
+			n.journalFailed(o)
+		}
+	}
+}
+
+func (n *node) pause(most time.Duration) time.Duration {
+	return time.Duration(n.rng.Int64N(int64(most)))
 }

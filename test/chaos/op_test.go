@@ -11,149 +11,291 @@ import (
 
 // Operations of a node, and what must come of them.
 
-type opKind int
+type opKind uint8
 
 const (
 	opRecv opKind = iota
+	opTRecv
 	opSend
+	opTSend
 	opWrite
 	opRead
 	opAdd
 )
 
-func (k opKind) String() string { return [...]string{"receive", "send", "write", "read", "add"}[k] }
+func (k opKind) String() string {
+	return [...]string{"receive", "tagged receive", "send", "tagged send", "write", "read", "add"}[k]
+}
+
+func (k opKind) receives() bool { return k <= opTRecv }
 
 type op struct {
-	kind   opKind
-	to     *peer
-	lane   *lane
-	buf    []byte
-	result []byte
-	seq    uint64
-	posted time.Time
-	told   bool
+	kind    opKind
+	to      *peer
+	via     *conn // of connected endpoints
+	lane    *lane
+	letter  letter
+	level   level
+	buf     []byte
+	result  []byte
+	posted  time.Time
+	stalled time.Duration // of the node by then
+	told    bool
+	over    bool // a write's readback: the write was in this life of the peer
 }
 
-// lane is a kind of operation to a peer: one at a time.
+// lane is a kind of operation to a peer.
 type lane struct {
-	busy bool
+	open int // under way
 	next time.Time
 }
+
+// Lanes of messages.
+const (
+	laneTagged = iota
+	laneTagged2
+	laneMsg
+	msgLanes
+)
 
 // peer is another node, or this one.
 type peer struct {
 	peerReport
-	index          int
-	sends          [2]lane
-	rma, adds      lane
-	seq, delivered uint64 // of messages
-	wseq           uint64 // of writes
-	heardLife      uint32
-	heard          uint64 // the last message of that life
+	index     int
+	msgs      [msgLanes]lane
+	rma, adds lane
+	seq       [msgLanes]uint64
+	wseq      uint64 // of writes
+	out       *conn  // of connected endpoints; nil: there is none
+	redial    time.Time
+}
+
+func (p *peer) failed(why string) {
+	p.Errs++
+	p.LastErr = why
+}
+
+// bin has buffers that are nobody's, by the logarithm of their size. Their content is what scribble wrote.
+type bin [24][][]byte
+
+// take returns a buffer of n bytes.
+func (b *bin) take(n int) []byte {
+	k := 5
+	for 1<<k < n {
+		k++
+	}
+	if l := len(b[k]); l > 0 {
+		buf := b[k][l-1]
+		b[k] = b[k][:l-1]
+		return buf[:n]
+	}
+	return make([]byte, n, 1<<k)
+}
+
+// give takes back a buffer, and writes over it.
+func (b *bin) give(buf []byte, with byte) {
+	scribble(buf, with)
+	k := 5
+	for 1<<k < cap(buf) {
+		k++
+	}
+	if len(b[k]) < 16 {
+		b[k] = append(b[k], buf)
+	}
+}
+
+// via is how to reach p: an endpoint and an address there. It is nil while there is no connection.
+func (n *node) via(p *peer) (core.Endpoint, core.FIAddr) {
+	if !n.Msg {
+		return n.ep, core.FIAddr(p.index)
+	}
+	if p.out == nil || !p.out.up {
+		return nil, 0
+	}
+	return p.out.ep, core.AddrUnspec
 }
 
 // post begins what is due.
 func (n *node) post(now time.Time) {
 	for _, p := range n.peers {
-		for i := range p.sends {
-			if n.due(&p.sends[i], now) {
-				n.send(p, &p.sends[i], now)
+		if ep, _ := n.via(p); ep == nil {
+			continue
+		}
+		for i := range p.msgs {
+			if l := &p.msgs[i]; l.open == 0 && now.After(l.next) {
+				l.next = now.Add(n.pause(pauseMax))
+				for range 1 + n.rng.IntN(4)*n.rng.IntN(2) {
+					n.send(p, i)
+				}
 			}
 		}
-		if n.due(&p.rma, now) {
-			n.write(p, now)
+		if p.rma.open == 0 && now.After(p.rma.next) {
+			n.write(p)
 		}
-		if n.due(&p.adds, now) {
-			n.add(p, now)
+		if p.adds.open == 0 && now.After(p.adds.next) {
+			n.add(p)
 		}
 	}
 }
 
-func (n *node) due(l *lane, now time.Time) bool { return !l.busy && now.After(l.next) }
-
-// size draws the length of some content: mostly short.
-func (n *node) size(most int) int {
-	switch r := n.rng.IntN(100); {
-	case r < 60:
-		return stampSize + n.rng.IntN(100)
-	case r < 90:
-		return stampSize + n.rng.IntN(10_000)
+// begin posts o, and reports whether it is under way.
+func (n *node) begin(o *op, call func(ep core.Endpoint, to core.FIAddr, ctx core.Context) error) bool {
+	ep, to := n.via(o.to)
+	if ep == nil {
+		n.journalFailed(o)
+		n.bin.give(o.buf, scribbleTx)
+		return false
 	}
-	return stampSize + n.rng.IntN(most-stampSize)
-}
-
-// begin posts o.
-func (n *node) begin(o *op, now time.Time, post func(ctx core.Context) error) {
 	n.last++
-	ctx := n.last
-	o.posted = now
-	err := post(ctx)
-	if err == nil {
-		n.ops[ctx] = o
-		if o.lane != nil {
-			o.lane.busy = true
+	o.posted, o.stalled, o.via = n.seen, n.stalled, o.to.out
+	err := call(ep, to, n.last)
+	if err == nil && o.level != levelInject {
+		n.ops[n.last] = o
+		o.lane.open++
+		return true
+	}
+	if err == nil { // injected: the buffer is ours again
+		n.bin.give(o.buf, scribbleTx)
+		n.journal.note(noteDone, o.letter.word(), uint8(o.to.index), levelInject)
+		return true
+	}
+	n.bin.give(o.buf, scribbleTx)
+	n.journalFailed(o)
+	o.lane.next = n.seen.Add(n.pause(sorryMax))
+	if !errors.Is(err, core.ErrAgain) {
+		o.to.failed(o.kind.String() + ": " + err.Error())
+	}
+	return false
+}
+
+func (n *node) journalFailed(o *op) {
+	if o.kind == opSend || o.kind == opTSend {
+		n.journal.note(noteFailed, o.letter.word(), uint8(o.to.index), o.level)
+	}
+}
+
+// flags are what asks for a level.
+func (l level) flags() core.Flags {
+	return [...]core.Flags{core.Inject, 0, core.InjectComplete, core.TransmitComplete, core.DeliveryComplete, core.MatchComplete, core.CommitComplete}[l]
+}
+
+// send sends the next message of a lane.
+func (n *node) send(p *peer, i int) {
+	p.seq[i]++
+	l := letter{owner: n.Me, life: n.Life, lane: uint8(i), seq: p.seq[i]}
+	size := l.size(n.Most)
+	o := &op{kind: opTSend, to: p, lane: &p.msgs[i], letter: l, level: level(n.rng.IntN(int(levelCommit))), buf: n.bin.take(size)}
+	if i == laneMsg {
+		o.kind = opSend
+	}
+	if o.level == levelInject && size > n.inject {
+		o.level = levelNone
+	}
+	l.fill(o.buf)
+	n.journal.note(notePosted, l.word(), uint8(p.index), o.level)
+	n.begin(o, func(ep core.Endpoint, to core.FIAddr, ctx core.Context) error {
+		w := l.word()
+		switch {
+		case o.level == levelInject && o.kind == opSend:
+			return ep.InjectData(o.buf, w, to)
+		case o.level == levelInject && l.seq%2 == 0:
+			return ep.TInject(o.buf, to, w)
+		case o.level == levelInject:
+			return ep.TInjectData(o.buf, w, to, w)
+		case o.level == levelNone && o.kind == opSend:
+			return ep.SendData(o.buf, 0, w, to, ctx)
+		case o.level == levelNone && l.seq%2 == 0:
+			return ep.TSend(o.buf, 0, to, w, ctx)
+		case o.kind == opSend:
+			return ep.SendMsg(&core.MsgArgs{IOV: [][]byte{o.buf}, Addr: to, Data: w, Ctx: ctx}, o.level.flags()|core.RemoteCQData)
 		}
-		return
-	}
-	if o.kind == opRecv {
-		n.fail("a receive cannot be posted: %v", err)
-		return
-	}
-	o.lane.next = now.Add(n.pause(sorryMax))
-	if errors.Is(err, core.ErrAgain) {
-		return
-	}
-	o.to.Errs++
-	o.to.LastErr = o.kind.String() + ": " + err.Error()
-}
-
-func (n *node) pause(most time.Duration) time.Duration {
-	return time.Duration(n.rng.Int64N(int64(most)))
-}
-
-func (n *node) receive(buf []byte) {
-	n.begin(&op{kind: opRecv, buf: buf}, time.Now(), func(ctx core.Context) error {
-		return n.ep.TRecv(buf, 0, core.AddrUnspec, 0, ^uint64(0), ctx)
+		flags := o.level.flags()
+		if l.seq%2 != 0 {
+			flags |= core.RemoteCQData
+		}
+		return ep.TSendMsg(&core.TaggedArgs{IOV: [][]byte{o.buf}, Addr: to, Tag: w, Data: w, Ctx: ctx}, flags)
 	})
 }
 
-func (n *node) send(p *peer, l *lane, now time.Time) {
-	p.seq++
-	s := stamp{kind: aMessage, owner: uint32(n.Me), life: uint32(n.Life), seq: p.seq, delivered: p.delivered}
-	o := &op{kind: opSend, to: p, lane: l, seq: p.seq, buf: make([]byte, n.size(msgMax))}
-	s.fill(o.buf)
-	n.begin(o, now, func(ctx core.Context) error {
-		return n.ep.TSendMsg(&core.TaggedArgs{IOV: [][]byte{o.buf}, Addr: core.FIAddr(p.index), Tag: s.tag(), Ctx: ctx}, core.DeliveryComplete)
-	})
-}
-
-func (n *node) write(p *peer, now time.Time) {
+// write writes into the peer's slot for this node.
+func (n *node) write(p *peer) {
 	p.wseq++
-	s := stamp{kind: aWrite, owner: uint32(n.Me), life: uint32(n.Life), seq: p.wseq}
-	o := &op{kind: opWrite, to: p, lane: &p.rma, seq: p.wseq, buf: make([]byte, n.size(slotMax))}
-	s.fill(o.buf)
-	n.begin(o, now, func(ctx core.Context) error {
-		return n.ep.WriteMsg(&core.RMAArgs{IOV: [][]byte{o.buf}, Addr: core.FIAddr(p.index), Ctx: ctx,
-			RMAIOV: []core.RMAIov{{Addr: uint64(n.slotAt(n.Me)), Len: uint64(len(o.buf)), Key: key}}}, core.DeliveryComplete)
+	l := letter{owner: n.Me, life: n.Life, lane: 15, seq: p.wseq}
+	o := &op{kind: opWrite, to: p, lane: &p.rma, letter: l, level: levelNone + level(n.rng.IntN(4)), buf: n.bin.take(l.size(n.Most))}
+	if n.commit && n.rng.IntN(8) == 0 {
+		o.level = levelCommit
+	}
+	l.fill(o.buf)
+	n.begin(o, func(ep core.Endpoint, to core.FIAddr, ctx core.Context) error {
+		at := core.RMAIov{Addr: uint64(n.slotAt(int(n.Me), n.Life)), Len: uint64(len(o.buf)), Key: key}
+		return ep.WriteMsg(&core.RMAArgs{IOV: [][]byte{o.buf}, Addr: to, Ctx: ctx, RMAIOV: []core.RMAIov{at}}, o.level.flags())
 	})
 }
 
 // readback reads what was written.
-func (n *node) readback(p *peer, size int, now time.Time) {
-	o := &op{kind: opRead, to: p, lane: &p.rma, seq: p.wseq, buf: make([]byte, size)}
-	n.begin(o, now, func(ctx core.Context) error {
-		return n.ep.Read(o.buf, 0, core.FIAddr(p.index), uint64(n.slotAt(n.Me)), key, ctx)
+func (n *node) readback(w *op) {
+	o := &op{kind: opRead, to: w.to, lane: w.lane, letter: w.letter, level: levelNone, buf: n.bin.take(len(w.buf)), result: nil}
+	n.begin(o, func(ep core.Endpoint, to core.FIAddr, ctx core.Context) error {
+		return ep.Read(o.buf, 0, to, uint64(n.slotAt(int(n.Me), n.Life)), key, ctx)
 	})
 }
 
-func (n *node) add(p *peer, now time.Time) {
-	one := make([]byte, 8)
-	binary.NativeEndian.PutUint64(one, 1)
-	o := &op{kind: opAdd, to: p, lane: &p.adds, buf: one, result: make([]byte, 8)}
-	n.begin(o, now, func(ctx core.Context) error {
-		return n.ep.FetchAtomic(&core.AtomicArgs{IOV: [][]byte{one}, Addr: core.FIAddr(p.index), Type: core.Uint64, Op: core.AtomicSum, Ctx: ctx,
-			RMAIOC: []core.RMAIoc{{Addr: uint64(8 * n.Me), Count: 1, Key: key}}}, [][]byte{o.result}, nil, 0)
+// add adds one to the sum of this life of this node.
+func (n *node) add(p *peer) {
+	o := &op{kind: opAdd, to: p, lane: &p.adds, level: levelNone, buf: n.bin.take(8), result: n.bin.take(8)}
+	if n.rng.IntN(2) == 0 {
+		o.level = levelDelivery
+	}
+	binary.NativeEndian.PutUint64(o.buf, 1)
+	n.begin(o, func(ep core.Endpoint, to core.FIAddr, ctx core.Context) error {
+		return ep.FetchAtomic(&core.AtomicArgs{IOV: [][]byte{o.buf}, Addr: to, Type: core.Uint64, Op: core.AtomicSum, Ctx: ctx,
+			RMAIOC: []core.RMAIoc{{Addr: uint64(sumAt(int(n.Me), n.Life)), Count: 1, Key: key}}}, [][]byte{o.result}, nil, o.level.flags())
 	})
+}
+
+// receive posts a receive, again if it has a buffer. Until then nobody may have written there.
+func (n *node) receive(o *op) {
+	if o.buf == nil {
+		o.buf = make([]byte, n.Most)
+		scribble(o.buf, scribbleRx)
+	}
+	if !scribbled(o.buf, scribbleRx) {
+		n.fail(altered, "the buffer of a %v changed after its completion", o.kind)
+		scribble(o.buf, scribbleRx)
+	}
+	n.last++
+	o.posted = time.Now()
+	var err error
+	if o.kind == opRecv {
+		err = n.rx.Recv(o.buf, 0, core.AddrUnspec, n.last)
+	} else {
+		err = n.rx.TRecv(o.buf, 0, core.AddrUnspec, 0, ^uint64(0), n.last)
+	}
+	switch {
+	case errors.Is(err, core.ErrAgain):
+		n.held = append(n.held, o)
+	case err != nil:
+		n.fail(hung, "a %v cannot be posted: %v", o.kind, err)
+	default:
+		n.ops[n.last] = o
+	}
+}
+
+// cancelSome cancels a receive and whatever is being sent to a peer.
+func (n *node) cancelSome() {
+	p := n.peers[n.rng.IntN(len(n.peers))]
+	once := false
+	for ctx, o := range n.ops {
+		switch {
+		case o.kind.receives() && !once:
+			once = n.rx.Cancel(ctx) == nil
+		case o.kind.receives() || o.to != p:
+		case o.via != nil:
+			_ = o.via.ep.Cancel(ctx) // it may be under way
+		default:
+			_ = n.ep.Cancel(ctx)
+		}
+	}
 }
 
 // read takes completions, and waits a moment for the first if asked to. It reports whether there were none.
@@ -162,7 +304,7 @@ func (n *node) read(wait bool) (none bool) {
 	var src [16]core.FIAddr
 	k, err := n.cq.ReadFrom(entries[:], src[:])
 	if wait && errors.Is(err, core.ErrAgain) {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Millisecond)
 		k, err = n.cq.SReadFrom(ctx, entries[:], src[:])
 		cancel()
 	}
@@ -172,13 +314,13 @@ func (n *node) read(wait bool) (none bool) {
 	case errors.Is(err, core.ErrAvail):
 		var e core.CQErrEntry
 		if err := n.cq.ReadErr(&e); err != nil {
-			n.fail("ReadErr: %v", err)
+			n.fail(hung, "fi_cq_readerr: %v", err)
 			return false
 		}
 		n.end(&e.CQEntry, 0, &e)
 		return false
 	case err != nil:
-		n.fail("Read: %v", err)
+		n.fail(hung, "fi_cq_read: %v", err)
 		return true
 	}
 	for i := range k {
@@ -191,77 +333,95 @@ func (n *node) read(wait bool) (none bool) {
 func (n *node) end(e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 	o := n.ops[e.Ctx]
 	if o == nil {
-		n.fail("a completion of nothing: %+v %+v", e, bad)
+		if bad == nil || bad.Flags&core.Inject == 0 && e.Ctx != 0 { // an injected message that failed has an entry without a context
+			n.fail(duplicated, "a completion of nothing: %+v %+v", e, bad)
+		}
 		return
 	}
 	delete(n.ops, e.Ctx)
-	n.ended++
-	if o.kind == opRecv {
-		if bad == nil {
-			n.received(o.buf[:min(e.Len, len(o.buf))], e, src)
-		} else if bad.Err == core.ErrTrunc {
-			n.fail("a message was too long: %v", bad.Detail)
-		}
-		n.receive(o.buf)
+	if o.kind.receives() {
+		n.received(o, e, src, bad)
 		return
 	}
-	p, now := o.to, time.Now()
-	o.lane.busy = false
-	o.lane.next = now.Add(n.pause(pauseMax))
+	p := o.to
+	o.lane.open--
 	if bad != nil {
-		o.lane.next = now.Add(n.pause(sorryMax))
-		p.Errs++
-		p.LastErr = o.kind.String() + ": " + bad.Err.Error() + ": " + bad.Detail
+		o.lane.next = n.seen.Add(n.pause(sorryMax))
+		p.failed(o.kind.String() + ": " + bad.Err.Error() + ": " + bad.Detail)
 		if o.kind == opAdd {
 			p.Unsure++
 		}
-		return
+		n.journalFailed(o)
+	} else {
+		p.OKs++
 	}
-	p.OKs++
-	switch o.kind {
-	case opSend:
-		p.delivered = max(p.delivered, o.seq)
-	case opWrite:
-		n.readback(p, len(o.buf), now)
-	case opRead:
-		n.wasRead(p, o)
-	case opAdd:
-		n.added(p, binary.NativeEndian.Uint64(o.result))
-	}
-}
-
-// received checks a message.
-func (n *node) received(b []byte, e *core.CQEntry, src core.FIAddr) {
-	s, err := read(b)
-	if err != nil || s.kind != aMessage || int(s.size) != len(b) || int(s.owner) >= len(n.peers) {
-		n.fail("received nonsense: %+v, %d bytes, %v", s, len(b), err)
-		return
-	}
-	if e.Tag != s.tag() || src != core.FIAddr(s.owner) {
-		n.fail("message %+v has tag %#x, want %#x, and source %d", s, e.Tag, s.tag(), src)
-	}
-	p := n.peers[s.owner]
 	switch {
-	case s.life < p.heardLife:
-		n.fail("message of life %d of node %d, which is in life %d", s.life, s.owner, p.heardLife)
-	case s.life > p.heardLife:
-		p.heardLife, p.HeardLife = s.life, int(s.life)
-	case s.seq <= p.heard:
-		n.fail("message %d of node %d life %d comes after %d", s.seq, s.owner, s.life, p.heard)
-	case s.delivered > p.heard:
-		n.fail("message %d of node %d life %d has been delivered, says its sender; the last that came is %d", s.delivered, s.owner, s.life, p.heard)
+	case o.kind == opRead && bad == nil:
+		n.wasRead(o)
+	case o.kind == opAdd && bad == nil:
+		n.added(p, binary.NativeEndian.Uint64(o.result))
+	case (o.kind == opSend || o.kind == opTSend) && bad == nil:
+		n.journal.note(noteDone, o.letter.word(), uint8(p.index), o.level)
 	}
-	p.heard = s.seq
+	n.bin.give(o.buf, scribbleTx)
+	if o.result != nil {
+		n.bin.give(o.result, scribbleRx)
+	}
+	if o.kind == opRead || o.kind == opAdd {
+		o.lane.next = n.seen.Add(n.pause(pauseMax))
+	}
+	if o.kind == opWrite && bad == nil {
+		n.readback(o)
+	}
 }
 
-// wasRead checks what was read back: what was written, or what the peer began its next life with.
-func (n *node) wasRead(p *peer, o *op) {
-	s, err := read(o.buf)
-	mine := s.kind == aWrite && s.owner == uint32(n.Me) && s.life == uint32(n.Life) && s.seq == o.seq && int(s.size) == len(o.buf)
-	fresh := s.kind == anInitial && s.owner == uint32(p.index) && int(s.life) >= p.AddedLife && p.index != n.Me
-	if err != nil || !mine && !fresh {
-		n.fail("read back from node %d, where write %d of %d bytes was: %+v, %v", p.index, o.seq, len(o.buf), s, err)
+// received is the completion of a receive: its buffer is checked, written over, and posted again.
+func (n *node) received(o *op, e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
+	if bad == nil {
+		n.check(o, e, src)
+	} else if bad.Err == core.ErrTrunc {
+		n.fail(altered, "a message was too long: %v", bad.Detail)
 	}
+	scribble(o.buf, scribbleRx)
+	if bad != nil || n.seen.Before(n.idle) {
+		n.held = append(n.held, o)
+		return
+	}
+	n.receive(o)
+}
+
+// check checks a message.
+func (n *node) check(o *op, e *core.CQEntry, src core.FIAddr) {
+	word, named := e.Tag, e.Flags&core.RemoteCQData != 0
+	if o.kind == opRecv {
+		word = e.Data
+		if !named {
+			n.fail(altered, "a message of %d bytes has lost its data", e.Len)
+			return
+		}
+	}
+	l := letterOf(word)
+	switch text := l.check(o.buf[:min(e.Len, len(o.buf))], n.Most); {
+	case text != "":
+		n.fail(altered, "received %s", text)
+		return
+	case named && e.Data != word:
+		n.fail(altered, "received %v with data %#x", l, e.Data)
+	case o.kind == opTRecv && named != (l.seq%2 != 0) && l.owner < boxOwner:
+		n.fail(altered, "received %v, with data: %v", l, named)
+	case !n.Msg && src != core.FIAddr(l.owner):
+		n.fail(altered, "received %v from address %d", l, src)
+	}
+	n.journal.note(noteReceived, word, 0, 0)
+}
+
+// wasRead checks what was read back: what was written, or what a peer has at the beginning of its life.
+func (n *node) wasRead(o *op) {
+	text := o.letter.check(o.buf, n.Most)
+	if text == "" || scribbled(o.buf, 0) && o.to.index != int(n.Me) {
+		return
+	}
+	n.fail(altered, "read back from node %d: %s", o.to.index, text)
 }
 
 // added checks the result of an addition.
@@ -271,7 +431,7 @@ func (n *node) added(p *peer, old uint64) {
 		least = uint64(life) << 32 // it has begun anew; additions that failed may have reached it
 	}
 	if p.Known && (old < least || old > least+p.Unsure) {
-		n.fail("a sum at node %d is %#x; want %#x, or up to %d more", p.index, old, least, p.Unsure)
+		n.fail(altered, "a sum at node %d is %#x; want %#x, or up to %d more", p.index, old, least, p.Unsure)
 	}
 	p.Known, p.AddedLife, p.Next, p.Unsure = true, life, old+1, 0
 }

@@ -329,3 +329,27 @@ func TestAtomicAllocs(t *testing.T) {
 		t.Errorf("%v allocations, %d completions", n, qa.n)
 	}
 }
+
+// TestAtomicAfterTheEnd has an atomic operation refused because the peer has ended. What the driver passed must not become the pool's: the next two operations
+// would share it, and one would have its result where the other wants it.
+func TestAtomicAfterTheEnd(t *testing.T) {
+	variants(t, func(s *script) {
+		s.connect()
+		s.a.c.Extended, s.b.c.Extended = true, true
+		o := sumOf(KindFetch, atomics.Sum, wire.RMAIov{Len: 8})
+		o.Atomic.Result, o.Atomic.NResult = bufs(make([]byte, 8))
+		o.SetIOV([][]byte{words(1)})
+		s.a.c.Break(ErrGoodbye)
+		if err := s.a.c.Submit(&o); err != nil {
+			t0(s).Fatal(err)
+		}
+		s.a.want("fetch 0: the peer has closed its endpoint")
+		pool := s.a.c.pool
+		first, second := pool.getAtomic(&Atomic{}), pool.getAtomic(&Atomic{})
+		if first == o.Atomic || second == o.Atomic || o.Atomic.NResult != 1 {
+			t0(s).Error("the pool has what belongs to the driver")
+		}
+		pool.putAtomic(first)
+		pool.putAtomic(second)
+	})
+}

@@ -34,6 +34,9 @@ func (c *Conn) submitSlow(s *Send) error {
 	if c.state == Broken {
 		op := c.pool.getTx()
 		op.Send = *s
+		if s.Atomic != nil { // the driver's stays the driver's: the pool keeps the operation's
+			op.Atomic = c.pool.getAtomic(s.Atomic)
+		}
 		c.ops++
 		c.finishErr(op, c.reason(ErrPeerClose))
 		return nil

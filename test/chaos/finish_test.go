@@ -1,0 +1,78 @@
+package chaos
+
+import "time"
+
+// finish has all operations end, adds up, and has everybody close.
+func (f *fleet) finish() {
+	f.t.Helper()
+	f.until("the nodes are there", patience, func() bool {
+		for _, p := range f.nodes {
+			if !p.ready || p.over {
+				return false
+			}
+		}
+		return true
+	})
+	for calm := f.now(); f.now()-calm < 3*time.Second/2; f.turn() { // the last ones find each other
+	}
+	for range 2 { // one that told its sums first may have been added to by one that was still at it
+		clear(f.status)
+		for _, p := range f.nodes {
+			p.Tell("drain")
+		}
+		if !f.until("nodes end what they have begun", patience, func() bool { return len(f.status) == len(f.nodes) }) {
+			return
+		}
+	}
+	f.sums()
+	for end := time.Now().Add(grace + 5*time.Second); !*first || f.tally.bad() == 0; f.turn() {
+		f.audit.read()
+		if f.audit.judge(f.now()-time.Second/2) == 0 || time.Now().After(end) {
+			break
+		}
+	}
+	for _, p := range append([]*proc{f.box}, f.nodes...) {
+		p.Tell("quit")
+		p.mortal = true
+	}
+	f.until("all processes end", patience+closeBound, func() bool { return len(f.all) == 0 })
+	f.audit.read()
+	f.goodbyes()
+	if f.tally.failed == 0 {
+		f.t.Error("nobody has been told of the dead")
+	}
+	f.t.Logf("%d messages, %d of %d failed; by level %v", f.tally.messages, f.tally.failed, f.tally.posted, f.tally.levels)
+}
+
+// sums compares the sums at each node with what was added.
+func (f *fleet) sums() {
+	for i, r := range f.status {
+		for j, p := range r.Peers {
+			at := f.status[uint8(j)]
+			got := at.Sums[2*int(i)+int(r.Life%2)]
+			if !p.Known || p.AddedLife != int(at.Life) { // it has not come to it
+				continue
+			}
+			if got < p.Next || got > p.Next+p.Unsure {
+				f.tally.fault(altered, "the sum of node %d at node %d is %#x; want %#x, or up to %d more ", i, j, got, p.Next, p.Unsure)
+			}
+		}
+	}
+}
+
+// goodbyes looks how the ends of couriers looked to the box.
+func (f *fleet) goodbyes() {
+	for k, seen := range f.audit.ends {
+		l := f.audit.lives[k]
+		if l == nil {
+			continue
+		}
+		bad := met(f.audit.troubles[boxOwner], l.up, f.now())
+		switch {
+		case l.fate == closed && seen != noteGoodbye && !bad:
+			f.tally.fault(altered, "courier %d has closed in good order, and that looked like a crash", k.life)
+		case l.fate == killed && !l.closing && seen == noteGoodbye:
+			f.tally.fault(altered, "courier %d was killed, and that looked like a goodbye", k.life)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package chaos
+
+import (
+	"os/exec"
+	"testing"
+
+	"gofabric/test/cable"
+)
+
+// twoHosts makes two hosts with a cable between them.
+func twoHosts(t *testing.T) *ground {
+	t.Helper()
+	a, b := cable.Pair(t, cable.Options{Net: 97})
+	hosts := []*cable.Host{a, b}
+	return &ground{
+		addrs:   []string{a.V4.String(), b.V4.String()},
+		command: func(host int, name string) *exec.Cmd { return hosts[host].Command(name) },
+		inside: func(host int, f func() error) (err error) {
+			hosts[host].Inside(func() error { err = f(); return nil })
+			return err
+		},
+		link: func(up bool) {
+			word := "down"
+			if up {
+				word = "up"
+			}
+			b.IP("link", "set", cable.End, word)
+		},
+	}
+}

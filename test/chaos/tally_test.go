@@ -1,0 +1,114 @@
+package chaos
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// What went wrong, and what happened, in numbers.
+
+// count is a kind of what must not happen.
+type count int
+
+const (
+	lost count = iota
+	duplicated
+	altered
+	disordered
+	hung
+	leaked
+	counts
+)
+
+var countNames = [counts]string{"lost", "duplicated", "altered", "disordered", "hung", "leaked"}
+
+// tally counts for a stack.
+type tally struct {
+	t      *testing.T
+	quiet  bool // of tests of the harness: nothing fails
+	counts [counts]int
+	told   int
+
+	events   map[eventKind]int // of the schedule
+	messages int               // received
+	bytes    uint64
+	posted   int
+	failed   int
+	levels   [levels]int // messages that have completed
+}
+
+// toldMost is how many faults are told in full.
+const toldMost = 40
+
+// fault counts something that must not happen.
+func (y *tally) fault(c count, format string, args ...any) {
+	y.counts[c]++
+	if y.quiet {
+		return
+	}
+	y.t.Helper()
+	y.told++
+	if y.told <= toldMost {
+		y.t.Errorf(countNames[c]+": "+format, args...)
+	} else {
+		y.t.Fail()
+	}
+}
+
+// failed reports whether anything has been wrong.
+func (y *tally) bad() (n int) {
+	for _, k := range y.counts {
+		n += k
+	}
+	return n
+}
+
+// row is a line of the table.
+type row struct {
+	name string
+	tally
+}
+
+var (
+	rowsMu sync.Mutex
+	rows   []row
+)
+
+func addRow(name string, y *tally) {
+	rowsMu.Lock()
+	defer rowsMu.Unlock()
+	rows = append(rows, row{name, *y})
+}
+
+// table is all rows.
+func table(seed uint64) string {
+	rowsMu.Lock()
+	defer rowsMu.Unlock()
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%-26s", fmt.Sprintf("seed %d", seed))
+	columns := []eventKind{evKill, evExit, evClose, evShutdown, evStop, evLink, evHalfOpen, evExhaust, evMemory, evCourier}
+	for _, c := range columns {
+		fmt.Fprintf(&b, " %9s", c.plural())
+	}
+	fmt.Fprintf(&b, " %9s %9s", "messages", "MiB")
+	for _, name := range countNames {
+		fmt.Fprintf(&b, " %10s", name)
+	}
+	b.WriteByte('\n')
+	sort.SliceStable(rows, func(i, j int) bool { return rows[i].name < rows[j].name })
+	for _, r := range rows {
+		fmt.Fprintf(&b, "%-26s", r.name)
+		for _, c := range columns {
+			fmt.Fprintf(&b, " %9d", r.events[c])
+		}
+		fmt.Fprintf(&b, " %9d %9d", r.messages, r.bytes>>20)
+		for _, n := range r.counts {
+			fmt.Fprintf(&b, " %10d", n)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
