@@ -37,6 +37,8 @@ const (
 	directMax = 2
 	// sweepEvery is how many direct passes go by before one asks the poller, for listeners and write readiness.
 	sweepEvery = 256
+	// asideEvery is the same while sockets stand aside (Handle.StandAside): what they say first should not wait long.
+	asideEvery = 16
 	// directAfter is how many direct passes go by before the streams leave the poller altogether.
 	directAfter = 64
 	// clockEvery is how many passes go by between looks at the clock for deadlines.
@@ -94,6 +96,7 @@ type Engine struct {
 	gens    uint32
 	streams []*Handle // stream sockets, the candidates for direct reads
 	memory  []*Handle // streams in memory, which every pass reads
+	aside   int       // sockets that stand aside
 	direct  int       // direct passes since the goroutine gave way
 
 	staged      []Flusher
@@ -240,7 +243,7 @@ func (e *Engine) pass() {
 		}
 	}
 	if few && len(e.memory)+len(e.streams) > 0 {
-		if e.passes%sweepEvery == 0 || e.told || e.slow {
+		if e.passes%sweepEvery == 0 || e.aside > 0 && e.passes%asideEvery == 0 || e.told || e.slow {
 			e.sweep()
 		}
 	} else if len(e.slots) > len(e.free) && e.poller != nil {

@@ -21,6 +21,7 @@ type Handle struct {
 	told   bool      // of streams in memory: a Director that was told that passes read it
 	at     mono.Time // deadline, 0 none
 	pos    int       // place in the heap
+	aside  bool      // see StandAside
 	marked bool      // in Engine.marks; its mutex guards it
 }
 
@@ -36,9 +37,24 @@ func (e *Engine) Register(fd netx.FD, src Source, stream bool, want netx.Events)
 	return h, err
 }
 
-// BecomeStream makes a socket a stream that was none when it was registered: nobody knew yet whether it would ever be used. Locked.
+// StandAside says of a socket that is no stream that it may become one: nobody knows yet whether it will ever be used. Locked.
+func (h *Handle) StandAside() {
+	h.aside = true
+	h.e.aside++
+}
+
+// stepIn ends that.
+func (h *Handle) stepIn() {
+	if h.aside {
+		h.aside = false
+		h.e.aside--
+	}
+}
+
+// BecomeStream makes a socket a stream that has stood aside. Locked.
 func (h *Handle) BecomeStream() {
 	if e := h.e; h.list == nil && h.slot >= 0 && e.slots[h.slot] == h {
+		h.stepIn()
 		h.join(&e.streams)
 		if len(e.streams) > directMax {
 			e.leaveDirect(e.streams)
@@ -179,6 +195,7 @@ func (h *Handle) Remove() {
 	}
 	e.slots[h.slot] = nil
 	e.free = append(e.free, h.slot)
+	h.stepIn()
 	h.leave()
 }
 

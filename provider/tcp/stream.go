@@ -101,6 +101,9 @@ func (s *stream) attach(prog *progress.Engine, bufs *buffers, want netx.Events) 
 		return err
 	}
 	s.h = h
+	if s.unheard {
+		h.StandAside()
+	}
 	if bufs.faults != nil {
 		s.raise()
 	}
