@@ -17,6 +17,7 @@ type answers struct {
 type speech struct {
 	answers
 	verdicts
+	refusals uint8 // since the last pause
 }
 
 func (c *Conn) speech() *speech {

@@ -58,7 +58,6 @@ type Conn struct {
 	order     wire.Order
 	txID      uint8
 	releasing bool  // see release
-	refusals  uint8 // since the last pause
 	aimed     uint8 // the peer's receive context: of the next operation posted (named.go)
 	aim       uint8 // that the stream is at
 	// Agreed is what both ends said of themselves when they connected (wire.FeatureExtended and so on): the lower half of it.

@@ -11,8 +11,9 @@ const PauseNanos = 800_000
 
 // refusedOnce counts a refusal.
 func (c *Conn) refusedOnce() {
-	if c.refusals++; c.refusals >= refusalsAtOnce && c.stall == flowing {
-		c.refusals = 0
+	s := c.speech()
+	if s.refusals++; s.refusals >= refusalsAtOnce && c.stall == flowing {
+		s.refusals = 0
 		c.becomeStalled(stallRefused)
 	}
 }

@@ -41,23 +41,34 @@ func (b *bulk) enter(ctx context.Context, c Caller) (leave func(), refused strin
 	ctx, cancel := context.WithTimeout(ctx, bulkWait)
 	defer cancel()
 	s := b.use(c.UID)
-	select {
-	case s.slots <- struct{}{}:
-	case <-ctx.Done():
+	if !take(ctx, s.slots) {
 		b.unuse(c.UID, s)
 		return nil, "this user"
 	}
 	if c.Root(b.uid) {
 		return func() { <-s.slots; b.unuse(c.UID, s) }, ""
 	}
-	select {
-	case b.all <- struct{}{}:
-	case <-ctx.Done():
+	if !take(ctx, b.all) {
 		<-s.slots
 		b.unuse(c.UID, s)
 		return nil, "all users"
 	}
 	return func() { <-b.all; <-s.slots; b.unuse(c.UID, s) }, ""
+}
+
+// take takes a place, and waits for one if there is none. A request whose context is done has one that is free: its client has said all, and may listen still.
+func take(ctx context.Context, places chan struct{}) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (b *bulk) use(uid int) *share {
