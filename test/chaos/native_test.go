@@ -22,6 +22,7 @@ func TestNative(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not with -short")
 	}
+	t.Parallel()
 	if err := exec.Command("gcc", "-E", "-include", "rdma/fabric.h", "-x", "c", os.DevNull).Run(); err != nil {
 		need.Missing(t, "there is no gcc, or no rdma/fabric.h: apt install gcc libfabric-dev (%v)", err)
 	}
