@@ -14,6 +14,7 @@ func TestShort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("not with -short")
 	}
+	t.Parallel()
 	y := &tally{t: t, events: map[eventKind]int{}}
 	run(t, way{stack: stacks[2], carrier: overMemory, brief: true}, 4, 3*time.Second, y)
 	if y.events[evKill] == 0 || y.events[evClose] == 0 {

@@ -3,6 +3,7 @@ package chaos
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,7 +32,6 @@ type fleet struct {
 	bags   uint16  // couriers so far
 	due    []deed
 	watch  []deed // that are not waited for
-	begun  []time.Duration
 	status map[uint8]*report
 }
 
@@ -44,7 +44,6 @@ type proc struct {
 	stopped bool
 	ready   bool
 	over    bool // it has said CLOSED
-	ended   time.Time
 }
 
 // deed is something to be done at a time.
@@ -90,8 +89,14 @@ func (f *fleet) launch(role string, s setup, owner uint8) *proc {
 	cmd.Env = append(append(os.Environ(), role+"="+string(text), "GOMAXPROCS=2", "GOTRACEBACK=all", "FI_TCP_PEER_TIMEOUT="+ms, "FI_TCP_CONNECT_TIMEOUT="+ms,
 		"FI_OFI_RXM_CONNECT_TIMEOUT="+ms, "FI_OFI_RXD_PEER_TIMEOUT="+ms, "FI_OFI_RXD_HANDSHAKE_TIMEOUT="+ms, "FI_FAULT_SEED="+strconv.Itoa(int(mix(f.seed+uint64(owner)<<16+uint64(s.Life))>>33))),
 		f.way.env...)
-	f.born(owner, s.Life)
-	p := &proc{Program: program.Talk(f.t, cmd), owner: owner, life: s.Life}
+	return f.follow(cmd, owner, s.Life)
+}
+
+// follow starts a process, and listens to it.
+func (f *fleet) follow(cmd *exec.Cmd, owner uint8, life uint16) *proc {
+	f.t.Helper()
+	f.born(owner, life)
+	p := &proc{Program: program.Talk(f.t, cmd), owner: owner, life: life}
 	p.Mute()
 	f.all = append(f.all, p)
 	return p

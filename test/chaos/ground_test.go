@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync/atomic"
 	"testing"
 )
 
@@ -22,14 +23,14 @@ type ground struct {
 func oneHost() *ground {
 	addr := "127.0.0.1"
 	if runtime.GOOS == "linux" {
-		grounds++
-		n := uint32(os.Getpid())<<4 | grounds&15
+		n := uint32(os.Getpid())<<4 | grounds.Add(1)&15
 		addr = fmt.Sprintf("127.%d.%d.%d", 129+n>>16&63, n>>8&255, n&255)
 	}
 	return &ground{addrs: []string{addr}, command: func(_ int, name string) *exec.Cmd { return exec.Command(name) }, inside: func(_ int, f func() error) error { return f() }}
 }
 
-var grounds uint32
+// grounds counts them.
+var grounds atomic.Uint32
 
 // ports returns an address with a free port for each host number that is given.
 func (g *ground) ports(t *testing.T, hosts []int) (all []string) {

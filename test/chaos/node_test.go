@@ -31,7 +31,7 @@ const (
 	// closeBound is how long closing an endpoint may take: it lingers for ten seconds, and says goodbye.
 	closeBound = 13 * time.Second
 	// pauseMax and sorryMax are how long a node waits before the next operations of a lane, at most, after some that succeeded and one that failed.
-	pauseMax = 600 * time.Millisecond
+	pauseMax = 900 * time.Millisecond
 	sorryMax = 150 * time.Millisecond
 	// lateMax is how late a reader is, at most.
 	lateMax = time.Second

@@ -41,7 +41,6 @@ type op struct {
 	posted  time.Time
 	stalled time.Duration // of the node by then
 	told    bool
-	over    bool // a write's readback: the write was in this life of the peer
 }
 
 // lane is a kind of operation to a peer.

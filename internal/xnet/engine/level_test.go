@@ -43,13 +43,37 @@ func TestMatchComplete(t *testing.T) {
 		s.b.want("recv 30 len 100 src 2")
 		s.flow()
 		s.a.want("send 20")
-		// A receive that waits is matched at once, before all of the message has left.
+		// A receive that waits is matched at once.
 		s.b.recv(31, AnySource, make([]byte, 50000))
 		s.a.send(Send{Ctx: 21, Ack: true, Match: true}, pattern(5, 50000))
 		s.flow()
 		s.a.want("send 21")
 		s.b.want("recv 31 len 50000 src 2")
 	})
+}
+
+// A message that has found its receive is not complete before all of it is here, for the path may break until then.
+func TestMatchNeedsAll(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		s := newScript(t).ours()
+		if early {
+			s.b.recv(1, AnySource, make([]byte, 50000))
+		}
+		s.a.send(Send{Ctx: 2, Ack: true, Match: true}, pattern(5, 50000))
+		s.a.transmit(1 << 30)
+		s.receive(s.b, 20000)
+		if !early {
+			s.b.recv(1, AnySource, make([]byte, 50000))
+		}
+		s.b.transmit(1 << 30)
+		s.receive(s.a, 1<<30)
+		if len(s.a.events) > 0 {
+			t.Errorf("%v, and 30000 bytes are still to come", s.a.events)
+		}
+		s.flow()
+		s.a.want("send 2")
+		s.b.want("recv 1 len 50000 src 2")
+	}
 }
 
 // What is neither matched nor transmitted when the connection ends fails, each once.

@@ -180,7 +180,7 @@ func (rx *RxContext) hand(op *RxOp, m *message) {
 	op.hasData, op.data, op.tag, op.src = m.hasData, m.data, m.node.Tag, m.node.Src
 	op.ack, op.msgLen, op.sink = m.ack, m.msgLen, rx.sinkFor(m.sink)
 	owner, stalls := m.owner, m.stalls
-	if m.match && owner.state == Connected {
+	if m.match && m.conn == nil && owner.state == Connected { // else when all of it has come
 		owner.tellMatched(m.matchID)
 	}
 	switch {

@@ -48,7 +48,7 @@ func (c *Conn) startData() {
 		c.Fail(ErrProtocol)
 		return
 	}
-	c.receiveInto(op, op.msgLen)
+	c.receiveInto(op, op.msgLen, false, 0)
 }
 
 // serveRead queues the answer to a read request.

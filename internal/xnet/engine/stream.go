@@ -21,23 +21,25 @@ const (
 
 // incoming is the payload in progress.
 type incoming struct {
-	kind   inKind
-	hasAck bool // acknowledge when it is all here
-	i, n   int
-	left   uint64 // bytes still to come
-	size   uint64 // of all of it
-	segs   [MaxIOV][]byte
-	op     *RxOp
-	msg    *message
-	tx     *TxOp
-	atom   *atomicIn
-	commit bool    // of a write: make it persistent
-	no     Refusal // of a write: it is dropped, for its segment bad
-	bad    uint8
-	into   [MaxIOV]wire.RMAIov
-	region [MaxIOV]Region
-	whole  [MaxIOV][]byte // of a write into regions that are counted or persistent
-	hdr    struct {       // of a write with data
+	kind    inKind
+	hasAck  bool // acknowledge when it is all here
+	match   bool // and say that it is matched, which promises that this process has it
+	i, n    int
+	left    uint64 // bytes still to come
+	size    uint64 // of all of it
+	segs    [MaxIOV][]byte
+	op      *RxOp
+	msg     *message
+	tx      *TxOp
+	atom    *atomicIn
+	commit  bool    // of a write: make it persistent
+	no      Refusal // of a write: it is dropped, for its segment bad
+	bad     uint8
+	matchID uint32
+	into    [MaxIOV]wire.RMAIov
+	region  [MaxIOV]Region
+	whole   [MaxIOV][]byte // of a write into regions that are counted or persistent
+	hdr     struct {       // of a write with data
 		has  bool
 		data uint64
 	}
@@ -47,7 +49,7 @@ type incoming struct {
 // expect makes n bytes of payload, still to come, the payload in progress.
 func (c *Conn) expect(kind inKind, n uint64) *incoming {
 	in := c.pool.getIncoming()
-	in.kind, in.left, in.size, in.i, in.n, in.hasAck = kind, n, n, 0, 0, false
+	in.kind, in.left, in.size, in.i, in.n, in.hasAck, in.match = kind, n, n, 0, 0, false, false
 	c.in = in
 	return in
 }
@@ -249,24 +251,29 @@ func (c *Conn) startRecv(op *RxOp, n, tag uint64, b []byte) int {
 		op.data = h.CQData
 	}
 	op.ack = h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0
-	if h.Flags&wire.FlagMatch != 0 {
-		c.tellMatched(c.nextMatch())
+	matched, id := h.Flags&wire.FlagMatch != 0, uint32(0)
+	if matched {
+		id = c.nextMatch()
 	}
 	if n <= uint64(len(b)) && op.niov == 1 && n <= uint64(len(op.buf)) {
 		copy(op.buf, b[:n])
 		if op.ack {
 			c.acknowledge()
 		}
+		if matched {
+			c.tellMatched(id)
+		}
 		c.rx.finish(op)
 		return int(n)
 	}
-	c.receiveInto(op, n)
+	c.receiveInto(op, n, matched, id)
 	return 0
 }
 
-// receiveInto makes op the target of a payload of n bytes.
-func (c *Conn) receiveInto(op *RxOp, n uint64) {
+// receiveInto makes op the target of a payload of n bytes. When it is here, the peer is told that its message with number id is matched, if it wants to know.
+func (c *Conn) receiveInto(op *RxOp, n uint64, matched bool, id uint32) {
 	in := c.expect(inRecv, n)
+	in.match, in.matchID = matched, id
 	in.op, in.n, in.hasAck = op, int(op.niov), op.ack
 	for i := range int(op.niov) {
 		in.segs[i] = op.part(i)
@@ -387,6 +394,9 @@ func (c *Conn) endPayload() {
 		if in.hasAck {
 			c.acknowledge()
 		}
+		if in.match && c.state == Connected {
+			c.tellMatched(in.matchID)
+		}
 		c.rx.finish(op)
 	case inMessage:
 		m := in.msg
@@ -423,6 +433,7 @@ func (c *Conn) redirect(m *message, op *RxOp) {
 	m.copyTo(op)
 	in := c.in
 	left, stored := in.left, m.stored
+	in.match, in.matchID = m.match, m.matchID
 	c.rx.free(m)
 	in.kind, in.op, in.msg, in.i, in.n, in.hasAck = inRecv, op, nil, 0, 0, op.ack
 	for i := range int(op.niov) {
