@@ -15,13 +15,13 @@ func (f *fleet) happen(e event) {
 	p := f.nodes[e.node]
 	switch e.kind {
 	case evKill:
-		if p.stopped || p.over {
+		if p.stopped || p.mortal { // it is gone, or about to go: another one will come
 			return
 		}
 		f.kill(p)
 		f.later(e.long, func() { f.start(e.node, p.life+1) })
 	case evExit, evClose:
-		if p.stopped || p.over || !p.ready {
+		if p.stopped || p.mortal || !p.ready {
 			return
 		}
 		f.leave(e, p)

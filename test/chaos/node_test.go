@@ -88,7 +88,8 @@ type node struct {
 
 	peers    []*peer
 	ops      map[core.Context]*op
-	held     []*op // receives that are not posted for a while
+	gone     map[core.Context]bool // ended with their endpoint; an entry may have been in the queue before
+	held     []*op                 // receives that are not posted for a while
 	last     core.Context
 	draining bool
 	seen     time.Time     // the last turn
@@ -123,7 +124,7 @@ func nodeMain(text string) {
 	}()
 	for {
 		before := takeStock()
-		n := &node{setup: s, rng: rand.New(rand.NewPCG(s.Seed, uint64(s.Me)<<32|uint64(s.Life))), ops: map[core.Context]*op{}, conns: map[core.Object]*conn{}}
+		n := &node{setup: s, rng: rand.New(rand.NewPCG(s.Seed, uint64(s.Me)<<32|uint64(s.Life))), ops: map[core.Context]*op{}, gone: map[core.Context]bool{}, conns: map[core.Object]*conn{}}
 		if err := n.open(); err != nil {
 			fmt.Fprintf(os.Stderr, "node %d life %d: open: %v\n", s.Me, s.Life, err)
 			os.Exit(2)
@@ -133,6 +134,7 @@ func nodeMain(text string) {
 		if order == "exit" {
 			os.Exit(0)
 		}
+		n.lastWords()
 		n.close()
 		n.journal.f.Close()
 		if more := before.settle(); more != "" {
@@ -433,6 +435,28 @@ type peerReport struct {
 	LastErr   string
 }
 
+// lastWords sends everybody some messages more, and some of them behind one that no socket takes at once: their arrival is then up to the close.
+func (n *node) lastWords() {
+	n.seen = time.Now()
+	for _, p := range n.peers {
+		if ep, _ := n.via(p); ep == nil {
+			continue
+		}
+		long := n.rng.IntN(3) == 0
+		for i := range p.msgs {
+			for long && i == 0 && (letter{owner: n.Me, life: n.Life, lane: 0, seq: p.seq[0] + 1}).size(n.Most) < 2<<20 {
+				p.seq[0]++
+			}
+			for range 3 {
+				n.send(p, i)
+			}
+		}
+	}
+	for range 2 { // of what completes at once the application knows; more reads would transmit it all
+		n.read(false)
+	}
+}
+
 // close closes everything in good order. Whatever was under way is written over when the endpoint has been closed.
 func (n *node) close() {
 	n.journal.note(noteClosing, letter{owner: n.Me, life: n.Life}.word(), 0, 0)
@@ -490,6 +514,7 @@ func (n *node) dropped(c *conn) {
 			continue
 		}
 		delete(n.ops, ctx)
+		n.gone[ctx] = true
 		if o.lane != nil {
 			o.lane.open--
 			n.journalFailed(o)

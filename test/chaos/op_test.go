@@ -331,6 +331,10 @@ func (n *node) read(wait bool) (none bool) {
 // end is the completion of an operation.
 func (n *node) end(e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 	o := n.ops[e.Ctx]
+	if o == nil && n.gone[e.Ctx] {
+		delete(n.gone, e.Ctx)
+		return
+	}
 	if o == nil {
 		if bad == nil || bad.Flags&core.Inject == 0 && e.Ctx != 0 { // an injected message that failed has an entry without a context
 			n.fail(duplicated, "a completion of nothing: %+v %+v", e, bad)

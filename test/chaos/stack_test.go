@@ -37,7 +37,8 @@ var (
 	overVeth  = carrier{name: "veth", hosts: true}
 	overXDP   = carrier{name: "xdp", hosts: true, env: []string{"FI_UDP_LINK=xdp"}}
 	overFault = carrier{name: "fault", fault: true, env: []string{"FI_FAULT_RESET=40000000", "FI_FAULT_CUT=20%", "FI_FAULT_REFUSE=5%", "FI_FAULT_PARTITION=9s-10s,16s-20s"}}
-	overLoss  = carrier{name: "fault", fault: true, env: []string{"FI_FAULT_LOSS=30%", "FI_FAULT_DUP=5%", "FI_FAULT_REORDER=10%", "FI_FAULT_CORRUPT=1%", "FI_FAULT_PARTITION=9s-10s"}}
+	// A peer that loses as much as this, and is away for a second, is not to be given up.
+	overLoss = carrier{name: "fault", fault: true, env: []string{"FI_OFI_RXD_PEER_TIMEOUT=8000", "FI_OFI_RXD_HANDSHAKE_TIMEOUT=8000", "FI_FAULT_LOSS=30%", "FI_FAULT_DUP=5%", "FI_FAULT_REORDER=10%", "FI_FAULT_CORRUPT=1%", "FI_FAULT_PARTITION=9s-10s"}}
 )
 
 // carriers are what a stack can be carried by.
