@@ -72,6 +72,9 @@ func SetLinger(fd FD, seconds int) error {
 	return unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &l)
 }
 
+// SetLowWater has a socket be readable when n bytes have come, or its end, and not before (SO_RCVLOWAT, socket(7)); 1 is the default. Receiving takes what there is all the same.
+func SetLowWater(fd FD, n int) error { return setInt(fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, n) }
+
 // SetV6Only keeps IPv4-mapped traffic off an IPv6 socket, so that IPv4 can be bound to the same port by itself.
 func SetV6Only(fd FD, on bool) error {
 	return setInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, flag(on))

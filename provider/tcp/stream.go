@@ -60,6 +60,7 @@ type stream struct {
 	held    bool   // the owner wants nothing received
 	moved   bool   // fd is a local socket, no TCP one (local.go)
 	unheard bool   // the peer has connected, and neither has it sent a whole message nor was anything posted to it: passes need not look at it
+	water   int    // how many bytes have to come until the poller tells of them, while unheard; 0 is 1
 
 	gather    progress.Gather
 	blocked   bool // the socket takes no more
@@ -318,8 +319,8 @@ func (s *stream) receiveUpTo(limit int) bool {
 	s.conn.Receive(direct, head[:n-direct])
 	if s.conn.State() != state {
 		s.turned()
-	} else if s.unheard && s.conn.Between() {
-		s.becomeHeard()
+	} else if s.unheard {
+		s.listen()
 	}
 	if s.move != moveNever {
 		s.turn()
@@ -362,12 +363,31 @@ func (s *stream) turned() {
 			return
 		}
 	}
+	if s.unheard {
+		s.setWater(s.conn.Missing())
+	}
 	s.updateDeadline()
+}
+
+// listen is called when an unheard peer has sent something. Who dribbles costs no wake-up for each byte: that of a head are waited for together.
+func (s *stream) listen() {
+	if s.conn.State() == engine.Connected && s.conn.Between() {
+		s.becomeHeard()
+		return
+	}
+	s.setWater(s.conn.Missing())
+}
+
+func (s *stream) setWater(n int) {
+	if n != max(s.water, 1) && s.fd != netx.NoFD && netx.SetLowWater(s.fd, n) == nil {
+		s.water = n
+	}
 }
 
 // becomeHeard has passes look at the socket, while there are few.
 func (s *stream) becomeHeard() {
 	if s.h != nil && s.conn.State() == engine.Connected {
+		s.setWater(1)
 		s.unheard = false
 		s.h.BecomeStream()
 	}

@@ -97,6 +97,21 @@ func (c *Conn) Receive(direct int, b []byte) {
 // Between reports that all messages that have begun to come are here.
 func (c *Conn) Between() bool { return c.in == nil && len(c.part) == 0 }
 
+// Missing is how many bytes must come, at the least, before there is anything to be done: those of a connection request or a header of which a part is here; 1 else.
+func (c *Conn) Missing() int {
+	have, want := len(c.part), 0
+	switch {
+	case have == 0:
+	case c.state < Connected:
+		want = wire.CMLen(c.part)
+	case have < wire.BaseLen:
+		want = wire.BaseLen
+	default:
+		want, _ = wire.PeekHeaderLen(c.part) // which was looked at before it was kept
+	}
+	return max(want-have, 1)
+}
+
 // parse takes what it can of b; what comes after a stall it keeps for later. own says that b may be kept as it is.
 func (c *Conn) parse(b []byte, own bool) {
 	for len(b) > 0 && c.state != Closed {

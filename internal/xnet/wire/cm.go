@@ -100,6 +100,14 @@ func AppendCMAuth(dst []byte, t CMType, features uint32, nonce uint64, data []by
 	return append(dst, data...)
 }
 
+// CMLen is how long a message is that begins with b, as far as b tells: at least its header.
+func CMLen(b []byte) int {
+	if len(b) < CMHeaderLen {
+		return CMHeaderLen
+	}
+	return CMHeaderLen + int(binary.BigEndian.Uint16(b[2:]))
+}
+
 // ParseCM reads the message at the start of b; n is how many bytes it has.
 // ErrShort asks for more bytes; a sender of something else is refused at its
 // first byte. Whether the type is the one awaited is for the caller to see.
@@ -131,7 +139,7 @@ func ParseCM(b []byte) (cm CM, n int, err error) {
 			cm.Nonce = le.Uint64(b[16:])
 		}
 	}
-	n = CMHeaderLen + size
+	n = CMLen(b)
 	if len(b) < n {
 		return CM{}, 0, ErrShort
 	}
