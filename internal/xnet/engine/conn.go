@@ -40,8 +40,6 @@ const (
 type Conn struct {
 	// User is the driver's.
 	User any
-	// Way returns where the ends are, if both may be on this host; nil: nothing goes by reference.
-	Way func() (e Ends, ok bool)
 	// Src is what completions name as the source of messages.
 	Src uint64
 	// Stats.
@@ -91,6 +89,9 @@ type Conn struct {
 	results    uint32    // bytes of results queued for the peer
 	replies    int32     // read responses queued for the peer
 	unexpCount int32     // its unexpected messages
+
+	// Way returns where the ends are, if both may be on this host; nil: nothing goes by reference.
+	Way func() (e Ends, ok bool)
 }
 
 // NewActive makes the connection of a connect call. The driver opens the transport and calls Start when it is up.
