@@ -11,6 +11,10 @@ import (
 // Connections of nodes over connected endpoints: each node connects to every node, itself among them, and sends over what it has connected; it receives from
 // all through one shared context.
 
+// idleTurns is how often a node that has seen the end of a connection must find nothing to receive before it closes its end: time alone tells nothing of a process
+// that was stopped, or that the machine has not run.
+const idleTurns = 50
+
 type conn struct {
 	ep    core.Endpoint
 	to    *peer // nil of one that was accepted
@@ -18,6 +22,7 @@ type conn struct {
 	since time.Time
 	told  bool
 	over  time.Time // when its end was seen: what came before is still to be received
+	idled int       // of the node by then
 }
 
 // listen opens the passive endpoint and what is shared by all connections.
@@ -61,7 +66,7 @@ func (n *node) tend(now time.Time) {
 	}
 	for _, c := range n.conns {
 		if !c.over.IsZero() {
-			if now.After(n.deaf) && len(n.held) == 0 && now.Sub(c.over) > 2*time.Second {
+			if n.idled-c.idled > idleTurns && now.Sub(c.over) > 2*time.Second {
 				n.hangUp(c)
 			}
 			continue
@@ -124,7 +129,7 @@ func (n *node) event() bool {
 	case ev.Type == core.EventConnected && c != nil:
 		c.up = true
 	case ev.Type == core.EventShutdown && c != nil:
-		c.up, c.over = false, time.Now()
+		c.up, c.over, c.idled = false, time.Now(), n.idled
 		n.forget(c)
 	}
 	return true

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -106,8 +107,15 @@ func exhaust(long time.Duration) {
 	if unix.Setrlimit(unix.RLIMIT_NOFILE, &now) != nil {
 		return
 	}
-	time.AfterFunc(long, func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &was) })
+	poor.Add(1)
+	time.AfterFunc(long, func() {
+		_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &was)
+		poor.Add(-1)
+	})
 }
+
+// poor counts the times of no descriptors: a node opens its journal behind them.
+var poor atomic.Int32
 
 // limitMemory has the Go runtime believe for a time that there is no more memory than is in use: it collects all the time, and gives back what is free.
 func limitMemory(long time.Duration) {

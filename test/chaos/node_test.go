@@ -94,6 +94,7 @@ type node struct {
 	draining bool
 	seen     time.Time     // the last turn
 	stalled  time.Duration // how long this process was not running, altogether
+	idled    int           // how often it has found nothing to receive, with all receives posted
 	deaf     time.Time     // until then it does not look at its queue
 	idle     time.Time     // until then it posts no receives
 	moody    time.Time     // then it may become either
@@ -123,6 +124,9 @@ func nodeMain(text string) {
 		}
 	}()
 	for {
+		for poor.Load() > 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
 		before := takeStock()
 		n := &node{setup: s, rng: rand.New(rand.NewPCG(s.Seed, uint64(s.Me)<<32|uint64(s.Life))), ops: map[core.Context]*op{}, gone: map[core.Context]bool{}, conns: map[core.Object]*conn{}}
 		if err := n.open(); err != nil {
@@ -299,7 +303,9 @@ func (n *node) run(commands <-chan string) (order string) {
 			time.Sleep(5 * time.Millisecond)
 			n.seen = time.Now()
 		} else {
-			none = n.read(none)
+			if none = n.read(none); none && len(n.held) == 0 {
+				n.idled++
+			}
 		}
 		if n.Msg {
 			n.tend(now)
