@@ -40,7 +40,9 @@ func TestClassOfAccepted(t *testing.T) {
 		must(t, err)
 		must(t, ep.BindCQ(q, core.BindTransmit|core.BindRecv))
 		must(t, ep.Accept(nil))
+		ep.prog.Lock() // the connection may end at any time
 		wantClass(t, "what was accepted", int(ep.st.fd), class)
+		ep.prog.Unlock()
 		c.Close()
 		must(t, ep.Close())
 		must(t, q.Close())

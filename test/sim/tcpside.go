@@ -275,6 +275,19 @@ func (s *side) flush() {
 	}
 }
 
+// pause has a connection go on that has paused.
+func (s *side) pause() {
+	if !s.conn.Paused() {
+		return
+	}
+	s.w.s.After(engine.PauseNanos, func() {
+		s.conn.Unpause()
+		s.pause()
+		s.flush()
+		s.node.after()
+	})
+}
+
 // receive makes one receive call, and comes again if there is more.
 func (s *side) receive() {
 	if s.conn.State() == engine.Closed || s.conn.Stalled() {
@@ -309,6 +322,7 @@ func (s *side) receive() {
 		for i := range min(k, 64) {
 			scratch[i] = 0xdd // it was only borrowed
 		}
+		s.pause()
 		s.node.after()
 	}
 	if s.in.arrived > 0 || s.in.ended {
