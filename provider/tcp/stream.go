@@ -60,6 +60,7 @@ type stream struct {
 	held    bool   // the owner wants nothing received
 	moved   bool   // fd is a local socket, no TCP one (local.go)
 	unheard bool   // the peer has connected, and neither has it sent a whole message nor was anything posted to it: passes need not look at it
+	pausing bool   // the connection has paused, and a timer goes on with it
 	water   int    // how many bytes have to come until the poller tells of them, while unheard; 0 is 1
 
 	gather    progress.Gather
@@ -330,7 +331,6 @@ func (s *stream) receiveUpTo(limit int) bool {
 	}
 	if s.conn.Stalled() {
 		s.setWant()
-		s.pause()
 		return false
 	}
 	if direct == 0 && n == asked && s.conn.Target() == nil {
@@ -339,14 +339,16 @@ func (s *stream) receiveUpTo(limit int) bool {
 	return n == asked
 }
 
-// pause sees to it that a connection goes on that has paused.
+// pause sees to it that a connection goes on that has paused: by bytes that have come, or that waited for another reason and are looked at now.
 func (s *stream) pause() {
-	if !s.conn.Paused() {
+	if !s.conn.Paused() || s.pausing {
 		return
 	}
+	s.pausing = true
 	b := s.bufs
 	b.pardon = max(b.pardon, mono.Now()).Add(engine.PauseNanos)
 	s.prog.After(b.pardon, func(mono.Time) {
+		s.pausing = false
 		s.conn.Unpause()
 		s.pause()
 		if s.fd != netx.NoFD && s.conn.HasPending() && !s.blocked {
@@ -416,6 +418,7 @@ func (s *stream) posted(more bool) {
 // replied is called when the engine has queued something of its own. What received bytes bring about leaves when they are parsed; what a posted receive
 // does, a request for the payload of its message, say, leaves with the next pass.
 func (s *stream) replied() {
+	s.pause()
 	if !s.receiving && !s.flushing && !s.blocked && s.fd != netx.NoFD {
 		s.gather.Answer(s.prog, s)
 	}

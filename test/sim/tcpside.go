@@ -17,6 +17,7 @@ type side struct {
 	open       int   // operations posted and not complete
 	writes     []*op // posted here, in order, not seen at the target
 	soon       bool
+	pausing    bool
 	gone       bool
 	active     bool
 	gather     [][]byte
@@ -230,7 +231,10 @@ func (s *side) closed() {
 	}
 }
 
-func (s *side) Replied(*engine.Conn) { s.node.dirty = append(s.node.dirty, s) }
+func (s *side) Replied(*engine.Conn) {
+	s.pause()
+	s.node.dirty = append(s.node.dirty, s)
+}
 func (s *side) Resumed(*engine.Conn) { s.in.notify(0) }
 
 func (s *side) sends() *pipe { return s.out }
@@ -277,10 +281,12 @@ func (s *side) flush() {
 
 // pause has a connection go on that has paused.
 func (s *side) pause() {
-	if !s.conn.Paused() {
+	if !s.conn.Paused() || s.pausing {
 		return
 	}
+	s.pausing = true
 	s.w.s.After(engine.PauseNanos, func() {
+		s.pausing = false
 		s.conn.Unpause()
 		s.pause()
 		s.flush()
@@ -322,7 +328,6 @@ func (s *side) receive() {
 		for i := range min(k, 64) {
 			scratch[i] = 0xdd // it was only borrowed
 		}
-		s.pause()
 		s.node.after()
 	}
 	if s.in.arrived > 0 || s.in.ended {

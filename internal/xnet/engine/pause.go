@@ -19,7 +19,7 @@ func (c *Conn) refusedOnce() {
 }
 
 // Paused reports that the connection takes no bytes until Unpause, because of what the peer asks for.
-func (c *Conn) Paused() bool { return c.stall == stallRefused }
+func (c *Conn) Paused() bool { return c.stall == stallRefused && c.state != Closed }
 
 // Unpause goes on. It may pause again at once.
 func (c *Conn) Unpause() {

@@ -37,7 +37,6 @@ func (s *stream) Acked(n int)                               { s.conn.Transmitted
 func (s *stream) Deliver(b []byte) {
 	if s.conn.State() == xengine.Connected {
 		s.conn.Receive(0, b)
-		(*Peer)(s).pause()
 	}
 }
 

@@ -215,8 +215,8 @@ func (p *Peer) deadline() int64 {
 	if at == 0 || more != 0 && more < at {
 		at = more
 	}
-	if p.conn.Paused() {
-		if until := p.e.pauses[p]; until != 0 && (at == 0 || until < at) {
+	if p.pause(); p.conn.Paused() {
+		if until := p.e.pauses[p]; at == 0 || until < at {
 			return until
 		}
 	}
