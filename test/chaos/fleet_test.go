@@ -68,7 +68,7 @@ func newFleet(t *testing.T, w way, nodes int, seed uint64, y *tally) *fleet {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	f.setup = setup{Prov: w.prov(), Msg: w.msg, Nodes: ports[:nodes], Box: ports[nodes], Dir: dir, Epoch: f.epoch.UnixMicro(), Seed: seed, Most: sizeMax}
+	f.setup = setup{Prov: w.prov(), Msg: w.msg, Nodes: ports[:nodes], Box: ports[nodes], Dir: dir, Epoch: f.epoch.UnixMicro(), Seed: seed, Most: sizeMax, Bound: w.bound()}
 	return f
 }
 

@@ -50,7 +50,8 @@ type setup struct {
 	Dir   string // of journals
 	Epoch int64  // of the fleet, microseconds
 	Seed  uint64
-	Most  int // the longest message
+	Most  int           // the longest message
+	Bound time.Duration // of an operation
 	Order string
 }
 
@@ -317,7 +318,7 @@ func (n *node) run(commands <-chan string) (order string) {
 			looked = now
 			n.look(now)
 		}
-		if !asked.IsZero() && (n.under() == 0 || now.Sub(asked) > bound+2*time.Second) {
+		if !asked.IsZero() && (n.under() == 0 || now.Sub(asked) > n.Bound+2*time.Second) {
 			asked = time.Time{}
 			n.tell()
 		}
@@ -395,7 +396,7 @@ func (n *node) under() (k int) {
 // look looks for operations that take too long.
 func (n *node) look(now time.Time) {
 	for _, o := range n.ops {
-		if took := now.Sub(o.posted) - (n.stalled - o.stalled); !o.kind.receives() && took > bound && !o.told {
+		if took := now.Sub(o.posted) - (n.stalled - o.stalled); !o.kind.receives() && took > n.Bound && !o.told {
 			o.told = true
 			n.fail(hung, "%v %v (%v) to node %d has no completion after %v", o.kind, o.letter, o.level, o.to.index, took)
 		}

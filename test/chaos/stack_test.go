@@ -6,7 +6,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
+
+// bound is how long an operation may take: a silent peer is given up, and its next life may be so, too.
+func (c carrier) bound() time.Duration { return bound + 2*max(c.bears-silence, 0) }
 
 // stack is what is tested.
 type stack struct {
@@ -26,8 +30,9 @@ var stacks = []stack{
 type carrier struct {
 	name  string
 	env   []string
-	hosts bool // in two hosts with a cable between them, else in one
-	fault bool // over the layer of faults
+	hosts bool          // in two hosts with a cable between them, else in one
+	fault bool          // over the layer of faults
+	bears time.Duration // how long peers that say nothing are borne, if not for silence
 }
 
 var (
@@ -38,7 +43,7 @@ var (
 	overXDP   = carrier{name: "xdp", hosts: true, env: []string{"FI_UDP_LINK=xdp"}}
 	overFault = carrier{name: "fault", fault: true, env: []string{"FI_FAULT_RESET=40000000", "FI_FAULT_CUT=20%", "FI_FAULT_REFUSE=5%", "FI_FAULT_PARTITION=9s-10s,16s-20s"}}
 	// A peer that loses as much as this, and is away for a second, is not to be given up.
-	overLoss = carrier{name: "fault", fault: true, env: []string{"FI_OFI_RXD_PEER_TIMEOUT=8000", "FI_OFI_RXD_HANDSHAKE_TIMEOUT=8000", "FI_FAULT_LOSS=30%", "FI_FAULT_DUP=5%", "FI_FAULT_REORDER=10%", "FI_FAULT_CORRUPT=1%", "FI_FAULT_PARTITION=9s-10s"}}
+	overLoss = carrier{name: "fault", fault: true, bears: 8 * time.Second, env: []string{"FI_OFI_RXD_PEER_TIMEOUT=8000", "FI_OFI_RXD_HANDSHAKE_TIMEOUT=8000", "FI_FAULT_LOSS=30%", "FI_FAULT_DUP=5%", "FI_FAULT_REORDER=10%", "FI_FAULT_CORRUPT=1%", "FI_FAULT_PARTITION=9s-10s"}}
 )
 
 // carriers are what a stack can be carried by.
