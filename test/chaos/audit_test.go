@@ -35,6 +35,7 @@ type life struct {
 	quietTold  map[uint8]bool // peers of whom it was said that nothing comes from them
 	closing    bool
 	closeStart time.Duration
+	gaveUp     map[uint8][]time.Duration // peers, when operations toward them ended for want of an answer
 }
 
 type lifeKey struct {
@@ -90,7 +91,7 @@ func newAudit(y *tally) *audit {
 
 // born says that a life begins.
 func (a *audit) born(owner uint8, number uint16, now time.Duration) *life {
-	l := &life{owner: owner, number: number, up: now, quietTold: map[uint8]bool{}}
+	l := &life{owner: owner, number: number, up: now, quietTold: map[uint8]bool{}, gaveUp: map[uint8][]time.Duration{}}
 	a.lives[lifeKey{owner, number}] = l
 	a.of[owner] = append(a.of[owner], l)
 	return l
@@ -148,6 +149,8 @@ func (a *audit) take(l *life, n note) {
 	case noteGoodbye, noteReset:
 		w := letterOf(n.word)
 		a.ends[lifeKey{w.owner, w.life}] = n.kind
+	case noteGaveUp:
+		l.gaveUp[n.to] = append(l.gaveUp[n.to], n.at)
 	}
 }
 
@@ -249,7 +252,8 @@ func (a *audit) judge(now time.Duration) (due int) {
 				due++
 				continue
 			}
-			a.tally.fault(lost, "%v to %s has completed (%v) at %v, and has not come by %v; its sender %v", k.letter, nameOf(k.to), m.level, m.done, now, a.lives[lifeKey{k.owner, k.life}])
+			a.tally.fault(lost, "%v to %s has completed (%v) at %v, and has not come by %v; its sender %v, and has given the receiver up at %v", k.letter, nameOf(k.to), m.level, m.done, now, a.lives[lifeKey{k.owner, k.life}],
+				a.lives[lifeKey{k.owner, k.life}].gaveUp[k.to])
 		case by == "waits":
 			continue
 		}

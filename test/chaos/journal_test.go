@@ -26,6 +26,7 @@ const (
 	noteLate                         // closing, it has given up a peer that did not take what was sent
 	noteGoodbye                      // the reader saw a goodbye behind the last message of the life that is named
 	noteReset                        // it saw a reset there
+	noteGaveUp                       // an operation toward a peer has ended because the peer did not answer
 )
 
 // level is what a completion promises.

@@ -351,6 +351,9 @@ func (n *node) end(e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 	if bad != nil {
 		o.lane.next = n.seen.Add(n.pause(sorryMax))
 		p.failed(o.kind.String() + ": " + bad.Err.Error() + ": " + bad.Detail)
+		if bad.Err == core.ErrTimedOut {
+			n.journal.note(noteGaveUp, letter{owner: n.Me, life: n.Life}.word(), uint8(p.index), 0)
+		}
 		if o.kind == opAdd {
 			p.Unsure++
 		}

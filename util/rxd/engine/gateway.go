@@ -2,6 +2,7 @@ package engine
 
 import (
 	xengine "gofabric/internal/xnet/engine"
+	"gofabric/util/rxd/flow"
 	"gofabric/util/rxd/wire"
 )
 
@@ -11,7 +12,6 @@ var errPeerClose = xengine.ErrPeerClose
 const (
 	repeatFirst = int64(2e6)
 	repeatLast  = int64(1e9)
-	repeatsMin  = 8 // in PeerTimeout: a peer that says that it is there, but takes nothing yet, is asked again before that is forgotten
 )
 
 // dupsBeforeRepeat is how many acknowledgements of the same packet say that the next one is lost: native drops, and acknowledges so, what comes too early.
@@ -280,6 +280,11 @@ func (p *Peer) deadlineNative() int64 {
 	return at
 }
 
+// repeat is how long to wait before a native peer is asked again.
+func (p *Peer) repeat() int64 {
+	return min(repeatFirst<<p.nat.tries, repeatLast, p.e.cfg.PeerTimeout/flow.Tries)
+}
+
 // advanceNative sends again, or gives up.
 func (p *Peer) advanceNative(now int64) {
 	g := p.nat
@@ -319,7 +324,7 @@ func (p *Peer) advanceNative(now int64) {
 	if g.tries < 32 {
 		g.tries++
 	}
-	g.due = now + min(repeatFirst<<g.tries, repeatLast, p.e.cfg.PeerTimeout/repeatsMin)
+	g.due = now + p.repeat()
 	if end := g.heard + p.e.cfg.PeerTimeout; g.due > end {
 		g.due = end
 	}

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	xengine "gofabric/internal/xnet/engine"
+	"gofabric/util/rxd/flow"
 	"gofabric/util/rxd/wire"
 )
 
@@ -19,6 +20,7 @@ type handshake struct {
 	cookie   uint64 // of the peer, to be echoed; 0: none yet
 	due      int64  // when to repeat
 	interval int64
+	longest  int64  // interval
 	end      int64  // when to give up
 	peer     chosen // with an authorization key: the peer's side of what is proved
 	send     bool   // RTS is to be transmitted now
@@ -47,6 +49,7 @@ func (e *Engine) request(p *Peer, now int64) {
 // start begins the repetitions, to end after timeout.
 func (h *handshake) start(now, timeout int64) {
 	h.interval, h.due, h.end = rtsFirst, now+rtsFirst, now+timeout
+	h.longest = min(rtsLast, timeout/flow.Tries)
 }
 
 // random returns a number that is not 0.
@@ -66,7 +69,7 @@ func (e *Engine) advanceHandshake(p *Peer, now int64) {
 		return
 	}
 	h.send = true
-	h.interval = min(h.interval*2, rtsLast)
+	h.interval = min(h.interval*2, h.longest)
 	h.due = min(now+h.interval, h.end)
 }
 

@@ -67,7 +67,7 @@ func (p *Peer) pollSync(now int64, out *Out) bool {
 	if g.tries < 32 {
 		g.tries++
 	}
-	g.due = now + min(repeatFirst<<g.tries, repeatLast)
+	g.due = now + p.repeat()
 	d := wire.Data{Base: wire.Base{Type: wire.TypeData, Peer: g.remote, Seq: farAway}}
 	out.To, out.Peer, out.Ext = p.Addr, p, false
 	out.Head = d.Append(out.Head[:0])

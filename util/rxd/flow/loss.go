@@ -77,7 +77,13 @@ func (f *Flow) wait() int64 {
 	if f.probes == 0 && f.tx != nil && f.tx.head != f.tx.tail {
 		return f.path.pto(f.tx.at(f.tx.tail - 1).asked)
 	}
-	return min(f.path.rto()<<f.backoff, rtoMax)
+	return f.repeat()
+}
+
+// repeat is how long to wait for an answer before the question is repeated.
+func (f *Flow) repeat() int64 {
+	rto := f.path.rto()
+	return max(rto, min(rto<<f.backoff, f.cfg.seldom()))
 }
 
 // mortal limits a deadline to the moment when the peer is given up.
@@ -94,7 +100,7 @@ func (f *Flow) persist(now int64) {
 		if f.una == f.nxt {
 			f.sinceAt = now
 		}
-		f.lossAt = f.mortal(now + min(f.path.rto()<<f.backoff, rtoMax))
+		f.lossAt = f.mortal(now + f.repeat())
 	}
 }
 
@@ -139,5 +145,5 @@ func (f *Flow) timeout(now int64) {
 		f.stats.Timeouts++
 		f.collapse()
 	}
-	f.lossAt = f.mortal(now + min(f.path.rto()<<f.backoff, rtoMax))
+	f.lossAt = f.mortal(now + f.repeat())
 }
