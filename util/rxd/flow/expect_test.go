@@ -1,7 +1,10 @@
 package flow
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
 	"gofabric/util/rxd/wire"
 )
@@ -72,5 +75,37 @@ func TestAhead(t *testing.T) {
 		s.b.f.Ahead(false)
 		s.bring(s.b, ps[0])
 		s.poll(s.b, 1)
+	}
+}
+
+// TestLossyIsNotDead asks living peers over a path that loses 30 % each way: peers that owe an answer, and such that owe an acknowledgement now and then. None is given up.
+func TestLossyIsNotDead(t *testing.T) {
+	const timeout = int64(8e9)
+	for name, act := range map[string]func(*script){
+		"owes an answer":          func(s *script) { s.a.f.Expect(s.w.now, true) },
+		"owes an acknowledgement": func(s *script) { s.a.toSend += 100 },
+	} {
+		s := newScript(t, func(c *Config) { c.PeerTimeout = timeout })
+		rng := rand.New(rand.NewPCG(1, 2))
+		lossy := func(ps []packet) []packet {
+			return slices.DeleteFunc(ps, func(packet) bool { return rng.IntN(10) < 3 })
+		}
+		for range 30_000 {
+			act(s)
+			end := s.w.now + timeout/2
+			for s.a.f.Dead() == nil {
+				s.bring(s.b, lossy(s.poll(s.a, -1))...)
+				s.b.f.Quiet(s.w.now)
+				s.bring(s.a, lossy(s.poll(s.b, -1))...)
+				if d := s.a.f.Deadline(); d == 0 || d > end {
+					break
+				}
+				s.fire(s.a)
+			}
+			s.w.now = end
+			if s.a.f.Dead() != nil {
+				t.Fatalf("%s: given up after %v", name, time.Duration(s.w.now))
+			}
+		}
 	}
 }
