@@ -76,6 +76,34 @@ func TestMatchNeedsAll(t *testing.T) {
 	}
 }
 
+// So it is with a message that waits for its receive: that it was asked for is not enough.
+func TestMatchByRendezvous(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		s := newScript(t)
+		s.a.cfg.Features, s.b.cfg.Features = wire.FeatureExtended, wire.FeatureExtended
+		rendezvous(s)
+		post := func() { s.b.trecv(1, 2, 4, 0, make([]byte, 6000)) }
+		if before {
+			post()
+		}
+		s.a.send(Send{Ctx: 2, Ack: true, Match: true, Tagged: true, Tag: 4}, pattern(5, 6000))
+		s.flow()
+		if !before {
+			s.a.want()
+			post()
+			s.b.transmit(1 << 30)
+			s.receive(s.a, 1<<30) // it is asked for
+			s.a.transmit(1 << 30) // the data has left
+			if len(s.a.events) > 0 {
+				t.Errorf("%v, and nothing of the data has come", s.a.events)
+			}
+			s.flow()
+		}
+		s.a.want("send 2")
+		s.b.want("recv 1 len 6000 tag 4 src 2")
+	}
+}
+
 // What is neither matched nor transmitted when the connection ends fails, each once.
 func TestMatchEnd(t *testing.T) {
 	s := newScript(t).ours()

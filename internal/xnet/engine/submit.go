@@ -198,9 +198,9 @@ func (c *Conn) requestToSend(op *TxOp, h *wire.Header, n int) bool {
 	if i == 0 {
 		return false
 	}
+	op.Match = false // its data goes to the receive that asked for it: that it is there, which Ack asks, says that it is matched
 	*h = wire.Header{Op: wire.OpTagRTS, OpData: i, Tag: op.Tag, CQData: op.Data, MsgSize: uint64(n)}
 	c.setFlags(h, &op.Send)
-	h.Flags &^= wire.FlagMatch // the answer to this says so
 	h.SetPayload(0)
 	c.table().announce(i, op)
 	op.started = true
@@ -215,11 +215,9 @@ func (c *Conn) clearedToSend(i uint8) {
 		c.Fail(ErrProtocol)
 		return
 	}
-	op.matched = true
 	h := &c.pool.scratch
 	*h = wire.Header{Op: wire.OpData, OpData: i}
 	c.setFlags(h, &op.Send)
-	h.Flags &^= wire.FlagMatch
 	h.SetPayload(uint64(op.Send.Len()))
 	c.queuePayload(h, op, op.Send.Len())
 }
