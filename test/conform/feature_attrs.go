@@ -152,7 +152,9 @@ func values(t *testing.T, st Stack) {
 	for _, v := range []uint64{core.TagBits, core.TagMPI, core.TagCCL} {
 		// The format says how many bits of tags the application needs, and all stacks have 64 (fi_endpoint(3), "mem_tag_format"); natively, too, the provider's is returned.
 		asks = append(asks, ask{fmt.Sprint("mem_tag_format ", v), func(h *core.Info) { h.EP.MemTagFormat = v },
-			func(i *core.Info) bool { return st.EPType == core.EPTypeDgram || i.EP.MemTagFormat == own.EP.MemTagFormat }})
+			func(i *core.Info) bool {
+				return st.EPType == core.EPTypeDgram || i.EP.MemTagFormat == own.EP.MemTagFormat
+			}})
 	}
 	if st.EPType != core.EPTypeMsg {
 		for _, v := range []core.AVType{core.AVMap, core.AVTable} {
