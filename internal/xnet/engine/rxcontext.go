@@ -1,6 +1,10 @@
 package engine
 
-import "gofabric/internal/match"
+import (
+	"math/bits"
+
+	"gofabric/internal/match"
+)
 
 type (
 	queue    = match.Queue[*RxOp, *message]
@@ -275,22 +279,26 @@ func (rx *RxContext) free(m *message) {
 
 // full reports whether c may not store another byte of unexpected messages.
 func (rx *RxContext) full(c *Conn) bool {
-	return c.unexpBytes >= rx.share(rx.held()) || rx.PeerMessages > 0 && int(c.unexpCount) > rx.PeerMessages
+	return rx.enough(c.unexpBytes, rx.held()) || rx.PeerMessages > 0 && int(c.unexpCount) > rx.PeerMessages
 }
 
 // ownMax is the most that any connection may keep, whatever others have, bytes.
 const ownMax = 16 << 10
 
-// share is what a connection may have while all have held: such a part of what is free that one alone gets PeerLimit.
-func (rx *RxContext) share(held uint64) uint64 {
-	own := min(rx.Limit/1024, ownMax, rx.PeerLimit)
+// enough reports whether a connection that has so many bytes may have no more while all together hold so many. Its part of what is free is such that one alone gets
+// PeerLimit. Products are compared: a division takes longer than all the rest.
+func (rx *RxContext) enough(has, held uint64) bool {
 	switch {
+	case has < min(rx.Limit/1024, ownMax, rx.PeerLimit):
+		return false
 	case held >= rx.Limit:
-		return own
+		return true
 	case rx.PeerLimit >= rx.Limit:
-		return rx.PeerLimit
+		return has >= rx.PeerLimit
 	}
-	return max(uint64(float64(rx.Limit-held)*float64(rx.PeerLimit)/float64(rx.Limit-rx.PeerLimit)), own)
+	high, low := bits.Mul64(has, rx.Limit-rx.PeerLimit)
+	mostHigh, most := bits.Mul64(rx.Limit-held, rx.PeerLimit)
+	return high > mostHigh || high == mostHigh && low >= most
 }
 
 // resume lets stalled connections go on while there is room.
