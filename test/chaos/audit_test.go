@@ -252,7 +252,7 @@ func (a *audit) judge(now time.Duration) (due int) {
 				due++
 				continue
 			}
-			a.tally.fault(lost, "%v to %s has completed (%v) at %v, and has not come by %v; its sender %v, and has given the receiver up at %v", k.letter, nameOf(k.to), m.level, m.done, now, a.lives[lifeKey{k.owner, k.life}],
+			a.tally.fault(lost, "%v to %s has completed (%v) at %v, and has not come by %v; its sender %v (it has given the receiver up at %v)", k.letter, nameOf(k.to), m.level, m.done, now, a.lives[lifeKey{k.owner, k.life}],
 				a.lives[lifeKey{k.owner, k.life}].gaveUp[k.to])
 		case by == "waits":
 			continue

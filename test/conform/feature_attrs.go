@@ -129,19 +129,19 @@ func values(t *testing.T, st Stack) {
 		got  func(info *core.Info) bool
 	}
 	// What the provider has, whatever is asked for; a profile has less.
-	own := core.Info{Domain: &core.DomainAttr{ResourceMgmt: core.RMEnabled}, EP: &core.EPAttr{MemTagFormat: core.TagGeneric}}
+	management, tags := core.RMEnabled, uint64(core.TagGeneric)
 	if st.Oblige {
 		info, err := st.info("", st.hints(core.CapMsg))
 		if err != nil {
 			t.Fatal(err)
 		}
-		own.Domain, own.EP = info.Domain, info.EP
+		management, tags = info.Domain.ResourceMgmt, info.EP.MemTagFormat
 	}
 	var asks []ask
 	for _, v := range []core.ResourceMgmt{core.RMDisabled, core.RMEnabled} {
 		// Who does without has it all the same, as natively: fi_alter_domain_attr in prov/util/src/util_attr.c leaves the provider's.
 		asks = append(asks, ask{fmt.Sprint("resource_mgmt ", v), func(h *core.Info) { h.Domain.ResourceMgmt = v },
-			func(i *core.Info) bool { return i.Domain.ResourceMgmt == own.Domain.ResourceMgmt }})
+			func(i *core.Info) bool { return i.Domain.ResourceMgmt == management }})
 	}
 	for _, v := range []core.TrafficClass{core.TCDSCP | 10, core.TCBestEffort, core.TCLowLatency, core.TCDedicatedAccess, core.TCBulkData, core.TCScavenger, core.TCNetworkCtrl} {
 		asks = append(asks, ask{fmt.Sprintf("tclass %#x", uint32(v)), func(h *core.Info) { h.Tx.TClass, h.Domain.TClass = v, v },
@@ -152,9 +152,7 @@ func values(t *testing.T, st Stack) {
 	for _, v := range []uint64{core.TagBits, core.TagMPI, core.TagCCL} {
 		// The format says how many bits of tags the application needs, and all stacks have 64 (fi_endpoint(3), "mem_tag_format"); natively, too, the provider's is returned.
 		asks = append(asks, ask{fmt.Sprint("mem_tag_format ", v), func(h *core.Info) { h.EP.MemTagFormat = v },
-			func(i *core.Info) bool {
-				return st.EPType == core.EPTypeDgram || i.EP.MemTagFormat == own.EP.MemTagFormat
-			}})
+			func(i *core.Info) bool { return st.EPType == core.EPTypeDgram || i.EP.MemTagFormat == tags }})
 	}
 	if st.EPType != core.EPTypeMsg {
 		for _, v := range []core.AVType{core.AVMap, core.AVTable} {

@@ -78,17 +78,21 @@ func TestMatchNeedsAll(t *testing.T) {
 
 // So it is with a message that waits for its receive: that it was asked for is not enough.
 func TestMatchByRendezvous(t *testing.T) {
-	for _, before := range []bool{true, false} {
+	for _, how := range []string{"posted before", "posted behind", "discarded"} {
 		s := newScript(t)
 		s.a.cfg.Features, s.b.cfg.Features = wire.FeatureExtended, wire.FeatureExtended
 		rendezvous(s)
 		post := func() { s.b.trecv(1, 2, 4, 0, make([]byte, 6000)) }
-		if before {
+		if how == "posted before" {
 			post()
 		}
 		s.a.send(Send{Ctx: 2, Ack: true, Match: true, Tagged: true, Tag: 4}, pattern(5, 6000))
 		s.flow()
-		if !before {
+		if how == "discarded" {
+			s.a.want()
+			must(t, s.b.rx.Peek(true, 2, 4, 0, 1, 0, false, true))
+			s.flow()
+		} else if how == "posted behind" {
 			s.a.want()
 			post()
 			s.b.transmit(1 << 30)
@@ -100,7 +104,7 @@ func TestMatchByRendezvous(t *testing.T) {
 			s.flow()
 		}
 		s.a.want("send 2")
-		s.b.want("recv 1 len 6000 tag 4 src 2")
+		s.b.want("recv 1 len 6000 tag 4 src 2") // of a message that is discarded, what was found
 	}
 }
 

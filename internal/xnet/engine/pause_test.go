@@ -63,6 +63,10 @@ func TestShare(t *testing.T) {
 		for i := 0; !rx.full(&conns[n]); i++ {
 			rx.bytes += 16
 			conns[n].unexpBytes += 16
+			has, free := conns[n].unexpBytes, max(rx.Limit, rx.bytes)-rx.bytes
+			if want := has >= own && has*(rx.Limit-rx.PeerLimit) >= free*rx.PeerLimit; rx.full(&conns[n]) != want {
+				t.Fatalf("connection %d with %d bytes, while %d are free: full %v", n, has, free, !want)
+			}
 		}
 		if got := rx.bytes - began; n == 0 && got != rx.PeerLimit || got < own || got > rx.PeerLimit {
 			t.Fatalf("connection %d may keep %d bytes behind %d of others", n, got, began)
@@ -73,5 +77,11 @@ func TestShare(t *testing.T) {
 	}
 	if full := (&Conn{unexpBytes: own}); !rx.full(full) {
 		t.Error("there is more room than there is")
+	}
+	rx = &RxContext{Limit: 1 << 63, PeerLimit: 1 << 61} // whose products are too long for a word
+	for has, want := range map[uint64]bool{rx.PeerLimit - 1: false, rx.PeerLimit: true} {
+		if rx.bytes = has; rx.full(&Conn{unexpBytes: has}) != want {
+			t.Errorf("one alone has %d bytes: full %v", has, !want)
+		}
 	}
 }

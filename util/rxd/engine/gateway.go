@@ -8,11 +8,8 @@ import (
 
 var errPeerClose = xengine.ErrPeerClose
 
-// Intervals between retransmissions to a native peer, nanoseconds: doubling from the first to the last. Native begins with 1 ms.
-const (
-	repeatFirst = int64(2e6)
-	repeatLast  = int64(1e9)
-)
+// repeatFirst is the first interval between retransmissions to a native peer, nanoseconds; each is twice the one before, up to flow.Seldom. Native begins with 1 ms.
+const repeatFirst = int64(2e6)
 
 // dupsBeforeRepeat is how many acknowledgements of the same packet say that the next one is lost: native drops, and acknowledges so, what comes too early.
 const dupsBeforeRepeat = 3
@@ -282,7 +279,7 @@ func (p *Peer) deadlineNative() int64 {
 
 // repeat is how long to wait before a native peer is asked again.
 func (p *Peer) repeat() int64 {
-	return min(repeatFirst<<p.nat.tries, repeatLast, p.e.cfg.PeerTimeout/flow.Tries)
+	return min(repeatFirst<<p.nat.tries, flow.Seldom(p.e.cfg.PeerTimeout))
 }
 
 // advanceNative sends again, or gives up.

@@ -8,11 +8,8 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// Intervals between repetitions of RTS, nanoseconds: doubling from the first to the last.
-const (
-	rtsFirst = int64(2e6)
-	rtsLast  = int64(1e9)
-)
+// rtsFirst is the first interval between repetitions of RTS, nanoseconds; each is twice the one before, up to flow.Seldom.
+const rtsFirst = int64(2e6)
 
 // handshake is what a peer needs until both sides know that the other knows.
 type handshake struct {
@@ -20,7 +17,7 @@ type handshake struct {
 	cookie   uint64 // of the peer, to be echoed; 0: none yet
 	due      int64  // when to repeat
 	interval int64
-	longest  int64  // interval
+	longest  int64  // of intervals
 	end      int64  // when to give up
 	peer     chosen // with an authorization key: the peer's side of what is proved
 	send     bool   // RTS is to be transmitted now
@@ -49,7 +46,7 @@ func (e *Engine) request(p *Peer, now int64) {
 // start begins the repetitions, to end after timeout.
 func (h *handshake) start(now, timeout int64) {
 	h.interval, h.due, h.end = rtsFirst, now+rtsFirst, now+timeout
-	h.longest = min(rtsLast, timeout/flow.Tries)
+	h.longest = max(rtsFirst, flow.Seldom(timeout))
 }
 
 // random returns a number that is not 0.

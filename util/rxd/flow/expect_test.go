@@ -78,34 +78,21 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestLossyIsNotDead asks living peers over a path that loses 30 % each way: peers that owe an answer, and such that owe an acknowledgement now and then. None is given up.
+// TestLossyIsNotDead asks a living peer that owes an answer over a path that loses 30 % each way, 1,500 times as long as a silent one is borne.
 func TestLossyIsNotDead(t *testing.T) {
-	const timeout = int64(8e9)
-	for name, act := range map[string]func(*script){
-		"owes an answer":          func(s *script) { s.a.f.Expect(s.w.now, true) },
-		"owes an acknowledgement": func(s *script) { s.a.toSend += 100 },
-	} {
-		s := newScript(t, func(c *Config) { c.PeerTimeout = timeout })
-		rng := rand.New(rand.NewPCG(1, 2))
-		lossy := func(ps []packet) []packet {
-			return slices.DeleteFunc(ps, func(packet) bool { return rng.IntN(10) < 3 })
-		}
-		for range 30_000 {
-			act(s)
-			end := s.w.now + timeout/2
-			for s.a.f.Dead() == nil {
-				s.bring(s.b, lossy(s.poll(s.a, -1))...)
-				s.b.f.Quiet(s.w.now)
-				s.bring(s.a, lossy(s.poll(s.b, -1))...)
-				if d := s.a.f.Deadline(); d == 0 || d > end {
-					break
-				}
-				s.fire(s.a)
-			}
-			s.w.now = end
-			if s.a.f.Dead() != nil {
-				t.Fatalf("%s: given up after %v", name, time.Duration(s.w.now))
-			}
+	const timeout = int64(3e9)
+	s := newScript(t, func(c *Config) { c.PeerTimeout = timeout })
+	rng := rand.New(rand.NewPCG(1, 2))
+	lossy := func(ps []packet) []packet {
+		return slices.DeleteFunc(ps, func(packet) bool { return rng.IntN(10) < 3 })
+	}
+	s.a.f.Expect(s.w.now, true)
+	for end := s.w.now + 1500*timeout; s.w.now < end; s.fire(s.a) {
+		s.bring(s.b, lossy(s.poll(s.a, -1))...)
+		s.b.f.Quiet(s.w.now)
+		s.bring(s.a, lossy(s.poll(s.b, -1))...)
+		if s.a.f.Dead() != nil {
+			t.Fatalf("given up after %v", time.Duration(s.w.now))
 		}
 	}
 }

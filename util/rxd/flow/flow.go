@@ -298,7 +298,7 @@ func (f *Flow) keepAlive(now int64) {
 		return
 	}
 	f.flags |= fWaiting | fProbe
-	f.liveAt = now + max(f.cfg.seldom(), rtoMin)
+	f.liveAt = now + max(Seldom(f.cfg.PeerTimeout), rtoMin)
 	if f.cfg.PeerTimeout == 0 {
 		f.liveAt = now + f.cfg.KeepAlive
 	}

@@ -83,7 +83,7 @@ func (f *Flow) wait() int64 {
 // repeat is how long to wait for an answer before the question is repeated.
 func (f *Flow) repeat() int64 {
 	rto := f.path.rto()
-	return max(rto, min(rto<<f.backoff, f.cfg.seldom()))
+	return max(rto, min(rto<<f.backoff, Seldom(f.cfg.PeerTimeout)))
 }
 
 // mortal limits a deadline to the moment when the peer is given up.

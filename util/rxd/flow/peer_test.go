@@ -170,7 +170,7 @@ func TestPeerTimeout(t *testing.T) {
 			s.fire(s.a)
 			sent += len(s.poll(s.a, -1))
 		}
-		if d := s.w.now - start; s.a.f.Dead() != ErrTimeout || d != 3e9 || sent < Tries || sent > 3*Tries {
+		if d := s.w.now - start; s.a.f.Dead() != ErrTimeout || d != 3e9 || sent < tries || sent > 3*tries {
 			t.Errorf("%s: %v after %d ns and %d datagrams", name, s.a.f.Dead(), d, sent)
 		}
 		if p := s.a.cfg.Pool; p.OutSenders != 0 {
