@@ -10,6 +10,8 @@ import (
 //
 //   - what has completed at delivery level, as long as the receiver lives, whatever becomes of the sender and of the path,
 //   - what has completed at another level, or was injected, as long as the receiver lives, the path is sound, and the sender lives or has closed in good order.
+//
+// A receiver that has begun a new life at its address is another one: what was sent before the sender could know went to the one that died.
 
 // grace is how long a message that must arrive may take until it has been received: readers are late, and busy.
 const grace = 12 * time.Second
@@ -49,6 +51,12 @@ type flow struct {
 	lane, to uint8
 }
 
+// tie is a life and one of a peer.
+type tie struct {
+	lifeKey
+	to lifeKey
+}
+
 // mailKey names a message to a peer.
 type mailKey struct {
 	letter
@@ -77,6 +85,7 @@ type audit struct {
 		reader uint16
 	}]uint64
 	heard    map[[2]uint8]time.Duration // by receiver and sender
+	knows    map[tie]time.Duration      // since when, at the latest
 	troubles map[uint8][]span           // the paths of a node were bad for longer than its peers bear
 	pauses   map[uint8][]span           // a node was stopped
 	ends     map[lifeKey]noteKind       // how the end of a life looked to its reader
@@ -86,7 +95,7 @@ func newAudit(y *tally) *audit {
 	return &audit{tally: y, lives: map[lifeKey]*life{}, of: map[uint8][]*life{}, open: map[mailKey]*mail{}, got: map[flow]bits{}, last: map[struct {
 		flow
 		reader uint16
-	}]uint64{}, heard: map[[2]uint8]time.Duration{}, troubles: map[uint8][]span{}, pauses: map[uint8][]span{}, ends: map[lifeKey]noteKind{}}
+	}]uint64{}, heard: map[[2]uint8]time.Duration{}, knows: map[tie]time.Duration{}, troubles: map[uint8][]span{}, pauses: map[uint8][]span{}, ends: map[lifeKey]noteKind{}}
 }
 
 // born says that a life begins.
@@ -173,6 +182,31 @@ func (a *audit) received(l *life, m letter, at time.Duration) {
 		a.last[key] = m.seq
 	}
 	a.heard[[2]uint8{l.owner, m.owner}] = at
+	reader, sender := lifeKey{l.owner, l.number}, lifeKey{m.owner, m.life}
+	a.meet(tie{reader, sender}, at)
+	if sent := a.open[mailKey{m, l.owner}]; sent != nil {
+		at = sent.posted
+	}
+	a.meet(tie{sender, reader}, at)
+}
+
+// meet notes that one life knows another at a time: it has a message of it, or it sent one then that came there.
+func (a *audit) meet(t tie, at time.Duration) {
+	if since, met := a.knows[t]; !met || at < since {
+		a.knows[t] = at
+	}
+}
+
+// knew reports whether a life knew, when it sent a message, which life of the receiver it sent it to. The first life is the one that everybody knows.
+func (a *audit) knew(k mailKey, m *mail) bool {
+	now := a.of[k.to][0]
+	for _, l := range a.of[k.to] {
+		if l.up <= m.posted {
+			now = l
+		}
+	}
+	since, met := a.knows[tie{lifeKey{k.owner, k.life}, lifeKey{now.owner, now.number}}]
+	return now == a.of[k.to][0] || met && since <= m.posted
 }
 
 // met reports whether one of the spans meets a time.
@@ -251,6 +285,9 @@ func (a *audit) judge(now time.Duration) (due int) {
 			if now <= wait+grace+a.paused(k.to, m.posted, now) {
 				due++
 				continue
+			}
+			if !m.level.arrives() && !a.knew(k, m) { // all that may say so has come by now
+				break
 			}
 			a.tally.fault(lost, "%v to %s has completed (%v) at %v, and has not come by %v; its sender %v (it has given the receiver up at %v)", k.letter, nameOf(k.to), m.level, m.done, now, a.lives[lifeKey{k.owner, k.life}],
 				a.lives[lifeKey{k.owner, k.life}].gaveUp[k.to])
@@ -353,6 +390,7 @@ func TestAudit(t *testing.T) {
 		sender         fate
 		received, path bool
 		receiverDied   bool
+		restarted, met bool // the receiver has begun a new life before, and the sender has sent it something since
 		want           string
 	}{
 		{level: levelTransmit, want: "lost"},
@@ -364,11 +402,24 @@ func TestAudit(t *testing.T) {
 		{level: levelInject, sender: closed, want: "lost"},
 		{level: levelInject, sender: late},
 		{level: levelMatch, sender: closed, receiverDied: true},
+		{level: levelTransmit, restarted: true},
+		{level: levelTransmit, restarted: true, met: true, want: "lost"},
+		{level: levelDelivery, restarted: true, want: "lost"},
 	} {
 		y := &tally{quiet: true}
 		a := newAudit(y)
 		from, to := a.born(2, 1, 0), a.born(0, 1, 0)
 		from.ready, to.ready = true, true
+		if c.restarted {
+			a.died(0, 1, sec/4)
+			to = a.born(0, 2, sec/2)
+			to.ready = true
+		}
+		if c.met {
+			first := letter{owner: 2, life: 1, lane: 2, seq: 1}
+			a.take(from, note{first.word(), notePosted, 0, c.level, sec})
+			a.take(to, note{word: first.word(), kind: noteReceived, at: 2 * sec})
+		}
 		a.take(from, note{at.word(), notePosted, 0, c.level, sec})
 		a.take(from, note{at.word(), noteDone, 0, c.level, 2 * sec})
 		if c.received {
@@ -381,7 +432,7 @@ func TestAudit(t *testing.T) {
 			begin(a.troubles, 0, 2*sec)
 		}
 		if c.receiverDied {
-			a.died(0, 1, 4*sec)
+			a.died(0, to.number, 4*sec)
 		}
 		a.judge(5 * sec)
 		if y.counts != [counts]int{} {
