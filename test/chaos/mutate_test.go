@@ -28,7 +28,7 @@ var mutations = []mutation{
 	{"seal", "internal/xnet/engine/seal.go", "\t\tt.seals.Break(i)\n", "", // a buffer goes back under a whole seal
 		"tcp/rdm@memory", "close,stop,courier"},
 	{"drain", "internal/front/linger.go", "if w.Drained(true) {", "if w.Drained(true) || !w.Drained(true) {", // a close waits for nothing
-		"tcp/rdm@sockets", "close,stop,courier"},
+		"udp;ofi_rxd@fault", "close,stop,courier"},
 	{"ack", "internal/xnet/engine/stream.go", "\tin.op, in.n, in.hasAck = op, int(op.niov), op.ack\n", // what has begun to come is acknowledged
 		"\tin.op, in.n, in.hasAck = op, int(op.niov), false\n\tif op.ack {\n\t\tc.acknowledge()\n\t}\n",
 		"udp;ofi_rxd@sockets", "kill,close,courier"},
