@@ -10,17 +10,23 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // low and high lie below the range from which systems take ports for outgoing connections, so that none of these takes a port between its choice and the
 // server's start.
 const low, high = 20000, 30000
 
-// Free returns n ports at which nobody listened a moment ago, at the address host, or at any if it is empty.
+// next counts the ports that this process has looked at. It begins anywhere: other processes look for ports as well.
+var next atomic.Uint32
+
+func init() { next.Store(rand.Uint32N(high - low)) }
+
+// Free returns n ports at which nobody listened a moment ago, at the address host, or at any if it is empty. No two calls return the same one: its server may not have started.
 func Free(host string, n int) (ports []int, err error) {
 	var errs []error
 	for len(ports) < n {
-		port := low + rand.IntN(high-low)
+		port := low + int(next.Add(1)%(high-low))
 		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if err == nil {
 			defer l.Close() // when all are chosen, so that they differ

@@ -457,8 +457,11 @@ func TestCollTakenBackAmongMany(t *testing.T) {
 		s.b.rx.DiscardColl(func(*Conn, uint64) bool { return true })
 		return took
 	}
-	few, many := measure(100), measure(20000)
-	if many > 10*few+20*time.Millisecond {
-		t.Errorf("%v among 100, %v among 20000", few, many)
+	var few, many time.Duration
+	for range 5 { // whoever else runs makes one of them longer, and not each time the second
+		if few, many = measure(100), measure(20000); many <= 10*few+20*time.Millisecond {
+			return
+		}
 	}
+	t.Errorf("%v among 100, %v among 20000", few, many)
 }
