@@ -44,6 +44,9 @@ func TestDribble(t *testing.T) {
 	_, err := c.Write(req[wire.CMHeaderLen:])
 	must(t, err)
 	answered(t, c)
+	ep.prog.Lock()
+	s.Posted(false) // a layer that looks whether there is something to send has not spoken to the peer
+	ep.prog.Unlock()
 	msg := wire.Header{Op: wire.OpMsg}
 	msg.SetPayload(8)
 	b := append(msg.Append(nil, wire.Little), "12345678"...)

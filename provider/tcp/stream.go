@@ -59,7 +59,7 @@ type stream struct {
 	carried func() // bytes were given to conn or taken from it; nil usually
 	held    bool   // the owner wants nothing received
 	moved   bool   // fd is a local socket, no TCP one (local.go)
-	unheard bool   // the peer has connected, and neither has it sent a whole message nor was anything posted to it: passes need not look at it
+	unheard bool   // the peer has connected, and neither has it sent a whole message nor was one sent to it: passes need not look at it
 	pausing bool   // the connection has paused, and a timer goes on with it
 	water   int    // how many bytes have to come until the poller tells of them, while unheard; 0 is 1
 
@@ -397,7 +397,7 @@ func (s *stream) becomeHeard() {
 
 // posted is called after something was queued by the application: it leaves now, or with what follows before the next pass.
 func (s *stream) posted(more bool) {
-	if s.unheard {
+	if s.unheard && s.conn.MsgsOut > 0 {
 		s.becomeHeard()
 	}
 	if s.blocked || s.fd == netx.NoFD || !s.conn.HasPending() || s.move == moveHeld {
