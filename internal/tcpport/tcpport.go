@@ -22,7 +22,7 @@ var next atomic.Uint32
 
 func init() { next.Store(rand.Uint32N(high - low)) }
 
-// Free returns n ports at which nobody listened a moment ago, at the address host, or at any if it is empty. No two calls return the same one: its server may not have started.
+// Free returns n ports at which nobody listened a moment ago, at the address host, or at any if it is empty. A port comes again only when all others were looked at: its server may not have started.
 func Free(host string, n int) (ports []int, err error) {
 	var errs []error
 	for len(ports) < n {

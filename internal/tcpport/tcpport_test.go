@@ -37,7 +37,7 @@ func TestListening(t *testing.T) {
 	}
 }
 
-// TestFree: ports differ, also those of two calls, and an address that nobody may listen at is an error.
+// TestFree: ports differ, those of several calls, too, and an address that nobody may listen at is an error.
 func TestFree(t *testing.T) {
 	var ports []int
 	for range 100 {
