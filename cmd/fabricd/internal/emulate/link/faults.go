@@ -33,7 +33,8 @@ type Faults struct {
 	ECN        int     // frames in the queue from which on frames that can be are marked (RFC 3168); 0: never
 }
 
-// Burst makes losses come in bursts: the model of Gilbert and Elliott. The link is in a good state, in which Faults.Loss applies, or in a bad one.
+// Burst makes losses come in bursts: the model of Gilbert and Elliott. The link is in a good state, in which Faults.Loss applies, or in a bad one;
+// for frames to groups by themselves.
 type Burst struct {
 	Enter float64 // probability that a frame finds the good state turned bad
 	Leave float64 // probability that a frame finds the bad state turned good

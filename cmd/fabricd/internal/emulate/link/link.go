@@ -22,11 +22,16 @@ type Link struct {
 	faults Faults
 	down   bool
 	seed   uint64
-	next   [2]uint64 // numbers of the next frames: to nodes, to groups
-	bad    bool      // the state of the burst model
+	to     [2]stream // to nodes, and to groups: what kernels send to groups by themselves leaves the fate of the rest as it is
 	line   line
 	held   []hold
 	stats  Stats
+}
+
+// stream is the frames that share their luck.
+type stream struct {
+	next uint64 // the number of the next one
+	bad  bool   // the state of the burst model
 }
 
 // hold is a frame that waits to be overtaken.
@@ -44,7 +49,7 @@ func New(seed, stream uint64) *Link {
 // Set sets the faults, which Check has approved, of a link that nothing is on.
 func (l *Link) Set(f Faults) {
 	if f.Burst == (Burst{}) {
-		l.bad = false
+		l.to[0].bad, l.to[1].bad = false, false
 	}
 	l.faults = f
 }
@@ -99,12 +104,12 @@ func (l *Link) Timed() bool {
 
 // Send has f enter the link at now. cut says that a partition lies between its sender and its receiver.
 func (l *Link) Send(now mono.Time, f *Frame, cut bool, out Out) {
-	stream := uint64(0)
+	s, seed := &l.to[0], l.seed
 	if f.group() {
-		stream = 1
+		s, seed = &l.to[1], l.seed+1
 	}
-	luck := chance{l.seed + stream, l.next[stream]}
-	l.next[stream]++
+	luck := chance{seed, s.next}
+	s.next++
 	l.stats.Frames++
 	l.stats.Bytes += uint64(len(f.B))
 	f.At = now
@@ -115,7 +120,7 @@ func (l *Link) Send(now mono.Time, f *Frame, cut bool, out Out) {
 	case l.faults.Rate > 0 && !l.queue(now, f):
 		l.stats.Dropped++
 		out.Free(f)
-	case l.loses(luck):
+	case l.loses(s, luck):
 		l.stats.Lost++
 		out.Free(f)
 	default:
@@ -147,19 +152,19 @@ func (l *Link) queue(now mono.Time, f *Frame) bool {
 }
 
 // loses reports whether the frame is lost by chance.
-func (l *Link) loses(luck chance) bool {
+func (l *Link) loses(s *stream, luck chance) bool {
 	b := &l.faults.Burst
 	if *b == (Burst{}) {
 		return luck.happens(byLoss, l.faults.Loss)
 	}
 	turn := b.Enter
-	if l.bad {
+	if s.bad {
 		turn = b.Leave
 	}
 	if luck.happens(byBurst, turn) {
-		l.bad = !l.bad
+		s.bad = !s.bad
 	}
-	if l.bad {
+	if s.bad {
 		return luck.happens(byBurstLoss, b.Loss)
 	}
 	return luck.happens(byLoss, l.faults.Loss)

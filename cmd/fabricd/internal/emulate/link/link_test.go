@@ -130,9 +130,9 @@ func TestBursts(t *testing.T) {
 
 // TestSeed: the same seed does the same, another something else; a change on the way, a fault more, or a frame to a group, leaves the fate of the rest.
 func TestSeed(t *testing.T) {
-	fates := func(seed uint64, change func(l *Link, w *wire, i int)) map[int]bool {
+	fates := func(seed uint64, faults Faults, change func(l *Link, w *wire, i int)) map[int]bool {
 		l, w := New(seed, 1), &wire{}
-		l.Set(Faults{Loss: 0.3})
+		l.Set(faults)
 		for i := range 3000 {
 			if change != nil {
 				change(l, w, i)
@@ -148,25 +148,30 @@ func TestSeed(t *testing.T) {
 		return fate
 	}
 	same := func(a, b map[int]bool) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
-	want := fates(5, nil)
-	if len(want) < 600 || !same(want, fates(5, nil)) {
+	lossy, bursts := Faults{Loss: 0.3}, Faults{Burst: Burst{Enter: 0.05, Leave: 0.2, Loss: 1}}
+	want := fates(5, lossy, nil)
+	if len(want) < 600 || !same(want, fates(5, lossy, nil)) {
 		t.Error("the same seed did something else")
 	}
-	if same(want, fates(6, nil)) {
+	if same(want, fates(6, lossy, nil)) {
 		t.Error("another seed did the same")
+	}
+	groups := func(l *Link, w *wire, i int) {
+		f := frame(9999, 100)
+		f.B[0] = 0x33
+		l.Send(1, f, false, w)
 	}
 	for name, change := range map[string]func(l *Link, w *wire, i int){
 		"perfect for a while": func(l *Link, _ *wire, i int) { l.Set(Faults{Loss: map[bool]float64{true: 0.3}[i > 1000]}) },
 		"another fault":       func(l *Link, _ *wire, i int) { l.Set(Faults{Loss: 0.3, Corrupt: 0.5}) },
-		"groups": func(l *Link, w *wire, i int) {
-			f := frame(9999, 100)
-			f.B[0] = 0x33
-			l.Send(1, f, false, w)
-		},
+		"groups":              groups,
 	} {
-		if !same(want, fates(5, change)) {
+		if !same(want, fates(5, lossy, change)) {
 			t.Errorf("%s: other frames are lost", name)
 		}
+	}
+	if want := fates(5, bursts, nil); len(want) < 600 || !same(want, fates(5, bursts, groups)) {
+		t.Error("groups: other frames are lost in bursts")
 	}
 }
 
