@@ -199,14 +199,15 @@ func (a *audit) meet(t tie, at time.Duration) {
 
 // knew reports whether a life knew, when it sent a message, which life of the receiver it sent it to. The first life is the one that everybody knows.
 func (a *audit) knew(k mailKey, m *mail) bool {
-	now := a.of[k.to][0]
+	first := a.of[k.to][0]
+	there := first
 	for _, l := range a.of[k.to] {
 		if l.up <= m.posted {
-			now = l
+			there = l
 		}
 	}
-	since, met := a.knows[tie{lifeKey{k.owner, k.life}, lifeKey{now.owner, now.number}}]
-	return now == a.of[k.to][0] || met && since <= m.posted
+	since, met := a.knows[tie{lifeKey{k.owner, k.life}, lifeKey{there.owner, there.number}}]
+	return there == first || met && since <= m.posted
 }
 
 // met reports whether one of the spans meets a time.
@@ -390,7 +391,8 @@ func TestAudit(t *testing.T) {
 		sender         fate
 		received, path bool
 		receiverDied   bool
-		restarted, met bool // the receiver has begun a new life before, and the sender has sent it something since
+		restarted      bool // the receiver has begun a new life before,
+		met, heard     bool // and the sender has sent it something since, or received something of it
 		want           string
 	}{
 		{level: levelTransmit, want: "lost"},
@@ -404,6 +406,7 @@ func TestAudit(t *testing.T) {
 		{level: levelMatch, sender: closed, receiverDied: true},
 		{level: levelTransmit, restarted: true},
 		{level: levelTransmit, restarted: true, met: true, want: "lost"},
+		{level: levelTransmit, restarted: true, heard: true, want: "lost"},
 		{level: levelDelivery, restarted: true, want: "lost"},
 	} {
 		y := &tally{quiet: true}
@@ -419,6 +422,9 @@ func TestAudit(t *testing.T) {
 			first := letter{owner: 2, life: 1, lane: 2, seq: 1}
 			a.take(from, note{first.word(), notePosted, 0, c.level, sec})
 			a.take(to, note{word: first.word(), kind: noteReceived, at: 2 * sec})
+		}
+		if c.heard {
+			a.take(from, note{word: letter{owner: 0, life: 2, lane: 1, seq: 1}.word(), kind: noteReceived, at: sec})
 		}
 		a.take(from, note{at.word(), notePosted, 0, c.level, sec})
 		a.take(from, note{at.word(), noteDone, 0, c.level, 2 * sec})

@@ -52,7 +52,9 @@ func TestNative(t *testing.T) {
 				f.setup.Most = nativeMost
 				// Native drops what it has not received when a connection ends, in good order or not (docs/completion.md). Over datagrams it stops answering for
 				// seconds when a peer has died: it is given up, and loses what has not arrived. What it has acknowledged must come.
-				begin(f.audit.troubles, boxOwner, 0)
+				if name == "box" || s.datagrams() {
+					begin(f.audit.troubles, boxOwner, 0)
+				}
 				run(f, bin, prov, long)
 				f.settleNative(name == "box")
 			})
