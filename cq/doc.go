@@ -3,13 +3,13 @@
 //
 // # Locking
 //
-// A Queue or Counter has no lock of its own: it lives under the lock of its domain's progress engine (Progress). Providers push while they hold that
-// lock anyway, so that a completion costs a few stores. An EventQueue has its own mutex, because its events come from several engines; the order is
-// engine before event queue before wait set, and nothing here calls an engine while it holds a mutex of its own.
+// A Queue or Counter has no lock of its own: the lock of its domain's progress engine (Progress) protects it. Providers push while they hold that lock
+// anyway, so a completion costs a few stores. An EventQueue has its own mutex, because its events come from several engines. The lock order is engine,
+// event queue, wait set. No function here calls an engine while it holds a mutex of its own.
 //
 // # Waiting
 //
-// Whoever is about to sleep says so under the lock, after looking at the queue under the same lock; from then on the next push takes a slow path
-// that wakes all sleepers. Each looks again and goes back to sleep if another one was faster. So no wake-up is lost, and a queue on which nobody sleeps
+// A caller that is about to sleep registers under the lock, after it has checked the queue under the same lock. From then on the next push takes a slow path
+// that wakes all sleepers. Each sleeper checks again, and goes back to sleep if another one was faster. So no wake-up is lost, and a queue without sleepers
 // pays nothing. The descriptor of a queue (WaitFD) becomes readable only after TryWait allowed a sleep on it: no system call per completion.
 package cq

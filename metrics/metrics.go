@@ -1,5 +1,5 @@
-// Package metrics serves what a process did with its fabrics to Prometheus. It is for programs that want that without the daemon fabricd, which serves the same
-// for all processes of a node:
+// Package metrics exports a process' metrics to Prometheus. It is for programs that run without the daemon fabricd, which exports the same metrics for all
+// processes of a node:
 //
 //	http.Handle("/metrics", metrics.Handler())
 //
@@ -7,8 +7,8 @@
 //
 //	registry.MustRegister(metrics.Collector())
 //
-// Nothing is collected between scrapes; a scrape looks at each open endpoint under its domain's lock, for some microseconds. The number of series is bounded
-// by the providers in use; docs/metrics.md lists them. Latencies are native histograms, with classic buckets for those who scrape text.
+// Nothing is collected between scrapes. A scrape reads each open endpoint under its domain's lock, for some microseconds. The number of series is bounded by
+// the providers in use; docs/metrics.md lists them. Latencies are native histograms, with classic buckets for scrapers of the text format.
 package metrics
 
 import (

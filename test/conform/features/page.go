@@ -37,25 +37,31 @@ func (c *column) cell(r *row, accepted bool) string {
 
 const head = `# Features
 
-What tests show of libfabric's interface, stack by stack. This page is made by running the conformance suite (%s), and a test fails when it is not
-what the suite shows. An overlay above each stack notes every call, flag and value that a test uses and what comes of it; it counts when the test passes.
+This page lists what the tests show of libfabric's interface, stack by stack. Running the conformance suite generates
+it:
 
-* **yes**: a test uses it, and a test fails when the feature is taken away: the call does nothing, the flag or value does not reach the stack. The last column names the
-  themes of the tests (%s).
-* **accepted**: stacks accept it and everything else works beside it, but no test can tell it from a stack that ignores it. Most of these are declarations: the
-  application says what it can cope with, or asks for what every stack does anyway.
-* **an error**: all uses that tests made of it ended so, as they should.
-* **–**: nothing there to call, or of no meaning on that kind of endpoint.
+    %s
 
-A row that does not work on all of tcp RDM, tcp;ofi_rxm and udp;ofi_rxd says why not, by libfabric's own definition; no other may be refused there.
-tcp MSG is endpoints with a receive queue of their own and with shared ones. Peers are of this module: what of it works with native ones is in
-docs/wire.
+A test fails if the page differs from what the suite shows. A recorder above each stack notes every call, flag and value
+that a test uses, and its result. A note counts if the test passes. The last column names the themes of the tests
+(%s).
+
+| cell | meaning |
+|---|---|
+| **yes** | a test uses the feature, and a test fails when the feature is taken away: the call does nothing, the flag or value does not reach the stack |
+| **accepted** | stacks accept it and everything else works beside it, but no test can tell it from a stack that ignores it. Most of these are declarations: the application says what it can cope with, or asks for what every stack does anyway |
+| **an error** | all uses in tests ended with this error, as they should |
+| **–** | there is nothing to call, or it has no meaning on that type of endpoint |
+
+A row that does not work on all of tcp RDM, tcp;ofi_rxm and udp;ofi_rxd has a note with the reason, by libfabric's own
+definition. No other row may be refused there. tcp MSG covers endpoints with a receive queue of their own and with
+shared ones. Peers are gofabric's; docs/wire describes what works with native peers.
 `
 
 // page renders the page, and lists the cells that should not be as they are.
 func page(sections []section, cols []*column, accepted map[string]bool) (text string, holes []string) {
 	var b strings.Builder
-	fmt.Fprintf(&b, head, "`go test ./test/conform/features -features docs/features.md`", "`test/conform`")
+	fmt.Fprintf(&b, head, "go test ./test/conform/features -features docs/features.md", "`test/conform`")
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n| |", s.title)
 		for _, c := range cols {

@@ -1,2 +1,3 @@
-// Package daemon is what runs: sockets, who is calling, the life of the parts that do the work. It knows no part; main puts them together.
+// Package daemon runs the parts of fabricd: it has the sockets, identifies callers, and starts and stops the parts that do the work. It imports no part;
+// main puts them together.
 package daemon

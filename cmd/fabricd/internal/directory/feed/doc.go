@@ -1,3 +1,3 @@
-// Package feed tells watchers what happened. It keeps the last changes once, for all of them; a watcher is a place in that history, so that many and slow ones cost
-// nothing more. One that falls behind its beginning is told so.
+// Package feed reports changes to watchers. It keeps the last changes once, for all watchers. A watcher is a position in that history, so many and slow
+// watchers cost nothing more. A watcher that falls behind the beginning of the history gets an error.
 package feed

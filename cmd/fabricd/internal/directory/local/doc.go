@@ -1,2 +1,2 @@
-// Package local is the directory of a node by itself: a table in memory, and a journal on disk that it comes back from.
+// Package local is the directory of a single node: a table in memory, and a journal on disk from which it is restored.
 package local

@@ -1,3 +1,3 @@
-// Package topology reads what fabric is to be emulated: nodes, switches, links with their faults, and what changes when. Parse turns YAML into a Topology
-// that is checked and complete, so that who builds it finds no surprise; Ready has the common ones by name.
+// Package topology reads the description of an emulated fabric: nodes, switches, links with their faults, and a schedule of changes. Parse turns YAML into
+// a Topology that is checked and complete, so building it cannot fail on its contents. Ready returns the built-in topologies by name.
 package topology

@@ -1,3 +1,4 @@
-// Package paper is a disk for tests, which keeps apart what programs see and what is durable, by the worst that POSIX allows: the end of the machine takes what was
-// not synced, in any order and in parts; where fsync(2) fails nobody knows what is durable, and the kernel takes it for clean.
+// Package paper is a disk for tests. It keeps what programs see apart from what is durable, by the worst behaviour that POSIX allows. When the machine
+// ends, data that was not synced is lost, in any order and in parts. When fsync(2) fails, it is unknown what is durable, and the kernel takes the data for
+// clean.
 package paper
