@@ -13,14 +13,14 @@ import (
 
 // allocSide is an endpoint with everything it needs.
 type allocSide struct {
-	ep    core.Endpoint
-	cq    core.CompletionQueue
-	eq    core.EventQueue
-	av    core.AddressVector
-	mr    core.MemoryRegion
+	ep    *core.Endpoint
+	cq    *core.CompletionQueue
+	eq    *core.EventQueue
+	av    *core.AddressVector
+	mr    *core.MemoryRegion
 	fi    []core.FIAddr
-	set   core.AVSet
-	mc    core.MC
+	set   *core.AVSet
+	mc    *core.MC
 	in    []byte
 	out   []byte
 	done  int

@@ -9,8 +9,8 @@ import (
 // base is what endpoints share: fabric, domain and completion queue. It is closed when the last of its owners lets go.
 type base struct {
 	info   *core.Info
-	fabric core.Fabric
-	domain core.Domain
+	fabric *core.Fabric
+	domain *core.Domain
 	hub    hub
 	refs   atomic.Int32
 }

@@ -167,7 +167,7 @@ func (e *Endpoint) giveUp(r *request, o *op) {
 	e.base.hub.wait(context.Background(), o)
 }
 
-// disconnecter is a core endpoint that can break off the connection with one peer and leave the others alone, as those of type RDM may.
+// disconnecter is the driver of an endpoint that can break off the connection with one peer and leave the others alone, as those of type RDM may.
 type disconnecter interface{ Disconnect(peer core.FIAddr) error }
 
 // breakOff ends the connection that a transfer is stuck in, and reports whether that was possible.
@@ -181,7 +181,7 @@ func (e *Endpoint) breakOff(p Peer) bool {
 		e.abort()
 		return e.ep.Shutdown() == nil
 	}
-	d, ok := e.ep.(disconnecter)
+	d, ok := e.ep.Driver().(disconnecter)
 	return ok && p != AnyPeer && d.Disconnect(core.FIAddr(p)) == nil
 }
 
@@ -212,8 +212,7 @@ func (e *Endpoint) endOf(v verb) error {
 
 // peerClosed reports that the peer has said that it sends no more.
 func (e *Endpoint) peerClosed() bool {
-	h, ok := e.ep.(core.HalfCloser)
-	return ok && h.PeerClosed()
+	return e.ep.PeerClosed()
 }
 
 func (e *Endpoint) isOpen() bool {

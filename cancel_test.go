@@ -99,7 +99,7 @@ func TestCancelSendUnderWay(t *testing.T) {
 			getInfo: func(q core.Query) ([]*core.Info, []core.Refusal, error) {
 				return core.GetInfo(proc.registry, proc.host, proc.params, q)
 			},
-			openFabric: func(i *core.Info) (core.Fabric, error) { return core.OpenFabric(proc.registry, i) },
+			openFabric: func(i *core.Info) (*core.Fabric, error) { return core.OpenFabric(proc.registry, i) },
 		}
 	}
 	client, server := dialPair(t, option)

@@ -2,6 +2,7 @@ package gofabric
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 
 	"gofabric/core"
@@ -27,7 +28,7 @@ func CloseAll(objs ...core.Object) error {
 type parent interface{ Children() []core.Object }
 
 func gather(all []core.Object, o core.Object) []core.Object {
-	if o == nil || slices.Contains(all, o) {
+	if isNil(o) || slices.Contains(all, o) {
 		return all
 	}
 	all = append(all, o)
@@ -39,24 +40,28 @@ func gather(all []core.Object, o core.Object) []core.Object {
 	return all
 }
 
+// isNil says that there is no object: nil, or a nil pointer to one.
+func isNil(o core.Object) bool {
+	v := reflect.ValueOf(o)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 // closeRank is lower for what must be closed earlier.
 func closeRank(o core.Object) int {
 	switch o.(type) {
 	case *Endpoint, *Listener, *Memory:
 		return 0
-	case core.Endpoint, core.PassiveEndpoint:
+	case *core.Endpoint, *core.ScalableEndpoint, *core.PassiveEndpoint:
 		return 1
-	case core.SharedRx, core.MemoryRegion:
+	case *core.SharedRx, *core.MemoryRegion, *core.MC:
 		return 2
-	case core.PollSet, core.AVSet:
+	case *core.PollSet, *core.AVSet:
 		return 3
-	case core.MC: // a set has its methods, too
-		return 2
-	case core.CompletionQueue, core.EventQueue, core.Counter, core.AddressVector:
+	case *core.CompletionQueue, *core.EventQueue, *core.Counter, *core.AddressVector:
 		return 4
-	case core.Domain:
+	case *core.Domain:
 		return 6
-	case core.Fabric:
+	case *core.Fabric:
 		return 7
 	}
 	return 5 // wait sets outlive the queues in them, whatever else does not

@@ -23,62 +23,120 @@ func (n noted) note() error {
 
 type (
 	notedEP struct {
-		core.Endpoint
+		core.ScalableDriver
 		noted
 	}
 	notedCQ struct {
-		core.CompletionQueue
+		core.CQDriver
 		noted
 	}
 	notedSet struct {
-		core.AVSet
+		core.AVSetDriver
 		noted
 	}
 	notedMC struct {
-		core.MC
+		core.MCDriver
 		noted
 	}
 	notedAV struct {
-		core.AddressVector
+		core.AVDriver
 		noted
 	}
 	notedMR struct {
-		core.MemoryRegion
+		core.MRDriver
 		noted
 	}
 	notedDomain struct {
-		core.Domain
+		core.DomainDriver
+		noted
+		mr noted
+	}
+	notedFabric struct {
+		core.FabricDriver
+		noted
+		domain *notedDomain
+	}
+	// notedOwner is an object of the application's own.
+	notedOwner struct {
 		noted
 		children []core.Object
 	}
-	notedFabric struct {
-		core.Fabric
-		noted
-	}
 )
 
-func (n *notedEP) Close() error                { return n.note() }
-func (n *notedCQ) Close() error                { return n.note() }
-func (n *notedSet) Close() error               { return n.note() }
-func (n *notedMC) Close() error                { return n.note() }
-func (n *notedAV) Close() error                { return n.note() }
-func (n *notedMR) Close() error                { return n.note() }
-func (n *notedDomain) Close() error            { return n.note() }
-func (n *notedDomain) Children() []core.Object { return n.children }
-func (n *notedFabric) Close() error            { return n.note() }
+func (n *notedEP) Close() error     { return n.note() }
+func (n *notedCQ) Close() error     { return n.note() }
+func (n *notedSet) Close() error    { return n.note() }
+func (n *notedMC) Close() error     { return n.note() }
+func (n *notedAV) Close() error     { return n.note() }
+func (n *notedMR) Close() error     { return n.note() }
+func (n *notedDomain) Close() error { return n.note() }
+func (n *notedFabric) Close() error { return n.note() }
+func (n *notedOwner) Close() error  { return n.note() }
+
+func (n *notedOwner) Children() []core.Object { return n.children }
+
+// called is n under another name.
+func (n noted) called(name string) noted { return noted{name: name, order: n.order} }
+
+func (n *notedFabric) OpenDomain(*core.Info) (core.DomainDriver, error) { return n.domain, nil }
+func (n *notedDomain) OpenEndpoint(*core.Info, *core.Endpoint) (core.EndpointDriver, error) {
+	return &notedEP{noted: n.called("ep")}, nil
+}
+func (n *notedDomain) OpenScalable(*core.Info, *core.ScalableEndpoint) (core.ScalableDriver, error) {
+	return &notedEP{noted: n.called("scalable")}, nil
+}
+func (n *notedDomain) OpenCQ(core.CQAttr, core.WaitDriver) (core.CQDriver, error) {
+	return &notedCQ{noted: n.called("cq")}, nil
+}
+func (n *notedDomain) OpenAV(core.AVAttr, *core.AddressVector) (core.AVDriver, error) {
+	return &notedAV{noted: n.called("av")}, nil
+}
+func (n *notedDomain) RegMR(*core.MRAttr, core.AVDriver) (core.MRDriver, error) {
+	return &notedMR{noted: n.mr}, nil
+}
+func (n *notedAV) OpenSet(core.AVSetAttr) (core.AVSetDriver, error) {
+	return &notedSet{noted: n.called("set")}, nil
+}
+func (n *notedEP) JoinCollective(_ core.FIAddr, _ core.AVSetDriver, _ core.Flags, _ any, made func(core.MCDriver) *core.MC) error {
+	made(&notedMC{noted: n.called("mc")})
+	return nil
+}
 
 func TestCloseAllOrder(t *testing.T) {
 	var order []string
-	n := func(name string) noted { return noted{name: name, order: &order} }
-	broken := n("mr")
+	n := noted{order: &order}
+	broken := n.called("mr")
 	broken.err = core.ErrBusy
-	ep, cq, mr := &notedEP{noted: n("ep")}, &notedCQ{noted: n("cq")}, &notedMR{noted: broken}
-	domain := &notedDomain{noted: n("domain"), children: []core.Object{mr, cq, &notedAV{noted: n("av")}, &notedSet{noted: n("set")}, &notedMC{noted: n("mc")}}}
-	err := CloseAll(&notedFabric{noted: n("fabric")}, domain, cq, nil, ep)
+	fabric := core.NewFabric(&notedFabric{noted: n.called("fabric"), domain: &notedDomain{noted: n.called("domain"), mr: broken}})
+	opened := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	domain, err := fabric.OpenDomain(nil)
+	opened(err)
+	ep, err := domain.OpenEndpoint(nil)
+	opened(err)
+	scalable, err := domain.OpenScalable(nil)
+	opened(err)
+	cq, err := domain.OpenCQ(core.CQAttr{})
+	opened(err)
+	av, err := domain.OpenAV(core.AVAttr{})
+	opened(err)
+	set, err := av.OpenSet(core.AVSetAttr{})
+	opened(err)
+	mc, err := ep.JoinCollective(0, set, 0, nil)
+	opened(err)
+	mr, err := domain.RegMR(nil)
+	opened(err)
+	owner := &notedOwner{noted: n.called("owner"), children: []core.Object{mr, cq, av, set, mc}}
+	var none *core.EventQueue
+	err = CloseAll(fabric, domain, owner, cq, nil, none, scalable, ep)
 	if !errors.Is(err, core.ErrBusy) {
 		t.Errorf("got %v", err)
 	}
-	if want := []string{"ep", "mr", "mc", "set", "cq", "av", "domain", "fabric"}; !slices.Equal(order, want) {
+	if want := []string{"scalable", "ep", "mr", "mc", "set", "cq", "av", "owner", "domain", "fabric"}; !slices.Equal(order, want) {
 		t.Errorf("closed %v, want %v", order, want)
 	}
 }

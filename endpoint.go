@@ -37,10 +37,10 @@ const Connected = AnyPeer
 // core.ErrCanceled.
 type Endpoint struct {
 	base   *base
-	ep     core.Endpoint
-	srx    core.SharedRx      // where receives are posted, if the provider receives through one
-	av     core.AddressVector // nil if connected
-	eq     core.EventQueue    // of connected endpoints
+	ep     *core.Endpoint
+	srx    *core.SharedRx      // where receives are posted, if the provider receives through one
+	av     *core.AddressVector // nil if connected
+	eq     *core.EventQueue    // of connected endpoints
 	name   core.Addr
 	peer   core.Addr           // of connected endpoints
 	cmd    []byte              // private data that came with the connection
@@ -176,10 +176,10 @@ func (e *Endpoint) Info() *core.Info { return e.base.info }
 
 // Core is the endpoint underneath, for calls that this package does not have. Its completion queue is read by this package: operations posted there
 // must not ask for completions, or their completions are dropped.
-func (e *Endpoint) Core() core.Endpoint { return e.ep }
+func (e *Endpoint) Core() *core.Endpoint { return e.ep }
 
 // Domain is the domain underneath.
-func (e *Endpoint) Domain() core.Domain { return e.base.domain }
+func (e *Endpoint) Domain() *core.Domain { return e.base.domain }
 
 // Insert adds a peer (fi_av_insertsvc(3)): "node7:7471", "10.0.0.7:7471", "[fe80::1]:7471", an address with scheme as Name prints it, such as
 // "fi_sockaddr_in://10.0.0.7:7471", or "fabric://job/3", what an endpoint opened with Name("job/3") has registered at this node's fabricd. Nothing is sent yet: a peer that does not exist shows with the first transfer.
@@ -292,11 +292,10 @@ func (e *Endpoint) CloseWrite() error {
 	if err := e.usable(name); err != nil {
 		return err
 	}
-	h, ok := e.ep.(core.HalfCloser)
-	if !ok || e.eq == nil {
+	if e.eq == nil {
 		return e.opError(name, Connected, core.ErrOpNotSupp, "only connected endpoints have halves")
 	}
-	if err := h.CloseWrite(); err != nil {
+	if err := e.ep.CloseWrite(); err != nil {
 		return err
 	}
 	e.silent.Store(true)

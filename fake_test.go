@@ -10,31 +10,28 @@ import (
 // A provider that does exactly what a test tells it.
 
 type fakeEP struct {
-	core.Endpoint // what is not overridden panics
-	mu            sync.Mutex
-	posted        []core.Context
-	onPost        func(ctx core.Context) error
-	onCancel      func(ctx core.Context) error
-	closed        bool
+	core.EndpointDriver // what is not overridden panics
+	mu                  sync.Mutex
+	posted              []core.Context
+	onPost              func(ctx core.Context) error
+	onCancel            func(ctx core.Context) error
+	closed              bool
 }
 
-func (f *fakeEP) post(ctx core.Context) error {
+// Post takes sends and receives.
+func (f *fakeEP) Post(op core.Op) error {
+	if op.Call != core.CallSend && op.Call != core.CallRecv {
+		panic(op.Call)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.onPost != nil {
-		if err := f.onPost(ctx); err != nil {
+		if err := f.onPost(op.Ctx); err != nil {
 			return err
 		}
 	}
-	f.posted = append(f.posted, ctx)
+	f.posted = append(f.posted, op.Ctx)
 	return nil
-}
-
-func (f *fakeEP) Send(_ []byte, _ core.Desc, _ core.FIAddr, ctx core.Context) error {
-	return f.post(ctx)
-}
-func (f *fakeEP) Recv(_ []byte, _ core.Desc, _ core.FIAddr, ctx core.Context) error {
-	return f.post(ctx)
 }
 
 func (f *fakeEP) Cancel(ctx core.Context) error {
@@ -61,7 +58,7 @@ func (f *fakeEP) isClosed() bool {
 
 // fakeCQ hands out what a test puts into ch.
 type fakeCQ struct {
-	core.CompletionQueue
+	core.CQDriver
 	ch     chan core.CQErrEntry // with Err: an error entry
 	signal chan struct{}
 	fatal  chan error
@@ -73,7 +70,7 @@ func newFakeCQ() *fakeCQ {
 	return &fakeCQ{ch: make(chan core.CQErrEntry, 1024), signal: make(chan struct{}, 1), fatal: make(chan error, 1)}
 }
 
-func (q *fakeCQ) ReadFrom(e []core.CQEntry, src []core.FIAddr) (int, error) {
+func (q *fakeCQ) Read(e []core.CQEntry, src []core.FIAddr) (int, error) {
 	select {
 	case c := <-q.ch:
 		return q.give(c, e, src)
@@ -91,7 +88,7 @@ func (q *fakeCQ) give(c core.CQErrEntry, e []core.CQEntry, src []core.FIAddr) (i
 	return 1, nil
 }
 
-func (q *fakeCQ) SReadFrom(ctx context.Context, e []core.CQEntry, src []core.FIAddr) (int, error) {
+func (q *fakeCQ) SRead(ctx context.Context, e []core.CQEntry, src []core.FIAddr) (int, error) {
 	if q.reads != nil {
 		q.reads <- struct{}{}
 	}
@@ -126,16 +123,29 @@ func (q *fakeCQ) Signal() error {
 func (q *fakeCQ) Close() error { return nil }
 
 type fakeDomain struct {
-	core.Domain
+	core.DomainDriver
+	ep *fakeEP
+	cq *fakeCQ
 }
 
 func (fakeDomain) Close() error { return nil }
+func (d fakeDomain) OpenEndpoint(*core.Info, *core.Endpoint) (core.EndpointDriver, error) {
+	return d.ep, nil
+}
+func (d fakeDomain) OpenCQ(core.CQAttr, core.WaitDriver) (core.CQDriver, error) { return d.cq, nil }
+func (fakeDomain) OpenAV(core.AVAttr, *core.AddressVector) (core.AVDriver, error) {
+	return fakeAV{}, nil
+}
 
-type fakeFabric struct{ core.Fabric }
+type fakeFabric struct {
+	core.FabricDriver
+	domain fakeDomain
+}
 
-func (fakeFabric) Close() error { return nil }
+func (fakeFabric) Close() error                                       { return nil }
+func (f fakeFabric) OpenDomain(*core.Info) (core.DomainDriver, error) { return f.domain, nil }
 
-type fakeAV struct{ core.AddressVector }
+type fakeAV struct{ core.AVDriver }
 
 func (fakeAV) Close() error                          { return nil }
 func (fakeAV) Lookup(core.FIAddr) (core.Addr, error) { return core.Addr{}, core.ErrInval }
@@ -145,8 +155,12 @@ func fakeEndpoint() (*Endpoint, *fakeEP, *fakeCQ) {
 	ep, cq := &fakeEP{}, newFakeCQ()
 	info := core.NewHints()
 	info.Fabric.ProvName = "fake"
-	b := &base{info: info, fabric: fakeFabric{}, domain: fakeDomain{}}
-	b.hub.cq = cq
+	b := &base{info: info, fabric: core.NewFabric(fakeFabric{domain: fakeDomain{ep: ep, cq: cq}})}
+	b.domain, _ = b.fabric.OpenDomain(info) // fakes open
+	b.hub.cq, _ = b.domain.OpenCQ(core.CQAttr{})
 	b.refs.Store(1)
-	return &Endpoint{base: b, ep: ep, av: fakeAV{}, grace: defaultGrace}, ep, cq
+	e := &Endpoint{base: b, grace: defaultGrace}
+	e.ep, _ = b.domain.OpenEndpoint(info)
+	e.av, _ = b.domain.OpenAV(core.AVAttr{})
+	return e, ep, cq
 }

@@ -15,7 +15,7 @@ import (
 // leader whose own operation completed leaves and wakes one of the others to lead. So long as operations are waited for, somebody leads or has been
 // woken to do so.
 type hub struct {
-	cq      core.CompletionQueue
+	cq      *core.CompletionQueue
 	mu      sync.Mutex
 	ops     []*op // by index; they are reused, never freed
 	free    *op

@@ -15,8 +15,8 @@ import (
 // Listener accepts connections. Its endpoints share its fabric, domain and completion queue, which live until the last of them is closed.
 type Listener struct {
 	base    *base
-	pep     core.PassiveEndpoint
-	eq      core.EventQueue
+	pep     *core.PassiveEndpoint
+	eq      *core.EventQueue
 	addr    core.Addr
 	private []byte
 	cfg     *config

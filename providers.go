@@ -75,12 +75,12 @@ func newProcess(lookup func(string) (string, bool), config string) (*process, er
 	if err != nil {
 		return nil, err
 	}
-	over, err := strict.New(params, nil)
+	hook, err := strict.New(params, nil)
 	if err != nil {
 		return nil, err
 	}
 	reg := core.NewRegistry(list...)
-	reg.SetOverlay(over)
+	reg.SetHook(hook)
 	params.Define(reg.Params()...)
 	return &process{registry: reg, params: params, host: machine}, nil
 }
@@ -125,7 +125,7 @@ func Explain(found []*core.Info) (refused []core.Refusal, taken []core.Remark) {
 }
 
 // OpenFabric opens the fabric of an Info that GetInfo returned (fi_fabric(3)).
-func OpenFabric(info *core.Info) (core.Fabric, error) {
+func OpenFabric(info *core.Info) (*core.Fabric, error) {
 	p, err := thisProcess()
 	if err != nil {
 		return nil, err

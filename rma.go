@@ -14,7 +14,7 @@ import (
 // Memory is memory that peers may read and write (fi_mr(3)).
 type Memory struct {
 	ep *Endpoint
-	mr core.MemoryRegion
+	mr *core.MemoryRegion
 	n  int
 }
 
@@ -60,7 +60,7 @@ func (e *Endpoint) Register(buf []byte, access core.Flags) (*Memory, error) {
 	}
 	attr := core.MRAttr{IOV: [][]byte{buf}, Access: access}
 	mode := e.base.domain.Attr().MRMode
-	var mr core.MemoryRegion
+	var mr *core.MemoryRegion
 	var err error
 	for range 8 { // a random key may be in use
 		if mode&core.MRModeProvKey == 0 {

@@ -11,7 +11,7 @@ import (
 // system is a set of providers and the machine they run on.
 type system struct {
 	getInfo    func(q core.Query) ([]*core.Info, []core.Refusal, error)
-	openFabric func(info *core.Info) (core.Fabric, error)
+	openFabric func(info *core.Info) (*core.Fabric, error)
 }
 
 // extraCaps are capabilities that the calls of this package make use of where they exist: who sent a message, and receiving from one peer only. They

@@ -14,7 +14,7 @@ import (
 // setBit marks the collective addresses of sets, which are thus no indices of any vector.
 const setBit = 1 << 63
 
-// Set is an ordered set of indices. It implements core.AVSet.
+// Set is an ordered set of indices. It implements core.AVSetDriver.
 type Set struct {
 	t    *Table
 	attr core.AVSetAttr
@@ -33,7 +33,7 @@ var setNumber atomic.Uint64
 const setFlags = core.Universe | core.CollectiveSets
 
 // OpenSet makes a set of the vector's addresses, which keeps the vector open (fi_av_set(3)).
-func (t *Table) OpenSet(attr core.AVSetAttr) (core.AVSet, error) {
+func (t *Table) OpenSet(attr core.AVSetAttr) (core.AVSetDriver, error) {
 	const op = "fi_av_set"
 	unset := attr.StartAddr == attr.EndAddr && (attr.StartAddr == 0 || attr.StartAddr == core.AddrNotAvail)
 	switch {
@@ -142,7 +142,7 @@ func (s *Set) Remove(fi core.FIAddr) error {
 }
 
 // other returns the members of src, which must be of the same vector.
-func (s *Set) other(op string, src core.AVSet) ([]core.FIAddr, error) {
+func (s *Set) other(op string, src core.AVSetDriver) ([]core.FIAddr, error) {
 	o, ok := src.(*Set)
 	if !ok || o.t != s.t {
 		return nil, opError(op, core.ErrInval, "the other set is of another vector")
@@ -150,8 +150,18 @@ func (s *Set) other(op string, src core.AVSet) ([]core.FIAddr, error) {
 	return o.Members(), nil
 }
 
-// Union appends what src has more (fi_av_set_union).
-func (s *Set) Union(src core.AVSet) error {
+// Combine appends what src has more, keeps what src has, too, or removes what src has (fi_av_set_union, fi_av_set_intersect, fi_av_set_diff).
+func (s *Set) Combine(how core.SetOp, src core.AVSetDriver) error {
+	switch how {
+	case core.SetUnion:
+		return s.union(src)
+	case core.SetIntersect:
+		return s.keep("fi_av_set_intersect", src, true)
+	}
+	return s.keep("fi_av_set_diff", src, false)
+}
+
+func (s *Set) union(src core.AVSetDriver) error {
 	list, err := s.other("fi_av_set_union", src)
 	if err != nil {
 		return err
@@ -169,14 +179,8 @@ func (s *Set) Union(src core.AVSet) error {
 	return nil
 }
 
-// Intersect keeps what src has, too (fi_av_set_intersect).
-func (s *Set) Intersect(src core.AVSet) error { return s.keep("fi_av_set_intersect", src, true) }
-
-// Diff removes what src has (fi_av_set_diff).
-func (s *Set) Diff(src core.AVSet) error { return s.keep("fi_av_set_diff", src, false) }
-
 // keep keeps the members that are in src, or those that are not.
-func (s *Set) keep(op string, src core.AVSet, in bool) error {
+func (s *Set) keep(op string, src core.AVSetDriver, in bool) error {
 	list, err := s.other(op, src)
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ func TestSetKeepsVector(t *testing.T) {
 	if _, err := av.Lookup(a.Addr()); err == nil {
 		t.Error("the address of a set is an index")
 	}
-	for _, err := range []error{a.Union(other), a.Intersect(other), a.Diff(other), a.Insert(fi[0]), a.Insert(77), b.Remove(fi[0])} {
+	for _, err := range []error{a.Combine(core.SetUnion, other), a.Combine(core.SetIntersect, other), a.Combine(core.SetDiff, other), a.Insert(fi[0]), a.Insert(77), b.Remove(fi[0])} {
 		if !errors.Is(err, core.ErrInval) {
 			t.Error(err)
 		}
@@ -106,7 +106,7 @@ func TestSetModel(t *testing.T) {
 		if n, err := av.InsertSym("10.0.0.1", 40, "7000", 1, all, 0); n != 40 || err != nil {
 			t.Fatal(n, err)
 		}
-		var sets [3]core.AVSet
+		var sets [3]core.AVSetDriver
 		var want [3][]core.FIAddr
 		for i := range sets {
 			if sets[i], err = av.OpenSet(core.AVSetAttr{Count: rapid.IntRange(0, 9).Draw(t, "count")}); err != nil {
@@ -140,7 +140,7 @@ func TestSetModel(t *testing.T) {
 						want[i] = append(want[i], fi)
 					}
 				}
-				if err := sets[i].Union(sets[j]); err != nil {
+				if err := sets[i].Combine(core.SetUnion, sets[j]); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -148,14 +148,14 @@ func TestSetModel(t *testing.T) {
 				i, j := pick(), pick()
 				other := in(slices.Clone(want[j]))
 				want[i] = slices.DeleteFunc(want[i], func(fi core.FIAddr) bool { return !other(fi) })
-				if err := sets[i].Intersect(sets[j]); err != nil {
+				if err := sets[i].Combine(core.SetIntersect, sets[j]); err != nil {
 					t.Fatal(err)
 				}
 			},
 			"diff": func(t *rapid.T) {
 				i, j := pick(), pick()
 				want[i] = slices.DeleteFunc(want[i], in(slices.Clone(want[j])))
-				if err := sets[i].Diff(sets[j]); err != nil {
+				if err := sets[i].Combine(core.SetDiff, sets[j]); err != nil {
 					t.Fatal(err)
 				}
 			},

@@ -23,7 +23,7 @@ const (
 	maxRxCtxBits = 8
 )
 
-// Table is an address vector (FI_AV_TABLE; FI_AV_MAP is the same). It implements core.AddressVector. All methods may be called from any goroutine.
+// Table is an address vector (FI_AV_TABLE; FI_AV_MAP is the same). It implements core.AVDriver. All methods may be called from any goroutine.
 type Table struct {
 	attr    core.AVAttr
 	format  core.AddrFormat
@@ -178,9 +178,6 @@ func (t *Table) reverse(ap netip.AddrPort) core.FIAddr {
 	t.mu.RUnlock()
 	return fi
 }
-
-// StrAddr formats an address (fi_av_straddr(3)).
-func (t *Table) StrAddr(a core.Addr) string { return a.String() }
 
 // Ref counts an endpoint bound to the vector, Unref ends it.
 func (t *Table) Ref()   { t.refs.Add(1) }

@@ -102,7 +102,7 @@ func ExampleJob_Fill() {
 }
 
 // open opens and enables an endpoint with an address vector and a queue.
-func open(domain core.Domain, info *core.Info) (core.Endpoint, core.CompletionQueue, core.AddressVector) {
+func open(domain *core.Domain, info *core.Info) (*core.Endpoint, *core.CompletionQueue, *core.AddressVector) {
 	av, err := domain.OpenAV(core.AVAttr{Type: core.AVTable})
 	if err != nil {
 		log.Fatal(err)

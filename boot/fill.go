@@ -37,7 +37,7 @@ type Named interface{ Name() (core.Addr, error) }
 
 // Fill tells the others of the job the address of ep, which is enabled, and inserts theirs into av, its own too. The i-th result is what fi_addr_t rank i has:
 // i, if av is an empty table and all addresses differ. All processes call it.
-func (j *Job) Fill(ctx context.Context, ep Named, av core.AddressVector) ([]core.FIAddr, error) {
+func (j *Job) Fill(ctx context.Context, ep Named, av *core.AddressVector) ([]core.FIAddr, error) {
 	mine, err := ep.Name()
 	if err != nil {
 		return nil, j.failed("Fill", fmt.Errorf("the endpoint has no address yet: %w", err))

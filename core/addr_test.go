@@ -29,7 +29,7 @@ func TestParseAddr(t *testing.T) {
 		if want == "" {
 			want = c.in
 		}
-		if err != nil || a.String() != want {
+		if err != nil || a.String() != want || new(core.AddressVector).StrAddr(a) != want {
 			t.Errorf("%q: %q, %v", c.in, a, err)
 		}
 		if back, err := core.ParseAddr(a.String()); err != nil || back != a {

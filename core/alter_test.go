@@ -195,7 +195,7 @@ func TestOpenFabric(t *testing.T) {
 		t.Errorf("below: %q, %q", i.Below().Fabric.ProvName, i.Below().Below().Fabric.ProvName)
 	}
 	f, err := core.OpenFabric(reg, i)
-	if err != nil || f.(fakeFabric).name != "udp;fault;ofi_rxd" {
+	if err != nil || f.Driver().(fakeFabric).name != "udp;fault;ofi_rxd" {
 		t.Errorf("%v, %v", f, err)
 	}
 	if opened := reg.Lookup("udp").(*fakeProvider).opened; len(opened) != 1 || opened[0] != i.Below().Below() {

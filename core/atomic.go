@@ -87,28 +87,46 @@ type AtomicArgs struct {
 	Trigger *TriggeredContext
 }
 
-// Atomic is remote atomic access (fi_atomic(3)). Buffers hold operands in the host's byte order.
-type Atomic interface {
-	Atomic(m *AtomicArgs, flags Flags) error
-	FetchAtomic(m *AtomicArgs, result [][]byte, resultDesc []Desc, flags Flags) error
-	CompareAtomic(m *AtomicArgs, compare [][]byte, compareDesc []Desc, result [][]byte, resultDesc []Desc, flags Flags) error
-	InjectAtomic(buf []byte, dest FIAddr, addr, key uint64, dt Datatype, op AtomicOp) error
-	AtomicValid(dt Datatype, op AtomicOp) (count int, err error)
-	FetchAtomicValid(dt Datatype, op AtomicOp) (count int, err error)
-	CompareAtomicValid(dt Datatype, op AtomicOp) (count int, err error)
+// Atomic performs an atomic operation on remote memory (fi_atomicmsg, fi_atomic(3)). Buffers hold operands in the host's byte order.
+func (e *Endpoint) Atomic(m *AtomicArgs, flags Flags) error {
+	return e.d.Post(m.op(CallAtomicMsg, flags))
 }
 
-// NoAtomic is the Atomic of providers that have none: every call returns ErrOpNotSupp, as natively.
-type NoAtomic struct{}
+// FetchAtomic is Atomic that brings the value from before (fi_fetch_atomicmsg, fi_atomic(3)).
+func (e *Endpoint) FetchAtomic(m *AtomicArgs, result [][]byte, resultDesc []Desc, flags Flags) error {
+	op := m.op(CallFetchAtomicMsg, flags)
+	op.Result, op.ResultDescs = result, resultDesc
+	return e.d.Post(op)
+}
 
-func (NoAtomic) Atomic(*AtomicArgs, Flags) error                        { return ErrOpNotSupp }
-func (NoAtomic) FetchAtomic(*AtomicArgs, [][]byte, []Desc, Flags) error { return ErrOpNotSupp }
-func (NoAtomic) CompareAtomic(*AtomicArgs, [][]byte, []Desc, [][]byte, []Desc, Flags) error {
-	return ErrOpNotSupp
+// CompareAtomic is FetchAtomic on the condition of a comparison (fi_compare_atomicmsg, fi_atomic(3)).
+func (e *Endpoint) CompareAtomic(m *AtomicArgs, compare [][]byte, compareDesc []Desc, result [][]byte, resultDesc []Desc, flags Flags) error {
+	op := m.op(CallCompareAtomicMsg, flags)
+	op.Compare, op.CompareDescs, op.Result, op.ResultDescs = compare, compareDesc, result, resultDesc
+	return e.d.Post(op)
 }
-func (NoAtomic) InjectAtomic([]byte, FIAddr, uint64, uint64, Datatype, AtomicOp) error {
-	return ErrOpNotSupp
+
+func (m *AtomicArgs) op(call Call, flags Flags) Op {
+	return Op{Call: call, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, RMAIOC: m.RMAIOC, Type: m.Type, Oper: m.Op, Ctx: m.Ctx, Data: m.Data, Flags: flags,
+		Trigger: m.Trigger.driver()}
 }
-func (NoAtomic) AtomicValid(Datatype, AtomicOp) (int, error)        { return 0, ErrOpNotSupp }
-func (NoAtomic) FetchAtomicValid(Datatype, AtomicOp) (int, error)   { return 0, ErrOpNotSupp }
-func (NoAtomic) CompareAtomicValid(Datatype, AtomicOp) (int, error) { return 0, ErrOpNotSupp }
+
+// InjectAtomic is Atomic without a completion, of at most the inject size, bytes (fi_inject_atomic, fi_atomic(3)).
+func (e *Endpoint) InjectAtomic(buf []byte, dest FIAddr, addr, key uint64, dt Datatype, op AtomicOp) error {
+	return e.d.Post(Op{Call: CallInjectAtomic, Buf: buf, Addr: dest, RMA: RMAIov{Addr: addr, Key: key}, Type: dt, Oper: op})
+}
+
+// AtomicValid says how many operands one Atomic takes (fi_atomicvalid, fi_atomic(3)).
+func (e *Endpoint) AtomicValid(dt Datatype, op AtomicOp) (count int, err error) {
+	return e.d.AtomicCount(OpAtomic, dt, op)
+}
+
+// FetchAtomicValid is AtomicValid of FetchAtomic (fi_fetch_atomicvalid).
+func (e *Endpoint) FetchAtomicValid(dt Datatype, op AtomicOp) (count int, err error) {
+	return e.d.AtomicCount(OpFetchAtomic, dt, op)
+}
+
+// CompareAtomicValid is AtomicValid of CompareAtomic (fi_compare_atomicvalid).
+func (e *Endpoint) CompareAtomicValid(dt Datatype, op AtomicOp) (count int, err error) {
+	return e.d.AtomicCount(OpCompareAtomic, dt, op)
+}

@@ -38,20 +38,36 @@ type AVSetAttr struct {
 
 // AVSet is an ordered set of addresses of a vector, the members of collective operations (fi_av_set(3)). Its methods may be called from any goroutine,
 // but who joins a group while changing its set gets either state.
-type AVSet interface {
-	Object
-	// Union appends the members of src that are not there yet (fi_av_set_union). src must be a set of the same vector, here and below.
-	Union(src AVSet) error
-	// Intersect removes what is not in src, too (fi_av_set_intersect). The order stays.
-	Intersect(src AVSet) error
-	// Diff removes what is in src (fi_av_set_diff). The order stays.
-	Diff(src AVSet) error
-	// Insert appends a member (fi_av_set_insert): ErrInval if it is one already or is not in the vector.
-	Insert(fi FIAddr) error
-	// Remove removes a member (fi_av_set_remove): ErrInval if it is none. The order of the others stays.
-	Remove(fi FIAddr) error
-	// Addr is the collective address of the members (fi_av_set_addr), for joining.
-	Addr() FIAddr
-	// Members returns the members in order; the slice is the caller's. libfabric has no such call.
-	Members() []FIAddr
+type AVSet struct{ d AVSetDriver }
+
+// driver is the set's driver, nil of no set.
+func (s *AVSet) driver() AVSetDriver {
+	if s == nil {
+		return nil
+	}
+	return s.d
 }
+
+// Close frees the set (fi_close(3)).
+func (s *AVSet) Close() error { return s.d.Close() }
+
+// Union appends the members of src that are not there yet (fi_av_set_union). src must be a set of the same vector, here and below.
+func (s *AVSet) Union(src *AVSet) error { return s.d.Combine(SetUnion, src.driver()) }
+
+// Intersect removes what is not in src, too (fi_av_set_intersect). The order stays.
+func (s *AVSet) Intersect(src *AVSet) error { return s.d.Combine(SetIntersect, src.driver()) }
+
+// Diff removes what is in src (fi_av_set_diff). The order stays.
+func (s *AVSet) Diff(src *AVSet) error { return s.d.Combine(SetDiff, src.driver()) }
+
+// Insert appends a member (fi_av_set_insert): ErrInval if it is one already or is not in the vector.
+func (s *AVSet) Insert(fi FIAddr) error { return s.d.Insert(fi) }
+
+// Remove removes a member (fi_av_set_remove): ErrInval if it is none. The order of the others stays.
+func (s *AVSet) Remove(fi FIAddr) error { return s.d.Remove(fi) }
+
+// Addr is the collective address of the members (fi_av_set_addr), for joining.
+func (s *AVSet) Addr() FIAddr { return s.d.Addr() }
+
+// Members returns the members in order; the slice is the caller's. libfabric has no such call.
+func (s *AVSet) Members() []FIAddr { return s.d.Members() }

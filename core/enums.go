@@ -213,15 +213,6 @@ const OptDatagramLink EPOpt = math.MinInt32 | 1
 // answer ErrNoProtoOpt.
 const OptLinger EPOpt = math.MinInt32 | 2
 
-// HalfCloser is an endpoint that can end its own direction of a connection and still receive. Endpoints of tcp of type MSG are. libfabric has no such call.
-type HalfCloser interface {
-	// CloseWrite says that no more messages are sent. What was sent before is delivered, the peer's receives then end with ErrShutdown, and its messages still
-	// arrive here. Later sends fail with ErrShutdown. ErrOpNotSupp: the peer is native libfabric, which knows no half of a connection.
-	CloseWrite() error
-	// PeerClosed reports that the peer sends no more messages. All that it sent has been received, or waits for a receive.
-	PeerClosed() bool
-}
-
 // DatagramLink is a value of OptDatagramLink.
 type DatagramLink int
 

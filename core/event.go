@@ -8,7 +8,7 @@ type CQAttr struct {
 	Flags   Flags
 	Format  CQFormat
 	WaitObj WaitObj
-	WaitSet WaitSet
+	WaitSet *WaitSet
 }
 
 // CQEntry is a completion. The queue's format says which fields are valid (fi_cq(3)): Context sets Ctx; Msg adds Flags and Len; Data adds Buf and
@@ -37,32 +37,70 @@ type CQErrEntry struct {
 //
 // While an error entry is at the head, reads return ErrAvail until ReadErr takes it. Reads return ErrAgain when there is nothing; a read that finds
 // nothing makes progress, and so does a read with no room for entries.
-type CompletionQueue interface {
-	Object
-	// Read takes up to len(entries) completions and never waits (fi_cq_read(3)).
-	Read(entries []CQEntry) (int, error)
-	// ReadFrom is Read, with the source of each received message (AddrNotAvail if unknown) in src, which must be as long as entries.
-	ReadFrom(entries []CQEntry, src []FIAddr) (int, error)
-	// ReadErr takes the error entry at the head (fi_cq_readerr(3)).
-	ReadErr(e *CQErrEntry) error
-	// SRead waits for at least one completion, an error entry, Signal (returns ErrAgain), or the end of ctx (fi_cq_sread(3)).
-	// The end of ctx returns ErrAgain wrapped with ctx's cause.
-	SRead(ctx context.Context, entries []CQEntry) (int, error)
-	SReadFrom(ctx context.Context, entries []CQEntry, src []FIAddr) (int, error)
-	// Signal wakes every waiter (fi_cq_signal(3)).
-	Signal() error
-	// WaitFD returns the descriptor to poll, of a queue opened with WaitFD (FI_GETWAIT). Call Fabric.TryWait before blocking on it.
-	WaitFD() (int, error)
-	// StrError describes a provider error number (fi_cq_strerror(3)).
-	StrError(provErrno int) string
+type CompletionQueue struct{ d CQDriver }
+
+// driver is the queue's driver, nil of no queue.
+func (q *CompletionQueue) driver() any {
+	if q == nil {
+		return nil
+	}
+	return q.d
 }
+
+// Driver is what the queue stands on.
+func (q *CompletionQueue) Driver() CQDriver { return q.d }
+
+// Close frees the queue (fi_close(3)); ErrBusy while an endpoint uses it.
+func (q *CompletionQueue) Close() error { return q.d.Close() }
+
+// Read takes up to len(entries) completions and never waits (fi_cq_read(3)).
+func (q *CompletionQueue) Read(entries []CQEntry) (int, error) { return q.d.Read(entries, nil) }
+
+// ReadFrom is Read, with the source of each received message (AddrNotAvail if unknown) in src. At most len(src) entries are read.
+func (q *CompletionQueue) ReadFrom(entries []CQEntry, src []FIAddr) (int, error) {
+	entries, src = sourced(entries, src)
+	return q.d.Read(entries, src)
+}
+
+// sourced makes entries and src equally long, and src not nil, which would mean a read without sources.
+func sourced(entries []CQEntry, src []FIAddr) ([]CQEntry, []FIAddr) {
+	n := min(len(entries), len(src))
+	if src == nil {
+		src = []FIAddr{}
+	}
+	return entries[:n], src[:n]
+}
+
+// ReadErr takes the error entry at the head (fi_cq_readerr(3)).
+func (q *CompletionQueue) ReadErr(e *CQErrEntry) error { return q.d.ReadErr(e) }
+
+// SRead waits for at least one completion, an error entry, Signal (returns ErrAgain), or the end of ctx (fi_cq_sread(3)).
+// The end of ctx returns ErrAgain wrapped with ctx's cause.
+func (q *CompletionQueue) SRead(ctx context.Context, entries []CQEntry) (int, error) {
+	return q.d.SRead(ctx, entries, nil)
+}
+
+// SReadFrom is to SRead as ReadFrom is to Read.
+func (q *CompletionQueue) SReadFrom(ctx context.Context, entries []CQEntry, src []FIAddr) (int, error) {
+	entries, src = sourced(entries, src)
+	return q.d.SRead(ctx, entries, src)
+}
+
+// Signal wakes every waiter (fi_cq_signal(3)).
+func (q *CompletionQueue) Signal() error { return q.d.Signal() }
+
+// WaitFD returns the descriptor to poll, of a queue opened with WaitFD (FI_GETWAIT). Call Fabric.TryWait before blocking on it.
+func (q *CompletionQueue) WaitFD() (int, error) { return q.d.WaitFD() }
+
+// StrError describes a provider error number (fi_cq_strerror(3)).
+func (q *CompletionQueue) StrError(provErrno int) string { return q.d.StrError(provErrno) }
 
 // EQAttr is struct fi_eq_attr (fi_eq(3)).
 type EQAttr struct {
 	Size    int
 	Flags   Flags // Write allows EventQueue.Write
 	WaitObj WaitObj
-	WaitSet WaitSet
+	WaitSet *WaitSet
 }
 
 // EQEvent is a control event (fi_eq(3)): Info and CMData for connection events, Object the endpoint, vector or region concerned.
@@ -87,62 +125,80 @@ type EQErrEntry struct {
 }
 
 // EventQueue reports control events (fi_eq(3)). Reads behave like those of a CompletionQueue, one event at a time.
-type EventQueue interface {
-	Object
-	// Read takes the next event; with Peek in flags it stays in the queue.
-	Read(ev *EQEvent, flags Flags) error
-	ReadErr(e *EQErrEntry, flags Flags) error
-	// Write appends an event of the application's own (fi_eq_write(3)).
-	Write(ev EQEvent, flags Flags) error
-	SRead(ctx context.Context, ev *EQEvent, flags Flags) error
-	WaitFD() (int, error)
-	StrError(provErrno int) string
+type EventQueue struct{ d EQDriver }
+
+// driver is the queue's driver, nil of no queue.
+func (q *EventQueue) driver() EQDriver {
+	if q == nil {
+		return nil
+	}
+	return q.d
 }
+
+// Close frees the queue (fi_close(3)); ErrBusy while something is bound to it.
+func (q *EventQueue) Close() error { return q.d.Close() }
+
+// Read takes the next event (fi_eq_read(3)); with Peek in flags it stays in the queue.
+func (q *EventQueue) Read(ev *EQEvent, flags Flags) error { return q.d.Read(ev, flags) }
+
+// ReadErr takes the error entry at the head (fi_eq_readerr(3)).
+func (q *EventQueue) ReadErr(e *EQErrEntry, flags Flags) error { return q.d.ReadErr(e, flags) }
+
+// Write appends an event of the application's own (fi_eq_write(3)).
+func (q *EventQueue) Write(ev EQEvent, flags Flags) error { return q.d.Write(ev, flags) }
+
+// SRead is Read that waits (fi_eq_sread(3)).
+func (q *EventQueue) SRead(ctx context.Context, ev *EQEvent, flags Flags) error {
+	return q.d.SRead(ctx, ev, flags)
+}
+
+// WaitFD returns the descriptor to poll (FI_GETWAIT).
+func (q *EventQueue) WaitFD() (int, error) { return q.d.WaitFD() }
+
+// StrError describes a provider error number (fi_eq_strerror(3)).
+func (q *EventQueue) StrError(provErrno int) string { return q.d.StrError(provErrno) }
 
 // CntrAttr is struct fi_cntr_attr (fi_cntr(3)).
 type CntrAttr struct {
 	Events  CntrEvents
 	WaitObj WaitObj
-	WaitSet WaitSet
+	WaitSet *WaitSet
 	Flags   Flags
 }
 
 // Counter counts completed operations, and failed ones separately (fi_cntr(3)).
-type Counter interface {
-	Object
-	Value() uint64 // fi_cntr_read(3); makes progress
-	ErrValue() uint64
-	Add(v uint64) error
-	AddErr(v uint64) error
-	Set(v uint64) error
-	SetErr(v uint64) error
-	// Wait waits until the counter reaches threshold. ErrAvail: the error count moved meanwhile. The end of ctx: ErrTimedOut.
-	Wait(ctx context.Context, threshold uint64) error
-	WaitFD() (int, error)
+type Counter struct{ d CounterDriver }
+
+// counter is the counter's driver, nil of no counter; driver is the same for Bind.
+func (c *Counter) counter() CounterDriver {
+	if c == nil {
+		return nil
+	}
+	return c.d
 }
 
-// WaitAttr is struct fi_wait_attr (fi_poll(3)).
-type WaitAttr struct {
-	WaitObj WaitObj
-	Flags   Flags
+func (c *Counter) driver() any {
+	if c == nil {
+		return nil
+	}
+	return c.d
 }
 
-// WaitSet waits for any of the queues and counters that were opened with it (fi_wait(3)).
-type WaitSet interface {
-	Object
-	// Wait returns nil when one of them has something to read; the end of ctx is ErrTimedOut.
-	Wait(ctx context.Context) error
-	WaitFD() (int, error)
-}
+// Close frees the counter (fi_close(3)); ErrBusy while something counts here.
+func (c *Counter) Close() error { return c.d.Close() }
 
-// PollAttr is struct fi_poll_attr (fi_poll(3)).
-type PollAttr struct{ Flags Flags }
+// Value is the count of successes (fi_cntr_read(3)); it makes progress. ErrValue is that of failures (fi_cntr_readerr).
+func (c *Counter) Value() uint64    { return c.d.Value() }
+func (c *Counter) ErrValue() uint64 { return c.d.ErrValue() }
 
-// PollSet makes progress on several queues and counters and says which have something to read (fi_poll(3)).
-type PollSet interface {
-	Object
-	Add(obj Object) error
-	Del(obj Object) error
-	// Poll stores the objects that have something to read and returns how many. It never waits.
-	Poll(ready []Object) (int, error)
-}
+// Add, AddErr, Set and SetErr change the counts (fi_cntr_add, fi_cntr_adderr, fi_cntr_set, fi_cntr_seterr).
+func (c *Counter) Add(v uint64) error    { return c.d.Change(CounterAdd, v) }
+func (c *Counter) AddErr(v uint64) error { return c.d.Change(CounterAddErr, v) }
+func (c *Counter) Set(v uint64) error    { return c.d.Change(CounterSet, v) }
+func (c *Counter) SetErr(v uint64) error { return c.d.Change(CounterSetErr, v) }
+
+// Wait waits until the counter reaches threshold (fi_cntr_wait). ErrAvail: the error count moved meanwhile. The end of ctx: ErrTimedOut.
+func (c *Counter) Wait(ctx context.Context, threshold uint64) error { return c.d.Wait(ctx, threshold) }
+
+// WaitFD returns the descriptor to poll (FI_GETWAIT).
+func (c *Counter) WaitFD() (int, error) { return c.d.WaitFD() }

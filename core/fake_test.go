@@ -20,13 +20,13 @@ func (p *fakeProvider) Name() string                   { return p.name }
 func (p *fakeProvider) Version() core.Version          { return core.V(206, 0) }
 func (p *fakeProvider) Infos(*core.Info) []*core.Info  { return p.offers }
 func (p *fakeProvider) SetDefaults(info, _ *core.Info) { info.Tx.Size = min(info.Tx.Size, 256) }
-func (p *fakeProvider) OpenFabric(i *core.Info) (core.Fabric, error) {
+func (p *fakeProvider) OpenFabric(i *core.Info) (core.FabricDriver, error) {
 	p.opened = append(p.opened, i)
 	return fakeFabric{name: p.name}, nil
 }
 
 type fakeFabric struct {
-	core.Fabric
+	core.FabricDriver
 	name string
 }
 
@@ -57,7 +57,7 @@ func (l *fakeLayer) Infos(base *core.Info) []*core.Info {
 	}
 	return []*core.Info{i}
 }
-func (l *fakeLayer) OpenFabricOver(i *core.Info, below core.Fabric) (core.Fabric, error) {
+func (l *fakeLayer) OpenFabricOver(i *core.Info, below core.FabricDriver) (core.FabricDriver, error) {
 	return fakeFabric{name: below.(fakeFabric).name + ";" + l.name}, nil
 }
 

@@ -240,7 +240,7 @@ func (g *getter) narrow(p Provider, info, hints *Info) {
 		d.SetDefaults(info, hints)
 	}
 	alterInfo(g.v, info, hints)
-	if o := g.reg.overlay; o != nil && g.stack.top() == p {
+	if o := g.reg.hook; o != nil && g.stack.top() == p {
 		o.Narrow(info, hints)
 	}
 }

@@ -122,7 +122,7 @@ type EPAttr struct {
 
 // DomainAttr is struct fi_domain_attr (fi_domain(3)).
 type DomainAttr struct {
-	Domain          Domain // an open domain to reuse, or nil
+	Domain          *Domain // an open domain to reuse, or nil
 	Name            string
 	Threading       Threading
 	ControlProgress Progress
@@ -157,7 +157,7 @@ type DomainAttr struct {
 
 // FabricAttr is struct fi_fabric_attr (fi_fabric(3)).
 type FabricAttr struct {
-	Fabric      Fabric // an open fabric to reuse, or nil
+	Fabric      *Fabric // an open fabric to reuse, or nil
 	Name        string
 	ProvName    string
 	ProvVersion Version

@@ -1,16 +1,37 @@
 package core
 
-// Multicaster is an endpoint that can join multicast groups (fi_cm(3)): a DGRAM endpoint with CapMulticast.
-type Multicaster interface {
-	// Join makes the endpoint a member of the group at addr (fi_join): datagrams that come to the group at the endpoint's own port number are received
-	// like others. flags is Send for a member that only sends, Recv for one that only receives, 0 for both. addr's port number, by default the
-	// endpoint's, is where sends to the group go. EventJoinComplete follows on the endpoint's event queue, with the MC and ctx.
-	Join(addr Addr, flags Flags, ctx any) (MC, error)
+// Join makes the endpoint a member of the multicast group at addr (fi_join, fi_cm(3)): a DGRAM endpoint with CapMulticast, ErrNoSys of others. Datagrams that
+// come to the group at the endpoint's own port number are received like others. flags is Send for a member that only sends, Recv for one that only receives,
+// 0 for both. addr's port number, by default the endpoint's, is where sends to the group go. EventJoinComplete follows on the endpoint's event queue, with
+// the MC and ctx.
+func (e *Endpoint) Join(addr Addr, flags Flags, ctx any) (*MC, error) {
+	m, ok := e.d.(Multicaster)
+	if !ok {
+		return nil, ErrNoSys
+	}
+	mc := &MC{}
+	return made(mc, m.Join(addr, flags, ctx, mc.stand))
 }
 
-// MC is a membership in a multicast group (struct fid_mc, fi_cm(3)). Close leaves the group.
-type MC interface {
-	Object
-	// Addr is the group as a destination (fi_mc_addr); it goes with the flag CapMulticast where flags are given.
-	Addr() FIAddr
+// made is mc, or what was in its way.
+func made(mc *MC, err error) (*MC, error) {
+	if err != nil {
+		return nil, err
+	}
+	return mc, nil
 }
+
+// MC is a membership in a multicast or collective group (struct fid_mc, fi_cm(3)).
+type MC struct{ d MCDriver }
+
+// stand puts the membership on its driver.
+func (m *MC) stand(d MCDriver) *MC {
+	m.d = d
+	return m
+}
+
+// Close leaves the group (fi_close(3)).
+func (m *MC) Close() error { return m.d.Close() }
+
+// Addr is the group as a destination (fi_mc_addr); with multicast it goes with the flag CapMulticast where flags are given.
+func (m *MC) Addr() FIAddr { return m.d.Addr() }

@@ -15,7 +15,7 @@ type Provider interface {
 	// pointers must be set. GetInfo copies what it changes. Addresses of an IP provider are FormatSockaddrIP.
 	Infos(base *Info) []*Info
 	// OpenFabric opens the fabric of an Info that GetInfo returned for this provider. Of a layer it is not called.
-	OpenFabric(info *Info) (Fabric, error)
+	OpenFabric(info *Info) (FabricDriver, error)
 }
 
 // Layer is a Provider that needs another one below it.
@@ -27,7 +27,7 @@ type Layer interface {
 	// open, the endpoint type are filled in by GetInfo. An error says why such hints cannot be served.
 	CoreHints(v Version, hints *Info) (*Info, error)
 	// OpenFabricOver opens the layer's fabric over an open fabric of the provider below. info.Below is what the layer stands on.
-	OpenFabricOver(info *Info, below Fabric) (Fabric, error)
+	OpenFabricOver(info *Info, below FabricDriver) (FabricDriver, error)
 }
 
 // Defaulter is a Provider whose defaults are smaller than its limits: SetDefaults replaces sizes in info, a copy of one of its Infos that hints were

@@ -10,7 +10,7 @@ import (
 // order is the order of preference in results: native's is layers first, then udp, then tcp.
 type Registry struct {
 	providers []Provider
-	overlay   Overlay // nil but for SetOverlay
+	hook      Hook // nil but for SetHook
 }
 
 // NewRegistry returns a registry of the given providers, layers among them.
@@ -197,7 +197,7 @@ func editDistance(a, b string) int {
 
 // OpenFabric opens the fabric of an Info from GetInfo (fi_fabric(3)): that of the core provider, and over it those of the layers that its provider name
 // lists.
-func OpenFabric(r *Registry, info *Info) (Fabric, error) {
+func OpenFabric(r *Registry, info *Info) (*Fabric, error) {
 	const op = "fi_fabric"
 	if info == nil || info.Fabric == nil || info.Fabric.ProvName == "" {
 		return nil, &OpError{Op: op, Err: ErrInval, Hint: "the Info has no provider name; pass one that GetInfo returned"}
@@ -228,16 +228,16 @@ func OpenFabric(r *Registry, info *Info) (Fabric, error) {
 	}
 	fabric, err := s[0].OpenFabric(infos[0])
 	for i := 1; err == nil && i < len(s); i++ {
-		var over Fabric
+		var over FabricDriver
 		if over, err = s[i].(Layer).OpenFabricOver(infos[i], fabric); err != nil {
 			fabric.Close()
 			break
 		}
 		fabric = over
 	}
-	if err == nil && r.overlay != nil {
-		var over Fabric
-		if over, err = r.overlay.OpenFabric(infos[len(s)-1], fabric); err != nil {
+	if err == nil && r.hook != nil {
+		var over FabricDriver
+		if over, err = r.hook.OpenFabric(infos[len(s)-1], fabric); err != nil {
 			fabric.Close()
 		}
 		fabric = over
@@ -245,5 +245,5 @@ func OpenFabric(r *Registry, info *Info) (Fabric, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fabric, nil
+	return &Fabric{fabric}, nil
 }

@@ -46,56 +46,202 @@ type RMAArgs struct {
 	Trigger *TriggeredContext
 }
 
-// Receiver posts receive buffers for untagged messages (fi_msg(3)).
-//
-// A buffer belongs to the provider until its operation completes. src selects a sender where CapDirectedRecv is enabled, else it is ignored.
-// ErrAgain means that the receive queue is full: read completions and try again.
+// poster makes the plain calls of drivers that have no calls of their own for them.
+type poster struct{ d interface{ Post(Op) error } }
+
+func (p poster) Send(buf []byte, desc Desc, dest FIAddr, ctx Context) error {
+	return p.d.Post(Op{Call: CallSend, Buf: buf, Desc: desc, Addr: dest, Ctx: ctx})
+}
+
+func (p poster) TSend(buf []byte, desc Desc, dest FIAddr, tag uint64, ctx Context) error {
+	return p.d.Post(Op{Call: CallTSend, Buf: buf, Desc: desc, Addr: dest, Tag: tag, Ctx: ctx})
+}
+
+func (p poster) Inject(buf []byte, dest FIAddr) error {
+	return p.d.Post(Op{Call: CallInject, Buf: buf, Addr: dest})
+}
+
+func (p poster) TInject(buf []byte, dest FIAddr, tag uint64) error {
+	return p.d.Post(Op{Call: CallTInject, Buf: buf, Addr: dest, Tag: tag})
+}
+
+func (p poster) Recv(buf []byte, desc Desc, src FIAddr, ctx Context) error {
+	return p.d.Post(Op{Call: CallRecv, Buf: buf, Desc: desc, Addr: src, Ctx: ctx})
+}
+
+func (p poster) TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx Context) error {
+	return p.d.Post(Op{Call: CallTRecv, Buf: buf, Desc: desc, Addr: src, Tag: tag, Ignore: ignore, Ctx: ctx})
+}
+
+// Receiver is the receives of an Endpoint or a SharedRx, for code that does not care which.
 type Receiver interface {
-	Recv(buf []byte, desc Desc, src FIAddr, ctx Context) error
+	PlainReceiver
 	RecvV(iov [][]byte, desc []Desc, src FIAddr, ctx Context) error
 	RecvMsg(m *MsgArgs, flags Flags) error
-}
-
-// Msg is message transfer (fi_msg(3)). Buffers of the plain calls belong to the provider until the operation completes, those of Inject calls
-// return to the caller at once. The slices of an iov (not the memory they refer to) may be reused when the call returns. ErrAgain means "not
-// now": make progress by reading a queue, and try again.
-type Msg interface {
-	Receiver
-	Send(buf []byte, desc Desc, dest FIAddr, ctx Context) error
-	SendV(iov [][]byte, desc []Desc, dest FIAddr, ctx Context) error
-	SendMsg(m *MsgArgs, flags Flags) error
-	SendData(buf []byte, desc Desc, data uint64, dest FIAddr, ctx Context) error
-	Inject(buf []byte, dest FIAddr) error
-	InjectData(buf []byte, data uint64, dest FIAddr) error
-}
-
-// TaggedReceiver posts receive buffers for tagged messages (fi_tagged(3)): a message matches when (tag^t)&^ignore == 0.
-type TaggedReceiver interface {
-	TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx Context) error
 	TRecvV(iov [][]byte, desc []Desc, src FIAddr, tag, ignore uint64, ctx Context) error
 	TRecvMsg(m *TaggedArgs, flags Flags) error
+	Cancel(ctx Context) error
+	GetOpt(opt EPOpt) (int, error)
+	SetOpt(opt EPOpt, value int) error
 }
 
-// Tagged is tagged message transfer (fi_tagged(3)).
-type Tagged interface {
-	TaggedReceiver
-	TSend(buf []byte, desc Desc, dest FIAddr, tag uint64, ctx Context) error
-	TSendV(iov [][]byte, desc []Desc, dest FIAddr, tag uint64, ctx Context) error
-	TSendMsg(m *TaggedArgs, flags Flags) error
-	TSendData(buf []byte, desc Desc, data uint64, dest FIAddr, tag uint64, ctx Context) error
-	TInject(buf []byte, dest FIAddr, tag uint64) error
-	TInjectData(buf []byte, data uint64, dest FIAddr, tag uint64) error
+var _, _ Receiver = (*Endpoint)(nil), (*SharedRx)(nil)
+
+// receives is the receive calls of an endpoint or a shared receive context.
+type receives struct {
+	post interface{ Post(Op) error }
+	rx   PlainReceiver // the driver, if it is one
 }
 
-// RMA is remote memory access (fi_rma(3)).
-type RMA interface {
-	Read(buf []byte, desc Desc, src FIAddr, addr, key uint64, ctx Context) error
-	ReadV(iov [][]byte, desc []Desc, src FIAddr, addr, key uint64, ctx Context) error
-	ReadMsg(m *RMAArgs, flags Flags) error
-	Write(buf []byte, desc Desc, dest FIAddr, addr, key uint64, ctx Context) error
-	WriteV(iov [][]byte, desc []Desc, dest FIAddr, addr, key uint64, ctx Context) error
-	WriteMsg(m *RMAArgs, flags Flags) error
-	WriteData(buf []byte, desc Desc, data uint64, dest FIAddr, addr, key uint64, ctx Context) error
-	InjectWrite(buf []byte, dest FIAddr, addr, key uint64) error
-	InjectWriteData(buf []byte, data uint64, dest FIAddr, addr, key uint64) error
+func receivesOf(d interface{ Post(Op) error }) receives {
+	if rx, ok := d.(PlainReceiver); ok {
+		return receives{d, rx}
+	}
+	return receives{d, poster{d}}
+}
+
+// Recv posts a buffer for one message (fi_recv, fi_msg(3)). src selects a sender where CapDirectedRecv is enabled, else it is ignored. ErrAgain means that the
+// receive queue is full: read completions and try again.
+func (r *receives) Recv(buf []byte, desc Desc, src FIAddr, ctx Context) error {
+	return r.rx.Recv(buf, desc, src, ctx)
+}
+
+// RecvV is Recv into several buffers (fi_recvv, fi_msg(3)).
+func (r *receives) RecvV(iov [][]byte, desc []Desc, src FIAddr, ctx Context) error {
+	return r.post.Post(Op{Call: CallRecvV, IOV: iov, Descs: desc, Addr: src, Ctx: ctx})
+}
+
+// RecvMsg is Recv with flags (fi_recvmsg, fi_msg(3)).
+func (r *receives) RecvMsg(m *MsgArgs, flags Flags) error {
+	return r.post.Post(Op{Call: CallRecvMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, Ctx: m.Ctx, Flags: flags, Trigger: m.Trigger.driver()})
+}
+
+// TRecv posts a buffer for one tagged message (fi_trecv, fi_tagged(3)): one of tag t matches when (tag^t)&^ignore == 0.
+func (r *receives) TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx Context) error {
+	return r.rx.TRecv(buf, desc, src, tag, ignore, ctx)
+}
+
+// TRecvV is TRecv into several buffers (fi_trecvv, fi_tagged(3)).
+func (r *receives) TRecvV(iov [][]byte, desc []Desc, src FIAddr, tag, ignore uint64, ctx Context) error {
+	return r.post.Post(Op{Call: CallTRecvV, IOV: iov, Descs: desc, Addr: src, Tag: tag, Ignore: ignore, Ctx: ctx})
+}
+
+// TRecvMsg is TRecv with flags (fi_trecvmsg, fi_tagged(3)).
+func (r *receives) TRecvMsg(m *TaggedArgs, flags Flags) error {
+	return r.post.Post(Op{Call: CallTRecvMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, Tag: m.Tag, Ignore: m.Ignore, Ctx: m.Ctx, Flags: flags,
+		Trigger: m.Trigger.driver()})
+}
+
+// Send sends a message (fi_send, fi_msg(3)).
+func (e *Endpoint) Send(buf []byte, desc Desc, dest FIAddr, ctx Context) error {
+	return e.tx.Send(buf, desc, dest, ctx)
+}
+
+// SendV sends a message from several buffers (fi_sendv, fi_msg(3)).
+func (e *Endpoint) SendV(iov [][]byte, desc []Desc, dest FIAddr, ctx Context) error {
+	return e.d.Post(Op{Call: CallSendV, IOV: iov, Descs: desc, Addr: dest, Ctx: ctx})
+}
+
+// SendMsg is SendV with flags (fi_sendmsg, fi_msg(3)).
+func (e *Endpoint) SendMsg(m *MsgArgs, flags Flags) error {
+	return e.d.Post(Op{Call: CallSendMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, Ctx: m.Ctx, Data: m.Data, Flags: flags, Trigger: m.Trigger.driver()})
+}
+
+// SendData is Send with remote CQ data (fi_senddata, fi_msg(3)).
+func (e *Endpoint) SendData(buf []byte, desc Desc, data uint64, dest FIAddr, ctx Context) error {
+	return e.d.Post(Op{Call: CallSendData, Buf: buf, Desc: desc, Data: data, Addr: dest, Ctx: ctx})
+}
+
+// Inject sends a message of at most the inject size, bytes, without a completion (fi_inject, fi_msg(3)).
+func (e *Endpoint) Inject(buf []byte, dest FIAddr) error { return e.tx.Inject(buf, dest) }
+
+// InjectData is Inject with remote CQ data (fi_injectdata, fi_msg(3)).
+func (e *Endpoint) InjectData(buf []byte, data uint64, dest FIAddr) error {
+	return e.d.Post(Op{Call: CallInjectData, Buf: buf, Data: data, Addr: dest})
+}
+
+// TSend sends a tagged message (fi_tsend, fi_tagged(3)).
+func (e *Endpoint) TSend(buf []byte, desc Desc, dest FIAddr, tag uint64, ctx Context) error {
+	return e.tx.TSend(buf, desc, dest, tag, ctx)
+}
+
+// TSendV sends a tagged message from several buffers (fi_tsendv, fi_tagged(3)).
+func (e *Endpoint) TSendV(iov [][]byte, desc []Desc, dest FIAddr, tag uint64, ctx Context) error {
+	return e.d.Post(Op{Call: CallTSendV, IOV: iov, Descs: desc, Addr: dest, Tag: tag, Ctx: ctx})
+}
+
+// TSendMsg is TSendV with flags (fi_tsendmsg, fi_tagged(3)).
+func (e *Endpoint) TSendMsg(m *TaggedArgs, flags Flags) error {
+	return e.d.Post(Op{Call: CallTSendMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, Tag: m.Tag, Ctx: m.Ctx, Data: m.Data, Flags: flags,
+		Trigger: m.Trigger.driver()})
+}
+
+// TSendData is TSend with remote CQ data (fi_tsenddata, fi_tagged(3)).
+func (e *Endpoint) TSendData(buf []byte, desc Desc, data uint64, dest FIAddr, tag uint64, ctx Context) error {
+	return e.d.Post(Op{Call: CallTSendData, Buf: buf, Desc: desc, Data: data, Addr: dest, Tag: tag, Ctx: ctx})
+}
+
+// TInject is Inject of a tagged message (fi_tinject, fi_tagged(3)).
+func (e *Endpoint) TInject(buf []byte, dest FIAddr, tag uint64) error {
+	return e.tx.TInject(buf, dest, tag)
+}
+
+// TInjectData is TInject with remote CQ data (fi_tinjectdata, fi_tagged(3)).
+func (e *Endpoint) TInjectData(buf []byte, data uint64, dest FIAddr, tag uint64) error {
+	return e.d.Post(Op{Call: CallTInjectData, Buf: buf, Data: data, Addr: dest, Tag: tag})
+}
+
+// Read reads remote memory (fi_read, fi_rma(3)).
+func (e *Endpoint) Read(buf []byte, desc Desc, src FIAddr, addr, key uint64, ctx Context) error {
+	return e.d.Post(Op{Call: CallRead, Buf: buf, Desc: desc, Addr: src, RMA: RMAIov{addr, uint64(len(buf)), key}, Ctx: ctx})
+}
+
+// ReadV is Read into several buffers (fi_readv, fi_rma(3)).
+func (e *Endpoint) ReadV(iov [][]byte, desc []Desc, src FIAddr, addr, key uint64, ctx Context) error {
+	return e.d.Post(Op{Call: CallReadV, IOV: iov, Descs: desc, Addr: src, RMA: RMAIov{addr, iovLen(iov), key}, Ctx: ctx})
+}
+
+// ReadMsg is Read of several ranges, with flags (fi_readmsg, fi_rma(3)).
+func (e *Endpoint) ReadMsg(m *RMAArgs, flags Flags) error {
+	return e.d.Post(Op{Call: CallReadMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, RMAIOV: m.RMAIOV, Ctx: m.Ctx, Data: m.Data, Flags: flags,
+		Trigger: m.Trigger.driver()})
+}
+
+// Write writes remote memory (fi_write, fi_rma(3)).
+func (e *Endpoint) Write(buf []byte, desc Desc, dest FIAddr, addr, key uint64, ctx Context) error {
+	return e.d.Post(Op{Call: CallWrite, Buf: buf, Desc: desc, Addr: dest, RMA: RMAIov{addr, uint64(len(buf)), key}, Ctx: ctx})
+}
+
+// WriteV is Write from several buffers (fi_writev, fi_rma(3)).
+func (e *Endpoint) WriteV(iov [][]byte, desc []Desc, dest FIAddr, addr, key uint64, ctx Context) error {
+	return e.d.Post(Op{Call: CallWriteV, IOV: iov, Descs: desc, Addr: dest, RMA: RMAIov{addr, iovLen(iov), key}, Ctx: ctx})
+}
+
+// WriteMsg is Write to several ranges, with flags (fi_writemsg, fi_rma(3)).
+func (e *Endpoint) WriteMsg(m *RMAArgs, flags Flags) error {
+	return e.d.Post(Op{Call: CallWriteMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, RMAIOV: m.RMAIOV, Ctx: m.Ctx, Data: m.Data, Flags: flags,
+		Trigger: m.Trigger.driver()})
+}
+
+// WriteData is Write with remote CQ data (fi_writedata, fi_rma(3)).
+func (e *Endpoint) WriteData(buf []byte, desc Desc, data uint64, dest FIAddr, addr, key uint64, ctx Context) error {
+	return e.d.Post(Op{Call: CallWriteData, Buf: buf, Desc: desc, Data: data, Addr: dest, RMA: RMAIov{addr, uint64(len(buf)), key}, Ctx: ctx})
+}
+
+// InjectWrite is Write of at most the inject size, bytes, without a completion (fi_inject_write, fi_rma(3)).
+func (e *Endpoint) InjectWrite(buf []byte, dest FIAddr, addr, key uint64) error {
+	return e.d.Post(Op{Call: CallInjectWrite, Buf: buf, Addr: dest, RMA: RMAIov{addr, uint64(len(buf)), key}})
+}
+
+// InjectWriteData is InjectWrite with remote CQ data (fi_inject_writedata, fi_rma(3)).
+func (e *Endpoint) InjectWriteData(buf []byte, data uint64, dest FIAddr, addr, key uint64) error {
+	return e.d.Post(Op{Call: CallInjectWriteData, Buf: buf, Data: data, Addr: dest, RMA: RMAIov{addr, uint64(len(buf)), key}})
+}
+
+func iovLen(iov [][]byte) uint64 {
+	n := 0
+	for _, b := range iov {
+		n += len(b)
+	}
+	return uint64(n)
 }

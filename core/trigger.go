@@ -16,8 +16,16 @@ const (
 // completions bring. It is not kept.
 type TriggeredContext struct {
 	EventType TriggerEvent
-	Cntr      Counter
+	Cntr      *Counter
 	Threshold uint64
+}
+
+// driver is t as drivers see it.
+func (t *TriggeredContext) driver() Condition {
+	if t == nil {
+		return Condition{}
+	}
+	return Condition{t.EventType, t.Cntr.counter(), t.Threshold}
 }
 
 // OpType is the operation of deferred work (enum fi_op_type, fi_trigger(3)).
@@ -55,7 +63,7 @@ type OpTagged struct {
 
 // OpRMA is an OpRead or OpWrite (struct fi_op_rma).
 type OpRMA struct {
-	EP    Endpoint
+	EP    *Endpoint
 	Msg   RMAArgs
 	Flags Flags
 }
@@ -63,7 +71,7 @@ type OpRMA struct {
 // OpAtomicArgs is an OpAtomic, OpFetchAtomic or OpCompareAtomic (struct fi_op_atomic, fi_op_fetch_atomic and fi_op_compare_atomic): Result is for the last
 // two, Compare for the last.
 type OpAtomicArgs struct {
-	EP          Endpoint
+	EP          *Endpoint
 	Msg         AtomicArgs
 	Result      [][]byte
 	ResultDesc  []Desc
@@ -74,7 +82,7 @@ type OpAtomicArgs struct {
 
 // OpCntr is an OpCntrSet or OpCntrAdd (struct fi_op_cntr): what happens to the count of successes of Cntr.
 type OpCntr struct {
-	Cntr  Counter
+	Cntr  *Counter
 	Value uint64
 }
 
@@ -86,9 +94,9 @@ type DeferredWork struct {
 	Ctx       Context // names the work to Domain.CancelWork: in C, the address of the structure
 	Threshold uint64  // of successes and failures of TriggeringCntr together
 
-	TriggeringCntr Counter
+	TriggeringCntr *Counter
 	// CompletionCntr counts the end of a transfer, as a success or a failure; nil for no counter. It is nil for OpCntrSet and OpCntrAdd.
-	CompletionCntr Counter
+	CompletionCntr *Counter
 
 	OpType OpType
 	// The operation: one of these.
@@ -99,19 +107,106 @@ type DeferredWork struct {
 	Cntr   *OpCntr
 }
 
-// WorkQueue is a domain's deferred work (fi_trigger(3), "DEFERRED WORK QUEUES").
+// QueueWork queues deferred work (FI_QUEUE_WORK, fi_trigger(3), "DEFERRED WORK QUEUES"). ErrNoSys: the provider, or the endpoint, cannot defer such an operation.
+// ErrInval: the arguments do not go together.
 //
 // Work whose condition is met starts in the order of thresholds, and of queueing where those are the same; what cannot start at once, for a queue is full,
 // starts when there is room, before later work to the same destination. Nothing is reported at the endpoint but on request (Completion) or for a failure that
 // no completion counter counts.
 //
 // Work that has not started keeps its counters from closing (ErrBusy). Closing its endpoint drops it silently.
-type WorkQueue interface {
-	// QueueWork queues w (FI_QUEUE_WORK). ErrNoSys: the provider, or the endpoint, cannot defer such an operation. ErrInval: the arguments do not go together.
-	QueueWork(w *DeferredWork) error
-	// CancelWork ends the work queued with ctx that has not started (FI_CANCEL_WORK), without counting it anywhere; if it asked for Completion, with an error
-	// entry, ErrCanceled. ErrNoEnt: there is none. Operations that have started, Endpoint.Cancel cancels.
-	CancelWork(ctx Context) error
-	// FlushWork cancels all work that has not started, or that which waits for c, if that is not nil (FI_FLUSH_WORK).
-	FlushWork(c Counter) error
+func (d *Domain) QueueWork(w *DeferredWork) error {
+	if w == nil {
+		return refuseWork(ErrInval, "there is no work")
+	}
+	lower := Work{Ctx: w.Ctx, Threshold: w.Threshold, Triggering: w.TriggeringCntr.counter(), Completion: w.CompletionCntr.counter()}
+	if err := w.fill(&lower); err != nil {
+		return refuseWork(err, "the kind of operation and its arguments do not go together")
+	}
+	return d.d.QueueWork(lower)
 }
+
+func refuseWork(err error, hint string) error {
+	return &OpError{Op: "fi_control(FI_QUEUE_WORK)", Err: err, Hint: hint}
+}
+
+// fill makes the operation of w.
+func (w *DeferredWork) fill(lower *Work) error {
+	lower.Transfer = true
+	switch w.OpType {
+	case OpRecv, OpSend:
+		if o := w.Msg; o != nil {
+			m := &o.Msg
+			lower.EP = postingDriver(o.EP)
+			lower.Op = Op{Call: CallRecvMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, Ctx: m.Ctx, Data: m.Data, Flags: o.Flags}
+			if w.OpType == OpSend {
+				lower.Op.Call = CallSendMsg
+			}
+			return nil
+		}
+	case OpTRecv, OpTSend:
+		if o := w.Tagged; o != nil {
+			m := &o.Msg
+			lower.EP = postingDriver(o.EP)
+			lower.Op = Op{Call: CallTRecvMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, Tag: m.Tag, Ignore: m.Ignore, Ctx: m.Ctx, Data: m.Data, Flags: o.Flags}
+			if w.OpType == OpTSend {
+				lower.Op.Call = CallTSendMsg
+			}
+			return nil
+		}
+	case OpRead, OpWrite:
+		if o := w.RMA; o != nil {
+			m := &o.Msg
+			lower.EP = o.EP.driver()
+			lower.Op = Op{Call: CallReadMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, RMAIOV: m.RMAIOV, Ctx: m.Ctx, Data: m.Data, Flags: o.Flags}
+			if w.OpType == OpWrite {
+				lower.Op.Call = CallWriteMsg
+			}
+			return nil
+		}
+	case OpAtomic, OpFetchAtomic, OpCompareAtomic:
+		if o := w.Atomic; o != nil {
+			lower.EP = o.EP.driver()
+			lower.Op = o.Msg.op(CallAtomicMsg+Call(w.OpType-OpAtomic), o.Flags)
+			lower.Op.Trigger = Condition{} // the work has one
+			if w.OpType != OpAtomic {
+				lower.Op.Result, lower.Op.ResultDescs = o.Result, o.ResultDesc
+			}
+			if w.OpType == OpCompareAtomic {
+				lower.Op.Compare, lower.Op.CompareDescs = o.Compare, o.CompareDesc
+			}
+			return nil
+		}
+	case OpCntrSet, OpCntrAdd:
+		if o := w.Cntr; o != nil && w.CompletionCntr == nil {
+			lower.Transfer, lower.Cntr, lower.Value, lower.Change = false, o.Cntr.counter(), o.Value, CounterSet
+			if w.OpType == OpCntrAdd {
+				lower.Change = CounterAdd
+			}
+			return nil
+		}
+	default:
+		return ErrNoSys
+	}
+	return ErrInval
+}
+
+// postingDriver is the driver of an endpoint or a shared receive context; nil of other objects.
+func postingDriver(o Object) any {
+	switch x := o.(type) {
+	case *Endpoint:
+		return x.driver()
+	case *ScalableEndpoint:
+		return x.driver()
+	case *SharedRx:
+		return x.d
+	}
+	return nil
+}
+
+// CancelWork ends the work queued with ctx that has not started (FI_CANCEL_WORK), without counting it anywhere; if it asked for Completion, with an error
+// entry, ErrCanceled. ErrNoEnt: there is none. Operations that have started, Endpoint.Cancel cancels.
+func (d *Domain) CancelWork(ctx Context) error { return d.d.CancelWork(ctx) }
+
+// FlushWork cancels all work that has not started, or that which waits for c, if that is not nil (FI_FLUSH_WORK).
+func (d *Domain) FlushWork(c *Counter) error { return d.d.FlushWork(c.counter()) }

@@ -17,7 +17,7 @@ func (*nopProgress) LeaveWait()   {}
 
 func benchmark(b *testing.B, batch int, slot bool) {
 	p := &nopProgress{}
-	q, err := New(core.CQAttr{}, p)
+	q, err := New(core.CQAttr{}, nil, p)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func benchmark(b *testing.B, batch int, slot bool) {
 			}
 		}
 		p.Unlock()
-		if n, err := q.Read(entries); n != batch || err != nil {
+		if n, err := q.Read(entries, nil); n != batch || err != nil {
 			b.Fatal(n, err)
 		}
 	}
@@ -49,9 +49,9 @@ func BenchmarkSlot1(b *testing.B)  { benchmark(b, 1, true) }
 func BenchmarkSlot64(b *testing.B) { benchmark(b, 64, true) }
 
 func BenchmarkReadEmpty(b *testing.B) {
-	q, _ := New(core.CQAttr{}, &nopProgress{})
+	q, _ := New(core.CQAttr{}, nil, &nopProgress{})
 	var entries [16]core.CQEntry
 	for range b.N {
-		q.Read(entries[:])
+		q.Read(entries[:], nil)
 	}
 }

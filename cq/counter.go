@@ -10,7 +10,7 @@ import (
 
 // The completion counter.
 
-// Counter counts completed operations (fi_cntr(3)). It implements core.Counter.
+// Counter counts completed operations (fi_cntr(3)). It implements core.CounterDriver.
 type Counter struct {
 	p    Progress
 	val  uint64
@@ -50,7 +50,7 @@ func (c *Counter) Watch(w Watcher) {
 }
 
 // NewCounter opens a counter (fi_cntr_open(3)) under the lock of p.
-func NewCounter(attr core.CntrAttr, p Progress) (*Counter, error) {
+func NewCounter(attr core.CntrAttr, set core.WaitDriver, p Progress) (*Counter, error) {
 	if attr.Events > core.CntrEventsBytes {
 		return nil, opError("fi_cntr_open", core.ErrInval, "events are CntrEventsComp and CntrEventsBytes")
 	}
@@ -58,7 +58,7 @@ func NewCounter(attr core.CntrAttr, p Progress) (*Counter, error) {
 		return nil, opError("fi_cntr_open", core.ErrInval, "counters take no flags")
 	}
 	c := &Counter{p: p, bytes: attr.Events == core.CntrEventsBytes, wakeAt: Never, Spin: DefaultSpin}
-	if err := c.w.init("fi_cntr_open", attr.WaitObj, attr.WaitSet); err != nil {
+	if err := c.w.init("fi_cntr_open", attr.WaitObj, set); err != nil {
 		return nil, err
 	}
 	if c.w.set != nil {
@@ -132,22 +132,21 @@ func (c *Counter) ErrValue() uint64 {
 	return c.errs
 }
 
-// Add, AddErr, Set and SetErr change the counts and wake those who wait for a change (fi_cntr_add(3) and so on).
-func (c *Counter) Add(v uint64) error    { return c.change(&c.val, v, true) }
-func (c *Counter) AddErr(v uint64) error { return c.change(&c.errs, v, true) }
-func (c *Counter) Set(v uint64) error    { return c.change(&c.val, v, false) }
-func (c *Counter) SetErr(v uint64) error { return c.change(&c.errs, v, false) }
-
-func (c *Counter) change(what *uint64, v uint64, add bool) error {
+// Change changes a count and wakes those who wait for a change (fi_cntr_add(3) and so on).
+func (c *Counter) Change(what core.CounterChange, v uint64) error {
 	c.p.Lock()
 	defer c.p.Unlock()
 	if c.closed {
 		return core.ErrBadF
 	}
-	if add {
-		v += *what
+	count := &c.val
+	if what == core.CounterAddErr || what == core.CounterSetErr {
+		count = &c.errs
 	}
-	*what = v
+	if what == core.CounterAdd || what == core.CounterAddErr {
+		v += *count
+	}
+	*count = v
 	c.wake()
 	return nil
 }

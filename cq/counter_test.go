@@ -13,7 +13,7 @@ import (
 func newCounter(t *testing.T, attr core.CntrAttr) (*Counter, *fake) {
 	t.Helper()
 	f := &fake{}
-	c, err := NewCounter(attr, f)
+	c, err := NewCounter(attr, nil, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,13 +32,13 @@ func TestCounterCounts(t *testing.T) {
 		if c.Value() != want || c.ErrValue() != 1 || f.passes != 2 {
 			t.Error(c.Value(), c.ErrValue(), f.passes)
 		}
-		c.Add(10)
-		c.AddErr(2)
+		c.Change(core.CounterAdd, 10)
+		c.Change(core.CounterAddErr, 2)
 		if c.Value() != want+10 || c.ErrValue() != 3 {
 			t.Error(c.Value(), c.ErrValue())
 		}
-		c.Set(1)
-		c.SetErr(0)
+		c.Change(core.CounterSet, 1)
+		c.Change(core.CounterSetErr, 0)
 		if c.Value() != 1 || c.ErrValue() != 0 {
 			t.Error(c.Value(), c.ErrValue())
 		}
@@ -48,10 +48,10 @@ func TestCounterCounts(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
-		wantErr(t, c.Add(1), core.ErrBadF)
+		wantErr(t, c.Change(core.CounterAdd, 1), core.ErrBadF)
 	}
 	for _, attr := range []core.CntrAttr{{Events: 7}, {Flags: core.Send}, {WaitObj: core.WaitMutexCond}, {WaitObj: core.WaitSetObj}} {
-		if _, err := NewCounter(attr, &fake{}); !errors.Is(err, core.ErrInval) {
+		if _, err := NewCounter(attr, nil, &fake{}); !errors.Is(err, core.ErrInval) {
 			t.Errorf("%+v: %v", attr, err)
 		}
 	}
@@ -89,7 +89,7 @@ func TestCounterWait(t *testing.T) {
 		f.do(func() { c.IncErr() })
 		wantErr(t, <-done, core.ErrAvail)
 		done = wait(100)
-		c.Set(100)
+		c.Change(core.CounterSet, 100)
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestCounterFD(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Add(1)
+	c.Change(core.CounterAdd, 1)
 	wantErr(t, TryWait(c), core.ErrAgain)
 	if TryWait(c) != nil || readable(fd) {
 		t.Fatal("not ready to sleep")
@@ -179,7 +179,7 @@ func TestWatch(t *testing.T) {
 		c.Put(1, true)
 		c.Complete(1)
 	})
-	c.Set(3)
+	c.Change(core.CounterSet, 3)
 	want := [][2]uint64{{0, 0}, {2, 0}, {3, 1}, {9, 1}, {10, 1}, {3, 1}}
 	if !slices.Equal(w.seen, want) {
 		t.Errorf("%v, want %v", w.seen, want)

@@ -138,14 +138,15 @@ func (c *Counter) enterSet() (leave func()) {
 	}
 }
 
-// poll reports a change; without report it only makes progress, and the change stays to be reported.
-func (c *Counter) ended() bool {
+// Ended implements Pollable.
+func (c *Counter) Ended() bool {
 	c.p.Lock()
 	defer c.p.Unlock()
 	return c.closed
 }
 
-func (c *Counter) poll(report bool) (bool, error) {
+// Ready implements Pollable.
+func (c *Counter) Ready(report bool) (bool, error) {
 	c.p.Lock()
 	defer c.p.Unlock()
 	if c.closed {

@@ -10,7 +10,7 @@ import (
 
 // The event queue.
 
-// EventQueue is an event queue (fi_eq(3)). It implements core.EventQueue. Events come from several engines; the queue has a lock of its own.
+// EventQueue is an event queue (fi_eq(3)). It implements core.EQDriver. Events come from several engines; the queue has a lock of its own.
 type EventQueue struct {
 	mu     sync.Mutex
 	items  []eqItem
@@ -29,7 +29,7 @@ type eqItem struct {
 }
 
 // NewEventQueue opens an event queue (fi_eq_open(3)).
-func NewEventQueue(attr core.EQAttr) (*EventQueue, error) {
+func NewEventQueue(attr core.EQAttr, set core.WaitDriver) (*EventQueue, error) {
 	if attr.Flags&^(core.Affinity|core.Write|core.CapPeer) != 0 {
 		return nil, opError("fi_eq_open", core.ErrInval, "flags are Affinity and Write")
 	}
@@ -38,7 +38,7 @@ func NewEventQueue(attr core.EQAttr) (*EventQueue, error) {
 	if obj == core.WaitMutexCond { // no descriptor asked for: the same as WaitUnspec here
 		obj = core.WaitUnspec
 	}
-	if err := eq.w.init("fi_eq_open", obj, attr.WaitSet); err != nil {
+	if err := eq.w.init("fi_eq_open", obj, set); err != nil {
 		return nil, err
 	}
 	if eq.w.set != nil {
@@ -106,14 +106,14 @@ func (eq *EventQueue) Len() int {
 }
 
 // PurgeObject drops the events of an object that is being closed, and connection requests whose handle it is.
-func (eq *EventQueue) PurgeObject(obj core.Object) {
+func (eq *EventQueue) PurgeObject(obj any) {
 	eq.mu.Lock()
 	defer eq.mu.Unlock()
 	eq.items = slices.DeleteFunc(eq.items, func(it eqItem) bool {
 		if it.err != nil {
 			return it.err.Object == obj
 		}
-		return it.ev.Object == obj || it.ev.Info != nil && it.ev.Info.Handle == any(obj)
+		return it.ev.Object == obj || it.ev.Info != nil && it.ev.Info.Handle == obj
 	})
 }
 

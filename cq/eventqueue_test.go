@@ -14,7 +14,7 @@ type object struct{ core.Object }
 
 func newEQ(t *testing.T, attr core.EQAttr) *EventQueue {
 	t.Helper()
-	eq, err := NewEventQueue(attr)
+	eq, err := NewEventQueue(attr, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestEQReads(t *testing.T) {
 	eq.Push(core.EQEvent{})
 	wantErr(t, eq.Read(&ev, 0), core.ErrBadF)
 	for _, attr := range []core.EQAttr{{Flags: core.Send}, {WaitObj: core.WaitSetObj}, {WaitObj: 99}} {
-		if _, err := NewEventQueue(attr); !errors.Is(err, core.ErrInval) {
+		if _, err := NewEventQueue(attr, nil); !errors.Is(err, core.ErrInval) {
 			t.Errorf("%+v: %v", attr, err)
 		}
 	}

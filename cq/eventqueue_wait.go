@@ -156,13 +156,15 @@ func (eq *EventQueue) enterSet() func() {
 	}
 }
 
-func (eq *EventQueue) ended() bool {
+// Ended implements Pollable.
+func (eq *EventQueue) Ended() bool {
 	eq.mu.Lock()
 	defer eq.mu.Unlock()
 	return eq.closed
 }
 
-func (eq *EventQueue) poll(bool) (bool, error) {
+// Ready implements Pollable.
+func (eq *EventQueue) Ready(bool) (bool, error) {
 	eq.pass()
 	eq.mu.Lock()
 	defer eq.unlockRead(eq.fdLeave())

@@ -74,7 +74,7 @@ func eventually(t *testing.T, ok func() bool) {
 func newQueue(t *testing.T, attr core.CQAttr) (*Queue, *fake) {
 	t.Helper()
 	f := &fake{}
-	q, err := New(attr, f)
+	q, err := New(attr, nil, f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ const (
 	errKeep     = 64 // errors that a drained queue keeps room for
 )
 
-// Queue is a completion queue (fi_cq(3)). It implements core.CompletionQueue.
+// Queue is a completion queue (fi_cq(3)). It implements core.CQDriver.
 //
 // Head and tail count entries read and written since the queue was last empty. Errors are kept apart, each with the tail it was pushed at, so that it keeps its place among the
 // successes without costing them a field.
@@ -68,7 +68,7 @@ type errAt struct {
 }
 
 // New opens a completion queue (fi_cq_open(3)) under the lock of p.
-func New(attr core.CQAttr, p Progress) (*Queue, error) {
+func New(attr core.CQAttr, set core.WaitDriver, p Progress) (*Queue, error) {
 	if attr.Format > core.CQFormatTagged {
 		return nil, opError("fi_cq_open", core.ErrInval, "formats are CQFormatContext, CQFormatMsg, CQFormatData and CQFormatTagged")
 	}
@@ -89,7 +89,7 @@ func New(attr core.CQAttr, p Progress) (*Queue, error) {
 	}
 	q.first = 1 << bits.Len(uint(min(max(n, minSize), maxFirst)-1))
 	q.resize(q.first)
-	if err := q.w.init("fi_cq_open", attr.WaitObj, attr.WaitSet); err != nil {
+	if err := q.w.init("fi_cq_open", attr.WaitObj, set); err != nil {
 		return nil, err
 	}
 	if q.w.set != nil {

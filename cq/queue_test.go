@@ -13,7 +13,7 @@ func TestOpen(t *testing.T) {
 	for _, attr := range []core.CQAttr{
 		{Format: core.CQFormatTagged + 1}, {Flags: core.Send}, {Size: -1}, {WaitObj: core.WaitMutexCond}, {WaitObj: core.WaitSetObj},
 	} {
-		if _, err := New(attr, &fake{}); !errors.Is(err, core.ErrInval) {
+		if _, err := New(attr, nil, &fake{}); !errors.Is(err, core.ErrInval) {
 			t.Errorf("%+v: %v", attr, err)
 		}
 	}
@@ -36,19 +36,19 @@ func TestProgressOfReads(t *testing.T) {
 			t.Fatalf("%s: %d %v, %d passes, %d flushes", what, n, err, f.passes, f.flushes)
 		}
 	}
-	n, err := q.Read(e[:])
+	n, err := q.Read(e[:], nil)
 	check("empty", n, err, 0, core.ErrAgain, 1, 0)
-	n, err = q.Read(nil)
+	n, err = q.Read(nil, nil)
 	check("empty, no room", n, err, 0, core.ErrAgain, 2, 0)
 	f.do(func() { push(q, 1); push(q, 2); push(q, 3) })
-	n, err = q.Read(nil)
+	n, err = q.Read(nil, nil)
 	check("no room", n, err, 0, nil, 3, 0)
-	n, err = q.Read(e[:])
+	n, err = q.Read(e[:], nil)
 	check("two of three", n, err, 2, nil, 3, 0)
-	n, err = q.Read(e[:])
+	n, err = q.Read(e[:], nil)
 	check("emptied", n, err, 1, nil, 3, 1)
 	f.onPass = func() { push(q, 4) }
-	n, err = q.Read(e[:])
+	n, err = q.Read(e[:], nil)
 	check("the pass brought it", n, err, 1, nil, 4, 2)
 	f.onPass = nil
 	f.do(func() {
@@ -57,7 +57,7 @@ func TestProgressOfReads(t *testing.T) {
 		}
 	})
 	for range passEvery {
-		q.Read(e[:1])
+		q.Read(e[:1], nil)
 	}
 	check("never emptied", 0, nil, 0, nil, 5, 2)
 }
@@ -76,24 +76,24 @@ func TestErrorsKeepTheirPlace(t *testing.T) {
 	if err := q.ReadErr(&x); err != core.ErrAgain {
 		t.Fatal("error before the successes ahead of it:", err)
 	}
-	if n, err := q.Read(e[:]); n != 2 || err != nil || e[1].Ctx != 2 {
+	if n, err := q.Read(e[:], nil); n != 2 || err != nil || e[1].Ctx != 2 {
 		t.Fatal(n, err, e[1])
 	}
 	for want := 3; want <= 4; want++ {
-		if n, err := q.Read(e[:]); n != 0 || err != core.ErrAvail {
+		if n, err := q.Read(e[:], nil); n != 0 || err != core.ErrAvail {
 			t.Fatal(n, err)
 		}
-		if n, err := q.Read(nil); n != 0 || err != nil {
+		if n, err := q.Read(nil, nil); n != 0 || err != nil {
 			t.Fatal("no room for entries:", n, err)
 		}
 		if err := q.ReadErr(&x); err != nil || x.OLen != want || x.Err != core.ErrTrunc {
 			t.Fatal(err, x)
 		}
 	}
-	if n, err := q.Read(e[:]); n != 1 || err != nil || e[0].Ctx != 5 {
+	if n, err := q.Read(e[:], nil); n != 1 || err != nil || e[0].Ctx != 5 {
 		t.Fatal(n, err, e[0])
 	}
-	if _, err := q.Read(e[:]); err != core.ErrAgain {
+	if _, err := q.Read(e[:], nil); err != core.ErrAgain {
 		t.Fatal(err)
 	}
 }
@@ -102,7 +102,7 @@ func TestErrorsKeepTheirPlace(t *testing.T) {
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &fake{}
-		q, _ := New(core.CQAttr{Size: 16, Format: core.CQFormatTagged}, f)
+		q, _ := New(core.CQAttr{Size: 16, Format: core.CQFormatTagged}, nil, f)
 		var model []int // positive: success, negative: error
 		next := 1
 		t.Repeat(map[string]func(*rapid.T){
@@ -125,7 +125,7 @@ func TestModel(t *testing.T) {
 			"read": func(t *rapid.T) {
 				e := make([]core.CQEntry, rapid.IntRange(1, 30).Draw(t, "room"))
 				src := make([]core.FIAddr, len(e))
-				n, err := q.ReadFrom(e, src)
+				n, err := q.Read(e, src)
 				switch {
 				case len(model) == 0:
 					if err != core.ErrAgain {
@@ -174,7 +174,7 @@ func TestGrowsAndShrinks(t *testing.T) {
 	})
 	e := make([]core.CQEntry, 1000)
 	for want := 0; want < many; {
-		n, err := q.Read(e)
+		n, err := q.Read(e, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestGrowsAndShrinks(t *testing.T) {
 		}
 	}
 	for range 40 * shrinkAfter {
-		q.Read(e)
+		q.Read(e, nil)
 	}
 	if len(q.ring) != 16 {
 		t.Error("still", len(q.ring), "entries after the burst")
@@ -202,15 +202,15 @@ func TestClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantErr(t, q.Close(), core.ErrBadF)
-	_, err := q.Read(make([]core.CQEntry, 1))
+	_, err := q.Read(make([]core.CQEntry, 1), nil)
 	wantErr(t, err, core.ErrBadF)
 }
 
 func TestAllocs(t *testing.T) {
 	p := &nopProgress{}
-	q, _ := New(core.CQAttr{}, p)
+	q, _ := New(core.CQAttr{}, nil, p)
 	entries := make([]core.CQEntry, 64)
-	c, _ := NewCounter(core.CntrAttr{}, p)
+	c, _ := NewCounter(core.CntrAttr{}, nil, p)
 	if n := testing.AllocsPerRun(1000, func() {
 		p.Lock()
 		for i := range 64 {
@@ -218,7 +218,7 @@ func TestAllocs(t *testing.T) {
 			c.Complete(8)
 		}
 		p.Unlock()
-		q.Read(entries)
+		q.Read(entries, nil)
 		c.Value()
 	}); n != 0 {
 		t.Error(n, "allocations per 64 completions")
@@ -240,7 +240,7 @@ func TestStrError(t *testing.T) {
 // Errors that are read as fast as they come take no memory, however they overlap.
 func TestErrorsKeepTheirRoom(t *testing.T) {
 	f := &fake{}
-	q, err := New(core.CQAttr{}, f)
+	q, err := New(core.CQAttr{}, nil, f)
 	if err != nil {
 		t.Fatal(err)
 	}

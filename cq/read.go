@@ -4,22 +4,11 @@ import "gofabric/core"
 
 // Reading a completion queue.
 
-// Read takes up to len(entries) completions (fi_cq_read(3)).
+// Read takes up to len(entries) completions (fi_cq_read(3)), with the source of each message in src, unless that is nil (fi_cq_readfrom(3)).
 //
 // A read that finds the queue empty makes a pass first, and so does one without room for entries, which returns 0 if there is something to read, an
 // error entry included. While entries wait, every 64th read makes a pass.
-func (q *Queue) Read(entries []core.CQEntry) (int, error) {
-	q.p.Lock()
-	n, err := q.take(entries, nil)
-	q.p.Unlock()
-	return n, err
-}
-
-// ReadFrom is Read with the source of each message in src (fi_cq_readfrom(3)). At most len(src) entries are read.
-func (q *Queue) ReadFrom(entries []core.CQEntry, src []core.FIAddr) (int, error) {
-	if len(src) < len(entries) {
-		entries = entries[:len(src)]
-	}
+func (q *Queue) Read(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 	q.p.Lock()
 	n, err := q.take(entries, src)
 	q.p.Unlock()

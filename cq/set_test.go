@@ -16,21 +16,21 @@ func TestWaitSet(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := &fake{}
-		q, err := New(core.CQAttr{WaitObj: core.WaitSetObj, WaitSet: set}, f)
+		q, err := New(core.CQAttr{WaitObj: core.WaitSetObj}, set, f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := NewCounter(core.CntrAttr{WaitObj: core.WaitSetObj, WaitSet: set}, f)
+		c, err := NewCounter(core.CntrAttr{WaitObj: core.WaitSetObj}, set, f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		eq, err := NewEventQueue(core.EQAttr{WaitObj: core.WaitSetObj, WaitSet: set})
+		eq, err := NewEventQueue(core.EQAttr{WaitObj: core.WaitSetObj}, set)
 		if err != nil {
 			t.Fatal(err)
 		}
 		g := &fake{}
 		eq.AddProgress(g)
-		_, err = q.SRead(timeout(t), make([]core.CQEntry, 1))
+		_, err = q.SRead(timeout(t), make([]core.CQEntry, 1), nil)
 		wantErr(t, err, core.ErrNoSys)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 		wantErr(t, set.Wait(ctx), core.ErrTimedOut, context.DeadlineExceeded)
@@ -52,7 +52,7 @@ func TestWaitSet(t *testing.T) {
 			event()
 			if what == "counter" { // reported once; who did not get it, waits on
 				<-done
-				c.Add(1)
+				c.Change(core.CounterAdd, 1)
 			} else if err := <-done; err != nil {
 				t.Fatal(what, err)
 			}
@@ -60,7 +60,7 @@ func TestWaitSet(t *testing.T) {
 				t.Fatal(what, err)
 			}
 			var e [1]core.CQEntry
-			q.Read(e[:])
+			q.Read(e[:], nil)
 			q.ReadErr(&core.CQErrEntry{})
 			eq.Read(nil, 0)
 		}
@@ -103,7 +103,7 @@ func setFD(t *testing.T, set *WaitSet, q *Queue, c *Counter, eq *EventQueue, f *
 		t.Fatal("not readable")
 	}
 	wantErr(t, TryWait(set), core.ErrAgain)
-	q.Read(make([]core.CQEntry, 1))
+	q.Read(make([]core.CQEntry, 1), nil)
 	if TryWait(eq, q, c) != nil || readable(fd) {
 		t.Fatal("not ready to sleep")
 	}
@@ -112,7 +112,7 @@ func setFD(t *testing.T, set *WaitSet, q *Queue, c *Counter, eq *EventQueue, f *
 		t.Fatal("not readable")
 	}
 	c.Value()
-	q.Read(nil)
+	q.Read(nil, nil)
 	eq.Read(nil, 0)
 }
 
@@ -134,10 +134,11 @@ func TestPollSet(t *testing.T) {
 	}
 	q, f := newQueue(t, core.CQAttr{})
 	c, _ := newCounter(t, core.CntrAttr{})
-	wantErr(t, s.Add(newEQ(t, core.EQAttr{})), core.ErrInval)
-	wantErr(t, s.Add(&object{}), core.ErrInval)
-	for _, o := range []core.Object{q, c, q} {
-		if err := s.Add(o); err != nil {
+	wantErr(t, s.Add(newEQ(t, core.EQAttr{}), &core.EventQueue{}), core.ErrInval)
+	wantErr(t, s.Add(&object{}, &object{}), core.ErrInval)
+	theQueue, theCounter := &core.CompletionQueue{}, &core.Counter{} // what the application knows them as
+	for _, err := range []error{s.Add(q, theQueue), s.Add(c, theCounter), s.Add(q, theQueue)} {
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -159,13 +160,13 @@ func TestPollSet(t *testing.T) {
 		t.Fatal("no progress")
 	}
 	f.do(func() { push(q, 1) })
-	c.Add(1)
-	poll(1, q)
-	poll(4, q, c) // the counter's change was not lost for want of room
-	poll(4, q)
-	q.Read(make([]core.CQEntry, 1))
-	c.AddErr(1)
-	poll(4, c)
+	c.Change(core.CounterAdd, 1)
+	poll(1, theQueue)
+	poll(4, theQueue, theCounter) // the counter's change was not lost for want of room
+	poll(4, theQueue)
+	q.Read(make([]core.CQEntry, 1), nil)
+	c.Change(core.CounterAddErr, 1)
+	poll(4, theCounter)
 	q.Close()
 	if _, err := s.Poll(ready); err != core.ErrBadF {
 		t.Fatal(err)
@@ -175,15 +176,15 @@ func TestPollSet(t *testing.T) {
 	}
 	poll(4)
 	wantErr(t, s.Close(), core.ErrBusy)
-	c.Add(1)
-	poll(4, c) // a refused close changes nothing
+	c.Change(core.CounterAdd, 1)
+	poll(4, theCounter) // a refused close changes nothing
 	c.Close()
 	if err := s.Close(); err != nil {
 		t.Fatal("with no member that is open:", err)
 	}
 	_, err = s.Poll(ready)
 	wantErr(t, err, core.ErrBadF)
-	wantErr(t, s.Add(c), core.ErrBadF)
+	wantErr(t, s.Add(c, theCounter), core.ErrBadF)
 	_, err = NewPollSet(core.PollAttr{Flags: 1})
 	wantErr(t, err, core.ErrInval)
 }

@@ -9,20 +9,9 @@ import (
 
 // Waiting for completions.
 
-// SRead waits for at least one completion (fi_cq_sread(3)). Without a wait object, or with a wait set, it returns ErrNoSys.
-func (q *Queue) SRead(ctx context.Context, entries []core.CQEntry) (int, error) {
-	return q.sread(ctx, entries, nil)
-}
-
-// SReadFrom is SRead with the source of each message in src (fi_cq_sreadfrom(3)). At most len(src) entries are read.
-func (q *Queue) SReadFrom(ctx context.Context, entries []core.CQEntry, src []core.FIAddr) (int, error) {
-	if len(src) < len(entries) {
-		entries = entries[:len(src)]
-	}
-	return q.sread(ctx, entries, src)
-}
-
-func (q *Queue) sread(ctx context.Context, entries []core.CQEntry, src []core.FIAddr) (int, error) {
+// SRead waits for at least one completion (fi_cq_sread(3), fi_cq_sreadfrom(3)); src is as in Read. Without a wait object, or with a wait set, it returns
+// ErrNoSys.
+func (q *Queue) SRead(ctx context.Context, entries []core.CQEntry, src []core.FIAddr) (int, error) {
 	if !q.w.canRead() {
 		return 0, core.ErrNoSys
 	}
@@ -182,13 +171,15 @@ func (q *Queue) enterSet() (leave func()) {
 	}
 }
 
-func (q *Queue) ended() bool {
+// Ended implements Pollable.
+func (q *Queue) Ended() bool {
 	q.p.Lock()
 	defer q.p.Unlock()
 	return q.closed
 }
 
-func (q *Queue) poll(bool) (bool, error) {
+// Ready implements Pollable.
+func (q *Queue) Ready(bool) (bool, error) {
 	q.p.Lock()
 	defer q.p.Unlock()
 	if q.closed {

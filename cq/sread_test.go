@@ -13,7 +13,7 @@ import (
 
 func TestSReadNeedsWaitObject(t *testing.T) {
 	q, _ := newQueue(t, core.CQAttr{})
-	_, err := q.SRead(timeout(t), make([]core.CQEntry, 1))
+	_, err := q.SRead(timeout(t), make([]core.CQEntry, 1), nil)
 	wantErr(t, err, core.ErrNoSys)
 	_, err = q.WaitFD()
 	wantErr(t, err, core.ErrNoData)
@@ -31,7 +31,7 @@ func TestSReadSleepsAndWakes(t *testing.T) {
 			}()
 			var e [4]core.CQEntry
 			var src [4]core.FIAddr
-			if n, err := q.SReadFrom(timeout(t), e[:], src[:]); n != 1 || err != nil || int(e[0].Ctx) != i || int(src[0]) != i {
+			if n, err := q.SRead(timeout(t), e[:], src[:]); n != 1 || err != nil || int(e[0].Ctx) != i || int(src[0]) != i {
 				t.Fatal(n, err, e[0])
 			}
 		}
@@ -48,7 +48,7 @@ func TestSReadWakesForError(t *testing.T) {
 		f.asleep(t, 1)
 		f.do(func() { q.PushErr(&core.CQErrEntry{Err: core.ErrIO}) })
 	}()
-	_, err := q.SRead(timeout(t), make([]core.CQEntry, 1))
+	_, err := q.SRead(timeout(t), make([]core.CQEntry, 1), nil)
 	wantErr(t, err, core.ErrAvail)
 }
 
@@ -60,7 +60,7 @@ func TestSReadSpins(t *testing.T) {
 			push(q, 1)
 		}
 	}
-	if n, err := q.SRead(timeout(t), make([]core.CQEntry, 1)); n != 1 || err != nil || f.entered != 0 {
+	if n, err := q.SRead(timeout(t), make([]core.CQEntry, 1), nil); n != 1 || err != nil || f.entered != 0 {
 		t.Fatal(n, err, f.entered)
 	}
 }
@@ -69,7 +69,7 @@ func TestSReadSpins(t *testing.T) {
 func TestSReadEnterWaitCompletes(t *testing.T) {
 	q, f := newQueue(t, core.CQAttr{WaitObj: core.WaitUnspec})
 	f.onWait = func() { push(q, 1) }
-	if n, err := q.SRead(timeout(t), make([]core.CQEntry, 1)); n != 1 || err != nil {
+	if n, err := q.SRead(timeout(t), make([]core.CQEntry, 1), nil); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	if err := q.TryWait(); err != core.ErrAgain || f.entered != f.left {
@@ -81,16 +81,16 @@ func TestSReadContext(t *testing.T) {
 	for _, obj := range []core.WaitObj{core.WaitUnspec, core.WaitYield} {
 		q, f := newQueue(t, core.CQAttr{WaitObj: obj})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
-		_, err := q.SRead(ctx, make([]core.CQEntry, 1))
+		_, err := q.SRead(ctx, make([]core.CQEntry, 1), nil)
 		wantErr(t, err, core.ErrAgain, context.DeadlineExceeded)
 		cancel()
 		why := errors.New("enough")
 		ctx2, cancel2 := context.WithCancelCause(context.Background())
 		cancel2(why)
-		_, err = q.SRead(ctx2, make([]core.CQEntry, 1))
+		_, err = q.SRead(ctx2, make([]core.CQEntry, 1), nil)
 		wantErr(t, err, core.ErrAgain, why)
 		f.do(func() { push(q, 1) })
-		if n, err := q.SRead(ctx2, make([]core.CQEntry, 1)); n != 1 || err != nil {
+		if n, err := q.SRead(ctx2, make([]core.CQEntry, 1), nil); n != 1 || err != nil {
 			t.Fatal("an entry is there though ctx ended:", n, err)
 		}
 		if f.entered != f.left {
@@ -105,14 +105,14 @@ func TestSignal(t *testing.T) {
 		if err := q.Signal(); err != nil { // before the wait: not lost
 			t.Fatal(err)
 		}
-		if _, err := q.SRead(timeout(t), make([]core.CQEntry, 1)); err != core.ErrAgain {
+		if _, err := q.SRead(timeout(t), make([]core.CQEntry, 1), nil); err != core.ErrAgain {
 			t.Fatal(err)
 		}
 		const sleepers = 5
 		done := make(chan error, sleepers)
 		for range sleepers {
 			go func() {
-				_, err := q.SRead(context.Background(), make([]core.CQEntry, 1))
+				_, err := q.SRead(context.Background(), make([]core.CQEntry, 1), nil)
 				done <- err
 			}()
 		}
@@ -124,7 +124,7 @@ func TestSignal(t *testing.T) {
 			}
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
-		_, err := q.SRead(ctx, make([]core.CQEntry, 1)) // once only
+		_, err := q.SRead(ctx, make([]core.CQEntry, 1), nil) // once only
 		wantErr(t, err, context.DeadlineExceeded)
 		cancel()
 	}
@@ -134,7 +134,7 @@ func TestCloseWakes(t *testing.T) {
 	q, f := newQueue(t, core.CQAttr{WaitObj: core.WaitUnspec})
 	done := make(chan error)
 	go func() {
-		_, err := q.SRead(context.Background(), make([]core.CQEntry, 1))
+		_, err := q.SRead(context.Background(), make([]core.CQEntry, 1), nil)
 		done <- err
 	}()
 	f.asleep(t, 1)
@@ -166,7 +166,7 @@ func TestManyProducersManyConsumers(t *testing.T) {
 		wg.Go(func() {
 			var e [7]core.CQEntry
 			for {
-				n, err := q.SRead(ctx, e[:])
+				n, err := q.SRead(ctx, e[:], nil)
 				if err != nil && err != core.ErrAgain {
 					if err != core.ErrBadF {
 						t.Error(err)
@@ -215,7 +215,7 @@ func TestWaitFD(t *testing.T) {
 			t.Fatal("a push signals though nobody sleeps")
 		}
 		wantErr(t, TryWait(q), core.ErrAgain)
-		q.Read(e[:])
+		q.Read(e[:], nil)
 		for range 2 {
 			if err := TryWait(q); err != nil {
 				t.Fatal(err)
@@ -229,7 +229,7 @@ func TestWaitFD(t *testing.T) {
 			t.Fatal("not readable, or left", f.left)
 		}
 		wantErr(t, TryWait(q), core.ErrAgain)
-		if n, _ := q.Read(e[:]); n != 1 || f.left != 1 {
+		if n, _ := q.Read(e[:], nil); n != 1 || f.left != 1 {
 			t.Fatal(n, f.left)
 		}
 		if TryWait(q) != nil || readable(fd) {

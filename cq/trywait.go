@@ -11,7 +11,7 @@ type waitable interface {
 
 // TryWait says whether it is safe to sleep on the wait objects of all of objs (Fabric.TryWait, fi_trywait(3)): nil if so, ErrAgain if one has something
 // to read, ErrInval if one has no wait object. An object must be a Queue, Counter, EventQueue or WaitSet, or embed one.
-func TryWait(objs ...core.Object) error {
+func TryWait(objs ...any) error {
 	list := make([]waitable, 0, len(objs))
 	for _, o := range objs {
 		w, ok := o.(waitable)

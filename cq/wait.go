@@ -33,7 +33,7 @@ type waitState struct {
 }
 
 // init checks the wait object of an attribute and opens what it needs.
-func (w *waitState) init(op string, obj core.WaitObj, set core.WaitSet) error {
+func (w *waitState) init(op string, obj core.WaitObj, set core.WaitDriver) error {
 	w.obj = obj
 	switch obj {
 	case core.WaitNone, core.WaitYield, core.WaitUnspec:

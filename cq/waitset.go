@@ -14,19 +14,15 @@ import (
 
 // member is a queue or counter as sets see it.
 type member interface {
-	core.Object
 	// TryWait prepares a sleep on the descriptor; forgetWait ends it without a read.
 	TryWait() error
 	forgetWait()
 	// enterSet prepares a sleep in WaitSet.Wait and returns what ends it, nil if there is something to read.
 	enterSet() (leave func())
-	// poll makes progress and, with report, says whether there is something to read.
-	poll(report bool) (bool, error)
-	// ended reports whether it was closed.
-	ended() bool
+	Pollable
 }
 
-// WaitSet waits for any of the queues and counters opened with it (fi_wait(3)). It implements core.WaitSet.
+// WaitSet waits for any of the queues and counters opened with it (fi_wait(3)). It implements core.WaitDriver.
 type WaitSet struct {
 	mu       sync.Mutex // below the members' locks
 	members  []member

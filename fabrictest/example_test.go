@@ -35,11 +35,11 @@ func Example() {
 
 // station is what a program opens on a node.
 type station struct {
-	fabric core.Fabric
-	domain core.Domain
-	av     core.AddressVector
-	cq     core.CompletionQueue
-	ep     core.Endpoint
+	fabric *core.Fabric
+	domain *core.Domain
+	av     *core.AddressVector
+	cq     *core.CompletionQueue
+	ep     *core.Endpoint
 }
 
 func newStation(n *fabrictest.Node) *station {

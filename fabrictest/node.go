@@ -68,7 +68,7 @@ func (n *Node) GetInfo(q core.Query) ([]*core.Info, []core.Refusal, error) {
 }
 
 // OpenFabric opens the fabric of an Info of this node's GetInfo (fi_fabric(3)).
-func (n *Node) OpenFabric(info *core.Info) (core.Fabric, error) {
+func (n *Node) OpenFabric(info *core.Info) (*core.Fabric, error) {
 	return core.OpenFabric(n.registry, info)
 }
 

@@ -81,7 +81,7 @@ func open(t testing.TB, n *fabrictest.Node, stack string) *peer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &peer{dom: dom.(dgram.Domain), got: make(chan arrival, 1<<16), free: make(chan struct{}, 1)}
+	p := &peer{dom: dom.Driver().(dgram.Domain), got: make(chan arrival, 1<<16), free: make(chan struct{}, 1)}
 	if p.port, err = p.dom.OpenPort(infos[0], p); err != nil {
 		t.Fatal(err)
 	}

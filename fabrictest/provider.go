@@ -43,7 +43,7 @@ func (p *provider) Infos(*core.Info) []*core.Info {
 	}}
 }
 
-func (p *provider) OpenFabric(info *core.Info) (core.Fabric, error) {
+func (p *provider) OpenFabric(info *core.Info) (core.FabricDriver, error) {
 	f := &fabric{n: p.n}
 	f.InitFabric(&names, info)
 	return f, nil
@@ -55,7 +55,7 @@ type fabric struct {
 	n *Node
 }
 
-func (f *fabric) OpenDomain(info *core.Info) (core.Domain, error) {
+func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	if info == nil || info.Domain == nil {
 		return nil, names.Error("fi_domain", "", front.NoPeer, core.ErrInval, "pass an Info from GetInfo")
 	}
@@ -65,7 +65,7 @@ func (f *fabric) OpenDomain(info *core.Info) (core.Domain, error) {
 	return d, nil
 }
 
-func (f *fabric) OpenPassiveEndpoint(*core.Info) (core.PassiveEndpoint, error) {
+func (f *fabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.PassiveDriver, error) {
 	return nil, names.Error("fi_passive_ep", "", front.NoPeer, core.ErrNoSys, "datagrams have no connections")
 }
 
@@ -87,10 +87,10 @@ func (d *domain) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, error)
 }
 
 // OpenEndpoint opens a DGRAM endpoint (fi_endpoint(3)).
-func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
+func (d *domain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
 	return dgep.Open(d, &d.Domain, info)
 }
 
-func (d *domain) OpenSRX(*core.RxAttr) (core.SharedRx, error) {
+func (d *domain) OpenSRX(*core.RxAttr) (core.SRXDriver, error) {
 	return nil, names.Error("fi_srx_context", d.Name(), front.NoPeer, core.ErrNoSys, "datagrams have no shared receive contexts")
 }

@@ -15,8 +15,8 @@ import (
 // rdm is an endpoint with a queue and a vector that has all peers, by number of their node.
 type rdm struct {
 	objs []core.Object // in order of opening
-	ep   core.Endpoint
-	cq   core.CompletionQueue
+	ep   *core.Endpoint
+	cq   *core.CompletionQueue
 	to   []core.FIAddr
 }
 
@@ -58,7 +58,7 @@ func openEP(t *testing.T, n *fabrictest.Node, stack string, kind core.EPType, ca
 // know puts n nodes into the vector.
 func (r *rdm) know(t *testing.T, n int) {
 	t.Helper()
-	av := r.objs[2].(core.AddressVector)
+	av := r.objs[2].(*core.AddressVector)
 	for i := range n {
 		a, err := av.InsertSvc(fmt.Sprintf("node%d", i), "7471", 0)
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 // Address vectors and sets of addresses (fi_av(3), fi_av_set(3)).
 
 type vector struct {
-	core.AddressVector
+	*core.AddressVector
 	format core.AddrFormat
 	named  unsafe.Pointer // C memory: the fi_addr_t of each index of a shared vector
 }
@@ -226,7 +226,7 @@ func goAVSetUserID(id C.uint64_t, fi, user C.fi_addr_t, flags C.uint64_t) (rc C.
 }
 
 // set is a set of addresses.
-type set struct{ core.AVSet }
+type set struct{ *core.AVSet }
 
 //export goAVSet
 func goAVSet(id C.uint64_t, attr *C.struct_fi_av_set_attr, out *unsafe.Pointer, context unsafe.Pointer) (rc C.int) {
@@ -254,7 +254,7 @@ func goAVSetWith(dst C.uint64_t, op C.int, src C.uint64_t) (rc C.int) {
 	if d == nil || s == nil {
 		return C.int(badFID)
 	}
-	f := [...]func(core.AVSet) error{d.Union, d.Intersect, d.Diff}[op]
+	f := [...]func(*core.AVSet) error{d.Union, d.Intersect, d.Diff}[op]
 	return C.int(status(f(s.AVSet)))
 }
 

@@ -23,7 +23,7 @@ import (
 
 // queue is a completion queue. Its C side has a ring of completions that were read ahead.
 type queue struct {
-	core.CompletionQueue
+	*core.CompletionQueue
 	c    *C.struct_gf_cq
 	api  core.Version
 	wait core.WaitObj
@@ -60,7 +60,7 @@ func goCQOpen(id C.uint64_t, attr *C.struct_fi_cq_attr, out *unsafe.Pointer, con
 		}
 		a = core.CQAttr{Size: fromSize(attr.size), Flags: core.Flags(attr.flags), Format: core.CQFormat(attr.format), WaitObj: core.WaitObj(attr.wait_obj)}
 		if o := objectAt(unsafe.Pointer(attr.wait_set)); o != nil && a.WaitObj == core.WaitSetObj {
-			a.WaitSet, _ = o.core.(core.WaitSet)
+			a.WaitSet, _ = o.core.(*core.WaitSet)
 		}
 	}
 	if a.Format == core.CQFormatUnspec {
@@ -241,7 +241,7 @@ func giveText(text string, buf *C.char, n C.size_t) {
 
 // counter is a counter (fi_cntr(3)).
 type counter struct {
-	core.Counter
+	*core.Counter
 	wait core.WaitObj
 }
 
@@ -261,7 +261,7 @@ func goCntrOpen(id C.uint64_t, attr *C.struct_fi_cntr_attr, out *unsafe.Pointer,
 		}
 		a = core.CntrAttr{Events: core.CntrEvents(attr.events), WaitObj: core.WaitObj(attr.wait_obj), Flags: core.Flags(attr.flags)}
 		if o := objectAt(unsafe.Pointer(attr.wait_set)); o != nil && a.WaitObj == core.WaitSetObj {
-			a.WaitSet, _ = o.core.(core.WaitSet)
+			a.WaitSet, _ = o.core.(*core.WaitSet)
 		}
 	}
 	c, err := d.OpenCounter(a)

@@ -20,10 +20,10 @@ import (
 
 // endpoint is an active or scalable endpoint, one of its contexts, or a shared receive context, of which ep is nil.
 type endpoint struct {
-	ep  core.Endpoint
-	srx core.SharedRx
+	ep  *core.Endpoint
+	srx *core.SharedRx
+	sep *core.ScalableEndpoint // nil if it is none; ep is its own part
 	rx  core.Receiver
-	trx core.TaggedReceiver
 
 	d     *domain         // whose inlet may hold receives
 	c     *C.struct_gf_ep // the C side, while that may leave receives there; guarded, as the next two, by the domain's lock
@@ -44,7 +44,7 @@ func (e *endpoint) members(coll core.FIAddr) int {
 	return e.groups[coll]
 }
 
-func (e *endpoint) joined(mc core.MC, s core.AVSet) {
+func (e *endpoint) joined(mc *core.MC, s *core.AVSet) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.groups == nil {
@@ -53,8 +53,8 @@ func (e *endpoint) joined(mc core.MC, s core.AVSet) {
 	e.groups[mc.Addr()] = len(s.Members())
 }
 
-func newEndpoint(d *domain, ep core.Endpoint, format core.AddrFormat) *endpoint {
-	return &endpoint{d: d, ep: ep, rx: ep, trx: ep, format: format}
+func newEndpoint(d *domain, ep *core.Endpoint, format core.AddrFormat) *endpoint {
+	return &endpoint{d: d, ep: ep, rx: ep, format: format}
 }
 
 // enabled reads what is settled by then.
@@ -83,7 +83,9 @@ func goEndpoint(id C.uint64_t, info *C.struct_fi_info, out *unsafe.Pointer, scal
 		if err != nil {
 			return C.int(status(err))
 		}
-		return open(ep, newEndpoint(d, ep, i.AddrFormat), C.FI_CLASS_SEP, context, out)
+		e := newEndpoint(d, &ep.Endpoint, i.AddrFormat)
+		e.sep = ep
+		return open(ep, e, C.FI_CLASS_SEP, context, out)
 	}
 	if err := d.offers(i); err != nil {
 		return C.int(status(err))
@@ -108,12 +110,11 @@ func goTxContext(id C.uint64_t, index C.int, attr *C.struct_fi_tx_attr, out *uns
 	if e == nil || out == nil {
 		return C.int(badFID)
 	}
-	sep, ok := e.ep.(core.ScalableEndpoint)
-	if !ok {
+	if e.sep == nil {
 		return -C.FI_ENOSYS
 	}
 	a := fromTx(attr, newestABI)
-	ep, err := sep.TxContext(int(index), a)
+	ep, err := e.sep.TxContext(int(index), a)
 	if err != nil {
 		return C.int(status(err))
 	}
@@ -130,12 +131,11 @@ func goRxContext(id C.uint64_t, index C.int, attr *C.struct_fi_rx_attr, out *uns
 	if e == nil || out == nil {
 		return C.int(badFID)
 	}
-	sep, ok := e.ep.(core.ScalableEndpoint)
-	if !ok {
+	if e.sep == nil {
 		return -C.FI_ENOSYS
 	}
 	a := fromRx(attr)
-	ep, err := sep.RxContext(int(index), a)
+	ep, err := e.sep.RxContext(int(index), a)
 	if err != nil {
 		return C.int(status(err))
 	}
@@ -156,7 +156,7 @@ func goSRX(id C.uint64_t, attr *C.struct_fi_rx_attr, out *unsafe.Pointer, contex
 	if err != nil {
 		return C.int(status(err))
 	}
-	e := &endpoint{d: d, srx: s, rx: s, trx: s}
+	e := &endpoint{d: d, srx: s, rx: s}
 	if rc = open(s, e, C.FI_CLASS_SRX_CTX, context, out); rc == 0 {
 		e.mayLeave((*C.struct_gf_ep)(*out)) // a shared receive context needs not be enabled
 	}
@@ -179,7 +179,7 @@ func goSTX(id C.uint64_t, attr *C.struct_fi_tx_attr, out *unsafe.Pointer, contex
 
 // passive is a passive endpoint.
 type passive struct {
-	core.PassiveEndpoint
+	*core.PassiveEndpoint
 	format core.AddrFormat
 }
 
@@ -482,7 +482,7 @@ func goJoin(id C.uint64_t, addr unsafe.Pointer, flags C.uint64_t, out *unsafe.Po
 	if e == nil || e.ep == nil || addr == nil || out == nil {
 		return C.int(badFID)
 	}
-	var mc core.MC
+	var mc *core.MC
 	var err error
 	if core.Flags(flags)&core.CapCollective != 0 {
 		a := (*C.struct_fi_collective_addr)(addr)
@@ -499,12 +499,8 @@ func goJoin(id C.uint64_t, addr unsafe.Pointer, flags C.uint64_t, out *unsafe.Po
 			e.joined(mc, s.AVSet)
 		}
 	} else {
-		m, ok := e.ep.(core.Multicaster)
-		if !ok {
-			return -C.FI_ENOSYS
-		}
 		a, _ := addrAt(addr, e.format)
-		mc, err = m.Join(a, core.Flags(flags), fromContext(context))
+		mc, err = e.ep.Join(a, core.Flags(flags), fromContext(context))
 	}
 	if err != nil {
 		return C.int(status(err))

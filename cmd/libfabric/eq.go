@@ -19,7 +19,7 @@ import (
 // Event queues (fi_eq(3)).
 
 type eventQueue struct {
-	core.EventQueue
+	*core.EventQueue
 	api  core.Version
 	wait core.WaitObj
 
@@ -53,7 +53,7 @@ func goEQOpen(id C.uint64_t, attr *C.struct_fi_eq_attr, out *unsafe.Pointer, con
 		}
 		a = core.EQAttr{Size: fromSize(attr.size), Flags: core.Flags(attr.flags), WaitObj: core.WaitObj(attr.wait_obj)}
 		if o := objectAt(unsafe.Pointer(attr.wait_set)); o != nil && a.WaitObj == core.WaitSetObj {
-			a.WaitSet, _ = o.core.(core.WaitSet)
+			a.WaitSet, _ = o.core.(*core.WaitSet)
 		}
 	}
 	eq, err := f.OpenEQ(a)
@@ -147,7 +147,7 @@ func fillEvent(ev *core.EQEvent, buf unsafe.Pointer, peek bool) error {
 		e := (*C.struct_fi_eq_entry)(buf)
 		e.fid = (*C.struct_fid)(fidOf(ev.Object))
 		e.context, e.data = contextOf(ev.Context), C.uint64_t(ev.Data)
-		if mc, ok := ev.Object.(core.MC); ok && e.fid != nil {
+		if mc, ok := ev.Object.(*core.MC); ok && e.fid != nil {
 			(*C.struct_fid_mc)(unsafe.Pointer(e.fid)).fi_addr = C.fi_addr_t(mc.Addr())
 		}
 		return nil

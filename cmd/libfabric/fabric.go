@@ -21,12 +21,12 @@ import (
 
 // fabric and domain know the API version that the program asked GetInfo for: some structures are shorter in older ones.
 type fabric struct {
-	core.Fabric
+	*core.Fabric
 	api core.Version
 }
 
 type domain struct {
-	core.Domain
+	*core.Domain
 	f      *fabric
 	format core.AddrFormat
 	info   *core.Info
@@ -124,7 +124,7 @@ func goWaitOpen(id C.uint64_t, attr *C.struct_fi_wait_attr, out *unsafe.Pointer)
 	return open(w, &waiter{w}, C.FI_CLASS_WAIT, nil, out)
 }
 
-type waiter struct{ core.WaitSet }
+type waiter struct{ *core.WaitSet }
 
 //export goWaitWait
 func goWaitWait(id C.uint64_t, timeout C.int) (rc C.int) {
@@ -166,7 +166,7 @@ func goTryWait(id C.uint64_t, fids *unsafe.Pointer, count C.int) (rc C.int) {
 	}
 	for _, o := range objs {
 		switch o.(type) {
-		case core.CompletionQueue, core.EventQueue, core.Counter, core.WaitSet:
+		case *core.CompletionQueue, *core.EventQueue, *core.Counter, *core.WaitSet:
 		default:
 			return -C.FI_ENOSYS
 		}

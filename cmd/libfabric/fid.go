@@ -49,32 +49,36 @@ func goBind(id, with C.uint64_t, flags C.uint64_t) (rc C.int) {
 
 func bind(o, b *object, flags core.Flags) error {
 	switch t := o.core.(type) {
-	case core.Domain:
-		if eq, ok := b.core.(core.EventQueue); ok {
+	case *core.Domain:
+		if eq, ok := b.core.(*core.EventQueue); ok {
 			return t.BindEQ(eq, flags)
 		}
-	case core.PassiveEndpoint:
-		if eq, ok := b.core.(core.EventQueue); ok {
+	case *core.PassiveEndpoint:
+		if eq, ok := b.core.(*core.EventQueue); ok {
 			return t.BindEQ(eq, flags)
 		}
-	case core.AddressVector:
-		if eq, ok := b.core.(core.EventQueue); ok {
+	case *core.AddressVector:
+		if eq, ok := b.core.(*core.EventQueue); ok {
 			return t.BindEQ(eq, flags)
 		}
-	case core.MemoryRegion:
+	case *core.MemoryRegion:
 		switch w := b.core.(type) {
-		case core.Counter:
+		case *core.Counter:
 			return t.BindCounter(w, flags)
-		case core.Endpoint:
+		case *core.Endpoint:
 			return t.BindEndpoint(w)
+		case *core.ScalableEndpoint:
+			return t.BindEndpoint(&w.Endpoint)
 		}
-	case core.Endpoint:
+	case *core.Endpoint:
 		return bindEndpoint(t, b, flags)
-	case core.SharedRx:
+	case *core.ScalableEndpoint:
+		return bindEndpoint(&t.Endpoint, b, flags)
+	case *core.SharedRx:
 		switch w := b.core.(type) {
-		case core.CompletionQueue:
+		case *core.CompletionQueue:
 			return t.BindCQ(w, flags)
-		case core.Counter:
+		case *core.Counter:
 			return t.BindCounter(w, flags)
 		}
 	default:
@@ -83,27 +87,26 @@ func bind(o, b *object, flags core.Flags) error {
 	return core.ErrInval
 }
 
-func bindEndpoint(ep core.Endpoint, b *object, flags core.Flags) error {
+func bindEndpoint(ep *core.Endpoint, b *object, flags core.Flags) error {
 	switch w := b.core.(type) {
-	case core.CompletionQueue:
+	case *core.CompletionQueue:
 		if flags == 0 {
 			return nil // for neither direction: native takes it, and so do programs
 		}
 		return ep.BindCQ(w, flags)
-	case core.Counter:
+	case *core.Counter:
 		if flags == 0 {
 			return nil
 		}
 		return ep.BindCounter(w, flags)
-	case core.AddressVector:
+	case *core.AddressVector:
 		return ep.BindAV(w, flags)
-	case core.EventQueue:
+	case *core.EventQueue:
 		return ep.BindEQ(w, flags)
-	case core.SharedRx:
+	case *core.SharedRx:
 		return ep.BindSRX(w)
-	}
-	if b.class() == C.FI_CLASS_STX_CTX {
-		return ep.BindSTX(b.core)
+	case *core.SharedTx:
+		return ep.BindSTX(w)
 	}
 	return core.ErrInval
 }
@@ -132,7 +135,7 @@ func control(o *object, command C.int, arg unsafe.Pointer) error {
 			}
 			return err
 		}
-		if _, ok := o.core.(core.SharedRx); ok {
+		if _, ok := o.core.(*core.SharedRx); ok {
 			return nil // a shared receive context needs none
 		}
 	case C.FI_GETWAIT, C.FI_GET_FD:
@@ -148,7 +151,7 @@ func control(o *object, command C.int, arg unsafe.Pointer) error {
 			return work(d, command, arg)
 		}
 	case C.FI_GET_RAW_MR:
-		if m, ok := o.core.(core.MemoryRegion); ok && arg != nil {
+		if m, ok := o.core.(*core.MemoryRegion); ok && arg != nil {
 			return rawKey(m, (*C.struct_fi_mr_raw_attr)(arg))
 		}
 	case C.FI_MAP_RAW_MR, C.FI_UNMAP_KEY:
@@ -156,7 +159,7 @@ func control(o *object, command C.int, arg unsafe.Pointer) error {
 			return mapRaw(d, command, arg)
 		}
 	case C.FI_BACKLOG:
-		if _, ok := o.core.(core.PassiveEndpoint); ok && arg != nil {
+		if _, ok := o.core.(*core.PassiveEndpoint); ok && arg != nil {
 			return nil // the queue of connection requests grows as needed
 		}
 	case C.FI_GETOPSFLAG, C.FI_SETOPSFLAG, C.FI_ALIAS:

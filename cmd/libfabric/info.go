@@ -264,7 +264,7 @@ func fromDomain(c *C.struct_fi_domain_attr, abi int) *core.DomainAttr {
 		EPCnt: fromSize(c.ep_cnt), TxCtxCnt: fromSize(c.tx_ctx_cnt), RxCtxCnt: fromSize(c.rx_ctx_cnt), MaxEPTxCtx: fromSize(c.max_ep_tx_ctx),
 		MaxEPRxCtx: fromSize(c.max_ep_rx_ctx), MaxEPStxCtx: fromSize(c.max_ep_stx_ctx), MaxEPSrxCtx: fromSize(c.max_ep_srx_ctx)}
 	if o := objectAt(unsafe.Pointer(c.domain)); o != nil {
-		a.Domain, _ = o.core.(core.Domain)
+		a.Domain, _ = o.core.(*core.Domain)
 	}
 	if abi >= 1 {
 		a.CntrCnt, a.MRIOVLimit, a.Caps, a.Mode = fromSize(c.cntr_cnt), fromSize(c.mr_iov_limit), core.Flags(c.caps), core.Mode(c.mode)
@@ -292,7 +292,7 @@ func fromFabric(c *C.struct_fi_fabric_attr, abi int) *core.FabricAttr {
 	}
 	a := &core.FabricAttr{Name: fromStr(c.name), ProvName: fromStr(c.prov_name), ProvVersion: core.Version(c.prov_version)}
 	if o := objectAt(unsafe.Pointer(c.fabric)); o != nil {
-		a.Fabric, _ = o.core.(core.Fabric)
+		a.Fabric, _ = o.core.(*core.Fabric)
 	}
 	if abi >= 1 {
 		a.APIVersion = core.Version(c.api_version)

@@ -30,12 +30,20 @@ type late interface {
 	RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.Context)
 }
 
+// posting is the driver that receives are posted to.
+func (e *endpoint) posting() any {
+	if e.srx != nil {
+		return e.srx.Driver()
+	}
+	return e.ep.Driver()
+}
+
 // shared is a word that C and Go both use at any time.
 func shared(p *C.uint32_t) *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(p)) }
 
 // newInlet gives a domain its inlet, if its engine is known.
-func newInlet(d core.Domain) *inlet {
-	p, ok := d.(interface{ Progress() *progress.Engine })
+func newInlet(d *core.Domain) *inlet {
+	p, ok := d.Driver().(interface{ Progress() *progress.Engine })
 	if !ok {
 		return nil
 	}
@@ -95,7 +103,7 @@ func (e *endpoint) makeRoom() {
 
 // mayLeave lets C leave receives for e, whose C side is c, from now on. Aliases have flags of their own, and their endpoint's room: they have no inlet.
 func (e *endpoint) mayLeave(c *C.struct_gf_ep) {
-	to, ok := e.rx.(late)
+	to, ok := e.posting().(late)
 	if !ok || e.d == nil || e.d.inlet == nil {
 		return
 	}

@@ -90,7 +90,7 @@ func (d *domain) authorize(a *core.MRAttr, attr *C.struct_fi_mr_attr) error {
 		if o == nil {
 			return core.ErrInval
 		}
-		a.AuthAV, _ = o.core.(core.AddressVector)
+		a.AuthAV, _ = o.core.(*core.AddressVector)
 		return nil
 	}
 	if attr.auth_key_size > core.MaxAuthKey {
@@ -101,7 +101,7 @@ func (d *domain) authorize(a *core.MRAttr, attr *C.struct_fi_mr_attr) error {
 }
 
 // rawKey is FI_GET_RAW_MR: a key of eight bytes is as long as raw keys are here.
-func rawKey(m core.MemoryRegion, out *C.struct_fi_mr_raw_attr) error {
+func rawKey(m *core.MemoryRegion, out *C.struct_fi_mr_raw_attr) error {
 	if out.base_addr != nil {
 		*out.base_addr = C.uint64_t(m.Base())
 	}

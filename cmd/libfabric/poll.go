@@ -17,7 +17,7 @@ import (
 
 // pollSet is a poll set (fi_poll(3)). What completion queues read ahead is not in the set of core any more, so it looks there first.
 type pollSet struct {
-	core.PollSet
+	*core.PollSet
 	mu     sync.Mutex
 	queues []*object
 }

@@ -21,7 +21,7 @@ const ofTransmits = core.Inject | core.RemoteCQData | core.InjectComplete | core
 	core.MatchComplete | core.Fence
 
 // transmitter is the endpoint of a number that can send; nil if it is none.
-func transmitter(id C.uint64_t) core.Endpoint {
+func transmitter(id C.uint64_t) *core.Endpoint {
 	if e := lookup[*endpoint](id); e != nil {
 		return e.ep
 	}
@@ -85,7 +85,7 @@ func goTRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src
 	if e == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(e.posted(e.trx.TRecv(landing(buf, n), core.Desc(desc), core.FIAddr(src), uint64(tag), uint64(ignore), core.Context(ctx))))
+	return C.ssize_t(e.posted(e.rx.TRecv(landing(buf, n), core.Desc(desc), core.FIAddr(src), uint64(tag), uint64(ignore), core.Context(ctx))))
 }
 
 //export goTSend
@@ -228,7 +228,7 @@ func (a *args) triggered(flags core.Flags, context unsafe.Pointer) (*core.Trigge
 		if o == nil {
 			return nil, core.ErrInval
 		}
-		a.trigger.Cntr, _ = o.core.(core.Counter)
+		a.trigger.Cntr, _ = o.core.(*core.Counter)
 	}
 	return &a.trigger, nil
 }
@@ -316,9 +316,9 @@ func goTaggedV(id C.uint64_t, op C.int, m *C.struct_fi_msg_tagged, flags C.uint6
 	t := &a.tagged
 	switch op {
 	case C.GF_RECVV:
-		err = e.trx.TRecvV(a.iov, a.desc, t.Addr, t.Tag, t.Ignore, t.Ctx)
+		err = e.rx.TRecvV(a.iov, a.desc, t.Addr, t.Tag, t.Ignore, t.Ctx)
 	case C.GF_RECVMSG:
-		err = e.trx.TRecvMsg(t, core.Flags(flags)&^ofTransmits)
+		err = e.rx.TRecvMsg(t, core.Flags(flags)&^ofTransmits)
 	case C.GF_SENDV:
 		err = e.ep.TSendV(a.iov, a.desc, t.Addr, t.Tag, t.Ctx)
 	default:

@@ -38,9 +38,9 @@ func work(d *domain, command C.int, arg unsafe.Pointer) error {
 	return d.QueueWork(w)
 }
 
-func counterAt(p *C.struct_fid_cntr) core.Counter {
+func counterAt(p *C.struct_fid_cntr) *core.Counter {
 	if o := objectAt(unsafe.Pointer(p)); o != nil {
-		c, _ := o.core.(core.Counter)
+		c, _ := o.core.(*core.Counter)
 		return c
 	}
 	return nil
@@ -71,7 +71,7 @@ func operation(w *core.DeferredWork, op unsafe.Pointer) error {
 	case core.OpRead, core.OpWrite:
 		c := (*C.struct_fi_op_rma)(op)
 		err := a.fillRMA(&c.msg, 0)
-		ep, ok := endpointAt(c.ep).(core.Endpoint)
+		ep, ok := endpointAt(c.ep).(*core.Endpoint)
 		if !ok {
 			return core.ErrInval
 		}
@@ -95,7 +95,7 @@ func atomicOperation(w *core.DeferredWork, op unsafe.Pointer, a *args) error {
 	if err := a.fillAtomic(&c.msg, 0); err != nil {
 		return err
 	}
-	ep, ok := endpointAt(c.ep).(core.Endpoint)
+	ep, ok := endpointAt(c.ep).(*core.Endpoint)
 	if !ok {
 		return core.ErrInval
 	}

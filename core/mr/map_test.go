@@ -68,7 +68,7 @@ func TestKeys(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if a.Close() != core.ErrBadF || a.Enable() != core.ErrBadF || a.BindEndpoint(nil) != core.ErrBadF {
+	if a.Close() != core.ErrBadF || a.Enable() != core.ErrBadF || a.Bind(&endpoint{}, 0) != core.ErrBadF {
 		t.Error("a closed region still works")
 	}
 	m.lock.Lock()
@@ -213,7 +213,7 @@ func TestVerifyLocal(t *testing.T) {
 }
 
 type counter struct {
-	core.Counter
+	core.CounterDriver
 	refs int
 }
 
@@ -221,7 +221,7 @@ func (c *counter) Ref()   { c.refs++ }
 func (c *counter) Unref() { c.refs-- }
 
 type endpoint struct {
-	core.Endpoint
+	core.EndpointDriver
 	refs int
 }
 
@@ -238,26 +238,26 @@ func wantErr(t *testing.T, got error, want core.Errno) {
 func TestBindCounter(t *testing.T) {
 	r := reg(t, newMap(0), core.MRAttr{IOV: [][]byte{{1}}, Access: remote})
 	c, d := &counter{}, &counter{}
-	wantErr(t, r.BindCounter(c, core.Send), core.ErrBadFlags)
-	wantErr(t, r.BindCounter(c, 0), core.ErrInval)
-	wantErr(t, r.BindCounter(nil, core.RemoteRead), core.ErrInval)
-	if err := r.BindCounter(c, core.RemoteWrite); err != nil {
+	wantErr(t, r.Bind(c, core.Send), core.ErrBadFlags)
+	wantErr(t, r.Bind(c, 0), core.ErrInval)
+	wantErr(t, r.Bind(nil, core.RemoteRead), core.ErrInval)
+	if err := r.Bind(c, core.RemoteWrite); err != nil {
 		t.Fatal(err)
 	}
-	wantErr(t, r.BindCounter(d, remote), core.ErrInval)
-	if err := r.BindCounter(d, core.RemoteRead); err != nil {
+	wantErr(t, r.Bind(d, remote), core.ErrInval)
+	if err := r.Bind(d, core.RemoteRead); err != nil {
 		t.Fatal(err)
 	}
-	if r.WriteCounter() != core.Counter(c) || r.ReadCounter() != core.Counter(d) || c.refs != 1 || d.refs != 1 {
+	if r.WriteCounter() != core.CounterDriver(c) || r.ReadCounter() != core.CounterDriver(d) || c.refs != 1 || d.refs != 1 {
 		t.Error(r.WriteCounter(), r.ReadCounter(), c.refs, d.refs)
 	}
-	wantErr(t, r.BindEndpoint(&endpoint{}), core.ErrNoSys)
+	wantErr(t, r.Bind(&endpoint{}, 0), core.ErrNoSys)
 	wantErr(t, r.Enable(), core.ErrNoSys)
 	r.Close()
 	if c.refs != 0 || d.refs != 0 {
 		t.Error(c.refs, d.refs)
 	}
-	wantErr(t, r.BindCounter(c, core.RemoteWrite), core.ErrBadF)
+	wantErr(t, r.Bind(c, core.RemoteWrite), core.ErrBadF)
 }
 
 func TestEnable(t *testing.T) {
@@ -274,12 +274,12 @@ func TestEnable(t *testing.T) {
 		t.Error("the key of a region that is not enabled yet is free:", err)
 	}
 	wantErr(t, r.Enable(), core.ErrOpBadState)
-	wantErr(t, r.BindEndpoint(nil), core.ErrInval)
+	wantErr(t, r.Bind(nil, 0), core.ErrInval)
 	ep := &endpoint{}
-	if err := r.BindEndpoint(ep); err != nil {
+	if err := r.Bind(ep, 0); err != nil {
 		t.Fatal(err)
 	}
-	wantErr(t, r.BindEndpoint(ep), core.ErrInval)
+	wantErr(t, r.Bind(ep, 0), core.ErrInval)
 	verify(core.ErrInval)
 	for range 2 {
 		if err := r.Enable(); err != nil {
@@ -287,8 +287,8 @@ func TestEnable(t *testing.T) {
 		}
 	}
 	verify(0)
-	wantErr(t, r.BindCounter(&counter{}, core.RemoteWrite), core.ErrOpBadState)
-	if r.Endpoint() != core.Endpoint(ep) || ep.refs != 1 {
+	wantErr(t, r.Bind(&counter{}, core.RemoteWrite), core.ErrOpBadState)
+	if r.Endpoint() != core.EndpointDriver(ep) || ep.refs != 1 {
 		t.Error(r.Endpoint(), ep.refs)
 	}
 	r.Close()

@@ -6,7 +6,7 @@ import (
 
 // A memory region.
 
-// Region is registered memory (fi_mr(3)). It implements core.MemoryRegion.
+// Region is registered memory (fi_mr(3)). It implements core.MRDriver.
 type Region struct {
 	m      *Map
 	mem    []byte
@@ -22,9 +22,9 @@ type Region struct {
 	needsEnable   bool
 	needsEndpoint bool
 	closed        bool
-	ep            core.Endpoint
-	onWrite       core.Counter
-	onRead        core.Counter
+	ep            core.EndpointDriver
+	onWrite       core.CounterDriver
+	onRead        core.CounterDriver
 }
 
 // reference is what counters and endpoints that count their users implement.
@@ -52,22 +52,32 @@ func (r *Region) AuthKey() string { return r.auth }
 func (r *Region) Bytes() []byte { return r.mem }
 
 // WriteCounter and ReadCounter are the counters of remote writes and reads, nil if none is bound. Locked.
-func (r *Region) WriteCounter() core.Counter { return r.onWrite }
-func (r *Region) ReadCounter() core.Counter  { return r.onRead }
+func (r *Region) WriteCounter() core.CounterDriver { return r.onWrite }
+func (r *Region) ReadCounter() core.CounterDriver  { return r.onRead }
 
 // Endpoint is the endpoint that the region was bound to, nil if none. With MRModeEndpoint only its peers may access the region. Locked.
-func (r *Region) Endpoint() core.Endpoint { return r.ep }
+func (r *Region) Endpoint() core.EndpointDriver { return r.ep }
 
-// BindCounter counts remote writes to the region, remote reads, or both (fi_mr_bind(3)); flags is RemoteWrite, RemoteRead or both. ErrOpBadState: the region
-// was enabled before. ErrInval: a counter is bound already.
-func (r *Region) BindCounter(c core.Counter, flags core.Flags) error {
+// Bind binds a counter of remote writes to the region, remote reads, or both, as flags say, or the endpoint of the region (fi_mr_bind(3)). ErrOpBadState: the
+// region was enabled before. ErrInval: one is bound already. ErrNoSys: an endpoint is bound only with MRModeEndpoint.
+func (r *Region) Bind(obj any, flags core.Flags) error {
+	switch x := obj.(type) {
+	case core.CounterDriver:
+		return r.bindCounter(x, flags)
+	case core.EndpointDriver:
+		return r.bindEndpoint(x)
+	}
+	return r.bindError(core.ErrInval, "a region takes counters and an endpoint of its domain")
+}
+
+func (r *Region) bindCounter(c core.CounterDriver, flags core.Flags) error {
 	r.m.lock.Lock()
 	defer r.m.lock.Unlock()
 	write, read := flags&core.RemoteWrite != 0, flags&core.RemoteRead != 0
 	switch {
 	case flags&^(core.RemoteWrite|core.RemoteRead) != 0:
 		return r.bindError(core.ErrBadFlags, "flags are RemoteWrite and RemoteRead")
-	case c == nil || flags == 0:
+	case flags == 0:
 		return r.bindError(core.ErrInval, "say what to count: RemoteWrite, RemoteRead or both")
 	case r.closed:
 		return core.ErrBadF
@@ -87,8 +97,7 @@ func (r *Region) BindCounter(c core.Counter, flags core.Flags) error {
 	return nil
 }
 
-// BindEndpoint binds the region to an endpoint (fi_mr_bind(3)); ErrNoSys but with MRModeEndpoint.
-func (r *Region) BindEndpoint(ep core.Endpoint) error {
+func (r *Region) bindEndpoint(ep core.EndpointDriver) error {
 	r.m.lock.Lock()
 	defer r.m.lock.Unlock()
 	switch {
@@ -96,8 +105,6 @@ func (r *Region) BindEndpoint(ep core.Endpoint) error {
 		return core.ErrBadF
 	case !r.needsEndpoint:
 		return r.bindError(core.ErrNoSys, "the domain was opened without MRModeEndpoint")
-	case ep == nil:
-		return r.bindError(core.ErrInval, "the endpoint is nil")
 	case r.ep != nil:
 		return r.bindError(core.ErrInval, "an endpoint is bound already")
 	}
@@ -148,13 +155,13 @@ func (r *Region) bindError(err core.Errno, hint string) error {
 	return &core.OpError{Op: "fi_mr_bind", Err: err, Hint: hint}
 }
 
-func hold(o core.Object) {
+func hold(o any) {
 	if ref, ok := o.(reference); ok {
 		ref.Ref()
 	}
 }
 
-func release(o core.Object) {
+func release(o any) {
 	if ref, ok := o.(reference); ok {
 		ref.Unref()
 	}

@@ -18,7 +18,7 @@ import (
 
 // Domain is the domain of a provider of connections, as layers see it.
 type Domain interface {
-	core.Domain
+	core.DomainDriver
 	// Progress is the engine whose lock guards the domain's links and what stands on them.
 	Progress() *progress.Engine
 	// OpenListener binds a listener to info.SrcAddr; without an address or port number the system or the provider's settings choose. It takes no
@@ -31,7 +31,7 @@ type Domain interface {
 
 // Impairable is a fabric of connections that a layer can make suffer.
 type Impairable interface {
-	core.Fabric
+	core.FabricDriver
 	// Impair has every connection of the fabric go through what x makes, and nothing go around it. info is what the fabric is called from now on. It is called
 	// before anything is opened, once.
 	Impair(info *core.Info, x Impairer) error

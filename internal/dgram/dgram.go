@@ -13,7 +13,7 @@ import (
 
 // Domain is the domain of a provider of datagrams, as layers see it.
 type Domain interface {
-	core.Domain
+	core.DomainDriver
 	// Progress is the engine whose lock guards the domain's ports and what stands on them.
 	Progress() *progress.Engine
 	// OpenPort opens a port at info.SrcAddr; without an address or port number the system chooses. Not locked. r is called from then on, locked.

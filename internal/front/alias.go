@@ -8,21 +8,20 @@ import (
 // alias is a second door to an endpoint, with default operation flags of its own for one direction (fi_ep_alias(3)).
 type alias struct {
 	control
-	Transmitter
-	Receiver
+	Transfers
 	e *Endpoint // nil when closed
 }
 
 // control is the endpoint itself, one level down, so that the alias' own data calls come first.
-type control struct{ core.Endpoint }
+type control struct{ core.EndpointDriver }
 
-// OpenAlias opens an alias of ep, whose parts are e, t and r: a second door to it, with operation flags of its own. flags is Transmit or Recv and
+// OpenAlias opens an alias of ep, whose parts are e and x: a second door to it, with operation flags of its own. flags is Transmit or Recv and
 // operation flags of that direction (fi_ep_alias(3)). The endpoint cannot close before its aliases. Not locked.
-func (e *Endpoint) OpenAlias(ep core.Endpoint, t *Transmitter, r *Receiver, flags core.Flags) (core.Endpoint, error) {
+func (e *Endpoint) OpenAlias(ep core.EndpointDriver, x *Transfers, flags core.Flags) (core.EndpointDriver, error) {
 	dir := flags & (core.Transmit | core.Recv)
 	op := flags &^ dir &^ core.Trigger
 	e.prog.Lock() // for the lane
-	a := &alias{control: control{ep}, Transmitter: *t, Receiver: *r, e: e}
+	a := &alias{control: control{ep}, Transfers: *x, e: e}
 	e.prog.Unlock()
 	switch {
 	case flags&core.Trigger != 0 && e.info.Caps&core.CapTrigger == 0:

@@ -20,23 +20,30 @@ func (t *Transmitter) atomics() error {
 	return nil
 }
 
+// atomicKinds are the kinds of atomic operations.
+var atomicKinds = [...]engine.Kind{core.OpAtomic: engine.KindAtomic, core.OpFetchAtomic: engine.KindFetch, core.OpCompareAtomic: engine.KindCompare}
+
 // checkAtomic fills in a with the arguments of an operation, if they go together.
-func (t *Transmitter) checkAtomic(a *engine.Atomic, kind engine.Kind, m *core.AtomicArgs, compare, result [][]byte, flags core.Flags) error {
+func (t *Transmitter) checkAtomic(a *engine.Atomic, kind engine.Kind, op *core.Op) error {
 	if err := t.atomics(); err != nil {
 		return err
 	}
-	if err := t.check(m.IOV, flags); err != nil {
+	if err := t.check(op); err != nil {
 		return err
 	}
 	var ok bool
-	if a.Type, a.Op, ok = atomics.Of(atomics.Kind(kind-engine.KindAtomic), uint16(m.Type), uint16(m.Op)); !ok {
+	if a.Type, a.Op, ok = atomics.Of(atomics.Kind(kind-engine.KindAtomic), uint16(op.Type), uint16(op.Oper)); !ok {
 		return core.ErrOpNotSupp
 	}
-	if len(m.RMAIOC) == 0 || max(len(m.RMAIOC), len(compare), len(result)) > engine.MaxIOV {
+	size, total := atomics.Size(a.Type), 0
+	if op.Call.Inject() {
+		if total = len(op.Buf); total%size != 0 {
+			return core.ErrInval
+		}
+	} else if len(op.RMAIOC) == 0 || max(len(op.RMAIOC), len(op.Compare), len(op.Result)) > engine.MaxIOV {
 		return core.ErrInval
 	}
-	size, total := atomics.Size(a.Type), 0
-	for _, r := range m.RMAIOC {
+	for _, r := range op.RMAIOC {
 		if r.Count < 0 {
 			return core.ErrInval
 		}
@@ -46,7 +53,8 @@ func (t *Transmitter) checkAtomic(a *engine.Atomic, kind engine.Kind, m *core.At
 		total += r.Count * size
 	}
 	switch {
-	case total == 0, a.Op != atomics.Read && iovLen(m.IOV) != total, kind != engine.KindAtomic && iovLen(result) != total, kind == engine.KindCompare && iovLen(compare) != total:
+	case total == 0, a.Op != atomics.Read && op.Len() != total, kind != engine.KindAtomic && iovLen(op.Result) != total,
+		kind == engine.KindCompare && iovLen(op.Compare) != total:
 		return core.ErrInval // a count is at least 1, and the same everywhere (fi_atomic(3))
 	case total > engine.MaxAtomic:
 		return core.ErrMsgSize
@@ -54,70 +62,47 @@ func (t *Transmitter) checkAtomic(a *engine.Atomic, kind engine.Kind, m *core.At
 	return nil
 }
 
-// postAtomic posts an atomic operation.
-func (t *Transmitter) postAtomic(kind engine.Kind, m *core.AtomicArgs, compare, result [][]byte, flags core.Flags, inject bool) error {
-	if flags&core.Trigger != 0 {
-		return t.triggerAtomic(kind, m, compare, result, flags)
-	}
+// postAtomic starts an atomic operation (fi_atomic(3)).
+func (t *Transmitter) postAtomic(op *core.Op) error {
+	kind := atomicKinds[op.Call.Op()]
 	var a engine.Atomic
-	if err := t.checkAtomic(&a, kind, m, compare, result, flags); err != nil {
+	if err := t.checkAtomic(&a, kind, op); err != nil {
 		return err
 	}
 	report := atomicRead
 	if kind == engine.KindAtomic {
 		report = atomicWrite
 	}
-	s := t.begin(kind, report, flags)
-	s.NIOV, s.Ctx, s.Inject = copy(s.IOV[:], m.IOV), uint64(m.Ctx), inject
-	s.HasData, s.Data = flags&core.RemoteCQData != 0 && kind == engine.KindAtomic, m.Data
-	a.NCompare, a.NResult = copy(a.Compare[:], compare), copy(a.Result[:], result)
-	for i, r := range m.RMAIOC {
-		s.RMA[i] = wire.RMAIov{Addr: r.Addr, Len: uint64(r.Count * atomics.Size(a.Type)), Key: r.Key}
+	s := t.begin(kind, report, op)
+	s.HasData, s.Data = kind == engine.KindAtomic && op.HasData(), op.Data
+	if kind == engine.KindCompare {
+		a.NCompare = copy(a.Compare[:], op.Compare)
 	}
-	s.NRMA = len(m.RMAIOC)
+	if kind != engine.KindAtomic {
+		a.NResult = copy(a.Result[:], op.Result)
+	}
+	if op.Call.Inject() {
+		s.RMA[0], s.NRMA = wire.RMAIov{Addr: op.RMA.Addr, Len: uint64(len(op.Buf)), Key: op.RMA.Key}, 1
+	} else {
+		for i, r := range op.RMAIOC {
+			s.RMA[i] = wire.RMAIov{Addr: r.Addr, Len: uint64(r.Count * atomics.Size(a.Type)), Key: r.Key}
+		}
+		s.NRMA = len(op.RMAIOC)
+	}
 	t.e.d.atomic = a
 	s.Atomic = &t.e.d.atomic
-	return t.end(s, m.Addr, flags&core.More != 0)
+	return t.end(s, op.Addr, op.Flags&core.More != 0)
 }
 
-// Atomic is fi_atomicmsg (fi_atomic(3)).
-func (t *Transmitter) Atomic(m *core.AtomicArgs, flags core.Flags) error {
-	return t.postAtomic(engine.KindAtomic, m, nil, nil, flags, false)
-}
-
-// FetchAtomic is fi_fetch_atomicmsg (fi_atomic(3)).
-func (t *Transmitter) FetchAtomic(m *core.AtomicArgs, result [][]byte, _ []core.Desc, flags core.Flags) error {
-	return t.postAtomic(engine.KindFetch, m, nil, result, flags, false)
-}
-
-// CompareAtomic is fi_compare_atomicmsg (fi_atomic(3)).
-func (t *Transmitter) CompareAtomic(m *core.AtomicArgs, compare [][]byte, _ []core.Desc, result [][]byte, _ []core.Desc, flags core.Flags) error {
-	return t.postAtomic(engine.KindCompare, m, compare, result, flags, false)
-}
-
-// InjectAtomic is fi_inject_atomic (fi_atomic(3)); see Inject.
-func (t *Transmitter) InjectAtomic(buf []byte, dest core.FIAddr, addr, key uint64, dt core.Datatype, op core.AtomicOp) error {
-	if err := t.atomics(); err != nil {
-		return err
-	}
-	typ, _, ok := atomics.Of(atomics.Base, uint16(dt), uint16(op))
-	if !ok {
-		return core.ErrOpNotSupp
-	}
-	if len(buf) > t.e.info.Tx.InjectSize || len(buf)%atomics.Size(typ) != 0 {
-		return core.ErrInval
-	}
-	iov, ioc := [1][]byte{buf}, [1]core.RMAIoc{{Addr: addr, Count: len(buf) / atomics.Size(typ), Key: key}}
-	m := core.AtomicArgs{IOV: iov[:], Addr: dest, RMAIOC: ioc[:], Type: dt, Op: op}
-	return t.postAtomic(engine.KindAtomic, &m, nil, nil, 0, true)
-}
-
-// atomicCount says how many operands one operation takes.
-func (t *Transmitter) atomicCount(k atomics.Kind, dt core.Datatype, op core.AtomicOp) (int, error) {
-	if err := t.atomics(); err != nil {
+// AtomicCount says how many operands one operation takes (fi_atomicvalid, fi_atomic(3)).
+func (x *Transfers) AtomicCount(what core.OpType, dt core.Datatype, op core.AtomicOp) (int, error) {
+	if err := x.atomics(); err != nil {
 		return 0, err
 	}
-	a, err := atomicAttr(k, dt, op)
+	if what < core.OpAtomic || what > core.OpCompareAtomic {
+		return 0, core.ErrInval
+	}
+	a, err := atomicAttr(atomics.Kind(atomicKinds[what]-engine.KindAtomic), dt, op)
 	return a.Count, err
 }
 
@@ -129,21 +114,6 @@ func atomicAttr(k atomics.Kind, dt core.Datatype, op core.AtomicOp) (core.Atomic
 	}
 	size := atomics.Size(typ)
 	return core.AtomicAttr{Count: engine.MaxAtomic / size, Size: size}, nil
-}
-
-// AtomicValid says how many operands one operation takes (fi_atomicvalid, fi_atomic(3)).
-func (t *Transmitter) AtomicValid(dt core.Datatype, op core.AtomicOp) (int, error) {
-	return t.atomicCount(atomics.Base, dt, op)
-}
-
-// FetchAtomicValid is AtomicValid of FetchAtomic.
-func (t *Transmitter) FetchAtomicValid(dt core.Datatype, op core.AtomicOp) (int, error) {
-	return t.atomicCount(atomics.FetchKind, dt, op)
-}
-
-// CompareAtomicValid is AtomicValid of CompareAtomic.
-func (t *Transmitter) CompareAtomicValid(dt core.Datatype, op core.AtomicOp) (int, error) {
-	return t.atomicCount(atomics.CompareKind, dt, op)
 }
 
 // QueryAtomic is fi_query_atomic (fi_atomic(3)): flags say of which calls, none of the base ones. Tagged atomics there are none.

@@ -12,7 +12,7 @@ func atomicWorld(t *testing.T) (w *world, mem []byte) {
 	t.Helper()
 	const caps = allCaps | core.CapAtomic | core.CapFence
 	w = newWorld(t, caps, 0)
-	w.a.conn.Extended, w.b.conn.Extended = true, true
+	w.a.drv.conn.Extended, w.b.drv.conn.Extended = true, true
 	mem = words(1, 2, 3, 4)
 	region := opened(t, w.d.RegMR, &core.MRAttr{IOV: [][]byte{mem}, Access: core.RemoteRead | core.RemoteWrite, RequestedKey: 3})
 	w.bound = append(w.bound, region)
@@ -73,7 +73,7 @@ func TestAtomics(t *testing.T) {
 	none(t, w.qb)
 	want("xor", mem, 4, 100, 69, 4)
 
-	w.a.conn.Extended = false // a native peer
+	w.a.drv.conn.Extended = false // a native peer
 	must(t, w.a.Atomic(args(core.AtomicSum, 10, 20), 0))
 	var ee core.CQErrEntry
 	if err := w.qa.ReadErr(&ee); err != nil || ee.Err != core.ErrOpNotSupp || ee.Ctx != 9 {

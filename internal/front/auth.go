@@ -124,7 +124,7 @@ func (e *Endpoint) keyHandle() core.FIAddr {
 }
 
 // regionKey returns attr with the authorization key that the region is to have (fi_mr(3), auth_key).
-func (d *Domain) regionKey(attr *core.MRAttr) (*core.MRAttr, error) {
+func (d *Domain) regionKey(attr *core.MRAttr, av core.AVDriver) (*core.MRAttr, error) {
 	no := func(hint string) (*core.MRAttr, error) {
 		return nil, d.cfg.Names.Error("fi_mr_regattr", d.Name(), NoPeer, core.ErrInval, hint)
 	}
@@ -133,7 +133,7 @@ func (d *Domain) regionKey(attr *core.MRAttr) (*core.MRAttr, error) {
 	case attr == nil:
 		return attr, nil
 	case inVectors:
-		v, ok := attr.AuthAV.(*AddressVector)
+		v, ok := av.(*AddressVector)
 		if !ok || v.d != d || len(attr.AuthKey) > 0 {
 			return no("in a domain with AVAuthKey, AuthAV must be a vector of the domain and AuthKey nil")
 		}
@@ -143,7 +143,7 @@ func (d *Domain) regionKey(attr *core.MRAttr) (*core.MRAttr, error) {
 		}
 		v.DropAuthKey()
 		key = []byte(raw)
-	case attr.AuthAV != nil:
+	case av != nil:
 		return no("AuthAV is for domains with AVAuthKey")
 	case len(attr.AuthKey) > 0 || len(key) == 0:
 		return attr, nil

@@ -20,10 +20,28 @@ var counterFlags = [...]core.Flags{core.Send, core.Recv, core.Read, core.Write, 
 
 const counted = core.Send | core.Recv | core.Read | core.Write | core.RemoteRead | core.RemoteWrite
 
-// BindCQ binds a completion queue (fi_ep_bind(3)).
-func (e *Endpoint) BindCQ(q core.CompletionQueue, flags core.Flags) error {
-	cq, ok := q.(*CompletionQueue)
-	if !ok || cq.d != e.d {
+// Bind binds a queue, counter, vector or shared transmit context of the endpoint's domain, or an event queue of its fabric (fi_ep_bind(3)). Endpoints that take a
+// shared receive context use TakeSRX.
+func (e *Endpoint) Bind(obj any, flags core.Flags) error {
+	switch x := obj.(type) {
+	case *CompletionQueue:
+		return e.bindCQ(x, flags)
+	case *Counter:
+		return e.bindCounter(x, flags)
+	case *AddressVector:
+		return e.bindAV(x)
+	case *EventQueue:
+		return e.bindEQ(x)
+	case *SharedTx:
+		return e.bindSTX(x)
+	case core.SRXDriver:
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrNoSys, "such endpoints take no shared receive context")
+	}
+	return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the object belongs to another provider")
+}
+
+func (e *Endpoint) bindCQ(cq *CompletionQueue, flags core.Flags) error {
+	if cq.d != e.d {
 		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the completion queue belongs to another domain")
 	}
 	if flags&^(core.Transmit|core.Recv|core.SelectiveCompletion) != 0 || flags&(core.Transmit|core.Recv) == 0 {
@@ -45,10 +63,9 @@ func (e *Endpoint) BindCQ(q core.CompletionQueue, flags core.Flags) error {
 	return nil
 }
 
-// BindCounter binds a counter to the traffic that flags name (fi_ep_bind(3)).
-func (e *Endpoint) BindCounter(c core.Counter, flags core.Flags) error {
-	cn, ok := c.(*Counter)
-	if !ok || cn.d != e.d {
+// bindCounter binds a counter to the traffic that flags name.
+func (e *Endpoint) bindCounter(cn *Counter, flags core.Flags) error {
+	if cn.d != e.d {
 		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the counter belongs to another domain")
 	}
 	if flags&^counted != 0 || flags == 0 {
@@ -69,10 +86,9 @@ func (e *Endpoint) BindCounter(c core.Counter, flags core.Flags) error {
 	return nil
 }
 
-// BindAV binds the vector that destinations index (fi_ep_bind(3)).
-func (e *Endpoint) BindAV(v core.AddressVector, _ core.Flags) error {
-	av, ok := v.(*AddressVector)
-	if !ok || av.d != e.d {
+// bindAV binds the vector that destinations index.
+func (e *Endpoint) bindAV(av *AddressVector) error {
+	if av.d != e.d {
 		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the address vector belongs to another domain")
 	}
 	e.prog.Lock()
@@ -85,7 +101,7 @@ func (e *Endpoint) BindAV(v core.AddressVector, _ core.Flags) error {
 	return nil
 }
 
-// WatchAV has inserted and removed called, locked, when addresses come to the bound vector and leave it, until Unbind. Not locked; once, after BindAV.
+// WatchAV has inserted and removed called, locked, when addresses come to the bound vector and leave it, until Unbind. Not locked; once, after a vector was bound.
 func (e *Endpoint) WatchAV(inserted func(core.FIAddr, core.Addr), removed func(core.FIAddr)) {
 	ins := e.av.OnInsert(func(fi core.FIAddr, a core.Addr) {
 		e.prog.Lock()
@@ -101,16 +117,9 @@ func (e *Endpoint) WatchAV(inserted func(core.FIAddr, core.Addr), removed func(c
 	e.unwatch = func() { ins(); rem() }
 }
 
-// BindSRX refuses; endpoints that take one use TakeSRX.
-func (e *Endpoint) BindSRX(core.SharedRx) error {
-	return e.Refuse("fi_ep_bind", NoPeer, core.ErrNoSys, "such endpoints take no shared receive context")
-}
-
-// TakeSRX is BindSRX of endpoints that receive through a shared context: the result is where their connections are to receive from now on (fi_ep_bind(3)). Not
-// locked.
-func (e *Endpoint) TakeSRX(c core.SharedRx) (*engine.RxContext, error) {
-	srx := e.d.SharedRxOf(c)
-	if srx == nil {
+// TakeSRX binds a shared receive context: the result is where the endpoint's connections are to receive from now on (fi_ep_bind(3)). Not locked.
+func (e *Endpoint) TakeSRX(srx *SharedRx) (*engine.RxContext, error) {
+	if srx.dom != e.d {
 		return nil, e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the shared receive context belongs to another domain")
 	}
 	e.prog.Lock()
@@ -134,10 +143,9 @@ func (e *Endpoint) EndRx(rx *engine.RxContext) {
 	e.srx.Unbound(e)
 }
 
-// BindSTX makes the endpoint's transmits count against a shared transmit context (fi_ep_bind(3)). Not locked.
-func (e *Endpoint) BindSTX(c core.SharedTx) error {
-	stx, ok := c.(*SharedTx)
-	if !ok || stx.d != e.d {
+// bindSTX makes the endpoint's transmits count against a shared transmit context.
+func (e *Endpoint) bindSTX(stx *SharedTx) error {
+	if stx.d != e.d {
 		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the shared transmit context belongs to another domain")
 	}
 	e.prog.Lock()
@@ -153,12 +161,8 @@ func (e *Endpoint) BindSTX(c core.SharedTx) error {
 	return nil
 }
 
-// BindEQ binds an event queue (fi_ep_bind(3)).
-func (e *Endpoint) BindEQ(q core.EventQueue, _ core.Flags) error {
-	eq, err := e.d.cfg.Names.QueueOf("fi_ep_bind", q)
-	if err != nil {
-		return err
-	}
+// bindEQ binds an event queue.
+func (e *Endpoint) bindEQ(eq *EventQueue) error {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	if e.eq != nil {

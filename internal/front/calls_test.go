@@ -138,8 +138,8 @@ func TestRemoteAccess(t *testing.T) {
 	}
 	must(t, region.Close())
 	must(t, count.Close())
-	if len(w.d.forgotten) != 1 || w.d.forgotten[0] != 3 {
-		t.Errorf("forgotten keys %v, want 3", w.d.forgotten)
+	if len(w.d.drv.forgotten) != 1 || w.d.drv.forgotten[0] != 3 {
+		t.Errorf("forgotten keys %v, want 3", w.d.drv.forgotten)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestNoAllocation(t *testing.T) {
 		must(t, w.a.Send(message, 0, 0, 1))
 		must(t, w.b.TRecv(in, 0, core.AddrUnspec, 1, 0, 1))
 		must(t, w.a.TSend(message, 0, 0, 1, 1))
-		for _, q := range []core.CompletionQueue{w.qa, w.qb} {
+		for _, q := range []*core.CompletionQueue{w.qa, w.qb} {
 			if n, err := q.Read(got); n != 2 || err != nil {
 				t.Fatal(n, err)
 			}

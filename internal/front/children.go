@@ -27,7 +27,7 @@ func (c *Counter) Close() error { return c.d.closeChild(c.Counter.Close) }
 
 // PollSet is a poll set of a domain (fi_poll(3)).
 type PollSet struct {
-	core.PollSet
+	*cq.PollSet
 	d *Domain
 }
 
@@ -80,8 +80,8 @@ func (d *Domain) closeChild(close func() error) error {
 }
 
 // OpenCQ opens a completion queue (fi_cq_open(3)).
-func (d *Domain) OpenCQ(attr core.CQAttr) (core.CompletionQueue, error) {
-	q, err := cq.New(attr, d.prog)
+func (d *Domain) OpenCQ(attr core.CQAttr, set core.WaitDriver) (core.CQDriver, error) {
+	q, err := cq.New(attr, set, d.prog)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func (d *Domain) OpenCQ(attr core.CQAttr) (core.CompletionQueue, error) {
 }
 
 // OpenCounter opens a counter (fi_cntr_open(3)).
-func (d *Domain) OpenCounter(attr core.CntrAttr) (core.Counter, error) {
-	c, err := cq.NewCounter(attr, d.prog)
+func (d *Domain) OpenCounter(attr core.CntrAttr, set core.WaitDriver) (core.CounterDriver, error) {
+	c, err := cq.NewCounter(attr, set, d.prog)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (d *Domain) OpenCounter(attr core.CntrAttr) (core.Counter, error) {
 }
 
 // OpenPoll opens a poll set (fi_poll_open(3)).
-func (d *Domain) OpenPoll(attr core.PollAttr) (core.PollSet, error) {
+func (d *Domain) OpenPoll(attr core.PollAttr) (core.PollDriver, error) {
 	s, err := cq.NewPollSet(attr)
 	if err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func (d *Domain) OpenPoll(attr core.PollAttr) (core.PollSet, error) {
 }
 
 // RegMR registers memory, which the region borrows until its Close (fi_mr_regattr(3)).
-func (d *Domain) RegMR(attr *core.MRAttr) (core.MemoryRegion, error) {
-	attr, err := d.regionKey(attr)
+func (d *Domain) RegMR(attr *core.MRAttr, av core.AVDriver) (core.MRDriver, error) {
+	attr, err := d.regionKey(attr, av)
 	if err != nil {
 		return nil, err
 	}

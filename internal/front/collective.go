@@ -6,32 +6,18 @@ import (
 	coll "gofabric/internal/coll/engine"
 )
 
-// The calls of collective operations (core.Collective, fi_collective(3)).
+// The calls of collective operations (fi_collective(3)).
 
 // collFlags are the flags that these calls take.
 const collFlags = core.Completion | core.InjectComplete | core.TransmitComplete | core.DeliveryComplete | core.More
 
-// collective is one call: what all of them have in common.
-type collective struct {
-	kind    coll.Kind
-	group   core.FIAddr
-	root    core.FIAddr
-	rooted  bool
-	in, out []byte
-	count   int
-	dt      core.Datatype
-	op      core.AtomicOp
-	flags   core.Flags
-	ctx     core.Context
-}
-
-// post starts an operation.
-func (e *Endpoint) post(a *collective) error {
-	if a.flags&^collFlags != 0 {
+// Collective starts an operation.
+func (e *Endpoint) Collective(a core.CollOp) error {
+	if a.Flags&^collFlags != 0 {
 		return core.ErrBadFlags
 	}
 	e.prog.Lock()
-	err := e.postLocked(a)
+	err := e.postLocked(&a)
 	if err == core.ErrAgain {
 		e.prog.Pass() // an application that only retries must get somewhere
 	}
@@ -39,7 +25,7 @@ func (e *Endpoint) post(a *collective) error {
 	return err
 }
 
-func (e *Endpoint) postLocked(a *collective) error {
+func (e *Endpoint) postLocked(a *core.CollOp) error {
 	k := e.coll
 	if k == nil {
 		return core.ErrOpNotSupp
@@ -47,7 +33,7 @@ func (e *Endpoint) postLocked(a *collective) error {
 	if !e.enabled {
 		return core.ErrOpBadState
 	}
-	g := k.at(a.group)
+	g := k.at(a.Group)
 	switch {
 	case g == nil:
 		return core.ErrInval
@@ -55,7 +41,7 @@ func (e *Endpoint) postLocked(a *collective) error {
 		return Errno(g.err)
 	case g.joining != nil:
 		return core.ErrOpBadState // EventJoinComplete has not come
-	case g.allowed != 0 && g.allowed&setFlags[a.kind] == 0:
+	case g.allowed != 0 && g.allowed&setFlags[coll.Kind(a.Op)] == 0:
 		return core.ErrOpNotSupp // the set is not for it (fi_av_set(3))
 	case k.active >= max(e.info.Tx.Size, 1):
 		return core.ErrAgain
@@ -65,7 +51,7 @@ func (e *Endpoint) postLocked(a *collective) error {
 		return err
 	}
 	o := g.newOp()
-	o.ctx, o.silent = a.ctx, e.SilentTx(a.flags)
+	o.ctx, o.silent = a.Ctx, e.SilentTx(a.Flags)
 	o.start(args)
 	args.In, args.Out = nil, nil
 	return nil
@@ -97,28 +83,29 @@ func elements(kind coll.Kind, dt core.Datatype, op core.AtomicOp) (t atomics.Dat
 }
 
 // fill makes the engine's arguments of a call, and checks the buffers.
-func (g *group) fill(args *coll.Args, a *collective) error {
-	n := len(g.members)
-	*args = coll.Args{Kind: a.kind, Members: n, Rank: g.rank}
-	if a.kind == coll.Barrier {
+func (g *group) fill(args *coll.Args, a *core.CollOp) error {
+	n, kind := len(g.members), coll.Kind(a.Op)
+	*args = coll.Args{Kind: kind, Members: n, Rank: g.rank}
+	if kind == coll.Barrier {
 		return nil
 	}
 	var err error
-	if args.Type, args.Op, err = elements(a.kind, a.dt, a.op); err != nil {
+	if args.Type, args.Op, err = elements(kind, a.Type, a.Oper); err != nil {
 		return err
 	}
 	size := atomics.Size(args.Type)
-	if a.count < 0 || a.count > core.MaxSize/size/n {
+	if a.Count < 0 || a.Count > core.MaxSize/size/n {
 		return core.ErrInval
 	}
-	if a.rooted {
-		if args.Root = g.rankOf(a.root); args.Root < 0 {
+	rooted := kind == coll.Broadcast || kind == coll.Reduce || kind == coll.Scatter || kind == coll.Gather
+	if rooted {
+		if args.Root = g.rankOf(a.Root); args.Root < 0 {
 			return core.ErrInval
 		}
 	}
-	args.Block = a.count * size
+	args.Block = a.Count * size
 	in, out := args.Block, args.Block
-	switch a.kind {
+	switch kind {
 	case coll.AllToAll:
 		in, out = in*n, out*n
 	case coll.ReduceScatter, coll.Scatter:
@@ -128,18 +115,22 @@ func (g *group) fill(args *coll.Args, a *collective) error {
 	case coll.Broadcast:
 		in = 0
 	}
-	if root := g.rank == args.Root; a.rooted && !root {
-		switch a.kind {
+	if root := g.rank == args.Root; rooted && !root {
+		switch kind {
 		case coll.Scatter:
 			in = 0
 		case coll.Reduce, coll.Gather:
 			out = 0
 		}
 	}
-	if len(a.in) < in || len(a.out) < out {
+	data, result := a.Buf, a.Result
+	if kind == coll.Broadcast {
+		data, result = nil, a.Buf
+	}
+	if len(data) < in || len(result) < out {
 		return core.ErrInval
 	}
-	args.In, args.Out = a.in[:in], a.out[:out]
+	args.In, args.Out = data[:in], result[:out]
 	return nil
 }
 
@@ -156,56 +147,6 @@ func (g *group) rankOf(fi core.FIAddr) int {
 		}
 	}
 	return -1
-}
-
-// Barrier is fi_barrier (fi_collective(3)).
-func (e *Endpoint) Barrier(group core.FIAddr, ctx core.Context) error {
-	return e.Barrier2(group, 0, ctx)
-}
-
-// Barrier2 is fi_barrier2 (fi_collective(3)).
-func (e *Endpoint) Barrier2(group core.FIAddr, flags core.Flags, ctx core.Context) error {
-	return e.post(&collective{kind: coll.Barrier, group: group, flags: flags, ctx: ctx})
-}
-
-// Broadcast is fi_broadcast (fi_collective(3)).
-func (e *Endpoint) Broadcast(buf []byte, count int, _ core.Desc, group, root core.FIAddr, dt core.Datatype, flags core.Flags, ctx core.Context) error {
-	return e.post(&collective{kind: coll.Broadcast, group: group, root: root, rooted: true, out: buf, count: count, dt: dt, flags: flags, ctx: ctx})
-}
-
-// AllToAll is fi_alltoall (fi_collective(3)).
-func (e *Endpoint) AllToAll(buf []byte, count int, _ core.Desc, result []byte, _ core.Desc, group core.FIAddr, dt core.Datatype, flags core.Flags, ctx core.Context) error {
-	return e.post(&collective{kind: coll.AllToAll, group: group, in: buf, out: result, count: count, dt: dt, flags: flags, ctx: ctx})
-}
-
-// AllReduce is fi_allreduce (fi_collective(3)).
-func (e *Endpoint) AllReduce(buf []byte, count int, _ core.Desc, result []byte, _ core.Desc, group core.FIAddr, dt core.Datatype, op core.AtomicOp, flags core.Flags, ctx core.Context) error {
-	return e.post(&collective{kind: coll.AllReduce, group: group, in: buf, out: result, count: count, dt: dt, op: op, flags: flags, ctx: ctx})
-}
-
-// AllGather is fi_allgather (fi_collective(3)).
-func (e *Endpoint) AllGather(buf []byte, count int, _ core.Desc, result []byte, _ core.Desc, group core.FIAddr, dt core.Datatype, flags core.Flags, ctx core.Context) error {
-	return e.post(&collective{kind: coll.AllGather, group: group, in: buf, out: result, count: count, dt: dt, flags: flags, ctx: ctx})
-}
-
-// ReduceScatter is fi_reduce_scatter (fi_collective(3)).
-func (e *Endpoint) ReduceScatter(buf []byte, count int, _ core.Desc, result []byte, _ core.Desc, group core.FIAddr, dt core.Datatype, op core.AtomicOp, flags core.Flags, ctx core.Context) error {
-	return e.post(&collective{kind: coll.ReduceScatter, group: group, in: buf, out: result, count: count, dt: dt, op: op, flags: flags, ctx: ctx})
-}
-
-// Reduce is fi_reduce (fi_collective(3)).
-func (e *Endpoint) Reduce(buf []byte, count int, _ core.Desc, result []byte, _ core.Desc, group, root core.FIAddr, dt core.Datatype, op core.AtomicOp, flags core.Flags, ctx core.Context) error {
-	return e.post(&collective{kind: coll.Reduce, group: group, root: root, rooted: true, in: buf, out: result, count: count, dt: dt, op: op, flags: flags, ctx: ctx})
-}
-
-// Scatter is fi_scatter (fi_collective(3)).
-func (e *Endpoint) Scatter(buf []byte, count int, _ core.Desc, result []byte, _ core.Desc, group, root core.FIAddr, dt core.Datatype, flags core.Flags, ctx core.Context) error {
-	return e.post(&collective{kind: coll.Scatter, group: group, root: root, rooted: true, in: buf, out: result, count: count, dt: dt, flags: flags, ctx: ctx})
-}
-
-// Gather is fi_gather (fi_collective(3)).
-func (e *Endpoint) Gather(buf []byte, count int, _ core.Desc, result []byte, _ core.Desc, group, root core.FIAddr, dt core.Datatype, flags core.Flags, ctx core.Context) error {
-	return e.post(&collective{kind: coll.Gather, group: group, root: root, rooted: true, in: buf, out: result, count: count, dt: dt, flags: flags, ctx: ctx})
 }
 
 // QueryCollective is fi_query_collective (fi_collective(3)): what domain's endpoints can do. ErrOpNotSupp: not this.

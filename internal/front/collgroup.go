@@ -17,7 +17,7 @@ const groupBit = 1 << 62
 // noGroup is no group's number, nor of those that are being joined.
 const noGroup = joinBit
 
-// group is a group of endpoints that this one has joined, or is joining. It implements core.MC.
+// group is a group of endpoints that this one has joined, or is joining. It implements core.MCDriver.
 type group struct {
 	k       *collectives
 	id      uint32 // noGroup until it has one
@@ -33,38 +33,39 @@ type group struct {
 	crowded bool // other members are on this host
 
 	ctx      any      // of the join
+	self     *core.MC // what the application knows it as
 	joining  *joining // nil when it is over
 	attempts []uint32 // at the first member, what the others have called theirs; else our own
 }
 
 // JoinCollective joins the group of the members of a set (fi_join_collective, fi_collective(3)).
-func (e *Endpoint) JoinCollective(addr core.FIAddr, set core.AVSet, flags core.Flags, ctx any) (core.MC, error) {
+func (e *Endpoint) JoinCollective(addr core.FIAddr, set core.AVSetDriver, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
 	const op = "fi_join_collective"
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	s, ok := set.(*av.Set)
 	switch {
 	case e.coll == nil:
-		return nil, e.Refuse(op, NoPeer, core.ErrOpNotSupp, "open an RDM endpoint with CapCollective")
+		return e.Refuse(op, NoPeer, core.ErrOpNotSupp, "open an RDM endpoint with CapCollective")
 	case !e.enabled:
-		return nil, e.Refuse(op, NoPeer, core.ErrOpBadState, "enable the endpoint first")
+		return e.Refuse(op, NoPeer, core.ErrOpBadState, "enable the endpoint first")
 	case e.eq == nil:
-		return nil, e.Refuse(op, NoPeer, core.ErrNoEQ, "bind an event queue first")
+		return e.Refuse(op, NoPeer, core.ErrNoEQ, "bind an event queue first")
 	case flags&^core.CapCollective != 0:
-		return nil, e.Refuse(op, NoPeer, core.ErrBadFlags, "there are no flags")
+		return e.Refuse(op, NoPeer, core.ErrBadFlags, "there are no flags")
 	case !ok || s.Table() != e.av.Table:
-		return nil, e.Refuse(op, NoPeer, core.ErrInval, "the set must be one of the endpoint's address vector")
+		return e.Refuse(op, NoPeer, core.ErrInval, "the set must be one of the endpoint's address vector")
 	case addr != core.AddrNotAvail && addr != s.Addr() && e.coll.at(addr) == nil:
-		return nil, e.Refuse(op, NoPeer, core.ErrInval, "the address must be that of a set or of a group")
+		return e.Refuse(op, NoPeer, core.ErrInval, "the address must be that of a set or of a group")
 	}
 	g, err := e.coll.newGroup(s)
 	if err != nil {
-		return nil, e.Refuse(op, NoPeer, err, "the endpoint must be one of the members, which must all be in the address vector")
+		return e.Refuse(op, NoPeer, err, "the endpoint must be one of the members, which must all be in the address vector")
 	}
-	g.ctx = ctx
+	g.ctx, g.self = ctx, made(g)
 	s.Ref()
 	g.join()
-	return g, nil
+	return nil
 }
 
 // at finds a group by its address.

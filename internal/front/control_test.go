@@ -27,7 +27,7 @@ func TestRefusals(t *testing.T) {
 	f := newFabric()
 	d, other := newDomain(t, f), newDomain(t, f)
 	e := d.open(t, testInfo(allCaps))
-	q, c, v := d.queue(t), d.counter(t), d.vector(t)
+	q, c, v, srx := d.queue(t), d.counter(t), d.vector(t), opened(t, d.OpenSRX, nil)
 	oq, oc, ov := other.queue(t), other.counter(t), other.vector(t)
 
 	wants(t, "queue of another domain", e.BindCQ(oq, core.Transmit), core.ErrInval)
@@ -37,11 +37,16 @@ func TestRefusals(t *testing.T) {
 	wants(t, "queue without direction", e.BindCQ(q, core.SelectiveCompletion), core.ErrBadFlags)
 	wants(t, "counter of nothing", e.BindCounter(c, 0), core.ErrBadFlags)
 	wants(t, "counter of multicast", e.BindCounter(c, core.Send|core.CapMulticast), core.ErrBadFlags)
-	wants(t, "shared receive context", e.BindSRX(nil), core.ErrNoSys)
+	wants(t, "shared receive context", e.BindSRX(srx), core.ErrNoSys)
+	must(t, srx.Close())
+	wants(t, "no shared receive context", e.BindSRX(nil), core.ErrInval)
+	wants(t, "no queue", e.BindCQ(nil, core.Transmit), core.ErrInval)
+	wants(t, "no counter", e.BindCounter(nil, core.Send), core.ErrInval)
+	wants(t, "no vector", e.BindAV(nil, 0), core.ErrInval)
 	wants(t, "Enable without queues", e.Enable(), core.ErrNoCQ)
 	d.locked(func() {
-		wants(t, "Enable without event queue", e.CheckEnable(front.NeedsEQ), core.ErrNoEQ)
-		wants(t, "Enable without vector", e.CheckEnable(front.NeedsAV), core.ErrNoAV)
+		wants(t, "Enable without event queue", e.drv.CheckEnable(front.NeedsEQ), core.ErrNoEQ)
+		wants(t, "Enable without vector", e.drv.CheckEnable(front.NeedsAV), core.ErrNoAV)
 	})
 	must(t, e.BindCQ(q, core.Transmit))
 	wants(t, "Enable without a queue for receives", e.Enable(), core.ErrNoCQ)
@@ -167,7 +172,7 @@ func TestFlagsAndOptions(t *testing.T) {
 	_, err = w.a.GetOpt(core.OptCMDataSize)
 	wants(t, "unknown option", err, core.ErrNoProtoOpt)
 	must(t, w.a.SendMsg(&core.MsgArgs{IOV: [][]byte{message}}, core.More))
-	if w.a.more != 1 {
+	if w.a.drv.more != 1 {
 		t.Error("the provider was not told that another operation follows")
 	}
 }
@@ -198,19 +203,19 @@ func TestAlias(t *testing.T) {
 // TestAliasFlags: what an alias is told about flags is its own affair.
 func TestAliasFlags(t *testing.T) {
 	w := newWorld(t, allCaps, core.SelectiveCompletion)
-	flags := func(ep core.Endpoint, dir core.Flags) core.Flags {
+	flags := func(ep *core.Endpoint, dir core.Flags) core.Flags {
 		f, err := ep.OpFlags(dir)
 		must(t, err)
 		return f
 	}
 	for _, dir := range []core.Flags{core.Transmit, core.Recv} {
 		other := core.Transmit ^ core.Recv ^ dir
-		before := flags(w.a, dir)
+		before := flags(w.a.Endpoint, dir)
 		a := opened(t, w.a.Alias, dir|core.Completion)
 		if f := flags(a, dir); f != core.Completion {
 			t.Errorf("the alias has flags %v", f)
 		}
-		if flags(a, other) != flags(w.a, other) {
+		if flags(a, other) != flags(w.a.Endpoint, other) {
 			t.Error("an alias does not have its endpoint's flags of the other direction")
 		}
 		must(t, a.SetOpFlags(dir, 0))
@@ -218,7 +223,7 @@ func TestAliasFlags(t *testing.T) {
 		if flags(a, dir) != 0 || flags(a, other) != core.Completion {
 			t.Error("the alias does not take flags")
 		}
-		if flags(w.a, dir) != before || flags(w.a, other)&core.Completion != 0 {
+		if flags(w.a.Endpoint, dir) != before || flags(w.a.Endpoint, other)&core.Completion != 0 {
 			t.Error("the endpoint has the alias' flags")
 		}
 		wants(t, "no direction", a.SetOpFlags(0, 0), core.ErrInval)
@@ -276,43 +281,44 @@ func TestClosedAlias(t *testing.T) {
 func TestSharedRx(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	other := newDomain(t, w.f)
-	_, err := front.OpenSharedRx(&w.d.Domain, &core.RxAttr{OpFlags: core.Inject}, front.RxLimits{Bytes: 1 << 20})
+	_, err := w.d.OpenSRX(&core.RxAttr{OpFlags: core.Inject})
 	wants(t, "transmit flag", err, core.ErrBadFlags)
-	s, err := front.OpenSharedRx(&w.d.Domain, &core.RxAttr{Size: 2}, front.RxLimits{Bytes: 1 << 20})
-	must(t, err)
-	if w.d.SharedRxOf(s) != s || other.SharedRxOf(s) != nil || w.d.SharedRxOf(nil) != nil {
-		t.Error("a context belongs to one domain")
-	}
+	srx := opened(t, w.d.OpenSRX, &core.RxAttr{Size: 2})
+	s := srx.Driver().(*front.SharedRx)
+	stray := other.open(t, testInfo(allCaps))
+	_, err = stray.drv.TakeSRX(s)
+	wants(t, "context of another domain", err, core.ErrInval)
+	must(t, stray.Close())
 	w.d.locked(func() {
-		s.Bound(&w.a.Endpoint)
-		s.Bound(&w.b.Endpoint)
-		w.b.conn = engine.NewReady(w.d.Pool(), &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 8}, s.Context(), w.d, w.b)
+		s.Bound(&w.a.drv.Endpoint)
+		s.Bound(&w.b.drv.Endpoint)
+		w.b.drv.conn = engine.NewReady(w.d.drv.Pool(), &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 8}, s.Context(), w.d.drv, w.b.drv)
 	})
 	in := make([]byte, 64)
-	must(t, s.TRecv(in, 0, core.AddrUnspec, 1, 0, 7))
-	must(t, s.Recv(in, 0, core.AddrUnspec, 8))
-	wants(t, "third receive of two", s.Recv(in, 0, core.AddrUnspec, 9), core.ErrAgain)
+	must(t, srx.TRecv(in, 0, core.AddrUnspec, 1, 0, 7))
+	must(t, srx.Recv(in, 0, core.AddrUnspec, 8))
+	wants(t, "third receive of two", srx.Recv(in, 0, core.AddrUnspec, 9), core.ErrAgain)
 	must(t, w.a.TSend(message, 0, 0, 1, 1))
 	next(t, w.qa)
 	if e := next(t, w.qb); e.Ctx != 7 {
 		t.Errorf("%+v", e)
 	}
-	must(t, s.Cancel(8))
-	wants(t, "cancel again", s.Cancel(8), core.ErrNoEnt)
+	must(t, srx.Cancel(8))
+	wants(t, "cancel again", srx.Cancel(8), core.ErrNoEnt)
 	var e core.CQErrEntry
 	must(t, w.qa.ReadErr(&e)) // of the first endpoint bound
 	if e.Err != core.ErrCanceled || e.Ctx != 8 {
 		t.Errorf("%+v", e)
 	}
-	wants(t, "closing the context in use", s.Close(), core.ErrBusy)
+	wants(t, "closing the context in use", srx.Close(), core.ErrBusy)
 	w.d.locked(func() {
-		s.Unbound(&w.a.Endpoint)
-		w.b.conn.Drop(engine.ErrClosed)
-		s.Unbound(&w.b.Endpoint)
+		s.Unbound(&w.a.drv.Endpoint)
+		w.b.drv.conn.Drop(engine.ErrClosed)
+		s.Unbound(&w.b.drv.Endpoint)
 	})
-	must(t, s.Close())
-	wants(t, "Recv after Close", s.Recv(in, 0, 0, 1), core.ErrBadF)
-	wants(t, "closing it again", s.Close(), core.ErrBadF)
+	must(t, srx.Close())
+	wants(t, "Recv after Close", srx.Recv(in, 0, 0, 1), core.ErrBadF)
+	wants(t, "closing it again", srx.Close(), core.ErrBadF)
 	must(t, other.Close())
 }
 
@@ -322,7 +328,7 @@ func TestWatchAV(t *testing.T) {
 	e, v, q := w.d.open(t, testInfo(allCaps)), w.d.vector(t), w.d.queue(t)
 	must(t, e.BindAV(v, 0))
 	var told []string
-	e.WatchAV(func(_ core.FIAddr, a core.Addr) { told = append(told, "+"+a.IP.String()) }, func(core.FIAddr) { told = append(told, "-") })
+	e.drv.WatchAV(func(_ core.FIAddr, a core.Addr) { told = append(told, "+"+a.IP.String()) }, func(core.FIAddr) { told = append(told, "-") })
 	fi := make([]core.FIAddr, 1)
 	for _, end := range []func(){func() {}, func() { must(t, e.Close()) }} {
 		end()

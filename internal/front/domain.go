@@ -16,7 +16,7 @@ import (
 
 // Parent is the fabric of a domain: a provider's, with this package's Fabric in it.
 type Parent interface {
-	core.Fabric
+	core.FabricDriver
 	Ref()
 	Unref()
 }
@@ -84,9 +84,6 @@ func randomKey() uint64 {
 // Attr returns the domain's attributes, the caller's to keep.
 func (d *Domain) Attr() *core.DomainAttr { a := *d.info.Domain; a.Domain = nil; return &a }
 
-// Fabric is the fabric that the domain was opened on.
-func (d *Domain) Fabric() core.Fabric { return d.cfg.Fabric }
-
 // Progress is the engine whose lock guards the domain.
 func (d *Domain) Progress() *progress.Engine { return d.prog }
 
@@ -121,7 +118,7 @@ func (d *Domain) Close() error {
 }
 
 // BindEQ directs events of the domain to q (fi_domain_bind(3)).
-func (d *Domain) BindEQ(q core.EventQueue, _ core.Flags) error {
+func (d *Domain) BindEQ(q core.EQDriver, _ core.Flags) error {
 	eq, err := d.cfg.Names.QueueOf("fi_domain_bind", q)
 	if err != nil {
 		return err

@@ -43,8 +43,8 @@ type EventQueue struct {
 }
 
 // OpenEQ opens an event queue (fi_eq_open(3)).
-func (f *Fabric) OpenEQ(attr core.EQAttr) (core.EventQueue, error) {
-	q, err := cq.NewEventQueue(attr)
+func (f *Fabric) OpenEQ(attr core.EQAttr, set core.WaitDriver) (core.EQDriver, error) {
+	q, err := cq.NewEventQueue(attr, set)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (q *EventQueue) Close() error {
 }
 
 // OpenWait opens a wait set (fi_wait_open(3)).
-func (f *Fabric) OpenWait(attr core.WaitAttr) (core.WaitSet, error) {
+func (f *Fabric) OpenWait(attr core.WaitAttr) (core.WaitDriver, error) {
 	w, err := cq.NewWaitSet(attr)
 	if err != nil {
 		return nil, err // and not a typed nil, which would compare unequal to nil
@@ -73,10 +73,10 @@ func (f *Fabric) OpenWait(attr core.WaitAttr) (core.WaitSet, error) {
 }
 
 // TryWait is fi_trywait(3).
-func (f *Fabric) TryWait(objs ...core.Object) error { return cq.TryWait(objs...) }
+func (f *Fabric) TryWait(objs ...any) error { return cq.TryWait(objs...) }
 
 // QueueOf returns the event queue of this package's making in q; op is the C name of the call, for the error.
-func (n *Names) QueueOf(op string, q core.EventQueue) (*EventQueue, error) {
+func (n *Names) QueueOf(op string, q core.EQDriver) (*EventQueue, error) {
 	e, ok := q.(*EventQueue)
 	if !ok {
 		return nil, n.Error(op, "", NoPeer, core.ErrInval, "the event queue belongs to another provider")

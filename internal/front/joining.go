@@ -206,10 +206,10 @@ func (j *joining) end(err error) {
 		return
 	}
 	if err == nil {
-		k.e.eq.Push(core.EQEvent{Type: core.EventJoinComplete, Object: g, Context: g.ctx})
+		k.e.eq.Push(core.EQEvent{Type: core.EventJoinComplete, Object: g.self, Context: g.ctx})
 		return
 	}
-	k.e.eq.PushErr(core.EQErrEntry{Object: g, Context: g.ctx, Err: Errno(err), ProvErrno: ProvErrno(err),
+	k.e.eq.PushErr(core.EQErrEntry{Object: g.self, Context: g.ctx, Err: Errno(err), ProvErrno: ProvErrno(err),
 		Detail: k.e.d.cfg.Names.Detail("joining a group", NoPeer, NoPeer, err)})
 }
 

@@ -9,16 +9,16 @@ import (
 // TestRecvLate posts receives that were accepted earlier: they count as any other, and what is wrong by then is told by an error entry.
 func TestRecvLate(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
-	prog := w.d.Progress()
+	prog := w.d.drv.Progress()
 	locked := func(f func()) { prog.Lock(); f(); prog.Unlock() }
 	in := make([]byte, 8)
 	locked(func() {
-		if room, tagged := w.b.RecvRoom(); room != 32 || !tagged {
+		if room, tagged := w.b.drv.RecvRoom(); room != 32 || !tagged {
 			t.Errorf("room for %d, tagged %v; want 32 and true", room, tagged)
 		}
-		w.b.RecvLate(in, core.AddrUnspec, false, 0, 0, 1)
-		w.b.RecvLate(in, core.AddrUnspec, true, 0x70, 0xf, 2)
-		if room, _ := w.b.RecvRoom(); room != 30 {
+		w.b.drv.RecvLate(in, core.AddrUnspec, false, 0, 0, 1)
+		w.b.drv.RecvLate(in, core.AddrUnspec, true, 0x70, 0xf, 2)
+		if room, _ := w.b.drv.RecvRoom(); room != 30 {
 			t.Errorf("room for %d after two", room)
 		}
 	})
@@ -32,7 +32,7 @@ func TestRecvLate(t *testing.T) {
 	}
 	must(t, w.a.Inject([]byte("early"), 0))
 	none(t, w.qb)
-	locked(func() { w.b.RecvLate(in, core.AddrUnspec, false, 0, 0, 3) })
+	locked(func() { w.b.drv.RecvLate(in, core.AddrUnspec, false, 0, 0, 3) })
 	if e := next(t, w.qb); e.Ctx != 3 || string(in[:e.Len]) != "early" {
 		t.Errorf("%+v, %q", e, in)
 	}
@@ -41,19 +41,19 @@ func TestRecvLate(t *testing.T) {
 // TestRecvRoom wants none where the call itself must refuse receives, and an error entry for one that was accepted before.
 func TestRecvRoom(t *testing.T) {
 	w := newWorld(t, allCaps&^core.CapTagged, 0)
-	late := newEndpoint(t, w.d, testInfo(allCaps))
+	late := w.d.open(t, testInfo(allCaps))
 	q := w.d.queue(t)
 	must(t, late.BindCQ(q, core.Transmit|core.Recv))
 	w.bound = append(w.bound, late, q)
-	prog := w.d.Progress()
+	prog := w.d.drv.Progress()
 	prog.Lock()
-	if _, tagged := w.a.RecvRoom(); tagged {
+	if _, tagged := w.a.drv.RecvRoom(); tagged {
 		t.Error("tagged receives of an endpoint without FI_TAGGED")
 	}
-	if room, _ := late.RecvRoom(); room != 0 {
+	if room, _ := late.drv.RecvRoom(); room != 0 {
 		t.Errorf("room for %d before Enable", room)
 	}
-	late.RecvLate(make([]byte, 8), core.AddrUnspec, false, 0, 0, 9)
+	late.drv.RecvLate(make([]byte, 8), core.AddrUnspec, false, 0, 0, 9)
 	prog.Unlock()
 	if n, err := q.Read(make([]core.CQEntry, 1)); err != core.ErrAvail {
 		t.Fatalf("%d completions, %v; want an error", n, err)

@@ -15,27 +15,55 @@ import (
 
 var names = front.Names{Provider: "loop", Hints: map[core.Errno]string{core.ErrTimedOut: "wait longer"}}
 
-type fabric struct{ front.Fabric }
+type loopFabric struct{ front.Fabric }
 
-func (f *fabric) OpenDomain(*core.Info) (core.Domain, error) { return nil, core.ErrNoSys }
-func (f *fabric) OpenPassiveEndpoint(*core.Info) (core.PassiveEndpoint, error) {
+func (f *loopFabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
+	d := &loopDomain{}
+	prog := progress.NewVirtual(false)
+	d.InitDomain(front.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Forget: func(k uint64) { d.forgotten = append(d.forgotten, k) }, Down: prog.Close})
+	return d, nil
+}
+
+func (f *loopFabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.PassiveDriver, error) {
 	return nil, core.ErrNoSys
 }
 
-type domain struct {
+type loopDomain struct {
 	front.Domain
 	forgotten []uint64
 }
 
-func (d *domain) OpenEndpoint(*core.Info) (core.Endpoint, error) { return nil, core.ErrNoSys }
-func (d *domain) OpenSRX(*core.RxAttr) (core.SharedRx, error)    { return nil, core.ErrNoSys }
-func (d *domain) open(t testing.TB, info *core.Info) *endpoint   { return newEndpoint(t, d, info) }
-func (d *domain) locked(f func())                                { d.Progress().Lock(); defer d.Progress().Unlock(); f() }
-func (d *domain) queue(t testing.TB) *front.CompletionQueue {
-	return opened(t, d.OpenCQ, core.CQAttr{Format: core.CQFormatTagged}).(*front.CompletionQueue)
+func (d *loopDomain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
+	return newLoopEP(d, info), nil
 }
-func (d *domain) counter(t testing.TB) core.Counter      { return opened(t, d.OpenCounter, core.CntrAttr{}) }
-func (d *domain) vector(t testing.TB) core.AddressVector { return opened(t, d.OpenAV, core.AVAttr{}) }
+
+func (d *loopDomain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
+	s, err := front.OpenSharedRx(&d.Domain, attr, front.RxLimits{Bytes: 1 << 20})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// domain is a domain as applications use it, and what it stands on.
+type domain struct {
+	*core.Domain
+	drv *loopDomain
+}
+
+func (d *domain) open(t testing.TB, info *core.Info) *endpoint {
+	t.Helper()
+	ep := opened(t, d.OpenEndpoint, info)
+	return &endpoint{ep, ep.Driver().(*loopEP)}
+}
+func (d *domain) locked(f func()) { d.drv.Progress().Lock(); defer d.drv.Progress().Unlock(); f() }
+func (d *domain) queue(t testing.TB) *core.CompletionQueue {
+	return opened(t, d.OpenCQ, core.CQAttr{Format: core.CQFormatTagged})
+}
+func (d *domain) counter(t testing.TB) *core.Counter {
+	return opened(t, d.OpenCounter, core.CntrAttr{})
+}
+func (d *domain) vector(t testing.TB) *core.AddressVector { return opened(t, d.OpenAV, core.AVAttr{}) }
 
 func opened[A, O any](t testing.TB, open func(A) (O, error), attr A) O {
 	t.Helper()
@@ -51,18 +79,22 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// endpoint is connected to its peer from the start.
+// endpoint is an endpoint as applications use it, and what it stands on.
 type endpoint struct {
+	*core.Endpoint
+	drv *loopEP
+}
+
+// loopEP is connected to its peer from the start.
+type loopEP struct {
 	front.Endpoint
-	front.Transmitter
-	front.Receiver
+	front.Transfers
 	front.Connectionless
 	front.NoConnections
-	t    testing.TB
-	d    *domain
+	d    *loopDomain
 	rx   *engine.RxContext
 	conn *engine.Conn
-	peer *endpoint
+	peer *loopEP
 	more int  // how often another post was announced
 	held bool // what is posted stays here
 }
@@ -74,24 +106,22 @@ func testInfo(caps core.Flags) *core.Info {
 
 const allCaps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapMultiRecv | core.CapTrigger | core.Send | core.Recv | core.Read | core.Write | core.RemoteRead | core.RemoteWrite
 
-func newFabric() *fabric {
-	f := &fabric{}
+func newFabric() *core.Fabric {
+	f := &loopFabric{}
 	f.InitFabric(&names, testInfo(allCaps))
-	return f
+	return core.NewFabric(f)
 }
 
-func newDomain(t testing.TB, f *fabric) *domain { return newDomainOf(t, f, allCaps) }
+func newDomain(t testing.TB, f *core.Fabric) *domain { return newDomainOf(t, f, allCaps) }
 
-func newDomainOf(t testing.TB, f *fabric, caps core.Flags) *domain {
+func newDomainOf(t testing.TB, f *core.Fabric, caps core.Flags) *domain {
 	t.Helper()
-	d := &domain{}
-	prog := progress.NewVirtual(false)
-	d.InitDomain(front.DomainConfig{Names: &names, Fabric: f, Info: testInfo(caps), Progress: prog, Forget: func(k uint64) { d.forgotten = append(d.forgotten, k) }, Down: prog.Close})
-	return d
+	d := opened(t, f.OpenDomain, testInfo(caps))
+	return &domain{d, d.Driver().(*loopDomain)}
 }
 
-func newEndpoint(t testing.TB, d *domain, info *core.Info) *endpoint {
-	e := &endpoint{t: t, d: d}
+func newLoopEP(d *loopDomain, info *core.Info) *loopEP {
+	e := &loopEP{d: d}
 	e.InitEndpoint(&d.Domain, info, func(uint64) (netip.AddrPort, netip.AddrPort) {
 		return front.NoPeer, netip.MustParseAddrPort("10.0.0.2:7")
 	})
@@ -105,14 +135,14 @@ func newEndpoint(t testing.TB, d *domain, info *core.Info) *endpoint {
 }
 
 // Route and Posted implement front.Router.
-func (e *endpoint) Route(dest core.FIAddr) (*engine.Conn, error) {
+func (e *loopEP) Route(dest core.FIAddr) (*engine.Conn, error) {
 	if dest != 0 {
 		return nil, core.ErrHostUnreach
 	}
 	return e.conn, nil
 }
 
-func (e *endpoint) Posted(_ *engine.Conn, more bool) {
+func (e *loopEP) Posted(_ *engine.Conn, more bool) {
 	if more {
 		e.more++
 		return
@@ -124,7 +154,7 @@ func (e *endpoint) Posted(_ *engine.Conn, more bool) {
 }
 
 // pump carries bytes until neither end has any.
-func (e *endpoint) pump() {
+func (e *loopEP) pump() {
 	var space [8][]byte
 	for quiet := 0; quiet < 2; e, quiet = e.peer, quiet+1 {
 		for e.conn.HasPending() {
@@ -151,7 +181,7 @@ func (e *endpoint) pump() {
 	}
 }
 
-func (e *endpoint) Enable() error {
+func (e *loopEP) Enable() error {
 	e.d.Progress().Lock()
 	defer e.d.Progress().Unlock()
 	if err := e.CheckEnable(0); err != nil {
@@ -161,11 +191,11 @@ func (e *endpoint) Enable() error {
 	return nil
 }
 
-func (e *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
-	return e.OpenAlias(e, &e.Transmitter, &e.Receiver, flags)
+func (e *loopEP) Alias(flags core.Flags) (core.EndpointDriver, error) {
+	return e.OpenAlias(e, &e.Transfers, flags)
 }
 
-func (e *endpoint) Close() error {
+func (e *loopEP) Close() error {
 	e.d.Progress().Lock()
 	if err := e.BeginClose(); err != nil {
 		e.d.Progress().Unlock()
@@ -178,19 +208,19 @@ func (e *endpoint) Close() error {
 	return nil
 }
 
-func (e *endpoint) Cancel(core.Context) error              { return core.ErrNoEnt }
-func (e *endpoint) Name() (core.Addr, error)               { return core.Addr{}, core.ErrNoSys }
-func (e *endpoint) SetName(core.Addr) error                { return core.ErrNoSys }
-func (e *endpoint) GetOpt(opt core.EPOpt) (int, error)     { return e.Option(e.rx, opt) }
-func (e *endpoint) SetOpt(opt core.EPOpt, value int) error { return e.SetOption(e.rx, opt, value) }
+func (e *loopEP) Cancel(core.Context) error              { return core.ErrNoEnt }
+func (e *loopEP) Name() (core.Addr, error)               { return core.Addr{}, core.ErrNoSys }
+func (e *loopEP) SetName(core.Addr) error                { return core.ErrNoSys }
+func (e *loopEP) GetOpt(opt core.EPOpt) (int, error)     { return e.Option(e.rx, opt) }
+func (e *loopEP) SetOpt(opt core.EPOpt, value int) error { return e.SetOption(e.rx, opt, value) }
 
 // world is two endpoints with a queue each.
 type world struct {
-	f    *fabric
+	f    *core.Fabric
 	d    *domain
 	a, b *endpoint
-	qa   *front.CompletionQueue
-	qb   *front.CompletionQueue
+	qa   *core.CompletionQueue
+	qb   *core.CompletionQueue
 
 	bound []core.Object // what a test has bound: closed after the endpoints
 }
@@ -200,9 +230,9 @@ func newWorld(t testing.TB, caps core.Flags, bind core.Flags) *world {
 	w := &world{f: newFabric()}
 	w.d = newDomain(t, w.f)
 	w.a, w.b = w.d.open(t, testInfo(caps)), w.d.open(t, testInfo(caps))
-	w.a.peer, w.b.peer = w.b, w.a
+	w.a.drv.peer, w.b.drv.peer = w.b.drv, w.a.drv
 	w.qa, w.qb = w.d.queue(t), w.d.queue(t)
-	for e, q := range map[*endpoint]core.CompletionQueue{w.a: w.qa, w.b: w.qb} {
+	for e, q := range map[*endpoint]*core.CompletionQueue{w.a: w.qa, w.b: w.qb} {
 		must(t, e.BindCQ(q, core.Transmit|core.Recv|bind))
 		must(t, e.Enable())
 	}
@@ -215,7 +245,7 @@ func newWorld(t testing.TB, caps core.Flags, bind core.Flags) *world {
 }
 
 // next takes the one completion that is there.
-func next(t testing.TB, q core.CompletionQueue) core.CQEntry {
+func next(t testing.TB, q *core.CompletionQueue) core.CQEntry {
 	t.Helper()
 	var e [2]core.CQEntry
 	n, err := q.Read(e[:])
@@ -225,7 +255,7 @@ func next(t testing.TB, q core.CompletionQueue) core.CQEntry {
 	return e[0]
 }
 
-func none(t testing.TB, q core.CompletionQueue) {
+func none(t testing.TB, q *core.CompletionQueue) {
 	t.Helper()
 	var e [1]core.CQEntry
 	if n, err := q.Read(e[:]); n > 0 || err != core.ErrAgain {

@@ -91,6 +91,5 @@ func (e *Endpoint) checkOpFlags(dir, flags core.Flags) error {
 	return nil
 }
 
-// TxSizeLeft and RxSizeLeft are not offered natively either.
-func (e *Endpoint) TxSizeLeft() (int, error) { return 0, core.ErrNoSys }
-func (e *Endpoint) RxSizeLeft() (int, error) { return 0, core.ErrNoSys }
+// SizeLeft is fi_tx_size_left(3) and fi_rx_size_left(3), which are not offered natively either.
+func (e *Endpoint) SizeLeft(core.Flags) (int, error) { return 0, core.ErrNoSys }

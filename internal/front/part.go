@@ -8,8 +8,7 @@ import (
 // part is a context of a scalable endpoint: an endpoint that only sends, or only receives, over the connections of another one.
 type part struct {
 	Endpoint
-	Transmitter
-	Receiver
+	Transfers
 	Connectionless
 	Unobserved
 	s     *Scalable
@@ -27,7 +26,7 @@ const (
 )
 
 // TxContext opens a transmit context (fi_tx_context, fi_endpoint(3)).
-func (s *Scalable) TxContext(index int, attr *core.TxAttr) (core.Endpoint, error) {
+func (s *Scalable) TxContext(index int, attr *core.TxAttr) (core.EndpointDriver, error) {
 	s.e.prog.Lock()
 	defer s.e.prog.Unlock()
 	info := s.e.info.Dup()
@@ -71,7 +70,7 @@ func narrow(v *int, asked int) {
 }
 
 // RxContext opens a receive context (fi_rx_context, fi_endpoint(3)). Messages that came for it before wait there.
-func (s *Scalable) RxContext(index int, attr *core.RxAttr) (core.Endpoint, error) {
+func (s *Scalable) RxContext(index int, attr *core.RxAttr) (core.EndpointDriver, error) {
 	s.e.prog.Lock()
 	defer s.e.prog.Unlock()
 	info := s.e.info.Dup()
@@ -149,38 +148,28 @@ func (p *part) Enable() error {
 	return nil
 }
 
-// BindCQ binds a completion queue for the context's direction (fi_ep_bind(3)).
-func (p *part) BindCQ(q core.CompletionQueue, flags core.Flags) error {
-	other := core.Recv
-	if p.rx != nil {
-		other = core.Transmit
+// Bind binds completion queues and counters for the context's direction, and event queues (fi_ep_bind(3)). The vector of the scalable endpoint is that of its
+// contexts (fi_scalable_ep_bind, fi_endpoint(3)).
+func (p *part) Bind(obj any, flags core.Flags) error {
+	var other core.Flags
+	switch obj.(type) {
+	case *CompletionQueue:
+		if other = core.Recv; p.rx != nil {
+			other = core.Transmit
+		}
+	case *Counter:
+		if other = onlyRx; p.rx != nil {
+			other = onlyTx
+		}
+	case *AddressVector:
+		return p.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "bind the address vector to the scalable endpoint")
+	case *SharedTx:
+		return p.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "contexts of a scalable endpoint are not shared")
 	}
 	if flags&other != 0 {
 		return p.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "the context has the other direction only")
 	}
-	return p.Endpoint.BindCQ(q, flags)
-}
-
-// BindCounter binds a counter to the context's traffic (fi_ep_bind(3)).
-func (p *part) BindCounter(c core.Counter, flags core.Flags) error {
-	other := onlyRx
-	if p.rx != nil {
-		other = onlyTx
-	}
-	if flags&other != 0 {
-		return p.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "the context has the other direction only")
-	}
-	return p.Endpoint.BindCounter(c, flags)
-}
-
-// BindAV refuses: the vector of the scalable endpoint is that of its contexts (fi_scalable_ep_bind, fi_endpoint(3)).
-func (p *part) BindAV(core.AddressVector, core.Flags) error {
-	return p.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "bind the address vector to the scalable endpoint")
-}
-
-// BindSTX refuses: the context is itself one.
-func (p *part) BindSTX(core.SharedTx) error {
-	return p.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "contexts of a scalable endpoint are not shared")
+	return p.Endpoint.Bind(obj, flags)
 }
 
 // Cancel cancels an operation of this context (fi_cancel(3)).
@@ -226,8 +215,8 @@ func (p *part) SetOpt(opt core.EPOpt, value int) error {
 }
 
 // Alias opens a second door to the context (fi_ep_alias(3)).
-func (p *part) Alias(flags core.Flags) (core.Endpoint, error) {
-	return p.OpenAlias(p, &p.Transmitter, &p.Receiver, flags)
+func (p *part) Alias(flags core.Flags) (core.EndpointDriver, error) {
+	return p.OpenAlias(p, &p.Transfers, flags)
 }
 
 // Close closes the context; what it has under way ends without completion, and the connections go on (fi_close(3)).

@@ -6,7 +6,8 @@ import (
 )
 
 // special serves peek, claim and discard (fi_tagged(3)).
-func (r *Receiver) special(tagged bool, iov [][]byte, src, tag, ignore uint64, ctx core.Context, flags core.Flags) error {
+func (r *Receiver) special(p *core.Op, src uint64) error {
+	tagged, flags, ctx := p.Call.Tagged(), p.Flags, p.Ctx
 	report := tagRx
 	if !tagged {
 		report = msgRx
@@ -24,7 +25,7 @@ func (r *Receiver) special(tagged bool, iov [][]byte, src, tag, ignore uint64, c
 	}
 	if flags&core.Peek != 0 {
 		r.dom.prog.Pass() // the message may be in the socket
-		return peekErr(r.rx.Peek(tagged, src, tag, ignore, uint64(ctx), report, flags&core.Claim != 0, flags&core.Discard != 0))
+		return peekErr(r.rx.Peek(tagged, src, p.Tag, p.Ignore, uint64(ctx), report, flags&core.Claim != 0, flags&core.Discard != 0))
 	}
 	if flags&core.Discard != 0 {
 		return peekErr(r.rx.Discard(uint64(ctx), report))
@@ -34,7 +35,7 @@ func (r *Receiver) special(tagged bool, iov [][]byte, src, tag, ignore uint64, c
 		return core.ErrAgain
 	}
 	op.Ctx, op.Flags = uint64(ctx), report
-	op.SetIOV(iov)
+	op.SetIOV(p.IOV)
 	if err := r.rx.Claim(op); err != nil {
 		r.rx.FreeOp(op)
 		return peekErr(err)

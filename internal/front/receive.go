@@ -5,8 +5,8 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Receiver is the receive calls (core.Receiver and TaggedReceiver; fi_msg(3), fi_tagged(3)) of an endpoint, a shared context, or an alias of an endpoint.
-// Buffers, errors and concurrency are as core says of these calls. A provider embeds it in its endpoints.
+// Receiver is the receives (fi_msg(3), fi_tagged(3)) of an endpoint, a shared context, or an alias of an endpoint. Buffers, errors and concurrency are as core
+// says of these calls.
 type Receiver struct {
 	dom     *Domain
 	rx      *engine.RxContext
@@ -40,17 +40,7 @@ func (r *Receiver) InitReceiver(e *Endpoint, rx *engine.RxContext, ready func() 
 	r.direct(caps, directed)
 }
 
-// begin locks and returns a receive to fill in; on failure it has unlocked. plain is begin for the calls without flags of their own.
-func (r *Receiver) begin(flags core.Flags, report uint64, ctx core.Context) (*engine.RxOp, error) {
-	r.dom.prog.Lock()
-	return r.newOp(flags, report, ctx)
-}
-
-func (r *Receiver) plain(mask core.Flags, report uint64, ctx core.Context) (*engine.RxOp, error) {
-	r.dom.prog.Lock()
-	return r.newOp(*r.flags&mask, report, ctx)
-}
-
+// newOp returns a receive to fill in; on failure it has unlocked. Locked.
 func (r *Receiver) newOp(flags core.Flags, report uint64, ctx core.Context) (*engine.RxOp, error) {
 	if err := r.ready(); err != nil {
 		r.dom.prog.Unlock()
@@ -117,72 +107,79 @@ func (r *Receiver) keySource(key core.FIAddr, directed, exact bool) (uint64, err
 	return engine.AnySource, nil
 }
 
+// post posts a receive.
+func (r *Receiver) post(op *core.Op) error {
+	tagged, flags := op.Call.Tagged(), op.Flags
+	exact, report, src := r.exact, msgRx, r.source(op.Addr)
+	if tagged {
+		exact, report, src = r.tagKnow, tagRx, r.tagSource(op.Addr)
+	}
+	switch {
+	case exact && op.Addr == core.AddrUnspec && flags&core.Claim == 0:
+		return core.ErrInval
+	case flags&core.Trigger != 0:
+		return r.postTriggered(op)
+	case flags&^recvMsgOK != 0, tagged && flags&core.MultiRecv != 0 && r.noTagMulti:
+		return core.ErrBadFlags
+	case len(op.IOV) > engine.MaxIOV, flags&core.MultiRecv != 0 && len(op.IOV) != 1:
+		return core.ErrInval
+	}
+	if flags&core.AuthKey != 0 {
+		sources := r.sources
+		if tagged {
+			sources = r.tagSources
+		}
+		var err error
+		if src, err = r.keySource(op.Addr, sources, exact); err != nil {
+			return err
+		}
+	}
+	if flags&(core.Peek|core.Claim|core.Discard) != 0 {
+		return r.special(op, src)
+	}
+	r.dom.prog.Lock()
+	if op.Call.Default() {
+		flags = r.defaultFlags(tagged)
+	}
+	rx, err := r.newOp(flags, report, op.Ctx)
+	if err != nil {
+		return err
+	}
+	if op.Call.OneBuffer() {
+		rx.SetBuf(op.Buf)
+	} else {
+		rx.SetIOV(op.IOV)
+		rx.Multi = rx.Multi && len(op.IOV) == 1
+	}
+	if tagged {
+		r.rx.PostTagged(rx, src, op.Tag, op.Ignore)
+	} else {
+		r.rx.PostMsg(rx, src)
+	}
+	r.dom.prog.Unlock()
+	return nil
+}
+
+// defaultFlags are those of the calls without flags of their own: tagged ones take one message each. Locked.
+func (r *Receiver) defaultFlags(tagged bool) core.Flags {
+	if tagged {
+		return *r.flags &^ core.MultiRecv
+	}
+	return *r.flags
+}
+
 // Recv is fi_recv (fi_msg(3)).
 func (r *Receiver) Recv(buf []byte, _ core.Desc, src core.FIAddr, ctx core.Context) error {
 	if r.exact && src == core.AddrUnspec {
 		return core.ErrInval
 	}
-	op, err := r.plain(^core.Flags(0), msgRx, ctx)
+	r.dom.prog.Lock()
+	op, err := r.newOp(*r.flags, msgRx, ctx)
 	if err != nil {
 		return err
 	}
 	op.SetBuf(buf)
 	r.rx.PostMsg(op, r.source(src))
-	r.dom.prog.Unlock()
-	return nil
-}
-
-// RecvV is fi_recvv (fi_msg(3)).
-func (r *Receiver) RecvV(iov [][]byte, _ []core.Desc, src core.FIAddr, ctx core.Context) error {
-	if r.exact && src == core.AddrUnspec {
-		return core.ErrInval
-	}
-	if len(iov) > engine.MaxIOV {
-		return core.ErrInval
-	}
-	op, err := r.plain(^core.Flags(0), msgRx, ctx)
-	if err != nil {
-		return err
-	}
-	op.SetIOV(iov)
-	if len(iov) != 1 {
-		op.Multi = false
-	}
-	r.rx.PostMsg(op, r.source(src))
-	r.dom.prog.Unlock()
-	return nil
-}
-
-// RecvMsg is fi_recvmsg (fi_msg(3)).
-func (r *Receiver) RecvMsg(m *core.MsgArgs, flags core.Flags) error {
-	if r.exact && m.Addr == core.AddrUnspec && flags&core.Claim == 0 {
-		return core.ErrInval
-	}
-	if flags&core.Trigger != 0 {
-		return r.triggerRecv(m, flags)
-	}
-	if len(m.IOV) > engine.MaxIOV || flags&core.MultiRecv != 0 && len(m.IOV) != 1 {
-		return core.ErrInval
-	}
-	if flags&^recvMsgOK != 0 {
-		return core.ErrBadFlags
-	}
-	src := r.source(m.Addr)
-	if flags&core.AuthKey != 0 {
-		var err error
-		if src, err = r.keySource(m.Addr, r.sources, r.exact); err != nil {
-			return err
-		}
-	}
-	if flags&(core.Peek|core.Claim|core.Discard) != 0 {
-		return r.special(false, m.IOV, src, 0, 0, m.Ctx, flags)
-	}
-	op, err := r.begin(flags, msgRx, m.Ctx)
-	if err != nil {
-		return err
-	}
-	op.SetIOV(m.IOV)
-	r.rx.PostMsg(op, src)
 	r.dom.prog.Unlock()
 	return nil
 }
@@ -192,64 +189,13 @@ func (r *Receiver) TRecv(buf []byte, _ core.Desc, src core.FIAddr, tag, ignore u
 	if r.tagKnow && src == core.AddrUnspec {
 		return core.ErrInval
 	}
-	op, err := r.plain(^core.MultiRecv, tagRx, ctx)
+	r.dom.prog.Lock()
+	op, err := r.newOp(*r.flags&^core.MultiRecv, tagRx, ctx)
 	if err != nil {
 		return err
 	}
 	op.SetBuf(buf)
 	r.rx.PostTagged(op, r.tagSource(src), tag, ignore)
-	r.dom.prog.Unlock()
-	return nil
-}
-
-// TRecvV is fi_trecvv (fi_tagged(3)).
-func (r *Receiver) TRecvV(iov [][]byte, _ []core.Desc, src core.FIAddr, tag, ignore uint64, ctx core.Context) error {
-	if r.tagKnow && src == core.AddrUnspec {
-		return core.ErrInval
-	}
-	if len(iov) > engine.MaxIOV {
-		return core.ErrInval
-	}
-	op, err := r.plain(^core.MultiRecv, tagRx, ctx)
-	if err != nil {
-		return err
-	}
-	op.SetIOV(iov)
-	r.rx.PostTagged(op, r.tagSource(src), tag, ignore)
-	r.dom.prog.Unlock()
-	return nil
-}
-
-// TRecvMsg is fi_trecvmsg (fi_tagged(3)).
-func (r *Receiver) TRecvMsg(m *core.TaggedArgs, flags core.Flags) error {
-	if r.tagKnow && m.Addr == core.AddrUnspec && flags&core.Claim == 0 {
-		return core.ErrInval
-	}
-	if flags&core.Trigger != 0 {
-		return r.triggerTRecv(m, flags)
-	}
-	if flags&^recvMsgOK != 0 || flags&core.MultiRecv != 0 && r.noTagMulti {
-		return core.ErrBadFlags
-	}
-	if len(m.IOV) > engine.MaxIOV || flags&core.MultiRecv != 0 && len(m.IOV) != 1 {
-		return core.ErrInval
-	}
-	src := r.tagSource(m.Addr)
-	if flags&core.AuthKey != 0 {
-		var err error
-		if src, err = r.keySource(m.Addr, r.tagSources, r.tagKnow); err != nil {
-			return err
-		}
-	}
-	if flags&(core.Peek|core.Claim|core.Discard) != 0 {
-		return r.special(true, m.IOV, src, m.Tag, m.Ignore, m.Ctx, flags)
-	}
-	op, err := r.begin(flags, tagRx, m.Ctx)
-	if err != nil {
-		return err
-	}
-	op.SetIOV(m.IOV)
-	r.rx.PostTagged(op, src, m.Tag, m.Ignore)
 	r.dom.prog.Unlock()
 	return nil
 }

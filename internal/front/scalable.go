@@ -11,14 +11,14 @@ const MaxContexts = 16
 // Base is the endpoint of a provider that a scalable endpoint stands on: it embeds Endpoint, Transmitter and Receiver. Its connections are what the contexts
 // share.
 type Base interface {
-	core.Endpoint
+	core.EndpointDriver
 	Front() *Endpoint           // of Endpoint
 	Context() *engine.RxContext // of Receiver
 	// Conns yields all connections. Locked.
 	Conns(yield func(*engine.Conn) bool)
 }
 
-// Scalable is a scalable endpoint (core.ScalableEndpoint) over any provider's endpoint. Everything in it is guarded by the lock.
+// Scalable is a scalable endpoint (core.ScalableDriver) over any provider's endpoint. Everything in it is guarded by the lock.
 type Scalable struct {
 	Base
 	e      *Endpoint // of the base
@@ -29,7 +29,7 @@ type Scalable struct {
 }
 
 // NewScalable makes a scalable endpoint of b, which nobody else has seen yet, with as many contexts as its Info says. On failure it closes b. Not locked.
-func NewScalable(b Base, limits RxLimits) (core.ScalableEndpoint, error) {
+func NewScalable(b Base, limits RxLimits) (core.ScalableDriver, error) {
 	e := b.Front()
 	ntx, nrx := max(e.info.EP.TxCtxCnt, 1), max(e.info.EP.RxCtxCnt, 1)
 	if max(ntx, nrx) > MaxContexts {
@@ -62,21 +62,12 @@ func (refusal) Posted(*engine.Conn, bool)               {}
 // refuse refuses receives of endpoints that do not receive.
 func refuse() error { return core.ErrNoSys }
 
-// The bindings that a scalable endpoint does not have (fi_scalable_ep_bind, fi_endpoint(3)).
-
-// BindCQ refuses: the contexts have queues.
-func (s *Scalable) BindCQ(core.CompletionQueue, core.Flags) error { return s.noBind() }
-
-// BindCounter refuses: the contexts have counters.
-func (s *Scalable) BindCounter(core.Counter, core.Flags) error { return s.noBind() }
-
-// BindSRX refuses: the contexts are the endpoint's own.
-func (s *Scalable) BindSRX(core.SharedRx) error { return s.noBind() }
-
-// BindSTX refuses: the contexts are the endpoint's own.
-func (s *Scalable) BindSTX(core.SharedTx) error { return s.noBind() }
-
-func (s *Scalable) noBind() error {
+// Bind binds an address vector or an event queue: the contexts have queues and counters, and are the endpoint's own (fi_scalable_ep_bind, fi_endpoint(3)).
+func (s *Scalable) Bind(obj any, flags core.Flags) error {
+	switch obj.(type) {
+	case *AddressVector, *EventQueue:
+		return s.Base.Bind(obj, flags)
+	}
 	return s.e.Refuse("fi_scalable_ep_bind", NoPeer, core.ErrInval, "a scalable endpoint takes an address vector; bind queues and counters to its contexts")
 }
 
@@ -84,7 +75,7 @@ func (s *Scalable) noBind() error {
 func (s *Scalable) Cancel(core.Context) error { return core.ErrNoSys }
 
 // Alias refuses: aliases are for endpoints that transfer data; contexts have them.
-func (s *Scalable) Alias(core.Flags) (core.Endpoint, error) {
+func (s *Scalable) Alias(core.Flags) (core.EndpointDriver, error) {
 	return nil, s.e.Refuse("fi_ep_alias", NoPeer, core.ErrNoSys, "open an alias of a context")
 }
 

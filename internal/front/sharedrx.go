@@ -35,14 +35,6 @@ func OpenSharedRx(d *Domain, attr *core.RxAttr, limits RxLimits) (*SharedRx, err
 	return s, nil
 }
 
-// SharedRxOf returns the context of d in c, nil if it is none or belongs to another domain.
-func (d *Domain) SharedRxOf(c core.SharedRx) *SharedRx {
-	if s, ok := c.(*SharedRx); ok && s.dom == d {
-		return s
-	}
-	return nil
-}
-
 func (s *SharedRx) alive() error {
 	if s.dead {
 		return core.ErrBadF
@@ -65,29 +57,29 @@ func (s *SharedRx) queues() (*Endpoint, error) {
 	return s.own, nil
 }
 
-// BindCQ gives the context a completion queue of its own (fi_ep_bind(3)).
-func (s *SharedRx) BindCQ(q core.CompletionQueue, flags core.Flags) error {
+// Bind gives the context a queue or a counter of its own (fi_ep_bind(3)).
+func (s *SharedRx) Bind(obj any, flags core.Flags) error {
 	e, err := s.queues()
 	if err != nil {
 		return err
 	}
-	if flags&core.Transmit != 0 {
-		return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "a receive context takes a queue for receives")
+	switch obj.(type) {
+	case *CompletionQueue:
+		if flags&core.Transmit != 0 {
+			return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "a receive context takes a queue for receives")
+		}
+	case *Counter:
+		if flags != core.Recv {
+			return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "a shared receive context counts receives")
+		}
+	default:
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "a shared receive context takes queues and counters of its domain")
 	}
-	return e.BindCQ(q, flags)
+	return e.Bind(obj, flags)
 }
 
-// BindCounter gives the context a counter of its own (fi_ep_bind(3)).
-func (s *SharedRx) BindCounter(c core.Counter, flags core.Flags) error {
-	e, err := s.queues()
-	if err != nil {
-		return err
-	}
-	if flags != core.Recv {
-		return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "a shared receive context counts receives")
-	}
-	return e.BindCounter(c, flags)
-}
+// Post implements core.SRXDriver.
+func (s *SharedRx) Post(op core.Op) error { return s.post(&op) }
 
 // Bound and Unbound tell which endpoints use the context, which cannot close meanwhile. Locked.
 func (s *SharedRx) Bound(ep *Endpoint) {

@@ -13,7 +13,7 @@ type SharedTx struct {
 }
 
 // OpenSTX opens a shared transmit context (fi_stx_context(3)), where the domain has them.
-func (d *Domain) OpenSTX(attr *core.TxAttr) (core.SharedTx, error) {
+func (d *Domain) OpenSTX(attr *core.TxAttr) (core.STXDriver, error) {
 	if d.info.Domain.MaxEPStxCtx == 0 {
 		return nil, d.cfg.Names.Error("fi_stx_context", d.Name(), NoPeer, core.ErrNoSys, "there are no shared transmit contexts here")
 	}
@@ -32,7 +32,7 @@ func (d *Domain) OpenSTX(attr *core.TxAttr) (core.SharedTx, error) {
 }
 
 // OpenScalable refuses; providers that have scalable endpoints make them with NewScalable.
-func (d *Domain) OpenScalable(*core.Info) (core.ScalableEndpoint, error) {
+func (d *Domain) OpenScalable(*core.Info, *core.ScalableEndpoint) (core.ScalableDriver, error) {
 	return nil, d.cfg.Names.Error("fi_scalable_ep", d.Name(), NoPeer, core.ErrNoSys, "there are no scalable endpoints here")
 }
 

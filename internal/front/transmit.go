@@ -27,8 +27,22 @@ func (e *Endpoint) spreads(s *engine.Send) bool {
 	return e.spread != nil && (s.Kind == engine.KindRead || s.Kind == engine.KindWrite)
 }
 
-// Transmitter is the transmit calls of an endpoint (core.Msg, Tagged, RMA and Atomic but for the receives; fi_msg(3), fi_tagged(3), fi_rma(3),
-// fi_atomic(3)), or of an alias of it with flags of its own. Buffers, errors and concurrency are as core says of these calls. A provider embeds it in its endpoints.
+// Transfers is the data transfers of an endpoint: its Post, and the short ways of the plain calls. A provider embeds it in its endpoints.
+type Transfers struct {
+	Transmitter
+	Receiver
+}
+
+// Post implements core.EndpointDriver.
+func (x *Transfers) Post(op core.Op) error {
+	if op.Call.Receives() {
+		return x.Receiver.post(&op)
+	}
+	return x.Transmitter.post(&op)
+}
+
+// Transmitter is the transmits of an endpoint (fi_msg(3), fi_tagged(3), fi_rma(3), fi_atomic(3)), or of an alias of it with flags of its own. Buffers, errors and
+// concurrency are as core says of these calls.
 type Transmitter struct {
 	e     *Endpoint
 	r     Router
@@ -57,22 +71,29 @@ const (
 	sendMsgOK = txOpFlags | core.RemoteCQData | core.More | core.Fence
 )
 
-// begin locks and prepares the scratch operation; end submits and unlocks. plain is begin for the calls without flags of their own, defaults without lock.
-func (t *Transmitter) begin(kind engine.Kind, report uint64, flags core.Flags) *engine.Send {
-	t.e.prog.Lock()
-	return t.prepare(kind, report, flags)
-}
-
-func (t *Transmitter) plain(kind engine.Kind, report uint64) *engine.Send {
-	t.e.prog.Lock()
-	return t.defaults(kind, report)
-}
-
-func (t *Transmitter) defaults(kind engine.Kind, report uint64) *engine.Send {
+// defaultFlags are those of the calls without flags of their own. Locked.
+func (t *Transmitter) defaultFlags() core.Flags {
 	if t.own {
-		return t.prepare(kind, report, t.flags)
+		return t.flags
 	}
-	return t.prepare(kind, report, t.e.txFlags)
+	return t.e.txFlags
+}
+
+// begin locks and fills in the domain's scratch operation; end submits it and unlocks.
+func (t *Transmitter) begin(kind engine.Kind, report uint64, op *core.Op) *engine.Send {
+	t.e.prog.Lock()
+	flags := op.Flags
+	if op.Call.Default() {
+		flags = t.defaultFlags()
+	}
+	s := t.prepare(kind, report, flags)
+	if op.Call.OneBuffer() {
+		s.IOV[0], s.NIOV = op.Buf, 1
+	} else {
+		s.NIOV = copy(s.IOV[:], op.IOV)
+	}
+	s.Ctx, s.Inject = uint64(op.Ctx), op.Call.Inject()
+	return s
 }
 
 func (t *Transmitter) prepare(kind engine.Kind, report uint64, flags core.Flags) *engine.Send {
@@ -136,10 +157,6 @@ func submitErr(err error) error {
 	return Errno(err)
 }
 
-func (t *Transmitter) tooLong(n int, flags core.Flags) bool {
-	return flags&core.Inject != 0 && n > t.e.info.Tx.InjectSize
-}
-
 func iovLen(iov [][]byte) int {
 	n := 0
 	for _, b := range iov {
@@ -148,6 +165,51 @@ func iovLen(iov [][]byte) int {
 	return n
 }
 
+// check refuses arguments that cannot be served.
+func (t *Transmitter) check(op *core.Op) error {
+	switch {
+	case len(op.IOV) > engine.MaxIOV:
+		return core.ErrInval
+	case op.Flags&^sendMsgOK != 0:
+		return core.ErrBadFlags
+	case op.Flags&core.Fence != 0 && t.noFence:
+		return core.ErrOpNotSupp // not among this endpoint's capabilities (fi_getinfo(3), FI_FENCE)
+	case (op.Flags&core.Inject != 0 || op.Call.Inject()) && op.Len() > t.e.info.Tx.InjectSize:
+		return core.ErrInval
+	}
+	return nil
+}
+
+// post starts a transmit.
+func (t *Transmitter) post(op *core.Op) error {
+	if op.Flags&core.Trigger != 0 {
+		return t.postTriggered(op)
+	}
+	switch op.Call.Op() {
+	case core.OpSend, core.OpTSend:
+		return t.postSend(op)
+	case core.OpRead, core.OpWrite:
+		return t.postRMA(op)
+	}
+	return t.postAtomic(op)
+}
+
+func (t *Transmitter) postSend(op *core.Op) error {
+	if err := t.check(op); err != nil {
+		return err
+	}
+	report := msgTx
+	if op.Call.Tagged() {
+		report = tagTx
+	}
+	s := t.begin(engine.KindSend, report, op)
+	s.Tagged, s.Tag = op.Call.Tagged(), op.Tag
+	s.HasData, s.Data = op.HasData(), op.Data
+	return t.end(s, op.Addr, op.Flags&core.More != 0)
+}
+
+// The plain calls have ways of their own (core.PlainSender): a small message that goes where the last one went needs little of what post does.
+
 // Send is fi_send (fi_msg(3)).
 func (t *Transmitter) Send(buf []byte, _ core.Desc, dest core.FIAddr, ctx core.Context) error {
 	t.e.prog.Lock()
@@ -155,55 +217,21 @@ func (t *Transmitter) Send(buf []byte, _ core.Desc, dest core.FIAddr, ctx core.C
 		t.e.prog.Unlock()
 		return nil
 	}
-	s := t.defaults(engine.KindSend, msgTx)
+	s := t.prepare(engine.KindSend, msgTx, t.defaultFlags())
 	s.IOV[0], s.NIOV, s.Ctx = buf, 1, uint64(ctx)
 	return t.end(s, dest, false)
 }
 
-// SendV is fi_sendv (fi_msg(3)).
-func (t *Transmitter) SendV(iov [][]byte, _ []core.Desc, dest core.FIAddr, ctx core.Context) error {
-	if len(iov) > engine.MaxIOV {
-		return core.ErrInval
+// TSend is fi_tsend (fi_tagged(3)).
+func (t *Transmitter) TSend(buf []byte, _ core.Desc, dest core.FIAddr, tag uint64, ctx core.Context) error {
+	t.e.prog.Lock()
+	if t.joinSend(buf, dest, true, tag, ctx, core.Flags(tagTx)) {
+		t.e.prog.Unlock()
+		return nil
 	}
-	s := t.plain(engine.KindSend, msgTx)
-	s.NIOV, s.Ctx = copy(s.IOV[:], iov), uint64(ctx)
-	return t.end(s, dest, false)
-}
-
-// SendMsg is fi_sendmsg (fi_msg(3)).
-func (t *Transmitter) SendMsg(m *core.MsgArgs, flags core.Flags) error {
-	if flags&core.Trigger != 0 {
-		return t.triggerSend(m, flags)
-	}
-	if err := t.check(m.IOV, flags); err != nil {
-		return err
-	}
-	s := t.begin(engine.KindSend, msgTx, flags)
-	s.NIOV, s.Ctx = copy(s.IOV[:], m.IOV), uint64(m.Ctx)
-	s.HasData, s.Data = flags&core.RemoteCQData != 0, m.Data
-	return t.end(s, m.Addr, flags&core.More != 0)
-}
-
-// check refuses arguments of the msg variants that cannot be served.
-func (t *Transmitter) check(iov [][]byte, flags core.Flags) error {
-	switch {
-	case len(iov) > engine.MaxIOV:
-		return core.ErrInval
-	case flags&^sendMsgOK != 0:
-		return core.ErrBadFlags
-	case flags&core.Fence != 0 && t.noFence:
-		return core.ErrOpNotSupp // not among this endpoint's capabilities (fi_getinfo(3), FI_FENCE)
-	case t.tooLong(iovLen(iov), flags):
-		return core.ErrInval
-	}
-	return nil
-}
-
-// SendData is fi_senddata (fi_msg(3)).
-func (t *Transmitter) SendData(buf []byte, _ core.Desc, data uint64, dest core.FIAddr, ctx core.Context) error {
-	s := t.plain(engine.KindSend, msgTx)
+	s := t.prepare(engine.KindSend, tagTx, t.defaultFlags())
 	s.IOV[0], s.NIOV, s.Ctx = buf, 1, uint64(ctx)
-	s.HasData, s.Data = true, data
+	s.Tagged, s.Tag = true, tag
 	return t.end(s, dest, false)
 }
 
@@ -222,13 +250,18 @@ func (t *Transmitter) Inject(buf []byte, dest core.FIAddr) error {
 	return t.end(s, dest, false)
 }
 
-// InjectData is fi_injectdata (fi_msg(3)); see Inject.
-func (t *Transmitter) InjectData(buf []byte, data uint64, dest core.FIAddr) error {
+// TInject is fi_tinject (fi_tagged(3)); see Inject.
+func (t *Transmitter) TInject(buf []byte, dest core.FIAddr, tag uint64) error {
 	if len(buf) > t.e.info.Tx.InjectSize {
 		return core.ErrInval
 	}
-	s := t.begin(engine.KindSend, msgTx, 0)
+	t.e.prog.Lock()
+	if t.joinInject(buf, dest, true, tag) {
+		t.e.prog.Unlock()
+		return nil
+	}
+	s := t.prepare(engine.KindSend, tagTx, 0)
 	s.IOV[0], s.NIOV, s.Ctx, s.Inject = buf, 1, 0, true
-	s.HasData, s.Data = true, data
+	s.Tagged, s.Tag = true, tag
 	return t.end(s, dest, false)
 }

@@ -64,14 +64,15 @@ func (w *work) taken(err error) error {
 	return err
 }
 
-// triggered returns work for an operation with the given condition and flags, nil if the condition is met and the operation can be posted at once.
-func (d *Domain) triggered(caps core.Flags, tc *core.TriggeredContext, flags core.Flags) (*work, error) {
+// triggered returns work for an operation with the flag Trigger, nil if the condition is met and the operation can be posted at once.
+func (d *Domain) triggered(caps core.Flags, op *core.Op) (*work, error) {
+	tc := &op.Trigger
 	switch {
 	case caps&core.CapTrigger == 0:
 		return nil, core.ErrOpNotSupp // not among this endpoint's capabilities (fi_getinfo(3), FI_TRIGGER)
-	case tc == nil, flags&core.Inject != 0: // the buffer of an inject would have to be read now
+	case op.Flags&core.Inject != 0: // the buffer of an inject would have to be read now
 		return nil, core.ErrInval
-	case tc.EventType != core.TriggerThreshold:
+	case tc.Event != core.TriggerThreshold:
 		return nil, core.ErrNoSys
 	}
 	c := d.counterOf(tc.Cntr)
@@ -89,82 +90,35 @@ func (d *Domain) triggered(caps core.Flags, tc *core.TriggeredContext, flags cor
 }
 
 // counterOf returns the counter of d in c, nil if it is none or belongs to another domain.
-func (d *Domain) counterOf(c core.Counter) *Counter {
+func (d *Domain) counterOf(c core.CounterDriver) *Counter {
 	if cn, ok := c.(*Counter); ok && cn.d == d {
 		return cn
 	}
 	return nil
 }
 
-// trigger returns the transmitter for a triggered operation, and its work.
-func (t *Transmitter) trigger(tc *core.TriggeredContext, flags core.Flags) (*Transmitter, *work, error) {
-	w, err := t.e.d.triggered(t.e.info.Caps, tc, flags)
-	if w == nil {
-		return t, nil, err
-	}
-	return w.prepare(t), w, nil
-}
-
-func (t *Transmitter) triggerSend(m *core.MsgArgs, flags core.Flags) error {
-	tx, w, err := t.trigger(m.Trigger, flags)
-	if err != nil {
-		return err
-	}
-	return w.taken(tx.SendMsg(m, flags&^core.Trigger))
-}
-
-func (t *Transmitter) triggerTagged(m *core.TaggedArgs, flags core.Flags) error {
-	tx, w, err := t.trigger(m.Trigger, flags)
-	if err != nil {
-		return err
-	}
-	return w.taken(tx.TSendMsg(m, flags&^core.Trigger))
-}
-
-func (t *Transmitter) triggerRead(m *core.RMAArgs, flags core.Flags) error {
-	tx, w, err := t.trigger(m.Trigger, flags)
-	if err != nil {
-		return err
-	}
-	return w.taken(tx.ReadMsg(m, flags&^core.Trigger))
-}
-
-func (t *Transmitter) triggerWrite(m *core.RMAArgs, flags core.Flags) error {
-	tx, w, err := t.trigger(m.Trigger, flags)
-	if err != nil {
-		return err
-	}
-	return w.taken(tx.WriteMsg(m, flags&^core.Trigger))
-}
-
-func (t *Transmitter) triggerAtomic(kind engine.Kind, m *core.AtomicArgs, compare, result [][]byte, flags core.Flags) error {
-	tx, w, err := t.trigger(m.Trigger, flags)
-	if err != nil {
-		return err
-	}
-	return w.taken(tx.postAtomic(kind, m, compare, result, flags&^core.Trigger, false))
-}
-
-func (r *Receiver) triggerRecv(m *core.MsgArgs, flags core.Flags) error {
-	w, err := r.dom.triggered(r.caps(), m.Trigger, flags)
-	switch flags &^= core.Trigger; {
+// postTriggered posts a transmit that waits for a counter.
+func (t *Transmitter) postTriggered(op *core.Op) error {
+	w, err := t.e.d.triggered(t.e.info.Caps, op)
+	switch op.Flags &^= core.Trigger; {
 	case err != nil:
 		return err
 	case w == nil:
-		return r.RecvMsg(m, flags)
+		return t.post(op)
 	}
-	return w.taken(w.takeRecv(r, m, flags))
+	return w.taken(w.prepare(t).post(op))
 }
 
-func (r *Receiver) triggerTRecv(m *core.TaggedArgs, flags core.Flags) error {
-	w, err := r.dom.triggered(r.caps(), m.Trigger, flags)
-	switch flags &^= core.Trigger; {
+// postTriggered posts a receive that waits for a counter.
+func (r *Receiver) postTriggered(op *core.Op) error {
+	w, err := r.dom.triggered(r.caps(), op)
+	switch op.Flags &^= core.Trigger; {
 	case err != nil:
 		return err
 	case w == nil:
-		return r.TRecvMsg(m, flags)
+		return r.post(op)
 	}
-	return w.taken(w.takeTRecv(r, m, flags))
+	return w.taken(w.takeRecv(r, op))
 }
 
 // caps are the capabilities that count for receives: a shared context's are those of the domain's Info.
@@ -179,34 +133,24 @@ func (r *Receiver) caps() core.Flags {
 const noWorkFlags = core.Peek | core.Claim | core.Discard
 
 // takeRecv makes w a receive of r; errTaken if that went well.
-func (w *work) takeRecv(r *Receiver, m *core.MsgArgs, flags core.Flags) error {
+func (w *work) takeRecv(r *Receiver, op *core.Op) error {
+	tagged, flags, may := op.Call.Tagged(), op.Flags, recvMsgOK
+	if tagged {
+		may &^= core.MultiRecv
+	}
 	switch {
-	case len(m.IOV) > engine.MaxIOV, flags&core.MultiRecv != 0 && len(m.IOV) != 1:
+	case len(op.IOV) > engine.MaxIOV, flags&core.MultiRecv != 0 && len(op.IOV) != 1:
 		return core.ErrInval
-	case flags&noWorkFlags != 0:
+	case flags&noWorkFlags != 0, tagged && r.noTagged:
 		return core.ErrNoSys
-	case flags&^recvMsgOK != 0, r.noMulti && flags&core.MultiRecv != 0:
+	case flags&^may != 0, r.noMulti && flags&core.MultiRecv != 0:
 		return core.ErrBadFlags
 	}
-	w.kind = workMsg
-	w.recv = recvArgs{niov: len(m.IOV), src: r.source(m.Addr), ctx: m.Ctx, flags: flags}
-	copy(w.recv.iov[:], m.IOV)
-	return w.armRecv(r)
-}
-
-// takeTRecv is takeRecv of a tagged receive.
-func (w *work) takeTRecv(r *Receiver, m *core.TaggedArgs, flags core.Flags) error {
-	switch {
-	case len(m.IOV) > engine.MaxIOV:
-		return core.ErrInval
-	case flags&noWorkFlags != 0, r.noTagged:
-		return core.ErrNoSys
-	case flags&^(recvMsgOK&^core.MultiRecv) != 0:
-		return core.ErrBadFlags
+	if w.kind = workMsg; tagged {
+		w.kind = workTagged
 	}
-	w.kind = workTagged
-	w.recv = recvArgs{niov: len(m.IOV), src: r.source(m.Addr), tag: m.Tag, ignore: m.Ignore, ctx: m.Ctx, flags: flags}
-	copy(w.recv.iov[:], m.IOV)
+	w.recv = recvArgs{niov: len(op.IOV), src: r.source(op.Addr), tag: op.Tag, ignore: op.Ignore, ctx: op.Ctx, flags: flags}
+	copy(w.recv.iov[:], op.IOV)
 	return w.armRecv(r)
 }
 

@@ -8,12 +8,13 @@ import (
 // AddressVector is an address vector of a domain (fi_av(3)): the shared implementation, known to its domain, with the event queue for its insertions.
 type AddressVector struct {
 	*av.Table
-	d  *Domain
-	eq *EventQueue // guarded by the domain's lock
+	d    *Domain
+	self *core.AddressVector
+	eq   *EventQueue // guarded by the domain's lock
 }
 
 // OpenAV opens an address vector (fi_av_open(3)).
-func (d *Domain) OpenAV(attr core.AVAttr) (core.AddressVector, error) {
+func (d *Domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriver, error) {
 	if err := d.allowIDs("fi_av_open", attr.Flags); err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func (d *Domain) OpenAV(attr core.AVAttr) (core.AddressVector, error) {
 		t.UseAuthKeys(MaxEPAuthKey)
 	}
 	d.Ref()
-	return &AddressVector{Table: t, d: d}, nil
+	return &AddressVector{Table: t, d: d, self: self}, nil
 }
 
 // allowIDs refuses identifiers in a domain that was opened without them: reporting them would cost its completions.
@@ -78,7 +79,7 @@ func vectorFormat(f core.AddrFormat) core.AddrFormat {
 }
 
 // BindEQ binds the queue for the events of insertions (fi_av_bind(3)).
-func (v *AddressVector) BindEQ(q core.EventQueue, flags core.Flags) error {
+func (v *AddressVector) BindEQ(q core.EQDriver, flags core.Flags) error {
 	const op = "fi_av_bind"
 	eq, err := v.d.cfg.Names.QueueOf(op, q)
 	if err != nil {
@@ -116,10 +117,10 @@ type vectorEvents struct {
 
 // Inserted implements av.Events.
 func (e vectorEvents) Inserted(n int, context any) {
-	e.eq.Push(core.EQEvent{Type: core.EventAVComplete, Object: e.v, Data: uint64(n), Context: context})
+	e.eq.Push(core.EQEvent{Type: core.EventAVComplete, Object: e.v.self, Data: uint64(n), Context: context})
 }
 
 // Refused implements av.Events.
 func (e vectorEvents) Refused(position int, err core.Errno, detail string, context any) {
-	e.eq.PushErr(core.EQErrEntry{Object: e.v, Context: context, Data: uint64(position), Err: err, Detail: detail})
+	e.eq.PushErr(core.EQErrEntry{Object: e.v.self, Context: context, Data: uint64(position), Err: err, Detail: detail})
 }

@@ -14,13 +14,13 @@ import (
 )
 
 // sendWork is deferred work of w.a that sends a message tagged tag when trig has come to threshold, and counts in done.
-func sendWork(w *world, tag uint64, trig core.Counter, threshold uint64, done core.Counter) *core.DeferredWork {
+func sendWork(w *world, tag uint64, trig *core.Counter, threshold uint64, done *core.Counter) *core.DeferredWork {
 	return &core.DeferredWork{Ctx: core.Context(tag), Threshold: threshold, TriggeringCntr: trig, CompletionCntr: done, OpType: core.OpTSend,
-		Tagged: &core.OpTagged{EP: w.a, Msg: core.TaggedArgs{IOV: [][]byte{message}, Tag: tag, Ctx: core.Context(tag)}}}
+		Tagged: &core.OpTagged{EP: w.a.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{message}, Tag: tag, Ctx: core.Context(tag)}}}
 }
 
 // cntrWork changes a counter.
-func cntrWork(ctx core.Context, trig core.Counter, threshold uint64, op core.OpType, target core.Counter, v uint64) *core.DeferredWork {
+func cntrWork(ctx core.Context, trig *core.Counter, threshold uint64, op core.OpType, target *core.Counter, v uint64) *core.DeferredWork {
 	return &core.DeferredWork{Ctx: ctx, Threshold: threshold, TriggeringCntr: trig, OpType: op, Cntr: &core.OpCntr{Cntr: target, Value: v}}
 }
 
@@ -37,8 +37,8 @@ func (w *world) tags(t testing.TB, n int) []uint64 {
 }
 
 // counters opens counters that close with the world.
-func (w *world) counters(t testing.TB, n int) []core.Counter {
-	list := make([]core.Counter, n)
+func (w *world) counters(t testing.TB, n int) []*core.Counter {
+	list := make([]*core.Counter, n)
 	for i := range list {
 		list[i] = w.d.counter(t)
 		w.bound = append(w.bound, list[i])
@@ -117,7 +117,7 @@ func TestWorkModel(t *testing.T) {
 			"send": func(rt *rapid.T) {
 				x := queue(rt)
 				x.send, x.target = true, rapid.IntRange(-1, 2).Draw(rt, "completion")
-				var done core.Counter
+				var done *core.Counter
 				if x.target >= 0 {
 					done = c[x.target]
 				}
@@ -171,7 +171,7 @@ func TestWorkModel(t *testing.T) {
 			},
 			"flush": func(rt *rapid.T) {
 				i := rapid.IntRange(-1, 2).Draw(rt, "counter")
-				var only core.Counter
+				var only *core.Counter
 				if i >= 0 {
 					only = c[i]
 				}
@@ -209,28 +209,30 @@ func TestWorkKinds(t *testing.T) {
 		must(t, w.d.QueueWork(dw))
 	}
 	rma := core.RMAArgs{IOV: [][]byte{words(99)}, RMAIOV: []core.RMAIov{{Addr: 0, Len: 8, Key: 3}}}
-	deferred(1, core.OpRecv, func(d *core.DeferredWork) { d.Msg = &core.OpMsg{EP: w.b, Msg: core.MsgArgs{IOV: [][]byte{in}}} })
+	deferred(1, core.OpRecv, func(d *core.DeferredWork) {
+		d.Msg = &core.OpMsg{EP: w.b.Endpoint, Msg: core.MsgArgs{IOV: [][]byte{in}}}
+	})
 	deferred(2, core.OpSend, func(d *core.DeferredWork) {
-		d.Msg = &core.OpMsg{EP: w.a, Msg: core.MsgArgs{IOV: [][]byte{message}}}
+		d.Msg = &core.OpMsg{EP: w.a.Endpoint, Msg: core.MsgArgs{IOV: [][]byte{message}}}
 	})
 	deferred(1, core.OpTRecv, func(d *core.DeferredWork) {
-		d.Tagged = &core.OpTagged{EP: w.b, Msg: core.TaggedArgs{IOV: [][]byte{tin}, Tag: 7}}
+		d.Tagged = &core.OpTagged{EP: w.b.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{tin}, Tag: 7}}
 	})
 	deferred(2, core.OpTSend, func(d *core.DeferredWork) {
-		d.Tagged = &core.OpTagged{EP: w.a, Msg: core.TaggedArgs{IOV: [][]byte{message}, Tag: 7}}
+		d.Tagged = &core.OpTagged{EP: w.a.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{message}, Tag: 7}}
 	})
-	deferred(3, core.OpWrite, func(d *core.DeferredWork) { d.RMA = &core.OpRMA{EP: w.a, Msg: rma} })
+	deferred(3, core.OpWrite, func(d *core.DeferredWork) { d.RMA = &core.OpRMA{EP: w.a.Endpoint, Msg: rma} })
 	back := rma
 	back.IOV = [][]byte{read}
-	deferred(4, core.OpRead, func(d *core.DeferredWork) { d.RMA = &core.OpRMA{EP: w.a, Msg: back} })
+	deferred(4, core.OpRead, func(d *core.DeferredWork) { d.RMA = &core.OpRMA{EP: w.a.Endpoint, Msg: back} })
 	deferred(5, core.OpAtomic, func(d *core.DeferredWork) {
-		d.Atomic = &core.OpAtomicArgs{EP: w.a, Msg: *args(core.AtomicSum, 10, 20)}
+		d.Atomic = &core.OpAtomicArgs{EP: w.a.Endpoint, Msg: *args(core.AtomicSum, 10, 20)}
 	})
 	deferred(6, core.OpFetchAtomic, func(d *core.DeferredWork) {
-		d.Atomic = &core.OpAtomicArgs{EP: w.a, Msg: *args(core.AtomicSum, 1, 1), Result: [][]byte{result}}
+		d.Atomic = &core.OpAtomicArgs{EP: w.a.Endpoint, Msg: *args(core.AtomicSum, 1, 1), Result: [][]byte{result}}
 	})
 	deferred(7, core.OpCompareAtomic, func(d *core.DeferredWork) {
-		d.Atomic = &core.OpAtomicArgs{EP: w.a, Msg: *args(core.AtomicCSwap, 70, 80), Compare: [][]byte{words(13, 99)}, Result: [][]byte{compared}}
+		d.Atomic = &core.OpAtomicArgs{EP: w.a.Endpoint, Msg: *args(core.AtomicCSwap, 70, 80), Compare: [][]byte{words(13, 99)}, Result: [][]byte{compared}}
 	})
 	must(t, w.d.QueueWork(cntrWork(1, go_, 8, core.OpCntrSet, extra, 40)))
 	must(t, w.d.QueueWork(cntrWork(1, go_, 9, core.OpCntrAdd, extra, 2)))
@@ -260,7 +262,7 @@ func TestWorkBusy(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	n := w.counters(t, 2)
 	const many = 100
-	w.a.held = true
+	w.a.drv.held = true
 	for i := range uint64(many) {
 		dw := sendWork(w, i, n[0], 1, n[1])
 		dw.Tagged.Flags = core.DeliveryComplete
@@ -271,13 +273,13 @@ func TestWorkBusy(t *testing.T) {
 	if got := n[1].Value(); got != 1000 {
 		t.Fatalf("%d, want only the counter's own work done", got)
 	}
-	w.a.held = false
+	w.a.drv.held = false
 	in := make([]byte, 64)
 	var got []uint64
 	for len(got) < many {
 		must(t, w.b.TRecv(in, 0, core.AddrUnspec, 0, ^uint64(0), 1))
-		w.d.locked(w.a.pump)
-		w.d.locked(w.d.Progress().Pass)
+		w.d.locked(w.a.drv.pump)
+		w.d.locked(w.d.drv.Progress().Pass)
 		var e [1]core.CQEntry
 		if k, err := w.qb.Read(e[:]); k == 1 {
 			got = append(got, e[0].Tag)
@@ -360,7 +362,7 @@ func TestWorkRefused(t *testing.T) {
 		"another operation":    {func(d *core.DeferredWork) { d.OpType = core.OpWrite }, core.ErrInval},
 		"no such operation":    {func(d *core.DeferredWork) { d.OpType = 11 }, core.ErrNoSys},
 		"no such endpoint":     {func(d *core.DeferredWork) { d.Tagged.EP = nil }, core.ErrNoSys},
-		"endpoint without":     {func(d *core.DeferredWork) { d.Tagged.EP = plain }, core.ErrNoSys},
+		"endpoint without":     {func(d *core.DeferredWork) { d.Tagged.EP = plain.Endpoint }, core.ErrNoSys},
 		"inject":               {func(d *core.DeferredWork) { d.Tagged.Flags = core.Inject }, core.ErrInval},
 		"bad flag":             {func(d *core.DeferredWork) { d.Tagged.Flags = core.Peek }, core.ErrBadFlags},
 		"peek":                 {func(d *core.DeferredWork) { d.OpType, d.Tagged.Flags = core.OpTRecv, core.Peek }, core.ErrNoSys},
@@ -423,7 +425,7 @@ func TestWorkEnds(t *testing.T) {
 	must(t, third.BindCQ(w.qa, core.Transmit|core.Recv))
 	must(t, third.Enable())
 	gone := sendWork(w, 3, n[0], 5, n[1])
-	gone.Tagged.EP = third
+	gone.Tagged.EP = third.Endpoint
 	must(t, w.d.QueueWork(gone))
 	must(t, third.RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 8)}, Trigger: &core.TriggeredContext{Cntr: n[0], Threshold: 5}}, core.Trigger))
 	must(t, third.Close())
@@ -438,13 +440,13 @@ func TestWorkCloses(t *testing.T) {
 	n := w.counters(t, 1)
 	done := w.d.counter(t)
 	third, fourth := w.d.open(t, testInfo(allCaps)), w.d.open(t, testInfo(allCaps))
-	fourth.peer = w.b
+	fourth.drv.peer = w.b.drv
 	for _, e := range []*endpoint{third, fourth} {
 		must(t, e.BindCQ(w.qb, core.Transmit|core.Recv))
 		must(t, e.Enable())
 	}
 	in := make([]byte, 64)
-	recv := func(ep core.Object, tag uint64) {
+	recv := func(ep *core.Endpoint, tag uint64) {
 		t.Helper()
 		must(t, w.d.QueueWork(&core.DeferredWork{Ctx: 5, TriggeringCntr: n[0], CompletionCntr: done, OpType: core.OpTRecv,
 			Tagged: &core.OpTagged{EP: ep, Msg: core.TaggedArgs{IOV: [][]byte{in}, Tag: tag}, Flags: core.Completion}}))
@@ -455,7 +457,7 @@ func TestWorkCloses(t *testing.T) {
 			t.Fatalf("closing the completion counter of %s: %v", what, err)
 		}
 	}
-	recv(w.b, 1)
+	recv(w.b.Endpoint, 1)
 	busy("a receive under way")
 	if err := w.d.CancelWork(5); err != core.ErrNoEnt {
 		t.Errorf("cancel of work that has started: %v", err)
@@ -468,10 +470,10 @@ func TestWorkCloses(t *testing.T) {
 	if done.Value() != 1 {
 		t.Errorf("counted %d", done.Value())
 	}
-	recv(third, 2)
-	fourth.held = true
+	recv(third.Endpoint, 2)
+	fourth.drv.held = true
 	big := sendWork(w, 3, n[0], 0, done)
-	big.Tagged.EP, big.Tagged.Flags = fourth, core.DeliveryComplete
+	big.Tagged.EP, big.Tagged.Flags = fourth.Endpoint, core.DeliveryComplete
 	must(t, w.d.QueueWork(big))
 	busy("a receive and a send under way")
 	if err := w.d.Close(); !errors.Is(err, core.ErrBusy) {
@@ -492,7 +494,7 @@ func TestWorkCloses(t *testing.T) {
 func TestWorkFails(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	n := w.counters(t, 2)
-	for _, done := range []core.Counter{n[1], nil} {
+	for _, done := range []*core.Counter{n[1], nil} {
 		dw := sendWork(w, 8, n[0], 0, done)
 		dw.Tagged.Msg.Addr = 5 // nobody
 		must(t, w.d.QueueWork(dw))
@@ -515,7 +517,7 @@ func TestWorkReported(t *testing.T) {
 	dw.Tagged.Flags = core.Completion
 	must(t, w.d.QueueWork(dw))
 	rv := &core.DeferredWork{Threshold: 1, TriggeringCntr: n[0], CompletionCntr: n[1], OpType: core.OpTRecv,
-		Tagged: &core.OpTagged{EP: w.b, Msg: core.TaggedArgs{IOV: [][]byte{make([]byte, 64)}, Tag: 6, Ctx: 7}, Flags: core.Completion}}
+		Tagged: &core.OpTagged{EP: w.b.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{make([]byte, 64)}, Tag: 6, Ctx: 7}, Flags: core.Completion}}
 	must(t, w.d.QueueWork(rv))
 	must(t, n[0].Add(1))
 	if a, b := next(t, w.qa), next(t, w.qb); a.Ctx != 6 || b.Ctx != 7 || b.Tag != 6 || n[1].Value() != 2 {
@@ -530,7 +532,7 @@ func TestWorkAllocates(t *testing.T) {
 	dw, again := sendWork(w, 1, n[0], 0, n[1]), cntrWork(2, n[1], 0, core.OpCntrAdd, n[2], 1)
 	in := make([]byte, 64)
 	rv := &core.DeferredWork{TriggeringCntr: n[0], CompletionCntr: n[2], OpType: core.OpTRecv,
-		Tagged: &core.OpTagged{EP: w.b, Msg: core.TaggedArgs{IOV: [][]byte{in}, Tag: 1}}}
+		Tagged: &core.OpTagged{EP: w.b.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{in}, Tag: 1}}}
 	round := uint64(0)
 	one := func() {
 		round++

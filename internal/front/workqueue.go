@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"math"
 
-	"gofabric/core"
 	"gofabric/cq"
 )
 
@@ -234,5 +233,3 @@ func (h *workHeap) Pop() any {
 	w.pos = -1
 	return w
 }
-
-var _ core.WorkQueue = (*Domain)(nil)

@@ -48,14 +48,14 @@ func TestBurstTakesTime(t *testing.T) {
 			}
 		}
 		posting.Store(false)
-		a.prog.Lock()
+		a.drv.prog.Lock()
 		staged := s != nil && s.gather.Staged()
-		a.prog.Unlock()
+		a.drv.prog.Unlock()
 		a.q.Read(nil) // a pass
 		n := 0
-		a.prog.Lock()
-		late := a.prog.SendNow(&n)
-		a.prog.Unlock()
+		a.drv.prog.Lock()
+		late := a.drv.prog.SendNow(&n)
+		a.drv.prog.Unlock()
 		switch {
 		case s == nil:
 		case !staged || sends.Load() == before || late:
@@ -76,8 +76,8 @@ func TestBurstTakesTime(t *testing.T) {
 			got += max(k, 0)
 		}
 		if s == nil { // the first connects
-			a.prog.Lock()
-			a.prog.Each(func(src progress.Source) {
+			a.drv.prog.Lock()
+			a.drv.prog.Each(func(src progress.Source) {
 				if x, ok := src.(*stream); ok {
 					s = x
 				}
@@ -89,7 +89,7 @@ func TestBurstTakesTime(t *testing.T) {
 					}
 				}
 			}
-			a.prog.Unlock()
+			a.drv.prog.Unlock()
 		}
 	}
 }

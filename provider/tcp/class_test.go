@@ -14,9 +14,9 @@ import (
 func TestClassOfAccepted(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeMsg, nil)
 	info.Tx.TClass = core.TCBulkData
-	eq, err := f.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec})
+	eq, err := f.Driver().OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}, nil)
 	must(t, err)
-	pep, err := f.OpenPassiveEndpoint(info)
+	pep, err := f.Driver().OpenPassiveEndpoint(info, nil)
 	must(t, err)
 	must(t, pep.BindEQ(eq, 0))
 	must(t, pep.Listen())
@@ -34,17 +34,17 @@ func TestClassOfAccepted(t *testing.T) {
 		ev.Info.Tx.TClass = class
 		opened, err := d.OpenEndpoint(ev.Info)
 		must(t, err)
-		ep := opened.(*msgEndpoint)
-		must(t, ep.BindEQ(eq, 0))
+		ep := opened.Driver().(*msgEndpoint)
+		must(t, ep.Bind(eq, 0))
 		q, err := d.OpenCQ(core.CQAttr{})
 		must(t, err)
-		must(t, ep.BindCQ(q, core.BindTransmit|core.BindRecv))
-		must(t, ep.Accept(nil))
+		must(t, opened.BindCQ(q, core.BindTransmit|core.BindRecv))
+		must(t, opened.Accept(nil))
 		ep.prog.Lock() // the connection may end at any time
 		wantClass(t, "what was accepted", int(ep.st.fd), class)
 		ep.prog.Unlock()
 		c.Close()
-		must(t, ep.Close())
+		must(t, opened.Close())
 		must(t, q.Close())
 	}
 	must(t, pep.Close())
@@ -57,7 +57,7 @@ func TestClassOfAccepted(t *testing.T) {
 func TestClassOfListener(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	info.Tx.TClass = core.TCLowLatency
-	l, err := d.OpenListener(info, nil)
+	l, err := d.drv.OpenListener(info, nil)
 	must(t, err)
 	wantClass(t, "the listener", int(l.(*gate).fd), core.TCLowLatency)
 	l.Close()

@@ -15,9 +15,9 @@ import (
 func TestManyRequests(t *testing.T) {
 	const peers = requestsMax + 200
 	f, d, info := fixture(t, core.EPTypeMsg, nil)
-	eq, err := f.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec})
+	eq, err := f.Driver().OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}, nil)
 	must(t, err)
-	pep, err := f.OpenPassiveEndpoint(info)
+	pep, err := f.Driver().OpenPassiveEndpoint(info, nil)
 	must(t, err)
 	must(t, pep.BindEQ(eq, 0))
 	must(t, pep.Listen())

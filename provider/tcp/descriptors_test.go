@@ -29,7 +29,7 @@ func exhaust(t *testing.T) (restore func()) {
 func TestNoDescriptors(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	ep := openEndpoint(t, d, info)
-	l := ep.Listener().(*gate)
+	l := ep.drv.Listener().(*gate)
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer nobody.Close()
@@ -37,18 +37,18 @@ func TestNoDescriptors(t *testing.T) {
 	_, err = ep.v.Insert([]core.Addr{core.IPAddr(netip.MustParseAddrPort(nobody.Addr().String()))}, fi, 0)
 	must(t, err)
 
-	ep.prog.Lock() // so that nothing is accepted before the descriptors are gone
+	ep.drv.prog.Lock() // so that nothing is accepted before the descriptors are gone
 	l.spare.Close()
 	l.spare = nil
 	raw(t, l.local)
 	restore := exhaust(t)
-	ep.prog.Unlock()
+	ep.drv.prog.Unlock()
 	if err := ep.Send(make([]byte, 8), 0, fi[0], 1); !errors.Is(err, core.ErrMFile) {
 		t.Errorf("Send to a new peer: %v, want ErrMFile", err)
 	}
-	quiet(t, ep.prog)
+	quiet(t, ep.drv.prog)
 	restore()
-	eventually(t, ep.prog, "the listener accepts again", func() bool { return l.waiting.n == 1 })
+	eventually(t, ep.drv.prog, "the listener accepts again", func() bool { return l.waiting.n == 1 })
 	must(t, ep.Send(make([]byte, 8), 0, fi[0], 1))
 
 	restore = exhaust(t)

@@ -48,13 +48,13 @@ func (d *domain) forget(key uint64) {
 	})
 }
 
-func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
+func (d *domain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.EndpointDriver, error) {
 	if info == nil || info.EP == nil {
 		return nil, opError("fi_endpoint", d.Name(), noPeer, core.ErrInval, "pass an Info from GetInfo")
 	}
 	switch info.EP.Type {
 	case core.EPTypeMsg:
-		ep, err := openMsg(d, info)
+		ep, err := openMsg(d, info, self)
 		if err != nil {
 			return nil, err // and not a typed nil, which would compare unequal to nil
 		}
@@ -70,7 +70,7 @@ func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
 }
 
 // OpenScalable opens an RDM endpoint with several contexts (fi_scalable_ep, fi_endpoint(3)).
-func (d *domain) OpenScalable(info *core.Info) (core.ScalableEndpoint, error) {
+func (d *domain) OpenScalable(info *core.Info, _ *core.ScalableEndpoint) (core.ScalableDriver, error) {
 	if info == nil || info.EP == nil || info.EP.Type != core.EPTypeRDM {
 		return nil, opError("fi_scalable_ep", d.Name(), noPeer, core.ErrNoSys, "tcp has scalable RDM endpoints only")
 	}
@@ -81,7 +81,7 @@ func (d *domain) OpenScalable(info *core.Info) (core.ScalableEndpoint, error) {
 	return front.NewScalable(ep, d.s.rxLimits())
 }
 
-func (d *domain) OpenSRX(attr *core.RxAttr) (core.SharedRx, error) {
+func (d *domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
 	s, err := front.OpenSharedRx(&d.Domain, attr, d.s.rxLimits())
 	if err != nil {
 		return nil, err

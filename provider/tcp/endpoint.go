@@ -10,8 +10,7 @@ import (
 // endpoint is what MSG and RDM endpoints have in common.
 type endpoint struct {
 	front.Endpoint
-	front.Transmitter
-	front.Receiver
+	front.Transfers
 	d    *domain
 	prog *progress.Engine
 	own  *engine.RxContext // the endpoint's own receive context

@@ -60,7 +60,7 @@ func (f *fabric) Close() error {
 	return nil
 }
 
-func (f *fabric) OpenDomain(info *core.Info) (core.Domain, error) {
+func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	d, err := openDomain(f, info)
 	if err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func (f *fabric) OpenDomain(info *core.Info) (core.Domain, error) {
 	return d, nil
 }
 
-func (f *fabric) OpenPassiveEndpoint(info *core.Info) (core.PassiveEndpoint, error) {
-	p, err := openPassive(f, info)
+func (f *fabric) OpenPassiveEndpoint(info *core.Info, self *core.PassiveEndpoint) (core.PassiveDriver, error) {
+	p, err := openPassive(f, info, self)
 	if err != nil {
 		return nil, err
 	}

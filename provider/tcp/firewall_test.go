@@ -44,7 +44,7 @@ func TestFirewall(t *testing.T) {
 	duo.Check(t, duo.Post(func() error { return b.EP.Send(buf, 0, b.Peer, 4) }, a, b)) // over the connection that a made
 	duo.Check(t, duo.Until(a, b, 1, 1))
 
-	d, ok := a.EP.(interface{ Disconnect(core.FIAddr) error })
+	d, ok := a.EP.Driver().(interface{ Disconnect(core.FIAddr) error })
 	if !ok {
 		t.Fatal("no way to disconnect")
 	}

@@ -42,29 +42,29 @@ func closedByPeer(t *testing.T, c *net.TCPConn) {
 func TestSilentGiveWay(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	ep := openEndpoint(t, d, info)
-	l := ep.Listener().(*gate)
+	l := ep.drv.Listener().(*gate)
 	const most = 8
-	ep.prog.Lock()
+	ep.drv.prog.Lock()
 	l.waiting.init(most)
-	ep.prog.Unlock()
+	ep.drv.prog.Unlock()
 	var silent []*net.TCPConn
 	for range most {
 		silent = append(silent, raw(t, l.local))
 	}
-	eventually(t, ep.prog, "all are accepted", func() bool { return l.waiting.n == most })
+	eventually(t, ep.drv.prog, "all are accepted", func() bool { return l.waiting.n == most })
 	c := raw(t, l.local)
 	_, err := c.Write(request(7))
 	must(t, err)
 	answered(t, c)
 	closedByPeer(t, silent[0])
-	eventually(t, ep.prog, "one has gone", func() bool { return l.waiting.n == most-1 && l.refused == 1 })
+	eventually(t, ep.drv.prog, "one has gone", func() bool { return l.waiting.n == most-1 && l.refused == 1 })
 	more := raw(t, l.local)
-	eventually(t, ep.prog, "there is room for another one", func() bool { return l.waiting.n == most })
+	eventually(t, ep.drv.prog, "there is room for another one", func() bool { return l.waiting.n == most })
 	reset(more)
 	for _, c := range silent[1:] {
 		reset(c)
 	}
-	eventually(t, ep.prog, "nobody waits", func() bool { return l.waiting.n == 0 })
+	eventually(t, ep.drv.prog, "nobody waits", func() bool { return l.waiting.n == 0 })
 	ep.closeAll(t)
 	must(t, d.Close())
 	must(t, f.Close())
@@ -74,24 +74,24 @@ func TestSilentGiveWay(t *testing.T) {
 func TestSilentWithoutDescriptors(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	ep := openEndpoint(t, d, info)
-	l := ep.Listener().(*gate)
+	l := ep.drv.Listener().(*gate)
 	silent := []*net.TCPConn{raw(t, l.local), raw(t, l.local)}
-	eventually(t, ep.prog, "both are accepted", func() bool { return l.waiting.n == 2 })
-	ep.prog.Lock() // so that nothing is accepted before the descriptors are gone
+	eventually(t, ep.drv.prog, "both are accepted", func() bool { return l.waiting.n == 2 })
+	ep.drv.prog.Lock() // so that nothing is accepted before the descriptors are gone
 	c := raw(t, l.local)
 	_, err := c.Write(request(7))
 	must(t, err)
 	restore := exhaust(t)
-	ep.prog.Unlock()
+	ep.drv.prog.Unlock()
 	answered(t, c)
 	closedByPeer(t, silent[0])
-	quiet(t, ep.prog)
+	quiet(t, ep.drv.prog)
 	restore()
-	ep.prog.Lock()
+	ep.drv.prog.Lock()
 	if l.waiting.n != 1 || l.refused != 1 {
 		t.Errorf("%d wait, %d were refused", l.waiting.n, l.refused)
 	}
-	ep.prog.Unlock()
+	ep.drv.prog.Unlock()
 	ep.closeAll(t)
 	must(t, d.Close())
 	must(t, f.Close())
@@ -100,9 +100,9 @@ func TestSilentWithoutDescriptors(t *testing.T) {
 // TestSilentBeforePassive: as many as a passive endpoint holds requests, and more, say nothing; the application hears of the one that says something.
 func TestSilentBeforePassive(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeMsg, nil)
-	eq, err := f.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec})
+	eq, err := f.Driver().OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}, nil)
 	must(t, err)
-	pep, err := f.OpenPassiveEndpoint(info)
+	pep, err := f.Driver().OpenPassiveEndpoint(info, nil)
 	must(t, err)
 	must(t, pep.BindEQ(eq, 0))
 	must(t, pep.Listen())

@@ -16,8 +16,14 @@ import (
 
 const bound = 10 * time.Second
 
+// dom is a domain as applications use it, and what it stands on.
+type dom struct {
+	*core.Domain
+	drv *domain
+}
+
 // fixture opens the provider with some parameters, a fabric and a domain.
-func fixture(t testing.TB, typ core.EPType, env map[string]string) (*fabric, *domain, *core.Info) {
+func fixture(t testing.TB, typ core.EPType, env map[string]string) (*core.Fabric, *dom, *core.Info) {
 	t.Helper()
 	params, err := core.NewParams(func(k string) (string, bool) { v, ok := env[k]; return v, ok }, "")
 	must(t, err)
@@ -30,11 +36,12 @@ func fixture(t testing.TB, typ core.EPType, env map[string]string) (*fabric, *do
 		info.SrcAddr = core.IPAddr(netip.MustParseAddrPort("127.0.0.1:0"))
 		info.Caps &^= core.CapExactDirectedRecv | core.CapSourceErr // as GetInfo does for who does not ask for them
 		p.SetDefaults(info, nil)
-		f, err := p.OpenFabric(info)
+		driver, err := p.OpenFabric(info)
 		must(t, err)
+		f := core.NewFabric(driver)
 		d, err := f.OpenDomain(info)
 		must(t, err)
-		return f.(*fabric), d.(*domain), info
+		return f, &dom{d, d.Driver().(*domain)}, info
 	}
 	t.Fatalf("no Info of type %v", typ)
 	return nil, nil, nil
@@ -96,14 +103,15 @@ func quiet(t *testing.T, e *progress.Engine) {
 	}
 }
 
-// rdm is an RDM endpoint and what it is bound to.
+// rdm is an RDM endpoint, what it stands on, and what it is bound to.
 type rdm struct {
-	*rdmEndpoint
-	q core.CompletionQueue
-	v core.AddressVector
+	*core.Endpoint
+	drv *rdmEndpoint
+	q   *core.CompletionQueue
+	v   *core.AddressVector
 }
 
-func openEndpoint(t testing.TB, d *domain, info *core.Info) *rdm {
+func openEndpoint(t testing.TB, d *dom, info *core.Info) *rdm {
 	t.Helper()
 	q, err := d.OpenCQ(core.CQAttr{WaitObj: core.WaitUnspec})
 	must(t, err)
@@ -114,12 +122,12 @@ func openEndpoint(t testing.TB, d *domain, info *core.Info) *rdm {
 	must(t, ep.BindCQ(q, core.BindTransmit|core.BindRecv))
 	must(t, ep.BindAV(v, 0))
 	must(t, ep.Enable())
-	return &rdm{ep.(*rdmEndpoint), q, v}
+	return &rdm{ep, ep.Driver().(*rdmEndpoint), q, v}
 }
 
 func (r *rdm) closeAll(t testing.TB) {
 	t.Helper()
-	must(t, r.rdmEndpoint.Close())
+	must(t, r.Close())
 	must(t, r.q.Close())
 	must(t, r.v.Close())
 }
@@ -129,7 +137,7 @@ func (r *rdm) closeAll(t testing.TB) {
 func TestResetWhileStalled(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, map[string]string{"FI_TCP_UNEXP_BYTES": "4096"})
 	ep := openEndpoint(t, d, info)
-	c := raw(t, ep.Local())
+	c := raw(t, ep.drv.Local())
 	_, err := c.Write(wire.AppendCM(nil, wire.CMConnReq, wire.RDMBlob{Version: 1, Port: 9, PID: 1}.Append(nil)))
 	must(t, err)
 	h := wire.Header{Op: wire.OpMsg}
@@ -138,20 +146,20 @@ func TestResetWhileStalled(t *testing.T) {
 		_, err = c.Write(append(h.Append(nil, wire.Little), make([]byte, 64<<10)...))
 		must(t, err)
 	}
-	eventually(t, ep.prog, "the connection stalls", func() bool {
-		for p := range ep.Each {
+	eventually(t, ep.drv.prog, "the connection stalls", func() bool {
+		for p := range ep.drv.Each {
 			return p.Conn.Stalled()
 		}
 		return false
 	})
-	quiet(t, ep.prog)
+	quiet(t, ep.drv.prog)
 	reset(c)
-	quiet(t, ep.prog)
+	quiet(t, ep.drv.prog)
 	// Receives take the messages, and with them the stall away; then the end is noticed.
 	for range 2 {
 		must(t, ep.Recv(make([]byte, 64<<10), 0, core.AddrUnspec, 1))
 	}
-	eventually(t, ep.prog, "the end of the connection is noticed", func() bool { return ep.Len() == 0 })
+	eventually(t, ep.drv.prog, "the end of the connection is noticed", func() bool { return ep.drv.Len() == 0 })
 	ep.closeAll(t)
 	must(t, d.Close())
 	must(t, f.Close())
@@ -160,9 +168,9 @@ func TestResetWhileStalled(t *testing.T) {
 // TestResetWhileDeciding resets a connection whose request the application has not answered yet.
 func TestResetWhileDeciding(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeMsg, map[string]string{"FI_TCP_CONNECT_TIMEOUT": "300"})
-	eq, err := f.OpenEQ(core.EQAttr{})
+	eq, err := f.Driver().OpenEQ(core.EQAttr{}, nil)
 	must(t, err)
-	pep, err := f.OpenPassiveEndpoint(info)
+	pep, err := f.Driver().OpenPassiveEndpoint(info, nil)
 	must(t, err)
 	must(t, pep.BindEQ(eq, 0))
 	must(t, pep.Listen())
@@ -232,7 +240,7 @@ func TestPools(t *testing.T) {
 			s.closeAll(t)
 		}
 	}
-	if p := d.Pool(); p.OutChunks != 0 || p.OutTx != 0 || p.OutRx != 0 || p.OutUnexp != 0 {
+	if p := d.drv.Pool(); p.OutChunks != 0 || p.OutTx != 0 || p.OutRx != 0 || p.OutUnexp != 0 {
 		t.Errorf("not given back: %d chunks, %d transmits, %d receives, %d unexpected messages", p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp)
 	}
 	must(t, d.Close())

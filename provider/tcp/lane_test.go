@@ -21,8 +21,8 @@ var laneSizes = []int{16, 16, 16, 16, 24, 64, 5000}
 // inbox is a peer of the model.
 type inbox struct {
 	*rdm
-	d    *domain
-	f    *fabric
+	d    *dom
+	f    *core.Fabric
 	addr core.Addr
 	bufs [][]byte // posted, by context
 	got  []uint64 // numbers, as they came
@@ -52,10 +52,10 @@ type laneModel struct {
 	t       *testing.T
 	from    *inbox
 	to      []*inbox
-	doors   []core.Endpoint // the endpoint and its aliases
-	fi      []core.FIAddr   // where a peer is in the vector, AddrNotAvail if nowhere
-	n       uint64          // messages
-	pending int             // completions to come
+	doors   []*core.Endpoint // the endpoint and its aliases
+	fi      []core.FIAddr    // where a peer is in the vector, AddrNotAvail if nowhere
+	n       uint64           // messages
+	pending int              // completions to come
 }
 
 func openInbox(t *testing.T) *inbox {
@@ -184,7 +184,7 @@ func TestLaneModel(t *testing.T) {
 				b.close(t)
 			}
 		}()
-		m.doors = []core.Endpoint{m.from.rdmEndpoint}
+		m.doors = []*core.Endpoint{m.from.Endpoint}
 		for range 3 {
 			b := openInbox(t)
 			for i := range 2 * receives {
@@ -220,7 +220,7 @@ func TestLaneModel(t *testing.T) {
 				m.insert(i)
 			case "disconnect":
 				i := who.Draw(rt, "peer")
-				if m.from.Disconnect(m.fi[i]) == nil {
+				if m.from.drv.Disconnect(m.fi[i]) == nil {
 					m.to[i].must = len(m.to[i].sent)
 				}
 			case "pump":

@@ -29,7 +29,7 @@ func late(t *testing.T) (c *couple, n int) {
 	if c.state(0) != moveMay {
 		t.Fatal("the side that connected may not offer")
 	}
-	c.d[0].prog.Lock() // all of them stand in front of the offer's answer: none is read, and nothing offered, before the last has left
+	c.d[0].drv.prog.Lock() // all of them stand in front of the offer's answer: none is read, and nothing offered, before the last has left
 	for n = 0; n < 60; n++ {
 		must(t, c.ep[1].Inject([]byte{byte(n), 1, 2, 3, 4, 5, 6, 7}, c.to[1]))
 	}
@@ -38,7 +38,7 @@ func late(t *testing.T) (c *couple, n int) {
 			t.Fatal("never: all has left")
 		}
 	}
-	c.d[0].prog.Unlock()
+	c.d[0].drv.prog.Unlock()
 	c.wait("the last word over TCP", func() bool { return c.state(1) == moveHeld })
 	return c, n
 }
@@ -71,9 +71,9 @@ func (c *couple) wait(what string, ok func() bool) {
 
 // state is where the only stream of a side stands.
 func (c *couple) state(side int) (m moveState) {
-	c.d[side].prog.Lock()
-	defer c.d[side].prog.Unlock()
-	for p := range c.ep[side].Each {
+	c.d[side].drv.prog.Lock()
+	defer c.d[side].drv.prog.Unlock()
+	for p := range c.ep[side].drv.Each {
 		m = p.Link.(*stream).move
 	}
 	return m
@@ -121,11 +121,11 @@ func TestMoveClosed(t *testing.T) {
 	must(t, c.f[1].Close())
 	c.take(0, n+1)
 	c.ep[0].closeAll(t)
-	c.d[0].prog.Lock()
-	if l := c.d[0].bufs.lobby; len(l.waiting) != 0 || len(l.half) != 0 || len(l.streams) != 0 {
+	c.d[0].drv.prog.Lock()
+	if l := c.d[0].drv.bufs.lobby; len(l.waiting) != 0 || len(l.half) != 0 || len(l.streams) != 0 {
 		t.Errorf("%d offers, %d connections, %d streams are left over", len(l.waiting), len(l.half), len(l.streams))
 	}
-	c.d[0].prog.Unlock()
+	c.d[0].drv.prog.Unlock()
 	must(t, c.d[0].Close())
 	must(t, c.f[0].Close())
 }
@@ -140,14 +140,14 @@ func TestMoveStarved(t *testing.T) {
 		}
 		restore := exhaust(t)
 		if stolen {
-			c.d[0].prog.Lock()
+			c.d[0].drv.prog.Lock()
 			for range 2 {
-				c.d[0].bufs.lobby.giveSpare()
+				c.d[0].drv.bufs.lobby.giveSpare()
 				fd, err := unix.Dup(0)
 				must(t, err)
 				defer unix.Close(fd)
 			}
-			c.d[0].prog.Unlock()
+			c.d[0].drv.prog.Unlock()
 		}
 		c.take(0, n)
 		if stolen {
@@ -175,9 +175,9 @@ func TestMoveStarved(t *testing.T) {
 
 // queued is how many bytes wait to leave on the only stream of a side.
 func (c *couple) queued(side int) (n int) {
-	c.d[side].prog.Lock()
-	defer c.d[side].prog.Unlock()
-	for p := range c.ep[side].Each {
+	c.d[side].drv.prog.Lock()
+	defer c.d[side].drv.prog.Unlock()
+	for p := range c.ep[side].drv.Each {
 		n = p.Link.(*stream).conn.Queued()
 	}
 	return n
@@ -185,16 +185,16 @@ func (c *couple) queued(side int) (n int) {
 
 // spares is how many descriptors the first side keeps for peers that it asked to move.
 func (c *couple) spares() int {
-	c.d[0].prog.Lock()
-	defer c.d[0].prog.Unlock()
-	return len(c.d[0].bufs.lobby.spare)
+	c.d[0].drv.prog.Lock()
+	defer c.d[0].drv.prog.Unlock()
+	return len(c.d[0].drv.bufs.lobby.spare)
 }
 
 // missed is how often the first side could not take its peer.
 func (c *couple) missed() (n int) {
-	c.d[0].prog.Lock()
-	defer c.d[0].prog.Unlock()
-	for p := range c.ep[0].Each {
+	c.d[0].drv.prog.Lock()
+	defer c.d[0].drv.prog.Unlock()
+	for p := range c.ep[0].drv.Each {
 		if m := p.Link.(*stream).moving; m != nil {
 			n = m.missed
 		}
@@ -208,11 +208,11 @@ func TestNoOffer(t *testing.T) {
 	defer c.close()
 	c.exchange(1, func(int) int { return 8 })
 	for _, d := range c.d {
-		d.prog.Lock()
-		if !d.bufs.lobby.open() {
+		d.drv.prog.Lock()
+		if !d.drv.bufs.lobby.open() {
 			t.Fatal("no lobby")
 		}
-		d.prog.Unlock()
+		d.drv.prog.Unlock()
 	}
 	restore := exhaust(t)
 	c.exchange(2*moveAfter, func(int) int { return 64 })

@@ -24,8 +24,8 @@ import (
 // couple is two endpoints of domains of their own.
 type couple struct {
 	t  *testing.T
-	f  [2]*fabric
-	d  [2]*domain
+	f  [2]*core.Fabric
+	d  [2]*dom
 	ep [2]*rdm
 	to [2]core.FIAddr
 }
@@ -116,11 +116,11 @@ func (c *couple) exchange(n int, size func(i int) int) {
 // streams are the connections of both sides; an endpoint that both connected to at once may have two for a moment.
 func (c *couple) streams() (list []*stream) {
 	for s := range 2 {
-		c.d[s].prog.Lock()
-		for p := range c.ep[s].Each {
+		c.d[s].drv.prog.Lock()
+		for p := range c.ep[s].drv.Each {
 			list = append(list, p.Link.(*stream))
 		}
-		c.d[s].prog.Unlock()
+		c.d[s].drv.prog.Unlock()
 	}
 	return list
 }
@@ -161,11 +161,11 @@ func TestMove(t *testing.T) {
 					s.prog.Unlock()
 				}
 				for _, d := range c.d {
-					d.prog.Lock()
-					if l := d.bufs.lobby; len(l.waiting) != 0 || len(l.half) != 0 {
+					d.drv.prog.Lock()
+					if l := d.drv.bufs.lobby; len(l.waiting) != 0 || len(l.half) != 0 {
 						t.Errorf("%d offers and %d connections are left over", len(l.waiting), len(l.half))
 					}
-					d.prog.Unlock()
+					d.drv.prog.Unlock()
 				}
 				c.close()
 			}
@@ -247,12 +247,12 @@ func TestStrangersInTheLobby(t *testing.T) {
 	defer c.close()
 	var fds []netx.FD
 	for _, d := range c.d {
-		d.prog.Lock()
-		if !d.bufs.lobby.open() {
+		d.drv.prog.Lock()
+		if !d.drv.bufs.lobby.open() {
 			t.Fatal("no lobby")
 		}
-		name := movePrefix + hex.EncodeToString(d.bufs.lobby.name[:])
-		d.prog.Unlock()
+		name := movePrefix + hex.EncodeToString(d.drv.bufs.lobby.name[:])
+		d.drv.prog.Unlock()
 		for i := range moveBacklog / 2 {
 			fd, err := netx.LocalConnect(name)
 			must(t, err)
@@ -279,9 +279,9 @@ func TestStrangersInTheLobby(t *testing.T) {
 func TestSilentStrangers(t *testing.T) {
 	c := newCouple(t, nil)
 	defer c.close()
-	l := c.d[0].bufs.lobby
-	c.d[0].prog.Lock()
-	defer c.d[0].prog.Unlock()
+	l := c.d[0].drv.bufs.lobby
+	c.d[0].drv.prog.Lock()
+	defer c.d[0].drv.prog.Unlock()
 	if !l.open() {
 		t.Fatal("no lobby")
 	}

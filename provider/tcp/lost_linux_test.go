@@ -21,7 +21,7 @@ func TestRetransmitMin(t *testing.T) {
 		fd, err := netx.StreamSocket(unix.AF_INET)
 		must(t, err)
 		defer netx.Close(fd)
-		must(t, configure(fd, d.s, 0, local, peer))
+		must(t, configure(fd, d.drv.s, 0, local, peer))
 		us, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_RTO_MIN_US)
 		if err == unix.ENOPROTOOPT {
 			t.Skip("this kernel has no such option: it is Linux 6.16's")

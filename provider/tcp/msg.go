@@ -21,6 +21,7 @@ type msgEndpoint struct {
 	bound boundSocket  // taken from a passive endpoint, until Connect
 	state msgState
 	meter netx.Meter
+	self  *core.Endpoint // what the application knows it as
 
 	silent  bool  // CloseWrite: nothing is sent any more
 	leaving bool  // Shutdown or Close is waiting for the peer
@@ -50,8 +51,8 @@ const (
 	msgShutdown
 )
 
-func openMsg(d *domain, info *core.Info) (*msgEndpoint, error) {
-	ep := &msgEndpoint{bound: boundSocket{fd: netx.NoFD}}
+func openMsg(d *domain, info *core.Info, self *core.Endpoint) (*msgEndpoint, error) {
+	ep := &msgEndpoint{self: self, bound: boundSocket{fd: netx.NoFD}}
 	if err := ep.init(d, info, ep.ends, ep, ep); err != nil {
 		return nil, err
 	}
@@ -111,25 +112,19 @@ func (ep *msgEndpoint) canReceive() error {
 	return nil
 }
 
-// BindAV refuses: a connected endpoint has one peer.
-func (ep *msgEndpoint) BindAV(core.AddressVector, core.Flags) error {
-	return ep.Refuse("fi_ep_bind", noPeer, core.ErrInval, "MSG endpoints take no address vector")
-}
-
-// BindSRX makes the endpoint receive into buffers of a shared context.
-func (ep *msgEndpoint) BindSRX(s core.SharedRx) error {
-	srx := ep.d.SharedRxOf(s)
-	if srx == nil {
-		return ep.Refuse("fi_ep_bind", noPeer, core.ErrInval, "the shared receive context belongs to another domain")
+// Bind binds an object (fi_ep_bind(3)). A connected endpoint has one peer, and takes no address vector.
+func (ep *msgEndpoint) Bind(obj any, flags core.Flags) error {
+	switch x := obj.(type) {
+	case *front.AddressVector:
+		return ep.Refuse("fi_ep_bind", noPeer, core.ErrInval, "MSG endpoints take no address vector")
+	case *front.SharedRx:
+		_, err := ep.TakeSRX(x)
+		if err == nil {
+			ep.srx = x
+		}
+		return err
 	}
-	ep.prog.Lock()
-	defer ep.prog.Unlock()
-	if ep.srx != nil || ep.Enabled() {
-		return ep.Refuse("fi_ep_bind", noPeer, core.ErrInval, "bind one shared receive context, before Enable")
-	}
-	ep.srx = srx
-	srx.Bound(&ep.Endpoint)
-	return nil
+	return ep.Endpoint.Bind(obj, flags)
 }
 
 func (ep *msgEndpoint) rxContext() *engine.RxContext {
@@ -310,7 +305,7 @@ func (ep *msgEndpoint) Requested(*engine.Conn, []byte) {}
 // Connected implements engine.Sink.
 func (ep *msgEndpoint) Connected(c *engine.Conn, data []byte) {
 	ep.state = msgConnected
-	ep.EQ().Push(core.EQEvent{Type: core.EventConnected, Object: ep, CMData: append([]byte(nil), data...)})
+	ep.EQ().Push(core.EQEvent{Type: core.EventConnected, Object: ep.self, CMData: append([]byte(nil), data...)})
 }
 
 // Failed implements engine.Sink: a connection that was not up yet is an error event, the end of one that was is a shutdown event.
@@ -329,10 +324,10 @@ func (ep *msgEndpoint) Failed(c *engine.Conn, err error, data []byte) {
 	}
 	if was == msgConnecting {
 		local, peer := ep.ends(0)
-		ep.EQ().PushErr(core.EQErrEntry{Object: ep, Err: front.Errno(err), ProvErrno: front.ProvErrno(err), ErrData: append([]byte(nil), data...),
+		ep.EQ().PushErr(core.EQErrEntry{Object: ep.self, Err: front.Errno(err), ProvErrno: front.ProvErrno(err), ErrData: append([]byte(nil), data...),
 			Detail: names.Detail("connect", local, peer, err)})
 	} else {
-		ep.EQ().Push(core.EQEvent{Type: core.EventShutdown, Object: ep})
+		ep.EQ().Push(core.EQEvent{Type: core.EventShutdown, Object: ep.self})
 	}
 	if ep.srx == nil {
 		ep.own.Flush(&canceledBy{err})
@@ -481,7 +476,7 @@ func (ep *msgEndpoint) Close() error {
 	ep.own.Release()
 	ep.state = msgShutdown
 	if ep.EQ() != nil {
-		ep.EQ().PurgeObject(ep)
+		ep.EQ().PurgeObject(ep.self)
 	}
 	if ep.srx != nil {
 		ep.srx.Unbound(&ep.Endpoint)
@@ -495,6 +490,6 @@ func (ep *msgEndpoint) Close() error {
 }
 
 // Alias opens a second door to the endpoint (fi_ep_alias(3)).
-func (ep *msgEndpoint) Alias(flags core.Flags) (core.Endpoint, error) {
-	return ep.OpenAlias(ep, &ep.Transmitter, &ep.Receiver, flags)
+func (ep *msgEndpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
+	return ep.OpenAlias(ep, &ep.Transfers, flags)
 }

@@ -27,6 +27,7 @@ type passive struct {
 	l    *listener
 	on   bool
 	dead bool
+	self *core.PassiveEndpoint // what the application knows it as
 	reqs map[*connRequest]struct{}
 	told int // of reqs: those that the application knows of
 }
@@ -40,7 +41,7 @@ type connRequest struct {
 	used bool // an endpoint was opened for it, or it was rejected
 }
 
-func openPassive(f *fabric, info *core.Info) (*passive, error) {
+func openPassive(f *fabric, info *core.Info, self *core.PassiveEndpoint) (*passive, error) {
 	if info == nil || info.EP == nil || info.EP.Type != core.EPTypeMsg {
 		return nil, opError("fi_passive_ep", "", noPeer, core.ErrInval, "pass an Info of a MSG endpoint from GetInfo")
 	}
@@ -48,7 +49,7 @@ func openPassive(f *fabric, info *core.Info) (*passive, error) {
 	if err != nil {
 		return nil, opError("fi_passive_ep", "", noPeer, err, "descriptors may have run out (ulimit -n)")
 	}
-	p := &passive{f: f, info: info.Dup(), prog: prog, cfg: f.cfg, reqs: map[*connRequest]struct{}{}}
+	p := &passive{f: f, self: self, info: info.Dup(), prog: prog, cfg: f.cfg, reqs: map[*connRequest]struct{}{}}
 	if err := p.useKey(); err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (p *passive) bind(a core.Addr) error {
 }
 
 // BindEQ binds the queue that connection requests go to (fi_pep_bind(3)).
-func (p *passive) BindEQ(q core.EventQueue, flags core.Flags) error {
+func (p *passive) BindEQ(q core.EQDriver, flags core.Flags) error {
 	if flags != 0 {
 		return opError("fi_pep_bind", "passive endpoint", noPeer, core.ErrInval, "there are no flags")
 	}
@@ -173,7 +174,7 @@ func (r *connRequest) Requested(c *engine.Conn, data []byte) {
 	r.st.local, _ = netx.LocalAddr(r.st.fd)
 	info := p.info.Dup()
 	info.SrcAddr, info.DestAddr, info.Handle = core.IPAddr(r.st.local), core.IPAddr(r.peer), r
-	p.eq.Push(core.EQEvent{Type: core.EventConnReq, Object: p, Info: info, CMData: append([]byte(nil), data...)})
+	p.eq.Push(core.EQEvent{Type: core.EventConnReq, Object: p.self, Info: info, CMData: append([]byte(nil), data...)})
 }
 
 // Failed implements engine.Sink: the peer gave up, or sent nonsense.
@@ -341,7 +342,7 @@ func (p *passive) Close() error {
 		}
 	}
 	if p.eq != nil {
-		p.eq.PurgeObject(p)
+		p.eq.PurgeObject(p.self)
 		p.eq.DelProgress(p.prog)
 		p.eq.Unref()
 	}

@@ -17,8 +17,8 @@ import (
 // star is an endpoint with several peers, each of a domain of its own.
 type star struct {
 	t     testing.TB
-	f     []*fabric
-	d     []*domain
+	f     []*core.Fabric
+	d     []*dom
 	ep    []*rdm        // the first is in the middle
 	to    []core.FIAddr // the others
 	hub   []core.FIAddr // it, as each of them knows it
@@ -42,13 +42,13 @@ func newStar(t testing.TB, peers int) *star {
 			s.ping(i + 1)
 		}
 	}
-	s.d[0].prog.Lock()
-	for p := range s.ep[0].Each {
+	s.d[0].drv.prog.Lock()
+	for p := range s.ep[0].drv.Each {
 		if p.Link.(*stream).pipe != nil {
 			s.piped++
 		}
 	}
-	s.d[0].prog.Unlock()
+	s.d[0].drv.prog.Unlock()
 	return s
 }
 

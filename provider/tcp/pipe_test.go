@@ -59,9 +59,9 @@ func (c *couple) awake(i int) {
 	c.t.Helper()
 	for end, es := time.Now().Add(bound), make([]core.CQEntry, 1); ; {
 		c.ep[i].q.Read(es)
-		c.d[i].prog.Lock()
+		c.d[i].drv.prog.Lock()
 		on := c.streams1(i).pipe.awake
-		c.d[i].prog.Unlock()
+		c.d[i].drv.prog.Unlock()
 		if on {
 			return
 		}
@@ -74,11 +74,11 @@ func (c *couple) awake(i int) {
 // noPipes checks that no memory is held any more.
 func (c *couple) noPipes() {
 	for _, d := range c.d {
-		d.prog.Lock()
-		if n := d.bufs.lobby.pipes; n != 0 {
+		d.drv.prog.Lock()
+		if n := d.drv.bufs.lobby.pipes; n != 0 {
 			c.t.Errorf("%d shared memories are left over", n)
 		}
-		d.prog.Unlock()
+		d.drv.prog.Unlock()
 	}
 }
 
@@ -98,7 +98,7 @@ func TestPipe(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newCouple(t, tc.env)
 			if tc.full >= 0 {
-				c.d[tc.full].bufs.lobby.pipes += pipeMax
+				c.d[tc.full].drv.bufs.lobby.pipes += pipeMax
 			}
 			for range 3 {
 				c.exchange(60, func(i int) int { return 8 + i*i })
@@ -112,7 +112,7 @@ func TestPipe(t *testing.T) {
 				t.Errorf("%d streams go through shared memory, want %d", n, tc.want)
 			}
 			if tc.full >= 0 {
-				c.d[tc.full].bufs.lobby.pipes -= pipeMax
+				c.d[tc.full].drv.bufs.lobby.pipes -= pipeMax
 			}
 			for i := range 2 {
 				c.ep[i].closeAll(t)
@@ -201,9 +201,9 @@ func TestPipeAway(t *testing.T) {
 	const size, n = 200_000, 20
 	c := newPiped(t)
 	defer c.close()
-	c.d[1].prog.Lock()
+	c.d[1].drv.prog.Lock()
 	base := c.streams1(1).conn.MsgsIn
-	c.d[1].prog.Unlock()
+	c.d[1].drv.prog.Unlock()
 	for range n {
 		must(t, c.ep[1].Recv(make([]byte, size), 0, core.AddrUnspec, 1))
 	}
@@ -213,7 +213,7 @@ func TestPipeAway(t *testing.T) {
 	must(t, c.sleepy(0, n, rand.New(rand.NewPCG(1, 1))))
 	es := make([]core.CQEntry, n)
 	got := 0
-	eventually(t, c.d[1].prog, "all has come", func() bool { return c.streams1(1).conn.MsgsIn >= base+n })
+	eventually(t, c.d[1].drv.prog, "all has come", func() bool { return c.streams1(1).conn.MsgsIn >= base+n })
 	for got < n {
 		k, err := c.ep[1].q.Read(es)
 		must(t, err)
@@ -232,7 +232,7 @@ func TestPipeFallsAsleep(t *testing.T) {
 		for range 20 {
 			must(t, c.ep[1].Recv(buf, 0, core.AddrUnspec, 1))
 			c.awake(1)
-			e := c.d[1].prog
+			e := c.d[1].drv.prog
 			e.Lock()
 			s := c.streams1(1)
 			if !s.pipe.awake { // the goroutine was quicker
@@ -266,7 +266,7 @@ func TestPipeFallsAsleepFull(t *testing.T) {
 	c := newPipedWith(t, manual)
 	defer c.close()
 	const size = 3 * shm.RingSize / 2
-	e := c.d[0].prog
+	e := c.d[0].drv.prog
 	es := make([]core.CQEntry, 1)
 	for range 20 {
 		must(t, c.ep[1].Recv(make([]byte, size), 0, core.AddrUnspec, 1))
@@ -280,9 +280,9 @@ func TestPipeFallsAsleepFull(t *testing.T) {
 		e.Unlock()
 		for end, idle := time.Now().Add(bound), false; !idle; {
 			c.ep[1].q.Read(es)
-			c.d[1].prog.Lock()
+			c.d[1].drv.prog.Lock()
 			idle = c.streams1(1).pipe.Idle()
-			c.d[1].prog.Unlock()
+			c.d[1].drv.prog.Unlock()
 			if time.Now().After(end) {
 				t.Fatal("what there was room for is not taken")
 			}
@@ -313,7 +313,7 @@ func (c *couple) polled(i int) error {
 
 // streams1 is the one connection of an end. Locked.
 func (c *couple) streams1(i int) (s *stream) {
-	for p := range c.ep[i].Each {
+	for p := range c.ep[i].drv.Each {
 		s = p.Link.(*stream)
 	}
 	return s
@@ -338,7 +338,7 @@ func TestPipePeerGone(t *testing.T) {
 				c.awake(0)
 			}
 			// What a killed process leaves: its descriptors are closed, and nothing is said.
-			c.d[1].prog.Lock()
+			c.d[1].drv.prog.Lock()
 			other := c.streams1(1)
 			netx.Shutdown(other.fd, unix.SHUT_RDWR)
 			if how != "polls" {
@@ -350,11 +350,11 @@ func TestPipePeerGone(t *testing.T) {
 				gone = s.conn.State() == engine.Closed
 				s.prog.Unlock()
 				if time.Now().After(end) {
-					c.d[1].prog.Unlock()
+					c.d[1].drv.prog.Unlock()
 					t.Fatal("who polls does not notice the end")
 				}
 			}
-			c.d[1].prog.Unlock()
+			c.d[1].drv.prog.Unlock()
 			for i := range 2 {
 				c.ep[i].closeAll(t)
 			}
@@ -382,7 +382,7 @@ func TestPipeBroken(t *testing.T) {
 				c.awake(0)
 			}
 			s := c.streams()[0]
-			c.d[1].prog.Lock()
+			c.d[1].drv.prog.Lock()
 			other := c.streams1(1)
 			other.pipe.Spoil()
 			if how != "polls" {
@@ -398,7 +398,7 @@ func TestPipeBroken(t *testing.T) {
 					t.Error("who polls does not notice")
 				}
 			}
-			c.d[1].prog.Unlock()
+			c.d[1].drv.prog.Unlock()
 		})
 	}
 }

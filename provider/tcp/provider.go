@@ -69,6 +69,6 @@ func (p *Provider) SetDefaults(info, hints *core.Info) {
 }
 
 // OpenFabric opens the fabric of info (fi_fabric(3)).
-func (p *Provider) OpenFabric(info *core.Info) (core.Fabric, error) {
+func (p *Provider) OpenFabric(info *core.Info) (core.FabricDriver, error) {
 	return newFabric(p, info), nil
 }

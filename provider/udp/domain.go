@@ -74,11 +74,11 @@ func (d *domain) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, error)
 }
 
 // OpenEndpoint opens a DGRAM endpoint (fi_endpoint(3)).
-func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
+func (d *domain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
 	return dgep.Open(d, &d.Domain, info)
 }
 
 // OpenSRX opens a shared receive context (fi_srx_context(3)).
-func (d *domain) OpenSRX(attr *core.RxAttr) (core.SharedRx, error) {
+func (d *domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
 	return dgep.OpenSRX(&d.Domain, attr)
 }

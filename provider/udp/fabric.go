@@ -17,7 +17,7 @@ func newFabric(p *Provider, info *core.Info) *fabric {
 	return f
 }
 
-func (f *fabric) OpenDomain(info *core.Info) (core.Domain, error) {
+func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	d, err := openDomain(f, info)
 	if err != nil {
 		return nil, err
@@ -26,6 +26,6 @@ func (f *fabric) OpenDomain(info *core.Info) (core.Domain, error) {
 }
 
 // OpenPassiveEndpoint fails: datagrams have no connections.
-func (f *fabric) OpenPassiveEndpoint(*core.Info) (core.PassiveEndpoint, error) {
+func (f *fabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.PassiveDriver, error) {
 	return nil, opError("fi_passive_ep", f.Attr().Name, core.ErrNoSys, "udp has no connections; take tcp")
 }

@@ -52,7 +52,7 @@ func (p *Provider) Version() core.Version { return core.ProviderVersion }
 func (p *Provider) Infos(*core.Info) []*core.Info { return infos(p.s) }
 
 // OpenFabric opens the fabric of info (fi_fabric(3)).
-func (p *Provider) OpenFabric(info *core.Info) (core.Fabric, error) {
+func (p *Provider) OpenFabric(info *core.Info) (core.FabricDriver, error) {
 	if info == nil || info.Fabric == nil {
 		return nil, opError("fi_fabric", "", core.ErrInval, "pass an Info from GetInfo")
 	}

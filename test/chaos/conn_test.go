@@ -16,7 +16,7 @@ import (
 const idleTurns = 50
 
 type conn struct {
-	ep    core.Endpoint
+	ep    *core.Endpoint
 	to    *peer // nil of one that was accepted
 	up    bool
 	since time.Time

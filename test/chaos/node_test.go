@@ -71,19 +71,19 @@ type node struct {
 	journal *journal
 	bin     bin
 
-	fabric   core.Fabric
-	domain   core.Domain
-	cq       core.CompletionQueue
-	av       core.AddressVector // of RDM
-	ep       core.Endpoint      // of RDM
-	rx       receiver           // where receives are posted
+	fabric   *core.Fabric
+	domain   *core.Domain
+	cq       *core.CompletionQueue
+	av       *core.AddressVector // of RDM
+	ep       *core.Endpoint      // of RDM
+	rx       core.Receiver       // where receives are posted
 	inject   int
-	eq       core.EventQueue // of connections, as what follows
-	pep      core.PassiveEndpoint
-	srx      core.SharedRx
+	eq       *core.EventQueue // of connections, as what follows
+	pep      *core.PassiveEndpoint
+	srx      *core.SharedRx
 	conns    map[core.Object]*conn
 	dialInfo *core.Info
-	mr       core.MemoryRegion
+	mr       *core.MemoryRegion
 	mem      []byte
 	commit   bool // writes can be committed
 
@@ -99,12 +99,6 @@ type node struct {
 	deaf     time.Time     // until then it does not look at its queue
 	idle     time.Time     // until then it posts no receives
 	moody    time.Time     // then it may become either
-}
-
-type receiver interface {
-	core.Receiver
-	core.TaggedReceiver
-	Cancel(core.Context) error
 }
 
 // say prints a line for the fleet. What is wrong begins with FAIL and the name of a count.

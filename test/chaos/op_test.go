@@ -104,7 +104,7 @@ func (b *bin) give(buf []byte, with byte) {
 }
 
 // via is how to reach p: an endpoint and an address there. It is nil while there is no connection.
-func (n *node) via(p *peer) (core.Endpoint, core.FIAddr) {
+func (n *node) via(p *peer) (*core.Endpoint, core.FIAddr) {
 	if !n.Msg {
 		return n.ep, core.FIAddr(p.index)
 	}
@@ -138,7 +138,7 @@ func (n *node) post(now time.Time) {
 }
 
 // begin posts o, and reports whether it is under way.
-func (n *node) begin(o *op, call func(ep core.Endpoint, to core.FIAddr, ctx core.Context) error) bool {
+func (n *node) begin(o *op, call func(ep *core.Endpoint, to core.FIAddr, ctx core.Context) error) bool {
 	ep, to := n.via(o.to)
 	if ep == nil {
 		n.journalFailed(o)
@@ -192,7 +192,7 @@ func (n *node) send(p *peer, i int) {
 	}
 	l.fill(o.buf)
 	n.journal.note(notePosted, l.word(), uint8(p.index), o.level)
-	n.begin(o, func(ep core.Endpoint, to core.FIAddr, ctx core.Context) error {
+	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.Context) error {
 		w := l.word()
 		switch {
 		case o.level == levelInject && o.kind == opSend:
@@ -225,7 +225,7 @@ func (n *node) write(p *peer) {
 		o.level = levelCommit
 	}
 	l.fill(o.buf)
-	n.begin(o, func(ep core.Endpoint, to core.FIAddr, ctx core.Context) error {
+	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.Context) error {
 		at := core.RMAIov{Addr: uint64(n.slotAt(int(n.Me), n.Life)), Len: uint64(len(o.buf)), Key: key}
 		return ep.WriteMsg(&core.RMAArgs{IOV: [][]byte{o.buf}, Addr: to, Ctx: ctx, RMAIOV: []core.RMAIov{at}}, o.level.flags())
 	})
@@ -234,7 +234,7 @@ func (n *node) write(p *peer) {
 // readback reads what was written.
 func (n *node) readback(w *op) {
 	o := &op{kind: opRead, to: w.to, lane: w.lane, letter: w.letter, level: levelNone, buf: n.bin.take(len(w.buf)), result: nil}
-	n.begin(o, func(ep core.Endpoint, to core.FIAddr, ctx core.Context) error {
+	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.Context) error {
 		return ep.Read(o.buf, 0, to, uint64(n.slotAt(int(n.Me), n.Life)), key, ctx)
 	})
 }
@@ -246,7 +246,7 @@ func (n *node) add(p *peer) {
 		o.level = levelDelivery
 	}
 	binary.NativeEndian.PutUint64(o.buf, 1)
-	n.begin(o, func(ep core.Endpoint, to core.FIAddr, ctx core.Context) error {
+	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.Context) error {
 		return ep.FetchAtomic(&core.AtomicArgs{IOV: [][]byte{o.buf}, Addr: to, Type: core.Uint64, Op: core.AtomicSum, Ctx: ctx,
 			RMAIOC: []core.RMAIoc{{Addr: uint64(sumAt(int(n.Me), n.Life)), Count: 1, Key: key}}}, [][]byte{o.result}, nil, o.level.flags())
 	})

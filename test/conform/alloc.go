@@ -53,7 +53,7 @@ func (f *frugal) run(post func() error, wantA, wantB int) {
 }
 
 // read takes what is in a queue; what came from somebody unknown counts as well.
-func (f *frugal) read(q core.CompletionQueue) int {
+func (f *frugal) read(q *core.CompletionQueue) int {
 	n, err := q.Read(f.got[:])
 	switch err {
 	case nil, core.ErrAgain:

@@ -50,7 +50,7 @@ func atomicTable(t *testing.T, st Stack) {
 }
 
 // atomicOnce does one operation and compares memory and result with arithmetic done here. It reports whether the operation is supported.
-func atomicOnce(p *Pair, mr core.MemoryRegion, mem []byte, dt core.Datatype, op core.AtomicOp, k atomics.Kind, ctx core.Context, valid bool) bool {
+func atomicOnce(p *Pair, mr *core.MemoryRegion, mem []byte, dt core.Datatype, op core.AtomicOp, k atomics.Kind, ctx core.Context, valid bool) bool {
 	t := p.T
 	t.Helper()
 	what := fmt.Sprintf("type %d, operation %d, kind %d", dt, op, k)

@@ -259,7 +259,7 @@ func authRegions(t *testing.T, st Stack) {
 		t.Run(c.name, func(t *testing.T) {
 			p := Open(t, st, WithCaps(core.CapRMA), withKeys(c.side, c.side))
 			mem, buf := make([]byte, 100), Pattern(100, 4)
-			mr := must(t, "RegMR", func() (core.MemoryRegion, error) {
+			mr := must(t, "RegMR", func() (*core.MemoryRegion, error) {
 				return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 77, AuthKey: c.region})
 			})
 			a := &core.RMAArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, RMAIOV: []core.RMAIov{{Addr: mr.Base(), Len: 100, Key: mr.Key()}}, Ctx: 1}

@@ -68,7 +68,7 @@ func authVector(t *testing.T, st Stack) {
 	refuse(t, "RegMR that names no vector", err, core.ErrInval)
 	_, err = p.B.RegAttr(&core.MRAttr{IOV: [][]byte{{1}}, Access: allAccess, RequestedKey: 8, AuthAV: p.B.AV, AuthKey: jobKey})
 	refuse(t, "RegMR with a vector and a key", err, core.ErrInval)
-	mr := must(t, "RegMR", func() (core.MemoryRegion, error) {
+	mr := must(t, "RegMR", func() (*core.MemoryRegion, error) {
 		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{make([]byte, 8)}, Access: allAccess, RequestedKey: 8, AuthAV: p.B.AV})
 	})
 	settle(p, mr)
@@ -171,7 +171,7 @@ func authVectorCalls(t *testing.T, st Stack) {
 	p.Ping(1)
 	p.A.CloseEP()
 	p.A.ok("Remove of a key that nobody uses", v.Remove(one(p.A.keyFI), core.AuthKey))
-	ep := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return p.A.Domain.OpenEndpoint(p.A.Info) })
+	ep := must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return p.A.Domain.OpenEndpoint(p.A.Info) })
 	p.A.BindAll(ep)
 	refuse(t, "Enable with a vector without key", ep.Enable(), core.ErrInval)
 	must(t, "InsertAuthKey", func() (core.FIAddr, error) { return v.InsertAuthKey(otherKey, 0) })

@@ -30,7 +30,7 @@ func testAutoProgress(t *testing.T, st Stack) {
 	if caps&core.CapTagged != 0 {
 		p.Retry("trecv", func() error { return p.B.Rx().TRecv(tagged, 0, core.AddrUnspec, 7, 0, 2) })
 	}
-	var mr core.MemoryRegion
+	var mr *core.MemoryRegion
 	if caps&core.CapRMA != 0 {
 		mr = p.B.Reg(mem, allAccess)
 	}

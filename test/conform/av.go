@@ -29,7 +29,7 @@ func tcpAddr(s string) core.Addr { return core.IPAddr(netip.MustParseAddrPort(s)
 
 func avInsert(t *testing.T, st Stack) {
 	p := Open(t, st)
-	av := must(t, "OpenAV", func() (core.AddressVector, error) {
+	av := must(t, "OpenAV", func() (*core.AddressVector, error) {
 		return p.A.Domain.OpenAV(core.AVAttr{Type: core.AVTable, Count: 2})
 	})
 	defer func() { p.A.ok("Close AV", av.Close()) }()
@@ -54,6 +54,7 @@ func avInsert(t *testing.T, st Stack) {
 	if s := av.StrAddr(addrs[0]); s != "fi_sockaddr_in://127.0.0.1:10000" {
 		t.Errorf("StrAddr = %q", s)
 	}
+	st.proves("fi_av_straddr")
 	// Lowest free index first.
 	p.A.ok("Remove", av.Remove([]core.FIAddr{70, 3, 50}, 0))
 	for _, i := range []core.FIAddr{3, 50, 70, 1000, core.AddrNotAvail} {
@@ -80,7 +81,7 @@ func avInsert(t *testing.T, st Stack) {
 }
 
 // avTwice checks that an address inserted twice has one index and must be removed twice.
-func avTwice(t *testing.T, p *Pair, av core.AddressVector) {
+func avTwice(t *testing.T, p *Pair, av *core.AddressVector) {
 	t.Helper()
 	fi := make([]core.FIAddr, 2)
 	a := tcpAddr("127.0.0.9:9")
@@ -104,7 +105,7 @@ func avTwice(t *testing.T, p *Pair, av core.AddressVector) {
 
 func avServices(t *testing.T, st Stack) {
 	p := Open(t, st)
-	av := must(t, "OpenAV", func() (core.AddressVector, error) { return p.A.Domain.OpenAV(core.AVAttr{Type: core.AVTable}) })
+	av := must(t, "OpenAV", func() (*core.AddressVector, error) { return p.A.Domain.OpenAV(core.AVAttr{Type: core.AVTable}) })
 	defer func() { p.A.ok("Close AV", av.Close()) }()
 	fi, err := av.InsertSvc("127.0.0.1", "7471", 0)
 	if err != nil {

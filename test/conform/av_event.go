@@ -13,12 +13,12 @@ import (
 func avEvents(t *testing.T, st Stack) {
 	p := Open(t, st)
 	a := p.A
-	av := must(t, "OpenAV", func() (core.AddressVector, error) { return a.Domain.OpenAV(core.AVAttr{Flags: core.EventFlag}) })
+	av := must(t, "OpenAV", func() (*core.AddressVector, error) { return a.Domain.OpenAV(core.AVAttr{Flags: core.EventFlag}) })
 	list := []core.Addr{p.B.Addr, {}, a.Addr}
 	fi := make([]core.FIAddr, len(list))
 	_, err := av.Insert(list, fi, 0, "early")
 	refuse(t, "insertion without event queue", err, core.ErrNoEQ)
-	eq := must(t, "OpenEQ", func() (core.EventQueue, error) { return a.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}) })
+	eq := must(t, "OpenEQ", func() (*core.EventQueue, error) { return a.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}) })
 	refuse(t, "BindEQ with a flag", av.BindEQ(eq, core.Write), core.ErrBadFlags)
 	a.ok("BindEQ", av.BindEQ(eq, 0))
 	refuse(t, "Close of the bound event queue", eq.Close(), core.ErrBusy)
@@ -61,7 +61,7 @@ func avEvents(t *testing.T, st Stack) {
 }
 
 // waitEQ waits for the next event of a queue, or for its failing with want.
-func waitEQ(t *testing.T, eq core.EventQueue, want error) (ev core.EQEvent) {
+func waitEQ(t *testing.T, eq *core.EventQueue, want error) (ev core.EQEvent) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 6*Deadline) // names are resolved, by whoever does so here
 	defer cancel()

@@ -25,16 +25,16 @@ func testVectors(t *testing.T, st Stack) {
 // avSets puts sets together and takes them apart; a set keeps its vector open.
 func avSets(t *testing.T, st Stack) {
 	p := Open(t, st)
-	av := must(t, "OpenAV", func() (core.AddressVector, error) { return p.A.Domain.OpenAV(core.AVAttr{Type: core.AVTable}) })
+	av := must(t, "OpenAV", func() (*core.AddressVector, error) { return p.A.Domain.OpenAV(core.AVAttr{Type: core.AVTable}) })
 	if n, err := av.InsertSym("10.9.8.1", 4, "7000", 2, nil, 0); n != 8 || err != nil {
 		if n, err = av.InsertSym("2001:db8::1", 4, "7000", 2, nil, 0); n != 8 || err != nil {
 			t.Fatalf("InsertSym: %d, %v", n, err)
 		}
 	}
-	open := func(attr core.AVSetAttr) core.AVSet {
-		return must(t, "OpenSet", func() (core.AVSet, error) { return av.OpenSet(attr) })
+	open := func(attr core.AVSetAttr) *core.AVSet {
+		return must(t, "OpenSet", func() (*core.AVSet, error) { return av.OpenSet(attr) })
 	}
-	want := func(s core.AVSet, want ...core.FIAddr) {
+	want := func(s *core.AVSet, want ...core.FIAddr) {
 		t.Helper()
 		if got := s.Members(); !slices.Equal(got, want) {
 			t.Errorf("members %v, want %v", got, want)
@@ -60,7 +60,7 @@ func avSets(t *testing.T, st Stack) {
 		t.Errorf("collective addresses %#x and %#x", a, b)
 	}
 	refuse(t, "Close of a vector with open sets", av.Close(), core.ErrBusy)
-	for _, s := range []core.AVSet{all, even, empty} {
+	for _, s := range []*core.AVSet{all, even, empty} {
 		p.A.ok("Close of a set", s.Close())
 	}
 	p.A.ok("Close AV", av.Close())

@@ -104,14 +104,14 @@ func avSharedReader(t *testing.T, st Stack) {
 	}
 	name := sharedName(t)
 	p := Open(t, st, WithCaps(sharedCaps), WithAV(core.AVAttr{Name: name}))
-	read := func(name string) (core.AddressVector, error) {
+	read := func(name string) (*core.AddressVector, error) {
 		return p.B.Domain.OpenAV(core.AVAttr{Name: name, Flags: core.Read})
 	}
 	_, err := read(name + "'")
 	refuse(t, "reading a vector that is not there", err, core.ErrNoEnt)
 	_, err = read("")
 	refuse(t, "reading a vector without name", err, core.ErrInval)
-	av := must(t, "OpenAV for reading", func() (core.AddressVector, error) { return read(name) })
+	av := must(t, "OpenAV for reading", func() (*core.AddressVector, error) { return read(name) })
 	if a, err := av.Lookup(p.A.Peer); err != nil || a != p.B.Addr {
 		t.Errorf("Lookup: %v, %v", a, err)
 	}

@@ -154,7 +154,7 @@ func cmNames(t *testing.T, st Stack) {
 		t.Errorf("A's peer is %v, the listener %v", ap.IP, p.B.Addr.IP)
 	}
 	// A listener can be named before it listens.
-	pep := must(t, "OpenPassiveEndpoint", func() (core.PassiveEndpoint, error) { return p.B.Fabric.OpenPassiveEndpoint(p.B.Info) })
+	pep := must(t, "OpenPassiveEndpoint", func() (*core.PassiveEndpoint, error) { return p.B.Fabric.OpenPassiveEndpoint(p.B.Info) })
 	p.B.ok("SetName", pep.SetName(core.IPAddr(netip.AddrPortFrom(p.B.Addr.IP.Addr(), 0))))
 	n := must(t, "Name", pep.Name)
 	if n.IP.Port() == 0 || n.IP.Addr() != p.B.Addr.IP.Addr() {
@@ -174,17 +174,17 @@ func cmMany(t *testing.T, st Stack) {
 	const n = 40
 	p := listener(t, st)
 	p.A.CloseEP()
-	eps := make([]core.Endpoint, n)
+	eps := make([]*core.Endpoint, n)
 	for i := range eps {
-		eps[i] = must(t, "OpenEndpoint", func() (core.Endpoint, error) { return p.A.Domain.OpenEndpoint(p.A.Info) })
+		eps[i] = must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return p.A.Domain.OpenEndpoint(p.A.Info) })
 		p.A.BindAll(eps[i])
 		p.A.ok("Enable", eps[i].Enable())
 		p.A.ok("Connect", eps[i].Connect(p.B.Addr, fmt.Append(nil, i)))
 	}
-	peers := map[string]core.Endpoint{}
+	peers := map[string]*core.Endpoint{}
 	for range n {
 		req := p.B.WantEvent(core.EventConnReq)
-		ep := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return p.B.Domain.OpenEndpoint(req.Info) })
+		ep := must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return p.B.Domain.OpenEndpoint(req.Info) })
 		p.B.BindAll(ep)
 		p.B.ok("Enable", ep.Enable())
 		p.B.ok("Accept", ep.Accept(nil))

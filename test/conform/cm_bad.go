@@ -93,7 +93,7 @@ func cmStates(t *testing.T, st Stack) {
 	refuse(t, "accept of a connected endpoint", p.B.EP.Accept(nil), bad...)
 	refuse(t, "accept of an endpoint without a request", p.A.EP.Accept(nil), bad...)
 	refuse(t, "Close of an event queue in use", p.B.EQ.Close(), core.ErrBusy)
-	pep := must(t, "OpenPassiveEndpoint", func() (core.PassiveEndpoint, error) { return p.B.Fabric.OpenPassiveEndpoint(p.B.Info) })
+	pep := must(t, "OpenPassiveEndpoint", func() (*core.PassiveEndpoint, error) { return p.B.Fabric.OpenPassiveEndpoint(p.B.Info) })
 	refuse(t, "Listen without an event queue", pep.Listen(), core.ErrNoEQ, core.ErrOpBadState, core.ErrInval)
 	p.B.ok("Close", pep.Close())
 	if n, err := p.B.PEP.GetOpt(core.OptCMDataSize); n != 256 || err != nil {
@@ -108,7 +108,7 @@ func cmAbandoned(t *testing.T, st Stack) {
 	p := listener(t, st)
 	p.A.ok("Connect", p.A.EP.Connect(p.B.Addr, nil))
 	req := p.B.WantEvent(core.EventConnReq)
-	ep := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return p.B.Domain.OpenEndpoint(req.Info) })
+	ep := must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return p.B.Domain.OpenEndpoint(req.Info) })
 	p.B.ok("Close of an endpoint that was not accepted", ep.Close())
 	p.A.WantEventAny(core.EventShutdown)
 	p.Forget()

@@ -25,7 +25,7 @@ func testCounters(t *testing.T, st Stack) {
 func cntrObject(t *testing.T, st Stack) {
 	p := Open(t, st)
 	for _, w := range []core.WaitObj{core.WaitUnspec, core.WaitFD, core.WaitYield} {
-		c := must(t, "OpenCounter", func() (core.Counter, error) { return p.A.Domain.OpenCounter(core.CntrAttr{WaitObj: w}) })
+		c := must(t, "OpenCounter", func() (*core.Counter, error) { return p.A.Domain.OpenCounter(core.CntrAttr{WaitObj: w}) })
 		p.A.ok("Add", c.Add(3))
 		p.A.ok("Add", c.Add(4))
 		p.A.ok("AddErr", c.AddErr(2))
@@ -83,12 +83,12 @@ func cntrEndpoint(t *testing.T, st Stack) {
 	if st.Offers(t, core.CapRMA) {
 		caps |= core.CapRMA
 	}
-	cn := map[*Side]map[core.Flags]core.Counter{}
+	cn := map[*Side]map[core.Flags]*core.Counter{}
 	dirs := []core.Flags{core.Send, core.Recv, core.Read, core.Write}
 	p := Open(t, st, WithCaps(caps), WithBefore(func(s *Side) {
-		cn[s] = map[core.Flags]core.Counter{}
+		cn[s] = map[core.Flags]*core.Counter{}
 		for _, d := range dirs {
-			c := must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+			c := must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 			s.ok("BindCounter", s.EP.BindCounter(c, d))
 			if err := s.EP.BindCounter(c, d); !errors.Is(err, core.ErrInval) {
 				t.Errorf("second counter for the same direction: %v; want ErrInval", err)
@@ -145,10 +145,10 @@ func cntrEndpoint(t *testing.T, st Stack) {
 
 // cntrErrors checks that failed operations move the error count and wake waiters with ErrAvail.
 func cntrErrors(t *testing.T, st Stack) {
-	var c core.Counter
+	var c *core.Counter
 	p := Open(t, st, WithBefore(func(s *Side) {
 		if s.Name == "B" {
-			c = must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+			c = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 			s.ok("BindCounter", s.EP.BindCounter(c, core.Recv))
 		}
 	}))
@@ -183,10 +183,10 @@ func cntrErrors(t *testing.T, st Stack) {
 
 // cntrFD waits for a counter with poll(2).
 func cntrFD(t *testing.T, st Stack) {
-	var c core.Counter
+	var c *core.Counter
 	p := Open(t, st, WithBefore(func(s *Side) {
 		if s.Name == "B" {
-			c = must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitFD}) })
+			c = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitFD}) })
 			s.ok("BindCounter", s.EP.BindCounter(c, core.Recv))
 		}
 	}))

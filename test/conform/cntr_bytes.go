@@ -10,7 +10,7 @@ import (
 )
 
 // counters are an endpoint's six, by what they count.
-type counters map[core.Flags]core.Counter
+type counters map[core.Flags]*core.Counter
 
 var counterDirs = []core.Flags{core.Send, core.Recv, core.Read, core.Write, core.RemoteRead, core.RemoteWrite}
 
@@ -18,7 +18,7 @@ var counterDirs = []core.Flags{core.Send, core.Recv, core.Read, core.Write, core
 func (s *Side) openCounters(events core.CntrEvents) counters {
 	cs := counters{}
 	for _, d := range counterDirs {
-		c := must(s.T, "OpenCounter", func() (core.Counter, error) {
+		c := must(s.T, "OpenCounter", func() (*core.Counter, error) {
 			return s.Domain.OpenCounter(core.CntrAttr{Events: events, WaitObj: core.WaitUnspec})
 		})
 		s.ok("BindCounter", s.EP.BindCounter(c, d))
@@ -61,14 +61,14 @@ func cntrTraffic(t *testing.T, st Stack) {
 				b = s.openCounters(events)
 			}
 		}))
-		var regs [2]core.MemoryRegion
-		var rd, wr [2]core.Counter
+		var regs [2]*core.MemoryRegion
+		var rd, wr [2]*core.Counter
 		for i := range regs {
-			regs[i] = must(t, "RegMR", func() (core.MemoryRegion, error) {
+			regs[i] = must(t, "RegMR", func() (*core.MemoryRegion, error) {
 				attr := &core.MRAttr{IOV: [][]byte{make([]byte, 4096)}, Access: allAccess, RequestedKey: uint64(i + 1), Flags: core.CapRMAEvent}
-				return p.B.RegAttr(attr, func(mr core.MemoryRegion) {
-					for dir, c := range map[core.Flags]*core.Counter{core.RemoteRead: &rd[i], core.RemoteWrite: &wr[i]} {
-						*c = must(t, "OpenCounter", func() (core.Counter, error) { return p.B.Domain.OpenCounter(core.CntrAttr{Events: events}) })
+				return p.B.RegAttr(attr, func(mr *core.MemoryRegion) {
+					for dir, c := range map[core.Flags]**core.Counter{core.RemoteRead: &rd[i], core.RemoteWrite: &wr[i]} {
+						*c = must(t, "OpenCounter", func() (*core.Counter, error) { return p.B.Domain.OpenCounter(core.CntrAttr{Events: events}) })
 						p.B.ok("BindCounter", mr.BindCounter(*c, dir))
 					}
 				})
@@ -97,7 +97,7 @@ func cntrTraffic(t *testing.T, st Stack) {
 }
 
 // cntrCalls makes the traffic that cntrTraffic counts.
-func cntrCalls(p *Pair, regs [2]core.MemoryRegion) {
+func cntrCalls(p *Pair, regs [2]*core.MemoryRegion) {
 	buf := make([]byte, 2000)
 	for ctx := range core.Context(2) {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(make([]byte, 200), 0, core.AddrUnspec, ctx) })

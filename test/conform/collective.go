@@ -24,7 +24,7 @@ type world struct {
 func openWorld(t *testing.T, st Stack, n int, opts ...Option) *world {
 	t.Helper()
 	opts = append(opts, WithCaps(core.CapCollective), WithBefore(func(s *Side) {
-		s.EQ = must(t, "OpenEQ", func() (core.EventQueue, error) { return s.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}) })
+		s.EQ = must(t, "OpenEQ", func() (*core.EventQueue, error) { return s.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}) })
 		s.ok("BindEQ", s.EP.BindEQ(s.EQ, 0))
 	}))
 	if st.Offers(t, core.CapCollective|core.CapTagged) {
@@ -67,14 +67,14 @@ func (w *world) close() {
 type club struct {
 	w       *world
 	members []int // sides
-	sets    []core.AVSet
-	mc      []core.MC
+	sets    []*core.AVSet
+	mc      []*core.MC
 }
 
 // setOf makes a side's set of some endpoints.
-func (w *world) setOf(side int, members []int) core.AVSet {
+func (w *world) setOf(side int, members []int) *core.AVSet {
 	w.T.Helper()
-	set := must(w.T, "OpenSet", func() (core.AVSet, error) { return w.all[side].AV.OpenSet(core.AVSetAttr{}) })
+	set := must(w.T, "OpenSet", func() (*core.AVSet, error) { return w.all[side].AV.OpenSet(core.AVSetAttr{}) })
 	for _, m := range members {
 		w.all[side].ok("insert into the set", set.Insert(w.fi[side][m]))
 	}
@@ -88,7 +88,7 @@ func (w *world) start(members ...int) *club {
 	for rank, m := range members {
 		set := w.setOf(m, members)
 		c.sets = append(c.sets, set)
-		c.mc = append(c.mc, must(w.T, "JoinCollective", func() (core.MC, error) { return w.all[m].EP.JoinCollective(set.Addr(), set, 0, rank) }))
+		c.mc = append(c.mc, must(w.T, "JoinCollective", func() (*core.MC, error) { return w.all[m].EP.JoinCollective(set.Addr(), set, 0, rank) }))
 	}
 	return c
 }
@@ -110,7 +110,7 @@ func (c *club) found() {
 }
 
 // joined waits for the event of a group, while all make progress.
-func (w *world) joined(s *Side, g core.MC) (ev core.EQEvent) {
+func (w *world) joined(s *Side, g *core.MC) (ev core.EQEvent) {
 	w.T.Helper()
 	w.until(s.Name+": the event of joining", func() bool {
 		if len(s.errs) > 0 {
@@ -136,7 +136,7 @@ func (c *club) close() {
 }
 
 // each posts an operation at every member, and returns the context of all of them.
-func (c *club) each(what string, post func(rank int, ep core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error) core.Context {
+func (c *club) each(what string, post func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error) core.Context {
 	c.w.T.Helper()
 	c.w.ctx++
 	for rank, m := range c.members {
@@ -261,33 +261,33 @@ func (c *club) operations(count, root int) {
 	cut := func(b []byte, i int) []byte { return b[i*psize : (i+1)*psize] }
 	total := sums(n, part*n)
 
-	c.end(c.each("barrier", func(rank int, ep core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("barrier", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
 		return ep.Barrier(g, ctx)
 	}))
 	room(size)
 	copy(out[root], words(root, count))
-	c.end(c.each("broadcast", func(rank int, ep core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("broadcast", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
 		return ep.Broadcast(out[rank], count, 0, g, fi[root], core.Uint64, 0, ctx)
 	}))
 	check("broadcast", func(int) []byte { return words(root, count) })
 	room(size)
-	c.end(c.each("allreduce", func(rank int, ep core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("allreduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
 		return ep.AllReduce(words(rank, count), count, 0, out[rank], 0, g, core.Uint64, core.AtomicSum, 0, ctx)
 	}))
 	sum := sums(n, count)
 	check("allreduce", func(int) []byte { return sum })
 	room(size)
-	c.end(c.each("reduce", func(rank int, ep core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("reduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
 		return ep.Reduce(words(rank, count), count, 0, atRoot(rank, out[rank]), 0, g, fi[root], core.Uint64, core.AtomicSum, 0, ctx)
 	}))
 	check("reduce", func(rank int) []byte { return atRoot(rank, sum) })
 	room(psize)
-	c.end(c.each("reduce-scatter", func(rank int, ep core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("reduce-scatter", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
 		return ep.ReduceScatter(wholes[rank], part, 0, out[rank], 0, g, core.Uint64, core.AtomicSum, 0, ctx)
 	}))
 	check("reduce-scatter", func(rank int) []byte { return cut(total, rank) })
 	room(psize)
-	c.end(c.each("scatter", func(rank int, ep core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("scatter", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
 		return ep.Scatter(atRoot(rank, wholes[rank]), part, 0, out[rank], 0, g, fi[root], core.Uint64, 0, ctx)
 	}))
 	check("scatter", func(rank int) []byte { return cut(wholes[root], rank) })
@@ -296,17 +296,17 @@ func (c *club) operations(count, root int) {
 		parts = append(parts, words(i, part)...)
 	}
 	room(psize * n)
-	c.end(c.each("gather", func(rank int, ep core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("gather", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
 		return ep.Gather(words(rank, part), part, 0, atRoot(rank, out[rank]), 0, g, fi[root], core.Uint64, 0, ctx)
 	}))
 	check("gather", func(rank int) []byte { return atRoot(rank, parts) })
 	room(psize * n)
-	c.end(c.each("allgather", func(rank int, ep core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("allgather", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
 		return ep.AllGather(words(rank, part), part, 0, out[rank], 0, g, core.Uint64, 0, ctx)
 	}))
 	check("allgather", func(int) []byte { return parts })
 	room(psize * n)
-	c.end(c.each("all to all", func(rank int, ep core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("all to all", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
 		return ep.AllToAll(wholes[rank], part, 0, out[rank], 0, g, core.Uint64, 0, ctx)
 	}))
 	check("all to all", func(rank int) (all []byte) {

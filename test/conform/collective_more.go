@@ -45,7 +45,7 @@ func collGroups(t *testing.T, st Stack) {
 	b.found()
 	a.found()
 	// The union of both, and what they have in common, in the order of a.
-	made := func(op func(x, y core.AVSet) error, members ...int) *club {
+	made := func(op func(x, y *core.AVSet) error, members ...int) *club {
 		c := &club{w: w, members: members}
 		for rank, m := range members {
 			x, y := w.setOf(m, a.members), w.setOf(m, b.members)
@@ -56,13 +56,13 @@ func collGroups(t *testing.T, st Stack) {
 			if rank == 0 {
 				at = core.AddrNotAvail
 			}
-			c.mc = append(c.mc, must(t, "JoinCollective", func() (core.MC, error) { return w.all[m].EP.JoinCollective(at, x, 0, rank) }))
+			c.mc = append(c.mc, must(t, "JoinCollective", func() (*core.MC, error) { return w.all[m].EP.JoinCollective(at, x, 0, rank) }))
 		}
 		c.found()
 		return c
 	}
-	union := made(func(x, y core.AVSet) error { return x.Union(y) }, 0, 1, 2, 3, 5)
-	common := made(func(x, y core.AVSet) error { return x.Intersect(y) }, 2, 3)
+	union := made(func(x, y *core.AVSet) error { return x.Union(y) }, 0, 1, 2, 3, 5)
+	common := made(func(x, y *core.AVSet) error { return x.Intersect(y) }, 2, 3)
 	clubs := []*club{a, b, union, common}
 	type run struct {
 		c   *club
@@ -77,7 +77,7 @@ func collGroups(t *testing.T, st Stack) {
 			for i := range r.out {
 				r.out[i] = make([]byte, 8*count)
 			}
-			r.ctx = c.each("allreduce", func(rank int, ep core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+			r.ctx = c.each("allreduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
 				return ep.AllReduce(words(rank, count), count, 0, r.out[rank], 0, g, core.Uint64, core.AtomicSum, 0, ctx)
 			})
 			runs = append(runs, r)
@@ -122,7 +122,7 @@ func collTraffic(t *testing.T, st Stack) {
 		for i := range w.all {
 			out[i] = make([]byte, 8*count)
 		}
-		ctx := c.each("allreduce", func(rank int, ep core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+		ctx := c.each("allreduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
 			next := fi[(rank+1)%len(fi)]
 			msg := Pattern(size, round)
 			if tagged {
@@ -166,7 +166,7 @@ func collRefusals(t *testing.T, st Stack) {
 	refuse(t, "a barrier of no group", ep.Barrier(w.fi[0][1], 1), core.ErrInval)
 
 	both := w.setOf(0, []int{0, 2})
-	early := must(t, "JoinCollective", func() (core.MC, error) { return ep.JoinCollective(both.Addr(), both, 0, nil) })
+	early := must(t, "JoinCollective", func() (*core.MC, error) { return ep.JoinCollective(both.Addr(), both, 0, nil) })
 	refuse(t, "a barrier before joining is complete", ep.Barrier(early.Addr(), 1), core.ErrOpBadState)
 	s.ok("Close of what is being joined", early.Close())
 	s.ok("Close set", both.Close())
@@ -186,11 +186,11 @@ func collRefusals(t *testing.T, st Stack) {
 	refuse(t, "closing a group twice", c.mc[0].Close(), core.ErrBadF)
 	refuse(t, "a barrier of a group that was left", ep.Barrier(g, 1), core.ErrInval)
 
-	one := must(t, "OpenSet", func() (core.AVSet, error) {
+	one := must(t, "OpenSet", func() (*core.AVSet, error) {
 		return s.AV.OpenSet(core.AVSetAttr{Flags: core.BarrierSet})
 	})
 	s.ok("Insert", one.Insert(w.fi[0][0]))
-	mc := must(t, "JoinCollective", func() (core.MC, error) { return ep.JoinCollective(one.Addr(), one, 0, nil) })
+	mc := must(t, "JoinCollective", func() (*core.MC, error) { return ep.JoinCollective(one.Addr(), one, 0, nil) })
 	w.joined(s, mc)
 	refuse(t, "what the set is not for", ep.AllReduce(b, 1, 0, b, 0, mc.Addr(), core.Uint64, core.AtomicSum, 0, 1), core.ErrOpNotSupp)
 	s.ok("Barrier", ep.Barrier(mc.Addr(), 0x77))
@@ -244,7 +244,7 @@ func collLeave(t *testing.T, st Stack) {
 	}
 	half := &club{w: w, members: []int{0, 3}}
 	set := w.setOf(0, half.members)
-	mc := must(t, "JoinCollective", func() (core.MC, error) { return w.all[0].EP.JoinCollective(set.Addr(), set, 0, "half") })
+	mc := must(t, "JoinCollective", func() (*core.MC, error) { return w.all[0].EP.JoinCollective(set.Addr(), set, 0, "half") })
 	for range 5 {
 		w.Progress()
 	}

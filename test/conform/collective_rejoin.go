@@ -13,8 +13,8 @@ import (
 type rejoiner struct {
 	w     *world
 	s     *Side
-	set   core.AVSet
-	g     core.MC
+	set   *core.AVSet
+	g     *core.MC
 	tries int
 	in    bool // a barrier is under way
 	ctx   core.Context
@@ -28,7 +28,7 @@ func (r *rejoiner) join() {
 		t.Fatalf("%s: 30 attempts to join", r.s.Name)
 	}
 	r.in = false
-	r.g = must(t, "JoinCollective", func() (core.MC, error) { return r.s.EP.JoinCollective(r.set.Addr(), r.set, 0, r.tries) })
+	r.g = must(t, "JoinCollective", func() (*core.MC, error) { return r.s.EP.JoinCollective(r.set.Addr(), r.set, 0, r.tries) })
 }
 
 func (r *rejoiner) leave() {

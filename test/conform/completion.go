@@ -99,7 +99,7 @@ func opFlags(t *testing.T, st Stack) {
 	p.Retry("send", func() error { return p.A.EP.Send(still[:4], 0, p.A.Peer, 21) })
 	recv(1)
 	p.WantNone(p.A)
-	alias := must(t, "Alias", func() (core.Endpoint, error) { return p.A.EP.Alias(core.Transmit | core.Completion) })
+	alias := must(t, "Alias", func() (*core.Endpoint, error) { return p.A.EP.Alias(core.Transmit | core.Completion) })
 	post(2)
 	p.Retry("send through the alias", func() error { return alias.Send(still[:4], 0, p.A.Peer, 22) })
 	p.Want(p.A, 22)

@@ -166,7 +166,7 @@ func cqFD(t *testing.T, st Stack) {
 }
 
 // pollRead is what applications do: TryWait, poll(2), read; until the completion is there.
-func pollRead(f core.Fabric, cq core.CompletionQueue, fd int, entries []core.CQEntry, want core.Context) error {
+func pollRead(f *core.Fabric, cq *core.CompletionQueue, fd int, entries []core.CQEntry, want core.Context) error {
 	end := time.Now().Add(Deadline - time.Second)
 	for time.Now().Before(end) {
 		n, err := cq.Read(entries)

@@ -25,7 +25,7 @@ func epStates(t *testing.T, st Stack) {
 	caps := allCaps(t, st)
 	p := Open(t, st, WithCaps(caps))
 	a := p.A
-	ep := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
+	ep := must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
 	b := make([]byte, 8)
 	dest := core.FIAddr(0)
 	bad := core.ErrOpBadState
@@ -48,7 +48,7 @@ func epStates(t *testing.T, st Stack) {
 	if st.EPType != core.EPTypeMsg {
 		return
 	}
-	ep = must(t, "OpenEndpoint", func() (core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
+	ep = must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
 	a.BindAll(ep)
 	a.ok("Enable", ep.Enable())
 	if err := ep.Send(b, 0, 0, 1); err == nil {
@@ -65,10 +65,10 @@ func epStates(t *testing.T, st Stack) {
 func epMissing(t *testing.T, st Stack) {
 	p := Open(t, st)
 	a := p.A
-	open := func() core.Endpoint {
-		return must(t, "OpenEndpoint", func() (core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
+	open := func() *core.Endpoint {
+		return must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
 	}
-	bindRest := func(ep core.Endpoint) {
+	bindRest := func(ep *core.Endpoint) {
 		if a.EQ != nil {
 			a.ok("BindEQ", ep.BindEQ(a.EQ, 0))
 		}
@@ -114,7 +114,7 @@ func epMissing(t *testing.T, st Stack) {
 func epBinds(t *testing.T, st Stack) {
 	p := Open(t, st)
 	a := p.A
-	ep := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
+	ep := must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
 	refuse(t, "BindCQ with a flag that is no direction", ep.BindCQ(a.TxCQ, core.BindTransmit|core.MultiRecv), core.ErrBadFlags)
 	a.ok("BindCQ", ep.BindCQ(a.TxCQ, core.BindTransmit|core.BindRecv))
 	refuse(t, "second queue for transmits", ep.BindCQ(a.TxCQ, core.BindTransmit), core.ErrInval)
@@ -124,7 +124,7 @@ func epBinds(t *testing.T, st Stack) {
 		refuse(t, "second vector", ep.BindAV(a.AV, 0), core.ErrInval)
 	}
 	if !st.OneDomain { // objects of another domain
-		other := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
+		other := must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return a.Domain.OpenEndpoint(a.Info) })
 		refuse(t, "BindCQ of another domain's queue", other.BindCQ(p.B.TxCQ, core.BindTransmit), core.ErrInval, core.ErrDomain)
 		a.ok("Close", other.Close())
 	}
@@ -185,20 +185,20 @@ func parentsBusy(t *testing.T, st Stack) {
 	}
 	for _, c := range []struct {
 		what string
-		open func(d core.Domain) core.Object
+		open func(d *core.Domain) core.Object
 	}{
-		{"completion queue", func(d core.Domain) core.Object { return object(d.OpenCQ(core.CQAttr{Format: core.CQFormatContext})) }},
-		{"counter", func(d core.Domain) core.Object { return object(d.OpenCounter(core.CntrAttr{})) }},
-		{"poll set", func(d core.Domain) core.Object { return object(d.OpenPoll(core.PollAttr{})) }},
-		{"vector", func(d core.Domain) core.Object { return object(d.OpenAV(core.AVAttr{})) }},
-		{"endpoint that is not enabled", func(d core.Domain) core.Object { return object(d.OpenEndpoint(info)) }},
-		{"event queue", func(core.Domain) core.Object { return object(f.OpenEQ(core.EQAttr{})) }},
-		{"wait set", func(core.Domain) core.Object { return object(f.OpenWait(core.WaitAttr{WaitObj: core.WaitUnspec})) }},
+		{"completion queue", func(d *core.Domain) core.Object { return object(d.OpenCQ(core.CQAttr{Format: core.CQFormatContext})) }},
+		{"counter", func(d *core.Domain) core.Object { return object(d.OpenCounter(core.CntrAttr{})) }},
+		{"poll set", func(d *core.Domain) core.Object { return object(d.OpenPoll(core.PollAttr{})) }},
+		{"vector", func(d *core.Domain) core.Object { return object(d.OpenAV(core.AVAttr{})) }},
+		{"endpoint that is not enabled", func(d *core.Domain) core.Object { return object(d.OpenEndpoint(info)) }},
+		{"event queue", func(*core.Domain) core.Object { return object(f.OpenEQ(core.EQAttr{})) }},
+		{"wait set", func(*core.Domain) core.Object { return object(f.OpenWait(core.WaitAttr{WaitObj: core.WaitUnspec})) }},
 	} {
 		if c.what == "vector" && st.EPType == core.EPTypeMsg || c.what == "counter" && info.Domain.CntrCnt == 0 {
 			continue // which has none
 		}
-		d := must(t, "OpenDomain", func() (core.Domain, error) { return f.OpenDomain(info) })
+		d := must(t, "OpenDomain", func() (*core.Domain, error) { return f.OpenDomain(info) })
 		o := c.open(d)
 		if o == nil {
 			t.Logf("not offered: %s", c.what)

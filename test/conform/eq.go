@@ -36,7 +36,7 @@ func eqObject(t *testing.T, st Stack) {
 		t.Errorf("Read after all were read: %v; want ErrAgain", err)
 	}
 	eqWait(t, p)
-	ro := must(t, "OpenEQ", func() (core.EventQueue, error) { return p.A.Fabric.OpenEQ(core.EQAttr{}) })
+	ro := must(t, "OpenEQ", func() (*core.EventQueue, error) { return p.A.Fabric.OpenEQ(core.EQAttr{}) })
 	refuse(t, "Write to a queue opened without Write", ro.Write(core.EQEvent{}, 0), core.ErrInval)
 	p.A.ok("Close EQ", ro.Close())
 }
@@ -44,7 +44,7 @@ func eqObject(t *testing.T, st Stack) {
 // eqWait checks the ways in which a blocking read of events ends, and the descriptor.
 func eqWait(t *testing.T, p *Pair) {
 	t.Helper()
-	eq := must(t, "OpenEQ", func() (core.EventQueue, error) {
+	eq := must(t, "OpenEQ", func() (*core.EventQueue, error) {
 		return p.A.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitFD, Flags: core.Write})
 	})
 	defer func() { p.A.ok("Close EQ", eq.Close()) }()

@@ -60,7 +60,7 @@ func modes(t *testing.T, st Stack) {
 	for _, m := range []core.Mode{core.ModeContext, core.ModeContext2, core.ModeMsgPrefix, core.ModeAsyncIOV, core.ModeRxCQData} {
 		t.Run(m.String(), func(t *testing.T) {
 			p := Open(t, st, WithHints(func(h *core.Info) { h.Mode = m }))
-			if st.Oblige {
+			if st.Comply {
 				m |= core.ModeRxCQData // which the layer in between asks for, to see whether remote CQ data takes receives
 			}
 			if p.A.Info.Mode&^m != 0 {
@@ -130,7 +130,7 @@ func values(t *testing.T, st Stack) {
 	}
 	// What the provider has, whatever is asked for; a profile has less.
 	management, tags := core.RMEnabled, uint64(core.TagGeneric)
-	if st.Oblige {
+	if st.Comply {
 		info, err := st.info("", st.hints(core.CapMsg))
 		if err != nil {
 			t.Fatal(err)

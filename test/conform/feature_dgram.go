@@ -60,13 +60,13 @@ func multicast(t *testing.T, st Stack) {
 	to, toEQ := member(p.B)
 	name := must(t, "Name", to.Name)
 	group := core.IPAddr(netip.AddrPortFrom(netip.MustParseAddr("239.7.7.9"), name.IP.Port()))
-	in := must(t, "Join", func() (core.MC, error) { return to.(core.Multicaster).Join(group, core.Recv, "here") })
+	in := must(t, "Join", func() (*core.MC, error) { return to.Join(group, core.Recv, "here") })
 	var ev core.EQEvent
 	p.until("event of the join", func() bool { return toEQ.Read(&ev, 0) == nil })
 	if ev.Type != core.EventJoinComplete || ev.Object != core.Object(in) || ev.Context != "here" {
 		t.Errorf("event %+v", ev)
 	}
-	out := must(t, "Join", func() (core.MC, error) { return from.(core.Multicaster).Join(group, core.Send, nil) })
+	out := must(t, "Join", func() (*core.MC, error) { return from.Join(group, core.Send, nil) })
 	buf := make([]byte, 64)
 	p.Retry("recv", func() error { return to.Recv(buf, 0, core.AddrUnspec, 1) })
 	p.Retry("sendmsg", func() error {
@@ -81,10 +81,10 @@ func multicast(t *testing.T, st Stack) {
 }
 
 // member opens a second endpoint of s, with an event queue.
-func member(s *Side) (core.Endpoint, core.EventQueue) {
+func member(s *Side) (*core.Endpoint, *core.EventQueue) {
 	s.T.Helper()
-	eq := must(s.T, "OpenEQ", func() (core.EventQueue, error) { return s.Fabric.OpenEQ(core.EQAttr{}) })
-	ep := must(s.T, "OpenEndpoint", func() (core.Endpoint, error) { return s.Domain.OpenEndpoint(s.Info) })
+	eq := must(s.T, "OpenEQ", func() (*core.EventQueue, error) { return s.Fabric.OpenEQ(core.EQAttr{}) })
+	ep := must(s.T, "OpenEndpoint", func() (*core.Endpoint, error) { return s.Domain.OpenEndpoint(s.Info) })
 	s.BindAll(ep)
 	s.ok("BindEQ", ep.BindEQ(eq, 0))
 	s.ok("Enable", ep.Enable())

@@ -151,7 +151,7 @@ func (d *driver) post() (bool, error) {
 func (d *driver) readTx() (bool, error) { return d.read(d.s.TxCQ, &d.sent) }
 func (d *driver) readRx() (bool, error) { return d.read(d.s.RxCQ, &d.received) }
 
-func (d *driver) read(cq core.CompletionQueue, count *int) (bool, error) {
+func (d *driver) read(cq *core.CompletionQueue, count *int) (bool, error) {
 	var e [8]core.CQEntry
 	for {
 		n, err := cq.Read(e[:])

@@ -26,7 +26,7 @@ func freePort(t *testing.T, node string) netip.AddrPort {
 func vectorFlags(t *testing.T, st Stack) {
 	p := Open(t, st)
 	for _, attr := range []core.AVAttr{{Type: core.AVMap}, {Type: core.AVTable, Flags: core.Symmetric}} {
-		av := must(t, "OpenAV", func() (core.AddressVector, error) { return p.A.Domain.OpenAV(attr) })
+		av := must(t, "OpenAV", func() (*core.AddressVector, error) { return p.A.Domain.OpenAV(attr) })
 		for _, f := range []core.Flags{core.More, core.SyncErr, 0} {
 			fi := make([]core.FIAddr, 1)
 			if n, err := av.Insert([]core.Addr{p.B.Addr}, fi, f); n != 1 || err != nil {
@@ -42,7 +42,7 @@ func vectorFlags(t *testing.T, st Stack) {
 		}
 		for _, f := range []core.Flags{core.BarrierSet, core.BroadcastSet, core.AllToAllSet, core.AllReduceSet, core.AllGatherSet, core.ReduceScatterSet,
 			core.ReduceSet, core.ScatterSet, core.GatherSet} {
-			s := must(t, "OpenSet", func() (core.AVSet, error) { return av.OpenSet(core.AVSetAttr{Flags: core.Universe | f}) })
+			s := must(t, "OpenSet", func() (*core.AVSet, error) { return av.OpenSet(core.AVSetAttr{Flags: core.Universe | f}) })
 			if len(s.Members()) == 0 {
 				t.Error("a set of all has no members")
 			}
@@ -79,9 +79,9 @@ func regions(t *testing.T, st Stack) {
 func regionOfEndpoint(t *testing.T, s *Side) {
 	info := s.Info.Dup()
 	info.Domain.MRMode |= core.MRModeEndpoint
-	d := must(t, "OpenDomain", func() (core.Domain, error) { return s.Fabric.OpenDomain(info) })
-	ep := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return d.OpenEndpoint(info) })
-	mr := must(t, "RegMR", func() (core.MemoryRegion, error) {
+	d := must(t, "OpenDomain", func() (*core.Domain, error) { return s.Fabric.OpenDomain(info) })
+	ep := must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return d.OpenEndpoint(info) })
+	mr := must(t, "RegMR", func() (*core.MemoryRegion, error) {
 		return d.RegMR(&core.MRAttr{IOV: [][]byte{make([]byte, 8)}, Access: allAccess, RequestedKey: 1})
 	})
 	refuse(t, "Enable of a region that is bound to no endpoint", mr.Enable(), core.ErrOpBadState)

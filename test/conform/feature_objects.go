@@ -141,7 +141,7 @@ func setName(t *testing.T, st Stack) {
 	p := Open(t, st)
 	var last error
 	for range 10 {
-		ep := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return p.A.Domain.OpenEndpoint(p.A.Info) })
+		ep := must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return p.A.Domain.OpenEndpoint(p.A.Info) })
 		name := core.IPAddr(freePort(t, st.node()))
 		last = ep.SetName(name)
 		if last == nil {
@@ -167,7 +167,7 @@ func setName(t *testing.T, st Stack) {
 func eventQueues(t *testing.T, st Stack) {
 	p := Open(t, st)
 	for _, w := range []core.WaitObj{core.WaitUnspec, core.WaitFD, core.WaitMutexCond, core.WaitYield} {
-		eq := must(t, "OpenEQ", func() (core.EventQueue, error) {
+		eq := must(t, "OpenEQ", func() (*core.EventQueue, error) {
 			return p.A.Fabric.OpenEQ(core.EQAttr{WaitObj: w, Flags: core.Write})
 		})
 		p.A.ok("Write", eq.Write(core.EQEvent{Type: core.EventNotify, Data: 7}, 0))
@@ -187,8 +187,8 @@ func eventQueues(t *testing.T, st Stack) {
 		}
 		p.A.ok("Close EQ", eq.Close())
 	}
-	eq := must(t, "OpenEQ", func() (core.EventQueue, error) { return p.A.Fabric.OpenEQ(core.EQAttr{}) })
-	d := must(t, "OpenDomain", func() (core.Domain, error) { return p.A.Fabric.OpenDomain(p.A.Info) })
+	eq := must(t, "OpenEQ", func() (*core.EventQueue, error) { return p.A.Fabric.OpenEQ(core.EQAttr{}) })
+	d := must(t, "OpenDomain", func() (*core.Domain, error) { return p.A.Fabric.OpenDomain(p.A.Info) })
 	p.A.ok("BindEQ of a domain", d.BindEQ(eq, 0))
 	p.A.ok("Close domain", d.Close())
 	p.A.ok("Close EQ", eq.Close())

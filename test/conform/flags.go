@@ -30,7 +30,7 @@ type flagged struct {
 	t     *testing.T
 	kinds []txKind
 	mem   []byte // of B: written to and read
-	mr    core.MemoryRegion
+	mr    *core.MemoryRegion
 	got   []byte // what B receives
 	res   []byte // results of reading atomics
 	cmp   []byte
@@ -161,7 +161,7 @@ func flagSelective(t *testing.T, st Stack) {
 		if s.Name == "A" {
 			a = counters{}
 			for _, d := range counterDirs[:4] {
-				a[d] = must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+				a[d] = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 				s.ok("BindCounter", s.EP.BindCounter(a[d], d))
 			}
 		}
@@ -285,10 +285,10 @@ func peekCounts(t *testing.T, st Stack) {
 	if !st.need(t, core.CapTagged) {
 		return
 	}
-	var c core.Counter
+	var c *core.Counter
 	p := Open(t, st, WithCaps(core.CapTagged), WithBefore(func(s *Side) {
 		if s.Name == "B" {
-			c = must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+			c = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 			s.ok("BindCounter", s.EP.BindCounter(c, core.Recv))
 		}
 	}))

@@ -147,7 +147,7 @@ func commitComplete(t *testing.T, st Stack) {
 		t.Fatalf("no file can be mapped in %s: %v", filepath.Dir(name), err)
 	}
 	p := Open(t, st, WithCaps(core.CapRMA|core.CapRMAPMem|core.CapAtomic))
-	reg := must(t, "RegMR", func() (core.MemoryRegion, error) {
+	reg := must(t, "RegMR", func() (*core.MemoryRegion, error) {
 		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem[100:]}, Access: allAccess, RequestedKey: 7, Flags: core.CapRMAPMem})
 	})
 	check := func(what string, want []byte) {

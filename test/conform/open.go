@@ -17,7 +17,7 @@ import (
 	"gofabric/internal/host"
 	"gofabric/provider/tcp"
 	"gofabric/provider/udp"
-	"gofabric/test/conform/oblige"
+	"gofabric/test/conform/comply"
 	"gofabric/test/conform/record"
 	"gofabric/test/together"
 	"gofabric/util/fault"
@@ -65,19 +65,19 @@ func Over(t *testing.T, s Stack, params map[string]string) Stack {
 		t.Fatal(err)
 	}
 	reg := core.NewRegistry(providers(t, store, machine)...)
-	reg.SetOverlay(over)
+	reg.SetHook(over)
 	if s.Record != nil {
-		reg.SetOverlay(&record.Overlay{Below: over, R: s.Record})
+		reg.SetHook(&record.Hook{Below: over, R: s.Record})
 	}
-	var obliging *oblige.Overlay
-	if s.Oblige {
-		obliging = &oblige.Overlay{Below: over}
-		reg.SetOverlay(obliging)
+	var complying *comply.Hook
+	if s.Comply {
+		complying = &comply.Hook{Below: over}
+		reg.SetHook(complying)
 	}
 	s.GetInfo = func(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error) {
 		asked := hints
-		if obliging != nil {
-			asked = obliging.Hints(hints)
+		if complying != nil {
+			asked = complying.Hints(hints)
 		}
 		below := flags
 		if s.Record != nil {
@@ -86,17 +86,17 @@ func Over(t *testing.T, s Stack, params map[string]string) Stack {
 			}
 		}
 		list, refusals, err := core.GetInfo(reg, machine, store, core.Query{Node: node, Service: service, Flags: below, Hints: asked})
-		if obliging != nil {
-			list, err = obliging.Results(hints, list, refusals, err)
+		if complying != nil {
+			list, err = complying.Results(hints, list, refusals, err)
 		}
 		if s.Record != nil {
 			s.Record.Asked(flags, hints, list, err)
 		}
 		return list, err
 	}
-	s.OpenFabric = func(info *core.Info) (core.Fabric, error) { return core.OpenFabric(reg, info) }
-	if obliging != nil {
-		info, err := obliging.Probe(s.hints(0), func(h *core.Info) ([]*core.Info, error) {
+	s.OpenFabric = func(info *core.Info) (*core.Fabric, error) { return core.OpenFabric(reg, info) }
+	if complying != nil {
+		info, err := complying.Probe(s.hints(0), func(h *core.Info) ([]*core.Info, error) {
 			list, _, err := core.GetInfo(reg, machine, store, core.Query{Node: s.Node, Flags: core.Source, Hints: h})
 			return list, err
 		})
@@ -106,7 +106,7 @@ func Over(t *testing.T, s Stack, params map[string]string) Stack {
 		if n := info.EP.MaxMsgSize; n > 0 && n < s.maxSize() {
 			s.MaxSize = n
 		}
-		s.MRMode, s.Manual = obliging.Demands.MRMode, info.Domain.DataProgress == core.ProgressManual
+		s.MRMode, s.Manual = complying.Demands.MRMode, info.Domain.DataProgress == core.ProgressManual
 	}
 	return s
 }

@@ -90,7 +90,7 @@ func (p *Pair) listen() {
 		p.B.also = p.A
 	}
 	s := p.B
-	s.PEP = must(p.T, "OpenPassiveEndpoint", func() (core.PassiveEndpoint, error) { return s.Fabric.OpenPassiveEndpoint(s.Info) })
+	s.PEP = must(p.T, "OpenPassiveEndpoint", func() (*core.PassiveEndpoint, error) { return s.Fabric.OpenPassiveEndpoint(s.Info) })
 	s.ok("BindEQ of the listener", s.PEP.BindEQ(s.EQ, 0))
 	s.ok("Listen", s.PEP.Listen())
 	s.Addr = must(p.T, "Name of the listener", s.PEP.Name)

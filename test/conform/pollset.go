@@ -18,7 +18,7 @@ func pollSet(t *testing.T, st Stack) {
 	if err != nil {
 		t.Fatalf("OpenPoll: %v", err)
 	}
-	c := must(t, "OpenCounter", func() (core.Counter, error) { return p.B.Domain.OpenCounter(core.CntrAttr{}) })
+	c := must(t, "OpenCounter", func() (*core.Counter, error) { return p.B.Domain.OpenCounter(core.CntrAttr{}) })
 	p.B.ok("Add of a queue", set.Add(p.B.RxCQ))
 	p.B.ok("Add of a counter", set.Add(c))
 	refuse(t, "Add of an endpoint", set.Add(p.B.EP), core.ErrInval)
@@ -58,9 +58,9 @@ func pollSet(t *testing.T, st Stack) {
 // memberCloses closes a member, which is no reason any more to keep the set: fi_cq(3) and fi_cntr(3) do not say that a set keeps its members open.
 func memberCloses(s *Side) {
 	s.T.Helper()
-	set := must(s.T, "OpenPoll", func() (core.PollSet, error) { return s.Domain.OpenPoll(core.PollAttr{}) })
-	c := must(s.T, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{}) })
-	cq := must(s.T, "OpenCQ", func() (core.CompletionQueue, error) {
+	set := must(s.T, "OpenPoll", func() (*core.PollSet, error) { return s.Domain.OpenPoll(core.PollAttr{}) })
+	c := must(s.T, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{}) })
+	cq := must(s.T, "OpenCQ", func() (*core.CompletionQueue, error) {
 		return s.Domain.OpenCQ(core.CQAttr{Format: core.CQFormatContext})
 	})
 	s.ok("Add", set.Add(c))
@@ -82,11 +82,11 @@ func waitSet(t *testing.T, st Stack) {
 	if err != nil {
 		t.Fatalf("OpenWait: %v", err)
 	}
-	d := must(t, "OpenDomain", func() (core.Domain, error) { return f.OpenDomain(info) })
-	cq := must(t, "OpenCQ", func() (core.CompletionQueue, error) {
+	d := must(t, "OpenDomain", func() (*core.Domain, error) { return f.OpenDomain(info) })
+	cq := must(t, "OpenCQ", func() (*core.CompletionQueue, error) {
 		return d.OpenCQ(core.CQAttr{Format: core.CQFormatTagged, WaitObj: core.WaitSetObj, WaitSet: w})
 	})
-	c := must(t, "OpenCounter", func() (core.Counter, error) {
+	c := must(t, "OpenCounter", func() (*core.Counter, error) {
 		return d.OpenCounter(core.CntrAttr{WaitObj: core.WaitSetObj, WaitSet: w})
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)

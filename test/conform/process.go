@@ -74,7 +74,7 @@ type far struct {
 	s    *Side
 	bufs map[core.Context][]byte
 	mem  []byte
-	mr   core.MemoryRegion
+	mr   *core.MemoryRegion
 }
 
 // ServeFar is the far side's test: it opens st and obeys until it is told to close, or its input ends.

@@ -99,7 +99,7 @@ func rdmKilled(t *testing.T, st Stack) {
 			t.Errorf("post: %v", err)
 		}
 	}
-	var mr core.MemoryRegion
+	var mr *core.MemoryRegion
 	if caps&core.CapRMA != 0 {
 		mr = p.B.Reg(make([]byte, len(big)), allAccess)
 	}

@@ -190,7 +190,7 @@ func scalStrangers(t *testing.T, st Stack) {
 	a, b := openScals(t, st, 3, caps)
 	b.ok("Remove", b.av.Remove([]core.FIAddr{b.peer}, 0))
 	var e core.CQEntry
-	wait := func(q core.CompletionQueue, what string) (err error) {
+	wait := func(q *core.CompletionQueue, what string) (err error) {
 		end := time.Now().Add(Deadline)
 		for n := 0; ; n++ {
 			entries := []core.CQEntry{{}}

@@ -162,7 +162,7 @@ func (p *Pair) forData() {
 func (s *Side) takesReceives() bool { return s.Info.Rx.Mode&core.ModeRxCQData != 0 }
 
 // settle waits until all earlier writes of A have reached B's memory.
-func settle(p *Pair, mr core.MemoryRegion) {
+func settle(p *Pair, mr *core.MemoryRegion) {
 	p.T.Helper()
 	var b [1]byte
 	p.Retry("read", func() error { return p.A.EP.Read(b[:], 0, p.A.Peer, mr.Base(), mr.Key(), 0xfeed) })

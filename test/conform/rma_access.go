@@ -95,7 +95,7 @@ func testAccess(t *testing.T, st Stack) {
 }
 
 // accessAfter checks that an RDM endpoint still reaches the peer after a refused access: at most what was in flight is lost.
-func accessAfter(p *Pair, mr core.MemoryRegion) {
+func accessAfter(p *Pair, mr *core.MemoryRegion) {
 	p.T.Helper()
 	if p.Stack.EPType != core.EPTypeRDM {
 		return

@@ -15,10 +15,10 @@ import (
 func rmaRegions(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapRMA))
 	mem := make([]byte, 100)
-	reg := func(key uint64) (core.MemoryRegion, error) {
+	reg := func(key uint64) (*core.MemoryRegion, error) {
 		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: key})
 	}
-	one := must(t, "RegMR", func() (core.MemoryRegion, error) { return reg(4711) })
+	one := must(t, "RegMR", func() (*core.MemoryRegion, error) { return reg(4711) })
 	mode := p.B.Info.Domain.MRMode
 	if mode&core.MRModeProvKey == 0 {
 		if one.Key() != 4711 {
@@ -41,7 +41,7 @@ func rmaRegions(t *testing.T, st Stack) {
 		}
 	}
 	p.B.ok("Close MR", one.Close())
-	again := must(t, "RegMR with a freed key", func() (core.MemoryRegion, error) { return reg(4711) })
+	again := must(t, "RegMR with a freed key", func() (*core.MemoryRegion, error) { return reg(4711) })
 	p.B.ok("Close MR", again.Close())
 
 	pk := Open(t, st, WithCaps(core.CapRMA), WithMRMode(core.MRModeVirtAddr|core.MRModeProvKey|core.MRModeAllocated))
@@ -50,9 +50,9 @@ func rmaRegions(t *testing.T, st Stack) {
 		return
 	}
 	keys := map[uint64]bool{}
-	var mrs []core.MemoryRegion
+	var mrs []*core.MemoryRegion
 	for range 50 {
-		mr := must(t, "RegMR", func() (core.MemoryRegion, error) {
+		mr := must(t, "RegMR", func() (*core.MemoryRegion, error) {
 			return pk.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 5})
 		})
 		if keys[mr.Key()] || mr.Key() == core.KeyNotAvail {
@@ -121,7 +121,7 @@ func rmaMany(t *testing.T, st Stack) {
 	const n, each = 400, 700
 	p := Open(t, st, WithCaps(core.CapRMA))
 	var mem, local [2][]byte
-	var mr [2]core.MemoryRegion
+	var mr [2]*core.MemoryRegion
 	for i, s := range []*Side{p.A, p.B} {
 		mem[i], local[i] = make([]byte, n*each), Pattern(n*each, uint64(i))
 		mr[i] = s.Reg(mem[i], allAccess)
@@ -187,7 +187,7 @@ func rmaLocal(t *testing.T, st Stack) {
 }
 
 // settleLocal is settle with registered memory.
-func settleLocal(p *Pair, b []byte, lr, mr core.MemoryRegion) {
+func settleLocal(p *Pair, b []byte, lr, mr *core.MemoryRegion) {
 	p.T.Helper()
 	p.Retry("read", func() error { return p.A.EP.Read(b, lr.Desc(), p.A.Peer, mr.Base(), mr.Key(), 0xfeed) })
 	p.Want(p.A, 0xfeed)

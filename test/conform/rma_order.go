@@ -98,13 +98,13 @@ func rmaEvents(t *testing.T, st Stack) {
 	if !st.need(t, core.CapRMA|core.CapRMAEvent) {
 		return
 	}
-	var rd, wr core.Counter
+	var rd, wr *core.Counter
 	p := Open(t, st, WithCaps(core.CapRMA|core.CapRMAEvent), WithBefore(func(s *Side) {
 		if s.Name != "B" {
 			return
 		}
-		open := func() core.Counter {
-			return must(t, "OpenCounter", func() (core.Counter, error) {
+		open := func() *core.Counter {
+			return must(t, "OpenCounter", func() (*core.Counter, error) {
 				return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec})
 			})
 		}
@@ -113,10 +113,12 @@ func rmaEvents(t *testing.T, st Stack) {
 		s.ok("BindCounter RemoteWrite", s.EP.BindCounter(wr, core.RemoteWrite))
 	}))
 	mem := make([]byte, 5000)
-	mrc := must(t, "OpenCounter", func() (core.Counter, error) { return p.B.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
-	mr := must(t, "RegMR", func() (core.MemoryRegion, error) {
+	mrc := must(t, "OpenCounter", func() (*core.Counter, error) { return p.B.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+	mr := must(t, "RegMR", func() (*core.MemoryRegion, error) {
 		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 9, Flags: core.CapRMAEvent},
-			func(mr core.MemoryRegion) { p.B.ok("BindCounter of the region", mr.BindCounter(mrc, core.RemoteWrite)) })
+			func(mr *core.MemoryRegion) {
+				p.B.ok("BindCounter of the region", mr.BindCounter(mrc, core.RemoteWrite))
+			})
 	})
 	const n = 25
 	buf := make([]byte, 5000)
@@ -138,7 +140,7 @@ func rmaEvents(t *testing.T, st Stack) {
 	defer cancel()
 	for _, c := range []struct {
 		name string
-		c    core.Counter
+		c    *core.Counter
 		want uint64
 	}{{"RemoteWrite", wr, n}, {"RemoteRead", rd, 2 * n}, {"region", mrc, n}} {
 		if err := c.c.Wait(ctx, c.want); err != nil {

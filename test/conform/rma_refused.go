@@ -184,7 +184,7 @@ func (p *Pair) refusedAtOnce(what string, post func() error) bool {
 		return false
 	}
 	notOffered(p.T, err)
-	if !p.Stack.Oblige || !oneOf(err, core.ErrKeyRejected, core.ErrAccess) {
+	if !p.Stack.Comply || !oneOf(err, core.ErrKeyRejected, core.ErrAccess) {
 		p.T.Fatalf("%s: %v", what, err)
 	}
 	if !strings.Contains(err.Error(), "On hardware: ") {
@@ -194,7 +194,7 @@ func (p *Pair) refusedAtOnce(what string, post func() error) bool {
 }
 
 // goodAfter sends a message and writes, and wants both to arrive, and nothing else.
-func (p *Pair) goodAfter(what string, mr core.MemoryRegion, mem []byte) {
+func (p *Pair) goodAfter(what string, mr *core.MemoryRegion, mem []byte) {
 	p.T.Helper()
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 3)
 	p.forData()
@@ -215,11 +215,11 @@ func (p *Pair) goodAfter(what string, mr core.MemoryRegion, mem []byte) {
 
 // refusedCounters checks that refused accesses count as errors, and only as that.
 func refusedCounters(t *testing.T, st Stack) {
-	var writes, reads, remote core.Counter
-	var all []core.Counter
+	var writes, reads, remote *core.Counter
+	var all []*core.Counter
 	p := Open(t, st, WithCaps(core.CapRMA), WithBefore(func(s *Side) {
-		open := func(dir core.Flags) core.Counter {
-			c := must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+		open := func(dir core.Flags) *core.Counter {
+			c := must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 			s.ok("BindCounter", s.EP.BindCounter(c, dir))
 			all = append(all, c)
 			return c
@@ -274,7 +274,7 @@ func refusedLarge(t *testing.T, st Stack) {
 	type half struct {
 		from, to *Side
 		mem      []byte
-		mr       core.MemoryRegion
+		mr       *core.MemoryRegion
 		posted   core.Context
 		ended    core.Context
 	}
@@ -302,7 +302,7 @@ func refusedLarge(t *testing.T, st Stack) {
 		for _, h := range halves {
 			for h.posted < rounds {
 				err := post(h)
-				if oneOf(err, core.ErrKeyRejected) && st.Oblige {
+				if oneOf(err, core.ErrKeyRejected) && st.Comply {
 					h.ended++
 				} else if errors.Is(err, core.ErrAgain) {
 					break

@@ -22,12 +22,12 @@ const scalBits = 4
 type scal struct {
 	t            testing.TB
 	info         *core.Info
-	fabric       core.Fabric
-	domain       core.Domain
-	av           core.AddressVector
-	sep          core.ScalableEndpoint
-	tx, rx       []core.Endpoint
-	txCQ, rxCQ   []core.CompletionQueue
+	fabric       *core.Fabric
+	domain       *core.Domain
+	av           *core.AddressVector
+	sep          *core.ScalableEndpoint
+	tx, rx       []*core.Endpoint
+	txCQ, rxCQ   []*core.CompletionQueue
 	addr         core.Addr
 	peer         core.FIAddr // of the other one
 	other        *scal
@@ -45,15 +45,17 @@ func openScal(t testing.TB, st Stack, n int, caps core.Flags) *scal {
 		t.Fatalf("asked for %d contexts, offered %d and %d, at most %d and %d", n, s.info.EP.TxCtxCnt, s.info.EP.RxCtxCnt, s.info.Domain.MaxEPTxCtx, s.info.Domain.MaxEPRxCtx)
 	}
 	s.fabric = st.open(t, s.info)
-	s.domain = must(t, "OpenDomain", func() (core.Domain, error) { return s.fabric.OpenDomain(s.info) })
-	s.av = must(t, "OpenAV", func() (core.AddressVector, error) { return s.domain.OpenAV(core.AVAttr{RxCtxBits: scalBits}) })
-	s.sep = must(t, "OpenScalable", func() (core.ScalableEndpoint, error) { return s.domain.OpenScalable(s.info) })
+	s.domain = must(t, "OpenDomain", func() (*core.Domain, error) { return s.fabric.OpenDomain(s.info) })
+	s.av = must(t, "OpenAV", func() (*core.AddressVector, error) { return s.domain.OpenAV(core.AVAttr{RxCtxBits: scalBits}) })
+	s.sep = must(t, "OpenScalable", func() (*core.ScalableEndpoint, error) { return s.domain.OpenScalable(s.info) })
 	s.ok("BindAV", s.sep.BindAV(s.av, 0))
 	for i := range n {
-		s.tx = append(s.tx, must(t, "TxContext", func() (core.Endpoint, error) { return s.sep.TxContext(i, nil) }))
-		s.rx = append(s.rx, must(t, "RxContext", func() (core.Endpoint, error) { return s.sep.RxContext(i, nil) }))
-		cq := func() core.CompletionQueue {
-			return must(t, "OpenCQ", func() (core.CompletionQueue, error) { return s.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged}) })
+		s.tx = append(s.tx, must(t, "TxContext", func() (*core.Endpoint, error) { return s.sep.TxContext(i, nil) }))
+		s.rx = append(s.rx, must(t, "RxContext", func() (*core.Endpoint, error) { return s.sep.RxContext(i, nil) }))
+		cq := func() *core.CompletionQueue {
+			return must(t, "OpenCQ", func() (*core.CompletionQueue, error) {
+				return s.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged})
+			})
 		}
 		s.txCQ, s.rxCQ = append(s.txCQ, cq()), append(s.rxCQ, cq())
 		s.ok("BindCQ", s.tx[i].BindCQ(s.txCQ[i], core.BindTransmit))
@@ -98,13 +100,13 @@ func (s *scal) close() {
 		return
 	}
 	s.finished = true
-	for _, list := range [][]core.Endpoint{s.tx, s.rx} {
+	for _, list := range [][]*core.Endpoint{s.tx, s.rx} {
 		for _, e := range list {
 			s.ok("Close context", e.Close())
 		}
 	}
 	s.ok("Close scalable endpoint", s.sep.Close())
-	for _, list := range [][]core.CompletionQueue{s.txCQ, s.rxCQ} {
+	for _, list := range [][]*core.CompletionQueue{s.txCQ, s.rxCQ} {
 		for _, q := range list {
 			s.ok("Close CQ", q.Close())
 		}
@@ -141,7 +143,7 @@ func (s *scal) progress() {
 }
 
 // next waits for a queue's next completion.
-func (s *scal) next(q core.CompletionQueue, what string) Got {
+func (s *scal) next(q *core.CompletionQueue, what string) Got {
 	s.t.Helper()
 	g, err := s.await(q, what)
 	if err != nil {
@@ -150,7 +152,7 @@ func (s *scal) next(q core.CompletionQueue, what string) Got {
 	return g
 }
 
-func (s *scal) await(q core.CompletionQueue, what string) (Got, error) {
+func (s *scal) await(q *core.CompletionQueue, what string) (Got, error) {
 	end := time.Now().Add(Deadline)
 	var e [1]core.CQEntry
 	var src [1]core.FIAddr
@@ -173,7 +175,7 @@ func (s *scal) await(q core.CompletionQueue, what string) (Got, error) {
 }
 
 // want waits for the success of the operation with ctx, which must be the queue's next completion.
-func (s *scal) want(q core.CompletionQueue, ctx core.Context, what string) Got {
+func (s *scal) want(q *core.CompletionQueue, ctx core.Context, what string) Got {
 	s.t.Helper()
 	g := s.next(q, what)
 	if g.Err != nil || g.Ctx != ctx {
@@ -185,7 +187,7 @@ func (s *scal) want(q core.CompletionQueue, ctx core.Context, what string) Got {
 // none fails if any queue has something.
 func (s *scal) none() {
 	s.t.Helper()
-	for _, list := range [][]core.CompletionQueue{s.txCQ, s.rxCQ} {
+	for _, list := range [][]*core.CompletionQueue{s.txCQ, s.rxCQ} {
 		for i, q := range list {
 			var e [1]core.CQEntry
 			if k, err := q.Read(e[:]); k != 0 || !errors.Is(err, core.ErrAgain) {
@@ -304,7 +306,7 @@ func scalRMA(t *testing.T, st Stack) {
 	const n, size = 3, 4096
 	a, b := openScals(t, st, n, scalCaps)
 	mem := make([]byte, n*size)
-	mr := must(t, "RegMR", func() (core.MemoryRegion, error) {
+	mr := must(t, "RegMR", func() (*core.MemoryRegion, error) {
 		return b.domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: core.RemoteRead | core.RemoteWrite, RequestedKey: 5})
 	})
 	defer func() { b.ok("Close MR", mr.Close()) }()

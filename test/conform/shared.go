@@ -25,10 +25,10 @@ func testShared(t *testing.T, st Stack) {
 
 // sharedTx sends through a transmit context of two operations.
 func sharedTx(t *testing.T, st Stack) {
-	var stx core.SharedTx
+	var stx *core.SharedTx
 	p := Open(t, st, WithBefore(func(s *Side) {
 		if s.Name == "A" {
-			stx = must(t, "OpenSTX", func() (core.SharedTx, error) { return s.Domain.OpenSTX(&core.TxAttr{Size: 2}) })
+			stx = must(t, "OpenSTX", func() (*core.SharedTx, error) { return s.Domain.OpenSTX(&core.TxAttr{Size: 2}) })
 			s.ok("BindSTX", s.EP.BindSTX(stx))
 			refuse(t, "BindSTX again", s.EP.BindSTX(stx), core.ErrInval)
 		}
@@ -57,20 +57,22 @@ func sharedTx(t *testing.T, st Stack) {
 // sharedRx receives for two endpoints from one context, with a queue of its own or with theirs.
 func sharedRx(t *testing.T, st Stack, own bool) {
 	h := WithHints(func(h *core.Info) { h.EP.RxCtxCnt = core.SharedContext })
-	var srx core.SharedRx
-	var cq core.CompletionQueue
+	var srx *core.SharedRx
+	var cq *core.CompletionQueue
 	p := Open(t, st, h, WithBefore(func(s *Side) {
 		if s.Name != "B" {
 			return
 		}
-		srx = must(t, "OpenSRX", func() (core.SharedRx, error) { return s.Domain.OpenSRX(nil) })
+		srx = must(t, "OpenSRX", func() (*core.SharedRx, error) { return s.Domain.OpenSRX(nil) })
 		if own {
-			cq = must(t, "OpenCQ", func() (core.CompletionQueue, error) { return s.Domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged}) })
+			cq = must(t, "OpenCQ", func() (*core.CompletionQueue, error) {
+				return s.Domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged})
+			})
 			s.ok("BindCQ of the SRX", srx.BindCQ(cq, core.Recv))
 		}
 		s.ok("BindSRX", s.EP.BindSRX(srx))
 	}))
-	second := must(t, "OpenEndpoint", func() (core.Endpoint, error) { return p.B.Domain.OpenEndpoint(p.B.Info) })
+	second := must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return p.B.Domain.OpenEndpoint(p.B.Info) })
 	p.B.BindAll(second)
 	p.B.ok("BindSRX", second.BindSRX(srx))
 	p.B.ok("Enable", second.Enable())

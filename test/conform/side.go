@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"gofabric/core"
-	"gofabric/test/conform/oblige"
+	"gofabric/test/conform/comply"
 )
 
 // Side is one end of a Pair.
@@ -17,15 +17,15 @@ type Side struct {
 	T      testing.TB
 	Stack  Stack
 	Info   *core.Info
-	Fabric core.Fabric
-	Domain core.Domain
-	EQ     core.EventQueue
-	TxCQ   core.CompletionQueue
-	RxCQ   core.CompletionQueue // TxCQ unless the queues are split
-	AV     core.AddressVector
-	SRX    core.SharedRx
-	PEP    core.PassiveEndpoint
-	EP     core.Endpoint
+	Fabric *core.Fabric
+	Domain *core.Domain
+	EQ     *core.EventQueue
+	TxCQ   *core.CompletionQueue
+	RxCQ   *core.CompletionQueue // TxCQ unless the queues are split
+	AV     *core.AddressVector
+	SRX    *core.SharedRx
+	PEP    *core.PassiveEndpoint
+	EP     *core.Endpoint
 	Addr   core.Addr   // the endpoint's (RDM) or listener's name
 	Peer   core.FIAddr // the other side in AV; AddrUnspec on MSG endpoints
 	keyFI  core.FIAddr // of the authorization key in AV
@@ -71,22 +71,22 @@ func openSide(t testing.TB, st Stack, name string, k config, share *Side) *Side 
 		}
 	} else {
 		s.Fabric = st.open(t, info)
-		s.Domain = must(t, "OpenDomain", func() (core.Domain, error) { return s.Fabric.OpenDomain(info) })
+		s.Domain = must(t, "OpenDomain", func() (*core.Domain, error) { return s.Fabric.OpenDomain(info) })
 	}
-	s.TxCQ = must(t, "OpenCQ", func() (core.CompletionQueue, error) { return s.Domain.OpenCQ(k.cq) })
+	s.TxCQ = must(t, "OpenCQ", func() (*core.CompletionQueue, error) { return s.Domain.OpenCQ(k.cq) })
 	s.RxCQ = s.TxCQ
 	if k.splitCQ {
-		s.RxCQ = must(t, "OpenCQ", func() (core.CompletionQueue, error) { return s.Domain.OpenCQ(k.cq) })
+		s.RxCQ = must(t, "OpenCQ", func() (*core.CompletionQueue, error) { return s.Domain.OpenCQ(k.cq) })
 	}
 	if st.EPType == core.EPTypeMsg {
-		s.EQ = must(t, "OpenEQ", func() (core.EventQueue, error) {
+		s.EQ = must(t, "OpenEQ", func() (*core.EventQueue, error) {
 			return s.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec, Flags: core.Write})
 		})
 		if st.SharedRx {
-			s.SRX = must(t, "OpenSRX", func() (core.SharedRx, error) { return s.Domain.OpenSRX(info.Rx) })
+			s.SRX = must(t, "OpenSRX", func() (*core.SharedRx, error) { return s.Domain.OpenSRX(info.Rx) })
 		}
 	} else {
-		s.AV = must(t, "OpenAV", func() (core.AddressVector, error) { return s.Domain.OpenAV(k.av) })
+		s.AV = must(t, "OpenAV", func() (*core.AddressVector, error) { return s.Domain.OpenAV(k.av) })
 	}
 	return s
 }
@@ -94,7 +94,7 @@ func openSide(t testing.TB, st Stack, name string, k config, share *Side) *Side 
 // openEP opens the endpoint of info, binds everything and enables it.
 func (s *Side) openEP(info *core.Info) {
 	s.T.Helper()
-	s.EP = must(s.T, "OpenEndpoint", func() (core.Endpoint, error) { return s.Domain.OpenEndpoint(info) })
+	s.EP = must(s.T, "OpenEndpoint", func() (*core.Endpoint, error) { return s.Domain.OpenEndpoint(info) })
 	s.BindAll(s.EP)
 	if s.cfg.before != nil {
 		s.cfg.before(s)
@@ -103,7 +103,7 @@ func (s *Side) openEP(info *core.Info) {
 }
 
 // BindAll binds the side's objects to ep.
-func (s *Side) BindAll(ep core.Endpoint) {
+func (s *Side) BindAll(ep *core.Endpoint) {
 	s.T.Helper()
 	if s.TxCQ == s.RxCQ {
 		s.ok("BindCQ", ep.BindCQ(s.TxCQ, core.BindTransmit|core.BindRecv|s.cfg.bindFlags))
@@ -123,13 +123,7 @@ func (s *Side) BindAll(ep core.Endpoint) {
 }
 
 // Rx is where receives are posted: the shared context if there is one, else the endpoint.
-func (s *Side) Rx() interface {
-	core.Receiver
-	core.TaggedReceiver
-	Cancel(core.Context) error
-	GetOpt(core.EPOpt) (int, error)
-	SetOpt(core.EPOpt, int) error
-} {
+func (s *Side) Rx() core.Receiver {
 	if s.SRX != nil {
 		return s.SRX
 	}
@@ -137,16 +131,16 @@ func (s *Side) Rx() interface {
 }
 
 // Reg registers buf with a key of the application's choice unless the provider chooses; with MRModeEndpoint, for the side's endpoint.
-func (s *Side) Reg(buf []byte, access core.Flags) core.MemoryRegion {
+func (s *Side) Reg(buf []byte, access core.Flags) *core.MemoryRegion {
 	s.T.Helper()
 	s.keys++
-	return must(s.T, "RegMR", func() (core.MemoryRegion, error) {
+	return must(s.T, "RegMR", func() (*core.MemoryRegion, error) {
 		return s.RegAttr(&core.MRAttr{IOV: [][]byte{buf}, Access: access, RequestedKey: s.keys})
 	})
 }
 
 // RegAttr registers memory, and binds to it what bind does; with MRModeEndpoint, for the side's endpoint.
-func (s *Side) RegAttr(attr *core.MRAttr, bind ...func(core.MemoryRegion)) (core.MemoryRegion, error) {
+func (s *Side) RegAttr(attr *core.MRAttr, bind ...func(*core.MemoryRegion)) (*core.MemoryRegion, error) {
 	mr, err := s.Domain.RegMR(attr)
 	for _, f := range bind {
 		if err == nil {
@@ -176,7 +170,7 @@ func (s *Side) CloseEP() {
 }
 
 // ended says that the test came to an end early, and leaves all that it has opened to the fabric's Abandon.
-func (s *Side) ended() bool { return s.Stack.Oblige && s.T.Skipped() }
+func (s *Side) ended() bool { return s.Stack.Comply && s.T.Skipped() }
 
 // Close closes what the side owns, in an order in which nothing is busy.
 func (s *Side) Close() {
@@ -258,7 +252,7 @@ func must[T any](t testing.TB, what string, f func() (T, error)) T {
 // notOffered skips the rest of a test that came upon something which the provider says that it has not.
 func notOffered(t testing.TB, err error) {
 	t.Helper()
-	var no *oblige.NotOffered
+	var no *comply.NotOffered
 	if errors.As(err, &no) {
 		t.Skipf("not offered: %s", no.What)
 	}

@@ -38,8 +38,8 @@ type Stack struct {
 
 	Record *record.Recorder // notes what themes that pass have shown; may be nil
 
-	// Oblige has Over do what the stack's Infos demand of applications (package oblige), for stacks that demand something. MRMode is then what of it shows.
-	Oblige bool
+	// Comply has Over do what the stack's Infos demand of applications (package comply), for stacks that demand something. MRMode is then what of it shows.
+	Comply bool
 	MRMode core.MRMode
 
 	Only   []string // themes that are run, if not all
@@ -47,7 +47,7 @@ type Stack struct {
 
 	// GetInfo and OpenFabric are the registry's. GetInfo has the arguments of fi_getinfo(3).
 	GetInfo    func(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error)
-	OpenFabric func(info *core.Info) (core.Fabric, error)
+	OpenFabric func(info *core.Info) (*core.Fabric, error)
 }
 
 func (s Stack) node() string {
@@ -106,11 +106,11 @@ func (s Stack) info(service string, hints *core.Info) (*core.Info, error) {
 }
 
 // open opens a fabric. What a test that comes to an end early leaves open is closed behind it.
-func (s Stack) open(t testing.TB, info *core.Info) core.Fabric {
+func (s Stack) open(t testing.TB, info *core.Info) *core.Fabric {
 	t.Helper()
-	f := must(t, "OpenFabric", func() (core.Fabric, error) { return s.OpenFabric(info) })
-	if s.Oblige {
-		t.Cleanup(f.(interface{ Abandon() }).Abandon)
+	f := must(t, "OpenFabric", func() (*core.Fabric, error) { return s.OpenFabric(info) })
+	if s.Comply {
+		t.Cleanup(f.Driver().(interface{ Abandon() }).Abandon)
 	}
 	return f
 }

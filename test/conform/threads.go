@@ -63,7 +63,7 @@ func (h *threads) sender(w int) {
 }
 
 // reader reads one of the queues until all operations of the side are done.
-func (h *threads) reader(cq core.CompletionQueue, count *atomic.Int64, rx bool) {
+func (h *threads) reader(cq *core.CompletionQueue, count *atomic.Int64, rx bool) {
 	var e [4]core.CQEntry
 	for count.Load() < threadWorkers*threadEach && !h.over() {
 		n, err := cq.Read(e[:])

@@ -25,15 +25,15 @@ func testTrigger(t *testing.T, st Stack) {
 }
 
 // counter opens a counter that closes before the side does; it must not be bound to the endpoint.
-func (s *Side) counter() core.Counter {
+func (s *Side) counter() *core.Counter {
 	s.T.Helper()
-	c := must(s.T, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+	c := must(s.T, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 	s.T.Cleanup(func() { s.ok("Close counter", c.Close()) })
 	return c
 }
 
 // wantCount waits, asleep, until c of the side has come to n.
-func (s *Side) wantCount(what string, c core.Counter, n uint64) {
+func (s *Side) wantCount(what string, c *core.Counter, n uint64) {
 	s.T.Helper()
 	for end := time.Now().Add(Deadline); s.Stack.Manual && c.Value() < n && c.ErrValue() == 0 && time.Now().Before(end); {
 		for _, x := range []*Side{s, s.also} {
@@ -91,7 +91,7 @@ func triggerKinds(t *testing.T, st Stack) {
 	for round, done := 0, false; !done; round++ {
 		done = round == 1
 		at := uint64(0)
-		when := func(c core.Counter) *core.TriggeredContext {
+		when := func(c *core.Counter) *core.TriggeredContext {
 			return &core.TriggeredContext{Cntr: c, Threshold: at}
 		}
 		// fire posts the operation of A, checks that it waits, and triggers it.
@@ -207,12 +207,12 @@ func triggerAsleep(t *testing.T, st Stack) {
 	if st.Offers(t, caps|core.CapRMA|core.CapRMAEvent) {
 		caps |= core.CapRMA | core.CapRMAEvent
 	}
-	var c core.Counter
+	var c *core.Counter
 	p := Open(t, st, WithCaps(caps), withAuto(), WithBefore(func(s *Side) {
 		if s.Name != "B" {
 			return
 		}
-		c = must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+		c = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 		dir := core.Recv
 		if caps&core.CapRMA != 0 {
 			dir |= core.RemoteWrite
@@ -233,7 +233,7 @@ func triggerAsleep(t *testing.T, st Stack) {
 			p.Retry("recv", func() error { return p.B.Rx().Recv(in, 0, core.AddrUnspec, core.Context(200+i)) })
 		}
 	}
-	var mr core.MemoryRegion
+	var mr *core.MemoryRegion
 	if caps&core.CapRMA != 0 {
 		mr = p.B.Reg(make([]byte, 8), allAccess)
 	}

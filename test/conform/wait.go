@@ -38,7 +38,7 @@ func (s *Side) Pump() {
 	}
 }
 
-func (s *Side) pumpCQ(cq core.CompletionQueue, rx bool) {
+func (s *Side) pumpCQ(cq *core.CompletionQueue, rx bool) {
 	s.T.Helper()
 	var entries [32]core.CQEntry
 	var src [32]core.FIAddr

@@ -39,13 +39,13 @@ func (s *Side) queue(w core.DeferredWork) {
 }
 
 // sendWork is a deferred send of the side.
-func (s *Side) sendWork(buf []byte, to core.FIAddr, trig core.Counter, at uint64, done core.Counter) core.DeferredWork {
+func (s *Side) sendWork(buf []byte, to core.FIAddr, trig *core.Counter, at uint64, done *core.Counter) core.DeferredWork {
 	return core.DeferredWork{Threshold: at, TriggeringCntr: trig, CompletionCntr: done, OpType: core.OpSend,
 		Msg: &core.OpMsg{EP: s.EP, Msg: core.MsgArgs{IOV: [][]byte{buf}, Addr: to}}}
 }
 
 // recvWork is a deferred receive of the side.
-func (s *Side) recvWork(buf []byte, trig core.Counter, at uint64, done core.Counter) core.DeferredWork {
+func (s *Side) recvWork(buf []byte, trig *core.Counter, at uint64, done *core.Counter) core.DeferredWork {
 	return core.DeferredWork{Threshold: at, TriggeringCntr: trig, CompletionCntr: done, OpType: core.OpRecv,
 		Msg: &core.OpMsg{EP: s.rxObject(), Msg: core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec}}}
 }
@@ -201,7 +201,7 @@ func workReported(t *testing.T, st Stack) {
 func workFlush(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTrigger))
 	c, d, done := p.A.counter(), p.A.counter(), p.A.counter()
-	work := func(ctx core.Context, trig core.Counter, flags core.Flags) {
+	work := func(ctx core.Context, trig *core.Counter, flags core.Flags) {
 		t.Helper()
 		w := p.A.sendWork(still[:8], p.A.Peer, trig, 1, done)
 		w.Ctx, w.Msg.Msg.Ctx, w.Msg.Flags = ctx, ctx, flags
@@ -275,7 +275,7 @@ func workTree(t *testing.T, st Stack) {
 	const n, rounds, size = 13, 20, 3000
 	k := makeConfig([]Option{WithCaps(core.CapTrigger), withAuto()})
 	sides := make([]*Side, n)
-	got := make([]core.Counter, n)
+	got := make([]*core.Counter, n)
 	for i := range sides {
 		var share *Side
 		if i > 0 {
@@ -285,7 +285,7 @@ func workTree(t *testing.T, st Stack) {
 		s.openEP(s.Info)
 		s.Addr = must(t, "Name", s.EP.Name)
 		sides[i] = s
-		got[i] = must(t, "OpenCounter", func() (core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
+		got[i] = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 	}
 	bufs := make([][rounds][]byte, n)
 	for i, s := range sides {

@@ -10,12 +10,12 @@ import (
 
 // Side is one endpoint with everything it needs.
 type Side struct {
-	Fabric core.Fabric
-	Domain core.Domain
-	CQ     core.CompletionQueue
-	AV     core.AddressVector
-	EP     core.Endpoint
-	MR     core.MemoryRegion // key 1
+	Fabric *core.Fabric
+	Domain *core.Domain
+	CQ     *core.CompletionQueue
+	AV     *core.AddressVector
+	EP     *core.Endpoint
+	MR     *core.MemoryRegion // key 1
 	Peer   core.FIAddr
 	Got    [64]core.CQEntry
 }

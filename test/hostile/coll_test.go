@@ -16,7 +16,7 @@ import (
 // joinBoth makes a group of both ends, which takes a moment.
 func joinBoth(p *conform.Pair) error {
 	ends := []*conform.Side{p.A, p.B}
-	var groups []core.MC
+	var groups []*core.MC
 	for i, s := range ends {
 		set, err := s.AV.OpenSet(core.AVSetAttr{})
 		if err != nil {

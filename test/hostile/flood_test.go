@@ -78,7 +78,7 @@ func TestFloodChild(t *testing.T) {
 
 // exhaust opens endpoints until one is refused, and closes them again.
 func exhaust(p *conform.Pair) (err error) {
-	var eps []core.Endpoint
+	var eps []*core.Endpoint
 	defer func() {
 		for _, ep := range eps {
 			if e := ep.Close(); e != nil && err == nil {

@@ -101,7 +101,7 @@ type besieged struct {
 	*conform.Pair
 	attackers, decoy child
 	decoyAt          string
-	guests           []core.Endpoint // that were opened for attackers' requests
+	guests           []*core.Endpoint // that were opened for attackers' requests
 	buf              [2][64]byte
 	es               []core.CQEntry
 }

@@ -41,11 +41,11 @@ type keep struct {
 	t      *testing.T
 	name   string
 	info   *core.Info
-	fabric core.Fabric
-	domain core.Domain
-	cq     core.CompletionQueue
-	av     core.AddressVector
-	ep     core.Endpoint
+	fabric *core.Fabric
+	domain *core.Domain
+	cq     *core.CompletionQueue
+	av     *core.AddressVector
+	ep     *core.Endpoint
 	addr   core.Addr
 	es     []core.CQEntry
 	done   map[core.Context]int
@@ -132,7 +132,7 @@ func (k *keep) pump() {
 
 // stats are the endpoint's counts.
 func (k *keep) stats() rxd.Stats {
-	s, ok := rxd.StatsOf(k.ep)
+	s, ok := rxd.StatsOf(k.ep.Driver())
 	if !ok {
 		k.t.Fatal("no endpoint of rxd")
 	}
@@ -149,7 +149,7 @@ type castle struct {
 	// between, if not nil, is called between passes.
 	between func()
 	mem     []byte // that strangers are after
-	mr      core.MemoryRegion
+	mr      *core.MemoryRegion
 	seen    map[netip.AddrPort]bool // where strangers came from
 }
 

@@ -31,7 +31,7 @@ func small(t *testing.T, st conform.Stack, budget string) conform.Stack {
 		list, _, err := core.GetInfo(reg, machine, params, core.Query{Node: node, Service: service, Flags: flags, Hints: hints})
 		return list, err
 	}
-	st.OpenFabric = func(info *core.Info) (core.Fabric, error) { return core.OpenFabric(reg, info) }
+	st.OpenFabric = func(info *core.Info) (*core.Fabric, error) { return core.OpenFabric(reg, info) }
 	return st
 }
 

@@ -28,17 +28,17 @@ const bufSize = 4 << 20
 
 // ours is an endpoint of this module with the buffers tx, rx and mem.
 type ours struct {
-	fabric core.Fabric
-	domain core.Domain
-	cq     core.CompletionQueue
-	eq     core.EventQueue
-	av     core.AddressVector
-	pep    core.PassiveEndpoint
-	ep     core.Endpoint
+	fabric *core.Fabric
+	domain *core.Domain
+	cq     *core.CompletionQueue
+	eq     *core.EventQueue
+	av     *core.AddressVector
+	pep    *core.PassiveEndpoint
+	ep     *core.Endpoint
 	info   *core.Info
 	dest   core.FIAddr
-	req    *core.Info     // the latest connection request
-	cntrs  []core.Counter // where there are: in the order of counted
+	req    *core.Info      // the latest connection request
+	cntrs  []*core.Counter // where there are: in the order of counted
 	opened []core.Object
 
 	tx, rx, mem []byte
@@ -103,9 +103,9 @@ func (o *ours) open(provider string, kind core.EPType, more core.Flags) error {
 	}
 	o.info = infos[0]
 	err = errors.Join(
-		keep(o, &o.fabric, func() (core.Fabric, error) { return core.OpenFabric(registry, o.info) }),
-		keep(o, &o.domain, func() (core.Domain, error) { return o.fabric.OpenDomain(o.info) }),
-		keep(o, &o.cq, func() (core.CompletionQueue, error) {
+		keep(o, &o.fabric, func() (*core.Fabric, error) { return core.OpenFabric(registry, o.info) }),
+		keep(o, &o.domain, func() (*core.Domain, error) { return o.fabric.OpenDomain(o.info) }),
+		keep(o, &o.cq, func() (*core.CompletionQueue, error) {
 			return o.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged})
 		}),
 		o.reg(o.mem, core.RemoteRead|core.RemoteWrite, keyAll),
@@ -116,35 +116,35 @@ func (o *ours) open(provider string, kind core.EPType, more core.Flags) error {
 		return err
 	}
 	if kind == core.EPTypeRDM {
-		err := keep(o, &o.av, func() (core.AddressVector, error) { return o.domain.OpenAV(core.AVAttr{}) })
+		err := keep(o, &o.av, func() (*core.AddressVector, error) { return o.domain.OpenAV(core.AVAttr{}) })
 		for range counted {
 			if strings.HasSuffix(provider, "rxd") && err == nil {
-				var c core.Counter
-				err = keep(o, &c, func() (core.Counter, error) { return o.domain.OpenCounter(core.CntrAttr{}) })
+				var c *core.Counter
+				err = keep(o, &c, func() (*core.Counter, error) { return o.domain.OpenCounter(core.CntrAttr{}) })
 				o.cntrs = append(o.cntrs, c)
 			}
 		}
 		if more&core.CapCollective != 0 && err == nil {
-			err = keep(o, &o.eq, func() (core.EventQueue, error) { return o.fabric.OpenEQ(core.EQAttr{}) })
+			err = keep(o, &o.eq, func() (*core.EventQueue, error) { return o.fabric.OpenEQ(core.EQAttr{}) })
 		}
 		return errors.Join(err, o.openEP(o.info))
 	}
 	return errors.Join(
-		keep(o, &o.eq, func() (core.EventQueue, error) { return o.fabric.OpenEQ(core.EQAttr{}) }),
-		keep(o, &o.pep, func() (core.PassiveEndpoint, error) { return o.fabric.OpenPassiveEndpoint(o.info) }),
+		keep(o, &o.eq, func() (*core.EventQueue, error) { return o.fabric.OpenEQ(core.EQAttr{}) }),
+		keep(o, &o.pep, func() (*core.PassiveEndpoint, error) { return o.fabric.OpenPassiveEndpoint(o.info) }),
 		o.pep.BindEQ(o.eq, 0), o.pep.Listen(),
 	)
 }
 
 func (o *ours) reg(b []byte, access core.Flags, key uint64) error {
-	var mr core.MemoryRegion
-	return keep(o, &mr, func() (core.MemoryRegion, error) {
+	var mr *core.MemoryRegion
+	return keep(o, &mr, func() (*core.MemoryRegion, error) {
 		return o.domain.RegMR(&core.MRAttr{IOV: [][]byte{b}, Access: access, RequestedKey: key})
 	})
 }
 
 func (o *ours) openEP(info *core.Info) error {
-	if err := keep(o, &o.ep, func() (core.Endpoint, error) { return o.domain.OpenEndpoint(info) }); err != nil {
+	if err := keep(o, &o.ep, func() (*core.Endpoint, error) { return o.domain.OpenEndpoint(info) }); err != nil {
 		return err
 	}
 	err := o.ep.BindCQ(o.cq, core.BindTransmit|core.BindRecv)

@@ -18,7 +18,7 @@ func TestRXMBounded(t *testing.T) {
 		}
 		for i := range 3 {
 			for _, n := range l.natives {
-				l.until("only one connection", func() bool { return l.ours.ep.(interface{ Connections() int }).Connections() <= 1 })
+				l.until("only one connection", func() bool { return l.ours.ep.Driver().(interface{ Connections() int }).Connections() <= 1 })
 				name := l.tell(n, "name")
 				l.must(l.ours.insert(name))
 				l.message(l.ours, n, op{call: "tsend"}, 1000+70_000*i, false)

@@ -148,7 +148,7 @@ func TestRXMLanes(t *testing.T) {
 						for range 2 {                         // connections come while there is something to do
 							l.transfers()
 						}
-						if n := l.ours.ep.(interface{ Connections() int }).Connections(); s.name != "debian" && n != ends.conns {
+						if n := l.ours.ep.Driver().(interface{ Connections() int }).Connections(); s.name != "debian" && n != ends.conns {
 							t.Errorf("%d connections, want %d", n, ends.conns)
 						}
 					})

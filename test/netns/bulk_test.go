@@ -163,7 +163,7 @@ func metric(name string) (string, error) {
 
 // stats are the counts of an endpoint of rxd.
 func (n *node) stats() (string, error) {
-	s, ok := rxd.StatsOf(n.ep)
+	s, ok := rxd.StatsOf(n.ep.Driver())
 	if !ok {
 		return "", fmt.Errorf("no endpoint of rxd")
 	}

@@ -33,14 +33,14 @@ type node struct {
 	mu sync.Mutex // orders output lines
 
 	info   *core.Info
-	fabric core.Fabric
-	domain core.Domain
-	cq     core.CompletionQueue
-	eq     core.EventQueue
-	av     core.AddressVector
-	ep     core.Endpoint
-	pep    core.PassiveEndpoint
-	eps    []core.Endpoint // of the command endpoint
+	fabric *core.Fabric
+	domain *core.Domain
+	cq     *core.CompletionQueue
+	eq     *core.EventQueue
+	av     *core.AddressVector
+	ep     *core.Endpoint
+	pep    *core.PassiveEndpoint
+	eps    []*core.Endpoint // of the command endpoint
 
 	out      []byte // sent from
 	in       []byte // received into: nobody looks at it

@@ -57,13 +57,13 @@ func check(t testing.TB, err error) {
 // side is one endpoint with everything it needs.
 type side struct {
 	t      testing.TB
-	fabric core.Fabric
-	domain core.Domain
+	fabric *core.Fabric
+	domain *core.Domain
 	info   *core.Info
-	cq     core.CompletionQueue
-	av     core.AddressVector
-	ep     core.Endpoint
-	mr     core.MemoryRegion
+	cq     *core.CompletionQueue
+	av     *core.AddressVector
+	ep     *core.Endpoint
+	mr     *core.MemoryRegion
 	peer   core.FIAddr // the latest that was inserted
 	got    [64]core.CQEntry
 	done   map[core.Context]int // completions seen
@@ -158,7 +158,7 @@ func (s *side) take() {
 
 // conns counts the connections.
 func (s *side) conns() int {
-	return s.ep.(interface{ Connections() int }).Connections()
+	return s.ep.Driver().(interface{ Connections() int }).Connections()
 }
 
 // until makes progress at all sides until cond.

@@ -85,11 +85,11 @@ func descriptors(t *testing.T, n int) int {
 // place is an RDM endpoint and what belongs to it.
 type place struct {
 	t      *testing.T
-	fabric core.Fabric
-	domain core.Domain
-	cq     core.CompletionQueue
-	av     core.AddressVector
-	ep     core.Endpoint
+	fabric *core.Fabric
+	domain *core.Domain
+	cq     *core.CompletionQueue
+	av     *core.AddressVector
+	ep     *core.Endpoint
 	hold   bool // exchange answers when it has heard all
 }
 
@@ -281,7 +281,7 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-func name(t *testing.T, ep core.Endpoint) string {
+func name(t *testing.T, ep *core.Endpoint) string {
 	t.Helper()
 	a, err := ep.Name()
 	if err != nil {

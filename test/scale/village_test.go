@@ -31,11 +31,11 @@ type village struct {
 	stack  string
 	ip     netip.Addr
 	first  int
-	fabric core.Fabric
-	domain core.Domain
-	cq     core.CompletionQueue
-	av     core.AddressVector
-	eps    []core.Endpoint
+	fabric *core.Fabric
+	domain *core.Domain
+	cq     *core.CompletionQueue
+	av     *core.AddressVector
+	eps    []*core.Endpoint
 	bufs   [][8]byte
 	answer [][8]byte
 	heard  int

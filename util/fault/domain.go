@@ -40,15 +40,15 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 func (d *domain) Opaque() {}
 
 // Below is the domain that this one stands on.
-func (d *domain) Below() core.Domain { return d.below }
+func (d *domain) Below() core.DomainDriver { return d.below }
 
 // OpenEndpoint opens a DGRAM endpoint (fi_endpoint(3)).
-func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
+func (d *domain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
 	return dgep.Open(d, &d.Domain, info)
 }
 
 // OpenSRX opens a shared receive context (fi_srx_context(3)).
-func (d *domain) OpenSRX(attr *core.RxAttr) (core.SharedRx, error) {
+func (d *domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
 	return dgep.OpenSRX(&d.Domain, attr)
 }
 

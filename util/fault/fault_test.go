@@ -93,7 +93,7 @@ func TestBadVariable(t *testing.T) {
 
 // end is a port of "mem;fault" and what came to it.
 type end struct {
-	dom  core.Domain
+	dom  *core.Domain
 	port dgram.Port
 	got  []string
 }
@@ -123,7 +123,7 @@ func open(t *testing.T, n *fabrictest.Node, stack string) *end {
 	if e.dom, err = f.OpenDomain(infos[0]); err != nil {
 		t.Fatal(err)
 	}
-	if e.port, err = e.dom.(dgram.Domain).OpenPort(infos[0], e); err != nil {
+	if e.port, err = e.dom.Driver().(dgram.Domain).OpenPort(infos[0], e); err != nil {
 		t.Fatal(err)
 	}
 	if f.Close() == nil || e.dom.Close() == nil {
@@ -146,7 +146,7 @@ func open(t *testing.T, n *fabrictest.Node, stack string) *end {
 }
 
 func (e *end) locked(f func()) {
-	p := e.dom.(dgram.Domain).Progress()
+	p := e.dom.Driver().(dgram.Domain).Progress()
 	p.Lock()
 	defer p.Unlock()
 	f()
@@ -174,10 +174,10 @@ func TestPort(t *testing.T) {
 			time.Sleep(time.Second)
 			b.locked(func() { text = strings.Join(b.got, "\n") })
 			var ok bool
-			if s, ok = fault.StatsOf(a.dom); !ok {
+			if s, ok = fault.StatsOf(a.dom.Driver()); !ok {
 				t.Error("no counts")
 			}
-			if _, ok := fault.StatsOf(b.dom); ok {
+			if _, ok := fault.StatsOf(b.dom.Driver()); ok {
 				t.Error("counts without the layer")
 			}
 			if want := int(s.Sent - s.Lost + s.Duplicated); s.Sent != 1000 || len(b.got) != want {
@@ -245,12 +245,12 @@ func TestTimes(t *testing.T) {
 }
 
 // stranger is a provider whose domains are no dgram.Domain.
-type stranger struct{ core.Fabric }
+type stranger struct{ core.FabricDriver }
 
-func (stranger) Close() error                               { return nil }
-func (stranger) OpenDomain(*core.Info) (core.Domain, error) { return strangeDomain{}, nil }
+func (stranger) Close() error                                     { return nil }
+func (stranger) OpenDomain(*core.Info) (core.DomainDriver, error) { return strangeDomain{}, nil }
 
-type strangeDomain struct{ core.Domain }
+type strangeDomain struct{ core.DomainDriver }
 
 func (strangeDomain) Close() error { return nil }
 

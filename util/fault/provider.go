@@ -73,13 +73,13 @@ func (p *Provider) Infos(base *core.Info) []*core.Info {
 }
 
 // OpenFabric is not called, for a layer needs something below it.
-func (p *Provider) OpenFabric(*core.Info) (core.Fabric, error) {
+func (p *Provider) OpenFabric(*core.Info) (core.FabricDriver, error) {
 	return nil, &core.OpError{Op: "fi_fabric", Provider: layerName, Err: core.ErrNoSys, Hint: "name the provider below, as in udp;fault or tcp;fault"}
 }
 
 // OpenFabricOver opens the layer's fabric over that of a provider of datagrams (fi_fabric(3)), which is closed with it. The fabric of a provider of connections
 // becomes the layer's: it is told to have its connections suffer.
-func (p *Provider) OpenFabricOver(info *core.Info, below core.Fabric) (core.Fabric, error) {
+func (p *Provider) OpenFabricOver(info *core.Info, below core.FabricDriver) (core.FabricDriver, error) {
 	if c, ok := below.(conduit.Impairable); ok {
 		if err := c.Impair(info, &maker{s: p.s, start: mono.Now()}); err != nil {
 			return nil, err

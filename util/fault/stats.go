@@ -10,7 +10,7 @@ import (
 type Stats = impair.Stats
 
 // StatsOf returns the counts of a domain of this layer, or of one that stands on it; false if there is none. It takes the domain's lock.
-func StatsOf(d core.Domain) (Stats, bool) {
+func StatsOf(d core.DomainDriver) (Stats, bool) {
 	for d != nil {
 		if f, ok := d.(interface{ Faults() Stats }); ok {
 			return f.Faults(), true
@@ -19,7 +19,7 @@ func StatsOf(d core.Domain) (Stats, bool) {
 			sum, on := c.Faults()
 			return sum.Packets, on
 		}
-		over, ok := d.(interface{ Below() core.Domain })
+		over, ok := d.(interface{ Below() core.DomainDriver })
 		if !ok {
 			break
 		}
@@ -33,12 +33,12 @@ type StreamStats = impair.StreamStats
 
 // ConnectionsOf returns the counts of the connections of a domain that stands on faulty ones; false if it does not. Those of connections that wait to be
 // accepted are not in it. It takes the domain's lock.
-func ConnectionsOf(d core.Domain) (StreamStats, bool) {
+func ConnectionsOf(d core.DomainDriver) (StreamStats, bool) {
 	for d != nil {
 		if c, ok := d.(conduit.Impaired); ok {
 			return c.Faults()
 		}
-		over, ok := d.(interface{ Below() core.Domain })
+		over, ok := d.(interface{ Below() core.DomainDriver })
 		if !ok {
 			break
 		}

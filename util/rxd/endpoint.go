@@ -18,8 +18,7 @@ import (
 // endpoint is a reliable-datagram endpoint: a port below, and the engine that knows the peers. Everything in it is guarded by the domain's lock.
 type endpoint struct {
 	front.Endpoint
-	front.Transmitter
-	front.Receiver
+	front.Transfers
 	front.Connectionless
 	d    *domain
 	prog *progress.Engine
@@ -41,7 +40,7 @@ type endpoint struct {
 	lost     error
 }
 
-var _ core.Endpoint = (*endpoint)(nil)
+var _ core.EndpointDriver = (*endpoint)(nil)
 
 func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 	ep := &endpoint{d: d, prog: d.prog}
@@ -131,29 +130,31 @@ func (ep *endpoint) ends(src uint64) (local, peer netip.AddrPort) {
 	return local, front.NoPeer
 }
 
-// BindAV binds the vector that destinations index (fi_ep_bind(3)).
-func (ep *endpoint) BindAV(v core.AddressVector, flags core.Flags) error {
-	if err := ep.Endpoint.BindAV(v, flags); err != nil {
-		return err
+// Bind binds an object (fi_ep_bind(3)): the port hears of the addresses in the vector; with a shared receive context the endpoint receives into buffers posted
+// there.
+func (ep *endpoint) Bind(obj any, flags core.Flags) error {
+	switch x := obj.(type) {
+	case *front.AddressVector:
+		if err := ep.Endpoint.Bind(x, flags); err != nil {
+			return err
+		}
+		ep.WatchAV(ep.inserted, ep.removed)
+		ep.prog.Lock()
+		defer ep.prog.Unlock()
+		dgram.ExpectAll(ep.port, ep.Known)
+		return nil
+	case *front.SharedRx:
+		rx, err := ep.TakeSRX(x)
+		if err != nil {
+			return err
+		}
+		ep.prog.Lock()
+		defer ep.prog.Unlock()
+		ep.own = rx
+		ep.become(ep.port) // nobody is known before Enable
+		return nil
 	}
-	ep.WatchAV(ep.inserted, ep.removed)
-	ep.prog.Lock()
-	defer ep.prog.Unlock()
-	dgram.ExpectAll(ep.port, ep.Known)
-	return nil
-}
-
-// BindSRX makes the endpoint receive into buffers of a shared context (fi_ep_bind(3)).
-func (ep *endpoint) BindSRX(s core.SharedRx) error {
-	rx, err := ep.TakeSRX(s)
-	if err != nil {
-		return err
-	}
-	ep.prog.Lock()
-	defer ep.prog.Unlock()
-	ep.own = rx
-	ep.become(ep.port) // nobody is known before Enable
-	return nil
+	return ep.Endpoint.Bind(obj, flags)
 }
 
 // Conns implements front.Base.
@@ -256,8 +257,8 @@ func (ep *endpoint) SetOpt(opt core.EPOpt, value int) error {
 }
 
 // Alias opens a second door to the endpoint (fi_ep_alias(3)).
-func (ep *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
-	return ep.OpenAlias(ep, &ep.Transmitter, &ep.Receiver, flags)
+func (ep *endpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
+	return ep.OpenAlias(ep, &ep.Transfers, flags)
 }
 
 // Close closes the endpoint (fi_close(3)). What was sent is transmitted until peers have acknowledged it, for as long as OptLinger allows.

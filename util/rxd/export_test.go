@@ -20,14 +20,14 @@ func (c portChanger) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, er
 }
 
 // ChangePorts has the endpoints of a domain stand on what change makes of their ports.
-func ChangePorts(d core.Domain, change func(dgram.Port) dgram.Port) {
-	dom := d.(*domain)
+func ChangePorts(d *core.Domain, change func(dgram.Port) dgram.Port) {
+	dom := d.Driver().(*domain)
 	dom.below = portChanger{dom.below, change}
 }
 
 // Gathers says whether what was posted to an endpoint waits for company, and whether the application is thought to stay away.
-func Gathers(ep core.Endpoint) (staged, late bool) {
-	e := ep.(*endpoint)
+func Gathers(ep *core.Endpoint) (staged, late bool) {
+	e := ep.Driver().(*endpoint)
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	n := 0

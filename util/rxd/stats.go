@@ -23,7 +23,7 @@ func (ep *endpoint) String() string {
 }
 
 // StatsOf returns the counts of an endpoint of this package; false for another one. It takes the domain's lock.
-func StatsOf(ep core.Endpoint) (Stats, bool) {
+func StatsOf(ep core.EndpointDriver) (Stats, bool) {
 	e, ok := ep.(*endpoint)
 	if !ok {
 		return Stats{}, false

@@ -52,7 +52,7 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 }
 
 // Below is the domain that this one stands on.
-func (d *domain) Below() core.Domain { return d.below }
+func (d *domain) Below() core.DomainDriver { return d.below }
 
 // conn is what connections of an endpoint need to know. Nothing goes around a network with faults.
 func (d *domain) conn(info *core.Info) *engine.Config {
@@ -80,7 +80,7 @@ func (d *domain) forget(key uint64) {
 }
 
 // OpenEndpoint opens an endpoint (fi_endpoint(3)).
-func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
+func (d *domain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
 	ep, err := d.open("fi_endpoint", info)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (d *domain) open(op string, info *core.Info) (*endpoint, error) {
 }
 
 // OpenScalable opens an endpoint with several contexts (fi_scalable_ep, fi_endpoint(3)).
-func (d *domain) OpenScalable(info *core.Info) (core.ScalableEndpoint, error) {
+func (d *domain) OpenScalable(info *core.Info, _ *core.ScalableEndpoint) (core.ScalableDriver, error) {
 	ep, err := d.open("fi_scalable_ep", info)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (d *domain) OpenScalable(info *core.Info) (core.ScalableEndpoint, error) {
 }
 
 // OpenSRX opens a shared receive context (fi_srx_context, fi_endpoint(3)).
-func (d *domain) OpenSRX(attr *core.RxAttr) (core.SharedRx, error) {
+func (d *domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
 	s, err := front.OpenSharedRx(&d.Domain, attr, d.s.rxLimits())
 	if err != nil {
 		return nil, err

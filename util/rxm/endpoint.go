@@ -14,8 +14,7 @@ import (
 // endpoint is a reliable-datagram endpoint: a listener below, and a connection to each peer that it talks to. Everything in it is guarded by the domain's lock.
 type endpoint struct {
 	front.Endpoint
-	front.Transmitter
-	front.Receiver
+	front.Transfers
 	front.Connectionless
 	peers.Set
 	d     *domain
@@ -30,7 +29,7 @@ type endpoint struct {
 	packets packets
 }
 
-var _ core.Endpoint = (*endpoint)(nil)
+var _ core.EndpointDriver = (*endpoint)(nil)
 
 func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 	ep := &endpoint{d: d, prog: d.prog, below: info.Lower()}
@@ -85,23 +84,24 @@ func (ep *endpoint) listenAt(a core.Addr) error {
 	return nil
 }
 
-// BindAV binds the vector that destinations index (fi_ep_bind(3)).
-func (ep *endpoint) BindAV(v core.AddressVector, flags core.Flags) error {
-	if err := ep.Endpoint.BindAV(v, flags); err != nil {
+// Bind binds an object (fi_ep_bind(3)): with a shared receive context the endpoint receives into buffers posted there.
+func (ep *endpoint) Bind(obj any, flags core.Flags) error {
+	switch x := obj.(type) {
+	case *front.AddressVector:
+		if err := ep.Endpoint.Bind(x, flags); err != nil {
+			return err
+		}
+		ep.Watch()
+		return nil
+	case *front.SharedRx:
+		rx, err := ep.TakeSRX(x)
+		if err == nil {
+			ep.own = rx
+			ep.SetRx(rx)
+		}
 		return err
 	}
-	ep.Watch()
-	return nil
-}
-
-// BindSRX makes the endpoint receive into buffers of a shared context (fi_ep_bind(3)).
-func (ep *endpoint) BindSRX(s core.SharedRx) error {
-	rx, err := ep.TakeSRX(s)
-	if err == nil {
-		ep.own = rx
-		ep.SetRx(rx)
-	}
-	return err
+	return ep.Endpoint.Bind(obj, flags)
 }
 
 // Enable starts listening (fi_enable(3)).
@@ -186,8 +186,8 @@ func (ep *endpoint) SetOpt(opt core.EPOpt, value int) error {
 }
 
 // Alias opens a second door to the endpoint (fi_ep_alias(3)).
-func (ep *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
-	return ep.OpenAlias(ep, &ep.Transmitter, &ep.Receiver, flags)
+func (ep *endpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
+	return ep.OpenAlias(ep, &ep.Transfers, flags)
 }
 
 // Close closes the endpoint and its connections (fi_close(3)). What was sent is delivered first, for as long as OptLinger allows.

@@ -78,12 +78,12 @@ func (p *Provider) SetDefaults(info, hints *core.Info) {
 }
 
 // OpenFabric is not called, for a layer needs something below it.
-func (p *Provider) OpenFabric(*core.Info) (core.Fabric, error) {
+func (p *Provider) OpenFabric(*core.Info) (core.FabricDriver, error) {
 	return nil, &core.OpError{Op: "fi_fabric", Provider: layerName, Err: core.ErrNoSys, Hint: "name the provider below, as in tcp;ofi_rxm"}
 }
 
 // OpenFabricOver opens the layer's fabric over that of a provider of connections (fi_fabric(3)). The fabric below is closed with it.
-func (p *Provider) OpenFabricOver(info *core.Info, below core.Fabric) (core.Fabric, error) {
+func (p *Provider) OpenFabricOver(info *core.Info, below core.FabricDriver) (core.FabricDriver, error) {
 	f := &fabric{p: p}
 	f.InitLayer(info, below, hints)
 	return f, nil

@@ -2,11 +2,12 @@ package strict
 
 import (
 	"gofabric/core"
+	"gofabric/util/hook"
 )
 
 // vector is an address vector.
 type vector struct {
-	core.AddressVector
+	hook.AV
 	d *domain
 
 	bits  int  // of an address that select a receive context
@@ -16,42 +17,31 @@ type vector struct {
 	known map[core.FIAddr]bool
 }
 
-func (v *vector) inner() core.Object { return v.AddressVector }
-
 // OpenAV is fi_av_open(3).
-func (d *domain) OpenAV(attr core.AVAttr) (core.AddressVector, error) {
+func (d *domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriver, error) {
 	const op = "fi_av_open"
 	if attr.Name != "" && d.k.Caps&core.CapSharedAV == 0 {
-		return nil, d.o.misuse(op, core.ErrNoSys, "the provider has no vectors that processes share (FI_SHARED_AV)")
+		return nil, d.h.misuse(op, core.ErrNoSys, "the provider has no vectors that processes share (FI_SHARED_AV)")
 	}
 	if d.k.AVType != core.AVUnspec {
 		attr.Type = d.k.AVType
 	}
-	below, err := d.Domain.OpenAV(attr)
+	below, err := d.Domain.OpenAV(attr, self)
 	if err != nil {
 		return nil, err
 	}
-	v := &vector{AddressVector: below, d: d, bits: attr.RxCtxBits, async: attr.Flags&core.EventFlag != 0, known: map[core.FIAddr]bool{}}
+	v := &vector{AV: hook.AV{AVDriver: below}, d: d, bits: attr.RxCtxBits, async: attr.Flags&core.EventFlag != 0, known: map[core.FIAddr]bool{}}
 	if v.async || d.info.Caps&core.CapMulticast != 0 {
 		v.known = nil // indices come later, or from elsewhere
 	}
-	d.mu.Lock()
-	d.vectors[v] = true
-	d.mu.Unlock()
-	d.f.stands(below, v)
 	return v, nil
-}
-
-// BindEQ is fi_av_bind(3).
-func (v *vector) BindEQ(eq core.EventQueue, flags core.Flags) error {
-	return v.AddressVector.BindEQ(peel(eq), flags)
 }
 
 // Insert is fi_av_insert(3). Fewer than asked is no error: the application must look.
 func (v *vector) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
-	n, err := v.AddressVector.Insert(addrs, fi, flags, context...)
+	n, err := v.AV.Insert(addrs, fi, flags, context...)
 	if err == nil && n < len(addrs) && n >= 0 && !v.async && flags&core.EventFlag == 0 {
-		v.d.o.say("fi_av_insert: not all addresses were taken; those refused have FI_ADDR_NOTAVAIL, and sending to that crashes hardware providers: compare the " +
+		v.d.h.say("fi_av_insert: not all addresses were taken; those refused have FI_ADDR_NOTAVAIL, and sending to that crashes hardware providers: compare the " +
 			"result with what was asked for")
 	}
 	if v.async || len(fi) < len(addrs) || flags&core.EventFlag != 0 {
@@ -69,7 +59,7 @@ func (v *vector) has(a core.FIAddr) bool {
 	return v.known == nil || v.known[a<<v.bits>>v.bits]
 }
 
-// all notes that indices are known which nobody was told: everything counts as known then.
+// all notes that the vector has indices that the application was not told: everything counts as known then.
 func (v *vector) all(n int) {
 	if n > 0 {
 		v.d.mu.Lock()
@@ -90,7 +80,7 @@ func (v *vector) learn(fi []core.FIAddr) {
 
 // InsertSvc is fi_av_insertsvc(3).
 func (v *vector) InsertSvc(node, service string, flags core.Flags, context ...any) (core.FIAddr, error) {
-	fi, err := v.AddressVector.InsertSvc(node, service, flags, context...)
+	fi, err := v.AV.InsertSvc(node, service, flags, context...)
 	if err == nil && !v.async {
 		v.learn([]core.FIAddr{fi})
 	}
@@ -99,7 +89,7 @@ func (v *vector) InsertSvc(node, service string, flags core.Flags, context ...an
 
 // InsertSym is fi_av_insertsym(3).
 func (v *vector) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
-	n, err := v.AddressVector.InsertSym(node, nodecnt, service, svccnt, fi, flags, context...)
+	n, err := v.AV.InsertSym(node, nodecnt, service, svccnt, fi, flags, context...)
 	if v.async || len(fi) < nodecnt*svccnt {
 		v.all(n)
 	} else if err == nil {
@@ -110,25 +100,13 @@ func (v *vector) InsertSym(node string, nodecnt int, service string, svccnt int,
 
 // Remove is fi_av_remove(3).
 func (v *vector) Remove(fi []core.FIAddr, flags core.Flags) error {
-	err := v.AddressVector.Remove(fi, flags)
+	err := v.AV.Remove(fi, flags)
 	if err == nil {
 		v.d.mu.Lock()
 		for _, a := range fi {
 			delete(v.known, a)
 		}
 		v.d.mu.Unlock()
-	}
-	return err
-}
-
-// Close is fi_close(3).
-func (v *vector) Close() error {
-	err := v.AddressVector.Close()
-	if err == nil {
-		v.d.mu.Lock()
-		delete(v.d.vectors, v)
-		v.d.mu.Unlock()
-		v.d.f.gone(v.AddressVector)
 	}
 	return err
 }

@@ -1,112 +1,99 @@
 package strict
 
-import (
-	"gofabric/core"
-)
+import "gofabric/core"
 
 // Limits of calls, as an adapter has them.
 
-func (s *state) check(c *call) error {
-	if err := s.alive(c.op); err != nil {
-		return err
-	}
-	for _, look := range []func(*call) error{s.checkCaps, s.checkSizes, s.checkIOV, s.checkNumbers, s.checkPeer, s.checkRemote} {
-		if err := look(c); err != nil {
-			return err
-		}
+// steps are what a transfer goes through before it is posted.
+var steps = [...]func(*transfer) error{(*transfer).checkState, (*transfer).checkCaps, (*transfer).checkSizes, (*transfer).checkIOV, (*transfer).checkNumbers,
+	(*transfer).checkPeer, (*transfer).checkRemote, (*transfer).strip, (*transfer).lend}
+
+// checkState: calls on what is closed or not enabled.
+func (t *transfer) checkState() error {
+	switch {
+	case t.s.closed.Load():
+		return t.misuse(core.ErrBadF, "the object is closed. On hardware: its memory is freed, and this is a crash or worse")
+	case !t.s.enabled.Load():
+		return t.misuse(core.ErrOpBadState, "the endpoint is not enabled (fi_enable). On hardware: there is no queue yet to post to, and this is a crash or an error")
 	}
 	return nil
 }
 
 // checkCaps: what was not asked for is not there.
-func (s *state) checkCaps(c *call) error {
-	need := core.CapMsg
-	switch {
-	case c.tagged:
-		need = core.CapTagged
-	case c.kind == read || c.kind == write:
-		need = core.CapRMA
-	case c.kind == atomicRead || c.kind == atomicWrite:
-		need = core.CapAtomic
+func (t *transfer) checkCaps() error {
+	caps, need := t.s.info.Caps, needs[t.Call.Op()].caps
+	if t.Call.Receives() && t.multi() && caps&core.CapMultiRecv == 0 {
+		return t.misuse(core.ErrBadFlags, "FI_MULTI_RECV was not among the capabilities that the endpoint was opened with. On hardware: the buffer takes one message")
 	}
-	if c.kind == recv && c.flags&core.MultiRecv != 0 && s.info.Caps&core.CapMultiRecv == 0 {
-		return s.d.o.misuse(c.op, core.ErrBadFlags, "FI_MULTI_RECV was not among the capabilities that the endpoint was opened with. On hardware: the buffer takes one message")
-	}
-	if s.info.Caps&need == 0 {
-		return s.d.o.misuse(c.op, core.ErrNoSys, "%s was not among the capabilities that the endpoint was opened with. On hardware: the call does not exist, or crashes",
+	if caps&need == 0 {
+		return t.misuse(core.ErrNoSys, "%s was not among the capabilities that the endpoint was opened with. On hardware: the call does not exist, or crashes",
 			core.CapsString(need))
 	}
 	return nil
 }
 
-func (s *state) checkSizes(c *call) error {
-	n := 0
-	for _, b := range c.iov {
-		n += len(b)
+func (t *transfer) checkSizes() error {
+	info, n, extra := t.s.info, t.Len(), 0
+	if t.message() {
+		extra = info.EP.MsgPrefixSize // does not count towards limits (fi_getinfo(3))
 	}
-	extra := 0
-	if c.message() {
-		extra = s.info.EP.MsgPrefixSize // does not count towards limits (fi_getinfo(3))
-	}
-	o := s.d.o
-	switch limit := s.info.Tx.InjectSize; {
-	case c.kind == recv:
+	switch limit := info.Tx.InjectSize; {
+	case t.Call.Receives():
 		return nil
-	case (c.inject || c.flags&core.Inject != 0) && c.kind != read && n > limit+extra:
-		return o.misuse(c.op, core.ErrInval, "%d bytes are more than can be injected (inject_size is %d): use a call with a completion", n, limit)
-	case s.info.EP.MaxMsgSize > 0 && n-extra > s.info.EP.MaxMsgSize:
-		return o.misuse(c.op, core.ErrMsgSize, "%d bytes are more than one transfer can have (max_msg_size is %d): split it", n, s.info.EP.MaxMsgSize)
+	case (t.Call.Inject() || t.flags&core.Inject != 0) && !t.is(core.OpRead) && n > limit+extra:
+		return t.misuse(core.ErrInval, "%d bytes are more than can be injected (inject_size is %d): use a call with a completion", n, limit)
+	case info.EP.MaxMsgSize > 0 && n-extra > info.EP.MaxMsgSize:
+		return t.misuse(core.ErrMsgSize, "%d bytes are more than one transfer can have (max_msg_size is %d): split it", n, info.EP.MaxMsgSize)
 	}
 	return nil
 }
 
-func (s *state) checkIOV(c *call) error {
-	o := s.d.o
-	limit := s.info.Tx.IOVLimit
-	if c.kind == recv {
-		limit = s.info.Rx.IOVLimit
+func (t *transfer) checkIOV() error {
+	info := t.s.info
+	limit := info.Tx.IOVLimit
+	if t.Call.Receives() {
+		limit = info.Rx.IOVLimit
 	}
-	if limit > 0 && len(c.iov) > limit {
-		return o.misuse(c.op, core.ErrInval, "%d buffers in one operation, and the adapter takes %d (iov_limit)", len(c.iov), limit)
+	if limit > 0 && len(t.IOV) > limit {
+		return t.misuse(core.ErrInval, "%d buffers in one operation, and the adapter takes %d (iov_limit)", len(t.IOV), limit)
 	}
-	if limit = s.info.Tx.RMAIOVLimit; limit > 0 && len(c.remote) > limit {
-		return o.misuse(c.op, core.ErrInval, "%d remote ranges in one operation, and the adapter takes %d (rma_iov_limit)", len(c.remote), limit)
+	if n, limit := max(len(t.RMAIOV), len(t.RMAIOC)), info.Tx.RMAIOVLimit; limit > 0 && n > limit {
+		return t.misuse(core.ErrInval, "%d remote ranges in one operation, and the adapter takes %d (rma_iov_limit)", n, limit)
 	}
 	return nil
 }
 
 // checkNumbers: tags and remote data that do not fit their fields.
-func (s *state) checkNumbers(c *call) error {
-	o := s.d.o
-	if bits := 8 * s.info.Domain.CQDataSize; c.data && bits < 64 && c.value>>bits != 0 {
-		return o.misuse(c.op, core.ErrInval, "the remote CQ data %#x has more than %d bytes (cq_data_size). On hardware: the rest is cut off", c.value, bits/8)
+func (t *transfer) checkNumbers() error {
+	if bits := 8 * t.s.info.Domain.CQDataSize; t.HasData() && !t.is(core.OpRead) && bits < 64 && t.Data>>bits != 0 {
+		return t.misuse(core.ErrInval, "the remote CQ data %#x has more than %d bytes (cq_data_size). On hardware: the rest is cut off", t.Data, bits/8)
 	}
-	if format := s.info.EP.MemTagFormat; c.tagged && s.d.k.TagBits > 0 && s.d.k.TagBits < 64 {
-		top := uint64(1) << s.d.k.TagBits
-		if c.tag >= top || c.kind == recv && c.ignore != ^uint64(0) && c.ignore >= top {
-			return o.misuse(c.op, core.ErrInval, "the tag %#x or its ignored bits %#x have more than %d bits (mem_tag_format is %#x). On hardware: the rest is lost, or the call fails",
-				c.tag, c.ignore, s.d.k.TagBits, format)
+	if bits := t.s.d.k.TagBits; t.Call.Tagged() && bits > 0 && bits < 64 {
+		top := uint64(1) << bits
+		if t.Tag >= top || t.Call.Receives() && t.Ignore != ^uint64(0) && t.Ignore >= top {
+			return t.misuse(core.ErrInval, "the tag %#x or its ignored bits %#x have more than %d bits (mem_tag_format is %#x). On hardware: the rest is lost, or the call fails",
+				t.Tag, t.Ignore, bits, t.s.info.EP.MemTagFormat)
 		}
 	}
 	return nil
 }
 
 // checkPeer: an index that no address has.
-func (s *state) checkPeer(c *call) error {
-	v := s.av
+func (t *transfer) checkPeer() error {
+	v := t.s.av
 	if v == nil {
 		return nil
 	}
-	if c.kind == recv {
-		if c.peer == core.AddrUnspec || s.info.Caps&core.CapDirectedRecv == 0 || c.flags&core.AuthKey != 0 { // that is a key's, not a peer's
+	if t.Call.Receives() {
+		if t.Addr == core.AddrUnspec || t.s.info.Caps&core.CapDirectedRecv == 0 || t.flags&core.AuthKey != 0 { // that is a key's, not a peer's
 			return nil
 		}
-	} else if c.flags&core.CapMulticast != 0 {
+	} else if t.flags&core.CapMulticast != 0 {
 		return nil
 	}
-	if v.has(c.peer) {
+	if v.has(t.Addr) {
 		return nil
 	}
-	return s.d.o.misuse(c.op, core.ErrInval, "the address %d is not in the address vector: it was not inserted, or refused (FI_ADDR_NOTAVAIL), or removed. On hardware: the "+
-		"provider does not check, and reads beyond its table, or sends to whoever has that place now", int64(c.peer))
+	return t.misuse(core.ErrInval, "the address %d is not in the address vector: it was not inserted, or refused (FI_ADDR_NOTAVAIL), or removed. On hardware: the "+
+		"provider does not check, and reads beyond its table, or sends to whoever has that place now", int64(t.Addr))
 }

@@ -2,137 +2,62 @@ package strict
 
 import (
 	"gofabric/core"
+	"gofabric/util/hook"
 )
 
-// endpoint is an active endpoint, or an alias of one. Data calls are in transmitter and receiver.
+// endpoint is an active endpoint, or an alias or context of one.
 type endpoint struct {
-	control
-	transmitter
-	receiver
-	s     *state
+	lowerEP
+	poster
 	alias bool
 }
 
-// control is the endpoint below, one level down, so that the calls of this package come first.
-type control struct{ core.Endpoint }
+// lowerEP is the endpoint below, one level down, so that the calls of poster come first.
+type lowerEP struct{ hook.Endpoint }
 
 // OpenEndpoint is fi_endpoint(3).
-func (d *domain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
+func (d *domain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.EndpointDriver, error) {
 	d.mu.Lock()
 	n := len(d.eps)
 	d.mu.Unlock()
 	if d.k.EPCnt > 0 && n >= d.k.EPCnt {
-		return nil, d.o.misuse("fi_endpoint", core.ErrNoSpc, "%d endpoints are open (ep_cnt), and the adapter has no more", n)
+		return nil, d.h.misuse("fi_endpoint", core.ErrNoSpc, "%d endpoints are open (ep_cnt), and the adapter has no more", n)
 	}
-	if p, ok := info.Handle.(*passive); ok {
-		info = info.Dup()
-		info.Handle = p.PassiveEndpoint
-	}
-	below, err := d.Domain.OpenEndpoint(info)
+	below, err := d.Domain.OpenEndpoint(info, self)
 	if err != nil {
 		return nil, err
 	}
 	return d.over(below, info), nil
 }
 
-// over makes the endpoint that stands in front of one below.
-func (d *domain) over(below core.Endpoint, info *core.Info) *endpoint {
+// over makes the endpoint over one below.
+func (d *domain) over(below core.EndpointDriver, info *core.Info) *endpoint {
 	k := d.k
-	if other := d.o.profile.kind(info.EP.Type); other != nil {
+	if other := d.h.profile.kind(info.EP.Type); other != nil {
 		k = other
 	}
-	s := &state{d: d, k: k, info: info.Dup(), post: below, ep: below}
+	ep := hook.Endpoint{EndpointDriver: below}
+	s := &state{d: d, k: k, info: info.Dup(), below: ep, ep: below, tx: direction{size: info.Tx.Size}, rx: direction{size: info.Rx.Size}}
 	if s.info.Domain == nil {
 		s.info.Domain = d.info.Domain
 	}
-	e := &endpoint{control: control{below}, s: s}
-	e.transmitter = transmitter{s: s, below: below, flags: info.Tx.OpFlags}
-	e.receiver = receiver{s: s, below: below, flags: info.Rx.OpFlags}
 	d.mu.Lock()
 	d.eps[s] = true
 	d.mu.Unlock()
-	d.o.opened(s)
-	d.f.stands(below, e)
-	return e
+	d.h.opened(s)
+	return &endpoint{lowerEP: lowerEP{ep}, poster: poster{s, ep, info.Tx.OpFlags, info.Rx.OpFlags}}
 }
 
-func (e *endpoint) inner() core.Object { return e.Endpoint }
+// Enable is fi_enable(3); Connect and Accept enable the endpoint, too (fi_connect(3)).
+func (e *endpoint) Enable() error { return e.s.started(e.Endpoint.Enable()) }
 
-// BindCQ is fi_ep_bind(3). The queue below hears of everything; who asked for less does not see it.
-func (e *endpoint) BindCQ(cq core.CompletionQueue, flags core.Flags) error {
-	if err := e.Endpoint.BindCQ(peel(cq), flags&^core.SelectiveCompletion); err != nil {
-		return err
-	}
-	q, _ := cq.(*queue)
-	quiet := flags&core.SelectiveCompletion != 0
-	if flags&core.Transmit != 0 {
-		e.s.txq, e.s.txQuiet = q, quiet
-	}
-	if flags&core.Recv != 0 {
-		e.s.rxq, e.s.rxQuiet = q, quiet
-	}
-	return nil
-}
-
-// BindCounter is fi_ep_bind(3).
-func (e *endpoint) BindCounter(c core.Counter, flags core.Flags) error {
-	err := e.Endpoint.BindCounter(peel(c), flags)
-	if err == nil {
-		e.s.txCounted = e.s.txCounted || flags&(core.Send|core.Read|core.Write) != 0
-		e.s.rxCounted = e.s.rxCounted || flags&core.Recv != 0
-	}
-	return err
-}
-
-// BindAV is fi_ep_bind(3).
-func (e *endpoint) BindAV(av core.AddressVector, flags core.Flags) error {
-	err := e.Endpoint.BindAV(peel(av), flags)
-	if v, ok := av.(*vector); ok && err == nil {
-		e.s.av = v
-	}
-	return err
-}
-
-// BindEQ is fi_ep_bind(3).
-func (e *endpoint) BindEQ(eq core.EventQueue, flags core.Flags) error {
-	return e.Endpoint.BindEQ(peel(eq), flags)
-}
-
-// BindSRX is fi_ep_bind(3).
-func (e *endpoint) BindSRX(srx core.SharedRx) error {
-	err := e.Endpoint.BindSRX(peel(srx))
-	if x, ok := srx.(*sharedRx); ok && err == nil && x.s.rxq == nil {
-		x.s.rxq, x.s.rxQuiet = e.s.rxq, e.s.rxQuiet // that of the first endpoint, as below
-	}
-	return err
-}
-
-// Enable is fi_enable(3).
-func (e *endpoint) Enable() error {
-	err := e.Endpoint.Enable()
-	if err == nil {
-		e.s.enabled.Store(true)
-	}
-	return err
-}
-
-// Connect is fi_connect(3), which enables the endpoint; so does Accept.
+// Connect is fi_connect(3).
 func (e *endpoint) Connect(dest core.Addr, param []byte) error {
-	err := e.Endpoint.Connect(dest, param)
-	if err == nil {
-		e.s.enabled.Store(true)
-	}
-	return err
+	return e.s.started(e.Endpoint.Connect(dest, param))
 }
 
 // Accept is fi_accept(3).
-func (e *endpoint) Accept(param []byte) error {
-	err := e.Endpoint.Accept(param)
-	if err == nil {
-		e.s.enabled.Store(true)
-	}
-	return err
-}
+func (e *endpoint) Accept(param []byte) error { return e.s.started(e.Endpoint.Accept(param)) }
 
 // Shutdown is fi_shutdown(3).
 func (e *endpoint) Shutdown() error {
@@ -140,77 +65,36 @@ func (e *endpoint) Shutdown() error {
 	return e.Endpoint.Shutdown()
 }
 
-// Cancel is fi_cancel(3).
-func (e *endpoint) Cancel(ctx core.Context) error {
-	if e.s.k.Lacks&LacksCancel != 0 {
-		return e.s.d.o.misuse("fi_cancel", core.ErrNoSys, "the provider cancels nothing on such endpoints: what is posted completes, or ends with the endpoint")
-	}
-	return e.s.cancel(ctx)
-}
-
-// cancel cancels the oldest operation with a context that can be.
-func (s *state) cancel(ctx core.Context) error {
-	s.release()
-	for _, o := range s.d.list(func(o *op) bool { return o.s == s && o.ctx == ctx }) {
-		if err := s.post.Cancel(o.below); err == nil {
-			return nil
-		}
-	}
-	return s.post.Cancel(ctx)
-}
-
 // Alias is fi_ep_alias(3).
-func (e *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
+func (e *endpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
 	if e.s.k.Lacks&LacksAlias != 0 {
-		return nil, e.s.d.o.misuse("fi_ep_alias", core.ErrNoSys, "the provider has no aliases of such endpoints: pass flags to the msg variants of calls")
+		return nil, e.s.d.h.misuse("fi_ep_alias", core.ErrNoSys, "the provider has no aliases of such endpoints: pass flags to the msg variants of calls")
 	}
 	below, err := e.Endpoint.Alias(flags)
 	if err != nil {
 		return nil, err
 	}
-	a := &endpoint{control: control{below}, transmitter: e.transmitter, receiver: e.receiver, s: e.s, alias: true}
-	a.transmitter.below, a.receiver.below = below, below
-	if op := flags &^ (core.Transmit | core.Recv); flags&core.Transmit != 0 {
-		a.transmitter.flags = op
-	} else {
-		a.receiver.flags = op
-	}
+	a := &endpoint{lowerEP: lowerEP{hook.Endpoint{EndpointDriver: below}}, poster: e.poster, alias: true}
+	a.below = a.Endpoint
+	a.setFlags(flags&core.Transmit != 0, flags&^(core.Transmit|core.Recv))
 	return a, nil
 }
 
 // SetOpFlags is FI_SETOPSFLAG (fi_endpoint(3)).
 func (e *endpoint) SetOpFlags(dir, flags core.Flags) error {
 	err := e.Endpoint.SetOpFlags(dir, flags)
-	if err == nil && dir == core.Transmit {
-		e.transmitter.flags = flags
-	} else if err == nil {
-		e.receiver.flags = flags
+	if err == nil {
+		e.setFlags(dir == core.Transmit, flags)
 	}
 	return err
 }
 
-// CloseWrite implements core.HalfCloser, where the endpoint below does.
-func (e *endpoint) CloseWrite() error {
-	h, ok := e.Endpoint.(core.HalfCloser)
-	if !ok {
-		return core.ErrNoSys
+func (p *poster) setFlags(transmit bool, flags core.Flags) {
+	if transmit {
+		p.txFlags = flags
+	} else {
+		p.rxFlags = flags
 	}
-	return h.CloseWrite()
-}
-
-// PeerClosed implements core.HalfCloser.
-func (e *endpoint) PeerClosed() bool {
-	h, ok := e.Endpoint.(core.HalfCloser)
-	return ok && h.PeerClosed()
-}
-
-// Join is fi_join(3), where the endpoint below has it.
-func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any) (core.MC, error) {
-	m, ok := e.Endpoint.(core.Multicaster)
-	if !ok {
-		return nil, core.ErrNoSys
-	}
-	return m.Join(addr, flags, ctx)
 }
 
 // Close is fi_close(3).
@@ -219,15 +103,97 @@ func (e *endpoint) Close() error {
 		return e.Endpoint.Close()
 	}
 	if e.s.closed.Load() {
-		return e.s.d.o.misuse("fi_close", core.ErrBadF, "the endpoint is closed already. On hardware: a double free")
+		return e.s.d.h.misuse("fi_close", core.ErrBadF, "the endpoint is closed already. On hardware: a double free")
 	}
 	e.s.dropHeld()
 	if err := e.Endpoint.Close(); err != nil {
 		return err
 	}
 	e.s.closed.Store(true)
-	e.s.d.o.ended(e.s)
+	e.s.d.h.ended(e.s)
 	e.s.d.forget(e.s)
-	e.s.d.f.gone(e.Endpoint)
 	return nil
+}
+
+// scalable is a scalable endpoint.
+type scalable struct {
+	*endpoint
+	contexts core.ScalableDriver // below
+}
+
+// OpenScalable is fi_scalable_ep (fi_endpoint(3)).
+func (d *domain) OpenScalable(info *core.Info, self *core.ScalableEndpoint) (core.ScalableDriver, error) {
+	below, err := d.Domain.OpenScalable(info, self)
+	if err != nil {
+		return nil, err
+	}
+	return scalable{d.over(below, info), below}, nil
+}
+
+// TxContext is fi_tx_context(3).
+func (e scalable) TxContext(index int, attr *core.TxAttr) (core.EndpointDriver, error) {
+	below, err := e.contexts.TxContext(index, attr)
+	if err != nil {
+		return nil, err
+	}
+	c := e.context(below)
+	if attr != nil {
+		c.txFlags = attr.OpFlags
+	}
+	return c, nil
+}
+
+// RxContext is fi_rx_context(3).
+func (e scalable) RxContext(index int, attr *core.RxAttr) (core.EndpointDriver, error) {
+	below, err := e.contexts.RxContext(index, attr)
+	if err != nil {
+		return nil, err
+	}
+	c := e.context(below)
+	if attr != nil {
+		c.rxFlags = attr.OpFlags
+	}
+	return c, nil
+}
+
+// context makes the endpoint over a context of e.
+func (e scalable) context(below core.EndpointDriver) *endpoint {
+	c := e.s.d.over(below, e.s.info)
+	c.s.av = e.s.av
+	return c
+}
+
+// sharedRx is a shared receive context.
+type sharedRx struct {
+	lowerSRX
+	poster
+}
+
+// lowerSRX is to sharedRx what lowerEP is to endpoint.
+type lowerSRX struct{ hook.SRX }
+
+// OpenSRX is fi_srx_context(3).
+func (d *domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
+	below, err := d.Domain.OpenSRX(attr)
+	if err != nil {
+		return nil, err
+	}
+	srx := hook.SRX{SRXDriver: below}
+	s := &state{d: d, k: d.k, info: d.info, below: srx, rx: direction{size: d.info.Rx.Size}}
+	s.enabled.Store(true)
+	x := &sharedRx{lowerSRX{srx}, poster{s: s, below: srx}}
+	if attr != nil {
+		x.rxFlags = attr.OpFlags
+	}
+	return x, nil
+}
+
+// Close is fi_close(3).
+func (x *sharedRx) Close() error {
+	err := x.SRX.Close()
+	if err == nil {
+		x.s.closed.Store(true)
+		x.s.d.forget(x.s)
+	}
+	return err
 }

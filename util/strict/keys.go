@@ -1,14 +1,16 @@
 package strict
 
 import (
+	"maps"
 	"net/netip"
+	"slices"
 
 	"gofabric/core"
 	"gofabric/internal/atomics"
 )
 
-// Remote memory. Where the peer is an endpoint of this process, seen through the same overlay, what it has registered is known, and a bad key, range or right is told before
-// the operation leaves. Elsewhere the peer says so, and the error entry has the profile's words (queue.failed).
+// Remote memory. Where the peer is an endpoint of this process, seen through the same hook, what it has registered is known, and a bad key, range or right is told
+// before the operation leaves. Elsewhere the peer says so, and the error entry has the profile's words (queue.failed).
 
 // place is where an endpoint is, as far as others can name it: its address and, of a connected one, its peer's.
 type place struct{ local, peer netip.AddrPort }
@@ -48,13 +50,13 @@ func (s *state) target(peer core.FIAddr) *state {
 		if s.av == nil {
 			return nil
 		}
-		addr, err := s.av.AddressVector.Lookup(peer << s.av.bits >> s.av.bits)
+		addr, err := s.av.Lookup(peer << s.av.bits >> s.av.bits)
 		if want.local = addr.IP; err != nil || !want.local.IsValid() {
 			return nil
 		}
 	}
 	var found *state
-	for _, t := range s.d.o.endpoints() {
+	for _, t := range s.d.h.endpoints() {
 		at, ok := t.place()
 		if !ok || at != want || t.info.EP.Type != s.info.EP.Type || t.closed.Load() {
 			continue
@@ -68,46 +70,40 @@ func (s *state) target(peer core.FIAddr) *state {
 }
 
 // endpoints are all that are open.
-func (o *Overlay) endpoints() []*state {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	list := make([]*state, 0, len(o.open))
-	for s := range o.open {
-		list = append(list, s)
-	}
-	return list
+func (h *Hook) endpoints() []*state {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.open))
 }
 
-func (o *Overlay) opened(s *state) {
-	o.mu.Lock()
-	o.open[s] = true
-	o.mu.Unlock()
+func (h *Hook) opened(s *state) {
+	h.mu.Lock()
+	h.open[s] = true
+	h.mu.Unlock()
 }
 
-func (o *Overlay) ended(s *state) {
-	o.mu.Lock()
-	delete(o.open, s)
-	o.mu.Unlock()
+func (h *Hook) ended(s *state) {
+	h.mu.Lock()
+	delete(h.open, s)
+	h.mu.Unlock()
 }
 
 // checkRemote: remote memory that the peer does not have, or not for this use.
-func (s *state) checkRemote(c *call) error {
-	if len(c.remote) == 0 || s.k.WhyKey == "" {
+func (t *transfer) checkRemote() error {
+	list := t.remote()
+	if len(list) == 0 || t.s.k.WhyKey == "" {
 		return nil
 	}
-	t := s.target(c.peer)
-	if t == nil || (c.kind == read || c.kind == write) && lengthOf(c.remote) != remoteOf(c.iov, 0, 0)[0].Len {
+	target := t.s.target(t.Addr)
+	if target == nil || (t.is(core.OpRead) || t.is(core.OpWrite)) && lengthOf(list) != uint64(t.Len()) {
 		return nil
 	}
-	need := core.RemoteRead
-	switch {
-	case c.kind == write, c.kind == atomicWrite:
-		need = core.RemoteWrite
-	case c.kind == atomicRead && !c.get:
-		need |= core.RemoteWrite
+	need := needs[t.Call.Op()].remote
+	if t.Oper == core.AtomicRead && !t.is(core.OpAtomic) {
+		need = core.RemoteRead // it changes nothing
 	}
-	for _, v := range c.remote {
-		if err := s.checkRange(c, t.d, v, need); err != nil {
+	for _, v := range list {
+		if err := t.checkRange(target.d, v, need); err != nil {
 			return err
 		}
 	}
@@ -115,40 +111,48 @@ func (s *state) checkRemote(c *call) error {
 }
 
 // checkRange checks one remote range against what the target's domain d has registered.
-func (s *state) checkRange(c *call, d *domain, v core.RMAIov, need core.Flags) error {
+func (t *transfer) checkRange(d *domain, v core.RMAIov, need core.Flags) error {
 	d.mu.Lock()
 	r := d.keys[v.Key]
 	enabled := r != nil && r.enabled
 	d.mu.Unlock()
-	o := s.d.o
+	why := t.s.k.WhyKey
 	switch {
 	case r == nil:
-		return o.misuse(c.op, core.ErrKeyRejected, "the peer has no open memory region with the key %#x: pass what fi_mr_key returned there, and have the region stay open "+
-			"until the operation is complete. On hardware: %s", v.Key, s.k.WhyKey)
+		return t.misuse(core.ErrKeyRejected, "the peer has no open memory region with the key %#x: pass what fi_mr_key returned there, and have the region stay open "+
+			"until the operation is complete. On hardware: %s", v.Key, why)
 	case r.keyed:
 		return nil // an authorization key decides
 	case !enabled:
-		return o.misuse(c.op, core.ErrKeyRejected, "the peer's memory region with the key %#x was not bound to an endpoint and enabled (fi_mr_bind, fi_mr_enable), which FI_MR_ENDPOINT "+
-			"demands. On hardware: %s", v.Key, s.k.WhyKey)
+		return t.misuse(core.ErrKeyRejected, "the peer's memory region with the key %#x was not bound to an endpoint and enabled (fi_mr_bind, fi_mr_enable), which FI_MR_ENDPOINT "+
+			"demands. On hardware: %s", v.Key, why)
 	case need&^r.access != 0:
-		return o.misuse(c.op, core.ErrAccess, "the peer's memory region with the key %#x was registered for %s, and this needs %s. On hardware: %s",
-			v.Key, core.MRAccessString(r.access), core.MRAccessString(need), s.k.WhyKey)
+		return t.misuse(core.ErrAccess, "the peer's memory region with the key %#x was registered for %s, and this needs %s. On hardware: %s",
+			v.Key, core.MRAccessString(r.access), core.MRAccessString(need), why)
 	}
 	off, size := v.Addr-r.Base(), uint64(len(r.mem))
 	if off > size || v.Len > size-off {
-		return o.misuse(c.op, core.ErrAccess, "the peer's memory region with the key %#x has %d bytes from %#x on, and does not hold all of the %d bytes at %#x. On hardware: %s",
-			v.Key, size, r.Base(), v.Len, v.Addr, s.k.WhyKey)
+		return t.misuse(core.ErrAccess, "the peer's memory region with the key %#x has %d bytes from %#x on, and does not hold all of the %d bytes at %#x. On hardware: %s",
+			v.Key, size, r.Base(), v.Len, v.Addr, why)
 	}
 	return nil
 }
 
-// remoteOf names all of iov's bytes at addr.
-func remoteOf(iov [][]byte, addr, key uint64) []core.RMAIov {
-	n := 0
-	for _, b := range iov {
-		n += len(b)
+// remote is the remote memory that t names.
+func (t *transfer) remote() []core.RMAIov {
+	switch {
+	case t.message():
+		return nil
+	case t.Call.OneBuffer(), t.Call.Default():
+		return []core.RMAIov{{Addr: t.RMA.Addr, Len: uint64(t.Len()), Key: t.RMA.Key}}
+	case t.is(core.OpRead), t.is(core.OpWrite):
+		return t.RMAIOV
 	}
-	return []core.RMAIov{{Addr: addr, Len: uint64(n), Key: key}}
+	list := make([]core.RMAIov, len(t.RMAIOC))
+	for i, v := range t.RMAIOC {
+		list[i] = core.RMAIov{Addr: v.Addr, Len: uint64(v.Count) * uint64(atomics.Size(atomics.Datatype(t.Type))), Key: v.Key}
+	}
+	return list
 }
 
 // lengthOf adds up ranges, bytes. What is not as long as the buffers is refused below.
@@ -157,13 +161,4 @@ func lengthOf(list []core.RMAIov) (n uint64) {
 		n += v.Len
 	}
 	return n
-}
-
-// elements are the ranges of elements of a type.
-func elements(list []core.RMAIoc, dt core.Datatype) []core.RMAIov {
-	remote := make([]core.RMAIov, len(list))
-	for i, v := range list {
-		remote[i] = core.RMAIov{Addr: v.Addr, Len: uint64(v.Count) * uint64(atomics.Size(atomics.Datatype(dt))), Key: v.Key}
-	}
-	return remote
 }

@@ -44,7 +44,7 @@ type misuse struct {
 }
 
 // reg registers memory until the end of the test; what is under way with it ends with its endpoint.
-func reg(p *conform.Pair, s *conform.Side, buf []byte, access core.Flags) core.MemoryRegion {
+func reg(p *conform.Pair, s *conform.Side, buf []byte, access core.Flags) *core.MemoryRegion {
 	r := s.Reg(buf, access)
 	p.T.Cleanup(func() {
 		if errors.Is(r.Close(), core.ErrBusy) {
@@ -95,10 +95,10 @@ var (
 	longData = misuse{"data", 0, func(p *conform.Pair) error {
 		return p.A.EP.SendData(nil, 0, 1<<32, p.A.Peer, 1)
 	}, core.ErrInval, "cq_data_size"}
-	longTag  = misuse{"tag", core.CapTagged, func(p *conform.Pair) error { return p.A.EP.TSend(nil, 0, p.A.Peer, 1<<63, 1) }, core.ErrInval, "mem_tag_format"}
-	stranger = misuse{"address", 0, func(p *conform.Pair) error { return p.A.EP.Send(nil, 0, 77, 1) }, core.ErrInval, "not in the address vector"}
-	noCaps   = misuse{"caps", 0, func(p *conform.Pair) error { return p.A.EP.Read(nil, 0, p.A.Peer, 0, 1, 1) }, core.ErrNoSys, "FI_RMA was not among"}
-	context  = misuse{"context", 0, func(p *conform.Pair) error {
+	longTag = misuse{"tag", core.CapTagged, func(p *conform.Pair) error { return p.A.EP.TSend(nil, 0, p.A.Peer, 1<<63, 1) }, core.ErrInval, "mem_tag_format"}
+	unknown = misuse{"address", 0, func(p *conform.Pair) error { return p.A.EP.Send(nil, 0, 77, 1) }, core.ErrInval, "not in the address vector"}
+	noCaps  = misuse{"caps", 0, func(p *conform.Pair) error { return p.A.EP.Read(nil, 0, p.A.Peer, 0, 1, 1) }, core.ErrNoSys, "FI_RMA was not among"}
+	context = misuse{"context", 0, func(p *conform.Pair) error {
 		b := make([]byte, 64)
 		d := reg(p, p.A, b, all).Desc()
 		p.A.EP.Recv(b[:8], d, core.AddrUnspec, 99)
@@ -159,7 +159,7 @@ var (
 func TestMisuse(t *testing.T) {
 	local := []misuse{unregistered, garbage, foreign, outside, rights, busy}
 	common := []misuse{inject, manyIOV, noCaps, early, closed, remoteKey, closedKey, remoteRange, remoteRight}
-	rdm := append([]misuse{stranger}, common...)
+	rdm := append([]misuse{unknown}, common...)
 	join := func(lists ...[]misuse) (l []misuse) {
 		for _, x := range lists {
 			l = append(l, x...)
@@ -200,7 +200,7 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestDemands: who does not offer what a profile demands gets nothing, and hears why.
+// TestDemands: an application that does not offer what a profile demands gets no info, and is told why.
 func TestDemands(t *testing.T) {
 	for _, tt := range []struct {
 		profile string
@@ -225,7 +225,7 @@ func TestDemands(t *testing.T) {
 	}
 }
 
-// TestVectorType: efa's providers make tables of all address vectors, also for who asks for a map, and say so.
+// TestVectorType: efa's providers make tables of all address vectors, also if a map is asked for, and say so.
 func TestVectorType(t *testing.T) {
 	for _, tt := range []struct {
 		profile, provider string
@@ -251,7 +251,7 @@ func TestVectorType(t *testing.T) {
 }
 
 // fails reads q until an error entry comes.
-func fails(t *testing.T, p *conform.Pair, q core.CompletionQueue) core.CQErrEntry {
+func fails(t *testing.T, p *conform.Pair, q *core.CompletionQueue) core.CQErrEntry {
 	t.Helper()
 	var e core.CQErrEntry
 	for end := time.Now().Add(conform.Deadline); time.Now().Before(end); p.B.Pump() {
@@ -266,7 +266,7 @@ func fails(t *testing.T, p *conform.Pair, q core.CompletionQueue) core.CQErrEntr
 	return e
 }
 
-// TestRefusedElsewhere: what is registered at a target that is not seen through the overlay is not known; the target refuses, and the error entry says what hardware would do.
+// TestRefusedElsewhere: what is registered at a target that is not seen through the hook is not known; the target refuses, and the error entry says what hardware would do.
 func TestRefusedElsewhere(t *testing.T) {
 	p := conform.Open(t, stack(t, "efa", "tcp", core.EPTypeRDM, "1"), conform.WithCaps(core.CapRMA))
 	plain := conform.Open(t, conform.Over(t, conform.Stack{Name: "plain", Provider: "tcp", EPType: core.EPTypeRDM}, nil), conform.WithCaps(core.CapRMA))
@@ -293,7 +293,7 @@ func TestRefusedElsewhere(t *testing.T) {
 	}
 }
 
-// TestChangedBuffer: who changes a buffer before its operation has completed hears of it.
+// TestChangedBuffer: a buffer that changes before its operation has completed makes the completion an error.
 func TestChangedBuffer(t *testing.T) {
 	p := conform.Open(t, stack(t, "efa", "tcp", core.EPTypeRDM, "1"))
 	b := make([]byte, 64)
@@ -361,7 +361,7 @@ func TestRemoteDataConsumes(t *testing.T) {
 	}
 }
 
-// TestPrefix: messages begin with the provider's space, which counts in lengths (fi_cq(3)); and a queue that nobody guards overruns.
+// TestPrefix: messages begin with the provider's space, which counts in lengths (fi_cq(3)); and a queue without resource management overruns.
 func TestPrefix(t *testing.T) {
 	p := conform.Open(t, stack(t, "efa", "udp", core.EPTypeDgram, "1"), conform.WithCQ(core.CQAttr{Size: 4, Format: core.CQFormatTagged, WaitObj: core.WaitUnspec}))
 	pre := p.A.Info.EP.MsgPrefixSize

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"gofabric/core"
+	"gofabric/util/hook"
 )
 
 // descs are given out by all domains together, so that one of another domain is known to be.
@@ -14,7 +15,7 @@ const firstDesc = 0x5a_0000_0000
 
 // region is registered memory.
 type region struct {
-	core.MemoryRegion
+	hook.MR
 	d      *domain
 	desc   core.Desc
 	mem    []byte
@@ -23,84 +24,64 @@ type region struct {
 
 	// Guarded by the domain's mu.
 	users   int // operations under way that name it
-	bound   bool
 	enabled bool
-	closed  bool
 }
-
-func (r *region) inner() core.Object { return r.MemoryRegion }
 
 // Desc is fi_mr_desc(3).
 func (r *region) Desc() core.Desc { return r.desc }
 
 // RegMR is fi_mr_regattr(3).
-func (d *domain) RegMR(attr *core.MRAttr) (core.MemoryRegion, error) {
+func (d *domain) RegMR(attr *core.MRAttr, av core.AVDriver) (core.MRDriver, error) {
 	if err := d.checkReg(attr); err != nil {
 		return nil, err
 	}
-	bare := *attr
-	if attr.AuthAV != nil {
-		bare.AuthAV = peel(attr.AuthAV)
-	}
-	below, err := d.Domain.RegMR(&bare)
+	below, err := d.Domain.RegMR(attr, av)
 	if err != nil {
 		return nil, err
 	}
-	r := &region{MemoryRegion: below, d: d, desc: core.Desc(firstDesc + descs.Add(1)), mem: attr.IOV[0], access: attr.Access,
-		keyed: len(attr.AuthKey) > 0 || attr.AuthAV != nil, enabled: d.mode&core.MRModeEndpoint == 0}
+	r := &region{MR: hook.MR{MRDriver: below}, d: d, desc: core.Desc(firstDesc + descs.Add(1)), mem: attr.IOV[0], access: attr.Access,
+		keyed: len(attr.AuthKey) > 0 || av != nil, enabled: d.mode&core.MRModeEndpoint == 0}
 	d.mu.Lock()
 	d.regions[r.desc] = r
 	if r.access&(core.RemoteRead|core.RemoteWrite) != 0 {
 		d.keys[r.Key()] = r
 	}
 	d.mu.Unlock()
-	d.f.stands(below, r)
 	return r, nil
 }
 
 func (d *domain) checkReg(attr *core.MRAttr) error {
 	const op = "fi_mr_regattr"
 	if attr == nil || len(attr.IOV) == 0 {
-		return d.o.misuse(op, core.ErrInval, "there is no memory to register")
+		return d.h.misuse(op, core.ErrInval, "there is no memory to register")
 	}
 	if len(attr.IOV) > 1 {
-		return d.o.misuse(op, core.ErrInval, "%d buffers in one region: mr_iov_limit is 1; register each", len(attr.IOV))
+		return d.h.misuse(op, core.ErrInval, "%d buffers in one region: mr_iov_limit is 1; register each", len(attr.IOV))
 	}
 	d.mu.Lock()
 	n := len(d.regions)
 	d.mu.Unlock()
 	if d.k.MRCnt > 0 && n >= d.k.MRCnt {
-		return d.o.misuse(op, core.ErrNoSpc, "%d regions are registered (mr_cnt), and the adapter has no more; close some, or register larger ones", n)
+		return d.h.misuse(op, core.ErrNoSpc, "%d regions are registered (mr_cnt), and the adapter has no more; close some, or register larger ones", n)
 	}
 	remote := attr.Access&(core.RemoteRead|core.RemoteWrite) != 0
 	if bits := 8 * d.info.Domain.MRKeySize; remote && d.mode&core.MRModeProvKey == 0 && bits > 0 && bits < 64 && attr.RequestedKey>>bits != 0 {
-		return d.o.misuse(op, core.ErrKeyRejected, "key %#x has more than the %d bytes of a key here (mr_key_size)", attr.RequestedKey, d.info.Domain.MRKeySize)
+		return d.h.misuse(op, core.ErrKeyRejected, "key %#x has more than the %d bytes of a key here (mr_key_size)", attr.RequestedKey, d.info.Domain.MRKeySize)
 	}
 	return nil
 }
 
-// BindCounter is fi_mr_bind(3).
-func (r *region) BindCounter(c core.Counter, flags core.Flags) error {
-	if r.d.k.Lacks&LacksMRCounters != 0 {
-		return r.d.o.misuse("fi_mr_bind", core.ErrNoSys, "the provider binds no counters to memory regions")
+// Bind is fi_mr_bind(3).
+func (r *region) Bind(obj any, flags core.Flags) error {
+	if _, ok := obj.(core.CounterDriver); ok && r.d.k.Lacks&LacksMRCounters != 0 {
+		return r.d.h.misuse("fi_mr_bind", core.ErrNoSys, "the provider binds no counters to memory regions")
 	}
-	return r.MemoryRegion.BindCounter(peel(c), flags)
-}
-
-// BindEndpoint is fi_mr_bind(3).
-func (r *region) BindEndpoint(ep core.Endpoint) error {
-	err := r.MemoryRegion.BindEndpoint(peel(ep))
-	if err == nil {
-		r.d.mu.Lock()
-		r.bound = true
-		r.d.mu.Unlock()
-	}
-	return err
+	return r.MR.Bind(obj, flags)
 }
 
 // Enable is fi_mr_enable(3).
 func (r *region) Enable() error {
-	err := r.MemoryRegion.Enable()
+	err := r.MR.Enable()
 	if err == nil {
 		r.d.mu.Lock()
 		r.enabled = true
@@ -116,21 +97,19 @@ func (r *region) Close() error {
 	users := r.users
 	d.mu.Unlock()
 	if users > 0 {
-		return d.o.misuse("fi_close", core.ErrBusy, "%d operations that name the memory region have not completed: the adapter would still read or write its "+
+		return d.h.misuse("fi_close", core.ErrBusy, "%d operations that name the memory region have not completed: the adapter would still read or write its "+
 			"memory, which the system may have given to somebody else, or end them with a protection fault; read their completions first", users)
 	}
 	key := r.Key()
-	if err := r.MemoryRegion.Close(); err != nil {
+	if err := r.MR.Close(); err != nil {
 		return err
 	}
 	d.mu.Lock()
-	r.closed = true
 	delete(d.regions, r.desc)
 	if d.keys[key] == r {
 		delete(d.keys, key)
 	}
 	d.mu.Unlock()
-	d.f.gone(r.MemoryRegion)
 	return nil
 }
 
@@ -151,7 +130,7 @@ func (d *domain) local(op string, iov [][]byte, desc []core.Desc, access core.Fl
 			return nil, nil, err
 		}
 		if r != nil {
-			below[i] = r.MemoryRegion.Desc()
+			below[i] = r.MR.Desc()
 			used = append(used, r)
 		}
 	}
@@ -163,7 +142,7 @@ func (d *domain) described(op string, buf []byte, desc core.Desc, access core.Fl
 	must := d.mode&core.MRModeLocal != 0 && len(buf) > 0
 	if desc == 0 {
 		if must {
-			return nil, d.o.misuse(op, core.ErrInval, "a buffer of %d bytes has no descriptor, but FI_MR_LOCAL is on: register it with fi_mr_reg and pass fi_mr_desc. "+
+			return nil, d.h.misuse(op, core.ErrInval, "a buffer of %d bytes has no descriptor, but FI_MR_LOCAL is on: register it with fi_mr_reg and pass fi_mr_desc. "+
 				"On hardware: %s", len(buf), d.k.WhyLocal)
 		}
 		return nil, nil
@@ -177,16 +156,16 @@ func (d *domain) described(op string, buf []byte, desc core.Desc, access core.Fl
 	}
 	switch {
 	case r == nil && desc > firstDesc && desc <= firstDesc+core.Desc(descs.Load()):
-		return nil, d.o.misuse(op, core.ErrInval, "the descriptor is of a memory region of another domain, or of one that is closed. On hardware: %s", hardware)
+		return nil, d.h.misuse(op, core.ErrInval, "the descriptor is of a memory region of another domain, or of one that is closed. On hardware: %s", hardware)
 	case r == nil:
-		return nil, d.o.misuse(op, core.ErrInval, "%#x is no descriptor: pass what fi_mr_desc returned. On hardware: a crash, for the provider takes it for a pointer", uint64(desc))
+		return nil, d.h.misuse(op, core.ErrInval, "%#x is no descriptor: pass what fi_mr_desc returned. On hardware: a crash, for the provider takes it for a pointer", uint64(desc))
 	case !inside(buf, r.mem):
-		return nil, d.o.misuse(op, core.ErrInval, "the buffer of %d bytes is not inside the memory region that the descriptor is of, which has %d bytes. On hardware: %s", len(buf), len(r.mem), hardware)
+		return nil, d.h.misuse(op, core.ErrInval, "the buffer of %d bytes is not inside the memory region that the descriptor is of, which has %d bytes. On hardware: %s", len(buf), len(r.mem), hardware)
 	case access&^r.access != 0:
-		return nil, d.o.misuse(op, core.ErrAccess, "the memory region was registered for %s, and this needs %s. On hardware: %s",
+		return nil, d.h.misuse(op, core.ErrAccess, "the memory region was registered for %s, and this needs %s. On hardware: %s",
 			core.MRAccessString(r.access), core.MRAccessString(access), hardware)
 	case !r.enabled:
-		return nil, d.o.misuse(op, core.ErrOpBadState, "the memory region was not bound to an endpoint and enabled (fi_mr_bind, fi_mr_enable), which FI_MR_ENDPOINT "+
+		return nil, d.h.misuse(op, core.ErrOpBadState, "the memory region was not bound to an endpoint and enabled (fi_mr_bind, fi_mr_enable), which FI_MR_ENDPOINT "+
 			"demands. On hardware: it has no entry in the adapter's table yet")
 	}
 	return r, nil

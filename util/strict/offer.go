@@ -8,14 +8,14 @@ import (
 
 // What GetInfo shows: the offers of a stack, narrowed to the profile.
 
-// Offer implements core.Overlay.
-func (o *Overlay) Offer(i, hints *core.Info) string {
-	k := o.profile.kind(i.EP.Type)
+// Offer implements core.Hook.
+func (h *Hook) Offer(i, hints *core.Info) string {
+	k := h.profile.kind(i.EP.Type)
 	if k == nil {
-		return fmt.Sprintf("FI_STRICT=%s: that provider has no %s endpoints", o.profile.Name, i.EP.Type)
+		return fmt.Sprintf("FI_STRICT=%s: that provider has no %s endpoints", h.profile.Name, i.EP.Type)
 	}
 	if i.EP.RxCtxCnt == core.SharedContext && i.EP.Type != core.EPTypeMsg {
-		return fmt.Sprintf("FI_STRICT=%s: that provider has no shared receive contexts for %s endpoints", o.profile.Name, i.EP.Type)
+		return fmt.Sprintf("FI_STRICT=%s: that provider has no shared receive contexts for %s endpoints", h.profile.Name, i.EP.Type)
 	}
 	i.Caps &= k.Caps
 	i.Tx.Caps &= k.Caps
@@ -111,9 +111,9 @@ func limit(v *int, max int) {
 	}
 }
 
-// Narrow implements core.Overlay: no ordering beyond what was asked for, no queues larger than the profile's, and its type of address vectors.
-func (o *Overlay) Narrow(i, hints *core.Info) {
-	k := o.profile.kind(i.EP.Type)
+// Narrow implements core.Hook: no ordering beyond what was asked for, no queues larger than the profile's, and its type of address vectors.
+func (h *Hook) Narrow(i, hints *core.Info) {
+	k := h.profile.kind(i.EP.Type)
 	if k == nil {
 		return
 	}

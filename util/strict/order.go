@@ -1,58 +1,48 @@
 package strict
 
-import (
-	"slices"
-
-	"gofabric/core"
-)
+import "gofabric/core"
 
 // Operations without ordering: with manual progress one of them may stay behind until the next call, and let the next one pass.
 
 // ordered posts a transmit, now or later.
-func (s *state) ordered(c *call) error {
+func (s *state) ordered(t *transfer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first := s.held
-	if first != nil && (c.flags&core.Fence != 0 || s.promised(first, c) || s.d.o.chance(2)) {
+	if first != nil && (t.flags&core.Fence != 0 || s.promised(first, t) || s.d.h.chance(2)) {
 		if err := s.releaseLocked(); err != nil {
 			return err
 		}
 		first = nil
 	}
-	if first == nil && s.mayHold(c) && s.d.o.chance(2) {
-		s.hold(c)
+	if first == nil && s.mayHold(t) && s.d.h.chance(2) {
+		s.d.track(t) // it counts as under way
+		s.held = t
 		return nil
 	}
-	err := s.down(c)
+	err := t.post()
 	if first != nil && err == nil {
 		_ = s.releaseLocked() // if it has to wait, it stays held
 	}
 	return err
 }
 
-// mayHold: only if the application must call for anything to move, and nobody would notice that the memory of arguments is used later.
-func (s *state) mayHold(c *call) bool {
+// mayHold: only if the application must call for anything to move, and cannot notice that the memory of arguments is used later.
+func (s *state) mayHold(t *transfer) bool {
 	manual := s.info.Domain.DataProgress == core.ProgressManual
-	return manual && s.info.EP.Type != core.EPTypeMsg && c.o != nil && c.message() && c.flags&(core.Fence|core.Inject) == 0
-}
-
-// hold keeps a call, which counts as under way. Locked.
-func (s *state) hold(c *call) {
-	c.iov, c.desc = slices.Clone(c.iov), slices.Clone(c.desc)
-	s.d.track(c.o)
-	s.held = c
+	return manual && s.info.EP.Type != core.EPTypeMsg && t.tracked && t.message() && t.flags&(core.Fence|core.Inject) == 0
 }
 
 // promised reports whether an order between two operations was asked for (fi_endpoint(3), msg_order).
-func (s *state) promised(first, second *call) bool {
-	if first.peer != second.peer || !first.message() {
-		return first.peer == second.peer
+func (s *state) promised(first, second *transfer) bool {
+	if first.Addr != second.Addr || !first.message() {
+		return first.Addr == second.Addr
 	}
 	bit := core.OrderSAS
-	switch second.kind {
-	case read, atomicRead:
+	switch second.Call.Op() {
+	case core.OpRead, core.OpFetchAtomic, core.OpCompareAtomic:
 		bit = core.OrderRAS
-	case write, atomicWrite:
+	case core.OpWrite, core.OpAtomic:
 		bit = core.OrderWAS
 	}
 	return s.info.Tx.MsgOrder&bit != 0
@@ -66,35 +56,32 @@ func (s *state) release() {
 }
 
 func (s *state) releaseLocked() error {
-	c := s.held
-	if c == nil {
+	t := s.held
+	if t == nil {
 		return nil
 	}
-	err := c.below(c, c.o.below)
+	err := t.postBelow()
 	if err == core.ErrAgain {
 		return err
 	}
 	s.held = nil
 	if err != nil {
-		s.d.end(c.o)
-		s.refused(c, err)
+		s.d.end(t)
+		s.refused(t, err)
 	}
 	return nil
 }
 
 // refused reports an operation that was accepted, and failed when it was posted.
-func (s *state) refused(c *call, err error) {
+func (s *state) refused(t *transfer, err error) {
 	no := core.ErrIO
 	if e, ok := err.(core.Errno); ok {
 		no = e
 	}
-	e := &core.CQErrEntry{CQEntry: core.CQEntry{Ctx: c.ctx, Flags: core.CapMsg | core.Send}, Err: no, Detail: c.op + ": " + err.Error(), SrcAddr: core.AddrNotAvail}
-	if c.tagged {
-		e.Flags = core.CapTagged | core.Send
-	}
-	s.txq.mu.Lock()
-	s.txq.insert(item{err: e})
-	s.txq.mu.Unlock()
+	entry := core.CQEntry{Ctx: t.Ctx, Flags: needs[t.Call.Op()].caps | core.Send}
+	s.tx.q.mu.Lock()
+	s.tx.q.insert(item{err: &core.CQErrEntry{CQEntry: entry, Err: no, Detail: t.Call.String() + ": " + err.Error(), SrcAddr: core.AddrNotAvail}})
+	s.tx.q.mu.Unlock()
 }
 
 // dropHeld posts what is held, or forgets it, before the endpoint closes.

@@ -9,14 +9,12 @@ import (
 // Profile is what a provider is like, where it differs from the stacks of this module: one per provider, with one Kind per kind of endpoint.
 type Profile struct {
 	Name  string
-	About string // of the provider, in a few words
 	Kinds []Kind
 }
 
 // Kind is what one kind of endpoint of a provider offers and demands. A limit of 0 leaves that of the stack below, none means that there is none of it.
 type Kind struct {
 	Type core.EPType
-	Over string // the layer that makes this kind of endpoint of another, such as "ofi_rxm"; for texts
 
 	Caps   core.Flags  // primary and secondary capabilities, directions included
 	Mode   core.Mode   // demanded of the application
@@ -48,7 +46,7 @@ type Kind struct {
 	MRCnt        int
 	Threading    core.Threading
 	Manual       bool           // progress
-	RMDisabled   bool           // nobody guards queues against overruns
+	RMDisabled   bool           // queues overrun
 	AVType       core.AVType    // of all vectors, whatever is asked for (efa_user_info.c, efa_av.c)
 	WaitObjs     []core.WaitObj // of completion queues; nil for all
 	Lacks        Lack
@@ -70,7 +68,6 @@ const (
 	LacksAlias
 	LacksReadFrom
 	LacksMRCounters
-	LacksWaitSets
 )
 
 // profiles are all there are.

@@ -4,7 +4,8 @@ import "gofabric/core"
 
 // Providers of fabrics that were made for message passing: HPE Slingshot (fi_cxi(7)), Intel's PSM3 (fi_psm3(7)), Cornelis Omni-Path (fi_opx(7)).
 
-var cxi = Profile{Name: "cxi", About: "HPE Slingshot", Kinds: []Kind{{
+// cxi is HPE Slingshot.
+var cxi = Profile{Name: "cxi", Kinds: []Kind{{
 	Type: core.EPTypeRDM,
 	Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.CapCollective | core.CapDirectedRecv | core.CapNamedRxCtx | core.Source |
 		core.CapSourceErr | core.CapRMAEvent | core.CapMultiRecv | core.CapFence | core.CapTrigger | core.CapAVUserID | core.CapPeer,
@@ -16,7 +17,8 @@ var cxi = Profile{Name: "cxi", About: "HPE Slingshot", Kinds: []Kind{{
 	WhyKey: "the target's list of remote keys has no such entry: the access fails with an unlinked or permission event",
 }}}
 
-var psm3 = Profile{Name: "psm3", About: "Intel Ethernet and Omni-Path through PSM3", Kinds: []Kind{psm3Kind(core.EPTypeRDM), psm3Kind(core.EPTypeDgram)}}
+// psm3 is Intel Ethernet and Omni-Path through PSM3.
+var psm3 = Profile{Name: "psm3", Kinds: []Kind{psm3Kind(core.EPTypeRDM), psm3Kind(core.EPTypeDgram)}}
 
 func psm3Kind(t core.EPType) Kind {
 	return Kind{
@@ -30,7 +32,8 @@ func psm3Kind(t core.EPType) Kind {
 	}
 }
 
-var opx = Profile{Name: "opx", About: "Cornelis Omni-Path", Kinds: []Kind{{
+// opx is Cornelis Omni-Path.
+var opx = Profile{Name: "opx", Kinds: []Kind{{
 	Type: core.EPTypeRDM,
 	Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.Source | core.CapDirectedRecv | core.CapMultiRecv,
 	Mode: core.ModeAsyncIOV | core.ModeContext2, Legacy: core.MRModeScalable,
@@ -40,7 +43,7 @@ var opx = Profile{Name: "opx", About: "Cornelis Omni-Path", Kinds: []Kind{{
 }}}
 
 // all is no provider: it demands everything that any of them demands, and keeps the limits of the stack below.
-var all = Profile{Name: "all", About: "everything that any provider demands, with the limits of the stack below", Kinds: []Kind{
+var all = Profile{Name: "all", Kinds: []Kind{
 	allKind(core.EPTypeMsg, 0), allKind(core.EPTypeRDM, 0), allKind(core.EPTypeDgram, 64),
 }}
 
@@ -59,7 +62,7 @@ func allKind(t core.EPType, prefix int) Kind {
 }
 
 // loose is no provider either: it demands nothing, and does what providers are free to do.
-var loose = Profile{Name: "loose", About: "demands nothing; only order and progress are as bad as they may be", Kinds: []Kind{
+var loose = Profile{Name: "loose", Kinds: []Kind{
 	looseKind(core.EPTypeMsg), looseKind(core.EPTypeRDM), looseKind(core.EPTypeDgram),
 }}
 

@@ -4,20 +4,21 @@ import "gofabric/core"
 
 // Providers over the verbs interface: InfiniBand and RoCE (fi_verbs(7)), and Amazon's EFA (fi_efa(7)).
 
-var verbs = Profile{Name: "verbs", About: "InfiniBand, RoCE and iWARP", Kinds: []Kind{
+// verbs is InfiniBand, RoCE and iWARP; its RDM endpoints are those of ofi_rxm over it.
+var verbs = Profile{Name: "verbs", Kinds: []Kind{
 	{
 		Type: core.EPTypeMsg, Caps: comm | msgCaps | rmaCaps | core.CapAtomic, CQData: core.ModeRxCQData,
 		MRMode: basicMap | core.MRModeLocal, Legacy: core.MRModeBasic,
 		Inject: 256, MaxMsg: 1 << 30, TxSize: 384, RxSize: 384, TxIOV: 4, RxIOV: 4, RMAIOV: 1, TxOrder: verbsOrder,
 		OrderRAW: 1 << 30, OrderWAR: none, OrderWAW: 1 << 30, CQDataSize: 4, KeySize: 4, MaxErrData: 255, CQSize: 1024, CntrCnt: none,
 		Threading: core.ThreadSafe, WaitObjs: []core.WaitObj{core.WaitNone, core.WaitUnspec, core.WaitFD},
-		Lacks:        LacksCancel | LacksAlias | LacksReadFrom | LacksMRCounters | LacksWaitSets,
+		Lacks:        LacksCancel | LacksAlias | LacksReadFrom | LacksMRCounters,
 		WhyLocal:     "the adapter takes the lkey of the work request from the descriptor: IBV_WC_LOC_PROT_ERR, and the queue pair goes into the error state",
 		WhyKey:       "IBV_WC_REM_ACCESS_ERR, and the queue pair goes into the error state",
 		ConsumesRecv: true,
 	},
 	{
-		Type: core.EPTypeRDM, Over: "ofi_rxm", Caps: comm | msgCaps | rmaCaps | core.CapAtomic | core.CapTagged | core.Source | core.CapDirectedRecv | core.CapMultiRecv,
+		Type: core.EPTypeRDM, Caps: comm | msgCaps | rmaCaps | core.CapAtomic | core.CapTagged | core.Source | core.CapDirectedRecv | core.CapMultiRecv,
 		MRMode: basicMap, Legacy: core.MRModeBasic, Choice: core.MRModeLocal,
 		Inject: 16384, TxSize: 16384, RxSize: 65536, TxIOV: 4, RxIOV: 4, RMAIOV: 1, TxOrder: verbsOrder,
 		OrderRAW: none, OrderWAR: none, OrderWAW: none, CQDataSize: 8, KeySize: 4, Threading: core.ThreadSafe, Manual: true,
@@ -29,7 +30,7 @@ var verbs = Profile{Name: "verbs", About: "InfiniBand, RoCE and iWARP", Kinds: [
 		MRMode: basicMap | core.MRModeLocal, Legacy: core.MRModeBasic,
 		Prefix: 40, Inject: 256, MaxMsg: 4096, TxSize: 384, RxSize: 384, TxIOV: 4, RxIOV: 4, RMAIOV: 1, CQDataSize: 4, KeySize: 4, CQSize: 1024, CntrCnt: none,
 		Threading: core.ThreadSafe, WaitObjs: []core.WaitObj{core.WaitNone, core.WaitUnspec},
-		Lacks:    LacksCancel | LacksAlias | LacksMRCounters | LacksWaitSets,
+		Lacks:    LacksCancel | LacksAlias | LacksMRCounters,
 		WhyLocal: "the adapter takes the lkey of the work request from the descriptor: IBV_WC_LOC_PROT_ERR, and the queue pair goes into the error state",
 	},
 }}
@@ -37,7 +38,8 @@ var verbs = Profile{Name: "verbs", About: "InfiniBand, RoCE and iWARP", Kinds: [
 // verbsOrder is what one connected queue pair keeps.
 const verbsOrder = rarSet | rawSet | core.OrderRAS | wawSet | core.OrderWAS | core.OrderSAW | core.OrderSAS
 
-var efa = Profile{Name: "efa", About: "Amazon's Elastic Fabric Adapter", Kinds: []Kind{
+// efa is Amazon's Elastic Fabric Adapter.
+var efa = Profile{Name: "efa", Kinds: []Kind{
 	{
 		Type: core.EPTypeRDM,
 		Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.Source | core.CapMultiRecv | core.CapDirectedRecv,
@@ -52,7 +54,8 @@ var efa = Profile{Name: "efa", About: "Amazon's Elastic Fabric Adapter", Kinds: 
 	efaDgram,
 }}
 
-var efaDirect = Profile{Name: "efa-direct", About: "EFA without its provider's protocols: what the device does", Kinds: []Kind{
+// efaDirect is EFA without its provider's protocols: what the device does.
+var efaDirect = Profile{Name: "efa-direct", Kinds: []Kind{
 	{
 		Type: core.EPTypeRDM, Caps: comm | msgCaps | rmaCaps | core.Source, Mode: core.ModeContext2, CQData: core.ModeRxCQData,
 		MRMode: basicMap | core.MRModeLocal, Legacy: core.MRModeBasic,

@@ -6,11 +6,12 @@ import (
 	"sync"
 
 	"gofabric/core"
+	"gofabric/util/hook"
 )
 
 // queue is a completion queue. Completions from below wait in its window, where they change places.
 type queue struct {
-	core.CompletionQueue
+	hook.CQ
 	d      *domain
 	size   int // entries before an overrun
 	format core.CQFormat
@@ -37,8 +38,6 @@ type item struct {
 	key core.Context // the operation's, to keep the completions of one multi-receive buffer in order; 0 unknown
 }
 
-func (q *queue) inner() core.Object { return q.CompletionQueue }
-
 // waits reports whether there is something to read without a look below.
 func (q *queue) waits() bool {
 	q.mu.Lock()
@@ -46,25 +45,26 @@ func (q *queue) waits() bool {
 	return len(q.window) > 0
 }
 
-// Read is fi_cq_read(3).
-func (q *queue) Read(entries []core.CQEntry) (int, error) { return q.read(entries, nil) }
-
-// ReadFrom is fi_cq_readfrom(3).
-func (q *queue) ReadFrom(entries []core.CQEntry, src []core.FIAddr) (int, error) {
-	if err := q.canFrom(); err != nil {
-		return 0, err
-	}
-	return q.read(entries[:min(len(entries), len(src))], src)
+// Ready implements cq.Pollable.
+func (q *queue) Ready(report bool) (bool, error) {
+	q.d.release()
+	ready, err := q.CQ.Ready(report)
+	return ready || q.waits(), err
 }
 
-func (q *queue) canFrom() error {
-	if q.d.k.Lacks&LacksReadFrom != 0 {
-		return q.d.o.misuse("fi_cq_readfrom", core.ErrNoSys, "the provider does not know sources of completions: read with fi_cq_read")
+// from refuses reads with sources where the provider does not know them.
+func (q *queue) from(src []core.FIAddr) error {
+	if src != nil && q.d.k.Lacks&LacksReadFrom != 0 {
+		return q.d.h.misuse("fi_cq_readfrom", core.ErrNoSys, "the provider does not know sources of completions: read with fi_cq_read")
 	}
 	return nil
 }
 
-func (q *queue) read(entries []core.CQEntry, src []core.FIAddr) (int, error) {
+// Read is fi_cq_read(3) and, with src, fi_cq_readfrom(3).
+func (q *queue) Read(entries []core.CQEntry, src []core.FIAddr) (int, error) {
+	if err := q.from(src); err != nil {
+		return 0, err
+	}
 	if err := q.d.enter("fi_cq_read"); err != nil {
 		return 0, err
 	}
@@ -75,7 +75,7 @@ func (q *queue) read(entries []core.CQEntry, src []core.FIAddr) (int, error) {
 	if err := q.fill(); err != nil {
 		return 0, err
 	}
-	if len(q.window) > 0 && len(entries) > 0 && !q.late && q.d.o.chance(8) {
+	if len(q.window) > 0 && len(entries) > 0 && !q.late && q.d.h.chance(8) {
 		q.late = true // so that others come meanwhile
 		return 0, core.ErrAgain
 	}
@@ -131,14 +131,14 @@ func (q *queue) formatted(e core.CQEntry) core.CQEntry {
 func (q *queue) fill() error {
 	all := q.d.info.Domain.ResourceMgmt == core.RMDisabled
 	for all || len(q.window) < window {
-		n, err := q.CompletionQueue.ReadFrom(q.entries[:], q.sources[:])
+		n, err := q.CQ.Read(q.entries[:], q.sources[:])
 		for i := range n {
 			q.completed(item{CQEntry: q.entries[i], src: q.sources[i]})
 		}
 		clear(q.entries[:n])
 		if errors.Is(err, core.ErrAvail) {
 			var e core.CQErrEntry
-			if err = q.CompletionQueue.ReadErr(&e); err == nil {
+			if err = q.CQ.ReadErr(&e); err == nil {
 				q.failed(e)
 				continue
 			}
@@ -159,7 +159,7 @@ func (q *queue) fill() error {
 		q.overrun = true
 		text := "more completions than the queue has entries were not read, and resource management is off (FI_RM_DISABLED). On hardware: the adapter writes over " +
 			"unread ones, and the queue stops; open it larger, or read it more often"
-		q.d.o.say("fi_cq_read: " + text)
+		q.d.h.say("fi_cq_read: " + text)
 		q.window = append(q.window[:q.size:q.size], item{err: &core.CQErrEntry{Err: core.ErrOverrun, Detail: text, SrcAddr: core.AddrNotAvail}})
 	}
 	return nil
@@ -172,30 +172,31 @@ func (q *queue) completed(it item) {
 		q.remoteData(it)
 		return
 	}
-	o := d.find(it.Ctx)
-	if o == nil {
+	t := d.find(it.Ctx)
+	if t == nil {
 		q.add(it)
 		return
 	}
-	it.key, it.Ctx = o.below, o.ctx
-	if o.prefix > 0 && o.rx {
-		it.Len += o.prefix
-		it.Buf = o.first
+	it.key, it.Ctx = t.id, t.Ctx
+	if t.prefix > 0 && t.Call.Receives() {
+		it.Len += t.prefix
+		it.Buf = t.first
 	}
-	if o.claim && o.peek {
+	if t.flags&(core.Peek|core.Claim) == core.Peek|core.Claim {
 		d.mu.Lock()
-		d.claims[claim{o.s, o.ctx}] = o.below
+		d.claims[claim{t.s, t.Ctx}] = t.id
 		d.mu.Unlock()
 	}
-	if !o.multi || it.Flags&core.MultiRecv != 0 {
-		d.end(o)
+	if !t.multi() || it.Flags&core.MultiRecv != 0 {
+		d.end(t)
 	}
-	if text := o.broken(); text != "" {
-		d.o.say(o.name + ": " + text)
-		q.insert(item{key: it.key, err: &core.CQErrEntry{CQEntry: it.CQEntry, Err: core.ErrInval, Detail: o.name + ": " + text, SrcAddr: it.src}})
+	if text := t.broken(); text != "" {
+		text = t.Call.String() + ": " + text
+		d.h.say(text)
+		q.insert(item{key: it.key, err: &core.CQErrEntry{CQEntry: it.CQEntry, Err: core.ErrInval, Detail: text, SrcAddr: it.src}})
 		return
 	}
-	if o.silent && it.Flags&core.MultiRecv == 0 {
+	if t.silent && it.Flags&core.MultiRecv == 0 {
 		return
 	}
 	q.add(it)
@@ -204,17 +205,17 @@ func (q *queue) completed(it item) {
 // failed takes an error entry from below. Locked.
 func (q *queue) failed(e core.CQErrEntry) {
 	it := item{err: &e}
-	if o := q.d.find(e.Ctx); o != nil {
-		it.key, e.Ctx = o.below, o.ctx
-		if !o.multi || e.Flags&core.MultiRecv != 0 || e.Err == core.ErrCanceled {
-			q.d.end(o)
+	if t := q.d.find(e.Ctx); t != nil {
+		it.key, e.Ctx = t.id, t.Ctx
+		if !t.multi() || e.Flags&core.MultiRecv != 0 || e.Err == core.ErrCanceled {
+			q.d.end(t)
 		}
-		if o.swallow {
+		if t.swallow {
 			return
 		}
-		if o.prefix > 0 && o.rx && e.Buf != nil {
-			e.Len += o.prefix
-			e.Buf = o.first
+		if t.prefix > 0 && t.Call.Receives() && e.Buf != nil {
+			e.Len += t.prefix
+			e.Buf = t.first
 		}
 	}
 	if why := q.d.k.WhyKey; why != "" && e.Flags&(core.CapRMA|core.CapAtomic) != 0 && (e.Err == core.ErrRemoteIO || e.Err == core.ErrAccess || e.Err == core.ErrKeyRejected) {
@@ -226,16 +227,18 @@ func (q *queue) failed(e core.CQErrEntry) {
 // remoteData has remote CQ data consume a posted receive (fi_getinfo(3), FI_RX_CQ_DATA), or wait until there is one, as an adapter's sender would.
 func (q *queue) remoteData(it item) {
 	d := q.d
-	for _, o := range d.list(func(o *op) bool { return o.rx && !o.tagged && !o.multi && !o.peek && o.s.rxq == q }) {
-		o.swallow = true
-		if o.s.post.Cancel(o.below) == nil {
-			it.Ctx, it.key = o.ctx, o.below
+	for _, t := range d.list(func(t *transfer) bool {
+		return t.is(core.OpRecv) && !t.multi() && t.flags&core.Peek == 0 && t.s.rx.q == q
+	}) {
+		t.swallow = true
+		if t.s.below.Cancel(t.id) == nil {
+			it.Ctx, it.key = t.Ctx, t.id
 			q.add(it)
 			return
 		}
-		o.swallow = false
+		t.swallow = false
 	}
-	d.o.say("fi_writedata: remote CQ data came, and no receive was posted, of which it takes one (FI_RX_CQ_DATA). On hardware: the sender waits and retries, and fails " +
+	d.h.say("fi_writedata: remote CQ data came, and no receive was posted, of which it takes one (FI_RX_CQ_DATA). On hardware: the sender waits and retries, and fails " +
 		"when it has retried often enough")
 	q.starved = append(q.starved, it)
 }
@@ -251,7 +254,7 @@ func (q *queue) add(it item) {
 		}
 		first--
 	}
-	q.insertAt(first+q.d.o.below(at-first+1), it)
+	q.insertAt(first+q.d.h.pick(at-first+1), it)
 }
 
 // insert puts an item last. Locked.
@@ -275,20 +278,11 @@ func (q *queue) ReadErr(e *core.CQErrEntry) error {
 	return nil
 }
 
-// SRead is fi_cq_sread(3).
-func (q *queue) SRead(ctx context.Context, entries []core.CQEntry) (int, error) {
-	return q.sread(ctx, entries, nil)
-}
-
-// SReadFrom is fi_cq_sreadfrom(3).
-func (q *queue) SReadFrom(ctx context.Context, entries []core.CQEntry, src []core.FIAddr) (int, error) {
-	if err := q.canFrom(); err != nil {
+// SRead is fi_cq_sread(3) and, with src, fi_cq_sreadfrom(3).
+func (q *queue) SRead(ctx context.Context, entries []core.CQEntry, src []core.FIAddr) (int, error) {
+	if err := q.from(src); err != nil {
 		return 0, err
 	}
-	return q.sread(ctx, entries[:min(len(entries), len(src))], src)
-}
-
-func (q *queue) sread(ctx context.Context, entries []core.CQEntry, src []core.FIAddr) (int, error) {
 	for {
 		q.d.release()
 		q.mu.Lock()
@@ -298,7 +292,7 @@ func (q *queue) sread(ctx context.Context, entries []core.CQEntry, src []core.FI
 			n, err = q.take(entries, src)
 		}
 		if err != core.ErrAgain || len(entries) == 0 {
-			if len(q.window) > 0 && q.nudges < q.asleep && q.CompletionQueue.Signal() == nil {
+			if len(q.window) > 0 && q.nudges < q.asleep && q.CQ.Signal() == nil {
 				q.nudges++
 			}
 			q.mu.Unlock()
@@ -316,7 +310,7 @@ func (q *queue) sread(ctx context.Context, entries []core.CQEntry, src []core.FI
 func (q *queue) sleep(ctx context.Context) (int, error) {
 	var e [1]core.CQEntry
 	var src [1]core.FIAddr
-	n, err := q.CompletionQueue.SReadFrom(ctx, e[:], src[:])
+	n, err := q.CQ.SRead(ctx, e[:], src[:])
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.asleep--
@@ -336,10 +330,9 @@ func (q *queue) sleep(ctx context.Context) (int, error) {
 
 // Close is fi_close(3).
 func (q *queue) Close() error {
-	err := q.CompletionQueue.Close()
+	err := q.CQ.Close()
 	if err == nil {
 		q.d.back(&q.d.cqs)
-		q.d.f.gone(q.CompletionQueue)
 	}
 	return err
 }

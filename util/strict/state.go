@@ -9,65 +9,50 @@ import (
 
 // state is what an endpoint and its aliases share, or a shared receive context has.
 type state struct {
-	d    *domain
-	k    *Kind
-	info *core.Info
-	post canceler
-	ep   core.Endpoint         // below; nil of a shared receive context
-	at   atomic.Pointer[place] // once it is known
+	d     *domain
+	k     *Kind
+	info  *core.Info
+	below lower
+	ep    core.EndpointDriver   // below; nil of a shared receive context, whose completions come to the queues of endpoints
+	at    atomic.Pointer[place] // once it is known
 
-	shared           bool // a shared receive context
-	txq, rxq         *queue
-	txQuiet, rxQuiet bool // selective completion
-	av               *vector
+	tx, rx direction
+	av     *vector
 
-	txCounted, rxCounted bool // a counter may tell of completions before a queue does
-	enabled, closed      atomic.Bool
-
-	tx, rx int // under way; guarded by the domain's mu
+	enabled, closed atomic.Bool
 
 	mu   sync.Mutex
-	held *call // accepted, and not posted below yet
+	held *transfer // accepted, and not posted below yet
 }
 
-// canceler is an endpoint or a shared receive context.
-type canceler interface {
-	Cancel(ctx core.Context) error
+// direction is the transmits or the receives of an endpoint.
+type direction struct {
+	q       *queue
+	quiet   bool // selective completion
+	counted bool // a counter may tell of completions before a queue does
+	size    int  // how many operations may be under way
+	n       int  // how many are; guarded by the domain's mu
 }
 
-// alive refuses calls on what is closed or not enabled.
-func (s *state) alive(op string) error {
-	switch {
-	case s.closed.Load():
-		return s.d.o.misuse(op, core.ErrBadF, "the object is closed. On hardware: its memory is freed, and this is a crash or worse")
-	case !s.enabled.Load():
-		return s.d.o.misuse(op, core.ErrOpBadState, "the endpoint is not enabled (fi_enable). On hardware: there is no queue yet to post to, and this is a crash or an error")
+// dir is the direction of a transfer.
+func (s *state) dir(op *core.Op) *direction {
+	if op.Call.Receives() {
+		return &s.rx
 	}
-	return nil
+	return &s.tx
 }
 
-// traced says whether completions of a direction come through a queue of this package.
-func (s *state) traced(rx bool) bool {
-	if rx {
-		return s.shared || s.rxq != nil
-	}
-	return s.txq != nil
-}
-
-// depth is how many operations of a direction may be under way.
-func (s *state) depth(rx bool) int {
-	if rx {
-		return s.info.Rx.Size
-	}
-	return s.info.Tx.Size
-}
-
-// underWay counts the operations of a direction.
-func (s *state) underWay(rx bool) int {
+// full says that no more operations of a direction may be under way.
+func (s *state) full(dir *direction) bool {
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
-	if rx {
-		return s.rx
+	return dir.size > 0 && dir.n >= dir.size
+}
+
+// started notes the success of a call that enables an endpoint.
+func (s *state) started(err error) error {
+	if err == nil {
+		s.enabled.Store(true)
 	}
-	return s.tx
+	return err
 }

@@ -11,8 +11,8 @@ import (
 	"gofabric/core"
 )
 
-// Overlay is strict mode with one profile: what a registry's stacks are seen through (core.Overlay). Its methods are safe for concurrent use.
-type Overlay struct {
+// Hook is strict mode with one profile: what a registry's stacks are seen through (core.Hook). Its methods are safe for concurrent use.
+type Hook struct {
 	profile *Profile
 	log     io.Writer
 
@@ -22,11 +22,9 @@ type Overlay struct {
 	open map[*state]bool // endpoints
 }
 
-var _ core.Overlay = (*Overlay)(nil)
-
-// New returns the overlay that FI_STRICT asks for, seeded by FI_STRICT_SEED; nil if it is not set, and an *OpError naming the known ones for a profile that
+// New returns the hook that FI_STRICT asks for, seeded by FI_STRICT_SEED; nil if it is not set, and an *OpError naming the known ones for a profile that
 // there is not. Misuse is told to log, one line for each kind of it; nil is standard error.
-func New(params *core.Params, log io.Writer) (core.Overlay, error) {
+func New(params *core.Params, log io.Writer) (core.Hook, error) {
 	name, _ := params.Lookup("", "strict")
 	if name = strings.ToLower(strings.TrimSpace(name)); name == "" || name == "0" || name == "off" {
 		return nil, nil
@@ -43,43 +41,43 @@ func New(params *core.Params, log io.Writer) (core.Overlay, error) {
 	if log == nil {
 		log = os.Stderr
 	}
-	o := &Overlay{profile: p, log: log, said: map[string]bool{}, open: map[*state]bool{}}
+	h := &Hook{profile: p, log: log, said: map[string]bool{}, open: map[*state]bool{}}
 	if seed != 0 {
-		o.rand = rand.New(rand.NewPCG(uint64(seed), 0x57))
+		h.rand = rand.New(rand.NewPCG(uint64(seed), 0x57))
 	}
-	return o, nil
+	return h, nil
 }
 
 // maxSaid bounds how many lines are remembered, and so how many are written.
 const maxSaid = 1000
 
 // say writes a line about misuse, once.
-func (o *Overlay) say(text string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.said[text] || len(o.said) >= maxSaid {
+func (h *Hook) say(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.said[text] || len(h.said) >= maxSaid {
 		return
 	}
-	o.said[text] = true
-	fmt.Fprintf(o.log, "FI_STRICT=%s: %s\n", o.profile.Name, text)
+	h.said[text] = true
+	fmt.Fprintf(h.log, "FI_STRICT=%s: %s\n", h.profile.Name, text)
 }
 
 // chance returns true once in n times.
-func (o *Overlay) chance(n int) bool { return o.below(n) == 0 }
+func (h *Hook) chance(n int) bool { return h.pick(n) == 0 }
 
-// below returns a number from 0 to n-1, the highest one without a seed; n is at least 1.
-func (o *Overlay) below(n int) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.rand == nil {
+// pick returns a number from 0 to n-1, the highest one without a seed; n is at least 1.
+func (h *Hook) pick(n int) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.rand == nil {
 		return n - 1
 	}
-	return o.rand.IntN(n)
+	return h.rand.IntN(n)
 }
 
 // misuse makes the error of a call that the application must not make: text says what is wrong, and what hardware would do.
-func (o *Overlay) misuse(op string, err core.Errno, format string, args ...any) error {
-	e := &core.OpError{Op: op, Provider: "FI_STRICT=" + o.profile.Name, Err: err, Hint: fmt.Sprintf(format, args...)}
-	o.say(e.Op + ": " + e.Hint)
+func (h *Hook) misuse(op string, err core.Errno, format string, args ...any) error {
+	e := &core.OpError{Op: op, Provider: "FI_STRICT=" + h.profile.Name, Err: err, Hint: fmt.Sprintf(format, args...)}
+	h.say(e.Op + ": " + e.Hint)
 	return e
 }

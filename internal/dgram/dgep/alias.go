@@ -8,13 +8,12 @@ import (
 // alias is a second door to an endpoint, with default operation flags of its own for one direction (fi_ep_alias(3)).
 type alias struct {
 	control
-	sends
-	receives
+	transfers
 	closed bool
 }
 
 // control is the endpoint itself, one level down, so that the alias' own data calls come first.
-type control struct{ core.Endpoint }
+type control struct{ core.EndpointDriver }
 
 // The operation flags that an alias can have.
 const (
@@ -23,10 +22,10 @@ const (
 )
 
 // Alias opens a second door (fi_ep_alias(3)): flags is Transmit or Recv, and operation flags of that direction.
-func (e *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
+func (e *endpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
 	dir := flags & (core.Transmit | core.Recv)
 	op := flags &^ dir
-	a := &alias{control: control{e}, sends: sends{e: e}, receives: receives{e: e}}
+	a := &alias{control: control{e}, transfers: transfers{sends{e: e}, receives{e: e}}}
 	switch {
 	case dir == core.Transmit && op&^txOpFlags == 0:
 		a.sends.own, a.sends.flags = true, op

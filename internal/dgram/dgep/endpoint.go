@@ -14,11 +14,7 @@ import (
 type endpoint struct {
 	front.Endpoint
 	front.Connectionless
-	sends
-	receives
-	noTagged
-	noRMA
-	core.NoAtomic
+	transfers
 
 	prog *progress.Engine
 	host dgram.Domain
@@ -44,12 +40,14 @@ type endpoint struct {
 }
 
 var (
-	_ core.Endpoint    = (*endpoint)(nil)
-	_ core.Multicaster = (*endpoint)(nil)
+	_ core.EndpointDriver = (*endpoint)(nil)
+	_ core.Multicaster    = (*endpoint)(nil)
+	_ core.PlainSender    = (*endpoint)(nil)
+	_ core.PlainReceiver  = (*endpoint)(nil)
 )
 
 // Open opens an endpoint with a port of d at info.SrcAddr (fi_endpoint(3)), so that it has a name at once; base is the front.Domain in d. Not locked.
-func Open(d dgram.Domain, base *front.Domain, info *core.Info) (core.Endpoint, error) {
+func Open(d dgram.Domain, base *front.Domain, info *core.Info) (core.EndpointDriver, error) {
 	e := &endpoint{prog: base.Progress(), host: d}
 	if info == nil || info.EP == nil || info.Tx == nil || info.Rx == nil {
 		e.InitEndpoint(base, core.NewHints(), e.ends)
@@ -77,16 +75,30 @@ func Open(d dgram.Domain, base *front.Domain, info *core.Info) (core.Endpoint, e
 	return e, nil
 }
 
-// BindAV binds the vector that destinations index (fi_ep_bind(3)); the port hears of those.
-func (e *endpoint) BindAV(v core.AddressVector, flags core.Flags) error {
-	if err := e.Endpoint.BindAV(v, flags); err != nil {
-		return err
+// Bind binds an object (fi_ep_bind(3)): the port hears of the addresses in the vector, and the datagrams go to the receives of a shared context.
+func (e *endpoint) Bind(obj any, flags core.Flags) error {
+	switch x := obj.(type) {
+	case *front.AddressVector:
+		if err := e.Endpoint.Bind(x, flags); err != nil {
+			return err
+		}
+		e.WatchAV(func(_ core.FIAddr, a core.Addr) { dgram.Expect(e.port, a.IP) }, func(core.FIAddr) {})
+		e.prog.Lock()
+		defer e.prog.Unlock()
+		dgram.ExpectAll(e.port, e.Known)
+		return nil
+	case *sharedRx:
+		if _, err := e.TakeSRX(x.SharedRx); err != nil {
+			return err
+		}
+		e.prog.Lock()
+		e.srx = x
+		e.prog.Unlock()
+		return nil
+	case core.SRXDriver:
+		return e.Refuse("fi_ep_bind", front.NoPeer, core.ErrInval, "the shared receive context is none of DGRAM endpoints")
 	}
-	e.WatchAV(func(_ core.FIAddr, a core.Addr) { dgram.Expect(e.port, a.IP) }, func(core.FIAddr) {})
-	e.prog.Lock()
-	defer e.prog.Unlock()
-	dgram.ExpectAll(e.port, e.Known)
-	return nil
+	return e.Endpoint.Bind(obj, flags)
 }
 
 // ends implements front.Ends.

@@ -28,11 +28,12 @@ type group struct {
 	index int
 	recv  bool
 	left  bool
+	self  *core.MC // what the application knows it as
 }
 
 // Join implements core.Multicaster.
-func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any) (core.MC, error) {
-	refuse := func(err error, hint string) (core.MC, error) { return nil, e.Refuse("fi_join", addr.IP, err, hint) }
+func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+	refuse := func(err error, hint string) error { return e.Refuse("fi_join", addr.IP, err, hint) }
 	if flags&^(core.Send|core.Recv) != 0 {
 		return refuse(core.ErrBadFlags, "flags are Send, Recv or none")
 	}
@@ -61,12 +62,13 @@ func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any) (core.MC, err
 			return refuse(core.ErrNoSys, "the provider has no multicast")
 		}
 		if err := j.Join(ip); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	e.groups.add(g)
-	e.EQ().Push(core.EQEvent{Type: core.EventJoinComplete, Object: g, Context: ctx})
-	return g, nil
+	g.self = made(g)
+	e.EQ().Push(core.EQEvent{Type: core.EventJoinComplete, Object: g.self, Context: ctx})
+	return nil
 }
 
 // add gives g an address.
@@ -121,6 +123,6 @@ func (g *group) Close() error {
 	g.left = true
 	e.groups.list[g.index] = nil
 	e.groups.open--
-	e.EQ().PurgeObject(g)
+	e.EQ().PurgeObject(g.self)
 	return nil
 }

@@ -34,15 +34,15 @@ func must(t testing.TB, err error) {
 // side is an endpoint with everything it needs.
 type side struct {
 	t      testing.TB
-	f      core.Fabric
-	d      core.Domain
-	ep     core.Endpoint
-	tx, rx core.CompletionQueue
-	av     core.AddressVector
-	eq     core.EventQueue
+	f      *core.Fabric
+	d      *core.Domain
+	ep     *core.Endpoint
+	tx, rx *core.CompletionQueue
+	av     *core.AddressVector
+	eq     *core.EventQueue
 	info   *core.Info
-	more   []core.Endpoint // of a test, closed first
-	bound  []core.Object   // of a test
+	more   []*core.Endpoint // of a test, closed first
+	bound  []core.Object    // of a test
 }
 
 // real opens an endpoint of a provider, "udp" or "udp;fault", at an address, with FI_* variables: name, value and so on.
@@ -75,7 +75,7 @@ func real(t testing.TB, provider, at string, variables ...string) *side {
 }
 
 // open opens and enables the endpoint; bind are flags for BindCQ.
-func open(t testing.TB, f core.Fabric, d core.Domain, info *core.Info, bind core.Flags) *side {
+func open(t testing.TB, f *core.Fabric, d *core.Domain, info *core.Info, bind core.Flags) *side {
 	t.Helper()
 	s := &side{t: t, f: f, d: d, info: info}
 	var err error
@@ -145,7 +145,7 @@ func (s *side) next() (core.CQEntry, core.FIAddr) {
 }
 
 // one takes the one completion that is there.
-func (s *side) one(q core.CompletionQueue) core.CQEntry {
+func (s *side) one(q *core.CompletionQueue) core.CQEntry {
 	s.t.Helper()
 	var e [2]core.CQEntry
 	n, err := q.Read(e[:])
@@ -155,7 +155,7 @@ func (s *side) one(q core.CompletionQueue) core.CQEntry {
 	return e[0]
 }
 
-func (s *side) none(q core.CompletionQueue) {
+func (s *side) none(q *core.CompletionQueue) {
 	s.t.Helper()
 	var e [1]core.CQEntry
 	if n, err := q.Read(e[:]); n > 0 || err != core.ErrAgain {
@@ -163,7 +163,7 @@ func (s *side) none(q core.CompletionQueue) {
 	}
 }
 
-func (s *side) failed(q core.CompletionQueue) core.CQErrEntry {
+func (s *side) failed(q *core.CompletionQueue) core.CQErrEntry {
 	s.t.Helper()
 	var one [1]core.CQEntry
 	if n, err := q.Read(one[:]); err != core.ErrAvail {
@@ -192,15 +192,20 @@ type tamePort struct {
 
 type tameFabric struct{ front.Fabric }
 
-func (*tameFabric) OpenDomain(*core.Info) (core.Domain, error) { return nil, core.ErrNoSys }
-func (*tameFabric) OpenPassiveEndpoint(*core.Info) (core.PassiveEndpoint, error) {
+func (f *tameFabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
+	d := &tame{}
+	prog := progress.NewVirtual(false)
+	d.InitDomain(front.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Down: prog.Close})
+	return d, nil
+}
+func (*tameFabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.PassiveDriver, error) {
 	return nil, core.ErrNoSys
 }
 
-func (d *tame) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
+func (d *tame) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
 	return dgep.Open(d, &d.Domain, info)
 }
-func (d *tame) OpenSRX(attr *core.RxAttr) (core.SharedRx, error) {
+func (d *tame) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
 	return dgep.OpenSRX(&d.Domain, attr)
 }
 func (d *tame) OpenPort(_ *core.Info, r dgram.Receiver) (dgram.Port, error) {
@@ -241,12 +246,12 @@ func tamed(t testing.TB, size int, bind core.Flags) (*side, *tame) {
 		EP: &core.EPAttr{Type: core.EPTypeDgram, MaxMsgSize: 1472}, Domain: &core.DomainAttr{Name: "d", MaxEPStxCtx: 8}, Fabric: &core.FabricAttr{Name: "f"}}
 	f := &tameFabric{}
 	f.InitFabric(&names, info)
-	d := &tame{}
-	prog := progress.NewVirtual(false)
-	d.InitDomain(front.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Down: prog.Close})
-	s := open(t, f, d, info, bind)
+	fabric := core.NewFabric(f)
+	d, err := fabric.OpenDomain(info)
+	must(t, err)
+	s := open(t, fabric, d, info, bind)
 	s.knows(core.IPAddr(peerAt))
-	return s.enable(), d
+	return s.enable(), d.Driver().(*tame)
 }
 
 var peerAt = netip.MustParseAddrPort("10.0.0.2:7")

@@ -9,7 +9,7 @@ import (
 // TestRecvLate posts receives that were accepted earlier.
 func TestRecvLate(t *testing.T) {
 	s, d := tamed(t, 4, 0)
-	ep := s.ep.(interface {
+	ep := s.ep.Driver().(interface {
 		RecvRoom() (int, bool)
 		RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.Context)
 	})
@@ -63,29 +63,29 @@ func TestSharedRecvLate(t *testing.T) {
 		RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.Context)
 	}
 	s, d := tamed(t, 8, 0)
-	srx, err := d.OpenSRX(&core.RxAttr{Size: 3})
+	srx, err := s.d.OpenSRX(&core.RxAttr{Size: 3})
 	must(t, err)
 	s.bound = append(s.bound, srx)
-	ep, port := s.another(d, func(ep core.Endpoint) error { return ep.BindSRX(srx) })
+	ep, port := s.another(d, func(ep *core.Endpoint) error { return ep.BindSRX(srx) })
 	must(t, ep.Enable())
 	in := make([]byte, 8)
 	for ctx := range core.Context(2) {
 		d.tell(func() {
-			if n, _ := ep.(late).RecvRoom(); n != 0 {
+			if n, _ := ep.Driver().(late).RecvRoom(); n != 0 {
 				t.Errorf("the endpoint has room for %d", n)
 			}
-			if n, _ := srx.(late).RecvRoom(); n != 3 {
+			if n, _ := srx.Driver().(late).RecvRoom(); n != 3 {
 				t.Errorf("the context has room for %d, want 3", n)
 			}
 			if ctx == 0 {
-				srx.(late).RecvLate(in, core.AddrUnspec, false, 0, 0, ctx)
-				if n, _ := srx.(late).RecvRoom(); n != 2 {
+				srx.Driver().(late).RecvLate(in, core.AddrUnspec, false, 0, 0, ctx)
+				if n, _ := srx.Driver().(late).RecvRoom(); n != 2 {
 					t.Errorf("the context has room for %d after one", n)
 				}
 			}
 			port.r.Received(peerAt, []byte("shared"), 0)
 			if ctx == 1 {
-				srx.(late).RecvLate(in, core.AddrUnspec, false, 0, 0, ctx)
+				srx.Driver().(late).RecvLate(in, core.AddrUnspec, false, 0, 0, ctx)
 			}
 		})
 		if e := s.one(s.rx); e.Ctx != ctx || string(in[:e.Len]) != "shared" {

@@ -24,7 +24,7 @@ type receive struct {
 	silent bool
 }
 
-// receives is the receive calls (core.Receiver, fi_msg(3)) of an endpoint, or of an alias with flags of its own.
+// receives is the receives (fi_msg(3)).
 type receives struct {
 	e     *endpoint
 	own   bool // flags count; else the endpoint's
@@ -51,23 +51,22 @@ func (r *receives) Recv(buf []byte, _ core.Desc, _ core.FIAddr, ctx core.Context
 	return err
 }
 
-// RecvV is fi_recvv (fi_msg(3)).
-func (r *receives) RecvV(iov [][]byte, _ []core.Desc, _ core.FIAddr, ctx core.Context) error {
-	e := r.e
-	e.prog.Lock()
-	err := e.recvV(iov, r.defaults(), ctx)
-	e.prog.Unlock()
-	return err
+// TRecv fails: datagrams have no tags.
+func (*receives) TRecv([]byte, core.Desc, core.FIAddr, uint64, uint64, core.Context) error {
+	return core.ErrNoSys
 }
 
-// RecvMsg is fi_recvmsg (fi_msg(3)). There are no multi-receives and nothing to peek at.
-func (r *receives) RecvMsg(m *core.MsgArgs, flags core.Flags) error {
-	if flags&^(core.Completion|core.More) != 0 {
+// receive posts a receive. There are no multi-receives and nothing to peek at.
+func (r *receives) receive(op *core.Op) error {
+	if op.Flags&^(core.Completion|core.More) != 0 {
 		return core.ErrBadFlags
 	}
-	e := r.e
+	e, flags := r.e, op.Flags
 	e.prog.Lock()
-	err := e.recvV(m.IOV, flags, m.Ctx)
+	if op.Call.Default() {
+		flags = r.defaults()
+	}
+	err := e.recvV(op.IOV, flags, op.Ctx)
 	e.prog.Unlock()
 	return err
 }

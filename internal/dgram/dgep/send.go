@@ -16,7 +16,39 @@ type send struct {
 	silent bool
 }
 
-// sends is the transmit calls (core.Msg, fi_msg(3)) of an endpoint, or of an alias with flags of its own.
+// transfers is what an endpoint transfers, or an alias with flags of its own: messages without tags.
+type transfers struct {
+	sends
+	receives
+}
+
+// Post implements core.EndpointDriver.
+func (x *transfers) Post(op core.Op) error {
+	switch op.Call {
+	case core.CallSend:
+		return x.Send(op.Buf, op.Desc, op.Addr, op.Ctx)
+	case core.CallInject:
+		return x.Inject(op.Buf, op.Addr)
+	case core.CallRecv:
+		return x.Recv(op.Buf, op.Desc, op.Addr, op.Ctx)
+	}
+	switch op.Call.Op() {
+	case core.OpSend:
+		return x.sends.transmit(&op)
+	case core.OpRecv:
+		return x.receives.receive(&op)
+	case core.OpAtomic, core.OpFetchAtomic, core.OpCompareAtomic:
+		return core.ErrOpNotSupp
+	}
+	return core.ErrNoSys
+}
+
+// AtomicCount implements core.EndpointDriver.
+func (*transfers) AtomicCount(core.OpType, core.Datatype, core.AtomicOp) (int, error) {
+	return 0, core.ErrOpNotSupp
+}
+
+// sends is the transmits (fi_msg(3)).
 type sends struct {
 	e     *endpoint
 	own   bool // flags count; else the endpoint's
@@ -43,37 +75,6 @@ func (s *sends) Send(buf []byte, _ core.Desc, dest core.FIAddr, ctx core.Context
 	return err
 }
 
-// SendV is fi_sendv (fi_msg(3)).
-func (s *sends) SendV(iov [][]byte, _ []core.Desc, dest core.FIAddr, ctx core.Context) error {
-	if len(iov) > maxIOV {
-		return core.ErrInval
-	}
-	e := s.e
-	e.prog.Lock()
-	err := e.post(copy(e.parts[:], iov), dest, ctx, s.defaults(), false)
-	e.prog.Unlock()
-	return err
-}
-
-// SendMsg is fi_sendmsg (fi_msg(3)).
-func (s *sends) SendMsg(m *core.MsgArgs, flags core.Flags) error {
-	switch {
-	case len(m.IOV) > maxIOV:
-		return core.ErrInval
-	case flags&core.RemoteCQData != 0:
-		return core.ErrNoSys
-	case flags&(core.DeliveryComplete|core.CommitComplete|core.Fence) != 0:
-		return core.ErrOpNotSupp
-	case flags&^sendMsgOK != 0:
-		return core.ErrBadFlags
-	}
-	e := s.e
-	e.prog.Lock()
-	err := e.post(copy(e.parts[:], m.IOV), m.Addr, m.Ctx, flags, false)
-	e.prog.Unlock()
-	return err
-}
-
 // Inject is fi_inject (fi_msg(3)); buf is at most the inject size, bytes, and the caller's again at once.
 func (s *sends) Inject(buf []byte, dest core.FIAddr) error {
 	e := s.e
@@ -84,13 +85,32 @@ func (s *sends) Inject(buf []byte, dest core.FIAddr) error {
 	return err
 }
 
-// SendData is fi_senddata, which datagrams do not have, as native's.
-func (s *sends) SendData([]byte, core.Desc, uint64, core.FIAddr, core.Context) error {
-	return core.ErrNoSys
-}
+// TSend and TInject fail: datagrams have no tags.
+func (*sends) TSend([]byte, core.Desc, core.FIAddr, uint64, core.Context) error { return core.ErrNoSys }
+func (*sends) TInject([]byte, core.FIAddr, uint64) error                        { return core.ErrNoSys }
 
-// InjectData is fi_injectdata; see SendData.
-func (s *sends) InjectData([]byte, uint64, core.FIAddr) error { return core.ErrNoSys }
+// transmit sends a message. Datagrams have no remote CQ data, as native's.
+func (s *sends) transmit(op *core.Op) error {
+	switch {
+	case len(op.IOV) > maxIOV:
+		return core.ErrInval
+	case op.HasData():
+		return core.ErrNoSys
+	case op.Flags&(core.DeliveryComplete|core.CommitComplete|core.Fence) != 0:
+		return core.ErrOpNotSupp
+	case op.Flags&^sendMsgOK != 0:
+		return core.ErrBadFlags
+	}
+	e, flags := s.e, op.Flags
+	e.prog.Lock()
+	if op.Call.Default() {
+		flags = s.defaults()
+	}
+	n := copy(e.parts[:], op.IOV)
+	err := e.post(n, op.Addr, op.Ctx, flags, false)
+	e.prog.Unlock()
+	return err
+}
 
 // post sends the first n of e.parts, or has them wait. quiet ones get no entry in any queue (fi_inject).
 func (e *endpoint) post(n int, to core.FIAddr, ctx core.Context, flags core.Flags, quiet bool) error {

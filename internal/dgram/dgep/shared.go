@@ -18,7 +18,7 @@ type sharedRx struct {
 }
 
 // OpenSRX opens a shared receive context for DGRAM endpoints of base, with the flags and the size of attr, nil for the defaults (fi_srx_context(3)).
-func OpenSRX(base *front.Domain, attr *core.RxAttr) (core.SharedRx, error) {
+func OpenSRX(base *front.Domain, attr *core.RxAttr) (core.SRXDriver, error) {
 	below, err := front.OpenSharedRx(base, attr, front.RxLimits{})
 	if err != nil {
 		return nil, err
@@ -72,27 +72,23 @@ func (s *sharedRx) Recv(buf []byte, _ core.Desc, _ core.FIAddr, ctx core.Context
 	return s.post(iov[:], 0, true, ctx)
 }
 
-// RecvV is fi_recvv (fi_msg(3)).
-func (s *sharedRx) RecvV(iov [][]byte, _ []core.Desc, _ core.FIAddr, ctx core.Context) error {
-	return s.post(iov, 0, true, ctx)
-}
-
-// RecvMsg is fi_recvmsg (fi_msg(3)); see receives.RecvMsg.
-func (s *sharedRx) RecvMsg(m *core.MsgArgs, flags core.Flags) error {
-	if flags&^(core.Completion|core.More) != 0 {
-		return core.ErrBadFlags
-	}
-	return s.post(m.IOV, flags, false, m.Ctx)
-}
-
-// TRecv, TRecvV and TRecvMsg fail: datagrams have no tags.
+// TRecv fails: datagrams have no tags.
 func (*sharedRx) TRecv([]byte, core.Desc, core.FIAddr, uint64, uint64, core.Context) error {
 	return core.ErrNoSys
 }
-func (*sharedRx) TRecvV([][]byte, []core.Desc, core.FIAddr, uint64, uint64, core.Context) error {
-	return core.ErrNoSys
+
+// Post implements core.SRXDriver; see receives.receive.
+func (s *sharedRx) Post(op core.Op) error {
+	switch {
+	case op.Call.Tagged():
+		return core.ErrNoSys
+	case op.Call == core.CallRecv:
+		return s.Recv(op.Buf, op.Desc, op.Addr, op.Ctx)
+	case op.Flags&^(core.Completion|core.More) != 0:
+		return core.ErrBadFlags
+	}
+	return s.post(op.IOV, op.Flags, op.Call.Default(), op.Ctx)
 }
-func (*sharedRx) TRecvMsg(*core.TaggedArgs, core.Flags) error { return core.ErrNoSys }
 
 // Cancel cancels a receive posted here (fi_cancel(3)).
 func (s *sharedRx) Cancel(ctx core.Context) error {
@@ -125,21 +121,6 @@ func (s *sharedRx) Close() error {
 	return nil
 }
 
-// BindSRX has the endpoint's datagrams go to the receives of a shared context (fi_ep_bind(3)).
-func (e *endpoint) BindSRX(c core.SharedRx) error {
-	s, ok := c.(*sharedRx)
-	if !ok {
-		return e.Refuse("fi_ep_bind", front.NoPeer, core.ErrInval, "the shared receive context is none of DGRAM endpoints")
-	}
-	if _, err := e.TakeSRX(s.SharedRx); err != nil {
-		return err
-	}
-	e.prog.Lock()
-	e.srx = s
-	e.prog.Unlock()
-	return nil
-}
-
 // join makes s take what comes for e from now on, and what came before.
 func (s *sharedRx) join(e *endpoint) {
 	s.eps = append(s.eps, e)
@@ -149,7 +130,7 @@ func (s *sharedRx) join(e *endpoint) {
 	}
 }
 
-// leave is the end of join, if it was called, and of BindSRX.
+// leave is the end of join, if it was called, and of Bind.
 func (s *sharedRx) leave(e *endpoint) {
 	for i, x := range s.eps {
 		if x == e {

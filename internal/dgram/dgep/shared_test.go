@@ -10,9 +10,9 @@ import (
 )
 
 // another opens a second endpoint beside that of s, with its queues, and binds it before it is enabled.
-func (s *side) another(d *tame, bind func(core.Endpoint) error) (core.Endpoint, *tamePort) {
+func (s *side) another(d *tame, bind func(*core.Endpoint) error) (*core.Endpoint, *tamePort) {
 	s.t.Helper()
-	ep, err := d.OpenEndpoint(s.info)
+	ep, err := s.d.OpenEndpoint(s.info)
 	must(s.t, err)
 	port := d.port
 	must(s.t, ep.BindCQ(s.tx, core.Transmit))
@@ -26,10 +26,10 @@ func (s *side) another(d *tame, bind func(core.Endpoint) error) (core.Endpoint, 
 // TestSharedTx: endpoints share the room for sends that wait, and give it back when these end.
 func TestSharedTx(t *testing.T) {
 	s, d := tamed(t, 8, 0)
-	stx, err := d.OpenSTX(&core.TxAttr{Size: 2})
+	stx, err := s.d.OpenSTX(&core.TxAttr{Size: 2})
 	must(t, err)
 	s.bound = append(s.bound, stx)
-	bind := func(ep core.Endpoint) error { return ep.BindSTX(stx) }
+	bind := func(ep *core.Endpoint) error { return ep.BindSTX(stx) }
 	a, first := s.another(d, bind)
 	b, second := s.another(d, bind)
 	must(t, a.Enable())
@@ -38,7 +38,7 @@ func TestSharedTx(t *testing.T) {
 	buf := []byte("x")
 	must(t, a.Send(buf, 0, 0, 1))
 	must(t, b.Send(buf, 0, 0, 2))
-	for name, ep := range map[string]core.Endpoint{"first": a, "second": b} {
+	for name, ep := range map[string]*core.Endpoint{"first": a, "second": b} {
 		if err := ep.Send(buf, 0, 0, 3); err != core.ErrAgain {
 			t.Errorf("a third one, on the %s endpoint: %v", name, err)
 		}
@@ -76,10 +76,10 @@ func (d *tame) tell(f func()) {
 // TestSharedRx: datagrams of all endpoints take the receives in order; what came early is kept apart, and endpoints take turns.
 func TestSharedRx(t *testing.T) {
 	s, d := tamed(t, 8, 0)
-	srx, err := d.OpenSRX(&core.RxAttr{Size: 3})
+	srx, err := s.d.OpenSRX(&core.RxAttr{Size: 3})
 	must(t, err)
 	s.bound = append(s.bound, srx)
-	bind := func(ep core.Endpoint) error { return ep.BindSRX(srx) }
+	bind := func(ep *core.Endpoint) error { return ep.BindSRX(srx) }
 	a, first := s.another(d, bind)
 	b, second := s.another(d, bind)
 	bring := func(r dgram.Receiver, text string) { d.tell(func() { r.Received(peerAt, []byte(text), 0) }) }

@@ -121,7 +121,7 @@ func TestExpected(t *testing.T) {
 	}
 	heard("inserted")
 	first := d.port
-	ep, port := s.another(d, func(core.Endpoint) error { return nil })
+	ep, port := s.another(d, func(*core.Endpoint) error { return nil })
 	if port == first {
 		t.Fatal("no port of its own")
 	}
@@ -140,7 +140,7 @@ func TestEarlyBound(t *testing.T) {
 	for range n {
 		d.bring(strings.Repeat("x", 1000), 0)
 	}
-	st, ok := dgep.StatsOf(s.ep)
+	st, ok := dgep.StatsOf(s.ep.Driver())
 	if !ok || st.Unposted == 0 || st.Unposted >= n {
 		t.Fatalf("%+v", st)
 	}
@@ -214,7 +214,7 @@ func TestRefusals(t *testing.T) {
 		"tagged":            {s.ep.TSend(b, 0, 0, 1, 0), core.ErrNoSys},
 		"tagged receive":    {s.ep.TRecv(b, 0, 0, 1, 0, 0), core.ErrNoSys},
 		"rma":               {s.ep.Write(b, 0, 0, 0, 0, 0), core.ErrNoSys},
-		"atomic":            {s.ep.Atomic(nil, 0), core.ErrOpNotSupp},
+		"atomic":            {s.ep.Atomic(&core.AtomicArgs{}, 0), core.ErrOpNotSupp},
 		"option":            {s.ep.SetOpt(core.OptMinMultiRecv, 1), core.ErrNoProtoOpt},
 		"connect":           {s.ep.Connect(core.Addr{}, nil), core.ErrNoSys},
 		"enabled twice":     {s.ep.Enable(), core.ErrOpBadState},
@@ -311,7 +311,7 @@ func TestNoAllocation(t *testing.T) {
 		d.Progress().Unlock()
 		must(t, s.ep.Send(msg, 0, 0, 1))
 		must(t, s.ep.Recv(in, 0, core.AddrUnspec, 1))
-		for _, q := range []core.CompletionQueue{s.tx, s.rx} {
+		for _, q := range []*core.CompletionQueue{s.tx, s.rx} {
 			if n, err := q.Read(got); n != 2 || err != nil {
 				t.Fatal(n, err)
 			}

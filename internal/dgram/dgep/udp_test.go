@@ -55,7 +55,7 @@ func TestMessages(t *testing.T) {
 					}
 				}
 				a.none(a.tx)
-				st, _ := dgep.StatsOf(a.ep)
+				st, _ := dgep.StatsOf(a.ep.Driver())
 				if want := uint64(len(sends) * len(recvs)); st.SentDatagrams != want {
 					t.Errorf("%+v, want %d sent", st, want)
 				}
@@ -146,14 +146,14 @@ func TestMulticast(t *testing.T) {
 			}
 			a, b := real(t, "udp", c.at).enable(), real(t, "udp;fault", c.at).enable()
 			group := core.IPAddr(netipAt(c.group, b.name().IP.Port()))
-			in, err := b.ep.(core.Multicaster).Join(group, 0, "here")
+			in, err := b.ep.Join(group, 0, "here")
 			must(t, err)
 			var ev core.EQEvent
 			must(t, b.eq.Read(&ev, 0))
 			if ev.Type != core.EventJoinComplete || ev.Object != core.Object(in) || ev.Context != "here" {
 				t.Errorf("event %+v", ev)
 			}
-			out, err := a.ep.(core.Multicaster).Join(group, core.Send, nil)
+			out, err := a.ep.Join(group, core.Send, nil)
 			must(t, err)
 			from := b.knows(a.name())
 			buf := make([]byte, 8)
@@ -163,7 +163,7 @@ func TestMulticast(t *testing.T) {
 				t.Errorf("%q from %d, want from %d", buf[:e.Len], src, from)
 			}
 			// A second membership keeps the group when the first ends.
-			again, err := b.ep.(core.Multicaster).Join(group, 0, nil)
+			again, err := b.ep.Join(group, 0, nil)
 			must(t, err)
 			must(t, in.Close())
 			must(t, b.ep.Recv(buf, 0, core.AddrUnspec, 1))
@@ -180,7 +180,7 @@ func TestMulticast(t *testing.T) {
 			if err := a.ep.Send([]byte("x"), 0, out.Addr(), 1); err != core.ErrInval {
 				t.Errorf("sent to a group that was left: %v", err)
 			}
-			if _, err := a.ep.(core.Multicaster).Join(a.name(), 0, nil); !errors.Is(err, core.ErrInval) {
+			if _, err := a.ep.Join(a.name(), 0, nil); !errors.Is(err, core.ErrInval) {
 				t.Errorf("joined an address that is no group: %v", err)
 			}
 		})
@@ -261,7 +261,7 @@ func TestConcurrent(t *testing.T) {
 					}
 				}
 				a.ep.Cancel(99)
-				dgep.StatsOf(a.ep)
+				dgep.StatsOf(a.ep.Driver())
 			}
 		})
 	}
@@ -273,7 +273,7 @@ func TestConcurrent(t *testing.T) {
 			}
 		}
 	})
-	count := func(q core.CompletionQueue) int {
+	count := func(q *core.CompletionQueue) int {
 		n, es := 0, make([]core.CQEntry, 32)
 		for deadline := time.Now().Add(patience); n < senders*each && time.Now().Before(deadline); {
 			k, err := q.Read(es)

@@ -77,7 +77,7 @@ func over(t *testing.T, provider string, typ core.EPType, size int, vars ...stri
 
 // lost counts packets that a side's faults have lost.
 func lost(p *conform.Pair) uint64 {
-	sum, _ := fault.ConnectionsOf(p.A.Domain)
+	sum, _ := fault.ConnectionsOf(p.A.Domain.Driver())
 	return sum.Packets.Lost
 }
 
@@ -109,7 +109,7 @@ func TestTimes(t *testing.T) {
 						t.Errorf("%s: a round takes %v, want %v at least", st.provider, took, tt.least)
 					}
 				}
-				sum, ok := fault.ConnectionsOf(p.A.Domain)
+				sum, ok := fault.ConnectionsOf(p.A.Domain.Driver())
 				if !ok || (name != "plain") != (sum.Packets.Sent > 0) || (name == "loss") != (sum.Packets.Lost > 0) {
 					t.Errorf("counts: %+v, %v", sum, ok)
 				}

@@ -1,83 +1,51 @@
 package record
 
-import "gofabric/core"
+import (
+	"strings"
 
-// endpoint is an active endpoint, one of the contexts of a scalable one, or an alias.
+	"gofabric/core"
+	"gofabric/util/hook"
+)
+
+// endpoint is an active endpoint, one of the contexts of a scalable one, or an alias. libfabric has no such call as CloseWrite, so it is not noted.
 type endpoint struct {
-	core.Endpoint
-	f *fabric
-	r *Recorder
+	hook.Endpoint
+	object
 }
 
-// endpoint wraps below.
-func (f *fabric) endpoint(below core.Endpoint) *endpoint {
-	return stands(f, below, &endpoint{Endpoint: below, f: f, r: f.r})
+// endpoint is the endpoint over below.
+func (o object) endpoint(below core.EndpointDriver) core.EndpointDriver {
+	return &endpoint{hook.Endpoint{EndpointDriver: below}, o.over(below)}
 }
 
-func (e *endpoint) inner() core.Object { return e.Endpoint }
-func (e *endpoint) Close() error       { return e.f.close(e.Endpoint) }
-func (e *endpoint) Enable() error {
-	return e.r.do("fi_enable", func() error { return e.Endpoint.Enable() })
-}
+func (e *endpoint) Enable() error { return e.r.do("fi_enable", e.Endpoint.Enable) }
 
-func (e *endpoint) BindCQ(cq core.CompletionQueue, flags core.Flags) error {
-	return e.r.with("fi_ep_bind", flags, func(flags core.Flags) error { return e.Endpoint.BindCQ(bare(cq), flags) })
-}
-
-func (e *endpoint) BindCounter(c core.Counter, flags core.Flags) error {
-	if e.r.Lacks("fi_ep_bind") {
-		return nil
+func (e *endpoint) Bind(obj any, flags core.Flags) error {
+	switch obj.(type) {
+	case core.CQDriver:
+		return e.r.with("fi_ep_bind", flags, func(flags core.Flags) error { return e.Endpoint.Bind(obj, flags) })
+	case core.CounterDriver:
+		return e.r.do("fi_ep_bind", func() error {
+			err := e.Endpoint.Bind(obj, e.r.Mask("fi_ep_bind_counter", flags))
+			e.r.bits("fi_ep_bind_counter", uint64(flags), err)
+			return err
+		})
 	}
-	err := e.Endpoint.BindCounter(bare(c), e.r.Mask("fi_ep_bind_counter", flags))
-	e.r.bits("fi_ep_bind_counter", uint64(flags), err)
-	return e.r.call("fi_ep_bind", err)
-}
-
-func (e *endpoint) BindAV(av core.AddressVector, flags core.Flags) error {
-	return e.r.do("fi_ep_bind", func() error { return e.Endpoint.BindAV(bare(av), flags) })
-}
-
-func (e *endpoint) BindEQ(eq core.EventQueue, flags core.Flags) error {
-	return e.r.do("fi_ep_bind", func() error { return e.Endpoint.BindEQ(bare(eq), flags) })
-}
-
-func (e *endpoint) BindSRX(srx core.SharedRx) error {
-	return e.r.do("fi_ep_bind", func() error { return e.Endpoint.BindSRX(bare(srx)) })
-}
-
-func (e *endpoint) BindSTX(stx core.SharedTx) error {
-	return e.r.do("fi_ep_bind", func() error { return e.Endpoint.BindSTX(bare(stx)) })
+	return e.r.do("fi_ep_bind", func() error { return e.Endpoint.Bind(obj, flags) })
 }
 
 func (e *endpoint) Cancel(ctx core.Context) error {
 	return e.r.do("fi_cancel", func() error { return e.Endpoint.Cancel(ctx) })
 }
 
-func (e *endpoint) Alias(flags core.Flags) (core.Endpoint, error) {
-	if e.r.Lacks("fi_ep_alias") {
-		return nil, core.ErrNoSys
-	}
-	below, err := e.Endpoint.Alias(e.r.Mask("fi_ep_alias", flags))
-	e.r.flags("fi_ep_alias", flags, err)
-	if err != nil {
-		return nil, err
-	}
-	return e.f.endpoint(below), nil
+func (e *endpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
+	return open(e.r, "fi_ep_alias", flags, e.Endpoint.Alias, e.endpoint)
 }
 
-func (e *endpoint) GetOpt(opt core.EPOpt) (int, error) {
-	if e.r.hides("option", uint64(opt)) || e.r.Lacks("fi_getopt") {
-		return 0, nil
-	}
-	v, err := e.Endpoint.GetOpt(opt)
-	return v, e.r.option("fi_getopt", opt, err)
-}
+func (e *endpoint) GetOpt(opt core.EPOpt) (int, error) { return e.r.getOpt(opt, e.Endpoint.GetOpt) }
 
 func (e *endpoint) SetOpt(opt core.EPOpt, value int) error {
-	if e.r.hides("option", uint64(opt)) || e.r.Lacks("fi_setopt") {
-		return nil
-	}
-	return e.r.option("fi_setopt", opt, e.Endpoint.SetOpt(opt, value))
+	return e.r.setOpt(opt, value, e.Endpoint.SetOpt)
 }
 
 func (e *endpoint) OpFlags(dir core.Flags) (core.Flags, error) {
@@ -88,25 +56,21 @@ func (e *endpoint) SetOpFlags(dir, flags core.Flags) error {
 	return e.r.with("FI_SETOPSFLAG", flags, func(flags core.Flags) error { return e.Endpoint.SetOpFlags(dir, flags) })
 }
 
-func (e *endpoint) TxSizeLeft() (int, error) {
-	return get(e.r, "fi_tx_size_left", func() (int, error) { return e.Endpoint.TxSizeLeft() })
+func (e *endpoint) SizeLeft(dir core.Flags) (int, error) {
+	name := "fi_tx_size_left"
+	if dir == core.Recv {
+		name = "fi_rx_size_left"
+	}
+	return get(e.r, name, func() (int, error) { return e.Endpoint.SizeLeft(dir) })
 }
 
-func (e *endpoint) RxSizeLeft() (int, error) {
-	return get(e.r, "fi_rx_size_left", func() (int, error) { return e.Endpoint.RxSizeLeft() })
-}
-
-func (e *endpoint) Name() (core.Addr, error) {
-	return get(e.r, "fi_getname", func() (core.Addr, error) { return e.Endpoint.Name() })
-}
+func (e *endpoint) Name() (core.Addr, error) { return get(e.r, "fi_getname", e.Endpoint.Name) }
 
 func (e *endpoint) SetName(a core.Addr) error {
 	return e.r.do("fi_setname", func() error { return e.Endpoint.SetName(a) })
 }
 
-func (e *endpoint) Peer() (core.Addr, error) {
-	return get(e.r, "fi_getpeer", func() (core.Addr, error) { return e.Endpoint.Peer() })
-}
+func (e *endpoint) Peer() (core.Addr, error) { return get(e.r, "fi_getpeer", e.Endpoint.Peer) }
 
 func (e *endpoint) Connect(dest core.Addr, param []byte) error {
 	return e.r.do("fi_connect", func() error { return e.Endpoint.Connect(dest, param) })
@@ -116,97 +80,146 @@ func (e *endpoint) Accept(param []byte) error {
 	return e.r.do("fi_accept", func() error { return e.Endpoint.Accept(param) })
 }
 
-func (e *endpoint) Shutdown() error {
-	return e.r.do("fi_shutdown", func() error { return e.Endpoint.Shutdown() })
+func (e *endpoint) Shutdown() error { return e.r.do("fi_shutdown", e.Endpoint.Shutdown) }
+
+func (e *endpoint) Post(op core.Op) error { return e.r.post(op, e.Endpoint.Post) }
+
+// post starts a transfer, and notes it. The plain, the v and the msg variant of an atomic operation are one call here.
+func (r *Recorder) post(op core.Op, post func(core.Op) error) error {
+	name, atomic := op.Call.String(), op.Call.Op() >= core.OpAtomic
+	if base, ok := strings.CutSuffix(name, "atomicmsg"); ok && op.Flags == 0 {
+		if name = base + "atomic"; len(op.IOV) > 1 {
+			name += "v"
+		}
+	}
+	if r.Lacks(name) || atomic && (r.hides("datatype", uint64(op.Type)) || r.hides("atomic_op", uint64(op.Oper))) {
+		return nil
+	}
+	flags := op.Flags
+	op.Flags = r.Mask(name, flags)
+	err := post(op)
+	if atomic {
+		r.value("datatype", uint64(op.Type), err)
+		r.value("atomic_op", uint64(op.Oper), err)
+	}
+	return r.flags(name, flags, err)
 }
 
-// CloseWrite implements core.HalfCloser, where the endpoint below does. libfabric has no such call, so nothing is noted.
-func (e *endpoint) CloseWrite() error {
-	h, ok := e.Endpoint.(core.HalfCloser)
-	if !ok {
+// counts are the calls that ask how many operands there may be.
+var counts = [...]string{
+	core.OpAtomic:        "fi_atomicvalid",
+	core.OpFetchAtomic:   "fi_fetch_atomicvalid",
+	core.OpCompareAtomic: "fi_compare_atomicvalid",
+}
+
+func (e *endpoint) AtomicCount(what core.OpType, dt core.Datatype, op core.AtomicOp) (int, error) {
+	return get(e.r, counts[what], func() (int, error) { return e.Endpoint.AtomicCount(what, dt, op) })
+}
+
+// collectives are the calls. fi_barrier is a fi_barrier2 without flags.
+var collectives = [...]string{
+	core.CollBarrier:       "fi_barrier2",
+	core.CollBroadcast:     "fi_broadcast",
+	core.CollAllToAll:      "fi_alltoall",
+	core.CollAllReduce:     "fi_allreduce",
+	core.CollAllGather:     "fi_allgather",
+	core.CollReduceScatter: "fi_reduce_scatter",
+	core.CollReduce:        "fi_reduce",
+	core.CollScatter:       "fi_scatter",
+	core.CollGather:        "fi_gather",
+}
+
+func (e *endpoint) Collective(op core.CollOp) error {
+	name := collectives[op.Op]
+	if op.Plain {
+		name = "fi_barrier"
+	}
+	return e.r.with(name, op.Flags, func(flags core.Flags) error {
+		op.Flags = flags
+		return e.Endpoint.Collective(op)
+	})
+}
+
+func (e *endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+	if e.r.Lacks("fi_join_collective") {
 		return core.ErrNoSys
 	}
-	return h.CloseWrite()
-}
-
-// PeerClosed implements core.HalfCloser.
-func (e *endpoint) PeerClosed() bool {
-	h, ok := e.Endpoint.(core.HalfCloser)
-	return ok && h.PeerClosed()
+	return e.r.call("fi_join_collective", e.Endpoint.JoinCollective(coll, set, flags, ctx, e.group(made)))
 }
 
 // Join is fi_join(3), where the endpoint below has it.
-func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any) (core.MC, error) {
-	m, ok := e.Endpoint.(core.Multicaster)
-	if !ok {
-		return nil, e.r.call("fi_join", core.ErrNoSys)
-	}
+func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
 	if e.r.Lacks("fi_join") {
-		return nil, core.ErrNoSys
+		return core.ErrNoSys
 	}
-	below, err := m.Join(addr, e.r.Mask("fi_join", flags), ctx)
-	e.r.flags("fi_join", flags, err)
-	if err != nil {
-		return nil, err
-	}
-	return stands(e.f, below, &group{MC: below, f: e.f, r: e.r}), nil
+	return e.r.flags("fi_join", flags, e.Endpoint.Join(addr, e.r.Mask("fi_join", flags), ctx, e.group(made)))
+}
+
+// group is made for a group over the one below.
+func (e *endpoint) group(made func(core.MCDriver) *core.MC) func(core.MCDriver) *core.MC {
+	return func(below core.MCDriver) *core.MC { return made(&group{hook.MC{MCDriver: below}, e.over(below)}) }
 }
 
 // group is a membership in a multicast or collective group.
 type group struct {
-	core.MC
-	f *fabric
-	r *Recorder
+	hook.MC
+	object
 }
 
-func (g *group) inner() core.Object { return g.MC }
-func (g *group) Close() error       { return g.f.close(g.MC) }
-
-func (g *group) Addr() core.FIAddr {
-	return value(g.r, "fi_mc_addr", g.MC.Addr)
-}
+func (g *group) Addr() core.FIAddr { return value(g.r, "fi_mc_addr", g.MC.Addr) }
 
 // scalable is a scalable endpoint.
 type scalable struct {
 	endpoint
-	below core.ScalableEndpoint
+	contexts core.ScalableDriver
 }
 
-func (s *scalable) inner() core.Object { return s.below }
-
-// BindAV is fi_scalable_ep_bind.
-func (s *scalable) BindAV(av core.AddressVector, flags core.Flags) error {
-	return s.r.do("fi_scalable_ep_bind", func() error { return s.below.BindAV(bare(av), flags) })
+// Bind is fi_scalable_ep_bind of address vectors.
+func (s *scalable) Bind(obj any, flags core.Flags) error {
+	if _, ok := obj.(core.AVDriver); ok {
+		return s.r.do("fi_scalable_ep_bind", func() error { return s.Endpoint.Bind(obj, flags) })
+	}
+	return s.endpoint.Bind(obj, flags)
 }
 
-func (s *scalable) TxContext(index int, attr *core.TxAttr) (core.Endpoint, error) {
-	if s.r.Lacks("fi_tx_context") {
-		return nil, core.ErrNoSys
-	}
-	below, err := s.below.TxContext(index, s.r.strippedTx(attr))
-	s.r.call("fi_tx_context", err)
-	if err != nil {
-		return nil, err
-	}
-	return s.f.endpoint(below), nil
+func (s *scalable) TxContext(index int, attr *core.TxAttr) (core.EndpointDriver, error) {
+	return open(s.r, "fi_tx_context", 0, func(core.Flags) (core.EndpointDriver, error) {
+		return s.contexts.TxContext(index, s.r.strippedTx(attr))
+	}, s.object.endpoint)
 }
 
-func (s *scalable) RxContext(index int, attr *core.RxAttr) (core.Endpoint, error) {
-	if s.r.Lacks("fi_rx_context") {
-		return nil, core.ErrNoSys
+func (s *scalable) RxContext(index int, attr *core.RxAttr) (core.EndpointDriver, error) {
+	return open(s.r, "fi_rx_context", 0, func(core.Flags) (core.EndpointDriver, error) {
+		return s.contexts.RxContext(index, s.r.strippedRx(attr))
+	}, s.object.endpoint)
+}
+
+// sharedRx is a shared receive context.
+type sharedRx struct {
+	hook.SRX
+	object
+}
+
+func (x *sharedRx) Bind(obj any, flags core.Flags) error {
+	if _, ok := obj.(core.CQDriver); ok {
+		return x.r.with("fi_ep_bind", flags, func(flags core.Flags) error { return x.SRX.Bind(obj, flags) })
 	}
-	below, err := s.below.RxContext(index, s.r.strippedRx(attr))
-	s.r.call("fi_rx_context", err)
-	if err != nil {
-		return nil, err
-	}
-	return s.f.endpoint(below), nil
+	return x.r.do("fi_ep_bind", func() error { return x.SRX.Bind(obj, flags) })
+}
+
+func (x *sharedRx) Post(op core.Op) error { return x.r.post(op, x.SRX.Post) }
+
+func (x *sharedRx) Cancel(ctx core.Context) error {
+	return x.r.do("fi_cancel", func() error { return x.SRX.Cancel(ctx) })
+}
+
+func (x *sharedRx) GetOpt(opt core.EPOpt) (int, error) { return x.r.getOpt(opt, x.SRX.GetOpt) }
+
+func (x *sharedRx) SetOpt(opt core.EPOpt, value int) error {
+	return x.r.setOpt(opt, value, x.SRX.SetOpt)
 }
 
 type sharedTx struct {
-	core.SharedTx
-	f *fabric
+	hook.STX
+	object
 }
-
-func (x *sharedTx) inner() core.Object { return x.SharedTx }
-func (x *sharedTx) Close() error       { return x.f.close(x.SharedTx) }

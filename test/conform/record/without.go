@@ -58,8 +58,8 @@ func (r *Recorder) Mask(of string, flags core.Flags) core.Flags {
 }
 
 // chosen returns the value that reaches the stack: v, or the default.
-func (r *Recorder) chosen(of string, v uint64) uint64 {
-	if r.hides(of, v) {
+func chosen[T ~uint8 | ~uint32 | ~uint64](r *Recorder, of string, v T) T {
+	if r.hides(of, uint64(v)) {
 		return 0
 	}
 	return v
@@ -71,7 +71,7 @@ func (r *Recorder) hides(of string, v uint64) bool {
 }
 
 // bitsOf removes the bits of a kind of values that are taken away.
-func (r *Recorder) bitsOf(of string, v uint64) uint64 { return uint64(r.Mask(of, core.Flags(v))) }
+func bitsOf[T ~uint32 | ~uint64](r *Recorder, of string, v T) T { return T(r.Mask(of, core.Flags(v))) }
 
 // do makes a call, and notes how it ended.
 func (r *Recorder) do(name string, call func() error) error {
@@ -107,6 +107,43 @@ func getWith[T any](r *Recorder, name string, flags core.Flags, call func(core.F
 	return v, r.flags(name, flags, err)
 }
 
+// open is getWith, for a call that opens an object: one that is taken away is not there. over makes the object over that of the stack.
+func open[T any](r *Recorder, name string, flags core.Flags, call func(core.Flags) (T, error), over func(T) T) (T, error) {
+	var none T
+	if r.Lacks(name) {
+		return none, core.ErrNoSys
+	}
+	below, err := call(r.Mask(name, flags))
+	if r.flags(name, flags, err) != nil {
+		return none, err
+	}
+	return over(below), nil
+}
+
+// getOpt is get, for fi_getopt(3).
+func (r *Recorder) getOpt(opt core.EPOpt, call func(core.EPOpt) (int, error)) (int, error) {
+	if r.hides("option", uint64(opt)) {
+		return 0, nil
+	}
+	return get(r, "fi_getopt", func() (int, error) {
+		v, err := call(opt)
+		r.value("option", uint64(opt), err)
+		return v, err
+	})
+}
+
+// setOpt is do, for fi_setopt(3).
+func (r *Recorder) setOpt(opt core.EPOpt, value int, call func(core.EPOpt, int) error) error {
+	if r.hides("option", uint64(opt)) {
+		return nil
+	}
+	return r.do("fi_setopt", func() error {
+		err := call(opt, value)
+		r.value("option", uint64(opt), err)
+		return err
+	})
+}
+
 // value is get, for a call that cannot fail.
 func value[T any](r *Recorder, name string, call func() T) (v T) {
 	if r.Lacks(name) {
@@ -122,21 +159,20 @@ func (r *Recorder) Stripped(info *core.Info) *core.Info {
 		return info
 	}
 	h := info.Dup()
-	h.Handle = info.Handle
 	h.Caps = r.Mask("caps", h.Caps)
-	h.Mode = core.Mode(r.bitsOf("mode", uint64(h.Mode)))
+	h.Mode = bitsOf(r, "mode", h.Mode)
 	if d := h.Domain; d != nil {
-		d.MRMode = core.MRMode(r.bitsOf("mr_mode", uint64(d.MRMode)))
-		d.Threading = core.Threading(r.chosen("threading", uint64(d.Threading)))
-		d.DataProgress = core.Progress(r.chosen("data_progress", uint64(d.DataProgress)))
-		d.ControlProgress = core.Progress(r.chosen("control_progress", uint64(d.ControlProgress)))
-		d.ResourceMgmt = core.ResourceMgmt(r.chosen("resource_mgmt", uint64(d.ResourceMgmt)))
-		d.AVType = core.AVType(r.chosen("av_type", uint64(d.AVType)))
+		d.MRMode = bitsOf(r, "mr_mode", d.MRMode)
+		d.Threading = chosen(r, "threading", d.Threading)
+		d.DataProgress = chosen(r, "data_progress", d.DataProgress)
+		d.ControlProgress = chosen(r, "control_progress", d.ControlProgress)
+		d.ResourceMgmt = chosen(r, "resource_mgmt", d.ResourceMgmt)
+		d.AVType = chosen(r, "av_type", d.AVType)
 		d.TClass = r.classOf(d.TClass)
 		d.Caps = r.Mask("caps", d.Caps)
 	}
 	if h.EP != nil {
-		h.EP.MemTagFormat = r.chosen("mem_tag_format", h.EP.MemTagFormat)
+		h.EP.MemTagFormat = chosen(r, "mem_tag_format", h.EP.MemTagFormat)
 	}
 	h.Tx, h.Rx = r.strippedTx(h.Tx), r.strippedRx(h.Rx)
 	return h
@@ -149,7 +185,7 @@ func (r *Recorder) strippedTx(t *core.TxAttr) *core.TxAttr {
 	}
 	b := *t
 	b.Caps, b.OpFlags = r.Mask("caps", b.Caps), r.Mask("op_flags", b.OpFlags)
-	b.MsgOrder = core.Order(r.bitsOf("msg_order", uint64(b.MsgOrder)))
+	b.MsgOrder = bitsOf(r, "msg_order", b.MsgOrder)
 	b.TClass = r.classOf(b.TClass)
 	return &b
 }
@@ -161,7 +197,7 @@ func (r *Recorder) strippedRx(x *core.RxAttr) *core.RxAttr {
 	}
 	b := *x
 	b.Caps, b.OpFlags = r.Mask("caps", b.Caps), r.Mask("op_flags", b.OpFlags)
-	b.MsgOrder = core.Order(r.bitsOf("msg_order", uint64(b.MsgOrder)))
+	b.MsgOrder = bitsOf(r, "msg_order", b.MsgOrder)
 	return &b
 }
 
@@ -171,7 +207,7 @@ func (r *Recorder) classOf(c core.TrafficClass) core.TrafficClass {
 	if c&core.TCDSCP != 0 {
 		kind = core.TCDSCP
 	}
-	if r.chosen("tclass", uint64(kind)) == 0 {
+	if chosen(r, "tclass", kind) == 0 {
 		return core.TCUnspec
 	}
 	return c

@@ -110,7 +110,7 @@ func TestProfiles(t *testing.T) {
 				}
 				st := stacks[stack]
 				vars := map[string]string{"FI_STRICT": name, "FI_STRICT_SEED": "0", "FI_OFI_RXD_HANDSHAKE_TIMEOUT": "3000", "FI_OFI_RXD_PEER_TIMEOUT": "3000"}
-				st.Name, st.Oblige, st.Except = "strict-"+name+"-"+stack, true, hinted
+				st.Name, st.Comply, st.Except = "strict-"+name+"-"+stack, true, hinted
 				conform.RunTogether(t, ordered(conform.Over(t, st, vars)))
 			})
 		}

@@ -242,7 +242,7 @@ func (w *work) traffic(stop chan struct{}) error {
 
 // raw is an endpoint whose completions nobody reads.
 type raw struct {
-	ep   core.Endpoint
+	ep   *core.Endpoint
 	dest core.FIAddr
 }
 

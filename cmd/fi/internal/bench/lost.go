@@ -21,10 +21,10 @@ func (s *side) lost() uint64 {
 	if s.ep == nil {
 		return 0
 	}
-	if st, ok := dgep.StatsOf(s.ep); ok {
+	if st, ok := dgep.StatsOf(s.ep.Driver()); ok {
 		return st.Overflows + st.Unposted
 	}
-	if st, ok := rxd.StatsOf(s.ep); ok {
+	if st, ok := rxd.StatsOf(s.ep.Driver()); ok {
 		return st.Port.Overflows
 	}
 	return 0

@@ -16,7 +16,7 @@ import (
 // GetInfo and OpenFabric are the root package's, or a test's.
 type (
 	GetInfo    func(core.Query) ([]*core.Info, []core.Refusal, error)
-	OpenFabric func(*core.Info) (core.Fabric, error)
+	OpenFabric func(*core.Info) (*core.Fabric, error)
 )
 
 // Providers is where endpoints come from.
@@ -49,20 +49,20 @@ type side struct {
 	prov   Providers
 	stack  Stack
 	info   *core.Info
-	fabric core.Fabric
-	domain core.Domain
-	eq     core.EventQueue
-	pep    core.PassiveEndpoint
-	av     core.AddressVector
-	txq    core.CompletionQueue
-	rxq    core.CompletionQueue
-	ep     core.Endpoint
+	fabric *core.Fabric
+	domain *core.Domain
+	eq     *core.EventQueue
+	pep    *core.PassiveEndpoint
+	av     *core.AddressVector
+	txq    *core.CompletionQueue
+	rxq    *core.CompletionQueue
+	ep     *core.Endpoint
 	peer   core.FIAddr
 	inject int // bytes up to which Inject is used
 	team   *team
 
 	mem    []byte // what is sent, then what is received into
-	mr     core.MemoryRegion
+	mr     *core.MemoryRegion
 	desc   core.Desc
 	remote remote
 
@@ -275,13 +275,5 @@ func (s *side) close() {
 	if s.team != nil {
 		objs = append(objs, s.team.group, s.team.set)
 	}
-	if s.ep != nil {
-		objs = append(objs, s.ep)
-	}
-	for _, o := range []core.Object{s.mr, s.pep, s.eq, s.av, s.txq, s.rxq, s.domain, s.fabric} {
-		if o != nil {
-			objs = append(objs, o)
-		}
-	}
-	gofabric.CloseAll(objs...)
+	gofabric.CloseAll(append(objs, s.ep, s.mr, s.pep, s.eq, s.av, s.txq, s.rxq, s.domain, s.fabric)...)
 }

@@ -13,8 +13,8 @@ import (
 
 // team is the group that a side is a member of.
 type team struct {
-	set     core.AVSet
-	group   core.MC
+	set     *core.AVSet
+	group   *core.MC
 	members []core.FIAddr
 	rank    int
 }

@@ -52,7 +52,7 @@ func (s *side) again(err error) error {
 }
 
 // await takes n completions from q.
-func (s *side) await(q core.CompletionQueue, n int) error {
+func (s *side) await(q *core.CompletionQueue, n int) error {
 	for n > 0 {
 		k, err := q.Read(s.entries[:min(n, len(s.entries))])
 		n -= k
@@ -71,7 +71,7 @@ func (s *side) await(q core.CompletionQueue, n int) error {
 }
 
 // take waits for completions and returns how many it took.
-func (s *side) take(q core.CompletionQueue) (int, error) {
+func (s *side) take(q *core.CompletionQueue) (int, error) {
 	for {
 		n, err := q.Read(s.entries[:])
 		if err == nil && n > 0 {
@@ -88,7 +88,7 @@ func (s *side) take(q core.CompletionQueue) (int, error) {
 }
 
 // failed describes the error entry of a queue.
-func failed(q core.CompletionQueue, err error) error {
+func failed(q *core.CompletionQueue, err error) error {
 	if err != core.ErrAvail {
 		return err
 	}

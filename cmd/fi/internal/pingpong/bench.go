@@ -17,15 +17,15 @@ type bench struct {
 	ctl *control
 
 	info   *core.Info // of the endpoint
-	fabric core.Fabric
-	eq     core.EventQueue
-	pep    core.PassiveEndpoint
-	domain core.Domain
-	ep     core.Endpoint
-	txCQ   core.CompletionQueue
-	rxCQ   core.CompletionQueue
-	av     core.AddressVector
-	mr     core.MemoryRegion
+	fabric *core.Fabric
+	eq     *core.EventQueue
+	pep    *core.PassiveEndpoint
+	domain *core.Domain
+	ep     *core.Endpoint
+	txCQ   *core.CompletionQueue
+	rxCQ   *core.CompletionQueue
+	av     *core.AddressVector
+	mr     *core.MemoryRegion
 
 	tagged         bool
 	desc           core.Desc

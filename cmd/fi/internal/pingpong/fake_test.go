@@ -41,7 +41,16 @@ func (f *fakeNet) getInfo(h *core.Info) ([]*core.Info, error) {
 	return []*core.Info{i}, nil
 }
 
-func (f *fakeNet) openFabric(*core.Info) (core.Fabric, error) { return &fakeFabric{net: f}, nil }
+func (f *fakeNet) openFabric(*core.Info) (*core.Fabric, error) {
+	return core.NewFabric(&fakeFabric{net: f}), nil
+}
+
+// queue is a completion queue over q.
+func queue(q *fakeCQ) *core.CompletionQueue {
+	d, _ := core.NewFabric(&fakeFabric{net: q.net, cq: q}).OpenDomain(nil) // fakes open
+	cq, _ := d.OpenCQ(core.CQAttr{})
+	return cq
+}
 
 func (f *fakeNet) newAddr() core.Addr {
 	f.nextPort++
@@ -49,23 +58,26 @@ func (f *fakeNet) newAddr() core.Addr {
 }
 
 type fakeFabric struct {
-	core.Fabric
+	core.FabricDriver
 	net *fakeNet
+	cq  *fakeCQ // what is opened as a completion queue; nil for a new one
 }
 
 func (f *fakeFabric) Close() error { return nil }
-func (f *fakeFabric) OpenEQ(core.EQAttr) (core.EventQueue, error) {
+func (f *fakeFabric) OpenEQ(core.EQAttr, core.WaitDriver) (core.EQDriver, error) {
 	return &fakeEQ{ch: make(chan core.EQEvent, 8)}, nil
 }
-func (f *fakeFabric) OpenDomain(*core.Info) (core.Domain, error) { return &fakeDomain{net: f.net}, nil }
-func (f *fakeFabric) OpenPassiveEndpoint(*core.Info) (core.PassiveEndpoint, error) {
+func (f *fakeFabric) OpenDomain(*core.Info) (core.DomainDriver, error) {
+	return &fakeDomain{net: f.net, cq: f.cq}, nil
+}
+func (f *fakeFabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.PassiveDriver, error) {
 	f.net.mu.Lock()
 	defer f.net.mu.Unlock()
 	return &fakePEP{net: f.net, name: f.net.newAddr()}, nil
 }
 
 type fakeEQ struct {
-	core.EventQueue
+	core.EQDriver
 	ch chan core.EQEvent
 }
 
@@ -80,16 +92,16 @@ func (q *fakeEQ) SRead(ctx context.Context, ev *core.EQEvent, _ core.Flags) erro
 }
 
 type fakePEP struct {
-	core.PassiveEndpoint
+	core.PassiveDriver
 	net  *fakeNet
 	name core.Addr
 	eq   *fakeEQ
 }
 
-func (p *fakePEP) Close() error                                  { return nil }
-func (p *fakePEP) BindEQ(eq core.EventQueue, _ core.Flags) error { p.eq = eq.(*fakeEQ); return nil }
-func (p *fakePEP) Name() (core.Addr, error)                      { return p.name, nil }
-func (p *fakePEP) Reject(core.Handle, []byte) error              { return nil }
+func (p *fakePEP) Close() error                                { return nil }
+func (p *fakePEP) BindEQ(eq core.EQDriver, _ core.Flags) error { p.eq = eq.(*fakeEQ); return nil }
+func (p *fakePEP) Name() (core.Addr, error)                    { return p.name, nil }
+func (p *fakePEP) Reject(core.Handle, []byte) error            { return nil }
 func (p *fakePEP) Listen() error {
 	p.net.mu.Lock()
 	defer p.net.mu.Unlock()
@@ -98,20 +110,26 @@ func (p *fakePEP) Listen() error {
 }
 
 type fakeDomain struct {
-	core.Domain
+	core.DomainDriver
 	net *fakeNet
+	cq  *fakeCQ
 }
 
 func (d *fakeDomain) Close() error { return nil }
-func (d *fakeDomain) OpenCQ(core.CQAttr) (core.CompletionQueue, error) {
+func (d *fakeDomain) OpenCQ(core.CQAttr, core.WaitDriver) (core.CQDriver, error) {
+	if d.cq != nil {
+		return d.cq, nil
+	}
 	return &fakeCQ{net: d.net}, nil
 }
-func (d *fakeDomain) OpenAV(core.AVAttr) (core.AddressVector, error) { return &fakeAV{}, nil }
-func (d *fakeDomain) RegMR(*core.MRAttr) (core.MemoryRegion, error)  { return fakeMR{}, nil }
-func (d *fakeDomain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
+func (d *fakeDomain) OpenAV(core.AVAttr, *core.AddressVector) (core.AVDriver, error) {
+	return &fakeAV{}, nil
+}
+func (d *fakeDomain) RegMR(*core.MRAttr, core.AVDriver) (core.MRDriver, error) { return fakeMR{}, nil }
+func (d *fakeDomain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.EndpointDriver, error) {
 	d.net.mu.Lock()
 	defer d.net.mu.Unlock()
-	ep := &fakeEP{net: d.net, name: d.net.newAddr(), mr: d.net.mrLocal}
+	ep := &fakeEP{self: self, net: d.net, name: d.net.newAddr(), mr: d.net.mrLocal}
 	if h, ok := info.Handle.(*fakeEP); ok {
 		ep.peer, h.peer = h, ep
 	}
@@ -120,13 +138,13 @@ func (d *fakeDomain) OpenEndpoint(info *core.Info) (core.Endpoint, error) {
 	return ep, nil
 }
 
-type fakeMR struct{ core.MemoryRegion }
+type fakeMR struct{ core.MRDriver }
 
 func (fakeMR) Close() error    { return nil }
 func (fakeMR) Desc() core.Desc { return 77 }
 
 type fakeAV struct {
-	core.AddressVector
+	core.AVDriver
 	list []core.Addr
 }
 
@@ -140,14 +158,14 @@ func (v *fakeAV) Insert(a []core.Addr, fi []core.FIAddr, _ core.Flags, _ ...any)
 }
 
 type fakeCQ struct {
-	core.CompletionQueue
+	core.CQDriver
 	net  *fakeNet
 	n    int
 	fail *core.CQErrEntry
 }
 
 func (q *fakeCQ) Close() error { return nil }
-func (q *fakeCQ) Read(e []core.CQEntry) (int, error) {
+func (q *fakeCQ) Read(e []core.CQEntry, _ []core.FIAddr) (int, error) {
 	q.net.mu.Lock()
 	defer q.net.mu.Unlock()
 	switch {
@@ -173,7 +191,8 @@ func (q *fakeCQ) ReadErr(e *core.CQErrEntry) error {
 }
 
 type fakeEP struct {
-	core.Endpoint
+	core.EndpointDriver
+	self       *core.Endpoint
 	net        *fakeNet
 	name       core.Addr
 	peer       *fakeEP
@@ -191,16 +210,23 @@ func (e *fakeEP) Close() error {
 	e.net.openEPs--
 	return nil
 }
-func (e *fakeEP) Name() (core.Addr, error)                        { return e.name, nil }
-func (e *fakeEP) BindEQ(q core.EventQueue, _ core.Flags) error    { e.eq = q.(*fakeEQ); return nil }
-func (e *fakeEP) BindAV(v core.AddressVector, _ core.Flags) error { e.av = v.(*fakeAV); return nil }
-func (e *fakeEP) Enable() error                                   { return nil }
-func (e *fakeEP) Shutdown() error                                 { return nil }
-func (e *fakeEP) BindCQ(q core.CompletionQueue, f core.Flags) error {
-	if f&core.BindTransmit != 0 {
-		e.tx = q.(*fakeCQ)
-	} else {
-		e.rx = q.(*fakeCQ)
+func (e *fakeEP) Name() (core.Addr, error) { return e.name, nil }
+func (e *fakeEP) Enable() error            { return nil }
+func (e *fakeEP) Shutdown() error          { return nil }
+func (e *fakeEP) Bind(obj any, f core.Flags) error {
+	switch x := obj.(type) {
+	case *fakeEQ:
+		e.eq = x
+	case *fakeAV:
+		e.av = x
+	case *fakeCQ:
+		if f&core.BindTransmit != 0 {
+			e.tx = x
+		} else {
+			e.rx = x
+		}
+	default:
+		return core.ErrInval
 	}
 	return nil
 }
@@ -222,8 +248,8 @@ func (e *fakeEP) Connect(dest core.Addr, _ []byte) error {
 }
 
 func (e *fakeEP) Accept([]byte) error {
-	e.eq.ch <- core.EQEvent{Type: core.EventConnected, Object: e}
-	e.peer.eq.ch <- core.EQEvent{Type: core.EventConnected, Object: e.peer}
+	e.eq.ch <- core.EQEvent{Type: core.EventConnected, Object: e.self}
+	e.peer.eq.ch <- core.EQEvent{Type: core.EventConnected, Object: e.peer.self}
 	return nil
 }
 
@@ -293,9 +319,6 @@ func (e *fakeEP) Send(buf []byte, d core.Desc, dest core.FIAddr, _ core.Context)
 	return e.send(buf, dest, true)
 }
 func (e *fakeEP) Inject(buf []byte, dest core.FIAddr) error { return e.send(buf, dest, false) }
-func (e *fakeEP) SendMsg(m *core.MsgArgs, _ core.Flags) error {
-	return e.send(m.IOV[0], m.Addr, true)
-}
 func (e *fakeEP) TSend(buf []byte, d core.Desc, dest core.FIAddr, t uint64, c core.Context) error {
 	if t != tag {
 		return core.ErrInval
@@ -308,6 +331,11 @@ func (e *fakeEP) TInject(buf []byte, dest core.FIAddr, t uint64) error {
 	}
 	return e.Inject(buf, dest)
 }
-func (e *fakeEP) TSendMsg(m *core.TaggedArgs, _ core.Flags) error {
-	return e.send(m.IOV[0], m.Addr, true)
+
+// Post takes what has no call of its own.
+func (e *fakeEP) Post(op core.Op) error {
+	if op.Call != core.CallSendMsg && op.Call != core.CallTSendMsg {
+		panic(op.Call)
+	}
+	return e.send(op.IOV[0], op.Addr, true)
 }

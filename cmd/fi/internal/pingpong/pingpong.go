@@ -41,7 +41,7 @@ type Config struct {
 	grace   time.Duration // goneGrace, but in tests
 
 	GetInfo    func(hints *core.Info) ([]*core.Info, error)
-	OpenFabric func(info *core.Info) (core.Fabric, error)
+	OpenFabric func(info *core.Info) (*core.Fabric, error)
 
 	OnResult  func(Result)                     // called after each size; may be nil
 	Logf      func(format string, args ...any) // -v; may be nil

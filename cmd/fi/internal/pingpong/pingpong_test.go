@@ -152,7 +152,7 @@ func TestFailedTransfer(t *testing.T) {
 	b := &bench{cfg: &Config{Timeout: time.Second}, ctx: t.Context(), info: &core.Info{EP: &core.EPAttr{}}}
 	cq := &fakeCQ{net: f, fail: &core.CQErrEntry{Err: core.ErrTrunc, Detail: "receive from 127.0.0.1:7000"}}
 	var done uint64
-	err := b.await(cq, &done, 1, "a message")
+	err := b.await(queue(cq), &done, 1, "a message")
 	if !errors.Is(err, core.ErrTrunc) || !strings.Contains(err.Error(), "receive from 127.0.0.1:7000") {
 		t.Errorf("got %v", err)
 	}
@@ -162,8 +162,8 @@ func TestFailedTransfer(t *testing.T) {
 func TestFailedInject(t *testing.T) {
 	f := newFakeNet()
 	b := &bench{cfg: &Config{Timeout: time.Minute}, ctx: t.Context(), info: &core.Info{EP: &core.EPAttr{}}}
-	b.txCQ = &fakeCQ{net: f, fail: &core.CQErrEntry{Err: core.ErrTimedOut, Detail: "no answer from 127.0.0.1:7000"}}
-	b.rxCQ, b.rxSeq = &fakeCQ{net: f}, 1
+	b.txCQ = queue(&fakeCQ{net: f, fail: &core.CQErrEntry{Err: core.ErrTimedOut, Detail: "no answer from 127.0.0.1:7000"}})
+	b.rxCQ, b.rxSeq = queue(&fakeCQ{net: f}), 1
 	err := b.receive(8)
 	if !errors.Is(err, core.ErrTimedOut) || !strings.Contains(err.Error(), "no answer from 127.0.0.1:7000") {
 		t.Errorf("got %v", err)
@@ -203,7 +203,15 @@ func TestLoopAllocatesNothing(t *testing.T) {
 	f.posts = 0
 	b := &bench{cfg: &Config{Check: true, Timeout: time.Second}, ctx: t.Context(), info: &core.Info{EP: &core.EPAttr{}}}
 	cq := &fakeCQ{net: f}
-	b.txCQ, b.rxCQ, b.ep = cq, cq, quietEP{}
+	d, err := core.NewFabric(quietFabric{}).OpenDomain(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.ep, err = d.OpenEndpoint(nil); err != nil {
+		t.Fatal(err)
+	}
+	b.txCQ = queue(cq)
+	b.rxCQ = b.txCQ
 	b.txBuf, b.rxBuf = make([]byte, 64), make([]byte, 64)
 	b.tx, b.rx = b.txBuf, b.rxBuf
 	if n := testing.AllocsPerRun(100, func() {
@@ -222,7 +230,15 @@ func TestLoopAllocatesNothing(t *testing.T) {
 	}
 }
 
-type quietEP struct{ core.Endpoint }
+// quietEP takes what is posted, and that is all.
+type (
+	quietFabric struct{ core.FabricDriver }
+	quietDomain struct{ core.DomainDriver }
+	quietEP     struct{ core.EndpointDriver }
+)
 
-func (quietEP) Send([]byte, core.Desc, core.FIAddr, core.Context) error { return nil }
-func (quietEP) Recv([]byte, core.Desc, core.FIAddr, core.Context) error { return nil }
+func (quietFabric) OpenDomain(*core.Info) (core.DomainDriver, error) { return quietDomain{}, nil }
+func (quietDomain) OpenEndpoint(*core.Info, *core.Endpoint) (core.EndpointDriver, error) {
+	return quietEP{}, nil
+}
+func (quietEP) Post(core.Op) error { return nil }

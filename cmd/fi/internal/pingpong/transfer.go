@@ -115,7 +115,7 @@ func (b *bench) recvOnce() error {
 }
 
 // spinPost repeats a post that the provider cannot take yet. Reading with no room makes progress and takes no completion.
-func (b *bench) spinPost(cq core.CompletionQueue, post func() error) error {
+func (b *bench) spinPost(cq *core.CompletionQueue, post func() error) error {
 	var w watch
 	for i := 1; ; i++ {
 		err := post()
@@ -134,7 +134,7 @@ func (b *bench) spinPost(cq core.CompletionQueue, post func() error) error {
 }
 
 // await reads cq until total operations completed.
-func (b *bench) await(cq core.CompletionQueue, done *uint64, total uint64, what string) error {
+func (b *bench) await(cq *core.CompletionQueue, done *uint64, total uint64, what string) error {
 	if *done >= total {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (b *bench) await(cq core.CompletionQueue, done *uint64, total uint64, what 
 }
 
 // readError explains what a completion queue returned instead of completions.
-func (b *bench) readError(cq core.CompletionQueue, err error) error {
+func (b *bench) readError(cq *core.CompletionQueue, err error) error {
 	if !errors.Is(err, core.ErrAvail) {
 		return fmt.Errorf("reading completions: %w", err)
 	}
@@ -171,7 +171,7 @@ func (b *bench) readError(cq core.CompletionQueue, err error) error {
 }
 
 // failed says what went wrong with a transfer.
-func (b *bench) failed(cq core.CompletionQueue, e *core.CQErrEntry) error {
+func (b *bench) failed(cq *core.CompletionQueue, e *core.CQErrEntry) error {
 	detail := e.Detail
 	if detail == "" {
 		detail = cq.StrError(e.ProvErrno)

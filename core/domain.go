@@ -1,0 +1,168 @@
+package core
+
+// Domain is an open resource domain: the owner of endpoints, queues, vectors and memory regions (fi_domain(3)).
+type Domain struct {
+	d DomainDriver
+	f *Fabric
+}
+
+// Driver is what the domain stands on.
+func (d *Domain) Driver() DomainDriver { return d.d }
+
+// Close closes the domain (fi_close(3)); ErrBusy while anything of it is open.
+func (d *Domain) Close() error { return d.d.Close() }
+
+// Attr returns the domain's attributes, the caller's to keep.
+func (d *Domain) Attr() *DomainAttr { return d.d.Attr() }
+
+// Fabric is the fabric that the domain was opened on.
+func (d *Domain) Fabric() *Fabric { return d.f }
+
+// BindEQ directs asynchronous events of the domain to eq (fi_domain_bind(3)).
+func (d *Domain) BindEQ(eq *EventQueue, flags Flags) error { return d.d.BindEQ(eq.driver(), flags) }
+
+// OpenEndpoint opens an active endpoint (fi_endpoint(3)). For a connection request, pass the Info that came with the event.
+func (d *Domain) OpenEndpoint(info *Info) (*Endpoint, error) {
+	if info != nil {
+		if p, ok := info.Handle.(*PassiveEndpoint); ok {
+			i := *info
+			i.Handle, info = p.d, &i
+		}
+	}
+	e := &Endpoint{}
+	driver, err := d.d.OpenEndpoint(info, e)
+	if err != nil {
+		return nil, err
+	}
+	e.stand(driver)
+	return e, nil
+}
+
+// OpenScalable opens a scalable endpoint, with as many contexts as info.EP says (fi_scalable_ep, fi_endpoint(3)).
+func (d *Domain) OpenScalable(info *Info) (*ScalableEndpoint, error) {
+	e := &ScalableEndpoint{}
+	driver, err := d.d.OpenScalable(info, e)
+	if err != nil {
+		return nil, err
+	}
+	e.contexts = driver
+	e.stand(driver)
+	return e, nil
+}
+
+// OpenSRX opens a shared receive context (fi_srx_context(3)); attr may be nil.
+func (d *Domain) OpenSRX(attr *RxAttr) (*SharedRx, error) {
+	driver, err := d.d.OpenSRX(attr)
+	if err != nil {
+		return nil, err
+	}
+	return &SharedRx{receives: receivesOf(driver), d: driver}, nil
+}
+
+// OpenSTX opens a shared transmit context (fi_stx_context(3)); attr may be nil.
+func (d *Domain) OpenSTX(attr *TxAttr) (*SharedTx, error) {
+	driver, err := d.d.OpenSTX(attr)
+	if err != nil {
+		return nil, err
+	}
+	return &SharedTx{driver}, nil
+}
+
+// OpenCQ opens a completion queue (fi_cq_open(3)).
+func (d *Domain) OpenCQ(attr CQAttr) (*CompletionQueue, error) {
+	driver, err := d.d.OpenCQ(attr, attr.WaitSet.driver())
+	if err != nil {
+		return nil, err
+	}
+	return &CompletionQueue{driver}, nil
+}
+
+// OpenCounter opens a counter (fi_cntr_open(3)).
+func (d *Domain) OpenCounter(attr CntrAttr) (*Counter, error) {
+	driver, err := d.d.OpenCounter(attr, attr.WaitSet.driver())
+	if err != nil {
+		return nil, err
+	}
+	return &Counter{driver}, nil
+}
+
+// OpenPoll opens a poll set (fi_poll_open(3)).
+func (d *Domain) OpenPoll(attr PollAttr) (*PollSet, error) {
+	driver, err := d.d.OpenPoll(attr)
+	if err != nil {
+		return nil, err
+	}
+	return &PollSet{driver}, nil
+}
+
+// OpenAV opens an address vector (fi_av_open(3)).
+func (d *Domain) OpenAV(attr AVAttr) (*AddressVector, error) {
+	v := &AddressVector{}
+	var err error
+	if v.d, err = d.d.OpenAV(attr, v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// RegMR registers memory, which the region borrows until its Close (fi_mr_regattr(3)).
+func (d *Domain) RegMR(attr *MRAttr) (*MemoryRegion, error) {
+	var av AVDriver
+	if attr != nil {
+		av = attr.AuthAV.driver()
+	}
+	driver, err := d.d.RegMR(attr, av)
+	if err != nil {
+		return nil, err
+	}
+	return &MemoryRegion{driver}, nil
+}
+
+// QueryAtomic tells what atomic operations there are (fi_query_atomic, fi_atomic(3)): flags say of which calls, none of the base ones.
+func (d *Domain) QueryAtomic(dt Datatype, op AtomicOp, flags Flags) (AtomicAttr, error) {
+	return d.d.QueryAtomic(dt, op, flags)
+}
+
+// QueryCollective tells what collective operations there are (fi_query_collective, fi_collective(3)). ErrOpNotSupp: not this one.
+func (d *Domain) QueryCollective(op CollectiveOp, attr *CollectiveAttr, flags Flags) error {
+	return d.d.QueryCollective(op, attr, flags)
+}
+
+// MRAttr is struct fi_mr_attr (fi_mr(3)).
+type MRAttr struct {
+	IOV          [][]byte // the memory; the region borrows it until Close
+	Access       Flags    // Send, Recv, Read, Write, RemoteRead, RemoteWrite
+	Offset       uint64   // must be 0, as native demands
+	RequestedKey uint64   // ignored with MRModeProvKey
+	Flags        Flags    // RMAEvent and others
+	// AuthKey is the authorization key that peers must have who access the region (auth_key); nil for the domain's. A region without one is there for all
+	// who may talk to an endpoint of the domain.
+	AuthKey []byte
+	// AuthAV, of a domain with AVAuthKey, is the vector whose keys they must have one of (struct fi_mr_auth_key).
+	AuthAV *AddressVector
+}
+
+// Desc is a local memory descriptor, from MemoryRegion.Desc, for providers with MRModeLocal; 0 is none.
+type Desc uint64
+
+// MemoryRegion is registered memory (fi_mr(3)).
+type MemoryRegion struct{ d MRDriver }
+
+// Close ends the registration (fi_close(3)); on return no operation of a peer touches the memory any more.
+func (m *MemoryRegion) Close() error { return m.d.Close() }
+
+// Desc is the region's local descriptor (fi_mr_desc).
+func (m *MemoryRegion) Desc() Desc { return m.d.Desc() }
+
+// Key is what peers name the region by (fi_mr_key).
+func (m *MemoryRegion) Key() uint64 { return m.d.Key() }
+
+// Base is the remote address of the region's first byte: its virtual address with MRModeVirtAddr, else 0.
+func (m *MemoryRegion) Base() uint64 { return m.d.Base() }
+
+// BindCounter counts remote accesses to the region (fi_mr_bind(3)); flags is RemoteWrite, RemoteRead or both.
+func (m *MemoryRegion) BindCounter(c *Counter, flags Flags) error { return m.d.Bind(c.driver(), flags) }
+
+// BindEndpoint and Enable are for domains with MRModeEndpoint (fi_mr_bind(3), fi_mr_enable(3)).
+func (m *MemoryRegion) BindEndpoint(ep *Endpoint) error { return m.d.Bind(ep.driver(), 0) }
+func (m *MemoryRegion) Enable() error                   { return m.d.Enable() }

@@ -1,0 +1,244 @@
+package core
+
+import "context"
+
+// What a provider implements. Applications use the structs of this package (Fabric, Domain, Endpoint, ...), each of which stands on one of these interfaces, as
+// database/sql stands on its drivers: the variants of calls, which differ in how arguments are written down, exist once, above the interface.
+//
+// Rules for all of them. Objects given to a driver are drivers of the same stack, or those of a hook above it; another provider's are ErrInval. self is the
+// application's object: events name it in EQEvent.Object, and nothing else is done with it. A driver of a layer may be asked for more by type assertion.
+
+// FabricDriver is an open fabric of a provider.
+type FabricDriver interface {
+	Close() error
+	Attr() *FabricAttr // the caller's to keep
+	OpenDomain(info *Info) (DomainDriver, error)
+	OpenPassiveEndpoint(info *Info, self *PassiveEndpoint) (PassiveDriver, error)
+	OpenEQ(attr EQAttr, set WaitDriver) (EQDriver, error) // as OpenCQ
+	OpenWait(attr WaitAttr) (WaitDriver, error)
+	// TryWait is asked about drivers of queues, counters and wait sets.
+	TryWait(objs ...any) error
+}
+
+// DomainDriver is an open domain of a provider.
+type DomainDriver interface {
+	Close() error
+	Attr() *DomainAttr // the caller's to keep
+	BindEQ(eq EQDriver, flags Flags) error
+	// OpenEndpoint opens an active endpoint. Info.Handle may be a PassiveDriver, whose address the endpoint takes over.
+	OpenEndpoint(info *Info, self *Endpoint) (EndpointDriver, error)
+	OpenScalable(info *Info, self *ScalableEndpoint) (ScalableDriver, error)
+	OpenSRX(attr *RxAttr) (SRXDriver, error)
+	OpenSTX(attr *TxAttr) (STXDriver, error)
+	// OpenCQ and OpenCounter: the wait set of attr is set, nil if there is none.
+	OpenCQ(attr CQAttr, set WaitDriver) (CQDriver, error)
+	OpenCounter(attr CntrAttr, set WaitDriver) (CounterDriver, error)
+	OpenPoll(attr PollAttr) (PollDriver, error)
+	OpenAV(attr AVAttr, self *AddressVector) (AVDriver, error)
+	// RegMR registers memory; attr.AuthAV is av, nil if there is none.
+	RegMR(attr *MRAttr, av AVDriver) (MRDriver, error)
+	QueryAtomic(dt Datatype, op AtomicOp, flags Flags) (AtomicAttr, error)
+	QueryCollective(op CollectiveOp, attr *CollectiveAttr, flags Flags) error
+	QueueWork(w Work) error
+	CancelWork(ctx Context) error
+	FlushWork(c CounterDriver) error // nil: all
+}
+
+// EndpointDriver is an active endpoint of a provider.
+//
+// One that implements PlainSender or PlainReceiver, too, is called by these for the plain calls instead of Post, which saves time where operations take tens of
+// nanoseconds. One that implements HalfCloser or Multicaster has these abilities.
+type EndpointDriver interface {
+	Close() error
+	// Bind binds a CQDriver, CounterDriver, AVDriver, EQDriver, SRXDriver or STXDriver (fi_ep_bind(3)).
+	Bind(obj any, flags Flags) error
+	Enable() error
+	Cancel(ctx Context) error
+	Alias(flags Flags) (EndpointDriver, error)
+	GetOpt(opt EPOpt) (int, error)
+	SetOpt(opt EPOpt, value int) error
+	OpFlags(dir Flags) (Flags, error)
+	SetOpFlags(dir, flags Flags) error
+	SizeLeft(dir Flags) (int, error) // dir is Transmit or Recv
+	Name() (Addr, error)
+	SetName(a Addr) error
+	Peer() (Addr, error)
+	Connect(dest Addr, param []byte) error
+	Accept(param []byte) error
+	Shutdown() error
+	// Post starts a data transfer. The memory of its buffers is the driver's until the completion, its slices of slices until Post returns.
+	Post(op Op) error
+	// AtomicCount is the largest number of operands of an atomic operation; what is OpAtomic, OpFetchAtomic or OpCompareAtomic.
+	AtomicCount(what OpType, dt Datatype, op AtomicOp) (int, error)
+	// JoinCollective joins the group of a set. made turns the driver's group into the application's, which events name: call it once.
+	JoinCollective(coll FIAddr, set AVSetDriver, flags Flags, ctx any, made func(MCDriver) *MC) error
+	Collective(op CollOp) error
+}
+
+// PlainSender is an EndpointDriver with calls of its own for the shortest transmits: see Endpoint for what they do.
+type PlainSender interface {
+	Send(buf []byte, desc Desc, dest FIAddr, ctx Context) error
+	TSend(buf []byte, desc Desc, dest FIAddr, tag uint64, ctx Context) error
+	Inject(buf []byte, dest FIAddr) error
+	TInject(buf []byte, dest FIAddr, tag uint64) error
+}
+
+// PlainReceiver is an EndpointDriver or SRXDriver with calls of its own for the shortest receives.
+type PlainReceiver interface {
+	Recv(buf []byte, desc Desc, src FIAddr, ctx Context) error
+	TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx Context) error
+}
+
+// HalfCloser is an EndpointDriver that can end its own direction of a connection and still receive: see Endpoint.CloseWrite.
+type HalfCloser interface {
+	CloseWrite() error
+	PeerClosed() bool
+}
+
+// Multicaster is an EndpointDriver that can join multicast groups: see Endpoint.Join. made is as in JoinCollective.
+type Multicaster interface {
+	Join(addr Addr, flags Flags, ctx any, made func(MCDriver) *MC) error
+}
+
+// ScalableDriver is a scalable endpoint of a provider.
+type ScalableDriver interface {
+	EndpointDriver
+	TxContext(index int, attr *TxAttr) (EndpointDriver, error)
+	RxContext(index int, attr *RxAttr) (EndpointDriver, error)
+}
+
+// PassiveDriver is a passive endpoint of a provider.
+type PassiveDriver interface {
+	Close() error
+	BindEQ(eq EQDriver, flags Flags) error
+	Listen() error
+	Reject(handle Handle, param []byte) error
+	Name() (Addr, error)
+	SetName(a Addr) error
+	GetOpt(opt EPOpt) (int, error)
+	SetOpt(opt EPOpt, value int) error
+}
+
+// SRXDriver is a shared receive context of a provider. It may be a PlainReceiver, too.
+type SRXDriver interface {
+	Close() error
+	Bind(obj any, flags Flags) error // a CQDriver or CounterDriver
+	Post(op Op) error                // receives
+	Cancel(ctx Context) error
+	GetOpt(opt EPOpt) (int, error)
+	SetOpt(opt EPOpt, value int) error
+}
+
+// STXDriver is a shared transmit context of a provider.
+type STXDriver interface{ Close() error }
+
+// CQDriver is a completion queue.
+type CQDriver interface {
+	Close() error
+	// Read takes completions. src, unless nil, is as long as entries.
+	Read(entries []CQEntry, src []FIAddr) (int, error)
+	SRead(ctx context.Context, entries []CQEntry, src []FIAddr) (int, error)
+	ReadErr(e *CQErrEntry) error
+	Signal() error
+	WaitFD() (int, error)
+	StrError(provErrno int) string
+}
+
+// EQDriver is an event queue.
+type EQDriver interface {
+	Close() error
+	Read(ev *EQEvent, flags Flags) error
+	SRead(ctx context.Context, ev *EQEvent, flags Flags) error
+	ReadErr(e *EQErrEntry, flags Flags) error
+	Write(ev EQEvent, flags Flags) error
+	WaitFD() (int, error)
+	StrError(provErrno int) string
+}
+
+// CounterDriver is a counter.
+type CounterDriver interface {
+	Close() error
+	Value() uint64
+	ErrValue() uint64
+	Change(what CounterChange, v uint64) error
+	Wait(ctx context.Context, threshold uint64) error
+	WaitFD() (int, error)
+}
+
+// CounterChange is what CounterDriver.Change does.
+type CounterChange uint8
+
+// The changes.
+const (
+	CounterAdd    CounterChange = iota // fi_cntr_add
+	CounterAddErr                      // fi_cntr_adderr
+	CounterSet                         // fi_cntr_set
+	CounterSetErr                      // fi_cntr_seterr
+)
+
+// WaitDriver is a wait set.
+type WaitDriver interface {
+	Close() error
+	Wait(ctx context.Context) error
+	WaitFD() (int, error)
+}
+
+// PollDriver is a poll set. Its members are CQDrivers and CounterDrivers; Poll stores the self that each was added with.
+type PollDriver interface {
+	Close() error
+	Add(obj any, self Object) error
+	Del(obj any) error
+	Poll(ready []Object) (int, error)
+}
+
+// AVDriver is an address vector.
+type AVDriver interface {
+	Close() error
+	Attr() AVAttr
+	BindEQ(eq EQDriver, flags Flags) error
+	Insert(addrs []Addr, fi []FIAddr, flags Flags, context ...any) (int, error)
+	InsertSvc(node, service string, flags Flags, context ...any) (FIAddr, error)
+	InsertSym(node string, nodecnt int, service string, svccnt int, fi []FIAddr, flags Flags, context ...any) (int, error)
+	Remove(fi []FIAddr, flags Flags) error
+	Lookup(fi FIAddr) (Addr, error)
+	SetUserID(fi, id FIAddr, flags Flags) error
+	InsertAuthKey(key []byte, flags Flags) (FIAddr, error)
+	LookupAuthKey(fi FIAddr) ([]byte, error)
+	OpenSet(attr AVSetAttr) (AVSetDriver, error)
+}
+
+// AVSetDriver is a set of addresses of a vector.
+type AVSetDriver interface {
+	Close() error
+	Combine(how SetOp, src AVSetDriver) error
+	Insert(fi FIAddr) error
+	Remove(fi FIAddr) error
+	Addr() FIAddr
+	Members() []FIAddr // the caller's to keep
+}
+
+// SetOp is what AVSetDriver.Combine does.
+type SetOp uint8
+
+// The operations.
+const (
+	SetUnion     SetOp = iota // fi_av_set_union
+	SetIntersect              // fi_av_set_intersect
+	SetDiff                   // fi_av_set_diff
+)
+
+// MRDriver is a memory region.
+type MRDriver interface {
+	Close() error
+	Desc() Desc
+	Key() uint64
+	Base() uint64
+	Bind(obj any, flags Flags) error // a CounterDriver or EndpointDriver (fi_mr_bind(3))
+	Enable() error
+}
+
+// MCDriver is a membership in a multicast or collective group.
+type MCDriver interface {
+	Close() error
+	Addr() FIAddr
+}

@@ -1,0 +1,204 @@
+package core
+
+// Endpoint is an active endpoint (fi_endpoint(3)). Before Enable only control calls are allowed; data calls then return ErrOpBadState.
+//
+// Every method exists on every endpoint; what a provider lacks returns ErrNoSys or ErrOpNotSupp.
+//
+// Data calls: buffers of the plain calls belong to the provider until the operation completes, those of Inject calls return to the caller at once. The slices
+// of an iov (not the memory they refer to) may be reused when the call returns. ErrAgain means "not now": make progress by reading a queue, and try again.
+type Endpoint struct {
+	receives
+	d  EndpointDriver
+	tx PlainSender // d, if it is one
+}
+
+// stand puts the endpoint on its driver.
+func (e *Endpoint) stand(d EndpointDriver) {
+	e.d, e.receives = d, receivesOf(d)
+	var ok bool
+	if e.tx, ok = d.(PlainSender); !ok {
+		e.tx = poster{d}
+	}
+}
+
+// driver is the endpoint's driver, nil of no endpoint.
+func (e *Endpoint) driver() any {
+	if e == nil {
+		return nil
+	}
+	return e.d
+}
+
+// Driver is what the endpoint stands on.
+func (e *Endpoint) Driver() EndpointDriver { return e.d }
+
+// Close closes the endpoint (fi_close(3)).
+func (e *Endpoint) Close() error { return e.d.Close() }
+
+// BindCQ binds a completion queue (fi_ep_bind(3)); flags are BindTransmit, BindRecv and SelectiveCompletion.
+func (e *Endpoint) BindCQ(q *CompletionQueue, flags Flags) error { return e.d.Bind(q.driver(), flags) }
+
+// BindCounter binds a counter to the traffic that flags name: Send, Recv, Read, Write, RemoteRead, RemoteWrite.
+func (e *Endpoint) BindCounter(c *Counter, flags Flags) error { return e.d.Bind(c.driver(), flags) }
+
+// BindAV binds the vector that destinations index.
+func (e *Endpoint) BindAV(v *AddressVector, flags Flags) error {
+	return e.d.Bind(any(v.driver()), flags)
+}
+
+// BindEQ binds the queue for the endpoint's events.
+func (e *Endpoint) BindEQ(q *EventQueue, flags Flags) error {
+	return e.d.Bind(any(q.driver()), flags)
+}
+
+// BindSRX makes the endpoint receive into the buffers of a shared receive context.
+func (e *Endpoint) BindSRX(s *SharedRx) error {
+	if s == nil {
+		return e.d.Bind(nil, 0)
+	}
+	return e.d.Bind(s.d, 0)
+}
+
+// BindSTX makes its transmits count against a shared transmit context.
+func (e *Endpoint) BindSTX(s *SharedTx) error {
+	if s == nil {
+		return e.d.Bind(nil, 0)
+	}
+	return e.d.Bind(s.d, 0)
+}
+
+// Enable allows data calls (fi_enable(3)).
+func (e *Endpoint) Enable() error { return e.d.Enable() }
+
+// Cancel cancels the receive (or a send of which nothing was transmitted yet) posted with ctx (fi_cancel(3)). A canceled operation completes with ErrCanceled.
+func (e *Endpoint) Cancel(ctx Context) error { return e.d.Cancel(ctx) }
+
+// Alias returns a second endpoint over the same resources with other default operation flags for transmits or receives: flags has Transmit or Recv, plus the
+// operation flags (fi_ep_alias(3)).
+func (e *Endpoint) Alias(flags Flags) (*Endpoint, error) {
+	d, err := e.d.Alias(flags)
+	if err != nil {
+		return nil, err
+	}
+	return endpointOver(d), nil
+}
+
+// endpointOver is an endpoint that no event names.
+func endpointOver(d EndpointDriver) *Endpoint {
+	e := &Endpoint{}
+	e.stand(d)
+	return e
+}
+
+// GetOpt and SetOpt are fi_getopt(3) and fi_setopt(3).
+func (e *Endpoint) GetOpt(opt EPOpt) (int, error)     { return e.d.GetOpt(opt) }
+func (e *Endpoint) SetOpt(opt EPOpt, value int) error { return e.d.SetOpt(opt, value) }
+
+// OpFlags and SetOpFlags read and change the default operation flags; dir is Transmit or Recv (FI_GETOPSFLAG, FI_SETOPSFLAG).
+func (e *Endpoint) OpFlags(dir Flags) (Flags, error)  { return e.d.OpFlags(dir) }
+func (e *Endpoint) SetOpFlags(dir, flags Flags) error { return e.d.SetOpFlags(dir, flags) }
+
+// TxSizeLeft and RxSizeLeft are fi_tx_size_left(3) and fi_rx_size_left(3).
+func (e *Endpoint) TxSizeLeft() (int, error) { return e.d.SizeLeft(Transmit) }
+func (e *Endpoint) RxSizeLeft() (int, error) { return e.d.SizeLeft(Recv) }
+
+// Name is the endpoint's address (fi_getname(3)); SetName changes it, before Enable (fi_setname(3)).
+func (e *Endpoint) Name() (Addr, error)  { return e.d.Name() }
+func (e *Endpoint) SetName(a Addr) error { return e.d.SetName(a) }
+
+// Peer is the address of a connected peer (fi_getpeer(3)).
+func (e *Endpoint) Peer() (Addr, error) { return e.d.Peer() }
+
+// Connect starts a connection; EventConnected or an error event follows on the event queue (fi_connect(3)). param is private data for the listener. Connect and
+// Accept enable an endpoint that is not.
+func (e *Endpoint) Connect(dest Addr, param []byte) error { return e.d.Connect(dest, param) }
+
+// Accept accepts the connection request this endpoint was opened from (fi_accept(3)).
+func (e *Endpoint) Accept(param []byte) error { return e.d.Accept(param) }
+
+// Shutdown ends the connection; the peer gets EventShutdown (fi_shutdown(3)).
+func (e *Endpoint) Shutdown() error { return e.d.Shutdown() }
+
+// CloseWrite says that no more messages are sent. What was sent before is delivered, the peer's receives then end with ErrShutdown, and its messages still
+// arrive here. Later sends fail with ErrShutdown. ErrNoSys: such endpoints cannot; those of tcp of type MSG can. ErrOpNotSupp: the peer is native libfabric,
+// which knows no half of a connection. libfabric has no such call.
+func (e *Endpoint) CloseWrite() error {
+	if h, ok := e.d.(HalfCloser); ok {
+		return h.CloseWrite()
+	}
+	return ErrNoSys
+}
+
+// PeerClosed reports that the peer sends no more messages. All that it sent has been received, or waits for a receive.
+func (e *Endpoint) PeerClosed() bool {
+	h, ok := e.d.(HalfCloser)
+	return ok && h.PeerClosed()
+}
+
+// ScalableEndpoint is an endpoint with one address and several transmit and receive contexts, which have completion queues and counters of their own
+// (fi_scalable_ep, fi_endpoint(3)). The contexts share the address vector and the connections. It takes an address vector and no queues, and its own data
+// calls fail with ErrNoSys.
+//
+// Contexts are endpoints that only send or only receive: the other calls fail with ErrNoSys. They may be used from several goroutines, each with a context of
+// its own or not. Operations of one transmit context towards one receive context keep their order; between contexts none is promised (fi_tx_context(3)).
+type ScalableEndpoint struct {
+	Endpoint
+	contexts ScalableDriver
+}
+
+// TxContext and RxContext open the context of an index, below info.EP's TxCtxCnt or RxCtxCnt, which must not be open (fi_tx_context(3), fi_rx_context(3)).
+// attr asks for less than the endpoint has and is told what there is; nil is what the endpoint has. Bind queues to a context and enable it; transmits need
+// the scalable endpoint to be enabled, too. Contexts must be closed before the endpoint.
+func (s *ScalableEndpoint) TxContext(index int, attr *TxAttr) (*Endpoint, error) {
+	d, err := s.contexts.TxContext(index, attr)
+	if err != nil {
+		return nil, err
+	}
+	return endpointOver(d), nil
+}
+
+// RxContext: see TxContext.
+func (s *ScalableEndpoint) RxContext(index int, attr *RxAttr) (*Endpoint, error) {
+	d, err := s.contexts.RxContext(index, attr)
+	if err != nil {
+		return nil, err
+	}
+	return endpointOver(d), nil
+}
+
+// SharedRx is a shared receive context: receives posted here serve all endpoints bound to it (fi_srx_context(3)).
+//
+// Completions go to the queues and counters of the endpoint that the message came for, or to those that are bound to the context itself, before endpoints are
+// bound to it.
+type SharedRx struct {
+	receives
+	d SRXDriver
+}
+
+// Driver is what the context stands on.
+func (s *SharedRx) Driver() SRXDriver { return s.d }
+
+// Close frees the context (fi_close(3)); ErrBusy while endpoints are bound to it.
+func (s *SharedRx) Close() error { return s.d.Close() }
+
+// BindCQ and BindCounter give it a queue or a counter of its own (fi_ep_bind(3)); flags are Recv and, of queues, SelectiveCompletion.
+func (s *SharedRx) BindCQ(q *CompletionQueue, flags Flags) error { return s.d.Bind(q.driver(), flags) }
+func (s *SharedRx) BindCounter(c *Counter, flags Flags) error    { return s.d.Bind(c.driver(), flags) }
+
+// Cancel cancels a receive posted here (fi_cancel(3)).
+func (s *SharedRx) Cancel(ctx Context) error { return s.d.Cancel(ctx) }
+
+// GetOpt and SetOpt are fi_getopt(3) and fi_setopt(3).
+func (s *SharedRx) GetOpt(opt EPOpt) (int, error)     { return s.d.GetOpt(opt) }
+func (s *SharedRx) SetOpt(opt EPOpt, value int) error { return s.d.SetOpt(opt, value) }
+
+// SharedTx is a shared transmit context: the transmits of all endpoints bound to it count against its size together (fi_stx_context(3)). It has no calls of its
+// own; completions go to the queues of the endpoints.
+type SharedTx struct{ d STXDriver }
+
+// Close frees the context (fi_close(3)); ErrBusy while endpoints are bound to it.
+func (s *SharedTx) Close() error { return s.d.Close() }
+
+// RxAddr makes the address of a receive context of a peer: fi is the peer's in an address vector that was opened with RxCtxBits of bits (fi_rx_addr,
+// fi_av(3)). The endpoint that sends there needs CapNamedRxCtx.
+func RxAddr(fi FIAddr, index, bits int) FIAddr { return FIAddr(index)<<(64-bits) | fi }

@@ -1,0 +1,158 @@
+package core
+
+import "context"
+
+// Object is what all fabric objects have in common (struct fid, fabric(7)).
+type Object interface {
+	// Close frees the object (fi_close(3)). It fails with ErrBusy while other objects still use it. A closed object's other methods must not be
+	// called; those that may run concurrently return an error.
+	Close() error
+}
+
+// Fabric is an open fabric: a network that its domains share (fi_fabric(3)).
+type Fabric struct{ d FabricDriver }
+
+// NewFabric returns a fabric on a driver that was opened without OpenFabric.
+func NewFabric(d FabricDriver) *Fabric { return &Fabric{d} }
+
+// Driver is what the fabric stands on.
+func (f *Fabric) Driver() FabricDriver { return f.d }
+
+// Close closes the fabric (fi_close(3)); ErrBusy while anything of it is open.
+func (f *Fabric) Close() error { return f.d.Close() }
+
+// Attr returns the fabric's attributes, the caller's to keep.
+func (f *Fabric) Attr() *FabricAttr { return f.d.Attr() }
+
+// OpenDomain opens access to the network through one interface (fi_domain(3)).
+func (f *Fabric) OpenDomain(info *Info) (*Domain, error) {
+	d, err := f.d.OpenDomain(info)
+	if err != nil {
+		return nil, err
+	}
+	return &Domain{d: d, f: f}, nil
+}
+
+// OpenPassiveEndpoint opens a listener for connections (fi_passive_ep(3)); MSG endpoints only.
+func (f *Fabric) OpenPassiveEndpoint(info *Info) (*PassiveEndpoint, error) {
+	p := &PassiveEndpoint{}
+	var err error
+	if p.d, err = f.d.OpenPassiveEndpoint(info, p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// OpenEQ opens an event queue (fi_eq_open(3)).
+func (f *Fabric) OpenEQ(attr EQAttr) (*EventQueue, error) {
+	d, err := f.d.OpenEQ(attr, attr.WaitSet.driver())
+	if err != nil {
+		return nil, err
+	}
+	return &EventQueue{d}, nil
+}
+
+// OpenWait opens a wait set (fi_wait_open(3)).
+func (f *Fabric) OpenWait(attr WaitAttr) (*WaitSet, error) {
+	d, err := f.d.OpenWait(attr)
+	if err != nil {
+		return nil, err
+	}
+	return &WaitSet{d}, nil
+}
+
+// TryWait says whether it is safe to block on the wait objects of the given queues, counters and wait sets (fi_trywait(3)): nil if so, ErrAgain if one of them
+// has something to read.
+func (f *Fabric) TryWait(objs ...Object) error {
+	drivers := make([]any, len(objs))
+	for i, o := range objs {
+		drivers[i] = driverOf(o)
+	}
+	return f.d.TryWait(drivers...)
+}
+
+// driverOf is the driver of a queue, counter or wait set; nil of other objects.
+func driverOf(o Object) any {
+	switch x := o.(type) {
+	case *CompletionQueue:
+		return x.d
+	case *EventQueue:
+		return x.d
+	case *Counter:
+		return x.d
+	case *WaitSet:
+		return x.d
+	}
+	return nil
+}
+
+// PassiveEndpoint listens for connection requests, which arrive as EventConnReq on the bound event queue (fi_cm(3)).
+type PassiveEndpoint struct{ d PassiveDriver }
+
+// Close stops listening (fi_close(3)).
+func (p *PassiveEndpoint) Close() error { return p.d.Close() }
+
+// BindEQ names the queue for connection requests (fi_pep_bind, fi_endpoint(3)).
+func (p *PassiveEndpoint) BindEQ(eq *EventQueue, flags Flags) error {
+	return p.d.BindEQ(eq.driver(), flags)
+}
+
+// Listen starts to take connection requests (fi_listen(3)).
+func (p *PassiveEndpoint) Listen() error { return p.d.Listen() }
+
+// Reject refuses a connection request (fi_reject(3)); handle is the request's Info.Handle, param at most OptCMDataSize bytes.
+func (p *PassiveEndpoint) Reject(handle Handle, param []byte) error { return p.d.Reject(handle, param) }
+
+// Name is the address listened on (fi_getname(3)).
+func (p *PassiveEndpoint) Name() (Addr, error) { return p.d.Name() }
+
+// SetName changes it, before Listen (fi_setname(3)).
+func (p *PassiveEndpoint) SetName(a Addr) error { return p.d.SetName(a) }
+
+// GetOpt and SetOpt are fi_getopt(3) and fi_setopt(3).
+func (p *PassiveEndpoint) GetOpt(opt EPOpt) (int, error)     { return p.d.GetOpt(opt) }
+func (p *PassiveEndpoint) SetOpt(opt EPOpt, value int) error { return p.d.SetOpt(opt, value) }
+
+// WaitAttr is struct fi_wait_attr (fi_poll(3)).
+type WaitAttr struct {
+	WaitObj WaitObj
+	Flags   Flags
+}
+
+// WaitSet waits for any of the queues and counters that were opened with it (fi_wait(3)).
+type WaitSet struct{ d WaitDriver }
+
+// driver is the set's driver, nil of no set.
+func (w *WaitSet) driver() WaitDriver {
+	if w == nil {
+		return nil
+	}
+	return w.d
+}
+
+// Close frees the set (fi_close(3)); ErrBusy while it has members.
+func (w *WaitSet) Close() error { return w.d.Close() }
+
+// Wait returns nil when one of the members has something to read; the end of ctx is ErrTimedOut.
+func (w *WaitSet) Wait(ctx context.Context) error { return w.d.Wait(ctx) }
+
+// WaitFD returns the descriptor to poll (FI_GETWAIT). Call Fabric.TryWait before blocking on it.
+func (w *WaitSet) WaitFD() (int, error) { return w.d.WaitFD() }
+
+// PollAttr is struct fi_poll_attr (fi_poll(3)).
+type PollAttr struct{ Flags Flags }
+
+// PollSet makes progress on several queues and counters and says which have something to read (fi_poll(3)).
+type PollSet struct{ d PollDriver }
+
+// Close frees the set (fi_close(3)); ErrBusy while it has members.
+func (p *PollSet) Close() error { return p.d.Close() }
+
+// Add adds a completion queue or counter (fi_poll_add(3)). Adding it again does nothing.
+func (p *PollSet) Add(obj Object) error { return p.d.Add(driverOf(obj), obj) }
+
+// Del removes it (fi_poll_del(3)), which must be done before it is closed.
+func (p *PollSet) Del(obj Object) error { return p.d.Del(driverOf(obj)) }
+
+// Poll stores the objects that have something to read and returns how many (fi_poll(3)). It never waits.
+func (p *PollSet) Poll(ready []Object) (int, error) { return p.d.Poll(ready) }

@@ -1,0 +1,196 @@
+package core
+
+// Call is a data transfer call, as libfabric names them.
+type Call uint8
+
+// The calls.
+const (
+	CallSend Call = iota
+	CallSendV
+	CallSendMsg
+	CallSendData
+	CallInject
+	CallInjectData
+	CallTSend
+	CallTSendV
+	CallTSendMsg
+	CallTSendData
+	CallTInject
+	CallTInjectData
+	CallRecv
+	CallRecvV
+	CallRecvMsg
+	CallTRecv
+	CallTRecvV
+	CallTRecvMsg
+	CallRead
+	CallReadV
+	CallReadMsg
+	CallWrite
+	CallWriteV
+	CallWriteMsg
+	CallWriteData
+	CallInjectWrite
+	CallInjectWriteData
+	CallAtomicMsg
+	CallFetchAtomicMsg
+	CallCompareAtomicMsg
+	CallInjectAtomic
+)
+
+// shape is how a call writes its arguments down.
+type shape uint8
+
+const (
+	plain  shape = iota // one buffer, default flags
+	vector              // buffers, default flags
+	msg                 // buffers and flags
+	inject              // one buffer, which is the caller's again at once, and no completion
+)
+
+var calls = [...]struct {
+	name  string
+	op    OpType
+	shape shape
+	data  bool // with remote CQ data
+}{
+	CallSend:             {"fi_send", OpSend, plain, false},
+	CallSendV:            {"fi_sendv", OpSend, vector, false},
+	CallSendMsg:          {"fi_sendmsg", OpSend, msg, false},
+	CallSendData:         {"fi_senddata", OpSend, plain, true},
+	CallInject:           {"fi_inject", OpSend, inject, false},
+	CallInjectData:       {"fi_injectdata", OpSend, inject, true},
+	CallTSend:            {"fi_tsend", OpTSend, plain, false},
+	CallTSendV:           {"fi_tsendv", OpTSend, vector, false},
+	CallTSendMsg:         {"fi_tsendmsg", OpTSend, msg, false},
+	CallTSendData:        {"fi_tsenddata", OpTSend, plain, true},
+	CallTInject:          {"fi_tinject", OpTSend, inject, false},
+	CallTInjectData:      {"fi_tinjectdata", OpTSend, inject, true},
+	CallRecv:             {"fi_recv", OpRecv, plain, false},
+	CallRecvV:            {"fi_recvv", OpRecv, vector, false},
+	CallRecvMsg:          {"fi_recvmsg", OpRecv, msg, false},
+	CallTRecv:            {"fi_trecv", OpTRecv, plain, false},
+	CallTRecvV:           {"fi_trecvv", OpTRecv, vector, false},
+	CallTRecvMsg:         {"fi_trecvmsg", OpTRecv, msg, false},
+	CallRead:             {"fi_read", OpRead, plain, false},
+	CallReadV:            {"fi_readv", OpRead, vector, false},
+	CallReadMsg:          {"fi_readmsg", OpRead, msg, false},
+	CallWrite:            {"fi_write", OpWrite, plain, false},
+	CallWriteV:           {"fi_writev", OpWrite, vector, false},
+	CallWriteMsg:         {"fi_writemsg", OpWrite, msg, false},
+	CallWriteData:        {"fi_writedata", OpWrite, plain, true},
+	CallInjectWrite:      {"fi_inject_write", OpWrite, inject, false},
+	CallInjectWriteData:  {"fi_inject_writedata", OpWrite, inject, true},
+	CallAtomicMsg:        {"fi_atomicmsg", OpAtomic, msg, false},
+	CallFetchAtomicMsg:   {"fi_fetch_atomicmsg", OpFetchAtomic, msg, false},
+	CallCompareAtomicMsg: {"fi_compare_atomicmsg", OpCompareAtomic, msg, false},
+	CallInjectAtomic:     {"fi_inject_atomic", OpAtomic, inject, false},
+}
+
+// String is the call's name in C.
+func (c Call) String() string { return calls[c].name }
+
+// Op is what the call does.
+func (c Call) Op() OpType { return calls[c].op }
+
+// OneBuffer says that the call has one buffer, Op.Buf, and one remote range, Op.RMA. Others have arrays: Op.IOV and Op.RMAIOV, but the v variants of reads and
+// writes Op.RMA.
+func (c Call) OneBuffer() bool { return calls[c].shape == plain || calls[c].shape == inject }
+
+// Default says that the call has no flags of its own: the endpoint's default flags count. It is true of neither the msg nor the inject variants.
+func (c Call) Default() bool { return calls[c].shape == plain || calls[c].shape == vector }
+
+// Inject says that the call reports no completion and is done with the buffer when it returns.
+func (c Call) Inject() bool { return calls[c].shape == inject }
+
+// Receives says that the call posts a receive.
+func (c Call) Receives() bool { return calls[c].op == OpRecv || calls[c].op == OpTRecv }
+
+// Tagged says that the call is about tagged messages.
+func (c Call) Tagged() bool { return calls[c].op == OpTSend || calls[c].op == OpTRecv }
+
+// Op is a data transfer as drivers see it. Which fields count depends on the call.
+type Op struct {
+	Call  Call
+	Type  Datatype // of atomics, as Operator
+	Oper  AtomicOp
+	Flags Flags // of the msg variants
+	Addr  FIAddr
+	Ctx   Context
+
+	Tag, Ignore uint64
+	Data        uint64 // see HasData
+
+	Buf   []byte // see Call.OneBuffer
+	Desc  Desc   // of Buf
+	IOV   [][]byte
+	Descs []Desc // of IOV
+
+	RMA    RMAIov // of atomics with one buffer, Len does not count
+	RMAIOV []RMAIov
+	RMAIOC []RMAIoc // of the msg variants of atomics
+
+	Result       [][]byte // of OpFetchAtomic and OpCompareAtomic
+	ResultDescs  []Desc
+	Compare      [][]byte // of OpCompareAtomic
+	CompareDescs []Desc
+
+	Trigger Condition // with the flag Trigger
+}
+
+// HasData says that the operation carries remote CQ data, Data.
+func (o *Op) HasData() bool {
+	return calls[o.Call].data || o.Flags&RemoteCQData != 0 && !o.Call.Receives()
+}
+
+// Len is the number of bytes in the buffers.
+func (o *Op) Len() int {
+	n := len(o.Buf)
+	for _, b := range o.IOV {
+		n += len(b)
+	}
+	return n
+}
+
+// Condition is a TriggeredContext as drivers see it. Cntr is nil where there was none.
+type Condition struct {
+	Event     TriggerEvent
+	Cntr      CounterDriver
+	Threshold uint64
+}
+
+// CollOp is a collective operation as drivers see it: see Collective for what the fields mean.
+type CollOp struct {
+	Op     CollectiveOp
+	Plain  bool // fi_barrier, which has no flags
+	Type   Datatype
+	Oper   AtomicOp
+	Group  FIAddr
+	Root   FIAddr
+	Buf    []byte
+	Desc   Desc
+	Result []byte // of Broadcast: nil, the buffer is Buf
+
+	ResultDesc Desc
+	Count      int
+	Flags      Flags
+	Ctx        Context
+}
+
+// Work is deferred work as drivers see it (DeferredWork).
+type Work struct {
+	Ctx        Context
+	Threshold  uint64
+	Triggering CounterDriver
+	Completion CounterDriver // nil for none
+
+	// A transfer: at EP, an EndpointDriver or for receives an SRXDriver. Op is a msg variant.
+	Transfer bool
+	EP       any
+	Op       Op
+
+	// Or a change of a counter, CounterAdd or CounterSet.
+	Cntr   CounterDriver
+	Change CounterChange
+	Value  uint64
+}

@@ -1,0 +1,109 @@
+package strict
+
+import (
+	"slices"
+
+	"gofabric/core"
+)
+
+// lower is an endpoint or a shared receive context below.
+type lower interface {
+	Bind(obj any, flags core.Flags) error
+	Post(op core.Op) error
+	Cancel(ctx core.Context) error
+}
+
+// poster is what transfers are posted to: an endpoint, an alias or context of one, or a shared receive context.
+type poster struct {
+	s                *state
+	below            lower
+	txFlags, rxFlags core.Flags // of calls that have none of their own
+}
+
+// Post implements core.EndpointDriver and core.SRXDriver.
+func (p *poster) Post(op core.Op) error {
+	d := p.s.d
+	if err := d.enter(op.Call.String()); err != nil {
+		return err
+	}
+	defer d.leave()
+	t := &transfer{Op: op, s: p.s, below: p.below, flags: p.flags(&op)}
+	switch {
+	case op.Call.OneBuffer():
+		t.IOV, t.Buf = [][]byte{op.Buf}, nil
+		if op.Desc != 0 {
+			t.Descs = []core.Desc{op.Desc}
+		}
+	case op.Oper == core.AtomicRead:
+		t.IOV, t.Descs = nil, nil // there are no operands
+	default:
+		t.IOV, t.array = slices.Clone(op.IOV), op.IOV
+	}
+	if err := t.begin(); err != nil {
+		return err
+	}
+	if op.Call.Receives() {
+		return t.post()
+	}
+	return p.s.ordered(t)
+}
+
+// flags are those of a call, or the default ones. Plain receives are for one message if they are in several buffers, or tagged and many were not asked for
+// (FI_TAGGED_MULTI_RECV).
+func (p *poster) flags(op *core.Op) core.Flags {
+	flags := p.rxFlags
+	switch {
+	case !op.Call.Default():
+		return op.Flags
+	case !op.Call.Receives():
+		return p.txFlags
+	case !op.Call.OneBuffer() && len(op.IOV) != 1, op.Call.Tagged() && p.s.info.Caps&core.CapTaggedMultiRecv == 0:
+		flags &^= core.MultiRecv
+	}
+	return flags
+}
+
+// Bind is fi_ep_bind(3). The queue below hears of everything; the application does not see what it did not ask for.
+func (p *poster) Bind(obj any, flags core.Flags) error {
+	s, quiet := p.s, false
+	if _, ok := obj.(core.CQDriver); ok {
+		quiet, flags = flags&core.SelectiveCompletion != 0, flags&^core.SelectiveCompletion
+	}
+	if err := p.below.Bind(obj, flags); err != nil {
+		return err
+	}
+	switch x := obj.(type) {
+	case *queue:
+		if flags&core.Transmit != 0 {
+			s.tx.q, s.tx.quiet = x, quiet
+		}
+		if flags&core.Recv != 0 {
+			s.rx.q, s.rx.quiet = x, quiet
+		}
+	case *counter:
+		s.tx.counted = s.tx.counted || flags&(core.Send|core.Read|core.Write) != 0
+		s.rx.counted = s.rx.counted || flags&core.Recv != 0
+	case *vector:
+		s.av = x
+	case *sharedRx:
+		if x.s.rx.q == nil {
+			x.s.rx.q, x.s.rx.quiet = s.rx.q, s.rx.quiet // that of the first endpoint, as below
+		}
+	}
+	return nil
+}
+
+// Cancel is fi_cancel(3): of the oldest operation with the context that can be canceled.
+func (p *poster) Cancel(ctx core.Context) error {
+	s := p.s
+	if s.k.Lacks&LacksCancel != 0 {
+		return s.d.h.misuse("fi_cancel", core.ErrNoSys, "the provider cancels nothing on such endpoints: what is posted completes, or ends with the endpoint")
+	}
+	s.release()
+	for _, t := range s.d.list(func(t *transfer) bool { return t.s == s && t.Ctx == ctx }) {
+		if err := s.below.Cancel(t.id); err == nil {
+			return nil
+		}
+	}
+	return s.below.Cancel(ctx)
+}

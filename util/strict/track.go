@@ -1,0 +1,130 @@
+package strict
+
+import (
+	"hash/maphash"
+	"slices"
+
+	"gofabric/core"
+)
+
+// claim names a message that was peeked at, by the endpoint and the context given (fi_tagged(3), FI_CLAIM).
+type claim struct {
+	s   *state
+	ctx core.Context
+}
+
+// ctxBase marks contexts of this package: no address of a process, and no small number, looks like it.
+const ctxBase core.Context = 0xf15c_0000_0000_0000
+
+// track enters a transfer into the domain's table, and lends its regions and its context to the provider.
+func (d *domain) track(t *transfer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.seq++
+	t.seq = d.seq
+	if t.id == 0 {
+		t.id = ctxBase | core.Context(d.seq&(1<<48-1))
+	}
+	d.transfers[t.id] = t
+	for _, r := range t.regions {
+		r.users++
+	}
+	if t.lent {
+		d.inUse[t.Ctx] = true
+	}
+	t.s.dir(&t.Op).n++
+}
+
+// end takes a transfer out of the table.
+func (d *domain) end(t *transfer) {
+	d.mu.Lock()
+	d.endLocked(t)
+	d.mu.Unlock()
+}
+
+func (d *domain) endLocked(t *transfer) {
+	if d.transfers[t.id] != t {
+		return
+	}
+	delete(d.transfers, t.id)
+	for _, r := range t.regions {
+		r.users--
+	}
+	if t.lent {
+		delete(d.inUse, t.Ctx)
+	}
+	t.s.dir(&t.Op).n--
+}
+
+// find returns the transfer of a context from below, nil if it is not one of this package's.
+func (d *domain) find(below core.Context) *transfer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.transfers[below]
+}
+
+// forget drops all transfers of an endpoint that is closed.
+func (d *domain) forget(s *state) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.transfers {
+		if t.s == s {
+			d.endLocked(t)
+		}
+	}
+	for c := range d.claims {
+		if c.s == s {
+			delete(d.claims, c)
+		}
+	}
+	delete(d.eps, s)
+}
+
+// list returns the transfers that f wants, the oldest first.
+func (d *domain) list(f func(*transfer) bool) []*transfer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var found []*transfer
+	for _, t := range d.transfers {
+		if f(t) {
+			found = append(found, t)
+		}
+	}
+	slices.SortFunc(found, func(a, b *transfer) int { return int(int64(a.seq) - int64(b.seq)) })
+	return found
+}
+
+// Of a long buffer the first and the last bytes stand for all.
+const sumEdge = 8 << 10
+
+var sumSeed = maphash.MakeSeed()
+
+// sumOf is a checksum of buffers.
+func sumOf(iov [][]byte) uint64 {
+	var h maphash.Hash
+	h.SetSeed(sumSeed)
+	for _, b := range iov {
+		if len(b) <= 2*sumEdge {
+			h.Write(b)
+			continue
+		}
+		h.Write(b[:sumEdge])
+		h.Write(b[len(b)-sumEdge:])
+	}
+	return h.Sum64()
+}
+
+// broken says what the application did to a transfer that was under way, "" if nothing.
+func (t *transfer) broken() string {
+	if t.sends && sumOf(t.IOV) != t.sum {
+		return "the buffer was changed before the operation completed. On hardware: the adapter reads it when it gets to it, perhaps twice, so that the peer " +
+			"receives the new bytes, or some of both"
+	}
+	for i := range t.same {
+		if len(t.array[i]) != len(t.same[i]) || addressOf(t.array[i]) != addressOf(t.same[i]) {
+			return "the iov array was changed before the operation completed, which FI_ASYNC_IOV forbids. On hardware: the provider reads the array again, and " +
+				"transfers whatever it names by then"
+		}
+	}
+	return ""
+}

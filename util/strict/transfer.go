@@ -1,0 +1,169 @@
+package strict
+
+import (
+	"slices"
+
+	"gofabric/core"
+)
+
+// transfer is a data transfer: on its way down and, where its completion comes through a queue of this package, until then.
+type transfer struct {
+	core.Op // one buffer and its descriptor stand in IOV and Descs
+	s       *state
+	below   lower
+	flags   core.Flags // those of the call, or the defaults
+
+	tracked bool // its completion comes through a queue of this package
+	seq     uint64
+	id      core.Context // what the stack below knows it by
+	lent    bool         // Ctx is in domain.inUse
+	silent  bool         // no entry if it succeeds
+	swallow bool         // its error is of no interest: it gave way to remote CQ data
+	regions []*region
+	prefix  int
+	first   []byte // the buffer with its prefix
+
+	array [][]byte // the application's iov array
+	same  [][]byte // what was in it, with FI_ASYNC_IOV
+	sends bool     // its buffers must not change meanwhile
+	sum   uint64   // of them
+}
+
+// needs is what a transfer needs: a capability of the endpoint, and rights to the memory on either side.
+var needs = [...]struct{ caps, local, remote core.Flags }{
+	core.OpRecv:          {core.CapMsg, core.Recv, 0},
+	core.OpSend:          {core.CapMsg, core.Send, 0},
+	core.OpTRecv:         {core.CapTagged, core.Recv, 0},
+	core.OpTSend:         {core.CapTagged, core.Send, 0},
+	core.OpRead:          {core.CapRMA, core.Read, core.RemoteRead},
+	core.OpWrite:         {core.CapRMA, core.Write, core.RemoteWrite},
+	core.OpAtomic:        {core.CapAtomic, core.Write, core.RemoteWrite},
+	core.OpFetchAtomic:   {core.CapAtomic, core.Write, core.RemoteRead | core.RemoteWrite},
+	core.OpCompareAtomic: {core.CapAtomic, core.Write, core.RemoteRead | core.RemoteWrite},
+}
+
+func (t *transfer) is(op core.OpType) bool { return t.Call.Op() == op }
+
+// message says that it is a message, or a receive of one.
+func (t *transfer) message() bool { return needs[t.Call.Op()].remote == 0 }
+
+// probes says that it is a receive that looks for a message that has come.
+func (t *transfer) probes() bool { return t.flags&(core.Peek|core.Claim|core.Discard) != 0 }
+
+// multi says that it is a buffer for many messages.
+func (t *transfer) multi() bool { return t.flags&core.MultiRecv != 0 }
+
+func (t *transfer) misuse(err core.Errno, format string, args ...any) error {
+	return t.s.d.h.misuse(t.Call.String(), err, format, args...)
+}
+
+// begin checks t, and makes it ready to be posted.
+func (t *transfer) begin() error {
+	for _, step := range steps {
+		if err := step(t); err != nil {
+			return err
+		}
+	}
+	dir := t.s.dir(&t.Op)
+	if t.Call.Inject() || t.s.ep != nil && dir.q == nil {
+		return nil
+	}
+	if t.s.full(dir) {
+		return core.ErrAgain
+	}
+	t.tracked, t.silent = true, dir.quiet && t.flags&core.Completion == 0
+	if t.flags&core.Peek == 0 && t.flags&(core.Claim|core.Discard) != 0 {
+		t.s.d.mu.Lock()
+		t.id = t.s.d.claims[claim{t.s, t.Ctx}]
+		delete(t.s.d.claims, claim{t.s, t.Ctx})
+		t.s.d.mu.Unlock()
+	}
+	if dir.counted {
+		t.regions, t.lent = nil, false // the application may know by a counter that it has them back
+		return nil
+	}
+	if t.sends = !t.Call.Receives() && !t.is(core.OpRead) && t.flags&core.Inject == 0; t.sends {
+		t.sum = sumOf(t.IOV)
+	}
+	if t.s.info.Mode&core.ModeAsyncIOV != 0 && len(t.array) > 1 {
+		t.same = slices.Clone(t.array)
+	}
+	return nil
+}
+
+// strip takes the provider's space off the front of messages (fi_getinfo(3), FI_MSG_PREFIX).
+func (t *transfer) strip() error {
+	size := t.s.info.EP.MsgPrefixSize
+	if size == 0 || !t.message() || len(t.IOV) == 0 && t.probes() {
+		return nil
+	}
+	if len(t.IOV) == 0 || len(t.IOV[0]) < size {
+		return t.misuse(core.ErrTooSmall, "the first buffer has no room for the %d bytes that FI_MSG_PREFIX puts in front of the message (msg_prefix_size), and "+
+			"they must be in one piece. On hardware: the provider writes its header there, over whatever is next to the buffer", size)
+	}
+	t.prefix, t.first = size, t.IOV[0]
+	t.IOV[0] = t.first[size:]
+	return nil
+}
+
+// lend checks what the provider is lent: buffers by their descriptors, and the context.
+func (t *transfer) lend() error {
+	d := t.s.d
+	if !t.Call.Inject() && (t.flags&core.Inject == 0 || t.is(core.OpRead)) {
+		for _, l := range []struct {
+			iov  [][]byte
+			desc *[]core.Desc
+			need core.Flags
+		}{{t.IOV, &t.Descs, needs[t.Call.Op()].local}, {t.Result, &t.ResultDescs, core.Read}, {t.Compare, &t.CompareDescs, core.Write}} {
+			below, used, err := d.local(t.Call.String(), l.iov, *l.desc, l.need)
+			if err != nil {
+				return err
+			}
+			*l.desc, t.regions = below, append(t.regions, used...)
+		}
+	}
+	mode := t.s.info.Mode
+	if t.Call.Receives() {
+		mode |= t.s.info.Rx.Mode
+	} else {
+		mode |= t.s.info.Tx.Mode
+	}
+	if mode&(core.ModeContext|core.ModeContext2) == 0 || t.Call.Inject() || t.Ctx == 0 || t.probes() {
+		return nil
+	}
+	d.mu.Lock()
+	t.lent = !d.inUse[t.Ctx]
+	d.mu.Unlock()
+	if !t.lent {
+		return t.misuse(core.ErrInval, "the context %#x belongs to an operation that has not completed, but %s demands one of its own for each. On hardware: %s, "+
+			"and two operations destroy each other's", uint64(t.Ctx), mode&(core.ModeContext|core.ModeContext2), d.k.WhyContext)
+	}
+	return nil
+}
+
+// post tracks t, and posts it below.
+func (t *transfer) post() error {
+	if t.tracked {
+		t.s.d.track(t)
+	}
+	err := t.postBelow()
+	if err != nil && t.tracked {
+		t.s.d.end(t)
+	}
+	return err
+}
+
+func (t *transfer) postBelow() error {
+	op := t.Op
+	if t.tracked {
+		op.Ctx = t.id
+	}
+	if op.Call.OneBuffer() {
+		op.Buf = op.IOV[0]
+		if len(op.Descs) > 0 {
+			op.Desc = op.Descs[0]
+		}
+		op.IOV, op.Descs = nil, nil
+	}
+	return t.below.Post(op)
+}
