@@ -14,6 +14,7 @@ var rank = []struct {
 }{
 	{"internal/mono", 0},
 	{"internal/tcpport", 0},
+	{"internal/queue", 0},
 	{"internal/match", 0},
 	{"internal/atomics", 0},
 	{"internal/authkey", 0},
@@ -176,7 +177,7 @@ func TestOnly(t *testing.T) {
 
 // pure says whether a folder holds protocol without I/O, and core, which holds no sockets.
 func pure(dir string) bool {
-	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || dir == "util/rxd/flow" || dir == "internal/match" || dir == "internal/xdp/frame" || strings.HasPrefix(dir, "boot/internal/")
+	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || dir == "util/rxd/flow" || dir == "internal/queue" || dir == "internal/match" || dir == "internal/xdp/frame" || strings.HasPrefix(dir, "boot/internal/")
 }
 
 // TestPure checks that codecs and engines take time, randomness and bytes as arguments.
