@@ -294,7 +294,7 @@ func (d *node) close() {
 	d.rx.Flush(xengine.ErrClosed)
 	d.rx.Release()
 	p := &d.pool
-	if s := fmt.Sprint(p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp, d.e.passive, len(d.e.due), d.e.flows.OutSenders, d.e.flows.OutReceivers, d.e.flows.OutPages); s != "0 0 0 0 0 0 0 0 0" {
+	if s := fmt.Sprint(p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp, d.e.passive, d.e.due.Len(), d.e.flows.OutSenders, d.e.flows.OutReceivers, d.e.flows.OutPages); s != "0 0 0 0 0 0 0 0 0" {
 		d.n.t.Errorf("left over: %s", s)
 	}
 }
