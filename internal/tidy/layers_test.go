@@ -84,6 +84,7 @@ var rank = []struct {
 	{"test/together", 9},
 	{"test/need", 9},
 	{"test/journal", 9},
+	{"test/sim/network", 9},
 	{"test/program", 9},
 	{"test/...", 10},
 }

@@ -5,6 +5,7 @@ import (
 
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
+	"gofabric/test/sim/network"
 	rxm "gofabric/util/rxm/engine"
 )
 
@@ -67,7 +68,7 @@ func (n *rxmNode) after() {
 }
 
 // randomRxm draws what a run has.
-func randomRxm(s *Sched) features {
+func randomRxm(s *network.Sched) features {
 	f := randomFeatures(s)
 	f.rendezvous, f.refusals, f.badKeys, f.lateNames, f.adopts, f.fewReplies, f.tinyReads, f.tinyRooms, f.verdicts = false, false, false, false, false, false, false, false, false
 	f.ops /= 4
@@ -79,7 +80,7 @@ func randomRxm(s *Sched) features {
 
 // RunRxm runs one seed.
 func RunRxm(seed uint64, log func(string)) Result {
-	w := &rxmWorld{World: &World{s: NewSched(seed)}}
+	w := &rxmWorld{World: &World{s: network.NewSched(seed)}}
 	w.s.Log = log
 	w.f = randomRxm(w.s)
 	w.maxSize = [4]int{64, 1000, 6000, 30000}[w.s.IntN(4)]
