@@ -85,6 +85,7 @@ var rank = []struct {
 	{"test/need", 9},
 	{"test/journal", 9},
 	{"test/sim/network", 9},
+	{"test/sim/rma", 9},
 	{"test/program", 9},
 	{"test/...", 10},
 }

@@ -34,5 +34,6 @@
 //
 //	rxmworld.go  a run: gateways that face each other
 //	rxmside.go   one end of a connection, driven as package rxm does it
-//	rxmlink.go   the connection below: frames late, few at a time, cut
+//	rma          the connection below: messages, reads and writes
+//	rxmlink.go   when its frames arrive: late, few at a time, or never
 package sim
