@@ -2,6 +2,7 @@ package front
 
 import (
 	"gofabric/core"
+	"gofabric/internal/queue"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -15,10 +16,10 @@ type work struct {
 
 	cntr      *Counter // what it waits for
 	threshold uint64
-	seq       uint64 // counts what is queued
-	pos       int    // in the counter's heap, -1 outside
-	deferred  bool   // else it is triggered
-	report    bool   // deferred work whose end is reported at the endpoint, too
+	seq       uint64      // counts what is queued
+	place     queue.Place // in the counter's heap
+	deferred  bool        // else it is triggered
+	report    bool        // deferred work whose end is reported at the endpoint, too
 	kind      workKind
 	state     workState
 	ctx       core.Context // of the DeferredWork

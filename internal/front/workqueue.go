@@ -1,10 +1,10 @@
 package front
 
 import (
-	"container/heap"
 	"math"
 
 	"gofabric/cq"
+	"gofabric/internal/queue"
 )
 
 // workQueue is all that waits for counters of a domain. It is a progress.Task: what has become ready starts when no engine is at work.
@@ -28,7 +28,7 @@ const maxSpare = 1024
 func (q *workQueue) get() *work {
 	w := q.spare
 	if w == nil {
-		return &work{q: q, pos: -1}
+		return &work{q: q}
 	}
 	q.spare, w.next = w.next, nil
 	q.nspare--
@@ -38,7 +38,7 @@ func (q *workQueue) get() *work {
 // recycle takes back work that is in no queue. Locked.
 func (q *workQueue) recycle(w *work) {
 	a := w.atomic
-	*w = work{q: q, pos: -1}
+	*w = work{q: q}
 	if q.nspare >= maxSpare {
 		return
 	}
@@ -165,8 +165,8 @@ func (c *counterWork) heapOf(w *work) *workHeap {
 	return &c.successes
 }
 
-func (c *counterWork) push(w *work)   { heap.Push(c.heapOf(w), w) }
-func (c *counterWork) remove(w *work) { heap.Remove(c.heapOf(w), w.pos) }
+func (c *counterWork) push(w *work)   { c.heapOf(w).Set(w.threshold, w, &w.place) }
+func (c *counterWork) remove(w *work) { c.heapOf(w).Remove(w.place) }
 
 // Reached implements cq.Watcher.
 func (c *counterWork) Reached(val, errs uint64) uint64 {
@@ -186,11 +186,11 @@ func (c *counterWork) Reached(val, errs uint64) uint64 {
 		w.q.makeReady(w)
 	}
 	next := uint64(cq.Never)
-	if len(c.successes) > 0 {
-		next = c.successes[0].threshold
+	if c.successes.Len() > 0 {
+		next = c.successes.MinKey()
 	}
-	if len(c.sum) > 0 {
-		next = min(next, c.sum[0].threshold-errs)
+	if c.sum.Len() > 0 {
+		next = min(next, c.sum.MinKey()-errs)
 	}
 	return next
 }
@@ -201,35 +201,15 @@ func (c *Counter) reached(threshold uint64) bool {
 	return val >= threshold
 }
 
-// workHeap is a heap for container/heap: the next to start first.
-type workHeap []*work
+// workHeap has the next to start first.
+type workHeap struct {
+	queue.Heap[uint64, *work] // by threshold
+}
 
 // first returns what is reached first, if it is.
-func (h workHeap) first(count uint64) *work {
-	if len(h) == 0 || h[0].threshold > count {
+func (h *workHeap) first(count uint64) *work {
+	if h.Len() == 0 || h.MinKey() > count {
 		return nil
 	}
-	return h[0]
-}
-
-func (h workHeap) Len() int           { return len(h) }
-func (h workHeap) Less(i, j int) bool { return h[i].before(h[j]) }
-func (h workHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].pos, h[j].pos = i, j
-}
-
-func (h *workHeap) Push(x any) {
-	w := x.(*work)
-	w.pos = len(*h)
-	*h = append(*h, w)
-}
-
-func (h *workHeap) Pop() any {
-	last := len(*h) - 1
-	w := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	w.pos = -1
-	return w
+	return h.Min()
 }

@@ -69,8 +69,8 @@ func TestDeadlines(t *testing.T) {
 			}
 			e.Lock()
 			defer e.Unlock()
-			if len(e.timers) != 0 {
-				t.Errorf("%d timers left", len(e.timers))
+			if e.timers.Len() != 0 {
+				t.Errorf("%d timers left", e.timers.Len())
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
+	"gofabric/internal/queue"
 )
 
 const (
@@ -104,7 +105,7 @@ type Engine struct {
 	stagedSince mono.Time
 	lastFlush   mono.Time
 
-	timers heap
+	timers queue.Heap[mono.Time, *Handle]
 
 	tasks, idleTasks []Task // to be run; the other one of two lists that take turns
 	crowd            int    // see Crowd
@@ -268,7 +269,7 @@ func (e *Engine) look(now mono.Time) {
 	if e.punctual == late && !e.armed {
 		e.punctual = 0 // it is back
 	}
-	if len(e.timers) > 0 {
+	if e.timers.Len() > 0 {
 		e.expire(now)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
+	"gofabric/internal/queue"
 )
 
 // Handle is a socket's registration with an Engine. Its methods need the Engine's lock.
@@ -17,12 +18,11 @@ type Handle struct {
 	list   *[]*Handle // Engine.streams or Engine.memory, nil if it is in neither
 	place  int        // in it
 	want   netx.Events
-	out    bool      // taken out of the poller: passes read it
-	told   bool      // of streams in memory: a Director that was told that passes read it
-	at     mono.Time // deadline, 0 none
-	pos    int       // place in the heap
-	aside  bool      // see StandAside
-	marked bool      // in Engine.marks; its mutex guards it
+	out    bool        // taken out of the poller: passes read it
+	told   bool        // of streams in memory: a Director that was told that passes read it
+	timer  queue.Place // in Engine.timers, while it has a deadline
+	aside  bool        // see StandAside
+	marked bool        // in Engine.marks; its mutex guards it
 }
 
 // Register adds a socket. A stream is read directly while there are few; others (listeners) only when the poller says so. Locked.
@@ -76,7 +76,7 @@ func (e *Engine) register(fd netx.FD, src Source, want netx.Events) (*Handle, er
 	if e.poller == nil {
 		return nil, os.ErrInvalid // NewVirtual has no sockets
 	}
-	h := &Handle{e: e, fd: fd, src: src, want: want, pos: -1}
+	h := &Handle{e: e, fd: fd, src: src, want: want}
 	e.takeSlot(h)
 	if err := e.poller.Add(fd, want, h.token()); err != nil {
 		e.slots[h.slot] = nil
@@ -221,15 +221,12 @@ func (h *Handle) Want(ev netx.Events) error {
 // SetDeadline asks for Expired at the given time; 0 cancels. It replaces the deadline set before.
 func (h *Handle) SetDeadline(at mono.Time) {
 	e := h.e
-	if h.at != 0 {
-		e.timers.remove(h)
-	}
-	h.at = at
 	if at == 0 {
+		e.timers.Remove(h.timer)
 		return
 	}
-	e.timers.push(h)
-	if (e.armed || !e.auto) && e.timers[0] == h { // else the ticks look after it
+	e.timers.Set(at, h, &h.timer)
+	if (e.armed || !e.auto) && e.timers.Min() == h { // else the ticks look after it
 		e.armDeadline(mono.Now())
 	}
 }
@@ -245,7 +242,7 @@ func (e *Engine) Each(f func(Source)) {
 
 // Timer returns a Handle without a socket: f is called, with the lock held, when the time of SetDeadline has come. Locked.
 func (e *Engine) Timer(f func(now mono.Time)) *Handle {
-	return &Handle{e: e, fd: netx.NoFD, src: timerFunc{f}, slot: -1, pos: -1}
+	return &Handle{e: e, fd: netx.NoFD, src: timerFunc{f}, slot: -1}
 }
 
 // After calls f, with the lock held, when the time has come. Locked. The Handle's Remove cancels it.

@@ -53,10 +53,10 @@ func (e *Engine) flushBeforeSleep() {
 
 // armDeadline arms the timer for the earliest deadline. Locked.
 func (e *Engine) armDeadline(now mono.Time) {
-	if len(e.timers) == 0 {
+	if e.timers.Len() == 0 {
 		return
 	}
-	at := e.timers[0].at
+	at := e.timers.MinKey()
 	if e.timerAt != 0 && e.timerAt <= at {
 		return // comes first, or came and is about to be served: setting it anew would lose what it stands for
 	}
@@ -177,8 +177,8 @@ func (e *Engine) tickOver(now mono.Time) {
 // expire tells the sources whose deadline has passed, as many as there are now: one that asks again for a time that has passed waits for the next wake-up, so that it
 // cannot keep the lock. Locked.
 func (e *Engine) expire(now mono.Time) {
-	for n := len(e.timers); n > 0 && len(e.timers) > 0 && e.timers[0].at <= now; n-- {
-		h := e.timers[0]
+	for n := e.timers.Len(); n > 0 && e.timers.Len() > 0 && e.timers.MinKey() <= now; n-- {
+		h := e.timers.Min()
 		h.SetDeadline(0)
 		h.src.Expired(now)
 	}

@@ -22,7 +22,7 @@ func NewVirtual(auto bool) *Engine {
 // RegisterVirtual adds a source without a descriptor. Its Ready(true, false) is called after Notify, Expired as that of any; Poll never is, for there is
 // nothing to ask. Locked.
 func (e *Engine) RegisterVirtual(src Source) *Handle {
-	h := &Handle{e: e, fd: netx.NoFD, src: src, pos: -1}
+	h := &Handle{e: e, fd: netx.NoFD, src: src}
 	e.takeSlot(h)
 	return h
 }

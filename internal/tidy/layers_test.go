@@ -14,6 +14,7 @@ var rank = []struct {
 }{
 	{"internal/mono", 0},
 	{"internal/tcpport", 0},
+	{"internal/queue", 0},
 	{"internal/match", 0},
 	{"internal/atomics", 0},
 	{"internal/authkey", 0},
@@ -84,6 +85,8 @@ var rank = []struct {
 	{"test/together", 9},
 	{"test/need", 9},
 	{"test/journal", 9},
+	{"test/sim/network", 9},
+	{"test/sim/rma", 9},
 	{"test/program", 9},
 	{"test/...", 10},
 }
@@ -177,7 +180,7 @@ func TestOnly(t *testing.T) {
 
 // pure says whether a folder holds protocol without I/O, and core, which holds no sockets.
 func pure(dir string) bool {
-	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || dir == "util/rxd/flow" || dir == "internal/match" || dir == "internal/xdp/frame" || strings.HasPrefix(dir, "boot/internal/")
+	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || dir == "util/rxd/flow" || dir == "internal/queue" || dir == "internal/match" || dir == "internal/xdp/frame" || strings.HasPrefix(dir, "boot/internal/")
 }
 
 // TestPure checks that codecs and engines take time, randomness and bytes as arguments.

@@ -10,8 +10,8 @@
 //
 // The parts, of tcp and of all:
 //
-//	sched.go     event queue, time, randomness, trace and its hash
-//	stream.go    the network: byte streams with bounded buffers, cut, coalesced, delayed, closed and reset
+//	network      event queue, time, randomness, trace and its hash; datagrams that are lost, repeated, reordered, damaged, late
+//	stream.go    byte streams with bounded buffers, cut, coalesced, delayed, closed and reset
 //	ledger.go    operations and what became of them: the checkers
 //	order.go     the checker of matching order
 //	features.go  what a run has and has not (swarm testing: each feature is wholly on or off)
@@ -24,7 +24,6 @@
 // And of rxd:
 //
 //	rxdfeatures.go  what a run has
-//	rxdnet.go       the network: datagrams lost, repeated, reordered, damaged, late; partitions; links with a rate and a queue
 //	rxdnode.go      an endpoint in one of its lives, driven as package rxd does it
 //	rxdside.go      what a node has of a peer
 //	rxdfault.go     partitions, restarts, pauses, applications that do not receive
@@ -35,5 +34,6 @@
 //
 //	rxmworld.go  a run: gateways that face each other
 //	rxmside.go   one end of a connection, driven as package rxm does it
-//	rxmlink.go   the connection below: frames late, few at a time, cut
+//	rma          the connection below: messages, reads and writes
+//	rxmlink.go   when its frames arrive: late, few at a time, or never
 package sim

@@ -1,5 +1,9 @@
 package sim
 
+import (
+	"gofabric/test/sim/network"
+)
+
 // features is what a run has; each is wholly on or wholly off.
 type features struct {
 	nodes int
@@ -16,7 +20,7 @@ type features struct {
 	verdicts                                              bool // refused accesses end by themselves, and not with their connection
 }
 
-func randomFeatures(s *Sched) features {
+func randomFeatures(s *network.Sched) features {
 	on := func() bool { return s.IntN(2) == 0 }
 	f := features{
 		nodes: 2 + s.IntN(3), ops: 500 + s.IntN(6000),

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"gofabric/test/sim/network"
 )
 
 var messages = flag.Int("messages", 20_000, "how many messages the large rxd world sends")
@@ -65,17 +67,17 @@ func TestRxdMillion(t *testing.T) {
 	if *oneSeed != 0 {
 		t.Skip("one seed")
 	}
-	w := newRxdWorld(1, nil, func(s *Sched) (features, rxdFeatures, rxdNet) {
+	w := newRxdWorld(1, nil, func(s *network.Sched) (features, rxdFeatures, network.Link) {
 		f := features{nodes: 16, untagged: true, tagged: true, reads: true, writes: true, atomics: true, acks: true, data: true, inject: true, directed: true, lazy: true}
 		x := rxdFeatures{nodes: 16, messages: *messages, mtu: 1472, nativeMTU: 1472, recvWindow: 1 << 20, maxUnacked: 128, peerTimeout: rxdPeerTimeout, pace: 3e6, quiet: true, big: true}
-		return f, x, rxdNet{loss: 0.3, dup: 0.05, reorder: 0.1, corrupt: 0.01, late: 0.01, latest: 3e9, delay: 50e3, jitter: 50e3}
+		return f, x, network.Link{Loss: 0.3, Dup: 0.05, Reorder: 0.1, Corrupt: 0.01, Late: 0.01, Latest: 3e9, Delay: 50e3, Jitter: 50e3, Behind: 500e3}
 	})
 	r := w.run(1)
 	reportRxd(t, "RxdMillion", r)
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	t.Logf("%d messages, %d operations, %d datagrams of which %d lost, %.1f s, slowest operation %.3f s, heap %d MiB of %d", w.arrived, r.Ops, w.net.sent, w.net.lost,
+	t.Logf("%d messages, %d operations, %d datagrams of which %d lost, %.1f s, slowest operation %.3f s, heap %d MiB of %d", w.arrived, r.Ops, w.net.Link.Sent, w.net.Link.Lost,
 		float64(w.s.Now)/1e9, float64(w.slowest)/1e9, m.HeapAlloc>>20, m.HeapSys>>20)
 	if most := uint64(128+*messages/20_000) << 20; m.HeapAlloc > most { // the table of operations grows with the run
 		t.Errorf("%d MiB of memory are in use", m.HeapAlloc>>20)

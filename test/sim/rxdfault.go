@@ -1,6 +1,9 @@
 package sim
 
-import "gofabric/internal/xnet/engine"
+import (
+	"gofabric/internal/xnet/engine"
+	"gofabric/test/sim/network"
+)
 
 // fault makes something happen to the world.
 func (w *rxdWorld) fault() {
@@ -33,9 +36,9 @@ func (w *rxdWorld) partition() {
 	for a := range w.x.nodes {
 		for b := range w.x.nodes {
 			if some>>a&1 == 1 && some>>b&1 == 0 {
-				w.net.cut[[2]int{a, b}] = w.s.Now + d
+				w.net.Cut(a, b, d)
 				if !oneWay {
-					w.net.cut[[2]int{b, a}] = w.s.Now + d
+					w.net.Cut(b, a, d)
 				}
 			}
 		}
@@ -105,7 +108,7 @@ func (w *rxdWorld) close(n *rxdNode) {
 	n.blocked = 0
 	n.rx.Flush(engine.ErrCanceled)
 	for i := range w.x.nodes {
-		if p := n.eng.Lookup(rxdAddr(i)); p != nil {
+		if p := n.eng.Lookup(network.Addr(i)); p != nil {
 			n.eng.Remove(p, engine.ErrClosed)
 			n.ended(p.User.(*rxdSide))
 		}

@@ -1,5 +1,9 @@
 package sim
 
+import (
+	"gofabric/test/sim/network"
+)
+
 // rxdFeatures is what a run of rxd engines has besides the features of the workload.
 type rxdFeatures struct {
 	nodes, messages int
@@ -22,7 +26,7 @@ const (
 )
 
 // randomRxd draws what a small world has. natives: some of its nodes speak native packets only.
-func randomRxd(s *Sched, natives bool) (features, rxdFeatures, rxdNet) {
+func randomRxd(s *network.Sched, natives bool) (features, rxdFeatures, network.Link) {
 	on := func() bool { return s.IntN(2) == 0 }
 	f := features{
 		untagged: on(), tagged: on(), reads: on(), writes: on(), atomics: on(), fences: s.Chance(20),
@@ -46,25 +50,26 @@ func randomRxd(s *Sched, natives bool) (features, rxdFeatures, rxdNet) {
 	if on() {
 		x.keepAlive = 1e9
 	}
-	n := rxdNet{
-		loss: [6]float64{0, 0, 0.01, 0.05, 0.1, 0.3}[s.IntN(6)], delay: 1 + s.Int64N(200e3),
+	l := network.Link{
+		Loss: [6]float64{0, 0, 0.01, 0.05, 0.1, 0.3}[s.IntN(6)], Delay: 1 + s.Int64N(200e3),
+	}
+	l.Behind = 10 * l.Delay
+	if on() {
+		l.Dup, l.Late, l.Latest = 0.1, 0.2, [3]int64{1e6, 3e9, 60e9}[s.IntN(3)]
 	}
 	if on() {
-		n.dup, n.late, n.latest = 0.1, 0.2, [3]int64{1e6, 3e9, 60e9}[s.IntN(3)]
+		l.Reorder, l.Jitter = 0.1, l.Delay
 	}
 	if on() {
-		n.reorder, n.jitter = 0.1, n.delay
-	}
-	if on() {
-		n.corrupt = 0.02
+		l.Corrupt = 0.02
 	}
 	if x.cuts || x.longCuts || x.restarts {
-		n.loss = min(n.loss, 0.1)
+		l.Loss = min(l.Loss, 0.1)
 	}
 	if natives {
 		x.natives = uint(1 + s.IntN(1<<x.nodes-1))
-		n.loss = min(n.loss, 0.05)
-		n.latest = min(n.latest, 3e9) // native packets have nothing that tells one from a copy that outlived its connection
+		l.Loss = min(l.Loss, 0.05)
+		l.Latest = min(l.Latest, 3e9) // native packets have nothing that tells one from a copy that outlived its connection
 	}
 	if f.large {
 		x.messages /= 4
@@ -73,5 +78,5 @@ func randomRxd(s *Sched, natives bool) (features, rxdFeatures, rxdNet) {
 	f.resets = x.longCuts || x.restarts // operations may fail
 	f.verdicts = !natives               // gofabric peers tell them always; native ones that refuse are in the way for good
 	f.badKeys = f.verdicts && on()
-	return f, x, n
+	return f, x, l
 }

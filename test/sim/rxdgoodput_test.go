@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gofabric/internal/xnet/engine"
+	"gofabric/test/sim/network"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -18,13 +19,16 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func goodput(t *testing.T, native bool, bps, rtt int64, window int, loss float64, d int64) float64 {
 	t.Helper()
 	const size, ahead = 64 << 10, 16
-	w := newRxdWorld(1, nil, func(*Sched) (features, rxdFeatures, rxdNet) {
+	w := newRxdWorld(1, nil, func(*network.Sched) (features, rxdFeatures, network.Link) {
 		x := rxdFeatures{nodes: 2, mtu: 1472, nativeMTU: 1472, recvWindow: window, maxUnacked: 128, peerTimeout: rxdPeerTimeout, quiet: true}
 		if native {
 			x.natives = 3
 		}
-		return features{nodes: 2}, x, rxdNet{loss: loss, delay: rtt / 2, bps: bps, queue: max(64<<10, bps*rtt/1e9)}
+		return features{nodes: 2}, x, network.Link{}
 	})
+	for way := range 2 {
+		w.net.Route(way, 1-way, &network.Link{Rate: bps, Queue: max(64<<10, bps*rtt/1e9), Delay: rtt / 2, Loss: loss})
+	}
 	a, b := w.nodes[0], w.nodes[1]
 	for _, n := range w.nodes {
 		n.conn.StageMax, n.conn.StageLimit, n.conn.TxDepth = 4096, 128<<10, 64

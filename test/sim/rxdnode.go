@@ -6,7 +6,9 @@ import (
 
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
+	"gofabric/test/sim/network"
 	rxd "gofabric/util/rxd/engine"
+	rxdwire "gofabric/util/rxd/wire"
 )
 
 // rxdMemory is what peers access at a node. It outlives restarts, as a file that is mapped does.
@@ -34,7 +36,7 @@ type rxdNode struct {
 	dead    bool
 	raw     bool // its completions are not the ledger's
 
-	inbox   []*packet
+	inbox   []*network.Datagram
 	passing bool  // a pass is scheduled
 	paused  int64 // nothing runs until then
 	asleep  int64 // no receives are posted until then
@@ -63,6 +65,7 @@ func newRxdNode(w *rxdWorld, id, life int) *rxdNode {
 		PeerTimeout: x.peerTimeout, HandshakeTimeout: x.peerTimeout, KeepAlive: x.keepAlive,
 	}
 	n.eng = rxd.New(&n.cfg, &n.pool, n.rx, n, n)
+	w.net.Attach(id, n.arrived)
 	n.out.Head = make([]byte, 0, rxd.HeadMax)
 	for p := range n.known {
 		n.known[p] = true
@@ -80,7 +83,7 @@ func (n *rxdNode) named(peer int) {
 		return
 	}
 	n.known[peer] = true
-	if p := n.eng.Lookup(rxdAddr(peer)); p != nil && p.Conn().Src == engine.AnySource {
+	if p := n.eng.Lookup(network.Addr(peer)); p != nil && p.Conn().Src == engine.AnySource {
 		n.eng.SetSource(p, uint64(peer))
 		n.rx.SetSource(p.Conn(), uint64(peer))
 		n.after()
@@ -89,7 +92,7 @@ func (n *rxdNode) named(peer int) {
 
 // channel is the way to a peer.
 func (n *rxdNode) channel(peer int) *rxdSide {
-	return n.eng.Peer(rxdAddr(peer), uint64(peer), n.w.s.Now).User.(*rxdSide)
+	return n.eng.Peer(network.Addr(peer), uint64(peer), n.w.s.Now).User.(*rxdSide)
 }
 
 // Verify implements engine.Memory.
@@ -115,13 +118,13 @@ func (n *rxdNode) Verify(key, addr, length uint64, write bool) ([]byte, engine.R
 
 // Sink implements rxd.Hooks, as do the following.
 func (n *rxdNode) Sink(p *rxd.Peer) engine.Sink {
-	s := &rxdSide{w: n.w, node: n, peer: rxdNumber(p.Addr), p: p}
+	s := &rxdSide{w: n.w, node: n, peer: network.Host(p.Addr), p: p}
 	p.User = s
 	n.sides[s.peer] = s
 	return s
 }
 
-func (n *rxdNode) PeerUp(p *rxd.Peer) { n.w.s.Trace(n.id, "up", uint64(rxdNumber(p.Addr)), 0) }
+func (n *rxdNode) PeerUp(p *rxd.Peer) { n.w.s.Trace(n.id, "up", uint64(network.Host(p.Addr)), 0) }
 
 func (n *rxdNode) PeerFailed(p *rxd.Peer, err error) {
 	s := p.User.(*rxdSide)
@@ -145,12 +148,12 @@ func (n *rxdNode) ended(s *rxdSide) {
 }
 
 func (n *rxdNode) Reverse(a netip.AddrPort) uint64 {
-	if p := rxdNumber(a); n.known[p] {
+	if p := network.Host(a); n.known[p] {
 		return uint64(p)
 	}
 	return engine.AnySource
 }
-func (n *rxdNode) Local(netip.AddrPort) netip.AddrPort { return rxdAddr(n.id) }
+func (n *rxdNode) Local(netip.AddrPort) netip.AddrPort { return network.Addr(n.id) }
 func (n *rxdNode) MaxDatagram(netip.AddrPort) int      { return n.w.x.mtu }
 
 // completed tells the ledger, and looks at what it has found out.
@@ -191,13 +194,13 @@ func (n *rxdNode) completed(c *engine.Completion) {
 }
 
 // arrived puts a datagram into the socket.
-func (n *rxdNode) arrived(p *packet) {
+func (n *rxdNode) arrived(d *network.Datagram) {
 	if len(n.inbox) >= inboxMax {
-		n.w.net.full++
-		n.w.net.free = append(n.w.net.free, p)
+		n.w.net.Link.Full++
+		d.Free()
 		return
 	}
-	n.inbox = append(n.inbox, p)
+	n.inbox = append(n.inbox, d)
 	n.wake(n.w.s.Int64N(2000))
 }
 
@@ -232,11 +235,10 @@ func (n *rxdNode) makePass() {
 	if early {
 		n.eng.Advance(s.Now)
 	}
-	for _, p := range n.inbox {
-		s.Trace(n.id, "receive", uint64(p.from), uint64(len(p.b)))
-		n.eng.Receive(s.Now, rxdAddr(p.from), p.b)
-		clear(p.b[:min(len(p.b), 64)]) // it was only borrowed
-		n.w.net.free = append(n.w.net.free, p)
+	for _, d := range n.inbox {
+		s.Trace(n.id, "receive", uint64(d.From), uint64(len(d.B)))
+		n.eng.Receive(s.Now, network.Addr(d.From), d.B)
+		d.Free()
 	}
 	n.inbox = n.inbox[:0]
 	if !early {
@@ -299,8 +301,8 @@ func (n *rxdNode) send() {
 	if o.Ext && size > n.w.x.mtu || !o.Ext && size > max(n.w.x.nativeMTU, 160) {
 		n.w.l.violate("a datagram of %d bytes", size)
 	}
-	n.w.s.Trace(n.id, "send", uint64(rxdNumber(o.To)), uint64(size))
-	n.w.net.send(n.id, o.To, o.Head, o.Parts)
+	n.w.s.Trace(n.id, "send", uint64(network.Host(o.To)), uint64(size))
+	n.w.net.Send(n.id, network.Host(o.To), o.Head, o.Parts)
 }
 
 // state describes a node for the report of a stall.
@@ -314,4 +316,15 @@ func (n *rxdNode) state() string {
 		}
 	}
 	return s
+}
+
+// checked reports that a datagram has a checksum of its own. Native packets have none: they depend on UDP's.
+func checked(b []byte) bool {
+	switch rxdwire.Type(b[1]) {
+	case rxdwire.TypeRTS:
+		return b[0] == rxdwire.XMagic || len(b) > rxdwire.RTSLen
+	case rxdwire.TypeCTS:
+		return len(b) > rxdwire.CTSLen
+	}
+	return false
 }

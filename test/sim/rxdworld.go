@@ -6,13 +6,14 @@ import (
 	"gofabric/internal/atomics"
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
+	"gofabric/test/sim/network"
 )
 
 // rxdWorld is one run of rxd engines over datagrams. What it shares with the runs of tcp is World: schedule, workload, ledger.
 type rxdWorld struct {
 	*World
 	x      rxdFeatures
-	net    rxdNet
+	net    *network.Network
 	nodes  []*rxdNode
 	memory []*rxdMemory
 
@@ -32,10 +33,12 @@ type rxdWorld struct {
 // rxdStall is how long nothing at all may be completed while something is open, nanoseconds.
 const rxdStall = 150e9
 
-func newRxdWorld(seed uint64, log func(string), draw func(*Sched) (features, rxdFeatures, rxdNet)) *rxdWorld {
-	w := &rxdWorld{World: &World{s: NewSched(seed)}}
+func newRxdWorld(seed uint64, log func(string), draw func(*network.Sched) (features, rxdFeatures, network.Link)) *rxdWorld {
+	w := &rxdWorld{World: &World{s: network.NewSched(seed)}}
 	w.s.Log, w.s.Now = log, 1e9
-	w.f, w.x, w.net = draw(w.s)
+	w.net = network.New(w.s)
+	w.net.Fragile = checked
+	w.f, w.x, w.net.Link = draw(w.s)
 	w.maxSize = [4]int{64, 1000, 6000, 30000}[w.s.IntN(4)]
 	switch {
 	case w.x.big:
@@ -44,7 +47,6 @@ func newRxdWorld(seed uint64, log func(string), draw func(*Sched) (features, rxd
 		w.maxSize = 200_000
 	}
 	w.l = newLedger(w.World)
-	w.net.w, w.net.cut, w.net.freeAt = w, map[[2]int]int64{}, make([]int64, w.x.nodes)
 	w.restarted = make([]bool, w.x.nodes)
 	for i := range w.x.nodes {
 		m := &rxdMemory{readable: w.l.table[i*4096 : i*4096+regionSize], writable: map[int][]byte{}, cells: make([]byte, 16*w.x.nodes)}
@@ -62,7 +64,7 @@ func newRxdWorld(seed uint64, log func(string), draw func(*Sched) (features, rxd
 
 // RunRxd runs one seed of a small world.
 func RunRxd(seed uint64, natives bool, log func(string)) Result {
-	w := newRxdWorld(seed, log, func(s *Sched) (features, rxdFeatures, rxdNet) { return randomRxd(s, natives) })
+	w := newRxdWorld(seed, log, func(s *network.Sched) (features, rxdFeatures, network.Link) { return randomRxd(s, natives) })
 	return w.run(seed)
 }
 
@@ -74,7 +76,7 @@ func (w *rxdWorld) run(seed uint64) Result {
 	}
 	w.endCheck()
 	w.teardown()
-	f := fmt.Sprintf("%+v\n%+v\nloss %v dup %v late %v reorder %v corrupt %v delay %d", w.f, w.x, w.net.loss, w.net.dup, w.net.late, w.net.reorder, w.net.corrupt, w.net.delay)
+	f := fmt.Sprintf("%+v\n%+v\n%+v", w.f, w.x, w.net.Link)
 	return Result{Seed: seed, Features: f, Hash: w.s.Hash, Ops: w.posted, Failures: w.failures, Refused: w.refusals, Violations: w.errs}
 }
 
@@ -183,7 +185,7 @@ func (w *rxdWorld) until(done func() bool) {
 
 func (w *rxdWorld) state() string {
 	s := fmt.Sprintf("%d operations open, %d messages of %d undelivered, %d injects; %d datagrams, %d lost, %d found a full queue\n",
-		w.open, w.undelivered, w.sends, w.l.injects, w.net.sent, w.net.lost, w.net.full)
+		w.open, w.undelivered, w.sends, w.l.injects, w.net.Link.Sent, w.net.Link.Lost, w.net.Link.Full)
 	for _, n := range w.nodes {
 		s += n.state()
 	}

@@ -5,11 +5,13 @@ import (
 
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
+	"gofabric/test/sim/rma"
 	rxm "gofabric/util/rxm/engine"
 )
 
 // rxmSide is one end of a connection to what it takes for a native peer; it does what the driver in package rxm does, and is the connection below.
 type rxmSide struct {
+	*rma.End
 	w          *rxmWorld
 	node, peer *rxmNode
 	other      *rxmSide
@@ -20,21 +22,10 @@ type rxmSide struct {
 	gone       bool
 	open       int
 	writes     []*op // posted here, in order, not seen at the target
-	pending    map[uint64][][]byte
-	exposed    map[uint64]rxmMemory // by key
-	keys       map[uint64][]uint64  // by handle
-	nextKey    uint64
-	lazy       bool // memory is released late
-}
-
-// rxmMemory is exposed memory.
-type rxmMemory struct {
-	b     []byte
-	write bool
 }
 
 func (s *rxmSide) up() bool {
-	return s.conn.State() == engine.Connected && s.other.conn.State() == engine.Connected && !s.out.broken
+	return s.conn.State() == engine.Connected && s.other.conn.State() == engine.Connected && !s.Broken
 }
 func (s *rxmSide) ended() bool                  { return s.conn.State() == engine.Closed }
 func (s *rxmSide) opDone()                      { s.open-- }
@@ -46,7 +37,7 @@ func (s *rxmSide) cancel(ctx uint64) bool       { return s.conn.Cancel(ctx) }
 func (s *rxmSide) forReads() []byte             { return s.peer.readable }
 func (s *rxmSide) forWrites() []byte            { return s.peer.writable[s.node.id] }
 func (s *rxmSide) cells() []byte                { return s.peer.cells }
-func (s *rxmSide) posted()                      { s.pump(); s.node.after() }
+func (s *rxmSide) posted()                      { s.Pump(); s.node.after() }
 func (*rxmSide) Requested(*engine.Conn, []byte) {}
 func (*rxmSide) Connected(*engine.Conn, []byte) {}
 func (s *rxmSide) Replied(*engine.Conn)         { s.node.dirty = append(s.node.dirty, s) }
@@ -106,8 +97,8 @@ func (s *rxmSide) closed() {
 	}
 	s.gone = true
 	s.cut()
-	if s.open != 0 || len(s.exposed) != 0 {
-		s.w.l.violate("connection of %d to %d has ended, but %d operations are open, %d memories exposed", s.node.id, s.peer.id, s.open, len(s.exposed))
+	if s.open != 0 || s.Exposed() != 0 {
+		s.w.l.violate("connection of %d to %d has ended, but %d operations are open, %d memories exposed", s.node.id, s.peer.id, s.open, s.Exposed())
 	}
 	s.w.s.After(s.w.s.Int64N(100_000), func() {
 		a, b := s.node, s.peer
@@ -117,60 +108,12 @@ func (s *rxmSide) closed() {
 	})
 }
 
-// pump lets the gateway transmit.
-func (s *rxmSide) pump() { s.g.Pump() }
+// Message implements rma.User, as do the following.
+func (s *rxmSide) Message(_ int, b []byte) bool { return s.g.Received(0, b) }
+func (s *rxmSide) Finished(token uint64)        { s.g.Done(token, nil) }
+func (s *rxmSide) Pump()                        { s.g.Pump() }
 
-// receive takes a frame, and reports whether it did.
-func (s *rxmSide) receive(f *rxmFrame) bool {
-	switch f.kind {
-	case rxmMessage:
-		b := bytes.Clone(f.bytes.get())
-		took := s.g.Received(0, b)
-		for i := range b {
-			b[i] = 0xdd // it was only borrowed
-		}
-		if took && f.write.Delivery {
-			s.out.put(rxmFrame{kind: rxmAck, token: f.token}, true)
-		}
-		if !took {
-			return false
-		}
-	case rxmRead:
-		var b []byte
-		for _, r := range f.ranges {
-			b = append(b, s.memory(r, false)...)
-		}
-		s.out.put(rxmFrame{kind: rxmAnswer, bytes: rxmCopied(b), token: f.token}, true)
-	case rxmAnswer:
-		b := f.bytes.get()
-		for _, m := range s.pending[f.token] {
-			b = b[copy(m, b):]
-		}
-		delete(s.pending, f.token)
-		s.g.Done(f.token, nil)
-	case rxmWrite:
-		b := f.bytes.get()
-		for _, r := range f.ranges {
-			b = b[copy(s.memory(r, true), b):]
-		}
-		if _, ours := s.exposed[f.ranges[0].Key]; !ours {
-			s.written(f)
-		}
-		if f.write.Delivery {
-			s.out.put(rxmFrame{kind: rxmAck, token: f.token}, true)
-		}
-	case rxmAck:
-		s.g.Done(f.token, nil)
-	}
-	s.pump()
-	return true
-}
-
-// memory is what the peer names.
-func (s *rxmSide) memory(r wire.RMAIov, write bool) []byte {
-	if m, ok := s.exposed[r.Key]; ok && m.write == write && r.Addr+r.Len <= uint64(len(m.b)) {
-		return m.b[r.Addr : r.Addr+r.Len]
-	}
+func (s *rxmSide) Named(r wire.RMAIov, write bool) []byte {
 	b, _, no := s.node.Verify(r.Key, r.Addr, r.Len, write)
 	if no != 0 {
 		s.w.l.violate("node %d names memory of %d that is not there: %+v", s.peer.id, s.node.id, r)
@@ -179,8 +122,11 @@ func (s *rxmSide) memory(r wire.RMAIov, write bool) []byte {
 	return b
 }
 
-// written checks a peer's write: they come in the order of posting.
-func (s *rxmSide) written(f *rxmFrame) {
+// Written checks a peer's write: they come in the order of posting.
+func (s *rxmSide) Written(f *rma.Frame, exposed bool) {
+	if exposed {
+		return
+	}
 	l := s.w.l
 	queue := s.other.writes
 	for len(queue) > 0 && queue[0].cancelled {
@@ -192,8 +138,8 @@ func (s *rxmSide) written(f *rxmFrame) {
 	}
 	o := queue[0]
 	s.other.writes = queue[1:]
-	s.w.s.Trace(s.node.id, "written by peer", o.id, uint64(f.n))
-	if f.write.HasData != o.data || o.data && f.write.Data != o.id || f.n != o.n {
+	s.w.s.Trace(s.node.id, "written by peer", o.id, uint64(f.Len))
+	if f.HasData != o.data || o.data && f.Data != o.id || f.Len != o.n {
 		l.violate("write %d is told wrong", o.id)
 	}
 	if !bytes.Equal(bytes.Join(o.segs, nil), l.content(o.id, o.n)) {
@@ -201,74 +147,7 @@ func (s *rxmSide) written(f *rxmFrame) {
 	}
 }
 
-// Send implements engine.Lower of rxm, as do the following.
-func (s *rxmSide) Send(head []byte, payload [][]byte, delivery bool, _, token uint64) (bool, error) {
-	f := rxmFrame{kind: rxmMessage, bytes: lend(bytes.Clone(head), payload), token: token}
-	f.write.Delivery = delivery
-	return s.send(f, delivery)
-}
-
-func (s *rxmSide) send(f rxmFrame, delivery bool) (bool, error) {
-	if !s.out.put(f, false) {
-		return false, engine.ErrAgain
-	}
-	if delivery {
-		return false, nil
-	}
-	if !s.lazy {
-		f.bytes.get()
-		return true, nil
-	}
-	s.w.s.After(s.w.s.Int64N(50_000), func() {
-		if s.conn.State() == engine.Connected {
-			f.bytes.get()
-		}
-		s.g.Done(f.token, nil)
-		s.pump()
-		s.node.after()
-	})
-	return false, nil
-}
-
-// lend is a message of head and payload; the list of payload is borrowed.
-func lend(head []byte, payload [][]byte) *rxmBytes {
-	return &rxmBytes{parts: append([][]byte{head}, payload...)}
-}
-
-func (s *rxmSide) Read(local [][]byte, remote []wire.RMAIov, token uint64) error {
-	if !s.out.put(rxmFrame{kind: rxmRead, ranges: append([]wire.RMAIov(nil), remote...), token: token}, false) {
-		return engine.ErrAgain
-	}
-	s.pending[token] = append([][]byte(nil), local...)
-	return nil
-}
-
+// Write implements engine.Lower of rxm, with the End.
 func (s *rxmSide) Write(local [][]byte, remote []wire.RMAIov, w rxm.Write, token uint64) (bool, error) {
-	n := 0
-	for _, b := range local {
-		n += len(b)
-	}
-	return s.send(rxmFrame{kind: rxmWrite, bytes: lend(nil, local), n: n, ranges: append([]wire.RMAIov(nil), remote...), write: w, token: token}, w.Delivery)
-}
-
-func (s *rxmSide) Expose(local [][]byte, write bool, ranges []wire.RMAIov) (uint64, error) {
-	s.nextKey++
-	handle := s.nextKey
-	for i, b := range local {
-		s.nextKey++
-		key := 1<<40 | s.nextKey
-		s.exposed[key] = rxmMemory{b, write}
-		s.keys[handle] = append(s.keys[handle], key)
-		ranges[i] = wire.RMAIov{Len: uint64(len(b)), Key: key}
-	}
-	return handle, nil
-}
-
-func (s *rxmSide) Accessed(uint64) uint64 { return 0 } // there is one lane, and it is not asked
-
-func (s *rxmSide) Conceal(handle uint64) {
-	for _, key := range s.keys[handle] {
-		delete(s.exposed, key)
-	}
-	delete(s.keys, handle)
+	return s.Store(local, rma.Frame{Ranges: remote, Data: w.Data, HasData: w.HasData, Delivery: w.Delivery, Token: token})
 }

@@ -5,6 +5,8 @@ import (
 
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
+	"gofabric/test/sim/network"
+	"gofabric/test/sim/rma"
 	rxm "gofabric/util/rxm/engine"
 )
 
@@ -62,12 +64,12 @@ func (n *rxmNode) after() {
 	for len(n.dirty) > 0 {
 		s := n.dirty[len(n.dirty)-1]
 		n.dirty = n.dirty[:len(n.dirty)-1]
-		s.pump()
+		s.Pump()
 	}
 }
 
 // randomRxm draws what a run has.
-func randomRxm(s *Sched) features {
+func randomRxm(s *network.Sched) features {
 	f := randomFeatures(s)
 	f.rendezvous, f.refusals, f.badKeys, f.lateNames, f.adopts, f.fewReplies, f.tinyReads, f.tinyRooms, f.verdicts = false, false, false, false, false, false, false, false, false
 	f.ops /= 4
@@ -79,7 +81,7 @@ func randomRxm(s *Sched) features {
 
 // RunRxm runs one seed.
 func RunRxm(seed uint64, log func(string)) Result {
-	w := &rxmWorld{World: &World{s: NewSched(seed)}}
+	w := &rxmWorld{World: &World{s: network.NewSched(seed)}}
 	w.s.Log = log
 	w.f = randomRxm(w.s)
 	w.maxSize = [4]int{64, 1000, 6000, 30000}[w.s.IntN(4)]
@@ -120,9 +122,10 @@ func (w *rxmWorld) connect(a, b *rxmNode) {
 	x.out = &rxmLink{w: w, from: x, to: y, room: w.room, delay: w.delay}
 	y.out = &rxmLink{w: w, from: y, to: x, room: w.room, delay: w.delay}
 	x.in, y.in = y.out, x.out
+	x.End, y.End = rma.New(x), rma.New(y)
+	x.End.Peer, y.End.Peer = y.End, x.End
 	for _, s := range []*rxmSide{x, y} {
-		s.lazy = w.lazy
-		s.pending, s.exposed, s.keys = map[uint64][][]byte{}, map[uint64]rxmMemory{}, map[uint64][]uint64{}
+		s.Lazy, s.Full, s.Queued = w.lazy, s.out.full, s.out.queued
 		n := s.node
 		s.conn = engine.NewWaiting(&n.pool, &n.cfg, n.rx, n, s)
 		s.conn.Src, s.conn.Extended = uint64(s.peer.id), true
@@ -137,9 +140,9 @@ func (w *rxmWorld) connect(a, b *rxmNode) {
 	}
 	w.s.After(w.s.Int64N(1+w.delay), func() {
 		for _, s := range []*rxmSide{y, x} {
-			if s.conn.State() == engine.Opening && !s.out.broken {
+			if s.conn.State() == engine.Opening && !s.Broken {
 				_ = s.conn.Ready()
-				s.pump()
+				s.Pump()
 				s.node.after()
 			}
 		}
@@ -245,7 +248,7 @@ func (w *rxmWorld) drain() {
 	w.untilQuiet()
 	for _, n := range w.nodes {
 		for _, s := range n.sides {
-			if s != nil && s.up() && len(w.errs) == 0 && (s.conn.Stalled() || !s.g.Idle() || !s.conn.Idle() || len(s.exposed) > 0 || len(s.pending) > 0) {
+			if s != nil && s.up() && len(w.errs) == 0 && (s.conn.Stalled() || !s.g.Idle() || !s.conn.Idle() || s.Exposed() > 0 || s.Pending() > 0) {
 				w.violate(fmt.Sprintf("node %d still has something to do for %d\n%s", n.id, s.peer.id, w.state()))
 			}
 		}
@@ -265,7 +268,7 @@ func (w *rxmWorld) state() (text string) {
 		for _, s := range n.sides {
 			if s != nil {
 				text += fmt.Sprintf("%d to %d: %v, %d open, stalled %v, gateway idle %v, unsent %d, link %d frames, %d arrived, held %v, blocked %v, broken %v\n", n.id, s.peer.id, s.conn.State(),
-					s.open, s.conn.Stalled(), s.g.Idle(), s.conn.Unsent(), len(s.out.queue), s.out.arrived, s.out.held, s.out.blocked, s.out.broken)
+					s.open, s.conn.Stalled(), s.g.Idle(), s.conn.Unsent(), len(s.Out), s.out.arrived, s.out.held, s.out.blocked, s.Broken)
 			}
 		}
 	}
@@ -277,7 +280,7 @@ func (w *rxmWorld) teardown() {
 	for _, s := range w.all {
 		s.g.Close()
 		s.conn.Drop(engine.ErrClosed)
-		if len(s.exposed) != 0 {
+		if s.Exposed() != 0 {
 			w.violate("memory is still exposed")
 		}
 	}

@@ -1,5 +1,9 @@
 package sim
 
+import (
+	"gofabric/test/sim/network"
+)
+
 // streamEnd is told by the network what happened to its stream.
 type streamEnd interface {
 	readable()
@@ -10,7 +14,7 @@ type streamEnd interface {
 
 // pipe is one direction of a byte stream: the sender's and the receiver's socket buffer and what is between them, bounded together.
 type pipe struct {
-	s         *Sched
+	s         *network.Sched
 	room      int
 	delay     int64 // at most, per write
 	to, from  streamEnd
@@ -102,7 +106,7 @@ func (p *pipe) read(dst []byte) int {
 func (p *pipe) atEnd() bool { return p.ended && p.arrived == 0 }
 
 // reset breaks both directions; each end hears of it at a time of its own.
-func reset(s *Sched, a, b *pipe) {
+func reset(s *network.Sched, a, b *pipe) {
 	if a.broken {
 		return
 	}

@@ -5,11 +5,12 @@ import (
 
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
+	"gofabric/test/sim/network"
 )
 
 // World is one run.
 type World struct {
-	s        *Sched
+	s        *network.Sched
 	f        features
 	l        *ledger
 	nodes    []*node
@@ -68,7 +69,7 @@ func (w *World) config() engine.Config {
 
 // Run runs one seed; log, if not nil, gets the trace.
 func Run(seed uint64, log func(string)) Result {
-	w := &World{s: NewSched(seed)}
+	w := &World{s: network.NewSched(seed)}
 	w.s.Log = log
 	w.f = randomFeatures(w.s)
 	w.maxSize = [4]int{64, 1000, 6000, 30000}[w.s.IntN(4)]

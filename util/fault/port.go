@@ -108,14 +108,13 @@ func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 // flush transmits what is due and sets the timer for the rest. Locked.
 func (p *port) flush(now mono.Time) {
 	for !p.blocked {
-		it := p.queue.Due(now)
+		it := p.queue.Ready(now)
 		if it == nil {
 			break
 		}
 		p.one[0] = it.B
 		if p.lower.Send(it.Addr, p.one[:], 0) == core.ErrAgain { // other errors: lost, which the port below counts
 			p.blocked = true
-			p.queue.Back(it)
 			break
 		}
 		p.queue.Recycle(it)

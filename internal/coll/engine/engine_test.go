@@ -6,12 +6,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math/rand"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"gofabric/internal/atomics"
+	"gofabric/test/sim/network"
 )
 
 // parcel is a message under way: its bytes are read when it is delivered, as lent buffers are.
@@ -30,78 +30,57 @@ type want struct {
 // member is an Op with what it has asked for.
 type member struct {
 	Op
-	wants []want
-	early []parcel // delivered, not expected yet: copies
-	done  bool
+	wants         []want
+	early         []parcel // delivered, not expected yet: copies
+	started, done bool
 }
 
-// run executes one operation at all members.
-func run(t interface{ Fatalf(string, ...any) }, args []Args, rnd *rand.Rand, ms []*member) {
-	n := len(args)
-	queues := make([][]parcel, n*n)
-	for i := range args {
-		ms[i].done = false
+// run executes one operation at all members, which start at different times.
+func run(t interface{ Fatalf(string, ...any) }, args []Args, s *network.Sched, ms []*member) {
+	n, left := len(args), len(args)
+	last := make([]int64, n*n) // when the latest message from one member to another arrives
+	var advance func(i int)
+	send := func(k int, p parcel) {
+		last[k] = max(last[k], s.Now+s.Int64N(100))
+		s.After(last[k]-s.Now, func() {
+			ms[k%n].deliver(t, p)
+			ms[p.from].Finished(p.slot)
+			advance(k % n)
+			advance(p.from)
+		})
 	}
-	started := make([]bool, n)
-	advance := func(i int) {
+	advance = func(i int) {
 		m := ms[i]
-		var s Step
-		for started[i] && !m.done {
-			switch m.Next(&s) {
+		var x Step
+		for m.started && !m.done {
+			switch m.Next(&x) {
 			case Send:
-				q := &queues[i*n+s.Peer]
-				*q = append(*q, parcel{i, s.Slot, s.Number, s.Buf})
+				send(i*n+x.Peer, parcel{i, x.Slot, x.Number, x.Buf})
 			case Recv:
-				w := want{s.Peer, s.Slot, s.Number, s.Buf}
+				w := want{x.Peer, x.Slot, x.Number, x.Buf}
 				if !m.match(t, w) {
 					m.wants = append(m.wants, w)
 				}
 			case Done:
 				m.done = true
+				left--
 			case Blocked:
 				return
 			}
 		}
 	}
-	for left := n; left > 0; {
-		busy := false
-		if i := rnd.Intn(n); !started[i] {
-			started[i] = true
-			ms[i].Start(&args[i])
+	for i, m := range ms[:n] {
+		m.started, m.done = false, false
+		s.After(s.Int64N(1000), func() {
+			m.started = true
+			m.Start(&args[i])
 			advance(i)
-			busy = true
-		}
-		for range 2 * n {
-			k := rnd.Intn(n * n)
-			if len(queues[k]) == 0 {
-				continue
-			}
-			p := queues[k][0]
-			queues[k] = queues[k][1:]
-			ms[k%n].deliver(t, p)
-			ms[p.from].Finished(p.slot)
-			advance(k % n)
-			advance(p.from)
-			busy = true
-		}
-		left = 0
-		for i, m := range ms[:n] {
-			if !m.done {
-				left++
-			}
-			busy = busy || !started[i]
-		}
-		for _, q := range queues {
-			busy = busy || len(q) > 0
-		}
-		if left > 0 && !busy {
-			t.Fatalf("%d of %d members wait for ever", left, n)
-		}
+		})
 	}
-	for i, q := range queues {
-		if len(q) > 0 {
-			t.Fatalf("%d messages from %d to %d left over", len(q), i/n, i%n)
-		}
+	for s.Step() {
+	}
+	if left > 0 {
+		t.Fatalf("%d of %d members wait for ever", left, n)
 	}
 	for i, m := range ms[:n] {
 		if len(m.wants) > 0 || len(m.early) > 0 {
@@ -142,16 +121,18 @@ func (m *member) take(t interface{ Fatalf(string, ...any) }, w want, p parcel) {
 	m.Finished(w.slot)
 }
 
-// fill fills b, eight bytes at a time: rand.Read takes several times as long, and more than all else here.
-func fill(rnd *rand.Rand, b []byte) {
+// fill fills b.
+func fill(s *network.Sched, b []byte) {
 	for ; len(b) >= 8; b = b[8:] {
-		binary.LittleEndian.PutUint64(b, rnd.Uint64())
+		binary.LittleEndian.PutUint64(b, s.Uint64())
 	}
-	rnd.Read(b)
+	for i := range b {
+		b[i] = byte(s.Uint32())
+	}
 }
 
 // checkAll runs one operation and compares everybody's result with the reference.
-func checkAll(t interface{ Fatalf(string, ...any) }, kind Kind, n, root, elems int, typ atomics.Datatype, op atomics.Op, inPlace bool, rnd *rand.Rand, ms []*member) {
+func checkAll(t interface{ Fatalf(string, ...any) }, kind Kind, n, root, elems int, typ atomics.Datatype, op atomics.Op, inPlace bool, s *network.Sched, ms []*member) {
 	size := elems * atomics.Size(typ)
 	in := make([][]byte, n)
 	args := make([]Args, n)
@@ -166,9 +147,9 @@ func checkAll(t interface{ Fatalf(string, ...any) }, kind Kind, n, root, elems i
 			inLen = n * size
 		}
 		in[i] = make([]byte, inLen)
-		fill(rnd, in[i])
+		fill(s, in[i])
 		a := Args{Kind: kind, Members: n, Rank: i, Root: root, Block: size, In: bytes.Clone(in[i]), Out: make([]byte, outLen), Type: typ, Op: op}
-		fill(rnd, a.Out)
+		fill(s, a.Out)
 		switch {
 		case kind == Broadcast:
 			if a.In = nil; i == root {
@@ -185,7 +166,7 @@ func checkAll(t interface{ Fatalf(string, ...any) }, kind Kind, n, root, elems i
 		}
 		args[i] = a
 	}
-	run(t, args, rnd, ms)
+	run(t, args, s, ms)
 	for i := range args {
 		if want := reference(args[i], in); want != nil && !bytes.Equal(want, args[i].Out[:len(want)]) {
 			t.Fatalf("kind %d, %d members, root %d, %d elements of type %d, op %d, in place %v: member %d has a wrong result", kind, n, root, elems, typ, op, inPlace, i)
@@ -246,7 +227,7 @@ func large(kind Kind, n, root int) bool {
 // TestAll goes through members, roots and sizes on both sides of each choice of algorithm.
 func TestAll(t *testing.T) {
 	ms := members(17)
-	rnd := rand.New(rand.NewSource(1))
+	s := network.NewSched(1)
 	for n := 1; n <= 17; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			for kind := Barrier; kind <= Gather; kind++ {
@@ -258,7 +239,7 @@ func TestAll(t *testing.T) {
 						if elems > 1000 && root > 2 && root != n-1 || elems > 10000 && !large(kind, n, root) {
 							continue
 						}
-						checkAll(t, kind, n, root, elems, atomics.Uint64, atomics.Sum, elems%2 == 0, rnd, ms)
+						checkAll(t, kind, n, root, elems, atomics.Uint64, atomics.Sum, elems%2 == 0, s, ms)
 					}
 				}
 			}
@@ -274,14 +255,14 @@ func TestAny(t *testing.T) {
 		op := rapid.SampledFrom([]atomics.Op{atomics.Min, atomics.Max, atomics.Sum, atomics.Prod, atomics.LOr, atomics.LAnd, atomics.BXor}).Draw(t, "op")
 		kind := rapid.Custom(func(t *rapid.T) Kind { return Kind(rapid.IntRange(0, int(Gather)).Draw(t, "kind")) }).Draw(t, "kind")
 		elems := rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(0, 70000/atomics.Size(typ))).Draw(t, "elements")
-		seed := rapid.Int64().Draw(t, "seed")
-		checkAll(t, kind, n, rapid.IntRange(0, n-1).Draw(t, "root"), elems, typ, op, rapid.Bool().Draw(t, "in place"), rand.New(rand.NewSource(seed)), members(n))
+		seed := rapid.Uint64().Draw(t, "seed")
+		checkAll(t, kind, n, rapid.IntRange(0, n-1).Draw(t, "root"), elems, typ, op, rapid.Bool().Draw(t, "in place"), network.NewSched(seed), members(n))
 	})
 }
 
 // TestSameBits wants every member to have the same bits of a sum whose order matters.
 func TestSameBits(t *testing.T) {
-	rnd := rand.New(rand.NewSource(7))
+	s := network.NewSched(7)
 	for n := 2; n <= 17; n++ {
 		for _, elems := range []int{5, 3001, 20000, 140000} {
 			if elems > 20000 && n > 5 {
@@ -290,12 +271,12 @@ func TestSameBits(t *testing.T) {
 			args := make([]Args, n)
 			for i := range args {
 				args[i] = Args{Kind: AllReduce, Members: n, Rank: i, Block: 8 * elems, In: make([]byte, 8*elems), Out: make([]byte, 8*elems), Type: atomics.Double, Op: atomics.Sum}
-				rnd.Read(args[i].In)
+				fill(s, args[i].In)
 				for k := 7; k < len(args[i].In); k += 8 {
 					args[i].In[k] = 0x40 // of a moderate size, and no NaN
 				}
 			}
-			run(t, args, rnd, members(n))
+			run(t, args, s, members(n))
 			for i := range args {
 				if !bytes.Equal(args[i].Out, args[0].Out) {
 					t.Fatalf("%d members, %d elements: member %d has other bits than member 0", n, elems, i)

@@ -1,6 +1,10 @@
 package dgep
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"gofabric/internal/queue"
+)
 
 const (
 	// earlyBytes bounds the memory for datagrams of an endpoint that came before their receive, bytes. Linux' default receive buffer is a fifth of it.
@@ -14,7 +18,7 @@ const (
 
 // early holds datagrams that came before their receive, in the order of their coming.
 type early struct {
-	list ring[earlyOne]
+	list queue.FIFO[earlyOne]
 	data []byte // their bytes one behind the other, around the end; a power of two long
 	head int
 	used int
@@ -29,14 +33,14 @@ type earlyOne struct {
 
 // add keeps a copy of b, if there is room.
 func (q *early) add(from netip.AddrPort, b []byte) {
-	if q.used+len(b)+(q.list.n+1)*earlyCost > earlyBytes {
+	if q.used+len(b)+(q.list.Len()+1)*earlyCost > earlyBytes {
 		q.dropped++
 		return
 	}
 	if q.used+len(b) > len(q.data) {
 		q.grow(q.used + len(b))
 	}
-	*q.list.push() = earlyOne{from, len(b)}
+	q.list.Push(earlyOne{from, len(b)})
 	at := (q.head + q.used) & max(len(q.data)-1, 0)
 	copy(q.data, b[copy(q.data[at:], b):])
 	q.used += len(b)
@@ -57,8 +61,8 @@ func (q *early) grow(n int) {
 // take removes the oldest, of which there must be one, and returns where it came from and its bytes, in two pieces when they go around the end. They are
 // valid until the next call.
 func (q *early) take() (from netip.AddrPort, a, b []byte) {
-	o := *q.list.at(0)
-	q.list.pop()
+	o := *q.list.At(0)
+	q.list.Drop()
 	end := q.head + o.n
 	if end <= len(q.data) {
 		a = q.data[q.head:end]
@@ -72,8 +76,8 @@ func (q *early) take() (from netip.AddrPort, a, b []byte) {
 			q.data = nil
 		}
 	}
-	if q.list.n == 0 && len(q.list.slots) > earlyKeep/earlyCost {
-		q.list = ring[earlyOne]{}
+	if q.list.Len() == 0 && q.list.Cap() > earlyKeep/earlyCost {
+		q.list = queue.FIFO[earlyOne]{}
 	}
 	return o.from, a, b
 }

@@ -48,51 +48,11 @@ func TestEarlyModel(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				if q.list.n != len(want) || q.used != used || q.dropped != dropped || len(q.data) > earlyBytes {
-					t.Fatalf("%d datagrams, %d bytes, %d dropped, room %d; want %d, %d, %d", q.list.n, q.used, q.dropped, len(q.data), len(want), used, dropped)
+				if q.list.Len() != len(want) || q.used != used || q.dropped != dropped || len(q.data) > earlyBytes {
+					t.Fatalf("%d datagrams, %d bytes, %d dropped, room %d; want %d, %d, %d", q.list.Len(), q.used, q.dropped, len(q.data), len(want), used, dropped)
 				}
 				if q.used == 0 && len(q.data) > earlyKeep {
 					t.Fatalf("%d bytes kept for nothing", len(q.data))
-				}
-			},
-		})
-	})
-}
-
-// TestRingModel compares a ring with a slice.
-func TestRingModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var r ring[int]
-		var want []int
-		next := 0
-		t.Repeat(map[string]func(*rapid.T){
-			"push": func(t *rapid.T) {
-				for range rapid.IntRange(1, 20).Draw(t, "times") {
-					next++
-					*r.push() = next
-					want = append(want, next)
-				}
-			},
-			"remove": func(t *rapid.T) {
-				for range rapid.IntRange(1, 10).Draw(t, "times") {
-					if len(want) == 0 {
-						return
-					}
-					i := rapid.IntRange(0, len(want)-1).Draw(t, "i")
-					if got := r.remove(i); got != want[i] {
-						t.Fatalf("removed %d, want %d", got, want[i])
-					}
-					want = append(want[:i:i], want[i+1:]...)
-				}
-			},
-			"": func(t *rapid.T) {
-				if r.n != len(want) {
-					t.Fatalf("%d, want %d", r.n, len(want))
-				}
-				for i, w := range want {
-					if *r.at(i) != w {
-						t.Fatalf("%d is %d, want %d", i, *r.at(i), w)
-					}
 				}
 			},
 		})

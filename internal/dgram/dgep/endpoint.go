@@ -7,6 +7,7 @@ import (
 	"gofabric/internal/dgram"
 	"gofabric/internal/front"
 	"gofabric/internal/progress"
+	"gofabric/internal/queue"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -25,11 +26,11 @@ type endpoint struct {
 	sources                           bool // the source of each datagram is looked up
 	rxSize, txSize, maxMsg, maxInject int
 
-	posted  ring[receive]
-	rx      *ring[receive] // posted, or that of the shared context; empty if early is not
+	posted  queue.FIFO[receive]
+	rx      *queue.FIFO[receive] // posted, or that of the shared context; empty if early is not
 	srx     *sharedRx
 	early   early
-	waiting ring[send]
+	waiting queue.FIFO[send]
 	groups  groups
 	last    destination
 	aliases int
@@ -175,15 +176,15 @@ func (e *endpoint) SetName(a core.Addr) error {
 func (e *endpoint) Cancel(ctx core.Context) error {
 	e.prog.Lock()
 	defer e.prog.Unlock()
-	for i := range e.posted.n {
-		if e.posted.at(i).ctx == ctx {
-			op := e.posted.remove(i)
+	for i := range e.posted.Len() {
+		if e.posted.At(i).ctx == ctx {
+			op := e.posted.Remove(i)
 			e.failReceive(&op, engine.ErrCanceled)
 			return nil
 		}
 	}
-	for i := range e.waiting.n {
-		if e.waiting.at(i).ctx == ctx {
+	for i := range e.waiting.Len() {
+		if e.waiting.At(i).ctx == ctx {
 			op := e.unwait(i)
 			e.failSend(&op, engine.ErrCanceled)
 			return nil
@@ -229,13 +230,13 @@ func (e *endpoint) Close() error {
 		return err
 	}
 	err := e.port.Close()
-	for e.waiting.n > 0 {
+	for e.waiting.Len() > 0 {
 		e.unwait(0)
 	}
 	if e.srx != nil {
 		e.srx.leave(e)
 	}
-	e.posted, e.waiting, e.early = ring[receive]{}, ring[send]{}, early{dropped: e.early.dropped}
+	e.posted, e.waiting, e.early = queue.FIFO[receive]{}, queue.FIFO[send]{}, early{dropped: e.early.dropped}
 	e.prog.Unlock()
 	e.Unbind()
 	return err

@@ -21,7 +21,7 @@ func (r *inbox) Received(from netip.AddrPort, b []byte, seg int) {
 		if seg > 0 && seg < n {
 			n = seg
 		}
-		if e.rx.n > 0 {
+		if e.rx.Len() > 0 {
 			e.received(from, b[:n], nil)
 		} else {
 			e.early.add(from, b[:n])

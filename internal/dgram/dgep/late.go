@@ -10,7 +10,7 @@ func (r *receives) RecvRoom() (room int, tagged bool) {
 	if !e.Enabled() || e.lost != nil || e.srx != nil {
 		return 0, false
 	}
-	return max(e.rxSize-e.posted.n, 0), false
+	return max(e.rxSize-e.posted.Len(), 0), false
 }
 
 // RecvLate is Recv for a receive that was accepted while RecvRoom had room for it: what is wrong with it since then, it tells with an error entry. Locked.
@@ -22,7 +22,7 @@ func (r *receives) RecvLate(buf []byte, _ core.FIAddr, _ bool, _, _ uint64, ctx 
 		e.failReceive(&op, e.lost)
 		return
 	}
-	*e.posted.push() = op
+	e.posted.Push(op)
 	e.serve()
 }
 
@@ -31,7 +31,7 @@ func (s *sharedRx) RecvRoom() (room int, tagged bool) {
 	if s.closed {
 		return 0, false
 	}
-	return max(s.size-s.posted.n, 0), false
+	return max(s.size-s.posted.Len(), 0), false
 }
 
 // RecvLate is that of an endpoint. Locked.
@@ -39,7 +39,7 @@ func (s *sharedRx) RecvLate(buf []byte, _ core.FIAddr, _ bool, _, _ uint64, ctx 
 	if s.closed {
 		return // and nobody to tell
 	}
-	op := s.posted.push()
+	op := s.posted.Add()
 	op.ctx, op.silent = ctx, s.SilentRx(s.DefaultFlags())
 	op.iov[0], op.n = buf, 1
 	s.serve()

@@ -15,6 +15,6 @@ func (e *endpoint) ObserveCounts(c telemetry.Counts) {
 	if e.early.dropped > 0 {
 		c["drops.unposted"] += e.early.dropped
 	}
-	c["posted_receives"] += uint64(e.posted.n)
-	c["pending_operations"] += uint64(e.waiting.n)
+	c["posted_receives"] += uint64(e.posted.Len())
+	c["pending_operations"] += uint64(e.waiting.Len())
 }

@@ -92,19 +92,19 @@ func (e *endpoint) newReceive(flags core.Flags, ctx core.Context) (*receive, err
 		return nil, core.ErrOpNotSupp // receives are posted to the shared context (fi_srx_context(3))
 	case e.lost != nil:
 		return nil, e.lost
-	case e.posted.n >= e.rxSize:
+	case e.posted.Len() >= e.rxSize:
 		e.ReceiveRefused()
 		e.prog.Pass()
 		return nil, core.ErrAgain
 	}
-	op := e.posted.push()
+	op := e.posted.Add()
 	op.ctx, op.silent = ctx, e.SilentRx(flags)
 	return op, nil
 }
 
 // serve gives the oldest receive what came before it.
 func (e *endpoint) serve() {
-	if e.early.list.n > 0 {
+	if e.early.list.Len() > 0 {
 		from, a, b := e.early.take()
 		e.received(from, a, b)
 	}
@@ -113,7 +113,7 @@ func (e *endpoint) serve() {
 // received ends the oldest receive with a datagram, which is a and b together. Native cuts off what has no room and says nothing; here that is an error,
 // as with every other kind of endpoint (fi_cq(3), FI_ETRUNC).
 func (e *endpoint) received(from netip.AddrPort, a, b []byte) {
-	op := e.rx.at(0)
+	op := e.rx.At(0)
 	n, k := 0, 0
 	for i := range op.n {
 		to := op.iov[i]
@@ -132,20 +132,20 @@ func (e *endpoint) received(from netip.AddrPort, a, b []byte) {
 	if lost := len(a) + len(b); lost > 0 {
 		e.done = engine.Completion{Kind: engine.KindRecv, Flags: msgRx, Ctx: uint64(op.ctx), Silent: op.silent, Len: uint64(n), Src: uint64(src), Buf: op.iov[0],
 			OLen: uint64(lost), Err: engine.ErrTruncated}
-		e.rx.pop()
+		e.rx.Drop()
 		e.collector().Completed(&e.done)
 		e.done.Buf = nil
 		return
 	}
 	ctx, buf, silent := op.ctx, op.iov[0], op.silent
-	e.rx.pop()
+	e.rx.Drop()
 	e.collector().ReceivedOne(ctx, core.Flags(msgRx), n, src, buf, silent)
 }
 
 // failReceives ends all receives.
 func (e *endpoint) failReceives(err error) {
-	for e.posted.n > 0 {
-		op := e.posted.remove(0)
+	for e.posted.Len() > 0 {
+		op := e.posted.Remove(0)
 		e.failReceive(&op, err)
 	}
 }

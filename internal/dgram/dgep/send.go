@@ -144,7 +144,7 @@ func (e *endpoint) transmit(n int, to core.FIAddr, ctx core.Context, flags core.
 	if !e.TransmitRoom() {
 		return core.ErrAgain
 	}
-	if e.waiting.n == 0 {
+	if e.waiting.Len() == 0 {
 		err := e.port.Send(dest, e.parts[:n], 0)
 		if err == nil {
 			e.sent(ctx, e.SilentTx(flags), quiet, total)
@@ -154,11 +154,11 @@ func (e *endpoint) transmit(n int, to core.FIAddr, ctx core.Context, flags core.
 			return err
 		}
 	}
-	if e.waiting.n >= e.txSize || flags&core.Inject != 0 {
+	if e.waiting.Len() >= e.txSize || flags&core.Inject != 0 {
 		return core.ErrAgain
 	}
 	e.CountTransmits(1)
-	w := e.waiting.push()
+	w := e.waiting.Add()
 	w.iov, w.n, w.dest, w.ctx, w.silent = e.parts, n, dest, ctx, e.SilentTx(flags)
 	return nil
 }
@@ -193,8 +193,8 @@ func (e *endpoint) sent(ctx core.Context, silent, quiet bool, n int) {
 
 // flush sends what waits, as far as the port takes it.
 func (e *endpoint) flush() {
-	for e.waiting.n > 0 {
-		w := e.waiting.at(0)
+	for e.waiting.Len() > 0 {
+		w := e.waiting.At(0)
 		err := e.port.Send(w.dest, w.iov[:w.n], 0)
 		if err == core.ErrAgain {
 			return
@@ -215,7 +215,7 @@ func (e *endpoint) flush() {
 // unwait takes a send out of those that wait.
 func (e *endpoint) unwait(i int) send {
 	e.CountTransmits(-1)
-	return e.waiting.remove(i)
+	return e.waiting.Remove(i)
 }
 
 func (e *endpoint) failSend(op *send, err error) {

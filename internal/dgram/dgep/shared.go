@@ -3,6 +3,7 @@ package dgep
 import (
 	"gofabric/core"
 	"gofabric/internal/front"
+	"gofabric/internal/queue"
 )
 
 // sharedRx is a shared receive context (fi_srx_context(3)): receives that take the datagrams of all endpoints bound to it. Queues, counters and the rest of
@@ -10,7 +11,7 @@ import (
 type sharedRx struct {
 	*front.SharedRx
 	base   *front.Domain
-	posted ring[receive] // guarded by the domain's lock, as what follows
+	posted queue.FIFO[receive] // guarded by the domain's lock, as what follows
 	size   int
 	eps    []*endpoint // enabled ones: what comes for others waits with them
 	turn   int         // of eps, whose early datagrams are next
@@ -41,14 +42,14 @@ func (s *sharedRx) post(iov [][]byte, flags core.Flags, plain bool, ctx core.Con
 	if s.closed {
 		return core.ErrBadF
 	}
-	if s.posted.n >= s.size {
+	if s.posted.Len() >= s.size {
 		prog.Pass()
 		return core.ErrAgain
 	}
 	if plain {
 		flags = s.DefaultFlags()
 	}
-	op := s.posted.push()
+	op := s.posted.Add()
 	op.ctx, op.silent = ctx, s.SilentRx(flags)
 	op.n = copy(op.iov[:], iov)
 	s.serve()
@@ -59,7 +60,7 @@ func (s *sharedRx) post(iov [][]byte, flags core.Flags, plain bool, ctx core.Con
 func (s *sharedRx) serve() {
 	for range s.eps {
 		s.turn = (s.turn + 1) % len(s.eps)
-		if e := s.eps[s.turn]; e.early.list.n > 0 {
+		if e := s.eps[s.turn]; e.early.list.Len() > 0 {
 			e.serve()
 			return
 		}
@@ -95,9 +96,9 @@ func (s *sharedRx) Cancel(ctx core.Context) error {
 	prog := s.base.Progress()
 	prog.Lock()
 	defer prog.Unlock()
-	for i := range s.posted.n {
-		if s.posted.at(i).ctx == ctx {
-			op := s.posted.remove(i)
+	for i := range s.posted.Len() {
+		if s.posted.At(i).ctx == ctx {
+			op := s.posted.Remove(i)
 			s.Completed(op.failed(core.ErrCanceled))
 			return nil
 		}
@@ -117,7 +118,7 @@ func (s *sharedRx) Close() error {
 	prog := s.base.Progress()
 	prog.Lock()
 	defer prog.Unlock()
-	s.closed, s.posted = true, ring[receive]{}
+	s.closed, s.posted = true, queue.FIFO[receive]{}
 	return nil
 }
 
@@ -125,7 +126,7 @@ func (s *sharedRx) Close() error {
 func (s *sharedRx) join(e *endpoint) {
 	s.eps = append(s.eps, e)
 	e.rx = &s.posted
-	for s.posted.n > 0 && e.early.list.n > 0 {
+	for s.posted.Len() > 0 && e.early.list.Len() > 0 {
 		e.serve()
 	}
 }
@@ -148,8 +149,8 @@ func (s *sharedRx) lost(err error) {
 			return
 		}
 	}
-	for s.posted.n > 0 {
-		op := s.posted.remove(0)
+	for s.posted.Len() > 0 {
+		op := s.posted.Remove(0)
 		s.Completed(op.failed(err))
 	}
 }

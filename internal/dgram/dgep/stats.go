@@ -27,5 +27,5 @@ func StatsOf(ep core.EndpointDriver) (Stats, bool) {
 	}
 	e.prog.Lock()
 	defer e.prog.Unlock()
-	return Stats{e.port.Stats(), e.early.dropped, e.waiting.n}, true
+	return Stats{e.port.Stats(), e.early.dropped, e.waiting.Len()}, true
 }

@@ -10,7 +10,7 @@ import (
 // when they go on. What came meanwhile is read late, or was lost because there was no room for it.
 func TestAbsence(t *testing.T) {
 	for _, lost := range []bool{false, true} {
-		eachMode(t, func(t *testing.T, n *network, a, b *node) {
+		eachMode(t, func(t *testing.T, n *world, a, b *node) {
 			const count = 40
 			for i := range count {
 				b.recv(make([]byte, 40_000), uint64(i))
@@ -20,13 +20,13 @@ func TestAbsence(t *testing.T) {
 				a.post(b, s)
 				b.post(a, msg(1, pattern(30_000, 2)))
 				n.run(int64(i)*100e3, nil)
-				n.now += a.cfg.PeerTimeout * 3 / 2
+				n.Now += a.cfg.PeerTimeout * 3 / 2
 				if lost {
-					n.fly = nil
+					n.Clear()
 				}
 				if i%2 == 0 { // deadlines before what came
-					a.e.Advance(n.now)
-					b.e.Advance(n.now)
+					a.e.Advance(n.Now)
+					b.e.Advance(n.Now)
 				}
 			}
 			if !n.run(60*second, func() bool { return a.count(xengine.KindRecv) == count && b.count(xengine.KindRecv) == count }) {
@@ -38,16 +38,16 @@ func TestAbsence(t *testing.T) {
 
 // TestRarelyThere has a process that serves its deadlines far too late each time give up a peer that is gone all the same.
 func TestRarelyThere(t *testing.T) {
-	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		b.recv(make([]byte, 10), 1)
 		a.post(b, msg(1, []byte("one")))
 		n.run(second, nil)
-		n.cut = true
+		n.Down = true
 		a.post(b, msg(1, []byte("two")))
 		calls := 0
 		for ; len(a.failed) == 0 && calls < 200; calls++ {
-			n.now += a.cfg.PeerTimeout / 2
-			a.e.Advance(n.now)
+			n.Now += a.cfg.PeerTimeout / 2
+			a.e.Advance(n.Now)
 			a.flush()
 		}
 		if len(a.failed) != 1 {
@@ -67,7 +67,7 @@ func TestScriptStallLong(t *testing.T) {
 	p.ack(1, 128)
 	p.post(msg(2, []byte("two")))
 	asked := 0
-	for end := p.n.now + 10*second; p.n.now < end; {
+	for end := p.n.Now + 10*second; p.n.Now < end; {
 		p.after(ms)
 		p.poll()
 		for _, s := range p.sent {

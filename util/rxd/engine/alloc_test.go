@@ -21,20 +21,20 @@ func (q *quiet) Sink(*Peer) xengine.Sink       { return q }
 
 // wire moves datagrams between two engines without a network.
 type cable struct {
-	n    *network
+	n    *world
 	a, b *node
 	buf  []byte
 	out  Out
 }
 
 func (c *cable) move(from, to *node) (moved bool) {
-	for from.e.Poll(c.n.now, &c.out) {
+	for from.e.Poll(c.n.Now, &c.out) {
 		c.buf = append(c.buf[:0], c.out.Head...)
 		for _, p := range c.out.Parts {
 			c.buf = append(c.buf, p...)
 		}
-		c.n.now += 1000
-		to.e.Receive(c.n.now, from.addr, c.buf)
+		c.n.Now += 1000
+		to.e.Receive(c.n.Now, from.addr, c.buf)
 		moved = true
 	}
 	return moved
@@ -46,23 +46,23 @@ func (c *cable) settle() {
 		y := c.move(c.b, c.a)
 		moved = x || y
 	}
-	c.a.e.Quiet(c.n.now)
-	c.b.e.Quiet(c.n.now)
+	c.a.e.Quiet(c.n.Now)
+	c.b.e.Quiet(c.n.Now)
 	c.move(c.a, c.b)
 	c.move(c.b, c.a)
-	c.a.e.Advance(c.n.now)
-	c.b.e.Advance(c.n.now)
+	c.a.e.Advance(c.n.Now)
+	c.b.e.Advance(c.n.Now)
 }
 
 // newCable joins two nodes that are up.
 func newCable(t testing.TB, change func(*Config)) (c *cable, a, b *quiet) {
-	n := newNetwork(t, 1)
+	n := newWorld(t, 1)
 	x, y := n.add(1, change), n.add(2, change)
 	a, b = &quiet{node: x}, &quiet{node: y}
 	x.rx.Sink, y.rx.Sink = a, b
 	x.e.hooks, y.e.hooks = a, b
 	c = &cable{n: n, a: x, b: y, buf: make([]byte, 0, 1<<16), out: Out{Head: make([]byte, 0, HeadMax), Parts: make([][]byte, 0, 8)}}
-	x.e.Peer(y.addr, 7, n.now)
+	x.e.Peer(y.addr, 7, n.Now)
 	c.settle()
 	if !x.e.Lookup(y.addr).Up() {
 		t.Fatal("not up")
@@ -144,7 +144,7 @@ func BenchmarkPingPong(b *testing.B) {
 		}
 		from.e.Posted(p)
 		c.move(from.node, to.node)
-		to.e.Poll(c.n.now, &c.out)
+		to.e.Poll(c.n.Now, &c.out)
 		to.e.Deadline()
 	}
 	b.ReportAllocs()

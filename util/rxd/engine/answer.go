@@ -20,37 +20,27 @@ type answer struct {
 	bytes [wire.XHeaderLen]byte
 }
 
-// answerQueue is a ring of answers, allocated when first used.
-type answerQueue struct {
-	ring    []answer
-	head, n int
-}
-
-func (q *answerQueue) push(e *Engine, a answer) {
-	if q.ring == nil {
-		q.ring = make([]answer, answersKept)
-	}
-	if q.n == len(q.ring) {
+// later queues an answer.
+func (e *Engine) later(a answer) {
+	if e.answers.Len() == answersKept {
 		e.Stats.AnswersLost++
 		return
 	}
-	q.ring[(q.head+q.n)%len(q.ring)] = a
-	q.n++
+	e.answers.Push(a)
 }
 
-func (q *answerQueue) pop(e *Engine, out *Out) {
-	a := &q.ring[q.head]
-	q.head = (q.head + 1) % len(q.ring)
-	q.n--
+// pollAnswer hands out the oldest answer; there must be one.
+func (e *Engine) pollAnswer(out *Out) {
+	a := e.answers.At(0)
 	out.To, out.Peer, out.Ext = a.to, nil, false
 	if a.raw {
 		out.Head = append(out.Head[:0], a.bytes[:]...)
-		out.Len = len(out.Head)
-		return
-	}
-	out.Head = a.cts.Append(out.Head[:0])
-	if a.has {
-		out.Head = a.ext.Append(out.Head)
+	} else {
+		out.Head = a.cts.Append(out.Head[:0])
+		if a.has {
+			out.Head = a.ext.Append(out.Head)
+		}
 	}
 	out.Len = len(out.Head)
+	e.answers.Drop()
 }

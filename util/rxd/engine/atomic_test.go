@@ -35,8 +35,8 @@ func atomic(kind xengine.Kind, op atomics.Op, result []byte, operands, compare [
 }
 
 func TestAtomics(t *testing.T) {
-	eachMode(t, func(t *testing.T, n *network, a, b *node) {
-		n.loss, n.dup = 0.1, 0.1
+	eachMode(t, func(t *testing.T, n *world, a, b *node) {
+		n.Link.Loss, n.Link.Dup = 0.1, 0.1
 		copy(b.region, words(1, 2, 3, 4))
 		r := make([][]byte, 4)
 		for i := range r {
@@ -80,7 +80,7 @@ func TestAtomics(t *testing.T) {
 
 // An atomic operation that does not fit into a native packet fails by itself, and nothing else does.
 func TestAtomicTooLongForNative(t *testing.T) {
-	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		long := func() *xengine.Send {
 			s := &xengine.Send{Kind: xengine.KindAtomic, NRMA: 1, NIOV: 1, Atomic: &xengine.Atomic{Type: atomics.Uint64, Op: atomics.Sum}}
 			s.RMA[0] = xwire.RMAIov{Len: 4000, Key: 1}
@@ -110,7 +110,7 @@ func TestAtomicTooLongForNative(t *testing.T) {
 
 // Atomic operations that native has no code for are not sent to a native peer; they fail by themselves, and those after them go on.
 func TestAtomicThatNativeLacks(t *testing.T) {
-	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		lacking := []*xengine.Atomic{
 			{Type: atomics.Int128, Op: atomics.Sum}, {Type: atomics.Uint128, Op: atomics.BOr}, {Type: atomics.DoubleComplex, Op: atomics.Sum},
 			{Type: atomics.LongDouble, Op: atomics.Sum}, {Type: atomics.LongDoubleComplex, Op: atomics.Sum}, {Type: atomics.Float16, Op: atomics.Sum},

@@ -68,7 +68,7 @@ func (e *Engine) deny(to netip.AddrPort, r *wire.RTS, x *wire.Ext) {
 	e.Stats.Denied++
 	b := e.block(e.connID(to, x), x.Nonce, 0)
 	b.Flags, b.Features = wire.ExtDenied, b.Features&^wire.FeatureAuth
-	e.answers.push(e, answer{to: to, cts: wire.CTS{RTSAddr: r.RTSAddr, CTSAddr: uint64(uint32(b.ConnID) | 1)}, ext: b, has: true})
+	e.later(answer{to: to, cts: wire.CTS{RTSAddr: r.RTSAddr, CTSAddr: uint64(uint32(b.ConnID) | 1)}, ext: b, has: true})
 }
 
 // answerProof completes the block of a CTS with "up" that answers x.
@@ -99,7 +99,7 @@ func (e *Engine) takeAnswer(now int64, p *Peer, x *wire.Ext) bool {
 		h.cookie, h.peer, h.send = x.Cookie, peer, true
 		h.start(now, e.cfg.HandshakeTimeout)
 	}
-	e.due.set(p, h.due)
+	e.lookAt(p, h.due)
 	e.enqueue(p)
 	return false
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"net/netip"
 	"testing"
 
 	"gofabric/internal/authkey"
@@ -11,10 +10,10 @@ import (
 )
 
 // withKey gives a node an authorization key, "" for none.
-func withKey(n *network, key string) func(*Config) {
+func withKey(n *world, key string) func(*Config) {
 	return func(c *Config) {
 		if key != "" {
-			c.Auth = &xengine.Auth{Key: authkey.New([]byte(key)), Rand: n.rng.Uint64}
+			c.Auth = &xengine.Auth{Key: authkey.New([]byte(key)), Rand: n.Uint64}
 		}
 	}
 }
@@ -22,9 +21,9 @@ func withKey(n *network, key string) func(*Config) {
 // TestSameKey has nodes with one key talk, over a network that loses, repeats and damages datagrams, both beginning at once.
 func TestSameKey(t *testing.T) {
 	for seed := range uint64(40) {
-		n := newNetwork(t, seed)
+		n := newWorld(t, seed)
 		if seed > 3 {
-			n.loss, n.dup, n.reorder, n.corrupt = 0.2, 0.1, 0.2, 0.05
+			n.Link.Loss, n.Link.Dup, n.Link.Reorder, n.Link.Corrupt = 0.2, 0.1, 0.2, 0.05
 		}
 		a, b := n.add(1, withKey(n, "key")), n.add(2, withKey(n, "key"))
 		for i := range uint64(5) {
@@ -51,7 +50,7 @@ func TestSameKey(t *testing.T) {
 
 // TestSelfKey has a node with a key talk to itself.
 func TestSelfKey(t *testing.T) {
-	n := newNetwork(t, 1)
+	n := newWorld(t, 1)
 	a := n.add(1, withKey(n, "key"))
 	a.recv(make([]byte, 100), 1)
 	a.post(a, msg(1, pattern(100, 1)))
@@ -65,9 +64,9 @@ func TestSelfKey(t *testing.T) {
 func TestOtherKey(t *testing.T) {
 	for _, keys := range [][2]string{{"key", "yek"}, {"key", ""}, {"", "key"}, {"key", "key\x00"}} {
 		for _, both := range []bool{false, true} {
-			n := newNetwork(t, 3)
+			n := newWorld(t, 3)
 			a, b := n.add(1, withKey(n, keys[0])), n.add(2, withKey(n, keys[1]))
-			began := n.now
+			began := n.Now
 			b.recv(make([]byte, 3000), 1)
 			a.post(b, msg(1, pattern(20, 1)))
 			if both {
@@ -76,7 +75,7 @@ func TestOtherKey(t *testing.T) {
 			if !n.run(5*second, func() bool { return len(a.failed) > 0 && (!both || len(b.failed) > 0) }) {
 				t.Fatalf("%q: no error", keys)
 			}
-			if d := n.now - began; d > 50*ms {
+			if d := n.Now - began; d > 50*ms {
 				t.Errorf("%q: the error came after %d ms", keys, d/ms)
 			}
 			for _, d := range []*node{a, b} {
@@ -101,7 +100,7 @@ func TestOtherKey(t *testing.T) {
 
 // TestKeyAndNative has a node with a key refuse native peers, at either end.
 func TestKeyAndNative(t *testing.T) {
-	n := newNetwork(t, 1)
+	n := newWorld(t, 1)
 	a, b := n.add(1, withKey(n, "key")), n.add(2, nativeOnly)
 	a.post(b, msg(1, pattern(20, 1)))
 	n.run(second, func() bool { return len(a.failed) > 0 })
@@ -119,7 +118,7 @@ func TestKeyAndNative(t *testing.T) {
 
 // TestLateKey has peers wait for a node whose key is not known yet.
 func TestLateKey(t *testing.T) {
-	n := newNetwork(t, 1)
+	n := newWorld(t, 1)
 	a, b := n.add(1, withKey(n, "key")), n.add(2, withKey(n, "key"))
 	b.cfg.Auth.Key = nil
 	b.recv(make([]byte, 100), 1)
@@ -139,10 +138,10 @@ func TestLateKey(t *testing.T) {
 // TestAnswersNoLonger checks that no answer to a stranger is longer than the question: nobody can use a node to flood another.
 func TestAnswersNoLonger(t *testing.T) {
 	for _, keys := range [][2]string{{"key", "yek"}, {"key", ""}, {"", "key"}, {"key", "key"}} {
-		n := newNetwork(t, 3)
+		n := newWorld(t, 3)
 		asked := 0
-		n.tap = func(from, _ netip.AddrPort, b []byte) {
-			if from == at(1) {
+		n.Tap = func(from, _ int, b []byte) {
+			if from == 1 {
 				asked = max(asked, len(b))
 			} else if asked > 0 && len(b) > asked {
 				t.Errorf("%q: an answer of %d bytes to %d", keys, len(b), asked)
@@ -158,10 +157,10 @@ func TestAnswersNoLonger(t *testing.T) {
 
 // TestRXDReplay has a recorder repeat all datagrams of a connect that succeeded, and change them, without the key: nobody gets in by that.
 func TestRXDReplay(t *testing.T) {
-	n := newNetwork(t, 1)
+	n := newWorld(t, 1)
 	var said [][]byte
-	n.tap = func(from, _ netip.AddrPort, b []byte) {
-		if from == at(1) {
+	n.Tap = func(from, _ int, b []byte) {
+		if from == 1 {
 			said = append(said, bytes.Clone(b))
 		}
 	}
@@ -172,12 +171,12 @@ func TestRXDReplay(t *testing.T) {
 	if b.count(xengine.KindRecv) != 1 {
 		t.Fatal("not connected")
 	}
-	n.tap = nil
-	delete(n.nodes, a.addr)
+	n.Tap = nil
+	n.remove(a)
 	again := n.add(3, withKey(n, "key")) // the same key, but it has drawn other numbers
 	for _, d := range said {
-		again.e.Receive(n.now, a.addr, d)
-		again.e.Receive(n.now, at(9), d)
+		again.e.Receive(n.Now, a.addr, d)
+		again.e.Receive(n.Now, at(9), d)
 	}
 	if again.e.Len() > 0 || len(again.up) > 0 {
 		t.Error("a recorded connect is taken")
@@ -185,7 +184,7 @@ func TestRXDReplay(t *testing.T) {
 	// The cookie is right, the proof is not.
 	x := wire.Ext{ConnID: 5, Epoch: 6, MaxDatagram: 1472, Window: 1 << 16, Features: wire.FeatureAuth, Nonce: 7}
 	r := wire.RTS{RTSAddr: 9, Source: at(9)}
-	x.Cookie = again.e.cookie(at(9), &x, n.now>>slotShift)
+	x.Cookie = again.e.cookie(at(9), &x, n.Now>>slotShift)
 	for i := range said {
 		trailing, err := new(wire.RTS).Parse(said[i])
 		if err != nil {
@@ -194,13 +193,13 @@ func TestRXDReplay(t *testing.T) {
 		if y, ok := wire.ParseExt(trailing); ok {
 			x.Proof = y.Proof
 		}
-		again.e.Receive(n.now, at(9), x.Append(r.Append(nil)))
+		again.e.Receive(n.Now, at(9), x.Append(r.Append(nil)))
 	}
 	if again.e.Len() > 0 || again.e.Stats.Denied == 0 {
 		t.Errorf("%d peers, %d denied", again.e.Len(), again.e.Stats.Denied)
 	}
 	x.Proof = again.e.prove(labelAsk, chosen{5, 6}, 7, x.Cookie, chosen{again.e.connID(at(9), &x), again.e.cfg.Epoch})
-	again.e.Receive(n.now, at(9), x.Append(r.Append(nil))) // the test itself makes what it should
+	again.e.Receive(n.Now, at(9), x.Append(r.Append(nil))) // the test itself makes what it should
 	if again.e.Len() != 1 {
 		t.Error("the right proof is not taken")
 	}
@@ -220,9 +219,9 @@ func FuzzAuth(f *testing.F) {
 	x.Flags = wire.ExtDenied
 	f.Add(x.Append(nil), false, uint8(3))
 	f.Fuzz(func(t *testing.T, block []byte, rts bool, help uint8) {
-		n := newNetwork(t, 2)
+		n := newWorld(t, 2)
 		a := n.add(1, withKey(n, "key"))
-		p := a.e.Peer(at(2), 1, n.now)
+		p := a.e.Peer(at(2), 1, n.Now)
 		if err := p.Conn().Submit(msg(1, pattern(20, 1))); err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +237,7 @@ func FuzzAuth(f *testing.F) {
 				x.MaxDatagram, x.Window, x.Epoch = 1472, 1<<16, ^uint64(0)
 			}
 			if help&4 != 0 {
-				x.Cookie = a.e.cookie(from, &x, n.now>>slotShift)
+				x.Cookie = a.e.cookie(from, &x, n.Now>>slotShift)
 			}
 			block = x.Append(nil)
 		}
@@ -254,7 +253,7 @@ func FuzzAuth(f *testing.F) {
 			} else {
 				pkt = append(pkt, block...)
 			}
-			a.e.Receive(n.now, from, pkt)
+			a.e.Receive(n.Now, from, pkt)
 			a.flush()
 		}
 		if len(a.up) > 0 || a.count(xengine.KindSend) > 0 {
@@ -277,9 +276,9 @@ func TestFalseAnswer(t *testing.T) {
 		"the right one": answerOf,
 	}
 	for name, proof := range proofs {
-		n := newNetwork(t, 1)
+		n := newWorld(t, 1)
 		a := n.add(1, withKey(n, "key"))
-		p := a.e.Peer(at(2), 1, n.now)
+		p := a.e.Peer(at(2), 1, n.Now)
 		if err := p.Conn().Submit(msg(1, pattern(20, 1))); err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +289,7 @@ func TestFalseAnswer(t *testing.T) {
 				x.Proof = proof(a.e, p, &x)
 				a.e.cfg.Auth.Key = key
 			}
-			a.e.Receive(n.now, at(2), x.Append((&wire.CTS{RTSAddr: uint64(p.index), CTSAddr: 8}).Append(nil)))
+			a.e.Receive(n.Now, at(2), x.Append((&wire.CTS{RTSAddr: uint64(p.index), CTSAddr: 8}).Append(nil)))
 		}
 		answer(0, false)
 		if len(a.up)+len(a.failed) > 0 {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"net/netip"
 	"runtime"
@@ -22,10 +23,10 @@ func (d *node) errs() (list []error) {
 
 // TestNobody speaks to an address where nobody is.
 func TestNobody(t *testing.T) {
-	n := newNetwork(t, 1)
+	n := newWorld(t, 1)
 	a := n.add(1, nil)
 	s := msg(1, pattern(5000, 1))
-	p := a.e.Peer(at(9), 7, n.now)
+	p := a.e.Peer(at(9), 7, n.Now)
 	if err := p.Conn().Submit(s); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestNobody(t *testing.T) {
 
 // TestPartition heals in time, or does not.
 func TestPartition(t *testing.T) {
-	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		exchange := func(what string) {
 			t.Helper()
 			have := b.count(xengine.KindRecv)
@@ -53,15 +54,15 @@ func TestPartition(t *testing.T) {
 			n.run(second, nil)
 		}
 		exchange("first")
-		n.cut = true
+		n.Down = true
 		b.recv(make([]byte, 9000), 1)
 		a.post(b, msg(1, pattern(9000, 1)))
 		n.run(10*second, nil)
-		n.cut = false
+		n.Down = false
 		if n.run(10*second, nil); b.count(xengine.KindRecv) != 2 || len(a.failed)+len(a.errs()) > 0 {
 			t.Fatalf("not healed: %v %v", a.failed, a.errs())
 		}
-		n.cut = true
+		n.Down = true
 		a.post(b, msg(1, pattern(9000, 1)))
 		n.run(30*second, nil)
 		if len(a.failed) != 1 || len(a.errs()) != 1 {
@@ -72,7 +73,7 @@ func TestPartition(t *testing.T) {
 
 // TestRestart replaces an endpoint by a new one at the same address, which speaks first.
 func TestRestart(t *testing.T) {
-	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		for i := range 5 {
 			b.recv(make([]byte, 4000), uint64(i))
 			a.recv(make([]byte, 4000), uint64(i))
@@ -84,9 +85,9 @@ func TestRestart(t *testing.T) {
 		}
 		n.run(second, nil)
 		a.post(b, msg(2, pattern(3000, 1))) // nobody receives it
-		n.cut = true
+		n.Down = true
 		n.run(5*ms, nil)
-		n.cut = false
+		n.Down = false
 		c := n.add(2, func(c *Config) { c.Extensions = b.cfg.Extensions })
 		c.post(a, msg(1, pattern(3000, 3)))
 		a.recv(make([]byte, 4000), 9)
@@ -107,11 +108,11 @@ func TestRestart(t *testing.T) {
 
 // TestLateRTS repeats an old RTS, and forges one: a connection goes on.
 func TestLateRTS(t *testing.T) {
-	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		var old [][]byte
-		n.tap = func(from, to netip.AddrPort, p []byte) {
-			if len(p) >= wire.RTSLen && p[0] == wire.Version && wire.Type(p[1]) == wire.TypeRTS && from == a.addr {
-				old = append(old, p)
+		n.Tap = func(from, _ int, p []byte) {
+			if len(p) >= wire.RTSLen && p[0] == wire.Version && wire.Type(p[1]) == wire.TypeRTS && from == a.host {
+				old = append(old, bytes.Clone(p))
 			}
 		}
 		for i := range 10 {
@@ -124,10 +125,10 @@ func TestLateRTS(t *testing.T) {
 			}
 			n.run(100*ms, nil)
 			for _, p := range old {
-				b.e.Receive(n.now, a.addr, p)
+				b.e.Receive(n.Now, a.addr, p)
 			}
 			forged := wire.RTS{RTSAddr: 77, Source: a.addr}
-			b.e.Receive(n.now, a.addr, forged.Append(nil))
+			b.e.Receive(n.Now, a.addr, forged.Append(nil))
 		}
 		if len(a.failed)+len(b.failed)+len(a.errs())+len(b.errs()) > 0 {
 			t.Error(a.failed, b.failed, a.errs(), b.errs())
@@ -137,7 +138,7 @@ func TestLateRTS(t *testing.T) {
 
 // TestRemove lets one side forget the other and speak again.
 func TestRemove(t *testing.T) {
-	n := newNetwork(t, 3)
+	n := newWorld(t, 3)
 	a, b := n.add(1, nil), n.add(2, nil)
 	for i := range 5 {
 		b.recv(make([]byte, 4000), uint64(i))
@@ -151,9 +152,9 @@ func TestRemove(t *testing.T) {
 		}
 		x.e.Remove(x.e.Lookup(y.addr), xengine.ErrClosed)
 		if i >= 2 { // the last word is lost
-			n.cut = true
+			n.Down = true
 			x.flush()
-			n.cut = false
+			n.Down = false
 		}
 		n.run(100*ms, nil)
 	}
@@ -163,8 +164,8 @@ func TestRemove(t *testing.T) {
 
 // TestShutdown says good-bye in order: what has completed arrives, and what has not begun is withdrawn.
 func TestShutdown(t *testing.T) {
-	n := newNetwork(t, 3)
-	n.loss = 0.1
+	n := newWorld(t, 3)
+	n.Link.Loss = 0.1
 	a, b := n.add(1, nil), n.add(2, nil)
 	for i := range 50 {
 		b.recv(make([]byte, 40_000), uint64(i))
@@ -178,7 +179,7 @@ func TestShutdown(t *testing.T) {
 	if done == 0 || done == 50 {
 		t.Fatalf("%d of 50 sends have completed: not what is to be tested", done)
 	}
-	a.e.Shutdown(n.now)
+	a.e.Shutdown(n.Now)
 	if !n.run(20*second, func() bool { return a.e.Flushed(false) }) || b.count(xengine.KindRecv) < done {
 		t.Fatalf("%d arrived of %d that had completed", b.count(xengine.KindRecv), done)
 	}
@@ -189,7 +190,7 @@ func TestShutdown(t *testing.T) {
 // TestSelf lets an endpoint speak to itself.
 func TestSelf(t *testing.T) {
 	for _, change := range []func(*Config){nil, nativeOnly} {
-		n := newNetwork(t, 4)
+		n := newWorld(t, 4)
 		a := n.add(1, change)
 		for i := range 10 {
 			a.recv(make([]byte, 20_000), uint64(i))
@@ -206,7 +207,7 @@ func TestSelf(t *testing.T) {
 
 // TestFlood brings RTS of a million forged sources.
 func TestFlood(t *testing.T) {
-	n := newNetwork(t, 5)
+	n := newWorld(t, 5)
 	a, b := n.add(1, nil), n.add(2, nil)
 	a.post(b, msg(1, pattern(100, 1)))
 	n.run(second, func() bool { return b.e.Len() == 1 })
@@ -222,11 +223,11 @@ func TestFlood(t *testing.T) {
 			r := wire.RTS{RTSAddr: 5, Source: from}
 			buf = r.Append(buf[:0])
 			if ext {
-				x.ConnID, x.Nonce, x.Cookie = n.rng.Uint64()|1, n.rng.Uint64(), n.rng.Uint64()*uint64(i&1)
+				x.ConnID, x.Nonce, x.Cookie = n.Uint64()|1, n.Uint64(), n.Uint64()*uint64(i&1)
 				buf = x.Append(buf)
 			}
-			b.e.Receive(n.now, from, buf)
-			for i%50 == 0 && b.e.Poll(n.now, &out) {
+			b.e.Receive(n.Now, from, buf)
+			for i%50 == 0 && b.e.Poll(n.Now, &out) {
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net/netip"
 
+	"gofabric/internal/queue"
 	xengine "gofabric/internal/xnet/engine"
 	"gofabric/util/rxd/flow"
 	"gofabric/util/rxd/wire"
@@ -31,10 +32,10 @@ type Engine struct {
 	passive int   // peers that came by themselves
 	half    halfTable
 	memos   map[netip.AddrPort]memo
-	answers answerQueue
+	answers queue.FIFO[answer]
 	unknown strangers
 	words   lastWords
-	due     deadlines
+	due     queue.Heap[int64, *Peer] // when to look at them
 
 	ready, readyTail *Peer // have something to transmit
 	turn             int
@@ -111,7 +112,7 @@ func (e *Engine) Flushed(all bool) bool {
 			return false
 		}
 	}
-	return !all || e.answers.n == 0
+	return !all || e.answers.Len() == 0
 }
 
 // Shutdown withdraws what has not begun, and tells gofabric peers that nothing follows the rest, once that has arrived. Go on until Flushed, then Remove the
@@ -232,10 +233,10 @@ const SmallMax = 1024
 func (e *Engine) Poll(now int64, out *Out) bool {
 	out.Parts = out.Parts[:0]
 	e.now = now
-	if e.answers.n > 0 {
+	if e.answers.Len() > 0 {
 		out.Last = false
 		e.Stats.Sent++
-		e.answers.pop(e, out)
+		e.pollAnswer(out)
 		return true
 	}
 	for p := e.ready; p != nil; p = e.ready {
@@ -255,7 +256,7 @@ func (e *Engine) Poll(now int64, out *Out) bool {
 			e.enqueue(p)
 		}
 		if p.state != gone {
-			e.due.set(p, p.deadline())
+			e.lookAt(p, p.deadline())
 		}
 	}
 	return false
@@ -272,21 +273,20 @@ func (e *Engine) dequeue(p *Peer) {
 
 // Deadline is when Advance must be called, 0 never.
 func (e *Engine) Deadline() int64 {
-	if len(e.due) == 0 {
+	if e.due.Len() == 0 {
 		return 0
 	}
-	return e.due[0].at
+	return e.due.MinKey()
 }
 
 // Advance tells the time.
 func (e *Engine) Advance(now int64) {
 	e.now = now
-	for len(e.due) > 0 && e.due[0].at <= now {
-		p := e.due[0].p
-		e.due.remove(p)
+	for e.due.Len() > 0 && e.due.MinKey() <= now {
+		p := e.due.Pop()
 		at := p.deadline()
 		if at == 0 || at > now {
-			e.due.set(p, at)
+			e.lookAt(p, at)
 			continue
 		}
 		if late := now - at; late > e.cfg.PeerTimeout/absentPart {
@@ -297,7 +297,7 @@ func (e *Engine) Advance(now int64) {
 			continue
 		}
 		if at := p.deadline(); at > now {
-			e.due.set(p, at)
+			e.lookAt(p, at)
 		}
 		e.enqueue(p) // Poll sets the deadline again
 	}

@@ -142,7 +142,7 @@ func (e *Engine) answerX(to netip.AddrPort, r *wire.RTS, x *wire.Ext, id, cookie
 	e.answerProof(x, &b)
 	cts := wire.CTS{RTSAddr: r.RTSAddr, CTSAddr: uint64(uint32(id) | 1)}
 	cts.Seq = e.serial // attempts of ours up to now are older than the connection that this is about
-	e.answers.push(e, answer{to: to, cts: cts, ext: b, has: true})
+	e.later(answer{to: to, cts: cts, ext: b, has: true})
 }
 
 // receiveCTSX takes a gofabric peer's answer to our RTS.
@@ -178,7 +178,7 @@ func (e *Engine) receiveCTSX(now int64, p *Peer, c *wire.CTS, x *wire.Ext) {
 		h.cookie, h.send = x.Cookie, true
 		h.start(now, e.cfg.HandshakeTimeout)
 	}
-	e.due.set(p, p.hs.due)
+	e.lookAt(p, p.hs.due)
 	e.enqueue(p)
 }
 
@@ -261,7 +261,7 @@ func (p *Peer) settled(now int64) bool {
 		return false
 	}
 	p.ext.flow.Expect(now, p.conn.Owed())
-	p.e.due.set(p, p.ext.flow.Deadline())
+	p.e.lookAt(p, p.ext.flow.Deadline())
 	return true
 }
 

@@ -12,9 +12,9 @@ import (
 // Checksums, ids and indices are made right where a bit of the input says so, so that what is behind them is reached.
 func FuzzReceive(f *testing.F) {
 	for _, ext := range []bool{true, false} {
-		n := newNetwork(f, 2)
+		n := newWorld(f, 2)
 		var all []byte
-		n.tap = func(_, _ netip.AddrPort, b []byte) {
+		n.Tap = func(_, _ int, b []byte) {
 			if len(b) < 1<<12 {
 				all = append(append(all, byte(len(b)), byte(len(b)>>8)|0x80), b...)
 			}
@@ -29,7 +29,7 @@ func FuzzReceive(f *testing.F) {
 		f.Add(all, ext)
 	}
 	f.Fuzz(func(t *testing.T, in []byte, ext bool) {
-		n := newNetwork(t, 2)
+		n := newWorld(t, 2)
 		change := func(c *Config) { c.Extensions = ext }
 		a, b, asked := n.add(1, change), n.add(2, change), n.add(3, change)
 		for i := range 4 {
@@ -50,11 +50,11 @@ func FuzzReceive(f *testing.F) {
 			in = in[2+size:]
 			from := []netip.AddrPort{a.addr, asked.addr, at(9), a.addr}[flags&3]
 			repair(p, d, ext, flags&4 != 0)
-			n.now += ms
-			b.e.Receive(n.now, from, d)
-			b.e.Advance(n.now)
+			n.Now += ms
+			b.e.Receive(n.Now, from, d)
+			b.e.Advance(n.Now)
 			for range 1000 {
-				if !b.e.Poll(n.now, &b.out) {
+				if !b.e.Poll(n.Now, &b.out) {
 					break
 				}
 			}
@@ -62,8 +62,8 @@ func FuzzReceive(f *testing.F) {
 		if b.e.Len() > 3 || len(b.e.half.m) > 3 {
 			t.Error("too many peers")
 		}
-		n.fly = nil
-		delete(n.nodes, a.addr)
+		n.Clear()
+		n.remove(a)
 		n.run(100*second, nil) // whatever is open ends
 		if b.e.Len() > 0 && b.e.Deadline() != 0 {
 			t.Error("something goes on for ever")

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"gofabric/internal/queue"
 	xengine "gofabric/internal/xnet/engine"
 	"gofabric/util/rxd/flow"
 	"gofabric/util/rxd/wire"
@@ -55,8 +56,8 @@ type gateway struct {
 	cut outgoing
 	in  inbound
 
-	reads  fifo[read]   // ours, not answered
-	served fifo[uint32] // tx ids of the peer's, not answered
+	reads  queue.FIFO[read]   // ours, not answered
+	served queue.FIFO[uint32] // tx ids of the peer's, not answered
 	txID   uint16
 }
 
@@ -262,7 +263,7 @@ func (g *gateway) goBack() {
 
 // silentAt is when a peer that has not sent all of an operation, or not answered, counts as dead; 0 never.
 func (g *gateway) silentAt(timeout int64) int64 {
-	if g.in.segs == 0 && g.reads.len() == 0 {
+	if g.in.segs == 0 && g.reads.Len() == 0 {
 		return 0
 	}
 	return max(g.came, g.heard) + timeout

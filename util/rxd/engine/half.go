@@ -82,7 +82,7 @@ func (e *Engine) receiveRTSNative(now int64, from netip.AddrPort, r *wire.RTS) {
 			return
 		}
 	}
-	e.answers.push(e, answer{to: from, cts: wire.CTS{RTSAddr: r.RTSAddr, CTSAddr: uint64(index)}})
+	e.later(answer{to: from, cts: wire.CTS{RTSAddr: r.RTSAddr, CTSAddr: uint64(index)}})
 }
 
 // receiveNative takes a packet of a peer that is, or may be, up.

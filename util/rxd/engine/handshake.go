@@ -39,7 +39,7 @@ func (e *Engine) request(p *Peer, now int64) {
 	}
 	p.hs = &handshake{nonce: e.serial<<32 | e.cfg.Rand()>>32, send: true}
 	p.hs.start(now, e.cfg.HandshakeTimeout)
-	e.due.set(p, p.hs.due)
+	e.lookAt(p, p.hs.due)
 	e.enqueue(p)
 }
 

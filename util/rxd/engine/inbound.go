@@ -98,13 +98,13 @@ func (p *Peer) takeOp(pkt []byte) bool {
 		h.Op = xwire.OpReadReq
 		putIOV(&h, &op)
 		size = 0
-		g.served.push(op.SAR.TxID)
+		g.served.Push(op.SAR.TxID)
 	default:
 		if size = uint64(len(payload)); !atomicHeader(&h, &op, size) {
 			return false
 		}
 		if op.Type.Answered() {
-			g.served.push(op.SAR.TxID)
+			g.served.Push(op.SAR.TxID)
 		}
 	}
 	if op.HasCQData() && !op.Type.Answered() {
@@ -205,17 +205,17 @@ func (p *Peer) takeSegment(pkt []byte) bool {
 // takeAnswer takes the first packet of the answer to our oldest read.
 func (p *Peer) takeAnswer(d *wire.Data, payload []byte) bool {
 	g := p.nat
-	if g.reads.len() == 0 || d.SegNo != 0 {
+	if g.reads.Len() == 0 || d.SegNo != 0 {
 		return false
 	}
-	r := g.reads.front()
+	r := g.reads.At(0)
 	n := uint64(len(payload))
 	if d.TxID != uint32(r.tx) || n == 0 || n > r.size {
 		return false
 	}
 	size := r.size
 	h := xwire.Header{Op: xwire.Op(r.op)}
-	g.reads.pop()
+	g.reads.Drop()
 	if n < size {
 		g.in = inbound{kind: wire.TypeDataRead, left: size - n, segs: (size - n + n - 1) / n, seg: 1} // all but the last are as long as the first
 	}
@@ -227,8 +227,8 @@ func (p *Peer) takeAnswer(d *wire.Data, payload []byte) bool {
 // settle gives the Conn the answers to empty reads, which have to wait for the end of a message. It reports whether the peer lives.
 func (p *Peer) settle() bool {
 	g := p.nat
-	for p.checked(nil) && g.in.left == 0 && !p.conn.Stalled() && g.reads.len() > 0 && g.reads.front().size == 0 {
-		h := xwire.Header{Op: xwire.Op(g.reads.pop().op)}
+	for p.checked(nil) && g.in.left == 0 && !p.conn.Stalled() && g.reads.Len() > 0 && g.reads.At(0).size == 0 {
+		h := xwire.Header{Op: xwire.Op(g.reads.Pop().op)}
 		h.SetPayload(0)
 		p.feed(&h, nil)
 	}

@@ -39,7 +39,7 @@ func (w *lastWords) push(x word) {
 
 // lastWord ends the connection with p by a datagram: b is a reset, with its checksum.
 func (e *Engine) lastWord(p *Peer, b [wire.XHeaderLen]byte) {
-	e.answers.push(e, answer{to: p.Addr, raw: true, bytes: b})
+	e.later(answer{to: p.Addr, raw: true, bytes: b})
 	e.words.push(word{p.Addr, p.local, b})
 }
 
@@ -50,7 +50,7 @@ func (e *Engine) repeat(from netip.AddrPort, h *wire.XHeader, pkt []byte) {
 	}
 	for i := range e.words.ring {
 		if w := &e.words.ring[i]; w.id == h.ConnID && w.to == from && wire.Verify(pkt) {
-			e.answers.push(e, answer{to: from, raw: true, bytes: w.bytes})
+			e.later(answer{to: from, raw: true, bytes: w.bytes})
 			return
 		}
 	}

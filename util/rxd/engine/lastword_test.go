@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"net/netip"
 	"testing"
 
 	xengine "gofabric/internal/xnet/engine"
@@ -10,7 +9,7 @@ import (
 
 // TestLastWordLost: a peer hears soon that its connection has ended, though it is told several times in vain; and nobody answers a last word.
 func TestLastWordLost(t *testing.T) {
-	n := newNetwork(t, 1)
+	n := newWorld(t, 1)
 	a, b := n.add(1, nil), n.add(2, nil)
 	b.recv(make([]byte, 100), 1)
 	a.post(b, msg(1, pattern(100, 1)))
@@ -19,12 +18,12 @@ func TestLastWordLost(t *testing.T) {
 	}
 	n.run(second, nil)
 	told := 0
-	n.tap = func(from, _ netip.AddrPort, pkt []byte) {
+	n.Tap = func(from, _ int, pkt []byte) {
 		var h wire.XHeader
-		n.cut = false
-		if _, err := h.Parse(pkt); from == b.addr && err == nil && h.Type == wire.XReset {
+		n.Down = false
+		if _, err := h.Parse(pkt); from == b.host && err == nil && h.Type == wire.XReset {
 			told++
-			n.cut = told <= 3 // lost
+			n.Down = told <= 3 // lost
 		}
 	}
 	b.e.find(a.addr).fail(xengine.ErrAccess)
@@ -40,7 +39,7 @@ func TestLastWordLost(t *testing.T) {
 	h := wire.XHeader{Type: wire.XReset, ConnID: b.e.words.ring[0].id}
 	pkt := h.Append(nil)
 	wire.PutChecksum(pkt)
-	b.e.Receive(n.now, a.addr, pkt)
+	b.e.Receive(n.Now, a.addr, pkt)
 	n.run(second, nil)
 	if told != words {
 		t.Errorf("a last word was answered")
@@ -52,7 +51,7 @@ func TestLastWordLost(t *testing.T) {
 	if len(b.e.words.ring) != wordsKept {
 		t.Errorf("%d last words are kept", len(b.e.words.ring))
 	}
-	n.tap = nil
+	n.Tap = nil
 	a.close()
 	b.close()
 }

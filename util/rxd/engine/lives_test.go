@@ -10,7 +10,7 @@ import (
 // TestAsleep sends more than a peer keeps whose application posts no receives for longer than peers may be silent: it answers, so it lives, and what it
 // could not take completely has not arrived yet.
 func TestAsleep(t *testing.T) {
-	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		b.rx.PeerLimit = 5000
 		for i := range 3 {
 			s := msg(uint64(i), pattern(4000, byte(i)))
@@ -40,12 +40,12 @@ func TestAsleep(t *testing.T) {
 
 // TestTwoLives lets a native peer start again before it has sent anything but RTS: its second life gets an index of its own, a repeated RTS the same again.
 func TestTwoLives(t *testing.T) {
-	n := newNetwork(t, 1)
+	n := newWorld(t, 1)
 	a := n.add(1, nil)
 	index := func(remote uint64) uint64 {
 		r := wire.RTS{RTSAddr: remote, Source: at(2)}
-		a.e.Receive(n.now, at(2), r.Append(nil))
-		if !a.e.Poll(n.now, &a.out) {
+		a.e.Receive(n.Now, at(2), r.Append(nil))
+		if !a.e.Poll(n.Now, &a.out) {
 			t.Fatal("no answer")
 		}
 		var c wire.CTS

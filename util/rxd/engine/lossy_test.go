@@ -9,11 +9,11 @@ import (
 )
 
 // faults are networks that make mistakes. A native peer cannot know that a packet was changed (UDP's checksum has to), so that corruption is for gofabric.
-var faults = map[string]func(*network){
-	"loss":    func(n *network) { n.loss = 0.05 },
-	"dup":     func(n *network) { n.dup = 0.2 },
-	"reorder": func(n *network) { n.reorder = 0.1 },
-	"all":     func(n *network) { n.loss, n.dup, n.reorder = 0.1, 0.1, 0.1 },
+var faults = map[string]func(*world){
+	"loss":    func(n *world) { n.Link.Loss = 0.05 },
+	"dup":     func(n *world) { n.Link.Dup = 0.2 },
+	"reorder": func(n *world) { n.Link.Reorder = 0.1 },
+	"all":     func(n *world) { n.Link.Loss, n.Link.Dup, n.Link.Reorder = 0.1, 0.1, 0.1 },
 }
 
 // TestFaults sends messages, reads and writes both ways over bad networks: each must arrive once, intact and in order.
@@ -21,17 +21,17 @@ func TestFaults(t *testing.T) {
 	for name, fault := range faults {
 		for seed := range uint64(5) {
 			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
-				eachMode(t, func(t *testing.T, n *network, a, b *node) {
-					n.rng.Uint64()
+				eachMode(t, func(t *testing.T, n *world, a, b *node) {
+					n.Uint64()
 					for range seed {
-						n.rng.Uint64()
+						n.Uint64()
 					}
 					fault(n)
 					if !a.e.cfg.Extensions || !b.e.cfg.Extensions {
 						traffic(t, n, a, b)
 						return
 					}
-					n.corrupt = 0.02
+					n.Link.Corrupt = 0.02
 					traffic(t, n, a, b)
 				})
 			})
@@ -40,7 +40,7 @@ func TestFaults(t *testing.T) {
 }
 
 // traffic exchanges operations of all sizes and checks them.
-func traffic(t *testing.T, n *network, a, b *node) {
+func traffic(t *testing.T, n *world, a, b *node) {
 	t.Helper()
 	const rounds = 60
 	size := func(i int) int { return []int{3, 64, 900, 1500, 4000, 20_000}[i%6] + i }
@@ -74,7 +74,7 @@ func traffic(t *testing.T, n *network, a, b *node) {
 			b.count(xengine.KindSend) == rounds && a.count(xengine.KindRead) == rounds/5 && b.count(xengine.KindRead) == rounds/5
 	}
 	if !n.run(100*second, complete) {
-		t.Fatalf("after %d s: %d %d received; %v %v\n%+v\n%+v", n.now/second, a.count(xengine.KindRecv), b.count(xengine.KindRecv), a.failed, b.failed, a.e.Stats, b.e.Stats)
+		t.Fatalf("after %d s: %d %d received; %v %v\n%+v\n%+v", n.Now/second, a.count(xengine.KindRecv), b.count(xengine.KindRecv), a.failed, b.failed, a.e.Stats, b.e.Stats)
 	}
 	for d, all := range bufs {
 		next := uint64(0)
@@ -100,7 +100,7 @@ func traffic(t *testing.T, n *network, a, b *node) {
 			}
 		}
 	}
-	n.loss, n.dup, n.reorder, n.corrupt = 0, 0, 0, 0
+	n.Link.Loss, n.Link.Dup, n.Link.Reorder, n.Link.Corrupt = 0, 0, 0, 0
 	if !n.run(10*second, func() bool { return a.e.Flushed(true) && b.e.Flushed(true) }) {
 		t.Error("not flushed")
 	}

@@ -23,7 +23,7 @@ func TestSizes(t *testing.T) {
 func TestIdlePeers(t *testing.T) {
 	const count, warm = 2000, 500 // what the endpoint keeps for all of them is there after the first ones
 	for _, ext := range []bool{true, false} {
-		n := newNetwork(t, 6)
+		n := newWorld(t, 6)
 		change := func(c *Config) { c.Extensions = ext }
 		hub := n.add(0, change)
 		small := func(c *Config) {
@@ -43,11 +43,11 @@ func TestIdlePeers(t *testing.T) {
 			hub.post(d, msg(1, pattern(2000, 1)))
 			n.run(10*ms, func() bool { return hub.count(xengine.KindRecv) == 1 && d.count(xengine.KindRecv) == 1 })
 			n.run(10*ms, func() bool { return hub.e.Flushed(true) && d.e.Flushed(true) })
-			delete(n.nodes, d.addr)
+			n.remove(d)
 			hub.done, hub.up = nil, nil
 		}
 		n.run(20*second, nil)
-		n.fly = nil
+		n.Clear()
 		if hub.e.Len() != count+warm {
 			t.Fatal(hub.e.Len())
 		}

@@ -12,10 +12,10 @@ import (
 var modes = map[string][2]func(*Config){"native": {nativeOnly, nativeOnly}, "to native": {nil, nativeOnly}, "from native": {nativeOnly, nil}, "extended": {nil, nil}}
 
 // eachMode runs f with a fresh pair of nodes.
-func eachMode(t *testing.T, f func(t *testing.T, n *network, a, b *node)) {
+func eachMode(t *testing.T, f func(t *testing.T, n *world, a, b *node)) {
 	for name, m := range modes {
 		t.Run(name, func(t *testing.T) {
-			n := newNetwork(t, 1)
+			n := newWorld(t, 1)
 			a, b := n.add(1, m[0]), n.add(2, m[1])
 			f(t, n, a, b)
 			if !t.Failed() {
@@ -28,7 +28,7 @@ func eachMode(t *testing.T, f func(t *testing.T, n *network, a, b *node)) {
 
 func TestMessages(t *testing.T) {
 	sizes := []int{0, 1, 64, 1000, 1423, 1424, 1425, 1448, 1456, 1457, 2872, 2873, 4000, 100_000}
-	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		var bufs [][]byte
 		for i, size := range sizes {
 			for k := range 4 { // tagged or not, with data or not
@@ -67,7 +67,7 @@ func TestMessages(t *testing.T) {
 
 // TestBothAsk lets both ends speak at the same time.
 func TestBothAsk(t *testing.T) {
-	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		for i := range 20 {
 			a.recv(make([]byte, 3000), uint64(i))
 			b.recv(make([]byte, 3000), uint64(i))
@@ -89,7 +89,7 @@ func TestBothAsk(t *testing.T) {
 
 func TestRMA(t *testing.T) {
 	sizes := []int{1, 100, 1400, 1432, 1433, 1440, 1441, 5000, 50_000}
-	eachMode(t, func(t *testing.T, n *network, a, b *node) {
+	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		for _, size := range sizes {
 			a.done, b.done = nil, nil
 			data := pattern(size, 5)

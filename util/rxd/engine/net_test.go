@@ -1,17 +1,16 @@
-// The network of the tests: engines joined by a seeded network in virtual time.
+// The world of the tests: engines joined by the simulated network.
 
 package engine
 
 import (
-	"bytes"
-	"container/heap"
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"testing"
 
 	xengine "gofabric/internal/xnet/engine"
 	xwire "gofabric/internal/xnet/wire"
+	"gofabric/test/sim/network"
 )
 
 const (
@@ -19,51 +18,23 @@ const (
 	second = int64(1e9)
 )
 
-// transit is a datagram on its way.
-type transit struct {
-	at       int64
-	order    uint64
-	from, to netip.AddrPort
-	b        []byte
-}
-
-type transits []transit
-
-func (t transits) Len() int { return len(t) }
-func (t transits) Less(i, j int) bool {
-	return t[i].at < t[j].at || t[i].at == t[j].at && t[i].order < t[j].order
-}
-func (t transits) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
-func (t *transits) Push(x any)   { *t = append(*t, x.(transit)) }
-func (t *transits) Pop() any {
-	old := *t
-	x := old[len(old)-1]
-	*t = old[:len(old)-1]
-	return x
-}
-
-// network joins nodes.
-type network struct {
+// world joins nodes.
+type world struct {
+	*network.Network
 	t     testing.TB
-	rng   *rand.Rand
-	now   int64
-	order uint64
-	nodes map[netip.AddrPort]*node
-	fly   transits
-	delay int64
-	// Probabilities.
-	loss, dup, reorder, corrupt float64
-	cut                         bool // partition
-	tap                         func(from, to netip.AddrPort, b []byte)
+	nodes []*node
 }
 
-func newNetwork(t testing.TB, seed uint64) *network {
-	return &network{t: t, rng: rand.New(rand.NewPCG(seed, 1)), nodes: map[netip.AddrPort]*node{}, delay: 20e3, now: second}
+func newWorld(t testing.TB, seed uint64) *world {
+	n := network.New(network.NewSched(seed))
+	n.Now, n.Link.Delay, n.Link.Behind = second, 20e3, 100e3
+	return &world{Network: n, t: t}
 }
 
 // node is an endpoint: an engine and what it told.
 type node struct {
-	n      *network
+	n      *world
+	host   int
 	addr   netip.AddrPort
 	e      *Engine
 	pool   xengine.Pool
@@ -79,23 +50,45 @@ type node struct {
 }
 
 // at returns the address of a node.
-func at(i int) netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), uint16(1000+i))
+func at(i int) netip.AddrPort { return network.Addr(i) }
+
+// at returns the node with a number; nil: there is none.
+func (n *world) at(host int) *node {
+	for _, d := range n.nodes {
+		if d.host == host {
+			return d
+		}
+	}
+	return nil
 }
 
-func (n *network) add(i int, change func(*Config)) *node {
-	d := &node{n: n, addr: at(i), region: make([]byte, 1<<16), fi: map[netip.AddrPort]uint64{}}
+// add makes node i. One that was there is no more.
+func (n *world) add(i int, change func(*Config)) *node {
+	if old := n.at(i); old != nil {
+		n.remove(old)
+	}
+	d := &node{n: n, host: i, addr: at(i), region: make([]byte, 1<<16), fi: map[netip.AddrPort]uint64{}}
 	d.conn = xengine.Config{Frugal: true, StageMax: 1024, StageLimit: 1 << 20, TxDepth: 4096, RendezvousOver: 1 << 62, InternalMax: 4096}
 	d.rx = xengine.NewRxContext(&d.pool, d)
-	d.cfg = Config{Epoch: n.rng.Uint64(), Secret: [2]uint64{n.rng.Uint64(), n.rng.Uint64()}, Rand: n.rng.Uint64, Conn: &d.conn, Extensions: true,
+	d.cfg = Config{Epoch: n.Uint64(), Secret: [2]uint64{n.Uint64(), n.Uint64()}, Rand: n.Uint64, Conn: &d.conn, Extensions: true,
 		PeerTimeout: 20 * second, HandshakeTimeout: 10 * second}
 	if change != nil {
 		change(&d.cfg)
 	}
 	d.e = New(&d.cfg, &d.pool, d.rx, d, d)
 	d.out.Head = make([]byte, 0, HeadMax)
-	n.nodes[d.addr] = d
+	n.nodes = append(n.nodes, d)
+	n.Attach(i, func(x *network.Datagram) {
+		d.e.Receive(n.Now, at(x.From), x.B)
+		x.Free()
+	})
 	return d
+}
+
+// remove has a node be gone, without a word.
+func (n *world) remove(d *node) {
+	n.nodes = slices.DeleteFunc(n.nodes, func(x *node) bool { return x == d })
+	n.Attach(d.host, nil)
 }
 
 func nativeOnly(c *Config) { c.Extensions = false }
@@ -137,55 +130,30 @@ func (d *node) Verify(key, addr, n uint64, _ bool) ([]byte, xengine.Region, xeng
 // flush transmits what there is.
 func (d *node) flush() {
 	last := false
-	for d.e.Poll(d.n.now, &d.out) {
+	for d.e.Poll(d.n.Now, &d.out) {
 		if last {
 			d.n.t.Fatal("a datagram after the last")
 		}
 		last = d.out.Last
-		b := append([]byte(nil), d.out.Head...)
+		size := len(d.out.Head)
 		for _, p := range d.out.Parts {
-			b = append(b, p...)
+			size += len(p)
 		}
-		if len(b) != d.out.Len {
-			d.n.t.Fatalf("%d bytes, said to be %d", len(b), d.out.Len)
+		if size != d.out.Len {
+			d.n.t.Fatalf("%d bytes, said to be %d", size, d.out.Len)
 		}
-		d.n.send(d.addr, d.out.To, b)
-	}
-}
-
-func (n *network) send(from, to netip.AddrPort, b []byte) {
-	if n.tap != nil {
-		n.tap(from, to, b)
-	}
-	if n.cut || n.rng.Float64() < n.loss {
-		return
-	}
-	times := 1
-	if n.rng.Float64() < n.dup {
-		times = 2
-	}
-	for range times {
-		c := bytes.Clone(b)
-		if n.rng.Float64() < n.corrupt {
-			c[n.rng.IntN(len(c))] ^= 1 << n.rng.IntN(8)
-		}
-		d := n.delay
-		if n.rng.Float64() < n.reorder {
-			d += n.rng.Int64N(5 * n.delay)
-		}
-		n.order++
-		heap.Push(&n.fly, transit{n.now + d, n.order, from, to, c})
+		d.n.Send(d.host, network.Host(d.out.To), d.out.Head, d.out.Parts)
 	}
 }
 
 // step does the next thing that happens, at most until end; false: nothing does.
-func (n *network) step(end int64) bool {
+func (n *world) step(end int64) bool {
 	for _, d := range n.nodes {
 		d.flush()
 	}
 	next := end + 1
-	if len(n.fly) > 0 {
-		next = min(next, n.fly[0].at)
+	if at, ok := n.Next(); ok {
+		next = min(next, at)
 	}
 	for _, d := range n.nodes {
 		if at := d.e.Deadline(); at != 0 {
@@ -193,27 +161,24 @@ func (n *network) step(end int64) bool {
 		}
 	}
 	if next > end {
-		n.now = end
+		n.Now = end
 		return false
 	}
-	n.now = max(n.now, next)
-	for len(n.fly) > 0 && n.fly[0].at <= n.now {
-		x := heap.Pop(&n.fly).(transit)
-		if d := n.nodes[x.to]; d != nil {
-			d.e.Receive(n.now, x.from, x.b)
-		}
+	n.Now = max(n.Now, next)
+	for at, ok := n.Next(); ok && at <= n.Now; at, ok = n.Next() {
+		n.Step()
 	}
 	for _, d := range n.nodes {
-		d.e.Advance(n.now)
-		d.e.Quiet(n.now)
+		d.e.Advance(n.Now)
+		d.e.Quiet(n.Now)
 	}
 	return true
 }
 
 // run lets time pass until done, or at most d.
-func (n *network) run(d int64, done func() bool) bool {
+func (n *world) run(d int64, done func() bool) bool {
 	n.t.Helper()
-	end := n.now + d
+	end := n.Now + d
 	for steps := 0; ; steps++ {
 		if done != nil && done() {
 			return true
@@ -230,7 +195,7 @@ func (n *network) run(d int64, done func() bool) bool {
 // post posts an operation to another node.
 func (d *node) post(to *node, s *xengine.Send) {
 	d.n.t.Helper()
-	p := d.e.Peer(to.addr, 7, d.n.now)
+	p := d.e.Peer(to.addr, 7, d.n.Now)
 	if err := p.Conn().Submit(s); err != nil {
 		d.n.t.Fatal(err)
 	}
@@ -294,7 +259,7 @@ func (d *node) close() {
 	d.rx.Flush(xengine.ErrClosed)
 	d.rx.Release()
 	p := &d.pool
-	if s := fmt.Sprint(p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp, d.e.passive, len(d.e.due), d.e.flows.OutSenders, d.e.flows.OutReceivers, d.e.flows.OutPages); s != "0 0 0 0 0 0 0 0 0" {
+	if s := fmt.Sprint(p.OutChunks, p.OutTx, p.OutRx, p.OutUnexp, d.e.passive, d.e.due.Len(), d.e.flows.OutSenders, d.e.flows.OutReceivers, d.e.flows.OutPages); s != "0 0 0 0 0 0 0 0 0" {
 		d.n.t.Errorf("left over: %s", s)
 	}
 }

@@ -49,11 +49,11 @@ func (p *Peer) nextPacket() *packet {
 		case xwire.OpAtomic, xwire.OpAtomicFetch, xwire.OpAtomicCompare:
 			return p.atomicPacket(&h, n)
 		case xwire.OpReadRsp, xwire.OpAtomicRsp:
-			if g.served.len() == 0 {
+			if g.served.Len() == 0 {
 				p.fail(xengine.ErrProtocol)
 				return nil
 			}
-			g.cut = outgoing{active: true, kind: wire.TypeDataRead, tx: g.served.pop(), left: h.PayloadLen(), stream: g.cut.stream + n}
+			g.cut = outgoing{active: true, kind: wire.TypeDataRead, tx: g.served.Pop(), left: h.PayloadLen(), stream: g.cut.stream + n}
 		default:
 			p.fail(xengine.ErrProtocol)
 			return nil
@@ -146,7 +146,7 @@ func (p *Peer) readPacket(h *xwire.Header, n int) *packet {
 	copyIOV(&op, h)
 	size, _ := op.Total()
 	g.txID++
-	g.reads.push(read{tx: g.txID, size: size, op: uint8(xwire.OpReadRsp)})
+	g.reads.Push(read{tx: g.txID, size: size, op: uint8(xwire.OpReadRsp)})
 	if size == 0 {
 		g.cut.stream += n
 		p.skip()
@@ -192,7 +192,7 @@ func (p *Peer) atomicPacket(h *xwire.Header, n int) *packet {
 		return nil
 	}
 	if op.Type != wire.TypeAtomic {
-		g.reads.push(read{tx: g.txID, size: size, op: uint8(xwire.OpAtomicRsp)})
+		g.reads.Push(read{tx: g.txID, size: size, op: uint8(xwire.OpAtomicRsp)})
 	}
 	pk := p.opPacket(&op, n)
 	pk.ack = h.Flags&(xwire.FlagDelivery|xwire.FlagCommit) != 0

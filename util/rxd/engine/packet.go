@@ -51,30 +51,3 @@ func (pk *packet) emit(p *Peer, out *Out) {
 		out.Len += len(b)
 	}
 }
-
-// fifo is a queue of small values. It holds no memory while it is empty and its owner is idle.
-type fifo[T any] struct {
-	q    []T
-	head int
-}
-
-func (f *fifo[T]) len() int { return len(f.q) - f.head }
-
-func (f *fifo[T]) push(v T) {
-	if f.head > 16 && f.head*2 > len(f.q) {
-		f.q = f.q[:copy(f.q, f.q[f.head:])]
-		f.head = 0
-	}
-	f.q = append(f.q, v)
-}
-
-// front is the oldest value; there must be one.
-func (f *fifo[T]) front() *T { return &f.q[f.head] }
-
-func (f *fifo[T]) pop() T {
-	v := f.q[f.head]
-	if f.head++; f.head == len(f.q) {
-		f.q, f.head = f.q[:0], 0
-	}
-	return v
-}

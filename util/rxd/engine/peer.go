@@ -3,6 +3,7 @@ package engine
 import (
 	"net/netip"
 
+	"gofabric/internal/queue"
 	xengine "gofabric/internal/xnet/engine"
 )
 
@@ -45,7 +46,7 @@ type Peer struct {
 	touched bool // in the list for Quiet
 	resumed bool // conn takes bytes again
 
-	place                  int32 // in the heap of deadlines, from 1; 0 not in it
+	place                  queue.Place // in Engine.due
 	nextReady, nextTouched *Peer
 }
 
@@ -136,7 +137,7 @@ func (e *Engine) lose(p *Peer, err error, tell bool) {
 	if p.passive {
 		e.passive--
 	}
-	e.due.remove(p)
+	e.due.Remove(p.place)
 	if p.nat != nil {
 		p.nat.free(e)
 		e.remember(p)

@@ -14,7 +14,7 @@ import (
 // player is the native peer of a script, at address 2.
 type player struct {
 	t     *testing.T
-	n     *network
+	n     *world
 	d     *node    // the engine
 	index uint32   // the engine's for the player
 	mine  uint32   // the player's for the engine
@@ -24,13 +24,13 @@ type player struct {
 const theirs = 3 // the player's first index for the engine
 
 func play(t *testing.T) *player {
-	n := newNetwork(t, 1)
+	n := newWorld(t, 1)
 	return &player{t: t, n: n, d: n.add(1, nativeOnly), mine: theirs}
 }
 
 // poll takes what the engine transmits, one line for each packet.
 func (p *player) poll() {
-	for p.d.e.Poll(p.n.now, &p.d.out) {
+	for p.d.e.Poll(p.n.Now, &p.d.out) {
 		b := append([]byte(nil), p.d.out.Head...)
 		for _, part := range p.d.out.Parts {
 			b = append(b, part...)
@@ -78,7 +78,7 @@ func (p *player) forget() {
 	p.sent = nil
 }
 
-func (p *player) bring(b []byte) { p.d.e.Receive(p.n.now, at(2), b) }
+func (p *player) bring(b []byte) { p.d.e.Receive(p.n.Now, at(2), b) }
 
 func (p *player) rts() { p.bring((&wire.RTS{RTSAddr: uint64(p.mine), Source: at(2)}).Append(nil)) }
 func (p *player) cts(index uint64) {
@@ -113,8 +113,8 @@ func (p *player) rma(t wire.Type, seq, key, n uint64) {
 
 // after lets time pass.
 func (p *player) after(d int64) {
-	p.n.now += d
-	p.d.e.Advance(p.n.now)
+	p.n.Now += d
+	p.d.e.Advance(p.n.Now)
 }
 
 // come makes the player an established peer that spoke first.
@@ -125,7 +125,7 @@ func (p *player) come() {
 
 // meet makes it an established peer that was asked.
 func (p *player) meet() *Peer {
-	q := p.d.e.Peer(at(2), 7, p.n.now)
+	q := p.d.e.Peer(at(2), 7, p.n.Now)
 	p.want("rts")
 	p.cts(theirs)
 	p.stranger(0)
@@ -140,7 +140,7 @@ func (p *player) stranger(seq uint64) {
 }
 
 func (p *player) post(s *xengine.Send) {
-	q := p.d.e.Peer(at(2), 7, p.n.now)
+	q := p.d.e.Peer(at(2), 7, p.n.Now)
 	if err := q.Conn().Submit(s); err != nil {
 		p.t.Fatal(err)
 	}

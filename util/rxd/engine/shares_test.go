@@ -97,7 +97,7 @@ func (d *node) greedy(to *node, n int) {
 
 // TestSharesHold has two peers send to one endpoint, one of them much more than the other: its sends do not complete before there is nothing left to take.
 func TestSharesHold(t *testing.T) {
-	n := newNetwork(t, 1)
+	n := newWorld(t, 1)
 	hub, a, b := n.add(0, nil), n.add(1, nil), n.add(2, nil)
 	for range 100 {
 		hub.recv(make([]byte, 60_000), 1)
@@ -114,14 +114,10 @@ func TestSharesHold(t *testing.T) {
 		for _, d := range []*node{a, b, hub} {
 			d.flush()
 		}
-		n.now += 10e3
-		for len(n.fly) > 0 {
-			x := n.fly[0]
-			n.fly = n.fly[1:]
-			n.nodes[x.to].e.Receive(n.now, x.from, x.b)
+		for n.Step() {
 		}
-		a.e.Advance(n.now)
-		b.e.Advance(n.now)
+		a.e.Advance(n.Now)
+		b.e.Advance(n.Now)
 		p := hub.e.Lookup(a.addr)
 		if float64(p.ext.share.bytes) > hub.e.shares.mean()+shareSlack {
 			held++
@@ -131,7 +127,7 @@ func TestSharesHold(t *testing.T) {
 	if held == 0 || a.count(xengine.KindSend) >= arrived {
 		t.Fatalf("%d messages have arrived, and the sender knows of %d; ahead in %d turns", arrived, a.count(xengine.KindSend), held)
 	}
-	hub.e.Quiet(n.now)
+	hub.e.Quiet(n.Now)
 	hub.flush()
 	n.run(20*ms, nil)
 	if got := a.count(xengine.KindSend); got != 40 {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"net/netip"
 	"testing"
 
 	xengine "gofabric/internal/xnet/engine"
@@ -11,15 +10,15 @@ import (
 // TestRestartUnheard restarts an endpoint that has taken a message, though nothing of it but its first answer was ever heard: the message must not come
 // to its next life.
 func TestRestartUnheard(t *testing.T) {
-	n := newNetwork(t, 1)
+	n := newWorld(t, 1)
 	a, b := n.add(1, nil), n.add(2, nil)
-	n.tap = func(from, _ netip.AddrPort, p []byte) {
-		n.cut = from == b.addr && (p[0] == wire.XMagic || len(p) > wire.CTSLen+16 && p[wire.CTSLen+5]&wire.ExtUp != 0)
+	n.Tap = func(from, _ int, p []byte) {
+		n.Down = from == b.host && (p[0] == wire.XMagic || len(p) > wire.CTSLen+16 && p[wire.CTSLen+5]&wire.ExtUp != 0)
 	}
 	b.recv(make([]byte, 200), 1)
 	a.post(b, msg(1, pattern(100, 1)))
 	n.run(second, nil)
-	n.tap, n.cut = nil, false
+	n.Tap, n.Down = nil, false
 	c := n.add(2, nil)
 	c.recv(make([]byte, 200), 1)
 	n.run(5*second, nil)

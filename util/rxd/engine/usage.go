@@ -16,7 +16,7 @@ type Usage struct {
 // Usage returns what the engine holds.
 func (e *Engine) Usage() Usage {
 	return Usage{
-		Peers: len(e.peers), Passive: e.passive, HalfOpen: len(e.half.m), Memos: len(e.memos), Answers: e.answers.n,
-		Senders: e.flows.OutSenders, Receivers: e.flows.OutReceivers, Pages: e.flows.OutPages, Due: len(e.due),
+		Peers: len(e.peers), Passive: e.passive, HalfOpen: len(e.half.m), Memos: len(e.memos), Answers: e.answers.Len(),
+		Senders: e.flows.OutSenders, Receivers: e.flows.OutReceivers, Pages: e.flows.OutPages, Due: e.due.Len(),
 	}
 }

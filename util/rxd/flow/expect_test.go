@@ -13,30 +13,30 @@ import (
 func TestExpect(t *testing.T) {
 	for _, keepAlive := range []int64{0, 60e9} {
 		s := newScript(t, func(c *Config) { c.KeepAlive, c.PeerTimeout = keepAlive, 8e9 })
-		s.w.now += 30e9 // idle until then
-		start := s.w.now
-		s.a.f.Expect(s.w.now, true)
+		s.w.Now += 30e9 // idle until then
+		start := s.w.Now
+		s.a.f.Expect(s.w.Now, true)
 		for range 5 {
 			for len(s.poll(s.a, -1)) == 0 {
 				s.fire(s.a)
 			}
 			s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Window: 1 << 20}})
 		}
-		if d := s.w.now - start; d != 10e9 {
+		if d := s.w.Now - start; d != 10e9 {
 			t.Errorf("five questions in %d ns", d)
 		}
-		start = s.w.now
-		for s.a.f.Dead() == nil && s.w.now-start < 100e9 {
+		start = s.w.Now
+		for s.a.f.Dead() == nil && s.w.Now-start < 100e9 {
 			s.fire(s.a)
 			s.poll(s.a, -1)
 		}
-		if d := s.w.now - start; s.a.f.Dead() != ErrTimeout || d != 8e9 {
+		if d := s.w.Now - start; s.a.f.Dead() != ErrTimeout || d != 8e9 {
 			t.Errorf("%v after %d ns", s.a.f.Dead(), d)
 		}
 	}
 	s := newScript(t, func(c *Config) { c.PeerTimeout = 8e9 })
-	s.a.f.Expect(s.w.now, true)
-	s.a.f.Expect(s.w.now, false)
+	s.a.f.Expect(s.w.Now, true)
+	s.a.f.Expect(s.w.Now, false)
 	for s.a.f.Deadline() != 0 {
 		s.fire(s.a)
 		s.poll(s.a, 0)
@@ -58,11 +58,11 @@ func TestAhead(t *testing.T) {
 		s.bring(s.b, ps...)
 		s.poll(s.b, 0)
 		if quiet {
-			s.b.f.Quiet(s.w.now)
+			s.b.f.Quiet(s.w.Now)
 		} else {
-			start := s.w.now
-			if s.fire(s.b); s.w.now-start != ackDelayMax {
-				t.Errorf("the acknowledgement waits for %d ns", s.w.now-start)
+			start := s.w.Now
+			if s.fire(s.b); s.w.Now-start != ackDelayMax {
+				t.Errorf("the acknowledgement waits for %d ns", s.w.Now-start)
 			}
 		}
 		if out := s.poll(s.b, 1); out[0].h.Ack != 50_000 {
@@ -86,13 +86,13 @@ func TestLossyIsNotDead(t *testing.T) {
 	lossy := func(ps []packet) []packet {
 		return slices.DeleteFunc(ps, func(packet) bool { return rng.IntN(10) < 3 })
 	}
-	s.a.f.Expect(s.w.now, true)
-	for end := s.w.now + 1500*timeout; s.w.now < end; s.fire(s.a) {
+	s.a.f.Expect(s.w.Now, true)
+	for end := s.w.Now + 1500*timeout; s.w.Now < end; s.fire(s.a) {
 		s.bring(s.b, lossy(s.poll(s.a, -1))...)
-		s.b.f.Quiet(s.w.now)
+		s.b.f.Quiet(s.w.Now)
 		s.bring(s.a, lossy(s.poll(s.b, -1))...)
 		if s.a.f.Dead() != nil {
-			t.Fatalf("given up after %v", time.Duration(s.w.now))
+			t.Fatalf("given up after %v", time.Duration(s.w.Now))
 		}
 	}
 }

@@ -40,16 +40,16 @@ func fuzzOne(t *testing.T, script []byte) {
 			h.SACK[k] = wire.Range{Start: n.f.una + z%20000, End: n.f.una + z>>16%20000}
 			h.NSACK++
 		}
-		w.now += int64(x >> 50 * 1000)
-		n.f.Receive(w.now, &h, pattern[:x>>3%300])
+		w.Now += int64(x >> 50 * 1000)
+		n.f.Receive(w.Now, &h, pattern[:x>>3%300])
 		n.stalled = x>>60 == 3
 		if x>>60 == 4 {
-			n.f.Resume(w.now)
+			n.f.Resume(w.Now)
 		}
-		if d := n.f.Deadline(); d != 0 && d <= w.now {
-			n.f.Advance(w.now)
+		if d := n.f.Deadline(); d != 0 && d <= w.Now {
+			n.f.Advance(w.Now)
 		}
-		for k := 0; n.poll(w.now); k++ {
+		for k := 0; n.poll(w.Now); k++ {
 			if k > 1000 {
 				t.Fatal("Poll does not end")
 			}
@@ -61,9 +61,9 @@ func fuzzOne(t *testing.T, script []byte) {
 		if d == 0 || k > 1000 {
 			t.Fatalf("the silent peer lives on: deadline %d, flags %b", d, n.f.flags)
 		}
-		w.now = max(w.now, d)
-		n.f.Advance(w.now)
-		for n.poll(w.now) {
+		w.Now = max(w.Now, d)
+		n.f.Advance(w.Now)
+		for n.poll(w.Now) {
 		}
 	}
 	if p := n.cfg.Pool; p.used != 0 || p.OutSenders != 0 || p.OutReceivers != 0 {
@@ -148,7 +148,7 @@ func TestModel(t *testing.T) {
 		most := rapid.SampledFrom([]int{512, 700, 1452, 3000}).Draw(t, "longest that arrives")
 		transmit := func(i int, chance func(string) int) {
 			n := nodes[i]
-			for n.poll(w.now) {
+			for n.poll(w.Now) {
 				p := packet{h: n.dg.Header}
 				for _, part := range n.dg.Parts {
 					p.b = append(p.b, part...)
@@ -163,7 +163,7 @@ func TestModel(t *testing.T) {
 			for i := range nodes {
 				transmit(i, chance)
 			}
-			w.now++ // nothing arrives as it leaves
+			w.Now++ // nothing arrives as it leaves
 			var came [2][]packet
 			came, wires = wires, came
 			for i, n := range []*node{b, a} {
@@ -173,7 +173,7 @@ func TestModel(t *testing.T) {
 					if chance("order") < 20 {
 						k = chance("which") % len(q)
 					}
-					n.f.Receive(w.now, &q[k].h, q[k].b)
+					n.f.Receive(w.Now, &q[k].h, q[k].b)
 					q = append(q[:k], q[k+1:]...)
 					invariants(t, n)
 				}
@@ -181,13 +181,13 @@ func TestModel(t *testing.T) {
 					n.toSend += uint64(chance("answered")) * 10
 					transmit(1-i, chance)
 				}
-				n.f.Quiet(w.now)
+				n.f.Quiet(w.Now)
 			}
-			w.now += int64(chance("time")) * 1000
+			w.Now += int64(chance("time")) * 1000
 			for _, n := range nodes {
-				if d := n.f.Deadline(); d != 0 && (d <= w.now || chance("late") < 10) {
-					w.now = max(w.now, d)
-					n.f.Advance(w.now)
+				if d := n.f.Deadline(); d != 0 && (d <= w.Now || chance("late") < 10) {
+					w.Now = max(w.Now, d)
+					n.f.Advance(w.Now)
 				}
 			}
 		}
@@ -206,14 +206,14 @@ func TestModel(t *testing.T) {
 					n.stalled = true
 				case 2, 3:
 					n.stalled = false
-					n.f.Resume(w.now)
+					n.f.Resume(w.Now)
 				}
 			}
 			step(chance)
 		}
 		for _, n := range nodes {
 			n.stalled = false
-			n.f.Resume(w.now)
+			n.f.Resume(w.Now)
 		}
 		loss = 0
 		for range 3000 {
@@ -222,12 +222,12 @@ func TestModel(t *testing.T) {
 			}
 			step(chance)
 			if d := a.f.Deadline(); d != 0 {
-				w.now = max(w.now, d)
-				a.f.Advance(w.now)
+				w.Now = max(w.Now, d)
+				a.f.Advance(w.Now)
 			}
 			if d := b.f.Deadline(); d != 0 {
-				w.now = max(w.now, d)
-				b.f.Advance(w.now)
+				w.Now = max(w.Now, d)
+				b.f.Advance(w.Now)
 			}
 		}
 		for _, n := range nodes {

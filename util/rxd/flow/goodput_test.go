@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gofabric/test/need"
+	"gofabric/test/sim/network"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
@@ -22,11 +23,11 @@ type share struct {
 }
 
 // flows runs n flows over one bottleneck for d, each beginning stagger after the one before, and measures the last half.
-func flows(t testing.TB, seed uint64, n int, cfg Config, ab *link, d, stagger int64) share {
+func flows(t testing.TB, seed uint64, n int, cfg Config, ab *network.Link, d, stagger int64) share {
 	t.Helper()
 	w := newWorld(seed)
 	var senders []*node
-	back := &link{delay: ab.delay}
+	back := &network.Link{Delay: ab.Delay}
 	for range n {
 		a, _ := w.pair(cfg, ab, back)
 		senders = append(senders, a)
@@ -40,9 +41,9 @@ func flows(t testing.TB, seed uint64, n int, cfg Config, ab *link, d, stagger in
 	for i, a := range senders {
 		before[i] = a.acked
 	}
-	sent, lost := ab.sent, ab.lost
+	sent, lost := ab.Sent, ab.Full
 	w.run(d/2, nil)
-	s := share{drops: float64(ab.lost-lost) / float64(ab.sent-sent)}
+	s := share{drops: float64(ab.Full-lost) / float64(ab.Sent-sent)}
 	sum, lo, hi := 0.0, 0.0, 0.0
 	for i, a := range senders {
 		g := float64(a.acked-before[i]) / (float64(d/2) / 1e9)
@@ -55,7 +56,7 @@ func flows(t testing.TB, seed uint64, n int, cfg Config, ab *link, d, stagger in
 			t.Fatalf("flow %d: bad %v, dead %v", i, a.peer.bad, a.f.dead)
 		}
 	}
-	s.use, s.spread = sum/float64(ab.bps), lo/hi
+	s.use, s.spread = sum/float64(ab.Rate), lo/hi
 	return s
 }
 
@@ -70,19 +71,19 @@ func TestGoodput(t *testing.T) {
 	fmt.Fprintln(&b)
 	for _, p := range []struct {
 		name string
-		l    link
+		l    network.Link
 		d    int64
 	}{
-		{"10 Gbit/s   20 us  128 KiB", link{bps: 1.25e9, delay: 10e3, queue: 128 << 10}, 30e6},
-		{"10 Gbit/s  100 us  256 KiB", link{bps: 1.25e9, delay: 50e3, queue: 256 << 10}, 60e6},
-		{"10 Gbit/s    1 ms  512 KiB", link{bps: 1.25e9, delay: 500e3, queue: 512 << 10}, 150e6},
-		{" 1 Gbit/s   10 ms  256 KiB", link{bps: 125e6, delay: 5e6, queue: 256 << 10}, 2e9},
+		{"10 Gbit/s   20 us  128 KiB", network.Link{Rate: 1.25e9, Delay: 10e3, Queue: 128 << 10}, 30e6},
+		{"10 Gbit/s  100 us  256 KiB", network.Link{Rate: 1.25e9, Delay: 50e3, Queue: 256 << 10}, 60e6},
+		{"10 Gbit/s    1 ms  512 KiB", network.Link{Rate: 1.25e9, Delay: 500e3, Queue: 512 << 10}, 150e6},
+		{" 1 Gbit/s   10 ms  256 KiB", network.Link{Rate: 125e6, Delay: 5e6, Queue: 256 << 10}, 2e9},
 	} {
 		fmt.Fprintf(&b, "%-28s", p.name)
 		clean := 0.0
 		for _, loss := range losses {
 			l1, l2 := p.l, p.l
-			l1.loss, l2.loss = loss, loss
+			l1.Loss, l2.Loss = loss, loss
 			s1 := flows(t, 1, 1, testConfig(1472), &l1, p.d, 0)
 			s2 := flows(t, 1, 1, testConfig(8972), &l2, p.d, 0)
 			fmt.Fprintf(&b, "%5.1f %5.1f  ", 100*s1.use, 100*s2.use)
@@ -131,16 +132,16 @@ func TestShares(t *testing.T) {
 		name   string
 		n      int
 		mtu    int
-		l      link
+		l      network.Link
 		d      int64
 		spread float64
 	}{
-		{"four, 100 us", 4, 1472, link{bps: 1.25e9, delay: 50e3, queue: 256 << 10}, 700e6, 0.8},
-		{"four, 100 us, 1 % loss", 4, 1472, link{bps: 1.25e9, delay: 50e3, queue: 256 << 10, loss: 0.01}, 700e6, 0.8},
-		{"four, 100 us, long queue", 4, 1472, link{bps: 1.25e9, delay: 50e3, queue: 1 << 20}, 700e6, 0.8},
-		{"one, 10 ms", 1, 1472, link{bps: 125e6, delay: 5e6, queue: 128 << 10}, 4e9, 1},
-		{"four, 10 ms", 4, 1472, link{bps: 125e6, delay: 5e6, queue: 256 << 10}, 20e9, 0.5},
-		{"sixteen, 10 ms", 16, 1472, link{bps: 125e6, delay: 5e6, queue: 256 << 10}, 3e9, 0.2},
+		{"four, 100 us", 4, 1472, network.Link{Rate: 1.25e9, Delay: 50e3, Queue: 256 << 10}, 700e6, 0.8},
+		{"four, 100 us, 1 % loss", 4, 1472, network.Link{Rate: 1.25e9, Delay: 50e3, Queue: 256 << 10, Loss: 0.01}, 700e6, 0.8},
+		{"four, 100 us, long queue", 4, 1472, network.Link{Rate: 1.25e9, Delay: 50e3, Queue: 1 << 20}, 700e6, 0.8},
+		{"one, 10 ms", 1, 1472, network.Link{Rate: 125e6, Delay: 5e6, Queue: 128 << 10}, 4e9, 1},
+		{"four, 10 ms", 4, 1472, network.Link{Rate: 125e6, Delay: 5e6, Queue: 256 << 10}, 20e9, 0.5},
+		{"sixteen, 10 ms", 16, 1472, network.Link{Rate: 125e6, Delay: 5e6, Queue: 256 << 10}, 3e9, 0.2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var mean float64

@@ -33,10 +33,10 @@ func TestStalledSink(t *testing.T) {
 		s.bring(s.b, probe...)
 		s.bring(s.a, s.poll(s.b, 1)...)
 	}
-	s.b.f.Resume(s.w.now) // still stalled: means nothing
+	s.b.f.Resume(s.w.Now) // still stalled: means nothing
 	s.poll(s.b, 0)
 	s.b.stalled = false
-	s.b.f.Resume(s.w.now)
+	s.b.f.Resume(s.w.Now)
 	if s.b.got != 20000 {
 		t.Fatalf("got %d", s.b.got)
 	}
@@ -55,13 +55,13 @@ func TestClosedWindow(t *testing.T) {
 	s.a.toSend = 100
 	s.poll(s.a, 0)
 	for i := range 4 {
-		at := s.w.now
+		at := s.w.Now
 		s.fire(s.a)
 		if p := s.poll(s.a, 1); p[0].h.Type != wire.XProbe {
 			t.Fatal(heads(p))
 		}
-		if s.w.now-at < 1e6<<i {
-			t.Errorf("probe %d after %d", i, s.w.now-at)
+		if s.w.Now-at < 1e6<<i {
+			t.Errorf("probe %d after %d", i, s.w.Now-at)
 		}
 	}
 	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 4, Window: 1000}}) // older: does not count
@@ -90,7 +90,7 @@ func TestWindowRespected(t *testing.T) {
 // TestTimestampsWrap goes over the end of the 32-bit clock.
 func TestTimestampsWrap(t *testing.T) {
 	s := newScript(t, nil)
-	s.w.now = (1<<32)*1000 - 250e3
+	s.w.Now = (1<<32)*1000 - 250e3
 	s.a.f.path, s.b.f.path = path{}, path{}
 	for range 20 {
 		s.a.toSend += 1000
@@ -164,13 +164,13 @@ func TestPeerTimeout(t *testing.T) {
 	} {
 		s := newScript(t, func(c *Config) { c.PeerTimeout = 3e9 })
 		prepare(s)
-		start := s.w.now
+		start := s.w.Now
 		sent := len(s.poll(s.a, -1))
-		for s.a.f.Dead() == nil && s.w.now-start < 100e9 {
+		for s.a.f.Dead() == nil && s.w.Now-start < 100e9 {
 			s.fire(s.a)
 			sent += len(s.poll(s.a, -1))
 		}
-		if d := s.w.now - start; s.a.f.Dead() != ErrTimeout || d != 3e9 || sent < tries || sent > 3*tries {
+		if d := s.w.Now - start; s.a.f.Dead() != ErrTimeout || d != 3e9 || sent < tries || sent > 3*tries {
 			t.Errorf("%s: %v after %d ns and %d datagrams", name, s.a.f.Dead(), d, sent)
 		}
 		if p := s.a.cfg.Pool; p.OutSenders != 0 {
@@ -187,7 +187,7 @@ func TestPeerTimeout(t *testing.T) {
 // TestKeepAlive asks an idle peer, and gives it up when it does not answer.
 func TestKeepAlive(t *testing.T) {
 	s := newScript(t, func(c *Config) { c.KeepAlive, c.PeerTimeout = 5e9, 2e9 })
-	start := s.w.now
+	start := s.w.Now
 	for range 3 {
 		s.fire(s.a)
 		for len(s.poll(s.a, -1)) == 0 {
@@ -195,15 +195,15 @@ func TestKeepAlive(t *testing.T) {
 		}
 		s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Window: 1 << 20}})
 	}
-	if s.w.now-start != 15e9 {
-		t.Errorf("three probes in %d", s.w.now-start)
+	if s.w.Now-start != 15e9 {
+		t.Errorf("three probes in %d", s.w.Now-start)
 	}
 	for s.a.f.Dead() == nil {
 		s.fire(s.a)
 		s.poll(s.a, -1)
 	}
-	if s.w.now-start != 22e9 {
-		t.Errorf("given up after %d", s.w.now-start)
+	if s.w.Now-start != 22e9 {
+		t.Errorf("given up after %d", s.w.Now-start)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestKeepAlive(t *testing.T) {
 func TestClose(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend = 5000
-	s.a.f.Close(s.w.now)
+	s.a.f.Close(s.w.Now)
 	ps := s.poll(s.a, 5)
 	s.bring(s.b, ps...)
 	if s.a.f.Done() {
@@ -227,7 +227,7 @@ func TestClose(t *testing.T) {
 	if s.b.f.Dead() != ErrClosed {
 		t.Error(s.b.f.Dead())
 	}
-	s.b.f.Receive(s.w.now, &fin[0].h, nil)
+	s.b.f.Receive(s.w.Now, &fin[0].h, nil)
 	s.poll(s.b, 0)
 }
 
@@ -252,10 +252,10 @@ func TestAcknowledgementsWait(t *testing.T) {
 	s := newScript(t, nil)
 	s.bring(s.b, data(100, 0, 0))
 	s.poll(s.b, 0) // waits for company
-	if d := s.b.f.Deadline(); d != s.w.now+1e6 {
-		t.Errorf("deadline in %d", d-s.w.now)
+	if d := s.b.f.Deadline(); d != s.w.Now+1e6 {
+		t.Errorf("deadline in %d", d-s.w.Now)
 	}
-	s.b.f.Quiet(s.w.now)
+	s.b.f.Quiet(s.w.Now)
 	if p := s.poll(s.b, 1); p[0].h.Ack != 100 || p[0].h.Type != wire.XAck || p[0].h.Echo != 9 {
 		t.Error(p[0].h)
 	}

@@ -24,11 +24,11 @@ func asked(t *testing.T, change func(*script)) (*script, []packet) {
 func TestPostponed(t *testing.T) {
 	another := packet{h: wire.XHeader{Type: wire.XData, Offset: 80, Ack: 80, Window: 1 << 20}, b: slice(80, 10)}
 	for name, then := range map[string]func(s *script){
-		"quiet":    func(s *script) { s.a.f.Quiet(s.w.now) },
-		"advance":  func(s *script) { s.a.f.Advance(s.w.now) },
+		"quiet":    func(s *script) { s.a.f.Quiet(s.w.Now) },
+		"advance":  func(s *script) { s.a.f.Advance(s.w.Now) },
 		"another":  func(s *script) { s.bring(s.a, another) },
-		"close":    func(s *script) { s.a.f.Close(s.w.now) },
-		"expect":   func(s *script) { s.a.f.Expect(s.w.now, true) },
+		"close":    func(s *script) { s.a.f.Close(s.w.Now) },
+		"expect":   func(s *script) { s.a.f.Expect(s.w.Now, true) },
 		"much":     func(s *script) { s.a.toSend += 1001; s.poll(s.a, 2) },
 		"window":   func(s *script) { s.a.f.edge = s.a.f.nxt + 10; s.a.toSend += 6; s.poll(s.a, 1) },
 		"in air":   func(s *script) { s.a.f.cwnd = 85; s.a.toSend += 3; s.poll(s.a, 1) },
@@ -41,7 +41,7 @@ func TestPostponed(t *testing.T) {
 			if s.a.got != 80 || s.a.acked != 0 || s.a.f.path.srtt != 100e3 {
 				t.Fatalf("got %d, acknowledged %d, round trip %d", s.a.got, s.a.acked, s.a.f.path.srtt)
 			}
-			s.w.now += 200
+			s.w.Now += 200
 			then(s)
 			if s.a.acked != 80 || s.a.f.flags&fLate != 0 {
 				t.Fatalf("acknowledged %d, %b", s.a.acked, s.a.f.flags)
@@ -66,7 +66,7 @@ func TestAnswerFirst(t *testing.T) {
 	if s.a.acked != 0 {
 		t.Fatal("the acknowledgement was taken before")
 	}
-	s.a.f.Quiet(s.w.now)
+	s.a.f.Quiet(s.w.Now)
 	if s.a.acked != 80 || s.a.f.tx.inFlight != 80 {
 		t.Fatalf("acknowledged %d, in flight %d", s.a.acked, s.a.f.tx.inFlight)
 	}
@@ -84,8 +84,8 @@ func TestNotPostponed(t *testing.T) {
 	for name, change := range map[string]func(*script){
 		"awaited":    func(s *script) { s.a.awaited = true },
 		"more":       func(s *script) { s.a.toSend += 2000 },
-		"closing":    func(s *script) { s.a.f.Close(s.w.now) },
-		"owed":       func(s *script) { s.a.f.Expect(s.w.now, true) },
+		"closing":    func(s *script) { s.a.f.Close(s.w.Now) },
+		"owed":       func(s *script) { s.a.f.Expect(s.w.Now, true) },
 		"short path": func(s *script) { s.a.f.payload /= 2 },
 		"limited":    func(s *script) { s.a.f.flags |= fLimited },
 	} {

@@ -27,7 +27,7 @@ func newScript(t *testing.T, change func(*Config)) *script {
 	s := &script{t: t, w: newWorld(1)}
 	s.a, s.b = s.w.pair(cfg, nil, nil)
 	for _, n := range []*node{s.a, s.b} {
-		n.f.Measured(s.w.now, 100e3)
+		n.f.Measured(s.w.Now, 100e3)
 	}
 	return s
 }
@@ -36,7 +36,7 @@ func newScript(t *testing.T, change func(*Config)) *script {
 func (s *script) poll(n *node, want int) []packet {
 	s.t.Helper()
 	var out []packet
-	for n.poll(s.w.now) {
+	for n.poll(s.w.Now) {
 		p := packet{h: n.dg.Header}
 		for _, part := range n.dg.Parts {
 			p.b = append(p.b, part...)
@@ -62,7 +62,7 @@ func heads(ps []packet) (out []wire.XHeader) {
 // bring delivers datagrams to n.
 func (s *script) bring(n *node, ps ...packet) {
 	for _, p := range ps {
-		n.f.Receive(s.w.now, &p.h, p.b)
+		n.f.Receive(s.w.Now, &p.h, p.b)
 	}
 }
 
@@ -72,8 +72,8 @@ func (s *script) settle() {
 	for range 1000 {
 		pa, pb := s.poll(s.a, -1), s.poll(s.b, -1)
 		if len(pa)+len(pb) == 0 {
-			s.a.f.Quiet(s.w.now)
-			s.b.f.Quiet(s.w.now)
+			s.a.f.Quiet(s.w.Now)
+			s.b.f.Quiet(s.w.Now)
 			if pa, pb = s.poll(s.a, -1), s.poll(s.b, -1); len(pa)+len(pb) == 0 {
 				return
 			}
@@ -87,10 +87,10 @@ func (s *script) settle() {
 
 // pass lets time go by and fires what is due.
 func (s *script) pass(d int64) {
-	s.w.now += d
+	s.w.Now += d
 	for _, n := range []*node{s.a, s.b} {
-		if at := n.f.Deadline(); at != 0 && at <= s.w.now {
-			n.f.Advance(s.w.now)
+		if at := n.f.Deadline(); at != 0 && at <= s.w.Now {
+			n.f.Advance(s.w.Now)
 		}
 	}
 }
@@ -102,8 +102,8 @@ func (s *script) fire(n *node) {
 	if d == 0 {
 		s.t.Fatal("no deadline")
 	}
-	s.w.now = max(d, s.w.now)
-	n.f.Advance(s.w.now)
+	s.w.Now = max(d, s.w.Now)
+	n.f.Advance(s.w.Now)
 }
 
 // done checks that all of a's stream arrived and was acknowledged.
@@ -199,16 +199,16 @@ func TestAllLost(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend = 10000
 	s.poll(s.a, 10)
-	last := s.w.now
+	last := s.w.Now
 	for i := range 5 {
 		s.fire(s.a)
 		for s.poll(s.a, -1) == nil {
 			s.fire(s.a)
 		}
-		if i > 2 && s.w.now-last < 2e6 {
-			t.Errorf("time-out %d after %d ns", i, s.w.now-last)
+		if i > 2 && s.w.Now-last < 2e6 {
+			t.Errorf("time-out %d after %d ns", i, s.w.Now-last)
 		}
-		last = s.w.now
+		last = s.w.Now
 	}
 	s.fire(s.a)
 	head := s.poll(s.a, 2)
@@ -236,7 +236,7 @@ func TestReordered(t *testing.T) {
 	for i := range ps {
 		s.bring(s.b, ps[9-i])
 		s.bring(s.a, s.poll(s.b, -1)...)
-		s.w.now += 500
+		s.w.Now += 500
 	}
 	s.done()
 	if st := s.a.f.Stats(); st.Retransmitted != 0 || st.Lost != 0 {
@@ -305,7 +305,7 @@ func TestNarrowerPath(t *testing.T) {
 			}
 			s.pass(50e3)
 			s.bring(s.b, ps...)
-			s.b.f.Quiet(s.w.now)
+			s.b.f.Quiet(s.w.Now)
 			s.bring(s.a, s.poll(s.b, -1)...)
 			invariants(t, s.a)
 		}

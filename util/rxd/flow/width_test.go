@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"gofabric/test/sim/network"
 	"gofabric/util/rxd/wire"
 )
 
@@ -12,21 +13,21 @@ import (
 func TestBlackHole(t *testing.T) {
 	for _, most := range []int{520, 600, 1400, 1472, 3000, 8000} {
 		for _, mtu := range []int{8952, 65507} {
-			for _, l := range []link{{delay: 50e3}, {delay: 5e6}, {delay: 50e3, loss: 0.01}, {delay: 50e3, loss: 0.1}, {delay: 50e3, loss: 0.2}} {
+			for _, l := range []network.Link{{Delay: 50e3}, {Delay: 5e6}, {Delay: 50e3, Loss: 0.01}, {Delay: 50e3, Loss: 0.1}, {Delay: 50e3, Loss: 0.2}} {
 				for seed := range uint64(3) {
-					t.Run(fmt.Sprintf("%d of %d, %d us, loss %v, %d", most, mtu, l.delay/1000, l.loss, seed), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%d of %d, %d us, loss %v, %d", most, mtu, l.Delay/1000, l.Loss, seed), func(t *testing.T) {
 						ab, ba := l, l
-						ab.most = most
+						ab.Longest = most
 						d, a, _ := transfer(t, seed, 4<<20, testConfig(mtu), &ab, &ba)
 						limit := int64(3e9)
-						if l.delay > 1e6 || l.loss > 0.1 {
+						if l.Delay > 1e6 || l.Loss > 0.1 {
 							limit = 8e9
 						}
 						if d > limit {
 							t.Errorf("took %d ms, %+v", d/1e6, a.f.Stats())
 						}
 						got := int(a.f.payload) + wire.XHeaderLen
-						if a.f.Stats().BlackHoles == 0 || got > most || l.loss < 0.1 && got < most/2 && got > 512 {
+						if a.f.Stats().BlackHoles == 0 || got > most || l.Loss < 0.1 && got < most/2 && got > 512 {
 							t.Errorf("datagrams of %d bytes, %+v", got, a.f.Stats())
 						}
 						drained(t, a, a.peer)
@@ -40,8 +41,8 @@ func TestBlackHole(t *testing.T) {
 // TestNarrowsAndWidens has the path lose long datagrams for a while, in the middle of a transfer: they are as long again not long after it does not.
 func TestNarrowsAndWidens(t *testing.T) {
 	w := newWorld(1)
-	ab := &link{delay: 50e3, bps: 12.5e6, queue: 128 << 10}
-	a, b := w.pair(testConfig(8952), ab, &link{delay: 50e3})
+	ab := &network.Link{Delay: 50e3, Rate: 12.5e6, Queue: 128 << 10}
+	a, b := w.pair(testConfig(8952), ab, &network.Link{Delay: 50e3})
 	a.toSend = 1 << 40
 	grows := func(what string, limit int64) {
 		t.Helper()
@@ -50,7 +51,7 @@ func TestNarrowsAndWidens(t *testing.T) {
 		}
 	}
 	grows("wide", 1e9)
-	ab.most = 1472
+	ab.Longest = 1472
 	grows("narrow", 2e9)
 	if got := a.f.Stats(); a.f.payload+wire.XHeaderLen != 1452 || got.BlackHoles != 1 {
 		t.Fatalf("payload %d, %+v", a.f.payload, got)
@@ -59,7 +60,7 @@ func TestNarrowsAndWidens(t *testing.T) {
 	if n := a.f.width.vain; n < 6 || n > 9 {
 		t.Errorf("%d longer ones were tried in 20 s", n)
 	}
-	ab.most = 0
+	ab.Longest = 0
 	if !w.run(40e9, func() bool { return a.f.payload == uint32(a.f.full) }) {
 		t.Errorf("payload %d, %+v", a.f.payload, a.f.Stats())
 	}
@@ -72,20 +73,20 @@ func TestNarrowsAndWidens(t *testing.T) {
 // TestLossIsNoBlackHole loses a third of all datagrams: now and then they become shorter, and not for long.
 func TestLossIsNoBlackHole(t *testing.T) {
 	w := newWorld(1)
-	a, b := w.pair(testConfig(8952), &link{delay: 50e3, loss: 0.3}, &link{delay: 50e3, loss: 0.3})
+	a, b := w.pair(testConfig(8952), &network.Link{Delay: 50e3, Loss: 0.3}, &network.Link{Delay: 50e3, Loss: 0.3})
 	var full, shorter int64
-	last := w.now
+	last := w.Now
 	for i := range uint64(4000) { // one long message at a time: what comes of a bulk tells loss from length
 		a.toSend += 8000
 		if !w.run(60e9, func() bool { return a.acked == a.toSend }) {
 			t.Fatalf("message %d: %+v", i, a.f.Stats())
 		}
 		if a.f.payload >= 8000 {
-			full += w.now - last
+			full += w.Now - last
 		} else {
-			shorter += w.now - last
+			shorter += w.Now - last
 		}
-		last = w.now
+		last = w.Now
 	}
 	t.Logf("full %d ms, shorter %d ms, %+v", full/1e6, shorter/1e6, a.f.Stats())
 	if a.f.Stats().BlackHoles == 0 {
@@ -116,7 +117,7 @@ func (s *script) holed(most int, done func() bool) (gone []int) {
 				s.bring(s.b, p)
 			}
 		}
-		s.b.f.Quiet(s.w.now)
+		s.b.f.Quiet(s.w.Now)
 		back := s.poll(s.b, -1)
 		s.pass(50e3)
 		s.bring(s.a, back...)
@@ -135,7 +136,7 @@ func TestShorterByEvidence(t *testing.T) {
 			size = 1200 // four slices
 		}
 		s.a.toSend = size
-		start := s.w.now
+		start := s.w.Now
 		gone := s.holed(1000, func() bool { return s.a.acked == size })
 		want := fmt.Sprint([]int{9000, 9000, 9000, 9000, 9000, 9000, 9000, 4500, 2250, 1404, 1184})
 		if chunk != 0 {
@@ -144,7 +145,7 @@ func TestShorterByEvidence(t *testing.T) {
 		if fmt.Sprint(gone) != want {
 			t.Errorf("lost %v, want %v", gone, want)
 		}
-		if d := s.w.now - start; d > 1e9 {
+		if d := s.w.Now - start; d > 1e9 {
 			t.Errorf("took %d us", d/1000)
 		}
 		s.done()
@@ -193,7 +194,7 @@ func TestRestIsForgotten(t *testing.T) {
 	s.poll(s.a, 1)
 	s.a.f.SetMaxDatagram(300)
 	s.fire(s.a)
-	for !s.a.poll(s.w.now) {
+	for !s.a.poll(s.w.Now) {
 		s.fire(s.a)
 	}
 	if s.a.dg.Len != 252 {
@@ -212,7 +213,7 @@ func TestRestIsForgotten(t *testing.T) {
 func TestSilenceIsNoBlackHole(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend = 1000
-	for s.w.now < 8e9 {
+	for s.w.Now < 8e9 {
 		for _, p := range s.poll(s.a, -1) {
 			if p.h.Type == wire.XData && len(p.b) != 1000 {
 				t.Fatal(p.h)
@@ -235,9 +236,9 @@ func TestFutile(t *testing.T) {
 	for _, size := range []uint64{9000, 100} {
 		s := newScript(t, func(c *Config) { c.MaxDatagram, c.PeerMaxDatagram, c.PeerTimeout = 9048, 9048, 5e9 })
 		s.a.toSend = size
-		start := s.w.now
+		start := s.w.Now
 		s.holed(0, func() bool { return s.a.f.Dead() != nil })
-		if d := s.w.now - start; s.a.f.Dead() != ErrTimeout || d < 5e9 || d > 12e9 {
+		if d := s.w.Now - start; s.a.f.Dead() != ErrTimeout || d < 5e9 || d > 12e9 {
 			t.Errorf("%v after %d ms", s.a.f.Dead(), d/1e6)
 		}
 	}
@@ -247,13 +248,13 @@ func TestFutile(t *testing.T) {
 	s.b.stalled = true
 	s.b.f.flags |= fStalled
 	s.b.cfg.Pool.Budget = 1 // nor is there room to hold it
-	start := s.w.now
-	s.holed(0, func() bool { return s.w.now > start+60e9 })
+	start := s.w.Now
+	s.holed(0, func() bool { return s.w.Now > start+60e9 })
 	if s.a.f.Dead() != nil || s.a.f.tx.search.futile != 0 {
 		t.Errorf("%v, %+v", s.a.f.Dead(), s.a.f.tx.search)
 	}
 	s.b.stalled, s.b.cfg.Pool.Budget = false, 0
-	s.b.f.Resume(s.w.now)
+	s.b.f.Resume(s.w.Now)
 	s.holed(9000, func() bool { return s.a.acked == 9000 })
 	s.done()
 	if s.a.f.Stats().BlackHoles != 0 {

@@ -8,7 +8,7 @@ import (
 
 // copier is a lower that copies into one buffer.
 type copier struct {
-	fakeLower
+	lower
 	buf []byte
 }
 

@@ -98,9 +98,9 @@ func (g *Gateway) takeAtomic(p *wire.Packet, operands []byte) {
 	}
 	if h.Op == xwire.OpAtomic {
 		h.Flags = xwire.FlagDelivery // the peer wants an answer
-		g.acks.push(r)
+		g.acks.Push(r)
 	} else {
-		g.results.push(r)
+		g.results.Push(r)
 	}
 	h.SetPayload(uint64(len(operands)))
 	g.feed(&h, operands)
@@ -108,7 +108,7 @@ func (g *Gateway) takeAtomic(p *wire.Packet, operands []byte) {
 
 // refuse answers an atomic operation that is not done.
 func (g *Gateway) refuse(r *request, status int32) {
-	g.control.push(notice{kind: noticeStatus, op: r.op, code: status, id: r.id})
+	g.control.Push(notice{kind: noticeStatus, op: r.op, code: status, id: r.id})
 }
 
 // atomicHeader translates the headers of an atomic operation with n bytes of operands, and reports whether they make sense.
@@ -155,21 +155,21 @@ func (g *Gateway) allowed(h *xwire.Header) bool {
 
 // answerAtomic makes the answer ready to an atomic operation that upper has done; its acknowledgement was n bytes of the stream.
 func (g *Gateway) answerAtomic(n int) bool {
-	if g.acks.len() == 0 {
+	if g.acks.Len() == 0 {
 		g.protocol()
 		return false
 	}
-	g.response(g.acks.pop(), n, 0)
+	g.response(g.acks.Pop(), n, 0)
 	return true
 }
 
 // makeResult makes the result ready of an atomic operation that upper has done.
 func (g *Gateway) makeResult(h *xwire.Header, n int) bool {
-	if g.results.len() == 0 {
+	if g.results.Len() == 0 {
 		g.protocol()
 		return false
 	}
-	g.response(g.results.pop(), n, int(h.PayloadLen()))
+	g.response(g.results.Pop(), n, int(h.PayloadLen()))
 	return true
 }
 

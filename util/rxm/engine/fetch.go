@@ -22,7 +22,7 @@ func (g *Gateway) Fetch(x *xengine.Fetch) {
 	f := fetch{slot: x.Slot, id: x.ID}
 	f.ninto = uint8(copy(f.into[:], x.Into))
 	f.nfrom = uint8(copy(f.from[:], x.From))
-	g.started.push(tokFetch | g.fetches.add(f))
+	g.started.Push(tokFetch | g.fetches.add(f))
 }
 
 // startFetch has a message brought, and reports whether that could begin.
@@ -75,7 +75,7 @@ func (g *Gateway) askWrite(f *fetch, name uint64) bool {
 		g.writes = make(map[uint64]uint64)
 	}
 	g.writes[f.id] = name
-	g.control.push(notice{kind: noticeWriteData, id: name})
+	g.control.Push(notice{kind: noticeWriteData, id: name})
 	return true
 }
 
@@ -116,7 +116,7 @@ func (g *Gateway) fetched(name uint64) {
 	if f == nil {
 		return
 	}
-	g.control.push(notice{kind: noticeReadDone, id: f.id})
+	g.control.Push(notice{kind: noticeReadDone, id: f.id})
 	slot := f.slot
 	g.fetches.remove(name)
 	g.up.Fetched(slot, nil)

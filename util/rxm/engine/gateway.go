@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"gofabric/internal/queue"
 	xengine "gofabric/internal/xnet/engine"
 	"gofabric/util/rxm/wire"
 )
@@ -18,12 +19,12 @@ type Gateway struct {
 	dead bool
 
 	// To the peer.
-	next    outgoing     // what Lower did not take yet
-	cut     cutting      // the message of which the next segment is to be made
-	flights fifo[flight] // parts of upper's stream that Lower has
-	landed  uint64       // how many of them have left the queue: their names go on from there
-	control fifo[notice] // packets besides upper's stream
-	started fifo[uint64] // announced messages whose transfer is to begin: tokens
+	next    outgoing           // what Lower did not take yet
+	cut     cutting            // the message of which the next segment is to be made
+	flights queue.FIFO[flight] // parts of upper's stream that Lower has
+	landed  uint64             // how many of them have left the queue: their names go on from there
+	control queue.FIFO[notice] // packets besides upper's stream
+	started queue.FIFO[uint64] // announced messages whose transfer is to begin: tokens
 	segID   uint64
 	asked   slots[question]
 	lent    slots[loan]
@@ -32,11 +33,11 @@ type Gateway struct {
 	// From the peer.
 	in      inbound
 	fetches slots[fetch]
-	writes  map[uint64]uint64 // announced messages that the peer is to write, by its name: tokens
-	acks    fifo[request]     // atomic operations that upper has not done yet
-	results fifo[request]     // and those whose result it has not sent
-	owed    int               // credits
-	paying  bool              // tell the peer of them
+	writes  map[uint64]uint64   // announced messages that the peer is to write, by its name: tokens
+	acks    queue.FIFO[request] // atomic operations that upper has not done yet
+	results queue.FIFO[request] // and those whose result it has not sent
+	owed    int                 // credits
+	paying  bool                // tell the peer of them
 
 	pkt     wire.Packet // scratch
 	scratch []byte
@@ -81,9 +82,9 @@ func (g *Gateway) step() bool {
 		return false
 	}
 	switch {
-	case g.control.len() > 0:
+	case g.control.Len() > 0:
 		return g.sendNotice()
-	case g.started.len() > 0:
+	case g.started.Len() > 0:
 		return g.startTransfer()
 	case g.next.kind != outNone:
 		return g.sendNext()
@@ -148,20 +149,20 @@ func (g *Gateway) Close() {
 	g.lent.each(func(l *loan) { g.conceal(&l.exposed) })
 	g.fetches.each(func(f *fetch) { g.conceal(&f.exposed) })
 	g.next, g.cut, g.in = outgoing{}, cutting{}, inbound{}
-	g.flights, g.control, g.started = fifo[flight]{}, fifo[notice]{}, fifo[uint64]{}
+	g.flights, g.control, g.started = queue.FIFO[flight]{}, queue.FIFO[notice]{}, queue.FIFO[uint64]{}
 	g.asked, g.lent, g.fetches = slots[question]{}, slots[loan]{}, slots[fetch]{}
-	g.writes, g.acks, g.results = nil, fifo[request]{}, fifo[request]{}
+	g.writes, g.acks, g.results = nil, queue.FIFO[request]{}, queue.FIFO[request]{}
 }
 
 // Idle reports that nothing is under way besides what upper knows of.
 func (g *Gateway) Idle() bool {
-	return !g.paying && g.next.kind == outNone && g.cut.left == 0 && g.in.left == 0 && g.flights.len() == 0 && g.control.len() == 0 && g.started.len() == 0 &&
-		g.asked.len() == 0 && g.lent.len() == 0 && g.fetches.len() == 0 && g.acks.len() == 0 && g.results.len() == 0
+	return !g.paying && g.next.kind == outNone && g.cut.left == 0 && g.in.left == 0 && g.flights.Len() == 0 && g.control.Len() == 0 && g.started.Len() == 0 &&
+		g.asked.len() == 0 && g.lent.len() == 0 && g.fetches.len() == 0 && g.acks.Len() == 0 && g.results.Len() == 0
 }
 
 // Promised reports whether something that upper has let go of has not been transmitted.
 func (g *Gateway) Promised() bool {
-	return g.next.kind != outNone || g.cut.left != 0 || g.control.len() > 0 || g.flights.len() > 0
+	return g.next.kind != outNone || g.cut.left != 0 || g.control.Len() > 0 || g.flights.Len() > 0
 }
 
 // exposed is memory that the peer may access.

@@ -19,7 +19,7 @@ func TestSizes(t *testing.T) {
 			for _, n := range []int{0, 1, 100, 4096, 4097, 16384, 16385, 40000, 131072, 131073, 1 << 20} {
 				for _, before := range []bool{false, true} {
 					a, b := newPair(t, Config{RndvWrite: write})
-					a.low.lazy, b.low.lazy = lazy, lazy
+					a.low.Lazy, b.low.Lazy = lazy, lazy
 					p := pattern(n, uint64(n))
 					got, tgot := make([]byte, n), make([]byte, n)
 					post := func() {
@@ -150,7 +150,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func TestRMA(t *testing.T) {
 	for _, lazy := range []bool{false, true} {
 		a, b := newPair(t, Config{})
-		a.low.lazy = lazy
+		a.low.Lazy = lazy
 		copy(b.mem, pattern(1<<20, 3))
 		got := make([]byte, 300000)
 		r := sendOf(1, got[:100], got[100:])
@@ -333,7 +333,7 @@ func TestCredits(t *testing.T) {
 		a.send(1, pattern(100, uint64(i)))
 		b.post(2, make([]byte, 100))
 	}
-	if len(a.low.out) > 1 {
+	if len(a.low.Out) > 1 {
 		t.Fatal("sent without credit")
 	}
 	settle(a, b)
@@ -347,7 +347,7 @@ func TestCredits(t *testing.T) {
 func TestEnd(t *testing.T) {
 	for _, write := range []bool{false, true} {
 		a, b := newPair(t, Config{RndvWrite: write})
-		a.low.lazy, b.low.lazy = true, true
+		a.low.Lazy, b.low.Lazy = true, true
 		b.post(1, make([]byte, 200000))
 		b.postTagged(2, 5, make([]byte, 10))
 		a.send(3, make([]byte, 200000))
@@ -365,8 +365,8 @@ func TestEnd(t *testing.T) {
 		b.g.Fail(errLower)
 		a.g.Fail(errLower)
 		for _, e := range []*end{a, b} {
-			if e.failed != errLower || len(e.low.exposed) != 0 {
-				t.Fatal(e.name, e.failed, len(e.low.exposed))
+			if e.failed != errLower || e.low.Exposed() != 0 {
+				t.Fatal(e.name, e.failed, e.low.Exposed())
 			}
 			e.g.Pump()
 			e.g.Done(tokFlight, nil)

@@ -33,7 +33,7 @@ func TestHostile(t *testing.T) {
 		a, b := newPair(t, Config{})
 		a.send(1, make([]byte, 200000))
 		a.submit(atomicOf(2, xengine.KindFetch, atomics.Sum, 0, u64(1), nil, make([]byte, 8)))
-		a.low.out = nil
+		a.low.Out = nil
 		a.g.Received(0, append(c.p.Append(nil), make([]byte, c.n)...))
 		a.g.Pump()
 		if got := a.failed == nil; got != c.refused || !got && a.failed != xengine.ErrProtocol {
@@ -43,7 +43,7 @@ func TestHostile(t *testing.T) {
 			if types := a.types(); len(types) != 1 || types[0] != "atomic_resp" {
 				t.Errorf("%s: answered with %v", c.name, types)
 			}
-		} else if len(a.low.exposed) != 0 || a.pool.OutTx != 0 {
+		} else if a.low.Exposed() != 0 || a.pool.OutTx != 0 {
 			t.Errorf("%s: leak", c.name)
 		}
 		_ = b
@@ -132,9 +132,9 @@ func FuzzReceived(f *testing.F) {
 	a.send(1, make([]byte, 5000))
 	a.submit(atomicOf(2, xengine.KindFetch, atomics.Sum, 0, u64(1), nil, make([]byte, 8)))
 	var all [][]byte
-	for _, o := range a.low.out {
-		add(o.msg)
-		all = append(all, o.msg)
+	for _, o := range a.low.Out {
+		add(o.Bytes())
+		all = append(all, o.Bytes())
 	}
 	add(all...)
 	for _, p := range []wire.Packet{
@@ -146,7 +146,7 @@ func FuzzReceived(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte, write bool) {
 		e := newSmallEnd(t, "e", &Config{RndvWrite: write, FlowControl: write, RxSize: 2, EagerLimit: 1 << 10, BufferSize: 1 << 10}, 4096)
-		e.low.lazy = true
+		e.low.Lazy = true
 		e.rx.PeerLimit = 1 << 16
 		for i := range 3 {
 			e.post(uint64(i), make([]byte, 100*i))
@@ -170,8 +170,8 @@ func FuzzReceived(f *testing.F) {
 		e.g.Fail(errLower)
 		e.rx.Flush(errLower)
 		e.rx.Release() // a whole message outlives its connection, until the owner of the receives closes
-		if len(e.low.exposed) != 0 || e.pool.OutTx != 0 || e.pool.OutRx != 0 || e.pool.OutUnexp != 0 || e.pool.OutChunks != 0 || e.pool.OutAtomic != 0 {
-			t.Fatalf("leak: %d %+v", len(e.low.exposed), &e.pool)
+		if e.low.Exposed() != 0 || e.pool.OutTx != 0 || e.pool.OutRx != 0 || e.pool.OutUnexp != 0 || e.pool.OutChunks != 0 || e.pool.OutAtomic != 0 {
+			t.Fatalf("leak: %d %+v", e.low.Exposed(), &e.pool)
 		}
 	})
 }

@@ -23,7 +23,7 @@ func (g *Gateway) Received(lane int, pkt []byte) bool {
 	if !g.alive() {
 		return g.dead
 	}
-	if g.control.len() >= noticesMax {
+	if g.control.Len() >= noticesMax {
 		return false
 	}
 	p := &g.pkt

@@ -103,7 +103,7 @@ func (g *Gateway) takeWriteData(p *wire.Packet) {
 	l.writing = true
 	g.conceal(&l.exposed)
 	l.nlocal = uint8(cut(l.local[:l.nlocal], room))
-	g.started.push(tokLoan | p.MsgID)
+	g.started.Push(tokLoan | p.MsgID)
 }
 
 // cut shortens parts to n bytes altogether and returns how many parts are left.
@@ -122,7 +122,7 @@ func cut(parts [][]byte, n uint64) int {
 
 // startTransfer begins the oldest transfer that waits, and reports whether it could.
 func (g *Gateway) startTransfer() bool {
-	token := *g.started.at(0)
+	token := *g.started.At(0)
 	name := token &^ tokMask
 	ok := true
 	if token&tokMask == tokFetch {
@@ -131,7 +131,7 @@ func (g *Gateway) startTransfer() bool {
 		ok = g.startWrite(l, token)
 	}
 	if ok && !g.dead {
-		g.started.pop()
+		g.started.Drop()
 	}
 	return ok
 }
@@ -159,6 +159,6 @@ func (g *Gateway) written(name uint64) {
 	case l.told:
 		g.endLoan(name)
 	default:
-		g.control.push(notice{kind: noticeWriteDone, id: name})
+		g.control.Push(notice{kind: noticeWriteDone, id: name})
 	}
 }

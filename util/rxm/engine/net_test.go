@@ -10,51 +10,30 @@ import (
 
 	xengine "gofabric/internal/xnet/engine"
 	xwire "gofabric/internal/xnet/wire"
+	"gofabric/test/sim/rma"
 	"gofabric/util/rxm/wire"
 )
 
-// frame is what travels below: a message, a read and its answer, a write, or an acknowledgement.
-type frame struct {
-	kind   byte // 'm', 'r', 'a', 'w', 'k'
-	msg    []byte
-	ranges []xwire.RMAIov
-	w      Write
-	token  uint64 // of the asker
-	lane   int
+// lower is one end of the connection below.
+type lower struct {
+	*rma.End
+	unsent []*rma.Frame // what the transport still needs the payload of
+	room   int          // operations that are taken before ErrAgain; negative: no limit
+	hasty  bool         // what goes over other lanes overtakes what goes over the first, rather than the other way round
 }
 
-// fakeLower is one end of the connection below.
-type fakeLower struct {
-	e       *end
-	out     []frame  // to the peer, in order
-	unsent  []uint64 // tokens of what the transport still needs
-	pending map[uint64][][]byte
-	exposed map[uint64]region // by key
-	handles map[uint64][]uint64
-	written map[uint64]uint64 // bytes, by key
-	next    uint64
-	lazy    bool // nothing is copied: Done comes later
-	room    int  // operations that are taken before ErrAgain; negative: no limit
-	lanes   int  // besides the first
-	last    int  // the lane of the last read or write
-	hasty   bool // what goes over other lanes overtakes what goes over the first, rather than the other way round
-}
-
-// pick is the lane of a read or write.
-func (l *fakeLower) pick() int {
-	if l.lanes == 0 {
-		return 0
+func newLower(u rma.User) *lower {
+	l := &lower{End: rma.New(u), room: -1}
+	l.Full = l.full
+	l.Queued = func(f *rma.Frame) {
+		if f.Lent {
+			l.unsent = append(l.unsent, f)
+		}
 	}
-	l.last = l.last%l.lanes + 1
-	return l.last
+	return l
 }
 
-type region struct {
-	b     []byte
-	write bool
-}
-
-func (l *fakeLower) full() bool {
+func (l *lower) full() bool {
 	if l.room == 0 {
 		return true
 	}
@@ -64,122 +43,9 @@ func (l *fakeLower) full() bool {
 	return false
 }
 
-func (l *fakeLower) Send(head []byte, payload [][]byte, delivery bool, group, token uint64) (bool, error) {
-	if l.full() {
-		return false, xengine.ErrAgain
-	}
-	if len(payload) > sendParts {
-		l.e.t.Fatalf("%d parts", len(payload))
-	}
-	b := append([]byte(nil), head...)
-	for _, p := range payload {
-		b = append(b, p...)
-	}
-	f := frame{kind: 'm', msg: b, token: token}
-	f.w.Delivery = delivery
-	if group > 0 && l.lanes > 0 {
-		f.lane = 1 + int(group)%l.lanes
-	}
-	l.out = append(l.out, f)
-	return l.later(token, delivery), nil
-}
-
-// later reports whether nothing is held of an operation; else Done comes later.
-func (l *fakeLower) later(token uint64, delivery bool) bool {
-	if delivery {
-		return false
-	}
-	if l.lazy {
-		l.unsent = append(l.unsent, token)
-		return false
-	}
-	return true
-}
-
-func (l *fakeLower) Read(local [][]byte, remote []xwire.RMAIov, token uint64) error {
-	if l.full() {
-		return xengine.ErrAgain
-	}
-	if total(local) != ranged(remote) {
-		l.e.t.Fatalf("read of %d bytes into %d", ranged(remote), total(local))
-	}
-	l.pending[token] = append([][]byte(nil), local...)
-	l.out = append(l.out, frame{kind: 'r', ranges: append([]xwire.RMAIov(nil), remote...), token: token, lane: l.pick()})
-	return nil
-}
-
-func (l *fakeLower) Write(local [][]byte, remote []xwire.RMAIov, w Write, token uint64) (bool, error) {
-	if l.full() {
-		return false, xengine.ErrAgain
-	}
-	if total(local) != ranged(remote) {
-		l.e.t.Fatalf("write of %d bytes to %d", total(local), ranged(remote))
-	}
-	var b []byte
-	for _, p := range local {
-		b = append(b, p...)
-	}
-	l.out = append(l.out, frame{kind: 'w', msg: b, ranges: append([]xwire.RMAIov(nil), remote...), w: w, token: token, lane: l.pick()})
-	return l.later(token, w.Delivery), nil
-}
-
-func (l *fakeLower) Expose(local [][]byte, write bool, ranges []xwire.RMAIov) (uint64, error) {
-	if len(ranges) != len(local) {
-		l.e.t.Fatal("ranges")
-	}
-	l.next++
-	h := l.next
-	for i, b := range local {
-		l.next++
-		key := l.next<<8 | 0xee
-		l.exposed[key] = region{b, write}
-		l.handles[h] = append(l.handles[h], key)
-		ranges[i] = xwire.RMAIov{Addr: 0, Len: uint64(len(b)), Key: key}
-	}
-	return h, nil
-}
-
-func (l *fakeLower) Accessed(h uint64) (n uint64) {
-	for _, key := range l.handles[h] {
-		n += l.written[key]
-	}
-	return n
-}
-
-func (l *fakeLower) Conceal(h uint64) {
-	if l.handles[h] == nil {
-		l.e.t.Fatal("concealed twice")
-	}
-	for _, key := range l.handles[h] {
-		delete(l.exposed, key)
-	}
-	delete(l.handles, h)
-}
-
-// memory is what a peer's read or write names.
-func (l *fakeLower) memory(r xwire.RMAIov, write bool) ([]byte, bool) {
-	if x, ok := l.exposed[r.Key]; ok {
-		if x.write != write || r.Addr+r.Len > uint64(len(x.b)) {
-			return nil, false
-		}
-		return x.b[r.Addr : r.Addr+r.Len], true
-	}
-	m, _, no := l.e.Verify(r.Key, r.Addr, r.Len, write)
-	return m, no == 0
-}
-
-func total(iov [][]byte) (n uint64) {
-	for _, b := range iov {
-		n += uint64(len(b))
-	}
-	return n
-}
-
-func ranged(iov []xwire.RMAIov) (n uint64) {
-	for _, v := range iov {
-		n += v.Len
-	}
-	return n
+// Write implements Lower, with the End.
+func (l *lower) Write(local [][]byte, remote []xwire.RMAIov, w Write, token uint64) (bool, error) {
+	return l.Store(local, rma.Frame{Ranges: remote, Data: w.Data, HasData: w.HasData, Delivery: w.Delivery, Token: token})
 }
 
 // end is an endpoint with one peer.
@@ -190,7 +56,7 @@ type end struct {
 	cfg    xengine.Config
 	rx     *xengine.RxContext
 	up     *xengine.Conn
-	low    *fakeLower
+	low    *lower
 	g      *Gateway
 	peer   *end
 	mem    []byte // region 7, read and write
@@ -258,7 +124,7 @@ func newSmallEnd(t testing.TB, name string, cfg *Config, size int) *end {
 	e.rx = xengine.NewRxContext(&e.pool, e)
 	e.up = xengine.NewReady(&e.pool, &e.cfg, e.rx, e, e)
 	e.up.Extended = true
-	e.low = &fakeLower{e: e, pending: map[uint64][][]byte{}, exposed: map[uint64]region{}, handles: map[uint64][]uint64{}, written: map[uint64]uint64{}, room: -1}
+	e.low = newLower(e)
 	e.g = New(cfg, e.up, e, e.low)
 	return e
 }
@@ -269,15 +135,42 @@ func newPair(t testing.TB, cfg Config) (a, b *end) {
 	ca.RemoteConn, cb.RemoteConn = 11, 22
 	a, b = newEnd(t, "a", &ca), newEnd(t, "b", &cb)
 	a.peer, b.peer = b, a
+	a.low.Peer, b.low.Peer = b.low.End, a.low.End
 	return a, b
+}
+
+// Message implements rma.User, as do the following.
+func (e *end) Message(lane int, b []byte) bool { return e.g.Received(lane, b) }
+func (e *end) Finished(token uint64)           { e.g.Done(token, nil) }
+func (e *end) Pump()                           { e.g.Pump() }
+
+func (e *end) Named(r xwire.RMAIov, write bool) []byte {
+	m, _, no := e.Verify(r.Key, r.Addr, r.Len, write)
+	if no != 0 {
+		e.t.Fatalf("%s names %v, which is not exposed", e.peer.name, r)
+	}
+	return m
+}
+
+func (e *end) Written(f *rma.Frame, _ bool) {
+	if f.HasData {
+		e.Completed(&xengine.Completion{Kind: xengine.KindRemoteWrite, HasData: true, Data: f.Data, Len: ranged(f.Ranges)})
+	}
+}
+
+func ranged(iov []xwire.RMAIov) (n uint64) {
+	for _, v := range iov {
+		n += v.Len
+	}
+	return n
 }
 
 // deliver brings the oldest frame of a lane to the peer, and reports whether it could; with several lanes, of the first of which it can.
 func (e *end) deliver() bool {
-	for i := range e.low.lanes + 1 {
+	for i := range e.low.Lanes + 1 {
 		lane := i
 		if e.low.hasty {
-			lane = e.low.lanes - i
+			lane = e.low.Lanes - i
 		}
 		if e.deliverOn(lane) {
 			return true
@@ -287,69 +180,26 @@ func (e *end) deliver() bool {
 }
 
 func (e *end) deliverOn(lane int) bool {
-	at := slices.IndexFunc(e.low.out, func(f frame) bool { return f.lane == lane })
+	at := slices.IndexFunc(e.low.Out, func(f *rma.Frame) bool { return f.Lane == lane })
 	if at < 0 || e.peer.held[lane] {
 		return false
 	}
-	f := e.low.out[at]
-	p := e.peer
-	switch f.kind {
-	case 'm':
-		if !p.g.Received(lane, f.msg) {
-			p.held[lane] = true
-			return false
-		}
-		clear(p.held) // others may have waited for this one
-		if f.w.Delivery {
-			p.low.out = append(p.low.out, frame{kind: 'k', token: f.token, lane: lane})
-		}
-	case 'r':
-		var b []byte
-		for _, r := range f.ranges {
-			m, ok := p.low.memory(r, false)
-			if !ok {
-				e.t.Fatalf("%s reads %v, which is not exposed", e.name, r)
-			}
-			b = append(b, m...)
-		}
-		p.low.out = append(p.low.out, frame{kind: 'a', msg: b, token: f.token, lane: lane})
-	case 'a':
-		local := p.low.pending[f.token]
-		delete(p.low.pending, f.token)
-		for _, m := range local {
-			f.msg = f.msg[copy(m, f.msg):]
-		}
-		p.g.Done(f.token, nil)
-	case 'w':
-		for _, r := range f.ranges {
-			m, ok := p.low.memory(r, true)
-			if !ok {
-				e.t.Fatalf("%s writes %v, which is not exposed", e.name, r)
-			}
-			f.msg = f.msg[copy(m, f.msg):]
-			p.low.written[r.Key] += uint64(len(m))
-			clear(p.held)
-		}
-		if f.w.HasData {
-			p.Completed(&xengine.Completion{Kind: xengine.KindRemoteWrite, HasData: true, Data: f.w.Data, Len: ranged(f.ranges)})
-		}
-		if f.w.Delivery {
-			p.low.out = append(p.low.out, frame{kind: 'k', token: f.token, lane: lane})
-		}
-	case 'k':
-		p.g.Done(f.token, nil)
+	f := e.low.Out[at]
+	if !e.low.Deliver(at) {
+		e.peer.held[lane] = true
+		return false
 	}
-	e.low.out = slices.Delete(e.low.out, at, at+1)
-	p.g.Pump()
+	if f.Kind == rma.Message || f.Kind == rma.Write {
+		clear(e.peer.held) // others may have waited for this one
+	}
 	return true
 }
 
 // sent lets lower need the i-th oldest thing it holds no more.
 func (e *end) sent(i int) {
-	token := e.low.unsent[i]
-	e.low.unsent = append(e.low.unsent[:i], e.low.unsent[i+1:]...)
-	e.g.Done(token, nil)
-	e.g.Pump()
+	f := e.low.unsent[i]
+	e.low.unsent = slices.Delete(e.low.unsent, i, i+1)
+	e.low.Release(f)
 }
 
 // settle moves everything until nothing moves.
@@ -421,13 +271,13 @@ func (e *end) want(events ...string) {
 
 // types lists the types of packets in a lower's queue.
 func (e *end) types() (s []string) {
-	for _, f := range e.low.out {
-		if f.kind != 'm' {
-			s = append(s, string(f.kind))
+	for _, f := range e.low.Out {
+		if f.Kind != rma.Message {
+			s = append(s, string(f.Kind))
 			continue
 		}
 		var p wire.Packet
-		if _, err := p.Parse(f.msg); err != nil {
+		if _, err := p.Parse(f.Bytes()); err != nil {
 			e.t.Fatal(err)
 		}
 		s = append(s, p.Type.String())
@@ -442,7 +292,7 @@ func clean(ends ...*end) {
 		if !e.g.Idle() || !e.up.Idle() {
 			e.t.Fatalf("%s is not idle: gateway %v conn %v", e.name, e.g.Idle(), e.up.Idle())
 		}
-		if len(e.low.exposed) != 0 || len(e.low.handles) != 0 {
+		if e.low.Exposed() != 0 {
 			e.t.Fatalf("%s: memory is still exposed", e.name)
 		}
 		if e.pool.OutTx != 0 || e.pool.OutAtomic != 0 || e.pool.OutUnexp != 0 || e.pool.OutChunks != 0 {

@@ -29,10 +29,10 @@ type notice struct {
 
 // sendNotice sends the oldest notice, and reports whether it could.
 func (g *Gateway) sendNotice() bool {
-	if !g.send(g.control.at(0)) {
+	if !g.send(g.control.At(0)) {
 		return false
 	}
-	g.control.pop()
+	g.control.Drop()
 	return true
 }
 

@@ -52,29 +52,29 @@ type flight struct {
 
 // launch notes that Lower has taken what stands for some of the stream, and reports whether it was copied.
 func (g *Gateway) launch(stream int, ack, done bool) {
-	g.flights.push(flight{stream: stream, ack: ack, done: done})
+	g.flights.Push(flight{stream: stream, ack: ack, done: done})
 	if done {
 		g.land()
 	}
 }
 
 // nextToken is the token of the next flight.
-func (g *Gateway) nextToken() uint64 { return tokFlight | (g.landed+uint64(g.flights.len()))&^tokMask }
+func (g *Gateway) nextToken() uint64 { return tokFlight | (g.landed+uint64(g.flights.Len()))&^tokMask }
 
 // flown notes that Lower needs a part of the stream no more.
 func (g *Gateway) flown(name uint64) {
 	i := (name - g.landed) &^ tokMask
-	if i >= uint64(g.flights.len()) {
+	if i >= uint64(g.flights.Len()) {
 		return
 	}
-	g.flights.at(int(i)).done = true
+	g.flights.At(int(i)).done = true
 	g.land()
 }
 
 // land releases the stream in order.
 func (g *Gateway) land() {
-	for g.flights.len() > 0 && g.flights.at(0).done && g.up.State() == xengine.Connected {
-		f := g.flights.pop()
+	for g.flights.Len() > 0 && g.flights.At(0).done && g.up.State() == xengine.Connected {
+		f := g.flights.Pop()
 		g.landed++
 		g.up.Transmitted(f.stream)
 		if f.ack {

@@ -148,12 +148,12 @@ func TestTraffic(t *testing.T) {
 		cfg.Spread = rapid.Bool().Draw(r, "spread")
 		a, b := newPair(t, cfg)
 		if cfg.Spread {
-			a.low.lanes = rapid.IntRange(1, 3).Draw(r, "lanes")
-			b.low.lanes = a.low.lanes
+			a.low.Lanes = rapid.IntRange(1, 3).Draw(r, "lanes")
+			b.low.Lanes = a.low.Lanes
 			a.low.hasty = rapid.Bool().Draw(r, "hasty")
 			b.low.hasty = a.low.hasty
 		}
-		a.low.lazy, b.low.lazy = rapid.Bool().Draw(r, "lazy a"), rapid.Bool().Draw(r, "lazy b")
+		a.low.Lazy, b.low.Lazy = rapid.Bool().Draw(r, "lazy a"), rapid.Bool().Draw(r, "lazy b")
 		for _, e := range []*end{a, b} {
 			copy(e.mem[64:], pattern(1<<18, 8))
 			e.cfg.TxDepth = 20
@@ -172,7 +172,7 @@ func TestTraffic(t *testing.T) {
 					w.receive(tag)
 				}
 			case 3:
-				w.from.deliverOn(rapid.IntRange(0, w.from.low.lanes).Draw(r, "lane"))
+				w.from.deliverOn(rapid.IntRange(0, w.from.low.Lanes).Draw(r, "lane"))
 			case 4:
 				if n := len(w.from.low.unsent); n > 0 {
 					w.from.sent(rapid.IntRange(0, n-1).Draw(r, "which"))

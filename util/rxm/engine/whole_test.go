@@ -23,7 +23,7 @@ func TestHalf(t *testing.T) {
 	}
 	a.low.room = -1
 	a.g.Pump()
-	if len(a.low.out) != 0 {
+	if len(a.low.Out) != 0 {
 		t.Error("something was sent nevertheless")
 	}
 
@@ -75,7 +75,7 @@ func TestWhole(t *testing.T) {
 			b.postTagged(i, 1, make([]byte, 200000))
 			a.post(i, make([]byte, 16))
 		}
-		a.low.lazy = rapid.Bool().Draw(r, "lazy")
+		a.low.Lazy = rapid.Bool().Draw(r, "lazy")
 		n := uint64(0)
 		for range rapid.IntRange(1, 50).Draw(r, "steps") {
 			switch rapid.IntRange(0, 4).Draw(r, "what") {

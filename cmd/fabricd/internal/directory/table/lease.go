@@ -1,11 +1,11 @@
 package table
 
 import (
-	"container/heap"
 	"fmt"
 	"time"
 
 	"gofabric/cmd/fabricd/internal/directory/store"
+	"gofabric/internal/queue"
 )
 
 // lease is a time that entries share.
@@ -15,22 +15,26 @@ type lease struct {
 	ttl     time.Duration
 	expires time.Time
 	entries map[*store.Entry]struct{} // never empty
-	index   int                       // in the heap
+	place   queue.Place               // in leases.byEnd
 }
 
-// leases are all that live: by id, and as a heap by their end.
+// leases are all that live: by id, and by their end.
 type leases struct {
-	byID map[string]*lease
-	heap byEnd
+	byID  map[string]*lease
+	byEnd queue.Heap[time.Duration, *lease] // after epoch
+	epoch time.Time                         // when the first one began
 }
 
 // hold adds an entry to its lease, which begins now if it is new.
 func (s *leases) hold(e *store.Entry, now time.Time) {
 	l := s.byID[e.Lease]
 	if l == nil {
-		l = &lease{id: e.Lease, uid: e.UID, ttl: e.TTL, expires: now.Add(e.TTL), entries: map[*store.Entry]struct{}{}}
+		l = &lease{id: e.Lease, uid: e.UID, ttl: e.TTL, entries: map[*store.Entry]struct{}{}}
 		s.byID[e.Lease] = l
-		heap.Push(&s.heap, l)
+		if s.epoch.IsZero() {
+			s.epoch = now
+		}
+		s.set(l, now.Add(e.TTL))
 	}
 	l.entries[e] = struct{}{}
 }
@@ -43,7 +47,7 @@ func (s *leases) drop(e *store.Entry) {
 	}
 	delete(l.entries, e)
 	if len(l.entries) == 0 {
-		heap.Remove(&s.heap, l.index)
+		s.byEnd.Remove(l.place)
 		delete(s.byID, l.id)
 	}
 }
@@ -63,7 +67,7 @@ func (t *Table) Renew(now time.Time, who store.Caller, id string) (time.Time, er
 
 func (s *leases) set(l *lease, expires time.Time) {
 	l.expires = expires
-	heap.Fix(&s.heap, l.index)
+	s.byEnd.Set(expires.Sub(s.epoch), l, &l.place)
 }
 
 // Restart gives every lease its whole time, and at least grace, from now: nobody could renew while the daemon was away.
@@ -75,44 +79,22 @@ func (t *Table) Restart(now time.Time, grace time.Duration) {
 
 // Next returns when the next lease ends; zero if there is none.
 func (t *Table) Next() time.Time {
-	if len(t.leases.heap) == 0 {
+	if t.leases.byEnd.Len() == 0 {
 		return time.Time{}
 	}
-	return t.leases.heap[0].expires
+	return t.leases.byEnd.Min().expires
 }
 
 // Expire removes entries whose leases ended, at most limit leases at once, and returns the changes.
 func (t *Table) Expire(now time.Time, limit int) (events []store.Event) {
 	for range limit {
-		if len(t.leases.heap) == 0 || t.leases.heap[0].expires.After(now) {
+		if t.leases.byEnd.Len() == 0 || t.leases.byEnd.Min().expires.After(now) {
 			break
 		}
-		l := t.leases.heap[0]
+		l := t.leases.byEnd.Min()
 		for e := range l.entries { // the last one removes the lease
 			events = append(events, t.end(now, e, store.Expired))
 		}
 	}
 	return events
-}
-
-// byEnd is a heap.Interface.
-type byEnd []*lease
-
-func (h byEnd) Len() int           { return len(h) }
-func (h byEnd) Less(i, j int) bool { return h[i].expires.Before(h[j].expires) }
-func (h byEnd) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-func (h *byEnd) Push(x any) {
-	l := x.(*lease)
-	l.index = len(*h)
-	*h = append(*h, l)
-}
-func (h *byEnd) Pop() any {
-	last := len(*h) - 1
-	l := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return l
 }

@@ -285,7 +285,7 @@ func same(t *rapid.T, a, b *Table) {
 	}) {
 		t.Fatalf("%d entries, again %d", len(x), len(y))
 	}
-	if a.total != b.total || len(a.leases.byID) != len(b.leases.byID) || len(a.leases.heap) != len(b.leases.heap) {
+	if a.total != b.total || len(a.leases.byID) != len(b.leases.byID) || a.leases.byEnd.Len() != b.leases.byEnd.Len() {
 		t.Fatalf("usage %+v, again %+v; leases %d, %d", a.total, b.total, len(a.leases.byID), len(b.leases.byID))
 	}
 	if !maps.EqualFunc(a.users, b.users, func(p, q *store.Usage) bool { return *p == *q }) {

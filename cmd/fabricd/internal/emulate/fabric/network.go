@@ -6,6 +6,7 @@ import (
 	"gofabric/cmd/fabricd/internal/emulate/link"
 	"gofabric/cmd/fabricd/internal/emulate/topology"
 	"gofabric/internal/mono"
+	"gofabric/internal/queue"
 )
 
 // frameOverhead is what a frame has around its payload: Ethernet's header with a VLAN's tag.
@@ -22,9 +23,8 @@ type network struct {
 
 	now     mono.Time
 	pool    pool
-	way     heap
-	turn    uint64
-	holding []*pipe // whose links hold frames back
+	way     queue.Heap[mono.Time, *link.Frame] // frames that have not arrived
+	holding []*pipe                            // whose links hold frames back
 
 	deliver func(face int, b []byte) bool // hands a frame to a node; false: it had no room
 }
@@ -100,12 +100,12 @@ func (n *network) change(now mono.Time, p *pipe, f link.Faults) {
 	if again == nil {
 		return
 	}
-	for _, f := range n.way {
+	n.way.Rekey(func(f *link.Frame) mono.Time {
 		if f.Way == p.number {
 			f.Retime(again)
 		}
-	}
-	n.way.order()
+		return f.At
+	})
 }
 
 // back is the other direction of p.
@@ -148,9 +148,7 @@ func (n *network) Deliver(f *link.Frame) {
 		n.arrive(f)
 		return
 	}
-	n.turn++
-	f.Turn = n.turn
-	n.way.push(f)
+	n.way.Push(f.At, f)
 }
 
 // Copy is called by links.
@@ -188,8 +186,8 @@ func (n *network) arrive(f *link.Frame) {
 // advance has happen what is due.
 func (n *network) advance(now mono.Time) {
 	n.now = now
-	for len(n.way) > 0 && n.way[0].At <= now {
-		n.arrive(n.way.pop())
+	for n.way.Len() > 0 && n.way.MinKey() <= now {
+		n.arrive(n.way.Pop())
 	}
 	for i := 0; i < len(n.holding); i++ { // it grows when a frame goes on to a link that holds it back too
 		if p := n.holding[i]; p.link.Deadline() <= now {
@@ -205,8 +203,8 @@ func (n *network) advance(now mono.Time) {
 // deadline is when advance has something to do.
 func (n *network) deadline() mono.Time {
 	at := mono.Never
-	if len(n.way) > 0 {
-		at = n.way[0].At
+	if n.way.Len() > 0 {
+		at = n.way.MinKey()
 	}
 	for _, p := range n.holding {
 		at = min(at, p.link.Deadline())

@@ -318,8 +318,8 @@ func TestTime(t *testing.T) {
 	for range room + 10 {
 		l.put("a/eth0", macOf(0), macOf(1), 0)
 	}
-	if s := l.pipes[0].link.Stats(l.now); s.Dropped != 10 || len(l.way) != room {
-		t.Errorf("%d are on the way, %+v", len(l.way), s)
+	if s := l.pipes[0].link.Stats(l.now); s.Dropped != 10 || l.way.Len() != room {
+		t.Errorf("%d are on the way, %+v", l.way.Len(), s)
 	}
 	l.rest()
 }

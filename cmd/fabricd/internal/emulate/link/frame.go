@@ -9,9 +9,8 @@ type Frame struct {
 	At   mono.Time // when it arrives at the far end
 
 	// For the Out.
-	From int    // who sent it
-	Way  int    // which link it is on
-	Turn uint64 // among frames of the same At
+	From int // who sent it
+	Way  int // which link it is on
 }
 
 // Retime has a frame leave the line at another time, and arrive as much earlier or later.

@@ -1,16 +1,11 @@
-package sim
+package network
 
 import (
 	"fmt"
 	"math/rand/v2"
-)
 
-// event is something to do at a time; events at the same time happen in the order in which they were scheduled.
-type event struct {
-	at  int64
-	seq uint64
-	do  func()
-}
+	"gofabric/internal/queue"
+)
 
 // Sched is the one event queue, with virtual time in nanoseconds, the only source of randomness, and the trace.
 type Sched struct {
@@ -19,8 +14,7 @@ type Sched struct {
 	Hash uint64 // FNV-1a of the trace
 	Log  func(string)
 
-	heap []event
-	seq  uint64
+	events queue.Heap[int64, func()] // by time
 }
 
 // NewSched starts at time 1: engines take 0 for no time.
@@ -31,50 +25,24 @@ func NewSched(seed uint64) *Sched {
 // Chance is true with a probability of n in 100.
 func (s *Sched) Chance(n int) bool { return s.IntN(100) < n }
 
-// After schedules do.
-func (s *Sched) After(delay int64, do func()) {
-	s.heap = append(s.heap, event{s.Now + delay, s.seq, do})
-	s.seq++
-	h := s.heap
-	for i := len(h) - 1; i > 0; {
-		p := (i - 1) / 2
-		if !h[i].before(h[p]) {
-			break
-		}
-		h[i], h[p] = h[p], h[i]
-		i = p
+// After schedules do. What is scheduled for the same time happens in the order in which it was scheduled.
+func (s *Sched) After(delay int64, do func()) { s.events.Push(s.Now+delay, do) }
+
+// Next is when the next event happens; false: there is none.
+func (s *Sched) Next() (at int64, ok bool) {
+	if s.events.Len() == 0 {
+		return 0, false
 	}
+	return s.events.MinKey(), true
 }
 
-func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
-
-// Step makes the next event happen, and is false when there is none.
+// Step makes the next event happen, now if its time has passed, and is false when there is none.
 func (s *Sched) Step() bool {
-	h := s.heap
-	if len(h) == 0 {
+	if s.events.Len() == 0 {
 		return false
 	}
-	e, last := h[0], len(h)-1
-	h[0] = h[last]
-	h[last] = event{}
-	h = h[:last]
-	s.heap = h
-	for i := 0; ; {
-		c := 2*i + 1
-		if c >= last {
-			break
-		}
-		if c+1 < last && h[c+1].before(h[c]) {
-			c++
-		}
-		if !h[c].before(h[i]) {
-			break
-		}
-		h[i], h[c] = h[c], h[i]
-		i = c
-	}
-	s.Now = e.at
-	e.do()
+	s.Now = max(s.Now, s.events.MinKey())
+	s.events.Pop()()
 	return true
 }
 

@@ -1,32 +1,5 @@
 package engine
 
-// fifo is a queue that keeps its memory.
-type fifo[T any] struct {
-	q    []T
-	head int
-}
-
-func (f *fifo[T]) len() int { return len(f.q) - f.head }
-
-func (f *fifo[T]) push(v T) {
-	if f.head > 16 && f.head*2 > len(f.q) {
-		f.q = f.q[:copy(f.q, f.q[f.head:])]
-		f.head = 0
-	}
-	f.q = append(f.q, v)
-}
-
-// at is the i-th oldest value; there must be so many.
-func (f *fifo[T]) at(i int) *T { return &f.q[f.head+i] }
-
-func (f *fifo[T]) pop() T {
-	v := f.q[f.head]
-	if f.head++; f.head == len(f.q) {
-		f.q, f.head = f.q[:0], 0
-	}
-	return v
-}
-
 // slots holds values under small numbers that are used again. The numbers carry a generation, so that a name for a value that is gone is known as such.
 type slots[T any] struct {
 	s    []slot[T]
