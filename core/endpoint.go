@@ -32,6 +32,14 @@ func (e *Endpoint) driver() any {
 // Driver is what the endpoint stands on.
 func (e *Endpoint) Driver() EndpointDriver { return e.d }
 
+// String says what the endpoint has to work with and how it uses that, where its provider tells: a datagram endpoint with AF_XDP does.
+func (e *Endpoint) String() string {
+	if s, ok := e.d.(interface{ String() string }); ok {
+		return s.String()
+	}
+	return ""
+}
+
 // Close closes the endpoint (fi_close(3)).
 func (e *Endpoint) Close() error { return e.d.Close() }
 

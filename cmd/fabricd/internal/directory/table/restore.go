@@ -9,6 +9,9 @@ import (
 // Replaced is what a change took the place of.
 type Replaced struct{ old, by *store.Entry }
 
+// Old is the entry that was replaced; nil if there was none.
+func (r *Replaced) Old() *store.Entry { return r.old }
+
 // Replaced returns what the changes since the last call replaced, in their order.
 func (t *Table) Replaced() []Replaced {
 	r := t.replaced
