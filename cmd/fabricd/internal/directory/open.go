@@ -12,7 +12,6 @@ import (
 
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/cmd/fabricd/internal/directory/cluster"
-	"gofabric/cmd/fabricd/internal/directory/disk"
 	"gofabric/cmd/fabricd/internal/directory/local"
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
@@ -24,10 +23,7 @@ func open(ctx context.Context, c *daemon.Config, log *slog.Logger) (store.Store,
 	}
 	o := local.Options{Limits: limits(c), Grace: c.LeaseGrace, Log: log}
 	if c.StateDir != "off" {
-		var err error
-		if o.Folder, err = disk.Open(filepath.Join(c.StateDir, "directory")); err != nil {
-			return nil, fmt.Errorf("the directory: %w", err)
-		}
+		o.Folder = filepath.Join(c.StateDir, "directory")
 	}
 	return local.Open(o)
 }

@@ -2,7 +2,6 @@ package directory
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,7 +36,7 @@ func (p *Part) Start(ctx context.Context, s *daemon.Site) (err error) {
 	}
 	p.routes(s.Mux)
 	s.Metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "fabricd_directory_writable", Help: "1 if the directory takes changes, 0 if its disk, or etcd, does not."}, func() float64 {
-		if err := p.Trouble(); err != nil && !errors.Is(err, store.ErrOldLogs) {
+		if p.Trouble() != nil {
 			return 0
 		}
 		return 1

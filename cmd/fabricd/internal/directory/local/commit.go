@@ -9,8 +9,6 @@ import (
 
 // commit writes batches until the store closes, and then the last one.
 func (s *Store) commit() {
-	snapshots := s.snapshots
-	defer snapshots.wait()
 	var repair, tidy pause
 	if s.refusing() { // from the start
 		repair.begin()
@@ -21,20 +19,17 @@ func (s *Store) commit() {
 			if !s.write() {
 				repair.begin()
 			}
-			snapshots.consider()
-			if snapshots.failed() {
+			if s.file != nil && s.file.wasteful() {
 				tidy.begin()
 			}
 		case <-tidy.over():
-			if snapshots.again() {
-				tidy.again()
-			} else {
+			if s.tidy() {
 				tidy.end()
+			} else {
+				tidy.again()
 			}
 		case <-repair.over():
-			snapshots.wait()
 			if s.repair() {
-				snapshots.becomeWritten()
 				repair.end()
 			} else {
 				repair.again()
@@ -56,8 +51,8 @@ func (s *Store) write() bool {
 	}
 	s.batch, s.last = newBatch(), b
 	s.mu.Unlock()
-	if s.journal != nil {
-		if err := s.journal.Append(recordsOf(b.events)); err != nil {
+	if s.file != nil {
+		if err := s.file.append(b.events, b.replaced); err != nil {
 			s.becomeFailed(b, err)
 			return false
 		}
@@ -67,12 +62,16 @@ func (s *Store) write() bool {
 	return true
 }
 
-func recordsOf(events []store.Event) [][]byte {
-	records := make([][]byte, len(events))
-	for i := range events {
-		records[i] = store.AppendRecord(nil, &events[i])
+// tidy makes the file smaller, and reports whether that is done, or need not be any more. If it fails the file goes on as it is.
+func (s *Store) tidy() bool {
+	if s.refusing() || !s.file.wasteful() {
+		return true
 	}
-	return records
+	err := s.file.shrink()
+	if err != nil {
+		s.opt.Log.Warn("the directory's file stays larger than it has to be", "error", err)
+	}
+	return err == nil
 }
 
 // becomeFailed takes back what could not be written, and refuses changes until repair succeeds. Everything else goes on: what is in memory is again what was
@@ -106,7 +105,7 @@ func (s *Store) repair() bool {
 	s.mu.Lock()
 	all, revision := s.table.All(), s.table.Revision()
 	s.mu.Unlock()
-	err := s.journal.Restart(snapshotOf(all, revision))
+	err := s.file.rewrite(all, revision)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {

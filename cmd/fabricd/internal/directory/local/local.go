@@ -8,31 +8,25 @@ import (
 	"sync"
 	"time"
 
-	"gofabric/cmd/fabricd/internal/directory/disk"
 	"gofabric/cmd/fabricd/internal/directory/feed"
-	"gofabric/cmd/fabricd/internal/directory/journal"
 	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/cmd/fabricd/internal/directory/table"
 )
 
 // Options of a store.
 type Options struct {
-	Folder disk.Folder // of the journal, which Close closes; nil keeps everything in memory only
+	Folder string // of the file; "" keeps everything in memory only
 	Limits store.Limits
 	Grace  time.Duration // the least time that leases have after a restart
 	Log    *slog.Logger
-
-	snapshotMin int64 // bytes of log below which a snapshot is not worth the trouble; 0: as usual
 }
 
 // Store is a store.Store of one node. Changes are made in memory at once, so that the next one is judged by them; they are acknowledged and told when they are
 // on disk. Those that come while the disk is busy go to it together.
 type Store struct {
-	opt     Options
-	journal *journal.Journal // used by the committer only, but for Size
-	feed    *feed.Feed
-
-	snapshots *snapshots
+	opt  Options
+	file *file // used by the committer only
+	feed *feed.Feed
 
 	mu      sync.Mutex
 	table   *table.Table
@@ -76,9 +70,6 @@ func (b *batch) add(events []store.Event, replaced []table.Replaced) {
 // Open reads what there was.
 func Open(opt Options) (*Store, error) {
 	now := time.Now()
-	if opt.snapshotMin == 0 {
-		opt.snapshotMin = snapshotMin
-	}
 	s := &Store{
 		opt:    opt,
 		table:  table.New(opt.Limits),
@@ -88,52 +79,53 @@ func Open(opt Options) (*Store, error) {
 		leases: make(chan struct{}, 1),
 		done:   make(chan struct{}),
 	}
-	s.snapshots = newSnapshots(s)
 	var history []store.Event
-	if opt.Folder == nil { // another memory each time: what an earlier one has told is not this one's history
+	if opt.Folder == "" { // another memory each time: what an earlier one has told is not this one's history
 		s.table.Begin(uint64(now.UnixMicro()))
 	} else {
 		var err error
 		if history, err = s.read(now); err != nil {
-			return nil, errors.Join(fmt.Errorf("the directory in %s: %w", opt.Folder, err), opt.Folder.Close())
+			return nil, fmt.Errorf("the directory in %s: %w", opt.Folder, err)
 		}
 	}
 	s.table.Restart(now, opt.Grace)
 	s.feed = begin(history, s.table.Revision())
-	if s.journal != nil && s.journal.Unbegun() != nil {
-		s.err = s.cannotWrite(s.journal.Unbegun())
-		opt.Log.Error("the directory takes no changes until it can be written", "error", s.journal.Unbegun())
-	}
 	s.work.Go(s.commit)
 	s.work.Go(s.expire)
 	return s, nil
 }
 
-// read fills the table with what the journal has, and returns its last changes.
+// read fills the table with what the file has, and returns its last changes. That the disk takes nothing is no reason not to show
+// what there is.
 func (s *Store) read(now time.Time) (history []store.Event, err error) {
-	s.journal, err = journal.Open(s.opt.Folder, func(record []byte, logged bool) error {
-		e, err := store.ParseRecord(record)
-		if err != nil {
-			return err
-		}
-		if at := s.table.Revision(); logged && e.Revision > at+1 {
-			return fmt.Errorf("%w: revision %d comes behind %d", journal.ErrDamaged, e.Revision, at)
-		}
+	f, err := openFile(s.opt.Folder)
+	if err != nil {
+		return nil, err
+	}
+	found, err := f.read(func(e store.Event) {
 		s.table.Apply(now, e)
 		history = remember(history, e)
-		return nil
 	})
-	return history, err
+	if err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	s.file = f
+	if found {
+		s.table.Begin(f.state.revision)
+		f.live(s.table.All())
+		err = f.settle()
+	} else {
+		err = f.rewrite(nil, 0)
+	}
+	if err != nil {
+		s.err = s.cannotWrite(err)
+		s.opt.Log.Error("the directory takes no changes until it can be written", "error", err)
+	}
+	return history, nil
 }
 
-// recall bounds how many changes from the journal a restarted daemon can tell again.
-const recall = 8192
-
-// remember keeps the last changes that stand in the logs without a gap. A snapshot's entries are no changes; what ends it says so.
+// remember keeps the last changes between which none is missing.
 func remember(history []store.Event, e store.Event) []store.Event {
-	if endsSnapshot(&e) {
-		return nil
-	}
 	if n := len(history); n > 0 && history[n-1].Revision+1 != e.Revision {
 		history = history[:0]
 	}
@@ -310,12 +302,8 @@ func (s *Store) Usage() store.Usage {
 // Trouble is store.Store's.
 func (s *Store) Trouble() error {
 	s.mu.Lock()
-	err := s.err
-	s.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return s.snapshots.trouble()
+	defer s.mu.Unlock()
+	return s.err
 }
 
 // SetLimits is store.Store's.
@@ -337,8 +325,8 @@ func (s *Store) Close() error {
 	close(s.done)
 	s.work.Wait()
 	s.feed.Close(fmt.Errorf("%w: fabricd ends", store.ErrDown))
-	if s.journal == nil {
+	if s.file == nil {
 		return nil
 	}
-	return errors.Join(s.journal.Close(), s.opt.Folder.Close())
+	return s.file.close()
 }

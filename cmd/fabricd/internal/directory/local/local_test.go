@@ -8,21 +8,26 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
-	"gofabric/cmd/fabricd/internal/directory/disk"
-	"gofabric/cmd/fabricd/internal/directory/disk/paper"
 	"gofabric/cmd/fabricd/internal/directory/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if asVictim() {
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var (
 	root  = store.Caller{All: true}
@@ -31,7 +36,7 @@ var (
 
 func open(t *testing.T, dir string) *Store {
 	t.Helper()
-	s, err := Open(Options{Folder: folder(t, dir), Grace: 30 * time.Second, Log: slog.New(slog.DiscardHandler)})
+	s, err := Open(Options{Folder: dir, Grace: 30 * time.Second, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,112 +44,31 @@ func open(t *testing.T, dir string) *Store {
 	return s
 }
 
-// folder opens a folder of the system's; none, if dir is "".
-func folder(t testing.TB, dir string) disk.Folder {
-	t.Helper()
-	if dir == "" {
-		return nil
-	}
-	f, err := disk.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
 func name(i int, ttl time.Duration) store.Request {
 	return store.Request{Kind: store.Names, Key: fmt.Sprint("job/", i), Value: fmt.Appendf(nil, "10.0.0.1:%d", i), TTL: ttl}
 }
 
-// TestRestart copies the folder while eight writers are at work, as if the machine ended there: what was acknowledged before the copy is in it.
-func TestRestart(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	var mu sync.Mutex
-	acknowledged := map[string]uint64{}
-	var writers sync.WaitGroup
-	ctx, cancel := context.WithCancel(t.Context())
-	for w := range 8 {
-		writers.Go(func() {
-			for i := 0; i < 500 && ctx.Err() == nil; i++ { // less than calls for a snapshot, whose files a copy could miss
-				e, err := s.Put(t.Context(), alice, name(i*8+w, time.Hour))
-				if err != nil {
+// putAll makes n changes, many at a time.
+func putAll(t *testing.T, s *Store, n int, request func(i int) store.Request) {
+	t.Helper()
+	var callers sync.WaitGroup
+	next := make(chan int)
+	for range 64 {
+		callers.Go(func() {
+			for i := range next {
+				if _, err := s.Put(t.Context(), alice, request(i)); err != nil {
 					t.Error(err)
-					return
 				}
-				mu.Lock()
-				acknowledged[e.Key] = e.Revision
-				mu.Unlock()
 			}
 		})
 	}
-	for range 5 {
-		mu.Lock()
-		want := len(acknowledged) + 100
-		mu.Unlock()
-		for n := 0; n < want && n < 4000; {
-			mu.Lock()
-			n = len(acknowledged)
-			mu.Unlock()
-			time.Sleep(time.Millisecond) // until the writers have come further
-		}
-		mu.Lock()
-		before := map[string]uint64{}
-		for k, r := range acknowledged {
-			before[k] = r
-		}
-		mu.Unlock()
-		crashed := t.TempDir()
-		if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
-		again := open(t, crashed)
-		for k, r := range before {
-			if e, err := again.Get(t.Context(), root, store.Names, k); err != nil || e.Revision < r || e.Lease == "" {
-				t.Fatalf("%s, acknowledged at revision %d, is %+v, %v", k, r, e, err)
-			}
-		}
-		again.Close()
+	for i := range n {
+		next <- i
 	}
-	cancel()
-	writers.Wait()
-}
-
-// TestSnapshots: enough is written for several snapshots, which a restart needs.
-func TestSnapshots(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	value := make([]byte, store.MaxValue)
-	for i := range 80 {
-		_, err := s.Put(t.Context(), alice, store.Request{Kind: store.Values, Key: fmt.Sprint(i % 3), Value: value})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	last, err := s.Delete(t.Context(), alice, store.Values, "0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	if found, _ := filepath.Glob(filepath.Join(dir, "snapshot-*")); len(found) == 0 {
-		t.Error("no snapshot was written")
-	}
-	size := int64(0)
-	files, _ := filepath.Glob(filepath.Join(dir, "*"))
-	for _, f := range files {
-		info, err := os.Stat(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		size += info.Size()
-	}
-	if size > 16<<20 {
-		t.Errorf("the folder has %d bytes for 512 KiB of values", size)
-	}
-	s = open(t, dir)
-	list, err := s.List(t.Context(), root, store.Values, "", "", 10)
-	if err != nil || len(list.Entries) != 2 || list.Revision != last {
-		t.Errorf("after a restart: %d entries at revision %d, want 2 at %d; %v", len(list.Entries), list.Revision, last, err)
+	close(next)
+	callers.Wait()
+	if t.Failed() {
+		t.FailNow()
 	}
 }
 
@@ -196,19 +120,15 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// full lets no file of this process become longer than the log in dir and a few bytes, as a full disk would; the function it returns makes room again.
-func full(t *testing.T, dir string) (room func()) {
+// full lets this process write to no file beyond a page, as a full disk would; the function it returns makes room again.
+func full(t *testing.T) (room func()) {
 	t.Helper()
-	log, err := os.Stat(filepath.Join(dir, "log-0000000000000001"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	signal.Ignore(unix.SIGXFSZ) // or it ends the process, setrlimit(2)
 	var had unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &had); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(log.Size()) + 4, Max: had.Max}); err != nil {
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: pageSize, Max: had.Max}); err != nil {
 		t.Fatal(err)
 	}
 	room = sync.OnceFunc(func() {
@@ -241,7 +161,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	usage := s.Usage()
-	room := full(t, dir) // a part of a change fits, and no snapshot
+	room := full(t)
 	for range 3 {
 		if _, err := s.Put(t.Context(), alice, name(9, time.Hour)); !errors.Is(err, store.ErrDown) {
 			t.Errorf("put with a full disk: %v", err)
@@ -268,15 +188,7 @@ func TestDiskFull(t *testing.T) {
 	mustHave(t, s, acknowledged)
 	room()
 	acknowledged = append(acknowledged, "job/5")
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // until it is tried again
-		_, err := s.Put(t.Context(), alice, name(5, time.Hour))
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, store.ErrDown) || time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
+	untilTaken(t, s, name(5, time.Hour))
 	if err := s.Trouble(); err != nil {
 		t.Errorf("still in trouble: %v", err)
 	}
@@ -287,99 +199,102 @@ func TestDiskFull(t *testing.T) {
 	mustHave(t, open(t, dir), acknowledged)
 }
 
-// old is a disk that has no more logs than one.
-type old struct {
-	*paper.Disk
-	asked *int
-}
-
-func (d old) Create(name string) (disk.File, error) {
-	if *d.asked++; *d.asked > 1 {
-		return nil, unix.ENOSPC
-	}
-	return d.Disk.Create(name)
-}
-
-// TestNoNewLog: where no new log can be begun the old one goes on, and a new one is tried when that has grown, not with every change.
-func TestNoNewLog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := old{paper.New(1), new(int)}
-		s, err := Open(Options{Folder: d, Log: slog.New(slog.DiscardHandler), snapshotMin: 5000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 1000 {
-			if _, err := s.Put(t.Context(), alice, name(1, 0)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		size := s.journal.Size()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		if most := 1 + int(size/5000); *d.asked < 2 || *d.asked > most {
-			t.Errorf("%d logs were tried for %d bytes, want 2 to %d", *d.asked, size, most)
-		}
-	})
-}
-
-// stuck is a disk that takes nothing until it is let go.
-type stuck struct {
-	*paper.Disk
-	hold chan struct{}
-}
-
-func (d stuck) Create(name string) (disk.File, error) {
-	f, err := d.Disk.Create(name)
-	return stuckFile{f, d.hold}, err
-}
-
-type stuckFile struct {
-	disk.File
-	hold chan struct{}
-}
-
-func (f stuckFile) Write(b []byte) (int, error) {
-	if len(b) > 100 { // not the beginning of a log
-		<-f.hold
-	}
-	return f.File.Write(b)
-}
-
-// TestStuck: on a disk that takes for ever, callers are told so after their time, and what they leave behind has a bound; when it goes on, so does everything.
+// TestStuck: on a disk that takes for ever, callers are told so after their time, and what they leave behind has a bound; when it goes
+// on, so does everything, in one transaction for all that has gathered.
 func TestStuck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := stuck{paper.New(1), make(chan struct{})}
-		s, err := Open(Options{Folder: d, Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
+	s := open(t, t.TempDir())
+	value := make([]byte, store.MaxValue)
+	put := func(patience time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		_, err := s.Put(ctx, alice, store.Request{Kind: store.Values, Key: "job", Value: value})
+		return err
+	}
+	stuck, err := s.file.db.Begin(true) // bbolt has one at a time
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := stuck.ID()
+	for range 2 * maxWaiting / len(value) {
+		if err := put(100 * time.Microsecond); !errors.Is(err, store.ErrDown) {
+			t.Fatalf("the disk is stuck: %v", err)
+		}
+	}
+	s.mu.Lock()
+	if n := s.batch.bytes; n < maxWaiting || n > maxWaiting+2*store.MaxValue {
+		t.Errorf("%d bytes wait for the disk", n)
+	}
+	s.mu.Unlock()
+	if err := stuck.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	for err := put(time.Minute); err != nil; err = put(time.Minute) { // until what waits is written
+		if !errors.Is(err, store.ErrDown) {
 			t.Fatal(err)
-		}
-		value := make([]byte, store.MaxValue)
-		put := func() error {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			_, err := s.Put(ctx, alice, store.Request{Kind: store.Values, Key: "job", Value: value})
-			return err
-		}
-		for range 2 * maxWaiting / len(value) {
-			if err := put(); !errors.Is(err, store.ErrDown) {
-				t.Fatalf("the disk is stuck: %v", err)
-			}
 		}
 		s.mu.Lock()
-		if n := s.batch.bytes; n < maxWaiting || n > maxWaiting+2*store.MaxValue {
-			t.Errorf("%d bytes wait for the disk", n)
-		}
+		b := s.last
 		s.mu.Unlock()
-		close(d.hold)
-		synctest.Wait()
-		if err := put(); err != nil {
-			t.Errorf("the disk goes on: %v", err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+		<-b.done
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := transactions(t, s.opt.Folder) - uint64(before); n > 4 {
+		t.Errorf("%d transactions", n)
+	}
+}
+
+// transactions is how many there were in a file that is not open.
+func transactions(t *testing.T, dir string) (n uint64) {
+	t.Helper()
+	db, err := bbolt.Open(filepath.Join(dir, dbName), 0, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.View(func(tx *bbolt.Tx) error { n = uint64(tx.ID()); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestTogether: many changes that come while the disk is busy go to it in one transaction, and each is acknowledged.
+func TestTogether(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	busy, err := s.file.db.Begin(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := uint64(busy.ID()) - 1
+	const n = 500
+	var callers sync.WaitGroup
+	for i := range n {
+		callers.Go(func() {
+			if _, err := s.Put(t.Context(), alice, name(i, time.Hour)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for decided := uint64(0); decided < n; runtime.Gosched() { // until all wait for the disk
+		s.mu.Lock()
+		decided = s.table.Revision()
+		s.mu.Unlock()
+	}
+	if err := busy.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	callers.Wait()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := transactions(t, dir) - before; took < 1 || took > 2 { // one may have begun before the others came
+		t.Errorf("%d changes took %d transactions", n, took)
+	}
+	if list, err := open(t, dir).List(t.Context(), root, store.Names, "", "", 2*n); err != nil || len(list.Entries) != n {
+		t.Errorf("%d entries, %v", len(list.Entries), err)
+	}
 }
 
 func mustHave(t *testing.T, s *Store, want []string) {
@@ -395,7 +310,7 @@ func mustHave(t *testing.T, s *Store, want []string) {
 }
 
 func BenchmarkPut(b *testing.B) {
-	s, err := Open(Options{Folder: folder(b, b.TempDir()), Log: slog.New(slog.DiscardHandler)})
+	s, err := Open(Options{Folder: b.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,7 +13,6 @@ var (
 	ErrCompacted = errors.New("history no longer has what came after that revision")
 	ErrInvalid   = errors.New("invalid")
 	ErrDown      = errors.New("the directory cannot be reached")
-	ErrOldLogs   = errors.New("old logs stay, which take room and time at a start") // a trouble that stops nothing
 )
 
 // NotReached is the error for a watch from a revision that a directory has not come to.

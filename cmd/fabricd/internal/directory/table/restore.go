@@ -9,6 +9,14 @@ import (
 // Replaced is what a change took the place of.
 type Replaced struct{ old, by *store.Entry }
 
+// Revision is that of the entry which was replaced; 0 if there was none.
+func (r *Replaced) Revision() uint64 {
+	if r.old == nil {
+		return 0
+	}
+	return r.old.Revision
+}
+
 // Replaced returns what the changes since the last call replaced, in their order.
 func (t *Table) Replaced() []Replaced {
 	r := t.replaced

@@ -101,7 +101,7 @@ func (t *Table) List(now time.Time, who store.Caller, k store.Kind, prefix, afte
 	return list
 }
 
-// Put makes or replaces an entry, and returns it with the change for the journal.
+// Put makes or replaces an entry, and returns it with the change for the disk.
 func (t *Table) Put(now time.Time, who store.Caller, r store.Request) (store.Entry, store.Event, error) {
 	old, replaces := t.tree.Get(&store.Entry{Kind: r.Kind, Key: r.Key})
 	if replaces && !who.May(old.UID) && !t.ended(old, now) {
@@ -183,7 +183,7 @@ func (t *Table) end(now time.Time, e *store.Entry, why store.EventType) store.Ev
 	return event
 }
 
-// Apply makes a change happen that was read from the journal, and is not to be taken back.
+// Apply makes a change happen that was read from disk, and is not to be taken back.
 func (t *Table) Apply(now time.Time, ev store.Event) {
 	t.apply(now, ev)
 	t.replaced = t.replaced[:0]
@@ -228,7 +228,7 @@ func (t *Table) account(e *store.Entry, sign int64) {
 	}
 }
 
-// All returns every entry; entries do not change, so that a snapshot can be written while the table goes on.
+// All returns every entry; entries do not change, so that they can be written while the table goes on.
 func (t *Table) All() []*store.Entry {
 	all := make([]*store.Entry, 0, t.tree.Len())
 	t.tree.Ascend(func(e *store.Entry) bool { all = append(all, e); return true })

@@ -1,0 +1,249 @@
+package local
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"gofabric/cmd/fabricd/internal/directory/store"
+	"gofabric/cmd/fabricd/internal/directory/table"
+)
+
+// The file has two buckets. In changes stand, by their revision (8 bytes, big-endian), a record of each entry and of each of the last
+// recall changes, whatever they were; a CRC-32C ends it. What stands there in order is what a table is made from at start, and the last
+// of it what watchers are told again. In state stands what else there must be, so that a change which is missing is noticed.
+var (
+	changesBucket = []byte("changes")
+	stateBucket   = []byte("state")
+	stateKey      = []byte("1") // the version of all this
+)
+
+// recall is how many changes a daemon that was started anew can tell again.
+const recall = 8192
+
+// state sums up the changes in the file.
+type state struct {
+	revision uint64 // of the last change
+	count    uint64 // records
+	sum      uint64 // of their revisions, which also tells an old page from a new one
+}
+
+const stateSize = 3 * 8
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// seal ends b with its checksum.
+func seal(b []byte) []byte {
+	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+// sealed returns what seal was given.
+func sealed(b []byte) ([]byte, bool) {
+	n := len(b) - 4
+	if n < 0 || binary.BigEndian.Uint32(b[n:]) != crc32.Checksum(b[:n], castagnoli) {
+		return nil, false
+	}
+	return b[:n], true
+}
+
+func (s *state) encode() []byte {
+	b := make([]byte, 0, stateSize+4)
+	for _, v := range [...]uint64{s.revision, s.count, s.sum} {
+		b = binary.BigEndian.AppendUint64(b, v)
+	}
+	return seal(b)
+}
+
+func (s *state) decode(b []byte) bool {
+	b, ok := sealed(b)
+	if !ok || len(b) != stateSize {
+		return false
+	}
+	s.revision, s.count, s.sum = binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])
+	return true
+}
+
+func keyOf(revision uint64) []byte { return binary.BigEndian.AppendUint64(nil, revision) }
+
+// writer changes the file in one transaction.
+type writer struct {
+	changes *bbolt.Bucket
+	states  *bbolt.Bucket
+	state   state
+}
+
+func newWriter(tx *bbolt.Tx, s state) (*writer, error) {
+	w := &writer{changes: tx.Bucket(changesBucket), states: tx.Bucket(stateBucket), state: s}
+	if w.changes == nil || w.states == nil {
+		return nil, fmt.Errorf("%w: a bucket is missing", ErrDamaged)
+	}
+	w.changes.FillPercent = 1 // revisions come in order: nothing is put between those that are there
+	return w, nil
+}
+
+func (w *writer) put(e *store.Event) error {
+	w.state.count++
+	w.state.sum += e.Revision
+	w.state.revision = max(w.state.revision, e.Revision)
+	return w.changes.Put(keyOf(e.Revision), seal(store.AppendRecord(nil, e)))
+}
+
+func (w *writer) remove(revision uint64) error {
+	key := keyOf(revision)
+	if w.changes.Get(key) == nil {
+		return fmt.Errorf("%w: revision %d is missing", ErrDamaged, revision)
+	}
+	w.state.count--
+	w.state.sum -= revision
+	return w.changes.Delete(key)
+}
+
+func (w *writer) end() error { return w.states.Put(stateKey, w.state.encode()) }
+
+// writeAll writes entries into a new file, in pieces.
+func writeAll(db *bbolt.DB, entries []*store.Entry, st *state) error {
+	entries = slices.SortedFunc(slices.Values(entries), func(a, b *store.Entry) int { return cmp.Compare(a.Revision, b.Revision) })
+	for first := true; first || len(entries) > 0; first = false {
+		n := 0
+		for size := int64(0); n < len(entries) && size < piece; n++ {
+			size += entries[n].Size()
+		}
+		if err := db.Update(func(tx *bbolt.Tx) error { return writeEntries(tx, entries[:n], st) }); err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	return nil
+}
+
+// writeEntries writes entries into a new file, behind those that st sums up.
+func writeEntries(tx *bbolt.Tx, entries []*store.Entry, st *state) error {
+	for _, name := range [...][]byte{changesBucket, stateBucket} {
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+			return err
+		}
+	}
+	w, err := newWriter(tx, *st)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := w.put(&store.Event{Type: store.Put, Entry: *e}); err != nil {
+			return err
+		}
+	}
+	*st = w.state
+	return w.end()
+}
+
+var errFailedBefore = errors.New("it failed before, and was not written anew")
+
+// append writes changes, in one transaction, and returns when they are on disk. After an error nothing more is before rewrite.
+func (f *file) append(events []store.Event, replaced []table.Replaced) error {
+	if f.db == nil {
+		return fmt.Errorf("%s: %w", dbName, errFailedBefore)
+	}
+	var after state
+	err := guarded(func() error {
+		return f.db.Update(func(tx *bbolt.Tx) error {
+			w, err := newWriter(tx, f.state)
+			if err != nil {
+				return err
+			}
+			if err := f.change(w, events, replaced); err != nil {
+				return err
+			}
+			after = w.state
+			return w.end()
+		})
+	})
+	if err == nil {
+		err = f.stillThere()
+	}
+	if err != nil {
+		return errors.Join(err, f.drop(err))
+	}
+	f.state = after
+	return nil
+}
+
+// change puts events, and removes what these leave to nobody: entries that they replaced, and changes that are too long ago to be told.
+func (f *file) change(w *writer, events []store.Event, replaced []table.Replaced) error {
+	for i := range events {
+		e := &events[i]
+		if err := w.put(e); err != nil {
+			return err
+		}
+		dead := &f.dead[e.Revision%recall]
+		if *dead { // the change before it in that place
+			if err := w.remove(e.Revision - recall); err != nil {
+				return err
+			}
+		}
+		*dead = e.Type != store.Put
+	}
+	for i := range replaced {
+		old := replaced[i].Revision()
+		switch {
+		case old == 0:
+		case old+recall > w.state.revision:
+			f.dead[old%recall] = true
+		default:
+			if err := w.remove(old); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// load calls apply with what stands in the file.
+func (f *file) load(tx *bbolt.Tx, apply func(store.Event)) error {
+	w, err := newWriter(tx, state{})
+	if err != nil {
+		return err
+	}
+	var want state
+	if !want.decode(w.states.Get(stateKey)) {
+		return fmt.Errorf("%w: its state", ErrDamaged)
+	}
+	var have state
+	err = w.changes.ForEach(func(key, value []byte) error {
+		record, ok := sealed(value)
+		if !ok || len(key) != 8 {
+			return fmt.Errorf("%w: the checksum of revision %x is wrong", ErrDamaged, key)
+		}
+		e, err := store.ParseRecord(record)
+		if err != nil || e.Revision != binary.BigEndian.Uint64(key) {
+			return fmt.Errorf("%w: revision %x: %w", ErrDamaged, key, errors.Join(err, errRecord))
+		}
+		have.count, have.sum, have.revision = have.count+1, have.sum+e.Revision, e.Revision
+		f.dead[e.Revision%recall] = e.Revision+recall > want.revision // but for entries: live
+		apply(e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if have.count != want.count || have.sum != want.sum || have.revision > want.revision {
+		return fmt.Errorf("%w: it has %d changes up to revision %d, and should have %d up to %d", ErrDamaged, have.count, have.revision, want.count, want.revision)
+	}
+	f.state = want
+	return nil
+}
+
+var errRecord = errors.New("it makes no sense")
+
+// live says which of the changes that were loaded are entries.
+func (f *file) live(entries []*store.Entry) {
+	for _, e := range entries {
+		if e.Revision+recall > f.state.revision {
+			f.dead[e.Revision%recall] = false
+		}
+	}
+}
