@@ -22,10 +22,10 @@ import (
 )
 
 // calls are the system calls with which a daemon changes what is on disk, and sockets.
-var calls = []string{"mkdirat", "write", "fchmod", "fsync", "fdatasync", "renameat", "ftruncate", "unlinkat", "flock", "bind", "listen"}
+var calls = []string{"mkdirat", "write", "pwrite64", "fchmod", "fsync", "fdatasync", "renameat", "ftruncate", "unlinkat", "flock", "bind", "listen"}
 
 // known are the files that a daemon leaves in its state folder, and, when it was killed, those that the next one replaces.
-var known = regexp.MustCompile(`^(token(\.new)?|tls\.(key|crt)(\.new)?|directory(/(lock|log-[0-9a-f]{16}|snapshot-[0-9a-f]{16}|snapshot\.new))?)$`)
+var known = regexp.MustCompile(`^(token(\.new)?|tls\.(key|crt)(\.new)?|directory(/(lock|directory\.db(\.new)?))?)$`)
 
 // registerUntilEnd registers names, one after the other, until the daemon is gone or n are, and returns those that were acknowledged.
 func registerUntilEnd(ctx context.Context, c *api.Client, n int) (names []string, err error) {
@@ -78,8 +78,8 @@ func mustBeWhole(t *testing.T, state, token string) {
 	}
 }
 
-// TestKilledAtEachCall kills the daemon (SIGKILL) at the first, the second, ... call of each kind that changes what is on disk: while it makes folder, token, certificate, log
-// and sockets, while it registers names, and while it begins anew. It starts again, in time, and has what it acknowledged. A few of these; with GOFABRIC_MANY all.
+// TestKilledAtEachCall kills the daemon (SIGKILL) at the first, the second, ... call of each kind that changes what is on disk: while it makes folder, token, certificate, the
+// directory's file and sockets, while it registers names, and while it begins anew. It starts again, in time, and has what it acknowledged. A few of these; with GOFABRIC_MANY all.
 func TestKilledAtEachCall(t *testing.T) {
 	strace := need.Programs(t, "strace", "strace")
 	runs, most := 0, 2
@@ -126,14 +126,93 @@ func TestKilledAtEachCall(t *testing.T) {
 	t.Logf("%d daemons were killed twice", runs)
 }
 
+// TestFailedAtEachCall has the first, the second, ... call of each kind with which the directory's file is written fail, once in each thread.
+// The daemon does not start, and says why; or it refuses the change, which then has not happened, and goes on by itself. When it is killed and
+// starts again it has what it acknowledged.
+func TestFailedAtEachCall(t *testing.T) {
+	strace := need.Programs(t, "strace", "strace")
+	most := 3
+	if need.Many() {
+		most = 60
+	}
+	refused, ended := 0, 0
+	for _, fault := range []string{"pwrite64:error=ENOSPC", "pwrite64:error=EIO", "fdatasync:error=EIO", "ftruncate:error=ENOSPC", "fsync:error=EIO", "renameat:error=EIO"} {
+		call, _, _ := strings.Cut(fault, ":")
+		for n := 1; n <= most; n++ {
+			dir := newDir(t)
+			trace := filepath.Join(dir, "trace")
+			p := program.Start(t, exec.Command(strace, "-D", "-f", "-qq", "-o", trace, "--trace="+call, fmt.Sprintf("--inject=%s:when=%d", fault, n), binary, "run", "--dir", dir))
+			p.Until("it is ready, or says why not", func() bool { return strings.Contains(p.String(), "msg=ready") || !p.Running() })
+			if p.Running() {
+				refused += registerThroughFaults(t, dir, p)
+			} else if said := p.String(); !strings.Contains(said, "input/output error") && !strings.Contains(said, "no space left") {
+				t.Errorf("it ended with %s", said)
+			} else {
+				ended++
+			}
+			p.Kill()
+			text, err := os.ReadFile(trace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if t.Failed() {
+				t.Fatalf("%s, call %d", fault, n)
+			}
+			if !strings.Contains(string(text), "(INJECTED)") {
+				break
+			}
+		}
+	}
+	t.Logf("%d changes were refused, %d daemons did not start", refused, ended)
+	if refused == 0 || ended == 0 {
+		t.Errorf("%d changes were refused, %d daemons did not start", refused, ended)
+	}
+}
+
+// registerThroughFaults registers names with a daemon whose disk fails now and then, kills it, and looks for them. It returns how often one was refused.
+func registerThroughFaults(t *testing.T, dir string, p *program.Program) (refused int) {
+	t.Helper()
+	c := client(t, dir)
+	ctx := program.Patient(t)
+	var names []string
+	for i := range 30 {
+		name := fmt.Sprint("job/", i)
+		for {
+			err := c.Do(ctx, "PUT", api.NamePath(name), api.Registration{Address: strings.Repeat("x", 1000)}, nil)
+			if err == nil {
+				break
+			}
+			if status(err) != 503 {
+				t.Errorf("%s: %v", name, err)
+				return refused
+			}
+			refused++
+			if err := c.Do(ctx, "GET", api.NamePath(name), nil, new(api.Name)); status(err) != 404 {
+				t.Errorf("%s, which was refused: %v", name, err)
+			}
+			time.Sleep(10 * time.Millisecond) // until it is tried again
+		}
+		names = append(names, name)
+	}
+	if text := run(t, dir, "status"); strings.Contains(text, "trouble") {
+		t.Errorf("status says %s", text)
+	}
+	mustKnow(t, dir, names)
+	p.Kill()
+	again := start(t, dir)
+	mustKnow(t, dir, names)
+	again.Kill()
+	return refused
+}
+
 // TestDiskOfPages runs daemons on disks of a few pages, more and more of them, so that each of its writes is the one that finds no room. It starts, or says why not; when it
 // is killed it starts again though there is still no room, and has what it acknowledged; when there is room it takes changes.
 func TestDiskOfPages(t *testing.T) {
 	need.Root(t, "a small disk")
-	sizes := []int{1, 2, 4, 5, 6, 7, 9, 14}
+	sizes := []int{1, 2, 4, 6, 9, 14, 20, 40}
 	if need.Many() {
 		sizes = nil
-		for n := 1; n <= 60; n++ {
+		for n := 1; n <= 80; n++ {
 			sizes = append(sizes, n)
 		}
 	}
