@@ -45,7 +45,7 @@ type file struct {
 	db     *bbolt.DB   // nil before the first rewrite, and after a failure
 	known  os.FileInfo // of db's file
 	state  state
-	dead   [recall]bool // by revision, modulo: changes that nothing but a watcher asks for
+	past   past
 }
 
 // openFile makes the folder, if need be, and locks it.
@@ -209,7 +209,7 @@ func (f *file) rewrite(all []*store.Entry, revision uint64) error {
 	err := f.replace(func(db *bbolt.DB) error { return writeAll(db, all, &st) })
 	if err == nil {
 		f.state = st
-		f.dead = [recall]bool{} // what is not in the file need not be removed from it
+		f.past = past{floor: revision}
 	}
 	return err
 }

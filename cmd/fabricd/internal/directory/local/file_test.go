@@ -127,6 +127,27 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// TestLongValues: values that are replaced do not fill the disk, though watchers may ask for the last ones.
+func TestLongValues(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	value := make([]byte, store.MaxValue)
+	putAll(t, s, 1000, func(int) store.Request { return store.Request{Kind: store.Values, Key: "a", Value: value} })
+	info, err := os.Stat(filepath.Join(dir, dbName))
+	if err != nil || info.Size() > 64<<20 || info.Size() < recallBytes {
+		t.Errorf("one value makes a file of %d bytes, %v", info.Size(), err)
+	}
+	s.Close()
+	s = open(t, dir)
+	w, err := s.Watch(t.Context(), root, store.Values, "", s.table.Revision()-20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if events, _, err := w.Next(t.Context()); err != nil || len(events) != 20 {
+		t.Errorf("%d changes, %v", len(events), err)
+	}
+}
+
 // TestShrinks: a file that was large does not stay so when what it held is gone.
 func TestShrinks(t *testing.T) {
 	dir := t.TempDir()

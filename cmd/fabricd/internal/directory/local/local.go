@@ -124,17 +124,6 @@ func (s *Store) read(now time.Time) (history []store.Event, err error) {
 	return history, nil
 }
 
-// remember keeps the last changes between which none is missing.
-func remember(history []store.Event, e store.Event) []store.Event {
-	if n := len(history); n > 0 && history[n-1].Revision+1 != e.Revision {
-		history = history[:0]
-	}
-	if len(history) == 2*recall {
-		history = append(history[:0], history[recall:]...)
-	}
-	return append(history, e)
-}
-
 func begin(history []store.Event, revision uint64) *feed.Feed {
 	if n := len(history); n == 0 || history[n-1].Revision != revision {
 		return feed.New(revision)

@@ -14,17 +14,14 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/table"
 )
 
-// The file has two buckets. In changes stand, by their revision (8 bytes, big-endian), a record of each entry and of each of the last
-// recall changes, whatever they were; a CRC-32C ends it. What stands there in order is what a table is made from at start, and the last
+// The file has two buckets. In changes stand, by their revision (8 bytes, big-endian), a record of each entry and of the last changes,
+// whatever they were (past); a CRC-32C ends it. What stands there in order is what a table is made from at start, and the last
 // of it what watchers are told again. In state stands what else there must be, so that a change which is missing is noticed.
 var (
 	changesBucket = []byte("changes")
 	stateBucket   = []byte("state")
 	stateKey      = []byte("1") // the version of all this
 )
-
-// recall is how many changes a daemon that was started anew can tell again.
-const recall = 8192
 
 // state sums up the changes in the file.
 type state struct {
@@ -172,34 +169,33 @@ func (f *file) append(events []store.Event, replaced []table.Replaced) error {
 	return nil
 }
 
-// change puts events, and removes what these leave to nobody: entries that they replaced, and changes that are too long ago to be told.
+// change puts events, and removes the entries that they replaced and what is too long ago to be told.
 func (f *file) change(w *writer, events []store.Event, replaced []table.Replaced) error {
 	for i := range events {
 		e := &events[i]
+		if err := f.past.reach(e.Revision, w.remove); err != nil {
+			return err
+		}
 		if err := w.put(e); err != nil {
 			return err
 		}
-		dead := &f.dead[e.Revision%recall]
-		if *dead { // the change before it in that place
-			if err := w.remove(e.Revision - recall); err != nil {
-				return err
-			}
+		if e.Type != store.Put {
+			f.past.add(e.Revision, e.Size())
 		}
-		*dead = e.Type != store.Put
 	}
 	for i := range replaced {
-		old := replaced[i].Revision()
+		old := replaced[i].Old()
 		switch {
-		case old == 0:
-		case old+recall > w.state.revision:
-			f.dead[old%recall] = true
+		case old == nil:
+		case old.Revision > f.past.floor:
+			f.past.add(old.Revision, old.Size())
 		default:
-			if err := w.remove(old); err != nil {
+			if err := w.remove(old.Revision); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return f.past.reach(w.state.revision, w.remove)
 }
 
 // load calls apply with what stands in the file.
@@ -212,6 +208,7 @@ func (f *file) load(tx *bbolt.Tx, apply func(store.Event)) error {
 	if !want.decode(w.states.Get(stateKey)) {
 		return fmt.Errorf("%w: its state", ErrDamaged)
 	}
+	f.past.floor = max(want.revision, recall) - recall
 	var have state
 	err = w.changes.ForEach(func(key, value []byte) error {
 		record, ok := sealed(value)
@@ -223,7 +220,9 @@ func (f *file) load(tx *bbolt.Tx, apply func(store.Event)) error {
 			return fmt.Errorf("%w: revision %x: %w", ErrDamaged, key, errors.Join(err, errRecord))
 		}
 		have.count, have.sum, have.revision = have.count+1, have.sum+e.Revision, e.Revision
-		f.dead[e.Revision%recall] = e.Revision+recall > want.revision // but for entries: live
+		if e.Revision > f.past.floor {
+			f.past.add(e.Revision, e.Size()) // but for entries: live
+		}
 		apply(e)
 		return nil
 	})
@@ -242,8 +241,6 @@ var errRecord = errors.New("it makes no sense")
 // live says which of the changes that were loaded are entries.
 func (f *file) live(entries []*store.Entry) {
 	for _, e := range entries {
-		if e.Revision+recall > f.state.revision {
-			f.dead[e.Revision%recall] = false
-		}
+		f.past.keep(e.Revision)
 	}
 }

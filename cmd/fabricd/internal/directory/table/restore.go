@@ -9,13 +9,8 @@ import (
 // Replaced is what a change took the place of.
 type Replaced struct{ old, by *store.Entry }
 
-// Revision is that of the entry which was replaced; 0 if there was none.
-func (r *Replaced) Revision() uint64 {
-	if r.old == nil {
-		return 0
-	}
-	return r.old.Revision
-}
+// Old is the entry that was replaced; nil if there was none.
+func (r *Replaced) Old() *store.Entry { return r.old }
 
 // Replaced returns what the changes since the last call replaced, in their order.
 func (t *Table) Replaced() []Replaced {
