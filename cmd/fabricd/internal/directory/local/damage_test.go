@@ -213,6 +213,12 @@ func TestLocked(t *testing.T) {
 	if _, err := try(dir); err == nil || !strings.Contains(err.Error(), "in use by another fabricd") {
 		t.Errorf("a second daemon: %v", err)
 	}
+	if err := os.Remove(filepath.Join(dir, lockName)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := try(dir); err == nil || !strings.Contains(err.Error(), "in use by another program") {
+		t.Errorf("a second daemon, without %s: %v", lockName, err)
+	}
 	if _, err := s.Put(t.Context(), alice, name(1, 0)); err != nil {
 		t.Error(err)
 	}

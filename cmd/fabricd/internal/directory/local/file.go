@@ -79,7 +79,7 @@ func refuseOld(folder string) error {
 			return err
 		}
 		if len(old) > 0 {
-			return fmt.Errorf("%w: %s; to keep names and values, start the older fabricd and save them with fabricd names --json; "+
+			return fmt.Errorf("%w: %s; to keep names, start the older fabricd and save them with fabricd names --json; "+
 				"to begin with an empty directory, move log-* and snapshot-* away", ErrOldFormat, old[0])
 		}
 	}
