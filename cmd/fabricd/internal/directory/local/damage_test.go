@@ -83,7 +83,7 @@ func TestDamage(t *testing.T) {
 	pages := len(data) / pageSize
 	flips := 500
 	if need.Many() {
-		flips = 100_000
+		flips = 20_000
 	}
 	damages := map[string]func([]byte) []byte{}
 	for range flips {

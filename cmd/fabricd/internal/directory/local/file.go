@@ -29,7 +29,7 @@ var (
 	// ErrDamaged: the file holds bytes that fabricd has not written there, or lacks some.
 	ErrDamaged = errors.New("damaged")
 	// ErrGone: the file was removed or replaced while it was open.
-	ErrGone = errors.New("somebody has removed or replaced it")
+	ErrGone = errors.New("it was removed or replaced")
 	// ErrOldFormat: the folder holds the logs of an older fabricd.
 	ErrOldFormat = errors.New("files of an older fabricd, which this one does not read")
 )
@@ -150,8 +150,8 @@ func openDB(path string) (*bbolt.DB, error) {
 	return db, err
 }
 
-// guarded calls what enters bbolt. That panics where pages make no sense; and a page that the disk cannot read, or that is cut off,
-// is a memory fault, because bbolt reads from a map of the file.
+// guarded calls a function that enters bbolt. bbolt panics at pages that make no sense; and a page that the disk cannot read, or that is
+// cut off, is a memory fault, because bbolt reads from a map of the file.
 func guarded(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -162,7 +162,7 @@ func guarded(do func() error) (err error) {
 	return do()
 }
 
-// panicked is what bbolt has said where it did not end as it should. It may hold its own locks for ever.
+// panicked is a panic in bbolt, after which it may hold its own locks for ever.
 type panicked struct{ reason any }
 
 func (p *panicked) Error() string { return fmt.Sprintf("%v: %v", ErrDamaged, p.reason) }
@@ -239,7 +239,7 @@ func (f *file) replace(fill func(*bbolt.DB) error) error {
 		return err
 	}
 	if f.db != nil {
-		_ = f.db.Close() // what it has is in the new one
+		_ = f.db.Close() // all of it is in the new one
 	}
 	f.db = db
 	if f.known, err = os.Stat(f.path(dbName)); err == nil {

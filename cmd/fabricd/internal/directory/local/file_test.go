@@ -92,7 +92,7 @@ func (m *mirror) batch(r *rand.Rand, n, keys int) {
 func TestFile(t *testing.T) {
 	seeds := uint64(2)
 	if need.Many() {
-		seeds = 50
+		seeds = 15
 	}
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 1))

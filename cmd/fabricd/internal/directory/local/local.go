@@ -95,8 +95,8 @@ func Open(opt Options) (*Store, error) {
 	return s, nil
 }
 
-// read fills the table with what the file has, and returns its last changes. That the disk takes nothing is no reason not to show
-// what there is.
+// read fills the table from the file, and returns the last changes. A disk that has no room for a new file does not stop the start:
+// changes are refused until it has.
 func (s *Store) read(now time.Time) (history []store.Event, err error) {
 	f, err := openFile(s.opt.Folder)
 	if err != nil {
@@ -113,10 +113,12 @@ func (s *Store) read(now time.Time) (history []store.Event, err error) {
 	if found {
 		s.table.Begin(f.state.revision)
 		f.live(s.table.All())
-		err = f.settle()
-	} else {
-		err = f.rewrite(nil, 0)
+		if err := f.settle(); err != nil {
+			return nil, errors.Join(err, f.close())
+		}
+		return history, nil
 	}
+	err = f.rewrite(nil, 0)
 	if err != nil {
 		s.err = s.cannotWrite(err)
 		s.opt.Log.Error("the directory takes no changes until it can be written", "error", err)

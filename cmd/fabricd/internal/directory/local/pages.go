@@ -43,7 +43,7 @@ func parseMeta(b []byte) (meta, bool) {
 	return meta{root: order.Uint64(b[16:]), freelist: order.Uint64(b[32:]), pages: order.Uint64(b[40:]), transaction: order.Uint64(b[48:])}, ok
 }
 
-// checkPages reads what bbolt may follow: each page is in the file, is the one that it should be, and is reached once.
+// checkPages reads every page that bbolt may follow: each is in the file, has its own number, and is reached once.
 func checkPages(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func checkPages(path string) error {
 	return w.free(newest.freelist)
 }
 
-// walk goes through the pages of a file.
+// walk reads the pages of a file.
 type walk struct {
 	file  io.ReaderAt
 	pages uint64

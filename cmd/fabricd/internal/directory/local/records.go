@@ -14,9 +14,9 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/table"
 )
 
-// The file has two buckets. In changes stand, by their revision (8 bytes, big-endian), a record of each entry and of the last changes,
-// whatever they were (past); a CRC-32C ends it. What stands there in order is what a table is made from at start, and the last
-// of it what watchers are told again. In state stands what else there must be, so that a change which is missing is noticed.
+// The file has two buckets. changes holds a record of each entry and of the last changes (past), under its revision (8 bytes, big-endian);
+// each record ends with a CRC-32C. Read in order, they give the table, and the history that watchers are told again after a restart. state
+// says which records there must be, so that a missing one is noticed.
 var (
 	changesBucket = []byte("changes")
 	stateBucket   = []byte("state")
