@@ -117,10 +117,21 @@ func (e *end) close() {
 // open connects n to the listener at the address of to; up is called when the connection is there, failed when no listener is.
 func (w *world) open(n *node, to int, up func(), failed func()) *end {
 	a := &end{w: w, n: n}
+	w.syn(a, to, second, up, failed)
+	return a
+}
+
+// syn is the first packet, which is sent again after a pause.
+func (w *world) syn(a *end, to int, pause int64, up func(), failed func()) {
+	n := a.n
 	w.s.After(w.delay()+w.straggle(), func() {
 		t := w.nodes[to]
-		if a.silent || !n.alive || w.partitioned(n.at, to) {
-			return // nothing comes until the handshake's deadline
+		if a.closed || !n.alive {
+			return
+		}
+		if w.partitioned(n.at, to) {
+			w.s.After(pause, func() { w.syn(a, to, 2*pause, up, failed) })
+			return
 		}
 		if !t.alive {
 			w.s.After(w.delay(), failed)
@@ -130,15 +141,10 @@ func (w *world) open(n *node, to int, up func(), failed func()) *end {
 		a.peer = b
 		w.ends = append(w.ends, a)
 		t.accepted(b)
-		if a.closed { // it was given up meanwhile
-			a.deliver(frame{kind: kEnd})
-			return
-		}
 		w.s.After(w.delay(), func() {
 			if !a.closed && !a.silent && n.alive {
 				up()
 			}
 		})
 	})
-	return a
 }

@@ -40,6 +40,7 @@ type node struct {
 	alive   bool
 	words   bool
 	m       *Machine
+	denies  int64 // until when it refuses all requests
 	running bool
 	armed   mono.Time
 	aux     map[int][]*link // by peer
@@ -87,6 +88,9 @@ func (n *node) post(o *op) {
 
 // take transmits o, or keeps it until the connection is up.
 func (l *link) take(o *op) {
+	if l.n.w.s.Now-o.posted > 2*int64(l.n.w.cfg.Patience)+handshake+second {
+		l.n.w.violate("operation %d has waited for %d ms", o.num, (l.n.w.s.Now-o.posted)/ms)
+	}
 	if !l.up {
 		l.waiting = append(l.waiting, o)
 		return
@@ -113,6 +117,9 @@ func (o *op) fail(why string) {
 		o.from.w.violate("operation %d ends twice", o.num)
 	}
 	o.failed = true
+	if o.sent == nil && o.from.w.s.Now-o.posted > 2*int64(o.from.w.cfg.Patience)+handshake+second {
+		o.from.w.violate("operation %d has waited for %d ms", o.num, (o.from.w.s.Now-o.posted)/ms)
+	}
 	o.from.w.excuse(o, "failed: "+why)
 }
 
@@ -144,7 +151,7 @@ func (l *link) handshake() {
 	l.attempt++
 	attempt := l.attempt
 	l.n.w.s.After(handshake, func() {
-		if l.attempt == attempt && !l.up && l.c.State() != Closed && l.c.State() != Waiting && l.n.alive {
+		if s := l.c.State(); l.attempt == attempt && (s == Accepted || s == Dialing) && l.n.alive {
 			l.failed("handshake", false)
 		}
 	})
@@ -167,6 +174,10 @@ func (l *link) frame(f frame) {
 	n.w.s.Trace(n.at, "got "+f.kind.String(), uint64(c.State()), 0)
 	switch f.kind {
 	case kRequest:
+		if n.w.s.Now < n.denies {
+			n.m.Invalid(c)
+			break
+		}
 		n.m.Requested(c, f.req, n.now())
 	case kAnswer:
 		if c.State() == Dialing {

@@ -11,7 +11,7 @@ const (
 	ms        = int64(1e6)
 	second    = int64(1e9)
 	handshake = 15 * second
-	keepalive = 10 * second // after which an end notices that nothing gets through
+	keepalive = 60 * second // after which an end notices that nothing gets through
 )
 
 // features are what a run has.
@@ -35,6 +35,7 @@ type world struct {
 	lives  uint32
 	faulty [][]int64 // until when operations between two nodes may fail
 	parted [][]int64 // until when nothing gets through
+	denied []int64   // until when operations from and to a node may fail
 	quiet  bool
 	errs   []string
 }
@@ -78,6 +79,7 @@ func newWorld(seed uint64, log func(string)) *world {
 	w := &world{s: sim.NewSched(seed)}
 	w.s.Log = log
 	w.f = random(w.s)
+	w.denied = make([]int64, w.f.nodes)
 	w.passes = 1 + w.f.delayMax/2
 	w.cfg = Config{Patience: 15e9}
 	if w.f.aux {
@@ -124,10 +126,36 @@ func (w *world) work() {
 			w.s.After(w.s.Int64N(span+second), func() { w.fault() })
 		}
 	}
-	w.runFor(span + 90*second)
+	if w.cfg.IdleTime > 0 {
+		for range 1 + w.s.IntN(6) {
+			w.tease(w.s.IntN(w.f.nodes), w.s.IntN(w.f.nodes), 40)
+		}
+	}
+	w.runFor(span + 100*second)
 	w.quiet = true
 	w.s.After(1, w.roundTrip)
 	w.runFor(60 * second)
+}
+
+// tease has two nodes talk again about when their connection is left.
+func (w *world) tease(a, b, times int) {
+	if times == 0 {
+		return
+	}
+	idle := int64(w.cfg.IdleTime)
+	if w.s.Chance(20) {
+		idle += 3 * second
+	}
+	w.s.After(idle*9/10+w.s.Int64N(idle/2+w.f.delayMax), func() {
+		w.post(a, b)
+		if w.s.Chance(30) {
+			w.post(b, a)
+		}
+		if w.s.Chance(50) {
+			a, b = b, a
+		}
+		w.tease(a, b, times-1)
+	})
 }
 
 // roundTrip has all pairs talk once more.
@@ -178,28 +206,29 @@ func (w *world) delivered(n *node, o *op) {
 
 // excuse is called when something bad happened to o: only a fault may be the reason.
 func (w *world) excuse(o *op, what string) {
-	if o.from.alive && o.posted > w.faulty[o.from.at][o.to.at] {
+	if a, b := o.from.at, o.to.at; o.from.alive && o.posted > max(w.faulty[a][b], w.denied[a], w.denied[b]) {
 		w.violate("operation %d from %d to %d %s", o.num, o.from.at, o.to.at, what)
 	}
 }
 
-// spoil says that operations between a and b may fail until all has been noticed.
-func (w *world) spoil(a, b int, d int64) {
-	w.faulty[a][b] = max(w.faulty[a][b], w.s.Now+d)
-	w.faulty[b][a] = w.faulty[a][b]
-}
+// spoil says that operations from a to b may fail if they are posted within d.
+func (w *world) spoil(a, b int, d int64) { w.faulty[a][b] = max(w.faulty[a][b], w.s.Now+d) }
 
-// recovery is how long after a fault operations may fail: one end may believe in the connection until its keep-alive, the other be refused for as long.
-const recovery = keepalive + handshake + 3*second
+// An end that does not notice a fault may lose operations until its keep-alive; one that does is refused until Crossing, at most.
+const (
+	unnoticed = keepalive + handshake
+	noticed   = 6 * second
+)
 
 // fault does one.
 func (w *world) fault() {
-	switch at := w.s.IntN(w.f.nodes); w.s.IntN(4) {
+	switch at := w.s.IntN(w.f.nodes); w.s.IntN(5) {
 	case 0:
 		w.crash(at, w.s.Chance(50), w.s.Chance(70))
 	case 1: // a connection is reset
 		if e := w.anyEnd(); e != nil {
-			w.spoil(e.n.at, e.peer.n.at, 2*second+2*w.f.delayMax)
+			w.spoil(e.n.at, e.peer.n.at, noticed)
+			w.spoil(e.peer.n.at, e.n.at, noticed)
 			w.s.Trace(e.n.at, "reset", uint64(e.peer.n.at), 0)
 			for _, x := range []*end{e, e.peer} {
 				x.injected = true
@@ -208,7 +237,8 @@ func (w *world) fault() {
 		}
 	case 2: // nothing gets through on one any more; one end notices soon, as it sends, the other late
 		if e := w.anyEnd(); e != nil {
-			w.spoil(e.n.at, e.peer.n.at, recovery)
+			w.spoil(e.n.at, e.peer.n.at, noticed)
+			w.spoil(e.peer.n.at, e.n.at, unnoticed)
 			w.s.Trace(e.n.at, "silence", uint64(e.peer.n.at), 0)
 			w.silence(e, second)
 			w.silence(e.peer, keepalive)
@@ -216,7 +246,8 @@ func (w *world) fault() {
 	case 3: // a partition: what is there falls silent, and nothing new can be opened for a while
 		other := w.s.IntN(w.f.nodes)
 		d := w.s.Int64N(5 * second)
-		w.spoil(at, other, d+recovery+handshake)
+		w.spoil(at, other, d+unnoticed)
+		w.spoil(other, at, d+unnoticed)
 		w.parted[at][other], w.parted[other][at] = w.s.Now+d, w.s.Now+d
 		for _, e := range w.ends {
 			if e.n == w.nodes[at] && e.peer.n == w.nodes[other] || e.n == w.nodes[other] && e.peer.n == w.nodes[at] {
@@ -224,6 +255,12 @@ func (w *world) fault() {
 				w.silence(e.peer, keepalive)
 			}
 		}
+	case 4: // a node refuses everything, as with another authorization key
+		d := w.s.Int64N(40 * second)
+		n := w.nodes[at]
+		w.s.Trace(at, "denies", uint64(d/ms), 0)
+		n.denies = max(n.denies, w.s.Now+d)
+		w.denied[at] = max(w.denied[at], w.s.Now+d+2*w.f.delayMax)
 	}
 }
 
@@ -256,7 +293,8 @@ func (w *world) crash(at int, host, restart bool) {
 	w.s.Trace(at, "crash", uint64(n.life), 0)
 	n.alive = false
 	for b := range w.nodes {
-		w.spoil(at, b, recovery)
+		w.spoil(b, at, unnoticed)
+		w.faulty[at][b] = 0
 	}
 	for _, e := range w.ends {
 		for _, x := range []*end{e, e.peer} {
@@ -273,7 +311,12 @@ func (w *world) crash(at int, host, restart bool) {
 		}
 	}
 	if restart {
-		w.s.After(w.s.Int64N(3*second), func() { w.nodes[at] = w.born(at) })
+		w.s.After(w.s.Int64N(3*second), func() {
+			w.nodes[at] = w.born(at)
+			for b := range w.nodes {
+				w.spoil(at, b, w.f.delayMax) // what the old life has in flight
+			}
+		})
 	}
 }
 
