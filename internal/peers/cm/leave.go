@@ -53,7 +53,7 @@ func (m *Machine) idle(c *Conn, now mono.Time) bool {
 		return false
 	}
 	for i := range c.peer.aux {
-		if a := c.peer.aux[i].conn; a != nil && (a.state != Up || !m.probe.Idle(a)) {
+		if a := c.peer.aux[i].conn; a != nil && (a.state != Up || !m.probe.Idle(a) || !a.settled(now)) {
 			return false
 		}
 	}

@@ -43,6 +43,7 @@ type end struct {
 	cut      bool    // what is still on its way to here is lost
 	silent   bool    // nothing gets through any more, in either direction
 	injected bool    // a fault was done to it
+	gone     bool    // its application has broken it off
 }
 
 // send has f arrive at the other end.
@@ -59,6 +60,9 @@ func (e *end) send(f frame) {
 func (e *end) deliver(f frame) {
 	w, to := e.w, e.peer
 	at := max(w.s.Now+w.delay(), to.arrives)
+	if f.kind == kRequest {
+		at += w.straggle()
+	}
 	to.arrives = at
 	w.s.After(at-w.s.Now, func() { to.arrived(f) })
 }
@@ -75,6 +79,7 @@ func (e *end) arrived(f frame) {
 		if p := e.peer; !p.closed && !p.cut {
 			w.s.After(w.delay(), func() { p.reset() })
 			p.cut = true
+			e.injected = e.injected || e.gone
 		}
 	default:
 		e.inbox = append(e.inbox, f)

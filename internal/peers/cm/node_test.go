@@ -18,6 +18,7 @@ type op struct {
 	delivered bool
 	complete  bool
 	failed    bool
+	canceled  bool // its application has broken the connection off
 }
 
 // link is the driver's part of a Conn: an engine.Conn with its transport.
@@ -49,7 +50,7 @@ type node struct {
 }
 
 func addrOf(at int) netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(at / 3), byte(at % 3)}), uint16(1000+at))
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(at / 3)}), uint16(1000+at))
 }
 
 func atOf(a netip.AddrPort) int { return int(a.Port()) - 1000 }
@@ -120,7 +121,9 @@ func (o *op) fail(why string) {
 	if o.sent == nil && o.from.w.s.Now-o.posted > 2*int64(o.from.w.cfg.Patience)+handshake+second {
 		o.from.w.violate("operation %d has waited for %d ms", o.num, (o.from.w.s.Now-o.posted)/ms)
 	}
-	o.from.w.excuse(o, "failed: "+why)
+	if !o.canceled {
+		o.from.w.excuse(o, "failed: "+why)
+	}
 }
 
 // end ends the connection; its operations fail.
@@ -135,6 +138,34 @@ func (l *link) end(why string) {
 		o.fail(why)
 	}
 	l.waiting, l.outstanding = nil, nil
+}
+
+// disconnect breaks off the connection to a peer, when nothing of ours is on its way.
+func (n *node) disconnect(to int) {
+	c := n.m.At(addrOf(to))
+	if c == nil || c.State() != Up {
+		return
+	}
+	l := n.link(c)
+	if !l.up || l.e == nil || l.e.peer.arrives > n.w.s.Now {
+		return
+	}
+	n.w.s.Trace(n.at, "disconnect", uint64(to), 0)
+	n.w.spoil(to, n.at, 2*(n.w.f.delayMax+n.w.passes)+2*second)
+	for _, x := range append(n.aux[to], l) {
+		if x == nil || x.c.State() == Closed {
+			continue
+		}
+		if x.e != nil {
+			x.e.gone = true
+			x.e.injected = x != l
+		}
+		for _, o := range append(x.outstanding, x.waiting...) {
+			o.canceled = true
+		}
+	}
+	n.m.Disconnect(c, n.now())
+	n.run()
 }
 
 // accepted is the listener.

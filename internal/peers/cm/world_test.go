@@ -20,7 +20,7 @@ type features struct {
 	ops      int
 	delayMax int64
 	stragglers, acks, aux, self, native,
-	idle, bound, faults bool
+	idle, bound, disconnects, faults bool
 }
 
 // world is one run.
@@ -64,7 +64,7 @@ func random(s *sim.Sched) features {
 	f := features{
 		nodes: 2 + s.IntN(15), ops: 50 + s.IntN(250), delayMax: []int64{ms / 10, 3 * ms, 40 * ms, 200 * ms}[s.IntN(4)],
 		stragglers: s.Chance(40), acks: s.Chance(50), aux: s.Chance(40), self: s.Chance(30), native: s.Chance(25),
-		idle: s.Chance(40), bound: s.Chance(30), faults: s.Chance(50),
+		idle: s.Chance(40), bound: s.Chance(30), disconnects: s.Chance(30), faults: s.Chance(50),
 	}
 	if s.Chance(40) {
 		f.nodes = 2
@@ -80,7 +80,7 @@ func newWorld(seed uint64, log func(string)) *world {
 	w.s.Log = log
 	w.f = random(w.s)
 	w.denied = make([]int64, w.f.nodes)
-	w.passes = 1 + w.f.delayMax/2
+	w.passes = []int64{1, w.f.delayMax / 2, 4 * w.f.delayMax}[w.s.IntN(3)]
 	w.cfg = Config{Patience: 15e9}
 	if w.f.aux {
 		w.cfg.Aux = 1 + w.s.IntN(2)
@@ -119,6 +119,16 @@ func (w *world) work() {
 			at, a, b := w.s.Int64N(span), w.s.IntN(w.f.nodes), w.s.IntN(w.f.nodes)
 			w.s.After(at, func() { w.post(a, b) })
 			w.s.After(at+w.s.Int64N(w.f.delayMax), func() { w.post(b, a) })
+		}
+	}
+	if w.f.disconnects {
+		for range w.f.ops / 10 {
+			w.s.After(w.s.Int64N(span), func() {
+				if n, to := w.nodes[w.s.IntN(w.f.nodes)], w.s.IntN(w.f.nodes); n.alive && n.at != to {
+					n.disconnect(to)
+					w.post(n.at, to)
+				}
+			})
 		}
 	}
 	if w.f.faults {
