@@ -168,15 +168,15 @@ func (m *Machine) fail(c *Conn, orderly bool, why Reason, now mono.Time) {
 	m.becomeClosed(c, why)
 }
 
-// Disconnect breaks off the connection to c's peer.
+// Disconnect breaks off the connection to a peer; c is its main one.
 func (m *Machine) Disconnect(c *Conn, now mono.Time) {
-	if c.state == Closed {
+	p := c.peer
+	if c.state == Closed || c != p.main {
 		return
 	}
-	p := c.peer
 	m.dropLeft(p)
 	m.endAux(p, false, now)
-	m.becomeClosed(p.main, Canceled)
+	m.becomeClosed(c, Canceled)
 }
 
 // Close forgets everything. It returns the connections that there were, which the driver ends.
