@@ -24,6 +24,32 @@ type AuxConn struct {
 	up bool
 }
 
+// auxConns are the auxiliary connections to one peer.
+type auxConns struct {
+	all  []*AuxConn // by number less 1, nil where there is none
+	last int        // where Pick has looked last
+}
+
+// someAux makes room for p's auxiliary connections, which most peers do not have.
+func (p *Peer) someAux() *auxConns {
+	if p.aux == nil {
+		p.aux = &auxConns{all: make([]*AuxConn, p.set.cfg.Aux)}
+	}
+	return p.aux
+}
+
+// each visits all, those under way included. x may be nil.
+func (x *auxConns) each(yield func(*AuxConn) bool) {
+	if x == nil {
+		return
+	}
+	for _, l := range x.all {
+		if l != nil && !yield(l) {
+			return
+		}
+	}
+}
+
 // Peer is whose connection it is; Index its number, from 1.
 func (l *AuxConn) Peer() *Peer  { return l.p }
 func (l *AuxConn) Index() uint8 { return l.c.Index() }
@@ -35,16 +61,13 @@ func (p *Peer) Pick() *AuxConn {
 	if n == 0 || p.old != nil || p.Conn.State() != engine.Connected || p.c.Loop() != 0 {
 		return nil
 	}
-	if p.aux == nil {
-		p.aux = make([]*AuxConn, n)
-	}
-	p.lastAux = (p.lastAux + 1) % n
-	index := uint8(p.lastAux + 1)
-	switch l := p.aux[p.lastAux]; {
+	x := p.someAux()
+	x.last = (x.last + 1) % n
+	switch l := x.all[x.last]; {
 	case l != nil && l.up:
 		return l
-	case l == nil && !p.c.AuxRefused(index):
-		s.m.WantAux(p.c, index, mono.Now())
+	case l == nil && !p.c.AuxRefused(uint8(x.last+1)):
+		s.m.WantAux(p.c, uint8(x.last+1), mono.Now())
 		s.run()
 	}
 	return nil
@@ -66,10 +89,7 @@ func (s *Set) Spread(c *engine.Conn) *engine.Conn {
 func (p *Peer) newAux(c *cm.Conn) *AuxConn {
 	l := &AuxConn{Endpoint: p.Endpoint, p: p, c: c}
 	c.User = l
-	if p.aux == nil {
-		p.aux = make([]*AuxConn, p.set.cfg.Aux)
-	}
-	p.aux[c.Index()-1] = l
+	p.someAux().all[c.Index()-1] = l
 	return l
 }
 
@@ -119,8 +139,8 @@ func (l *AuxConn) execute(a cm.Action) {
 // forget takes l out of its peer.
 func (l *AuxConn) forget() {
 	l.up = false
-	if i := l.c.Index() - 1; l.p.aux[i] == l {
-		l.p.aux[i] = nil
+	if at := &l.p.aux.all[l.c.Index()-1]; *at == l {
+		*at = nil
 	}
 }
 

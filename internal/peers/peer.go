@@ -30,8 +30,7 @@ type Peer struct {
 	id      uint32         // its incarnation, from its answer; 0 not known
 	request []byte         // its private data, until it is answered
 	old     *leaving       // the connection before, which is being closed; nil usually
-	aux     []*AuxConn     // by number less 1, nil where there is none
-	lastAux int            // where Pick has looked last
+	aux     *auxConns      // nil if there was none
 }
 
 // leaving is a connection on which we have said bye.
@@ -98,10 +97,8 @@ func (p *Peer) setSource(fi core.FIAddr) {
 	p.fi = fi
 	p.Conn.Src = uint64(fi)
 	p.set.cfg.Rx.SetSource(p.Conn, uint64(fi))
-	for _, l := range p.aux {
-		if l != nil {
-			p.set.cfg.Rx.SetSource(l.Conn, uint64(fi))
-		}
+	for l := range p.aux.each {
+		p.set.cfg.Rx.SetSource(l.Conn, uint64(fi))
 	}
 	p.set.t.index(p)
 }
@@ -114,10 +111,8 @@ func (p *Peer) rename() {
 		return
 	}
 	p.fi, p.Conn.Src = core.AddrNotAvail, engine.AnySource
-	for _, l := range p.aux {
-		if l != nil {
-			l.Conn.Src = engine.AnySource
-		}
+	for l := range p.aux.each {
+		l.Conn.Src = engine.AnySource
 	}
 	if fi != core.AddrNotAvail {
 		p.setSource(fi)

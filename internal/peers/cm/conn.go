@@ -47,16 +47,16 @@ type Conn struct {
 
 	words    bool // the peer understands bye and stay
 	crossed  bool // a request of ours was given up for it
-	attempts int
+	attempts uint8
+	timerPos int32     // in Machine.timers, -1 without a deadline
+	pos      int32     // in Machine.conns
 	giveUp   mono.Time // when to stop trying
 	since    mono.Time // when it came up
 	left     mono.Time // when our bye was said
 	used     mono.Time // when something was last seen to have happened
 	moved    uint64    // what had happened by then
 
-	deadline mono.Time // in Machine.timers
-	timerPos int
-	pos      int // in Machine.conns
+	deadline mono.Time
 }
 
 // Peer is an endpoint that we have a connection with, or want one.
@@ -97,7 +97,7 @@ func (c *Conn) Loop() int {
 
 func (m *Machine) becomeDialing(c *Conn) {
 	c.state = Dialing
-	c.attempts++
+	c.attempts = min(c.attempts+1, attemptsMax)
 	m.setDeadline(c, mono.None)
 	m.do(Action{Kind: Dial, Conn: c})
 }

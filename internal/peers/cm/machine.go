@@ -37,6 +37,8 @@ const (
 	// retryFirst and retryMax bound the pause before a refused request is sent again.
 	retryFirst mono.Time = 2e6
 	retryMax   mono.Time = 200e6
+	// attemptsMax is where attempts are not counted on: retryFirst<<attemptsMax is more than retryMax.
+	attemptsMax = 7
 	// lookEvery is how often connections are looked at, with a bound of their number or of their idleness.
 	lookEvery mono.Time = 1e9
 	lookMin   mono.Time = 1e6
@@ -95,7 +97,7 @@ func (m *Machine) Hidden(a netip.AddrPort) bool {
 }
 
 func (m *Machine) newConn(p *Peer, s State) *Conn {
-	c := &Conn{peer: p, state: s, pos: len(m.conns), timerPos: -1}
+	c := &Conn{peer: p, state: s, pos: int32(len(m.conns)), timerPos: -1}
 	m.conns = append(m.conns, c)
 	return c
 }
@@ -147,7 +149,7 @@ func (m *Machine) Refused(c *Conn, now mono.Time) {
 		m.fail(c, false, Rejected, now)
 		return
 	}
-	m.becomeWaiting(c, now+min(retryFirst<<min(c.attempts, 7), retryMax))
+	m.becomeWaiting(c, now+min(retryFirst<<c.attempts, retryMax))
 }
 
 // Failed says that c has ended, or was refused for good. orderly says that the peer has closed it, so that what it said on auxiliary connections may still come.

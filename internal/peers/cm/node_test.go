@@ -31,6 +31,7 @@ type link struct {
 	outstanding []*op // sent, not answered yet
 	moved       uint64
 	attempt     int
+	dials       int
 }
 
 // node is an endpoint in one of its lives.
@@ -46,7 +47,7 @@ type node struct {
 	armed   mono.Time
 	aux     map[int][]*link // by peer
 	last    map[int]uint64  // the number of the last operation from each life, for the order
-	dials   map[int]int     // per peer
+	dials   int
 }
 
 func addrOf(at int) netip.AddrPort {
@@ -343,7 +344,10 @@ func (n *node) keepAux(l *link) {
 func (n *node) dial(l *link) {
 	w, c := n.w, l.c
 	to := atOf(c.Addr())
-	n.dials[to]++
+	n.dials++
+	if l.dials++; c.Index() == 0 && l.dials > 8+int(w.cfg.Patience/retryMax) {
+		w.violate("node %d has dialed %d %d times", n.at, to, l.dials)
+	}
 	n.keepAux(l)
 	l.handshake()
 	attempt := l.attempt

@@ -115,9 +115,7 @@ func TestSimulation(t *testing.T) {
 		report(t, seed+1, w)
 		ops += len(w.ops)
 		for _, x := range w.nodes {
-			for _, d := range x.dials {
-				dials += d
-			}
+			dials += x.dials
 		}
 	}
 	t.Logf("%d seeds, %d operations, %d dials", n, ops, dials)

@@ -112,7 +112,7 @@ func (b *bench) check(t *testing.T, when string) {
 	t.Helper()
 	mains := 0
 	for i, c := range b.conns {
-		if c.pos != i || c.state == Closed {
+		if int(c.pos) != i || c.state == Closed {
 			t.Errorf("%s: connection %s, %v, is not where it should be", when, b.name(c), c.state)
 		}
 		if c.peer != nil && c == c.peer.main && b.peers[c.peer.addr] == c.peer {

@@ -14,12 +14,12 @@ func (t timers) Less(i, j int) bool { return t[i].deadline < t[j].deadline }
 
 func (t timers) Swap(i, j int) {
 	t[i], t[j] = t[j], t[i]
-	t[i].timerPos, t[j].timerPos = i, j
+	t[i].timerPos, t[j].timerPos = int32(i), int32(j)
 }
 
 func (t *timers) Push(x any) {
 	c := x.(*Conn)
-	c.timerPos = len(*t)
+	c.timerPos = int32(len(*t))
 	*t = append(*t, c)
 }
 
@@ -43,7 +43,7 @@ func (t timers) first() mono.Time {
 // setDeadline has Tick look at c then; None: no more.
 func (m *Machine) setDeadline(c *Conn, at mono.Time) {
 	if c.timerPos >= 0 {
-		heap.Remove(&m.timers, c.timerPos)
+		heap.Remove(&m.timers, int(c.timerPos))
 	}
 	if c.deadline = at; at != mono.None {
 		heap.Push(&m.timers, c)

@@ -101,7 +101,7 @@ func newWorld(seed uint64, log func(string)) *world {
 
 func (w *world) born(at int) *node {
 	w.lives++
-	n := &node{w: w, at: at, life: w.lives, alive: true, aux: map[int][]*link{}, last: map[int]uint64{}, dials: map[int]int{}}
+	n := &node{w: w, at: at, life: w.lives, alive: true, aux: map[int][]*link{}, last: map[int]uint64{}}
 	n.words = !w.f.native || at%2 == 0
 	n.m = New(w.cfg, n)
 	n.m.SetLocal(addrOf(at))
@@ -341,10 +341,6 @@ func (w *world) checkDeadlines(n *node) {
 		case Leaving, Draining:
 			if c.deadline == mono.None {
 				w.violate("node %d leaves %v for ever", n.at, c.Addr())
-			}
-		case Dialing:
-			if c.role == roleMain && c.attempts > 8+int(w.cfg.Patience/retryMax) {
-				w.violate("node %d has dialed %v %d times", n.at, c.Addr(), c.attempts)
 			}
 		case Deciding:
 			w.violate("node %d has not decided on a request of %v", n.at, c.Addr())
