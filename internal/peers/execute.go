@@ -40,8 +40,10 @@ var reasons = [...]error{cm.Ended: engine.ErrPeerClose, cm.Rejected: engine.ErrR
 
 func (s *Set) execute(a cm.Action) {
 	switch u := a.Conn.User.(type) {
-	case nil: // only auxiliary connections begin without
-		a.Conn.Main().User.(*Peer).dialAux(a.Conn)
+	case nil: // an auxiliary connection that has not begun
+		if a.Kind == cm.Dial {
+			a.Conn.Main().User.(*Peer).dialAux(a.Conn)
+		}
 	case *AuxConn:
 		u.execute(a)
 	case *Peer:
@@ -124,7 +126,7 @@ func (p *Peer) adopt(c, before *cm.Conn) {
 	q := before.User.(*Peer)
 	to, _ := p.of(c)
 	from, _ := q.of(before)
-	if from.State() == engine.Opening || p == q {
+	if from.State() < engine.Connected || p == q {
 		to.Inherit(from)
 	}
 	to.Adopt(from)

@@ -295,6 +295,7 @@ func (s *Set) Close() {
 	}
 	if s.timer != nil {
 		s.timer.Remove()
+		s.armed = mono.None
 	}
 	for _, c := range s.m.Close() {
 		n, l := unlink(c)
