@@ -156,6 +156,7 @@ func (p *Peer) comeBack() {
 	p.old, p.c, p.Conn, p.Link, p.User = nil, o.c, o.conn, o.link, o.user
 	p.set.cfg.Rx.SetSource(p.Conn, uint64(p.fi))
 	p.Conn.Adopt(c)
+	c.Drop(engine.ErrPeerClose) // if the peer has closed it behind its stay, what was posted meanwhile fails
 	if p.Link != nil {
 		p.Link.Replied()
 	}

@@ -42,7 +42,8 @@
 //	Up, another incarnation     accepted: the peer was restarted, and what is there is dead
 //	Up, incarnation unknown     refused: the peer's answer is on its way to us
 //
-// Addresses are compared as by ofi_addr_cmp. An incarnation is native's process id; endpoints of this module draw a number.
+// Addresses are compared as by ofi_addr_cmp. An incarnation is native's process id; endpoints of this module draw a number. Incarnations have no order: a request
+// of a peer that has died, if it arrives after the restarted peer has connected, replaces that connection.
 //
 // Three rules go beyond native's. A peer that asks again longer than Crossing after the connection came up has lost it, and is accepted. What came on the
 // connection before is read before a request is decided on, for a close, a bye or the last messages may be there. While our bye has no answer, a request of the

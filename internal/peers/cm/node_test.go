@@ -108,10 +108,11 @@ func (l *link) take(o *op) {
 }
 
 func (l *link) flush() {
-	for _, o := range l.waiting {
+	waiting := l.waiting
+	l.waiting = nil
+	for _, o := range waiting {
 		l.take(o)
 	}
-	l.waiting = nil
 }
 
 func (o *op) fail(why string) {
@@ -297,6 +298,7 @@ func (n *node) execute(a Action) {
 			l.e.read()
 		}
 	case Adopt, Return:
+		l.up = l.up || a.Kind == Return && l.e != nil
 		from := n.link(a.Other)
 		for _, o := range from.waiting {
 			l.take(o)
@@ -322,10 +324,6 @@ func (n *node) execute(a Action) {
 		l.e.send(frame{kind: kEnd})
 	case Drop:
 		l.end(fmt.Sprint("dropped ", a.Why))
-	}
-	if a.Kind == Return {
-		l.up = l.e != nil
-		l.flush()
 	}
 }
 

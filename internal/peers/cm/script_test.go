@@ -336,3 +336,17 @@ func TestNoAllocation(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestStayThenEnd has a connection end behind the peer's stay, both read before the machine's actions are executed.
+func TestStayThenEnd(t *testing.T) {
+	b := newBench(Config{Patience: 15e9})
+	c := b.up(high, 7, true)
+	b.leave(c, b.now)
+	b.take()
+	b.Stay(c, b.now)
+	b.Failed(c, true, b.now)
+	b.want(t, "return c<-next, drop c")
+	if b.Len() != 0 {
+		t.Errorf("%d connections left", b.Len())
+	}
+}

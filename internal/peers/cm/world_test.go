@@ -12,6 +12,8 @@ const (
 	second    = int64(1e9)
 	handshake = 15 * second
 	keepalive = 60 * second // after which an end notices that nothing gets through
+
+	stragglerMax = 2 * second // how much longer a request may take
 )
 
 // features are what a run has.
@@ -52,7 +54,7 @@ func (w *world) delay() int64 { return 1 + w.s.Int64N(w.f.delayMax) }
 // straggle is how much longer some requests take, less than Crossing.
 func (w *world) straggle() int64 {
 	if w.f.stragglers && !w.quiet && w.s.Chance(20) {
-		return w.s.Int64N(2 * second)
+		return w.s.Int64N(stragglerMax)
 	}
 	return 0
 }
@@ -270,7 +272,8 @@ func (w *world) fault() {
 		n := w.nodes[at]
 		w.s.Trace(at, "denies", uint64(d/ms), 0)
 		n.denies = max(n.denies, w.s.Now+d)
-		w.denied[at] = max(w.denied[at], w.s.Now+d+2*w.f.delayMax)
+		// The attempt behind it may be the last, of a request that has crossed another one, and late.
+		w.denied[at] = max(w.denied[at], w.s.Now+d+stragglerMax+8*w.f.delayMax+4*w.passes)
 	}
 }
 
@@ -324,7 +327,8 @@ func (w *world) crash(at int, host, restart bool) {
 		w.s.After(w.s.Int64N(3*second), func() {
 			w.nodes[at] = w.born(at)
 			for b := range w.nodes {
-				w.spoil(at, b, w.f.delayMax) // what the old life has in flight
+				// A request of the old life may still be on its way, and replaces a connection of the new one: incarnations have no order.
+				w.spoil(at, b, stragglerMax+4*w.f.delayMax+w.passes)
 			}
 		})
 	}
