@@ -74,7 +74,7 @@ func (p *Peer) execute(a cm.Action) {
 	case cm.Return:
 		p.comeBack()
 	case cm.Part:
-		p.part()
+		p.finish(p.Conn.SayBye)
 	case cm.Stay:
 		p.Conn.SayStay()
 	case cm.Drop:
@@ -114,10 +114,7 @@ func (p *Peer) accept() {
 
 func (p *Peer) refuse(crossed bool) {
 	var b [dataMax]byte
-	p.Conn.Reject(p.set.cfg.Negotiator.Refuse(p.request, crossed, b[:0]))
-	l := p.Link
-	p.Link = nil
-	l.Finish()
+	p.finish(func() { p.Conn.Reject(p.set.cfg.Negotiator.Refuse(p.request, crossed, b[:0])) })
 	p.Conn.Drop(engine.ErrClosed) // gives back what the transport did not take
 }
 
@@ -162,12 +159,13 @@ func (p *Peer) comeBack() {
 	}
 }
 
-// part answers the peer's bye with ours.
-func (p *Peer) part() {
+// finish says the last word, transmits what is left, and ends the transport, unless it has just failed.
+func (p *Peer) finish(say func()) {
 	l := p.Link
 	p.Link = nil
-	p.Conn.SayBye()
-	l.Finish()
+	if say(); l != nil {
+		l.Finish()
+	}
 }
 
 // drop ends what cm knew as c, without a word to the peer. Operations on it fail with err.
