@@ -8,18 +8,21 @@ import (
 
 // ObservePeers implements front.Observed.
 func (s *Set) ObservePeers(yield func(front.PeerView) bool) {
-	for p := range s.t.all {
-		v := front.PeerView{Conn: p.Conn, Addr: p.addr, Lane: int(p.role) << 8}
-		v.Path, _ = p.Link.(front.Path)
-		if !yield(v) {
-			return
-		}
-		for l := range p.lanes.each {
-			v := front.PeerView{Conn: l.Conn, Addr: p.addr, Lane: int(l.index)}
-			v.Path, _ = l.Link.(front.Path)
-			if !yield(v) {
-				return
+	for c := range s.m.Conns {
+		var v front.PeerView
+		switch u := c.User.(type) {
+		case *Peer:
+			if u.c != c {
+				continue // it is being left
 			}
+			v = front.PeerView{Conn: u.Conn, Addr: u.addr, Lane: c.Loop() << 8}
+			v.Path, _ = u.Link.(front.Path)
+		case *AuxConn:
+			v = front.PeerView{Conn: u.Conn, Addr: u.p.addr, Lane: int(c.Index())}
+			v.Path, _ = u.Link.(front.Path)
+		}
+		if v.Conn != nil && !yield(v) {
+			return
 		}
 	}
 }

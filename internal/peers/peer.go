@@ -1,16 +1,18 @@
 package peers
 
 import (
+	"bytes"
 	"net/netip"
 
 	"gofabric/core"
 	"gofabric/internal/conduit"
 	"gofabric/internal/front"
 	"gofabric/internal/mono"
+	"gofabric/internal/peers/cm"
 	"gofabric/internal/xnet/engine"
 )
 
-// Peer is a connection of the endpoint to another. It is its connection's engine.Sink, the endpoint being the Sink of completions.
+// Peer is the main connection of the endpoint to another. It is its connection's engine.Sink, the endpoint being the Sink of completions.
 type Peer struct {
 	*front.Endpoint // Completed, Sent, Received, Replied
 	// Conn is what operations are posted to. Its User is the Peer.
@@ -21,36 +23,45 @@ type Peer struct {
 	User any
 
 	set     *Set
+	c       *cm.Conn       // what cm knows Conn as
 	addr    netip.AddrPort // where the peer listens; invalid until its request came
 	fi      core.FIAddr    // its index in the address vector, AddrNotAvail if not inserted
 	named   bool           // it had another index, too, which may find it still
-	id      uint32         // its incarnation, 0 not known yet
-	role    loopRole
-	giveUp  mono.Time // when to stop trying to connect
-	tries   int
-	waiting bool      // refused in favour of the peer's own connect, or to be tried again: no link now
-	since   mono.Time // when the connection came up
-	crossed bool      // a request of ours was given up for this connection
-	old     *leaving  // the connection before, which is being closed; nil usually
-	used    mono.Time // when something was last seen to have happened
-	moved   uint64    // what had happened by then
-	lanes   *lanes    // further connections; nil usually
+	id      uint32         // its incarnation, from its answer; 0 not known
+	request []byte         // its private data, until it is answered
+	old     *leaving       // the connection before, which is being closed; nil usually
+	aux     *auxConns      // nil if there was none
 }
 
-// loopRole tells the two connections of an endpoint with itself apart.
-type loopRole uint8
-
-const (
-	loopNone loopRole = iota
-	loopTx            // carries what we send ourselves
-	loopRx            // brings it
-)
+// leaving is a connection on which we have said bye.
+type leaving struct {
+	c    *cm.Conn
+	conn *engine.Conn
+	link conduit.Link
+	user any
+}
 
 // Addr is where the peer listens.
 func (p *Peer) Addr() netip.AddrPort { return p.addr }
 
 // SetID takes note of the peer's incarnation, from its answer.
 func (p *Peer) SetID(id uint32) { p.id = id }
+
+// Leaving is User of the connection that is being left, nil if there is none.
+func (p *Peer) Leaving() any {
+	if p.old == nil {
+		return nil
+	}
+	return p.old.user
+}
+
+// of is the connection that cm knows as c, and its link, which may be nil.
+func (p *Peer) of(c *cm.Conn) (*engine.Conn, conduit.Link) {
+	if o := p.old; o != nil && o.c == c {
+		return o.conn, o.link
+	}
+	return p.Conn, p.Link
+}
 
 // renew gives p a fresh connection in state Opening, which takes over what waits for the one before.
 func (p *Peer) renew(now mono.Time) {
@@ -67,12 +78,7 @@ func (p *Peer) renew(now mono.Time) {
 }
 
 // sink is what takes the peer's completions: p, or what tells of peers that are not in the vector.
-func (p *Peer) sink() engine.Sink {
-	if p.NamesStrangers() {
-		return &front.Stranger{Sink: p, E: p.Endpoint, Addr: &p.addr}
-	}
-	return p
-}
+func (p *Peer) sink() engine.Sink { return p.SinkOver(p) }
 
 // SinkOver is s, a sink of p's making, for a Conn of p: with FI_SOURCE_ERR it names who is not in the address vector.
 func (p *Peer) SinkOver(s engine.Sink) engine.Sink {
@@ -81,29 +87,6 @@ func (p *Peer) SinkOver(s engine.Sink) engine.Sink {
 	}
 	return s
 }
-
-// dial starts to connect.
-func (p *Peer) dial() error {
-	p.waiting = false
-	p.tries++
-	p.Conn.Postpone(int64(mono.Now()))
-	l, err := p.set.cfg.Below.Dial(p.Info(), p.addr, p.Conn, p.ask)
-	if err != nil {
-		return err
-	}
-	p.Link = l
-	p.set.measure(l)
-	return nil
-}
-
-// ask sends our request.
-func (p *Peer) ask() {
-	var b [dataMax]byte
-	p.Conn.Start(p.set.cfg.Manners.Ask(p, b[:0]))
-}
-
-// dataMax is the longest private data that we send, bytes.
-const dataMax = 64
 
 // setSource gives p the index that the address vector has for it.
 func (p *Peer) setSource(fi core.FIAddr) {
@@ -114,13 +97,13 @@ func (p *Peer) setSource(fi core.FIAddr) {
 	p.fi = fi
 	p.Conn.Src = uint64(fi)
 	p.set.cfg.Rx.SetSource(p.Conn, uint64(fi))
-	for l := range p.lanes.each {
+	for l := range p.aux.each {
 		p.set.cfg.Rx.SetSource(l.Conn, uint64(fi))
 	}
 	p.set.t.index(p)
 }
 
-// rename is called when the index was removed that p went by. The address may have another already: who shares the vector has inserted it again, and the
+// rename is called when the index was removed that p went by. The address may have another already: another owner of the vector has inserted it again, and the
 // order in which other processes' changes are heard of is not the one in which they were made.
 func (p *Peer) rename() {
 	fi := p.AV().ReverseAddrPort(p.addr)
@@ -128,7 +111,7 @@ func (p *Peer) rename() {
 		return
 	}
 	p.fi, p.Conn.Src = core.AddrNotAvail, engine.AnySource
-	for l := range p.lanes.each {
+	for l := range p.aux.each {
 		l.Conn.Src = engine.AnySource
 	}
 	if fi != core.AddrNotAvail {
@@ -144,62 +127,52 @@ func (p *Peer) close() {
 	}
 }
 
-// drop ends p, which is out of the tables, without a word to anybody but those whose operations fail.
-func (p *Peer) drop(err error) {
-	p.waiting = false
-	p.dropOld(err)
-	p.endLanes(err)
-	p.Conn.Drop(err)
-	p.close()
+// Requested implements engine.Sink: a peer wants to connect.
+func (p *Peer) Requested(c *engine.Conn, data []byte) {
+	s := p.set
+	defer s.run()
+	if c.Denied() {
+		s.Denied++
+		s.m.Invalid(p.c)
+		return
+	}
+	p.request = bytes.Clone(data) // what is received next may go into the same memory
+	claim, err := s.cfg.Negotiator.Asked(c, p.request)
+	if err != nil {
+		s.m.Invalid(p.c)
+		return
+	}
+	s.measure(p.Link)
+	p.addr = netip.AddrPortFrom(p.Link.Peer().Addr().Unmap(), claim.Port)
+	s.m.Requested(p.c, cm.Request{Addr: p.addr, ID: claim.ID, Index: claim.Index, Hidden: claim.Hidden}, mono.Now())
 }
 
 // Connected implements engine.Sink.
 func (p *Peer) Connected(c *engine.Conn, data []byte) {
-	p.since = mono.Now()
-	p.used = p.since
-	p.set.cfg.Manners.Up(p, c, data)
-}
-
-// retryFirst and retryMax bound the pause before a refused connect is tried again.
-const (
-	retryFirst = 2e6   // ns
-	retryMax   = 200e6 // ns
-)
-
-// Failed implements engine.Sink. A refusal usually means that the peer's own connect is under way: what waits for the connection goes on waiting
-// for that, and after a pause we try again.
-func (p *Peer) Failed(c *engine.Conn, err error, data []byte) {
-	if o := p.old; o != nil && c == o.conn {
-		p.part()
-		return
-	}
-	if c != p.Conn {
-		return
-	}
 	s := p.set
-	p.close()
-	p.failLanes(err)
-	now := mono.Now()
-	if err == engine.ErrRefused && (c.Waiting() || c.Expecting()) && !p.Closed() && now < p.giveUp && s.cfg.Manners.Refused(data) {
-		pause := int64(retryFirst) << min(p.tries, 7)
-		p.renew(now)
-		p.waiting = true
-		p.waitUntil(now + mono.Time(min(pause, retryMax)))
-		return
-	}
-	s.t.remove(p)
+	s.cfg.Negotiator.Up(p, c, data)
+	s.m.Connected(p.c, p.id, p.Conn.Ours, mono.Now())
+	s.run()
 }
 
-// waitUntil arms the pause before the next attempt. There is no link meanwhile, so a timer of the endpoint's does it.
-func (p *Peer) waitUntil(at mono.Time) {
-	p.set.cfg.Below.Progress().After(at, func(now mono.Time) {
-		if !p.waiting || p.old != nil || p.Closed() {
-			return
+// Failed implements engine.Sink. What waits for a connection that was refused moves to a fresh one at once, for what is left on c fails.
+func (p *Peer) Failed(c *engine.Conn, err error, data []byte) {
+	s, now := p.set, mono.Now()
+	switch o := p.old; {
+	case o != nil && c == o.conn:
+		s.m.Failed(o.c, o.user == nil, now)
+	case c != p.Conn: // it was replaced
+		return
+	default:
+		p.close()
+		if err == engine.ErrRefused && (c.Waiting() || c.Expecting()) && !p.Closed() && s.cfg.Negotiator.Refused(data) {
+			p.renew(now)
+			s.m.Refused(p.c, now)
+		} else {
+			s.m.Failed(p.c, err == engine.ErrPeerClose && p.User == nil, now)
 		}
-		if err := p.dial(); err != nil {
-			p.Conn.Fail(err)
-		}
-	})
+	}
+	s.run()
 }
 
 // Replied implements engine.Sink.
@@ -218,4 +191,43 @@ func (p *Peer) Resumed(c *engine.Conn) {
 	} else if l := p.Link; l != nil {
 		l.Resumed()
 	}
+}
+
+// leaver implements engine.Leaver for all connections of a Set.
+type leaver Set
+
+// Bye implements engine.Leaver.
+func (s *leaver) Bye(c *engine.Conn) {
+	switch u := c.User.(type) {
+	case *Peer:
+		if k := u.known(c); k != nil {
+			s.m.Bye(k, mono.Now())
+		}
+	case *AuxConn:
+		s.m.Bye(u.c, mono.Now())
+	default:
+		c.SayStay()
+	}
+	(*Set)(s).run()
+}
+
+// Stay implements engine.Leaver.
+func (s *leaver) Stay(c *engine.Conn) {
+	if p, ok := c.User.(*Peer); ok {
+		if k := p.known(c); k != nil {
+			s.m.Stay(k, mono.Now())
+			(*Set)(s).run()
+		}
+	}
+}
+
+// known is what cm knows c as; nil if it was replaced.
+func (p *Peer) known(c *engine.Conn) *cm.Conn {
+	switch o := p.old; {
+	case o != nil && o.conn == c:
+		return o.c
+	case p.Conn == c:
+		return p.c
+	}
+	return nil
 }

@@ -2,59 +2,16 @@ package peers
 
 import (
 	"net/netip"
-	"time"
 
 	"gofabric/core"
 	"gofabric/internal/conduit"
 	"gofabric/internal/front"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
+	"gofabric/internal/peers/cm"
 	"gofabric/internal/progress"
 	"gofabric/internal/xnet/engine"
 )
-
-// Config says what a Set stands on.
-type Config struct {
-	Endpoint *front.Endpoint
-	Below    conduit.Domain
-	Pool     *engine.Pool
-	Conn     *engine.Config    // of connections
-	Rx       *engine.RxContext // where they receive
-	Memory   engine.Memory
-	Manners  Manners
-	Patience time.Duration // how long a peer may go on refusing
-	// MaxConns is how many connections there should be: the longest idle is closed when there are more. 0: any number.
-	MaxConns int
-	// IdleTime is how long a connection may be idle before it is closed; 0: for ever.
-	IdleTime time.Duration
-	// Lanes is how many connections a peer may have besides its own; 0 for none, and then Lane is not asked.
-	Lanes int
-	Lane  LaneManners
-}
-
-// Manners is what the ends of a connection say to each other in its private data. Its methods are called locked. Data is borrowed; b is memory to append to.
-type Manners interface {
-	// Ask makes the private data of our request to p.
-	Ask(p *Peer, b []byte) []byte
-	// Asked reads that of a peer's request on c; an error refuses it.
-	Asked(c *engine.Conn, data []byte) (Claim, error)
-	// Take prepares p, whose request is about to be accepted on c, and makes the private data of the answer. c has what Config says.
-	Take(p *Peer, c *engine.Conn, data, b []byte) []byte
-	// Up tells that c of p is up, at either end: data is the peer's answer at the end that asked, nil at the other. It may give p another Conn and Link.
-	Up(p *Peer, c *engine.Conn, data []byte)
-	// Refuse makes the private data of a refusal of the request with data; crossed: because there is or will be another connection.
-	Refuse(data []byte, crossed bool, b []byte) []byte
-	// Refused says whether a refusal of our request with data may be because of another connection, so that it is worth waiting or asking again.
-	Refused(data []byte) bool
-}
-
-// Claim is what a peer says of itself when it asks for a connection.
-type Claim struct {
-	Port   uint16 // where it listens
-	ID     uint32 // names its incarnation
-	Index  uint8  // the number of the lane that this is to be, 0 for the peer's own connection
-	Hidden bool   // it cannot be connected to
-}
 
 // Set is the peers of one endpoint. It implements front.Router. Its methods must be called locked, if they do not say otherwise.
 type Set struct {
@@ -62,24 +19,23 @@ type Set struct {
 	Denied uint64
 
 	cfg   Config
+	m     *cm.Machine
 	l     conduit.Listener
 	local netip.AddrPort
 	t     table
+	meter netx.Meter
 
-	meter   netx.Meter
-	tending *progress.Handle   // calls tend; nil without a bound
-	parting map[*Lane]struct{} // lanes of peers that are gone, which may still say something
+	running bool             // the machine's actions are being executed
+	timer   *progress.Handle // calls tick; nil until there is a deadline
+	armed   mono.Time        // its deadline
+	dialErr error            // why the last Dial could not begin
 }
 
 // InitSet prepares s. The listener follows with SetListener.
 func (s *Set) InitSet(cfg Config) {
 	s.cfg = cfg
-	s.cfg.Conn.Leaver = leaver{}
-	for l := range s.parting {
-		l.finish()
-	}
-	s.parting = nil
-	s.t.init()
+	s.cfg.Conn.Leaver = (*leaver)(s)
+	s.m = cm.New(cm.Config{Patience: mono.Time(cfg.Patience), MaxConns: cfg.MaxConns, IdleTime: mono.Time(cfg.IdleTime), Aux: cfg.Aux}, (*probe)(s))
 }
 
 // SetRx makes connections receive elsewhere, before there are any.
@@ -88,25 +44,60 @@ func (s *Set) SetRx(rx *engine.RxContext) { s.cfg.Rx = rx }
 // Rx is where connections receive.
 func (s *Set) Rx() *engine.RxContext { return s.cfg.Rx }
 
+// connOf is the connection that cm knows as c, and its link, which may be nil; nil if it has not begun.
+func connOf(c *cm.Conn) (*engine.Conn, conduit.Link) {
+	switch u := c.User.(type) {
+	case *Peer:
+		return u.of(c)
+	case *AuxConn:
+		return u.Conn, u.Link
+	}
+	return nil, nil
+}
+
+// unlink is connOf for the last time.
+func unlink(c *cm.Conn) (*engine.Conn, conduit.Link) {
+	n, l := connOf(c)
+	switch u := c.User.(type) {
+	case *Peer:
+		if u.c == c {
+			u.Link = nil
+		} else {
+			u.old = nil
+		}
+	case *AuxConn:
+		u.Link = nil
+	}
+	return n, l
+}
+
 // Conns implements front.Base.
 func (s *Set) Conns(yield func(*engine.Conn) bool) {
-	for p := range s.t.all {
-		if o := p.old; o != nil && (!yield(o.conn) || !o.lanes.conns(yield)) {
-			return
-		}
-		if !yield(p.Conn) || !p.lanes.conns(yield) {
-			return
-		}
-	}
-	for l := range s.parting {
-		if !yield(l.Conn) {
+	for c := range s.m.Conns {
+		if n, _ := connOf(c); n != nil && !yield(n) {
 			return
 		}
 	}
 }
 
+// acceptor is the Set as listeners see it.
+type acceptor Set
+
 // Acceptor takes what the endpoint's listeners accept.
 func (s *Set) Acceptor() conduit.Acceptor { return (*acceptor)(s) }
+
+// Accepted implements conduit.Acceptor.
+func (s *acceptor) Accepted(l conduit.Link) {
+	cfg := &s.cfg
+	p := &Peer{Endpoint: cfg.Endpoint, set: (*Set)(s), fi: core.AddrNotAvail}
+	p.Conn = engine.NewPassive(cfg.Pool, cfg.Conn, p, int64(mono.Now()))
+	p.Conn.User = p
+	if err := l.Attach(p.Conn); err != nil {
+		return
+	}
+	p.Link = l
+	p.c = s.m.Accepted(p)
+}
 
 // SetListener makes l the endpoint's listener; one before it is closed.
 func (s *Set) SetListener(l conduit.Listener) {
@@ -114,6 +105,7 @@ func (s *Set) SetListener(l conduit.Listener) {
 		s.l.Close()
 	}
 	s.l, s.local = l, l.Local()
+	s.m.SetLocal(s.local)
 }
 
 // Listener is what SetListener was given last.
@@ -126,12 +118,12 @@ func (s *Set) Listen() error { return s.l.Listen() }
 func (s *Set) Local() netip.AddrPort { return s.local }
 
 // Len counts connections, those under way and those of peers that have not said who they are included.
-func (s *Set) Len() int { return len(s.t.all) }
+func (s *Set) Len() int { return s.m.Len() }
 
-// Each visits all peers with a connection; it may be ended early, and must not open or close connections.
+// Each visits all peers with a connection; it may be ended early.
 func (s *Set) Each(yield func(*Peer) bool) {
-	for p := range s.t.all {
-		if !yield(p) {
+	for c := range s.m.Conns {
+		if p, ok := c.User.(*Peer); ok && p.c == c && !yield(p) {
 			return
 		}
 	}
@@ -169,7 +161,7 @@ func (s *Set) Posted(c *engine.Conn, more bool) {
 	switch u := c.User.(type) {
 	case *Peer:
 		l = u.Link
-	case *Lane:
+	case *AuxConn:
 		l = u.Link
 	}
 	if l != nil {
@@ -185,28 +177,37 @@ func (s *Set) connect(dest core.FIAddr) (*Peer, error) {
 		return nil, core.ErrInval
 	}
 	a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) // as connections have it that it opens itself
-	if p := s.t.byAddr[a]; p != nil {
+	if p := s.at(a); p != nil {
 		p.setSource(dest)
 		return p, nil
 	}
-	if _, hidden := s.t.hidden[a]; hidden || ep.AV().Hidden(dest) {
-		return nil, core.ErrFirewallAddr // it said, or who inserted it, that it cannot be connected to: wait until it connects
+	if s.m.Hidden(a) || ep.AV().Hidden(dest) {
+		return nil, core.ErrFirewallAddr // the peer, or its inserter, said that it cannot be connected to: wait until it connects
 	}
 	now := mono.Now()
-	p := &Peer{Endpoint: ep, set: s, addr: a, fi: dest, giveUp: now.Add(s.cfg.Patience)}
+	p := &Peer{Endpoint: ep, set: s, addr: a, fi: dest}
 	p.renew(now)
-	s.t.add(p)
-	if err := p.dial(); err != nil {
-		p.Conn.Drop(err)
-		s.t.remove(p)
-		no := front.Errno(err)
+	p.c = s.m.Want(a, now)
+	p.c.User = p
+	s.t.index(p)
+	s.dialErr = nil
+	s.run()
+	if p.Conn.State() == engine.Closed && s.dialErr != nil {
+		no := front.Errno(s.dialErr)
 		if no == core.ErrAgain {
 			no = core.ErrAddrNotAvail // out of local ports; EAGAIN would be tried for ever
 		}
 		return nil, no
 	}
-	s.tend()
 	return p, nil
+}
+
+// at is the peer that listens at a, nil if there is none.
+func (s *Set) at(a netip.AddrPort) *Peer {
+	if c := s.m.At(a); c != nil {
+		return c.User.(*Peer)
+	}
+	return nil
 }
 
 // Disconnect breaks off the connection to a peer: what is under way with it fails with ErrCanceled, and the next operation connects anew.
@@ -214,9 +215,8 @@ func (s *Set) Disconnect(fi core.FIAddr) error {
 	if uint64(fi) >= uint64(len(s.t.byFI)) || s.t.byFI[fi] == nil {
 		return core.ErrNotConn
 	}
-	p := s.t.byFI[fi]
-	s.t.remove(p)
-	p.drop(engine.ErrClosed)
+	s.m.Disconnect(s.t.byFI[fi].c, mono.Now())
+	s.run()
 	return nil
 }
 
@@ -240,7 +240,8 @@ func (s *Set) Forget(key uint64) {
 // Watch follows the bound address vector: a peer that connected before it was inserted gets its index then. Not locked; once.
 func (s *Set) Watch() {
 	s.cfg.Endpoint.WatchAV(func(fi core.FIAddr, a core.Addr) {
-		for _, p := range s.t.at(netip.AddrPortFrom(a.IP.Addr().Unmap(), a.IP.Port())) {
+		at := netip.AddrPortFrom(a.IP.Addr().Unmap(), a.IP.Port())
+		for _, p := range [2]*Peer{s.at(at), s.t.loopAt(at)} {
 			if p != nil && p.fi == core.AddrNotAvail {
 				p.setSource(fi)
 			}
@@ -263,7 +264,7 @@ func (s *Set) Wind() {
 		c.Wind()
 		s.Posted(c, false)
 	}
-	for p := range s.t.all {
+	for p := range s.Each {
 		if p.Link != nil {
 			p.Link.Deafen()
 		}
@@ -272,18 +273,8 @@ func (s *Set) Wind() {
 
 // Drained reports that no connection has anything left to transmit of what is due (conduit.Link).
 func (s *Set) Drained(all bool) bool {
-	for p := range s.t.all {
-		if !drained(p.Conn, p.Link, all) {
-			return false
-		}
-		for l := range p.lanes.each {
-			if !drained(l.Conn, l.Link, all) {
-				return false
-			}
-		}
-	}
-	for l := range s.parting {
-		if !drained(l.Conn, l.Link, all) {
+	for c := range s.m.Conns {
+		if n, l := connOf(c); n != nil && !drained(n, l, all) {
 			return false
 		}
 	}
@@ -302,26 +293,18 @@ func (s *Set) Close() {
 	if s.l != nil {
 		s.l.Close()
 	}
-	if s.tending != nil {
-		s.tending.Remove()
+	if s.timer != nil {
+		s.timer.Remove()
+		s.armed = mono.None
 	}
-	for p := range s.t.all {
-		p.waiting = false
-		p.dropOld(engine.ErrClosed)
-		ls := p.lanes
-		p.lanes = nil
-		for l := range ls.each {
-			l.finish()
-		}
-		if l := p.Link; l != nil {
-			p.Link = nil
+	for _, c := range s.m.Close() {
+		n, l := unlink(c)
+		if l != nil {
 			l.Finish()
 		}
-		p.Conn.Drop(engine.ErrClosed)
+		if n != nil {
+			n.Drop(engine.ErrClosed)
+		}
 	}
-	for l := range s.parting {
-		l.finish()
-	}
-	s.parting = nil
-	s.t.init()
+	s.t = table{}
 }

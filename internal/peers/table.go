@@ -6,39 +6,17 @@ import (
 	"gofabric/core"
 )
 
-// table finds peers by index and by address. Every peer with a connection is in all. loop is the second connection of an endpoint with itself,
-// which is in no other table.
+// table finds peers by index. loop is the second connection of an endpoint with itself, which is not in byFI.
 type table struct {
-	byFI   []*Peer
-	byAddr map[netip.AddrPort]*Peer
-	all    map[*Peer]struct{}
-	loop   *Peer
-	hidden map[netip.AddrPort]struct{} // who said that it is behind a firewall
+	byFI []*Peer
+	loop *Peer
 }
 
-// hiddenMax bounds how many such peers are remembered: addresses are the peers' own claims.
-const hiddenMax = 1 << 16
-
-func (t *table) init() {
-	*t = table{byAddr: map[netip.AddrPort]*Peer{}, all: map[*Peer]struct{}{}, hidden: map[netip.AddrPort]struct{}{}}
-}
-
-// hide remembers that a peer cannot be connected to.
-func (t *table) hide(a netip.AddrPort) {
-	if len(t.hidden) < hiddenMax {
-		t.hidden[a] = struct{}{}
-	}
-}
-
-// add enters p under its address, and its index if it has one.
+// add enters p, which was accepted.
 func (t *table) add(p *Peer) {
-	t.all[p] = struct{}{}
-	if p.role == loopRx {
+	if p.c.Loop() == 2 {
 		t.loop = p
 		return
-	}
-	if p.addr.IsValid() {
-		t.byAddr[p.addr] = p
 	}
 	t.index(p)
 }
@@ -53,15 +31,15 @@ func (t *table) index(p *Peer) {
 	t.byFI[p.fi] = p
 }
 
-// at and of return the peers with an address or an index: one, or an endpoint's two connections with itself; nil where there is none.
-func (t *table) at(a netip.AddrPort) [2]*Peer {
-	ps := [2]*Peer{t.byAddr[a]}
+// loopAt is loop, if its address is a.
+func (t *table) loopAt(a netip.AddrPort) *Peer {
 	if t.loop != nil && t.loop.addr == a {
-		ps[1] = t.loop
+		return t.loop
 	}
-	return ps
+	return nil
 }
 
+// of returns the peers with an index: one, or an endpoint's two connections with itself; nil where there is none.
 func (t *table) of(fi core.FIAddr) [2]*Peer {
 	var ps [2]*Peer
 	if uint64(fi) < uint64(len(t.byFI)) {
@@ -74,12 +52,8 @@ func (t *table) of(fi core.FIAddr) [2]*Peer {
 }
 
 func (t *table) remove(p *Peer) {
-	delete(t.all, p)
 	if t.loop == p {
 		t.loop = nil
-	}
-	if t.byAddr[p.addr] == p {
-		delete(t.byAddr, p.addr)
 	}
 	if uint64(p.fi) < uint64(len(t.byFI)) && t.byFI[p.fi] == p {
 		t.byFI[p.fi] = nil

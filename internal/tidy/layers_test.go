@@ -46,6 +46,7 @@ var rank = []struct {
 	{"internal/dgram", 4},
 	{"internal/conduit", 4},
 	{"internal/front", 4},
+	{"internal/peers/cm", 1},
 	{"internal/peers", 5},
 	{"internal/dgram/dgep", 5},
 	{"provider/udp", 6},
@@ -178,7 +179,11 @@ func TestOnly(t *testing.T) {
 
 // pure says whether a folder holds protocol without I/O, and core, which holds no sockets.
 func pure(dir string) bool {
-	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || dir == "util/rxd/flow" || dir == "internal/queue" || dir == "internal/match" || dir == "internal/xdp/frame" || strings.HasPrefix(dir, "boot/internal/")
+	switch dir {
+	case "util/rxd/flow", "internal/queue", "internal/peers/cm", "internal/match", "internal/xdp/frame":
+		return true
+	}
+	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || strings.HasPrefix(dir, "boot/internal/")
 }
 
 // TestPure checks that codecs and engines take time, randomness and bytes as arguments.

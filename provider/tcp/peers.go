@@ -6,11 +6,11 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// manners is what RDM endpoints say to each other when they connect (native's xnet_rdm_cm): wire.RDMBlob.
-type manners rdmEndpoint
+// negotiator is what RDM endpoints say to each other when they connect (native's xnet_rdm_cm): wire.RDMBlob.
+type negotiator rdmEndpoint
 
 // blob describes the endpoint.
-func (m *manners) blob(version uint8) wire.RDMBlob {
+func (m *negotiator) blob(version uint8) wire.RDMBlob {
 	r := wire.RDMBlob{Version: version, Port: m.Local().Port(), PID: m.id}
 	if m.d.s.firewall {
 		r.Features |= wire.FeatureFirewall
@@ -18,17 +18,17 @@ func (m *manners) blob(version uint8) wire.RDMBlob {
 	return r
 }
 
-// Ask implements peers.Manners.
-func (m *manners) Ask(_ *peers.Peer, b []byte) []byte { return m.blob(wire.RDMVersion).Append(b) }
+// Ask implements peers.Negotiator.
+func (m *negotiator) Ask(_ *peers.Peer, b []byte) []byte { return m.blob(wire.RDMVersion).Append(b) }
 
-// Asked implements peers.Manners.
-func (m *manners) Asked(_ *engine.Conn, data []byte) (peers.Claim, error) {
+// Asked implements peers.Negotiator.
+func (m *negotiator) Asked(_ *engine.Conn, data []byte) (peers.Claim, error) {
 	r, err := wire.ParseRDMBlob(data)
 	return peers.Claim{Port: r.Port, ID: r.PID, Hidden: r.Features&wire.FeatureFirewall != 0}, err
 }
 
-// Take implements peers.Manners.
-func (m *manners) Take(_ *peers.Peer, c *engine.Conn, data, b []byte) []byte {
+// Take implements peers.Negotiator.
+func (m *negotiator) Take(_ *peers.Peer, c *engine.Conn, data, b []byte) []byte {
 	r, _ := wire.ParseRDMBlob(data) // Asked has found it good
 	c.Rendezvous = r.Version >= 1
 	answer := m.blob(min(r.Version, wire.RDMVersion))
@@ -39,8 +39,8 @@ func (m *manners) Take(_ *peers.Peer, c *engine.Conn, data, b []byte) []byte {
 	return answer.Append(b)
 }
 
-// Up implements peers.Manners.
-func (m *manners) Up(p *peers.Peer, c *engine.Conn, data []byte) {
+// Up implements peers.Negotiator.
+func (m *negotiator) Up(p *peers.Peer, c *engine.Conn, data []byte) {
 	if len(data) == 0 {
 		return
 	}
@@ -50,13 +50,13 @@ func (m *manners) Up(p *peers.Peer, c *engine.Conn, data []byte) {
 	}
 }
 
-// Refuse implements peers.Manners: a refusal in favour of another connection repeats the request, as natively.
-func (m *manners) Refuse(data []byte, crossed bool, b []byte) []byte {
+// Refuse implements peers.Negotiator: a refusal in favour of another connection repeats the request, as natively.
+func (m *negotiator) Refuse(data []byte, crossed bool, b []byte) []byte {
 	if r, err := wire.ParseRDMBlob(data); crossed && err == nil {
 		return r.Append(b)
 	}
 	return b
 }
 
-// Refused implements peers.Manners: no refusal says that it is meant.
-func (m *manners) Refused([]byte) bool { return true }
+// Refused implements peers.Negotiator: no refusal says that it is meant.
+func (m *negotiator) Refused([]byte) bool { return true }

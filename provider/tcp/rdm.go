@@ -25,7 +25,7 @@ func openRDM(d *domain, info *core.Info) (*rdmEndpoint, error) {
 	// Peers tell a restarted endpoint from the one before by this number. Native uses the process id, which is 1 in every container.
 	ep.id = rand.Uint32() | 1
 	ep.InitSet(peers.Config{Endpoint: &ep.Endpoint, Below: d, Pool: d.Pool(), Conn: ep.conn(max(info.Tx.Size, 1)), Rx: ep.own, Memory: ep.auth.Memory(&d.Domain),
-		Manners: (*manners)(ep), Patience: d.s.connectTimeout})
+		Negotiator: (*negotiator)(ep), Patience: d.s.connectTimeout})
 	l, err := d.OpenListener(info, ep.Acceptor())
 	if err != nil {
 		return nil, opError("fi_endpoint", info.SrcAddr.IP.String(), noPeer, err, "the address must be one of this host and the port free; see FI_TCP_IFACE and FI_TCP_PORT_LOW_RANGE")

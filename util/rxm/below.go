@@ -16,9 +16,9 @@ type lane struct {
 	index int // 0 of the first, which carries all that others do not
 	conn  *xengine.Conn
 	link  conduit.Link
-	l     *peers.Lane // nil of the first
-	inbox [][]byte    // packets that the gateway did not want yet
-	ended bool        // but for what is in inbox
+	l     *peers.AuxConn // nil of the first
+	inbox [][]byte       // packets that the gateway did not want yet
+	ended bool           // but for what is in inbox
 }
 
 // attach makes s what c belongs to.
@@ -31,8 +31,8 @@ func (s *lane) attach(c *xengine.Conn) {
 	s.link.OnMoved(s.n.service)
 }
 
-// addLane makes l one of n's. A lane that we have asked for is up, one that the peer has asked for is about to be.
-func (n *native) addLane(l *peers.Lane) {
+// addAux makes l one of n's lanes. One that we have asked for is up, one that the peer has asked for is about to be.
+func (n *native) addAux(l *peers.AuxConn) {
 	s := &lane{n: n, index: int(l.Index()), conn: l.Conn, link: l.Link, l: l}
 	s.attach(l.Conn)
 	l.User = s

@@ -50,8 +50,8 @@ func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 	cfg := d.conn(info)
 	cfg.Auth = auth.EngineAuth()
 	ep.InitSet(peers.Config{Endpoint: &ep.Endpoint, Below: d.below, Pool: d.Pool(), Conn: cfg,
-		Rx: ep.own, Memory: ep.memory, Manners: (*manners)(ep), Patience: d.s.connectTimeout,
-		MaxConns: d.s.maxConns, IdleTime: d.s.idleTime, Lanes: d.s.conns - 1, Lane: (*manners)(ep)})
+		Rx: ep.own, Memory: ep.memory, Negotiator: (*negotiator)(ep), Patience: d.s.connectTimeout,
+		MaxConns: d.s.maxConns, IdleTime: d.s.idleTime, Aux: d.s.conns - 1, AuxNegotiator: (*negotiator)(ep)})
 	if d.s.conns > 1 {
 		ep.SpreadRMA(&ep.Set)
 	}

@@ -9,33 +9,33 @@ import (
 	"gofabric/util/rxm/wire"
 )
 
-// manners is what rxm endpoints say to each other when they connect (native's rxm_cm_data): wire.Connect, Accept and Reject. That both are of this module they
+// negotiator is what rxm endpoints say to each other when they connect (native's rxm_cm_data): wire.Connect, Accept and Reject. That both are of this module they
 // learn from the connection's own handshake (xnet's features).
-type manners endpoint
+type negotiator endpoint
 
 var (
 	errEager = errors.New("the peer's eager limit is another (FI_OFI_RXM_BUFFER_SIZE)")
 	errIndex = errors.New("a connection of a number that we do not have (FI_OFI_RXM_NUM_MSG_EPS)")
 )
 
-// Ask implements peers.Manners.
-func (m *manners) Ask(_ *peers.Peer, b []byte) []byte {
+// Ask implements peers.Negotiator.
+func (m *negotiator) Ask(_ *peers.Peer, b []byte) []byte {
 	return m.ask(0, b)
 }
 
-func (m *manners) ask(index uint8, b []byte) []byte {
+func (m *negotiator) ask(index uint8, b []byte) []byte {
 	c := wire.Connect{Port: m.Local().Port(), FlowCtrl: wire.FlowCtrlOff, Index: index, EagerLimit: uint32(m.d.s.bufferSize), RxSize: uint32(m.d.s.msgRxSize),
 		Conn: wire.ConnID(m.id, 0)}
 	return c.Append(b)
 }
 
-func (m *manners) answer(b []byte) []byte {
+func (m *negotiator) answer(b []byte) []byte {
 	a := wire.Accept{Conn: wire.ConnID(m.id, 0), RxSize: uint32(m.d.s.msgRxSize), FlowCtrl: wire.FlowCtrlOff}
 	return a.Append(b)
 }
 
-// Asked implements peers.Manners.
-func (m *manners) Asked(c *engine.Conn, data []byte) (peers.Claim, error) {
+// Asked implements peers.Negotiator.
+func (m *negotiator) Asked(c *engine.Conn, data []byte) (peers.Claim, error) {
 	var r wire.Connect
 	if err := r.Parse(data); err != nil {
 		return peers.Claim{}, err
@@ -52,8 +52,8 @@ func (m *manners) Asked(c *engine.Conn, data []byte) (peers.Claim, error) {
 // direct says that the operations on c are the peer's own.
 func direct(c *engine.Conn) bool { return c.Agreed&xwire.FeatureDirect != 0 }
 
-// Take implements peers.Manners.
-func (m *manners) Take(p *peers.Peer, c *engine.Conn, data, b []byte) []byte {
+// Take implements peers.Negotiator.
+func (m *negotiator) Take(p *peers.Peer, c *engine.Conn, data, b []byte) []byte {
 	if c.Rendezvous = direct(c); !c.Rendezvous {
 		var r wire.Connect
 		r.Parse(data) // Asked has found it good
@@ -62,30 +62,30 @@ func (m *manners) Take(p *peers.Peer, c *engine.Conn, data, b []byte) []byte {
 	return m.answer(b)
 }
 
-// AskLane, TakeLane and LaneUp implement peers.LaneManners.
-func (m *manners) AskLane(l *peers.Lane, b []byte) []byte { return m.ask(l.Index(), b) }
+// AskAux, TakeAux and AuxUp implement peers.AuxNegotiator.
+func (m *negotiator) AskAux(l *peers.AuxConn, b []byte) []byte { return m.ask(l.Index(), b) }
 
-func (m *manners) TakeLane(l *peers.Lane, b []byte) []byte {
+func (m *negotiator) TakeAux(l *peers.AuxConn, b []byte) []byte {
 	if n, ok := l.Peer().User.(*native); ok && !direct(l.Conn) {
-		n.addLane(l)
+		n.addAux(l)
 	}
 	return m.answer(b)
 }
 
-func (m *manners) LaneUp(l *peers.Lane, ours bool) bool {
+func (m *negotiator) AuxUp(l *peers.AuxConn, ours bool) bool {
 	n, ok := l.Peer().User.(*native)
 	if ok == direct(l.Conn) {
 		return false // not the peer that the other connection is to
 	}
 	if ok && ours {
-		n.addLane(l)
+		n.addAux(l)
 	}
 	l.Conn.Rendezvous = !ok
 	return true
 }
 
-// Up implements peers.Manners.
-func (m *manners) Up(p *peers.Peer, c *engine.Conn, data []byte) {
+// Up implements peers.Negotiator.
+func (m *negotiator) Up(p *peers.Peer, c *engine.Conn, data []byte) {
 	if n, ok := p.User.(*native); ok { // it was made by Take
 		n.upper.Ready()
 		return
@@ -106,13 +106,13 @@ func (m *manners) Up(p *peers.Peer, c *engine.Conn, data []byte) {
 	}
 }
 
-// Refuse implements peers.Manners.
-func (m *manners) Refuse(_ []byte, crossed bool, b []byte) []byte {
+// Refuse implements peers.Negotiator.
+func (m *negotiator) Refuse(_ []byte, crossed bool, b []byte) []byte {
 	if crossed {
 		return wire.AppendReject(b, wire.ReasonAlready)
 	}
 	return wire.AppendReject(b, wire.ReasonRefused)
 }
 
-// Refused implements peers.Manners.
-func (m *manners) Refused(data []byte) bool { return wire.ParseReject(data) == wire.ReasonAlready }
+// Refused implements peers.Negotiator.
+func (m *negotiator) Refused(data []byte) bool { return wire.ParseReject(data) == wire.ReasonAlready }

@@ -1,0 +1,188 @@
+package peers
+
+import (
+	"gofabric/internal/conduit"
+	"gofabric/internal/front"
+	"gofabric/internal/mono"
+	"gofabric/internal/peers/cm"
+	"gofabric/internal/xnet/engine"
+)
+
+// AuxConn is a further connection to a peer. It is its connection's engine.Sink, the endpoint being the Sink of completions. Until it is up, what it would carry
+// goes over the main connection.
+type AuxConn struct {
+	*front.Endpoint // Completed, Sent, Received
+	// Conn is what operations are posted to when the connection is up. Its User is the AuxConn.
+	Conn *engine.Conn
+	// Link carries it; nil when it has ended.
+	Link conduit.Link
+	// User is the endpoint's.
+	User any
+
+	p  *Peer
+	c  *cm.Conn
+	up bool
+}
+
+// auxConns are the auxiliary connections to one peer.
+type auxConns struct {
+	all  []*AuxConn // by number less 1, nil where there is none
+	last int        // where Pick has looked last
+}
+
+// someAux makes room for p's auxiliary connections, which most peers do not have.
+func (p *Peer) someAux() *auxConns {
+	if p.aux == nil {
+		p.aux = &auxConns{all: make([]*AuxConn, p.set.cfg.Aux)}
+	}
+	return p.aux
+}
+
+// each visits all, those under way included. x may be nil.
+func (x *auxConns) each(yield func(*AuxConn) bool) {
+	if x == nil {
+		return
+	}
+	for _, l := range x.all {
+		if l != nil && !yield(l) {
+			return
+		}
+	}
+}
+
+// Peer is whose connection it is; Index its number, from 1.
+func (l *AuxConn) Peer() *Peer  { return l.p }
+func (l *AuxConn) Index() uint8 { return l.c.Index() }
+
+// Pick is where the next thing goes that may overtake: an auxiliary connection that is up, or nil for the main one. Those that are missing are opened by and by.
+func (p *Peer) Pick() *AuxConn {
+	s := p.set
+	n := s.cfg.Aux
+	if n == 0 || p.old != nil || p.Conn.State() != engine.Connected || p.c.Loop() != 0 {
+		return nil
+	}
+	x := p.someAux()
+	x.last = (x.last + 1) % n
+	switch l := x.all[x.last]; {
+	case l != nil && l.up:
+		return l
+	case l == nil && !p.c.AuxRefused(uint8(x.last+1)):
+		s.m.WantAux(p.c, uint8(x.last+1), mono.Now())
+		s.run()
+	}
+	return nil
+}
+
+// Spread implements front.Spreader.
+func (s *Set) Spread(c *engine.Conn) *engine.Conn {
+	p, ok := c.User.(*Peer)
+	if !ok || p.User != nil { // something stands between, and sees to it itself
+		return c
+	}
+	if l := p.Pick(); l != nil {
+		return l.Conn
+	}
+	return c
+}
+
+// newAux makes the auxiliary connection that cm knows as c.
+func (p *Peer) newAux(c *cm.Conn) *AuxConn {
+	l := &AuxConn{Endpoint: p.Endpoint, p: p, c: c}
+	c.User = l
+	p.someAux().all[c.Index()-1] = l
+	return l
+}
+
+func (p *Peer) dialAux(c *cm.Conn) {
+	cfg := &p.set.cfg
+	l := p.newAux(c)
+	l.Conn = engine.NewActive(cfg.Pool, cfg.Conn, cfg.Rx, cfg.Memory, p.SinkOver(l), int64(mono.Now()))
+	l.Conn.User, l.Conn.Src = l, uint64(p.fi)
+	link, err := cfg.Below.Dial(p.Info(), p.addr, l.Conn, func() {
+		var b [dataMax]byte
+		l.Conn.Start(cfg.AuxNegotiator.AskAux(l, b[:0]))
+	})
+	if err != nil {
+		l.Conn.Fail(err)
+		return
+	}
+	l.Link = link
+	p.set.measure(link)
+}
+
+// acceptAux makes q, whose request it is, an auxiliary connection.
+func (q *Peer) acceptAux(c *cm.Conn) {
+	p := c.Main().User.(*Peer)
+	cfg := &p.set.cfg
+	l := p.newAux(c)
+	l.Conn, l.Link = q.Conn, q.Link
+	l.Conn.User, l.Conn.Src = l, uint64(p.fi)
+	l.Conn.Attach(cfg.Pool, cfg.Conn, cfg.Rx, cfg.Memory, p.SinkOver(l))
+	var b [dataMax]byte
+	l.Conn.Accept(cfg.AuxNegotiator.TakeAux(l, b[:0]))
+}
+
+func (l *AuxConn) execute(a cm.Action) {
+	switch a.Kind {
+	case cm.Stay:
+		l.Conn.SayStay()
+	case cm.Drain:
+		l.forget()
+		l.Link.End()
+	case cm.Drop:
+		l.forget()
+		l.Conn.Drop(reasons[a.Why])
+		l.closeLink()
+	}
+}
+
+// forget takes l out of its peer.
+func (l *AuxConn) forget() {
+	l.up = false
+	if at := &l.p.aux.all[l.c.Index()-1]; *at == l {
+		*at = nil
+	}
+}
+
+func (l *AuxConn) closeLink() {
+	if k := l.Link; k != nil {
+		l.Link = nil
+		k.Close()
+	}
+}
+
+// Requested implements engine.Sink; it is never called.
+func (l *AuxConn) Requested(*engine.Conn, []byte) {}
+
+// Connected implements engine.Sink.
+func (l *AuxConn) Connected(_ *engine.Conn, data []byte) {
+	s := l.p.set
+	if !s.cfg.AuxNegotiator.AuxUp(l, len(data) > 0) {
+		l.Conn.Fail(engine.ErrProtocol)
+		return
+	}
+	l.up = true
+	s.m.Connected(l.c, 0, l.Conn.Ours, mono.Now())
+	s.run()
+}
+
+// Failed implements engine.Sink.
+func (l *AuxConn) Failed(*engine.Conn, error, []byte) {
+	l.forget()
+	l.closeLink()
+	l.p.set.m.Failed(l.c, false, mono.Now())
+	l.p.set.run()
+}
+
+// Replied and Resumed implement engine.Sink.
+func (l *AuxConn) Replied(*engine.Conn) {
+	if l.Link != nil {
+		l.Link.Replied()
+	}
+}
+
+func (l *AuxConn) Resumed(*engine.Conn) {
+	if l.Link != nil {
+		l.Link.Resumed()
+	}
+}

@@ -1,0 +1,214 @@
+package peers
+
+import (
+	"gofabric/internal/mono"
+	"gofabric/internal/peers/cm"
+	"gofabric/internal/xnet/engine"
+)
+
+// run executes what the machine asks for. Events that come meanwhile are served by the caller that is at it.
+func (s *Set) run() {
+	if s.running {
+		return
+	}
+	s.running = true
+	for a, ok := s.m.Next(); ok; a, ok = s.m.Next() {
+		s.execute(a)
+	}
+	s.running = false
+	if at := s.m.Deadline(); at != s.armed {
+		s.arm(at)
+	}
+}
+
+func (s *Set) arm(at mono.Time) {
+	if s.timer == nil {
+		s.timer = s.cfg.Below.Progress().Timer(s.tick)
+	}
+	s.armed = at
+	s.timer.SetDeadline(at)
+}
+
+func (s *Set) tick(now mono.Time) {
+	s.armed = mono.None
+	s.m.Tick(now)
+	s.run()
+}
+
+// reasons are what operations fail with.
+var reasons = [...]error{cm.Ended: engine.ErrPeerClose, cm.Rejected: engine.ErrRefused, cm.Canceled: engine.ErrClosed}
+
+func (s *Set) execute(a cm.Action) {
+	switch u := a.Conn.User.(type) {
+	case nil: // an auxiliary connection that has not begun
+		if a.Kind == cm.Dial {
+			a.Conn.Main().User.(*Peer).dialAux(a.Conn)
+		}
+	case *AuxConn:
+		u.execute(a)
+	case *Peer:
+		if a.Kind == cm.Accept && a.Conn.Index() > 0 {
+			u.acceptAux(a.Conn)
+			return
+		}
+		u.execute(a)
+	}
+}
+
+func (p *Peer) execute(a cm.Action) {
+	switch a.Kind {
+	case cm.Dial:
+		p.dial()
+	case cm.Accept:
+		p.accept()
+	case cm.Refuse:
+		p.refuse(a.Crossed)
+	case cm.Receive:
+		if _, l := p.of(a.Conn); l != nil {
+			l.Receive()
+		}
+	case cm.Adopt:
+		p.adopt(a.Conn, a.Other)
+	case cm.Leave:
+		p.leave(a.Other)
+	case cm.Return:
+		p.comeBack()
+	case cm.Part:
+		p.finish(p.Conn.SayBye)
+	case cm.Stay:
+		p.Conn.SayStay()
+	case cm.Drop:
+		p.drop(a.Conn, reasons[a.Why])
+	}
+}
+
+// dial starts to connect. An error is kept for the call that wants the connection, if one does.
+func (p *Peer) dial() {
+	s := p.set
+	p.Conn.Postpone(int64(mono.Now()))
+	l, err := s.cfg.Below.Dial(p.Info(), p.addr, p.Conn, func() {
+		var b [dataMax]byte
+		p.Conn.Start(s.cfg.Negotiator.Ask(p, b[:0]))
+	})
+	if err != nil {
+		s.dialErr = err
+		p.Conn.Fail(err)
+		return
+	}
+	p.Link = l
+	s.measure(l)
+}
+
+func (p *Peer) accept() {
+	c, s := p.Conn, p.set
+	cfg := &s.cfg
+	p.fi = p.AV().ReverseAddrPort(p.addr)
+	c.Src = uint64(p.fi)
+	data := p.request
+	p.request = nil
+	c.Attach(cfg.Pool, cfg.Conn, cfg.Rx, cfg.Memory, p.sink())
+	var b [dataMax]byte
+	c.Accept(cfg.Negotiator.Take(p, c, data, b[:0]))
+	s.t.add(p)
+}
+
+func (p *Peer) refuse(crossed bool) {
+	var b [dataMax]byte
+	p.finish(func() { p.Conn.Reject(p.set.cfg.Negotiator.Refuse(p.request, crossed, b[:0])) })
+	p.Conn.Drop(engine.ErrClosed) // gives back what the transport did not take
+}
+
+// adopt moves what waits on the connection before c to c, which is p's. Messages of a peer that was restarted stay with the old connection.
+func (p *Peer) adopt(c, before *cm.Conn) {
+	q := before.User.(*Peer)
+	to, _ := p.of(c)
+	from, _ := q.of(before)
+	if from.State() < engine.Connected || p == q {
+		to.Inherit(from)
+	}
+	to.Adopt(from)
+}
+
+// leave says bye on p's connection, or ends our stream to a native peer, and has next take what is posted.
+func (p *Peer) leave(next *cm.Conn) {
+	c, l := p.Conn, p.Link
+	if c.Ours {
+		c.SayBye()
+	}
+	p.old = &leaving{p.c, c, l, p.User}
+	p.renew(mono.Now())
+	p.c, p.Link, p.User = next, nil, nil
+	switch {
+	case l == nil: // it has just failed
+	case c.Ours:
+		l.Replied()
+	default:
+		l.End()
+	}
+}
+
+// comeBack goes on with the connection that was left.
+func (p *Peer) comeBack() {
+	o, c := p.old, p.Conn
+	p.old, p.c, p.Conn, p.Link, p.User = nil, o.c, o.conn, o.link, o.user
+	p.set.cfg.Rx.SetSource(p.Conn, uint64(p.fi))
+	p.Conn.Adopt(c)
+	c.Drop(engine.ErrPeerClose) // if the peer has closed it behind its stay, what was posted meanwhile fails
+	if p.Link != nil {
+		p.Link.Replied()
+	}
+}
+
+// finish says the last word, transmits what is left, and ends the transport, unless it has just failed.
+func (p *Peer) finish(say func()) {
+	l := p.Link
+	p.Link = nil
+	if say(); l != nil {
+		l.Finish()
+	}
+}
+
+// drop ends what cm knew as c, without a word to the peer. Operations on it fail with err.
+func (p *Peer) drop(c *cm.Conn, err error) {
+	if o := p.old; o != nil && o.c == c {
+		p.old = nil
+		o.conn.Drop(err)
+		if o.link != nil {
+			o.link.Close()
+		}
+		return
+	}
+	p.set.t.remove(p)
+	p.Conn.Drop(err)
+	p.close()
+}
+
+// probe is the Set as cm asks it.
+type probe Set
+
+// Idle implements cm.Probe.
+func (s *probe) Idle(c *cm.Conn) bool {
+	n, l := connOf(c)
+	return n.State() == engine.Connected && l != nil && n.Idle() && l.AtRest()
+}
+
+// Broken implements cm.Probe.
+func (s *probe) Broken(c *cm.Conn) bool {
+	n, _ := connOf(c)
+	return n.State() != engine.Connected
+}
+
+// Wanted implements cm.Probe.
+func (s *probe) Wanted(c *cm.Conn) bool {
+	n, _ := connOf(c)
+	return !n.Idle()
+}
+
+// Moved implements cm.Probe.
+func (s *probe) Moved(c *cm.Conn) uint64 {
+	n, _ := connOf(c)
+	if n == nil {
+		return 0
+	}
+	return n.MsgsIn + n.MsgsOut + n.BytesIn + n.BytesOut
+}
