@@ -24,15 +24,11 @@ const (
 	OtherAbove                      // a program is attached to a device above it (net/core/dev.c, dev_xdp_attach)
 	AddressTaken                    // another port of this process has the address
 	TooManyPorts                    // the map of live ports is full
-	NotAllowed                      // the daemon lends AF_XDP to others only
-	AllLent                         // the daemon has lent all queues
-	OtherHost                       // the daemon is in another network namespace
-	NotYours                        // the socket that was shown is not bound to the address
 	NotEthernet                     // packets on the interface have no Ethernet header
 )
 
 const asRoot = "run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep PROGRAM, " +
-	"or docker run --cap-add=NET_RAW --cap-add=NET_ADMIN --cap-add=BPF --cap-add=IPC_LOCK, or run fabricd as root, which lends it to users"
+	"or docker run --cap-add=NET_RAW --cap-add=NET_ADMIN --cap-add=BPF --cap-add=IPC_LOCK"
 
 var reasons = map[Reason]struct{ says, hint string }{
 	OtherSystem:   {"AF_XDP is part of Linux only", "nothing to do: sockets work everywhere"},
@@ -51,10 +47,6 @@ var reasons = map[Reason]struct{ says, hint string }{
 	OtherProgram:  {"another XDP program is attached to the interface", "bpftool net shows it; ip link set INTERFACE xdp off removes one that no program holds"},
 	OtherAbove:    {"a device above the interface has an XDP program", "a VLAN device, say, that an endpoint bypasses the stack on: open endpoints of the interface first, or FI_UDP_XDP_MODE=driver for those in the VLAN"},
 	AddressTaken:  {"another port of this process has the address", "one port for each address"},
-	NotAllowed:    {"fabricd does not lend AF_XDP to this user", "name the user in its setting xdp-users, or a group in xdp-groups, and send it SIGHUP"},
-	AllLent:       {"all queues of the interface are with other processes", "each process takes a queue: ethtool -l shows how many there are, ethtool -L sets them; over veth, ip link add ... numrxqueues N numtxqueues N"},
-	OtherHost:     {"fabricd is in another network namespace", "run one in this namespace too, and name its folder in FABRICD_DIR"},
-	NotYours:      {"the socket is not bound to the address", "the endpoint's own UDP socket is to be bound to an address of this host"},
 	NotEthernet:   {"it is no Ethernet interface", "sockets work on tunnels, too"},
 	TooManyPorts:  {"the interface has no room for more ports", "open it with a larger MaxPorts"},
 }

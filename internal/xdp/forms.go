@@ -73,10 +73,10 @@ func (p *program) form(mode Mode) *ebpf.Program {
 func (p *program) become(f form) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.forms.is == f {
-		return !p.closed
-	}
-	if p.link == nil {
+	switch {
+	case p.forms.is == f:
+		return true
+	case p.link == nil:
 		return false
 	}
 	to := p.prog
@@ -91,7 +91,7 @@ func (p *program) become(f form) bool {
 	return true
 }
 
-// follow changes the form as the packets want it, until the end. It hears of a long packet, or that the program steps aside, from which it comes back wide.
+// follow changes the form as the packets want it, until the end.
 func (p *program) follow() {
 	defer close(p.forms.ended)
 	for end := false; !end; {
@@ -144,7 +144,7 @@ func (p *program) says() string {
 	return fmt.Sprintf(", %d changes of the program's form refused: it is the slower one: %v", f.failed, f.err)
 }
 
-// hear waits for word of a long packet, for a time or, with 0, for ever, or until a program that was lean steps aside.
+// hear waits for word of a long packet, for a time or, with 0, for ever.
 func (p *program) hear(within time.Duration) (came, end bool) {
 	until := time.Time{}
 	if within > 0 {
@@ -152,7 +152,7 @@ func (p *program) hear(within time.Duration) (came, end bool) {
 	}
 	p.forms.news.SetDeadline(until)
 	_, err := p.forms.news.Read()
-	return err == nil, err != nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, ringbuf.ErrFlushed)
+	return err == nil, err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // endForms ends what follows the packets.

@@ -21,13 +21,6 @@ func has(i *Interface) form {
 	return i.prog.forms.is
 }
 
-// off reports whether an interface's program is off it.
-func off(i *Interface) bool {
-	i.prog.mu.Lock()
-	defer i.prog.mu.Unlock()
-	return i.prog.link == nil
-}
-
 // TestForms: the program is lean until long packets come, whoever they are for, and again when they have ended; what is a port's comes to it all the while.
 func TestForms(t *testing.T) {
 	a, b := places(t, 1, 1500)
@@ -71,27 +64,6 @@ func TestForms(t *testing.T) {
 	if n != 0 {
 		t.Error("a packet of the MTU's length was taken for a long one")
 	}
-	until(t, "staying aside", func() bool { // where the machine is busy it comes back now and then
-		run()
-		until(t, "the wide form", func() bool { return has(i) == wide })
-		stop := sweep(t, i)
-		steps := i.Steps()
-		time.Sleep(3 * calm)
-		became, is := i.prog.become(lean), has(i)
-		stayed := off(i) && i.Steps() == steps
-		if stayed && (became || is != wide) {
-			t.Error("it became lean while it was aside")
-		}
-		stop()
-		until(t, "coming back", func() bool { return on(i) })
-		until(t, "the lean form", func() bool { return has(i) == lean })
-		return stayed
-	})
-	deliver("after all")
-	sweep(t, i)() // from the lean form, as no long packet has come
-	until(t, "coming back", func() bool { return on(i) })
-	until(t, "the lean form again", func() bool { return has(i) == lean })
-	deliver("at last")
 }
 
 // sendRun sends others, of to at port 7002, 20 datagrams in one piece, which the cable passes on as one packet.

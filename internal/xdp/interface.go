@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -30,8 +29,7 @@ type Interface struct {
 	zero  bool
 	busy  bool // Receive has the driver look
 
-	prog   *program // nil if the program is a daemon's
-	keep   keeper
+	prog   *program
 	u      *umem
 	queues []*queue
 	single single
@@ -42,9 +40,6 @@ type Interface struct {
 	locals []netip.Addr
 	mtu    int
 	next   int // queue that the next port transmits on
-
-	space space
-	mover mover
 
 	refs int // guarded by owners.mu: of openers and of ports
 }
@@ -82,19 +77,15 @@ func Open(name string, c Config) (*Interface, error) {
 	i := newInterface(ifc, id)
 	if err = i.open(ifc, c); err != nil {
 		i.end()
-		if i, err = borrow(ifc, id, c, named(name, err)); err != nil {
-			return nil, err
-		}
+		return nil, named(name, err)
 	}
 	owners.m[id] = i
 	return i, nil
 }
 
 func newInterface(ifc *net.Interface, id ownerID) *Interface {
-	i := &Interface{name: ifc.Name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1, single: single{netx.NoFD, errSingleLent}}
+	i := &Interface{name: ifc.Name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1, single: single{fd: netx.NoFD}}
 	i.table.Store(&map[key]*Port{})
-	i.mover.timer = time.AfterFunc(time.Hour, i.watch)
-	i.mover.timer.Stop()
 	return i
 }
 
@@ -115,13 +106,9 @@ func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 		return socketError(err)
 	}
 	unix.Close(fd)
-	if i.space, err = thisSpace(); err != nil {
+	if i.prog, err = loadProgram(i.c.Queues, i.c.MaxPorts, !i.c.OneFrame); err != nil {
 		return err
 	}
-	if i.prog, err = loadProgram(i.c.Queues, 1, i.c.MaxPorts, !i.c.OneFrame); err != nil {
-		return err
-	}
-	i.keep = own{i.prog}
 	if err := i.attach(); err != nil {
 		return err
 	}
@@ -187,11 +174,9 @@ func (i *Interface) openQueues(multi bool) error {
 
 // end gives everything back.
 func (i *Interface) end() {
-	i.mover.end()
-	if i.keep != nil {
-		i.keep.close() // first: packets go to the kernel again before the sockets close
+	if i.prog != nil {
+		i.prog.close() // first: packets go to the kernel again before the sockets close
 	}
-	i.space.close()
 	for _, q := range i.queues {
 		q.s.close()
 	}
@@ -258,9 +243,7 @@ func (i *Interface) String() string {
 	if i.busy {
 		how += ", busy polling"
 	}
-	if i.prog != nil {
-		how += i.prog.says()
-	}
+	how += i.prog.says()
 	c := &i.c
 	return fmt.Sprintf("AF_XDP on %s, %v mode, %s, queues: %d, chunks of %d bytes in each: %d+%d",
 		i.name, i.mode, how, c.Queues, c.ChunkSize, c.RxFrames, c.TxFrames)
@@ -269,8 +252,6 @@ func (i *Interface) String() string {
 // notBusy says why receiving does not make the driver work; nil: it does.
 func (i *Interface) notBusy() error {
 	switch {
-	case i.prog == nil:
-		return errBusyLent
 	case i.mode != Driver && i.c.BusyPoll > 0:
 		return errBusyGeneric
 	}
@@ -286,7 +267,7 @@ func (i *Interface) SetMTU(mtu int) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.mtu = mtu
-	return i.keep.setLimit(min(mtu, room-linkMax), i.multi)
+	return i.prog.setLimit(min(mtu, room-linkMax), i.multi)
 }
 
 // SetAddresses tells which addresses are this host's; ports bound to the unspecified address receive for these, so that packets on their way to other hosts
@@ -354,7 +335,7 @@ func (i *Interface) place(p *Port, keys map[key]struct{}, strict bool) error {
 	table := maps.Clone(*i.table.Load())
 	for k := range p.keys {
 		if _, stays := keys[k]; !stays {
-			if err := i.keep.deletePort(k); err != nil {
+			if err := i.prog.deletePort(k); err != nil {
 				return err
 			}
 			delete(table, k)
@@ -373,7 +354,7 @@ func (i *Interface) place(p *Port, keys map[key]struct{}, strict bool) error {
 	}
 	i.table.Store(&table)
 	for k := range p.keys {
-		if err := i.keep.setPort(k, p.fd); err != nil {
+		if err := i.prog.setPort(k); err != nil {
 			if errors.Is(err, unix.E2BIG) {
 				err = &Error{Interface: i.name, Reason: TooManyPorts, Err: err}
 			}
@@ -386,18 +367,12 @@ func (i *Interface) place(p *Port, keys map[key]struct{}, strict bool) error {
 // Bind makes packets to an address and port come to a new Port. The caller has a socket bound there: it keeps the port number, and receives what the program
 // passes on (fragments, multicast, what came on queues that are not ours). An unspecified address stands for the host's addresses, ::, as for a socket without
 // IPV6_V6ONLY, for those of IPv4, too. Packets with VLAN tags come if they have the numbers of tags, the outer one first; untagged ones, and those that have tags
-// without a number, if there are none. Errors are *Error: AddressTaken, TooManyPorts; or those of descriptors.
+// without a number, if there are none. Errors are *Error: AddressTaken, TooManyPorts; or those of opening descriptors.
 func (i *Interface) Bind(at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
-	return i.BindFor(netx.NoFD, at, tags...)
-}
-
-// BindFor is Bind with the caller's socket. An interface that a daemon has lent takes that as the proof that the address and port are the caller's, which it must be
-// bound to exactly, without VLANs.
-func (i *Interface) BindFor(fd netx.FD, at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
 	if len(tags) > frame.TagsMax || !at.IsValid() || at.Port() == 0 || at.Addr().IsMulticast() {
 		return nil, fmt.Errorf("AF_XDP on %s: %v is no address to bind to", i.name, at)
 	}
-	p := &Port{i: i, fd: fd, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), tags: tags, boxes: make([]box, len(i.queues)), keys: map[key]struct{}{}}
+	p := &Port{i: i, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), tags: tags, boxes: make([]box, len(i.queues)), keys: map[key]struct{}{}}
 	err := p.openWait()
 	if err != nil {
 		return nil, err

@@ -268,6 +268,9 @@ func TestDownAndGone(t *testing.T) {
 	if errno := send("gone"); errno != unix.ENETDOWN && errno != unix.ENXIO {
 		t.Errorf("gone: %v", errno)
 	}
+	if errno := p.SendSingle(packet(t, a, b, from, to, []byte("gone"))); !p.Single() || errno != unix.ENXIO && errno != unix.ENODEV && errno != unix.ENETDOWN {
+		t.Errorf("gone, past the rings: %v", errno)
+	}
 	if p.Receive(make([]Frame, 1)) != 0 {
 		t.Error("packets from nowhere")
 	}
@@ -305,8 +308,6 @@ func TestReasons(t *testing.T) {
 	a.IP("link", "set", "tun9", "up")
 	check("tun", open("tun9", Config{}), NotEthernet)
 	check("tun", Probe("tun9", Config{}), NotEthernet)
-	_, err := Lend("tun9", Config{})
-	check("tun, to lend", err, NotEthernet)
 	for _, c := range []Config{{RxFrames: 3}, {TxFrames: -1}, {ChunkSize: 1024}, {ChunkSize: 8192}, {Queues: -1}, {MaxPorts: -1}, {RxFrames: 1 << 20}} {
 		if open("eth9", c) == nil {
 			t.Errorf("%+v is taken", c)

@@ -29,7 +29,6 @@ type Frame struct {
 // of different ports do not disturb each other. Nothing here waits, and nothing but Close allocates.
 type Port struct {
 	i       *Interface
-	fd      netx.FD // the companion socket, if the caller told
 	addr    netip.AddrPort
 	tags    []frame.Tag
 	keys    map[key]struct{} // guarded by i.mu
@@ -44,8 +43,6 @@ type Port struct {
 	beside  netx.FD // see Attend
 	events  uint32
 	lost    atomic.Uint64
-	stays   bool
-	onLoss  func(error) // guarded by i.mu
 	ended   bool
 }
 
@@ -269,7 +266,7 @@ func (p *Port) Stop() error {
 	defer p.i.mu.Unlock()
 	var errs []error
 	for k := range p.keys { // the table keeps them: it says whose the packets are
-		errs = append(errs, p.i.keep.deletePort(k))
+		errs = append(errs, p.i.prog.deletePort(k))
 	}
 	// The kernel may be at packets that it looked up before, and shows them only after some more: it is when no processor is in the midst of that
 	// (membarrier(2); synchronize_rcu). Where it cannot wait for that, such a packet is lost.
@@ -277,13 +274,13 @@ func (p *Port) Stop() error {
 	return errors.Join(errs...)
 }
 
-// Resume ends Stop. Errors are those of bpf(2), or of the daemon whose interface it is.
+// Resume ends Stop. Errors are those of bpf(2).
 func (p *Port) Resume() error {
 	p.i.mu.Lock()
 	defer p.i.mu.Unlock()
 	var errs []error
 	for k := range p.keys {
-		errs = append(errs, p.i.keep.setPort(k, p.fd))
+		errs = append(errs, p.i.prog.setPort(k))
 	}
 	return errors.Join(errs...)
 }
@@ -307,7 +304,6 @@ func (p *Port) Close() error {
 		return nil
 	}
 	p.ended = true
-	p.Stay(false)
 	p.i.mu.Lock()
 	err := p.i.place(p, nil, true)
 	delete(p.i.ports, p)

@@ -19,15 +19,13 @@ import (
 // Prospect is how an interface is used, or would be, as far as that can be told without opening it.
 type Prospect struct {
 	Open   bool  // it is open already: all is certain
-	Lent   bool  // by the node's daemon
-	Mode   Mode  // Auto: as the driver can, or the daemon says
+	Mode   Mode  // Auto: as the driver can
 	Single error // why packets that leave alone go by the rings as others do. nil: by a packet socket, unless the driver turns out to have zero-copy
 	Busy   error // why receiving does not make the driver work (Config.BusyPoll). nil: it does, in driver mode
 }
 
 // Probe says whether Open may succeed on an interface, without attaching anything: nil, or an *Error with the first thing that is missing.
 // What only the driver can tell, Open says. It looks at the network namespace of the calling thread. An interface that this process has open can be opened.
-// What this process may not have, the node's daemon may lend.
 func Probe(name string, c Config) error {
 	_, err := Look(name, c)
 	return err
@@ -46,19 +44,15 @@ func Look(name string, c Config) (Prospect, error) {
 	if open != nil {
 		return open.Prospect(), nil
 	}
-	p := Prospect{Mode: c.Mode}
-	err = probe(ifc, c)
-	if err == nil {
-		p.Single, p.Busy = noSingle(name, &c), noBusyPoll(&c)
-		return p, nil
+	if err = probe(ifc, c); err != nil {
+		return Prospect{}, named(name, err)
 	}
-	p.Lent, p.Single, p.Busy = true, errSingleLent, errBusyLent
-	return p, named(name, probeLent(ifc, c, named(name, err)))
+	return Prospect{Mode: c.Mode, Single: noSingle(name, &c), Busy: noBusyPoll(&c)}, nil
 }
 
 // Prospect is how the interface is used.
 func (i *Interface) Prospect() Prospect {
-	return Prospect{Open: true, Lent: i.prog == nil, Mode: i.mode, Single: i.single.why, Busy: i.notBusy()}
+	return Prospect{Open: true, Mode: i.mode, Single: i.single.why, Busy: i.notBusy()}
 }
 
 // noBusyPoll says why receiving would not make the driver work, as far as is known before the interface is open.
@@ -81,7 +75,7 @@ func probe(ifc *net.Interface, c Config) error {
 		return socketError(err)
 	}
 	unix.Close(fd)
-	p, err := loadProgram(1, 1, 1, true)
+	p, err := loadProgram(1, 1, true)
 	if err != nil {
 		return err
 	}
@@ -341,11 +335,14 @@ func checkEthernet(name string) error {
 	return nil
 }
 
+// threadNamespace is the network namespace of the calling thread; goroutines run on threads that may be in different ones.
+const threadNamespace = "/proc/thread-self/ns/net"
+
 // namespaceID tells network namespaces apart.
 func namespaceID() (uint64, error) {
 	var st unix.Stat_t
-	if err := unix.Stat(threadSpace, &st); err != nil {
-		return 0, fmt.Errorf("AF_XDP: the network namespace: %w; is /proc mounted?", &os.PathError{Op: "stat", Path: threadSpace, Err: err})
+	if err := unix.Stat(threadNamespace, &st); err != nil {
+		return 0, fmt.Errorf("AF_XDP: the network namespace: %w; is /proc mounted?", &os.PathError{Op: "stat", Path: threadNamespace, Err: err})
 	}
 	return st.Ino, nil
 }

@@ -12,7 +12,7 @@ import (
 // queue is one queue of an interface with what this process does there. Its two directions have a lock each.
 type queue struct {
 	i  *Interface
-	n  int // its place in the umem and among boxes, which need not be the interface's number for it
+	n  int // its number, and its place in the umem and among boxes
 	s  *socket
 	u  *umem
 	rx uint32 // first chunk for receiving; those for transmitting follow
@@ -53,7 +53,7 @@ type box struct {
 	n          atomic.Int32 // descriptors
 }
 
-// newQueue is the n-th of those that this process has. It gives all chunks for receiving to the kernel, before the first packet can come.
+// newQueue is the n-th of the interface. It gives all chunks for receiving to the kernel, before the first packet can come.
 func newQueue(i *Interface, s *socket, n int) *queue {
 	q := &queue{i: i, n: n, s: s, u: i.u, rx: uint32(n) * i.u.perQueue}
 	q.tx = q.rx + uint32(i.c.RxFrames)

@@ -29,7 +29,6 @@ var silentProtocol = binary.NativeEndian.Uint16([]byte{0, unix.ETH_P_LOCALTALK})
 // Why there is no packet socket.
 var (
 	errSingleOff  = errors.New("switched off (FI_UDP_XDP_SINGLE)")
-	errSingleLent = errors.New("fabricd lends the interface") // who holds a packet socket may bind it to another one
 	errSingleZero = errors.New("the driver has zero-copy")
 )
 

@@ -112,7 +112,6 @@ var (
 	errBusyOld     = errors.New("the kernel is older than Linux 5.11")
 	errBusyDenied  = errors.New("it takes CAP_NET_ADMIN")
 	errBusyGeneric = errors.New("in generic mode the driver does not know of the socket")
-	errBusyLent    = errors.New("fabricd lends the interface")
 )
 
 // mapRings maps the four rings.

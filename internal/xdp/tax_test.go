@@ -32,12 +32,12 @@ func BenchmarkNeighbour(b *testing.B) {
 			for _, oneFrame := range []bool{false, true} {
 				b.Run(fmt.Sprintf("%v/%s/one frame %v", mode, where, oneFrame), func(b *testing.B) {
 					l, r := places(b, 1, 0)
-					programs := []*Interface{openTaxed(b, r, Config{Mode: mode, OneFrame: oneFrame})}
+					programs := []taxed{openTaxed(b, r, Config{Mode: mode, OneFrame: oneFrame})}
 					if where == "both" {
 						programs = append(programs, openTaxed(b, l, Config{Mode: mode, OneFrame: oneFrame}))
 					}
 					from, to := tcpPair(b, l, r)
-					measureTax(b, programs, mode, from, to)
+					measureTax(b, programs, from, to)
 				})
 			}
 		}
@@ -45,23 +45,41 @@ func BenchmarkNeighbour(b *testing.B) {
 }
 
 // openTaxed opens the interface of a place with a port that nothing comes for.
-func openTaxed(b *testing.B, h *place, c Config) *Interface {
+func openTaxed(b *testing.B, h *place, c Config) taxed {
 	i, _ := openPort(b, h, c, netip.AddrPortFrom(h.v4, 7001))
-	return i
+	return taxed{i, h}
+}
+
+// taxed is an interface with a program that is attached and detached.
+type taxed struct {
+	*Interface
+	h *place
+}
+
+func (x taxed) set(b *testing.B, on bool) {
+	p := x.prog
+	p.mu.Lock()
+	if p.link != nil {
+		p.link.Close()
+		p.link = nil
+	}
+	p.mu.Unlock()
+	if on {
+		x.h.Enter()
+		must(b, p.attach(x.index, x.mode))
+	}
 }
 
 // measureTax measures in turn with and without the programs.
-func measureTax(b *testing.B, programs []*Interface, mode Mode, from, to netx.FD) {
+func measureTax(b *testing.B, programs []taxed, from, to netx.FD) {
 	var latency, rate, mess []float64
 	buf := make([]byte, taxChunk)
 	for round := range taxRounds + 1 {
 		var hop, bytes, short [2]float64
 		for k := range 2 {
 			with := (round + k) % 2
-			for _, i := range programs {
-				if i.prog.detach(); with == 1 {
-					must(b, i.space.within(func() error { return i.prog.attach(i.index, mode) }))
-				}
+			for _, x := range programs {
+				x.set(b, with == 1)
 			}
 			tcpBulk(b, from, to, buf, taxRound/4) // the program may change its form
 			hop[with] = tcpHops(b, from, to, buf)

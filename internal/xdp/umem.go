@@ -3,8 +3,6 @@
 package xdp
 
 import (
-	"fmt"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -30,43 +28,6 @@ func newUmem(queues int, c *Config) (*umem, error) {
 	u.mem = u.mapped[from : from+size : from+size]
 	unix.Madvise(u.mem, unix.MADV_HUGEPAGE) // a wish
 	return u, nil
-}
-
-// newLentUmem makes memory that another process can map, too, through a descriptor. Nobody can take it away or make it larger.
-func newLentUmem(queues int, c *Config) (u *umem, fd int, err error) {
-	size := queues * (c.RxFrames + c.TxFrames) * c.ChunkSize
-	fd, err = unix.MemfdCreate("gofabric-xdp", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return nil, -1, err
-	}
-	if err = unix.Ftruncate(fd, int64(size)); err == nil {
-		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
-	}
-	if err == nil {
-		u, err = mapUmem(fd, queues, c)
-	}
-	if err != nil {
-		unix.Close(fd)
-		return nil, -1, err
-	}
-	return u, fd, nil
-}
-
-// mapUmem maps memory that newLentUmem made.
-func mapUmem(fd, queues int, c *Config) (*umem, error) {
-	u := &umem{perQueue: uint32(c.RxFrames + c.TxFrames), shift: shiftOf(c)}
-	size := queues * int(u.perQueue) << u.shift
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, err
-	}
-	if st.Size != int64(size) {
-		return nil, fmt.Errorf("memory for packets of %d bytes, want %d", st.Size, size)
-	}
-	var err error
-	u.mapped, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
-	u.mem = u.mapped
-	return u, err
 }
 
 // shiftOf is log2 of the chunk size.

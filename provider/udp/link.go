@@ -52,8 +52,6 @@ type expressLink interface {
 	bypassed(s *dgram.Stats)
 	// want says which readiness of the socket makes the descriptor of wait readable.
 	want(ev netx.Events) error
-	// insist says whether the other way is wanted for whatever comes, or may be left where it is slower.
-	insist(on bool)
 	// rest is receive of what came by the other way than the socket: after the first call nothing new comes by it, and when there is nothing, there was all of it.
 	rest() []netx.Datagram
 	// alone ends the link but not the socket, whose link it returns.

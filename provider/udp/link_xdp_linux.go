@@ -26,7 +26,6 @@ const (
 	kickMost    = 32      // frames that wait for company at most
 	socketEvery = 256     // receives, of which one looks at the socket though nobody says that it has something
 	socketNear  = 256     // receives that look at the socket, after one that found something there
-	restedAfter = 4096    // receives in a row that find nothing, some 200 ns each while the program is aside, until the interface is asked to look at the clock
 	restTries   = 1 << 10 // receives in which nothing is the port's, before what others may be about to put aside for it is given up
 	lateMin     = 100e3   // ns until what the system had no room for is offered again; doubled each time
 	lateMax     = 10e6
@@ -57,29 +56,25 @@ type xdpLink struct {
 	joined []byte // made when first needed
 	parts  [][]byte
 	dgram  frame.Datagram
-	woken  bool            // the poller says that there is something, in one of the two
-	turn   int             // receives so far
-	near   int             // receives to come that look at the socket
-	vain   int             // receives since the last one that found something in the socket
-	gone   bool            // the interface was removed: all goes through the socket
-	rested func(mono.Time) // of the interface; tests have their own
+	woken  bool // the poller says that there is something, in one of the two
+	turn   int  // receives so far
+	near   int  // receives to come that look at the socket
+	gone   bool // the interface was removed: all goes through the socket
 	ended  func(error)
 	below  followed // the interface of packets
 	above  followed // that of the address: the same, or a VLAN device above it
 	here   followedAddresses
 	absent bool // the host has not got the address now: what comes is the system's
 
-	peers   map[netip.AddrPort]*xdpPeer
-	last    *xdpPeer
-	ahead   expected
-	out     [netx.SegmentsMax]xdp.Frame
-	single  []byte // a packet that leaves by itself, past the rings; nil: none does
-	id      uint16
-	wants   int // frames submitted since the last flush
-	g       progress.Gather
-	flow    inflow
-	insists bool          // AF_XDP is wanted for whatever comes
-	late    time.Duration // until what was submitted is flushed again; 0: nothing waits
+	peers  map[netip.AddrPort]*xdpPeer
+	last   *xdpPeer
+	ahead  expected
+	out    [netx.SegmentsMax]xdp.Frame
+	single []byte // a packet that leaves by itself, past the rings; nil: none does
+	id     uint16
+	wants  int // frames submitted since the last flush
+	g      progress.Gather
+	late   time.Duration // until what was submitted is flushed again; 0: nothing waits
 
 	sent, received, bySocket, starved uint64
 	refused                           [frame.Reasons]uint64
@@ -191,15 +186,13 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 	if l.iface, err = xdp.Open(name, l.d.s.xdpConfig(name)); err != nil {
 		return err
 	}
-	l.rested = l.iface.Rested
-	if l.port, err = l.iface.BindFor(l.fd, l.local, tags...); err != nil {
+	if l.port, err = l.iface.Bind(l.local, tags...); err != nil {
 		return err
 	}
 	if l.port.Single() {
 		l.single = make([]byte, l.iface.Chunk())
 	}
 	l.rules.Unfinished = !isHardware(name) // without, checksums are left unfinished by senders in this kernel
-	l.port.OnLoss(l.lost)
 	if err := l.port.Attend(l.fd, unix.EPOLLIN); err != nil {
 		return err
 	}
@@ -226,14 +219,10 @@ func (l *xdpLink) direct(on bool) error { return l.port.Watch(!on) }
 
 func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.Errno) {
 	l.giveBack()
-	aside := l.iface.Aside()
-	if l.turn++; l.woken || l.near > 0 || l.turn%socketEvery == 0 || aside {
+	if l.turn++; l.woken || l.near > 0 || l.turn%socketEvery == 0 {
 		l.near = max(l.near-1, 0)
 		if got, _, err = l.link.receive(many); err != unix.EAGAIN {
-			l.near, l.vain = socketNear, 0
-			if l.flow.on {
-				l.notice(got)
-			}
+			l.near = socketNear
 			return got, false, err
 		}
 	}
@@ -248,10 +237,6 @@ func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.E
 		l.becomeGone(errXDPRemoved)
 	}
 	l.woken = false
-	if l.vain++; aside && l.vain >= restedAfter {
-		l.vain = 0
-		l.rested(mono.Now())
-	}
 	return nil, true, unix.EAGAIN
 }
 
@@ -433,7 +418,7 @@ func (l *xdpLink) drops() (uint32, error) {
 }
 
 func (l *xdpLink) bypassed(s *dgram.Stats) {
-	s.BypassSent, s.BypassReceived, s.BypassAside, s.BypassRefused = l.sent, l.received, l.flow.steps, 0
+	s.BypassSent, s.BypassReceived, s.BypassRefused = l.sent, l.received, 0
 	for _, n := range l.refused {
 		s.BypassRefused += n
 	}
@@ -452,11 +437,7 @@ func (l *xdpLink) String() string {
 	if l.absent {
 		s += ", nothing comes while the host has not got the address"
 	}
-	how := singleSays(l.iface.Prospect())
-	if aside := l.asideSays(); aside != "" {
-		how = aside + "; " + how
-	}
-	return fmt.Sprintf("%s%s; %s), beside %v", s, l.stepped(), how, l.link)
+	return fmt.Sprintf("%s; %s), beside %v", s, singleSays(l.iface.Prospect()), l.link)
 }
 
 func (l *xdpLink) close() {

@@ -262,9 +262,7 @@ func (p *port) overtake(s *socket) {
 	if p.d.s.link != linkXDP && p.d.s.link != linkAuto {
 		return
 	}
-	if p.climb(s) == nil {
-		p.express.insist(p.d.s.link == linkXDP)
-	}
+	p.climb(s) // the port says why, if it cannot be
 }
 
 // climb puts a link above that of the main socket which goes by the system's stack. The socket is to be registered anew.
@@ -359,8 +357,6 @@ func (p *port) SetLink(to core.DatagramLink) error {
 		return opError("fi_setopt", p.local.String(), core.ErrInval, "the option is LinkSockets, LinkXDP or LinkAuto")
 	case to == core.LinkSockets && p.express != nil:
 		return p.becomePlain(errChosen)
-	case to != core.LinkSockets && p.express != nil:
-		p.express.insist(to == core.LinkXDP)
 	case to != core.LinkSockets && p.express == nil:
 		if p.near != nil {
 			p.near.drain()
@@ -369,11 +365,7 @@ func (p *port) SetLink(to core.DatagramLink) error {
 			}
 			p.near.close()
 		}
-		err := p.becomeExpress()
-		switch {
-		case err == nil:
-			p.express.insist(to == core.LinkXDP)
-		case to == core.LinkXDP:
+		if err := p.becomeExpress(); err != nil && to == core.LinkXDP {
 			return opError("fi_setopt", p.local.String(), core.ErrOpNotSupp, err.Error())
 		}
 	}

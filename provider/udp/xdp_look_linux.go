@@ -26,18 +26,8 @@ func lookXDP(local netip.Addr, s *settings) (how string, err error) {
 
 // prospectSays says how an interface is used, or would be.
 func (s *settings) prospectSays(p xdp.Prospect, veth bool) (how string) {
-	switch {
-	case p.Lent && p.Open:
-		how = fmt.Sprintf("in %v mode, lent by fabricd", p.Mode)
-	case p.Lent: // in a mode that who came first has chosen
-		how = "lent by fabricd"
-	case p.Mode == xdp.Auto:
+	if how = fmt.Sprintf("in %v mode", p.Mode); p.Mode == xdp.Auto {
 		how = "in driver mode if the driver can"
-	default:
-		how = fmt.Sprintf("in %v mode", p.Mode)
-	}
-	if s.link == linkAuto {
-		how += "; " + s.asideSays(p)
 	}
 	if s.xdpBusy > 0 {
 		how += "; " + busySays(p)
@@ -68,22 +58,6 @@ func taxSays(p xdp.Prospect, veth bool) string {
 	return begin
 }
 
-// asideSays says whether the program may step aside where sockets may be used as well as AF_XDP.
-func (s *settings) asideSays(p xdp.Prospect) string {
-	const may = "its program may step aside while large messages come"
-	switch {
-	case !s.xdpAside:
-		return "its program does not step aside: switched off (FI_UDP_XDP_ASIDE)"
-	case p.Lent:
-		return "its program does not step aside: fabricd lends it"
-	case p.Mode == xdp.Driver:
-		return "its program does not step aside: nothing is gained by that in driver mode"
-	case p.Mode == xdp.Auto:
-		return "in generic mode " + may
-	}
-	return may
-}
-
 // singleSays says which way datagrams go that leave alone.
 func singleSays(p xdp.Prospect) string {
 	if p.Single != nil {
@@ -101,12 +75,4 @@ func busySays(p xdp.Prospect) string {
 		return "busy polling in driver mode"
 	}
 	return "busy polling"
-}
-
-// asideSays says whether the program may step aside, if anything but AF_XDP may be used.
-func (l *xdpLink) asideSays() string {
-	if l.insists {
-		return ""
-	}
-	return l.d.s.asideSays(l.iface.Prospect())
 }

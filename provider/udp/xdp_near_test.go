@@ -31,7 +31,10 @@ func TestXDPNear(t *testing.T) {
 	a.Enter()
 	d := testDomain(t, "LINK", linkXDP)
 	p, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	l := asideLink(t, p)
+	l, ok := p.express.(*xdpLink)
+	if !ok {
+		t.Fatal(p)
+	}
 	d.prog.Lock()
 	defer d.prog.Unlock()
 	in := &looked{link: l.link}
