@@ -55,7 +55,7 @@ func TestManyNeglected(t *testing.T) {
 		}
 	}
 	until(t, "all of it", func() bool { return arrived(i.queues[0]) == lazies*each })
-	var f [partsMax]Frame
+	var f [framesMax]Frame
 	for arrived(i.queues[0]) > 0 {
 		if n := p.Receive(f[:]); n != 0 {
 			t.Fatalf("%d frames for a port to which nothing was sent", n)

@@ -87,5 +87,5 @@ func (e *Error) Error() string {
 // Unwrap gives the reason and the system's error to errors.Is and errors.As.
 func (e *Error) Unwrap() []error { return []error{e.Reason, e.Err} }
 
-// lack is an error whose interface Open adds.
-func lack(r Reason, err error) error { return &Error{Reason: r, Err: err} }
+// newError is an error whose interface Open adds.
+func newError(r Reason, err error) error { return &Error{Reason: r, Err: err} }

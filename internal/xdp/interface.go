@@ -20,20 +20,20 @@ import (
 // Interface is a network interface with AF_XDP sockets on its queues. A process has one for each, however often it is opened. All methods may be called from
 // any goroutine.
 type Interface struct {
-	name  string
-	index int
-	id    ownerID
-	c     Config
-	mode  Mode
-	multi bool
-	zero  bool
-	busy  bool // Receive has the driver look
+	name     string
+	index    int
+	id       interfaceID
+	c        Config
+	mode     Mode
+	multi    bool
+	zero     bool
+	busyPoll bool // Receive polls the driver
 
-	prog   *program
-	u      *umem
-	queues []*queue
-	single single
-	table  atomic.Pointer[map[key]*Port] // who gets what; replaced, never changed
+	prog    *program
+	u       *umem
+	queues  []*queue
+	packets packetSocket
+	table   atomic.Pointer[map[key]*Port] // who gets what; replaced, never changed
 
 	mu     sync.Mutex // of what follows, and of changes of table and maps
 	ports  map[*Port]struct{}
@@ -41,19 +41,19 @@ type Interface struct {
 	mtu    int
 	next   int // queue that the next port transmits on
 
-	refs int // guarded by owners.mu: of openers and of ports
+	refs int // guarded by openInterfaces.mu: of openers and of ports
 }
 
-type ownerID struct {
+type interfaceID struct {
 	namespace uint64
 	index     int
 }
 
-// owners is the interfaces that this process has open.
-var owners = struct {
+// openInterfaces is the interfaces that this process has open.
+var openInterfaces = struct {
 	mu sync.Mutex
-	m  map[ownerID]*Interface
-}{m: map[ownerID]*Interface{}}
+	m  map[interfaceID]*Interface
+}{m: map[interfaceID]*Interface{}}
 
 // Open takes an interface of the calling thread's network namespace, with its addresses and its MTU of now (see SetAddresses, SetMTU). If this process has it
 // open, that is returned and c is not looked at. Close what is opened. Errors are *Error; Open may wait some seconds while a socket that was closed lets go
@@ -67,10 +67,10 @@ func Open(name string, c Config) (*Interface, error) {
 	if err != nil {
 		return nil, &Error{Interface: name, Reason: NoInterface, Err: err}
 	}
-	id := ownerID{ns, ifc.Index}
-	owners.mu.Lock()
-	defer owners.mu.Unlock()
-	if i := owners.m[id]; i != nil {
+	id := interfaceID{ns, ifc.Index}
+	openInterfaces.mu.Lock()
+	defer openInterfaces.mu.Unlock()
+	if i := openInterfaces.m[id]; i != nil {
 		i.refs++
 		return i, nil
 	}
@@ -79,17 +79,17 @@ func Open(name string, c Config) (*Interface, error) {
 		i.end()
 		return nil, named(name, err)
 	}
-	owners.m[id] = i
+	openInterfaces.m[id] = i
 	return i, nil
 }
 
-func newInterface(ifc *net.Interface, id ownerID) *Interface {
-	i := &Interface{name: ifc.Name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1, single: single{fd: netx.NoFD}}
+func newInterface(ifc *net.Interface, id interfaceID) *Interface {
+	i := &Interface{name: ifc.Name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1, packets: packetSocket{fd: netx.NoFD}}
 	i.table.Store(&map[key]*Port{})
 	return i
 }
 
-// open sets the interface up: the program first, for it is what others may have.
+// open sets the interface up: the program first, as another process may have attached one.
 func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 	if err := checkLink(ifc); err != nil {
 		return err
@@ -100,25 +100,25 @@ func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 	if i.locals, err = localAddresses(i.index); err != nil {
 		return err
 	}
-	// Who may not have a socket should hear of that before anything is loaded.
+	// A missing privilege is reported before anything is loaded.
 	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return socketError(err)
 	}
 	unix.Close(fd)
-	if i.prog, err = loadProgram(i.c.Queues, i.c.MaxPorts, !i.c.OneFrame); err != nil {
+	if i.prog, err = loadProgram(i.c.Queues, i.c.MaxPorts, !i.c.NoMultiBuffer); err != nil {
 		return err
 	}
 	if err := i.attach(); err != nil {
 		return err
 	}
 	if i.u, err = newUmem(i.c.Queues, &i.c); err != nil {
-		return lack(NoMemory, err)
+		return newError(NoMemory, err)
 	}
-	if err := i.openQueues(!i.c.OneFrame && ifc.MTU+linkMax > i.c.ChunkSize-headroom); err != nil {
+	if err := i.openQueues(!i.c.NoMultiBuffer && ifc.MTU+linkMax > i.c.ChunkSize-headroom); err != nil {
 		return err
 	}
-	i.single = i.openSingle()
+	i.packets = i.openPacketSocket()
 	return i.SetMTU(ifc.MTU)
 }
 
@@ -136,8 +136,8 @@ func (i *Interface) attach() error {
 }
 
 func (i *Interface) attachIn(mode Mode) error {
-	if mode == Generic && !i.c.OneFrame {
-		i.prog.haveForms()
+	if mode == Generic && !i.c.NoMultiBuffer {
+		i.prog.loadLinear()
 	}
 	return i.prog.attach(i.index, mode)
 }
@@ -163,7 +163,7 @@ func (i *Interface) openQueues(multi bool) error {
 		}
 	}
 	i.multi, i.zero = first.multi, first.zero
-	i.busy = first.notBusy == nil && i.mode == Driver
+	i.busyPoll = first.noBusyPoll == nil && i.mode == Driver
 	for n, q := range i.queues {
 		if err := i.prog.setSocket(uint32(n), int(q.s.fd)); err != nil {
 			return fmt.Errorf("AF_XDP: queue %d into the map: %w", n, err)
@@ -172,7 +172,7 @@ func (i *Interface) openQueues(multi bool) error {
 	return nil
 }
 
-// end gives everything back.
+// end frees everything.
 func (i *Interface) end() {
 	if i.prog != nil {
 		i.prog.close() // first: packets go to the kernel again before the sockets close
@@ -180,26 +180,26 @@ func (i *Interface) end() {
 	for _, q := range i.queues {
 		q.s.close()
 	}
-	i.single.close()
+	i.packets.close()
 	if i.u != nil && i.u.mapped != nil {
 		i.u.close()
 	}
 }
 
-// Close ends what one Open began. When nobody has the interface open and its ports are closed, the program goes, and packets are the kernel's again.
+// Close undoes one Open. With the last one, and when all ports are closed, the program is detached, and all packets go to the kernel's stack.
 func (i *Interface) Close() {
-	owners.mu.Lock()
-	defer owners.mu.Unlock()
+	openInterfaces.mu.Lock()
+	defer openInterfaces.mu.Unlock()
 	if i.refs--; i.refs == 0 {
-		delete(owners.m, i.id)
+		delete(openInterfaces.m, i.id)
 		i.end()
 	}
 }
 
 func (i *Interface) ref() {
-	owners.mu.Lock()
+	openInterfaces.mu.Lock()
 	i.refs++
-	owners.mu.Unlock()
+	openInterfaces.mu.Unlock()
 }
 
 // Name is the interface's name when it was opened.
@@ -218,20 +218,20 @@ func (i *Interface) Mode() Mode { return i.mode }
 func (i *Interface) Chunk() int { return i.c.ChunkSize }
 
 // Multi reports whether packets may have several frames, to receive and to transmit.
-func (i *Interface) Multi() bool { return i.multi }
+func (i *Interface) MultiBuffer() bool { return i.multi }
 
-// MaxParts is how many frames one packet may have; Receive needs room for so many.
-func (i *Interface) MaxParts() int {
+// MaxFrames is how many frames one packet may have; Receive needs room for so many.
+func (i *Interface) MaxFrames() int {
 	if i.multi {
-		return partsMax
+		return framesMax
 	}
 	return 1
 }
 
-// partsMax is MAX_SKB_FRAGS and the part before them, more than which the kernel does not have in a packet.
-const partsMax = 18
+// framesMax is MAX_SKB_FRAGS and the part before them, more than which the kernel does not have in a packet.
+const framesMax = 18
 
-// String says what the interface has to work with.
+// String describes the interface.
 func (i *Interface) String() string {
 	how := "copy"
 	if i.zero {
@@ -240,29 +240,29 @@ func (i *Interface) String() string {
 	if i.multi {
 		how += ", multi-buffer"
 	}
-	if i.busy {
+	if i.busyPoll {
 		how += ", busy polling"
 	}
-	how += i.prog.says()
+	how += i.prog.formStatus()
 	c := &i.c
 	return fmt.Sprintf("AF_XDP on %s, %v mode, %s, queues: %d, chunks of %d bytes in each: %d+%d",
 		i.name, i.mode, how, c.Queues, c.ChunkSize, c.RxFrames, c.TxFrames)
 }
 
-// notBusy says why receiving does not make the driver work; nil: it does.
-func (i *Interface) notBusy() error {
+// noBusyPoll returns why Receive does not poll the driver; nil: it does.
+func (i *Interface) noBusyPoll() error {
 	switch {
 	case i.mode != Driver && i.c.BusyPoll > 0:
 		return errBusyGeneric
 	}
-	return i.queues[0].s.notBusy
+	return i.queues[0].s.noBusyPoll
 }
 
-// SetMTU tells of a changed MTU, in bytes as ip(8) has it. Longer packets, and those that do not fit into the frames, go to the kernel's stack.
+// SetMTU sets the MTU, in bytes as ip(8) shows it, when the interface was opened or its MTU has changed. Longer packets, and those that do not fit into the frames, go to the kernel's stack.
 func (i *Interface) SetMTU(mtu int) error {
 	room := i.c.ChunkSize - headroom
 	if i.multi {
-		room *= partsMax
+		room *= framesMax
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -270,7 +270,7 @@ func (i *Interface) SetMTU(mtu int) error {
 	return i.prog.setLimit(min(mtu, room-linkMax), i.multi)
 }
 
-// SetAddresses tells which addresses are this host's; ports bound to the unspecified address receive for these, so that packets on their way to other hosts
+// SetAddresses sets the host's addresses: ports bound to the unspecified address receive for these, and packets to other hosts
 // are left alone. Link-local addresses are those of this interface.
 func (i *Interface) SetAddresses(addrs []netip.Addr) error {
 	i.mu.Lock()
@@ -282,13 +282,13 @@ func (i *Interface) SetAddresses(addrs []netip.Addr) error {
 	var errs []error
 	for p := range i.ports {
 		if p.addr.Addr().IsUnspecified() {
-			errs = append(errs, i.place(p, i.keysFor(p), false))
+			errs = append(errs, i.setKeys(p, i.keysFor(p), false))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// localAddresses is the host's addresses, of the link-local ones those of one interface.
+// localAddresses returns the host's addresses; of link-local ones only those of one interface.
 func localAddresses(ifindex int) ([]netip.Addr, error) {
 	ifs, err := net.Interfaces()
 	if err != nil {
@@ -315,7 +315,7 @@ func localAddresses(ifindex int) ([]netip.Addr, error) {
 	return all, nil
 }
 
-// keysFor is the destinations of a port. An unspecified IPv6 address stands for IPv4, too, as for a socket without IPV6_V6ONLY. Locked.
+// keysFor returns the keys of a port. An unspecified IPv6 address stands for IPv4, too, as for a socket without IPV6_V6ONLY. Locked.
 func (i *Interface) keysFor(p *Port) map[key]struct{} {
 	keys, at := map[key]struct{}{}, p.addr
 	if !at.Addr().IsUnspecified() {
@@ -330,8 +330,8 @@ func (i *Interface) keysFor(p *Port) map[key]struct{} {
 	return keys
 }
 
-// place makes keys those of p, in the table first, so that what comes through the map finds its port. With strict, all of them must be free. Locked.
-func (i *Interface) place(p *Port, keys map[key]struct{}, strict bool) error {
+// setKeys makes keys those of p: in the table before the map, so that packets that the program redirects find their port. With strict, all must be free. Locked.
+func (i *Interface) setKeys(p *Port, keys map[key]struct{}, strict bool) error {
 	table := maps.Clone(*i.table.Load())
 	for k := range p.keys {
 		if _, stays := keys[k]; !stays {
@@ -372,8 +372,8 @@ func (i *Interface) Bind(at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
 	if len(tags) > frame.TagsMax || !at.IsValid() || at.Port() == 0 || at.Addr().IsMulticast() {
 		return nil, fmt.Errorf("AF_XDP on %s: %v is no address to bind to", i.name, at)
 	}
-	p := &Port{i: i, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), tags: tags, boxes: make([]box, len(i.queues)), keys: map[key]struct{}{}}
-	err := p.openWait()
+	p := &Port{i: i, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), tags: tags, backlogs: make([]backlog, len(i.queues)), keys: map[key]struct{}{}}
+	err := p.openEpoll()
 	if err != nil {
 		return nil, err
 	}
@@ -383,7 +383,7 @@ func (i *Interface) Bind(at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
 	i.next++
 	i.ports[p] = struct{}{}
 	if err = p.Watch(true); err == nil {
-		err = i.place(p, i.keysFor(p), true)
+		err = i.setKeys(p, i.keysFor(p), true)
 	}
 	i.mu.Unlock()
 	if err != nil {
@@ -393,7 +393,7 @@ func (i *Interface) Bind(at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
 	return p, nil
 }
 
-// Err is nil, or what has ended the interface: it was removed (unix.ENETDOWN, told once). The kernel does not make FD readable then (net/xdp/xsk.c, xsk_poll):
+// Err is nil, or unix.ENETDOWN, once, after the interface was removed. The kernel does not make FD readable then (net/xdp/xsk.c, xsk_poll):
 // ask when Flush fails, or when rtnetlink(7) says that the link is gone.
 func (i *Interface) Err() error {
 	for _, q := range i.queues {

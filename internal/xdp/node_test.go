@@ -69,7 +69,7 @@ func turn(b []byte) {
 // numbers is those of the program's objects in the kernel.
 func (p *program) numbers() []string {
 	var all []string
-	for _, form := range []*ebpf.Program{p.prog, p.forms.lean} {
+	for _, form := range []*ebpf.Program{p.prog, p.forms.linear} {
 		if form == nil {
 			continue
 		}
@@ -78,7 +78,7 @@ func (p *program) numbers() []string {
 			all = append(all, fmt.Sprint("prog:", id))
 		}
 	}
-	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit, p.long, p.news} {
+	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit, p.longSeen, p.events} {
 		if i, err := m.Info(); err == nil {
 			id, _ := i.ID()
 			all = append(all, fmt.Sprint("map:", id))

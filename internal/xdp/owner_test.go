@@ -264,11 +264,11 @@ func TestDownAndGone(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	a.IP("link", "del", "eth9")
-	until(t, "the news", func() bool { return errors.Is(i.Err(), unix.ENETDOWN) })
+	until(t, "ENETDOWN", func() bool { return errors.Is(i.Err(), unix.ENETDOWN) })
 	if errno := send("gone"); errno != unix.ENETDOWN && errno != unix.ENXIO {
 		t.Errorf("gone: %v", errno)
 	}
-	if errno := p.SendSingle(packet(t, a, b, from, to, []byte("gone"))); !p.Single() || errno != unix.ENXIO && errno != unix.ENODEV && errno != unix.ENETDOWN {
+	if errno := p.SendPacket(packet(t, a, b, from, to, []byte("gone"))); !p.HasPacketSocket() || errno != unix.ENXIO && errno != unix.ENODEV && errno != unix.ENETDOWN {
 		t.Errorf("gone, past the rings: %v", errno)
 	}
 	if p.Receive(make([]Frame, 1)) != 0 {

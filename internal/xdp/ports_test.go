@@ -114,7 +114,7 @@ func TestTwoPorts(t *testing.T) {
 	if o.Receive(f[:]) != 4 {
 		t.Error("no packets though some are left")
 	}
-	// What is held and boxed goes with its port.
+	// What is held and inBacklog goes with its port.
 	must(t, o.Close())
 	if q := i.queues[0]; q.in.out != 0 {
 		t.Errorf("%d chunks are still out", q.in.out)

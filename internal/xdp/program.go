@@ -62,18 +62,18 @@ func (k *key) setVLAN(n int, proto, tci uint16) {
 
 // program is the program with its maps. It is attached through a link, which ends with the process if nobody ends it before.
 type program struct {
-	prog  *ebpf.Program
-	ports *ebpf.Map // the live destinations; the values say nothing
-	xsks  *ebpf.Map // queue -> AF_XDP socket
-	limit *ebpf.Map // [0]: the longest IP packet that is taken, the longest of those with an unfinished checksum, and whether packets of several parts are
-	long  *ebpf.Map // [0]: a longer one came
-	news  *ebpf.Map // says so, once until long is 0 again
-	frags bool      // prog sees packets of several parts
+	prog     *ebpf.Program
+	ports    *ebpf.Map // the live destinations; values are not used
+	xsks     *ebpf.Map // queue -> AF_XDP socket
+	limit    *ebpf.Map // [0]: the longest IP packet that is taken, the longest of those with an unfinished checksum, and whether packets of several parts are
+	longSeen *ebpf.Map // [0]: a longer one came
+	events   *ebpf.Map // says so, once until long is 0 again
+	frags    bool      // prog sees packets of several parts
 
-	mu    sync.Mutex // of what follows
-	whole bool       // packets come in generic mode: several may come in one piece
-	link  link.Link  // nil: not attached
-	forms forms
+	mu      sync.Mutex // of what follows
+	generic bool       // packets come in generic mode: several may come in one piece
+	link    link.Link  // nil: not attached
+	forms   forms
 }
 
 // loadProgram makes the maps, for so many queues and ports, and loads the program. frags is whether it may see packets of several parts.
@@ -98,10 +98,10 @@ func (p *program) load(queues, ports uint32, frags bool) (err error) {
 	if p.limit, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_limit", Type: ebpf.Array, KeySize: 4, ValueSize: 12, MaxEntries: 1}); err != nil {
 		return err
 	}
-	if p.long, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_long", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}); err != nil {
+	if p.longSeen, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_long", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}); err != nil {
 		return err
 	}
-	if p.news, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_news", Type: ebpf.RingBuf, MaxEntries: uint32(os.Getpagesize())}); err != nil {
+	if p.events, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_events", Type: ebpf.RingBuf, MaxEntries: uint32(os.Getpagesize())}); err != nil {
 		return err
 	}
 	p.frags = frags
@@ -115,7 +115,7 @@ func (p *program) load(queues, ports uint32, frags bool) (err error) {
 
 // spec is the program.
 func (p *program) spec(frags bool) *ebpf.ProgramSpec {
-	m := programMaps{ports: p.ports.FD(), xsks: p.xsks.FD(), limit: p.limit.FD(), long: p.long.FD(), news: p.news.FD()}
+	m := programMaps{ports: p.ports.FD(), xsks: p.xsks.FD(), limit: p.limit.FD(), longSeen: p.longSeen.FD(), events: p.events.FD()}
 	s := &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: instructions(m, frags)}
 	if frags {
 		s.Flags = unix.BPF_F_XDP_HAS_FRAGS
@@ -135,7 +135,7 @@ func (p *program) attach(ifindex int, mode Mode) error {
 	if err != nil {
 		return attachError(err, ifindex, mode)
 	}
-	p.link, p.whole = l, mode == Generic
+	p.link, p.generic = l, mode == Generic
 	return nil
 }
 
@@ -151,10 +151,10 @@ const runMin = 1500
 // veth_convert_skb_to_xdp_buff).
 func (p *program) setLimit(n int, parts bool) error {
 	p.mu.Lock()
-	whole := p.whole
+	generic := p.generic
 	p.mu.Unlock()
 	limits := [3]uint32{uint32(n), uint32(n)}
-	if whole {
+	if generic {
 		limits[1] = runMin
 	}
 	if parts {
@@ -179,14 +179,14 @@ func (p *program) deletePort(k key) error {
 
 // close detaches the program first: packets go to the kernel again before the sockets close.
 func (p *program) close() {
-	p.endForms() // it may be at a change of the link
+	p.stopForms() // it may be at a change of the link
 	if p.link != nil {
 		p.link.Close()
 	}
 	if p.prog != nil {
 		p.prog.Close()
 	}
-	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit, p.long, p.news} {
+	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit, p.longSeen, p.events} {
 		if m != nil {
 			m.Close()
 		}

@@ -170,7 +170,7 @@ func TestProgramRuns(t *testing.T) {
 				b := packet(t, &place{mac: frame.MAC{2, 0, 0, 0, 0, 1}}, &place{mac: frame.MAC{2, 0, 0, 0, 0, 2}}, from, to, pattern(n-header-udpLen, 3), tags...)
 				at := etherLen + tagLen*len(tags) + header
 				for _, generic := range []bool{true, false} {
-					p.whole = generic
+					p.generic = generic
 					must(t, p.setLimit(9000, false))
 					if got := action(t, p, b); got != xdpRedirect {
 						t.Errorf("%v, %d bytes, tags %v, generic %v: action %d", to, n, tags, generic, got)

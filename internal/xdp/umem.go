@@ -77,12 +77,12 @@ func (u *umem) offset(chunk uint32, b []byte) (off uint32, ok bool) {
 	return off, cap(b) > 0 && cap(b) <= size && &u.whole(chunk)[off] == &b[:1][0]
 }
 
-// frames is a stack of free chunks of one queue. It is filled once and never grows.
-type frames struct{ free []uint32 }
+// chunkStack is a stack of free chunks of one queue. It is filled once and never grows.
+type chunkStack struct{ free []uint32 }
 
-// newFrames is the chunks from first on.
-func newFrames(first, n uint32) frames {
-	f := frames{make([]uint32, 0, n)}
+// newChunkStack is the chunks from first on.
+func newChunkStack(first, n uint32) chunkStack {
+	f := chunkStack{make([]uint32, 0, n)}
 	for c := first + n; c > first; c-- {
 		f.free = append(f.free, c-1)
 	}
@@ -90,7 +90,7 @@ func newFrames(first, n uint32) frames {
 }
 
 // pop takes a chunk; ok is false if there is none.
-func (f *frames) pop() (chunk uint32, ok bool) {
+func (f *chunkStack) pop() (chunk uint32, ok bool) {
 	if len(f.free) == 0 {
 		return 0, false
 	}
@@ -100,4 +100,4 @@ func (f *frames) pop() (chunk uint32, ok bool) {
 }
 
 // push gives a chunk back. The one used last is used next: it is in the cache.
-func (f *frames) push(chunk uint32) { f.free = append(f.free, chunk) }
+func (f *chunkStack) push(chunk uint32) { f.free = append(f.free, chunk) }

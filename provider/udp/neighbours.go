@@ -124,7 +124,7 @@ func (ns *neighbours) room() bool {
 // seek tries to share memory with a neighbour, if it is one. While passes do not read the socket directly that would be of no use.
 func (ns *neighbours) seek(t *tally) {
 	p := ns.p
-	if !p.main.direct || p.express != nil || t.at == p.local || t.at.Port() == 0 || !ns.room() {
+	if !p.main.direct || p.xdp != nil || t.at == p.local || t.at.Port() == 0 || !ns.room() {
 		t.next = t.sent + p.d.s.meetAfter
 		return
 	}

@@ -10,8 +10,8 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// TestXDPProspect: what is said of an interface that is used, or would be, is no more than is known. The tests of test/netns see that it is so.
-func TestXDPProspect(t *testing.T) {
+// TestXDPUsageText: what is said of an interface that is used, or would be, is no more than is known. The tests of test/netns see that it is so.
+func TestXDPUsageText(t *testing.T) {
 	const (
 		sock = "; single datagrams leave by a packet socket"
 		ring = "; single datagrams leave by AF_XDP's rings: some reason"
@@ -22,34 +22,34 @@ func TestXDPProspect(t *testing.T) {
 		", for which the driver copies it and takes large packets apart (tcp over veth: 1.2 times the processor time for small messages, 5 times for large ones)"}
 	why := errors.New("some reason")
 	for n, tt := range []struct {
-		p    xdp.Prospect
+		p    xdp.Usage
 		veth bool
 		want string
 	}{
-		{xdp.Prospect{Mode: xdp.Generic}, true, "in generic mode" + sock},
-		{xdp.Prospect{Mode: xdp.Generic}, false, "in generic mode" + sock + ", unless the driver has zero-copy"},
-		{xdp.Prospect{Mode: xdp.Generic, Open: true}, false, "in generic mode" + sock},
-		{xdp.Prospect{Mode: xdp.Auto, Single: why}, false, "in driver mode if the driver can" + ring},
-		{xdp.Prospect{Mode: xdp.Driver, Open: true, Single: why}, false, "in driver mode" + ring},
-		{xdp.Prospect{Mode: xdp.Driver, Open: true, Single: why}, true, "in driver mode" + ring},
+		{xdp.Usage{Mode: xdp.Generic}, true, "in generic mode" + sock},
+		{xdp.Usage{Mode: xdp.Generic}, false, "in generic mode" + sock + ", unless the driver has zero-copy"},
+		{xdp.Usage{Mode: xdp.Generic, Open: true}, false, "in generic mode" + sock},
+		{xdp.Usage{Mode: xdp.Auto, PacketSocket: why}, false, "in driver mode if the driver can" + ring},
+		{xdp.Usage{Mode: xdp.Driver, Open: true, PacketSocket: why}, false, "in driver mode" + ring},
+		{xdp.Usage{Mode: xdp.Driver, Open: true, PacketSocket: why}, true, "in driver mode" + ring},
 	} {
 		want := tt.want + tax + taxes[n]
-		if got := (&settings{link: linkXDP}).prospectSays(tt.p, tt.veth); got != want {
+		if got := (&settings{link: linkXDP}).usageText(tt.p, tt.veth); got != want {
 			t.Errorf("%+v:\n%s, want\n%s", tt.p, got, want)
 		}
 	}
 }
 
-// TestXDPBusySays: busy polling is spoken of where it is asked for.
-func TestXDPBusySays(t *testing.T) {
+// TestXDPBusyText: busy polling is spoken of where it is asked for.
+func TestXDPBusyText(t *testing.T) {
 	const tax = "; meanwhile what others receive over the interface passes its program"
-	for want, p := range map[string]xdp.Prospect{
+	for want, p := range map[string]xdp.Usage{
 		"in driver mode if the driver can; busy polling in driver mode; single datagrams leave by a packet socket": {Mode: xdp.Auto},
 		"in driver mode; busy polling; single datagrams leave by a packet socket":                                  {Mode: xdp.Driver, Open: true},
-		"in generic mode; no busy polling: some reason; single datagrams leave by a packet socket":                 {Mode: xdp.Generic, Busy: errors.New("some reason")},
+		"in generic mode; no busy polling: some reason; single datagrams leave by a packet socket":                 {Mode: xdp.Generic, BusyPoll: errors.New("some reason")},
 	} {
 		s := &settings{link: linkXDP, xdpBusy: 50}
-		if got, _, _ := strings.Cut(s.prospectSays(p, true), tax); got != want {
+		if got, _, _ := strings.Cut(s.usageText(p, true), tax); got != want {
 			t.Errorf("%s, want\n%s", got, want)
 		}
 	}

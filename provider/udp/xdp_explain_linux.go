@@ -7,8 +7,8 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// lookXDP says how the AF_XDP link of an endpoint with this address would be, or why it would have none, as far as can be told without one.
-func lookXDP(local netip.Addr, s *settings) (how string, err error) {
+// explainXDP says how the AF_XDP link of an endpoint with this address would be, or why it would have none, as far as can be told without one.
+func explainXDP(local netip.Addr, s *settings) (how string, err error) {
 	ifc, err := xdpInterface(local, interfaceOf(local))
 	if err != nil {
 		return "", err
@@ -17,30 +17,30 @@ func lookXDP(local netip.Addr, s *settings) (how string, err error) {
 	if err != nil {
 		return "", err
 	}
-	p, err := xdp.Look(name, s.xdpConfig(name))
+	p, err := xdp.Inspect(name, s.xdpConfig(name))
 	if err != nil {
 		return "", err
 	}
-	return s.prospectSays(p, isVeth(name)), nil
+	return s.usageText(p, isVeth(name)), nil
 }
 
-// prospectSays says how an interface is used, or would be.
-func (s *settings) prospectSays(p xdp.Prospect, veth bool) (how string) {
+// usageText says how an interface is used, or would be.
+func (s *settings) usageText(p xdp.Usage, veth bool) (how string) {
 	if how = fmt.Sprintf("in %v mode", p.Mode); p.Mode == xdp.Auto {
 		how = "in driver mode if the driver can"
 	}
 	if s.xdpBusy > 0 {
-		how += "; " + busySays(p)
+		how += "; " + busyText(p)
 	}
-	how += "; " + singleSays(p)
-	if p.Single == nil && !p.Open && !veth {
+	how += "; " + singleText(p)
+	if p.PacketSocket == nil && !p.Open && !veth {
 		how += ", unless the driver has zero-copy"
 	}
-	return how + "; " + taxSays(p, veth)
+	return how + "; " + costText(p, veth)
 }
 
-// taxSays says what the program costs whatever else comes over the interface, as long as an endpoint has it attached. docs/af-xdp.md has the measurement.
-func taxSays(p xdp.Prospect, veth bool) string {
+// costText says what the program costs whatever else comes over the interface, as long as an endpoint has it attached. docs/af-xdp.md has the measurement.
+func costText(p xdp.Usage, veth bool) string {
 	const (
 		begin   = "meanwhile what others receive over the interface passes its program"
 		generic = ", for which the system copies it once more"
@@ -58,19 +58,19 @@ func taxSays(p xdp.Prospect, veth bool) string {
 	return begin
 }
 
-// singleSays says which way datagrams go that leave alone.
-func singleSays(p xdp.Prospect) string {
-	if p.Single != nil {
-		return "single datagrams leave by AF_XDP's rings: " + p.Single.Error()
+// singleText says which way datagrams go that leave alone.
+func singleText(p xdp.Usage) string {
+	if p.PacketSocket != nil {
+		return "single datagrams leave by AF_XDP's rings: " + p.PacketSocket.Error()
 	}
 	return "single datagrams leave by a packet socket"
 }
 
-// busySays says whether receiving makes the driver look for what has come.
-func busySays(p xdp.Prospect) string {
+// busyText says whether receiving makes the driver look for what has come.
+func busyText(p xdp.Usage) string {
 	switch {
-	case p.Busy != nil:
-		return "no busy polling: " + p.Busy.Error()
+	case p.BusyPoll != nil:
+		return "no busy polling: " + p.BusyPoll.Error()
 	case p.Mode == xdp.Auto:
 		return "busy polling in driver mode"
 	}
