@@ -39,7 +39,7 @@ func TestRingFull(t *testing.T) {
 	}
 }
 
-// TestManyNeglected: several ports that do not come for theirs, each below its own bound, do not get all frames of a queue: a quarter is left for who receives.
+// TestManyNeglected: several ports that do not receive, each below its own bound, do not hold all frames of a queue: a quarter is left for ports that do.
 func TestManyNeglected(t *testing.T) {
 	const frames, each, lazies = 64, 15, 4
 	a, b := places(t, 1, 1500)

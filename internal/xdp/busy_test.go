@@ -43,7 +43,7 @@ func TestBusyPoll(t *testing.T) {
 	id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
 	must(t, err)
 	if id == 0 {
-		t.Skip("veth does not say by whom packets come, since Linux 6.13 (napi_enable): nobody can be polled here; test/kernel does it")
+		t.Skip("veth does not say by whom packets come, since Linux 6.13 (napi_enable): there is no driver to poll here; test/kernel tests it")
 	}
 	for _, set := range []string{"echo 2 > /sys/class/net/eth9/napi_defer_hard_irqs", fmt.Sprintf("echo %d > /sys/class/net/eth9/gro_flush_timeout", time.Hour)} {
 		if out, err := a.Command("sh", "-c", set).CombinedOutput(); err != nil {

@@ -22,8 +22,8 @@ const (
 	costChunk  = 64 << 10
 )
 
-// BenchmarkOtherTraffic measures plain TCP over a cable with the program attached, beside TCP over the same cable without, in turn, in one thread and its processor time: a packet's way from
-// send(2) to the peer's receive queue, in which no other thread has a part. The metrics are the medians of the rounds' ratios, program to none; the log has the quartiles.
+// BenchmarkOtherTraffic measures plain TCP over a cable with the program attached, and over the same cable without, in turn: processor time in one thread, from
+// send(2) to the receive queue of the peer. The metrics are the medians of the rounds' ratios, with the program to without; the log has the quartiles.
 //
 //	go test -run - -bench OtherTraffic -v ./internal/xdp
 func BenchmarkOtherTraffic(b *testing.B) {

@@ -18,7 +18,7 @@ const (
 	NoDriverMode                    // the driver runs no programs, or not now: MTU, offloads
 	NoZeroCopy                      // the driver has no zero-copy
 	QueueCount                      // the interface has fewer queues than asked for
-	QueueTaken                      // an AF_XDP socket of somebody else has the queue
+	QueueTaken                      // an AF_XDP socket of another program has the queue
 	OtherOwner                      // another process that uses this package has the interface
 	OtherProgram                    // a program that is not of this package is attached
 	OtherAbove                      // a program is attached to a device above it (net/core/dev.c, dev_xdp_attach)
@@ -31,23 +31,23 @@ const asRoot = "run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc
 	"or docker run --cap-add=NET_RAW --cap-add=NET_ADMIN --cap-add=BPF --cap-add=IPC_LOCK"
 
 var reasons = map[Reason]struct{ says, hint string }{
-	OtherSystem:   {"AF_XDP is part of Linux only", "nothing to do: sockets work everywhere"},
+	OtherSystem:   {"only Linux has AF_XDP", "use sockets, which work everywhere"},
 	OldKernel:     {"the kernel lacks AF_XDP or a part of it", "it takes Linux 5.10 or later with CONFIG_XDP_SOCKETS and CONFIG_BPF_SYSCALL"},
 	NoRaw:         {"CAP_NET_RAW is missing", asRoot},
 	NoBPF:         {"CAP_BPF or CAP_NET_ADMIN is missing", asRoot},
-	NoMemlock:     {"memory for packets may not be locked", "raise the limit (ulimit -l, LimitMEMLOCK=, docker run --ulimit memlock=-1), or give CAP_IPC_LOCK"},
+	NoMemlock:     {"the process may not lock enough memory for packets", "raise the limit (ulimit -l, LimitMEMLOCK=, docker run --ulimit memlock=-1), or give CAP_IPC_LOCK"},
 	NoMemory:      {"the kernel has no memory for the rings", "fewer frames or queues need less"},
 	NoInterface:   {"there is no such interface here", "ip link shows those of this network namespace"},
 	InterfaceDown: {"the interface is down", "ip link set INTERFACE up"},
-	NoDriverMode:  {"the driver runs no XDP programs, or not as it is set up", "use generic mode; or see dmesg: often it is the MTU or an offload (ethtool -K)"},
+	NoDriverMode:  {"the driver runs no XDP programs, or not as the interface is set up", "use generic mode; or see dmesg: often the MTU or an offload (ethtool -K) prevents it"},
 	NoZeroCopy:    {"the driver has no zero-copy AF_XDP", "use copy mode"},
 	QueueCount:    {"the interface has too few queues", "ethtool -l INTERFACE shows how many it has, ethtool -L sets them"},
 	QueueTaken:    {"an AF_XDP socket of another program has a queue of the interface", "end that program, or choose other queues"},
 	OtherOwner:    {"another process has this interface for AF_XDP", "one process at a time owns an interface; the others use sockets"},
 	OtherProgram:  {"another XDP program is attached to the interface", "bpftool net shows it; ip link set INTERFACE xdp off removes one that no program holds"},
-	OtherAbove:    {"a device above the interface has an XDP program", "a VLAN device, say, that an endpoint bypasses the stack on: open endpoints of the interface first, or FI_UDP_XDP_MODE=driver for those in the VLAN"},
+	OtherAbove:    {"a device above the interface has an XDP program", "a VLAN device, for example: open the endpoints of the interface before those of the VLAN device, or set FI_UDP_XDP_MODE=driver for the latter"},
 	AddressTaken:  {"another port of this process has the address", "one port for each address"},
-	NotEthernet:   {"it is no Ethernet interface", "sockets work on tunnels, too"},
+	NotEthernet:   {"the interface is not Ethernet", "use sockets, which work on tunnels, too"},
 	TooManyPorts:  {"the interface has no room for more ports", "open it with a larger MaxPorts"},
 }
 

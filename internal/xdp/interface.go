@@ -33,7 +33,7 @@ type Interface struct {
 	u       *umem
 	queues  []*queue
 	packets packetSocket
-	table   atomic.Pointer[map[key]*Port] // who gets what; replaced, never changed
+	table   atomic.Pointer[map[key]*Port] // replaced, never changed
 
 	mu     sync.Mutex // of what follows, and of changes of table and maps
 	ports  map[*Port]struct{}

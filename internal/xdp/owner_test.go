@@ -119,7 +119,7 @@ func TestOtherProgram(t *testing.T) {
 	a.Enter()
 	ifc, err := net.InterfaceByName("eth9")
 	must(t, err)
-	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "somebodys", Type: ebpf.XDP, Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, xdpPass), asm.Return()}})
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "another", Type: ebpf.XDP, Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, xdpPass), asm.Return()}})
 	must(t, err)
 	defer prog.Close()
 	for _, flags := range []link.XDPAttachFlags{link.XDPDriverMode, link.XDPGenericMode} {
@@ -127,7 +127,7 @@ func TestOtherProgram(t *testing.T) {
 		must(t, err)
 		for _, mode := range []Mode{Auto, Driver, Generic} {
 			i, err := Open("eth9", Config{Mode: mode})
-			if !errors.Is(err, OtherProgram) || !strings.Contains(err.Error(), "somebodys") {
+			if !errors.Is(err, OtherProgram) || !strings.Contains(err.Error(), "another") {
 				t.Errorf("%v: %v, %v", mode, i, err)
 			}
 		}
@@ -197,7 +197,7 @@ func TestOtherTraffic(t *testing.T) {
 			runtime.Gosched()
 		}
 		if flooded%64 == 0 {
-			_, err := y.WriteToUDPAddrPort([]byte("six"), netip.AddrPortFrom(a.v6, 7004)) // nobody is there
+			_, err := y.WriteToUDPAddrPort([]byte("six"), netip.AddrPortFrom(a.v6, 7004)) // no socket there
 			must(t, err)
 			z := netip.AddrPortFrom(b.v4, 7000)
 			_, err = x.WriteToUDPAddrPort([]byte("to the port"), z)

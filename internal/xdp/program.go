@@ -60,7 +60,7 @@ func (k *key) setVLAN(n int, proto, tci uint16) {
 	}
 }
 
-// program is the program with its maps. It is attached through a link, which ends with the process if nobody ends it before.
+// program is the program with its maps. It is attached by a BPF link, which ends with the process at the latest.
 type program struct {
 	prog     *ebpf.Program
 	ports    *ebpf.Map // the live destinations; values are not used

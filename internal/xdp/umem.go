@@ -15,7 +15,7 @@ type umem struct {
 	perQueue uint32
 }
 
-// newUmem makes memory for so many queues. It is anonymous, and in huge pages where the system has them for who asks: packets lie 2048 or 4096 bytes apart, so that
+// newUmem makes memory for so many queues. It is anonymous, and in huge pages where the system gives them (MADV_HUGEPAGE): packets lie 2048 or 4096 bytes apart, so that
 // each is on another small page, and finding those costs a ping-pong of two cores 3 %. The kernel populates it when it pins the pages (XDP_UMEM_REG).
 func newUmem(queues int, c *Config) (*umem, error) {
 	u := &umem{perQueue: uint32(c.RxFrames + c.TxFrames), shift: shiftOf(c)}

@@ -80,7 +80,7 @@ type xdpLink struct {
 
 // Why a port has no AF_XDP link though the interface may be able to.
 var (
-	errXDPWildcard = errors.New("the endpoint has the address of no interface: bind it to one")
+	errXDPWildcard = errors.New("the endpoint is bound to no interface's address: bind it to one")
 	errXDPNowhere  = errors.New("no interface that is up has the endpoint's address")
 	errXDPRemoved  = errors.New("the interface was removed")
 	errXDPLoopback = errors.New("the interface is lo, where sockets are faster")
@@ -141,7 +141,7 @@ func isHardware(name string) bool {
 }
 
 // xdpConfig is how an interface is opened. Auto is driver mode, but not over veth: there the driver first makes a packet of its own of each that comes, and takes
-// runs that go through the socket apart to do so (drivers/net/veth.c, veth_xdp_set, veth_convert_skb_to_xdp_buff). docs/af-xdp.md has figures.
+// runs that go through the socket apart to do so (drivers/net/veth.c, veth_xdp_set, veth_convert_skb_to_xdp_buff). docs/af-xdp-measurements.md has figures.
 func (s *settings) xdpConfig(name string) xdp.Config {
 	c := xdp.Config{Queues: s.xdpQueues, BusyPoll: time.Duration(s.xdpBusy) * time.Microsecond, NoMultiBuffer: !s.xdpFrags, NoPacketSocket: !s.xdpSingle, Mode: map[string]xdp.Mode{modeAuto: xdp.Auto, modeDriver: xdp.Driver, modeGeneric: xdp.Generic}[s.xdpMode]}
 	if c.Mode == xdp.Auto && isVeth(name) {

@@ -23,7 +23,7 @@ func TestXDPOldLosses(t *testing.T) {
 	c, err := net.Dial("udp4", p.local.String())
 	must(t, err)
 	defer c.Close()
-	d.prog.Lock() // nobody receives
+	d.prog.Lock() // no pass receives
 	for range 3 * 4096 {
 		_, err := c.Write(make([]byte, 64))
 		must(t, err)

@@ -7,7 +7,7 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// explainXDP says how the AF_XDP link of an endpoint with this address would be, or why it would have none, as far as can be told without one.
+// explainXDP describes the AF_XDP link that an endpoint with this address would get, or returns why it would get none, as far as is known without opening it.
 func explainXDP(local netip.Addr, s *settings) (how string, err error) {
 	ifc, err := xdpInterface(local, interfaceOf(local))
 	if err != nil {
@@ -24,7 +24,7 @@ func explainXDP(local netip.Addr, s *settings) (how string, err error) {
 	return s.usageText(p, isVeth(name)), nil
 }
 
-// usageText says how an interface is used, or would be.
+// usageText describes how an interface is used, or would be.
 func (s *settings) usageText(p xdp.Usage, veth bool) (how string) {
 	if how = fmt.Sprintf("in %v mode", p.Mode); p.Mode == xdp.Auto {
 		how = "in driver mode if the driver can"
@@ -39,17 +39,17 @@ func (s *settings) usageText(p xdp.Usage, veth bool) (how string) {
 	return how + "; " + costText(p, veth)
 }
 
-// costText says what the program costs whatever else comes over the interface, as long as an endpoint has it attached. docs/af-xdp.md has the measurement.
+// costText says what the program costs other traffic of the interface (docs/af-xdp-measurements.md).
 func costText(p xdp.Usage, veth bool) string {
 	const (
-		begin   = "meanwhile what others receive over the interface passes its program"
-		generic = ", for which the system copies it once more"
+		begin   = "while it is used, other traffic that comes over the interface passes the XDP program"
+		generic = ", and the kernel copies it once more for that"
 	)
 	switch {
 	case veth && p.Mode == xdp.Generic:
 		return begin + generic + " (tcp over veth: 1.1 times the processor time for small messages, 1.3 times for large ones)"
 	case veth && p.Mode == xdp.Driver:
-		return begin + ", for which the driver copies it and takes large packets apart (tcp over veth: 1.2 times the processor time for small messages, 5 times for large ones)"
+		return begin + ", and the driver copies it and splits large packets for that (tcp over veth: 1.2 times the processor time for small messages, 5 times for large ones)"
 	case p.Mode == xdp.Generic:
 		return begin + generic
 	case p.Mode == xdp.Auto:
@@ -58,7 +58,7 @@ func costText(p xdp.Usage, veth bool) string {
 	return begin
 }
 
-// singleText says which way datagrams go that leave alone.
+// singleText says how single datagrams leave.
 func singleText(p xdp.Usage) string {
 	if p.PacketSocket != nil {
 		return "single datagrams leave by AF_XDP's rings: " + p.PacketSocket.Error()
@@ -66,7 +66,7 @@ func singleText(p xdp.Usage) string {
 	return "single datagrams leave by a packet socket"
 }
 
-// busyText says whether receiving makes the driver look for what has come.
+// busyText says whether a receive polls the driver.
 func busyText(p xdp.Usage) string {
 	switch {
 	case p.BusyPoll != nil:

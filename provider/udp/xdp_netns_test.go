@@ -60,7 +60,7 @@ func TestXDP(t *testing.T) {
 	}
 }
 
-// TestXDPWritable: a port whose socket took no more says when it does again, though nobody makes passes.
+// TestXDPWritable: a port whose socket took no more says when it does again, without a pass of the application.
 func TestXDPWritable(t *testing.T) {
 	a, _ := places(t)
 	a.Enter()
@@ -157,7 +157,7 @@ func TestXDPManyDomains(t *testing.T) {
 	hear(1)
 }
 
-// TestXDPFirstPortCloses: when the endpoint goes that hears of what comes for its domain, another one does, though nobody makes passes.
+// TestXDPFirstPortCloses: when the port closes that watches the AF_XDP sockets for its domain, another one takes over, without a pass of the application.
 func TestXDPFirstPortCloses(t *testing.T) {
 	a, b := places(t)
 	b.Enter()

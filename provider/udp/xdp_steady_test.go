@@ -180,7 +180,7 @@ func TestXDPGatherWithinFlush(t *testing.T) {
 	d.until(t, "all of them", func() bool { return len(in[1].got) == sent })
 }
 
-// TestXDPDirect: while every pass looks, the kernel tells nobody of what comes; who waits is told again, of what came before, too.
+// TestXDPDirect: while every pass receives, the descriptor does not become readable; afterwards it does, also for what came before.
 func TestXDPDirect(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
@@ -211,7 +211,7 @@ func TestXDPDirect(t *testing.T) {
 	}
 }
 
-// TestXDPDirectSocket: what comes by the socket is found, too, while nobody looks at descriptors.
+// TestXDPDirectSocket: what comes by the socket is found, too, while every pass receives.
 func TestXDPDirectSocket(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)

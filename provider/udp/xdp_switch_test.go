@@ -12,7 +12,7 @@ import (
 	"gofabric/core"
 )
 
-// waits reports whether something has come that nobody has received, by the way that is in use.
+// waits reports whether something has come that was not received, by the link in use.
 func (p *port) waits() bool {
 	if x, ok := p.xdp.(*xdpLink); ok {
 		return !x.port.Empty()
@@ -42,7 +42,7 @@ func TestXDPChosenUnderWay(t *testing.T) {
 	a.Enter()
 	d := testDomain(t)
 	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	testPort(t, testDomain(t, "LINK", linkXDP), p.local.Addr()) // the interface stays open, as it does for who has several endpoints
+	testPort(t, testDomain(t, "LINK", linkXDP), p.local.Addr()) // keeps the interface open, as other endpoints do
 	for _, to := range []core.DatagramLink{core.LinkXDP, core.LinkSockets, core.LinkXDP, core.LinkSockets} {
 		bypassed := p.xdp != nil
 		must(t, q.send(p.local, 0, []byte{count})) // the neighbour is known from now on
@@ -70,7 +70,7 @@ func TestXDPChosenUnderWay(t *testing.T) {
 		}
 		must(t, p.SetLink(to))
 		d.prog.Unlock()
-		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // nobody makes passes at p
+		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // no pass receives for p
 			d.prog.Lock()
 			n := in.kinds(count)
 			d.prog.Unlock()

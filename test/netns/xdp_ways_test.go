@@ -42,8 +42,8 @@ func TestXDPWays(t *testing.T) {
 			rb.do("open %s %s 7000", rxdStack, b.v4)
 			beside := rb.do("ways %s %s", rxdStack, b.v4)
 			for _, ways := range []string{before, beside} { // and in the end what it costs others, in figures
-				said, cost, _ := strings.Cut(ways, "; meanwhile what others receive over the interface passes its program, for which the ")
-				if said != want || !strings.HasPrefix(cost, map[string]string{"generic": "system copies", "driver": "driver copies"}[tt.mode]) || !strings.Contains(cost, "tcp over veth: 1.") {
+				said, cost, _ := strings.Cut(ways, "; while it is used, other traffic that comes over the interface passes the XDP program, and the ")
+				if said != want || !strings.HasPrefix(cost, map[string]string{"generic": "kernel copies", "driver": "driver copies"}[tt.mode]) || !strings.Contains(cost, "tcp over veth: 1.") {
 					t.Errorf("before: %s\nbeside: %s\nwant:   %s; ...", before, beside, want)
 				}
 			}
