@@ -32,16 +32,16 @@ type port struct {
 	blocked  bool // the socket takes no more
 	closed   bool
 
-	near    *neighbours // nil: no memory is shared
-	paths   paths
-	zones   zones
-	stats   dgram.Stats
-	icmp    uint64     // errors that the network reported of earlier sends
-	reports bool       // some of them wait to be told
-	xdp     bypassLink // nil: everything goes through the socket
-	noXDP   error      // why, where something else was asked for
-	gsoOff  error      // why runs are not sent any more
-	recvBuf int        // receive buffer that the system gave, bytes
+	sameHost *sameHost // nil: no memory is shared
+	paths    paths
+	zones    zones
+	stats    dgram.Stats
+	icmp     uint64     // errors that the network reported of earlier sends
+	reports  bool       // some of them wait to be told
+	xdp      bypassLink // nil: everything goes through the socket
+	noXDP    error      // why, where something else was asked for
+	gsoOff   error      // why runs are not sent any more
+	recvBuf  int        // receive buffer that the system gave, bytes
 }
 
 var (
@@ -79,7 +79,7 @@ func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
 		return nil, opError("fi_endpoint", at.String(), err, "descriptors may have run out (ulimit -n)")
 	}
 	p.segments = p.main.link.segments()
-	p.near = newNeighbours(p)
+	p.sameHost = newSameHost(p)
 	d.Ref()
 	return p, nil
 }
@@ -235,8 +235,8 @@ func (p *port) Close() error {
 		}
 	}
 	clear(p.groups)
-	if p.near != nil {
-		p.near.close()
+	if p.sameHost != nil {
+		p.sameHost.close()
 	}
 	p.paths.close()
 	p.main.close()
@@ -358,12 +358,12 @@ func (p *port) SetLink(to core.DatagramLink) error {
 	case to == core.LinkSockets && p.xdp != nil:
 		return p.useSockets(errChosen)
 	case to != core.LinkSockets && p.xdp == nil:
-		if p.near != nil {
-			p.near.drain()
+		if p.sameHost != nil {
+			p.sameHost.drain()
 			if p.closed {
 				return nil
 			}
-			p.near.close()
+			p.sameHost.close()
 		}
 		if err := p.useXDP(); err != nil && to == core.LinkXDP {
 			return opError("fi_setopt", p.local.String(), core.ErrOpNotSupp, err.Error())

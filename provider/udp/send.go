@@ -21,8 +21,8 @@ func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	if p.xdp != nil && p.sendXDP(dest, parts, seg) {
 		return nil
 	}
-	if p.near != nil {
-		return p.near.send(dest, parts, seg)
+	if p.sameHost != nil {
+		return p.sameHost.send(dest, parts, seg)
 	}
 	return p.sendOut(dest, parts, seg)
 }
