@@ -410,7 +410,7 @@ func TestCalls(t *testing.T) {
 // control is the methods of endpoints that transfer nothing.
 var control = []string{"Accept", "Alias", "AtomicValid", "BindAV", "BindCQ", "BindCounter", "BindEQ", "BindSRX", "BindSTX", "Cancel", "Close", "CloseWrite",
 	"CompareAtomicValid", "Connect", "Driver", "Enable", "FetchAtomicValid", "GetOpt", "Join", "JoinCollective", "Name", "OpFlags", "Peer", "PeerClosed",
-	"RxSizeLeft", "SetName", "SetOpFlags", "SetOpt", "Shutdown", "TxSizeLeft"}
+	"RxSizeLeft", "SetName", "SetOpFlags", "SetOpt", "Shutdown", "String", "TxSizeLeft"}
 
 // TestAllCalls: no call is missing in the tables of this file and of collective_test.go.
 func TestAllCalls(t *testing.T) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"gofabric/cmd/fabricd/internal/broker"
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/cmd/fabricd/internal/directory"
 	"gofabric/cmd/fabricd/internal/processes"
@@ -14,6 +13,5 @@ func parts(*daemon.Config) []daemon.Part {
 		directory.New(),
 		processes.New(),
 		web.New(),
-		broker.New(),
 	}
 }

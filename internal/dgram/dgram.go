@@ -91,7 +91,6 @@ type Stats struct {
 	Overflows                        uint64 // datagrams that the receive queue had no room for, where the system tells
 	Truncated                        uint64 // datagrams longer than any buffer
 	BypassSent, BypassReceived       uint64 // of the datagrams, those that did not go through the system's stack (AF_XDP)
-	BypassAside                      uint64 // times that the port had AF_XDP's program step aside for large messages
 	MemorySent, MemoryReceived       uint64 // of the datagrams, those that went through memory shared with ports of this host
 	BypassRefused                    uint64 // frames that came for the port, past the system's stack, and were no good datagrams
 }

@@ -13,7 +13,6 @@ const EnvDir = "FABRICD_DIR"
 const (
 	API   = "api.sock"   // HTTP with JSON: directory, processes, emulation, metrics, the page
 	Stats = "stats.sock" // processes that register here are asked for their counters
-	XDP   = "xdp.sock"   // hands out AF_XDP descriptors
 )
 
 // SystemDir is the folder of a daemon that the system runs.
@@ -49,7 +48,7 @@ func Dirs() []string {
 	return []string{own, SystemDir}
 }
 
-// Find returns the path of a daemon's socket, API, Stats or XDP, or "" where there is none. In a folder that others may write to the socket must
+// Find returns the path of a daemon's socket, API or Stats, or "" where there is none. In a folder that others may write to the socket must
 // belong to this user or to root, or the answer is no: anybody could have put it there.
 func Find(socket string) string {
 	for _, dir := range Dirs() {

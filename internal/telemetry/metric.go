@@ -29,7 +29,6 @@ var Metrics = []Metric{
 	{"datagrams", "direction", Counter, "", "Datagrams of the endpoints' ports"},
 	{"datagram_bytes", "direction", Counter, "bytes", "Bytes of datagrams of the endpoints' ports"},
 	{"bypassed", "way", Counter, "", "Datagrams that went past the system's stack (xdp), or through shared memory (memory), by way and direction"},
-	{"xdp_aside", "", Counter, "", "Times that AF_XDP's program stepped aside for large messages"},
 	{"segments", "direction", Counter, "", "Segments with data of TCP connections"},
 	{"retransmitted", "", Counter, "", "Datagrams that were sent again, and segments of TCP connections"},
 	{"lost", "", Counter, "", "Segments taken for lost"},

@@ -19,7 +19,6 @@ var rank = []struct {
 	{"internal/atomics", 0},
 	{"internal/authkey", 0},
 	{"internal/xdp/frame", 0},
-	{"internal/xdp/door", 0},
 	{"internal/fabricd", 0},
 	{"internal/telemetry", 1},
 	{"internal/telemetry/export", 2},

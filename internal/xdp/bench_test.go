@@ -29,7 +29,7 @@ type xdpEnd struct {
 	r     frame.Rules
 	f     []Frame
 	b     []byte
-	alone []byte // for packets by SendSingle; nil: they go by the ring
+	alone []byte // for packets by SendPacket; nil: they go by the ring
 }
 
 func newXDPEnd(b *testing.B, src, dst *place, mode Mode, from, to netip.AddrPort, size int) *xdpEnd {
@@ -43,7 +43,7 @@ func newXDPEnd(b *testing.B, src, dst *place, mode Mode, from, to netip.AddrPort
 
 func (e *xdpEnd) send(n int) {
 	for ; n > 0 && e.alone != nil; n-- {
-		if errno := e.p.SendSingle(e.alone[:e.h.Put(e.alone, e.b, 0)]); errno != 0 {
+		if errno := e.p.SendPacket(e.alone[:e.h.Put(e.alone, e.b, 0)]); errno != 0 {
 			panic(errno)
 		}
 	}
@@ -126,7 +126,7 @@ func ends(b *testing.B, kind string, size, mtu int) (x, y end) {
 	u, v := newXDPEnd(b, l, r, mode, from, to, size), newXDPEnd(b, r, l, mode, to, from, size)
 	if kind == "single" {
 		for _, e := range []*xdpEnd{u, v} {
-			if !e.p.Single() {
+			if !e.p.HasPacketSocket() {
 				b.Fatal("this interface sends nothing past its rings")
 			}
 			e.alone = make([]byte, e.p.Interface().Chunk())

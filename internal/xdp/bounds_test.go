@@ -39,7 +39,7 @@ func TestRingFull(t *testing.T) {
 	}
 }
 
-// TestManyNeglected: several ports that do not come for theirs, each below its own bound, do not get all frames of a queue: a quarter is left for who receives.
+// TestManyNeglected: several ports that do not receive, each below its own bound, do not hold all frames of a queue: a quarter is left for ports that do.
 func TestManyNeglected(t *testing.T) {
 	const frames, each, lazies = 64, 15, 4
 	a, b := places(t, 1, 1500)
@@ -55,7 +55,7 @@ func TestManyNeglected(t *testing.T) {
 		}
 	}
 	until(t, "all of it", func() bool { return arrived(i.queues[0]) == lazies*each })
-	var f [partsMax]Frame
+	var f [framesMax]Frame
 	for arrived(i.queues[0]) > 0 {
 		if n := p.Receive(f[:]); n != 0 {
 			t.Fatalf("%d frames for a port to which nothing was sent", n)

@@ -16,7 +16,7 @@ func TestBusyPoll(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	at := netip.AddrPortFrom(a.v4, 7001)
 	i, p := openPort(t, a, Config{Mode: Driver, BusyPoll: 50 * time.Microsecond}, at)
-	must(t, i.Prospect().Busy)
+	must(t, i.Usage().BusyPoll)
 	fd := int(i.queues[0].s.fd)
 	for name, want := range map[int]int{unix.SO_BUSY_POLL: 50, unix.SO_PREFER_BUSY_POLL: 1, unix.SO_BUSY_POLL_BUDGET: busyBudget} {
 		if got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, name); err == nil && got != want { // the budget cannot be asked for
@@ -43,7 +43,7 @@ func TestBusyPoll(t *testing.T) {
 	id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
 	must(t, err)
 	if id == 0 {
-		t.Skip("veth does not say by whom packets come, since Linux 6.13 (napi_enable): nobody can be polled here; test/kernel does it")
+		t.Skip("veth does not say by whom packets come, since Linux 6.13 (napi_enable): there is no driver to poll here; test/kernel tests it")
 	}
 	for _, set := range []string{"echo 2 > /sys/class/net/eth9/napi_defer_hard_irqs", fmt.Sprintf("echo %d > /sys/class/net/eth9/gro_flush_timeout", time.Hour)} {
 		if out, err := a.Command("sh", "-c", set).CombinedOutput(); err != nil {
@@ -67,15 +67,15 @@ func TestNoBusyPoll(t *testing.T) {
 		{b, Config{Mode: Generic, BusyPoll: time.Microsecond}, errBusyGeneric},
 	} {
 		c.at.Enter()
-		before, err := Look("eth9", c.c)
+		before, err := Inspect("eth9", c.c)
 		must(t, err)
 		i, p := openPort(t, c.at, c.c, netip.AddrPortFrom(c.at.v4, 7001))
-		for _, got := range []error{before.Busy, i.Prospect().Busy} {
+		for _, got := range []error{before.BusyPoll, i.Usage().BusyPoll} {
 			if got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		}
-		if i.busy {
+		if i.busyPoll {
 			t.Error("it is polled")
 		}
 		if n := p.Receive(make([]Frame, 64)); n != 0 {

@@ -47,17 +47,17 @@ type Config struct {
 	RxFrames int // chunks of each queue for what comes, a power of two. 0: 4096
 	TxFrames int // chunks of each queue for what goes, a power of two. 0: 1024
 
-	// OneFrame leaves packets that take several frames to the kernel's stack, though it may be able to pass them. The program then has the lean form always, in generic mode
-	// (forms.go), which loses long packets, those of others too, where memory has no large piece left.
-	OneFrame bool
+	// NoMultiBuffer leaves packets that take several frames to the kernel's stack, though the kernel may be able to pass them. In generic mode the program is then always
+	// linear (forms.go), and long packets are lost where memory is fragmented, those of other programs too.
+	NoMultiBuffer bool
 
-	// NoSingle has packets that leave alone go by the rings, as others do, and not by a packet socket (see Port.SendSingle).
-	NoSingle bool
+	// NoPacketSocket sends single packets by the rings, as others, and not by a packet socket (see Port.SendPacket).
+	NoPacketSocket bool
 
 	MaxPorts int // addresses and ports that may be alive. 0: 16384
 
-	// BusyPoll has the driver, in driver mode, work when Receive finds nothing rather than when the card interrupts, where the kernel allows it: SO_PREFER_BUSY_POLL, with so much time for
-	// calls that wait (SO_BUSY_POLL). The card interrupts seldom only if it is told to (napi_defer_hard_irqs and gro_flush_timeout of the interface). 0: off.
+	// BusyPoll polls the driver, in driver mode, when Receive finds nothing (SO_PREFER_BUSY_POLL); the time is for calls that wait (SO_BUSY_POLL). Interrupts become fewer
+	// only if the interface defers them (its napi_defer_hard_irqs and gro_flush_timeout). 0: off.
 	BusyPoll time.Duration
 }
 
@@ -78,7 +78,7 @@ const (
 // complete fills in what the caller left open, for an interface with so many queues.
 func (c Config) complete(queues, mtu int) (Config, error) {
 	if c.Queues > queues {
-		return c, lack(QueueCount, fmt.Errorf("%d were asked for, it has %d", c.Queues, queues))
+		return c, newError(QueueCount, fmt.Errorf("%d were asked for, it has %d", c.Queues, queues))
 	}
 	for _, f := range []struct {
 		field  *int

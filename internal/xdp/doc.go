@@ -2,24 +2,21 @@
 //
 // # The model
 //
-// An XDP program runs where packets arrive on an interface, before the kernel makes sockets' packets of them. The one of this package (instructions.go) looks
-// at UDP packets only: if the destination, with the VLANs it is in, is in its map of live ports, the packet goes to the AF_XDP socket of the queue it came
-// on, else, as everything that is not UDP, is fragmented, is multicast or is longer than the MTU, to the kernel as if nothing were there. The program is
-// attached by a link that this process holds: when the process ends, however it ends, the program and its maps go. In generic mode it has two forms, which take
-// turns (forms.go).
+// An XDP program runs where packets arrive on an interface, before the kernel's stack. The program of this package (instructions.go) redirects UDP packets whose
+// destination address, port and VLANs are in its map of live ports to the AF_XDP socket of the queue they came on. Everything else it passes on to the kernel's stack:
+// other destinations and protocols, fragments, multicast, packets longer than the MTU. The program is attached by a BPF link that this process holds: when the process
+// ends, however it ends, the program and its maps go. In generic mode it has two forms (forms.go).
 //
-// An AF_XDP socket belongs to one queue of one interface. It shares memory with the kernel, the umem: chunks of 2048 or 4096 bytes, one packet or a part of
-// one in each. Who may touch a chunk is told through four rings in shared memory:
+// An AF_XDP socket belongs to one queue of one interface. It shares memory with the kernel, the umem: chunks of 2048 or 4096 bytes, with one packet or a part of
+// one in each. Four rings in shared memory say whose a chunk is:
 //
 //	fill        to the kernel: chunks to receive into
 //	receive     from the kernel: packets that came
 //	transmit    to the kernel: packets to send
 //	completion  from the kernel: chunks that have been sent
 //
-// So receiving is reading memory; transmitting takes one system call for as many packets as wait in the ring, except with drivers that look by themselves.
-// Without zero-copy (most virtual interfaces) the kernel copies between the chunks and its own buffers; the same program runs either way. Then a packet that leaves
-// alone had better go past the rings, by a packet socket (single.go), and the program is better off the interface while large messages come that others' sockets
-// receive (aside.go, move.go): whoever counts these tells with Came.
+// So receiving is reading memory. Transmitting takes one system call for all packets in the ring, and none where the driver polls the ring. Without zero-copy (most
+// virtual interfaces) the kernel copies between the chunks and its own buffers; a single packet then leaves faster by a packet socket (packetsocket.go).
 //
 // # How to use it
 //
@@ -31,13 +28,13 @@
 //	frames[0].Data = frames[0].Data[:size]
 //	errno := p.Submit(frames[:1])
 //	errno = p.Flush()
-//	errno = p.SendSingle(packet)               // instead of the three, for one that leaves alone, if p.Single()
-//	wait until p.FD() is readable              // Watch(false) for who never does
+//	errno = p.SendPacket(packet)               // instead of the three, for a single packet, if p.HasPacketSocket()
+//	wait until p.FD() is readable              // if the caller polls instead: Watch(false)
 //
-// Ports share the sockets of the interface. A Receive that finds packets of other ports puts them into the boxes of those, with nothing copied, and makes
+// Ports share the sockets of the interface. A Receive that finds packets of other ports appends them to the backlogs of those, with nothing copied, and makes
 // their FD readable. Each queue has one lock for each direction, held for some tens of nanoseconds and never during a system call that transmits.
 //
-// Packets are not looked at further than the program does. Two things are to be known by who validates them:
+// Packets are checked no further than the program does. Code that validates them has to know two things:
 //
 //   - A packet from a socket of the same host, over a virtual interface, as a rule carries no finished UDP checksum: the kernel leaves that to the network
 //     card (CHECKSUM_PARTIAL, Documentation/networking/checksum-offloads.rst), and there is none. See frame.Rules.Unfinished.

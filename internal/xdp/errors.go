@@ -18,44 +18,36 @@ const (
 	NoDriverMode                    // the driver runs no programs, or not now: MTU, offloads
 	NoZeroCopy                      // the driver has no zero-copy
 	QueueCount                      // the interface has fewer queues than asked for
-	QueueTaken                      // an AF_XDP socket of somebody else has the queue
+	QueueTaken                      // an AF_XDP socket of another program has the queue
 	OtherOwner                      // another process that uses this package has the interface
 	OtherProgram                    // a program that is not of this package is attached
 	OtherAbove                      // a program is attached to a device above it (net/core/dev.c, dev_xdp_attach)
 	AddressTaken                    // another port of this process has the address
 	TooManyPorts                    // the map of live ports is full
-	NotAllowed                      // the daemon lends AF_XDP to others only
-	AllLent                         // the daemon has lent all queues
-	OtherHost                       // the daemon is in another network namespace
-	NotYours                        // the socket that was shown is not bound to the address
 	NotEthernet                     // packets on the interface have no Ethernet header
 )
 
 const asRoot = "run as root, or setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep PROGRAM, " +
-	"or docker run --cap-add=NET_RAW --cap-add=NET_ADMIN --cap-add=BPF --cap-add=IPC_LOCK, or run fabricd as root, which lends it to users"
+	"or docker run --cap-add=NET_RAW --cap-add=NET_ADMIN --cap-add=BPF --cap-add=IPC_LOCK"
 
 var reasons = map[Reason]struct{ says, hint string }{
-	OtherSystem:   {"AF_XDP is part of Linux only", "nothing to do: sockets work everywhere"},
+	OtherSystem:   {"only Linux has AF_XDP", "use sockets, which work everywhere"},
 	OldKernel:     {"the kernel lacks AF_XDP or a part of it", "it takes Linux 5.10 or later with CONFIG_XDP_SOCKETS and CONFIG_BPF_SYSCALL"},
 	NoRaw:         {"CAP_NET_RAW is missing", asRoot},
 	NoBPF:         {"CAP_BPF or CAP_NET_ADMIN is missing", asRoot},
-	NoMemlock:     {"memory for packets may not be locked", "raise the limit (ulimit -l, LimitMEMLOCK=, docker run --ulimit memlock=-1), or give CAP_IPC_LOCK"},
+	NoMemlock:     {"the process may not lock enough memory for packets", "raise the limit (ulimit -l, LimitMEMLOCK=, docker run --ulimit memlock=-1), or give CAP_IPC_LOCK"},
 	NoMemory:      {"the kernel has no memory for the rings", "fewer frames or queues need less"},
 	NoInterface:   {"there is no such interface here", "ip link shows those of this network namespace"},
 	InterfaceDown: {"the interface is down", "ip link set INTERFACE up"},
-	NoDriverMode:  {"the driver runs no XDP programs, or not as it is set up", "use generic mode; or see dmesg: often it is the MTU or an offload (ethtool -K)"},
+	NoDriverMode:  {"the driver runs no XDP programs, or not as the interface is set up", "use generic mode; or see dmesg: often the MTU or an offload (ethtool -K) prevents it"},
 	NoZeroCopy:    {"the driver has no zero-copy AF_XDP", "use copy mode"},
 	QueueCount:    {"the interface has too few queues", "ethtool -l INTERFACE shows how many it has, ethtool -L sets them"},
 	QueueTaken:    {"an AF_XDP socket of another program has a queue of the interface", "end that program, or choose other queues"},
 	OtherOwner:    {"another process has this interface for AF_XDP", "one process at a time owns an interface; the others use sockets"},
 	OtherProgram:  {"another XDP program is attached to the interface", "bpftool net shows it; ip link set INTERFACE xdp off removes one that no program holds"},
-	OtherAbove:    {"a device above the interface has an XDP program", "a VLAN device, say, that an endpoint bypasses the stack on: open endpoints of the interface first, or FI_UDP_XDP_MODE=driver for those in the VLAN"},
+	OtherAbove:    {"a device above the interface has an XDP program", "a VLAN device, for example: open the endpoints of the interface before those of the VLAN device, or set FI_UDP_XDP_MODE=driver for the latter"},
 	AddressTaken:  {"another port of this process has the address", "one port for each address"},
-	NotAllowed:    {"fabricd does not lend AF_XDP to this user", "name the user in its setting xdp-users, or a group in xdp-groups, and send it SIGHUP"},
-	AllLent:       {"all queues of the interface are with other processes", "each process takes a queue: ethtool -l shows how many there are, ethtool -L sets them; over veth, ip link add ... numrxqueues N numtxqueues N"},
-	OtherHost:     {"fabricd is in another network namespace", "run one in this namespace too, and name its folder in FABRICD_DIR"},
-	NotYours:      {"the socket is not bound to the address", "the endpoint's own UDP socket is to be bound to an address of this host"},
-	NotEthernet:   {"it is no Ethernet interface", "sockets work on tunnels, too"},
+	NotEthernet:   {"the interface is not Ethernet", "use sockets, which work on tunnels, too"},
 	TooManyPorts:  {"the interface has no room for more ports", "open it with a larger MaxPorts"},
 }
 
@@ -95,5 +87,5 @@ func (e *Error) Error() string {
 // Unwrap gives the reason and the system's error to errors.Is and errors.As.
 func (e *Error) Unwrap() []error { return []error{e.Reason, e.Err} }
 
-// lack is an error whose interface Open adds.
-func lack(r Reason, err error) error { return &Error{Reason: r, Err: err} }
+// newError is an error whose interface Open adds.
+func newError(r Reason, err error) error { return &Error{Reason: r, Err: err} }

@@ -12,36 +12,36 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 )
 
-// form is one of two that the program has in generic mode, where the kernel makes room before each packet that comes over a virtual cable (net/core/dev.c,
-// netif_skb_check_for_xdp).
+// form is one of the two forms of the program in generic mode. There the kernel makes headroom for the program before each packet that comes over veth, by copying it
+// (net/core/dev.c, netif_skb_check_for_xdp). How, depends on a flag of the program.
 type form uint8
 
 const (
-	wide form = iota // with BPF_F_XDP_HAS_FRAGS: what is in several pieces stays so, and the room is made of a pool of pages
-	lean             // without: all is made one piece, with one allocation. It is a tenth quicker for short packets, but a run of 64 KiB takes 128 KiB in one piece
+	fragsForm  form = iota // with BPF_F_XDP_HAS_FRAGS: the copy may have fragments, from a pool of pages
+	linearForm             // without: the copy is linear, one allocation. Short packets take a tenth less time, but a GSO packet of 64 KiB needs 128 KiB of contiguous memory
 )
 
-// forms is which of its forms the program has, and who changes that: it is lean until a packet comes that is longer than those that are taken, such as a run of TCP's,
-// and again when none has come for a while. So a machine whose memory has no large pieces left loses a few of the first at most.
+// forms is the form that the program has, and what changes it. The program is linear until a packet comes that is longer than those it redirects, such as a GSO packet
+// of TCP, and again when none has come for a while. So where memory is fragmented, the first long packets may be lost, and no others.
 type forms struct {
-	is    form          // that it has, or will be attached with; guarded by program.mu
-	lean  *ebpf.Program // nil: there is only the wide one
-	calm  time.Duration // formCalm
-	news  *ringbuf.Reader
-	ended chan struct{}
+	is     form          // the form that is attached; guarded by program.mu
+	linear *ebpf.Program // nil: there is only fragsForm
+	quiet  time.Duration // linearAfter, but in tests
+	events *ringbuf.Reader
+	ended  chan struct{}
 
 	failed uint64 // changes that the kernel refused
-	err    error  // of the last change; nil: it was made
+	err    error  // why the last one was refused; nil: it was not
 }
 
-// formCalm is how long no long packet must have come for the program to be lean again, and how long it stays wide at least.
-const formCalm = 5 * time.Second
+// linearAfter is how long no long packet must have come before the program becomes linear again.
+const linearAfter = 5 * time.Second
 
-// formRetry is when the wide form is tried again that the kernel refused; doubled each time, up to formCalm.
+// formRetry is after how long a change to fragsForm that the kernel refused is tried again; doubled each time, up to linearAfter.
 const formRetry = 10 * time.Millisecond
 
-// haveForms gives the program its lean form, to be attached with, if the kernel lets it.
-func (p *program) haveForms() {
+// loadLinear loads the linear form, which attach then uses. Where the kernel refuses it, there is one form only.
+func (p *program) loadLinear() {
 	if !p.frags {
 		return
 	}
@@ -49,39 +49,38 @@ func (p *program) haveForms() {
 	if err != nil {
 		return
 	}
-	news, err := ringbuf.NewReader(p.news)
+	events, err := ringbuf.NewReader(p.events)
 	if err != nil {
 		prog.Close()
 		return
 	}
 	p.mu.Lock()
-	p.forms = forms{is: lean, lean: prog, calm: formCalm, news: news, ended: make(chan struct{})}
+	p.forms = forms{is: linearForm, linear: prog, quiet: linearAfter, events: events, ended: make(chan struct{})}
 	p.mu.Unlock()
-	go p.follow()
+	go p.watchLong()
 }
 
-// form is the program in the form that it is to have.
+// form is the program to attach.
 func (p *program) form(mode Mode) *ebpf.Program {
-	if mode == Generic && p.forms.is == lean {
-		return p.forms.lean
+	if mode == Generic && p.forms.is == linearForm {
+		return p.forms.linear
 	}
 	return p.prog
 }
 
-// become changes the form, without a gap; it may take the kernel some milliseconds. It reports whether the program has that now: while it has stepped aside it stays
-// wide, for long packets come. What the kernel refuses is counted.
-func (p *program) become(f form) bool {
+// setForm changes the form with BPF_LINK_UPDATE, which leaves no gap and may take the kernel some milliseconds. It reports whether the program has that form now.
+func (p *program) setForm(f form) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.forms.is == f {
-		return !p.closed
-	}
-	if p.link == nil {
+	switch {
+	case p.forms.is == f:
+		return true
+	case p.link == nil:
 		return false
 	}
 	to := p.prog
-	if f == lean {
-		to = p.forms.lean
+	if f == linearForm {
+		to = p.forms.linear
 	}
 	if p.forms.err = p.link.Update(to); p.forms.err != nil {
 		p.forms.failed++
@@ -91,45 +90,45 @@ func (p *program) become(f form) bool {
 	return true
 }
 
-// follow changes the form as the packets want it, until the end. It hears of a long packet, or that the program steps aside, from which it comes back wide.
-func (p *program) follow() {
+// watchLong changes the form as packets need it, until stopForms.
+func (p *program) watchLong() {
 	defer close(p.forms.ended)
 	for end := false; !end; {
-		if _, end = p.hear(0); !end {
-			end = p.serveLong()
+		if _, end = p.waitLong(0); !end {
+			end = p.untilNoLong()
 		}
 	}
 }
 
-// serveLong makes the program wide, and lean when no long packets come any more. It reports whether all has ended.
-func (p *program) serveLong() (end bool) {
+// untilNoLong takes fragsForm, and linearForm when no long packets come any more. It reports whether stopForms was called.
+func (p *program) untilNoLong() (end bool) {
 	p.mu.Lock()
-	calm := p.forms.calm
+	quiet := p.forms.quiet
 	p.mu.Unlock()
 	for {
-		for wait := formRetry; !p.become(wide); wait = min(2*wait, calm) {
-			if _, end := p.hear(wait); end { // nothing more is said before long is 0
+		for wait := formRetry; !p.setForm(fragsForm); wait = min(2*wait, quiet) {
+			if _, end := p.waitLong(wait); end { // the program reports no more packets before longSeen is 0
 				return true
 			}
 		}
-		if _, end := p.hear(calm); end {
+		if _, end := p.waitLong(quiet); end {
 			return true
 		}
-		if p.long.Put(uint32(0), uint32(0)) != nil {
+		if p.longSeen.Put(uint32(0), uint32(0)) != nil {
 			return true
 		}
-		came, end := p.hear(calm)
+		came, end := p.waitLong(quiet)
 		if end {
 			return true
 		}
-		if !came && p.become(lean) {
+		if !came && p.setForm(linearForm) {
 			return false
 		}
 	}
 }
 
-// says tells of changes that the kernel refused, nothing if there were none.
-func (p *program) says() string {
+// formStatus describes the changes that the kernel refused, for Interface.String; empty: none.
+func (p *program) formStatus() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := &p.forms
@@ -138,29 +137,29 @@ func (p *program) says() string {
 		return ""
 	case f.err == nil:
 		return fmt.Sprintf(", %d changes of the program's form refused", f.failed)
-	case f.is == lean:
-		return fmt.Sprintf(", %d changes of the program's form refused: it makes long packets one piece, and may lose some: %v", f.failed, f.err)
+	case f.is == linearForm:
+		return fmt.Sprintf(", %d changes of the program's form refused: it makes long packets linear, and may lose some: %v", f.failed, f.err)
 	}
-	return fmt.Sprintf(", %d changes of the program's form refused: it is the slower one: %v", f.failed, f.err)
+	return fmt.Sprintf(", %d changes of the program's form refused: it stays the slower one: %v", f.failed, f.err)
 }
 
-// hear waits for word of a long packet, for a time or, with 0, for ever, or until a program that was lean steps aside.
-func (p *program) hear(within time.Duration) (came, end bool) {
+// waitLong waits until the program reports a long packet, for a time or, with 0, without a limit. end: stopForms was called.
+func (p *program) waitLong(within time.Duration) (came, end bool) {
 	until := time.Time{}
 	if within > 0 {
 		until = time.Now().Add(within)
 	}
-	p.forms.news.SetDeadline(until)
-	_, err := p.forms.news.Read()
-	return err == nil, err != nil && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, ringbuf.ErrFlushed)
+	p.forms.events.SetDeadline(until)
+	_, err := p.forms.events.Read()
+	return err == nil, err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// endForms ends what follows the packets.
-func (p *program) endForms() {
-	if p.forms.news == nil {
+// stopForms ends watchLong.
+func (p *program) stopForms() {
+	if p.forms.events == nil {
 		return
 	}
-	p.forms.news.Close()
+	p.forms.events.Close()
 	<-p.forms.ended
-	p.forms.lean.Close()
+	p.forms.linear.Close()
 }

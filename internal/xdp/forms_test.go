@@ -21,21 +21,14 @@ func has(i *Interface) form {
 	return i.prog.forms.is
 }
 
-// off reports whether an interface's program is off it.
-func off(i *Interface) bool {
-	i.prog.mu.Lock()
-	defer i.prog.mu.Unlock()
-	return i.prog.link == nil
-}
-
-// TestForms: the program is lean until long packets come, whoever they are for, and again when they have ended; what is a port's comes to it all the while.
+// TestForms: the program is linear until long packets come, for any receiver, and again when they have ended. A port loses nothing meanwhile.
 func TestForms(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	at, from := netip.AddrPortFrom(a.v4, 7001), netip.AddrPortFrom(b.v4, 7000)
 	i, p := openPort(t, a, Config{Mode: Generic}, at)
-	const calm = 10 * time.Millisecond
+	const quiet = 10 * time.Millisecond
 	i.prog.mu.Lock()
-	i.prog.forms.calm = calm
+	i.prog.forms.quiet = quiet
 	i.prog.mu.Unlock()
 	others := listen(t, a, netip.AddrPortFrom(a.v4, 7002))
 	s := listen(t, b, from)
@@ -52,14 +45,14 @@ func TestForms(t *testing.T) {
 		sendRun(t, b, a, others)
 	}
 	for n := range 3 {
-		if has(i) != lean {
-			t.Fatalf("the program is not lean at first, %d", n)
+		if has(i) != linearForm {
+			t.Fatalf("round %d: the program is not linear at first", n)
 		}
-		deliver("lean")
+		deliver("linear")
 		run()
-		until(t, "the wide form", func() bool { return has(i) == wide })
-		deliver("wide")
-		until(t, "the lean form", func() bool { return has(i) == lean })
+		until(t, "the form with fragments", func() bool { return has(i) == fragsForm })
+		deliver("frags")
+		until(t, "the linear form", func() bool { return has(i) == linearForm })
 	}
 	_, err := s.WriteToUDPAddrPort(make([]byte, 1472), at) // the longest that is taken is none of the long ones
 	must(t, err)
@@ -67,31 +60,10 @@ func TestForms(t *testing.T) {
 		t.Errorf("%d bytes, want 1472", len(got))
 	}
 	var n uint32
-	must(t, i.prog.long.Lookup(uint32(0), &n))
+	must(t, i.prog.longSeen.Lookup(uint32(0), &n))
 	if n != 0 {
 		t.Error("a packet of the MTU's length was taken for a long one")
 	}
-	until(t, "staying aside", func() bool { // where the machine is busy it comes back now and then
-		run()
-		until(t, "the wide form", func() bool { return has(i) == wide })
-		stop := sweep(t, i)
-		steps := i.Steps()
-		time.Sleep(3 * calm)
-		became, is := i.prog.become(lean), has(i)
-		stayed := off(i) && i.Steps() == steps
-		if stayed && (became || is != wide) {
-			t.Error("it became lean while it was aside")
-		}
-		stop()
-		until(t, "coming back", func() bool { return on(i) })
-		until(t, "the lean form", func() bool { return has(i) == lean })
-		return stayed
-	})
-	deliver("after all")
-	sweep(t, i)() // from the lean form, as no long packet has come
-	until(t, "coming back", func() bool { return on(i) })
-	until(t, "the lean form again", func() bool { return has(i) == lean })
-	deliver("at last")
 }
 
 // sendRun sends others, of to at port 7002, 20 datagrams in one piece, which the cable passes on as one packet.
@@ -111,7 +83,7 @@ func sendRun(t *testing.T, from, to *place, others *net.UDPConn) {
 	}
 }
 
-// TestFormsRefused: a change of the form that the kernel refuses is made as soon as it can be, and told of.
+// TestFormsRefused: a change of the form that the kernel refuses is tried again until it is made, and reported.
 func TestFormsRefused(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	i, _ := openPort(t, a, Config{Mode: Generic}, netip.AddrPortFrom(a.v4, 7001))
@@ -123,7 +95,7 @@ func TestFormsRefused(t *testing.T) {
 		p := i.prog
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.forms.calm = 20 * time.Millisecond
+		p.forms.quiet = 20 * time.Millisecond
 		right := *prog
 		*prog = wrong // of a type that the kernel does not take instead (bpf_xdp_link_update)
 		return func() { p.mu.Lock(); *prog = right; p.mu.Unlock() }
@@ -137,57 +109,57 @@ func TestFormsRefused(t *testing.T) {
 	stop := refuse(&i.prog.prog)
 	sendRun(t, b, a, others)
 	until(t, "three refusals", refused(3))
-	if s := i.String(); has(i) != lean || !strings.Contains(s, "refused: it makes long packets one piece, and may lose some: ") {
+	if s := i.String(); has(i) != linearForm || !strings.Contains(s, "refused: it makes long packets linear, and may lose some: ") {
 		t.Error(s)
 	}
-	unlean := refuse(&i.prog.forms.lean)
+	unrefuse := refuse(&i.prog.forms.linear)
 	stop()
-	until(t, "the wide form", func() bool { return has(i) == wide }) // no other long packet came
+	until(t, "the form with fragments", func() bool { return has(i) == fragsForm }) // no other long packet came
 	i.prog.mu.Lock()
 	n := i.prog.forms.failed
 	i.prog.mu.Unlock()
 	until(t, "two refusals more", refused(n+2))
-	if s := i.String(); has(i) != wide || !strings.Contains(s, "refused: it is the slower one: ") {
+	if s := i.String(); has(i) != fragsForm || !strings.Contains(s, "refused: it stays the slower one: ") {
 		t.Error(s)
 	}
-	unlean()
-	until(t, "the lean form", func() bool { return has(i) == lean })
+	unrefuse()
+	until(t, "the linear form", func() bool { return has(i) == linearForm })
 	if s := i.String(); !strings.Contains(s, "changes of the program's form refused,") {
 		t.Error(s)
 	}
 }
 
-// TestFormsJumbo: long packets are told of in the wide form, too, where the part that the program may look into is shorter than the MTU: so it stays wide while they come.
+// TestFormsJumbo: the form with fragments reports long packets, too, where its first fragment is shorter than the MTU, and so stays while they come.
 func TestFormsJumbo(t *testing.T) {
 	a, b := places(t, 1, 9000)
 	i, _ := openPort(t, a, Config{Mode: Generic}, netip.AddrPortFrom(a.v4, 7001))
 	others := listen(t, a, netip.AddrPortFrom(a.v4, 7002))
 	i.prog.mu.Lock()
-	i.prog.forms.calm = time.Hour
+	i.prog.forms.quiet = time.Hour
 	i.prog.mu.Unlock()
 	sendRun(t, b, a, others)
-	until(t, "the wide form", func() bool { return has(i) == wide })
-	must(t, i.prog.long.Put(uint32(0), uint32(0)))
+	until(t, "the form with fragments", func() bool { return has(i) == fragsForm })
+	must(t, i.prog.longSeen.Put(uint32(0), uint32(0)))
 	until(t, "word of another one", func() bool {
 		sendRun(t, b, a, others)
 		var n uint32
-		must(t, i.prog.long.Lookup(uint32(0), &n))
+		must(t, i.prog.longSeen.Lookup(uint32(0), &n))
 		return n == 1
 	})
-	if has(i) != wide {
-		t.Error("it is not wide any more")
+	if has(i) != fragsForm {
+		t.Error("it is linear again")
 	}
 }
 
-// TestOneForm: there is none to choose from in driver mode, and where packets of several frames are not wanted.
+// TestOneForm: there is only one form in driver mode, and where packets of several frames are not wanted.
 func TestOneForm(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	for _, w := range []struct {
 		h *place
 		c Config
-	}{{a, Config{Mode: Driver}}, {b, Config{Mode: Generic, OneFrame: true}}} {
+	}{{a, Config{Mode: Driver}}, {b, Config{Mode: Generic, NoMultiBuffer: true}}} {
 		i, _ := openPort(t, w.h, w.c, netip.AddrPortFrom(w.h.v4, 7001))
-		if i.prog.forms.news != nil || has(i) != wide {
+		if i.prog.forms.events != nil || has(i) != fragsForm {
 			t.Errorf("%+v: two forms", w.c)
 		}
 	}

@@ -46,8 +46,8 @@ const (
 // limitMost bounds the limit, for the verifier, which knows it then not to lead beyond any packet.
 const limitMost = 0xf000
 
-// programMaps are the descriptors of the program's maps; each owner has a row of so many places among the sockets, one for each queue.
-type programMaps struct{ ports, xsks, limit, long, news, row int }
+// programMaps are the descriptors of the program's maps.
+type programMaps struct{ ports, xsks, limit, longSeen, events int }
 
 // instructions is the program. It takes UDP packets whose destination is in the map of ports and passes all else on to the kernel: what is no unicast, has IP
 // options or extension headers, is a fragment, or is longer than the limits.
@@ -244,20 +244,17 @@ func redirect(label string, m programMaps) asm.Instructions {
 		asm.Add.Imm(asm.R2, keyAddr),
 		asm.FnMapLookupElem.Call(),
 		asm.JEq.Imm(asm.R0, 0, pass),
-		asm.LoadMem(asm.R2, asm.R0, 0, asm.Word), // where the owner's sockets begin
-		asm.LoadMem(asm.R1, asm.R6, mdQueue, asm.Word),
-		asm.JGE.Imm(asm.R1, int32(m.row), pass), // a queue that came later, or is one too many: what follows is another owner's row
-		asm.Add.Reg(asm.R2, asm.R1),
+		asm.LoadMem(asm.R2, asm.R6, mdQueue, asm.Word),
 		asm.LoadMapPtr(asm.R1, m.xsks),
 		asm.Mov.Imm(asm.R3, xdpPass), // what the next call returns if the queue has no socket
 		asm.FnRedirectMap.Call(),
 		asm.Return(),
-		asm.LoadMapValue(asm.R1, m.long, 0).WithSymbol(long),
+		asm.LoadMapValue(asm.R1, m.longSeen, 0).WithSymbol(long),
 		asm.LoadMem(asm.R2, asm.R1, 0, asm.Word),
 		asm.JNE.Imm(asm.R2, 0, pass),
 		asm.StoreImm(asm.R1, 0, 1, asm.Word),
 		asm.StoreImm(asm.RFP, keyAddr, 0, asm.Word),
-		asm.LoadMapPtr(asm.R1, m.news),
+		asm.LoadMapPtr(asm.R1, m.events),
 		asm.Mov.Reg(asm.R2, asm.RFP),
 		asm.Add.Imm(asm.R2, keyAddr),
 		asm.Mov.Imm(asm.R3, 4), // bytes, which say nothing

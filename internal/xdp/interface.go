@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -21,21 +20,20 @@ import (
 // Interface is a network interface with AF_XDP sockets on its queues. A process has one for each, however often it is opened. All methods may be called from
 // any goroutine.
 type Interface struct {
-	name  string
-	index int
-	id    ownerID
-	c     Config
-	mode  Mode
-	multi bool
-	zero  bool
-	busy  bool // Receive has the driver look
+	name     string
+	index    int
+	id       interfaceID
+	c        Config
+	mode     Mode
+	multi    bool
+	zero     bool
+	busyPoll bool // Receive polls the driver
 
-	prog   *program // nil if the program is a daemon's
-	keep   keeper
-	u      *umem
-	queues []*queue
-	single single
-	table  atomic.Pointer[map[key]*Port] // who gets what; replaced, never changed
+	prog    *program
+	u       *umem
+	queues  []*queue
+	packets packetSocket
+	table   atomic.Pointer[map[key]*Port] // replaced, never changed
 
 	mu     sync.Mutex // of what follows, and of changes of table and maps
 	ports  map[*Port]struct{}
@@ -43,22 +41,19 @@ type Interface struct {
 	mtu    int
 	next   int // queue that the next port transmits on
 
-	space space
-	mover mover
-
-	refs int // guarded by owners.mu: of openers and of ports
+	refs int // guarded by openInterfaces.mu: of openers and of ports
 }
 
-type ownerID struct {
+type interfaceID struct {
 	namespace uint64
 	index     int
 }
 
-// owners is the interfaces that this process has open.
-var owners = struct {
+// openInterfaces is the interfaces that this process has open.
+var openInterfaces = struct {
 	mu sync.Mutex
-	m  map[ownerID]*Interface
-}{m: map[ownerID]*Interface{}}
+	m  map[interfaceID]*Interface
+}{m: map[interfaceID]*Interface{}}
 
 // Open takes an interface of the calling thread's network namespace, with its addresses and its MTU of now (see SetAddresses, SetMTU). If this process has it
 // open, that is returned and c is not looked at. Close what is opened. Errors are *Error; Open may wait some seconds while a socket that was closed lets go
@@ -72,33 +67,29 @@ func Open(name string, c Config) (*Interface, error) {
 	if err != nil {
 		return nil, &Error{Interface: name, Reason: NoInterface, Err: err}
 	}
-	id := ownerID{ns, ifc.Index}
-	owners.mu.Lock()
-	defer owners.mu.Unlock()
-	if i := owners.m[id]; i != nil {
+	id := interfaceID{ns, ifc.Index}
+	openInterfaces.mu.Lock()
+	defer openInterfaces.mu.Unlock()
+	if i := openInterfaces.m[id]; i != nil {
 		i.refs++
 		return i, nil
 	}
 	i := newInterface(ifc, id)
 	if err = i.open(ifc, c); err != nil {
 		i.end()
-		if i, err = borrow(ifc, id, c, named(name, err)); err != nil {
-			return nil, err
-		}
+		return nil, named(name, err)
 	}
-	owners.m[id] = i
+	openInterfaces.m[id] = i
 	return i, nil
 }
 
-func newInterface(ifc *net.Interface, id ownerID) *Interface {
-	i := &Interface{name: ifc.Name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1, single: single{netx.NoFD, errSingleLent}}
+func newInterface(ifc *net.Interface, id interfaceID) *Interface {
+	i := &Interface{name: ifc.Name, index: ifc.Index, id: id, ports: map[*Port]struct{}{}, refs: 1, packets: packetSocket{fd: netx.NoFD}}
 	i.table.Store(&map[key]*Port{})
-	i.mover.timer = time.AfterFunc(time.Hour, i.watch)
-	i.mover.timer.Stop()
 	return i
 }
 
-// open sets the interface up: the program first, for it is what others may have.
+// open sets the interface up: the program first, as another process may have attached one.
 func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 	if err := checkLink(ifc); err != nil {
 		return err
@@ -109,29 +100,25 @@ func (i *Interface) open(ifc *net.Interface, c Config) (err error) {
 	if i.locals, err = localAddresses(i.index); err != nil {
 		return err
 	}
-	// Who may not have a socket should hear of that before anything is loaded.
+	// A missing privilege is reported before anything is loaded.
 	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return socketError(err)
 	}
 	unix.Close(fd)
-	if i.space, err = thisSpace(); err != nil {
+	if i.prog, err = loadProgram(i.c.Queues, i.c.MaxPorts, !i.c.NoMultiBuffer); err != nil {
 		return err
 	}
-	if i.prog, err = loadProgram(i.c.Queues, 1, i.c.MaxPorts, !i.c.OneFrame); err != nil {
-		return err
-	}
-	i.keep = own{i.prog}
 	if err := i.attach(); err != nil {
 		return err
 	}
 	if i.u, err = newUmem(i.c.Queues, &i.c); err != nil {
-		return lack(NoMemory, err)
+		return newError(NoMemory, err)
 	}
-	if err := i.openQueues(!i.c.OneFrame && ifc.MTU+linkMax > i.c.ChunkSize-headroom); err != nil {
+	if err := i.openQueues(!i.c.NoMultiBuffer && ifc.MTU+linkMax > i.c.ChunkSize-headroom); err != nil {
 		return err
 	}
-	i.single = i.openSingle()
+	i.packets = i.openPacketSocket()
 	return i.SetMTU(ifc.MTU)
 }
 
@@ -149,8 +136,8 @@ func (i *Interface) attach() error {
 }
 
 func (i *Interface) attachIn(mode Mode) error {
-	if mode == Generic && !i.c.OneFrame {
-		i.prog.haveForms()
+	if mode == Generic && !i.c.NoMultiBuffer {
+		i.prog.loadLinear()
 	}
 	return i.prog.attach(i.index, mode)
 }
@@ -176,7 +163,7 @@ func (i *Interface) openQueues(multi bool) error {
 		}
 	}
 	i.multi, i.zero = first.multi, first.zero
-	i.busy = first.notBusy == nil && i.mode == Driver
+	i.busyPoll = first.noBusyPoll == nil && i.mode == Driver
 	for n, q := range i.queues {
 		if err := i.prog.setSocket(uint32(n), int(q.s.fd)); err != nil {
 			return fmt.Errorf("AF_XDP: queue %d into the map: %w", n, err)
@@ -185,36 +172,34 @@ func (i *Interface) openQueues(multi bool) error {
 	return nil
 }
 
-// end gives everything back.
+// end frees everything.
 func (i *Interface) end() {
-	i.mover.end()
-	if i.keep != nil {
-		i.keep.close() // first: packets go to the kernel again before the sockets close
+	if i.prog != nil {
+		i.prog.close() // first: packets go to the kernel again before the sockets close
 	}
-	i.space.close()
 	for _, q := range i.queues {
 		q.s.close()
 	}
-	i.single.close()
+	i.packets.close()
 	if i.u != nil && i.u.mapped != nil {
 		i.u.close()
 	}
 }
 
-// Close ends what one Open began. When nobody has the interface open and its ports are closed, the program goes, and packets are the kernel's again.
+// Close undoes one Open. With the last one, and when all ports are closed, the program is detached, and all packets go to the kernel's stack.
 func (i *Interface) Close() {
-	owners.mu.Lock()
-	defer owners.mu.Unlock()
+	openInterfaces.mu.Lock()
+	defer openInterfaces.mu.Unlock()
 	if i.refs--; i.refs == 0 {
-		delete(owners.m, i.id)
+		delete(openInterfaces.m, i.id)
 		i.end()
 	}
 }
 
 func (i *Interface) ref() {
-	owners.mu.Lock()
+	openInterfaces.mu.Lock()
 	i.refs++
-	owners.mu.Unlock()
+	openInterfaces.mu.Unlock()
 }
 
 // Name is the interface's name when it was opened.
@@ -233,20 +218,20 @@ func (i *Interface) Mode() Mode { return i.mode }
 func (i *Interface) Chunk() int { return i.c.ChunkSize }
 
 // Multi reports whether packets may have several frames, to receive and to transmit.
-func (i *Interface) Multi() bool { return i.multi }
+func (i *Interface) MultiBuffer() bool { return i.multi }
 
-// MaxParts is how many frames one packet may have; Receive needs room for so many.
-func (i *Interface) MaxParts() int {
+// MaxFrames is how many frames one packet may have; Receive needs room for so many.
+func (i *Interface) MaxFrames() int {
 	if i.multi {
-		return partsMax
+		return framesMax
 	}
 	return 1
 }
 
-// partsMax is MAX_SKB_FRAGS and the part before them, more than which the kernel does not have in a packet.
-const partsMax = 18
+// framesMax is MAX_SKB_FRAGS and the part before them, more than which the kernel does not have in a packet.
+const framesMax = 18
 
-// String says what the interface has to work with.
+// String describes the interface.
 func (i *Interface) String() string {
 	how := "copy"
 	if i.zero {
@@ -255,41 +240,37 @@ func (i *Interface) String() string {
 	if i.multi {
 		how += ", multi-buffer"
 	}
-	if i.busy {
+	if i.busyPoll {
 		how += ", busy polling"
 	}
-	if i.prog != nil {
-		how += i.prog.says()
-	}
+	how += i.prog.formStatus()
 	c := &i.c
 	return fmt.Sprintf("AF_XDP on %s, %v mode, %s, queues: %d, chunks of %d bytes in each: %d+%d",
 		i.name, i.mode, how, c.Queues, c.ChunkSize, c.RxFrames, c.TxFrames)
 }
 
-// notBusy says why receiving does not make the driver work; nil: it does.
-func (i *Interface) notBusy() error {
+// noBusyPoll returns why Receive does not poll the driver; nil: it does.
+func (i *Interface) noBusyPoll() error {
 	switch {
-	case i.prog == nil:
-		return errBusyLent
 	case i.mode != Driver && i.c.BusyPoll > 0:
 		return errBusyGeneric
 	}
-	return i.queues[0].s.notBusy
+	return i.queues[0].s.noBusyPoll
 }
 
-// SetMTU tells of a changed MTU, in bytes as ip(8) has it. Longer packets, and those that do not fit into the frames, go to the kernel's stack.
+// SetMTU sets the MTU, in bytes as ip(8) shows it, when the interface was opened or its MTU has changed. Longer packets, and those that do not fit into the frames, go to the kernel's stack.
 func (i *Interface) SetMTU(mtu int) error {
 	room := i.c.ChunkSize - headroom
 	if i.multi {
-		room *= partsMax
+		room *= framesMax
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.mtu = mtu
-	return i.keep.setLimit(min(mtu, room-linkMax), i.multi)
+	return i.prog.setLimit(min(mtu, room-linkMax), i.multi)
 }
 
-// SetAddresses tells which addresses are this host's; ports bound to the unspecified address receive for these, so that packets on their way to other hosts
+// SetAddresses sets the host's addresses: ports bound to the unspecified address receive for these, and packets to other hosts
 // are left alone. Link-local addresses are those of this interface.
 func (i *Interface) SetAddresses(addrs []netip.Addr) error {
 	i.mu.Lock()
@@ -301,13 +282,13 @@ func (i *Interface) SetAddresses(addrs []netip.Addr) error {
 	var errs []error
 	for p := range i.ports {
 		if p.addr.Addr().IsUnspecified() {
-			errs = append(errs, i.place(p, i.keysFor(p), false))
+			errs = append(errs, i.setKeys(p, i.keysFor(p), false))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// localAddresses is the host's addresses, of the link-local ones those of one interface.
+// localAddresses returns the host's addresses; of link-local ones only those of one interface.
 func localAddresses(ifindex int) ([]netip.Addr, error) {
 	ifs, err := net.Interfaces()
 	if err != nil {
@@ -334,7 +315,7 @@ func localAddresses(ifindex int) ([]netip.Addr, error) {
 	return all, nil
 }
 
-// keysFor is the destinations of a port. An unspecified IPv6 address stands for IPv4, too, as for a socket without IPV6_V6ONLY. Locked.
+// keysFor returns the keys of a port. An unspecified IPv6 address stands for IPv4, too, as for a socket without IPV6_V6ONLY. Locked.
 func (i *Interface) keysFor(p *Port) map[key]struct{} {
 	keys, at := map[key]struct{}{}, p.addr
 	if !at.Addr().IsUnspecified() {
@@ -349,12 +330,12 @@ func (i *Interface) keysFor(p *Port) map[key]struct{} {
 	return keys
 }
 
-// place makes keys those of p, in the table first, so that what comes through the map finds its port. With strict, all of them must be free. Locked.
-func (i *Interface) place(p *Port, keys map[key]struct{}, strict bool) error {
+// setKeys makes keys those of p: in the table before the map, so that packets that the program redirects find their port. With strict, all must be free. Locked.
+func (i *Interface) setKeys(p *Port, keys map[key]struct{}, strict bool) error {
 	table := maps.Clone(*i.table.Load())
 	for k := range p.keys {
 		if _, stays := keys[k]; !stays {
-			if err := i.keep.deletePort(k); err != nil {
+			if err := i.prog.deletePort(k); err != nil {
 				return err
 			}
 			delete(table, k)
@@ -373,7 +354,7 @@ func (i *Interface) place(p *Port, keys map[key]struct{}, strict bool) error {
 	}
 	i.table.Store(&table)
 	for k := range p.keys {
-		if err := i.keep.setPort(k, p.fd); err != nil {
+		if err := i.prog.setPort(k); err != nil {
 			if errors.Is(err, unix.E2BIG) {
 				err = &Error{Interface: i.name, Reason: TooManyPorts, Err: err}
 			}
@@ -386,19 +367,13 @@ func (i *Interface) place(p *Port, keys map[key]struct{}, strict bool) error {
 // Bind makes packets to an address and port come to a new Port. The caller has a socket bound there: it keeps the port number, and receives what the program
 // passes on (fragments, multicast, what came on queues that are not ours). An unspecified address stands for the host's addresses, ::, as for a socket without
 // IPV6_V6ONLY, for those of IPv4, too. Packets with VLAN tags come if they have the numbers of tags, the outer one first; untagged ones, and those that have tags
-// without a number, if there are none. Errors are *Error: AddressTaken, TooManyPorts; or those of descriptors.
+// without a number, if there are none. Errors are *Error: AddressTaken, TooManyPorts; or those of opening descriptors.
 func (i *Interface) Bind(at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
-	return i.BindFor(netx.NoFD, at, tags...)
-}
-
-// BindFor is Bind with the caller's socket. An interface that a daemon has lent takes that as the proof that the address and port are the caller's, which it must be
-// bound to exactly, without VLANs.
-func (i *Interface) BindFor(fd netx.FD, at netip.AddrPort, tags ...frame.Tag) (*Port, error) {
 	if len(tags) > frame.TagsMax || !at.IsValid() || at.Port() == 0 || at.Addr().IsMulticast() {
 		return nil, fmt.Errorf("AF_XDP on %s: %v is no address to bind to", i.name, at)
 	}
-	p := &Port{i: i, fd: fd, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), tags: tags, boxes: make([]box, len(i.queues)), keys: map[key]struct{}{}}
-	err := p.openWait()
+	p := &Port{i: i, addr: netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port()), tags: tags, backlogs: make([]backlog, len(i.queues)), keys: map[key]struct{}{}}
+	err := p.openEpoll()
 	if err != nil {
 		return nil, err
 	}
@@ -408,7 +383,7 @@ func (i *Interface) BindFor(fd netx.FD, at netip.AddrPort, tags ...frame.Tag) (*
 	i.next++
 	i.ports[p] = struct{}{}
 	if err = p.Watch(true); err == nil {
-		err = i.place(p, i.keysFor(p), true)
+		err = i.setKeys(p, i.keysFor(p), true)
 	}
 	i.mu.Unlock()
 	if err != nil {
@@ -418,7 +393,7 @@ func (i *Interface) BindFor(fd netx.FD, at netip.AddrPort, tags ...frame.Tag) (*
 	return p, nil
 }
 
-// Err is nil, or what has ended the interface: it was removed (unix.ENETDOWN, told once). The kernel does not make FD readable then (net/xdp/xsk.c, xsk_poll):
+// Err is nil, or unix.ENETDOWN, once, after the interface was removed. The kernel does not make FD readable then (net/xdp/xsk.c, xsk_poll):
 // ask when Flush fails, or when rtnetlink(7) says that the link is gone.
 func (i *Interface) Err() error {
 	for _, q := range i.queues {

@@ -29,7 +29,7 @@ func playedQueue(t *testing.T, rxFrames int) (q *queue, p *Port, rx, fill *kerne
 	i := &Interface{c: c, u: u}
 	q = newQueue(i, s, 0)
 	i.queues = []*queue{q}
-	p = &Port{i: i, boxes: make([]box, 1)}
+	p = &Port{i: i, backlogs: make([]backlog, 1)}
 	i.table.Store(&map[key]*Port{keyOf(live[0]): p})
 	return q, p, rx, fill
 }
@@ -64,9 +64,9 @@ func TestWrongDescriptors(t *testing.T) {
 		rx.receives(d)
 	}
 	rx.receives(comes(2))
-	for n := range uint32(partsMax + 1) {
+	for n := range uint32(framesMax + 1) {
 		d := comes(3 + n)
-		if n < partsMax {
+		if n < framesMax {
 			d.Options = unix.XDP_PKT_CONTD
 		}
 		rx.receives(d)
@@ -92,7 +92,7 @@ func TestWrongDescriptors(t *testing.T) {
 	}
 	for c := range uint32(chunks) {
 		want := 1
-		if c > 2+partsMax+1 && c < 31 {
+		if c > 2+framesMax+1 && c < 31 {
 			want = 0 // never came
 		}
 		if got := given[q.u.address(c)]; got != want {
@@ -113,7 +113,7 @@ func TestKick(t *testing.T) {
 	must(t, err)
 	k.setWord(ringAt.Producer, 3)
 	if errno := s.kick(); errno != 0 {
-		t.Errorf("nobody is to be told: %v", errno)
+		t.Errorf("no wakeup is needed: %v", errno)
 	}
 	k.setWord(ringAt.Flags, unix.XDP_RING_NEED_WAKEUP)
 	if errno := s.kick(); errno != 0 {

@@ -11,33 +11,23 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 
-	"gofabric/internal/mono"
 	"gofabric/test/cable"
 )
 
-// nodeVar makes the test binary a process in a namespace that has eth9 and sends back what comes to a port: the namespace, the address and port. With nodeAside after
-// that it has its program step aside, and stays so.
-const (
-	nodeVar   = "GOFABRIC_XDP_NODE"
-	nodeAside = "aside"
-)
+// nodeVar makes the test binary a process in a namespace that has eth9 and sends back what comes to a port: the namespace, the address and port.
+const nodeVar = "GOFABRIC_XDP_NODE"
 
 func nodeMain() {
 	runtime.LockOSThread()
-	var ns, at, how string
-	fmt.Sscan(os.Getenv(nodeVar), &ns, &at, &how)
+	var ns, at string
+	fmt.Sscan(os.Getenv(nodeVar), &ns, &at)
 	h := cable.Host{T: &testing.B{}, Name: ns}
 	h.Enter()
-	c := Config{}
-	if how == nodeAside {
-		c.Mode = Generic
-	}
-	i, err := Open("eth9", c)
+	i, err := Open("eth9", Config{})
 	if err != nil {
 		fmt.Println("failed", err)
 		return
@@ -47,11 +37,7 @@ func nodeMain() {
 		fmt.Println("failed", err)
 		return
 	}
-	numbers := strings.Join(i.prog.numbers(), " ")
-	if how == nodeAside {
-		i.stepForever(func() { fmt.Println("ready", numbers, i.prog.anchorNumber()) })
-	}
-	fmt.Println("ready", numbers)
+	fmt.Println("ready", strings.Join(i.prog.numbers(), " "))
 	f, g := make([]Frame, 64), make([]Frame, 64)
 	for {
 		n := p.Receive(f)
@@ -64,27 +50,6 @@ func nodeMain() {
 		p.Release(f[:n])
 		p.Submit(g[:m])
 		p.Flush()
-	}
-}
-
-// stepForever has the program step aside in the quick way, calls then, and tells of large messages from then on.
-func (i *Interface) stepForever(then func()) {
-	i.PrepareSteps()
-	for m := &i.mover; ; runtime.Gosched() {
-		m.mu.Lock()
-		m.a.best, m.a.until = true, mono.Never
-		quick := m.a.quick
-		m.mu.Unlock()
-		if quick {
-			break
-		}
-	}
-	for tick := time.NewTicker(asideQuiet / 20); ; <-tick.C {
-		i.Came(mono.Now(), 8<<20, 8, 0)
-		if then != nil && gone(i) {
-			then()
-			then = nil
-		}
 	}
 }
 
@@ -104,7 +69,7 @@ func turn(b []byte) {
 // numbers is those of the program's objects in the kernel.
 func (p *program) numbers() []string {
 	var all []string
-	for _, form := range []*ebpf.Program{p.prog, p.forms.lean} {
+	for _, form := range []*ebpf.Program{p.prog, p.forms.linear} {
 		if form == nil {
 			continue
 		}
@@ -113,7 +78,7 @@ func (p *program) numbers() []string {
 			all = append(all, fmt.Sprint("prog:", id))
 		}
 	}
-	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit, p.long, p.news} {
+	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit, p.longSeen, p.events} {
 		if i, err := m.Info(); err == nil {
 			id, _ := i.ID()
 			all = append(all, fmt.Sprint("map:", id))
@@ -123,17 +88,6 @@ func (p *program) numbers() []string {
 		all = append(all, fmt.Sprint("link:", i.ID))
 	}
 	return all
-}
-
-// anchorNumber is that of the last link that hold made.
-func (p *program) anchorNumber() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	i, err := p.anchors[len(p.anchors)-1].link.Info()
-	if err != nil {
-		return err.Error()
-	}
-	return fmt.Sprint("link:", i.ID)
 }
 
 // exists reports whether the kernel has an object.
@@ -158,12 +112,12 @@ func exists(number string) bool {
 }
 
 // node starts such a process and waits until it is ready. It gives the numbers of its objects.
-func node(t *testing.T, h *place, at netip.AddrPort, how ...string) (*exec.Cmd, []string) {
+func node(t *testing.T, h *place, at netip.AddrPort) (*exec.Cmd, []string) {
 	t.Helper()
 	self, err := os.Executable()
 	must(t, err)
 	c := exec.Command(self)
-	c.Env = append(os.Environ(), fmt.Sprintf("%s=%s %v %s", nodeVar, h.Name, at, strings.Join(how, " ")))
+	c.Env = append(os.Environ(), fmt.Sprintf("%s=%s %v", nodeVar, h.Name, at))
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	must(t, err)
@@ -174,12 +128,12 @@ func node(t *testing.T, h *place, at netip.AddrPort, how ...string) (*exec.Cmd, 
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	f := strings.Fields(line)
-	if err != nil || f[0] != "ready" || len(f) != 8+2*len(how) {
+	if err != nil || f[0] != "ready" || len(f) != 8 {
 		t.Fatalf("%q, %v", line, err)
 	}
-	for k, n := range f[1:] {
-		if asideLink := len(how) > 0 && k == 7; exists(n) == asideLink {
-			t.Fatalf("there is, or is not, a %s", n)
+	for _, n := range f[1:] {
+		if !exists(n) {
+			t.Fatalf("there is no %s", n)
 		}
 	}
 	return c, f[1:]

@@ -119,7 +119,7 @@ func TestOtherProgram(t *testing.T) {
 	a.Enter()
 	ifc, err := net.InterfaceByName("eth9")
 	must(t, err)
-	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "somebodys", Type: ebpf.XDP, Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, xdpPass), asm.Return()}})
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "another", Type: ebpf.XDP, Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, xdpPass), asm.Return()}})
 	must(t, err)
 	defer prog.Close()
 	for _, flags := range []link.XDPAttachFlags{link.XDPDriverMode, link.XDPGenericMode} {
@@ -127,7 +127,7 @@ func TestOtherProgram(t *testing.T) {
 		must(t, err)
 		for _, mode := range []Mode{Auto, Driver, Generic} {
 			i, err := Open("eth9", Config{Mode: mode})
-			if !errors.Is(err, OtherProgram) || !strings.Contains(err.Error(), "somebodys") {
+			if !errors.Is(err, OtherProgram) || !strings.Contains(err.Error(), "another") {
 				t.Errorf("%v: %v, %v", mode, i, err)
 			}
 		}
@@ -197,7 +197,7 @@ func TestOtherTraffic(t *testing.T) {
 			runtime.Gosched()
 		}
 		if flooded%64 == 0 {
-			_, err := y.WriteToUDPAddrPort([]byte("six"), netip.AddrPortFrom(a.v6, 7004)) // nobody is there
+			_, err := y.WriteToUDPAddrPort([]byte("six"), netip.AddrPortFrom(a.v6, 7004)) // no socket there
 			must(t, err)
 			z := netip.AddrPortFrom(b.v4, 7000)
 			_, err = x.WriteToUDPAddrPort([]byte("to the port"), z)
@@ -264,9 +264,12 @@ func TestDownAndGone(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	a.IP("link", "del", "eth9")
-	until(t, "the news", func() bool { return errors.Is(i.Err(), unix.ENETDOWN) })
+	until(t, "ENETDOWN", func() bool { return errors.Is(i.Err(), unix.ENETDOWN) })
 	if errno := send("gone"); errno != unix.ENETDOWN && errno != unix.ENXIO {
 		t.Errorf("gone: %v", errno)
+	}
+	if errno := p.SendPacket(packet(t, a, b, from, to, []byte("gone"))); !p.HasPacketSocket() || errno != unix.ENXIO && errno != unix.ENODEV && errno != unix.ENETDOWN {
+		t.Errorf("gone, past the rings: %v", errno)
 	}
 	if p.Receive(make([]Frame, 1)) != 0 {
 		t.Error("packets from nowhere")
@@ -305,8 +308,6 @@ func TestReasons(t *testing.T) {
 	a.IP("link", "set", "tun9", "up")
 	check("tun", open("tun9", Config{}), NotEthernet)
 	check("tun", Probe("tun9", Config{}), NotEthernet)
-	_, err := Lend("tun9", Config{})
-	check("tun, to lend", err, NotEthernet)
 	for _, c := range []Config{{RxFrames: 3}, {TxFrames: -1}, {ChunkSize: 1024}, {ChunkSize: 8192}, {Queues: -1}, {MaxPorts: -1}, {RxFrames: 1 << 20}} {
 		if open("eth9", c) == nil {
 			t.Errorf("%+v is taken", c)

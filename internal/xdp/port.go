@@ -28,155 +28,150 @@ type Frame struct {
 // Port is a live destination: an address and port for which packets come to this process past the kernel's stack. One goroutine at a time uses a Port; those
 // of different ports do not disturb each other. Nothing here waits, and nothing but Close allocates.
 type Port struct {
-	i       *Interface
-	fd      netx.FD // the companion socket, if the caller told
-	addr    netip.AddrPort
-	tags    []frame.Tag
-	keys    map[key]struct{} // guarded by i.mu
-	tx      *queue
-	boxes   []box // for each queue; guarded by the queue's lock
-	note    *netx.Notifier
-	wait    netx.FD
-	start   int         // queue to look at first
-	told    atomic.Bool // note was signalled, or will be, for what is in the boxes
-	watched atomic.Bool
-	follows bool    // somebody else receives: FD is not the sockets' to make readable
-	beside  netx.FD // see Attend
-	events  uint32
-	lost    atomic.Uint64
-	stays   bool
-	onLoss  func(error) // guarded by i.mu
-	ended   bool
+	i        *Interface
+	addr     netip.AddrPort
+	tags     []frame.Tag
+	keys     map[key]struct{} // guarded by i.mu
+	tx       *queue
+	backlogs []backlog // for each queue; guarded by the queue's lock
+	notifier *netx.Notifier
+	epoll    netx.FD
+	start    int         // the queue that Receive begins with
+	notified atomic.Bool // notifier was signalled, or will be, for what is in the backlogs
+	watched  atomic.Bool
+	passive  bool    // see SetPassive
+	socket   netx.FD // see WatchSocket
+	events   uint32
+	lost     atomic.Uint64
+	ended    bool
 }
 
-// openWait opens what the port's user can wait on: a poll set, of what tells that others found something for this port, and, while the port is watched, of the
-// sockets.
-func (p *Port) openWait() error {
-	p.wait, p.beside = netx.NoFD, netx.NoFD
+// openEpoll opens the descriptor that FD returns: an epoll set of the notifier, which other ports signal, and, while the port is watched, of the AF_XDP sockets.
+func (p *Port) openEpoll() error {
+	p.epoll, p.socket = netx.NoFD, netx.NoFD
 	var err error
-	if p.note, err = netx.NewNotifier(); err != nil {
+	if p.notifier, err = netx.NewNotifier(); err != nil {
 		return err
 	}
 	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err == nil {
-		p.wait = netx.FD(ep)
-		err = unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, p.note.FD(), &unix.EpollEvent{Events: unix.EPOLLIN})
+		p.epoll = netx.FD(ep)
+		err = unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, p.notifier.FD(), &unix.EpollEvent{Events: unix.EPOLLIN})
 	}
 	if err != nil {
-		p.closeWait()
+		p.closeEpoll()
 	}
 	return err
 }
 
-func (p *Port) closeWait() {
-	p.note.Close()
-	if p.wait != netx.NoFD {
-		netx.Close(p.wait)
+func (p *Port) closeEpoll() {
+	p.notifier.Close()
+	if p.epoll != netx.NoFD {
+		netx.Close(p.epoll)
 	}
 }
 
-// FD becomes readable, while the port is watched, when Receive may find something, at times when it does not: packets of other ports make it so, too, until
-// somebody has received them. It is the port's; do not read from it.
-func (p *Port) FD() netx.FD { return p.wait }
+// FD becomes readable, while the port is watched, when Receive may find something. At times it finds nothing: packets of other ports make FD readable, too, until
+// they are received. The descriptor stays the port's; do not read from it.
+func (p *Port) FD() netx.FD { return p.epoll }
 
-// Watch begins or ends making FD readable. A new port is watched. Whoever polls Receive without pause needs no FD, and the kernel spends a tenth of its time
-// for a packet on telling, and for what comes to a socket that is attended, too: on the time of who sends. What waits already makes FD readable at once. Errors are those of
-// epoll_ctl(2); nothing has changed then.
+// Watch begins or ends making FD readable. A new port is watched. A caller that polls Receive without pause needs no FD, and the wakeup takes the kernel a tenth of its
+// time for a packet, which the sender pays. What waits already makes FD readable at once. After an error, of epoll_ctl(2), nothing has changed.
 func (p *Port) Watch(on bool) error {
 	if on == p.watched.Load() {
 		return nil
 	}
 	if !on {
 		p.watched.Store(false)
-		if !p.follows {
-			p.leave(len(p.i.queues))
+		if !p.passive {
+			p.unwatchQueues(len(p.i.queues))
 		}
-		p.drop(p.beside)
+		p.epollDel(p.socket)
 		return nil
 	}
-	if err := p.put(p.beside, p.events); err != nil {
+	if err := p.epollAdd(p.socket, p.events); err != nil {
 		return err
 	}
-	if !p.follows {
-		if err := p.enter(); err != nil {
-			p.drop(p.beside)
+	if !p.passive {
+		if err := p.watchQueues(); err != nil {
+			p.epollDel(p.socket)
 			return err
 		}
 	}
 	p.watched.Store(true)
-	for n := range p.boxes {
-		if p.boxes[n].n.Load() > 0 {
-			p.tell()
+	for n := range p.backlogs {
+		if p.backlogs[n].n.Load() > 0 {
+			p.notify()
 		}
 	}
 	return nil
 }
 
-// Follow begins or ends leaving it to others to find what comes: while it lasts, FD is made readable by what another port's Receive has put aside for this one,
-// and by nothing else. Of ports that one poller watches one is enough to hear of the sockets, and the kernel bounds how many ways a socket's news may go
-// (fs/eventpoll.c, path_limits: 10 to 100, by how poll sets are nested). Errors are those of epoll_ctl(2); nothing has changed then.
-func (p *Port) Follow(on bool) error {
-	if on == p.follows {
+// SetPassive begins or ends leaving the AF_XDP sockets to other ports: while it lasts, FD becomes readable only when another port's Receive finds packets of this one.
+// Of ports that one poller watches, one is enough to watch the sockets, and the kernel bounds how many epoll sets may watch a descriptor, directly or nested
+// (fs/eventpoll.c, path_limits: 10 to 100, by depth). After an error, of epoll_ctl(2), nothing has changed.
+func (p *Port) SetPassive(on bool) error {
+	if on == p.passive {
 		return nil
 	}
 	if p.watched.Load() {
 		if on {
-			p.leave(len(p.i.queues))
-		} else if err := p.enter(); err != nil {
+			p.unwatchQueues(len(p.i.queues))
+		} else if err := p.watchQueues(); err != nil {
 			return err
 		}
 	}
-	p.follows = on
+	p.passive = on
 	return nil
 }
 
-// Attend makes FD readable, while the port is watched, when fd has one of events (epoll_ctl(2)), too, until fd is closed; the next Attend, which is of the same fd, replaces
-// this one. Errors are those of epoll_ctl(2); nothing has changed then.
-func (p *Port) Attend(fd netx.FD, events uint32) error {
+// WatchSocket makes FD readable, while the port is watched, also when fd has one of events (epoll_ctl(2)), until fd is closed. Another call, for the same fd, changes the
+// events. After an error, of epoll_ctl(2), nothing has changed.
+func (p *Port) WatchSocket(fd netx.FD, events uint32) error {
 	if p.watched.Load() {
-		if err := p.put(fd, events); err != nil {
+		if err := p.epollAdd(fd, events); err != nil {
 			return err
 		}
 	}
-	p.beside, p.events = fd, events
+	p.socket, p.events = fd, events
 	return nil
 }
 
-// put puts a descriptor into the poll set, or changes which of its events count there.
-func (p *Port) put(fd netx.FD, events uint32) error {
+// epollAdd adds a descriptor to the epoll set, or changes its events.
+func (p *Port) epollAdd(fd netx.FD, events uint32) error {
 	if fd == netx.NoFD {
 		return nil
 	}
 	e := unix.EpollEvent{Events: events}
-	err := unix.EpollCtl(int(p.wait), unix.EPOLL_CTL_ADD, int(fd), &e)
+	err := unix.EpollCtl(int(p.epoll), unix.EPOLL_CTL_ADD, int(fd), &e)
 	if err == unix.EEXIST {
-		err = unix.EpollCtl(int(p.wait), unix.EPOLL_CTL_MOD, int(fd), &e)
+		err = unix.EpollCtl(int(p.epoll), unix.EPOLL_CTL_MOD, int(fd), &e)
 	}
 	return err
 }
 
-// drop takes a descriptor out of the poll set.
-func (p *Port) drop(fd netx.FD) {
+// epollDel removes a descriptor from the epoll set.
+func (p *Port) epollDel(fd netx.FD) {
 	if fd != netx.NoFD {
-		unix.EpollCtl(int(p.wait), unix.EPOLL_CTL_DEL, int(fd), nil)
+		unix.EpollCtl(int(p.epoll), unix.EPOLL_CTL_DEL, int(fd), nil)
 	}
 }
 
-// enter puts the sockets into the poll set, all or none.
-func (p *Port) enter() error {
+// watchQueues adds the AF_XDP sockets to the epoll set, all or none.
+func (p *Port) watchQueues() error {
 	for n, q := range p.i.queues {
-		if err := p.put(q.s.fd, unix.EPOLLIN); err != nil {
-			p.leave(n)
+		if err := p.epollAdd(q.s.fd, unix.EPOLLIN); err != nil {
+			p.unwatchQueues(n)
 			return err
 		}
 	}
 	return nil
 }
 
-// leave takes the sockets of the first n queues out of the poll set.
-func (p *Port) leave(n int) {
+// unwatchQueues removes the AF_XDP sockets of the first n queues from the epoll set.
+func (p *Port) unwatchQueues(n int) {
 	for _, q := range p.i.queues[:n] {
-		p.drop(q.s.fd)
+		p.epollDel(q.s.fd)
 	}
 }
 
@@ -186,26 +181,26 @@ func (p *Port) Interface() *Interface { return p.i }
 // Addr is what Bind was given.
 func (p *Port) Addr() netip.AddrPort { return p.addr }
 
-// Receive fills f with packets that came, whole ones only, and returns how many frames that are; len(f) must be at least MaxParts. The frames are the caller's
-// until Release; who holds many makes the kernel drop what comes. Packets are as they came: their destination is this port's, nothing else is checked.
+// Receive fills f with packets that came, whole ones only, and returns how many frames that are; len(f) must be at least MaxFrames. The frames are the caller's
+// until Release; while many are held, the kernel drops packets. Packets are as they came: their destination is this port's, nothing else is checked.
 func (p *Port) Receive(f []Frame) (n int) {
-	told := p.told.Load()
-	if told {
-		p.note.Reset()
-		p.told.Store(false) // whoever boxes something from now on signals again
+	notified := p.notified.Load()
+	if notified {
+		p.notifier.Reset()
+		p.notified.Store(false) // a port that appends to a backlog from now on signals again
 	}
 	queues, left := p.i.queues, false
 	for k := range queues {
 		q := queues[(p.start+k)%len(queues)]
-		if !q.quiet(p) {
+		if !q.empty(p) {
 			n += q.receive(p, f[n:])
-			left = left || told && p.boxes[q.n].n.Load() > 0
+			left = left || notified && p.backlogs[q.n].n.Load() > 0
 		}
 	}
 	if left {
-		p.tell()
+		p.notify()
 	}
-	if n == 0 && p.i.busy {
+	if n == 0 && p.i.busyPoll {
 		n = p.poll(f)
 	}
 	if len(queues) > 1 {
@@ -214,22 +209,22 @@ func (p *Port) Receive(f []Frame) (n int) {
 	return n
 }
 
-// poll has the driver look for what has come, and receives it.
+// poll polls the driver, and receives what has come.
 func (p *Port) poll(f []Frame) (n int) {
 	for _, q := range p.i.queues {
 		sysKickReceive(q.s.fd)
-		if !q.quiet(p) {
+		if !q.empty(p) {
 			n += q.receive(p, f[n:])
 		}
 	}
 	return n
 }
 
-// tell makes FD readable if the port is watched: there is something in a box.
-func (p *Port) tell() {
-	// Watch looks at the boxes after it has set watched: one of the two sees what the other did.
-	if p.watched.Load() && !p.told.Swap(true) {
-		p.note.Signal()
+// notify makes FD readable if the port is watched: there is something in a backlog.
+func (p *Port) notify() {
+	// Watch reads the backlogs after it has set watched: one of the two sees what the other did.
+	if p.watched.Load() && !p.notified.Swap(true) {
+		p.notifier.Signal()
 	}
 }
 
@@ -253,37 +248,37 @@ func (p *Port) Reserve(f []Frame) int { return p.tx.reserve(p, f) }
 func (p *Port) Discard(f []Frame) { p.tx.discard(p, f) }
 
 // Submit hands over reserved frames for transmitting, all of them or none. EINVAL: a frame is empty, is not this port's, has other memory than it had, or is a
-// part of a packet (More) though the last of f or though the interface cannot (Multi). They leave with Flush.
+// part of a packet (More) though the last of f or though the interface takes none of several (MultiBuffer). They leave with Flush.
 func (p *Port) Submit(f []Frame) unix.Errno { return p.tx.submit(p, f) }
 
 // Flush transmits what was submitted. EAGAIN: the system has no room for some of it; it waits for the next Flush. ENETDOWN and ENXIO: the interface is down,
 // or gone; what was submitted goes when it is up again.
 func (p *Port) Flush() unix.Errno { return p.tx.s.kick() }
 
-// Lost is how many packets of this port were dropped because it did not come for them while others received them. The kernel's losses are in Interface.Stats.
+// Lost is how many packets of this port were dropped because its backlog was full. The kernel's losses are in Interface.Stats.
 func (p *Port) Lost() uint64 { return p.lost.Load() }
 
-// Stop makes packets that are still to come go to the kernel's stack. Those that came before are here to be received, until Close. Errors are those of bpf(2).
+// Stop leaves packets that are still to come to the kernel's stack. Those that came before can be received until Close. Errors are those of bpf(2).
 func (p *Port) Stop() error {
 	p.i.mu.Lock()
 	defer p.i.mu.Unlock()
 	var errs []error
 	for k := range p.keys { // the table keeps them: it says whose the packets are
-		errs = append(errs, p.i.keep.deletePort(k))
+		errs = append(errs, p.i.prog.deletePort(k))
 	}
-	// The kernel may be at packets that it looked up before, and shows them only after some more: it is when no processor is in the midst of that
-	// (membarrier(2); synchronize_rcu). Where it cannot wait for that, such a packet is lost.
+	// A processor may be redirecting a packet whose key it looked up before. Wait until none is (membarrier(2), which calls synchronize_rcu); where the kernel has no
+	// such call, that packet is lost.
 	unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0)
 	return errors.Join(errs...)
 }
 
-// Resume ends Stop. Errors are those of bpf(2), or of the daemon whose interface it is.
+// Resume ends Stop. Errors are those of bpf(2).
 func (p *Port) Resume() error {
 	p.i.mu.Lock()
 	defer p.i.mu.Unlock()
 	var errs []error
 	for k := range p.keys {
-		errs = append(errs, p.i.keep.setPort(k, p.fd))
+		errs = append(errs, p.i.prog.setPort(k))
 	}
 	return errors.Join(errs...)
 }
@@ -291,10 +286,10 @@ func (p *Port) Resume() error {
 // membarrierGlobal is MEMBARRIER_CMD_GLOBAL.
 const membarrierGlobal = 1
 
-// Quiet reports whether nothing has come that Receive would look at. It is not when packets wait that are others', or that somebody else is about to put aside.
-func (p *Port) Quiet() bool {
+// Empty reports whether there is nothing to receive. It is false while packets wait that may be another port's, or that another port may append to a backlog now.
+func (p *Port) Empty() bool {
 	for _, q := range p.i.queues {
-		if !q.quiet(p) {
+		if !q.empty(p) {
 			return false
 		}
 	}
@@ -307,15 +302,14 @@ func (p *Port) Close() error {
 		return nil
 	}
 	p.ended = true
-	p.Stay(false)
 	p.i.mu.Lock()
-	err := p.i.place(p, nil, true)
+	err := p.i.setKeys(p, nil, true)
 	delete(p.i.ports, p)
 	p.i.mu.Unlock()
 	for _, q := range p.i.queues {
 		q.forget(p)
 	}
-	p.closeWait()
+	p.closeEpoll()
 	p.i.Close()
 	return err
 }

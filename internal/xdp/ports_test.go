@@ -36,7 +36,7 @@ func until(t testing.TB, what string, f func() bool) {
 // arrived is how many descriptors a queue's receive ring holds.
 func arrived(q *queue) int { return int(*q.s.rx.producer - *q.s.rx.consumer) }
 
-// TestTwoPorts: whoever receives finds its own packets, and leaves those of the other where that one finds them, in order.
+// TestTwoPorts: each of two ports receives its own packets, in order, whichever reads the ring.
 func TestTwoPorts(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	at := []netip.AddrPort{netip.AddrPortFrom(a.v4, 7001), netip.AddrPortFrom(a.v4, 7002)}
@@ -63,7 +63,7 @@ func TestTwoPorts(t *testing.T) {
 		}
 		until(t, "arrival", func() bool { return arrived(i.queues[0]) == 2*each })
 	}
-	check := func(p *Port, who byte) {
+	check := func(p *Port, sender byte) {
 		t.Helper()
 		var f [8]Frame
 		for n := 0; n < each; {
@@ -72,8 +72,8 @@ func TestTwoPorts(t *testing.T) {
 				t.Fatalf("%d of %d packets", n, each)
 			}
 			for _, x := range f[:k] {
-				if got := payloadOf(t, x.Data); !bytes.Equal(got, []byte{byte(n), who}) {
-					t.Fatalf("%v, want number %d of %d", got, n, who)
+				if got := payloadOf(t, x.Data); !bytes.Equal(got, []byte{byte(n), sender}) {
+					t.Fatalf("%v, want number %d of %d", got, n, sender)
 				}
 				n++
 			}
@@ -86,7 +86,7 @@ func TestTwoPorts(t *testing.T) {
 	must(t, o.Watch(false))
 	send()
 	if readable(t, o) {
-		t.Error("readable though nobody watches")
+		t.Error("readable though it is not watched")
 	}
 	check(p, 0)
 	must(t, o.Watch(true))
@@ -114,7 +114,7 @@ func TestTwoPorts(t *testing.T) {
 	if o.Receive(f[:]) != 4 {
 		t.Error("no packets though some are left")
 	}
-	// What is held and boxed goes with its port.
+	// What is held and inBacklog goes with its port.
 	must(t, o.Close())
 	if q := i.queues[0]; q.in.out != 0 {
 		t.Errorf("%d chunks are still out", q.in.out)
@@ -286,7 +286,7 @@ func TestVLAN(t *testing.T) {
 			in[n+1].p = p
 		}
 		for n, x := range in {
-			put(t, q, packet(t, b, a, from, to, pattern(64, 5), frame.Tag{Proto: frame.TagC, TCI: 70})) // nobody's
+			put(t, q, packet(t, b, a, from, to, pattern(64, 5), frame.Tag{Proto: frame.TagC, TCI: 70})) // of no port
 			put(t, q, packet(t, b, a, from, to, pattern(64, 5), s8))
 			b := packet(t, b, a, from, to, pattern(64, byte(n)), x.tags...)
 			put(t, q, b)

@@ -16,49 +16,43 @@ import (
 	"gofabric/internal/netx"
 )
 
-// Prospect is how an interface is used, or would be, as far as that can be told without opening it.
-type Prospect struct {
-	Open   bool  // it is open already: all is certain
-	Lent   bool  // by the node's daemon
-	Mode   Mode  // Auto: as the driver can, or the daemon says
-	Single error // why packets that leave alone go by the rings as others do. nil: by a packet socket, unless the driver turns out to have zero-copy
-	Busy   error // why receiving does not make the driver work (Config.BusyPoll). nil: it does, in driver mode
+// Usage is how an interface is used, or would be, as far as that is known without opening it.
+type Usage struct {
+	Open         bool  // this process has it open: all is certain
+	Mode         Mode  // Auto: Driver if the driver can, which Open finds out
+	PacketSocket error // why single packets do not leave by a packet socket. nil: they do, unless the driver turns out to have zero-copy
+	BusyPoll     error // why Receive does not poll the driver (Config.BusyPoll). nil: it does, in driver mode
 }
 
-// Probe says whether Open may succeed on an interface, without attaching anything: nil, or an *Error with the first thing that is missing.
-// What only the driver can tell, Open says. It looks at the network namespace of the calling thread. An interface that this process has open can be opened.
-// What this process may not have, the node's daemon may lend.
+// Probe reports whether Open may succeed on an interface of the calling thread's network namespace: nil, or an *Error with the first thing that is missing. Nothing is
+// attached. What only the driver knows, Open reports. An interface that this process has open can be opened.
 func Probe(name string, c Config) error {
-	_, err := Look(name, c)
+	_, err := Inspect(name, c)
 	return err
 }
 
-// Look is Probe, and says how the interface would be used.
-func Look(name string, c Config) (Prospect, error) {
+// Inspect is Probe, and returns how the interface would be used.
+func Inspect(name string, c Config) (Usage, error) {
 	ifc, err := net.InterfaceByName(name)
 	if err != nil {
-		return Prospect{}, named(name, lack(NoInterface, nil))
+		return Usage{}, named(name, newError(NoInterface, nil))
 	}
 	open, err := isOpen(ifc.Index)
 	if err != nil {
-		return Prospect{}, err
+		return Usage{}, err
 	}
 	if open != nil {
-		return open.Prospect(), nil
+		return open.Usage(), nil
 	}
-	p := Prospect{Mode: c.Mode}
-	err = probe(ifc, c)
-	if err == nil {
-		p.Single, p.Busy = noSingle(name, &c), noBusyPoll(&c)
-		return p, nil
+	if err = probe(ifc, c); err != nil {
+		return Usage{}, named(name, err)
 	}
-	p.Lent, p.Single, p.Busy = true, errSingleLent, errBusyLent
-	return p, named(name, probeLent(ifc, c, named(name, err)))
+	return Usage{Mode: c.Mode, PacketSocket: noPacketSocket(name, &c), BusyPoll: noBusyPoll(&c)}, nil
 }
 
-// Prospect is how the interface is used.
-func (i *Interface) Prospect() Prospect {
-	return Prospect{Open: true, Lent: i.prog == nil, Mode: i.mode, Single: i.single.why, Busy: i.notBusy()}
+// Usage is how the interface is used.
+func (i *Interface) Usage() Usage {
+	return Usage{Open: true, Mode: i.mode, PacketSocket: i.packets.why, BusyPoll: i.noBusyPoll()}
 }
 
 // noBusyPoll says why receiving would not make the driver work, as far as is known before the interface is open.
@@ -81,7 +75,7 @@ func probe(ifc *net.Interface, c Config) error {
 		return socketError(err)
 	}
 	unix.Close(fd)
-	p, err := loadProgram(1, 1, 1, true)
+	p, err := loadProgram(1, 1, true)
 	if err != nil {
 		return err
 	}
@@ -104,16 +98,16 @@ func isOpen(index int) (*Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	owners.mu.Lock()
-	defer owners.mu.Unlock()
-	return owners.m[ownerID{ns, index}], nil
+	openInterfaces.mu.Lock()
+	defer openInterfaces.mu.Unlock()
+	return openInterfaces.m[interfaceID{ns, index}], nil
 }
 
 // checkMemlock reports whether the umem may be pinned. All of it is: systems allow some megabytes as a rule, which is less than an interface needs.
 func checkMemlock(c *Config) error {
 	u, err := newUmem(c.Queues, c)
 	if err != nil {
-		return lack(NoMemory, err)
+		return newError(NoMemory, err)
 	}
 	defer u.close()
 	fd, err := unix.Socket(unix.AF_XDP, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
@@ -140,9 +134,9 @@ func named(name string, err error) error {
 func socketError(err error) error {
 	switch err {
 	case unix.EPERM, unix.EACCES:
-		return lack(NoRaw, err)
+		return newError(NoRaw, err)
 	case unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT, unix.ESOCKTNOSUPPORT:
-		return lack(OldKernel, err)
+		return newError(OldKernel, err)
 	}
 	return fmt.Errorf("AF_XDP socket: %w", err)
 }
@@ -152,10 +146,10 @@ func umemError(errno unix.Errno, size int) error {
 	var lim unix.Rlimit
 	if errno == unix.ENOBUFS { // xdp_umem_account_pages
 		unix.Getrlimit(unix.RLIMIT_MEMLOCK, &lim)
-		return lack(NoMemlock, fmt.Errorf("%d KiB are needed, the limit for all of this user's is %d KiB", size>>10, lim.Cur>>10))
+		return newError(NoMemlock, fmt.Errorf("%d KiB are needed, the limit for all of this user's is %d KiB", size>>10, lim.Cur>>10))
 	}
 	if errno == unix.ENOMEM {
-		return lack(NoMemory, errno)
+		return newError(NoMemory, errno)
 	}
 	return fmt.Errorf("AF_XDP memory of %d KiB: %w", size>>10, errno)
 }
@@ -167,11 +161,11 @@ func loadError(err error) error {
 	case errors.As(err, &refused) && !errors.Is(err, unix.EPERM):
 		return err // EACCES or EINVAL: the program does not pass the kernel's verifier
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		return lack(NoBPF, unix.EPERM) // not all of it: the library guesses at the reason
+		return newError(NoBPF, unix.EPERM) // not all of it: the library guesses at the reason
 	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EINVAL), errors.Is(err, ebpf.ErrNotSupported):
-		return lack(OldKernel, err)
+		return newError(OldKernel, err)
 	case errors.Is(err, unix.ENOMEM):
-		return lack(NoMemory, err)
+		return newError(NoMemory, err)
 	}
 	return err
 }
@@ -180,18 +174,18 @@ func loadError(err error) error {
 func attachError(err error, ifindex int, mode Mode) error {
 	switch {
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		return lack(NoBPF, err)
+		return newError(NoBPF, err)
 	case errors.Is(err, unix.EBUSY), errors.Is(err, unix.EEXIST):
 		if id := attachedTo(ifindex); id != 0 || errors.Is(err, unix.EBUSY) {
 			return ownerError(id)
 		}
-		return lack(OtherAbove, err)
+		return newError(OtherAbove, err)
 	case errors.Is(err, unix.ENODEV), errors.Is(err, unix.EINVAL) && !isThere(ifindex): // bpf_xdp_link_attach in net/core/dev.c
-		return lack(NoInterface, err)
+		return newError(NoInterface, err)
 	case mode == Driver && !errors.Is(err, ebpf.ErrNotSupported):
-		return lack(NoDriverMode, err) // EOPNOTSUPP as a rule, but drivers have their own ways
+		return newError(NoDriverMode, err) // EOPNOTSUPP as a rule, but drivers have their own ways
 	}
-	return lack(OldKernel, err) // links of XDP programs came with Linux 5.9
+	return newError(OldKernel, err) // links of XDP programs came with Linux 5.9
 }
 
 // isThere reports whether the calling thread's namespace has an interface with this number.
@@ -205,17 +199,17 @@ func bindError(err error, queue uint32) error {
 	where := fmt.Errorf("queue %d: %w", queue, err)
 	switch err {
 	case unix.EBUSY:
-		return lack(QueueTaken, where)
+		return newError(QueueTaken, where)
 	case unix.EINVAL, unix.ERANGE:
-		return lack(QueueCount, where)
+		return newError(QueueCount, where)
 	case unix.EOPNOTSUPP:
-		return lack(NoZeroCopy, where)
+		return newError(NoZeroCopy, where)
 	case unix.ENODEV:
-		return lack(NoInterface, where)
+		return newError(NoInterface, where)
 	case unix.ENETDOWN:
-		return lack(InterfaceDown, where)
+		return newError(InterfaceDown, where)
 	case unix.ENOMEM, unix.ENOBUFS:
-		return lack(NoMemory, where)
+		return newError(NoMemory, where)
 	}
 	return where
 }
@@ -224,16 +218,16 @@ func bindError(err error, queue uint32) error {
 func ownerError(id uint32) error {
 	p, err := ebpf.NewProgramFromID(ebpf.ProgramID(id))
 	if err != nil { // takes CAP_SYS_ADMIN, or it has just gone
-		return lack(OtherProgram, fmt.Errorf("number %d", id))
+		return newError(OtherProgram, fmt.Errorf("number %d", id))
 	}
 	defer p.Close()
 	if info, err := p.Info(); err == nil {
 		if info.Name == programName {
-			return lack(OtherOwner, fmt.Errorf("its program is number %d", id))
+			return newError(OtherOwner, fmt.Errorf("its program is number %d", id))
 		}
-		return lack(OtherProgram, fmt.Errorf("%q, number %d", info.Name, id))
+		return newError(OtherProgram, fmt.Errorf("%q, number %d", info.Name, id))
 	}
-	return lack(OtherProgram, fmt.Errorf("number %d", id))
+	return newError(OtherProgram, fmt.Errorf("number %d", id))
 }
 
 // attachedTo is the number of the XDP program on an interface, 0 if there is none or it cannot be told (rtnetlink(7), IFLA_XDP).
@@ -316,7 +310,7 @@ func checkLink(ifc *net.Interface) error {
 		return err
 	}
 	if ifc.Flags&net.FlagUp == 0 {
-		return lack(InterfaceDown, nil)
+		return newError(InterfaceDown, nil)
 	}
 	return nil
 }
@@ -336,16 +330,19 @@ func checkEthernet(name string) error {
 		return err
 	}
 	if kind := r.Uint16(); kind != unix.ARPHRD_ETHER && kind != unix.ARPHRD_LOOPBACK {
-		return lack(NotEthernet, nil)
+		return newError(NotEthernet, nil)
 	}
 	return nil
 }
 
+// threadNamespace is the network namespace of the calling thread; goroutines run on threads that may be in different ones.
+const threadNamespace = "/proc/thread-self/ns/net"
+
 // namespaceID tells network namespaces apart.
 func namespaceID() (uint64, error) {
 	var st unix.Stat_t
-	if err := unix.Stat(threadSpace, &st); err != nil {
-		return 0, fmt.Errorf("AF_XDP: the network namespace: %w; is /proc mounted?", &os.PathError{Op: "stat", Path: threadSpace, Err: err})
+	if err := unix.Stat(threadNamespace, &st); err != nil {
+		return 0, fmt.Errorf("AF_XDP: the network namespace: %w; is /proc mounted?", &os.PathError{Op: "stat", Path: threadNamespace, Err: err})
 	}
 	return st.Ino, nil
 }

@@ -60,51 +60,48 @@ func (k *key) setVLAN(n int, proto, tci uint16) {
 	}
 }
 
-// program is the program with its maps. It is attached through a link, which ends with the process if nobody ends it before.
+// program is the program with its maps. It is attached by a BPF link, which ends with the process at the latest.
 type program struct {
-	prog  *ebpf.Program
-	ports *ebpf.Map // key -> where the owner's sockets begin in xsks: who is alive
-	xsks  *ebpf.Map // that and the queue -> AF_XDP socket
-	limit *ebpf.Map // [0]: the longest IP packet that is taken, the longest of those with an unfinished checksum, and whether packets of several parts are
-	long  *ebpf.Map // [0]: a longer one came
-	news  *ebpf.Map // says so, once until long is 0 again
-	row   int       // places that an owner has in xsks
-	frags bool      // prog sees packets of several parts
+	prog     *ebpf.Program
+	ports    *ebpf.Map // the live destinations; values are not used
+	xsks     *ebpf.Map // queue -> AF_XDP socket
+	limit    *ebpf.Map // [0]: the longest IP packet that is taken, the longest of those with an unfinished checksum, and whether packets of several parts are
+	longSeen *ebpf.Map // [0]: a longer one came
+	events   *ebpf.Map // says so, once until long is 0 again
+	frags    bool      // prog sees packets of several parts
 
 	mu      sync.Mutex // of what follows
-	whole   bool       // packets come in generic mode: several may come in one piece
-	link    link.Link
+	generic bool       // packets come in generic mode: several may come in one piece
+	link    link.Link  // nil: not attached
 	forms   forms
-	anchors []anchor // see hold
-	closed  bool
 }
 
-// loadProgram makes the maps, for so many queues, owners and ports, and loads the program. frags is whether it may see packets of several parts.
-func loadProgram(queues, owners, ports int, frags bool) (*program, error) {
-	p := &program{row: queues}
-	if err := p.load(uint32(queues*owners), uint32(ports), frags); err != nil {
+// loadProgram makes the maps, for so many queues and ports, and loads the program. frags is whether it may see packets of several parts.
+func loadProgram(queues, ports int, frags bool) (*program, error) {
+	p := &program{}
+	if err := p.load(uint32(queues), uint32(ports), frags); err != nil {
 		p.close()
 		return nil, loadError(err)
 	}
 	return p, nil
 }
 
-func (p *program) load(sockets, ports uint32, frags bool) (err error) {
+func (p *program) load(queues, ports uint32, frags bool) (err error) {
 	if p.ports, err = ebpf.NewMap(&ebpf.MapSpec{
-		Name: "gofabric_ports", Type: ebpf.Hash, KeySize: uint32(len(key{})), ValueSize: 4, MaxEntries: ports, Flags: unix.BPF_F_NO_PREALLOC,
+		Name: "gofabric_ports", Type: ebpf.Hash, KeySize: uint32(len(key{})), ValueSize: 1, MaxEntries: ports, Flags: unix.BPF_F_NO_PREALLOC,
 	}); err != nil {
 		return err
 	}
-	if p.xsks, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_xsks", Type: ebpf.XSKMap, KeySize: 4, ValueSize: 4, MaxEntries: sockets}); err != nil {
+	if p.xsks, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_xsks", Type: ebpf.XSKMap, KeySize: 4, ValueSize: 4, MaxEntries: queues}); err != nil {
 		return err
 	}
 	if p.limit, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_limit", Type: ebpf.Array, KeySize: 4, ValueSize: 12, MaxEntries: 1}); err != nil {
 		return err
 	}
-	if p.long, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_long", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}); err != nil {
+	if p.longSeen, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_long", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}); err != nil {
 		return err
 	}
-	if p.news, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_news", Type: ebpf.RingBuf, MaxEntries: uint32(os.Getpagesize())}); err != nil {
+	if p.events, err = ebpf.NewMap(&ebpf.MapSpec{Name: "gofabric_events", Type: ebpf.RingBuf, MaxEntries: uint32(os.Getpagesize())}); err != nil {
 		return err
 	}
 	p.frags = frags
@@ -118,7 +115,7 @@ func (p *program) load(sockets, ports uint32, frags bool) (err error) {
 
 // spec is the program.
 func (p *program) spec(frags bool) *ebpf.ProgramSpec {
-	m := programMaps{ports: p.ports.FD(), xsks: p.xsks.FD(), limit: p.limit.FD(), long: p.long.FD(), news: p.news.FD(), row: p.row}
+	m := programMaps{ports: p.ports.FD(), xsks: p.xsks.FD(), limit: p.limit.FD(), longSeen: p.longSeen.FD(), events: p.events.FD()}
 	s := &ebpf.ProgramSpec{Name: programName, Type: ebpf.XDP, Instructions: instructions(m, frags)}
 	if frags {
 		s.Flags = unix.BPF_F_XDP_HAS_FRAGS
@@ -130,9 +127,6 @@ func (p *program) spec(frags bool) *ebpf.ProgramSpec {
 func (p *program) attach(ifindex int, mode Mode) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		return unix.ENETDOWN
-	}
 	flags := link.XDPDriverMode
 	if mode == Generic {
 		flags = link.XDPGenericMode
@@ -141,66 +135,8 @@ func (p *program) attach(ifindex int, mode Mode) error {
 	if err != nil {
 		return attachError(err, ifindex, mode)
 	}
-	p.link, p.whole = l, mode == Generic
+	p.link, p.generic = l, mode == Generic
 	return nil
-}
-
-// loIndex is the number of lo in every namespace.
-const loIndex = 1
-
-// anchor is an attachment to an interface that has no traffic, in a namespace of its own.
-type anchor struct {
-	link link.Link
-	at   space
-}
-
-// hold anchors the program in generic mode, in each of its forms. Then attach, detach and become take microseconds: as long as a
-// program is attached to anything, the kernel need not change the code that calls programs, and wait for all processors to have left it
-// (kernel/bpf/dispatcher.c, bpf_dispatcher_change_prog; net/core/dev.c, generic_xdp_needed_key). It takes CAP_SYS_ADMIN.
-func (p *program) hold() error {
-	err := p.anchor(p.prog)
-	if err == nil && p.forms.lean != nil {
-		err = p.anchor(p.forms.lean)
-	}
-	return err
-}
-
-func (p *program) anchor(form *ebpf.Program) error {
-	at, err := emptySpace()
-	if err != nil {
-		return err
-	}
-	err = at.within(func() error {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.closed {
-			return unix.ENETDOWN
-		}
-		l, err := link.AttachXDP(link.XDPOptions{Program: form, Interface: loIndex, Flags: link.XDPGenericMode})
-		if err == nil {
-			p.anchors = append(p.anchors, anchor{l, at})
-		}
-		return err
-	})
-	if err != nil {
-		at.close()
-	}
-	return err
-}
-
-// detach takes the program off the interface. The kernel passes packets by it at once, but without hold the call takes milliseconds.
-func (p *program) detach() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.link == nil {
-		return
-	}
-	p.link.Close()
-	p.link = nil
-	if p.forms.is == lean {
-		p.forms.is = wide
-		_ = p.forms.news.Flush() // who follows is to make it lean again; an error says that all ends
-	}
 }
 
 // runMin is how long an IP packet may be that comes in generic mode with an unfinished checksum. Over virtual interfaces all datagrams of sockets have such a one, but also
@@ -209,16 +145,16 @@ func (p *program) detach() {
 const runMin = 1500
 
 // setLimit says how long IP packets may be, in bytes with the IP header. Longer ones go to the kernel's own stack: they would not fit, or they are several
-// that a virtual interface passes on in one piece (GSO), which only the kernel can take apart. The mode is that of the last attach. parts is for sockets that
+// that a virtual interface passes on in one piece (GSO), which only the kernel can take apart. The program is attached. parts is for sockets that
 // take packets of several parts. Others would get those that are short enough in one piece, but from Linux 5.18 to 6.5 the kernel drops what has parts instead of
 // redirecting it (net/core/filter.c, xdp_do_redirect), and the driver of virtual cables makes parts of all beyond 3,520 bytes (drivers/net/veth.c,
 // veth_convert_skb_to_xdp_buff).
 func (p *program) setLimit(n int, parts bool) error {
 	p.mu.Lock()
-	whole := p.whole
+	generic := p.generic
 	p.mu.Unlock()
 	limits := [3]uint32{uint32(n), uint32(n)}
-	if whole {
+	if generic {
 		limits[1] = runMin
 	}
 	if parts {
@@ -227,14 +163,11 @@ func (p *program) setLimit(n int, parts bool) error {
 	return p.limit.Put(uint32(0), limits)
 }
 
-// setSocket makes a socket that of a place.
-func (p *program) setSocket(place uint32, fd int) error { return p.xsks.Put(place, uint32(fd)) }
+// setSocket makes packets on a queue come to a socket.
+func (p *program) setSocket(queue uint32, fd int) error { return p.xsks.Put(queue, uint32(fd)) }
 
-// freeSocket empties a place: packets for it go to the kernel's stack.
-func (p *program) freeSocket(place uint32) error { return p.xsks.Delete(place) }
-
-// setPort makes packets to k go to the socket in the place at base and the queue that they come on.
-func (p *program) setPort(k key, base uint32) error { return p.ports.Put(k[:], base) }
+// setPort makes packets to k go to the socket of the queue that they come on.
+func (p *program) setPort(k key) error { return p.ports.Put(k[:], uint8(1)) }
 
 func (p *program) deletePort(k key) error {
 	err := p.ports.Delete(k[:])
@@ -246,21 +179,14 @@ func (p *program) deletePort(k key) error {
 
 // close detaches the program first: packets go to the kernel again before the sockets close.
 func (p *program) close() {
-	p.mu.Lock()
-	p.closed = true // nobody attaches anything any more
-	p.mu.Unlock()
-	p.endForms()
-	p.detach()
-	p.mu.Lock()
-	for _, a := range p.anchors {
-		a.link.Close()
-		a.at.close()
+	p.stopForms() // it may be at a change of the link
+	if p.link != nil {
+		p.link.Close()
 	}
-	p.mu.Unlock()
 	if p.prog != nil {
 		p.prog.Close()
 	}
-	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit, p.long, p.news} {
+	for _, m := range []*ebpf.Map{p.ports, p.xsks, p.limit, p.longSeen, p.events} {
 		if m != nil {
 			m.Close()
 		}

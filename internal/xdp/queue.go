@@ -12,7 +12,7 @@ import (
 // queue is one queue of an interface with what this process does there. Its two directions have a lock each.
 type queue struct {
 	i  *Interface
-	n  int // its place in the umem and among boxes, which need not be the interface's number for it
+	n  int // its number on the interface; index in the umem and in Port.backlogs
 	s  *socket
 	u  *umem
 	rx uint32 // first chunk for receiving; those for transmitting follow
@@ -20,45 +20,45 @@ type queue struct {
 
 	in struct {
 		sync.Mutex
-		cards []card // one for each chunk for receiving
-		out   int    // chunks that the kernel has not: held by ports, and in their boxes
-		key   key    // where the last packet went
-		to    *Port
-		table *map[key]*Port // that key and to are from
-		count received
-		seen  byte // what foresee read: it must be used for something
+		chunks     []rxChunk // one for each chunk for receiving
+		out        int       // chunks that the kernel has not: held by ports, and in their backlogs
+		key        key       // where the last packet went
+		to         *Port
+		table      *map[key]*Port // that key and to are from
+		count      received
+		prefetched byte // what prefetch read: it must be used for something
 	}
 	outq struct {
 		sync.Mutex
-		free    frames
+		free    chunkStack
 		holders []*Port // of each chunk for transmitting, while a port writes into it
 		bad     uint64
 	}
 }
 
-// card is what is known of a chunk for receiving.
-type card struct {
-	holder *Port // who has it, or will have it from its box; nil: the kernel
-	boxed  bool
-	desc   unix.XDPDesc
-	next   uint32 // in the box
+// rxChunk is what is known of a chunk for receiving.
+type rxChunk struct {
+	holder    *Port // that has it, or whose backlog has it; nil: the kernel
+	inBacklog bool
+	desc      unix.XDPDesc
+	next      uint32 // in the backlog
 }
 
 // received counts what a queue did with packets.
 type received struct{ unclaimed, overflow, invalid uint64 }
 
-// box is packets of a port that another port's Receive found: a list through the cards.
-type box struct {
+// backlog is the packets of a port that another port's Receive found: a list through the chunks.
+type backlog struct {
 	head, tail uint32
 	n          atomic.Int32 // descriptors
 }
 
-// newQueue is the n-th of those that this process has. It gives all chunks for receiving to the kernel, before the first packet can come.
+// newQueue is the n-th of the interface. It gives all chunks for receiving to the kernel, before the first packet can come.
 func newQueue(i *Interface, s *socket, n int) *queue {
 	q := &queue{i: i, n: n, s: s, u: i.u, rx: uint32(n) * i.u.perQueue}
 	q.tx = q.rx + uint32(i.c.RxFrames)
-	q.in.cards = make([]card, i.c.RxFrames)
-	q.outq.free = newFrames(q.tx, uint32(i.c.TxFrames))
+	q.in.chunks = make([]rxChunk, i.c.RxFrames)
+	q.outq.free = newChunkStack(q.tx, uint32(i.c.TxFrames))
 	q.outq.holders = make([]*Port, i.c.TxFrames)
 	for c := q.rx; c < q.tx; c++ {
 		s.fill.put(q.u.address(c))
@@ -67,36 +67,36 @@ func newQueue(i *Interface, s *socket, n int) *queue {
 	return q
 }
 
-// quiet reports whether nothing waits for p here. It takes no lock.
-func (q *queue) quiet(p *Port) bool { return p.boxes[q.n].n.Load() == 0 && q.s.rx.empty() }
+// empty reports whether nothing waits for p here. It takes no lock.
+func (q *queue) empty(p *Port) bool { return p.backlogs[q.n].n.Load() == 0 && q.s.rx.empty() }
 
-// receive fills f with whole packets for p. Somebody else may be at it, who then finds what is p's.
+// receive fills f with whole packets for p. If another goroutine receives here now, it finds what is p's.
 func (q *queue) receive(p *Port, f []Frame) int {
 	if !q.in.TryLock() {
 		return 0
 	}
-	n := q.fromBox(p, f)
+	n := q.fromBacklog(p, f)
 	n += q.fromRing(p, f[n:])
 	q.in.Unlock()
 	return n
 }
 
-// fromBox takes packets out of p's box. Locked.
-func (q *queue) fromBox(p *Port, f []Frame) (n int) {
-	b := &p.boxes[q.n]
+// fromBacklog takes packets out of p's backlog. Locked.
+func (q *queue) fromBacklog(p *Port, f []Frame) (n int) {
+	b := &p.backlogs[q.n]
 	for b.n.Load() > 0 {
 		parts, c := 1, b.head
-		for q.card(c).desc.Options&unix.XDP_PKT_CONTD != 0 {
+		for q.rxChunk(c).desc.Options&unix.XDP_PKT_CONTD != 0 {
 			parts++
-			c = q.card(c).next
+			c = q.rxChunk(c).next
 		}
 		if parts > len(f)-n {
 			break
 		}
 		for range parts {
 			c := b.head
-			b.head = q.card(c).next
-			q.hand(p, c, &f[n])
+			b.head = q.rxChunk(c).next
+			q.deliver(p, c, &f[n])
 			n++
 		}
 		b.n.Add(int32(-parts))
@@ -104,20 +104,20 @@ func (q *queue) fromBox(p *Port, f []Frame) (n int) {
 	return n
 }
 
-// card is that of a chunk for receiving.
-func (q *queue) card(chunk uint32) *card { return &q.in.cards[chunk-q.rx] }
+// rxChunk is the state of a chunk for receiving.
+func (q *queue) rxChunk(chunk uint32) *rxChunk { return &q.in.chunks[chunk-q.rx] }
 
-// hand gives a chunk to p.
-func (q *queue) hand(p *Port, chunk uint32, f *Frame) {
-	c := q.card(chunk)
-	c.holder, c.boxed = p, false
+// deliver gives a chunk to p.
+func (q *queue) deliver(p *Port, chunk uint32, f *Frame) {
+	c := q.rxChunk(chunk)
+	c.holder, c.inBacklog = p, false
 	f.Data, f.More, f.chunk = q.u.slice(c.desc), c.desc.Options&unix.XDP_PKT_CONTD != 0, chunk
 }
 
-// fromRing takes what the kernel has received: p's packets into f, others into the boxes of their ports. Locked.
+// fromRing takes what the kernel has received: p's packets into f, others into the backlogs of their ports. Locked.
 func (q *queue) fromRing(p *Port, f []Frame) (n int) {
 	rx, table := &q.s.rx, q.i.table.Load()
-	q.foresee()
+	q.prefetch()
 	refill := false
 	for waiting := rx.available(uint32(len(rx.entries))); waiting > 0; {
 		parts, good := q.packet(waiting)
@@ -136,12 +136,12 @@ func (q *queue) fromRing(p *Port, f []Frame) (n int) {
 			}
 			for k := range parts {
 				c := q.u.chunkOf(rx.peek(k).Addr)
-				q.card(c).desc = rx.peek(k)
-				q.hand(p, c, &f[n])
+				q.rxChunk(c).desc = rx.peek(k)
+				q.deliver(p, c, &f[n])
 				n++
 			}
 			q.in.out += int(parts)
-		case to == nil || !q.toBox(to, parts):
+		case to == nil || !q.enqueue(to, parts):
 			q.recycle(parts)
 			refill = true
 			if good && to == nil {
@@ -158,12 +158,12 @@ func (q *queue) fromRing(p *Port, f []Frame) (n int) {
 	return n
 }
 
-// foresee touches the packet that comes next, whose chunk is the oldest in the fill ring if none was dropped: the processor fetches it from the cache of who wrote
-// it while it still waits for the descriptor that names it. A ping-pong of two cores takes 8 % less. Locked.
-func (q *queue) foresee() {
+// prefetch touches the packet that comes next, whose chunk is the oldest in the fill ring if none was dropped: the processor fetches it from the cache of the one that
+// wrote it, while it still waits for the descriptor. A ping-pong of two processors takes 8 % less. Locked.
+func (q *queue) prefetch() {
 	f := &q.s.fill
 	if at := f.entries[q.s.rx.next&f.mask] + headroom; at < uint64(len(q.u.mem)-cacheLine) {
-		q.in.seen += q.u.mem[at] + q.u.mem[at+cacheLine]
+		q.in.prefetched += q.u.mem[at] + q.u.mem[at+cacheLine]
 	}
 }
 
@@ -177,10 +177,10 @@ func (q *queue) packet(waiting uint32) (parts uint32, good bool) {
 	for parts < waiting {
 		d := q.s.rx.peek(parts)
 		c := q.u.chunkOf(d.Addr)
-		good = good && c >= q.rx && c < q.tx && q.u.slice(d) != nil && q.card(c).holder == nil
+		good = good && c >= q.rx && c < q.tx && q.u.slice(d) != nil && q.rxChunk(c).holder == nil
 		parts++
 		if d.Options&unix.XDP_PKT_CONTD == 0 {
-			if !good || parts > partsMax {
+			if !good || parts > framesMax {
 				q.in.count.invalid++
 				good = false
 			}
@@ -202,11 +202,11 @@ func (q *queue) destination(table *map[key]*Port, d unix.XDPDesc) *Port {
 	return q.in.to
 }
 
-// toBox puts the first packet of the ring into a port's box. A port that does not come for its packets must not starve the others: there is an end.
-func (q *queue) toBox(to *Port, parts uint32) bool {
-	b := &to.boxes[q.n]
+// enqueue puts the first packet of the ring into a port's backlog, which is bounded: a port that does not receive must not starve the others.
+func (q *queue) enqueue(to *Port, parts uint32) bool {
+	b := &to.backlogs[q.n]
 	had := int(b.n.Load())
-	if size := len(q.in.cards); had >= size/4 || q.in.out >= size/4*3 {
+	if size := len(q.in.chunks); had >= size/4 || q.in.out >= size/4*3 {
 		q.in.count.overflow++
 		to.lost.Add(1)
 		return false
@@ -214,31 +214,31 @@ func (q *queue) toBox(to *Port, parts uint32) bool {
 	for k := range parts {
 		d := q.s.rx.peek(k)
 		chunk := q.u.chunkOf(d.Addr)
-		c := q.card(chunk)
-		c.holder, c.boxed, c.desc = to, true, d
+		c := q.rxChunk(chunk)
+		c.holder, c.inBacklog, c.desc = to, true, d
 		if had == 0 && k == 0 {
 			b.head = chunk
 		} else {
-			q.card(b.tail).next = chunk
+			q.rxChunk(b.tail).next = chunk
 		}
 		b.tail = chunk
 	}
 	q.in.out += int(parts)
 	b.n.Add(int32(parts))
-	to.tell()
+	to.notify()
 	return true
 }
 
 // recycle gives the chunks of the first packet of the ring back to the kernel. Locked; refill shows them.
 func (q *queue) recycle(parts uint32) {
 	for k := range parts {
-		if c := q.u.chunkOf(q.s.rx.peek(k).Addr); c >= q.rx && c < q.tx && q.card(c).holder == nil {
+		if c := q.u.chunkOf(q.s.rx.peek(k).Addr); c >= q.rx && c < q.tx && q.rxChunk(c).holder == nil {
 			q.s.fill.put(q.u.address(c)) // there is room: the ring has a place for every chunk
 		}
 	}
 }
 
-// refill shows the kernel what the fill ring has, and wakes it if it waits for that (only drivers with zero-copy do).
+// refill publishes the fill ring, and wakes the kernel if it waits for that (only drivers with zero-copy do).
 func (q *queue) refill() {
 	q.s.fill.publish()
 	if q.s.fill.needsWakeup() {
@@ -250,7 +250,7 @@ func (q *queue) refill() {
 func (q *queue) release(p *Port, f []Frame) (n int) {
 	q.in.Lock()
 	for ; n < len(f) && f[n].chunk >= q.rx && f[n].chunk < q.tx; n++ {
-		if c := q.card(f[n].chunk); c.holder == p && !c.boxed {
+		if c := q.rxChunk(f[n].chunk); c.holder == p && !c.inBacklog {
 			c.holder = nil
 			q.in.out--
 			q.s.fill.put(q.u.address(f[n].chunk))
@@ -266,14 +266,14 @@ func (q *queue) release(p *Port, f []Frame) (n int) {
 func (q *queue) forget(p *Port) {
 	q.in.Lock()
 	q.in.to, q.in.table = nil, nil
-	for n := range q.in.cards {
-		if c := &q.in.cards[n]; c.holder == p {
-			c.holder, c.boxed = nil, false
+	for n := range q.in.chunks {
+		if c := &q.in.chunks[n]; c.holder == p {
+			c.holder, c.inBacklog = nil, false
 			q.in.out--
 			q.s.fill.put(q.u.address(q.rx + uint32(n)))
 		}
 	}
-	p.boxes[q.n].n.Store(0)
+	p.backlogs[q.n].n.Store(0)
 	q.refill()
 	q.in.Unlock()
 	q.outq.Lock()
@@ -322,8 +322,8 @@ func (q *queue) reclaim() {
 	comp.release()
 }
 
-// mine checks a frame that p wants transmitted, or has no more use for. Locked.
-func (q *queue) mine(p *Port, f *Frame) (off uint32, ok bool) {
+// owned checks a frame that p wants transmitted, or has no more use for. Locked.
+func (q *queue) owned(p *Port, f *Frame) (off uint32, ok bool) {
 	if f.chunk < q.tx || f.chunk-q.tx >= uint32(len(q.outq.holders)) || q.outq.holders[f.chunk-q.tx] != p {
 		return 0, false
 	}
@@ -335,13 +335,13 @@ func (q *queue) submit(p *Port, f []Frame) unix.Errno {
 	q.outq.Lock()
 	defer q.outq.Unlock()
 	for n := range f {
-		if _, ok := q.mine(p, &f[n]); !ok || len(f[n].Data) == 0 || f[n].More && (!q.s.multi || n+1 == len(f)) {
+		if _, ok := q.owned(p, &f[n]); !ok || len(f[n].Data) == 0 || f[n].More && (!q.s.multi || n+1 == len(f)) {
 			q.outq.bad++
 			return unix.EINVAL
 		}
 	}
 	for n := range f {
-		off, _ := q.mine(p, &f[n])
+		off, _ := q.owned(p, &f[n])
 		d := unix.XDPDesc{Addr: q.u.address(f[n].chunk) + uint64(off), Len: uint32(len(f[n].Data))}
 		if f[n].More {
 			d.Options = unix.XDP_PKT_CONTD

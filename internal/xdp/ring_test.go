@@ -265,7 +265,7 @@ func TestUmem(t *testing.T) {
 			t.Errorf("%d, %v; want %d, %v", off, ok, x.off, x.ok)
 		}
 	}
-	f := newFrames(4, 3)
+	f := newChunkStack(4, 3)
 	for _, want := range []uint32{4, 5, 6} {
 		if c, ok := f.pop(); !ok || c != want {
 			t.Errorf("chunk %d, %v, want %d", c, ok, want)

@@ -32,7 +32,7 @@ type socket struct {
 	multi bool // packets may have several descriptors (XDP_USE_SG)
 	zero  bool // the driver works on the umem itself
 
-	notBusy error // why the driver is not polled by receive calls
+	noBusyPoll error // why the driver is not polled by receive calls
 }
 
 // openSocket opens a socket with rings, not mapped yet, over u. The first registers u, the others share it with first. It is not bound yet.
@@ -41,7 +41,7 @@ func openSocket(u *umem, c *Config, queue uint32, first *socket) (*socket, error
 	if err != nil {
 		return nil, socketError(err)
 	}
-	s := &socket{fd: netx.FD(fd), queue: queue, notBusy: errBusyOff}
+	s := &socket{fd: netx.FD(fd), queue: queue, noBusyPoll: errBusyOff}
 	if err := s.setUp(u, c, first == nil); err != nil {
 		s.close()
 		return nil, err
@@ -60,10 +60,10 @@ func (s *socket) setUp(u *umem, c *Config, register bool) error {
 		{unix.XDP_UMEM_FILL_RING, fillSize(c)}, {unix.XDP_UMEM_COMPLETION_RING, c.TxFrames}, {unix.XDP_RX_RING, c.RxFrames}, {unix.XDP_TX_RING, c.TxFrames},
 	} {
 		if err := unix.SetsockoptInt(int(s.fd), unix.SOL_XDP, o.name, o.n); err != nil {
-			return lack(NoMemory, err)
+			return newError(NoMemory, err)
 		}
 	}
-	s.wishes(c, u)
+	s.setOptional(c, u)
 	return nil
 }
 
@@ -71,8 +71,8 @@ func (s *socket) setUp(u *umem, c *Config, register bool) error {
 // reads next, on another processor, and the line goes back and forth with each packet: a ping-pong of two cores takes 6 % longer.
 func fillSize(c *Config) int { return 2 * c.RxFrames }
 
-// wishes sets options without which the socket works, too.
-func (s *socket) wishes(c *Config, u *umem) {
+// setOptional sets options that the socket works without.
+func (s *socket) setOptional(c *Config, u *umem) {
 	fd := int(s.fd)
 	// In copy mode each packet under way is charged to the send buffer, with some bytes for its skb.
 	room := c.TxFrames * (int(u.chunkSize()) + 1024)
@@ -81,15 +81,15 @@ func (s *socket) wishes(c *Config, u *umem) {
 	}
 	unix.SetsockoptInt(fd, unix.SOL_XDP, unix.XDP_MAX_TX_SKB_BUDGET, min(c.TxFrames, 256)) // 32 if the kernel does not know it
 	if c.BusyPoll > 0 {
-		s.notBusy = s.pollBusily(c.BusyPoll)
+		s.noBusyPoll = s.setBusyPoll(c.BusyPoll)
 	}
 }
 
 // busyBudget is how many packets one look of ours lets the driver take: what its own looks do (NAPI_POLL_WEIGHT).
 const busyBudget = 64
 
-// pollBusily has the driver work when this socket's receive calls look, rather than when the card interrupts (Documentation/networking/napi.rst, busy polling).
-func (s *socket) pollBusily(d time.Duration) error {
+// setBusyPoll makes this socket's receive calls poll the driver, which then need not interrupt (Documentation/networking/napi.rst, busy polling).
+func (s *socket) setBusyPoll(d time.Duration) error {
 	for _, o := range []struct{ name, n int }{
 		{unix.SO_PREFER_BUSY_POLL, 1}, {unix.SO_BUSY_POLL, max(int(d.Microseconds()), 1)}, {unix.SO_BUSY_POLL_BUDGET, busyBudget},
 	} {
@@ -112,7 +112,6 @@ var (
 	errBusyOld     = errors.New("the kernel is older than Linux 5.11")
 	errBusyDenied  = errors.New("it takes CAP_NET_ADMIN")
 	errBusyGeneric = errors.New("in generic mode the driver does not know of the socket")
-	errBusyLent    = errors.New("fabricd lends the interface")
 )
 
 // mapRings maps the four rings.
@@ -121,7 +120,7 @@ func (s *socket) mapRings(c *Config) error {
 	if n, errno := sysGetOption(s.fd, unix.XDP_MMAP_OFFSETS, &off); errno != 0 {
 		return errno
 	} else if n < offsetsSize {
-		return lack(OldKernel, errors.New("its rings have no flags, which came with Linux 5.4"))
+		return newError(OldKernel, errors.New("its rings have no flags, which came with Linux 5.4"))
 	}
 	err := mapRing(s, &s.rx.ring, unix.XDP_PGOFF_RX_RING, off.Rx, c.RxFrames)
 	if err == nil {
@@ -139,7 +138,7 @@ func (s *socket) mapRings(c *Config) error {
 func mapRing[T entry](s *socket, r *ring[T], at int64, off unix.XDPRingOffset, n int) error {
 	mem, err := unix.Mmap(int(s.fd), at, int(off.Desc)+n*entrySize[T](), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
-		return lack(NoMemory, err)
+		return newError(NoMemory, err)
 	}
 	s.maps = append(s.maps, mem)
 	*r, err = newRing[T](mem, off, uint32(n))

@@ -3,8 +3,6 @@
 package xdp
 
 import (
-	"fmt"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -17,7 +15,7 @@ type umem struct {
 	perQueue uint32
 }
 
-// newUmem makes memory for so many queues. It is anonymous, and in huge pages where the system has them for who asks: packets lie 2048 or 4096 bytes apart, so that
+// newUmem makes memory for so many queues. It is anonymous, and in huge pages where the system gives them (MADV_HUGEPAGE): packets lie 2048 or 4096 bytes apart, so that
 // each is on another small page, and finding those costs a ping-pong of two cores 3 %. The kernel populates it when it pins the pages (XDP_UMEM_REG).
 func newUmem(queues int, c *Config) (*umem, error) {
 	u := &umem{perQueue: uint32(c.RxFrames + c.TxFrames), shift: shiftOf(c)}
@@ -30,43 +28,6 @@ func newUmem(queues int, c *Config) (*umem, error) {
 	u.mem = u.mapped[from : from+size : from+size]
 	unix.Madvise(u.mem, unix.MADV_HUGEPAGE) // a wish
 	return u, nil
-}
-
-// newLentUmem makes memory that another process can map, too, through a descriptor. Nobody can take it away or make it larger.
-func newLentUmem(queues int, c *Config) (u *umem, fd int, err error) {
-	size := queues * (c.RxFrames + c.TxFrames) * c.ChunkSize
-	fd, err = unix.MemfdCreate("gofabric-xdp", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return nil, -1, err
-	}
-	if err = unix.Ftruncate(fd, int64(size)); err == nil {
-		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
-	}
-	if err == nil {
-		u, err = mapUmem(fd, queues, c)
-	}
-	if err != nil {
-		unix.Close(fd)
-		return nil, -1, err
-	}
-	return u, fd, nil
-}
-
-// mapUmem maps memory that newLentUmem made.
-func mapUmem(fd, queues int, c *Config) (*umem, error) {
-	u := &umem{perQueue: uint32(c.RxFrames + c.TxFrames), shift: shiftOf(c)}
-	size := queues * int(u.perQueue) << u.shift
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, err
-	}
-	if st.Size != int64(size) {
-		return nil, fmt.Errorf("memory for packets of %d bytes, want %d", st.Size, size)
-	}
-	var err error
-	u.mapped, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
-	u.mem = u.mapped
-	return u, err
 }
 
 // shiftOf is log2 of the chunk size.
@@ -116,12 +77,12 @@ func (u *umem) offset(chunk uint32, b []byte) (off uint32, ok bool) {
 	return off, cap(b) > 0 && cap(b) <= size && &u.whole(chunk)[off] == &b[:1][0]
 }
 
-// frames is a stack of free chunks of one queue. It is filled once and never grows.
-type frames struct{ free []uint32 }
+// chunkStack is a stack of free chunks of one queue. It is filled once and never grows.
+type chunkStack struct{ free []uint32 }
 
-// newFrames is the chunks from first on.
-func newFrames(first, n uint32) frames {
-	f := frames{make([]uint32, 0, n)}
+// newChunkStack is the chunks from first on.
+func newChunkStack(first, n uint32) chunkStack {
+	f := chunkStack{make([]uint32, 0, n)}
 	for c := first + n; c > first; c-- {
 		f.free = append(f.free, c-1)
 	}
@@ -129,7 +90,7 @@ func newFrames(first, n uint32) frames {
 }
 
 // pop takes a chunk; ok is false if there is none.
-func (f *frames) pop() (chunk uint32, ok bool) {
+func (f *chunkStack) pop() (chunk uint32, ok bool) {
 	if len(f.free) == 0 {
 		return 0, false
 	}
@@ -139,4 +100,4 @@ func (f *frames) pop() (chunk uint32, ok bool) {
 }
 
 // push gives a chunk back. The one used last is used next: it is in the cache.
-func (f *frames) push(chunk uint32) { f.free = append(f.free, chunk) }
+func (f *chunkStack) push(chunk uint32) { f.free = append(f.free, chunk) }

@@ -19,7 +19,7 @@ func TestTrafficClass(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		variables []string
-		express   bool
+		bypass    bool
 	}{
 		{"sockets", nil, false},
 		{"single", []string{"LINK", linkXDP}, true},
@@ -34,10 +34,10 @@ func TestTrafficClass(t *testing.T) {
 					d := testDomain(t, c.variables...)
 					d.info.Tx.TClass = class
 					p, _ := testPort(t, d, netip.MustParseAddr(at[0]))
-					if c.express && p.express == nil {
+					if c.bypass && p.xdp == nil {
 						t.Fatal(p.noXDP)
 					}
-					for deadline := time.Now().Add(patience); c.express && p.counts().BypassSent < 4; { // the first ones leave by the socket
+					for deadline := time.Now().Add(patience); c.bypass && p.counts().BypassSent < 4; { // the first ones leave by the socket
 						must(t, p.send(to, 0, []byte("single")))
 						if got := classThatCame(t, fd); got != class.TOS() {
 							t.Fatalf("%s: a datagram of class %#x to %v carries %#x", c.name, uint32(class), to, got)

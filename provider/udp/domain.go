@@ -28,8 +28,8 @@ type domain struct {
 	out       *netx.IOV        // what they send
 	apart     *netx.Burst      // runs that they send apart; made when first needed
 
-	express expressLinks // those of the ports; locked
-	mates   int          // memories that the ports share with neighbours; locked
+	xdp      xdpLinks // those of the ports; locked
+	shmPeers int      // memories that the ports share with others of this host; locked
 }
 
 var _ dgram.Domain = (*domain)(nil)

@@ -16,7 +16,7 @@ func (p *Provider) Explain(found []*core.Info) (refused []core.Refusal, taken []
 				continue
 			}
 			seen[below.Domain.Name] = true
-			how, err := lookXDP(a, p.s)
+			how, err := explainXDP(a, p.s)
 			if err != nil {
 				refused = append(refused, core.Refusal{Provider: p.Name(), Interface: below.Domain.Name, EPType: core.EPTypeDgram, Reason: "sockets are used: " + err.Error()})
 			} else {

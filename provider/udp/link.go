@@ -10,19 +10,19 @@ import (
 	"gofabric/internal/netx"
 )
 
-// link is how the datagrams of a socket pass the border to the system. The socket has the address, the groups, and what ICMP reports; what moves the data is
-// the link's matter: one call for each datagram (plainLink), or for many (batchLink). All of it runs locked.
+// link is how the datagrams of a socket pass to and from the kernel. The socket has the address, the multicast groups and the errors that ICMP reports; the link moves the
+// data: with one call for each datagram (plainLink), or for many (batchLink). All of it runs locked.
 type link interface {
 	// wait is the descriptor that the poller watches.
 	wait() netx.FD
 	// receive brings what has come, at least one datagram or run if there is no error, in memory that is the link's again at the next call. many says that
 	// small datagrams flow; last, that nothing waits behind these, as far as the link can tell.
 	receive(many bool) (got []netx.Datagram, last bool, err unix.Errno)
-	// ready tells that the poller says that something has come.
+	// ready is called when the poller reports the descriptor readable.
 	ready()
-	// direct tells that from now on every pass receives and nobody looks at the descriptor, or that this has ended.
+	// direct begins or ends a time in which every pass receives, and the poller does not watch the descriptor.
 	direct(on bool) error
-	// flood tells that a pass brought many datagrams: runs had better come whole from now on.
+	// flood is called when a pass has received many datagrams: GRO is to be switched on.
 	flood()
 	// segments is how many datagrams a run has that sendList takes; 1: it takes none.
 	segments() int
@@ -34,30 +34,27 @@ type link interface {
 	sendBurst(to *netx.SockAddr, b *netx.Burst) (int, unix.Errno)
 	// drops is how many datagrams there was no room for; the number wraps around.
 	drops() (uint32, error)
-	// String says what the link does.
+	// String describes the link.
 	String() string
 	// close ends the link and closes its descriptors, the socket among them.
 	close()
 }
 
-// expressLink is a link that sends datagrams by another way than its socket.
-type expressLink interface {
+// bypassLink is a link that bypasses the kernel's stack, with the link of the socket below it.
+type bypassLink interface {
 	link
-	// express sends parts, total bytes, as one datagram or with seg as several, as dgram.Port's Send does; if it does not, nothing has left, and the socket
-	// is to send them.
-	express(dest netip.AddrPort, parts [][]byte, total, seg int) bool
-	// expect makes ready what datagrams to dest will need, as dgram.Expecter's Expect.
+	// sendXDP sends parts, total bytes, as one datagram or with seg as several, as dgram.Port's Send does. false: nothing was sent, and the socket is to send them.
+	sendXDP(dest netip.AddrPort, parts [][]byte, total, seg int) bool
+	// expect prepares to send to dest, as dgram.Expecter's Expect.
 	expect(dest netip.AddrPort)
-	// bypassed fills in what went by the system's stack.
-	bypassed(s *dgram.Stats)
-	// want says which readiness of the socket makes the descriptor of wait readable.
+	// addStats fills in the counters of what bypassed the kernel's stack.
+	addStats(s *dgram.Stats)
+	// want sets the events of the socket that make the descriptor of wait readable.
 	want(ev netx.Events) error
-	// insist says whether the other way is wanted for whatever comes, or may be left where it is slower.
-	insist(on bool)
-	// rest is receive of what came by the other way than the socket: after the first call nothing new comes by it, and when there is nothing, there was all of it.
-	rest() []netx.Datagram
-	// alone ends the link but not the socket, whose link it returns.
-	alone() link
+	// drain stops receiving past the kernel's stack, and returns what came that way before; it is called until it returns nothing.
+	drain() []netx.Datagram
+	// detach ends the link but not the socket, whose link it returns.
+	detach() link
 }
 
 // The values of FI_UDP_LINK.

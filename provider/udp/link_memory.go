@@ -10,12 +10,12 @@ import (
 	"gofabric/internal/shm"
 )
 
-// Between ports of one host that both poll, datagrams go through memory that both have mapped (package shm), without a system call. The socket stays what it
-// is: it holds the port number, and all goes through it that finds no room in the memory, or a peer that does not look by itself. Neither order nor source
-// nor length of what comes shows which way it took. Who is there to share memory with is found out in neighbours.go.
+// Between ports of one host that both poll, datagrams go through memory that both have mapped (package shm), without a system call. The socket stays: it holds the port
+// number, and everything goes through it that finds no room in the memory, or whose receiver does not poll. Neither order nor source nor length shows which way a datagram
+// took. samehost.go finds the ports to share memory with.
 //
-// The word "awake" in the memory stands only while every pass reads this socket (progress.Director). Who falls asleep takes it away and looks once more; who
-// writes looks at it once more afterwards, and if it is gone sends the bell, a byte on the connection of the two, which the poller hears.
+// The flag "awake" in the memory is set only while every pass reads this socket (progress.Director). A receiver that stops polling clears it and looks once more. A sender
+// reads it once more after writing, and if it is clear sends the doorbell, a byte on the connection of the two, which the poller reports.
 
 const (
 	memoryBatch = 32                              // records handed over at once
@@ -28,14 +28,14 @@ const (
 	memoryNear     = 256 // so many that bring records hold on, after the socket had something from others
 )
 
-// memoryLink receives what neighbours write into memory, and beside that what comes through the socket.
+// memoryLink receives what other ports of this host write into memory, and what comes through the socket.
 type memoryLink struct {
 	link    // of the socket
 	s       *socket
-	mates   []*mate
-	first   int             // the mate to ask first
+	peers   []*shmPeer
+	first   int             // the peer to read first
 	awake   bool            // every pass receives
-	woken   bool            // the poller says that there is something
+	woken   bool            // the poller reported the socket
 	turn    int             // receives
 	near    int             // receives of records to come, until the socket is left alone
 	kept    []netx.Datagram // of the socket; records come first
@@ -55,10 +55,10 @@ func (l *memoryLink) ready() {
 	l.link.ready()
 }
 
-// direct says whether neighbours may write without a word.
+// direct implements link: peers need no doorbell while every pass receives.
 func (l *memoryLink) direct(on bool) error {
 	l.awake = on
-	for _, m := range l.mates {
+	for _, m := range l.peers {
 		m.SetAwake(on)
 	}
 	if !on && l.waiting() {
@@ -67,12 +67,12 @@ func (l *memoryLink) direct(on bool) error {
 	return l.link.direct(on)
 }
 
-// waiting reports whether there is something that nobody has taken, and the socket does not tell of.
+// waiting reports whether something was not received that the socket does not report.
 func (l *memoryLink) waiting() bool {
 	if l.kept != nil || l.late != 0 {
 		return true
 	}
-	for _, m := range l.mates {
+	for _, m := range l.peers {
 		if some, err := m.Peek(); some || err != nil {
 			return true
 		}
@@ -97,7 +97,7 @@ func (l *memoryLink) receive(many bool) (got []netx.Datagram, last bool, errno u
 		}
 	}
 	if !whole && !l.awake {
-		l.s.h.Notify() // nobody else does, should this pass have no time for the rest
+		l.s.h.Notify() // in case this pass has no time for the rest
 	}
 	told := l.told()
 	if l.kept != nil || !l.look(told, n > 0) {
@@ -138,7 +138,7 @@ func (l *memoryLink) receiveBoth(n int, many, told bool) (got []netx.Datagram, l
 	return l.got[:n+copy(l.got[n:], got)], false, 0
 }
 
-// keep puts aside what has come through the socket, for not all the records that come first have room. The memory where it is is others' too, in the next pass.
+// keep keeps what has come through the socket, since not all records that come first have room. Its memory is the domain's, and used again in the next pass.
 func (l *memoryLink) keep(got []netx.Datagram) {
 	if !l.awake {
 		l.s.h.Notify()
@@ -150,8 +150,7 @@ func (l *memoryLink) keep(got []netx.Datagram) {
 	}
 }
 
-// look says whether it is time to look at the socket: when there is nothing else to do, and something says that there may be something; and now and then
-// whatever there is.
+// look reports whether to read the socket: when there is nothing else to do and something may have come, and now and then in any case.
 func (l *memoryLink) look(told, busy bool) bool {
 	l.turn++
 	if l.turn%memoryEvery == 0 {
@@ -160,9 +159,9 @@ func (l *memoryLink) look(told, busy bool) bool {
 	return (!busy || l.turn%memoryPatience == 0) && (told || l.woken || l.near > 0 || !l.awake)
 }
 
-// told notes what mates have sent through the socket, and reports whether that is news.
+// told notes what peers have sent through the socket, and reports whether that is new.
 func (l *memoryLink) told() (news bool) {
-	for _, m := range l.mates {
+	for _, m := range l.peers {
 		var is bool
 		m.aside, is = m.Aside()
 		news = news || is
@@ -170,9 +169,9 @@ func (l *memoryLink) told() (news bool) {
 	return news
 }
 
-// rejoin tells mates that nothing of what told has noted is in the socket any more.
+// rejoin tells peers that the socket has nothing more of what told has noted.
 func (l *memoryLink) rejoin() {
-	for _, m := range l.mates {
+	for _, m := range l.peers {
 		if _, news := m.Aside(); news {
 			m.SetRejoined(m.aside)
 		}
@@ -186,14 +185,14 @@ func (l *memoryLink) take(n int) (all int, whole bool) {
 	for i := range n {
 		used += len(l.got[i].Buf)
 	}
-	var bad *mate
-	k := len(l.mates)
+	var bad *shmPeer
+	k := len(l.peers)
 	for i := range k {
 		at := l.first + i
 		if at >= k {
 			at -= k
 		}
-		m := l.mates[at]
+		m := l.peers[at]
 		before := n
 		var err error
 		n, used, whole, err = l.takeFrom(m, n, used)
@@ -212,13 +211,13 @@ func (l *memoryLink) take(n int) (all int, whole bool) {
 		}
 	}
 	if bad != nil {
-		bad.becomeBroken()
+		bad.discard()
 	}
 	return n, whole
 }
 
-// takeFrom takes the records of one mate, behind n others that have used bytes; whole is false if there is no room for all.
-func (l *memoryLink) takeFrom(m *mate, n, used int) (int, int, bool, error) {
+// takeFrom takes the records of one peer, behind n others that have used bytes; whole is false if there is no room for all.
+func (l *memoryLink) takeFrom(m *shmPeer, n, used int) (int, int, bool, error) {
 	for {
 		some, err := m.Peek()
 		if !some || err != nil {
@@ -244,13 +243,13 @@ func (l *memoryLink) takeFrom(m *mate, n, used int) (int, int, bool, error) {
 }
 
 func (l *memoryLink) String() string {
-	return fmt.Sprintf("memory shared with %d neighbours, beside %v", len(l.mates), l.link)
+	return fmt.Sprintf("memory shared with %d endpoints of this host, beside %v", len(l.peers), l.link)
 }
 
-// end forgets the mates, and returns the link of the socket.
+// end removes the peers, and returns the link of the socket.
 func (l *memoryLink) end() link {
-	for len(l.mates) > 0 {
-		l.mates[0].becomeGone()
+	for len(l.peers) > 0 {
+		l.peers[0].remove()
 	}
 	return l.link
 }

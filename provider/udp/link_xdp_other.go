@@ -9,13 +9,13 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// lookXDP says that there is no such link here.
-func lookXDP(netip.Addr, *settings) (string, error) { return "", xdp.Probe("", xdp.Config{}) }
+// explainXDP says that there is no such link here.
+func explainXDP(netip.Addr, *settings) (string, error) { return "", xdp.Probe("", xdp.Config{}) }
 
 // newXDPLink says that there is none here.
-func (d *domain) newXDPLink(link, netx.FD, netip.AddrPort, int, uint8, func(error)) (expressLink, error) {
+func (d *domain) newXDPLink(link, netx.FD, netip.AddrPort, int, uint8, func(error)) (bypassLink, error) {
 	return nil, xdp.Probe("", xdp.Config{})
 }
 
-// expressLinks is nothing here.
-type expressLinks struct{}
+// xdpLinks is nothing here.
+type xdpLinks struct{}

@@ -15,10 +15,10 @@ import (
 	"gofabric/internal/shm"
 )
 
-// only is the one mate of a station. Locked.
-func (s *station) only() *mate { return s.p.near.link.mates[0] }
+// only is the one peer of a station. Locked.
+func (s *station) only() *shmPeer { return s.p.sameHost.link.peers[0] }
 
-// TestMemoryFallsAsleep writes to a port between its last look and its sleep: no bell is rung for it, and it must look once more.
+// TestMemoryFallsAsleep writes to a port between its last look and its sleep: no doorbell is sent to it, and it must look once more.
 func TestMemoryFallsAsleep(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
 	meet(t, a, b)
@@ -57,8 +57,8 @@ func (s *station) come(n int) {
 	}
 }
 
-// TestMemoryBell writes to a port that has fallen asleep meanwhile: the bell wakes it.
-func TestMemoryBell(t *testing.T) {
+// TestMemoryDoorbell writes to a port that has fallen asleep meanwhile: the doorbell wakes it.
+func TestMemoryDoorbell(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
 	meet(t, a, b)
 	b.locked(b.d.prog.EnterWait)
@@ -71,7 +71,7 @@ func TestMemoryBell(t *testing.T) {
 		if ok, err := m.Put([][]byte{{1, 2, 3}}, 3, 0); !ok || err != nil {
 			t.Error(ok, err)
 		}
-		netx.Send(m.fd, bell[:], false)
+		netx.Send(m.fd, doorbell[:], false)
 	})
 	b.come(1)
 	b.locked(b.d.prog.LeaveWait)
@@ -131,7 +131,7 @@ func TestMemorySocketToo(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
 	meet(t, a, b)
 	c := newStation(t, netip.AddrPortFrom(loopback4, 0), "LOCAL_MEMORY", "0")
-	for b.locked(func() { b.p.near.link.near = 0 }); ; {
+	for b.locked(func() { b.p.sameHost.link.near = 0 }); ; {
 		b.awake()
 		a.awake()
 		b.locked(func() { b.in.got = nil })
@@ -156,7 +156,7 @@ func TestMemorySocketToo(t *testing.T) {
 	}
 }
 
-// TestMemoryEnds has a mate go in several ways: what it wrote before comes, datagrams go on through the socket, and whoever takes its place shares memory again.
+// TestMemoryEnds has a peer go in several ways: what it wrote before comes, datagrams go on through the socket, and whoever takes its place shares memory again.
 func TestMemoryEnds(t *testing.T) {
 	for _, how := range []string{"close, polled", "close, asleep", "close, heard of first", "broken", "link"} {
 		t.Run(how, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestMemoryEnds(t *testing.T) {
 			b.d.prog.Lock()
 			if how == "link" {
 				a.p.SetLink(core.LinkAuto) // there is no AF_XDP on lo
-				if a.p.near.link != nil {
+				if a.p.sameHost.link != nil {
 					t.Error("memory is used still")
 				}
 			}
@@ -199,18 +199,18 @@ func TestMemoryEnds(t *testing.T) {
 			}
 			if how == "broken" {
 				b.locked(func() { b.only().Spoil() })
-				a.d.until(t, "no mate", func() bool { return len(a.p.near.link.mates) == 0 })
-				b.d.until(t, "no mate", func() bool { return len(b.p.near.link.mates) == 0 })
+				a.d.until(t, "no peer", func() bool { return len(a.p.sameHost.link.peers) == 0 })
+				b.d.until(t, "no peer", func() bool { return len(b.p.sameHost.link.peers) == 0 })
 				for range 10 * meetAfter {
 					a.awake()
 					tell(t, a, b, "hello")
 				}
-				if a.mates() != 0 {
+				if a.shmPeers() != 0 {
 					t.Error("it shares memory with who has broken it")
 				}
 				return
 			}
-			all(t, "no mate", func() bool { return a.mates() == 0 }, a)
+			all(t, "no peer", func() bool { return a.shmPeers() == 0 }, a)
 			c := newStation(t, b.p.local)
 			tell(t, a, c, "hello")
 			meet(t, a, c)
@@ -218,7 +218,7 @@ func TestMemoryEnds(t *testing.T) {
 	}
 }
 
-// TestMemoryNonsense: a mate that writes records which are no datagrams is forgotten, and of what it writes only what came before arrives.
+// TestMemoryNonsense: a peer that writes records which are no datagrams is forgotten, and of what it writes only what came before arrives.
 func TestMemoryNonsense(t *testing.T) {
 	for what, r := range map[string]struct{ size, seg int }{
 		"longer than a datagram":         {netx.MaxDatagram + 1, 0},
@@ -239,7 +239,7 @@ func TestMemoryNonsense(t *testing.T) {
 					}
 				}
 			})
-			all(t, "no mate", func() bool { return a.mates() == 0 }, a)
+			all(t, "no peer", func() bool { return a.shmPeers() == 0 }, a)
 			a.locked(func() {
 				if got := a.in.got; len(got) != 1 || len(got[0].data) != 3 {
 					t.Errorf("%d datagrams have come", len(got))
@@ -249,12 +249,12 @@ func TestMemoryNonsense(t *testing.T) {
 	}
 }
 
-// TestMemoryBounds: no more than so many mates of a port, and of a domain.
+// TestMemoryBounds: no more than so many peers of a port, and of a domain.
 func TestMemoryBounds(t *testing.T) {
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
-	for i := range matesMax + 2 {
+	for i := range shmPeersMax + 2 {
 		b := newStation(t, netip.AddrPortFrom(loopback4, 0))
-		if i < matesMax {
+		if i < shmPeersMax {
 			meet(t, a, b)
 			continue
 		}
@@ -264,21 +264,21 @@ func TestMemoryBounds(t *testing.T) {
 			tell(t, a, b, "hello")
 			tell(t, b, a, "hello")
 		}
-		all(t, "it was sent away", func() bool { return b.mates() == 0 }, a, b)
+		all(t, "it was sent away", func() bool { return b.shmPeers() == 0 }, a, b)
 	}
-	if a.mates() != matesMax {
-		t.Errorf("%d mates", a.mates())
+	if a.shmPeers() != shmPeersMax {
+		t.Errorf("%d peers", a.shmPeers())
 	}
 	c, d := neighboursAt(t, loopback4)
-	c.d.mates = domainMates
+	c.d.shmPeers = domainShmPeers
 	for range 4 * meetAfter {
 		c.awake()
 		d.awake()
 		tell(t, c, d, "hello")
 		tell(t, d, c, "hello")
 	}
-	all(t, "it was sent away", func() bool { return c.mates() == 0 && d.mates() == 0 }, c, d)
-	c.d.mates = 0
+	all(t, "it was sent away", func() bool { return c.shmPeers() == 0 && d.shmPeers() == 0 }, c, d)
+	c.d.shmPeers = 0
 }
 
 // TestMemoryNoAllocations: datagrams and runs pass without.
@@ -304,7 +304,7 @@ func TestMemoryNoAllocations(t *testing.T) {
 			d.prog.Pass()
 		}
 	}
-	for i := 0; a.near.link == nil; i++ {
+	for i := 0; a.sameHost.link == nil; i++ {
 		must(t, b.send(a.local, 0, []byte{1})) // it would not be sought otherwise
 		if round(); i > 10*meetAfter {
 			t.Fatal("no memory is shared")
@@ -330,8 +330,8 @@ func TestMemoryNamespaces(t *testing.T) {
 	a, b := newStation(t, at), newStation(t, netip.MustParseAddrPort("127.0.0.1:4712"))
 	y.Enter()
 	c := newStation(t, netip.MustParseAddrPort("127.0.0.1:4712")) // not b, but called the same
-	c.locked(c.p.near.open)
-	if c.p.near.door == nil {
+	c.locked(c.p.sameHost.listen)
+	if c.p.sameHost.listener == nil {
 		t.Fatal("nobody could connect")
 	}
 	for range 4 * meetAfter { // a's goroutine is in the other name space
@@ -340,8 +340,8 @@ func TestMemoryNamespaces(t *testing.T) {
 		a.poll(1)
 		c.poll(1)
 	}
-	if a.mates() != 0 || c.mates() != 0 || a.p.near.door != nil {
-		t.Errorf("%d, %d mates, door %v", a.mates(), c.mates(), a.p.near.door)
+	if a.shmPeers() != 0 || c.shmPeers() != 0 || a.p.sameHost.listener != nil {
+		t.Errorf("%d, %d peers, listener %v", a.shmPeers(), c.shmPeers(), a.p.sameHost.listener)
 	}
 	x.Enter()
 	meet(t, a, b)

@@ -37,7 +37,7 @@ func foreignPort(t *testing.T) netip.AddrPort {
 	return at
 }
 
-// TestMemoryNameTaken: another user has taken the name of a port's door. The port has none then, and says why.
+// TestMemoryNameTaken: another user has taken the name of a port's local socket. The port does not listen then, and reports why.
 func TestMemoryNameTaken(t *testing.T) {
 	need.Root(t, "being somebody else")
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
@@ -49,34 +49,34 @@ func TestMemoryNameTaken(t *testing.T) {
 	}
 	runtime.LockOSThread()
 	as(4711)
-	fd, err := netx.LocalListen(doorName(a.p.local), 4)
+	fd, err := netx.LocalListen(shmSocketName(a.p.local), 4)
 	as(0)
 	runtime.UnlockOSThread()
 	must(t, err)
 	defer netx.Close(fd)
 	j := journal.Listen(t)
 	a.locked(func() {
-		if a.p.near.open(); a.p.near.door != nil {
-			t.Error("there is a door")
+		if a.p.sameHost.listen(); a.p.sameHost.listener != nil {
+			t.Error("it listens")
 		}
 	})
-	j.Want("it belongs to another user", "uid=4711 ", "at="+doorName(a.p.local))
+	j.Want("it belongs to another user", "uid=4711 ", "at="+shmSocketName(a.p.local))
 }
 
 // TestMemoryAnothersPort: a process of this user that says that it is another user's port, or nobody's, shares no memory.
 func TestMemoryAnothersPort(t *testing.T) {
 	foreign := foreignPort(t)
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
-	a.locked(a.p.near.open)
+	a.locked(a.p.sameHost.listen)
 	end, memory, err := shm.Create()
 	must(t, err)
 	defer end.Close()
 	defer unix.Close(memory)
 	for name, from := range map[string]netip.AddrPort{"another user's": foreign, "nobody's": netip.MustParseAddrPort("127.0.0.1:1")} {
 		j, before := journal.Listen(t), journal.Refused("datagrams")
-		fd, err := netx.LocalConnect(doorName(a.p.local))
+		fd, err := netx.LocalConnect(shmSocketName(a.p.local))
 		must(t, err)
-		_, err = netx.SendWith(fd, appendHello(nil, from, a.p.local), netx.FD(memory))
+		_, err = netx.SendWith(fd, appendShmHello(nil, from, a.p.local), netx.FD(memory))
 		must(t, err)
 		var left [1]byte
 		all(t, name+" is sent away", func() bool { n, errno := netx.Recv(fd, left[:]); return n == 0 && errno != unix.EAGAIN }, a)
@@ -85,27 +85,27 @@ func TestMemoryAnothersPort(t *testing.T) {
 			t.Errorf("%s: %d refused", name, n)
 		}
 		if from == foreign {
-			j.Want("for which it speaks, belongs to user 4711", "at="+doorName(a.p.local))
+			j.Want("for which it speaks, belongs to user 4711", "at="+shmSocketName(a.p.local))
 		}
 	}
-	if a.mates() != 0 {
-		t.Errorf("%d mates", a.mates())
+	if a.shmPeers() != 0 {
+		t.Errorf("%d peers", a.shmPeers())
 	}
 }
 
 // TestMemoryAnothersDoor: a process of this user that listens under the name of another user's port is sent no memory.
 func TestMemoryAnothersDoor(t *testing.T) {
 	foreign := foreignPort(t)
-	door, err := netx.LocalListen(doorName(foreign), 4)
+	listener, err := netx.LocalListen(shmSocketName(foreign), 4)
 	must(t, err)
-	defer netx.Close(door)
+	defer netx.Close(listener)
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
 	j := journal.Listen(t)
 	came := netx.NoFD
 	for range 8 * meetAfter {
 		a.awake()
 		must(t, a.p.send(foreign, 0, []byte("hello")))
-		if fd, err := netx.LocalAccept(door); err == nil {
+		if fd, err := netx.LocalAccept(listener); err == nil {
 			came = fd
 			break
 		}
@@ -117,8 +117,8 @@ func TestMemoryAnothersDoor(t *testing.T) {
 	if n, errno := netx.Recv(came, make([]byte, 1)); n != 0 || errno != 0 {
 		t.Errorf("%d bytes, %v: it was greeted", n, errno)
 	}
-	if a.mates() != 0 {
-		t.Errorf("%d mates", a.mates())
+	if a.shmPeers() != 0 {
+		t.Errorf("%d peers", a.shmPeers())
 	}
-	j.Want("for which it speaks, belongs to user 4711", "at="+doorName(foreign))
+	j.Want("for which it speaks, belongs to user 4711", "at="+shmSocketName(foreign))
 }

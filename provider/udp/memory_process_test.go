@@ -24,7 +24,7 @@ import (
 	"gofabric/test/program"
 )
 
-// processEnv says that the test's binary is to be a neighbour, at an address.
+// processEnv says that the test's binary is to be another process with a port, at an address.
 const processEnv = "GOFABRIC_TEST_NEIGHBOUR"
 
 // TestNeighbourProcess is no test: it is the other process of those below. It sends back what it receives until it is killed.
@@ -34,7 +34,7 @@ func TestNeighbourProcess(t *testing.T) {
 		t.Skip("it runs when other tests start it")
 	}
 	s := newStation(t, netip.MustParseAddrPort(at))
-	s.locked(func() { s.p.near.open() }) // also where it has sent nothing yet
+	s.locked(func() { s.p.sameHost.listen() }) // also where it has sent nothing yet
 	s.in.hook = func(from netip.AddrPort, _ []byte) {
 		d := s.in.got[0]
 		s.in.got = s.in.got[:0]
@@ -107,14 +107,14 @@ func TestMemoryKilled(t *testing.T) {
 		}
 		c.Kill()
 		if asleep {
-			for end := time.Now().Add(patience); a.mates() > 0; time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(patience); a.shmPeers() > 0; time.Sleep(time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("who sleeps does not notice")
 				}
 			}
 			a.locked(a.d.prog.LeaveWait)
 		}
-		all(t, "it is noticed", func() bool { return a.mates() == 0 }, a)
+		all(t, "it is noticed", func() bool { return a.shmPeers() == 0 }, a)
 		a.locked(func() { r.dests = nil })
 		for end := time.Now().Add(patience); len(r.dests) == 0; a.poll(10) {
 			a.p.send(at, 0, []byte("hello"))
@@ -135,28 +135,28 @@ func TestMemoryForeign(t *testing.T) {
 	c, at := process(t, "127.0.0.1:0", 4711)
 	for i := range 8 * meetAfter {
 		if i == 4*meetAfter { // from now on the other one tries
-			a.locked(a.p.near.open)
+			a.locked(a.p.sameHost.listen)
 		}
 		a.awake()
 		if !a.echo(at) {
 			t.Fatal("no answer")
 		}
 	}
-	if n := a.p.counts(); a.mates() != 0 || n.MemorySent+n.MemoryReceived > 0 {
+	if n := a.p.counts(); a.shmPeers() != 0 || n.MemorySent+n.MemoryReceived > 0 {
 		t.Errorf("%v: %+v", a.p, n)
 	}
 	if journal.Refused("datagrams") == before {
 		t.Error("nothing was refused")
 	}
-	j.Want("shared memory for datagrams", "it belongs to another user", "uid=4711 ", fmt.Sprintf("pid=%d ", c.Cmd.Process.Pid), "at="+doorPrefix)
+	j.Want("shared memory for datagrams", "it belongs to another user", "uid=4711 ", fmt.Sprintf("pid=%d ", c.Cmd.Process.Pid), "at="+shmSocketPrefix)
 }
 
 // TestMemoryStrangers: who connects and says nonsense, or nothing, is sent away, and takes nobody's place for long.
 func TestMemoryStrangers(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
-	a.locked(a.p.near.open)
+	a.locked(a.p.sameHost.listen)
 	from := netip.AddrPortFrom(loopback4, 4711)
-	good := appendHello(nil, from, a.p.local)
+	good := appendShmHello(nil, from, a.p.local)
 	change := func(at int) []byte {
 		b := append([]byte(nil), good...)
 		b[at] ^= 0x40
@@ -175,18 +175,18 @@ func TestMemoryStrangers(t *testing.T) {
 		"magic":              {change(0), netx.FD(memory)},
 		"version":            {change(8), netx.FD(memory)},
 		"size":               {change(12), netx.FD(memory)},
-		"a group":            {appendHello(nil, netip.MustParseAddrPort("224.0.0.1:4711"), a.p.local), netx.FD(memory)},
-		"any address":        {appendHello(nil, netip.MustParseAddrPort("0.0.0.0:4711"), a.p.local), netx.FD(memory)},
-		"another family":     {appendHello(nil, netip.MustParseAddrPort("[::1]:4711"), a.p.local), netx.FD(memory)},
-		"another's door":     {change(50), netx.FD(memory)},
-		"port 0":             {appendHello(nil, netip.AddrPortFrom(loopback4, 0), a.p.local), netx.FD(memory)},
-		"our own port":       {appendHello(nil, a.p.local, a.p.local), netx.FD(memory)},
-		"short":              {good[:helloLen-1], netx.FD(memory)},
-		"long":               {append(good[:helloLen:helloLen], 0), netx.FD(memory)},
-		"two hellos in one":  {append(good[:helloLen:helloLen], good...), netx.FD(memory)},
+		"a group":            {appendShmHello(nil, netip.MustParseAddrPort("224.0.0.1:4711"), a.p.local), netx.FD(memory)},
+		"any address":        {appendShmHello(nil, netip.MustParseAddrPort("0.0.0.0:4711"), a.p.local), netx.FD(memory)},
+		"another family":     {appendShmHello(nil, netip.MustParseAddrPort("[::1]:4711"), a.p.local), netx.FD(memory)},
+		"another port":       {change(50), netx.FD(memory)},
+		"port 0":             {appendShmHello(nil, netip.AddrPortFrom(loopback4, 0), a.p.local), netx.FD(memory)},
+		"our own port":       {appendShmHello(nil, a.p.local, a.p.local), netx.FD(memory)},
+		"short":              {good[:shmHelloLen-1], netx.FD(memory)},
+		"long":               {append(good[:shmHelloLen:shmHelloLen], 0), netx.FD(memory)},
+		"two hellos in one":  {append(good[:shmHelloLen:shmHelloLen], good...), netx.FD(memory)},
 		"one byte, no words": {good[:1], netx.NoFD},
 	} {
-		fd, err := netx.LocalConnect(doorName(a.p.local))
+		fd, err := netx.LocalConnect(shmSocketName(a.p.local))
 		must(t, err)
 		_, err = netx.SendWith(fd, s.hello, s.fd)
 		must(t, err)
@@ -194,18 +194,18 @@ func TestMemoryStrangers(t *testing.T) {
 		all(t, name+" is sent away", func() bool { n, errno := netx.Recv(fd, left[:]); return n == 0 && errno != unix.EAGAIN }, a)
 		netx.Close(fd)
 	}
-	if a.mates() != 0 {
-		t.Errorf("%d mates", a.mates())
+	if a.shmPeers() != 0 {
+		t.Errorf("%d peers", a.shmPeers())
 	}
-	half := func() (n int) { a.locked(func() { n = len(a.p.near.half) }); return n }
-	if n := half(); n != 0 {
+	pending := func() (n int) { a.locked(func() { n = len(a.p.sameHost.pending) }); return n }
+	if n := pending(); n != 0 {
 		t.Errorf("%d have said nothing yet", n)
 	}
-	silent, err := netx.LocalConnect(doorName(a.p.local))
+	silent, err := netx.LocalConnect(shmSocketName(a.p.local))
 	must(t, err)
 	defer netx.Close(silent)
-	all(t, "the silent one comes in", func() bool { return half() == 1 }, a)
-	all(t, "the silent one is sent away", func() bool { return half() == 0 }, a)
+	all(t, "the silent one comes in", func() bool { return pending() == 1 }, a)
+	all(t, "the silent one is sent away", func() bool { return pending() == 0 }, a)
 	meet(t, a, b)
 	must(t, a.p.send(from, 0, []byte{1}))
 	if err := a.p.send(from, 0, nil); err != nil && err != core.ErrConnRefused {

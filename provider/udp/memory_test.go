@@ -47,11 +47,11 @@ func (s *station) poll(n int) {
 	})
 }
 
-// mates is how many share memory with s.
-func (s *station) mates() (n int) {
+// peers is how many share memory with s.
+func (s *station) shmPeers() (n int) {
 	s.locked(func() {
-		if s.p.near != nil && s.p.near.link != nil {
-			n = len(s.p.near.link.mates)
+		if s.p.sameHost != nil && s.p.sameHost.link != nil {
+			n = len(s.p.sameHost.link.peers)
 		}
 	})
 	return n
@@ -119,10 +119,10 @@ func TestMemory(t *testing.T) {
 		for name, v := range variants {
 			a, b := neighboursAt(t, at, v...)
 			meet(t, a, b)
-			if a.mates() != 1 || b.mates() != 1 {
-				t.Errorf("%s: %d and %d mates", name, a.mates(), b.mates())
+			if a.shmPeers() != 1 || b.shmPeers() != 1 {
+				t.Errorf("%s: %d and %d peers", name, a.shmPeers(), b.shmPeers())
 			}
-			if s := a.p.String(); !strings.Contains(s, "memory shared with 1 neighbours") {
+			if s := a.p.String(); !strings.Contains(s, "memory shared with 1 endpoints of this host") {
 				t.Error(s)
 			}
 			sent, got := a.p.counts(), b.p.counts()
@@ -130,9 +130,9 @@ func TestMemory(t *testing.T) {
 				t.Errorf("%s: sent %+v, received %+v", name, sent, got)
 			}
 			b.locked(func() { must(t, b.p.Close()) })
-			all(t, "the end is noticed", func() bool { return a.mates() == 0 }, a)
-			if a.d.mates != 0 || b.d.mates != 0 {
-				t.Errorf("%s: %d and %d memories are left over", name, a.d.mates, b.d.mates)
+			all(t, "the end is noticed", func() bool { return a.shmPeers() == 0 }, a)
+			if a.d.shmPeers != 0 || b.d.shmPeers != 0 {
+				t.Errorf("%s: %d and %d memories are left over", name, a.d.shmPeers, b.d.shmPeers)
 			}
 		}
 	}
@@ -148,18 +148,18 @@ func TestNoMemory(t *testing.T) {
 			tell(t, a, b, "hello")
 			tell(t, b, a, "hello")
 		}
-		if a.mates() != 0 || b.mates() != 0 || a.p.counts().MemorySent != 0 {
+		if a.shmPeers() != 0 || b.shmPeers() != 0 || a.p.counts().MemorySent != 0 {
 			t.Errorf("%v and %v share memory", a.p, b.p)
 		}
 	}
 	a, b := neighboursAt(t, loopback4, "LOCAL_MEMORY", "0")
 	quiet(a, b)
-	if a.p.near != nil {
+	if a.p.sameHost != nil {
 		t.Error("it is switched off")
 	}
 	c, _ := neighboursAt(t, loopback4)
 	quiet(a, c)
-	if c.p.near.door == nil {
+	if c.p.sameHost.listener == nil {
 		t.Error("nobody could connect")
 	}
 	d := newStation(t, netip.AddrPortFrom(loopback4, 0))
@@ -167,21 +167,21 @@ func TestNoMemory(t *testing.T) {
 	d.locked(func() {
 		group := netip.MustParseAddrPort("224.0.0.251:5353")
 		for range 4 * meetAfter {
-			d.p.near.count(group) // as if it had been sent
+			d.p.sameHost.count(group) // as if it had been sent
 		}
-		if d.p.near.door != nil || d.p.near.far != group.Addr() {
+		if d.p.sameHost.listener != nil || d.p.sameHost.far != group.Addr() {
 			t.Error("an endpoint that talks to nobody of this host has two sockets")
 		}
 	})
-	if any := newStation(t, netip.MustParseAddrPort("0.0.0.0:0")); any.p.near != nil {
-		t.Error("the wildcard has no neighbours")
+	if any := newStation(t, netip.MustParseAddrPort("0.0.0.0:0")); any.p.sameHost != nil {
+		t.Error("a port bound to any address shares memory")
 	}
 	c.awake()
 	for range 4 * meetAfter { // itself
 		must(t, c.p.send(c.p.local, 0, []byte{1}))
 		c.poll(1)
 	}
-	if c.mates() != 0 {
+	if c.shmPeers() != 0 {
 		t.Error("a port shares memory with itself")
 	}
 }
@@ -192,8 +192,8 @@ func TestMemoryAddresses(t *testing.T) {
 	meet(t, a, b)
 	c := newStation(t, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.3"), a.p.local.Port())) // only the address tells it from a
 	meet(t, c, b)
-	if b.mates() != 2 {
-		t.Errorf("%d mates", b.mates())
+	if b.shmPeers() != 2 {
+		t.Errorf("%d peers", b.shmPeers())
 	}
 	tell(t, a, b, "from a")
 	tell(t, c, b, "from c")
@@ -221,7 +221,7 @@ func TestTogether(t *testing.T) {
 		{"255.255.255.255", "127.0.0.1", false},
 		{"0.0.0.0", "127.0.0.1", false},
 	} {
-		if got := together(netip.MustParseAddr(tc.a), netip.MustParseAddr(tc.b)); got != tc.want {
+		if got := onOneHost(netip.MustParseAddr(tc.a), netip.MustParseAddr(tc.b)); got != tc.want {
 			t.Errorf("%s and %s: %v", tc.a, tc.b, got)
 		}
 	}
@@ -236,16 +236,16 @@ func TestMemorySimultaneous(t *testing.T) {
 		}
 		for _, s := range []*station{a, b} {
 			s.p.main.direct = true
-			s.p.near.open()
+			s.p.sameHost.listen()
 		}
 		for i, s := range []*station{a, b} {
-			s.p.near.seek(s.p.near.tally([]*station{b, a}[i].p.local))
-			if len(s.p.near.link.mates) != 1 {
+			s.p.sameHost.connect(s.p.sameHost.counter([]*station{b, a}[i].p.local))
+			if len(s.p.sameHost.link.peers) != 1 {
 				t.Fatal("nobody to connect to")
 			}
 			s.p.main.direct = false
-			s.p.near.link.awake = false
-			s.p.near.link.mates[0].SetAwake(false)
+			s.p.sameHost.link.awake = false
+			s.p.sameHost.link.peers[0].SetAwake(false)
 		}
 		b.d.prog.Unlock()
 		a.d.prog.Unlock()
@@ -257,15 +257,15 @@ func TestMemorySimultaneous(t *testing.T) {
 			ok := true
 			for _, s := range []*station{a, b} {
 				s.locked(func() {
-					ms := s.p.near.link.mates
-					ok = ok && len(s.p.near.half) == 0 && len(ms) == 1 && ms[0].ours == (s == smaller) && s.d.mates == 1
+					ms := s.p.sameHost.link.peers
+					ok = ok && len(s.p.sameHost.pending) == 0 && len(ms) == 1 && ms[0].ours == (s == smaller) && s.d.shmPeers == 1
 				})
 			}
 			return ok
 		}, a, b)
 		meet(t, a, b)
-		if a.mates() != 1 || b.mates() != 1 {
-			t.Errorf("%d and %d mates", a.mates(), b.mates())
+		if a.shmPeers() != 1 || b.shmPeers() != 1 {
+			t.Errorf("%d and %d peers", a.shmPeers(), b.shmPeers())
 		}
 		for _, s := range []*station{a, b} {
 			s.locked(func() { must(t, s.p.Close()) })

@@ -30,7 +30,7 @@ type paths struct {
 	every  time.Duration    // 0: pathAge
 }
 
-// narrowed is a path that took less than before: when it takes more again nobody says (RFC 1191, 6.3; RFC 8201, 4).
+// narrowed is a path that took less than before: when it takes more again is not reported (RFC 1191, 6.3; RFC 8201, 4).
 type narrowed struct {
 	was   int // when it was wide
 	until mono.Time

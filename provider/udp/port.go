@@ -32,16 +32,16 @@ type port struct {
 	blocked  bool // the socket takes no more
 	closed   bool
 
-	near    *neighbours // nil: no memory is shared
-	paths   paths
-	zones   zones
-	stats   dgram.Stats
-	icmp    uint64      // errors that the network reported of earlier sends
-	reports bool        // some of them wait to be told
-	express expressLink // nil: everything goes through the socket
-	noXDP   error       // why, where something else was asked for
-	gsoOff  error       // why runs are not sent any more
-	recvBuf int         // receive buffer that the system gave, bytes
+	sameHost *sameHost // nil: no memory is shared
+	paths    paths
+	zones    zones
+	stats    dgram.Stats
+	icmp     uint64     // errors that the network reported of earlier sends
+	reports  bool       // some of them wait to be told
+	xdp      bypassLink // nil: everything goes through the socket
+	noXDP    error      // why, where something else was asked for
+	gsoOff   error      // why runs are not sent any more
+	recvBuf  int        // receive buffer that the system gave, bytes
 }
 
 var (
@@ -79,7 +79,7 @@ func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
 		return nil, opError("fi_endpoint", at.String(), err, "descriptors may have run out (ulimit -n)")
 	}
 	p.segments = p.main.link.segments()
-	p.near = newNeighbours(p)
+	p.sameHost = newSameHost(p)
 	d.Ref()
 	return p, nil
 }
@@ -180,8 +180,8 @@ func (p *port) Stats() dgram.Stats {
 				s.countDrops()
 			}
 		}
-		if p.express != nil {
-			p.express.bypassed(&p.stats)
+		if p.xdp != nil {
+			p.xdp.addStats(&p.stats)
 		}
 	}
 	return p.stats
@@ -235,8 +235,8 @@ func (p *port) Close() error {
 		}
 	}
 	clear(p.groups)
-	if p.near != nil {
-		p.near.close()
+	if p.sameHost != nil {
+		p.sameHost.close()
 	}
 	p.paths.close()
 	p.main.close()
@@ -257,21 +257,19 @@ func (p *port) writable() {
 	p.r.Writable()
 }
 
-// overtake gives the main socket a link that goes by the system's stack, where that is wanted and can be.
-func (p *port) overtake(s *socket) {
+// openXDP adds an AF_XDP link to the main socket if FI_UDP_LINK asks for it. Where it cannot be had, noXDP says why.
+func (p *port) openXDP(s *socket) {
 	if p.d.s.link != linkXDP && p.d.s.link != linkAuto {
 		return
 	}
-	if p.climb(s) == nil {
-		p.express.insist(p.d.s.link == linkXDP)
-	}
+	_ = p.addXDP(s)
 }
 
-// climb puts a link above that of the main socket which goes by the system's stack. The socket is to be registered anew.
-func (p *port) climb(s *socket) error {
+// addXDP puts an AF_XDP link above that of the main socket, which is then registered again.
+func (p *port) addXDP(s *socket) error {
 	l, err := p.d.newXDPLink(s.link, s.fd, p.local, p.index, p.class, func(why error) {
-		if p.express != nil && !p.closed {
-			if err := p.becomePlain(why); err != nil {
+		if p.xdp != nil && !p.closed {
+			if err := p.useSockets(why); err != nil {
 				p.lost(err)
 			}
 		}
@@ -279,34 +277,34 @@ func (p *port) climb(s *socket) error {
 	if p.noXDP = err; err != nil {
 		return err
 	}
-	s.link, p.express = l, l
+	s.link, p.xdp = l, l
 	s.drops, _ = l.drops() // the interface may have been open before; if it cannot tell now, nor can it later
 	return nil
 }
 
-// giveWay ends the main socket's express link, for a reason. The socket is to be registered anew.
-func (p *port) giveWay(s *socket, why error) {
-	p.express.bypassed(&p.stats)
-	s.link, p.express, p.noXDP = p.express.alone(), nil, why
+// removeXDP ends the main socket's AF_XDP link, for a reason. The socket is then registered again.
+func (p *port) removeXDP(s *socket, why error) {
+	p.xdp.addStats(&p.stats)
+	s.link, p.xdp, p.noXDP = p.xdp.detach(), nil, why
 	s.drops, _ = s.link.drops()
 }
 
-// becomePlain sends and receives everything through the main socket from now on, for a reason. What came by the other way before is delivered, and may close
-// the port.
-func (p *port) becomePlain(why error) error {
+// useSockets sends and receives everything through the main socket from now on, for a reason. What came by AF_XDP before is delivered; the receiver may close
+// the port then.
+func (p *port) useSockets(why error) error {
 	s := p.main
-	s.drain(p.express)
+	s.drain(p.xdp)
 	if p.closed {
 		return nil
 	}
 	s.countDrops()
 	s.h.Remove()
-	p.giveWay(s, why)
-	return p.watchAnew()
+	p.removeXDP(s, why)
+	return p.registerAgain()
 }
 
-// watchAnew registers the main socket again, whose link is another one than before.
-func (p *port) watchAnew() error {
+// registerAgain registers the main socket with the poller, by its new link.
+func (p *port) registerAgain() error {
 	s := p.main
 	s.direct = false
 	h, err := p.d.prog.Register(s.link.wait(), s, true, netx.In)
@@ -320,20 +318,20 @@ func (p *port) watchAnew() error {
 	return err
 }
 
-// becomeExpress sends and receives by the system's stack from now on, or says why that cannot be.
-func (p *port) becomeExpress() error {
+// useXDP sends and receives by AF_XDP from now on, or returns why that cannot be.
+func (p *port) useXDP() error {
 	s := p.main
 	p.index = interfaceOf(p.local.Addr()) // it may be another one than when the port was opened
-	if err := p.climb(s); err != nil {
+	if err := p.addXDP(s); err != nil {
 		return err
 	}
 	s.h.Remove()
-	err := p.watchAnew()
+	err := p.registerAgain()
 	if err == nil {
 		return nil
 	}
-	p.giveWay(s, err)
-	if again := p.watchAnew(); again != nil {
+	p.removeXDP(s, err)
+	if again := p.registerAgain(); again != nil {
 		p.lost(again)
 	}
 	return err
@@ -344,7 +342,7 @@ var errChosen = errors.New("the application chose sockets")
 
 // Link implements dgram.Linker.
 func (p *port) Link() core.DatagramLink {
-	if p.express != nil {
+	if p.xdp != nil {
 		return core.LinkXDP
 	}
 	return core.LinkSockets
@@ -357,23 +355,17 @@ func (p *port) SetLink(to core.DatagramLink) error {
 		return core.ErrOpBadState
 	case to < core.LinkSockets || to > core.LinkAuto:
 		return opError("fi_setopt", p.local.String(), core.ErrInval, "the option is LinkSockets, LinkXDP or LinkAuto")
-	case to == core.LinkSockets && p.express != nil:
-		return p.becomePlain(errChosen)
-	case to != core.LinkSockets && p.express != nil:
-		p.express.insist(to == core.LinkXDP)
-	case to != core.LinkSockets && p.express == nil:
-		if p.near != nil {
-			p.near.drain()
+	case to == core.LinkSockets && p.xdp != nil:
+		return p.useSockets(errChosen)
+	case to != core.LinkSockets && p.xdp == nil:
+		if p.sameHost != nil {
+			p.sameHost.drain()
 			if p.closed {
 				return nil
 			}
-			p.near.close()
+			p.sameHost.close()
 		}
-		err := p.becomeExpress()
-		switch {
-		case err == nil:
-			p.express.insist(to == core.LinkXDP)
-		case to == core.LinkXDP:
+		if err := p.useXDP(); err != nil && to == core.LinkXDP {
 			return opError("fi_setopt", p.local.String(), core.ErrOpNotSupp, err.Error())
 		}
 	}

@@ -18,19 +18,19 @@ func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	if p.blocked {
 		return core.ErrAgain
 	}
-	if p.express != nil && p.hurry(dest, parts, seg) {
+	if p.xdp != nil && p.sendXDP(dest, parts, seg) {
 		return nil
 	}
-	if p.near != nil {
-		return p.near.send(dest, parts, seg)
+	if p.sameHost != nil {
+		return p.sameHost.send(dest, parts, seg)
 	}
 	return p.sendOut(dest, parts, seg)
 }
 
 // Expect implements dgram.Expecter.
 func (p *port) Expect(dest netip.AddrPort) {
-	if p.express != nil && !p.closed {
-		p.express.expect(dest)
+	if p.xdp != nil && !p.closed {
+		p.xdp.expect(dest)
 	}
 }
 
@@ -62,8 +62,8 @@ func (p *port) sendOut(dest netip.AddrPort, parts [][]byte, seg int) error {
 	return err
 }
 
-// hurry sends by the system's stack what can go there.
-func (p *port) hurry(dest netip.AddrPort, parts [][]byte, seg int) bool {
+// sendXDP sends past the kernel's stack what can go that way.
+func (p *port) sendXDP(dest netip.AddrPort, parts [][]byte, seg int) bool {
 	total, count := 0, 1
 	for _, b := range parts {
 		total += len(b)
@@ -71,7 +71,7 @@ func (p *port) hurry(dest netip.AddrPort, parts [][]byte, seg int) bool {
 	if seg > 0 && seg < total {
 		count = (total + seg - 1) / seg
 	}
-	if seg < 0 || total > netx.MaxDatagram || !p.express.express(dest, parts, total, seg) {
+	if seg < 0 || total > netx.MaxDatagram || !p.xdp.sendXDP(dest, parts, total, seg) {
 		return false
 	}
 	p.stats.SentDatagrams += uint64(count)
@@ -79,8 +79,8 @@ func (p *port) hurry(dest netip.AddrPort, parts [][]byte, seg int) bool {
 	return true
 }
 
-// shortRun is the payload, bytes, up to which a run is not one to the system: to a receiver with AF_XDP in generic mode it would look like one datagram of its MTU
-// (internal/xdp, runMin). Datagrams are as long as the path takes, as a rule, so that such runs are rare.
+// shortRun is the payload, bytes, up to which the datagrams of a run are sent one by one: to a receiver with AF_XDP in generic mode such a run would look like one datagram
+// of its MTU (internal/xdp, runMin). Datagrams are as long as the path takes, as a rule, so that such runs are rare.
 const shortRun = 1472
 
 // sendParts sends what is in several parts, or to be several datagrams.

@@ -17,7 +17,6 @@ type settings struct {
 	xdpMode   string
 	recvBuf   int
 	xdpQueues int // 0: all
-	xdpAside  bool
 	xdpFrags  bool
 	xdpSingle bool
 	xdpBusy   int // microseconds; 0: off
@@ -48,20 +47,19 @@ func params() []core.Param {
 		p("iface", core.ParamString, "", "interfaces to use: a comma list of names, globs (eth*), networks (10.0.0.0/8) or addresses; a leading ^ excludes them"),
 		p("mtu", core.ParamSize, strconv.Itoa(nativeMTU), "longest message of a DGRAM endpoint, bytes, at most "+strconv.Itoa(netx.MaxDatagram)+
 			" (native peers receive "+strconv.Itoa(nativeMTU)+"); what the path does not take in one piece is fragmented"),
-		p("link", core.ParamString, linkSockets, "how datagrams pass to and from the system: sockets (plain: one call each; batch: one for many; sockets chooses), "+
-			"xdp (AF_XDP past its stack, Linux with privileges; beside sockets), or auto (xdp where it can be had)"),
-		p("xdp_mode", core.ParamString, modeAuto, "where AF_XDP's program runs: driver, generic (in the system's stack), or auto (generic over veth, and where the driver cannot); "+
-			"of a process's endpoints on an interface, the first decides"),
-		p("xdp_frags", core.ParamBool, "1", "with AF_XDP, take packets that need several frames (jumbo MTU), and leave long packets in pieces. Without, over veth, large messages, others' too, are lost where memory is in small pieces"),
-		p("xdp_single", core.ParamBool, "1", "with AF_XDP, send datagrams that leave alone by a packet socket, past its rings, where the system copies what is sent and the interface has one queue"),
-		p("xdp_aside", core.ParamBool, "1", "with link auto, take AF_XDP's program off an interface while large messages come, where that is measured to make them faster (generic mode)"),
+		p("link", core.ParamString, linkSockets, "how datagrams pass to and from the kernel: sockets (plain: one call each; batch: one for many; sockets chooses), "+
+			"or xdp (AF_XDP, past its stack, Linux with privileges; sockets where it cannot be had); auto means xdp"),
+		p("xdp_mode", core.ParamString, modeAuto, "where AF_XDP's program runs: driver, generic (in the kernel's stack), or auto (generic over veth and where the driver cannot, else driver); "+
+			"the first endpoint of a process on an interface decides"),
+		p("xdp_frags", core.ParamBool, "1", "with AF_XDP, take packets of several frames (jumbo MTU), and leave long packets in fragments. 0: over veth, large messages, of other programs too, are lost where memory is fragmented"),
+		p("xdp_single", core.ParamBool, "1", "with AF_XDP, send single datagrams by a packet socket instead of the rings, where the kernel copies what is sent and the interface has one queue"),
 		p("gso", core.ParamBool, "1", "hand runs of datagrams to the system in one call, where it can"),
 		p("gro", core.ParamBool, "1", "take runs of datagrams from the system in one call, where it can"),
 		p("local_memory", core.ParamBool, "1", "send datagrams to endpoints of this host through memory that both share, while there are few of them: no system calls while both poll"),
 		p("local_memory_after", core.ParamSize, strconv.Itoa(meetAfter), "datagrams to such an endpoint after which memory is sought to share with it"),
-		p("xdp_queues", core.ParamSize, "0", "queues of an interface to use with AF_XDP, the first ones, 0 for all; what comes on others goes through the system's stack"),
-		p("xdp_busy_poll", core.ParamSize, "0", "with AF_XDP in driver mode, have the driver look for what has come whenever a pass finds nothing, and calls that wait look for so many microseconds (SO_BUSY_POLL); "+
-			"it is to the purpose where the interface is told to interrupt seldom (napi_defer_hard_irqs, gro_flush_timeout). 0: off"),
+		p("xdp_queues", core.ParamSize, "0", "queues of an interface to use with AF_XDP, from the first on, 0 for all; what comes on others goes through the kernel's stack"),
+		p("xdp_busy_poll", core.ParamSize, "0", "with AF_XDP in driver mode, poll the driver whenever a pass finds nothing, and for so many microseconds in calls that wait (SO_BUSY_POLL); "+
+			"useful where the interface defers interrupts (napi_defer_hard_irqs, gro_flush_timeout). 0: off"),
 		p("recv_buffer", core.ParamSize, strconv.Itoa(recvDefault), "receive buffer to ask the system for per endpoint, bytes (net.core.rmem_max bounds it for processes without CAP_NET_ADMIN)"),
 	}
 }
@@ -88,7 +86,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	}
 	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), localMemory: flag("local_memory") && shm.Possible,
 		meetAfter: uint64(size("local_memory_after", 1, meetMost)), recvBuf: size("recv_buffer", recvBufMin, recvBufMax),
-		xdpQueues: size("xdp_queues", 0, xdpQueuesMax), xdpAside: flag("xdp_aside"), xdpFrags: flag("xdp_frags"), xdpSingle: flag("xdp_single"),
+		xdpQueues: size("xdp_queues", 0, xdpQueuesMax), xdpFrags: flag("xdp_frags"), xdpSingle: flag("xdp_single"),
 		xdpBusy: size("xdp_busy_poll", 0, xdpBusyMax)}
 	if err != nil {
 		return nil, err

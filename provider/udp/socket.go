@@ -40,11 +40,11 @@ type socket struct {
 func (p *port) register(fd netx.FD) (*socket, error) {
 	s := &socket{p: p, fd: fd, link: p.d.newLink(fd)}
 	if p.main == nil {
-		p.overtake(s)
+		p.openXDP(s)
 	}
 	h, err := p.d.prog.Register(s.link.wait(), s, true, netx.In)
-	if err != nil && p.main == nil && p.express != nil {
-		p.giveWay(s, err)
+	if err != nil && p.main == nil && p.xdp != nil {
+		p.removeXDP(s, err)
 		h, err = p.d.prog.Register(s.link.wait(), s, true, netx.In)
 	}
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *socket) close() {
 
 // want says which readiness to be told of.
 func (s *socket) want(ev netx.Events) error {
-	if x := s.p.express; x != nil && s == s.p.main {
+	if x := s.p.xdp; x != nil && s == s.p.main {
 		return x.want(ev)
 	}
 	return s.h.Want(ev)
@@ -71,8 +71,8 @@ func (s *socket) want(ev netx.Events) error {
 
 // Ready implements progress.Source.
 func (s *socket) Ready(in, out bool) {
-	if s == s.p.main && (out || s.p.express != nil) {
-		s.p.writable() // a poll set, which an express link waits on, does not say of what it is ready
+	if s == s.p.main && (out || s.p.xdp != nil) {
+		s.p.writable() // the epoll set of a bypassLink does not tell whether it was the socket that became writable
 	}
 	if in {
 		s.link.ready()
@@ -100,7 +100,7 @@ func (s *socket) Expired(mono.Time) {}
 
 // Lost implements progress.Source. The socket may be watched where the AF_XDP link above it cannot.
 func (s *socket) Lost(err error) {
-	if p := s.p; p.express != nil && s == p.main && !p.closed && p.becomePlain(err) == nil {
+	if p := s.p; p.xdp != nil && s == p.main && !p.closed && p.useSockets(err) == nil {
 		return
 	}
 	s.p.lost(err)
@@ -153,8 +153,8 @@ func (s *socket) receive() {
 	d.receiving = false
 }
 
-// drain brings what came by an express link that is about to end.
-func (s *socket) drain(x expressLink) {
+// drain delivers what a bypassLink that is about to end has received.
+func (s *socket) drain(x bypassLink) {
 	d := s.p.d
 	if d.receiving {
 		return
@@ -162,7 +162,7 @@ func (s *socket) drain(x expressLink) {
 	d.receiving = true
 	got := 0
 	for s.fd != netx.NoFD {
-		in := x.rest()
+		in := x.drain()
 		if len(in) == 0 {
 			break
 		}

@@ -47,7 +47,7 @@ func framed(t *testing.T) (d *domain, p *port, in *inbox, out *xdp.Port, h frame
 	a.Enter()
 	d = testDomain(t, "LINK", linkXDP)
 	p, in = testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	if p.express == nil {
+	if p.xdp == nil {
 		t.Fatal(p.noXDP)
 	}
 	out, h = framer(t, a, b, p)

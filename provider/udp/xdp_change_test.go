@@ -50,14 +50,14 @@ func TestXDPRemoved(t *testing.T) {
 	a.Enter()
 	d := testDomain(t, "LINK", linkXDP)
 	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	if p.express == nil {
+	if p.xdp == nil {
 		t.Fatal(p.noXDP)
 	}
 	hears(t, q, p, in, 8)
 	a.IP("link", "del", "eth9")
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		d.prog.Lock()
-		gone, why := p.express == nil, p.noXDP
+		gone, why := p.xdp == nil, p.noXDP
 		d.prog.Unlock()
 		if gone {
 			if !errors.Is(why, errXDPRemoved) {
@@ -101,7 +101,7 @@ func TestXDPMoved(t *testing.T) {
 	q, _ := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
 	a.Enter()
 	p, in := testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr("10.98.0.1"))
-	if p.express == nil {
+	if p.xdp == nil {
 		t.Fatal(p.noXDP)
 	}
 	for _, mac := range []string{"02:00:00:00:98:01", "02:00:00:00:98:02"} {
@@ -137,7 +137,7 @@ func TestXDPAddressMoves(t *testing.T) {
 		q, _ := testPort(t, testDomain(t), netip.MustParseAddr(at.peer))
 		a.Enter()
 		p, in := testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr(at.addr))
-		if p.express == nil {
+		if p.xdp == nil {
 			t.Fatal(p.noXDP)
 		}
 		hears(t, q, p, in, 8)
@@ -161,15 +161,15 @@ func TestXDPAddressMoves(t *testing.T) {
 	}
 }
 
-// TestXDPLonger: an interface takes longer packets than when it was opened: those that fit into a frame leave past the system's stack, others by it. A socket's that are longer than
+// TestXDPRaisedMTU: an interface takes longer packets than when it was opened: those that fit into a frame leave past the system's stack, others by it. A socket's that are longer than
 // 1500 bytes come by it, too.
-func TestXDPLonger(t *testing.T) {
+func TestXDPRaisedMTU(t *testing.T) {
 	a, b := places(t)
 	b.Enter()
 	q, back := testPort(t, testDomain(t, "MTU", "60000"), netip.MustParseAddr("10.98.0.2"))
 	a.Enter()
 	p, in := testPort(t, testDomain(t, "LINK", linkXDP, "MTU", "60000"), netip.MustParseAddr("10.98.0.1"))
-	if p.express == nil {
+	if p.xdp == nil {
 		t.Fatal(p.noXDP)
 	}
 	for _, mtu := range []int{1500, 1700, 9000, 1400} {

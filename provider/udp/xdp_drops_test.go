@@ -23,12 +23,12 @@ func TestXDPOldLosses(t *testing.T) {
 	c, err := net.Dial("udp4", p.local.String())
 	must(t, err)
 	defer c.Close()
-	d.prog.Lock() // nobody receives
+	d.prog.Lock() // no pass receives
 	for range 3 * 4096 {
 		_, err := c.Write(make([]byte, 64))
 		must(t, err)
 	}
-	old, says := p.Stats().Overflows, p.express.String()
+	old, says := p.Stats().Overflows, p.xdp.String()
 	d.prog.Unlock()
 	if old < 4096 {
 		t.Errorf("%d datagrams found no room", old)
@@ -38,7 +38,7 @@ func TestXDPOldLosses(t *testing.T) {
 	}
 	a.Enter()
 	q, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	if q.express == nil {
+	if q.xdp == nil {
 		t.Fatal(q.noXDP)
 	}
 	if n := q.counts().Overflows; n > 0 {
@@ -55,7 +55,7 @@ func TestXDPNeglected(t *testing.T) {
 	lazy, busy := testDomain(t, "LINK", linkXDP), testDomain(t, "LINK", linkXDP)
 	p, in := testPort(t, lazy, netip.MustParseAddr("10.98.0.1"))
 	q, _ := testPort(t, busy, netip.MustParseAddr("10.98.0.1"))
-	if p.express == nil || q.express == nil {
+	if p.xdp == nil || q.xdp == nil {
 		t.Fatal(p.noXDP, q.noXDP)
 	}
 	b.Enter()
@@ -69,7 +69,7 @@ func TestXDPNeglected(t *testing.T) {
 		_, err := c.Write(make([]byte, 64))
 		must(t, err)
 	}
-	busy.until(t, "what was sent to the other one", func() bool { return p.Stats().Overflows >= sent-most && q.express.(*xdpLink).port.Quiet() })
+	busy.until(t, "what was sent to the other one", func() bool { return p.Stats().Overflows >= sent-most && q.xdp.(*xdpLink).port.Empty() })
 	if n := p.Stats().Overflows; n != sent-most {
 		t.Errorf("%d datagrams lost, want %d", n, sent-most)
 	}
@@ -83,17 +83,17 @@ func TestXDPNeglected(t *testing.T) {
 	}
 }
 
-// TestXDPStarved: a datagram for which there is no frame goes through the socket.
-func TestXDPStarved(t *testing.T) {
+// TestXDPNoFrames: a datagram for which there is no frame goes through the socket.
+func TestXDPNoFrames(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
 	d.until(t, "all from before", func() bool { in[1].got = nil; return true })
 	d.prog.Lock()
-	links[0].single = nil // which takes none
+	links[0].packet = nil // which takes none
 	f := make([]xdp.Frame, 1<<12)
 	f = f[:links[0].port.Reserve(f)]
 	err := p[0].Send(p[1].local, [][]byte{{77}}, 0)
-	starved := links[0].starved
+	starved := links[0].noFrames
 	links[0].port.Discard(f)
 	d.prog.Unlock()
 	must(t, err)

@@ -13,15 +13,15 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// expressPort makes a port with an AF_XDP link at one end of a cable, and a plain one at the other.
-func expressPort(t *testing.T) (p, q *port, in, back *inbox) {
+// xdpPort makes a port with an AF_XDP link at one end of a cable, and a plain one at the other.
+func xdpPort(t *testing.T) (p, q *port, in, back *inbox) {
 	t.Helper()
 	a, b := places(t)
 	b.Enter()
 	q, back = testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
 	a.Enter()
 	p, in = testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr("10.98.0.1"))
-	if p.express == nil {
+	if p.xdp == nil {
 		t.Fatal(p.noXDP)
 	}
 	return p, q, in, back
@@ -29,12 +29,12 @@ func expressPort(t *testing.T) (p, q *port, in, back *inbox) {
 
 // TestXDPWays: headers are built for a way that leaves by the link's interface, from its address, to one neighbour, and for no other.
 func TestXDPWays(t *testing.T) {
-	p, q, in, back := expressPort(t)
+	p, q, in, back := xdpPort(t)
 	hears(t, p, q, back, 8) // the neighbour is known now
 	hears(t, q, p, in, 8)
 	p.d.prog.Lock()
 	defer p.d.prog.Unlock()
-	l := p.express.(*xdpLink)
+	l := p.xdp.(*xdpLink)
 	var peer *xdpPeer
 	for deadline := time.Now().Add(patience); peer == nil; time.Sleep(time.Millisecond) {
 		if peer = l.peer(q.local); time.Now().After(deadline) {
@@ -62,14 +62,14 @@ func TestXDPWays(t *testing.T) {
 		c.change(&way)
 		x := xdpPeer{addr: q.local}
 		l.build(&x, &way)
-		if (x.most > 0) != c.goes || x.path != &way {
-			t.Errorf("%s: %d bytes of payload", name, x.most)
+		if (x.maxFrame > 0) != c.goes || x.path != &way {
+			t.Errorf("%s: %d bytes of payload", name, x.maxFrame)
 		}
 		if want := frame.EthernetLen + c.tags*frame.TagLen + frame.IPv4Len + frame.UDPLen; c.goes && x.h.Len() != want {
 			t.Errorf("%s: a header of %d bytes, want %d", name, x.h.Len(), want)
 		}
-		if want := gatewayMax - 28; name == "a gateway" && x.most != want {
-			t.Errorf("%s: %d bytes of payload, want %d", name, x.most, want)
+		if want := gatewayMax - 28; name == "a gateway" && x.maxFrame != want {
+			t.Errorf("%s: %d bytes of payload, want %d", name, x.maxFrame, want)
 		}
 	}
 }
@@ -77,11 +77,11 @@ func TestXDPWays(t *testing.T) {
 // TestXDPExpect: for an address that was told of, the headers are made before any datagram, and the first one goes past the stack; of very many, of groups, and without
 // AF_XDP, nothing is made ready.
 func TestXDPExpect(t *testing.T) {
-	p, q, in, back := expressPort(t)
-	l := p.express.(*xdpLink)
+	p, q, in, back := xdpPort(t)
+	l := p.xdp.(*xdpLink)
 	ready := func() bool {
 		x := l.peers[q.local]
-		return x != nil && x.most > 0
+		return x != nil && x.maxFrame > 0
 	}
 	p.d.prog.Lock()
 	p.Expect(q.local)
@@ -106,19 +106,19 @@ func TestXDPExpect(t *testing.T) {
 	p.d.prog.Unlock()
 }
 
-// TestXDPRest: what came past the stack before the change to sockets, and was not received yet, is delivered.
-func TestXDPRest(t *testing.T) {
-	p, q, in, _ := expressPort(t)
+// TestXDPDrain: what came past the stack before the change to sockets, and was not received yet, is delivered.
+func TestXDPDrain(t *testing.T) {
+	p, q, in, _ := xdpPort(t)
 	hears(t, q, p, in, 8)
 	p.d.prog.Lock()
 	defer p.d.prog.Unlock()
-	l := p.express.(*xdpLink)
+	l := p.xdp.(*xdpLink)
 	was := l.received
 	const count = 3 * xdpFrames // more than one look takes
 	for range count {
 		must(t, q.send(p.local, 0, make([]byte, 100)))
 	}
-	for deadline := time.Now().Add(patience); l.port.Quiet(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); l.port.Empty(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing came")
 		}
@@ -150,27 +150,27 @@ func TestXDPRetry(t *testing.T) {
 	q, back := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
 	a.Enter()
 	p, in := testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr("10.98.0.1"))
-	if p.express == nil {
+	if p.xdp == nil {
 		t.Fatal(p.noXDP)
 	}
 	hears(t, p, q, back, 8)
 	hears(t, q, p, in, 8)
 	p.d.prog.Lock()
-	l := p.express.(*xdpLink)
+	l := p.xdp.(*xdpLink)
 	peer := l.way(t, q.local)
 	a.IP("link", "set", "eth9", "down")
-	if n := l.port.Reserve(l.out[:1]); n != 1 {
+	if n := l.port.Reserve(l.txFrames[:1]); n != 1 {
 		t.Fatal("no frame")
 	}
-	out := &l.out[0]
+	out := &l.txFrames[0]
 	out.Data = out.Data[:peer.h.Put(out.Data, make([]byte, 77), 1)]
-	if errno := l.port.Submit(l.out[:1]); errno != 0 {
+	if errno := l.port.Submit(l.txFrames[:1]); errno != 0 {
 		t.Fatal(errno)
 	}
-	l.wants = 1
+	l.unflushed = 1
 	l.flush()
-	late, sent := l.late, l.sent
-	if l.single == nil || l.expressSingle(peer, [][]byte{{1}}, 1) || l.sent != sent {
+	late, sent := l.retryAfter, l.sent
+	if l.packet == nil || l.sendPacket(peer, [][]byte{{1}}, 1) || l.sent != sent {
 		t.Error("a datagram left alone though the interface is down")
 	}
 	p.d.prog.Unlock()
@@ -185,24 +185,24 @@ func TestXDPRetry(t *testing.T) {
 
 // TestXDPLateFirst: what waits until the system has room for it is not overtaken by what is sent meanwhile.
 func TestXDPLateFirst(t *testing.T) {
-	p, q, in, back := expressPort(t)
+	p, q, in, back := xdpPort(t)
 	hears(t, p, q, back, 8)
 	hears(t, q, p, in, 8)
 	p.d.prog.Lock()
-	l := p.express.(*xdpLink)
+	l := p.xdp.(*xdpLink)
 	l.way(t, q.local)
-	if l.single == nil {
+	if l.packet == nil {
 		t.Error("no datagram leaves alone")
 	}
-	if l.port.Reserve(l.out[:1]) != 1 {
+	if l.port.Reserve(l.txFrames[:1]) != 1 {
 		t.Fatal("no frame")
 	}
-	out := &l.out[0]
+	out := &l.txFrames[0]
 	out.Data = out.Data[:l.peer(q.local).h.Put(out.Data, make([]byte, 77), 1)]
-	if errno := l.port.Submit(l.out[:1]); errno != 0 {
+	if errno := l.port.Submit(l.txFrames[:1]); errno != 0 {
 		t.Fatal(errno)
 	}
-	l.retry(lateMin) // as if the system had had no room
+	l.retry(retryMin) // as if the system had had no room
 	must(t, p.Send(q.local, [][]byte{make([]byte, 5)}, 0))
 	p.d.prog.Unlock()
 	q.d.until(t, "both", func() bool { return len(back.got) >= 2 })
@@ -214,17 +214,17 @@ func TestXDPLateFirst(t *testing.T) {
 // TestXDPEndFlush: what waits for company when the port goes back to sockets, or closes, still leaves.
 func TestXDPEndFlush(t *testing.T) {
 	for _, end := range []func(*port) error{func(p *port) error { return p.SetLink(core.LinkSockets) }, (*port).Close} {
-		p, q, in, back := expressPort(t)
+		p, q, in, back := xdpPort(t)
 		hears(t, p, q, back, 8)
 		hears(t, q, p, in, 8)
 		p.d.prog.Lock()
-		l := p.express.(*xdpLink)
+		l := p.xdp.(*xdpLink)
 		sent := 0
-		for l.wants == 0 && sent < 10000 {
+		for l.unflushed == 0 && sent < 10000 {
 			must(t, p.Send(q.local, [][]byte{{byte(sent)}}, 0))
 			sent++
 		}
-		if l.wants == 0 {
+		if l.unflushed == 0 {
 			t.Error("nothing ever waits")
 		}
 		must(t, end(p))

@@ -8,41 +8,41 @@ import (
 	"gofabric/internal/dgram"
 )
 
-// expected is destinations that were told of and have no headers yet, for the way there is being asked for.
-type expected struct {
-	stop  func() // ends what FollowPaths of the table began
-	peers []*xdpPeer
-	some  atomic.Bool // there are peers
-	news  atomic.Bool // ways were found, and not looked at yet
+// expectedPeers is the destinations that expect was called for and that have no headers yet: their paths are not known.
+type expectedPeers struct {
+	stop    func() // ends Table.FollowPaths
+	peers   []*xdpPeer
+	some    atomic.Bool // there are peers
+	pending atomic.Bool // paths were found, and not used yet
 }
 
-// expect implements expressLink. Beyond some destinations it is left to the first datagram: the kernel keeps no more than 1,024 neighbours (gc_thresh3), and who
-// inserts thousands rarely speaks to all.
+// expect implements bypassLink. Beyond some destinations the first datagram asks for the path: the kernel keeps no more than 1,024 neighbours (gc_thresh3), and an
+// application that inserts thousands of addresses rarely sends to all.
 func (l *xdpLink) expect(dest netip.AddrPort) {
-	if len(l.peers) >= dgram.ExpectMost || l.gone || dest.Addr().IsMulticast() {
+	if len(l.peers) >= dgram.ExpectMost || l.ended || dest.Addr().IsMulticast() {
 		return
 	}
-	q, a := l.known(dest), &l.ahead
+	q, a := l.known(dest), &l.expected
 	if slices.Contains(a.peers, q) {
 		return
 	}
-	a.some.Store(true) // before the question, whose answer may come at once
+	a.some.Store(true) // before find, as pathsFound may be called at once
 	if !l.find(q) {
 		a.peers = append(a.peers, q)
 	}
 	a.some.Store(len(a.peers) > 0)
 }
 
-// prebuild makes the headers for the destinations expected to which a way is known by now.
-func (l *xdpLink) prebuild() {
-	a := &l.ahead
+// buildExpected makes the headers for the expected destinations whose paths are known by now.
+func (l *xdpLink) buildExpected() {
+	a := &l.expected
 	a.peers = slices.DeleteFunc(a.peers, l.find)
 	a.some.Store(len(a.peers) > 0)
 }
 
-// found is told, by the table's goroutine, that there are ways that there were not before.
-func (l *xdpLink) found() {
-	if a := &l.ahead; a.some.Load() && !a.news.Swap(true) {
-		go l.heed()
+// pathsFound is called by the table's goroutine when it has found paths.
+func (l *xdpLink) pathsFound() {
+	if a := &l.expected; a.some.Load() && !a.pending.Swap(true) {
+		go l.applyChanges()
 	}
 }

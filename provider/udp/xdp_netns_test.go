@@ -27,7 +27,7 @@ func TestXDP(t *testing.T) {
 					h.Enter()
 					d[i] = testDomain(t, "LINK", links[i])
 					p[i], in[i] = testPort(t, d[i], netip.MustParseAddr(at[i]))
-					if links[i] == linkXDP && p[i].express == nil {
+					if links[i] == linkXDP && p[i].xdp == nil {
 						t.Fatal(p[i].noXDP)
 					}
 				}
@@ -60,13 +60,13 @@ func TestXDP(t *testing.T) {
 	}
 }
 
-// TestXDPWritable: a port whose socket took no more says when it does again, though nobody makes passes.
+// TestXDPWritable: a port whose socket took no more says when it does again, without a pass of the application.
 func TestXDPWritable(t *testing.T) {
 	a, _ := places(t)
 	a.Enter()
 	d := testDomain(t, "LINK", linkXDP)
 	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	if p.express == nil {
+	if p.xdp == nil {
 		t.Fatal(p.noXDP)
 	}
 	for range 2 {
@@ -92,9 +92,9 @@ func TestXDPWritable(t *testing.T) {
 	}
 }
 
-// TestXDPCrowd: an interface has many endpoints of a domain, and of many domains; those that the kernel has no way for any more use sockets, and all get what is
+// TestXDPManyDomains: an interface has many endpoints of a domain, and of many domains; those that the kernel has no way for any more use sockets, and all get what is
 // theirs, the poller's goroutine making the progress.
-func TestXDPCrowd(t *testing.T) {
+func TestXDPManyDomains(t *testing.T) {
 	const perDomain, domains = 120, 60
 	a, b := places(t)
 	b.Enter()
@@ -115,17 +115,17 @@ func TestXDPCrowd(t *testing.T) {
 	for range domains {
 		add(testDomain(t, "LINK", linkXDP))
 	}
-	express := 0
+	bypassed := 0
 	for i, p := range ports {
-		if p.express != nil {
-			express++
+		if p.xdp != nil {
+			bypassed++
 		} else if i < perDomain {
 			t.Fatalf("port %d: %v", i, p.noXDP)
 		}
 	}
 	bound := netx.EdgeTriggered // the portable poller has no sets within sets
-	if express < perDomain+30 || bound && express == perDomain+domains {
-		t.Errorf("%d of %d ports have AF_XDP: the kernel's bound is some tens of domains", express, len(ports))
+	if bypassed < perDomain+30 || bound && bypassed == perDomain+domains {
+		t.Errorf("%d of %d ports have AF_XDP: the kernel's bound is some tens of domains", bypassed, len(ports))
 	}
 	hear := func(first int) {
 		t.Helper()
@@ -157,8 +157,8 @@ func TestXDPCrowd(t *testing.T) {
 	hear(1)
 }
 
-// TestXDPHeir: when the endpoint goes that hears of what comes for its domain, another one does, though nobody makes passes.
-func TestXDPHeir(t *testing.T) {
+// TestXDPFirstPortCloses: when the port closes that watches the AF_XDP sockets for its domain, another one takes over, without a pass of the application.
+func TestXDPFirstPortCloses(t *testing.T) {
 	a, b := places(t)
 	b.Enter()
 	q, _ := testPort(t, testDomain(t), netip.MustParseAddr("10.98.0.2"))
@@ -168,7 +168,7 @@ func TestXDPHeir(t *testing.T) {
 	second, in := testPort(t, d, at)
 	third, last := testPort(t, d, at)
 	for _, p := range []*port{first, second, third} {
-		if p.express == nil {
+		if p.xdp == nil {
 			t.Fatal(p.noXDP)
 		}
 	}

@@ -21,7 +21,7 @@ func TestXDPRuns(t *testing.T) {
 		q, back := testPort(t, testDomain(t), netip.MustParseAddr(at[1]))
 		a.Enter()
 		p, in := testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr(at[0]))
-		if p.express == nil {
+		if p.xdp == nil {
 			t.Fatal(p.noXDP)
 		}
 		hears(t, p, q, back, 8)

@@ -21,10 +21,10 @@ func xdpPair(t *testing.T, a, b *cable.Host, variables ...string) (d *domain, p 
 	for i, h := range []*cable.Host{a, b} {
 		h.Enter()
 		p[i], in[i] = testPort(t, d, netip.MustParseAddr([]string{"10.98.0.1", "10.98.0.2"}[i]))
-		if p[i].express == nil {
+		if p[i].xdp == nil {
 			t.Fatal(p[i].noXDP)
 		}
-		links[i] = p[i].express.(*xdpLink)
+		links[i] = p[i].xdp.(*xdpLink)
 	}
 	for i := range p { // until the neighbour is known
 		dest := p[1-i].local
@@ -34,7 +34,7 @@ func xdpPair(t *testing.T, a, b *cable.Host, variables ...string) (d *domain, p 
 			return links[i].sent > 0
 		})
 	}
-	d.until(t, "quiet", func() bool { return links[0].wants == 0 && links[1].wants == 0 })
+	d.until(t, "quiet", func() bool { return links[0].unflushed == 0 && links[1].unflushed == 0 })
 	return d, p, in, links
 }
 
@@ -45,10 +45,10 @@ func TestXDPMode(t *testing.T) {
 	for mode, want := range map[string]xdp.Mode{modeAuto: xdp.Generic, modeGeneric: xdp.Generic, modeDriver: xdp.Driver} {
 		d := testDomain(t, "LINK", linkXDP, "XDP_MODE", mode)
 		p, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-		if p.express == nil {
+		if p.xdp == nil {
 			t.Fatal(p.noXDP)
 		}
-		if got := p.express.(*xdpLink).iface.Mode(); got != want {
+		if got := p.xdp.(*xdpLink).iface.Mode(); got != want {
 			t.Errorf("%s is %v", mode, got)
 		}
 		d.prog.Lock()
@@ -86,7 +86,7 @@ func TestXDPNewcomer(t *testing.T) {
 func TestXDPGather(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
-	const count = 3 * kickMost
+	const count = 3 * unflushedMax
 	most := 0
 	for round := range 4 {
 		d.until(t, "all from before", func() bool { in[1].got = nil; return true })
@@ -94,14 +94,14 @@ func TestXDPGather(t *testing.T) {
 		d.prog.Pass()
 		for i := range count {
 			must(t, p[0].Send(p[1].local, [][]byte{{byte(i)}}, 0))
-			if round == 0 && i == 0 && links[0].wants != 0 {
+			if round == 0 && i == 0 && links[0].unflushed != 0 {
 				t.Error("the first waits")
 			}
-			most = max(most, links[0].wants)
+			most = max(most, links[0].unflushed)
 		}
 		d.prog.Pass()
-		if links[0].wants != 0 {
-			t.Errorf("%d still wait after a pass", links[0].wants)
+		if links[0].unflushed != 0 {
+			t.Errorf("%d still wait after a pass", links[0].unflushed)
 		}
 		d.prog.Unlock()
 		d.until(t, "all of them", func() bool { return len(in[1].got) >= count })
@@ -111,8 +111,8 @@ func TestXDPGather(t *testing.T) {
 			}
 		}
 	}
-	if most == 0 || most >= kickMost {
-		t.Errorf("up to %d datagrams waited, want some, and fewer than %d", most, kickMost)
+	if most == 0 || most >= unflushedMax {
+		t.Errorf("up to %d datagrams waited, want some, and fewer than %d", most, unflushedMax)
 	}
 }
 
@@ -124,15 +124,15 @@ func TestXDPKick(t *testing.T) {
 		d.until(t, "all from before", func() bool { in[1].got = nil; return true })
 		d.prog.Lock()
 		d.prog.Pass()
-		for i := range kickMost + 4 { // few, for they must not take long by themselves
-			if i == kickMost/2 && links[0].wants > 0 {
+		for i := range unflushedMax + 4 { // few, for they must not take long by themselves
+			if i == unflushedMax/2 && links[0].unflushed > 0 {
 				time.Sleep(time.Millisecond) // the system takes so long
 			}
 			must(t, p[0].Send(p[1].local, [][]byte{{byte(i)}}, 0))
 		}
-		left, posts := links[0].wants, 0
+		left, posts := links[0].unflushed, 0
 		d.prog.Pass()
-		if good++; left == 0 || left >= kickMost || d.prog.SendNow(&posts) {
+		if good++; left == 0 || left >= unflushedMax || d.prog.SendNow(&posts) {
 			good = 0
 		}
 		d.prog.Unlock()
@@ -155,7 +155,7 @@ func TestXDPGatherWithinFlush(t *testing.T) {
 	d.until(t, "all from before", func() bool { in[1].got = nil; return true })
 	sent := 0
 	gather := func() {
-		for n := 0; links[0].wants == 0; n++ {
+		for n := 0; links[0].unflushed == 0; n++ {
 			if n == 10000 {
 				t.Error("nothing ever waits")
 				return
@@ -173,14 +173,14 @@ func TestXDPGatherWithinFlush(t *testing.T) {
 	for !d.prog.Stage(&above, false) {
 	}
 	d.prog.FlushStaged()
-	if links[0].wants != 0 {
-		t.Errorf("%d wait after the flush", links[0].wants)
+	if links[0].unflushed != 0 {
+		t.Errorf("%d wait after the flush", links[0].unflushed)
 	}
 	d.prog.Unlock()
 	d.until(t, "all of them", func() bool { return len(in[1].got) == sent })
 }
 
-// TestXDPDirect: while every pass looks, the kernel tells nobody of what comes; who waits is told again, of what came before, too.
+// TestXDPDirect: while every pass receives, the descriptor does not become readable; afterwards it does, also for what came before.
 func TestXDPDirect(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
@@ -202,7 +202,7 @@ func TestXDPDirect(t *testing.T) {
 		}
 		p[1].Poll()
 	}
-	links[1].giveBack()
+	links[1].release()
 	must(t, p[0].Send(p[1].local, [][]byte{{2}}, 0))
 	d.prog.FlushStaged()
 	must(t, links[1].direct(false))
@@ -211,7 +211,7 @@ func TestXDPDirect(t *testing.T) {
 	}
 }
 
-// TestXDPDirectSocket: what comes by the socket is found, too, while nobody looks at descriptors.
+// TestXDPDirectSocket: what comes by the socket is found, too, while every pass receives.
 func TestXDPDirectSocket(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
@@ -228,7 +228,7 @@ func TestXDPDirectSocket(t *testing.T) {
 	defer d.prog.Unlock()
 	must(t, links[1].direct(true))
 	must(t, links[1].want(netx.In)) // is remembered
-	links[1].woken, links[1].near = false, 0
+	links[1].woken, links[1].socketTurns = false, 0
 	run := [][]byte{make([]byte, 10_000)}
 	must(t, p[0].Send(p[1].local, run, 1000))
 	socket := func() bool {
@@ -267,7 +267,7 @@ func TestXDPLinkLocal(t *testing.T) {
 		h.Address("eth9", at+"/64")
 		h.Enter()
 		p[i], in[i] = testPort(t, testDomain(t, "LINK", linkXDP), netip.MustParseAddr(at+"%eth9"))
-		if p[i].express == nil {
+		if p[i].xdp == nil {
 			t.Fatal(p[i].noXDP)
 		}
 	}

@@ -46,7 +46,7 @@ func TestUnits(t *testing.T) {
 			checkArguments(t, strings.Fields(command)...)
 		}
 	}
-	for _, s := range []string{"ListenStream=/run/fabricd/" + fabricd.API, "ListenStream=/run/fabricd/" + fabricd.Stats, "ListenSequentialPacket=/run/fabricd/" + fabricd.XDP} {
+	for _, s := range []string{"ListenStream=/run/fabricd/" + fabricd.API, "ListenStream=/run/fabricd/" + fabricd.Stats} {
 		if !strings.Contains(sockets, s+"\n") {
 			t.Errorf("no %s", s)
 		}

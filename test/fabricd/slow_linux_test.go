@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	envOccupy = "FABRICD_TEST_OCCUPY" // what, quoted, this process writes to each of envTimes connections that it opens to the sockets in envAt, and reads nothing
+	envOccupy = "FABRICD_TEST_OCCUPY" // what, quoted, this process writes to each of envTimes connections that it opens to the socket envAt, and reads nothing
 	envTimes  = "FABRICD_TEST_TIMES"
 	envAt     = "FABRICD_TEST_AT"
 )
@@ -36,8 +36,7 @@ func asOccupant() bool {
 	_, _ = fmt.Sscan(os.Getenv(envTimes), &times)
 	var held []net.Conn
 	for range times {
-		network, path, _ := strings.Cut(os.Getenv(envAt), ":")
-		conn, err := net.Dial(network, path)
+		conn, err := net.Dial("unix", os.Getenv(envAt))
 		if err != nil {
 			continue // that the daemon has no room is right
 		}
@@ -86,17 +85,16 @@ func TestSlowOther(t *testing.T) {
 	self := myself(t)
 	value, _ := json.Marshal(api.Value{Value: make([]byte, 200<<10)})
 	for what, o := range map[string]struct{ socket, text string }{
-		"silent":              {"unix:" + fabricd.API, " "},
-		"half a head":         {"unix:" + fabricd.API, "GET /v1/status HTTP/1.1\r\nHost: x\r\nX: "},
-		"a long head":         {"unix:" + fabricd.API, "GET /v1/status HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 31<<10)},
-		"a body in pieces":    {"unix:" + fabricd.API, "PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n" + strings.Repeat("x", 100<<10)},
-		"chunks":              {"unix:" + fabricd.API, "PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n" + strings.Repeat("x", 1<<16)},
-		"deaf lists":          {"unix:" + fabricd.API, strings.Repeat("GET /v1/kv HTTP/1.1\r\nHost: x\r\n\r\n", 20)},
-		"deaf metrics":        {"unix:" + fabricd.API, strings.Repeat("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 50)},
-		"deaf watches":        {"unix:" + fabricd.API, "GET /v1/watch HTTP/1.1\r\nHost: x\r\n\r\n"},
-		"waits":               {"unix:" + fabricd.API, "GET /v1/kv/never?wait=1m HTTP/1.1\r\nHost: x\r\n\r\n"},
-		"half of a process":   {"unix:" + fabricd.Stats, "\x00\x00"},
-		"half of a borrowing": {"unixpacket:" + fabricd.XDP, "{"},
+		"silent":            {fabricd.API, " "},
+		"half a head":       {fabricd.API, "GET /v1/status HTTP/1.1\r\nHost: x\r\nX: "},
+		"a long head":       {fabricd.API, "GET /v1/status HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 31<<10)},
+		"a body in pieces":  {fabricd.API, "PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n" + strings.Repeat("x", 100<<10)},
+		"chunks":            {fabricd.API, "PUT /v1/kv/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n" + strings.Repeat("x", 1<<16)},
+		"deaf lists":        {fabricd.API, strings.Repeat("GET /v1/kv HTTP/1.1\r\nHost: x\r\n\r\n", 20)},
+		"deaf metrics":      {fabricd.API, strings.Repeat("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 50)},
+		"deaf watches":      {fabricd.API, "GET /v1/watch HTTP/1.1\r\nHost: x\r\n\r\n"},
+		"waits":             {fabricd.API, "GET /v1/kv/never?wait=1m HTTP/1.1\r\nHost: x\r\n\r\n"},
+		"half of a process": {fabricd.Stats, "\x00\x00"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			dir := newDir(t)
@@ -108,8 +106,7 @@ func TestSlowOther(t *testing.T) {
 				}
 			}
 			before := p.resident()
-			network, name, _ := strings.Cut(o.socket, ":")
-			hostile := program.Talk(t, asOther(self, envOccupy+"="+strconv.Quote(o.text), envTimes+"=300", envAt+"="+network+":"+dir+"/"+name))
+			hostile := program.Talk(t, asOther(self, envOccupy+"="+strconv.Quote(o.text), envTimes+"=300", envAt+"="+dir+"/"+o.socket))
 			if line := hostile.Line(); line != "ready" {
 				t.Fatal(line)
 			}
@@ -176,7 +173,7 @@ func TestNoDescriptors(t *testing.T) {
 	p := startCommand(t, dir, exec.Command("/bin/sh", "-c", `ulimit -n 64 && exec "$0" "$@"`, binary, "run", "--dir", dir))
 	c := client(t, dir)
 	mustAnswer(t, c) // and keeps its connection
-	hostile := program.Talk(t, asOther(self, envOccupy+"="+strconv.Quote(" "), envTimes+"=200", envAt+"=unix:"+dir+"/"+fabricd.API))
+	hostile := program.Talk(t, asOther(self, envOccupy+"="+strconv.Quote(" "), envTimes+"=200", envAt+"="+dir+"/"+fabricd.API))
 	if line := hostile.Line(); line != "ready" {
 		t.Fatal(line)
 	}

@@ -20,7 +20,7 @@ import (
 	"gofabric/test/program"
 )
 
-var sockets = []string{fabricd.API, fabricd.Stats, fabricd.XDP}
+var sockets = []string{fabricd.API, fabricd.Stats}
 
 const (
 	other     = 65532                 // a uid
@@ -43,11 +43,7 @@ func asHammer() bool {
 	seen, said := map[string]bool{}, false
 	for {
 		for _, name := range sockets {
-			network := "unix"
-			if name == fabricd.XDP {
-				network = "unixpacket"
-			}
-			conn, err := net.Dial(network, filepath.Join(dir, name))
+			conn, err := net.Dial("unix", filepath.Join(dir, name))
 			what := "connected"
 			if err == nil {
 				conn.Close()
@@ -122,11 +118,7 @@ func TestSocketModes(t *testing.T) {
 				info, err = os.Lstat(filepath.Join(dir, name))
 				return err == nil
 			})
-			network := "unix"
-			if name == fabricd.XDP {
-				network = "unixpacket"
-			}
-			if conn, err := net.Dial(network, filepath.Join(dir, name)); err == nil {
+			if conn, err := net.Dial("unix", filepath.Join(dir, name)); err == nil {
 				conn.Close() // the test was late
 			} else if errors.Is(err, unix.ECONNREFUSED) {
 				before[name]++

@@ -172,8 +172,6 @@ func TestReload(t *testing.T) {
 	p.Expect("msg=reloaded")
 	reload("log-format: json\n", "this changes at the next start only\" setting=log-format")
 	p.Expect("msg=reloaded")
-	reload("xdp-users: [nobody-of-this-name]\n", "xdp-users names somebody unknown")
-	p.Expect("msg=reloaded")
 }
 
 // TestSettings: flags win over the environment, the environment over the file, and what makes no sense is refused.

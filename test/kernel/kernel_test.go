@@ -28,7 +28,7 @@ type job struct {
 
 var jobs = []job{
 	{"internal/neigh", "VLAN|Neighbour|Gateway|LinkLocal|Unprivileged", []string{"TestVLAN", "TestNeighbour"}},
-	{"internal/xdp", "VLAN|Program|Runs|ToSocket/.*/(1500|3490)|OtherProgram|DownAndGone|WithoutPrivilege|Reasons|StepAside|Single|BusyPoll", []string{"TestVLAN", "TestToSocket", "TestReasons", "TestStepAside", "TestStepAsideKilled", "TestSingle", "TestBusyPoll", "TestProgram", "TestProgramRuns", "TestRuns"}},
+	{"internal/xdp", "VLAN|Program|Runs|ToSocket/.*/(1500|3490)|OtherPro|DownAndGone|WithoutPrivilege|Reasons|PacketSocket|BusyPoll", []string{"TestVLAN", "TestToSocket", "TestReasons", "TestOtherProcess", "TestDownAndGone", "TestPacketSocket", "TestBusyPoll", "TestProgram", "TestProgramRuns", "TestRuns"}},
 	{"test/netns", "XDPVLAN|XDPStacks/.*true.true.*9000|RXDLoss", []string{"TestRXDLoss", "TestXDPVLAN", "TestXDPVLANApart", "TestXDPVLANFirst", "TestXDPVLANNative", "TestXDPVLANMoved", "TestXDPVLANRemoved", "TestXDPStacks"}},
 }
 

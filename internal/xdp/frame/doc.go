@@ -9,8 +9,8 @@
 //	n := h.Put(buf, payload, id)
 //
 // To receive, Datagram.Parse looks at a frame as the kernel would (ip_rcv, ip6_rcv, udp_rcv, udpv6_rcv and the checks of addresses in their routing) and says
-// why it is refused, if it is. What XDP programs had better leave to the kernel, fragments, IP options and extension headers, is refused, too. Frames that lie
+// why it is refused, if it is. What XDP programs leave to the kernel, fragments, IP options and extension headers, is refused, too. Frames that lie
 // in several buffers are parsed with ParseList.
 //
-// Nothing here allocates, blocks or keeps state between calls. Headers may be used by several goroutines as long as nobody changes them.
+// Nothing here allocates, blocks or keeps state between calls. Headers may be used by several goroutines as long as none changes them.
 package frame

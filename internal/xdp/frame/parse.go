@@ -8,20 +8,20 @@ import (
 
 // Rules is what a frame's validity depends on besides itself.
 type Rules struct {
-	// MAC is the interface's address: frames to other stations are refused. Zero: whoever they are for.
+	// MAC is the interface's address: frames to other stations are refused. Zero: none are refused.
 	MAC MAC
 	// Loopback lets loopback addresses in, as on lo.
 	Loopback bool
 	// Unfinished accepts datagrams whose checksum field has only the sum of the pseudo header. A sender in the same kernel leaves the rest to hardware
-	// (CHECKSUM_PARTIAL, Documentation/networking/checksum-offloads.rst), and where the frame never comes to any, on veth and lo, nobody does it. For
+	// (CHECKSUM_PARTIAL, Documentation/networking/checksum-offloads.rst), and where the frame never comes to any, on veth and lo, it stays unfinished. For
 	// other interfaces it would only let one damaged datagram in 65,536 in.
 	Unfinished bool
 	// Own has the addresses of this host, nil if they are not known. The kernel takes no IPv4 packet that says it is from one of them (net/ipv4/fib_frontend.c,
 	// __fib_validate_source), if accept_local does not allow it (Documentation/networking/ip-sysctl.rst). Of IPv6 it takes them.
 	Own map[netip.Addr]struct{}
 
-	stranger uint32 // an IPv4 address that is none of Own
-	asked    bool   // stranger was found so
+	unknownSource uint32 // the last IPv4 address that was not in Own
+	asked         bool   // unknownSource is set
 }
 
 // SetOwn replaces Own.
@@ -143,7 +143,7 @@ func (r *Rules) parseIPv4(d *Datagram, ip []byte, rest [][]byte, n int) Reason {
 	if !r.Loopback && (src>>24 == 127 || dst>>24 == 127) {
 		return Loopback
 	}
-	if !r.Loopback && (src == dst || (src != r.stranger || !r.asked) && r.isOwn(src)) {
+	if !r.Loopback && (src == dst || (src != r.unknownSource || !r.asked) && r.isOwn(src)) {
 		return Source
 	}
 	d.TrafficClass, d.HopLimit = ip[1], ip[8]
@@ -156,11 +156,11 @@ func (r *Rules) parseIPv4(d *Datagram, ip []byte, rest [][]byte, n int) Reason {
 	return Accepted
 }
 
-// isOwn reports whether an IPv4 address is this host's. Datagrams often come in rows from the same.
+// isOwn reports whether an IPv4 address is this host's. Datagrams often come one after the other from the same source.
 func (r *Rules) isOwn(a uint32) bool {
 	_, own := r.Own[netip.AddrFrom4([4]byte{byte(a >> 24), byte(a >> 16), byte(a >> 8), byte(a)})]
 	if !own {
-		r.stranger, r.asked = a, true
+		r.unknownSource, r.asked = a, true
 	}
 	return own
 }

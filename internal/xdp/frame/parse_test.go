@@ -84,7 +84,7 @@ var parseTests = []struct {
 	{name: "to loopback", config: to4("127.1.2.3"), want: Loopback},
 	{name: "loopback on lo", config: func(c *Config) { from4("127.0.0.1")(c); to4("127.0.0.1")(c) }, rules: Rules{Loopback: true}},
 	{name: "IPv6 from a group", v6: true, config: ends6("ff02::1", "fd09::2"), want: Source},
-	{name: "IPv6 to nobody", v6: true, config: ends6("fd09::1", "::"), want: Destination},
+	{name: "IPv6 to the unspecified address", v6: true, config: ends6("fd09::1", "::"), want: Destination},
 	{name: "IPv6 to a reserved scope", v6: true, config: ends6("fd09::1", "ff00::1"), want: Destination},
 	{name: "IPv6 scope of an interface", v6: true, config: ends6("fd09::1", "ff01::1"), want: Loopback},
 	{name: "IPv6 scope of an interface on lo", v6: true, config: ends6("fd09::1", "ff01::1"), rules: Rules{Loopback: true}},

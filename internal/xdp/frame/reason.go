@@ -18,8 +18,8 @@ const (
 	Fragment              // for the kernel
 	Extension             // IPv6 extension headers, hop-by-hop options among them: for the kernel
 	Protocol              // not UDP: for the kernel
-	Source                // an address that nobody can have: multicast, broadcast, of this network, IPv4-mapped
-	Destination           // an address that is nobody's, or a multicast scope that does not leave a host
+	Source                // an address that no host has: multicast, broadcast, of this network, IPv4-mapped
+	Destination           // an address that no host has, or a multicast scope that does not leave a host
 	Loopback              // a loopback address on another interface
 	UDPLength             // longer than the packet, or shorter than the header
 	UDPChecksum           //

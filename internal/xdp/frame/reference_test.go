@@ -84,7 +84,7 @@ func reference(t *rapid.T, c *Config, payload []byte, id uint16) []byte {
 	return buf.Bytes()
 }
 
-// TestReference compares with gopacket, which is nobody's relative: what Put builds is what it builds, and Parse reads that.
+// TestReference compares with gopacket, an independent implementation: what Put builds is what it builds, and Parse reads that.
 func TestReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, payload := drawn(t)

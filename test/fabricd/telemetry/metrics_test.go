@@ -94,7 +94,7 @@ var (
 	ofRXD = []string{`gofabric_lost_total`, `gofabric_timeouts_total`, `gofabric_window_cuts_total`, `gofabric_drops_total reason="duplicate"`}
 	ofUDP = []string{`gofabric_drops_total reason="unposted"`}
 	// elsewhere are those that other tests drive: xdp over a veth, peers that come back, and hops that drop long packets.
-	elsewhere = []string{"gofabric_bypassed_total", "gofabric_xdp_aside_total", "gofabric_restarts_total", "gofabric_black_holes_total"}
+	elsewhere = []string{"gofabric_bypassed_total", "gofabric_restarts_total", "gofabric_black_holes_total"}
 	// ofPeers are told of peers alone.
 	ofPeers = []string{"gofabric_messages_total", "gofabric_stream_bytes_total", "gofabric_min_rtt_seconds"}
 )

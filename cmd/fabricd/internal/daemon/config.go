@@ -36,10 +36,6 @@ type Config struct {
 
 	LeaseGrace time.Duration `yaml:"lease-grace"`
 
-	XDPUsers  []string `yaml:"xdp-users"`
-	XDPGroups []string `yaml:"xdp-groups"`
-	XDPQueues int      `yaml:"xdp-queues"`
-
 	Etcd             []string `yaml:"etcd"` // endpoints; none for a directory of this node's own
 	EtcdPrefix       string   `yaml:"etcd-prefix"`
 	EtcdCA           string   `yaml:"etcd-ca"`
@@ -69,9 +65,6 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.Int64Var(&c.Entries, "entries", 262144, "the same, for all users together, root too")
 	fs.Int64Var(&c.Bytes, "bytes", 256<<20, "bytes of them")
 	fs.DurationVar(&c.LeaseGrace, "lease-grace", 30*time.Second, "the least time that leases have after a restart")
-	fs.StringSliceVar(&c.XDPUsers, "xdp-users", nil, "users, by name or number, who may borrow AF_XDP: they can send any frame from an interface (default: root and the daemon's user)")
-	fs.StringSliceVar(&c.XDPGroups, "xdp-groups", nil, "groups whose users may")
-	fs.IntVar(&c.XDPQueues, "xdp-queues", 1, "queues of an interface that a process gets which does not say how many")
 	fs.StringSliceVar(&c.Etcd, "etcd", nil, "keep the directory in this etcd cluster (https://host:2379,...)")
 	fs.StringVar(&c.EtcdPrefix, "etcd-prefix", "/gofabric/", "what its keys begin with")
 	fs.StringVar(&c.EtcdCA, "etcd-ca", "", "PEM file of the authority that etcd's certificates are checked against")

@@ -68,7 +68,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	}
 	defer d.site.disown()
 	d.site.inherited = inherit(d.site.Log)
-	l, err := d.site.Listen("unix", fabricd.API)
+	l, err := d.site.Listen(fabricd.API)
 	if err != nil {
 		return err
 	}

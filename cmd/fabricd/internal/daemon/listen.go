@@ -34,9 +34,8 @@ func inherit(log *slog.Logger) inherited {
 	return files
 }
 
-// Listen returns the listener of a socket for everybody in the daemon's folder: systemd's, or a new one in place of one that a dead daemon left behind.
-// network is "unix" or "unixpacket".
-func (s *Site) Listen(network, name string) (net.Listener, error) {
+// Listen returns the listener of a stream socket for everybody in the daemon's folder: systemd's, or a new one in place of one that a dead daemon left behind.
+func (s *Site) Listen(name string) (net.Listener, error) {
 	if f := s.inherited[name]; f != nil {
 		delete(s.inherited, name)
 		defer f.Close()
@@ -44,9 +43,9 @@ func (s *Site) Listen(network, name string) (net.Listener, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the socket %s from systemd: %w", name, err)
 		}
-		if got := l.Addr().Network(); got != network {
+		if got := l.Addr().Network(); got != "unix" {
 			l.Close()
-			return nil, fmt.Errorf("the socket %s from systemd is %s, not %s", name, got, network)
+			return nil, fmt.Errorf("the socket %s from systemd is %s, not a stream socket (ListenStream=)", name, got)
 		}
 		return l, nil
 	}
@@ -57,10 +56,10 @@ func (s *Site) Listen(network, name string) (net.Listener, error) {
 	if err := s.own(); err != nil {
 		return nil, err
 	}
-	if err := removeDead(network, path); err != nil {
+	if err := removeDead(path); err != nil {
 		return nil, err
 	}
-	return bind(network, path)
+	return bind(path)
 }
 
 // own makes the folder this daemon's alone until disown: two that start at once would each take the other's sockets for dead ones.
@@ -95,7 +94,7 @@ func (s *Site) disown() {
 }
 
 // removeDead removes the socket that a dead daemon left behind, and nothing else.
-func removeDead(network, path string) error {
+func removeDead(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -106,7 +105,7 @@ func removeDead(network, path string) error {
 	if info.Mode()&os.ModeSocket == 0 {
 		return fmt.Errorf("%s is there, and is no socket: remove it, or choose another folder with --dir", path)
 	}
-	conn, err := net.Dial(network, path)
+	conn, err := net.Dial("unix", path)
 	if err == nil {
 		conn.Close()
 	}
@@ -121,8 +120,8 @@ const socketMode = 0o666
 
 // bind makes a socket that has its mode from the moment that it has a name: bind(2) gives it what the umask leaves of 0777. There is no moment at which it has
 // another one, and no path that could be changed under a chmod(2).
-func bind(network, path string) (l net.Listener, err error) {
-	withUmask(0o777&^socketMode, func() { l, err = net.Listen(network, path) })
+func bind(path string) (l net.Listener, err error) {
+	withUmask(0o777&^socketMode, func() { l, err = net.Listen("unix", path) })
 	return l, err
 }
 

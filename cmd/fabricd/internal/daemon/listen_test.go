@@ -36,7 +36,7 @@ func TestBusySocket(t *testing.T) {
 	}
 	s := &Site{Config: config(dir), Log: slog.New(slog.DiscardHandler), Dir: dir}
 	defer s.disown()
-	if l, err := s.Listen("unix", "s"); err == nil || !strings.Contains(err.Error(), "another program serves") {
+	if l, err := s.Listen("s"); err == nil || !strings.Contains(err.Error(), "another program serves") {
 		if err == nil {
 			l.Close()
 		}
@@ -48,7 +48,7 @@ func TestBusySocket(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "d"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Listen("unix", "d"); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := s.Listen("d"); err == nil || !strings.Contains(err.Error(), "no socket") {
 		t.Errorf("in place of a folder: %v", err)
 	}
 }

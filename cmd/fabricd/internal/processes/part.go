@@ -56,7 +56,7 @@ func (p *part) Name() string { return "processes" }
 func (p *part) Start(ctx context.Context, s *daemon.Site) error {
 	p.log = s.Log.With("part", p.Name())
 	p.t.init()
-	l, err := s.Listen("unix", fabricd.Stats)
+	l, err := s.Listen(fabricd.Stats)
 	if err != nil {
 		return fmt.Errorf("the socket of processes: %w", err)
 	}

@@ -25,25 +25,28 @@ func (l *looked) receive(bool) ([]netx.Datagram, bool, unix.Errno) {
 	return nil, true, unix.EAGAIN
 }
 
-// TestXDPNear: passes look at the socket now and then, and each of them for a while after one that found something there, since more is likely to come that way.
-func TestXDPNear(t *testing.T) {
+// TestXDPSocketTurns: passes look at the socket now and then, and each of them for a while after one that found something there, since more is likely to come that way.
+func TestXDPSocketTurns(t *testing.T) {
 	a, _ := places(t)
 	a.Enter()
 	d := testDomain(t, "LINK", linkXDP)
 	p, _ := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	l := asideLink(t, p)
+	l, ok := p.xdp.(*xdpLink)
+	if !ok {
+		t.Fatal(p)
+	}
 	d.prog.Lock()
 	defer d.prog.Unlock()
 	in := &looked{link: l.link}
 	l.link = in
 	defer func() { l.link = in.link }()
 	l.receive(true) // what the poller said before
-	l.turn, l.near, l.woken = 0, 0, false
+	l.turns, l.socketTurns, l.woken = 0, 0, false
 	for n, c := range []struct{ has, receives, want int }{
 		{0, 4 * socketEvery, 4},
-		{1, socketEvery, 1},         // the last of them finds something
-		{0, socketNear, socketNear}, // all that follow look
-		{0, 4 * socketEvery, 4},     // and then no longer
+		{1, socketEvery, 1},           // the last of them finds something
+		{0, socketAgain, socketAgain}, // all that follow look
+		{0, 4 * socketEvery, 4},       // and then no longer
 	} {
 		in.times, in.has = 0, c.has
 		for range c.receives {

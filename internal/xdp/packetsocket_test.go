@@ -15,18 +15,18 @@ import (
 	"gofabric/test/need"
 )
 
-// TestSingle: a packet that goes past the rings comes as others do, to a port and to a socket; where the interface is down it does not leave.
-func TestSingle(t *testing.T) {
+// TestPacketSocket: a packet that goes past the rings comes as others do, to a port and to a socket; where the interface is down it does not leave.
+func TestPacketSocket(t *testing.T) {
 	for _, mode := range []Mode{Driver, Generic} {
 		a, b := places(t, 1, 1500)
 		at, from := netip.AddrPortFrom(b.v4, 7000), netip.AddrPortFrom(a.v4, 7001)
 		_, p := openPort(t, a, Config{Mode: mode}, from)
 		_, q := openPort(t, b, Config{Mode: mode}, at)
-		if !p.Single() {
+		if !p.HasPacketSocket() {
 			t.Fatalf("%v mode: no packet socket", mode)
 		}
 		send := func(to netip.AddrPort, text string) unix.Errno {
-			return p.SendSingle(packet(t, a, b, from, to, []byte(text)))
+			return p.SendPacket(packet(t, a, b, from, to, []byte(text)))
 		}
 		for n := range 3000 { // more than there are chunks for transmitting: none is used
 			text := fmt.Sprint("packet ", n)
@@ -54,7 +54,7 @@ func TestSingle(t *testing.T) {
 		if _, _, err := here.ReadFromUDPAddrPort(buf); err != nil {
 			t.Fatal(err)
 		}
-		if n, errno := netx.Recv(p.i.single.fd, buf); errno != unix.EAGAIN {
+		if n, errno := netx.Recv(p.i.packets.fd, buf); errno != unix.EAGAIN {
 			t.Errorf("the packet socket hears %d bytes, %v", n, errno)
 		}
 		a.IP("link", "set", "eth9", "down")
@@ -69,8 +69,8 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// TestNoSingle: there is no packet socket where it is not wanted, or where packets might overtake each other in several queues.
-func TestNoSingle(t *testing.T) {
+// TestNoPacketSocket: there is no packet socket where it is not wanted, or where packets might overtake each other in several queues.
+func TestNoPacketSocket(t *testing.T) {
 	a, b := places(t, 1, 1500)
 	c, _ := places(t, 2, 1500)
 	d, _ := places(t, 2, 1500)
@@ -83,22 +83,22 @@ func TestNoSingle(t *testing.T) {
 		c   Config
 		why string // there is none
 	}{
-		{a, Config{Mode: Generic, NoSingle: true}, "switched off"},
+		{a, Config{Mode: Generic, NoPacketSocket: true}, "switched off"},
 		{b, Config{Mode: Generic}, ""},
 		{c, Config{Mode: Driver, Queues: 1}, "the interface has 2 queues"},
 		{d, Config{Mode: Generic}, "the interface has 2 queues"}, // one to receive on
 	} {
 		w.h.Enter()
-		before, err := Look("eth9", w.c)
+		before, err := Inspect("eth9", w.c)
 		must(t, err)
 		i, p := openPort(t, w.h, w.c, netip.AddrPortFrom(w.h.v4, 7001))
-		after, err := Look("eth9", Config{Mode: Auto}) // it is open: nothing can be wished for
+		after, err := Inspect("eth9", Config{Mode: Auto}) // it is open: nothing can be wished for
 		must(t, err)
-		if p.Single() != (w.why == "") {
-			t.Errorf("a packet socket: %v; why not: %q", p.Single(), w.why)
+		if p.HasPacketSocket() != (w.why == "") {
+			t.Errorf("a packet socket: %v; why not: %q", p.HasPacketSocket(), w.why)
 		}
-		for _, got := range []Prospect{before, after, i.Prospect()} {
-			if says := got.Single; (says == nil) != p.Single() || says != nil && !strings.Contains(says.Error(), w.why) || got.Mode != w.c.Mode || got.Lent {
+		for _, got := range []Usage{before, after, i.Usage()} {
+			if says := got.PacketSocket; (says == nil) != p.HasPacketSocket() || says != nil && !strings.Contains(says.Error(), w.why) || got.Mode != w.c.Mode {
 				t.Errorf("%+v, want %q", got, w.why)
 			}
 		}
@@ -108,8 +108,8 @@ func TestNoSingle(t *testing.T) {
 	}
 }
 
-// TestSinglePassesQueues: a packet that leaves alone passes by the interface's queueing discipline, as those in the ring do, so that the two keep their order.
-func TestSinglePassesQueues(t *testing.T) {
+// TestPacketSocketOrder: a packet that leaves alone passes by the interface's queueing discipline, as those in the ring do, so that the two keep their order.
+func TestPacketSocketOrder(t *testing.T) {
 	need.Programs(t, "iproute2", "tc")
 	a, b := places(t, 1, 1500)
 	at, from := netip.AddrPortFrom(b.v4, 7000), netip.AddrPortFrom(a.v4, 7001)
@@ -120,7 +120,7 @@ func TestSinglePassesQueues(t *testing.T) {
 	}
 	_, err := plain.WriteToUDPAddrPort([]byte("dropped"), at)
 	must(t, err)
-	if errno := p.SendSingle(packet(t, a, b, from, at, []byte("single"))); errno != 0 {
+	if errno := p.SendPacket(packet(t, a, b, from, at, []byte("single"))); errno != 0 {
 		t.Fatal(errno)
 	}
 	put(t, p, packet(t, a, b, from, at, []byte("ring")))

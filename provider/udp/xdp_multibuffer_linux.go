@@ -5,9 +5,9 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// expressLong is express for datagrams that take several frames each, where the system sends such packets (xdp.Interface.Multi). The first frame has the headers;
-// seg is the length of all datagrams but the last.
-func (l *xdpLink) expressLong(q *xdpPeer, parts [][]byte, total, seg int) bool {
+// sendMultiBuffer is sendXDP for datagrams that take several frames each, where the kernel takes such packets (xdp.Interface.MultiBuffer). The headers are in the first
+// frame; seg is the length of all datagrams but the last.
+func (l *xdpLink) sendMultiBuffer(q *xdpPeer, parts [][]byte, total, seg int) bool {
 	chunk := l.iface.Chunk()
 	framesOf := func(n int) int { return (q.h.Len() + n + chunk - 1) / chunk }
 	need, count := 0, 0
@@ -15,23 +15,23 @@ func (l *xdpLink) expressLong(q *xdpPeer, parts [][]byte, total, seg int) bool {
 		need += framesOf(min(seg, left))
 		count++
 	}
-	if need > len(l.out) {
+	if need > len(l.txFrames) {
 		return false
 	}
-	f := l.out[:need]
+	f := l.txFrames[:need]
 	if n := l.port.Reserve(f); n < need {
 		l.port.Discard(f[:n])
-		l.starved++
+		l.noFrames++
 		return false
 	}
 	from := cursor{parts: parts}
 	for left := total; left > 0; left -= seg {
 		k := framesOf(min(seg, left))
-		l.fillLong(q, f[:k], &from, min(seg, left))
+		l.fillMultiBuffer(q, f[:k], &from, min(seg, left))
 		f = f[k:]
 	}
-	if l.port.Submit(l.out[:need]) != 0 {
-		l.port.Discard(l.out[:need])
+	if l.port.Submit(l.txFrames[:need]) != 0 {
+		l.port.Discard(l.txFrames[:need])
 		return false
 	}
 	l.sent += uint64(count)
@@ -39,8 +39,8 @@ func (l *xdpLink) expressLong(q *xdpPeer, parts [][]byte, total, seg int) bool {
 	return true
 }
 
-// fillLong makes a packet of n bytes of payload in the frames.
-func (l *xdpLink) fillLong(q *xdpPeer, f []xdp.Frame, from *cursor, n int) {
+// fillMultiBuffer writes a packet with n bytes of payload into the frames.
+func (l *xdpLink) fillMultiBuffer(q *xdpPeer, f []xdp.Frame, from *cursor, n int) {
 	var sum frame.Sum
 	at := q.h.Len()
 	for i, left := 0, n; i < len(f); i++ {

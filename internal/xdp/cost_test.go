@@ -2,7 +2,7 @@
 
 package xdp
 
-// What a program costs the others on its interface.
+// What the program costs other traffic on its interface.
 
 import (
 	"fmt"
@@ -17,56 +17,74 @@ import (
 )
 
 const (
-	taxRounds = 40
-	taxRound  = 10 * time.Millisecond
-	taxChunk  = 64 << 10
+	costRounds = 40
+	costRound  = 10 * time.Millisecond
+	costChunk  = 64 << 10
 )
 
-// BenchmarkNeighbour measures plain TCP over a cable with the program attached, beside TCP over the same cable without, in turn, in one thread and its processor time: a packet's way from
-// send(2) to the peer's receive queue, in which no other thread has a part. The metrics are the medians of the rounds' ratios, program to none; the log has the quartiles.
+// BenchmarkOtherTraffic measures plain TCP over a cable with the program attached, and over the same cable without, in turn: processor time in one thread, from
+// send(2) to the receive queue of the peer. The metrics are the medians of the rounds' ratios, with the program to without; the log has the quartiles.
 //
-//	go test -run - -bench Neighbour -v ./internal/xdp
-func BenchmarkNeighbour(b *testing.B) {
+//	go test -run - -bench OtherTraffic -v ./internal/xdp
+func BenchmarkOtherTraffic(b *testing.B) {
 	for _, mode := range []Mode{Generic, Driver} {
 		for _, where := range []string{"receiver", "both"} {
-			for _, oneFrame := range []bool{false, true} {
-				b.Run(fmt.Sprintf("%v/%s/one frame %v", mode, where, oneFrame), func(b *testing.B) {
+			for _, single := range []bool{false, true} {
+				b.Run(fmt.Sprintf("%v/%s/one frame %v", mode, where, single), func(b *testing.B) {
 					l, r := places(b, 1, 0)
-					programs := []*Interface{openTaxed(b, r, Config{Mode: mode, OneFrame: oneFrame})}
+					programs := []attached{openAttached(b, r, Config{Mode: mode, NoMultiBuffer: single})}
 					if where == "both" {
-						programs = append(programs, openTaxed(b, l, Config{Mode: mode, OneFrame: oneFrame}))
+						programs = append(programs, openAttached(b, l, Config{Mode: mode, NoMultiBuffer: single}))
 					}
 					from, to := tcpPair(b, l, r)
-					measureTax(b, programs, mode, from, to)
+					measureCost(b, programs, from, to)
 				})
 			}
 		}
 	}
 }
 
-// openTaxed opens the interface of a place with a port that nothing comes for.
-func openTaxed(b *testing.B, h *place, c Config) *Interface {
+// openAttached opens the interface of a place with a port that nothing comes for.
+func openAttached(b *testing.B, h *place, c Config) attached {
 	i, _ := openPort(b, h, c, netip.AddrPortFrom(h.v4, 7001))
-	return i
+	return attached{i, h}
 }
 
-// measureTax measures in turn with and without the programs.
-func measureTax(b *testing.B, programs []*Interface, mode Mode, from, to netx.FD) {
+// attached is an interface with a program that is attached and detached.
+type attached struct {
+	*Interface
+	h *place
+}
+
+func (x attached) set(b *testing.B, on bool) {
+	p := x.prog
+	p.mu.Lock()
+	if p.link != nil {
+		p.link.Close()
+		p.link = nil
+	}
+	p.mu.Unlock()
+	if on {
+		x.h.Enter()
+		must(b, p.attach(x.index, x.mode))
+	}
+}
+
+// measureCost measures in turn with and without the programs.
+func measureCost(b *testing.B, programs []attached, from, to netx.FD) {
 	var latency, rate, mess []float64
-	buf := make([]byte, taxChunk)
-	for round := range taxRounds + 1 {
+	buf := make([]byte, costChunk)
+	for round := range costRounds + 1 {
 		var hop, bytes, short [2]float64
 		for k := range 2 {
 			with := (round + k) % 2
-			for _, i := range programs {
-				if i.prog.detach(); with == 1 {
-					must(b, i.space.within(func() error { return i.prog.attach(i.index, mode) }))
-				}
+			for _, x := range programs {
+				x.set(b, with == 1)
 			}
-			tcpBulk(b, from, to, buf, taxRound/4) // the program may change its form
+			tcpBulk(b, from, to, buf, costRound/4) // the program may change its form
 			hop[with] = tcpHops(b, from, to, buf)
-			bytes[with] = tcpBulk(b, from, to, buf, taxRound)
-			short[with] = tcpBulk(b, from, to, buf[:1400], taxRound)
+			bytes[with] = tcpBulk(b, from, to, buf, costRound)
+			short[with] = tcpBulk(b, from, to, buf[:1400], costRound)
 		}
 		if round > 0 {
 			latency, rate, mess = append(latency, hop[1]/hop[0]), append(rate, bytes[1]/bytes[0]), append(mess, short[1]/short[0])
@@ -87,7 +105,7 @@ func measureTax(b *testing.B, programs []*Interface, mode Mode, from, to netx.FD
 // tcpHops bounces a byte, and returns ns per hop.
 func tcpHops(b *testing.B, x, y netx.FD, buf []byte) float64 {
 	began, n := worked(b), 0
-	for ; worked(b)-began < taxRound; n += 2 {
+	for ; worked(b)-began < costRound; n += 2 {
 		tcpMove(b, x, y, buf[:1])
 		tcpMove(b, y, x, buf[:1])
 	}

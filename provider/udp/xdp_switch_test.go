@@ -12,10 +12,10 @@ import (
 	"gofabric/core"
 )
 
-// waits reports whether something has come that nobody has received, by the way that is in use.
+// waits reports whether something has come that was not received, by the link in use.
 func (p *port) waits() bool {
-	if x, ok := p.express.(*xdpLink); ok {
-		return !x.port.Quiet()
+	if x, ok := p.xdp.(*xdpLink); ok {
+		return !x.port.Empty()
 	}
 	n, _ := unix.Poll([]unix.PollFd{{Fd: int32(p.main.fd), Events: unix.POLLIN}}, 0)
 	return n > 0
@@ -42,14 +42,14 @@ func TestXDPChosenUnderWay(t *testing.T) {
 	a.Enter()
 	d := testDomain(t)
 	p, in := testPort(t, d, netip.MustParseAddr("10.98.0.1"))
-	testPort(t, testDomain(t, "LINK", linkXDP), p.local.Addr()) // the interface stays open, as it does for who has several endpoints
+	testPort(t, testDomain(t, "LINK", linkXDP), p.local.Addr()) // keeps the interface open, as other endpoints do
 	for _, to := range []core.DatagramLink{core.LinkXDP, core.LinkSockets, core.LinkXDP, core.LinkSockets} {
-		express := p.express != nil
+		bypassed := p.xdp != nil
 		must(t, q.send(p.local, 0, []byte{count})) // the neighbour is known from now on
 		d.until(t, "the one before", func() bool { return len(in.got) > 0 })
 		other.until(t, "a datagram by the way to be tried", func() bool { // which the headers may not be known of yet
 			must(t, p.send(q.local, 0, []byte{count}))
-			return !express || p.counts().BypassSent > 0 && p.express.(*xdpLink).peer(q.local) != nil
+			return !bypassed || p.counts().BypassSent > 0 && p.xdp.(*xdpLink).peer(q.local) != nil
 		})
 		other.until(t, "silence", func() bool { n := len(back.got); back.got = nil; return n == 0 })
 		d.prog.Lock()
@@ -59,7 +59,7 @@ func TestXDPChosenUnderWay(t *testing.T) {
 			must(t, q.send(p.local, 0, []byte{byte(i)}))
 			must(t, p.Send(q.local, [][]byte{{byte(i)}}, 0))
 		}
-		if x, ok := p.express.(*xdpLink); ok && x.wants == 0 {
+		if x, ok := p.xdp.(*xdpLink); ok && x.unflushed == 0 {
 			must(t, p.Send(q.local, [][]byte{{count}}, 0)) // one that waits for company
 		}
 		for deadline := time.Now().Add(patience); !p.waits() && time.Now().Before(deadline); {
@@ -70,7 +70,7 @@ func TestXDPChosenUnderWay(t *testing.T) {
 		}
 		must(t, p.SetLink(to))
 		d.prog.Unlock()
-		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // nobody makes passes at p
+		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // no pass receives for p
 			d.prog.Lock()
 			n := in.kinds(count)
 			d.prog.Unlock()
@@ -82,7 +82,7 @@ func TestXDPChosenUnderWay(t *testing.T) {
 			}
 		}
 		other.until(t, "all that it had sent at the change", func() bool { return back.kinds(count) == count })
-		if s := p.counts(); express && s.BypassReceived-was.BypassReceived == 0 {
+		if s := p.counts(); bypassed && s.BypassReceived-was.BypassReceived == 0 {
 			t.Errorf("nothing came past the stack: %+v", s)
 		}
 	}

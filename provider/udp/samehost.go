@@ -1,0 +1,232 @@
+package udp
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+	"gofabric/internal/shm"
+)
+
+// Ports find ports to share memory with by what they send. After meetAfter datagrams to another port of this host, the sender connects to a local socket whose name follows
+// from the destination's address (unix(7): abstract names belong to the network namespace, as UDP ports do). If no socket has that name, the sender listens itself, as the
+// destination may connect, too, and tries again after twice as many datagrams. So a port that sends nothing to this host has one socket, and one that sends to a native
+// endpoint of this host makes a handful of calls more.
+
+const (
+	meetAfter      = 32 // datagrams to a port of this host before the first try, unless FI_UDP_LOCAL_MEMORY_AFTER says otherwise
+	never          = math.MaxUint64
+	shmPeersMax    = 16 // of a port: each pass reads all
+	domainShmPeers = 32 // of a domain: each has 520 KiB
+	countersMax    = 64 // ports whose datagrams are counted
+)
+
+// sameHost is what a port knows of other ports of this host.
+type sameHost struct {
+	p        *port
+	last     *shmPeer     // of the last send
+	far      netip.Addr   // the last address found to be of another host
+	link     *memoryLink  // nil: there was no peer yet
+	pending  []*shmPeer   // connections without a hello yet
+	listener *shmListener // nil: other ports cannot connect
+	counters [countersMax]socketCount
+}
+
+// socketCount counts the datagrams that went to a port of this host through the socket. Ports share the places by port number.
+type socketCount struct {
+	at         netip.AddrPort
+	sent, next uint64 // datagrams; the number at which to connect
+}
+
+// newSameHost returns nil for ports that share no memory: one bound to any address does not know by which of them others send to it.
+func newSameHost(p *port) *sameHost {
+	if !p.d.s.localMemory || p.local.Addr().IsUnspecified() {
+		return nil
+	}
+	return &sameHost{p: p}
+}
+
+// send is Port.Send, through memory if that is shared with the port at dest.
+func (sh *sameHost) send(dest netip.AddrPort, parts [][]byte, seg int) error {
+	m := sh.last
+	if m == nil || m.at != dest {
+		if dest.Addr() == sh.far {
+			return sh.p.sendOut(dest, parts, seg)
+		}
+		if m = sh.peer(dest); m == nil {
+			err := sh.p.sendOut(dest, parts, seg)
+			sh.count(dest)
+			return err
+		}
+		sh.last = m
+	}
+	total, count := 0, 1
+	for _, b := range parts {
+		total += len(b)
+	}
+	if seg > 0 && seg < total {
+		count = (total + seg - 1) / seg
+	}
+	if seg >= 0 && total <= netx.MaxDatagram && m.put(parts, total, seg, count) {
+		s := &sh.p.stats
+		s.SentDatagrams += uint64(count)
+		s.SentBytes += uint64(total)
+		s.MemorySent += uint64(count)
+		return nil
+	}
+	err := sh.p.sendOut(dest, parts, seg)
+	if m.End != nil {
+		m.SentAside()
+	}
+	return err
+}
+
+// peer returns the peer at an address, nil if there is none.
+func (sh *sameHost) peer(at netip.AddrPort) *shmPeer {
+	if sh.link != nil {
+		for _, m := range sh.link.peers {
+			if m.at == at {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+// counter is that of an address.
+func (sh *sameHost) counter(at netip.AddrPort) *socketCount {
+	t := &sh.counters[at.Port()%countersMax]
+	if t.at != at {
+		*t = socketCount{at: at, next: sh.p.d.s.meetAfter}
+	}
+	return t
+}
+
+// count counts a datagram that went through the socket, and connects to its destination when it is time.
+func (sh *sameHost) count(at netip.AddrPort) {
+	t := sh.counter(at)
+	if t.sent++; t.sent >= t.next && !sh.p.closed {
+		sh.connect(t)
+	}
+}
+
+// room reports whether there may be one more peer.
+func (sh *sameHost) room() bool {
+	held := len(sh.pending)
+	if sh.link != nil {
+		held += len(sh.link.peers)
+	}
+	return held < shmPeersMax && sh.p.d.shmPeers < domainShmPeers
+}
+
+// connect tries to share memory with the port at an address, if it is on this host. It waits until passes read the socket directly: before, memory would not be used.
+func (sh *sameHost) connect(t *socketCount) {
+	p := sh.p
+	if !p.main.direct || p.xdp != nil || t.at == p.local || t.at.Port() == 0 || !sh.room() {
+		t.next = t.sent + p.d.s.meetAfter
+		return
+	}
+	to := t.at
+	if !onOneHost(to.Addr(), p.local.Addr()) {
+		t.next, sh.far = never, to.Addr()
+		return
+	}
+	t.next = 2 * t.sent
+	fd, err := netx.LocalConnect(shmSocketName(to))
+	if err == unix.ECONNREFUSED {
+		sh.listen()
+	}
+	if err != nil {
+		return
+	}
+	if !sh.trusts(fd, shmSocketName(to)) || !sameNamespace(fd, p.main.fd) || !sh.owned(to, fd, shmSocketName(to)) || !sh.offer(fd, to) {
+		netx.Close(fd)
+	}
+}
+
+// offer sends a hello with memory to the port at to, which fd is connected to, and begins to use the memory: a port that does not want it never sets awake there. If it
+// returns false, the caller closes fd.
+func (sh *sameHost) offer(fd netx.FD, to netip.AddrPort) bool {
+	p := sh.p
+	end, memory, err := shm.Create()
+	if err != nil {
+		return false
+	}
+	n, err := netx.SendWith(fd, appendShmHello(nil, p.local, to), netx.FD(memory))
+	netx.Close(netx.FD(memory))
+	m := &shmPeer{sh: sh, fd: fd, ours: true}
+	if err == nil && n == shmHelloLen {
+		if m.h, err = p.d.prog.Register(fd, m, false, netx.In); err == nil {
+			if err = m.start(to, end); err == nil {
+				return true
+			}
+			m.h.Remove()
+		}
+	}
+	end.Close()
+	return false
+}
+
+// use begins to receive from m.
+func (sh *sameHost) use(m *shmPeer) {
+	s := sh.p.main
+	if sh.link == nil {
+		sh.link = newMemoryLink(s)
+		s.link = sh.link
+	}
+	sh.link.peers = append(sh.link.peers, m)
+	sh.p.d.shmPeers++
+	m.SetAwake(sh.link.awake)
+}
+
+// unuse ends that, or the wait for a hello.
+func (sh *sameHost) unuse(m *shmPeer) {
+	if i := slices.Index(sh.pending, m); i >= 0 {
+		sh.pending = slices.Delete(sh.pending, i, i+1)
+	}
+	if sh.last == m {
+		sh.last = nil
+	}
+	if l := sh.link; l != nil {
+		if i := slices.Index(l.peers, m); i >= 0 {
+			l.peers = slices.Delete(l.peers, i, i+1)
+			l.first = 0
+			sh.p.d.shmPeers--
+		}
+	}
+}
+
+// drain delivers what peers have written until now; it stops them first. The receiver may close the port.
+func (sh *sameHost) drain() {
+	l := sh.link
+	if l == nil {
+		return
+	}
+	for _, m := range l.peers {
+		m.SetAwake(false)
+	}
+	for range drainMost {
+		if sh.link == nil || !l.waiting() {
+			return
+		}
+		sh.p.main.receive()
+	}
+}
+
+// drainMost is how many receives bring all that can be in the memories: the shortest records take 8 bytes, and one of 64 KiB may be alone.
+const drainMost = shmPeersMax * shm.RingSize / 8 / memoryBatch
+
+// close removes all peers, and leaves the socket with its own link.
+func (sh *sameHost) close() {
+	sh.unlisten()
+	for len(sh.pending) > 0 {
+		sh.pending[0].remove()
+	}
+	if sh.link != nil {
+		sh.p.main.link = sh.link.end()
+		sh.link = nil
+	}
+}

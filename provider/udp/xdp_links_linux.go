@@ -1,0 +1,44 @@
+package udp
+
+import "gofabric/internal/xdp"
+
+// xdpLinks is a domain's AF_XDP links, by interface. Only the first of each interface watches the AF_XDP sockets; when it receives, it finds packets of the others and
+// notifies them. So a domain takes one of the some 50 epoll paths that the kernel allows (xdp.Port.SetPassive), however many endpoints it has.
+type xdpLinks struct {
+	by map[*xdp.Interface][]*xdpLink
+}
+
+// join adds a link.
+func (x *xdpLinks) join(l *xdpLink) error {
+	if len(x.by[l.iface]) > 0 {
+		if err := l.port.SetPassive(true); err != nil {
+			return err
+		}
+	}
+	if x.by == nil {
+		x.by = map[*xdp.Interface][]*xdpLink{}
+	}
+	x.by[l.iface] = append(x.by[l.iface], l)
+	return nil
+}
+
+// leave removes a link, if it is there; if it was the first, another one becomes that.
+func (x *xdpLinks) leave(l *xdpLink) {
+	all := x.by[l.iface]
+	for i, o := range all {
+		if o != l {
+			continue
+		}
+		l.port.SetPassive(true) // frees its epoll path
+		all = append(all[:i], all[i+1:]...)
+		if len(all) == 0 {
+			delete(x.by, l.iface)
+			return
+		}
+		x.by[l.iface] = all
+		if i == 0 && !all[0].ended {
+			all[0].port.SetPassive(false) // it can: a path has just become free
+		}
+		return
+	}
+}

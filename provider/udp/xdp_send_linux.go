@@ -1,0 +1,122 @@
+package udp
+
+import (
+	"net/netip"
+	"time"
+
+	"gofabric/internal/mono"
+)
+
+// sendXDP implements bypassLink: it sends one datagram of total bytes, or with seg several, or nothing of it.
+func (l *xdpLink) sendXDP(dest netip.AddrPort, parts [][]byte, total, seg int) bool {
+	count := 1
+	if seg > 0 && seg < total {
+		count = (total + seg - 1) / seg
+	} else {
+		seg = total
+	}
+	q := l.peer(dest)
+	// Whether a datagram leaves at once has to be asked before it is in the ring, and while nothing else waits there.
+	single := count == 1 && l.packet != nil && l.unflushed == 0 && l.retryAfter == 0 && !l.g.Staged() && q != nil && seg <= q.maxFrame && !l.ended
+	now := single && l.g.Post(l.d.prog, l, false)
+	if now && l.sendPacket(q, parts, total) {
+		return true
+	}
+	if q != nil && seg > q.maxFrame && seg <= q.maxPacket && !l.ended && (count == 1 || l.link.segments() == 1) && l.sendMultiBuffer(q, parts, total, seg) {
+		return true
+	}
+	if q == nil || l.ended || seg > q.maxFrame || count > len(l.txFrames) || count > 1 && total > shortRun && l.link.segments() > 1 {
+		l.bySocket += uint64(count)
+		return false
+	}
+	if n := l.port.Reserve(l.txFrames[:count]); n < count {
+		l.port.Discard(l.txFrames[:n])
+		l.noFrames++
+		return false
+	}
+	from := cursor{parts: parts}
+	for i := range count {
+		f := &l.txFrames[i]
+		n := from.read(f.Data[q.h.Len():][:min(seg, total)])
+		total -= n
+		l.id++
+		f.Data = f.Data[:q.h.Put(f.Data, f.Data[q.h.Len():][:n], l.id)]
+	}
+	if l.port.Submit(l.txFrames[:count]) != 0 {
+		l.port.Discard(l.txFrames[:count])
+		return false
+	}
+	l.sent += uint64(count)
+	if !single {
+		l.submitted(count)
+	} else if l.unflushed++; now {
+		l.flush()
+	}
+	return true
+}
+
+// sendPacket sends a single datagram at once, by the packet socket, if it can.
+func (l *xdpLink) sendPacket(q *xdpPeer, parts [][]byte, total int) bool {
+	from := cursor{parts: parts}
+	n := from.read(l.packet[q.h.Len():][:total])
+	l.id++
+	if l.port.SendPacket(l.packet[:q.h.Put(l.packet, l.packet[q.h.Len():][:n], l.id)]) != 0 {
+		return false
+	}
+	l.sent++
+	return true
+}
+
+// submitted transmits the frames that were just submitted, at once or with those that follow.
+func (l *xdpLink) submitted(frames int) {
+	l.unflushed += frames
+	if l.g.Post(l.d.prog, l, false) || l.unflushed >= unflushedMax {
+		l.flush()
+		l.g.Emptied(l.d.prog) // the system's work for so many is not the application's absence
+	}
+}
+
+// Flush implements progress.Flusher.
+func (l *xdpLink) Flush() {
+	l.g.Left(0)
+	l.flush()
+}
+
+// flush makes the system send what was submitted. What it has no room for, or has no interface for at the moment, it gets again: such datagrams are late, not
+// lost.
+func (l *xdpLink) flush() {
+	n := l.unflushed
+	l.unflushed = 0
+	if n == 0 || l.retryAfter > 0 || l.port.Flush() == 0 {
+		return
+	}
+	l.retry(retryMin)
+}
+
+// retry flushes after a time, until it works.
+func (l *xdpLink) retry(after time.Duration) {
+	l.retryAfter = after
+	l.d.prog.After(mono.Now().Add(after), func(mono.Time) {
+		if l.retryAfter = 0; l.port != nil && l.port.Flush() != 0 {
+			l.retry(min(2*after, retryMax))
+		}
+	})
+}
+
+// cursor reads parts one after the other.
+type cursor struct {
+	parts [][]byte
+	off   int
+}
+
+// read fills b and returns how much there was.
+func (c *cursor) read(b []byte) (n int) {
+	for n < len(b) && len(c.parts) > 0 {
+		k := copy(b[n:], c.parts[0][c.off:])
+		n += k
+		if c.off += k; c.off == len(c.parts[0]) {
+			c.parts, c.off = c.parts[1:], 0
+		}
+	}
+	return n
+}
