@@ -165,7 +165,7 @@ func (w *peerWatch) see(v PeerView, c telemetry.Counts) {
 	w.n++
 	cn := v.Conn
 	c["connections."+cn.State().String()]++
-	c["pending_operations"] += uint64(cn.Operations())
+	c["pending_operations"] += uint64(cn.InFlight())
 	c["queued_bytes"] += uint64(cn.Queued())
 	w.watch(v)
 	p := busyPeer{v, cn.BytesIn + cn.BytesOut}
@@ -200,7 +200,7 @@ func addConn(cn *engine.Conn, c telemetry.Counts) {
 	c["messages.out"] += cn.MsgsOut
 	c["stream_bytes.in"] += cn.BytesIn
 	c["stream_bytes.out"] += cn.BytesOut
-	c["pending_operations"] += uint64(cn.Operations())
+	c["pending_operations"] += uint64(cn.InFlight())
 	c["queued_bytes"] += uint64(cn.Queued())
 	c["unexpected_bytes"] += cn.UnexpectedBytes()
 }

@@ -36,7 +36,7 @@ func TestSameKey(t *testing.T) {
 		s.cut = cut
 		s.a.send(Send{Ctx: 5}, []byte("early"))
 		s.connect()
-		if s.a.c.pul != nil || s.b.c.pul != nil {
+		if s.a.c.ext != nil || s.b.c.ext != nil {
 			t.Error("the way to the connection is kept")
 		}
 		if !s.a.c.Ours || !s.b.c.Ours {
@@ -85,8 +85,8 @@ func TestNativePeer(t *testing.T) {
 	}
 }
 
-// talk is what both ends of a connect say, for a peer that repeats it.
-func talk(t *testing.T, n uint64) (a, b []byte) {
+// exchange is what both ends of a connect say, for a peer that repeats it.
+func exchange(t *testing.T, n uint64) (a, b []byte) {
 	s := newScript(t).keyed("key", "key", n)
 	must(t, s.a.c.Start([]byte("hello")))
 	for range 5 {
@@ -119,7 +119,7 @@ func (e *end) take() []byte {
 
 // TestReplay repeats what was said before, to ends that have drawn other numbers.
 func TestReplay(t *testing.T) {
-	active, passive := talk(t, 1)
+	active, passive := exchange(t, 1)
 	s := newScript(t).keyed("key", "key", 50)
 	s.b.inject(active)
 	s.b.want(`requested ""`)

@@ -47,14 +47,14 @@ func (l *lender) check(when string, b []byte) {
 }
 
 func (l *lender) announced() []*TxOp {
-	if l.e.c.rdv == nil {
+	if l.e.c.rdv.idle() {
 		return nil
 	}
-	return l.e.c.rdv.rts[:]
+	return l.e.c.rdv.t.sends[:]
 }
 
 func (l *lender) sealed(i uint8) bool {
-	f, ok := l.e.c.rdv.seals.(*fakeSeals)
+	f, ok := l.e.c.rdv.t.seals.(*fakeSeals)
 	return ok && f.whole[i]
 }
 
@@ -271,7 +271,7 @@ func TestSealsKept(t *testing.T) {
 		s.a.want("send 2")
 		s.b.want("recv 1 len 5000 src 2")
 		same(t, "message", buf, pattern(i, 5000))
-		if s.a.c.rdv != nil || s.b.c.rdv != nil {
+		if !s.a.c.rdv.idle() || !s.b.c.rdv.idle() {
 			t.Fatal("an idle connection has a table")
 		}
 	}
@@ -304,7 +304,7 @@ func TestSealsNotAgreed(t *testing.T) {
 			hello := (&Identity{PID: 1, PIDNS: 7, Process: [16]byte{1}}).Append(nil)
 			s.b.inject(append(header(wire.Header{Op: wire.OpExt}, uint64(len(hello))), hello...)) // of an end that does not know seals
 			s.flow()
-			if s.b.c.pul.pull || s.b.c.pul.pid != 0 || r.reads != 0 {
+			if s.b.c.ext.cma.copies || s.b.c.ext.cma.pid != 0 || r.reads != 0 {
 				t.Error("memory of an end without seals would be read")
 			}
 		})

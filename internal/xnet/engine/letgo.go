@@ -1,0 +1,210 @@
+package engine
+
+import "gofabric/internal/xnet/wire"
+
+// What a connection lets go of, or takes over, while it goes on.
+
+// Cancel withdraws the oldest send posted with ctx of which nothing has left yet, and reports whether there was one.
+func (c *Conn) Cancel(ctx uint64) bool {
+	return c.cancel(func(op *TxOp) bool { return op.Ctx == ctx })
+}
+
+// CancelOf is Cancel for the operations of one owner.
+func (c *Conn) CancelOf(o Owner, ctx uint64) bool {
+	return c.cancel(func(op *TxOp) bool { return op.Ctx == ctx && op.Owner == o })
+}
+
+func (c *Conn) cancel(which func(*TxOp) bool) bool {
+	op := c.waiting.remove(which)
+	if op != nil {
+		c.waits--
+	} else if op = c.out.withdraw(&c.pool.stagePool, which); op != nil && c.talk != nil {
+		c.talk.verdicts.settle()
+		if c.out.empty() {
+			c.talk.budget = answerBudget{}
+		}
+	}
+	if op == nil {
+		return false
+	}
+	c.finishErr(op, ErrCanceled)
+	return true
+}
+
+// ignored takes the ends of operations whose owner has gone.
+type ignored struct{}
+
+func (ignored) Done(*Completion) {}
+
+// Disown lets go of the buffers of all operations of an owner, which is closing while the connection goes on: no end of theirs
+// is told any more. What has not left yet and waits behind others is withdrawn; what the peer expects is sent from a copy, and
+// what it answers is dropped. A transport that sends ahead (Next) may still read what it was handed, and a peer of this host
+// what was announced to it. A carrier does not give back buffers before it is done with them: a connection where it has some
+// ends.
+func (c *Conn) Disown(o Owner) {
+	mine := func(op *TxOp) bool { return !op.internal && op.Owner == o }
+	ignore := func(list *opList) {
+		for op := range list.all {
+			if mine(op) {
+				op.Owner = ignored{}
+			}
+		}
+	}
+	if c.carries(mine) {
+		c.Fail(ErrClosed)
+		return
+	}
+	for op := c.waiting.remove(mine); op != nil; op = c.waiting.remove(mine) {
+		c.ops--
+		c.waits--
+		c.pool.putTx(op)
+	}
+	c.out.copyLent(mine)
+	for op := range c.out.operations {
+		if mine(op) {
+			op.Owner = ignored{}
+		}
+	}
+	ignore(&c.acks)
+	if c.talk != nil {
+		ignore(&c.talk.verdicts.asked)
+	}
+	if c.ext != nil {
+		ignore(&c.ext.matches.waiting)
+	}
+	c.disownReads(mine)
+	for i, op := range c.rdv.sends {
+		if mine(op) {
+			c.rdv.t.becomeUnsealed(i) // a peer that has not copied it asks for it, and gets the copy
+			op.IOV[0], op.NIOV = join(nil, op.IOV[:op.NIOV]), 1
+			op.Owner = ignored{}
+		}
+	}
+}
+
+// carries reports whether the carrier has buffers of operations that mine accepts.
+func (c *Conn) carries(mine func(*TxOp) bool) bool {
+	y := c.oob()
+	if y == nil {
+		return false
+	}
+	for _, op := range c.rdv.sends {
+		if mine(op) {
+			return true
+		}
+	}
+	return y.has(mine)
+}
+
+// disownReads is Disown for operations that bring something back.
+func (c *Conn) disownReads(mine func(*TxOp) bool) {
+	for op := range c.reads.all {
+		if !mine(op) {
+			continue
+		}
+		to := op.results()
+		for i := range to {
+			to[i] = make([]byte, len(to[i]))
+		}
+		op.Owner = ignored{}
+	}
+	if l := c.in.now; l != nil && l.kind == inRead && mine(l.tx) {
+		l.drop()
+		l.tx.Owner = ignored{}
+	}
+}
+
+// Forget lets go of the memory of a region that is being closed: the rest of a write into it that is still arriving is dropped,
+// and the write refused, though some of it may be in place; what a peer reads of it is sent from a copy.
+func (c *Conn) Forget(key uint64) {
+	if l := c.in.now; l != nil && l.kind == inWrite {
+		for i := range l.n {
+			if l.write.to[i].Key == key {
+				l.refuse(wire.RefusedKey, i)
+				break
+			}
+		}
+	}
+	c.out.copyLent(func(op *TxOp) bool {
+		if op.internal {
+			for _, r := range op.RMA[:op.NIOV] {
+				if r.Key == key {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// Shut closes a context of a group whose connections go on: receives end without completion and their buffers are the caller's
+// again; what has come for the context and what comes later is dropped. each yields the connections of the endpoint.
+func (rx *RxContext) Shut(each func(yield func(*Conn) bool)) {
+	rx.closed = true
+	for c := range each {
+		c.leave(rx)
+	}
+	rx.shut()
+}
+
+// leave keeps c from writing to receives of rx.
+func (c *Conn) leave(rx *RxContext) {
+	if l := c.in.now; l != nil && l.kind == inRecv && l.op.sink == rx.Sink {
+		l.op.discarded = true
+		l.drop()
+	}
+	if c.oob().leave(rx.Sink) {
+		c.Fail(ErrClosed) // see Disown
+		return
+	}
+	c.rdv.leave(rx.Sink)
+}
+
+// SetSource gives c and all of its messages that are still unexpected their source, which the address vector has only now
+// learned. Receives that wait for this source take theirs.
+func (rx *RxContext) SetSource(c *Conn, src uint64) {
+	c.Src = src
+	for r := range rx.all {
+		r.setSource(&c.source, src)
+	}
+}
+
+// DiscardColl drops the unexpected messages of collective operations that f accepts; their connections may have an answer to
+// transmit then.
+func (rx *RxContext) DiscardColl(f func(c *Conn, tag uint64) bool) {
+	rx.discardColl(func(feed feeder, tag uint64) bool { return f(feed.(*Conn), tag) })
+}
+
+// Adopt takes over the sends that wait for from to come up: the peer has connected to us meanwhile, or another attempt is worth
+// it. It may be called from Sink.Failed of from.
+func (c *Conn) Adopt(from *Conn) {
+	if c.state == Closed {
+		return
+	}
+	if from.expected > 0 {
+		c.expected, from.expected = c.expected+from.expected, 0
+		if u := c.rx.collector(); u != nil {
+			u.Moved(from, c)
+		}
+		if c.Unsuited() {
+			c.lose(ErrUnsupported)
+		}
+	}
+	for op := range from.waiting.popAll {
+		from.ops--
+		from.waits--
+		c.ops++
+		c.hold(op)
+	}
+	c.release()
+}
+
+// Inherit takes over the messages of from's that still wait for a receive, all of them here: both are connections to one peer.
+func (c *Conn) Inherit(from *Conn) {
+	if from.unexpCount == 0 || from.rx == nil {
+		return
+	}
+	for rx := range from.rx.all {
+		rx.inherit(&from.source, &c.source, c)
+	}
+}
