@@ -38,12 +38,13 @@ func (c *Conn) finishErr(op *TxOp, err error) {
 		return
 	}
 	c.ops--
-	c.pool.done = Completion{
-		Kind: op.Kind, Silent: op.Silent || op.Inject, Inject: op.Inject, Ctx: op.Ctx, Flags: op.Flags, Len: op.moved(),
-		Tag: op.Tag, Data: op.Data, Src: c.Src, Err: err, Mark: op.Mark, Owner: op.Owner,
-	}
+	d := &c.pool.done // written in place: see outQueue.segment
+	*d = Completion{}
+	d.Kind, d.Silent, d.Inject, d.Mark = op.Kind, op.Silent || op.Inject, op.Inject, op.Mark
+	d.Ctx, d.Flags, d.Tag, d.Data, d.Src = op.Ctx, op.Flags, op.Tag, op.Data, c.Src
+	d.Len, d.Err, d.Owner = op.moved(), err, op.Owner
 	c.pool.putTx(op)
-	c.completions.Completed(&c.pool.done)
+	c.completions.Completed(d)
 	if c.waiting.head != nil {
 		c.release()
 	}

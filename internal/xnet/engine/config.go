@@ -80,14 +80,15 @@ type Config struct {
 type Pool struct {
 	stagePool
 	txPool
-	rxPool
-	inboundPool
-	tablePool
 
 	// Scratch of whatever connection is at work.
 	hdr     wire.Header // the message that has come
 	scratch wire.Header // the one that is made
 	done    Completion
+
+	rxPool
+	inboundPool
+	tablePool
 }
 
 // NewRxContext makes a receive context whose memory comes from pool.

@@ -25,12 +25,13 @@ type outQueue struct {
 
 func (q *outQueue) empty() bool { return q.head == len(q.segs) }
 
-// room returns a chunk with room for n bytes. With frugal, a queue that holds nothing begins with a small one.
-func (q *outQueue) room(p *stagePool, n int, frugal bool) *chunk {
+// fits reports whether the next n bytes can be staged in tail.
+func (q *outQueue) fits(n int) bool { return q.tail != nil && cap(q.tail.b)-len(q.tail.b) >= n }
+
+// makeRoom makes tail a chunk with room for n bytes, which do not fit. With frugal, a queue that holds nothing begins with a
+// small one.
+func (q *outQueue) makeRoom(p *stagePool, n int, frugal bool) *chunk {
 	t := q.tail
-	if t != nil && cap(t.b)-len(t.b) >= n {
-		return t
-	}
 	if t != nil && t.unsent == 0 { // all of it has left, though what follows it has not
 		if t.b = t.b[:0]; cap(t.b) >= n {
 			return t
@@ -137,10 +138,12 @@ func (q *outQueue) next(p *stagePool, n int) (*TxOp, int) {
 			break
 		}
 		n -= len(s.b)
-		op, last := s.op, s.last
-		if s.ch != nil {
+		ch, op, last := s.ch, s.op, s.last
+		if ch != nil {
 			q.queued -= len(s.b)
-			q.leave(p, s)
+			if ch.unsent -= len(s.b); ch.unsent == 0 && ch != q.tail {
+				p.putChunk(ch)
+			}
 		}
 		*s = segment{}
 		q.head++

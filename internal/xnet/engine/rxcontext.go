@@ -158,7 +158,8 @@ func (rx *RxContext) takeWhole(b []byte, count int, n, tag uint64, tagged bool, 
 	if tagged {
 		q = &rx.tags
 	}
-	for size := int(n); took < count && len(b) >= size; took++ {
+	size, off := int(n), 0
+	for ; took < count && len(b)-off >= size; took++ {
 		r := q.PeekPosted(src, tag)
 		if r == nil {
 			break
@@ -168,8 +169,8 @@ func (rx *RxContext) takeWhole(b []byte, count int, n, tag uint64, tagged bool, 
 			break
 		}
 		q.Remove(r)
-		copy(op.buf, b[:size])
-		b = b[size:]
+		copy(op.buf, b[off:off+size])
+		off += size
 		op.tag, op.src, op.data, op.msgLen = tag, src, 0, n
 		sink.Received(op)
 		rx.pool.putRx(op)

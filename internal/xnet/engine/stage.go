@@ -5,7 +5,14 @@ import "gofabric/internal/xnet/wire"
 // What a connection queues.
 
 // room returns a chunk with room for n bytes.
-func (c *Conn) room(n int) *chunk { return c.out.room(&c.pool.stagePool, n, c.cfg.Frugal) }
+func (c *Conn) room(n int) *chunk {
+	if c.out.fits(n) {
+		return c.out.tail
+	}
+	return c.makeRoom(n)
+}
+
+func (c *Conn) makeRoom(n int) *chunk { return c.out.makeRoom(&c.pool.stagePool, n, c.cfg.Frugal) }
 
 // staged notes what was appended to t: see outQueue.staged.
 func (c *Conn) staged(t *chunk, from int, op *TxOp, last bool) {
@@ -22,7 +29,10 @@ func (c *Conn) stageBytes(f func([]byte) []byte) {
 
 // stageMessage copies header and payload into a chunk.
 func (c *Conn) stageMessage(h *wire.Header, s *Send, op *TxOp) {
-	t := c.room(wire.MaxHeader + s.Len())
+	t, n := c.out.tail, wire.MaxHeader+s.Len()
+	if !c.out.fits(n) {
+		t = c.makeRoom(n)
+	}
 	from := len(t.b)
 	t.b = c.appendHeader(t.b, h)
 	for _, b := range s.IOV[:s.NIOV] {
@@ -32,7 +42,10 @@ func (c *Conn) stageMessage(h *wire.Header, s *Send, op *TxOp) {
 }
 
 func (c *Conn) stageHeader(h *wire.Header, op *TxOp, last bool) {
-	t := c.room(wire.MaxHeader)
+	t := c.out.tail
+	if !c.out.fits(wire.MaxHeader) {
+		t = c.makeRoom(wire.MaxHeader)
+	}
 	from := len(t.b)
 	t.b = c.appendHeader(t.b, h)
 	c.staged(t, from, op, last)

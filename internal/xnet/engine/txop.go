@@ -18,10 +18,10 @@ type TxOp struct {
 // moved is the number of bytes that the operation moves. For an operation that brings something back, that is what it brings
 // (fi_cntr(3), FI_CNTR_EVENTS_BYTES).
 func (op *TxOp) moved() uint64 {
-	if op.Kind == KindFetch || op.Kind == KindCompare {
-		return op.Atomic.resultLen()
+	if op.Kind != KindFetch && op.Kind != KindCompare {
+		return uint64(op.Send.Len())
 	}
-	return uint64(op.Send.Len())
+	return op.Atomic.resultLen()
 }
 
 // promised reports whether the application takes op to be done: it is told only of errors (fi_inject(3)).
