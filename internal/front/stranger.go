@@ -18,8 +18,8 @@ type Stranger struct {
 
 var _ engine.SinkWrapper = (*Stranger)(nil)
 
-// Over implements engine.SinkWrapper: s, who collects the receives of a context of its own, hears of strangers, too.
-func (s *Stranger) Over(to engine.CompletionSink) engine.CompletionSink {
+// Wrap implements engine.SinkWrapper: s, who collects the receives of a context of its own, hears of strangers, too.
+func (s *Stranger) Wrap(to engine.CompletionSink) engine.CompletionSink {
 	for _, o := range s.over {
 		if o.Sink == to {
 			return o

@@ -122,7 +122,7 @@ func (p *Peer) dropOld(err error) {
 	}
 	p.old = nil
 	p.Conn.Adopt(o.conn)
-	p.Conn.Inherit(o.conn)
+	p.Conn.AdoptMessages(o.conn)
 	o.conn.Drop(err)
 	o.link.Close()
 	o.lanes.end(err)

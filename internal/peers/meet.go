@@ -81,7 +81,7 @@ func (p *Peer) inherit(old *Peer) {
 	p.crossed = old.Link != nil && old.Conn.State() < engine.Connected
 	old.dropOld(engine.ErrPeerClose)
 	if old.Conn.State() == engine.Opening {
-		p.Conn.Inherit(old.Conn)
+		p.Conn.AdoptMessages(old.Conn)
 	}
 	p.Conn.Adopt(old.Conn)
 }

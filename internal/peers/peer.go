@@ -62,7 +62,7 @@ func (p *Peer) renew(now mono.Time) {
 	p.id = 0
 	if old != nil {
 		c.Adopt(old)
-		c.Inherit(old)
+		c.AdoptMessages(old)
 	}
 }
 
@@ -86,7 +86,7 @@ func (p *Peer) SinkOver(s engine.Sink) engine.Sink {
 func (p *Peer) dial() error {
 	p.waiting = false
 	p.tries++
-	p.Conn.Postpone(int64(mono.Now()))
+	p.Conn.RestartHandshake(int64(mono.Now()))
 	l, err := p.set.cfg.Below.Dial(p.Info(), p.addr, p.Conn, p.ask)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func (c *Conn) Adopt(from *Conn) {
 		if u := c.rx.collector(); u != nil {
 			u.Moved(from, c)
 		}
-		if c.Unsuited() {
+		if c.LacksCollectives() {
 			c.lose(ErrUnsupported)
 		}
 	}
@@ -64,8 +64,8 @@ func (c *Conn) Adopt(from *Conn) {
 	c.release()
 }
 
-// Inherit takes over the messages of from's that still wait for a receive, all of them here: both are connections to one peer.
-func (c *Conn) Inherit(from *Conn) {
+// AdoptMessages takes over the messages of from's that still wait for a receive, all of them here: both are connections to one peer.
+func (c *Conn) AdoptMessages(from *Conn) {
 	if from.unexpCount == 0 || from.rx == nil {
 		return
 	}

@@ -154,7 +154,7 @@ func (c *Conn) takeCoalesced(b []byte) int {
 		return 0
 	}
 	count := int(h.OpData) | int(h.IovCnt)<<8
-	n, tag, tagged := h.PayloadLen()/uint64(count), h.Tag, h.Op == wire.OpTagRun
+	n, tag, tagged := h.PayloadLen()/uint64(count), h.Tag, h.Op == wire.OpTagCoalesced
 	if !tagged {
 		tag = 0
 	}
@@ -174,9 +174,9 @@ func (c *Conn) takeCoalesced(b []byte) int {
 		}
 	}
 	if count > 0 && c.state == Connected {
-		rest := wire.Header{Op: wire.OpRun, OpData: uint8(count), IovCnt: uint8(count >> 8), Tag: tag}
+		rest := wire.Header{Op: wire.OpCoalesced, OpData: uint8(count), IovCnt: uint8(count >> 8), Tag: tag}
 		if tagged {
-			rest.Op = wire.OpTagRun
+			rest.Op = wire.OpTagCoalesced
 		}
 		rest.SetPayload(uint64(count) * n)
 		c.in.keepHeader(&c.pool.inboundPool, &rest, c.order)

@@ -28,8 +28,8 @@ import "gofabric/internal/xnet/wire"
 // Identity says which process one is.
 type Identity = wire.Hello
 
-// Puller copies from other processes of this host.
-type Puller interface {
+// CMA copies from other processes of this host.
+type CMA interface {
 	// Identity says which process this is.
 	Identity() *Identity
 	// Invite waits for the process of a peer at a socket; nil: it cannot.
@@ -41,8 +41,8 @@ type Puller interface {
 	Address(b []byte) uint64
 	// NewSeals returns memory for the seals of a connection.
 	NewSeals() Seals
-	// Pull copies what a peer has announced, and looks at the seal after that.
-	Pull(r *Loan) Pulled
+	// Copy copies what a peer has announced, and looks at the seal after that.
+	Copy(r *CMARequest) CMAResult
 }
 
 // Invitation is a socket where a peer's process is to show itself. One of the last two methods closes it.
@@ -66,8 +66,8 @@ type Ends struct {
 // EndLen is the length of an address in Ends.
 const EndLen = 18
 
-// Loan says what to copy from a peer's process, and where to.
-type Loan struct {
+// CMARequest says what to copy from a peer's process, and where to.
+type CMARequest struct {
 	PID    uint32        // of the peer's process
 	Seal   [SealLen]byte // what has to be at SealAt after the copy
 	SealAt uint64        // an address of the peer's
@@ -75,13 +75,13 @@ type Loan struct {
 	Into   [][]byte      // as many bytes altogether
 }
 
-// Pulled says what became of a copy.
-type Pulled uint8
+// CMAResult says what became of a copy.
+type CMAResult uint8
 
 const (
-	Unreadable Pulled = iota // the memory cannot be read: Into may have changed
-	Unsealed                 // the seal is broken: Into may have changed, and what it holds means nothing
-	Copied                   // all was copied while the seal was whole
+	Unreadable CMAResult = iota // the memory cannot be read: Into may have changed
+	Unsealed                    // the seal is broken: Into may have changed, and what it holds means nothing
+	Copied                      // all was copied while the seal was whole
 )
 
 // cmaMax is the longest message that is copied so, bytes: the copy is made in one piece, under the lock of the receiver's
@@ -103,7 +103,7 @@ type cma struct {
 	pid       uint32
 	challenge [SealLen]byte // ours for the peer
 	cell      [SealLen]byte // the peer's for us; it reads it here
-	request   Loan
+	request   CMARequest
 	remote    [MaxIOV]wire.RMAIov
 	local     [MaxIOV][]byte
 }
@@ -115,7 +115,7 @@ func (m *cma) near(way func() (Ends, bool)) (ok bool) {
 }
 
 // ask begins, if that was not done before: the peer is told which process this is.
-func (m *cma) ask(by Puller, way func() (Ends, bool), out []byte) []byte {
+func (m *cma) ask(by CMA, way func() (Ends, bool), out []byte) []byte {
 	if m.asked {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (m *cma) ask(by Puller, way func() (Ends, bool), out []byte) []byte {
 func (m *cma) refusal(out []byte) []byte { return wire.AppendExtIndex(out, wire.ExtRefuse, 0) }
 
 // hello answers a peer that wants its memory to be read. A nil by refuses.
-func (m *cma) hello(b []byte, by Puller, way func() (Ends, bool), out []byte) ([]byte, error) {
+func (m *cma) hello(b []byte, by CMA, way func() (Ends, bool), out []byte) ([]byte, error) {
 	h, err := wire.ParseHello(b)
 	if err != nil || m.greeted {
 		return nil, ErrProtocol
@@ -154,7 +154,7 @@ func (m *cma) hello(b []byte, by Puller, way func() (Ends, bool), out []byte) ([
 }
 
 // challenged puts the peer's challenge where it can read it, and shows it which process this is.
-func (m *cma) challenged(b []byte, by Puller, out []byte) ([]byte, error) {
+func (m *cma) challenged(b []byte, by CMA, out []byte) ([]byte, error) {
 	c, err := wire.ParseChallenge(b)
 	if err != nil || !m.waits || m.shown {
 		return nil, ErrProtocol
@@ -200,11 +200,11 @@ func (m *cma) close() {
 }
 
 // copy copies a message of the peer's, as far as there is room in into.
-func (m *cma) copy(by Puller, at *heldBack, into [][]byte) Pulled {
+func (m *cma) copy(by CMA, at *heldBack, into [][]byte) CMAResult {
 	from := trim(m.remote[:copy(m.remote[:], at.ranges)], sum(into))
-	m.request = Loan{PID: m.pid, Seal: wire.Seal(&m.challenge, at.seal.number), SealAt: at.seal.at, From: from, Into: into}
-	got := by.Pull(&m.request)
-	m.request = Loan{}
+	m.request = CMARequest{PID: m.pid, Seal: wire.Seal(&m.challenge, at.seal.number), SealAt: at.seal.at, From: from, Into: into}
+	got := by.Copy(&m.request)
+	m.request = CMARequest{}
 	clear(into)
 	return got
 }

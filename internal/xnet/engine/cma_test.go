@@ -22,7 +22,7 @@ type room struct {
 	copied  func() // called once, when a message was copied and before its seal is looked at
 }
 
-// process is a fake process of the room; it implements Puller.
+// process is a fake process of the room; it implements CMA.
 type process struct {
 	r   *room
 	id  Identity
@@ -74,7 +74,7 @@ func (v *fakeInvitation) Met(e *Ends, pid uint32, at uint64) bool {
 	if g.pid != pid || g.ends != (Ends{e.Space, e.Peer, e.Local}) {
 		return false
 	}
-	return v.p.Pull(&Loan{PID: pid, Seal: v.c.Seal, SealAt: at}) == Copied
+	return v.p.Copy(&CMARequest{PID: pid, Seal: v.c.Seal, SealAt: at}) == Copied
 }
 
 func (v *fakeInvitation) Close() { v.p.r.invited-- }
@@ -141,7 +141,7 @@ func (p *process) whole() (n int) {
 	return n
 }
 
-func (p *process) Pull(l *Loan) Pulled {
+func (p *process) Copy(l *CMARequest) CMAResult {
 	p.r.reads++
 	if p.r.denied {
 		return Unreadable
@@ -174,8 +174,8 @@ func (p *process) Pull(l *Loan) Pulled {
 func neighbours(s *script) *room {
 	r := &room{}
 	for i, e := range []*end{s.a, s.b} {
-		e.cfg.Features, e.cfg.PullOver = wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow, 1000
-		e.cfg.Puller = &process{r: r, pid: uint32(i + 1), id: Identity{PID: uint32(i + 1), PIDNS: 7, Process: [16]byte{byte(i + 1)}}}
+		e.cfg.Features, e.cfg.CMAOver = wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow, 1000
+		e.cfg.CMA = &process{r: r, pid: uint32(i + 1), id: Identity{PID: uint32(i + 1), PIDNS: 7, Process: [16]byte{byte(i + 1)}}}
 		r.ways[i] = &fakeWay{ends: Ends{Space: 5, Local: [EndLen]byte{byte(i)}, Peer: [EndLen]byte{byte(1 - i)}}}
 		e.c.Way = r.ways[i].Ends
 	}
@@ -306,7 +306,7 @@ func TestPullRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t)
 			r := neighbours(s)
-			change(r, s.a.cfg.Puller.(*process), r.ways[0], r.ways[1])
+			change(r, s.a.cfg.CMA.(*process), r.ways[0], r.ways[1])
 			s.connect()
 			for range 3 {
 				p, buf := pattern(1, 5000), make([]byte, 5000)
@@ -335,7 +335,7 @@ func TestPullSilent(t *testing.T) {
 	s := newScript(t)
 	r := neighbours(s)
 	s.connect()
-	hello := s.a.cfg.Puller.Identity().Append(nil)
+	hello := s.a.cfg.CMA.Identity().Append(nil)
 	s.b.inject(append(header(wire.Header{Op: wire.OpExt}, uint64(len(hello))), hello...))
 	if r.invited != 1 {
 		t.Fatalf("%d sockets", r.invited)

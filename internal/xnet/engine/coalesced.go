@@ -7,7 +7,7 @@ import (
 )
 
 // Small messages that follow one another to a peer of this module share one header if they are equally long, have the same
-// tag or none, and no remote data: a coalesced message (wire.OpRun, OpTagRun). The first is staged as any message; when
+// tag or none, and no remote data: a coalesced message (wire.OpCoalesced, OpTagCoalesced). The first is staged as any message; when
 // another one like it comes before the first has left, its header becomes that of a coalesced message. Headers are a fifth
 // of what 64-byte messages are on the wire, and building and parsing them a third of the work.
 
@@ -51,8 +51,8 @@ func (q *outQueue) quiet(p *stagePool, limit int) {
 	}
 }
 
-// Loud ends what Conn.Quiet began, and returns how many messages joined meanwhile.
-func (p *stagePool) Loud() int {
+// EndJoin ends what Conn.AllowJoin began, and returns how many messages joined meanwhile.
+func (p *stagePool) EndJoin() int {
 	n := p.joined
 	p.open.quiet, p.joined = 0, 0
 	return n
@@ -72,7 +72,7 @@ func (q *outQueue) joinQuietly(p *stagePool, buf []byte, tagged bool, tag uint64
 func (q *outQueue) join(p *stagePool, buf []byte, tagged bool, tag uint64) bool {
 	m := &p.open
 	n := len(buf)
-	if m.q != q || n != m.size || tagged != m.tagged || tagged && tag != m.tag || m.count == wire.MaxRun {
+	if m.q != q || n != m.size || tagged != m.tagged || tagged && tag != m.tag || m.count == wire.MaxCoalesced {
 		return false
 	}
 	t := m.ch
@@ -82,9 +82,9 @@ func (q *outQueue) join(p *stagePool, buf []byte, tagged bool, tag uint64) bool 
 	}
 	h := t.b[m.at:]
 	if m.count++; m.count == 2 {
-		h[atOp] = byte(wire.OpRun)
+		h[atOp] = byte(wire.OpCoalesced)
 		if tagged {
-			h[atOp] = byte(wire.OpTagRun)
+			h[atOp] = byte(wire.OpTagCoalesced)
 		}
 	}
 	binary.LittleEndian.PutUint16(h[atCount:], uint16(m.count))

@@ -194,7 +194,7 @@ func TestRunFence(t *testing.T) {
 	s.a.send(Send{Ctx: 1}, pattern(1, 5000)) // lent: not complete before it has left
 	s.a.send(Send{Ctx: 2}, pattern(2, 64))
 	s.a.want("send 2")
-	s.a.c.Quiet(1 << 20)
+	s.a.c.AllowJoin(1 << 20)
 	if !s.a.c.Join(pattern(3, 64), false, 0) {
 		t.Fatal("an open run takes another message")
 	}
@@ -223,7 +223,7 @@ func TestRunNative(t *testing.T) {
 	if n := s.a.c.BytesOut - before; n != 3*(wire.BaseLen+64) {
 		t.Errorf("%d bytes to a native peer, want %d", n, 3*(wire.BaseLen+64))
 	}
-	s.b.inject(header(wire.Header{Op: wire.OpRun, OpData: 2}, 10))
+	s.b.inject(header(wire.Header{Op: wire.OpCoalesced, OpData: 2}, 10))
 	s.b.want(fmt.Sprintf("failed %q: %v", "", ErrProtocol))
 }
 
@@ -233,12 +233,12 @@ func TestRunBad(t *testing.T) {
 		h wire.Header
 		n uint64
 	}{
-		"none":        {wire.Header{Op: wire.OpRun}, 10},
-		"unequal":     {wire.Header{Op: wire.OpRun, OpData: 3}, 10},
-		"empty":       {wire.Header{Op: wire.OpTagRun, OpData: 3}, 0},
-		"more than":   {wire.Header{Op: wire.OpRun, OpData: 0, IovCnt: 1}, 100},
-		"with flags":  {wire.Header{Op: wire.OpRun, OpData: 2, Flags: wire.FlagDelivery}, 10},
-		"with others": {wire.Header{Op: wire.OpTagRun, OpData: 2, Flags: 0x40}, 10},
+		"none":        {wire.Header{Op: wire.OpCoalesced}, 10},
+		"unequal":     {wire.Header{Op: wire.OpCoalesced, OpData: 3}, 10},
+		"empty":       {wire.Header{Op: wire.OpTagCoalesced, OpData: 3}, 0},
+		"more than":   {wire.Header{Op: wire.OpCoalesced, OpData: 0, IovCnt: 1}, 100},
+		"with flags":  {wire.Header{Op: wire.OpCoalesced, OpData: 2, Flags: wire.FlagDelivery}, 10},
+		"with others": {wire.Header{Op: wire.OpTagCoalesced, OpData: 2, Flags: 0x40}, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := relatives(newScript(t))

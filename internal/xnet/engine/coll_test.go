@@ -176,7 +176,7 @@ func TestCollNative(t *testing.T) {
 	s.connect()
 	s.flow()
 	a.want("1 sent: " + ErrUnsupported.Error())
-	if !s.a.c.Unsuited() {
+	if !s.a.c.LacksCollectives() {
 		t.Error("a native peer is suited")
 	}
 	if _, err := a.try(stepTag(1, 2), 0, 2, []byte("late")); err != ErrUnsupported {

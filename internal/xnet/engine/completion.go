@@ -57,7 +57,7 @@ type CompletionSink interface {
 }
 
 // SinkWrapper is a connection's sink that must report something about the peer even where the completions of receives go to
-// another sink (RxContext.Collect). Over returns s with that report in front of it.
+// another sink (RxContext.Collect). Wrap returns s with that report in front of it.
 type SinkWrapper interface {
-	Over(s CompletionSink) CompletionSink
+	Wrap(s CompletionSink) CompletionSink
 }

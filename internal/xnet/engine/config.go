@@ -45,10 +45,10 @@ type Config struct {
 	StageLimit     int    // staged bytes per connection beyond which posts get ErrAgain
 	TxDepth        int    // operations per connection that wait for transmission, acknowledgement or data
 	RendezvousOver uint64 // longer tagged messages ask first, where the peer can (FI_TCP_MAX_SAVED_SIZE)
-	// Puller and PullOver make messages of at least PullOver bytes go by single copy between processes of this host; a nil
-	// Puller: never.
-	Puller   Puller
-	PullOver int
+	// CMA and CMAOver make messages of at least CMAOver bytes go by single copy between processes of this host; a nil
+	// CMA: never.
+	CMA     CMA
+	CMAOver int
 	// Mover is the transport, if it knows of a better way between processes of one host; nil if not.
 	Mover Mover
 	// Leaver is asked when the peer wants to part for a while; nil: it is told to stay.

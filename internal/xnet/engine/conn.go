@@ -165,10 +165,10 @@ func (c *Conn) SetMover(m Mover) {
 	}
 }
 
-// Carry gives the connection a transport that carries large messages itself: messages of more than over bytes, and all else
+// SetFetcher gives the connection a transport that carries large messages itself: messages of more than over bytes, and all else
 // that outofband.go lists. Call it before the connection is up. Small messages are staged as ever, so over must not be less
 // than Config.StageMax.
-func (c *Conn) Carry(by Carrier, over int) { c.extras().oob = &outOfBand{by: by, over: over} }
+func (c *Conn) SetFetcher(by Fetcher, over int) { c.extras().oob = &outOfBand{by: by, over: over} }
 
 // State is where the connection stands.
 func (c *Conn) State() State { return c.state }
@@ -179,8 +179,8 @@ func (c *Conn) Deadline() int64 { return c.deadline }
 // Stalled reports that bytes are not wanted for now; Sink.Resumed tells when they are.
 func (c *Conn) Stalled() bool { return c.in.stall != flowing }
 
-// Unwanted reports that the peer's bytes are not taken, because its unexpected messages fill their budget.
-func (c *Conn) Unwanted() bool { return c.in.stall == stallUnwanted }
+// OverBudget reports that the peer's bytes are not taken, because its unexpected messages fill their budget.
+func (c *Conn) OverBudget() bool { return c.in.stall == stallUnwanted }
 
 // Paused reports that the connection takes no bytes until Unpause, because of what the peer asks for.
 func (c *Conn) Paused() bool { return c.in.stall == stallRefused && c.state != Closed }
@@ -222,8 +222,8 @@ func (c *Conn) SetExpected(n int) { c.expected = int32(n) }
 // Expecting reports whether that is any.
 func (c *Conn) Expecting() bool { return c.expected > 0 }
 
-// Unsuited says that c's peer is known not to understand collective operations.
-func (c *Conn) Unsuited() bool { return c.state == Connected && !c.Ours }
+// LacksCollectives says that c's peer is known not to understand collective operations.
+func (c *Conn) LacksCollectives() bool { return c.state == Connected && !c.Ours }
 
 // KnowsEnd reports whether the peer understands SayEnd.
 func (c *Conn) KnowsEnd() bool {

@@ -25,7 +25,7 @@ func (c *Conn) startExt(b []byte) int {
 // endExt does what an OpExt of n bytes is for.
 func (c *Conn) endExt(n int) {
 	x := c.ext
-	b, by := x.in[:n], c.cfg.Puller
+	b, by := x.in[:n], c.cfg.CMA
 	var answer []byte
 	var err error
 	switch kind := wire.ExtKind(b[0]); kind {

@@ -107,7 +107,7 @@ func (c *Conn) fetchInto(op *RxOp, at *heldBack) {
 // copyHeld copies a message of the peer's, and reports whether its seal was whole. A peer whose memory cannot be read is told to
 // announce no more messages.
 func (c *Conn) copyHeld(at *heldBack, into [][]byte) bool {
-	got := c.ext.cma.copy(c.cfg.Puller, at, into)
+	got := c.ext.cma.copy(c.cfg.CMA, at, into)
 	if got == Unreadable {
 		c.answerExt(c.ext.cma.refusal(c.ext.out[:0]))
 	}

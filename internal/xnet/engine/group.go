@@ -47,7 +47,7 @@ func (rx *RxContext) sinkFor(s CompletionSink) CompletionSink {
 		return s
 	}
 	if w, ok := s.(SinkWrapper); ok {
-		return w.Over(rx.Sink)
+		return w.Wrap(rx.Sink)
 	}
 	return rx.Sink
 }

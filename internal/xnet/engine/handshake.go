@@ -71,8 +71,8 @@ func (c *Conn) Ready() error {
 	return nil
 }
 
-// Postpone gives a connection that is not up yet a new start: now is when it begins.
-func (c *Conn) Postpone(nowNanos int64) {
+// RestartHandshake gives a connection that is not up yet a new start: now is when it begins.
+func (c *Conn) RestartHandshake(nowNanos int64) {
 	if c.state == Opening {
 		c.deadline = nowNanos + c.cfg.HandshakeNanos
 	}

@@ -120,11 +120,11 @@ func (c *Conn) wantsSingleCopy(s *Send) bool {
 	if y := c.oob(); y != nil {
 		return y.carries(s)
 	}
-	if !c.canSingleCopy() || s.Kind != KindSend && s.Kind != KindColl || s.Inject || s.Copy || s.Len() < c.cfg.PullOver || s.Len() > cmaMax {
+	if !c.canSingleCopy() || s.Kind != KindSend && s.Kind != KindColl || s.Inject || s.Copy || s.Len() < c.cfg.CMAOver || s.Len() > cmaMax {
 		return false
 	}
 	x := c.extras()
-	if hello := x.cma.ask(c.cfg.Puller, c.Way, x.out[:0]); hello != nil {
+	if hello := x.cma.ask(c.cfg.CMA, c.Way, x.out[:0]); hello != nil {
 		c.stageExt(hello)
 	}
 	return x.cma.peerCopies
@@ -134,7 +134,7 @@ func (c *Conn) wantsSingleCopy(s *Send) bool {
 // process they are.
 func (c *Conn) canSingleCopy() bool {
 	const both = wire.FeatureSeals | wire.FeatureShow
-	return c.Ours && c.Agreed&both == both && c.cfg.Puller != nil && c.Way != nil
+	return c.Ours && c.Agreed&both == both && c.cfg.CMA != nil && c.Way != nil
 }
 
 // announce announces a message that is fetched. False: no index is free, so send it eagerly.
@@ -151,7 +151,7 @@ func (c *Conn) announce(op *TxOp) bool {
 	}
 	c.rdv.announce(&c.pool.tablePool, i, op)
 	if x.oob == nil {
-		by := c.cfg.Puller
+		by := c.cfg.CMA
 		for _, b := range op.IOV[:op.NIOV] {
 			if len(b) > 0 {
 				r.IOV[r.N] = wire.RMAIov{Addr: by.Address(b), Len: uint64(len(b))}

@@ -5,15 +5,15 @@ import "gofabric/internal/xnet/wire"
 // Transports with messages, remote memory access and a rendezvous of their own, such as a connection to a native rxm peer,
 // carry large payloads and answers out of band. The stream then says only in which order operations are to happen:
 //
-//   - A message longer than a limit stands in the stream as an OpExt with a wire.Ref that names no memory; Carried has its
-//     buffers, until Delivered.
-//   - A message that the peer holds back is told with Announce. When it has met its receive the Carrier is asked to fetch it,
+//   - A message longer than a limit stands in the stream as an OpExt with a wire.Ref that names no memory; AnnouncedSend has its
+//     buffers, until SendFetched.
+//   - A message that the peer holds back is told with Announce. When it has met its receive the Fetcher is asked to fetch it,
 //     and says Fetched.
-//   - Reads, and all atomic operations, stand in the stream as requests; TakeAsked has their buffers, until Answered. Answers
+//   - Reads, and all atomic operations, stand in the stream as requests; TakeRequest has their buffers, until RequestDone. Answers
 //     do not come in the stream.
 
-// Carrier is asked to fetch announced messages.
-type Carrier interface {
+// Fetcher is asked to fetch announced messages.
+type Fetcher interface {
 	// Fetch asks for the payload of a message. f is borrowed. It must not call the engine.
 	Fetch(f *Fetch)
 }
@@ -35,9 +35,9 @@ type Announcement struct {
 	From            []wire.RMAIov
 }
 
-// outOfBand is what a connection with a Carrier has given to it. A nil one has none: the methods that ask accept that.
+// outOfBand is what a connection with a Fetcher has given to it. A nil one has none: the methods that ask accept that.
 type outOfBand struct {
-	by    Carrier
+	by    Fetcher
 	over  int
 	asked opList  // reads and atomic operations
 	ins   []*RxOp // receives by slot

@@ -23,7 +23,7 @@ func carried(t *testing.T) (*end, *carrier) {
 	e.c = NewReady(&e.pool, &e.cfg, e.rx, &e.mem, e)
 	e.c.Extended = true
 	y := &carrier{}
-	e.c.Carry(y, 4096)
+	e.c.SetFetcher(y, 4096)
 	return e, y
 }
 
@@ -38,15 +38,15 @@ func TestCarry(t *testing.T) {
 			t.Fatal(i, err)
 		}
 	}
-	if op := e.c.Carried(0); op != nil {
+	if op := e.c.AnnouncedSend(0); op != nil {
 		t.Fatal("0 is nobody's")
 	}
 	for i := 254; i > 0; i-- {
-		if op := e.c.Carried(uint8(i)); op == nil || op.Ctx != uint64(i-1) || op.Len() != 5000 {
+		if op := e.c.AnnouncedSend(uint8(i)); op == nil || op.Ctx != uint64(i-1) || op.Len() != 5000 {
 			t.Fatal(i, op)
 		}
-		e.c.Delivered(uint8(i), nil)
-		e.c.Delivered(uint8(i), nil)
+		e.c.SendFetched(uint8(i), nil)
+		e.c.SendFetched(uint8(i), nil)
 	}
 	if len(e.events) != 254 || e.events[0] != "send 253" {
 		t.Fatal(len(e.events), e.events[0])
@@ -71,7 +71,7 @@ func TestCarryWaits(t *testing.T) {
 		}
 	}
 	for range 300 {
-		e.c.Delivered(1, nil)
+		e.c.SendFetched(1, nil)
 	}
 	if len(e.events) != 300 {
 		t.Fatal(len(e.events))
@@ -149,14 +149,14 @@ func TestAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, b := e.c.TakeAsked(), e.c.TakeAsked()
+	a, b := e.c.TakeRequest(), e.c.TakeRequest()
 	if a.Ctx != 0 || b.Ctx != 1 {
 		t.Fatal("order")
 	}
-	e.c.Answered(b, nil)
-	e.c.Answered(b, nil)
+	e.c.RequestDone(b, nil)
+	e.c.RequestDone(b, nil)
 	e.c.Fail(ErrPeerClose)
-	e.c.Answered(a, nil)
+	e.c.RequestDone(a, nil)
 	if len(e.events) != 4 || e.events[0] != "read 1 len 8" || e.pool.OutTx != 0 {
 		t.Fatal(e.events)
 	}
@@ -189,7 +189,7 @@ func TestCarryDisowned(t *testing.T) {
 			s := Send{Kind: KindRead, NIOV: 1, NRMA: 1, Owner: o}
 			s.IOV[0], s.RMA[0].Len = make([]byte, 8), 8
 			must(t, e.c.Submit(&s))
-			if e.c.TakeAsked() == nil {
+			if e.c.TakeRequest() == nil {
 				t.Fatal("not asked")
 			}
 			e.c.Disown(o)

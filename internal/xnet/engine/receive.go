@@ -79,7 +79,7 @@ func (c *Conn) begin(b []byte) int {
 			return c.startRecv(op, h.PayloadLen(), h.Tag, b)
 		}
 		c.startMessage(&c.rx.tags, h.PayloadLen(), h.Tag)
-	case wire.OpRun, wire.OpTagRun:
+	case wire.OpCoalesced, wire.OpTagCoalesced:
 		return c.takeCoalesced(b)
 	case wire.OpAtomic, wire.OpAtomicFetch, wire.OpAtomicCompare:
 		return c.startAtomic(b)

@@ -18,7 +18,7 @@ type lender struct {
 }
 
 func newLender(e *end) *lender {
-	l := &lender{e: e, p: e.cfg.Puller.(*process), bufs: map[uint64][]byte{}}
+	l := &lender{e: e, p: e.cfg.CMA.(*process), bufs: map[uint64][]byte{}}
 	e.ended = l.ended
 	return l
 }
@@ -262,7 +262,7 @@ func TestSealsKept(t *testing.T) {
 	s := newScript(t)
 	r := neighbours(s)
 	s.connect()
-	p := s.a.cfg.Puller.(*process)
+	p := s.a.cfg.CMA.(*process)
 	for i := range 5 {
 		buf := make([]byte, 5000)
 		s.b.recv(1, AnySource, buf)
@@ -275,8 +275,8 @@ func TestSealsKept(t *testing.T) {
 			t.Fatal("an idle connection has a table")
 		}
 	}
-	if len(p.seals) != 1 || len(s.b.cfg.Puller.(*process).seals) != 0 || r.number != 8 {
-		t.Errorf("%d and %d tables of seals, last number %d", len(p.seals), len(s.b.cfg.Puller.(*process).seals), r.number)
+	if len(p.seals) != 1 || len(s.b.cfg.CMA.(*process).seals) != 0 || r.number != 8 {
+		t.Errorf("%d and %d tables of seals, last number %d", len(p.seals), len(s.b.cfg.CMA.(*process).seals), r.number)
 	}
 }
 

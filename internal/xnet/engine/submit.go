@@ -42,12 +42,12 @@ func (c *Conn) Join(buf []byte, tagged bool, tag uint64) bool {
 	return true
 }
 
-// Quiet says that the driver need not be told of what joins the open message of c while fewer than limit bytes are queued: it
+// AllowJoin says that the driver need not be told of what joins the open message of c while fewer than limit bytes are queued: it
 // leaves with the rest.
-func (c *Conn) Quiet(limit int) { c.out.quiet(&c.pool.stagePool, limit) }
+func (c *Conn) AllowJoin(limit int) { c.out.quiet(&c.pool.stagePool, limit) }
 
-// Loud is Pool.Loud of the pool of c.
-func (c *Conn) Loud() int { return c.pool.Loud() }
+// EndJoin is Pool.EndJoin of the pool of c.
+func (c *Conn) EndJoin() int { return c.pool.EndJoin() }
 
 // submitSlow posts what needs an operation of its own.
 func (c *Conn) submitSlow(s *Send) error {
@@ -114,10 +114,10 @@ func (c *Conn) RefuseColl(tag uint64) {
 	c.answer(h)
 }
 
-// Aim directs the operation that is posted next, and only that one, at receive context i of the peer (group.go): a caller that
+// SelectContext directs the operation that is posted next, and only that one, at receive context i of the peer (group.go): a caller that
 // aims once at a connection must do so before each Submit. It reports false if the peer is known to have no named contexts;
 // the operation can be posted all the same, with Send.Ack, and ends with ErrUnsupported.
-func (c *Conn) Aim(i uint8) bool {
+func (c *Conn) SelectContext(i uint8) bool {
 	c.aimed = i
 	if i == c.aim || c.state != Connected || c.waiting.head != nil || c.out.queued >= c.cfg.StageLimit {
 		return true // launch does it, or Submit refuses

@@ -75,20 +75,20 @@ func (c *Conn) Unpause() {
 	}
 }
 
-// Carried returns the message that an OpExt announced with this index, nil if there is none. Its buffers are lent until
-// Delivered.
-func (c *Conn) Carried(index uint8) *TxOp { return c.rdv.announced(index) }
+// AnnouncedSend returns the message that an OpExt announced with this index, nil if there is none. Its buffers are lent until
+// SendFetched.
+func (c *Conn) AnnouncedSend(index uint8) *TxOp { return c.rdv.announced(index) }
 
-// Delivered completes a message from Carried.
-func (c *Conn) Delivered(index uint8, err error) {
+// SendFetched completes a message from AnnouncedSend.
+func (c *Conn) SendFetched(index uint8, err error) {
 	if op := c.rdv.withdraw(&c.pool.tablePool, index); op != nil {
 		c.finishErr(op, err)
 	}
 }
 
-// TakeAsked hands out the oldest read or atomic operation that it has not handed out, nil if there is none. Their order is that
-// of the stream. A read's buffers, and an atomic operation's for the result, are lent until Answered.
-func (c *Conn) TakeAsked() *TxOp {
+// TakeRequest hands out the oldest read or atomic operation that it has not handed out, nil if there is none. Their order is that
+// of the stream. A read's buffers, and an atomic operation's for the result, are lent until RequestDone.
+func (c *Conn) TakeRequest() *TxOp {
 	op := c.reads.pop()
 	if op != nil {
 		c.oob().asked.push(op)
@@ -96,8 +96,8 @@ func (c *Conn) TakeAsked() *TxOp {
 	return op
 }
 
-// Answered completes an operation from TakeAsked.
-func (c *Conn) Answered(op *TxOp, err error) {
+// RequestDone completes an operation from TakeRequest.
+func (c *Conn) RequestDone(op *TxOp, err error) {
 	if c.oob().answered(op) { // else the connection has ended
 		c.finishRead(op, err)
 	}
@@ -116,10 +116,10 @@ func (c *Conn) Fetched(slot int, err error) {
 	}
 }
 
-// Wind prepares the end from our side: operations of which nothing has left yet are withdrawn, unless the application was told
+// BeginClose prepares the end from our side: operations of which nothing has left yet are withdrawn, unless the application was told
 // already that they are done, and ExtEnd goes behind the rest. The driver transmits until the peer has what is Due, and then
 // calls Drop.
-func (c *Conn) Wind() {
+func (c *Conn) BeginClose() {
 	for c.cancel(func(op *TxOp) bool { return !op.promised() }) {
 	}
 	g := &c.extras().goodbye
@@ -132,7 +132,7 @@ func (c *Conn) Wind() {
 	}
 }
 
-// Due is, after Wind, the position in our stream up to which the peer must have it before the transport is closed, BytesOut
+// Due is, after BeginClose, the position in our stream up to which the peer must have it before the transport is closed, BytesOut
 // being what the transport has taken. With all it counts what the application knows nothing of, too: answers that were queued
 // by then, and ExtEnd.
 func (c *Conn) Due(all bool) uint64 {
@@ -142,7 +142,7 @@ func (c *Conn) Due(all bool) uint64 {
 	return c.ext.goodbye.due(all, c.end())
 }
 
-// Promised reports, after Wind, whether something that is Due waits for transmission.
+// Promised reports, after BeginClose, whether something that is Due waits for transmission.
 func (c *Conn) Promised(all bool) bool {
 	if c.state >= Broken {
 		return false

@@ -2,8 +2,8 @@ package wire
 
 import "testing"
 
-func TestRunHeader(t *testing.T) {
-	h := Header{Op: OpTagRun, OpData: 0x2c, IovCnt: 1, Tag: 0x77}
+func TestCoalescedHeader(t *testing.T) {
+	h := Header{Op: OpTagCoalesced, OpData: 0x2c, IovCnt: 1, Tag: 0x77}
 	h.SetPayload(300 * 64)
 	b := h.Append(nil, Little)
 	var got Header
@@ -11,7 +11,7 @@ func TestRunHeader(t *testing.T) {
 	if err != nil || n != BaseLen+wordLen || got.Tag != 0x77 || got.PayloadLen() != 300*64 {
 		t.Fatalf("%+v, %d, %v", got, n, err)
 	}
-	if s := got.String(); s != "tag_run id 0 size 19224 (24+19200) tag 0x77 messages 300" {
+	if s := got.String(); s != "tag_coalesced id 0 size 19224 (24+19200) tag 0x77 messages 300" {
 		t.Error(s)
 	}
 	for cut := range b {
