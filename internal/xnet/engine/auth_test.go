@@ -1,4 +1,4 @@
-// Authorization keys: who gets a connection, and what those get who play tricks.
+// Authorization keys: which peers get a connection, and what dishonest ones get.
 
 package engine
 
@@ -58,7 +58,7 @@ func TestOtherKey(t *testing.T) {
 			s.a.send(Send{Ctx: 1}, []byte("early"))
 			must(t, s.a.c.Start([]byte("hello")))
 			s.flow()
-			s.b.want(`requested ""`) // the data of such a request is nobody's business
+			s.b.want(`requested ""`) // the data of such a request is not passed on
 			if !s.b.c.Denied() {
 				t.Fatalf("%q: not denied", keys)
 			}
@@ -117,7 +117,7 @@ func (e *end) take() []byte {
 	return b
 }
 
-// TestReplay repeats what was said before, to ends that have drawn other numbers.
+// TestReplay repeats messages that were recorded before, to ends that have drawn other numbers.
 func TestReplay(t *testing.T) {
 	active, passive := exchange(t, 1)
 	s := newScript(t).keyed("key", "key", 50)

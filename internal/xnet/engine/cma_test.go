@@ -9,22 +9,22 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// room is a host that fake processes share: what they gave the address of can be read by all.
-type room struct {
+// fakeHost is a host that fake processes share: what they gave the address of can be read by all.
+type fakeHost struct {
 	mem     [][]byte
 	denied  bool // the system forbids it
 	reads   int
 	full    bool // there can be no invitations
 	invited int  // of them
-	guests  map[wire.Challenge]guest
+	guests  map[wire.Challenge]visitor
 	ways    [2]*fakeWay
 	number  uint64 // of the last seal
 	copied  func() // called once, when a message was copied and before its seal is looked at
 }
 
-// process is a fake process of the room; it implements CMA.
+// process is a fake process of the host; it implements CMA.
 type process struct {
-	r   *room
+	r   *fakeHost
 	id  Identity
 	pid uint32 // as the system knows it
 	shy bool   // it does not show itself
@@ -35,14 +35,14 @@ type process struct {
 
 func (p *process) Identity() *Identity { return &p.id }
 
-// fakeInvitation waits for who comes to the room.
+// fakeInvitation waits for a process to show itself.
 type fakeInvitation struct {
 	p *process
 	c wire.Challenge
 }
 
-// guest is who has come, as the system of the room knows him.
-type guest struct {
+// visitor is a process that has come, as the system knows it.
+type visitor struct {
 	pid  uint32
 	ends Ends
 }
@@ -61,9 +61,9 @@ func (p *process) Show(c *wire.Challenge, e *Ends) {
 		return
 	}
 	if p.r.guests == nil {
-		p.r.guests = map[wire.Challenge]guest{}
+		p.r.guests = map[wire.Challenge]visitor{}
 	}
-	p.r.guests[*c] = guest{p.pid, *e}
+	p.r.guests[*c] = visitor{p.pid, *e}
 }
 
 func (v *fakeInvitation) Challenge() *wire.Challenge { return &v.c }
@@ -79,7 +79,7 @@ func (v *fakeInvitation) Met(e *Ends, pid uint32, at uint64) bool {
 
 func (v *fakeInvitation) Close() { v.p.r.invited-- }
 
-// fakeWay is between two ends of the room.
+// fakeWay is between two ends of the host.
 type fakeWay struct {
 	ends Ends
 	far  bool // not of one host
@@ -100,7 +100,7 @@ func (p *process) at(addr, n uint64) []byte {
 	return p.r.mem[i-1][off : off+n]
 }
 
-// fakeSeals are seals in the room's memory; a number that is odd is broken.
+// fakeSeals are seals in the host's memory; a number that is odd is broken.
 type fakeSeals struct {
 	p     *process
 	mem   [256][SealLen]byte
@@ -170,9 +170,9 @@ func (p *process) Copy(l *CMARequest) CMAResult {
 	return Copied
 }
 
-// neighbours makes the script's ends extended processes of one room, before they connect.
-func neighbours(s *script) *room {
-	r := &room{}
+// neighbours makes the script's ends extended processes of one host, before they connect.
+func neighbours(s *script) *fakeHost {
+	r := &fakeHost{}
 	for i, e := range []*end{s.a, s.b} {
 		e.cfg.Features, e.cfg.CMAOver = wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow, 1000
 		e.cfg.CMA = &process{r: r, pid: uint32(i + 1), id: Identity{PID: uint32(i + 1), PIDNS: 7, Process: [16]byte{byte(i + 1)}}}
@@ -183,7 +183,7 @@ func neighbours(s *script) *room {
 }
 
 // introduced is a script whose first large message, which goes through the connection, is over.
-func introduced(s *script) *room {
+func introduced(s *script) *fakeHost {
 	r := neighbours(s)
 	s.connect()
 	s.b.recv(1, AnySource, make([]byte, 2000))
@@ -194,7 +194,7 @@ func introduced(s *script) *room {
 	return r
 }
 
-func TestPull(t *testing.T) {
+func TestCMA(t *testing.T) {
 	variants(t, func(s *script) {
 		introduced(s)
 		before := s.b.c.BytesIn
@@ -235,7 +235,7 @@ func TestPull(t *testing.T) {
 }
 
 // A message for a buffer that is too short is cut as any other.
-func TestPullTruncated(t *testing.T) {
+func TestCMATruncated(t *testing.T) {
 	s := newScript(t)
 	introduced(s)
 	p, buf := pattern(1, 3000), make([]byte, 1500)
@@ -248,7 +248,7 @@ func TestPullTruncated(t *testing.T) {
 }
 
 // An unexpected message beyond the budget stays where it is.
-func TestPullBudget(t *testing.T) {
+func TestCMABudget(t *testing.T) {
 	s := newScript(t)
 	introduced(s)
 	s.b.rx.PeerLimit = 4000
@@ -267,7 +267,7 @@ func TestPullBudget(t *testing.T) {
 }
 
 // If the memory cannot be read any more, messages come through the connection, this one and those after it.
-func TestPullDenied(t *testing.T) {
+func TestCMADenied(t *testing.T) {
 	variants(t, func(s *script) {
 		r := introduced(s)
 		r.denied = true
@@ -286,22 +286,22 @@ func TestPullDenied(t *testing.T) {
 	})
 }
 
-// Peers on other hosts, and those that claim to be who they are not, are refused, and nothing is read for them. So are those whose process does not show itself, or shows itself for
-// another connection: somebody in between, who passes on what two others say, has two connections.
-func TestPullRefused(t *testing.T) {
-	for name, change := range map[string]func(r *room, lender *process, a, b *fakeWay){
-		"other boot":      func(_ *room, p *process, _, _ *fakeWay) { p.id.Host[3] = 1 },
-		"other namespace": func(_ *room, p *process, _, _ *fakeWay) { p.id.PIDNS++ },
-		"impostor":        func(_ *room, p *process, _, _ *fakeWay) { p.id.PID = 2 },
-		"stolen secret":   func(_ *room, p *process, _, _ *fakeWay) { p.id.Process = [16]byte{2} },
-		"another's pid":   func(_ *room, p *process, _, _ *fakeWay) { p.id.PID = 3 },
-		"another port":    func(_ *room, _ *process, a, _ *fakeWay) { a.ends.Local[17]++ },
-		"another peer":    func(_ *room, _ *process, a, _ *fakeWay) { a.ends.Peer[17]++ },
-		"another space":   func(_ *room, _ *process, a, _ *fakeWay) { a.ends.Space++ },
-		"not shown":       func(_ *room, p *process, _, _ *fakeWay) { p.shy = true },
-		"no socket":       func(r *room, _ *process, _, _ *fakeWay) { r.full = true },
-		"far for us":      func(_ *room, _ *process, _, b *fakeWay) { b.far = true },
-		"far for it":      func(_ *room, _ *process, a, _ *fakeWay) { a.far = true },
+// Peers on other hosts, and those that claim to be another process, are refused, and nothing is read for them. So are those whose process does not show itself, or shows itself for
+// another connection: a process in between, which passes on what two others say, has two connections.
+func TestCMARefused(t *testing.T) {
+	for name, change := range map[string]func(r *fakeHost, sender *process, a, b *fakeWay){
+		"other boot":      func(_ *fakeHost, p *process, _, _ *fakeWay) { p.id.Host[3] = 1 },
+		"other namespace": func(_ *fakeHost, p *process, _, _ *fakeWay) { p.id.PIDNS++ },
+		"impostor":        func(_ *fakeHost, p *process, _, _ *fakeWay) { p.id.PID = 2 },
+		"stolen secret":   func(_ *fakeHost, p *process, _, _ *fakeWay) { p.id.Process = [16]byte{2} },
+		"another's pid":   func(_ *fakeHost, p *process, _, _ *fakeWay) { p.id.PID = 3 },
+		"another port":    func(_ *fakeHost, _ *process, a, _ *fakeWay) { a.ends.Local[17]++ },
+		"another peer":    func(_ *fakeHost, _ *process, a, _ *fakeWay) { a.ends.Peer[17]++ },
+		"another space":   func(_ *fakeHost, _ *process, a, _ *fakeWay) { a.ends.Space++ },
+		"not shown":       func(_ *fakeHost, p *process, _, _ *fakeWay) { p.shy = true },
+		"no socket":       func(r *fakeHost, _ *process, _, _ *fakeWay) { r.full = true },
+		"far for us":      func(_ *fakeHost, _ *process, _, b *fakeWay) { b.far = true },
+		"far for it":      func(_ *fakeHost, _ *process, a, _ *fakeWay) { a.far = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t)
@@ -318,7 +318,7 @@ func TestPullRefused(t *testing.T) {
 				same(t, "through the connection", buf, p)
 			}
 			if r.reads != 0 {
-				t.Error("a stranger's memory was read")
+				t.Error("memory of an unknown process was read")
 			}
 			if r.invited != 0 {
 				t.Errorf("%d sockets are left over", r.invited)
@@ -331,7 +331,7 @@ func TestPullRefused(t *testing.T) {
 }
 
 // A peer that says hello, and then nothing, holds a socket until the connection ends.
-func TestPullSilent(t *testing.T) {
+func TestCMASilent(t *testing.T) {
 	s := newScript(t)
 	r := neighbours(s)
 	s.connect()
@@ -348,7 +348,7 @@ func TestPullSilent(t *testing.T) {
 }
 
 // A native peer is told nothing of all this.
-func TestPullNative(t *testing.T) {
+func TestCMANative(t *testing.T) {
 	s := newScript(t)
 	neighbours(s)
 	s.b.cfg.Features = 0
@@ -364,7 +364,7 @@ func TestPullNative(t *testing.T) {
 }
 
 // The end of the connection ends messages by reference on both sides.
-func TestPullClosed(t *testing.T) {
+func TestCMAClosed(t *testing.T) {
 	s := newScript(t)
 	introduced(s)
 	s.b.rx.PeerLimit = 10 // so that it stays with the sender
@@ -377,7 +377,7 @@ func TestPullClosed(t *testing.T) {
 }
 
 // What breaks the rules ends the connection and reads nothing.
-func TestPullViolations(t *testing.T) {
+func TestCMAViolations(t *testing.T) {
 	ref := wire.Ref{Index: 1, N: 1, Size: 5000, SealAt: 1 << 32, Number: 2, IOV: [MaxIOV]wire.RMAIov{{Addr: 1 << 32, Len: 5000}}}
 	unsealed := ref
 	unsealed.SealAt, unsealed.Number = 0, 0
@@ -401,7 +401,7 @@ func TestPullViolations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t)
-			var r *room
+			var r *fakeHost
 			if c.introduced {
 				r = introduced(s)
 				s.b.rx.PeerLimit = 10
@@ -423,7 +423,7 @@ func TestPullViolations(t *testing.T) {
 
 // An end whose introduction is not over is not idle, though all of its operations are: to close it would reset the transport, with what is on its way, when
 // the answer comes.
-func TestPullAsking(t *testing.T) {
+func TestCMAAsking(t *testing.T) {
 	for name, denied := range map[string]bool{"granted": false, "refused": true} {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t)

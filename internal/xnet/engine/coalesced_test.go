@@ -1,4 +1,4 @@
-// Runs: small messages that share a header.
+// Coalesced messages: small messages that share a header.
 
 package engine
 
@@ -15,7 +15,7 @@ func relatives(s *script) *script {
 	return s.connect()
 }
 
-func TestRun(t *testing.T) {
+func TestCoalesced(t *testing.T) {
 	variants(t, func(s *script) {
 		relatives(s)
 		type class struct {
@@ -91,7 +91,7 @@ func TestRun(t *testing.T) {
 }
 
 // Fifty equal messages take one header.
-func TestRunBytes(t *testing.T) {
+func TestCoalescedBytes(t *testing.T) {
 	s := relatives(newScript(t))
 	before := s.a.c.BytesOut
 	for i := range 50 {
@@ -109,7 +109,7 @@ func TestRunBytes(t *testing.T) {
 }
 
 // What was transmitted in part, or stands before something else, is not changed any more.
-func TestRunEnds(t *testing.T) {
+func TestCoalescedEnds(t *testing.T) {
 	variants(t, func(s *script) {
 		relatives(s)
 		want := 0
@@ -158,8 +158,8 @@ func TestRunEnds(t *testing.T) {
 	})
 }
 
-// A run into a multi-receive buffer, and one that fills the budget for unexpected messages in its middle.
-func TestRunRooms(t *testing.T) {
+// A coalesced message into a multi-receive buffer, and one that fills the budget for unexpected messages in its middle.
+func TestCoalescedRooms(t *testing.T) {
 	variants(t, func(s *script) {
 		relatives(s)
 		op := s.b.rx.NewOp()
@@ -189,14 +189,14 @@ func TestRunRooms(t *testing.T) {
 }
 
 // What follows an operation that a fence holds back does not join what was sent before it.
-func TestRunFence(t *testing.T) {
+func TestCoalescedFence(t *testing.T) {
 	s := relatives(newScript(t))
 	s.a.send(Send{Ctx: 1}, pattern(1, 5000)) // lent: not complete before it has left
 	s.a.send(Send{Ctx: 2}, pattern(2, 64))
 	s.a.want("send 2")
 	s.a.c.AllowJoin(1 << 20)
 	if !s.a.c.Join(pattern(3, 64), false, 0) {
-		t.Fatal("an open run takes another message")
+		t.Fatal("the open message takes no other")
 	}
 	s.a.send(Send{Ctx: 4, Fence: true}, pattern(4, 64))
 	if !s.a.c.Waiting() {
@@ -208,7 +208,7 @@ func TestRunFence(t *testing.T) {
 }
 
 // Peers that are native are sent none, and may send none.
-func TestRunNative(t *testing.T) {
+func TestCoalescedNative(t *testing.T) {
 	s := connected(t)
 	before := s.a.c.BytesOut
 	for i := range 3 {
@@ -228,7 +228,7 @@ func TestRunNative(t *testing.T) {
 }
 
 // Headers that make no sense end the connection.
-func TestRunBad(t *testing.T) {
+func TestCoalescedBad(t *testing.T) {
 	for name, h := range map[string]struct {
 		h wire.Header
 		n uint64

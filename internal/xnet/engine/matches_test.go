@@ -218,7 +218,7 @@ func (e *end) wantCounted(want ...string) {
 }
 
 // What a fence holds back is not overtaken by small messages that join those before it.
-func TestHeldEndsRun(t *testing.T) {
+func TestHeldEndsCoalesced(t *testing.T) {
 	s := newScript(t).ours()
 	s.b.mem.regions = [][]byte{make([]byte, 100)}
 	s.a.send(Send{Kind: KindRead, Ctx: 1, NRMA: 1, RMA: segs(wire.RMAIov{Len: 10})}, make([]byte, 10))

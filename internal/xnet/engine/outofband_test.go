@@ -6,30 +6,30 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// carrier notes what it is asked to fetch.
-type carrier struct{ list []Fetch }
+// fetcher notes what it is asked to fetch.
+type fetcher struct{ list []Fetch }
 
-func (y *carrier) Fetch(f *Fetch) {
+func (y *fetcher) Fetch(f *Fetch) {
 	g := *f
 	g.From = append([]wire.RMAIov(nil), f.From...)
 	g.Into = append([][]byte(nil), f.Into...)
 	y.list = append(y.list, g)
 }
 
-func carried(t *testing.T) (*end, *carrier) {
+func outOfBandEnd(t *testing.T) (*end, *fetcher) {
 	e := &end{t: t, name: "e"}
 	e.rx = NewRxContext(&e.pool, e)
 	e.cfg = Config{StageMax: 1024, StageLimit: 1 << 20, TxDepth: 600, InternalMax: 16}
 	e.c = NewReady(&e.pool, &e.cfg, e.rx, &e.mem, e)
 	e.c.Extended = true
-	y := &carrier{}
+	y := &fetcher{}
 	e.c.SetFetcher(y, 4096)
 	return e, y
 }
 
-// TestCarry: large messages stand in the stream by name, and complete in any order.
-func TestCarry(t *testing.T) {
-	e, _ := carried(t)
+// TestOutOfBand: large messages stand in the stream by name, and complete in any order.
+func TestOutOfBand(t *testing.T) {
+	e, _ := outOfBandEnd(t)
 	for i := range 300 {
 		s := Send{Kind: KindSend, Ctx: uint64(i), NIOV: 1}
 		s.IOV[0] = make([]byte, 5000)
@@ -39,7 +39,7 @@ func TestCarry(t *testing.T) {
 		}
 	}
 	if op := e.c.AnnouncedSend(0); op != nil {
-		t.Fatal("0 is nobody's")
+		t.Fatal("no message has index 0")
 	}
 	for i := 254; i > 0; i-- {
 		if op := e.c.AnnouncedSend(uint8(i)); op == nil || op.Ctx != uint64(i-1) || op.Len() != 5000 {
@@ -59,9 +59,9 @@ func TestCarry(t *testing.T) {
 	}
 }
 
-// TestCarryWaits: a message that has to wait for an index gets one when another is delivered.
-func TestCarryWaits(t *testing.T) {
-	e, _ := carried(t)
+// TestOutOfBandWaits: a message that has to wait for an index gets one when another is delivered.
+func TestOutOfBandWaits(t *testing.T) {
+	e, _ := outOfBandEnd(t)
 	big := make([]byte, 5000)
 	s := Send{Kind: KindSend, NIOV: 1, Fence: true}
 	s.IOV[0] = big
@@ -80,7 +80,7 @@ func TestCarryWaits(t *testing.T) {
 
 // TestAnnounce: announced messages are matched in their place, and fetched when they are.
 func TestAnnounce(t *testing.T) {
-	e, y := carried(t)
+	e, y := outOfBandEnd(t)
 	from := []wire.RMAIov{{Addr: 1, Len: 2, Key: 3}, {Len: 98, Key: 4}}
 	post := func(ctx uint64, n int) {
 		op := e.rx.NewOp()
@@ -120,7 +120,7 @@ func TestAnnounce(t *testing.T) {
 
 // TestAnnouncedFlood: a peer that announces without end is not listened to any more.
 func TestAnnouncedFlood(t *testing.T) {
-	e, _ := carried(t)
+	e, _ := outOfBandEnd(t)
 	for i := range announcedMax {
 		if e.c.Stalled() {
 			t.Fatal(i)
@@ -140,7 +140,7 @@ func TestAnnouncedFlood(t *testing.T) {
 
 // TestAsked: reads and atomic operations are answered in any order.
 func TestAsked(t *testing.T) {
-	e, _ := carried(t)
+	e, _ := outOfBandEnd(t)
 	for i := range 3 {
 		s := Send{Kind: KindRead, Ctx: uint64(i), NIOV: 1, NRMA: 1}
 		s.IOV[0] = make([]byte, 8)
@@ -162,9 +162,9 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestCarryShut: what comes for a context that was shut is fetched into nothing, or dropped.
-func TestCarryShut(t *testing.T) {
-	e, y := carried(t)
+// TestOutOfBandShut: what comes for a context that was shut is fetched into nothing, or dropped.
+func TestOutOfBandShut(t *testing.T) {
+	e, y := outOfBandEnd(t)
 	e.rx.Shut(func(yield func(*Conn) bool) { yield(e.c) })
 	e.c.Announce(&Announcement{Size: 1 << 20, ID: 7, From: []wire.RMAIov{{Len: 1 << 20}}})
 	if len(y.list) != 1 || y.list[0].ID != 7 || len(y.list[0].Into) != 0 {
@@ -182,10 +182,10 @@ func TestCarryShut(t *testing.T) {
 	}
 }
 
-// TestCarryDisowned: what the carrier has in hand when its owner closes is not touched any more.
-func TestCarryDisowned(t *testing.T) {
-	for name, begin := range map[string]func(e *end, y *carrier, o Owner){
-		"asked": func(e *end, _ *carrier, o Owner) {
+// TestOutOfBandDisowned: what the fetcher has in hand when its owner closes is not touched any more.
+func TestOutOfBandDisowned(t *testing.T) {
+	for name, begin := range map[string]func(e *end, y *fetcher, o Owner){
+		"asked": func(e *end, _ *fetcher, o Owner) {
 			s := Send{Kind: KindRead, NIOV: 1, NRMA: 1, Owner: o}
 			s.IOV[0], s.RMA[0].Len = make([]byte, 8), 8
 			must(t, e.c.Submit(&s))
@@ -194,13 +194,13 @@ func TestCarryDisowned(t *testing.T) {
 			}
 			e.c.Disown(o)
 		},
-		"announced": func(e *end, _ *carrier, o Owner) {
+		"announced": func(e *end, _ *fetcher, o Owner) {
 			s := Send{Kind: KindSend, NIOV: 1, Owner: o}
 			s.IOV[0] = make([]byte, 5000)
 			must(t, e.c.Submit(&s))
 			e.c.Disown(o)
 		},
-		"fetched": func(e *end, y *carrier, _ Owner) {
+		"fetched": func(e *end, y *fetcher, _ Owner) {
 			op := e.rx.NewOp()
 			op.SetBuf(make([]byte, 100))
 			e.rx.PostMsg(op, AnySource)
@@ -211,10 +211,10 @@ func TestCarryDisowned(t *testing.T) {
 			e.rx.Shut(func(yield func(*Conn) bool) { yield(e.c) })
 		},
 	} {
-		e, y := carried(t)
+		e, y := outOfBandEnd(t)
 		begin(e, y, ignored{})
 		if e.c.State() != Closed || e.pool.OutTx != 0 || e.pool.OutRx != 0 {
-			t.Errorf("%s: the connection goes on, and the carrier has buffers that are the application's again", name)
+			t.Errorf("%s: the connection goes on, and the fetcher has buffers that are the application's again", name)
 		}
 		for _, ev := range e.events {
 			if ev[:6] != "failed" {

@@ -221,7 +221,7 @@ func TestVerdictsBatch(t *testing.T) {
 	s.b.events = nil
 }
 
-// Nothing completes before the peer has said so, and what a fence holds back goes when it has refused what was before.
+// Nothing completes before its verdict has come, and what a fence holds back goes when it has refused what was before.
 func TestVerdictsAndFences(t *testing.T) {
 	s := judging(newScript(t))
 	bad := segs(wire.RMAIov{Key: 9, Len: 4})
@@ -504,15 +504,15 @@ func TestVerdictNumbersWrap(t *testing.T) {
 // An owner that closes while its writes have no verdict is not told.
 func TestDisownJudged(t *testing.T) {
 	s := judging(newScript(t))
-	who := &counting{}
+	owner := &counting{}
 	for range 2 {
-		s.a.send(Send{Kind: KindWrite, Owner: who, NRMA: 1, RMA: segs(wire.RMAIov{Len: 1})}, []byte{1})
+		s.a.send(Send{Kind: KindWrite, Owner: owner, NRMA: 1, RMA: segs(wire.RMAIov{Len: 1})}, []byte{1})
 	}
 	s.a.transmit(1 << 20)
-	s.a.c.Disown(who)
+	s.a.c.Disown(owner)
 	s.flow()
-	if who.n != 0 || !s.a.c.Idle() {
-		t.Errorf("told of %d", who.n)
+	if owner.n != 0 || !s.a.c.Idle() {
+		t.Errorf("told of %d", owner.n)
 	}
 	s.b.events = nil
 }
