@@ -1,9 +1,9 @@
 package engine
 
-// What changes hands while connections go on: sends, messages, sources and receive contexts.
+// Sends, messages, sources and receive contexts that change hands while connections go on.
 
-// Shut closes a context of a group whose connections go on: receives end without completion and their buffers are the caller's
-// again; what has come for the context and what comes later is dropped. each yields the connections of the endpoint.
+// Shut closes a context of a group whose connections go on: receives end without completion and their buffers are the
+// caller's again; messages for the context are dropped, now and later. each yields the connections of the endpoint.
 func (rx *RxContext) Shut(each func(yield func(*Conn) bool)) {
 	rx.closed = true
 	for c := range each {
@@ -25,8 +25,8 @@ func (c *Conn) leave(rx *RxContext) {
 	c.rdv.leave(rx.Sink)
 }
 
-// SetSource gives c and all of its messages that are still unexpected their source, which the address vector has only now
-// learned. Receives that wait for this source take theirs.
+// SetSource gives c and all of its messages that are still unexpected their source, which the address vector has only
+// now learned. Receives that wait for this source take theirs.
 func (rx *RxContext) SetSource(c *Conn, src uint64) {
 	c.Src = src
 	for r := range rx.all {
@@ -34,14 +34,14 @@ func (rx *RxContext) SetSource(c *Conn, src uint64) {
 	}
 }
 
-// DiscardColl drops the unexpected messages of collective operations that f accepts; their connections may have an answer to
-// transmit then.
+// DiscardColl drops the unexpected messages of collective operations that f accepts; their connections may have an
+// answer to transmit then.
 func (rx *RxContext) DiscardColl(f func(c *Conn, tag uint64) bool) {
 	rx.discardColl(func(feed feeder, tag uint64) bool { return f(feed.(*Conn), tag) })
 }
 
-// Adopt takes over the sends that wait for from to come up: the peer has connected to us meanwhile, or another attempt is worth
-// it. It may be called from Sink.Failed of from.
+// Adopt takes over the sends that wait for from to come up: the peer has connected to us meanwhile, or another attempt
+// is worth it. It may be called from Sink.Failed of from.
 func (c *Conn) Adopt(from *Conn) {
 	if c.state == Closed {
 		return
@@ -64,7 +64,8 @@ func (c *Conn) Adopt(from *Conn) {
 	c.release()
 }
 
-// AdoptMessages takes over the messages of from's that still wait for a receive, all of them here: both are connections to one peer.
+// AdoptMessages takes over the messages of from's that still wait for a receive, all of them here: both are connections
+// to one peer.
 func (c *Conn) AdoptMessages(from *Conn) {
 	if from.unexpCount == 0 || from.rx == nil {
 		return

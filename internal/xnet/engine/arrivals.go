@@ -4,8 +4,8 @@ import "gofabric/internal/xnet/wire"
 
 // Messages of the peer.
 
-// startRecv directs a payload of n bytes into a posted receive. A message that is all in b, and has room, is received at once;
-// startRecv returns its length then, else 0.
+// startRecv directs a payload of n bytes into a posted receive. A message that is all in b, and has room, is received
+// at once; startRecv returns its length then, else 0.
 func (c *Conn) startRecv(op *RxOp, n, tag uint64, b []byte) int {
 	h := &c.pool.hdr
 	op.tag, op.src, op.msgLen, op.sink = tag, c.Src, n, c.rx.sinkFor(c.completions)
@@ -42,8 +42,8 @@ func (c *Conn) nextMatch() uint32 {
 	return c.extras().matches.number()
 }
 
-// receiveInto makes op the target of a payload of n bytes. When it is here, the peer is told that its message with number id
-// is matched, if it wants to know.
+// receiveInto makes op the target of a payload of n bytes. When it is here, the peer is told that its message with
+// number id is matched, if it wants to know.
 func (c *Conn) receiveInto(op *RxOp, n uint64, matched bool, id uint32) {
 	l := c.expect(inRecv, n)
 	l.match, l.matchID = matched, id
@@ -97,7 +97,7 @@ func (c *Conn) dropMessage(n uint64) {
 	}
 }
 
-// redirect lets the rest of an unexpected message that is still coming go to op, where what came already is copied.
+// redirect copies the part of an unexpected message that has come to op, and lets the rest go there.
 func (c *Conn) redirect(m *message, op *RxOp) {
 	m.copyTo(op)
 	l := c.in.now
@@ -109,7 +109,7 @@ func (c *Conn) redirect(m *message, op *RxOp) {
 	}
 }
 
-// forget drops what is still to come of m.
+// forget drops the rest of m.
 func (c *Conn) forget(m *message) {
 	if l := c.in.now; l != nil && l.msg == m {
 		l.msg = nil
@@ -117,8 +117,8 @@ func (c *Conn) forget(m *message) {
 	}
 }
 
-// startPrefixed takes a message of an old rxm peer that has its tag in the header of the transfer (wire.FlagTagged) instead of
-// in front of its payload: it is received as if Prefix had been there.
+// startPrefixed takes a message of an old rxm peer that has its tag in the header of the transfer (wire.FlagTagged)
+// instead of in front of its payload: it is received as if Prefix had been there.
 func (c *Conn) startPrefixed() {
 	const prefixMax = 64
 	h := &c.pool.hdr
@@ -145,8 +145,8 @@ func (c *Conn) startPrefixed() {
 	}
 }
 
-// takeCoalesced takes the messages of a coalesced message whose header has come, as far as they are in b, and returns how much
-// of b that was. What is left of it waits as a header that has just come.
+// takeCoalesced takes the messages of a coalesced message whose header has come, as far as they are in b, and returns
+// how much of b that was. The rest of it waits as a header that has just come.
 func (c *Conn) takeCoalesced(b []byte) int {
 	h := &c.pool.hdr
 	if !c.Ours {

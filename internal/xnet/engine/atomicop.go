@@ -5,9 +5,9 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Atomic is what an atomic operation has besides operands (Send.IOV) and remote memory (Send.RMA). Operands are copied when
-// they are posted or launched; result buffers are lent until the completion. Operands, results and remote memory have the
-// same length, at most wire.MaxAtomic bytes, except that FI_ATOMIC_READ has no operands.
+// Atomic completes an atomic operation, whose operands are Send.IOV and whose remote memory is Send.RMA. Operands are
+// copied when they are posted or launched; result buffers are lent until the completion. Operands, results and remote
+// memory have the same length, at most wire.MaxAtomic bytes, except that FI_ATOMIC_READ has no operands.
 type Atomic struct {
 	Type     atomics.Datatype
 	Op       atomics.Op

@@ -5,9 +5,9 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Authorization keys (fi_endpoint(3), auth_key): ends that do not have the same one do not get a connection. Between request
-// and answer each shows the other that it knows the key, the one that asks first; the application hears of a request only
-// after that.
+// Authorization keys (fi_endpoint(3), auth_key): ends that do not have the same one do not get a connection. Between
+// request and answer each shows the other that it knows the key, the one that asks first; the application hears of a
+// request only after that.
 //
 //	active                                    passive
 //	  connreq, FeatureAuth, number a  ------>
@@ -37,7 +37,7 @@ type authExchange struct {
 	proved   bool      // active: the peer has the key
 }
 
-// authStep is what to do after a message of the exchange.
+// authStep says how to go on after a message of the exchange.
 type authStep uint8
 
 const (
@@ -48,7 +48,7 @@ const (
 	authProved                 // active: wait for the answer to the request
 )
 
-// request begins the exchange at the active end; req is what to send.
+// request begins the exchange at the active end; send req.
 func (a *Auth) request(features uint32, data []byte) *authExchange {
 	x := &authExchange{}
 	x.numbers[0] = a.Rand()
@@ -56,7 +56,7 @@ func (a *Auth) request(features uint32, data []byte) *authExchange {
 	return x
 }
 
-// challenge begins the exchange at the passive end, with the peer's request; the second number is what to send.
+// challenge begins the exchange at the passive end, with the peer's request; send the second number.
 func (a *Auth) challenge(req []byte, cm *wire.CM) *authExchange {
 	return &authExchange{
 		req:      append([]byte(nil), req...),

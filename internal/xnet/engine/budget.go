@@ -6,12 +6,12 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// The budget for unexpected messages. The more others have, the less a connection may have (dynamic thresholds, Choudhury and
-// Hahne, 1998), except for a thousandth of Limit, at most ownMax, that each may always have: so those that fill the room do
-// not keep out the small messages of others.
+// The budget for unexpected messages. The more others have, the less a connection may have (dynamic thresholds,
+// Choudhury and Hahne, 1998), except for a thousandth of Limit, at most ownMax, that each may always have: so those
+// that fill the room do not keep out the small messages of others.
 
 const (
-	ownMax       = 16 << 10  // what each may have, whatever others have, bytes
+	ownMax       = 16 << 10  // bytes that each may have, however much others have
 	unexpAtOnce  = 256 << 10 // taken from the budget at once for a long message, bytes
 	announcedMax = 1 << 16   // unexpected messages of a peer that announces another: more than honest peers have under way
 )
@@ -36,9 +36,9 @@ func (rx *RxContext) held() uint64 {
 	return n
 }
 
-// full reports whether s may not store another byte. Its part of what is free is such that one alone gets PeerLimit, and half
-// of that while half is free, which is most often all that is asked. Products are compared, because each message asks twice,
-// and a division showed in the rate of small ones.
+// full reports whether s may not store another byte. Its share of the free bytes is such that one alone gets PeerLimit,
+// and half of that while half is free, which is most often all that is asked. Products are compared, because each
+// message asks twice, and a division showed in the rate of small ones.
 func (rx *RxContext) full(s *source) bool {
 	has, held := s.unexpBytes, rx.held()
 	switch {
@@ -142,7 +142,7 @@ func (rx *RxContext) resume() {
 		rx.resumeOwn()
 		return
 	}
-	for _, r := range rx.group { // what one context gives back, others' connections may take
+	for _, r := range rx.group { // connections of other contexts may take the room
 		r.resumeOwn()
 	}
 }
@@ -161,7 +161,8 @@ func (rx *RxContext) resumeOwn() {
 	}
 }
 
-// inherit moves the complete messages of one connection that still wait for a receive to another connection of the same peer.
+// inherit moves the complete messages of one connection that still wait for a receive to another connection of the same
+// peer.
 func (rx *RxContext) inherit(from, to *source, feed feeder) {
 	queues := []*queue{&rx.msgs, &rx.tags}
 	if rx.coll != nil {

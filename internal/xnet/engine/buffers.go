@@ -3,8 +3,8 @@ package engine
 // bufSizes are the sizes of pooled buffers for unexpected messages. Longer messages take memory of their own.
 var bufSizes = [...]int{128, 512, 4 << 10}
 
-// Free buffers that are kept: how many of each size; and of the longer ones, how many, and how many bytes in all. Steps of
-// collective operations that come early are long unexpected messages of the same few lengths again and again.
+// Free buffers that are kept: how many of each size; and of the longer ones, how many, and how many bytes in all. Steps
+// of collective operations that come early are long unexpected messages of the same few lengths again and again.
 const (
 	bufKeep   = 1024
 	longKeep  = 32

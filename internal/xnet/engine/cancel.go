@@ -2,7 +2,7 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// What a connection lets go of while it goes on.
+// A connection that goes on lets go of operations and buffers.
 
 // Cancel withdraws the oldest send posted with ctx of which nothing has left yet, and reports whether there was one.
 func (c *Conn) Cancel(ctx uint64) bool {
@@ -36,11 +36,11 @@ type ignored struct{}
 
 func (ignored) Done(*Completion) {}
 
-// Disown lets go of the buffers of all operations of an owner, which is closing while the connection goes on: no end of theirs
-// is told any more. What has not left yet and waits behind others is withdrawn; what the peer expects is sent from a copy, and
-// what it answers is dropped. A transport that sends ahead (Next) may still read what it was handed, and a peer of this host
-// what was announced to it. A carrier does not give back buffers before it is done with them: a connection where it has some
-// ends.
+// Disown lets go of the buffers of all operations of an owner, which is closing while the connection goes on: no end of
+// theirs is told any more. Operations that wait are withdrawn; bytes that the peer expects are sent from a copy, and
+// its answers are dropped. A transport that sends ahead (Next) may still read the bytes that it was handed, and a peer
+// of this host the messages that were announced to it. A Fetcher does not give back buffers before it is done with
+// them: a connection where it has some ends.
 func (c *Conn) Disown(o Owner) {
 	mine := func(op *TxOp) bool { return !op.internal && op.Owner == o }
 	ignore := func(list *opList) {
@@ -82,7 +82,7 @@ func (c *Conn) Disown(o Owner) {
 	}
 }
 
-// carries reports whether the carrier has buffers of operations that mine accepts.
+// carries reports whether the Fetcher has buffers of operations that mine accepts.
 func (c *Conn) carries(mine func(*TxOp) bool) bool {
 	y := c.oob()
 	if y == nil {
@@ -114,8 +114,8 @@ func (c *Conn) disownReads(mine func(*TxOp) bool) {
 	}
 }
 
-// Forget lets go of the memory of a region that is being closed: the rest of a write into it that is still arriving is dropped,
-// and the write refused, though some of it may be in place; what a peer reads of it is sent from a copy.
+// Forget lets go of the memory of a region that is being closed: the rest of a write into it that is still arriving is
+// dropped, and the write refused, though some of it may be in place; an answer to a read is sent from a copy.
 func (c *Conn) Forget(key uint64) {
 	if l := c.in.now; l != nil && l.kind == inWrite {
 		for i := range l.n {

@@ -3,7 +3,7 @@ package engine
 // Sizes of staging memory, bytes.
 const (
 	chunkSize = 32 << 10 // a few dozen typical windows of small messages
-	smallSize = 2 << 10  // the first chunk of connections that keep what they have sent (Config.Frugal)
+	smallSize = 2 << 10  // the first chunk of a connection that keeps sent bytes (Config.Frugal)
 )
 
 // Free memory that is kept; the rest goes to the garbage collector.
@@ -14,7 +14,8 @@ const (
 	segsLongest = 256 // segments of a queue that is kept
 )
 
-// chunk is staging memory: messages are appended and transmitted in order, and the chunk is reused when all of it has left.
+// chunk is staging memory: messages are appended and transmitted in order, and the chunk is reused when all of it has
+// left.
 type chunk struct {
 	b      []byte // len: staged so far
 	unsent int    // bytes not yet transmitted
@@ -30,7 +31,7 @@ type stagePool struct {
 	nchunks int
 	nsmalls int
 	segs    [][]segment
-	// OutChunks counts what is handed out, for leak checks.
+	// OutChunks counts chunks that are in use, for leak checks.
 	OutChunks int
 }
 

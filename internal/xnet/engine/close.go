@@ -6,13 +6,13 @@ func (c *Conn) Fail(err error) { c.fail(err, nil) }
 // fail is Fail with private data that came with a refusal.
 func (c *Conn) fail(err error, data []byte) {
 	if c.state == Closed {
-		c.drain(err) // what is left of a rejection
+		c.drain(err) // the rest of a rejection
 		return
 	}
 	up := c.state == Connected || c.state == Broken
 	err = c.reason(err)
 	c.becomeClosed(err)
-	if up { // what waits for a connection may go to another; what a fence holds back does not
+	if up { // operations that wait for a connection may go to another one; those behind a fence may not
 		c.endWaiting(err)
 	}
 	c.sink.Failed(c, err, data)
@@ -20,7 +20,7 @@ func (c *Conn) fail(err error, data []byte) {
 	c.lose(err)
 }
 
-// Drop ends a connection that another one replaces: what is left of it fails with err, Sink.Failed is not called.
+// Drop ends a connection that another one replaces: its operations fail with err, Sink.Failed is not called.
 func (c *Conn) Drop(err error) {
 	if c.state == Closed {
 		c.drain(err)
@@ -68,7 +68,7 @@ func (c *Conn) becomeClosed(err error) {
 			sent(op)
 		}
 	}
-	if c.ext != nil { // what has not left is in the queue, too
+	if c.ext != nil { // operations that have not left are in the queue, too
 		for op := range c.ext.matches.waiting.popAll {
 			if op.left {
 				sent(op)
@@ -79,7 +79,7 @@ func (c *Conn) becomeClosed(err error) {
 	c.drain(err)
 }
 
-// endPayloadEarly ends what the payload in progress was for.
+// endPayloadEarly ends the operation of the payload in progress.
 func (c *Conn) endPayloadEarly(err error) {
 	l := c.in.now
 	if l == nil {
@@ -103,7 +103,7 @@ func (c *Conn) freeOperands(a *operands) {
 	c.pool.putOperands(a)
 }
 
-// drain ends what is queued.
+// drain ends the operations that are queued.
 func (c *Conn) drain(err error) {
 	c.out.drain(&c.pool.stagePool, func(op *TxOp) { c.finishErr(op, err) })
 }
@@ -111,9 +111,9 @@ func (c *Conn) drain(err error) {
 // Collector knows the groups of collective operations of an endpoint. Its methods must not call the engine.
 type Collector interface {
 	groups
-	// Moved says that what was expected on from comes on to: two connects met, or another was tried.
+	// Moved says that messages expected on from come on to: two connects met, or another was tried.
 	Moved(from, to *Conn)
-	// Lost says that what is expected on a connection (SetExpected) will not come.
+	// Lost says that messages expected on a connection (SetExpected) will not come.
 	Lost(c *Conn, err error)
 }
 

@@ -3,8 +3,8 @@ package engine
 import "gofabric/internal/xnet/wire"
 
 // Single-copy transfers (cross memory attach). A large message between two processes of one host is only announced: the
-// receiver copies it out of the sender's memory. Through a socket every byte would be copied twice, and would cross from core
-// to core twice.
+// receiver copies it out of the sender's memory. Through a socket every byte would be copied twice, and would cross
+// from core to core twice.
 //
 //	sender                                      receiver
 //	hello (who I am)                     ->
@@ -16,14 +16,15 @@ import "gofabric/internal/xnet/wire"
 //	                                     <-     done; or cts: I could not copy it, send it
 //
 // Each direction agrees by itself when it has its first large message. Until then, and if the peer refuses, messages go
-// through the connection. The socket proves which process reads which (Invitation): the system says which process of which
-// user has come there, and that process says of which connection it speaks. So neither can name a third one. The challenge
-// proves that this process can be read, and by the number that it has here. docs/decisions/0026-same-host-trust.md has the
-// attacks that this ends.
+// through the connection. The socket proves which process reads which (Invitation): the system says which process of
+// which user has come there, and that process says of which connection it speaks. So neither can name a third one. The
+// challenge proves that this process can be read, and by the number that it has here.
+// docs/decisions/0026-same-host-trust.md has the attacks that this ends.
 //
-// Each message has a seal of its own (seal.go). The sender breaks the seal before it gives the buffer back for any reason but
-// the receiver's done. The receiver copies the message first and looks at the seal last. It delivers the message only if the
-// seal was whole. docs/decisions/0023-seals.md proves that what is delivered is then what was sent.
+// Each message has a seal of its own (seal.go). The sender breaks the seal before it gives the buffer back for any
+// reason but the receiver's done. The receiver copies the message first and looks at the seal last. It delivers the
+// message only if the seal was whole. docs/decisions/0023-seals.md proves that a message that is delivered is then the
+// one that was sent.
 
 // Identity says which process one is.
 type Identity = wire.Hello
@@ -34,24 +35,24 @@ type CMA interface {
 	Identity() *Identity
 	// Invite waits for the process of a peer at a socket; nil: it cannot.
 	Invite() Invitation
-	// Show shows, at the socket that c names, that this process is at the end of the connection e, its own view. A process
-	// that is not believed is refused by the peer.
+	// Show shows, at the socket that c names, that this process is at the end of the connection e, its own view. A
+	// process that is not believed is refused by the peer.
 	Show(c *wire.Challenge, e *Ends)
-	// Address is what a peer calls b, which must stay where it is.
+	// Address is the address of b for a peer. b must stay where it is.
 	Address(b []byte) uint64
 	// NewSeals returns memory for the seals of a connection.
 	NewSeals() Seals
-	// Copy copies what a peer has announced, and looks at the seal after that.
+	// Copy copies a message that a peer has announced, and looks at the seal after that.
 	Copy(r *CMARequest) CMAResult
 }
 
 // Invitation is a socket where a peer's process is to show itself. One of the last two methods closes it.
 type Invitation interface {
-	// Challenge is what to tell the peer: bytes that cannot be guessed, and where the socket is.
+	// Challenge returns bytes that cannot be guessed, and where the socket is, for the peer.
 	Challenge() *wire.Challenge
-	// Met reports whether the system says that a process of this user has come, with the challenge and for the connection e,
-	// that its id is pid, and that it is alive and has the challenge at an address of its memory. What is not so is refused
-	// for good, and logged.
+	// Met reports whether the system says that a process of this user has come, with the challenge and for the
+	// connection e, that its id is pid, and that it is alive and has the challenge at an address of its memory.
+	// Anything else is refused for good, and logged.
 	Met(e *Ends, pid uint32, at uint64) bool
 	// Close ends the wait.
 	Close()
@@ -69,27 +70,27 @@ const EndLen = 18
 // CMARequest says what to copy from a peer's process, and where to.
 type CMARequest struct {
 	PID    uint32        // of the peer's process
-	Seal   [SealLen]byte // what has to be at SealAt after the copy
+	Seal   [SealLen]byte // must be at SealAt after the copy
 	SealAt uint64        // an address of the peer's
 	From   []wire.RMAIov // ranges of the peer's memory; Key is not used
 	Into   [][]byte      // as many bytes altogether
 }
 
-// CMAResult says what became of a copy.
+// CMAResult says how a copy ended.
 type CMAResult uint8
 
 const (
 	Unreadable CMAResult = iota // the memory cannot be read: Into may have changed
-	Unsealed                    // the seal is broken: Into may have changed, and what it holds means nothing
+	Unsealed                    // the seal is broken: the content of Into means nothing
 	Copied                      // all was copied while the seal was whole
 )
 
-// cmaMax is the longest message that is copied so, bytes: the copy is made in one piece, under the lock of the receiver's
-// domain.
+// cmaMax is the longest message that is copied so, bytes: the copy is made in one piece, under the lock of the
+// receiver's domain.
 const cmaMax = 64 << 20
 
-// cma is what the two ends of a connection have agreed about copies between them. Messages for the peer are built in out,
-// which its methods are given; a nil message says nothing.
+// cma holds how far the two ends of a connection have agreed about copies between them. Messages for the peer are built
+// in out, which its methods are given; a nil message says nothing.
 type cma struct {
 	asked      bool // we have said which process we are
 	waits      bool // and the peer has not answered to the end

@@ -6,13 +6,14 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Small messages that follow one another to a peer of this module share one header if they are equally long, have the same
-// tag or none, and no remote data: a coalesced message (wire.OpCoalesced, OpTagCoalesced). The first is staged as any message; when
-// another one like it comes before the first has left, its header becomes that of a coalesced message. Headers are a fifth
-// of what 64-byte messages are on the wire, and building and parsing them a third of the work.
+// Small messages that follow one another to a peer of this module share one header if they are equally long, have the
+// same tag or none, and no remote data: a coalesced message (wire.OpCoalesced, OpTagCoalesced). The first is staged as
+// any message; when another one like it comes before the first has left, its header becomes that of a coalesced
+// message. For 64-byte messages, headers are a fifth of the bytes on the wire, and building and parsing them a third of
+// the work.
 
-// openMessage is the coalesced message that can still grow: that of the message staged last anywhere in the domain. It ends
-// when anything else is staged or leaves.
+// openMessage is the coalesced message that can still grow: that of the message staged last anywhere in the domain. It
+// ends when anything else is staged or leaves.
 type openMessage struct {
 	q      *outQueue // nil: there is none
 	ch     *chunk
@@ -44,14 +45,15 @@ func (q *outQueue) openCoalesced(p *stagePool, h *wire.Header, n int) {
 	}
 }
 
-// quiet says that the driver need not be told of what joins the open message of q while fewer than limit bytes are queued.
+// quiet says that the driver need not be told of messages that join the open one of q while fewer than limit bytes are
+// queued.
 func (q *outQueue) quiet(p *stagePool, limit int) {
 	if m := &p.open; m.q == q {
 		m.quiet = limit
 	}
 }
 
-// EndJoin ends what Conn.AllowJoin began, and returns how many messages joined meanwhile.
+// EndJoin undoes Conn.AllowJoin, and returns how many messages joined meanwhile.
 func (p *stagePool) EndJoin() int {
 	n := p.joined
 	p.open.quiet, p.joined = 0, 0

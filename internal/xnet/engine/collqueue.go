@@ -3,8 +3,8 @@ package engine
 import "gofabric/internal/xnet/wire"
 
 // Messages of collective operations (wire.OpColl) go between peers of this module only. They are matched apart from the
-// application's, by tag and by the member that they come from, and count against the same budget while they are unexpected.
-// What they mean only the Collector knows.
+// application's, by tag and by the member that they come from, and count against the same budget while they are
+// unexpected. Only the Collector knows their meaning.
 
 // collectives is the part of a receive context for them.
 type collectives struct {
@@ -14,7 +14,8 @@ type collectives struct {
 
 // groups knows the groups of an endpoint. Its methods must not call the engine.
 type groups interface {
-	// Wanted says whether an unexpected message is worth keeping. If not, the sender is told that the group is given up.
+	// Wanted says whether an unexpected message is worth keeping. If not, the sender is told that the group is given
+	// up.
 	Wanted(tag, member uint64) bool
 	// Aborted says that the peer, which is src, has given up the group of tag; member is as of wire.CollAbort.
 	Aborted(tag, member, src uint64)
@@ -23,8 +24,9 @@ type groups interface {
 // NewColl returns a receive for PostColl. It does not count against Depth: the Collector bounds what it expects.
 func (rx *RxContext) NewColl() *RxOp { return rx.pool.getRx() }
 
-// PostColl expects a message. op needs an Owner, whose Done is told of the end. src is the source of the member's connections,
-// AnySource if that is not known: no other peer may speak for the member. ignore is the bits of the tag that do not matter.
+// PostColl expects a message. op needs an Owner, whose Done is told of the end. src is the source of the member's
+// connections, AnySource if that is not known: no other peer may speak for the member. ignore is the bits of the tag
+// that do not matter.
 func (rx *RxContext) PostColl(op *RxOp, tag, member, src, ignore uint64) {
 	q := &rx.coll.q
 	op.node.Src, op.node.Tag, op.node.Ignore = member, tag, ignore
@@ -48,8 +50,8 @@ func (op *RxOp) accepts(src uint64) bool {
 	return op.src == AnySource || src == AnySource || op.src == src
 }
 
-// CancelColl forgets the receives of owner whose messages have not begun to come. f is told the Ctx of each, which has no
-// other end.
+// CancelColl forgets the receives of owner whose messages have not begun to come. f is told the Ctx of each, which has
+// no other end.
 func (rx *RxContext) CancelColl(owner Owner, f func(ctx uint64)) {
 	q := &rx.coll.q
 	for r := range q.EachPosted() {
@@ -72,8 +74,8 @@ func (rx *RxContext) discardColl(f func(feed feeder, tag uint64) bool) {
 	}
 }
 
-// dropColl removes what s' end leaves without hope. A member that has left does not join, so its messages about joining go,
-// too.
+// dropColl removes messages that cannot be completed after the end of s. A member that has left does not join, so its
+// messages about joining go, too.
 func (rx *RxContext) dropColl(s *source) {
 	if rx.coll == nil {
 		return
@@ -95,8 +97,8 @@ func (rx *RxContext) abortColl(s *source, tag, member uint64) {
 	}
 }
 
-// dropJoin drops what s has sent as member for joining a group and takes back: it may try again. A message that another peer
-// has sent with the same tag, which it cannot know, hides what is behind it.
+// dropJoin drops what s has sent as member for joining a group and takes back: it may try again. A message that another
+// peer has sent with the same tag, which it cannot know, hides those behind it.
 func (rx *RxContext) dropJoin(s *source, tag, member uint64) {
 	if tag&wire.CollJoin == 0 {
 		return

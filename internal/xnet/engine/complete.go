@@ -1,6 +1,6 @@
 package engine
 
-// transmitted decides what an operation waits for now that all of it has left.
+// transmitted completes an operation of which all has left, or lets it wait for the peer.
 func (c *Conn) transmitted(op *TxOp) {
 	switch {
 	case op.internal:

@@ -50,14 +50,14 @@ type Owner interface{ Done(c *Completion) }
 type CompletionSink interface {
 	// Completed reports the end of an operation.
 	Completed(c *Completion)
-	// Sent and Received stand in for Completed in the two commonest cases, without the cost of a Completion: a send that
-	// was copied when it was posted, and a message that fits its posted buffer. They borrow their argument.
+	// Sent and Received stand in for Completed in the two commonest cases, without the cost of a Completion: a send
+	// that was copied when it was posted, and a message that fits its posted buffer. They borrow their argument.
 	Sent(s *Send)
 	Received(r *RxOp)
 }
 
-// SinkWrapper is a connection's sink that must report something about the peer even where the completions of receives go to
-// another sink (RxContext.Collect). Wrap returns s with that report in front of it.
+// SinkWrapper is a connection's sink that must report something about the peer even where the completions of receives
+// go to another sink (RxContext.Collect). Wrap returns s with that report in front of it.
 type SinkWrapper interface {
 	Wrap(s CompletionSink) CompletionSink
 }

@@ -22,27 +22,28 @@ func (s State) String() string {
 	return [...]string{"opening", "requesting", "listening", "deciding", "connected", "broken", "closed"}[s]
 }
 
-// Traffic counts what goes over a connection.
+// Traffic counts the messages and bytes of a connection.
 type Traffic struct{ MsgsIn, MsgsOut, BytesIn, BytesOut uint64 }
 
-// Terms are what both ends understand.
+// Terms are the features that both ends have.
 type Terms struct {
 	// Rendezvous says that the peer understands tagged rendezvous.
 	Rendezvous bool
 	// Extended says that the peer understands the operations that only gofabric knows.
 	Extended bool
-	// Ours says that the peer itself is of this module, with no gateway between: small messages are coalesced (coalesced.go),
-	// large ones may go by single copy (cma.go).
+	// Ours says that the peer itself is of this module, with no gateway between: small messages are coalesced
+	// (coalesced.go), large ones may go by single copy (cma.go).
 	Ours bool
-	// Agreed is what both ends said of themselves when they connected (wire.FeatureExtended and so on): the lower half of it.
+	// Agreed holds the features that both ends announced when they connected (wire.FeatureExtended and so on): the
+	// lower half.
 	Agreed uint16
 	order  wire.Order
 }
 
-// Verdicts reports whether both ends tell what becomes of each remote access.
+// Verdicts reports whether both ends answer each remote access.
 func (t *Terms) Verdicts() bool { return t.Agreed&wire.FeatureVerdicts != 0 }
 
-// surroundings is what a connection belongs to.
+// surroundings are the parts of domain and endpoint that a connection belongs to.
 type surroundings struct {
 	pool *Pool
 	cfg  *Config
@@ -66,21 +67,21 @@ type operations struct {
 	aimed, aim uint8
 }
 
-// serving is what the peer has asked for and not taken yet.
+// serving counts answers that the peer has asked for and not taken yet.
 type serving struct {
 	replies int32  // answers to reads that are queued
 	results uint32 // bytes of results of atomic operations that are queued
 }
 
-// talk is what a connection holds of answers, in both directions, from the first on.
+// talk holds the state of answers, in both directions. A connection has it from the first answer on.
 type talk struct {
 	budget   answerBudget
 	verdicts verdicts
 	refusals refusals
 }
 
-// extras is what a connection holds for messages that only peers of this module exchange, from the first on, and for what is
-// rare: authorization and transports that carry payload out of band.
+// extras holds the state of messages that only peers of this module exchange, and of rare features: authorization, and
+// transports that carry payload out of band. A connection has it from the first of these on.
 type extras struct {
 	cma     cma
 	matches matches
@@ -90,12 +91,12 @@ type extras struct {
 	auth    *authExchange // while both ends prove their keys, before there is anything else of this
 
 	in  [wire.MaxExt]byte // an OpExt that is coming
-	out [wire.MaxExt]byte // one that is being made
+	out [wire.MaxExt]byte // an OpExt that is being made
 	ref wire.Ref
 }
 
-// Conn is one connection to a peer. It puts together machines that do not know it: the parser of the incoming stream, the
-// queue of what is to be transmitted, and those of single features.
+// Conn is one connection to a peer. It puts together machines that do not know it: the parser of the incoming stream,
+// the outgoing queue, and those of single features.
 type Conn struct {
 	// User is the driver's.
 	User any
@@ -113,7 +114,7 @@ type Conn struct {
 	out  outQueue
 	rdv  rendezvous
 	talk *talk   // nil before the first answer and the first write with a verdict
-	ext  *extras // nil before the first of what is in it
+	ext  *extras // nil before it is needed
 
 	// Way returns where the ends are, if both may be on this host; nil: there is no single copy.
 	Way func() (e Ends, ok bool)
@@ -141,21 +142,22 @@ func NewReady(pool *Pool, cfg *Config, rx *RxContext, mem Memory, sink Sink) *Co
 	return c
 }
 
-// NewWaiting is NewReady for a peer that is not there yet: what is posted waits until Ready, or fails with Fail or Drop. It has
-// no deadline of its own.
+// NewWaiting is NewReady for a peer that is not there yet: operations wait until Ready, or fails with Fail or Drop. It
+// has no deadline of its own.
 func NewWaiting(pool *Pool, cfg *Config, rx *RxContext, mem Memory, sink Sink) *Conn {
 	c := &Conn{state: Opening, source: source{Src: AnySource}}
 	c.Attach(pool, cfg, rx, mem, sink)
 	return c
 }
 
-// Attach gives a passive connection its pool, receive context, memory and sink, when it is known to which endpoint it belongs.
+// Attach gives a passive connection its pool, receive context, memory and sink, when it is known to which endpoint it
+// belongs.
 func (c *Conn) Attach(pool *Pool, cfg *Config, rx *RxContext, mem Memory, sink Sink) {
 	c.surroundings = surroundings{pool, cfg, rx, mem, sink}
 	c.completions = sink
 }
 
-// Reconfigure gives c other limits, when it is known what the peer is.
+// Reconfigure gives c other limits, when it is known which kind of peer it is.
 func (c *Conn) Reconfigure(cfg *Config) { c.cfg = cfg }
 
 // SetMover gives the connections that share the configuration of c a Mover, if they have none.
@@ -165,9 +167,9 @@ func (c *Conn) SetMover(m Mover) {
 	}
 }
 
-// SetFetcher gives the connection a transport that carries large messages itself: messages of more than over bytes, and all else
-// that outofband.go lists. Call it before the connection is up. Small messages are staged as ever, so over must not be less
-// than Config.StageMax.
+// SetFetcher gives the connection a transport that carries large messages itself: messages of more than over bytes, and
+// all else that outofband.go lists. Call it before the connection is up. Small messages are staged as ever, so over
+// must not be less than Config.StageMax.
 func (c *Conn) SetFetcher(by Fetcher, over int) { c.extras().oob = &outOfBand{by: by, over: over} }
 
 // State is where the connection stands.
@@ -182,7 +184,7 @@ func (c *Conn) Stalled() bool { return c.in.stall != flowing }
 // OverBudget reports that the peer's bytes are not taken, because its unexpected messages fill their budget.
 func (c *Conn) OverBudget() bool { return c.in.stall == stallUnwanted }
 
-// Paused reports that the connection takes no bytes until Unpause, because of what the peer asks for.
+// Paused reports that the connection takes no bytes until Unpause, because the peer was refused too often.
 func (c *Conn) Paused() bool { return c.in.stall == stallRefused && c.state != Closed }
 
 // Denied says that the request was made with another authorization key than ours, or that only one of the ends has one:
@@ -192,31 +194,32 @@ func (c *Conn) Denied() bool { return c.in.stall == stallDenied }
 // InFlight counts the application's operations that are not complete, as far as they are not copied.
 func (c *Conn) InFlight() int { return int(c.ops) }
 
-// Waiting reports whether sends wait, before the connection is up or when it has failed, for it; else for what a fence sets
-// before them.
+// Waiting reports whether sends wait, before the connection is up or when it has failed, for it; else behind
+// a fence.
 func (c *Conn) Waiting() bool { return c.waiting.head != nil }
 
-// Owed reports that the peer has to send something of its own accord: the answer to an operation, or the rest of a message.
-// Its transport must see to it that a peer that never does so is noticed.
+// Owed reports that the peer has to send something of its own accord: the answer to an operation, or the rest of a
+// message. Its transport must see to it that a peer that never does so is noticed.
 func (c *Conn) Owed() bool { return c.ops > 0 || c.expected > 0 || !c.in.between() || !c.rdv.idle() }
 
-// Awaited reports that something depends on Transmitted being told of what Next has handed out: an operation that completes
-// with it, an answer that the peer may give, memory of the application's. If not, what was handed out are copies, and the
-// peer's messages may be told before it.
+// Awaited reports that something depends on Transmitted being called for the bytes that Next has handed out: an
+// operation that completes with it, an answer that the peer may give, memory of the application's. If not, those bytes
+// are copies, and the peer's messages may be told before it.
 func (c *Conn) Awaited() bool {
 	return c.ops > 0 || c.expected > 0 || c.replies > 0 || c.in.stall != flowing || !c.rdv.idle() || c.ext != nil
 }
 
 // Idle reports that nothing is under way in either direction, so that an end of the connection would not be noticed: no
-// operation, no byte to transmit or half received, no rendezvous, no message of the peer that still waits for a receive, and
-// no message that the peer still has to answer: its answer to an end that has closed would reset the transport with all that
-// is on its way.
+// operation, no byte to transmit or half received, no rendezvous, no message of the peer that still waits for a
+// receive, and no message that the peer still has to answer: its answer to an end that has closed would reset the
+// transport with all that is on its way.
 func (c *Conn) Idle() bool {
 	return c.ops == 0 && c.expected == 0 && c.replies == 0 && c.out.empty() && c.in.idle() && c.unexpCount == 0 &&
 		c.rdv.idle() && (c.ext == nil || !c.ext.cma.waits && c.ext.oob.idle())
 }
 
-// SetExpected says how many messages a Collector waits for from this peer, so that the peer's silence and its end are noticed.
+// SetExpected says how many messages a Collector waits for from this peer, so that the peer's silence and its end are
+// noticed.
 func (c *Conn) SetExpected(n int) { c.expected = int32(n) }
 
 // Expecting reports whether that is any.

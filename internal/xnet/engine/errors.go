@@ -2,7 +2,8 @@ package engine
 
 import "errors"
 
-// Errors of calls and of single operations. Operations that end with their connection carry the error given to Conn.Fail.
+// Errors of calls and of single operations. Operations that end with their connection carry the error given to
+// Conn.Fail.
 var (
 	ErrAgain     = errors.New("resource temporarily unavailable")
 	ErrTruncated = errors.New("message longer than the posted buffer")

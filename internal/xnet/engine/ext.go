@@ -2,8 +2,8 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// startExt makes room for the payload of an OpExt. A verdict that is all in b is taken at once; startExt returns how many bytes
-// it took.
+// startExt makes room for the payload of an OpExt. A verdict that is all in b is taken at once; startExt returns how
+// many bytes it took.
 func (c *Conn) startExt(b []byte) int {
 	if !c.Ours {
 		c.Fail(ErrProtocol)
@@ -22,7 +22,7 @@ func (c *Conn) startExt(b []byte) int {
 	return 0
 }
 
-// endExt does what an OpExt of n bytes is for.
+// endExt takes an OpExt of n bytes, all of which has come.
 func (c *Conn) endExt(n int) {
 	x := c.ext
 	b, by := x.in[:n], c.cfg.CMA
@@ -67,7 +67,7 @@ func (c *Conn) endExt(n int) {
 	}
 }
 
-// takeVerdict takes what the peer says of our writes and reads.
+// takeVerdict takes the peer's verdict on writes or a read of ours.
 func (c *Conn) takeVerdict(b []byte) error {
 	v, err := wire.ParseVerdict(b)
 	if err != nil || !c.Verdicts() {
@@ -97,7 +97,7 @@ func (c *Conn) takeVerdict(b []byte) error {
 	return nil
 }
 
-// refused ends op with what the peer says of it.
+// refused ends op, which the peer has refused.
 func (c *Conn) refused(op *TxOp, v *wire.Verdict) {
 	get := op.Atomic != nil && op.Atomic.Op == wire.AtomicRead
 	c.finishRead(op, &RefusedError{Why: v.Why, Kind: op.Kind, Get: get, Mem: op.RMA[v.Segment]})
@@ -147,7 +147,8 @@ func (c *Conn) takeBye(kind wire.ExtKind) {
 	}
 }
 
-// SayBye queues ExtBye; nothing must be posted on c after it, until Leaver.Stay. The peer must be of this module (Ours).
+// SayBye queues ExtBye; nothing must be posted on c after it, until Leaver.Stay. The peer must be of this module
+// (Ours).
 func (c *Conn) SayBye() {
 	c.sayLeaving(wire.ExtBye)
 	c.extras().left = true
@@ -169,8 +170,8 @@ func (c *Conn) Say(body []byte) {
 	}
 }
 
-// SayEnd queues ExtEnd: no message may be submitted afterwards. With all, we receive no more messages either. Peers that do not
-// know it are told nothing.
+// SayEnd queues ExtEnd: no message may be submitted afterwards. With all, we receive no more messages either. Peers
+// that do not know it are told nothing.
 func (c *Conn) SayEnd(all bool) {
 	if !c.KnowsEnd() || c.extras().goodbye.said && !all {
 		return

@@ -1,13 +1,13 @@
 package engine
 
-// fetchMax is how many bytes of results fetching atomics may have under way, so that what a peer must keep of them is bounded:
-// further ones wait.
+// fetchMax is how many bytes of results fetching atomics may have under way, so that a bounded number must be kept by
+// the peer: further ones wait.
 const fetchMax = 1 << 20
 
-// may says whether op may be launched while others are under way: behind a fence, when all of them are complete. A small send
-// or write that completes at once needs no waiting for: the peer takes the stream in order, so that what it brought is in
-// place before anything of the fenced operation is looked at. All else completes here only when the transport or the peer has
-// it, which is counted in ops.
+// may says whether op may be launched while others are under way: behind a fence, when all of them are complete. A
+// small send or write that completes at once needs no waiting for: the peer takes the stream in order, so that its data
+// is in place before anything of the fenced operation is looked at. All else completes here only when the transport or
+// the peer has it, which is counted in ops.
 func (c *Conn) may(op *TxOp, others int) bool {
 	if op.Fence && others > 0 && (!op.Reads || c.reading(op.Kind)) {
 		return false
@@ -21,9 +21,9 @@ func (c *Conn) may(op *TxOp, others int) bool {
 	return true
 }
 
-// reading reports that something was asked of the peer that has not come yet, or not all of it: the peer sends it from where
-// it is, so that what arrives there meanwhile would be seen. Fetching atomics need not wait for each other, because their
-// results are copies.
+// reading reports that something was asked of the peer that has not come yet, or not all of it: the peer sends it from
+// where it is, so that data that arrives there meanwhile would be seen. Fetching atomics need not wait for each other,
+// because their results are copies.
 func (c *Conn) reading(behind Kind) bool {
 	now := c.in.now
 	if behind >= KindFetch && c.oob() == nil {
@@ -46,13 +46,13 @@ func (c *Conn) hold(op *TxOp) {
 		op.keepCopy()
 	}
 	if c.pool.open.q == &c.out {
-		c.pool.open.q = nil // what joined it would overtake op
+		c.pool.open.q = nil // messages that joined it would overtake op
 	}
 	c.waits++
 	c.waiting.push(op)
 }
 
-// release launches what needs to wait no more.
+// release launches operations that need to wait no more.
 func (c *Conn) release() {
 	if c.state != Connected || c.releasing {
 		return
@@ -71,7 +71,7 @@ func (c *Conn) release() {
 	}
 }
 
-// endWaiting ends what is held, because the connection has ended.
+// endWaiting ends operations that are held, because the connection has ended.
 func (c *Conn) endWaiting(err error) {
 	c.waits = 0
 	for op := range c.waiting.popAll {

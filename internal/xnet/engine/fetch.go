@@ -2,8 +2,8 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// Messages whose payload is fetched when they have met their receive: rendezvous, single copy, and what a transport carries
-// out of band.
+// Messages whose payload is fetched when they have met their receive: rendezvous, single copy, and messages that a
+// transport carries out of band.
 
 // startRendezvous takes note of a message whose data the peer holds back.
 func (c *Conn) startRendezvous() {
@@ -80,12 +80,12 @@ func (c *Conn) fetchHeld(op *RxOp, at *heldBack) {
 	}
 }
 
-// fetchInto is fetchHeld for a message that can be copied, or that a transport carries. One that cannot be copied after all, or
-// whose seal is broken, is asked for as after a request to send: op stays what it was, and a peer that has withdrawn the
-// message has ended the connection or sends a copy.
+// fetchInto is fetchHeld for a message that can be copied, or that a transport carries. One that cannot be copied after
+// all, or whose seal is broken, is asked for as after a request to send: op stays as it was, and a peer that has
+// withdrawn the message has ended the connection or sends a copy.
 func (c *Conn) fetchInto(op *RxOp, at *heldBack) {
 	if c.state != Connected {
-		c.clearToSend(op, at.index) // which says what is wrong
+		c.clearToSend(op, at.index) // which ends op with the reason
 		return
 	}
 	if y := c.oob(); y != nil {
@@ -104,8 +104,8 @@ func (c *Conn) fetchInto(op *RxOp, at *heldBack) {
 	c.rx.finish(op)
 }
 
-// copyHeld copies a message of the peer's, and reports whether its seal was whole. A peer whose memory cannot be read is told to
-// announce no more messages.
+// copyHeld copies a message of the peer's, and reports whether its seal was whole. A peer whose memory cannot be read
+// is told to announce no more messages.
 func (c *Conn) copyHeld(at *heldBack, into [][]byte) bool {
 	got := c.ext.cma.copy(c.cfg.CMA, at, into)
 	if got == Unreadable {
@@ -114,8 +114,8 @@ func (c *Conn) copyHeld(at *heldBack, into [][]byte) bool {
 	return got == Copied
 }
 
-// takeAnnounced takes a message that can be copied: into the receive that waits for it, or into memory for unexpected ones, or,
-// when that is full, it stays where it is until a receive comes.
+// takeAnnounced takes a message that can be copied: into the receive that waits for it, or into memory for unexpected
+// ones, or, when that is full, it stays where it is until a receive comes.
 func (c *Conn) takeAnnounced(b []byte) error {
 	r := &c.ext.ref
 	if err := r.Parse(b); err != nil || !c.ext.cma.copies || r.SealAt == 0 {
@@ -174,8 +174,8 @@ func (c *Conn) takeAnnouncedColl(r *wire.Ref, at *heldBack) error {
 	return nil
 }
 
-// keepAnnounced keeps an unexpected message: a copy of it, if there is room and it may be copied before it is matched, else a
-// note of where it is.
+// keepAnnounced keeps an unexpected message: a copy of it, if there is room and it may be copied before it is matched,
+// else a note of where it is.
 func (c *Conn) keepAnnounced(m *message, match bool, at *heldBack) {
 	ranges := at.ranges
 	if !match && !c.rx.closed && c.rx.roomFor(&c.source, m.msgLen) {
@@ -189,8 +189,8 @@ func (c *Conn) keepAnnounced(m *message, match bool, at *heldBack) {
 	m.held, m.at = true, heldBack{at.index, append(m.at.ranges[:0], ranges...), at.seal}
 }
 
-// copyUnexpected copies all of a message for which there is no receive: a sender waits for one no longer than it would with
-// other messages.
+// copyUnexpected copies all of a message for which there is no receive: a sender waits for one no longer than it would
+// with other messages.
 func (c *Conn) copyUnexpected(m *message, at *heldBack) bool {
 	if m.msgLen > 0 {
 		buf := c.pool.buffer(int(m.msgLen))[:m.msgLen]
@@ -248,7 +248,7 @@ func (c *Conn) Announce(a *Announcement) {
 		c.rx.dropQueued(q, m)
 		return
 	}
-	if c.unexpCount >= announcedMax { // not before: what the carrier fetches may be behind others
+	if c.unexpCount >= announcedMax { // not before: the message that the Fetcher waits for may be behind others
 		c.stallOn(m)
 	}
 }

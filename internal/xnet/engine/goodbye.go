@@ -2,11 +2,11 @@ package engine
 
 import "math"
 
-// The end of a connection. An end that closes in good order says ExtEnd behind its last message, transmits what is queued,
-// and then closes the transport. The peer takes everything that came before the end of the stream, and knows by ExtEnd that
-// nothing is missing (ErrGoodbye); without it the process or the path may have died (ErrPeerClose).
+// The end of a connection. An end that closes in good order says ExtEnd behind its last message, transmits the rest of
+// its queue, and then closes the transport. The peer takes everything that came before the end of the stream, and knows
+// by ExtEnd that nothing is missing (ErrGoodbye); without it the process or the path may have died (ErrPeerClose).
 
-// goodbye is what a connection knows of its end.
+// goodbye holds the state of a connection's end.
 type goodbye struct {
 	owed uint64 // the position in our stream up to which the peer must have it before we close
 	all  uint64 // the same with answers and ExtEnd
@@ -30,7 +30,7 @@ func (g *goodbye) due(all bool, end uint64) uint64 {
 	return g.owed
 }
 
-// reason is why a connection has ended, given what the peer has said before: behind ExtEnd the end of the transport, however
+// reason is why a connection has ended, given the peer's last messages: behind ExtEnd the end of the transport, however
 // it shows, is a goodbye.
 func (g *goodbye) reason(err error, broken bool) error {
 	switch {

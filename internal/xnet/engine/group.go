@@ -1,16 +1,17 @@
 package engine
 
-// Named receive contexts (FI_NAMED_RX_CTX, fi_getinfo(3)): an endpoint may have several receive contexts, and the sender says
-// which one an operation is for. The stream is at one of them, at first at context 0; wire.OpContext moves it to another. So
-// naming costs a header when the destination changes, and nothing where contexts are not named. What is announced
-// (rendezvous, single copy) is matched when the announcement comes; its data is not for a context.
+// Named receive contexts (FI_NAMED_RX_CTX, fi_getinfo(3)): an endpoint may have several receive contexts, and the
+// sender says which one an operation is for. The stream is at one of them, at first at context 0; wire.OpContext moves
+// it to another. So naming costs a header when the destination changes, and nothing where contexts are not named. A
+// message that is announced (rendezvous, single copy) is matched when the announcement comes; its data is not for a
+// context.
 
 // MaxContexts is the most receive contexts that a group can have.
 const MaxContexts = 256
 
-// Group makes list the receive contexts of one endpoint, from which peers choose by index. Connections are made with the
-// first. All must collect their completions (Collect), because a connection is not of one context. At most MaxContexts,
-// before there are connections.
+// Group makes list the receive contexts of one endpoint, from which peers choose by index. Connections are made with
+// the first. All must collect their completions (Collect), because a connection is not of one context. At most
+// MaxContexts, before there are connections.
 func Group(list []*RxContext) {
 	for i, rx := range list {
 		rx.group, rx.index, rx.Collect = list, uint8(i), true
@@ -60,7 +61,7 @@ func (rx *RxContext) sinkOfAccess(i uint8, s CompletionSink) CompletionSink {
 	return rx.group[i].sinkFor(s)
 }
 
-// shut begins to drop what has come and what comes later. Receives end without completion, and their buffers are the caller's
+// shut drops the messages that have come. Receives end without completion, and their buffers are the caller's
 // again.
 func (rx *RxContext) shut() {
 	for _, q := range []*queue{&rx.msgs, &rx.tags} {

@@ -43,8 +43,8 @@ func (c *Conn) Accept(data []byte) error {
 	return nil
 }
 
-// Reject answers the peer's request with a refusal; transmit what is pending, then close the transport and call Fail or Drop,
-// which give back what could not be transmitted.
+// Reject answers the peer's request with a refusal; transmit it, then close the transport and call Fail or Drop, which
+// give back its memory if it could not be transmitted.
 func (c *Conn) Reject(data []byte) error {
 	if c.state != Deciding {
 		return ErrState
@@ -61,7 +61,7 @@ func (c *Conn) Reject(data []byte) error {
 	return nil
 }
 
-// Ready says that the peer of NewWaiting is there: Sink.Connected is told, and what waited is queued.
+// Ready says that the peer of NewWaiting is there: Sink.Connected is told, and operations that waited are queued.
 func (c *Conn) Ready() error {
 	if c.state != Opening || c.deadline != 0 {
 		return ErrState
@@ -85,7 +85,7 @@ func (c *Conn) Advance(nowNanos int64) {
 	}
 }
 
-// becomeConnected launches what was posted meanwhile, and takes the bytes that came early.
+// becomeConnected launches operations that were posted meanwhile, and takes the bytes that came early.
 func (c *Conn) becomeConnected(data []byte) {
 	if c.state != Requesting && c.state != Deciding {
 		panic("BUG: connected from state " + c.state.String())
@@ -162,7 +162,7 @@ func (c *Conn) becomeDeciding(data []byte, wait stallReason) {
 	c.sink.Requested(c, data)
 }
 
-// agree notes what the peer understands, given what we offer.
+// agree notes the features that both ends have, given ours.
 func (t *Terms) agree(features uint32, cm *wire.CM) {
 	t.order = wire.Little
 	t.Agreed = uint16(features & cm.Features)

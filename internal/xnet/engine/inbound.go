@@ -10,12 +10,12 @@ const (
 	stallUnwanted             // its unexpected messages fill their budget
 	stallReplies              // it asks for more data than it reads
 	stallDecision             // it sent data before its request was answered
-	stallRefused              // it asks again and again for what it may not have (pause.go)
+	stallRefused              // it asks again and again for memory that it may not access (answers.go)
 	stallDenied               // its request was made with another authorization key, and can only be rejected
 )
 
-// inbound is the parser of the incoming stream: headers in pieces, the payload in progress, and bytes that wait. It does not
-// know what messages mean, or whose stream it is.
+// inbound is the parser of the incoming stream: headers in pieces, the payload in progress, and bytes that wait. It
+// does not know what messages mean, or whose stream it is.
 type inbound struct {
 	now   *payload // in progress, nil between messages
 	kept  *kept    // nil when no bytes wait
@@ -25,7 +25,7 @@ type inbound struct {
 // kept is bytes of the stream that cannot be taken yet.
 type kept struct {
 	part  []byte // an incomplete header or connection request
-	held  []byte // what came after a stall
+	held  []byte // bytes that came after a stall
 	space [wire.MaxHeader]byte
 	next  *kept
 }
@@ -80,7 +80,7 @@ func (in *inbound) dropPart(p *inboundPool) {
 	}
 }
 
-// hold keeps what came after a stall. own says that b may be kept as it is.
+// hold keeps bytes that came after a stall. own says that b may be kept as it is.
 func (in *inbound) hold(p *inboundPool, b []byte, own bool) {
 	k := in.keep(p)
 	if own {
@@ -90,7 +90,7 @@ func (in *inbound) hold(p *inboundPool, b []byte, own bool) {
 	}
 }
 
-// takeHeld returns what hold has kept.
+// takeHeld returns the bytes that hold has kept.
 func (in *inbound) takeHeld(p *inboundPool) []byte {
 	if in.kept == nil {
 		return nil
@@ -152,7 +152,8 @@ func (in *inbound) target() []byte {
 	return b
 }
 
-// header takes a message's header from b into h, or keeps the part of it that is there. It returns how much of b that was.
+// header takes a message's header from b into h, or keeps the part of it that is there. It returns how much of b that
+// was.
 func (in *inbound) header(p *inboundPool, b []byte, order wire.Order, h *wire.Header) (n int, whole bool, err error) {
 	if in.kept != nil && len(in.kept.part) > 0 {
 		return in.headerInParts(p, b, order, h)
@@ -195,8 +196,8 @@ func (in *inbound) headerInParts(p *inboundPool, b []byte, order wire.Order, h *
 	return took, true, err
 }
 
-// request takes a connection request or answer from b, or keeps the part of it that is there. whole is the bytes that begin
-// with it, n its length; 0 if it is not whole.
+// request takes a connection request or answer from b, or keeps the part of it that is there. whole is the bytes that
+// begin with it, n its length; 0 if it is not whole.
 func (in *inbound) request(p *inboundPool, b []byte) (cm wire.CM, whole []byte, n int, err error) {
 	whole = b
 	if part := in.part(); len(part) > 0 {
@@ -205,7 +206,7 @@ func (in *inbound) request(p *inboundPool, b []byte) (cm wire.CM, whole []byte, 
 	cm, n, err = wire.ParseCM(whole)
 	if err == wire.ErrShort {
 		if len(in.part()) == 0 {
-			whole = append([]byte(nil), b...) // memory of its own, since what is parsed is passed on
+			whole = append([]byte(nil), b...) // memory of its own, because parts of it are passed on
 		}
 		in.keep(p).part = whole
 		return cm, nil, 0, nil

@@ -53,9 +53,9 @@ func (c *Conn) launch(op *TxOp) {
 	c.queuePayload(h, op, n)
 }
 
-// hasLevel says whether the peer can be asked for the completion level that op wants (fi_cq(3), "COMPLETION SEMANTICS").
-// Native peers know nothing of matches. What is made persistent they tell of where they are spoken to directly, but packets
-// of a gateway have no room for the question.
+// hasLevel says whether the peer can be asked for the completion level that op wants (fi_cq(3), "COMPLETION
+// SEMANTICS"). Native peers know nothing of matches. They acknowledge persistence on a connection of their own, but
+// packets of a gateway have no room for the request.
 func (c *Conn) hasLevel(op *TxOp) bool {
 	return (!op.Match || c.Ours) && (!op.Commit || c.Ours || !c.Extended && c.oob() == nil)
 }
@@ -97,8 +97,8 @@ func (c *Conn) wantsRendezvous(s *Send) bool {
 	return c.Rendezvous && s.Kind == KindSend && s.Tagged && !s.Inject && !s.Copy && uint64(s.Len()) > c.cfg.RendezvousOver
 }
 
-// requestToSend announces a tagged message; its data follows when the peer has matched it. False: no index is free, so send it
-// eagerly.
+// requestToSend announces a tagged message; its data follows when the peer has matched it. False: no index is free, so
+// send it eagerly.
 func (c *Conn) requestToSend(op *TxOp, h *wire.Header, n int) bool {
 	i := c.rdv.freeIndex()
 	if i == 0 {
@@ -114,8 +114,8 @@ func (c *Conn) requestToSend(op *TxOp, h *wire.Header, n int) bool {
 	return true
 }
 
-// wantsSingleCopy says whether a message is only announced, so that the peer or the transport fetches it. The first message
-// that could go by single copy asks the peer, and goes through the connection.
+// wantsSingleCopy says whether a message is only announced, so that the peer or the transport fetches it. The first
+// message that could go by single copy asks the peer, and goes through the connection.
 func (c *Conn) wantsSingleCopy(s *Send) bool {
 	if y := c.oob(); y != nil {
 		return y.carries(s)
@@ -130,8 +130,8 @@ func (c *Conn) wantsSingleCopy(s *Send) bool {
 	return x.cma.peerCopies
 }
 
-// canSingleCopy says whether messages may go by single copy on this connection at all: both ends seal them, and show which
-// process they are.
+// canSingleCopy says whether messages may go by single copy on this connection at all: both ends seal them, and show
+// which process they are.
 func (c *Conn) canSingleCopy() bool {
 	const both = wire.FeatureSeals | wire.FeatureShow
 	return c.Ours && c.Agreed&both == both && c.cfg.CMA != nil && c.Way != nil
@@ -166,8 +166,8 @@ func (c *Conn) announce(op *TxOp) bool {
 	return true
 }
 
-// launchAtomic queues an atomic operation with n bytes of operands. One that brings nothing back is transmitted and completes
-// as a write; the others' results come in the order of all that is asked for.
+// launchAtomic queues an atomic operation with n bytes of operands. One that brings nothing back is transmitted and
+// completes as a write; the others' results come in the order of all that is asked for.
 func (c *Conn) launchAtomic(op *TxOp, h *wire.Header, n int) {
 	a := op.Atomic
 	compare := a.Compare[:a.NCompare]

@@ -1,7 +1,7 @@
 package engine
 
-// matches are the messages that complete when the peer has matched them with a receive (FI_MATCH_COMPLETE, fi_cq(3)). Both
-// ends number such messages in the order of the stream.
+// matches are the messages that complete when the peer has matched them with a receive (FI_MATCH_COMPLETE, fi_cq(3)).
+// Both ends number such messages in the order of the stream.
 type matches struct {
 	waiting opList // ours, from when they are queued until the peer has matched them
 	nextOut uint32 // the next number of ours

@@ -10,14 +10,14 @@ type (
 	recvNode = match.Recv[*RxOp]
 )
 
-// messageOverhead is what a stored message counts for besides its payload, bytes.
+// messageOverhead is how many bytes a stored message counts for besides its payload.
 const messageOverhead = 256
 
 // source is a peer as the receive side knows it: its name, its share of the budget, and where completions go.
 type source struct {
-	// Src is what completions name as the source of messages.
+	// Src is the source of messages in completions.
 	Src         uint64
-	unexpBytes  uint64         // what its unexpected messages count for
+	unexpBytes  uint64         // bytes that its unexpected messages count for
 	completions CompletionSink // of its connection
 	unexpCount  int32          // its unexpected messages
 	stalled     bool           // its bytes are not taken until there is room
@@ -34,7 +34,7 @@ type feeder interface {
 	fetchHeld(op *RxOp, at *heldBack)
 	// tellMatched tells the peer that its message with this number has found a receive.
 	tellMatched(id uint32)
-	// forget drops what is still to come of m.
+	// forget drops the rest of m.
 	forget(m *message)
 	// resume goes on with the peer's bytes after a stall.
 	resume()
@@ -44,7 +44,7 @@ type feeder interface {
 type heldBack struct {
 	index  uint8         // of the announcement
 	ranges []wire.RMAIov // where the sender has it, if it can be copied from there
-	seal   seal          // what to check after the copy
+	seal   seal          // to be checked after the copy
 }
 
 // SealLen is the length of a challenge and of a seal, bytes.
@@ -85,7 +85,7 @@ func (m *message) reset() {
 	m.hasData, m.ack, m.held, m.stalls, m.broken = false, false, false, false, nil
 }
 
-// copyTo copies what is stored of m into op's buffers, as far as there is room.
+// copyTo copies the stored part of m into op's buffers, as far as there is room.
 func (m *message) copyTo(op *RxOp) {
 	i, off := 0, 0
 	for _, p := range m.parts {
@@ -106,7 +106,7 @@ type rxPool struct {
 	multis *multiBuffer
 	unexp  *message
 	nunexp int
-	// OutRx and OutUnexp count what is handed out, for leak checks.
+	// OutRx and OutUnexp count receives and messages that are in use, for leak checks.
 	OutRx, OutUnexp int
 }
 

@@ -1,8 +1,6 @@
 package engine
 
-// What a connection's operations wait for, to check whether they get on.
-
-// Wait is what the oldest operation of a connection waits for.
+// Wait is the oldest operation of a connection, for a check whether operations get on.
 type Wait struct {
 	Seq   uint32 // of the operation: another one, another number
 	Kind  Kind
@@ -15,7 +13,7 @@ type Why uint8
 
 const (
 	WhyConnection Why = iota // the connection is not up
-	WhyFence                 // what is before it is not complete
+	WhyFence                 // operations before it are not complete
 	WhyTransport             // the transport takes nothing
 	WhyAnswer                // the peer's answer: data, or the result of an atomic operation
 	WhyAck                   // the peer's acknowledgement
@@ -29,8 +27,8 @@ func (w Why) String() string {
 	}[w]
 }
 
-// Oldest returns the oldest of the application's operations that are not complete; false if there is none. Its place among
-// those of other connections of the pool is Seq.
+// Oldest returns the oldest of the application's operations that are not complete; false if there is none. Its place
+// among those of other connections of the pool is Seq.
 func (c *Conn) Oldest() (w Wait, ok bool) {
 	take := func(op *TxOp, why Why) {
 		if op == nil || op.internal || ok && int32(op.seq-w.Seq) >= 0 {

@@ -2,8 +2,9 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// Transports with messages, remote memory access and a rendezvous of their own, such as a connection to a native rxm peer,
-// carry large payloads and answers out of band. The stream then says only in which order operations are to happen:
+// Transports with messages, remote memory access and a rendezvous of their own, such as a connection to a native rxm
+// peer, carry large payloads and answers out of band. The stream then says only in which order operations are to
+// happen:
 //
 //   - A message longer than a limit stands in the stream as an OpExt with a wire.Ref that names no memory; AnnouncedSend has its
 //     buffers, until SendFetched.
@@ -18,7 +19,7 @@ type Fetcher interface {
 	Fetch(f *Fetch)
 }
 
-// Fetch says what to fetch.
+// Fetch is a message to fetch.
 type Fetch struct {
 	Slot int           // for Fetched
 	ID   uint64        // as announced
@@ -31,11 +32,12 @@ type Announcement struct {
 	Tagged, HasData bool
 	Tag, Data       uint64
 	Size            uint64 // bytes
-	ID              uint64 // the carrier's name for it
+	ID              uint64 // the Fetcher's name for it
 	From            []wire.RMAIov
 }
 
-// outOfBand is what a connection with a Fetcher has given to it. A nil one has none: the methods that ask accept that.
+// outOfBand holds the operations that a connection has given to its Fetcher. Methods that only ask accept a nil one,
+// that of a connection with no Fetcher.
 type outOfBand struct {
 	by    Fetcher
 	over  int
@@ -51,18 +53,18 @@ func (y *outOfBand) carries(s *Send) bool {
 	return y != nil && s.Kind == KindSend && !s.Inject && !s.Copy && s.Len() > y.over
 }
 
-// reading reports whether the carrier has reads or atomic operations.
+// reading reports whether the Fetcher has reads or atomic operations.
 func (y *outOfBand) reading() bool { return y != nil && y.asked.head != nil }
 
-// idle reports that the carrier has nothing in hand.
+// idle reports that the Fetcher has nothing in hand.
 func (y *outOfBand) idle() bool { return y == nil || len(y.ins) == len(y.free) }
 
-// answered takes back a read or atomic operation, and reports whether the carrier had it.
+// answered takes back a read or atomic operation, and reports whether the Fetcher had it.
 func (y *outOfBand) answered(op *TxOp) bool {
 	return y.asked.remove(func(o *TxOp) bool { return o == op }) != nil
 }
 
-// fetch asks the carrier for the payload of a message that op was matched with.
+// fetch asks the Fetcher for the payload of a message that op was matched with.
 func (y *outOfBand) fetch(op *RxOp, id uint64, from []wire.RMAIov) {
 	slot := len(y.ins)
 	if n := len(y.free); n > 0 {
@@ -88,7 +90,7 @@ func (y *outOfBand) fetched(slot int) *RxOp {
 	return op
 }
 
-// has reports whether the carrier has buffers of operations that mine accepts, apart from announced messages.
+// has reports whether the Fetcher has buffers of operations that mine accepts, apart from announced messages.
 func (y *outOfBand) has(mine func(*TxOp) bool) bool {
 	if y != nil {
 		for op := range y.asked.all {
@@ -113,7 +115,7 @@ func (y *outOfBand) leave(sink CompletionSink) (some bool) {
 	return some
 }
 
-// end takes back all that the carrier has, because the connection has ended.
+// end takes back all that the Fetcher has, because the connection has ended.
 func (y *outOfBand) end(sent func(*TxOp), received func(*RxOp)) {
 	if y == nil {
 		return

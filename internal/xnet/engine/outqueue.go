@@ -9,7 +9,7 @@ type segment struct {
 	last bool   // op is transmitted when this is; without op: the application has messages in it
 }
 
-// outQueue holds what is to be transmitted, in order. It does not know what the bytes mean, or whose connection it is.
+// outQueue holds the bytes to transmit, in order. It does not know what the bytes mean, or whose connection it is.
 type outQueue struct {
 	segs   []segment
 	head   int
@@ -17,8 +17,8 @@ type outQueue struct {
 	queued int    // staged bytes not yet transmitted
 	bytes  int    // all bytes not yet transmitted
 
-	// Of transports that send ahead of what they release (ahead.go): where the bytes begin that were not handed out. Valid
-	// while ahead is not 0.
+	// Of transports that send ahead of the bytes that they release (ahead.go): where the bytes begin that were not
+	// handed out. Valid while ahead is not 0.
 	cur, off int
 	ahead    int // bytes handed out and not released
 }
@@ -28,11 +28,11 @@ func (q *outQueue) empty() bool { return q.head == len(q.segs) }
 // fits reports whether the next n bytes can be staged in tail.
 func (q *outQueue) fits(n int) bool { return q.tail != nil && cap(q.tail.b)-len(q.tail.b) >= n }
 
-// makeRoom makes tail a chunk with room for n bytes, which do not fit. With frugal, a queue that holds nothing begins with a
-// small one.
+// makeRoom makes tail a chunk with room for n bytes, which do not fit. With frugal, a queue that holds nothing begins
+// with a small one.
 func (q *outQueue) makeRoom(p *stagePool, n int, frugal bool) *chunk {
 	t := q.tail
-	if t != nil && t.unsent == 0 { // all of it has left, though what follows it has not
+	if t != nil && t.unsent == 0 { // all of it has left, but not the buffers behind it
 		if t.b = t.b[:0]; cap(t.b) >= n {
 			return t
 		}
@@ -47,8 +47,8 @@ func (q *outQueue) makeRoom(p *stagePool, n int, frugal bool) *chunk {
 	return t
 }
 
-// staged notes that bytes were appended to t from position from on, as a part of op. With a nil op they may share a segment
-// with their neighbours; last then says that they are a message of the application.
+// staged notes that bytes were appended to t from position from on, as a part of op. With a nil op they may share a
+// segment with their neighbours; last then says that they are a message of the application.
 func (q *outQueue) staged(p *stagePool, t *chunk, from int, op *TxOp, last bool) {
 	p.open.q = nil
 	n := len(t.b) - from
@@ -66,8 +66,8 @@ func (q *outQueue) staged(p *stagePool, t *chunk, from int, op *TxOp, last bool)
 	s.b, s.ch, s.end, s.op, s.last = t.b[from:], t, len(t.b), op, last
 }
 
-// segment adds one to the queue, for the caller to fill in. The caller writes it where it stays: a copy from the stack would
-// read in pairs of words what was just written in words, and wait until the processor's store queue is empty.
+// segment adds one to the queue, for the caller to fill in. The caller writes it where it stays: a copy from the stack
+// would read in pairs of words what was just written in words, and wait until the processor's store queue is empty.
 func (q *outQueue) segment(p *stagePool) *segment {
 	if q.segs == nil {
 		q.segs = p.getSegs()
@@ -102,10 +102,10 @@ func (q *outQueue) lendAll(p *stagePool, op *TxOp) {
 	}
 }
 
-// endsLent reports whether what was queued last is a user's buffer.
+// endsLent reports whether the last bytes of the queue are in a user's buffer.
 func (q *outQueue) endsLent() bool { return q.head < len(q.segs) && q.segs[len(q.segs)-1].ch == nil }
 
-// pending lists what to transmit next: see Conn.Pending.
+// pending lists the next bytes to transmit: see Conn.Pending.
 func (q *outQueue) pending(more [][]byte, maxBytes int) (first []byte, list [][]byte) {
 	if q.head == len(q.segs) {
 		return nil, nil
@@ -128,8 +128,8 @@ func (q *outQueue) took(p *stagePool, n int) {
 	q.ahead = max(q.ahead-n, 0)
 }
 
-// next releases the oldest n bytes up to the end of an operation, which it returns with the number of bytes that are left to
-// release; nil when all are released. More may be queued between two calls.
+// next releases the oldest n bytes up to the end of an operation, which it returns with the number of bytes that are
+// left to release; nil when all are released. More may be queued between two calls.
 func (q *outQueue) next(p *stagePool, n int) (*TxOp, int) {
 	for n > 0 || q.head < len(q.segs) && len(q.segs[q.head].b) == 0 {
 		s := &q.segs[q.head]
@@ -217,8 +217,8 @@ func (q *outQueue) drain(p *stagePool, end func(*TxOp)) {
 	q.dropTail(p)
 }
 
-// withdraw takes out the oldest operation of the application that which accepts and of which nothing has left; nil if there
-// is none. Reads and operations that wait for a match stay, because the peer counts them.
+// withdraw takes out the oldest operation of the application that which accepts and of which nothing has left; nil if
+// there is none. Reads and operations that wait for a match stay, because the peer counts them.
 func (q *outQueue) withdraw(p *stagePool, which func(*TxOp) bool) *TxOp {
 	p.open.q = nil
 	for i := q.head; i < len(q.segs); i++ {
@@ -266,8 +266,8 @@ func (q *outQueue) operations(yield func(*TxOp) bool) {
 	}
 }
 
-// promisedEnd is the position in the stream, of which the queue begins at start, behind the last byte of what the application
-// was told is done. An operation that is half transmitted need not be finished for it.
+// promisedEnd is the position in the stream, of which the queue begins at start, behind the last byte of operations
+// that the application was told are done. An operation that is half transmitted need not be finished for it.
 func (q *outQueue) promisedEnd(start uint64) uint64 {
 	at, end := start, start
 	for i := q.head; i < len(q.segs); i++ {

@@ -19,7 +19,8 @@ const (
 	inAtomic              // operands of an atomic operation
 )
 
-// payload is the payload in progress. Its bytes go to segs from i on; those of an unexpected message are stored by its context.
+// payload is the payload in progress. Its bytes go to segs from i on; those of an unexpected message are stored by its
+// context.
 type payload struct {
 	kind    payloadKind
 	hasAck  bool // acknowledge when it is all here
@@ -37,7 +38,7 @@ type payload struct {
 	next    *payload
 }
 
-// remoteWrite is what a peer's write needs at its end.
+// remoteWrite holds what a peer's write needs at its end.
 type remoteWrite struct {
 	commit  bool    // make it persistent
 	refused Refusal // it is dropped, because of segment bad
@@ -75,7 +76,7 @@ func (w *remoteWrite) forget() {
 	clear(w.mem[:])
 }
 
-// absorb copies b to where the payload goes. What finds no room is lost: the message was too long.
+// absorb copies b to where the payload goes. Bytes that find no room are lost: the message was too long.
 func (l *payload) absorb(b []byte) {
 	for i := l.i; len(b) > 0 && i < l.n; i++ {
 		k := copy(l.segs[i], b)
@@ -112,7 +113,7 @@ func (l *payload) redirect(op *RxOp, stored uint64) {
 	}
 }
 
-// inboundPool holds what connections need of it only while they receive. Everything comes back cleared, as far as it matters.
+// inboundPool holds memory that connections need only while they receive. It comes back cleared, as far as it matters.
 type inboundPool struct {
 	payloads *payload
 	kepts    *kept

@@ -1,8 +1,8 @@
 package engine
 
-// Peek looks for an unexpected message and completes at once: with its size, tag and data, or with ErrNoMessage. With claim,
-// the message is set aside for the receive that Claim brings with the same ctx; with discard it is dropped (fi_tagged(3),
-// FI_PEEK).
+// Peek looks for an unexpected message and completes at once: with its size, tag and data, or with ErrNoMessage. With
+// claim, the message is set aside for the receive that Claim brings with the same ctx; with discard it is dropped
+// (fi_tagged(3), FI_PEEK).
 func (rx *RxContext) Peek(tagged bool, src, tag, ignore, ctx, flags uint64, claim, discard bool) error {
 	q := &rx.msgs
 	if tagged {

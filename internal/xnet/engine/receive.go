@@ -2,14 +2,15 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// Target returns where the payload in progress can be received in place, nil if nowhere. The memory is lent until Receive.
+// Target returns where the payload in progress can be received in place, nil if nowhere. The memory is lent until
+// Receive.
 func (c *Conn) Target() []byte { return c.in.target() }
 
 // Between reports that all messages that have begun to come are here.
 func (c *Conn) Between() bool { return c.in.between() }
 
-// Missing is how many bytes must come, at the least, before there is anything to be done: those of a connection request or a
-// header of which a part is here; 1 else.
+// Missing is how many bytes must come, at the least, before there is anything to be done: those of a connection request
+// or a header of which a part is here; 1 else.
 func (c *Conn) Missing() int { return c.in.missing(c.state >= Connected) }
 
 // Receive takes bytes of the stream: direct of them are already where Target said, b follows them. b is borrowed.
@@ -29,7 +30,7 @@ func (c *Conn) Receive(direct int, b []byte) {
 	}
 }
 
-// parse takes what it can of b; what comes after a stall it keeps for later. own says that b may be kept as it is.
+// parse takes b; bytes that come after a stall it keeps for later. own says that b may be kept as it is.
 func (c *Conn) parse(b []byte, own bool) {
 	for len(b) > 0 && c.state != Closed {
 		switch {
@@ -53,8 +54,8 @@ func (c *Conn) parse(b []byte, own bool) {
 	}
 }
 
-// begin decides what becomes of the message whose header has come, and returns how much of b, which follows the header, it
-// has taken.
+// begin decides what becomes of the message whose header has come, and returns how much of b, which follows the header,
+// it has taken.
 func (c *Conn) begin(b []byte) int {
 	h := &c.pool.hdr
 	switch h.Op {
@@ -118,8 +119,8 @@ func (c *Conn) beginOther() {
 	case wire.OpWrite:
 		c.startWrite()
 	case wire.OpContext:
-		// A context that is not there ends the connection: what follows has nowhere to go, and small messages are complete at
-		// the sender already, so that there is no other way to tell.
+		// A context that is not there ends the connection: messages for it have nowhere to go, and small messages are
+		// complete at the sender already, so that there is no other way to tell.
 		if rx := c.rx.at(h.OpData); rx != nil && c.Ours {
 			c.rx = rx
 		} else {
@@ -153,7 +154,7 @@ func (c *Conn) absorb(b []byte) int {
 	return took
 }
 
-// endPayload does what was waiting for all of a message to be here.
+// endPayload completes the operation or message whose payload is all here.
 func (c *Conn) endPayload() {
 	l := c.in.now
 	c.in.now = nil
@@ -207,7 +208,7 @@ func (c *Conn) stallOn(m *message) {
 	c.becomeStalled(stallUnwanted)
 }
 
-// resume goes on with what came before a stall, and asks for more.
+// resume goes on with the bytes that came during a stall, and asks for more.
 func (c *Conn) resume() {
 	if c.in.stall == stallUnwanted {
 		c.rx.unstall(&c.source)
@@ -234,8 +235,8 @@ func (c *Conn) acknowledged() {
 	}
 }
 
-// Break says that nothing can be sent any more, while what the peer has sent can still be received: what waits for
-// transmission ends with err, and what comes is taken until the driver calls Fail.
+// Break says that nothing can be sent any more, while bytes of the peer can still be received: operations that wait for
+// transmission end with err, and bytes are taken until the driver calls Fail.
 func (c *Conn) Break(err error) {
 	if c.state != Connected {
 		c.Fail(err)
@@ -247,7 +248,7 @@ func (c *Conn) Break(err error) {
 
 func (c *Conn) becomeBroken(err error) { c.state, c.extras().goodbye.why = Broken, err }
 
-// mute drops what was queued for a peer that cannot be reached.
+// mute empties the queue to a peer that cannot be reached.
 func (c *Conn) mute() {
 	why := c.ext.goodbye.why
 	c.ext.matches.dropQueued() // drain ends them

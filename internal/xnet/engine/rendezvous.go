@@ -1,7 +1,7 @@
 package engine
 
-// rendezvous holds the messages that one end has announced and the other has not asked for or received yet, by index. It has
-// memory only while there are some.
+// rendezvous holds the messages that one end has announced and the other has not asked for or received yet, by index.
+// It has memory only while there are some.
 type rendezvous struct{ t *rendezvousTable }
 
 type rendezvousTable struct {
@@ -66,7 +66,7 @@ func (r *rendezvous) announce(p *tablePool, i uint8, op *TxOp) {
 	t.n++
 }
 
-// announced returns what was announced as i, nil if nothing was.
+// announced returns the operation that was announced as i, nil if there is none.
 func (r *rendezvous) announced(i uint8) *TxOp {
 	if r.t == nil || int(i) >= len(r.t.sends) {
 		return nil
@@ -158,7 +158,7 @@ func (r *rendezvous) endReceives(end func(*RxOp)) {
 	}
 }
 
-// endSends takes out what was announced and gives the table back, because the connection has ended.
+// endSends takes out the announced operations and gives the table back, because the connection has ended.
 func (r *rendezvous) endSends(p *tablePool, end func(*TxOp)) {
 	t := r.t
 	if t == nil {

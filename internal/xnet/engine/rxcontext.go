@@ -1,10 +1,10 @@
 package engine
 
-// RxContext is where messages meet posted receives: an endpoint's own, a shared receive context, or that of all connections
-// of an RDM endpoint.
+// RxContext is where messages meet posted receives: an endpoint's own, a shared receive context, or that of all
+// connections of an RDM endpoint.
 type RxContext struct {
-	// Limit and PeerLimit bound the bytes of unexpected messages kept, altogether and per connection (budget.go). Beyond them
-	// a connection is not read.
+	// Limit and PeerLimit bound the bytes of unexpected messages kept, altogether and per connection (budget.go).
+	// Beyond them a connection is not read.
 	Limit, PeerLimit uint64
 	// PeerMessages bounds their number per connection; 0 means no bound (FI_TCP_MAX_SAVED).
 	PeerMessages int
@@ -78,7 +78,7 @@ func (rx *RxContext) PostTagged(op *RxOp, src, tag, ignore uint64) {
 	rx.tags.Post(&op.node)
 }
 
-// take delivers unexpected messages of q to op until it is used up or none is left for it. It returns what is left of op.
+// take delivers unexpected messages of q to op until it is used up or none is left for it. It returns the rest of op.
 func (rx *RxContext) take(q *queue, op *RxOp) *RxOp {
 	for op != nil && q.Unexpected() > 0 {
 		m := q.Take(op.node.Src, op.node.Tag, op.node.Ignore)
@@ -98,8 +98,8 @@ func (rx *RxContext) match(src uint64, tagged bool, tag, n uint64) (*RxOp, *queu
 	return rx.matchMsg(src, n), &rx.msgs
 }
 
-// matchMsg and matchTag find the receive for a message whose header has come. Room for it is carved out of a multi-receive
-// buffer.
+// matchMsg and matchTag find the receive for a message whose header has come. Room for it is carved out of a
+// multi-receive buffer.
 func (rx *RxContext) matchMsg(src, n uint64) *RxOp {
 	r := rx.msgs.PeekPosted(src, 0)
 	if r == nil {
@@ -109,7 +109,7 @@ func (rx *RxContext) matchMsg(src, n uint64) *RxOp {
 	if op.Multi {
 		child, rest := rx.carve(op, n)
 		if rest != nil {
-			return child // what is left of the buffer keeps its place in the queue
+			return child // the rest of the buffer keeps its place in the queue
 		}
 		op = child
 	}
@@ -131,7 +131,8 @@ func (rx *RxContext) matchTag(src, tag, n uint64) *RxOp {
 	return r.Value
 }
 
-// carve takes room for n bytes out of the multi-receive op. It returns the receive for them, and op if there is room for more.
+// carve takes room for n bytes out of the multi-receive op. It returns the receive for them, and op if there is room
+// for more.
 func (rx *RxContext) carve(op *RxOp, n uint64) (child, rest *RxOp) {
 	if op.multi == nil {
 		op.multi = rx.pool.getMulti()
@@ -150,8 +151,9 @@ func (rx *RxContext) carve(op *RxOp, n uint64) (child, rest *RxOp) {
 	return child, op
 }
 
-// takeWhole receives untagged or equally tagged messages of n bytes each, which follow one another in b, as long as each is
-// complete in b and meets a posted receive with one buffer that it fits. It takes at most count, and returns how many it took.
+// takeWhole receives untagged or equally tagged messages of n bytes each, which follow one another in b, as long as
+// each is complete in b and meets a posted receive with one buffer that it fits. It takes at most count, and returns
+// how many it took.
 func (rx *RxContext) takeWhole(b []byte, count int, n, tag uint64, tagged bool, from *source) (took int) {
 	src, sink := from.Src, rx.sinkFor(from.completions)
 	q := &rx.msgs
@@ -178,7 +180,7 @@ func (rx *RxContext) takeWhole(b []byte, count int, n, tag uint64, tagged bool, 
 	return took
 }
 
-// deliver gives the unexpected message m, already out of its queue, to op. It returns what is left of a multi-receive op to
+// deliver gives the unexpected message m, already out of its queue, to op. It returns the rest of a multi-receive op to
 // post, else nil.
 func (rx *RxContext) deliver(op *RxOp, m *message) (rest *RxOp) {
 	if op.Multi {

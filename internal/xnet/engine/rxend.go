@@ -36,7 +36,7 @@ func (rx *RxContext) abandon(op *RxOp, err error) {
 	rx.finishErr(op, err)
 }
 
-// Release frees what the context holds, because its owner is closing: receives without completion, messages with them.
+// Release frees receives and messages, because the owner of the context is closing. There are no completions.
 func (rx *RxContext) Release() {
 	for _, q := range []*queue{&rx.msgs, &rx.tags} {
 		rx.releaseQueue(q)
@@ -96,8 +96,8 @@ func (rx *RxContext) forget(m *message) {
 	rx.free(m)
 }
 
-// drop removes what s' end leaves without hope: messages that are still coming, and announced ones. Complete messages stay,
-// and so do claimed ones, because their claim has to complete.
+// drop removes the messages of s, which has ended, that cannot be completed: those still coming, and announced ones.
+// Complete messages stay, and so do claimed ones, because their claim has to complete.
 func (rx *RxContext) drop(s *source, err error) {
 	for r := range rx.all {
 		r.dropOwn(s, err)
@@ -123,7 +123,8 @@ func (rx *RxContext) dropOwn(s *source, err error) {
 	rx.unstall(s)
 }
 
-// setSource gives all messages of s that are still unexpected their source. Receives that wait for this source take theirs.
+// setSource gives all messages of s that are still unexpected their source. Receives that wait for this source take
+// theirs.
 func (rx *RxContext) setSource(s *source, src uint64) {
 	for _, q := range []*queue{&rx.msgs, &rx.tags} {
 		for n := range q.EachMsg() {
@@ -136,7 +137,8 @@ func (rx *RxContext) setSource(s *source, src uint64) {
 	}
 }
 
-// matchKnown delivers the oldest unexpected message of s that a posted receive accepts, and reports whether there was one.
+// matchKnown delivers the oldest unexpected message of s that a posted receive accepts, and reports whether there was
+// one.
 func (rx *RxContext) matchKnown(q *queue, s *source) bool {
 	for n := range q.EachMsg() {
 		if n.Value.owner != s {
@@ -152,7 +154,7 @@ func (rx *RxContext) matchKnown(q *queue, s *source) bool {
 			op, rest = rx.carve(op, n.Value.msgLen)
 		}
 		if rest == nil {
-			q.Remove(r) // else what is left of the buffer keeps its place
+			q.Remove(r) // else the rest of the buffer keeps its place
 		}
 		rx.hand(op, n.Value)
 		return true

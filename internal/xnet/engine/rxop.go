@@ -4,7 +4,8 @@ import "gofabric/internal/match"
 
 // RxOp is a posted receive. Fill it in after RxContext.NewOp and post it.
 //
-// The fields that every small message needs lie together, so that a window of receives stays in the processor's first cache.
+// The fields that every small message needs lie together, so that a window of receives stays in the processor's first
+// cache.
 type RxOp struct {
 	next   *RxOp
 	Ctx    uint64
@@ -82,15 +83,15 @@ func (op *RxOp) first(n uint64, dst *[MaxIOV][]byte) [][]byte {
 	return list
 }
 
-// dropBuffers leaves op without room: what comes for it is dropped.
+// dropBuffers leaves op without room: its message is dropped.
 func (op *RxOp) dropBuffers() {
 	op.buf = nil
 	clear(op.rest[:])
 	op.niov, op.discarded = 0, true
 }
 
-// Of a finished receive: the bytes received, the buffer (its first part), the remote data if there is any, tag and source
-// of the message.
+// Of a finished receive: the bytes received, the buffer (its first part), the remote data if there is any, tag and
+// source of the message.
 func (op *RxOp) Len() uint64          { return op.msgLen }
 func (op *RxOp) Buf() []byte          { return op.buf }
 func (op *RxOp) Data() (uint64, bool) { return op.data, op.hasData }

@@ -2,7 +2,7 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// Send says what to transmit. The driver fills it in and passes it to Conn.Submit, which copies what it needs.
+// Send is an operation to post. The driver fills it in and passes it to Conn.Submit, which copies it.
 type Send struct {
 	Kind    Kind // KindSend, KindRead, KindWrite, KindAtomic, KindFetch or KindCompare with Atomic, or KindColl (SubmitColl)
 	Tagged  bool
@@ -14,7 +14,7 @@ type Send struct {
 	Match   bool // with Ack, of KindSend: complete when the peer has matched it with a receive
 	Silent  bool // no queue entry on success
 	Fence   bool // FI_FENCE: it and all that follows wait until all before it is complete
-	Reads   bool // with Fence: wait only for what reads (FI_ORDER_WAR, FI_ORDER_SAR)
+	Reads   bool // with Fence: wait only for operations that read (FI_ORDER_WAR, FI_ORDER_SAR)
 	Ctx     uint64
 	Flags   uint64
 	Tag     uint64

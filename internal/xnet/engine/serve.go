@@ -124,8 +124,8 @@ func (c *Conn) endWrite(l *payload) {
 // accessed reports a peer's access to memory (pool.done), which counts for the context that the peer's stream is at.
 func (c *Conn) accessed() { c.rx.sinkOfAccess(c.rx.index, c.completions).Completed(&c.pool.done) }
 
-// forbid ends an access of the peer's that is not begun: a read, or an atomic operation that brings something back, if back;
-// else a write. Without verdicts there is no other way to tell than to end the connection, as native does.
+// forbid ends an access of the peer's that is not begun: a read, or an atomic operation that brings something back, if
+// back; else a write. Without verdicts there is no other way to tell than to end the connection, as native does.
 func (c *Conn) forbid(why Refusal, segment int, back bool) {
 	switch {
 	case !c.Verdicts() && why == wire.RefusedPersist:
@@ -141,8 +141,8 @@ func (c *Conn) forbid(why Refusal, segment int, back bool) {
 	}
 }
 
-// startAtomic does a peer's atomic operation at once if all of its operands are in b, and returns how many bytes they are;
-// else it makes room for them.
+// startAtomic does a peer's atomic operation at once if all of its operands are in b, and returns how many bytes they
+// are; else it makes room for them.
 func (c *Conn) startAtomic(b []byte) int {
 	h := &c.pool.hdr
 	kind := atomicOps[h.Op-wire.OpAtomic].kind
@@ -163,9 +163,9 @@ func (c *Conn) startAtomic(b []byte) int {
 	return 0
 }
 
-// perform does a peer's atomic operation with the operands p, if it may. What changes memory needs the right to write to it,
-// what brings something back the right to read it. Only each element is atomic (fi_atomic(3)), and the lock of the domain
-// makes it so.
+// perform does a peer's atomic operation with the operands p, if it may. An operation that changes memory needs the
+// right to write to it, one that brings something back the right to read it. Only each element is atomic
+// (fi_atomic(3)), and the lock of the domain makes it so.
 func (c *Conn) perform(h *wire.Header, p []byte) {
 	dt, do := atomics.Datatype(h.OpData), atomics.Op(h.Atomic)
 	iov := h.IOV[:h.IovCnt]
@@ -251,8 +251,8 @@ func (c *Conn) performFetch(h *wire.Header, mem [][]byte, regions *[MaxIOV]Regio
 	c.sink.Replied(c)
 }
 
-// fetchAll performs the operation of h on mem, with the operands p, of which those to compare with come last, and puts what
-// was in mem into result.
+// fetchAll performs the operation of h on mem, with the operands p, of which those to compare with come last, and puts
+// the old content of mem into result.
 func fetchAll(h *wire.Header, mem [][]byte, p, result []byte) {
 	dt, do := atomics.Datatype(h.OpData), atomics.Op(h.Atomic)
 	var compare []byte

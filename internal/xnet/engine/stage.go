@@ -2,8 +2,6 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// What a connection queues.
-
 // room returns a chunk with room for n bytes.
 func (c *Conn) room(n int) *chunk {
 	if c.out.fits(n) {
@@ -14,7 +12,7 @@ func (c *Conn) room(n int) *chunk {
 
 func (c *Conn) makeRoom(n int) *chunk { return c.out.makeRoom(&c.pool.stagePool, n, c.cfg.Frugal) }
 
-// staged notes what was appended to t: see outQueue.staged.
+// staged notes that bytes were appended to t: see outQueue.staged.
 func (c *Conn) staged(t *chunk, from int, op *TxOp, last bool) {
 	c.out.staged(&c.pool.stagePool, t, from, op, last)
 }
@@ -151,7 +149,8 @@ func (c *Conn) tellAccepted() {
 	v.queued(c.out.tail, pos)
 }
 
-// settleVerdicts tells what was accepted, if it waits for nothing. Call it when the bytes at hand are taken.
+// settleVerdicts tells the peer of accepted writes, if that waits for nothing. Call it when the bytes at hand are
+// taken.
 func (c *Conn) settleVerdicts() {
 	if !c.talk.verdicts.waits() || c.state != Connected {
 		return

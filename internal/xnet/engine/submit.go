@@ -5,9 +5,9 @@ import "gofabric/internal/xnet/wire"
 // MaxInject is the largest inject that stageMessage can take.
 const MaxInject = chunkSize - wire.MaxHeader
 
-// Submit posts an operation. Small ones are staged at once and complete here; others complete when transmitted, acknowledged
-// or answered. Before the connection is up, operations wait for it. ErrAgain: too many are under way; receive and transmit
-// first.
+// Submit posts an operation. Small ones are staged at once and complete here; others complete when transmitted,
+// acknowledged or answered. Before the connection is up, operations wait for it. ErrAgain: too many are under way;
+// receive and transmit first.
 func (c *Conn) Submit(s *Send) error {
 	if c.state == Connected && s.Kind == KindSend && !s.Ack && !s.Commit && !s.Fence && c.waiting.head == nil {
 		if n := s.Len(); (n <= c.cfg.StageMax || s.Inject) && !c.wantsRendezvous(s) {
@@ -32,8 +32,8 @@ func (c *Conn) Submit(s *Send) error {
 	return c.submitSlow(s)
 }
 
-// Join sends a message that the driver need not be told of, with nothing but its tag, if it can join the coalesced message
-// that is open on c. It is complete then, and buf the caller's again; no sink is told.
+// Join sends a message that the driver need not be told of, with nothing but its tag, if it can join the coalesced
+// message that is open on c. It is complete then, and buf the caller's again; no sink is told.
 func (c *Conn) Join(buf []byte, tagged bool, tag uint64) bool {
 	if !c.out.joinQuietly(&c.pool.stagePool, buf, tagged, tag) {
 		return false
@@ -42,14 +42,14 @@ func (c *Conn) Join(buf []byte, tagged bool, tag uint64) bool {
 	return true
 }
 
-// AllowJoin says that the driver need not be told of what joins the open message of c while fewer than limit bytes are queued: it
-// leaves with the rest.
+// AllowJoin says that messages may Join the open one of c while fewer than limit bytes are queued: they leave with the
+// rest.
 func (c *Conn) AllowJoin(limit int) { c.out.quiet(&c.pool.stagePool, limit) }
 
 // EndJoin is Pool.EndJoin of the pool of c.
 func (c *Conn) EndJoin() int { return c.pool.EndJoin() }
 
-// submitSlow posts what needs an operation of its own.
+// submitSlow posts an operation that cannot complete at once.
 func (c *Conn) submitSlow(s *Send) error {
 	switch {
 	case c.state == Closed:
@@ -83,9 +83,9 @@ func (c *Conn) submitSlow(s *Send) error {
 	return nil
 }
 
-// SubmitColl posts a step of a collective operation: s.Kind is KindColl, Tag and Data as of wire.OpColl, and there is an
-// Owner. copied: the step is as good as done, and no end is told. That a group is given up (wire.CollAbort) always finds room:
-// there is one of these for each group and member at most.
+// SubmitColl posts a step of a collective operation: s.Kind is KindColl, Tag and Data as of wire.OpColl, and there is
+// an Owner. copied: the step is as good as done, and no end is told. That a group is given up (wire.CollAbort) always
+// finds room: there is one of these for each group and member at most.
 func (c *Conn) SubmitColl(s *Send) (copied bool, err error) {
 	n := s.Len()
 	if c.state != Connected || c.waiting.head != nil || n > c.cfg.StageMax {
@@ -114,9 +114,10 @@ func (c *Conn) RefuseColl(tag uint64) {
 	c.answer(h)
 }
 
-// SelectContext directs the operation that is posted next, and only that one, at receive context i of the peer (group.go): a caller that
-// aims once at a connection must do so before each Submit. It reports false if the peer is known to have no named contexts;
-// the operation can be posted all the same, with Send.Ack, and ends with ErrUnsupported.
+// SelectContext directs the operation that is posted next, and only that one, at receive context i of the peer
+// (group.go): a caller that aims once at a connection must do so before each Submit. It reports false if the peer is
+// known to have no named contexts; the operation can be posted all the same, with Send.Ack, and ends with
+// ErrUnsupported.
 func (c *Conn) SelectContext(i uint8) bool {
 	c.aimed = i
 	if i == c.aim || c.state != Connected || c.waiting.head != nil || c.out.queued >= c.cfg.StageLimit {

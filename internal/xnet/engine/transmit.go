@@ -1,7 +1,5 @@
 package engine
 
-// What transports call.
-
 // HasPending reports whether there is something to transmit.
 func (c *Conn) HasPending() bool { return !c.out.empty() }
 
@@ -11,7 +9,7 @@ func (c *Conn) Staged() int { return c.out.queued }
 // Queued counts all bytes that wait for transmission.
 func (c *Conn) Queued() int { return c.out.bytes }
 
-// Lent reports whether what was queued last is a user's buffer.
+// Lent reports whether the last bytes of the queue are in a user's buffer.
 func (c *Conn) Lent() bool { return c.out.endsLent() }
 
 // Unsent counts the bytes that wait and that Next has not handed out.
@@ -20,23 +18,23 @@ func (c *Conn) Unsent() int { return c.out.bytes - c.out.ahead }
 // Handed counts the bytes that Next has handed out and Transmitted has not released.
 func (c *Conn) Handed() int { return c.out.ahead }
 
-// Pending returns what to transmit next, at most max slices; with a single one, first holds it and more is nil. The slices are
-// lent until the next call that changes the connection.
+// Pending returns the next bytes to transmit, in at most cap(more) slices; with a single one, first holds it and more
+// is nil. The slices are lent until the next call that changes the connection.
 func (c *Conn) Pending(more [][]byte, maxBytes int) (first []byte, list [][]byte) {
 	return c.out.pending(more, maxBytes)
 }
 
-// Next hands out the next bytes of the stream for a transport that keeps them until they are acknowledged: at most maxBytes in
-// slices appended to list, which does not grow beyond its capacity. It returns list and the number of bytes. The slices are
-// lent, to be read only, until Transmitted has released them or the connection has ended (Sink.Failed, Drop); Cancel does not
-// touch what was handed out. While something is Awaited, an acknowledgement that the transport brings is to be told with
-// Transmitted before what came with it is told with Receive, because the peer answers only what has arrived.
+// Next hands out the next bytes of the stream for a transport that keeps them until they are acknowledged: at most
+// maxBytes in slices appended to list, which does not grow beyond its capacity. It returns list and the number of
+// bytes. The slices are lent, to be read only, until Transmitted has released them or the connection has ended
+// (Sink.Failed, Drop); Cancel does not touch them. While something is Awaited, call Transmitted for an acknowledgement
+// before Receive for the bytes that came with it, because the peer answers only messages that have arrived.
 func (c *Conn) Next(list [][]byte, maxBytes int) ([][]byte, int) {
 	return c.out.handOut(&c.pool.stagePool, list, maxBytes)
 }
 
-// Transmitted says that the transport took the next n bytes, or, after Next, that it needs the oldest n that it was handed no
-// more.
+// Transmitted says that the transport took the next n bytes, or, after Next, that it no longer needs the oldest n that
+// it was handed.
 func (c *Conn) Transmitted(n int) {
 	p := &c.pool.stagePool
 	c.BytesOut += uint64(n)
@@ -59,9 +57,9 @@ func (c *Conn) Transmitted(n int) {
 
 func (c *Conn) fewAnswers() bool { return c.talks().budget.few(c.BytesOut, c.end()) }
 
-// Arrived completes the oldest transmitted operation that waits for the peer's acknowledgement (Send.Ack), for transports that
-// learn of the arrival without a message of the peer's; the two must not be mixed on one connection. It may be called while a
-// message of the peer is half received.
+// Arrived completes the oldest transmitted operation that waits for the peer's acknowledgement (Send.Ack), for
+// transports that learn of the arrival without a message of the peer's; the two must not be mixed on one connection. It
+// may be called while a message of the peer is half received.
 func (c *Conn) Arrived() {
 	if op := c.acks.pop(); op != nil {
 		c.finish(op)
@@ -75,8 +73,8 @@ func (c *Conn) Unpause() {
 	}
 }
 
-// AnnouncedSend returns the message that an OpExt announced with this index, nil if there is none. Its buffers are lent until
-// SendFetched.
+// AnnouncedSend returns the message that an OpExt announced with this index, nil if there is none. Its buffers are lent
+// until SendFetched.
 func (c *Conn) AnnouncedSend(index uint8) *TxOp { return c.rdv.announced(index) }
 
 // SendFetched completes a message from AnnouncedSend.
@@ -86,8 +84,8 @@ func (c *Conn) SendFetched(index uint8, err error) {
 	}
 }
 
-// TakeRequest hands out the oldest read or atomic operation that it has not handed out, nil if there is none. Their order is that
-// of the stream. A read's buffers, and an atomic operation's for the result, are lent until RequestDone.
+// TakeRequest hands out the oldest read or atomic operation that it has not handed out, nil if there is none. Their
+// order is that of the stream. A read's buffers, and an atomic operation's for the result, are lent until RequestDone.
 func (c *Conn) TakeRequest() *TxOp {
 	op := c.reads.pop()
 	if op != nil {
@@ -103,7 +101,7 @@ func (c *Conn) RequestDone(op *TxOp, err error) {
 	}
 }
 
-// Fetched completes a receive that the carrier was asked to fetch.
+// Fetched completes a receive that the Fetcher was asked to fetch.
 func (c *Conn) Fetched(slot int, err error) {
 	op := c.oob().fetched(slot)
 	switch {
@@ -116,9 +114,9 @@ func (c *Conn) Fetched(slot int, err error) {
 	}
 }
 
-// BeginClose prepares the end from our side: operations of which nothing has left yet are withdrawn, unless the application was told
-// already that they are done, and ExtEnd goes behind the rest. The driver transmits until the peer has what is Due, and then
-// calls Drop.
+// BeginClose prepares the end from our side: operations of which nothing has left yet are withdrawn, unless the
+// application was told already that they are done, and ExtEnd goes behind the rest. The driver transmits until the peer
+// has what is Due, and then calls Drop.
 func (c *Conn) BeginClose() {
 	for c.cancel(func(op *TxOp) bool { return !op.promised() }) {
 	}
@@ -132,9 +130,9 @@ func (c *Conn) BeginClose() {
 	}
 }
 
-// Due is, after BeginClose, the position in our stream up to which the peer must have it before the transport is closed, BytesOut
-// being what the transport has taken. With all it counts what the application knows nothing of, too: answers that were queued
-// by then, and ExtEnd.
+// Due is, after BeginClose, the position in our stream up to which the peer must have it before the transport is
+// closed, BytesOut being what the transport has taken. With all it counts answers that were queued by then, and ExtEnd,
+// too.
 func (c *Conn) Due(all bool) uint64 {
 	if c.ext == nil {
 		return c.end()

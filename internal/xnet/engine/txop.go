@@ -15,7 +15,7 @@ type TxOp struct {
 	next     *TxOp
 }
 
-// moved is the number of bytes that the operation moves. For an operation that brings something back, that is what it brings
+// moved is the number of bytes that the operation moves; for a fetching atomic, the bytes that it brings back
 // (fi_cntr(3), FI_CNTR_EVENTS_BYTES).
 func (op *TxOp) moved() uint64 {
 	if op.Kind != KindFetch && op.Kind != KindCompare {
@@ -118,7 +118,7 @@ type txPool struct {
 	tx      *TxOp
 	txSeq   uint32
 	atomics *Atomic
-	// OutTx and OutAtomic count what is handed out, for leak checks.
+	// OutTx and OutAtomic count operations that are in use, for leak checks.
 	OutTx, OutAtomic int
 }
 
@@ -135,7 +135,7 @@ func (p *txPool) getTx() *TxOp {
 	return op
 }
 
-// newTx returns an operation for what s says. The Atomic of s stays the driver's; the operation has a copy.
+// newTx returns an operation with a copy of s. The Atomic of s stays the driver's; the operation has a copy.
 func (p *txPool) newTx(s *Send) *TxOp {
 	op := p.getTx()
 	op.Send = *s
