@@ -39,7 +39,7 @@ func (c *Conn) nextMatch() uint32 {
 	if !c.Ours {
 		return 0 // the flag means nothing to others
 	}
-	return c.extras().matches.number()
+	return c.needExt().matches.number()
 }
 
 // receiveInto makes op the target of a payload of n bytes. When it is here, the peer is told that its message with

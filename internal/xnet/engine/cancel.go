@@ -18,10 +18,10 @@ func (c *Conn) cancel(which func(*TxOp) bool) bool {
 	op := c.waiting.remove(which)
 	if op != nil {
 		c.waits--
-	} else if op = c.out.withdraw(&c.pool.stagePool, which); op != nil && c.talk != nil {
-		c.talk.verdicts.settle()
+	} else if op = c.out.withdraw(&c.pool.stagePool, which); op != nil && c.answers != nil {
+		c.answers.verdicts.settle()
 		if c.out.empty() {
-			c.talk.budget = answerBudget{}
+			c.answers.budget = answerBudget{}
 		}
 	}
 	if op == nil {
@@ -66,8 +66,8 @@ func (c *Conn) Disown(o Owner) {
 		}
 	}
 	ignore(&c.acks)
-	if c.talk != nil {
-		ignore(&c.talk.verdicts.asked)
+	if c.answers != nil {
+		ignore(&c.answers.verdicts.asked)
 	}
 	if c.ext != nil {
 		ignore(&c.ext.matches.waiting)

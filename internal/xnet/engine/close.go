@@ -63,8 +63,8 @@ func (c *Conn) becomeClosed(err error) {
 	for op := range c.acks.popAll {
 		sent(op)
 	}
-	if c.talk != nil {
-		for op := range c.talk.verdicts.asked.popAll {
+	if c.answers != nil {
+		for op := range c.answers.verdicts.asked.popAll {
 			sent(op)
 		}
 	}

@@ -20,7 +20,7 @@ func (c *Conn) transmitted(op *TxOp) {
 			c.finish(op)
 		}
 	case c.Verdicts() && (op.Kind == KindWrite || op.Kind == KindAtomic):
-		c.talks().verdicts.asked.push(op)
+		c.needAnswers().verdicts.asked.push(op)
 	case op.Ack || op.Commit:
 		c.acks.push(op)
 	default:

@@ -43,8 +43,8 @@ type Terms struct {
 // Verdicts reports whether both ends answer each remote access.
 func (t *Terms) Verdicts() bool { return t.Agreed&wire.FeatureVerdicts != 0 }
 
-// surroundings are the parts of domain and endpoint that a connection belongs to.
-type surroundings struct {
+// attachment holds the parts of domain and endpoint that a connection belongs to.
+type attachment struct {
 	pool *Pool
 	cfg  *Config
 	rx   *RxContext // where the peer's stream is at
@@ -73,20 +73,20 @@ type serving struct {
 	results uint32 // bytes of results of atomic operations that are queued
 }
 
-// talk holds the state of answers, in both directions. A connection has it from the first answer on.
-type talk struct {
+// answerState holds the state of answers, in both directions. A connection has it from the first answer on.
+type answerState struct {
 	budget   answerBudget
 	verdicts verdicts
 	refusals refusals
 }
 
-// extras holds the state of messages that only peers of this module exchange, and of rare features: authorization, and
+// extState holds the state of messages that only peers of this module exchange, and of rare features: authorization, and
 // transports that carry payload out of band. A connection has it from the first of these on.
-type extras struct {
+type extState struct {
 	cma     cma
 	matches matches
 	goodbye goodbye
-	left    bool          // we have said ExtBye
+	saidBye bool          // ExtBye was queued: nothing more may be said
 	oob     *outOfBand    // nil: none; with it, there is no single copy
 	auth    *authExchange // while both ends prove their keys, before there is anything else of this
 
@@ -103,18 +103,18 @@ type Conn struct {
 	Traffic
 	Terms
 	source
-	surroundings
+	attachment
 	operations
 	serving
 
 	deadline int64 // of the handshake, 0 none
 	state    State
 
-	in   inbound
-	out  outQueue
-	rdv  rendezvous
-	talk *talk   // nil before the first answer and the first write with a verdict
-	ext  *extras // nil before it is needed
+	in      inbound
+	out     outQueue
+	rdv     rendezvous
+	answers *answerState // nil before the first answer and the first write with a verdict
+	ext     *extState    // nil before it is needed
 
 	// Way returns where the ends are, if both may be on this host; nil: there is no single copy.
 	Way func() (e Ends, ok bool)
@@ -153,7 +153,7 @@ func NewWaiting(pool *Pool, cfg *Config, rx *RxContext, mem Memory, sink Sink) *
 // Attach gives a passive connection its pool, receive context, memory and sink, when it is known to which endpoint it
 // belongs.
 func (c *Conn) Attach(pool *Pool, cfg *Config, rx *RxContext, mem Memory, sink Sink) {
-	c.surroundings = surroundings{pool, cfg, rx, mem, sink}
+	c.attachment = attachment{pool, cfg, rx, mem, sink}
 	c.completions = sink
 }
 
@@ -170,7 +170,7 @@ func (c *Conn) SetMover(m Mover) {
 // SetFetcher gives the connection a transport that carries large messages itself: messages of more than over bytes, and
 // all else that outofband.go lists. Call it before the connection is up. Small messages are staged as ever, so over
 // must not be less than Config.StageMax.
-func (c *Conn) SetFetcher(by Fetcher, over int) { c.extras().oob = &outOfBand{by: by, over: over} }
+func (c *Conn) SetFetcher(by Fetcher, over int) { c.needExt().oob = &outOfBand{by: by, over: over} }
 
 // State is where the connection stands.
 func (c *Conn) State() State { return c.state }
@@ -237,20 +237,20 @@ func (c *Conn) KnowsEnd() bool {
 func (c *Conn) PeerEnded() bool { return c.ext != nil && c.ext.goodbye.heard }
 
 // Leaving reports that we have said bye: the transport must not say anything either.
-func (c *Conn) Leaving() bool { return c.ext != nil && c.ext.left }
+func (c *Conn) Leaving() bool { return c.ext != nil && c.ext.saidBye }
 
-func (c *Conn) extras() *extras {
+func (c *Conn) needExt() *extState {
 	if c.ext == nil {
-		c.ext = &extras{}
+		c.ext = &extState{}
 	}
 	return c.ext
 }
 
-func (c *Conn) talks() *talk {
-	if c.talk == nil {
-		c.talk = &talk{}
+func (c *Conn) needAnswers() *answerState {
+	if c.answers == nil {
+		c.answers = &answerState{}
 	}
-	return c.talk
+	return c.answers
 }
 
 // oob is the transport that carries payload out of band, nil if there is none.

@@ -18,7 +18,7 @@ func (c *Conn) startExt(b []byte) int {
 	}
 	l := c.expect(inExt, n)
 	l.n = 1
-	l.segs[0] = c.extras().in[:n]
+	l.segs[0] = c.needExt().in[:n]
 	return 0
 }
 
@@ -82,17 +82,17 @@ func (c *Conn) takeVerdict(b []byte) error {
 		c.refused(op, &v)
 		return nil
 	}
-	if c.talk == nil {
+	if c.answers == nil {
 		return ErrProtocol
 	}
 	if v.Kind == wire.ExtAccepted {
-		return c.talk.verdicts.accepted(v.Number, c.finish)
+		return c.answers.verdicts.accepted(v.Number, c.finish)
 	}
-	op := c.talk.verdicts.refused(v.Number)
+	op := c.answers.verdicts.refused(v.Number)
 	if op == nil || int(v.Segment) >= op.NRMA {
 		return ErrProtocol
 	}
-	c.talk.verdicts.took()
+	c.answers.verdicts.took()
 	c.refused(op, &v)
 	return nil
 }
@@ -142,7 +142,7 @@ func (c *Conn) takeBye(kind wire.ExtKind) {
 	case kind == wire.ExtBye:
 		l.Bye(c)
 	case c.Leaving():
-		c.ext.left = false
+		c.ext.saidBye = false
 		l.Stay(c)
 	}
 }
@@ -151,7 +151,7 @@ func (c *Conn) takeBye(kind wire.ExtKind) {
 // (Ours).
 func (c *Conn) SayBye() {
 	c.sayLeaving(wire.ExtBye)
-	c.extras().left = true
+	c.needExt().saidBye = true
 }
 
 // SayStay queues ExtStay.
@@ -173,7 +173,7 @@ func (c *Conn) Say(body []byte) {
 // SayEnd queues ExtEnd: no message may be submitted afterwards. With all, we receive no more messages either. Peers
 // that do not know it are told nothing.
 func (c *Conn) SayEnd(all bool) {
-	if !c.KnowsEnd() || c.extras().goodbye.said && !all {
+	if !c.KnowsEnd() || c.needExt().goodbye.said && !all {
 		return
 	}
 	c.ext.goodbye.said = true

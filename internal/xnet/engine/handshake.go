@@ -15,7 +15,7 @@ func (c *Conn) Start(data []byte) error {
 	}
 	if a := c.cfg.Auth; a != nil {
 		x := a.request(c.cfg.Features, data)
-		c.extras().auth = x
+		c.needExt().auth = x
 		c.stageBytes(func(b []byte) []byte { return append(b, x.req...) })
 	} else {
 		c.stageCM(wire.CMConnReq, c.cfg.Features, data)
@@ -126,7 +126,7 @@ func (c *Conn) handshake(b []byte) []byte {
 			c.becomeDeciding(nil, stallDenied)
 		case theirs:
 			x := a.challenge(whole[:n], &cm)
-			c.extras().auth = x
+			c.needExt().auth = x
 			c.sendAuth(x.numbers[1], nil)
 		default:
 			c.becomeDeciding(cm.Data, stallDecision)

@@ -47,7 +47,7 @@ func (c *Conn) launch(op *TxOp) {
 		}
 		sendHeader(h, &op.Send, n)
 		if op.Match {
-			c.extras().matches.expect(op)
+			c.needExt().matches.expect(op)
 		}
 	}
 	c.queuePayload(h, op, n)
@@ -123,7 +123,7 @@ func (c *Conn) wantsSingleCopy(s *Send) bool {
 	if !c.canSingleCopy() || s.Kind != KindSend && s.Kind != KindColl || s.Inject || s.Copy || s.Len() < c.cfg.CMAOver || s.Len() > cmaMax {
 		return false
 	}
-	x := c.extras()
+	x := c.needExt()
 	if hello := x.cma.ask(c.cfg.CMA, c.Way, x.out[:0]); hello != nil {
 		c.stageExt(hello)
 	}
@@ -143,7 +143,7 @@ func (c *Conn) announce(op *TxOp) bool {
 	if i == 0 {
 		return false
 	}
-	x := c.extras()
+	x := c.needExt()
 	r := &x.ref
 	*r = wire.Ref{
 		Index: i, Tagged: op.Tagged, HasData: op.HasData, Match: op.Match, Coll: op.Kind == KindColl,

@@ -43,8 +43,8 @@ func (c *Conn) Oldest() (w Wait, ok bool) {
 	take(c.waiting.head, held)
 	take(c.reads.head, WhyAnswer)
 	take(c.acks.head, WhyAck)
-	if c.talk != nil {
-		take(c.talk.verdicts.asked.head, WhyAck)
+	if c.answers != nil {
+		take(c.answers.verdicts.asked.head, WhyAck)
 	}
 	if c.ext != nil {
 		take(c.ext.matches.waiting.head, WhyMatch)

@@ -23,12 +23,12 @@ func TestPause(t *testing.T) {
 			if !s.b.c.Stalled() {
 				t.Fatal("a connection that pauses takes bytes")
 			}
-			if n := int(s.b.c.talk.budget.older + s.b.c.talk.budget.newer); n != (pauses+1)*refusalsAtOnce {
+			if n := int(s.b.c.answers.budget.older + s.b.c.answers.budget.newer); n != (pauses+1)*refusalsAtOnce {
 				t.Fatalf("%v: %d refusals before pause %d", op, n, pauses+1)
 			}
 			s.b.c.Unpause()
 		}
-		if n := int(s.b.c.talk.budget.older + s.b.c.talk.budget.newer); pauses != 5 || n != all {
+		if n := int(s.b.c.answers.budget.older + s.b.c.answers.budget.newer); pauses != 5 || n != all {
 			t.Errorf("%v: %d pauses, %d of %d refused", op, pauses, n, all)
 		}
 		s.b.c.Unpause() // that means nothing now

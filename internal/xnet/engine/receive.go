@@ -22,7 +22,7 @@ func (c *Conn) Receive(direct int, b []byte) {
 	if len(b) > 0 {
 		c.parse(b, false)
 	}
-	if c.talk != nil {
+	if c.answers != nil {
 		c.settleVerdicts()
 	}
 	if c.state == Broken {
@@ -218,7 +218,7 @@ func (c *Conn) resume() {
 		c.endPayload()
 	}
 	c.parse(c.in.takeHeld(&c.pool.inboundPool), true)
-	if c.talk != nil {
+	if c.answers != nil {
 		c.settleVerdicts()
 	}
 	if c.in.stall == flowing && c.state != Closed {
@@ -246,16 +246,16 @@ func (c *Conn) Break(err error) {
 	c.mute()
 }
 
-func (c *Conn) becomeBroken(err error) { c.state, c.extras().goodbye.why = Broken, err }
+func (c *Conn) becomeBroken(err error) { c.state, c.needExt().goodbye.why = Broken, err }
 
 // mute empties the queue to a peer that cannot be reached.
 func (c *Conn) mute() {
 	why := c.ext.goodbye.why
 	c.ext.matches.dropQueued() // drain ends them
 	c.drain(why)
-	if c.talk != nil {
-		c.talk.budget = answerBudget{}
-		c.talk.verdicts.settle()
+	if c.answers != nil {
+		c.answers.budget = answerBudget{}
+		c.answers.verdicts.settle()
 	}
 	c.endWaiting(why)
 	if c.in.stall == stallReplies { // there are no replies any more

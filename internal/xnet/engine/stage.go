@@ -103,12 +103,12 @@ func (c *Conn) answerExt(payload []byte) {
 
 // answerIndex is answerExt for one that names an announcement.
 func (c *Conn) answerIndex(kind wire.ExtKind, index uint8) {
-	c.answerExt(wire.AppendExtIndex(c.extras().out[:0], kind, index))
+	c.answerExt(wire.AppendExtIndex(c.needExt().out[:0], kind, index))
 }
 
 // answered counts an answer that was queued.
 func (c *Conn) answered() {
-	if c.talks().budget.add(c.BytesOut, c.end()) {
+	if c.needAnswers().budget.add(c.BytesOut, c.end()) {
 		c.becomeStalled(stallReplies)
 	}
 	c.sink.Replied(c)
@@ -133,14 +133,14 @@ func (c *Conn) tellMatched(id uint32) {
 
 // accept notes that the peer's oldest write without a verdict, of n bytes, is in place.
 func (c *Conn) accept(n uint64) {
-	if c.talks().verdicts.accept(n) {
+	if c.needAnswers().verdicts.accept(n) {
 		c.tellAccepted()
 	}
 }
 
 // tellAccepted says to the peer that all of its writes up to now are in place.
 func (c *Conn) tellAccepted() {
-	v := &c.talk.verdicts
+	v := &c.answers.verdicts
 	if v.raise(c.BytesOut + uint64(c.out.ahead)) {
 		return
 	}
@@ -152,7 +152,7 @@ func (c *Conn) tellAccepted() {
 // settleVerdicts tells the peer of accepted writes, if that waits for nothing. Call it when the bytes at hand are
 // taken.
 func (c *Conn) settleVerdicts() {
-	if !c.talk.verdicts.waits() || c.state != Connected {
+	if !c.answers.verdicts.waits() || c.state != Connected {
 		return
 	}
 	if c.in.stall != flowing || c.in.between() || c.in.now != nil && c.in.now.left > acceptLeft {
@@ -162,7 +162,7 @@ func (c *Conn) settleVerdicts() {
 
 // refuse tells the peer that its oldest write without a verdict is refused.
 func (c *Conn) refuse(why Refusal, segment uint8) {
-	v := &c.talks().verdicts
+	v := &c.needAnswers().verdicts
 	if v.waits() {
 		c.tellAccepted()
 	}
@@ -173,7 +173,7 @@ func (c *Conn) refuse(why Refusal, segment uint8) {
 func (c *Conn) sayVerdict(v wire.Verdict) {
 	var b [wire.VerdictLen]byte
 	c.stageExt(v.Append(b[:0]))
-	if r := &c.talks().refusals; v.Kind != wire.ExtAccepted && r.add() && c.in.stall == flowing {
+	if r := &c.needAnswers().refusals; v.Kind != wire.ExtAccepted && r.add() && c.in.stall == flowing {
 		*r = 0
 		c.becomeStalled(stallRefused)
 	}

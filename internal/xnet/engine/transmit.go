@@ -47,15 +47,15 @@ func (c *Conn) Transmitted(n int) {
 		n = left
 		c.transmitted(op)
 	}
-	if c.out.empty() && c.talk != nil {
-		c.talk.budget = answerBudget{}
+	if c.out.empty() && c.answers != nil {
+		c.answers.budget = answerBudget{}
 	}
 	if c.in.stall == stallReplies && int(c.replies) <= c.cfg.InternalMax/2 && c.results <= fetchMax && c.fewAnswers() {
 		c.resume()
 	}
 }
 
-func (c *Conn) fewAnswers() bool { return c.talks().budget.few(c.BytesOut, c.end()) }
+func (c *Conn) fewAnswers() bool { return c.needAnswers().budget.few(c.BytesOut, c.end()) }
 
 // Arrived completes the oldest transmitted operation that waits for the peer's acknowledgement (Send.Ack), for
 // transports that learn of the arrival without a message of the peer's; the two must not be mixed on one connection. It
@@ -120,7 +120,7 @@ func (c *Conn) Fetched(slot int, err error) {
 func (c *Conn) BeginClose() {
 	for c.cancel(func(op *TxOp) bool { return !op.promised() }) {
 	}
-	g := &c.extras().goodbye
+	g := &c.needExt().goodbye
 	if g.owed = owedAll; c.state == Connected && c.waiting.head == nil {
 		g.owed = c.out.promisedEnd(c.BytesOut)
 	}

@@ -486,7 +486,7 @@ func TestVerdictsWait(t *testing.T) {
 // Numbers go round.
 func TestVerdictNumbersWrap(t *testing.T) {
 	s := judging(newScript(t))
-	s.a.c.talks().verdicts.ours, s.b.c.talks().verdicts.peers, s.b.c.talks().verdicts.told = ^uint32(2), ^uint32(2), ^uint32(2)
+	s.a.c.needAnswers().verdicts.ours, s.b.c.needAnswers().verdicts.peers, s.b.c.needAnswers().verdicts.told = ^uint32(2), ^uint32(2), ^uint32(2)
 	for i := range uint64(10) {
 		s.a.send(Send{Kind: KindWrite, Ctx: i, NRMA: 1, RMA: segs(wire.RMAIov{Key: 9 * (i & 4), Len: 1})}, []byte{1})
 	}
