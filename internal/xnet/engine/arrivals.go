@@ -179,7 +179,7 @@ func (c *Conn) takeCoalesced(b []byte) int {
 			rest.Op = wire.OpTagCoalesced
 		}
 		rest.SetPayload(uint64(count) * n)
-		c.in.keepHeader(&c.pool.inboundPool, &rest, c.order)
+		c.in.keepHeader(&c.pool.inboundPool, &rest)
 	}
 	return took
 }

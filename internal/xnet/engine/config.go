@@ -80,16 +80,15 @@ type Config struct {
 
 // Pool holds the free operations and buffers of a domain. It is guarded by the domain's lock.
 type Pool struct {
-	stagePool
-	txPool
+	inboundPool
 
 	// Scratch of whatever connection is at work.
-	hdr     wire.Header // the message that has come
 	scratch wire.Header // the message that is being made
 	done    Completion
 
+	stagePool
+	txPool
 	rxPool
-	inboundPool
 	tablePool
 }
 

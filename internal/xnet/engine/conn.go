@@ -37,7 +37,6 @@ type Terms struct {
 	// Agreed holds the features that both ends announced when they connected (wire.FeatureExtended and so on): the
 	// lower half.
 	Agreed uint16
-	order  wire.Order
 }
 
 // Verdicts reports whether both ends answer each remote access.

@@ -119,7 +119,7 @@ func (c *Conn) handshake(b []byte) []byte {
 		c.in.dropPart(&c.pool.inboundPool)
 		c.takeAuth(a, &cm)
 	case c.state == Listening && cm.Type == wire.CMConnReq && c.auth() == nil:
-		c.Terms.agree(c.cfg.Features, &cm)
+		c.agree(&cm)
 		c.in.dropPart(&c.pool.inboundPool)
 		switch theirs := cm.Features&wire.FeatureAuth != 0; {
 		case theirs != (a != nil):
@@ -139,7 +139,7 @@ func (c *Conn) handshake(b []byte) []byte {
 		if a != nil {
 			c.ext = nil
 		}
-		c.Terms.agree(c.cfg.Features, &cm)
+		c.agree(&cm)
 		c.becomeConnected(cm.Data)
 	case c.state == Requesting && cm.Type == wire.CMReject:
 		why := ErrRefused
@@ -162,12 +162,20 @@ func (c *Conn) becomeDeciding(data []byte, wait stallReason) {
 	c.sink.Requested(c, data)
 }
 
+// agree notes byte order and features of both ends.
+func (c *Conn) agree(cm *wire.CM) {
+	c.in.order = wire.Little
+	if cm.SwapNeeded {
+		c.in.order = wire.Big
+	}
+	c.Terms.agree(c.cfg.Features, cm)
+}
+
 // agree notes the features that both ends have, given ours.
 func (t *Terms) agree(features uint32, cm *wire.CM) {
-	t.order = wire.Little
 	t.Agreed = uint16(features & cm.Features)
 	if cm.SwapNeeded {
-		t.order, t.Agreed = wire.Big, 0
+		t.Agreed = 0
 	}
 	t.Extended = t.Agreed&wire.FeatureExtended != 0
 	t.Ours = t.Extended

@@ -20,6 +20,7 @@ type inbound struct {
 	now   *payload // in progress, nil between messages
 	kept  *kept    // nil when no bytes wait
 	stall stallReason
+	order wire.Order // of both directions
 }
 
 // kept is bytes of the stream that cannot be taken yet.
@@ -60,9 +61,9 @@ func (in *inbound) keepPart(p *inboundPool, b []byte) {
 }
 
 // keepHeader keeps a header that is to be parsed again.
-func (in *inbound) keepHeader(p *inboundPool, h *wire.Header, order wire.Order) {
+func (in *inbound) keepHeader(p *inboundPool, h *wire.Header) {
 	k := in.keep(p)
-	k.part = h.Append(k.space[:0], order)
+	k.part = h.Append(k.space[:0], in.order)
 }
 
 // part is the incomplete header or request.
@@ -152,11 +153,15 @@ func (in *inbound) target() []byte {
 	return b
 }
 
-// header takes a message's header from b into h, or keeps the part of it that is there. It returns how much of b that
+// header takes a message's header from b into p.hdr, or keeps the part of it that is there. It returns how much of b that
 // was.
-func (in *inbound) header(p *inboundPool, b []byte, order wire.Order, h *wire.Header) (n int, whole bool, err error) {
+func (in *inbound) header(p *inboundPool, b []byte) (n int, whole bool, err error) {
 	if in.kept != nil && len(in.kept.part) > 0 {
-		return in.headerInParts(p, b, order, h)
+		return in.headerInParts(p, b)
+	}
+	if len(b) >= wire.MaxHeader { // it is whole, or wrong
+		n, err = p.hdr.Decode(b, in.order)
+		return n, true, err
 	}
 	if len(b) < wire.BaseLen {
 		in.keepPart(p, b)
@@ -169,12 +174,12 @@ func (in *inbound) header(p *inboundPool, b []byte, order wire.Order, h *wire.He
 		in.keepPart(p, b)
 		return len(b), false, nil
 	}
-	_, err = h.Decode(b, order)
+	_, err = p.hdr.Decode(b, in.order)
 	return n, true, err
 }
 
 // headerInParts completes a header that came in pieces.
-func (in *inbound) headerInParts(p *inboundPool, b []byte, order wire.Order, h *wire.Header) (took int, whole bool, err error) {
+func (in *inbound) headerInParts(p *inboundPool, b []byte) (took int, whole bool, err error) {
 	k := in.kept
 	add := func(n int) {
 		n = min(max(n-len(k.part), 0), len(b)-took)
@@ -191,7 +196,7 @@ func (in *inbound) headerInParts(p *inboundPool, b []byte, order wire.Order, h *
 	if add(n); len(k.part) < n {
 		return took, false, nil
 	}
-	_, err = h.Decode(k.part, order)
+	_, err = p.hdr.Decode(k.part, in.order)
 	in.dropPart(p)
 	return took, true, err
 }

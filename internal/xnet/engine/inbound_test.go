@@ -26,7 +26,6 @@ func TestInboundHeaders(t *testing.T) {
 	var p inboundPool
 	for cut := 1; cut <= 200; cut++ {
 		var in inbound
-		var h wire.Header
 		var got []byte // the payload in progress
 		n := 0
 		for rest := stream; len(rest) > 0; {
@@ -47,8 +46,8 @@ func TestInboundHeaders(t *testing.T) {
 				if m := in.missing(true); m < 1 || len(in.part()) > 0 && m > wire.MaxHeader {
 					t.Fatalf("cut %d: %d bytes are missing of %d", cut, m, len(in.part()))
 				}
-				h = wire.Header{} // decoding leaves fields that the operation has not
-				took, whole, err := in.header(&p, b, wire.Little, &h)
+				p.hdr = wire.Header{} // decoding leaves fields that the operation has not
+				took, whole, err := in.header(&p, b)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -56,8 +55,8 @@ func TestInboundHeaders(t *testing.T) {
 				if !whole {
 					continue
 				}
-				if w := headers[n]; h.Op != w.Op || h.Tag != w.Tag || h.CQData != w.CQData || h.IOV != w.IOV || h.PayloadLen() != payload[n] {
-					t.Fatalf("cut %d: header %d is %v", cut, n, h)
+				if h, w := &p.hdr, headers[n]; h.Op != w.Op || h.Tag != w.Tag || h.CQData != w.CQData || h.IOV != w.IOV || h.PayloadLen() != payload[n] {
+					t.Fatalf("cut %d: header %d is %v", cut, n, *h)
 				}
 				if payload[n] > 0 {
 					l := in.expect(&p, inRecv, payload[n])

@@ -115,6 +115,7 @@ func (l *payload) redirect(op *RxOp, stored uint64) {
 
 // inboundPool holds memory that connections need only while they receive. It comes back cleared, as far as it matters.
 type inboundPool struct {
+	hdr      wire.Header // the message that has come, on whatever connection is at work
 	payloads *payload
 	kepts    *kept
 	operands *operands

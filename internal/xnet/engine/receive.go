@@ -42,7 +42,7 @@ func (c *Conn) parse(b []byte, own bool) {
 		case c.state < Connected:
 			b = c.handshake(b)
 		default:
-			n, whole, err := c.in.header(&c.pool.inboundPool, b, c.order, &c.pool.hdr)
+			n, whole, err := c.in.header(&c.pool.inboundPool, b)
 			if err != nil {
 				c.Fail(ErrProtocol)
 				return

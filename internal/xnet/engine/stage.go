@@ -53,7 +53,7 @@ func (c *Conn) stageHeader(h *wire.Header, op *TxOp, last bool) {
 func (c *Conn) appendHeader(b []byte, h *wire.Header) []byte {
 	h.ID = c.txID
 	c.txID++
-	return h.Append(b, c.order)
+	return h.Append(b, c.in.order)
 }
 
 // queuePayload queues h and op's payload: together in a chunk when small, else the payload from where it is.
