@@ -7,22 +7,22 @@ package engine
 func (rx *RxContext) Shut(each func(yield func(*Conn) bool)) {
 	rx.closed = true
 	for c := range each {
-		c.leave(rx)
+		c.discardFor(rx)
 	}
 	rx.shut()
 }
 
-// leave keeps c from writing to receives of rx.
-func (c *Conn) leave(rx *RxContext) {
+// discardFor keeps c from writing to receives of rx.
+func (c *Conn) discardFor(rx *RxContext) {
 	if l := c.in.now; l != nil && l.kind == inRecv && l.op.sink == rx.Sink {
 		l.op.discarded = true
 		l.drop()
 	}
-	if c.oob().leave(rx.Sink) {
+	if c.oob().discardFor(rx.Sink) {
 		c.Fail(ErrClosed) // see Disown
 		return
 	}
-	c.rdv.leave(rx.Sink)
+	c.rdv.discardFor(rx.Sink)
 }
 
 // SetSource gives c and all of its messages that are still unexpected their source, which the address vector has only

@@ -70,7 +70,7 @@ func (c *Conn) becomeClosed(err error) {
 	}
 	if c.ext != nil { // operations that have not left are in the queue, too
 		for op := range c.ext.matches.waiting.popAll {
-			if op.left {
+			if op.sent {
 				sent(op)
 			}
 		}

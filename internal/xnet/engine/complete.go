@@ -16,7 +16,7 @@ func (c *Conn) transmitted(op *TxOp) {
 		c.pool.putTx(op)
 		c.rx.sinkOfAccess(context, c.completions).Completed(&c.pool.done)
 	case op.Match:
-		if op.left = true; op.matched {
+		if op.sent = true; op.matched {
 			c.finish(op)
 		}
 	case c.Verdicts() && (op.Kind == KindWrite || op.Kind == KindAtomic):

@@ -63,7 +63,7 @@ type operations struct {
 	releasing bool   // see release
 	txID      uint8  // the number of the next header
 	// The peer's receive context (group.go): of the operation posted next, and where our stream is at.
-	aimed, aim uint8
+	nextContext, atContext uint8
 }
 
 // serving counts answers that the peer has asked for and not taken yet.
@@ -231,9 +231,6 @@ func (c *Conn) LacksCollectives() bool { return c.state == Connected && !c.Ours 
 func (c *Conn) KnowsEnd() bool {
 	return c.state == Connected && c.Ours && c.Agreed&wire.FeatureEnd != 0
 }
-
-// PeerEnded reports that the peer has said that it sends no more messages.
-func (c *Conn) PeerEnded() bool { return c.ext != nil && c.ext.goodbye.heard }
 
 // Leaving reports that we have said bye: the transport must not say anything either.
 func (c *Conn) Leaving() bool { return c.ext != nil && c.ext.saidBye }

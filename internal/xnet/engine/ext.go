@@ -113,7 +113,7 @@ func (c *Conn) takeMatched(b []byte) error {
 	if op == nil {
 		return ErrProtocol
 	}
-	if op.left {
+	if op.sent {
 		c.finish(op)
 	}
 	return nil

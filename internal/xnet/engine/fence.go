@@ -4,11 +4,11 @@ package engine
 // the peer: further ones wait.
 const fetchMax = 1 << 20
 
-// may says whether op may be launched while others are under way: behind a fence, when all of them are complete. A
+// mayLaunch says whether op may be launched while others are under way: behind a fence, when all of them are complete. A
 // small send or write that completes at once needs no waiting for: the peer takes the stream in order, so that its data
 // is in place before anything of the fenced operation is looked at. All else completes here only when the transport or
 // the peer has it, which is counted in ops.
-func (c *Conn) may(op *TxOp, others int) bool {
+func (c *Conn) mayLaunch(op *TxOp, others int) bool {
 	if op.Fence && others > 0 && (!op.Reads || c.reading(op.Kind)) {
 		return false
 	}
@@ -59,7 +59,7 @@ func (c *Conn) release() {
 	}
 	c.releasing = true
 	some := false
-	for op := c.waiting.head; op != nil && c.may(op, int(c.ops-c.waits)); op = c.waiting.head {
+	for op := c.waiting.head; op != nil && c.mayLaunch(op, int(c.ops-c.waits)); op = c.waiting.head {
 		c.waiting.pop()
 		c.waits--
 		c.launch(op)

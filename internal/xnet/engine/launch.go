@@ -7,7 +7,7 @@ import (
 
 // launch queues an operation for transmission; the connection is up.
 func (c *Conn) launch(op *TxOp) {
-	if op.context != c.aim && !c.turnTo(op.context) {
+	if op.context != c.atContext && !c.turnTo(op.context) {
 		c.finishErr(op, ErrUnsupported)
 		return
 	}

@@ -32,6 +32,6 @@ func (m *matches) matched(id uint32) *TxOp {
 
 // dropQueued forgets the operations that wait for transmission still.
 func (m *matches) dropQueued() {
-	for m.waiting.remove(func(op *TxOp) bool { return !op.left }) != nil {
+	for m.waiting.remove(func(op *TxOp) bool { return !op.sent }) != nil {
 	}
 }

@@ -102,8 +102,8 @@ func (y *outOfBand) has(mine func(*TxOp) bool) bool {
 	return false
 }
 
-// leave discards the receives that go to sink, and reports whether there were any.
-func (y *outOfBand) leave(sink CompletionSink) (some bool) {
+// discardFor discards the receives that go to sink, and reports whether there were any.
+func (y *outOfBand) discardFor(sink CompletionSink) (some bool) {
 	if y == nil {
 		return false
 	}

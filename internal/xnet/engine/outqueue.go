@@ -179,8 +179,8 @@ func (q *outQueue) shorten(s *segment, n int) {
 	}
 }
 
-// leave gives back the chunk of a segment that leaves the queue, if it was the last one there.
-func (q *outQueue) leave(p *stagePool, s *segment) {
+// unref gives back the chunk of a segment that leaves the queue, if it was the last one there.
+func (q *outQueue) unref(p *stagePool, s *segment) {
 	if s.ch.unsent -= len(s.b); s.ch.unsent == 0 && s.ch != q.tail {
 		p.putChunk(s.ch)
 	}
@@ -208,7 +208,7 @@ func (q *outQueue) drain(p *stagePool, end func(*TxOp)) {
 	for i := range segs {
 		s := &segs[i]
 		if s.ch != nil {
-			q.leave(p, s)
+			q.unref(p, s)
 		}
 		if s.op != nil && s.last {
 			end(s.op)
@@ -235,7 +235,7 @@ func (q *outQueue) withdraw(p *stagePool, which func(*TxOp) bool) *TxOp {
 			q.bytes -= len(s.b)
 			if s.ch != nil {
 				q.queued -= len(s.b)
-				q.leave(p, &s)
+				q.unref(p, &s)
 			}
 		}
 		clear(q.segs[len(kept):])

@@ -26,7 +26,7 @@ func (c *Conn) Receive(direct int, b []byte) {
 		c.settleVerdicts()
 	}
 	if c.state == Broken {
-		c.mute()
+		c.dropQueue()
 	}
 }
 
@@ -243,13 +243,13 @@ func (c *Conn) Break(err error) {
 		return
 	}
 	c.becomeBroken(err)
-	c.mute()
+	c.dropQueue()
 }
 
 func (c *Conn) becomeBroken(err error) { c.state, c.needExt().goodbye.why = Broken, err }
 
-// mute empties the queue to a peer that cannot be reached.
-func (c *Conn) mute() {
+// dropQueue empties the queue to a peer that cannot be reached.
+func (c *Conn) dropQueue() {
 	why := c.ext.goodbye.why
 	c.ext.matches.dropQueued() // drain ends them
 	c.drain(why)

@@ -38,8 +38,8 @@ func (p *tablePool) put(t *rendezvousTable) {
 	p.tables = t
 }
 
-// less gives the table back when it is empty.
-func (r *rendezvous) less(p *tablePool) {
+// shrink gives the table back when it is empty.
+func (r *rendezvous) shrink(p *tablePool) {
 	if r.t.n--; r.t.n == 0 {
 		p.put(r.t)
 		r.t = nil
@@ -80,7 +80,7 @@ func (r *rendezvous) withdraw(p *tablePool, i uint8) *TxOp {
 		return nil
 	}
 	op := r.t.becomeWithdrawn(i)
-	r.less(p)
+	r.shrink(p)
 	return op
 }
 
@@ -111,7 +111,7 @@ func (r *rendezvous) take(p *tablePool, i uint8) bool {
 // release undoes take.
 func (r *rendezvous) release(p *tablePool, i uint8) {
 	r.t.taken[i/64] &^= 1 << (i % 64)
-	r.less(p)
+	r.shrink(p)
 }
 
 // ask notes that the peer was asked for the data of its i for op.
@@ -129,12 +129,12 @@ func (r *rendezvous) asked(p *tablePool, i uint8, n uint64) *RxOp {
 	op := r.t.receives[i]
 	r.t.receives[i] = nil
 	r.release(p, i)
-	r.less(p)
+	r.shrink(p)
 	return op
 }
 
-// leave keeps the peer's data from the receives that go to sink, which are discarded.
-func (r *rendezvous) leave(sink CompletionSink) {
+// discardFor keeps the peer's data from the receives that go to sink, which are discarded.
+func (r *rendezvous) discardFor(sink CompletionSink) {
 	if r.t == nil {
 		return
 	}

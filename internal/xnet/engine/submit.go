@@ -68,9 +68,9 @@ func (c *Conn) submitSlow(s *Send) error {
 		}
 	}
 	op := c.pool.newTx(s)
-	op.context = c.aimed
+	op.context = c.nextContext
 	c.ops++
-	if c.state != Connected || c.waiting.head != nil || (s.Fence || s.Atomic != nil) && !c.may(op, int(c.ops)-1) {
+	if c.state != Connected || c.waiting.head != nil || (s.Fence || s.Atomic != nil) && !c.mayLaunch(op, int(c.ops)-1) {
 		c.hold(op)
 		return nil
 	}
@@ -98,7 +98,7 @@ func (c *Conn) SubmitColl(s *Send) (copied bool, err error) {
 		return false, ErrAgain
 	}
 	c.MsgsOut++
-	if c.aim != 0 {
+	if c.atContext != 0 {
 		c.turnTo(0) // where collectives are
 	}
 	h := &c.pool.scratch
@@ -119,8 +119,8 @@ func (c *Conn) RefuseColl(tag uint64) {
 // known to have no named contexts; the operation can be posted all the same, with Send.Ack, and ends with
 // ErrUnsupported.
 func (c *Conn) SelectContext(i uint8) bool {
-	c.aimed = i
-	if i == c.aim || c.state != Connected || c.waiting.head != nil || c.out.queued >= c.cfg.StageLimit {
+	c.nextContext = i
+	if i == c.atContext || c.state != Connected || c.waiting.head != nil || c.out.queued >= c.cfg.StageLimit {
 		return true // launch does it, or Submit refuses
 	}
 	return c.turnTo(i)
@@ -135,6 +135,6 @@ func (c *Conn) turnTo(i uint8) bool {
 	*h = wire.Header{Op: wire.OpContext, OpData: i}
 	h.SetPayload(0)
 	c.stageHeader(h, nil, false)
-	c.aim = i
+	c.atContext = i
 	return true
 }

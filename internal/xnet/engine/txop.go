@@ -6,7 +6,7 @@ type TxOp struct {
 	internal bool  // the answer to a peer's read; the application does not know of it
 	started  bool  // some of it has left
 	context  uint8 // the peer's receive context that it is for; of the answer to a read, ours that was read through
-	left     bool  // with Match: all of it has left
+	sent     bool  // with Match: all of it has left
 	matched  bool  // with Match: the peer has matched it
 	matchID  uint32
 	seq      uint32         // its place among the operations of the pool
