@@ -141,7 +141,7 @@ func NewReady(pool *Pool, cfg *Config, rx *RxContext, mem Memory, sink Sink) *Co
 	return c
 }
 
-// NewWaiting is NewReady for a peer that is not there yet: operations wait until Ready, or fails with Fail or Drop. It
+// NewWaiting is NewReady for a peer that is not there yet: operations wait until Ready, or fail with Fail or Drop. It
 // has no deadline of its own.
 func NewWaiting(pool *Pool, cfg *Config, rx *RxContext, mem Memory, sink Sink) *Conn {
 	c := &Conn{state: Opening, source: source{Src: AnySource}}
@@ -193,8 +193,8 @@ func (c *Conn) Denied() bool { return c.in.stall == stallDenied }
 // InFlight counts the application's operations that are not complete, as far as they are not copied.
 func (c *Conn) InFlight() int { return int(c.ops) }
 
-// Waiting reports whether sends wait, before the connection is up or when it has failed, for it; else behind
-// a fence.
+// Waiting reports whether operations wait: for the connection, before it is up or when it has failed; else behind a
+// fence.
 func (c *Conn) Waiting() bool { return c.waiting.head != nil }
 
 // Owed reports that the peer has to send something of its own accord: the answer to an operation, or the rest of a
@@ -221,7 +221,7 @@ func (c *Conn) Idle() bool {
 // noticed.
 func (c *Conn) SetExpected(n int) { c.expected = int32(n) }
 
-// Expecting reports whether that is any.
+// Expecting reports whether a Collector waits for messages from this peer.
 func (c *Conn) Expecting() bool { return c.expected > 0 }
 
 // LacksCollectives says that c's peer is known not to understand collective operations.
