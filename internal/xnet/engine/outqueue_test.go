@@ -47,12 +47,15 @@ func TestOutQueue(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var p stagePool
 		var q outQueue
-		var want []byte
+		var want, staged []byte // staged: of each byte of want, 1 if it is a copy
 		type queued struct {
 			op       *TxOp
 			from, to int // in want
 		}
 		var ops []queued
+		add := func(b []byte, copied byte) {
+			want, staged = append(want, b...), append(staged, bytes.Repeat([]byte{copied}, len(b))...)
+		}
 		gone := 0 // bytes of want
 		for step := range 300 {
 			b := pattern(step, 1+r.IntN(3000))
@@ -60,16 +63,17 @@ func TestOutQueue(t *testing.T) {
 			switch r.IntN(6) {
 			case 0: // a small message that is complete
 				q.fill(&p, b, nil, true)
-				want = append(want, b...)
+				add(b, 1)
 			case 1: // one operation, copied
 				q.fill(&p, b, op, true)
 				ops = append(ops, queued{op, len(want), len(want) + len(b)})
-				want = append(want, b...)
+				add(b, 1)
 			case 2: // a header, and user memory
 				q.fill(&p, []byte("header"), op, false)
 				q.lendAll(&p, op)
 				ops = append(ops, queued{op, len(want), len(want) + 6 + len(b)})
-				want = append(append(want, "header"...), b...)
+				add([]byte("header"), 1)
+				add(b, 0)
 			case 3:
 				got := q.withdraw(&p, func(o *TxOp) bool { return o.Ctx%2 == 0 })
 				i := 0
@@ -88,6 +92,7 @@ func TestOutQueue(t *testing.T) {
 				}
 				n := o.to - o.from
 				want = append(want[:o.from:o.from], want[o.to:]...)
+				staged = append(staged[:o.from:o.from], staged[o.to:]...)
 				ops = append(ops[:i], ops[i+1:]...)
 				for k := range ops[i:] {
 					ops[i+k].from -= n
@@ -112,6 +117,9 @@ func TestOutQueue(t *testing.T) {
 			}
 			if q.bytes != len(want)-gone || q.empty() != (q.bytes == 0) {
 				t.Fatalf("seed %d: %d bytes are queued, want %d", seed, q.bytes, len(want)-gone)
+			}
+			if n := bytes.Count(staged[gone:], []byte{1}); q.queued != n {
+				t.Fatalf("seed %d: %d bytes are staged, want %d", seed, q.queued, n)
 			}
 		}
 		n := 0
