@@ -162,7 +162,7 @@ func (o *collOp) transmit() bool {
 func (o *collOp) expect() {
 	k, p := o.g.k, o.g.members[o.step.Peer]
 	c, err := k.r.Route(p.fi)
-	if err == nil && c.Unsuited() {
+	if err == nil && c.LacksCollectives() {
 		err = engine.ErrUnsupported
 	}
 	if err != nil {

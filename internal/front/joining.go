@@ -55,7 +55,7 @@ func (g *group) join() {
 func (j *joining) expect(rank int, low uint32, ignore uint64, buf []byte) {
 	k, p := j.g.k, j.g.members[rank]
 	c, err := k.r.Route(p.fi)
-	if err == nil && c.Unsuited() {
+	if err == nil && c.LacksCollectives() {
 		err = engine.ErrUnsupported
 	}
 	if err != nil {

@@ -165,7 +165,7 @@ func (w *peerWatch) see(v PeerView, c telemetry.Counts) {
 	w.n++
 	cn := v.Conn
 	c["connections."+cn.State().String()]++
-	c["pending_operations"] += uint64(cn.Operations())
+	c["pending_operations"] += uint64(cn.InFlight())
 	c["queued_bytes"] += uint64(cn.Queued())
 	w.watch(v)
 	p := busyPeer{v, cn.BytesIn + cn.BytesOut}
@@ -200,7 +200,7 @@ func addConn(cn *engine.Conn, c telemetry.Counts) {
 	c["messages.out"] += cn.MsgsOut
 	c["stream_bytes.in"] += cn.BytesIn
 	c["stream_bytes.out"] += cn.BytesOut
-	c["pending_operations"] += uint64(cn.Operations())
+	c["pending_operations"] += uint64(cn.InFlight())
 	c["queued_bytes"] += uint64(cn.Queued())
 	c["unexpected_bytes"] += cn.UnexpectedBytes()
 }
@@ -211,7 +211,7 @@ func (w *peerWatch) report() []telemetry.Peer {
 	for _, b := range w.top {
 		v := b.v
 		state := v.Conn.State().String()
-		if v.Conn.Unwanted() {
+		if v.Conn.OverBudget() {
 			state += ", not read: unexpected messages fill their budget"
 		}
 		p := telemetry.Peer{Address: telemetry.Text(v.Addr), State: state, Counters: telemetry.Counts{}}
@@ -263,7 +263,7 @@ func (w *peerWatch) watch(v PeerView) {
 			w.o.Watch(w.key(v, "system"), token, tell("send", why, bytes))
 		}
 	}
-	if cn.Unwanted() {
+	if cn.OverBudget() {
 		w.o.Watch(w.key(v, "receive"), cn.BytesIn, tell("receive", "the peer's messages wait for receives that nobody posts", cn.UnexpectedBytes()))
 	}
 }

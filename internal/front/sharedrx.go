@@ -92,7 +92,7 @@ func (s *SharedRx) Bound(ep *Endpoint) {
 
 // Unbound is the end of Bound, when the endpoint's connections are closed: messages that came for it go with it, for nobody would be told of them.
 func (s *SharedRx) Unbound(ep *Endpoint) {
-	s.rx.DropWhere(func(sink engine.Sink) bool {
+	s.rx.DropWhere(func(sink engine.CompletionSink) bool {
 		f, ok := sink.(interface{ Front() *Endpoint })
 		return ok && f.Front() == ep
 	})

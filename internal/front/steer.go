@@ -68,7 +68,7 @@ func (s *steer) routeFor(dest core.FIAddr, o *engine.Send) (*engine.Conn, error)
 	if s.own && o.Owner == nil {
 		o.Owner = s
 	}
-	if s.bits > 0 && !c.Aim(uint8(dest>>(64-s.bits))) {
+	if s.bits > 0 && !c.SelectContext(uint8(dest>>(64-s.bits))) {
 		o.Ack = true // see Aim
 	}
 	if s.wary>>o.Kind&1 != 0 && !o.Fence && c.Reading() {
@@ -85,7 +85,7 @@ func (s *steer) Posted(c *engine.Conn, more bool) {
 	}
 	s.Router.Posted(c, more)
 	if s.bits > 0 {
-		c.Quiet(0) // a lane does not know which context the stream is at
+		c.AllowJoin(0) // a lane does not know which context the stream is at
 	}
 }
 

@@ -16,19 +16,22 @@ type Stranger struct {
 	over []*Stranger     // of contexts that are told in the place of Sink
 }
 
-// Over implements engine.Knower: s, who collects the receives of a context of its own, hears of strangers, too.
-func (s *Stranger) Over(to engine.Sink) engine.Sink {
+var _ engine.SinkWrapper = (*Stranger)(nil)
+
+// Wrap implements engine.SinkWrapper: s, who collects the receives of a context of its own, hears of strangers, too.
+func (s *Stranger) Wrap(to engine.CompletionSink) engine.CompletionSink {
 	for _, o := range s.over {
 		if o.Sink == to {
 			return o
 		}
 	}
 	var e *Endpoint
+	var down engine.Sink
 	switch to := to.(type) {
 	case *SharedRx:
-		e = to.own
+		e, down = to.own, to
 	case RxSink:
-		e = to.Endpoint
+		e, down = to.Endpoint, to
 	}
 	if e == nil {
 		return to
@@ -36,7 +39,7 @@ func (s *Stranger) Over(to engine.Sink) engine.Sink {
 	if len(s.over) == MaxContexts {
 		s.over = nil // some were of contexts that were closed since
 	}
-	o := &Stranger{Sink: to, E: e, Addr: s.Addr}
+	o := &Stranger{Sink: down, E: e, Addr: s.Addr}
 	s.over = append(s.over, o)
 	return o
 }

@@ -85,7 +85,7 @@ func (p *Peer) execute(a cm.Action) {
 // dial starts to connect. An error is kept for the call that wants the connection, if one does.
 func (p *Peer) dial() {
 	s := p.set
-	p.Conn.Postpone(int64(mono.Now()))
+	p.Conn.RestartHandshake(int64(mono.Now()))
 	l, err := s.cfg.Below.Dial(p.Info(), p.addr, p.Conn, func() {
 		var b [dataMax]byte
 		p.Conn.Start(s.cfg.Negotiator.Ask(p, b[:0]))
@@ -124,7 +124,7 @@ func (p *Peer) adopt(c, before *cm.Conn) {
 	to, _ := p.of(c)
 	from, _ := q.of(before)
 	if from.State() < engine.Connected || p == q {
-		to.Inherit(from)
+		to.AdoptMessages(from)
 	}
 	to.Adopt(from)
 }

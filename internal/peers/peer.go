@@ -73,7 +73,7 @@ func (p *Peer) renew(now mono.Time) {
 	p.id = 0
 	if old != nil {
 		c.Adopt(old)
-		c.Inherit(old)
+		c.AdoptMessages(old)
 	}
 }
 

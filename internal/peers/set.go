@@ -261,7 +261,7 @@ func (s *Set) Watch() {
 // Wind prepares the end of all connections: each says that nothing more comes behind what it has queued. Drained then tells when peers have all of it.
 func (s *Set) Wind() {
 	for c := range s.Conns {
-		c.Wind()
+		c.BeginClose()
 		s.Posted(c, false)
 	}
 	for p := range s.Each {

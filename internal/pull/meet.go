@@ -131,11 +131,11 @@ func (v *invitation) look(fd netx.FD, e *engine.Ends, pid uint32, at uint64) (he
 	}
 	defer netx.Close(process)
 	// A process that lives after the memory of its number was read had that number when it was read.
-	l := engine.Loan{PID: pid, Seal: v.c.Seal, SealAt: at}
+	l := engine.CMARequest{PID: pid, Seal: v.c.Seal, SealAt: at}
 	return true, pull(&l) == engine.Copied && netx.Alive(process)
 }
 
-// Show implements engine.Puller.
+// Show implements engine.CMA.
 func (Puller) Show(c *wire.Challenge, e *engine.Ends) {
 	fd, err := netx.LocalConnect(meetName(c))
 	if err != nil {

@@ -263,7 +263,7 @@ func TestReusedNumber(t *testing.T) {
 	need.Root(t, "choosing the number of a process")
 	c := startChild(t)
 	c.tell("lend")
-	if (Puller{}).Pull(&c.l) != engine.Copied {
+	if (Puller{}).Copy(&c.l) != engine.Copied {
 		forbidden(t, c.cmd.Process.Pid, c.l.From[0].Addr)
 	}
 	l := c.l
@@ -275,7 +275,7 @@ func TestReusedNumber(t *testing.T) {
 		t.Fatalf("the copy has no copy of what was lent: %d bytes, %v", n, err)
 	}
 	l.Into = [][]byte{there}
-	if got := (Puller{}).Pull(&l); got != engine.Unsealed {
+	if got := (Puller{}).Copy(&l); got != engine.Unsealed {
 		t.Errorf("what a copy of the process has was taken: %v", got)
 	}
 }
@@ -288,7 +288,7 @@ func TestMeetReusedNumber(t *testing.T) {
 	v := invite(t)
 	at := c.show(v.Challenge(), &theirs, "careful")
 	c.doubled()
-	l := engine.Loan{PID: c.pid(), Seal: v.Challenge().Seal, SealAt: at}
+	l := engine.CMARequest{PID: c.pid(), Seal: v.Challenge().Seal, SealAt: at}
 	if got := pull(&l); got != engine.Copied {
 		t.Fatalf("the copy has no copy of the challenge: %v", got)
 	}

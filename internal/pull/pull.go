@@ -11,10 +11,10 @@ import (
 // maxParts bounds the ranges of one call on each side: an operation has at most four, and the seal is one more.
 const maxParts = 8
 
-// Puller implements engine.Puller. Its methods may be called from any goroutine.
+// Puller implements engine.CMA. Its methods may be called from any goroutine.
 type Puller struct{}
 
-var _ engine.Puller = Puller{}
+var _ engine.CMA = Puller{}
 
 // self is who this process is; false if that cannot be found out, and then nothing is pulled.
 var self = sync.OnceValues(func() (*engine.Identity, bool) {
@@ -24,8 +24,8 @@ var self = sync.OnceValues(func() (*engine.Identity, bool) {
 	return id, ok
 })
 
-// New returns a Puller, nil where there is none: an engine.Puller that is nil means that everything goes through the connection.
-func New() engine.Puller {
+// New returns a Puller, nil where there is none: an engine.CMA that is nil means that everything goes through the connection.
+func New() engine.CMA {
 	if _, ok := self(); !ok {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (Puller) Identity() *engine.Identity {
 func (Puller) Address(b []byte) uint64 { return address(b) }
 
 // Pull copies what a peer lends, and looks at its seal after that.
-func (Puller) Pull(l *engine.Loan) engine.Pulled {
+func (Puller) Copy(l *engine.CMARequest) engine.CMAResult {
 	if len(l.From) >= maxParts || len(l.Into) >= maxParts {
 		return engine.Unreadable
 	}

@@ -14,4 +14,4 @@ func (*slot) address() uint64 { return 0 }
 
 func mapSeals() *seals { return nil }
 
-func pull(*engine.Loan) engine.Pulled { return engine.Unreadable }
+func pull(*engine.CMARequest) engine.CMAResult { return engine.Unreadable }

@@ -115,48 +115,48 @@ func TestOwnMemory(t *testing.T) {
 	challenge := [engine.SealLen]byte{9, 8, 7, 6, 5, 4, 3, 2}
 	seals := p.NewSeals()
 	number, at := seals.Set(200, &challenge)
-	l := engine.Loan{PID: uint32(os.Getpid()), Seal: wire.Seal(&challenge, number), SealAt: at, From: own(src[5:65], src[500:540]), Into: [][]byte{dst[:10], dst[10:]}}
-	if got := p.Pull(&l); got != engine.Copied {
+	l := engine.CMARequest{PID: uint32(os.Getpid()), Seal: wire.Seal(&challenge, number), SealAt: at, From: own(src[5:65], src[500:540]), Into: [][]byte{dst[:10], dst[10:]}}
+	if got := p.Copy(&l); got != engine.Copied {
 		t.Fatal("reading this process' own memory failed: ", got)
 	}
 	if want := string(src[5:65]) + string(src[500:540]); string(dst) != want {
 		t.Errorf("%q, want %q", dst, want)
 	}
 	for name, c := range map[string]struct {
-		change func(l *engine.Loan)
-		want   engine.Pulled
+		change func(l *engine.CMARequest)
+		want   engine.CMAResult
 	}{
-		"another challenge": {func(l *engine.Loan) { l.Seal[0]++ }, engine.Unsealed},
-		"another number":    {func(l *engine.Loan) { l.Seal[8]++ }, engine.Unsealed},
-		"no such memory":    {func(l *engine.Loan) { l.From = []wire.RMAIov{{Addr: 8, Len: 100}} }, engine.Unreadable},
-		"no such memory, and broken": {func(l *engine.Loan) {
+		"another challenge": {func(l *engine.CMARequest) { l.Seal[0]++ }, engine.Unsealed},
+		"another number":    {func(l *engine.CMARequest) { l.Seal[8]++ }, engine.Unsealed},
+		"no such memory":    {func(l *engine.CMARequest) { l.From = []wire.RMAIov{{Addr: 8, Len: 100}} }, engine.Unreadable},
+		"no such memory, and broken": {func(l *engine.CMARequest) {
 			l.Seal[8]++
 			l.From = []wire.RMAIov{{Addr: 8, Len: 100}}
 		}, engine.Unsealed},
-		"no such seal":    {func(l *engine.Loan) { l.SealAt = 8 }, engine.Unreadable},
-		"no such process": {func(l *engine.Loan) { l.PID = 1 << 30 }, engine.Unreadable},
-		"too many ranges": {func(l *engine.Loan) { l.From = make([]wire.RMAIov, maxParts) }, engine.Unreadable},
-		"too many parts":  {func(l *engine.Loan) { l.Into = make([][]byte, maxParts) }, engine.Unreadable},
+		"no such seal":    {func(l *engine.CMARequest) { l.SealAt = 8 }, engine.Unreadable},
+		"no such process": {func(l *engine.CMARequest) { l.PID = 1 << 30 }, engine.Unreadable},
+		"too many ranges": {func(l *engine.CMARequest) { l.From = make([]wire.RMAIov, maxParts) }, engine.Unreadable},
+		"too many parts":  {func(l *engine.CMARequest) { l.Into = make([][]byte, maxParts) }, engine.Unreadable},
 	} {
 		bad := l
 		c.change(&bad)
-		if got := p.Pull(&bad); got != c.want {
+		if got := p.Copy(&bad); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 	seals.Break(200)
-	if got := p.Pull(&l); got != engine.Unsealed {
+	if got := p.Copy(&l); got != engine.Unsealed {
 		t.Errorf("broken: %v", got)
 	}
 	again, at2 := seals.Set(200, &challenge)
 	if again == number || at2 != at {
 		t.Errorf("number %d after %d, at %#x after %#x", again, number, at2, at)
 	}
-	if got := p.Pull(&l); got != engine.Unsealed {
+	if got := p.Copy(&l); got != engine.Unsealed {
 		t.Errorf("the seal of another message was taken: %v", got)
 	}
 	l.Seal = wire.Seal(&challenge, again)
-	if got := p.Pull(&l); got != engine.Copied {
+	if got := p.Copy(&l); got != engine.Copied {
 		t.Errorf("set again: %v", got)
 	}
 	runtime.KeepAlive(seals)
@@ -192,7 +192,7 @@ type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
-	l   engine.Loan
+	l   engine.CMARequest
 }
 
 func startChild(t *testing.T) *child { return startChildOf(t, os.Geteuid()) }
@@ -240,14 +240,14 @@ func (c *child) tell(word string) {
 		c.t.Fatalf("%q: %v", line, err)
 	}
 	n := uint64(len(payload()))
-	c.l = engine.Loan{PID: uint32(c.cmd.Process.Pid), Seal: wire.Seal(&childChallenge, number), SealAt: at, From: []wire.RMAIov{{Addr: mem, Len: n}}, Into: [][]byte{make([]byte, n)}}
+	c.l = engine.CMARequest{PID: uint32(c.cmd.Process.Pid), Seal: wire.Seal(&childChallenge, number), SealAt: at, From: []wire.RMAIov{{Addr: mem, Len: n}}, Into: [][]byte{make([]byte, n)}}
 }
 
 func TestOtherProcess(t *testing.T) {
 	c := startChild(t)
 	p := Puller{}
 	c.tell("lend")
-	if p.Pull(&c.l) != engine.Copied {
+	if p.Copy(&c.l) != engine.Copied {
 		forbidden(t, c.cmd.Process.Pid, c.l.From[0].Addr) // or else it is this package that cannot
 	}
 	if !bytes.Equal(c.l.Into[0], payload()) {
@@ -255,23 +255,23 @@ func TestOtherProcess(t *testing.T) {
 	}
 	before := c.l
 	c.tell("break")
-	if got := p.Pull(&before); got != engine.Unsealed {
+	if got := p.Copy(&before); got != engine.Unsealed {
 		t.Errorf("after the seal was broken: %v", got)
 	}
 	c.tell("lend")
-	if got := p.Pull(&before); got != engine.Unsealed {
+	if got := p.Copy(&before); got != engine.Unsealed {
 		t.Errorf("with the seal of a later message: %v", got)
 	}
-	if got := p.Pull(&c.l); got != engine.Copied {
+	if got := p.Copy(&c.l); got != engine.Copied {
 		t.Errorf("lent again: %v", got)
 	}
 	c.cmd.Process.Signal(syscall.SIGSTOP)
-	if got := p.Pull(&c.l); got != engine.Copied {
+	if got := p.Copy(&c.l); got != engine.Copied {
 		t.Errorf("a stopped process: %v", got)
 	}
 	c.cmd.Process.Kill()
 	c.cmd.Wait()
-	if got := p.Pull(&c.l); got != engine.Unreadable {
+	if got := p.Copy(&c.l); got != engine.Unreadable {
 		t.Errorf("a process that has ended: %v", got)
 	}
 }
@@ -281,18 +281,18 @@ func TestScribbled(t *testing.T) {
 	c := startChild(t)
 	p := Puller{}
 	c.tell("lend")
-	if p.Pull(&c.l) != engine.Copied {
+	if p.Copy(&c.l) != engine.Copied {
 		forbidden(t, c.cmd.Process.Pid, c.l.From[0].Addr)
 	}
 	l := c.l
 	c.tell("churn") // it says where the number of the message that is lent is, which is out of date as often as not
-	hint := engine.Loan{PID: l.PID, SealAt: l.SealAt, From: []wire.RMAIov{{Addr: c.l.From[0].Addr, Len: 8}}, Into: [][]byte{make([]byte, 8)}}
+	hint := engine.CMARequest{PID: l.PID, SealAt: l.SealAt, From: []wire.RMAIov{{Addr: c.l.From[0].Addr, Len: 8}}, Into: [][]byte{make([]byte, 8)}}
 	var count [3]int
 	for n := 0; n < 200000 && (count[engine.Copied] < 1000 || count[engine.Unsealed] < 1000); n++ {
-		p.Pull(&hint) // whatever it says of a seal
+		p.Copy(&hint) // whatever it says of a seal
 		number := binary.NativeEndian.Uint64(hint.Into[0])
 		l.Seal = wire.Seal(&childChallenge, number)
-		got := p.Pull(&l)
+		got := p.Copy(&l)
 		count[got]++
 		if got != engine.Copied {
 			continue
@@ -314,11 +314,11 @@ func TestNoAlloc(t *testing.T) {
 	src, dst := payload(), make([]byte, 100)
 	challenge := [engine.SealLen]byte{9, 8, 7, 6, 5, 4, 3, 2}
 	seals := p.NewSeals()
-	l := engine.Loan{PID: uint32(os.Getpid()), From: own(src[:100]), Into: [][]byte{dst}}
+	l := engine.CMARequest{PID: uint32(os.Getpid()), From: own(src[:100]), Into: [][]byte{dst}}
 	if n := testing.AllocsPerRun(100, func() {
 		number, at := seals.Set(1, &challenge)
 		l.Seal, l.SealAt = wire.Seal(&challenge, number), at
-		if p.Pull(&l) != engine.Copied {
+		if p.Copy(&l) != engine.Copied {
 			t.Error("not copied")
 		}
 		seals.Break(1)

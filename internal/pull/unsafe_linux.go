@@ -41,7 +41,7 @@ const loadsInOrder = runtime.GOARCH == "amd64" || runtime.GOARCH == "386" || run
 
 // pull copies the ranges, and the seal behind them: the system takes the ranges of a call in their order (process_vm_readv(2); mm/process_vm_access.c,
 // process_vm_rw_core). Where loads of one call may overtake each other, the seal is read by a second call behind a barrier.
-func pull(l *engine.Loan) engine.Pulled {
+func pull(l *engine.CMARequest) engine.CMAResult {
 	var got [engine.SealLen]byte
 	var lv [maxParts]vector
 	var rv [maxParts]remoteVector
@@ -74,7 +74,7 @@ func pull(l *engine.Loan) engine.Pulled {
 }
 
 // pullFailed finds out why: the memory of a message that was withdrawn need not be there any more, and then the seal is broken.
-func pullFailed(l *engine.Loan) engine.Pulled {
+func pullFailed(l *engine.CMARequest) engine.CMAResult {
 	var got [engine.SealLen]byte
 	lv := [maxParts]vector{{unsafe.Pointer(&got[0]), uintptr(len(got))}}
 	rv := [maxParts]remoteVector{{uintptr(l.SealAt), uintptr(len(got))}}

@@ -106,9 +106,9 @@ func (s *stream) AtRest() bool {
 	return s.fd != netx.NoFD && (s.move == moveNever || s.move == moveMay)
 }
 
-// Wind prepares the end of the connection (engine.Conn.Wind).
+// Wind prepares the end of the connection (engine.Conn.BeginClose).
 func (s *stream) Wind() {
-	s.conn.Wind()
+	s.conn.BeginClose()
 	if s.fd != netx.NoFD && s.conn.State() == engine.Connected {
 		s.flush()
 	}

@@ -37,7 +37,7 @@ func (f *fabric) Impair(info *core.Info, x conduit.Impairer) error {
 func (f *fabric) config(txSize int) *engine.Config {
 	c := f.p.s.config(txSize)
 	if f.faults != nil {
-		c.Puller = nil
+		c.CMA = nil
 	}
 	return c
 }

@@ -156,7 +156,7 @@ func (s *settings) config(txSize int) *engine.Config {
 		InternalMax:    maxCtxSize, // what any peer of ours can have under way: see there
 	}
 	if s.singleCopy < core.MaxSize {
-		c.Puller, c.PullOver = pull.New(), s.singleCopy
+		c.CMA, c.CMAOver = pull.New(), s.singleCopy
 	}
 	return c
 }

@@ -406,7 +406,7 @@ func (s *stream) posted(more bool) {
 	if queued := s.conn.Queued(); queued < coalesceMax || s.conn.Lent() && queued < gatherBytes {
 		if !s.gather.Post(s.prog, s, more) {
 			if s.gather.Waiting(s.prog) {
-				s.conn.Quiet(coalesceMax)
+				s.conn.AllowJoin(coalesceMax)
 			}
 			return
 		}
@@ -426,7 +426,7 @@ func (s *stream) replied() {
 
 // Flush implements progress.Flusher.
 func (s *stream) Flush() {
-	s.gather.Left(s.conn.Loud())
+	s.gather.Left(s.conn.EndJoin())
 	if s.move >= moveAsked {
 		s.turn()
 	}

@@ -29,8 +29,8 @@ var mutations = []mutation{
 		"tcp/rdm@memory", "close,stop,courier"},
 	{"drain", "internal/front/linger.go", "if w.Drained(true) {", "if w.Drained(true) || !w.Drained(true) {", // a close waits for nothing
 		"udp;ofi_rxd@fault", "close,stop,courier"},
-	{"ack", "internal/xnet/engine/stream.go", "\tin.op, in.n, in.hasAck = op, int(op.niov), op.ack\n", // what has begun to come is acknowledged
-		"\tin.op, in.n, in.hasAck = op, int(op.niov), false\n\tif op.ack {\n\t\tc.acknowledge()\n\t}\n",
+	{"ack", "internal/xnet/engine/arrivals.go", "\tl.op, l.n, l.hasAck = op, int(op.niov), op.ack\n", // what has begun to come is acknowledged
+		"\tl.op, l.n, l.hasAck = op, int(op.niov), false\n\tif op.ack {\n\t\tc.acknowledge()\n\t}\n",
 		"udp;ofi_rxd@sockets", "kill,close,courier"},
 }
 

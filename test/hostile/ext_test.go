@@ -118,7 +118,7 @@ func (f *forger) op() []byte {
 			h.IOV[i] = wire.RMAIov{Addr: f.base + f.pick(0, 8), Len: n / uint64(h.IovCnt), Key: f.pick(f.key, f.key, f.key, 99)}
 		}
 	}
-	if h.Op == wire.OpRun || h.Op == wire.OpTagRun {
+	if h.Op == wire.OpCoalesced || h.Op == wire.OpTagCoalesced {
 		h.OpData, h.IovCnt, h.Flags = uint8(f.pick(1, 2, 8)), uint8(f.pick(0, 0, 0, 1)), 0
 	}
 	if h.Op == wire.OpReadReq || h.Op == wire.OpTagRTS || h.Op == wire.OpCTS || h.Op == wire.OpContext {
@@ -257,8 +257,8 @@ func TestLies(t *testing.T) {
 		"half a hello":                   ext([]byte{byte(wire.ExtHello), 0, 0}),
 		"an extension of nothing":        base(3, byte(wire.OpExt), 0, 0, 0, 16, 16),
 		"an extension that is too long":  append(base(3, byte(wire.OpExt), 0, 0, 0, 16, 16+wire.MaxExt+1), make([]byte, wire.MaxExt+1)...),
-		"a run of none":                  append(base(3, byte(wire.OpRun), 0, 0, 0, 16, 26), make([]byte, 10)...),
-		"a run of unequal messages":      append(base(3, byte(wire.OpRun), 0, 3, 0, 16, 26), make([]byte, 10)...),
+		"coalesced: none":                append(base(3, byte(wire.OpCoalesced), 0, 0, 0, 16, 26), make([]byte, 10)...),
+		"coalesced: unequal messages":    append(base(3, byte(wire.OpCoalesced), 0, 3, 0, 16, 26), make([]byte, 10)...),
 		"an answer to no atomic":         append(base(3, byte(wire.OpAtomicRsp), 0, 0, 0, 16, 24), make([]byte, 8)...),
 		"an atomic without operands":     words(base(3, byte(wire.OpAtomic), 0, 7, 1, 40, 40), 0, 8, 101),
 		"an atomic of no type":           append(words(base(3, byte(wire.OpAtomic), 0, 99, 1, 40, 48), 0, 8, 101), make([]byte, 8)...),

@@ -82,7 +82,7 @@ func (ep *endpoint) become(port dgram.Port) {
 	}
 	cfg.RecvWindow = ep.d.s.window(port)
 	cfg.Auth = ep.auth.EngineAuth()
-	if cfg.Conn.Puller != nil {
+	if cfg.Conn.CMA != nil {
 		cfg.Ends = ep.between
 	}
 	ep.port = port

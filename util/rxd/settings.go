@@ -108,7 +108,7 @@ func (s *settings) conn(txSize, inject int, around bool) *engine.Config {
 		InternalMax:    ctxSize * 4,
 	}
 	if around && s.singleCopy < core.MaxSize {
-		c.Puller, c.PullOver = pull.New(), s.singleCopy
+		c.CMA, c.CMAOver = pull.New(), s.singleCopy
 	}
 	return c
 }

@@ -57,7 +57,7 @@ func (ep *endpoint) Posted(c *xengine.Conn, more bool) {
 	if queued := c.Unsent(); queued < gatherBytes || c.Lent() && queued < lentBytes {
 		if !ep.gather.Post(ep.prog, (*flusher)(ep), more) {
 			if ep.gather.Waiting(ep.prog) {
-				c.Quiet(gatherBytes)
+				c.AllowJoin(gatherBytes)
 			}
 			return
 		}
@@ -71,7 +71,7 @@ type flusher endpoint
 
 // Flush implements progress.Flusher. Locked.
 func (f *flusher) Flush() {
-	f.gather.Left(f.d.Pool().Loud())
+	f.gather.Left(f.d.Pool().EndJoin())
 	(*endpoint)(f).transmit(mono.Now())
 }
 

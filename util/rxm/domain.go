@@ -59,7 +59,7 @@ func (d *domain) conn(info *core.Info) *engine.Config {
 	c := d.s.conn(max(info.Tx.Size, 1), info.Tx.InjectSize)
 	if x, ok := d.below.(conduit.Impaired); ok {
 		if _, on := x.Faults(); on {
-			c.Puller = nil
+			c.CMA = nil
 		}
 	}
 	return c

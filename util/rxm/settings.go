@@ -157,7 +157,7 @@ func (s *settings) conn(txSize, inject int) *engine.Config {
 	if s.direct {
 		c.Features = wire.FeatureExtended | wire.FeatureDirect | wire.FeatureSeals | wire.FeatureShow | wire.FeatureVerdicts | wire.FeatureEnd
 		if s.singleCopy < core.MaxSize {
-			c.Puller, c.PullOver = pull.New(), s.singleCopy
+			c.CMA, c.CMAOver = pull.New(), s.singleCopy
 		}
 	}
 	return c

@@ -1,18 +1,8 @@
 package engine
 
-// Unsent counts the bytes that wait and that Next has not handed out.
-func (c *Conn) Unsent() int { return c.out.bytes - c.out.ahead }
-
-// Handed counts the bytes that Next has handed out and Transmitted has not released.
-func (c *Conn) Handed() int { return c.out.ahead }
-
-// Next hands out the next bytes of the stream for a transport that keeps them until they are acknowledged: at most maxBytes in slices appended to list, which
-// does not grow beyond its capacity. It returns list and the number of bytes. The slices are lent, to be read only, until Transmitted has released
-// them or the connection has ended (Sink.Failed, Drop); Cancel does not touch what was handed out. While something is Awaited, an acknowledgement that the
-// transport brings is to be told with Transmitted before what came with it is told with Receive, for the peer answers only what has arrived.
-func (c *Conn) Next(list [][]byte, maxBytes int) ([][]byte, int) {
-	q := &c.out
-	c.pool.run.c = nil
+// handOut hands out the next bytes for a transport that keeps them until they are acknowledged: see Conn.Next.
+func (q *outQueue) handOut(p *stagePool, list [][]byte, maxBytes int) ([][]byte, int) {
+	p.open.q = nil
 	if q.ahead == 0 {
 		q.cur, q.off = q.head, 0
 	}

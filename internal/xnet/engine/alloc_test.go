@@ -25,7 +25,9 @@ func (q *quiet) Resumed(*Conn)               {}
 // silence makes both ends tell sinks that do not allocate.
 func (s *script) silence() (a, b *quiet) {
 	a, b = &quiet{}, &quiet{}
-	s.a.c.sink, s.b.c.sink, s.b.rx.Sink = a, b, b
+	s.a.c.Attach(&s.a.pool, &s.a.cfg, s.a.rx, &s.a.mem, a)
+	s.b.c.Attach(&s.b.pool, &s.b.cfg, s.b.rx, s.b.c.mem, b)
+	s.b.rx.Sink = b
 	return a, b
 }
 

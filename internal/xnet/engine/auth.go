@@ -5,8 +5,9 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Authorization keys (fi_endpoint(3), auth_key): ends that do not have the same one do not get a connection. Between request and answer each shows the other
-// that it knows the key, the one that asks first; nobody hears of a request before.
+// Authorization keys (fi_endpoint(3), auth_key): ends that do not have the same one do not get a connection. Between
+// request and answer each shows the other that it knows the key, the one that asks first; the application hears of a
+// request only after that.
 //
 //	active                                    passive
 //	  connreq, FeatureAuth, number a  ------>
@@ -27,8 +28,8 @@ const (
 	labelPassive = "gofabric xnet accept"
 )
 
-// authWay is where the two ends are.
-type authWay struct {
+// authExchange is how far the two ends are.
+type authExchange struct {
 	req      []byte    // the request, as it travels
 	numbers  [2]uint64 // the active end's and the passive end's
 	dataFrom int       // where the private data begins in req
@@ -36,83 +37,59 @@ type authWay struct {
 	proved   bool      // active: the peer has the key
 }
 
-// prove makes the proof of one of the ends.
-func (c *Conn) prove(label string) authkey.Proof {
-	w := c.auth()
-	return c.cfg.Auth.Key.Prove(label, w.numbers[:], w.req)
+// authStep says how to go on after a message of the exchange.
+type authStep uint8
+
+const (
+	authBroken authStep = iota // the peer broke the protocol
+	authDenied                 // it has another key
+	authAnswer                 // active: send the proof
+	authAdmit                  // passive: send the proof, and tell of the request
+	authProved                 // active: wait for the answer to the request
+)
+
+// request begins the exchange at the active end; send req.
+func (a *Auth) request(features uint32, data []byte) *authExchange {
+	x := &authExchange{}
+	x.numbers[0] = a.Rand()
+	x.req = wire.AppendCMAuth(nil, wire.CMConnReq, features|wire.FeatureAuth, x.numbers[0], data)
+	return x
 }
 
-// auth is the way so far, nil if it has not begun or is over.
-func (c *Conn) auth() *authWay {
-	if c.pul == nil {
-		return nil
+// challenge begins the exchange at the passive end, with the peer's request; send the second number.
+func (a *Auth) challenge(req []byte, cm *wire.CM) *authExchange {
+	return &authExchange{
+		req:      append([]byte(nil), req...),
+		dataFrom: len(req) - len(cm.Data),
+		numbers:  [2]uint64{cm.Nonce, a.Rand()},
 	}
-	return c.pul.auth
 }
 
-func (c *Conn) proved() bool {
-	w := c.auth()
-	return w != nil && w.proved
+// data is the private data of the request.
+func (x *authExchange) data() []byte { return x.req[x.dataFrom:] }
+
+func (x *authExchange) prove(a *Auth, label string) authkey.Proof {
+	return a.Key.Prove(label, x.numbers[:], x.req)
 }
 
-// Denied says that the request was made with another authorization key than ours, or that only one of the ends has one: Reject it.
-func (c *Conn) Denied() bool { return c.stall == stallDenied }
-
-// startAuth sends a connection request of an endpoint with a key.
-func (c *Conn) startAuth(data []byte) {
-	w := &authWay{}
-	w.numbers[0] = c.cfg.Auth.Rand()
-	w.req = wire.AppendCMAuth(nil, wire.CMConnReq, c.cfg.Features|wire.FeatureAuth, w.numbers[0], data)
-	c.pulls().auth = w
-	c.stageBytes(func(b []byte) []byte { return append(b, w.req...) })
-}
-
-// challenge asks the sender of a request to show that it has our key.
-func (c *Conn) challenge(req []byte, cm *wire.CM) {
-	w := &authWay{req: append([]byte(nil), req...), dataFrom: len(req) - len(cm.Data)}
-	w.numbers = [2]uint64{cm.Nonce, c.cfg.Auth.Rand()}
-	c.pulls().auth = w
-	c.sendAuth(w.numbers[1], nil)
-}
-
-// sendAuth says what comes next.
-func (c *Conn) sendAuth(nonce uint64, proof []byte) {
-	c.stageBytes(func(b []byte) []byte { return wire.AppendCMAuth(b, wire.CMAuth, wire.FeatureAuth, nonce, proof) })
-	c.sink.Replied(c)
-}
-
-// takeAuth takes the peer's next message on the way.
-func (c *Conn) takeAuth(cm *wire.CM) {
-	w := c.auth()
+// take takes the peer's next message at the active or passive end. A nil exchange has not begun, or is over.
+func (x *authExchange) take(a *Auth, cm *wire.CM, active bool) (authStep, authkey.Proof) {
 	switch {
-	case w == nil || cm.SwapNeeded || cm.Features&wire.FeatureAuth == 0:
-		c.Fail(ErrProtocol)
-	case c.state == Listening:
-		if p := c.prove(labelActive); !p.Is(cm.Data) {
-			c.deny()
-			return
+	case x == nil || cm.SwapNeeded || cm.Features&wire.FeatureAuth == 0:
+	case !active:
+		if p := x.prove(a, labelActive); !p.Is(cm.Data) {
+			return authDenied, authkey.Proof{}
 		}
-		p := c.prove(labelPassive)
-		c.sendAuth(0, p[:])
-		c.pul = nil
-		c.decide(w.req[w.dataFrom:], stallDecision)
-	case c.state == Requesting && !w.asked && len(cm.Data) == 0:
-		w.asked, w.numbers[1] = true, cm.Nonce
-		p := c.prove(labelActive)
-		c.sendAuth(0, p[:])
-	case c.state == Requesting && w.asked && !w.proved:
-		if p := c.prove(labelPassive); !p.Is(cm.Data) {
-			c.Fail(ErrAuth)
-			return
+		return authAdmit, x.prove(a, labelPassive)
+	case !x.asked && len(cm.Data) == 0:
+		x.asked, x.numbers[1] = true, cm.Nonce
+		return authAnswer, x.prove(a, labelActive)
+	case x.asked && !x.proved:
+		if p := x.prove(a, labelPassive); !p.Is(cm.Data) {
+			return authDenied, authkey.Proof{}
 		}
-		w.proved = true
-	default:
-		c.Fail(ErrProtocol)
+		x.proved = true
+		return authProved, authkey.Proof{}
 	}
-}
-
-// deny tells the driver of a request that it can only reject.
-func (c *Conn) deny() {
-	c.pul = nil
-	c.decide(nil, stallDenied)
+	return authBroken, authkey.Proof{}
 }

@@ -1,4 +1,4 @@
-// Authorization keys: who gets a connection, and what those get who play tricks.
+// Authorization keys: which peers get a connection, and what dishonest ones get.
 
 package engine
 
@@ -36,7 +36,7 @@ func TestSameKey(t *testing.T) {
 		s.cut = cut
 		s.a.send(Send{Ctx: 5}, []byte("early"))
 		s.connect()
-		if s.a.c.pul != nil || s.b.c.pul != nil {
+		if s.a.c.ext != nil || s.b.c.ext != nil {
 			t.Error("the way to the connection is kept")
 		}
 		if !s.a.c.Ours || !s.b.c.Ours {
@@ -58,7 +58,7 @@ func TestOtherKey(t *testing.T) {
 			s.a.send(Send{Ctx: 1}, []byte("early"))
 			must(t, s.a.c.Start([]byte("hello")))
 			s.flow()
-			s.b.want(`requested ""`) // the data of such a request is nobody's business
+			s.b.want(`requested ""`) // the data of such a request is not passed on
 			if !s.b.c.Denied() {
 				t.Fatalf("%q: not denied", keys)
 			}
@@ -85,8 +85,8 @@ func TestNativePeer(t *testing.T) {
 	}
 }
 
-// talk is what both ends of a connect say, for a peer that repeats it.
-func talk(t *testing.T, n uint64) (a, b []byte) {
+// exchange is what both ends of a connect say, for a peer that repeats it.
+func exchange(t *testing.T, n uint64) (a, b []byte) {
 	s := newScript(t).keyed("key", "key", n)
 	must(t, s.a.c.Start([]byte("hello")))
 	for range 5 {
@@ -117,9 +117,9 @@ func (e *end) take() []byte {
 	return b
 }
 
-// TestReplay repeats what was said before, to ends that have drawn other numbers.
+// TestReplay repeats messages that were recorded before, to ends that have drawn other numbers.
 func TestReplay(t *testing.T) {
-	active, passive := talk(t, 1)
+	active, passive := exchange(t, 1)
 	s := newScript(t).keyed("key", "key", 50)
 	s.b.inject(active)
 	s.b.want(`requested ""`)

@@ -5,6 +5,8 @@ package engine
 import (
 	"strconv"
 	"testing"
+
+	"gofabric/internal/xnet/wire"
 )
 
 func BenchmarkMessage(b *testing.B) {
@@ -14,18 +16,26 @@ func BenchmarkMessage(b *testing.B) {
 			if tagged {
 				name = "tag/"
 			}
-			b.Run(name+strconv.Itoa(size), func(b *testing.B) { benchMessage(b, size, tagged) })
+			b.Run(name+strconv.Itoa(size), func(b *testing.B) { benchMessage(b, size, tagged, 0) })
 		}
 	}
 }
 
+// BenchmarkCoalesced is BenchmarkMessage between two peers of this module.
+func BenchmarkCoalesced(b *testing.B) {
+	for name, tagged := range map[string]bool{"msg": false, "tag": true} {
+		b.Run(name, func(b *testing.B) { benchMessage(b, 64, tagged, wire.FeatureExtended) })
+	}
+}
+
 // benchMessage sends windows of 64 into posted receives.
-func benchMessage(b *testing.B, size int, tagged bool) {
+func benchMessage(b *testing.B, size int, tagged bool, features uint32) {
 	t := &testing.T{}
 	x, y := newEnd(t, "a"), newEnd(t, "b")
 	s := &script{t: t, a: x, b: y, cut: 1 << 20}
 	x.peer, y.peer = y, x
 	x.cfg.StageLimit = 1 << 20
+	x.cfg.Features, y.cfg.Features = features, features
 	x.c = NewActive(&x.pool, &x.cfg, x.rx, &x.mem, x, 0)
 	y.c = NewPassive(&y.pool, &y.cfg, y, 0)
 	y.c.Attach(&y.pool, &y.cfg, y.rx, &y.mem, y)

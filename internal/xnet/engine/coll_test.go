@@ -176,7 +176,7 @@ func TestCollNative(t *testing.T) {
 	s.connect()
 	s.flow()
 	a.want("1 sent: " + ErrUnsupported.Error())
-	if !s.a.c.Unsuited() {
+	if !s.a.c.LacksCollectives() {
 		t.Error("a native peer is suited")
 	}
 	if _, err := a.try(stepTag(1, 2), 0, 2, []byte("late")); err != ErrUnsupported {
@@ -241,7 +241,7 @@ func TestCollAgain(t *testing.T) {
 }
 
 // Large steps go by reference.
-func TestCollPull(t *testing.T) {
+func TestCollCMA(t *testing.T) {
 	variants(t, func(s *script) {
 		neighbours(s)
 		a, b := joined(s)
@@ -314,7 +314,7 @@ func TestCollCut(t *testing.T) {
 			a.heard = nil
 			if what == "expected" {
 				s.b.rx.CancelColl(b, func(uint64) {})
-			} else if what != "in the middle" && s.b.rx.coll.q.Unexpected() != 0 { // who has left does not join
+			} else if what != "in the middle" && s.b.rx.coll.q.Unexpected() != 0 { // a member that has left does not join
 				t.Error("a message is left")
 			}
 		})
@@ -416,7 +416,7 @@ func TestCollAbortFindsRoom(t *testing.T) {
 	a.step(stepTag(1, 0), wire.CollAbort|104<<32, 9, nil)
 	s.connect()
 	s.flow()
-	b.want("aborted 1 by 0 of -1") // nobody has said who it is
+	b.want("aborted 1 by 0 of -1") // its source is not known
 	a.want("0 sent", "1 sent", "2 sent", "9 sent")
 	s.b.rx.DiscardColl(func(c *Conn, tag uint64) bool {
 		c.RefuseColl(tag)
@@ -427,7 +427,7 @@ func TestCollAbortFindsRoom(t *testing.T) {
 	a.want(abort, abort, abort)
 }
 
-// What a peer takes back is found without a look at what others have sent: many who join and give up cost no more than few.
+// What a peer takes back is found without a look at what others have sent: many that join and give up cost no more than few.
 func TestCollTakenBackAmongMany(t *testing.T) {
 	measure := func(kept int) time.Duration {
 		s := newScript(t)

@@ -70,7 +70,7 @@ func FuzzConn(f *testing.F) {
 				e.c.Agreed |= wire.FeatureVerdicts
 			}
 			if seed%4 == 1 {
-				e.c.order = wire.Big
+				e.c.in.order = wire.Big
 			}
 		}
 		e.mem.regions = [][]byte{make([]byte, 100)}

@@ -42,7 +42,7 @@ func TestIdleHoldsNothing(t *testing.T) {
 			s.flow()
 			for _, e := range []*end{s.a, s.b} {
 				c := e.c
-				if !c.Idle() || c.in != nil || c.rdv != nil || c.part != nil || c.held != nil || c.out.segs != nil || c.out.tail != nil {
+				if !c.Idle() || !c.in.idle() || !c.rdv.idle() || c.out.segs != nil || c.out.tail != nil {
 					t.Fatalf("%s is not idle: %+v", e.name, c)
 				}
 				e.checkPool()

@@ -1,8 +1,6 @@
 package engine
 
-// What a connection's operations wait for, for whoever looks whether they get on.
-
-// Wait is what the oldest operation of a connection waits for.
+// Wait is the oldest operation of a connection, for a check whether operations get on.
 type Wait struct {
 	Seq   uint32 // of the operation: another one, another number
 	Kind  Kind
@@ -15,7 +13,7 @@ type Why uint8
 
 const (
 	WhyConnection Why = iota // the connection is not up
-	WhyFence                 // what is before it is not complete
+	WhyFence                 // operations before it are not complete
 	WhyTransport             // the transport takes nothing
 	WhyAnswer                // the peer's answer: data, or the result of an atomic operation
 	WhyAck                   // the peer's acknowledgement
@@ -23,12 +21,14 @@ const (
 )
 
 func (w Why) String() string {
-	return [...]string{"the connection is not up", "a fence: what was posted before is not complete", "the transport takes nothing", "no answer of the peer",
-		"no acknowledgement of the peer", "the peer has not matched it with a receive"}[w]
+	return [...]string{
+		"the connection is not up", "a fence: what was posted before is not complete", "the transport takes nothing",
+		"no answer of the peer", "no acknowledgement of the peer", "the peer has not matched it with a receive",
+	}[w]
 }
 
-// Oldest returns the oldest of the application's operations that are not complete; false if there is none. Its place among those of other connections of the
-// pool is Seq.
+// Oldest returns the oldest of the application's operations that are not complete; false if there is none. Its place
+// among those of other connections of the pool is Seq.
 func (c *Conn) Oldest() (w Wait, ok bool) {
 	take := func(op *TxOp, why Why) {
 		if op == nil || op.internal || ok && int32(op.seq-w.Seq) >= 0 {
@@ -43,34 +43,21 @@ func (c *Conn) Oldest() (w Wait, ok bool) {
 	take(c.waiting.head, held)
 	take(c.reads.head, WhyAnswer)
 	take(c.acks.head, WhyAck)
-	if c.said != nil {
-		take(c.said.asked.head, WhyAck)
+	if c.answers != nil {
+		take(c.answers.verdicts.asked.head, WhyAck)
 	}
-	if p := c.pul; p != nil {
-		take(p.matches.head, WhyMatch)
-		if p.carry != nil {
-			take(p.carry.asked.head, WhyAnswer)
-		}
+	if c.ext != nil {
+		take(c.ext.matches.waiting.head, WhyMatch)
 	}
-	if c.rdv != nil {
-		for _, op := range c.rdv.rts {
-			take(op, WhyMatch)
-		}
+	if y := c.oob(); y != nil {
+		take(y.asked.head, WhyAnswer)
 	}
-	for _, s := range c.out.segs[c.out.head:] {
-		if s.op != nil && !s.op.internal {
-			take(s.op, WhyTransport)
-			break
-		}
+	for _, op := range c.rdv.sends {
+		take(op, WhyMatch)
+	}
+	for op := range c.out.operations {
+		take(op, WhyTransport)
+		break
 	}
 	return w, ok
 }
-
-// Operations counts those of the application that are not complete, as far as they are not copied.
-func (c *Conn) Operations() int { return int(c.ops) }
-
-// UnexpectedBytes is the memory that the peer's unexpected messages count for.
-func (c *Conn) UnexpectedBytes() uint64 { return c.unexpBytes }
-
-// Unwanted reports that the peer's bytes are not taken, for its unexpected messages fill their budget.
-func (c *Conn) Unwanted() bool { return c.stall == stallUnwanted }

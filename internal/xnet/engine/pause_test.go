@@ -23,12 +23,12 @@ func TestPause(t *testing.T) {
 			if !s.b.c.Stalled() {
 				t.Fatal("a connection that pauses takes bytes")
 			}
-			if n := int(s.b.c.said.older + s.b.c.said.newer); n != (pauses+1)*refusalsAtOnce {
+			if n := int(s.b.c.answers.budget.older + s.b.c.answers.budget.newer); n != (pauses+1)*refusalsAtOnce {
 				t.Fatalf("%v: %d refusals before pause %d", op, n, pauses+1)
 			}
 			s.b.c.Unpause()
 		}
-		if n := int(s.b.c.said.older + s.b.c.said.newer); pauses != 5 || n != all {
+		if n := int(s.b.c.answers.budget.older + s.b.c.answers.budget.newer); pauses != 5 || n != all {
 			t.Errorf("%v: %d pauses, %d of %d refused", op, pauses, n, all)
 		}
 		s.b.c.Unpause() // that means nothing now
@@ -56,7 +56,7 @@ func TestPauseEnds(t *testing.T) {
 // TestShare: what a connection may keep shrinks as others keep more, and is never nothing while there is room.
 func TestShare(t *testing.T) {
 	rx := &RxContext{Limit: 1 << 20, PeerLimit: 1 << 18}
-	conns := make([]Conn, 100)
+	conns := make([]source, 100)
 	own := rx.Limit / 1024
 	for n := range conns {
 		began := rx.bytes
@@ -75,12 +75,12 @@ func TestShare(t *testing.T) {
 	if most := rx.Limit + own*uint64(len(conns)); rx.bytes > most {
 		t.Errorf("%d bytes are kept; the limit is %d", rx.bytes, most)
 	}
-	if full := (&Conn{unexpBytes: own}); !rx.full(full) {
+	if full := (&source{unexpBytes: own}); !rx.full(full) {
 		t.Error("there is more room than there is")
 	}
 	rx = &RxContext{Limit: 1 << 63, PeerLimit: 1 << 61} // whose products are too long for a word
 	for has, want := range map[uint64]bool{rx.PeerLimit - 1: false, rx.PeerLimit: true} {
-		if rx.bytes = has; rx.full(&Conn{unexpBytes: has}) != want {
+		if rx.bytes = has; rx.full(&source{unexpBytes: has}) != want {
 			t.Errorf("one alone has %d bytes: full %v", has, !want)
 		}
 	}

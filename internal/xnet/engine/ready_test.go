@@ -1,4 +1,4 @@
-// Connections whose handshake is somebody else's.
+// Connections whose transport has a handshake of its own.
 
 package engine
 

@@ -1,41 +1,58 @@
 package engine
 
-// rdvTable holds the messages that one end has announced and the other not yet asked for or received, by index. A connection has a table only while
-// there are some.
-type rdvTable struct {
-	rts   [255]*TxOp // announced to the peer; native uses 1 to 254
-	cts   [256]*RxOp // asked for, and not here yet
-	rtsIn [4]uint64  // indices the peer uses: from its announcement to its data
-	n     int        // all of these
+// rendezvous holds the messages that one end has announced and the other has not asked for or received yet, by index.
+// It has memory only while there are some.
+type rendezvous struct{ t *rendezvousTable }
 
-	seals  Seals     // nil until a message was announced by reference (seal.go)
+type rendezvousTable struct {
+	sends    [255]*TxOp // announced to the peer; native uses the indices 1 to 254
+	receives [256]*RxOp // asked for, and not here yet
+	taken    [4]uint64  // indices that the peer uses: from its announcement to its data
+	n        int        // all of these
+
+	seals  Seals     // nil until a message was announced for single copy (seal.go)
 	sealed [4]uint64 // announcements with a seal
 
-	next *rdvTable
+	next *rendezvousTable
 }
 
-func (c *Conn) table() *rdvTable {
-	if c.rdv == nil {
-		c.rdv = c.pool.getTable()
+// tablePool holds the free tables of a domain, with the memory of their seals.
+type tablePool struct{ tables *rendezvousTable }
+
+func (r *rendezvous) idle() bool { return r.t == nil }
+
+// table returns the table, to put something into it.
+func (r *rendezvous) table(p *tablePool) *rendezvousTable {
+	if r.t == nil {
+		if r.t = p.tables; r.t == nil {
+			r.t = &rendezvousTable{}
+		} else {
+			p.tables, r.t.next = r.t.next, nil
+		}
 	}
-	return c.rdv
+	return r.t
 }
 
-// less gives the table back when it is empty.
-func (c *Conn) less() {
-	if c.rdv.n--; c.rdv.n == 0 {
-		c.pool.putTable(c.rdv)
-		c.rdv = nil
+func (p *tablePool) put(t *rendezvousTable) {
+	t.next = p.tables
+	p.tables = t
+}
+
+// shrink gives the table back when it is empty.
+func (r *rendezvous) shrink(p *tablePool) {
+	if r.t.n--; r.t.n == 0 {
+		p.put(r.t)
+		r.t = nil
 	}
 }
 
-// rtsIndex returns a free index for an announcement, 0 if none is free.
-func (c *Conn) rtsIndex() uint8 {
-	if c.rdv == nil {
+// freeIndex returns an index for an announcement, 0 if none is free.
+func (r *rendezvous) freeIndex() uint8 {
+	if r.t == nil {
 		return 1
 	}
-	for i := 1; i < len(c.rdv.rts); i++ {
-		if c.rdv.rts[i] == nil {
+	for i := 1; i < len(r.t.sends); i++ {
+		if r.t.sends[i] == nil {
 			return uint8(i)
 		}
 	}
@@ -43,43 +60,46 @@ func (c *Conn) rtsIndex() uint8 {
 }
 
 // announce notes that op was announced to the peer as i.
-func (t *rdvTable) announce(i uint8, op *TxOp) {
-	t.rts[i] = op
+func (r *rendezvous) announce(p *tablePool, i uint8, op *TxOp) {
+	t := r.table(p)
+	t.sends[i] = op
 	t.n++
 }
 
-// announced returns what was announced as i, and forgets it; nil if nothing was.
-func (c *Conn) announced(i uint8) *TxOp {
-	if c.rdv == nil || int(i) >= len(c.rdv.rts) || c.rdv.rts[i] == nil {
+// announced returns the operation that was announced as i, nil if there is none.
+func (r *rendezvous) announced(i uint8) *TxOp {
+	if r.t == nil || int(i) >= len(r.t.sends) {
 		return nil
 	}
-	op := c.rdv.becomeWithdrawn(i)
-	c.less()
+	return r.t.sends[i]
+}
+
+// withdraw is announced, and forgets it.
+func (r *rendezvous) withdraw(p *tablePool, i uint8) *TxOp {
+	if r.announced(i) == nil {
+		return nil
+	}
+	op := r.t.becomeWithdrawn(i)
+	r.shrink(p)
 	return op
 }
 
-// ask notes that the peer was asked for the data of its i for op.
-func (t *rdvTable) ask(i uint8, op *RxOp) {
-	t.cts[i] = op
-	t.n++
-}
-
-// asked returns the receive that n bytes of data of the peer's i are for, and forgets it and the index; nil if there is none.
-func (c *Conn) asked(i uint8, n uint64) *RxOp {
-	if c.rdv == nil || c.rdv.cts[i] == nil || c.rdv.cts[i].msgLen != n {
-		return nil
+// sends yields the announced operations by index.
+func (r *rendezvous) sends(yield func(uint8, *TxOp) bool) {
+	if r.t == nil {
+		return
 	}
-	op := c.rdv.cts[i]
-	c.rdv.cts[i] = nil
-	c.freeIndex(i)
-	c.less()
-	return op
+	for i, op := range r.t.sends {
+		if op != nil && !yield(uint8(i), op) {
+			return
+		}
+	}
 }
 
-// takeIndex notes that the peer uses an index, and reports false if it does already.
-func (c *Conn) takeIndex(i uint8) bool {
-	t := c.table()
-	word, bit := &t.rtsIn[i/64], uint64(1)<<(i%64)
+// take notes that the peer uses an index, and reports false if it does already.
+func (r *rendezvous) take(p *tablePool, i uint8) bool {
+	t := r.table(p)
+	word, bit := &t.taken[i/64], uint64(1)<<(i%64)
 	if *word&bit != 0 {
 		return false
 	}
@@ -88,36 +108,68 @@ func (c *Conn) takeIndex(i uint8) bool {
 	return true
 }
 
-// freeIndex undoes takeIndex.
-func (c *Conn) freeIndex(i uint8) {
-	c.rdv.rtsIn[i/64] &^= 1 << (i % 64)
-	c.less()
+// release undoes take.
+func (r *rendezvous) release(p *tablePool, i uint8) {
+	r.t.taken[i/64] &^= 1 << (i % 64)
+	r.shrink(p)
 }
 
-// endAsked ends the receives that wait for data, for the connection has ended; endAnnounced the sends that were not asked for.
-func (c *Conn) endAsked(err error) {
-	if c.rdv == nil {
+// ask notes that the peer was asked for the data of its i for op.
+func (r *rendezvous) ask(p *tablePool, i uint8, op *RxOp) {
+	t := r.table(p)
+	t.receives[i] = op
+	t.n++
+}
+
+// asked returns the receive for n bytes of data of the peer's i, and forgets it and the index; nil if there is none.
+func (r *rendezvous) asked(p *tablePool, i uint8, n uint64) *RxOp {
+	if r.t == nil || r.t.receives[i] == nil || r.t.receives[i].msgLen != n {
+		return nil
+	}
+	op := r.t.receives[i]
+	r.t.receives[i] = nil
+	r.release(p, i)
+	r.shrink(p)
+	return op
+}
+
+// discardFor keeps the peer's data from the receives that go to sink, which are discarded.
+func (r *rendezvous) discardFor(sink CompletionSink) {
+	if r.t == nil {
 		return
 	}
-	for i, op := range c.rdv.cts {
-		if op != nil {
-			c.rdv.cts[i] = nil
-			c.rx.finishErr(op, err)
+	for _, op := range r.t.receives {
+		if op != nil && op.sink == sink {
+			op.dropBuffers()
 		}
 	}
 }
 
-func (c *Conn) endAnnounced(err error) {
-	t := c.rdv
+// endReceives takes out the receives that wait for data, because the connection has ended.
+func (r *rendezvous) endReceives(end func(*RxOp)) {
+	if r.t == nil {
+		return
+	}
+	for i, op := range r.t.receives {
+		if op != nil {
+			r.t.receives[i] = nil
+			end(op)
+		}
+	}
+}
+
+// endSends takes out the announced operations and gives the table back, because the connection has ended.
+func (r *rendezvous) endSends(p *tablePool, end func(*TxOp)) {
+	t := r.t
 	if t == nil {
 		return
 	}
-	c.rdv = nil
-	for i := range t.rts {
+	r.t = nil
+	for i := range t.sends {
 		if op := t.becomeWithdrawn(uint8(i)); op != nil {
-			c.finishErr(op, err)
+			end(op)
 		}
 	}
-	*t = rdvTable{seals: t.seals}
-	c.pool.putTable(t)
+	*t = rendezvousTable{seals: t.seals}
+	p.put(t)
 }

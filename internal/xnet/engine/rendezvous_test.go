@@ -9,7 +9,7 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-func rendezvous(s *script) *script {
+func withRendezvous(s *script) *script {
 	s.a.cfg.RendezvousOver, s.b.cfg.RendezvousOver = 1000, 1000
 	s.connect()
 	s.a.c.Rendezvous, s.b.c.Rendezvous = true, true
@@ -18,7 +18,7 @@ func rendezvous(s *script) *script {
 
 func TestRendezvous(t *testing.T) {
 	variants(t, func(s *script) {
-		rendezvous(s)
+		withRendezvous(s)
 		for i, before := range []bool{true, false, true, false} {
 			p, buf := pattern(i, 6000), make([]byte, 6000)
 			if before {
@@ -48,7 +48,7 @@ func TestRendezvous(t *testing.T) {
 // A message short enough to be copied asks as well, if the limit is lower still: the peer may have no room for it.
 func TestRendezvousShort(t *testing.T) {
 	variants(t, func(s *script) {
-		rendezvous(s)
+		withRendezvous(s)
 		s.a.cfg.RendezvousOver = 100
 		for i, n := range []int{101, 256} { // up to StageMax
 			s.a.send(Send{Ctx: 2, Tagged: true, Tag: 4}, pattern(i, n))
@@ -70,7 +70,7 @@ func TestRendezvousShort(t *testing.T) {
 // The clearances come in the order of matching; too short a receive gets what it has room for; discarded data is dropped.
 func TestRendezvousOrder(t *testing.T) {
 	variants(t, func(s *script) {
-		rendezvous(s)
+		withRendezvous(s)
 		for i := range 4 {
 			s.a.send(Send{Ctx: uint64(i), Tagged: true, Tag: uint64(i + 1), Ack: true}, pattern(i, 2000+i))
 		}
@@ -93,7 +93,7 @@ func TestRendezvousOrder(t *testing.T) {
 func TestRendezvousIndices(t *testing.T) {
 	s := newScript(t)
 	s.a.cfg.TxDepth, s.b.rx.PeerLimit = 1000, 1000 // the peer's budget is not for announcements
-	rendezvous(s)
+	withRendezvous(s)
 	p := pattern(0, 1001)
 	o := Send{Tagged: true, Tag: 1}
 	must(t, o.SetIOV([][]byte{p}))
@@ -149,7 +149,7 @@ func TestRendezvousOverflow(t *testing.T) {
 
 // The end of the connection ends receives that wait for data, and announced messages vanish.
 func TestRendezvousClosed(t *testing.T) {
-	s := rendezvous(newScript(t))
+	s := withRendezvous(newScript(t))
 	for i := range 3 {
 		s.a.send(Send{Ctx: uint64(i), Tagged: true, Tag: uint64(i + 1)}, pattern(i, 2000))
 	}

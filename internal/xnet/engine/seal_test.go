@@ -10,20 +10,20 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// lender is an end whose completions scribble over the buffers that they give back, after they have checked that no seal says anything else.
-type lender struct {
+// announcer is an end whose completions scribble over the buffers that they give back, after they have checked that no seal says anything else.
+type announcer struct {
 	e    *end
 	p    *process
 	bufs map[uint64][]byte // by context, of what is under way
 }
 
-func newLender(e *end) *lender {
-	l := &lender{e: e, p: e.cfg.Puller.(*process), bufs: map[uint64][]byte{}}
+func newAnnouncer(e *end) *announcer {
+	l := &announcer{e: e, p: e.cfg.CMA.(*process), bufs: map[uint64][]byte{}}
 	e.ended = l.ended
 	return l
 }
 
-func (l *lender) ended(c *Completion) {
+func (l *announcer) ended(c *Completion) {
 	b := l.bufs[c.Ctx]
 	if c.Kind != KindSend && c.Kind != KindColl || b == nil {
 		return
@@ -34,7 +34,7 @@ func (l *lender) ended(c *Completion) {
 }
 
 // check fails if a whole seal covers b.
-func (l *lender) check(when string, b []byte) {
+func (l *announcer) check(when string, b []byte) {
 	l.e.t.Helper()
 	for i, op := range l.announced() {
 		if op != nil && &op.IOV[0][0] == &b[0] && l.sealed(uint8(i)) {
@@ -46,20 +46,20 @@ func (l *lender) check(when string, b []byte) {
 	}
 }
 
-func (l *lender) announced() []*TxOp {
-	if l.e.c.rdv == nil {
+func (l *announcer) announced() []*TxOp {
+	if l.e.c.rdv.idle() {
 		return nil
 	}
-	return l.e.c.rdv.rts[:]
+	return l.e.c.rdv.t.sends[:]
 }
 
-func (l *lender) sealed(i uint8) bool {
-	f, ok := l.e.c.rdv.seals.(*fakeSeals)
+func (l *announcer) sealed(i uint8) bool {
+	f, ok := l.e.c.rdv.t.seals.(*fakeSeals)
 	return ok && f.whole[i]
 }
 
 // Done makes it an Owner.
-func (l *lender) Done(*Completion) {}
+func (l *announcer) Done(*Completion) {}
 
 // nothing fails if there were events.
 func (e *end) nothing() {
@@ -75,11 +75,11 @@ func scribble(b []byte) {
 	}
 }
 
-// lent is a script where a has lent three messages of 5000 bytes, with the tags 1 to 3, which b has not copied for want of room.
-func lent(t *testing.T) (*script, *room, *lender) {
+// announced3 is a script where a has announced three messages of 5000 bytes, with the tags 1 to 3, which b has not copied for want of room.
+func announced3(t *testing.T) (*script, *fakeHost, *announcer) {
 	s := newScript(t)
 	r := introduced(s)
-	l := newLender(s.a)
+	l := newAnnouncer(s.a)
 	s.b.rx.PeerLimit = 10
 	for i := range uint64(3) {
 		l.bufs[i+1] = pattern(int(i), 5000)
@@ -92,18 +92,18 @@ func lent(t *testing.T) (*script, *room, *lender) {
 	return s, r, l
 }
 
-// waysToEnd are the ways in which buffers that are lent come back, with none of them copied.
-var waysToEnd = map[string]func(s *script, l *lender){
-	"failed":         func(s *script, _ *lender) { s.a.c.Fail(errors.New("no more")) },
-	"dropped":        func(s *script, _ *lender) { s.a.c.Drop(ErrClosed) },
-	"peer gone":      func(s *script, _ *lender) { s.a.c.Fail(ErrPeerClose) },
-	"peer broke off": func(s *script, _ *lender) { s.a.inject([]byte("GET / HTTP/1.1\r\n\r\n")) },
-	"done twice": func(s *script, _ *lender) {
+// waysToEnd are the ways in which buffers of announced messages come back, with none of them copied.
+var waysToEnd = map[string]func(s *script, l *announcer){
+	"failed":         func(s *script, _ *announcer) { s.a.c.Fail(errors.New("no more")) },
+	"dropped":        func(s *script, _ *announcer) { s.a.c.Drop(ErrClosed) },
+	"peer gone":      func(s *script, _ *announcer) { s.a.c.Fail(ErrPeerClose) },
+	"peer broke off": func(s *script, _ *announcer) { s.a.inject([]byte("GET / HTTP/1.1\r\n\r\n")) },
+	"done twice": func(s *script, _ *announcer) {
 		s.b.c.stageExt(wire.AppendExtIndex(nil, wire.ExtDone, 200))
 		s.b.transmit(1 << 20)
 		s.receive(s.a, 1<<20)
 	},
-	"disowned": func(s *script, l *lender) {
+	"disowned": func(s *script, l *announcer) {
 		bufs := l.bufs
 		l.bufs = map[uint64][]byte{}
 		s.a.c.Disown(l)
@@ -118,7 +118,7 @@ var waysToEnd = map[string]func(s *script, l *lender){
 func TestSealBroken(t *testing.T) {
 	for name, end := range waysToEnd {
 		t.Run(name, func(t *testing.T) {
-			s, r, l := lent(t)
+			s, r, l := announced3(t)
 			end(s, l)
 			if n := l.p.whole(); n != 0 || len(l.bufs) != 0 {
 				t.Fatalf("%d seals are whole, %d buffers are not back", n, len(l.bufs))
@@ -156,7 +156,7 @@ func TestSealBroken(t *testing.T) {
 func TestSealEnds(t *testing.T) {
 	for name, denied := range map[string]bool{"copied": false, "asked for": true} {
 		t.Run(name, func(t *testing.T) {
-			s, r, l := lent(t)
+			s, r, l := announced3(t)
 			r.denied = denied
 			for _, i := range []uint64{2, 1, 3} {
 				buf := make([]byte, 5000)
@@ -182,7 +182,7 @@ func TestSealLookedAtLast(t *testing.T) {
 				s := newScript(t)
 				a, b := clubs(s)
 				r := introduced(s)
-				l := newLender(s.a)
+				l := newAnnouncer(s.a)
 				buf, msg := make([]byte, 5000), pattern(1, 5000)
 				l.bufs[7] = msg
 				post := func() { s.b.recv(9, AnySource, buf) }
@@ -226,7 +226,7 @@ func TestSealDisowned(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		s := newScript(t)
 		r := introduced(s)
-		l := newLender(s.a)
+		l := newAnnouncer(s.a)
 		buf, msg := make([]byte, 5000), pattern(1, 5000)
 		if !early {
 			s.b.recv(9, AnySource, buf)
@@ -262,7 +262,7 @@ func TestSealsKept(t *testing.T) {
 	s := newScript(t)
 	r := neighbours(s)
 	s.connect()
-	p := s.a.cfg.Puller.(*process)
+	p := s.a.cfg.CMA.(*process)
 	for i := range 5 {
 		buf := make([]byte, 5000)
 		s.b.recv(1, AnySource, buf)
@@ -271,16 +271,16 @@ func TestSealsKept(t *testing.T) {
 		s.a.want("send 2")
 		s.b.want("recv 1 len 5000 src 2")
 		same(t, "message", buf, pattern(i, 5000))
-		if s.a.c.rdv != nil || s.b.c.rdv != nil {
+		if !s.a.c.rdv.idle() || !s.b.c.rdv.idle() {
 			t.Fatal("an idle connection has a table")
 		}
 	}
-	if len(p.seals) != 1 || len(s.b.cfg.Puller.(*process).seals) != 0 || r.number != 8 {
-		t.Errorf("%d and %d tables of seals, last number %d", len(p.seals), len(s.b.cfg.Puller.(*process).seals), r.number)
+	if len(p.seals) != 1 || len(s.b.cfg.CMA.(*process).seals) != 0 || r.number != 8 {
+		t.Errorf("%d and %d tables of seals, last number %d", len(p.seals), len(s.b.cfg.CMA.(*process).seals), r.number)
 	}
 }
 
-// Where only one end seals, messages go through the connection, and nobody's memory is read.
+// Where only one end seals, messages go through the connection, and no memory of a peer is read.
 func TestSealsNotAgreed(t *testing.T) {
 	for _, which := range []string{"sender", "receiver"} {
 		t.Run(which, func(t *testing.T) {
@@ -304,7 +304,7 @@ func TestSealsNotAgreed(t *testing.T) {
 			hello := (&Identity{PID: 1, PIDNS: 7, Process: [16]byte{1}}).Append(nil)
 			s.b.inject(append(header(wire.Header{Op: wire.OpExt}, uint64(len(hello))), hello...)) // of an end that does not know seals
 			s.flow()
-			if s.b.c.pul.pull || s.b.c.pul.pid != 0 || r.reads != 0 {
+			if s.b.c.ext.cma.copies || s.b.c.ext.cma.pid != 0 || r.reads != 0 {
 				t.Error("memory of an end without seals would be read")
 			}
 		})

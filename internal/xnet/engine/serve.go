@@ -1,55 +1,11 @@
 package engine
 
-import "gofabric/internal/xnet/wire"
+import (
+	"gofabric/internal/atomics"
+	"gofabric/internal/xnet/wire"
+)
 
-// acknowledged completes the oldest operation that waits for the peer.
-func (c *Conn) acknowledged() {
-	op := c.acks.pop()
-	if op == nil {
-		c.Fail(ErrProtocol)
-		return
-	}
-	c.finish(op)
-}
-
-// startRendezvous takes note of a message whose data the peer holds back.
-func (c *Conn) startRendezvous() {
-	h := &c.pool.hdr
-	index := h.OpData
-	if c.state == Broken {
-		return // it cannot be asked for
-	}
-	if !c.takeIndex(index) {
-		c.Fail(ErrProtocol)
-		return
-	}
-	if op := c.rx.matchTag(c.Src, h.Tag, h.MsgSize); op != nil {
-		op.tag, op.src, op.msgLen, op.sink = h.Tag, c.Src, h.MsgSize, c.rx.sinkFor(c.sink)
-		op.hasData, op.data = h.Flags&wire.FlagCQData != 0, 0
-		if op.hasData {
-			op.data = h.CQData
-		}
-		op.ack = h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0
-		c.clearToSend(op, index)
-		return
-	}
-	m := c.newMessage(&c.rx.tags, h.MsgSize, h.Tag)
-	m.rts, m.rtsIndex = true, index // no reason to stall: there are few indices, and data of others may follow
-	if c.rx.closed {
-		c.rx.dropQueued(&c.rx.tags, m)
-	}
-}
-
-// startData directs the data of a rendezvous to the receive that asked for it.
-func (c *Conn) startData() {
-	h := &c.pool.hdr
-	op := c.asked(h.OpData, h.PayloadLen())
-	if op == nil {
-		c.Fail(ErrProtocol)
-		return
-	}
-	c.receiveInto(op, op.msgLen, false, 0)
-}
+// Remote memory access of the peer, and answers to ours.
 
 // serveRead queues the answer to a read request.
 func (c *Conn) serveRead() {
@@ -88,18 +44,15 @@ func (c *Conn) startReadResponse() {
 		return
 	}
 	n := c.pool.hdr.PayloadLen()
-	to := op.IOV[:op.NIOV]
-	if op.Atomic != nil {
-		to = op.Atomic.Result[:op.Atomic.NResult]
-	}
+	to := op.results()
 	if n != sum(to) || (c.pool.hdr.Op == wire.OpAtomicRsp) != (op.Atomic != nil) {
 		c.reads.pushFront(op)
 		c.Fail(ErrProtocol)
 		return
 	}
-	in := c.expect(inRead, n)
-	in.tx, in.n = op, len(to)
-	copy(in.segs[:], to)
+	l := c.expect(inRead, n)
+	l.tx, l.n = op, len(to)
+	copy(l.segs[:], to)
 	if n == 0 {
 		c.endPayload()
 	}
@@ -108,7 +61,9 @@ func (c *Conn) startReadResponse() {
 // startWrite directs a peer's write to the memory it names, if it may.
 func (c *Conn) startWrite() {
 	h := &c.pool.hdr
-	in := c.expect(inWrite, h.PayloadLen())
+	l := c.expect(inWrite, h.PayloadLen())
+	w := &l.write
+	w.refused = 0
 	for i, v := range h.IOV[:h.IovCnt] {
 		mem, region, no := c.mem.Verify(v.Key, v.Addr, v.Len, true)
 		if no != 0 {
@@ -116,85 +71,206 @@ func (c *Conn) startWrite() {
 				c.Fail(ErrAccess)
 				return
 			}
-			in.drop(no, i)
+			l.refuse(no, i)
 			break
 		}
-		in.segs[i], in.region[i], in.into[i] = mem, region, v
+		l.segs[i], w.region[i], w.to[i] = mem, region, v
 		if region != nil {
-			in.whole[i] = mem
+			w.mem[i] = mem
 		}
 	}
-	if in.no == 0 {
-		in.n = int(h.IovCnt)
+	if w.refused == 0 {
+		l.n = int(h.IovCnt)
 	}
-	in.hasAck = h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0
-	in.commit = h.Flags&wire.FlagCommit != 0
-	in.hdr.has = h.Flags&wire.FlagCQData != 0
-	if in.hdr.has {
-		in.hdr.data = h.CQData
+	l.hasAck = h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0
+	w.commit = h.Flags&wire.FlagCommit != 0
+	if w.hasData = h.Flags&wire.FlagCQData != 0; w.hasData {
+		w.data = h.CQData
 	}
-	if in.left == 0 {
+	if l.left == 0 {
 		c.endPayload()
 	}
 }
 
-// drop lets the rest of a write go nowhere, because of its segment bad.
-func (in *incoming) drop(no Refusal, bad int) {
-	in.no, in.bad = no, uint8(bad)
-	in.i, in.n = 0, 0 // no room: absorb drops what comes
-	clear(in.segs[:])
-	clear(in.region[:])
-	clear(in.whole[:])
-}
-
 // endWrite reports a peer's write, silently unless it brought data for the queue.
-func (c *Conn) endWrite(in *incoming) {
-	if no := in.no; no != 0 && c.Verdicts() {
-		in.no = 0
-		c.refuse(no, in.bad)
+func (c *Conn) endWrite(l *payload) {
+	w := &l.write
+	no := w.refused
+	w.refused = 0
+	if no != 0 && c.Verdicts() {
+		c.refuse(no, w.bad)
 		return
 	}
-	in.no = 0
-	if in.commit && !persist(&in.region, in.whole[:in.n]) {
-		clear(in.region[:])
-		clear(in.whole[:])
+	persistent := !w.commit || persist(&w.region, w.mem[:l.n])
+	if persistent {
+		countRegions(w.region, w.to[:l.n], true)
+	}
+	w.forget()
+	if !persistent {
 		c.forbid(wire.RefusedPersist, 0, false)
 		return
 	}
-	countRegions(in.region, in.into[:in.n], true)
-	clear(in.region[:])
-	clear(in.whole[:])
 	if c.Verdicts() {
-		c.accept(in.size)
-	} else if in.hasAck {
+		c.accept(l.size)
+	} else if l.hasAck {
 		c.acknowledge()
 	}
-	c.pool.done = Completion{Kind: KindRemoteWrite, Silent: !in.hdr.has, HasData: in.hdr.has, Len: in.size, Data: in.hdr.data, Src: c.Src}
-	c.accessed(c.rx.index)
+	c.pool.done = Completion{
+		Kind: KindRemoteWrite, Silent: !w.hasData, HasData: w.hasData, Len: l.size, Data: w.data, Src: c.Src,
+	}
+	c.accessed()
 }
 
-// Forget lets go of the memory of a region that is being closed: the rest of a write into it that is still arriving is dropped, and the write refused, though some
-// of it may be in place; what a peer reads of it is sent from a copy.
-func (c *Conn) Forget(key uint64) {
-	if in := c.in; in != nil && in.kind == inWrite {
-		for i := range in.n {
-			if in.into[i].Key == key {
-				in.drop(wire.RefusedKey, i)
-				break
-			}
+// accessed reports a peer's access to memory (pool.done), which counts for the context that the peer's stream is at.
+func (c *Conn) accessed() { c.rx.sinkOfAccess(c.rx.index, c.completions).Completed(&c.pool.done) }
+
+// forbid ends an access of the peer's that is not begun: a read, or an atomic operation that brings something back, if
+// back; else a write. Without verdicts there is no other way to tell than to end the connection, as native does.
+func (c *Conn) forbid(why Refusal, segment int, back bool) {
+	switch {
+	case !c.Verdicts() && why == wire.RefusedPersist:
+		c.Fail(ErrPersist)
+	case !c.Verdicts() && why == wire.RefusedOp:
+		c.Fail(ErrProtocol)
+	case !c.Verdicts():
+		c.Fail(ErrAccess)
+	case back:
+		c.sayVerdict(wire.Verdict{Kind: wire.ExtReadRefused, Why: why, Segment: uint8(segment)})
+	default:
+		c.refuse(why, uint8(segment))
+	}
+}
+
+// startAtomic does a peer's atomic operation at once if all of its operands are in b, and returns how many bytes they
+// are; else it makes room for them.
+func (c *Conn) startAtomic(b []byte) int {
+	h := &c.pool.hdr
+	kind := atomicOps[h.Op-wire.OpAtomic].kind
+	if !c.Extended || !c.Verdicts() && !atomics.Valid(kind, atomics.Datatype(h.OpData), atomics.Op(h.Atomic)) {
+		c.Fail(ErrProtocol)
+		return 0
+	}
+	n := h.PayloadLen()
+	if n <= uint64(len(b)) {
+		c.perform(h, b[:n])
+		return int(n)
+	}
+	a := c.pool.getOperands()
+	a.h, a.ch = *h, c.pool.getChunk(int(n))
+	l := c.expect(inAtomic, n)
+	l.atom, l.n = a, 1
+	l.segs[0] = a.ch.b[:n]
+	return 0
+}
+
+// perform does a peer's atomic operation with the operands p, if it may. An operation that changes memory needs the
+// right to write to it, one that brings something back the right to read it. Only each element is atomic
+// (fi_atomic(3)), and the lock of the domain makes it so.
+func (c *Conn) perform(h *wire.Header, p []byte) {
+	dt, do := atomics.Datatype(h.OpData), atomics.Op(h.Atomic)
+	iov := h.IOV[:h.IovCnt]
+	back := h.Op != wire.OpAtomic
+	if !atomics.Valid(atomicOps[h.Op-wire.OpAtomic].kind, dt, do) {
+		c.forbid(wire.RefusedOp, 0, back)
+		return
+	}
+	n, ok := memoryLen(iov, dt)
+	if !ok {
+		c.Fail(ErrProtocol)
+		return
+	}
+	var mem [MaxIOV][]byte
+	var regions [MaxIOV]Region
+	for i, v := range iov {
+		var no Refusal
+		if back {
+			mem[i], regions[i], no = c.mem.Verify(v.Key, v.Addr, v.Len, false)
+		}
+		if no == 0 && do != atomics.Read {
+			mem[i], regions[i], no = c.mem.Verify(v.Key, v.Addr, v.Len, true)
+		}
+		if no != 0 {
+			c.forbid(no, i, back)
+			return
 		}
 	}
-	q := &c.out
-	for i := q.head; i < len(q.segs); i++ {
-		s := &q.segs[i]
-		if s.op == nil || !s.op.internal || s.ch != nil {
-			continue
+	if back {
+		c.performFetch(h, mem[:len(iov)], &regions, p, int(n))
+		return
+	}
+	for _, m := range mem[:len(iov)] {
+		_ = atomics.Apply(dt, do, m, p[:len(m)]) // the lengths were checked with the header
+		p = p[len(m):]
+	}
+	if h.Flags&wire.FlagCommit != 0 && !persist(&regions, mem[:len(iov)]) {
+		c.forbid(wire.RefusedPersist, 0, false)
+		return
+	}
+	countRegions(regions, iov, true)
+	if c.Verdicts() {
+		c.accept(n)
+	} else if h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0 {
+		c.acknowledge()
+	}
+	c.pool.done = Completion{Kind: KindRemoteWrite, Atomic: true, Silent: true, Len: n, Src: c.Src}
+	if h.Flags&wire.FlagCQData != 0 {
+		c.pool.done.Silent, c.pool.done.HasData, c.pool.done.Data = false, true, h.CQData
+	}
+	c.accessed()
+}
+
+// performFetch is perform for operations that bring back the n bytes that were in mem.
+func (c *Conn) performFetch(h *wire.Header, mem [][]byte, regions *[MaxIOV]Region, p []byte, n int) {
+	do := atomics.Op(h.Atomic)
+	r := &c.pool.scratch
+	*r = wire.Header{Op: wire.OpAtomicRsp}
+	r.SetPayload(uint64(n))
+	t := c.room(wire.MaxHeader + n)
+	from := len(t.b)
+	t.b = c.appendHeader(t.b, r)
+	result := t.b[len(t.b) : len(t.b)+n]
+	t.b = t.b[:len(t.b)+n]
+	fetchAll(h, mem, p, result)
+	if h.Flags&wire.FlagCommit != 0 && do != atomics.Read && !persist(regions, mem) {
+		t.b = t.b[:from]
+		c.txID-- // the header leaves with it
+		c.forbid(wire.RefusedPersist, 0, true)
+		return
+	}
+	countRegions(*regions, h.IOV[:h.IovCnt], false)
+	op := c.pool.getTx()
+	op.internal, op.Kind, op.Data = true, KindFetch, uint64(n)
+	c.replies++
+	c.results += uint32(n)
+	c.staged(t, from, op, true)
+	if int(c.replies) > c.cfg.InternalMax || c.results > 2*fetchMax {
+		c.becomeStalled(stallReplies)
+	}
+	c.pool.done = Completion{Kind: KindRemoteRead, Atomic: true, Silent: true, Len: uint64(n), Src: c.Src}
+	c.accessed()
+	c.sink.Replied(c)
+}
+
+// fetchAll performs the operation of h on mem, with the operands p, of which those to compare with come last, and puts
+// the old content of mem into result.
+func fetchAll(h *wire.Header, mem [][]byte, p, result []byte) {
+	dt, do := atomics.Datatype(h.OpData), atomics.Op(h.Atomic)
+	var compare []byte
+	if h.Op == wire.OpAtomicCompare {
+		p, compare = p[:len(result)], p[len(result):]
+	}
+	for _, m := range mem {
+		k := len(m)
+		switch {
+		case compare != nil:
+			_ = atomics.Compare(dt, do, m, p[:k], compare[:k], result[:k])
+			p, compare = p[k:], compare[k:]
+		case do == atomics.Read:
+			_ = atomics.Fetch(dt, do, m, nil, result[:k])
+		default:
+			_ = atomics.Fetch(dt, do, m, p[:k], result[:k])
+			p = p[k:]
 		}
-		for _, r := range s.op.RMA[:s.op.NIOV] {
-			if r.Key == key {
-				s.b = append([]byte(nil), s.b...)
-				break
-			}
-		}
+		result = result[k:]
 	}
 }

@@ -2,8 +2,12 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// Submit posts an operation. Small ones are staged at once and complete here; others complete when transmitted, acknowledged or answered. Before
-// the connection is up, operations wait for it. ErrAgain: too many are under way; receive and transmit first.
+// MaxInject is the largest inject that stageMessage can take.
+const MaxInject = chunkSize - wire.MaxHeader
+
+// Submit posts an operation. Small ones are staged at once and complete here; others complete when transmitted,
+// acknowledged or answered. Before the connection is up, operations wait for it. ErrAgain: too many are under way;
+// receive and transmit first.
 func (c *Conn) Submit(s *Send) error {
 	if c.state == Connected && s.Kind == KindSend && !s.Ack && !s.Commit && !s.Fence && c.waiting.head == nil {
 		if n := s.Len(); (n <= c.cfg.StageMax || s.Inject) && !c.wantsRendezvous(s) {
@@ -11,37 +15,51 @@ func (c *Conn) Submit(s *Send) error {
 				return ErrAgain
 			}
 			c.MsgsOut++
-			if s.NIOV == 1 && !s.HasData && c.join(s.IOV[0], s.Tagged, s.Tag) {
-				c.sink.Sent(s)
+			if s.NIOV == 1 && !s.HasData && c.out.join(&c.pool.stagePool, s.IOV[0], s.Tagged, s.Tag) {
+				c.completions.Sent(s)
 				return nil
 			}
 			h := &c.pool.scratch
-			c.sendHeader(h, s, n)
+			sendHeader(h, s, n)
 			c.stageMessage(h, s, nil)
-			c.beginRun(h, n)
-			c.sink.Sent(s)
+			if c.Ours {
+				c.out.openCoalesced(&c.pool.stagePool, h, n)
+			}
+			c.completions.Sent(s)
 			return nil
 		}
 	}
 	return c.submitSlow(s)
 }
 
-// submitSlow posts what needs an operation of its own.
-func (c *Conn) submitSlow(s *Send) error {
-	if c.state == Closed {
-		return ErrState
+// Join sends a message that the driver need not be told of, with nothing but its tag, if it can join the coalesced
+// message that is open on c. It is complete then, and buf the caller's again; no sink is told.
+func (c *Conn) Join(buf []byte, tagged bool, tag uint64) bool {
+	if !c.out.joinQuietly(&c.pool.stagePool, buf, tagged, tag) {
+		return false
 	}
-	if c.state == Broken {
-		op := c.pool.getTx()
-		op.Send = *s
-		if s.Atomic != nil { // the driver's stays the driver's: the pool keeps the operation's
-			op.Atomic = c.pool.getAtomic(s.Atomic)
-		}
+	c.MsgsOut++
+	return true
+}
+
+// AllowJoin says that messages may Join the open one of c while fewer than limit bytes are queued: they leave with the
+// rest.
+func (c *Conn) AllowJoin(limit int) { c.out.quiet(&c.pool.stagePool, limit) }
+
+// EndJoin is Pool.EndJoin of the pool of c.
+func (c *Conn) EndJoin() int { return c.pool.EndJoin() }
+
+// submitSlow posts an operation that cannot complete at once.
+func (c *Conn) submitSlow(s *Send) error {
+	switch {
+	case c.state == Closed:
+		return ErrState
+	case c.state == Broken:
+		op := c.pool.newTx(s)
 		c.ops++
 		c.finishErr(op, c.reason(ErrPeerClose))
 		return nil
-	}
-	if (int(c.ops) >= c.cfg.TxDepth || c.out.queued >= c.cfg.StageLimit) && !s.aborts() {
+	case (int(c.ops) >= c.cfg.TxDepth || c.out.queued >= c.cfg.StageLimit) && !s.aborts():
 		return ErrAgain
 	}
 	if s.Kind >= KindAtomic && s.Kind != KindColl {
@@ -49,17 +67,14 @@ func (c *Conn) submitSlow(s *Send) error {
 			return err
 		}
 	}
-	op := c.pool.getTx()
-	op.Send, op.context = *s, c.aimed
-	if s.Atomic != nil {
-		op.Atomic = c.pool.getAtomic(s.Atomic)
-	}
+	op := c.pool.newTx(s)
+	op.context = c.nextContext
 	c.ops++
-	if c.state != Connected || c.waiting.head != nil || (s.Fence || s.Atomic != nil) && !c.may(op, int(c.ops)-1) {
+	if c.state != Connected || c.waiting.head != nil || (s.Fence || s.Atomic != nil) && !c.mayLaunch(op, int(c.ops)-1) {
 		c.hold(op)
 		return nil
 	}
-	if (c.wantsPull(s) || c.wantsRendezvous(s)) && c.rtsIndex() == 0 {
+	if (c.wantsSingleCopy(s) || c.wantsRendezvous(s)) && c.rdv.freeIndex() == 0 {
 		c.ops--
 		c.pool.putTx(op)
 		return ErrAgain
@@ -68,182 +83,58 @@ func (c *Conn) submitSlow(s *Send) error {
 	return nil
 }
 
-// launch queues an operation for transmission; the connection is up.
-func (c *Conn) launch(op *TxOp) {
-	if op.context != c.aim && !c.turnTo(op.context) {
-		c.finishErr(op, ErrUnsupported)
-		return
+// SubmitColl posts a step of a collective operation: s.Kind is KindColl, Tag and Data as of wire.OpColl, and there is
+// an Owner. copied: the step is as good as done, and no end is told. That a group is given up (wire.CollAbort) always
+// finds room: there is one of these for each group and member at most.
+func (c *Conn) SubmitColl(s *Send) (copied bool, err error) {
+	n := s.Len()
+	if c.state != Connected || c.waiting.head != nil || n > c.cfg.StageMax {
+		return false, c.submitSlow(s)
+	}
+	if !c.Ours {
+		return false, ErrUnsupported
+	}
+	if c.out.queued >= c.cfg.StageLimit && !s.aborts() {
+		return false, ErrAgain
 	}
 	c.MsgsOut++
+	if c.atContext != 0 {
+		c.turnTo(0) // where collectives are
+	}
 	h := &c.pool.scratch
-	n := op.Send.Len()
-	if !c.carries(op) {
-		c.finishErr(op, ErrUnsupported)
-		return
-	}
-	switch op.Kind {
-	case KindRead:
-		*h = wire.Header{Op: wire.OpReadReq, IovCnt: uint8(op.NRMA), IOV: op.RMA}
-		h.SetPayload(0)
-		c.stageHeader(h, nil, false)
-		c.reads.push(op)
-		return
-	case KindAtomic, KindFetch, KindCompare:
-		c.launchAtomic(op, h, n)
-		return
-	case KindColl:
-		if !c.launchColl(op, h, n) {
-			return
-		}
-	case KindWrite:
-		*h = wire.Header{Op: wire.OpWrite, IovCnt: uint8(op.NRMA), IOV: op.RMA, CQData: op.Data}
-		c.setFlags(h, &op.Send)
-		h.SetPayload(uint64(n))
-	default:
-		if c.wantsPull(&op.Send) && c.refer(op) {
-			return
-		}
-		if c.wantsRendezvous(&op.Send) {
-			if c.requestToSend(op, h, n) {
-				return
-			}
-		}
-		c.sendHeader(h, &op.Send, n)
-		if op.Match {
-			c.expectMatch(op)
-		}
-	}
-	c.queuePayload(h, op, n)
+	collHeader(h, s.Tag, s.Data, n)
+	c.stageMessage(h, s, nil)
+	return true, nil
 }
 
-// queuePayload queues h and op's payload: together in a chunk when small, else the payload from where it is.
-func (c *Conn) queuePayload(h *wire.Header, op *TxOp, n int) {
-	if n <= c.cfg.StageMax || op.Inject || op.Copy {
-		c.stageMessage(h, &op.Send, op)
-		return
-	}
-	c.stageHeader(h, op, false)
-	last := op.NIOV - 1
-	for last > 0 && len(op.IOV[last]) == 0 {
-		last--
-	}
-	for i, b := range op.IOV[:last+1] {
-		if len(b) > 0 {
-			c.lend(b, op, i == last)
-		}
-	}
+// RefuseColl answers a step that came on c and was discarded (DiscardColl): its group is not known here.
+func (c *Conn) RefuseColl(tag uint64) {
+	h := &c.pool.scratch
+	collHeader(h, tag, wire.CollAbort, 0)
+	c.answer(h)
 }
 
-// sendHeader fills in the header of an untagged or tagged message of n bytes.
-func (c *Conn) sendHeader(h *wire.Header, s *Send, n int) {
-	h.Op, h.Flags, h.OpData, h.IovCnt = wire.OpMsg, 0, 0, 0
-	if s.Tagged {
-		h.Op, h.Tag = wire.OpTag, s.Tag
+// SelectContext directs the operation that is posted next, and only that one, at receive context i of the peer
+// (group.go): a caller that aims once at a connection must do so before each Submit. It reports false if the peer is
+// known to have no named contexts; the operation can be posted all the same, with Send.Ack, and ends with
+// ErrUnsupported.
+func (c *Conn) SelectContext(i uint8) bool {
+	c.nextContext = i
+	if i == c.atContext || c.state != Connected || c.waiting.head != nil || c.out.queued >= c.cfg.StageLimit {
+		return true // launch does it, or Submit refuses
 	}
-	h.CQData = s.Data
-	c.setFlags(h, s)
-	h.SetPayload(uint64(n))
+	return c.turnTo(i)
 }
 
-func (c *Conn) setFlags(h *wire.Header, s *Send) {
-	if s.HasData {
-		h.Flags |= wire.FlagCQData
-	}
-	if s.Match {
-		h.Flags |= wire.FlagMatch
-	} else if s.Ack {
-		h.Flags |= wire.FlagDelivery
-	}
-	if s.Commit {
-		h.Flags |= wire.FlagCommit
-	}
-}
-
-// stageMessage copies header and payload into a chunk.
-func (c *Conn) stageMessage(h *wire.Header, s *Send, op *TxOp) {
-	t := c.chunkFor(wire.MaxHeader + s.Len())
-	from := len(t.b)
-	t.b = c.appendHeader(t.b, h)
-	for _, b := range s.IOV[:s.NIOV] {
-		t.b = append(t.b, b...)
-	}
-	c.staged(t, from, op, true)
-}
-
-func (c *Conn) stageHeader(h *wire.Header, op *TxOp, last bool) {
-	t := c.chunkFor(wire.MaxHeader)
-	from := len(t.b)
-	t.b = c.appendHeader(t.b, h)
-	c.staged(t, from, op, last)
-}
-
-// appendHeader numbers the header, as native's debug builds check.
-func (c *Conn) appendHeader(b []byte, h *wire.Header) []byte {
-	h.ID = c.txID
-	c.txID++
-	return h.Append(b, c.order)
-}
-
-// MaxInject is the largest inject that stageMessage can take.
-const MaxInject = chunkSize - wire.MaxHeader
-
-// wantsRendezvous says whether a message asks before it sends: its buffer has to stay until the peer answers.
-func (c *Conn) wantsRendezvous(s *Send) bool {
-	return c.Rendezvous && s.Kind == KindSend && s.Tagged && !s.Inject && !s.Copy && uint64(s.Len()) > c.cfg.RendezvousOver
-}
-
-// requestToSend announces a tagged message; its data follows when the peer has matched it. False: no index is free, so send it eagerly.
-func (c *Conn) requestToSend(op *TxOp, h *wire.Header, n int) bool {
-	i := c.rtsIndex()
-	if i == 0 {
+// turnTo moves the stream to the peer's context i; false: it has no named contexts.
+func (c *Conn) turnTo(i uint8) bool {
+	if !c.Ours {
 		return false
 	}
-	op.Match = false // its data goes to the receive that asked for it: that it is there, which Ack asks, says that it is matched
-	*h = wire.Header{Op: wire.OpTagRTS, OpData: i, Tag: op.Tag, CQData: op.Data, MsgSize: uint64(n)}
-	c.setFlags(h, &op.Send)
+	h := &c.pool.scratch
+	*h = wire.Header{Op: wire.OpContext, OpData: i}
 	h.SetPayload(0)
-	c.table().announce(i, op)
-	op.started = true
 	c.stageHeader(h, nil, false)
+	c.atContext = i
 	return true
-}
-
-// clearedToSend transmits the data of a message that the peer asked for.
-func (c *Conn) clearedToSend(i uint8) {
-	op := c.announced(i)
-	if op == nil {
-		c.Fail(ErrProtocol)
-		return
-	}
-	h := &c.pool.scratch
-	*h = wire.Header{Op: wire.OpData, OpData: i}
-	c.setFlags(h, &op.Send)
-	h.SetPayload(uint64(op.Send.Len()))
-	c.queuePayload(h, op, op.Send.Len())
-}
-
-// clearToSend asks for the data of a rendezvous that op was matched with.
-func (c *Conn) clearToSend(op *RxOp, i uint8) {
-	if c.state == Broken {
-		c.rx.finishErr(op, c.reason(ErrPeerClose))
-		return
-	}
-	if c.state != Connected {
-		c.rx.finishErr(op, ErrProtocol)
-		c.Fail(ErrProtocol)
-		return
-	}
-	c.table().ask(i, op)
-	h := &c.pool.scratch
-	*h = wire.Header{Op: wire.OpCTS, OpData: i}
-	h.SetPayload(0)
-	c.answer(h)
-}
-
-// acknowledge tells the peer that a message of its is where it belongs. Acknowledgements are matched in order.
-func (c *Conn) acknowledge() {
-	h := &c.pool.scratch
-	*h = wire.Header{Op: wire.OpMsg, OpData: wire.OpDataAck}
-	h.SetPayload(0)
-	c.answer(h)
 }

@@ -1,80 +1,48 @@
 package engine
 
-import "gofabric/internal/xnet/wire"
-
-// Send says what to transmit. The driver fills it in and passes it to Conn.Submit, which copies what it needs.
-type Send struct {
-	Kind    Kind // KindSend, KindRead, KindWrite, KindAtomic, KindFetch or KindCompare with Atomic, or KindColl (SubmitColl)
-	Tagged  bool
-	HasData bool
-	Inject  bool // copy the payload; report errors only
-	Copy    bool // copy the payload
-	Ack     bool // complete when the peer has acknowledged
-	Commit  bool // and has made it persistent
-	Match   bool // with Ack, of KindSend: complete when the peer has matched it with a receive
-	Silent  bool // no queue entry on success
-	Fence   bool // FI_FENCE: it and what follows waits until all before it is complete
-	Reads   bool // with Fence: only until all that reads is complete (FI_ORDER_WAR, FI_ORDER_SAR)
-	Ctx     uint64
-	Flags   uint64
-	Tag     uint64
-	Data    uint64
-	IOV     [MaxIOV][]byte
-	NIOV    int
-	RMA     [MaxIOV]wire.RMAIov
-	NRMA    int
-	Atomic  *Atomic // of atomic operations; Submit copies what it points to
-	Mark    uint8   // the driver's, given back with the completion
-	Owner   Owner   // takes the end in the place of the sink's queues and counters; nil for the application's own operations
-}
-
-// SetIOV names the payload; at most MaxIOV parts.
-func (s *Send) SetIOV(iov [][]byte) error {
-	if len(iov) > MaxIOV {
-		return ErrTooLong
-	}
-	s.NIOV = copy(s.IOV[:], iov)
-	return nil
-}
-
-// Len is the payload's length in bytes.
-func (s *Send) Len() int {
-	if s.NIOV == 1 {
-		return len(s.IOV[0])
-	}
-	n := 0
-	for _, b := range s.IOV[:s.NIOV] {
-		n += len(b)
-	}
-	return n
-}
-
-// Completion returns what Completed would be told of a send that is complete.
-func (s *Send) Completion(src uint64) Completion {
-	return Completion{Kind: s.Kind, Silent: s.Silent || s.Inject, Inject: s.Inject, Ctx: s.Ctx, Flags: s.Flags, Len: uint64(s.Len()), Tag: s.Tag, Data: s.Data, Src: src, Mark: s.Mark, Owner: s.Owner}
-}
-
 // TxOp is an operation that cannot complete at once.
 type TxOp struct {
 	Send
-	internal bool  // a read response: nobody waits for it
+	internal bool  // the answer to a peer's read; the application does not know of it
 	started  bool  // some of it has left
-	context  uint8 // of the peer's receive contexts (named.go); of a read response, ours
-	left     bool  // of Match: all of it has
-	matched  bool  // of Match: the peer says so
+	context  uint8 // the peer's receive context that it is for; of the answer to a read, ours that was read through
+	sent     bool  // with Match: all of it has left
+	matched  bool  // with Match: the peer has matched it
 	matchID  uint32
 	seq      uint32         // its place among the operations of the pool
-	regions  [MaxIOV]Region // of a read response
+	regions  [MaxIOV]Region // of the answer to a read
 	copied   []byte         // payload of an inject that had to wait
 	next     *TxOp
 }
 
-// moved is the number of bytes that the operation moves: of those that bring something back, what they bring (fi_cntr(3), FI_CNTR_EVENTS_BYTES).
+// moved is the number of bytes that the operation moves; for a fetching atomic, the bytes that it brings back
+// (fi_cntr(3), FI_CNTR_EVENTS_BYTES).
 func (op *TxOp) moved() uint64 {
-	if op.Kind == KindFetch || op.Kind == KindCompare {
-		return sum(op.Atomic.Result[:op.Atomic.NResult])
+	if op.Kind != KindFetch && op.Kind != KindCompare {
+		return uint64(op.Send.Len())
 	}
-	return uint64(op.Send.Len())
+	return op.Atomic.resultLen()
+}
+
+// promised reports whether the application takes op to be done: it is told only of errors (fi_inject(3)).
+func (op *TxOp) promised() bool { return op.Inject }
+
+// results returns the buffers that a read or fetching atomic operation fills.
+func (op *TxOp) results() [][]byte {
+	if op.Atomic != nil {
+		return op.Atomic.Result[:op.Atomic.NResult]
+	}
+	return op.IOV[:op.NIOV]
+}
+
+// keepCopy copies the operands, because the caller takes its buffers back now.
+func (op *TxOp) keepCopy() {
+	op.copied = join(make([]byte, 0, op.Send.Len()), op.IOV[:op.NIOV])
+	op.IOV[0], op.NIOV = op.copied, 1
+	if a := op.Atomic; a != nil && a.NCompare > 0 {
+		a.Compare[0] = join(nil, a.Compare[:a.NCompare])
+		a.NCompare = 1
+	}
 }
 
 // opList is a first-in first-out list.
@@ -109,10 +77,18 @@ func (l *opList) pop() *TxOp {
 	return op
 }
 
-// each empties the list.
-func (l *opList) each(f func(*TxOp)) {
-	for op := l.pop(); op != nil; op = l.pop() {
-		f(op)
+// all yields the operations, which stay in the list.
+func (l *opList) all(yield func(*TxOp) bool) {
+	for op := l.head; op != nil; op = op.next {
+		if !yield(op) {
+			return
+		}
+	}
+}
+
+// popAll empties the list.
+func (l *opList) popAll(yield func(*TxOp) bool) {
+	for op := l.pop(); op != nil && yield(op); op = l.pop() {
 	}
 }
 
@@ -135,4 +111,65 @@ func (l *opList) remove(f func(*TxOp) bool) *TxOp {
 		return op
 	}
 	return nil
+}
+
+// txPool holds the free operations of a domain.
+type txPool struct {
+	tx      *TxOp
+	txSeq   uint32
+	atomics *Atomic
+	// OutTx and OutAtomic count operations that are in use, for leak checks.
+	OutTx, OutAtomic int
+}
+
+func (p *txPool) getTx() *TxOp {
+	p.OutTx++
+	op := p.tx
+	if op == nil {
+		op = &TxOp{}
+	} else {
+		p.tx, op.next = op.next, nil
+	}
+	p.txSeq++
+	op.seq = p.txSeq
+	return op
+}
+
+// newTx returns an operation with a copy of s. The Atomic of s stays the driver's; the operation has a copy.
+func (p *txPool) newTx(s *Send) *TxOp {
+	op := p.getTx()
+	op.Send = *s
+	if s.Atomic != nil {
+		op.Atomic = p.getAtomic(s.Atomic)
+	}
+	return op
+}
+
+func (p *txPool) putTx(op *TxOp) {
+	p.OutTx--
+	if op.Atomic != nil {
+		p.putAtomic(op.Atomic)
+	}
+	*op = TxOp{next: p.tx}
+	p.tx = op
+}
+
+// getAtomic returns a copy of a.
+func (p *txPool) getAtomic(a *Atomic) *Atomic {
+	p.OutAtomic++
+	b := p.atomics
+	if b == nil {
+		b = &Atomic{}
+	} else {
+		p.atomics = b.next
+	}
+	*b = *a
+	b.next = nil
+	return b
+}
+
+func (p *txPool) putAtomic(a *Atomic) {
+	p.OutAtomic--
+	*a = Atomic{next: p.atomics}
+	p.atomics = a
 }

@@ -140,7 +140,7 @@ func TestTotalBudget(t *testing.T) {
 func TestRendezvousAmongFlood(t *testing.T) {
 	s := newScript(t)
 	s.b.rx.Limit = 10000
-	rendezvous(s)
+	withRendezvous(s)
 	flood := s.second()
 	for !flood.Stalled() {
 		flood.Receive(0, message0(3000, 'f'))

@@ -111,7 +111,7 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-// A message of a size that nobody can have takes no memory before its payload comes.
+// A message of an impossible size takes no memory before its payload comes.
 func TestHugeMessage(t *testing.T) {
 	s := connected(t)
 	s.b.inject(header(wire.Header{Op: wire.OpMsg}, 1<<61))

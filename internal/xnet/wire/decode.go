@@ -21,9 +21,9 @@ func PeekHeaderLen(b []byte) (n int, err error) {
 		ok = extra == 2*wordLen || extra == 3*wordLen
 	case OpColl:
 		ok = extra == 2*wordLen
-	case OpReadRsp, OpCTS, OpData, OpExt, OpAtomicRsp, OpRun, OpContext:
+	case OpReadRsp, OpCTS, OpData, OpExt, OpAtomicRsp, OpCoalesced, OpContext:
 		ok = extra == 0
-	case OpTagRun:
+	case OpTagCoalesced:
 		ok = extra == wordLen
 	case OpReadReq, OpWrite, OpAtomic, OpAtomicFetch, OpAtomicCompare:
 		if b[5] > IOVLimit {
@@ -102,8 +102,8 @@ func (h *Header) words(b []byte, o Order) {
 // decodeCold goes on for the operations that are not small messages.
 func (h *Header) decodeCold(b []byte, o Order) (int, error) {
 	atomic := h.Op.atomic()
-	run := h.Op == OpRun || h.Op == OpTagRun
-	if h.Op > OpData && h.Op != OpExt && h.Op != OpAtomicRsp && h.Op != OpContext && h.Op != OpColl && !atomic && !run {
+	coalesced := h.Op == OpCoalesced || h.Op == OpTagCoalesced
+	if h.Op > OpData && h.Op != OpExt && h.Op != OpAtomicRsp && h.Op != OpContext && h.Op != OpColl && !atomic && !coalesced {
 		return 0, ErrOp
 	}
 	if (h.Op == OpWrite || h.Op == OpReadReq || atomic) && h.IovCnt > IOVLimit {
@@ -126,7 +126,7 @@ func (h *Header) decodeCold(b []byte, o Order) (int, error) {
 	if h.Op == OpExt && (payload == 0 || payload > MaxExt) {
 		return 0, ErrSize
 	}
-	if run && h.badRun(payload) || h.Op == OpColl && h.Flags != 0 {
+	if coalesced && h.badCoalesced(payload) || h.Op == OpColl && h.Flags != 0 {
 		return 0, ErrSize
 	}
 	if len(b) < n {
@@ -138,7 +138,7 @@ func (h *Header) decodeCold(b []byte, o Order) (int, error) {
 		p = p[wordLen:]
 	}
 	switch h.Op {
-	case OpTagRun:
+	case OpTagCoalesced:
 		h.Tag = o.u64(le.Uint64(p))
 	case OpColl:
 		h.Tag, h.CQData = o.u64(le.Uint64(p)), o.u64(le.Uint64(p[wordLen:]))
@@ -170,8 +170,8 @@ func (h *Header) decodeCold(b []byte, o Order) (int, error) {
 	return n, nil
 }
 
-// badRun reports whether a payload cannot be shared equally by the messages of a run, or leaves them nothing.
-func (h *Header) badRun(payload uint64) bool {
+// badCoalesced reports whether a payload cannot be shared equally by coalesced messages, or leaves them nothing.
+func (h *Header) badCoalesced(payload uint64) bool {
 	n := uint64(h.OpData) | uint64(h.IovCnt)<<8
 	return n == 0 || payload < n || payload%n != 0 || h.Flags != 0
 }

@@ -40,7 +40,7 @@ func (h *Header) Len() int {
 		return BaseLen + cq
 	case OpTag:
 		return BaseLen + cq + wordLen
-	case OpTagRun:
+	case OpTagCoalesced:
 		return BaseLen + wordLen
 	case OpTagRTS:
 		return BaseLen + cq + 2*wordLen
@@ -91,7 +91,7 @@ func (h *Header) Append(dst []byte, o Order) []byte {
 		if h.Flags&FlagTagged != 0 {
 			dst = le.AppendUint64(dst, o.u64(h.Tag))
 		}
-	case OpTag, OpTagRun:
+	case OpTag, OpTagCoalesced:
 		dst = le.AppendUint64(dst, o.u64(h.Tag))
 	case OpColl:
 		dst = le.AppendUint64(dst, o.u64(h.Tag))

@@ -28,8 +28,8 @@ const (
 
 // The operations of small messages that share a header: OpData and IovCnt are the number of messages, little-endian, which share the payload equally.
 const (
-	OpRun    Op = iota + 0x31 // untagged
-	OpTagRun                  // all with one tag
+	OpCoalesced    Op = iota + 0x31 // untagged
+	OpTagCoalesced                  // all with one tag
 )
 
 // OpContext says that the messages and accesses that follow are for receive context OpData of the peer's endpoint (fi_rx_addr, fi_av(3)); a connection
@@ -47,8 +47,8 @@ const (
 	CollAbort = 1 << 63 // of CQData: the sender has given the group up; there is no payload. The sender is in bits 0 to 31, the reason, an errno, in bits 32 to 47
 )
 
-// MaxRun is the most messages of a run.
-const MaxRun = 1<<16 - 1
+// MaxCoalesced is the most messages that share a header.
+const MaxCoalesced = 1<<16 - 1
 
 // atomic reports whether o is one of them that names segments.
 func (o Op) atomic() bool { return o-OpAtomic <= OpAtomicCompare-OpAtomic }
@@ -63,10 +63,10 @@ func (o Op) String() string {
 		return "ext"
 	case OpColl:
 		return "coll"
-	case OpRun:
-		return "run"
-	case OpTagRun:
-		return "tag_run"
+	case OpCoalesced:
+		return "coalesced"
+	case OpTagCoalesced:
+		return "tag_coalesced"
 	case OpContext:
 		return "context"
 	}

@@ -22,7 +22,7 @@ func (h *Header) String() string {
 	if h.Flags&FlagCQData != 0 && (h.Op <= OpTag || h.Op == OpWrite || h.Op == OpTagRTS || h.Op.atomic()) {
 		b = appendHex(append(b, " cq_data "...), h.CQData)
 	}
-	if h.Op == OpTag || h.Op == OpTagRTS || h.Op == OpTagRun || h.Op == OpMsg && h.Flags&FlagTagged != 0 {
+	if h.Op == OpTag || h.Op == OpTagRTS || h.Op == OpTagCoalesced || h.Op == OpMsg && h.Flags&FlagTagged != 0 {
 		b = appendHex(append(b, " tag "...), h.Tag)
 	}
 	if h.Op == OpColl {
@@ -33,7 +33,7 @@ func (h *Header) String() string {
 		b = fmt.Appendf(b, " type %d op %d", h.OpData, h.Atomic)
 	}
 	switch h.Op {
-	case OpRun, OpTagRun:
+	case OpCoalesced, OpTagCoalesced:
 		b = fmt.Appendf(b, " messages %d", int(h.OpData)|int(h.IovCnt)<<8)
 	case OpTagRTS:
 		b = fmt.Appendf(b, " ctx %d msg %d", h.OpData, h.MsgSize)

@@ -65,7 +65,7 @@ func New(cfg *Config, pool *xengine.Pool, rx *xengine.RxContext, mem xengine.Mem
 	e := &Engine{cfg: *cfg, pool: pool, rx: rx, mem: mem, hooks: hooks, peers: map[netip.AddrPort]*Peer{}, memos: map[netip.AddrPort]memo{}, pauses: map[*Peer]int64{}}
 	e.cfg.setDefaults()
 	e.natConn = *e.cfg.Conn
-	e.natConn.AtomicMax, e.natConn.NativeAtomics, e.natConn.Puller = e.MaxAtomic(), true, nil
+	e.natConn.AtomicMax, e.natConn.NativeAtomics, e.natConn.CMA = e.MaxAtomic(), true, nil
 	e.half.init(e.cfg.MaxHalfOpen)
 	e.flowCfg = flow.Config{RecvWindow: uint32(e.cfg.RecvWindow), PeerTimeout: e.cfg.PeerTimeout, KeepAlive: e.cfg.KeepAlive, Pool: &e.flows}
 	e.scratch = make([]byte, 0, wire.MaxDatagram+256)
@@ -119,7 +119,7 @@ func (e *Engine) Flushed(all bool) bool {
 // peers.
 func (e *Engine) Shutdown(now int64) {
 	for _, p := range e.peers {
-		p.conn.Wind()
+		p.conn.BeginClose()
 		if p.state == extended {
 			p.ext.flow.Close(now)
 			e.enqueue(p)

@@ -28,7 +28,7 @@ const (
 
 // makeAtomic makes an atomic operation ready.
 func (g *Gateway) makeAtomic(h *xwire.Header, n int) bool {
-	op := g.up.TakeAsked()
+	op := g.up.TakeRequest()
 	size := uint64(atomics.Size(atomics.Datatype(h.OpData)))
 	payload := int(h.PayloadLen())
 	if op == nil || size == 0 || payload > g.cfg.BufferSize-wire.AtomicLen {
@@ -65,7 +65,7 @@ func (g *Gateway) takeAtomicResp(p *wire.Packet, result []byte) {
 			err = xengine.ErrAccess
 		}
 		g.asked.remove(p.MsgID)
-		g.up.Answered(op, err)
+		g.up.RequestDone(op, err)
 		return
 	}
 	to := op.Atomic.Result[:op.Atomic.NResult]
@@ -81,7 +81,7 @@ func (g *Gateway) takeAtomicResp(p *wire.Packet, result []byte) {
 		result = result[copy(b, result):]
 	}
 	g.asked.remove(p.MsgID)
-	g.up.Answered(op, nil)
+	g.up.RequestDone(op, nil)
 }
 
 // takeAtomic gives upper an atomic operation of the peer's; one that may not be is refused without ending the connection, as natively.

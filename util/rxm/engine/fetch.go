@@ -17,7 +17,7 @@ type fetch struct {
 	from  [xengine.MaxIOV]xwire.RMAIov // where the peer has it; in its place, where it is to write it
 }
 
-// Fetch implements the Carrier of internal/xnet/engine: it takes note.
+// Fetch implements the Fetcher of internal/xnet/engine: it takes note.
 func (g *Gateway) Fetch(x *xengine.Fetch) {
 	f := fetch{slot: x.Slot, id: x.ID}
 	f.ninto = uint8(copy(f.into[:], x.Into))

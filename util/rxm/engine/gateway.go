@@ -48,7 +48,7 @@ type Gateway struct {
 func New(cfg *Config, upper *xengine.Conn, mem xengine.Memory, lower Lower) *Gateway {
 	g := &Gateway{cfg: *cfg, up: upper, mem: mem, low: lower}
 	g.cfg.fill()
-	upper.Carry(g, g.cfg.SARLimit)
+	upper.SetFetcher(g, g.cfg.SARLimit)
 	if g.cfg.FlowControl {
 		g.credits, g.owed = 1, g.cfg.RxSize
 		g.payCredits()
@@ -124,7 +124,7 @@ func (g *Gateway) Done(token uint64, err error) {
 		if q := g.asked.get(name); q != nil {
 			op := q.op
 			g.asked.remove(name)
-			g.up.Answered(op, nil)
+			g.up.RequestDone(op, nil)
 		}
 	case tokFetch:
 		g.fetched(name)

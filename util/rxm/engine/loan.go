@@ -27,7 +27,7 @@ func (g *Gateway) makeLoan(h *xwire.Header, n int) bool {
 		g.protocol()
 		return false
 	}
-	op := g.up.Carried(b[1])
+	op := g.up.AnnouncedSend(b[1])
 	if op == nil {
 		g.protocol()
 		return false
@@ -43,7 +43,7 @@ func (g *Gateway) makeLoan(h *xwire.Header, n int) bool {
 	handle, err := g.low.Expose(l.local[:l.nlocal], false, ranges[:l.nlocal])
 	if err != nil {
 		g.launch(n+size, false, true)
-		g.up.Delivered(l.index, err)
+		g.up.SendFetched(l.index, err)
 		return g.alive()
 	}
 	l.exposed = exposed{handle, true}
@@ -77,7 +77,7 @@ func (g *Gateway) endLoan(id uint64) {
 	g.conceal(&l.exposed)
 	index := l.index
 	g.lent.remove(id)
-	g.up.Delivered(index, nil)
+	g.up.SendFetched(index, nil)
 }
 
 // takeWriteData takes note of where the peer wants a message to be written.

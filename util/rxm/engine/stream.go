@@ -258,7 +258,7 @@ func (g *Gateway) makeSegment() {
 
 // makeRead makes a read ready.
 func (g *Gateway) makeRead(h *xwire.Header, n int) {
-	op := g.up.TakeAsked()
+	op := g.up.TakeRequest()
 	if op == nil {
 		g.protocol()
 		return

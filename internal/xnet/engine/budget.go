@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"math/bits"
+
+	"gofabric/internal/xnet/wire"
+)
+
+// The budget for unexpected messages. The more others have, the less a connection may have (dynamic thresholds,
+// Choudhury and Hahne, 1998), except for a thousandth of Limit, at most ownMax, that each may always have: so those
+// that fill the room do not keep out the small messages of others.
+
+const (
+	ownMax       = 16 << 10  // bytes that each may have, however much others have
+	unexpAtOnce  = 256 << 10 // taken from the budget at once for a long message, bytes
+	announcedMax = 1 << 16   // unexpected messages of a peer that announces another: more than honest peers have under way
+)
+
+// stalledPeer is a connection that is not read until there is room.
+type stalledPeer struct {
+	src  *source
+	feed feeder
+}
+
+// UnexpectedBytes is the memory that unexpected messages count for.
+func (rx *RxContext) UnexpectedBytes() uint64 { return rx.bytes }
+
+// held is UnexpectedBytes of the whole group.
+func (rx *RxContext) held() uint64 {
+	n := rx.bytes
+	for _, r := range rx.group {
+		if r != rx {
+			n += r.bytes
+		}
+	}
+	return n
+}
+
+// full reports whether s may not store another byte. Its share of the free bytes is such that one alone gets PeerLimit,
+// and half of that while half is free, which is most often all that is asked. Products are compared, because each
+// message asks twice, and a division showed in the rate of small ones.
+func (rx *RxContext) full(s *source) bool {
+	has, held := s.unexpBytes, rx.held()
+	switch {
+	case rx.PeerMessages > 0 && int(s.unexpCount) > rx.PeerMessages:
+		return true
+	case has < rx.PeerLimit/2 && held < rx.Limit/2, has < min(rx.Limit/1024, ownMax, rx.PeerLimit):
+		return false
+	case held >= rx.Limit:
+		return true
+	case rx.PeerLimit >= rx.Limit:
+		return has >= rx.PeerLimit
+	}
+	high, low := bits.Mul64(has, rx.Limit-rx.PeerLimit)
+	mostHigh, most := bits.Mul64(rx.Limit-held, rx.PeerLimit)
+	return high > mostHigh || high == mostHigh && low >= most
+}
+
+// roomFor reports whether the budget allows s n bytes more.
+func (rx *RxContext) roomFor(s *source, n uint64) bool {
+	return n == 0 || rx.held()+n <= rx.Limit && s.unexpBytes+n <= rx.PeerLimit && !rx.full(s)
+}
+
+// keep makes an unexpected message of n bytes with header h, of which nothing has come yet, and puts it into q.
+func (rx *RxContext) keep(q *queue, from *source, feed feeder, h *wire.Header, n, tag uint64) *message {
+	m := rx.pool.getMessage()
+	m.owner, m.feed, m.pending, m.sink, m.msgLen = from, feed, true, from.completions, n
+	m.hasData = h.Flags&wire.FlagCQData != 0
+	if m.hasData {
+		m.data = h.CQData
+	}
+	m.ack = h.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0
+	m.node.Src, m.node.Tag = from.Src, tag
+	rx.charge(m, messageOverhead)
+	from.unexpCount++
+	q.Arrive(&m.node)
+	return m
+}
+
+func (rx *RxContext) charge(m *message, n uint64) {
+	m.cost += n
+	rx.bytes += n
+	m.owner.unexpBytes += n
+}
+
+// store keeps payload of m as far as the budget allows, and returns how much.
+func (rx *RxContext) store(m *message, b []byte) (took int) {
+	for len(b) > 0 {
+		var last []byte
+		if k := len(m.parts); k > 0 {
+			last = m.parts[k-1]
+		}
+		if len(last) == cap(last) {
+			if rx.full(m.owner) {
+				break
+			}
+			last = rx.pool.buffer(int(min(m.msgLen-m.stored, unexpAtOnce)))
+			rx.charge(m, uint64(cap(last)))
+			m.parts = append(m.parts, last)
+		}
+		n := min(cap(last)-len(last), len(b))
+		m.parts[len(m.parts)-1] = append(last, b[:n]...)
+		b, took, m.stored = b[n:], took+n, m.stored+uint64(n)
+	}
+	return took
+}
+
+// storeWhole adds memory that is filled already to m.
+func (rx *RxContext) storeWhole(m *message, b []byte) {
+	rx.charge(m, uint64(cap(b)))
+	m.parts = append(m.parts, b)
+	m.stored += uint64(len(b))
+}
+
+// free drops a message that is in no queue.
+func (rx *RxContext) free(m *message) {
+	rx.bytes -= m.cost
+	m.owner.unexpBytes -= m.cost
+	m.owner.unexpCount--
+	rx.pool.putMessage(m)
+}
+
+// stall notes that a connection waits for room; unstall that it does so no more.
+func (rx *RxContext) stall(s *source, feed feeder) {
+	s.stalled = true
+	rx.stalled = append(rx.stalled, stalledPeer{s, feed})
+}
+
+func (rx *RxContext) unstall(s *source) {
+	s.stalled = false
+	for i := range rx.stalled {
+		if rx.stalled[i].src == s {
+			rx.stalled = append(rx.stalled[:i], rx.stalled[i+1:]...)
+			break
+		}
+	}
+}
+
+// resume lets stalled connections go on while there is room.
+func (rx *RxContext) resume() {
+	if rx.group == nil {
+		rx.resumeOwn()
+		return
+	}
+	for _, r := range rx.group { // connections of other contexts may take the room
+		r.resumeOwn()
+	}
+}
+
+func (rx *RxContext) resumeOwn() {
+	for i := 0; i < len(rx.stalled); {
+		p := rx.stalled[i]
+		if rx.full(p.src) {
+			i++
+			continue
+		}
+		p.feed.resume()
+		if i < len(rx.stalled) && rx.stalled[i].src == p.src {
+			i++
+		}
+	}
+}
+
+// inherit moves the complete messages of one connection that still wait for a receive to another connection of the same
+// peer.
+func (rx *RxContext) inherit(from, to *source, feed feeder) {
+	queues := []*queue{&rx.msgs, &rx.tags}
+	if rx.coll != nil {
+		queues = append(queues, &rx.coll.q)
+	}
+	for _, q := range queues {
+		for n := range q.EachMsg() {
+			if m := n.Value; m.owner == from && !m.pending {
+				m.owner, m.feed = to, feed
+				from.unexpCount--
+				from.unexpBytes -= m.cost
+				to.unexpCount++
+				to.unexpBytes += m.cost
+			}
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package engine
+
+// Fail ends the connection: every operation on it completes with err.
+func (c *Conn) Fail(err error) { c.fail(err, nil) }
+
+// fail is Fail with private data that came with a refusal.
+func (c *Conn) fail(err error, data []byte) {
+	if c.state == Closed {
+		c.drain(err) // the rest of a rejection
+		return
+	}
+	up := c.state == Connected || c.state == Broken
+	err = c.reason(err)
+	c.becomeClosed(err)
+	if up { // operations that wait for a connection may go to another one; those behind a fence may not
+		c.endWaiting(err)
+	}
+	c.sink.Failed(c, err, data)
+	c.endWaiting(err)
+	c.lose(err)
+}
+
+// Drop ends a connection that another one replaces: its operations fail with err, Sink.Failed is not called.
+func (c *Conn) Drop(err error) {
+	if c.state == Closed {
+		c.drain(err)
+		return
+	}
+	c.becomeClosed(err)
+	c.endWaiting(err)
+	c.lose(err)
+}
+
+// becomeRejected ends a connection of which only a rejection is left to transmit.
+func (c *Conn) becomeRejected() {
+	c.state, c.in.stall = Closed, flowing
+	c.deadline = 0
+	c.in.dropKept(&c.pool.inboundPool)
+	c.endWaiting(ErrClosed)
+}
+
+// becomeClosed gives back everything the connection holds.
+func (c *Conn) becomeClosed(err error) {
+	c.state = Closed
+	c.deadline = 0
+	c.in.stall = flowing
+	c.in.dropKept(&c.pool.inboundPool)
+	c.fetching, c.results = 0, 0
+	sent := func(op *TxOp) { c.finishErr(op, err) }
+	received := func(op *RxOp) { c.rx.finishErr(op, err) }
+	c.endPayloadEarly(err)
+	c.rdv.endReceives(received)
+	if c.ext != nil {
+		c.ext.cma.close()
+	}
+	if c.rx != nil {
+		c.rx.drop(&c.source, err)
+	}
+	for op := range c.reads.popAll {
+		sent(op)
+	}
+	c.oob().end(sent, received)
+	for op := range c.acks.popAll {
+		sent(op)
+	}
+	if c.answers != nil {
+		for op := range c.answers.verdicts.asked.popAll {
+			sent(op)
+		}
+	}
+	if c.ext != nil { // operations that have not left are in the queue, too
+		for op := range c.ext.matches.waiting.popAll {
+			if op.sent {
+				sent(op)
+			}
+		}
+	}
+	c.rdv.endSends(&c.pool.tablePool, sent)
+	c.drain(err)
+}
+
+// endPayloadEarly ends the operation of the payload in progress.
+func (c *Conn) endPayloadEarly(err error) {
+	l := c.in.now
+	if l == nil {
+		return
+	}
+	c.in.now = nil
+	switch l.kind {
+	case inAtomic:
+		c.freeOperands(l.atom)
+	case inRecv:
+		c.rx.finishErr(l.op, err)
+	case inRead:
+		c.finishErr(l.tx, err)
+	}
+	*l = payload{}
+	c.pool.putPayload(l)
+}
+
+func (c *Conn) freeOperands(a *operands) {
+	c.pool.putChunk(a.ch)
+	c.pool.putOperands(a)
+}
+
+// drain ends the operations that are queued.
+func (c *Conn) drain(err error) {
+	c.out.drain(&c.pool.stagePool, func(op *TxOp) { c.finishErr(op, err) })
+}
+
+// Collector knows the groups of collective operations of an endpoint. Its methods must not call the engine.
+type Collector interface {
+	groups
+	// Moved says that messages expected on from come on to: two connects met, or another was tried.
+	Moved(from, to *Conn)
+	// Lost says that messages expected on a connection (SetExpected) will not come.
+	Lost(c *Conn, err error)
+}
+
+// SetCollector makes the context one that knows collective operations.
+func (rx *RxContext) SetCollector(u Collector) { rx.coll = &collectives{groups: u} }
+
+// collector returns the Collector of the endpoint that the context is of, nil if there is none.
+func (rx *RxContext) collector() Collector {
+	for r := range rx.all {
+		if r.coll != nil {
+			return r.coll.groups.(Collector) // SetCollector made it one
+		}
+	}
+	return nil
+}
+
+// lose tells the Collector that nothing more comes.
+func (c *Conn) lose(err error) {
+	if c.expected == 0 || c.rx == nil {
+		return
+	}
+	c.expected = 0
+	if u := c.rx.collector(); u != nil {
+		u.Lost(c, err)
+	}
+}

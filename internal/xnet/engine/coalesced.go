@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"encoding/binary"
+
+	"gofabric/internal/xnet/wire"
+)
+
+// Small messages that follow one another to a peer of this module share one header if they are equally long, have the
+// same tag or none, and no remote data: a coalesced message (wire.OpCoalesced, OpTagCoalesced). The first is staged as
+// any message; when another one like it comes before the first has left, its header becomes that of a coalesced
+// message. For 64-byte messages, headers are a fifth of the bytes on the wire, and building and parsing them a third of
+// the work.
+
+// openMessage is the coalesced message that can still grow: that of the message staged last anywhere in the domain. It
+// ends when anything else is staged or leaves.
+type openMessage struct {
+	q      *outQueue // nil: there is none
+	ch     *chunk
+	at     int // of the header in ch
+	size   int // of a message's payload
+	count  int // messages
+	quiet  int // queued bytes below which the driver need not be told of another message
+	tag    uint64
+	tagged bool
+}
+
+// Where the fields of a header are, bytes.
+const (
+	atOp    = 1
+	atCount = 4
+	atSize  = 8
+)
+
+// openCoalesced notes that the message staged last, of n bytes with header h, may become a coalesced one.
+func (q *outQueue) openCoalesced(p *stagePool, h *wire.Header, n int) {
+	if h.Flags != 0 || n == 0 {
+		return
+	}
+	t := q.tail
+	m := &p.open
+	m.q, m.ch, m.at, m.size, m.count, m.quiet = q, t, len(t.b)-n-int(h.HdrLen), n, 1, 0 // in place: see segment
+	if m.tagged = h.Op == wire.OpTag; m.tagged {
+		m.tag = h.Tag
+	}
+}
+
+// quiet says that the driver need not be told of messages that join the open one of q while fewer than limit bytes are
+// queued.
+func (q *outQueue) quiet(p *stagePool, limit int) {
+	if m := &p.open; m.q == q {
+		m.quiet = limit
+	}
+}
+
+// EndJoin undoes Conn.AllowJoin, and returns how many messages joined meanwhile.
+func (p *stagePool) EndJoin() int {
+	n := p.joined
+	p.open.quiet, p.joined = 0, 0
+	return n
+}
+
+// joinQuietly is join for a message that the driver need not be told of.
+func (q *outQueue) joinQuietly(p *stagePool, buf []byte, tagged bool, tag uint64) bool {
+	m := &p.open
+	if m.q != q || q.queued >= m.quiet || !q.join(p, buf, tagged, tag) {
+		return false
+	}
+	p.joined++
+	return true
+}
+
+// join puts a message into the open one, if it fits there.
+func (q *outQueue) join(p *stagePool, buf []byte, tagged bool, tag uint64) bool {
+	m := &p.open
+	n := len(buf)
+	if m.q != q || n != m.size || tagged != m.tagged || tagged && tag != m.tag || m.count == wire.MaxCoalesced {
+		return false
+	}
+	t := m.ch
+	from := len(t.b)
+	if t != q.tail || cap(t.b)-from < n {
+		return false
+	}
+	h := t.b[m.at:]
+	if m.count++; m.count == 2 {
+		h[atOp] = byte(wire.OpCoalesced)
+		if tagged {
+			h[atOp] = byte(wire.OpTagCoalesced)
+		}
+	}
+	binary.LittleEndian.PutUint16(h[atCount:], uint16(m.count))
+	binary.LittleEndian.PutUint64(h[atSize:], uint64(from+n-m.at))
+	t.b = append(t.b, buf...)
+	t.unsent += n
+	q.queued += n
+	q.bytes += n
+	last := &q.segs[len(q.segs)-1]
+	last.b, last.end = last.b[:len(last.b)+n], len(t.b)
+	return true
+}

@@ -1,0 +1,61 @@
+package engine
+
+import "gofabric/internal/xnet/wire"
+
+// Send is an operation to post. The driver fills it in and passes it to Conn.Submit, which copies it.
+type Send struct {
+	Kind    Kind // KindSend, KindRead, KindWrite, KindAtomic, KindFetch or KindCompare with Atomic, or KindColl (SubmitColl)
+	Tagged  bool
+	HasData bool
+	Inject  bool // copy the payload; report errors only
+	Copy    bool // copy the payload
+	Ack     bool // complete when the peer has acknowledged
+	Commit  bool // and has made it persistent
+	Match   bool // with Ack, of KindSend: complete when the peer has matched it with a receive
+	Silent  bool // no queue entry on success
+	Fence   bool // FI_FENCE: it and all that follows wait until all before it is complete
+	Reads   bool // with Fence: wait only for operations that read (FI_ORDER_WAR, FI_ORDER_SAR)
+	Ctx     uint64
+	Flags   uint64
+	Tag     uint64
+	Data    uint64
+	IOV     [MaxIOV][]byte
+	NIOV    int
+	RMA     [MaxIOV]wire.RMAIov
+	NRMA    int
+	Atomic  *Atomic // of atomic operations; Submit copies what it points to
+	Mark    uint8   // the driver's, given back with the completion
+	Owner   Owner   // is told of the end in place of the application's queues and counters; nil for the application's own
+}
+
+// SetIOV names the payload; at most MaxIOV parts.
+func (s *Send) SetIOV(iov [][]byte) error {
+	if len(iov) > MaxIOV {
+		return ErrTooLong
+	}
+	s.NIOV = copy(s.IOV[:], iov)
+	return nil
+}
+
+// Len is the payload's length in bytes.
+func (s *Send) Len() int {
+	if s.NIOV == 1 {
+		return len(s.IOV[0])
+	}
+	n := 0
+	for _, b := range s.IOV[:s.NIOV] {
+		n += len(b)
+	}
+	return n
+}
+
+// Completion returns the Completion of a send that is complete.
+func (s *Send) Completion(src uint64) Completion {
+	return Completion{
+		Kind: s.Kind, Silent: s.Silent || s.Inject, Inject: s.Inject, Ctx: s.Ctx, Flags: s.Flags, Len: uint64(s.Len()),
+		Tag: s.Tag, Data: s.Data, Src: src, Mark: s.Mark, Owner: s.Owner,
+	}
+}
+
+// aborts reports whether s tells a peer that a collective group is given up.
+func (s *Send) aborts() bool { return s.Kind == KindColl && s.Data&wire.CollAbort != 0 }
