@@ -16,7 +16,7 @@ type auxSlot struct {
 // Of a number that fails: the pause before the next attempt, nanoseconds, doubled each time, and after how many the peer is taken not to have it.
 const (
 	auxPause    mono.Time = 10e6
-	auxAttempts           = 8
+	auxAttempts int       = 8
 )
 
 // WantAux dials an auxiliary connection to the peer of c, unless there is one, or the peer has refused it just now or too often.

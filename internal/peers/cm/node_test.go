@@ -69,10 +69,9 @@ func (n *node) link(c *Conn) *link {
 
 // post is an operation of the application's.
 func (n *node) post(o *op) {
-	c := n.m.Want(addrOf(o.to.at), n.now())
-	l := n.link(c)
+	n.link(n.m.Want(addrOf(o.to.at), n.now()))
 	n.run()
-	l = n.link(n.m.At(addrOf(o.to.at))) // where it goes after all
+	l := n.link(n.m.At(addrOf(o.to.at))) // where it goes after all
 	if o.aux && l.up && n.w.cfg.Aux > 0 {
 		i := n.w.s.IntN(n.w.cfg.Aux)
 		for len(n.aux[o.to.at]) <= i {

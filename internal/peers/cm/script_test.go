@@ -176,7 +176,7 @@ func TestMaxConns(t *testing.T) {
 // TestNativeIdle has a connection to a native peer left only when no request can still be on its way that was given up for it.
 func TestNativeIdle(t *testing.T) {
 	b := newBench(Config{Patience: 15e9, IdleTime: 400e6, Aux: 1})
-	c := b.up(high, 7, false)
+	b.up(high, 7, false)
 	for began := b.now; b.now-began <= Crossing; {
 		b.want(t, "-")
 		b.tick(t)
@@ -184,7 +184,7 @@ func TestNativeIdle(t *testing.T) {
 	b.want(t, "leave c<-next")
 
 	b = newBench(Config{Patience: 15e9, Aux: 1})
-	c = b.up(high, 7, false)
+	c := b.up(high, 7, false)
 	b.pass(Crossing + 1)
 	x := b.request("aux", high, 7, 1)
 	b.take()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	dberrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
 
 	"gofabric/cmd/fabricd/internal/directory/store"
@@ -144,7 +145,7 @@ func (f *file) read(apply func(store.Event)) (found bool, err error) {
 
 func openDB(path string) (*bbolt.DB, error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Millisecond, PageSize: pageSize, FreelistType: bbolt.FreelistMapType})
-	if errors.Is(err, bbolt.ErrTimeout) {
+	if errors.Is(err, dberrors.ErrTimeout) {
 		return nil, fmt.Errorf("%s is in use by another program: %w", path, err)
 	}
 	return db, err
