@@ -14,12 +14,12 @@
 // call that depends on posted receives posts those that are left first.
 //
 // A thread that polls without result yields its processor between polls: soon if such threads leave no processor free, and later if other processes keep it
-// for long (vain.c). Go gets a processor for each of these threads (threads.go).
+// for long (pollbackoff.c). Go gets a processor for each of these threads (threads.go).
 //
-// The stacks of calls in Go have room for the program's signal handlers (room.c).
+// The stacks of calls in Go have room for the program's signal handlers (sigstack.c).
 //
 // In a child of fork(2) without exec there is no Go runtime: calls fail there with FI_EOPBADSTATE. If the parent had not yet called the library, not even
-// fi_getinfo, a fresh copy of the library serves the child (child.c). A panic in Go becomes an error of the call and a line on standard error.
+// fi_getinfo, a fresh copy of the library serves the child (fork.c). A panic in Go becomes an error of the call and a line on standard error.
 package main
 
 // main is never called: the program is a library.

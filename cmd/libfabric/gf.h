@@ -16,7 +16,7 @@ struct gf_head {
 };
 #define GF_MAGIC 0x676f666162726963ull
 
-// gf_enter stands before every call into Go (room.c), in GF_ID for those that are given an object.
+// gf_enter stands before every call into Go (sigstack.c), in GF_ID for those that are given an object.
 extern __thread char gf_roomy __attribute__((tls_model("initial-exec")));
 void gf_make_room(void);
 static inline void gf_enter(void)
@@ -110,7 +110,7 @@ void gf_free(void *fid);
 void gf_vain(void);
 void gf_found(void);
 
-// gf_forked is set in a child of fork(2), where Go has no threads: every call on an object fails there. See child.c.
+// gf_forked is set in a child of fork(2), where Go has no threads: every call on an object fails there. See fork.c.
 extern int gf_forked;
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include "_cgo_export.h"
-#include "child.h"
+#include "fork.h"
 #include "gf.h"
 
 #define FI_ENOENT 2

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "_cgo_export.h"
-#include "child.h"
+#include "fork.h"
 #include "gf.h"
 
 #define VERSIONED(alias, name, version) __asm__(".symver " #alias ", " #name "@" #version)

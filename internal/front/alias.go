@@ -84,7 +84,7 @@ func (a *alias) Close() error {
 	}
 	a.e.aliases--
 	a.e = nil
-	a.Transmitter.r, a.Transmitter.lane, a.Receiver.ready = gone{}, lane{}, goneReady
+	a.Transmitter.r, a.Transmitter.lastRoute, a.Receiver.ready = gone{}, lastRoute{}, goneReady
 	return nil
 }
 

@@ -111,7 +111,7 @@ func (e *Endpoint) WatchAV(inserted func(core.FIAddr, core.Addr), removed func(c
 	rem := e.av.OnRemove(func(fi core.FIAddr) {
 		e.prog.Lock()
 		defer e.prog.Unlock()
-		e.lanes++
+		e.avGeneration++
 		removed(fi)
 	})
 	e.unwatch = func() { ins(); rem() }

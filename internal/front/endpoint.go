@@ -33,7 +33,7 @@ type Endpoint struct {
 	srx              *SharedRx
 	stx              *SharedTx
 	txFlags, rxFlags core.Flags // default operation flags
-	lanes            uint32     // counts addresses that left the vector: what a lane knew before counts no more
+	avGeneration     uint32     // counts addresses that left the vector: what a lastRoute knew before counts no more
 
 	auth   *Auth // its authorization key; nil if it has none
 	linger time.Duration
@@ -43,7 +43,7 @@ type Endpoint struct {
 
 	errEntry core.CQErrEntry
 
-	did      tallies
+	did      opStats
 	id       uint64   // for telemetry
 	observed Observed // the whole of it
 }
@@ -136,7 +136,7 @@ func (e *Endpoint) CheckEnable(needs Needs) error {
 // SetEnabled allows data calls. Locked.
 func (e *Endpoint) SetEnabled() {
 	e.enabled = true
-	e.steer()
+	e.routeContexts()
 }
 
 // CanReceive refuses receives before Enable, and where a shared context takes them. Locked.

@@ -24,7 +24,7 @@ type Scalable struct {
 	e      *Endpoint // of the base
 	way    Router    // to the connections
 	limits RxLimits
-	tx, rx []*part // nil where none is open
+	tx, rx []*scalableContext // nil where none is open
 	rxs    []*engine.RxContext
 }
 
@@ -36,7 +36,7 @@ func NewScalable(b Base, limits RxLimits) (core.ScalableDriver, error) {
 		b.Close()
 		return nil, e.Refuse("fi_scalable_ep", NoPeer, core.ErrInval, "there are at most 16 transmit and receive contexts")
 	}
-	s := &Scalable{Base: b, e: e, limits: limits, tx: make([]*part, ntx), rx: make([]*part, nrx)}
+	s := &Scalable{Base: b, e: e, limits: limits, tx: make([]*scalableContext, ntx), rx: make([]*scalableContext, nrx)}
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	e.scalable = true
@@ -97,7 +97,7 @@ func (s *Scalable) Enable() error {
 // Close closes the endpoint; its contexts must be closed before (fi_close(3)).
 func (s *Scalable) Close() error {
 	s.e.prog.Lock()
-	for _, list := range [][]*part{s.tx, s.rx} {
+	for _, list := range [][]*scalableContext{s.tx, s.rx} {
 		for _, p := range list {
 			if p != nil {
 				s.e.prog.Unlock()

@@ -44,11 +44,11 @@ func (x *Transfers) Post(op core.Op) error {
 // Transmitter is the transmits of an endpoint (fi_msg(3), fi_tagged(3), fi_rma(3), fi_atomic(3)), or of an alias of it with flags of its own. Buffers, errors and
 // concurrency are as core says of these calls.
 type Transmitter struct {
-	e     *Endpoint
-	r     Router
-	flags core.Flags // of the plain calls of an alias; others follow the endpoint
-	own   bool       // flags count
-	lane  lane
+	e         *Endpoint
+	r         Router
+	flags     core.Flags // of the plain calls of an alias; others follow the endpoint
+	own       bool       // flags count
+	lastRoute lastRoute
 
 	noTagged bool // tagged messages were not asked for
 	noAtomic bool // nor atomics
@@ -139,8 +139,8 @@ func (t *Transmitter) end(s *engine.Send, dest core.FIAddr, more bool) error {
 		return submitErr(err)
 	}
 	t.r.Posted(c, more)
-	if (t.lane.c != c || t.lane.dest != dest || t.lane.gen != e.lanes) && !e.spreads(s) {
-		t.lane = lane{c, dest, e.lanes}
+	if (t.lastRoute.c != c || t.lastRoute.dest != dest || t.lastRoute.gen != e.avGeneration) && !e.spreads(s) {
+		t.lastRoute = lastRoute{c, dest, e.avGeneration}
 	}
 	e.prog.Unlock()
 	return nil

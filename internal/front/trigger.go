@@ -46,7 +46,7 @@ func (w *work) prepare(t *Transmitter) *Transmitter {
 	w.tx = *t
 	t.e.prog.Unlock()
 	w.kind, w.e, w.router = workSend, t.e, t.r
-	w.tx.r, w.tx.lane = w, lane{}
+	w.tx.r, w.tx.lastRoute = w, lastRoute{}
 	return &w.tx
 }
 

@@ -122,7 +122,7 @@ func TestMemoryReturns(t *testing.T) {
 		}
 		c := &q.posted.classes
 		for what, got := range map[string]int{
-			"posted lines": len(q.posted.rack.lines), "class buckets": len(c.byMask.buckets),
+			"posted lines": len(q.posted.table.lines), "class buckets": len(c.byMask.buckets),
 			"view buckets": len(q.views.all[0].table.buckets), "free classes": c.nfree, "class slots": cap(c.active),
 		} {
 			if got > 256 {

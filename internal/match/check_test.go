@@ -31,8 +31,8 @@ func (q *Queue[R, M]) check() error {
 func (p *posted[R]) check() error {
 	sum, err := 0, error(nil)
 	if p.indexed {
-		sum, err = p.rack.check()
-	} else if n, _ := p.rack.check(); n != 0 {
+		sum, err = p.table.check()
+	} else if n, _ := p.table.check(); n != 0 {
 		err = fmt.Errorf("%d in the index, which is off", n)
 	}
 	if err != nil {
@@ -62,19 +62,19 @@ func (p *posted[R]) check() error {
 	if p.tail != prev || sum != p.n || p.indexed && prev != nil {
 		return fmt.Errorf("counted %d, want %d", sum, p.n)
 	}
-	if p.n == 0 && (p.indexed || p.roster.on) {
+	if p.n == 0 && (p.indexed || p.ageIndex.on) {
 		return fmt.Errorf("index or roster of an empty queue")
 	}
-	return p.checkRoster()
+	return p.checkAgeIndex()
 }
 
-// checkRoster wants all posted receives on it, once, by age.
-func (p *posted[R]) checkRoster() error {
-	if !p.roster.on {
+// checkAgeIndex wants all posted receives on it, once, by age.
+func (p *posted[R]) checkAgeIndex() error {
+	if !p.ageIndex.on {
 		return nil
 	}
 	n, last := 0, p.first-1
-	for _, e := range p.roster.entries {
+	for _, e := range p.ageIndex.entries {
 		if e.r == nil || e.seq <= last {
 			return fmt.Errorf("roster: #%d behind #%d", e.seq, last)
 		}
@@ -89,8 +89,8 @@ func (p *posted[R]) checkRoster() error {
 	return nil
 }
 
-// check counts the receives of a rack.
-func (t *rack[R]) check() (int, error) {
+// check counts the receives of a table.
+func (t *postedTable[R]) check() (int, error) {
 	receives, keys, past := 0, 0, make([]int, len(t.lines))
 	mask := len(t.lines) - 1
 	for i := range t.lines {

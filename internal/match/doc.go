@@ -19,7 +19,7 @@
 // moment, and masks of the past cost nothing.
 //
 // What a match costs when very many are posted is cache misses, so there are two: a line of the table, and the receive, which is one line itself.
-// The index therefore keeps no list by age; who wants to walk in order makes it sort once (roster.go).
+// The index therefore keeps no list by age; who wants to walk in order makes it sort once (ageindex.go).
 //
 // # Unexpected messages
 //

@@ -11,7 +11,7 @@ type Recv[R any] struct {
 	Src, Tag, Ignore uint64
 	Value            R
 	seq              int64     // the oldest has the lowest
-	next, prev       *Recv[R]  // in the list the neighbours by age; in the rack, of equal keys, a ring by age, the oldest one's prev is the youngest
+	next, prev       *Recv[R]  // in the list the neighbours by age; in the table, of equal keys, a ring by age, the oldest one's prev is the youngest
 	class            *class[R] // nil: not posted
 }
 
@@ -76,8 +76,8 @@ type posted[R any] struct {
 	listed     class[R] // the class of all receives in the list
 	indexed    bool
 	classes    classes[R]
-	rack       rack[R]
-	roster     roster[R]
+	table      postedTable[R]
+	ageIndex   ageIndex[R]
 }
 
 func (p *posted[R]) has(r *Recv[R]) bool { return r.class != nil && r.class.owner == p }
@@ -91,7 +91,7 @@ func (p *posted[R]) pushBack(r *Recv[R]) {
 	p.n++
 	if p.indexed {
 		p.enter(r)
-		p.roster.add(r, p.n)
+		p.ageIndex.add(r, p.n)
 		return
 	}
 	p.listed.owner, r.class, r.prev = p, &p.listed, p.tail
@@ -112,7 +112,7 @@ func (p *posted[R]) pushFront(r *Recv[R]) {
 	p.n++
 	if p.indexed {
 		p.enter(r)
-		p.roster.drop()
+		p.ageIndex.drop()
 		return
 	}
 	p.listed.owner, r.class, r.next = p, &p.listed, p.head
@@ -132,7 +132,7 @@ func (p *posted[R]) enter(r *Recv[R]) {
 	} else {
 		r.class = p.classes.enter(p, r.Ignore, r.Src != AnySource)
 	}
-	p.rack.insert(r)
+	p.table.insert(r)
 }
 
 // find returns the oldest receive that accepts the message.
@@ -159,7 +159,7 @@ func (p *posted[R]) ask(src, tag uint64) *Recv[R] {
 	var best *Recv[R]
 	for _, c := range p.classes.active {
 		from := c.from(src)
-		if r := p.rack.find(c, c.hash(from, tag), from, tag); r != nil && (best == nil || r.seq < best.seq) {
+		if r := p.table.find(c, c.hash(from, tag), from, tag); r != nil && (best == nil || r.seq < best.seq) {
 			best = r
 		}
 	}
@@ -170,7 +170,7 @@ func (p *posted[R]) ask(src, tag uint64) *Recv[R] {
 func (p *posted[R]) remove(r *Recv[R]) {
 	p.n--
 	if p.indexed {
-		p.rack.remove(r)
+		p.table.remove(r)
 		p.classes.leave(r.class)
 		if r.class = nil; p.n == 0 {
 			p.becomeListed()
@@ -188,8 +188,8 @@ func (p *posted[R]) remove(r *Recv[R]) {
 		r.next.prev = r.prev
 	}
 	r.class, r.next, r.prev = nil, nil, nil
-	if p.n == 0 && p.rack.lines != nil {
-		p.rack.shrink()
+	if p.n == 0 && p.table.lines != nil {
+		p.table.shrink()
 		p.classes.byMask.shrink()
 	}
 }
@@ -209,8 +209,8 @@ func (p *posted[R]) becomeIndexed() {
 // becomeListed is called when the last receive has left the index.
 func (p *posted[R]) becomeListed() {
 	p.indexed = false
-	p.roster.drop()
-	p.rack.shrink()
+	p.ageIndex.drop()
+	p.table.shrink()
 	p.classes.byMask.shrink()
 }
 

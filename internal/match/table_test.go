@@ -46,7 +46,7 @@ func TestKeysSpread(t *testing.T) {
 	}
 }
 
-// Of the receives in a rack few are in another line than their own, and none is far away.
+// Of the receives in a table few are in another line than their own, and none is far away.
 func TestReceivesSpread(t *testing.T) {
 	const n = 1<<9*meanLoad - 1 // as full as it gets
 	for name, f := range patterns {
@@ -56,9 +56,9 @@ func TestReceivesSpread(t *testing.T) {
 			p.enter(&Recv[int]{Src: k.src, Tag: k.tag, Ignore: k.ignore})
 		}
 		away, farthest := 0, 0
-		mask := len(p.rack.lines) - 1
-		for i := range p.rack.lines {
-			for _, r := range p.rack.lines[i].at {
+		mask := len(p.table.lines) - 1
+		for i := range p.table.lines {
+			for _, r := range p.table.lines[i].at {
 				if r != nil {
 					far := (i - int(r.class.hash(r.Src, r.Tag))) & mask
 					away += min(far, 1)
@@ -67,8 +67,8 @@ func TestReceivesSpread(t *testing.T) {
 			}
 		}
 		// A random function gives 137 with a deviation of 20, and 25 as the farthest among 20,000 trials.
-		if p.rack.keys != n || mask+1 != 1<<9 || away > n/8 || farthest > 80 {
-			t.Errorf("%s: %d keys in %d lines, %d away, at most by %d", name, p.rack.keys, mask+1, away, farthest)
+		if p.table.keys != n || mask+1 != 1<<9 || away > n/8 || farthest > 80 {
+			t.Errorf("%s: %d keys in %d lines, %d away, at most by %d", name, p.table.keys, mask+1, away, farthest)
 		}
 	}
 }
@@ -116,12 +116,12 @@ func TestRosterGoes(t *testing.T) {
 		for range q.EachPosted() {
 			break
 		}
-		if !q.posted.roster.on {
+		if !q.posted.ageIndex.on {
 			t.Fatal("no roster")
 		}
 		for i := range uint64(100 * n) {
 			q.Post(q.Match(1, i*37%n))
-			if l := len(q.posted.roster.entries); l > minRoster+2*n+1 {
+			if l := len(q.posted.ageIndex.entries); l > minAgeIndex+2*n+1 {
 				t.Fatalf("%d entries for %d receives", l, n)
 			}
 			for range walks {
@@ -130,8 +130,8 @@ func TestRosterGoes(t *testing.T) {
 				}
 			}
 		}
-		if q.posted.roster.on != (walks > 0) {
-			t.Errorf("%d walks for each match: the roster is %v", walks, q.posted.roster.on)
+		if q.posted.ageIndex.on != (walks > 0) {
+			t.Errorf("%d walks for each match: the roster is %v", walks, q.posted.ageIndex.on)
 		}
 	}
 }

@@ -13,12 +13,12 @@ import (
 	"go.uber.org/goleak"
 
 	"gofabric/internal/xdp/frame"
-	"gofabric/test/cable"
-	"gofabric/test/together"
+	"gofabric/test/parallel"
+	"gofabric/test/veth"
 )
 
 func TestMain(m *testing.M) {
-	together.Run(8) // they wait for the kernel's timers
+	parallel.Run(8) // they wait for the kernel's timers
 	goleak.VerifyTestMain(m)
 }
 
@@ -26,12 +26,12 @@ func TestMain(m *testing.M) {
 const long = 30 * time.Second
 
 // host is a network namespace.
-type host struct{ *cable.Host }
+type host struct{ *veth.Host }
 
 // newHost makes a host, which goes with the test.
 func newHost(t testing.TB) host {
 	t.Helper()
-	h := host{cable.NewHost(t)}
+	h := host{veth.NewHost(t)}
 	h.Set("net/ipv6/conf/default/accept_dad", "0") // link-local addresses are there at once; neighbours are asked from them
 	return h
 }

@@ -82,8 +82,8 @@ func (p *Peer) sink() engine.Sink { return p.SinkOver(p) }
 
 // SinkOver is s, a sink of p's making, for a Conn of p: with FI_SOURCE_ERR it names who is not in the address vector.
 func (p *Peer) SinkOver(s engine.Sink) engine.Sink {
-	if p.NamesStrangers() {
-		return &front.Stranger{Sink: s, E: p.Endpoint, Addr: &p.addr}
+	if p.NamesUnknownSources() {
+		return &front.UnknownSource{Sink: s, E: p.Endpoint, Addr: &p.addr}
 	}
 	return s
 }

@@ -79,7 +79,7 @@ var rank = []struct {
 	{"test/conform/record", 9},
 	{"test/conform/comply", 9},
 	{"test/duo", 9},
-	{"test/together", 9},
+	{"test/parallel", 9},
 	{"test/need", 9},
 	{"test/journal", 9},
 	{"test/sim/network", 9},

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/xdp/frame"
-	"gofabric/test/cable"
+	"gofabric/test/veth"
 )
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func must(t testing.TB, err error) {
 
 // place is a host with one end of a cable, eth9.
 type place struct {
-	*cable.Host
+	*veth.Host
 	v4, v6 netip.Addr
 	mac    frame.MAC
 }
@@ -43,11 +43,11 @@ type place struct {
 // places makes two hosts that a cable with so many queues connects. The test's goroutine keeps its thread.
 func places(t testing.TB, queues, mtu int) (a, b *place) {
 	t.Helper()
-	x, y := cable.Pair(t, cable.Options{Net: 97, Queues: queues, MTU: mtu})
+	x, y := veth.Pair(t, veth.Options{Net: 97, Queues: queues, MTU: mtu})
 	a, b = newPlace(x), newPlace(y)
 	for _, ends := range [][2]*place{{a, b}, {b, a}} { // the tests' headers are fixed, and so are the kernel's
 		for _, to := range []netip.Addr{ends[1].v4, ends[1].v6} {
-			ends[0].IP("neigh", "replace", to.String(), "lladdr", net.HardwareAddr(ends[1].mac[:]).String(), "dev", cable.End, "nud", "permanent")
+			ends[0].IP("neigh", "replace", to.String(), "lladdr", net.HardwareAddr(ends[1].mac[:]).String(), "dev", veth.End, "nud", "permanent")
 		}
 	}
 	a.hears(b)
@@ -55,8 +55,8 @@ func places(t testing.TB, queues, mtu int) (a, b *place) {
 	return a, b
 }
 
-func newPlace(h *cable.Host) *place {
-	return &place{Host: h, v4: h.V4, v6: h.V6, mac: frame.MAC(h.Interface(cable.End).HardwareAddr)}
+func newPlace(h *veth.Host) *place {
+	return &place{Host: h, v4: h.V4, v6: h.V6, mac: frame.MAC(h.Interface(veth.End).HardwareAddr)}
 }
 
 // hears returns when IPv6 datagrams of the other place come: the kernel sets an interface's routes up some time after it is up.

@@ -15,7 +15,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 
-	"gofabric/test/cable"
+	"gofabric/test/veth"
 )
 
 // nodeVar makes the test binary a process in a namespace that has eth9 and sends back what comes to a port: the namespace, the address and port.
@@ -25,7 +25,7 @@ func nodeMain() {
 	runtime.LockOSThread()
 	var ns, at string
 	fmt.Sscan(os.Getenv(nodeVar), &ns, &at)
-	h := cable.Host{T: &testing.B{}, Name: ns}
+	h := veth.Host{T: &testing.B{}, Name: ns}
 	h.Enter()
 	i, err := Open("eth9", Config{})
 	if err != nil {

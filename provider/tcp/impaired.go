@@ -51,15 +51,15 @@ func (d *domain) Faults() (sum impair.StreamStats, ok bool) {
 	defer d.prog.Unlock()
 	sum = d.bufs.gone
 	d.prog.Each(func(s progress.Source) {
-		if st, ok := s.(*stream); ok && st.hurdle != nil {
-			sum.Add(st.hurdle.w.Stats())
+		if st, ok := s.(*stream); ok && st.impairment != nil {
+			sum.Add(st.impairment.w.Stats())
 		}
 	})
 	return sum, true
 }
 
-// hurdle is what stands between a stream and its socket.
-type hurdle struct {
+// impairment is what stands between a stream and its socket.
+type impairment struct {
 	w     *impair.Stream
 	s     *stream
 	timer *progress.Handle
@@ -72,18 +72,18 @@ type hurdle struct {
 	pause   time.Duration // after this send
 }
 
-// raise puts a hurdle in front of the socket, or has the one there is follow the stream to another engine.
+// raise puts a impairment in front of the socket, or has the one there is follow the stream to another engine.
 func (s *stream) raise() {
-	if s.hurdle == nil {
-		s.hurdle = &hurdle{s: s, w: s.bufs.faults.Stream(s.bufs.patience)}
+	if s.impairment == nil {
+		s.impairment = &impairment{s: s, w: s.bufs.faults.Stream(s.bufs.patience)}
 	}
-	h := s.hurdle
+	h := s.impairment
 	h.timer = s.prog.Timer(h.expired)
 	h.setTimer()
 }
 
 // lower takes the timer away.
-func (h *hurdle) lower() {
+func (h *impairment) lower() {
 	if h.timer != nil {
 		h.timer.Remove()
 		h.timer = nil
@@ -91,7 +91,7 @@ func (h *hurdle) lower() {
 }
 
 // setTimer sets the timer for what comes next. What the stream does not take, for now or for ever, needs none: setWant sets it again when that changes.
-func (h *hurdle) setTimer() {
+func (h *impairment) setTimer() {
 	at := h.sendAt
 	if h.s.takes() {
 		at = mono.Earlier(h.takeAt, h.sendAt)
@@ -108,7 +108,7 @@ func (h *hurdle) setTimer() {
 }
 
 // expired is the timer.
-func (h *hurdle) expired(now mono.Time) {
+func (h *impairment) expired(now mono.Time) {
 	s := h.s
 	if s.fd == netx.NoFD || s.h == nil {
 		return
@@ -127,7 +127,7 @@ func (h *hurdle) expired(now mono.Time) {
 }
 
 // answered says whether a connect that the system has made has been answered.
-func (h *hurdle) answered() bool {
+func (h *impairment) answered() bool {
 	now := mono.Now()
 	if !h.asked {
 		h.asked = true
@@ -146,7 +146,7 @@ func (h *hurdle) answered() bool {
 }
 
 // end ends the stream as w has ended.
-func (h *hurdle) end(call string, end impair.End) {
+func (h *impairment) end(call string, end impair.End) {
 	errno := unix.ECONNRESET
 	if end == impair.TimedOut {
 		errno = unix.ETIMEDOUT
@@ -159,7 +159,7 @@ func (h *hurdle) end(call string, end impair.End) {
 }
 
 // mayTake returns how many bytes may be received now, with more of them in sight if they were cut.
-func (h *hurdle) mayTake() int {
+func (h *impairment) mayTake() int {
 	s, waiting := h.s, 1
 	now := mono.Now()
 	if h.w.Timed() {
@@ -183,7 +183,7 @@ func (h *hurdle) mayTake() int {
 }
 
 // take notes when there is something to receive.
-func (h *hurdle) take(at mono.Time) {
+func (h *impairment) take(at mono.Time) {
 	if at != h.takeAt {
 		h.takeAt = at
 		h.setTimer()
@@ -192,7 +192,7 @@ func (h *hurdle) take(at mono.Time) {
 }
 
 // maySend says whether anything may be sent now. If not, the stream is blocked.
-func (h *hurdle) maySend() bool {
+func (h *impairment) maySend() bool {
 	s, now := h.s, mono.Now()
 	ok, again, end := h.w.MaySend(now)
 	if end != impair.Alive {
@@ -218,7 +218,7 @@ func (h *hurdle) maySend() bool {
 }
 
 // cut shortens a send.
-func (h *hurdle) cut(first []byte, list [][]byte) ([]byte, [][]byte) {
+func (h *impairment) cut(first []byte, list [][]byte) ([]byte, [][]byte) {
 	n := len(first)
 	for _, b := range list {
 		n += len(b)
@@ -232,7 +232,7 @@ func (h *hurdle) cut(first []byte, list [][]byte) ([]byte, [][]byte) {
 }
 
 // paused says whether the rest of a send that was cut is to follow later.
-func (h *hurdle) paused() bool {
+func (h *impairment) paused() bool {
 	if h.pause == 0 {
 		return false
 	}

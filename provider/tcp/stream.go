@@ -73,8 +73,8 @@ type stream struct {
 	asked  bool // the peer made an offer
 	moving *moving
 
-	pipe   *pipe   // the bytes' way, if it is not the socket
-	hurdle *hurdle // nil but under a layer of faults
+	pipe       *pipe       // the bytes' way, if it is not the socket
+	impairment *impairment // nil but under a layer of faults
 
 	local, peer netip.AddrPort
 
@@ -120,8 +120,8 @@ func (s *stream) detach() {
 		s.h.Remove()
 		s.h = nil
 	}
-	if s.hurdle != nil {
-		s.hurdle.lower()
+	if s.impairment != nil {
+		s.impairment.lower()
 	}
 }
 
@@ -140,8 +140,8 @@ func (s *stream) close() {
 	if s.fd != netx.NoFD {
 		s.closeTCP()
 		s.fd = netx.NoFD
-		if s.hurdle != nil {
-			s.bufs.gone.Add(s.hurdle.w.Stats())
+		if s.impairment != nil {
+			s.bufs.gone.Add(s.impairment.w.Stats())
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (s *stream) updateDeadline() {
 // Ready implements progress.Source.
 func (s *stream) Ready(in, out bool) {
 	if s.conn.State() == engine.Opening {
-		if out && (s.hurdle == nil || s.hurdle.answered()) {
+		if out && (s.impairment == nil || s.impairment.answered()) {
 			s.transportUp()
 		}
 		return
@@ -219,7 +219,7 @@ func (s *stream) setWant() {
 	if s.takes() {
 		want |= netx.In
 	}
-	if h := s.hurdle; h != nil {
+	if h := s.impairment; h != nil {
 		if h.takeAt != 0 {
 			want |= netx.Edge // what comes is to be noted, no more
 		}
@@ -229,7 +229,7 @@ func (s *stream) setWant() {
 		if s.blocked && !s.pipe.over {
 			want |= netx.In // the bell
 		}
-	} else if h := s.hurdle; s.blocked && (h == nil || h.sendAt == 0) {
+	} else if h := s.impairment; s.blocked && (h == nil || h.sendAt == 0) {
 		want |= netx.Out
 	}
 	if want == 0 {
@@ -280,8 +280,8 @@ func (s *stream) receive() {
 
 // receiveOnce makes one receive call and reports whether another may find something.
 func (s *stream) receiveOnce() bool {
-	if s.hurdle != nil {
-		limit := s.hurdle.mayTake()
+	if s.impairment != nil {
+		limit := s.impairment.mayTake()
 		return limit > 0 && s.receiveUpTo(limit)
 	}
 	return s.receiveUpTo(math.MaxInt)
@@ -313,8 +313,8 @@ func (s *stream) receiveUpTo(limit int) bool {
 		s.conn.Fail(engine.ErrPeerClose)
 		return false
 	}
-	if s.hurdle != nil {
-		s.hurdle.w.Took(n)
+	if s.impairment != nil {
+		s.impairment.w.Took(n)
 	}
 	state := s.conn.State()
 	s.conn.Receive(direct, head[:n-direct])
@@ -440,7 +440,7 @@ func (s *stream) flush() {
 	if s.flushing || s.conn.State() == engine.Opening || s.move == moveHeld {
 		return
 	}
-	if s.hurdle != nil && !s.hurdle.maySend() {
+	if s.impairment != nil && !s.impairment.maySend() {
 		return
 	}
 	s.flushing = true
@@ -450,8 +450,8 @@ func (s *stream) flush() {
 		if s.move == moveLast {
 			first, list = upTo(s.moving.last, first, list)
 		}
-		if s.hurdle != nil {
-			first, list = s.hurdle.cut(first, list)
+		if s.impairment != nil {
+			first, list = s.impairment.cut(first, list)
 		}
 		if first == nil && list == nil {
 			s.flushing = false
@@ -480,7 +480,7 @@ func (s *stream) flush() {
 			return
 		}
 		s.conn.Transmitted(n)
-		if s.hurdle != nil && s.hurdle.paused() {
+		if s.impairment != nil && s.impairment.paused() {
 			blocked = true
 			break
 		}
@@ -522,7 +522,7 @@ func (s *stream) becomeMute(errno unix.Errno) {
 }
 
 func (s *stream) becomeBlocked(blocked bool) {
-	if s.blocked != blocked || s.hurdle != nil {
+	if s.blocked != blocked || s.impairment != nil {
 		s.blocked = blocked
 		s.setWant()
 	}

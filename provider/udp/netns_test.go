@@ -10,12 +10,12 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/netx"
-	"gofabric/test/cable"
 	"gofabric/test/need"
+	"gofabric/test/veth"
 )
 
 // places makes two hosts that a cable connects: 10.98.0.1 and fd98::1, 10.98.0.2 and fd98::2.
-func places(t *testing.T) (a, b *cable.Host) { return cable.Pair(t, cable.Options{Net: 98}) }
+func places(t *testing.T) (a, b *veth.Host) { return veth.Pair(t, veth.Options{Net: 98}) }
 
 // TestPathMTU sends as much as a cable takes in one piece, and more.
 func TestPathMTU(t *testing.T) {

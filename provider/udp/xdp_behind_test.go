@@ -9,7 +9,7 @@ import (
 	"gofabric/core"
 	"gofabric/internal/xdp"
 	"gofabric/internal/xdp/frame"
-	"gofabric/test/cable"
+	"gofabric/test/veth"
 )
 
 // TestXDPBehind: what waits behind frames that are no good, more than one receive brings, is not lost when a port leaves AF_XDP.
@@ -55,7 +55,7 @@ func framed(t *testing.T) (d *domain, p *port, in *inbox, out *xdp.Port, h frame
 }
 
 // framer is a port of AF_XDP itself at the other end of a port's cable, and the header of frames from there.
-func framer(t *testing.T, a, b *cable.Host, p *port) (*xdp.Port, frame.Header) {
+func framer(t *testing.T, a, b *veth.Host, p *port) (*xdp.Port, frame.Header) {
 	t.Helper()
 	b.Enter()
 	i, err := xdp.Open("eth9", xdp.Config{Mode: xdp.Generic})

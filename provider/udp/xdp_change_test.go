@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"gofabric/core"
-	"gofabric/test/cable"
+	"gofabric/test/veth"
 )
 
 // hears sends a datagram from q until it comes to p. Nobody makes passes at p.
@@ -70,7 +70,7 @@ func TestXDPRemoved(t *testing.T) {
 		}
 	}
 	a.IP("link", "add", "eth9", "type", "veth", "peer", "name", "eth9", "netns", b.Name)
-	for i, h := range []*cable.Host{a, b} {
+	for i, h := range []*veth.Host{a, b} {
 		h.IP("link", "set", "eth9", "up")
 		h.IP("addr", "add", fmt.Sprintf("10.98.0.%d/24", i+1), "dev", "eth9")
 	}
@@ -121,7 +121,7 @@ func TestXDPMoved(t *testing.T) {
 // TestXDPAddressMoves: a port's address moves to a host behind this one, and comes back: what is sent to it goes where the address is.
 func TestXDPAddressMoves(t *testing.T) {
 	a, b := places(t)
-	c := cable.NewHost(t)
+	c := veth.NewHost(t)
 	a.IP("link", "add", "eth8", "type", "veth", "peer", "name", "eth8", "netns", c.Name)
 	a.IP("link", "set", "eth8", "up")
 	a.Address("eth8", "10.97.0.1/24", "fd97::1/64")
@@ -173,7 +173,7 @@ func TestXDPRaisedMTU(t *testing.T) {
 		t.Fatal(p.noXDP)
 	}
 	for _, mtu := range []int{1500, 1700, 9000, 1400} {
-		for _, h := range []*cable.Host{a, b} {
+		for _, h := range []*veth.Host{a, b} {
 			h.IP("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
 		}
 		for _, size := range []int{mtu - 28, 64} {

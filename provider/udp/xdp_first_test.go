@@ -11,21 +11,21 @@ import (
 	"time"
 
 	"gofabric/core"
-	"gofabric/test/cable"
+	"gofabric/test/veth"
 )
 
 // BenchmarkXDPFirst is how long it takes from the choice of AF_XDP until a datagram leaves past the system's stack, at both ends of a cable at once. Threads wait in the kernel
 // meanwhile: with -cpu 8 it is not the time until the runtime notices that.
 func BenchmarkXDPFirst(b *testing.B) {
-	x, y := cable.Pair(b, cable.Options{Net: 98})
+	x, y := veth.Pair(b, veth.Options{Net: 98})
 	for _, to := range []core.DatagramLink{core.LinkXDP, core.LinkAuto} {
 		for _, frags := range []string{"1", "0"} {
-			b.Run(fmt.Sprintf("%v/frags=%s", to, frags), func(b *testing.B) { benchFirst(b, [2]*cable.Host{x, y}, to, frags) })
+			b.Run(fmt.Sprintf("%v/frags=%s", to, frags), func(b *testing.B) { benchFirst(b, [2]*veth.Host{x, y}, to, frags) })
 		}
 	}
 }
 
-func benchFirst(b *testing.B, hosts [2]*cable.Host, to core.DatagramLink, frags string) {
+func benchFirst(b *testing.B, hosts [2]*veth.Host, to core.DatagramLink, frags string) {
 	var d [2]*domain
 	var p [2]*port
 	runtime.LockOSThread()

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gofabric/test/cable"
 	"gofabric/test/need"
+	"gofabric/test/veth"
 )
 
 // kernelHas reports whether the kernel is at least as new as a version.
@@ -34,7 +34,7 @@ func TestXDPJumbo(t *testing.T) {
 	}
 	const mtu = 9000
 	a, b := places(t)
-	for _, h := range []*cable.Host{a, b} {
+	for _, h := range []*veth.Host{a, b} {
 		h.IP("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
 	}
 	for _, link := range []string{linkSockets, linkXDP} {

@@ -10,7 +10,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/netx"
-	"gofabric/test/cable"
+	"gofabric/test/veth"
 )
 
 // TestXDP sends both ways between an end with AF_XDP and one with sockets, and between two with AF_XDP.
@@ -23,7 +23,7 @@ func TestXDP(t *testing.T) {
 				var d [2]*domain
 				var p [2]*port
 				var in [2]*inbox
-				for i, h := range []*cable.Host{a, b} {
+				for i, h := range []*veth.Host{a, b} {
 					h.Enter()
 					d[i] = testDomain(t, "LINK", links[i])
 					p[i], in[i] = testPort(t, d[i], netip.MustParseAddr(at[i]))

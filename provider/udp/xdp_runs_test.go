@@ -6,14 +6,14 @@ import (
 	"net/netip"
 	"testing"
 
-	"gofabric/test/cable"
+	"gofabric/test/veth"
 )
 
 // TestXDPRuns: the datagrams of a run come as they were sent, though in generic mode the system passes a run on in one piece that may be shorter than the MTU: because a path is
 // narrower than the interface, say.
 func TestXDPRuns(t *testing.T) {
 	a, b := places(t)
-	for _, h := range []*cable.Host{a, b} {
+	for _, h := range []*veth.Host{a, b} {
 		h.IP("link", "set", "eth9", "mtu", "9000")
 	}
 	for _, at := range [][2]string{{"10.98.0.1", "10.98.0.2"}, {"fd98::1", "fd98::2"}} {

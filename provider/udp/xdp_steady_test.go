@@ -11,14 +11,14 @@ import (
 
 	"gofabric/internal/netx"
 	"gofabric/internal/xdp"
-	"gofabric/test/cable"
+	"gofabric/test/veth"
 )
 
 // xdpPair is two ports of one domain that AF_XDP connects.
-func xdpPair(t *testing.T, a, b *cable.Host, variables ...string) (d *domain, p [2]*port, in [2]*inbox, links [2]*xdpLink) {
+func xdpPair(t *testing.T, a, b *veth.Host, variables ...string) (d *domain, p [2]*port, in [2]*inbox, links [2]*xdpLink) {
 	t.Helper()
 	d = testDomain(t, append([]string{"LINK", linkXDP}, variables...)...)
-	for i, h := range []*cable.Host{a, b} {
+	for i, h := range []*veth.Host{a, b} {
 		h.Enter()
 		p[i], in[i] = testPort(t, d, netip.MustParseAddr([]string{"10.98.0.1", "10.98.0.2"}[i]))
 		if p[i].xdp == nil {
@@ -262,7 +262,7 @@ func TestXDPLinkLocal(t *testing.T) {
 	a, b := places(t)
 	var p [2]*port
 	var in [2]*inbox
-	for i, h := range []*cable.Host{a, b} {
+	for i, h := range []*veth.Host{a, b} {
 		at := []string{"fe80::98:1", "fe80::98:2"}[i]
 		h.Address("eth9", at+"/64")
 		h.Enter()

@@ -16,8 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"gofabric/test/parallel"
 	"gofabric/test/program"
-	"gofabric/test/together"
 )
 
 // work is the folder of what is built.
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	work = dir
 	os.Setenv("FABRICD_DIR", dir) // of this process, which TestRestart has register there
-	together.Run(8)
+	parallel.Run(8)
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		os.RemoveAll(dir)
 		os.Exit(code)

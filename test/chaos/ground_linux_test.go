@@ -4,14 +4,14 @@ import (
 	"os/exec"
 	"testing"
 
-	"gofabric/test/cable"
+	"gofabric/test/veth"
 )
 
 // twoHosts makes two hosts with a cable between them.
 func twoHosts(t *testing.T) *ground {
 	t.Helper()
-	a, b := cable.Pair(t, cable.Options{Net: 97})
-	hosts := []*cable.Host{a, b}
+	a, b := veth.Pair(t, veth.Options{Net: 97})
+	hosts := []*veth.Host{a, b}
 	return &ground{
 		addrs:   []string{a.V4.String(), b.V4.String()},
 		command: func(host int, name string) *exec.Cmd { return hosts[host].Command(name) },
@@ -24,7 +24,7 @@ func twoHosts(t *testing.T) *ground {
 			if up {
 				word = "up"
 			}
-			b.IP("link", "set", cable.End, word)
+			b.IP("link", "set", veth.End, word)
 		},
 	}
 }

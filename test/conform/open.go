@@ -19,7 +19,7 @@ import (
 	"gofabric/provider/udp"
 	"gofabric/test/conform/comply"
 	"gofabric/test/conform/record"
-	"gofabric/test/together"
+	"gofabric/test/parallel"
 	"gofabric/util/fault"
 	"gofabric/util/rxd"
 	"gofabric/util/rxm"
@@ -38,7 +38,7 @@ func Main(m *testing.M) {
 	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
 		l.Close() // the runtime's own descriptors (its poller) are opened before anything is counted
 	}
-	together.Run(4)
+	parallel.Run(4)
 	before := openFDs()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if after := settledFDs(before); code == 0 && after > before {

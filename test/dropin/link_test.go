@@ -6,8 +6,8 @@ import (
 	"context"
 	"testing"
 
-	"gofabric/test/cable"
 	"gofabric/test/program"
+	"gofabric/test/veth"
 )
 
 // TestLink has C programs choose AF_XDP and sockets for their endpoints, at both ends of a cable.
@@ -15,10 +15,10 @@ func TestLink(t *testing.T) {
 	env, link := onOurs(t), compile(t, "link")
 	for _, s := range []stack{{"udp", "dgram"}, {"udp;ofi_rxd", "rdm"}} {
 		t.Run(s.String(), func(t *testing.T) {
-			a, b := cable.Pair(t, cable.Options{Net: 96})
+			a, b := veth.Pair(t, veth.Options{Net: 96})
 			ctx, cancel := context.WithTimeout(t.Context(), runLimit)
 			defer cancel()
-			at := func(h, peer *cable.Host, turn string) *program.Program {
+			at := func(h, peer *veth.Host, turn string) *program.Program {
 				return start(ctx, t, env, "ip", "netns", "exec", h.Name, link, s.provider, s.kind, h.V4.String(), peer.V4.String(), turn)
 			}
 			second := at(b, a, "second")

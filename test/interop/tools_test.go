@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"gofabric/test/need"
+	"gofabric/test/parallel"
 	"gofabric/test/program"
-	"gofabric/test/together"
 )
 
 // This file finds and builds the programs that talk to each other.
@@ -42,7 +42,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	fi = tool{name: "fi pingpong", path: filepath.Join(dir, "fi"), args: []string{"pingpong", "--timeout", "20s"}}
-	together.Run(4) // they wait for native peers' timers most of their time
+	parallel.Run(4) // they wait for native peers' timers most of their time
 	return m.Run()
 }
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"gofabric/test/cable"
 	"gofabric/test/need"
+	"gofabric/test/veth"
 )
 
 const rxdStack = "udp;ofi_rxd"
@@ -100,7 +100,7 @@ func TestRXDPathMTU(t *testing.T) {
 func newRouted(t *testing.T, mtu int) (a, b, r *host) {
 	t.Helper()
 	a, r = newHosts(t)
-	b = &host{Host: cable.NewHost(t), t: t, v4: "10.96.0.2"}
+	b = &host{Host: veth.NewHost(t), t: t, v4: "10.96.0.2"}
 	r.IP("link", "add", "eth8", "type", "veth", "peer", "name", "eth9", "netns", b.Name)
 	r.IP("addr", "add", "10.96.0.1/24", "dev", "eth8")
 	b.IP("addr", "add", b.v4+"/24", "dev", "eth9")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"gofabric/test/cable"
+	"gofabric/test/veth"
 )
 
 // TestXDPWays: what is said of AF_XDP before an endpoint is opened, by the endpoint itself, and beside it, is the same, and says which way single datagrams go. The values xdp and
@@ -37,7 +37,7 @@ func TestXDPWays(t *testing.T) {
 			if tt.queues {
 				two := []string{"numtxqueues", "2", "numrxqueues", "2"}
 				b.Recable(a.Host, two, two)
-				eventually(t, "the new interface is running", func() bool { return strings.Contains(b.IP("link", "show", cable.End), "state UP") }) // linkwatch
+				eventually(t, "the new interface is running", func() bool { return strings.Contains(b.IP("link", "show", veth.End), "state UP") }) // linkwatch
 			}
 			rb := b.start(tt.env...)
 			want := "udp FI_EP_DGRAM eth9: AF_XDP is used, in " + tt.mode + " mode" + tt.want

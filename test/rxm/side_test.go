@@ -14,7 +14,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/test/conform"
-	"gofabric/test/together"
+	"gofabric/test/parallel"
 )
 
 // bound is how long anything may take.
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
 		l.Close() // the runtime's own descriptors are opened before anything is counted
 	}
-	together.Run(8)
+	parallel.Run(8)
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if n := descriptors(); code == 0 && n > descriptorsFirst {
 			println("descriptors left open:", n-descriptorsFirst)

@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 		crowdMain()
 		return
 	}
-	if os.Getenv(villageVar) != "" {
-		villageMain()
+	if os.Getenv(childVar) != "" {
+		childMain()
 		return
 	}
 	if os.Getenv(senderVar) != "" {

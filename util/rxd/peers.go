@@ -98,8 +98,8 @@ type hooks endpoint
 
 // Sink implements engine.Hooks: one sink serves all peers, but where the application wants to hear of those that are not in the vector.
 func (h *hooks) Sink(p *engine.Peer) xengine.Sink {
-	if h.NamesStrangers() {
-		return &front.Stranger{Sink: (*sink)(h), E: &h.Endpoint, Addr: &p.Addr}
+	if h.NamesUnknownSources() {
+		return &front.UnknownSource{Sink: (*sink)(h), E: &h.Endpoint, Addr: &p.Addr}
 	}
 	return (*sink)(h)
 }

@@ -10,8 +10,8 @@ import (
 	"gofabric/core"
 	"gofabric/internal/neigh"
 	"gofabric/internal/xdp"
-	"gofabric/test/cable"
 	"gofabric/test/conform"
+	"gofabric/test/veth"
 )
 
 func TestMain(m *testing.M) { conform.Main(m) }
@@ -28,8 +28,8 @@ func over(t *testing.T, st conform.Stack, vars map[string]string) {
 	if testing.Short() {
 		t.Skip("the suite over the same stacks without AF_XDP is in other packages")
 	}
-	if !cable.Inside() {
-		cable.Circle(t, 96).Rerun(t)
+	if !veth.Inside() {
+		veth.Circle(t, 96).Rerun(t)
 		return
 	}
 	table, err := neigh.Open() // what it knows of neighbours stays, too: first datagrams to unknown ones go through sockets
@@ -38,7 +38,7 @@ func over(t *testing.T, st conform.Stack, vars map[string]string) {
 	}
 	defer table.Close()
 	var ends []*xdp.Interface
-	for _, name := range []string{cable.OtherEnd, cable.End} { // they stay open between tests: to make their memory takes longer than most of these do
+	for _, name := range []string{veth.OtherEnd, veth.End} { // they stay open between tests: to make their memory takes longer than most of these do
 		i, err := xdp.Open(name, xdp.Config{})
 		if err != nil {
 			t.Fatal(err)

@@ -57,7 +57,7 @@ type Engine struct {
 	flowCfg flow.Config
 	natConn xengine.Config // limits of operations towards native peers
 	flows   flow.Pool
-	shares  shares
+	shares  fairness
 }
 
 // New makes the engine of an endpoint. Operations and buffers come from pool, messages meet receives in rx, and mem says what peers may access.

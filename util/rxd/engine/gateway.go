@@ -44,9 +44,9 @@ type gateway struct {
 	leapt   bool // see leap
 	stale   bool // it knew us before: what belongs to operations from then is dropped
 
-	doubt   bool  // the peer was silent, and must say first who it is
-	renewed bool  // it was given another index for that
-	sure    int64 // when it has said so
+	revalidating bool  // the peer was silent, and must say first who it is
+	renewed      bool  // it was given another index for that
+	sure         int64 // when it has said so
 
 	ackDue    bool // an ACK is to be sent
 	refusing  bool // the peer's next operation names memory that it may not access
@@ -113,7 +113,7 @@ func (p *Peer) pollNative(now int64, out *Out) bool {
 		p.pollAck(out)
 		return true
 	}
-	if g.syncing || g.doubt {
+	if g.syncing || g.revalidating {
 		return p.pollSync(now, out)
 	}
 	if pk := g.repeat; pk != nil {
@@ -125,7 +125,7 @@ func (p *Peer) pollNative(now int64, out *Out) bool {
 	if g.count >= g.window && g.count > 0 || g.asked && g.acked == 0 && g.count > 0 {
 		return false // of a peer that was asked, the first answer must tell whether it has taken the first packet or an older one: see leap
 	}
-	if g.count == 0 && (g.cut.active || p.conn.Unsent() > 0) && p.doubts(now) {
+	if g.count == 0 && (g.cut.active || p.conn.Unsent() > 0) && p.revalidates(now) {
 		p.pollRTS(now, out)
 		return true
 	}
@@ -183,7 +183,7 @@ func (p *Peer) takeAck(now int64, pkt []byte) {
 		e.Stats.Malformed++
 		return
 	}
-	if g.doubt && !p.doubtAck(now, &a) {
+	if g.revalidating && !p.revalidateAck(now, &a) {
 		return
 	}
 	if g.syncing {
@@ -293,7 +293,7 @@ func (p *Peer) advanceNative(now int64) {
 	if g.due == 0 || g.due > now || p.hs != nil {
 		return
 	}
-	if g.doubt && now-g.heard < p.e.cfg.PeerTimeout {
+	if g.revalidating && now-g.heard < p.e.cfg.PeerTimeout {
 		g.probe, g.due = true, 0
 		return
 	}
@@ -314,7 +314,7 @@ func (p *Peer) advanceNative(now int64) {
 		p.fail(xengine.ErrTimeout)
 		return
 	}
-	if p.doubts(now) {
+	if p.revalidates(now) {
 		g.due = 0
 		return
 	}

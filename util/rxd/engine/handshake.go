@@ -144,7 +144,7 @@ func (e *Engine) receiveCTS(now int64, from netip.AddrPort, pkt []byte) {
 	x, ok := wire.ParseExt(trailing)
 	switch {
 	case p.state == native:
-		p.doubtCTS(uint32(c.CTSAddr))
+		p.revalidateCTS(uint32(c.CTSAddr))
 	case ok && e.cfg.Extensions:
 		e.receiveCTSX(now, p, &c, &x)
 	case p.state == requesting && e.cfg.Auth != nil:

@@ -46,7 +46,7 @@ type Flow struct {
 	peerMost uint16 // bytes of the largest datagram that the peer receives
 	full     uint16 // most bytes of payload, as far as the owner knows
 	stats    Counts
-	width    width
+	pathMTU  pathMTU
 }
 
 // flowFlags are what a flow has to do, or remembers, in one bit each.

@@ -15,7 +15,7 @@ func (f *Flow) Receive(now int64, h *wire.XHeader, payload []byte) {
 	}
 	f.heardAt = now
 	if f.canWait(h) {
-		f.postpone(now, h)
+		f.delayAck(now, h)
 	} else {
 		f.acknowledged(now, wordOf(h), h.SACK[:h.NSACK]) // of a reset, too: what the peer has taken has arrived, whatever comes now
 	}

@@ -20,12 +20,12 @@ import (
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/parallel"
 	"gofabric/test/program"
-	"gofabric/test/together"
 )
 
 func TestMain(m *testing.M) {
-	together.Run(8)
+	parallel.Run(8)
 	goleak.VerifyTestMain(m)
 }
 

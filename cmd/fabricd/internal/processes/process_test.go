@@ -26,8 +26,8 @@ import (
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
 	"gofabric/internal/telemetry"
+	"gofabric/test/parallel"
 	"gofabric/test/program"
-	"gofabric/test/together"
 )
 
 // The test program is also the daemon and the processes of the tests; this variable says which.
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	default:
-		together.Run(8)
+		parallel.Run(8)
 		goleak.VerifyTestMain(m)
 	}
 }

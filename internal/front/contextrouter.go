@@ -5,10 +5,10 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// steer is the way of operations that need more than a connection to a destination: those at a named receive context of the peer, those of a transmit context
+// contextRouter is the way of operations that need more than a connection to a destination: those at a named receive context of the peer, those of a transmit context
 // of a scalable endpoint, those that count against a shared transmit context, and those that must not overtake reads. Others do not come this way, and pay
 // nothing for it.
-type steer struct {
+type contextRouter struct {
 	Router
 	e    *Endpoint // who posts, and who is told of the ends
 	bits int       // of a destination that name the context
@@ -17,8 +17,8 @@ type steer struct {
 	own  bool   // the connections belong to another endpoint: ends are told through the operations' owner
 }
 
-// steer sends the endpoint's operations the long way if need be, now that all is bound. Locked.
-func (e *Endpoint) steer() {
+// routeContexts sends the endpoint's operations the long way if need be, now that all is bound. Locked.
+func (e *Endpoint) routeContexts() {
 	if e.tx == nil || e.scalable {
 		return
 	}
@@ -28,16 +28,18 @@ func (e *Endpoint) steer() {
 	}
 	wary := behindReads(e.info)
 	if bits > 0 || wary != 0 || e.stx != nil {
-		e.tx.r = &steer{Router: e.tx.r, e: e, bits: bits, wary: wary, own: e.stx != nil}
+		e.tx.r = &contextRouter{Router: e.tx.r, e: e, bits: bits, wary: wary, own: e.stx != nil}
 	}
 }
 
 // Route implements Router.
-func (s *steer) Route(dest core.FIAddr) (*engine.Conn, error) { return s.routeFor(dest, &s.e.d.send) }
+func (s *contextRouter) Route(dest core.FIAddr) (*engine.Conn, error) {
+	return s.routeFor(dest, &s.e.d.send)
+}
 
 // routeWork is route for an operation that is not the domain's scratch.
 func routeWork(r Router, e *Endpoint, dest core.FIAddr, o *engine.Send) (*engine.Conn, error) {
-	if s, ok := r.(*steer); ok {
+	if s, ok := r.(*contextRouter); ok {
 		return s.routeFor(dest, o)
 	}
 	return route(r, e, dest, o)
@@ -49,14 +51,14 @@ func route(r Router, e *Endpoint, dest core.FIAddr, o *engine.Send) (*engine.Con
 	if err != nil || !e.spreads(o) {
 		return c, err
 	}
-	if _, done := r.(*steer); done {
+	if _, done := r.(*contextRouter); done {
 		return c, nil
 	}
 	return e.spread.Spread(c), nil
 }
 
 // routeFor is Route for o, which it completes.
-func (s *steer) routeFor(dest core.FIAddr, o *engine.Send) (*engine.Conn, error) {
+func (s *contextRouter) routeFor(dest core.FIAddr, o *engine.Send) (*engine.Conn, error) {
 	if stx := s.e.stx; stx != nil && stx.full() {
 		s.e.prog.Pass() // an application that only retries must get somewhere
 		return nil, core.ErrAgain
@@ -79,7 +81,7 @@ func (s *steer) routeFor(dest core.FIAddr, o *engine.Send) (*engine.Conn, error)
 }
 
 // Posted implements Router.
-func (s *steer) Posted(c *engine.Conn, more bool) {
+func (s *contextRouter) Posted(c *engine.Conn, more bool) {
 	if s.e.stx != nil && s.last.Owner == engine.Owner(s) {
 		s.e.stx.used++ // what has ended already was counted down
 	}
@@ -90,7 +92,7 @@ func (s *steer) Posted(c *engine.Conn, more bool) {
 }
 
 // Done implements engine.Owner.
-func (s *steer) Done(c *engine.Completion) {
+func (s *contextRouter) Done(c *engine.Completion) {
 	if s.e.stx != nil {
 		s.e.stx.used--
 	}

@@ -57,7 +57,7 @@ func TestNarrowsAndWidens(t *testing.T) {
 		t.Fatalf("payload %d, %+v", a.f.payload, got)
 	}
 	w.run(20e9, nil)
-	if n := a.f.width.vain; n < 6 || n > 9 {
+	if n := a.f.pathMTU.vain; n < 6 || n > 9 {
 		t.Errorf("%d longer ones were tried in 20 s", n)
 	}
 	ab.Longest = 0
@@ -102,7 +102,7 @@ func (s *script) holed(most int, done func() bool) (gone []int) {
 	s.t.Helper()
 	for k := 0; !done(); k++ {
 		if k > 1000 {
-			s.t.Fatalf("no end: %d acknowledged, %+v, %+v", s.a.acked, s.a.f.Stats(), s.a.f.width)
+			s.t.Fatalf("no end: %d acknowledged, %+v, %+v", s.a.acked, s.a.f.Stats(), s.a.f.pathMTU)
 		}
 		ps := s.poll(s.a, -1)
 		if len(ps) == 0 {

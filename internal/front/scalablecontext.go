@@ -5,21 +5,21 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// part is a context of a scalable endpoint: an endpoint that only sends, or only receives, over the connections of another one.
-type part struct {
+// scalableContext is a context of a scalable endpoint: an endpoint that only sends, or only receives, over the connections of another one.
+type scalableContext struct {
 	Endpoint
 	Transfers
 	Connectionless
 	Unobserved
 	s     *Scalable
-	list  []*part // its place among the others: of s.tx or s.rx
+	list  []*scalableContext // its place among the others: of s.tx or s.rx
 	index int
 	rx    *engine.RxContext // of a receive context, nil of others
-	way   steer             // of a transmit context
+	way   contextRouter     // of a transmit context
 	ready bool              // enabled, but perhaps the scalable endpoint not
 }
 
-// What a part does: the other capabilities are not its.
+// What a context does: the other capabilities are not its.
 const (
 	onlyTx = core.Send | core.Read | core.Write
 	onlyRx = core.Recv | core.RemoteRead | core.RemoteWrite
@@ -50,10 +50,10 @@ func (s *Scalable) TxContext(index int, attr *core.TxAttr) (core.EndpointDriver,
 		*attr = *has
 	}
 	info.Caps &^= onlyRx | core.CapCollective
-	p := &part{s: s, list: s.tx, index: index}
+	p := &scalableContext{s: s, list: s.tx, index: index}
 	p.InitEndpoint(s.e.d, info, s.e.ends)
 	p.spread = s.e.spread
-	p.way = steer{Router: s.way, e: &p.Endpoint, wary: behindReads(info), own: true}
+	p.way = contextRouter{Router: s.way, e: &p.Endpoint, wary: behindReads(info), own: true}
 	p.InitTransmitter(&p.Endpoint, &p.way)
 	p.InitReceiver(&p.Endpoint, s.rxs[0], refuse, false)
 	return p.opened(), nil
@@ -91,7 +91,7 @@ func (s *Scalable) RxContext(index int, attr *core.RxAttr) (core.EndpointDriver,
 		*attr = *has
 	}
 	info.Caps &^= onlyTx | core.CapCollective
-	p := &part{s: s, list: s.rx, index: index, rx: s.rxs[index]}
+	p := &scalableContext{s: s, list: s.rx, index: index, rx: s.rxs[index]}
 	p.InitEndpoint(s.e.d, info, s.e.ends)
 	p.InitTransmitter(&p.Endpoint, refusal{})
 	p.noAtomic = true
@@ -103,7 +103,7 @@ func (s *Scalable) RxContext(index int, attr *core.RxAttr) (core.EndpointDriver,
 }
 
 // open says whether a context can be opened.
-func (s *Scalable) open(op string, list []*part, index int) error {
+func (s *Scalable) open(op string, list []*scalableContext, index int) error {
 	switch {
 	case s.e.closed:
 		return core.ErrBadF
@@ -115,14 +115,14 @@ func (s *Scalable) open(op string, list []*part, index int) error {
 	return nil
 }
 
-func (p *part) opened() *part {
+func (p *scalableContext) opened() *scalableContext {
 	p.Opened(p)
 	p.list[p.index] = p
 	return p
 }
 
 // start lets a transmit context transmit: it and the scalable endpoint are enabled.
-func (p *part) start() {
+func (p *scalableContext) start() {
 	if p.s.e.av != nil && p.info.Caps&core.CapNamedRxCtx != 0 {
 		p.way.bits = p.s.e.av.RxCtxBits()
 	}
@@ -130,7 +130,7 @@ func (p *part) start() {
 }
 
 // Enable lets data calls in (fi_enable(3)); transmits wait for the scalable endpoint, too.
-func (p *part) Enable() error {
+func (p *scalableContext) Enable() error {
 	p.prog.Lock()
 	defer p.prog.Unlock()
 	if p.ready {
@@ -150,7 +150,7 @@ func (p *part) Enable() error {
 
 // Bind binds completion queues and counters for the context's direction, and event queues (fi_ep_bind(3)). The vector of the scalable endpoint is that of its
 // contexts (fi_scalable_ep_bind, fi_endpoint(3)).
-func (p *part) Bind(obj any, flags core.Flags) error {
+func (p *scalableContext) Bind(obj any, flags core.Flags) error {
 	var other core.Flags
 	switch obj.(type) {
 	case *CompletionQueue:
@@ -173,7 +173,7 @@ func (p *part) Bind(obj any, flags core.Flags) error {
 }
 
 // Cancel cancels an operation of this context (fi_cancel(3)).
-func (p *part) Cancel(ctx core.Context) error {
+func (p *scalableContext) Cancel(ctx core.Context) error {
 	p.prog.Lock()
 	defer p.prog.Unlock()
 	if p.rx != nil {
@@ -191,11 +191,11 @@ func (p *part) Cancel(ctx core.Context) error {
 }
 
 // Name and SetName are the scalable endpoint's: the contexts share its address.
-func (p *part) Name() (core.Addr, error)  { return p.s.Name() }
-func (p *part) SetName(a core.Addr) error { return p.s.SetName(a) }
+func (p *scalableContext) Name() (core.Addr, error)  { return p.s.Name() }
+func (p *scalableContext) SetName(a core.Addr) error { return p.s.SetName(a) }
 
 // GetOpt is fi_getopt (fi_endpoint(3)).
-func (p *part) GetOpt(opt core.EPOpt) (int, error) {
+func (p *scalableContext) GetOpt(opt core.EPOpt) (int, error) {
 	p.prog.Lock()
 	defer p.prog.Unlock()
 	if p.rx == nil && (opt == core.OptMinMultiRecv || opt == core.OptRxSize) {
@@ -205,7 +205,7 @@ func (p *part) GetOpt(opt core.EPOpt) (int, error) {
 }
 
 // SetOpt is fi_setopt (fi_endpoint(3)).
-func (p *part) SetOpt(opt core.EPOpt, value int) error {
+func (p *scalableContext) SetOpt(opt core.EPOpt, value int) error {
 	p.prog.Lock()
 	defer p.prog.Unlock()
 	if p.rx == nil {
@@ -215,12 +215,12 @@ func (p *part) SetOpt(opt core.EPOpt, value int) error {
 }
 
 // Alias opens a second door to the context (fi_ep_alias(3)).
-func (p *part) Alias(flags core.Flags) (core.EndpointDriver, error) {
+func (p *scalableContext) Alias(flags core.Flags) (core.EndpointDriver, error) {
 	return p.OpenAlias(p, &p.Transfers, flags)
 }
 
 // Close closes the context; what it has under way ends without completion, and the connections go on (fi_close(3)).
-func (p *part) Close() error {
+func (p *scalableContext) Close() error {
 	p.prog.Lock()
 	if err := p.BeginClose(); err != nil {
 		p.prog.Unlock()

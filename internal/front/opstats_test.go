@@ -8,7 +8,7 @@ import (
 
 // TestTally: one operation in 256 is timed, as many as there is room for at a time; those that fail, and marks that nobody gave, tell nothing.
 func TestTally(t *testing.T) {
-	var d tallies
+	var d opStats
 	var marks []uint8
 	for range (samples + 2) * sampleEvery {
 		d.end(0, true) // as of every other operation

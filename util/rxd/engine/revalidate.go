@@ -12,16 +12,16 @@ const (
 	indexesOfNative = 1 << 16
 )
 
-// doubts reports whether a packet may not be sent before the peer has answered, and sees to it that it is asked.
-func (p *Peer) doubts(now int64) bool {
+// revalidates reports whether a packet may not be sent before the peer has answered, and sees to it that it is asked.
+func (p *Peer) revalidates(now int64) bool {
 	g := p.nat
-	if g.doubt {
+	if g.revalidating {
 		return true
 	}
 	if g.fresh() || g.syncing || g.remote >= indexesOfNative || now-max(g.came, g.sure) < silence {
 		return false
 	}
-	g.doubt, g.renewed, g.repeat = true, true, nil
+	g.revalidating, g.renewed, g.repeat = true, true, nil
 	g.old.push(p.index)
 	p.index = uint32(p.e.random()>>32) | 1 // tells what is said from now on from what was said before
 	p.hs = &handshake{send: true}
@@ -29,8 +29,8 @@ func (p *Peer) doubts(now int64) bool {
 	return true
 }
 
-// doubtCTS takes the answer of a peer that was silent. The same index may be another process's as well: what it expects tells.
-func (p *Peer) doubtCTS(remote uint32) {
+// revalidateCTS takes the answer of a peer that was silent. The same index may be another process's as well: what it expects tells.
+func (p *Peer) revalidateCTS(remote uint32) {
 	if remote != p.nat.remote {
 		p.e.replaced(p, remote)
 		return
@@ -41,8 +41,8 @@ func (p *Peer) doubtCTS(remote uint32) {
 	p.e.Posted(p)
 }
 
-// doubtAck takes an acknowledgement of a peer that was silent, and reports whether it is the one that it was.
-func (p *Peer) doubtAck(now int64, a *wire.Ack) bool {
+// revalidateAck takes an acknowledgement of a peer that was silent, and reports whether it is the one that it was.
+func (p *Peer) revalidateAck(now int64, a *wire.Ack) bool {
 	g := p.nat
 	if a.Peer != p.index || p.hs != nil {
 		return false // of earlier
@@ -51,7 +51,7 @@ func (p *Peer) doubtAck(now int64, a *wire.Ack) bool {
 		p.e.replaced(p, g.remote)
 		return false
 	}
-	g.doubt, g.probe, g.tries, g.sure, g.heard, g.due = false, false, 0, now, now, 0
+	g.revalidating, g.probe, g.tries, g.sure, g.heard, g.due = false, false, 0, now, now, 0
 	if g.first != nil {
 		g.due = now + repeatFirst
 		g.goBack()

@@ -11,7 +11,7 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "child.h"
+#include "fork.h"
 
 int gf_used;
 

@@ -11,8 +11,8 @@ const (
 	shareEra   = 256 << 20 // bytes of all after which what came before counts half
 )
 
-// shares is what an endpoint knows of who has sent how much lately.
-type shares struct {
+// fairness is what an endpoint knows of who has sent how much lately.
+type fairness struct {
 	era     uint16
 	total   float64
 	squares float64 // sum of the squares of the shares
@@ -26,7 +26,7 @@ type share struct {
 }
 
 // mean is the share that the average byte belongs to: where a few send nearly everything it is theirs, however many others there are.
-func (s *shares) mean() float64 {
+func (s *fairness) mean() float64 {
 	if s.total <= 0 {
 		return 0
 	}
@@ -34,7 +34,7 @@ func (s *shares) mean() float64 {
 }
 
 // set changes a share.
-func (s *shares) set(c *share, bytes float64) {
+func (s *fairness) set(c *share, bytes float64) {
 	is, was := float32(bytes), float64(c.bytes)
 	s.total += float64(is) - was
 	s.squares += float64(is)*float64(is) - was*was
@@ -42,13 +42,13 @@ func (s *shares) set(c *share, bytes float64) {
 }
 
 // age brings a share up to date.
-func (s *shares) age(c *share) {
+func (s *fairness) age(c *share) {
 	c.bytes = float32(math.Ldexp(float64(c.bytes), -int(s.era-c.era)))
 	c.era = s.era
 }
 
 // took notes that n bytes of a peer have come, and reports whether it is ahead of the others.
-func (s *shares) took(c *share, n int) bool {
+func (s *fairness) took(c *share, n int) bool {
 	if s.total >= shareEra {
 		s.era++
 		s.total /= 2
@@ -66,7 +66,7 @@ func (s *shares) took(c *share, n int) bool {
 }
 
 // forget takes out a peer that has ended.
-func (s *shares) forget(c *share) {
+func (s *fairness) forget(c *share) {
 	s.age(c)
 	s.set(c, 0)
 	if s.total < 1 || s.squares < 1 { // what rounding leaves

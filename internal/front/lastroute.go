@@ -5,11 +5,11 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// lane is the shortest way for small messages that follow one another to one destination: where the last one went, and whether the next can go after it.
-type lane struct {
+// lastRoute is the shortest way for small messages that follow one another to one destination: where the last one went, and whether the next can go after it.
+type lastRoute struct {
 	c    *engine.Conn
 	dest core.FIAddr
-	gen  uint32 // of Endpoint.lanes
+	gen  uint32 // of Endpoint.avGeneration
 }
 
 // laneOK are the default operation flags that change nothing for a message that is copied as it is posted.
@@ -17,8 +17,8 @@ const laneOK = core.Completion | core.Inject | core.InjectComplete | core.More
 
 // join sends buf after the last message, if that went to dest and everything fits (engine.Conn.Join). Locked.
 func (t *Transmitter) join(buf []byte, dest core.FIAddr, tagged bool, tag uint64) bool {
-	l := &t.lane
-	return l.c != nil && l.dest == dest && l.gen == t.e.lanes && l.c.Join(buf, tagged, tag)
+	l := &t.lastRoute
+	return l.c != nil && l.dest == dest && l.gen == t.e.avGeneration && l.c.Join(buf, tagged, tag)
 }
 
 // joinSend is join for the plain calls, whose completion it reports.

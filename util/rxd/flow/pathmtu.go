@@ -2,10 +2,10 @@ package flow
 
 import "gofabric/util/rxd/wire"
 
-// width is when datagrams may be longer again, of which the owner says that they may be, but that were lost while short ones were not. The owner tells what interface and route take, and what routers refused
+// pathMTU is when datagrams may be longer again, of which the owner says that they may be, but that were lost while short ones were not. The owner tells what interface and route take, and what routers refused
 // (SetMaxDatagram); what a switch or a tunnel drops without a word shows only in that long datagrams never arrive while short ones do: a black hole (RFC 8899,
 // section 4.3). Then datagrams become shorter, and one longer one after the other tries from time to time whether they may be longer again.
-type width struct {
+type pathMTU struct {
 	probeAt int64 // when the next longer one may leave
 	vain    uint8 // longer ones lost since datagrams became shorter
 }
@@ -95,7 +95,7 @@ func (w *search) becomeTrusting() {
 // becomeNarrow makes datagrams shorter: n bytes arrived where more did not.
 func (f *Flow) becomeNarrow(now int64, n uint32) {
 	f.payload = max(n, leastPayload)
-	f.width = width{probeAt: now}
+	f.pathMTU = pathMTU{probeAt: now}
 	f.tx.search = search{}
 	f.stats.BlackHoles++
 }
@@ -111,7 +111,7 @@ func (f *Flow) becomeFull(n uint16) {
 // longer is how many bytes the next datagram with new data may have where they are shorter than the owner says. When it is time, and
 // nothing is being repaired, it is one that tries whether more may go again.
 func (f *Flow) longer(now int64, s *sender) uint32 {
-	if s.search.probe != 0 || now < f.width.probeAt || f.backoff|f.probes|s.search.futile != 0 || s.lost.head != none {
+	if s.search.probe != 0 || now < f.pathMTU.probeAt || f.backoff|f.probes|s.search.futile != 0 || s.lost.head != none {
 		return f.payload
 	}
 	n := uint32(min(int64(f.full), int64(f.src.Ready()), int64(f.edge-f.nxt), int64(f.cwnd))) // it is more than the window has room for, now and then
@@ -126,7 +126,7 @@ func (f *Flow) stretched(now int64, s *sender, g *segment) {
 	w := &s.search
 	if g.n > f.payload && g.order == w.probe {
 		f.payload = g.n
-		f.width = width{probeAt: now}
+		f.pathMTU = pathMTU{probeAt: now}
 		w.probe = 0
 	}
 	w.largest = min(g.n, f.payload) // of more, pieces arrived
@@ -134,7 +134,7 @@ func (f *Flow) stretched(now int64, s *sender, g *segment) {
 
 // snapped takes the loss of the datagram that tried whether more may go.
 func (f *Flow) snapped(now int64, s *sender) {
-	w := &f.width
+	w := &f.pathMTU
 	s.search.probe, w.probeAt = 0, now+min(int64(raiseFirst)<<w.vain, raiseMost)
 	w.vain = min(w.vain+1, 13)
 }

@@ -7,7 +7,7 @@ import "math/bits"
 const (
 	minLines = 16 // a power of two
 	perLine  = 7
-	meanLoad = 5 // keys per line before the rack grows
+	meanLoad = 5 // keys per line before the table grows
 
 	lows     = 0x0001010101010101 // a one in the mark of each place
 	tops     = lows << 7
@@ -33,24 +33,24 @@ func matching(marks, mark uint64) uint64 {
 // vacant does so for the free places.
 func vacant(marks uint64) uint64 { return ^marks & tops }
 
-// A rack holds posted receives by class, source and tag. To find one reads one line of the rack, seldom two, and the receive itself; eight bits of
+// A postedTable holds posted receives by class, source and tag. To find one reads one line of the table, seldom two, and the receive itself; eight bits of
 // the hash say which of the seven it is, so that others are hardly ever looked at, and nothing is searched that the processor must guess the length
 // of. Several with equal keys hang in a ring, and its oldest stands in the line. The zero value is empty and ready.
 //
 // Keys do not move when others come and go: one that found its line full has counted this in each line that it passed, and what seeks it goes on
 // while it reads such counts.
-type rack[R any] struct {
+type postedTable[R any] struct {
 	lines []line[R] // power of two, or nil
 	keys  int       // distinct ones
 	idle  int       // removals while far too large, see shrink
 	hit   spot      // of the last find that found, which a removal often follows
 }
 
-// A spot is a place in a rack: eight times the number of its line, plus the place, and how many lines a search reads to find it, 0 when it is none.
+// A spot is a place in a table: eight times the number of its line, plus the place, and how many lines a search reads to find it, 0 when it is none.
 type spot struct{ at, read uint }
 
 // find returns the oldest receive of class c with this source and tag, or nil. The source is AnySource in undirected classes. t must not be empty.
-func (t *rack[R]) find(c *class[R], hash, src, tag uint64) *Recv[R] {
+func (t *postedTable[R]) find(c *class[R], hash, src, tag uint64) *Recv[R] {
 	i := uint(hash) & uint(len(t.lines)-1)
 	l := &t.lines[i]
 	for m := matching(l.marks, mark(hash)); m != 0; m &= m - 1 {
@@ -67,7 +67,7 @@ func (t *rack[R]) find(c *class[R], hash, src, tag uint64) *Recv[R] {
 }
 
 // findPast goes on where find has read a line that others went on from.
-func (t *rack[R]) findPast(c *class[R], hash, src, tag uint64) *Recv[R] {
+func (t *postedTable[R]) findPast(c *class[R], hash, src, tag uint64) *Recv[R] {
 	for past := uint(1); past < uint(len(t.lines)); past++ {
 		i := (uint(hash) + past) & uint(len(t.lines)-1)
 		l := &t.lines[i]
@@ -86,7 +86,7 @@ func (t *rack[R]) findPast(c *class[R], hash, src, tag uint64) *Recv[R] {
 }
 
 // insert puts r, whose class is set, among the receives with its key, of which it is the youngest or the oldest.
-func (t *rack[R]) insert(r *Recv[R]) {
+func (t *postedTable[R]) insert(r *Recv[R]) {
 	if t.keys >= meanLoad*len(t.lines) {
 		t.resize(max(minLines, 2*len(t.lines)))
 	}
@@ -103,7 +103,7 @@ func (t *rack[R]) insert(r *Recv[R]) {
 }
 
 // join puts r into the ring of old, which find has found. In the ring the youngest stands before the oldest.
-func (t *rack[R]) join(r, old *Recv[R]) {
+func (t *postedTable[R]) join(r, old *Recv[R]) {
 	if old.next == nil {
 		old.next, old.prev = old, old
 	}
@@ -114,8 +114,8 @@ func (t *rack[R]) join(r, old *Recv[R]) {
 	r.prev.next, old.prev = r, r
 }
 
-// place stores r in the first free place from its line on. There is one: the rack is never full.
-func (t *rack[R]) place(r *Recv[R], hash uint64) {
+// place stores r in the first free place from its line on. There is one: the table is never full.
+func (t *postedTable[R]) place(r *Recv[R], hash uint64) {
 	for i := uint(hash); ; i++ {
 		l := &t.lines[i&uint(len(t.lines)-1)]
 		if free := vacant(l.marks); free != 0 {
@@ -131,7 +131,7 @@ func (t *rack[R]) place(r *Recv[R], hash uint64) {
 }
 
 // remove takes r, which must be in t, out.
-func (t *rack[R]) remove(r *Recv[R]) {
+func (t *postedTable[R]) remove(r *Recv[R]) {
 	if r.next == nil {
 		t.free(t.spot(r))
 		t.keys--
@@ -145,7 +145,7 @@ func (t *rack[R]) remove(r *Recv[R]) {
 }
 
 // part takes r out of its ring.
-func (t *rack[R]) part(r *Recv[R]) {
+func (t *postedTable[R]) part(r *Recv[R]) {
 	next := r.next
 	if r.prev.seq > r.seq { // r is the oldest
 		*t.in(t.spot(r)) = next
@@ -158,10 +158,10 @@ func (t *rack[R]) part(r *Recv[R]) {
 }
 
 // in is what stands at s.
-func (t *rack[R]) in(s spot) **Recv[R] { return &t.lines[s.at>>3].at[s.at&7] }
+func (t *postedTable[R]) in(s spot) **Recv[R] { return &t.lines[s.at>>3].at[s.at&7] }
 
 // spot finds the place of r, the oldest with its key.
-func (t *rack[R]) spot(r *Recv[R]) spot {
+func (t *postedTable[R]) spot(r *Recv[R]) spot {
 	if t.hit.read > 0 && *t.in(t.hit) == r {
 		return t.hit
 	}
@@ -172,7 +172,7 @@ func (t *rack[R]) spot(r *Recv[R]) spot {
 }
 
 // free empties a place.
-func (t *rack[R]) free(s spot) {
+func (t *postedTable[R]) free(s spot) {
 	i := s.at >> 3
 	l := &t.lines[i]
 	l.marks &^= 0xff << (s.at & 7 << 3)
@@ -184,9 +184,9 @@ func (t *rack[R]) free(s spot) {
 	}
 }
 
-// shrink is called after each use of a rack that may have become too large. It gives memory back only after as many uses as there are places, so
+// shrink is called after each use of a table that may have become too large. It gives memory back only after as many uses as there are places, so
 // that it costs little per use, and a queue that fills and drains in turns does not allocate each time.
-func (t *rack[R]) shrink() {
+func (t *postedTable[R]) shrink() {
 	if len(t.lines) <= minLines || t.keys >= len(t.lines)*perLine/8 {
 		return
 	}
@@ -195,7 +195,7 @@ func (t *rack[R]) shrink() {
 	}
 }
 
-func (t *rack[R]) resize(n int) {
+func (t *postedTable[R]) resize(n int) {
 	old := t.lines
 	t.lines, t.idle, t.hit.read = make([]line[R], n), 0, 0
 	for i := range old {

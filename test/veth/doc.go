@@ -1,4 +1,4 @@
-// Package cable makes network namespaces, and the cables (veth interfaces) between them, for tests of what goes past the kernel's stack, or of what happens when
+// Package veth makes network namespaces, and the cables (veth interfaces) between them, for tests of what goes past the kernel's stack, or of what happens when
 // a cable is cut.
 //
 //	a, b := cable.Pair(t, cable.Options{Net: 98})   // two hosts, 10.98.0.1 and 10.98.0.2, fd98::1 and fd98::2, at the ends of one cable
@@ -7,4 +7,4 @@
 //
 // It needs root and ip(8). Tests without them are skipped, or fail if GOFABRIC_PEERS is "required". What is made goes with the test; what a test process leaves
 // that was killed goes when the next one begins.
-package cable
+package veth

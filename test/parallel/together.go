@@ -1,5 +1,5 @@
-// Package together is for packages whose tests mostly wait: they run more of them at once than there are processors.
-package together
+// Package parallel is for packages whose tests mostly wait: they run more of them at once than there are processors.
+package parallel
 
 import (
 	"flag"

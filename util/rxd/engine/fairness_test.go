@@ -12,7 +12,7 @@ const mib = 1 << 20
 // TestShares checks who is ahead of whom.
 func TestShares(t *testing.T) {
 	t.Run("alone", func(t *testing.T) {
-		var s shares
+		var s fairness
 		var a share
 		for range 20000 {
 			if s.took(&a, 65000) {
@@ -21,7 +21,7 @@ func TestShares(t *testing.T) {
 		}
 	})
 	t.Run("even", func(t *testing.T) {
-		var s shares
+		var s fairness
 		var list [7]share
 		for i := range 50000 {
 			if s.took(&list[i%len(list)], 65000) {
@@ -30,7 +30,7 @@ func TestShares(t *testing.T) {
 		}
 	})
 	t.Run("ahead, and caught up with", func(t *testing.T) {
-		var s shares
+		var s fairness
 		var a, b share
 		s.took(&a, 1)
 		s.took(&b, 1)
@@ -47,7 +47,7 @@ func TestShares(t *testing.T) {
 		}
 	})
 	t.Run("small ones", func(t *testing.T) { // who sends little all the time holds nobody up for long, and is never held up
-		var s shares
+		var s fairness
 		var a share
 		var small [3]share
 		for range 100000 {
@@ -60,7 +60,7 @@ func TestShares(t *testing.T) {
 		}
 	})
 	t.Run("newcomer", func(t *testing.T) {
-		var s shares
+		var s fairness
 		var a, b, c share
 		for range 1000 {
 			s.took(&a, 65000)
@@ -73,7 +73,7 @@ func TestShares(t *testing.T) {
 		}
 	})
 	t.Run("gone", func(t *testing.T) {
-		var s shares
+		var s fairness
 		var a, b share
 		rnd := rand.New(rand.NewPCG(1, 1))
 		for range 20000 {

@@ -2,7 +2,7 @@
 
 package scale
 
-// The village: a child process with thousands of RDM endpoints of a stack in one domain, each with a port of its own.
+// The child: a process with thousands of RDM endpoints of a stack in one domain, each with a port of its own.
 
 import (
 	"bufio"
@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	villageVar  = "SCALE_VILLAGE" // address of the endpoint to speak to, the village's own, number of its first endpoint, stack, FI_* variable; set in the child
-	villagePort = 20_000          // of the first endpoint of a village
-	ctxAnswer   = 1 << 32
+	childVar  = "SCALE_CHILD" // address of the endpoint to speak to, the child's own, number of its first endpoint, stack, FI_* variable; set in the child
+	childPort = 20_000        // of the first endpoint of a child
+	ctxAnswer = 1 << 32
 )
 
-// village is the child's state.
-type village struct {
+// child is the child's state.
+type child struct {
 	to     netip.AddrPort
 	stack  string
 	ip     netip.Addr
@@ -42,10 +42,10 @@ type village struct {
 	spoken int
 }
 
-// villageMain is the child's main: it serves commands from its standard input.
-func villageMain() {
-	v := &village{}
-	f := strings.Fields(os.Getenv(villageVar))
+// childMain is the child's main: it serves commands from its standard input.
+func childMain() {
+	v := &child{}
+	f := strings.Fields(os.Getenv(childVar))
 	v.to, v.ip = netip.MustParseAddrPort(f[0]), netip.MustParseAddr(f[1])
 	fmt.Sscan(f[2], &v.first)
 	v.stack = f[3]
@@ -77,7 +77,7 @@ func villageMain() {
 }
 
 // open opens n endpoints.
-func (v *village) open(n int) error {
+func (v *child) open(n int) error {
 	h := core.NewHints()
 	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.Source, v.stack, core.EPTypeRDM
 	list, _, err := gofabric.GetInfo(core.Query{Node: v.ip.String(), Flags: core.Source, Hints: h})
@@ -102,7 +102,7 @@ func (v *village) open(n int) error {
 	v.bufs, v.answer = make([][8]byte, n), make([][8]byte, n)
 	for i := range n {
 		info := list[0].Dup()
-		info.SrcAddr = core.IPAddr(netip.AddrPortFrom(v.ip, uint16(villagePort+i)))
+		info.SrcAddr = core.IPAddr(netip.AddrPortFrom(v.ip, uint16(childPort+i)))
 		ep, err := v.domain.OpenEndpoint(info)
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func (v *village) open(n int) error {
 }
 
 // speak has every endpoint send its number.
-func (v *village) speak() error {
+func (v *child) speak() error {
 	for i, ep := range v.eps {
 		if err := ep.Recv(v.answer[i][:], 0, core.AddrUnspec, core.Context(ctxAnswer+i)); err != nil {
 			return err
@@ -132,7 +132,7 @@ func (v *village) speak() error {
 }
 
 // wait reads completions until all endpoints have had theirs.
-func (v *village) wait(count *int) error {
+func (v *child) wait(count *int) error {
 	es := make([]core.CQEntry, 64)
 	for end := time.Now().Add(patience); *count < len(v.eps); {
 		n, err := v.cq.Read(es)
@@ -167,7 +167,7 @@ func (v *village) wait(count *int) error {
 	return nil
 }
 
-func (v *village) close() error {
+func (v *child) close() error {
 	for _, ep := range v.eps {
 		if err := ep.Close(); err != nil {
 			return err
@@ -176,20 +176,20 @@ func (v *village) close() error {
 	return errors.Join(v.av.Close(), v.cq.Close(), v.domain.Close(), v.fabric.Close())
 }
 
-// region is all villages.
+// region is all children.
 type region []*remote
 
-// startRegion starts villages with n endpoints of a stack together, which see an FI_* variable, and returns where they are.
-func startRegion(t *testing.T, stack, variable, addr string, villages, n int) (region, []core.Addr) {
+// startRegion starts children with n endpoints of a stack together, which see an FI_* variable, and returns where they are.
+func startRegion(t *testing.T, stack, variable, addr string, children, n int) (region, []core.Addr) {
 	t.Helper()
 	var g region
 	var addrs []core.Addr
-	for k := range villages {
+	for k := range children {
 		ip := netip.AddrFrom4([4]byte{127, byte(64 | os.Getpid()>>8&63), byte(os.Getpid()), byte(2 + k)})
-		r := startChild(t, fmt.Sprintf("%s=%s %s %d %s %s", villageVar, addr, ip, len(addrs), stack, variable))
-		share := (n - len(addrs)) / (villages - k)
+		r := startChild(t, fmt.Sprintf("%s=%s %s %d %s %s", childVar, addr, ip, len(addrs), stack, variable))
+		share := (n - len(addrs)) / (children - k)
 		for i := range share {
-			addrs = append(addrs, core.IPAddr(netip.AddrPortFrom(ip, uint16(villagePort+i))))
+			addrs = append(addrs, core.IPAddr(netip.AddrPortFrom(ip, uint16(childPort+i))))
 		}
 		r.order(fmt.Sprintf("open %d", share))
 		g = append(g, r)

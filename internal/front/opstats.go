@@ -8,20 +8,20 @@ import (
 
 // What an endpoint counts while it works: a few additions to memory of its own, under the lock that the operation holds.
 
-// tally counts operations of one kind.
-type tally struct {
+// kindStats counts operations of one kind.
+type kindStats struct {
 	ops, bytes, errs uint64
 }
 
 // count counts one that ended well.
-func (t *tally) count(bytes uint64) {
+func (t *kindStats) count(bytes uint64) {
 	t.ops++
 	t.bytes += bytes
 }
 
-// tallies is what an endpoint did.
-type tallies struct {
-	kinds   [engine.KindColl + 1]tally
+// opStats is what an endpoint did.
+type opStats struct {
+	kinds   [engine.KindColl + 1]kindStats
 	againTx uint64 // transmits refused with ErrAgain, and receives
 	againRx uint64
 	until   [kindRoom]int32 // of a kind, operations until the next one is timed
@@ -45,7 +45,7 @@ type sample struct {
 }
 
 // begin returns the mark of an operation that is timed, 0 of others. The first of a kind is timed, and each kind has its turn, whatever it alternates with.
-func (t *tallies) begin(kind engine.Kind) uint8 {
+func (t *opStats) begin(kind engine.Kind) uint8 {
 	if n := &t.until[kind%kindRoom]; *n > 1 {
 		*n--
 		return 0
@@ -54,7 +54,7 @@ func (t *tallies) begin(kind engine.Kind) uint8 {
 }
 
 // take is begin for every 256th.
-func (t *tallies) take(kind engine.Kind) uint8 {
+func (t *opStats) take(kind engine.Kind) uint8 {
 	t.until[kind%kindRoom] = sampleEvery
 	for i := range t.timed {
 		if t.inUse>>i&1 == 0 {
@@ -67,7 +67,7 @@ func (t *tallies) take(kind engine.Kind) uint8 {
 }
 
 // end takes the time of an operation with a mark; one that failed tells nothing.
-func (t *tallies) end(mark uint8, ok bool) {
+func (t *opStats) end(mark uint8, ok bool) {
 	i := uint(mark) - 1 // without a mark, beyond all
 	if i >= samples || t.inUse>>i&1 == 0 {
 		return
@@ -101,7 +101,7 @@ var kindWord = [...]string{
 }
 
 // add puts the figures into c.
-func (t *tallies) add(c telemetry.Counts) {
+func (t *opStats) add(c telemetry.Counts) {
 	for k := range t.kinds {
 		if n := &t.kinds[k]; n.ops > 0 {
 			c["operations."+kindWord[k]] += n.ops
@@ -120,7 +120,7 @@ func (t *tallies) add(c telemetry.Counts) {
 }
 
 // latencies returns what was timed, nil if nothing was.
-func (t *tallies) latencies() map[string]telemetry.Histogram {
+func (t *opStats) latencies() map[string]telemetry.Histogram {
 	if t.took == nil {
 		return nil
 	}

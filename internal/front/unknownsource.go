@@ -7,19 +7,19 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Stranger is the sink of a connection whose peer may be unknown to the address vector, of an endpoint that wants to hear of it (FI_SOURCE_ERR, fi_cq(3)):
+// UnknownSource is the sink of a connection whose peer may be unknown to the address vector, of an endpoint that wants to hear of it (FI_SOURCE_ERR, fi_cq(3)):
 // what the peer sends while it is unknown is received, and reported as an error, ErrAddrNotAvail, with the peer's address. All else goes to Sink.
-type Stranger struct {
+type UnknownSource struct {
 	engine.Sink
 	E    *Endpoint
-	Addr *netip.AddrPort // of the peer; locked
-	over []*Stranger     // of contexts that are told in the place of Sink
+	Addr *netip.AddrPort  // of the peer; locked
+	over []*UnknownSource // of contexts that are told in the place of Sink
 }
 
-var _ engine.SinkWrapper = (*Stranger)(nil)
+var _ engine.SinkWrapper = (*UnknownSource)(nil)
 
 // Wrap implements engine.SinkWrapper: s, who collects the receives of a context of its own, hears of strangers, too.
-func (s *Stranger) Wrap(to engine.CompletionSink) engine.CompletionSink {
+func (s *UnknownSource) Wrap(to engine.CompletionSink) engine.CompletionSink {
 	for _, o := range s.over {
 		if o.Sink == to {
 			return o
@@ -39,39 +39,39 @@ func (s *Stranger) Wrap(to engine.CompletionSink) engine.CompletionSink {
 	if len(s.over) == MaxContexts {
 		s.over = nil // some were of contexts that were closed since
 	}
-	o := &Stranger{Sink: down, E: e, Addr: s.Addr}
+	o := &UnknownSource{Sink: down, E: e, Addr: s.Addr}
 	s.over = append(s.over, o)
 	return o
 }
 
-// NamesStrangers says whether connections of the endpoint need a Stranger.
-func (e *Endpoint) NamesStrangers() bool {
+// NamesUnknownSources says whether connections of the endpoint need a UnknownSource.
+func (e *Endpoint) NamesUnknownSources() bool {
 	const both = core.Source | core.CapSourceErr
 	return e.info.Caps&both == both
 }
 
 // Received implements engine.Sink.
-func (s *Stranger) Received(r *engine.RxOp) {
+func (s *UnknownSource) Received(r *engine.RxOp) {
 	if r.Source() != engine.AnySource || r.Owner != nil {
 		s.Sink.Received(r)
 		return
 	}
 	c := r.Completion()
-	s.E.stranger(&c, *s.Addr)
+	s.E.unknownSource(&c, *s.Addr)
 }
 
 // Completed implements engine.Sink.
-func (s *Stranger) Completed(c *engine.Completion) {
+func (s *UnknownSource) Completed(c *engine.Completion) {
 	arrived := c.Kind == engine.KindRecv && !c.Peek || c.Kind == engine.KindRemoteWrite && c.HasData
 	if !arrived || c.Src != engine.AnySource || c.Err != nil || c.Owner != nil {
 		s.Sink.Completed(c)
 		return
 	}
-	s.E.stranger(c, *s.Addr)
+	s.E.unknownSource(c, *s.Addr)
 }
 
-// stranger reports what came from a peer at addr that is not in the vector.
-func (e *Endpoint) stranger(c *engine.Completion, addr netip.AddrPort) {
+// unknownSource reports what came from a peer at addr that is not in the vector.
+func (e *Endpoint) unknownSource(c *engine.Completion, addr netip.AddrPort) {
 	if cn := e.cntr[kindCounter[c.Kind]]; cn != nil {
 		cn.Complete(int(c.Len)) // nothing failed
 	}

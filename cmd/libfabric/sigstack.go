@@ -5,7 +5,7 @@ package main
 // #include "gf.h"
 import "C"
 
-// roomBelow is what there is at least below the frames of a call, for what it calls and for handlers (room.c). It makes stacks of 64 KiB.
+// roomBelow is what there is at least below the frames of a call, for what it calls and for handlers (sigstack.c). It makes stacks of 64 KiB.
 const roomBelow = 48 << 10
 
 //export goMakeRoom

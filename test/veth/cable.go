@@ -1,6 +1,6 @@
 //go:build linux
 
-package cable
+package veth
 
 import (
 	"fmt"

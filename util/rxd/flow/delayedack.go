@@ -18,7 +18,7 @@ func (f *Flow) canWait(h *wire.XHeader) bool {
 }
 
 // postpone puts off an acknowledgement until the application has had its chance to answer (Quiet), or until something has to know.
-func (f *Flow) postpone(now int64, h *wire.XHeader) {
+func (f *Flow) delayAck(now int64, h *wire.XHeader) {
 	f.flags |= fLate
 	f.tx.late = postponed{wordOf(h), now}
 }
