@@ -3,7 +3,7 @@ package fabrictest
 import (
 	"gofabric/core"
 	"gofabric/internal/dgram"
-	"gofabric/internal/dgram/dgep"
+	"gofabric/internal/dgramep"
 	"gofabric/internal/front"
 	"gofabric/internal/progress"
 )
@@ -88,7 +88,7 @@ func (d *domain) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, error)
 
 // OpenEndpoint opens a DGRAM endpoint (fi_endpoint(3)).
 func (d *domain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
-	return dgep.Open(d, &d.Domain, info)
+	return dgramep.Open(d, &d.Domain, info)
 }
 
 func (d *domain) OpenSRX(*core.RxAttr) (core.SRXDriver, error) {

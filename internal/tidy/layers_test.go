@@ -47,7 +47,7 @@ var rank = []struct {
 	{"internal/front", 4},
 	{"internal/peers/cm", 1},
 	{"internal/peers", 5},
-	{"internal/dgram/dgep", 5},
+	{"internal/dgramep", 5},
 	{"provider/udp", 6},
 	{"provider/tcp", 6},
 	{"util/rxd/wire", 1},

@@ -3,7 +3,7 @@ package fault
 import (
 	"gofabric/core"
 	"gofabric/internal/dgram"
-	"gofabric/internal/dgram/dgep"
+	"gofabric/internal/dgramep"
 	"gofabric/internal/front"
 )
 
@@ -44,12 +44,12 @@ func (d *domain) Below() core.DomainDriver { return d.below }
 
 // OpenEndpoint opens a DGRAM endpoint (fi_endpoint(3)).
 func (d *domain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
-	return dgep.Open(d, &d.Domain, info)
+	return dgramep.Open(d, &d.Domain, info)
 }
 
 // OpenSRX opens a shared receive context (fi_srx_context(3)).
 func (d *domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
-	return dgep.OpenSRX(&d.Domain, attr)
+	return dgramep.OpenSRX(&d.Domain, attr)
 }
 
 // OpenPort opens a port below and puts the faults in front of it.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"gofabric/core"
-	"gofabric/internal/dgram/dgep"
+	"gofabric/internal/dgramep"
 	"gofabric/util/rxd"
 )
 
@@ -21,7 +21,7 @@ func (s *side) lost() uint64 {
 	if s.ep == nil {
 		return 0
 	}
-	if st, ok := dgep.StatsOf(s.ep.Driver()); ok {
+	if st, ok := dgramep.StatsOf(s.ep.Driver()); ok {
 		return st.Overflows + st.Unposted
 	}
 	if st, ok := rxd.StatsOf(s.ep.Driver()); ok {

@@ -1,4 +1,4 @@
-package dgep_test
+package dgramep_test
 
 // What an endpoint does when its port is busy, fails, or brings more than was asked for.
 
@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"gofabric/core"
-	"gofabric/internal/dgram/dgep"
+	"gofabric/internal/dgramep"
 )
 
 // TestBusyPort: sends wait in order, up to the queue's size, and complete when the port has taken them.
@@ -140,7 +140,7 @@ func TestEarlyBound(t *testing.T) {
 	for range n {
 		d.bring(strings.Repeat("x", 1000), 0)
 	}
-	st, ok := dgep.StatsOf(s.ep.Driver())
+	st, ok := dgramep.StatsOf(s.ep.Driver())
 	if !ok || st.Unposted == 0 || st.Unposted >= n {
 		t.Fatalf("%+v", st)
 	}
@@ -224,7 +224,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)
 		}
 	}
-	if _, ok := dgep.StatsOf(nil); ok {
+	if _, ok := dgramep.StatsOf(nil); ok {
 		t.Error("counts of nothing")
 	}
 }

@@ -1,4 +1,4 @@
-package dgep
+package dgramep
 
 import (
 	"gofabric/core"

@@ -1,4 +1,4 @@
-package dgep_test
+package dgramep_test
 
 // Shared contexts over a port that does as it is told. What they do over sockets is in the conformance suite.
 

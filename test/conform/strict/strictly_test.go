@@ -1,6 +1,6 @@
-// Package strictly runs the conformance suite in strict mode: with the profile that demands nothing, where only the order changes in which completions and
+// Package strict runs the conformance suite in strict mode: with the profile that demands nothing, where only the order changes in which completions and
 // messages without ordering come; and with those of providers, as an application that does what its Info demands.
-package strictly
+package strict
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package dgep_test
+package dgramep_test
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ func inside(t *testing.T) bool {
 	}
 	need.Root(t, "making a network namespace")
 	need.Programs(t, "iproute2", "ip")
-	ns := "dgep" + strconv.Itoa(os.Getpid())
+	ns := "dgramep" + strconv.Itoa(os.Getpid())
 	if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
 		need.Missing(t, "network namespaces cannot be made here: %s", out)
 	}

@@ -1,4 +1,4 @@
-package dgep_test
+package dgramep_test
 
 // Endpoints over real sockets.
 
@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"gofabric/core"
-	"gofabric/internal/dgram/dgep"
+	"gofabric/internal/dgramep"
 )
 
 var families = map[string]string{"IPv4": "127.0.0.1", "IPv6": "::1"}
@@ -55,7 +55,7 @@ func TestMessages(t *testing.T) {
 					}
 				}
 				a.none(a.tx)
-				st, _ := dgep.StatsOf(a.ep.Driver())
+				st, _ := dgramep.StatsOf(a.ep.Driver())
 				if want := uint64(len(sends) * len(recvs)); st.SentDatagrams != want {
 					t.Errorf("%+v, want %d sent", st, want)
 				}
@@ -261,7 +261,7 @@ func TestConcurrent(t *testing.T) {
 					}
 				}
 				a.ep.Cancel(99)
-				dgep.StatsOf(a.ep.Driver())
+				dgramep.StatsOf(a.ep.Driver())
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package dgep_test
+package dgramep_test
 
 import (
 	"testing"

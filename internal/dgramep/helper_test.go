@@ -1,6 +1,6 @@
 // Endpoints for tests: over udp, over fault, and over a port that does as it is told.
 
-package dgep_test
+package dgramep_test
 
 import (
 	"net/netip"
@@ -11,7 +11,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/dgram"
-	"gofabric/internal/dgram/dgep"
+	"gofabric/internal/dgramep"
 	"gofabric/internal/front"
 	"gofabric/internal/host"
 	"gofabric/internal/progress"
@@ -203,10 +203,10 @@ func (*tameFabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.
 }
 
 func (d *tame) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
-	return dgep.Open(d, &d.Domain, info)
+	return dgramep.Open(d, &d.Domain, info)
 }
 func (d *tame) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
-	return dgep.OpenSRX(&d.Domain, attr)
+	return dgramep.OpenSRX(&d.Domain, attr)
 }
 func (d *tame) OpenPort(_ *core.Info, r dgram.Receiver) (dgram.Port, error) {
 	d.port = &tamePort{r: r}
