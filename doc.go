@@ -32,7 +32,7 @@
 //	util/fault, strict     what bad networks do, and what hardware demands, to any stack
 //	provider/tcp           MSG and RDM endpoints over TCP, local sockets and shared memory
 //	provider/udp           DGRAM endpoints over sockets, or past the kernel's stack (AF_XDP)
-//	internal/front         the API objects that reliable providers share: domains, bindings, completions, data calls
+//	internal/endpoint         the API objects that reliable providers share: domains, bindings, completions, data calls
 //	internal/peers         who is connected to whom; internal/conduit and internal/dgram, the links below
 //	cq                     completion queues, event queues, counters, wait and poll sets
 //	av                     address vectors

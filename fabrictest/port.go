@@ -6,7 +6,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/dgram"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/impair"
 	"gofabric/internal/mono"
 	"gofabric/internal/progress"
@@ -39,7 +39,7 @@ func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
 	var want uint16
 	if info != nil && info.SrcAddr.IP.IsValid() {
 		if a := info.SrcAddr.IP.Addr(); !a.IsUnspecified() && a.Unmap() != n.addr {
-			return nil, names.Error("fi_endpoint", info.SrcAddr.String(), front.NoPeer, core.ErrAddrNotAvail, "the address of "+n.Name()+" is "+n.addr.String())
+			return nil, names.Error("fi_endpoint", info.SrcAddr.String(), endpoint.NoPeer, core.ErrAddrNotAvail, "the address of "+n.Name()+" is "+n.addr.String())
 		}
 		want = info.SrcAddr.IP.Port()
 	}
@@ -52,7 +52,7 @@ func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
 	p.in.h = p.h
 	if err := n.f.bind(p, want); err != nil {
 		p.h.Remove()
-		return nil, names.Error("fi_endpoint", n.addr.String(), front.NoPeer, err, "another endpoint has the port")
+		return nil, names.Error("fi_endpoint", n.addr.String(), endpoint.NoPeer, err, "another endpoint has the port")
 	}
 	p.rng.Seed(n.f.opt.seed, uint64(n.index)<<32|uint64(p.local.Port()))
 	d.Ref()

@@ -4,7 +4,7 @@ import (
 	"gofabric/core"
 	"gofabric/internal/dgram"
 	"gofabric/internal/dgramep"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/progress"
 )
 
@@ -14,7 +14,7 @@ type provider struct{ n *Node }
 // providerName is its name.
 const providerName = "mem"
 
-var names = front.Names{Provider: providerName}
+var names = endpoint.Names{Provider: providerName}
 
 func (p *provider) Name() string          { return providerName }
 func (p *provider) Version() core.Version { return core.ProviderVersion }
@@ -51,27 +51,27 @@ func (p *provider) OpenFabric(info *core.Info) (core.FabricDriver, error) {
 
 // fabric is an open fabric of mem.
 type fabric struct {
-	front.Fabric
+	endpoint.Fabric
 	n *Node
 }
 
 func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	if info == nil || info.Domain == nil {
-		return nil, names.Error("fi_domain", "", front.NoPeer, core.ErrInval, "pass an Info from GetInfo")
+		return nil, names.Error("fi_domain", "", endpoint.NoPeer, core.ErrInval, "pass an Info from GetInfo")
 	}
 	prog := progress.NewVirtual(info.Domain.DataProgress != core.ProgressManual)
 	d := &domain{n: f.n}
-	d.InitDomain(front.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Resolve: f.n.lookup, Down: prog.Close})
+	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Resolve: f.n.lookup, Down: prog.Close})
 	return d, nil
 }
 
 func (f *fabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.PassiveDriver, error) {
-	return nil, names.Error("fi_passive_ep", "", front.NoPeer, core.ErrNoSys, "datagrams have no connections")
+	return nil, names.Error("fi_passive_ep", "", endpoint.NoPeer, core.ErrNoSys, "datagrams have no connections")
 }
 
 // domain is an open domain of mem.
 type domain struct {
-	front.Domain
+	endpoint.Domain
 	n *Node
 }
 
@@ -92,5 +92,5 @@ func (d *domain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointD
 }
 
 func (d *domain) OpenSRX(*core.RxAttr) (core.SRXDriver, error) {
-	return nil, names.Error("fi_srx_context", d.Name(), front.NoPeer, core.ErrNoSys, "datagrams have no shared receive contexts")
+	return nil, names.Error("fi_srx_context", d.Name(), endpoint.NoPeer, core.ErrNoSys, "datagrams have no shared receive contexts")
 }

@@ -2,7 +2,7 @@ package dgramep
 
 import (
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
 // alias is a second door to an endpoint, with default operation flags of its own for one direction (fi_ep_alias(3)).
@@ -22,7 +22,7 @@ const (
 )
 
 // Alias opens a second door (fi_ep_alias(3)): flags is Transmit or Recv, and operation flags of that direction.
-func (e *endpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
+func (e *dgramEndpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
 	dir := flags & (core.Transmit | core.Recv)
 	op := flags &^ dir
 	a := &alias{control: control{e}, transfers: transfers{sends{e: e}, receives{e: e}}}
@@ -32,7 +32,7 @@ func (e *endpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
 	case dir == core.Recv && op&^rxOpFlags == 0:
 		a.receives.own, a.receives.flags = true, op
 	default:
-		return nil, e.Refuse("fi_ep_alias", front.NoPeer, core.ErrBadFlags, "give Transmit or Recv, and operation flags of that direction")
+		return nil, e.Refuse("fi_ep_alias", endpoint.NoPeer, core.ErrBadFlags, "give Transmit or Recv, and operation flags of that direction")
 	}
 	e.prog.Lock()
 	defer e.prog.Unlock()
@@ -54,7 +54,7 @@ func (a *alias) OpFlags(dir core.Flags) (core.Flags, error) {
 	case core.Recv:
 		return a.receives.defaults(), nil
 	}
-	return 0, e.Refuse("fi_control", front.NoPeer, core.ErrInval, "say Transmit or Recv")
+	return 0, e.Refuse("fi_control", endpoint.NoPeer, core.ErrInval, "say Transmit or Recv")
 }
 
 // SetOpFlags is FI_SETOPSFLAG, of the alias only.
@@ -68,7 +68,7 @@ func (a *alias) SetOpFlags(dir, flags core.Flags) error {
 	case dir == core.Recv && flags&^rxOpFlags == 0:
 		a.receives.own, a.receives.flags = true, flags
 	default:
-		return e.Refuse("fi_control", front.NoPeer, core.ErrBadFlags, "give Transmit or Recv, and operation flags of that direction")
+		return e.Refuse("fi_control", endpoint.NoPeer, core.ErrBadFlags, "give Transmit or Recv, and operation flags of that direction")
 	}
 	return nil
 }

@@ -5,16 +5,16 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/dgram"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/progress"
 	"gofabric/internal/queue"
 	"gofabric/internal/xnet/engine"
 )
 
-// endpoint is a DGRAM endpoint. Its methods are safe for concurrent use; what is not set by Open is guarded by the domain's lock.
-type endpoint struct {
-	front.Endpoint
-	front.Connectionless
+// dgramEndpoint is a DGRAM endpoint. Its methods are safe for concurrent use; what is not set by Open is guarded by the domain's lock.
+type dgramEndpoint struct {
+	endpoint.Endpoint
+	endpoint.Connectionless
 	transfers
 
 	prog *progress.Engine
@@ -41,29 +41,29 @@ type endpoint struct {
 }
 
 var (
-	_ core.EndpointDriver = (*endpoint)(nil)
-	_ core.Multicaster    = (*endpoint)(nil)
-	_ core.PlainSender    = (*endpoint)(nil)
-	_ core.PlainReceiver  = (*endpoint)(nil)
+	_ core.EndpointDriver = (*dgramEndpoint)(nil)
+	_ core.Multicaster    = (*dgramEndpoint)(nil)
+	_ core.PlainSender    = (*dgramEndpoint)(nil)
+	_ core.PlainReceiver  = (*dgramEndpoint)(nil)
 )
 
-// Open opens an endpoint with a port of d at info.SrcAddr (fi_endpoint(3)), so that it has a name at once; base is the front.Domain in d. Not locked.
-func Open(d dgram.Domain, base *front.Domain, info *core.Info) (core.EndpointDriver, error) {
-	e := &endpoint{prog: base.Progress(), host: d}
+// Open opens an endpoint with a port of d at info.SrcAddr (fi_endpoint(3)), so that it has a name at once; base is the endpoint.Domain in d. Not locked.
+func Open(d dgram.Domain, base *endpoint.Domain, info *core.Info) (core.EndpointDriver, error) {
+	e := &dgramEndpoint{prog: base.Progress(), host: d}
 	if info == nil || info.EP == nil || info.Tx == nil || info.Rx == nil {
 		e.InitEndpoint(base, core.NewHints(), e.ends)
-		return nil, e.Refuse("fi_endpoint", front.NoPeer, core.ErrInval, "pass an Info from GetInfo")
+		return nil, e.Refuse("fi_endpoint", endpoint.NoPeer, core.ErrInval, "pass an Info from GetInfo")
 	}
 	e.InitEndpoint(base, info, e.ends)
 	if info.EP.Type != core.EPTypeDgram && info.EP.Type != core.EPTypeUnspec {
-		return nil, e.Refuse("fi_endpoint", front.NoPeer, core.ErrNoSys, "datagrams have DGRAM endpoints only; take the layer ofi_rxd for RDM")
+		return nil, e.Refuse("fi_endpoint", endpoint.NoPeer, core.ErrNoSys, "datagrams have DGRAM endpoints only; take the layer ofi_rxd for RDM")
 	}
 	e.sends.e, e.receives.e, e.rx = e, e, &e.posted
 	e.sources = info.Caps&core.Source != 0
 	e.rxSize, e.txSize = max(info.Rx.Size, 1), max(info.Tx.Size, 1)
 	e.maxMsg, e.maxInject = info.EP.MaxMsgSize, info.Tx.InjectSize
 	if auth, err := base.KeyOf("fi_endpoint", info); auth != nil || err != nil {
-		return nil, e.Refuse("fi_endpoint", front.NoPeer, core.ErrOpNotSupp, "DGRAM endpoints have no authorization keys")
+		return nil, e.Refuse("fi_endpoint", endpoint.NoPeer, core.ErrOpNotSupp, "DGRAM endpoints have no authorization keys")
 	}
 	port, err := d.OpenPort(info, (*inbox)(e))
 	if err != nil {
@@ -77,9 +77,9 @@ func Open(d dgram.Domain, base *front.Domain, info *core.Info) (core.EndpointDri
 }
 
 // Bind binds an object (fi_ep_bind(3)): the port hears of the addresses in the vector, and the datagrams go to the receives of a shared context.
-func (e *endpoint) Bind(obj any, flags core.Flags) error {
+func (e *dgramEndpoint) Bind(obj any, flags core.Flags) error {
 	switch x := obj.(type) {
-	case *front.AddressVector:
+	case *endpoint.AddressVector:
 		if err := e.Endpoint.Bind(x, flags); err != nil {
 			return err
 		}
@@ -97,13 +97,13 @@ func (e *endpoint) Bind(obj any, flags core.Flags) error {
 		e.prog.Unlock()
 		return nil
 	case core.SRXDriver:
-		return e.Refuse("fi_ep_bind", front.NoPeer, core.ErrInval, "the shared receive context is none of DGRAM endpoints")
+		return e.Refuse("fi_ep_bind", endpoint.NoPeer, core.ErrInval, "the shared receive context is none of DGRAM endpoints")
 	}
 	return e.Endpoint.Bind(obj, flags)
 }
 
-// ends implements front.Ends.
-func (e *endpoint) ends(src uint64) (local, peer netip.AddrPort) {
+// ends implements endpoint.Ends.
+func (e *dgramEndpoint) ends(src uint64) (local, peer netip.AddrPort) {
 	if e.port != nil {
 		local = e.port.Local()
 	}
@@ -114,10 +114,10 @@ func (e *endpoint) ends(src uint64) (local, peer netip.AddrPort) {
 }
 
 // Enable allows data calls (fi_enable(3)).
-func (e *endpoint) Enable() error {
+func (e *dgramEndpoint) Enable() error {
 	e.prog.Lock()
 	defer e.prog.Unlock()
-	if err := e.CheckEnable(front.NeedsAV); err != nil {
+	if err := e.CheckEnable(endpoint.NeedsAV); err != nil {
 		return err
 	}
 	e.SetEnabled()
@@ -128,7 +128,7 @@ func (e *endpoint) Enable() error {
 }
 
 // Name is the address that peers insert into their vectors (fi_getname(3)).
-func (e *endpoint) Name() (core.Addr, error) {
+func (e *dgramEndpoint) Name() (core.Addr, error) {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	if e.Closed() {
@@ -138,9 +138,9 @@ func (e *endpoint) Name() (core.Addr, error) {
 }
 
 // SetName changes the address, before Enable (fi_setname(3)). What has come to the old one stays.
-func (e *endpoint) SetName(a core.Addr) error {
+func (e *dgramEndpoint) SetName(a core.Addr) error {
 	if !a.IP.IsValid() {
-		return e.Refuse("fi_setname", front.NoPeer, core.ErrInval, "the name must be an IP address")
+		return e.Refuse("fi_setname", endpoint.NoPeer, core.ErrInval, "the name must be an IP address")
 	}
 	e.prog.Lock()
 	bad, same := e.Enabled() || e.Closed(), e.port.Local() == a.IP
@@ -148,7 +148,7 @@ func (e *endpoint) SetName(a core.Addr) error {
 	e.prog.Unlock()
 	switch {
 	case bad:
-		return e.Refuse("fi_setname", front.NoPeer, core.ErrOpBadState, "set the name before Enable")
+		return e.Refuse("fi_setname", endpoint.NoPeer, core.ErrOpBadState, "set the name before Enable")
 	case same:
 		return nil
 	}
@@ -161,7 +161,7 @@ func (e *endpoint) SetName(a core.Addr) error {
 	defer e.prog.Unlock()
 	if e.Enabled() || e.Closed() {
 		port.Close()
-		return e.Refuse("fi_setname", front.NoPeer, core.ErrOpBadState, "set the name before Enable")
+		return e.Refuse("fi_setname", endpoint.NoPeer, core.ErrOpBadState, "set the name before Enable")
 	}
 	err = e.port.Close()
 	e.port = port
@@ -173,7 +173,7 @@ func (e *endpoint) SetName(a core.Addr) error {
 }
 
 // Cancel cancels a receive, or a send that waits for the port (fi_cancel(3)).
-func (e *endpoint) Cancel(ctx core.Context) error {
+func (e *dgramEndpoint) Cancel(ctx core.Context) error {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	for i := range e.posted.Len() {
@@ -194,7 +194,7 @@ func (e *endpoint) Cancel(ctx core.Context) error {
 }
 
 // GetOpt knows one option, core.OptDatagramLink; native's endpoints have none (fi_getopt(3)).
-func (e *endpoint) GetOpt(opt core.EPOpt) (int, error) {
+func (e *dgramEndpoint) GetOpt(opt core.EPOpt) (int, error) {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	if opt != core.OptDatagramLink || e.Closed() {
@@ -204,7 +204,7 @@ func (e *endpoint) GetOpt(opt core.EPOpt) (int, error) {
 }
 
 // SetOpt sets it.
-func (e *endpoint) SetOpt(opt core.EPOpt, value int) error {
+func (e *dgramEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	if opt != core.OptDatagramLink || e.Closed() {
@@ -219,11 +219,11 @@ func (e *endpoint) SetOpt(opt core.EPOpt, value int) error {
 }
 
 // Close closes the endpoint; posted receives and waiting sends end without completions (fi_close(3)). ErrBusy while it has aliases or memberships.
-func (e *endpoint) Close() error {
+func (e *dgramEndpoint) Close() error {
 	e.prog.Lock()
 	if e.aliases > 0 || e.groups.open > 0 {
 		e.prog.Unlock()
-		return e.Refuse("fi_close", front.NoPeer, core.ErrBusy, "close its aliases and leave its multicast groups first")
+		return e.Refuse("fi_close", endpoint.NoPeer, core.ErrBusy, "close its aliases and leave its multicast groups first")
 	}
 	if err := e.BeginClose(); err != nil {
 		e.prog.Unlock()

@@ -5,7 +5,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/dgram"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
 // groupBit tells the address of a joined group from an index into the address vector, which is far shorter.
@@ -23,7 +23,7 @@ type groups struct {
 
 // group is a membership in a multicast group (struct fid_mc, fi_cm(3)).
 type group struct {
-	e     *endpoint
+	e     *dgramEndpoint
 	at    netip.AddrPort
 	index int
 	recv  bool
@@ -32,7 +32,7 @@ type group struct {
 }
 
 // Join implements core.Multicaster.
-func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (e *dgramEndpoint) Join(addr core.Addr, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
 	refuse := func(err error, hint string) error { return e.Refuse("fi_join", addr.IP, err, hint) }
 	if flags&^(core.Send|core.Recv) != 0 {
 		return refuse(core.ErrBadFlags, "flags are Send, Recv or none")
@@ -91,7 +91,7 @@ func (t *groups) add(g *group) {
 }
 
 // groupAt finds a group by its address.
-func (e *endpoint) groupAt(fi core.FIAddr) (netip.AddrPort, bool) {
+func (e *dgramEndpoint) groupAt(fi core.FIAddr) (netip.AddrPort, bool) {
 	i := fi &^ groupBit
 	if i >= core.FIAddr(len(e.groups.list)) || e.groups.list[i] == nil {
 		return netip.AddrPort{}, false
@@ -113,7 +113,7 @@ func (g *group) Close() error {
 	if ip := g.at.Addr(); g.recv {
 		if e.groups.members[ip] == 1 {
 			if err := e.port.(dgram.Joiner).Leave(ip); err != nil {
-				return e.Refuse("fi_close", front.NoPeer, err, "")
+				return e.Refuse("fi_close", endpoint.NoPeer, err, "")
 			}
 		}
 		if e.groups.members[ip]--; e.groups.members[ip] == 0 {

@@ -12,7 +12,7 @@ import (
 	"gofabric/core"
 	"gofabric/internal/dgram"
 	"gofabric/internal/dgramep"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/host"
 	"gofabric/internal/progress"
 	"gofabric/provider/udp"
@@ -176,7 +176,7 @@ func (s *side) failed(q *core.CompletionQueue) core.CQErrEntry {
 
 // tame is a domain whose one port does as it is told.
 type tame struct {
-	front.Domain
+	endpoint.Domain
 	port *tamePort
 }
 
@@ -190,12 +190,12 @@ type tamePort struct {
 	expected []netip.AddrPort
 }
 
-type tameFabric struct{ front.Fabric }
+type tameFabric struct{ endpoint.Fabric }
 
 func (f *tameFabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	d := &tame{}
 	prog := progress.NewVirtual(false)
-	d.InitDomain(front.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Down: prog.Close})
+	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Down: prog.Close})
 	return d, nil
 }
 func (*tameFabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.PassiveDriver, error) {
@@ -237,7 +237,7 @@ func (p *tamePort) Send(_ netip.AddrPort, parts [][]byte, _ int) error {
 	return nil
 }
 
-var names = front.Names{Provider: "tame"}
+var names = endpoint.Names{Provider: "tame"}
 
 // tamed opens an endpoint over a tame port that has one peer, number 0.
 func tamed(t testing.TB, size int, bind core.Flags) (*side, *tame) {

@@ -5,17 +5,17 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/dgram"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
 // inbox is an endpoint as its port sees it.
-type inbox endpoint
+type inbox dgramEndpoint
 
 var _ dgram.Receiver = (*inbox)(nil)
 
 // Received implements dgram.Receiver.
 func (r *inbox) Received(from netip.AddrPort, b []byte, seg int) {
-	e := (*endpoint)(r)
+	e := (*dgramEndpoint)(r)
 	for {
 		n := len(b)
 		if seg > 0 && seg < n {
@@ -36,12 +36,12 @@ func (r *inbox) Received(from netip.AddrPort, b []byte, seg int) {
 func (r *inbox) Drained() {}
 
 // Writable implements dgram.Receiver.
-func (r *inbox) Writable() { (*endpoint)(r).flush() }
+func (r *inbox) Writable() { (*dgramEndpoint)(r).flush() }
 
 // Lost implements dgram.Receiver: receives fail from now on.
 func (r *inbox) Lost(err error) {
-	e := (*endpoint)(r)
-	e.lost = front.Errno(err)
+	e := (*dgramEndpoint)(r)
+	e.lost = endpoint.Errno(err)
 	if e.lost == core.ErrAgain {
 		e.lost = core.ErrIO
 	}

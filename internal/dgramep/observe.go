@@ -1,15 +1,15 @@
 package dgramep
 
 import (
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/telemetry"
 )
 
-// ObservePeers implements front.Observed: datagrams have no connections.
-func (e *endpoint) ObservePeers(func(front.PeerView) bool) {}
+// ObservePeers implements endpoint.Observed: datagrams have no connections.
+func (e *dgramEndpoint) ObservePeers(func(endpoint.PeerView) bool) {}
 
-// ObserveCounts implements front.Observed.
-func (e *endpoint) ObserveCounts(c telemetry.Counts) {
+// ObserveCounts implements endpoint.Observed.
+func (e *dgramEndpoint) ObserveCounts(c telemetry.Counts) {
 	s := e.port.Stats()
 	s.Observe(c)
 	if e.early.dropped > 0 {

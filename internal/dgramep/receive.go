@@ -4,7 +4,7 @@ import (
 	"net/netip"
 
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -26,7 +26,7 @@ type receive struct {
 
 // receives is the receives (fi_msg(3)).
 type receives struct {
-	e     *endpoint
+	e     *dgramEndpoint
 	own   bool // flags count; else the endpoint's
 	flags core.Flags
 }
@@ -71,7 +71,7 @@ func (r *receives) receive(op *core.Op) error {
 	return err
 }
 
-func (e *endpoint) recvV(iov [][]byte, flags core.Flags, ctx core.Context) error {
+func (e *dgramEndpoint) recvV(iov [][]byte, flags core.Flags, ctx core.Context) error {
 	if len(iov) > maxIOV {
 		return core.ErrInval
 	}
@@ -84,7 +84,7 @@ func (e *endpoint) recvV(iov [][]byte, flags core.Flags, ctx core.Context) error
 }
 
 // newReceive appends a receive for the caller to fill in before serve.
-func (e *endpoint) newReceive(flags core.Flags, ctx core.Context) (*receive, error) {
+func (e *dgramEndpoint) newReceive(flags core.Flags, ctx core.Context) (*receive, error) {
 	switch {
 	case !e.Enabled():
 		return nil, core.ErrOpBadState
@@ -103,7 +103,7 @@ func (e *endpoint) newReceive(flags core.Flags, ctx core.Context) (*receive, err
 }
 
 // serve gives the oldest receive what came before it.
-func (e *endpoint) serve() {
+func (e *dgramEndpoint) serve() {
 	if e.early.list.Len() > 0 {
 		from, a, b := e.early.take()
 		e.received(from, a, b)
@@ -112,7 +112,7 @@ func (e *endpoint) serve() {
 
 // received ends the oldest receive with a datagram, which is a and b together. Native cuts off what has no room and says nothing; here that is an error,
 // as with every other kind of endpoint (fi_cq(3), FI_ETRUNC).
-func (e *endpoint) received(from netip.AddrPort, a, b []byte) {
+func (e *dgramEndpoint) received(from netip.AddrPort, a, b []byte) {
 	op := e.rx.At(0)
 	n, k := 0, 0
 	for i := range op.n {
@@ -143,14 +143,14 @@ func (e *endpoint) received(from netip.AddrPort, a, b []byte) {
 }
 
 // failReceives ends all receives.
-func (e *endpoint) failReceives(err error) {
+func (e *dgramEndpoint) failReceives(err error) {
 	for e.posted.Len() > 0 {
 		op := e.posted.Remove(0)
 		e.failReceive(&op, err)
 	}
 }
 
-func (e *endpoint) failReceive(op *receive, err error) { e.Completed(op.failed(err)) }
+func (e *dgramEndpoint) failReceive(op *receive, err error) { e.Completed(op.failed(err)) }
 
 // failed is the completion of a receive that ends with an error.
 func (op *receive) failed(err error) *engine.Completion {
@@ -158,7 +158,7 @@ func (op *receive) failed(err error) *engine.Completion {
 }
 
 // collector is who reports receives: the shared context if it has queues, else the endpoint.
-func (e *endpoint) collector() *front.Endpoint {
+func (e *dgramEndpoint) collector() *endpoint.Endpoint {
 	if e.srx == nil {
 		return &e.Endpoint
 	}

@@ -50,7 +50,7 @@ func (*transfers) AtomicCount(core.OpType, core.Datatype, core.AtomicOp) (int, e
 
 // sends is the transmits (fi_msg(3)).
 type sends struct {
-	e     *endpoint
+	e     *dgramEndpoint
 	own   bool // flags count; else the endpoint's
 	flags core.Flags
 }
@@ -113,7 +113,7 @@ func (s *sends) transmit(op *core.Op) error {
 }
 
 // post sends the first n of e.parts, or has them wait. quiet ones get no entry in any queue (fi_inject).
-func (e *endpoint) post(n int, to core.FIAddr, ctx core.Context, flags core.Flags, quiet bool) error {
+func (e *dgramEndpoint) post(n int, to core.FIAddr, ctx core.Context, flags core.Flags, quiet bool) error {
 	err := e.transmit(n, to, ctx, flags, quiet)
 	clear(e.parts[:n])
 	if err == core.ErrAgain {
@@ -123,7 +123,7 @@ func (e *endpoint) post(n int, to core.FIAddr, ctx core.Context, flags core.Flag
 	return err
 }
 
-func (e *endpoint) transmit(n int, to core.FIAddr, ctx core.Context, flags core.Flags, quiet bool) error {
+func (e *dgramEndpoint) transmit(n int, to core.FIAddr, ctx core.Context, flags core.Flags, quiet bool) error {
 	if !e.Enabled() {
 		return core.ErrOpBadState
 	}
@@ -172,7 +172,7 @@ type destination struct {
 }
 
 // dest finds the address of a peer or of a joined group.
-func (e *endpoint) dest(to core.FIAddr) (netip.AddrPort, bool) {
+func (e *dgramEndpoint) dest(to core.FIAddr) (netip.AddrPort, bool) {
 	if to&groupBit != 0 {
 		return e.groupAt(to)
 	}
@@ -187,12 +187,12 @@ func (e *endpoint) dest(to core.FIAddr) (netip.AddrPort, bool) {
 }
 
 // sent reports a send that the port took; n is its length, bytes.
-func (e *endpoint) sent(ctx core.Context, silent, quiet bool, n int) {
+func (e *dgramEndpoint) sent(ctx core.Context, silent, quiet bool, n int) {
 	e.SentOne(ctx, core.Flags(msgTx), n, silent || quiet)
 }
 
 // flush sends what waits, as far as the port takes it.
-func (e *endpoint) flush() {
+func (e *dgramEndpoint) flush() {
 	for e.waiting.Len() > 0 {
 		w := e.waiting.At(0)
 		err := e.port.Send(w.dest, w.iov[:w.n], 0)
@@ -213,12 +213,12 @@ func (e *endpoint) flush() {
 }
 
 // unwait takes a send out of those that wait.
-func (e *endpoint) unwait(i int) send {
+func (e *dgramEndpoint) unwait(i int) send {
 	e.CountTransmits(-1)
 	return e.waiting.Remove(i)
 }
 
-func (e *endpoint) failSend(op *send, err error) {
+func (e *dgramEndpoint) failSend(op *send, err error) {
 	src := engine.AnySource
 	if e.AV() != nil {
 		src = uint64(e.AV().ReverseAddrPort(op.dest))

@@ -2,25 +2,25 @@ package dgramep
 
 import (
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/queue"
 )
 
 // sharedRx is a shared receive context (fi_srx_context(3)): receives that take the datagrams of all endpoints bound to it. Queues, counters and the rest of
-// the interface are those of package front; only what is posted is here. Its methods are safe for concurrent use.
+// the interface are those of package endpoint; only what is posted is here. Its methods are safe for concurrent use.
 type sharedRx struct {
-	*front.SharedRx
-	base   *front.Domain
+	*endpoint.SharedRx
+	base   *endpoint.Domain
 	posted queue.FIFO[receive] // guarded by the domain's lock, as what follows
 	size   int
-	eps    []*endpoint // enabled ones: what comes for others waits with them
-	turn   int         // of eps, whose early datagrams are next
+	eps    []*dgramEndpoint // enabled ones: what comes for others waits with them
+	turn   int              // of eps, whose early datagrams are next
 	closed bool
 }
 
 // OpenSRX opens a shared receive context for DGRAM endpoints of base, with the flags and the size of attr, nil for the defaults (fi_srx_context(3)).
-func OpenSRX(base *front.Domain, attr *core.RxAttr) (core.SRXDriver, error) {
-	below, err := front.OpenSharedRx(base, attr, front.RxLimits{})
+func OpenSRX(base *endpoint.Domain, attr *core.RxAttr) (core.SRXDriver, error) {
+	below, err := endpoint.OpenSharedRx(base, attr, endpoint.RxLimits{})
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (s *sharedRx) Close() error {
 }
 
 // join makes s take what comes for e from now on, and what came before.
-func (s *sharedRx) join(e *endpoint) {
+func (s *sharedRx) join(e *dgramEndpoint) {
 	s.eps = append(s.eps, e)
 	e.rx = &s.posted
 	for s.posted.Len() > 0 && e.early.list.Len() > 0 {
@@ -132,7 +132,7 @@ func (s *sharedRx) join(e *endpoint) {
 }
 
 // leave is the end of join, if it was called, and of Bind.
-func (s *sharedRx) leave(e *endpoint) {
+func (s *sharedRx) leave(e *dgramEndpoint) {
 	for i, x := range s.eps {
 		if x == e {
 			s.eps = append(s.eps[:i], s.eps[i+1:]...)

@@ -13,7 +13,7 @@ type Stats struct {
 }
 
 // String says what the endpoint's port has to work with, for who prints it. It takes the domain's lock.
-func (e *endpoint) String() string {
+func (e *dgramEndpoint) String() string {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	return dgram.Describe(e.port)
@@ -21,7 +21,7 @@ func (e *endpoint) String() string {
 
 // StatsOf returns the counts of an endpoint of this package; false for another one. It takes the domain's lock.
 func StatsOf(ep core.EndpointDriver) (Stats, bool) {
-	e, ok := ep.(*endpoint)
+	e, ok := ep.(*dgramEndpoint)
 	if !ok {
 		return Stats{}, false
 	}

@@ -2,7 +2,7 @@ package peers
 
 import (
 	"gofabric/internal/conduit"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/peers/cm"
 	"gofabric/internal/xnet/engine"
@@ -11,7 +11,7 @@ import (
 // AuxConn is a further connection to a peer. It is its connection's engine.Sink, the endpoint being the Sink of completions. Until it is up, what it would carry
 // goes over the main connection.
 type AuxConn struct {
-	*front.Endpoint // Completed, Sent, Received
+	*endpoint.Endpoint // Completed, Sent, Received
 	// Conn is what operations are posted to when the connection is up. Its User is the AuxConn.
 	Conn *engine.Conn
 	// Link carries it; nil when it has ended.
@@ -73,7 +73,7 @@ func (p *Peer) Pick() *AuxConn {
 	return nil
 }
 
-// Spread implements front.Spreader.
+// Spread implements endpoint.Spreader.
 func (s *Set) Spread(c *engine.Conn) *engine.Conn {
 	p, ok := c.User.(*Peer)
 	if !ok || p.User != nil { // something stands between, and sees to it itself

@@ -4,13 +4,13 @@ import (
 	"time"
 
 	"gofabric/internal/conduit"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/xnet/engine"
 )
 
 // Config says what a Set stands on.
 type Config struct {
-	Endpoint   *front.Endpoint
+	Endpoint   *endpoint.Endpoint
 	Below      conduit.Domain
 	Pool       *engine.Pool
 	Conn       *engine.Config    // of connections

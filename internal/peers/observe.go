@@ -2,24 +2,24 @@ package peers
 
 import (
 	"gofabric/internal/conduit"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/telemetry"
 )
 
-// ObservePeers implements front.Observed.
-func (s *Set) ObservePeers(yield func(front.PeerView) bool) {
+// ObservePeers implements endpoint.Observed.
+func (s *Set) ObservePeers(yield func(endpoint.PeerView) bool) {
 	for c := range s.m.Conns {
-		var v front.PeerView
+		var v endpoint.PeerView
 		switch u := c.User.(type) {
 		case *Peer:
 			if u.c != c {
 				continue // it is being left
 			}
-			v = front.PeerView{Conn: u.Conn, Addr: u.addr, Lane: c.Loop() << 8}
-			v.Path, _ = u.Link.(front.Path)
+			v = endpoint.PeerView{Conn: u.Conn, Addr: u.addr, Lane: c.Loop() << 8}
+			v.Path, _ = u.Link.(endpoint.Path)
 		case *AuxConn:
-			v = front.PeerView{Conn: u.Conn, Addr: u.p.addr, Lane: int(c.Index())}
-			v.Path, _ = u.Link.(front.Path)
+			v = endpoint.PeerView{Conn: u.Conn, Addr: u.p.addr, Lane: int(c.Index())}
+			v.Path, _ = u.Link.(endpoint.Path)
 		}
 		if v.Conn != nil && !yield(v) {
 			return
@@ -34,13 +34,13 @@ func (s *Set) measure(l conduit.Link) {
 	}
 }
 
-// AskSystem implements front.Asking.
+// AskSystem implements endpoint.Asking.
 func (s *Set) AskSystem(limit int) { s.meter.Ask(limit) }
 
-// ObserveCounts implements front.Observed.
+// ObserveCounts implements endpoint.Observed.
 func (s *Set) ObserveCounts(c telemetry.Counts) {
 	if s.Denied > 0 {
 		c["drops.denied"] += s.Denied
 	}
-	front.ObserveMeter(&s.meter, c)
+	endpoint.ObserveMeter(&s.meter, c)
 }

@@ -6,7 +6,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/conduit"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/peers/cm"
 	"gofabric/internal/xnet/engine"
@@ -14,7 +14,7 @@ import (
 
 // Peer is the main connection of the endpoint to another. It is its connection's engine.Sink, the endpoint being the Sink of completions.
 type Peer struct {
-	*front.Endpoint // Completed, Sent, Received, Replied
+	*endpoint.Endpoint // Completed, Sent, Received, Replied
 	// Conn is what operations are posted to. Its User is the Peer.
 	Conn *engine.Conn
 	// Link carries it; nil before the first connect and between attempts.
@@ -83,7 +83,7 @@ func (p *Peer) sink() engine.Sink { return p.SinkOver(p) }
 // SinkOver is s, a sink of p's making, for a Conn of p: with FI_SOURCE_ERR it names who is not in the address vector.
 func (p *Peer) SinkOver(s engine.Sink) engine.Sink {
 	if p.NamesUnknownSources() {
-		return &front.UnknownSource{Sink: s, E: p.Endpoint, Addr: &p.addr}
+		return &endpoint.UnknownSource{Sink: s, E: p.Endpoint, Addr: &p.addr}
 	}
 	return s
 }

@@ -5,7 +5,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/conduit"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/peers/cm"
@@ -13,7 +13,7 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Set is the peers of one endpoint. It implements front.Router. Its methods must be called locked, if they do not say otherwise.
+// Set is the peers of one endpoint. It implements endpoint.Router. Its methods must be called locked, if they do not say otherwise.
 type Set struct {
 	// Denied counts requests of peers without our authorization key, or with one that we have not.
 	Denied uint64
@@ -71,7 +71,7 @@ func unlink(c *cm.Conn) (*engine.Conn, conduit.Link) {
 	return n, l
 }
 
-// Conns implements front.Base.
+// Conns implements endpoint.Base.
 func (s *Set) Conns(yield func(*engine.Conn) bool) {
 	for c := range s.m.Conns {
 		if n, _ := connOf(c); n != nil && !yield(n) {
@@ -129,19 +129,19 @@ func (s *Set) Each(yield func(*Peer) bool) {
 	}
 }
 
-// Ends implements front.Ends.
+// Ends implements endpoint.Ends.
 func (s *Set) Ends(src uint64) (local, peer netip.AddrPort) {
 	v := s.cfg.Endpoint.AV()
 	if v == nil || src == engine.AnySource {
-		return s.local, front.NoPeer
+		return s.local, endpoint.NoPeer
 	}
 	if a, ok := v.AddrPort(core.FIAddr(src)); ok {
 		return s.local, a
 	}
-	return s.local, front.NoPeer
+	return s.local, endpoint.NoPeer
 }
 
-// Route implements front.Router.
+// Route implements endpoint.Router.
 func (s *Set) Route(dest core.FIAddr) (*engine.Conn, error) {
 	if uint64(dest) < uint64(len(s.t.byFI)) {
 		if p := s.t.byFI[dest]; p != nil {
@@ -155,7 +155,7 @@ func (s *Set) Route(dest core.FIAddr) (*engine.Conn, error) {
 	return p.Conn, nil
 }
 
-// Posted implements front.Router.
+// Posted implements endpoint.Router.
 func (s *Set) Posted(c *engine.Conn, more bool) {
 	var l conduit.Link
 	switch u := c.User.(type) {
@@ -193,7 +193,7 @@ func (s *Set) connect(dest core.FIAddr) (*Peer, error) {
 	s.dialErr = nil
 	s.run()
 	if p.Conn.State() == engine.Closed && s.dialErr != nil {
-		no := front.Errno(s.dialErr)
+		no := endpoint.Errno(s.dialErr)
 		if no == core.ErrAgain {
 			no = core.ErrAddrNotAvail // out of local ports; EAGAIN would be tried for ever
 		}

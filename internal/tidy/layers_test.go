@@ -44,7 +44,7 @@ var rank = []struct {
 	{"internal/impair", 3},
 	{"internal/dgram", 4},
 	{"internal/conduit", 4},
-	{"internal/front", 4},
+	{"internal/endpoint", 4},
 	{"internal/peers/cm", 1},
 	{"internal/peers", 5},
 	{"internal/dgramep", 5},

@@ -2,13 +2,13 @@ package tcp
 
 import (
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/progress"
 )
 
 // domain is an open domain: settings and receive buffers beside what all domains have.
 type domain struct {
-	front.Domain
+	endpoint.Domain
 	f    *fabric
 	s    *settings
 	prog *progress.Engine
@@ -35,7 +35,7 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 		d.bufs.lobby = l
 		down = func() error { l.close(); return prog.Close() }
 	}
-	d.InitDomain(front.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Resolve: f.p.resolve, Forget: d.forget, Down: down})
+	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Resolve: f.p.resolve, Forget: d.forget, Down: down})
 	return d, nil
 }
 
@@ -78,11 +78,11 @@ func (d *domain) OpenScalable(info *core.Info, _ *core.ScalableEndpoint) (core.S
 	if err != nil {
 		return nil, err
 	}
-	return front.NewScalable(ep, d.s.rxLimits())
+	return endpoint.NewScalable(ep, d.s.rxLimits())
 }
 
 func (d *domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
-	s, err := front.OpenSharedRx(&d.Domain, attr, d.s.rxLimits())
+	s, err := endpoint.OpenSharedRx(&d.Domain, attr, d.s.rxLimits())
 	if err != nil {
 		return nil, err
 	}

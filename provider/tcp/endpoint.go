@@ -2,23 +2,23 @@ package tcp
 
 import (
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/progress"
 	"gofabric/internal/xnet/engine"
 )
 
-// endpoint is what MSG and RDM endpoints have in common.
-type endpoint struct {
-	front.Endpoint
-	front.Transfers
+// baseEndpoint is what MSG and RDM endpoints have in common.
+type baseEndpoint struct {
+	endpoint.Endpoint
+	endpoint.Transfers
 	d    *domain
 	prog *progress.Engine
 	own  *engine.RxContext // the endpoint's own receive context
-	auth *front.Auth       // the endpoint's authorization key, nil if it has none
+	auth *endpoint.Auth    // the endpoint's authorization key, nil if it has none
 }
 
 // init prepares e; sink takes completions of receives that concern no connection.
-func (e *endpoint) init(d *domain, info *core.Info, ends front.Ends, sink engine.Sink, r front.Router) error {
+func (e *baseEndpoint) init(d *domain, info *core.Info, ends endpoint.Ends, sink engine.Sink, r endpoint.Router) error {
 	auth, err := d.KeyOf("fi_endpoint", info)
 	if err != nil {
 		return err
@@ -34,14 +34,14 @@ func (e *endpoint) init(d *domain, info *core.Info, ends front.Ends, sink engine
 }
 
 // conn configures connections of the endpoint, of which one has at most txSize operations under way.
-func (e *endpoint) conn(txSize int) *engine.Config {
+func (e *baseEndpoint) conn(txSize int) *engine.Config {
 	c := e.d.f.config(txSize)
 	c.Auth = e.auth.EngineAuth()
 	return c
 }
 
 // option answers the options that both have. Locked.
-func (e *endpoint) option(rx *engine.RxContext, opt core.EPOpt) (int, error) {
+func (e *baseEndpoint) option(rx *engine.RxContext, opt core.EPOpt) (int, error) {
 	if opt != core.OptFirewallAddr {
 		return e.Option(rx, opt)
 	}

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
-var noPeer = front.NoPeer
+var noPeer = endpoint.NoPeer
 
 // names is how the provider speaks of itself, whatever FI_TCP_PROV_NAME says.
-var names = front.Names{Provider: "tcp", Hints: map[core.Errno]string{
+var names = endpoint.Names{Provider: "tcp", Hints: map[core.Errno]string{
 	core.ErrTimedOut:    "check the address, the route and the firewall, or raise FI_TCP_CONNECT_TIMEOUT or FI_TCP_PEER_TIMEOUT",
 	core.ErrHostUnreach: "choose another interface with FI_TCP_IFACE",
 	core.ErrNetUnreach:  "choose another interface with FI_TCP_IFACE",

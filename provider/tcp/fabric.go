@@ -5,14 +5,14 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/conduit"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/progress"
 	"gofabric/internal/xnet/engine"
 )
 
 // fabric is an open fabric. Listeners of passive endpoints have a progress engine of their own, made with the first one.
 type fabric struct {
-	front.Fabric
+	endpoint.Fabric
 	p      *Provider
 	faults conduit.Impairer // nil but under a layer of faults
 

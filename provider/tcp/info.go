@@ -2,7 +2,7 @@ package tcp
 
 import (
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
 const (
@@ -53,7 +53,7 @@ func makeInfo(p *settings, t core.EPType, caps, rx core.Flags, txSize, rxCtx int
 		AddrFormat: core.FormatSockaddrIP,
 		Tx: &core.TxAttr{Caps: caps | txCaps, OpFlags: txOpFlags, MsgOrder: msgOrder, InjectSize: p.maxInject,
 			Size: txSize, IOVLimit: iovLimit, RMAIOVLimit: iovLimit},
-		Rx: &core.RxAttr{Caps: caps | rx, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: front.RxSizeMax, IOVLimit: iovLimit},
+		Rx: &core.RxAttr{Caps: caps | rx, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: endpoint.RxSizeMax, IOVLimit: iovLimit},
 		EP: &core.EPAttr{Type: t, Protocol: core.ProtoSockTCP, ProtocolVersion: protocolVersion0, MaxMsgSize: core.MaxSize,
 			MaxOrderRAWSize: core.MaxSize, MaxOrderWARSize: core.MaxSize, MaxOrderWAWSize: core.MaxSize, TxCtxCnt: 1, RxCtxCnt: rxCtx, AuthKeySize: core.MaxAuthKey},
 		Domain: &core.DomainAttr{Name: "tcp", Caps: domainCaps | vectorCaps, Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto,
@@ -68,9 +68,9 @@ func makeInfo(p *settings, t core.EPType, caps, rx core.Flags, txSize, rxCtx int
 	if t == core.EPTypeRDM {
 		i.EP.Protocol, i.EP.ProtocolVersion = core.ProtoXNET, protocolVersion1
 		d := i.Domain
-		d.EPCnt, d.TxCtxCnt, d.RxCtxCnt, d.MaxEPSrxCtx = 256, 256*front.MaxContexts, 256*front.MaxContexts, 256
-		d.MaxEPAuthKey = front.MaxEPAuthKey
-		d.MaxEPTxCtx, d.MaxEPRxCtx = front.MaxContexts, front.MaxContexts
+		d.EPCnt, d.TxCtxCnt, d.RxCtxCnt, d.MaxEPSrxCtx = 256, 256*endpoint.MaxContexts, 256*endpoint.MaxContexts, 256
+		d.MaxEPAuthKey = endpoint.MaxEPAuthKey
+		d.MaxEPTxCtx, d.MaxEPRxCtx = endpoint.MaxContexts, endpoint.MaxContexts
 		i.Caps |= core.CapNamedRxCtx
 		i.Tx.Caps |= core.CapNamedRxCtx
 	}

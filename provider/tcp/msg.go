@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/xnet/engine"
@@ -14,8 +14,8 @@ import (
 
 // msgEndpoint is a connected endpoint (FI_EP_MSG).
 type msgEndpoint struct {
-	endpoint
-	srx   *front.SharedRx
+	baseEndpoint
+	srx   *endpoint.SharedRx
 	st    *stream
 	req   *connRequest // opened from a connection request
 	bound boundSocket  // taken from a passive endpoint, until Connect
@@ -88,7 +88,7 @@ func (ep *msgEndpoint) takeOver(handle core.Handle) error {
 	return nil
 }
 
-// ends implements front.Ends: there is one peer.
+// ends implements endpoint.Ends: there is one peer.
 func (ep *msgEndpoint) ends(uint64) (local, peer netip.AddrPort) {
 	if ep.st != nil {
 		return ep.st.local, ep.st.peer
@@ -115,9 +115,9 @@ func (ep *msgEndpoint) canReceive() error {
 // Bind binds an object (fi_ep_bind(3)). A connected endpoint has one peer, and takes no address vector.
 func (ep *msgEndpoint) Bind(obj any, flags core.Flags) error {
 	switch x := obj.(type) {
-	case *front.AddressVector:
+	case *endpoint.AddressVector:
 		return ep.Refuse("fi_ep_bind", noPeer, core.ErrInval, "MSG endpoints take no address vector")
-	case *front.SharedRx:
+	case *endpoint.SharedRx:
 		_, err := ep.TakeSRX(x)
 		if err == nil {
 			ep.srx = x
@@ -143,14 +143,14 @@ func (ep *msgEndpoint) Enable() error {
 
 // becomeEnabled is Enable, locked.
 func (ep *msgEndpoint) becomeEnabled() error {
-	if err := ep.CheckEnable(front.NeedsEQ); err != nil {
+	if err := ep.CheckEnable(endpoint.NeedsEQ); err != nil {
 		return err
 	}
 	ep.SetEnabled()
 	return nil
 }
 
-// Route implements front.Router: there is one way.
+// Route implements endpoint.Router: there is one way.
 func (ep *msgEndpoint) Route(core.FIAddr) (*engine.Conn, error) {
 	if ep.state != msgConnected || ep.silent {
 		switch {
@@ -164,7 +164,7 @@ func (ep *msgEndpoint) Route(core.FIAddr) (*engine.Conn, error) {
 	return ep.st.conn, nil
 }
 
-// Posted implements front.Router.
+// Posted implements endpoint.Router.
 func (ep *msgEndpoint) Posted(_ *engine.Conn, more bool) { ep.st.posted(more) }
 
 // connConfig is what the endpoint's connection needs.
@@ -324,7 +324,7 @@ func (ep *msgEndpoint) Failed(c *engine.Conn, err error, data []byte) {
 	}
 	if was == msgConnecting {
 		local, peer := ep.ends(0)
-		ep.EQ().PushErr(core.EQErrEntry{Object: ep.self, Err: front.Errno(err), ProvErrno: front.ProvErrno(err), ErrData: append([]byte(nil), data...),
+		ep.EQ().PushErr(core.EQErrEntry{Object: ep.self, Err: endpoint.Errno(err), ProvErrno: endpoint.ProvErrno(err), ErrData: append([]byte(nil), data...),
 			Detail: names.Detail("connect", local, peer, err)})
 	} else {
 		ep.EQ().Push(core.EQEvent{Type: core.EventShutdown, Object: ep.self})

@@ -1,25 +1,25 @@
 package tcp
 
 import (
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/netx"
 	"gofabric/internal/telemetry"
 )
 
-// ObservePeers implements front.Observed: there is one.
-func (ep *msgEndpoint) ObservePeers(yield func(front.PeerView) bool) {
+// ObservePeers implements endpoint.Observed: there is one.
+func (ep *msgEndpoint) ObservePeers(yield func(endpoint.PeerView) bool) {
 	if ep.st != nil {
-		yield(front.PeerView{Conn: ep.st.conn, Addr: ep.st.peer, Path: ep.st})
+		yield(endpoint.PeerView{Conn: ep.st.conn, Addr: ep.st.peer, Path: ep.st})
 	}
 }
 
-// AskSystem implements front.Asking.
+// AskSystem implements endpoint.Asking.
 func (ep *msgEndpoint) AskSystem(limit int) { ep.meter.Ask(limit) }
 
-// ObserveCounts implements front.Observed.
-func (ep *msgEndpoint) ObserveCounts(c telemetry.Counts) { front.ObserveMeter(&ep.meter, c) }
+// ObserveCounts implements endpoint.Observed.
+func (ep *msgEndpoint) ObserveCounts(c telemetry.Counts) { endpoint.ObserveMeter(&ep.meter, c) }
 
-// Halted implements front.Halting.
+// Halted implements endpoint.Halting.
 func (s *stream) Halted() (why string, bytes, token uint64, yes bool) {
 	if s.metered == nil {
 		return "", 0, 0, false
@@ -48,11 +48,11 @@ func (s *stream) closeTCP() {
 	netx.Close(s.fd)
 }
 
-// ObservePath implements front.Path: what the kernel knows, of streams that are TCP connections still.
+// ObservePath implements endpoint.Path: what the kernel knows, of streams that are TCP connections still.
 func (s *stream) ObservePath(c telemetry.Counts) {
 	if s.metered == nil {
 		return
 	}
 	p := s.metered.Path()
-	front.ObservePath(&p, c)
+	endpoint.ObservePath(&p, c)
 }

@@ -5,7 +5,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/authkey"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
@@ -21,7 +21,7 @@ type passive struct {
 	f    *fabric
 	info *core.Info
 	prog *progress.Engine
-	eq   *front.EventQueue
+	eq   *endpoint.EventQueue
 	cfg  *engine.Config
 	auth *authkey.Key // nil: none
 	l    *listener
@@ -74,7 +74,7 @@ func (p *passive) useKey() error {
 	}
 	if p.auth = authkey.New(raw); p.auth != nil {
 		cfg := *p.f.cfg
-		cfg.Auth = front.NewAuth(p.auth)
+		cfg.Auth = endpoint.NewAuth(p.auth)
 		p.cfg = &cfg
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
 // Provider is the tcp provider.
@@ -55,7 +55,7 @@ func (p *Provider) Infos(*core.Info) []*core.Info { return infos(p.s) }
 
 // SetDefaults puts the default queue sizes in place of the limits, as native does, which says its limits of receives to some.
 func (p *Provider) SetDefaults(info, hints *core.Info) {
-	front.RelaxOrder(info, hints)
+	endpoint.RelaxOrder(info, hints)
 	info.Tx.Size = p.s.txSize
 	info.Rx.Size = maxCtxSize
 	if info.EP.RxCtxCnt != core.SharedContext {

@@ -4,21 +4,21 @@ import (
 	"math/rand/v2"
 
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/peers"
 )
 
 // rdmEndpoint is a reliable-datagram endpoint: a listener, and a connection to each peer that it talks to.
 type rdmEndpoint struct {
-	endpoint
-	front.Connectionless
+	baseEndpoint
+	endpoint.Connectionless
 	peers.Set
 	id uint32 // names this endpoint's incarnation to peers, in the place of native's process id
 }
 
 func openRDM(d *domain, info *core.Info) (*rdmEndpoint, error) {
 	ep := &rdmEndpoint{}
-	if err := ep.init(d, info, ep.Ends, front.RxSink{Endpoint: &ep.Endpoint}, &ep.Set); err != nil {
+	if err := ep.init(d, info, ep.Ends, endpoint.RxSink{Endpoint: &ep.Endpoint}, &ep.Set); err != nil {
 		return nil, err
 	}
 	ep.InitReceiver(&ep.Endpoint, ep.own, ep.CanReceive, info.Caps&core.CapDirectedRecv != 0)
@@ -38,13 +38,13 @@ func openRDM(d *domain, info *core.Info) (*rdmEndpoint, error) {
 // Bind binds an object (fi_ep_bind(3)): with a shared receive context the endpoint receives into buffers posted there.
 func (ep *rdmEndpoint) Bind(obj any, flags core.Flags) error {
 	switch x := obj.(type) {
-	case *front.AddressVector:
+	case *endpoint.AddressVector:
 		if err := ep.Endpoint.Bind(x, flags); err != nil {
 			return err
 		}
 		ep.Watch()
 		return nil
-	case *front.SharedRx:
+	case *endpoint.SharedRx:
 		rx, err := ep.TakeSRX(x)
 		if err == nil {
 			ep.own = rx
@@ -59,7 +59,7 @@ func (ep *rdmEndpoint) Bind(obj any, flags core.Flags) error {
 func (ep *rdmEndpoint) Enable() error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	if err := ep.CheckEnable(front.NeedsAV); err != nil {
+	if err := ep.CheckEnable(endpoint.NeedsAV); err != nil {
 		return err
 	}
 	if err := ep.Listen(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/netx"
 	"gofabric/internal/pull"
 	"gofabric/internal/shm"
@@ -68,7 +68,7 @@ func params() []core.Param {
 		p("disable_auto_progress", core.ParamBool, "0", "never make progress but in calls of the application"),
 		p("firewall_addr", core.ParamBool, "0", "this node cannot be connected to; peers answer over connections made from here"),
 		p("connect_timeout", core.ParamInt, "15000", "how long a connect may take, milliseconds"),
-		front.LingerParam("tcp"),
+		endpoint.LingerParam("tcp"),
 		p("peer_timeout", core.ParamInt, "20000", "how long an unresponsive peer is kept, milliseconds (0: for ever)"),
 	}
 }
@@ -108,7 +108,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	if s.portLow > s.portHigh {
 		err = fmt.Errorf("FI_TCP_PORT_LOW_RANGE %d is above FI_TCP_PORT_HIGH_RANGE %d", s.portLow, s.portHigh)
 	}
-	s.txSize, s.rxSize = size("tx_size", 1, maxCtxSize), size("rx_size", 1, front.RxSizeMax)
+	s.txSize, s.rxSize = size("tx_size", 1, maxCtxSize), size("rx_size", 1, endpoint.RxSizeMax)
 	s.maxInject = size("max_inject", 0, stagingMax)
 	s.maxSaved = max(get("max_saved", -1, math.MaxInt32), 0)
 	if v := size("max_saved_size", 0, core.MaxSize); v < core.MaxSize {
@@ -140,8 +140,8 @@ func readSettings(p *core.Params) (*settings, error) {
 }
 
 // rxLimits bounds what receive contexts keep.
-func (s *settings) rxLimits() front.RxLimits {
-	return front.RxLimits{Bytes: s.unexpBytes, PeerMessages: s.maxSaved}
+func (s *settings) rxLimits() endpoint.RxLimits {
+	return endpoint.RxLimits{Bytes: s.unexpBytes, PeerMessages: s.maxSaved}
 }
 
 // config is what the engine needs of the settings and of an endpoint's attributes.

@@ -4,7 +4,7 @@ import (
 	"gofabric/core"
 	"gofabric/internal/dgram"
 	"gofabric/internal/dgramep"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
 )
@@ -16,7 +16,7 @@ const (
 
 // domain is an open domain: settings and buffers of its ports beside what all domains have.
 type domain struct {
-	front.Domain
+	endpoint.Domain
 	s    *settings
 	info *core.Info
 	prog *progress.Engine
@@ -44,7 +44,7 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	}
 	d := &domain{s: f.p.s, info: info.Dup(), prog: prog, out: netx.NewIOV(netx.IOVMax)}
 	d.in[0].Buf = make([]byte, recvBytes)
-	d.InitDomain(front.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Resolve: f.p.resolve, Down: prog.Close})
+	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Resolve: f.p.resolve, Down: prog.Close})
 	return d, nil
 }
 

@@ -4,10 +4,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
-var names = front.Names{Provider: "udp", Hints: map[core.Errno]string{
+var names = endpoint.Names{Provider: "udp", Hints: map[core.Errno]string{
 	core.ErrMsgSize:     "shorten the message, or raise FI_UDP_MTU",
 	core.ErrHostUnreach: "choose another interface with FI_UDP_IFACE",
 	core.ErrNetUnreach:  "choose another interface with FI_UDP_IFACE",
@@ -15,7 +15,7 @@ var names = front.Names{Provider: "udp", Hints: map[core.Errno]string{
 
 // opError makes the error of a control call.
 func opError(op, object string, err error, hint string) error {
-	return names.Error(op, object, front.NoPeer, err, hint)
+	return names.Error(op, object, endpoint.NoPeer, err, hint)
 }
 
 // bindHint says what to do when an address cannot be had.

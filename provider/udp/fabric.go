@@ -2,12 +2,12 @@ package udp
 
 import (
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
 // fabric is an open fabric.
 type fabric struct {
-	front.Fabric
+	endpoint.Fabric
 	p *Provider
 }
 

@@ -27,7 +27,7 @@ type mutation struct {
 var mutations = []mutation{
 	{"seal", "internal/xnet/engine/seal.go", "\t\tt.seals.Break(i)\n", "", // a buffer goes back under a whole seal
 		"tcp/rdm@memory", "close,stop,courier"},
-	{"drain", "internal/front/linger.go", "if w.Drained(true) {", "if w.Drained(true) || !w.Drained(true) {", // a close waits for nothing
+	{"drain", "internal/endpoint/linger.go", "if w.Drained(true) {", "if w.Drained(true) || !w.Drained(true) {", // a close waits for nothing
 		"udp;ofi_rxd@fault", "close,stop,courier"},
 	{"ack", "internal/xnet/engine/arrivals.go", "\tl.op, l.n, l.hasAck = op, int(op.niov), op.ack\n", // what has begun to come is acknowledged
 		"\tl.op, l.n, l.hasAck = op, int(op.niov), false\n\tif op.ack {\n\t\tc.acknowledge()\n\t}\n",

@@ -4,12 +4,12 @@ import (
 	"gofabric/core"
 	"gofabric/internal/dgram"
 	"gofabric/internal/dgramep"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
 // domain is the layer's domain. It implements dgram.Domain: what stands above sees ports, and runs under the lock of the domain below.
 type domain struct {
-	front.Domain
+	endpoint.Domain
 	f     *fabric
 	below dgram.Domain
 	ports map[*port]struct{} // open; guarded by the lock
@@ -20,7 +20,7 @@ var _ dgram.Domain = (*domain)(nil)
 
 func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	if info == nil || info.Domain == nil || info.Below() == nil {
-		return nil, f.Names.Error("fi_domain", "", front.NoPeer, core.ErrInval, "pass an Info from GetInfo")
+		return nil, f.Names.Error("fi_domain", "", endpoint.NoPeer, core.ErrInval, "pass an Info from GetInfo")
 	}
 	d, err := f.Below().OpenDomain(info.Below())
 	if err != nil {
@@ -29,10 +29,10 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	below, ok := d.(dgram.Domain)
 	if !ok {
 		d.Close()
-		return nil, f.Names.Error("fi_domain", info.Domain.Name, front.NoPeer, core.ErrNoSys, "the layer fault stands on providers of datagrams only")
+		return nil, f.Names.Error("fi_domain", info.Domain.Name, endpoint.NoPeer, core.ErrNoSys, "the layer fault stands on providers of datagrams only")
 	}
 	dom := &domain{f: f, below: below, ports: map[*port]struct{}{}}
-	dom.InitDomain(front.DomainConfig{Names: &f.Names, Fabric: f, Info: info, Progress: below.Progress(), Resolve: f.p.resolve, Down: below.Close})
+	dom.InitDomain(endpoint.DomainConfig{Names: &f.Names, Fabric: f, Info: info, Progress: below.Progress(), Resolve: f.p.resolve, Down: below.Close})
 	return dom, nil
 }
 

@@ -3,23 +3,23 @@ package rxd
 import (
 	"gofabric/core"
 	"gofabric/internal/dgram"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/progress"
 )
 
 // domain is the layer's domain, over one of the provider of datagrams, whose lock it shares.
 type domain struct {
-	front.Domain
+	endpoint.Domain
 	f     *fabric
 	s     *settings
 	below dgram.Domain
 	prog  *progress.Engine
-	eps   map[*endpoint]struct{} // guarded by the lock
+	eps   map[*rdmEndpoint]struct{} // guarded by the lock
 }
 
 func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	if info == nil || info.Domain == nil || info.Below() == nil {
-		return nil, f.Names.Error("fi_domain", "", front.NoPeer, core.ErrInval, "pass an Info from GetInfo")
+		return nil, f.Names.Error("fi_domain", "", endpoint.NoPeer, core.ErrInval, "pass an Info from GetInfo")
 	}
 	if err := f.Names.CheckDomainKey(info.Domain); err != nil {
 		return nil, err
@@ -35,10 +35,10 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	below, ok := d.(dgram.Domain)
 	if !ok {
 		d.Close()
-		return nil, f.Names.Error("fi_domain", info.Domain.Name, front.NoPeer, core.ErrNoSys, "rxd stands on providers of datagrams only")
+		return nil, f.Names.Error("fi_domain", info.Domain.Name, endpoint.NoPeer, core.ErrNoSys, "rxd stands on providers of datagrams only")
 	}
-	dom := &domain{f: f, s: f.p.s, below: below, prog: below.Progress(), eps: map[*endpoint]struct{}{}}
-	dom.InitDomain(front.DomainConfig{Names: &f.Names, Fabric: f, Info: info, Progress: dom.prog, Resolve: f.p.resolve, Forget: dom.forget, Down: below.Close})
+	dom := &domain{f: f, s: f.p.s, below: below, prog: below.Progress(), eps: map[*rdmEndpoint]struct{}{}}
+	dom.InitDomain(endpoint.DomainConfig{Names: &f.Names, Fabric: f, Info: info, Progress: dom.prog, Resolve: f.p.resolve, Forget: dom.forget, Down: below.Close})
 	return dom, nil
 }
 
@@ -63,9 +63,9 @@ func (d *domain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointD
 	return ep, nil
 }
 
-func (d *domain) open(op string, info *core.Info) (*endpoint, error) {
+func (d *domain) open(op string, info *core.Info) (*rdmEndpoint, error) {
 	if info == nil || info.EP == nil || info.EP.Type != core.EPTypeRDM || info.Below() == nil {
-		return nil, d.f.Names.Error(op, d.Name(), front.NoPeer, core.ErrInval, "pass an Info for an RDM endpoint from GetInfo")
+		return nil, d.f.Names.Error(op, d.Name(), endpoint.NoPeer, core.ErrInval, "pass an Info for an RDM endpoint from GetInfo")
 	}
 	return openEndpoint(d, info)
 }
@@ -76,12 +76,12 @@ func (d *domain) OpenScalable(info *core.Info, _ *core.ScalableEndpoint) (core.S
 	if err != nil {
 		return nil, err
 	}
-	return front.NewScalable(ep, d.s.rxLimits())
+	return endpoint.NewScalable(ep, d.s.rxLimits())
 }
 
 // OpenSRX opens a shared receive context (fi_srx_context, fi_endpoint(3)).
 func (d *domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
-	s, err := front.OpenSharedRx(&d.Domain, attr, d.s.rxLimits())
+	s, err := endpoint.OpenSharedRx(&d.Domain, attr, d.s.rxLimits())
 	if err != nil {
 		return nil, err
 	}

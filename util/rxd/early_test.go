@@ -8,7 +8,7 @@ import (
 
 // TestEarly: a port is at work before the endpoint that opens it knows of it. Nothing that comes then does anything, or takes for ever.
 func TestEarly(t *testing.T) {
-	ep := &endpoint{}
+	ep := &rdmEndpoint{}
 	ep.Received(netip.AddrPort{}, make([]byte, 100), 0)
 	ep.Drained()
 	ep.Idle()

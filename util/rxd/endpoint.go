@@ -7,7 +7,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/dgram"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
@@ -15,16 +15,16 @@ import (
 	"gofabric/util/rxd/engine"
 )
 
-// endpoint is a reliable-datagram endpoint: a port below, and the engine that knows the peers. Everything in it is guarded by the domain's lock.
-type endpoint struct {
-	front.Endpoint
-	front.Transfers
-	front.Connectionless
+// rdmEndpoint is a reliable-datagram endpoint: a port below, and the engine that knows the peers. Everything in it is guarded by the domain's lock.
+type rdmEndpoint struct {
+	endpoint.Endpoint
+	endpoint.Transfers
+	endpoint.Connectionless
 	d    *domain
 	prog *progress.Engine
 	own  *xengine.RxContext
 	eng  *engine.Engine
-	auth *front.Auth // nil without authorization key
+	auth *endpoint.Auth // nil without authorization key
 	port dgram.Port
 	link int            // core.OptDatagramLink that was asked for, 0 if none was
 	byFI []*engine.Peer // by index in the address vector; nil where no operation went yet
@@ -40,20 +40,20 @@ type endpoint struct {
 	lost     error
 }
 
-var _ core.EndpointDriver = (*endpoint)(nil)
+var _ core.EndpointDriver = (*rdmEndpoint)(nil)
 
-func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
-	ep := &endpoint{d: d, prog: d.prog}
+func openEndpoint(d *domain, info *core.Info) (*rdmEndpoint, error) {
+	ep := &rdmEndpoint{d: d, prog: d.prog}
 	var err error
 	if ep.auth, err = d.KeyOf("fi_endpoint", info); err != nil {
 		return nil, err
 	}
 	if ep.auth != nil && !d.s.extensions {
-		return nil, d.f.Names.Error("fi_endpoint", d.Name(), front.NoPeer, core.ErrOpNotSupp, "authorization keys need the extension, which is switched off")
+		return nil, d.f.Names.Error("fi_endpoint", d.Name(), endpoint.NoPeer, core.ErrOpNotSupp, "authorization keys need the extension, which is switched off")
 	}
 	ep.InitEndpoint(&d.Domain, info, ep.ends)
 	ep.SetAuth(ep.auth)
-	ep.own = xengine.NewRxContext(d.Pool(), front.RxSink{Endpoint: &ep.Endpoint})
+	ep.own = xengine.NewRxContext(d.Pool(), endpoint.RxSink{Endpoint: &ep.Endpoint})
 	ep.SetLinger(d.s.linger)
 	d.s.rxLimits().Apply(ep.own, info.Rx)
 	ep.InitTransmitter(&ep.Endpoint, ep)
@@ -72,7 +72,7 @@ func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 }
 
 // become makes port the endpoint's, with an engine that knows nobody yet. Locked.
-func (ep *endpoint) become(port dgram.Port) {
+func (ep *rdmEndpoint) become(port dgram.Port) {
 	info := ep.Info()
 	_, opaque := ep.d.below.(dgram.Opaque)
 	cfg := ep.d.s.engine(info, !opaque)
@@ -91,7 +91,7 @@ func (ep *endpoint) become(port dgram.Port) {
 }
 
 // between says where the ends of a stream are (engine.Config.Ends).
-func (ep *endpoint) between(peer netip.AddrPort) (e xengine.Ends, ok bool) {
+func (ep *rdmEndpoint) between(peer netip.AddrPort) (e xengine.Ends, ok bool) {
 	local := ep.port.Local()
 	p, spaced := ep.port.(dgram.Spaced)
 	if !spaced || !netx.OneHost(local.Addr().Unmap(), peer.Addr().Unmap()) {
@@ -118,23 +118,23 @@ func random64() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// ends implements front.Ends.
-func (ep *endpoint) ends(src uint64) (local, peer netip.AddrPort) {
+// ends implements endpoint.Ends.
+func (ep *rdmEndpoint) ends(src uint64) (local, peer netip.AddrPort) {
 	local = ep.port.Local()
 	if ep.AV() == nil || src == xengine.AnySource {
-		return local, front.NoPeer
+		return local, endpoint.NoPeer
 	}
 	if a, ok := ep.AV().AddrPort(core.FIAddr(src)); ok {
 		return local, a
 	}
-	return local, front.NoPeer
+	return local, endpoint.NoPeer
 }
 
 // Bind binds an object (fi_ep_bind(3)): the port hears of the addresses in the vector; with a shared receive context the endpoint receives into buffers posted
 // there.
-func (ep *endpoint) Bind(obj any, flags core.Flags) error {
+func (ep *rdmEndpoint) Bind(obj any, flags core.Flags) error {
 	switch x := obj.(type) {
-	case *front.AddressVector:
+	case *endpoint.AddressVector:
 		if err := ep.Endpoint.Bind(x, flags); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (ep *endpoint) Bind(obj any, flags core.Flags) error {
 		defer ep.prog.Unlock()
 		dgram.ExpectAll(ep.port, ep.Known)
 		return nil
-	case *front.SharedRx:
+	case *endpoint.SharedRx:
 		rx, err := ep.TakeSRX(x)
 		if err != nil {
 			return err
@@ -157,8 +157,8 @@ func (ep *endpoint) Bind(obj any, flags core.Flags) error {
 	return ep.Endpoint.Bind(obj, flags)
 }
 
-// Conns implements front.Base.
-func (ep *endpoint) Conns(yield func(*xengine.Conn) bool) {
+// Conns implements endpoint.Base.
+func (ep *rdmEndpoint) Conns(yield func(*xengine.Conn) bool) {
 	for p := range ep.eng.Each {
 		if !yield(p.Conn()) {
 			return
@@ -167,10 +167,10 @@ func (ep *endpoint) Conns(yield func(*xengine.Conn) bool) {
 }
 
 // Enable lets data calls in (fi_enable(3)).
-func (ep *endpoint) Enable() error {
+func (ep *rdmEndpoint) Enable() error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	if err := ep.CheckEnable(front.NeedsAV); err != nil {
+	if err := ep.CheckEnable(endpoint.NeedsAV); err != nil {
 		return err
 	}
 	ep.SetEnabled()
@@ -178,7 +178,7 @@ func (ep *endpoint) Enable() error {
 }
 
 // Cancel cancels a receive, or a send that has not begun (fi_cancel(3)).
-func (ep *endpoint) Cancel(ctx core.Context) error {
+func (ep *rdmEndpoint) Cancel(ctx core.Context) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if !ep.Shared() && ep.own.Cancel(uint64(ctx)) || ep.CancelTriggered(ctx) {
@@ -193,23 +193,23 @@ func (ep *endpoint) Cancel(ctx core.Context) error {
 }
 
 // Name is the address that peers insert into their vectors (fi_getname(3)).
-func (ep *endpoint) Name() (core.Addr, error) {
+func (ep *rdmEndpoint) Name() (core.Addr, error) {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	return core.IPAddr(ep.port.Local()), nil
 }
 
 // SetName changes the address, before Enable (fi_setname(3)).
-func (ep *endpoint) SetName(a core.Addr) error {
+func (ep *rdmEndpoint) SetName(a core.Addr) error {
 	if !a.IP.IsValid() {
-		return ep.Refuse("fi_setname", front.NoPeer, core.ErrInval, "the name must be an IP address")
+		return ep.Refuse("fi_setname", endpoint.NoPeer, core.ErrInval, "the name must be an IP address")
 	}
 	ep.prog.Lock()
 	ready := !ep.Enabled() && !ep.Closed()
 	under := ep.Info().Lower()
 	ep.prog.Unlock()
 	if !ready {
-		return ep.Refuse("fi_setname", front.NoPeer, core.ErrOpBadState, "set the name before Enable")
+		return ep.Refuse("fi_setname", endpoint.NoPeer, core.ErrOpBadState, "set the name before Enable")
 	}
 	under.SrcAddr = a
 	port, err := ep.d.below.OpenPort(under, ep)
@@ -220,7 +220,7 @@ func (ep *endpoint) SetName(a core.Addr) error {
 	defer ep.prog.Unlock()
 	if ep.Enabled() || ep.Closed() {
 		port.Close()
-		return ep.Refuse("fi_setname", front.NoPeer, core.ErrOpBadState, "set the name before Enable")
+		return ep.Refuse("fi_setname", endpoint.NoPeer, core.ErrOpBadState, "set the name before Enable")
 	}
 	ep.port.Close()
 	ep.become(port)
@@ -232,7 +232,7 @@ func (ep *endpoint) SetName(a core.Addr) error {
 }
 
 // GetOpt is fi_getopt (fi_endpoint(3)).
-func (ep *endpoint) GetOpt(opt core.EPOpt) (int, error) {
+func (ep *rdmEndpoint) GetOpt(opt core.EPOpt) (int, error) {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if opt == core.OptDatagramLink && !ep.Closed() {
@@ -242,7 +242,7 @@ func (ep *endpoint) GetOpt(opt core.EPOpt) (int, error) {
 }
 
 // SetOpt is fi_setopt (fi_endpoint(3)).
-func (ep *endpoint) SetOpt(opt core.EPOpt, value int) error {
+func (ep *rdmEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if opt != core.OptDatagramLink || ep.Closed() {
@@ -257,12 +257,12 @@ func (ep *endpoint) SetOpt(opt core.EPOpt, value int) error {
 }
 
 // Alias opens a second door to the endpoint (fi_ep_alias(3)).
-func (ep *endpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
+func (ep *rdmEndpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
 	return ep.OpenAlias(ep, &ep.Transfers, flags)
 }
 
 // Close closes the endpoint (fi_close(3)). What was sent is transmitted until peers have acknowledged it, for as long as OptLinger allows.
-func (ep *endpoint) Close() error {
+func (ep *rdmEndpoint) Close() error {
 	ep.prog.Lock()
 	if err := ep.BeginClose(); err != nil {
 		ep.prog.Unlock()
@@ -285,21 +285,21 @@ func (ep *endpoint) Close() error {
 }
 
 // letGo waits until peers have acknowledged everything, or the time is over. Locked; it lets others have the lock meanwhile.
-func (ep *endpoint) letGo() error { return ep.LetGo((*departure)(ep)) }
+func (ep *rdmEndpoint) letGo() error { return ep.LetGo((*departure)(ep)) }
 
-// departure is what a closing endpoint waits for (front.Winder).
-type departure endpoint
+// departure is what a closing endpoint waits for (endpoint.Winder).
+type departure rdmEndpoint
 
-// Wind implements front.Winder.
+// Wind implements endpoint.Winder.
 func (d *departure) Wind() {
-	ep, now := (*endpoint)(d), mono.Now()
+	ep, now := (*rdmEndpoint)(d), mono.Now()
 	ep.eng.Shutdown(int64(now))
 	ep.transmit(now)
 }
 
-// Drained implements front.Winder. Time has to be told, for the timer may be another goroutine's turn.
+// Drained implements endpoint.Winder. Time has to be told, for the timer may be another goroutine's turn.
 func (d *departure) Drained(all bool) bool {
-	ep, now := (*endpoint)(d), mono.Now()
+	ep, now := (*rdmEndpoint)(d), mono.Now()
 	if ep.lost != nil || ep.eng.Flushed(all) {
 		return true
 	}

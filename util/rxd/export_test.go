@@ -27,7 +27,7 @@ func ChangePorts(d *core.Domain, change func(dgram.Port) dgram.Port) {
 
 // Gathers says whether what was posted to an endpoint waits for company, and whether the application is thought to stay away.
 func Gathers(ep *core.Endpoint) (staged, late bool) {
-	e := ep.Driver().(*endpoint)
+	e := ep.Driver().(*rdmEndpoint)
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	n := 0

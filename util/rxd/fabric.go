@@ -2,12 +2,12 @@ package rxd
 
 import (
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
 // fabric is the layer's fabric.
 type fabric struct {
-	front.LayerFabric
+	endpoint.LayerFabric
 	p *Provider
 }
 

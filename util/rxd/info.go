@@ -2,7 +2,7 @@ package rxd
 
 import (
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
 const (
@@ -51,15 +51,15 @@ func (s *settings) info(base *core.Info) *core.Info {
 		AddrFormat: base.AddrFormat,
 		Tx: &core.TxAttr{Caps: ep | txCaps, OpFlags: txOpFlags, MsgOrder: msgOrder, InjectSize: inject, Size: ctxSize,
 			IOVLimit: iovLimit, RMAIOVLimit: iovLimit},
-		Rx: &core.RxAttr{Caps: ep | rxCaps, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: front.RxSizeMax, IOVLimit: iovLimit},
+		Rx: &core.RxAttr{Caps: ep | rxCaps, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: endpoint.RxSizeMax, IOVLimit: iovLimit},
 		EP: &core.EPAttr{Type: core.EPTypeRDM, Protocol: core.ProtoRXD, ProtocolVersion: 1, MaxMsgSize: core.MaxSize,
 			MaxOrderRAWSize: core.MaxSize, MaxOrderWARSize: core.MaxSize, MaxOrderWAWSize: core.MaxSize, MemTagFormat: core.TagGeneric, TxCtxCnt: 1, RxCtxCnt: 1,
 			AuthKeySize: core.MaxAuthKey},
 		Domain: &core.DomainAttr{Name: base.Domain.Name, Caps: caps, Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto,
 			DataProgress: core.ProgressAuto, ResourceMgmt: core.RMEnabled, MRMode: core.MRModeBasic | core.MRModeScalable, MRKeySize: 8,
-			CQDataSize: 8, CQCnt: 128, EPCnt: 128, TxCtxCnt: 128 * front.MaxContexts, RxCtxCnt: 128 * front.MaxContexts,
-			MaxEPTxCtx: front.MaxContexts, MaxEPRxCtx: front.MaxContexts, MaxEPStxCtx: 128, MaxEPSrxCtx: 128, MRIOVLimit: 1,
-			AuthKeySize: core.MaxAuthKey, MaxEPAuthKey: front.MaxEPAuthKey}, // native has no keys
+			CQDataSize: 8, CQCnt: 128, EPCnt: 128, TxCtxCnt: 128 * endpoint.MaxContexts, RxCtxCnt: 128 * endpoint.MaxContexts,
+			MaxEPTxCtx: endpoint.MaxContexts, MaxEPRxCtx: endpoint.MaxContexts, MaxEPStxCtx: 128, MaxEPSrxCtx: 128, MRIOVLimit: 1,
+			AuthKeySize: core.MaxAuthKey, MaxEPAuthKey: endpoint.MaxEPAuthKey}, // native has no keys
 		Fabric: &core.FabricAttr{Name: base.Fabric.Name, ProvName: layerName, ProvVersion: core.LibraryVersion},
 	}
 	if !s.extensions {

@@ -1,7 +1,7 @@
 package rxd
 
 import (
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/telemetry"
 	"gofabric/util/rxd/engine"
 )
@@ -9,7 +9,7 @@ import (
 // path is a peer as telemetry sees it.
 type path engine.Peer
 
-// ObservePath implements front.Path.
+// ObservePath implements endpoint.Path.
 func (p *path) ObservePath(c telemetry.Counts) {
 	s, ok := (*engine.Peer)(p).Flow()
 	if !ok {
@@ -28,17 +28,17 @@ func (p *path) ObservePath(c telemetry.Counts) {
 	}
 }
 
-// ObservePeers implements front.Observed.
-func (ep *endpoint) ObservePeers(yield func(front.PeerView) bool) {
+// ObservePeers implements endpoint.Observed.
+func (ep *rdmEndpoint) ObservePeers(yield func(endpoint.PeerView) bool) {
 	for p := range ep.eng.Each {
-		if !yield(front.PeerView{Conn: p.Conn(), Addr: p.Addr, Path: (*path)(p)}) {
+		if !yield(endpoint.PeerView{Conn: p.Conn(), Addr: p.Addr, Path: (*path)(p)}) {
 			return
 		}
 	}
 }
 
-// ObserveCounts implements front.Observed.
-func (ep *endpoint) ObserveCounts(c telemetry.Counts) {
+// ObserveCounts implements endpoint.Observed.
+func (ep *rdmEndpoint) ObserveCounts(c telemetry.Counts) {
 	port := ep.port.Stats()
 	port.Observe(c)
 	f := ep.eng.Flows()

@@ -6,14 +6,14 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/dgram"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	xengine "gofabric/internal/xnet/engine"
 	"gofabric/util/rxd/engine"
 )
 
-// Route implements front.Router. Locked.
-func (ep *endpoint) Route(dest core.FIAddr) (*xengine.Conn, error) {
+// Route implements endpoint.Router. Locked.
+func (ep *rdmEndpoint) Route(dest core.FIAddr) (*xengine.Conn, error) {
 	if uint64(dest) < uint64(len(ep.byFI)) {
 		if p := ep.byFI[dest]; p != nil {
 			return p.Conn(), nil
@@ -34,7 +34,7 @@ func (ep *endpoint) Route(dest core.FIAddr) (*xengine.Conn, error) {
 }
 
 // index remembers the peer of an index in the vector.
-func (ep *endpoint) index(fi core.FIAddr, p *engine.Peer) {
+func (ep *rdmEndpoint) index(fi core.FIAddr, p *engine.Peer) {
 	if n := uint64(fi) + 1; n > uint64(len(ep.byFI)) {
 		ep.byFI = slices.Grow(ep.byFI, int(n)-len(ep.byFI))[:n]
 	}
@@ -42,7 +42,7 @@ func (ep *endpoint) index(fi core.FIAddr, p *engine.Peer) {
 }
 
 // forget forgets a peer that has ended.
-func (ep *endpoint) forget(p *engine.Peer) {
+func (ep *rdmEndpoint) forget(p *engine.Peer) {
 	delete(ep.refusals, p)
 	if fi := p.Conn().Src; fi < uint64(len(ep.byFI)) && ep.byFI[fi] == p {
 		ep.byFI[fi] = nil
@@ -50,7 +50,7 @@ func (ep *endpoint) forget(p *engine.Peer) {
 }
 
 // inserted tells the port of an address, and gives a peer that came by itself its index. Locked.
-func (ep *endpoint) inserted(fi core.FIAddr, a core.Addr) {
+func (ep *rdmEndpoint) inserted(fi core.FIAddr, a core.Addr) {
 	dgram.Expect(ep.port, a.IP)
 	p := ep.eng.Lookup(a.IP)
 	if p == nil || p.Conn().Src != xengine.AnySource {
@@ -63,7 +63,7 @@ func (ep *endpoint) inserted(fi core.FIAddr, a core.Addr) {
 
 // removed takes it away again. The address may have another index already: who shares the vector has inserted it again, and the order in which other processes'
 // changes are heard of is not the one in which they were made. Locked.
-func (ep *endpoint) removed(fi core.FIAddr) {
+func (ep *rdmEndpoint) removed(fi core.FIAddr) {
 	if uint64(fi) >= uint64(len(ep.byFI)) || ep.byFI[fi] == nil {
 		return
 	}
@@ -80,7 +80,7 @@ func (ep *endpoint) removed(fi core.FIAddr) {
 
 // Disconnect breaks off what is under way with a peer: it fails with ErrCanceled, and the next operation speaks to it anew. libfabric has no such call; a
 // caller that must take its buffers back at once finds it by a type assertion.
-func (ep *endpoint) Disconnect(fi core.FIAddr) error {
+func (ep *rdmEndpoint) Disconnect(fi core.FIAddr) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if uint64(fi) >= uint64(len(ep.byFI)) || ep.byFI[fi] == nil {
@@ -94,12 +94,12 @@ func (ep *endpoint) Disconnect(fi core.FIAddr) error {
 }
 
 // hooks is the endpoint as its engine sees it.
-type hooks endpoint
+type hooks rdmEndpoint
 
 // Sink implements engine.Hooks: one sink serves all peers, but where the application wants to hear of those that are not in the vector.
 func (h *hooks) Sink(p *engine.Peer) xengine.Sink {
 	if h.NamesUnknownSources() {
-		return &front.UnknownSource{Sink: (*sink)(h), E: &h.Endpoint, Addr: &p.Addr}
+		return &endpoint.UnknownSource{Sink: (*sink)(h), E: &h.Endpoint, Addr: &p.Addr}
 	}
 	return (*sink)(h)
 }
@@ -107,12 +107,12 @@ func (h *hooks) Sink(p *engine.Peer) xengine.Sink {
 // PeerUp implements engine.Hooks.
 func (h *hooks) PeerUp(p *engine.Peer) {
 	if fi := p.Conn().Src; fi != xengine.AnySource {
-		(*endpoint)(h).index(core.FIAddr(fi), p) // it came by itself, and is in the vector: answers go the same way
+		(*rdmEndpoint)(h).index(core.FIAddr(fi), p) // it came by itself, and is in the vector: answers go the same way
 	}
 }
 
 // PeerFailed implements engine.Hooks.
-func (h *hooks) PeerFailed(p *engine.Peer, _ error) { (*endpoint)(h).forget(p) }
+func (h *hooks) PeerFailed(p *engine.Peer, _ error) { (*rdmEndpoint)(h).forget(p) }
 
 // Reverse implements engine.Hooks.
 func (h *hooks) Reverse(addr netip.AddrPort) uint64 {
@@ -135,13 +135,13 @@ func (h *hooks) Local(dest netip.AddrPort) netip.AddrPort {
 }
 
 // Narrowed implements dgram.Narrower. Locked.
-func (ep *endpoint) Narrowed(dest netip.AddrPort) { ep.eng.PathChanged(dest) }
+func (ep *rdmEndpoint) Narrowed(dest netip.AddrPort) { ep.eng.PathChanged(dest) }
 
 // MaxDatagram implements engine.Hooks.
 func (h *hooks) MaxDatagram(dest netip.AddrPort) int { return h.port.MaxDatagram(dest) }
 
 // sink is the endpoint as the connections of its peers see it.
-type sink endpoint
+type sink rdmEndpoint
 
 func (s *sink) Completed(c *xengine.Completion)             { s.Endpoint.Completed(c) }
 func (s *sink) Sent(o *xengine.Send)                        { s.Endpoint.Sent(o) }

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
 // layerName is the layer's name in provider strings.
@@ -67,7 +67,7 @@ func (p *Provider) Infos(base *core.Info) []*core.Info { return []*core.Info{p.s
 
 // SetDefaults puts the default number of receives in place of the limit, and takes away orders that nobody asked for.
 func (p *Provider) SetDefaults(info, hints *core.Info) {
-	front.RelaxOrder(info, hints)
+	endpoint.RelaxOrder(info, hints)
 	info.Rx.Size = ctxSize
 }
 
@@ -91,7 +91,7 @@ func (p *Provider) resolve(node, service string) ([]netip.AddrPort, error) {
 	return p.host.Resolve(node, service, false, false)
 }
 
-// hints is what to do about errors, where the layer knows better than package front.
+// hints is what to do about errors, where the layer knows better than package endpoint.
 var hints = map[core.Errno]string{
 	core.ErrTimedOut:    "is an endpoint at that address, and does the firewall let UDP through both ways?",
 	core.ErrConnRefused: "is an endpoint at that address, and does the firewall let UDP through both ways?",

@@ -7,7 +7,7 @@ import (
 )
 
 // Received implements dgram.Receiver: one datagram, or a run of them. Locked.
-func (ep *endpoint) Received(from netip.AddrPort, b []byte, seg int) {
+func (ep *rdmEndpoint) Received(from netip.AddrPort, b []byte, seg int) {
 	if !ep.Enabled() && !ep.Closed() {
 		return // nobody can know yet what there is to receive; peers try again
 	}
@@ -29,7 +29,7 @@ func (ep *endpoint) Received(from netip.AddrPort, b []byte, seg int) {
 const recent = 4096
 
 // Drained implements dgram.Receiver: answers leave, but for those that wait for company. Locked.
-func (ep *endpoint) Drained() {
+func (ep *rdmEndpoint) Drained() {
 	now := ep.heard
 	if now.IsNone() {
 		now = mono.Now()
@@ -39,7 +39,7 @@ func (ep *endpoint) Drained() {
 }
 
 // Idle implements dgram.Idler: the application has had its chance to answer what came, and nothing more has come. Locked.
-func (ep *endpoint) Idle() {
+func (ep *rdmEndpoint) Idle() {
 	if !ep.got {
 		return
 	}
@@ -50,7 +50,7 @@ func (ep *endpoint) Idle() {
 }
 
 // Lost implements dgram.Receiver: without the port no peer is there. Locked.
-func (ep *endpoint) Lost(err error) {
+func (ep *rdmEndpoint) Lost(err error) {
 	if ep.lost != nil {
 		return
 	}

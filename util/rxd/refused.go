@@ -21,7 +21,7 @@ type refusal struct {
 }
 
 // Refused implements dgram.Refusals. Locked.
-func (ep *endpoint) Refused(dest netip.AddrPort, err error) {
+func (ep *rdmEndpoint) Refused(dest netip.AddrPort, err error) {
 	if err != core.ErrConnRefused {
 		return // routes may come back
 	}

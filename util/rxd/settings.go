@@ -7,7 +7,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/dgram"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/pull"
 	"gofabric/internal/xnet/engine"
 )
@@ -48,7 +48,7 @@ func params() []core.Param {
 		p("handshake_timeout", core.ParamInt, "10000", "how long a peer may take to answer the first time, milliseconds"),
 		p("peer_timeout", core.ParamInt, "20000", "how long a peer may be silent while it owes an answer, milliseconds"),
 		p("keepalive", core.ParamInt, "0", "after what silence an idle peer is asked whether it is there, milliseconds (0: never)"),
-		front.LingerParam(layerName),
+		endpoint.LingerParam(layerName),
 	}
 }
 
@@ -136,4 +136,4 @@ func (s *settings) window(port dgram.Port) int {
 }
 
 // rxLimits bounds what receive contexts keep.
-func (s *settings) rxLimits() front.RxLimits { return front.RxLimits{Bytes: s.unexpBytes} }
+func (s *settings) rxLimits() endpoint.RxLimits { return endpoint.RxLimits{Bytes: s.unexpBytes} }

@@ -16,7 +16,7 @@ type Stats struct {
 }
 
 // String says what the endpoint's port has to work with, for who prints it. It takes the domain's lock.
-func (ep *endpoint) String() string {
+func (ep *rdmEndpoint) String() string {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	return layerName + " over " + dgram.Describe(ep.port)
@@ -24,7 +24,7 @@ func (ep *endpoint) String() string {
 
 // StatsOf returns the counts of an endpoint of this package; false for another one. It takes the domain's lock.
 func StatsOf(ep core.EndpointDriver) (Stats, bool) {
-	e, ok := ep.(*endpoint)
+	e, ok := ep.(*rdmEndpoint)
 	if !ok {
 		return Stats{}, false
 	}

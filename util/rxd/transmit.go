@@ -48,8 +48,8 @@ func (o *outbox) fits(d *engine.Out) bool {
 	return o.n < o.max && !o.done && d.Ext && d.To == o.to && d.Len <= o.seg && o.bytes+d.Len <= runBytes
 }
 
-// Posted implements front.Router: what was posted leaves now, or with what follows before the next pass. Locked.
-func (ep *endpoint) Posted(c *xengine.Conn, more bool) {
+// Posted implements endpoint.Router: what was posted leaves now, or with what follows before the next pass. Locked.
+func (ep *rdmEndpoint) Posted(c *xengine.Conn, more bool) {
 	ep.eng.Posted(c.User.(*engine.Peer))
 	if ep.out.blocked {
 		return
@@ -67,16 +67,16 @@ func (ep *endpoint) Posted(c *xengine.Conn, more bool) {
 }
 
 // flusher is the endpoint as progress sees it while something is staged.
-type flusher endpoint
+type flusher rdmEndpoint
 
 // Flush implements progress.Flusher. Locked.
 func (f *flusher) Flush() {
 	f.gather.Left(f.d.Pool().EndJoin())
-	(*endpoint)(f).transmit(mono.Now())
+	(*rdmEndpoint)(f).transmit(mono.Now())
 }
 
 // transmit sends what the engine has until there is nothing left or the port takes no more. Locked.
-func (ep *endpoint) transmit(now mono.Time) {
+func (ep *rdmEndpoint) transmit(now mono.Time) {
 	o := &ep.out
 	if o.busy || ep.eng == nil { // the port is at work as soon as it is there
 		return
@@ -109,7 +109,7 @@ func (ep *endpoint) transmit(now mono.Time) {
 }
 
 // add puts a datagram to the run, after sending the one that it does not fit.
-func (o *outbox) add(ep *endpoint, d *engine.Out) {
+func (o *outbox) add(ep *rdmEndpoint, d *engine.Out) {
 	if o.n > 0 && !o.fits(d) {
 		o.send(ep)
 	}
@@ -142,7 +142,7 @@ func (o *outbox) add(ep *endpoint, d *engine.Out) {
 }
 
 // send transmits the run.
-func (o *outbox) send(ep *endpoint) {
+func (o *outbox) send(ep *rdmEndpoint) {
 	if o.n == 0 {
 		return
 	}
@@ -164,7 +164,7 @@ func (o *outbox) send(ep *endpoint) {
 }
 
 // Writable implements dgram.Receiver. Locked.
-func (ep *endpoint) Writable() {
+func (ep *rdmEndpoint) Writable() {
 	o := &ep.out
 	if !o.blocked {
 		return
@@ -182,7 +182,7 @@ func (ep *endpoint) Writable() {
 }
 
 // updateTimer makes sure that the engine hears of its next deadline. A timer that fires early costs less than setting it with every datagram.
-func (ep *endpoint) updateTimer() {
+func (ep *rdmEndpoint) updateTimer() {
 	at := ep.eng.Deadline()
 	if at == 0 || ep.timerAt != 0 && ep.timerAt <= at {
 		return
@@ -192,7 +192,7 @@ func (ep *endpoint) updateTimer() {
 }
 
 // expired is the timer. Locked.
-func (ep *endpoint) expired(now mono.Time) {
+func (ep *rdmEndpoint) expired(now mono.Time) {
 	ep.timerAt = 0
 	if ep.Closed() {
 		return

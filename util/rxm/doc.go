@@ -5,6 +5,6 @@
 // (util/rxm/engine) translates them to native's packets, which travel as messages of the connection, and back; RMA of the peer is served by the connection
 // itself. docs/wire/rxm.md describes both.
 //
-//	ep.Send -> front -> peers.Set.Route -> Conn.Submit -> Posted -> link                                          a peer of this module
-//	ep.Send -> front -> peers.Set.Route -> upper Conn.Submit -> Posted -> gateway -> lower Conn.Submit -> link    a native peer
+//	ep.Send -> endpoint -> peers.Set.Route -> Conn.Submit -> Posted -> link                                          a peer of this module
+//	ep.Send -> endpoint -> peers.Set.Route -> upper Conn.Submit -> Posted -> gateway -> lower Conn.Submit -> link    a native peer
 package rxm

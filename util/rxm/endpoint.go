@@ -4,18 +4,18 @@ import (
 	"math/rand/v2"
 
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/peers"
 	"gofabric/internal/progress"
 	"gofabric/internal/xnet/engine"
 	"gofabric/util/rxm/wire"
 )
 
-// endpoint is a reliable-datagram endpoint: a listener below, and a connection to each peer that it talks to. Everything in it is guarded by the domain's lock.
-type endpoint struct {
-	front.Endpoint
-	front.Transfers
-	front.Connectionless
+// rdmEndpoint is a reliable-datagram endpoint: a listener below, and a connection to each peer that it talks to. Everything in it is guarded by the domain's lock.
+type rdmEndpoint struct {
+	endpoint.Endpoint
+	endpoint.Transfers
+	endpoint.Connectionless
 	peers.Set
 	d     *domain
 	prog  *progress.Engine
@@ -29,10 +29,10 @@ type endpoint struct {
 	packets packets
 }
 
-var _ core.EndpointDriver = (*endpoint)(nil)
+var _ core.EndpointDriver = (*rdmEndpoint)(nil)
 
-func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
-	ep := &endpoint{d: d, prog: d.prog, below: info.Lower()}
+func openEndpoint(d *domain, info *core.Info) (*rdmEndpoint, error) {
+	ep := &rdmEndpoint{d: d, prog: d.prog, below: info.Lower()}
 	auth, err := d.KeyOf("fi_endpoint", info)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 	ep.InitEndpoint(&d.Domain, info, ep.Ends)
 	ep.SetAuth(auth)
 	ep.SetLinger(d.s.linger)
-	ep.own = engine.NewRxContext(d.Pool(), front.RxSink{Endpoint: &ep.Endpoint})
+	ep.own = engine.NewRxContext(d.Pool(), endpoint.RxSink{Endpoint: &ep.Endpoint})
 	d.s.rxLimits().Apply(ep.own, info.Rx)
 	ep.InitTransmitter(&ep.Endpoint, &ep.Set)
 	ep.InitReceiver(&ep.Endpoint, ep.own, ep.CanReceive, info.Caps&core.CapDirectedRecv != 0)
@@ -58,7 +58,7 @@ func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 	ep.upper = d.s.upper(max(info.Tx.Size, 1))
 	ep.packets.init(&d.pool, wire.MaxHeader+d.s.bufferSize)
 	if err := ep.listenAt(info.SrcAddr); err != nil {
-		return nil, ep.Refuse("fi_endpoint", front.NoPeer, err, "the address must be one of this host and the port free")
+		return nil, ep.Refuse("fi_endpoint", endpoint.NoPeer, err, "the address must be one of this host and the port free")
 	}
 	ep.prog.Lock()
 	d.eps[ep] = struct{}{}
@@ -68,7 +68,7 @@ func openEndpoint(d *domain, info *core.Info) (*endpoint, error) {
 }
 
 // listenAt binds a listener to a. Not locked, or before anybody knows the endpoint.
-func (ep *endpoint) listenAt(a core.Addr) error {
+func (ep *rdmEndpoint) listenAt(a core.Addr) error {
 	ep.below.SrcAddr = a
 	l, err := ep.d.below.OpenListener(ep.below, ep.Acceptor())
 	if err != nil {
@@ -85,15 +85,15 @@ func (ep *endpoint) listenAt(a core.Addr) error {
 }
 
 // Bind binds an object (fi_ep_bind(3)): with a shared receive context the endpoint receives into buffers posted there.
-func (ep *endpoint) Bind(obj any, flags core.Flags) error {
+func (ep *rdmEndpoint) Bind(obj any, flags core.Flags) error {
 	switch x := obj.(type) {
-	case *front.AddressVector:
+	case *endpoint.AddressVector:
 		if err := ep.Endpoint.Bind(x, flags); err != nil {
 			return err
 		}
 		ep.Watch()
 		return nil
-	case *front.SharedRx:
+	case *endpoint.SharedRx:
 		rx, err := ep.TakeSRX(x)
 		if err == nil {
 			ep.own = rx
@@ -105,21 +105,21 @@ func (ep *endpoint) Bind(obj any, flags core.Flags) error {
 }
 
 // Enable starts listening (fi_enable(3)).
-func (ep *endpoint) Enable() error {
+func (ep *rdmEndpoint) Enable() error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	if err := ep.CheckEnable(front.NeedsAV); err != nil {
+	if err := ep.CheckEnable(endpoint.NeedsAV); err != nil {
 		return err
 	}
 	if err := ep.Listen(); err != nil {
-		return ep.Refuse("fi_enable", front.NoPeer, err, "another listener may hold the port "+ep.Local().String())
+		return ep.Refuse("fi_enable", endpoint.NoPeer, err, "another listener may hold the port "+ep.Local().String())
 	}
 	ep.SetEnabled()
 	return nil
 }
 
 // Cancel cancels a receive, or a send that has not begun (fi_cancel(3)).
-func (ep *endpoint) Cancel(ctx core.Context) error {
+func (ep *rdmEndpoint) Cancel(ctx core.Context) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if !ep.Shared() && ep.own.Cancel(uint64(ctx)) || ep.Set.Cancel(uint64(ctx)) || ep.CancelTriggered(ctx) {
@@ -130,14 +130,14 @@ func (ep *endpoint) Cancel(ctx core.Context) error {
 
 // Disconnect breaks off what is under way with a peer: it fails with ErrCanceled, and the next operation connects anew. libfabric has no such call; a
 // caller that must take its buffers back at once finds it by a type assertion.
-func (ep *endpoint) Disconnect(fi core.FIAddr) error {
+func (ep *rdmEndpoint) Disconnect(fi core.FIAddr) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	return ep.Set.Disconnect(fi)
 }
 
 // Connections counts the connections that are up or on their way, those included that are being closed. libfabric has no such call.
-func (ep *endpoint) Connections() int {
+func (ep *rdmEndpoint) Connections() int {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	n := 0
@@ -148,50 +148,50 @@ func (ep *endpoint) Connections() int {
 }
 
 // Name is the address that peers insert into their vectors (fi_getname(3)).
-func (ep *endpoint) Name() (core.Addr, error) {
+func (ep *rdmEndpoint) Name() (core.Addr, error) {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	return core.IPAddr(ep.Local()), nil
 }
 
 // SetName changes the address, before Enable (fi_setname(3)).
-func (ep *endpoint) SetName(a core.Addr) error {
+func (ep *rdmEndpoint) SetName(a core.Addr) error {
 	if !a.IP.IsValid() {
-		return ep.Refuse("fi_setname", front.NoPeer, core.ErrInval, "the name must be an IP address")
+		return ep.Refuse("fi_setname", endpoint.NoPeer, core.ErrInval, "the name must be an IP address")
 	}
 	ep.prog.Lock()
 	ready := !ep.Enabled() && !ep.Closed()
 	ep.prog.Unlock()
 	if !ready {
-		return ep.Refuse("fi_setname", front.NoPeer, core.ErrOpBadState, "set the name before Enable")
+		return ep.Refuse("fi_setname", endpoint.NoPeer, core.ErrOpBadState, "set the name before Enable")
 	}
 	if err := ep.listenAt(a); err != nil {
-		return ep.Refuse("fi_setname", front.NoPeer, err, "the address must be one of this host and the port free")
+		return ep.Refuse("fi_setname", endpoint.NoPeer, err, "the address must be one of this host and the port free")
 	}
 	return nil
 }
 
 // GetOpt is fi_getopt (fi_endpoint(3)).
-func (ep *endpoint) GetOpt(opt core.EPOpt) (int, error) {
+func (ep *rdmEndpoint) GetOpt(opt core.EPOpt) (int, error) {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	return ep.Option(ep.own, opt)
 }
 
 // SetOpt is fi_setopt (fi_endpoint(3)).
-func (ep *endpoint) SetOpt(opt core.EPOpt, value int) error {
+func (ep *rdmEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	return ep.SetOption(ep.own, opt, value)
 }
 
 // Alias opens a second door to the endpoint (fi_ep_alias(3)).
-func (ep *endpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
+func (ep *rdmEndpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
 	return ep.OpenAlias(ep, &ep.Transfers, flags)
 }
 
 // Close closes the endpoint and its connections (fi_close(3)). What was sent is delivered first, for as long as OptLinger allows.
-func (ep *endpoint) Close() error {
+func (ep *rdmEndpoint) Close() error {
 	ep.prog.Lock()
 	if err := ep.BeginClose(); err != nil {
 		ep.prog.Unlock()

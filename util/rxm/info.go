@@ -2,7 +2,7 @@ package rxm
 
 import (
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
 const (
@@ -56,15 +56,15 @@ func (s *settings) info(base *core.Info) *core.Info {
 		AddrFormat: base.AddrFormat,
 		Tx: &core.TxAttr{Caps: kinds | txCaps, OpFlags: txOpFlags, MsgOrder: msgOrder, InjectSize: min(s.bufferSize, stagingMax), Size: max(txSizeMax, s.txSize),
 			IOVLimit: iovLimit, RMAIOVLimit: iovLimit},
-		Rx: &core.RxAttr{Caps: kinds | rxCaps, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: front.RxSizeMax, IOVLimit: iovLimit},
+		Rx: &core.RxAttr{Caps: kinds | rxCaps, OpFlags: rxOpFlags, MsgOrder: msgOrder, Size: endpoint.RxSizeMax, IOVLimit: iovLimit},
 		EP: &core.EPAttr{Type: core.EPTypeRDM, Protocol: core.ProtoRXM, ProtocolVersion: 1, MaxMsgSize: base.EP.MaxMsgSize,
 			MaxOrderRAWSize: core.MaxSize, MaxOrderWARSize: core.MaxSize, MaxOrderWAWSize: core.MaxSize, MemTagFormat: core.TagGeneric, TxCtxCnt: 1, RxCtxCnt: 1,
 			AuthKeySize: core.MaxAuthKey},
 		Domain: &core.DomainAttr{Name: base.Domain.Name, Caps: caps, Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto,
 			DataProgress: core.ProgressAuto, ResourceMgmt: core.RMEnabled, MRMode: core.MRModeBasic | core.MRModeScalable, MRKeySize: 8,
-			CQDataSize: 8, CQCnt: 1 << 16, EPCnt: 1 << 15, TxCtxCnt: front.MaxContexts << 15, RxCtxCnt: front.MaxContexts << 15,
-			MaxEPTxCtx: front.MaxContexts, MaxEPRxCtx: front.MaxContexts, MaxEPStxCtx: 1 << 15, MaxEPSrxCtx: 1 << 15, MRIOVLimit: 1,
-			AuthKeySize: core.MaxAuthKey, MaxEPAuthKey: front.MaxEPAuthKey}, // native has no keys
+			CQDataSize: 8, CQCnt: 1 << 16, EPCnt: 1 << 15, TxCtxCnt: endpoint.MaxContexts << 15, RxCtxCnt: endpoint.MaxContexts << 15,
+			MaxEPTxCtx: endpoint.MaxContexts, MaxEPRxCtx: endpoint.MaxContexts, MaxEPStxCtx: 1 << 15, MaxEPSrxCtx: 1 << 15, MRIOVLimit: 1,
+			AuthKeySize: core.MaxAuthKey, MaxEPAuthKey: endpoint.MaxEPAuthKey}, // native has no keys
 		Fabric: &core.FabricAttr{Name: base.Fabric.Name, ProvName: layerName, ProvVersion: core.LibraryVersion},
 	}
 	if s.conns > 1 {

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 
 	"gofabric/internal/conduit"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/peers"
 	"gofabric/internal/telemetry"
@@ -19,7 +19,7 @@ import (
 // It is a conduit.Link as peers sees it, and engine.Lower as the gateway does (lower.go); below.go has what the lanes see. Nothing calls the gateway from within
 // the gateway: what comes meanwhile is kept until service.
 type native struct {
-	ep    *endpoint
+	ep    *rdmEndpoint
 	p     *peers.Peer
 	lanes []*lane // the first is there as long as native is
 	upper *xengine.Conn
@@ -50,7 +50,7 @@ type ending struct {
 }
 
 // newNative puts a gateway between p and c, the connection on its link: operations of p are to be posted to n.upper from now on.
-func newNative(ep *endpoint, p *peers.Peer, c *xengine.Conn, remote uint64) *native {
+func newNative(ep *rdmEndpoint, p *peers.Peer, c *xengine.Conn, remote uint64) *native {
 	n := &native{ep: ep, p: p}
 	n.lanes = []*lane{{n: n, conn: c, link: p.Link}}
 	d := ep.d
@@ -171,16 +171,16 @@ func (n *native) Attach(c *xengine.Conn) error { return n.first().Attach(c) }
 // first is the link of the first lane.
 func (n *native) first() conduit.Link { return n.lanes[0].link }
 
-// ObservePath implements front.Path: that of the first lane stands for all.
+// ObservePath implements endpoint.Path: that of the first lane stands for all.
 func (n *native) ObservePath(c telemetry.Counts) {
-	if p, ok := n.first().(front.Path); ok {
+	if p, ok := n.first().(endpoint.Path); ok {
 		p.ObservePath(c)
 	}
 }
 
-// Halted implements front.Halting, like ObservePath.
+// Halted implements endpoint.Halting, like ObservePath.
 func (n *native) Halted() (why string, bytes, token uint64, yes bool) {
-	if h, ok := n.first().(front.Halting); ok {
+	if h, ok := n.first().(endpoint.Halting); ok {
 		return h.Halted()
 	}
 	return "", 0, 0, false

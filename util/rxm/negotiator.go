@@ -11,7 +11,7 @@ import (
 
 // negotiator is what rxm endpoints say to each other when they connect (native's rxm_cm_data): wire.Connect, Accept and Reject. That both are of this module they
 // learn from the connection's own handshake (xnet's features).
-type negotiator endpoint
+type negotiator rdmEndpoint
 
 var (
 	errEager = errors.New("the peer's eager limit is another (FI_OFI_RXM_BUFFER_SIZE)")
@@ -57,7 +57,7 @@ func (m *negotiator) Take(p *peers.Peer, c *engine.Conn, data, b []byte) []byte 
 	if c.Rendezvous = direct(c); !c.Rendezvous {
 		var r wire.Connect
 		r.Parse(data) // Asked has found it good
-		newNative((*endpoint)(m), p, c, r.Conn)
+		newNative((*rdmEndpoint)(m), p, c, r.Conn)
 	}
 	return m.answer(b)
 }
@@ -100,7 +100,7 @@ func (m *negotiator) Up(p *peers.Peer, c *engine.Conn, data []byte) {
 	}
 	p.SetID(wire.ConnPID(a.Conn))
 	if c.Rendezvous = direct(c); !c.Rendezvous {
-		n := newNative((*endpoint)(m), p, c, a.Conn)
+		n := newNative((*rdmEndpoint)(m), p, c, a.Conn)
 		n.upper.Ready()
 		n.upper.Adopt(c)
 	}

@@ -1,7 +1,7 @@
 package rxm
 
 import (
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	xengine "gofabric/internal/xnet/engine"
 )
 
@@ -15,7 +15,7 @@ const (
 // packets is what connections to native peers receive into: a receive context with buffers of a packet each, shared by all peers of the endpoint. It holds
 // none before there is a native peer.
 type packets struct {
-	front.NoConnections
+	endpoint.NoConnections
 	rx   *xengine.RxContext
 	size int
 	have int // buffers there are

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 )
 
 // layerName is the layer's name in provider strings.
@@ -73,7 +73,7 @@ func (p *Provider) Infos(base *core.Info) []*core.Info {
 
 // SetDefaults puts the default sizes in place of the limits, as native does, and takes away orders that nobody asked for.
 func (p *Provider) SetDefaults(info, hints *core.Info) {
-	front.RelaxOrder(info, hints)
+	endpoint.RelaxOrder(info, hints)
 	p.s.defaults(info)
 }
 
@@ -97,7 +97,7 @@ func (p *Provider) resolve(node, service string) ([]netip.AddrPort, error) {
 	return p.host.Resolve(node, service, false, false)
 }
 
-// hints is what to do about errors, where the layer knows better than package front.
+// hints is what to do about errors, where the layer knows better than package endpoint.
 var hints = map[core.Errno]string{
 	core.ErrConnRefused: "is an rxm endpoint listening there, with the same FI_OFI_RXM_BUFFER_SIZE and byte order?",
 	core.ErrTimedOut:    "check the address, the route and the firewall, or raise FI_OFI_RXM_CONNECT_TIMEOUT",

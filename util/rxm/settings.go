@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gofabric/core"
-	"gofabric/internal/front"
+	"gofabric/internal/endpoint"
 	"gofabric/internal/pull"
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
@@ -77,7 +77,7 @@ func params() []core.Param {
 		p("max_conns", core.ParamSize, "0", "connections that an endpoint should have at most: the longest idle is closed when there are more (0: any number); none that is in use is closed"),
 		p("idle_timeout", core.ParamInt, "0", "how long a connection may be idle before it is closed, milliseconds (0: for ever); the next operation connects anew"),
 		p("connect_timeout", core.ParamInt, "15000", "how long a connect may take, milliseconds"),
-		front.LingerParam(layerName),
+		endpoint.LingerParam(layerName),
 	}
 }
 
@@ -127,7 +127,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	s := &settings{rendezvous: math.MaxUint64}
 	s.bufferSize = min(max(r.size("buffer_size", 0, core.MaxSize), bufferMin), bufferMax)
 	s.sarLimit = r.size("sar_limit", 0, core.MaxSize)
-	s.txSize, s.rxSize = r.size("tx_size", 1, 1<<20), r.size("rx_size", 1, front.RxSizeMax)
+	s.txSize, s.rxSize = r.size("tx_size", 1, 1<<20), r.size("rx_size", 1, endpoint.RxSizeMax)
 	s.msgRxSize = r.size("msg_rx_size", 1, 1<<20)
 	s.writeRndv, s.autoProgress, s.direct = r.bool("use_rndv_write"), r.bool("data_auto_progress"), r.bool("extensions")
 	s.staging = min(r.size("staging_size", 0, core.MaxSize), stagingMax)
@@ -180,4 +180,4 @@ func (s *settings) lower() *engine.Config {
 }
 
 // rxLimits bounds what receive contexts keep.
-func (s *settings) rxLimits() front.RxLimits { return front.RxLimits{Bytes: s.unexpBytes} }
+func (s *settings) rxLimits() endpoint.RxLimits { return endpoint.RxLimits{Bytes: s.unexpBytes} }

@@ -1,0 +1,99 @@
+package endpoint
+
+import (
+	"gofabric/core"
+	"gofabric/internal/xnet/engine"
+)
+
+// alias is a second door to an endpoint, with default operation flags of its own for one direction (fi_ep_alias(3)).
+type alias struct {
+	control
+	Transfers
+	e *Endpoint // nil when closed
+}
+
+// control is the endpoint itself, one level down, so that the alias' own data calls come first.
+type control struct{ core.EndpointDriver }
+
+// OpenAlias opens an alias of ep, whose parts are e and x: a second door to it, with operation flags of its own. flags is Transmit or Recv and
+// operation flags of that direction (fi_ep_alias(3)). The endpoint cannot close before its aliases. Not locked.
+func (e *Endpoint) OpenAlias(ep core.EndpointDriver, x *Transfers, flags core.Flags) (core.EndpointDriver, error) {
+	dir := flags & (core.Transmit | core.Recv)
+	op := flags &^ dir &^ core.Trigger
+	e.prog.Lock() // for the lane
+	a := &alias{control: control{ep}, Transfers: *x, e: e}
+	e.prog.Unlock()
+	switch {
+	case flags&core.Trigger != 0 && e.info.Caps&core.CapTrigger == 0:
+		return nil, e.Refuse("fi_ep_alias", NoPeer, core.ErrOpNotSupp, "ask for CapTrigger")
+	case dir == core.Transmit && op&^txOpFlags == 0:
+		a.Transmitter.own, a.Transmitter.flags = true, op
+	case dir == core.Recv && op&^rxOpFlags == 0:
+		a.Receiver.flags = &op
+	default:
+		return nil, e.Refuse("fi_ep_alias", NoPeer, core.ErrBadFlags, "give Transmit or Recv, and operation flags of that direction")
+	}
+	e.prog.Lock()
+	e.aliases++
+	e.prog.Unlock()
+	if flags&core.Trigger != 0 {
+		return &triggerAlias{a, dir}, nil
+	}
+	return a, nil
+}
+
+// OpFlags is FI_GETOPSFLAG (fi_endpoint(3)), of the alias: the endpoint's, as long as it has none of its own.
+func (a *alias) OpFlags(dir core.Flags) (core.Flags, error) {
+	e := a.Transmitter.e
+	e.prog.Lock()
+	switch {
+	case dir == core.Transmit && a.Transmitter.own:
+		defer e.prog.Unlock()
+		return a.Transmitter.flags, nil
+	case dir == core.Recv:
+		defer e.prog.Unlock()
+		return *a.Receiver.flags, nil
+	}
+	e.prog.Unlock()
+	return a.control.OpFlags(dir)
+}
+
+// SetOpFlags is FI_SETOPSFLAG, of the alias only.
+func (a *alias) SetOpFlags(dir, flags core.Flags) error {
+	e := a.Transmitter.e
+	if err := e.checkOpFlags(dir, flags); err != nil {
+		return err
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if dir == core.Transmit {
+		a.Transmitter.own, a.Transmitter.flags = true, flags
+	} else {
+		a.Receiver.flags = &flags
+	}
+	return nil
+}
+
+// Close closes the alias only: what is posted through it from then on fails with ErrOpBadState, as with any closed endpoint.
+func (a *alias) Close() error {
+	prog := a.Transmitter.e.prog
+	prog.Lock()
+	defer prog.Unlock()
+	if a.e == nil {
+		return core.ErrBadF
+	}
+	a.e.aliases--
+	a.e = nil
+	a.Transmitter.r, a.Transmitter.lastRoute, a.Receiver.ready = gone{}, lastRoute{}, goneReady
+	return nil
+}
+
+// gone is the way of an alias that is closed. What was posted through it before goes on.
+type gone struct{}
+
+// Route and Posted implement Router.
+func (gone) Route(core.FIAddr) (*engine.Conn, error) { return nil, core.ErrOpBadState }
+func (gone) Posted(*engine.Conn, bool)               {}
+
+// goneReady refuses receives through it.
+func goneReady() error { return core.ErrOpBadState }

@@ -1,0 +1,211 @@
+package endpoint
+
+import (
+	"gofabric/core"
+	"gofabric/internal/xnet/engine"
+)
+
+// Places in Endpoint.cntr.
+const (
+	cntrTx = iota
+	cntrRx
+	cntrRead
+	cntrWrite
+	cntrRemoteRead
+	cntrRemoteWrite
+)
+
+// counterFlags are the flags that bind a counter, by place; counted is all of them.
+var counterFlags = [...]core.Flags{core.Send, core.Recv, core.Read, core.Write, core.RemoteRead, core.RemoteWrite}
+
+const counted = core.Send | core.Recv | core.Read | core.Write | core.RemoteRead | core.RemoteWrite
+
+// Bind binds a queue, counter, vector or shared transmit context of the endpoint's domain, or an event queue of its fabric (fi_ep_bind(3)). Endpoints that take a
+// shared receive context use TakeSRX.
+func (e *Endpoint) Bind(obj any, flags core.Flags) error {
+	switch x := obj.(type) {
+	case *CompletionQueue:
+		return e.bindCQ(x, flags)
+	case *Counter:
+		return e.bindCounter(x, flags)
+	case *AddressVector:
+		return e.bindAV(x)
+	case *EventQueue:
+		return e.bindEQ(x)
+	case *SharedTx:
+		return e.bindSTX(x)
+	case core.SRXDriver:
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrNoSys, "such endpoints take no shared receive context")
+	}
+	return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the object belongs to another provider")
+}
+
+func (e *Endpoint) bindCQ(cq *CompletionQueue, flags core.Flags) error {
+	if cq.d != e.d {
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the completion queue belongs to another domain")
+	}
+	if flags&^(core.Transmit|core.Recv|core.SelectiveCompletion) != 0 || flags&(core.Transmit|core.Recv) == 0 {
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "flags are BindTransmit, BindRecv and SelectiveCompletion")
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if e.enabled || flags&core.Transmit != 0 && e.txCQ != nil || flags&core.Recv != 0 && e.rxCQ != nil {
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "bind each direction once, before Enable")
+	}
+	if flags&core.Transmit != 0 {
+		e.txCQ, e.txQuiet = cq, flags&core.SelectiveCompletion != 0
+		cq.Ref()
+	}
+	if flags&core.Recv != 0 {
+		e.rxCQ, e.rxQuiet = cq, flags&core.SelectiveCompletion != 0
+		cq.Ref()
+	}
+	return nil
+}
+
+// bindCounter binds a counter to the traffic that flags name.
+func (e *Endpoint) bindCounter(cn *Counter, flags core.Flags) error {
+	if cn.d != e.d {
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the counter belongs to another domain")
+	}
+	if flags&^counted != 0 || flags == 0 {
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "flags are Send, Recv, Read, Write, RemoteRead and RemoteWrite")
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	for i, k := range counterFlags {
+		if flags&k == 0 {
+			continue
+		}
+		if e.cntr[i] != nil {
+			return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "there is a counter for that already")
+		}
+		e.cntr[i] = cn
+		cn.Ref()
+	}
+	return nil
+}
+
+// bindAV binds the vector that destinations index.
+func (e *Endpoint) bindAV(av *AddressVector) error {
+	if av.d != e.d {
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the address vector belongs to another domain")
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if e.av != nil {
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "there is an address vector already")
+	}
+	av.Ref()
+	e.av, e.userIDs = av, e.d.info.Caps&core.CapAVUserID != 0
+	return nil
+}
+
+// WatchAV has inserted and removed called, locked, when addresses come to the bound vector and leave it, until Unbind. Not locked; once, after a vector was bound.
+func (e *Endpoint) WatchAV(inserted func(core.FIAddr, core.Addr), removed func(core.FIAddr)) {
+	ins := e.av.OnInsert(func(fi core.FIAddr, a core.Addr) {
+		e.prog.Lock()
+		defer e.prog.Unlock()
+		inserted(fi, a)
+	})
+	rem := e.av.OnRemove(func(fi core.FIAddr) {
+		e.prog.Lock()
+		defer e.prog.Unlock()
+		e.avGeneration++
+		removed(fi)
+	})
+	e.unwatch = func() { ins(); rem() }
+}
+
+// TakeSRX binds a shared receive context: the result is where the endpoint's connections are to receive from now on (fi_ep_bind(3)). Not locked.
+func (e *Endpoint) TakeSRX(srx *SharedRx) (*engine.RxContext, error) {
+	if srx.dom != e.d {
+		return nil, e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the shared receive context belongs to another domain")
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if e.srx != nil || e.enabled || e.scalable {
+		return nil, e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "bind one shared receive context, before Enable")
+	}
+	srx.Bound(e)
+	return srx.Context(), nil
+}
+
+// Shared says whether receives are posted to a shared context. Locked.
+func (e *Endpoint) Shared() bool { return e.srx != nil }
+
+// EndRx ends the use of rx, the endpoint's own context or a shared one, when its connections are closed. Locked.
+func (e *Endpoint) EndRx(rx *engine.RxContext) {
+	if e.srx == nil {
+		rx.Release()
+		return
+	}
+	e.srx.Unbound(e)
+}
+
+// bindSTX makes the endpoint's transmits count against a shared transmit context.
+func (e *Endpoint) bindSTX(stx *SharedTx) error {
+	if stx.d != e.d {
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the shared transmit context belongs to another domain")
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	switch {
+	case e.stx != nil || e.enabled || e.scalable || stx.dead:
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "bind one shared transmit context, before Enable")
+	case stx.caps != 0 && e.info.Tx != nil && e.info.Tx.Caps&^stx.caps != 0:
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the shared transmit context lacks "+core.CapsString(e.info.Tx.Caps&^stx.caps))
+	}
+	e.stx = stx
+	stx.refs++
+	return nil
+}
+
+// bindEQ binds an event queue.
+func (e *Endpoint) bindEQ(eq *EventQueue) error {
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if e.eq != nil {
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "there is an event queue already")
+	}
+	eq.Ref()
+	eq.AddProgress(e.prog)
+	e.eq = eq
+	return nil
+}
+
+// Unbind is the last act of Close: it ends all bindings, and the endpoint does not count as opened on its domain any more. Not locked.
+func (e *Endpoint) Unbind() {
+	e.unref()
+	if e.eq != nil {
+		e.eq.DelProgress(e.prog)
+		e.eq.Unref()
+	}
+	if e.stx != nil {
+		e.prog.Lock()
+		e.stx.refs--
+		e.prog.Unlock()
+	}
+	if e.unwatch != nil {
+		e.unwatch()
+	}
+	if e.av != nil {
+		e.dropKey()
+		e.av.Unref()
+	}
+	e.d.Unref()
+}
+
+// unref lets go of the queues and counters.
+func (e *Endpoint) unref() {
+	for _, q := range []*CompletionQueue{e.txCQ, e.rxCQ} {
+		if q != nil {
+			q.Unref()
+		}
+	}
+	for _, c := range e.cntr {
+		if c != nil {
+			c.Unref()
+		}
+	}
+}

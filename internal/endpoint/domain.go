@@ -1,0 +1,172 @@
+package endpoint
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"sync/atomic"
+
+	"gofabric/av"
+	"gofabric/core"
+	"gofabric/core/mr"
+	"gofabric/internal/progress"
+	"gofabric/internal/telemetry"
+	"gofabric/internal/xnet/engine"
+	"gofabric/internal/xnet/wire"
+)
+
+// Parent is the fabric of a domain: a provider's, with this package's Fabric in it.
+type Parent interface {
+	core.FabricDriver
+	Ref()
+	Unref()
+}
+
+// DomainConfig says what a domain stands on.
+type DomainConfig struct {
+	Names    *Names
+	Fabric   Parent
+	Info     *core.Info       // copied
+	Progress *progress.Engine // its lock becomes the domain's. A layer passes that of the domain below
+	Resolve  av.Resolver      // of the names given to address vectors
+	// Forget tells, locked, that a memory region was closed: every connection of the domain must forget the key (engine.Conn.Forget). May be nil.
+	Forget func(key uint64)
+	// Down closes what the domain stands on, its progress engine or the domain below, when nothing of the domain is open any more. An error keeps the
+	// domain open. May be nil.
+	Down func() error
+}
+
+// Domain is what all domains have in common: the lock, the memory map, and the queues, counters, vectors and regions opened on it. A provider embeds it and
+// adds OpenEndpoint and OpenSRX. Its methods are safe for concurrent use and are not called locked, if they do not say otherwise.
+type Domain struct {
+	cfg  DomainConfig
+	info *core.Info
+	prog *progress.Engine
+	pool engine.Pool
+	mem  *mr.Map
+	eq   *EventQueue
+	refs atomic.Int64
+
+	// Scratch for the call under way, guarded by the lock: what a post asks for needs no memory of its own.
+	send   engine.Send
+	atomic engine.Atomic
+	ended  engine.Completion
+
+	work workQueue
+
+	open  openEndpoints
+	entry *telemetry.Entry
+}
+
+// InitDomain prepares d and takes a reference to its fabric. cfg.Info must have a Domain.
+func (d *Domain) InitDomain(cfg DomainConfig) {
+	d.cfg, d.info, d.prog = cfg, cfg.Info.Dup(), cfg.Progress
+	d.mem = mr.NewMap(cfg.Info.Domain.MRMode, keys(cfg.Info.Domain.MRKeySize), cfg.Progress)
+	d.work.d = d
+	cfg.Fabric.Ref()
+	d.entry = telemetry.Register(d, !cfg.Progress.Virtual())
+}
+
+// keys makes keys of a size in bytes; less than 8 only where the caller wants a provider with such keys imitated (docs/strict.md).
+func keys(size int) func() uint64 {
+	if size <= 0 || size >= 8 {
+		return randomKey
+	}
+	return func() uint64 { return randomKey() >> (64 - 8*size) }
+}
+
+// randomKey makes keys that a peer cannot guess.
+func randomKey() uint64 {
+	var b [8]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// Attr returns the domain's attributes, the caller's to keep.
+func (d *Domain) Attr() *core.DomainAttr { a := *d.info.Domain; a.Domain = nil; return &a }
+
+// Progress is the engine whose lock guards the domain.
+func (d *Domain) Progress() *progress.Engine { return d.prog }
+
+// Pool is the memory that the domain's connections share. Locked.
+func (d *Domain) Pool() *engine.Pool { return &d.pool }
+
+// Name is the domain's name, for texts.
+func (d *Domain) Name() string { return d.info.Domain.Name }
+
+// Ref and Unref count what was opened on the domain and keeps it from closing.
+func (d *Domain) Ref()   { d.refs.Add(1) }
+func (d *Domain) Unref() { d.refs.Add(-1) }
+
+// Close fails with ErrBusy while anything of the domain is open (fi_close(3)).
+func (d *Domain) Close() error {
+	if d.refs.Load() > 0 {
+		return d.cfg.Names.Error("fi_close", "domain "+d.Name(), NoPeer, core.ErrBusy, "close its endpoints, queues, counters, vectors and memory regions first")
+	}
+	if d.cfg.Down != nil {
+		if err := d.cfg.Down(); err != nil {
+			return err
+		}
+	}
+	d.entry.Close()
+	if d.eq != nil {
+		d.eq.DelProgress(d.prog)
+		d.eq.Unref()
+		d.eq = nil
+	}
+	d.cfg.Fabric.Unref()
+	return nil
+}
+
+// BindEQ directs events of the domain to q (fi_domain_bind(3)).
+func (d *Domain) BindEQ(q core.EQDriver, _ core.Flags) error {
+	eq, err := d.cfg.Names.QueueOf("fi_domain_bind", q)
+	if err != nil {
+		return err
+	}
+	d.prog.Lock()
+	defer d.prog.Unlock()
+	if d.eq != nil {
+		return d.cfg.Names.Error("fi_domain_bind", d.Name(), NoPeer, core.ErrInval, "the domain has an event queue already")
+	}
+	eq.Ref()
+	eq.AddProgress(d.prog)
+	d.eq = eq
+	return nil
+}
+
+// Verify implements engine.Memory, for connections without authorization key. Locked.
+func (d *Domain) Verify(key, addr, length uint64, write bool) ([]byte, engine.Region, engine.Refusal) {
+	return d.verify("", key, addr, length, write)
+}
+
+// verify is Verify for connections with an authorization key.
+func (d *Domain) verify(auth string, key, addr, length uint64, write bool) ([]byte, engine.Region, engine.Refusal) {
+	access := core.RemoteRead
+	if write {
+		access = core.RemoteWrite
+	}
+	mem, r, no := d.mem.Verify(key, addr, length, access)
+	if no != 0 {
+		return nil, nil, d.refusal(auth, key, access)
+	}
+	if r.AuthKey() != "" && r.AuthKey() != auth {
+		return nil, nil, wire.RefusedKey
+	}
+	if r.WriteCounter() == nil && r.ReadCounter() == nil && !r.Persistent() {
+		return mem, nil, 0
+	}
+	return mem, (*countedRegion)(r), 0
+}
+
+// refusal says what is wrong with an access that does not fit a region. The order is that of ofi_mr_map_verify (libfabric, prov/util/src/util_mr_map.c): the key, the rights,
+// the range. Who may not know of a region hears that there is none.
+func (d *Domain) refusal(auth string, key uint64, access core.Flags) engine.Refusal {
+	r := d.mem.Find(key)
+	switch {
+	case r == nil || r.AuthKey() != "" && r.AuthKey() != auth:
+		return wire.RefusedKey
+	case access&^r.Access() != 0:
+		return wire.RefusedRights
+	}
+	return wire.RefusedRange
+}

@@ -1,0 +1,55 @@
+package endpoint
+
+import (
+	"gofabric/core"
+	"gofabric/internal/xnet/engine"
+)
+
+// lastRoute is the shortest way for small messages that follow one another to one destination: where the last one went, and whether the next can go after it.
+type lastRoute struct {
+	c    *engine.Conn
+	dest core.FIAddr
+	gen  uint32 // of Endpoint.avGeneration
+}
+
+// laneOK are the default operation flags that change nothing for a message that is copied as it is posted.
+const laneOK = core.Completion | core.Inject | core.InjectComplete | core.More
+
+// join sends buf after the last message, if that went to dest and everything fits (engine.Conn.Join). Locked.
+func (t *Transmitter) join(buf []byte, dest core.FIAddr, tagged bool, tag uint64) bool {
+	l := &t.lastRoute
+	return l.c != nil && l.dest == dest && l.gen == t.e.avGeneration && l.c.Join(buf, tagged, tag)
+}
+
+// joinSend is join for the plain calls, whose completion it reports.
+func (t *Transmitter) joinSend(buf []byte, dest core.FIAddr, tagged bool, tag uint64, ctx core.Context, report core.Flags) bool {
+	e := t.e
+	flags := e.txFlags
+	if t.own {
+		flags = t.flags
+	}
+	if flags&^laneOK != 0 || !t.join(buf, dest, tagged, tag) {
+		return false
+	}
+	e.did.kinds[engine.KindSend].count(uint64(len(buf)))
+	if cn := e.cntr[cntrTx]; cn != nil {
+		cn.Complete(len(buf))
+	}
+	if e.txCQ == nil || e.txQuiet && flags&core.Completion == 0 {
+		return true
+	}
+	fillSent(e.txCQ.Queue, ctx, report)
+	return true
+}
+
+// joinInject is join for the inject calls.
+func (t *Transmitter) joinInject(buf []byte, dest core.FIAddr, tagged bool, tag uint64) bool {
+	if !t.join(buf, dest, tagged, tag) {
+		return false
+	}
+	t.e.did.kinds[engine.KindSend].count(uint64(len(buf)))
+	if cn := t.e.cntr[cntrTx]; cn != nil {
+		cn.Complete(len(buf))
+	}
+	return true
+}

@@ -1,0 +1,61 @@
+package endpoint
+
+import (
+	"time"
+
+	"gofabric/core"
+	"gofabric/internal/mono"
+)
+
+// LingerDefault is how long closing an endpoint waits, at most, for peers to have what was sent.
+const LingerDefault = 10 * time.Second
+
+// LingerParam is the variable of a provider that says otherwise.
+func LingerParam(provider string) core.Param {
+	return core.Param{Provider: provider, Name: "linger", Type: core.ParamInt, Default: "10000",
+		Help: "how long closing an endpoint waits for peers to take what was sent, milliseconds (0: what is not transmitted at once is lost)"}
+}
+
+// Steps between looks at what a closing endpoint waits for. The system tells nobody when a peer has acknowledged the last byte.
+const (
+	lingerFirst = 20 * time.Microsecond
+	lingerMost  = time.Millisecond
+)
+
+// farewell is how long a closing endpoint waits for peers that have all that was sent, but not the word that nothing follows.
+const farewell = time.Second
+
+// SetLinger is OptLinger and the provider's setting. Locked.
+func (e *Endpoint) SetLinger(d time.Duration) { e.linger = d }
+
+// Winder is what a closing endpoint has to let go of: connections, or one.
+type Winder interface {
+	// Wind has everything transmitted that is to be, and the end of it said.
+	Wind()
+	// Drained reports that peers have what the application takes to be sent; with all, that they know that nothing follows.
+	Drained(all bool) bool
+}
+
+// LetGo winds w up and waits until it is drained, making progress meanwhile: an endpoint of the same domain, or of the same thread, may be the peer. It fails when
+// something is not delivered that the application takes to be sent. Locked; it lets go of the lock.
+func (e *Endpoint) LetGo(w Winder) error {
+	w.Wind()
+	now := mono.Now()
+	end, soon := now.Add(e.linger), now.Add(min(e.linger, farewell))
+	for step := lingerFirst; e.linger > 0; step = min(step*2, lingerMost) {
+		if w.Drained(true) {
+			return nil
+		}
+		e.prog.Pass()
+		if now = mono.Now(); now >= end || now >= soon && w.Drained(false) {
+			break
+		}
+		e.prog.Unlock()
+		time.Sleep(step)
+		e.prog.Lock()
+	}
+	if e.linger == 0 || w.Drained(false) {
+		return nil
+	}
+	return e.Refuse("fi_close", NoPeer, core.ErrTimedOut, "a peer has not taken all that was sent within "+e.linger.String()+", and loses the rest; see OptLinger")
+}

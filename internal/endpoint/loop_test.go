@@ -1,0 +1,264 @@
+package endpoint_test
+
+// A provider as small as can be: two endpoints of one domain whose connections hand their bytes to each other.
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"gofabric/core"
+	"gofabric/internal/endpoint"
+	"gofabric/internal/progress"
+	"gofabric/internal/xnet/engine"
+)
+
+var names = endpoint.Names{Provider: "loop", Hints: map[core.Errno]string{core.ErrTimedOut: "wait longer"}}
+
+type loopFabric struct{ endpoint.Fabric }
+
+func (f *loopFabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
+	d := &loopDomain{}
+	prog := progress.NewVirtual(false)
+	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Forget: func(k uint64) { d.forgotten = append(d.forgotten, k) }, Down: prog.Close})
+	return d, nil
+}
+
+func (f *loopFabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.PassiveDriver, error) {
+	return nil, core.ErrNoSys
+}
+
+type loopDomain struct {
+	endpoint.Domain
+	forgotten []uint64
+}
+
+func (d *loopDomain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
+	return newLoopEP(d, info), nil
+}
+
+func (d *loopDomain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
+	s, err := endpoint.OpenSharedRx(&d.Domain, attr, endpoint.RxLimits{Bytes: 1 << 20})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// domain is a domain as applications use it, and what it stands on.
+type domain struct {
+	*core.Domain
+	drv *loopDomain
+}
+
+func (d *domain) open(t testing.TB, info *core.Info) *loopEndpoint {
+	t.Helper()
+	ep := opened(t, d.OpenEndpoint, info)
+	return &loopEndpoint{ep, ep.Driver().(*loopEP)}
+}
+func (d *domain) locked(f func()) { d.drv.Progress().Lock(); defer d.drv.Progress().Unlock(); f() }
+func (d *domain) queue(t testing.TB) *core.CompletionQueue {
+	return opened(t, d.OpenCQ, core.CQAttr{Format: core.CQFormatTagged})
+}
+func (d *domain) counter(t testing.TB) *core.Counter {
+	return opened(t, d.OpenCounter, core.CntrAttr{})
+}
+func (d *domain) vector(t testing.TB) *core.AddressVector { return opened(t, d.OpenAV, core.AVAttr{}) }
+
+func opened[A, O any](t testing.TB, open func(A) (O, error), attr A) O {
+	t.Helper()
+	o, err := open(attr)
+	must(t, err)
+	return o
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// endpoint is an endpoint as applications use it, and what it stands on.
+type loopEndpoint struct {
+	*core.Endpoint
+	drv *loopEP
+}
+
+// loopEP is connected to its peer from the start.
+type loopEP struct {
+	endpoint.Endpoint
+	endpoint.Transfers
+	endpoint.Connectionless
+	endpoint.NoConnections
+	d    *loopDomain
+	rx   *engine.RxContext
+	conn *engine.Conn
+	peer *loopEP
+	more int  // how often another post was announced
+	held bool // what is posted stays here
+}
+
+func testInfo(caps core.Flags) *core.Info {
+	return &core.Info{Caps: caps, Tx: &core.TxAttr{InjectSize: 64, Size: 32}, Rx: &core.RxAttr{Size: 32}, EP: &core.EPAttr{Type: core.EPTypeRDM, MaxMsgSize: 1 << 20},
+		Domain: &core.DomainAttr{Name: "d0"}, Fabric: &core.FabricAttr{Name: "f0"}}
+}
+
+const allCaps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapMultiRecv | core.CapTrigger | core.Send | core.Recv | core.Read | core.Write | core.RemoteRead | core.RemoteWrite
+
+func newFabric() *core.Fabric {
+	f := &loopFabric{}
+	f.InitFabric(&names, testInfo(allCaps))
+	return core.NewFabric(f)
+}
+
+func newDomain(t testing.TB, f *core.Fabric) *domain { return newDomainOf(t, f, allCaps) }
+
+func newDomainOf(t testing.TB, f *core.Fabric, caps core.Flags) *domain {
+	t.Helper()
+	d := opened(t, f.OpenDomain, testInfo(caps))
+	return &domain{d, d.Driver().(*loopDomain)}
+}
+
+func newLoopEP(d *loopDomain, info *core.Info) *loopEP {
+	e := &loopEP{d: d}
+	e.InitEndpoint(&d.Domain, info, func(uint64) (netip.AddrPort, netip.AddrPort) {
+		return endpoint.NoPeer, netip.MustParseAddrPort("10.0.0.2:7")
+	})
+	e.rx = engine.NewRxContext(d.Pool(), endpoint.RxSink{Endpoint: &e.Endpoint})
+	endpoint.RxLimits{Bytes: 1 << 20}.Apply(e.rx, info.Rx)
+	e.InitTransmitter(&e.Endpoint, e)
+	e.InitReceiver(&e.Endpoint, e.rx, e.CanReceive, false)
+	e.conn = engine.NewReady(d.Pool(), &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 32, RendezvousOver: 1 << 40, InternalMax: 64}, e.rx, d, e)
+	e.Opened(endpoint.Unobserved{})
+	return e
+}
+
+// Route and Posted implement endpoint.Router.
+func (e *loopEP) Route(dest core.FIAddr) (*engine.Conn, error) {
+	if dest != 0 {
+		return nil, core.ErrHostUnreach
+	}
+	return e.conn, nil
+}
+
+func (e *loopEP) Posted(_ *engine.Conn, more bool) {
+	if more {
+		e.more++
+		return
+	}
+	if e.held {
+		return
+	}
+	e.pump()
+}
+
+// pump carries bytes until neither end has any.
+func (e *loopEP) pump() {
+	var space [8][]byte
+	for quiet := 0; quiet < 2; e, quiet = e.peer, quiet+1 {
+		for e.conn.HasPending() {
+			first, list := e.conn.Pending(space[:0], 1<<16)
+			if first != nil {
+				list = append(space[:0], first)
+			}
+			n := 0
+			for _, b := range list {
+				n += len(b)
+				for len(b) > 0 {
+					k := copy(e.peer.conn.Target(), b)
+					if b = b[k:]; k > 0 {
+						e.peer.conn.Receive(k, nil)
+					} else {
+						e.peer.conn.Receive(0, b)
+						b = nil
+					}
+				}
+			}
+			e.conn.Transmitted(n)
+			quiet = 0
+		}
+	}
+}
+
+func (e *loopEP) Enable() error {
+	e.d.Progress().Lock()
+	defer e.d.Progress().Unlock()
+	if err := e.CheckEnable(0); err != nil {
+		return err
+	}
+	e.SetEnabled()
+	return nil
+}
+
+func (e *loopEP) Alias(flags core.Flags) (core.EndpointDriver, error) {
+	return e.OpenAlias(e, &e.Transfers, flags)
+}
+
+func (e *loopEP) Close() error {
+	e.d.Progress().Lock()
+	if err := e.BeginClose(); err != nil {
+		e.d.Progress().Unlock()
+		return err
+	}
+	e.conn.Drop(engine.ErrClosed)
+	e.rx.Release()
+	e.d.Progress().Unlock()
+	e.Unbind()
+	return nil
+}
+
+func (e *loopEP) Cancel(core.Context) error              { return core.ErrNoEnt }
+func (e *loopEP) Name() (core.Addr, error)               { return core.Addr{}, core.ErrNoSys }
+func (e *loopEP) SetName(core.Addr) error                { return core.ErrNoSys }
+func (e *loopEP) GetOpt(opt core.EPOpt) (int, error)     { return e.Option(e.rx, opt) }
+func (e *loopEP) SetOpt(opt core.EPOpt, value int) error { return e.SetOption(e.rx, opt, value) }
+
+// world is two endpoints with a queue each.
+type world struct {
+	f    *core.Fabric
+	d    *domain
+	a, b *loopEndpoint
+	qa   *core.CompletionQueue
+	qb   *core.CompletionQueue
+
+	bound []core.Object // what a test has bound: closed after the endpoints
+}
+
+func newWorld(t testing.TB, caps core.Flags, bind core.Flags) *world {
+	t.Helper()
+	w := &world{f: newFabric()}
+	w.d = newDomain(t, w.f)
+	w.a, w.b = w.d.open(t, testInfo(caps)), w.d.open(t, testInfo(caps))
+	w.a.drv.peer, w.b.drv.peer = w.b.drv, w.a.drv
+	w.qa, w.qb = w.d.queue(t), w.d.queue(t)
+	for e, q := range map[*loopEndpoint]*core.CompletionQueue{w.a: w.qa, w.b: w.qb} {
+		must(t, e.BindCQ(q, core.Transmit|core.Recv|bind))
+		must(t, e.Enable())
+	}
+	t.Cleanup(func() {
+		for _, o := range slices.Concat([]core.Object{w.a, w.b, w.qa, w.qb}, w.bound, []core.Object{w.d, w.f}) {
+			must(t, o.Close())
+		}
+	})
+	return w
+}
+
+// next takes the one completion that is there.
+func next(t testing.TB, q *core.CompletionQueue) core.CQEntry {
+	t.Helper()
+	var e [2]core.CQEntry
+	n, err := q.Read(e[:])
+	if n != 1 || err != nil {
+		t.Fatalf("%d completions, %v; want one", n, err)
+	}
+	return e[0]
+}
+
+func none(t testing.TB, q *core.CompletionQueue) {
+	t.Helper()
+	var e [1]core.CQEntry
+	if n, err := q.Read(e[:]); n > 0 || err != core.ErrAgain {
+		t.Fatalf("%d completions, %v: %+v; want none", n, err, e)
+	}
+}

@@ -1,0 +1,316 @@
+package endpoint
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+
+	"gofabric/internal/netx"
+	"gofabric/internal/telemetry"
+	"gofabric/internal/xnet/engine"
+)
+
+// What telemetry is told of a domain: one endpoint after the other, each under the lock, so that nobody waits long.
+
+// Observed is an endpoint of a provider, or of a layer, as telemetry sees it. Its methods are called locked.
+type Observed interface {
+	// ObservePeers visits the endpoint's connections.
+	ObservePeers(yield func(PeerView) bool)
+	// ObserveCounts adds what the provider counts (telemetry.Metrics).
+	ObserveCounts(c telemetry.Counts)
+}
+
+// PeerView is a connection.
+type PeerView struct {
+	Conn *engine.Conn
+	Addr netip.AddrPort // of the peer; invalid: not known
+	Lane int            // of several to a peer
+	Path Path           // nil if the provider knows nothing of it
+}
+
+// Asking is an Observed of which the system knows more. AskSystem is called before the others, and not locked, for it takes long: it is to ask about so many
+// connections at most, and to go on with the rest the next time.
+type Asking interface{ AskSystem(limit int) }
+
+// Path knows what becomes of a connection's bytes on their way.
+type Path interface{ ObservePath(c telemetry.Counts) }
+
+// Halting is a Path that knows whether bytes that the connection has given away are stuck in the system: why, how many, and what changes when they get on.
+type Halting interface {
+	Halted() (why string, bytes, token uint64, yes bool)
+}
+
+// Unobserved is Observed for endpoints whose connections are another's.
+type Unobserved struct{}
+
+// ObservePeers and ObserveCounts implement Observed.
+func (Unobserved) ObservePeers(func(PeerView) bool) {}
+func (Unobserved) ObserveCounts(telemetry.Counts)   {}
+
+// Title implements telemetry.Source.
+func (d *Domain) Title() (provider, name string) { return d.cfg.Names.Provider, d.Name() }
+
+// Observe implements telemetry.Source.
+func (d *Domain) Observe(o *telemetry.Observation) {
+	d.open.mu.Lock()
+	list := slices.Clone(d.open.list)
+	d.open.mu.Unlock()
+	for _, e := range list {
+		if a, ok := e.observed.(Asking); ok {
+			a.AskSystem(o.Asks(len(list)))
+		}
+		d.prog.Visit(func() {
+			if !e.closed {
+				e.observe(o)
+			}
+		})
+	}
+}
+
+// observe describes the endpoint. Locked.
+func (e *Endpoint) observe(o *telemetry.Observation) {
+	local, _ := e.ends(engine.AnySource)
+	r := telemetry.Endpoint{
+		ID: strconv.FormatUint(e.id, 10), Provider: e.provider(), Address: telemetry.Text(local), Type: e.info.EP.Type.String(),
+		Counters: telemetry.Counts{}, Peers: []telemetry.Peer{}, Histograms: e.did.latencies(),
+	}
+	if r.Histograms == nil {
+		r.Histograms = map[string]telemetry.Histogram{}
+	}
+	c := r.Counters
+	e.did.add(c)
+	e.observed.ObserveCounts(c)
+	e.observeQueues(o, c, local)
+	w := peerWatch{e: e, o: o, local: local, top: make([]busyPeer, 0, o.Room())}
+	for v := range e.observed.ObservePeers {
+		w.see(v, c)
+	}
+	r.Peers = w.report()
+	o.Add(r)
+}
+
+// ObserveMeter adds what a meter knows.
+func ObserveMeter(m *netx.Meter, c telemetry.Counts) {
+	s := m.Sum()
+	ObservePath(&s, c)
+	for name, n := range map[string]uint64{"segments.sent": s.Sent, "segments.received": s.Received} {
+		if n > 0 {
+			c[name] += n
+		}
+	}
+}
+
+// ObservePath adds what the system knows of a way over TCP.
+func ObservePath(p *netx.TCPPath, c telemetry.Counts) {
+	for name, n := range map[string]uint64{
+		"rtt": uint64(p.RTT), "min_rtt": uint64(p.MinRTT), "window": uint64(p.Window), "in_flight": uint64(p.InFlight),
+		"retransmitted": p.Retransmitted, "spurious": p.Spurious,
+	} {
+		if n > 0 {
+			c[name] += n
+		}
+	}
+}
+
+// provider is the name of the endpoint's stack.
+func (e *Endpoint) provider() string { return e.d.cfg.Names.Provider }
+
+// observeQueues adds the depths of queues, and what domains and shared contexts have, once.
+func (e *Endpoint) observeQueues(o *telemetry.Observation, c telemetry.Counts, local netip.AddrPort) {
+	if e.recv != nil && e.recv.rx != nil && o.First(e.recv.rx) {
+		c["posted_receives"] += uint64(e.recv.rx.Posted())
+		c["unexpected_messages"] += uint64(e.recv.rx.Unexpected())
+		c["unexpected_bytes"] += e.recv.rx.UnexpectedBytes()
+	}
+	if o.First(e.d) {
+		n, bytes := e.d.mem.Registered()
+		c["registered_regions"], c["registered_bytes"] = uint64(n), bytes
+	}
+	for i, q := range [...]*CompletionQueue{e.txCQ, e.rxCQ} {
+		if q == nil || !o.First(q) {
+			continue
+		}
+		n, reads := q.Depth()
+		c["completions"] += uint64(n)
+		if n > 0 {
+			o.Watch(telemetry.Key{Owner: e.id, Lane: i, What: "queue"}, reads, func() telemetry.Stall {
+				return e.stall("queue", local, NoPeer, strconv.Itoa(n)+" completions that nobody reads", 0)
+			})
+		}
+	}
+}
+
+func (e *Endpoint) stall(what string, local, peer netip.AddrPort, state string, bytes uint64) telemetry.Stall {
+	return telemetry.Stall{What: what, Provider: e.provider(), Local: telemetry.Text(local), Peer: telemetry.Text(peer), State: state, Bytes: bytes}
+}
+
+// peerWatch goes through an endpoint's connections: it adds them up, keeps those with the most traffic, and looks which make no progress.
+type peerWatch struct {
+	e     *Endpoint
+	o     *telemetry.Observation
+	local netip.AddrPort
+	n     int
+	sum   telemetry.Counts // of all, nil while all are in top
+	top   []busyPeer
+}
+
+type busyPeer struct {
+	v       PeerView
+	traffic uint64
+}
+
+func (w *peerWatch) see(v PeerView, c telemetry.Counts) {
+	w.n++
+	cn := v.Conn
+	c["connections."+cn.State().String()]++
+	c["pending_operations"] += uint64(cn.InFlight())
+	c["queued_bytes"] += uint64(cn.Queued())
+	w.watch(v)
+	p := busyPeer{v, cn.BytesIn + cn.BytesOut}
+	at, _ := slices.BinarySearchFunc(w.top, p, func(a, b busyPeer) int {
+		if a.traffic >= b.traffic {
+			return -1
+		}
+		return 1
+	})
+	switch {
+	case len(w.top) < cap(w.top):
+	case len(w.top) > 0 && at < len(w.top):
+		w.rest(w.top[len(w.top)-1].v.Conn)
+		w.top = w.top[:len(w.top)-1]
+	default:
+		w.rest(cn)
+		return
+	}
+	w.top = slices.Insert(w.top, at, p)
+}
+
+// rest adds a connection to the others.
+func (w *peerWatch) rest(cn *engine.Conn) {
+	if w.sum == nil {
+		w.sum = telemetry.Counts{}
+	}
+	addConn(cn, w.sum)
+}
+
+func addConn(cn *engine.Conn, c telemetry.Counts) {
+	c["messages.in"] += cn.MsgsIn
+	c["messages.out"] += cn.MsgsOut
+	c["stream_bytes.in"] += cn.BytesIn
+	c["stream_bytes.out"] += cn.BytesOut
+	c["pending_operations"] += uint64(cn.InFlight())
+	c["queued_bytes"] += uint64(cn.Queued())
+	c["unexpected_bytes"] += cn.UnexpectedBytes()
+}
+
+// report describes the peers that were kept.
+func (w *peerWatch) report() []telemetry.Peer {
+	list := make([]telemetry.Peer, 0, len(w.top)+1)
+	for _, b := range w.top {
+		v := b.v
+		state := v.Conn.State().String()
+		if v.Conn.OverBudget() {
+			state += ", not read: unexpected messages fill their budget"
+		}
+		p := telemetry.Peer{Address: telemetry.Text(v.Addr), State: state, Counters: telemetry.Counts{}}
+		p.Since = w.o.Since(w.key(v, "state"), uint64(v.Conn.State())|1<<32)
+		addConn(v.Conn, p.Counters)
+		if v.Path != nil {
+			v.Path.ObservePath(p.Counters)
+		}
+		list = append(list, p)
+	}
+	if n := w.n - len(w.top); n > 0 && w.sum != nil {
+		list = append(list, telemetry.Peer{Address: telemetry.Others, State: strconv.Itoa(n) + " connections", Counters: w.sum})
+	}
+	return list
+}
+
+func (w *peerWatch) key(v PeerView, what string) telemetry.Key {
+	return telemetry.Key{Owner: w.e.id, Peer: v.Addr, Lane: v.Lane, What: what}
+}
+
+// watch looks whether the connection gets on.
+func (w *peerWatch) watch(v PeerView) {
+	cn := v.Conn
+	tell := func(what, state string, bytes uint64) func() telemetry.Stall {
+		return func() telemetry.Stall { return w.e.stall(what, w.local, v.Addr, state, bytes) }
+	}
+	if s := cn.State(); s == engine.Opening || s == engine.Requesting {
+		waiting := ""
+		if cn.Waiting() {
+			waiting = ", and operations wait for it"
+		}
+		why := ": nothing has answered there"
+		if s == engine.Requesting {
+			why = ": the peer has not answered the request"
+		}
+		w.o.Watch(w.key(v, "connect"), 0, tell("connect", "the connection is "+s.String()+why+waiting, 0)) // one that is tried again is the same
+		return
+	}
+	if old, ok := cn.Oldest(); ok {
+		token := uint64(old.Seq) << 32
+		if old.Why == engine.WhyTransport || old.Why == engine.WhyAnswer {
+			token |= uint64(uint32(cn.BytesIn + cn.BytesOut)) // a long one gets on while bytes move
+		}
+		w.o.Watch(w.key(v, "operation"), token, tell(stallWord(old.Kind), old.Why.String(), old.Bytes))
+	} else if cn.Queued() > 0 {
+		w.o.Watch(w.key(v, "transmission"), cn.BytesOut, tell("send", "the peer takes nothing: bytes wait for transmission or acknowledgement", uint64(cn.Queued())))
+	} else if h, ok := v.Path.(Halting); ok {
+		if why, bytes, token, yes := h.Halted(); yes {
+			w.o.Watch(w.key(v, "system"), token, tell("send", why, bytes))
+		}
+	}
+	if cn.OverBudget() {
+		w.o.Watch(w.key(v, "receive"), cn.BytesIn, tell("receive", "the peer's messages wait for receives that nobody posts", cn.UnexpectedBytes()))
+	}
+}
+
+// stallWord is what a stalled operation is called.
+func stallWord(k engine.Kind) string {
+	switch k {
+	case engine.KindFetch, engine.KindCompare:
+		return "atomic"
+	}
+	return kindWord[k]
+}
+
+// openEndpoints are the endpoints of a domain that telemetry looks at. Its lock is taken inside the domain's.
+type openEndpoints struct {
+	mu   sync.Mutex
+	list []*Endpoint
+}
+
+// appear shows the endpoint to telemetry.
+func (e *Endpoint) appear(x Observed) {
+	e.observed, e.id = x, telemetry.NewID()
+	o := &e.d.open
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.list = append(o.list, e)
+}
+
+// disappear leaves what the endpoint did to the totals. Locked.
+func (e *Endpoint) disappear() {
+	o := &e.d.open
+	o.mu.Lock()
+	i := slices.Index(o.list, e)
+	if i >= 0 {
+		o.list = slices.Delete(o.list, i, i+1)
+	}
+	o.mu.Unlock()
+	if i < 0 {
+		return
+	}
+	if a, ok := e.observed.(Asking); ok {
+		a.AskSystem(math.MaxInt) // the last time
+	}
+	c := telemetry.Counts{}
+	e.did.add(c)
+	e.observed.ObserveCounts(c)
+	telemetry.Gone(e.provider(), c, e.did.latencies())
+}
+
+var _ telemetry.Source = (*Domain)(nil)

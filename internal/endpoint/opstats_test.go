@@ -1,0 +1,43 @@
+package endpoint
+
+import (
+	"testing"
+
+	"gofabric/internal/xnet/engine"
+)
+
+// TestTally: one operation in 256 is timed, as many as there is room for at a time; those that fail, and marks that nobody gave, tell nothing.
+func TestTally(t *testing.T) {
+	var d opStats
+	var marks []uint8
+	for range (samples + 2) * sampleEvery {
+		d.end(0, true) // as of every other operation
+		if m := d.begin(engine.KindWrite); m != 0 {
+			marks = append(marks, m)
+		}
+	}
+	if len(marks) != samples {
+		t.Fatalf("%d operations are timed, want %d", len(marks), samples)
+	}
+	d.end(samples+1, true)
+	d.end(255, true)
+	d.end(marks[0], false)
+	for _, m := range marks {
+		d.end(m, true)
+		d.end(m, true)
+	}
+	if h := d.latencies()["write"]; h.Count != samples-1 || len(d.latencies()) != 1 {
+		t.Errorf("timed: %+v", d.latencies())
+	}
+	d.end(d.begin(engine.KindRead), true) // the first of its kind
+	for range sampleEvery {               // two kinds take turns: both are timed
+		d.end(d.begin(engine.KindRead), true)
+		d.end(d.begin(engine.KindFetch), true)
+	}
+	if h := d.latencies(); h["read"].Count != 2 || h["fetch_atomic"].Count != 1 {
+		t.Errorf("timed: %+v", h)
+	}
+	if n := testing.AllocsPerRun(100, func() { d.end(d.take(engine.KindWrite), true) }); n != 0 {
+		t.Errorf("timing an operation allocates %v times", n)
+	}
+}

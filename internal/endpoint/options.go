@@ -1,0 +1,95 @@
+package endpoint
+
+import (
+	"time"
+
+	"gofabric/core"
+	"gofabric/internal/xnet/engine"
+)
+
+// The operation flags that the plain calls can be given.
+const (
+	txOpFlags = core.Inject | core.InjectComplete | core.TransmitComplete | core.DeliveryComplete | core.MatchComplete | core.CommitComplete | core.Completion
+	rxOpFlags = core.Completion | core.MultiRecv
+)
+
+// Option answers the options that all endpoints have (fi_getopt(3)), ErrNoProtoOpt for others; rx is the receive context in use. Locked.
+func (e *Endpoint) Option(rx *engine.RxContext, opt core.EPOpt) (int, error) {
+	switch opt {
+	case core.OptMinMultiRecv:
+		return rx.MinMulti, nil
+	case core.OptMaxMsgSize, core.OptMaxTaggedSize, core.OptMaxRMASize:
+		return e.info.EP.MaxMsgSize, nil
+	case core.OptMaxAtomicSize:
+		return engine.MaxAtomic, nil
+	case core.OptInjectMsgSize, core.OptInjectTaggedSize, core.OptInjectRMASize, core.OptInjectAtomicSize:
+		return e.info.Tx.InjectSize, nil
+	case core.OptTxSize:
+		return e.info.Tx.Size, nil
+	case core.OptRxSize:
+		return rx.Depth, nil
+	case core.OptLinger:
+		return int(e.linger / time.Millisecond), nil
+	}
+	return 0, core.ErrNoProtoOpt
+}
+
+// SetOption sets what can be set (fi_setopt(3)). Locked.
+func (e *Endpoint) SetOption(rx *engine.RxContext, opt core.EPOpt, value int) error {
+	if opt != core.OptMinMultiRecv && opt != core.OptLinger {
+		return core.ErrNoProtoOpt
+	}
+	if value < 0 {
+		return e.Refuse("fi_setopt", NoPeer, core.ErrInval, "neither a size nor a time is negative")
+	}
+	if opt == core.OptLinger {
+		e.linger = time.Duration(value) * time.Millisecond
+	} else {
+		rx.MinMulti = value
+	}
+	return nil
+}
+
+// OpFlags is FI_GETOPSFLAG (fi_endpoint(3)).
+func (e *Endpoint) OpFlags(dir core.Flags) (core.Flags, error) {
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	switch dir {
+	case core.Transmit:
+		return e.txFlags, nil
+	case core.Recv:
+		return e.rxFlags, nil
+	}
+	return 0, e.Refuse("fi_control", NoPeer, core.ErrInval, "say Transmit or Recv")
+}
+
+// SetOpFlags is FI_SETOPSFLAG: dir is Transmit or Recv, flags those of the plain calls of that direction.
+func (e *Endpoint) SetOpFlags(dir, flags core.Flags) error {
+	if err := e.checkOpFlags(dir, flags); err != nil {
+		return err
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if dir == core.Transmit {
+		e.txFlags = flags
+	} else {
+		e.rxFlags = flags
+	}
+	return nil
+}
+
+// checkOpFlags refuses what the plain calls of a direction cannot have. Not locked.
+func (e *Endpoint) checkOpFlags(dir, flags core.Flags) error {
+	switch {
+	case dir == core.Transmit && flags&^txOpFlags != 0:
+		return e.Refuse("fi_control", NoPeer, core.ErrBadFlags, "not a flag of transmits: "+core.OpFlagsString(flags&^txOpFlags))
+	case dir == core.Recv && flags&^rxOpFlags != 0:
+		return e.Refuse("fi_control", NoPeer, core.ErrBadFlags, "not a flag of receives: "+core.OpFlagsString(flags&^rxOpFlags))
+	case dir != core.Transmit && dir != core.Recv:
+		return e.Refuse("fi_control", NoPeer, core.ErrInval, "say Transmit or Recv")
+	}
+	return nil
+}
+
+// SizeLeft is fi_tx_size_left(3) and fi_rx_size_left(3), which are not offered natively either.
+func (e *Endpoint) SizeLeft(core.Flags) (int, error) { return 0, core.ErrNoSys }

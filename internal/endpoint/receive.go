@@ -1,0 +1,201 @@
+package endpoint
+
+import (
+	"gofabric/core"
+	"gofabric/internal/xnet/engine"
+)
+
+// Receiver is the receives (fi_msg(3), fi_tagged(3)) of an endpoint, a shared context, or an alias of an endpoint. Buffers, errors and concurrency are as core
+// says of these calls.
+type Receiver struct {
+	dom     *Domain
+	rx      *engine.RxContext
+	ready   func() error // refuses calls in the wrong state; locked
+	quiet   *bool        // selective completion
+	flags   *core.Flags  // default operation flags
+	sources bool         // directed receives: src counts
+	e       *Endpoint    // nil of a shared context
+
+	tagSources     bool // of tagged receives
+	exact, tagKnow bool // with these, src must name somebody (FI_EXACT_DIRECTED_RECV)
+
+	noTagged, noMulti, noTagMulti bool // not asked for
+}
+
+const (
+	msgRx     = uint64(core.CapMsg | core.Recv)
+	tagRx     = uint64(core.CapTagged | core.Recv)
+	recvMsgOK = core.Completion | core.MultiRecv | core.More | core.Peek | core.Claim | core.Discard | core.AuthKey
+)
+
+// InitReceiver prepares r, which posts to rx, the receive context of e. ready refuses calls in the wrong state and is called locked (Endpoint.CanReceive
+// does for most); with directed the source address of a receive counts (FI_DIRECTED_RECV, FI_TAGGED_DIRECTED_RECV), as far as the Info says so.
+func (r *Receiver) InitReceiver(e *Endpoint, rx *engine.RxContext, ready func() error, directed bool) {
+	caps := e.info.Caps
+	e.recv = r
+	e.initCollective(e.tx, rx)
+	*r = Receiver{dom: e.d, rx: rx, ready: ready, quiet: &e.rxQuiet, flags: &e.rxFlags, e: e,
+		noTagged: caps&core.CapTagged == 0, noMulti: caps&core.CapMultiRecv == 0, noTagMulti: caps&core.CapTaggedMultiRecv == 0,
+	}
+	r.direct(caps, directed)
+}
+
+// newOp returns a receive to fill in; on failure it has unlocked. Locked.
+func (r *Receiver) newOp(flags core.Flags, report uint64, ctx core.Context) (*engine.RxOp, error) {
+	if err := r.ready(); err != nil {
+		r.dom.prog.Unlock()
+		return nil, err
+	}
+	if r.noTagged && report == tagRx {
+		r.dom.prog.Unlock()
+		return nil, core.ErrNoSys
+	}
+	if flags&core.MultiRecv != 0 && r.noMulti && report == msgRx {
+		r.dom.prog.Unlock()
+		return nil, core.ErrBadFlags
+	}
+	op := r.rx.NewOp()
+	if op == nil {
+		if r.e != nil {
+			r.e.did.againRx++
+		}
+		r.dom.prog.Pass()
+		r.dom.prog.Unlock()
+		return nil, core.ErrAgain
+	}
+	op.Ctx, op.Flags = uint64(ctx), report
+	op.Silent = flags&core.Completion == 0 && *r.quiet
+	op.Multi = flags&core.MultiRecv != 0
+	return op, nil
+}
+
+// Context is where the receives are posted. Locked.
+func (r *Receiver) Context() *engine.RxContext { return r.rx }
+
+// direct says of which receives the source counts, and of which it must be exact. FI_EXACT_DIRECTED_RECV alone is about all of them (fi_getinfo(3)).
+func (r *Receiver) direct(caps core.Flags, directed bool) {
+	exact := caps&core.CapExactDirectedRecv != 0
+	tagged := caps&core.CapTaggedDirectedRecv != 0
+	r.sources = directed || exact && !tagged
+	r.tagSources = r.sources || tagged
+	r.exact, r.tagKnow = exact && r.sources, exact
+}
+
+func (r *Receiver) source(src core.FIAddr) uint64 {
+	if !r.sources {
+		return engine.AnySource
+	}
+	return uint64(src)
+}
+
+// tagSource is source of tagged receives.
+func (r *Receiver) tagSource(src core.FIAddr) uint64 {
+	if !r.tagSources {
+		return engine.AnySource
+	}
+	return uint64(src)
+}
+
+// keySource is the source of receives with FI_AUTH_KEY, which name one of the endpoint's keys in place of a peer: all of its peers have its only key.
+func (r *Receiver) keySource(key core.FIAddr, directed, exact bool) (uint64, error) {
+	switch {
+	case !directed || r.e == nil || r.e.auth == nil || !r.e.auth.late:
+		return 0, core.ErrBadFlags
+	case exact || key != r.e.auth.handle:
+		return 0, core.ErrInval
+	}
+	return engine.AnySource, nil
+}
+
+// post posts a receive.
+func (r *Receiver) post(op *core.Op) error {
+	tagged, flags := op.Call.Tagged(), op.Flags
+	exact, report, src := r.exact, msgRx, r.source(op.Addr)
+	if tagged {
+		exact, report, src = r.tagKnow, tagRx, r.tagSource(op.Addr)
+	}
+	switch {
+	case exact && op.Addr == core.AddrUnspec && flags&core.Claim == 0:
+		return core.ErrInval
+	case flags&core.Trigger != 0:
+		return r.postTriggered(op)
+	case flags&^recvMsgOK != 0, tagged && flags&core.MultiRecv != 0 && r.noTagMulti:
+		return core.ErrBadFlags
+	case len(op.IOV) > engine.MaxIOV, flags&core.MultiRecv != 0 && len(op.IOV) != 1:
+		return core.ErrInval
+	}
+	if flags&core.AuthKey != 0 {
+		sources := r.sources
+		if tagged {
+			sources = r.tagSources
+		}
+		var err error
+		if src, err = r.keySource(op.Addr, sources, exact); err != nil {
+			return err
+		}
+	}
+	if flags&(core.Peek|core.Claim|core.Discard) != 0 {
+		return r.special(op, src)
+	}
+	r.dom.prog.Lock()
+	if op.Call.Default() {
+		flags = r.defaultFlags(tagged)
+	}
+	rx, err := r.newOp(flags, report, op.Ctx)
+	if err != nil {
+		return err
+	}
+	if op.Call.OneBuffer() {
+		rx.SetBuf(op.Buf)
+	} else {
+		rx.SetIOV(op.IOV)
+		rx.Multi = rx.Multi && len(op.IOV) == 1
+	}
+	if tagged {
+		r.rx.PostTagged(rx, src, op.Tag, op.Ignore)
+	} else {
+		r.rx.PostMsg(rx, src)
+	}
+	r.dom.prog.Unlock()
+	return nil
+}
+
+// defaultFlags are those of the calls without flags of their own: tagged ones take one message each. Locked.
+func (r *Receiver) defaultFlags(tagged bool) core.Flags {
+	if tagged {
+		return *r.flags &^ core.MultiRecv
+	}
+	return *r.flags
+}
+
+// Recv is fi_recv (fi_msg(3)).
+func (r *Receiver) Recv(buf []byte, _ core.Desc, src core.FIAddr, ctx core.Context) error {
+	if r.exact && src == core.AddrUnspec {
+		return core.ErrInval
+	}
+	r.dom.prog.Lock()
+	op, err := r.newOp(*r.flags, msgRx, ctx)
+	if err != nil {
+		return err
+	}
+	op.SetBuf(buf)
+	r.rx.PostMsg(op, r.source(src))
+	r.dom.prog.Unlock()
+	return nil
+}
+
+// TRecv is fi_trecv (fi_tagged(3)).
+func (r *Receiver) TRecv(buf []byte, _ core.Desc, src core.FIAddr, tag, ignore uint64, ctx core.Context) error {
+	if r.tagKnow && src == core.AddrUnspec {
+		return core.ErrInval
+	}
+	r.dom.prog.Lock()
+	op, err := r.newOp(*r.flags&^core.MultiRecv, tagRx, ctx)
+	if err != nil {
+		return err
+	}
+	op.SetBuf(buf)
+	r.rx.PostTagged(op, r.tagSource(src), tag, ignore)
+	r.dom.prog.Unlock()
+	return nil
+}

@@ -1,0 +1,241 @@
+package endpoint
+
+import (
+	"gofabric/core"
+	"gofabric/internal/xnet/engine"
+)
+
+// scalableContext is a context of a scalable endpoint: an endpoint that only sends, or only receives, over the connections of another one.
+type scalableContext struct {
+	Endpoint
+	Transfers
+	Connectionless
+	Unobserved
+	s     *Scalable
+	list  []*scalableContext // its place among the others: of s.tx or s.rx
+	index int
+	rx    *engine.RxContext // of a receive context, nil of others
+	way   contextRouter     // of a transmit context
+	ready bool              // enabled, but perhaps the scalable endpoint not
+}
+
+// What a context does: the other capabilities are not its.
+const (
+	onlyTx = core.Send | core.Read | core.Write
+	onlyRx = core.Recv | core.RemoteRead | core.RemoteWrite
+)
+
+// TxContext opens a transmit context (fi_tx_context, fi_endpoint(3)).
+func (s *Scalable) TxContext(index int, attr *core.TxAttr) (core.EndpointDriver, error) {
+	s.e.prog.Lock()
+	defer s.e.prog.Unlock()
+	info := s.e.info.Dup()
+	if err := s.open("fi_tx_context", s.tx, index); err != nil {
+		return nil, err
+	}
+	if attr != nil {
+		has := info.Tx
+		if attr.Caps&^has.Caps != 0 || attr.OpFlags&^txOpFlags != 0 || attr.InjectSize > has.InjectSize || attr.Size > has.Size || attr.IOVLimit > has.IOVLimit || attr.RMAIOVLimit > has.RMAIOVLimit {
+			return nil, s.e.Refuse("fi_tx_context", NoPeer, core.ErrInval, "the attributes ask for more than the endpoint has")
+		}
+		if attr.Caps != 0 {
+			has.Caps = attr.Caps
+			info.Caps = info.Caps&^txKinds | attr.Caps&txKinds
+		}
+		has.OpFlags = attr.OpFlags
+		narrow(&has.InjectSize, attr.InjectSize)
+		narrow(&has.Size, attr.Size)
+		narrow(&has.IOVLimit, attr.IOVLimit)
+		narrow(&has.RMAIOVLimit, attr.RMAIOVLimit)
+		*attr = *has
+	}
+	info.Caps &^= onlyRx | core.CapCollective
+	p := &scalableContext{s: s, list: s.tx, index: index}
+	p.InitEndpoint(s.e.d, info, s.e.ends)
+	p.spread = s.e.spread
+	p.way = contextRouter{Router: s.way, e: &p.Endpoint, wary: behindReads(info), own: true}
+	p.InitTransmitter(&p.Endpoint, &p.way)
+	p.InitReceiver(&p.Endpoint, s.rxs[0], refuse, false)
+	return p.opened(), nil
+}
+
+// txKinds are the kinds of operations that a context can be without.
+const txKinds = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic | onlyTx
+
+// narrow sets *v to a smaller value, if one was asked for.
+func narrow(v *int, asked int) {
+	if asked > 0 {
+		*v = asked
+	}
+}
+
+// RxContext opens a receive context (fi_rx_context, fi_endpoint(3)). Messages that came for it before wait there.
+func (s *Scalable) RxContext(index int, attr *core.RxAttr) (core.EndpointDriver, error) {
+	s.e.prog.Lock()
+	defer s.e.prog.Unlock()
+	info := s.e.info.Dup()
+	if err := s.open("fi_rx_context", s.rx, index); err != nil {
+		return nil, err
+	}
+	if attr != nil {
+		has := info.Rx
+		if attr.Caps&^has.Caps != 0 || attr.OpFlags&^rxOpFlags != 0 || attr.Size > has.Size || attr.IOVLimit > has.IOVLimit {
+			return nil, s.e.Refuse("fi_rx_context", NoPeer, core.ErrInval, "the attributes ask for more than the endpoint has")
+		}
+		if attr.Caps != 0 {
+			has.Caps = attr.Caps
+		}
+		has.OpFlags = attr.OpFlags
+		narrow(&has.Size, attr.Size)
+		narrow(&has.IOVLimit, attr.IOVLimit)
+		*attr = *has
+	}
+	info.Caps &^= onlyTx | core.CapCollective
+	p := &scalableContext{s: s, list: s.rx, index: index, rx: s.rxs[index]}
+	p.InitEndpoint(s.e.d, info, s.e.ends)
+	p.InitTransmitter(&p.Endpoint, refusal{})
+	p.noAtomic = true
+	s.limits.Apply(p.rx, info.Rx)
+	p.rx.Sink = RxSink{Endpoint: &p.Endpoint}
+	p.rx.Reopen()
+	p.InitReceiver(&p.Endpoint, p.rx, p.CanReceive, info.Caps&core.CapDirectedRecv != 0)
+	return p.opened(), nil
+}
+
+// open says whether a context can be opened.
+func (s *Scalable) open(op string, list []*scalableContext, index int) error {
+	switch {
+	case s.e.closed:
+		return core.ErrBadF
+	case index < 0 || index >= len(list):
+		return s.e.Refuse(op, NoPeer, core.ErrInval, "the endpoint was opened with fewer contexts (ep_attr.tx_ctx_cnt, rx_ctx_cnt)")
+	case list[index] != nil:
+		return s.e.Refuse(op, NoPeer, core.ErrBusy, "the context is open already")
+	}
+	return nil
+}
+
+func (p *scalableContext) opened() *scalableContext {
+	p.Opened(p)
+	p.list[p.index] = p
+	return p
+}
+
+// start lets a transmit context transmit: it and the scalable endpoint are enabled.
+func (p *scalableContext) start() {
+	if p.s.e.av != nil && p.info.Caps&core.CapNamedRxCtx != 0 {
+		p.way.bits = p.s.e.av.RxCtxBits()
+	}
+	p.enabled = true
+}
+
+// Enable lets data calls in (fi_enable(3)); transmits wait for the scalable endpoint, too.
+func (p *scalableContext) Enable() error {
+	p.prog.Lock()
+	defer p.prog.Unlock()
+	if p.ready {
+		return p.Refuse("fi_enable", NoPeer, core.ErrOpBadState, "the context is enabled already")
+	}
+	if err := p.CheckEnable(0); err != nil {
+		return err
+	}
+	p.ready = true
+	if p.rx != nil {
+		p.enabled = true
+	} else if p.s.e.enabled {
+		p.start()
+	}
+	return nil
+}
+
+// Bind binds completion queues and counters for the context's direction, and event queues (fi_ep_bind(3)). The vector of the scalable endpoint is that of its
+// contexts (fi_scalable_ep_bind, fi_endpoint(3)).
+func (p *scalableContext) Bind(obj any, flags core.Flags) error {
+	var other core.Flags
+	switch obj.(type) {
+	case *CompletionQueue:
+		if other = core.Recv; p.rx != nil {
+			other = core.Transmit
+		}
+	case *Counter:
+		if other = onlyRx; p.rx != nil {
+			other = onlyTx
+		}
+	case *AddressVector:
+		return p.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "bind the address vector to the scalable endpoint")
+	case *SharedTx:
+		return p.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "contexts of a scalable endpoint are not shared")
+	}
+	if flags&other != 0 {
+		return p.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "the context has the other direction only")
+	}
+	return p.Endpoint.Bind(obj, flags)
+}
+
+// Cancel cancels an operation of this context (fi_cancel(3)).
+func (p *scalableContext) Cancel(ctx core.Context) error {
+	p.prog.Lock()
+	defer p.prog.Unlock()
+	if p.rx != nil {
+		if p.rx.Cancel(uint64(ctx)) {
+			return nil
+		}
+		return core.ErrNoEnt
+	}
+	for c := range p.s.Conns {
+		if c.CancelOf(&p.way, uint64(ctx)) {
+			return nil
+		}
+	}
+	return core.ErrNoEnt
+}
+
+// Name and SetName are the scalable endpoint's: the contexts share its address.
+func (p *scalableContext) Name() (core.Addr, error)  { return p.s.Name() }
+func (p *scalableContext) SetName(a core.Addr) error { return p.s.SetName(a) }
+
+// GetOpt is fi_getopt (fi_endpoint(3)).
+func (p *scalableContext) GetOpt(opt core.EPOpt) (int, error) {
+	p.prog.Lock()
+	defer p.prog.Unlock()
+	if p.rx == nil && (opt == core.OptMinMultiRecv || opt == core.OptRxSize) {
+		return 0, core.ErrNoProtoOpt
+	}
+	return p.Option(p.rx, opt)
+}
+
+// SetOpt is fi_setopt (fi_endpoint(3)).
+func (p *scalableContext) SetOpt(opt core.EPOpt, value int) error {
+	p.prog.Lock()
+	defer p.prog.Unlock()
+	if p.rx == nil {
+		return core.ErrNoProtoOpt
+	}
+	return p.SetOption(p.rx, opt, value)
+}
+
+// Alias opens a second door to the context (fi_ep_alias(3)).
+func (p *scalableContext) Alias(flags core.Flags) (core.EndpointDriver, error) {
+	return p.OpenAlias(p, &p.Transfers, flags)
+}
+
+// Close closes the context; what it has under way ends without completion, and the connections go on (fi_close(3)).
+func (p *scalableContext) Close() error {
+	p.prog.Lock()
+	if err := p.BeginClose(); err != nil {
+		p.prog.Unlock()
+		return err
+	}
+	if p.rx != nil {
+		p.rx.Shut(p.s.Conns)
+		p.rx.Sink = RxSink{Endpoint: p.s.e}
+	} else {
+		for c := range p.s.Conns {
+			c.Disown(&p.way)
+		}
+	}
+	p.list[p.index] = nil
+	p.prog.Unlock()
+	p.Unbind()
+	return nil
+}

@@ -1,0 +1,190 @@
+package endpoint
+
+import (
+	"net/netip"
+
+	"gofabric/core"
+	"gofabric/internal/xnet/engine"
+)
+
+// SharedRx is a shared receive context (fi_srx_context(3)). It implements engine.Sink for what concerns no connection, and for everything when it has queues
+// of its own.
+type SharedRx struct {
+	Receiver
+	NoConnections
+	eps     []*Endpoint
+	opFlags core.Flags
+	own     *Endpoint // the queues of the context itself, nil if it has none
+	never   bool      // selective completion of a context without endpoints: no
+	dead    bool
+}
+
+// OpenSharedRx opens a shared receive context on d with the operation flags and the size of attr, nil for the defaults.
+func OpenSharedRx(d *Domain, attr *core.RxAttr, limits RxLimits) (*SharedRx, error) {
+	if attr == nil {
+		attr = &core.RxAttr{}
+	}
+	if attr.OpFlags&^rxOpFlags != 0 {
+		return nil, d.cfg.Names.Error("fi_srx_context", d.Name(), NoPeer, core.ErrBadFlags, "not a flag of receives: "+core.OpFlagsString(attr.OpFlags&^rxOpFlags))
+	}
+	s := &SharedRx{opFlags: attr.OpFlags}
+	rx := engine.NewRxContext(&d.pool, s)
+	limits.Apply(rx, attr)
+	s.Receiver = Receiver{dom: d, rx: rx, ready: s.alive, quiet: &s.never, flags: &s.opFlags, sources: true, tagSources: true}
+	d.Ref()
+	return s, nil
+}
+
+func (s *SharedRx) alive() error {
+	if s.dead {
+		return core.ErrBadF
+	}
+	return nil
+}
+
+// queues makes room for queues of the context's own.
+func (s *SharedRx) queues() (*Endpoint, error) {
+	s.dom.prog.Lock()
+	defer s.dom.prog.Unlock()
+	if s.dead || len(s.eps) > 0 {
+		return nil, s.dom.cfg.Names.Error("fi_ep_bind", "shared receive context", NoPeer, core.ErrInval, "bind queues to it before it is bound to endpoints")
+	}
+	if s.own == nil {
+		e := &Endpoint{}
+		e.InitEndpoint(s.dom, s.dom.info, func(uint64) (netip.AddrPort, netip.AddrPort) { return NoPeer, NoPeer })
+		s.own, s.rx.Collect, s.quiet = e, true, &e.rxQuiet
+	}
+	return s.own, nil
+}
+
+// Bind gives the context a queue or a counter of its own (fi_ep_bind(3)).
+func (s *SharedRx) Bind(obj any, flags core.Flags) error {
+	e, err := s.queues()
+	if err != nil {
+		return err
+	}
+	switch obj.(type) {
+	case *CompletionQueue:
+		if flags&core.Transmit != 0 {
+			return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "a receive context takes a queue for receives")
+		}
+	case *Counter:
+		if flags != core.Recv {
+			return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "a shared receive context counts receives")
+		}
+	default:
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "a shared receive context takes queues and counters of its domain")
+	}
+	return e.Bind(obj, flags)
+}
+
+// Post implements core.SRXDriver.
+func (s *SharedRx) Post(op core.Op) error { return s.post(&op) }
+
+// Bound and Unbound tell which endpoints use the context, which cannot close meanwhile. Locked.
+func (s *SharedRx) Bound(ep *Endpoint) {
+	s.eps = append(s.eps, ep)
+	ep.srx = s
+	if s.own == nil {
+		s.quiet = &s.eps[0].rxQuiet
+	}
+}
+
+// Unbound is the end of Bound, when the endpoint's connections are closed: messages that came for it go with it, for nobody would be told of them.
+func (s *SharedRx) Unbound(ep *Endpoint) {
+	s.rx.DropWhere(func(sink engine.CompletionSink) bool {
+		f, ok := sink.(interface{ Front() *Endpoint })
+		return ok && f.Front() == ep
+	})
+	for i, e := range s.eps {
+		if e == ep {
+			s.eps = append(s.eps[:i], s.eps[i+1:]...)
+			break
+		}
+	}
+	if s.own != nil {
+		return
+	}
+	if s.quiet = &s.never; len(s.eps) > 0 {
+		s.quiet = &s.eps[0].rxQuiet
+	}
+}
+
+// Completed implements engine.Sink for what concerns no connection: it goes to the queue of the first endpoint bound, as natively.
+func (s *SharedRx) Completed(c *engine.Completion) {
+	if s.own != nil {
+		s.own.Completed(c)
+	} else if len(s.eps) > 0 {
+		s.eps[0].Completed(c)
+	}
+}
+
+// Replied implements engine.Sink.
+func (s *SharedRx) Replied(*engine.Conn) {}
+
+// Sent implements engine.Sink.
+func (s *SharedRx) Sent(*engine.Send) {}
+
+// Received implements engine.Sink; see Completed.
+func (s *SharedRx) Received(r *engine.RxOp) {
+	if s.own != nil {
+		s.own.Received(r)
+	} else if len(s.eps) > 0 {
+		s.eps[0].Received(r)
+	}
+}
+
+// Cancel cancels a receive posted here (fi_cancel(3)).
+func (s *SharedRx) Cancel(ctx core.Context) error {
+	s.dom.prog.Lock()
+	defer s.dom.prog.Unlock()
+	if s.rx.Cancel(uint64(ctx)) || s.dom.work.cancelTriggered(nil, s, uint64(ctx)) {
+		return nil
+	}
+	return core.ErrNoEnt
+}
+
+// GetOpt is fi_getopt (fi_endpoint(3)).
+func (s *SharedRx) GetOpt(opt core.EPOpt) (int, error) {
+	s.dom.prog.Lock()
+	defer s.dom.prog.Unlock()
+	if opt == core.OptMinMultiRecv {
+		return s.rx.MinMulti, nil
+	}
+	return 0, core.ErrNoProtoOpt
+}
+
+// SetOpt is fi_setopt (fi_endpoint(3)).
+func (s *SharedRx) SetOpt(opt core.EPOpt, value int) error {
+	s.dom.prog.Lock()
+	defer s.dom.prog.Unlock()
+	if opt != core.OptMinMultiRecv {
+		return core.ErrNoProtoOpt
+	}
+	if value < 0 {
+		return core.ErrInval
+	}
+	s.rx.MinMulti = value
+	return nil
+}
+
+// Close fails with ErrBusy while endpoints are bound (fi_close(3)).
+func (s *SharedRx) Close() error {
+	s.dom.prog.Lock()
+	defer s.dom.prog.Unlock()
+	if s.dead {
+		return core.ErrBadF
+	}
+	if len(s.eps) > 0 {
+		return s.dom.cfg.Names.Error("fi_close", "shared receive context", NoPeer, core.ErrBusy, "close the endpoints bound to it first")
+	}
+	s.dead = true
+	s.dom.work.drop(nil, s)
+	s.rx.Release()
+	if s.own != nil {
+		s.own.closed = true
+		s.own.unref()
+	}
+	s.dom.Unref()
+	return nil
+}

@@ -1,0 +1,55 @@
+package endpoint
+
+import "gofabric/core"
+
+// SharedTx is a shared transmit context (fi_stx_context(3)): a size that the operations of several endpoints share. Everything in it is guarded by the lock.
+type SharedTx struct {
+	d    *Domain
+	caps core.Flags // that endpoints may have; 0 for any
+	size int        // of operations under way; 0 for any
+	used int
+	refs int // endpoints bound
+	dead bool
+}
+
+// OpenSTX opens a shared transmit context (fi_stx_context(3)), where the domain has them.
+func (d *Domain) OpenSTX(attr *core.TxAttr) (core.STXDriver, error) {
+	if d.info.Domain.MaxEPStxCtx == 0 {
+		return nil, d.cfg.Names.Error("fi_stx_context", d.Name(), NoPeer, core.ErrNoSys, "there are no shared transmit contexts here")
+	}
+	s := &SharedTx{d: d}
+	if attr != nil {
+		if attr.OpFlags&^txOpFlags != 0 {
+			return nil, d.cfg.Names.Error("fi_stx_context", d.Name(), NoPeer, core.ErrBadFlags, "not a flag of transmits: "+core.OpFlagsString(attr.OpFlags&^txOpFlags))
+		}
+		if attr.Size < 0 {
+			return nil, d.cfg.Names.Error("fi_stx_context", d.Name(), NoPeer, core.ErrInval, "a size is not negative")
+		}
+		s.caps, s.size = attr.Caps, attr.Size
+	}
+	d.Ref()
+	return s, nil
+}
+
+// OpenScalable refuses; providers that have scalable endpoints make them with NewScalable.
+func (d *Domain) OpenScalable(*core.Info, *core.ScalableEndpoint) (core.ScalableDriver, error) {
+	return nil, d.cfg.Names.Error("fi_scalable_ep", d.Name(), NoPeer, core.ErrNoSys, "there are no scalable endpoints here")
+}
+
+// full says whether no further operation fits. Locked.
+func (s *SharedTx) full() bool { return s.size > 0 && s.used >= s.size }
+
+// Close fails with ErrBusy while endpoints are bound to the context (fi_close(3)).
+func (s *SharedTx) Close() error {
+	s.d.prog.Lock()
+	defer s.d.prog.Unlock()
+	switch {
+	case s.dead:
+		return core.ErrBadF
+	case s.refs > 0:
+		return s.d.cfg.Names.Error("fi_close", "shared transmit context", NoPeer, core.ErrBusy, "close the endpoints bound to it first")
+	}
+	s.dead = true
+	s.d.Unref()
+	return nil
+}

@@ -1,0 +1,267 @@
+package endpoint
+
+import (
+	"gofabric/core"
+	"gofabric/internal/xnet/engine"
+)
+
+// Router finds the connection for a destination and transmits what is posted to it. Its methods are called locked.
+type Router interface {
+	// Route returns the connection to dest, opening it if need be; an error is what the post returns.
+	Route(dest core.FIAddr) (*engine.Conn, error)
+	// Posted tells that c, from Route, took an operation and may have bytes to transmit. With more the application said that another one follows (FI_MORE).
+	Posted(c *engine.Conn, more bool)
+}
+
+// Spreader is a Router that has several connections to a destination for what may overtake: RMA, when no order of it was promised.
+type Spreader interface {
+	// Spread returns the connection to post to, when Route has returned c. Locked.
+	Spread(c *engine.Conn) *engine.Conn
+}
+
+// SpreadRMA has the endpoint's reads and writes go where s says. Locked, or before anybody knows the endpoint.
+func (e *Endpoint) SpreadRMA(s Spreader) { e.spread = s }
+
+// spreads says whether an operation goes where Endpoint.spread says.
+func (e *Endpoint) spreads(s *engine.Send) bool {
+	return e.spread != nil && (s.Kind == engine.KindRead || s.Kind == engine.KindWrite)
+}
+
+// Transfers is the data transfers of an endpoint: its Post, and the short ways of the plain calls. A provider embeds it in its endpoints.
+type Transfers struct {
+	Transmitter
+	Receiver
+}
+
+// Post implements core.EndpointDriver.
+func (x *Transfers) Post(op core.Op) error {
+	if op.Call.Receives() {
+		return x.Receiver.post(&op)
+	}
+	return x.Transmitter.post(&op)
+}
+
+// Transmitter is the transmits of an endpoint (fi_msg(3), fi_tagged(3), fi_rma(3), fi_atomic(3)), or of an alias of it with flags of its own. Buffers, errors and
+// concurrency are as core says of these calls.
+type Transmitter struct {
+	e         *Endpoint
+	r         Router
+	flags     core.Flags // of the plain calls of an alias; others follow the endpoint
+	own       bool       // flags count
+	lastRoute lastRoute
+
+	noTagged bool // tagged messages were not asked for
+	noAtomic bool // nor atomics
+	noFence  bool // nor fences
+}
+
+// InitTransmitter prepares t, the transmit side of e, which must be prepared.
+func (t *Transmitter) InitTransmitter(e *Endpoint, r Router) {
+	caps := e.info.Caps
+	e.tx = t
+	*t = Transmitter{e: e, r: r, noTagged: caps&core.CapTagged == 0, noAtomic: caps&core.CapAtomic == 0, noFence: caps&core.CapFence == 0}
+}
+
+const (
+	ackFlags  = core.TransmitComplete | core.DeliveryComplete | core.MatchComplete
+	msgTx     = uint64(core.CapMsg | core.Send)
+	tagTx     = uint64(core.CapTagged | core.Send)
+	rmaRead   = uint64(core.CapRMA | core.Read)
+	rmaWrite  = uint64(core.CapRMA | core.Write)
+	sendMsgOK = txOpFlags | core.RemoteCQData | core.More | core.Fence
+)
+
+// defaultFlags are those of the calls without flags of their own. Locked.
+func (t *Transmitter) defaultFlags() core.Flags {
+	if t.own {
+		return t.flags
+	}
+	return t.e.txFlags
+}
+
+// begin locks and fills in the domain's scratch operation; end submits it and unlocks.
+func (t *Transmitter) begin(kind engine.Kind, report uint64, op *core.Op) *engine.Send {
+	t.e.prog.Lock()
+	flags := op.Flags
+	if op.Call.Default() {
+		flags = t.defaultFlags()
+	}
+	s := t.prepare(kind, report, flags)
+	if op.Call.OneBuffer() {
+		s.IOV[0], s.NIOV = op.Buf, 1
+	} else {
+		s.NIOV = copy(s.IOV[:], op.IOV)
+	}
+	s.Ctx, s.Inject = uint64(op.Ctx), op.Call.Inject()
+	return s
+}
+
+func (t *Transmitter) prepare(kind engine.Kind, report uint64, flags core.Flags) *engine.Send {
+	s := &t.e.d.send
+	s.Kind, s.Flags = kind, report
+	s.Tagged, s.HasData, s.Inject = false, false, false
+	s.Copy = flags&core.Inject != 0
+	s.Ack = flags&ackFlags != 0
+	s.Match = flags&core.MatchComplete != 0 && kind == engine.KindSend
+	s.Commit = flags&core.CommitComplete != 0
+	s.Silent = t.e.txQuiet && flags&core.Completion == 0
+	s.NRMA = 0
+	s.Fence, s.Reads, s.Atomic, s.Owner, s.Mark = flags&core.Fence != 0, false, nil, nil, 0
+	return s
+}
+
+func (t *Transmitter) end(s *engine.Send, dest core.FIAddr, more bool) error {
+	e := t.e
+	if !e.enabled || s.Tagged && t.noTagged {
+		bad := core.ErrOpBadState
+		if e.enabled {
+			bad = core.ErrNoSys
+		}
+		e.prog.Unlock()
+		return bad
+	}
+	c, err := route(t.r, e, dest, s)
+	if err != nil {
+		if err == core.ErrAgain {
+			e.did.againTx++
+		}
+		e.prog.Unlock()
+		return err
+	}
+	s.Mark = e.did.begin(s.Kind)
+	if err := c.Submit(s); err != nil {
+		e.did.end(s.Mark, false)
+		if err == engine.ErrAgain {
+			e.did.againTx++
+			e.prog.Pass() // an application that only retries must get somewhere
+		}
+		e.prog.Unlock()
+		return submitErr(err)
+	}
+	t.r.Posted(c, more)
+	if (t.lastRoute.c != c || t.lastRoute.dest != dest || t.lastRoute.gen != e.avGeneration) && !e.spreads(s) {
+		t.lastRoute = lastRoute{c, dest, e.avGeneration}
+	}
+	e.prog.Unlock()
+	return nil
+}
+
+// submitErr maps the engine's refusals to sentinels, which cost nothing.
+func submitErr(err error) error {
+	switch err {
+	case engine.ErrAgain:
+		return core.ErrAgain
+	case engine.ErrState:
+		return core.ErrNotConn
+	}
+	return Errno(err)
+}
+
+func iovLen(iov [][]byte) int {
+	n := 0
+	for _, b := range iov {
+		n += len(b)
+	}
+	return n
+}
+
+// check refuses arguments that cannot be served.
+func (t *Transmitter) check(op *core.Op) error {
+	switch {
+	case len(op.IOV) > engine.MaxIOV:
+		return core.ErrInval
+	case op.Flags&^sendMsgOK != 0:
+		return core.ErrBadFlags
+	case op.Flags&core.Fence != 0 && t.noFence:
+		return core.ErrOpNotSupp // not among this endpoint's capabilities (fi_getinfo(3), FI_FENCE)
+	case (op.Flags&core.Inject != 0 || op.Call.Inject()) && op.Len() > t.e.info.Tx.InjectSize:
+		return core.ErrInval
+	}
+	return nil
+}
+
+// post starts a transmit.
+func (t *Transmitter) post(op *core.Op) error {
+	if op.Flags&core.Trigger != 0 {
+		return t.postTriggered(op)
+	}
+	switch op.Call.Op() {
+	case core.OpSend, core.OpTSend:
+		return t.postSend(op)
+	case core.OpRead, core.OpWrite:
+		return t.postRMA(op)
+	}
+	return t.postAtomic(op)
+}
+
+func (t *Transmitter) postSend(op *core.Op) error {
+	if err := t.check(op); err != nil {
+		return err
+	}
+	report := msgTx
+	if op.Call.Tagged() {
+		report = tagTx
+	}
+	s := t.begin(engine.KindSend, report, op)
+	s.Tagged, s.Tag = op.Call.Tagged(), op.Tag
+	s.HasData, s.Data = op.HasData(), op.Data
+	return t.end(s, op.Addr, op.Flags&core.More != 0)
+}
+
+// The plain calls have ways of their own (core.PlainSender): a small message that goes where the last one went needs little of what post does.
+
+// Send is fi_send (fi_msg(3)).
+func (t *Transmitter) Send(buf []byte, _ core.Desc, dest core.FIAddr, ctx core.Context) error {
+	t.e.prog.Lock()
+	if t.joinSend(buf, dest, false, 0, ctx, core.Flags(msgTx)) {
+		t.e.prog.Unlock()
+		return nil
+	}
+	s := t.prepare(engine.KindSend, msgTx, t.defaultFlags())
+	s.IOV[0], s.NIOV, s.Ctx = buf, 1, uint64(ctx)
+	return t.end(s, dest, false)
+}
+
+// TSend is fi_tsend (fi_tagged(3)).
+func (t *Transmitter) TSend(buf []byte, _ core.Desc, dest core.FIAddr, tag uint64, ctx core.Context) error {
+	t.e.prog.Lock()
+	if t.joinSend(buf, dest, true, tag, ctx, core.Flags(tagTx)) {
+		t.e.prog.Unlock()
+		return nil
+	}
+	s := t.prepare(engine.KindSend, tagTx, t.defaultFlags())
+	s.IOV[0], s.NIOV, s.Ctx = buf, 1, uint64(ctx)
+	s.Tagged, s.Tag = true, tag
+	return t.end(s, dest, false)
+}
+
+// Inject is fi_inject (fi_msg(3)); buf is at most the inject size, bytes, and the caller's again at once.
+func (t *Transmitter) Inject(buf []byte, dest core.FIAddr) error {
+	if len(buf) > t.e.info.Tx.InjectSize {
+		return core.ErrInval
+	}
+	t.e.prog.Lock()
+	if t.joinInject(buf, dest, false, 0) {
+		t.e.prog.Unlock()
+		return nil
+	}
+	s := t.prepare(engine.KindSend, msgTx, 0)
+	s.IOV[0], s.NIOV, s.Ctx, s.Inject = buf, 1, 0, true
+	return t.end(s, dest, false)
+}
+
+// TInject is fi_tinject (fi_tagged(3)); see Inject.
+func (t *Transmitter) TInject(buf []byte, dest core.FIAddr, tag uint64) error {
+	if len(buf) > t.e.info.Tx.InjectSize {
+		return core.ErrInval
+	}
+	t.e.prog.Lock()
+	if t.joinInject(buf, dest, true, tag) {
+		t.e.prog.Unlock()
+		return nil
+	}
+	s := t.prepare(engine.KindSend, tagTx, 0)
+	s.IOV[0], s.NIOV, s.Ctx, s.Inject = buf, 1, 0, true
+	s.Tagged, s.Tag = true, tag
+	return t.end(s, dest, false)
+}

@@ -1,0 +1,171 @@
+package endpoint
+
+import (
+	"errors"
+
+	"gofabric/core"
+	"gofabric/internal/xnet/engine"
+)
+
+// Triggered operations (fi_trigger(3)): the msg variants with the flag Trigger.
+
+// errTaken ends a transmit call whose operation was taken over by work.
+var errTaken = errors.New("taken over")
+
+// transmitter and receiver let the package find its parts in a provider's endpoint, and in an alias of one.
+func (t *Transmitter) transmitter() *Transmitter { return t }
+func (r *Receiver) receiver() *Receiver          { return r }
+
+// Route implements Router for the transmitter that prepares w: the operation is complete and checked, and waits from now on. Locked.
+func (w *work) Route(dest core.FIAddr) (*engine.Conn, error) {
+	if r, closed := w.router.(gone); closed {
+		return r.Route(dest)
+	}
+	w.dest, w.send = dest, w.q.d.send
+	clear(w.send.IOV[w.send.NIOV:]) // of operations before
+	if a := w.send.Atomic; a != nil {
+		if w.atomic == nil {
+			w.atomic = &engine.Atomic{}
+		}
+		*w.atomic = *a
+		w.send.Atomic = w.atomic
+	}
+	if w.deferred {
+		w.send.Owner = w
+	}
+	w.arm()
+	return nil, errTaken
+}
+
+// Posted implements Router; it is never called.
+func (w *work) Posted(*engine.Conn, bool) {}
+
+// prepare makes w the router of a copy of t. Not locked.
+func (w *work) prepare(t *Transmitter) *Transmitter {
+	t.e.prog.Lock() // for the lane
+	w.tx = *t
+	t.e.prog.Unlock()
+	w.kind, w.e, w.router = workSend, t.e, t.r
+	w.tx.r, w.tx.lastRoute = w, lastRoute{}
+	return &w.tx
+}
+
+// taken turns the result of a call through w into what the caller gets; w is nil if there was nothing to wait for.
+func (w *work) taken(err error) error {
+	if w == nil || err == errTaken {
+		if w != nil {
+			return nil
+		}
+		return err
+	}
+	w.q.d.prog.Lock()
+	w.q.recycle(w)
+	w.q.d.prog.Unlock()
+	return err
+}
+
+// triggered returns work for an operation with the flag Trigger, nil if the condition is met and the operation can be posted at once.
+func (d *Domain) triggered(caps core.Flags, op *core.Op) (*work, error) {
+	tc := &op.Trigger
+	switch {
+	case caps&core.CapTrigger == 0:
+		return nil, core.ErrOpNotSupp // not among this endpoint's capabilities (fi_getinfo(3), FI_TRIGGER)
+	case op.Flags&core.Inject != 0: // the buffer of an inject would have to be read now
+		return nil, core.ErrInval
+	case tc.Event != core.TriggerThreshold:
+		return nil, core.ErrNoSys
+	}
+	c := d.counterOf(tc.Cntr)
+	if c == nil {
+		return nil, core.ErrInval
+	}
+	d.prog.Lock()
+	defer d.prog.Unlock()
+	if len(d.work.ready) == 0 && c.reached(tc.Threshold) {
+		return nil, nil
+	}
+	w := d.work.get()
+	w.cntr, w.threshold = c, tc.Threshold
+	return w, nil
+}
+
+// counterOf returns the counter of d in c, nil if it is none or belongs to another domain.
+func (d *Domain) counterOf(c core.CounterDriver) *Counter {
+	if cn, ok := c.(*Counter); ok && cn.d == d {
+		return cn
+	}
+	return nil
+}
+
+// postTriggered posts a transmit that waits for a counter.
+func (t *Transmitter) postTriggered(op *core.Op) error {
+	w, err := t.e.d.triggered(t.e.info.Caps, op)
+	switch op.Flags &^= core.Trigger; {
+	case err != nil:
+		return err
+	case w == nil:
+		return t.post(op)
+	}
+	return w.taken(w.prepare(t).post(op))
+}
+
+// postTriggered posts a receive that waits for a counter.
+func (r *Receiver) postTriggered(op *core.Op) error {
+	w, err := r.dom.triggered(r.caps(), op)
+	switch op.Flags &^= core.Trigger; {
+	case err != nil:
+		return err
+	case w == nil:
+		return r.post(op)
+	}
+	return w.taken(w.takeRecv(r, op))
+}
+
+// caps are the capabilities that count for receives: a shared context's are those of the domain's Info.
+func (r *Receiver) caps() core.Flags {
+	if r.e == nil {
+		return r.dom.info.Caps
+	}
+	return r.e.info.Caps
+}
+
+// noWorkFlags are the flags of receives that look at what has come already, which makes no sense later.
+const noWorkFlags = core.Peek | core.Claim | core.Discard
+
+// takeRecv makes w a receive of r; errTaken if that went well.
+func (w *work) takeRecv(r *Receiver, op *core.Op) error {
+	tagged, flags, may := op.Call.Tagged(), op.Flags, recvMsgOK
+	if tagged {
+		may &^= core.MultiRecv
+	}
+	switch {
+	case len(op.IOV) > engine.MaxIOV, flags&core.MultiRecv != 0 && len(op.IOV) != 1:
+		return core.ErrInval
+	case flags&noWorkFlags != 0, tagged && r.noTagged:
+		return core.ErrNoSys
+	case flags&^may != 0, r.noMulti && flags&core.MultiRecv != 0:
+		return core.ErrBadFlags
+	}
+	if w.kind = workMsg; tagged {
+		w.kind = workTagged
+	}
+	w.recv = recvArgs{niov: len(op.IOV), src: r.source(op.Addr), tag: op.Tag, ignore: op.Ignore, ctx: op.Ctx, flags: flags}
+	copy(w.recv.iov[:], op.IOV)
+	return w.armRecv(r)
+}
+
+func (w *work) armRecv(r *Receiver) error {
+	r.dom.prog.Lock()
+	defer r.dom.prog.Unlock()
+	if err := r.ready(); err != nil {
+		return err
+	}
+	w.rx, w.e = *r, r.e
+	w.arm()
+	return errTaken
+}
+
+// CancelTriggered ends a triggered operation that has not started, for Cancel (fi_cancel(3)). Locked.
+func (e *Endpoint) CancelTriggered(ctx core.Context) bool {
+	return e.d.work.cancelTriggered(e, nil, uint64(ctx))
+}
