@@ -33,7 +33,7 @@
 //	provider/tcp           MSG and RDM endpoints over TCP, local sockets and shared memory
 //	provider/udp           DGRAM endpoints over sockets, or past the kernel's stack (AF_XDP)
 //	internal/endpoint         the API objects that reliable providers share: domains, bindings, completions, data calls
-//	internal/peers         who is connected to whom; internal/conduit and internal/dgram, the links below
+//	internal/peers         who is connected to whom; internal/transport/stream and internal/transport/datagram, the links below
 //	cq                     completion queues, event queues, counters, wait and poll sets
 //	av                     address vectors
 //	core/mr                memory regions: keys and access checks

@@ -27,7 +27,7 @@ func defaults() options {
 	return options{seed: 1, mtu: 1472, segments: 64, buffer: 4 << 20, params: map[string]string{}}
 }
 
-// maxRun is the size of the largest datagram or run of datagrams (internal/dgram).
+// maxRun is the size of the largest datagram or run of datagrams (internal/transport/datagram).
 const maxRun = 65507
 
 func (o *options) check() error {

@@ -5,11 +5,11 @@ import (
 	"net/netip"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/impair"
 	"gofabric/internal/mono"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/datagram"
 )
 
 // drainMax is how many datagrams, or runs, are handed over at once: a receiver that answers itself must not keep the domain's lock for ever.
@@ -20,21 +20,21 @@ type port struct {
 	d     *domain
 	node  *Node
 	local netip.AddrPort
-	up    dgram.Receiver
+	up    datagram.Receiver
 	h     *progress.Handle
 	in    inbox
 	out   delivery
 	rng   rand.PCG
-	stats dgram.Stats
+	stats datagram.Stats
 
 	owed     bool // Writable
 	draining bool
 	closed   bool
 }
 
-var _ dgram.Port = (*port)(nil)
+var _ datagram.Port = (*port)(nil)
 
-func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
+func openPort(d *domain, info *core.Info, r datagram.Receiver) (*port, error) {
 	n := d.n
 	var want uint16
 	if info != nil && info.SrcAddr.IP.IsValid() {
@@ -63,7 +63,7 @@ func (p *port) Local() netip.AddrPort          { return p.local }
 func (p *port) MaxDatagram(netip.AddrPort) int { return p.node.f.opt.mtu }
 func (p *port) MaxSegments() int               { return p.node.f.opt.segments }
 
-func (p *port) Stats() dgram.Stats {
+func (p *port) Stats() datagram.Stats {
 	s := p.stats
 	s.Overflows = p.in.overflowed()
 	return s

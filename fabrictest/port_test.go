@@ -14,16 +14,16 @@ import (
 
 	"gofabric/core"
 	"gofabric/fabrictest"
-	"gofabric/internal/dgram"
 	"gofabric/internal/mono"
+	"gofabric/internal/transport/datagram"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // peer is a port with what came to it.
 type peer struct {
-	dom  dgram.Domain
-	port dgram.Port
+	dom  datagram.Domain
+	port datagram.Port
 	got  chan arrival
 	bad  error
 	free chan struct{} // Writable
@@ -81,7 +81,7 @@ func open(t testing.TB, n *fabrictest.Node, stack string) *peer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &peer{dom: dom.Driver().(dgram.Domain), got: make(chan arrival, 1<<16), free: make(chan struct{}, 1)}
+	p := &peer{dom: dom.Driver().(datagram.Domain), got: make(chan arrival, 1<<16), free: make(chan struct{}, 1)}
 	if p.port, err = p.dom.OpenPort(infos[0], p); err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,10 @@ package fabrictest
 
 import (
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/dgramep"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/datagram"
 )
 
 // provider is "mem": datagrams inside the process.
@@ -75,10 +75,10 @@ type domain struct {
 	n *Node
 }
 
-var _ dgram.Domain = (*domain)(nil)
+var _ datagram.Domain = (*domain)(nil)
 
 // OpenPort opens a port at info's source address, or where there is none at a port number of the node's choice.
-func (d *domain) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, error) {
+func (d *domain) OpenPort(info *core.Info, r datagram.Receiver) (datagram.Port, error) {
 	p, err := openPort(d, info, r)
 	if err != nil {
 		return nil, err // and not a typed nil, which would compare unequal to nil

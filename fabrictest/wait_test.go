@@ -11,7 +11,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/fabrictest"
-	"gofabric/internal/dgram"
+	"gofabric/internal/transport/datagram"
 )
 
 // TestWaits: every call that waits ends when its context does, after an hour that takes no time, and does not spin in a bubble for ever.
@@ -170,4 +170,4 @@ func TestNames(t *testing.T) {
 	}
 }
 
-var _ dgram.Receiver = (*peer)(nil)
+var _ datagram.Receiver = (*peer)(nil)

@@ -4,10 +4,10 @@ import (
 	"net/netip"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/progress"
 	"gofabric/internal/queue"
+	"gofabric/internal/transport/datagram"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -18,8 +18,8 @@ type dgramEndpoint struct {
 	transfers
 
 	prog *progress.Engine
-	host dgram.Domain
-	port dgram.Port
+	host datagram.Domain
+	port datagram.Port
 	lost error // why the port brings nothing any more
 	link int   // that was asked for, 0 if none was
 
@@ -48,7 +48,7 @@ var (
 )
 
 // Open opens an endpoint with a port of d at info.SrcAddr (fi_endpoint(3)), so that it has a name at once; base is the endpoint.Domain in d. Not locked.
-func Open(d dgram.Domain, base *endpoint.Domain, info *core.Info) (core.EndpointDriver, error) {
+func Open(d datagram.Domain, base *endpoint.Domain, info *core.Info) (core.EndpointDriver, error) {
 	e := &dgramEndpoint{prog: base.Progress(), host: d}
 	if info == nil || info.EP == nil || info.Tx == nil || info.Rx == nil {
 		e.InitEndpoint(base, core.NewHints(), e.ends)
@@ -83,10 +83,10 @@ func (e *dgramEndpoint) Bind(obj any, flags core.Flags) error {
 		if err := e.Endpoint.Bind(x, flags); err != nil {
 			return err
 		}
-		e.WatchAV(func(_ core.FIAddr, a core.Addr) { dgram.Expect(e.port, a.IP) }, func(core.FIAddr) {})
+		e.WatchAV(func(_ core.FIAddr, a core.Addr) { datagram.Expect(e.port, a.IP) }, func(core.FIAddr) {})
 		e.prog.Lock()
 		defer e.prog.Unlock()
-		dgram.ExpectAll(e.port, e.Known)
+		datagram.ExpectAll(e.port, e.Known)
 		return nil
 	case *sharedRx:
 		if _, err := e.TakeSRX(x.SharedRx); err != nil {
@@ -166,9 +166,9 @@ func (e *dgramEndpoint) SetName(a core.Addr) error {
 	err = e.port.Close()
 	e.port = port
 	if e.link != 0 {
-		dgram.SetLink(port, e.link) // at another interface it may be refused: sockets go everywhere
+		datagram.SetLink(port, e.link) // at another interface it may be refused: sockets go everywhere
 	}
-	dgram.ExpectAll(port, e.Known)
+	datagram.ExpectAll(port, e.Known)
 	return err
 }
 
@@ -200,7 +200,7 @@ func (e *dgramEndpoint) GetOpt(opt core.EPOpt) (int, error) {
 	if opt != core.OptDatagramLink || e.Closed() {
 		return 0, core.ErrNoProtoOpt
 	}
-	return dgram.Link(e.port)
+	return datagram.Link(e.port)
 }
 
 // SetOpt sets it.
@@ -210,10 +210,10 @@ func (e *dgramEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	if opt != core.OptDatagramLink || e.Closed() {
 		return core.ErrNoProtoOpt
 	}
-	err := dgram.SetLink(e.port, value)
+	err := datagram.SetLink(e.port, value)
 	if err == nil {
 		e.link = value
-		dgram.ExpectAll(e.port, e.Known)
+		datagram.ExpectAll(e.port, e.Known)
 	}
 	return err
 }

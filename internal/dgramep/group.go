@@ -4,8 +4,8 @@ import (
 	"net/netip"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/endpoint"
+	"gofabric/internal/transport/datagram"
 )
 
 // groupBit tells the address of a joined group from an index into the address vector, which is far shorter.
@@ -57,7 +57,7 @@ func (e *dgramEndpoint) Join(addr core.Addr, flags core.Flags, ctx any, made fun
 	g := &group{e: e, at: netip.AddrPortFrom(ip, number)}
 	g.recv = e.Info().Caps&core.Recv != 0 && flags != core.Send
 	if g.recv && e.groups.members[ip] == 0 {
-		j, ok := e.port.(dgram.Joiner)
+		j, ok := e.port.(datagram.Joiner)
 		if !ok {
 			return refuse(core.ErrNoSys, "the provider has no multicast")
 		}
@@ -112,7 +112,7 @@ func (g *group) Close() error {
 	}
 	if ip := g.at.Addr(); g.recv {
 		if e.groups.members[ip] == 1 {
-			if err := e.port.(dgram.Joiner).Leave(ip); err != nil {
+			if err := e.port.(datagram.Joiner).Leave(ip); err != nil {
 				return e.Refuse("fi_close", endpoint.NoPeer, err, "")
 			}
 		}

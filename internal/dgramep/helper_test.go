@@ -10,11 +10,11 @@ import (
 	"go.uber.org/goleak"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/dgramep"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/host"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/datagram"
 	"gofabric/provider/udp"
 	"gofabric/util/fault"
 )
@@ -181,7 +181,7 @@ type tame struct {
 }
 
 type tamePort struct {
-	r      dgram.Receiver
+	r      datagram.Receiver
 	sent   []string
 	fail   error // of sends
 	deaf   bool  // sent stays empty
@@ -208,7 +208,7 @@ func (d *tame) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDri
 func (d *tame) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
 	return dgramep.OpenSRX(&d.Domain, attr)
 }
-func (d *tame) OpenPort(_ *core.Info, r dgram.Receiver) (dgram.Port, error) {
+func (d *tame) OpenPort(_ *core.Info, r datagram.Receiver) (datagram.Port, error) {
 	d.port = &tamePort{r: r}
 	return d.port, nil
 }
@@ -220,7 +220,7 @@ func (p *tamePort) MaxDatagram(netip.AddrPort) int { return 1472 }
 func (p *tamePort) MaxSegments() int               { return 1 }
 func (p *tamePort) Poll()                          {}
 func (p *tamePort) Expect(dest netip.AddrPort)     { p.expected = append(p.expected, dest) }
-func (p *tamePort) Stats() dgram.Stats             { return dgram.Stats{} }
+func (p *tamePort) Stats() datagram.Stats          { return datagram.Stats{} }
 func (p *tamePort) Close() error                   { p.closed = true; return nil }
 func (p *tamePort) Send(_ netip.AddrPort, parts [][]byte, _ int) error {
 	if p.fail != nil {

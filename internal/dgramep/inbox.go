@@ -4,16 +4,16 @@ import (
 	"net/netip"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/endpoint"
+	"gofabric/internal/transport/datagram"
 )
 
 // inbox is an endpoint as its port sees it.
 type inbox dgramEndpoint
 
-var _ dgram.Receiver = (*inbox)(nil)
+var _ datagram.Receiver = (*inbox)(nil)
 
-// Received implements dgram.Receiver.
+// Received implements datagram.Receiver.
 func (r *inbox) Received(from netip.AddrPort, b []byte, seg int) {
 	e := (*dgramEndpoint)(r)
 	for {
@@ -32,13 +32,13 @@ func (r *inbox) Received(from netip.AddrPort, b []byte, seg int) {
 	}
 }
 
-// Drained implements dgram.Receiver; datagrams have no answers.
+// Drained implements datagram.Receiver; datagrams have no answers.
 func (r *inbox) Drained() {}
 
-// Writable implements dgram.Receiver.
+// Writable implements datagram.Receiver.
 func (r *inbox) Writable() { (*dgramEndpoint)(r).flush() }
 
-// Lost implements dgram.Receiver: receives fail from now on.
+// Lost implements datagram.Receiver: receives fail from now on.
 func (r *inbox) Lost(err error) {
 	e := (*dgramEndpoint)(r)
 	e.lost = endpoint.Errno(err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
+	"gofabric/internal/transport/datagram"
 )
 
 // another opens a second endpoint beside that of s, with its queues, and binds it before it is enabled.
@@ -82,7 +82,7 @@ func TestSharedRx(t *testing.T) {
 	bind := func(ep *core.Endpoint) error { return ep.BindSRX(srx) }
 	a, first := s.another(d, bind)
 	b, second := s.another(d, bind)
-	bring := func(r dgram.Receiver, text string) { d.tell(func() { r.Received(peerAt, []byte(text), 0) }) }
+	bring := func(r datagram.Receiver, text string) { d.tell(func() { r.Received(peerAt, []byte(text), 0) }) }
 	in := make([]byte, 8)
 	want := func(ctx core.Context, text string) {
 		t.Helper()

@@ -2,12 +2,12 @@ package dgramep
 
 import (
 	"gofabric/core"
-	"gofabric/internal/dgram"
+	"gofabric/internal/transport/datagram"
 )
 
 // Stats counts what an endpoint did.
 type Stats struct {
-	dgram.Stats
+	datagram.Stats
 	Unposted uint64 // datagrams that came before a receive was posted and found no room to wait
 	Waiting  int    // sends that wait for the port
 }
@@ -16,7 +16,7 @@ type Stats struct {
 func (e *dgramEndpoint) String() string {
 	e.prog.Lock()
 	defer e.prog.Unlock()
-	return dgram.Describe(e.port)
+	return datagram.Describe(e.port)
 }
 
 // StatsOf returns the counts of an endpoint of this package; false for another one. It takes the domain's lock.

@@ -9,7 +9,7 @@ import (
 
 // Out is what a Link transmits through.
 type Out interface {
-	// Pass transmits now, as dgram.Port.Send does. core.ErrAgain: nothing of it left.
+	// Pass transmits now, as datagram.Port.Send does. core.ErrAgain: nothing of it left.
 	Pass(dest netip.AddrPort, parts [][]byte, seg int) error
 	// Keep has a copy of a datagram come later, its bit flip turned over (Queue.Add); nil: no room. gen is for Hurry.
 	Keep(at mono.Time, dest netip.AddrPort, parts [][]byte, flip int) (it *Item, gen uint32)
@@ -17,7 +17,7 @@ type Out interface {
 	Hurry(it *Item, gen uint32, at mono.Time)
 }
 
-// Send sends a datagram, or a run of datagrams (dgram.Port.Send), of which each is judged by itself; neighbours that pass unharmed stay a run. now is needed if
+// Send sends a datagram, or a run of datagrams (datagram.Port.Send), of which each is judged by itself; neighbours that pass unharmed stay a run. now is needed if
 // Timed says so.
 //
 // core.ErrAgain is returned only if nothing was sent: it is as if the call had not been made. Once a part has left, what out does not take is kept to come as

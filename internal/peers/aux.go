@@ -1,10 +1,10 @@
 package peers
 
 import (
-	"gofabric/internal/conduit"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/peers/cm"
+	"gofabric/internal/transport/stream"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -15,7 +15,7 @@ type AuxConn struct {
 	// Conn is what operations are posted to when the connection is up. Its User is the AuxConn.
 	Conn *engine.Conn
 	// Link carries it; nil when it has ended.
-	Link conduit.Link
+	Link stream.Link
 	// User is the endpoint's.
 	User any
 

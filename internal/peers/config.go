@@ -3,15 +3,15 @@ package peers
 import (
 	"time"
 
-	"gofabric/internal/conduit"
 	"gofabric/internal/endpoint"
+	"gofabric/internal/transport/stream"
 	"gofabric/internal/xnet/engine"
 )
 
 // Config says what a Set stands on.
 type Config struct {
 	Endpoint   *endpoint.Endpoint
-	Below      conduit.Domain
+	Below      stream.Domain
 	Pool       *engine.Pool
 	Conn       *engine.Config    // of connections
 	Rx         *engine.RxContext // where they receive

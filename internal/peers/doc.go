@@ -2,7 +2,7 @@
 // replaced when the peer was restarted, tried again after a refusal, and closed when nothing happens on them and there is a bound.
 //
 // The endpoint embeds a Set, which is its endpoint.Router. Package cm decides, and has the rules; a Set tells it what happens and executes its actions on engine.Conns,
-// conduit.Links and one timer. What the ends say in the private data of a connect differs by protocol: the endpoint's Negotiator.
+// stream.Links and one timer. What the ends say in the private data of a connect differs by protocol: the endpoint's Negotiator.
 //
 //	Route, Sink.Requested, Connected, Failed, Leaver.Bye, Stay, the timer -> cm.Machine -> Set.run -> execute -> Conn, Link
 package peers

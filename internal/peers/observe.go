@@ -1,9 +1,9 @@
 package peers
 
 import (
-	"gofabric/internal/conduit"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/telemetry"
+	"gofabric/internal/transport/stream"
 )
 
 // ObservePeers implements endpoint.Observed.
@@ -28,8 +28,8 @@ func (s *Set) ObservePeers(yield func(endpoint.PeerView) bool) {
 }
 
 // measure has the system's figures of a new link counted.
-func (s *Set) measure(l conduit.Link) {
-	if m, ok := l.(conduit.Metered); ok {
+func (s *Set) measure(l stream.Link) {
+	if m, ok := l.(stream.Metered); ok {
 		m.Meter(&s.meter)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"net/netip"
 
 	"gofabric/core"
-	"gofabric/internal/conduit"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/peers/cm"
+	"gofabric/internal/transport/stream"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -18,7 +18,7 @@ type Peer struct {
 	// Conn is what operations are posted to. Its User is the Peer.
 	Conn *engine.Conn
 	// Link carries it; nil before the first connect and between attempts.
-	Link conduit.Link
+	Link stream.Link
 	// User is the endpoint's.
 	User any
 
@@ -37,7 +37,7 @@ type Peer struct {
 type leaving struct {
 	c    *cm.Conn
 	conn *engine.Conn
-	link conduit.Link
+	link stream.Link
 	user any
 }
 
@@ -56,7 +56,7 @@ func (p *Peer) Leaving() any {
 }
 
 // of is the connection that cm knows as c, and its link, which may be nil.
-func (p *Peer) of(c *cm.Conn) (*engine.Conn, conduit.Link) {
+func (p *Peer) of(c *cm.Conn) (*engine.Conn, stream.Link) {
 	if o := p.old; o != nil && o.c == c {
 		return o.conn, o.link
 	}

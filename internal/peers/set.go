@@ -4,12 +4,12 @@ import (
 	"net/netip"
 
 	"gofabric/core"
-	"gofabric/internal/conduit"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/peers/cm"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/stream"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -20,7 +20,7 @@ type Set struct {
 
 	cfg   Config
 	m     *cm.Machine
-	l     conduit.Listener
+	l     stream.Listener
 	local netip.AddrPort
 	t     table
 	meter netx.Meter
@@ -45,7 +45,7 @@ func (s *Set) SetRx(rx *engine.RxContext) { s.cfg.Rx = rx }
 func (s *Set) Rx() *engine.RxContext { return s.cfg.Rx }
 
 // connOf is the connection that cm knows as c, and its link, which may be nil; nil if it has not begun.
-func connOf(c *cm.Conn) (*engine.Conn, conduit.Link) {
+func connOf(c *cm.Conn) (*engine.Conn, stream.Link) {
 	switch u := c.User.(type) {
 	case *Peer:
 		return u.of(c)
@@ -56,7 +56,7 @@ func connOf(c *cm.Conn) (*engine.Conn, conduit.Link) {
 }
 
 // unlink is connOf for the last time.
-func unlink(c *cm.Conn) (*engine.Conn, conduit.Link) {
+func unlink(c *cm.Conn) (*engine.Conn, stream.Link) {
 	n, l := connOf(c)
 	switch u := c.User.(type) {
 	case *Peer:
@@ -84,10 +84,10 @@ func (s *Set) Conns(yield func(*engine.Conn) bool) {
 type acceptor Set
 
 // Acceptor takes what the endpoint's listeners accept.
-func (s *Set) Acceptor() conduit.Acceptor { return (*acceptor)(s) }
+func (s *Set) Acceptor() stream.Acceptor { return (*acceptor)(s) }
 
-// Accepted implements conduit.Acceptor.
-func (s *acceptor) Accepted(l conduit.Link) {
+// Accepted implements stream.Acceptor.
+func (s *acceptor) Accepted(l stream.Link) {
 	cfg := &s.cfg
 	p := &Peer{Endpoint: cfg.Endpoint, set: (*Set)(s), fi: core.AddrNotAvail}
 	p.Conn = engine.NewPassive(cfg.Pool, cfg.Conn, p, int64(mono.Now()))
@@ -100,7 +100,7 @@ func (s *acceptor) Accepted(l conduit.Link) {
 }
 
 // SetListener makes l the endpoint's listener; one before it is closed.
-func (s *Set) SetListener(l conduit.Listener) {
+func (s *Set) SetListener(l stream.Listener) {
 	if s.l != nil {
 		s.l.Close()
 	}
@@ -109,7 +109,7 @@ func (s *Set) SetListener(l conduit.Listener) {
 }
 
 // Listener is what SetListener was given last.
-func (s *Set) Listener() conduit.Listener { return s.l }
+func (s *Set) Listener() stream.Listener { return s.l }
 
 // Listen lets peers connect.
 func (s *Set) Listen() error { return s.l.Listen() }
@@ -157,7 +157,7 @@ func (s *Set) Route(dest core.FIAddr) (*engine.Conn, error) {
 
 // Posted implements endpoint.Router.
 func (s *Set) Posted(c *engine.Conn, more bool) {
-	var l conduit.Link
+	var l stream.Link
 	switch u := c.User.(type) {
 	case *Peer:
 		l = u.Link
@@ -271,7 +271,7 @@ func (s *Set) Wind() {
 	}
 }
 
-// Drained reports that no connection has anything left to transmit of what is due (conduit.Link).
+// Drained reports that no connection has anything left to transmit of what is due (stream.Link).
 func (s *Set) Drained(all bool) bool {
 	for c := range s.m.Conns {
 		if n, l := connOf(c); n != nil && !drained(n, l, all) {
@@ -281,7 +281,7 @@ func (s *Set) Drained(all bool) bool {
 	return true
 }
 
-func drained(c *engine.Conn, l conduit.Link, all bool) bool {
+func drained(c *engine.Conn, l stream.Link, all bool) bool {
 	if l == nil {
 		return !c.Promised(all)
 	}

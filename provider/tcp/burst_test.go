@@ -31,7 +31,7 @@ func TestBurstTakesTime(t *testing.T) {
 
 	const size, count = 3000, 10 // the ninth makes it more than waits for company, and one is left then
 	buf, in := make([]byte, size), make([]byte, size)
-	var s *stream
+	var s *tcpStream
 	var posting atomic.Bool // carried is called by the domain's goroutine, too
 	var sends atomic.Int64
 	for good, end := 0, time.Now().Add(bound); good < 4; {
@@ -78,7 +78,7 @@ func TestBurstTakesTime(t *testing.T) {
 		if s == nil { // the first connects
 			a.drv.prog.Lock()
 			a.drv.prog.Each(func(src progress.Source) {
-				if x, ok := src.(*stream); ok {
+				if x, ok := src.(*tcpStream); ok {
 					s = x
 				}
 			})

@@ -42,7 +42,7 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 // forget makes every connection forget a memory region.
 func (d *domain) forget(key uint64) {
 	d.prog.Each(func(s progress.Source) {
-		if st, ok := s.(*stream); ok {
+		if st, ok := s.(*tcpStream); ok {
 			st.conn.Forget(key)
 		}
 	})

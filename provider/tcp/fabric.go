@@ -4,9 +4,9 @@ import (
 	"sync"
 
 	"gofabric/core"
-	"gofabric/internal/conduit"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/stream"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -14,7 +14,7 @@ import (
 type fabric struct {
 	endpoint.Fabric
 	p      *Provider
-	faults conduit.Impairer // nil but under a layer of faults
+	faults stream.Impairer // nil but under a layer of faults
 
 	mu   sync.Mutex
 	prog *progress.Engine

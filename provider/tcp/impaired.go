@@ -6,24 +6,24 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/core"
-	"gofabric/internal/conduit"
 	"gofabric/internal/impair"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/stream"
 	"gofabric/internal/xnet/engine"
 )
 
-// Streams over an imperfect network, which a layer puts between them and their sockets (conduit.Impairable). What has come waits in the socket until it may be
+// Streams over an imperfect network, which a layer puts between them and their sockets (stream.Impairable). What has come waits in the socket until it may be
 // taken, so that it is the system that bounds it, and that keeps the peer from sending more. A stream without faults has a nil pointer to look at.
 
 var (
-	_ conduit.Impairable = (*fabric)(nil)
-	_ conduit.Impaired   = (*domain)(nil)
+	_ stream.Impairable = (*fabric)(nil)
+	_ stream.Impaired   = (*domain)(nil)
 )
 
-// Impair implements conduit.Impairable.
-func (f *fabric) Impair(info *core.Info, x conduit.Impairer) error {
+// Impair implements stream.Impairable.
+func (f *fabric) Impair(info *core.Info, x stream.Impairer) error {
 	if f.faults != nil {
 		return opError("fi_fabric", info.Fabric.ProvName, noPeer, core.ErrInval, "one layer of faults stands on connections, not two")
 	}
@@ -42,7 +42,7 @@ func (f *fabric) config(txSize int) *engine.Config {
 	return c
 }
 
-// Faults implements conduit.Impaired.
+// Faults implements stream.Impaired.
 func (d *domain) Faults() (sum impair.StreamStats, ok bool) {
 	if d.bufs.faults == nil {
 		return sum, false
@@ -51,7 +51,7 @@ func (d *domain) Faults() (sum impair.StreamStats, ok bool) {
 	defer d.prog.Unlock()
 	sum = d.bufs.gone
 	d.prog.Each(func(s progress.Source) {
-		if st, ok := s.(*stream); ok && st.impairment != nil {
+		if st, ok := s.(*tcpStream); ok && st.impairment != nil {
 			sum.Add(st.impairment.w.Stats())
 		}
 	})
@@ -61,7 +61,7 @@ func (d *domain) Faults() (sum impair.StreamStats, ok bool) {
 // impairment is what stands between a stream and its socket.
 type impairment struct {
 	w     *impair.Stream
-	s     *stream
+	s     *tcpStream
 	timer *progress.Handle
 
 	asked   bool // for when the connect is answered
@@ -73,7 +73,7 @@ type impairment struct {
 }
 
 // raise puts a impairment in front of the socket, or has the one there is follow the stream to another engine.
-func (s *stream) raise() {
+func (s *tcpStream) raise() {
 	if s.impairment == nil {
 		s.impairment = &impairment{s: s, w: s.bufs.faults.Stream(s.bufs.patience)}
 	}

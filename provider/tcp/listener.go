@@ -161,14 +161,14 @@ func (l *listener) evict(x *stranger) bool {
 var errCrowd = errors.New("it said nothing, and others wait")
 
 // meet notes that s was accepted and has said nothing yet, and looks whether it says something now.
-func (l *listener) meet(s *stream) {
+func (l *listener) meet(s *tcpStream) {
 	s.met, s.door = l.waiting.enter(s, s.peer.Addr(), sinceStart()), l
 	silent.Add(1)
 	s.receive()
 }
 
 // greeted is called when a stranger's request has come: it is one no more.
-func (l *listener) greeted(s *stream) error {
+func (l *listener) greeted(s *tcpStream) error {
 	l.waiting.leave(s.met, true, 0)
 	s.met = nil
 	silent.Add(-1)
@@ -176,7 +176,7 @@ func (l *listener) greeted(s *stream) error {
 }
 
 // left is called when s closes without a request. Nothing was said to it, and so nothing must arrive: the system need not remember it.
-func (l *listener) left(s *stream) {
+func (l *listener) left(s *tcpStream) {
 	l.refused++
 	l.waiting.leave(s.met, false, sinceStart())
 	s.met = nil

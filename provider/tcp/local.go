@@ -62,16 +62,16 @@ type moving struct {
 type lobby struct {
 	fd      netx.FD
 	name    [wire.NameLen]byte
-	waiting map[[wire.NameLen]byte]*stream // by the token they gave
+	waiting map[[wire.NameLen]byte]*tcpStream // by the token they gave
 	half    []netx.FD
-	spare   []netx.FD                // for all that are waited for: who has been told where we are cannot be sent away for want of descriptors
-	streams map[*engine.Conn]*stream // of the domain
-	share   bool                     // memory may be shared
-	pipes   int                      // that are
+	spare   []netx.FD                   // for all that are waited for: who has been told where we are cannot be sent away for want of descriptors
+	streams map[*engine.Conn]*tcpStream // of the domain
+	share   bool                        // memory may be shared
+	pipes   int                         // that are
 }
 
 func newLobby(share bool) *lobby {
-	return &lobby{share: share, fd: netx.NoFD, waiting: map[[wire.NameLen]byte]*stream{}, streams: map[*engine.Conn]*stream{}}
+	return &lobby{share: share, fd: netx.NoFD, waiting: map[[wire.NameLen]byte]*tcpStream{}, streams: map[*engine.Conn]*tcpStream{}}
 }
 
 // lobbyName is what the socket of a lobby is called.
@@ -134,7 +134,7 @@ func (l *lobby) giveSpare() bool {
 }
 
 // leave ends the wait of s.
-func (l *lobby) leave(s *stream) {
+func (l *lobby) leave(s *tcpStream) {
 	if token := s.moving.offer.Token; l.waiting[token] == s {
 		delete(l.waiting, token)
 		l.balance()
@@ -241,7 +241,7 @@ func (l *lobby) Heard(c *engine.Conn, kind wire.ExtKind, body []byte) error {
 }
 
 // mayMove is called when the transport is up, at the end that connected.
-func (s *stream) mayMove() {
+func (s *tcpStream) mayMove() {
 	if s.bufs.lobby != nil {
 		s.move = moveMay
 	}
@@ -253,7 +253,7 @@ func oneHost(local, peer netip.AddrPort) bool {
 }
 
 // ends says where the ends of the connection are (engine.Conn.Way); they stay the same when the stream moves.
-func (s *stream) ends() (e engine.Ends, ok bool) {
+func (s *tcpStream) ends() (e engine.Ends, ok bool) {
 	local, peer := s.local.Addr().Unmap(), s.peer.Addr().Unmap()
 	if s.fd == netx.NoFD || !local.IsValid() || !netx.OneHost(local, peer) {
 		return e, false
@@ -263,7 +263,7 @@ func (s *stream) ends() (e engine.Ends, ok bool) {
 }
 
 // turn does what is next for a stream that can move.
-func (s *stream) turn() {
+func (s *tcpStream) turn() {
 	if s.conn.State() != engine.Connected {
 		return
 	}
@@ -298,7 +298,7 @@ const (
 )
 
 // miss is called when the peer has said that it has connected, and it has not, or cannot be taken yet. What it sends there waits.
-func (s *stream) miss(starved bool) {
+func (s *tcpStream) miss(starved bool) {
 	switch s.moving.missed++; {
 	case !starved:
 		s.conn.Fail(engine.ErrProtocol)
@@ -314,7 +314,7 @@ func (s *stream) miss(starved bool) {
 }
 
 // makeOffer says where the peer can find us.
-func (s *stream) makeOffer() {
+func (s *tcpStream) makeOffer() {
 	l := s.bufs.lobby
 	if !s.conn.Ours || !oneHost(s.local, s.peer) || !l.open() {
 		s.move = moveNever
@@ -333,7 +333,7 @@ func (s *stream) makeOffer() {
 }
 
 // takeOffer connects to where the peer is said to be.
-func (s *stream) takeOffer() {
+func (s *tcpStream) takeOffer() {
 	o := &s.moving.offer
 	s.move = moveNever
 	local, err := netx.LocalAddr(s.fd)
@@ -368,7 +368,7 @@ func (s *stream) takeOffer() {
 }
 
 // sayLast queues our last word on TCP. What is queued after it waits for the local socket.
-func (s *stream) sayLast() {
+func (s *tcpStream) sayLast() {
 	s.conn.Say(wire.AppendMoved(make([]byte, 0, wire.MaxExt), s.moving.memory))
 	s.moving.last, s.move = s.conn.Queued(), moveLast
 	s.flush()
@@ -390,7 +390,7 @@ func upTo(left int, first []byte, list [][]byte) ([]byte, [][]byte) {
 }
 
 // becomeHeld is called when our last word on TCP has left.
-func (s *stream) becomeHeld() {
+func (s *tcpStream) becomeHeld() {
 	s.move = moveHeld
 	if s.moving.told {
 		s.becomeMoved()
@@ -398,7 +398,7 @@ func (s *stream) becomeHeld() {
 }
 
 // sayAll sends what waits for the peer's last word over TCP, for the stream is closing: the peer goes on reading here when it has heard ours.
-func (s *stream) sayAll() {
+func (s *tcpStream) sayAll() {
 	if s.move != moveHeld || s.moving.next == netx.NoFD {
 		return
 	}
@@ -414,7 +414,7 @@ func (s *stream) sayAll() {
 }
 
 // usePipe goes on with the memory, if there is to be some, and reports whether it could.
-func (s *stream) usePipe() bool {
+func (s *tcpStream) usePipe() bool {
 	m := s.moving
 	if !m.memory {
 		s.bufs.lobby.closePipe(m.pipe)
@@ -426,7 +426,7 @@ func (s *stream) usePipe() bool {
 }
 
 // becomeMoved goes on with the local socket.
-func (s *stream) becomeMoved() {
+func (s *tcpStream) becomeMoved() {
 	if s.h != nil {
 		s.h.Remove()
 		s.h = nil
@@ -455,7 +455,7 @@ func (s *stream) becomeMoved() {
 }
 
 // stay forgets about moving.
-func (s *stream) stay() {
+func (s *tcpStream) stay() {
 	if m := s.moving; m != nil {
 		s.bufs.lobby.leave(s)
 		if m.next != netx.NoFD {

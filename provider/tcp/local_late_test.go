@@ -74,7 +74,7 @@ func (c *couple) state(side int) (m moveState) {
 	c.d[side].drv.prog.Lock()
 	defer c.d[side].drv.prog.Unlock()
 	for p := range c.ep[side].drv.Each {
-		m = p.Link.(*stream).move
+		m = p.Link.(*tcpStream).move
 	}
 	return m
 }
@@ -178,7 +178,7 @@ func (c *couple) queued(side int) (n int) {
 	c.d[side].drv.prog.Lock()
 	defer c.d[side].drv.prog.Unlock()
 	for p := range c.ep[side].drv.Each {
-		n = p.Link.(*stream).conn.Queued()
+		n = p.Link.(*tcpStream).conn.Queued()
 	}
 	return n
 }
@@ -195,7 +195,7 @@ func (c *couple) missed() (n int) {
 	c.d[0].drv.prog.Lock()
 	defer c.d[0].drv.prog.Unlock()
 	for p := range c.ep[0].drv.Each {
-		if m := p.Link.(*stream).moving; m != nil {
+		if m := p.Link.(*tcpStream).moving; m != nil {
 			n = m.missed
 		}
 	}

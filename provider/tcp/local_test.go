@@ -114,18 +114,18 @@ func (c *couple) exchange(n int, size func(i int) int) {
 }
 
 // streams are the connections of both sides; an endpoint that both connected to at once may have two for a moment.
-func (c *couple) streams() (list []*stream) {
+func (c *couple) streams() (list []*tcpStream) {
 	for s := range 2 {
 		c.d[s].drv.prog.Lock()
 		for p := range c.ep[s].drv.Each {
-			list = append(list, p.Link.(*stream))
+			list = append(list, p.Link.(*tcpStream))
 		}
 		c.d[s].drv.prog.Unlock()
 	}
 	return list
 }
 
-func local(t *testing.T, s *stream) bool {
+func local(t *testing.T, s *tcpStream) bool {
 	t.Helper()
 	s.prog.Lock()
 	defer s.prog.Unlock()
@@ -310,7 +310,7 @@ func TestBadOffers(t *testing.T) {
 	defer c.close()
 	c.exchange(1, func(int) int { return 8 })
 	list := c.streams()
-	say := func(s *stream, b []byte) {
+	say := func(s *tcpStream, b []byte) {
 		s.prog.Lock()
 		s.conn.Say(b)
 		s.flush()

@@ -16,7 +16,7 @@ import (
 type msgEndpoint struct {
 	baseEndpoint
 	srx   *endpoint.SharedRx
-	st    *stream
+	st    *tcpStream
 	req   *connRequest // opened from a connection request
 	bound boundSocket  // taken from a passive endpoint, until Connect
 	state msgState
@@ -194,7 +194,7 @@ func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
 	}
 	data := append([]byte(nil), param...)
 	conn := engine.NewActive(ep.d.Pool(), ep.connConfig(), ep.rxContext(), ep.auth.Memory(&ep.d.Domain), ep, int64(mono.Now()))
-	st := &stream{conn: conn, fd: ep.bound.fd, peer: dest.IP}
+	st := &tcpStream{conn: conn, fd: ep.bound.fd, peer: dest.IP}
 	ep.bound = boundSocket{fd: netx.NoFD}
 	conn.User = st
 	st.open = func() { conn.Start(data) }
@@ -264,7 +264,7 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 }
 
 // dial opens a socket towards s.peer, unless s has one with an address already, and registers it; its conn must be in state Opening.
-func (s *stream) dial(d *domain, src core.Addr, tclass core.TrafficClass) error {
+func (s *tcpStream) dial(d *domain, src core.Addr, tclass core.TrafficClass) error {
 	fd := s.fd
 	if fd != netx.NoFD {
 		src = core.Addr{}

@@ -20,7 +20,7 @@ func (ep *msgEndpoint) AskSystem(limit int) { ep.meter.Ask(limit) }
 func (ep *msgEndpoint) ObserveCounts(c telemetry.Counts) { endpoint.ObserveMeter(&ep.meter, c) }
 
 // Halted implements endpoint.Halting.
-func (s *stream) Halted() (why string, bytes, token uint64, yes bool) {
+func (s *tcpStream) Halted() (why string, bytes, token uint64, yes bool) {
 	if s.metered == nil {
 		return "", 0, 0, false
 	}
@@ -32,15 +32,15 @@ func (s *stream) Halted() (why string, bytes, token uint64, yes bool) {
 	return why, uint64(p.InFlight + p.Unsent), p.Acked, yes
 }
 
-// Meter implements conduit.Metered.
-func (s *stream) Meter(m *netx.Meter) {
+// Meter implements stream.Metered.
+func (s *tcpStream) Meter(m *netx.Meter) {
 	if s.fd != netx.NoFD {
 		s.metered = m.Add(s.fd)
 	}
 }
 
 // closeTCP closes the socket.
-func (s *stream) closeTCP() {
+func (s *tcpStream) closeTCP() {
 	if s.metered != nil {
 		s.metered.End()
 		s.metered = nil
@@ -49,7 +49,7 @@ func (s *stream) closeTCP() {
 }
 
 // ObservePath implements endpoint.Path: what the kernel knows, of streams that are TCP connections still.
-func (s *stream) ObservePath(c telemetry.Counts) {
+func (s *tcpStream) ObservePath(c telemetry.Counts) {
 	if s.metered == nil {
 		return
 	}

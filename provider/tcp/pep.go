@@ -35,7 +35,7 @@ type passive struct {
 // connRequest is a connection that a peer asked for: the handle in an EventConnReq's Info. Guarded by the lock of the fabric's engine.
 type connRequest struct {
 	pep  *passive
-	st   *stream
+	st   *tcpStream
 	peer netip.AddrPort
 	told bool // the application knows of it
 	used bool // an endpoint was opened for it, or it was rejected
@@ -141,7 +141,7 @@ func (p *passive) Listen() error {
 // accepted takes a socket from the listener.
 func (p *passive) accepted(fd netx.FD, peer netip.AddrPort) {
 	r := &connRequest{pep: p, peer: peer}
-	r.st = &stream{fd: fd, peer: peer}
+	r.st = &tcpStream{fd: fd, peer: peer}
 	r.st.conn = engine.NewPassive(&p.f.pool, p.cfg, r, int64(mono.Now()))
 	if err := r.st.attach(p.prog, p.f.bufs, netx.In); err != nil {
 		p.l.refused++
@@ -204,7 +204,7 @@ func (r *connRequest) take() bool {
 }
 
 // release gives the connection away, nil if the peer gave it up.
-func (r *connRequest) release() *stream {
+func (r *connRequest) release() *tcpStream {
 	p := r.pep
 	p.prog.Lock()
 	defer p.prog.Unlock()
@@ -262,7 +262,7 @@ func (r *connRequest) end(param []byte) {
 }
 
 // flushClosing transmits what a closed connection still has to say, as far as the socket takes it.
-func (s *stream) flushClosing() {
+func (s *tcpStream) flushClosing() {
 	for s.fd != netx.NoFD {
 		first, list := s.conn.Pending(s.bufs.gather, gatherBytes)
 		if first == nil && len(list) > 0 {

@@ -105,17 +105,17 @@ func (n *pipe) take(target, head []byte) (total int, err error) {
 }
 
 // ring rings the peer's bell. That it cannot hear shows when the socket is looked at.
-func (s *stream) ring() { netx.Send(s.fd, bell[:], false) }
+func (s *tcpStream) ring() { netx.Send(s.fd, bell[:], false) }
 
 // wake rings if the peer sleeps and something was written for it.
-func (s *stream) wake() {
+func (s *tcpStream) wake() {
 	if s.pipe != nil && s.pipe.Written() {
 		s.ring()
 	}
 }
 
 // transmit sends what it can of first, or of list.
-func (s *stream) transmit(first []byte, list [][]byte) (n int, errno unix.Errno) {
+func (s *tcpStream) transmit(first []byte, list [][]byte) (n int, errno unix.Errno) {
 	switch {
 	case s.pipe != nil:
 		return s.pipe.put(first, list)
@@ -133,7 +133,7 @@ func (s *stream) transmit(first []byte, list [][]byte) (n int, errno unix.Errno)
 }
 
 // takeIn receives into target, if there is one, and what follows into head. No bytes and no error: the peer has closed.
-func (s *stream) takeIn(target, head []byte) (n int, errno unix.Errno) {
+func (s *tcpStream) takeIn(target, head []byte) (n int, errno unix.Errno) {
 	switch {
 	case s.pipe != nil:
 		return s.takePipe(target, head)
@@ -149,7 +149,7 @@ func (s *stream) takeIn(target, head []byte) (n int, errno unix.Errno) {
 	return n, errno
 }
 
-func (s *stream) takePipe(target, head []byte) (int, unix.Errno) {
+func (s *tcpStream) takePipe(target, head []byte) (int, unix.Errno) {
 	l := s.pipe
 	n, err := l.take(target, head)
 	switch {
@@ -167,7 +167,7 @@ func (s *stream) takePipe(target, head []byte) (int, unix.Errno) {
 }
 
 // heed hears the bells that were rung, and notices the peer's end: what it has written before is taken first.
-func (s *stream) heed() {
+func (s *tcpStream) heed() {
 	var b [64]byte
 	switch n, errno := netx.Recv(s.fd, b[:]); {
 	case errno == unix.EAGAIN, errno == unix.EINTR:
@@ -177,7 +177,7 @@ func (s *stream) heed() {
 }
 
 // Direct implements progress.Director.
-func (s *stream) Direct(on bool) error {
+func (s *tcpStream) Direct(on bool) error {
 	if s.pipe != nil {
 		s.pipe.awake = on
 		s.pipe.SetAwake(on)
@@ -187,7 +187,7 @@ func (s *stream) Direct(on bool) error {
 }
 
 // settle makes sure that a stream that nobody polls is heard of, if there is something to do.
-func (s *stream) settle() {
+func (s *tcpStream) settle() {
 	l := s.pipe
 	if l == nil || l.awake || s.h == nil {
 		return

@@ -312,9 +312,9 @@ func (c *couple) polled(i int) error {
 }
 
 // streams1 is the one connection of an end. Locked.
-func (c *couple) streams1(i int) (s *stream) {
+func (c *couple) streams1(i int) (s *tcpStream) {
 	for p := range c.ep[i].drv.Each {
-		s = p.Link.(*stream)
+		s = p.Link.(*tcpStream)
 	}
 	return s
 }
@@ -408,7 +408,7 @@ func TestPipeMissing(t *testing.T) {
 	c := newCouple(t, nil)
 	defer c.close()
 	c.exchange(1, func(int) int { return 8 })
-	var offers, takes *stream
+	var offers, takes *tcpStream
 	for _, s := range c.streams() {
 		s.prog.Lock()
 		if s.move == moveMay {

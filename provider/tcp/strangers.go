@@ -30,7 +30,7 @@ type strangers struct {
 
 // stranger is one of them.
 type stranger struct {
-	s          *stream
+	s          *tcpStream
 	home       *home
 	since      time.Duration
 	prev, next *stranger // of the same home; prev is older
@@ -91,7 +91,7 @@ func (t *strangers) crowded() *stranger {
 func (t *strangers) ripe(x *stranger, now time.Duration) bool { return now-x.since >= t.grace }
 
 // enter takes in a connection of s from an address.
-func (t *strangers) enter(s *stream, from netip.Addr, now time.Duration) *stranger {
+func (t *strangers) enter(s *tcpStream, from netip.Addr, now time.Duration) *stranger {
 	key := homeOf(from)
 	h := t.homes[key]
 	if h == nil {

@@ -7,11 +7,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gofabric/internal/conduit"
 	"gofabric/internal/impair"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/stream"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -36,7 +36,7 @@ type buffers struct {
 	gather [][]byte
 	lobby  *lobby // of a domain whose streams can move; nil if they cannot
 
-	faults   conduit.Impairer   // nil but under a layer of faults
+	faults   stream.Impairer    // nil but under a layer of faults
 	patience time.Duration      // of streams with them
 	gone     impair.StreamStats // of those that were closed
 
@@ -47,8 +47,8 @@ func newBuffers(prefetch int) *buffers {
 	return &buffers{recv: make([]byte, prefetch), iov: netx.NewIOV(gatherMax), gather: make([][]byte, 0, gatherMax)}
 }
 
-// stream is a socket and the protocol's side of it. It belongs to one progress engine and is guarded by its lock.
-type stream struct {
+// tcpStream is a socket and the protocol's side of it. It belongs to one progress engine and is guarded by its lock.
+type tcpStream struct {
 	prog *progress.Engine
 	bufs *buffers
 	fd   netx.FD
@@ -85,7 +85,7 @@ type stream struct {
 }
 
 // attach registers the socket with prog.
-func (s *stream) attach(prog *progress.Engine, bufs *buffers, want netx.Events) error {
+func (s *tcpStream) attach(prog *progress.Engine, bufs *buffers, want netx.Events) error {
 	s.prog, s.bufs = prog, bufs
 	s.conn.Way = s.ends
 	if s.conn.State() != engine.Opening { // else when the transport is up
@@ -114,7 +114,7 @@ func (s *stream) attach(prog *progress.Engine, bufs *buffers, want netx.Events) 
 }
 
 // detach ends the registration; the socket stays open.
-func (s *stream) detach() {
+func (s *tcpStream) detach() {
 	s.gather.Forget(s.prog, s)
 	if s.h != nil {
 		s.h.Remove()
@@ -126,7 +126,7 @@ func (s *stream) detach() {
 }
 
 // close closes the socket.
-func (s *stream) close() {
+func (s *tcpStream) close() {
 	s.detach()
 	s.stay()
 	if s.bufs != nil && s.bufs.lobby != nil {
@@ -146,14 +146,14 @@ func (s *stream) close() {
 	}
 }
 
-func (s *stream) updateDeadline() {
+func (s *tcpStream) updateDeadline() {
 	if s.h != nil {
 		s.h.SetDeadline(mono.Time(s.conn.Deadline()))
 	}
 }
 
 // Ready implements progress.Source.
-func (s *stream) Ready(in, out bool) {
+func (s *tcpStream) Ready(in, out bool) {
 	if s.conn.State() == engine.Opening {
 		if out && (s.impairment == nil || s.impairment.answered()) {
 			s.transportUp()
@@ -173,7 +173,7 @@ func (s *stream) Ready(in, out bool) {
 }
 
 // Poll implements progress.Source.
-func (s *stream) Poll() {
+func (s *tcpStream) Poll() {
 	if l := s.pipe; l != nil && !s.blocked && l.Idle() {
 		return // the peer's end shows on the socket
 	}
@@ -187,15 +187,15 @@ func (s *stream) Poll() {
 }
 
 // Expired implements progress.Source.
-func (s *stream) Expired(now mono.Time) {
+func (s *tcpStream) Expired(now mono.Time) {
 	s.conn.Advance(int64(now))
 }
 
 // Lost implements progress.Source.
-func (s *stream) Lost(err error) { s.failCall("epoll_ctl", err) }
+func (s *tcpStream) Lost(err error) { s.failCall("epoll_ctl", err) }
 
 // transportUp is called when a connect has ended, well or not.
-func (s *stream) transportUp() {
+func (s *tcpStream) transportUp() {
 	if err := netx.SocketError(s.fd); err != nil {
 		s.failCall("connect", err)
 		return
@@ -211,7 +211,7 @@ func (s *stream) transportUp() {
 }
 
 // setWant tells the poller what to look for.
-func (s *stream) setWant() {
+func (s *tcpStream) setWant() {
 	if s.h == nil {
 		return
 	}
@@ -242,7 +242,7 @@ func (s *stream) setWant() {
 	s.settle()
 }
 
-func (s *stream) failCall(call string, err error) {
+func (s *tcpStream) failCall(call string, err error) {
 	e, ok := err.(unix.Errno)
 	if !ok {
 		s.conn.Fail(err)
@@ -252,12 +252,12 @@ func (s *stream) failCall(call string, err error) {
 }
 
 // takes reports whether what comes is wanted now.
-func (s *stream) takes() bool {
+func (s *tcpStream) takes() bool {
 	return s.conn.State() != engine.Closed && !s.conn.Stalled() && !s.held
 }
 
 // receive takes what the socket has, a few rounds of it.
-func (s *stream) receive() {
+func (s *tcpStream) receive() {
 	s.receiving = true
 	for range recvRounds {
 		if s.fd == netx.NoFD || !s.takes() {
@@ -279,7 +279,7 @@ func (s *stream) receive() {
 }
 
 // receiveOnce makes one receive call and reports whether another may find something.
-func (s *stream) receiveOnce() bool {
+func (s *tcpStream) receiveOnce() bool {
 	if s.impairment != nil {
 		limit := s.impairment.mayTake()
 		return limit > 0 && s.receiveUpTo(limit)
@@ -288,7 +288,7 @@ func (s *stream) receiveOnce() bool {
 }
 
 // receiveUpTo is receiveOnce for limit bytes at most.
-func (s *stream) receiveUpTo(limit int) bool {
+func (s *tcpStream) receiveUpTo(limit int) bool {
 	var asked, direct int
 	head, target := s.bufs.recv, s.conn.Target()
 	if target != nil {
@@ -340,7 +340,7 @@ func (s *stream) receiveUpTo(limit int) bool {
 }
 
 // pause sees to it that a connection goes on that has paused: by bytes that have come, or that waited for another reason and are looked at now.
-func (s *stream) pause() {
+func (s *tcpStream) pause() {
 	if !s.conn.Paused() || s.pausing {
 		return
 	}
@@ -358,7 +358,7 @@ func (s *stream) pause() {
 }
 
 // turned is called when what was received has brought the connection into another state.
-func (s *stream) turned() {
+func (s *tcpStream) turned() {
 	if s.met != nil && s.fd != netx.NoFD && s.conn.State() != engine.Listening {
 		if err := s.door.greeted(s); err != nil {
 			s.conn.Fail(err)
@@ -372,7 +372,7 @@ func (s *stream) turned() {
 }
 
 // listen is called when an unheard peer has sent something. Who dribbles costs no wake-up for each byte: that of a head are waited for together.
-func (s *stream) listen() {
+func (s *tcpStream) listen() {
 	if s.conn.State() == engine.Connected && s.conn.Between() {
 		s.becomeHeard()
 		return
@@ -380,14 +380,14 @@ func (s *stream) listen() {
 	s.setWater(s.conn.Missing())
 }
 
-func (s *stream) setWater(n int) {
+func (s *tcpStream) setWater(n int) {
 	if n != max(s.water, 1) && s.fd != netx.NoFD && netx.SetLowWater(s.fd, n) == nil {
 		s.water = n
 	}
 }
 
 // becomeHeard has passes look at the socket, while there are few.
-func (s *stream) becomeHeard() {
+func (s *tcpStream) becomeHeard() {
 	if s.h != nil && s.conn.State() == engine.Connected {
 		s.setWater(1)
 		s.unheard = false
@@ -396,7 +396,7 @@ func (s *stream) becomeHeard() {
 }
 
 // posted is called after something was queued by the application: it leaves now, or with what follows before the next pass.
-func (s *stream) posted(more bool) {
+func (s *tcpStream) posted(more bool) {
 	if s.unheard && s.conn.MsgsOut > 0 {
 		s.becomeHeard()
 	}
@@ -417,7 +417,7 @@ func (s *stream) posted(more bool) {
 
 // replied is called when the engine has queued something of its own. What received bytes bring about leaves when they are parsed; what a posted receive
 // does, a request for the payload of its message, say, leaves with the next pass.
-func (s *stream) replied() {
+func (s *tcpStream) replied() {
 	s.pause()
 	if !s.receiving && !s.flushing && !s.blocked && s.fd != netx.NoFD {
 		s.gather.Answer(s.prog, s)
@@ -425,7 +425,7 @@ func (s *stream) replied() {
 }
 
 // Flush implements progress.Flusher.
-func (s *stream) Flush() {
+func (s *tcpStream) Flush() {
 	s.gather.Left(s.conn.EndJoin())
 	if s.move >= moveAsked {
 		s.turn()
@@ -436,7 +436,7 @@ func (s *stream) Flush() {
 }
 
 // flush transmits until there is nothing left or the socket is full.
-func (s *stream) flush() {
+func (s *tcpStream) flush() {
 	if s.flushing || s.conn.State() == engine.Opening || s.move == moveHeld {
 		return
 	}
@@ -504,7 +504,7 @@ func (s *stream) flush() {
 
 // becomeMute is called when the socket takes nothing any more. What the peer sent before it closed, or before the path broke, is in the socket still and is
 // received first (tcp(7): data that was acknowledged stays readable after a reset).
-func (s *stream) becomeMute(errno unix.Errno) {
+func (s *tcpStream) becomeMute(errno unix.Errno) {
 	err := &socketError{"send", errno}
 	switch errno {
 	case unix.EPIPE, unix.ECONNRESET, unix.ETIMEDOUT:
@@ -521,7 +521,7 @@ func (s *stream) becomeMute(errno unix.Errno) {
 	s.h.Notify() // the end need not show again where passes read the socket directly
 }
 
-func (s *stream) becomeBlocked(blocked bool) {
+func (s *tcpStream) becomeBlocked(blocked bool) {
 	if s.blocked != blocked || s.impairment != nil {
 		s.blocked = blocked
 		s.setWant()

@@ -4,7 +4,7 @@
 // engine read. Every datagram on the wire is one datagram of a caller: nothing is added, so that any UDP program can be the peer.
 //
 //	Port.Send -> link: sendto; sendmsg with UDP_SEGMENT for runs of equal datagrams (GSO), sendmmsg where the system takes no runs
-//	cq.Read -> progress pass -> socket.receive -> link -> dgram.Receiver.Received ... Drained
+//	cq.Read -> progress pass -> socket.receive -> link -> datagram.Receiver.Received ... Drained
 //
 // A link (FI_UDP_LINK) is how a socket's datagrams pass to and from the system: plain sockets, batches, or AF_XDP. A batch link begins with the cheapest receive,
 // recvfrom, once per pass while datagrams come one by one. After the first burst it receives runs (recvmsg with UDP_GRO), and many small datagrams with one

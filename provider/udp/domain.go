@@ -2,11 +2,11 @@ package udp
 
 import (
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/dgramep"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/datagram"
 )
 
 const (
@@ -32,7 +32,7 @@ type domain struct {
 	shmPeers int      // memories that the ports share with others of this host; locked
 }
 
-var _ dgram.Domain = (*domain)(nil)
+var _ datagram.Domain = (*domain)(nil)
 
 func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	if info == nil || info.Domain == nil {
@@ -64,8 +64,8 @@ func (d *domain) burst() *netx.Burst {
 	return d.apart
 }
 
-// OpenPort implements dgram.Domain.
-func (d *domain) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, error) {
+// OpenPort implements datagram.Domain.
+func (d *domain) OpenPort(info *core.Info, r datagram.Receiver) (datagram.Port, error) {
 	p, err := openPort(d, info, r)
 	if err != nil {
 		return nil, err // and not a typed nil, which would compare unequal to nil

@@ -14,7 +14,7 @@ const (
 	groupsMax = 256
 )
 
-// Join implements dgram.Joiner: from now on datagrams to group, at the port's number, are received. A socket bound to an address of this machine gets
+// Join implements datagram.Joiner: from now on datagrams to group, at the port's number, are received. A socket bound to an address of this machine gets
 // no multicast on most systems, so each group has one, bound to the group; one bound to any address joins itself.
 func (p *port) Join(group netip.Addr) error {
 	group = group.Unmap()
@@ -77,7 +77,7 @@ func (p *port) joined(group netip.Addr) (netx.FD, error) {
 	return fd, nil
 }
 
-// Leave implements dgram.Joiner.
+// Leave implements datagram.Joiner.
 func (p *port) Leave(group netip.Addr) error {
 	group = group.Unmap()
 	s := p.groups[group]

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
+	"gofabric/internal/transport/datagram"
 )
 
 // patience is how long a test waits for what must happen.
@@ -27,14 +27,14 @@ var (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // datagram is one that came.
-type datagram struct {
+type gotDatagram struct {
 	from netip.AddrPort
 	data string
 }
 
 // inbox takes what comes to a port.
 type inbox struct {
-	got               []datagram
+	got               []gotDatagram
 	runs              int // calls that brought more than one
 	drained, writable int
 	err               error
@@ -47,7 +47,7 @@ func (r *inbox) Received(from netip.AddrPort, b []byte, seg int) {
 	}
 	for first := true; first || len(b) > 0; first = false {
 		n := min(seg, len(b))
-		r.got = append(r.got, datagram{from, string(b[:n])})
+		r.got = append(r.got, gotDatagram{from, string(b[:n])})
 		b = b[n:]
 	}
 	if r.hook != nil {
@@ -90,7 +90,7 @@ func testDomain(t testing.TB, variables ...string) *domain {
 }
 
 // portAt opens a port at an address; 0 for any number.
-func portAt(t testing.TB, d *domain, at netip.AddrPort, r dgram.Receiver) *port {
+func portAt(t testing.TB, d *domain, at netip.AddrPort, r datagram.Receiver) *port {
 	t.Helper()
 	info := d.info.Dup()
 	info.SrcAddr = core.IPAddr(at)
@@ -137,7 +137,7 @@ func (p *port) send(dest netip.AddrPort, seg int, parts ...[]byte) error {
 	return p.Send(dest, parts, seg)
 }
 
-func (p *port) counts() dgram.Stats {
+func (p *port) counts() datagram.Stats {
 	p.d.prog.Lock()
 	defer p.d.prog.Unlock()
 	return p.Stats()

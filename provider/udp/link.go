@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gofabric/internal/dgram"
 	"gofabric/internal/netx"
+	"gofabric/internal/transport/datagram"
 )
 
 // link is how the datagrams of a socket pass to and from the kernel. The socket has the address, the multicast groups and the errors that ICMP reports; the link moves the
@@ -43,12 +43,12 @@ type link interface {
 // bypassLink is a link that bypasses the kernel's stack, with the link of the socket below it.
 type bypassLink interface {
 	link
-	// sendXDP sends parts, total bytes, as one datagram or with seg as several, as dgram.Port's Send does. false: nothing was sent, and the socket is to send them.
+	// sendXDP sends parts, total bytes, as one datagram or with seg as several, as datagram.Port's Send does. false: nothing was sent, and the socket is to send them.
 	sendXDP(dest netip.AddrPort, parts [][]byte, total, seg int) bool
-	// expect prepares to send to dest, as dgram.Expecter's Expect.
+	// expect prepares to send to dest, as datagram.Expecter's Expect.
 	expect(dest netip.AddrPort)
 	// addStats fills in the counters of what bypassed the kernel's stack.
-	addStats(s *dgram.Stats)
+	addStats(s *datagram.Stats)
 	// want sets the events of the socket that make the descriptor of wait readable.
 	want(ev netx.Events) error
 	// drain stops receiving past the kernel's stack, and returns what came that way before; it is called until it returns nothing.

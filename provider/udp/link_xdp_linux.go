@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gofabric/internal/dgram"
 	"gofabric/internal/neigh"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/datagram"
 	"gofabric/internal/xdp"
 	"gofabric/internal/xdp/frame"
 )
@@ -196,7 +196,7 @@ func (l *xdpLink) drops() (uint32, error) {
 	return n + uint32(s.NoFrame+s.RingFull+s.Dropped) + uint32(l.port.Lost()), err
 }
 
-func (l *xdpLink) addStats(s *dgram.Stats) {
+func (l *xdpLink) addStats(s *datagram.Stats) {
 	s.BypassSent, s.BypassReceived, s.BypassRefused = l.sent, l.received, 0
 	for _, n := range l.refused {
 		s.BypassRefused += n

@@ -145,7 +145,7 @@ func TestMemorySocketToo(t *testing.T) {
 			b.poll(1)
 		}
 		b.locked(func() {
-			came = slices.ContainsFunc(b.in.got, func(d datagram) bool { return d.from == c.p.local })
+			came = slices.ContainsFunc(b.in.got, func(d gotDatagram) bool { return d.from == c.p.local })
 		})
 		if !came {
 			t.Error("the socket is starved")

@@ -81,7 +81,7 @@ func tell(t testing.TB, from, to *station, text string) {
 	t.Helper()
 	to.locked(func() { to.in.got = nil })
 	must(t, from.p.send(to.p.local, 0, []byte(text)))
-	var got []datagram
+	var got []gotDatagram
 	all(t, "a datagram", func() bool { to.locked(func() { got = to.in.got }); return len(got) > 0 }, from, to)
 	if len(got) != 1 || got[0].data != text || got[0].from != from.p.local {
 		t.Fatalf("sent %q from %v, got %v", text, from.p.local, got)

@@ -6,10 +6,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gofabric/internal/dgram"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/datagram"
 )
 
 const (
@@ -49,7 +49,7 @@ func (p *port) tooLong() {
 	was := p.paths.known[p.dest.Addr()].largest
 	p.paths.forget(p.dest.Addr())
 	p.reports = true // the system has put it into the error queue, whose entries take room from what is received (ip(7), IP_RECVERR)
-	if n, ok := p.r.(dgram.Narrower); ok {
+	if n, ok := p.r.(datagram.Narrower); ok {
 		n.Narrowed(p.dest)
 		p.askAfter(p.dest, was)
 	}
@@ -85,7 +85,7 @@ func (p *port) askNarrow(now mono.Time) {
 		t.forget(dest.Addr())
 		has := p.MaxDatagram(dest)
 		if has > had {
-			p.r.(dgram.Narrower).Narrowed(dest)
+			p.r.(datagram.Narrower).Narrowed(dest)
 		}
 		if has >= n.was || n.until.Before(now) {
 			delete(t.narrow, dest)
@@ -103,7 +103,7 @@ func (t *paths) close() {
 	}
 }
 
-// MaxDatagram implements dgram.Port. The system is asked once for a destination in pathAge, and after a datagram was too long.
+// MaxDatagram implements datagram.Port. The system is asked once for a destination in pathAge, and after a datagram was too long.
 func (p *port) MaxDatagram(dest netip.AddrPort) int {
 	now := mono.Now()
 	if k, ok := p.paths.known[dest.Addr()]; ok && now.Sub(k.at) < pathAge {

@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/datagram"
 )
 
 // port is a socket with its multicast groups. Everything in it is guarded by the domain's lock.
 type port struct {
 	d      *domain
-	r      dgram.Receiver
-	idler  dgram.Idler // r, if it is one
-	refuse dgram.Refusals
+	r      datagram.Receiver
+	idler  datagram.Idler // r, if it is one
+	refuse datagram.Refusals
 	main   *socket
 	groups map[netip.Addr]*socket // main itself for groups that it is a member of
 	family int
@@ -35,7 +35,7 @@ type port struct {
 	sameHost *sameHost // nil: no memory is shared
 	paths    paths
 	zones    zones
-	stats    dgram.Stats
+	stats    datagram.Stats
 	icmp     uint64     // errors that the network reported of earlier sends
 	reports  bool       // some of them wait to be told
 	xdp      bypassLink // nil: everything goes through the socket
@@ -45,13 +45,13 @@ type port struct {
 }
 
 var (
-	_ dgram.Linker = (*port)(nil)
-	_ dgram.Port   = (*port)(nil)
-	_ dgram.Joiner = (*port)(nil)
+	_ datagram.Linker = (*port)(nil)
+	_ datagram.Port   = (*port)(nil)
+	_ datagram.Joiner = (*port)(nil)
 )
 
 // openPort opens a port at the source address of info. Not locked.
-func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
+func openPort(d *domain, info *core.Info, r datagram.Receiver) (*port, error) {
 	if info == nil || r == nil {
 		return nil, opError("fi_endpoint", d.Name(), core.ErrInval, "pass an Info from GetInfo and a receiver")
 	}
@@ -60,8 +60,8 @@ func openPort(d *domain, info *core.Info, r dgram.Receiver) (*port, error) {
 		return nil, opError("fi_endpoint", d.Name(), err, "the source address is no IP address")
 	}
 	p := &port{d: d, r: r, family: netx.Family(at.Addr())}
-	p.idler, _ = r.(dgram.Idler)
-	p.refuse, _ = r.(dgram.Refusals)
+	p.idler, _ = r.(datagram.Idler)
+	p.refuse, _ = r.(datagram.Refusals)
 	fd, err := p.bind(at)
 	if err != nil {
 		return nil, opError("fi_endpoint", at.String(), err, bindHint(err))
@@ -156,23 +156,23 @@ func interfaceOf(a netip.Addr) int {
 // Progress returns the domain's engine.
 func (p *port) Progress() *progress.Engine { return p.d.prog }
 
-// Local implements dgram.Port.
+// Local implements datagram.Port.
 func (p *port) Local() netip.AddrPort { return p.local }
 
-// Space implements dgram.Spaced.
+// Space implements datagram.Spaced.
 func (p *port) Space() uint64 {
 	n, _ := netx.Namespace(p.main.fd)
 	return n
 }
 
-// ReceiveBuffer implements dgram.Buffered.
+// ReceiveBuffer implements datagram.Buffered.
 func (p *port) ReceiveBuffer() int { return p.recvBuf }
 
-// MaxSegments implements dgram.Port.
+// MaxSegments implements datagram.Port.
 func (p *port) MaxSegments() int { return p.segments }
 
-// Stats implements dgram.Port.
-func (p *port) Stats() dgram.Stats {
+// Stats implements datagram.Port.
+func (p *port) Stats() datagram.Stats {
 	if !p.closed {
 		p.main.countDrops()
 		for _, s := range p.groups {
@@ -206,7 +206,7 @@ func (p *port) String() string {
 	return s
 }
 
-// Poll implements dgram.Port.
+// Poll implements datagram.Port.
 func (p *port) Poll() {
 	if p.closed {
 		return
@@ -222,7 +222,7 @@ func (p *port) Poll() {
 	}
 }
 
-// Close implements dgram.Port.
+// Close implements datagram.Port.
 func (p *port) Close() error {
 	if p.closed {
 		return core.ErrOpBadState
@@ -340,7 +340,7 @@ func (p *port) useXDP() error {
 // errChosen is why a port has no AF_XDP link that had one.
 var errChosen = errors.New("the application chose sockets")
 
-// Link implements dgram.Linker.
+// Link implements datagram.Linker.
 func (p *port) Link() core.DatagramLink {
 	if p.xdp != nil {
 		return core.LinkXDP
@@ -348,7 +348,7 @@ func (p *port) Link() core.DatagramLink {
 	return core.LinkSockets
 }
 
-// SetLink implements dgram.Linker.
+// SetLink implements datagram.Linker.
 func (p *port) SetLink(to core.DatagramLink) error {
 	switch {
 	case p.closed:

@@ -9,7 +9,7 @@ import (
 	"gofabric/internal/netx"
 )
 
-// Send implements dgram.Port. What the path does not take in one piece, but DGRAM endpoints promise (FI_UDP_MTU), is fragmented, as native's datagrams
+// Send implements datagram.Port. What the path does not take in one piece, but DGRAM endpoints promise (FI_UDP_MTU), is fragmented, as native's datagrams
 // are; what is longer fails with core.ErrMsgSize.
 func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	if p.closed {
@@ -27,7 +27,7 @@ func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	return p.sendOut(dest, parts, seg)
 }
 
-// Expect implements dgram.Expecter.
+// Expect implements datagram.Expecter.
 func (p *port) Expect(dest netip.AddrPort) {
 	if p.xdp != nil && !p.closed {
 		p.xdp.expect(dest)

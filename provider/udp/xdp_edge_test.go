@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/neigh"
+	"gofabric/internal/transport/datagram"
 	"gofabric/internal/xdp/frame"
 )
 
@@ -92,11 +92,11 @@ func TestXDPExpect(t *testing.T) {
 		t.Errorf("%d datagrams went past the stack, %d by the socket", l.sent, l.bySocket)
 	}
 	p.Expect(netip.MustParseAddrPort("239.1.2.3:7000"))
-	for n := range 2 * dgram.ExpectMost {
+	for n := range 2 * datagram.ExpectMost {
 		p.Expect(netip.AddrPortFrom(q.local.Addr(), uint16(10000+n)))
 	}
-	if n := len(l.peers); n != dgram.ExpectMost {
-		t.Errorf("%d are made ready, %d may be", n, dgram.ExpectMost)
+	if n := len(l.peers); n != datagram.ExpectMost {
+		t.Errorf("%d are made ready, %d may be", n, datagram.ExpectMost)
 	}
 	p.d.prog.Unlock()
 	hears(t, q, p, in, 8)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"gofabric/internal/dgram"
+	"gofabric/internal/transport/datagram"
 )
 
 // expectedPeers is the destinations that expect was called for and that have no headers yet: their paths are not known.
@@ -19,7 +19,7 @@ type expectedPeers struct {
 // expect implements bypassLink. Beyond some destinations the first datagram asks for the path: the kernel keeps no more than 1,024 neighbours (gc_thresh3), and an
 // application that inserts thousands of addresses rarely sends to all.
 func (l *xdpLink) expect(dest netip.AddrPort) {
-	if len(l.peers) >= dgram.ExpectMost || l.ended || dest.Addr().IsMulticast() {
+	if len(l.peers) >= datagram.ExpectMost || l.ended || dest.Addr().IsMulticast() {
 		return
 	}
 	q, a := l.known(dest), &l.expected

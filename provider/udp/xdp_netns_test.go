@@ -41,7 +41,7 @@ func TestXDP(t *testing.T) {
 							if err := p[i].send(p[1-i].local, 0, data); err != nil {
 								t.Fatal(err)
 							}
-							var got datagram
+							var got gotDatagram
 							d[1-i].until(t, "a datagram", func() bool {
 								in := in[1-i]
 								if len(in.got) > 0 {

@@ -2,21 +2,21 @@ package fault
 
 import (
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/dgramep"
 	"gofabric/internal/endpoint"
+	"gofabric/internal/transport/datagram"
 )
 
-// domain is the layer's domain. It implements dgram.Domain: what stands above sees ports, and runs under the lock of the domain below.
+// domain is the layer's domain. It implements datagram.Domain: what stands above sees ports, and runs under the lock of the domain below.
 type domain struct {
 	endpoint.Domain
 	f     *fabric
-	below dgram.Domain
+	below datagram.Domain
 	ports map[*port]struct{} // open; guarded by the lock
 	gone  Stats              // of ports that were closed; guarded by the lock
 }
 
-var _ dgram.Domain = (*domain)(nil)
+var _ datagram.Domain = (*domain)(nil)
 
 func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	if info == nil || info.Domain == nil || info.Below() == nil {
@@ -26,7 +26,7 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	if err != nil {
 		return nil, err
 	}
-	below, ok := d.(dgram.Domain)
+	below, ok := d.(datagram.Domain)
 	if !ok {
 		d.Close()
 		return nil, f.Names.Error("fi_domain", info.Domain.Name, endpoint.NoPeer, core.ErrNoSys, "the layer fault stands on providers of datagrams only")
@@ -36,7 +36,7 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	return dom, nil
 }
 
-// Opaque implements dgram.Opaque: the faults are for all that is sent.
+// Opaque implements datagram.Opaque: the faults are for all that is sent.
 func (d *domain) Opaque() {}
 
 // Below is the domain that this one stands on.
@@ -53,7 +53,7 @@ func (d *domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
 }
 
 // OpenPort opens a port below and puts the faults in front of it.
-func (d *domain) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, error) {
+func (d *domain) OpenPort(info *core.Info, r datagram.Receiver) (datagram.Port, error) {
 	return openPort(d, info, r)
 }
 

@@ -14,8 +14,8 @@ import (
 
 	"gofabric/core"
 	"gofabric/fabrictest"
-	"gofabric/internal/dgram"
 	"gofabric/internal/mono"
+	"gofabric/internal/transport/datagram"
 	"gofabric/util/fault"
 )
 
@@ -94,7 +94,7 @@ func TestBadVariable(t *testing.T) {
 // end is a port of "mem;fault" and what came to it.
 type end struct {
 	dom  *core.Domain
-	port dgram.Port
+	port datagram.Port
 	got  []string
 }
 
@@ -123,7 +123,7 @@ func open(t *testing.T, n *fabrictest.Node, stack string) *end {
 	if e.dom, err = f.OpenDomain(infos[0]); err != nil {
 		t.Fatal(err)
 	}
-	if e.port, err = e.dom.Driver().(dgram.Domain).OpenPort(infos[0], e); err != nil {
+	if e.port, err = e.dom.Driver().(datagram.Domain).OpenPort(infos[0], e); err != nil {
 		t.Fatal(err)
 	}
 	if f.Close() == nil || e.dom.Close() == nil {
@@ -146,7 +146,7 @@ func open(t *testing.T, n *fabrictest.Node, stack string) *end {
 }
 
 func (e *end) locked(f func()) {
-	p := e.dom.Driver().(dgram.Domain).Progress()
+	p := e.dom.Driver().(datagram.Domain).Progress()
 	p.Lock()
 	defer p.Unlock()
 	f()
@@ -244,7 +244,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// stranger is a provider whose domains are no dgram.Domain.
+// stranger is a provider whose domains are no datagram.Domain.
 type stranger struct{ core.FabricDriver }
 
 func (stranger) Close() error                                     { return nil }

@@ -4,9 +4,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gofabric/internal/conduit"
 	"gofabric/internal/impair"
 	"gofabric/internal/mono"
+	"gofabric/internal/transport/stream"
 )
 
 // maker makes the faults of the connections of one fabric. They decide independently of each other, each by its number.
@@ -16,9 +16,9 @@ type maker struct {
 	made  atomic.Uint64
 }
 
-var _ conduit.Impairer = (*maker)(nil)
+var _ stream.Impairer = (*maker)(nil)
 
-// Stream implements conduit.Impairer.
+// Stream implements stream.Impairer.
 func (m *maker) Stream(patience time.Duration) *impair.Stream {
 	return impair.NewStream(m.s.seed, m.made.Add(1), m.s.faults, m.s.stream, m.s.spans, m.start, mono.Now(), patience)
 }

@@ -3,12 +3,12 @@ package fault
 import (
 	"net/netip"
 
-	"gofabric/internal/dgram"
+	"gofabric/internal/transport/datagram"
 )
 
-// Narrowed implements dgram.Narrower.
+// Narrowed implements datagram.Narrower.
 func (p *port) Narrowed(dest netip.AddrPort) {
-	if n, ok := p.up.(dgram.Narrower); ok {
+	if n, ok := p.up.(datagram.Narrower); ok {
 		n.Narrowed(dest)
 	}
 }

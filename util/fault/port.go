@@ -4,19 +4,19 @@ import (
 	"net/netip"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/impair"
 	"gofabric/internal/mono"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/datagram"
 )
 
 // port is a port with faults on the way out. It is the receiver of the port below.
 type port struct {
 	d      *domain
-	lower  dgram.Port
-	up     dgram.Receiver
-	idler  dgram.Idler // up, if it is one
-	refuse dgram.Refusals
+	lower  datagram.Port
+	up     datagram.Receiver
+	idler  datagram.Idler // up, if it is one
+	refuse datagram.Refusals
 
 	link  impair.Link
 	queue impair.Queue
@@ -30,20 +30,20 @@ type port struct {
 }
 
 var (
-	_ dgram.Port     = (*port)(nil)
-	_ dgram.Joiner   = (*port)(nil)
-	_ dgram.Receiver = (*port)(nil)
-	_ impair.Out     = (*out)(nil)
+	_ datagram.Port     = (*port)(nil)
+	_ datagram.Joiner   = (*port)(nil)
+	_ datagram.Receiver = (*port)(nil)
+	_ impair.Out        = (*out)(nil)
 )
 
 // String says what there is below.
-func (p *port) String() string { return layerName + " over " + dgram.Describe(p.lower) }
+func (p *port) String() string { return layerName + " over " + datagram.Describe(p.lower) }
 
-func openPort(d *domain, info *core.Info, r dgram.Receiver) (dgram.Port, error) {
+func openPort(d *domain, info *core.Info, r datagram.Receiver) (datagram.Port, error) {
 	s := d.f.p.s
 	p := &port{d: d, up: r, queue: impair.Queue{Max: s.queue}}
-	p.idler, _ = r.(dgram.Idler)
-	p.refuse, _ = r.(dgram.Refusals)
+	p.idler, _ = r.(datagram.Idler)
+	p.refuse, _ = r.(datagram.Refusals)
 	p.link.Init(s.seed, d.f.p.ports.Add(1), mono.Now(), s.spans)
 	p.link.Set(s.faults)
 	prog := d.Progress()
@@ -68,7 +68,7 @@ func openPort(d *domain, info *core.Info, r dgram.Receiver) (dgram.Port, error) 
 func (p *port) Local() netip.AddrPort               { return p.lower.Local() }
 func (p *port) MaxDatagram(dest netip.AddrPort) int { return p.lower.MaxDatagram(dest) }
 func (p *port) MaxSegments() int                    { return p.lower.MaxSegments() }
-func (p *port) Stats() dgram.Stats                  { return p.lower.Stats() }
+func (p *port) Stats() datagram.Stats               { return p.lower.Stats() }
 
 // Faults counts what happened to the port's datagrams. Locked.
 func (p *port) Faults() Stats { return p.link.Stats() }
@@ -152,16 +152,16 @@ func (p *port) Close() error {
 	return p.lower.Close()
 }
 
-// Join and Leave are for ports that can (dgram.Joiner).
+// Join and Leave are for ports that can (datagram.Joiner).
 func (p *port) Join(group netip.Addr) error {
-	if j, ok := p.lower.(dgram.Joiner); ok {
+	if j, ok := p.lower.(datagram.Joiner); ok {
 		return j.Join(group)
 	}
 	return core.ErrNoSys
 }
 
 func (p *port) Leave(group netip.Addr) error {
-	if j, ok := p.lower.(dgram.Joiner); ok {
+	if j, ok := p.lower.(datagram.Joiner); ok {
 		return j.Leave(group)
 	}
 	return core.ErrNoSys
@@ -170,22 +170,22 @@ func (p *port) Leave(group netip.Addr) error {
 // Received, Drained, Writable and Lost pass on what the port below says.
 func (p *port) Received(from netip.AddrPort, b []byte, seg int) { p.up.Received(from, b, seg) }
 
-// Refused implements dgram.Refusals.
+// Refused implements datagram.Refusals.
 func (p *port) Refused(dest netip.AddrPort, err error) {
 	if p.refuse != nil {
 		p.refuse.Refused(dest, err)
 	}
 }
 
-// ReceiveBuffer implements dgram.Buffered.
+// ReceiveBuffer implements datagram.Buffered.
 func (p *port) ReceiveBuffer() int {
-	if b, ok := p.lower.(dgram.Buffered); ok {
+	if b, ok := p.lower.(datagram.Buffered); ok {
 		return b.ReceiveBuffer()
 	}
 	return 0
 }
 
-// Idle implements dgram.Idler.
+// Idle implements datagram.Idler.
 func (p *port) Idle() {
 	if p.idler != nil {
 		p.idler.Idle()

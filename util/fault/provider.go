@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 
 	"gofabric/core"
-	"gofabric/internal/conduit"
 	"gofabric/internal/mono"
+	"gofabric/internal/transport/stream"
 )
 
 // Provider is the layer.
@@ -80,7 +80,7 @@ func (p *Provider) OpenFabric(*core.Info) (core.FabricDriver, error) {
 // OpenFabricOver opens the layer's fabric over that of a provider of datagrams (fi_fabric(3)), which is closed with it. The fabric of a provider of connections
 // becomes the layer's: it is told to have its connections suffer.
 func (p *Provider) OpenFabricOver(info *core.Info, below core.FabricDriver) (core.FabricDriver, error) {
-	if c, ok := below.(conduit.Impairable); ok {
+	if c, ok := below.(stream.Impairable); ok {
 		if err := c.Impair(info, &maker{s: p.s, start: mono.Now()}); err != nil {
 			return nil, err
 		}

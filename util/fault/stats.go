@@ -2,8 +2,8 @@ package fault
 
 import (
 	"gofabric/core"
-	"gofabric/internal/conduit"
 	"gofabric/internal/impair"
+	"gofabric/internal/transport/stream"
 )
 
 // Stats counts what happened to datagrams and connections; see its fields.
@@ -15,7 +15,7 @@ func StatsOf(d core.DomainDriver) (Stats, bool) {
 		if f, ok := d.(interface{ Faults() Stats }); ok {
 			return f.Faults(), true
 		}
-		if c, ok := d.(conduit.Impaired); ok {
+		if c, ok := d.(stream.Impaired); ok {
 			sum, on := c.Faults()
 			return sum.Packets, on
 		}
@@ -35,7 +35,7 @@ type StreamStats = impair.StreamStats
 // accepted are not in it. It takes the domain's lock.
 func ConnectionsOf(d core.DomainDriver) (StreamStats, bool) {
 	for d != nil {
-		if c, ok := d.(conduit.Impaired); ok {
+		if c, ok := d.(stream.Impaired); ok {
 			return c.Faults()
 		}
 		over, ok := d.(interface{ Below() core.DomainDriver })

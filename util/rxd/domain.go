@@ -2,9 +2,9 @@ package rxd
 
 import (
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/datagram"
 )
 
 // domain is the layer's domain, over one of the provider of datagrams, whose lock it shares.
@@ -12,7 +12,7 @@ type domain struct {
 	endpoint.Domain
 	f     *fabric
 	s     *settings
-	below dgram.Domain
+	below datagram.Domain
 	prog  *progress.Engine
 	eps   map[*rdmEndpoint]struct{} // guarded by the lock
 }
@@ -32,7 +32,7 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	if err != nil {
 		return nil, err
 	}
-	below, ok := d.(dgram.Domain)
+	below, ok := d.(datagram.Domain)
 	if !ok {
 		d.Close()
 		return nil, f.Names.Error("fi_domain", info.Domain.Name, endpoint.NoPeer, core.ErrNoSys, "rxd stands on providers of datagrams only")

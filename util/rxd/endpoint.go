@@ -6,11 +6,11 @@ import (
 	"net/netip"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/datagram"
 	xengine "gofabric/internal/xnet/engine"
 	"gofabric/util/rxd/engine"
 )
@@ -25,7 +25,7 @@ type rdmEndpoint struct {
 	own  *xengine.RxContext
 	eng  *engine.Engine
 	auth *endpoint.Auth // nil without authorization key
-	port dgram.Port
+	port datagram.Port
 	link int            // core.OptDatagramLink that was asked for, 0 if none was
 	byFI []*engine.Peer // by index in the address vector; nil where no operation went yet
 
@@ -72,9 +72,9 @@ func openEndpoint(d *domain, info *core.Info) (*rdmEndpoint, error) {
 }
 
 // become makes port the endpoint's, with an engine that knows nobody yet. Locked.
-func (ep *rdmEndpoint) become(port dgram.Port) {
+func (ep *rdmEndpoint) become(port datagram.Port) {
 	info := ep.Info()
-	_, opaque := ep.d.below.(dgram.Opaque)
+	_, opaque := ep.d.below.(datagram.Opaque)
 	cfg := ep.d.s.engine(info, !opaque)
 	cfg.NativeMTU = nativeMax
 	if below := info.Below(); below != nil && below.EP != nil && below.EP.MaxMsgSize > 0 {
@@ -93,7 +93,7 @@ func (ep *rdmEndpoint) become(port dgram.Port) {
 // between says where the ends of a stream are (engine.Config.Ends).
 func (ep *rdmEndpoint) between(peer netip.AddrPort) (e xengine.Ends, ok bool) {
 	local := ep.port.Local()
-	p, spaced := ep.port.(dgram.Spaced)
+	p, spaced := ep.port.(datagram.Spaced)
 	if !spaced || !netx.OneHost(local.Addr().Unmap(), peer.Addr().Unmap()) {
 		return e, false
 	}
@@ -141,7 +141,7 @@ func (ep *rdmEndpoint) Bind(obj any, flags core.Flags) error {
 		ep.WatchAV(ep.inserted, ep.removed)
 		ep.prog.Lock()
 		defer ep.prog.Unlock()
-		dgram.ExpectAll(ep.port, ep.Known)
+		datagram.ExpectAll(ep.port, ep.Known)
 		return nil
 	case *endpoint.SharedRx:
 		rx, err := ep.TakeSRX(x)
@@ -225,9 +225,9 @@ func (ep *rdmEndpoint) SetName(a core.Addr) error {
 	ep.port.Close()
 	ep.become(port)
 	if ep.link != 0 {
-		dgram.SetLink(port, ep.link) // at another interface it may be refused: sockets go everywhere
+		datagram.SetLink(port, ep.link) // at another interface it may be refused: sockets go everywhere
 	}
-	dgram.ExpectAll(port, ep.Known)
+	datagram.ExpectAll(port, ep.Known)
 	return nil
 }
 
@@ -236,7 +236,7 @@ func (ep *rdmEndpoint) GetOpt(opt core.EPOpt) (int, error) {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if opt == core.OptDatagramLink && !ep.Closed() {
-		return dgram.Link(ep.port)
+		return datagram.Link(ep.port)
 	}
 	return ep.Option(ep.own, opt)
 }
@@ -248,10 +248,10 @@ func (ep *rdmEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	if opt != core.OptDatagramLink || ep.Closed() {
 		return ep.SetOption(ep.own, opt, value)
 	}
-	err := dgram.SetLink(ep.port, value)
+	err := datagram.SetLink(ep.port, value)
 	if err == nil {
 		ep.link = value
-		dgram.ExpectAll(ep.port, ep.Known)
+		datagram.ExpectAll(ep.port, ep.Known)
 	}
 	return err
 }

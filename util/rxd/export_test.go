@@ -2,16 +2,16 @@ package rxd
 
 import (
 	"gofabric/core"
-	"gofabric/internal/dgram"
+	"gofabric/internal/transport/datagram"
 )
 
 // portChanger is the domain below, whose ports are others.
 type portChanger struct {
-	dgram.Domain
-	change func(dgram.Port) dgram.Port
+	datagram.Domain
+	change func(datagram.Port) datagram.Port
 }
 
-func (c portChanger) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, error) {
+func (c portChanger) OpenPort(info *core.Info, r datagram.Receiver) (datagram.Port, error) {
 	p, err := c.Domain.OpenPort(info, r)
 	if err == nil {
 		p = c.change(p)
@@ -20,7 +20,7 @@ func (c portChanger) OpenPort(info *core.Info, r dgram.Receiver) (dgram.Port, er
 }
 
 // ChangePorts has the endpoints of a domain stand on what change makes of their ports.
-func ChangePorts(d *core.Domain, change func(dgram.Port) dgram.Port) {
+func ChangePorts(d *core.Domain, change func(datagram.Port) datagram.Port) {
 	dom := d.Driver().(*domain)
 	dom.below = portChanger{dom.below, change}
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
+	"gofabric/internal/transport/datagram"
 	xengine "gofabric/internal/xnet/engine"
 	"gofabric/util/rxd/engine"
 )
@@ -51,7 +51,7 @@ func (ep *rdmEndpoint) forget(p *engine.Peer) {
 
 // inserted tells the port of an address, and gives a peer that came by itself its index. Locked.
 func (ep *rdmEndpoint) inserted(fi core.FIAddr, a core.Addr) {
-	dgram.Expect(ep.port, a.IP)
+	datagram.Expect(ep.port, a.IP)
 	p := ep.eng.Lookup(a.IP)
 	if p == nil || p.Conn().Src != xengine.AnySource {
 		return
@@ -134,7 +134,7 @@ func (h *hooks) Local(dest netip.AddrPort) netip.AddrPort {
 	return local
 }
 
-// Narrowed implements dgram.Narrower. Locked.
+// Narrowed implements datagram.Narrower. Locked.
 func (ep *rdmEndpoint) Narrowed(dest netip.AddrPort) { ep.eng.PathChanged(dest) }
 
 // MaxDatagram implements engine.Hooks.

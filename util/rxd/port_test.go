@@ -9,14 +9,14 @@ import (
 
 	"gofabric"
 	"gofabric/core"
-	"gofabric/internal/dgram"
+	"gofabric/internal/transport/datagram"
 	"gofabric/test/duo"
 	"gofabric/util/rxd"
 )
 
 // fakePort is a port that takes its time to send, and remembers what was expected of it.
 type fakePort struct {
-	dgram.Port
+	datagram.Port
 	spend    atomic.Int64 // ns
 	sends    atomic.Int64
 	expected []netip.AddrPort
@@ -46,7 +46,7 @@ func openFake(t *testing.T) (s *duo.Side, ports *[]*fakePort) {
 	s.Domain, err = s.Fabric.OpenDomain(info)
 	duo.Check(t, err)
 	t.Cleanup(func() { duo.Check(t, s.Domain.Close()) })
-	rxd.ChangePorts(s.Domain, func(p dgram.Port) dgram.Port {
+	rxd.ChangePorts(s.Domain, func(p datagram.Port) datagram.Port {
 		f := &fakePort{Port: p}
 		*ports = append(*ports, f)
 		return f

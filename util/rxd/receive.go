@@ -6,7 +6,7 @@ import (
 	"gofabric/internal/mono"
 )
 
-// Received implements dgram.Receiver: one datagram, or a run of them. Locked.
+// Received implements datagram.Receiver: one datagram, or a run of them. Locked.
 func (ep *rdmEndpoint) Received(from netip.AddrPort, b []byte, seg int) {
 	if !ep.Enabled() && !ep.Closed() {
 		return // nobody can know yet what there is to receive; peers try again
@@ -28,7 +28,7 @@ func (ep *rdmEndpoint) Received(from netip.AddrPort, b []byte, seg int) {
 // recent is how much can be taken in so short a time that it is not worth another look at the clock, bytes.
 const recent = 4096
 
-// Drained implements dgram.Receiver: answers leave, but for those that wait for company. Locked.
+// Drained implements datagram.Receiver: answers leave, but for those that wait for company. Locked.
 func (ep *rdmEndpoint) Drained() {
 	now := ep.heard
 	if now.IsNone() {
@@ -38,7 +38,7 @@ func (ep *rdmEndpoint) Drained() {
 	ep.transmit(now)
 }
 
-// Idle implements dgram.Idler: the application has had its chance to answer what came, and nothing more has come. Locked.
+// Idle implements datagram.Idler: the application has had its chance to answer what came, and nothing more has come. Locked.
 func (ep *rdmEndpoint) Idle() {
 	if !ep.got {
 		return
@@ -49,7 +49,7 @@ func (ep *rdmEndpoint) Idle() {
 	ep.transmit(now)
 }
 
-// Lost implements dgram.Receiver: without the port no peer is there. Locked.
+// Lost implements datagram.Receiver: without the port no peer is there. Locked.
 func (ep *rdmEndpoint) Lost(err error) {
 	if ep.lost != nil {
 		return

@@ -20,7 +20,7 @@ type refusal struct {
 	moved uint64 // bytes exchanged until then
 }
 
-// Refused implements dgram.Refusals. Locked.
+// Refused implements datagram.Refusals. Locked.
 func (ep *rdmEndpoint) Refused(dest netip.AddrPort, err error) {
 	if err != core.ErrConnRefused {
 		return // routes may come back

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"gofabric/core"
-	"gofabric/internal/dgram"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/pull"
+	"gofabric/internal/transport/datagram"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -121,7 +121,7 @@ const (
 )
 
 // window is how much each peer of a port may send ahead.
-func (s *settings) window(port dgram.Port) int {
+func (s *settings) window(port datagram.Port) int {
 	if s.recvWindow > 0 {
 		return s.recvWindow
 	}
@@ -129,7 +129,7 @@ func (s *settings) window(port dgram.Port) int {
 	if port.Local().Addr().IsLoopback() {
 		w = windowLoopback
 	}
-	if b, ok := port.(dgram.Buffered); ok && b.ReceiveBuffer() > 0 {
+	if b, ok := port.(datagram.Buffered); ok && b.ReceiveBuffer() > 0 {
 		w = min(w, b.ReceiveBuffer()/2)
 	}
 	return max(w, windowMin)

@@ -2,7 +2,7 @@ package rxd
 
 import (
 	"gofabric/core"
-	"gofabric/internal/dgram"
+	"gofabric/internal/transport/datagram"
 	"gofabric/util/rxd/engine"
 	"gofabric/util/rxd/flow"
 )
@@ -10,7 +10,7 @@ import (
 // Stats counts what an endpoint did.
 type Stats struct {
 	engine.Stats
-	Port  dgram.Stats
+	Port  datagram.Stats
 	Flows flow.Counts // of all extended peers, past ones included
 	Peers int         // that the endpoint knows now
 }
@@ -19,7 +19,7 @@ type Stats struct {
 func (ep *rdmEndpoint) String() string {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	return layerName + " over " + dgram.Describe(ep.port)
+	return layerName + " over " + datagram.Describe(ep.port)
 }
 
 // StatsOf returns the counts of an endpoint of this package; false for another one. It takes the domain's lock.

@@ -163,7 +163,7 @@ func (o *outbox) send(ep *rdmEndpoint) {
 	o.parts, o.n, o.bytes, o.done, o.tail = o.parts[:0], 0, 0, false, false
 }
 
-// Writable implements dgram.Receiver. Locked.
+// Writable implements datagram.Receiver. Locked.
 func (ep *rdmEndpoint) Writable() {
 	o := &ep.out
 	if !o.blocked {

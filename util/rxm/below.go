@@ -3,8 +3,8 @@ package rxm
 import (
 	"bytes"
 
-	"gofabric/internal/conduit"
 	"gofabric/internal/peers"
+	"gofabric/internal/transport/stream"
 	xengine "gofabric/internal/xnet/engine"
 	xwire "gofabric/internal/xnet/wire"
 )
@@ -15,7 +15,7 @@ type lane struct {
 	n     *native
 	index int // 0 of the first, which carries all that others do not
 	conn  *xengine.Conn
-	link  conduit.Link
+	link  stream.Link
 	l     *peers.AuxConn // nil of the first
 	inbox [][]byte       // packets that the gateway did not want yet
 	ended bool           // but for what is in inbox

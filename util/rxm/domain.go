@@ -2,9 +2,9 @@ package rxm
 
 import (
 	"gofabric/core"
-	"gofabric/internal/conduit"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/progress"
+	"gofabric/internal/transport/stream"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -13,7 +13,7 @@ type domain struct {
 	endpoint.Domain
 	f     *fabric
 	s     *settings
-	below conduit.Domain
+	below stream.Domain
 	prog  *progress.Engine
 	eps   map[*rdmEndpoint]struct{} // guarded by the lock
 
@@ -41,7 +41,7 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	if err != nil {
 		return nil, err
 	}
-	below, ok := d.(conduit.Domain)
+	below, ok := d.(stream.Domain)
 	if !ok {
 		d.Close()
 		return nil, f.Names.Error("fi_domain", info.Domain.Name, endpoint.NoPeer, core.ErrNoSys, "rxm stands on providers of connections only")
@@ -57,7 +57,7 @@ func (d *domain) Below() core.DomainDriver { return d.below }
 // conn is what connections of an endpoint need to know. Nothing goes around a network with faults.
 func (d *domain) conn(info *core.Info) *engine.Config {
 	c := d.s.conn(max(info.Tx.Size, 1), info.Tx.InjectSize)
-	if x, ok := d.below.(conduit.Impaired); ok {
+	if x, ok := d.below.(stream.Impaired); ok {
 		if _, on := x.Faults(); on {
 			c.CMA = nil
 		}

@@ -3,11 +3,11 @@ package rxm
 import (
 	"net/netip"
 
-	"gofabric/internal/conduit"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/peers"
 	"gofabric/internal/telemetry"
+	"gofabric/internal/transport/stream"
 	xengine "gofabric/internal/xnet/engine"
 	"gofabric/util/rxm/engine"
 	"gofabric/util/rxm/wire"
@@ -16,7 +16,7 @@ import (
 // native is what stands between the endpoint and a native peer: operations are posted to upper, whose stream the gateway translates to messages, reads and
 // writes of its lanes, one connection or several, which links carry.
 //
-// It is a conduit.Link as peers sees it, and engine.Lower as the gateway does (lower.go); below.go has what the lanes see. Nothing calls the gateway from within
+// It is a stream.Link as peers sees it, and engine.Lower as the gateway does (lower.go); below.go has what the lanes see. Nothing calls the gateway from within
 // the gateway: what comes meanwhile is kept until service.
 type native struct {
 	ep    *rdmEndpoint
@@ -163,13 +163,13 @@ func (n *native) deliverFrom(s *lane) bool {
 	return true
 }
 
-// Local, Peer and Attach implement conduit.Link.
+// Local, Peer and Attach implement stream.Link.
 func (n *native) Local() netip.AddrPort        { return n.first().Local() }
 func (n *native) Peer() netip.AddrPort         { return n.first().Peer() }
 func (n *native) Attach(c *xengine.Conn) error { return n.first().Attach(c) }
 
 // first is the link of the first lane.
-func (n *native) first() conduit.Link { return n.lanes[0].link }
+func (n *native) first() stream.Link { return n.lanes[0].link }
 
 // ObservePath implements endpoint.Path: that of the first lane stands for all.
 func (n *native) ObservePath(c telemetry.Counts) {
@@ -186,20 +186,20 @@ func (n *native) Halted() (why string, bytes, token uint64, yes bool) {
 	return "", 0, 0, false
 }
 
-// OnMoved, Hold, Replied and Resumed implement conduit.Link.
+// OnMoved, Hold, Replied and Resumed implement stream.Link.
 func (n *native) OnMoved(func()) {}
 func (n *native) Hold(bool)      {}
 func (n *native) Replied()       { n.wake() }
 func (n *native) Resumed()       { n.wake() }
 
-// Posted implements conduit.Link.
+// Posted implements stream.Link.
 func (n *native) Posted(more bool) {
 	n.more = more
 	n.service()
 	n.more = false
 }
 
-// Receive implements conduit.Link.
+// Receive implements stream.Link.
 func (n *native) Receive() {
 	for i := 0; i < len(n.lanes) && !n.closed; i++ {
 		if s := n.lanes[i]; !s.ended {
@@ -208,7 +208,7 @@ func (n *native) Receive() {
 	}
 }
 
-// AtRest implements conduit.Link.
+// AtRest implements stream.Link.
 func (n *native) AtRest() bool {
 	for _, s := range n.lanes { // peers looks at the others' connections
 		if len(s.inbox) > 0 {
@@ -219,10 +219,10 @@ func (n *native) AtRest() bool {
 		n.gw.Idle() && n.lanes[0].conn.Idle() && n.first().AtRest()
 }
 
-// Deafen implements conduit.Link: what native peers send opens the way for what is due.
+// Deafen implements stream.Link: what native peers send opens the way for what is due.
 func (n *native) Deafen() {}
 
-// Drained implements conduit.Link.
+// Drained implements stream.Link.
 func (n *native) Drained(all bool) bool {
 	if n.closed || n.closing || n.lost != nil {
 		return true
@@ -238,10 +238,10 @@ func (n *native) Drained(all bool) bool {
 	return true
 }
 
-// End implements conduit.Link. A native peer that has nothing under way closes its end without a word to its application.
+// End implements stream.Link. A native peer that has nothing under way closes its end without a word to its application.
 func (n *native) End() { n.first().End() }
 
-// Finish implements conduit.Link.
+// Finish implements stream.Link.
 func (n *native) Finish() {
 	if n.closed {
 		return
@@ -252,7 +252,7 @@ func (n *native) Finish() {
 	n.shut()
 }
 
-// Close implements conduit.Link.
+// Close implements stream.Link.
 func (n *native) Close() {
 	if n.busy {
 		n.closing = true

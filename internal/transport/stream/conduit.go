@@ -1,9 +1,9 @@
-// Package conduit is what a provider of connections offers to the layers above it: links that carry the stream of an engine.Conn, without the posts,
+// Package stream is what a provider of connections offers to the layers above it: links that carry the stream of an engine.Conn, without the posts,
 // completions and event queues of a MSG endpoint.
 //
 // The layer makes the Conn, with a receive context, memory and a sink of its own; the provider moves its bytes. Everything of a domain, the layers above it
 // included, runs under the lock of one progress engine. "Locked" below means that the caller holds it.
-package conduit
+package stream
 
 import (
 	"net/netip"

@@ -6,28 +6,28 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/core"
-	"gofabric/internal/conduit"
 	"gofabric/internal/netx"
+	"gofabric/internal/transport/stream"
 	"gofabric/internal/xnet/engine"
 )
 
-// What tcp offers to layers, and to its own RDM endpoints: sockets as links (package conduit).
+// What tcp offers to layers, and to its own RDM endpoints: sockets as links (package stream).
 
 var (
-	_ conduit.Domain   = (*domain)(nil)
-	_ conduit.Listener = (*gate)(nil)
-	_ conduit.Link     = (*stream)(nil)
+	_ stream.Domain   = (*domain)(nil)
+	_ stream.Listener = (*gate)(nil)
+	_ stream.Link     = (*tcpStream)(nil)
 )
 
 // gate is a listener of a domain: what it accepts becomes a link.
 type gate struct {
 	listener
 	d *domain
-	a conduit.Acceptor
+	a stream.Acceptor
 }
 
-// OpenListener implements conduit.Domain.
-func (d *domain) OpenListener(info *core.Info, a conduit.Acceptor) (conduit.Listener, error) {
+// OpenListener implements stream.Domain.
+func (d *domain) OpenListener(info *core.Info, a stream.Acceptor) (stream.Listener, error) {
 	addr, err := listenAddr(info)
 	if err != nil {
 		return nil, err
@@ -42,20 +42,20 @@ func (d *domain) OpenListener(info *core.Info, a conduit.Acceptor) (conduit.List
 
 // take makes a link of an accepted socket.
 func (g *gate) take(fd netx.FD, from netip.AddrPort) {
-	s := &stream{prog: g.d.prog, bufs: g.d.bufs, fd: fd, peer: from, local: g.local}
+	s := &tcpStream{prog: g.d.prog, bufs: g.d.bufs, fd: fd, peer: from, local: g.local}
 	if g.a.Accepted(s); s.fd != netx.NoFD {
 		g.meet(s)
 	}
 }
 
-// Local, Listen and Close implement conduit.Listener.
+// Local, Listen and Close implement stream.Listener.
 func (g *gate) Local() netip.AddrPort { return g.local }
 func (g *gate) Listen() error         { return g.listen(g.d.prog) }
 func (g *gate) Close()                { g.close() }
 
-// Dial implements conduit.Domain.
-func (d *domain) Dial(info *core.Info, dest netip.AddrPort, c *engine.Conn, up func()) (conduit.Link, error) {
-	s := &stream{fd: netx.NoFD, conn: c, peer: dest, open: up}
+// Dial implements stream.Domain.
+func (d *domain) Dial(info *core.Info, dest netip.AddrPort, c *engine.Conn, up func()) (stream.Link, error) {
+	s := &tcpStream{fd: netx.NoFD, conn: c, peer: dest, open: up}
 	if err := s.dial(d, info.SrcAddr, classOf(info)); err != nil {
 		return nil, err
 	}
@@ -70,12 +70,12 @@ func classOf(info *core.Info) core.TrafficClass {
 	return info.Tx.TClass
 }
 
-// Local and Peer implement conduit.Link.
-func (s *stream) Local() netip.AddrPort { return s.local }
-func (s *stream) Peer() netip.AddrPort  { return s.peer }
+// Local and Peer implement stream.Link.
+func (s *tcpStream) Local() netip.AddrPort { return s.local }
+func (s *tcpStream) Peer() netip.AddrPort  { return s.peer }
 
-// Attach implements conduit.Link.
-func (s *stream) Attach(c *engine.Conn) error {
+// Attach implements stream.Link.
+func (s *tcpStream) Attach(c *engine.Conn) error {
 	s.conn = c
 	if err := s.attach(s.prog, s.bufs, netx.In); err != nil {
 		s.close()
@@ -84,30 +84,30 @@ func (s *stream) Attach(c *engine.Conn) error {
 	return nil
 }
 
-// OnMoved implements conduit.Link.
-func (s *stream) OnMoved(f func()) { s.carried = f }
+// OnMoved implements stream.Link.
+func (s *tcpStream) OnMoved(f func()) { s.carried = f }
 
-// Hold implements conduit.Link.
-func (s *stream) Hold(on bool) {
+// Hold implements stream.Link.
+func (s *tcpStream) Hold(on bool) {
 	if s.held != on {
 		s.held = on
 		s.setWant()
 	}
 }
 
-// Posted, Receive, Replied and Resumed implement conduit.Link.
-func (s *stream) Posted(more bool) { s.posted(more) }
-func (s *stream) Receive()         { s.receive() }
-func (s *stream) Replied()         { s.replied() }
-func (s *stream) Resumed()         { s.setWant() }
+// Posted, Receive, Replied and Resumed implement stream.Link.
+func (s *tcpStream) Posted(more bool) { s.posted(more) }
+func (s *tcpStream) Receive()         { s.receive() }
+func (s *tcpStream) Replied()         { s.replied() }
+func (s *tcpStream) Resumed()         { s.setWant() }
 
-// AtRest implements conduit.Link.
-func (s *stream) AtRest() bool {
+// AtRest implements stream.Link.
+func (s *tcpStream) AtRest() bool {
 	return s.fd != netx.NoFD && (s.move == moveNever || s.move == moveMay)
 }
 
 // Wind prepares the end of the connection (engine.Conn.BeginClose).
-func (s *stream) Wind() {
+func (s *tcpStream) Wind() {
 	s.conn.BeginClose()
 	if s.fd != netx.NoFD && s.conn.State() == engine.Connected {
 		s.flush()
@@ -115,16 +115,16 @@ func (s *stream) Wind() {
 	s.Deafen()
 }
 
-// Deafen implements conduit.Link: it stops taking what the peer sends, once it has been told that this end takes nothing, unless something depends on it: another message, or a move.
-func (s *stream) Deafen() {
+// Deafen implements stream.Link: it stops taking what the peer sends, once it has been told that this end takes nothing, unless something depends on it: another message, or a move.
+func (s *tcpStream) Deafen() {
 	if s.fd != netx.NoFD && s.conn.KnowsEnd() && !s.conn.Waiting() && (s.move == moveNever || s.move == moveMay) {
 		s.Hold(true)
 	}
 }
 
-// Drained implements conduit.Link. What is in shared memory or in a local socket is the peer's, whatever becomes of this process. What is in a TCP socket is
+// Drained implements stream.Link. What is in shared memory or in a local socket is the peer's, whatever becomes of this process. What is in a TCP socket is
 // the peer's when its system has acknowledged it: closing a socket whose input was not read discards the rest (tcp(7), RFC 9293 3.10.4).
-func (s *stream) Drained(all bool) bool {
+func (s *tcpStream) Drained(all bool) bool {
 	if s.fd == netx.NoFD || s.conn.State() >= engine.Broken || s.pipe != nil && s.pipe.over {
 		return true
 	}
@@ -151,7 +151,7 @@ func (s *stream) Drained(all bool) bool {
 }
 
 // isReset looks whether the peer has closed its end or died. A stream that takes nothing is not told of it otherwise, and what was sent is never acknowledged then.
-func (s *stream) isReset() bool {
+func (s *tcpStream) isReset() bool {
 	err := netx.SocketError(s.fd)
 	if err != nil {
 		s.conn.Break(err)
@@ -159,8 +159,8 @@ func (s *stream) isReset() bool {
 	return err != nil
 }
 
-// End implements conduit.Link.
-func (s *stream) End() {
+// End implements stream.Link.
+func (s *tcpStream) End() {
 	if s.fd == netx.NoFD {
 		return
 	}
@@ -170,8 +170,8 @@ func (s *stream) End() {
 	}
 }
 
-// Finish and Close implement conduit.Link.
-func (s *stream) Finish() {
+// Finish and Close implement stream.Link.
+func (s *tcpStream) Finish() {
 	switch {
 	case s.fd == netx.NoFD:
 	case s.conn.State() == engine.Closed:
@@ -183,4 +183,4 @@ func (s *stream) Finish() {
 	s.close()
 }
 
-func (s *stream) Close() { s.close() }
+func (s *tcpStream) Close() { s.close() }

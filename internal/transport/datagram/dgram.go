@@ -1,8 +1,8 @@
-// Package dgram is what a provider of datagrams offers to the layers above it: ports that send and receive datagrams in batches, without the posts and
+// Package datagram is what a provider of datagrams offers to the layers above it: ports that send and receive datagrams in batches, without the posts and
 // completions of an endpoint.
 //
 // Everything of a domain, the layers above it included, runs under the lock of one progress engine. "Locked" below means that the caller holds it.
-package dgram
+package datagram
 
 import (
 	"net/netip"

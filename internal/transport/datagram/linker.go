@@ -1,4 +1,4 @@
-package dgram
+package datagram
 
 import "gofabric/core"
 

@@ -1,4 +1,4 @@
-package dgram
+package datagram
 
 // Spaced is a Port that knows its network name space.
 type Spaced interface {
