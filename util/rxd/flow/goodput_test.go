@@ -119,14 +119,14 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 // TestShares checks that flows share a bottleneck evenly, use it, and do not fill its queue until it overflows all the time. GOFABRIC_MANY has it do so with
-// two seeds.
+// eight seeds: the share of the least scatters from 0.3 to 0.9 of the most where few flows have a long way.
 func TestShares(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates half a minute")
 	}
 	seeds := uint64(1)
 	if need.Many() {
-		seeds = 2
+		seeds = 8
 	}
 	for _, c := range []struct {
 		name   string
