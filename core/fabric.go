@@ -75,13 +75,13 @@ func (f *Fabric) TryWait(objs ...Object) error {
 func driverOf(o Object) any {
 	switch x := o.(type) {
 	case *CompletionQueue:
-		return x.d
+		return x.driver()
 	case *EventQueue:
-		return x.d
+		return x.driver()
 	case *Counter:
-		return x.d
+		return x.driver()
 	case *WaitSet:
-		return x.d
+		return x.driver()
 	}
 	return nil
 }
