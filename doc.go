@@ -22,7 +22,7 @@
 // From the top down; a package imports only what stands below it:
 //
 //	test                   conformance over every stack, simulation, native peers, chaos
-//	cmd/fi                 the tools: fi info, env, strerror, pingpong, bench, dump, top
+//	cmd/ofi                 the tools: ofi info, env, strerror, pingpong, bench, dump, top
 //	cmd/fabricd            the daemon of a node: names, other processes' figures, an emulated fabric
 //	cmd/libfabric          libfabric.so.1 for C programs
 //	boot                   how the processes of a job find each other
@@ -45,7 +45,7 @@
 //	internal/xdp, neigh    AF_XDP, and the routes and neighbours that its frames need
 //	internal/shm           streams and datagrams through memory that two processes share
 //	internal/host          this machine as GetInfo sees it: interfaces, names, routes
-//	internal/capture       packet captures for fi dump
+//	internal/capture       packet captures for ofi dump
 //	internal/netx          system calls, for Linux and for others
 //	internal/mono          the monotonic clock
 //

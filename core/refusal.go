@@ -14,7 +14,7 @@ type Refusal struct {
 	stage     int
 }
 
-// String is one line for fi info --why.
+// String is one line for ofi info --why.
 func (r Refusal) String() string {
 	s := r.Provider
 	if r.EPType != EPTypeUnspec {
@@ -47,7 +47,7 @@ func (rs *refusals) hint() string {
 		}
 	}
 	if n := len(rs.list) - 1; n > 0 {
-		return fmt.Sprintf("%s; and %d more reasons: fi info --why lists them", best, n)
+		return fmt.Sprintf("%s; and %d more reasons: ofi info --why lists them", best, n)
 	}
 	return best.String()
 }

@@ -8,7 +8,7 @@ type Remark struct {
 	Text      string
 }
 
-// String is one line for fi info --why.
+// String is one line for ofi info --why.
 func (r Remark) String() string {
 	return Refusal{Provider: r.Provider, Interface: r.Interface, EPType: r.EPType, Reason: r.Text}.String()
 }

@@ -19,8 +19,8 @@ func newCaptureCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "capture LINK FILE",
 		Short:   "Write the frames of a link of the emulated fabric into a pcapng file, until interrupted",
-		Long:    "Write the frames of a link of the emulated fabric into a pcapng file, an interface for each direction, until interrupted; fi dump and Wireshark read it.",
-		Example: "  fabricd capture n1-n2 both.pcapng\n  fabricd capture n1-n2 --point arrived --for 10s out.pcapng && \\fi dump out.pcapng",
+		Long:    "Write the frames of a link of the emulated fabric into a pcapng file, an interface for each direction, until interrupted; ofi dump and Wireshark read it.",
+		Example: "  fabricd capture n1-n2 both.pcapng\n  fabricd capture n1-n2 --point arrived --for 10s out.pcapng && ofi dump out.pcapng",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if c.File, err = filepath.Abs(args[1]); err != nil {

@@ -23,7 +23,7 @@ func newEmulateCommand() *cobra.Command {
 			"frames as asked, by command and on a page for browsers (fabricd page, or --page). TOPOLOGY is a file (fabricd topology pair > mine.yaml) or one of " + strings.Join(topology.Names(), ", ") + ".\n\n" +
 			"Without root's rights it runs in a user namespace of its own. Nothing is left of the fabric when the daemon ends, however it ends.",
 		Example: "  fabricd emulate pair\n  fabricd page                              # in another shell, as the next ones\n  fabricd exec n1 -- ping 10.77.0.2\n  fabricd link n1-n2 --loss 5% --delay 1ms\n" +
-			"  fabricd capture n1-n2 --for 10s lossy.pcapng && \\fi dump lossy.pcapng",
+			"  fabricd capture n1-n2 --for 10s lossy.pcapng && ofi dump lossy.pcapng",
 		Args: cobra.ExactArgs(1),
 	}
 	loader := daemon.NewLoader(cmd.Flags())

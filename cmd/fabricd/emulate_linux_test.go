@@ -369,7 +369,7 @@ func TestRootless(t *testing.T) {
 	m.end(syscall.SIGTERM)
 }
 
-// TestCapture: a capture has the frames of both directions, in a file that fi dump reads.
+// TestCapture: a capture has the frames of both directions, in a file that ofi dump reads.
 func TestCapture(t *testing.T) {
 	m := startFabric(t, "pair")
 	file := filepath.Join(m.dir, "c.pcapng")
@@ -416,11 +416,11 @@ func TestCapture(t *testing.T) {
 	if want := "10.77.0.2 hello1,10.77.0.2 hello2,10.77.0.2 hello3,10.77.0.2 hello4,10.77.0.2 hello5"; strings.Join(got, ",") != want {
 		t.Errorf("captured %v", got)
 	}
-	if err := program.Build(m.dir, "gofabric/cmd/fi"); err != nil {
+	if err := program.Build(m.dir, "gofabric/cmd/ofi"); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(filepath.Join(m.dir, "fi"), "dump", file).CombinedOutput(); err != nil {
-		t.Errorf("fi dump: %v\n%s", err, out)
+	if out, err := exec.Command(filepath.Join(m.dir, "ofi"), "dump", file).CombinedOutput(); err != nil {
+		t.Errorf("ofi dump: %v\n%s", err, out)
 	}
 }
 

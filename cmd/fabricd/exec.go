@@ -21,7 +21,7 @@ func newExecCommand() *cobra.Command {
 		Short: "Run a program in a node of the emulated fabric",
 		Long: "Run a program in a node of the emulated fabric, with this terminal, folder and environment; its exit status is this command's. It ends when the fabric does.\n" +
 			fabricd.EnvDir + " is set, so that the program finds the daemon, and FI_..._SINGLE_COPY_SIZE=-1, so that messages travel though nodes share a host.",
-		Example: "  fabricd exec n1 -- ip addr\n  fabricd exec n2 -- fi pingpong -p 'udp;ofi_rxd' -e rdm &\n  fabricd exec n1 -- fi pingpong -p 'udp;ofi_rxd' -e rdm 10.77.0.2\n" +
+		Example: "  fabricd exec n1 -- ip addr\n  fabricd exec n2 -- ofi pingpong -p 'udp;ofi_rxd' -e rdm &\n  fabricd exec n1 -- ofi pingpong -p 'udp;ofi_rxd' -e rdm 10.77.0.2\n" +
 			"  fabricd exec n1 -- bash",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {

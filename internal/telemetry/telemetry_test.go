@@ -167,7 +167,7 @@ func TestFrame(t *testing.T) {
 
 // TestClip: what is for others to read has no control characters and a bounded length.
 func TestClip(t *testing.T) {
-	for in, want := range map[string]string{"fi bench": "fi bench", "a\nb\x00": "a?b?", "\xff": "?", "\u00e9t\u00e9": "\u00e9t\u00e9"} {
+	for in, want := range map[string]string{"ofi bench": "ofi bench", "a\nb\x00": "a?b?", "\xff": "?", "\u00e9t\u00e9": "\u00e9t\u00e9"} {
 		if got := Clip(in); got != want {
 			t.Errorf("Clip(%q) = %q, want %q", in, got, want)
 		}

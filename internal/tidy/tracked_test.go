@@ -77,7 +77,7 @@ func TestUnfit(t *testing.T) {
 		data []byte
 		fit  bool
 	}{
-		"fi": {program, false}, "fabricd": {program, false}, "testdata/a.pcap": {program, false}, "a.go": {[]byte("package a // ü\n"), true}, "empty": {nil, true},
+		"ofi": {program, false}, "fabricd": {program, false}, "testdata/a.pcap": {program, false}, "a.go": {[]byte("package a // ü\n"), true}, "empty": {nil, true},
 		"a.txt": {bytes.Repeat([]byte("a"), trackedMax), true}, "b.txt": {bytes.Repeat([]byte("a"), trackedMax+1), false}, "c.pcap": {[]byte("\xd4\xc3\xb2\xa1\x00"), true},
 		"latin.txt": {[]byte("\xfc"), false},
 	} {

@@ -12,7 +12,7 @@ import (
 	"gofabric/test/program"
 )
 
-// round is one measurement, as fi bench --follow --json prints it.
+// round is one measurement, as ofi bench --follow --json prints it.
 type round struct {
 	At    time.Time
 	Name  string
@@ -27,9 +27,9 @@ type bench struct{ *program.Program }
 const roundTime = 250 * time.Millisecond
 
 // follow starts measuring a stack.
-func follow(t *testing.T, fi, stack, dir string) bench {
+func follow(t *testing.T, ofi, stack, dir string) bench {
 	t.Helper()
-	cmd := exec.Command(fi, "bench", "--follow", "--json", "--stack", stack, "--test", "latency,rate", "--time", roundTime.String())
+	cmd := exec.Command(ofi, "bench", "--follow", "--json", "--stack", stack, "--test", "latency,rate", "--time", roundTime.String())
 	cmd.Env = append(os.Environ(), fabricd.EnvDir+"="+dir)
 	cmd.Stderr = os.Stderr
 	b := bench{program.Start(t, cmd)}

@@ -26,12 +26,12 @@ func TestCost(t *testing.T) {
 	}
 	pairs := number(t, "GOFABRIC_COST_PAIRS", defaultPairs)
 	seed := number(t, "GOFABRIC_COST_SEED", int(time.Now().UnixNano()))
-	fi, fabricd := build(t, "fi"), build(t, "fabricd")
+	ofi, fabricd := build(t, "ofi"), build(t, "fabricd")
 	for _, stack := range []string{"tcp/rdm", "udp;ofi_rxd/rdm", "tcp;ofi_rxm/rdm"} {
 		t.Run(stack, func(t *testing.T) {
 			t.Logf("GOFABRIC_COST_SEED=%d", seed)
 			r := &run{random: rand.New(rand.NewPCG(uint64(seed), 0)), d: &daemon{program: fabricd, dir: t.TempDir()}, ratios: map[string]ratios{}, theirs: map[bool]usage{}}
-			r.b = follow(t, fi, stack, r.d.dir)
+			r.b = follow(t, ofi, stack, r.d.dir)
 			r.b.block(t, 2) // both of its processes have started, and are warm
 			for range pairs {
 				r.pair(t)

@@ -1,4 +1,4 @@
-// Package cost measures what the daemon costs those whom it watches. One pair of processes (fi bench --follow) measures all the time, while a fabricd is started
+// Package cost measures what the daemon costs those whom it watches. One pair of processes (ofi bench --follow) measures all the time, while a fabricd is started
 // and stopped beside it, in an order that a seed decides; blocks with the daemon, scraped each second, are compared with their neighbours without. Two pairs of
 // processes differ by more than what is looked for here, by where their memory lies; one pair does not differ from itself.
 //

@@ -11,17 +11,17 @@ import (
 	"gofabric/test/program"
 )
 
-// This file runs Debian's fi_info on the library, beside fi info of this module.
+// This file runs Debian's fi_info on the library, beside ofi info of this module.
 
-// builtFI is the path of fi, built once for all tests.
-var builtFI = sync.OnceValues(func() (string, error) {
-	return filepath.Join(work, "fi"), program.Build(work, "gofabric/cmd/fi")
+// builtOFI is the path of ofi, built once for all tests.
+var builtOFI = sync.OnceValues(func() (string, error) {
+	return filepath.Join(work, "ofi"), program.Build(work, "gofabric/cmd/ofi")
 })
 
-// fiInfo returns what fi info of this module prints, in native's form.
+// fiInfo returns what ofi info of this module prints, in native's form.
 func fiInfo(t *testing.T, args ...string) string {
 	t.Helper()
-	path, err := builtFI()
+	path, err := builtOFI()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestInfoVerbose(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if name != "api_version" && !slices.Equal(got[name], want[name]) {
-			t.Errorf("%s: %q, fi info says %q", name, got[name], want[name])
+			t.Errorf("%s: %q, ofi info says %q", name, got[name], want[name])
 		}
 	}
 }

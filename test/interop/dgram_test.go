@@ -28,7 +28,7 @@ func checkDgram(t *testing.T, peer tool) {
 
 func TestItselfDgram(t *testing.T) {
 	t.Parallel()
-	checkDgram(t, fi)
+	checkDgram(t, ofi)
 }
 
 func TestDebianDgram(t *testing.T) {

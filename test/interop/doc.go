@@ -1,6 +1,6 @@
 // Package interop tests against native peers.
 //
-// The tests of pingpong_test.go have libfabric's own fi_pingpong at one end, fi pingpong at the other. The tests TestNative... of connections and
+// The tests of pingpong_test.go have libfabric's own fi_pingpong at one end, ofi pingpong at the other. The tests TestNative... of connections and
 // transfers have at the other end a C program of ours, testdata/peer.c, which gcc builds against the native library and which does any call of
 // libfabric that a test asks it for.
 //

@@ -39,7 +39,7 @@ var native2Peer = sync.OnceValue(func() peerProgram {
 })
 
 func buildPeer(name string, args ...string) peerProgram {
-	p := peerProgram{path: filepath.Join(filepath.Dir(fi.path), name)}
+	p := peerProgram{path: filepath.Join(filepath.Dir(ofi.path), name)}
 	args = append(append([]string{"-O1", "-Wall", "-o", p.path}, args...), filepath.Join("testdata", "peer.c"), "-lfabric")
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		p.err = fmt.Errorf("gcc: %w\n%s", err, out)

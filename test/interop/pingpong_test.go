@@ -14,7 +14,7 @@ import (
 
 var defaultSizes = []string{"64", "256", "1k", "4k", "64k", "1m"}
 
-// check runs fi pingpong against peer in both roles, with the data check.
+// check runs ofi pingpong against peer in both roles, with the data check.
 func check(t *testing.T, peer tool, sizes []string, iterations int, args ...string) {
 	t.Helper()
 	args = append([]string{"-c", "-I", fmt.Sprint(iterations)}, args...)
@@ -22,8 +22,8 @@ func check(t *testing.T, peer tool, sizes []string, iterations int, args ...stri
 		name           string
 		server, client tool
 	}{
-		{"fi is the server", fi, peer},
-		{"fi is the client", peer, fi},
+		{"ofi is the server", ofi, peer},
+		{"ofi is the client", peer, ofi},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +59,7 @@ func checkAll(t *testing.T, peer tool, provider, endpoint string, modes ...strin
 func TestItself(t *testing.T) {
 	t.Parallel()
 	for _, endpoint := range []string{"msg", "rdm"} {
-		t.Run(endpoint, func(t *testing.T) { check(t, fi, defaultSizes, 10, "-p", "tcp", "-e", endpoint) })
+		t.Run(endpoint, func(t *testing.T) { check(t, ofi, defaultSizes, 10, "-p", "tcp", "-e", endpoint) })
 	}
 }
 

@@ -25,8 +25,8 @@ type tool struct {
 	provider string // what it calls the provider, if not what we do
 }
 
-// fi is fi pingpong, built by TestMain.
-var fi tool
+// ofi is ofi pingpong, built by TestMain.
+var ofi tool
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -37,11 +37,11 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	if err := program.Build(dir, "gofabric/cmd/fi"); err != nil {
+	if err := program.Build(dir, "gofabric/cmd/ofi"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	fi = tool{name: "fi pingpong", path: filepath.Join(dir, "fi"), args: []string{"pingpong", "--timeout", "20s"}}
+	ofi = tool{name: "ofi pingpong", path: filepath.Join(dir, "ofi"), args: []string{"pingpong", "--timeout", "20s"}}
 	parallel.Run(4) // they wait for native peers' timers most of their time
 	return m.Run()
 }

@@ -59,7 +59,7 @@ func TestOtherKernel(t *testing.T) {
 		a.tool(tool)
 	}
 	a.program("/init", "./test/kernel/guest")
-	a.program("/bin/fi", "./cmd/fi")
+	a.program("/bin/ofi", "./cmd/ofi")
 	var commands [][]string
 	for _, j := range jobs {
 		a.tests(j.pkg)

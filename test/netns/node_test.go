@@ -189,13 +189,13 @@ func infos(prov string) (string, error) {
 	return strings.Join(all, " "), err
 }
 
-// why says what keeps endpoints at an address from the links that were asked for (FI_UDP_LINK), as fi info --why does.
+// why says what keeps endpoints at an address from the links that were asked for (FI_UDP_LINK), as ofi info --why does.
 func why(prov, ip string) (string, error) {
 	refused, _, err := explain(prov, ip)
 	return lines(refused), err
 }
 
-// ways says how the links that were asked for are used by endpoints at an address, as fi info --why does.
+// ways says how the links that were asked for are used by endpoints at an address, as ofi info --why does.
 func ways(prov, ip string) (string, error) {
 	_, taken, err := explain(prov, ip)
 	return lines(taken), err

@@ -150,13 +150,13 @@ func TestXDPVLANFirst(t *testing.T) {
 // TestXDPVLANNative talks to libfabric's own fi_pingpong in a VLAN.
 func TestXDPVLANNative(t *testing.T) {
 	t.Parallel()
-	native, fi := nativePingpong(t), ownTools(t)
+	native, ofi := nativePingpong(t), ownTools(t)
 	for _, c := range [][2]string{{"udp", "dgram"}, {"udp;ofi_rxd", "rdm"}} {
 		for _, env := range [][]string{xdpAbove, xdpBelow} {
 			t.Run(fmt.Sprint(c[0], env), func(t *testing.T) {
 				a, b := vlan(t, false)
-				pingpong(t, a, b, native, fi, c[0], c[1], false, false, env...)
-				pingpong(t, a, b, native, fi, c[0], c[1], true, false, env...)
+				pingpong(t, a, b, native, ofi, c[0], c[1], false, false, env...)
+				pingpong(t, a, b, native, ofi, c[0], c[1], true, false, env...)
 			})
 		}
 	}

@@ -55,20 +55,20 @@ func (h *host) wantProgram(attached bool, after string) {
 	}
 }
 
-// TestXDPAttachesForNobodyElse: with AF_XDP asked for, nothing is attached by discovery, by fi info, by endpoints of tcp, nor by a domain of udp without an endpoint.
+// TestXDPAttachesForNobodyElse: with AF_XDP asked for, nothing is attached by discovery, by ofi info, by endpoints of tcp, nor by a domain of udp without an endpoint.
 func TestXDPAttachesForNobodyElse(t *testing.T) {
 	t.Parallel()
-	fi := ownTools(t)
+	ofi := ownTools(t)
 	for _, link := range []string{"FI_UDP_LINK=xdp", "FI_UDP_LINK=auto"} {
 		t.Run(link, func(t *testing.T) {
 			t.Parallel()
 			a, b := newHosts(t)
 			for _, args := range []string{"info", "info --why", "info -p udp --why", "info -p udp;ofi_rxd -v", "env"} {
-				cmd := exec.Command("ip", append([]string{"netns", "exec", a.Name, "env", link, fi}, strings.Fields(args)...)...)
+				cmd := exec.Command("ip", append([]string{"netns", "exec", a.Name, "env", link, ofi}, strings.Fields(args)...)...)
 				if out, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("fi %s: %v: %s", args, err, out)
+					t.Fatalf("ofi %s: %v: %s", args, err, out)
 				}
-				a.wantProgram(false, "fi "+args)
+				a.wantProgram(false, "ofi "+args)
 			}
 			found := a.start(link)
 			for _, prov := range []string{"udp;ofi_rxd", "tcp"} {

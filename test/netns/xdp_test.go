@@ -172,7 +172,7 @@ func TestXDPRouter(t *testing.T) {
 // TestXDPNative talks to libfabric's own fi_pingpong, datagrams and reliable ones, as server and as client, over IPv4 and IPv6, whatever the interface's MTU.
 func TestXDPNative(t *testing.T) {
 	t.Parallel()
-	native, fi := nativePingpong(t), ownTools(t)
+	native, ofi := nativePingpong(t), ownTools(t)
 	for _, c := range [][2]string{{"udp", "dgram"}, {"udp;ofi_rxd", "rdm"}} {
 		for _, serves := range []bool{true, false} {
 			for i, mtu := range []int{1500, 1500, 3490, 9000} {
@@ -180,7 +180,7 @@ func TestXDPNative(t *testing.T) {
 				t.Run(fmt.Sprint(c[0], " serves ", serves, " IPv6 ", v6, " ", mtu), func(t *testing.T) {
 					a, b := newHosts(t)
 					setMTU(mtu, a, b)
-					pingpong(t, a, b, native, fi, c[0], c[1], serves, v6, xdpLink)
+					pingpong(t, a, b, native, ofi, c[0], c[1], serves, v6, xdpLink)
 				})
 			}
 		}
@@ -192,20 +192,20 @@ func nativePingpong(t *testing.T) string {
 	return need.Programs(t, "libfabric-bin", "fi_pingpong")
 }
 
-// ownTools is the path of our tools: of those that GOFABRIC_FI names, or new ones.
+// ownTools is the path of our tools: of those that GOFABRIC_OFI names, or new ones.
 func ownTools(t *testing.T) string {
-	if fi := os.Getenv("GOFABRIC_FI"); fi != "" {
-		return fi
+	if ofi := os.Getenv("GOFABRIC_OFI"); ofi != "" {
+		return ofi
 	}
 	dir := t.TempDir()
-	if err := program.Build(dir, "gofabric/cmd/fi"); err != nil {
+	if err := program.Build(dir, "gofabric/cmd/ofi"); err != nil {
 		t.Fatal(err)
 	}
-	return dir + "/fi"
+	return dir + "/ofi"
 }
 
 // pingpong runs our tool at one end and the native one at the other; b is the server, and ours if serves.
-func pingpong(t *testing.T, a, b *host, native, fi, provider, kind string, serves, v6 bool, env ...string) {
+func pingpong(t *testing.T, a, b *host, native, ofi, provider, kind string, serves, v6 bool, env ...string) {
 	t.Helper()
 	args := []string{"-c", "-I", "200", "-p", provider, "-e", kind, "-S", "1024"}
 	own := func(h *host) string { return h.v4 }
@@ -220,7 +220,7 @@ func pingpong(t *testing.T, a, b *host, native, fi, provider, kind string, serve
 	run := func(h *host, mine bool, peer ...string) (*exec.Cmd, *bytes.Buffer) {
 		line := []string{"netns", "exec", h.Name, "timeout", "-k", "1", "60", native}
 		if mine {
-			line[len(line)-1] = fi
+			line[len(line)-1] = ofi
 			line = append(line, "pingpong", "-s", own(h)) // 1.17's has no such flag
 		}
 		cmd := exec.Command("ip", append(append(line, args...), peer...)...)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Build builds commands of this module, such as gofabric/cmd/fi, into a folder, without cgo, as they are packed. It has go run do it, whose programs Go's build
+// Build builds commands of this module, such as gofabric/cmd/ofi, into a folder, without cgo, as they are packed. It has go run do it, whose programs Go's build
 // cache keeps: go build links anew for each folder.
 func Build(dir string, commands ...string) error {
 	if err := noteSources(); err != nil {

@@ -59,10 +59,10 @@ func TestTalk(t *testing.T) {
 func TestBuild(t *testing.T) {
 	for range 2 {
 		dir := t.TempDir()
-		if err := Build(dir, "gofabric/cmd/fi"); err != nil {
+		if err := Build(dir, "gofabric/cmd/ofi"); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command(filepath.Join(dir, "fi"), "info", "--version").CombinedOutput(); err != nil || !strings.Contains(string(out), "libfabric") {
+		if out, err := exec.Command(filepath.Join(dir, "ofi"), "info", "--version").CombinedOutput(); err != nil || !strings.Contains(string(out), "libfabric") {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}

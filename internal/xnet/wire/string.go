@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// String is one line about the header, for logs and fi dump:
+// String is one line about the header, for logs and ofi dump:
 //
 //	tag id 7 flags cq_data size 40 (32+8) cq_data 0xd0 tag 0x43
 func (h *Header) String() string {

@@ -22,14 +22,14 @@ import (
 // patience is how long anything here may take; it is only waited for when something is broken.
 const patience = 90 * time.Second
 
-// programs is the folder of fabricd and fi, built once.
+// programs is the folder of fabricd and ofi, built once.
 var programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "gofabric-page-")
 	if err != nil {
 		return "", err
 	}
 	atEnd(func() { os.RemoveAll(dir) })
-	return dir, program.Build(dir, "gofabric/cmd/fabricd", "gofabric/cmd/fi")
+	return dir, program.Build(dir, "gofabric/cmd/fabricd", "gofabric/cmd/ofi")
 })
 
 var (
@@ -180,7 +180,7 @@ func (s *site) change(link string, c api.LinkChange) {
 	s.ask("PATCH", "/v1/emulation/links/"+link, c, nil)
 }
 
-// run runs fi in a node until the test ends, again and again: a client may come before its server.
+// run runs ofi in a node until the test ends, again and again: a client may come before its server.
 func (s *site) run(node string, args ...string) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -191,7 +191,7 @@ func (s *site) run(node string, args ...string) {
 	})
 	ended.Go(func() {
 		for ctx.Err() == nil {
-			cmd := exec.CommandContext(ctx, filepath.Join(s.bin, "fabricd"), append([]string{"exec", node, "--", filepath.Join(s.bin, "fi")}, args...)...)
+			cmd := exec.CommandContext(ctx, filepath.Join(s.bin, "fabricd"), append([]string{"exec", node, "--", filepath.Join(s.bin, "ofi")}, args...)...)
 			cmd.Env = append(os.Environ(), fabricd.EnvDir+"="+s.dir)
 			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 			cmd.WaitDelay = patience

@@ -69,7 +69,7 @@ func stops(t *testing.T, b *browser, s *site) {
 		t.Fatal(err)
 	}
 	defer syscall.Kill(pid, syscall.SIGCONT)
-	b.until(fmt.Sprintf(`document.querySelector("#stuck.some tbody")?.textContent.includes("fi %d")`, pid))
+	b.until(fmt.Sprintf(`document.querySelector("#stuck.some tbody")?.textContent.includes("ofi %d")`, pid))
 	b.picture("stuck")
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func work() error {
 	for i, c := range commands {
 		cmd := exec.Command(c[1], c[2:]...)
 		cmd.Dir = c[0]
-		cmd.Env = []string{"PATH=/bin", "HOME=/tmp", "GOFABRIC_PEERS=required", "GOFABRIC_FI=/bin/fi", "GOFABRIC_SLOW=1"}
+		cmd.Env = []string{"PATH=/bin", "HOME=/tmp", "GOFABRIC_PEERS=required", "GOFABRIC_OFI=/bin/ofi", "GOFABRIC_SLOW=1"}
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			return err

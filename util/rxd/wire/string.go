@@ -18,7 +18,7 @@ var xflagNames = []flagName{{uint16(FlagXAckNow), "ack_now"}, {uint16(FlagXSACK)
 // String lists the flags, as in ack_now|sack; "0" when none is set.
 func (f XFlags) String() string { return listFlags(uint16(f), xflagNames) }
 
-// String is one line about the packet, for logs and fi dump: tagged peer 1 seq 4 flags tag|inline tag 0x43.
+// String is one line about the packet, for logs and ofi dump: tagged peer 1 seq 4 flags tag|inline tag 0x43.
 func (o *Op) String() string {
 	b := fmt.Appendf(nil, "%s peer %d seq %d flags %s", o.Type, o.Peer, o.Seq, o.Flags)
 	if o.HasTag() {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"gofabric/cmd/fi/internal/bench"
+	"gofabric/cmd/ofi/internal/bench"
 )
 
 // follow prints each measurement as it is made: a line, or with --json an object on a line. An interrupt is the way to end it, and no error.

@@ -9,10 +9,10 @@ import (
 	"os/exec"
 	"strings"
 
-	"gofabric/cmd/fi/internal/bench"
+	"gofabric/cmd/ofi/internal/bench"
 )
 
-// This file is fi bench --veth: the same benchmark at the two ends of a cable, for each of several values of FI_UDP_LINK. A process reads FI_UDP_LINK once, so
+// This file is ofi bench --veth: the same benchmark at the two ends of a cable, for each of several values of FI_UDP_LINK. A process reads FI_UDP_LINK once, so
 // each measurement is made by processes of its own; that also takes the XDP program off the interface before sockets and native tools are measured.
 
 // benchReference is the link that others are set against.

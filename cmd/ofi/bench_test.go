@@ -8,7 +8,7 @@ import (
 	"gofabric/internal/fabricd"
 )
 
-// runBench runs fi bench.
+// runBench runs ofi bench.
 func runBench(args ...string) (string, error) {
 	var out bytes.Buffer
 	root := newRootCommand(&app{out: &out, errOut: &out})
@@ -50,7 +50,7 @@ func TestBenchFlags(t *testing.T) {
 	if out, err := runBench("--list"); err != nil || !strings.Contains(out, "tcp/msg\n") || !strings.Contains(out, "tcp/rdm\n") {
 		t.Errorf("--list: %v\n%s", err, out)
 	}
-	if out, err := runBench("--help"); err != nil || !strings.Contains(out, "fi bench --native --fabtests") || strings.Contains(out, benchPeer) {
+	if out, err := runBench("--help"); err != nil || !strings.Contains(out, "ofi bench --native --fabtests") || strings.Contains(out, benchPeer) {
 		t.Errorf("--help: %v\n%s", err, out)
 	}
 }

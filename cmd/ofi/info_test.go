@@ -133,7 +133,7 @@ func TestEnv(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if same, _, _ := runFi(t, nil, nil, nil, "info", "-g", "provider"); same != out {
-		t.Errorf("fi info -g:\n%s", same)
+		t.Errorf("ofi info -g:\n%s", same)
 	}
 	out, _, _ = runFi(t, nil, nil, nil, "env", "--json")
 	var rows []map[string]string

@@ -9,7 +9,7 @@ import (
 	"gofabric/core"
 )
 
-// infoOptions are the flags of fi info, which are those of fi_info(1).
+// infoOptions are the flags of ofi info, which are those of fi_info(1).
 type infoOptions struct {
 	source, node, port                            string
 	caps, mode, epType, format                    string
@@ -25,8 +25,8 @@ func newInfoCommand(a *app) *cobra.Command {
 		Use:   "info",
 		Short: "List the ways to communicate",
 		Long:  "List the ways to communicate: providers, interfaces and kinds of endpoint, with the flags and output of fi_info(1).",
-		Example: "  \\fi info -p tcp -t FI_EP_RDM\n  \\fi info -n node7 -P 7471 -v\n" +
-			"  \\fi info -c 'FI_MSG|FI_ATOMIC' --why",
+		Example: "  ofi info -p tcp -t FI_EP_RDM\n  ofi info -n node7 -P 7471 -v\n" +
+			"  ofi info -c 'FI_MSG|FI_ATOMIC' --why",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runInfo(cmd, o) },
 	}
@@ -109,7 +109,7 @@ func (a *app) runInfo(cmd *cobra.Command, o *infoOptions) error {
 	changed := cmd.Flags().Changed
 	switch {
 	case o.version:
-		a.printf("fi: %s\nlibfabric: %s\nlibfabric api: %s\n", core.ProviderVersion, core.ProviderVersion, core.LibraryVersion)
+		a.printf("ofi: %s\nlibfabric: %s\nlibfabric api: %s\n", core.ProviderVersion, core.ProviderVersion, core.LibraryVersion)
 		return nil
 	case o.env, changed("getenv"):
 		return a.printEnv(o.getenv, o.js)

@@ -25,7 +25,7 @@ func NewCable() (*Cable, error) {
 	if _, err := exec.LookPath("ip"); err != nil || os.Geteuid() != 0 {
 		return nil, ErrCable
 	}
-	name := fmt.Sprintf("fi-bench-%d", os.Getpid())
+	name := fmt.Sprintf("ofi-bench-%d", os.Getpid())
 	c := &Cable{NearSpace: name + "a", FarSpace: name + "b", Near: "10.99.0.1", Far: "10.99.0.2"}
 	steps := [][]string{
 		{"netns", "add", c.NearSpace},

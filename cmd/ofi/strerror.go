@@ -15,7 +15,7 @@ func newStrerrorCommand(a *app) *cobra.Command {
 		Use:     "strerror ERROR...",
 		Short:   "Say what an error number or name means",
 		Long:    "Say what error numbers mean. An error is a number (11, -11) or a name (FI_EAGAIN, EAGAIN).",
-		Example: "  \\fi strerror 61\n  \\fi strerror FI_EAVAIL",
+		Example: "  ofi strerror 61\n  ofi strerror FI_EAVAIL",
 		// C code returns errors as negative numbers, so -11 is an argument here; the flags are few enough to pick out by hand.
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -15,32 +15,32 @@ import (
 	"github.com/spf13/cobra"
 
 	"gofabric"
-	"gofabric/cmd/fi/internal/bench"
+	"gofabric/cmd/ofi/internal/bench"
 )
 
-// This file is fi bench: its flags, and how its results are shown.
+// This file is ofi bench: its flags, and how its results are shown.
 
-const benchLong = `Measure latency, message rate, bandwidth, and remote reads and writes of provider stacks, with two processes on this machine that fi starts itself.
+const benchLong = `Measure latency, message rate, bandwidth, and remote reads and writes of provider stacks, with two processes on this machine that ofi starts itself.
 
 The procedures are those of libfabric's fabtests: latency is half the round trip of fi_msg_pingpong and fi_rdm_pingpong; rate and bandwidth are windows of
 sends, each answered by a small message, as fi_msg_bw and fi_rdm_bw; write and read are windows of remote accesses by both sides at once, as fi_rma_bw
 (--one-way: by one side). "atomic" is the time of
 a remote fetch-add of 8 bytes, one at a time, and "allreduce" that of a sum of doubles over 2, 4 and 8 processes; these are made when asked for, and compared
-with a program in C that fi compiles, if there are gcc and the headers of libfabric. "sliding" keeps a window of sends without completion and waits for nothing else. MB/s are 10^6 bytes. Of datagrams there are
+with a program in C that ofi compiles, if there are gcc and the headers of libfabric. "sliding" keeps a window of sends without completion and waits for nothing else. MB/s are 10^6 bytes. Of datagrams there are
 latency and rate only; a test that loses one ends with an error after some seconds. Datagrams that the
 receiver had no room for are counted: a note below the table says so, and "lost" in JSON; reliable stacks send them again.
 
 With --native, libfabric's own tools take turns with ours on the same sizes, and the ratio of each pair of neighbouring runs is shown with its spread:
 below 1 is better for latencies, above 1 for the rest. Which library they use is up to the environment (LD_LIBRARY_PATH).`
 
-const benchExample = `  \fi bench                                            every stack
-  \fi bench --stack tcp/rdm --test latency,rate --window 1024
-  \fi bench --test bandwidth,write --bulk 64k,1m,4m --json
-  \fi bench --stack tcp/rdm --test latency --follow      does it change while something else starts?
-  \fi bench --native                                   against fi_pingpong
-  \fi bench --veth --native --stack "udp/dgram,udp;ofi_rxd/rdm"    AF_XDP, sockets and fi_pingpong over a veth pair, as root
-  \fi bench --nodes n1,n2 --stack "udp;ofi_rxd/rdm"       across the fabric of: fabricd emulate pair
-  \fi bench --native --fabtests /usr/bin --rounds 5 --plot ratios.svg`
+const benchExample = `  ofi bench                                            every stack
+  ofi bench --stack tcp/rdm --test latency,rate --window 1024
+  ofi bench --test bandwidth,write --bulk 64k,1m,4m --json
+  ofi bench --stack tcp/rdm --test latency --follow      does it change while something else starts?
+  ofi bench --native                                   against fi_pingpong
+  ofi bench --veth --native --stack "udp/dgram,udp;ofi_rxd/rdm"    AF_XDP, sockets and fi_pingpong over a veth pair, as root
+  ofi bench --nodes n1,n2 --stack "udp;ofi_rxd/rdm"       across the fabric of: fabricd emulate pair
+  ofi bench --native --fabtests /usr/bin --rounds 5 --plot ratios.svg`
 
 // benchFlags are the flags as given.
 type benchFlags struct {
@@ -93,7 +93,7 @@ func newBenchCommand(app *app) *cobra.Command {
 	fl.BoolVar(&f.following, "follow", false, "measure one stack again and again, the tests by turns, and print each measurement with its time, until interrupted or --rounds are over")
 	fl.BoolVar(&f.json, "json", false, "print JSON; with --follow, an object on a line for each measurement")
 	fl.StringVar(&f.plot, "plot", "", "draw the results into a file, .svg or .png")
-	fl.BoolVar(&f.veth, "veth", false, "measure over a veth pair between two network namespaces that fi makes, instead of loopback (Linux, root)")
+	fl.BoolVar(&f.veth, "veth", false, "measure over a veth pair between two network namespaces that ofi makes, instead of loopback (Linux, root)")
 	fl.StringSliceVar(&f.links, "link", []string{"xdp"}, "with --veth: values of FI_UDP_LINK to measure beside sockets")
 	fl.StringVar(&f.nodes, "nodes", "", "measure between two nodes of the fabric that fabricd emulates, such as n1,n2 (fabricd emulate)")
 	fl.StringSliceVar(&f.cable, "cable", nil, "the cable that another process has made")
@@ -102,7 +102,7 @@ func newBenchCommand(app *app) *cobra.Command {
 	return cmd
 }
 
-// newBenchPeerCommand is the other process of fi bench; people do not call it.
+// newBenchPeerCommand is the other process of ofi bench; people do not call it.
 func newBenchPeerCommand(*app) *cobra.Command {
 	p := benchProviders
 	cmd := &cobra.Command{

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gofabric/cmd/fi/internal/pingpong"
+	"gofabric/cmd/ofi/internal/pingpong"
 	"gofabric/core"
 )
 

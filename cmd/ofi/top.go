@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"gofabric/cmd/fi/internal/top"
+	"gofabric/cmd/ofi/internal/top"
 	"gofabric/internal/fabricd/api"
 )
 
-// topFlags are the flags of fi top.
+// topFlags are the flags of ofi top.
 type topFlags struct {
 	app    *app
 	once   bool
@@ -36,7 +36,7 @@ func newTopCommand(a *app) *cobra.Command {
 		Short: "Show what the endpoints of this node's processes do, live",
 		Long: "Show what the endpoints of this node's processes do, and with whom: rates, queues, retransmissions, what is stuck. The figures are those of the daemon fabricd,\n" +
 			"which processes find by themselves (start one with: fabricd run). Other users' endpoints are shown to root only. Ctrl-C ends it.",
-		Example: "  \\fi top\n  \\fi top --once --json | jq '.rows[] | select(.stalls > 0)'",
+		Example: "  ofi top\n  ofi top --once --json | jq '.rows[] | select(.stalls > 0)'",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}

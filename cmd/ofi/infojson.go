@@ -6,7 +6,7 @@ import (
 	"gofabric/core"
 )
 
-// jsonInfo is one result of fi info --json: the short output's fields, and with -v the rest by native's field names.
+// jsonInfo is one result of ofi info --json: the short output's fields, and with -v the rest by native's field names.
 type jsonInfo struct {
 	Provider   string    `json:"provider"`
 	Fabric     string    `json:"fabric,omitempty"`

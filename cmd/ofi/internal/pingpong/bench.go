@@ -83,7 +83,7 @@ func (b *bench) getInfo(h *core.Info) (*core.Info, error) {
 		if prov == "" {
 			prov = "any provider"
 		}
-		return nil, fmt.Errorf("no %v endpoint of %s fits; see what there is with fi info, and why others do not fit with fi info --why: %w", h.EP.Type, prov, err)
+		return nil, fmt.Errorf("no %v endpoint of %s fits; see what there is with ofi info, and why others do not fit with ofi info --why: %w", h.EP.Type, prov, err)
 	}
 	info := infos[0].Dup()
 	info.Caps &^= core.CapDirectedRecv // receives do not name their source

@@ -38,7 +38,7 @@ func (n *Native) compile(ctx context.Context) (string, error) {
 }
 
 func (n *Native) build(ctx context.Context) (string, error) {
-	dir, err := os.MkdirTemp("", "fi-bench-")
+	dir, err := os.MkdirTemp("", "ofi-bench-")
 	if err != nil {
 		return "", err
 	}

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"gofabric/cmd/fi/internal/bench"
+	"gofabric/cmd/ofi/internal/bench"
 	"gofabric/internal/fabricd/api"
 )
 
-// This file is fi bench --nodes: the same benchmark between two nodes of the fabric that fabricd emulates. The process that measures runs in the first node, and
+// This file is ofi bench --nodes: the same benchmark between two nodes of the fabric that fabricd emulates. The process that measures runs in the first node, and
 // starts the other end in the second.
 
 // betweenNodes runs this command again in the first node; args are those that it was given.

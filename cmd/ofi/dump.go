@@ -7,18 +7,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gofabric/cmd/fi/internal/dump"
+	"gofabric/cmd/ofi/internal/dump"
 )
 
-// This file is fi dump: packet captures as lines of text or JSON.
+// This file is ofi dump: packet captures as lines of text or JSON.
 
 const dumpLong = `Print the frames of fabrics in a packet capture (pcap or pcapng; - is standard input), one line each: time (UTC), source > destination, wire
 format, operation, fields. Connections are found by how they begin, so start the capture before them, or name their port with --port (datagrams only).
 The formats are xnet (provider tcp) and rxd (udp;ofi_rxd, native packets and gofabric's extension).`
 
 const dumpExample = `  tcpdump -i lo -w run.pcap tcp
-  \fi dump run.pcap
-  tcpdump -i lo -U -w - udp | \fi dump -`
+  ofi dump run.pcap
+  tcpdump -i lo -U -w - udp | ofi dump -`
 
 // defaultPayload is how many bytes of each payload -v shows.
 const defaultPayload = 256

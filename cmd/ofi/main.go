@@ -1,4 +1,4 @@
-// Command fi is the tools of gofabric in one binary: fi info, fi pingpong, fi bench and others, with the flags and output of libfabric's tools where
+// Command ofi is the tools of gofabric in one binary: ofi info, ofi pingpong, ofi bench and others, with the flags and output of libfabric's tools where
 // those have a counterpart.
 package main
 
@@ -15,7 +15,7 @@ import (
 func main() {
 	a := &app{out: os.Stdout, errOut: os.Stderr, getInfo: gofabric.GetInfo, explain: gofabric.Explain, params: gofabric.Params}
 	if err := newRootCommand(a).ExecuteContext(context.Background()); err != nil {
-		fmt.Fprintln(a.errOut, "fi:", err)
+		fmt.Fprintln(a.errOut, "ofi:", err)
 		os.Exit(exitCode(err))
 	}
 }
@@ -23,10 +23,9 @@ func main() {
 // newRootCommand wires the commands; each has a file of its own.
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "fi",
-		Short: "Tools for fabrics",
-		Long: "Tools for fabrics: what there is (info, env), whether it works (pingpong), how fast it is (bench), what goes over the wire (dump), and what is going on (top).\n" +
-			"To shells fi is the end of an if: where a command begins with it, they want \\fi info.",
+		Use:           "ofi",
+		Short:         "Tools for fabrics",
+		Long:          "Tools for fabrics: what there is (info, env), whether it works (pingpong), how fast it is (bench), what goes over the wire (dump), and what is going on (top).",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

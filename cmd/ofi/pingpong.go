@@ -16,19 +16,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"gofabric"
-	"gofabric/cmd/fi/internal/pingpong"
+	"gofabric/cmd/ofi/internal/pingpong"
 	"gofabric/core"
 )
 
-// This file is fi pingpong: the flags of fi_pingpong(1) and, for the same results, a table or JSON.
+// This file is ofi pingpong: the flags of fi_pingpong(1) and, for the same results, a table or JSON.
 
 const pingpongLong = `Bounce messages between two processes and report latency and throughput.
 
 Without an address this end is the server; start it first. With one it is the client. Either end may be libfabric's own fi_pingpong. If any of -p,
 -e, -I, -S or -m is given, give it at both ends.`
 
-const pingpongExample = `  server$ fi pingpong -p tcp -e rdm
-  client$ fi pingpong -p tcp -e rdm 192.168.0.123`
+const pingpongExample = `  server$ ofi pingpong -p tcp -e rdm
+  client$ ofi pingpong -p tcp -e rdm 192.168.0.123`
 
 // pingpongFlags are the flags as given.
 type pingpongFlags struct {

@@ -10,7 +10,7 @@ import (
 
 const captures = "../../internal/xnet/wire/testdata/"
 
-// runDump runs fi dump.
+// runDump runs ofi dump.
 func runDump(stdin []byte, args ...string) (out, errOut string, err error) {
 	var o, e bytes.Buffer
 	root := newRootCommand(&app{out: &o, errOut: &e})

@@ -1,2 +1,0 @@
-// Package top makes the table of fi top: what the endpoints of a node's processes did between two samples of fabricd's counters.
-package top
