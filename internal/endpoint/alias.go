@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -93,7 +94,7 @@ type gone struct{}
 
 // Route and Posted implement Router.
 func (gone) Route(core.FIAddr) (*engine.Conn, error) { return nil, core.ErrOpBadState }
-func (gone) Posted(*engine.Conn, bool)               {}
+func (gone) Posted(*engine.Conn, bool) *batch.Stream { return nil }
 
 // goneReady refuses receives through it.
 func goneReady() error { return core.ErrOpBadState }

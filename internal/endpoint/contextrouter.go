@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -81,14 +82,15 @@ func (s *contextRouter) routeFor(dest core.FIAddr, o *engine.Send) (*engine.Conn
 }
 
 // Posted implements Router.
-func (s *contextRouter) Posted(c *engine.Conn, more bool) {
+func (s *contextRouter) Posted(c *engine.Conn, more bool) *batch.Stream {
 	if s.e.stx != nil && s.last.Owner == engine.Owner(s) {
 		s.e.stx.used++ // what has ended already was counted down
 	}
-	s.Router.Posted(c, more)
+	b := s.Router.Posted(c, more)
 	if s.bits > 0 {
-		c.AllowJoin(0) // a lane does not know which context the stream is at
+		return nil // a message that joins does not say which context it is for
 	}
+	return b
 }
 
 // Done implements engine.Owner.

@@ -2,23 +2,29 @@ package endpoint
 
 import (
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/xnet/engine"
 )
 
 // lastRoute is the shortest way for small messages that follow one another to one destination: where the last one went, and whether the next can go after it.
 type lastRoute struct {
-	c    *engine.Conn
-	dest core.FIAddr
-	gen  uint32 // of Endpoint.avGeneration
+	c     *engine.Conn
+	batch *batch.Stream // that c's messages wait in; nil if none may join them
+	dest  core.FIAddr
+	gen   uint32 // of Endpoint.avGeneration
 }
 
-// laneOK are the default operation flags that change nothing for a message that is copied as it is posted.
-const laneOK = core.Completion | core.Inject | core.InjectComplete | core.More
+// joinOK are the default operation flags that change nothing for a message that is copied as it is posted.
+const joinOK = core.Completion | core.Inject | core.InjectComplete | core.More
 
-// join sends buf after the last message, if that went to dest and everything fits (engine.Conn.Join). Locked.
+// join sends buf after the last message, if that went to dest, waits, and everything fits (engine.Conn.Join). Locked.
 func (t *Transmitter) join(buf []byte, dest core.FIAddr, tagged bool, tag uint64) bool {
 	l := &t.lastRoute
-	return l.c != nil && l.dest == dest && l.gen == t.e.avGeneration && l.c.Join(buf, tagged, tag)
+	if l.batch == nil || l.dest != dest || l.gen != t.e.avGeneration || !l.batch.Admits(t.e.prog.Batch(), l.c.Staged()) || !l.c.Join(buf, tagged, tag) {
+		return false
+	}
+	l.batch.Joined()
+	return true
 }
 
 // joinSend is join for the plain calls, whose completion it reports.
@@ -28,7 +34,7 @@ func (t *Transmitter) joinSend(buf []byte, dest core.FIAddr, tagged bool, tag ui
 	if t.own {
 		flags = t.flags
 	}
-	if flags&^laneOK != 0 || !t.join(buf, dest, tagged, tag) {
+	if flags&^joinOK != 0 || !t.join(buf, dest, tagged, tag) {
 		return false
 	}
 	e.did.kinds[engine.KindSend].count(uint64(len(buf)))

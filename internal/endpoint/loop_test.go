@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/progress"
 	"gofabric/internal/xnet/engine"
@@ -142,15 +143,14 @@ func (e *loopEP) Route(dest core.FIAddr) (*engine.Conn, error) {
 	return e.conn, nil
 }
 
-func (e *loopEP) Posted(_ *engine.Conn, more bool) {
-	if more {
+func (e *loopEP) Posted(_ *engine.Conn, more bool) *batch.Stream {
+	switch {
+	case more:
 		e.more++
-		return
+	case !e.held:
+		e.pump()
 	}
-	if e.held {
-		return
-	}
-	e.pump()
+	return nil
 }
 
 // pump carries bytes until neither end has any.

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -57,7 +58,7 @@ func NewScalable(b Base, limits RxLimits) (core.ScalableDriver, error) {
 type refusal struct{}
 
 func (refusal) Route(core.FIAddr) (*engine.Conn, error) { return nil, core.ErrNoSys }
-func (refusal) Posted(*engine.Conn, bool)               {}
+func (refusal) Posted(*engine.Conn, bool) *batch.Stream { return nil }
 
 // refuse refuses receives of endpoints that do not receive.
 func refuse() error { return core.ErrNoSys }

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -10,7 +11,8 @@ type Router interface {
 	// Route returns the connection to dest, opening it if need be; an error is what the post returns.
 	Route(dest core.FIAddr) (*engine.Conn, error)
 	// Posted tells that c, from Route, took an operation and may have bytes to transmit. With more the application said that another one follows (FI_MORE).
-	Posted(c *engine.Conn, more bool)
+	// It returns the stream that small messages may join which follow to the same destination; nil if they must be posted.
+	Posted(c *engine.Conn, more bool) *batch.Stream
 }
 
 // Spreader is a Router that has several connections to a destination for what may overtake: RMA, when no order of it was promised.
@@ -138,9 +140,9 @@ func (t *Transmitter) end(s *engine.Send, dest core.FIAddr, more bool) error {
 		e.prog.Unlock()
 		return submitErr(err)
 	}
-	t.r.Posted(c, more)
-	if (t.lastRoute.c != c || t.lastRoute.dest != dest || t.lastRoute.gen != e.avGeneration) && !e.spreads(s) {
-		t.lastRoute = lastRoute{c, dest, e.avGeneration}
+	b := t.r.Posted(c, more)
+	if l := &t.lastRoute; (l.c != c || l.dest != dest || l.gen != e.avGeneration || l.batch != b) && !e.spreads(s) {
+		*l = lastRoute{c, b, dest, e.avGeneration}
 	}
 	e.prog.Unlock()
 	return nil

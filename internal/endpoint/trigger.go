@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -38,7 +39,7 @@ func (w *work) Route(dest core.FIAddr) (*engine.Conn, error) {
 }
 
 // Posted implements Router; it is never called.
-func (w *work) Posted(*engine.Conn, bool) {}
+func (w *work) Posted(*engine.Conn, bool) *batch.Stream { return nil }
 
 // prepare makes w the router of a copy of t. Not locked.
 func (w *work) prepare(t *Transmitter) *Transmitter {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
@@ -156,7 +157,7 @@ func (s *Set) Route(dest core.FIAddr) (*engine.Conn, error) {
 }
 
 // Posted implements endpoint.Router.
-func (s *Set) Posted(c *engine.Conn, more bool) {
+func (s *Set) Posted(c *engine.Conn, more bool) *batch.Stream {
 	var l stream.Link
 	switch u := c.User.(type) {
 	case *Peer:
@@ -164,9 +165,10 @@ func (s *Set) Posted(c *engine.Conn, more bool) {
 	case *AuxConn:
 		l = u.Link
 	}
-	if l != nil {
-		l.Posted(more)
+	if l == nil {
+		return nil
 	}
+	return l.Posted(more)
 }
 
 // connect finds or opens the connection to a peer not spoken to by this index before.

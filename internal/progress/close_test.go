@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"gofabric/internal/batch"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 )
@@ -34,8 +35,11 @@ func TestClose(t *testing.T) {
 			e.Lock()
 			e.Pass()
 			e.FlushStaged()
-			if e.Stage(newFlusher(), false) {
-				t.Error("a closed engine stages")
+			f := newFlusher()
+			for range 3 {
+				if !f.b.Posted(&e.batch, f, &batch.Limits{Copied: 1 << 10}, 1, false, false) {
+					t.Error("a post to a closed engine waits")
+				}
 			}
 			e.EnterWait()
 			e.LeaveWait()
@@ -74,9 +78,8 @@ func TestRace(t *testing.T) {
 					e.Lock()
 					e.LeaveWait()
 				case 2:
-					if e.Stage(f, false) {
-						e.Unstage(f)
-					}
+					f.wait(e)
+					f.b.Forget(&e.batch, f)
 				case 3:
 					p.h.SetDeadline(mono.Now().Add(time.Duration(k) * time.Microsecond))
 				case 4:
@@ -112,7 +115,7 @@ func TestAllocs(t *testing.T) {
 		ps[0].h.SetDeadline(at)
 		allocs := testing.AllocsPerRun(200, func() {
 			ps[0].write(1)
-			e.Stage(f, false)
+			f.wait(e)
 			e.Pass()
 			e.EnterWait()
 			e.LeaveWait()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"gofabric/internal/batch"
 	"gofabric/internal/mono"
 )
 
@@ -87,10 +88,10 @@ func TestDeadlineBehindStage(t *testing.T) {
 			if i%3 == 0 {
 				e.Pass()
 			}
-			stage(t, e, f)
+			f.wait(e)
 			p.h.SetDeadline(mono.Now().Add(time.Hour)) // does not put off the flush
 			if i%2 == 0 {
-				spin(stageDelay + 20*time.Microsecond) // the timer has fired and the goroutine waits for the lock
+				spin(batch.Delay + 20*time.Microsecond) // the timer has fired and the goroutine waits for the lock
 				p.h.SetDeadline(mono.Now().Add(time.Minute))
 			}
 			e.Unlock()
@@ -102,7 +103,7 @@ func TestDeadlineBehindStage(t *testing.T) {
 		}
 		e.Lock()
 		p.h.SetDeadline(mono.Now().Add(5 * time.Millisecond))
-		stage(t, e, newFlusher())
+		newFlusher().wait(e)
 		e.Unlock()
 		select {
 		case <-p.expired:

@@ -10,9 +10,8 @@
 //	       <------------------------------------
 //	           Pass by a caller, nobody waiting
 //
-// Posts that follow one another before the next pass may be staged: Stage notes who has bytes to flush. They leave with the next pass, with
-// FlushStaged, or, if the application stays away, by a timer within stageDelay; when the application has come by in time often enough, the timer is
-// left out, and the tick is what notices that it has not.
+// Posts that follow one another before the next pass may wait for it and leave together: package batch decides that. The Engine tells its Scheduler of
+// passes, sets the timer for it, and looks with each tick whether something waits because the application has stopped making passes.
 //
 // One or two stream sockets are read without asking the poller, and while passes follow each other they leave the poller altogether
 // (becomeDirect). The poller is then asked now and then, for listeners and write readiness; in each pass where passes are rare. Streams in memory

@@ -7,26 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gofabric/internal/batch"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/queue"
 )
 
 const (
-	// stageDelay is how long staged bytes wait for the application before the Engine's goroutine sends them.
-	stageDelay = 50 * time.Microsecond
-	// trustAfter is how many bursts in a row must have been flushed by the application's own passes within stageDelay before the timer is left
-	// out: setting one costs as much as a send (the processor's timer is programmed anew, which on a virtual machine leaves it). One late flush,
-	// noticed by the tick, ends the trust.
-	trustAfter = 8
-	// lateBurst is how many posts after a pause transmit at once while the application is known to stay away: few messages are wanted soon, for many
-	// the system calls saved count more. On a busy machine the timer's goroutine may wait for a processor for milliseconds.
-	lateBurst = 4
-	// quietBeforeSend is the pause between flushes after which a post need not stage at all: nothing is gained by waiting for company.
-	quietBeforeSend = 25 * time.Microsecond
-	// quietAfterBurst is the same for a post that is likely to be the first of a burst: then it takes a longer pause to believe that it stays alone. An
-	// answered window that takes longer than the pause must not have its first message leave alone: that makes it take even longer.
-	quietAfterBurst = 500 * time.Microsecond
 	// tickMin and tickMax bound the interval after which a polled Engine looks whether it is still polled.
 	tickMin = time.Millisecond
 	tickMax = 4 * time.Millisecond
@@ -70,9 +57,6 @@ type Director interface {
 	Direct(on bool) error
 }
 
-// Flusher has staged bytes to transmit.
-type Flusher interface{ Flush() }
-
 // parker is what the goroutine waits on: netx.Parker, or virtualParker where there are no descriptors. Park returns all the reasons that there are.
 type parker interface {
 	Park() (netx.Why, error)
@@ -84,8 +68,8 @@ type parker interface {
 
 // Engine makes progress for one domain, or for the listeners of a fabric. Methods say if they need its lock.
 type Engine struct {
-	mu     sync.Mutex
-	passes uint64
+	mu    sync.Mutex
+	batch batch.Scheduler
 
 	poller *netx.Poller // nil without descriptors
 	parker parker
@@ -99,11 +83,6 @@ type Engine struct {
 	memory  []*Handle // streams in memory, which every pass reads
 	aside   int       // sockets that stand aside
 	direct  int       // direct passes since the goroutine gave way
-
-	staged      []Flusher
-	flushing    bool // a flush is under way
-	stagedSince mono.Time
-	lastFlush   mono.Time
 
 	timers queue.Heap[mono.Time, *Handle]
 
@@ -128,9 +107,7 @@ type Engine struct {
 	errand     atomic.Uint32 // what is to be done by whoever holds the lock: why the goroutine woke meanwhile, tasks, visitors
 	visitors   visitors
 
-	errands        bool // the goroutine's errand is being done: the application has not come by
-	punctual       int  // bursts in a row that passes flushed in time; late after one that was not
-	flushedByTimer uint64
+	errands bool // the goroutine's errand is being done: the application has not come by
 }
 
 // New starts an Engine. With auto, its goroutine takes over when nobody passes; without (manual progress), only while somebody waits.
@@ -155,6 +132,7 @@ func New(auto bool) (*Engine, error) {
 // start makes e run.
 func start(e *Engine) *Engine {
 	e.tick, e.done = tickMin, make(chan struct{})
+	e.batch.Init((*host)(e))
 	e.mu.Lock()
 	if e.auto {
 		e.becomeArmed()
@@ -198,8 +176,8 @@ func (e *Engine) Unlock() {
 	}
 }
 
-// Passes counts passes; a post compares it to see whether one was made since the last. Locked.
-func (e *Engine) Passes() uint64 { return e.passes }
+// Batch decides when posted messages leave. Locked.
+func (e *Engine) Batch() *batch.Scheduler { return &e.batch }
 
 // Pass makes one round of non-blocking progress. Locked.
 func (e *Engine) Pass() {
@@ -216,13 +194,11 @@ func (e *Engine) Pass() {
 }
 
 func (e *Engine) pass() {
-	e.passes++
+	passes := e.batch.Pass()
 	if len(e.inlets) > 0 {
 		e.takeInlets()
 	}
-	if len(e.staged) > 0 {
-		e.flush()
-	}
+	e.FlushStaged()
 	if len(e.tasks) > 0 {
 		e.errand.Or(errandTasks)
 	}
@@ -244,20 +220,20 @@ func (e *Engine) pass() {
 		}
 	}
 	if few && len(e.memory)+len(e.streams) > 0 {
-		if e.passes%sweepEvery == 0 || e.aside > 0 && e.passes%asideEvery == 0 || e.told || e.slow {
+		if passes%sweepEvery == 0 || e.aside > 0 && passes%asideEvery == 0 || e.told || e.slow {
 			e.sweep()
 		}
 	} else if len(e.slots) > len(e.free) && e.poller != nil {
 		e.sweep()
 	}
-	if e.passes%clockEvery == 0 {
+	if passes%clockEvery == 0 {
 		e.look(mono.Now())
 	}
 }
 
 // look serves deadlines, and keeps the goroutine asleep, while passes are made.
 func (e *Engine) look(now mono.Time) {
-	if e.auto && !e.armed && e.timerAt != 0 && e.timerAt.Sub(now) < pushMargin && len(e.staged) == 0 {
+	if e.auto && !e.armed && e.timerAt != 0 && e.timerAt.Sub(now) < pushMargin && !e.batch.Waiting() {
 		e.ticked(now)
 		e.tick = min(e.tick*2, tickMax)
 		if e.parker.SetTimer(e.tick) == nil {
@@ -266,8 +242,8 @@ func (e *Engine) look(now mono.Time) {
 	}
 	e.slow = now.Sub(e.looked) > slowPasses
 	e.looked = now
-	if e.punctual == late && !e.armed {
-		e.punctual = 0 // it is back
+	if !e.armed {
+		e.batch.Returned()
 	}
 	if e.timers.Len() > 0 {
 		e.expire(now)
@@ -290,114 +266,10 @@ func (e *Engine) sweep() {
 	}
 }
 
-// FlushStaged transmits what posts have staged; called by a Flusher it does nothing, for the flush under way transmits what that stages. Locked.
-func (e *Engine) FlushStaged() {
-	if len(e.staged) > 0 {
-		e.flush()
-	}
-}
+// FlushStaged transmits what posts left waiting. Locked.
+func (e *Engine) FlushStaged() { e.batch.Flush(!e.errands) }
 
-func (e *Engine) flush() {
-	if e.flushing {
-		return // one within it would end the list that it goes through, and what is staged after that would be forgotten
-	}
-	e.flushing = true
-	e.lastFlush = mono.Now()
-	if e.lastFlush.Sub(e.stagedSince) > stageDelay {
-		e.punctual = late
-	} else if !e.errands {
-		e.punctual++
-	}
-	for i := 0; i < len(e.staged); i++ { // a flush may stage for others, never for itself
-		f := e.staged[i]
-		e.staged[i] = nil // before the call: an Unstage in it must not find f
-		if f != nil {
-			f.Flush()
-		}
-	}
-	e.staged = e.staged[:0]
-	e.flushing = false
-	if e.punctual == late {
-		e.lastFlush = mono.Now() // what it took is no pause between posts (SendNow)
-	}
-}
-
-// late is the value of Engine.punctual after a burst that waited longer than it should have.
-const late = -1
-
-// SendNow says that a post should transmit at once, for the application has let staged bytes wait. burst counts the posts since a pause, for one stream.
-// Locked.
-func (e *Engine) SendNow(burst *int) bool {
-	if e.punctual != late {
-		return false
-	}
-	now := mono.Now()
-	if now.Sub(e.lastFlush) > quietBeforeSend {
-		*burst = 0
-	}
-	e.lastFlush = now
-	*burst++
-	return *burst <= lateBurst
-}
-
-// Overdue says that what is staged has waited too long, for the application stays away: whoever posts next should flush. A flush under way is soon enough.
-// Locked.
-func (e *Engine) Overdue() bool {
-	return e.punctual == late && len(e.staged) > 0 && !e.flushing && mono.Now().Sub(e.stagedSince) > stageDelay
-}
-
-// Stage asks for f to be flushed soon. It reports false when waiting for company is pointless and f should transmit at once; likely says that company is
-// likely to come. Locked.
-func (e *Engine) Stage(f Flusher, likely bool) bool {
-	if len(e.staged) == 0 {
-		now, quiet := mono.Now(), quietBeforeSend
-		if likely {
-			quiet = quietAfterBurst
-		}
-		if now.Sub(e.lastFlush) > quiet {
-			e.lastFlush = now
-			return false
-		}
-		e.stagedSince = now
-		if (e.punctual < trustAfter || e.armed || !e.auto) && !e.armTimer(now, stageDelay) {
-			return false
-		}
-	}
-	e.staged = append(e.staged, f)
-	return true
-}
-
-// stageAnswer is Stage that does not refuse: f must not be flushed now. Locked.
-func (e *Engine) stageAnswer(f Flusher) {
-	if len(e.staged) == 0 {
-		now := mono.Now()
-		e.stagedSince = now
-		if e.punctual < trustAfter || e.armed || !e.auto {
-			e.armTimer(now, stageDelay) // without it, the next pass does it
-		}
-	}
-	e.staged = append(e.staged, f)
-}
-
-// emptied says that nothing is left to transmit of one Flusher, staged or not. Locked.
-func (e *Engine) emptied() {
-	e.lastFlush = mono.Now()
-	if len(e.staged) == 1 {
-		e.stagedSince = e.lastFlush
-	}
-}
-
-// Unstage forgets f, which is going away. Locked.
-func (e *Engine) Unstage(f Flusher) {
-	for i, s := range e.staged {
-		if s == f {
-			e.staged[i] = nil // the others keep their places, for a flush may be under way
-			return
-		}
-	}
-}
-
-// armTimer makes sure that the goroutine wakes no later than d from now, give or take a stageDelay. Locked.
+// armTimer makes sure that the goroutine wakes no later than d from now, give or take a batch.Delay. Locked.
 func (e *Engine) armTimer(now mono.Time, d time.Duration) bool {
 	at := now.Add(d)
 	if e.timerAt != 0 && e.timerAt > now && e.timerAt <= at && e.timerAt >= now.Add(d/4) {
@@ -428,6 +300,3 @@ func (e *Engine) LeaveWait() {
 		e.becomePolled()
 	}
 }
-
-// FlushedByTimer counts flushes that the application's absence caused. Locked.
-func (e *Engine) FlushedByTimer() uint64 { return e.flushedByTimer }

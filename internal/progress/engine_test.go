@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"gofabric/internal/batch"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 )
@@ -122,22 +123,22 @@ func TestListenerBesideStream(t *testing.T) {
 	l := newProbe(t, e, false)
 	e.Lock()
 	e.EnterWait()
-	before := e.Passes()
+	before := e.batch.Passes()
 	e.Unlock()
 	l.write(1)
 	l.wait("listener beside a stream")
 	e.Lock()
 	defer e.Unlock()
-	if n := e.Passes() - before; n > 4 {
+	if n := e.batch.Passes() - before; n > 4 {
 		t.Errorf("the listener was served in pass %d after it became ready", n)
 	}
 	e.LeaveWait()
-	before = e.Passes()
+	before = e.batch.Passes()
 	l.write(1)
 	for l.bytes < 2 {
 		e.Pass()
 	}
-	if n := e.Passes() - before; n > sweepEvery {
+	if n := e.batch.Passes() - before; n > sweepEvery {
 		t.Errorf("callers needed %d passes, want at most %d", n, sweepEvery)
 	}
 }
@@ -165,6 +166,14 @@ func TestSlowCaller(t *testing.T) {
 	hears("many passes in long", true)
 }
 
+// hostAt is a host with a time of its own.
+type hostAt struct {
+	*host
+	at mono.Time
+}
+
+func (h hostAt) Now() mono.Time { return h.at }
+
 // TestTimerOfABurst: the timer that comes for what is staged does not make the goroutine take over, for who posts many messages makes no passes meanwhile; when there were
 // none for a tick, it does.
 func TestTimerOfABurst(t *testing.T) {
@@ -186,11 +195,10 @@ func TestTimerOfABurst(t *testing.T) {
 	if left := e.timerAt.Sub(e.tickSince); left < tickMin/2 {
 		t.Errorf("the next look is %v after the last pass was seen, want a tick", left)
 	}
-	f := &poster{e: e}
-	f.postUntilStaged(t)
-	e.stagedSince = mono.Now().Add(time.Hour)
+	e.batch.Init(hostAt{(*host)(e), mono.Now().Add(time.Hour)}) // what waits from then on has not waited yet
+	newFlusher().wait(e)
 	timer()
-	if left := e.timerAt.Sub(mono.Now()); left > stageDelay {
+	if left := e.timerAt.Sub(mono.Now()); left > batch.Delay {
 		t.Errorf("the next look is in %v though something is staged", left)
 	}
 	e.tickSince = mono.Now() - mono.Time(tickMin)

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"gofabric/internal/batch"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 )
@@ -155,33 +156,23 @@ func (p *probe) wait(what string) {
 	}
 }
 
-// flusher is a Flusher that tells.
+// flusher is a batch.Flusher that tells.
 type flusher struct {
-	n     int
-	done  chan struct{}
-	doing func()
+	b    batch.Stream
+	n    int
+	done chan struct{}
 }
 
 func newFlusher() *flusher { return &flusher{done: make(chan struct{}, 1)} }
 
 func (f *flusher) Flush() {
 	f.n++
-	if f.doing != nil {
-		f.doing()
-	}
+	f.b.Flushed()
 	select {
 	case f.done <- struct{}{}:
 	default:
 	}
 }
 
-// stage stages f for certain: right after a flush, waiting for company makes sense. Locked.
-func stage(t testing.TB, e *Engine, f Flusher) {
-	t.Helper()
-	for range 10000 {
-		if e.Stage(f, false) {
-			return
-		}
-	}
-	t.Fatal("Stage never takes anything")
-}
+// wait has f flushed soon. Locked.
+func (f *flusher) wait(e *Engine) { f.b.Answer(&e.batch, f) }

@@ -3,6 +3,7 @@ package progress
 import (
 	"time"
 
+	"gofabric/internal/batch"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 )
@@ -12,7 +13,7 @@ func (e *Engine) becomeArmed() {
 	e.armed = true
 	e.tick = tickMin
 	e.shutInlets(true)
-	e.flushBeforeSleep()
+	e.FlushStaged() // nobody may come by soon
 	e.leaveDirect(e.streams)
 	e.leaveDirect(e.memory)
 	e.arm()
@@ -34,20 +35,13 @@ func (e *Engine) becomePolled() {
 }
 
 // ticked notes that passes are made. Locked.
-func (e *Engine) ticked(now mono.Time) { e.tickPasses, e.tickSince = e.passes, now }
+func (e *Engine) ticked(now mono.Time) { e.tickPasses, e.tickSince = e.batch.Passes(), now }
 
 // arm makes the goroutine wake once for what the poller sees or somebody marks. Locked.
 func (e *Engine) arm() {
 	e.parker.ArmPoller(true)
 	if e.marks.arm(true) {
 		e.parker.Wake()
-	}
-}
-
-// flushBeforeSleep sends what is staged: nobody may come by soon.
-func (e *Engine) flushBeforeSleep() {
-	if len(e.staged) > 0 {
-		e.flush()
 	}
 }
 
@@ -123,10 +117,7 @@ func (e *Engine) advance(why netx.Why) {
 		if !e.armed { // else what has come is heard first, that nobody is given up for a silence that has ended
 			e.expire(now)
 		}
-		if len(e.staged) > 0 && now.Sub(e.stagedSince) >= stageDelay/2 {
-			e.flushedByTimer++
-			e.flush()
-		}
+		e.batch.Expired(now)
 	}
 	if e.armed {
 		e.told = why&netx.WhyPoller != 0
@@ -135,9 +126,7 @@ func (e *Engine) advance(why netx.Why) {
 		e.expire(now)
 		e.arm()
 		e.armDeadline(now)
-		if len(e.staged) > 0 {
-			e.flush()
-		}
+		e.FlushStaged()
 		return
 	}
 	if !e.auto {
@@ -153,8 +142,8 @@ func (e *Engine) advance(why netx.Why) {
 // burst of posts spends in the system says nothing about the application: taking over then cost messages of 4 KiB half their rate. Locked.
 func (e *Engine) tickOver(now mono.Time) {
 	var next time.Duration
-	if e.passes != e.tickPasses {
-		if e.passes-e.tickPasses < sweepEvery && len(e.slots) > len(e.free) {
+	if e.batch.Passes() != e.tickPasses {
+		if e.batch.Passes()-e.tickPasses < sweepEvery && len(e.slots) > len(e.free) {
 			e.serveMarked() // polled, but slowly: what passes see at once otherwise would wait for long
 			if e.poller != nil {
 				e.sweep() // as would listeners and write readiness, which direct passes do not see
@@ -168,8 +157,8 @@ func (e *Engine) tickOver(now mono.Time) {
 		e.becomeArmed()
 		return
 	}
-	if len(e.staged) > 0 {
-		next = stageDelay
+	if e.batch.Waiting() {
+		next = batch.Delay
 	}
 	e.armTimer(now, next)
 }

@@ -15,6 +15,7 @@ var rank = []struct {
 	{"internal/mono", 0},
 	{"internal/tcpport", 0},
 	{"internal/queue", 0},
+	{"internal/batch", 1},
 	{"internal/match", 0},
 	{"internal/atomics", 0},
 	{"internal/authkey", 0},
@@ -179,7 +180,7 @@ func TestOnly(t *testing.T) {
 // pure says whether a folder holds protocol without I/O, and core, which holds no sockets.
 func pure(dir string) bool {
 	switch dir {
-	case "util/rxd/flow", "internal/queue", "internal/peers/cm", "internal/match", "internal/xdp/frame":
+	case "util/rxd/flow", "internal/queue", "internal/batch", "internal/peers/cm", "internal/match", "internal/xdp/frame":
 		return true
 	}
 	return strings.HasSuffix(dir, "/wire") || strings.HasSuffix(dir, "/engine") || strings.HasPrefix(dir, "boot/internal/")

@@ -49,12 +49,11 @@ func TestBurstTakesTime(t *testing.T) {
 		}
 		posting.Store(false)
 		a.drv.prog.Lock()
-		staged := s != nil && s.gather.Staged()
+		staged := s != nil && s.batch.Waiting()
 		a.drv.prog.Unlock()
 		a.q.Read(nil) // a pass
-		n := 0
 		a.drv.prog.Lock()
-		late := a.drv.prog.SendNow(&n)
+		late := a.drv.prog.Batch().Away()
 		a.drv.prog.Unlock()
 		switch {
 		case s == nil:

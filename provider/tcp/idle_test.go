@@ -93,12 +93,12 @@ func quiet(t *testing.T, e *progress.Engine) {
 		return // the portable poller has no way to report something once
 	}
 	e.Lock()
-	before := e.Passes()
+	before := e.Batch().Passes()
 	e.Unlock()
 	time.Sleep(50 * time.Millisecond)
 	e.Lock()
 	defer e.Unlock()
-	if n := e.Passes() - before; n > 200 {
+	if n := e.Batch().Passes() - before; n > 200 {
 		t.Errorf("%d passes in 50 ms without traffic", n)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/netx"
 	"gofabric/internal/transport/stream"
 	"gofabric/internal/xnet/engine"
@@ -96,10 +97,10 @@ func (s *tcpStream) Hold(on bool) {
 }
 
 // Posted, Receive, Replied and Resumed implement stream.Link.
-func (s *tcpStream) Posted(more bool) { s.posted(more) }
-func (s *tcpStream) Receive()         { s.receive() }
-func (s *tcpStream) Replied()         { s.replied() }
-func (s *tcpStream) Resumed()         { s.setWant() }
+func (s *tcpStream) Posted(more bool) *batch.Stream { return s.posted(more) }
+func (s *tcpStream) Receive()                       { s.receive() }
+func (s *tcpStream) Replied()                       { s.replied() }
+func (s *tcpStream) Resumed()                       { s.setWant() }
 
 // AtRest implements stream.Link.
 func (s *tcpStream) AtRest() bool {

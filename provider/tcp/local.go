@@ -218,7 +218,7 @@ func (l *lobby) Heard(c *engine.Conn, kind wire.ExtKind, body []byte) error {
 	if s == nil {
 		return nil
 	}
-	s.gather.Answer(s.prog, s)
+	s.batch.Answer(s.prog.Batch(), s)
 	if kind == wire.ExtMoved {
 		switch s.move {
 		case moveOffered:

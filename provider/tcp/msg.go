@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
@@ -165,7 +166,7 @@ func (ep *msgEndpoint) Route(core.FIAddr) (*engine.Conn, error) {
 }
 
 // Posted implements endpoint.Router.
-func (ep *msgEndpoint) Posted(_ *engine.Conn, more bool) { ep.st.posted(more) }
+func (ep *msgEndpoint) Posted(_ *engine.Conn, more bool) *batch.Stream { return ep.st.posted(more) }
 
 // connConfig is what the endpoint's connection needs.
 func (ep *msgEndpoint) connConfig() *engine.Config {

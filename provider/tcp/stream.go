@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gofabric/internal/batch"
 	"gofabric/internal/impair"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
@@ -17,9 +18,8 @@ import (
 
 const (
 	gatherMax    = 64      // slices per sendmsg
-	gatherBytes  = 1 << 20 // bytes per sendmsg, and where waiting for company ends
-	coalesceMax  = 24 << 10
-	headBytes    = 512 // received behind, or instead of, a large payload: the next header and little more
+	gatherBytes  = 1 << 20 // bytes per sendmsg
+	headBytes    = 512     // received behind, or instead of, a large payload: the next header and little more
 	largePayload = 16 << 10
 	// loopbackSendBuf is the send buffer on loopback, bytes.
 	loopbackSendBuf = 1 << 20
@@ -28,6 +28,9 @@ const (
 	retransmitMin = 40 * time.Millisecond
 	recvRounds    = 4 // receives per readiness, so that one peer does not starve the others
 )
+
+// batchLimits are where messages no longer wait for others.
+var batchLimits = batch.Limits{Copied: 24 << 10, Lent: gatherBytes}
 
 // buffers are the scratch buffers of one progress engine; everything on it shares them under its lock.
 type buffers struct {
@@ -63,7 +66,7 @@ type tcpStream struct {
 	pausing bool   // the connection has paused, and a timer goes on with it
 	water   int    // how many bytes have to come until the poller tells of them, while unheard; 0 is 1
 
-	gather    progress.Gather
+	batch     batch.Stream
 	blocked   bool // the socket takes no more
 	large     bool // large payload flows in
 	flushing  bool
@@ -115,7 +118,7 @@ func (s *tcpStream) attach(prog *progress.Engine, bufs *buffers, want netx.Event
 
 // detach ends the registration; the socket stays open.
 func (s *tcpStream) detach() {
-	s.gather.Forget(s.prog, s)
+	s.batch.Forget(s.prog.Batch(), s)
 	if s.h != nil {
 		s.h.Remove()
 		s.h = nil
@@ -396,23 +399,18 @@ func (s *tcpStream) becomeHeard() {
 }
 
 // posted is called after something was queued by the application: it leaves now, or with what follows before the next pass.
-func (s *tcpStream) posted(more bool) {
+func (s *tcpStream) posted(more bool) *batch.Stream {
 	if s.unheard && s.conn.MsgsOut > 0 {
 		s.becomeHeard()
 	}
 	if s.blocked || s.fd == netx.NoFD || !s.conn.HasPending() || s.move == moveHeld {
-		return
+		return nil
 	}
-	if queued := s.conn.Queued(); queued < coalesceMax || s.conn.Lent() && queued < gatherBytes {
-		if !s.gather.Post(s.prog, s, more) {
-			if s.gather.Waiting(s.prog) {
-				s.conn.AllowJoin(coalesceMax)
-			}
-			return
-		}
+	if s.batch.Posted(s.prog.Batch(), s, &batchLimits, s.conn.Queued(), s.conn.Lent(), more) {
+		s.flush()
+		s.batch.Transmitted(s.prog.Batch())
 	}
-	s.flush()
-	s.gather.Emptied(s.prog)
+	return &s.batch
 }
 
 // replied is called when the engine has queued something of its own. What received bytes bring about leaves when they are parsed; what a posted receive
@@ -420,13 +418,13 @@ func (s *tcpStream) posted(more bool) {
 func (s *tcpStream) replied() {
 	s.pause()
 	if !s.receiving && !s.flushing && !s.blocked && s.fd != netx.NoFD {
-		s.gather.Answer(s.prog, s)
+		s.batch.Answer(s.prog.Batch(), s)
 	}
 }
 
-// Flush implements progress.Flusher.
+// Flush implements batch.Flusher.
 func (s *tcpStream) Flush() {
-	s.gather.Left(s.conn.EndJoin())
+	s.batch.Flushed()
 	if s.move >= moveAsked {
 		s.turn()
 	}

@@ -10,26 +10,28 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gofabric/internal/batch"
 	"gofabric/internal/neigh"
 	"gofabric/internal/netx"
-	"gofabric/internal/progress"
 	"gofabric/internal/transport/datagram"
 	"gofabric/internal/xdp"
 	"gofabric/internal/xdp/frame"
 )
 
 const (
-	xdpFrames    = 64      // received at once
-	xdpPeers     = 1 << 16 // whose headers are kept; beyond that all are built anew
-	unflushedMax = 32      // frames that wait in the ring at most
-	socketEvery  = 256     // one of so many receives reads the socket though the poller has reported nothing
-	socketAgain  = 256     // so many receives read the socket after one that found something there
-	drainTries   = 1 << 10 // receives without a packet of the port, while another port may be appending one to its backlog
-	retryMin     = 100e3   // ns until frames that the kernel had no room for are flushed again; doubled each time
-	retryMax     = 10e6
-	gatewayMax   = 1280     // bytes of a packet that any path beyond a gateway takes (RFC 8200, 5; IPv4 paths that take less are not in use any more)
-	joinedBytes  = 64 << 12 // to join datagrams that came in several frames
+	xdpFrames   = 64      // received at once
+	xdpPeers    = 1 << 16 // whose headers are kept; beyond that all are built anew
+	socketEvery = 256     // one of so many receives reads the socket though the poller has reported nothing
+	socketAgain = 256     // so many receives read the socket after one that found something there
+	drainTries  = 1 << 10 // receives without a packet of the port, while another port may be appending one to its backlog
+	retryMin    = 100e3   // ns until frames that the kernel had no room for are flushed again; doubled each time
+	retryMax    = 10e6
+	gatewayMax  = 1280     // bytes of a packet that any path beyond a gateway takes (RFC 8200, 5; IPv4 paths that take less are not in use any more)
+	joinedBytes = 64 << 12 // to join datagrams that came in several frames
 )
+
+// frameLimits: how many frames wait in the ring at most.
+var frameLimits = batch.Limits{Copied: 32}
 
 // xdpLink sends and receives datagrams past the kernel's stack: by AF_XDP, with the headers that the stack would have made. The UDP socket stays, as the link below:
 // it holds the port number, and what AF_XDP cannot do, or does more slowly, goes through it: runs (UDP_SEGMENT), multicast, fragments, peers whose Ethernet address
@@ -71,7 +73,7 @@ type xdpLink struct {
 	packet     []byte // what leaves by the packet socket; nil: there is none
 	id         uint16 // of the next IPv4 packet
 	unflushed  int    // frames submitted since the last flush
-	g          progress.Gather
+	batch      batch.Stream
 	retryAfter time.Duration // until what was submitted is flushed again; 0: nothing waits
 
 	sent, received, bySocket, noFrames uint64
@@ -233,7 +235,7 @@ func (l *xdpLink) detach() link {
 func (l *xdpLink) end() {
 	l.release()
 	l.unfollow()
-	l.g.Forget(l.d.prog, l)
+	l.batch.Forget(l.d.prog.Batch(), l)
 	if l.port != nil {
 		if l.unflushed > 0 || l.retryAfter > 0 {
 			l.port.Flush() // what was sent is on its way, as from a socket

@@ -17,8 +17,8 @@ func (l *xdpLink) sendXDP(dest netip.AddrPort, parts [][]byte, total, seg int) b
 	}
 	q := l.peer(dest)
 	// Whether a datagram leaves at once has to be asked before it is in the ring, and while nothing else waits there.
-	single := count == 1 && l.packet != nil && l.unflushed == 0 && l.retryAfter == 0 && !l.g.Staged() && q != nil && seg <= q.maxFrame && !l.ended
-	now := single && l.g.Post(l.d.prog, l, false)
+	single := count == 1 && l.packet != nil && l.unflushed == 0 && l.retryAfter == 0 && !l.batch.Waiting() && q != nil && seg <= q.maxFrame && !l.ended
+	now := single && l.batch.Posted(l.d.prog.Batch(), l, &frameLimits, 0, false, false)
 	if now && l.sendPacket(q, parts, total) {
 		return true
 	}
@@ -70,15 +70,15 @@ func (l *xdpLink) sendPacket(q *xdpPeer, parts [][]byte, total int) bool {
 // submitted transmits the frames that were just submitted, at once or with those that follow.
 func (l *xdpLink) submitted(frames int) {
 	l.unflushed += frames
-	if l.g.Post(l.d.prog, l, false) || l.unflushed >= unflushedMax {
+	if l.batch.Posted(l.d.prog.Batch(), l, &frameLimits, l.unflushed, false, false) {
 		l.flush()
-		l.g.Emptied(l.d.prog) // the system's work for so many is not the application's absence
+		l.batch.Transmitted(l.d.prog.Batch()) // the system's work for so many is not the application's absence
 	}
 }
 
-// Flush implements progress.Flusher.
+// Flush implements batch.Flusher.
 func (l *xdpLink) Flush() {
-	l.g.Left(0)
+	l.batch.Flushed()
 	l.flush()
 }
 

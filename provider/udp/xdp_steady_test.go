@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gofabric/internal/batch"
 	"gofabric/internal/netx"
 	"gofabric/internal/xdp"
 	"gofabric/test/veth"
@@ -86,7 +87,7 @@ func TestXDPNewcomer(t *testing.T) {
 func TestXDPGather(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
-	const count = 3 * unflushedMax
+	count := 3 * frameLimits.Copied
 	most := 0
 	for round := range 4 {
 		d.until(t, "all from before", func() bool { in[1].got = nil; return true })
@@ -111,8 +112,8 @@ func TestXDPGather(t *testing.T) {
 			}
 		}
 	}
-	if most == 0 || most >= unflushedMax {
-		t.Errorf("up to %d datagrams waited, want some, and fewer than %d", most, unflushedMax)
+	if most == 0 || most >= frameLimits.Copied {
+		t.Errorf("up to %d datagrams waited, want some, and fewer than %d", most, frameLimits.Copied)
 	}
 }
 
@@ -124,15 +125,15 @@ func TestXDPKick(t *testing.T) {
 		d.until(t, "all from before", func() bool { in[1].got = nil; return true })
 		d.prog.Lock()
 		d.prog.Pass()
-		for i := range unflushedMax + 4 { // few, for they must not take long by themselves
-			if i == unflushedMax/2 && links[0].unflushed > 0 {
+		for i := range frameLimits.Copied + 4 { // few, for they must not take long by themselves
+			if i == frameLimits.Copied/2 && links[0].unflushed > 0 {
 				time.Sleep(time.Millisecond) // the system takes so long
 			}
 			must(t, p[0].Send(p[1].local, [][]byte{{byte(i)}}, 0))
 		}
-		left, posts := links[0].unflushed, 0
+		left := links[0].unflushed
 		d.prog.Pass()
-		if good++; left == 0 || left >= unflushedMax || d.prog.SendNow(&posts) {
+		if good++; left == 0 || left >= frameLimits.Copied || d.prog.Batch().Away() {
 			good = 0
 		}
 		d.prog.Unlock()
@@ -170,8 +171,7 @@ func TestXDPGatherWithinFlush(t *testing.T) {
 		d.prog.FlushStaged()
 		gather()
 	})
-	for !d.prog.Stage(&above, false) {
-	}
+	new(batch.Stream).Answer(d.prog.Batch(), &above)
 	d.prog.FlushStaged()
 	if links[0].unflushed != 0 {
 		t.Errorf("%d wait after the flush", links[0].unflushed)

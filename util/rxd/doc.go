@@ -4,6 +4,6 @@
 // this module over flows of the extension (util/rxd/flow), which are faster and survive any loss; docs/wire/rxd.md describes both. Whatever the peer, the
 // operations are those of internal/xnet/engine, and the API objects those of internal/endpoint.
 //
-// What is posted leaves at once, or with what follows before the next pass (progress.Gather); what comes is taken by passes, or by the domain's goroutine while
+// What is posted leaves at once, or with what follows before the next pass (package batch); what comes is taken by passes, or by the domain's goroutine while
 // the application is away.
 package rxd

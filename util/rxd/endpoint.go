@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
@@ -31,7 +32,7 @@ type rdmEndpoint struct {
 
 	timer    *progress.Handle
 	timerAt  int64
-	gather   progress.Gather
+	batch    batch.Stream
 	out      outbox
 	got      bool      // something came since the last answer
 	heard    mono.Time // when what came last did, if it was short
@@ -273,7 +274,7 @@ func (ep *rdmEndpoint) Close() error {
 		ep.eng.Remove(p, xengine.ErrClosed)
 	}
 	ep.transmit(mono.Now())
-	ep.gather.Forget(ep.prog, (*flusher)(ep))
+	ep.batch.Forget(ep.prog.Batch(), (*flusher)(ep))
 	ep.timer.Remove()
 	ep.EndRx(ep.own)
 	ep.port.Close()

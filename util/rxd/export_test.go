@@ -25,11 +25,10 @@ func ChangePorts(d *core.Domain, change func(datagram.Port) datagram.Port) {
 	dom.below = portChanger{dom.below, change}
 }
 
-// Gathers says whether what was posted to an endpoint waits for company, and whether the application is thought to stay away.
+// Gathers says whether what was posted to an endpoint waits, and whether the application is thought to stay away.
 func Gathers(ep *core.Endpoint) (staged, late bool) {
 	e := ep.Driver().(*rdmEndpoint)
 	e.prog.Lock()
 	defer e.prog.Unlock()
-	n := 0
-	return e.gather.Staged(), e.prog.SendNow(&n)
+	return e.batch.Waiting(), e.prog.Batch().Away()
 }

@@ -155,6 +155,6 @@ func (s *sink) Resumed(c *xengine.Conn)                     { s.eng.Resumed(c.Us
 func (s *sink) Replied(c *xengine.Conn) {
 	s.eng.Posted(c.User.(*engine.Peer))
 	if !s.taking && !s.out.busy && !s.Closed() {
-		s.gather.Answer(s.prog, (*flusher)(s))
+		s.batch.Answer(s.prog.Batch(), (*flusher)(s))
 	}
 }

@@ -4,18 +4,20 @@ import (
 	"net/netip"
 
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/mono"
 	xengine "gofabric/internal/xnet/engine"
 	"gofabric/util/rxd/engine"
 )
 
 const (
-	gatherBytes = 24 << 10        // staged bytes of one peer that leave without waiting for company
-	lentBytes   = 1 << 20         // and when user's buffers are among them
-	runBytes    = 65507           // in one run of datagrams: what one datagram can hold
-	smallMax    = engine.SmallMax // payload that is copied behind its header: one slice costs the system less than two
-	flatSize    = 128 << 10
+	runBytes = 65507           // in one run of datagrams: what one datagram can hold
+	smallMax = engine.SmallMax // payload that is copied behind its header: one slice costs the system less than two
+	flatSize = 128 << 10
 )
+
+// batchLimits are where the messages to one peer no longer wait for others.
+var batchLimits = batch.Limits{Copied: 24 << 10, Lent: 1 << 20}
 
 // outbox gathers datagrams that leave in one call, and keeps those that the port did not take.
 type outbox struct {
@@ -49,29 +51,24 @@ func (o *outbox) fits(d *engine.Out) bool {
 }
 
 // Posted implements endpoint.Router: what was posted leaves now, or with what follows before the next pass. Locked.
-func (ep *rdmEndpoint) Posted(c *xengine.Conn, more bool) {
+func (ep *rdmEndpoint) Posted(c *xengine.Conn, more bool) *batch.Stream {
 	ep.eng.Posted(c.User.(*engine.Peer))
 	if ep.out.blocked {
-		return
+		return nil
 	}
-	if queued := c.Unsent(); queued < gatherBytes || c.Lent() && queued < lentBytes {
-		if !ep.gather.Post(ep.prog, (*flusher)(ep), more) {
-			if ep.gather.Waiting(ep.prog) {
-				c.AllowJoin(gatherBytes)
-			}
-			return
-		}
+	if ep.batch.Posted(ep.prog.Batch(), (*flusher)(ep), &batchLimits, c.Unsent(), c.Lent(), more) {
+		ep.transmit(mono.Now())
+		ep.batch.Transmitted(ep.prog.Batch())
 	}
-	ep.transmit(mono.Now())
-	ep.gather.Emptied(ep.prog)
+	return &ep.batch
 }
 
-// flusher is the endpoint as progress sees it while something is staged.
+// flusher is the endpoint as its batch.Scheduler sees it.
 type flusher rdmEndpoint
 
-// Flush implements progress.Flusher. Locked.
+// Flush implements batch.Flusher. Locked.
 func (f *flusher) Flush() {
-	f.gather.Left(f.d.Pool().EndJoin())
+	f.batch.Flushed()
 	(*rdmEndpoint)(f).transmit(mono.Now())
 }
 

@@ -3,6 +3,7 @@ package rxm
 import (
 	"net/netip"
 
+	"gofabric/internal/batch"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/peers"
@@ -193,10 +194,11 @@ func (n *native) Replied()       { n.wake() }
 func (n *native) Resumed()       { n.wake() }
 
 // Posted implements stream.Link.
-func (n *native) Posted(more bool) {
+func (n *native) Posted(more bool) *batch.Stream {
 	n.more = more
 	n.service()
 	n.more = false
+	return nil
 }
 
 // Receive implements stream.Link.

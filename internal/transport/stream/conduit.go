@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/internal/batch"
 	"gofabric/internal/impair"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
@@ -84,7 +85,8 @@ type Link interface {
 	// Hold stops taking bytes, or goes on.
 	Hold(on bool)
 	// Posted tells that the Conn may have bytes to transmit; they leave now, or with what follows before the next pass. With more another post follows.
-	Posted(more bool)
+	// It returns the stream that messages which follow may join; nil if there is none.
+	Posted(more bool) *batch.Stream
 	// Receive takes what there is now, as a pass does.
 	Receive()
 	// Replied follows Sink.Replied of the Conn: what was queued leaves soon, though no post and nothing received may follow.

@@ -25,7 +25,6 @@ type chunk struct {
 // stagePool holds the free staging memory of a domain.
 type stagePool struct {
 	open    openMessage // the coalesced message that can still grow
-	joined  int         // messages since the last EndJoin
 	chunks  *chunk
 	smalls  *chunk
 	nchunks int

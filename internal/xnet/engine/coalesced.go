@@ -20,7 +20,6 @@ type openMessage struct {
 	at     int // of the header in ch
 	size   int // of a message's payload
 	count  int // messages
-	quiet  int // queued bytes below which the driver need not be told of another message
 	tag    uint64
 	tagged bool
 }
@@ -39,35 +38,10 @@ func (q *outQueue) openCoalesced(p *stagePool, h *wire.Header, n int) {
 	}
 	t := q.tail
 	m := &p.open
-	m.q, m.ch, m.at, m.size, m.count, m.quiet = q, t, len(t.b)-n-int(h.HdrLen), n, 1, 0 // in place: see segment
+	m.q, m.ch, m.at, m.size, m.count = q, t, len(t.b)-n-int(h.HdrLen), n, 1 // in place: see segment
 	if m.tagged = h.Op == wire.OpTag; m.tagged {
 		m.tag = h.Tag
 	}
-}
-
-// quiet says that the driver need not be told of messages that join the open one of q while fewer than limit bytes are
-// queued.
-func (q *outQueue) quiet(p *stagePool, limit int) {
-	if m := &p.open; m.q == q {
-		m.quiet = limit
-	}
-}
-
-// EndJoin undoes Conn.AllowJoin, and returns how many messages joined meanwhile.
-func (p *stagePool) EndJoin() int {
-	n := p.joined
-	p.open.quiet, p.joined = 0, 0
-	return n
-}
-
-// joinQuietly is join for a message that the driver need not be told of.
-func (q *outQueue) joinQuietly(p *stagePool, buf []byte, tagged bool, tag uint64) bool {
-	m := &p.open
-	if m.q != q || q.queued >= m.quiet || !q.join(p, buf, tagged, tag) {
-		return false
-	}
-	p.joined++
-	return true
 }
 
 // join puts a message into the open one, if it fits there.

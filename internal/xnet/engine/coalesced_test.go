@@ -194,7 +194,6 @@ func TestCoalescedFence(t *testing.T) {
 	s.a.send(Send{Ctx: 1}, pattern(1, 5000)) // lent: not complete before it has left
 	s.a.send(Send{Ctx: 2}, pattern(2, 64))
 	s.a.want("send 2")
-	s.a.c.AllowJoin(1 << 20)
 	if !s.a.c.Join(pattern(3, 64), false, 0) {
 		t.Fatal("the open message takes no other")
 	}

@@ -223,7 +223,6 @@ func TestHeldEndsCoalesced(t *testing.T) {
 	s.b.mem.regions = [][]byte{make([]byte, 100)}
 	s.a.send(Send{Kind: KindRead, Ctx: 1, NRMA: 1, RMA: segs(wire.RMAIov{Len: 10})}, make([]byte, 10))
 	s.a.send(Send{Ctx: 2}, pattern(2, 10))
-	s.a.c.AllowJoin(1 << 20)
 	s.a.send(Send{Ctx: 3, Fence: true}, pattern(3, 10))
 	if s.a.c.Join(pattern(4, 10), false, 0) {
 		t.Error("joined a message in front of the fence")

@@ -32,22 +32,15 @@ func (c *Conn) Submit(s *Send) error {
 	return c.submitSlow(s)
 }
 
-// Join sends a message that the driver need not be told of, with nothing but its tag, if it can join the coalesced
-// message that is open on c. It is complete then, and buf the caller's again; no sink is told.
+// Join sends a message with nothing but its tag, if it can join the coalesced message that is open on c. It is complete
+// then, and buf the caller's again; no sink is told. The driver need not be told while batch.Stream.Admits says so.
 func (c *Conn) Join(buf []byte, tagged bool, tag uint64) bool {
-	if !c.out.joinQuietly(&c.pool.stagePool, buf, tagged, tag) {
+	if !c.out.join(&c.pool.stagePool, buf, tagged, tag) {
 		return false
 	}
 	c.MsgsOut++
 	return true
 }
-
-// AllowJoin says that messages may Join the open one of c while fewer than limit bytes are queued: they leave with the
-// rest.
-func (c *Conn) AllowJoin(limit int) { c.out.quiet(&c.pool.stagePool, limit) }
-
-// EndJoin is Pool.EndJoin of the pool of c.
-func (c *Conn) EndJoin() int { return c.pool.EndJoin() }
 
 // submitSlow posts an operation that cannot complete at once.
 func (c *Conn) submitSlow(s *Send) error {
