@@ -29,7 +29,7 @@ type allocSide struct {
 }
 
 // allocSides opens n endpoints that know each other, in domains of their own.
-func allocSides(t *testing.T, stack string, caps core.Flags, n, size int) []*allocSide {
+func allocSides(t *testing.T, stack string, caps core.Caps, n, size int) []*allocSide {
 	t.Helper()
 	sides := make([]*allocSide, n)
 	addrs := make([]core.Addr, n)
@@ -45,7 +45,7 @@ func allocSides(t *testing.T, stack string, caps core.Flags, n, size int) []*all
 		t.Cleanup(func() { gofabric.CloseAll(s.all...) })
 		hints := core.NewHints()
 		hints.Fabric.ProvName, hints.EP.Type, hints.Caps = stack, core.EPTypeRDM, caps
-		infos, _, err := gofabric.GetInfo(core.Query{Node: "127.0.0.1", Flags: core.Source, Hints: hints})
+		infos, _, err := gofabric.GetInfo(core.Query{Node: "127.0.0.1", Flags: core.InfoSource, Hints: hints})
 		fatal(err)
 		fabric, err := gofabric.OpenFabric(infos[0])
 		fatal(err)
@@ -59,7 +59,7 @@ func allocSides(t *testing.T, stack string, caps core.Flags, n, size int) []*all
 		fatal(err)
 		s.ep, err = domain.OpenEndpoint(infos[0])
 		fatal(err)
-		s.mr, err = domain.RegMR(&core.MRAttr{IOV: [][]byte{s.in}, Access: core.RemoteRead | core.RemoteWrite, RequestedKey: 1})
+		s.mr, err = domain.RegMR(&core.MRAttr{IOV: [][]byte{s.in}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 1})
 		fatal(err)
 		s.all = []core.Object{fabric, domain, s.cq, s.eq, s.av, s.ep, s.mr}
 		fatal(s.ep.BindCQ(s.cq, core.BindTransmit|core.BindRecv))

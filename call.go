@@ -42,7 +42,7 @@ type request struct {
 }
 
 // post hands r to the provider. Called with e.mu held for reading.
-func (e *Endpoint) post(r *request, ctx core.Context) error {
+func (e *Endpoint) post(r *request, ctx core.OpContext) error {
 	to := core.FIAddr(r.peer)
 	switch r.verb {
 	case send:
@@ -94,7 +94,7 @@ func (e *Endpoint) do(ctx context.Context, r *request) (Received, error) {
 	if why != nil {
 		e.giveUp(r, o)
 	}
-	got := Received{Len: o.entry.Len, Tag: o.entry.Tag, Data: o.entry.Data, HasData: o.entry.Flags&core.RemoteCQData != 0, From: Peer(o.src)}
+	got := Received{Len: o.entry.Len, Tag: o.entry.Tag, Data: o.entry.Data, HasData: o.entry.Flags&core.CompRemoteCQData != 0, From: Peer(o.src)}
 	switch {
 	case o.err == nil:
 		return got, nil

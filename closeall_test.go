@@ -97,7 +97,7 @@ func (n *notedDomain) RegMR(*core.MRAttr, core.AVDriver) (core.MRDriver, error) 
 func (n *notedAV) OpenSet(core.AVSetAttr) (core.AVSetDriver, error) {
 	return &notedSet{noted: n.called("set")}, nil
 }
-func (n *notedEP) JoinCollective(_ core.FIAddr, _ core.AVSetDriver, _ core.Flags, _ any, made func(core.MCDriver) *core.MC) error {
+func (n *notedEP) JoinCollective(_ core.FIAddr, _ core.AVSetDriver, _ core.JoinFlags, _ any, made func(core.MCDriver) *core.MC) error {
 	made(&notedMC{noted: n.called("mc")})
 	return nil
 }
@@ -145,7 +145,7 @@ func TestCloseAllOrder(t *testing.T) {
 func TestCloseAllByHand(t *testing.T) {
 	hints := core.NewHints()
 	hints.Fabric.ProvName, hints.EP.Type, hints.Caps = "tcp", core.EPTypeRDM, core.CapMsg
-	infos, _, err := GetInfo(core.Query{Node: "127.0.0.1", Flags: core.Source, Hints: hints})
+	infos, _, err := GetInfo(core.Query{Node: "127.0.0.1", Flags: core.InfoSource, Hints: hints})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func TestDialErrors(t *testing.T) {
 
 // TestPeerCloses has calls wait on a connection whose other side goes away, and calls made afterwards.
 func TestPeerCloses(t *testing.T) {
-	for name, caps := range map[string]core.Flags{"plain": core.CapMsg, "tagged": core.CapMsg | core.CapTagged} {
+	for name, caps := range map[string]core.Caps{"plain": core.CapMsg, "tagged": core.CapMsg | core.CapTagged} {
 		t.Run(name, func(t *testing.T) {
 			client, server := dialPair(t, Caps(caps))
 			ctx := testContext(t)

@@ -27,7 +27,7 @@ const Connected = AnyPeer
 // # Waiting
 //
 // Every transfer returns when it is complete, or when its context ends; any number of goroutines may call at the same time. A send is complete when
-// its buffer may be used again; that it arrived is certain only with core.DeliveryComplete in the Tx.OpFlags of Hints.
+// its buffer may be used again; that it arrived is certain only with core.OpDeliveryComplete in the Tx.OpFlags of Hints.
 //
 // When its context ends, a call cancels its operation (fi_cancel(3)), waits until it is over, and returns an *core.OpError that wraps
 // core.ErrTimedOut or core.ErrCanceled and the context's cause. If the operation completes at that very moment its result is returned instead,

@@ -83,7 +83,7 @@ func ExampleEndpoint_Write() {
 	defer b.Close()
 
 	memory := []byte("................")
-	m, err := b.Register(memory, core.RemoteWrite|core.RemoteRead)
+	m, err := b.Register(memory, core.AccessRemoteWrite|core.AccessRemoteRead)
 	if err != nil {
 		log.Fatal(err)
 	}

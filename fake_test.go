@@ -12,9 +12,9 @@ import (
 type fakeEP struct {
 	core.EndpointDriver // what is not overridden panics
 	mu                  sync.Mutex
-	posted              []core.Context
-	onPost              func(ctx core.Context) error
-	onCancel            func(ctx core.Context) error
+	posted              []core.OpContext
+	onPost              func(ctx core.OpContext) error
+	onCancel            func(ctx core.OpContext) error
 	closed              bool
 }
 
@@ -34,7 +34,7 @@ func (f *fakeEP) Post(op core.Op) error {
 	return nil
 }
 
-func (f *fakeEP) Cancel(ctx core.Context) error {
+func (f *fakeEP) Cancel(ctx core.OpContext) error {
 	if f.onCancel != nil {
 		return f.onCancel(ctx)
 	}

@@ -56,7 +56,7 @@ type op struct {
 	text  string // details of a failure
 }
 
-func (o *op) context() core.Context { return core.Context(uint64(o.gen)<<32 | uint64(o.index)) }
+func (o *op) context() core.OpContext { return core.OpContext(uint64(o.gen)<<32 | uint64(o.index)) }
 
 // get takes an operation from the pool.
 func (h *hub) get(ep *Endpoint) (*op, error) {
@@ -237,7 +237,7 @@ func (h *hub) failed(e *core.CQErrEntry) {
 }
 
 // find returns the operation of a context, nil if it is not waited for any more.
-func (h *hub) find(ctx core.Context) *op {
+func (h *hub) find(ctx core.OpContext) *op {
 	i := uint32(ctx)
 	if int64(i) >= int64(len(h.ops)) {
 		return nil

@@ -12,18 +12,18 @@ import (
 )
 
 // done is the completion of an operation.
-func done(ctx core.Context, n int) core.CQErrEntry {
+func done(ctx core.OpContext, n int) core.CQErrEntry {
 	return core.CQErrEntry{CQEntry: core.CQEntry{Ctx: ctx, Len: n}, SrcAddr: 5}
 }
 
-func failedWith(ctx core.Context, err core.Errno) core.CQErrEntry {
+func failedWith(ctx core.OpContext, err core.Errno) core.CQErrEntry {
 	return core.CQErrEntry{CQEntry: core.CQEntry{Ctx: ctx}, Err: err, Detail: "in detail"}
 }
 
 func TestCompletesWhileCancelled(t *testing.T) {
 	e, ep, cq := fakeEndpoint()
 	defer e.Close()
-	ep.onCancel = func(ctx core.Context) error { // too late: the message came
+	ep.onCancel = func(ctx core.OpContext) error { // too late: the message came
 		cq.ch <- done(ctx, 3)
 		return core.ErrNoEnt
 	}
@@ -37,7 +37,7 @@ func TestCompletesWhileCancelled(t *testing.T) {
 func TestFailsWhileCancelled(t *testing.T) {
 	for errno, want := range map[core.Errno]error{core.ErrCanceled: context.DeadlineExceeded, core.ErrTrunc: core.ErrTrunc} {
 		e, ep, cq := fakeEndpoint()
-		ep.onCancel = func(ctx core.Context) error {
+		ep.onCancel = func(ctx core.OpContext) error {
 			cq.ch <- failedWith(ctx, errno)
 			return nil
 		}
@@ -77,7 +77,7 @@ func TestBusyProvider(t *testing.T) {
 	e, ep, cq := fakeEndpoint()
 	defer e.Close()
 	tries := 0
-	ep.onPost = func(ctx core.Context) error {
+	ep.onPost = func(ctx core.OpContext) error {
 		if tries++; tries < 20 {
 			return core.ErrAgain
 		}
@@ -87,7 +87,7 @@ func TestBusyProvider(t *testing.T) {
 	if err := e.Send(context.Background(), 1, nil); err != nil || tries != 20 {
 		t.Fatalf("after %d tries: %v", tries, err)
 	}
-	ep.onPost = func(core.Context) error { return core.ErrAgain }
+	ep.onPost = func(core.OpContext) error { return core.ErrAgain }
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
 	defer cancel()
 	if err := e.Send(ctx, 1, nil); !errors.Is(err, context.DeadlineExceeded) {
@@ -103,12 +103,12 @@ func TestBusyProvider(t *testing.T) {
 func TestStaleCompletions(t *testing.T) {
 	e, ep, cq := fakeEndpoint()
 	defer e.Close()
-	var first core.Context
-	ep.onPost = func(ctx core.Context) error {
+	var first core.OpContext
+	ep.onPost = func(ctx core.OpContext) error {
 		if first == 0 {
 			first = ctx
 		} else {
-			for _, c := range []core.Context{first, ctx + 1, ctx + 1<<32, 0, ^core.Context(0)} {
+			for _, c := range []core.OpContext{first, ctx + 1, ctx + 1<<32, 0, ^core.OpContext(0)} {
 				cq.ch <- failedWith(c, core.ErrIO)
 				cq.ch <- done(c, 99)
 			}
@@ -137,20 +137,20 @@ func TestQueueFails(t *testing.T) {
 // TestHubModel completes operations of many goroutines in random order, with random ends of contexts in between.
 func TestHubModel(t *testing.T) {
 	e, ep, cq := fakeEndpoint()
-	ep.onCancel = func(ctx core.Context) error {
+	ep.onCancel = func(ctx core.OpContext) error {
 		cq.ch <- failedWith(ctx, core.ErrCanceled)
 		return nil
 	}
 	const callers, calls = 12, 200
-	todo := make(chan core.Context, callers)
-	ep.onPost = func(ctx core.Context) error {
+	todo := make(chan core.OpContext, callers)
+	ep.onPost = func(ctx core.OpContext) error {
 		todo <- ctx
 		return nil
 	}
 	stop := make(chan struct{})
 	var completer, wg sync.WaitGroup
 	completer.Go(func() { // holds back up to four and completes one of them; the last ones too, when it has been quiet
-		var held []core.Context
+		var held []core.OpContext
 		for {
 			select {
 			case c := <-todo:
@@ -200,8 +200,8 @@ func TestHubModel(t *testing.T) {
 func TestCallsDoNotAllocate(t *testing.T) {
 	e, ep, cq := fakeEndpoint()
 	defer e.Close()
-	ep.posted = make([]core.Context, 0, 4096)
-	ep.onPost = func(ctx core.Context) error {
+	ep.posted = make([]core.OpContext, 0, 4096)
+	ep.onPost = func(ctx core.OpContext) error {
 		cq.ch <- done(ctx, 0)
 		return nil
 	}

@@ -19,7 +19,7 @@ type config struct {
 	provider  string
 	node      string // of the local side
 	service   string
-	caps      core.Flags
+	caps      core.Caps
 	epType    core.EPType
 	threading core.Threading
 	progress  core.Progress
@@ -48,7 +48,7 @@ func Provider(name string) Option { return func(c *config) { c.provider = name }
 
 // Caps asks for capabilities, such as core.CapTagged|core.CapRMA. Without it the endpoint has what the provider offers of messages, tagged messages and
 // RMA; connected endpoints have tagged messages only if asked for, since some providers make a detour for them.
-func Caps(caps core.Flags) Option { return func(c *config) { c.caps = caps } }
+func Caps(caps core.Caps) Option { return func(c *config) { c.caps = caps } }
 
 // Type asks for a kind of endpoint. The default is core.EPTypeRDM for Open and core.EPTypeMsg for Dial and Listen.
 func Type(t core.EPType) Option { return func(c *config) { c.epType = t } }
@@ -145,7 +145,7 @@ func (c *config) query(node, service string, source bool) core.Query {
 	h.Mode |= core.ModeContext | core.ModeContext2
 	q := core.Query{Node: node, Service: service, Hints: h}
 	if source && (node != "" || service != "") {
-		q.Flags = core.Source
+		q.Flags = core.InfoSource
 	}
 	return q
 }

@@ -49,9 +49,9 @@ func (m *RemoteMemory) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// Register lets peers read (core.RemoteRead) and write (core.RemoteWrite) buf (fi_mr_reg(3)) until the Memory or the endpoint is closed. The memory must not be
+// Register lets peers read (core.AccessRemoteRead) and write (core.AccessRemoteWrite) buf (fi_mr_reg(3)) until the Memory or the endpoint is closed. The memory must not be
 // given back or used for something else before. The key is random.
-func (e *Endpoint) Register(buf []byte, access core.Flags) (*Memory, error) {
+func (e *Endpoint) Register(buf []byte, access core.Access) (*Memory, error) {
 	const name = "fi_mr_reg"
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -122,7 +122,7 @@ func (m *Memory) Close() error {
 }
 
 // Write copies buf to the peer's memory, offset bytes from its beginning (fi_write(3)). It is complete when buf may be used again; that the peer's memory
-// has changed is certain once it answers, or with core.DeliveryComplete.
+// has changed is certain once it answers, or with core.OpDeliveryComplete.
 func (e *Endpoint) Write(ctx context.Context, to Peer, buf []byte, m RemoteMemory, offset uint64) error {
 	r := request{verb: write, peer: to, buf: buf, addr: m.Base + offset, key: m.Key}
 	if err := e.inside(&r, m, offset); err != nil {

@@ -16,7 +16,7 @@ type system struct {
 
 // extraCaps are capabilities that the calls of this package make use of where they exist: who sent a message, and receiving from one peer only. They
 // are asked for first, all of them, and given up if nothing offers them.
-const extraCaps = core.Source | core.CapDirectedRecv
+const extraCaps = core.CapSource | core.CapDirectedRecv
 
 // choose asks for one Info for a configuration: the best of what was left open.
 func (s *system) choose(c *config, q core.Query) (*core.Info, error) {
@@ -34,12 +34,12 @@ func (s *system) choose(c *config, q core.Query) (*core.Info, error) {
 func (s *system) chooseCaps(q core.Query, anyCaps bool) (*core.Info, error) {
 	plain := q.Hints.Caps
 	defer func() { q.Hints.Caps = plain }()
-	tries := []core.Flags{plain | extraCaps, plain | core.Source, plain}
+	tries := []core.Caps{plain | extraCaps, plain | core.CapSource, plain}
 	if q.Hints.EP.Type == core.EPTypeMsg || plain&(core.CapMsg|core.CapTagged) == 0 {
 		tries = tries[2:]
 	}
 	if anyCaps {
-		tries = append(tries, core.CapMsg|core.CapRMA, core.CapMsg|core.Source, core.CapMsg)
+		tries = append(tries, core.CapMsg|core.CapRMA, core.CapMsg|core.CapSource, core.CapMsg)
 	}
 	var asked error // the error for what was asked for, not for the substitutes
 	for _, caps := range tries {

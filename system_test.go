@@ -12,21 +12,21 @@ func TestChoose(t *testing.T) {
 	tagged := core.CapMsg | core.CapTagged | core.CapRMA
 	for _, c := range []struct {
 		name   string
-		offers core.Flags
+		offers core.Caps
 		auto   bool
 		opts   []Option
-		want   core.Flags // in the query that was granted; 0 is refused
+		want   core.Caps // in the query that was granted; 0 is refused
 	}{
-		{"everything", ^core.Flags(0), true, nil, tagged | extraCaps},
-		{"no directed receive", ^core.CapDirectedRecv, true, nil, tagged | core.Source},
+		{"everything", ^core.Caps(0), true, nil, tagged | extraCaps},
+		{"no directed receive", ^core.CapDirectedRecv, true, nil, tagged | core.CapSource},
 		{"no source", ^extraCaps, true, nil, tagged},
 		{"no tags", ^(extraCaps | core.CapTagged), true, nil, core.CapMsg | core.CapRMA},
 		{"messages only", core.CapMsg, true, nil, core.CapMsg},
 		{"tags wanted", core.CapMsg, true, []Option{Caps(core.CapTagged)}, 0},
-		{"manual progress", ^core.Flags(0), false, nil, tagged | extraCaps},
-		{"automatic progress wanted", ^core.Flags(0), false, []Option{Progress(core.ProgressAuto)}, 0},
-		{"hints", ^core.Flags(0), true, []Option{Hints(&core.Info{Caps: core.CapMsg})}, core.CapMsg | extraCaps},
-		{"connections", ^core.Flags(0), true, []Option{Type(core.EPTypeMsg)}, core.CapMsg | core.CapRMA},
+		{"manual progress", ^core.Caps(0), false, nil, tagged | extraCaps},
+		{"automatic progress wanted", ^core.Caps(0), false, []Option{Progress(core.ProgressAuto)}, 0},
+		{"hints", ^core.Caps(0), true, []Option{Hints(&core.Info{Caps: core.CapMsg})}, core.CapMsg | extraCaps},
+		{"connections", ^core.Caps(0), true, []Option{Type(core.EPTypeMsg)}, core.CapMsg | core.CapRMA},
 	} {
 		s := &system{getInfo: func(q core.Query) ([]*core.Info, []core.Refusal, error) {
 			if q.Hints.Caps&^c.offers != 0 || !c.auto && q.Hints.Domain.DataProgress == core.ProgressAuto {

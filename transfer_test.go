@@ -104,7 +104,7 @@ func TestRMA(t *testing.T) {
 			a, b, toB, _ := openPair(t, MRMode(mode))
 			ctx := testContext(t)
 			mem := make([]byte, 4096)
-			m, err := b.Register(mem, core.RemoteRead|core.RemoteWrite)
+			m, err := b.Register(mem, core.AccessRemoteRead|core.AccessRemoteWrite)
 			if err != nil {
 				t.Fatal(err)
 			}

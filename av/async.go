@@ -6,7 +6,7 @@ import (
 	"gofabric/core"
 )
 
-// Insertions in the background: a vector opened with EventFlag (fi_av(3), FI_EVENT).
+// Insertions in the background: a vector opened with AVEvent (fi_av(3), FI_EVENT).
 
 // Events takes the outcome of insertions: the event queue bound to the vector. It is called without a lock.
 type Events interface {
@@ -35,7 +35,7 @@ func (b *background) post(op string, f func(Events)) error {
 	defer b.mu.Unlock()
 	switch {
 	case b.events == nil:
-		return opError(op, core.ErrNoEQ, "bind an event queue to the address vector first, as it was opened with EventFlag")
+		return opError(op, core.ErrNoEQ, "bind an event queue to the address vector first, as it was opened with AVEvent")
 	case len(b.queue) >= maxQueued:
 		return core.ErrAgain
 	}
@@ -81,7 +81,7 @@ func (b *background) ended() {
 func (t *Table) BindEvents(e Events) error {
 	const op = "fi_av_bind"
 	if !t.async() {
-		return opError(op, core.ErrInval, "only an address vector opened with EventFlag has events")
+		return opError(op, core.ErrInval, "only an address vector opened with AVEvent has events")
 	}
 	t.back.mu.Lock()
 	defer t.back.mu.Unlock()
@@ -92,7 +92,7 @@ func (t *Table) BindEvents(e Events) error {
 	return nil
 }
 
-func (t *Table) async() bool { return t.attr.Flags&core.EventFlag != 0 }
+func (t *Table) async() bool { return t.attr.Flags&core.AVEvent != 0 }
 
 // later runs an insertion of count addresses in the background. insert is the insertion, which refuses all addresses if it returns an error that is no
 // InsertError.

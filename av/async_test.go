@@ -52,7 +52,7 @@ func TestInsertLater(t *testing.T) {
 		}
 		return []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:7")}, nil
 	}
-	av, err := New(core.AVAttr{Flags: core.EventFlag}, 0, resolve)
+	av, err := New(core.AVAttr{Flags: core.AVEvent}, 0, resolve)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestInsertLater(t *testing.T) {
 
 func TestInsertLaterIsBounded(t *testing.T) {
 	hold := make(chan struct{})
-	av, _ := New(core.AVAttr{Flags: core.EventFlag}, 0, func(string, string) ([]netip.AddrPort, error) { <-hold; return nil, core.ErrNoData })
+	av, _ := New(core.AVAttr{Flags: core.AVEvent}, 0, func(string, string) ([]netip.AddrPort, error) { <-hold; return nil, core.ErrNoData })
 	h := make(heard, 2*maxQueued+8)
 	if err := av.BindEvents(h); err != nil {
 		t.Fatal(err)

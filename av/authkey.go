@@ -36,7 +36,7 @@ func (k *authKeys) at(fi core.FIAddr) *authKey {
 }
 
 // InsertAuthKey adds a key (fi_av_insert_auth_key(3)). The same key again has the same handle, and is removed as often.
-func (t *Table) InsertAuthKey(key []byte, flags core.Flags) (core.FIAddr, error) {
+func (t *Table) InsertAuthKey(key []byte, flags core.InsertFlags) (core.FIAddr, error) {
 	const op = "fi_av_insert_auth_key"
 	k := &t.keys
 	switch {
@@ -87,20 +87,20 @@ func (t *Table) LookupAuthKey(fi core.FIAddr) ([]byte, error) {
 }
 
 // checkInsertKeys checks the handles that an insertion of addresses brings.
-func (t *Table) checkInsertKeys(op string, count int, fi []core.FIAddr, flags core.Flags) error {
+func (t *Table) checkInsertKeys(op string, count int, fi []core.FIAddr, flags core.InsertFlags) error {
 	k := &t.keys
-	asked := flags&core.AuthKey != 0
+	asked := flags&core.InsertAuthKey != 0
 	switch {
 	case !asked && k.most == 0:
 		return nil
 	case !asked:
-		return opError(op, core.ErrOpNotSupp, "endpoints with a key talk to none without: insert the address with the flag AuthKey")
+		return opError(op, core.ErrOpNotSupp, "endpoints with a key talk to none without: insert the address with the flag InsertAuthKey")
 	case k.most == 0:
 		return opError(op, core.ErrBadFlags, "ask GetInfo for a domain with AVAuthKey")
-	case flags&core.CapAVUserID != 0:
+	case flags&core.InsertUserID != 0:
 		return opError(op, core.ErrBadFlags, "fi brings keys: use SetUserID")
 	case len(fi) < count:
-		return opError(op, core.ErrInval, "with AuthKey, fi brings the key of each address")
+		return opError(op, core.ErrInval, "with InsertAuthKey, fi brings the key of each address")
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 
 // Inserting and removing addresses.
 
-// InsertError is the error of an insertion with the flag core.SyncErr that refused some addresses: the Errno of each, 0 for those that were inserted.
+// InsertError is the error of an insertion with the flag core.InsertSyncErr that refused some addresses: the Errno of each, 0 for those that were inserted.
 type InsertError struct{ Errs []core.Errno }
 
 func (e *InsertError) Error() string {
@@ -52,11 +52,11 @@ func errnoOf(err error) core.Errno {
 	return core.ErrOther
 }
 
-func (t *Table) checkInsert(op string, count int, fi []core.FIAddr, flags core.Flags) error {
-	ids := flags&core.CapAVUserID != 0
+func (t *Table) checkInsert(op string, count int, fi []core.FIAddr, flags core.InsertFlags) error {
+	ids := flags&core.InsertUserID != 0
 	switch {
-	case flags&^(core.More|core.SyncErr|core.CapFirewallAddr|core.CapAVUserID|core.AuthKey) != 0:
-		return opError(op, core.ErrBadFlags, "flags are More, SyncErr, CapFirewallAddr, CapAVUserID and AuthKey")
+	case flags&^(core.InsertMore|core.InsertSyncErr|core.InsertFirewallAddr|core.InsertUserID|core.InsertAuthKey) != 0:
+		return opError(op, core.ErrBadFlags, "flags are InsertMore, InsertSyncErr, InsertFirewallAddr, InsertUserID and InsertAuthKey")
 	case t.shared != nil && t.shared.readOnly:
 		return opError(op, core.ErrAccess, "the address vector was opened for reading")
 	case ids && t.ids.none:
@@ -70,15 +70,15 @@ func (t *Table) checkInsert(op string, count int, fi []core.FIAddr, flags core.F
 }
 
 // Insert adds addresses (fi_av_insert(3)). fi, unless nil, receives the index of each, AddrNotAvail for a refused one: one without port, a wildcard,
-// or of another format. Refused addresses are an error only with the flag SyncErr: an *InsertError.
-func (t *Table) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
+// or of another format. Refused addresses are an error only with the flag InsertSyncErr: an *InsertError.
+func (t *Table) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
 	const op = "fi_av_insert"
 	if err := t.checkInsert(op, len(addrs), fi, flags); err != nil {
 		return 0, err
 	}
 	if t.async() {
 		addrs = slices.Clone(addrs)
-		return 0, t.later(op, len(addrs), context, func() (int, error) { return t.insertAll(addrs, fi, flags|core.SyncErr) })
+		return 0, t.later(op, len(addrs), context, func() (int, error) { return t.insertAll(addrs, fi, flags|core.InsertSyncErr) })
 	}
 	return t.insertAll(addrs, fi, flags)
 }
@@ -92,9 +92,9 @@ type inserted struct {
 	err core.Errno
 }
 
-func (t *Table) insertAll(addrs []core.Addr, fi []core.FIAddr, flags core.Flags) (int, error) {
+func (t *Table) insertAll(addrs []core.Addr, fi []core.FIAddr, flags core.InsertFlags) (int, error) {
 	var errs []core.Errno
-	if flags&core.SyncErr != 0 {
+	if flags&core.InsertSyncErr != 0 {
 		errs = make([]core.Errno, len(addrs))
 	}
 	n := 0
@@ -103,7 +103,7 @@ func (t *Table) insertAll(addrs []core.Addr, fi []core.FIAddr, flags core.Flags)
 	for at := 0; at < len(addrs); at += batchLen {
 		part := addrs[at:min(at+batchLen, len(addrs))]
 		var ids []core.FIAddr
-		if flags&core.CapAVUserID != 0 {
+		if flags&core.InsertUserID != 0 {
 			ids = fi[at : at+len(part)]
 		}
 		if err := t.insertBatch(part, ids, out[:]); err != nil {
@@ -114,7 +114,7 @@ func (t *Table) insertAll(addrs []core.Addr, fi []core.FIAddr, flags core.Flags)
 				fi[at+j] = out[j].at
 			}
 			if out[j].err == 0 {
-				if n++; flags&core.CapFirewallAddr != 0 {
+				if n++; flags&core.InsertFirewallAddr != 0 {
 					t.hide(out[j].at)
 				}
 			} else if errs != nil {
@@ -247,13 +247,13 @@ func (t *Table) identify(i uint32, id *core.FIAddr) {
 
 // Remove removes addresses (fi_av_remove(3)), last first; one that was inserted several times stays until removed as often. An index that is not in use is
 // ErrInval; the others are removed nevertheless.
-func (t *Table) Remove(fi []core.FIAddr, flags core.Flags) error {
+func (t *Table) Remove(fi []core.FIAddr, flags core.InsertFlags) error {
 	const op = "fi_av_remove"
 	switch {
-	case flags == core.AuthKey:
+	case flags == core.InsertAuthKey:
 		return t.removeKeys(op, fi)
 	case flags != 0:
-		return opError(op, core.ErrInval, "the only flag is AuthKey")
+		return opError(op, core.ErrInval, "the only flag is InsertAuthKey")
 	case t.shared != nil && t.shared.readOnly:
 		return opError(op, core.ErrAccess, "the address vector was opened for reading")
 	}

@@ -30,7 +30,7 @@ type Set struct {
 // setNumber numbers the sets of the process.
 var setNumber atomic.Uint64
 
-const setFlags = core.Universe | core.CollectiveSets
+const setFlags = core.AVSetUniverse | core.AVSetCollectives
 
 // OpenSet makes a set of the vector's addresses, which keeps the vector open (fi_av_set(3)).
 func (t *Table) OpenSet(attr core.AVSetAttr) (core.AVSetDriver, error) {
@@ -38,7 +38,7 @@ func (t *Table) OpenSet(attr core.AVSetAttr) (core.AVSetDriver, error) {
 	unset := attr.StartAddr == attr.EndAddr && (attr.StartAddr == 0 || attr.StartAddr == core.AddrNotAvail)
 	switch {
 	case attr.Flags&^setFlags != 0:
-		return nil, opError(op, core.ErrBadFlags, "flags are Universe and the collectives that the set is for")
+		return nil, opError(op, core.ErrBadFlags, "flags are AVSetUniverse and the collectives that the set is for")
 	case len(attr.CommKey) > 0:
 		return nil, opError(op, core.ErrOpNotSupp, "there is no fabric management that gives out communication keys")
 	case attr.Count < 0:
@@ -47,11 +47,11 @@ func (t *Table) OpenSet(attr core.AVSetAttr) (core.AVSetDriver, error) {
 		return nil, opError(op, core.ErrInval, "a range needs a stride of 1 or more")
 	case attr.Stride > 0 && (attr.StartAddr > attr.EndAddr || attr.EndAddr == core.AddrNotAvail):
 		return nil, opError(op, core.ErrInval, "the range ends before it starts, or there is none: a set that starts empty has stride 0")
-	case attr.Stride > 0 && attr.Flags&core.Universe != 0:
-		return nil, opError(op, core.ErrInval, "it is either Universe or a range")
+	case attr.Stride > 0 && attr.Flags&core.AVSetUniverse != 0:
+		return nil, opError(op, core.ErrInval, "it is either AVSetUniverse or a range")
 	}
 	s := &Set{t: t, attr: attr, addr: core.FIAddr(setBit | setNumber.Add(1)), place: map[core.FIAddr]struct{}{}}
-	if attr.Flags&core.Universe != 0 {
+	if attr.Flags&core.AVSetUniverse != 0 {
 		s.fill(0, core.AddrNotAvail, 1)
 	} else if attr.Stride > 0 {
 		s.fill(attr.StartAddr, attr.EndAddr, attr.Stride)
@@ -91,11 +91,11 @@ func (s *Set) add(fi core.FIAddr) {
 func (s *Set) Table() *Table { return s.t }
 
 // Flags says which collectives the set is for: all if it was not said.
-func (s *Set) Flags() core.Flags {
-	if f := s.attr.Flags & core.CollectiveSets; f != 0 {
+func (s *Set) Flags() core.AVSetFlags {
+	if f := s.attr.Flags & core.AVSetCollectives; f != 0 {
 		return f
 	}
-	return core.CollectiveSets
+	return core.AVSetCollectives
 }
 
 // Addr is the collective address of the set (fi_av_set_addr), an address of no peer.

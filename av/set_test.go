@@ -32,7 +32,7 @@ func TestSetAttr(t *testing.T) {
 	}{
 		{core.AVSetAttr{}, nil, nil},
 		{core.AVSetAttr{StartAddr: no, EndAddr: no}, nil, nil},
-		{core.AVSetAttr{Flags: core.Universe}, []core.FIAddr{0, 1, 2, 3, 5, 6, 7, 8}, nil},
+		{core.AVSetAttr{Flags: core.AVSetUniverse}, []core.FIAddr{0, 1, 2, 3, 5, 6, 7, 8}, nil},
 		{core.AVSetAttr{StartAddr: 2, EndAddr: 8, Stride: 2}, []core.FIAddr{2, 6, 8}, nil},
 		{core.AVSetAttr{StartAddr: 3, EndAddr: 1 << 40, Stride: 1, Count: 5}, []core.FIAddr{3, 5, 6, 7, 8}, nil},
 		{core.AVSetAttr{StartAddr: 0, EndAddr: 0, Stride: 1}, []core.FIAddr{0}, nil},
@@ -41,10 +41,10 @@ func TestSetAttr(t *testing.T) {
 		{core.AVSetAttr{StartAddr: 3, EndAddr: 2, Stride: 1}, nil, core.ErrInval},
 		{core.AVSetAttr{StartAddr: 3, EndAddr: 5}, nil, core.ErrInval},
 		{core.AVSetAttr{StartAddr: 3, EndAddr: no, Stride: 1}, nil, core.ErrInval},
-		{core.AVSetAttr{StartAddr: 3, EndAddr: 4, Stride: 1, Flags: core.Universe}, nil, core.ErrInval},
+		{core.AVSetAttr{StartAddr: 3, EndAddr: 4, Stride: 1, Flags: core.AVSetUniverse}, nil, core.ErrInval},
 		{core.AVSetAttr{Count: -1}, nil, core.ErrInval},
 		{core.AVSetAttr{CommKey: []byte{1}}, nil, core.ErrOpNotSupp},
-		{core.AVSetAttr{Flags: core.Recv}, nil, core.ErrBadFlags},
+		{core.AVSetAttr{Flags: 1 << 10}, nil, core.ErrBadFlags},
 	} {
 		s, err := av.OpenSet(c.attr)
 		if !errors.Is(err, c.err) {
@@ -65,10 +65,10 @@ func TestSetAttr(t *testing.T) {
 func TestSetKeepsVector(t *testing.T) {
 	av := newTable(t, 0)
 	fi := fill(t, av, 2)
-	a, _ := av.OpenSet(core.AVSetAttr{Flags: core.Universe | core.BarrierSet})
+	a, _ := av.OpenSet(core.AVSetAttr{Flags: core.AVSetUniverse | core.AVSetBarrier})
 	b, _ := av.OpenSet(core.AVSetAttr{})
 	other, _ := newTable(t, 0).OpenSet(core.AVSetAttr{})
-	if a.Addr() == b.Addr() || a.Addr() == core.AddrNotAvail || a.(*Set).Flags() != core.BarrierSet || b.(*Set).Flags() != core.CollectiveSets {
+	if a.Addr() == b.Addr() || a.Addr() == core.AddrNotAvail || a.(*Set).Flags() != core.AVSetBarrier || b.(*Set).Flags() != core.AVSetCollectives {
 		t.Error(a.Addr(), b.Addr())
 	}
 	if _, err := av.Lookup(a.Addr()); err == nil {

@@ -53,7 +53,7 @@ func newShared(root string, attr core.AVAttr, scope string, format core.AddrForm
 	if h.mapAddr == 0 {
 		h.mapAddr = defaultMap
 	}
-	s := &shared{readOnly: attr.Flags&core.Read != 0, news: map[uint32]bool{}}
+	s := &shared{readOnly: attr.Flags&core.AVRead != 0, news: map[uint32]bool{}}
 	if err := s.open(root, &h); err != nil {
 		hint := ""
 		if errors.Is(err, fs.ErrNotExist) && s.readOnly {

@@ -28,7 +28,7 @@ type fataler interface {
 }
 
 // join opens the shared vector of the test.
-func join(t fataler, root string, flags core.Flags) *Table {
+func join(t fataler, root string, flags core.AVFlags) *Table {
 	t.Helper()
 	av, err := newShared(root, core.AVAttr{Name: "test", Flags: flags}, "scope", core.FormatSockaddrIP, nil)
 	if err != nil {
@@ -56,13 +56,13 @@ func TestSharedAttr(t *testing.T) {
 		}
 		return err
 	}
-	if err := open(core.AVAttr{Name: "x", Flags: core.Read}, 0); !errors.Is(err, core.ErrNoEnt) {
+	if err := open(core.AVAttr{Name: "x", Flags: core.AVRead}, 0); !errors.Is(err, core.ErrNoEnt) {
 		t.Error("reading what is not there:", err)
 	}
 	if len(files(t, root)) != 0 {
 		t.Error("a reader made files")
 	}
-	for _, attr := range []core.AVAttr{{}, {Name: strings.Repeat("x", 4097)}, {Name: "x", Flags: core.Send}} {
+	for _, attr := range []core.AVAttr{{}, {Name: strings.Repeat("x", 4097)}, {Name: "x", Flags: 1 << 11}} {
 		if err := open(attr, 0); !errors.Is(err, core.ErrInval) {
 			t.Error(err)
 		}
@@ -93,7 +93,7 @@ func TestSharedAttr(t *testing.T) {
 
 func TestSharedFollows(t *testing.T) {
 	root := t.TempDir()
-	a, b := join(t, root, 0), join(t, root, core.Read)
+	a, b := join(t, root, 0), join(t, root, core.AVRead)
 	defer b.Close()
 	defer a.Close()
 	var got []string
@@ -143,7 +143,7 @@ func TestSharedFollows(t *testing.T) {
 	if b.Len() != 2+3*ringLen || len(got) != 3*ringLen {
 		t.Error(b.Len(), len(got))
 	}
-	set, err := b.OpenSet(core.AVSetAttr{Flags: core.Universe})
+	set, err := b.OpenSet(core.AVSetAttr{Flags: core.AVSetUniverse})
 	if err != nil || len(set.Members()) != b.Len() {
 		t.Error(err)
 	}
@@ -260,7 +260,7 @@ func TestSharedDamage(t *testing.T) {
 			} else if !errors.Is(err, core.ErrIO) || !strings.Contains(err.Error(), "shared address vector test") {
 				t.Error("opened:", err)
 			}
-			if a.Insert([]core.Addr{addr("10.0.0.3:1")}, nil, core.SyncErr); a.Close() != nil || len(files(t, root)) != 0 {
+			if a.Insert([]core.Addr{addr("10.0.0.3:1")}, nil, core.InsertSyncErr); a.Close() != nil || len(files(t, root)) != 0 {
 				t.Error(files(t, root))
 			}
 		})

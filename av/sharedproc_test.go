@@ -84,7 +84,7 @@ func TestSharedCreatorDies(t *testing.T) {
 	p := start(t, root)
 	p.do("insert 10.0.0.1:1", "inserted 0 <nil>")
 	av := join(t, root, 0)
-	reader := join(t, root, core.Read)
+	reader := join(t, root, core.AVRead)
 	insert(t, av, "10.0.0.2:1")
 	if a, err := av.Lookup(0); err != nil || a != addr("10.0.0.1:1") {
 		t.Error(a, err)

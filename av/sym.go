@@ -14,10 +14,10 @@ import (
 
 // Inserting addresses by name, and ranges of them.
 
-// InsertSvc resolves and inserts one address (fi_av_insertsvc(3)). In a vector opened with EventFlag the index is not known yet: InsertSym tells it, too.
-func (t *Table) InsertSvc(node, service string, flags core.Flags, context ...any) (core.FIAddr, error) {
+// InsertSvc resolves and inserts one address (fi_av_insertsvc(3)). In a vector opened with AVEvent the index is not known yet: InsertSym tells it, too.
+func (t *Table) InsertSvc(node, service string, flags core.InsertFlags, context ...any) (core.FIAddr, error) {
 	const op = "fi_av_insertsvc"
-	if flags&(core.CapAVUserID|core.AuthKey) != 0 {
+	if flags&(core.InsertUserID|core.InsertAuthKey) != 0 {
 		return core.AddrNotAvail, opError(op, core.ErrInval, "this call brings no identifier and no key: use InsertSym")
 	}
 	if t.async() {
@@ -25,7 +25,7 @@ func (t *Table) InsertSvc(node, service string, flags core.Flags, context ...any
 		return core.AddrNotAvail, err
 	}
 	var fi [1]core.FIAddr
-	n, err := t.insertSym(op, node, 1, service, 1, fi[:], flags|core.SyncErr, nil)
+	n, err := t.insertSym(op, node, 1, service, 1, fi[:], flags|core.InsertSyncErr, nil)
 	if n == 1 {
 		return fi[0], nil
 	}
@@ -35,11 +35,11 @@ func (t *Table) InsertSvc(node, service string, flags core.Flags, context ...any
 // InsertSym inserts nodecnt times svccnt addresses (fi_av_insertsym(3)), node by node. An IP address counts up as a number; so does the number that a
 // host name ends in, which keeps its leading zeros: node07 is followed by node08. A service counts up as a port number. An address that is not found
 // keeps all from being inserted.
-func (t *Table) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
+func (t *Table) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
 	return t.insertSym("fi_av_insertsym", node, nodecnt, service, svccnt, fi, flags, context)
 }
 
-func (t *Table) insertSym(op, node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags, context []any) (int, error) {
+func (t *Table) insertSym(op, node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.InsertFlags, context []any) (int, error) {
 	if nodecnt < 0 || svccnt < 0 {
 		return 0, opError(op, core.ErrInval, "a count is negative")
 	}
@@ -50,7 +50,7 @@ func (t *Table) insertSym(op, node string, nodecnt int, service string, svccnt i
 	if err := t.checkInsert(op, int(total), fi, flags); err != nil {
 		return 0, err
 	}
-	insert := func(flags core.Flags) (int, error) {
+	insert := func(flags core.InsertFlags) (int, error) {
 		addrs, err := t.symmetric(op, node, nodecnt, service, svccnt)
 		if err != nil {
 			for i := range min(len(fi), int(total)) {
@@ -61,7 +61,7 @@ func (t *Table) insertSym(op, node string, nodecnt int, service string, svccnt i
 		return t.insertAll(addrs, fi, flags)
 	}
 	if t.async() {
-		return 0, t.later(op, int(total), context, func() (int, error) { return insert(flags | core.SyncErr) })
+		return 0, t.later(op, int(total), context, func() (int, error) { return insert(flags | core.InsertSyncErr) })
 	}
 	return insert(flags)
 }

@@ -85,7 +85,7 @@ func TestInsertSym(t *testing.T) {
 	if _, err := av.InsertSym("1.2.3.4", 2, "7", 2, make([]core.FIAddr, 3), 0); !errors.Is(err, core.ErrInval) {
 		t.Error("no room:", err)
 	}
-	if _, err := av.InsertSym("1.2.3.4", 2, "7", 2, nil, core.Send); !errors.Is(err, core.ErrBadFlags) {
+	if _, err := av.InsertSym("1.2.3.4", 2, "7", 2, nil, 1<<11); !errors.Is(err, core.ErrBadFlags) {
 		t.Error(err)
 	}
 }

@@ -56,7 +56,7 @@ func New(attr core.AVAttr, format core.AddrFormat, resolve Resolver) (*Table, er
 	switch {
 	case attr.Name != "":
 		return nil, opError("fi_av_open", core.ErrNoSys, "this kind of address vector cannot be shared")
-	case attr.Flags&core.Read != 0:
+	case attr.Flags&core.AVRead != 0:
 		return nil, opError("fi_av_open", core.ErrInval, "only a named address vector can be opened for reading")
 	}
 	return makeTable(attr, maxPeers, format, resolve)
@@ -66,8 +66,8 @@ func makeTable(attr core.AVAttr, limit uint32, format core.AddrFormat, resolve R
 	switch {
 	case attr.Type > core.AVTable:
 		return nil, opError("fi_av_open", core.ErrInval, "types are AVMap and AVTable")
-	case attr.Flags&^(core.EventFlag|core.Read|core.Symmetric|core.CapAVUserID|core.CapPeer) != 0:
-		return nil, opError("fi_av_open", core.ErrInval, "flags are EventFlag, Read, Symmetric and CapAVUserID")
+	case attr.Flags&^(core.AVEvent|core.AVRead|core.AVSymmetric|core.AVUserID|core.AVPeer) != 0:
+		return nil, opError("fi_av_open", core.ErrInval, "flags are AVEvent, AVRead, AVSymmetric and AVUserID")
 	case attr.RxCtxBits < 0 || attr.RxCtxBits > maxRxCtxBits:
 		return nil, opError("fi_av_open", core.ErrInval, "at most 8 bits name a receive context")
 	case attr.Count < 0:
@@ -82,7 +82,7 @@ func makeTable(attr core.AVAttr, limit uint32, format core.AddrFormat, resolve R
 		attr.Type = core.AVTable
 	}
 	t := &Table{attr: attr, format: format, resolve: resolve, limit: limit}
-	t.ids.none = attr.Flags&core.CapAVUserID != 0
+	t.ids.none = attr.Flags&core.AVUserID != 0
 	t.index.init(min(attr.Count, 1<<20), rand.Uint64(), rand.Uint64())
 	return t, nil
 }

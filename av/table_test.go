@@ -44,11 +44,11 @@ func TestOpen(t *testing.T) {
 	}{
 		{core.AVAttr{Type: 9}, 0, core.ErrInval},
 		{core.AVAttr{Name: "shared"}, 0, core.ErrNoSys},
-		{core.AVAttr{Flags: core.Send}, 0, core.ErrInval},
+		{core.AVAttr{Flags: 1 << 11}, 0, core.ErrInval},
 		{core.AVAttr{Count: -1}, 0, core.ErrInval},
 		{core.AVAttr{}, core.FormatSockaddrIB, core.ErrInval},
-		{core.AVAttr{Flags: core.Read}, 0, core.ErrInval},
-		{core.AVAttr{Type: core.AVTable, Flags: core.EventFlag | core.Symmetric, Count: 1 << 40}, core.FormatStr, nil},
+		{core.AVAttr{Flags: core.AVRead}, 0, core.ErrInval},
+		{core.AVAttr{Type: core.AVTable, Flags: core.AVEvent | core.AVSymmetric, Count: 1 << 40}, core.FormatStr, nil},
 	} {
 		if _, err := New(c.attr, c.format, nil); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v, want %v", c.attr, err, c.want)
@@ -87,7 +87,7 @@ func TestInsertRefuses(t *testing.T) {
 		}
 		fi := make([]core.FIAddr, 3)
 		list := []core.Addr{good, c.a, good}
-		n, err := av.Insert(list, fi, core.More)
+		n, err := av.Insert(list, fi, core.InsertMore)
 		want := 3
 		if c.want != 0 {
 			want = 2
@@ -95,7 +95,7 @@ func TestInsertRefuses(t *testing.T) {
 		if n != want || err != nil || fi[0] != 0 || fi[2] != 0 || (fi[1] == core.AddrNotAvail) != (c.want != 0) {
 			t.Errorf("%v in %v: %d %v %v", c.a, c.format, n, err, fi)
 		}
-		n, err = av.Insert(list, nil, core.SyncErr)
+		n, err = av.Insert(list, nil, core.InsertSyncErr)
 		if c.want == 0 {
 			if n != 3 || err != nil {
 				t.Errorf("%v in %v: %d %v", c.a, c.format, n, err)
@@ -108,7 +108,7 @@ func TestInsertRefuses(t *testing.T) {
 		}
 	}
 	av := newTable(t, 0)
-	if _, err := av.Insert(nil, nil, core.Send); !errors.Is(err, core.ErrBadFlags) {
+	if _, err := av.Insert(nil, nil, 1<<11); !errors.Is(err, core.ErrBadFlags) {
 		t.Error(err)
 	}
 	if _, err := av.Insert(make([]core.Addr, 2), make([]core.FIAddr, 1), 0); !errors.Is(err, core.ErrInval) {
@@ -145,7 +145,7 @@ func TestIndices(t *testing.T) {
 	if _, err := av.Lookup(0); err != core.ErrInval {
 		t.Error("0 was not removed because 5000 could not be")
 	}
-	if err := av.Remove(nil, core.More); !errors.Is(err, core.ErrInval) {
+	if err := av.Remove(nil, core.InsertMore); !errors.Is(err, core.ErrInval) {
 		t.Error(err)
 	}
 }
@@ -352,7 +352,7 @@ func TestClose(t *testing.T) {
 	if _, err := av.Lookup(fi); err != core.ErrInval || av.Reverse(addr("1.2.3.4:5")) != core.AddrNotAvail {
 		t.Fatal(err)
 	}
-	if n, err := av.Insert([]core.Addr{addr("1.2.3.4:5")}, nil, core.SyncErr); n != 0 || !errors.Is(err, core.ErrBadF) {
+	if n, err := av.Insert([]core.Addr{addr("1.2.3.4:5")}, nil, core.InsertSyncErr); n != 0 || !errors.Is(err, core.ErrBadF) {
 		t.Fatal(n, err)
 	}
 }

@@ -62,7 +62,7 @@ func (t *Table) UserID(fi core.FIAddr) core.FIAddr {
 }
 
 // SetUserID gives fi an identifier (fi_av_set_user_id(3)). The vector was opened with CapAVUserID.
-func (t *Table) SetUserID(fi, id core.FIAddr, flags core.Flags) error {
+func (t *Table) SetUserID(fi, id core.FIAddr, flags core.InsertFlags) error {
 	const op = "fi_av_set_user_id"
 	switch {
 	case flags != 0:

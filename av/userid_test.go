@@ -13,7 +13,7 @@ func TestUserIDByInsert(t *testing.T) {
 	plain := insert(t, av, "10.0.0.9:1")
 	fi := []core.FIAddr{1 << 50, 77}
 	list := []core.Addr{addr("10.0.0.1:1"), addr("10.0.0.2:1")}
-	if n, err := av.Insert(list, fi, core.CapAVUserID); n != 2 || err != nil || fi[0] != 1 || fi[1] != 2 {
+	if n, err := av.Insert(list, fi, core.InsertUserID); n != 2 || err != nil || fi[0] != 1 || fi[1] != 2 {
 		t.Fatal(n, err, fi)
 	}
 	check := func(fi, want core.FIAddr) {
@@ -28,7 +28,7 @@ func TestUserIDByInsert(t *testing.T) {
 	check(5000, 5000)
 	check(core.AddrNotAvail, core.AddrNotAvail)
 	fi[0] = 78 // again: the identifier is the newer one
-	if _, err := av.Insert(list[1:], fi[:1], core.CapAVUserID); err != nil {
+	if _, err := av.Insert(list[1:], fi[:1], core.InsertUserID); err != nil {
 		t.Fatal(err)
 	}
 	check(2, 78)
@@ -44,16 +44,16 @@ func TestUserIDByInsert(t *testing.T) {
 	if err := av.SetUserID(plain, 5, 0); !errors.Is(err, core.ErrInval) {
 		t.Error(err)
 	}
-	if _, err := av.Insert(list, nil, core.CapAVUserID); !errors.Is(err, core.ErrInval) {
+	if _, err := av.Insert(list, nil, core.InsertUserID); !errors.Is(err, core.ErrInval) {
 		t.Error(err)
 	}
-	if _, err := av.InsertSvc("10.0.0.1", "1", core.CapAVUserID); !errors.Is(err, core.ErrInval) {
+	if _, err := av.InsertSvc("10.0.0.1", "1", core.InsertUserID); !errors.Is(err, core.ErrInval) {
 		t.Error(err)
 	}
 }
 
 func TestUserIDByCall(t *testing.T) {
-	av, err := New(core.AVAttr{Flags: core.CapAVUserID}, 0, nil)
+	av, err := New(core.AVAttr{Flags: core.AVUserID}, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,10 +67,10 @@ func TestUserIDByCall(t *testing.T) {
 	if err := av.SetUserID(fi+1, 1, 0); !errors.Is(err, core.ErrInval) {
 		t.Error(err)
 	}
-	if err := av.SetUserID(fi, 1, core.AuthKey); !errors.Is(err, core.ErrBadFlags) {
+	if err := av.SetUserID(fi, 1, core.InsertAuthKey); !errors.Is(err, core.ErrBadFlags) {
 		t.Error(err)
 	}
-	if _, err := av.Insert([]core.Addr{addr("10.0.0.2:1")}, make([]core.FIAddr, 1), core.CapAVUserID); !errors.Is(err, core.ErrBadFlags) {
+	if _, err := av.Insert([]core.Addr{addr("10.0.0.2:1")}, make([]core.FIAddr, 1), core.InsertUserID); !errors.Is(err, core.ErrBadFlags) {
 		t.Error(err)
 	}
 	if err := av.Remove([]core.FIAddr{fi}, 0); err != nil {

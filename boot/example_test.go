@@ -77,7 +77,7 @@ func ExampleJob_Fill() {
 	defer job.Close()
 	hints := core.NewHints()
 	hints.Fabric.ProvName, hints.EP.Type = "tcp", core.EPTypeRDM
-	infos, _, err := gofabric.GetInfo(core.Query{Node: "127.0.0.1", Flags: core.Source, Hints: hints})
+	infos, _, err := gofabric.GetInfo(core.Query{Node: "127.0.0.1", Flags: core.InfoSource, Hints: hints})
 	if err != nil {
 		log.Fatal(err)
 	}

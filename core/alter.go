@@ -39,7 +39,7 @@ func domainClass(hints *Info) TrafficClass {
 	return hints.Domain.TClass
 }
 
-func alterDomain(v Version, a, hints *DomainAttr, caps Flags) {
+func alterDomain(v Version, a, hints *DomainAttr, caps Caps) {
 	a.MRMode = alterMRMode(v, a.MRMode, caps, hints)
 	if hints == nil {
 		a.Caps = alterCaps(caps, 0, a.Caps)
@@ -72,7 +72,7 @@ func alterDomain(v Version, a, hints *DomainAttr, caps Flags) {
 	}
 }
 
-func alterEP(a, hints *EPAttr, caps Flags) {
+func alterEP(a, hints *EPAttr, caps Caps) {
 	if hints == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func alterEP(a, hints *EPAttr, caps Flags) {
 	}
 }
 
-func alterRx(a, hints *RxAttr, caps Flags) {
+func alterRx(a, hints *RxAttr, caps Caps) {
 	if hints == nil {
 		a.Caps = alterCaps(caps, 0, a.Caps)
 		return
@@ -99,7 +99,7 @@ func alterRx(a, hints *RxAttr, caps Flags) {
 	setIf(&a.IOVLimit, hints.IOVLimit)
 }
 
-func alterTx(a, hints *TxAttr, caps Flags) {
+func alterTx(a, hints *TxAttr, caps Caps) {
 	if hints == nil {
 		a.Caps = alterCaps(caps, 0, a.Caps)
 		return

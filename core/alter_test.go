@@ -22,7 +22,7 @@ func one(t *testing.T, o *core.Info, q core.Query) *core.Info {
 
 // What of an offer reaches the caller.
 func TestGetInfoNarrows(t *testing.T) {
-	full := tcpCaps | core.CapTagged | core.Source | core.CapDirectedRecv
+	full := tcpCaps | core.CapTagged | core.CapSource | core.CapDirectedRecv
 	i := one(t, offer(core.EPTypeRDM, full), core.Query{})
 	if i.Caps != full|core.CapLocalComm|core.CapRemoteComm || i.Tx.Size != 256 || i.Tx.OpFlags == 0 || i.Domain.MRMode != 0 ||
 		i.Domain.MaxCntrValue != math.MaxUint64 || i.Fabric.APIVersion != core.LibraryVersion || i.Fabric.ProvVersion != core.V(206, 0) {
@@ -31,16 +31,16 @@ func TestGetInfoNarrows(t *testing.T) {
 	i = one(t, offer(core.EPTypeRDM, full), core.Query{Version: core.V(1, 21), Hints: hints(func(h *core.Info) {
 		h.Caps = core.CapMsg
 		h.Handle = "token"
-		h.Tx.Size, h.Tx.InjectSize, h.Tx.OpFlags, h.Rx.IOVLimit = 512, 5, core.Completion, 2
+		h.Tx.Size, h.Tx.InjectSize, h.Tx.OpFlags, h.Rx.IOVLimit = 512, 5, core.OpCompletion, 2
 		h.Domain.Threading, h.Domain.DataProgress, h.Domain.AVType = core.ThreadDomain, core.ProgressManual, core.AVTable
 		h.Domain.MRMode = core.MRModeVirtAddr | core.MRModeProvKey
 		h.EP.MaxOrderRAWSize = 50
 	})})
 	// Primary capabilities only on request, secondary ones always but FI_SOURCE, directions when none was named.
-	if want := core.CapMsg | core.Send | core.Recv | core.CapRMAEvent | core.CapLocalComm | core.CapRemoteComm; i.Caps != want {
-		t.Errorf("caps [%s], want [%s]", core.CapsString(i.Caps), core.CapsString(want))
+	if want := core.CapMsg | core.CapSend | core.CapRecv | core.CapRMAEvent | core.CapLocalComm | core.CapRemoteComm; i.Caps != want {
+		t.Errorf("caps [%s], want [%s]", i.Caps.String(), want.String())
 	}
-	if i.Tx.Size != 512 || i.Tx.InjectSize != 5 || i.Tx.OpFlags != core.Completion || i.Rx.IOVLimit != 2 || i.Rx.Size != 1024 || i.Rx.OpFlags != 0 {
+	if i.Tx.Size != 512 || i.Tx.InjectSize != 5 || i.Tx.OpFlags != core.OpCompletion || i.Rx.IOVLimit != 2 || i.Rx.Size != 1024 || i.Rx.OpFlags != 0 {
 		t.Errorf("sizes:\n%v%v", i.Tx, i.Rx)
 	}
 	if i.Domain.Threading != core.ThreadDomain || i.Domain.DataProgress != core.ProgressManual || i.Domain.AVType != core.AVTable || i.Domain.MRMode != 0 {
@@ -52,9 +52,9 @@ func TestGetInfoNarrows(t *testing.T) {
 	if i.Handle != "token" || i.Fabric.APIVersion != core.V(1, 21) {
 		t.Errorf("handle %v, version %v", i.Handle, i.Fabric.APIVersion)
 	}
-	i = one(t, offer(core.EPTypeRDM, full), core.Query{Hints: hints(func(h *core.Info) { h.Caps = core.CapMsg | core.Source | core.Send })})
-	if i.Caps&core.Source == 0 || i.Caps&core.Recv != 0 {
-		t.Errorf("caps [%s]", core.CapsString(i.Caps))
+	i = one(t, offer(core.EPTypeRDM, full), core.Query{Hints: hints(func(h *core.Info) { h.Caps = core.CapMsg | core.CapSource | core.CapSend })})
+	if i.Caps&core.CapSource == 0 || i.Caps&core.CapRecv != 0 {
+		t.Errorf("caps [%s]", i.Caps.String())
 	}
 }
 
@@ -77,7 +77,7 @@ func TestMRMode(t *testing.T) {
 		name        string
 		v           core.Version
 		prov, asked core.MRMode
-		caps        core.Flags
+		caps        core.Caps
 		want        core.MRMode
 		refused     bool
 	}{
@@ -85,7 +85,7 @@ func TestMRMode(t *testing.T) {
 		{"extra bits are cleared", core.V(2, 6), old, virt, core.CapRMA, 0, false},
 		{"needed and given", core.V(2, 6), virt, virt | core.MRModeLocal, core.CapRMA, virt, false},
 		{"needed and missing", core.V(2, 6), virt, core.MRModeProvKey, core.CapRMA, 0, true},
-		{"not needed of initiators", core.V(2, 6), virt, core.MRModeProvKey, core.CapRMA | core.Read, 0, false},
+		{"not needed of initiators", core.V(2, 6), virt, core.MRModeProvKey, core.CapRMA | core.CapRead, 0, false},
 		{"local needed", core.V(2, 6), virt | core.MRModeLocal, virt, core.CapRMA, 0, true},
 		{"basic", core.V(2, 6), old | virt, core.MRModeBasic, core.CapRMA, core.MRModeBasic, false},
 		{"basic with bits", core.V(2, 6), old | virt, core.MRModeBasic | core.MRModeProvKey, core.CapRMA, 0, true},
@@ -117,8 +117,8 @@ func TestMRMode(t *testing.T) {
 	o := offer(core.EPTypeRDM, tcpCaps)
 	o.Domain.MRMode = virt
 	i := one(t, o, core.Query{Hints: hints(func(h *core.Info) { h.Caps = core.CapRMA })})
-	if i.Caps&(core.RemoteRead|core.RemoteWrite) != 0 || i.Domain.MRMode != 0 {
-		t.Errorf("caps [%s], modes [%v]", core.CapsString(i.Caps), i.Domain.MRMode)
+	if i.Caps&(core.CapRemoteRead|core.CapRemoteWrite) != 0 || i.Domain.MRMode != 0 {
+		t.Errorf("caps [%s], modes [%v]", i.Caps.String(), i.Domain.MRMode)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestGetInfoQueryErrors(t *testing.T) {
 		text   string
 	}{
 		{"newer version", &fakeHost{}, nil, core.Query{Version: core.V(2, 7)}, core.ErrNoSys, "2.7"},
-		{"source of nothing", &fakeHost{}, nil, core.Query{Flags: core.Source}, core.ErrNoData, "FI_SOURCE"},
+		{"source of nothing", &fakeHost{}, nil, core.Query{Flags: core.InfoSource}, core.ErrNoData, "FI_SOURCE"},
 		{"misspelled provider", &fakeHost{}, nil, core.Query{Hints: named("tpc")}, core.ErrNoData, `did you mean "tcp"`},
 		{"layer first", &fakeHost{}, nil, core.Query{Hints: named("ofi_rxm;ofi_rxd")}, core.ErrNoData, "layer"},
 		{"two cores", &fakeHost{}, nil, core.Query{Hints: named("tcp;udp")}, core.ErrNoData, "no layer"},
@@ -164,7 +164,7 @@ func TestGetInfoQueryErrors(t *testing.T) {
 func TestProvAttrOnly(t *testing.T) {
 	list := func(p *core.Params) string {
 		var names []string
-		got, _, err := core.GetInfo(fakes(), nil, p, core.Query{Flags: core.ProvAttrOnly})
+		got, _, err := core.GetInfo(fakes(), nil, p, core.Query{Flags: core.InfoProvAttrOnly})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,8 +214,8 @@ func TestOpenFabric(t *testing.T) {
 func TestGetInfoTolerates(t *testing.T) {
 	i := one(t, offer(core.EPTypeRDM, tcpCaps), core.Query{Version: core.V(1, 19), Hints: hints(func(h *core.Info) {
 		h.Caps = core.CapMsg
-		h.Tx.Caps = core.CapMsg | core.Recv | core.CapDirectedRecv
-		h.Rx.Caps = core.CapMsg | core.Send | core.Fence
+		h.Tx.Caps = core.CapMsg | core.CapRecv | core.CapDirectedRecv
+		h.Rx.Caps = core.CapMsg | core.CapSend | core.CapFence
 		h.Domain.MaxEPAuthKey = 5
 		h.Tx.RMAIOVLimit = 2
 	})})
@@ -236,7 +236,7 @@ func TestLayerOverLoopback(t *testing.T) {
 	}
 	for _, i := range got {
 		if i.Caps&(core.CapLocalComm|core.CapRemoteComm) != core.CapLocalComm {
-			t.Errorf("caps [%s]", core.CapsString(i.Caps))
+			t.Errorf("caps [%s]", i.Caps.String())
 		}
 	}
 }
@@ -246,14 +246,14 @@ func TestLayerOverLoopback(t *testing.T) {
 func TestLayerOverEarlierLoopback(t *testing.T) {
 	for _, prov := range []string{"udp;ofi_rxd", "tcp;ofi_rxm"} {
 		ask := func(h *core.Info) { h.Fabric.ProvName, h.AddrFormat = prov, core.FormatSockaddrIn }
-		q := core.Query{Node: "127.0.0.1", Service: "5", Flags: core.Source, Hints: hints(ask)}
+		q := core.Query{Node: "127.0.0.1", Service: "5", Flags: core.InfoSource, Hints: hints(ask)}
 		for round := range 4 {
 			got, _, err := core.GetInfo(fakes(), &fakeHost{}, nil, q)
 			if err != nil || len(got) != 1 || got[0].Domain.Name != "lo" {
 				t.Fatalf("%s, round %d: %v, %v", prov, round, err, brief(got))
 			}
 			if want := round == 0; want != (got[0].Caps&core.CapRemoteComm != 0) {
-				t.Errorf("%s, round %d: caps [%s]", prov, round, core.CapsString(got[0].Caps))
+				t.Errorf("%s, round %d: caps [%s]", prov, round, got[0].Caps.String())
 			}
 			again := got[0].Dup()
 			again.SrcAddr = core.Addr{}
@@ -275,7 +275,7 @@ func TestLayerDomainCaps(t *testing.T) {
 			}
 			for _, i := range got {
 				if i.Domain.Caps&core.CapRemoteComm == 0 {
-					t.Errorf("%s: the domain %s has [%s]", i.Fabric.ProvName, i.Domain.Name, core.CapsString(i.Domain.Caps))
+					t.Errorf("%s: the domain %s has [%s]", i.Fabric.ProvName, i.Domain.Name, i.Domain.Caps.String())
 				}
 			}
 		}
@@ -288,7 +288,7 @@ type loner struct{ fakeProvider }
 func (*loner) NamedOnly() bool { return true }
 
 func TestNamedOnlyCore(t *testing.T) {
-	shm := &loner{fakeProvider{name: "shm", offers: []*core.Info{offer(core.EPTypeDgram, core.CapMsg|core.Send|core.Recv)}}}
+	shm := &loner{fakeProvider{name: "shm", offers: []*core.Info{offer(core.EPTypeDgram, core.CapMsg|core.CapSend|core.CapRecv)}}}
 	reg := core.NewRegistry(&fakeLayer{fakeProvider: fakeProvider{name: "ofi_rxd"}, below: core.EPTypeDgram}, shm)
 	for name, want := range map[string]string{
 		"": "shm DGRAM eth0", "shm": "shm DGRAM eth0", "ofi_rxd": "shm;ofi_rxd RDM eth0", "shm;ofi_rxd": "shm;ofi_rxd RDM eth0",
@@ -321,7 +321,7 @@ func TestLoopbackAlone(t *testing.T) {
 	}
 	for _, i := range got {
 		if i.Domain.Name != "lo" || i.Caps&core.CapRemoteComm == 0 {
-			t.Errorf("%s with caps [%s]", i.Domain.Name, core.CapsString(i.Caps))
+			t.Errorf("%s with caps [%s]", i.Domain.Name, i.Caps.String())
 		}
 	}
 }

@@ -54,10 +54,14 @@ const (
 	AtomicNoop AtomicOp = 256 // FI_NOOP, in collectives only
 )
 
-// Flags of Domain.QueryAtomic: of which calls it tells (fi_query_atomic, fi_atomic(3)).
+// AtomicFlags say of which calls Domain.QueryAtomic tells (fi_query_atomic, fi_atomic(3)); none: of Atomic.
+type AtomicFlags uint64
+
+// The calls.
 const (
-	QueryFetch   Flags = 1 << 58 // FI_FETCH_ATOMIC
-	QueryCompare Flags = 1 << 59 // FI_COMPARE_ATOMIC
+	AtomicTagged  AtomicFlags = 1 << 3  // FI_TAGGED
+	AtomicFetch   AtomicFlags = 1 << 58 // FI_FETCH_ATOMIC
+	AtomicCompare AtomicFlags = 1 << 59 // FI_COMPARE_ATOMIC
 )
 
 // AtomicAttr is struct fi_atomic_attr: Count is the largest number of operands of one operation, Size the bytes of one.
@@ -81,32 +85,32 @@ type AtomicArgs struct {
 	RMAIOC []RMAIoc
 	Type   Datatype
 	Op     AtomicOp
-	Ctx    Context
+	Ctx    OpContext
 	Data   uint64
 
 	Trigger *TriggeredContext
 }
 
 // Atomic performs an atomic operation on remote memory (fi_atomicmsg, fi_atomic(3)). Buffers hold operands in the host's byte order.
-func (e *Endpoint) Atomic(m *AtomicArgs, flags Flags) error {
+func (e *Endpoint) Atomic(m *AtomicArgs, flags OpFlags) error {
 	return e.d.Post(m.op(CallAtomicMsg, flags))
 }
 
 // FetchAtomic is Atomic that brings the value from before (fi_fetch_atomicmsg, fi_atomic(3)).
-func (e *Endpoint) FetchAtomic(m *AtomicArgs, result [][]byte, resultDesc []Desc, flags Flags) error {
+func (e *Endpoint) FetchAtomic(m *AtomicArgs, result [][]byte, resultDesc []Desc, flags OpFlags) error {
 	op := m.op(CallFetchAtomicMsg, flags)
 	op.Result, op.ResultDescs = result, resultDesc
 	return e.d.Post(op)
 }
 
 // CompareAtomic is FetchAtomic on the condition of a comparison (fi_compare_atomicmsg, fi_atomic(3)).
-func (e *Endpoint) CompareAtomic(m *AtomicArgs, compare [][]byte, compareDesc []Desc, result [][]byte, resultDesc []Desc, flags Flags) error {
+func (e *Endpoint) CompareAtomic(m *AtomicArgs, compare [][]byte, compareDesc []Desc, result [][]byte, resultDesc []Desc, flags OpFlags) error {
 	op := m.op(CallCompareAtomicMsg, flags)
 	op.Compare, op.CompareDescs, op.Result, op.ResultDescs = compare, compareDesc, result, resultDesc
 	return e.d.Post(op)
 }
 
-func (m *AtomicArgs) op(call Call, flags Flags) Op {
+func (m *AtomicArgs) op(call Call, flags OpFlags) Op {
 	return Op{Call: call, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, RMAIOC: m.RMAIOC, Type: m.Type, Oper: m.Op, Ctx: m.Ctx, Data: m.Data, Flags: flags,
 		Trigger: m.Trigger.driver()}
 }

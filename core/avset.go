@@ -2,27 +2,25 @@ package core
 
 // Address vectors and the sets made of them.
 
-// Flags of calls on address vectors (rdma/fi_domain.h). The bits mean other things elsewhere.
-const (
-	Symmetric Flags = 1 << 59 // FI_SYMMETRIC, in AVAttr.Flags: every node has the same number of endpoints, at addresses that count up
-	SyncErr   Flags = 1 << 58 // FI_SYNC_ERR: an insertion reports the error of each address
-	Universe  Flags = 1 << 57 // FI_UNIVERSE, in AVSetAttr.Flags: the set starts with all addresses of the vector
-)
+// AVSetFlags are the flags of AVSetAttr: what a set has at the start, and the collectives that it is for, none of which means all (fi_av_set(3)).
+type AVSetFlags uint64
 
-// The collectives that a set is for (fi_av_set(3)). None of them means all.
+// The flags of sets.
 const (
-	BarrierSet       Flags = 1 << 40 // FI_BARRIER_SET
-	BroadcastSet     Flags = 1 << 41 // FI_BROADCAST_SET
-	AllToAllSet      Flags = 1 << 42 // FI_ALLTOALL_SET
-	AllReduceSet     Flags = 1 << 43 // FI_ALLREDUCE_SET
-	AllGatherSet     Flags = 1 << 44 // FI_ALLGATHER_SET
-	ReduceScatterSet Flags = 1 << 45 // FI_REDUCE_SCATTER_SET
-	ReduceSet        Flags = 1 << 46 // FI_REDUCE_SET
-	ScatterSet       Flags = 1 << 47 // FI_SCATTER_SET
-	GatherSet        Flags = 1 << 48 // FI_GATHER_SET
+	AVSetBarrier       AVSetFlags = 1 << 40 // FI_BARRIER_SET
+	AVSetBroadcast     AVSetFlags = 1 << 41 // FI_BROADCAST_SET
+	AVSetAllToAll      AVSetFlags = 1 << 42 // FI_ALLTOALL_SET
+	AVSetAllReduce     AVSetFlags = 1 << 43 // FI_ALLREDUCE_SET
+	AVSetAllGather     AVSetFlags = 1 << 44 // FI_ALLGATHER_SET
+	AVSetReduceScatter AVSetFlags = 1 << 45 // FI_REDUCE_SCATTER_SET
+	AVSetReduce        AVSetFlags = 1 << 46 // FI_REDUCE_SET
+	AVSetScatter       AVSetFlags = 1 << 47 // FI_SCATTER_SET
+	AVSetGather        AVSetFlags = 1 << 48 // FI_GATHER_SET
+	AVSetUniverse      AVSetFlags = 1 << 57 // FI_UNIVERSE: the set starts with all addresses of the vector
 
-	// CollectiveSets is all of them.
-	CollectiveSets = BarrierSet | BroadcastSet | AllToAllSet | AllReduceSet | AllGatherSet | ReduceScatterSet | ReduceSet | ScatterSet | GatherSet
+	// AVSetCollectives is all collectives.
+	AVSetCollectives = AVSetBarrier | AVSetBroadcast | AVSetAllToAll | AVSetAllReduce | AVSetAllGather | AVSetReduceScatter | AVSetReduce | AVSetScatter |
+		AVSetGather
 )
 
 // AVSetAttr is struct fi_av_set_attr (fi_av_set(3)). The zero value asks for an empty set.
@@ -33,7 +31,7 @@ type AVSetAttr struct {
 	StartAddr, EndAddr FIAddr
 	Stride             uint64
 	CommKey            []byte // of a fabric's own management of groups; no stack here has it, so it must be empty
-	Flags              Flags  // Universe, and the collectives that the set is for
+	Flags              AVSetFlags
 }
 
 // AVSet is an ordered set of addresses of a vector, the members of collective operations (fi_av_set(3)). Its methods may be called from any goroutine,

@@ -3,35 +3,35 @@ package core
 // Capabilities come in two kinds (fi_getinfo(3), "CAPABILITIES"): primary ones are given only to those who ask, since they may cost something;
 // secondary ones may be given unasked.
 const (
-	primaryTxCaps = CapMsg | CapRMA | CapTagged | CapAtomic | CapMulticast | Read | Write | Send | CapCollective | CapNamedRxCtx | CapHMem | CapXPU
-	primaryRxCaps = CapMsg | CapRMA | CapTagged | CapAtomic | RemoteRead | RemoteWrite | Recv | CapDirectedRecv | CapCollective | CapHMem |
+	primaryTxCaps = CapMsg | CapRMA | CapTagged | CapAtomic | CapMulticast | CapRead | CapWrite | CapSend | CapCollective | CapNamedRxCtx | CapHMem | CapXPU
+	primaryRxCaps = CapMsg | CapRMA | CapTagged | CapAtomic | CapRemoteRead | CapRemoteWrite | CapRecv | CapDirectedRecv | CapCollective | CapHMem |
 		CapTaggedDirectedRecv | CapExactDirectedRecv
 	primaryDomainCaps = CapAVUserID | CapPeer | CapFirewallAddr
 
-	secondaryTxCaps     = Trigger | Fence | CapRMAPMem
-	secondaryRxCaps     = MultiRecv | Trigger | CapRMAPMem | Source | CapRMAEvent | CapSourceErr | CapTaggedMultiRecv
+	secondaryTxCaps     = CapTrigger | CapFence | CapRMAPMem
+	secondaryRxCaps     = CapMultiRecv | CapTrigger | CapRMAPMem | CapSource | CapRMAEvent | CapSourceErr | CapTaggedMultiRecv
 	secondaryDomainCaps = CapSharedAV | CapRemoteComm | CapLocalComm
 
 	primaryCaps   = primaryTxCaps | primaryRxCaps | primaryDomainCaps
 	secondaryCaps = secondaryTxCaps | secondaryRxCaps | secondaryDomainCaps
 
-	msgDirections = Send | Recv
-	rmaDirections = Read | Write | RemoteRead | RemoteWrite
+	msgDirections = CapSend | CapRecv
+	rmaDirections = CapRead | CapWrite | CapRemoteRead | CapRemoteWrite
 
 	// Receive capabilities in hints for transmit attributes, and the other way round, are ignored: old programs set them.
-	ignoredTxCaps = RemoteRead | RemoteWrite | Recv | CapDirectedRecv | MultiRecv | Source | CapRMAEvent | CapSourceErr
-	ignoredRxCaps = Read | Write | Send | Fence | CapMulticast | CapNamedRxCtx
+	ignoredTxCaps = CapRemoteRead | CapRemoteWrite | CapRecv | CapDirectedRecv | CapMultiRecv | CapSource | CapRMAEvent | CapSourceErr
+	ignoredRxCaps = CapRead | CapWrite | CapSend | CapFence | CapMulticast | CapNamedRxCtx
 )
 
 // rmaTargetAllowed reports whether an endpoint with these capabilities may be the target of RMA or atomics.
-func rmaTargetAllowed(caps Flags) bool {
+func rmaTargetAllowed(caps Caps) bool {
 	switch {
 	case caps&(CapRMA|CapAtomic) == 0:
 		return false
-	case caps&(RemoteRead|RemoteWrite) != 0:
+	case caps&(CapRemoteRead|CapRemoteWrite) != 0:
 		return true
 	}
-	return caps&(Read|Write) == 0
+	return caps&(CapRead|CapWrite) == 0
 }
 
 // demandingCaps change what an application must do or gets to see, or are younger than programs that check for what they do not know (fabtests), so that
@@ -39,13 +39,13 @@ func rmaTargetAllowed(caps Flags) bool {
 const demandingCaps = CapExactDirectedRecv | CapSourceErr | CapTaggedDirectedRecv | CapTaggedMultiRecv
 
 // alterCaps returns the capabilities of a result: info's are those of the Info that attr belongs to.
-func alterCaps(info, asked, attr Flags) Flags {
+func alterCaps(info, asked, attr Caps) Caps {
 	const explicit = CapSourceErr | CapTaggedMultiRecv
-	var caps Flags
+	var caps Caps
 	if asked == 0 {
 		caps = info&attr&primaryCaps | attr&secondaryCaps&^explicit | info&attr&explicit
 	} else {
-		caps = asked&primaryCaps | attr&secondaryCaps&^(explicit|Source) | asked&(explicit|Source)
+		caps = asked&primaryCaps | attr&secondaryCaps&^(explicit|CapSource) | asked&(explicit|CapSource)
 	}
 	// No direction given means all directions.
 	if caps&(CapMsg|CapTagged) != 0 && caps&msgDirections == 0 {
@@ -58,7 +58,7 @@ func alterCaps(info, asked, attr Flags) Flags {
 }
 
 // alterInfoCaps is alterCaps for an Info as a whole: who refuses the memory-registration modes that a provider needs of RMA targets cannot be one.
-func alterInfoCaps(v Version, prov, user *Info) Flags {
+func alterInfoCaps(v Version, prov, user *Info) Caps {
 	if user == nil {
 		return prov.Caps &^ demandingCaps
 	}
@@ -76,5 +76,5 @@ func alterInfoCaps(v Version, prov, user *Info) Flags {
 			return caps
 		}
 	}
-	return caps &^ (RemoteRead | RemoteWrite)
+	return caps &^ (CapRemoteRead | CapRemoteWrite)
 }

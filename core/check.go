@@ -50,13 +50,13 @@ func sizeText(v int) string {
 }
 
 // beyondCaps refuses capabilities that are not offered.
-func beyondCaps(field string, asked, offered Flags) string {
+func beyondCaps(field string, asked, offered Caps) string {
 	if more := asked &^ offered; more != 0 {
-		names := CapsString(more)
+		names := more.String()
 		if names == "" {
 			names = fmt.Sprintf("0x%x", uint64(more))
 		}
-		return field + ": asked for " + brackets(names) + ", which is not offered; offered are " + brackets(CapsString(offered))
+		return field + ": asked for " + brackets(names) + ", which is not offered; offered are " + brackets(offered.String())
 	}
 	return ""
 }
@@ -68,9 +68,9 @@ func beyondOrder(field string, asked, offered Order) string {
 	return ""
 }
 
-func beyondOpFlags(field string, asked, offered Flags) string {
+func beyondOpFlags(field string, asked, offered OpFlags) string {
 	if more := asked &^ offered; more != 0 {
-		return field + ": asked for " + brackets(OpFlagsString(more)) + ", which is not offered; offered are " + brackets(OpFlagsString(offered))
+		return field + ": asked for " + brackets(more.String()) + ", which is not offered; offered are " + brackets(offered.String())
 	}
 	return ""
 }

@@ -29,7 +29,7 @@ type CollectiveAttr struct {
 // Collective operations of an endpoint opened with CapCollective (fi_collective(3)); without it calls return ErrOpNotSupp.
 //
 // All members of a group must call the same operations in the same order, with the same count, type, operation and root. Several may be under way. Buffers
-// hold elements in the host's byte order and belong to the provider until the completion, which comes to the queue of transmits with the flag CapCollective,
+// hold elements in the host's byte order and belong to the provider until the completion, which comes to the queue of transmits with the flag CompCollective,
 // and counts where writes do. ErrAgain means "not now". coll is the address of the group, MC.Addr; calls before the join has completed return ErrOpBadState.
 // root is a member's address in the vector.
 //
@@ -44,64 +44,64 @@ type CollectiveAttr struct {
 // (fi_join_collective). coll is set.Addr(), the address of a group, or AddrNotAvail: libfabric uses it to reach the members, whom the set names here; flags
 // is 0. The endpoint needs an event queue, which gets EventJoinComplete, with the MC and ctx, when all members have called; a failure is an error event.
 // ErrInval: the endpoint is no member, or the set is of another vector.
-func (e *Endpoint) JoinCollective(coll FIAddr, set *AVSet, flags Flags, ctx any) (*MC, error) {
+func (e *Endpoint) JoinCollective(coll FIAddr, set *AVSet, flags JoinFlags, ctx any) (*MC, error) {
 	mc := &MC{}
 	return made(mc, e.d.JoinCollective(coll, set.driver(), flags, ctx, mc.stand))
 }
 
 // Barrier completes when all members have called it (fi_barrier).
-func (e *Endpoint) Barrier(coll FIAddr, ctx Context) error {
+func (e *Endpoint) Barrier(coll FIAddr, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollBarrier, Plain: true, Group: coll, Ctx: ctx})
 }
 
 // Barrier2 is Barrier with flags (fi_barrier2).
-func (e *Endpoint) Barrier2(coll FIAddr, flags Flags, ctx Context) error {
+func (e *Endpoint) Barrier2(coll FIAddr, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollBarrier, Group: coll, Flags: flags, Ctx: ctx})
 }
 
 // Broadcast brings the root's buf to everybody's (fi_broadcast).
-func (e *Endpoint) Broadcast(buf []byte, count int, desc Desc, coll, root FIAddr, dt Datatype, flags Flags, ctx Context) error {
+func (e *Endpoint) Broadcast(buf []byte, count int, desc Desc, coll, root FIAddr, dt Datatype, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollBroadcast, Buf: buf, Count: count, Desc: desc, Group: coll, Root: root, Type: dt, Flags: flags, Ctx: ctx})
 }
 
 // AllToAll gives the part of buf that is a member's to that member, where it comes to the caller's part of result (fi_alltoall).
-func (e *Endpoint) AllToAll(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll FIAddr, dt Datatype, flags Flags, ctx Context) error {
+func (e *Endpoint) AllToAll(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll FIAddr, dt Datatype, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollAllToAll, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Type: dt,
 		Flags: flags, Ctx: ctx})
 }
 
 // AllReduce combines everybody's buf, element by element, and gives everybody the result (fi_allreduce).
-func (e *Endpoint) AllReduce(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll FIAddr, dt Datatype, op AtomicOp, flags Flags, ctx Context) error {
+func (e *Endpoint) AllReduce(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll FIAddr, dt Datatype, op AtomicOp, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollAllReduce, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Type: dt,
 		Oper: op, Flags: flags, Ctx: ctx})
 }
 
 // AllGather gives everybody everybody's buf (fi_allgather).
-func (e *Endpoint) AllGather(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll FIAddr, dt Datatype, flags Flags, ctx Context) error {
+func (e *Endpoint) AllGather(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll FIAddr, dt Datatype, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollAllGather, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Type: dt,
 		Flags: flags, Ctx: ctx})
 }
 
 // ReduceScatter combines everybody's buf, and gives every member its part of it (fi_reduce_scatter).
-func (e *Endpoint) ReduceScatter(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll FIAddr, dt Datatype, op AtomicOp, flags Flags, ctx Context) error {
+func (e *Endpoint) ReduceScatter(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll FIAddr, dt Datatype, op AtomicOp, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollReduceScatter, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Type: dt,
 		Oper: op, Flags: flags, Ctx: ctx})
 }
 
 // Reduce combines everybody's buf, and gives the result to the root; others may pass nil for result (fi_reduce).
-func (e *Endpoint) Reduce(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll, root FIAddr, dt Datatype, op AtomicOp, flags Flags, ctx Context) error {
+func (e *Endpoint) Reduce(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll, root FIAddr, dt Datatype, op AtomicOp, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollReduce, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Root: root,
 		Type: dt, Oper: op, Flags: flags, Ctx: ctx})
 }
 
 // Scatter gives every member its part of the root's buf; others may pass nil for it (fi_scatter).
-func (e *Endpoint) Scatter(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll, root FIAddr, dt Datatype, flags Flags, ctx Context) error {
+func (e *Endpoint) Scatter(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll, root FIAddr, dt Datatype, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollScatter, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Root: root,
 		Type: dt, Flags: flags, Ctx: ctx})
 }
 
 // Gather brings everybody's buf to the root; others may pass nil for result (fi_gather).
-func (e *Endpoint) Gather(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll, root FIAddr, dt Datatype, flags Flags, ctx Context) error {
+func (e *Endpoint) Gather(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll, root FIAddr, dt Datatype, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollGather, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Root: root,
 		Type: dt, Flags: flags, Ctx: ctx})
 }

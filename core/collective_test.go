@@ -103,14 +103,14 @@ func (j *joiner) made(made func(core.MCDriver) *core.MC, args ...any) error {
 	return j.err
 }
 
-func (j *joiner) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (j *joiner) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	return j.made(made, coll, set, flags, ctx)
 }
 
 // multicaster joins multicast groups, too.
 type multicaster struct{ *joiner }
 
-func (m multicaster) Join(addr core.Addr, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (m multicaster) Join(addr core.Addr, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	return m.made(made, addr, flags, ctx)
 }
 
@@ -136,9 +136,9 @@ func TestJoin(t *testing.T) {
 		join func() (*core.MC, error)
 		want []any
 	}{
-		"collective": {func() (*core.MC, error) { return ep.JoinCollective(collRoot, set, opFlags, "ctx") }, []any{collRoot, setDriver{}, opFlags, "ctx"}},
-		"no set":     {func() (*core.MC, error) { return ep.JoinCollective(collRoot, nil, opFlags, "ctx") }, []any{collRoot, nil, opFlags, "ctx"}},
-		"multicast":  {func() (*core.MC, error) { return ep.Join(group, opFlags, "ctx") }, []any{group, opFlags, "ctx"}},
+		"collective": {func() (*core.MC, error) { return ep.JoinCollective(collRoot, set, joinFlags, "ctx") }, []any{collRoot, setDriver{}, joinFlags, "ctx"}},
+		"no set":     {func() (*core.MC, error) { return ep.JoinCollective(collRoot, nil, joinFlags, "ctx") }, []any{collRoot, nil, joinFlags, "ctx"}},
+		"multicast":  {func() (*core.MC, error) { return ep.Join(group, joinFlags, "ctx") }, []any{group, joinFlags, "ctx"}},
 	} {
 		j.err = nil
 		mc, err := c.join()

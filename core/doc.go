@@ -12,6 +12,35 @@
 //
 // Core holds no sockets, no goroutines and no clock; providers and the shared implementations (packages cq, av, core/mr) bring those.
 //
+// # Names
+//
+// A type or call of libfabric has its C name without the prefix: struct fi_cq_attr is [CQAttr], fi_tsendmsg is [Endpoint.TSendMsg]. Constants have the name of
+// their type in front: FI_EP_RDM is [EPTypeRDM], FI_THREAD_SAFE is [ThreadSafe].
+//
+// Flags are one 64-bit word in C, in which a bit means different things in different calls. Here each family is a type, and the flag FI_X of a family is
+// called by the family's prefix and X:
+//
+//	[Caps]         Cap      CapTagged, CapRMA         capabilities                          fi_getinfo(3)
+//	[OpFlags]      Op       OpInject, OpMore          operations, and their defaults        fi_msg(3), fi_endpoint(3)
+//	[CompFlags]    Comp     CompTagged, CompRecv      completions                           fi_cq(3)
+//	[Access]       Access   AccessRemoteRead          rights to registered memory           fi_mr(3)
+//	[MRFlags]      MR       MRRMAEvent                registration                          fi_mr(3)
+//	[BindFlags]    Bind     BindTransmit              what a queue or counter is bound for  fi_ep_bind(3)
+//	[InfoFlags]    Info     InfoSource                queries                               fi_getinfo(3)
+//	[AVFlags]      AV       AVEvent                   address vectors                       fi_av(3)
+//	[InsertFlags]  Insert   InsertSyncErr             insertions into them                  fi_av(3)
+//	[AVSetFlags]   AVSet    AVSetUniverse             sets of addresses                     fi_av_set(3)
+//	[CQFlags]      CQ       CQAffinity                completion queues                     fi_cq(3)
+//	[EQFlags]      EQ       EQWrite, EQPeek           event queues                          fi_eq(3)
+//	[CntrFlags]    Cntr     CntrPeer                  counters                              fi_cntr(3)
+//	[AtomicFlags]  Atomic   AtomicFetch               Domain.QueryAtomic                    fi_atomic(3)
+//	[JoinFlags]    Join     JoinSend                  groups                                fi_cm(3)
+//	[Mode]         Mode     ModeContext               demands on the caller                 fi_getinfo(3)
+//	[MRMode]       MRMode   MRModeLocal               demands on registration               fi_mr(3)
+//	[Order]        Order    OrderSAS                  message ordering                      fi_endpoint(3)
+//
+// The values are libfabric's. A field for flags of which there are none is a plain integer, 0.
+//
 // # Errors
 //
 // Control calls return an *OpError that wraps an Errno and says what happened, where, and what to do. Data-transfer calls and queue reads return

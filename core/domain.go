@@ -19,7 +19,7 @@ func (d *Domain) Attr() *DomainAttr { return d.d.Attr() }
 func (d *Domain) Fabric() *Fabric { return d.f }
 
 // BindEQ directs asynchronous events of the domain to eq (fi_domain_bind(3)).
-func (d *Domain) BindEQ(eq *EventQueue, flags Flags) error { return d.d.BindEQ(eq.driver(), flags) }
+func (d *Domain) BindEQ(eq *EventQueue, flags BindFlags) error { return d.d.BindEQ(eq.driver(), flags) }
 
 // OpenEndpoint opens an active endpoint (fi_endpoint(3)). For a connection request, pass the Info that came with the event.
 func (d *Domain) OpenEndpoint(info *Info) (*Endpoint, error) {
@@ -119,22 +119,32 @@ func (d *Domain) RegMR(attr *MRAttr) (*MemoryRegion, error) {
 }
 
 // QueryAtomic tells what atomic operations there are (fi_query_atomic, fi_atomic(3)): flags say of which calls, none of the base ones.
-func (d *Domain) QueryAtomic(dt Datatype, op AtomicOp, flags Flags) (AtomicAttr, error) {
+func (d *Domain) QueryAtomic(dt Datatype, op AtomicOp, flags AtomicFlags) (AtomicAttr, error) {
 	return d.d.QueryAtomic(dt, op, flags)
 }
 
 // QueryCollective tells what collective operations there are (fi_query_collective, fi_collective(3)). ErrOpNotSupp: not this one.
-func (d *Domain) QueryCollective(op CollectiveOp, attr *CollectiveAttr, flags Flags) error {
+func (d *Domain) QueryCollective(op CollectiveOp, attr *CollectiveAttr, flags uint64) error {
 	return d.d.QueryCollective(op, attr, flags)
 }
+
+// MRFlags are the flags of MRAttr (fi_mr(3)).
+type MRFlags uint64
+
+// The flags of regions.
+const (
+	MRDMABuf   MRFlags = 1 << 40 // FI_MR_DMABUF, which nothing here takes
+	MRRMAPMem  MRFlags = 1 << 49 // FI_RMA_PMEM: the memory is persistent
+	MRRMAEvent MRFlags = 1 << 56 // FI_RMA_EVENT: a counter will be bound, and the region is enabled then
+)
 
 // MRAttr is struct fi_mr_attr (fi_mr(3)).
 type MRAttr struct {
 	IOV          [][]byte // the memory; the region borrows it until Close
-	Access       Flags    // Send, Recv, Read, Write, RemoteRead, RemoteWrite
-	Offset       uint64   // must be 0, as native demands
-	RequestedKey uint64   // ignored with MRModeProvKey
-	Flags        Flags    // RMAEvent and others
+	Access       Access
+	Offset       uint64 // must be 0, as native demands
+	RequestedKey uint64 // ignored with MRModeProvKey
+	Flags        MRFlags
 	// AuthKey is the authorization key that peers must have who access the region (auth_key); nil for the domain's. A region without one is there for all
 	// who may talk to an endpoint of the domain.
 	AuthKey []byte
@@ -160,8 +170,10 @@ func (m *MemoryRegion) Key() uint64 { return m.d.Key() }
 // Base is the remote address of the region's first byte: its virtual address with MRModeVirtAddr, else 0.
 func (m *MemoryRegion) Base() uint64 { return m.d.Base() }
 
-// BindCounter counts remote accesses to the region (fi_mr_bind(3)); flags is RemoteWrite, RemoteRead or both.
-func (m *MemoryRegion) BindCounter(c *Counter, flags Flags) error { return m.d.Bind(c.driver(), flags) }
+// BindCounter counts remote accesses to the region (fi_mr_bind(3)); flags is BindRemoteWrite, BindRemoteRead or both.
+func (m *MemoryRegion) BindCounter(c *Counter, flags BindFlags) error {
+	return m.d.Bind(c.driver(), flags)
+}
 
 // BindEndpoint and Enable are for domains with MRModeEndpoint (fi_mr_bind(3), fi_mr_enable(3)).
 func (m *MemoryRegion) BindEndpoint(ep *Endpoint) error { return m.d.Bind(ep.driver(), 0) }

@@ -24,7 +24,7 @@ type FabricDriver interface {
 type DomainDriver interface {
 	Close() error
 	Attr() *DomainAttr // the caller's to keep
-	BindEQ(eq EQDriver, flags Flags) error
+	BindEQ(eq EQDriver, flags BindFlags) error
 	// OpenEndpoint opens an active endpoint. Info.Handle may be a PassiveDriver, whose address the endpoint takes over.
 	OpenEndpoint(info *Info, self *Endpoint) (EndpointDriver, error)
 	OpenScalable(info *Info, self *ScalableEndpoint) (ScalableDriver, error)
@@ -37,10 +37,10 @@ type DomainDriver interface {
 	OpenAV(attr AVAttr, self *AddressVector) (AVDriver, error)
 	// RegMR registers memory; attr.AuthAV is av, nil if there is none.
 	RegMR(attr *MRAttr, av AVDriver) (MRDriver, error)
-	QueryAtomic(dt Datatype, op AtomicOp, flags Flags) (AtomicAttr, error)
-	QueryCollective(op CollectiveOp, attr *CollectiveAttr, flags Flags) error
+	QueryAtomic(dt Datatype, op AtomicOp, flags AtomicFlags) (AtomicAttr, error)
+	QueryCollective(op CollectiveOp, attr *CollectiveAttr, flags uint64) error
 	QueueWork(w Work) error
-	CancelWork(ctx Context) error
+	CancelWork(ctx OpContext) error
 	FlushWork(c CounterDriver) error // nil: all
 }
 
@@ -51,15 +51,15 @@ type DomainDriver interface {
 type EndpointDriver interface {
 	Close() error
 	// Bind binds a CQDriver, CounterDriver, AVDriver, EQDriver, SRXDriver or STXDriver (fi_ep_bind(3)).
-	Bind(obj any, flags Flags) error
+	Bind(obj any, flags BindFlags) error
 	Enable() error
-	Cancel(ctx Context) error
-	Alias(flags Flags) (EndpointDriver, error)
+	Cancel(ctx OpContext) error
+	Alias(dir BindFlags, flags OpFlags) (EndpointDriver, error)
 	GetOpt(opt EPOpt) (int, error)
 	SetOpt(opt EPOpt, value int) error
-	OpFlags(dir Flags) (Flags, error)
-	SetOpFlags(dir, flags Flags) error
-	SizeLeft(dir Flags) (int, error) // dir is Transmit or Recv
+	OpFlags(dir BindFlags) (OpFlags, error)
+	SetOpFlags(dir BindFlags, flags OpFlags) error
+	SizeLeft(dir BindFlags) (int, error) // dir is BindTransmit or BindRecv
 	Name() (Addr, error)
 	SetName(a Addr) error
 	Peer() (Addr, error)
@@ -71,22 +71,22 @@ type EndpointDriver interface {
 	// AtomicCount is the largest number of operands of an atomic operation; what is OpAtomic, OpFetchAtomic or OpCompareAtomic.
 	AtomicCount(what OpType, dt Datatype, op AtomicOp) (int, error)
 	// JoinCollective joins the group of a set. made turns the driver's group into the application's, which events name: call it once.
-	JoinCollective(coll FIAddr, set AVSetDriver, flags Flags, ctx any, made func(MCDriver) *MC) error
+	JoinCollective(coll FIAddr, set AVSetDriver, flags JoinFlags, ctx any, made func(MCDriver) *MC) error
 	Collective(op CollOp) error
 }
 
 // PlainSender is an EndpointDriver with calls of its own for the shortest transmits: see Endpoint for what they do.
 type PlainSender interface {
-	Send(buf []byte, desc Desc, dest FIAddr, ctx Context) error
-	TSend(buf []byte, desc Desc, dest FIAddr, tag uint64, ctx Context) error
+	Send(buf []byte, desc Desc, dest FIAddr, ctx OpContext) error
+	TSend(buf []byte, desc Desc, dest FIAddr, tag uint64, ctx OpContext) error
 	Inject(buf []byte, dest FIAddr) error
 	TInject(buf []byte, dest FIAddr, tag uint64) error
 }
 
 // PlainReceiver is an EndpointDriver or SRXDriver with calls of its own for the shortest receives.
 type PlainReceiver interface {
-	Recv(buf []byte, desc Desc, src FIAddr, ctx Context) error
-	TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx Context) error
+	Recv(buf []byte, desc Desc, src FIAddr, ctx OpContext) error
+	TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx OpContext) error
 }
 
 // HalfCloser is an EndpointDriver that can end its own direction of a connection and still receive: see Endpoint.CloseWrite.
@@ -97,7 +97,7 @@ type HalfCloser interface {
 
 // Multicaster is an EndpointDriver that can join multicast groups: see Endpoint.Join. made is as in JoinCollective.
 type Multicaster interface {
-	Join(addr Addr, flags Flags, ctx any, made func(MCDriver) *MC) error
+	Join(addr Addr, flags JoinFlags, ctx any, made func(MCDriver) *MC) error
 }
 
 // ScalableDriver is a scalable endpoint of a provider.
@@ -110,7 +110,7 @@ type ScalableDriver interface {
 // PassiveDriver is a passive endpoint of a provider.
 type PassiveDriver interface {
 	Close() error
-	BindEQ(eq EQDriver, flags Flags) error
+	BindEQ(eq EQDriver, flags BindFlags) error
 	Listen() error
 	Reject(handle Handle, param []byte) error
 	Name() (Addr, error)
@@ -122,9 +122,9 @@ type PassiveDriver interface {
 // SRXDriver is a shared receive context of a provider. It may be a PlainReceiver, too.
 type SRXDriver interface {
 	Close() error
-	Bind(obj any, flags Flags) error // a CQDriver or CounterDriver
-	Post(op Op) error                // receives
-	Cancel(ctx Context) error
+	Bind(obj any, flags BindFlags) error // a CQDriver or CounterDriver
+	Post(op Op) error                    // receives
+	Cancel(ctx OpContext) error
 	GetOpt(opt EPOpt) (int, error)
 	SetOpt(opt EPOpt, value int) error
 }
@@ -147,10 +147,10 @@ type CQDriver interface {
 // EQDriver is an event queue.
 type EQDriver interface {
 	Close() error
-	Read(ev *EQEvent, flags Flags) error
-	SRead(ctx context.Context, ev *EQEvent, flags Flags) error
-	ReadErr(e *EQErrEntry, flags Flags) error
-	Write(ev EQEvent, flags Flags) error
+	Read(ev *EQEvent, flags EQFlags) error
+	SRead(ctx context.Context, ev *EQEvent, flags EQFlags) error
+	ReadErr(e *EQErrEntry, flags EQFlags) error
+	Write(ev EQEvent, flags EQFlags) error
 	WaitFD() (int, error)
 	StrError(provErrno int) string
 }
@@ -195,14 +195,14 @@ type PollDriver interface {
 type AVDriver interface {
 	Close() error
 	Attr() AVAttr
-	BindEQ(eq EQDriver, flags Flags) error
-	Insert(addrs []Addr, fi []FIAddr, flags Flags, context ...any) (int, error)
-	InsertSvc(node, service string, flags Flags, context ...any) (FIAddr, error)
-	InsertSym(node string, nodecnt int, service string, svccnt int, fi []FIAddr, flags Flags, context ...any) (int, error)
-	Remove(fi []FIAddr, flags Flags) error
+	BindEQ(eq EQDriver, flags BindFlags) error
+	Insert(addrs []Addr, fi []FIAddr, flags InsertFlags, context ...any) (int, error)
+	InsertSvc(node, service string, flags InsertFlags, context ...any) (FIAddr, error)
+	InsertSym(node string, nodecnt int, service string, svccnt int, fi []FIAddr, flags InsertFlags, context ...any) (int, error)
+	Remove(fi []FIAddr, flags InsertFlags) error
 	Lookup(fi FIAddr) (Addr, error)
-	SetUserID(fi, id FIAddr, flags Flags) error
-	InsertAuthKey(key []byte, flags Flags) (FIAddr, error)
+	SetUserID(fi, id FIAddr, flags InsertFlags) error
+	InsertAuthKey(key []byte, flags InsertFlags) (FIAddr, error)
 	LookupAuthKey(fi FIAddr) ([]byte, error)
 	OpenSet(attr AVSetAttr) (AVSetDriver, error)
 }
@@ -233,7 +233,7 @@ type MRDriver interface {
 	Desc() Desc
 	Key() uint64
 	Base() uint64
-	Bind(obj any, flags Flags) error // a CounterDriver or EndpointDriver (fi_mr_bind(3))
+	Bind(obj any, flags BindFlags) error // a CounterDriver or EndpointDriver (fi_mr_bind(3))
 	Enable() error
 }
 

@@ -43,19 +43,21 @@ func (e *Endpoint) String() string {
 // Close closes the endpoint (fi_close(3)).
 func (e *Endpoint) Close() error { return e.d.Close() }
 
-// BindCQ binds a completion queue (fi_ep_bind(3)); flags are BindTransmit, BindRecv and SelectiveCompletion.
-func (e *Endpoint) BindCQ(q *CompletionQueue, flags Flags) error { return e.d.Bind(q.driver(), flags) }
+// BindCQ binds a completion queue (fi_ep_bind(3)); flags are BindTransmit, BindRecv and BindSelectiveCompletion.
+func (e *Endpoint) BindCQ(q *CompletionQueue, flags BindFlags) error {
+	return e.d.Bind(q.driver(), flags)
+}
 
-// BindCounter binds a counter to the traffic that flags name: Send, Recv, Read, Write, RemoteRead, RemoteWrite.
-func (e *Endpoint) BindCounter(c *Counter, flags Flags) error { return e.d.Bind(c.driver(), flags) }
+// BindCounter binds a counter to the traffic that flags name: BindSend, BindRecv, BindRead, BindWrite, BindRemoteRead, BindRemoteWrite.
+func (e *Endpoint) BindCounter(c *Counter, flags BindFlags) error { return e.d.Bind(c.driver(), flags) }
 
 // BindAV binds the vector that destinations index.
-func (e *Endpoint) BindAV(v *AddressVector, flags Flags) error {
+func (e *Endpoint) BindAV(v *AddressVector, flags BindFlags) error {
 	return e.d.Bind(any(v.driver()), flags)
 }
 
 // BindEQ binds the queue for the endpoint's events.
-func (e *Endpoint) BindEQ(q *EventQueue, flags Flags) error {
+func (e *Endpoint) BindEQ(q *EventQueue, flags BindFlags) error {
 	return e.d.Bind(any(q.driver()), flags)
 }
 
@@ -79,12 +81,12 @@ func (e *Endpoint) BindSTX(s *SharedTx) error {
 func (e *Endpoint) Enable() error { return e.d.Enable() }
 
 // Cancel cancels the receive (or a send of which nothing was transmitted yet) posted with ctx (fi_cancel(3)). A canceled operation completes with ErrCanceled.
-func (e *Endpoint) Cancel(ctx Context) error { return e.d.Cancel(ctx) }
+func (e *Endpoint) Cancel(ctx OpContext) error { return e.d.Cancel(ctx) }
 
-// Alias returns a second endpoint over the same resources with other default operation flags for transmits or receives: flags has Transmit or Recv, plus the
-// operation flags (fi_ep_alias(3)).
-func (e *Endpoint) Alias(flags Flags) (*Endpoint, error) {
-	d, err := e.d.Alias(flags)
+// Alias returns a second endpoint over the same resources with other default operation flags for one direction: dir is BindTransmit or BindRecv
+// (fi_ep_alias(3), which has both in one word).
+func (e *Endpoint) Alias(dir BindFlags, flags OpFlags) (*Endpoint, error) {
+	d, err := e.d.Alias(dir, flags)
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +104,13 @@ func endpointOver(d EndpointDriver) *Endpoint {
 func (e *Endpoint) GetOpt(opt EPOpt) (int, error)     { return e.d.GetOpt(opt) }
 func (e *Endpoint) SetOpt(opt EPOpt, value int) error { return e.d.SetOpt(opt, value) }
 
-// OpFlags and SetOpFlags read and change the default operation flags; dir is Transmit or Recv (FI_GETOPSFLAG, FI_SETOPSFLAG).
-func (e *Endpoint) OpFlags(dir Flags) (Flags, error)  { return e.d.OpFlags(dir) }
-func (e *Endpoint) SetOpFlags(dir, flags Flags) error { return e.d.SetOpFlags(dir, flags) }
+// OpFlags and SetOpFlags read and change the default operation flags; dir is BindTransmit or BindRecv (FI_GETOPSFLAG, FI_SETOPSFLAG).
+func (e *Endpoint) OpFlags(dir BindFlags) (OpFlags, error)        { return e.d.OpFlags(dir) }
+func (e *Endpoint) SetOpFlags(dir BindFlags, flags OpFlags) error { return e.d.SetOpFlags(dir, flags) }
 
 // TxSizeLeft and RxSizeLeft are fi_tx_size_left(3) and fi_rx_size_left(3).
-func (e *Endpoint) TxSizeLeft() (int, error) { return e.d.SizeLeft(Transmit) }
-func (e *Endpoint) RxSizeLeft() (int, error) { return e.d.SizeLeft(Recv) }
+func (e *Endpoint) TxSizeLeft() (int, error) { return e.d.SizeLeft(BindTransmit) }
+func (e *Endpoint) RxSizeLeft() (int, error) { return e.d.SizeLeft(BindRecv) }
 
 // Name is the endpoint's address (fi_getname(3)); SetName changes it, before Enable (fi_setname(3)).
 func (e *Endpoint) Name() (Addr, error)  { return e.d.Name() }
@@ -189,12 +191,14 @@ func (s *SharedRx) Driver() SRXDriver { return s.d }
 // Close frees the context (fi_close(3)); ErrBusy while endpoints are bound to it.
 func (s *SharedRx) Close() error { return s.d.Close() }
 
-// BindCQ and BindCounter give it a queue or a counter of its own (fi_ep_bind(3)); flags are Recv and, of queues, SelectiveCompletion.
-func (s *SharedRx) BindCQ(q *CompletionQueue, flags Flags) error { return s.d.Bind(q.driver(), flags) }
-func (s *SharedRx) BindCounter(c *Counter, flags Flags) error    { return s.d.Bind(c.driver(), flags) }
+// BindCQ and BindCounter give it a queue or a counter of its own (fi_ep_bind(3)); flags are BindRecv and, of queues, BindSelectiveCompletion.
+func (s *SharedRx) BindCQ(q *CompletionQueue, flags BindFlags) error {
+	return s.d.Bind(q.driver(), flags)
+}
+func (s *SharedRx) BindCounter(c *Counter, flags BindFlags) error { return s.d.Bind(c.driver(), flags) }
 
 // Cancel cancels a receive posted here (fi_cancel(3)).
-func (s *SharedRx) Cancel(ctx Context) error { return s.d.Cancel(ctx) }
+func (s *SharedRx) Cancel(ctx OpContext) error { return s.d.Cancel(ctx) }
 
 // GetOpt and SetOpt are fi_getopt(3) and fi_setopt(3).
 func (s *SharedRx) GetOpt(opt EPOpt) (int, error)     { return s.d.GetOpt(opt) }

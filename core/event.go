@@ -2,10 +2,19 @@ package core
 
 import "context"
 
+// CQFlags are the flags of CQAttr (fi_cq(3)).
+type CQFlags uint64
+
+// The flags of completion queues.
+const (
+	CQAffinity CQFlags = 1 << 29 // FI_AFFINITY: a hint, which nothing here takes
+	CQPeer     CQFlags = 1 << 43 // FI_PEER
+)
+
 // CQAttr is struct fi_cq_attr (fi_cq(3)). Size is a number of entries; queues grow beyond it rather than overrun.
 type CQAttr struct {
 	Size    int
-	Flags   Flags
+	Flags   CQFlags
 	Format  CQFormat
 	WaitObj WaitObj
 	WaitSet *WaitSet
@@ -14,8 +23,8 @@ type CQAttr struct {
 // CQEntry is a completion. The queue's format says which fields are valid (fi_cq(3)): Context sets Ctx; Msg adds Flags and Len; Data adds Buf and
 // Data; Tagged adds Tag. Len is bytes received. Buf is where the data went, for receives.
 type CQEntry struct {
-	Ctx   Context
-	Flags Flags
+	Ctx   OpContext
+	Flags CompFlags
 	Len   int
 	Buf   []byte
 	Data  uint64
@@ -95,10 +104,21 @@ func (q *CompletionQueue) WaitFD() (int, error) { return q.d.WaitFD() }
 // StrError describes a provider error number (fi_cq_strerror(3)).
 func (q *CompletionQueue) StrError(provErrno int) string { return q.d.StrError(provErrno) }
 
+// EQFlags are the flags of EQAttr, and of reading and writing event queues (fi_eq(3)).
+type EQFlags uint64
+
+// The flags of event queues.
+const (
+	EQWrite    EQFlags = 1 << 9  // FI_WRITE, of EQAttr: allow EventQueue.Write
+	EQPeek     EQFlags = 1 << 19 // FI_PEEK, of reads: leave the event in the queue
+	EQAffinity EQFlags = 1 << 29 // FI_AFFINITY, of EQAttr: a hint, which nothing here takes
+	EQPeer     EQFlags = 1 << 43 // FI_PEER, of EQAttr
+)
+
 // EQAttr is struct fi_eq_attr (fi_eq(3)).
 type EQAttr struct {
 	Size    int
-	Flags   Flags // Write allows EventQueue.Write
+	Flags   EQFlags
 	WaitObj WaitObj
 	WaitSet *WaitSet
 }
@@ -138,17 +158,17 @@ func (q *EventQueue) driver() EQDriver {
 // Close frees the queue (fi_close(3)); ErrBusy while something is bound to it.
 func (q *EventQueue) Close() error { return q.d.Close() }
 
-// Read takes the next event (fi_eq_read(3)); with Peek in flags it stays in the queue.
-func (q *EventQueue) Read(ev *EQEvent, flags Flags) error { return q.d.Read(ev, flags) }
+// Read takes the next event (fi_eq_read(3)); with EQPeek in flags it stays in the queue.
+func (q *EventQueue) Read(ev *EQEvent, flags EQFlags) error { return q.d.Read(ev, flags) }
 
 // ReadErr takes the error entry at the head (fi_eq_readerr(3)).
-func (q *EventQueue) ReadErr(e *EQErrEntry, flags Flags) error { return q.d.ReadErr(e, flags) }
+func (q *EventQueue) ReadErr(e *EQErrEntry, flags EQFlags) error { return q.d.ReadErr(e, flags) }
 
 // Write appends an event of the application's own (fi_eq_write(3)).
-func (q *EventQueue) Write(ev EQEvent, flags Flags) error { return q.d.Write(ev, flags) }
+func (q *EventQueue) Write(ev EQEvent, flags EQFlags) error { return q.d.Write(ev, flags) }
 
 // SRead is Read that waits (fi_eq_sread(3)).
-func (q *EventQueue) SRead(ctx context.Context, ev *EQEvent, flags Flags) error {
+func (q *EventQueue) SRead(ctx context.Context, ev *EQEvent, flags EQFlags) error {
 	return q.d.SRead(ctx, ev, flags)
 }
 
@@ -158,12 +178,18 @@ func (q *EventQueue) WaitFD() (int, error) { return q.d.WaitFD() }
 // StrError describes a provider error number (fi_eq_strerror(3)).
 func (q *EventQueue) StrError(provErrno int) string { return q.d.StrError(provErrno) }
 
+// CntrFlags are the flags of CntrAttr (fi_cntr(3)).
+type CntrFlags uint64
+
+// CntrPeer is FI_PEER.
+const CntrPeer CntrFlags = 1 << 43
+
 // CntrAttr is struct fi_cntr_attr (fi_cntr(3)).
 type CntrAttr struct {
 	Events  CntrEvents
 	WaitObj WaitObj
 	WaitSet *WaitSet
-	Flags   Flags
+	Flags   CntrFlags
 }
 
 // Counter counts completed operations, and failed ones separately (fi_cntr(3)).

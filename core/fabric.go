@@ -93,7 +93,7 @@ type PassiveEndpoint struct{ d PassiveDriver }
 func (p *PassiveEndpoint) Close() error { return p.d.Close() }
 
 // BindEQ names the queue for connection requests (fi_pep_bind, fi_endpoint(3)).
-func (p *PassiveEndpoint) BindEQ(eq *EventQueue, flags Flags) error {
+func (p *PassiveEndpoint) BindEQ(eq *EventQueue, flags BindFlags) error {
 	return p.d.BindEQ(eq.driver(), flags)
 }
 
@@ -116,7 +116,7 @@ func (p *PassiveEndpoint) SetOpt(opt EPOpt, value int) error { return p.d.SetOpt
 // WaitAttr is struct fi_wait_attr (fi_poll(3)).
 type WaitAttr struct {
 	WaitObj WaitObj
-	Flags   Flags
+	Flags   uint64 // none exist: 0
 }
 
 // WaitSet waits for any of the queues and counters that were opened with it (fi_wait(3)).
@@ -140,7 +140,9 @@ func (w *WaitSet) Wait(ctx context.Context) error { return w.d.Wait(ctx) }
 func (w *WaitSet) WaitFD() (int, error) { return w.d.WaitFD() }
 
 // PollAttr is struct fi_poll_attr (fi_poll(3)).
-type PollAttr struct{ Flags Flags }
+type PollAttr struct {
+	Flags uint64 // none exist: 0
+}
 
 // PollSet makes progress on several queues and counters and says which have something to read (fi_poll(3)).
 type PollSet struct{ d PollDriver }

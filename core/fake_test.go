@@ -48,7 +48,7 @@ func (l *fakeLayer) CoreHints(_ core.Version, hints *core.Info) (*core.Info, err
 	return nil, nil
 }
 func (l *fakeLayer) Infos(base *core.Info) []*core.Info {
-	i := offer(core.EPTypeRDM, core.CapMsg|core.CapTagged|core.Send|core.Recv)
+	i := offer(core.EPTypeRDM, core.CapMsg|core.CapTagged|core.CapSend|core.CapRecv)
 	const reach = core.CapLocalComm | core.CapRemoteComm
 	i.Caps = i.Caps&^reach | base.Caps&reach
 	i.Domain.Caps = i.Caps & reach
@@ -62,13 +62,13 @@ func (l *fakeLayer) OpenFabricOver(i *core.Info, below core.FabricDriver) (core.
 }
 
 // offer is what a fake provider can do for one kind of endpoint.
-func offer(t core.EPType, caps core.Flags) *core.Info {
+func offer(t core.EPType, caps core.Caps) *core.Info {
 	caps |= core.CapLocalComm | core.CapRemoteComm
 	return &core.Info{
 		Caps: caps, AddrFormat: core.FormatSockaddrIP,
-		Tx: &core.TxAttr{Caps: caps &^ (core.Recv | core.RemoteRead | core.RemoteWrite | core.Source), InjectSize: 128, Size: 1024, IOVLimit: 4,
-			RMAIOVLimit: 4, OpFlags: core.Completion | core.Inject, MsgOrder: core.OrderSAS},
-		Rx: &core.RxAttr{Caps: caps &^ (core.Send | core.Read | core.Write), Size: 1024, IOVLimit: 4, OpFlags: core.Completion, MsgOrder: core.OrderSAS},
+		Tx: &core.TxAttr{Caps: caps &^ (core.CapRecv | core.CapRemoteRead | core.CapRemoteWrite | core.CapSource), InjectSize: 128, Size: 1024, IOVLimit: 4,
+			RMAIOVLimit: 4, OpFlags: core.OpCompletion | core.OpInject, MsgOrder: core.OrderSAS},
+		Rx: &core.RxAttr{Caps: caps &^ (core.CapSend | core.CapRead | core.CapWrite), Size: 1024, IOVLimit: 4, OpFlags: core.OpCompletion, MsgOrder: core.OrderSAS},
 		EP: &core.EPAttr{Type: t, Protocol: core.ProtoSockTCP, ProtocolVersion: 1, MaxMsgSize: 1 << 20, TxCtxCnt: 1, RxCtxCnt: 1,
 			MemTagFormat: core.TagGeneric >> 16, MaxOrderRAWSize: 100, MaxOrderWAWSize: 100},
 		Domain: &core.DomainAttr{Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto, DataProgress: core.ProgressAuto,
@@ -154,13 +154,13 @@ func (h *fakeHost) IsLocal(a netip.Addr) bool {
 	return a.IsLoopback()
 }
 
-const tcpCaps = core.CapMsg | core.CapRMA | core.Read | core.Write | core.Send | core.Recv | core.RemoteRead | core.RemoteWrite | core.CapRMAEvent
+const tcpCaps = core.CapMsg | core.CapRMA | core.CapRead | core.CapWrite | core.CapSend | core.CapRecv | core.CapRemoteRead | core.CapRemoteWrite | core.CapRMAEvent
 
 // fakes is a registry like the real one: two layers and two core providers.
 func fakes() *core.Registry {
 	tcp := &fakeProvider{name: "tcp", offers: []*core.Info{
-		offer(core.EPTypeMsg, tcpCaps), offer(core.EPTypeRDM, tcpCaps|core.CapTagged|core.Source|core.CapDirectedRecv)}}
-	udp := &fakeProvider{name: "udp", offers: []*core.Info{offer(core.EPTypeDgram, core.CapMsg|core.Send|core.Recv|core.CapMulticast)}}
+		offer(core.EPTypeMsg, tcpCaps), offer(core.EPTypeRDM, tcpCaps|core.CapTagged|core.CapSource|core.CapDirectedRecv)}}
+	udp := &fakeProvider{name: "udp", offers: []*core.Info{offer(core.EPTypeDgram, core.CapMsg|core.CapSend|core.CapRecv|core.CapMulticast)}}
 	return core.NewRegistry(
 		&fakeLayer{fakeProvider: fakeProvider{name: "ofi_rxm"}, below: core.EPTypeMsg},
 		&fakeLayer{fakeProvider: fakeProvider{name: "ofi_rxd"}, below: core.EPTypeDgram},

@@ -16,12 +16,12 @@ type flagName struct {
 var capNames = []flagName{
 	{uint64(CapMsg), "FI_MSG"}, {uint64(CapRMA), "FI_RMA"}, {uint64(CapTagged), "FI_TAGGED"}, {uint64(CapAtomic), "FI_ATOMIC"},
 	{uint64(CapMulticast), "FI_MULTICAST"}, {uint64(CapCollective), "FI_COLLECTIVE"},
-	{uint64(Read), "FI_READ"}, {uint64(Write), "FI_WRITE"}, {uint64(Recv), "FI_RECV"}, {uint64(Send), "FI_SEND"},
-	{uint64(RemoteRead), "FI_REMOTE_READ"}, {uint64(RemoteWrite), "FI_REMOTE_WRITE"},
-	{uint64(MultiRecv), "FI_MULTI_RECV"}, {uint64(RemoteCQData), "FI_REMOTE_CQ_DATA"}, {uint64(Trigger), "FI_TRIGGER"}, {uint64(Fence), "FI_FENCE"},
+	{uint64(CapRead), "FI_READ"}, {uint64(CapWrite), "FI_WRITE"}, {uint64(CapRecv), "FI_RECV"}, {uint64(CapSend), "FI_SEND"},
+	{uint64(CapRemoteRead), "FI_REMOTE_READ"}, {uint64(CapRemoteWrite), "FI_REMOTE_WRITE"},
+	{uint64(CapMultiRecv), "FI_MULTI_RECV"}, {uint64(OpRemoteCQData), "FI_REMOTE_CQ_DATA"}, {uint64(CapTrigger), "FI_TRIGGER"}, {uint64(CapFence), "FI_FENCE"},
 	{uint64(CapRMAPMem), "FI_RMA_PMEM"}, {uint64(CapSourceErr), "FI_SOURCE_ERR"}, {uint64(CapLocalComm), "FI_LOCAL_COMM"},
 	{uint64(CapRemoteComm), "FI_REMOTE_COMM"}, {uint64(CapSharedAV), "FI_SHARED_AV"}, {uint64(CapRMAEvent), "FI_RMA_EVENT"},
-	{uint64(Source), "FI_SOURCE"}, {uint64(CapNamedRxCtx), "FI_NAMED_RX_CTX"}, {uint64(CapDirectedRecv), "FI_DIRECTED_RECV"},
+	{uint64(CapSource), "FI_SOURCE"}, {uint64(CapNamedRxCtx), "FI_NAMED_RX_CTX"}, {uint64(CapDirectedRecv), "FI_DIRECTED_RECV"},
 	{uint64(CapAVUserID), "FI_AV_USER_ID"}, {uint64(CapPeer), "FI_PEER"}, {uint64(CapHMem), "FI_HMEM"}, {uint64(CapXPU), "FI_XPU"},
 	{},
 	{uint64(CapTaggedDirectedRecv), "FI_TAGGED_DIRECTED_RECV"}, {uint64(CapTaggedMultiRecv), "FI_TAGGED_MULTI_RECV"},
@@ -29,27 +29,27 @@ var capNames = []flagName{
 }
 
 var opFlagNames = []flagName{
-	{uint64(CapMulticast), "FI_MULTICAST"}, {uint64(MultiRecv), "FI_MULTI_RECV"}, {uint64(RemoteCQData), "FI_REMOTE_CQ_DATA"},
-	{uint64(More), "FI_MORE"}, {uint64(Peek), "FI_PEEK"}, {uint64(Trigger), "FI_TRIGGER"}, {uint64(Fence), "FI_FENCE"},
-	{uint64(Completion), "FI_COMPLETION"}, {uint64(Inject), "FI_INJECT"}, {uint64(InjectComplete), "FI_INJECT_COMPLETE"},
-	{uint64(TransmitComplete), "FI_TRANSMIT_COMPLETE"}, {uint64(DeliveryComplete), "FI_DELIVERY_COMPLETE"},
-	{uint64(MatchComplete), "FI_MATCH_COMPLETE"}, {uint64(Affinity), "FI_AFFINITY"}, {uint64(Claim), "FI_CLAIM"}, {uint64(Discard), "FI_DISCARD"},
+	{uint64(OpMulticast), "FI_MULTICAST"}, {uint64(OpMultiRecv), "FI_MULTI_RECV"}, {uint64(OpRemoteCQData), "FI_REMOTE_CQ_DATA"},
+	{uint64(OpMore), "FI_MORE"}, {uint64(OpPeek), "FI_PEEK"}, {uint64(OpTrigger), "FI_TRIGGER"}, {uint64(OpFence), "FI_FENCE"},
+	{uint64(OpCompletion), "FI_COMPLETION"}, {uint64(OpInject), "FI_INJECT"}, {uint64(OpInjectComplete), "FI_INJECT_COMPLETE"},
+	{uint64(OpTransmitComplete), "FI_TRANSMIT_COMPLETE"}, {uint64(OpDeliveryComplete), "FI_DELIVERY_COMPLETE"},
+	{uint64(OpMatchComplete), "FI_MATCH_COMPLETE"}, {uint64(OpAffinity), "FI_AFFINITY"}, {uint64(OpClaim), "FI_CLAIM"}, {uint64(OpDiscard), "FI_DISCARD"},
 	{},
-	{uint64(CommitComplete), "FI_COMMIT_COMPLETE"},
+	{uint64(OpCommitComplete), "FI_COMMIT_COMPLETE"},
 }
 
-var cqFlagNames = []flagName{
-	{uint64(Send), "FI_SEND"}, {uint64(Recv), "FI_RECV"}, {uint64(CapRMA), "FI_RMA"}, {uint64(CapAtomic), "FI_ATOMIC"}, {uint64(CapMsg), "FI_MSG"},
-	{uint64(CapTagged), "FI_TAGGED"}, {uint64(Read), "FI_READ"}, {uint64(Write), "FI_WRITE"}, {uint64(RemoteRead), "FI_REMOTE_READ"},
-	{uint64(RemoteWrite), "FI_REMOTE_WRITE"}, {uint64(RemoteCQData), "FI_REMOTE_CQ_DATA"}, {uint64(MultiRecv), "FI_MULTI_RECV"},
-	{uint64(More), "FI_MORE"}, {uint64(Claim), "FI_CLAIM"},
+var compFlagNames = []flagName{
+	{uint64(CompSend), "FI_SEND"}, {uint64(CompRecv), "FI_RECV"}, {uint64(CompRMA), "FI_RMA"}, {uint64(CompAtomic), "FI_ATOMIC"}, {uint64(CompMsg), "FI_MSG"},
+	{uint64(CompTagged), "FI_TAGGED"}, {uint64(CompRead), "FI_READ"}, {uint64(CompWrite), "FI_WRITE"}, {uint64(CompRemoteRead), "FI_REMOTE_READ"},
+	{uint64(CompRemoteWrite), "FI_REMOTE_WRITE"}, {uint64(CompRemoteCQData), "FI_REMOTE_CQ_DATA"}, {uint64(CompMultiRecv), "FI_MULTI_RECV"},
+	{uint64(CompMore), "FI_MORE"}, {uint64(CompClaim), "FI_CLAIM"},
 	{},
-	{uint64(CapCollective), "FI_COLLECTIVE"},
+	{uint64(CompCollective), "FI_COLLECTIVE"},
 }
 
 var accessNames = []flagName{
-	{uint64(Recv), "FI_RECV"}, {uint64(Send), "FI_SEND"}, {uint64(Read), "FI_READ"}, {uint64(Write), "FI_WRITE"},
-	{uint64(RemoteRead), "FI_REMOTE_READ"}, {uint64(RemoteWrite), "FI_REMOTE_WRITE"}, {uint64(CapCollective), "FI_COLLECTIVE"},
+	{uint64(AccessRecv), "FI_RECV"}, {uint64(AccessSend), "FI_SEND"}, {uint64(AccessRead), "FI_READ"}, {uint64(AccessWrite), "FI_WRITE"},
+	{uint64(AccessRemoteRead), "FI_REMOTE_READ"}, {uint64(AccessRemoteWrite), "FI_REMOTE_WRITE"}, {uint64(AccessCollective), "FI_COLLECTIVE"},
 }
 
 var modeNames = []flagName{
@@ -88,17 +88,17 @@ func flagString(names []flagName, v uint64) string {
 	return b.String()
 }
 
-// CapsString names capability bits: "FI_MSG, FI_RMA" (fi_tostr(3), FI_TYPE_CAPS).
-func CapsString(f Flags) string { return flagString(capNames, uint64(f)) }
+// String names the capabilities: "FI_MSG, FI_RMA" (fi_tostr(3), FI_TYPE_CAPS).
+func (c Caps) String() string { return flagString(capNames, uint64(c)) }
 
-// OpFlagsString names operation flags (FI_TYPE_OP_FLAGS).
-func OpFlagsString(f Flags) string { return flagString(opFlagNames, uint64(f)) }
+// String names the operation flags (fi_tostr(3), FI_TYPE_OP_FLAGS).
+func (f OpFlags) String() string { return flagString(opFlagNames, uint64(f)) }
 
-// CQFlagsString names completion flags (FI_TYPE_CQ_EVENT_FLAGS).
-func CQFlagsString(f Flags) string { return flagString(cqFlagNames, uint64(f)) }
+// String names the completion flags (fi_tostr(3), FI_TYPE_CQ_EVENT_FLAGS).
+func (f CompFlags) String() string { return flagString(compFlagNames, uint64(f)) }
 
-// MRAccessString names access rights of a memory region (fi_mr(3)).
-func MRAccessString(f Flags) string { return flagString(accessNames, uint64(f)) }
+// String names the rights (fi_mr(3)).
+func (a Access) String() string { return flagString(accessNames, uint64(a)) }
 
 func (m Mode) String() string   { return flagString(modeNames, uint64(m)) }
 func (o Order) String() string  { return flagString(orderNames, uint64(o)) }
@@ -132,11 +132,11 @@ func lookupName(what, tok string, names []flagName) (uint64, error) {
 }
 
 // ParseCaps reads capabilities as fi_info -c takes them: FI_MSG|FI_RMA.
-func ParseCaps(s string) (Flags, error) {
+func ParseCaps(s string) (Caps, error) {
 	// fi_info takes these two operation flags as well.
-	extra := []flagName{{uint64(More), "FI_MORE"}, {uint64(Peek), "FI_PEEK"}}
+	extra := []flagName{{uint64(OpMore), "FI_MORE"}, {uint64(OpPeek), "FI_PEEK"}}
 	v, err := parseFlags("capability", s, append(extra, capNames...))
-	return Flags(v), err
+	return Caps(v), err
 }
 
 // ParseModes reads mode bits as fi_info -m takes them: FI_CONTEXT|FI_RX_CQ_DATA.

@@ -1,86 +1,131 @@
 package core
 
-// Flags is libfabric's 64-bit flag word. One word serves capabilities (fi_getinfo(3)), operation flags (fi_msg(3), fi_tagged(3), fi_rma(3)),
-// completion flags (fi_cq(3)) and flags of control calls, as in rdma/fabric.h; a few bits mean different things in different calls.
-type Flags uint64
+// libfabric has one 64-bit flag word, in which a bit means different things in different calls (rdma/fabric.h). Here each family is a type, so that one
+// family's flag does not compile where another's belongs: see the package comment for the names.
 
-// Primary capabilities and the operation kinds reported in completions.
+// Caps are capabilities: what is asked of a provider and what it has (fi_getinfo(3), "CAPABILITIES"). String is fi_tostr's text.
+type Caps uint64
+
+// The kinds of transfers.
 const (
-	CapMsg        Flags = 1 << 1 // FI_MSG
-	CapRMA        Flags = 1 << 2 // FI_RMA
-	CapTagged     Flags = 1 << 3 // FI_TAGGED
-	CapAtomic     Flags = 1 << 4 // FI_ATOMIC
-	CapMulticast  Flags = 1 << 5 // FI_MULTICAST
-	CapCollective Flags = 1 << 6 // FI_COLLECTIVE
+	CapMsg        Caps = 1 << 1 // FI_MSG
+	CapRMA        Caps = 1 << 2 // FI_RMA
+	CapTagged     Caps = 1 << 3 // FI_TAGGED
+	CapAtomic     Caps = 1 << 4 // FI_ATOMIC
+	CapMulticast  Caps = 1 << 5 // FI_MULTICAST
+	CapCollective Caps = 1 << 6 // FI_COLLECTIVE
 )
 
-// Capability modifiers: the direction of transfers. In bind calls they say which traffic a queue or counter reports.
+// Their directions. None of them means all.
 const (
-	Read        Flags = 1 << 8  // FI_READ
-	Write       Flags = 1 << 9  // FI_WRITE
-	Recv        Flags = 1 << 10 // FI_RECV
-	Send        Flags = 1 << 11 // FI_SEND
-	Transmit    Flags = Send    // FI_TRANSMIT
-	RemoteRead  Flags = 1 << 12 // FI_REMOTE_READ
-	RemoteWrite Flags = 1 << 13 // FI_REMOTE_WRITE
+	CapRead        Caps = 1 << 8  // FI_READ
+	CapWrite       Caps = 1 << 9  // FI_WRITE
+	CapRecv        Caps = 1 << 10 // FI_RECV
+	CapSend        Caps = 1 << 11 // FI_SEND
+	CapRemoteRead  Caps = 1 << 12 // FI_REMOTE_READ
+	CapRemoteWrite Caps = 1 << 13 // FI_REMOTE_WRITE
 )
 
-// Operation and completion flags.
+// What else there may be.
 const (
-	MultiRecv        Flags = 1 << 16 // FI_MULTI_RECV
-	RemoteCQData     Flags = 1 << 17 // FI_REMOTE_CQ_DATA
-	More             Flags = 1 << 18 // FI_MORE
-	Peek             Flags = 1 << 19 // FI_PEEK
-	Trigger          Flags = 1 << 20 // FI_TRIGGER
-	Fence            Flags = 1 << 21 // FI_FENCE
-	Completion       Flags = 1 << 24 // FI_COMPLETION
-	EventFlag        Flags = 1 << 24 // FI_EVENT
-	Inject           Flags = 1 << 25 // FI_INJECT
-	InjectComplete   Flags = 1 << 26 // FI_INJECT_COMPLETE
-	TransmitComplete Flags = 1 << 27 // FI_TRANSMIT_COMPLETE
-	DeliveryComplete Flags = 1 << 28 // FI_DELIVERY_COMPLETE
-	Affinity         Flags = 1 << 29 // FI_AFFINITY
-	CommitComplete   Flags = 1 << 30 // FI_COMMIT_COMPLETE
-	MatchComplete    Flags = 1 << 31 // FI_MATCH_COMPLETE
-	Claim            Flags = 1 << 59 // FI_CLAIM
-	Discard          Flags = 1 << 58 // FI_DISCARD
-	AuthKey          Flags = 1 << 57 // FI_AUTH_KEY
+	CapMultiRecv          Caps = 1 << 16 // FI_MULTI_RECV
+	CapTrigger            Caps = 1 << 20 // FI_TRIGGER
+	CapFence              Caps = 1 << 21 // FI_FENCE
+	CapAVUserID           Caps = 1 << 41 // FI_AV_USER_ID
+	CapFirewallAddr       Caps = 1 << 42 // FI_FIREWALL_ADDR
+	CapPeer               Caps = 1 << 43 // FI_PEER
+	CapXPU                Caps = 1 << 44 // FI_XPU
+	CapTaggedDirectedRecv Caps = 1 << 45 // FI_TAGGED_DIRECTED_RECV
+	CapTaggedMultiRecv    Caps = 1 << 46 // FI_TAGGED_MULTI_RECV
+	CapHMem               Caps = 1 << 47 // FI_HMEM
+	CapExactDirectedRecv  Caps = 1 << 48 // FI_EXACT_DIRECTED_RECV
+	CapRMAPMem            Caps = 1 << 49 // FI_RMA_PMEM
+	CapSourceErr          Caps = 1 << 50 // FI_SOURCE_ERR
+	CapLocalComm          Caps = 1 << 51 // FI_LOCAL_COMM
+	CapRemoteComm         Caps = 1 << 52 // FI_REMOTE_COMM
+	CapSharedAV           Caps = 1 << 53 // FI_SHARED_AV
+	CapRMAEvent           Caps = 1 << 56 // FI_RMA_EVENT
+	CapSource             Caps = 1 << 57 // FI_SOURCE
+	CapNamedRxCtx         Caps = 1 << 58 // FI_NAMED_RX_CTX
+	CapDirectedRecv       Caps = 1 << 59 // FI_DIRECTED_RECV
 )
 
-// Secondary capabilities, and flags of control calls.
+// OpFlags are operation flags: of the msg variants of calls (SendMsg, TRecvMsg, WriteMsg, ...), and of TxAttr and RxAttr as the default of the others
+// (fi_msg(3), fi_tagged(3), fi_rma(3), fi_atomic(3), fi_endpoint(3)). String is fi_tostr's text.
+type OpFlags uint64
+
+// The operation flags.
 const (
-	Rescan                Flags = 1 << 35 // FI_RESCAN
-	PeerTransfer          Flags = 1 << 36 // FI_PEER_TRANSFER
-	MRDMABuf              Flags = 1 << 40 // FI_MR_DMABUF
-	CapAVUserID           Flags = 1 << 41 // FI_AV_USER_ID
-	CapFirewallAddr       Flags = 1 << 42 // FI_FIREWALL_ADDR
-	CapPeer               Flags = 1 << 43 // FI_PEER
-	CapXPU                Flags = 1 << 44 // FI_XPU
-	CapTaggedDirectedRecv Flags = 1 << 45 // FI_TAGGED_DIRECTED_RECV
-	CapTaggedMultiRecv    Flags = 1 << 46 // FI_TAGGED_MULTI_RECV
-	CapHMem               Flags = 1 << 47 // FI_HMEM
-	CapExactDirectedRecv  Flags = 1 << 48 // FI_EXACT_DIRECTED_RECV
-	CapRMAPMem            Flags = 1 << 49 // FI_RMA_PMEM
-	CapSourceErr          Flags = 1 << 50 // FI_SOURCE_ERR
-	CapLocalComm          Flags = 1 << 51 // FI_LOCAL_COMM
-	CapRemoteComm         Flags = 1 << 52 // FI_REMOTE_COMM
-	CapSharedAV           Flags = 1 << 53 // FI_SHARED_AV
-	ProvAttrOnly          Flags = 1 << 54 // FI_PROV_ATTR_ONLY
-	NumericHost           Flags = 1 << 55 // FI_NUMERICHOST
-	CapRMAEvent           Flags = 1 << 56 // FI_RMA_EVENT
-	Source                Flags = 1 << 57 // FI_SOURCE: a capability, and in GetInfo "node and service name the local side"
-	CapNamedRxCtx         Flags = 1 << 58 // FI_NAMED_RX_CTX
-	CapDirectedRecv       Flags = 1 << 59 // FI_DIRECTED_RECV
-	CapMultiRecv                = MultiRecv
-	CapTrigger                  = Trigger
-	CapFence                    = Fence
-	SelectiveCompletion   Flags = 1 << 59 // FI_SELECTIVE_COMPLETION, a flag of Endpoint.BindCQ
+	OpMulticast        OpFlags = 1 << 5  // FI_MULTICAST: the destination is a group's address
+	OpMultiRecv        OpFlags = 1 << 16 // FI_MULTI_RECV: the buffer takes messages until less than OptMinMultiRecv is left
+	OpRemoteCQData     OpFlags = 1 << 17 // FI_REMOTE_CQ_DATA: the field Data goes along
+	OpMore             OpFlags = 1 << 18 // FI_MORE: another operation follows at once, this one may wait for it
+	OpPeek             OpFlags = 1 << 19 // FI_PEEK: look for a message that has come
+	OpTrigger          OpFlags = 1 << 20 // FI_TRIGGER: start when the field Trigger says so
+	OpFence            OpFlags = 1 << 21 // FI_FENCE: start when all earlier ones to the same peer are complete
+	OpCompletion       OpFlags = 1 << 24 // FI_COMPLETION: report, on an endpoint with BindSelectiveCompletion
+	OpInject           OpFlags = 1 << 25 // FI_INJECT: the buffer is the caller's again at once
+	OpInjectComplete   OpFlags = 1 << 26 // FI_INJECT_COMPLETE: complete when the buffer is the caller's again
+	OpTransmitComplete OpFlags = 1 << 27 // FI_TRANSMIT_COMPLETE: complete when the transfer does not depend on this process any more
+	OpDeliveryComplete OpFlags = 1 << 28 // FI_DELIVERY_COMPLETE: complete when the data is in the target's memory
+	OpAffinity         OpFlags = 1 << 29 // FI_AFFINITY
+	OpCommitComplete   OpFlags = 1 << 30 // FI_COMMIT_COMPLETE: complete when the data is in persistent memory
+	OpMatchComplete    OpFlags = 1 << 31 // FI_MATCH_COMPLETE: complete when the message has met its receive
+	OpAuthKey          OpFlags = 1 << 57 // FI_AUTH_KEY: the source of a receive is an authorization key's
+	OpDiscard          OpFlags = 1 << 58 // FI_DISCARD: drop the message that was claimed or looked for
+	OpClaim            OpFlags = 1 << 59 // FI_CLAIM: reserve the message found by OpPeek, or receive what is reserved
 )
 
-// BindTransmit and BindRecv are the directions given to Endpoint.BindCQ (fi_endpoint(3)).
+// CompFlags are completion flags, CQEntry.Flags: what kind of operation is complete (fi_cq(3)). String is fi_tostr's text.
+type CompFlags uint64
+
+// The completion flags.
 const (
-	BindTransmit = Transmit
-	BindRecv     = Recv
+	CompMsg          CompFlags = 1 << 1  // FI_MSG
+	CompRMA          CompFlags = 1 << 2  // FI_RMA
+	CompTagged       CompFlags = 1 << 3  // FI_TAGGED
+	CompAtomic       CompFlags = 1 << 4  // FI_ATOMIC
+	CompCollective   CompFlags = 1 << 6  // FI_COLLECTIVE
+	CompRead         CompFlags = 1 << 8  // FI_READ
+	CompWrite        CompFlags = 1 << 9  // FI_WRITE
+	CompRecv         CompFlags = 1 << 10 // FI_RECV
+	CompSend         CompFlags = 1 << 11 // FI_SEND
+	CompRemoteRead   CompFlags = 1 << 12 // FI_REMOTE_READ
+	CompRemoteWrite  CompFlags = 1 << 13 // FI_REMOTE_WRITE
+	CompMultiRecv    CompFlags = 1 << 16 // FI_MULTI_RECV: the buffer of such a receive is the caller's again
+	CompRemoteCQData CompFlags = 1 << 17 // FI_REMOTE_CQ_DATA: CQEntry.Data is valid
+	CompMore         CompFlags = 1 << 18 // FI_MORE
+	CompClaim        CompFlags = 1 << 59 // FI_CLAIM
+)
+
+// Access are the rights to registered memory, MRAttr.Access: what operations the region may be used for (fi_mr(3)). String is fi_tostr's text.
+type Access uint64
+
+// The rights.
+const (
+	AccessCollective  Access = 1 << 6  // FI_COLLECTIVE
+	AccessRead        Access = 1 << 8  // FI_READ: local buffer that a read fills
+	AccessWrite       Access = 1 << 9  // FI_WRITE: local buffer of a write
+	AccessRecv        Access = 1 << 10 // FI_RECV
+	AccessSend        Access = 1 << 11 // FI_SEND
+	AccessRemoteRead  Access = 1 << 12 // FI_REMOTE_READ: peers may read
+	AccessRemoteWrite Access = 1 << 13 // FI_REMOTE_WRITE: peers may write
+)
+
+// BindFlags say what a bound queue or counter is for (fi_ep_bind(3), fi_mr_bind(3)). BindTransmit and BindRecv also name the direction in Endpoint.Alias,
+// OpFlags and SetOpFlags.
+type BindFlags uint64
+
+// The bind flags.
+const (
+	BindRead                BindFlags = 1 << 8   // FI_READ: counters
+	BindWrite               BindFlags = 1 << 9   // FI_WRITE: counters
+	BindRecv                BindFlags = 1 << 10  // FI_RECV: queues and counters
+	BindSend                BindFlags = 1 << 11  // FI_SEND: counters
+	BindTransmit            BindFlags = BindSend // FI_TRANSMIT: queues
+	BindRemoteRead          BindFlags = 1 << 12  // FI_REMOTE_READ: counters
+	BindRemoteWrite         BindFlags = 1 << 13  // FI_REMOTE_WRITE: counters
+	BindSelectiveCompletion BindFlags = 1 << 59  // FI_SELECTIVE_COMPLETION: only operations with OpCompletion have a completion
 )
 
 // Mode is a provider's demand on its caller (fi_getinfo(3), "MODE").

@@ -77,14 +77,14 @@ func (g *getter) resolve(offer, asked AddrFormat, passive bool) (netip.AddrPort,
 func (g *getter) lookup(passive bool) ([]netip.AddrPort, error) {
 	node, service := g.q.Node, g.q.Service
 	if !strings.Contains(node, "://") {
-		return g.host.Resolve(node, service, g.q.Flags&NumericHost != 0, passive)
+		return g.host.Resolve(node, service, g.q.Flags&InfoNumericHost != 0, passive)
 	}
 	a, err := ParseAddr(node)
 	switch {
 	case err != nil:
 		return nil, err
 	case !a.IP.IsValid(): // a name, such as fabric://job/3
-		return g.host.Resolve(node, service, g.q.Flags&NumericHost != 0, passive)
+		return g.host.Resolve(node, service, g.q.Flags&InfoNumericHost != 0, passive)
 	case service == "":
 		return []netip.AddrPort{a.IP}, nil
 	}
@@ -117,7 +117,7 @@ func (g *getter) addresses(p Provider, info, hints *Info) []*Info {
 		src, dest = hints.SrcAddr.IP, hints.DestAddr.IP
 	}
 	if g.q.Node != "" || g.q.Service != "" {
-		local := g.q.Flags&Source != 0
+		local := g.q.Flags&InfoSource != 0
 		ap, err := g.resolve(info.AddrFormat, asked, local)
 		if err != nil {
 			return refuse("cannot resolve " + g.target() + ": " + err.Error())
@@ -148,7 +148,7 @@ func (g *getter) plainAddresses(p Provider, info, hints *Info) []*Info {
 			g.refuse(g.stack.name(), info, "", stageAddr, err.Error())
 			return nil
 		}
-		if g.q.Flags&Source != 0 {
+		if g.q.Flags&InfoSource != 0 {
 			info.SrcAddr = a
 		} else {
 			info.DestAddr = a

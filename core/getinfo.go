@@ -7,13 +7,24 @@ import (
 	"strings"
 )
 
+// InfoFlags are the flags of Query (fi_getinfo(3)).
+type InfoFlags uint64
+
+// The flags of queries.
+const (
+	InfoRescan       InfoFlags = 1 << 35 // FI_RESCAN: look for interfaces again
+	InfoProvAttrOnly InfoFlags = 1 << 54 // FI_PROV_ATTR_ONLY: one Info for each provider, with its name only
+	InfoNumericHost  InfoFlags = 1 << 55 // FI_NUMERICHOST: the node is an address, not a name
+	InfoSource       InfoFlags = 1 << 57 // FI_SOURCE: node and service name the local side, not the peer
+)
+
 // Query are the arguments of fi_getinfo(3).
 type Query struct {
 	Version Version // the API version that the caller knows; 0 is the newest
 	Node    string  // a host name, an address, or an address with scheme such as fi_sockaddr_in://1.2.3.4:7471
 	Service string  // a port, by number or name
-	Flags   Flags   // Source, NumericHost, ProvAttrOnly, Rescan
-	Hints   *Info   // nil, and nil attributes in it: anything
+	Flags   InfoFlags
+	Hints   *Info // nil, and nil attributes in it: anything
 }
 
 const opGetInfo = "fi_getinfo"
@@ -21,7 +32,7 @@ const opGetInfo = "fi_getinfo"
 // GetInfo returns the ways to communicate that match a query, the most preferred first, and for whatever does not match the reasons (fi_getinfo(3)). It
 // opens nothing and keeps nothing: the result depends on its arguments alone, params may be nil.
 //
-// Without node and service there is one Info per kind of endpoint and usable interface. With them, they name the peer, or with Source the local side.
+// Without node and service there is one Info per kind of endpoint and usable interface. With them, they name the peer, or with InfoSource the local side.
 // A peer on this host is offered over the loopback interface first.
 //
 // The error is an *OpError: ErrNoData when nothing matches, with the refusal that came closest in its Hint; ErrNoSys for an API version newer than
@@ -36,7 +47,7 @@ func GetInfo(reg *Registry, host Host, params *Params, q Query) ([]*Info, []Refu
 		return nil, nil, &OpError{Op: opGetInfo, Err: ErrNoSys,
 			Hint: fmt.Sprintf("API version %s is newer than this library's, which is %s", g.v, LibraryVersion)}
 	}
-	if q.Flags&ProvAttrOnly != 0 {
+	if q.Flags&InfoProvAttrOnly != 0 {
 		return g.providers()
 	}
 	format := FormatUnspec
@@ -46,7 +57,7 @@ func GetInfo(reg *Registry, host Host, params *Params, q Query) ([]*Info, []Refu
 			return nil, nil, &OpError{Op: opGetInfo, Object: "FI_ADDR_FORMAT", Err: ErrInval, Hint: err.Error()}
 		}
 	}
-	if q.Flags&Source != 0 && q.Node == "" && q.Service == "" {
+	if q.Flags&InfoSource != 0 && q.Node == "" && q.Service == "" {
 		return nil, nil, g.noData("FI_SOURCE says that node and service name the local side, but neither is given")
 	}
 	stacks, err := g.candidates()
@@ -193,7 +204,7 @@ const commCaps = CapLocalComm | CapRemoteComm
 
 // unreached says which of this host and others, as far as hints ask for them, an address with these capabilities does not reach. Hints that name its domain
 // mean it: they may be an earlier result, which for an address that was asked for has all capabilities.
-func unreached(hints *Info, caps Flags, domain string) string {
+func unreached(hints *Info, caps Caps, domain string) string {
 	if hints == nil || hints.Domain != nil && sameName(hints.Domain.Name, domain) {
 		return ""
 	}

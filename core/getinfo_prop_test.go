@@ -9,11 +9,11 @@ import (
 )
 
 // capsOf are capabilities that a caller may combine at will.
-var capsOf = []core.Flags{core.CapMsg, core.CapRMA, core.CapTagged, core.CapAtomic, core.CapMulticast, core.Send, core.Recv, core.Read, core.Write,
-	core.RemoteRead, core.RemoteWrite, core.Source, core.CapDirectedRecv, core.CapRMAEvent, core.CapLocalComm, core.CapRemoteComm}
+var capsOf = []core.Caps{core.CapMsg, core.CapRMA, core.CapTagged, core.CapAtomic, core.CapMulticast, core.CapSend, core.CapRecv, core.CapRead, core.CapWrite,
+	core.CapRemoteRead, core.CapRemoteWrite, core.CapSource, core.CapDirectedRecv, core.CapRMAEvent, core.CapLocalComm, core.CapRemoteComm}
 
-func drawCaps(t *rapid.T, label string) core.Flags {
-	var f core.Flags
+func drawCaps(t *rapid.T, label string) core.Caps {
+	var f core.Caps
 	for _, c := range rapid.SliceOfN(rapid.SampledFrom(capsOf), 0, 4).Draw(t, label) {
 		f |= c
 	}
@@ -69,8 +69,8 @@ func TestGetInfoProperties(t *testing.T) {
 			t.Fatalf("no reason for %v", err)
 		}
 		for _, i := range got {
-			if q.Hints != nil && q.Hints.Caps&^(core.RemoteRead|core.RemoteWrite)&^i.Caps != 0 {
-				t.Fatalf("asked for [%s], got [%s]", core.CapsString(q.Hints.Caps), core.CapsString(i.Caps))
+			if q.Hints != nil && q.Hints.Caps&^(core.CapRemoteRead|core.CapRemoteWrite)&^i.Caps != 0 {
+				t.Fatalf("asked for [%s], got [%s]", q.Hints.Caps.String(), i.Caps.String())
 			}
 			if i.SrcAddr.IsZero() || i.Domain.Name == "" || i.Fabric.Name == "" || i.Fabric.ProvName == "" {
 				t.Fatalf("incomplete:\n%v", i)

@@ -106,14 +106,14 @@ tcp MSG eth0 10.0.0.5:0>10.0.0.7:1
 			"\nudp DGRAM eth1 10.1.0.5:0>10.1.0.9:77\n"},
 		{"address string and service", core.Query{Node: "fi_sockaddr_in://10.1.0.9", Service: "8", Hints: v4("udp", ep(core.EPTypeDgram))}, nil,
 			"\nudp DGRAM eth1 10.1.0.5:0>10.1.0.9:8\n"},
-		{"source", core.Query{Node: "10.1.0.5", Service: "9", Flags: core.Source, Hints: v4("udp", ep(core.EPTypeDgram))}, nil, "\nudp DGRAM eth1 10.1.0.5:9\n"},
-		{"wildcard source", core.Query{Service: "9", Flags: core.Source, Hints: v4("udp", ep(core.EPTypeDgram))}, nil, "\nudp DGRAM udp 0.0.0.0:9\n"},
+		{"source", core.Query{Node: "10.1.0.5", Service: "9", Flags: core.InfoSource, Hints: v4("udp", ep(core.EPTypeDgram))}, nil, "\nudp DGRAM eth1 10.1.0.5:9\n"},
+		{"wildcard source", core.Query{Service: "9", Flags: core.InfoSource, Hints: v4("udp", ep(core.EPTypeDgram))}, nil, "\nudp DGRAM udp 0.0.0.0:9\n"},
 		{"addresses in hints", core.Query{Hints: v4("udp", func(h *core.Info) {
 			h.EP.Type = core.EPTypeDgram
 			h.SrcAddr, _ = core.ParseAddr("fi_sockaddr_in://10.1.0.5:3")
 			h.DestAddr, _ = core.ParseAddr("fi_sockaddr_in://10.1.0.6:4")
 		})}, nil, "\nudp DGRAM eth1 10.1.0.5:3>10.1.0.6:4\n"},
-		{"numeric", core.Query{Node: "node7", Flags: core.NumericHost}, nil, "\n"},
+		{"numeric", core.Query{Node: "node7", Flags: core.InfoNumericHost}, nil, "\n"},
 		{"no route", core.Query{Node: "far"}, nil, "\n"},
 		{"unknown host", core.Query{Node: "nowhere"}, nil, "\n"},
 	} {
@@ -175,7 +175,7 @@ func TestGetInfoRefuses(t *testing.T) {
 		{"ep_attr.auth_key_size", func(h *core.Info) { h.EP.AuthKey = []byte{1} }},
 		{"mem_tag_format: asked for 64 bits of tag, offered 48", func(h *core.Info) { h.Caps = core.CapTagged; h.EP.MemTagFormat = core.TagGeneric }},
 		{"tx_attr.caps", func(h *core.Info) { h.Tx.Caps = core.CapAtomic }},
-		{"tx_attr.op_flags: asked for [FI_DELIVERY_COMPLETE]", func(h *core.Info) { h.Tx.OpFlags = core.DeliveryComplete }},
+		{"tx_attr.op_flags: asked for [FI_DELIVERY_COMPLETE]", func(h *core.Info) { h.Tx.OpFlags = core.OpDeliveryComplete }},
 		{"tx_attr.msg_order: asked for [FI_ORDER_SAW]", func(h *core.Info) { h.Tx.MsgOrder = core.OrderSAW | core.OrderSAS }},
 		{"tx_attr.comp_order", func(h *core.Info) { h.Tx.CompOrder = 1 }},
 		{"tx_attr.inject_size", func(h *core.Info) { h.Tx.InjectSize = 129 }},
@@ -183,7 +183,7 @@ func TestGetInfoRefuses(t *testing.T) {
 		{"tx_attr.iov_limit", func(h *core.Info) { h.Tx.IOVLimit = 5 }},
 		{"tx_attr.rma_iov_limit", func(h *core.Info) { h.Tx.RMAIOVLimit = 5 }},
 		{"rx_attr.caps", func(h *core.Info) { h.Rx.Caps = core.CapAtomic }},
-		{"rx_attr.op_flags", func(h *core.Info) { h.Rx.OpFlags = core.MultiRecv }},
+		{"rx_attr.op_flags", func(h *core.Info) { h.Rx.OpFlags = core.OpMultiRecv }},
 		{"rx_attr.msg_order", func(h *core.Info) { h.Rx.MsgOrder = core.OrderRAR }},
 		{"rx_attr.comp_order", func(h *core.Info) { h.Rx.CompOrder = 1 }},
 		{"rx_attr.total_buffered_recv", func(h *core.Info) { h.Rx.TotalBufferedRecv = 1 }},

@@ -45,7 +45,7 @@ var ProviderVersion = V(206, 0)
 // Info describes one way to communicate: the result of GetInfo, and the hints given to it (struct fi_info, fi_getinfo(3)). The attribute pointers
 // are never nil in a result; in hints, nil means "anything".
 type Info struct {
-	Caps       Flags
+	Caps       Caps
 	Mode       Mode
 	AddrFormat AddrFormat
 	SrcAddr    Addr
@@ -79,9 +79,9 @@ type Handle any
 
 // TxAttr is struct fi_tx_attr (fi_endpoint(3)). Sizes are bytes, Size counts operations.
 type TxAttr struct {
-	Caps        Flags
+	Caps        Caps
 	Mode        Mode
-	OpFlags     Flags
+	OpFlags     OpFlags
 	MsgOrder    Order
 	CompOrder   Order
 	InjectSize  int
@@ -93,9 +93,9 @@ type TxAttr struct {
 
 // RxAttr is struct fi_rx_attr (fi_endpoint(3)).
 type RxAttr struct {
-	Caps              Flags
+	Caps              Caps
 	Mode              Mode
-	OpFlags           Flags
+	OpFlags           OpFlags
 	MsgOrder          Order
 	CompOrder         Order
 	TotalBufferedRecv int
@@ -142,7 +142,7 @@ type DomainAttr struct {
 	MaxEPSrxCtx     int
 	CntrCnt         int
 	MRIOVLimit      int
-	Caps            Flags
+	Caps            Caps
 	Mode            Mode
 	AuthKey         []byte // of endpoints and regions that have none of their own; nil for none
 	AuthKeySize     int    // in a result the longest key there may be, in bytes, 0 where there are no keys; AVAuthKey: the keys are in the vectors

@@ -77,7 +77,7 @@ func nullable(s string) string {
 func (i *Info) String() string {
 	w := &infoWriter{}
 	w.section("fi_info", i != nil, func() {
-		w.set("caps", CapsString(i.Caps))
+		w.set("caps", i.Caps.String())
 		w.set("mode", i.Mode.String())
 		w.text("addr_format", i.AddrFormat.String())
 		w.size("src_addrlen", i.SrcAddr.cLen())
@@ -97,9 +97,9 @@ func (i *Info) String() string {
 
 func (a *TxAttr) write(w *infoWriter) {
 	w.section("fi_tx_attr", a != nil, func() {
-		w.set("caps", CapsString(a.Caps))
+		w.set("caps", a.Caps.String())
 		w.set("mode", a.Mode.String())
-		w.set("op_flags", OpFlagsString(a.OpFlags))
+		w.set("op_flags", a.OpFlags.String())
 		w.set("msg_order", a.MsgOrder.String())
 		w.size("inject_size", a.InjectSize)
 		w.size("size", a.Size)
@@ -111,9 +111,9 @@ func (a *TxAttr) write(w *infoWriter) {
 
 func (a *RxAttr) write(w *infoWriter) {
 	w.section("fi_rx_attr", a != nil, func() {
-		w.set("caps", CapsString(a.Caps))
+		w.set("caps", a.Caps.String())
 		w.set("mode", a.Mode.String())
-		w.set("op_flags", OpFlagsString(a.OpFlags))
+		w.set("op_flags", a.OpFlags.String())
 		w.set("msg_order", a.MsgOrder.String())
 		w.size("size", a.Size)
 		w.size("iov_limit", a.IOVLimit)
@@ -167,7 +167,7 @@ func (a *DomainAttr) write(w *infoWriter) {
 		w.size("max_ep_srx_ctx", a.MaxEPSrxCtx)
 		w.size("cntr_cnt", a.CntrCnt)
 		w.size("mr_iov_limit", a.MRIOVLimit)
-		w.set("caps", CapsString(a.Caps))
+		w.set("caps", a.Caps.String())
 		w.set("mode", a.Mode.String())
 		w.size("auth_key_size", a.keySize())
 		w.size("max_err_data", a.MaxErrData)

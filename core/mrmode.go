@@ -13,7 +13,7 @@ const (
 )
 
 // neededMRMode is what of a provider's mode is required given capabilities.
-func neededMRMode(caps Flags, mode MRMode) MRMode {
+func neededMRMode(caps Caps, mode MRMode) MRMode {
 	if caps&CapHMem == 0 {
 		mode &^= MRModeHMem
 	}
@@ -57,7 +57,7 @@ func checkMRMode(v Version, prov MRMode, user *Info) string {
 }
 
 // alterMRMode narrows the mode that a result shows to what the caller must do.
-func alterMRMode(v Version, prov MRMode, caps Flags, hints *DomainAttr) MRMode {
+func alterMRMode(v Version, prov MRMode, caps Caps, hints *DomainAttr) MRMode {
 	var asked MRMode
 	if hints != nil {
 		asked = hints.MRMode

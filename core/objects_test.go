@@ -72,7 +72,7 @@ func (f seenFabric) OpenEQ(_ core.EQAttr, set core.WaitDriver) (core.EQDriver, e
 func (f seenFabric) OpenWait(core.WaitAttr) (core.WaitDriver, error) { return seenWait{}, nil }
 func (f seenFabric) TryWait(objs ...any) error                       { return f.note(objs...) }
 
-func (d seenDomain) BindEQ(eq core.EQDriver, _ core.Flags) error { return d.note(eq) }
+func (d seenDomain) BindEQ(eq core.EQDriver, _ core.BindFlags) error { return d.note(eq) }
 func (d seenDomain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.EndpointDriver, error) {
 	return seenEndpoint{notes: d.notes}, d.note(info.Handle, self)
 }
@@ -96,17 +96,17 @@ func (d seenDomain) RegMR(_ *core.MRAttr, av core.AVDriver) (core.MRDriver, erro
 	return seenMR{notes: d.notes}, d.note(av)
 }
 
-func (e seenEndpoint) Bind(obj any, _ core.Flags) error      { return e.note(obj) }
-func (s seenSRX) Bind(obj any, _ core.Flags) error           { return s.note(obj) }
-func (m seenMR) Bind(obj any, _ core.Flags) error            { return m.note(obj) }
-func (v seenAV) BindEQ(eq core.EQDriver, _ core.Flags) error { return v.note(eq) }
+func (e seenEndpoint) Bind(obj any, _ core.BindFlags) error      { return e.note(obj) }
+func (s seenSRX) Bind(obj any, _ core.BindFlags) error           { return s.note(obj) }
+func (m seenMR) Bind(obj any, _ core.BindFlags) error            { return m.note(obj) }
+func (v seenAV) BindEQ(eq core.EQDriver, _ core.BindFlags) error { return v.note(eq) }
 func (v seenAV) OpenSet(core.AVSetAttr) (core.AVSetDriver, error) {
 	return seenSet{notes: v.notes}, nil
 }
-func (s seenSet) Combine(how core.SetOp, src core.AVSetDriver) error { return s.note(how, src) }
-func (p seenPassive) BindEQ(eq core.EQDriver, _ core.Flags) error    { return p.note(eq) }
-func (p seenPoll) Add(obj any, self core.Object) error               { return p.note(obj, self) }
-func (p seenPoll) Del(obj any) error                                 { return p.note(obj) }
+func (s seenSet) Combine(how core.SetOp, src core.AVSetDriver) error  { return s.note(how, src) }
+func (p seenPassive) BindEQ(eq core.EQDriver, _ core.BindFlags) error { return p.note(eq) }
+func (p seenPoll) Add(obj any, self core.Object) error                { return p.note(obj, self) }
+func (p seenPoll) Del(obj any) error                                  { return p.note(obj) }
 func (q seenCQ) Read(e []core.CQEntry, src []core.FIAddr) (int, error) {
 	return 0, q.note(len(e), len(src), src == nil)
 }

@@ -114,9 +114,9 @@ type Op struct {
 	Call  Call
 	Type  Datatype // of atomics, as Operator
 	Oper  AtomicOp
-	Flags Flags // of the msg variants
+	Flags OpFlags // of the msg variants
 	Addr  FIAddr
-	Ctx   Context
+	Ctx   OpContext
 
 	Tag, Ignore uint64
 	Data        uint64 // see HasData
@@ -135,12 +135,12 @@ type Op struct {
 	Compare      [][]byte // of OpCompareAtomic
 	CompareDescs []Desc
 
-	Trigger Condition // with the flag Trigger
+	Trigger Condition // with the flag OpTrigger
 }
 
 // HasData says that the operation carries remote CQ data, Data.
 func (o *Op) HasData() bool {
-	return calls[o.Call].data || o.Flags&RemoteCQData != 0 && !o.Call.Receives()
+	return calls[o.Call].data || o.Flags&OpRemoteCQData != 0 && !o.Call.Receives()
 }
 
 // Len is the number of bytes in the buffers.
@@ -173,13 +173,13 @@ type CollOp struct {
 
 	ResultDesc Desc
 	Count      int
-	Flags      Flags
-	Ctx        Context
+	Flags      OpFlags
+	Ctx        OpContext
 }
 
 // Work is deferred work as drivers see it (DeferredWork).
 type Work struct {
-	Ctx        Context
+	Ctx        OpContext
 	Threshold  uint64
 	Triggering CounterDriver
 	Completion CounterDriver // nil for none

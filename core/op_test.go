@@ -27,10 +27,10 @@ func (d *epDriver) short(op core.Op) error          { d.op, d.plain = op, d.plai
 // plainDriver has calls of its own for the plain sends and receives. It notes what Post would be given.
 type plainDriver struct{ epDriver }
 
-func (d *plainDriver) Send(buf []byte, desc core.Desc, dest core.FIAddr, ctx core.Context) error {
+func (d *plainDriver) Send(buf []byte, desc core.Desc, dest core.FIAddr, ctx core.OpContext) error {
 	return d.short(core.Op{Call: core.CallSend, Buf: buf, Desc: desc, Addr: dest, Ctx: ctx})
 }
-func (d *plainDriver) TSend(buf []byte, desc core.Desc, dest core.FIAddr, tag uint64, ctx core.Context) error {
+func (d *plainDriver) TSend(buf []byte, desc core.Desc, dest core.FIAddr, tag uint64, ctx core.OpContext) error {
 	return d.short(core.Op{Call: core.CallTSend, Buf: buf, Desc: desc, Addr: dest, Tag: tag, Ctx: ctx})
 }
 func (d *plainDriver) Inject(buf []byte, dest core.FIAddr) error {
@@ -39,10 +39,10 @@ func (d *plainDriver) Inject(buf []byte, dest core.FIAddr) error {
 func (d *plainDriver) TInject(buf []byte, dest core.FIAddr, tag uint64) error {
 	return d.short(core.Op{Call: core.CallTInject, Buf: buf, Addr: dest, Tag: tag})
 }
-func (d *plainDriver) Recv(buf []byte, desc core.Desc, src core.FIAddr, ctx core.Context) error {
+func (d *plainDriver) Recv(buf []byte, desc core.Desc, src core.FIAddr, ctx core.OpContext) error {
 	return d.short(core.Op{Call: core.CallRecv, Buf: buf, Desc: desc, Addr: src, Ctx: ctx})
 }
-func (d *plainDriver) TRecv(buf []byte, desc core.Desc, src core.FIAddr, tag, ignore uint64, ctx core.Context) error {
+func (d *plainDriver) TRecv(buf []byte, desc core.Desc, src core.FIAddr, tag, ignore uint64, ctx core.OpContext) error {
 	return d.short(core.Op{Call: core.CallTRecv, Buf: buf, Desc: desc, Addr: src, Tag: tag, Ignore: ignore, Ctx: ctx})
 }
 
@@ -79,7 +79,7 @@ type opDomain struct {
 	av       core.AVDriver
 	counters int
 	work     core.Work
-	canceled core.Context
+	canceled core.OpContext
 	flushed  core.CounterDriver
 }
 
@@ -105,7 +105,7 @@ func (d *opDomain) OpenCounter(core.CntrAttr, core.WaitDriver) (core.CounterDriv
 	return &cntrDriver{number: d.counters}, nil
 }
 func (d *opDomain) QueueWork(w core.Work) error          { d.work = w; return nil }
-func (d *opDomain) CancelWork(ctx core.Context) error    { d.canceled = ctx; return nil }
+func (d *opDomain) CancelWork(ctx core.OpContext) error  { d.canceled = ctx; return nil }
 func (d *opDomain) FlushWork(c core.CounterDriver) error { d.flushed = c; return nil }
 
 func check(t testing.TB, err error) {
@@ -124,17 +124,18 @@ func (d *opDomain) open(t testing.TB) *core.Domain {
 
 // Arguments: each is like no other, and none is 0.
 const (
-	opCtx    core.Context = 101
-	opPeer   core.FIAddr  = 102
-	opTag                 = 103
-	opIgnore              = 104
-	opData                = 105
-	opDesc   core.Desc    = 106
-	opAddr                = 107
-	opKey                 = 108
-	opFlags               = core.More | core.Completion
-	opType                = core.Int64
-	opOper                = core.AtomicProd
+	opCtx     core.OpContext = 101
+	opPeer    core.FIAddr    = 102
+	opTag                    = 103
+	opIgnore                 = 104
+	opData                   = 105
+	opDesc    core.Desc      = 106
+	opAddr                   = 107
+	opKey                    = 108
+	opFlags                  = core.OpMore | core.OpCompletion
+	joinFlags                = core.JoinSend | core.JoinRecv
+	opType                   = core.Int64
+	opOper                   = core.AtomicProd
 )
 
 var (
@@ -202,9 +203,9 @@ func (a *arguments) transfers() []transfer {
 			call(core.CallWrite, func(op *core.Op) { rma(op); op.Desc, op.Ctx = opDesc, opCtx })},
 		{"WriteV", func(e *core.Endpoint) error { return e.WriteV(opIOV, opDescs, opPeer, opAddr, opKey, opCtx) }, "fi_writev", core.OpWrite,
 			core.Op{Call: core.CallWriteV, IOV: opIOV, Descs: opDescs, Addr: opPeer, RMA: core.RMAIov{Addr: opAddr, Len: 10, Key: opKey}, Ctx: opCtx}},
-		{"WriteMsg", func(e *core.Endpoint) error { return e.WriteMsg(a.rma, opFlags|core.RemoteCQData) }, "fi_writemsg", core.OpWrite,
+		{"WriteMsg", func(e *core.Endpoint) error { return e.WriteMsg(a.rma, opFlags|core.OpRemoteCQData) }, "fi_writemsg", core.OpWrite,
 			core.Op{Call: core.CallWriteMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer, RMAIOV: opRMA, Ctx: opCtx, Data: opData,
-				Flags: opFlags | core.RemoteCQData, Trigger: a.cond}},
+				Flags: opFlags | core.OpRemoteCQData, Trigger: a.cond}},
 		{"WriteData", func(e *core.Endpoint) error { return e.WriteData(opBuf, opDesc, opData, opPeer, opAddr, opKey, opCtx) }, "fi_writedata", core.OpWrite,
 			call(core.CallWriteData, func(op *core.Op) { rma(op); op.Desc, op.Ctx, op.Data = opDesc, opCtx, opData })},
 		{"InjectWrite", func(e *core.Endpoint) error { return e.InjectWrite(opBuf, opPeer, opAddr, opKey) }, "fi_inject_write", core.OpWrite,
@@ -233,9 +234,9 @@ func (a *arguments) sends() []transfer {
 			core.Op{Call: core.CallTSend, Buf: opBuf, Desc: opDesc, Addr: opPeer, Tag: opTag, Ctx: opCtx}},
 		{"TSendV", func(e *core.Endpoint) error { return e.TSendV(opIOV, opDescs, opPeer, opTag, opCtx) }, "fi_tsendv", core.OpTSend,
 			core.Op{Call: core.CallTSendV, IOV: opIOV, Descs: opDescs, Addr: opPeer, Tag: opTag, Ctx: opCtx}},
-		{"TSendMsg", func(e *core.Endpoint) error { return e.TSendMsg(a.tagged, opFlags|core.RemoteCQData) }, "fi_tsendmsg", core.OpTSend,
+		{"TSendMsg", func(e *core.Endpoint) error { return e.TSendMsg(a.tagged, opFlags|core.OpRemoteCQData) }, "fi_tsendmsg", core.OpTSend,
 			core.Op{Call: core.CallTSendMsg, IOV: opIOV, Descs: opDescs, Addr: opPeer, Tag: opTag, Ctx: opCtx, Data: opData,
-				Flags: opFlags | core.RemoteCQData, Trigger: a.cond}},
+				Flags: opFlags | core.OpRemoteCQData, Trigger: a.cond}},
 		{"TSendData", func(e *core.Endpoint) error { return e.TSendData(opBuf, opDesc, opData, opPeer, opTag, opCtx) }, "fi_tsenddata", core.OpTSend,
 			core.Op{Call: core.CallTSendData, Buf: opBuf, Desc: opDesc, Data: opData, Addr: opPeer, Tag: opTag, Ctx: opCtx}},
 		{"TInject", func(e *core.Endpoint) error { return e.TInject(opBuf, opPeer, opTag) }, "fi_tinject", core.OpTSend,
@@ -385,7 +386,7 @@ func TestCalls(t *testing.T) {
 			"inject":     {call.Inject(), op.Ctx == 0},
 			"receives":   {call.Receives(), c.kind == core.OpRecv || c.kind == core.OpTRecv},
 			"tagged":     {call.Tagged(), op.Tag != 0},
-			"data":       {op.HasData(), op.Data != 0 && !msg || op.Flags&core.RemoteCQData != 0},
+			"data":       {op.HasData(), op.Data != 0 && !msg || op.Flags&core.OpRemoteCQData != 0},
 		} {
 			if is[0] != is[1] {
 				t.Errorf("%s, %s: %v, want %v", c.method, what, is[0], is[1])
@@ -402,7 +403,7 @@ func TestCalls(t *testing.T) {
 	if last := core.CallInjectAtomic; len(seen) != int(last)+1 {
 		t.Errorf("%d calls of %d", len(seen), last+1)
 	}
-	if op := (core.Op{Call: core.CallRecvMsg, Flags: core.RemoteCQData}); op.HasData() {
+	if op := (core.Op{Call: core.CallRecvMsg, Flags: core.OpRemoteCQData}); op.HasData() {
 		t.Error("a receive sends data")
 	}
 }

@@ -33,12 +33,12 @@ const nativeTCPOrder = core.OrderRAR | core.OrderRAW | core.OrderRAS | core.Orde
 
 func TestInfoTextTCP(t *testing.T) {
 	i := &core.Info{
-		Caps: core.CapMsg | core.CapRMA | core.Read | core.Write | core.Recv | core.Send | core.RemoteRead | core.RemoteWrite | core.CapRMAPMem |
+		Caps: core.CapMsg | core.CapRMA | core.CapRead | core.CapWrite | core.CapRecv | core.CapSend | core.CapRemoteRead | core.CapRemoteWrite | core.CapRMAPMem |
 			core.CapLocalComm | core.CapRMAEvent,
 		AddrFormat: core.FormatSockaddrIn, SrcAddr: core.IPAddr(netip.MustParseAddrPort("127.0.0.1:0")),
-		Tx: &core.TxAttr{Caps: core.CapMsg | core.CapRMA | core.Read | core.Write | core.Send | core.CapRMAPMem, MsgOrder: nativeTCPOrder,
+		Tx: &core.TxAttr{Caps: core.CapMsg | core.CapRMA | core.CapRead | core.CapWrite | core.CapSend | core.CapRMAPMem, MsgOrder: nativeTCPOrder,
 			InjectSize: 128, Size: 256, IOVLimit: 4, RMAIOVLimit: 4},
-		Rx: &core.RxAttr{Caps: core.CapMsg | core.CapRMA | core.Recv | core.RemoteRead | core.RemoteWrite | core.CapRMAPMem | core.CapRMAEvent,
+		Rx: &core.RxAttr{Caps: core.CapMsg | core.CapRMA | core.CapRecv | core.CapRemoteRead | core.CapRemoteWrite | core.CapRMAPMem | core.CapRMAEvent,
 			MsgOrder: nativeTCPOrder, Size: 256, IOVLimit: 4},
 		EP: &core.EPAttr{Type: core.EPTypeMsg, Protocol: core.ProtoSockTCP, MaxMsgSize: core.MaxSize, MaxOrderRAWSize: core.MaxSize,
 			MaxOrderWAWSize: core.MaxSize, TxCtxCnt: 1, RxCtxCnt: 1},
@@ -52,10 +52,10 @@ func TestInfoTextTCP(t *testing.T) {
 
 func TestInfoTextUDP(t *testing.T) {
 	i := &core.Info{
-		Caps:       core.CapMsg | core.CapMulticast | core.Recv | core.Send | core.CapLocalComm | core.Source,
+		Caps:       core.CapMsg | core.CapMulticast | core.CapRecv | core.CapSend | core.CapLocalComm | core.CapSource,
 		AddrFormat: core.FormatSockaddrIn6, SrcAddr: core.IPAddr(netip.MustParseAddrPort("[::1]:0")),
-		Tx: &core.TxAttr{Caps: core.CapMsg | core.CapMulticast | core.Send, InjectSize: 1472, Size: 1024, IOVLimit: 4},
-		Rx: &core.RxAttr{Caps: core.CapMsg | core.Recv | core.Source, Size: 1024, IOVLimit: 4},
+		Tx: &core.TxAttr{Caps: core.CapMsg | core.CapMulticast | core.CapSend, InjectSize: 1472, Size: 1024, IOVLimit: 4},
+		Rx: &core.RxAttr{Caps: core.CapMsg | core.CapRecv | core.CapSource, Size: 1024, IOVLimit: 4},
 		EP: &core.EPAttr{Type: core.EPTypeDgram, Protocol: core.ProtoUDP, MaxMsgSize: 1472, TxCtxCnt: 1, RxCtxCnt: 1},
 		Domain: &core.DomainAttr{Name: "lo", Threading: core.ThreadSafe, DataProgress: core.ProgressAuto, ResourceMgmt: core.RMEnabled, MRKeySize: 8,
 			CQCnt: 256, EPCnt: 256, TxCtxCnt: 256, RxCtxCnt: 256, MaxEPTxCtx: 1, MaxEPRxCtx: 1,
@@ -81,14 +81,14 @@ func TestInfoTextOfEmpty(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{core.CapsString(core.CapMsg | core.CapDirectedRecv | core.CapTaggedMultiRecv), "FI_MSG, FI_DIRECTED_RECV, FI_TAGGED_MULTI_RECV"},
-		{core.OpFlagsString(core.Inject | core.Claim | core.Discard), "FI_INJECT, FI_CLAIM, FI_DISCARD"},
-		{core.CQFlagsString(core.CapTagged | core.Recv | core.RemoteCQData), "FI_RECV, FI_TAGGED, FI_REMOTE_CQ_DATA"},
-		{core.MRAccessString(core.RemoteRead | core.Send), "FI_SEND, FI_REMOTE_READ"},
+		{(core.CapMsg | core.CapDirectedRecv | core.CapTaggedMultiRecv).String(), "FI_MSG, FI_DIRECTED_RECV, FI_TAGGED_MULTI_RECV"},
+		{(core.OpInject | core.OpClaim | core.OpDiscard).String(), "FI_INJECT, FI_CLAIM, FI_DISCARD"},
+		{(core.CompTagged | core.CompRecv | core.CompRemoteCQData).String(), "FI_RECV, FI_TAGGED, FI_REMOTE_CQ_DATA"},
+		{(core.AccessRemoteRead | core.AccessSend).String(), "FI_SEND, FI_REMOTE_READ"},
 		{(core.ModeContext | core.ModeContext2).String(), "FI_CONTEXT, FI_CONTEXT2"},
 		{(core.OrderSAS | core.OrderAtomicWAW).String(), "FI_ORDER_SAS, FI_ORDER_ATOMIC_WAW"},
 		{(core.MRModeLocal | core.MRModeCollect).String(), "FI_MR_LOCAL, FI_MR_COLLECTIVE"},
-		{core.CapsString(0), ""},
+		{core.Caps(0).String(), ""},
 		{core.EPTypeRDM.String(), "FI_EP_RDM"}, {core.EPType(9).String(), "Unknown"},
 		{core.ThreadDomain.String(), "FI_THREAD_DOMAIN"}, {core.ProgressControlUnified.String(), "FI_PROGRESS_CONTROL_UNIFIED"},
 		{core.FormatSockaddrIP.String(), "FI_SOCKADDR_IP"}, {core.ProtoXNET.String(), "FI_PROTO_XNET"}, {core.ProtoRXD.String(), "FI_PROTO_RXD"},
@@ -104,8 +104,8 @@ func TestNames(t *testing.T) {
 }
 
 func TestParseNames(t *testing.T) {
-	if v, err := core.ParseCaps("FI_MSG|fi_rma,tagged|FI_PEEK"); err != nil || v != core.CapMsg|core.CapRMA|core.CapTagged|core.Peek {
-		t.Errorf("%x, %v", v, err)
+	if v, err := core.ParseCaps("FI_MSG|fi_rma,tagged|FI_PEEK"); err != nil || v != core.CapMsg|core.CapRMA|core.CapTagged|core.Caps(core.OpPeek) {
+		t.Errorf("%v, %v", v, err)
 	}
 	if _, err := core.ParseCaps("FI_ZORK"); err == nil || !strings.Contains(err.Error(), "FI_ZORK") {
 		t.Errorf("%v", err)

@@ -1,17 +1,18 @@
 package core
 
-// Context identifies an operation: an integer of the caller's choosing that comes back in the completion. C callers store a pointer in it.
-type Context uint64
+// OpContext identifies an operation: an integer of the caller's choosing that comes back in its completion, CQEntry.Ctx (op_context, fi_cq(3)). C callers store
+// a pointer in it.
+type OpContext uint64
 
 // MsgArgs are the arguments of SendMsg and RecvMsg (struct fi_msg, fi_msg(3)).
 type MsgArgs struct {
 	IOV  [][]byte
 	Desc []Desc
 	Addr FIAddr
-	Ctx  Context
-	Data uint64 // remote CQ data, with RemoteCQData
+	Ctx  OpContext
+	Data uint64 // remote CQ data, with OpRemoteCQData
 
-	Trigger *TriggeredContext // with the flag Trigger, of operations on endpoints with CapTrigger; so below
+	Trigger *TriggeredContext // with the flag OpTrigger, of operations on endpoints with CapTrigger; so below
 }
 
 // TaggedArgs are the arguments of TSendMsg and TRecvMsg (struct fi_msg_tagged, fi_tagged(3)).
@@ -21,7 +22,7 @@ type TaggedArgs struct {
 	Addr   FIAddr
 	Tag    uint64
 	Ignore uint64
-	Ctx    Context
+	Ctx    OpContext
 	Data   uint64
 
 	Trigger *TriggeredContext
@@ -40,7 +41,7 @@ type RMAArgs struct {
 	Desc   []Desc
 	Addr   FIAddr
 	RMAIOV []RMAIov
-	Ctx    Context
+	Ctx    OpContext
 	Data   uint64
 
 	Trigger *TriggeredContext
@@ -49,11 +50,11 @@ type RMAArgs struct {
 // poster makes the plain calls of drivers that have no calls of their own for them.
 type poster struct{ d interface{ Post(Op) error } }
 
-func (p poster) Send(buf []byte, desc Desc, dest FIAddr, ctx Context) error {
+func (p poster) Send(buf []byte, desc Desc, dest FIAddr, ctx OpContext) error {
 	return p.d.Post(Op{Call: CallSend, Buf: buf, Desc: desc, Addr: dest, Ctx: ctx})
 }
 
-func (p poster) TSend(buf []byte, desc Desc, dest FIAddr, tag uint64, ctx Context) error {
+func (p poster) TSend(buf []byte, desc Desc, dest FIAddr, tag uint64, ctx OpContext) error {
 	return p.d.Post(Op{Call: CallTSend, Buf: buf, Desc: desc, Addr: dest, Tag: tag, Ctx: ctx})
 }
 
@@ -65,22 +66,22 @@ func (p poster) TInject(buf []byte, dest FIAddr, tag uint64) error {
 	return p.d.Post(Op{Call: CallTInject, Buf: buf, Addr: dest, Tag: tag})
 }
 
-func (p poster) Recv(buf []byte, desc Desc, src FIAddr, ctx Context) error {
+func (p poster) Recv(buf []byte, desc Desc, src FIAddr, ctx OpContext) error {
 	return p.d.Post(Op{Call: CallRecv, Buf: buf, Desc: desc, Addr: src, Ctx: ctx})
 }
 
-func (p poster) TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx Context) error {
+func (p poster) TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx OpContext) error {
 	return p.d.Post(Op{Call: CallTRecv, Buf: buf, Desc: desc, Addr: src, Tag: tag, Ignore: ignore, Ctx: ctx})
 }
 
 // Receiver is the receives of an Endpoint or a SharedRx, for code that does not care which.
 type Receiver interface {
 	PlainReceiver
-	RecvV(iov [][]byte, desc []Desc, src FIAddr, ctx Context) error
-	RecvMsg(m *MsgArgs, flags Flags) error
-	TRecvV(iov [][]byte, desc []Desc, src FIAddr, tag, ignore uint64, ctx Context) error
-	TRecvMsg(m *TaggedArgs, flags Flags) error
-	Cancel(ctx Context) error
+	RecvV(iov [][]byte, desc []Desc, src FIAddr, ctx OpContext) error
+	RecvMsg(m *MsgArgs, flags OpFlags) error
+	TRecvV(iov [][]byte, desc []Desc, src FIAddr, tag, ignore uint64, ctx OpContext) error
+	TRecvMsg(m *TaggedArgs, flags OpFlags) error
+	Cancel(ctx OpContext) error
 	GetOpt(opt EPOpt) (int, error)
 	SetOpt(opt EPOpt, value int) error
 }
@@ -102,53 +103,53 @@ func receivesOf(d interface{ Post(Op) error }) receives {
 
 // Recv posts a buffer for one message (fi_recv, fi_msg(3)). src selects a sender where CapDirectedRecv is enabled, else it is ignored. ErrAgain means that the
 // receive queue is full: read completions and try again.
-func (r *receives) Recv(buf []byte, desc Desc, src FIAddr, ctx Context) error {
+func (r *receives) Recv(buf []byte, desc Desc, src FIAddr, ctx OpContext) error {
 	return r.rx.Recv(buf, desc, src, ctx)
 }
 
 // RecvV is Recv into several buffers (fi_recvv, fi_msg(3)).
-func (r *receives) RecvV(iov [][]byte, desc []Desc, src FIAddr, ctx Context) error {
+func (r *receives) RecvV(iov [][]byte, desc []Desc, src FIAddr, ctx OpContext) error {
 	return r.post.Post(Op{Call: CallRecvV, IOV: iov, Descs: desc, Addr: src, Ctx: ctx})
 }
 
 // RecvMsg is Recv with flags (fi_recvmsg, fi_msg(3)).
-func (r *receives) RecvMsg(m *MsgArgs, flags Flags) error {
+func (r *receives) RecvMsg(m *MsgArgs, flags OpFlags) error {
 	return r.post.Post(Op{Call: CallRecvMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, Ctx: m.Ctx, Flags: flags, Trigger: m.Trigger.driver()})
 }
 
 // TRecv posts a buffer for one tagged message (fi_trecv, fi_tagged(3)): one of tag t matches when (tag^t)&^ignore == 0.
-func (r *receives) TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx Context) error {
+func (r *receives) TRecv(buf []byte, desc Desc, src FIAddr, tag, ignore uint64, ctx OpContext) error {
 	return r.rx.TRecv(buf, desc, src, tag, ignore, ctx)
 }
 
 // TRecvV is TRecv into several buffers (fi_trecvv, fi_tagged(3)).
-func (r *receives) TRecvV(iov [][]byte, desc []Desc, src FIAddr, tag, ignore uint64, ctx Context) error {
+func (r *receives) TRecvV(iov [][]byte, desc []Desc, src FIAddr, tag, ignore uint64, ctx OpContext) error {
 	return r.post.Post(Op{Call: CallTRecvV, IOV: iov, Descs: desc, Addr: src, Tag: tag, Ignore: ignore, Ctx: ctx})
 }
 
 // TRecvMsg is TRecv with flags (fi_trecvmsg, fi_tagged(3)).
-func (r *receives) TRecvMsg(m *TaggedArgs, flags Flags) error {
+func (r *receives) TRecvMsg(m *TaggedArgs, flags OpFlags) error {
 	return r.post.Post(Op{Call: CallTRecvMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, Tag: m.Tag, Ignore: m.Ignore, Ctx: m.Ctx, Flags: flags,
 		Trigger: m.Trigger.driver()})
 }
 
 // Send sends a message (fi_send, fi_msg(3)).
-func (e *Endpoint) Send(buf []byte, desc Desc, dest FIAddr, ctx Context) error {
+func (e *Endpoint) Send(buf []byte, desc Desc, dest FIAddr, ctx OpContext) error {
 	return e.tx.Send(buf, desc, dest, ctx)
 }
 
 // SendV sends a message from several buffers (fi_sendv, fi_msg(3)).
-func (e *Endpoint) SendV(iov [][]byte, desc []Desc, dest FIAddr, ctx Context) error {
+func (e *Endpoint) SendV(iov [][]byte, desc []Desc, dest FIAddr, ctx OpContext) error {
 	return e.d.Post(Op{Call: CallSendV, IOV: iov, Descs: desc, Addr: dest, Ctx: ctx})
 }
 
 // SendMsg is SendV with flags (fi_sendmsg, fi_msg(3)).
-func (e *Endpoint) SendMsg(m *MsgArgs, flags Flags) error {
+func (e *Endpoint) SendMsg(m *MsgArgs, flags OpFlags) error {
 	return e.d.Post(Op{Call: CallSendMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, Ctx: m.Ctx, Data: m.Data, Flags: flags, Trigger: m.Trigger.driver()})
 }
 
 // SendData is Send with remote CQ data (fi_senddata, fi_msg(3)).
-func (e *Endpoint) SendData(buf []byte, desc Desc, data uint64, dest FIAddr, ctx Context) error {
+func (e *Endpoint) SendData(buf []byte, desc Desc, data uint64, dest FIAddr, ctx OpContext) error {
 	return e.d.Post(Op{Call: CallSendData, Buf: buf, Desc: desc, Data: data, Addr: dest, Ctx: ctx})
 }
 
@@ -161,23 +162,23 @@ func (e *Endpoint) InjectData(buf []byte, data uint64, dest FIAddr) error {
 }
 
 // TSend sends a tagged message (fi_tsend, fi_tagged(3)).
-func (e *Endpoint) TSend(buf []byte, desc Desc, dest FIAddr, tag uint64, ctx Context) error {
+func (e *Endpoint) TSend(buf []byte, desc Desc, dest FIAddr, tag uint64, ctx OpContext) error {
 	return e.tx.TSend(buf, desc, dest, tag, ctx)
 }
 
 // TSendV sends a tagged message from several buffers (fi_tsendv, fi_tagged(3)).
-func (e *Endpoint) TSendV(iov [][]byte, desc []Desc, dest FIAddr, tag uint64, ctx Context) error {
+func (e *Endpoint) TSendV(iov [][]byte, desc []Desc, dest FIAddr, tag uint64, ctx OpContext) error {
 	return e.d.Post(Op{Call: CallTSendV, IOV: iov, Descs: desc, Addr: dest, Tag: tag, Ctx: ctx})
 }
 
 // TSendMsg is TSendV with flags (fi_tsendmsg, fi_tagged(3)).
-func (e *Endpoint) TSendMsg(m *TaggedArgs, flags Flags) error {
+func (e *Endpoint) TSendMsg(m *TaggedArgs, flags OpFlags) error {
 	return e.d.Post(Op{Call: CallTSendMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, Tag: m.Tag, Ctx: m.Ctx, Data: m.Data, Flags: flags,
 		Trigger: m.Trigger.driver()})
 }
 
 // TSendData is TSend with remote CQ data (fi_tsenddata, fi_tagged(3)).
-func (e *Endpoint) TSendData(buf []byte, desc Desc, data uint64, dest FIAddr, tag uint64, ctx Context) error {
+func (e *Endpoint) TSendData(buf []byte, desc Desc, data uint64, dest FIAddr, tag uint64, ctx OpContext) error {
 	return e.d.Post(Op{Call: CallTSendData, Buf: buf, Desc: desc, Data: data, Addr: dest, Tag: tag, Ctx: ctx})
 }
 
@@ -192,39 +193,39 @@ func (e *Endpoint) TInjectData(buf []byte, data uint64, dest FIAddr, tag uint64)
 }
 
 // Read reads remote memory (fi_read, fi_rma(3)).
-func (e *Endpoint) Read(buf []byte, desc Desc, src FIAddr, addr, key uint64, ctx Context) error {
+func (e *Endpoint) Read(buf []byte, desc Desc, src FIAddr, addr, key uint64, ctx OpContext) error {
 	return e.d.Post(Op{Call: CallRead, Buf: buf, Desc: desc, Addr: src, RMA: RMAIov{addr, uint64(len(buf)), key}, Ctx: ctx})
 }
 
 // ReadV is Read into several buffers (fi_readv, fi_rma(3)).
-func (e *Endpoint) ReadV(iov [][]byte, desc []Desc, src FIAddr, addr, key uint64, ctx Context) error {
+func (e *Endpoint) ReadV(iov [][]byte, desc []Desc, src FIAddr, addr, key uint64, ctx OpContext) error {
 	return e.d.Post(Op{Call: CallReadV, IOV: iov, Descs: desc, Addr: src, RMA: RMAIov{addr, iovLen(iov), key}, Ctx: ctx})
 }
 
 // ReadMsg is Read of several ranges, with flags (fi_readmsg, fi_rma(3)).
-func (e *Endpoint) ReadMsg(m *RMAArgs, flags Flags) error {
+func (e *Endpoint) ReadMsg(m *RMAArgs, flags OpFlags) error {
 	return e.d.Post(Op{Call: CallReadMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, RMAIOV: m.RMAIOV, Ctx: m.Ctx, Data: m.Data, Flags: flags,
 		Trigger: m.Trigger.driver()})
 }
 
 // Write writes remote memory (fi_write, fi_rma(3)).
-func (e *Endpoint) Write(buf []byte, desc Desc, dest FIAddr, addr, key uint64, ctx Context) error {
+func (e *Endpoint) Write(buf []byte, desc Desc, dest FIAddr, addr, key uint64, ctx OpContext) error {
 	return e.d.Post(Op{Call: CallWrite, Buf: buf, Desc: desc, Addr: dest, RMA: RMAIov{addr, uint64(len(buf)), key}, Ctx: ctx})
 }
 
 // WriteV is Write from several buffers (fi_writev, fi_rma(3)).
-func (e *Endpoint) WriteV(iov [][]byte, desc []Desc, dest FIAddr, addr, key uint64, ctx Context) error {
+func (e *Endpoint) WriteV(iov [][]byte, desc []Desc, dest FIAddr, addr, key uint64, ctx OpContext) error {
 	return e.d.Post(Op{Call: CallWriteV, IOV: iov, Descs: desc, Addr: dest, RMA: RMAIov{addr, iovLen(iov), key}, Ctx: ctx})
 }
 
 // WriteMsg is Write to several ranges, with flags (fi_writemsg, fi_rma(3)).
-func (e *Endpoint) WriteMsg(m *RMAArgs, flags Flags) error {
+func (e *Endpoint) WriteMsg(m *RMAArgs, flags OpFlags) error {
 	return e.d.Post(Op{Call: CallWriteMsg, IOV: m.IOV, Descs: m.Desc, Addr: m.Addr, RMAIOV: m.RMAIOV, Ctx: m.Ctx, Data: m.Data, Flags: flags,
 		Trigger: m.Trigger.driver()})
 }
 
 // WriteData is Write with remote CQ data (fi_writedata, fi_rma(3)).
-func (e *Endpoint) WriteData(buf []byte, desc Desc, data uint64, dest FIAddr, addr, key uint64, ctx Context) error {
+func (e *Endpoint) WriteData(buf []byte, desc Desc, data uint64, dest FIAddr, addr, key uint64, ctx OpContext) error {
 	return e.d.Post(Op{Call: CallWriteData, Buf: buf, Desc: desc, Data: data, Addr: dest, RMA: RMAIov{addr, uint64(len(buf)), key}, Ctx: ctx})
 }
 

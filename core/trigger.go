@@ -11,7 +11,7 @@ const (
 	TriggerXPU                           // FI_TRIGGER_XPU
 )
 
-// TriggeredContext says what an operation posted with the flag Trigger waits for (struct fi_triggered_context, fi_trigger(3)): the count of successes of Cntr,
+// TriggeredContext says what an operation posted with the flag OpTrigger waits for (struct fi_triggered_context, fi_trigger(3)): the count of successes of Cntr,
 // a counter of the same domain, reaches Threshold. In C it takes the place of the context; here it stands beside it, and Ctx of the arguments remains what
 // completions bring. It is not kept.
 type TriggeredContext struct {
@@ -46,26 +46,26 @@ const (
 	OpCntrAdd                     // Cntr
 )
 
-// OpMsg is an OpRecv or OpSend (struct fi_op_msg). EP is an Endpoint, or for receives a SharedRx. Flags are those of RecvMsg and SendMsg; with Completion the
+// OpMsg is an OpRecv or OpSend (struct fi_op_msg). EP is an Endpoint, or for receives a SharedRx. Flags are those of RecvMsg and SendMsg; with OpCompletion the
 // end of the operation is reported at the endpoint, too.
 type OpMsg struct {
 	EP    Object
 	Msg   MsgArgs
-	Flags Flags
+	Flags OpFlags
 }
 
 // OpTagged is an OpTRecv or OpTSend (struct fi_op_tagged); see OpMsg.
 type OpTagged struct {
 	EP    Object
 	Msg   TaggedArgs
-	Flags Flags
+	Flags OpFlags
 }
 
 // OpRMA is an OpRead or OpWrite (struct fi_op_rma).
 type OpRMA struct {
 	EP    *Endpoint
 	Msg   RMAArgs
-	Flags Flags
+	Flags OpFlags
 }
 
 // OpAtomicArgs is an OpAtomic, OpFetchAtomic or OpCompareAtomic (struct fi_op_atomic, fi_op_fetch_atomic and fi_op_compare_atomic): Result is for the last
@@ -77,7 +77,7 @@ type OpAtomicArgs struct {
 	ResultDesc  []Desc
 	Compare     [][]byte
 	CompareDesc []Desc
-	Flags       Flags
+	Flags       OpFlags
 }
 
 // OpCntr is an OpCntrSet or OpCntrAdd (struct fi_op_cntr): what happens to the count of successes of Cntr.
@@ -91,8 +91,8 @@ type OpCntr struct {
 // The structure and what it points to may be reused when Domain.QueueWork returns, in C only when the work has ended; the memory that the operation names
 // is the provider's until then, and is not looked at before the operation starts.
 type DeferredWork struct {
-	Ctx       Context // names the work to Domain.CancelWork: in C, the address of the structure
-	Threshold uint64  // of successes and failures of TriggeringCntr together
+	Ctx       OpContext // names the work to Domain.CancelWork: in C, the address of the structure
+	Threshold uint64    // of successes and failures of TriggeringCntr together
 
 	TriggeringCntr *Counter
 	// CompletionCntr counts the end of a transfer, as a success or a failure; nil for no counter. It is nil for OpCntrSet and OpCntrAdd.
@@ -206,7 +206,7 @@ func postingDriver(o Object) any {
 
 // CancelWork ends the work queued with ctx that has not started (FI_CANCEL_WORK), without counting it anywhere; if it asked for Completion, with an error
 // entry, ErrCanceled. ErrNoEnt: there is none. Operations that have started, Endpoint.Cancel cancels.
-func (d *Domain) CancelWork(ctx Context) error { return d.d.CancelWork(ctx) }
+func (d *Domain) CancelWork(ctx OpContext) error { return d.d.CancelWork(ctx) }
 
 // FlushWork cancels all work that has not started, or that which waits for c, if that is not nil (FI_FLUSH_WORK).
 func (d *Domain) FlushWork(c *Counter) error { return d.d.FlushWork(c.counter()) }

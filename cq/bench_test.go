@@ -29,10 +29,10 @@ func benchmark(b *testing.B, batch int, slot bool) {
 		for j := range batch {
 			if slot {
 				e := q.Slot()
-				e.CQEntry = core.CQEntry{Ctx: core.Context(j), Flags: core.Recv, Len: 64, Buf: buf, Tag: 7}
+				e.CQEntry = core.CQEntry{Ctx: core.OpContext(j), Flags: core.CompRecv, Len: 64, Buf: buf, Tag: 7}
 				e.Src = core.FIAddr(j)
 			} else {
-				e := core.CQEntry{Ctx: core.Context(j), Flags: core.Recv, Len: 64, Buf: buf, Tag: 7}
+				e := core.CQEntry{Ctx: core.OpContext(j), Flags: core.CompRecv, Len: 64, Buf: buf, Tag: 7}
 				q.Push(&e, core.FIAddr(j))
 			}
 		}

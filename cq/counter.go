@@ -54,7 +54,7 @@ func NewCounter(attr core.CntrAttr, set core.WaitDriver, p Progress) (*Counter, 
 	if attr.Events > core.CntrEventsBytes {
 		return nil, opError("fi_cntr_open", core.ErrInval, "events are CntrEventsComp and CntrEventsBytes")
 	}
-	if attr.Flags&^core.CapPeer != 0 {
+	if attr.Flags&^core.CntrPeer != 0 {
 		return nil, opError("fi_cntr_open", core.ErrInval, "counters take no flags")
 	}
 	c := &Counter{p: p, bytes: attr.Events == core.CntrEventsBytes, wakeAt: Never, Spin: DefaultSpin}

@@ -50,7 +50,7 @@ func TestCounterCounts(t *testing.T) {
 		}
 		wantErr(t, c.Change(core.CounterAdd, 1), core.ErrBadF)
 	}
-	for _, attr := range []core.CntrAttr{{Events: 7}, {Flags: core.Send}, {WaitObj: core.WaitMutexCond}, {WaitObj: core.WaitSetObj}} {
+	for _, attr := range []core.CntrAttr{{Events: 7}, {Flags: 1 << 11}, {WaitObj: core.WaitMutexCond}, {WaitObj: core.WaitSetObj}} {
 		if _, err := NewCounter(attr, nil, &fake{}); !errors.Is(err, core.ErrInval) {
 			t.Errorf("%+v: %v", attr, err)
 		}

@@ -30,10 +30,10 @@ type eqItem struct {
 
 // NewEventQueue opens an event queue (fi_eq_open(3)).
 func NewEventQueue(attr core.EQAttr, set core.WaitDriver) (*EventQueue, error) {
-	if attr.Flags&^(core.Affinity|core.Write|core.CapPeer) != 0 {
-		return nil, opError("fi_eq_open", core.ErrInval, "flags are Affinity and Write")
+	if attr.Flags&^(core.EQAffinity|core.EQWrite|core.EQPeer) != 0 {
+		return nil, opError("fi_eq_open", core.ErrInval, "flags are EQAffinity and EQWrite")
 	}
-	eq := &EventQueue{write: attr.Flags&core.Write != 0}
+	eq := &EventQueue{write: attr.Flags&core.EQWrite != 0}
 	obj := attr.WaitObj
 	if obj == core.WaitMutexCond { // no descriptor asked for: the same as WaitUnspec here
 		obj = core.WaitUnspec
@@ -118,7 +118,7 @@ func (eq *EventQueue) PurgeObject(obj any) {
 }
 
 // Read takes the next event (fi_eq_read(3)); with Peek in flags it stays. ErrAvail: the next is an error, see ReadErr.
-func (eq *EventQueue) Read(ev *core.EQEvent, flags core.Flags) error {
+func (eq *EventQueue) Read(ev *core.EQEvent, flags core.EQFlags) error {
 	eq.pass()
 	eq.mu.Lock()
 	defer eq.unlockRead(eq.fdLeave())
@@ -138,7 +138,7 @@ func (eq *EventQueue) Read(ev *core.EQEvent, flags core.Flags) error {
 }
 
 // ReadErr takes the failed operation at the head (fi_eq_readerr(3)); with Peek in flags it stays. ErrAgain: the next is none.
-func (eq *EventQueue) ReadErr(e *core.EQErrEntry, flags core.Flags) error {
+func (eq *EventQueue) ReadErr(e *core.EQErrEntry, flags core.EQFlags) error {
 	eq.mu.Lock()
 	defer eq.unlockRead(eq.fdLeave())
 	if len(eq.items) == 0 || eq.items[0].err == nil {
@@ -151,8 +151,8 @@ func (eq *EventQueue) ReadErr(e *core.EQErrEntry, flags core.Flags) error {
 	return nil
 }
 
-func (eq *EventQueue) drop(flags core.Flags) {
-	if flags&core.Peek != 0 {
+func (eq *EventQueue) drop(flags core.EQFlags) {
+	if flags&core.EQPeek != 0 {
 		return
 	}
 	eq.items[0] = eqItem{}
@@ -163,9 +163,9 @@ func (eq *EventQueue) drop(flags core.Flags) {
 }
 
 // Write appends an event of the application's own (fi_eq_write(3)). ErrInval unless the queue was opened with Write.
-func (eq *EventQueue) Write(ev core.EQEvent, flags core.Flags) error {
+func (eq *EventQueue) Write(ev core.EQEvent, flags core.EQFlags) error {
 	if !eq.write {
-		return opError("fi_eq_write", core.ErrInval, "open the event queue with the flag Write")
+		return opError("fi_eq_write", core.ErrInval, "open the event queue with the flag EQWrite")
 	}
 	if flags != 0 {
 		return opError("fi_eq_write", core.ErrBadFlags, "the flags must be 0")

@@ -35,19 +35,19 @@ func TestEQReads(t *testing.T) {
 	eq.Push(core.EQEvent{Type: core.EventConnected, Data: 1})
 	eq.PushErr(core.EQErrEntry{Err: core.ErrConnRefused, ErrData: []byte("no")})
 	eq.Push(core.EQEvent{Type: core.EventShutdown, Data: 2})
-	for _, flags := range []core.Flags{core.Peek, 0} {
+	for _, flags := range []core.EQFlags{core.EQPeek, 0} {
 		wantErr(t, eq.ReadErr(&x, 0), core.ErrAgain)
 		if err := eq.Read(&ev, flags); err != nil || ev.Data != 1 {
 			t.Fatal(err, ev)
 		}
 	}
-	for _, flags := range []core.Flags{core.Peek, 0} {
+	for _, flags := range []core.EQFlags{core.EQPeek, 0} {
 		wantErr(t, eq.Read(&ev, flags), core.ErrAvail)
 		if err := eq.ReadErr(&x, flags); err != nil || x.Err != core.ErrConnRefused || string(x.ErrData) != "no" {
 			t.Fatal(err, x)
 		}
 	}
-	if err := eq.Read(nil, core.Peek); err != nil {
+	if err := eq.Read(nil, core.EQPeek); err != nil {
 		t.Fatal(err)
 	}
 	if err := eq.Read(&ev, 0); err != nil || ev.Data != 2 || eq.Len() != 0 {
@@ -71,7 +71,7 @@ func TestEQReads(t *testing.T) {
 	}
 	eq.Push(core.EQEvent{})
 	wantErr(t, eq.Read(&ev, 0), core.ErrBadF)
-	for _, attr := range []core.EQAttr{{Flags: core.Send}, {WaitObj: core.WaitSetObj}, {WaitObj: 99}} {
+	for _, attr := range []core.EQAttr{{Flags: 1 << 11}, {WaitObj: core.WaitSetObj}, {WaitObj: 99}} {
 		if _, err := NewEventQueue(attr, nil); !errors.Is(err, core.ErrInval) {
 			t.Errorf("%+v: %v", attr, err)
 		}
@@ -80,8 +80,8 @@ func TestEQReads(t *testing.T) {
 
 func TestEQWrite(t *testing.T) {
 	wantErr(t, newEQ(t, core.EQAttr{}).Write(core.EQEvent{}, 0), core.ErrInval)
-	eq := newEQ(t, core.EQAttr{Flags: core.Write})
-	wantErr(t, eq.Write(core.EQEvent{}, core.Peek), core.ErrBadFlags)
+	eq := newEQ(t, core.EQAttr{Flags: core.EQWrite})
+	wantErr(t, eq.Write(core.EQEvent{}, core.EQPeek), core.ErrBadFlags)
 	if err := eq.Write(core.EQEvent{Context: "mine"}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestEQSRead(t *testing.T) {
 		}
 		f.onWait, g.onWait, g.onPass = nil, nil, nil
 		done := make(chan error)
-		go func() { done <- eq.SRead(context.Background(), &ev, core.Peek) }()
+		go func() { done <- eq.SRead(context.Background(), &ev, core.EQPeek) }()
 		if obj != core.WaitYield {
 			g.asleep(t, 1)
 		}
@@ -162,7 +162,7 @@ func TestEQSRead(t *testing.T) {
 }
 
 func TestEQWaitFD(t *testing.T) {
-	eq := newEQ(t, core.EQAttr{WaitObj: core.WaitFD, Flags: core.Write})
+	eq := newEQ(t, core.EQAttr{WaitObj: core.WaitFD, Flags: core.EQWrite})
 	f := &fake{}
 	eq.AddProgress(f)
 	fd, err := eq.WaitFD()

@@ -54,7 +54,7 @@ func (eq *EventQueue) prepare() (progs []Progress, ok bool) {
 
 // SRead waits for an event (fi_eq_sread(3)). The end of ctx returns ErrAgain wrapped with ctx's cause. Without a wait object, or with a wait set, it
 // returns ErrNoSys.
-func (eq *EventQueue) SRead(ctx context.Context, ev *core.EQEvent, flags core.Flags) error {
+func (eq *EventQueue) SRead(ctx context.Context, ev *core.EQEvent, flags core.EQFlags) error {
 	if !eq.w.canRead() {
 		return core.ErrNoSys
 	}

@@ -82,7 +82,7 @@ func newQueue(t *testing.T, attr core.CQAttr) (*Queue, *fake) {
 }
 
 func push(q *Queue, ctx int) {
-	q.Push(&core.CQEntry{Ctx: core.Context(ctx), Buf: []byte("x")}, core.FIAddr(ctx))
+	q.Push(&core.CQEntry{Ctx: core.OpContext(ctx), Buf: []byte("x")}, core.FIAddr(ctx))
 }
 
 func timeout(t *testing.T) context.Context {

@@ -72,7 +72,7 @@ func New(attr core.CQAttr, set core.WaitDriver, p Progress) (*Queue, error) {
 	if attr.Format > core.CQFormatTagged {
 		return nil, opError("fi_cq_open", core.ErrInval, "formats are CQFormatContext, CQFormatMsg, CQFormatData and CQFormatTagged")
 	}
-	if attr.Flags&^(core.Affinity|core.CapPeer) != 0 {
+	if attr.Flags&^(core.CQAffinity|core.CQPeer) != 0 {
 		return nil, opError("fi_cq_open", core.ErrInval, "the only flag is Affinity")
 	}
 	if attr.Size < 0 {

@@ -11,7 +11,7 @@ import (
 
 func TestOpen(t *testing.T) {
 	for _, attr := range []core.CQAttr{
-		{Format: core.CQFormatTagged + 1}, {Flags: core.Send}, {Size: -1}, {WaitObj: core.WaitMutexCond}, {WaitObj: core.WaitSetObj},
+		{Format: core.CQFormatTagged + 1}, {Flags: 1 << 11}, {Size: -1}, {WaitObj: core.WaitMutexCond}, {WaitObj: core.WaitSetObj},
 	} {
 		if _, err := New(attr, nil, &fake{}); !errors.Is(err, core.ErrInval) {
 			t.Errorf("%+v: %v", attr, err)
@@ -67,7 +67,7 @@ func TestErrorsKeepTheirPlace(t *testing.T) {
 	var e [8]core.CQEntry
 	var x core.CQErrEntry
 	pushErr := func(ctx int) {
-		q.PushErr(&core.CQErrEntry{CQEntry: core.CQEntry{Ctx: core.Context(ctx)}, Err: core.ErrTrunc, OLen: ctx})
+		q.PushErr(&core.CQErrEntry{CQEntry: core.CQEntry{Ctx: core.OpContext(ctx)}, Err: core.ErrTrunc, OLen: ctx})
 	}
 	if err := q.ReadErr(&x); err != core.ErrAgain {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestAllocs(t *testing.T) {
 }
 
 func push2(q *Queue, i int) {
-	e := core.CQEntry{Ctx: core.Context(i)}
+	e := core.CQEntry{Ctx: core.OpContext(i)}
 	q.Push(&e, 1)
 }
 

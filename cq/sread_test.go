@@ -159,7 +159,7 @@ func TestManyProducersManyConsumers(t *testing.T) {
 		})
 	}
 	var mu sync.Mutex
-	seen := map[core.Context]int{}
+	seen := map[core.OpContext]int{}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	for range consumers {

@@ -20,7 +20,7 @@ func TestDgram(t *testing.T) {
 			a.know(t, 2)
 			buf := make([]byte, 1472)
 			for i := range messages {
-				if err := b.ep.Recv(buf, 0, core.AddrUnspec, core.Context(i)); err != nil {
+				if err := b.ep.Recv(buf, 0, core.AddrUnspec, core.OpContext(i)); err != nil {
 					t.Fatal(err)
 				}
 				if err := a.ep.Inject(make([]byte, i), a.to[1]); err != nil {

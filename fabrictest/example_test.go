@@ -45,7 +45,7 @@ type station struct {
 func newStation(n *fabrictest.Node) *station {
 	hints := core.NewHints()
 	hints.Fabric.ProvName, hints.EP.Type, hints.Caps = "mem;ofi_rxd", core.EPTypeRDM, core.CapMsg
-	infos, _, err := n.GetInfo(core.Query{Node: n.Name(), Service: "7471", Flags: core.Source, Hints: hints})
+	infos, _, err := n.GetInfo(core.Query{Node: n.Name(), Service: "7471", Flags: core.InfoSource, Hints: hints})
 	check(err)
 	s := &station{}
 	s.fabric, err = n.OpenFabric(infos[0])

@@ -23,8 +23,8 @@ func (p *provider) Version() core.Version { return core.ProviderVersion }
 func (p *provider) Infos(*core.Info) []*core.Info {
 	const (
 		domainCaps = core.CapLocalComm | core.CapRemoteComm
-		txCaps     = core.CapMsg | core.Send
-		rxCaps     = core.CapMsg | core.Recv | core.Source
+		txCaps     = core.CapMsg | core.CapSend
+		rxCaps     = core.CapMsg | core.CapRecv | core.CapSource
 		queue      = 1024
 		iovs       = 4
 		objects    = 1 << 16

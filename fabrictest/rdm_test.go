@@ -25,7 +25,7 @@ func openRDM(t *testing.T, n *fabrictest.Node, stack string) *rdm {
 	return openEP(t, n, stack, core.EPTypeRDM, core.CapMsg|core.CapTagged)
 }
 
-func openEP(t *testing.T, n *fabrictest.Node, stack string, kind core.EPType, caps core.Flags) *rdm {
+func openEP(t *testing.T, n *fabrictest.Node, stack string, kind core.EPType, caps core.Caps) *rdm {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -35,7 +35,7 @@ func openEP(t *testing.T, n *fabrictest.Node, stack string, kind core.EPType, ca
 	}
 	hints := core.NewHints()
 	hints.Fabric.ProvName, hints.EP.Type, hints.Caps = stack, kind, caps
-	infos, _, err := n.GetInfo(core.Query{Hints: hints, Node: n.Addr().String(), Service: "7471", Flags: core.Source})
+	infos, _, err := n.GetInfo(core.Query{Hints: hints, Node: n.Addr().String(), Service: "7471", Flags: core.InfoSource})
 	must(err)
 	r := &rdm{}
 	fabric, err := n.OpenFabric(infos[0])
@@ -109,7 +109,7 @@ func TestReliable(t *testing.T) {
 				bufs := make([][]byte, messages)
 				for i := range bufs {
 					bufs[i] = make([]byte, 5000)
-					if err := b.ep.Recv(bufs[i], 0, core.AddrUnspec, core.Context(i)); err != nil {
+					if err := b.ep.Recv(bufs[i], 0, core.AddrUnspec, core.OpContext(i)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -134,7 +134,7 @@ func TestReliable(t *testing.T) {
 				}
 				for i := range messages {
 					e := b.wait(t, time.Minute)
-					if e.Ctx != core.Context(i) || e.Len != len(msg) || binary.LittleEndian.Uint32(bufs[i]) != uint32(i) {
+					if e.Ctx != core.OpContext(i) || e.Len != len(msg) || binary.LittleEndian.Uint32(bufs[i]) != uint32(i) {
 						t.Fatalf("message %d: %+v with number %d", i, e, binary.LittleEndian.Uint32(bufs[i]))
 					}
 				}

@@ -42,7 +42,7 @@ func both(t *testing.T, net *fabrictest.Fabric) (text string) {
 		r.know(t, 2)
 		for i := range messages {
 			bufs[k][i] = make([]byte, 5000)
-			r.ep.Recv(bufs[k][i], 0, core.AddrUnspec, core.Context(1000+i))
+			r.ep.Recv(bufs[k][i], 0, core.AddrUnspec, core.OpContext(1000+i))
 		}
 	}
 	for i := range messages {
@@ -50,7 +50,7 @@ func both(t *testing.T, net *fabrictest.Fabric) (text string) {
 			msg := make([]byte, 3000)
 			binary.LittleEndian.PutUint32(msg, uint32(i))
 			for {
-				if err := r.ep.Send(msg, 0, r.to[1-k], core.Context(i)); err != core.ErrAgain {
+				if err := r.ep.Send(msg, 0, r.to[1-k], core.OpContext(i)); err != core.ErrAgain {
 					break
 				}
 				time.Sleep(time.Millisecond)

@@ -42,7 +42,7 @@ func operands(out [][]byte, iov *C.struct_fi_ioc, n C.size_t, width int) [][]byt
 	return out
 }
 
-func (a *args) fillAtomic(m *C.struct_fi_msg_atomic, flags core.Flags) error {
+func (a *args) fillAtomic(m *C.struct_fi_msg_atomic, flags core.OpFlags) error {
 	if badArray(unsafe.Pointer(m.msg_iov), m.iov_count) || badArray(unsafe.Pointer(m.rma_iov), m.rma_iov_count) {
 		return core.ErrInval
 	}
@@ -90,7 +90,7 @@ func goAtomic(id C.uint64_t, m *C.struct_fi_msg_atomic, fetch *C.struct_fi_msg_f
 	if e == nil || e.ep == nil || m == nil {
 		return C.ssize_t(badFID)
 	}
-	f := core.Flags(flags)
+	f := core.OpFlags(flags)
 	if plain != 0 {
 		f = e.txFlags
 	}

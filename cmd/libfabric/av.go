@@ -48,7 +48,7 @@ func goAVOpen(id C.uint64_t, attr *C.struct_fi_av_attr, out *unsafe.Pointer, con
 		return C.int(badFID)
 	}
 	a := core.AVAttr{Type: core.AVType(attr._type), RxCtxBits: int(attr.rx_ctx_bits), Count: fromSize(attr.count), EPPerNode: fromSize(attr.ep_per_node),
-		Name: fromStr(attr.name), MapAddr: uint64(uintptr(attr.map_addr)), Flags: core.Flags(attr.flags)}
+		Name: fromStr(attr.name), MapAddr: uint64(uintptr(attr.map_addr)), Flags: core.AVFlags(attr.flags)}
 	v, err := d.OpenAV(a)
 	if err != nil {
 		return C.int(status(err))
@@ -76,7 +76,7 @@ const maxInsert = 1 << 28
 func goAVInsert(id C.uint64_t, addr unsafe.Pointer, count C.size_t, fi *C.fi_addr_t, flags C.uint64_t, context unsafe.Pointer) (rc C.int) {
 	defer guard(&rc)
 	v := lookup[*vector](id)
-	if v == nil || count > maxInsert || (addr == nil && count > 0) || (flags&C.uint64_t(core.SyncErr) != 0 && context == nil) {
+	if v == nil || count > maxInsert || (addr == nil && count > 0) || (flags&C.uint64_t(core.InsertSyncErr) != 0 && context == nil) {
 		return C.int(badFID)
 	}
 	addrs := make([]core.Addr, int(count))
@@ -96,13 +96,13 @@ func goAVInsert(id C.uint64_t, addr unsafe.Pointer, count C.size_t, fi *C.fi_add
 		}
 		list = unsafe.Add(list, n)
 	}
-	n, err := v.Insert(addrs, indices(fi, len(addrs)), core.Flags(flags), fromContext(context))
-	return inserted(n, err, core.Flags(flags), context, len(addrs))
+	n, err := v.Insert(addrs, indices(fi, len(addrs)), core.InsertFlags(flags), fromContext(context))
+	return inserted(n, err, core.InsertFlags(flags), context, len(addrs))
 }
 
 // inserted is what an insertion returns: how many; with FI_SYNC_ERR the context is an array for the error of each address.
-func inserted(n int, err error, flags core.Flags, context unsafe.Pointer, count int) C.int {
-	if flags&core.SyncErr != 0 && context != nil {
+func inserted(n int, err error, flags core.InsertFlags, context unsafe.Pointer, count int) C.int {
+	if flags&core.InsertSyncErr != 0 && context != nil {
 		codes := unsafe.Slice((*C.int)(context), count)
 		clear(codes)
 		var each *av.InsertError
@@ -132,18 +132,18 @@ func goAVInsertSym(id C.uint64_t, node *C.char, nodes C.size_t, service *C.char,
 	count := int(nodes * services)
 	out := indices(fi, count)
 	if single != 0 {
-		a, err := v.InsertSvc(fromStr(node), fromStr(service), core.Flags(flags), fromContext(context))
+		a, err := v.InsertSvc(fromStr(node), fromStr(service), core.InsertFlags(flags), fromContext(context))
 		if len(out) == 1 {
 			out[0] = a
 		}
 		n := 1
-		if err != nil || core.Flags(v.Attr().Flags)&core.EventFlag != 0 {
+		if err != nil || core.AVFlags(v.Attr().Flags)&core.AVEvent != 0 {
 			n = 0
 		}
-		return inserted(n, err, core.Flags(flags), context, 1)
+		return inserted(n, err, core.InsertFlags(flags), context, 1)
 	}
-	n, err := v.InsertSym(fromStr(node), int(nodes), fromStr(service), int(services), out, core.Flags(flags), fromContext(context))
-	return inserted(n, err, core.Flags(flags), context, count)
+	n, err := v.InsertSym(fromStr(node), int(nodes), fromStr(service), int(services), out, core.InsertFlags(flags), fromContext(context))
+	return inserted(n, err, core.InsertFlags(flags), context, count)
 }
 
 //export goAVRemove
@@ -153,7 +153,7 @@ func goAVRemove(id C.uint64_t, fi *C.fi_addr_t, count C.size_t, flags C.uint64_t
 	if v == nil || count > maxInsert || (fi == nil && count > 0) {
 		return C.int(badFID)
 	}
-	return C.int(status(v.Remove(indices(fi, int(count)), core.Flags(flags))))
+	return C.int(status(v.Remove(indices(fi, int(count)), core.InsertFlags(flags))))
 }
 
 //export goAVLookup
@@ -194,7 +194,7 @@ func goAVInsertAuthKey(id C.uint64_t, key unsafe.Pointer, n C.size_t, fi *C.fi_a
 	if v == nil || fi == nil || key == nil || n > core.MaxAuthKey {
 		return C.int(badFID)
 	}
-	a, err := v.InsertAuthKey(C.GoBytes(key, C.int(n)), core.Flags(flags))
+	a, err := v.InsertAuthKey(C.GoBytes(key, C.int(n)), core.InsertFlags(flags))
 	if err == nil {
 		*fi = C.fi_addr_t(a)
 	}
@@ -222,7 +222,7 @@ func goAVSetUserID(id C.uint64_t, fi, user C.fi_addr_t, flags C.uint64_t) (rc C.
 	if v == nil {
 		return C.int(badFID)
 	}
-	return C.int(status(v.SetUserID(core.FIAddr(fi), core.FIAddr(user), core.Flags(flags))))
+	return C.int(status(v.SetUserID(core.FIAddr(fi), core.FIAddr(user), core.InsertFlags(flags))))
 }
 
 // set is a set of addresses.
@@ -236,7 +236,7 @@ func goAVSet(id C.uint64_t, attr *C.struct_fi_av_set_attr, out *unsafe.Pointer, 
 		return C.int(badFID)
 	}
 	a := core.AVSetAttr{Count: fromSize(attr.count), StartAddr: core.FIAddr(attr.start_addr), EndAddr: core.FIAddr(attr.end_addr), Stride: uint64(attr.stride),
-		Flags: core.Flags(attr.flags)}
+		Flags: core.AVSetFlags(attr.flags)}
 	if attr.comm_key != nil && attr.comm_key_size > 0 {
 		a.CommKey = C.GoBytes(unsafe.Pointer(attr.comm_key), C.int(min(attr.comm_key_size, 4096)))
 	}

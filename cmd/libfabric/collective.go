@@ -23,7 +23,7 @@ func goCollective(id C.uint64_t, c *C.struct_gf_coll) (rc C.ssize_t) {
 
 func collective(e *endpoint, c *C.struct_gf_coll) error {
 	ep := e.ep
-	coll, root, flags, ctx := core.FIAddr(c.coll), core.FIAddr(c.root), core.Flags(c.flags), core.Context(c.context)
+	coll, root, flags, ctx := core.FIAddr(c.coll), core.FIAddr(c.root), core.OpFlags(c.flags), core.OpContext(c.context)
 	if c.what == C.GF_BARRIER {
 		return ep.Barrier2(coll, flags, ctx)
 	}

@@ -58,7 +58,7 @@ func goCQOpen(id C.uint64_t, attr *C.struct_fi_cq_attr, out *unsafe.Pointer, con
 		if attr.wait_cond < 0 || attr.wait_cond > 1 || attr.format < 0 || attr.format > C.int(core.CQFormatTagged) || attr.wait_obj < 0 {
 			return C.int(badFID)
 		}
-		a = core.CQAttr{Size: fromSize(attr.size), Flags: core.Flags(attr.flags), Format: core.CQFormat(attr.format), WaitObj: core.WaitObj(attr.wait_obj)}
+		a = core.CQAttr{Size: fromSize(attr.size), Flags: core.CQFlags(attr.flags), Format: core.CQFormat(attr.format), WaitObj: core.WaitObj(attr.wait_obj)}
 		if o := objectAt(unsafe.Pointer(attr.wait_set)); o != nil && a.WaitObj == core.WaitSetObj {
 			a.WaitSet, _ = o.core.(*core.WaitSet)
 		}
@@ -201,7 +201,7 @@ func (q *queue) giveErrData(out *C.struct_fi_cq_err_entry, data []byte) {
 }
 
 // pointer is an operation's context as C gave it.
-func pointer(c core.Context) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&c)) }
+func pointer(c core.OpContext) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&c)) }
 
 //export goStrError
 func goStrError(id C.uint64_t, provErrno C.int, buf *C.char, n C.size_t) *C.char {
@@ -259,7 +259,7 @@ func goCntrOpen(id C.uint64_t, attr *C.struct_fi_cntr_attr, out *unsafe.Pointer,
 		if attr.events < 0 || attr.wait_obj < 0 {
 			return C.int(badFID)
 		}
-		a = core.CntrAttr{Events: core.CntrEvents(attr.events), WaitObj: core.WaitObj(attr.wait_obj), Flags: core.Flags(attr.flags)}
+		a = core.CntrAttr{Events: core.CntrEvents(attr.events), WaitObj: core.WaitObj(attr.wait_obj), Flags: core.CntrFlags(attr.flags)}
 		if o := objectAt(unsafe.Pointer(attr.wait_set)); o != nil && a.WaitObj == core.WaitSetObj {
 			a.WaitSet, _ = o.core.(*core.WaitSet)
 		}

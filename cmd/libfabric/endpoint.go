@@ -31,7 +31,7 @@ type endpoint struct {
 	taken uint32          // receives taken from there
 
 	format  core.AddrFormat
-	txFlags core.Flags // the default flags of transmits, for calls that core gives flags
+	txFlags core.OpFlags // the default flags of transmits, for calls that core gives flags
 
 	mu     sync.Mutex
 	groups map[core.FIAddr]int // members of the groups joined, by address
@@ -60,7 +60,7 @@ func newEndpoint(d *domain, ep *core.Endpoint, format core.AddrFormat) *endpoint
 // enabled reads what is settled by then.
 func (e *endpoint) enabled() {
 	if e.ep != nil {
-		e.txFlags, _ = e.ep.OpFlags(core.Transmit)
+		e.txFlags, _ = e.ep.OpFlags(core.BindTransmit)
 	}
 }
 
@@ -209,7 +209,8 @@ func (e *endpoint) control(o *object, command C.int, arg unsafe.Pointer) error {
 		if a.fid == nil {
 			return core.ErrInval
 		}
-		ep, err := e.ep.Alias(core.Flags(a.flags))
+		dir, op := directed(uint64(a.flags))
+		ep, err := e.ep.Alias(dir, op)
 		if err != nil {
 			return err
 		}
@@ -220,11 +221,11 @@ func (e *endpoint) control(o *object, command C.int, arg unsafe.Pointer) error {
 			return core.Errno(-rc)
 		}
 		*a.fid = (*C.struct_fid)(fid)
-		alias.trigger((*C.struct_gf_ep)(fid), core.Flags(a.flags))
+		alias.trigger((*C.struct_gf_ep)(fid), dir, op)
 		return nil
 	}
 	flags := (*uint64)(arg)
-	dir := core.Flags(*flags) & (core.Transmit | core.Recv)
+	dir, op := directed(*flags)
 	if command == C.FI_GETOPSFLAG {
 		f, err := e.ep.OpFlags(dir)
 		if err == nil {
@@ -232,21 +233,27 @@ func (e *endpoint) control(o *object, command C.int, arg unsafe.Pointer) error {
 		}
 		return err
 	}
-	err := e.ep.SetOpFlags(dir, core.Flags(*flags)&^dir)
+	err := e.ep.SetOpFlags(dir, op)
 	e.enabled()
 	e.renewRoom()
 	return err
 }
 
+// directed splits the flags of fi_ep_alias and FI_SETOPSFLAG, which name a direction beside the operation flags (fi_endpoint(3)).
+func directed(flags uint64) (dir core.BindFlags, op core.OpFlags) {
+	dir = core.BindFlags(flags) & (core.BindTransmit | core.BindRecv)
+	return dir, core.OpFlags(flags &^ uint64(dir))
+}
+
 // trigger tells the C side of an alias that its calls are triggered.
-func (e *endpoint) trigger(c *C.struct_gf_ep, flags core.Flags) {
+func (e *endpoint) trigger(c *C.struct_gf_ep, dir core.BindFlags, flags core.OpFlags) {
 	switch {
-	case flags&core.Trigger == 0:
-	case flags&core.Transmit != 0:
-		c.tx_trigger = C.uint64_t(flags &^ core.Transmit)
-		e.txFlags |= core.Trigger
+	case flags&core.OpTrigger == 0:
+	case dir == core.BindTransmit:
+		c.tx_trigger = C.uint64_t(flags)
+		e.txFlags |= core.OpTrigger
 	default:
-		c.rx_trigger = C.uint64_t(flags &^ core.Recv)
+		c.rx_trigger = C.uint64_t(flags)
 	}
 }
 
@@ -258,9 +265,9 @@ func goCancel(id C.uint64_t, context C.uint64_t) (rc C.ssize_t) {
 	case e == nil:
 		return C.ssize_t(badFID)
 	case e.ep == nil:
-		return C.ssize_t(status(e.srx.Cancel(core.Context(context))))
+		return C.ssize_t(status(e.srx.Cancel(core.OpContext(context))))
 	}
-	return C.ssize_t(status(e.ep.Cancel(core.Context(context))))
+	return C.ssize_t(status(e.ep.Cancel(core.OpContext(context))))
 }
 
 // optioned is what has options.
@@ -484,7 +491,7 @@ func goJoin(id C.uint64_t, addr unsafe.Pointer, flags C.uint64_t, out *unsafe.Po
 	}
 	var mc *core.MC
 	var err error
-	if core.Flags(flags)&core.CapCollective != 0 {
+	if core.JoinFlags(flags)&core.JoinCollective != 0 {
 		a := (*C.struct_fi_collective_addr)(addr)
 		o := objectAt(unsafe.Pointer(a.set))
 		if o == nil {
@@ -494,13 +501,13 @@ func goJoin(id C.uint64_t, addr unsafe.Pointer, flags C.uint64_t, out *unsafe.Po
 		if !ok {
 			return C.int(badFID)
 		}
-		mc, err = e.ep.JoinCollective(core.FIAddr(a.coll_addr), s.AVSet, core.Flags(flags)&^core.CapCollective, fromContext(context))
+		mc, err = e.ep.JoinCollective(core.FIAddr(a.coll_addr), s.AVSet, core.JoinFlags(flags)&^core.JoinCollective, fromContext(context))
 		if err == nil {
 			e.joined(mc, s.AVSet)
 		}
 	} else {
 		a, _ := addrAt(addr, e.format)
-		mc, err = e.ep.Join(a, core.Flags(flags), fromContext(context))
+		mc, err = e.ep.Join(a, core.JoinFlags(flags), fromContext(context))
 	}
 	if err != nil {
 		return C.int(status(err))

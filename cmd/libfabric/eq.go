@@ -51,7 +51,7 @@ func goEQOpen(id C.uint64_t, attr *C.struct_fi_eq_attr, out *unsafe.Pointer, con
 		if attr.wait_obj < 0 {
 			return C.int(badFID)
 		}
-		a = core.EQAttr{Size: fromSize(attr.size), Flags: core.Flags(attr.flags), WaitObj: core.WaitObj(attr.wait_obj)}
+		a = core.EQAttr{Size: fromSize(attr.size), Flags: core.EQFlags(attr.flags), WaitObj: core.WaitObj(attr.wait_obj)}
 		if o := objectAt(unsafe.Pointer(attr.wait_set)); o != nil && a.WaitObj == core.WaitSetObj {
 			a.WaitSet, _ = o.core.(*core.WaitSet)
 		}
@@ -70,7 +70,7 @@ func goEQRead(id C.uint64_t, event *C.uint32_t, buf unsafe.Pointer, n C.size_t, 
 	if q == nil || event == nil {
 		return C.ssize_t(badFID)
 	}
-	return q.read(context.Background(), false, event, buf, n, core.Flags(flags))
+	return q.read(context.Background(), false, event, buf, n, core.EQFlags(flags))
 }
 
 //export goEQSRead
@@ -82,18 +82,18 @@ func goEQSRead(id C.uint64_t, event *C.uint32_t, buf unsafe.Pointer, n C.size_t,
 	}
 	ctx, cancel := deadline(timeout)
 	defer cancel()
-	return q.read(ctx, true, event, buf, n, core.Flags(flags))
+	return q.read(ctx, true, event, buf, n, core.EQFlags(flags))
 }
 
 // read takes an event, waiting for one until ctx ends if wait says so. A buffer that is too short for the event's structure leaves it in the queue
 // (FI_ETOOSMALL); private data behind that, and what a program wrote, is cut: programs bring no room for data that they do not want.
-func (q *eventQueue) read(ctx context.Context, wait bool, event *C.uint32_t, buf unsafe.Pointer, n C.size_t, flags core.Flags) C.ssize_t {
+func (q *eventQueue) read(ctx context.Context, wait bool, event *C.uint32_t, buf unsafe.Pointer, n C.size_t, flags core.EQFlags) C.ssize_t {
 	var ev core.EQEvent
 	var err error
 	if wait {
-		err = q.SRead(ctx, &ev, flags|core.Peek)
+		err = q.SRead(ctx, &ev, flags|core.EQPeek)
 	} else {
-		err = q.Read(&ev, flags|core.Peek)
+		err = q.Read(&ev, flags|core.EQPeek)
 	}
 	if err != nil {
 		return C.ssize_t(status(err))
@@ -104,7 +104,7 @@ func (q *eventQueue) read(ctx context.Context, wait bool, event *C.uint32_t, buf
 	if eventSize(&ev) > int(n) {
 		return C.ssize_t(status(core.ErrTooSmall))
 	}
-	if flags&core.Peek == 0 {
+	if flags&core.EQPeek == 0 {
 		if err := q.Read(&ev, flags); err != nil { // somebody else was faster
 			return C.ssize_t(status(err))
 		}
@@ -117,7 +117,7 @@ func (q *eventQueue) read(ctx context.Context, wait bool, event *C.uint32_t, buf
 	if w, ok := ev.Context.(written); ok {
 		return C.ssize_t(copy(room, w))
 	}
-	if err := fillEvent(&ev, buf, flags&core.Peek != 0); err != nil {
+	if err := fillEvent(&ev, buf, flags&core.EQPeek != 0); err != nil {
 		return C.ssize_t(status(err))
 	}
 	size := eventSize(&ev)
@@ -175,14 +175,14 @@ func fillEvent(ev *core.EQEvent, buf unsafe.Pointer, peek bool) error {
 
 // contextOf is the C context of an event: fi_av_insert's or fi_join's.
 func contextOf(c any) unsafe.Pointer {
-	if v, ok := c.(core.Context); ok {
+	if v, ok := c.(core.OpContext); ok {
 		return pointer(v)
 	}
 	return nil
 }
 
 // context is a C context as Go keeps it.
-func fromContext(p unsafe.Pointer) core.Context { return core.Context(uintptr(p)) }
+func fromContext(p unsafe.Pointer) core.OpContext { return core.OpContext(uintptr(p)) }
 
 //export goEQReadErr
 func goEQReadErr(id C.uint64_t, out *C.struct_fi_eq_err_entry, flags C.uint64_t) (rc C.ssize_t) {
@@ -194,7 +194,7 @@ func goEQReadErr(id C.uint64_t, out *C.struct_fi_eq_err_entry, flags C.uint64_t)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var e core.EQErrEntry
-	if err := q.ReadErr(&e, core.Flags(flags)); err != nil {
+	if err := q.ReadErr(&e, core.EQFlags(flags)); err != nil {
 		return C.ssize_t(status(err))
 	}
 	out.fid, out.context, out.data = (*C.struct_fid)(fidOf(e.Object)), contextOf(e.Context), C.uint64_t(e.Data)
@@ -223,7 +223,7 @@ func goEQWrite(id C.uint64_t, event C.uint32_t, buf unsafe.Pointer, n C.size_t, 
 		return C.ssize_t(badFID)
 	}
 	ev := core.EQEvent{Type: core.EQEventType(event), Context: written(C.GoBytes(buf, C.int(n)))}
-	if err := q.Write(ev, core.Flags(flags)); err != nil {
+	if err := q.Write(ev, core.EQFlags(flags)); err != nil {
 		return C.ssize_t(status(err))
 	}
 	return C.ssize_t(n)

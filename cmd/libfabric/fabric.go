@@ -117,7 +117,7 @@ func goWaitOpen(id C.uint64_t, attr *C.struct_fi_wait_attr, out *unsafe.Pointer)
 	if f == nil || attr == nil || out == nil {
 		return C.int(badFID)
 	}
-	w, err := f.OpenWait(core.WaitAttr{WaitObj: core.WaitObj(attr.wait_obj), Flags: core.Flags(attr.flags)})
+	w, err := f.OpenWait(core.WaitAttr{WaitObj: core.WaitObj(attr.wait_obj), Flags: uint64(attr.flags)})
 	if err != nil {
 		return C.int(status(err))
 	}
@@ -181,7 +181,7 @@ func goQueryAtomic(id C.uint64_t, dt, op C.int, attr *C.struct_fi_atomic_attr, f
 	if d == nil || attr == nil {
 		return C.int(badFID)
 	}
-	a, err := d.QueryAtomic(core.Datatype(dt), core.AtomicOp(op), core.Flags(flags))
+	a, err := d.QueryAtomic(core.Datatype(dt), core.AtomicOp(op), core.AtomicFlags(flags))
 	if err == nil {
 		attr.count, attr.size = toSize(a.Count), toSize(a.Size)
 	}
@@ -196,7 +196,7 @@ func goQueryCollective(id C.uint64_t, coll C.int, attr *C.struct_fi_collective_a
 		return C.int(badFID)
 	}
 	a := core.CollectiveAttr{Op: core.AtomicOp(attr.op), Type: core.Datatype(attr.datatype), Mode: uint64(attr.mode)}
-	err := d.QueryCollective(core.CollectiveOp(coll), &a, core.Flags(flags))
+	err := d.QueryCollective(core.CollectiveOp(coll), &a, uint64(flags))
 	if err == nil {
 		attr.datatype_attr.count, attr.datatype_attr.size, attr.max_members = toSize(a.Attr.Count), toSize(a.Attr.Size), toSize(a.MaxMembers)
 	}

@@ -44,10 +44,10 @@ func goBind(id, with C.uint64_t, flags C.uint64_t) (rc C.int) {
 	if o == nil || b == nil {
 		return C.int(badFID)
 	}
-	return C.int(status(bind(o, b, core.Flags(flags))))
+	return C.int(status(bind(o, b, core.BindFlags(flags))))
 }
 
-func bind(o, b *object, flags core.Flags) error {
+func bind(o, b *object, flags core.BindFlags) error {
 	switch t := o.core.(type) {
 	case *core.Domain:
 		if eq, ok := b.core.(*core.EventQueue); ok {
@@ -87,7 +87,7 @@ func bind(o, b *object, flags core.Flags) error {
 	return core.ErrInval
 }
 
-func bindEndpoint(ep *core.Endpoint, b *object, flags core.Flags) error {
+func bindEndpoint(ep *core.Endpoint, b *object, flags core.BindFlags) error {
 	switch w := b.core.(type) {
 	case *core.CompletionQueue:
 		if flags == 0 {

@@ -195,7 +195,7 @@ func toNIC(n *core.NIC) *C.struct_fid_nic {
 
 // fromInfo reads a C info of an ABI version: 0 to 10, the minor number of the symbol's version, which says how long the structures are. What is NULL is nil.
 func fromInfo(c *C.struct_fi_info, abi int) *core.Info {
-	i := &core.Info{Caps: core.Flags(c.caps), Mode: core.Mode(c.mode), AddrFormat: core.AddrFormat(c.addr_format)}
+	i := &core.Info{Caps: core.Caps(c.caps), Mode: core.Mode(c.mode), AddrFormat: core.AddrFormat(c.addr_format)}
 	i.SrcAddr = fromAddr(c.src_addr, c.src_addrlen, i.AddrFormat)
 	i.DestAddr = fromAddr(c.dest_addr, c.dest_addrlen, i.AddrFormat)
 	i.Tx, i.Rx, i.EP = fromTx(c.tx_attr, abi), fromRx(c.rx_attr), fromEP(c.ep_attr, abi)
@@ -214,7 +214,7 @@ func fromTx(c *C.struct_fi_tx_attr, abi int) *core.TxAttr {
 	if c == nil {
 		return nil
 	}
-	a := &core.TxAttr{Caps: core.Flags(c.caps), Mode: core.Mode(c.mode), OpFlags: core.Flags(c.op_flags), MsgOrder: core.Order(c.msg_order),
+	a := &core.TxAttr{Caps: core.Caps(c.caps), Mode: core.Mode(c.mode), OpFlags: core.OpFlags(c.op_flags), MsgOrder: core.Order(c.msg_order),
 		CompOrder: core.Order(c.comp_order), InjectSize: fromSize(c.inject_size), Size: fromSize(c.size), IOVLimit: fromSize(c.iov_limit),
 		RMAIOVLimit: fromSize(c.rma_iov_limit)}
 	if abi >= 3 {
@@ -227,7 +227,7 @@ func fromRx(c *C.struct_fi_rx_attr) *core.RxAttr {
 	if c == nil {
 		return nil
 	}
-	return &core.RxAttr{Caps: core.Flags(c.caps), Mode: core.Mode(c.mode), OpFlags: core.Flags(c.op_flags), MsgOrder: core.Order(c.msg_order),
+	return &core.RxAttr{Caps: core.Caps(c.caps), Mode: core.Mode(c.mode), OpFlags: core.OpFlags(c.op_flags), MsgOrder: core.Order(c.msg_order),
 		CompOrder: core.Order(c.comp_order), TotalBufferedRecv: fromSize(c.total_buffered_recv), Size: fromSize(c.size), IOVLimit: fromSize(c.iov_limit)}
 }
 
@@ -267,7 +267,7 @@ func fromDomain(c *C.struct_fi_domain_attr, abi int) *core.DomainAttr {
 		a.Domain, _ = o.core.(*core.Domain)
 	}
 	if abi >= 1 {
-		a.CntrCnt, a.MRIOVLimit, a.Caps, a.Mode = fromSize(c.cntr_cnt), fromSize(c.mr_iov_limit), core.Flags(c.caps), core.Mode(c.mode)
+		a.CntrCnt, a.MRIOVLimit, a.Caps, a.Mode = fromSize(c.cntr_cnt), fromSize(c.mr_iov_limit), core.Caps(c.caps), core.Mode(c.mode)
 		a.AuthKey, a.AuthKeySize = fromKey(c.auth_key, c.auth_key_size)
 		a.MaxErrData, a.MRCnt = fromSize(c.max_err_data), fromSize(c.mr_cnt)
 	}
@@ -358,7 +358,7 @@ func goGetInfo(abi C.int, version C.uint32_t, node, service *C.char, flags C.uin
 	if node != nil && *node == 0 {
 		return -C.int(core.ErrNoData) // a name that nobody has (getaddrinfo(3)), and not none
 	}
-	q := core.Query{Version: core.Version(version), Node: fromStr(node), Service: fromStr(service), Flags: core.Flags(flags)}
+	q := core.Query{Version: core.Version(version), Node: fromStr(node), Service: fromStr(service), Flags: core.InfoFlags(flags)}
 	if hints != nil {
 		q.Hints = fromInfo(hints, int(abi))
 	}

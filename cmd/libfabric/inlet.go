@@ -27,7 +27,7 @@ type inlet struct {
 // late is what receives can be posted to that were accepted earlier: all receive contexts but those of layers that check each call (FI_STRICT).
 type late interface {
 	RecvRoom() (room int, tagged bool)
-	RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.Context)
+	RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.OpContext)
 }
 
 // posting is the driver that receives are posted to.
@@ -83,7 +83,7 @@ func (in *inlet) Take() {
 	for ; head != tail; head++ {
 		p := &in.c.ring[head%C.GF_INLET]
 		if e := lookup[*endpoint](p.ep); e != nil && e.late != nil {
-			e.late.RecvLate(landing(p.buf, p.len), core.FIAddr(p.src), p.tagged != 0, uint64(p.tag), uint64(p.ignore), core.Context(p.context))
+			e.late.RecvLate(landing(p.buf, p.len), core.FIAddr(p.src), p.tagged != 0, uint64(p.tag), uint64(p.ignore), core.OpContext(p.context))
 			e.taken++
 			e.makeRoom()
 		}

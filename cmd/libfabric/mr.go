@@ -58,8 +58,8 @@ func goMRReg(id C.uint64_t, attr *C.struct_fi_mr_attr, flags C.uint64_t, out *un
 	if d == nil || attr == nil || out == nil || attr.iov_count > maxIOV || (attr.mr_iov == nil && attr.iov_count > 0) {
 		return C.int(badFID)
 	}
-	a := core.MRAttr{IOV: vectors(nil, attr.mr_iov, attr.iov_count), Access: core.Flags(attr.access), Offset: uint64(attr.offset),
-		RequestedKey: uint64(attr.requested_key), Flags: core.Flags(flags)}
+	a := core.MRAttr{IOV: vectors(nil, attr.mr_iov, attr.iov_count), Access: core.Access(attr.access), Offset: uint64(attr.offset),
+		RequestedKey: uint64(attr.requested_key), Flags: core.MRFlags(flags)}
 	if whole != 0 && d.f.api >= core.V(1, 5) {
 		if err := d.authorize(&a, attr); err != nil {
 			return C.int(status(err))
@@ -71,7 +71,7 @@ func goMRReg(id C.uint64_t, attr *C.struct_fi_mr_attr, flags C.uint64_t, out *un
 	}
 	if rc = open(m, m, C.FI_CLASS_MR, attr.context, out); rc == 0 {
 		c := (*C.struct_fid_mr)(*out)
-		c.mem_desc, c.key = pointer(core.Context(m.Desc())), C.uint64_t(m.Key())
+		c.mem_desc, c.key = pointer(core.OpContext(m.Desc())), C.uint64_t(m.Key())
 	}
 	return rc
 }

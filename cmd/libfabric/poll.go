@@ -31,7 +31,7 @@ func goPollOpen(id C.uint64_t, attr *C.struct_fi_poll_attr, out *unsafe.Pointer)
 	}
 	var a core.PollAttr
 	if attr != nil {
-		a.Flags = core.Flags(attr.flags)
+		a.Flags = uint64(attr.flags)
 	}
 	p, err := d.OpenPoll(a)
 	if err != nil {

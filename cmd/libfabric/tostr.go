@@ -107,11 +107,11 @@ func describe(kind int, p unsafe.Pointer) (string, bool) {
 func describeFlags(kind int, v uint64) (string, bool) {
 	switch kind {
 	case typeCaps:
-		return core.CapsString(core.Flags(v)), true
+		return core.Caps(v).String(), true
 	case typeOpFlags:
-		return core.OpFlagsString(core.Flags(v)), true
+		return core.OpFlags(v).String(), true
 	case typeCQEventFlags:
-		return core.CQFlagsString(core.Flags(v)), true
+		return core.CompFlags(v).String(), true
 	case typeMsgOrder:
 		return core.Order(v).String(), true
 	case typeMode:

@@ -17,8 +17,8 @@ import (
 // Transfers (fi_msg(3), fi_tagged(3), fi_rma(3)).
 
 // ofTransmits are flags that say nothing about a receive. Programs that have one set of flags for both directions give them, and native does not look at them.
-const ofTransmits = core.Inject | core.RemoteCQData | core.InjectComplete | core.TransmitComplete | core.DeliveryComplete | core.CommitComplete |
-	core.MatchComplete | core.Fence
+const ofTransmits = core.OpInject | core.OpRemoteCQData | core.OpInjectComplete | core.OpTransmitComplete | core.OpDeliveryComplete | core.OpCommitComplete |
+	core.OpMatchComplete | core.OpFence
 
 // transmitter is the endpoint of a number that can send; nil if it is none.
 func transmitter(id C.uint64_t) *core.Endpoint {
@@ -35,7 +35,7 @@ func goRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src 
 	if e == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(e.posted(e.rx.Recv(landing(buf, n), core.Desc(desc), core.FIAddr(src), core.Context(ctx))))
+	return C.ssize_t(e.posted(e.rx.Recv(landing(buf, n), core.Desc(desc), core.FIAddr(src), core.OpContext(ctx))))
 }
 
 //export goSend
@@ -45,7 +45,7 @@ func goSend(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, dest
 	if ep == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(status(ep.Send(buffer(buf, n), core.Desc(desc), core.FIAddr(dest), core.Context(ctx))))
+	return C.ssize_t(status(ep.Send(buffer(buf, n), core.Desc(desc), core.FIAddr(dest), core.OpContext(ctx))))
 }
 
 //export goInject
@@ -65,7 +65,7 @@ func goSendData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc, data C.uint
 	if ep == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(status(ep.SendData(buffer(buf, n), core.Desc(desc), uint64(data), core.FIAddr(dest), core.Context(ctx))))
+	return C.ssize_t(status(ep.SendData(buffer(buf, n), core.Desc(desc), uint64(data), core.FIAddr(dest), core.OpContext(ctx))))
 }
 
 //export goInjectData
@@ -85,7 +85,7 @@ func goTRecv(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src
 	if e == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(e.posted(e.rx.TRecv(landing(buf, n), core.Desc(desc), core.FIAddr(src), uint64(tag), uint64(ignore), core.Context(ctx))))
+	return C.ssize_t(e.posted(e.rx.TRecv(landing(buf, n), core.Desc(desc), core.FIAddr(src), uint64(tag), uint64(ignore), core.OpContext(ctx))))
 }
 
 //export goTSend
@@ -95,7 +95,7 @@ func goTSend(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, des
 	if ep == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(status(ep.TSend(buffer(buf, n), core.Desc(desc), core.FIAddr(dest), uint64(tag), core.Context(ctx))))
+	return C.ssize_t(status(ep.TSend(buffer(buf, n), core.Desc(desc), core.FIAddr(dest), uint64(tag), core.OpContext(ctx))))
 }
 
 //export goTInject
@@ -115,7 +115,7 @@ func goTSendData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc, data C.uin
 	if ep == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(status(ep.TSendData(buffer(buf, n), core.Desc(desc), uint64(data), core.FIAddr(dest), uint64(tag), core.Context(ctx))))
+	return C.ssize_t(status(ep.TSendData(buffer(buf, n), core.Desc(desc), uint64(data), core.FIAddr(dest), uint64(tag), core.OpContext(ctx))))
 }
 
 //export goTInjectData
@@ -135,7 +135,7 @@ func goRead(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, src 
 	if ep == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(status(ep.Read(buffer(buf, n), core.Desc(desc), core.FIAddr(src), uint64(addr), uint64(key), core.Context(ctx))))
+	return C.ssize_t(status(ep.Read(buffer(buf, n), core.Desc(desc), core.FIAddr(src), uint64(addr), uint64(key), core.OpContext(ctx))))
 }
 
 //export goWrite
@@ -145,7 +145,7 @@ func goWrite(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc C.uint64_t, des
 	if ep == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(status(ep.Write(buffer(buf, n), core.Desc(desc), core.FIAddr(dest), uint64(addr), uint64(key), core.Context(ctx))))
+	return C.ssize_t(status(ep.Write(buffer(buf, n), core.Desc(desc), core.FIAddr(dest), uint64(addr), uint64(key), core.OpContext(ctx))))
 }
 
 //export goWriteData
@@ -155,7 +155,7 @@ func goWriteData(id C.uint64_t, buf unsafe.Pointer, n C.size_t, desc, data C.uin
 	if ep == nil {
 		return C.ssize_t(badFID)
 	}
-	return C.ssize_t(status(ep.WriteData(buffer(buf, n), core.Desc(desc), uint64(data), core.FIAddr(dest), uint64(addr), uint64(key), core.Context(ctx))))
+	return C.ssize_t(status(ep.WriteData(buffer(buf, n), core.Desc(desc), uint64(data), core.FIAddr(dest), uint64(addr), uint64(key), core.OpContext(ctx))))
 }
 
 //export goInjectWrite
@@ -214,8 +214,8 @@ func descs(out []core.Desc, p *unsafe.Pointer, n C.size_t) []core.Desc {
 }
 
 // triggered reads the fi_triggered_context that the context of a call with FI_TRIGGER points to.
-func (a *args) triggered(flags core.Flags, context unsafe.Pointer) (*core.TriggeredContext, error) {
-	if flags&core.Trigger == 0 {
+func (a *args) triggered(flags core.OpFlags, context unsafe.Pointer) (*core.TriggeredContext, error) {
+	if flags&core.OpTrigger == 0 {
 		return nil, nil
 	}
 	if context == nil {
@@ -237,14 +237,14 @@ func (a *args) triggered(flags core.Flags, context unsafe.Pointer) (*core.Trigge
 func badArray(p unsafe.Pointer, n C.size_t) bool { return n > maxIOV || (p == nil && n > 0) }
 
 // fillIOV reads the buffers of a call. A receive that only looks, or discards, has none, whatever the program passes.
-func (a *args) fillIOV(iov *C.struct_iovec, desc *unsafe.Pointer, n C.size_t, flags core.Flags) {
-	if flags&(core.Peek|core.Discard) != 0 {
+func (a *args) fillIOV(iov *C.struct_iovec, desc *unsafe.Pointer, n C.size_t, flags core.OpFlags) {
+	if flags&(core.OpPeek|core.OpDiscard) != 0 {
 		n = 0
 	}
 	a.iov, a.desc = vectors(a.iov[:0], iov, n), descs(a.desc[:0], desc, n)
 }
 
-func (a *args) fillMsg(m *C.struct_fi_msg, flags core.Flags) error {
+func (a *args) fillMsg(m *C.struct_fi_msg, flags core.OpFlags) error {
 	if badArray(unsafe.Pointer(m.msg_iov), m.iov_count) {
 		return core.ErrInval
 	}
@@ -266,7 +266,7 @@ func goMsgV(id C.uint64_t, op C.int, m *C.struct_fi_msg, flags C.uint64_t) (rc C
 	}
 	a := argPool.Get().(*args)
 	defer a.drop()
-	err := a.fillMsg(m, core.Flags(flags))
+	err := a.fillMsg(m, core.OpFlags(flags))
 	if err != nil {
 		return C.ssize_t(status(err))
 	}
@@ -274,11 +274,11 @@ func goMsgV(id C.uint64_t, op C.int, m *C.struct_fi_msg, flags C.uint64_t) (rc C
 	case C.GF_RECVV:
 		err = e.rx.RecvV(a.iov, a.desc, a.msg.Addr, a.msg.Ctx)
 	case C.GF_RECVMSG:
-		err = e.rx.RecvMsg(&a.msg, core.Flags(flags)&^ofTransmits)
+		err = e.rx.RecvMsg(&a.msg, core.OpFlags(flags)&^ofTransmits)
 	case C.GF_SENDV:
 		err = e.ep.SendV(a.iov, a.desc, a.msg.Addr, a.msg.Ctx)
 	default:
-		err = e.ep.SendMsg(&a.msg, core.Flags(flags))
+		err = e.ep.SendMsg(&a.msg, core.OpFlags(flags))
 	}
 	if op < C.GF_SENDV {
 		return C.ssize_t(e.posted(err))
@@ -286,7 +286,7 @@ func goMsgV(id C.uint64_t, op C.int, m *C.struct_fi_msg, flags C.uint64_t) (rc C
 	return C.ssize_t(status(err))
 }
 
-func (a *args) fillTagged(m *C.struct_fi_msg_tagged, flags core.Flags) error {
+func (a *args) fillTagged(m *C.struct_fi_msg_tagged, flags core.OpFlags) error {
 	if badArray(unsafe.Pointer(m.msg_iov), m.iov_count) {
 		return core.ErrInval
 	}
@@ -309,7 +309,7 @@ func goTaggedV(id C.uint64_t, op C.int, m *C.struct_fi_msg_tagged, flags C.uint6
 	}
 	a := argPool.Get().(*args)
 	defer a.drop()
-	err := a.fillTagged(m, core.Flags(flags))
+	err := a.fillTagged(m, core.OpFlags(flags))
 	if err != nil {
 		return C.ssize_t(status(err))
 	}
@@ -318,11 +318,11 @@ func goTaggedV(id C.uint64_t, op C.int, m *C.struct_fi_msg_tagged, flags C.uint6
 	case C.GF_RECVV:
 		err = e.rx.TRecvV(a.iov, a.desc, t.Addr, t.Tag, t.Ignore, t.Ctx)
 	case C.GF_RECVMSG:
-		err = e.rx.TRecvMsg(t, core.Flags(flags)&^ofTransmits)
+		err = e.rx.TRecvMsg(t, core.OpFlags(flags)&^ofTransmits)
 	case C.GF_SENDV:
 		err = e.ep.TSendV(a.iov, a.desc, t.Addr, t.Tag, t.Ctx)
 	default:
-		err = e.ep.TSendMsg(t, core.Flags(flags))
+		err = e.ep.TSendMsg(t, core.OpFlags(flags))
 	}
 	if op < C.GF_SENDV {
 		return C.ssize_t(e.posted(err))
@@ -330,7 +330,7 @@ func goTaggedV(id C.uint64_t, op C.int, m *C.struct_fi_msg_tagged, flags C.uint6
 	return C.ssize_t(status(err))
 }
 
-func (a *args) fillRMA(m *C.struct_fi_msg_rma, flags core.Flags) error {
+func (a *args) fillRMA(m *C.struct_fi_msg_rma, flags core.OpFlags) error {
 	if badArray(unsafe.Pointer(m.msg_iov), m.iov_count) || badArray(unsafe.Pointer(m.rma_iov), m.rma_iov_count) {
 		return core.ErrInval
 	}
@@ -352,7 +352,7 @@ func goRMAV(id C.uint64_t, op C.int, m *C.struct_fi_msg_rma, flags C.uint64_t) (
 	}
 	a := argPool.Get().(*args)
 	defer a.drop()
-	err := a.fillRMA(m, core.Flags(flags))
+	err := a.fillRMA(m, core.OpFlags(flags))
 	if err != nil {
 		return C.ssize_t(status(err))
 	}
@@ -361,11 +361,11 @@ func goRMAV(id C.uint64_t, op C.int, m *C.struct_fi_msg_rma, flags C.uint64_t) (
 	case C.GF_RECVV:
 		err = ep.ReadV(a.iov, a.desc, r.Addr, a.rma[0].Addr, a.rma[0].Key, r.Ctx)
 	case C.GF_RECVMSG:
-		err = ep.ReadMsg(r, core.Flags(flags))
+		err = ep.ReadMsg(r, core.OpFlags(flags))
 	case C.GF_SENDV:
 		err = ep.WriteV(a.iov, a.desc, r.Addr, a.rma[0].Addr, a.rma[0].Key, r.Ctx)
 	default:
-		err = ep.WriteMsg(r, core.Flags(flags))
+		err = ep.WriteMsg(r, core.OpFlags(flags))
 	}
 	return C.ssize_t(status(err))
 }

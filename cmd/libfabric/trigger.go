@@ -61,12 +61,12 @@ func operation(w *core.DeferredWork, op unsafe.Pointer) error {
 	case core.OpRecv, core.OpSend:
 		c := (*C.struct_fi_op_msg)(op)
 		err := a.fillMsg(&c.msg, 0)
-		w.Msg = &core.OpMsg{EP: endpointAt(c.ep), Msg: a.msg, Flags: core.Flags(c.flags)}
+		w.Msg = &core.OpMsg{EP: endpointAt(c.ep), Msg: a.msg, Flags: core.OpFlags(c.flags)}
 		return err
 	case core.OpTRecv, core.OpTSend:
 		c := (*C.struct_fi_op_tagged)(op)
 		err := a.fillTagged(&c.msg, 0)
-		w.Tagged = &core.OpTagged{EP: endpointAt(c.ep), Msg: a.tagged, Flags: core.Flags(c.flags)}
+		w.Tagged = &core.OpTagged{EP: endpointAt(c.ep), Msg: a.tagged, Flags: core.OpFlags(c.flags)}
 		return err
 	case core.OpRead, core.OpWrite:
 		c := (*C.struct_fi_op_rma)(op)
@@ -75,7 +75,7 @@ func operation(w *core.DeferredWork, op unsafe.Pointer) error {
 		if !ok {
 			return core.ErrInval
 		}
-		w.RMA = &core.OpRMA{EP: ep, Msg: a.rmaArgs, Flags: core.Flags(c.flags)}
+		w.RMA = &core.OpRMA{EP: ep, Msg: a.rmaArgs, Flags: core.OpFlags(c.flags)}
 		return err
 	case core.OpCntrSet, core.OpCntrAdd:
 		c := (*C.struct_fi_op_cntr)(op)
@@ -118,6 +118,6 @@ func atomicOperation(w *core.DeferredWork, op unsafe.Pointer, a *args) error {
 		flags = f.flags
 	}
 	w.Atomic = &core.OpAtomicArgs{EP: ep, Msg: a.atomic, Result: a.result, ResultDesc: a.resultDesc, Compare: a.compare, CompareDesc: a.compareDesc,
-		Flags: core.Flags(flags)}
+		Flags: core.OpFlags(flags)}
 	return nil
 }

@@ -92,13 +92,13 @@ func (o *infoOptions) hints(changed func(string) bool) (*core.Info, error) {
 func (o *infoOptions) query(changed func(string) bool) (core.Query, error) {
 	q := core.Query{Version: core.LibraryVersion, Node: o.node, Service: o.port}
 	if changed("src_addr") {
-		q.Node, q.Flags = o.source, core.Source
+		q.Node, q.Flags = o.source, core.InfoSource
 	}
 	if o.numeric {
-		q.Flags |= core.NumericHost
+		q.Flags |= core.InfoNumericHost
 	}
 	if o.list {
-		q.Flags |= core.ProvAttrOnly
+		q.Flags |= core.InfoProvAttrOnly
 	}
 	var err error
 	q.Hints, err = o.hints(changed)

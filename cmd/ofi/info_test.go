@@ -34,7 +34,7 @@ func runFi(t *testing.T, infos []*core.Info, refused []core.Refusal, fail error,
 
 func sample() *core.Info {
 	i := core.NewHints()
-	i.Caps = core.CapMsg | core.Send
+	i.Caps = core.CapMsg | core.CapSend
 	i.EP.Type, i.EP.Protocol = core.EPTypeRDM, core.ProtoXNET
 	i.Fabric.Name, i.Fabric.ProvName, i.Fabric.ProvVersion = "192.0.2.0/24", "tcp", core.V(206, 0)
 	i.Domain.Name = "eth0"
@@ -53,15 +53,15 @@ func TestInfoFlags(t *testing.T) {
 	_, q, err := runFi(t, nil, nil, nil, "info", "-n", "node7", "-P", "7471", "-c", "FI_MSG|FI_RMA", "-m", "FI_CONTEXT", "-t", "FI_EP_RDM", "-a", "FI_SOCKADDR_IN",
 		"-p", "tcp", "-d", "eth0", "-f", "10.0.0.0/24", "--numeric")
 	h := q.Hints
-	if err != nil || q.Node != "node7" || q.Service != "7471" || q.Flags != core.NumericHost || h.Caps != core.CapMsg|core.CapRMA || h.Mode != core.ModeContext ||
+	if err != nil || q.Node != "node7" || q.Service != "7471" || q.Flags != core.InfoNumericHost || h.Caps != core.CapMsg|core.CapRMA || h.Mode != core.ModeContext ||
 		h.EP.Type != core.EPTypeRDM || h.AddrFormat != core.FormatSockaddrIn || h.Fabric.ProvName != "tcp" || h.Domain.Name != "eth0" ||
 		h.Fabric.Name != "10.0.0.0/24" || h.Domain.MRMode&core.MRModeBasic != 0 || h.Domain.MRMode&core.MRModeLocal == 0 {
 		t.Errorf("%v, %+v, %v", err, q, h)
 	}
-	if _, q, _ := runFi(t, nil, nil, nil, "info", "-s", "eth0addr"); q.Flags != core.Source || q.Node != "eth0addr" {
+	if _, q, _ := runFi(t, nil, nil, nil, "info", "-s", "eth0addr"); q.Flags != core.InfoSource || q.Node != "eth0addr" {
 		t.Errorf("%+v", q)
 	}
-	if out, q, _ := runFi(t, []*core.Info{sample()}, nil, nil, "info", "-l"); q.Flags != core.ProvAttrOnly || out != "tcp:\n    version: 206.0\n" {
+	if out, q, _ := runFi(t, []*core.Info{sample()}, nil, nil, "info", "-l"); q.Flags != core.InfoProvAttrOnly || out != "tcp:\n    version: 206.0\n" {
 		t.Errorf("%+v\n%s", q, out)
 	}
 	for _, bad := range [][]string{{"-c", "FI_ZORK"}, {"-m", "x"}, {"-t", "x"}, {"-a", "x"}, {"extra"}, {"--zork"}} {

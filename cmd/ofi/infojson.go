@@ -64,7 +64,7 @@ func infoReport(found []*core.Info, refused []core.Refusal, taken []core.Remark,
 			j.Fabric, j.Domain = i.Fabric.Name, i.Domain.Name
 			j.Type, j.Protocol, j.AddrFormat = i.EP.Type.String(), i.EP.Protocol.String(), i.AddrFormat.String()
 			j.SrcAddr, j.DestAddr = i.SrcAddr.String(), i.DestAddr.String()
-			j.Caps, j.Mode = names(core.CapsString(i.Caps)), names(i.Mode.String())
+			j.Caps, j.Mode = names(i.Caps.String()), names(i.Mode.String())
 		}
 		if o.verbose && !o.list {
 			j.Full = &jsonFull{Tx: i.Tx, Rx: i.Rx, EP: i.EP, Domain: i.Domain}

@@ -12,7 +12,7 @@ import (
 // basicModes are what MRModeBasic, the name before API version 1.5, stands for.
 const basicModes = core.MRModeVirtAddr | core.MRModeAllocated | core.MRModeProvKey
 
-const accessFlags = core.Send | core.Recv | core.Read | core.Write | core.RemoteRead | core.RemoteWrite | core.CapCollective
+const accessFlags = core.AccessSend | core.AccessRecv | core.AccessRead | core.AccessWrite | core.AccessRemoteRead | core.AccessRemoteWrite | core.AccessCollective
 
 // Map holds the regions of a domain by key.
 type Map struct {
@@ -57,18 +57,18 @@ func (m *Map) Reg(attr *core.MRAttr) (*Region, error) {
 	if err := checkAttr(attr); err != nil {
 		return nil, err
 	}
-	r := &Region{m: m, mem: attr.IOV[0], access: attr.Access, key: core.KeyNotAvail, persistent: attr.Flags&core.CapRMAPMem != 0, auth: string(attr.AuthKey)}
+	r := &Region{m: m, mem: attr.IOV[0], access: attr.Access, key: core.KeyNotAvail, persistent: attr.Flags&core.MRRMAPMem != 0, auth: string(attr.AuthKey)}
 	r.mem = r.mem[:len(r.mem):len(r.mem)]
 	if m.mode&core.MRModeVirtAddr != 0 {
 		r.base = addressOf(r.mem)
 	}
 	r.needsEndpoint = m.mode&core.MRModeEndpoint != 0
-	r.needsEnable = r.needsEndpoint || m.mode&core.MRModeRMAEvent != 0 && attr.Flags&core.CapRMAEvent != 0
+	r.needsEnable = r.needsEndpoint || m.mode&core.MRModeRMAEvent != 0 && attr.Flags&core.MRRMAEvent != 0
 	r.enabled = !r.needsEnable
 
 	m.lock.Lock()
 	defer m.lock.Unlock()
-	if r.access&(core.RemoteRead|core.RemoteWrite) != 0 {
+	if r.access&(core.AccessRemoteRead|core.AccessRemoteWrite) != 0 {
 		key := attr.RequestedKey
 		if m.mode&core.MRModeProvKey != 0 {
 			key = m.freshKey()
@@ -100,7 +100,7 @@ func checkAttr(attr *core.MRAttr) error {
 		return regError(core.ErrInval, fmt.Sprintf("access %#x", uint64(attr.Access)), "access is made of Send, Recv, Read, Write, RemoteRead and RemoteWrite")
 	case len(attr.AuthKey) > core.MaxAuthKey:
 		return regError(core.ErrInval, fmt.Sprintf("authorization key of %d bytes", len(attr.AuthKey)), "a key has at most 64 bytes")
-	case attr.Flags&^(core.CapRMAEvent|core.CapRMAPMem) != 0:
+	case attr.Flags&^(core.MRRMAEvent|core.MRRMAPMem) != 0:
 		return regError(core.ErrBadFlags, fmt.Sprintf("flags %#x", uint64(attr.Flags)), "flags are CapRMAEvent and CapRMAPMem")
 	}
 	return nil
@@ -124,7 +124,7 @@ func (m *Map) freshKey() uint64 {
 // Verify returns the memory that a remote access may touch: length bytes at addr of the region with that key. access is RemoteRead, RemoteWrite or both.
 // ErrInval: no enabled region has the key. ErrAccess: the region does not permit this access or does not hold all of that range. The values may be
 // anything that a peer sends. Locked; the memory is the caller's until it unlocks or as long as the region is open.
-func (m *Map) Verify(key, addr, length uint64, access core.Flags) (mem []byte, r *Region, err core.Errno) {
+func (m *Map) Verify(key, addr, length uint64, access core.Access) (mem []byte, r *Region, err core.Errno) {
 	r = m.keys[key]
 	if r == nil || !r.enabled {
 		return nil, nil, core.ErrInval
@@ -147,7 +147,7 @@ func (m *Map) Find(key uint64) *Region {
 
 // VerifyLocal checks that buf is memory of the region that desc describes, and that the region permits access: Send, Recv, Read or Write (fi_mr(3),
 // FI_MR_LOCAL). ErrInval: desc is of no open region. Locked.
-func (m *Map) VerifyLocal(desc core.Desc, buf []byte, access core.Flags) core.Errno {
+func (m *Map) VerifyLocal(desc core.Desc, buf []byte, access core.Access) core.Errno {
 	r := m.descs[desc]
 	if r == nil {
 		return core.ErrInval

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-const remote = core.RemoteRead | core.RemoteWrite
+const remote = core.AccessRemoteRead | core.AccessRemoteWrite
 
 func newMap(mode core.MRMode) *Map { return NewMap(mode, rand.Uint64, &sync.Mutex{}) }
 
@@ -36,14 +36,14 @@ func TestRegRefuses(t *testing.T) {
 		{0, &core.MRAttr{IOV: [][]byte{{1}, {2}}, Access: remote}, core.ErrInval},
 		{0, &core.MRAttr{IOV: [][]byte{}, Access: remote}, core.ErrInval},
 		{0, &core.MRAttr{IOV: [][]byte{nil}, Access: remote}, core.ErrInval},
-		{0, &core.MRAttr{IOV: [][]byte{mem[0][:0]}, Access: core.Send}, core.ErrInval},
+		{0, &core.MRAttr{IOV: [][]byte{mem[0][:0]}, Access: core.AccessSend}, core.ErrInval},
 		{0, &core.MRAttr{IOV: mem, Access: remote, Offset: 1}, core.ErrInval},
-		{0, &core.MRAttr{IOV: mem, Access: core.MultiRecv}, core.ErrInval},
+		{0, &core.MRAttr{IOV: mem, Access: 1 << 16}, core.ErrInval},
 		{0, &core.MRAttr{IOV: mem, Access: remote, Flags: core.MRDMABuf}, core.ErrBadFlags},
 		{0, &core.MRAttr{IOV: mem, Access: remote, RequestedKey: 7}, core.ErrNoKey},
 		{0, &core.MRAttr{IOV: mem, Access: remote, RequestedKey: core.KeyNotAvail}, core.ErrNoKey},
-		{0, &core.MRAttr{IOV: mem, Access: core.Send, RequestedKey: 7}, nil},
-		{0, &core.MRAttr{IOV: mem, Access: remote, RequestedKey: 8, Flags: core.CapRMAEvent}, nil},
+		{0, &core.MRAttr{IOV: mem, Access: core.AccessSend, RequestedKey: 7}, nil},
+		{0, &core.MRAttr{IOV: mem, Access: remote, RequestedKey: 8, Flags: core.MRRMAEvent}, nil},
 		{core.MRModeProvKey, &core.MRAttr{IOV: mem, Access: remote, RequestedKey: 7}, nil},
 	} {
 		m := newMap(c.mode)
@@ -61,7 +61,7 @@ func TestRegRefuses(t *testing.T) {
 func TestKeys(t *testing.T) {
 	m := newMap(0)
 	a := reg(t, m, core.MRAttr{IOV: [][]byte{{1}}, Access: remote, RequestedKey: 5})
-	local := reg(t, m, core.MRAttr{IOV: [][]byte{{1}}, Access: core.Send | core.Read, RequestedKey: 5})
+	local := reg(t, m, core.MRAttr{IOV: [][]byte{{1}}, Access: core.AccessSend | core.AccessRead, RequestedKey: 5})
 	if a.Key() != 5 || a.Base() != 0 || local.Key() != core.KeyNotAvail || a.Desc() == 0 || a.Desc() == local.Desc() {
 		t.Error(a.Key(), a.Base(), local.Key(), a.Desc(), local.Desc())
 	}
@@ -72,7 +72,7 @@ func TestKeys(t *testing.T) {
 		t.Error("a closed region still works")
 	}
 	m.lock.Lock()
-	_, _, errno := m.Verify(5, 0, 1, core.RemoteRead)
+	_, _, errno := m.Verify(5, 0, 1, core.AccessRemoteRead)
 	m.lock.Unlock()
 	if errno != core.ErrInval {
 		t.Error("a closed region's key is valid:", errno)
@@ -101,15 +101,15 @@ func TestModes(t *testing.T) {
 		core.MRModeLocal | core.MRModeAllocated | core.MRModeProvKey: false,
 	} {
 		m := newMap(mode)
-		r := reg(t, m, core.MRAttr{IOV: [][]byte{mem[2:8]}, Access: core.RemoteRead})
+		r := reg(t, m, core.MRAttr{IOV: [][]byte{mem[2:8]}, Access: core.AccessRemoteRead})
 		if (r.Base() != 0) != virt || virt && r.Base() != addressOf(mem)+2 {
 			t.Errorf("mode %#x: base %#x", mode, r.Base())
 		}
-		got, r2, err := m.Verify(r.Key(), r.Base()+1, 3, core.RemoteRead)
+		got, r2, err := m.Verify(r.Key(), r.Base()+1, 3, core.AccessRemoteRead)
 		if string(got) != "345" || cap(got) != 3 || r2 != r || err != 0 {
 			t.Errorf("mode %#x: %q %v", mode, got, err)
 		}
-		if string(r.Bytes()) != "234567" || r.Access() != core.RemoteRead {
+		if string(r.Bytes()) != "234567" || r.Access() != core.AccessRemoteRead {
 			t.Error(r.Bytes(), r.Access())
 		}
 	}
@@ -118,34 +118,34 @@ func TestModes(t *testing.T) {
 func TestVerifyRefuses(t *testing.T) {
 	for _, mode := range []core.MRMode{0, core.MRModeVirtAddr} {
 		m := newMap(mode)
-		r := reg(t, m, core.MRAttr{IOV: [][]byte{make([]byte, 100)}, Access: core.RemoteRead, RequestedKey: 1})
-		w := reg(t, m, core.MRAttr{IOV: [][]byte{make([]byte, 100)}, Access: core.RemoteWrite, RequestedKey: 2})
+		r := reg(t, m, core.MRAttr{IOV: [][]byte{make([]byte, 100)}, Access: core.AccessRemoteRead, RequestedKey: 1})
+		w := reg(t, m, core.MRAttr{IOV: [][]byte{make([]byte, 100)}, Access: core.AccessRemoteWrite, RequestedKey: 2})
 		b := r.Base()
 		for _, c := range []struct {
 			key, addr, length uint64
-			access            core.Flags
+			access            core.Access
 			want              core.Errno
 		}{
-			{1, b, 100, core.RemoteRead, 0},
-			{1, b + 100, 0, core.RemoteRead, 0},
-			{1, b + 99, 1, core.RemoteRead, 0},
-			{1, b + 99, 2, core.RemoteRead, core.ErrAccess},
-			{1, b + 101, 0, core.RemoteRead, core.ErrAccess},
-			{1, b - 1, 1, core.RemoteRead, core.ErrAccess},
-			{1, b - 1, 0, core.RemoteRead, core.ErrAccess},
-			{1, b - 1, 2, core.RemoteRead, core.ErrAccess},
-			{1, b, 101, core.RemoteRead, core.ErrAccess},
-			{1, b + 50, math.MaxUint64 - 10, core.RemoteRead, core.ErrAccess},
-			{1, b + 50, math.MaxUint64 - 49, core.RemoteRead, core.ErrAccess},
-			{1, math.MaxUint64, 1, core.RemoteRead, core.ErrAccess},
-			{1, math.MaxUint64, math.MaxUint64, core.RemoteRead, core.ErrAccess},
-			{1, b + 1<<63, 1 << 63, core.RemoteRead, core.ErrAccess},
-			{1, b, 1, core.RemoteWrite, core.ErrAccess},
+			{1, b, 100, core.AccessRemoteRead, 0},
+			{1, b + 100, 0, core.AccessRemoteRead, 0},
+			{1, b + 99, 1, core.AccessRemoteRead, 0},
+			{1, b + 99, 2, core.AccessRemoteRead, core.ErrAccess},
+			{1, b + 101, 0, core.AccessRemoteRead, core.ErrAccess},
+			{1, b - 1, 1, core.AccessRemoteRead, core.ErrAccess},
+			{1, b - 1, 0, core.AccessRemoteRead, core.ErrAccess},
+			{1, b - 1, 2, core.AccessRemoteRead, core.ErrAccess},
+			{1, b, 101, core.AccessRemoteRead, core.ErrAccess},
+			{1, b + 50, math.MaxUint64 - 10, core.AccessRemoteRead, core.ErrAccess},
+			{1, b + 50, math.MaxUint64 - 49, core.AccessRemoteRead, core.ErrAccess},
+			{1, math.MaxUint64, 1, core.AccessRemoteRead, core.ErrAccess},
+			{1, math.MaxUint64, math.MaxUint64, core.AccessRemoteRead, core.ErrAccess},
+			{1, b + 1<<63, 1 << 63, core.AccessRemoteRead, core.ErrAccess},
+			{1, b, 1, core.AccessRemoteWrite, core.ErrAccess},
 			{1, b, 1, remote, core.ErrAccess},
-			{2, w.Base(), 1, core.RemoteWrite, 0},
-			{2, w.Base(), 1, core.RemoteRead, core.ErrAccess},
-			{4, b, 1, core.RemoteRead, core.ErrInval},
-			{core.KeyNotAvail, b, 1, core.RemoteRead, core.ErrInval},
+			{2, w.Base(), 1, core.AccessRemoteWrite, 0},
+			{2, w.Base(), 1, core.AccessRemoteRead, core.ErrAccess},
+			{4, b, 1, core.AccessRemoteRead, core.ErrInval},
+			{core.KeyNotAvail, b, 1, core.AccessRemoteRead, core.ErrInval},
 		} {
 			mem, reg, err := m.Verify(c.key, c.addr, c.length, c.access)
 			if err != c.want || (err == 0) != (reg != nil) || err == 0 && uint64(len(mem)) != c.length || err != 0 && mem != nil {
@@ -162,7 +162,7 @@ func TestBoundsModel(t *testing.T) {
 		all := make([]byte, 64)
 		from := rapid.IntRange(0, 63).Draw(t, "from")
 		to := rapid.IntRange(from+1, 64).Draw(t, "to")
-		r, err := m.Reg(&core.MRAttr{IOV: [][]byte{all[from:to]}, Access: core.RemoteWrite, RequestedKey: 1})
+		r, err := m.Reg(&core.MRAttr{IOV: [][]byte{all[from:to]}, Access: core.AccessRemoteWrite, RequestedKey: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestBoundsModel(t *testing.T) {
 		size := uint64(to - from)
 		off := addr - r.Base()
 		want := addr >= r.Base() && off <= size && length <= size && off+length <= size
-		mem, _, errno := m.Verify(1, addr, length, core.RemoteWrite)
+		mem, _, errno := m.Verify(1, addr, length, core.AccessRemoteWrite)
 		if (errno == 0) != want {
 			t.Fatal(errno, want)
 		}
@@ -189,22 +189,22 @@ func TestBoundsModel(t *testing.T) {
 func TestVerifyLocal(t *testing.T) {
 	m := newMap(core.MRModeLocal)
 	mem := make([]byte, 100)
-	r := reg(t, m, core.MRAttr{IOV: [][]byte{mem[10:90]}, Access: core.Send})
+	r := reg(t, m, core.MRAttr{IOV: [][]byte{mem[10:90]}, Access: core.AccessSend})
 	for _, c := range []struct {
 		desc   core.Desc
 		buf    []byte
-		access core.Flags
+		access core.Access
 		want   core.Errno
 	}{
-		{r.Desc(), mem[10:90], core.Send, 0},
-		{r.Desc(), mem[89:90], core.Send, 0},
-		{r.Desc(), nil, core.Send, 0},
-		{r.Desc(), mem[9:20], core.Send, core.ErrAccess},
-		{r.Desc(), mem[80:91], core.Send, core.ErrAccess},
-		{r.Desc(), mem[10:20], core.Recv, core.ErrAccess},
-		{r.Desc(), make([]byte, 1), core.Send, core.ErrAccess},
-		{0, mem[10:20], core.Send, core.ErrInval},
-		{r.Desc() + 1, mem[10:20], core.Send, core.ErrInval},
+		{r.Desc(), mem[10:90], core.AccessSend, 0},
+		{r.Desc(), mem[89:90], core.AccessSend, 0},
+		{r.Desc(), nil, core.AccessSend, 0},
+		{r.Desc(), mem[9:20], core.AccessSend, core.ErrAccess},
+		{r.Desc(), mem[80:91], core.AccessSend, core.ErrAccess},
+		{r.Desc(), mem[10:20], core.AccessRecv, core.ErrAccess},
+		{r.Desc(), make([]byte, 1), core.AccessSend, core.ErrAccess},
+		{0, mem[10:20], core.AccessSend, core.ErrInval},
+		{r.Desc() + 1, mem[10:20], core.AccessSend, core.ErrInval},
 	} {
 		if err := m.VerifyLocal(c.desc, c.buf, c.access); err != c.want {
 			t.Errorf("%d bytes: %v, want %v", len(c.buf), err, c.want)
@@ -238,14 +238,14 @@ func wantErr(t *testing.T, got error, want core.Errno) {
 func TestBindCounter(t *testing.T) {
 	r := reg(t, newMap(0), core.MRAttr{IOV: [][]byte{{1}}, Access: remote})
 	c, d := &counter{}, &counter{}
-	wantErr(t, r.Bind(c, core.Send), core.ErrBadFlags)
+	wantErr(t, r.Bind(c, core.BindSend), core.ErrBadFlags)
 	wantErr(t, r.Bind(c, 0), core.ErrInval)
-	wantErr(t, r.Bind(nil, core.RemoteRead), core.ErrInval)
-	if err := r.Bind(c, core.RemoteWrite); err != nil {
+	wantErr(t, r.Bind(nil, core.BindRemoteRead), core.ErrInval)
+	if err := r.Bind(c, core.BindRemoteWrite); err != nil {
 		t.Fatal(err)
 	}
-	wantErr(t, r.Bind(d, remote), core.ErrInval)
-	if err := r.Bind(d, core.RemoteRead); err != nil {
+	wantErr(t, r.Bind(d, core.BindRemoteRead|core.BindRemoteWrite), core.ErrInval)
+	if err := r.Bind(d, core.BindRemoteRead); err != nil {
 		t.Fatal(err)
 	}
 	if r.WriteCounter() != core.CounterDriver(c) || r.ReadCounter() != core.CounterDriver(d) || c.refs != 1 || d.refs != 1 {
@@ -257,7 +257,7 @@ func TestBindCounter(t *testing.T) {
 	if c.refs != 0 || d.refs != 0 {
 		t.Error(c.refs, d.refs)
 	}
-	wantErr(t, r.Bind(c, core.RemoteWrite), core.ErrBadF)
+	wantErr(t, r.Bind(c, core.BindRemoteWrite), core.ErrBadF)
 }
 
 func TestEnable(t *testing.T) {
@@ -265,7 +265,7 @@ func TestEnable(t *testing.T) {
 	r := reg(t, m, core.MRAttr{IOV: [][]byte{{1}}, Access: remote, RequestedKey: 4})
 	verify := func(want core.Errno) {
 		t.Helper()
-		if _, _, err := m.Verify(4, 0, 1, core.RemoteRead); err != want {
+		if _, _, err := m.Verify(4, 0, 1, core.AccessRemoteRead); err != want {
 			t.Error(err, want)
 		}
 	}
@@ -287,7 +287,7 @@ func TestEnable(t *testing.T) {
 		}
 	}
 	verify(0)
-	wantErr(t, r.Bind(&counter{}, core.RemoteWrite), core.ErrOpBadState)
+	wantErr(t, r.Bind(&counter{}, core.BindRemoteWrite), core.ErrOpBadState)
 	if r.Endpoint() != core.EndpointDriver(ep) || ep.refs != 1 {
 		t.Error(r.Endpoint(), ep.refs)
 	}
@@ -297,7 +297,7 @@ func TestEnable(t *testing.T) {
 	}
 
 	m = newMap(core.MRModeRMAEvent)
-	r = reg(t, m, core.MRAttr{IOV: [][]byte{{1}}, Access: remote, RequestedKey: 4, Flags: core.CapRMAEvent})
+	r = reg(t, m, core.MRAttr{IOV: [][]byte{{1}}, Access: remote, RequestedKey: 4, Flags: core.MRRMAEvent})
 	verify(core.ErrInval)
 	if err := r.Enable(); err != nil {
 		t.Fatal(err)
@@ -314,8 +314,8 @@ func TestAllocs(t *testing.T) {
 		reg(t, m, core.MRAttr{IOV: [][]byte{make([]byte, 64)}, Access: remote, RequestedKey: uint64(i)})
 	}
 	if n := testing.AllocsPerRun(1000, func() {
-		m.Verify(50, 1, 60, core.RemoteRead)
-		m.Verify(500, 1, 60, core.RemoteRead)
+		m.Verify(50, 1, 60, core.AccessRemoteRead)
+		m.Verify(500, 1, 60, core.AccessRemoteRead)
 	}); n != 0 {
 		t.Error(n)
 	}
@@ -333,7 +333,7 @@ func BenchmarkVerify(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for i := range b.N {
-		if _, _, err := m.Verify(keys[i&1023], 8, 8, core.RemoteRead); err != 0 {
+		if _, _, err := m.Verify(keys[i&1023], 8, 8, core.AccessRemoteRead); err != 0 {
 			b.Fatal(err)
 		}
 	}

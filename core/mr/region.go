@@ -13,7 +13,7 @@ type Region struct {
 	base   uint64
 	key    uint64
 	desc   core.Desc
-	access core.Flags
+	access core.Access
 
 	auth string // the authorization key
 
@@ -43,7 +43,7 @@ func (r *Region) Key() uint64 { return r.key }
 func (r *Region) Base() uint64 { return r.base }
 
 // Access is what the region permits.
-func (r *Region) Access() core.Flags { return r.access }
+func (r *Region) Access() core.Access { return r.access }
 
 // AuthKey is the authorization key that peers must have, "" for none.
 func (r *Region) AuthKey() string { return r.auth }
@@ -60,7 +60,7 @@ func (r *Region) Endpoint() core.EndpointDriver { return r.ep }
 
 // Bind binds a counter of remote writes to the region, remote reads, or both, as flags say, or the endpoint of the region (fi_mr_bind(3)). ErrOpBadState: the
 // region was enabled before. ErrInval: one is bound already. ErrNoSys: an endpoint is bound only with MRModeEndpoint.
-func (r *Region) Bind(obj any, flags core.Flags) error {
+func (r *Region) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case core.CounterDriver:
 		return r.bindCounter(x, flags)
@@ -70,15 +70,15 @@ func (r *Region) Bind(obj any, flags core.Flags) error {
 	return r.bindError(core.ErrInval, "a region takes counters and an endpoint of its domain")
 }
 
-func (r *Region) bindCounter(c core.CounterDriver, flags core.Flags) error {
+func (r *Region) bindCounter(c core.CounterDriver, flags core.BindFlags) error {
 	r.m.lock.Lock()
 	defer r.m.lock.Unlock()
-	write, read := flags&core.RemoteWrite != 0, flags&core.RemoteRead != 0
+	write, read := flags&core.BindRemoteWrite != 0, flags&core.BindRemoteRead != 0
 	switch {
-	case flags&^(core.RemoteWrite|core.RemoteRead) != 0:
-		return r.bindError(core.ErrBadFlags, "flags are RemoteWrite and RemoteRead")
+	case flags&^(core.BindRemoteWrite|core.BindRemoteRead) != 0:
+		return r.bindError(core.ErrBadFlags, "flags are BindRemoteWrite and BindRemoteRead")
 	case flags == 0:
-		return r.bindError(core.ErrInval, "say what to count: RemoteWrite, RemoteRead or both")
+		return r.bindError(core.ErrInval, "say what to count: BindRemoteWrite, BindRemoteRead or both")
 	case r.closed:
 		return core.ErrBadF
 	case r.needsEnable && r.enabled:

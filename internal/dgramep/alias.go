@@ -17,22 +17,20 @@ type control struct{ core.EndpointDriver }
 
 // The operation flags that an alias can have.
 const (
-	txOpFlags = core.Completion | core.Inject | core.InjectComplete | core.TransmitComplete | core.CapMulticast
-	rxOpFlags = core.Completion
+	txOpFlags = core.OpCompletion | core.OpInject | core.OpInjectComplete | core.OpTransmitComplete | core.OpMulticast
+	rxOpFlags = core.OpCompletion
 )
 
-// Alias opens a second door (fi_ep_alias(3)): flags is Transmit or Recv, and operation flags of that direction.
-func (e *dgramEndpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
-	dir := flags & (core.Transmit | core.Recv)
-	op := flags &^ dir
+// Alias opens a second door (fi_ep_alias(3)): dir is BindTransmit or BindRecv, and op are operation flags of that direction.
+func (e *dgramEndpoint) Alias(dir core.BindFlags, op core.OpFlags) (core.EndpointDriver, error) {
 	a := &alias{control: control{e}, transfers: transfers{sends{e: e}, receives{e: e}}}
 	switch {
-	case dir == core.Transmit && op&^txOpFlags == 0:
+	case dir == core.BindTransmit && op&^txOpFlags == 0:
 		a.sends.own, a.sends.flags = true, op
-	case dir == core.Recv && op&^rxOpFlags == 0:
+	case dir == core.BindRecv && op&^rxOpFlags == 0:
 		a.receives.own, a.receives.flags = true, op
 	default:
-		return nil, e.Refuse("fi_ep_alias", endpoint.NoPeer, core.ErrBadFlags, "give Transmit or Recv, and operation flags of that direction")
+		return nil, e.Refuse("fi_ep_alias", endpoint.NoPeer, core.ErrBadFlags, "give BindTransmit or BindRecv, and operation flags of that direction")
 	}
 	e.prog.Lock()
 	defer e.prog.Unlock()
@@ -44,31 +42,31 @@ func (e *dgramEndpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
 }
 
 // OpFlags is FI_GETOPSFLAG (fi_endpoint(3)), of the alias: the endpoint's, as long as it has none of its own.
-func (a *alias) OpFlags(dir core.Flags) (core.Flags, error) {
+func (a *alias) OpFlags(dir core.BindFlags) (core.OpFlags, error) {
 	e := a.sends.e
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	switch dir {
-	case core.Transmit:
+	case core.BindTransmit:
 		return a.sends.defaults(), nil
-	case core.Recv:
+	case core.BindRecv:
 		return a.receives.defaults(), nil
 	}
-	return 0, e.Refuse("fi_control", endpoint.NoPeer, core.ErrInval, "say Transmit or Recv")
+	return 0, e.Refuse("fi_control", endpoint.NoPeer, core.ErrInval, "say BindTransmit or BindRecv")
 }
 
 // SetOpFlags is FI_SETOPSFLAG, of the alias only.
-func (a *alias) SetOpFlags(dir, flags core.Flags) error {
+func (a *alias) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	e := a.sends.e
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	switch {
-	case dir == core.Transmit && flags&^txOpFlags == 0:
+	case dir == core.BindTransmit && flags&^txOpFlags == 0:
 		a.sends.own, a.sends.flags = true, flags
-	case dir == core.Recv && flags&^rxOpFlags == 0:
+	case dir == core.BindRecv && flags&^rxOpFlags == 0:
 		a.receives.own, a.receives.flags = true, flags
 	default:
-		return e.Refuse("fi_control", endpoint.NoPeer, core.ErrBadFlags, "give Transmit or Recv, and operation flags of that direction")
+		return e.Refuse("fi_control", endpoint.NoPeer, core.ErrBadFlags, "give BindTransmit or BindRecv, and operation flags of that direction")
 	}
 	return nil
 }

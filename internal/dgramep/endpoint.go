@@ -59,7 +59,7 @@ func Open(d datagram.Domain, base *endpoint.Domain, info *core.Info) (core.Endpo
 		return nil, e.Refuse("fi_endpoint", endpoint.NoPeer, core.ErrNoSys, "datagrams have DGRAM endpoints only; take the layer ofi_rxd for RDM")
 	}
 	e.sends.e, e.receives.e, e.rx = e, e, &e.posted
-	e.sources = info.Caps&core.Source != 0
+	e.sources = info.Caps&core.CapSource != 0
 	e.rxSize, e.txSize = max(info.Rx.Size, 1), max(info.Tx.Size, 1)
 	e.maxMsg, e.maxInject = info.EP.MaxMsgSize, info.Tx.InjectSize
 	if auth, err := base.KeyOf("fi_endpoint", info); auth != nil || err != nil {
@@ -77,7 +77,7 @@ func Open(d datagram.Domain, base *endpoint.Domain, info *core.Info) (core.Endpo
 }
 
 // Bind binds an object (fi_ep_bind(3)): the port hears of the addresses in the vector, and the datagrams go to the receives of a shared context.
-func (e *dgramEndpoint) Bind(obj any, flags core.Flags) error {
+func (e *dgramEndpoint) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case *endpoint.AddressVector:
 		if err := e.Endpoint.Bind(x, flags); err != nil {
@@ -173,7 +173,7 @@ func (e *dgramEndpoint) SetName(a core.Addr) error {
 }
 
 // Cancel cancels a receive, or a send that waits for the port (fi_cancel(3)).
-func (e *dgramEndpoint) Cancel(ctx core.Context) error {
+func (e *dgramEndpoint) Cancel(ctx core.OpContext) error {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	for i := range e.posted.Len() {

@@ -32,10 +32,10 @@ type group struct {
 }
 
 // Join implements core.Multicaster.
-func (e *dgramEndpoint) Join(addr core.Addr, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (e *dgramEndpoint) Join(addr core.Addr, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	refuse := func(err error, hint string) error { return e.Refuse("fi_join", addr.IP, err, hint) }
-	if flags&^(core.Send|core.Recv) != 0 {
-		return refuse(core.ErrBadFlags, "flags are Send, Recv or none")
+	if flags&^(core.JoinSend|core.JoinRecv) != 0 {
+		return refuse(core.ErrBadFlags, "flags are JoinSend, JoinRecv or none")
 	}
 	if a := addr.IP.Addr(); !a.Unmap().IsMulticast() {
 		return refuse(core.ErrInval, "not a multicast address")
@@ -55,7 +55,7 @@ func (e *dgramEndpoint) Join(addr core.Addr, flags core.Flags, ctx any, made fun
 		number = e.port.Local().Port()
 	}
 	g := &group{e: e, at: netip.AddrPortFrom(ip, number)}
-	g.recv = e.Info().Caps&core.Recv != 0 && flags != core.Send
+	g.recv = e.Info().Caps&core.CapRecv != 0 && flags != core.JoinSend
 	if g.recv && e.groups.members[ip] == 0 {
 		j, ok := e.port.(datagram.Joiner)
 		if !ok {

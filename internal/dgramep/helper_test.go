@@ -62,8 +62,8 @@ func real(t testing.TB, provider, at string, variables ...string) *side {
 	reg := core.NewRegistry(u, l)
 	hints := core.NewHints()
 	hints.EP.Type, hints.Fabric.ProvName = core.EPTypeDgram, provider
-	hints.Caps = core.CapMsg | core.CapMulticast | core.Source
-	infos, why, err := core.GetInfo(reg, machine, params, core.Query{Node: at, Flags: core.Source, Hints: hints})
+	hints.Caps = core.CapMsg | core.CapMulticast | core.CapSource
+	infos, why, err := core.GetInfo(reg, machine, params, core.Query{Node: at, Flags: core.InfoSource, Hints: hints})
 	if err != nil {
 		t.Fatalf("%v: %v", err, why)
 	}
@@ -75,7 +75,7 @@ func real(t testing.TB, provider, at string, variables ...string) *side {
 }
 
 // open opens and enables the endpoint; bind are flags for BindCQ.
-func open(t testing.TB, f *core.Fabric, d *core.Domain, info *core.Info, bind core.Flags) *side {
+func open(t testing.TB, f *core.Fabric, d *core.Domain, info *core.Info, bind core.BindFlags) *side {
 	t.Helper()
 	s := &side{t: t, f: f, d: d, info: info}
 	var err error
@@ -89,8 +89,8 @@ func open(t testing.TB, f *core.Fabric, d *core.Domain, info *core.Info, bind co
 	must(t, err)
 	s.eq, err = f.OpenEQ(core.EQAttr{})
 	must(t, err)
-	must(t, s.ep.BindCQ(s.tx, core.Transmit|bind))
-	must(t, s.ep.BindCQ(s.rx, core.Recv|bind))
+	must(t, s.ep.BindCQ(s.tx, core.BindTransmit|bind))
+	must(t, s.ep.BindCQ(s.rx, core.BindRecv|bind))
 	must(t, s.ep.BindAV(s.av, 0))
 	must(t, s.ep.BindEQ(s.eq, 0))
 	t.Cleanup(s.close)
@@ -240,9 +240,9 @@ func (p *tamePort) Send(_ netip.AddrPort, parts [][]byte, _ int) error {
 var names = endpoint.Names{Provider: "tame"}
 
 // tamed opens an endpoint over a tame port that has one peer, number 0.
-func tamed(t testing.TB, size int, bind core.Flags) (*side, *tame) {
+func tamed(t testing.TB, size int, bind core.BindFlags) (*side, *tame) {
 	t.Helper()
-	info := &core.Info{Caps: core.CapMsg | core.Send | core.Recv | core.Source, Tx: &core.TxAttr{InjectSize: 64, Size: size}, Rx: &core.RxAttr{Size: size},
+	info := &core.Info{Caps: core.CapMsg | core.CapSend | core.CapRecv | core.CapSource, Tx: &core.TxAttr{InjectSize: 64, Size: size}, Rx: &core.RxAttr{Size: size},
 		EP: &core.EPAttr{Type: core.EPTypeDgram, MaxMsgSize: 1472}, Domain: &core.DomainAttr{Name: "d", MaxEPStxCtx: 8}, Fabric: &core.FabricAttr{Name: "f"}}
 	f := &tameFabric{}
 	f.InitFabric(&names, info)

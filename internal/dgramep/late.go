@@ -14,7 +14,7 @@ func (r *receives) RecvRoom() (room int, tagged bool) {
 }
 
 // RecvLate is Recv for a receive that was accepted while RecvRoom had room for it: what is wrong with it since then, it tells with an error entry. Locked.
-func (r *receives) RecvLate(buf []byte, _ core.FIAddr, _ bool, _, _ uint64, ctx core.Context) {
+func (r *receives) RecvLate(buf []byte, _ core.FIAddr, _ bool, _, _ uint64, ctx core.OpContext) {
 	e := r.e
 	op := receive{ctx: ctx, silent: e.SilentRx(r.defaults()), n: 1}
 	op.iov[0] = buf
@@ -35,7 +35,7 @@ func (s *sharedRx) RecvRoom() (room int, tagged bool) {
 }
 
 // RecvLate is that of an endpoint. Locked.
-func (s *sharedRx) RecvLate(buf []byte, _ core.FIAddr, _ bool, _, _ uint64, ctx core.Context) {
+func (s *sharedRx) RecvLate(buf []byte, _ core.FIAddr, _ bool, _, _ uint64, ctx core.OpContext) {
 	if s.closed {
 		return // and nobody to tell
 	}

@@ -11,9 +11,9 @@ func TestRecvLate(t *testing.T) {
 	s, d := tamed(t, 4, 0)
 	ep := s.ep.Driver().(interface {
 		RecvRoom() (int, bool)
-		RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.Context)
+		RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.OpContext)
 	})
-	late := func(buf []byte, ctx core.Context) {
+	late := func(buf []byte, ctx core.OpContext) {
 		d.Progress().Lock()
 		defer d.Progress().Unlock()
 		ep.RecvLate(buf, core.AddrUnspec, false, 0, 0, ctx)
@@ -60,7 +60,7 @@ func TestRecvLate(t *testing.T) {
 func TestSharedRecvLate(t *testing.T) {
 	type late interface {
 		RecvRoom() (int, bool)
-		RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.Context)
+		RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.OpContext)
 	}
 	s, d := tamed(t, 8, 0)
 	srx, err := s.d.OpenSRX(&core.RxAttr{Size: 3})
@@ -69,7 +69,7 @@ func TestSharedRecvLate(t *testing.T) {
 	ep, port := s.another(d, func(ep *core.Endpoint) error { return ep.BindSRX(srx) })
 	must(t, ep.Enable())
 	in := make([]byte, 8)
-	for ctx := range core.Context(2) {
+	for ctx := range core.OpContext(2) {
 		d.tell(func() {
 			if n, _ := ep.Driver().(late).RecvRoom(); n != 0 {
 				t.Errorf("the endpoint has room for %d", n)

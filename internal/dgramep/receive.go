@@ -12,15 +12,15 @@ import (
 const maxIOV = 4
 
 const (
-	msgTx = uint64(core.CapMsg | core.Send)
-	msgRx = uint64(core.CapMsg | core.Recv)
+	msgTx = uint64(core.CompMsg | core.CompSend)
+	msgRx = uint64(core.CompMsg | core.CompRecv)
 )
 
 // receive is a posted one.
 type receive struct {
 	iov    [maxIOV][]byte
 	n      int // of iov
-	ctx    core.Context
+	ctx    core.OpContext
 	silent bool
 }
 
@@ -28,18 +28,18 @@ type receive struct {
 type receives struct {
 	e     *dgramEndpoint
 	own   bool // flags count; else the endpoint's
-	flags core.Flags
+	flags core.OpFlags
 }
 
-func (r *receives) defaults() core.Flags {
+func (r *receives) defaults() core.OpFlags {
 	if r.own {
 		return r.flags
 	}
-	return r.e.DefaultFlags(core.Recv)
+	return r.e.DefaultFlags(core.BindRecv)
 }
 
 // Recv is fi_recv (fi_msg(3)).
-func (r *receives) Recv(buf []byte, _ core.Desc, _ core.FIAddr, ctx core.Context) error {
+func (r *receives) Recv(buf []byte, _ core.Desc, _ core.FIAddr, ctx core.OpContext) error {
 	e := r.e
 	e.prog.Lock()
 	op, err := e.newReceive(r.defaults(), ctx)
@@ -52,13 +52,13 @@ func (r *receives) Recv(buf []byte, _ core.Desc, _ core.FIAddr, ctx core.Context
 }
 
 // TRecv fails: datagrams have no tags.
-func (*receives) TRecv([]byte, core.Desc, core.FIAddr, uint64, uint64, core.Context) error {
+func (*receives) TRecv([]byte, core.Desc, core.FIAddr, uint64, uint64, core.OpContext) error {
 	return core.ErrNoSys
 }
 
 // receive posts a receive. There are no multi-receives and nothing to peek at.
 func (r *receives) receive(op *core.Op) error {
-	if op.Flags&^(core.Completion|core.More) != 0 {
+	if op.Flags&^(core.OpCompletion|core.OpMore) != 0 {
 		return core.ErrBadFlags
 	}
 	e, flags := r.e, op.Flags
@@ -71,7 +71,7 @@ func (r *receives) receive(op *core.Op) error {
 	return err
 }
 
-func (e *dgramEndpoint) recvV(iov [][]byte, flags core.Flags, ctx core.Context) error {
+func (e *dgramEndpoint) recvV(iov [][]byte, flags core.OpFlags, ctx core.OpContext) error {
 	if len(iov) > maxIOV {
 		return core.ErrInval
 	}
@@ -84,7 +84,7 @@ func (e *dgramEndpoint) recvV(iov [][]byte, flags core.Flags, ctx core.Context) 
 }
 
 // newReceive appends a receive for the caller to fill in before serve.
-func (e *dgramEndpoint) newReceive(flags core.Flags, ctx core.Context) (*receive, error) {
+func (e *dgramEndpoint) newReceive(flags core.OpFlags, ctx core.OpContext) (*receive, error) {
 	switch {
 	case !e.Enabled():
 		return nil, core.ErrOpBadState
@@ -139,7 +139,7 @@ func (e *dgramEndpoint) received(from netip.AddrPort, a, b []byte) {
 	}
 	ctx, buf, silent := op.ctx, op.iov[0], op.silent
 	e.rx.Drop()
-	e.collector().ReceivedOne(ctx, core.Flags(msgRx), n, src, buf, silent)
+	e.collector().ReceivedOne(ctx, core.CompFlags(msgRx), n, src, buf, silent)
 }
 
 // failReceives ends all receives.

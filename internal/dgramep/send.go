@@ -12,7 +12,7 @@ type send struct {
 	iov    [maxIOV][]byte
 	n      int // of iov
 	dest   netip.AddrPort
-	ctx    core.Context
+	ctx    core.OpContext
 	silent bool
 }
 
@@ -52,21 +52,21 @@ func (*transfers) AtomicCount(core.OpType, core.Datatype, core.AtomicOp) (int, e
 type sends struct {
 	e     *dgramEndpoint
 	own   bool // flags count; else the endpoint's
-	flags core.Flags
+	flags core.OpFlags
 }
 
 // sendMsgOK are the flags of SendMsg. A datagram has no delivery to wait for.
-const sendMsgOK = core.Completion | core.Inject | core.InjectComplete | core.TransmitComplete | core.More | core.CapMulticast
+const sendMsgOK = core.OpCompletion | core.OpInject | core.OpInjectComplete | core.OpTransmitComplete | core.OpMore | core.OpMulticast
 
-func (s *sends) defaults() core.Flags {
+func (s *sends) defaults() core.OpFlags {
 	if s.own {
 		return s.flags
 	}
-	return s.e.DefaultFlags(core.Transmit)
+	return s.e.DefaultFlags(core.BindTransmit)
 }
 
 // Send is fi_send (fi_msg(3)).
-func (s *sends) Send(buf []byte, _ core.Desc, dest core.FIAddr, ctx core.Context) error {
+func (s *sends) Send(buf []byte, _ core.Desc, dest core.FIAddr, ctx core.OpContext) error {
 	e := s.e
 	e.prog.Lock()
 	e.parts[0] = buf
@@ -80,14 +80,16 @@ func (s *sends) Inject(buf []byte, dest core.FIAddr) error {
 	e := s.e
 	e.prog.Lock()
 	e.parts[0] = buf
-	err := e.post(1, dest, 0, core.Inject, true)
+	err := e.post(1, dest, 0, core.OpInject, true)
 	e.prog.Unlock()
 	return err
 }
 
 // TSend and TInject fail: datagrams have no tags.
-func (*sends) TSend([]byte, core.Desc, core.FIAddr, uint64, core.Context) error { return core.ErrNoSys }
-func (*sends) TInject([]byte, core.FIAddr, uint64) error                        { return core.ErrNoSys }
+func (*sends) TSend([]byte, core.Desc, core.FIAddr, uint64, core.OpContext) error {
+	return core.ErrNoSys
+}
+func (*sends) TInject([]byte, core.FIAddr, uint64) error { return core.ErrNoSys }
 
 // transmit sends a message. Datagrams have no remote CQ data, as native's.
 func (s *sends) transmit(op *core.Op) error {
@@ -96,7 +98,7 @@ func (s *sends) transmit(op *core.Op) error {
 		return core.ErrInval
 	case op.HasData():
 		return core.ErrNoSys
-	case op.Flags&(core.DeliveryComplete|core.CommitComplete|core.Fence) != 0:
+	case op.Flags&(core.OpDeliveryComplete|core.OpCommitComplete|core.OpFence) != 0:
 		return core.ErrOpNotSupp
 	case op.Flags&^sendMsgOK != 0:
 		return core.ErrBadFlags
@@ -113,7 +115,7 @@ func (s *sends) transmit(op *core.Op) error {
 }
 
 // post sends the first n of e.parts, or has them wait. quiet ones get no entry in any queue (fi_inject).
-func (e *dgramEndpoint) post(n int, to core.FIAddr, ctx core.Context, flags core.Flags, quiet bool) error {
+func (e *dgramEndpoint) post(n int, to core.FIAddr, ctx core.OpContext, flags core.OpFlags, quiet bool) error {
 	err := e.transmit(n, to, ctx, flags, quiet)
 	clear(e.parts[:n])
 	if err == core.ErrAgain {
@@ -123,7 +125,7 @@ func (e *dgramEndpoint) post(n int, to core.FIAddr, ctx core.Context, flags core
 	return err
 }
 
-func (e *dgramEndpoint) transmit(n int, to core.FIAddr, ctx core.Context, flags core.Flags, quiet bool) error {
+func (e *dgramEndpoint) transmit(n int, to core.FIAddr, ctx core.OpContext, flags core.OpFlags, quiet bool) error {
 	if !e.Enabled() {
 		return core.ErrOpBadState
 	}
@@ -134,7 +136,7 @@ func (e *dgramEndpoint) transmit(n int, to core.FIAddr, ctx core.Context, flags 
 	if total > e.maxMsg {
 		return core.ErrMsgSize
 	}
-	if flags&core.Inject != 0 && total > e.maxInject {
+	if flags&core.OpInject != 0 && total > e.maxInject {
 		return core.ErrInval
 	}
 	dest, ok := e.dest(to)
@@ -154,7 +156,7 @@ func (e *dgramEndpoint) transmit(n int, to core.FIAddr, ctx core.Context, flags 
 			return err
 		}
 	}
-	if e.waiting.Len() >= e.txSize || flags&core.Inject != 0 {
+	if e.waiting.Len() >= e.txSize || flags&core.OpInject != 0 {
 		return core.ErrAgain
 	}
 	e.CountTransmits(1)
@@ -187,8 +189,8 @@ func (e *dgramEndpoint) dest(to core.FIAddr) (netip.AddrPort, bool) {
 }
 
 // sent reports a send that the port took; n is its length, bytes.
-func (e *dgramEndpoint) sent(ctx core.Context, silent, quiet bool, n int) {
-	e.SentOne(ctx, core.Flags(msgTx), n, silent || quiet)
+func (e *dgramEndpoint) sent(ctx core.OpContext, silent, quiet bool, n int) {
+	e.SentOne(ctx, core.CompFlags(msgTx), n, silent || quiet)
 }
 
 // flush sends what waits, as far as the port takes it.

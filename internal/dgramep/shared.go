@@ -32,7 +32,7 @@ func OpenSRX(base *endpoint.Domain, attr *core.RxAttr) (core.SRXDriver, error) {
 }
 
 // post posts a receive of the buffers in iov.
-func (s *sharedRx) post(iov [][]byte, flags core.Flags, plain bool, ctx core.Context) error {
+func (s *sharedRx) post(iov [][]byte, flags core.OpFlags, plain bool, ctx core.OpContext) error {
 	if len(iov) > maxIOV {
 		return core.ErrInval
 	}
@@ -68,13 +68,13 @@ func (s *sharedRx) serve() {
 }
 
 // Recv is fi_recv (fi_msg(3)).
-func (s *sharedRx) Recv(buf []byte, _ core.Desc, _ core.FIAddr, ctx core.Context) error {
+func (s *sharedRx) Recv(buf []byte, _ core.Desc, _ core.FIAddr, ctx core.OpContext) error {
 	iov := [1][]byte{buf}
 	return s.post(iov[:], 0, true, ctx)
 }
 
 // TRecv fails: datagrams have no tags.
-func (*sharedRx) TRecv([]byte, core.Desc, core.FIAddr, uint64, uint64, core.Context) error {
+func (*sharedRx) TRecv([]byte, core.Desc, core.FIAddr, uint64, uint64, core.OpContext) error {
 	return core.ErrNoSys
 }
 
@@ -85,14 +85,14 @@ func (s *sharedRx) Post(op core.Op) error {
 		return core.ErrNoSys
 	case op.Call == core.CallRecv:
 		return s.Recv(op.Buf, op.Desc, op.Addr, op.Ctx)
-	case op.Flags&^(core.Completion|core.More) != 0:
+	case op.Flags&^(core.OpCompletion|core.OpMore) != 0:
 		return core.ErrBadFlags
 	}
 	return s.post(op.IOV, op.Flags, op.Call.Default(), op.Ctx)
 }
 
 // Cancel cancels a receive posted here (fi_cancel(3)).
-func (s *sharedRx) Cancel(ctx core.Context) error {
+func (s *sharedRx) Cancel(ctx core.OpContext) error {
 	prog := s.base.Progress()
 	prog.Lock()
 	defer prog.Unlock()

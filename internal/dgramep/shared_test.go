@@ -15,8 +15,8 @@ func (s *side) another(d *tame, bind func(*core.Endpoint) error) (*core.Endpoint
 	ep, err := s.d.OpenEndpoint(s.info)
 	must(s.t, err)
 	port := d.port
-	must(s.t, ep.BindCQ(s.tx, core.Transmit))
-	must(s.t, ep.BindCQ(s.rx, core.Recv))
+	must(s.t, ep.BindCQ(s.tx, core.BindTransmit))
+	must(s.t, ep.BindCQ(s.rx, core.BindRecv))
 	must(s.t, ep.BindAV(s.av, 0))
 	must(s.t, bind(ep))
 	s.more = append(s.more, ep)
@@ -53,7 +53,7 @@ func TestSharedTx(t *testing.T) {
 	}
 	second.fail = nil
 	d.tell(func() { second.r.Writable() })
-	for _, want := range []core.Context{2, 4} {
+	for _, want := range []core.OpContext{2, 4} {
 		var e [1]core.CQEntry
 		if n, err := s.tx.Read(e[:]); n != 1 || err != nil || e[0].Ctx != want {
 			t.Errorf("%d, %v: completion of %d, want %d", n, err, e[0].Ctx, want)
@@ -84,7 +84,7 @@ func TestSharedRx(t *testing.T) {
 	b, second := s.another(d, bind)
 	bring := func(r datagram.Receiver, text string) { d.tell(func() { r.Received(peerAt, []byte(text), 0) }) }
 	in := make([]byte, 8)
-	want := func(ctx core.Context, text string) {
+	want := func(ctx core.OpContext, text string) {
 		t.Helper()
 		if e := s.one(s.rx); e.Ctx != ctx || string(in[:e.Len]) != text {
 			t.Errorf("completion of %d with %q; want %d with %q", e.Ctx, in[:e.Len], ctx, text)
@@ -102,7 +102,7 @@ func TestSharedRx(t *testing.T) {
 	}
 	bring(second.r, "b2")
 	got := map[string]bool{}
-	for ctx := range core.Context(2) {
+	for ctx := range core.OpContext(2) {
 		must(t, srx.RecvMsg(&core.MsgArgs{IOV: [][]byte{in}, Ctx: ctx}, 0))
 		got[string(in[:s.one(s.rx).Len])] = true
 	}
@@ -112,7 +112,7 @@ func TestSharedRx(t *testing.T) {
 	must(t, srx.RecvV([][]byte{in}, nil, core.AddrUnspec, 9))
 	want(9, "a2")
 
-	for i := range core.Context(3) {
+	for i := range core.OpContext(3) {
 		must(t, srx.Recv(in, 0, core.AddrUnspec, i))
 	}
 	if err := srx.Recv(in, 0, core.AddrUnspec, 3); err != core.ErrAgain {

@@ -20,7 +20,7 @@ func TestBusyPort(t *testing.T) {
 	d.port.fail = core.ErrAgain
 	buf := []byte("0")
 	for i := range size {
-		must(t, s.ep.SendMsg(&core.MsgArgs{IOV: [][]byte{buf, {byte('a' + i)}}, Ctx: core.Context(i)}, 0))
+		must(t, s.ep.SendMsg(&core.MsgArgs{IOV: [][]byte{buf, {byte('a' + i)}}, Ctx: core.OpContext(i)}, 0))
 	}
 	if err := s.ep.Send(buf, 0, 0, 9); err != core.ErrAgain {
 		t.Errorf("one more: %v", err)
@@ -30,7 +30,7 @@ func TestBusyPort(t *testing.T) {
 		t.Errorf("inject into a full port: %v; there is no copy to keep", err)
 	}
 	must(t, s.ep.Cancel(2))
-	if e := s.failed(s.tx); e.Err != core.ErrCanceled || e.Ctx != 2 || e.Flags != core.CapMsg|core.Send {
+	if e := s.failed(s.tx); e.Err != core.ErrCanceled || e.Ctx != 2 || e.Flags != core.CompMsg|core.CompSend {
 		t.Errorf("canceled: %+v", e)
 	}
 	d.port.fail = nil
@@ -76,12 +76,12 @@ func TestRuns(t *testing.T) {
 	must(t, s.ep.Recv(in, 0, core.AddrUnspec, 1))
 	d.bring("aaabbbc", 3)
 	d.bring("", 0)
-	if e, src := s.next(); e.Ctx != 1 || e.Len != 3 || string(in[:3]) != "aaa" || src != 0 || e.Flags != core.CapMsg|core.Recv {
+	if e, src := s.next(); e.Ctx != 1 || e.Len != 3 || string(in[:3]) != "aaa" || src != 0 || e.Flags != core.CompMsg|core.CompRecv {
 		t.Errorf("first: %+v from %d, %q", e, src, in)
 	}
 	for i, want := range []string{"bbb", "c", ""} {
-		must(t, s.ep.RecvV([][]byte{in[:1], {}, in[1:]}, nil, core.AddrUnspec, core.Context(i)))
-		if e := s.one(s.rx); e.Ctx != core.Context(i) || string(in[:e.Len]) != want {
+		must(t, s.ep.RecvV([][]byte{in[:1], {}, in[1:]}, nil, core.AddrUnspec, core.OpContext(i)))
+		if e := s.one(s.rx); e.Ctx != core.OpContext(i) || string(in[:e.Len]) != want {
 			t.Errorf("%q came, %+v; want %q", in[:e.Len], e, want)
 		}
 	}
@@ -162,7 +162,7 @@ func TestReceiveQueue(t *testing.T) {
 	s, d := tamed(t, 4, 0)
 	in := make([]byte, 8)
 	for i := range 4 {
-		must(t, s.ep.Recv(in, 0, core.AddrUnspec, core.Context(i)))
+		must(t, s.ep.Recv(in, 0, core.AddrUnspec, core.OpContext(i)))
 	}
 	if err := s.ep.Recv(in, 0, core.AddrUnspec, 9); err != core.ErrAgain {
 		t.Errorf("one more: %v", err)
@@ -181,7 +181,7 @@ func TestReceiveQueue(t *testing.T) {
 	d.Progress().Lock()
 	d.port.r.Lost(core.ErrNoBufs)
 	d.Progress().Unlock()
-	for _, ctx := range []core.Context{2, 3} {
+	for _, ctx := range []core.OpContext{2, 3} {
 		if e := s.failed(s.rx); e.Err != core.ErrNoBufs || e.Ctx != ctx {
 			t.Errorf("lost: %+v", e)
 		}
@@ -200,10 +200,10 @@ func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ got, want error }{
 		"senddata":          {s.ep.SendData(b, 0, 1, 0, 0), core.ErrNoSys},
 		"injectdata":        {s.ep.InjectData(b, 1, 0), core.ErrNoSys},
-		"cq data":           {s.ep.SendMsg(&core.MsgArgs{IOV: iov}, core.RemoteCQData), core.ErrNoSys},
-		"delivery complete": {s.ep.SendMsg(&core.MsgArgs{IOV: iov}, core.DeliveryComplete), core.ErrOpNotSupp},
-		"send flags":        {s.ep.SendMsg(&core.MsgArgs{IOV: iov}, core.Peek), core.ErrBadFlags},
-		"multi-receive":     {s.ep.RecvMsg(&core.MsgArgs{IOV: iov}, core.MultiRecv), core.ErrBadFlags},
+		"cq data":           {s.ep.SendMsg(&core.MsgArgs{IOV: iov}, core.OpRemoteCQData), core.ErrNoSys},
+		"delivery complete": {s.ep.SendMsg(&core.MsgArgs{IOV: iov}, core.OpDeliveryComplete), core.ErrOpNotSupp},
+		"send flags":        {s.ep.SendMsg(&core.MsgArgs{IOV: iov}, core.OpPeek), core.ErrBadFlags},
+		"multi-receive":     {s.ep.RecvMsg(&core.MsgArgs{IOV: iov}, core.OpMultiRecv), core.ErrBadFlags},
 		"five buffers":      {s.ep.SendV(five, nil, 0, 0), core.ErrInval},
 		"five to receive":   {s.ep.RecvV(five, nil, 0, 0), core.ErrInval},
 		"too long":          {s.ep.Send(make([]byte, 1473), 0, 0, 0), core.ErrMsgSize},
@@ -231,33 +231,33 @@ func TestRefusals(t *testing.T) {
 
 // TestSelective: with selective completion an operation is reported on request only, and aliases request it for all.
 func TestSelective(t *testing.T) {
-	s, d := tamed(t, 8, core.SelectiveCompletion)
+	s, d := tamed(t, 8, core.BindSelectiveCompletion)
 	b, in := []byte("x"), make([]byte, 8)
 	must(t, s.ep.Send(b, 0, 0, 1))
 	must(t, s.ep.Inject(b, 0))
 	s.none(s.tx)
-	must(t, s.ep.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Ctx: 2}, core.Completion))
+	must(t, s.ep.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Ctx: 2}, core.OpCompletion))
 	if e := s.one(s.tx); e.Ctx != 2 {
 		t.Errorf("%+v", e)
 	}
-	loud, err := s.ep.Alias(core.Transmit | core.Completion)
+	loud, err := s.ep.Alias(core.BindTransmit, core.OpCompletion)
 	must(t, err)
 	must(t, loud.Send(b, 0, 0, 3))
 	if e := s.one(s.tx); e.Ctx != 3 {
 		t.Errorf("%+v", e)
 	}
-	must(t, loud.SetOpFlags(core.Transmit, 0))
-	must(t, loud.SetOpFlags(core.Recv, core.Completion))
+	must(t, loud.SetOpFlags(core.BindTransmit, 0))
+	must(t, loud.SetOpFlags(core.BindRecv, core.OpCompletion))
 	must(t, loud.Send(b, 0, 0, 3))
 	s.none(s.tx)
-	for dir, want := range map[core.Flags][2]core.Flags{core.Transmit: {0, 0}, core.Recv: {core.Completion, 0}} {
+	for dir, want := range map[core.BindFlags]core.OpFlags{core.BindTransmit: 0, core.BindRecv: core.OpCompletion} {
 		ofAlias, err := loud.OpFlags(dir)
 		must(t, err)
-		if ofEP, err := s.ep.OpFlags(dir); err != nil || ofAlias != want[0] || ofEP != want[1] {
+		if ofEP, err := s.ep.OpFlags(dir); err != nil || ofAlias != want || ofEP != 0 {
 			t.Errorf("the alias has flags %v, the endpoint %v: %v", ofAlias, ofEP, err)
 		}
 	}
-	if err := loud.SetOpFlags(core.Recv, core.Inject); !errors.Is(err, core.ErrBadFlags) {
+	if err := loud.SetOpFlags(core.BindRecv, core.OpInject); !errors.Is(err, core.ErrBadFlags) {
 		t.Errorf("a flag of the other direction: %v", err)
 	}
 	if err := s.ep.Close(); !errors.Is(err, core.ErrBusy) {
@@ -268,12 +268,12 @@ func TestSelective(t *testing.T) {
 		t.Errorf("an alias closed twice: %v", err)
 	}
 	must(t, s.ep.Recv(in, 0, core.AddrUnspec, 4))
-	must(t, s.ep.RecvMsg(&core.MsgArgs{IOV: [][]byte{in}, Ctx: 5}, core.Completion))
+	must(t, s.ep.RecvMsg(&core.MsgArgs{IOV: [][]byte{in}, Ctx: 5}, core.OpCompletion))
 	d.bring("ab", 1)
 	if e := s.one(s.rx); e.Ctx != 5 {
 		t.Errorf("%+v", e)
 	}
-	if _, err := s.ep.Alias(core.Recv | core.MultiRecv); !errors.Is(err, core.ErrBadFlags) {
+	if _, err := s.ep.Alias(core.BindRecv, core.OpMultiRecv); !errors.Is(err, core.ErrBadFlags) {
 		t.Errorf("alias with multi-receive: %v", err)
 	}
 }
@@ -284,7 +284,7 @@ func TestCounters(t *testing.T) {
 	c, err := s.d.OpenCounter(core.CntrAttr{})
 	must(t, err)
 	s.bound = append(s.bound, c)
-	must(t, s.ep.BindCounter(c, core.Send|core.Recv))
+	must(t, s.ep.BindCounter(c, core.BindSend|core.BindRecv))
 	must(t, s.ep.Send([]byte("x"), 0, 0, 1))
 	must(t, s.ep.Inject([]byte("x"), 0))
 	must(t, s.ep.Recv(make([]byte, 1), 0, core.AddrUnspec, 1))

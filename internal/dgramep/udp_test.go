@@ -29,7 +29,7 @@ func TestMessages(t *testing.T) {
 					func() error { return a.ep.Send(msg, 0, to, 3) },
 					func() error { return a.ep.SendV(iov, nil, to, 3) },
 					func() error {
-						return a.ep.SendMsg(&core.MsgArgs{IOV: iov, Addr: to, Ctx: 3}, core.TransmitComplete)
+						return a.ep.SendMsg(&core.MsgArgs{IOV: iov, Addr: to, Ctx: 3}, core.OpTransmitComplete)
 					},
 					func() error { return a.ep.Inject(msg, to) },
 				}
@@ -48,7 +48,7 @@ func TestMessages(t *testing.T) {
 							t.Errorf("%+v from %d, %q; want from %d", e, src, in, from)
 						}
 						if i < 3 {
-							if e := a.one(a.tx); e.Ctx != 3 || e.Flags != core.CapMsg|core.Send {
+							if e := a.one(a.tx); e.Ctx != 3 || e.Flags != core.CompMsg|core.CompSend {
 								t.Errorf("send: %+v", e)
 							}
 						}
@@ -120,7 +120,7 @@ func TestSleeping(t *testing.T) {
 	c, err := b.d.OpenEndpoint(b.info)
 	must(t, err)
 	b.more = append(b.more, c)
-	must(t, c.BindCQ(q, core.Transmit|core.Recv))
+	must(t, c.BindCQ(q, core.BindTransmit|core.BindRecv))
 	must(t, c.BindAV(b.av, 0))
 	must(t, c.Enable())
 	must(t, c.Recv(make([]byte, 8), 0, core.AddrUnspec, 1))
@@ -153,12 +153,12 @@ func TestMulticast(t *testing.T) {
 			if ev.Type != core.EventJoinComplete || ev.Object != core.Object(in) || ev.Context != "here" {
 				t.Errorf("event %+v", ev)
 			}
-			out, err := a.ep.Join(group, core.Send, nil)
+			out, err := a.ep.Join(group, core.JoinSend, nil)
 			must(t, err)
 			from := b.knows(a.name())
 			buf := make([]byte, 8)
 			must(t, b.ep.Recv(buf, 0, core.AddrUnspec, 1))
-			must(t, a.ep.SendMsg(&core.MsgArgs{IOV: [][]byte{[]byte("all")}, Addr: out.Addr()}, core.CapMulticast))
+			must(t, a.ep.SendMsg(&core.MsgArgs{IOV: [][]byte{[]byte("all")}, Addr: out.Addr()}, core.OpMulticast))
 			if e, src := b.next(); string(buf[:e.Len]) != "all" || src != from {
 				t.Errorf("%q from %d, want from %d", buf[:e.Len], src, from)
 			}
@@ -196,7 +196,7 @@ func TestFaults(t *testing.T) {
 	in := make([]byte, 8)
 	got := 0
 	for i := range n {
-		must(t, a.ep.Send([]byte("x"), 0, to, core.Context(i)))
+		must(t, a.ep.Send([]byte("x"), 0, to, core.OpContext(i)))
 		a.one(a.tx)
 	}
 	for deadline := time.Now().Add(300 * time.Millisecond); time.Now().Before(deadline); {
@@ -251,7 +251,7 @@ func TestConcurrent(t *testing.T) {
 			msg := []byte{byte(i)}
 			for range each {
 				for {
-					err := a.ep.Send(msg, 0, to, core.Context(i))
+					err := a.ep.Send(msg, 0, to, core.OpContext(i))
 					if err == nil {
 						break
 					}
@@ -268,7 +268,7 @@ func TestConcurrent(t *testing.T) {
 	group.Go(func() {
 		bufs := make([]byte, senders*each)
 		for i := range bufs {
-			for b.ep.Recv(bufs[i:i+1], 0, core.AddrUnspec, core.Context(i)) != nil {
+			for b.ep.Recv(bufs[i:i+1], 0, core.AddrUnspec, core.OpContext(i)) != nil {
 				b.rx.Read(nil)
 			}
 		}

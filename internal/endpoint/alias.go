@@ -16,42 +16,41 @@ type alias struct {
 // control is the endpoint itself, one level down, so that the alias' own data calls come first.
 type control struct{ core.EndpointDriver }
 
-// OpenAlias opens an alias of ep, whose parts are e and x: a second door to it, with operation flags of its own. flags is Transmit or Recv and
-// operation flags of that direction (fi_ep_alias(3)). The endpoint cannot close before its aliases. Not locked.
-func (e *Endpoint) OpenAlias(ep core.EndpointDriver, x *Transfers, flags core.Flags) (core.EndpointDriver, error) {
-	dir := flags & (core.Transmit | core.Recv)
-	op := flags &^ dir &^ core.Trigger
+// OpenAlias opens an alias of ep, whose parts are e and x: a second door to it, with operation flags of its own. dir is BindTransmit or BindRecv,
+// and flags are operation flags of that direction (fi_ep_alias(3)). The endpoint cannot close before its aliases. Not locked.
+func (e *Endpoint) OpenAlias(ep core.EndpointDriver, x *Transfers, dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
+	op := flags &^ core.OpTrigger
 	e.prog.Lock() // for the lane
 	a := &alias{control: control{ep}, Transfers: *x, e: e}
 	e.prog.Unlock()
 	switch {
-	case flags&core.Trigger != 0 && e.info.Caps&core.CapTrigger == 0:
+	case flags&core.OpTrigger != 0 && e.info.Caps&core.CapTrigger == 0:
 		return nil, e.Refuse("fi_ep_alias", NoPeer, core.ErrOpNotSupp, "ask for CapTrigger")
-	case dir == core.Transmit && op&^txOpFlags == 0:
+	case dir == core.BindTransmit && op&^txOpFlags == 0:
 		a.Transmitter.own, a.Transmitter.flags = true, op
-	case dir == core.Recv && op&^rxOpFlags == 0:
+	case dir == core.BindRecv && op&^rxOpFlags == 0:
 		a.Receiver.flags = &op
 	default:
-		return nil, e.Refuse("fi_ep_alias", NoPeer, core.ErrBadFlags, "give Transmit or Recv, and operation flags of that direction")
+		return nil, e.Refuse("fi_ep_alias", NoPeer, core.ErrBadFlags, "give BindTransmit or BindRecv, and operation flags of that direction")
 	}
 	e.prog.Lock()
 	e.aliases++
 	e.prog.Unlock()
-	if flags&core.Trigger != 0 {
+	if flags&core.OpTrigger != 0 {
 		return &triggerAlias{a, dir}, nil
 	}
 	return a, nil
 }
 
 // OpFlags is FI_GETOPSFLAG (fi_endpoint(3)), of the alias: the endpoint's, as long as it has none of its own.
-func (a *alias) OpFlags(dir core.Flags) (core.Flags, error) {
+func (a *alias) OpFlags(dir core.BindFlags) (core.OpFlags, error) {
 	e := a.Transmitter.e
 	e.prog.Lock()
 	switch {
-	case dir == core.Transmit && a.Transmitter.own:
+	case dir == core.BindTransmit && a.Transmitter.own:
 		defer e.prog.Unlock()
 		return a.Transmitter.flags, nil
-	case dir == core.Recv:
+	case dir == core.BindRecv:
 		defer e.prog.Unlock()
 		return *a.Receiver.flags, nil
 	}
@@ -60,14 +59,14 @@ func (a *alias) OpFlags(dir core.Flags) (core.Flags, error) {
 }
 
 // SetOpFlags is FI_SETOPSFLAG, of the alias only.
-func (a *alias) SetOpFlags(dir, flags core.Flags) error {
+func (a *alias) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	e := a.Transmitter.e
 	if err := e.checkOpFlags(dir, flags); err != nil {
 		return err
 	}
 	e.prog.Lock()
 	defer e.prog.Unlock()
-	if dir == core.Transmit {
+	if dir == core.BindTransmit {
 		a.Transmitter.own, a.Transmitter.flags = true, flags
 	} else {
 		a.Receiver.flags = &flags

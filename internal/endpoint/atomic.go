@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	atomicWrite = uint64(core.CapAtomic | core.Write)
-	atomicRead  = uint64(core.CapAtomic | core.Read)
+	atomicWrite = uint64(core.CompAtomic | core.CompWrite)
+	atomicRead  = uint64(core.CompAtomic | core.CompRead)
 )
 
 // atomics says whether the endpoint may use atomic operations; every call of core.Atomic asks here first.
@@ -91,7 +91,7 @@ func (t *Transmitter) postAtomic(op *core.Op) error {
 	}
 	t.e.d.atomic = a
 	s.Atomic = &t.e.d.atomic
-	return t.end(s, op.Addr, op.Flags&core.More != 0)
+	return t.end(s, op.Addr, op.Flags&core.OpMore != 0)
 }
 
 // AtomicCount says how many operands one operation takes (fi_atomicvalid, fi_atomic(3)).
@@ -117,14 +117,14 @@ func atomicAttr(k atomics.Kind, dt core.Datatype, op core.AtomicOp) (core.Atomic
 }
 
 // QueryAtomic is fi_query_atomic (fi_atomic(3)): flags say of which calls, none of the base ones. Tagged atomics there are none.
-func (d *Domain) QueryAtomic(dt core.Datatype, op core.AtomicOp, flags core.Flags) (core.AtomicAttr, error) {
+func (d *Domain) QueryAtomic(dt core.Datatype, op core.AtomicOp, flags core.AtomicFlags) (core.AtomicAttr, error) {
 	k := atomics.Base
 	switch {
-	case d.info.Caps&core.CapAtomic == 0, flags&core.CapTagged != 0:
+	case d.info.Caps&core.CapAtomic == 0, flags&core.AtomicTagged != 0:
 		return core.AtomicAttr{}, core.ErrOpNotSupp
-	case flags == core.QueryFetch:
+	case flags == core.AtomicFetch:
 		k = atomics.FetchKind
-	case flags == core.QueryCompare:
+	case flags == core.AtomicCompare:
 		k = atomics.CompareKind
 	case flags != 0:
 		return core.AtomicAttr{}, core.ErrBadFlags

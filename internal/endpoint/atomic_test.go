@@ -14,7 +14,7 @@ func atomicWorld(t *testing.T) (w *world, mem []byte) {
 	w = newWorld(t, caps, 0)
 	w.a.drv.conn.Extended, w.b.drv.conn.Extended = true, true
 	mem = words(1, 2, 3, 4)
-	region := opened(t, w.d.RegMR, &core.MRAttr{IOV: [][]byte{mem}, Access: core.RemoteRead | core.RemoteWrite, RequestedKey: 3})
+	region := opened(t, w.d.RegMR, &core.MRAttr{IOV: [][]byte{mem}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 3})
 	w.bound = append(w.bound, region)
 	return w, mem
 }
@@ -41,18 +41,18 @@ func TestAtomics(t *testing.T) {
 			t.Errorf("%s: %x, want %x", what, got, words(v...))
 		}
 	}
-	must(t, w.a.Atomic(args(core.AtomicSum, 10, 20), core.RemoteCQData|core.Fence))
-	if e := next(t, w.qa); e.Ctx != 9 || e.Flags != core.CapAtomic|core.Write {
+	must(t, w.a.Atomic(args(core.AtomicSum, 10, 20), core.OpRemoteCQData|core.OpFence))
+	if e := next(t, w.qa); e.Ctx != 9 || e.Flags != core.CompAtomic|core.CompWrite {
 		t.Errorf("completion %+v", e)
 	}
-	if e := next(t, w.qb); e.Data != 77 || e.Flags != core.CapAtomic|core.RemoteWrite|core.RemoteCQData {
+	if e := next(t, w.qb); e.Data != 77 || e.Flags != core.CompAtomic|core.CompRemoteWrite|core.CompRemoteCQData {
 		t.Errorf("completion at the target %+v", e)
 	}
 	want("sum", mem, 1, 12, 23, 4)
 
 	result := make([]byte, 16)
 	must(t, w.a.FetchAtomic(args(core.AtomicProd, 2, 3), [][]byte{result[:5], result[5:]}, nil, 0))
-	if e := next(t, w.qa); e.Ctx != 9 || e.Flags != core.CapAtomic|core.Read {
+	if e := next(t, w.qa); e.Ctx != 9 || e.Flags != core.CompAtomic|core.CompRead {
 		t.Errorf("completion %+v", e)
 	}
 	want("fetched", result, 12, 23)
@@ -63,7 +63,7 @@ func TestAtomics(t *testing.T) {
 	next(t, w.qa)
 	want("read", result, 24, 69)
 
-	must(t, w.a.CompareAtomic(args(core.AtomicCSwap, 100, 200), [][]byte{words(24, 0)}, nil, [][]byte{result}, nil, core.Inject))
+	must(t, w.a.CompareAtomic(args(core.AtomicCSwap, 100, 200), [][]byte{words(24, 0)}, nil, [][]byte{result}, nil, core.OpInject))
 	next(t, w.qa)
 	want("compared", result, 24, 69)
 	want("swapped", mem, 1, 100, 69, 4)
@@ -96,7 +96,7 @@ func TestAtomicArguments(t *testing.T) {
 		"operands":     {w.a.Atomic(spoiled(func(m *core.AtomicArgs) { m.IOV = m.IOV[:1] }), 0), core.ErrInval},
 		"too many":     {w.a.Atomic(&core.AtomicArgs{IOV: [][]byte{big}, RMAIOC: []core.RMAIoc{{Count: 1 << 14, Key: 3}}, Type: core.Uint64}, 0), core.ErrMsgSize},
 		"too many, in": {w.a.Atomic(&core.AtomicArgs{IOV: [][]byte{big}, RMAIOC: []core.RMAIoc{{Count: 1 << 13, Key: 3}, {Count: 1 << 13, Key: 3}}, Type: core.Uint64}, 0), core.ErrMsgSize},
-		"flags":        {w.a.Atomic(args(core.AtomicSum, 1, 2), core.CapTagged), core.ErrBadFlags},
+		"flags":        {w.a.Atomic(args(core.AtomicSum, 1, 2), 1<<3), core.ErrBadFlags},
 		"result":       {w.a.FetchAtomic(args(core.AtomicSum, 1, 2), nil, nil, 0), core.ErrInval},
 		"compare":      {w.a.CompareAtomic(args(core.AtomicCSwap, 1, 2), nil, nil, res, nil, 0), core.ErrInval},
 		"inject size":  {w.a.InjectAtomic(make([]byte, 72), 0, 0, 3, core.Uint64, core.AtomicSum), core.ErrInval},
@@ -132,11 +132,11 @@ func TestQueryAtomic(t *testing.T) {
 	w.bound = append(w.bound, d)
 	for _, c := range []struct {
 		op    core.AtomicOp
-		flags core.Flags
+		flags core.AtomicFlags
 		want  error
 	}{
-		{core.AtomicSum, 0, nil}, {core.AtomicRead, core.QueryFetch, nil}, {core.AtomicCSwapGT, core.QueryCompare, nil}, {core.AtomicSum, core.QueryCompare, core.ErrOpNotSupp},
-		{core.AtomicSum, core.QueryCompare | core.QueryFetch, core.ErrBadFlags}, {core.AtomicSum, 1, core.ErrBadFlags}, {core.AtomicSum, core.CapTagged, core.ErrOpNotSupp},
+		{core.AtomicSum, 0, nil}, {core.AtomicRead, core.AtomicFetch, nil}, {core.AtomicCSwapGT, core.AtomicCompare, nil}, {core.AtomicSum, core.AtomicCompare, core.ErrOpNotSupp},
+		{core.AtomicSum, core.AtomicCompare | core.AtomicFetch, core.ErrBadFlags}, {core.AtomicSum, 1, core.ErrBadFlags}, {core.AtomicSum, core.AtomicTagged, core.ErrOpNotSupp},
 	} {
 		a, err := d.QueryAtomic(core.Double, c.op, c.flags)
 		if wrong := a != (core.AtomicAttr{Count: 8192, Size: 8}); err != c.want || err == nil && wrong {

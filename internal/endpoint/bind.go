@@ -16,13 +16,13 @@ const (
 )
 
 // counterFlags are the flags that bind a counter, by place; counted is all of them.
-var counterFlags = [...]core.Flags{core.Send, core.Recv, core.Read, core.Write, core.RemoteRead, core.RemoteWrite}
+var counterFlags = [...]core.BindFlags{core.BindSend, core.BindRecv, core.BindRead, core.BindWrite, core.BindRemoteRead, core.BindRemoteWrite}
 
-const counted = core.Send | core.Recv | core.Read | core.Write | core.RemoteRead | core.RemoteWrite
+const counted = core.BindSend | core.BindRecv | core.BindRead | core.BindWrite | core.BindRemoteRead | core.BindRemoteWrite
 
 // Bind binds a queue, counter, vector or shared transmit context of the endpoint's domain, or an event queue of its fabric (fi_ep_bind(3)). Endpoints that take a
 // shared receive context use TakeSRX.
-func (e *Endpoint) Bind(obj any, flags core.Flags) error {
+func (e *Endpoint) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case *CompletionQueue:
 		return e.bindCQ(x, flags)
@@ -40,36 +40,36 @@ func (e *Endpoint) Bind(obj any, flags core.Flags) error {
 	return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the object belongs to another provider")
 }
 
-func (e *Endpoint) bindCQ(cq *CompletionQueue, flags core.Flags) error {
+func (e *Endpoint) bindCQ(cq *CompletionQueue, flags core.BindFlags) error {
 	if cq.d != e.d {
 		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the completion queue belongs to another domain")
 	}
-	if flags&^(core.Transmit|core.Recv|core.SelectiveCompletion) != 0 || flags&(core.Transmit|core.Recv) == 0 {
-		return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "flags are BindTransmit, BindRecv and SelectiveCompletion")
+	if flags&^(core.BindTransmit|core.BindRecv|core.BindSelectiveCompletion) != 0 || flags&(core.BindTransmit|core.BindRecv) == 0 {
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "flags are BindTransmit, BindRecv and BindSelectiveCompletion")
 	}
 	e.prog.Lock()
 	defer e.prog.Unlock()
-	if e.enabled || flags&core.Transmit != 0 && e.txCQ != nil || flags&core.Recv != 0 && e.rxCQ != nil {
+	if e.enabled || flags&core.BindTransmit != 0 && e.txCQ != nil || flags&core.BindRecv != 0 && e.rxCQ != nil {
 		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "bind each direction once, before Enable")
 	}
-	if flags&core.Transmit != 0 {
-		e.txCQ, e.txQuiet = cq, flags&core.SelectiveCompletion != 0
+	if flags&core.BindTransmit != 0 {
+		e.txCQ, e.txQuiet = cq, flags&core.BindSelectiveCompletion != 0
 		cq.Ref()
 	}
-	if flags&core.Recv != 0 {
-		e.rxCQ, e.rxQuiet = cq, flags&core.SelectiveCompletion != 0
+	if flags&core.BindRecv != 0 {
+		e.rxCQ, e.rxQuiet = cq, flags&core.BindSelectiveCompletion != 0
 		cq.Ref()
 	}
 	return nil
 }
 
 // bindCounter binds a counter to the traffic that flags name.
-func (e *Endpoint) bindCounter(cn *Counter, flags core.Flags) error {
+func (e *Endpoint) bindCounter(cn *Counter, flags core.BindFlags) error {
 	if cn.d != e.d {
 		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the counter belongs to another domain")
 	}
 	if flags&^counted != 0 || flags == 0 {
-		return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "flags are Send, Recv, Read, Write, RemoteRead and RemoteWrite")
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "flags are BindSend, BindRecv, BindRead, BindWrite, BindRemoteRead and BindRemoteWrite")
 	}
 	e.prog.Lock()
 	defer e.prog.Unlock()
@@ -154,7 +154,7 @@ func (e *Endpoint) bindSTX(stx *SharedTx) error {
 	case e.stx != nil || e.enabled || e.scalable || stx.dead:
 		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "bind one shared transmit context, before Enable")
 	case stx.caps != 0 && e.info.Tx != nil && e.info.Tx.Caps&^stx.caps != 0:
-		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the shared transmit context lacks "+core.CapsString(e.info.Tx.Caps&^stx.caps))
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the shared transmit context lacks "+(e.info.Tx.Caps&^stx.caps).String())
 	}
 	e.stx = stx
 	stx.refs++

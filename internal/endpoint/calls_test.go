@@ -23,7 +23,7 @@ func TestMessages(t *testing.T) {
 		{"send", false, false, false, func(e *loopEndpoint) error { return e.Send(message, 0, 0, ctx) }},
 		{"sendv", false, false, false, func(e *loopEndpoint) error { return e.SendV(iov, nil, 0, ctx) }},
 		{"sendmsg", false, true, false, func(e *loopEndpoint) error {
-			return e.SendMsg(&core.MsgArgs{IOV: iov, Ctx: ctx, Data: data}, core.RemoteCQData)
+			return e.SendMsg(&core.MsgArgs{IOV: iov, Ctx: ctx, Data: data}, core.OpRemoteCQData)
 		}},
 		{"senddata", false, true, false, func(e *loopEndpoint) error { return e.SendData(message, 0, data, 0, ctx) }},
 		{"inject", false, false, true, func(e *loopEndpoint) error { return e.Inject(message, 0) }},
@@ -31,7 +31,7 @@ func TestMessages(t *testing.T) {
 		{"tsend", true, false, false, func(e *loopEndpoint) error { return e.TSend(message, 0, 0, tag, ctx) }},
 		{"tsendv", true, false, false, func(e *loopEndpoint) error { return e.TSendV(iov, nil, 0, tag, ctx) }},
 		{"tsendmsg", true, true, false, func(e *loopEndpoint) error {
-			return e.TSendMsg(&core.TaggedArgs{IOV: iov, Tag: tag, Ctx: ctx, Data: data}, core.RemoteCQData|core.DeliveryComplete)
+			return e.TSendMsg(&core.TaggedArgs{IOV: iov, Tag: tag, Ctx: ctx, Data: data}, core.OpRemoteCQData|core.OpDeliveryComplete)
 		}},
 		{"tsenddata", true, true, false, func(e *loopEndpoint) error { return e.TSendData(message, 0, data, 0, tag, ctx) }},
 		{"tinject", true, false, true, func(e *loopEndpoint) error { return e.TInject(message, 0, tag) }},
@@ -65,19 +65,19 @@ func TestMessages(t *testing.T) {
 				if unexpected {
 					must(t, recv(w.b))
 				}
-				kind := core.CapMsg
+				kind := core.CompMsg
 				if s.tagged {
-					kind = core.CapTagged
+					kind = core.CompTagged
 				}
 				if s.silent {
 					none(t, w.qa)
-				} else if e := next(t, w.qa); e.Ctx != ctx || e.Flags != kind|core.Send {
+				} else if e := next(t, w.qa); e.Ctx != ctx || e.Flags != kind|core.CompSend {
 					t.Errorf("%s: completion %+v", s.name, e)
 				}
 				got := next(t, w.qb)
-				flags := kind | core.Recv
+				flags := kind | core.CompRecv
 				if s.data {
-					flags |= core.RemoteCQData
+					flags |= core.CompRemoteCQData
 				}
 				if got.Ctx != ctx+1 || got.Flags != flags || got.Len != len(message) || s.data && got.Data != data || s.tagged && got.Tag != tag || !bytes.Equal(in[:got.Len], message) {
 					t.Errorf("%s, receive %d, unexpected %v: completion %+v, %q", s.name, i, unexpected, got, in)
@@ -92,9 +92,9 @@ func TestRemoteAccess(t *testing.T) {
 	const ctx, data = 9, 0xda7a
 	w := newWorld(t, allCaps, 0)
 	mem := make([]byte, 64)
-	region := opened(t, w.d.RegMR, &core.MRAttr{IOV: [][]byte{mem}, Access: core.RemoteRead | core.RemoteWrite, RequestedKey: 3})
+	region := opened(t, w.d.RegMR, &core.MRAttr{IOV: [][]byte{mem}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 3})
 	count := w.d.counter(t)
-	must(t, region.BindCounter(count, core.RemoteWrite|core.RemoteRead))
+	must(t, region.BindCounter(count, core.BindRemoteWrite|core.BindRemoteRead))
 	rma := func(iov [][]byte) *core.RMAArgs {
 		return &core.RMAArgs{IOV: iov, RMAIOV: []core.RMAIov{{Addr: 8, Len: 4, Key: 3}, {Addr: 12, Len: uint64(len(message)) - 4, Key: 3}}, Ctx: ctx, Data: data}
 	}
@@ -121,11 +121,11 @@ func TestRemoteAccess(t *testing.T) {
 		must(t, post(w.a))
 		if inject {
 			none(t, w.qa)
-		} else if e := next(t, w.qa); e.Ctx != ctx || e.Flags&core.CapRMA == 0 {
+		} else if e := next(t, w.qa); e.Ctx != ctx || e.Flags&core.CompRMA == 0 {
 			t.Errorf("%s: completion %+v", name, e)
 		}
 		if remote {
-			if e := next(t, w.qb); e.Data != data || e.Flags != core.CapRMA|core.RemoteWrite|core.RemoteCQData {
+			if e := next(t, w.qb); e.Data != data || e.Flags != core.CompRMA|core.CompRemoteWrite|core.CompRemoteCQData {
 				t.Errorf("%s: completion at the target %+v", name, e)
 			}
 		} else {
@@ -149,28 +149,30 @@ func TestRemoteAccess(t *testing.T) {
 func TestPeek(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	in := make([]byte, 64)
-	args := func(ctx core.Context) *core.TaggedArgs { return &core.TaggedArgs{IOV: [][]byte{in}, Tag: 1, Ctx: ctx} }
+	args := func(ctx core.OpContext) *core.TaggedArgs {
+		return &core.TaggedArgs{IOV: [][]byte{in}, Tag: 1, Ctx: ctx}
+	}
 	for range 2 {
 		must(t, w.a.TSend(message, 0, 0, 1, 1))
 		next(t, w.qa)
 	}
-	must(t, w.b.TRecvMsg(args(4), core.Peek|core.Claim))
+	must(t, w.b.TRecvMsg(args(4), core.OpPeek|core.OpClaim))
 	if e := next(t, w.qb); e.Len != len(message) || e.Ctx != 4 {
 		t.Errorf("peek: %+v", e)
 	}
-	must(t, w.b.TRecvMsg(args(4), core.Claim))
+	must(t, w.b.TRecvMsg(args(4), core.OpClaim))
 	if e := next(t, w.qb); e.Len != len(message) || !bytes.Equal(in[:e.Len], message) {
 		t.Errorf("claim: %+v", e)
 	}
-	must(t, w.b.TRecvMsg(args(5), core.Peek|core.Discard))
+	must(t, w.b.TRecvMsg(args(5), core.OpPeek|core.OpDiscard))
 	next(t, w.qb)
-	if err := w.b.TRecvMsg(args(6), core.Claim); err != core.ErrInval {
+	if err := w.b.TRecvMsg(args(6), core.OpClaim); err != core.ErrInval {
 		t.Errorf("claim of nothing: %v", err)
 	}
-	if err := w.b.TRecvMsg(args(6), core.Discard); err != core.ErrInval {
+	if err := w.b.TRecvMsg(args(6), core.OpDiscard); err != core.ErrInval {
 		t.Errorf("discard alone: %v", err)
 	}
-	must(t, w.b.TRecvMsg(args(7), core.Peek))
+	must(t, w.b.TRecvMsg(args(7), core.OpPeek))
 	if n, err := w.qb.Read(make([]core.CQEntry, 1)); err != core.ErrAvail {
 		t.Errorf("peek at nothing: %d, %v; want an error entry", n, err)
 	}

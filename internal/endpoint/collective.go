@@ -9,7 +9,7 @@ import (
 // The calls of collective operations (fi_collective(3)).
 
 // collFlags are the flags that these calls take.
-const collFlags = core.Completion | core.InjectComplete | core.TransmitComplete | core.DeliveryComplete | core.More
+const collFlags = core.OpCompletion | core.OpInjectComplete | core.OpTransmitComplete | core.OpDeliveryComplete | core.OpMore
 
 // Collective starts an operation.
 func (e *Endpoint) Collective(a core.CollOp) error {
@@ -58,9 +58,9 @@ func (e *Endpoint) postLocked(a *core.CollOp) error {
 }
 
 // setFlags is what the set of a group must be for.
-var setFlags = [...]core.Flags{
-	coll.Barrier: core.BarrierSet, coll.Broadcast: core.BroadcastSet, coll.AllToAll: core.AllToAllSet, coll.AllReduce: core.AllReduceSet, coll.AllGather: core.AllGatherSet,
-	coll.ReduceScatter: core.ReduceScatterSet, coll.Reduce: core.ReduceSet, coll.Scatter: core.ScatterSet, coll.Gather: core.GatherSet,
+var setFlags = [...]core.AVSetFlags{
+	coll.Barrier: core.AVSetBarrier, coll.Broadcast: core.AVSetBroadcast, coll.AllToAll: core.AVSetAllToAll, coll.AllReduce: core.AVSetAllReduce, coll.AllGather: core.AVSetAllGather,
+	coll.ReduceScatter: core.AVSetReduceScatter, coll.Reduce: core.AVSetReduce, coll.Scatter: core.AVSetScatter, coll.Gather: core.AVSetGather,
 }
 
 // reduces says whether an operation computes.
@@ -150,7 +150,7 @@ func (g *group) rankOf(fi core.FIAddr) int {
 }
 
 // QueryCollective is fi_query_collective (fi_collective(3)): what domain's endpoints can do. ErrOpNotSupp: not this.
-func (d *Domain) QueryCollective(op core.CollectiveOp, attr *core.CollectiveAttr, flags core.Flags) error {
+func (d *Domain) QueryCollective(op core.CollectiveOp, attr *core.CollectiveAttr, flags uint64) error {
 	kind := coll.Kind(op)
 	switch {
 	case attr == nil || attr.Mode != 0:

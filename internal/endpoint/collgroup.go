@@ -25,8 +25,8 @@ type group struct {
 	place   int
 	rank    int
 	seq     uint32
-	members []*collPeer // nil in our own place
-	allowed core.Flags  // the collectives that the set is for; 0: all
+	members []*collPeer     // nil in our own place
+	allowed core.AVSetFlags // the collectives that the set is for; 0: all
 	ops     []*collOp
 	err     error // why it is of no more use
 	set     *av.Set
@@ -39,7 +39,7 @@ type group struct {
 }
 
 // JoinCollective joins the group of the members of a set (fi_join_collective, fi_collective(3)).
-func (e *Endpoint) JoinCollective(addr core.FIAddr, set core.AVSetDriver, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (e *Endpoint) JoinCollective(addr core.FIAddr, set core.AVSetDriver, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	const op = "fi_join_collective"
 	e.prog.Lock()
 	defer e.prog.Unlock()
@@ -51,7 +51,7 @@ func (e *Endpoint) JoinCollective(addr core.FIAddr, set core.AVSetDriver, flags 
 		return e.Refuse(op, NoPeer, core.ErrOpBadState, "enable the endpoint first")
 	case e.eq == nil:
 		return e.Refuse(op, NoPeer, core.ErrNoEQ, "bind an event queue first")
-	case flags&^core.CapCollective != 0:
+	case flags&^core.JoinCollective != 0:
 		return e.Refuse(op, NoPeer, core.ErrBadFlags, "there are no flags")
 	case !ok || s.Table() != e.av.Table:
 		return e.Refuse(op, NoPeer, core.ErrInval, "the set must be one of the endpoint's address vector")
@@ -84,7 +84,7 @@ func (k *collectives) newGroup(s *av.Set) (*group, error) {
 	}
 	local, _ := k.e.ends(^uint64(0))
 	local = netip.AddrPortFrom(local.Addr().Unmap(), local.Port())
-	g := &group{k: k, rank: -1, place: -1, set: s, allowed: s.Flags() & core.CollectiveSets}
+	g := &group{k: k, rank: -1, place: -1, set: s, allowed: s.Flags() & core.AVSetCollectives}
 	h, here := fnv.New32a(), 0
 	for i, fi := range fis {
 		p, err := k.peer(fi)

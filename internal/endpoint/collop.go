@@ -11,7 +11,7 @@ type collOp struct {
 	g       *group
 	plan    coll.Op
 	seq     uint32
-	ctx     core.Context
+	ctx     core.OpContext
 	silent  bool
 	pending int // sends and receives that have not ended
 	err     error
@@ -202,6 +202,6 @@ func (o *collOp) finish(err error) {
 	o.step = coll.Step{}
 	k.free = o
 	d := &k.done
-	*d = engine.Completion{Kind: engine.KindColl, Silent: silent, Ctx: uint64(ctx), Flags: uint64(core.CapCollective), Src: engine.AnySource, Err: err}
+	*d = engine.Completion{Kind: engine.KindColl, Silent: silent, Ctx: uint64(ctx), Flags: uint64(core.CompCollective), Src: engine.AnySource, Err: err}
 	k.e.Completed(d)
 }

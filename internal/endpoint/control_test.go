@@ -30,36 +30,36 @@ func TestRefusals(t *testing.T) {
 	q, c, v, srx := d.queue(t), d.counter(t), d.vector(t), opened(t, d.OpenSRX, nil)
 	oq, oc, ov := other.queue(t), other.counter(t), other.vector(t)
 
-	wants(t, "queue of another domain", e.BindCQ(oq, core.Transmit), core.ErrInval)
-	wants(t, "counter of another domain", e.BindCounter(oc, core.Send), core.ErrInval)
+	wants(t, "queue of another domain", e.BindCQ(oq, core.BindTransmit), core.ErrInval)
+	wants(t, "counter of another domain", e.BindCounter(oc, core.BindSend), core.ErrInval)
 	wants(t, "vector of another domain", e.BindAV(ov, 0), core.ErrInval)
 	wants(t, "foreign event queue", e.BindEQ(nil, 0), core.ErrInval)
-	wants(t, "queue without direction", e.BindCQ(q, core.SelectiveCompletion), core.ErrBadFlags)
+	wants(t, "queue without direction", e.BindCQ(q, core.BindSelectiveCompletion), core.ErrBadFlags)
 	wants(t, "counter of nothing", e.BindCounter(c, 0), core.ErrBadFlags)
-	wants(t, "counter of multicast", e.BindCounter(c, core.Send|core.CapMulticast), core.ErrBadFlags)
+	wants(t, "counter of multicast", e.BindCounter(c, core.BindSend|(1<<5)), core.ErrBadFlags)
 	wants(t, "shared receive context", e.BindSRX(srx), core.ErrNoSys)
 	must(t, srx.Close())
 	wants(t, "no shared receive context", e.BindSRX(nil), core.ErrInval)
-	wants(t, "no queue", e.BindCQ(nil, core.Transmit), core.ErrInval)
-	wants(t, "no counter", e.BindCounter(nil, core.Send), core.ErrInval)
+	wants(t, "no queue", e.BindCQ(nil, core.BindTransmit), core.ErrInval)
+	wants(t, "no counter", e.BindCounter(nil, core.BindSend), core.ErrInval)
 	wants(t, "no vector", e.BindAV(nil, 0), core.ErrInval)
 	wants(t, "Enable without queues", e.Enable(), core.ErrNoCQ)
 	d.locked(func() {
 		wants(t, "Enable without event queue", e.drv.CheckEnable(endpoint.NeedsEQ), core.ErrNoEQ)
 		wants(t, "Enable without vector", e.drv.CheckEnable(endpoint.NeedsAV), core.ErrNoAV)
 	})
-	must(t, e.BindCQ(q, core.Transmit))
+	must(t, e.BindCQ(q, core.BindTransmit))
 	wants(t, "Enable without a queue for receives", e.Enable(), core.ErrNoCQ)
-	must(t, e.BindCounter(c, core.Recv))
+	must(t, e.BindCounter(c, core.BindRecv))
 	must(t, e.BindAV(v, 0))
-	wants(t, "queue bound twice", e.BindCQ(q, core.Transmit), core.ErrInval)
-	wants(t, "counter bound twice", e.BindCounter(c, core.Recv), core.ErrInval)
+	wants(t, "queue bound twice", e.BindCQ(q, core.BindTransmit), core.ErrInval)
+	wants(t, "counter bound twice", e.BindCounter(c, core.BindRecv), core.ErrInval)
 	wants(t, "vector bound twice", e.BindAV(v, 0), core.ErrInval)
 	wants(t, "Send before Enable", e.Send(message, 0, 0, 1), core.ErrOpBadState)
 	wants(t, "Recv before Enable", e.Recv(nil, 0, 0, 1), core.ErrOpBadState)
 	must(t, e.Enable())
 	wants(t, "Enable again", e.Enable(), core.ErrOpBadState)
-	wants(t, "queue after Enable", e.BindCQ(q, core.Recv), core.ErrInval)
+	wants(t, "queue after Enable", e.BindCQ(q, core.BindRecv), core.ErrInval)
 	wants(t, "nobody there", e.Send(message, 0, 9, 1), core.ErrHostUnreach)
 
 	for name, o := range map[string]core.Object{"queue": q, "counter": c, "vector": v, "domain": d, "fabric": f} {
@@ -88,7 +88,7 @@ func TestArguments(t *testing.T) {
 		{"tagged inject data", w.a.TInjectData(long, 0, 0, 0), core.ErrInval},
 		{"inject write", w.a.InjectWrite(long, 0, 0, 0), core.ErrInval},
 		{"inject write data", w.a.InjectWriteData(long, 0, 0, 0, 0), core.ErrInval},
-		{"inject flag", w.a.SendMsg(&core.MsgArgs{IOV: [][]byte{long}}, core.Inject), core.ErrInval},
+		{"inject flag", w.a.SendMsg(&core.MsgArgs{IOV: [][]byte{long}}, core.OpInject), core.ErrInval},
 		{"sendv", w.a.SendV(iov, nil, 0, 0), core.ErrInval},
 		{"tsendv", w.a.TSendV(iov, nil, 0, 0, 0), core.ErrInval},
 		{"readv", w.a.ReadV(iov, nil, 0, 0, 0, 0), core.ErrInval},
@@ -101,14 +101,14 @@ func TestArguments(t *testing.T) {
 		{"no remote range", w.a.ReadMsg(&core.RMAArgs{}, 0), core.ErrInval},
 		{"unequal lengths", w.a.WriteMsg(&core.RMAArgs{RMAIOV: rma}, 0), core.ErrInval},
 		{"length overflows", w.a.WriteMsg(&core.RMAArgs{IOV: [][]byte{{}}, RMAIOV: []core.RMAIov{{Len: 1}, {Len: ^uint64(0)}}}, 0), core.ErrInval},
-		{"send flags", w.a.SendMsg(&core.MsgArgs{}, core.MultiRecv), core.ErrBadFlags},
-		{"fence", w.a.SendMsg(&core.MsgArgs{}, core.Fence), core.ErrOpNotSupp},
-		{"recv flags", w.a.RecvMsg(&core.MsgArgs{}, core.Inject), core.ErrBadFlags},
-		{"trecv flags", w.a.TRecvMsg(&core.TaggedArgs{}, core.MultiRecv), core.ErrBadFlags},
-		{"multi-receive not asked for", w.a.RecvMsg(&core.MsgArgs{IOV: [][]byte{long}}, core.MultiRecv), core.ErrBadFlags},
+		{"send flags", w.a.SendMsg(&core.MsgArgs{}, core.OpMultiRecv), core.ErrBadFlags},
+		{"fence", w.a.SendMsg(&core.MsgArgs{}, core.OpFence), core.ErrOpNotSupp},
+		{"recv flags", w.a.RecvMsg(&core.MsgArgs{}, core.OpInject), core.ErrBadFlags},
+		{"trecv flags", w.a.TRecvMsg(&core.TaggedArgs{}, core.OpMultiRecv), core.ErrBadFlags},
+		{"multi-receive not asked for", w.a.RecvMsg(&core.MsgArgs{IOV: [][]byte{long}}, core.OpMultiRecv), core.ErrBadFlags},
 		{"tagged not asked for", w.a.TSend(nil, 0, 0, 0, 0), core.ErrNoSys},
 		{"tagged receive not asked for", w.a.TRecv(nil, 0, 0, 0, 0, 0), core.ErrNoSys},
-		{"tagged peek not asked for", w.a.TRecvMsg(&core.TaggedArgs{}, core.Peek), core.ErrNoSys},
+		{"tagged peek not asked for", w.a.TRecvMsg(&core.TaggedArgs{}, core.OpPeek), core.ErrNoSys},
 		{"atomics not asked for", w.a.Atomic(&core.AtomicArgs{}, 0), core.ErrOpNotSupp},
 		{"inject atomic not asked for", w.a.InjectAtomic(nil, 0, 0, 0, core.Int8, core.AtomicSum), core.ErrOpNotSupp},
 	} {
@@ -118,16 +118,16 @@ func TestArguments(t *testing.T) {
 
 // TestSelective reports what was asked for only, and errors always; counters count all the same.
 func TestSelective(t *testing.T) {
-	w := newWorld(t, allCaps, core.SelectiveCompletion)
+	w := newWorld(t, allCaps, core.BindSelectiveCompletion)
 	c := w.d.counter(t)
 	w.bound = append(w.bound, c)
-	must(t, w.a.BindCounter(c, core.Send|core.Recv))
+	must(t, w.a.BindCounter(c, core.BindSend|core.BindRecv))
 	in := make([]byte, 4)
 	must(t, w.a.Send(message[:4], 0, 0, 1))
 	must(t, w.b.Recv(in, 0, 0, 2))
 	none(t, w.qa)
 	none(t, w.qb)
-	must(t, w.a.SendMsg(&core.MsgArgs{IOV: [][]byte{message}, Ctx: 3}, core.Completion))
+	must(t, w.a.SendMsg(&core.MsgArgs{IOV: [][]byte{message}, Ctx: 3}, core.OpCompletion))
 	must(t, w.b.Recv(in, 0, 0, 4))
 	if e := next(t, w.qa); e.Ctx != 3 {
 		t.Errorf("%+v", e)
@@ -141,7 +141,7 @@ func TestSelective(t *testing.T) {
 		!strings.HasPrefix(e.Detail, "loop: receive to 10.0.0.2:7: ") {
 		t.Errorf("%+v", e)
 	}
-	must(t, w.a.SetOpFlags(core.Transmit, core.Completion))
+	must(t, w.a.SetOpFlags(core.BindTransmit, core.OpCompletion))
 	must(t, w.a.Send(message, 0, 0, 5))
 	next(t, w.qa)
 	if c.Value() != 3 || c.ErrValue() != 0 {
@@ -152,14 +152,14 @@ func TestSelective(t *testing.T) {
 // TestFlagsAndOptions reads and changes what the plain calls do.
 func TestFlagsAndOptions(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
-	must(t, w.a.SetOpFlags(core.Recv, core.MultiRecv))
-	if fl, err := w.a.OpFlags(core.Recv); fl != core.MultiRecv || err != nil {
+	must(t, w.a.SetOpFlags(core.BindRecv, core.OpMultiRecv))
+	if fl, err := w.a.OpFlags(core.BindRecv); fl != core.OpMultiRecv || err != nil {
 		t.Error(fl, err)
 	}
-	wants(t, "receive flag on transmits", w.a.SetOpFlags(core.Transmit, core.MultiRecv), core.ErrBadFlags)
-	wants(t, "transmit flag on receives", w.a.SetOpFlags(core.Recv, core.Inject), core.ErrBadFlags)
+	wants(t, "receive flag on transmits", w.a.SetOpFlags(core.BindTransmit, core.OpMultiRecv), core.ErrBadFlags)
+	wants(t, "transmit flag on receives", w.a.SetOpFlags(core.BindRecv, core.OpInject), core.ErrBadFlags)
 	wants(t, "no direction", w.a.SetOpFlags(0, 0), core.ErrInval)
-	_, err := w.a.OpFlags(core.Send | core.Recv)
+	_, err := w.a.OpFlags(core.BindSend | core.BindRecv)
 	wants(t, "two directions", err, core.ErrInval)
 	must(t, w.a.SetOpt(core.OptMinMultiRecv, 100))
 	for opt, want := range map[core.EPOpt]int{core.OptMinMultiRecv: 100, core.OptMaxMsgSize: 1 << 20, core.OptInjectMsgSize: 64, core.OptTxSize: 32, core.OptRxSize: 32} {
@@ -171,21 +171,28 @@ func TestFlagsAndOptions(t *testing.T) {
 	wants(t, "read-only option", w.a.SetOpt(core.OptTxSize, 1), core.ErrNoProtoOpt)
 	_, err = w.a.GetOpt(core.OptCMDataSize)
 	wants(t, "unknown option", err, core.ErrNoProtoOpt)
-	must(t, w.a.SendMsg(&core.MsgArgs{IOV: [][]byte{message}}, core.More))
+	must(t, w.a.SendMsg(&core.MsgArgs{IOV: [][]byte{message}}, core.OpMore))
 	if w.a.drv.more != 1 {
 		t.Error("the provider was not told that another operation follows")
 	}
 }
 
+func aliased(t testing.TB, open func(dir core.BindFlags, flags core.OpFlags) (*core.Endpoint, error), dir core.BindFlags, flags core.OpFlags) *core.Endpoint {
+	t.Helper()
+	a, err := open(dir, flags)
+	must(t, err)
+	return a
+}
+
 // TestAlias: an alias has flags of its own, does all that its endpoint does, and keeps it from closing.
 func TestAlias(t *testing.T) {
-	w := newWorld(t, allCaps, core.SelectiveCompletion)
-	_, err := w.a.Alias(core.Transmit | core.Recv)
+	w := newWorld(t, allCaps, core.BindSelectiveCompletion)
+	_, err := w.a.Alias(core.BindTransmit|core.BindRecv, 0)
 	wants(t, "two directions", err, core.ErrBadFlags)
-	_, err = w.a.Alias(core.Transmit | core.MultiRecv)
+	_, err = w.a.Alias(core.BindTransmit, core.OpMultiRecv)
 	wants(t, "flag of the other direction", err, core.ErrBadFlags)
-	tx := opened(t, w.a.Alias, core.Transmit|core.Completion)
-	rx := opened(t, w.b.Alias, core.Recv|core.Completion)
+	tx := aliased(t, w.a.Alias, core.BindTransmit, core.OpCompletion)
+	rx := aliased(t, w.b.Alias, core.BindRecv, core.OpCompletion)
 	must(t, rx.Recv(make([]byte, 64), 0, 0, 2))
 	must(t, tx.Send(message, 0, 0, 1))
 	next(t, w.qa)
@@ -202,39 +209,39 @@ func TestAlias(t *testing.T) {
 
 // TestAliasFlags: what an alias is told about flags is its own affair.
 func TestAliasFlags(t *testing.T) {
-	w := newWorld(t, allCaps, core.SelectiveCompletion)
-	flags := func(ep *core.Endpoint, dir core.Flags) core.Flags {
+	w := newWorld(t, allCaps, core.BindSelectiveCompletion)
+	flags := func(ep *core.Endpoint, dir core.BindFlags) core.OpFlags {
 		f, err := ep.OpFlags(dir)
 		must(t, err)
 		return f
 	}
-	for _, dir := range []core.Flags{core.Transmit, core.Recv} {
-		other := core.Transmit ^ core.Recv ^ dir
+	for _, dir := range []core.BindFlags{core.BindTransmit, core.BindRecv} {
+		other := core.BindTransmit ^ core.BindRecv ^ dir
 		before := flags(w.a.Endpoint, dir)
-		a := opened(t, w.a.Alias, dir|core.Completion)
-		if f := flags(a, dir); f != core.Completion {
+		a := aliased(t, w.a.Alias, dir, core.OpCompletion)
+		if f := flags(a, dir); f != core.OpCompletion {
 			t.Errorf("the alias has flags %v", f)
 		}
 		if flags(a, other) != flags(w.a.Endpoint, other) {
 			t.Error("an alias does not have its endpoint's flags of the other direction")
 		}
 		must(t, a.SetOpFlags(dir, 0))
-		must(t, a.SetOpFlags(other, core.Completion))
-		if flags(a, dir) != 0 || flags(a, other) != core.Completion {
+		must(t, a.SetOpFlags(other, core.OpCompletion))
+		if flags(a, dir) != 0 || flags(a, other) != core.OpCompletion {
 			t.Error("the alias does not take flags")
 		}
-		if flags(w.a.Endpoint, dir) != before || flags(w.a.Endpoint, other)&core.Completion != 0 {
+		if flags(w.a.Endpoint, dir) != before || flags(w.a.Endpoint, other)&core.OpCompletion != 0 {
 			t.Error("the endpoint has the alias' flags")
 		}
 		wants(t, "no direction", a.SetOpFlags(0, 0), core.ErrInval)
-		wants(t, "another direction's flag", a.SetOpFlags(core.Transmit, core.MultiRecv), core.ErrBadFlags)
+		wants(t, "another direction's flag", a.SetOpFlags(core.BindTransmit, core.OpMultiRecv), core.ErrBadFlags)
 		must(t, a.Close())
 	}
-	tx := opened(t, w.a.Alias, core.Transmit)
-	for i, want := range []core.Flags{0, core.Completion, 0} { // messages that go where the last one went see it, too
-		must(t, tx.SetOpFlags(core.Transmit, want))
+	tx := aliased(t, w.a.Alias, core.BindTransmit, 0)
+	for i, want := range []core.OpFlags{0, core.OpCompletion, 0} { // messages that go where the last one went see it, too
+		must(t, tx.SetOpFlags(core.BindTransmit, want))
 		must(t, w.b.Recv(make([]byte, 64), 0, 0, 2))
-		must(t, tx.Send(message, 0, 0, core.Context(i+1)))
+		must(t, tx.Send(message, 0, 0, core.OpContext(i+1)))
 		if want != 0 {
 			next(t, w.qa)
 		}
@@ -247,7 +254,7 @@ func TestAliasFlags(t *testing.T) {
 func TestClosedAlias(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	n := w.counters(t, 1)
-	tx, rx := opened(t, w.a.Alias, core.Transmit), opened(t, w.b.Alias, core.Recv)
+	tx, rx := aliased(t, w.a.Alias, core.BindTransmit, 0), aliased(t, w.b.Alias, core.BindRecv, 0)
 	must(t, rx.TRecv(make([]byte, 64), 0, core.AddrUnspec, 1, 0, 2))
 	must(t, tx.TSend(message, 0, 0, 1, 1)) // the next would follow this one
 	next(t, w.qa)
@@ -263,7 +270,7 @@ func TestClosedAlias(t *testing.T) {
 	for name, err := range map[string]error{
 		"send": tx.Send(message, 0, 0, 1), "inject": tx.Inject(message, 0), "tsend": tx.TSend(message, 0, 0, 1, 1),
 		"write": tx.Write(message, 0, 0, 0, 3, 1), "sendmsg": tx.SendMsg(&core.MsgArgs{IOV: [][]byte{message}}, 0),
-		"triggered": tx.SendMsg(&core.MsgArgs{IOV: [][]byte{message}, Trigger: later}, core.Trigger),
+		"triggered": tx.SendMsg(&core.MsgArgs{IOV: [][]byte{message}, Trigger: later}, core.OpTrigger),
 		"deferred":  w.d.QueueWork(&core.DeferredWork{OpType: core.OpTSend, TriggeringCntr: n[0], Threshold: 9, Tagged: dw.Tagged}),
 		"recv":      rx.Recv(nil, 0, 0, 1), "trecv": rx.TRecv(nil, 0, 0, 1, 0, 1),
 	} {
@@ -281,7 +288,7 @@ func TestClosedAlias(t *testing.T) {
 func TestSharedRx(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	other := newDomain(t, w.f)
-	_, err := w.d.OpenSRX(&core.RxAttr{OpFlags: core.Inject})
+	_, err := w.d.OpenSRX(&core.RxAttr{OpFlags: core.OpInject})
 	wants(t, "transmit flag", err, core.ErrBadFlags)
 	srx := opened(t, w.d.OpenSRX, &core.RxAttr{Size: 2})
 	s := srx.Driver().(*endpoint.SharedRx)

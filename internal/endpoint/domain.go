@@ -118,7 +118,7 @@ func (d *Domain) Close() error {
 }
 
 // BindEQ directs events of the domain to q (fi_domain_bind(3)).
-func (d *Domain) BindEQ(q core.EQDriver, _ core.Flags) error {
+func (d *Domain) BindEQ(q core.EQDriver, _ core.BindFlags) error {
 	eq, err := d.cfg.Names.QueueOf("fi_domain_bind", q)
 	if err != nil {
 		return err
@@ -141,9 +141,9 @@ func (d *Domain) Verify(key, addr, length uint64, write bool) ([]byte, engine.Re
 
 // verify is Verify for connections with an authorization key.
 func (d *Domain) verify(auth string, key, addr, length uint64, write bool) ([]byte, engine.Region, engine.Refusal) {
-	access := core.RemoteRead
+	access := core.AccessRemoteRead
 	if write {
-		access = core.RemoteWrite
+		access = core.AccessRemoteWrite
 	}
 	mem, r, no := d.mem.Verify(key, addr, length, access)
 	if no != 0 {
@@ -160,7 +160,7 @@ func (d *Domain) verify(auth string, key, addr, length uint64, write bool) ([]by
 
 // refusal says what is wrong with an access that does not fit a region. The order is that of ofi_mr_map_verify (libfabric, prov/util/src/util_mr_map.c): the key, the rights,
 // the range. Who may not know of a region hears that there is none.
-func (d *Domain) refusal(auth string, key uint64, access core.Flags) engine.Refusal {
+func (d *Domain) refusal(auth string, key uint64, access core.Access) engine.Refusal {
 	r := d.mem.Find(key)
 	switch {
 	case r == nil || r.AuthKey() != "" && r.AuthKey() != auth:

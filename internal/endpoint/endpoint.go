@@ -32,8 +32,8 @@ type Endpoint struct {
 	scalable         bool // its contexts have the queues
 	srx              *SharedRx
 	stx              *SharedTx
-	txFlags, rxFlags core.Flags // default operation flags
-	avGeneration     uint32     // counts addresses that left the vector: what a lastRoute knew before counts no more
+	txFlags, rxFlags core.OpFlags // default operation flags
+	avGeneration     uint32       // counts addresses that left the vector: what a lastRoute knew before counts no more
 
 	auth   *Auth // its authorization key; nil if it has none
 	linger time.Duration
@@ -116,7 +116,7 @@ func (e *Endpoint) CheckEnable(needs Needs) error {
 		caps = 0
 	}
 	if e.srx != nil && e.srx.own != nil {
-		caps &^= core.Recv // that has a queue
+		caps &^= core.CapRecv // that has a queue
 	}
 	switch {
 	case e.enabled:
@@ -125,9 +125,9 @@ func (e *Endpoint) CheckEnable(needs Needs) error {
 		return e.Refuse("fi_enable", NoPeer, core.ErrNoEQ, "bind an event queue first")
 	case needs&NeedsAV != 0 && e.av == nil:
 		return e.Refuse("fi_enable", NoPeer, core.ErrNoAV, "bind an address vector first")
-	case e.txCQ == nil && e.cntr[cntrTx] == nil && e.cntr[cntrRead] == nil && e.cntr[cntrWrite] == nil && caps&(core.Send|core.Read|core.Write) != 0:
+	case e.txCQ == nil && e.cntr[cntrTx] == nil && e.cntr[cntrRead] == nil && e.cntr[cntrWrite] == nil && caps&(core.CapSend|core.CapRead|core.CapWrite) != 0:
 		return e.Refuse("fi_enable", NoPeer, core.ErrNoCQ, "bind a completion queue with BindTransmit first")
-	case e.rxCQ == nil && e.cntr[cntrRx] == nil && caps&core.Recv != 0:
+	case e.rxCQ == nil && e.cntr[cntrRx] == nil && caps&core.CapRecv != 0:
 		return e.Refuse("fi_enable", NoPeer, core.ErrNoCQ, "bind a completion queue with BindRecv first")
 	}
 	return e.takeKey()

@@ -15,7 +15,7 @@ type lastRoute struct {
 }
 
 // joinOK are the default operation flags that change nothing for a message that is copied as it is posted.
-const joinOK = core.Completion | core.Inject | core.InjectComplete | core.More
+const joinOK = core.OpCompletion | core.OpInject | core.OpInjectComplete | core.OpMore
 
 // join sends buf after the last message, if that went to dest, waits, and everything fits (engine.Conn.Join). Locked.
 func (t *Transmitter) join(buf []byte, dest core.FIAddr, tagged bool, tag uint64) bool {
@@ -28,7 +28,7 @@ func (t *Transmitter) join(buf []byte, dest core.FIAddr, tagged bool, tag uint64
 }
 
 // joinSend is join for the plain calls, whose completion it reports.
-func (t *Transmitter) joinSend(buf []byte, dest core.FIAddr, tagged bool, tag uint64, ctx core.Context, report core.Flags) bool {
+func (t *Transmitter) joinSend(buf []byte, dest core.FIAddr, tagged bool, tag uint64, ctx core.OpContext, report core.CompFlags) bool {
 	e := t.e
 	flags := e.txFlags
 	if t.own {
@@ -41,7 +41,7 @@ func (t *Transmitter) joinSend(buf []byte, dest core.FIAddr, tagged bool, tag ui
 	if cn := e.cntr[cntrTx]; cn != nil {
 		cn.Complete(len(buf))
 	}
-	if e.txCQ == nil || e.txQuiet && flags&core.Completion == 0 {
+	if e.txCQ == nil || e.txQuiet && flags&core.OpCompletion == 0 {
 		return true
 	}
 	fillSent(e.txCQ.Queue, ctx, report)

@@ -6,7 +6,7 @@ import "gofabric/core"
 
 // RecvRoom is how many receives RecvLate takes now, of messages and, if tagged says so, of tagged ones; 0 where the call itself must refuse them. Locked.
 func (r *Receiver) RecvRoom() (room int, tagged bool) {
-	if r.rx == nil || r.exact || *r.flags&core.MultiRecv != 0 && r.noMulti || r.ready() != nil {
+	if r.rx == nil || r.exact || *r.flags&core.OpMultiRecv != 0 && r.noMulti || r.ready() != nil {
 		return 0, false
 	}
 	return r.rx.Room(), !r.noTagged && !r.tagKnow
@@ -14,16 +14,16 @@ func (r *Receiver) RecvRoom() (room int, tagged bool) {
 
 // RecvLate is Recv, or TRecv, for a receive that was accepted while RecvRoom had room for it: what is wrong with it since then, it tells with an error entry.
 // Locked.
-func (r *Receiver) RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.Context) {
+func (r *Receiver) RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.OpContext) {
 	op := r.rx.LateOp()
 	op.Ctx, op.Flags = uint64(ctx), msgRx
 	flags := *r.flags
 	if tagged {
 		op.Flags = tagRx
-		flags &^= core.MultiRecv
+		flags &^= core.OpMultiRecv
 	}
-	op.Silent = flags&core.Completion == 0 && *r.quiet
-	op.Multi = flags&core.MultiRecv != 0
+	op.Silent = flags&core.OpCompletion == 0 && *r.quiet
+	op.Multi = flags&core.OpMultiRecv != 0
 	op.SetBuf(buf)
 	switch err := r.ready(); {
 	case err != nil:

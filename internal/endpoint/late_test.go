@@ -23,11 +23,11 @@ func TestRecvLate(t *testing.T) {
 		}
 	})
 	must(t, w.a.TInject([]byte("tagged"), 0, 0x75))
-	if e := next(t, w.qb); e.Ctx != 2 || e.Tag != 0x75 || e.Flags != core.CapTagged|core.Recv || string(in[:e.Len]) != "tagged" {
+	if e := next(t, w.qb); e.Ctx != 2 || e.Tag != 0x75 || e.Flags != core.CompTagged|core.CompRecv || string(in[:e.Len]) != "tagged" {
 		t.Errorf("%+v, %q", e, in)
 	}
 	must(t, w.a.Inject([]byte("message"), 0))
-	if e := next(t, w.qb); e.Ctx != 1 || e.Flags != core.CapMsg|core.Recv || string(in[:e.Len]) != "message" {
+	if e := next(t, w.qb); e.Ctx != 1 || e.Flags != core.CompMsg|core.CompRecv || string(in[:e.Len]) != "message" {
 		t.Errorf("%+v, %q", e, in)
 	}
 	must(t, w.a.Inject([]byte("early"), 0))
@@ -43,7 +43,7 @@ func TestRecvRoom(t *testing.T) {
 	w := newWorld(t, allCaps&^core.CapTagged, 0)
 	late := w.d.open(t, testInfo(allCaps))
 	q := w.d.queue(t)
-	must(t, late.BindCQ(q, core.Transmit|core.Recv))
+	must(t, late.BindCQ(q, core.BindTransmit|core.BindRecv))
 	w.bound = append(w.bound, late, q)
 	prog := w.d.drv.Progress()
 	prog.Lock()

@@ -100,12 +100,12 @@ type loopEP struct {
 	held bool // what is posted stays here
 }
 
-func testInfo(caps core.Flags) *core.Info {
+func testInfo(caps core.Caps) *core.Info {
 	return &core.Info{Caps: caps, Tx: &core.TxAttr{InjectSize: 64, Size: 32}, Rx: &core.RxAttr{Size: 32}, EP: &core.EPAttr{Type: core.EPTypeRDM, MaxMsgSize: 1 << 20},
 		Domain: &core.DomainAttr{Name: "d0"}, Fabric: &core.FabricAttr{Name: "f0"}}
 }
 
-const allCaps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapMultiRecv | core.CapTrigger | core.Send | core.Recv | core.Read | core.Write | core.RemoteRead | core.RemoteWrite
+const allCaps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapMultiRecv | core.CapTrigger | core.CapSend | core.CapRecv | core.CapRead | core.CapWrite | core.CapRemoteRead | core.CapRemoteWrite
 
 func newFabric() *core.Fabric {
 	f := &loopFabric{}
@@ -115,7 +115,7 @@ func newFabric() *core.Fabric {
 
 func newDomain(t testing.TB, f *core.Fabric) *domain { return newDomainOf(t, f, allCaps) }
 
-func newDomainOf(t testing.TB, f *core.Fabric, caps core.Flags) *domain {
+func newDomainOf(t testing.TB, f *core.Fabric, caps core.Caps) *domain {
 	t.Helper()
 	d := opened(t, f.OpenDomain, testInfo(caps))
 	return &domain{d, d.Driver().(*loopDomain)}
@@ -191,8 +191,8 @@ func (e *loopEP) Enable() error {
 	return nil
 }
 
-func (e *loopEP) Alias(flags core.Flags) (core.EndpointDriver, error) {
-	return e.OpenAlias(e, &e.Transfers, flags)
+func (e *loopEP) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
+	return e.OpenAlias(e, &e.Transfers, dir, flags)
 }
 
 func (e *loopEP) Close() error {
@@ -208,7 +208,7 @@ func (e *loopEP) Close() error {
 	return nil
 }
 
-func (e *loopEP) Cancel(core.Context) error              { return core.ErrNoEnt }
+func (e *loopEP) Cancel(core.OpContext) error            { return core.ErrNoEnt }
 func (e *loopEP) Name() (core.Addr, error)               { return core.Addr{}, core.ErrNoSys }
 func (e *loopEP) SetName(core.Addr) error                { return core.ErrNoSys }
 func (e *loopEP) GetOpt(opt core.EPOpt) (int, error)     { return e.Option(e.rx, opt) }
@@ -225,7 +225,7 @@ type world struct {
 	bound []core.Object // what a test has bound: closed after the endpoints
 }
 
-func newWorld(t testing.TB, caps core.Flags, bind core.Flags) *world {
+func newWorld(t testing.TB, caps core.Caps, bind core.BindFlags) *world {
 	t.Helper()
 	w := &world{f: newFabric()}
 	w.d = newDomain(t, w.f)
@@ -233,7 +233,7 @@ func newWorld(t testing.TB, caps core.Flags, bind core.Flags) *world {
 	w.a.drv.peer, w.b.drv.peer = w.b.drv, w.a.drv
 	w.qa, w.qb = w.d.queue(t), w.d.queue(t)
 	for e, q := range map[*loopEndpoint]*core.CompletionQueue{w.a: w.qa, w.b: w.qb} {
-		must(t, e.BindCQ(q, core.Transmit|core.Recv|bind))
+		must(t, e.BindCQ(q, core.BindTransmit|core.BindRecv|bind))
 		must(t, e.Enable())
 	}
 	t.Cleanup(func() {

@@ -9,8 +9,8 @@ import (
 
 // The operation flags that the plain calls can be given.
 const (
-	txOpFlags = core.Inject | core.InjectComplete | core.TransmitComplete | core.DeliveryComplete | core.MatchComplete | core.CommitComplete | core.Completion
-	rxOpFlags = core.Completion | core.MultiRecv
+	txOpFlags = core.OpInject | core.OpInjectComplete | core.OpTransmitComplete | core.OpDeliveryComplete | core.OpMatchComplete | core.OpCommitComplete | core.OpCompletion
+	rxOpFlags = core.OpCompletion | core.OpMultiRecv
 )
 
 // Option answers the options that all endpoints have (fi_getopt(3)), ErrNoProtoOpt for others; rx is the receive context in use. Locked.
@@ -51,26 +51,26 @@ func (e *Endpoint) SetOption(rx *engine.RxContext, opt core.EPOpt, value int) er
 }
 
 // OpFlags is FI_GETOPSFLAG (fi_endpoint(3)).
-func (e *Endpoint) OpFlags(dir core.Flags) (core.Flags, error) {
+func (e *Endpoint) OpFlags(dir core.BindFlags) (core.OpFlags, error) {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	switch dir {
-	case core.Transmit:
+	case core.BindTransmit:
 		return e.txFlags, nil
-	case core.Recv:
+	case core.BindRecv:
 		return e.rxFlags, nil
 	}
-	return 0, e.Refuse("fi_control", NoPeer, core.ErrInval, "say Transmit or Recv")
+	return 0, e.Refuse("fi_control", NoPeer, core.ErrInval, "say BindTransmit or BindRecv")
 }
 
-// SetOpFlags is FI_SETOPSFLAG: dir is Transmit or Recv, flags those of the plain calls of that direction.
-func (e *Endpoint) SetOpFlags(dir, flags core.Flags) error {
+// SetOpFlags is FI_SETOPSFLAG: dir is BindTransmit or BindRecv, flags those of the plain calls of that direction.
+func (e *Endpoint) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	if err := e.checkOpFlags(dir, flags); err != nil {
 		return err
 	}
 	e.prog.Lock()
 	defer e.prog.Unlock()
-	if dir == core.Transmit {
+	if dir == core.BindTransmit {
 		e.txFlags = flags
 	} else {
 		e.rxFlags = flags
@@ -79,17 +79,17 @@ func (e *Endpoint) SetOpFlags(dir, flags core.Flags) error {
 }
 
 // checkOpFlags refuses what the plain calls of a direction cannot have. Not locked.
-func (e *Endpoint) checkOpFlags(dir, flags core.Flags) error {
+func (e *Endpoint) checkOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	switch {
-	case dir == core.Transmit && flags&^txOpFlags != 0:
-		return e.Refuse("fi_control", NoPeer, core.ErrBadFlags, "not a flag of transmits: "+core.OpFlagsString(flags&^txOpFlags))
-	case dir == core.Recv && flags&^rxOpFlags != 0:
-		return e.Refuse("fi_control", NoPeer, core.ErrBadFlags, "not a flag of receives: "+core.OpFlagsString(flags&^rxOpFlags))
-	case dir != core.Transmit && dir != core.Recv:
-		return e.Refuse("fi_control", NoPeer, core.ErrInval, "say Transmit or Recv")
+	case dir == core.BindTransmit && flags&^txOpFlags != 0:
+		return e.Refuse("fi_control", NoPeer, core.ErrBadFlags, "not a flag of transmits: "+(flags&^txOpFlags).String())
+	case dir == core.BindRecv && flags&^rxOpFlags != 0:
+		return e.Refuse("fi_control", NoPeer, core.ErrBadFlags, "not a flag of receives: "+(flags&^rxOpFlags).String())
+	case dir != core.BindTransmit && dir != core.BindRecv:
+		return e.Refuse("fi_control", NoPeer, core.ErrInval, "say BindTransmit or BindRecv")
 	}
 	return nil
 }
 
 // SizeLeft is fi_tx_size_left(3) and fi_rx_size_left(3), which are not offered natively either.
-func (e *Endpoint) SizeLeft(core.Flags) (int, error) { return 0, core.ErrNoSys }
+func (e *Endpoint) SizeLeft(core.BindFlags) (int, error) { return 0, core.ErrNoSys }

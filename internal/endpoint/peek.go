@@ -12,7 +12,7 @@ func (r *Receiver) special(p *core.Op, src uint64) error {
 	if !tagged {
 		report = msgRx
 	}
-	if flags&(core.Peek|core.Claim) == 0 {
+	if flags&(core.OpPeek|core.OpClaim) == 0 {
 		return core.ErrInval // FI_DISCARD goes with one of them
 	}
 	r.dom.prog.Lock()
@@ -23,11 +23,11 @@ func (r *Receiver) special(p *core.Op, src uint64) error {
 	if r.noTagged && tagged {
 		return core.ErrNoSys
 	}
-	if flags&core.Peek != 0 {
+	if flags&core.OpPeek != 0 {
 		r.dom.prog.Pass() // the message may be in the socket
-		return peekErr(r.rx.Peek(tagged, src, p.Tag, p.Ignore, uint64(ctx), report, flags&core.Claim != 0, flags&core.Discard != 0))
+		return peekErr(r.rx.Peek(tagged, src, p.Tag, p.Ignore, uint64(ctx), report, flags&core.OpClaim != 0, flags&core.OpDiscard != 0))
 	}
-	if flags&core.Discard != 0 {
+	if flags&core.OpDiscard != 0 {
 		return peekErr(r.rx.Discard(uint64(ctx), report))
 	}
 	op := r.rx.NewOp()

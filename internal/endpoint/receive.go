@@ -10,11 +10,11 @@ import (
 type Receiver struct {
 	dom     *Domain
 	rx      *engine.RxContext
-	ready   func() error // refuses calls in the wrong state; locked
-	quiet   *bool        // selective completion
-	flags   *core.Flags  // default operation flags
-	sources bool         // directed receives: src counts
-	e       *Endpoint    // nil of a shared context
+	ready   func() error  // refuses calls in the wrong state; locked
+	quiet   *bool         // selective completion
+	flags   *core.OpFlags // default operation flags
+	sources bool          // directed receives: src counts
+	e       *Endpoint     // nil of a shared context
 
 	tagSources     bool // of tagged receives
 	exact, tagKnow bool // with these, src must name somebody (FI_EXACT_DIRECTED_RECV)
@@ -23,9 +23,9 @@ type Receiver struct {
 }
 
 const (
-	msgRx     = uint64(core.CapMsg | core.Recv)
-	tagRx     = uint64(core.CapTagged | core.Recv)
-	recvMsgOK = core.Completion | core.MultiRecv | core.More | core.Peek | core.Claim | core.Discard | core.AuthKey
+	msgRx     = uint64(core.CompMsg | core.CompRecv)
+	tagRx     = uint64(core.CompTagged | core.CompRecv)
+	recvMsgOK = core.OpCompletion | core.OpMultiRecv | core.OpMore | core.OpPeek | core.OpClaim | core.OpDiscard | core.OpAuthKey
 )
 
 // InitReceiver prepares r, which posts to rx, the receive context of e. ready refuses calls in the wrong state and is called locked (Endpoint.CanReceive
@@ -41,7 +41,7 @@ func (r *Receiver) InitReceiver(e *Endpoint, rx *engine.RxContext, ready func() 
 }
 
 // newOp returns a receive to fill in; on failure it has unlocked. Locked.
-func (r *Receiver) newOp(flags core.Flags, report uint64, ctx core.Context) (*engine.RxOp, error) {
+func (r *Receiver) newOp(flags core.OpFlags, report uint64, ctx core.OpContext) (*engine.RxOp, error) {
 	if err := r.ready(); err != nil {
 		r.dom.prog.Unlock()
 		return nil, err
@@ -50,7 +50,7 @@ func (r *Receiver) newOp(flags core.Flags, report uint64, ctx core.Context) (*en
 		r.dom.prog.Unlock()
 		return nil, core.ErrNoSys
 	}
-	if flags&core.MultiRecv != 0 && r.noMulti && report == msgRx {
+	if flags&core.OpMultiRecv != 0 && r.noMulti && report == msgRx {
 		r.dom.prog.Unlock()
 		return nil, core.ErrBadFlags
 	}
@@ -64,8 +64,8 @@ func (r *Receiver) newOp(flags core.Flags, report uint64, ctx core.Context) (*en
 		return nil, core.ErrAgain
 	}
 	op.Ctx, op.Flags = uint64(ctx), report
-	op.Silent = flags&core.Completion == 0 && *r.quiet
-	op.Multi = flags&core.MultiRecv != 0
+	op.Silent = flags&core.OpCompletion == 0 && *r.quiet
+	op.Multi = flags&core.OpMultiRecv != 0
 	return op, nil
 }
 
@@ -73,7 +73,7 @@ func (r *Receiver) newOp(flags core.Flags, report uint64, ctx core.Context) (*en
 func (r *Receiver) Context() *engine.RxContext { return r.rx }
 
 // direct says of which receives the source counts, and of which it must be exact. FI_EXACT_DIRECTED_RECV alone is about all of them (fi_getinfo(3)).
-func (r *Receiver) direct(caps core.Flags, directed bool) {
+func (r *Receiver) direct(caps core.Caps, directed bool) {
 	exact := caps&core.CapExactDirectedRecv != 0
 	tagged := caps&core.CapTaggedDirectedRecv != 0
 	r.sources = directed || exact && !tagged
@@ -115,16 +115,16 @@ func (r *Receiver) post(op *core.Op) error {
 		exact, report, src = r.tagKnow, tagRx, r.tagSource(op.Addr)
 	}
 	switch {
-	case exact && op.Addr == core.AddrUnspec && flags&core.Claim == 0:
+	case exact && op.Addr == core.AddrUnspec && flags&core.OpClaim == 0:
 		return core.ErrInval
-	case flags&core.Trigger != 0:
+	case flags&core.OpTrigger != 0:
 		return r.postTriggered(op)
-	case flags&^recvMsgOK != 0, tagged && flags&core.MultiRecv != 0 && r.noTagMulti:
+	case flags&^recvMsgOK != 0, tagged && flags&core.OpMultiRecv != 0 && r.noTagMulti:
 		return core.ErrBadFlags
-	case len(op.IOV) > engine.MaxIOV, flags&core.MultiRecv != 0 && len(op.IOV) != 1:
+	case len(op.IOV) > engine.MaxIOV, flags&core.OpMultiRecv != 0 && len(op.IOV) != 1:
 		return core.ErrInval
 	}
-	if flags&core.AuthKey != 0 {
+	if flags&core.OpAuthKey != 0 {
 		sources := r.sources
 		if tagged {
 			sources = r.tagSources
@@ -134,7 +134,7 @@ func (r *Receiver) post(op *core.Op) error {
 			return err
 		}
 	}
-	if flags&(core.Peek|core.Claim|core.Discard) != 0 {
+	if flags&(core.OpPeek|core.OpClaim|core.OpDiscard) != 0 {
 		return r.special(op, src)
 	}
 	r.dom.prog.Lock()
@@ -161,15 +161,15 @@ func (r *Receiver) post(op *core.Op) error {
 }
 
 // defaultFlags are those of the calls without flags of their own: tagged ones take one message each. Locked.
-func (r *Receiver) defaultFlags(tagged bool) core.Flags {
+func (r *Receiver) defaultFlags(tagged bool) core.OpFlags {
 	if tagged {
-		return *r.flags &^ core.MultiRecv
+		return *r.flags &^ core.OpMultiRecv
 	}
 	return *r.flags
 }
 
 // Recv is fi_recv (fi_msg(3)).
-func (r *Receiver) Recv(buf []byte, _ core.Desc, src core.FIAddr, ctx core.Context) error {
+func (r *Receiver) Recv(buf []byte, _ core.Desc, src core.FIAddr, ctx core.OpContext) error {
 	if r.exact && src == core.AddrUnspec {
 		return core.ErrInval
 	}
@@ -185,12 +185,12 @@ func (r *Receiver) Recv(buf []byte, _ core.Desc, src core.FIAddr, ctx core.Conte
 }
 
 // TRecv is fi_trecv (fi_tagged(3)).
-func (r *Receiver) TRecv(buf []byte, _ core.Desc, src core.FIAddr, tag, ignore uint64, ctx core.Context) error {
+func (r *Receiver) TRecv(buf []byte, _ core.Desc, src core.FIAddr, tag, ignore uint64, ctx core.OpContext) error {
 	if r.tagKnow && src == core.AddrUnspec {
 		return core.ErrInval
 	}
 	r.dom.prog.Lock()
-	op, err := r.newOp(*r.flags&^core.MultiRecv, tagRx, ctx)
+	op, err := r.newOp(*r.flags&^core.OpMultiRecv, tagRx, ctx)
 	if err != nil {
 		return err
 	}

@@ -69,22 +69,22 @@ func (e *Endpoint) Completed(c *engine.Completion) {
 		return
 	}
 	if !received {
-		fillSent(q.Queue, core.Context(c.Ctx), core.Flags(c.Flags))
+		fillSent(q.Queue, core.OpContext(c.Ctx), core.CompFlags(c.Flags))
 		return
 	}
 	s := q.Slot()
-	s.Ctx, s.Flags, s.Len, s.Src = core.Context(c.Ctx), core.Flags(c.Flags), int(c.Len), core.FIAddr(c.Src)
+	s.Ctx, s.Flags, s.Len, s.Src = core.OpContext(c.Ctx), core.CompFlags(c.Flags), int(c.Len), core.FIAddr(c.Src)
 	if c.Kind == engine.KindRemoteWrite {
-		s.Flags = core.CapRMA | core.RemoteWrite
+		s.Flags = core.CompRMA | core.CompRemoteWrite
 		if c.Atomic {
-			s.Flags = core.CapAtomic | core.RemoteWrite
+			s.Flags = core.CompAtomic | core.CompRemoteWrite
 		}
 	}
 	if c.HasData {
-		s.Flags |= core.RemoteCQData
+		s.Flags |= core.CompRemoteCQData
 	}
 	if c.Release {
-		s.Flags |= core.MultiRecv
+		s.Flags |= core.CompMultiRecv
 	}
 	if !q.Lean() {
 		s.Buf, s.Data, s.Tag = c.Buf, c.Data, c.Tag
@@ -112,11 +112,11 @@ func (e *Endpoint) Sent(o *engine.Send) {
 	if o.Silent || o.Inject || e.txCQ == nil || e.closed {
 		return
 	}
-	fillSent(e.txCQ.Queue, core.Context(o.Ctx), core.Flags(o.Flags))
+	fillSent(e.txCQ.Queue, core.OpContext(o.Ctx), core.CompFlags(o.Flags))
 }
 
 // fillSent makes the entry of a transmit that is complete.
-func fillSent(q *cq.Queue, ctx core.Context, flags core.Flags) {
+func fillSent(q *cq.Queue, ctx core.OpContext, flags core.CompFlags) {
 	s := q.Slot()
 	s.Ctx, s.Flags, s.Len, s.Src = ctx, flags, 0, core.AddrNotAvail
 	if !q.Lean() {
@@ -141,10 +141,10 @@ func (e *Endpoint) Received(r *engine.RxOp) {
 	}
 	q := e.rxCQ.Queue
 	s := q.Slot()
-	s.Ctx, s.Flags, s.Len, s.Src = core.Context(r.Ctx), core.Flags(r.Flags), int(n), core.FIAddr(r.Source())
+	s.Ctx, s.Flags, s.Len, s.Src = core.OpContext(r.Ctx), core.CompFlags(r.Flags), int(n), core.FIAddr(r.Source())
 	data, has := r.Data()
 	if has {
-		s.Flags |= core.RemoteCQData
+		s.Flags |= core.CompRemoteCQData
 	}
 	if !q.Lean() {
 		s.Buf, s.Data, s.Tag = r.Buf(), data, r.Tag()
@@ -155,7 +155,7 @@ func (e *Endpoint) Received(r *engine.RxOp) {
 }
 
 // SentOne and ReceivedOne report the success of one operation without a connection, as Completed does; a silent one is only counted. n is in bytes. Locked.
-func (e *Endpoint) SentOne(ctx core.Context, flags core.Flags, n int, silent bool) {
+func (e *Endpoint) SentOne(ctx core.OpContext, flags core.CompFlags, n int, silent bool) {
 	e.did.kinds[engine.KindSend].count(uint64(n))
 	if cn := e.cntr[cntrTx]; cn != nil {
 		cn.Complete(n)
@@ -170,7 +170,7 @@ func (e *Endpoint) TransmitRefused() { e.did.againTx++ }
 func (e *Endpoint) ReceiveRefused()  { e.did.againRx++ }
 
 // ReceivedOne: see SentOne. buf is where the message is.
-func (e *Endpoint) ReceivedOne(ctx core.Context, flags core.Flags, n int, src core.FIAddr, buf []byte, silent bool) {
+func (e *Endpoint) ReceivedOne(ctx core.OpContext, flags core.CompFlags, n int, src core.FIAddr, buf []byte, silent bool) {
 	e.did.kinds[engine.KindRecv].count(uint64(n))
 	if cn := e.cntr[cntrRx]; cn != nil {
 		cn.Complete(n)
@@ -218,15 +218,15 @@ func (e *Endpoint) completedErr(c *engine.Completion, cn *Counter) {
 	if e.userIDs {
 		ee.SrcAddr = e.av.UserID(ee.SrcAddr)
 	}
-	ee.Ctx, ee.Flags, ee.Len, ee.Data, ee.Tag = core.Context(c.Ctx), core.Flags(c.Flags), int(c.Len), c.Data, c.Tag
+	ee.Ctx, ee.Flags, ee.Len, ee.Data, ee.Tag = core.OpContext(c.Ctx), core.CompFlags(c.Flags), int(c.Len), c.Data, c.Tag
 	if received {
 		ee.Buf = c.Buf
 		if c.HasData {
-			ee.Flags |= core.RemoteCQData
+			ee.Flags |= core.CompRemoteCQData
 		}
 	}
 	if c.Release {
-		ee.Flags |= core.MultiRecv
+		ee.Flags |= core.CompMultiRecv
 	}
 	local, peer := e.ends(c.Src)
 	ee.Detail = e.d.cfg.Names.Detail(kindName[c.Kind], local, peer, c.Err)

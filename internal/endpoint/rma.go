@@ -11,7 +11,7 @@ func (t *Transmitter) postRMA(op *core.Op) error {
 	kind, report := engine.KindWrite, rmaWrite
 	if op.Call.Op() == core.OpRead {
 		kind, report = engine.KindRead, rmaRead
-		op.Flags &^= core.Inject // which is about buffers that are sent from
+		op.Flags &^= core.OpInject // which is about buffers that are sent from
 	}
 	if err := t.check(op); err != nil {
 		return err
@@ -31,7 +31,7 @@ func (t *Transmitter) postRMA(op *core.Op) error {
 		s.RMA[0], s.NRMA = wire.RMAIov(op.RMA), 1
 	}
 	s.HasData, s.Data = kind == engine.KindWrite && op.HasData(), op.Data
-	return t.end(s, op.Addr, op.Flags&core.More != 0)
+	return t.end(s, op.Addr, op.Flags&core.OpMore != 0)
 }
 
 // checkRanges refuses remote ranges that do not fit the buffers.

@@ -64,7 +64,7 @@ func (refusal) Posted(*engine.Conn, bool) *batch.Stream { return nil }
 func refuse() error { return core.ErrNoSys }
 
 // Bind binds an address vector or an event queue: the contexts have queues and counters, and are the endpoint's own (fi_scalable_ep_bind, fi_endpoint(3)).
-func (s *Scalable) Bind(obj any, flags core.Flags) error {
+func (s *Scalable) Bind(obj any, flags core.BindFlags) error {
 	switch obj.(type) {
 	case *AddressVector, *EventQueue:
 		return s.Base.Bind(obj, flags)
@@ -73,10 +73,10 @@ func (s *Scalable) Bind(obj any, flags core.Flags) error {
 }
 
 // Cancel fails: operations belong to contexts.
-func (s *Scalable) Cancel(core.Context) error { return core.ErrNoSys }
+func (s *Scalable) Cancel(core.OpContext) error { return core.ErrNoSys }
 
 // Alias refuses: aliases are for endpoints that transfer data; contexts have them.
-func (s *Scalable) Alias(core.Flags) (core.EndpointDriver, error) {
+func (s *Scalable) Alias(_ core.BindFlags, _ core.OpFlags) (core.EndpointDriver, error) {
 	return nil, s.e.Refuse("fi_ep_alias", NoPeer, core.ErrNoSys, "open an alias of a context")
 }
 

@@ -21,8 +21,14 @@ type scalableContext struct {
 
 // What a context does: the other capabilities are not its.
 const (
-	onlyTx = core.Send | core.Read | core.Write
-	onlyRx = core.Recv | core.RemoteRead | core.RemoteWrite
+	onlyTx = core.CapSend | core.CapRead | core.CapWrite
+	onlyRx = core.CapRecv | core.CapRemoteRead | core.CapRemoteWrite
+)
+
+// What a counter of a context can count.
+const (
+	countsTx = core.BindSend | core.BindRead | core.BindWrite
+	countsRx = core.BindRecv | core.BindRemoteRead | core.BindRemoteWrite
 )
 
 // TxContext opens a transmit context (fi_tx_context, fi_endpoint(3)).
@@ -150,16 +156,16 @@ func (p *scalableContext) Enable() error {
 
 // Bind binds completion queues and counters for the context's direction, and event queues (fi_ep_bind(3)). The vector of the scalable endpoint is that of its
 // contexts (fi_scalable_ep_bind, fi_endpoint(3)).
-func (p *scalableContext) Bind(obj any, flags core.Flags) error {
-	var other core.Flags
+func (p *scalableContext) Bind(obj any, flags core.BindFlags) error {
+	var other core.BindFlags
 	switch obj.(type) {
 	case *CompletionQueue:
-		if other = core.Recv; p.rx != nil {
-			other = core.Transmit
+		if other = core.BindRecv; p.rx != nil {
+			other = core.BindTransmit
 		}
 	case *Counter:
-		if other = onlyRx; p.rx != nil {
-			other = onlyTx
+		if other = countsRx; p.rx != nil {
+			other = countsTx
 		}
 	case *AddressVector:
 		return p.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "bind the address vector to the scalable endpoint")
@@ -173,7 +179,7 @@ func (p *scalableContext) Bind(obj any, flags core.Flags) error {
 }
 
 // Cancel cancels an operation of this context (fi_cancel(3)).
-func (p *scalableContext) Cancel(ctx core.Context) error {
+func (p *scalableContext) Cancel(ctx core.OpContext) error {
 	p.prog.Lock()
 	defer p.prog.Unlock()
 	if p.rx != nil {
@@ -215,8 +221,8 @@ func (p *scalableContext) SetOpt(opt core.EPOpt, value int) error {
 }
 
 // Alias opens a second door to the context (fi_ep_alias(3)).
-func (p *scalableContext) Alias(flags core.Flags) (core.EndpointDriver, error) {
-	return p.OpenAlias(p, &p.Transfers, flags)
+func (p *scalableContext) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
+	return p.OpenAlias(p, &p.Transfers, dir, flags)
 }
 
 // Close closes the context; what it has under way ends without completion, and the connections go on (fi_close(3)).

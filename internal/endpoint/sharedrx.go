@@ -13,7 +13,7 @@ type SharedRx struct {
 	Receiver
 	NoConnections
 	eps     []*Endpoint
-	opFlags core.Flags
+	opFlags core.OpFlags
 	own     *Endpoint // the queues of the context itself, nil if it has none
 	never   bool      // selective completion of a context without endpoints: no
 	dead    bool
@@ -25,7 +25,7 @@ func OpenSharedRx(d *Domain, attr *core.RxAttr, limits RxLimits) (*SharedRx, err
 		attr = &core.RxAttr{}
 	}
 	if attr.OpFlags&^rxOpFlags != 0 {
-		return nil, d.cfg.Names.Error("fi_srx_context", d.Name(), NoPeer, core.ErrBadFlags, "not a flag of receives: "+core.OpFlagsString(attr.OpFlags&^rxOpFlags))
+		return nil, d.cfg.Names.Error("fi_srx_context", d.Name(), NoPeer, core.ErrBadFlags, "not a flag of receives: "+(attr.OpFlags&^rxOpFlags).String())
 	}
 	s := &SharedRx{opFlags: attr.OpFlags}
 	rx := engine.NewRxContext(&d.pool, s)
@@ -58,18 +58,18 @@ func (s *SharedRx) queues() (*Endpoint, error) {
 }
 
 // Bind gives the context a queue or a counter of its own (fi_ep_bind(3)).
-func (s *SharedRx) Bind(obj any, flags core.Flags) error {
+func (s *SharedRx) Bind(obj any, flags core.BindFlags) error {
 	e, err := s.queues()
 	if err != nil {
 		return err
 	}
 	switch obj.(type) {
 	case *CompletionQueue:
-		if flags&core.Transmit != 0 {
+		if flags&core.BindTransmit != 0 {
 			return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "a receive context takes a queue for receives")
 		}
 	case *Counter:
-		if flags != core.Recv {
+		if flags != core.BindRecv {
 			return e.Refuse("fi_ep_bind", NoPeer, core.ErrBadFlags, "a shared receive context counts receives")
 		}
 	default:
@@ -135,7 +135,7 @@ func (s *SharedRx) Received(r *engine.RxOp) {
 }
 
 // Cancel cancels a receive posted here (fi_cancel(3)).
-func (s *SharedRx) Cancel(ctx core.Context) error {
+func (s *SharedRx) Cancel(ctx core.OpContext) error {
 	s.dom.prog.Lock()
 	defer s.dom.prog.Unlock()
 	if s.rx.Cancel(uint64(ctx)) || s.dom.work.cancelTriggered(nil, s, uint64(ctx)) {

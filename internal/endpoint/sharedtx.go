@@ -5,8 +5,8 @@ import "gofabric/core"
 // SharedTx is a shared transmit context (fi_stx_context(3)): a size that the operations of several endpoints share. Everything in it is guarded by the lock.
 type SharedTx struct {
 	d    *Domain
-	caps core.Flags // that endpoints may have; 0 for any
-	size int        // of operations under way; 0 for any
+	caps core.Caps // that endpoints may have; 0 for any
+	size int       // of operations under way; 0 for any
 	used int
 	refs int // endpoints bound
 	dead bool
@@ -20,7 +20,7 @@ func (d *Domain) OpenSTX(attr *core.TxAttr) (core.STXDriver, error) {
 	s := &SharedTx{d: d}
 	if attr != nil {
 		if attr.OpFlags&^txOpFlags != 0 {
-			return nil, d.cfg.Names.Error("fi_stx_context", d.Name(), NoPeer, core.ErrBadFlags, "not a flag of transmits: "+core.OpFlagsString(attr.OpFlags&^txOpFlags))
+			return nil, d.cfg.Names.Error("fi_stx_context", d.Name(), NoPeer, core.ErrBadFlags, "not a flag of transmits: "+(attr.OpFlags&^txOpFlags).String())
 		}
 		if attr.Size < 0 {
 			return nil, d.cfg.Names.Error("fi_stx_context", d.Name(), NoPeer, core.ErrInval, "a size is not negative")

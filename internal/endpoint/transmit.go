@@ -48,8 +48,8 @@ func (x *Transfers) Post(op core.Op) error {
 type Transmitter struct {
 	e         *Endpoint
 	r         Router
-	flags     core.Flags // of the plain calls of an alias; others follow the endpoint
-	own       bool       // flags count
+	flags     core.OpFlags // of the plain calls of an alias; others follow the endpoint
+	own       bool         // flags count
 	lastRoute lastRoute
 
 	noTagged bool // tagged messages were not asked for
@@ -65,16 +65,16 @@ func (t *Transmitter) InitTransmitter(e *Endpoint, r Router) {
 }
 
 const (
-	ackFlags  = core.TransmitComplete | core.DeliveryComplete | core.MatchComplete
-	msgTx     = uint64(core.CapMsg | core.Send)
-	tagTx     = uint64(core.CapTagged | core.Send)
-	rmaRead   = uint64(core.CapRMA | core.Read)
-	rmaWrite  = uint64(core.CapRMA | core.Write)
-	sendMsgOK = txOpFlags | core.RemoteCQData | core.More | core.Fence
+	ackFlags  = core.OpTransmitComplete | core.OpDeliveryComplete | core.OpMatchComplete
+	msgTx     = uint64(core.CompMsg | core.CompSend)
+	tagTx     = uint64(core.CompTagged | core.CompSend)
+	rmaRead   = uint64(core.CompRMA | core.CompRead)
+	rmaWrite  = uint64(core.CompRMA | core.CompWrite)
+	sendMsgOK = txOpFlags | core.OpRemoteCQData | core.OpMore | core.OpFence
 )
 
 // defaultFlags are those of the calls without flags of their own. Locked.
-func (t *Transmitter) defaultFlags() core.Flags {
+func (t *Transmitter) defaultFlags() core.OpFlags {
 	if t.own {
 		return t.flags
 	}
@@ -98,17 +98,17 @@ func (t *Transmitter) begin(kind engine.Kind, report uint64, op *core.Op) *engin
 	return s
 }
 
-func (t *Transmitter) prepare(kind engine.Kind, report uint64, flags core.Flags) *engine.Send {
+func (t *Transmitter) prepare(kind engine.Kind, report uint64, flags core.OpFlags) *engine.Send {
 	s := &t.e.d.send
 	s.Kind, s.Flags = kind, report
 	s.Tagged, s.HasData, s.Inject = false, false, false
-	s.Copy = flags&core.Inject != 0
+	s.Copy = flags&core.OpInject != 0
 	s.Ack = flags&ackFlags != 0
-	s.Match = flags&core.MatchComplete != 0 && kind == engine.KindSend
-	s.Commit = flags&core.CommitComplete != 0
-	s.Silent = t.e.txQuiet && flags&core.Completion == 0
+	s.Match = flags&core.OpMatchComplete != 0 && kind == engine.KindSend
+	s.Commit = flags&core.OpCommitComplete != 0
+	s.Silent = t.e.txQuiet && flags&core.OpCompletion == 0
 	s.NRMA = 0
-	s.Fence, s.Reads, s.Atomic, s.Owner, s.Mark = flags&core.Fence != 0, false, nil, nil, 0
+	s.Fence, s.Reads, s.Atomic, s.Owner, s.Mark = flags&core.OpFence != 0, false, nil, nil, 0
 	return s
 }
 
@@ -174,9 +174,9 @@ func (t *Transmitter) check(op *core.Op) error {
 		return core.ErrInval
 	case op.Flags&^sendMsgOK != 0:
 		return core.ErrBadFlags
-	case op.Flags&core.Fence != 0 && t.noFence:
+	case op.Flags&core.OpFence != 0 && t.noFence:
 		return core.ErrOpNotSupp // not among this endpoint's capabilities (fi_getinfo(3), FI_FENCE)
-	case (op.Flags&core.Inject != 0 || op.Call.Inject()) && op.Len() > t.e.info.Tx.InjectSize:
+	case (op.Flags&core.OpInject != 0 || op.Call.Inject()) && op.Len() > t.e.info.Tx.InjectSize:
 		return core.ErrInval
 	}
 	return nil
@@ -184,7 +184,7 @@ func (t *Transmitter) check(op *core.Op) error {
 
 // post starts a transmit.
 func (t *Transmitter) post(op *core.Op) error {
-	if op.Flags&core.Trigger != 0 {
+	if op.Flags&core.OpTrigger != 0 {
 		return t.postTriggered(op)
 	}
 	switch op.Call.Op() {
@@ -207,15 +207,15 @@ func (t *Transmitter) postSend(op *core.Op) error {
 	s := t.begin(engine.KindSend, report, op)
 	s.Tagged, s.Tag = op.Call.Tagged(), op.Tag
 	s.HasData, s.Data = op.HasData(), op.Data
-	return t.end(s, op.Addr, op.Flags&core.More != 0)
+	return t.end(s, op.Addr, op.Flags&core.OpMore != 0)
 }
 
 // The plain calls have ways of their own (core.PlainSender): a small message that goes where the last one went needs little of what post does.
 
 // Send is fi_send (fi_msg(3)).
-func (t *Transmitter) Send(buf []byte, _ core.Desc, dest core.FIAddr, ctx core.Context) error {
+func (t *Transmitter) Send(buf []byte, _ core.Desc, dest core.FIAddr, ctx core.OpContext) error {
 	t.e.prog.Lock()
-	if t.joinSend(buf, dest, false, 0, ctx, core.Flags(msgTx)) {
+	if t.joinSend(buf, dest, false, 0, ctx, core.CompFlags(msgTx)) {
 		t.e.prog.Unlock()
 		return nil
 	}
@@ -225,9 +225,9 @@ func (t *Transmitter) Send(buf []byte, _ core.Desc, dest core.FIAddr, ctx core.C
 }
 
 // TSend is fi_tsend (fi_tagged(3)).
-func (t *Transmitter) TSend(buf []byte, _ core.Desc, dest core.FIAddr, tag uint64, ctx core.Context) error {
+func (t *Transmitter) TSend(buf []byte, _ core.Desc, dest core.FIAddr, tag uint64, ctx core.OpContext) error {
 	t.e.prog.Lock()
-	if t.joinSend(buf, dest, true, tag, ctx, core.Flags(tagTx)) {
+	if t.joinSend(buf, dest, true, tag, ctx, core.CompFlags(tagTx)) {
 		t.e.prog.Unlock()
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Triggered operations (fi_trigger(3)): the msg variants with the flag Trigger.
+// Triggered operations (fi_trigger(3)): the msg variants with the flag OpTrigger.
 
 // errTaken ends a transmit call whose operation was taken over by work.
 var errTaken = errors.New("taken over")
@@ -65,13 +65,13 @@ func (w *work) taken(err error) error {
 	return err
 }
 
-// triggered returns work for an operation with the flag Trigger, nil if the condition is met and the operation can be posted at once.
-func (d *Domain) triggered(caps core.Flags, op *core.Op) (*work, error) {
+// triggered returns work for an operation with the flag OpTrigger, nil if the condition is met and the operation can be posted at once.
+func (d *Domain) triggered(caps core.Caps, op *core.Op) (*work, error) {
 	tc := &op.Trigger
 	switch {
 	case caps&core.CapTrigger == 0:
 		return nil, core.ErrOpNotSupp // not among this endpoint's capabilities (fi_getinfo(3), FI_TRIGGER)
-	case op.Flags&core.Inject != 0: // the buffer of an inject would have to be read now
+	case op.Flags&core.OpInject != 0: // the buffer of an inject would have to be read now
 		return nil, core.ErrInval
 	case tc.Event != core.TriggerThreshold:
 		return nil, core.ErrNoSys
@@ -101,7 +101,7 @@ func (d *Domain) counterOf(c core.CounterDriver) *Counter {
 // postTriggered posts a transmit that waits for a counter.
 func (t *Transmitter) postTriggered(op *core.Op) error {
 	w, err := t.e.d.triggered(t.e.info.Caps, op)
-	switch op.Flags &^= core.Trigger; {
+	switch op.Flags &^= core.OpTrigger; {
 	case err != nil:
 		return err
 	case w == nil:
@@ -113,7 +113,7 @@ func (t *Transmitter) postTriggered(op *core.Op) error {
 // postTriggered posts a receive that waits for a counter.
 func (r *Receiver) postTriggered(op *core.Op) error {
 	w, err := r.dom.triggered(r.caps(), op)
-	switch op.Flags &^= core.Trigger; {
+	switch op.Flags &^= core.OpTrigger; {
 	case err != nil:
 		return err
 	case w == nil:
@@ -123,7 +123,7 @@ func (r *Receiver) postTriggered(op *core.Op) error {
 }
 
 // caps are the capabilities that count for receives: a shared context's are those of the domain's Info.
-func (r *Receiver) caps() core.Flags {
+func (r *Receiver) caps() core.Caps {
 	if r.e == nil {
 		return r.dom.info.Caps
 	}
@@ -131,20 +131,20 @@ func (r *Receiver) caps() core.Flags {
 }
 
 // noWorkFlags are the flags of receives that look at what has come already, which makes no sense later.
-const noWorkFlags = core.Peek | core.Claim | core.Discard
+const noWorkFlags = core.OpPeek | core.OpClaim | core.OpDiscard
 
 // takeRecv makes w a receive of r; errTaken if that went well.
 func (w *work) takeRecv(r *Receiver, op *core.Op) error {
 	tagged, flags, may := op.Call.Tagged(), op.Flags, recvMsgOK
 	if tagged {
-		may &^= core.MultiRecv
+		may &^= core.OpMultiRecv
 	}
 	switch {
-	case len(op.IOV) > engine.MaxIOV, flags&core.MultiRecv != 0 && len(op.IOV) != 1:
+	case len(op.IOV) > engine.MaxIOV, flags&core.OpMultiRecv != 0 && len(op.IOV) != 1:
 		return core.ErrInval
 	case flags&noWorkFlags != 0, tagged && r.noTagged:
 		return core.ErrNoSys
-	case flags&^may != 0, r.noMulti && flags&core.MultiRecv != 0:
+	case flags&^may != 0, r.noMulti && flags&core.OpMultiRecv != 0:
 		return core.ErrBadFlags
 	}
 	if w.kind = workMsg; tagged {
@@ -167,6 +167,6 @@ func (w *work) armRecv(r *Receiver) error {
 }
 
 // CancelTriggered ends a triggered operation that has not started, for Cancel (fi_cancel(3)). Locked.
-func (e *Endpoint) CancelTriggered(ctx core.Context) bool {
+func (e *Endpoint) CancelTriggered(ctx core.OpContext) bool {
 	return e.d.work.cancelTriggered(e, nil, uint64(ctx))
 }

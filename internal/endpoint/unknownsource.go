@@ -46,7 +46,7 @@ func (s *UnknownSource) Wrap(to engine.CompletionSink) engine.CompletionSink {
 
 // NamesUnknownSources says whether connections of the endpoint need a UnknownSource.
 func (e *Endpoint) NamesUnknownSources() bool {
-	const both = core.Source | core.CapSourceErr
+	const both = core.CapSource | core.CapSourceErr
 	return e.info.Caps&both == both
 }
 
@@ -80,18 +80,18 @@ func (e *Endpoint) unknownSource(c *engine.Completion, addr netip.AddrPort) {
 	}
 	ee := &e.errEntry
 	*ee = core.CQErrEntry{Err: core.ErrAddrNotAvail, ProvErrno: int(core.ErrAddrNotAvail), SrcAddr: e.keyHandle(), Peer: core.IPAddr(addr)}
-	ee.Ctx, ee.Flags, ee.Len, ee.Buf, ee.Data, ee.Tag = core.Context(c.Ctx), core.Flags(c.Flags), int(c.Len), c.Buf, c.Data, c.Tag
+	ee.Ctx, ee.Flags, ee.Len, ee.Buf, ee.Data, ee.Tag = core.OpContext(c.Ctx), core.CompFlags(c.Flags), int(c.Len), c.Buf, c.Data, c.Tag
 	if c.Kind == engine.KindRemoteWrite {
-		ee.Flags = core.CapRMA | core.RemoteWrite
+		ee.Flags = core.CompRMA | core.CompRemoteWrite
 		if c.Atomic {
-			ee.Flags = core.CapAtomic | core.RemoteWrite
+			ee.Flags = core.CompAtomic | core.CompRemoteWrite
 		}
 	}
 	if c.HasData {
-		ee.Flags |= core.RemoteCQData
+		ee.Flags |= core.CompRemoteCQData
 	}
 	if c.Release {
-		ee.Flags |= core.MultiRecv
+		ee.Flags |= core.CompMultiRecv
 	}
 	ee.Detail = "received; the sender is not in the address vector: insert the address that comes with this"
 	e.rxCQ.PushErr(ee)

@@ -15,7 +15,7 @@ type AddressVector struct {
 
 // OpenAV opens an address vector (fi_av_open(3)).
 func (d *Domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriver, error) {
-	if err := d.allowIDs("fi_av_open", attr.Flags); err != nil {
+	if err := d.allowIDs("fi_av_open", attr.Flags&core.AVUserID != 0); err != nil {
 		return nil, err
 	}
 	format := vectorFormat(d.info.AddrFormat)
@@ -41,24 +41,24 @@ func (d *Domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriv
 }
 
 // allowIDs refuses identifiers in a domain that was opened without them: reporting them would cost its completions.
-func (d *Domain) allowIDs(op string, flags core.Flags) error {
-	if flags&core.CapAVUserID == 0 || d.info.Caps&core.CapAVUserID != 0 {
+func (d *Domain) allowIDs(op string, asked bool) error {
+	if !asked || d.info.Caps&core.CapAVUserID != 0 {
 		return nil
 	}
 	return d.cfg.Names.Error(op, d.Name(), NoPeer, core.ErrOpNotSupp, "ask GetInfo for CapAVUserID")
 }
 
 // Insert is fi_av_insert(3).
-func (v *AddressVector) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
-	if err := v.d.allowIDs("fi_av_insert", flags); err != nil {
+func (v *AddressVector) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
+	if err := v.d.allowIDs("fi_av_insert", flags&core.InsertUserID != 0); err != nil {
 		return 0, err
 	}
 	return v.Table.Insert(addrs, fi, flags, context...)
 }
 
 // InsertSym is fi_av_insertsym(3).
-func (v *AddressVector) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
-	if err := v.d.allowIDs("fi_av_insertsym", flags); err != nil {
+func (v *AddressVector) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
+	if err := v.d.allowIDs("fi_av_insertsym", flags&core.InsertUserID != 0); err != nil {
 		return 0, err
 	}
 	return v.Table.InsertSym(node, nodecnt, service, svccnt, fi, flags, context...)
@@ -79,7 +79,7 @@ func vectorFormat(f core.AddrFormat) core.AddrFormat {
 }
 
 // BindEQ binds the queue for the events of insertions (fi_av_bind(3)).
-func (v *AddressVector) BindEQ(q core.EQDriver, flags core.Flags) error {
+func (v *AddressVector) BindEQ(q core.EQDriver, flags core.BindFlags) error {
 	const op = "fi_av_bind"
 	eq, err := v.d.cfg.Names.QueueOf(op, q)
 	if err != nil {

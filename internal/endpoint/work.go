@@ -22,8 +22,8 @@ type work struct {
 	report    bool        // deferred work whose end is reported at the endpoint, too
 	kind      workKind
 	state     workState
-	ctx       core.Context // of the DeferredWork
-	done      *Counter     // completion counter, may be nil
+	ctx       core.OpContext // of the DeferredWork
+	done      *Counter       // completion counter, may be nil
 
 	e  *Endpoint // of transfers; nil for receives of a shared context
 	at *Endpoint // where it ended, if that is known
@@ -50,8 +50,8 @@ type recvArgs struct {
 	niov        int
 	src         uint64
 	tag, ignore uint64
-	ctx         core.Context
-	flags       core.Flags
+	ctx         core.OpContext
+	flags       core.OpFlags
 }
 
 type workKind uint8
@@ -103,7 +103,7 @@ func (w *work) leave() {
 }
 
 // endless says that nobody knows which end of w is the last: that of a buffer of several messages (FI_MULTI_RECV). Its completion counter is not kept open.
-func (w *work) endless() bool { return w.kind == workMsg && w.recv.flags&core.MultiRecv != 0 }
+func (w *work) endless() bool { return w.kind == workMsg && w.recv.flags&core.OpMultiRecv != 0 }
 
 // orphan has the end of w, which has started, go unnoticed. Locked.
 func (w *work) orphan() {
@@ -183,8 +183,8 @@ func (w *work) startRecv() bool {
 		return false
 	}
 	op.Ctx, op.Flags = uint64(a.ctx), msgRx
-	op.Silent = a.flags&core.Completion == 0 && *r.quiet
-	op.Multi = a.flags&core.MultiRecv != 0
+	op.Silent = a.flags&core.OpCompletion == 0 && *r.quiet
+	op.Multi = a.flags&core.OpMultiRecv != 0
 	if w.deferred {
 		op.Owner = w
 	}

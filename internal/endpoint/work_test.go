@@ -15,12 +15,12 @@ import (
 
 // sendWork is deferred work of w.a that sends a message tagged tag when trig has come to threshold, and counts in done.
 func sendWork(w *world, tag uint64, trig *core.Counter, threshold uint64, done *core.Counter) *core.DeferredWork {
-	return &core.DeferredWork{Ctx: core.Context(tag), Threshold: threshold, TriggeringCntr: trig, CompletionCntr: done, OpType: core.OpTSend,
-		Tagged: &core.OpTagged{EP: w.a.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{message}, Tag: tag, Ctx: core.Context(tag)}}}
+	return &core.DeferredWork{Ctx: core.OpContext(tag), Threshold: threshold, TriggeringCntr: trig, CompletionCntr: done, OpType: core.OpTSend,
+		Tagged: &core.OpTagged{EP: w.a.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{message}, Tag: tag, Ctx: core.OpContext(tag)}}}
 }
 
 // cntrWork changes a counter.
-func cntrWork(ctx core.Context, trig *core.Counter, threshold uint64, op core.OpType, target *core.Counter, v uint64) *core.DeferredWork {
+func cntrWork(ctx core.OpContext, trig *core.Counter, threshold uint64, op core.OpType, target *core.Counter, v uint64) *core.DeferredWork {
 	return &core.DeferredWork{Ctx: ctx, Threshold: threshold, TriggeringCntr: trig, OpType: op, Cntr: &core.OpCntr{Cntr: target, Value: v}}
 }
 
@@ -30,7 +30,7 @@ func (w *world) tags(t testing.TB, n int) []uint64 {
 	var got []uint64
 	var in [64]byte
 	for range n {
-		must(t, w.b.TRecvMsg(&core.TaggedArgs{IOV: [][]byte{in[:]}, Addr: core.AddrUnspec, Ignore: ^uint64(0)}, core.Completion))
+		must(t, w.b.TRecvMsg(&core.TaggedArgs{IOV: [][]byte{in[:]}, Addr: core.AddrUnspec, Ignore: ^uint64(0)}, core.OpCompletion))
 		got = append(got, next(t, w.qb).Tag)
 	}
 	return got
@@ -103,7 +103,7 @@ func (m *workModel) run() {
 // TestWorkModel: whatever is queued, counted, canceled and flushed, work starts when and in the order it should.
 func TestWorkModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(t, allCaps, core.SelectiveCompletion)
+		w := newWorld(t, allCaps, core.BindSelectiveCompletion)
 		c := w.counters(t, 3)
 		m := &workModel{val: make([]uint64, 3), errs: make([]uint64, 3)}
 		ctx := uint64(0)
@@ -128,8 +128,8 @@ func TestWorkModel(t *testing.T) {
 			"trigger": func(rt *rapid.T) {
 				x := queue(rt)
 				x.send, x.triggered, x.target = true, true, -1
-				must(t, w.a.TSendMsg(&core.TaggedArgs{IOV: [][]byte{message}, Tag: x.ctx, Ctx: core.Context(x.ctx),
-					Trigger: &core.TriggeredContext{Cntr: c[x.trig], Threshold: x.threshold}}, core.Trigger))
+				must(t, w.a.TSendMsg(&core.TaggedArgs{IOV: [][]byte{message}, Tag: x.ctx, Ctx: core.OpContext(x.ctx),
+					Trigger: &core.TriggeredContext{Cntr: c[x.trig], Threshold: x.threshold}}, core.OpTrigger))
 				m.waiting = append(m.waiting, x)
 				m.look(x.trig)
 			},
@@ -140,7 +140,7 @@ func TestWorkModel(t *testing.T) {
 				if x.set {
 					op = core.OpCntrSet
 				}
-				must(t, w.d.QueueWork(cntrWork(core.Context(x.ctx), c[x.trig], x.threshold, op, c[x.target], x.value)))
+				must(t, w.d.QueueWork(cntrWork(core.OpContext(x.ctx), c[x.trig], x.threshold, op, c[x.target], x.value)))
 				m.waiting = append(m.waiting, x)
 				m.look(x.trig)
 			},
@@ -162,7 +162,7 @@ func TestWorkModel(t *testing.T) {
 			"cancel": func(rt *rapid.T) {
 				x := rapid.Uint64Range(0, ctx+1).Draw(rt, "ctx")
 				i := slices.IndexFunc(m.waiting, func(w waitingWork) bool { return w.ctx == x && !w.triggered })
-				if err := w.d.CancelWork(core.Context(x)); (err == nil) != (i >= 0) || err != nil && err != core.ErrNoEnt {
+				if err := w.d.CancelWork(core.OpContext(x)); (err == nil) != (i >= 0) || err != nil && err != core.ErrNoEnt {
 					rt.Fatalf("cancel of %d: %v", x, err)
 				}
 				if i >= 0 {
@@ -265,7 +265,7 @@ func TestWorkBusy(t *testing.T) {
 	w.a.drv.held = true
 	for i := range uint64(many) {
 		dw := sendWork(w, i, n[0], 1, n[1])
-		dw.Tagged.Flags = core.DeliveryComplete
+		dw.Tagged.Flags = core.OpDeliveryComplete
 		must(t, w.d.QueueWork(dw))
 	}
 	must(t, w.d.QueueWork(cntrWork(0, n[0], 1, core.OpCntrAdd, n[1], 1000)))
@@ -292,7 +292,7 @@ func TestWorkBusy(t *testing.T) {
 	}
 }
 
-// TestTriggered: the msg variants with the flag Trigger, each way of receiving and transmitting, complete as ordinary operations.
+// TestTriggered: the msg variants with the flag OpTrigger, each way of receiving and transmitting, complete as ordinary operations.
 func TestTriggered(t *testing.T) {
 	w, mem := atomicWorld(t)
 	n := w.counters(t, 1)
@@ -303,16 +303,16 @@ func TestTriggered(t *testing.T) {
 	at.Trigger = tc(5)
 	cs := args(core.AtomicCSwap, 7, 7)
 	cs.Trigger = tc(7)
-	must(t, w.a.CompareAtomic(cs, [][]byte{words(4, 5)}, nil, [][]byte{result}, nil, core.Trigger))
-	must(t, w.b.RecvMsg(&core.MsgArgs{IOV: [][]byte{in}, Ctx: 1, Trigger: tc(1)}, core.Trigger))
-	must(t, w.a.SendMsg(&core.MsgArgs{IOV: [][]byte{message}, Ctx: 2, Trigger: tc(2)}, core.Trigger))
-	must(t, w.a.WriteMsg(&core.RMAArgs{IOV: [][]byte{words(50)}, RMAIOV: rma, Ctx: 3, Trigger: tc(3)}, core.Trigger))
-	must(t, w.a.ReadMsg(&core.RMAArgs{IOV: [][]byte{read}, RMAIOV: rma, Ctx: 4, Trigger: tc(4)}, core.Trigger))
-	must(t, w.a.Atomic(at, core.Trigger))
+	must(t, w.a.CompareAtomic(cs, [][]byte{words(4, 5)}, nil, [][]byte{result}, nil, core.OpTrigger))
+	must(t, w.b.RecvMsg(&core.MsgArgs{IOV: [][]byte{in}, Ctx: 1, Trigger: tc(1)}, core.OpTrigger))
+	must(t, w.a.SendMsg(&core.MsgArgs{IOV: [][]byte{message}, Ctx: 2, Trigger: tc(2)}, core.OpTrigger))
+	must(t, w.a.WriteMsg(&core.RMAArgs{IOV: [][]byte{words(50)}, RMAIOV: rma, Ctx: 3, Trigger: tc(3)}, core.OpTrigger))
+	must(t, w.a.ReadMsg(&core.RMAArgs{IOV: [][]byte{read}, RMAIOV: rma, Ctx: 4, Trigger: tc(4)}, core.OpTrigger))
+	must(t, w.a.Atomic(at, core.OpTrigger))
 	fetch := args(core.AtomicSum, 1, 1)
 	fetch.Trigger = tc(6)
-	must(t, w.a.FetchAtomic(fetch, [][]byte{result}, nil, core.Trigger))
-	for i, ctx := range []core.Context{0, 2, 3, 4, 9, 9, 9} {
+	must(t, w.a.FetchAtomic(fetch, [][]byte{result}, nil, core.OpTrigger))
+	for i, ctx := range []core.OpContext{0, 2, 3, 4, 9, 9, 9} {
 		none(t, w.qa)
 		must(t, n[0].Add(1))
 		if ctx == 0 {
@@ -329,8 +329,8 @@ func TestTriggered(t *testing.T) {
 		t.Errorf("read %x; memory %x", read, mem)
 	}
 	// The condition is met: at once.
-	must(t, w.b.TRecvMsg(&core.TaggedArgs{IOV: [][]byte{in}, Tag: 1, Ctx: 20, Trigger: tc(7)}, core.Trigger))
-	must(t, w.a.TSendMsg(&core.TaggedArgs{IOV: [][]byte{message}, Tag: 1, Ctx: 21, Trigger: tc(0)}, core.Trigger))
+	must(t, w.b.TRecvMsg(&core.TaggedArgs{IOV: [][]byte{in}, Tag: 1, Ctx: 20, Trigger: tc(7)}, core.OpTrigger))
+	must(t, w.a.TSendMsg(&core.TaggedArgs{IOV: [][]byte{message}, Tag: 1, Ctx: 21, Trigger: tc(0)}, core.OpTrigger))
 	if a, b := next(t, w.qa), next(t, w.qb); a.Ctx != 21 || b.Ctx != 20 {
 		t.Errorf("%+v, %+v", a, b)
 	}
@@ -363,9 +363,9 @@ func TestWorkRefused(t *testing.T) {
 		"no such operation":    {func(d *core.DeferredWork) { d.OpType = 11 }, core.ErrNoSys},
 		"no such endpoint":     {func(d *core.DeferredWork) { d.Tagged.EP = nil }, core.ErrNoSys},
 		"endpoint without":     {func(d *core.DeferredWork) { d.Tagged.EP = plain.Endpoint }, core.ErrNoSys},
-		"inject":               {func(d *core.DeferredWork) { d.Tagged.Flags = core.Inject }, core.ErrInval},
-		"bad flag":             {func(d *core.DeferredWork) { d.Tagged.Flags = core.Peek }, core.ErrBadFlags},
-		"peek":                 {func(d *core.DeferredWork) { d.OpType, d.Tagged.Flags = core.OpTRecv, core.Peek }, core.ErrNoSys},
+		"inject":               {func(d *core.DeferredWork) { d.Tagged.Flags = core.OpInject }, core.ErrInval},
+		"bad flag":             {func(d *core.DeferredWork) { d.Tagged.Flags = core.OpPeek }, core.ErrBadFlags},
+		"peek":                 {func(d *core.DeferredWork) { d.OpType, d.Tagged.Flags = core.OpTRecv, core.OpPeek }, core.ErrNoSys},
 		"counter's completion": {func(d *core.DeferredWork) { d.OpType, d.Cntr = core.OpCntrAdd, &core.OpCntr{Cntr: n[0]} }, core.ErrInval},
 		"long":                 {func(d *core.DeferredWork) { d.Tagged.Msg.IOV = make([][]byte, 9) }, core.ErrInval},
 	} {
@@ -375,13 +375,13 @@ func TestWorkRefused(t *testing.T) {
 	}
 	wants("nothing", w.d.QueueWork(nil), core.ErrInval)
 	m := &core.MsgArgs{IOV: [][]byte{message}}
-	wants("trigger without context", w.a.SendMsg(m, core.Trigger), core.ErrInval)
+	wants("trigger without context", w.a.SendMsg(m, core.OpTrigger), core.ErrInval)
 	m.Trigger = &core.TriggeredContext{Cntr: foreign}
-	wants("foreign trigger", w.a.SendMsg(m, core.Trigger), core.ErrInval)
+	wants("foreign trigger", w.a.SendMsg(m, core.OpTrigger), core.ErrInval)
 	m.Trigger = &core.TriggeredContext{EventType: core.TriggerXPU}
-	wants("another processor's trigger", w.a.RecvMsg(m, core.Trigger), core.ErrNoSys)
+	wants("another processor's trigger", w.a.RecvMsg(m, core.OpTrigger), core.ErrNoSys)
 	m.Trigger = &core.TriggeredContext{Cntr: n[0]}
-	wants("trigger of an endpoint without", plain.SendMsg(m, core.Trigger), core.ErrOpNotSupp)
+	wants("trigger of an endpoint without", plain.SendMsg(m, core.OpTrigger), core.ErrOpNotSupp)
 	wants("cancel", w.d.CancelWork(1), core.ErrNoEnt)
 	wants("flush of a foreign counter", w.d.FlushWork(foreign), core.ErrInval)
 	must(t, n[0].Add(5))
@@ -394,7 +394,7 @@ func TestWorkEnds(t *testing.T) {
 	n := w.counters(t, 2)
 	must(t, w.d.QueueWork(sendWork(w, 1, n[0], 5, n[1])))
 	loud := sendWork(w, 2, n[0], 5, n[1])
-	loud.Tagged.Flags = core.Completion
+	loud.Tagged.Flags = core.OpCompletion
 	must(t, w.d.QueueWork(loud))
 	must(t, w.d.QueueWork(loud))
 	for _, c := range n {
@@ -422,12 +422,12 @@ func TestWorkEnds(t *testing.T) {
 	}
 	// An endpoint takes its own with it.
 	third := w.d.open(t, testInfo(allCaps))
-	must(t, third.BindCQ(w.qa, core.Transmit|core.Recv))
+	must(t, third.BindCQ(w.qa, core.BindTransmit|core.BindRecv))
 	must(t, third.Enable())
 	gone := sendWork(w, 3, n[0], 5, n[1])
 	gone.Tagged.EP = third.Endpoint
 	must(t, w.d.QueueWork(gone))
-	must(t, third.RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 8)}, Trigger: &core.TriggeredContext{Cntr: n[0], Threshold: 5}}, core.Trigger))
+	must(t, third.RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 8)}, Trigger: &core.TriggeredContext{Cntr: n[0], Threshold: 5}}, core.OpTrigger))
 	must(t, third.Close())
 	must(t, n[0].Add(10))
 	none(t, w.qa)
@@ -442,14 +442,14 @@ func TestWorkCloses(t *testing.T) {
 	third, fourth := w.d.open(t, testInfo(allCaps)), w.d.open(t, testInfo(allCaps))
 	fourth.drv.peer = w.b.drv
 	for _, e := range []*loopEndpoint{third, fourth} {
-		must(t, e.BindCQ(w.qb, core.Transmit|core.Recv))
+		must(t, e.BindCQ(w.qb, core.BindTransmit|core.BindRecv))
 		must(t, e.Enable())
 	}
 	in := make([]byte, 64)
 	recv := func(ep *core.Endpoint, tag uint64) {
 		t.Helper()
 		must(t, w.d.QueueWork(&core.DeferredWork{Ctx: 5, TriggeringCntr: n[0], CompletionCntr: done, OpType: core.OpTRecv,
-			Tagged: &core.OpTagged{EP: ep, Msg: core.TaggedArgs{IOV: [][]byte{in}, Tag: tag}, Flags: core.Completion}}))
+			Tagged: &core.OpTagged{EP: ep, Msg: core.TaggedArgs{IOV: [][]byte{in}, Tag: tag}, Flags: core.OpCompletion}}))
 	}
 	busy := func(what string) {
 		t.Helper()
@@ -473,7 +473,7 @@ func TestWorkCloses(t *testing.T) {
 	recv(third.Endpoint, 2)
 	fourth.drv.held = true
 	big := sendWork(w, 3, n[0], 0, done)
-	big.Tagged.EP, big.Tagged.Flags = fourth.Endpoint, core.DeliveryComplete
+	big.Tagged.EP, big.Tagged.Flags = fourth.Endpoint, core.OpDeliveryComplete
 	must(t, w.d.QueueWork(big))
 	busy("a receive and a send under way")
 	if err := w.d.Close(); !errors.Is(err, core.ErrBusy) {
@@ -509,15 +509,15 @@ func TestWorkFails(t *testing.T) {
 	}
 }
 
-// TestWorkReported: with Completion the end is reported at the endpoint as well, and counted there.
+// TestWorkReported: with OpCompletion the end is reported at the endpoint as well, and counted there.
 func TestWorkReported(t *testing.T) {
-	w := newWorld(t, allCaps, core.SelectiveCompletion)
+	w := newWorld(t, allCaps, core.BindSelectiveCompletion)
 	n := w.counters(t, 2)
 	dw := sendWork(w, 6, n[0], 1, n[1])
-	dw.Tagged.Flags = core.Completion
+	dw.Tagged.Flags = core.OpCompletion
 	must(t, w.d.QueueWork(dw))
 	rv := &core.DeferredWork{Threshold: 1, TriggeringCntr: n[0], CompletionCntr: n[1], OpType: core.OpTRecv,
-		Tagged: &core.OpTagged{EP: w.b.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{make([]byte, 64)}, Tag: 6, Ctx: 7}, Flags: core.Completion}}
+		Tagged: &core.OpTagged{EP: w.b.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{make([]byte, 64)}, Tag: 6, Ctx: 7}, Flags: core.OpCompletion}}
 	must(t, w.d.QueueWork(rv))
 	must(t, n[0].Add(1))
 	if a, b := next(t, w.qa), next(t, w.qb); a.Ctx != 6 || b.Ctx != 7 || b.Tag != 6 || n[1].Value() != 2 {
@@ -557,7 +557,7 @@ func TestWorkAllocates(t *testing.T) {
 func TestTriggerAlias(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	n := w.counters(t, 1)
-	a, err := w.a.Alias(core.Transmit | core.Trigger)
+	a, err := w.a.Alias(core.BindTransmit, core.OpTrigger)
 	must(t, err)
 	for name, err := range map[string]error{"send": a.Send(message, 0, 0, 1), "tsend": a.TSend(message, 0, 0, 1, 1), "read": a.Read(message, 0, 0, 0, 3, 1)} {
 		if err != core.ErrInval {

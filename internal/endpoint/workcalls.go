@@ -50,24 +50,24 @@ func (w *work) take(dw *core.Work) error {
 }
 
 // transmitterFor returns the transmitter that prepares w at ep.
-func (w *work) transmitterFor(ep any, flags core.Flags) (*Transmitter, error) {
+func (w *work) transmitterFor(ep any, flags core.OpFlags) (*Transmitter, error) {
 	h, ok := ep.(interface{ transmitter() *Transmitter })
 	if !ok {
 		return nil, core.ErrNoSys
 	}
 	t := h.transmitter()
 	switch {
-	case t.e.d != w.q.d, flags&core.Inject != 0:
+	case t.e.d != w.q.d, flags&core.OpInject != 0:
 		return nil, core.ErrInval
 	case t.e.info.Caps&core.CapTrigger == 0:
 		return nil, core.ErrNoSys
 	}
-	w.report = flags&core.Completion != 0
+	w.report = flags&core.OpCompletion != 0
 	return w.prepare(t), nil
 }
 
 // receiverFor returns where w is posted: an endpoint's, or a shared context.
-func (w *work) receiverFor(ep any, flags core.Flags) (*Receiver, error) {
+func (w *work) receiverFor(ep any, flags core.OpFlags) (*Receiver, error) {
 	h, ok := ep.(interface{ receiver() *Receiver })
 	if !ok {
 		return nil, core.ErrNoSys
@@ -79,12 +79,12 @@ func (w *work) receiverFor(ep any, flags core.Flags) (*Receiver, error) {
 	case r.caps()&core.CapTrigger == 0:
 		return nil, core.ErrNoSys
 	}
-	w.report = flags&core.Completion != 0
+	w.report = flags&core.OpCompletion != 0
 	return r, nil
 }
 
 // workFlags are the flags that an operation of deferred work is posted with: that it is triggered goes without saying, and nothing follows it.
-func workFlags(f core.Flags) core.Flags { return f &^ (core.Trigger | core.More) }
+func workFlags(f core.OpFlags) core.OpFlags { return f &^ (core.OpTrigger | core.OpMore) }
 
 func (w *work) takeCntr(dw *core.Work) error {
 	if w.target = w.q.d.counterOf(dw.Cntr); w.target == nil {
@@ -101,7 +101,7 @@ func (w *work) takeCntr(dw *core.Work) error {
 }
 
 // CancelWork is FI_CANCEL_WORK.
-func (d *Domain) CancelWork(ctx core.Context) error {
+func (d *Domain) CancelWork(ctx core.OpContext) error {
 	d.prog.Lock()
 	defer d.prog.Unlock()
 	for w := d.work.all.head; w != nil; w = w.foll {

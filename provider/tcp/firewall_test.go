@@ -21,7 +21,7 @@ func infoWith(t *testing.T, vars map[string]string) (*core.Registry, *core.Info)
 	hints := core.NewHints()
 	hints.EP.Type, hints.Caps = core.EPTypeRDM, core.CapMsg|core.CapTagged|core.CapRMA
 	infos, _, err := core.GetInfo(reg, &host.Host{Timeout: time.Second}, params,
-		core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.Source, Hints: hints})
+		core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.InfoSource, Hints: hints})
 	duo.Check(t, err)
 	return reg, infos[0]
 }

@@ -21,13 +21,13 @@ const (
 	vectorCaps = core.CapAVUserID | core.CapSharedAV                          // native has neither
 	epCaps     = core.CapMsg | core.CapRMA | core.CapAtomic | core.CapRMAPMem // native has no atomics and no fences
 	taggedCaps = epCaps | core.CapTagged
-	txCaps     = core.Send | core.Write | core.Read | core.CapFence | core.CapTrigger // nor triggered operations
-	rxCaps     = core.Recv | core.RemoteRead | core.RemoteWrite | core.CapRMAEvent | core.CapTrigger | core.CapMultiRecv | core.CapTaggedMultiRecv
-	srxCaps    = rxCaps | core.CapDirectedRecv | core.Source
+	txCaps     = core.CapSend | core.CapWrite | core.CapRead | core.CapFence | core.CapTrigger // nor triggered operations
+	rxCaps     = core.CapRecv | core.CapRemoteRead | core.CapRemoteWrite | core.CapRMAEvent | core.CapTrigger | core.CapMultiRecv | core.CapTaggedMultiRecv
+	srxCaps    = rxCaps | core.CapDirectedRecv | core.CapSource
 	rdmRxCaps  = srxCaps | core.CapTaggedDirectedRecv | core.CapExactDirectedRecv | core.CapSourceErr
 
-	txOpFlags = core.Inject | core.InjectComplete | core.TransmitComplete | core.DeliveryComplete | core.MatchComplete | core.CommitComplete | core.Completion
-	rxOpFlags = core.Completion | core.MultiRecv
+	txOpFlags = core.OpInject | core.OpInjectComplete | core.OpTransmitComplete | core.OpDeliveryComplete | core.OpMatchComplete | core.OpCommitComplete | core.OpCompletion
+	rxOpFlags = core.OpCompletion | core.OpMultiRecv
 
 	msgOrder = core.OrderRAR | core.OrderRMARAR | core.OrderAtomicRAR |
 		core.OrderRAW | core.OrderRMARAW | core.OrderAtomicRAW |
@@ -47,7 +47,7 @@ func infos(p *settings) []*core.Info {
 	}
 }
 
-func makeInfo(p *settings, t core.EPType, caps, rx core.Flags, txSize, rxCtx int) *core.Info {
+func makeInfo(p *settings, t core.EPType, caps, rx core.Caps, txSize, rxCtx int) *core.Info {
 	i := &core.Info{
 		Caps:       domainCaps | vectorCaps | caps | txCaps | rx,
 		AddrFormat: core.FormatSockaddrIP,

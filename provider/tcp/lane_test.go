@@ -38,7 +38,7 @@ const receives = 200
 func (b *inbox) post(t *testing.T, tagged bool) {
 	t.Helper()
 	buf := make([]byte, 5000)
-	ctx := core.Context(len(b.bufs))
+	ctx := core.OpContext(len(b.bufs))
 	b.bufs = append(b.bufs, buf)
 	if tagged {
 		must(t, b.TRecv(buf, 0, core.AddrUnspec, 0, ^uint64(0), ctx))
@@ -121,13 +121,13 @@ func (m *laneModel) send(rt *rapid.T, way, who, door, size int, tag uint64) {
 		done := 1
 		switch {
 		case size > 64 && way == 1, way == 3:
-			err = ep.TSend(b, 0, m.fi[who], tag, core.Context(m.n+1))
+			err = ep.TSend(b, 0, m.fi[who], tag, core.OpContext(m.n+1))
 		case size > 64, way == 2:
-			err = ep.Send(b, 0, m.fi[who], core.Context(m.n+1))
+			err = ep.Send(b, 0, m.fi[who], core.OpContext(m.n+1))
 		case way == 1:
 			err, done = ep.TInject(b, m.fi[who], tag), 0
 		case way == 4:
-			err = ep.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: m.fi[who], Ctx: core.Context(m.n + 1)}, core.Fence|core.Completion)
+			err = ep.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: m.fi[who], Ctx: core.OpContext(m.n + 1)}, core.OpFence|core.OpCompletion)
 		default:
 			err, done = ep.Inject(b, m.fi[who]), 0
 		}
@@ -193,8 +193,8 @@ func TestLaneModel(t *testing.T) {
 			m.to, m.fi = append(m.to, b), append(m.fi, core.AddrNotAvail)
 			m.insert(len(m.to) - 1)
 		}
-		for _, flags := range []core.Flags{0, core.DeliveryComplete} {
-			a, err := m.from.Alias(core.Transmit | flags)
+		for _, flags := range []core.OpFlags{0, core.OpDeliveryComplete} {
+			a, err := m.from.Alias(core.BindTransmit, flags)
 			must(t, err)
 			m.doors = append(m.doors, a)
 		}

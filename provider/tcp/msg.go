@@ -114,7 +114,7 @@ func (ep *msgEndpoint) canReceive() error {
 }
 
 // Bind binds an object (fi_ep_bind(3)). A connected endpoint has one peer, and takes no address vector.
-func (ep *msgEndpoint) Bind(obj any, flags core.Flags) error {
+func (ep *msgEndpoint) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case *endpoint.AddressVector:
 		return ep.Refuse("fi_ep_bind", noPeer, core.ErrInval, "MSG endpoints take no address vector")
@@ -389,7 +389,7 @@ func (ep *msgEndpoint) CloseWrite() error {
 }
 
 // Cancel cancels a receive, or a send that has not begun.
-func (ep *msgEndpoint) Cancel(ctx core.Context) error {
+func (ep *msgEndpoint) Cancel(ctx core.OpContext) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if ep.srx == nil && ep.own.Cancel(uint64(ctx)) {
@@ -491,6 +491,6 @@ func (ep *msgEndpoint) Close() error {
 }
 
 // Alias opens a second door to the endpoint (fi_ep_alias(3)).
-func (ep *msgEndpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
-	return ep.OpenAlias(ep, &ep.Transfers, flags)
+func (ep *msgEndpoint) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
+	return ep.OpenAlias(ep, &ep.Transfers, dir, flags)
 }

@@ -95,7 +95,7 @@ func (p *passive) bind(a core.Addr) error {
 }
 
 // BindEQ binds the queue that connection requests go to (fi_pep_bind(3)).
-func (p *passive) BindEQ(q core.EQDriver, flags core.Flags) error {
+func (p *passive) BindEQ(q core.EQDriver, flags core.BindFlags) error {
 	if flags != 0 {
 		return opError("fi_pep_bind", "passive endpoint", noPeer, core.ErrInval, "there are no flags")
 	}

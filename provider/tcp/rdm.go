@@ -36,7 +36,7 @@ func openRDM(d *domain, info *core.Info) (*rdmEndpoint, error) {
 }
 
 // Bind binds an object (fi_ep_bind(3)): with a shared receive context the endpoint receives into buffers posted there.
-func (ep *rdmEndpoint) Bind(obj any, flags core.Flags) error {
+func (ep *rdmEndpoint) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case *endpoint.AddressVector:
 		if err := ep.Endpoint.Bind(x, flags); err != nil {
@@ -70,7 +70,7 @@ func (ep *rdmEndpoint) Enable() error {
 }
 
 // Cancel cancels a receive, or a send that has not begun.
-func (ep *rdmEndpoint) Cancel(ctx core.Context) error {
+func (ep *rdmEndpoint) Cancel(ctx core.OpContext) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if !ep.Shared() && ep.own.Cancel(uint64(ctx)) || ep.Set.Cancel(uint64(ctx)) || ep.CancelTriggered(ctx) {
@@ -126,8 +126,8 @@ func (ep *rdmEndpoint) SetOpt(opt core.EPOpt, value int) error {
 }
 
 // Alias opens a second door to the endpoint (fi_ep_alias(3)).
-func (ep *rdmEndpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
-	return ep.OpenAlias(ep, &ep.Transfers, flags)
+func (ep *rdmEndpoint) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
+	return ep.OpenAlias(ep, &ep.Transfers, dir, flags)
 }
 
 // Close closes the endpoint and its connections (fi_close(3)). What was sent is delivered first, for as long as OptLinger allows.

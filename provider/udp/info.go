@@ -13,8 +13,8 @@ const (
 const (
 	domainCaps = core.CapLocalComm | core.CapRemoteComm
 	vectorCaps = core.CapAVUserID | core.CapSharedAV // native has neither
-	txCaps     = core.CapMsg | core.CapMulticast | core.Send
-	rxCaps     = core.CapMsg | core.Recv | core.Source
+	txCaps     = core.CapMsg | core.CapMulticast | core.CapSend
+	rxCaps     = core.CapMsg | core.CapRecv | core.CapSource
 	mrModes    = core.MRModeBasic | core.MRModeScalable
 )
 

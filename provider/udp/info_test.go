@@ -27,7 +27,7 @@ func provider(t *testing.T, variables ...string) (*Provider, *core.Params, error
 func TestInfo(t *testing.T) {
 	p, params, err := provider(t)
 	must(t, err)
-	list, _, err := core.GetInfo(core.NewRegistry(p), &host.Host{}, params, core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.Source})
+	list, _, err := core.GetInfo(core.NewRegistry(p), &host.Host{}, params, core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.InfoSource})
 	must(t, err)
 	if len(list) != 1 {
 		t.Fatalf("%d infos", len(list))

@@ -88,10 +88,10 @@ type node struct {
 	commit   bool // writes can be committed
 
 	peers    []*peer
-	ops      map[core.Context]*op
-	gone     map[core.Context]bool // ended with their endpoint; an entry may have been in the queue before
-	held     []*op                 // receives that are not posted for a while
-	last     core.Context
+	ops      map[core.OpContext]*op
+	gone     map[core.OpContext]bool // ended with their endpoint; an entry may have been in the queue before
+	held     []*op                   // receives that are not posted for a while
+	last     core.OpContext
 	draining bool
 	seen     time.Time     // the last turn
 	stalled  time.Duration // how long this process was not running, altogether
@@ -123,7 +123,7 @@ func nodeMain(text string) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		before := takeStock()
-		n := &node{setup: s, rng: rand.New(rand.NewPCG(s.Seed, uint64(s.Me)<<32|uint64(s.Life))), ops: map[core.Context]*op{}, gone: map[core.Context]bool{}, conns: map[core.Object]*conn{}}
+		n := &node{setup: s, rng: rand.New(rand.NewPCG(s.Seed, uint64(s.Me)<<32|uint64(s.Life))), ops: map[core.OpContext]*op{}, gone: map[core.OpContext]bool{}, conns: map[core.Object]*conn{}}
 		if err := n.open(); err != nil {
 			fmt.Fprintf(os.Stderr, "node %d life %d: open: %v\n", s.Me, s.Life, err)
 			os.Exit(2)
@@ -203,7 +203,7 @@ func (n *node) open() (err error) {
 // info asks for the stack.
 func (n *node) info() (*core.Info, error) {
 	h := core.NewHints()
-	h.Caps, h.Fabric.ProvName, h.EP.Type = caps|core.Source, n.Prov, core.EPTypeRDM
+	h.Caps, h.Fabric.ProvName, h.EP.Type = caps|core.CapSource, n.Prov, core.EPTypeRDM
 	if n.Msg {
 		h.Caps, h.EP.Type, h.EP.RxCtxCnt = caps, core.EPTypeMsg, core.SharedContext
 	}
@@ -214,7 +214,7 @@ func (n *node) info() (*core.Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := core.Query{Node: host, Service: port, Flags: core.Source, Hints: h}
+	q := core.Query{Node: host, Service: port, Flags: core.InfoSource, Hints: h}
 	h.Caps |= core.CapRMAPMem
 	infos, _, err := gofabric.GetInfo(q)
 	if n.commit = err == nil; err != nil {
@@ -269,9 +269,9 @@ func (n *node) register(info *core.Info) error {
 	for i := range 2 * len(n.Nodes) {
 		binary.NativeEndian.PutUint64(n.mem[8*i:], uint64(n.Life)<<32)
 	}
-	attr := core.MRAttr{IOV: [][]byte{n.mem}, RequestedKey: key, Access: core.Read | core.Write | core.RemoteRead | core.RemoteWrite}
+	attr := core.MRAttr{IOV: [][]byte{n.mem}, RequestedKey: key, Access: core.AccessRead | core.AccessWrite | core.AccessRemoteRead | core.AccessRemoteWrite}
 	if n.commit {
-		attr.Flags = core.CapRMAPMem
+		attr.Flags = core.MRRMAPMem
 	}
 	if n.mr, err = n.domain.RegMR(&attr); err != nil {
 		return err

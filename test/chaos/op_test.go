@@ -138,7 +138,7 @@ func (n *node) post(now time.Time) {
 }
 
 // begin posts o, and reports whether it is under way.
-func (n *node) begin(o *op, call func(ep *core.Endpoint, to core.FIAddr, ctx core.Context) error) bool {
+func (n *node) begin(o *op, call func(ep *core.Endpoint, to core.FIAddr, ctx core.OpContext) error) bool {
 	ep, to := n.via(o.to)
 	if ep == nil {
 		n.journalFailed(o)
@@ -174,8 +174,8 @@ func (n *node) journalFailed(o *op) {
 }
 
 // flags are what asks for a level.
-func (l level) flags() core.Flags {
-	return [...]core.Flags{core.Inject, 0, core.InjectComplete, core.TransmitComplete, core.DeliveryComplete, core.MatchComplete, core.CommitComplete}[l]
+func (l level) flags() core.OpFlags {
+	return [...]core.OpFlags{core.OpInject, 0, core.OpInjectComplete, core.OpTransmitComplete, core.OpDeliveryComplete, core.OpMatchComplete, core.OpCommitComplete}[l]
 }
 
 // send sends the next message of a lane.
@@ -192,7 +192,7 @@ func (n *node) send(p *peer, i int) {
 	}
 	l.fill(o.buf)
 	n.journal.note(notePosted, l.word(), uint8(p.index), o.level)
-	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.Context) error {
+	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.OpContext) error {
 		w := l.word()
 		switch {
 		case o.level == levelInject && o.kind == opSend:
@@ -206,11 +206,11 @@ func (n *node) send(p *peer, i int) {
 		case o.level == levelNone && l.seq%2 == 0:
 			return ep.TSend(o.buf, 0, to, w, ctx)
 		case o.kind == opSend:
-			return ep.SendMsg(&core.MsgArgs{IOV: [][]byte{o.buf}, Addr: to, Data: w, Ctx: ctx}, o.level.flags()|core.RemoteCQData)
+			return ep.SendMsg(&core.MsgArgs{IOV: [][]byte{o.buf}, Addr: to, Data: w, Ctx: ctx}, o.level.flags()|core.OpRemoteCQData)
 		}
 		flags := o.level.flags()
 		if l.seq%2 != 0 {
-			flags |= core.RemoteCQData
+			flags |= core.OpRemoteCQData
 		}
 		return ep.TSendMsg(&core.TaggedArgs{IOV: [][]byte{o.buf}, Addr: to, Tag: w, Data: w, Ctx: ctx}, flags)
 	})
@@ -225,7 +225,7 @@ func (n *node) write(p *peer) {
 		o.level = levelCommit
 	}
 	l.fill(o.buf)
-	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.Context) error {
+	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.OpContext) error {
 		at := core.RMAIov{Addr: uint64(n.slotAt(int(n.Me), n.Life)), Len: uint64(len(o.buf)), Key: key}
 		return ep.WriteMsg(&core.RMAArgs{IOV: [][]byte{o.buf}, Addr: to, Ctx: ctx, RMAIOV: []core.RMAIov{at}}, o.level.flags())
 	})
@@ -234,7 +234,7 @@ func (n *node) write(p *peer) {
 // readback reads what was written.
 func (n *node) readback(w *op) {
 	o := &op{kind: opRead, to: w.to, lane: w.lane, letter: w.letter, level: levelNone, buf: n.bin.take(len(w.buf)), result: nil}
-	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.Context) error {
+	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.OpContext) error {
 		return ep.Read(o.buf, 0, to, uint64(n.slotAt(int(n.Me), n.Life)), key, ctx)
 	})
 }
@@ -246,7 +246,7 @@ func (n *node) add(p *peer) {
 		o.level = levelDelivery
 	}
 	binary.NativeEndian.PutUint64(o.buf, 1)
-	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.Context) error {
+	n.begin(o, func(ep *core.Endpoint, to core.FIAddr, ctx core.OpContext) error {
 		return ep.FetchAtomic(&core.AtomicArgs{IOV: [][]byte{o.buf}, Addr: to, Type: core.Uint64, Op: core.AtomicSum, Ctx: ctx,
 			RMAIOC: []core.RMAIoc{{Addr: uint64(sumAt(int(n.Me), n.Life)), Count: 1, Key: key}}}, [][]byte{o.result}, nil, o.level.flags())
 	})
@@ -336,7 +336,7 @@ func (n *node) end(e *core.CQEntry, src core.FIAddr, bad *core.CQErrEntry) {
 		return
 	}
 	if o == nil {
-		if bad == nil || bad.Flags&core.Inject == 0 && e.Ctx != 0 { // an injected message that failed has an entry without a context
+		if bad == nil || e.Ctx != 0 { // an injected message that failed has an entry without a context
 			n.fail(duplicated, "a completion of nothing: %+v %+v", e, bad)
 		}
 		return
@@ -398,7 +398,7 @@ func (n *node) received(o *op, e *core.CQEntry, src core.FIAddr, bad *core.CQErr
 
 // check checks a message.
 func (n *node) check(o *op, e *core.CQEntry, src core.FIAddr) {
-	word, named := e.Tag, e.Flags&core.RemoteCQData != 0
+	word, named := e.Tag, e.Flags&core.CompRemoteCQData != 0
 	if o.kind == opRecv {
 		word = e.Data
 		if !named {

@@ -75,11 +75,11 @@ func NoAllocation(t *testing.T, st Stack) {
 	const all = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic | core.CapMultiRecv | core.CapTaggedMultiRecv
 	t.Run("known", func(t *testing.T) {
 		f := &frugal{Pair: Open(t, st, WithCaps(all))}
-		f.messages(offersLevel(t, st, core.MatchComplete), offersLevel(t, st, core.CommitComplete))
-		f.memory(offersLevel(t, st, core.CommitComplete))
+		f.messages(offersLevel(t, st, core.OpMatchComplete), offersLevel(t, st, core.OpCommitComplete))
+		f.memory(offersLevel(t, st, core.OpCommitComplete))
 	})
 	t.Run("stranger", func(t *testing.T) {
-		f := &frugal{Pair: Open(t, st, WithCaps(all|core.Source|core.CapSourceErr), WithoutPeer())}
+		f := &frugal{Pair: Open(t, st, WithCaps(all|core.CapSource|core.CapSourceErr), WithoutPeer())}
 		f.messages(false, false)
 	})
 }
@@ -120,20 +120,20 @@ func (f *frugal) messages(match, commit bool) {
 			f.run(tsend, 1, 1)
 		})
 		f.multi(size)
-		levels := map[string]core.Flags{"delivery complete": core.DeliveryComplete}
+		levels := map[string]core.OpFlags{"delivery complete": core.OpDeliveryComplete}
 		if match {
-			levels["match complete"] = core.MatchComplete
+			levels["match complete"] = core.OpMatchComplete
 		}
 		if commit {
-			levels["commit complete"] = core.CommitComplete
+			levels["commit complete"] = core.OpCommitComplete
 		}
 		for name, level := range levels {
-			post := func() error { return a.EP.SendMsg(msg, level|core.Completion) }
+			post := func() error { return a.EP.SendMsg(msg, level|core.OpCompletion) }
 			f.none("send, "+name, size, func() {
 				f.fail = rx.Recv(in, 0, core.AddrUnspec, 2)
 				f.run(post, 1, 1)
 			})
-			post = func() error { return a.EP.TSendMsg(tmsg, level|core.Completion) }
+			post = func() error { return a.EP.TSendMsg(tmsg, level|core.OpCompletion) }
 			f.none("tsend, "+name, size, func() {
 				f.fail = rx.TRecv(in, 0, core.AddrUnspec, 7, 0, 2)
 				f.run(post, 1, 1)
@@ -153,13 +153,13 @@ func (f *frugal) multi(size int) {
 	tmsg := &core.TaggedArgs{IOV: [][]byte{in}, Addr: core.AddrUnspec, Tag: 8, Ctx: 2}
 	send := func() error { return a.EP.Send(buf, 0, a.Peer, 1) }
 	f.none("multi-receive", size, func() {
-		f.fail = rx.RecvMsg(msg, core.MultiRecv|core.Completion)
+		f.fail = rx.RecvMsg(msg, core.OpMultiRecv|core.OpCompletion)
 		f.run(send, 1, 1)
 		f.run(send, 1, 1)
 	})
 	tsend := func() error { return a.EP.TSend(buf, 0, a.Peer, 8, 1) }
 	f.none("tagged multi-receive", size, func() {
-		f.fail = rx.TRecvMsg(tmsg, core.MultiRecv|core.Completion)
+		f.fail = rx.TRecvMsg(tmsg, core.OpMultiRecv|core.OpCompletion)
 		f.run(tsend, 1, 1)
 		f.run(tsend, 1, 1)
 	})
@@ -179,7 +179,7 @@ func (f *frugal) memory(commit bool) {
 		f.none("writedata", size, func() { f.run(data, 1, 1) })
 		if commit {
 			m := &core.RMAArgs{IOV: [][]byte{buf}, Addr: a.Peer, RMAIOV: riov(mr.Base(), mr.Key(), size, 1), Ctx: 1}
-			post := func() error { return a.EP.WriteMsg(m, core.CommitComplete|core.Completion) }
+			post := func() error { return a.EP.WriteMsg(m, core.OpCommitComplete|core.OpCompletion) }
 			f.none("write, commit complete", size, func() { f.run(post, 1, 0) })
 		}
 	}
@@ -188,13 +188,13 @@ func (f *frugal) memory(commit bool) {
 		for _, dt := range []core.Datatype{core.Uint64, core.Double} {
 			m := &core.AtomicArgs{IOV: [][]byte{buf}, Addr: a.Peer, RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: size / 8, Key: mr.Key()}}, Type: dt, Op: core.AtomicSum, Ctx: 1}
 			result, compare := [][]byte{in}, [][]byte{cmp}
-			atomic := func() error { return a.EP.Atomic(m, core.Completion) }
+			atomic := func() error { return a.EP.Atomic(m, core.OpCompletion) }
 			f.none(fmt.Sprint("atomic ", dt), size, func() { f.run(atomic, 1, 0) })
-			fetch := func() error { return a.EP.FetchAtomic(m, result, nil, core.Completion) }
+			fetch := func() error { return a.EP.FetchAtomic(m, result, nil, core.OpCompletion) }
 			f.none(fmt.Sprint("fetch ", dt), size, func() { f.run(fetch, 1, 0) })
 			swap := *m
 			swap.Op = core.AtomicCSwapLE
-			comp := func() error { return a.EP.CompareAtomic(&swap, compare, nil, result, nil, core.Completion) }
+			comp := func() error { return a.EP.CompareAtomic(&swap, compare, nil, result, nil, core.OpCompletion) }
 			f.none(fmt.Sprint("compare ", dt), size, func() { f.run(comp, 1, 0) })
 		}
 	}

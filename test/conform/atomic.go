@@ -29,7 +29,7 @@ func atomicTable(t *testing.T, st Stack) {
 	mem := make([]byte, 16*atomicOperands+16)
 	mr := p.B.Reg(mem, allAccess)
 	defer func() { p.B.ok("Close MR", mr.Close()) }()
-	ctx, ran := core.Context(1), 0
+	ctx, ran := core.OpContext(1), 0
 	for dt := core.Int8; dt <= core.Float8E5M2; dt++ {
 		for op := core.AtomicMin; op <= core.AtomicDiff; op++ {
 			for k, valid := range []func(core.Datatype, core.AtomicOp) (int, error){p.A.EP.AtomicValid, p.A.EP.FetchAtomicValid, p.A.EP.CompareAtomicValid} {
@@ -50,7 +50,7 @@ func atomicTable(t *testing.T, st Stack) {
 }
 
 // atomicOnce does one operation and compares memory and result with arithmetic done here. It reports whether the operation is supported.
-func atomicOnce(p *Pair, mr *core.MemoryRegion, mem []byte, dt core.Datatype, op core.AtomicOp, k atomics.Kind, ctx core.Context, valid bool) bool {
+func atomicOnce(p *Pair, mr *core.MemoryRegion, mem []byte, dt core.Datatype, op core.AtomicOp, k atomics.Kind, ctx core.OpContext, valid bool) bool {
 	t := p.T
 	t.Helper()
 	what := fmt.Sprintf("type %d, operation %d, kind %d", dt, op, k)
@@ -64,7 +64,7 @@ func atomicOnce(p *Pair, mr *core.MemoryRegion, mem []byte, dt core.Datatype, op
 	was := bytes.Clone(mem)
 	want, wantResult := bytes.Clone(mem), make([]byte, n)
 	m := &core.AtomicArgs{IOV: p.A.tx(operand, 2), Addr: p.A.Peer, RMAIOC: []core.RMAIoc{{Addr: mr.Base() + 8, Count: n / size, Key: mr.Key()}}, Type: dt, Op: op, Ctx: ctx}
-	post := func() error { return p.A.EP.Atomic(m, core.DeliveryComplete) }
+	post := func() error { return p.A.EP.Atomic(m, core.OpDeliveryComplete) }
 	local := func() error { return atomics.Apply(atomics.Datatype(dt), atomics.Op(op), want[8:8+n], operand) }
 	switch k {
 	case atomics.FetchKind:
@@ -95,11 +95,11 @@ func atomicOnce(p *Pair, mr *core.MemoryRegion, mem []byte, dt core.Datatype, op
 	}
 	p.Retry(what, post)
 	g := p.Want(p.A, ctx)
-	flags := core.CapAtomic | core.Read
+	flags := core.CompAtomic | core.CompRead
 	if k == atomics.Base {
-		flags = core.CapAtomic | core.Write
+		flags = core.CompAtomic | core.CompWrite
 	}
-	if g.Flags&(core.CapAtomic|core.CapRMA|core.Read|core.Write) != flags {
+	if g.Flags&(core.CompAtomic|core.CompRMA|core.CompRead|core.CompWrite) != flags {
 		t.Errorf("%s: flags %#x", what, uint64(g.Flags))
 	}
 	p.Progress()
@@ -127,14 +127,14 @@ func atomicCount(t *testing.T, st Stack) {
 		p.Retry("inject", func() error {
 			return p.A.EP.InjectAtomic(one, p.A.Peer, mr.Base(), mr.Key(), core.Uint64, core.AtomicSum)
 		})
-		m.Ctx = core.Context(1000 + i)
+		m.Ctx = core.OpContext(1000 + i)
 		p.Retry("atomic", func() error { return p.A.EP.Atomic(m, 0) })
-		m.Ctx = core.Context(2000 + i)
+		m.Ctx = core.OpContext(2000 + i)
 		p.Retry("fetch", func() error { return p.A.EP.FetchAtomic(m, results[i:i+1], nil, 0) })
 	}
 	for i := range results {
-		p.Want(p.A, core.Context(1000+i))
-		p.Want(p.A, core.Context(2000+i))
+		p.Want(p.A, core.OpContext(1000+i))
+		p.Want(p.A, core.OpContext(2000+i))
 		want := make([]byte, 8)
 		for range 3*i + 2 {
 			_ = atomics.Apply(atomics.Uint64, atomics.Sum, want, one)
@@ -147,7 +147,7 @@ func atomicCount(t *testing.T, st Stack) {
 
 // atomicAccess checks that memory without the rights is neither changed nor read.
 func atomicAccess(t *testing.T, st Stack) {
-	for name, access := range map[string]core.Flags{"read only": core.RemoteRead, "write only": core.RemoteWrite} {
+	for name, access := range map[string]core.Access{"read only": core.AccessRemoteRead, "write only": core.AccessRemoteWrite} {
 		p := Open(t, st, WithCaps(core.CapAtomic|core.CapRMA))
 		mem := Pattern(64, 5)
 		mr := p.B.Reg(mem, access)

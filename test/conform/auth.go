@@ -203,7 +203,7 @@ func denySend(p *Pair, s *Side) {
 	began := time.Now()
 	p.Retry("send", func() error { return s.EP.Send(Pattern(50, 1), 0, s.Peer, 901) })
 	p.Retry("large send", func() error { return s.EP.Send(Pattern(200000, 1), 0, s.Peer, 902) })
-	for _, ctx := range []core.Context{901, 902} {
+	for _, ctx := range []core.OpContext{901, 902} {
 		g := p.WantErr(s, ctx, core.ErrAccess)
 		if g.Err.Detail == "" || !bytes.Contains([]byte(g.Err.Detail), []byte("authorization key")) {
 			p.T.Errorf("%s: the error does not speak of keys: %q", s.Name, g.Err.Detail)
@@ -267,7 +267,7 @@ func authRegions(t *testing.T, st Stack) {
 				if c.reads {
 					return p.A.EP.ReadMsg(a, 0)
 				}
-				return p.A.EP.WriteMsg(a, core.DeliveryComplete)
+				return p.A.EP.WriteMsg(a, core.OpDeliveryComplete)
 			})
 			if c.fits {
 				p.Want(p.A, 1)
@@ -304,9 +304,9 @@ func authCalls(t *testing.T, st Stack) {
 		refuse(t, "InsertAuthKey without AVAuthKey", err, core.ErrNoSys)
 		_, err = v.LookupAuthKey(p.A.Peer)
 		refuse(t, "LookupAuthKey without AVAuthKey", err, core.ErrNoSys)
-		_, err = v.Insert([]core.Addr{p.B.Addr}, []core.FIAddr{0}, core.AuthKey)
+		_, err = v.Insert([]core.Addr{p.B.Addr}, []core.FIAddr{0}, core.InsertAuthKey)
 		refuse(t, "Insert under a key without AVAuthKey", err, core.ErrBadFlags)
-		refuse(t, "Remove of a key without AVAuthKey", v.Remove([]core.FIAddr{0}, core.AuthKey), core.ErrInval)
+		refuse(t, "Remove of a key without AVAuthKey", v.Remove([]core.FIAddr{0}, core.InsertAuthKey), core.ErrInval)
 		_, err = p.B.RegAttr(&core.MRAttr{IOV: [][]byte{{1}}, Access: allAccess, RequestedKey: 9, AuthAV: p.B.AV})
 		refuse(t, "RegMR with a vector without AVAuthKey", err, core.ErrInval)
 	}

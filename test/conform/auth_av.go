@@ -23,9 +23,9 @@ func underKey(p *Pair) {
 		if s == p.B && s.cfg.noPeerInAV {
 			continue
 		}
-		fi, flags := []core.FIAddr{0}, core.Flags(0)
+		fi, flags := []core.FIAddr{0}, core.InsertFlags(0)
 		if s.Info.Domain.AuthKeySize == core.AVAuthKey {
-			fi[0], flags = s.keyFI, core.AuthKey
+			fi[0], flags = s.keyFI, core.InsertAuthKey
 		}
 		if n, err := s.AV.Insert([]core.Addr{peer.Addr}, fi, flags); n != 1 || err != nil {
 			p.T.Fatalf("%s: insertion under a key: %d, %v", s.Name, n, err)
@@ -93,15 +93,15 @@ func authDirected(t *testing.T, st Stack) {
 		return
 	}
 	p := Open(t, st, WithCaps(caps|core.CapTagged), withVectorKeys(jobKey, jobKey))
-	msg := func(fi core.FIAddr, in []byte, ctx core.Context) *core.MsgArgs {
+	msg := func(fi core.FIAddr, in []byte, ctx core.OpContext) *core.MsgArgs {
 		return &core.MsgArgs{IOV: [][]byte{in}, Addr: fi, Ctx: ctx}
 	}
 	in, tagIn := make([]byte, 30), make([]byte, 30)
-	p.B.ok("RecvMsg", p.B.Rx().RecvMsg(msg(p.B.keyFI, in, 900), core.AuthKey|core.Completion))
-	p.B.ok("TRecvMsg", p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{tagIn}, Addr: p.B.keyFI, Tag: 3, Ctx: 901}, core.AuthKey|core.Completion))
+	p.B.ok("RecvMsg", p.B.Rx().RecvMsg(msg(p.B.keyFI, in, 900), core.OpAuthKey|core.OpCompletion))
+	p.B.ok("TRecvMsg", p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{tagIn}, Addr: p.B.keyFI, Tag: 3, Ctx: 901}, core.OpAuthKey|core.OpCompletion))
 	p.Retry("send", func() error { return p.A.EP.Send(Pattern(30, 5), 0, p.A.Peer, 902) })
 	p.Retry("tagged send", func() error { return p.A.EP.TSend(Pattern(30, 6), 0, p.A.Peer, 3, 903) })
-	for ctx := core.Context(900); ctx < 904; ctx++ {
+	for ctx := core.OpContext(900); ctx < 904; ctx++ {
 		s := p.B
 		if ctx >= 902 {
 			s = p.A
@@ -110,16 +110,16 @@ func authDirected(t *testing.T, st Stack) {
 	}
 	CheckPattern(t, "message", in, 30, 5)
 	CheckPattern(t, "tagged message", tagIn, 30, 6)
-	refuse(t, "RecvMsg from a peer as a key", p.B.Rx().RecvMsg(msg(p.B.Peer, in, 905), core.AuthKey), core.ErrInval)
-	refuse(t, "TRecvMsg from an unknown key", p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{in}, Addr: p.B.keyFI + 1, Tag: 3, Ctx: 906}, core.AuthKey), core.ErrInval)
+	refuse(t, "RecvMsg from a peer as a key", p.B.Rx().RecvMsg(msg(p.B.Peer, in, 905), core.OpAuthKey), core.ErrInval)
+	refuse(t, "TRecvMsg from an unknown key", p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{in}, Addr: p.B.keyFI + 1, Tag: 3, Ctx: 906}, core.OpAuthKey), core.ErrInval)
 	p.Close()
 	plain := Open(t, st, WithCaps(caps))
-	refuse(t, "RecvMsg from a key without keys", plain.B.Rx().RecvMsg(msg(plain.B.Peer, in, 907), core.AuthKey), core.ErrBadFlags)
+	refuse(t, "RecvMsg from a key without keys", plain.B.Rx().RecvMsg(msg(plain.B.Peer, in, 907), core.OpAuthKey), core.ErrBadFlags)
 }
 
 // authStranger has errors about peers that are not in the vector name the key that they have (fi_cq(3), FI_SOURCE_ERR).
 func authStranger(t *testing.T, st Stack) {
-	const caps = core.Source | core.CapSourceErr
+	const caps = core.CapSource | core.CapSourceErr
 	if !st.need(t, caps) {
 		return
 	}
@@ -151,18 +151,18 @@ func authVectorCalls(t *testing.T, st Stack) {
 	refuse(t, "LookupAuthKey of an unknown index", err, core.ErrInval)
 	_, err = v.Insert([]core.Addr{p.B.Addr}, one(0), 0)
 	refuse(t, "Insert under no key", err, core.ErrOpNotSupp)
-	_, err = v.Insert([]core.Addr{p.B.Addr}, one(3), core.AuthKey)
+	_, err = v.Insert([]core.Addr{p.B.Addr}, one(3), core.InsertAuthKey)
 	refuse(t, "Insert under an unknown key", err, core.ErrInval)
-	_, err = v.Insert([]core.Addr{p.B.Addr}, nil, core.AuthKey)
+	_, err = v.Insert([]core.Addr{p.B.Addr}, nil, core.InsertAuthKey)
 	refuse(t, "Insert without keys", err, core.ErrInval)
-	refuse(t, "Remove of a key in use", v.Remove(one(p.A.keyFI), core.AuthKey), core.ErrBusy)
-	refuse(t, "Remove of an address as a key", v.Remove(one(p.A.Peer), core.AuthKey), core.ErrInval)
+	refuse(t, "Remove of a key in use", v.Remove(one(p.A.keyFI), core.InsertAuthKey), core.ErrBusy)
+	refuse(t, "Remove of an address as a key", v.Remove(one(p.A.Peer), core.InsertAuthKey), core.ErrInval)
 	refuse(t, "Remove of a key as an address", v.Remove(one(p.A.keyFI), 0), core.ErrInval)
 	again := must(t, "InsertAuthKey again", func() (core.FIAddr, error) { return v.InsertAuthKey(jobKey, 0) })
 	if again != p.A.keyFI {
 		t.Errorf("the same key has the handles %#x and %#x", uint64(p.A.keyFI), uint64(again))
 	}
-	p.A.ok("Remove of the key's second use", v.Remove(one(again), core.AuthKey))
+	p.A.ok("Remove of the key's second use", v.Remove(one(again), core.InsertAuthKey))
 
 	info := p.A.Info.Dup()
 	info.EP.AuthKey = jobKey
@@ -170,7 +170,7 @@ func authVectorCalls(t *testing.T, st Stack) {
 	refuse(t, "OpenEndpoint with a key of its own", err, core.ErrInval)
 	p.Ping(1)
 	p.A.CloseEP()
-	p.A.ok("Remove of a key that nobody uses", v.Remove(one(p.A.keyFI), core.AuthKey))
+	p.A.ok("Remove of a key that nobody uses", v.Remove(one(p.A.keyFI), core.InsertAuthKey))
 	ep := must(t, "OpenEndpoint", func() (*core.Endpoint, error) { return p.A.Domain.OpenEndpoint(p.A.Info) })
 	p.A.BindAll(ep)
 	refuse(t, "Enable with a vector without key", ep.Enable(), core.ErrInval)

@@ -16,7 +16,7 @@ func testAutoProgress(t *testing.T, st Stack) {
 		}
 	}
 	caps := core.CapMsg
-	for _, c := range []core.Flags{core.CapRMA, core.CapTagged} {
+	for _, c := range []core.Caps{core.CapRMA, core.CapTagged} {
 		if st.Offers(t, c) {
 			caps |= c
 		}
@@ -43,22 +43,22 @@ func testAutoProgress(t *testing.T, st Stack) {
 		CheckPattern(t, "read from a sleeping target", dst, n, 1)
 		src := Pattern(n, 2)
 		p.Retry("write", func() error {
-			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{src}, Addr: p.A.Peer, RMAIOV: riov(mr.Base(), mr.Key(), n, 1), Ctx: 11}, core.DeliveryComplete)
+			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{src}, Addr: p.A.Peer, RMAIOV: riov(mr.Base(), mr.Key(), n, 1), Ctx: 11}, core.OpDeliveryComplete)
 		})
 		p.Want(p.A, 11)
 		for i := range 50 { // small ones, one at a time: each needs the target to answer
-			p.Retry("read", func() error { return p.A.EP.Read(dst[:8], 0, p.A.Peer, mr.Base(), mr.Key(), core.Context(100+i)) })
-			p.Want(p.A, core.Context(100+i))
+			p.Retry("read", func() error { return p.A.EP.Read(dst[:8], 0, p.A.Peer, mr.Base(), mr.Key(), core.OpContext(100+i)) })
+			p.Want(p.A, core.OpContext(100+i))
 		}
 	}
 	src := Pattern(n, 3)
 	p.Retry("send", func() error {
-		return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{src}, Addr: p.A.Peer, Ctx: 12}, core.DeliveryComplete)
+		return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{src}, Addr: p.A.Peer, Ctx: 12}, core.OpDeliveryComplete)
 	})
 	p.Want(p.A, 12)
 	if caps&core.CapTagged != 0 {
 		p.Retry("tsend", func() error {
-			return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{src}, Addr: p.A.Peer, Tag: 7, Ctx: 13}, core.DeliveryComplete)
+			return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{src}, Addr: p.A.Peer, Tag: 7, Ctx: 13}, core.OpDeliveryComplete)
 		})
 		p.Want(p.A, 13)
 	}
@@ -88,14 +88,14 @@ func sleepySender(p *Pair) {
 	n := min(3<<20, p.Stack.maxSize())
 	bufs := [3][]byte{make([]byte, n), make([]byte, 8), make([]byte, 8)}
 	for i := range bufs {
-		p.Retry("recv", func() error { return p.B.Rx().Recv(bufs[i], 0, core.AddrUnspec, core.Context(30+i)) })
+		p.Retry("recv", func() error { return p.B.Rx().Recv(bufs[i], 0, core.AddrUnspec, core.OpContext(30+i)) })
 	}
 	p.Retry("send", func() error { return p.A.EP.Send(Pattern(n, 9), 0, p.A.Peer, 40) })
 	p.Retry("send", func() error { return p.A.EP.Send(Pattern(8, 10), 0, p.A.Peer, 41) })
 	p.Retry("inject", func() error { return p.A.EP.Inject(Pattern(8, 11), p.A.Peer) })
 	p.A.Asleep = true
 	for i := range bufs {
-		g := p.Want(p.B, core.Context(30+i))
+		g := p.Want(p.B, core.OpContext(30+i))
 		CheckPattern(p.T, "message of a sleeping sender", bufs[i], g.Len, uint64(9+i))
 	}
 	p.A.Asleep = false

@@ -138,7 +138,7 @@ func avServices(t *testing.T, st Stack) {
 // avUnknown checks that operations towards an index that is not there are refused at the call.
 func avUnknown(t *testing.T, st Stack) {
 	caps := core.CapMsg
-	for _, c := range []core.Flags{core.CapRMA, core.CapTagged} {
+	for _, c := range []core.Caps{core.CapRMA, core.CapTagged} {
 		if st.Offers(t, c) {
 			caps |= c
 		}

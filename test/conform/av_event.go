@@ -13,13 +13,13 @@ import (
 func avEvents(t *testing.T, st Stack) {
 	p := Open(t, st)
 	a := p.A
-	av := must(t, "OpenAV", func() (*core.AddressVector, error) { return a.Domain.OpenAV(core.AVAttr{Flags: core.EventFlag}) })
+	av := must(t, "OpenAV", func() (*core.AddressVector, error) { return a.Domain.OpenAV(core.AVAttr{Flags: core.AVEvent}) })
 	list := []core.Addr{p.B.Addr, {}, a.Addr}
 	fi := make([]core.FIAddr, len(list))
 	_, err := av.Insert(list, fi, 0, "early")
 	refuse(t, "insertion without event queue", err, core.ErrNoEQ)
 	eq := must(t, "OpenEQ", func() (*core.EventQueue, error) { return a.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}) })
-	refuse(t, "BindEQ with a flag", av.BindEQ(eq, core.Write), core.ErrBadFlags)
+	refuse(t, "BindEQ with a flag", av.BindEQ(eq, core.BindWrite), core.ErrBadFlags)
 	a.ok("BindEQ", av.BindEQ(eq, 0))
 	refuse(t, "Close of the bound event queue", eq.Close(), core.ErrBusy)
 	refuse(t, "BindEQ of a synchronous vector", a.AV.BindEQ(eq, 0), core.ErrInval)

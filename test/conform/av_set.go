@@ -40,7 +40,7 @@ func avSets(t *testing.T, st Stack) {
 			t.Errorf("members %v, want %v", got, want)
 		}
 	}
-	all, even, empty := open(core.AVSetAttr{Flags: core.Universe}), open(core.AVSetAttr{StartAddr: 0, EndAddr: 7, Stride: 2, Count: 4}), open(core.AVSetAttr{})
+	all, even, empty := open(core.AVSetAttr{Flags: core.AVSetUniverse}), open(core.AVSetAttr{StartAddr: 0, EndAddr: 7, Stride: 2, Count: 4}), open(core.AVSetAttr{})
 	want(all, 0, 1, 2, 3, 4, 5, 6, 7)
 	want(even, 0, 2, 4, 6)
 	p.A.ok("Diff", all.Diff(even))

@@ -13,7 +13,7 @@ import (
 	"gofabric/core"
 )
 
-const sharedCaps = core.CapSharedAV | core.CapTagged | core.Source
+const sharedCaps = core.CapSharedAV | core.CapTagged | core.CapSource
 
 // sharedName is a name that no other test has.
 func sharedName(t *testing.T) string {
@@ -105,7 +105,7 @@ func avSharedReader(t *testing.T, st Stack) {
 	name := sharedName(t)
 	p := Open(t, st, WithCaps(sharedCaps), WithAV(core.AVAttr{Name: name}))
 	read := func(name string) (*core.AddressVector, error) {
-		return p.B.Domain.OpenAV(core.AVAttr{Name: name, Flags: core.Read})
+		return p.B.Domain.OpenAV(core.AVAttr{Name: name, Flags: core.AVRead})
 	}
 	_, err := read(name + "'")
 	refuse(t, "reading a vector that is not there", err, core.ErrNoEnt)

@@ -6,7 +6,7 @@ import (
 	"gofabric/core"
 )
 
-const userIDCaps = core.CapAVUserID | core.CapTagged | core.Source | core.CapDirectedRecv
+const userIDCaps = core.CapAVUserID | core.CapTagged | core.CapSource | core.CapDirectedRecv
 
 // say sends from one side to the other and returns the source that the receiver reports.
 func say(p *Pair, from, to *Side, post func(buf []byte) error) core.FIAddr {
@@ -25,7 +25,7 @@ func avUserID(t *testing.T, st Stack) {
 	if !st.need(t, userIDCaps) {
 		return
 	}
-	p := Open(t, st, WithCaps(userIDCaps), WithAV(core.AVAttr{Flags: core.CapAVUserID}))
+	p := Open(t, st, WithCaps(userIDCaps), WithAV(core.AVAttr{Flags: core.AVUserID}))
 	b := p.B
 	anybody := func(in []byte) error { return b.Rx().TRecv(in, 0, core.AddrUnspec, 7, 0, 900) }
 	if src := say(p, p.A, b, anybody); src != core.AddrNotAvail {
@@ -66,7 +66,7 @@ func avUserID(t *testing.T, st Stack) {
 		t.Errorf("source of an unexpected message %#x; want %#x", uint64(g.Src), id)
 	}
 	refuse(t, "SetUserID of no address", b.AV.SetUserID(5000, 1, 0), core.ErrInval)
-	if _, err := b.AV.Insert([]core.Addr{p.A.Addr}, []core.FIAddr{1}, core.CapAVUserID); !oneOf(err, core.ErrBadFlags, core.ErrInval) {
+	if _, err := b.AV.Insert([]core.Addr{p.A.Addr}, []core.FIAddr{1}, core.InsertUserID); !oneOf(err, core.ErrBadFlags, core.ErrInval) {
 		t.Errorf("identifier in an insertion into a vector opened for SetUserID: %v", err)
 	}
 }
@@ -79,7 +79,7 @@ func avUserIDInsert(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(userIDCaps), WithoutPeer())
 	b := p.B
 	fi := []core.FIAddr{0xabcdef}
-	if n, err := b.AV.Insert([]core.Addr{p.A.Addr}, fi, core.CapAVUserID); n != 1 || err != nil || fi[0] != 0 {
+	if n, err := b.AV.Insert([]core.Addr{p.A.Addr}, fi, core.InsertUserID); n != 1 || err != nil || fi[0] != 0 {
 		t.Fatalf("Insert with an identifier: %d, %v, index %d; the index is the vector's", n, err, fi[0])
 	}
 	b.Peer = fi[0]

@@ -39,13 +39,13 @@ func Broken(t *testing.T, st Stack, breaks int) {
 func (p *Pair) oneOverBroken(seq uint64) bool {
 	p.T.Helper()
 	const size = 3000
-	recv, send := core.Context(seq<<1), core.Context(seq<<1|1)
+	recv, send := core.OpContext(seq<<1), core.OpContext(seq<<1|1)
 	buf := make([]byte, size)
 	if err := p.TryPost(func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, recv) }); err != nil {
 		return false // not connected
 	}
 	err := p.TryPost(func() error {
-		return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(size, seq)}, Addr: p.A.Peer, Ctx: send}, core.DeliveryComplete)
+		return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(size, seq)}, Addr: p.A.Peer, Ctx: send}, core.OpDeliveryComplete)
 	})
 	ok := err == nil && p.WantEnd(p.A, send, p.Stack.bounded()).Err == nil
 	if !ok && p.B.SRX == nil && p.Stack.EPType == core.EPTypeRDM || p.B.SRX != nil && !ok {

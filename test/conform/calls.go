@@ -20,57 +20,57 @@ type sendCall struct {
 	inject bool // limited to the inject size; no completion
 	data   bool // carries cqData
 	tagged bool
-	do     func(s *Side, buf []byte, tag uint64, ctx core.Context) error
+	do     func(s *Side, buf []byte, tag uint64, ctx core.OpContext) error
 }
 
 var msgSends = []sendCall{
-	{"send", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error { return s.EP.Send(b, 0, s.Peer, c) }},
-	{"sendv", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
+	{"send", false, false, false, func(s *Side, b []byte, _ uint64, c core.OpContext) error { return s.EP.Send(b, 0, s.Peer, c) }},
+	{"sendv", false, false, false, func(s *Side, b []byte, _ uint64, c core.OpContext) error {
 		return s.EP.SendV(s.tx(b, iovParts), nil, s.Peer, c)
 	}},
-	{"sendmsg", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
+	{"sendmsg", false, false, false, func(s *Side, b []byte, _ uint64, c core.OpContext) error {
 		return s.EP.SendMsg(&core.MsgArgs{IOV: s.tx(b, 3), Addr: s.Peer, Ctx: c}, 0)
 	}},
-	{"sendmsg+data", false, true, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
-		return s.EP.SendMsg(&core.MsgArgs{IOV: s.tx(b, 2), Addr: s.Peer, Ctx: c, Data: s.data()}, core.RemoteCQData)
+	{"sendmsg+data", false, true, false, func(s *Side, b []byte, _ uint64, c core.OpContext) error {
+		return s.EP.SendMsg(&core.MsgArgs{IOV: s.tx(b, 2), Addr: s.Peer, Ctx: c, Data: s.data()}, core.OpRemoteCQData)
 	}},
-	{"sendmsg+more", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
-		return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: c}, core.More)
+	{"sendmsg+more", false, false, false, func(s *Side, b []byte, _ uint64, c core.OpContext) error {
+		return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: c}, core.OpMore)
 	}},
-	{"sendmsg+transmit_complete", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
-		return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: c}, core.TransmitComplete)
+	{"sendmsg+transmit_complete", false, false, false, func(s *Side, b []byte, _ uint64, c core.OpContext) error {
+		return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: c}, core.OpTransmitComplete)
 	}},
-	{"sendmsg+delivery_complete", false, false, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
-		return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: c}, core.DeliveryComplete)
+	{"sendmsg+delivery_complete", false, false, false, func(s *Side, b []byte, _ uint64, c core.OpContext) error {
+		return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: c}, core.OpDeliveryComplete)
 	}},
-	{"senddata", false, true, false, func(s *Side, b []byte, _ uint64, c core.Context) error {
+	{"senddata", false, true, false, func(s *Side, b []byte, _ uint64, c core.OpContext) error {
 		return s.EP.SendData(b, 0, s.data(), s.Peer, c)
 	}},
-	{"inject", true, false, false, func(s *Side, b []byte, _ uint64, _ core.Context) error { return s.EP.Inject(b, s.Peer) }},
-	{"injectdata", true, true, false, func(s *Side, b []byte, _ uint64, _ core.Context) error {
+	{"inject", true, false, false, func(s *Side, b []byte, _ uint64, _ core.OpContext) error { return s.EP.Inject(b, s.Peer) }},
+	{"injectdata", true, true, false, func(s *Side, b []byte, _ uint64, _ core.OpContext) error {
 		return s.EP.InjectData(b, s.data(), s.Peer)
 	}},
 }
 
 var taggedSends = []sendCall{
-	{"tsend", false, false, true, func(s *Side, b []byte, tag uint64, c core.Context) error { return s.EP.TSend(b, 0, s.Peer, tag, c) }},
-	{"tsendv", false, false, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
+	{"tsend", false, false, true, func(s *Side, b []byte, tag uint64, c core.OpContext) error { return s.EP.TSend(b, 0, s.Peer, tag, c) }},
+	{"tsendv", false, false, true, func(s *Side, b []byte, tag uint64, c core.OpContext) error {
 		return s.EP.TSendV(s.tx(b, iovParts), nil, s.Peer, tag, c)
 	}},
-	{"tsendmsg", false, false, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
+	{"tsendmsg", false, false, true, func(s *Side, b []byte, tag uint64, c core.OpContext) error {
 		return s.EP.TSendMsg(&core.TaggedArgs{IOV: s.tx(b, 3), Addr: s.Peer, Tag: tag, Ctx: c}, 0)
 	}},
-	{"tsendmsg+data", false, true, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
-		return s.EP.TSendMsg(&core.TaggedArgs{IOV: s.tx(b, 2), Addr: s.Peer, Tag: tag, Ctx: c, Data: s.data()}, core.RemoteCQData)
+	{"tsendmsg+data", false, true, true, func(s *Side, b []byte, tag uint64, c core.OpContext) error {
+		return s.EP.TSendMsg(&core.TaggedArgs{IOV: s.tx(b, 2), Addr: s.Peer, Tag: tag, Ctx: c, Data: s.data()}, core.OpRemoteCQData)
 	}},
-	{"tsendmsg+delivery_complete", false, false, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
-		return s.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{b}, Addr: s.Peer, Tag: tag, Ctx: c}, core.DeliveryComplete)
+	{"tsendmsg+delivery_complete", false, false, true, func(s *Side, b []byte, tag uint64, c core.OpContext) error {
+		return s.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{b}, Addr: s.Peer, Tag: tag, Ctx: c}, core.OpDeliveryComplete)
 	}},
-	{"tsenddata", false, true, true, func(s *Side, b []byte, tag uint64, c core.Context) error {
+	{"tsenddata", false, true, true, func(s *Side, b []byte, tag uint64, c core.OpContext) error {
 		return s.EP.TSendData(b, 0, s.data(), s.Peer, tag, c)
 	}},
-	{"tinject", true, false, true, func(s *Side, b []byte, tag uint64, _ core.Context) error { return s.EP.TInject(b, s.Peer, tag) }},
-	{"tinjectdata", true, true, true, func(s *Side, b []byte, tag uint64, _ core.Context) error {
+	{"tinject", true, false, true, func(s *Side, b []byte, tag uint64, _ core.OpContext) error { return s.EP.TInject(b, s.Peer, tag) }},
+	{"tinjectdata", true, true, true, func(s *Side, b []byte, tag uint64, _ core.OpContext) error {
 		return s.EP.TInjectData(b, s.data(), s.Peer, tag)
 	}},
 }
@@ -78,28 +78,30 @@ var taggedSends = []sendCall{
 // recvCall is one way to post a receive buffer.
 type recvCall struct {
 	name string
-	do   func(s *Side, buf []byte, tag uint64, ctx core.Context) error
+	do   func(s *Side, buf []byte, tag uint64, ctx core.OpContext) error
 }
 
 var msgRecvs = []recvCall{
-	{"recv", func(s *Side, b []byte, _ uint64, c core.Context) error { return s.Rx().Recv(b, 0, core.AddrUnspec, c) }},
-	{"recvv", func(s *Side, b []byte, _ uint64, c core.Context) error {
+	{"recv", func(s *Side, b []byte, _ uint64, c core.OpContext) error {
+		return s.Rx().Recv(b, 0, core.AddrUnspec, c)
+	}},
+	{"recvv", func(s *Side, b []byte, _ uint64, c core.OpContext) error {
 		return s.Rx().RecvV(s.rx(b, iovParts), nil, core.AddrUnspec, c)
 	}},
-	{"recvmsg", func(s *Side, b []byte, _ uint64, c core.Context) error {
-		return s.Rx().RecvMsg(&core.MsgArgs{IOV: s.rx(b, 2), Addr: core.AddrUnspec, Ctx: c}, core.Completion)
+	{"recvmsg", func(s *Side, b []byte, _ uint64, c core.OpContext) error {
+		return s.Rx().RecvMsg(&core.MsgArgs{IOV: s.rx(b, 2), Addr: core.AddrUnspec, Ctx: c}, core.OpCompletion)
 	}},
 }
 
 var taggedRecvs = []recvCall{
-	{"trecv", func(s *Side, b []byte, tag uint64, c core.Context) error {
+	{"trecv", func(s *Side, b []byte, tag uint64, c core.OpContext) error {
 		return s.Rx().TRecv(b, 0, core.AddrUnspec, tag, 0, c)
 	}},
-	{"trecvv", func(s *Side, b []byte, tag uint64, c core.Context) error {
+	{"trecvv", func(s *Side, b []byte, tag uint64, c core.OpContext) error {
 		return s.Rx().TRecvV(s.rx(b, iovParts), nil, core.AddrUnspec, tag, 0, c)
 	}},
-	{"trecvmsg", func(s *Side, b []byte, tag uint64, c core.Context) error {
-		return s.Rx().TRecvMsg(&core.TaggedArgs{IOV: s.rx(b, 2), Addr: core.AddrUnspec, Tag: tag, Ctx: c}, core.Completion)
+	{"trecvmsg", func(s *Side, b []byte, tag uint64, c core.OpContext) error {
+		return s.Rx().TRecvMsg(&core.TaggedArgs{IOV: s.rx(b, 2), Addr: core.AddrUnspec, Tag: tag, Ctx: c}, core.OpCompletion)
 	}},
 }
 
@@ -113,15 +115,15 @@ func (s *Side) sizes() []int {
 // checkRecv checks the completion of a receive.
 func checkRecv(p *Pair, what string, g Got, c sendCall, buf []byte, n int, tag uint64) {
 	p.T.Helper()
-	kind := core.CapMsg
+	kind := core.CompMsg
 	if c.tagged {
-		kind = core.CapTagged
+		kind = core.CompTagged
 	}
-	want := kind | core.Recv
+	want := kind | core.CompRecv
 	if c.data {
-		want |= core.RemoteCQData
+		want |= core.CompRemoteCQData
 	}
-	if g.Flags&(core.CapMsg|core.CapTagged|core.Recv|core.Send|core.RemoteCQData) != want {
+	if g.Flags&(core.CompMsg|core.CompTagged|core.CompRecv|core.CompSend|core.CompRemoteCQData) != want {
 		p.T.Errorf("%s: receive flags %#x, want %#x", what, uint64(g.Flags), uint64(want))
 	}
 	if g.Len != n {
@@ -141,11 +143,11 @@ func checkRecv(p *Pair, what string, g Got, c sendCall, buf []byte, n int, tag u
 // checkSend checks the completion of a transmit.
 func checkSend(p *Pair, what string, g Got, tagged bool) {
 	p.T.Helper()
-	want := core.CapMsg | core.Send
+	want := core.CompMsg | core.CompSend
 	if tagged {
-		want = core.CapTagged | core.Send
+		want = core.CompTagged | core.CompSend
 	}
-	if g.Flags&(core.CapMsg|core.CapTagged|core.CapRMA|core.Recv|core.Send) != want {
+	if g.Flags&(core.CompMsg|core.CompTagged|core.CompRMA|core.CompRecv|core.CompSend) != want {
 		p.T.Errorf("%s: transmit flags %#x, want %#x", what, uint64(g.Flags), uint64(want))
 	}
 }
@@ -156,18 +158,18 @@ func exchange(p *Pair, s, r *Side, c sendCall, rc recvCall, n int, seed uint64) 
 	what := c.name + "/" + rc.name
 	tag := 0xa0000 + seed
 	buf := make([]byte, n+5)
-	p.Retry(what+": post receive", func() error { return rc.do(r, buf, tag, core.Context(1000+seed)) })
+	p.Retry(what+": post receive", func() error { return rc.do(r, buf, tag, core.OpContext(1000+seed)) })
 	src := Pattern(n, seed)
-	p.Retry(what+": post send", func() error { return c.do(s, src, tag, core.Context(2000+seed)) })
+	p.Retry(what+": post send", func() error { return c.do(s, src, tag, core.OpContext(2000+seed)) })
 	if c.inject {
 		Fill(src, seed+77)
 	}
-	g := p.Want(r, core.Context(1000+seed))
+	g := p.Want(r, core.OpContext(1000+seed))
 	checkRecv(p, what, g, c, buf, n, tag)
 	CheckPattern(p.T, what, buf, n, seed)
 	CheckZero(p.T, what+", behind the message", buf[n:])
 	if !c.inject {
-		checkSend(p, what, p.Want(s, core.Context(2000+seed)), c.tagged)
+		checkSend(p, what, p.Want(s, core.OpContext(2000+seed)), c.tagged)
 	}
 }
 

@@ -101,8 +101,8 @@ func cmShutdown(t *testing.T, st Stack) {
 		p := Open(t, st)
 		exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 		big := make([]byte, min(9<<20, st.maxSize()))
-		var posted []core.Context
-		for i := range core.Context(10) { // more than fits into the sockets and what a receiver keeps of unexpected messages of one peer, 64 MiB
+		var posted []core.OpContext
+		for i := range core.OpContext(10) { // more than fits into the sockets and what a receiver keeps of unexpected messages of one peer, 64 MiB
 			if p.B.EP.Send(big, 0, p.B.Peer, 30+i) == nil {
 				posted = append(posted, 30+i)
 			}
@@ -131,7 +131,7 @@ func cmShutdown(t *testing.T, st Stack) {
 			p.B.ok("Cancel", p.B.Rx().Cancel(20))
 			p.WantErr(p.B, 20, core.ErrCanceled)
 		}
-		for i := core.Context(50); i < 53; i++ {
+		for i := core.OpContext(50); i < 53; i++ {
 			if err := p.TryPost(func() error { return p.B.EP.Send(big[:8], 0, p.B.Peer, i) }); err == nil {
 				p.WantErr(p.B, i)
 			}
@@ -198,14 +198,14 @@ func cmMany(t *testing.T, st Stack) {
 	for i := range eps {
 		post := p.B.Rx
 		if st.SharedRx {
-			p.Retry("recv", func() error { return post().Recv(bufs[i][:], 0, core.AddrUnspec, core.Context(i)) })
+			p.Retry("recv", func() error { return post().Recv(bufs[i][:], 0, core.AddrUnspec, core.OpContext(i)) })
 		} else {
 			p.Retry("recv", func() error {
-				return peers[fmt.Sprint(i)].Recv(bufs[i][:], 0, core.AddrUnspec, core.Context(i))
+				return peers[fmt.Sprint(i)].Recv(bufs[i][:], 0, core.AddrUnspec, core.OpContext(i))
 			})
 		}
 		p.Retry("inject", func() error { return eps[i].Inject(Pattern(16, uint64(i)), core.AddrUnspec) })
-		p.Want(p.B, core.Context(i))
+		p.Want(p.B, core.OpContext(i))
 		CheckPattern(t, "message", bufs[i][:], 16, uint64(i))
 	}
 	for i := range eps {

@@ -83,10 +83,10 @@ func cntrEndpoint(t *testing.T, st Stack) {
 	if st.Offers(t, core.CapRMA) {
 		caps |= core.CapRMA
 	}
-	cn := map[*Side]map[core.Flags]*core.Counter{}
-	dirs := []core.Flags{core.Send, core.Recv, core.Read, core.Write}
+	cn := map[*Side]map[core.BindFlags]*core.Counter{}
+	dirs := []core.BindFlags{core.BindSend, core.BindRecv, core.BindRead, core.BindWrite}
 	p := Open(t, st, WithCaps(caps), WithBefore(func(s *Side) {
-		cn[s] = map[core.Flags]*core.Counter{}
+		cn[s] = map[core.BindFlags]*core.Counter{}
 		for _, d := range dirs {
 			c := must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 			s.ok("BindCounter", s.EP.BindCounter(c, d))
@@ -95,22 +95,22 @@ func cntrEndpoint(t *testing.T, st Stack) {
 			}
 			cn[s][d] = c
 		}
-		refuse(t, "BindCounter with a flag that is no direction", s.EP.BindCounter(cn[s][core.Send], core.MultiRecv), core.ErrBadFlags, core.ErrInval)
+		refuse(t, "BindCounter with a flag that is no direction", s.EP.BindCounter(cn[s][core.BindSend], 1<<16), core.ErrBadFlags, core.ErrInval)
 	}))
 	a, b := cn[p.A], cn[p.B]
 	buf := make([]byte, 10000)
 	const n = 30
 	for i := range n {
-		p.Retry("recv", func() error { return p.B.Rx().Recv(buf[:8], 0, core.AddrUnspec, core.Context(i)) })
+		p.Retry("recv", func() error { return p.B.Rx().Recv(buf[:8], 0, core.AddrUnspec, core.OpContext(i)) })
 		if i%2 == 0 { // inject counts too
 			p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 		} else {
-			p.Retry("send", func() error { return p.A.EP.Send(still[:8], 0, p.A.Peer, core.Context(i)) })
-			p.Want(p.A, core.Context(i))
+			p.Retry("send", func() error { return p.A.EP.Send(still[:8], 0, p.A.Peer, core.OpContext(i)) })
+			p.Want(p.A, core.OpContext(i))
 		}
-		p.Want(p.B, core.Context(i))
+		p.Want(p.B, core.OpContext(i))
 	}
-	want := map[core.Flags]uint64{core.Send: n}
+	want := map[core.BindFlags]uint64{core.BindSend: n}
 	if caps&core.CapRMA != 0 {
 		mr := p.B.Reg(make([]byte, 10000), allAccess)
 		for i := range n {
@@ -121,7 +121,7 @@ func cntrEndpoint(t *testing.T, st Stack) {
 		}
 		p.Retry("inject_write", func() error { return p.A.EP.InjectWrite(buf[:8], p.A.Peer, mr.Base(), mr.Key()) })
 		settle(p, mr)
-		want[core.Write], want[core.Read] = n+1, n+1
+		want[core.BindWrite], want[core.BindRead] = n+1, n+1
 		p.B.ok("Close MR", mr.Close())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
@@ -131,11 +131,11 @@ func cntrEndpoint(t *testing.T, st Stack) {
 			t.Errorf("initiator's counter %#x: %d, %v; want %d", uint64(d), a[d].Value(), err, want[d])
 		}
 	}
-	if err := b[core.Recv].Wait(ctx, n); err != nil || b[core.Recv].Value() != n || b[core.Send].Value() != 0 {
-		t.Errorf("target's counters: recv %d, send %d, %v; want %d, 0", b[core.Recv].Value(), b[core.Send].Value(), err, n)
+	if err := b[core.BindRecv].Wait(ctx, n); err != nil || b[core.BindRecv].Value() != n || b[core.BindSend].Value() != 0 {
+		t.Errorf("target's counters: recv %d, send %d, %v; want %d, 0", b[core.BindRecv].Value(), b[core.BindSend].Value(), err, n)
 	}
 	for s, m := range cn {
-		refuse(t, "Close of a bound counter", m[core.Send].Close(), core.ErrBusy)
+		refuse(t, "Close of a bound counter", m[core.BindSend].Close(), core.ErrBusy)
 		s.CloseEP()
 		for _, c := range m {
 			s.ok("Close counter", c.Close())
@@ -149,7 +149,7 @@ func cntrErrors(t *testing.T, st Stack) {
 	p := Open(t, st, WithBefore(func(s *Side) {
 		if s.Name == "B" {
 			c = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
-			s.ok("BindCounter", s.EP.BindCounter(c, core.Recv))
+			s.ok("BindCounter", s.EP.BindCounter(c, core.BindRecv))
 		}
 	}))
 	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
@@ -187,7 +187,7 @@ func cntrFD(t *testing.T, st Stack) {
 	p := Open(t, st, WithBefore(func(s *Side) {
 		if s.Name == "B" {
 			c = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitFD}) })
-			s.ok("BindCounter", s.EP.BindCounter(c, core.Recv))
+			s.ok("BindCounter", s.EP.BindCounter(c, core.BindRecv))
 		}
 	}))
 	fd, err := c.WaitFD()

@@ -10,9 +10,9 @@ import (
 )
 
 // counters are an endpoint's six, by what they count.
-type counters map[core.Flags]*core.Counter
+type counters map[core.BindFlags]*core.Counter
 
-var counterDirs = []core.Flags{core.Send, core.Recv, core.Read, core.Write, core.RemoteRead, core.RemoteWrite}
+var counterDirs = []core.BindFlags{core.BindSend, core.BindRecv, core.BindRead, core.BindWrite, core.BindRemoteRead, core.BindRemoteWrite}
 
 // openCounters binds a counter of events for each direction to the side's endpoint.
 func (s *Side) openCounters(events core.CntrEvents) counters {
@@ -36,7 +36,7 @@ func (cs counters) close(s *Side) {
 }
 
 // want waits for the values of the counters; those not named stay 0.
-func (cs counters) want(p *Pair, who string, values map[core.Flags]uint64) {
+func (cs counters) want(p *Pair, who string, values map[core.BindFlags]uint64) {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
 	defer cancel()
@@ -65,9 +65,9 @@ func cntrTraffic(t *testing.T, st Stack) {
 		var rd, wr [2]*core.Counter
 		for i := range regs {
 			regs[i] = must(t, "RegMR", func() (*core.MemoryRegion, error) {
-				attr := &core.MRAttr{IOV: [][]byte{make([]byte, 4096)}, Access: allAccess, RequestedKey: uint64(i + 1), Flags: core.CapRMAEvent}
+				attr := &core.MRAttr{IOV: [][]byte{make([]byte, 4096)}, Access: allAccess, RequestedKey: uint64(i + 1), Flags: core.MRRMAEvent}
 				return p.B.RegAttr(attr, func(mr *core.MemoryRegion) {
-					for dir, c := range map[core.Flags]**core.Counter{core.RemoteRead: &rd[i], core.RemoteWrite: &wr[i]} {
+					for dir, c := range map[core.BindFlags]**core.Counter{core.BindRemoteRead: &rd[i], core.BindRemoteWrite: &wr[i]} {
 						*c = must(t, "OpenCounter", func() (*core.Counter, error) { return p.B.Domain.OpenCounter(core.CntrAttr{Events: events}) })
 						p.B.ok("BindCounter", mr.BindCounter(*c, dir))
 					}
@@ -81,8 +81,8 @@ func cntrTraffic(t *testing.T, st Stack) {
 			}
 			return comp
 		}
-		a.want(p, "initiator", map[core.Flags]uint64{core.Send: pick(2, 108), core.Write: pick(4, 3156), core.Read: pick(5, 2056)})
-		b.want(p, "target", map[core.Flags]uint64{core.Recv: pick(2, 108), core.RemoteWrite: pick(4, 3156), core.RemoteRead: pick(5, 2056)})
+		a.want(p, "initiator", map[core.BindFlags]uint64{core.BindSend: pick(2, 108), core.BindWrite: pick(4, 3156), core.BindRead: pick(5, 2056)})
+		b.want(p, "target", map[core.BindFlags]uint64{core.BindRecv: pick(2, 108), core.BindRemoteWrite: pick(4, 3156), core.BindRemoteRead: pick(5, 2056)})
 		for i, want := range [][2]uint64{{pick(5, 1056), pick(4, 2156)}, {pick(1, 1000), pick(1, 1000)}} {
 			if r, w := rd[i].Value(), wr[i].Value(); r != want[0] || w != want[1] {
 				t.Errorf("events %d: region %d: %d read, %d written; want %d", events, i, r, w, want)
@@ -99,7 +99,7 @@ func cntrTraffic(t *testing.T, st Stack) {
 // cntrCalls makes the traffic that cntrTraffic counts.
 func cntrCalls(p *Pair, regs [2]*core.MemoryRegion) {
 	buf := make([]byte, 2000)
-	for ctx := range core.Context(2) {
+	for ctx := range core.OpContext(2) {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(make([]byte, 200), 0, core.AddrUnspec, ctx) })
 	}
 	p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
@@ -129,7 +129,7 @@ func cntrCalls(p *Pair, regs [2]*core.MemoryRegion) {
 	m.Op, m.Ctx, m.IOV, m.Type = core.AtomicRead, 9, nil, core.Uint64
 	m.RMAIOC[0].Count = 3
 	p.Retry("fetching read", func() error { return p.A.EP.FetchAtomic(m, [][]byte{buf[16:40]}, nil, 0) })
-	for ctx := core.Context(2); ctx <= 9; ctx++ {
+	for ctx := core.OpContext(2); ctx <= 9; ctx++ {
 		p.Want(p.A, ctx)
 	}
 	p.Progress()

@@ -17,7 +17,7 @@ type world struct {
 	*Pair
 	all []*Side
 	fi  [][]core.FIAddr // by side, then by peer
-	ctx core.Context
+	ctx core.OpContext
 }
 
 // openWorld opens n endpoints with an event queue each.
@@ -136,7 +136,7 @@ func (c *club) close() {
 }
 
 // each posts an operation at every member, and returns the context of all of them.
-func (c *club) each(what string, post func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error) core.Context {
+func (c *club) each(what string, post func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error) core.OpContext {
 	c.w.T.Helper()
 	c.w.ctx++
 	for rank, m := range c.members {
@@ -150,10 +150,10 @@ func (c *club) each(what string, post func(rank int, ep *core.Endpoint, g core.F
 }
 
 // end waits for the completions of an operation.
-func (c *club) end(ctx core.Context) {
+func (c *club) end(ctx core.OpContext) {
 	c.w.T.Helper()
 	for _, m := range c.members {
-		if g := c.w.Want(c.w.all[m], ctx); g.Flags&core.CapCollective == 0 {
+		if g := c.w.Want(c.w.all[m], ctx); g.Flags&core.CompCollective == 0 {
 			c.w.T.Fatalf("a completion without FI_COLLECTIVE: %v", g)
 		}
 	}
@@ -261,33 +261,33 @@ func (c *club) operations(count, root int) {
 	cut := func(b []byte, i int) []byte { return b[i*psize : (i+1)*psize] }
 	total := sums(n, part*n)
 
-	c.end(c.each("barrier", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("barrier", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
 		return ep.Barrier(g, ctx)
 	}))
 	room(size)
 	copy(out[root], words(root, count))
-	c.end(c.each("broadcast", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("broadcast", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
 		return ep.Broadcast(out[rank], count, 0, g, fi[root], core.Uint64, 0, ctx)
 	}))
 	check("broadcast", func(int) []byte { return words(root, count) })
 	room(size)
-	c.end(c.each("allreduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("allreduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
 		return ep.AllReduce(words(rank, count), count, 0, out[rank], 0, g, core.Uint64, core.AtomicSum, 0, ctx)
 	}))
 	sum := sums(n, count)
 	check("allreduce", func(int) []byte { return sum })
 	room(size)
-	c.end(c.each("reduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("reduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
 		return ep.Reduce(words(rank, count), count, 0, atRoot(rank, out[rank]), 0, g, fi[root], core.Uint64, core.AtomicSum, 0, ctx)
 	}))
 	check("reduce", func(rank int) []byte { return atRoot(rank, sum) })
 	room(psize)
-	c.end(c.each("reduce-scatter", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("reduce-scatter", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
 		return ep.ReduceScatter(wholes[rank], part, 0, out[rank], 0, g, core.Uint64, core.AtomicSum, 0, ctx)
 	}))
 	check("reduce-scatter", func(rank int) []byte { return cut(total, rank) })
 	room(psize)
-	c.end(c.each("scatter", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("scatter", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
 		return ep.Scatter(atRoot(rank, wholes[rank]), part, 0, out[rank], 0, g, fi[root], core.Uint64, 0, ctx)
 	}))
 	check("scatter", func(rank int) []byte { return cut(wholes[root], rank) })
@@ -296,17 +296,17 @@ func (c *club) operations(count, root int) {
 		parts = append(parts, words(i, part)...)
 	}
 	room(psize * n)
-	c.end(c.each("gather", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("gather", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
 		return ep.Gather(words(rank, part), part, 0, atRoot(rank, out[rank]), 0, g, fi[root], core.Uint64, 0, ctx)
 	}))
 	check("gather", func(rank int) []byte { return atRoot(rank, parts) })
 	room(psize * n)
-	c.end(c.each("allgather", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("allgather", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
 		return ep.AllGather(words(rank, part), part, 0, out[rank], 0, g, core.Uint64, 0, ctx)
 	}))
 	check("allgather", func(int) []byte { return parts })
 	room(psize * n)
-	c.end(c.each("all to all", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+	c.end(c.each("all to all", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
 		return ep.AllToAll(wholes[rank], part, 0, out[rank], 0, g, core.Uint64, 0, ctx)
 	}))
 	check("all to all", func(rank int) (all []byte) {

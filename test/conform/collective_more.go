@@ -19,7 +19,7 @@ func collBarrier(t *testing.T, st Stack) {
 		w.ctx++
 		for rank, s := range w.all {
 			if rank != late {
-				w.Retry("barrier", func() error { return s.EP.Barrier2(c.mc[rank].Addr(), core.Completion, w.ctx) })
+				w.Retry("barrier", func() error { return s.EP.Barrier2(c.mc[rank].Addr(), core.OpCompletion, w.ctx) })
 			}
 		}
 		// Messages between all that wait for it bring time to pass, and the barrier's own messages through.
@@ -66,7 +66,7 @@ func collGroups(t *testing.T, st Stack) {
 	clubs := []*club{a, b, union, common}
 	type run struct {
 		c   *club
-		ctx core.Context
+		ctx core.OpContext
 		out [][]byte
 	}
 	var runs []run
@@ -77,7 +77,7 @@ func collGroups(t *testing.T, st Stack) {
 			for i := range r.out {
 				r.out[i] = make([]byte, 8*count)
 			}
-			r.ctx = c.each("allreduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+			r.ctx = c.each("allreduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
 				return ep.AllReduce(words(rank, count), count, 0, r.out[rank], 0, g, core.Uint64, core.AtomicSum, 0, ctx)
 			})
 			runs = append(runs, r)
@@ -109,7 +109,7 @@ func collTraffic(t *testing.T, st Stack) {
 		for m := range 2 * rounds {
 			b := make([]byte, size)
 			bufs[i] = append(bufs[i], b)
-			ctx := core.Context(1000 + m)
+			ctx := core.OpContext(1000 + m)
 			if tagged && m%2 == 1 {
 				w.Retry("recv", func() error { return s.EP.TRecv(b, 0, core.AddrUnspec, 0, ^uint64(0), ctx) })
 			} else {
@@ -122,7 +122,7 @@ func collTraffic(t *testing.T, st Stack) {
 		for i := range w.all {
 			out[i] = make([]byte, 8*count)
 		}
-		ctx := c.each("allreduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.Context) error {
+		ctx := c.each("allreduce", func(rank int, ep *core.Endpoint, g core.FIAddr, fi []core.FIAddr, ctx core.OpContext) error {
 			next := fi[(rank+1)%len(fi)]
 			msg := Pattern(size, round)
 			if tagged {
@@ -142,7 +142,7 @@ func collTraffic(t *testing.T, st Stack) {
 	}
 	for i, s := range w.all {
 		for m := range 2 * rounds {
-			w.Want(s, core.Context(1000+m))
+			w.Want(s, core.OpContext(1000+m))
 			CheckPattern(t, "message beside collectives", bufs[i][m], size, uint64(m/2))
 			w.Want(s, 7)
 		}
@@ -160,7 +160,7 @@ func collRefusals(t *testing.T, st Stack) {
 	refuse(t, "joining a set without oneself", err, core.ErrInval)
 	_, err = ep.JoinCollective(3, stranger, 0, nil)
 	refuse(t, "joining at the address of an endpoint", err, core.ErrInval)
-	_, err = ep.JoinCollective(stranger.Addr(), stranger, core.Peek, nil)
+	_, err = ep.JoinCollective(stranger.Addr(), stranger, 1<<19, nil)
 	refuse(t, "joining with flags", err, core.ErrBadFlags)
 	s.ok("Close set", stranger.Close())
 	refuse(t, "a barrier of no group", ep.Barrier(w.fi[0][1], 1), core.ErrInval)
@@ -180,14 +180,14 @@ func collRefusals(t *testing.T, st Stack) {
 	refuse(t, "reducing by comparing", ep.AllReduce(b, 1, 0, b, 0, g, core.Uint64, core.AtomicCSwap, 0, 1), core.ErrOpNotSupp)
 	refuse(t, "a datatype of no size", ep.Broadcast(b, 1, 0, g, w.fi[0][0], core.Void, 0, 1), core.ErrOpNotSupp)
 	refuse(t, "a root that is no member", ep.Broadcast(b, 1, 0, g, w.fi[0][2], core.Uint8, 0, 1), core.ErrInval)
-	refuse(t, "flags of other calls", ep.Barrier2(g, core.Peek, 1), core.ErrBadFlags)
+	refuse(t, "flags of other calls", ep.Barrier2(g, core.OpPeek, 1), core.ErrBadFlags)
 	refuse(t, "closing the set of a group", c.sets[0].Close(), core.ErrBusy)
 	c.close()
 	refuse(t, "closing a group twice", c.mc[0].Close(), core.ErrBadF)
 	refuse(t, "a barrier of a group that was left", ep.Barrier(g, 1), core.ErrInval)
 
 	one := must(t, "OpenSet", func() (*core.AVSet, error) {
-		return s.AV.OpenSet(core.AVSetAttr{Flags: core.BarrierSet})
+		return s.AV.OpenSet(core.AVSetAttr{Flags: core.AVSetBarrier})
 	})
 	s.ok("Insert", one.Insert(w.fi[0][0]))
 	mc := must(t, "JoinCollective", func() (*core.MC, error) { return ep.JoinCollective(one.Addr(), one, 0, nil) })
@@ -204,14 +204,14 @@ func collLeave(t *testing.T, st Stack) {
 	w := openWorld(t, st, 5)
 	defer w.close()
 	c := w.join(0, 1, 2, 3)
-	failed := func(c *club, ctx core.Context, ranks ...int) {
+	failed := func(c *club, ctx core.OpContext, ranks ...int) {
 		t.Helper()
 		for _, r := range ranks {
 			g := w.WantEnd(w.all[c.members[r]], ctx, st.bounded())
 			if g.Err == nil {
 				t.Fatalf("member %d: the operation succeeded without a member: %v", r, g)
 			}
-			if g.Err.Detail == "" || g.Flags&core.CapCollective == 0 {
+			if g.Err.Detail == "" || g.Flags&core.CompCollective == 0 {
 				t.Errorf("member %d: an error completion without a detail or flags: %v", r, g)
 			}
 			err := w.all[c.members[r]].EP.Barrier(c.mc[r].Addr(), 1)

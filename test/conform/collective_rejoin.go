@@ -17,7 +17,7 @@ type rejoiner struct {
 	g     *core.MC
 	tries int
 	in    bool // a barrier is under way
-	ctx   core.Context
+	ctx   core.OpContext
 	done  bool
 }
 
@@ -93,7 +93,7 @@ func collRejoin(t *testing.T, st Stack) {
 			for after := range 8 {
 				list := make([]*rejoiner, n)
 				for i, m := range members {
-					list[i] = &rejoiner{w: w, s: w.all[m], set: w.setOf(m, members), ctx: core.Context(0x7000 + 0x100*i)}
+					list[i] = &rejoiner{w: w, s: w.all[m], set: w.setOf(m, members), ctx: core.OpContext(0x7000 + 0x100*i)}
 				}
 				for i, r := range list {
 					r.join()

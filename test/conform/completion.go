@@ -28,12 +28,12 @@ func cqFormats(t *testing.T, st Stack) {
 			g, tx := p.Want(p.B, 11), p.Want(p.A, 22)
 			CheckPattern(t, "data", buf, 40, 1)
 			if f >= core.CQFormatMsg {
-				if g.Flags&(core.CapMsg|core.Recv) != core.CapMsg|core.Recv || g.Len != 40 {
+				if g.Flags&(core.CompMsg|core.CompRecv) != core.CompMsg|core.CompRecv || g.Len != 40 {
 					t.Errorf("receive: %v; want Msg|Recv and 40 bytes", g)
 				}
 				checkSend(p, "senddata", tx, false)
 			}
-			if f >= core.CQFormatData && (g.Data != p.A.data() || g.Flags&core.RemoteCQData == 0) {
+			if f >= core.CQFormatData && (g.Data != p.A.data() || g.Flags&core.CompRemoteCQData == 0) {
 				t.Errorf("receive: %v; want remote CQ data", g)
 			}
 			if f >= core.CQFormatData && (len(g.Buf) == 0 || &g.Buf[0] != &buf[0]) {
@@ -52,16 +52,16 @@ func selective(t *testing.T, st Stack) {
 	})
 	p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 2) })
 	p.Retry("recv", func() error {
-		return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Ctx: 3}, core.Completion)
+		return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Ctx: 3}, core.OpCompletion)
 	})
-	one := func(ctx core.Context, flags core.Flags) {
+	one := func(ctx core.OpContext, flags core.OpFlags) {
 		p.Retry("sendmsg", func() error {
 			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Ctx: ctx}, flags)
 		})
 	}
 	p.Retry("send", func() error { return p.A.EP.Send(still[:8], 0, p.A.Peer, 21) })
 	one(22, 0)
-	one(23, core.Completion)
+	one(23, core.OpCompletion)
 	p.Want(p.A, 23)
 	p.Want(p.B, 3)
 	p.WantNone(p.A)
@@ -74,12 +74,12 @@ func selective(t *testing.T, st Stack) {
 
 // opFlags checks Endpoint.OpFlags and SetOpFlags, and aliases with other default flags.
 func opFlags(t *testing.T, st Stack) {
-	p := Open(t, st, WithSelective(), WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = 0, core.Completion }))
+	p := Open(t, st, WithSelective(), WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = 0, core.OpCompletion }))
 	buf := make([]byte, 32)
-	post := func(ctx core.Context) {
+	post := func(ctx core.OpContext) {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, ctx) })
 	}
-	recv := func(ctx core.Context) {
+	recv := func(ctx core.OpContext) {
 		if st.SharedRx { // the completion of a shared receive follows the endpoint's flags, checked elsewhere
 			p.until("receive", func() bool { return len(p.B.got) > 0 })
 			p.B.got = nil
@@ -87,19 +87,19 @@ func opFlags(t *testing.T, st Stack) {
 		}
 		p.Want(p.B, ctx)
 	}
-	f, err := p.A.EP.OpFlags(core.Transmit)
-	if err != nil || f&core.Completion != 0 {
+	f, err := p.A.EP.OpFlags(core.BindTransmit)
+	if err != nil || f&core.OpCompletion != 0 {
 		t.Errorf("OpFlags(Transmit) = %#x, %v; want no Completion", uint64(f), err)
 	}
-	f, err = p.A.EP.OpFlags(core.Recv)
-	if err != nil || f&core.Completion == 0 {
+	f, err = p.A.EP.OpFlags(core.BindRecv)
+	if err != nil || f&core.OpCompletion == 0 {
 		t.Errorf("OpFlags(Recv) = %#x, %v; want Completion", uint64(f), err)
 	}
 	post(1)
 	p.Retry("send", func() error { return p.A.EP.Send(still[:4], 0, p.A.Peer, 21) })
 	recv(1)
 	p.WantNone(p.A)
-	alias := must(t, "Alias", func() (*core.Endpoint, error) { return p.A.EP.Alias(core.Transmit | core.Completion) })
+	alias := must(t, "Alias", func() (*core.Endpoint, error) { return p.A.EP.Alias(core.BindTransmit, core.OpCompletion) })
 	post(2)
 	p.Retry("send through the alias", func() error { return alias.Send(still[:4], 0, p.A.Peer, 22) })
 	p.Want(p.A, 22)
@@ -111,21 +111,21 @@ func opFlags(t *testing.T, st Stack) {
 	if err := alias.Close(); err != nil {
 		t.Errorf("Close of the alias: %v", err)
 	}
-	p.A.ok("SetOpFlags", p.A.EP.SetOpFlags(core.Transmit, core.Completion|core.DeliveryComplete))
+	p.A.ok("SetOpFlags", p.A.EP.SetOpFlags(core.BindTransmit, core.OpCompletion|core.OpDeliveryComplete))
 	post(4)
 	p.Retry("send", func() error { return p.A.EP.Send(still[:4], 0, p.A.Peer, 24) })
 	p.Want(p.A, 24)
 	recv(4)
-	if f, err := p.A.EP.OpFlags(core.Transmit); err != nil || f&(core.Completion|core.DeliveryComplete) != core.Completion|core.DeliveryComplete {
+	if f, err := p.A.EP.OpFlags(core.BindTransmit); err != nil || f&(core.OpCompletion|core.OpDeliveryComplete) != core.OpCompletion|core.OpDeliveryComplete {
 		t.Errorf("OpFlags after SetOpFlags = %#x, %v", uint64(f), err)
 	}
-	refuse(t, "SetOpFlags with a flag that is no operation flag", p.A.EP.SetOpFlags(core.Transmit, core.CapRMA), core.ErrInval, core.ErrBadFlags)
-	refuse(t, "OpFlags of both directions", second(p.A.EP.OpFlags(core.Transmit|core.Recv)), core.ErrInval, core.ErrBadFlags)
+	refuse(t, "SetOpFlags with a flag that is no operation flag", p.A.EP.SetOpFlags(core.BindTransmit, 1<<2), core.ErrInval, core.ErrBadFlags)
+	refuse(t, "OpFlags of both directions", second(p.A.EP.OpFlags(core.BindTransmit|core.BindRecv)), core.ErrInval, core.ErrBadFlags)
 }
 
 // hintFlags checks that Tx.OpFlags with Completion makes plain sends complete on a selective endpoint.
 func hintFlags(t *testing.T, st Stack) {
-	p := Open(t, st, WithSelective(), WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = core.Completion, core.Completion }))
+	p := Open(t, st, WithSelective(), WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = core.OpCompletion, core.OpCompletion }))
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 	buf := make([]byte, 8)
 	p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 5) })
@@ -140,9 +140,9 @@ func hintFlags(t *testing.T, st Stack) {
 func levels(t *testing.T, st Stack) {
 	p := Open(t, st)
 	buf := make([]byte, 5000)
-	for i, f := range []core.Flags{core.InjectComplete, core.TransmitComplete, core.DeliveryComplete} {
+	for i, f := range []core.OpFlags{core.OpInjectComplete, core.OpTransmitComplete, core.OpDeliveryComplete} {
 		for j, n := range []int{0, 64, 5000} {
-			ctx := core.Context(10*i + j)
+			ctx := core.OpContext(10*i + j)
 			p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 100+ctx) })
 			p.Retry("sendmsg", func() error {
 				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(n, uint64(ctx))}, Addr: p.A.Peer, Ctx: 200 + ctx}, f)
@@ -155,14 +155,14 @@ func levels(t *testing.T, st Stack) {
 	// A window of delivery-complete sends completes in full and in order.
 	const n = 100
 	for i := range n {
-		p.Retry("recv", func() error { return p.B.Rx().Recv(buf[i*8:i*8+8], 0, core.AddrUnspec, core.Context(1000+i)) })
+		p.Retry("recv", func() error { return p.B.Rx().Recv(buf[i*8:i*8+8], 0, core.AddrUnspec, core.OpContext(1000+i)) })
 		p.Retry("sendmsg", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, uint64(i))}, Addr: p.A.Peer, Ctx: core.Context(2000 + i)}, core.DeliveryComplete)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, uint64(i))}, Addr: p.A.Peer, Ctx: core.OpContext(2000 + i)}, core.OpDeliveryComplete)
 		})
 	}
 	for i := range n {
-		p.Want(p.A, core.Context(2000+i))
-		p.Want(p.B, core.Context(1000+i))
+		p.Want(p.A, core.OpContext(2000+i))
+		p.Want(p.B, core.OpContext(1000+i))
 		CheckPattern(t, "data", buf[i*8:], 8, uint64(i))
 	}
 }

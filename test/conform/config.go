@@ -8,13 +8,13 @@ import "gofabric/core"
 type Option func(*config)
 
 type config struct {
-	caps       core.Flags
+	caps       core.Caps
 	hints      func(h *core.Info)
 	sideHints  func(side string, h *core.Info) // of side A or B
 	cq         core.CQAttr
 	av         core.AVAttr
 	splitCQ    bool // separate queues for transmits and receives
-	bindFlags  core.Flags
+	bindFlags  core.BindFlags
 	before     func(s *Side) // after the binds, before Enable
 	shareB     *Side         // the B side lives in this side's fabric, domain, queues and vector
 	connData   []byte
@@ -25,7 +25,7 @@ type config struct {
 }
 
 // WithCaps asks for capabilities beyond messages.
-func WithCaps(c core.Flags) Option { return func(k *config) { k.caps |= c } }
+func WithCaps(c core.Caps) Option { return func(k *config) { k.caps |= c } }
 
 // WithHints changes the hints before GetInfo.
 func WithHints(f func(h *core.Info)) Option {
@@ -55,8 +55,8 @@ func WithAV(a core.AVAttr) Option { return func(k *config) { k.av = a } }
 // WithSplitCQ gives each side separate transmit and receive queues.
 func WithSplitCQ() Option { return func(k *config) { k.splitCQ = true } }
 
-// WithSelective binds the queues with SelectiveCompletion.
-func WithSelective() Option { return func(k *config) { k.bindFlags |= core.SelectiveCompletion } }
+// WithSelective binds the queues with BindSelectiveCompletion.
+func WithSelective() Option { return func(k *config) { k.bindFlags |= core.BindSelectiveCompletion } }
 
 // WithBefore calls f for each side just before Enable.
 func WithBefore(f func(s *Side)) Option { return func(k *config) { k.before = f } }

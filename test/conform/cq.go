@@ -41,7 +41,7 @@ func cqRead(t *testing.T, st Stack) {
 	}
 	buf := make([]byte, 16)
 	for i := range 4 {
-		p.Retry("recv", func() error { return p.B.Rx().Recv(buf[i*4:i*4+4], 0, core.AddrUnspec, core.Context(i+1)) })
+		p.Retry("recv", func() error { return p.B.Rx().Recv(buf[i*4:i*4+4], 0, core.AddrUnspec, core.OpContext(i+1)) })
 	}
 	p.B.Asleep = true
 	p.Retry("inject", func() error { return p.A.EP.Inject(still[:4], p.A.Peer) })
@@ -89,12 +89,12 @@ func cqRead(t *testing.T, st Stack) {
 
 // cqSource checks ReadFrom with FI_SOURCE.
 func cqSource(t *testing.T, st Stack) {
-	if !st.need(t, core.Source) || st.EPType != core.EPTypeRDM {
+	if !st.need(t, core.CapSource) || st.EPType != core.EPTypeRDM {
 		return
 	}
-	p := Open(t, st, WithCaps(core.Source))
+	p := Open(t, st, WithCaps(core.CapSource))
 	buf := make([]byte, 8)
-	post := func(s *Side, ctx core.Context) {
+	post := func(s *Side, ctx core.OpContext) {
 		p.Retry("recv", func() error { return s.Rx().Recv(buf, 0, core.AddrUnspec, ctx) })
 	}
 	for i, s := range []*Side{p.A, p.B} {
@@ -113,7 +113,7 @@ func cqSource(t *testing.T, st Stack) {
 	if n, err := p.B.RxCQ.SReadFrom(ctx, entries, src); n != 1 || err != nil || src[0] != p.B.Peer {
 		t.Errorf("SReadFrom: %d, %v, source %d; want %d", n, err, int64(src[0]), p.B.Peer)
 	}
-	un := Open(t, st, WithCaps(core.Source), WithoutPeer())
+	un := Open(t, st, WithCaps(core.CapSource), WithoutPeer())
 	un.Retry("recv", func() error { return un.B.Rx().Recv(buf, 0, core.AddrUnspec, 1) })
 	un.Retry("inject", func() error { return un.A.EP.Inject(still[:8], un.A.Peer) })
 	if g := un.Want(un.B, 1); g.Src != core.AddrNotAvail {
@@ -127,21 +127,21 @@ func cqElastic(t *testing.T, st Stack) {
 	p := Open(t, st, WithRxSize(1024), WithCQ(core.CQAttr{Format: core.CQFormatTagged, Size: 4, WaitObj: core.WaitUnspec}))
 	bufs := make([][8]byte, n)
 	for i := range n {
-		p.Retry("recv", func() error { return p.B.Rx().Recv(bufs[i][:], 0, core.AddrUnspec, core.Context(i)) })
+		p.Retry("recv", func() error { return p.B.Rx().Recv(bufs[i][:], 0, core.AddrUnspec, core.OpContext(i)) })
 	}
 	p.B.Asleep = !st.Manual
 	for i := range n {
 		p.Retry("send", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, uint64(i))}, Addr: p.A.Peer, Ctx: core.Context(i)}, core.DeliveryComplete)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, uint64(i))}, Addr: p.A.Peer, Ctx: core.OpContext(i)}, core.OpDeliveryComplete)
 		})
 	}
 	for i := range n {
-		p.Want(p.A, core.Context(i))
+		p.Want(p.A, core.OpContext(i))
 	}
 	p.B.Asleep = false
 	for i := range n {
 		p.until("completion", func() bool { return len(p.B.got) > i })
-		if g := p.B.got[i]; g.Err != nil || g.Ctx != core.Context(i) {
+		if g := p.B.got[i]; g.Err != nil || g.Ctx != core.OpContext(i) {
 			t.Fatalf("completion %d: %v", i, g)
 		}
 		CheckPattern(t, fmt.Sprint("message ", i), bufs[i][:], 8, uint64(i))
@@ -158,7 +158,7 @@ func cqShared(t *testing.T, st Stack) {
 	n := 20
 	for i := range n {
 		for k, x := range []*Pair{p, q} {
-			ctx := core.Context(100*k + i)
+			ctx := core.OpContext(100*k + i)
 			x.Retry("recv", func() error { return x.B.Rx().Recv(buf[:8], 0, core.AddrUnspec, ctx) })
 			x.Retry("inject", func() error { return x.A.EP.Inject(still[:8], x.A.Peer) })
 			p.Want(p.B, ctx)
@@ -166,8 +166,8 @@ func cqShared(t *testing.T, st Stack) {
 	}
 	for k, x := range []*Pair{p, q} {
 		x.Retry("recv", func() error { return x.A.Rx().Recv(buf[:8], 0, core.AddrUnspec, 7) })
-		x.Retry("send", func() error { return x.B.EP.Send(still[:8], 0, x.B.Peer, core.Context(500+k)) })
-		p.Want(p.B, core.Context(500+k))
+		x.Retry("send", func() error { return x.B.EP.Send(still[:8], 0, x.B.Peer, core.OpContext(500+k)) })
+		p.Want(p.B, core.OpContext(500+k))
 		x.Want(x.A, 7)
 	}
 }

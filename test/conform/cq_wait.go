@@ -47,10 +47,10 @@ func cqSRead(t *testing.T, st Stack) {
 
 	buf := make([]byte, 8)
 	for i := range 50 {
-		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, core.Context(i)) })
+		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, core.OpContext(i)) })
 		go func() {
 			n, err := cq.SRead(ctx, entries)
-			if err == nil && (n != 1 || entries[0].Ctx != core.Context(i)) {
+			if err == nil && (n != 1 || entries[0].Ctx != core.OpContext(i)) {
 				err = fmt.Errorf("%d entries, ctx %d; want ctx %d", n, entries[0].Ctx, i)
 			}
 			done <- err
@@ -136,9 +136,9 @@ func cqFD(t *testing.T, st Stack) {
 	buf := make([]byte, 8)
 	entries := make([]core.CQEntry, 4)
 	for i := range 60 {
-		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, core.Context(i)) })
+		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, core.OpContext(i)) })
 		result := make(chan error, 1)
-		go func() { result <- pollRead(p.B.Fabric, cq, fd, entries, core.Context(i)) }()
+		go func() { result <- pollRead(p.B.Fabric, cq, fd, entries, core.OpContext(i)) }()
 		if i%2 == 0 {
 			time.Sleep(time.Millisecond)
 		}
@@ -166,7 +166,7 @@ func cqFD(t *testing.T, st Stack) {
 }
 
 // pollRead is what applications do: TryWait, poll(2), read; until the completion is there.
-func pollRead(f *core.Fabric, cq *core.CompletionQueue, fd int, entries []core.CQEntry, want core.Context) error {
+func pollRead(f *core.Fabric, cq *core.CompletionQueue, fd int, entries []core.CQEntry, want core.OpContext) error {
 	end := time.Now().Add(Deadline - time.Second)
 	for time.Now().Before(end) {
 		n, err := cq.Read(entries)

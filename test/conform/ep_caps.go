@@ -9,9 +9,9 @@ import (
 )
 
 // allCaps is CapMsg with CapTagged and CapRMA as far as the stack has them.
-func allCaps(t *testing.T, st Stack) core.Flags {
+func allCaps(t *testing.T, st Stack) core.Caps {
 	caps := core.CapMsg
-	for _, c := range []core.Flags{core.CapRMA, core.CapTagged} {
+	for _, c := range []core.Caps{core.CapRMA, core.CapTagged} {
 		if st.Offers(t, c) {
 			caps |= c
 		}
@@ -38,12 +38,12 @@ func atomicsRefused(t *testing.T, st Stack) {
 // capsRefused asks for every capability: offered ones must open, the rest must be refused with ErrNoData.
 func capsRefused(t *testing.T, st Stack) {
 	for bit := range 64 {
-		c := core.Flags(1) << bit
+		c := core.Caps(1) << bit
 		switch c {
 		case core.CapMsg, core.CapRMA, core.CapTagged, core.CapAtomic, core.CapMulticast, core.CapCollective, core.CapMultiRecv, core.CapTrigger,
 			core.CapFence, core.CapAVUserID, core.CapPeer, core.CapXPU, core.CapTaggedDirectedRecv, core.CapTaggedMultiRecv, core.CapHMem,
 			core.CapExactDirectedRecv, core.CapRMAPMem, core.CapSourceErr, core.CapLocalComm, core.CapRemoteComm, core.CapSharedAV, core.CapRMAEvent,
-			core.Source, core.CapNamedRxCtx, core.CapDirectedRecv:
+			core.CapSource, core.CapNamedRxCtx, core.CapDirectedRecv:
 			st.Offers(t, c)
 		}
 	}

@@ -26,7 +26,7 @@ func eqObject(t *testing.T, st Stack) {
 		p.A.ok("Write", eq.Write(core.EQEvent{Type: core.EventNotify, Data: i, Context: "mine"}, 0))
 	}
 	for i := range uint64(3) {
-		for _, f := range []core.Flags{core.Peek, core.Peek, 0} {
+		for _, f := range []core.EQFlags{core.EQPeek, core.EQPeek, 0} {
 			if err := eq.Read(&ev, f); err != nil || ev.Type != core.EventNotify || ev.Data != i || ev.Context != "mine" {
 				t.Fatalf("Read(%#x): %+v, %v; want notification %d", uint64(f), ev, err, i)
 			}
@@ -45,7 +45,7 @@ func eqObject(t *testing.T, st Stack) {
 func eqWait(t *testing.T, p *Pair) {
 	t.Helper()
 	eq := must(t, "OpenEQ", func() (*core.EventQueue, error) {
-		return p.A.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitFD, Flags: core.Write})
+		return p.A.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitFD, Flags: core.EQWrite})
 	})
 	defer func() { p.A.ok("Close EQ", eq.Close()) }()
 	var ev core.EQEvent

@@ -20,23 +20,23 @@ func testAttributes(t *testing.T, st Stack) {
 
 // directions asks for one direction of transfer, which is all that the endpoint can do then.
 func directions(t *testing.T, st Stack) {
-	for _, c := range []struct{ a, b core.Flags }{{core.Send, core.Recv}, {core.Recv, core.Send}} {
-		t.Run(core.CapsString(c.a), func(t *testing.T) {
+	for _, c := range []struct{ a, b core.Caps }{{core.CapSend, core.CapRecv}, {core.CapRecv, core.CapSend}} {
+		t.Run(c.a.String(), func(t *testing.T) {
 			h := st.hints(core.CapMsg | c.a)
 			info := must(t, "GetInfo", func() (*core.Info, error) { return st.info("", h) })
 			if info.Caps&c.b != 0 {
-				t.Errorf("asked for %s, got %s", core.CapsString(c.a), core.CapsString(info.Caps))
+				t.Errorf("asked for %s, got %s", c.a.String(), info.Caps.String())
 			}
 		})
 	}
-	p := Open(t, st, WithCaps(core.Send|core.Recv))
+	p := Open(t, st, WithCaps(core.CapSend|core.CapRecv))
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 100, 1)
 	if st.EPType == core.EPTypeDgram || !st.need(t, core.CapRMA) {
 		return
 	}
-	p = Open(t, st, WithCaps(core.CapRMA|core.Read|core.Write|core.RemoteRead|core.RemoteWrite|core.CapLocalComm|core.CapRemoteComm))
+	p = Open(t, st, WithCaps(core.CapRMA|core.CapRead|core.CapWrite|core.CapRemoteRead|core.CapRemoteWrite|core.CapLocalComm|core.CapRemoteComm))
 	mem := make([]byte, 64)
-	mr := p.B.Reg(mem, core.RemoteRead|core.RemoteWrite)
+	mr := p.B.Reg(mem, core.AccessRemoteRead|core.AccessRemoteWrite)
 	p.Retry("write", func() error { return p.A.EP.Write(still, 0, p.A.Peer, mr.Base(), mr.Key(), 1) })
 	p.Want(p.A, 1)
 	settle(p, mr)
@@ -45,12 +45,12 @@ func directions(t *testing.T, st Stack) {
 
 // neverCaps asks for what no provider over sockets has.
 func neverCaps(t *testing.T, st Stack) {
-	for _, c := range []core.Flags{core.CapHMem, core.CapPeer, core.CapXPU, core.CapFirewallAddr, core.CapMulticast} {
+	for _, c := range []core.Caps{core.CapHMem, core.CapPeer, core.CapXPU, core.CapFirewallAddr, core.CapMulticast} {
 		if c == core.CapMulticast && st.EPType == core.EPTypeDgram {
 			continue
 		}
 		if _, err := st.info("", st.hints(core.CapMsg|c)); !errors.Is(err, core.ErrNoData) {
-			t.Errorf("GetInfo with %s: %v; want ErrNoData", core.CapsString(c), err)
+			t.Errorf("GetInfo with %s: %v; want ErrNoData", c.String(), err)
 		}
 	}
 }

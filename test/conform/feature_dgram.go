@@ -60,17 +60,17 @@ func multicast(t *testing.T, st Stack) {
 	to, toEQ := member(p.B)
 	name := must(t, "Name", to.Name)
 	group := core.IPAddr(netip.AddrPortFrom(netip.MustParseAddr("239.7.7.9"), name.IP.Port()))
-	in := must(t, "Join", func() (*core.MC, error) { return to.Join(group, core.Recv, "here") })
+	in := must(t, "Join", func() (*core.MC, error) { return to.Join(group, core.JoinRecv, "here") })
 	var ev core.EQEvent
 	p.until("event of the join", func() bool { return toEQ.Read(&ev, 0) == nil })
 	if ev.Type != core.EventJoinComplete || ev.Object != core.Object(in) || ev.Context != "here" {
 		t.Errorf("event %+v", ev)
 	}
-	out := must(t, "Join", func() (*core.MC, error) { return from.Join(group, core.Send, nil) })
+	out := must(t, "Join", func() (*core.MC, error) { return from.Join(group, core.JoinSend, nil) })
 	buf := make([]byte, 64)
 	p.Retry("recv", func() error { return to.Recv(buf, 0, core.AddrUnspec, 1) })
 	p.Retry("sendmsg", func() error {
-		return from.SendMsg(&core.MsgArgs{IOV: [][]byte{still}, Addr: out.Addr(), Ctx: 2}, core.CapMulticast)
+		return from.SendMsg(&core.MsgArgs{IOV: [][]byte{still}, Addr: out.Addr(), Ctx: 2}, core.OpMulticast)
 	})
 	p.Want(p.A, 2)
 	p.Want(p.B, 1)

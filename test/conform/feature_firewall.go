@@ -15,7 +15,7 @@ func testFirewall(t *testing.T, st Stack) {
 	}
 	p := Open(t, st, WithoutPeer())
 	fi := make([]core.FIAddr, 1)
-	if n, err := p.B.AV.Insert([]core.Addr{p.A.Addr}, fi, core.CapFirewallAddr); n != 1 || err != nil {
+	if n, err := p.B.AV.Insert([]core.Addr{p.A.Addr}, fi, core.InsertFirewallAddr); n != 1 || err != nil {
 		t.Fatalf("insertion: %d, %v", n, err)
 	}
 	p.B.Peer = fi[0]

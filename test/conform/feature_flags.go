@@ -10,11 +10,11 @@ import (
 )
 
 // Flags of transmits (fi_msg(3), fi_tagged(3), fi_rma(3), fi_atomic(3)).
-var transmitFlags = []core.Flags{core.Completion, core.More, core.Inject, core.RemoteCQData, core.InjectComplete, core.TransmitComplete, core.DeliveryComplete, core.Fence}
+var transmitFlags = []core.OpFlags{core.OpCompletion, core.OpMore, core.OpInject, core.OpRemoteCQData, core.OpInjectComplete, core.OpTransmitComplete, core.OpDeliveryComplete, core.OpFence}
 
 func testMsgFlags(t *testing.T, st Stack) {
 	caps := allCaps(t, st)
-	for _, c := range []core.Flags{core.CapAtomic, core.CapFence} {
+	for _, c := range []core.Caps{core.CapAtomic, core.CapFence} {
 		if st.Offers(t, c) {
 			caps |= c
 		}
@@ -31,27 +31,27 @@ func testMsgFlags(t *testing.T, st Stack) {
 }
 
 // flags are the flags that the side's capabilities allow.
-func (s *Side) flags() []core.Flags {
+func (s *Side) flags() []core.OpFlags {
 	if s.Info.Caps&core.CapFence != 0 {
 		return transmitFlags
 	}
-	return slices.DeleteFunc(slices.Clone(transmitFlags), func(f core.Flags) bool { return f == core.Fence })
+	return slices.DeleteFunc(slices.Clone(transmitFlags), func(f core.OpFlags) bool { return f == core.OpFence })
 }
 
 // finish waits for the end of an operation posted with flags, and sends a message behind one that was to wait for more.
-func finish(p *Pair, ctx core.Context, flags core.Flags) Got {
+func finish(p *Pair, ctx core.OpContext, flags core.OpFlags) Got {
 	p.T.Helper()
-	if flags&core.More != 0 {
+	if flags&core.OpMore != 0 {
 		exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 20, 7000+uint64(ctx))
 	}
 	return p.Want(p.A, ctx)
 }
 
-func flagsOfSends(p *Pair, caps core.Flags) {
+func flagsOfSends(p *Pair, caps core.Caps) {
 	for i, f := range p.A.flags() {
 		seed := 100 + uint64(i)
-		c := sendCall{name: "sendmsg with " + core.OpFlagsString(f), data: f == core.RemoteCQData}
-		c.do = func(s *Side, b []byte, _ uint64, ctx core.Context) error {
+		c := sendCall{name: "sendmsg with " + f.String(), data: f == core.OpRemoteCQData}
+		c.do = func(s *Side, b []byte, _ uint64, ctx core.OpContext) error {
 			return s.EP.SendMsg(&core.MsgArgs{IOV: s.tx(b, 2), Addr: s.Peer, Ctx: ctx, Data: s.data()}, f)
 		}
 		exchange(p, p.A, p.B, c, msgRecvs[0], 60, seed)
@@ -59,24 +59,24 @@ func flagsOfSends(p *Pair, caps core.Flags) {
 			continue
 		}
 		c.name, c.tagged = "t"+c.name, true
-		c.do = func(s *Side, b []byte, tag uint64, ctx core.Context) error {
+		c.do = func(s *Side, b []byte, tag uint64, ctx core.OpContext) error {
 			return s.EP.TSendMsg(&core.TaggedArgs{IOV: s.tx(b, 2), Addr: s.Peer, Tag: tag, Ctx: ctx, Data: s.data()}, f)
 		}
 		exchange(p, p.A, p.B, c, taggedRecvs[0], 60, seed)
 	}
 }
 
-func flagsOfReceives(p *Pair, caps core.Flags) {
-	for i, f := range []core.Flags{core.More, core.Completion} {
+func flagsOfReceives(p *Pair, caps core.Caps) {
+	for i, f := range []core.OpFlags{core.OpMore, core.OpCompletion} {
 		seed := 200 + uint64(i)
-		rc := recvCall{"recvmsg with " + core.OpFlagsString(f), func(s *Side, b []byte, _ uint64, c core.Context) error {
+		rc := recvCall{"recvmsg with " + f.String(), func(s *Side, b []byte, _ uint64, c core.OpContext) error {
 			return s.Rx().RecvMsg(&core.MsgArgs{IOV: s.rx(b, 2), Addr: core.AddrUnspec, Ctx: c}, f)
 		}}
 		exchange(p, p.A, p.B, msgSends[0], rc, 60, seed)
 		if caps&core.CapTagged == 0 {
 			continue
 		}
-		rc.do = func(s *Side, b []byte, tag uint64, c core.Context) error {
+		rc.do = func(s *Side, b []byte, tag uint64, c core.OpContext) error {
 			return s.Rx().TRecvMsg(&core.TaggedArgs{IOV: s.rx(b, 2), Addr: core.AddrUnspec, Tag: tag, Ctx: c}, f)
 		}
 		exchange(p, p.A, p.B, taggedSends[0], rc, 60, seed)
@@ -92,28 +92,30 @@ func flagsOfRMA(p *Pair) {
 	for i, f := range p.A.flags() {
 		seed := uint64(300 + i)
 		local := Pattern(n, seed)
-		if f == core.RemoteCQData {
+		if f == core.OpRemoteCQData {
 			p.forData()
 		}
 		p.Retry("writemsg", func() error {
 			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: p.A.tx(local, 2), Addr: p.A.Peer, RMAIOV: p.A.remote(mr.Base()+5, mr.Key(), n, 2), Ctx: 1, Data: p.A.data()}, f)
 		})
-		if f&core.Inject != 0 {
+		if f&core.OpInject != 0 {
 			clear(local)
 		}
 		finish(p, 1, f)
-		if f&core.RemoteCQData != 0 {
-			p.WantWhere(p.B, "remote CQ data", func(g *Got) bool { return g.Flags&core.RemoteWrite != 0 && g.Data == p.A.data() })
+		if f&core.OpRemoteCQData != 0 {
+			p.WantWhere(p.B, "remote CQ data", func(g *Got) bool { return g.Flags&core.CompRemoteWrite != 0 && g.Data == p.A.data() })
 		}
-		if f&(core.Inject|core.RemoteCQData|core.InjectComplete|core.TransmitComplete) != 0 {
-			f = p.A.Info.Caps & core.CapFence
+		if f&(core.OpInject|core.OpRemoteCQData|core.OpInjectComplete|core.OpTransmitComplete) != 0 {
+			if f = 0; p.A.Info.Caps&core.CapFence != 0 {
+				f = core.OpFence
+			}
 		}
 		read := make([]byte, n)
 		p.Retry("readmsg", func() error {
 			return p.A.EP.ReadMsg(&core.RMAArgs{IOV: p.A.tx(read, 2), Addr: p.A.Peer, RMAIOV: p.A.remote(mr.Base()+5, mr.Key(), n, 2), Ctx: 2}, f)
 		})
 		finish(p, 2, f)
-		CheckPattern(p.T, "what was written with "+core.OpFlagsString(transmitFlags[i]), read, n, seed)
+		CheckPattern(p.T, "what was written with "+transmitFlags[i].String(), read, n, seed)
 	}
 	p.Progress()
 }
@@ -128,11 +130,11 @@ func flagsOfAtomics(p *Pair) {
 	for _, f := range p.A.flags() {
 		m := &core.AtomicArgs{IOV: p.A.tx(one, 1), Addr: p.A.Peer, RMAIOC: []core.RMAIoc{{Addr: mr.Base() + 8, Count: 2, Key: mr.Key()}}, Type: core.Uint32,
 			Op: core.AtomicSum, Ctx: 1, Data: p.A.data()}
-		if f == core.RemoteCQData {
+		if f == core.OpRemoteCQData {
 			p.forData()
 		}
 		p.Retry("atomicmsg", func() error { return p.A.EP.Atomic(m, f) })
-		if f == core.RemoteCQData && p.Stack.Foreign { // native's atomics over rxm bring none
+		if f == core.OpRemoteCQData && p.Stack.Foreign { // native's atomics over rxm bring none
 			if g := p.WantEnd(p.A, 1, Deadline); g.Err != nil {
 				if g.Err.Err != core.ErrOpNotSupp {
 					p.T.Errorf("atomic with remote CQ data: %v; want ErrOpNotSupp", g)
@@ -142,19 +144,21 @@ func flagsOfAtomics(p *Pair) {
 		} else {
 			finish(p, 1, f)
 		}
-		if f&core.RemoteCQData != 0 {
-			p.WantWhere(p.B, "remote CQ data", func(g *Got) bool { return g.Flags&core.RemoteCQData != 0 && g.Data == p.A.data() })
+		if f&core.OpRemoteCQData != 0 {
+			p.WantWhere(p.B, "remote CQ data", func(g *Got) bool { return g.Flags&core.CompRemoteCQData != 0 && g.Data == p.A.data() })
 		}
 		sum++
-		if f&(core.Inject|core.RemoteCQData|core.InjectComplete|core.TransmitComplete) != 0 {
-			f = p.A.Info.Caps & core.CapFence
+		if f&(core.OpInject|core.OpRemoteCQData|core.OpInjectComplete|core.OpTransmitComplete) != 0 {
+			if f = 0; p.A.Info.Caps&core.CapFence != 0 {
+				f = core.OpFence
+			}
 		}
 		result := make([]byte, 8)
 		m.Ctx = 2
 		p.Retry("fetch_atomicmsg", func() error { return p.A.EP.FetchAtomic(m, [][]byte{result}, nil, f) })
 		finish(p, 2, f)
 		if result[0] != sum || result[4] != sum {
-			p.T.Errorf("fetched %x after %d additions, the last with %s", result, sum, core.OpFlagsString(f))
+			p.T.Errorf("fetched %x after %d additions, the last with %s", result, sum, f.String())
 		}
 		sum++
 		now, next := []byte{sum, 0, 0, 0, sum, 0, 0, 0}, []byte{sum + 1, 0, 0, 0, sum + 1, 0, 0, 0}

@@ -133,9 +133,9 @@ func (d *driver) post() (bool, error) {
 		i := d.posted / 2
 		var err error
 		if d.posted%2 == 0 {
-			err = d.s.Rx().Recv(d.buf[i][:], 0, core.AddrUnspec, core.Context(i))
+			err = d.s.Rx().Recv(d.buf[i][:], 0, core.AddrUnspec, core.OpContext(i))
 		} else {
-			err = d.s.EP.Send(still[:8], 0, d.s.Peer, core.Context(i))
+			err = d.s.EP.Send(still[:8], 0, d.s.Peer, core.OpContext(i))
 		}
 		if errors.Is(err, core.ErrAgain) {
 			return false, nil

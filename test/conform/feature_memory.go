@@ -25,9 +25,9 @@ func freePort(t *testing.T, node string) netip.AddrPort {
 // vectorFlags opens vectors and sets, and inserts, with each flag.
 func vectorFlags(t *testing.T, st Stack) {
 	p := Open(t, st)
-	for _, attr := range []core.AVAttr{{Type: core.AVMap}, {Type: core.AVTable, Flags: core.Symmetric}} {
+	for _, attr := range []core.AVAttr{{Type: core.AVMap}, {Type: core.AVTable, Flags: core.AVSymmetric}} {
 		av := must(t, "OpenAV", func() (*core.AddressVector, error) { return p.A.Domain.OpenAV(attr) })
-		for _, f := range []core.Flags{core.More, core.SyncErr, 0} {
+		for _, f := range []core.InsertFlags{core.InsertMore, core.InsertSyncErr, 0} {
 			fi := make([]core.FIAddr, 1)
 			if n, err := av.Insert([]core.Addr{p.B.Addr}, fi, f); n != 1 || err != nil {
 				t.Errorf("insertion with flags %#x: %d, %v", uint64(f), n, err)
@@ -37,12 +37,12 @@ func vectorFlags(t *testing.T, st Stack) {
 			}
 		}
 		fi := make([]core.FIAddr, 2)
-		if n, err := av.Insert([]core.Addr{{}, p.B.Addr}, fi, core.SyncErr); n != 1 || err == nil || fi[0] != core.AddrNotAvail {
+		if n, err := av.Insert([]core.Addr{{}, p.B.Addr}, fi, core.InsertSyncErr); n != 1 || err == nil || fi[0] != core.AddrNotAvail {
 			t.Errorf("insertion of nonsense with FI_SYNC_ERR: %d, %v, %v", n, err, fi)
 		}
-		for _, f := range []core.Flags{core.BarrierSet, core.BroadcastSet, core.AllToAllSet, core.AllReduceSet, core.AllGatherSet, core.ReduceScatterSet,
-			core.ReduceSet, core.ScatterSet, core.GatherSet} {
-			s := must(t, "OpenSet", func() (*core.AVSet, error) { return av.OpenSet(core.AVSetAttr{Flags: core.Universe | f}) })
+		for _, f := range []core.AVSetFlags{core.AVSetBarrier, core.AVSetBroadcast, core.AVSetAllToAll, core.AVSetAllReduce, core.AVSetAllGather, core.AVSetReduceScatter,
+			core.AVSetReduce, core.AVSetScatter, core.AVSetGather} {
+			s := must(t, "OpenSet", func() (*core.AVSet, error) { return av.OpenSet(core.AVSetAttr{Flags: core.AVSetUniverse | f}) })
 			if len(s.Members()) == 0 {
 				t.Error("a set of all has no members")
 			}
@@ -71,7 +71,7 @@ func regions(t *testing.T, st Stack) {
 		CheckPattern(t, "both pieces", append(one, two...), 64, 0x5717)
 		p.B.ok("Close MR", mr.Close())
 	}
-	p.B.ok("Close MR", p.B.Reg(one, core.CapCollective|core.Recv).Close())
+	p.B.ok("Close MR", p.B.Reg(one, core.AccessCollective|core.AccessRecv).Close())
 	regionOfEndpoint(t, p.A)
 }
 
@@ -99,10 +99,10 @@ func queryAtomic(t *testing.T, st Stack) {
 	}
 	p := Open(t, st, WithCaps(core.CapAtomic))
 	for _, k := range []struct {
-		flags core.Flags
+		flags core.AtomicFlags
 		op    core.AtomicOp
 		valid func(core.Datatype, core.AtomicOp) (int, error)
-	}{{0, core.AtomicSum, p.A.EP.AtomicValid}, {core.QueryFetch, core.AtomicSum, p.A.EP.FetchAtomicValid}, {core.QueryCompare, core.AtomicCSwap, p.A.EP.CompareAtomicValid}} {
+	}{{0, core.AtomicSum, p.A.EP.AtomicValid}, {core.AtomicFetch, core.AtomicSum, p.A.EP.FetchAtomicValid}, {core.AtomicCompare, core.AtomicCSwap, p.A.EP.CompareAtomicValid}} {
 		a, err := p.A.Domain.QueryAtomic(core.Uint32, k.op, k.flags)
 		n, err2 := k.valid(core.Uint32, k.op)
 		if err != nil || err2 != nil || a.Size != 4 || a.Count != n {

@@ -95,18 +95,18 @@ func texts(t *testing.T) bool {
 
 // infoFlags calls GetInfo with each flag.
 func infoFlags(t *testing.T, st Stack) {
-	for _, f := range []core.Flags{core.NumericHost, core.Rescan, core.NumericHost | core.Source} {
+	for _, f := range []core.InfoFlags{core.InfoNumericHost, core.InfoRescan, core.InfoNumericHost | core.InfoSource} {
 		list, err := st.GetInfo(st.node(), "", f, st.hints(core.CapMsg))
 		if err != nil || len(list) == 0 {
 			t.Errorf("GetInfo with flags %#x: %d results, %v", uint64(f), len(list), err)
 		}
 	}
-	if _, err := st.GetInfo("localhost", "7000", core.NumericHost, st.hints(core.CapMsg)); err == nil {
+	if _, err := st.GetInfo("localhost", "7000", core.InfoNumericHost, st.hints(core.CapMsg)); err == nil {
 		t.Error("GetInfo took a name for a number")
 	}
 	h := core.NewHints()
 	h.Fabric.ProvName = st.Provider
-	list, err := st.GetInfo("", "", core.ProvAttrOnly, h)
+	list, err := st.GetInfo("", "", core.InfoProvAttrOnly, h)
 	if err != nil || len(list) == 0 || !slices.ContainsFunc(list, func(i *core.Info) bool { return strings.HasSuffix(st.Provider, i.Fabric.ProvName) }) {
 		t.Errorf("GetInfo of attributes of providers: %d results, %v", len(list), err)
 	}
@@ -168,11 +168,11 @@ func eventQueues(t *testing.T, st Stack) {
 	p := Open(t, st)
 	for _, w := range []core.WaitObj{core.WaitUnspec, core.WaitFD, core.WaitMutexCond, core.WaitYield} {
 		eq := must(t, "OpenEQ", func() (*core.EventQueue, error) {
-			return p.A.Fabric.OpenEQ(core.EQAttr{WaitObj: w, Flags: core.Write})
+			return p.A.Fabric.OpenEQ(core.EQAttr{WaitObj: w, Flags: core.EQWrite})
 		})
 		p.A.ok("Write", eq.Write(core.EQEvent{Type: core.EventNotify, Data: 7}, 0))
 		var ev core.EQEvent
-		p.A.ok("Peek", eq.Read(&ev, core.Peek))
+		p.A.ok("Peek", eq.Read(&ev, core.EQPeek))
 		ctx, cancel := context.WithTimeout(context.Background(), Deadline)
 		ev = core.EQEvent{}
 		if err := eq.SRead(ctx, &ev, 0); err != nil || ev.Data != 7 {

@@ -29,18 +29,18 @@ func testFence(t *testing.T, st Stack) {
 		for i := range got {
 			got[i] = make([]byte, size)
 			p.Retry("read", func() error {
-				return p.A.EP.Read(got[i], 0, p.A.Peer, mr.Base(), mr.Key(), core.Context(10+i))
+				return p.A.EP.Read(got[i], 0, p.A.Peer, mr.Base(), mr.Key(), core.OpContext(10+i))
 			})
 		}
 		p.Retry("fenced write", func() error {
 			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{next}, Addr: p.A.Peer, Ctx: 20,
-				RMAIOV: []core.RMAIov{{Addr: mr.Base(), Len: size, Key: mr.Key()}}}, core.Fence|core.DeliveryComplete|core.Completion)
+				RMAIOV: []core.RMAIov{{Addr: mr.Base(), Len: size, Key: mr.Key()}}}, core.OpFence|core.OpDeliveryComplete|core.OpCompletion)
 		})
 		p.Retry("fenced send", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, round)}, Addr: p.A.Peer, Ctx: 21}, core.Fence|core.Completion)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, round)}, Addr: p.A.Peer, Ctx: 21}, core.OpFence|core.OpCompletion)
 		})
 		for i := range got {
-			p.Want(p.A, core.Context(10+i))
+			p.Want(p.A, core.OpContext(10+i))
 			if !bytes.Equal(got[i], old) {
 				t.Fatalf("round %d: read %d saw what was written behind the fence", round, i)
 			}

@@ -17,11 +17,11 @@ func testFlags(t *testing.T, st Stack) {
 	t.Run("peekcounts", func(t *testing.T) { peekCounts(t, st) })
 }
 
-// txKind is a kind of transmit call. What it brings to the target is there when it has completed with DeliveryComplete, or another one behind it has.
+// txKind is a kind of transmit call. What it brings to the target is there when it has completed with OpDeliveryComplete, or another one behind it has.
 type txKind struct {
 	name string
-	dir  core.Flags // of its counter
-	post func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error
+	dir  core.BindFlags // of its counter
+	post func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error
 }
 
 // flagged is a pair with memory at B that calls of every kind can be aimed at, and what B receives.
@@ -38,7 +38,7 @@ type flagged struct {
 
 func openFlagged(t *testing.T, st Stack, opts ...Option) *flagged {
 	caps := core.CapMsg
-	for _, c := range []core.Flags{core.CapTagged, core.CapRMA, core.CapAtomic, core.CapFence} {
+	for _, c := range []core.Caps{core.CapTagged, core.CapRMA, core.CapAtomic, core.CapFence} {
 		if st.Offers(t, c) {
 			caps |= c
 		}
@@ -56,50 +56,50 @@ func openFlagged(t *testing.T, st Stack, opts ...Option) *flagged {
 	return f
 }
 
-func (f *flagged) rma(buf []byte, ctx core.Context) *core.RMAArgs {
+func (f *flagged) rma(buf []byte, ctx core.OpContext) *core.RMAArgs {
 	return &core.RMAArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, RMAIOV: riov(f.mr.Base(), f.mr.Key(), len(buf), 1), Ctx: ctx}
 }
 
-func (f *flagged) atomic(buf []byte, ctx core.Context, op core.AtomicOp) *core.AtomicArgs {
+func (f *flagged) atomic(buf []byte, ctx core.OpContext, op core.AtomicOp) *core.AtomicArgs {
 	return &core.AtomicArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, RMAIOC: []core.RMAIoc{{Addr: f.mr.Base(), Count: len(buf), Key: f.mr.Key()}}, Type: core.Uint8, Op: op, Ctx: ctx}
 }
 
 var txKinds = []struct {
-	cap core.Flags
+	cap core.Caps
 	txKind
 }{
-	{core.CapMsg, txKind{"send", core.Send, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+	{core.CapMsg, txKind{"send", core.BindSend, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
 		return f.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, Ctx: ctx}, flags)
 	}}},
-	{core.CapTagged, txKind{"tsend", core.Send, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+	{core.CapTagged, txKind{"tsend", core.BindSend, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
 		return f.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: f.A.Peer, Tag: 5, Ctx: ctx}, flags)
 	}}},
-	{core.CapRMA, txKind{"write", core.Write, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+	{core.CapRMA, txKind{"write", core.BindWrite, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
 		return f.A.EP.WriteMsg(f.rma(buf, ctx), flags)
 	}}},
-	{core.CapAtomic, txKind{"atomic", core.Write, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+	{core.CapAtomic, txKind{"atomic", core.BindWrite, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
 		return f.A.EP.Atomic(f.atomic(buf, ctx, core.AtomicWrite), flags)
 	}}},
-	{core.CapAtomic, txKind{"fetch", core.Read, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+	{core.CapAtomic, txKind{"fetch", core.BindRead, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
 		return f.A.EP.FetchAtomic(f.atomic(buf, ctx, core.AtomicWrite), [][]byte{f.res[:len(buf)]}, nil, flags)
 	}}},
-	{core.CapAtomic, txKind{"compare", core.Read, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+	{core.CapAtomic, txKind{"compare", core.BindRead, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
 		for i := range f.cmp {
 			f.cmp[i] = 255 // all bits
 		}
 		err := f.A.EP.CompareAtomic(f.atomic(buf, ctx, core.AtomicMSwap), [][]byte{f.cmp[:len(buf)]}, nil, [][]byte{f.res[:len(buf)]}, nil, flags)
-		if flags&core.Inject != 0 {
+		if flags&core.OpInject != 0 {
 			clear(f.cmp)
 		}
 		return err
 	}}},
-	{core.CapRMA, txKind{"read", core.Read, func(f *flagged, buf []byte, ctx core.Context, flags core.Flags) error {
+	{core.CapRMA, txKind{"read", core.BindRead, func(f *flagged, buf []byte, ctx core.OpContext, flags core.OpFlags) error {
 		return f.A.EP.ReadMsg(f.rma(buf, ctx), flags)
 	}}},
 }
 
 // expect has B ready for one call of the kind, whose receive, if there is one, reports with ctx.
-func (f *flagged) expect(k txKind, ctx core.Context) {
+func (f *flagged) expect(k txKind, ctx core.OpContext) {
 	f.t.Helper()
 	switch k.name {
 	case "send":
@@ -110,7 +110,7 @@ func (f *flagged) expect(k txKind, ctx core.Context) {
 }
 
 // arrived checks that n bytes of Pattern seed are where a call of the kind brings them, after it.
-func (f *flagged) arrived(k txKind, ctx core.Context, n int, seed uint64) {
+func (f *flagged) arrived(k txKind, ctx core.OpContext, n int, seed uint64) {
 	f.t.Helper()
 	switch k.name {
 	case "send", "tsend":
@@ -127,24 +127,24 @@ func (f *flagged) arrived(k txKind, ctx core.Context, n int, seed uint64) {
 func flagMore(t *testing.T, st Stack) {
 	f := openFlagged(t, st)
 	for _, k := range f.kinds {
-		for _, last := range []core.Flags{core.Completion, core.Completion | core.More} {
+		for _, last := range []core.OpFlags{core.OpCompletion, core.OpCompletion | core.OpMore} {
 			const n = 10
 			for i := range n {
-				flags := core.Completion | core.More
+				flags := core.OpCompletion | core.OpMore
 				if i == n-1 {
 					flags = last
 				}
-				f.expect(k, core.Context(100+i))
+				f.expect(k, core.OpContext(100+i))
 				buf := Pattern(16, uint64(i))
-				f.Retry(k.name, func() error { return k.post(f, buf, core.Context(i), flags) })
+				f.Retry(k.name, func() error { return k.post(f, buf, core.OpContext(i), flags) })
 			}
 			for i := range n {
-				f.Want(f.A, core.Context(i))
-				if k.dir == core.Send {
-					f.Want(f.B, core.Context(100+i))
+				f.Want(f.A, core.OpContext(i))
+				if k.dir == core.BindSend {
+					f.Want(f.B, core.OpContext(100+i))
 				}
 			}
-			if k.dir == core.Send {
+			if k.dir == core.BindSend {
 				CheckPattern(t, k.name, f.got, 16, n-1)
 			} else if k.name != "read" {
 				settle(f.Pair, f.mr)
@@ -157,7 +157,7 @@ func flagMore(t *testing.T, st Stack) {
 // flagSelective checks that calls without FI_COMPLETION only count, on an endpoint with selective completion.
 func flagSelective(t *testing.T, st Stack) {
 	var a counters
-	f := openFlagged(t, st, WithSelective(), WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = 0, core.Completion }), WithBefore(func(s *Side) {
+	f := openFlagged(t, st, WithSelective(), WithHints(func(h *core.Info) { h.Tx.OpFlags, h.Rx.OpFlags = 0, core.OpCompletion }), WithBefore(func(s *Side) {
 		if s.Name == "A" {
 			a = counters{}
 			for _, d := range counterDirs[:4] {
@@ -166,23 +166,23 @@ func flagSelective(t *testing.T, st Stack) {
 			}
 		}
 	}))
-	sum := map[core.Flags]uint64{}
+	sum := map[core.BindFlags]uint64{}
 	for i, k := range f.kinds {
-		for j, flags := range []core.Flags{0, core.Completion, core.More, core.DeliveryComplete, core.Inject, core.Inject | core.Completion} {
-			ctx := core.Context(10*i + j)
+		for j, flags := range []core.OpFlags{0, core.OpCompletion, core.OpMore, core.OpDeliveryComplete, core.OpInject, core.OpInject | core.OpCompletion} {
+			ctx := core.OpContext(10*i + j)
 			f.expect(k, 1000+ctx)
 			f.Retry(k.name, func() error { return k.post(f, Pattern(16, uint64(ctx)), ctx, flags) })
 			sum[k.dir]++
-			if flags&core.Completion != 0 {
+			if flags&core.OpCompletion != 0 {
 				f.Want(f.A, ctx)
 			} else {
 				f.until("counter of "+k.name, func() bool { return a[k.dir].Value() >= sum[k.dir] })
 			}
-			if k.dir == core.Send {
+			if k.dir == core.BindSend {
 				f.arrived(k, 1000+ctx, 16, uint64(ctx))
 			}
 			if got := a[k.dir].Value(); got != sum[k.dir] {
-				t.Errorf("%s with %s: counter at %d, want %d", k.name, core.OpFlagsString(flags), got, sum[k.dir])
+				t.Errorf("%s with %s: counter at %d, want %d", k.name, flags.String(), got, sum[k.dir])
 			}
 		}
 	}
@@ -200,10 +200,10 @@ func flagInject(t *testing.T, st Stack) {
 	fence := f.A.Info.Caps&core.CapFence != 0 && f.mr != nil
 	far := make([]byte, len(f.mem))
 	for i, k := range f.kinds {
-		ctx := core.Context(100 * (i + 1))
-		for j, flags := range []core.Flags{0, core.More, core.Fence} {
-			ctx, seed := ctx+core.Context(4*j), uint64(10*i+j)
-			if flags == core.Fence {
+		ctx := core.OpContext(100 * (i + 1))
+		for j, flags := range []core.OpFlags{0, core.OpMore, core.OpFence} {
+			ctx, seed := ctx+core.OpContext(4*j), uint64(10*i+j)
+			if flags == core.OpFence {
 				if !fence {
 					continue
 				}
@@ -212,13 +212,13 @@ func flagInject(t *testing.T, st Stack) {
 			f.expect(k, ctx+2)
 			buf := Pattern(32, seed)
 			f.Retry(k.name, func() error {
-				err := k.post(f, buf, ctx, core.Inject|core.Completion|flags)
+				err := k.post(f, buf, ctx, core.OpInject|core.OpCompletion|flags)
 				if err == nil && k.name != "read" {
 					clear(buf)
 				}
 				return err
 			})
-			if flags == core.Fence {
+			if flags == core.OpFence {
 				f.Want(f.A, ctx+1)
 			}
 			f.Want(f.A, ctx)
@@ -228,7 +228,7 @@ func flagInject(t *testing.T, st Stack) {
 		if len(long) > len(f.mem) || k.name == "fetch" || k.name == "compare" {
 			continue
 		}
-		err := f.TryPost(func() error { return k.post(f, long, ctx+20, core.Inject|core.Completion) })
+		err := f.TryPost(func() error { return k.post(f, long, ctx+20, core.OpInject|core.OpCompletion) })
 		if k.name == "read" { // there is nothing to inject
 			f.A.ok("read with Inject", err)
 			f.Want(f.A, ctx+20)
@@ -244,30 +244,30 @@ func flagCancel(t *testing.T, st Stack) {
 	for _, s := range []*Side{f.A, f.B} {
 		refuse(t, "Cancel of nothing", s.EP.Cancel(77), core.ErrNoEnt)
 	}
-	if st.Foreign || f.A.Info.Caps&core.CapFence == 0 || !offersLevel(t, st, core.MatchComplete) {
+	if st.Foreign || f.A.Info.Caps&core.CapFence == 0 || !offersLevel(t, st, core.OpMatchComplete) {
 		return // nothing holds them for long
 	}
 	was := fmt.Sprint(f.mem)
 	f.Retry("sendmsg", func() error {
-		return f.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: f.A.Peer, Ctx: 1}, core.MatchComplete|core.Completion)
+		return f.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: f.A.Peer, Ctx: 1}, core.OpMatchComplete|core.OpCompletion)
 	})
-	for round := range core.Context(2) {
+	for round := range core.OpContext(2) {
 		for i, k := range f.kinds {
 			buf := Pattern(40, 3)
 			f.Retry(k.name, func() error {
-				return k.post(f, buf, 10+core.Context(i), core.Fence|core.Completion|core.Flags(round)*core.Inject)
+				return k.post(f, buf, 10+core.OpContext(i), core.OpFence|core.OpCompletion|core.OpFlags(round)*core.OpInject)
 			})
 		}
 		f.quiet("behind a fence")
 		for i := range f.kinds {
-			ctx := 10 + core.Context((i+3)%len(f.kinds))
+			ctx := 10 + core.OpContext((i+3)%len(f.kinds))
 			f.A.ok("Cancel", f.A.EP.Cancel(ctx))
 			f.WantErr(f.A, ctx, core.ErrCanceled)
 			refuse(t, "second Cancel", f.A.EP.Cancel(ctx), core.ErrNoEnt)
 		}
 	}
 	f.Retry("send", func() error { return f.A.EP.Send(still[:8], 0, f.A.Peer, 2) })
-	for ctx := range core.Context(2) {
+	for ctx := range core.OpContext(2) {
 		f.Retry("recv", func() error { return f.B.Rx().Recv(f.got, 0, core.AddrUnspec, 50+ctx) })
 		f.Want(f.B, 50+ctx)
 		f.Want(f.A, 1+ctx)
@@ -289,17 +289,17 @@ func peekCounts(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTagged), WithBefore(func(s *Side) {
 		if s.Name == "B" {
 			c = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
-			s.ok("BindCounter", s.EP.BindCounter(c, core.Recv))
+			s.ok("BindCounter", s.EP.BindCounter(c, core.BindRecv))
 		}
 	}))
 	arrive(p, 100, 5, 6, 7) // itself one receive
 	p.wantSends(3)
 	for i, o := range []struct {
 		tag   uint64
-		flags core.Flags
-	}{{5, 0}, {6, core.Discard}, {7, core.Claim}} {
-		p.Retry("peek", func() error { return peek(p.B, o.tag, 0, core.Context(10+i), o.flags) })
-		p.Want(p.B, core.Context(10+i))
+		flags core.OpFlags
+	}{{5, 0}, {6, core.OpDiscard}, {7, core.OpClaim}} {
+		p.Retry("peek", func() error { return peek(p.B, o.tag, 0, core.OpContext(10+i), o.flags) })
+		p.Want(p.B, core.OpContext(10+i))
 	}
 	p.Retry("peek", func() error { return peek(p.B, 99, 0, 20, 0) })
 	p.WantErr(p.B, 20, core.ErrNoMsg)
@@ -310,7 +310,7 @@ func peekCounts(t *testing.T, st Stack) {
 	p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, 5, 0, 30) })
 	p.Want(p.B, 30)
 	p.Retry("claim", func() error {
-		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 7, Ctx: 12}, core.Claim)
+		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 7, Ctx: 12}, core.OpClaim)
 	})
 	p.Want(p.B, 12)
 	if c.Value() != 3 || c.ErrValue() != 0 {

@@ -26,12 +26,12 @@ func testLevels(t *testing.T, st Stack) {
 }
 
 // offersLevel reports whether the stack takes a completion level for a default of its transmits, as all take it that can serve it.
-func offersLevel(t *testing.T, st Stack, level core.Flags) bool {
+func offersLevel(t *testing.T, st Stack, level core.OpFlags) bool {
 	h := st.hints(core.CapMsg)
 	h.Tx.OpFlags = level
 	_, err := st.info("", h)
 	if err != nil {
-		t.Logf("%s: no %s: %v", st.Name, core.OpFlagsString(level), err)
+		t.Logf("%s: no %s: %v", st.Name, level.String(), err)
 	}
 	return err == nil
 }
@@ -41,11 +41,11 @@ func levelsRefused(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapRMA))
 	reg := p.B.Reg(make([]byte, 64), allAccess)
 	p.Retry("sendmsg", func() error {
-		return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Ctx: 1}, core.MatchComplete)
+		return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Ctx: 1}, core.OpMatchComplete)
 	})
 	p.WantErr(p.A, 1, core.ErrOpNotSupp)
 	p.Retry("writemsg", func() error {
-		return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, RMAIOV: riov(reg.Base(), reg.Key(), 8, 1), Ctx: 2}, core.CommitComplete)
+		return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, RMAIOV: riov(reg.Base(), reg.Key(), 8, 1), Ctx: 2}, core.OpCommitComplete)
 	})
 	p.WantErr(p.A, 2, core.ErrOpNotSupp)
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
@@ -54,7 +54,7 @@ func levelsRefused(t *testing.T, st Stack) {
 
 // matchComplete checks that messages complete when they are matched or discarded, and not before, in the receiver's order.
 func matchComplete(t *testing.T, st Stack) {
-	if !offersLevel(t, st, core.MatchComplete) {
+	if !offersLevel(t, st, core.OpMatchComplete) {
 		return
 	}
 	tagged := st.Offers(t, core.CapTagged)
@@ -68,12 +68,12 @@ func matchComplete(t *testing.T, st Stack) {
 			p.Ping(1) // so that large messages know the way that they like best
 			for round := range uint64(2) {
 				p.Retry("sendmsg", func() error {
-					return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(n, 1)}, Addr: p.A.Peer, Ctx: 1}, core.MatchComplete)
+					return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(n, 1)}, Addr: p.A.Peer, Ctx: 1}, core.OpMatchComplete)
 				})
 				if tagged {
 					for tag := range uint64(3) {
 						p.Retry("tsendmsg", func() error {
-							return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: p.A.tx(Pattern(n, tag), 2), Addr: p.A.Peer, Tag: tag, Ctx: core.Context(10 + tag)}, core.MatchComplete)
+							return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: p.A.tx(Pattern(n, tag), 2), Addr: p.A.Peer, Tag: tag, Ctx: core.OpContext(10 + tag)}, core.OpMatchComplete)
 						})
 					}
 				}
@@ -83,12 +83,12 @@ func matchComplete(t *testing.T, st Stack) {
 					for _, tag := range []uint64{2, 0} {
 						p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, tag, 0, 20) })
 						p.Want(p.B, 20)
-						p.Want(p.A, core.Context(10+tag))
+						p.Want(p.A, core.OpContext(10+tag))
 						CheckPattern(t, "message", buf, n, tag)
 						p.WantNone(p.A)
 					}
 					p.Retry("discard", func() error {
-						return p.B.Rx().TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: 1, Ctx: 21}, core.Peek|core.Discard)
+						return p.B.Rx().TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: 1, Ctx: 21}, core.OpPeek|core.OpDiscard)
 					})
 					p.Want(p.B, 21)
 					p.Want(p.A, 11)
@@ -100,7 +100,7 @@ func matchComplete(t *testing.T, st Stack) {
 				// One that is waited for.
 				p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 23) })
 				p.Retry("sendmsg", func() error {
-					return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(n, 9+round)}, Addr: p.A.Peer, Ctx: 2}, core.MatchComplete)
+					return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(n, 9+round)}, Addr: p.A.Peer, Ctx: 2}, core.OpMatchComplete)
 				})
 				p.Want(p.B, 23)
 				p.Want(p.A, 2)
@@ -112,15 +112,15 @@ func matchComplete(t *testing.T, st Stack) {
 
 // matchDefault has the level as the default of the plain calls.
 func matchDefault(t *testing.T, st Stack) {
-	if !offersLevel(t, st, core.MatchComplete) {
+	if !offersLevel(t, st, core.OpMatchComplete) {
 		return
 	}
-	p := Open(t, st, WithHints(func(h *core.Info) { h.Tx.OpFlags = core.MatchComplete }))
+	p := Open(t, st, WithHints(func(h *core.Info) { h.Tx.OpFlags = core.OpMatchComplete }))
 	p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) }) // has no completion
 	p.Retry("send", func() error { return p.A.EP.Send(still[:8], 0, p.A.Peer, 1) })
 	p.WantNone(p.A)
 	buf := make([]byte, 8)
-	for ctx := range core.Context(2) {
+	for ctx := range core.OpContext(2) {
 		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 10+ctx) })
 		p.Want(p.B, 10+ctx)
 	}
@@ -129,7 +129,7 @@ func matchDefault(t *testing.T, st Stack) {
 
 // commitComplete writes to a mapped file, and finds it there.
 func commitComplete(t *testing.T, st Stack) {
-	if !st.Offers(t, core.CapRMA|core.CapRMAPMem) || !offersLevel(t, st, core.CommitComplete) {
+	if !st.Offers(t, core.CapRMA|core.CapRMAPMem) || !offersLevel(t, st, core.OpCommitComplete) {
 		return
 	}
 	const size = 3 * 4096
@@ -148,7 +148,7 @@ func commitComplete(t *testing.T, st Stack) {
 	}
 	p := Open(t, st, WithCaps(core.CapRMA|core.CapRMAPMem|core.CapAtomic))
 	reg := must(t, "RegMR", func() (*core.MemoryRegion, error) {
-		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem[100:]}, Access: allAccess, RequestedKey: 7, Flags: core.CapRMAPMem})
+		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem[100:]}, Access: allAccess, RequestedKey: 7, Flags: core.MRRMAPMem})
 	})
 	check := func(what string, want []byte) {
 		t.Helper()
@@ -159,21 +159,21 @@ func commitComplete(t *testing.T, st Stack) {
 	}
 	for i, n := range []int{1, 300, 6000} {
 		p.Retry("writemsg", func() error {
-			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{Pattern(n, uint64(n))}, Addr: p.A.Peer, RMAIOV: riov(reg.Base()+5000, reg.Key(), n, 3), Ctx: core.Context(i)}, core.CommitComplete)
+			return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{Pattern(n, uint64(n))}, Addr: p.A.Peer, RMAIOV: riov(reg.Base()+5000, reg.Key(), n, 3), Ctx: core.OpContext(i)}, core.OpCommitComplete)
 		})
-		p.Want(p.A, core.Context(i))
+		p.Want(p.A, core.OpContext(i))
 		check("write", Pattern(n, uint64(n)))
 	}
 	want := Pattern(8, 6000)
 	ioc := []core.RMAIoc{{Addr: reg.Base() + 5000, Count: 1, Key: reg.Key()}}
 	m := &core.AtomicArgs{IOV: [][]byte{Pattern(8, 3)}, Addr: p.A.Peer, RMAIOC: ioc, Type: core.Uint64, Op: core.AtomicSum, Ctx: 10}
-	p.Retry("atomic", func() error { return p.A.EP.Atomic(m, core.CommitComplete) })
+	p.Retry("atomic", func() error { return p.A.EP.Atomic(m, core.OpCommitComplete) })
 	p.Want(p.A, 10)
 	_ = atomics.Apply(atomics.Uint64, atomics.Sum, want, Pattern(8, 3))
 	check("atomic", want)
 	m.Ctx = 11
 	result := make([]byte, 8)
-	p.Retry("fetch", func() error { return p.A.EP.FetchAtomic(m, [][]byte{result}, nil, core.CommitComplete) })
+	p.Retry("fetch", func() error { return p.A.EP.FetchAtomic(m, [][]byte{result}, nil, core.OpCommitComplete) })
 	p.Want(p.A, 11)
 	if !bytes.Equal(result, want) {
 		t.Errorf("fetched %x, want %x", result, want)

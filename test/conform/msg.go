@@ -21,7 +21,7 @@ func testMsg(t *testing.T, st Stack) {
 }
 
 // callMatrix runs each send call against each receive call in each small size, both ways.
-func callMatrix(t *testing.T, st Stack, caps core.Flags, sends []sendCall, recvs []recvCall) {
+func callMatrix(t *testing.T, st Stack, caps core.Caps, sends []sendCall, recvs []recvCall) {
 	p := Open(t, st, WithCaps(caps))
 	seed := uint64(1)
 	for _, c := range sends {
@@ -42,7 +42,7 @@ func callMatrix(t *testing.T, st Stack, caps core.Flags, sends []sendCall, recvs
 	}
 }
 
-func largeMessages(t *testing.T, st Stack, caps core.Flags, sends []sendCall, recvs []recvCall) {
+func largeMessages(t *testing.T, st Stack, caps core.Caps, sends []sendCall, recvs []recvCall) {
 	p := Open(t, st, WithCaps(caps))
 	seed := uint64(1)
 	for i, c := range sends {
@@ -68,7 +68,7 @@ func msgLimits(t *testing.T, st Stack) {
 	refuse(t, "inject of more than the inject size", a.EP.Inject(big, a.Peer), bad...)
 	refuse(t, "injectdata of more than the inject size", a.EP.InjectData(big, 1, a.Peer), bad...)
 	refuse(t, "sendmsg with Inject of more than the inject size",
-		a.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{big}, Addr: a.Peer, Ctx: 1}, core.Inject), bad...)
+		a.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{big}, Addr: a.Peer, Ctx: 1}, core.OpInject), bad...)
 	refuse(t, "sendv with too many iovs", a.EP.SendV(many, nil, a.Peer, 1), bad...)
 	refuse(t, "sendmsg with too many iovs", a.EP.SendMsg(&core.MsgArgs{IOV: many, Addr: a.Peer, Ctx: 1}, 0), bad...)
 	refuse(t, "recvv with too many iovs", a.Rx().RecvV(manyRx, nil, core.AddrUnspec, 1), bad...)
@@ -108,7 +108,7 @@ func msgOrder(t *testing.T, st Stack) {
 	posted, sent, recvd, done := 0, 0, 0, 0
 	p.until("10,000 messages in order", func() bool {
 		for posted < total && !open[posted%window] {
-			if p.B.Rx().Recv(bufs[posted%window], 0, core.AddrUnspec, core.Context(posted)) != nil {
+			if p.B.Rx().Recv(bufs[posted%window], 0, core.AddrUnspec, core.OpContext(posted)) != nil {
 				break
 			}
 			open[posted%window] = true
@@ -121,7 +121,7 @@ func msgOrder(t *testing.T, st Stack) {
 			if c.inject && len(b) > p.A.Info.Tx.InjectSize {
 				c = msgSends[0]
 			}
-			if c.do(p.A, b, 0, core.Context(sent)) != nil {
+			if c.do(p.A, b, 0, core.OpContext(sent)) != nil {
 				break
 			}
 			if c.inject {
@@ -146,7 +146,7 @@ func msgOrder(t *testing.T, st Stack) {
 			if st.Overtakes {
 				i = int(g.Ctx)
 			}
-			if g.Err != nil || g.Ctx != core.Context(i) || i >= posted || !open[i%window] || g.Len != sz[i] {
+			if g.Err != nil || g.Ctx != core.OpContext(i) || i >= posted || !open[i%window] || g.Len != sz[i] {
 				t.Fatalf("message %d of %d bytes: got %v", i, sz[i], g)
 			}
 			CheckPattern(t, fmt.Sprint("message ", i), bufs[i%window], g.Len, uint64(i))

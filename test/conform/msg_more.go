@@ -22,7 +22,7 @@ func msgUnexpected(t *testing.T, st Stack) {
 					if src[sent] == nil {
 						src[sent] = Pattern(size, uint64(sent))
 					}
-					if p.A.EP.Send(src[sent], 0, p.A.Peer, core.Context(sent)) != nil {
+					if p.A.EP.Send(src[sent], 0, p.A.Peer, core.OpContext(sent)) != nil {
 						break
 					}
 					sent++
@@ -50,11 +50,11 @@ func msgUnexpected(t *testing.T, st Stack) {
 			buf := make([]byte, size)
 			for i := range k.count {
 				send()
-				p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, core.Context(i)) })
+				p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, core.OpContext(i)) })
 				p.until("unexpected message", func() bool { send(); return len(p.B.got) > 0 })
 				g := p.B.got[0]
 				p.B.got = p.B.got[:0]
-				if g.Err != nil || g.Ctx != core.Context(i) || g.Len != size {
+				if g.Err != nil || g.Ctx != core.OpContext(i) || g.Len != size {
 					t.Fatalf("message %d: %v", i, g)
 				}
 				CheckPattern(t, fmt.Sprint("message ", i), buf, size, uint64(i))
@@ -83,28 +83,28 @@ func testTruncation(t *testing.T, st Stack) {
 					seed := uint64(10 * i)
 					mem := make([]byte, k.room+64)
 					post := func() {
-						p.Retry("recv", func() error { return recvs[0].do(p.B, mem[:k.room], seed, core.Context(1+seed)) })
+						p.Retry("recv", func() error { return recvs[0].do(p.B, mem[:k.room], seed, core.OpContext(1+seed)) })
 					}
 					if !late {
 						post()
 					}
 					src := Pattern(k.size, seed)
-					p.Retry("send", func() error { return sends[0].do(p.A, src, seed, core.Context(2+seed)) })
+					p.Retry("send", func() error { return sends[0].do(p.A, src, seed, core.OpContext(2+seed)) })
 					if late {
 						for range 50 {
 							p.Progress()
 						}
 						post()
 					}
-					g := p.WantErr(p.B, core.Context(1+seed), core.ErrTrunc)
+					g := p.WantErr(p.B, core.OpContext(1+seed), core.ErrTrunc)
 					if g.Err.OLen != k.size-k.room {
 						t.Errorf("%d bytes into %d: OLen %d, want %d", k.size, k.room, g.Err.OLen, k.size-k.room)
 					}
-					if g.Flags&core.Recv == 0 {
+					if g.Flags&core.CompRecv == 0 {
 						t.Errorf("error entry's flags %#x lack Recv", uint64(g.Flags))
 					}
 					CheckZero(t, "behind the receive buffer", mem[k.room:])
-					p.Want(p.A, core.Context(2+seed))
+					p.Want(p.A, core.OpContext(2+seed))
 					exchange(p, p.A, p.B, sends[0], recvs[0], 33, 500+seed)
 				}
 			})
@@ -120,7 +120,7 @@ func msgReuse(t *testing.T, st Stack) {
 	bufs := make([][]byte, rounds)
 	post := func(i, n int) {
 		bufs[i] = make([]byte, n)
-		p.Retry("recv", func() error { return p.B.Rx().Recv(bufs[i], 0, core.AddrUnspec, core.Context(i)) })
+		p.Retry("recv", func() error { return p.B.Rx().Recv(bufs[i], 0, core.AddrUnspec, core.OpContext(i)) })
 	}
 	one := make([]byte, 20000)
 	for i := range rounds {
@@ -136,19 +136,19 @@ func msgReuse(t *testing.T, st Stack) {
 			p.Retry("inject", func() error { return p.A.EP.Inject(b, p.A.Peer) })
 		case 1: // FI_INJECT on sendmsg: the buffer is free at once, the completion still comes
 			p.Retry("sendmsg+inject", func() error {
-				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: p.A.Peer, Ctx: core.Context(5000 + i)}, core.Inject)
+				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: p.A.Peer, Ctx: core.OpContext(5000 + i)}, core.OpInject)
 			})
 		case 2:
-			p.Retry("send", func() error { return p.A.EP.Send(b, 0, p.A.Peer, core.Context(5000+i)) })
-			p.Want(p.A, core.Context(5000+i))
+			p.Retry("send", func() error { return p.A.EP.Send(b, 0, p.A.Peer, core.OpContext(5000+i)) })
+			p.Want(p.A, core.OpContext(5000+i))
 		}
 		Fill(b, 0xdead)
 	}
 	for i := range rounds {
-		g := p.Want(p.B, core.Context(i))
+		g := p.Want(p.B, core.OpContext(i))
 		CheckPattern(t, fmt.Sprint("message ", i), bufs[i], g.Len, uint64(i))
 		if i%3 == 1 {
-			p.Want(p.A, core.Context(5000+i))
+			p.Want(p.A, core.OpContext(5000+i))
 		}
 	}
 	// The slices of an iov, not what they refer to, may be reused when the call returns.
@@ -170,9 +170,9 @@ func injectSilent(t *testing.T, st Stack) {
 	p := Open(t, st)
 	buf := make([]byte, 16)
 	for i := range 50 {
-		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, core.Context(i)) })
+		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, core.OpContext(i)) })
 		p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
-		p.Want(p.B, core.Context(i))
+		p.Want(p.B, core.OpContext(i))
 	}
 	p.WantNone(p.A)
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 100)
@@ -187,15 +187,15 @@ func msgBoth(t *testing.T, st Stack) {
 		for i := range 4 {
 			for k, s := range []*Side{p.A, p.B} {
 				bufs[k][i] = make([]byte, n)
-				p.Retry("recv", func() error { return s.Rx().Recv(bufs[k][i], 0, core.AddrUnspec, core.Context(100+i)) })
+				p.Retry("recv", func() error { return s.Rx().Recv(bufs[k][i], 0, core.AddrUnspec, core.OpContext(100+i)) })
 				src := Pattern(n, uint64(round*10+k*4+i))
-				p.Retry("send", func() error { return s.EP.Send(src, 0, s.Peer, core.Context(200+i)) })
+				p.Retry("send", func() error { return s.EP.Send(src, 0, s.Peer, core.OpContext(200+i)) })
 			}
 		}
 		for i := range 4 {
 			for k, s := range []*Side{p.A, p.B} {
-				p.Want(s, core.Context(100+i))
-				p.Want(s, core.Context(200+i))
+				p.Want(s, core.OpContext(100+i))
+				p.Want(s, core.OpContext(200+i))
 				CheckPattern(t, "message", bufs[k][i], n, uint64(round*10+(1-k)*4+i))
 			}
 		}

@@ -12,7 +12,7 @@ import (
 func testMultiRecv(t *testing.T, st Stack) {
 	if !st.need(t, core.CapMultiRecv) {
 		p := Open(t, st)
-		refuse(t, "recvmsg with MultiRecv", p.A.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 64)}, Addr: core.AddrUnspec, Ctx: 1}, core.MultiRecv),
+		refuse(t, "recvmsg with OpMultiRecv", p.A.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 64)}, Addr: core.AddrUnspec, Ctx: 1}, core.OpMultiRecv),
 			core.ErrInval, core.ErrBadFlags, core.ErrOpNotSupp, core.ErrNoSys)
 		return
 	}
@@ -32,10 +32,10 @@ func setMinMultiRecv(s *Side, n int) error {
 	return err
 }
 
-func postMulti(p *Pair, s *Side, buf []byte, ctx core.Context) {
+func postMulti(p *Pair, s *Side, buf []byte, ctx core.OpContext) {
 	p.T.Helper()
-	p.Retry("recvmsg with MultiRecv", func() error {
-		return s.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Ctx: ctx}, core.MultiRecv|core.Completion)
+	p.Retry("recvmsg with OpMultiRecv", func() error {
+		return s.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Ctx: ctx}, core.OpMultiRecv|core.OpCompletion)
 	})
 }
 
@@ -58,9 +58,9 @@ func multiRecv(t *testing.T, st Stack, late bool) {
 	if late {
 		p.until("all sent", func() bool { send(); return sent == total })
 	}
-	bufs := map[core.Context][]byte{}
-	off := map[core.Context]int{}
-	next := core.Context(1)
+	bufs := map[core.OpContext][]byte{}
+	off := map[core.OpContext]int{}
+	next := core.OpContext(1)
 	post := func() {
 		bufs[next] = make([]byte, bufSize)
 		postMulti(p, p.B, bufs[next], next)
@@ -68,7 +68,7 @@ func multiRecv(t *testing.T, st Stack, late bool) {
 	}
 	post()
 	post()
-	cur := core.Context(1)
+	cur := core.OpContext(1)
 	for i := 0; i < total; {
 		var g Got
 		p.until(fmt.Sprint("message ", i), func() bool {
@@ -83,7 +83,7 @@ func multiRecv(t *testing.T, st Stack, late bool) {
 		if g.Err != nil {
 			t.Fatalf("message %d: %v", i, g)
 		}
-		standalone := g.Flags&core.MultiRecv != 0 && g.Flags&core.CapMsg == 0
+		standalone := g.Flags&core.CompMultiRecv != 0 && g.Flags&core.CompMsg == 0
 		if !standalone {
 			o := off[cur]
 			if g.Ctx != cur || g.Len != sizes[i] {
@@ -96,7 +96,7 @@ func multiRecv(t *testing.T, st Stack, late bool) {
 			off[cur] = o + sizes[i]
 			i++
 		}
-		if g.Flags&core.MultiRecv != 0 {
+		if g.Flags&core.CompMultiRecv != 0 {
 			if free := bufSize - off[cur]; free >= minFree {
 				t.Fatalf("buffer %d released with %d bytes free; the minimum is %d", cur, free, minFree)
 			}
@@ -104,7 +104,7 @@ func multiRecv(t *testing.T, st Stack, late bool) {
 			post()
 		} else if free := bufSize - off[cur]; free < minFree && i < total && !standalone {
 			p.until("release of a full buffer", func() bool { return len(p.B.got) > 0 })
-			if p.B.got[0].Flags&core.MultiRecv == 0 {
+			if p.B.got[0].Flags&core.CompMultiRecv == 0 {
 				t.Fatalf("buffer %d has %d bytes free and was not released", cur, free)
 			}
 		}
@@ -118,12 +118,12 @@ func multiRecvCancel(t *testing.T, st Stack) {
 	buf := make([]byte, 256)
 	postMulti(p, p.B, buf, 1)
 	p.Retry("inject", func() error { return p.A.EP.Inject(Pattern(40, 1), p.A.Peer) })
-	if g := p.Want(p.B, 1); g.Flags&core.MultiRecv != 0 {
+	if g := p.Want(p.B, 1); g.Flags&core.CompMultiRecv != 0 {
 		t.Errorf("buffer released after 40 of 256 bytes: %v", g)
 	}
 	p.B.ok("Cancel", p.B.Rx().Cancel(1))
 	g := p.WantErr(p.B, 1, core.ErrCanceled)
-	if g.Flags&core.MultiRecv == 0 {
+	if g.Flags&core.CompMultiRecv == 0 {
 		t.Errorf("cancel of a multi-receive buffer does not release it: flags %#x", uint64(g.Flags))
 	}
 	CheckPattern(t, "message before the cancel", buf, 40, 1)
@@ -141,6 +141,6 @@ func multiRecvOption(t *testing.T, st Stack) {
 	if err != nil || n != 777 {
 		t.Errorf("GetOpt(OptMinMultiRecv) = %d, %v; want 777", n, err)
 	}
-	refuse(t, "recvmsg with MultiRecv and two iovs",
-		p.B.Rx().RecvMsg(&core.MsgArgs{IOV: make([][]byte, 2), Addr: core.AddrUnspec, Ctx: 1}, core.MultiRecv), core.ErrInval)
+	refuse(t, "recvmsg with OpMultiRecv and two iovs",
+		p.B.Rx().RecvMsg(&core.MsgArgs{IOV: make([][]byte, 2), Addr: core.AddrUnspec, Ctx: 1}, core.OpMultiRecv), core.ErrInval)
 }

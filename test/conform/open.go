@@ -29,7 +29,7 @@ import (
 // Capabilities of this module's stacks.
 const (
 	MsgCaps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapRMAEvent | core.CapAtomic | core.CapFence | core.CapTrigger | core.CapMultiRecv
-	RDMCaps = MsgCaps | core.CapDirectedRecv | core.Source | core.CapAVUserID | core.CapSharedAV
+	RDMCaps = MsgCaps | core.CapDirectedRecv | core.CapSource | core.CapAVUserID | core.CapSharedAV
 	RXDCaps = RDMCaps
 )
 
@@ -74,14 +74,14 @@ func Over(t *testing.T, s Stack, params map[string]string) Stack {
 		complying = &comply.Hook{Below: over}
 		reg.SetHook(complying)
 	}
-	s.GetInfo = func(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error) {
+	s.GetInfo = func(node, service string, flags core.InfoFlags, hints *core.Info) ([]*core.Info, error) {
 		asked := hints
 		if complying != nil {
 			asked = complying.Hints(hints)
 		}
 		below := flags
 		if s.Record != nil {
-			if below = s.Record.Mask("fi_getinfo", flags); s.Record.Lacks("fi_getinfo") {
+			if below = record.Mask(s.Record, "fi_getinfo", flags); s.Record.Lacks("fi_getinfo") {
 				return nil, core.ErrNoSys
 			}
 		}
@@ -97,7 +97,7 @@ func Over(t *testing.T, s Stack, params map[string]string) Stack {
 	s.OpenFabric = func(info *core.Info) (*core.Fabric, error) { return core.OpenFabric(reg, info) }
 	if complying != nil {
 		info, err := complying.Probe(s.hints(0), func(h *core.Info) ([]*core.Info, error) {
-			list, _, err := core.GetInfo(reg, machine, store, core.Query{Node: s.Node, Flags: core.Source, Hints: h})
+			list, _, err := core.GetInfo(reg, machine, store, core.Query{Node: s.Node, Flags: core.InfoSource, Hints: h})
 			return list, err
 		})
 		if err != nil {

@@ -101,12 +101,12 @@ func orderBehindReads(t *testing.T, st Stack) {
 				var got [reads][]byte
 				for i := range got {
 					got[i] = make([]byte, size)
-					p.Retry("read", func() error { return p.A.EP.Read(got[i], 0, p.A.Peer, mr.Base(), mr.Key(), core.Context(10+i)) })
+					p.Retry("read", func() error { return p.A.EP.Read(got[i], 0, p.A.Peer, mr.Base(), mr.Key(), core.OpContext(10+i)) })
 				}
 				if o != core.OrderSAR {
 					p.Retry("writedata", func() error {
 						return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{next}, Addr: p.A.Peer, Ctx: 20,
-							RMAIOV: riov(mr.Base(), mr.Key(), size, 1)}, core.DeliveryComplete|core.Completion)
+							RMAIOV: riov(mr.Base(), mr.Key(), size, 1)}, core.OpDeliveryComplete|core.OpCompletion)
 					})
 				}
 				p.Retry("send", func() error { return p.A.EP.Send(Pattern(8, round), 0, p.A.Peer, 21) })
@@ -115,7 +115,7 @@ func orderBehindReads(t *testing.T, st Stack) {
 					copy(mem, next)
 				}
 				for i := range got {
-					p.Want(p.A, core.Context(10+i))
+					p.Want(p.A, core.OpContext(10+i))
 					CheckPattern(t, "read before the memory was overwritten", got[i], size, round+1)
 				}
 				if o != core.OrderSAR {
@@ -175,7 +175,7 @@ func orderBehindSends(t *testing.T, st Stack) {
 	var bufs [n][]byte
 	for i := range bufs {
 		bufs[i] = make([]byte, 20_000)
-		p.Retry("recv", func() error { return p.B.Rx().Recv(bufs[i], 0, core.AddrUnspec, core.Context(i)) })
+		p.Retry("recv", func() error { return p.B.Rx().Recv(bufs[i], 0, core.AddrUnspec, core.OpContext(i)) })
 	}
 	for i := range bufs {
 		size := r.intn([]int{100, 20_000}[r.intn(2)])
@@ -187,12 +187,12 @@ func orderBehindSends(t *testing.T, st Stack) {
 	}
 	for i := range uint64(n) {
 		g := p.WantWhere(p.B, "what was sent first", func(*Got) bool { return true })
-		if g.Err != nil || g.Flags&core.Recv == 0 || g.Ctx != core.Context(i) {
+		if g.Err != nil || g.Flags&core.CompRecv == 0 || g.Ctx != core.OpContext(i) {
 			t.Fatalf("%v where message %d was next", g, i)
 		}
 		CheckPattern(t, "message", bufs[i], len(bufs[i]), i)
 		g = p.WantWhere(p.B, "the write behind it", func(*Got) bool { return true })
-		if g.Err != nil || g.Flags&core.RemoteWrite == 0 || g.Data != i {
+		if g.Err != nil || g.Flags&core.CompRemoteWrite == 0 || g.Data != i {
 			t.Fatalf("%v where write %d was next", g, i)
 		}
 		p.Want(p.A, 1)
@@ -215,7 +215,7 @@ func orderAtomics(t *testing.T, st Stack) {
 		const n = 40
 		var got [n][2][8]byte
 		for i := range got {
-			m := func(op core.AtomicOp, v uint64, ctx core.Context) *core.AtomicArgs {
+			m := func(op core.AtomicOp, v uint64, ctx core.OpContext) *core.AtomicArgs {
 				return &core.AtomicArgs{IOV: [][]byte{binary.NativeEndian.AppendUint64(nil, v)}, Addr: p.A.Peer,
 					RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: 1, Key: mr.Key()}}, Type: core.Uint64, Op: op, Ctx: ctx}
 			}
@@ -225,7 +225,7 @@ func orderAtomics(t *testing.T, st Stack) {
 			p.Retry("fetch", func() error { return p.A.EP.FetchAtomic(m(core.AtomicRead, 0, 4), [][]byte{got[i][1][:]}, nil, 0) })
 		}
 		for i := range got {
-			for ctx := range core.Context(4) {
+			for ctx := range core.OpContext(4) {
 				p.Want(p.A, ctx+1)
 			}
 			for k := range 2 {

@@ -18,8 +18,8 @@ func testPeek(t *testing.T, st Stack) {
 	t.Run("discard", func(t *testing.T) { peekDiscard(t, st) })
 }
 
-func peek(s *Side, tag, ign uint64, ctx core.Context, flags core.Flags) error {
-	return s.Rx().TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: tag, Ignore: ign, Ctx: ctx}, core.Peek|flags)
+func peek(s *Side, tag, ign uint64, ctx core.OpContext, flags core.OpFlags) error {
+	return s.Rx().TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: tag, Ignore: ign, Ctx: ctx}, core.OpPeek|flags)
 }
 
 // arrive sends messages of the given tags to B, and returns when all have arrived there unexpected. Message i has 100+i bytes of Pattern i; large ones big.
@@ -44,10 +44,10 @@ func (p *Pair) wantSends(n int) {
 
 func peekMiss(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTagged))
-	for i, flags := range []core.Flags{0, core.Claim, core.Discard} {
-		p.Retry("peek", func() error { return peek(p.B, 5, 0, core.Context(i), flags) })
-		g := p.WantErr(p.B, core.Context(i), core.ErrNoMsg)
-		if g.Flags&(core.Recv|core.CapTagged) != core.Recv|core.CapTagged {
+	for i, flags := range []core.OpFlags{0, core.OpClaim, core.OpDiscard} {
+		p.Retry("peek", func() error { return peek(p.B, 5, 0, core.OpContext(i), flags) })
+		g := p.WantErr(p.B, core.OpContext(i), core.ErrNoMsg)
+		if g.Flags&(core.CompRecv|core.CompTagged) != core.CompRecv|core.CompTagged {
 			t.Errorf("flags %#x of a peek's miss, want Recv|Tagged", uint64(g.Flags))
 		}
 	}
@@ -60,9 +60,9 @@ func peekHit(t *testing.T, st Stack) {
 		size = min(size, st.maxSize())
 		arrive(p, size, 5, 6)
 		for round := range 2 { // a plain peek takes nothing
-			p.Retry("peek", func() error { return peek(p.B, 6, 0, core.Context(10+round), 0) })
-			g := p.Want(p.B, core.Context(10+round))
-			if g.Len != size+1 || g.Tag != 6 || g.Data != p.A.data()+1 || g.Flags&(core.Recv|core.CapTagged|core.RemoteCQData) != core.Recv|core.CapTagged|core.RemoteCQData {
+			p.Retry("peek", func() error { return peek(p.B, 6, 0, core.OpContext(10+round), 0) })
+			g := p.Want(p.B, core.OpContext(10+round))
+			if g.Len != size+1 || g.Tag != 6 || g.Data != p.A.data()+1 || g.Flags&(core.CompRecv|core.CompTagged|core.CompRemoteCQData) != core.CompRecv|core.CompTagged|core.CompRemoteCQData {
 				t.Errorf("peek saw %v; want %d bytes, tag 6, its data", g, size+1)
 			}
 		}
@@ -74,8 +74,8 @@ func peekHit(t *testing.T, st Stack) {
 		p.WantErr(p.B, 21, core.ErrNoMsg)
 		for i := range 2 {
 			buf := make([]byte, size+i)
-			p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, uint64(5+i), 0, core.Context(i)) })
-			p.Want(p.B, core.Context(i))
+			p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, uint64(5+i), 0, core.OpContext(i)) })
+			p.Want(p.B, core.OpContext(i))
 			CheckPattern(t, "message after peek", buf, size+i, uint64(i))
 		}
 		p.wantSends(2)
@@ -86,7 +86,7 @@ func peekHit(t *testing.T, st Stack) {
 func peekClaim(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTagged))
 	arrive(p, 3000, 5, 5, 5)
-	p.Retry("peek+claim", func() error { return peek(p.B, 5, 0, 70, core.Claim) })
+	p.Retry("peek+claim", func() error { return peek(p.B, 5, 0, 70, core.OpClaim) })
 	if g := p.Want(p.B, 70); g.Len != 3000 {
 		t.Errorf("claim saw %v; want the first message, 3000 bytes", g)
 	}
@@ -98,17 +98,17 @@ func peekClaim(t *testing.T, st Stack) {
 	}
 	CheckPattern(t, "second message", buf, 3001, 1)
 	p.Retry("claim", func() error {
-		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 5, Ctx: 70}, core.Claim)
+		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 5, Ctx: 70}, core.OpClaim)
 	})
 	if g := p.Want(p.B, 70); g.Len != 3000 {
 		t.Errorf("claimed receive got %v; want 3000 bytes", g)
 	}
 	CheckPattern(t, "claimed message", buf, 3000, 0)
 	// Claim, then discard.
-	p.Retry("peek+claim", func() error { return peek(p.B, 5, 0, 72, core.Claim) })
+	p.Retry("peek+claim", func() error { return peek(p.B, 5, 0, 72, core.OpClaim) })
 	p.Want(p.B, 72)
 	p.Retry("claim+discard", func() error {
-		return p.B.Rx().TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: 5, Ctx: 72}, core.Claim|core.Discard)
+		return p.B.Rx().TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: 5, Ctx: 72}, core.OpClaim|core.OpDiscard)
 	})
 	p.Want(p.B, 72)
 	p.Retry("peek", func() error { return peek(p.B, 5, 0, 73, 0) })
@@ -116,7 +116,7 @@ func peekClaim(t *testing.T, st Stack) {
 	p.wantSends(3)
 	// A claim of nothing is refused, at the call or by an error completion.
 	err := p.TryPost(func() error {
-		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 5, Ctx: 74}, core.Claim)
+		return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 5, Ctx: 74}, core.OpClaim)
 	})
 	if err == nil {
 		p.WantErr(p.B, 74)
@@ -131,7 +131,7 @@ func peekDiscard(t *testing.T, st Stack) {
 		p := Open(t, st, WithCaps(core.CapTagged))
 		size = min(size, st.maxSize())
 		arrive(p, size, 5, 6, 5)
-		p.Retry("peek+discard", func() error { return peek(p.B, 5, 0, 80, core.Discard) })
+		p.Retry("peek+discard", func() error { return peek(p.B, 5, 0, 80, core.OpDiscard) })
 		if g := p.Want(p.B, 80); g.Tag != 5 {
 			t.Errorf("discard completed as %v; want tag 5", g)
 		}
@@ -141,8 +141,8 @@ func peekDiscard(t *testing.T, st Stack) {
 		}
 		for _, i := range []int{1, 2} {
 			buf := make([]byte, size+i)
-			p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, uint64(7-i), 0, core.Context(i)) })
-			p.Want(p.B, core.Context(i))
+			p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, uint64(7-i), 0, core.OpContext(i)) })
+			p.Want(p.B, core.OpContext(i))
 			CheckPattern(t, "message beside a discarded one", buf, size+i, uint64(i))
 		}
 		p.wantSends(3)

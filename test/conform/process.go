@@ -25,7 +25,7 @@ type order struct {
 	Tagged bool
 	Tag    uint64
 	CQData bool // send it with cqData
-	Ctx    core.Context
+	Ctx    core.OpContext
 }
 
 // answer is what came of an order.
@@ -33,7 +33,7 @@ type answer struct {
 	Err       string
 	Addr      string // of the far side, first of all
 	Buf       []byte // want: the received message; mem: the region
-	Flags     core.Flags
+	Flags     core.CompFlags
 	Data, Tag uint64
 	Base, Key uint64
 }
@@ -45,9 +45,9 @@ const farEnv = "GOFABRIC_FAR_SIDE"
 func IsFar(name string) bool { return os.Getenv(farEnv) == name }
 
 // farCaps are the capabilities of both sides.
-func farCaps(t testing.TB, st Stack) core.Flags {
+func farCaps(t testing.TB, st Stack) core.Caps {
 	caps := core.CapMsg | core.CapRMA
-	for _, c := range []core.Flags{core.CapTagged, core.CapAtomic} {
+	for _, c := range []core.Caps{core.CapTagged, core.CapAtomic} {
 		if st.Offers(t, c) {
 			caps |= c
 		}
@@ -72,7 +72,7 @@ func (m Model) ask() Option {
 type far struct {
 	p    *Pair // both sides of which are this one
 	s    *Side
-	bufs map[core.Context][]byte
+	bufs map[core.OpContext][]byte
 	mem  []byte
 	mr   *core.MemoryRegion
 }
@@ -81,7 +81,7 @@ type far struct {
 func ServeFar(t *testing.T, st Stack, m Model) {
 	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
 	s := openSide(t, st, "far", makeConfig([]Option{WithCaps(farCaps(t, st)), m.ask()}), nil)
-	f := &far{p: &Pair{T: t, Stack: st, A: s, B: s}, s: s, bufs: map[core.Context][]byte{}}
+	f := &far{p: &Pair{T: t, Stack: st, A: s, B: s}, s: s, bufs: map[core.OpContext][]byte{}}
 	if st.EPType == core.EPTypeMsg {
 		f.p.listen()
 	} else {
@@ -157,7 +157,7 @@ func (f *far) obey(o order) (a answer) {
 			delete(f.bufs, o.Ctx)
 		}
 	case "data":
-		g := p.WantWhere(s, "remote CQ data", func(g *Got) bool { return g.Flags&core.RemoteWrite != 0 })
+		g := p.WantWhere(s, "remote CQ data", func(g *Got) bool { return g.Flags&core.CompRemoteWrite != 0 })
 		a.Flags, a.Data = g.Flags, g.Data
 	case "reg":
 		f.mem = make([]byte, o.N)

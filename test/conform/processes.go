@@ -41,7 +41,7 @@ func RunProcesses(t *testing.T, st Stack, test string, m Model) {
 	for i, n := range []int{0, 1, 100, 4096, 70_000, 1<<20 + 3} {
 		for _, tag := range tagged {
 			for _, data := range []bool{false, true} {
-				o := order{Msg: Pattern(n, uint64(i)), N: n + 1, Tagged: tag, Tag: uint64(40 + i), CQData: data, Ctx: core.Context(i)}
+				o := order{Msg: Pattern(n, uint64(i)), N: n + 1, Tagged: tag, Tag: uint64(40 + i), CQData: data, Ctx: core.OpContext(i)}
 				there(p, c, o)
 				back(p, c, o)
 			}
@@ -55,13 +55,13 @@ func RunProcesses(t *testing.T, st Stack, test string, m Model) {
 }
 
 // verify checks a message that arrived.
-func (o order) verify(t testing.TB, what string, buf []byte, flags core.Flags, data, tag uint64) {
+func (o order) verify(t testing.TB, what string, buf []byte, flags core.CompFlags, data, tag uint64) {
 	t.Helper()
 	what = fmt.Sprintf("%s of %d bytes, tagged %v, data %v", what, len(o.Msg), o.Tagged, o.CQData)
 	if len(buf) != len(o.Msg) || string(buf) != string(o.Msg) {
 		t.Fatalf("%s: %d bytes arrived, or other ones", what, len(buf))
 	}
-	if o.CQData != (flags&core.RemoteCQData != 0) || o.CQData && data != cqData || o.Tagged && tag != o.Tag {
+	if o.CQData != (flags&core.CompRemoteCQData != 0) || o.CQData && data != cqData || o.Tagged && tag != o.Tag {
 		t.Fatalf("%s: flags %#x, data %#x, tag %d", what, uint64(flags), data, tag)
 	}
 }

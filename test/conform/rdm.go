@@ -71,7 +71,7 @@ func rdmSimultaneous(t *testing.T, st Stack) {
 		var bufs [2][2][64]byte
 		for i, s := range []*Side{p.A, p.B} {
 			for k := range 2 {
-				p.Retry("recv", func() error { return s.Rx().Recv(bufs[i][k][:], 0, core.AddrUnspec, core.Context(10+k)) })
+				p.Retry("recv", func() error { return s.Rx().Recv(bufs[i][k][:], 0, core.AddrUnspec, core.OpContext(10+k)) })
 			}
 		}
 		var wg sync.WaitGroup
@@ -83,7 +83,7 @@ func rdmSimultaneous(t *testing.T, st Stack) {
 				for k := range 2 {
 					b := Pattern(64, uint64(i*2+k))
 					for end := time.Now().Add(Deadline); ; {
-						err := s.EP.Send(b, 0, s.Peer, core.Context(20+k))
+						err := s.EP.Send(b, 0, s.Peer, core.OpContext(20+k))
 						if err == nil {
 							break
 						}
@@ -104,10 +104,10 @@ func rdmSimultaneous(t *testing.T, st Stack) {
 		}
 		for i, s := range []*Side{p.A, p.B} {
 			for k := range 2 {
-				if g := p.Want(s, core.Context(10+k)); g.Len != 64 {
+				if g := p.Want(s, core.OpContext(10+k)); g.Len != 64 {
 					t.Fatalf("round %d: received %v; want 64 bytes", round, g)
 				}
-				p.Want(s, core.Context(20+k))
+				p.Want(s, core.OpContext(20+k))
 				CheckPattern(t, fmt.Sprint("round ", round), bufs[i][k][:], 64, uint64((1-i)*2+k))
 			}
 		}
@@ -156,9 +156,9 @@ func rdmSendOnly(t *testing.T, st Stack) {
 	p := Open(t, st, WithoutPeer())
 	buf := make([]byte, 64)
 	for i := range 20 {
-		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, core.Context(i)) })
+		p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, core.OpContext(i)) })
 		p.Retry("inject", func() error { return p.A.EP.Inject(Pattern(64, uint64(i)), p.A.Peer) })
-		p.Want(p.B, core.Context(i))
+		p.Want(p.B, core.OpContext(i))
 		CheckPattern(t, "message", buf, 64, uint64(i))
 	}
 	// The peer is inserted later, and answered over the same connection.

@@ -22,15 +22,15 @@ func rdmRestart(t *testing.T, st Stack) {
 		p.B.CloseEP()
 		// Operations towards nobody end with an error that names the peer.
 		named := false
-		send := func(ctx core.Context) {
+		send := func(ctx core.OpContext) {
 			err := p.TryPost(func() error {
-				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(100, 1)}, Addr: p.A.Peer, Ctx: ctx}, core.DeliveryComplete)
+				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(100, 1)}, Addr: p.A.Peer, Ctx: ctx}, core.OpDeliveryComplete)
 			})
 			if err != nil {
 				t.Fatalf("send to a peer that is gone: %v; want an error completion", err)
 			}
 		}
-		ends := func(ctx core.Context) {
+		ends := func(ctx core.OpContext) {
 			g := p.WantErr(p.A, ctx)
 			named = named || g.Err.Peer == old
 			if g.Err.Detail == "" {
@@ -39,10 +39,10 @@ func rdmRestart(t *testing.T, st Stack) {
 		}
 		send(700) // finds that the peer is gone
 		ends(700)
-		for ctx := core.Context(701); ctx < 705; ctx++ {
+		for ctx := core.OpContext(701); ctx < 705; ctx++ {
 			send(ctx)
 		}
-		for ctx := core.Context(701); ctx < 705; ctx++ {
+		for ctx := core.OpContext(701); ctx < 705; ctx++ {
 			ends(ctx)
 		}
 		if !named {
@@ -69,9 +69,9 @@ func recoverTo(p *Pair, s, r *Side) {
 	buf := make([]byte, 8)
 	p.Retry("recv", func() error { return r.Rx().Recv(buf, 0, core.AddrUnspec, 0x900) })
 	end := time.Now().Add(p.Stack.bounded())
-	for i := core.Context(0x1000); ; i++ {
+	for i := core.OpContext(0x1000); ; i++ {
 		p.Retry("send", func() error {
-			return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, 4)}, Addr: s.Peer, Ctx: i}, core.DeliveryComplete)
+			return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, 4)}, Addr: s.Peer, Ctx: i}, core.OpDeliveryComplete)
 		})
 		if g := p.WantEnd(s, i, p.Stack.bounded()); g.Err == nil {
 			break
@@ -91,8 +91,8 @@ func rdmKilled(t *testing.T, st Stack) {
 	c.Peer = c.Insert(p.A.Addr)
 	exchange(p, p.A, p.B, msgSends[0], msgRecvs[0], 10, 1)
 	big := make([]byte, st.maxSize())
-	var posted []core.Context
-	post := func(ctx core.Context, f func() error) {
+	var posted []core.OpContext
+	post := func(ctx core.OpContext, f func() error) {
 		if err := f(); err == nil {
 			posted = append(posted, ctx)
 		} else if !errors.Is(err, core.ErrAgain) {
@@ -104,12 +104,12 @@ func rdmKilled(t *testing.T, st Stack) {
 		mr = p.B.Reg(make([]byte, len(big)), allAccess)
 	}
 	p.B.Asleep = st.Manual // it must not take all of it before it closes
-	for i := core.Context(100); i < 104; i++ {
+	for i := core.OpContext(100); i < 104; i++ {
 		post(i, func() error { return p.A.EP.Send(big, 0, p.A.Peer, i) })
 	}
-	for i := core.Context(110); i < 114; i++ {
+	for i := core.OpContext(110); i < 114; i++ {
 		post(i, func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{big[:8]}, Addr: p.A.Peer, Ctx: i}, core.DeliveryComplete)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{big[:8]}, Addr: p.A.Peer, Ctx: i}, core.OpDeliveryComplete)
 		})
 		if caps&core.CapTagged != 0 {
 			post(i+10, func() error { return p.A.EP.TSend(big[:min(len(big), 100000)], 0, p.A.Peer, 1, i+10) })
@@ -147,7 +147,7 @@ func rdmDead(t *testing.T, st Stack) {
 	l.Close()
 	addr := core.IPAddr(ap)
 	dead := p.A.Insert(addr)
-	for i := core.Context(1); i <= 3; i++ {
+	for i := core.OpContext(1); i <= 3; i++ {
 		if err := p.TryPost(func() error { return p.A.EP.Send(Pattern(8, 1), 0, dead, i) }); err != nil {
 			t.Fatalf("send to a dead address: %v; want an error completion", err)
 		}
@@ -156,7 +156,7 @@ func rdmDead(t *testing.T, st Stack) {
 		if g.Err.Peer != addr {
 			t.Errorf("error completion names %v, want %v", g.Err.Peer.IP, addr.IP)
 		}
-		if g.Err.Detail == "" || g.Flags&core.Send == 0 {
+		if g.Err.Detail == "" || g.Flags&core.CompSend == 0 {
 			t.Errorf("error completion lacks a detail or the Send flag: %v", g)
 		}
 	}

@@ -23,16 +23,16 @@ func rdmDirected(t *testing.T, st Stack) {
 	c.Peer = c.Insert(p.B.Addr)
 	fromA, fromC := p.B.Peer, p.B.Insert(c.Addr)
 	type call struct {
-		recv func(b []byte, src core.FIAddr, ctx core.Context) error
+		recv func(b []byte, src core.FIAddr, ctx core.OpContext) error
 		send func(s *Side, b []byte) error
 	}
 	calls := []call{{
-		func(b []byte, src core.FIAddr, ctx core.Context) error { return p.B.Rx().Recv(b, 0, src, ctx) },
+		func(b []byte, src core.FIAddr, ctx core.OpContext) error { return p.B.Rx().Recv(b, 0, src, ctx) },
 		func(s *Side, b []byte) error { return s.EP.Inject(b, s.Peer) },
 	}}
 	if tagged {
 		calls = append(calls, call{
-			func(b []byte, src core.FIAddr, ctx core.Context) error { return p.B.Rx().TRecv(b, 0, src, 7, 0, ctx) },
+			func(b []byte, src core.FIAddr, ctx core.OpContext) error { return p.B.Rx().TRecv(b, 0, src, 7, 0, ctx) },
 			func(s *Side, b []byte) error { return s.EP.TInject(b, s.Peer, 7) },
 		})
 	}
@@ -42,7 +42,7 @@ func rdmDirected(t *testing.T, st Stack) {
 			src := []core.FIAddr{fromC, fromA, core.AddrUnspec, fromC, fromA, fromA}
 			post := func(i int) {
 				bufs[i] = make([]byte, 16)
-				p.Retry("recv", func() error { return k.recv(bufs[i], src[i], core.Context(i+1)) })
+				p.Retry("recv", func() error { return k.recv(bufs[i], src[i], core.OpContext(i+1)) })
 			}
 			if !late {
 				for i := range bufs {
@@ -54,7 +54,7 @@ func rdmDirected(t *testing.T, st Stack) {
 			for i := range uint64(4) {
 				p.Retry("inject", func() error { return k.send(p.A, Pattern(16, i)) })
 				if !late {
-					p.Want(p.B, []core.Context{2, 3, 5, 6}[i])
+					p.Want(p.B, []core.OpContext{2, 3, 5, 6}[i])
 				}
 			}
 			if late { // the wildcard, posted third, takes the earliest that is left: A's second, if A's are there first
@@ -109,7 +109,7 @@ func rdmAllToAll(t *testing.T, st Stack) {
 	for i, s := range sides {
 		got[i] = make([]byte, n*each*16)
 		for m := range n * each {
-			p.Retry("recv", func() error { return s.EP.Recv(got[i][m*16:m*16+16], 0, core.AddrUnspec, core.Context(1000+m)) })
+			p.Retry("recv", func() error { return s.EP.Recv(got[i][m*16:m*16+16], 0, core.AddrUnspec, core.OpContext(1000+m)) })
 		}
 	}
 	msg := func(from, to, seq int) string { return fmt.Sprintf("%02d>%02d#%02d       ", from, to, seq) }
@@ -123,7 +123,7 @@ func rdmAllToAll(t *testing.T, st Stack) {
 	for j, s := range sides {
 		next := make([]int, n)
 		for m := range n * each {
-			p.Want(s, core.Context(1000+m))
+			p.Want(s, core.OpContext(1000+m))
 			var from, to, seq int
 			if _, err := fmt.Sscanf(string(got[j][m*16:m*16+9]), "%d>%d#%d", &from, &to, &seq); err != nil || to != j {
 				t.Fatalf("endpoint %d received %q", j, got[j][m*16:m*16+16])

@@ -25,7 +25,7 @@ func directedKinds(t *testing.T, st Stack) {
 		return
 	}
 	for _, c := range []struct {
-		caps                             core.Flags
+		caps                             core.Caps
 		msgs, tags, exactMsgs, exactTags bool
 	}{
 		{0, false, false, false, false},
@@ -59,12 +59,12 @@ func directedKinds(t *testing.T, st Stack) {
 		}
 		// The receive from the other is older: it gets the message unless the source counts.
 		for i, from := range []core.FIAddr{other, b.Peer} {
-			b.ok("recv", b.EP.Recv(buf, 0, from, core.Context(10+i)))
-			b.ok("trecvmsg", b.EP.TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: from, Tag: 5, Ctx: core.Context(20 + i)}, core.Completion))
+			b.ok("recv", b.EP.Recv(buf, 0, from, core.OpContext(10+i)))
+			b.ok("trecvmsg", b.EP.TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: from, Tag: 5, Ctx: core.OpContext(20 + i)}, core.OpCompletion))
 		}
 		p.Retry("inject", func() error { return p.A.EP.Inject(still[:8], p.A.Peer) })
 		p.Retry("tinject", func() error { return p.A.EP.TInject(still[:8], p.A.Peer, 5) })
-		want := map[bool]core.Context{true: 1}
+		want := map[bool]core.OpContext{true: 1}
 		p.Want(b, 10+want[c.msgs])
 		p.Want(b, 20+want[c.tags])
 		// So does a peek.
@@ -72,7 +72,7 @@ func directedKinds(t *testing.T, st Stack) {
 		for _, from := range []core.FIAddr{b.Peer, other} {
 			p.until("peek", func() bool {
 				p.Retry("peek", func() error {
-					return b.EP.TRecvMsg(&core.TaggedArgs{Addr: from, Tag: 6, Ctx: 30}, core.Peek)
+					return b.EP.TRecvMsg(&core.TaggedArgs{Addr: from, Tag: 6, Ctx: 30}, core.OpPeek)
 				})
 				g := p.WantEnd(b, 30, Deadline)
 				return (g.Err == nil) == (from == b.Peer || !c.tags)
@@ -95,13 +95,13 @@ func taggedMulti(t *testing.T, st Stack) {
 		post := func() {
 			p.Retry("trecv", func() error { return p.B.Rx().TRecv(one, 0, core.AddrUnspec, 7, 0, 1) })
 			p.Retry("trecvmsg", func() error {
-				return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 0, Ignore: 0xf, Ctx: 2}, core.MultiRecv|core.Completion)
+				return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: core.AddrUnspec, Tag: 0, Ignore: 0xf, Ctx: 2}, core.OpMultiRecv|core.OpCompletion)
 			})
 		}
 		send := func() {
 			for i, tag := range []uint64{3, 7, 7, 8} { // the second goes to the other receive
-				p.Retry("tsend", func() error { return p.A.EP.TSend(Pattern(300, uint64(i)), 0, p.A.Peer, tag, core.Context(10+i)) })
-				p.Want(p.A, core.Context(10+i))
+				p.Retry("tsend", func() error { return p.A.EP.TSend(Pattern(300, uint64(i)), 0, p.A.Peer, tag, core.OpContext(10+i)) })
+				p.Want(p.A, core.OpContext(10+i))
 			}
 			p.Progress()
 		}
@@ -117,13 +117,13 @@ func taggedMulti(t *testing.T, st Stack) {
 		CheckPattern(t, "the other receive", one, 300, 1)
 		for i, m := range []struct{ tag, seed uint64 }{{3, 0}, {7, 2}, {8, 3}} {
 			g := p.Want(p.B, 2)
-			if g.Tag != m.tag || g.Len != 300 || &g.Buf[0] != &buf[300*i] || g.Flags&core.CapTagged == 0 || g.Flags&core.MultiRecv != 0 {
+			if g.Tag != m.tag || g.Len != 300 || &g.Buf[0] != &buf[300*i] || g.Flags&core.CompTagged == 0 || g.Flags&core.CompMultiRecv != 0 {
 				t.Errorf("message %d in the buffer: %v", i, g)
 			}
 			CheckPattern(t, "in the buffer", buf[300*i:], 300, m.seed)
 		}
 		p.Retry("tinject", func() error { return p.A.EP.TInject(Pattern(50, 9), p.A.Peer, 1) })
-		if g := p.Want(p.B, 2); g.Len != 50 || g.Flags&core.MultiRecv == 0 {
+		if g := p.Want(p.B, 2); g.Len != 50 || g.Flags&core.CompMultiRecv == 0 {
 			t.Errorf("the last message: %v; want the buffer back", g)
 		}
 		exchange(p, p.A, p.B, taggedSends[0], taggedRecvs[0], 10, 5)
@@ -133,13 +133,13 @@ func taggedMulti(t *testing.T, st Stack) {
 
 // strangers checks that what comes from a sender who is not in the vector is received, and reported with its address; and no more once it is inserted.
 func strangers(t *testing.T, st Stack) {
-	if st.EPType == core.EPTypeMsg || !st.need(t, core.CapTagged|core.Source|core.CapSourceErr) {
+	if st.EPType == core.EPTypeMsg || !st.need(t, core.CapTagged|core.CapSource|core.CapSourceErr) {
 		return
 	}
-	p := Open(t, st, WithCaps(core.CapTagged|core.CapRMA|core.CapRMAEvent|core.Source|core.CapSourceErr), WithoutPeer())
+	p := Open(t, st, WithCaps(core.CapTagged|core.CapRMA|core.CapRMAEvent|core.CapSource|core.CapSourceErr), WithoutPeer())
 	b := p.B
 	buf := make([]byte, 5000)
-	name := func(what string, ctx core.Context, n int) core.Addr {
+	name := func(what string, ctx core.OpContext, n int) core.Addr {
 		t.Helper()
 		g := p.WantErr(b, ctx, core.ErrAddrNotAvail)
 		if g.Len != n || g.Err.Peer.IP != p.A.Addr.IP || g.Src != core.AddrNotAvail {
@@ -159,7 +159,9 @@ func strangers(t *testing.T, st Stack) {
 		p.Want(p.A, 2)
 		if late {
 			p.until("peek", func() bool { // looking is no receiving
-				p.Retry("peek", func() error { return b.EP.TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: 4, Ctx: 3}, core.Peek) })
+				p.Retry("peek", func() error {
+					return b.EP.TRecvMsg(&core.TaggedArgs{Addr: core.AddrUnspec, Tag: 4, Ctx: 3}, core.OpPeek)
+				})
 				return p.WantEnd(b, 3, Deadline).Err == nil
 			})
 			post()
@@ -183,7 +185,7 @@ func strangers(t *testing.T, st Stack) {
 
 // scalStrangers is strangers at the contexts of a scalable endpoint.
 func scalStrangers(t *testing.T, st Stack) {
-	const caps = scalCaps | core.CapRMAEvent | core.Source | core.CapSourceErr
+	const caps = scalCaps | core.CapRMAEvent | core.CapSource | core.CapSourceErr
 	if st.EPType == core.EPTypeMsg || st.Foreign || !st.need(t, caps) {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"gofabric/core"
 )
 
-const allAccess = core.Send | core.Recv | core.Read | core.Write | core.RemoteRead | core.RemoteWrite
+const allAccess = core.AccessSend | core.AccessRecv | core.AccessRead | core.AccessWrite | core.AccessRemoteRead | core.AccessRemoteWrite
 
 func testRMA(t *testing.T, st Stack) {
 	if !st.need(t, core.CapRMA) {
@@ -46,37 +46,37 @@ type rmaCall struct {
 	name         string
 	read, inject bool
 	data         bool
-	do           func(s *Side, b []byte, addr, key uint64, ctx core.Context) error
+	do           func(s *Side, b []byte, addr, key uint64, ctx core.OpContext) error
 }
 
 var rmaTable = []rmaCall{
-	{"write", false, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error { return s.EP.Write(b, 0, s.Peer, a, k, c) }},
-	{"writev", false, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error {
+	{"write", false, false, false, func(s *Side, b []byte, a, k uint64, c core.OpContext) error { return s.EP.Write(b, 0, s.Peer, a, k, c) }},
+	{"writev", false, false, false, func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
 		return s.EP.WriteV(s.tx(b, iovParts), nil, s.Peer, a, k, c)
 	}},
-	{"writemsg", false, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error {
+	{"writemsg", false, false, false, func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
 		return s.EP.WriteMsg(&core.RMAArgs{IOV: s.tx(b, 2), Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 3), Ctx: c}, 0)
 	}},
-	{"writemsg+delivery_complete", false, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error {
-		return s.EP.WriteMsg(&core.RMAArgs{IOV: s.tx(b, 3), Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 4), Ctx: c}, core.DeliveryComplete)
+	{"writemsg+delivery_complete", false, false, false, func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
+		return s.EP.WriteMsg(&core.RMAArgs{IOV: s.tx(b, 3), Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 4), Ctx: c}, core.OpDeliveryComplete)
 	}},
-	{"writemsg+data", false, false, true, func(s *Side, b []byte, a, k uint64, c core.Context) error {
-		return s.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{b}, Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 1), Ctx: c, Data: s.data()}, core.RemoteCQData)
+	{"writemsg+data", false, false, true, func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
+		return s.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{b}, Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 1), Ctx: c, Data: s.data()}, core.OpRemoteCQData)
 	}},
-	{"writedata", false, false, true, func(s *Side, b []byte, a, k uint64, c core.Context) error {
+	{"writedata", false, false, true, func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
 		return s.EP.WriteData(b, 0, s.data(), s.Peer, a, k, c)
 	}},
-	{"inject_write", false, true, false, func(s *Side, b []byte, a, k uint64, _ core.Context) error {
+	{"inject_write", false, true, false, func(s *Side, b []byte, a, k uint64, _ core.OpContext) error {
 		return s.EP.InjectWrite(b, s.Peer, a, k)
 	}},
-	{"inject_writedata", false, true, true, func(s *Side, b []byte, a, k uint64, _ core.Context) error {
+	{"inject_writedata", false, true, true, func(s *Side, b []byte, a, k uint64, _ core.OpContext) error {
 		return s.EP.InjectWriteData(b, s.data(), s.Peer, a, k)
 	}},
-	{"read", true, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error { return s.EP.Read(b, 0, s.Peer, a, k, c) }},
-	{"readv", true, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error {
+	{"read", true, false, false, func(s *Side, b []byte, a, k uint64, c core.OpContext) error { return s.EP.Read(b, 0, s.Peer, a, k, c) }},
+	{"readv", true, false, false, func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
 		return s.EP.ReadV(s.tx(b, iovParts), nil, s.Peer, a, k, c)
 	}},
-	{"readmsg", true, false, false, func(s *Side, b []byte, a, k uint64, c core.Context) error {
+	{"readmsg", true, false, false, func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
 		return s.EP.ReadMsg(&core.RMAArgs{IOV: s.tx(b, 3), Addr: s.Peer, RMAIOV: s.remote(a, k, len(b), 4), Ctx: c}, 0)
 	}},
 }
@@ -118,16 +118,16 @@ func rmaCalls(t *testing.T, p *Pair) {
 			if c.data {
 				p.forData()
 			}
-			p.Retry(what, func() error { return c.do(p.A, local, mr.Base()+off, mr.Key(), core.Context(seed)) })
+			p.Retry(what, func() error { return c.do(p.A, local, mr.Base()+off, mr.Key(), core.OpContext(seed)) })
 			if c.inject {
 				Fill(local, 1)
 			} else {
-				g := p.Want(p.A, core.Context(seed))
-				want := core.CapRMA | core.Write
+				g := p.Want(p.A, core.OpContext(seed))
+				want := core.CompRMA | core.CompWrite
 				if c.read {
-					want = core.CapRMA | core.Read
+					want = core.CompRMA | core.CompRead
 				}
-				if g.Flags&(core.CapRMA|core.CapMsg|core.Read|core.Write|core.Send|core.Recv) != want {
+				if g.Flags&(core.CompRMA|core.CompMsg|core.CompRead|core.CompWrite|core.CompSend|core.CompRecv) != want {
 					t.Errorf("%s: flags %#x, want %#x", what, uint64(g.Flags), uint64(want))
 				}
 			}
@@ -136,9 +136,9 @@ func rmaCalls(t *testing.T, p *Pair) {
 				continue
 			}
 			if c.data {
-				g := p.WantWhere(p.B, what+": remote CQ data", func(g *Got) bool { return g.Flags&core.RemoteWrite != 0 })
-				if g.Err != nil || g.Data != p.A.data() || g.Flags&(core.RemoteCQData|core.CapRMA) != core.RemoteCQData|core.CapRMA {
-					t.Errorf("%s: target saw %v; want RMA|RemoteWrite|RemoteCQData and its data", what, g)
+				g := p.WantWhere(p.B, what+": remote CQ data", func(g *Got) bool { return g.Flags&core.CompRemoteWrite != 0 })
+				if g.Err != nil || g.Data != p.A.data() || g.Flags&(core.CompRemoteCQData|core.CompRMA) != core.CompRemoteCQData|core.CompRMA {
+					t.Errorf("%s: target saw %v; want CompRMA|CompRemoteWrite|CompRemoteCQData and its data", what, g)
 				}
 			}
 			// Writes complete when sent; what a following read sees is ordered behind them (FI_ORDER_RAW).

@@ -16,7 +16,7 @@ func testAccess(t *testing.T, st Stack) {
 	const size = 4096
 	cases := []struct {
 		name   string
-		access core.Flags
+		access core.Access
 		read   bool
 		off    uint64
 		n      int
@@ -30,9 +30,9 @@ func testAccess(t *testing.T, st Stack) {
 		{"write that wraps around", allAccess, false, ^uint64(0) - 49, 100, 0},
 		{"read that wraps around", allAccess, true, ^uint64(0) - 49, 100, 0},
 		{"large write behind the end", allAccess, false, 1, 100000, 0},
-		{"write to a read-only region", allAccess &^ core.RemoteWrite, false, 0, 100, 0},
-		{"read of a write-only region", allAccess &^ core.RemoteRead, true, 0, 100, 0},
-		{"write to a region for local use", core.Send | core.Recv, false, 0, 100, 0},
+		{"write to a read-only region", allAccess &^ core.AccessRemoteWrite, false, 0, 100, 0},
+		{"read of a write-only region", allAccess &^ core.AccessRemoteRead, true, 0, 100, 0},
+		{"write to a region for local use", core.AccessSend | core.AccessRecv, false, 0, 100, 0},
 	}
 	for _, virt := range []core.MRMode{0, core.MRModeVirtAddr | core.MRModeProvKey | core.MRModeAllocated} {
 		bystander := Open(t, st, WithCaps(core.CapRMA), WithMRMode(virt))
@@ -56,7 +56,7 @@ func testAccess(t *testing.T, st Stack) {
 					if c.read {
 						return p.A.EP.ReadMsg(a, 0)
 					}
-					return p.A.EP.WriteMsg(a, core.DeliveryComplete)
+					return p.A.EP.WriteMsg(a, core.OpDeliveryComplete)
 				}
 				if !p.refusedAtOnce("post", post) {
 					if g := p.WantErr(p.A, 1); g.Err.Err == 0 {
@@ -83,7 +83,7 @@ func testAccess(t *testing.T, st Stack) {
 			base, key := mr.Base(), mr.Key()
 			p.B.ok("Close MR", mr.Close())
 			if !p.refusedAtOnce("write", func() error {
-				return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{Pattern(8, 1)}, Addr: p.A.Peer, RMAIOV: []core.RMAIov{{Addr: base, Len: 8, Key: key}}, Ctx: 1}, core.DeliveryComplete)
+				return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{Pattern(8, 1)}, Addr: p.A.Peer, RMAIOV: []core.RMAIov{{Addr: base, Len: 8, Key: key}}, Ctx: 1}, core.OpDeliveryComplete)
 			}) {
 				p.WantErr(p.A, 1)
 			}
@@ -103,9 +103,9 @@ func accessAfter(p *Pair, mr *core.MemoryRegion) {
 	buf := make([]byte, 8)
 	p.Retry("recv", func() error { return p.B.Rx().Recv(buf, 0, core.AddrUnspec, 50) })
 	delivered := false
-	for try := core.Context(100); try < 150 && !delivered; try++ {
+	for try := core.OpContext(100); try < 150 && !delivered; try++ {
 		p.Retry("send after a refused access", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, 3)}, Addr: p.A.Peer, Ctx: try}, core.DeliveryComplete)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(8, 3)}, Addr: p.A.Peer, Ctx: try}, core.OpDeliveryComplete)
 		})
 		delivered = p.WantEnd(p.A, try, Deadline).Err == nil
 	}

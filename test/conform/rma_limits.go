@@ -35,7 +35,7 @@ func rmaRegions(t *testing.T, st Stack) {
 		t.Errorf("region with an offset: %v; want ErrInval", err)
 	}
 	for _, iov := range [][][]byte{nil, {}, {nil}, {mem[:0]}, {mem, mem}} {
-		for _, access := range []core.Flags{allAccess, core.Send | core.Recv} {
+		for _, access := range []core.Access{allAccess, core.AccessSend | core.AccessRecv} {
 			_, err := p.B.RegAttr(&core.MRAttr{IOV: iov, Access: access, RequestedKey: 2})
 			refuse(t, fmt.Sprintf("region of %d buffers, %d bytes", len(iov), sizeOf(iov)), err, core.ErrInval)
 		}
@@ -102,7 +102,7 @@ func rmaLarge(t *testing.T, st Stack) {
 	mr := p.B.Reg(mem, allAccess)
 	src := Pattern(n, 1)
 	p.Retry("write", func() error {
-		return p.A.EP.WriteMsg(&core.RMAArgs{IOV: p.A.tx(src, 3), Addr: p.A.Peer, RMAIOV: p.A.remote(mr.Base(), mr.Key(), n, 2), Ctx: 1}, core.DeliveryComplete)
+		return p.A.EP.WriteMsg(&core.RMAArgs{IOV: p.A.tx(src, 3), Addr: p.A.Peer, RMAIOV: p.A.remote(mr.Base(), mr.Key(), n, 2), Ctx: 1}, core.OpDeliveryComplete)
 	})
 	p.Want(p.A, 1)
 	p.Progress()
@@ -132,7 +132,7 @@ func rmaMany(t *testing.T, st Stack) {
 			r := mr[1-i]
 			at := uint64(k * each)
 			p.Retry("write", func() error {
-				return s.EP.Write(local[i][k*each:(k+1)*each], 0, s.Peer, r.Base()+at, r.Key(), core.Context(k))
+				return s.EP.Write(local[i][k*each:(k+1)*each], 0, s.Peer, r.Base()+at, r.Key(), core.OpContext(k))
 			})
 		}
 	}
@@ -142,13 +142,13 @@ func rmaMany(t *testing.T, st Stack) {
 			r := mr[1-i]
 			at := uint64(k * each)
 			p.Retry("read", func() error {
-				return s.EP.Read(back[i][k*each:(k+1)*each], 0, s.Peer, r.Base()+at, r.Key(), core.Context(n+k))
+				return s.EP.Read(back[i][k*each:(k+1)*each], 0, s.Peer, r.Base()+at, r.Key(), core.OpContext(n+k))
 			})
 		}
 	}
 	for k := range 2 * n {
 		for _, s := range sides {
-			p.Want(s, core.Context(k))
+			p.Want(s, core.OpContext(k))
 		}
 	}
 	p.Progress()
@@ -167,7 +167,7 @@ func rmaLocal(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapRMA), WithMRMode(core.MRModeLocal))
 	mem, local := make([]byte, 1000), Pattern(1000, 1)
 	mr := p.B.Reg(mem, allAccess)
-	lr := p.A.Reg(local, core.Send|core.Recv|core.Read|core.Write)
+	lr := p.A.Reg(local, core.AccessSend|core.AccessRecv|core.AccessRead|core.AccessWrite)
 	if p.A.Info.Domain.MRMode&core.MRModeLocal != 0 && lr.Desc() == 0 {
 		t.Error("a region of a domain with MRModeLocal has no descriptor")
 	}

@@ -25,7 +25,7 @@ func rmaOrder(t *testing.T, st Stack) {
 		}
 		src := Pattern(n, uint64(i))
 		tail := Pattern(n/2, uint64(i)+1000)
-		wr := func(b []byte, c core.Context) {
+		wr := func(b []byte, c core.OpContext) {
 			p.Retry("write", func() error { return p.A.EP.Write(b, 0, p.A.Peer, mr.Base(), mr.Key(), c) })
 		}
 		p.Retry("recv", func() error { return p.B.Rx().Recv(note[:], 0, core.AddrUnspec, 3) })
@@ -76,7 +76,7 @@ func rmaData(t *testing.T, st Stack) {
 		})
 		p.Want(p.A, 2)
 		g := p.WantWhere(p.B, "remote CQ data", func(*Got) bool { return true })
-		if g.Err != nil || g.Data != uint64(i) || g.Flags&core.RemoteWrite == 0 || g.Flags&core.Recv != 0 {
+		if g.Err != nil || g.Data != uint64(i) || g.Flags&core.CompRemoteWrite == 0 || g.Flags&core.CompRecv != 0 {
 			t.Fatalf("target saw %v; want RemoteWrite with data %d", g, i)
 		}
 		if g.Len != 8 {
@@ -109,22 +109,22 @@ func rmaEvents(t *testing.T, st Stack) {
 			})
 		}
 		rd, wr = open(), open()
-		s.ok("BindCounter RemoteRead", s.EP.BindCounter(rd, core.RemoteRead))
-		s.ok("BindCounter RemoteWrite", s.EP.BindCounter(wr, core.RemoteWrite))
+		s.ok("BindCounter RemoteRead", s.EP.BindCounter(rd, core.BindRemoteRead))
+		s.ok("BindCounter RemoteWrite", s.EP.BindCounter(wr, core.BindRemoteWrite))
 	}))
 	mem := make([]byte, 5000)
 	mrc := must(t, "OpenCounter", func() (*core.Counter, error) { return p.B.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 	mr := must(t, "RegMR", func() (*core.MemoryRegion, error) {
-		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 9, Flags: core.CapRMAEvent},
+		return p.B.RegAttr(&core.MRAttr{IOV: [][]byte{mem}, Access: allAccess, RequestedKey: 9, Flags: core.MRRMAEvent},
 			func(mr *core.MemoryRegion) {
-				p.B.ok("BindCounter of the region", mr.BindCounter(mrc, core.RemoteWrite))
+				p.B.ok("BindCounter of the region", mr.BindCounter(mrc, core.BindRemoteWrite))
 			})
 	})
 	const n = 25
 	buf := make([]byte, 5000)
 	for i := range n {
-		p.Retry("write", func() error { return p.A.EP.Write(buf[:i*100], 0, p.A.Peer, mr.Base(), mr.Key(), core.Context(i)) })
-		p.Want(p.A, core.Context(i))
+		p.Retry("write", func() error { return p.A.EP.Write(buf[:i*100], 0, p.A.Peer, mr.Base(), mr.Key(), core.OpContext(i)) })
+		p.Want(p.A, core.OpContext(i))
 	}
 	least := 0
 	if st.NoEmptyReads {
@@ -132,9 +132,9 @@ func rmaEvents(t *testing.T, st Stack) {
 	}
 	for i := range 2 * n {
 		p.Retry("read", func() error {
-			return p.A.EP.Read(buf[:max(i*10, least)], 0, p.A.Peer, mr.Base(), mr.Key(), core.Context(i))
+			return p.A.EP.Read(buf[:max(i*10, least)], 0, p.A.Peer, mr.Base(), mr.Key(), core.OpContext(i))
 		})
-		p.Want(p.A, core.Context(i))
+		p.Want(p.A, core.OpContext(i))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
 	defer cancel()

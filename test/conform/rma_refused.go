@@ -14,54 +14,54 @@ import (
 // refusedCall is one way to access 8 bytes of remote memory.
 type refusedCall struct {
 	name    string
-	caps    core.Flags
+	caps    core.Caps
 	reads   bool // it needs the right to read
 	writes  bool // it needs the right to write
 	data    bool
-	inject  bool       // it has no completion if it goes well
-	result  bool       // it brings something into b
-	counter core.Flags // that it counts for
-	level   core.Flags // that it needs
-	do      func(s *Side, b []byte, addr, key uint64, ctx core.Context) error
+	inject  bool           // it has no completion if it goes well
+	result  bool           // it brings something into b
+	counter core.BindFlags // that it counts for
+	level   core.OpFlags   // that it needs
+	do      func(s *Side, b []byte, addr, key uint64, ctx core.OpContext) error
 }
 
 // refusedCalls are all calls of fi_rma(3) and fi_atomic(3), with all completion levels.
 func refusedCalls() (all []refusedCall) {
 	for _, c := range rmaTable {
-		counter := core.Write
+		counter := core.BindWrite
 		if c.read {
-			counter = core.Read
+			counter = core.BindRead
 		}
 		all = append(all, refusedCall{name: c.name, caps: core.CapRMA, reads: c.read, writes: !c.read, data: c.data, inject: c.inject, result: c.read, counter: counter, do: c.do})
 	}
-	for name, f := range map[string]core.Flags{"inject": core.Inject, "inject_complete": core.InjectComplete, "transmit_complete": core.TransmitComplete, "fence": core.Fence} {
-		all = append(all, refusedCall{name: "writemsg+" + name, caps: core.CapRMA, writes: true, counter: core.Write, level: f, do: func(s *Side, b []byte, a, k uint64, c core.Context) error {
+	for name, f := range map[string]core.OpFlags{"inject": core.OpInject, "inject_complete": core.OpInjectComplete, "transmit_complete": core.OpTransmitComplete, "fence": core.OpFence} {
+		all = append(all, refusedCall{name: "writemsg+" + name, caps: core.CapRMA, writes: true, counter: core.BindWrite, level: f, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
 			return s.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{b}, Addr: s.Peer, RMAIOV: riov(a, k, len(b), 1), Ctx: c}, f)
 		}})
 	}
-	args := func(s *Side, b []byte, a, k uint64, c core.Context) *core.AtomicArgs {
+	args := func(s *Side, b []byte, a, k uint64, c core.OpContext) *core.AtomicArgs {
 		return &core.AtomicArgs{IOV: [][]byte{Pattern(8, 2)}, Addr: s.Peer, RMAIOC: []core.RMAIoc{{Addr: a, Count: 1, Key: k}}, Type: core.Uint64, Op: core.AtomicSum, Ctx: c}
 	}
 	const caps = core.CapRMA | core.CapAtomic
 	return append(all,
-		refusedCall{name: "atomic", caps: caps, writes: true, counter: core.Write, do: func(s *Side, b []byte, a, k uint64, c core.Context) error {
+		refusedCall{name: "atomic", caps: caps, writes: true, counter: core.BindWrite, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
 			return s.EP.Atomic(args(s, b, a, k, c), 0)
 		}},
-		refusedCall{name: "atomic+delivery_complete", caps: caps, writes: true, counter: core.Write, do: func(s *Side, b []byte, a, k uint64, c core.Context) error {
-			return s.EP.Atomic(args(s, b, a, k, c), core.DeliveryComplete)
+		refusedCall{name: "atomic+delivery_complete", caps: caps, writes: true, counter: core.BindWrite, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
+			return s.EP.Atomic(args(s, b, a, k, c), core.OpDeliveryComplete)
 		}},
-		refusedCall{name: "inject_atomic", caps: caps, writes: true, inject: true, counter: core.Write, do: func(s *Side, b []byte, a, k uint64, c core.Context) error {
+		refusedCall{name: "inject_atomic", caps: caps, writes: true, inject: true, counter: core.BindWrite, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
 			return s.EP.InjectAtomic(Pattern(8, 2), s.Peer, a, k, core.Uint64, core.AtomicSum)
 		}},
-		refusedCall{name: "fetch_atomic", caps: caps, reads: true, writes: true, result: true, counter: core.Read, do: func(s *Side, b []byte, a, k uint64, c core.Context) error {
+		refusedCall{name: "fetch_atomic", caps: caps, reads: true, writes: true, result: true, counter: core.BindRead, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
 			return s.EP.FetchAtomic(args(s, b, a, k, c), [][]byte{b}, nil, 0)
 		}},
-		refusedCall{name: "fetch_atomic read", caps: caps, reads: true, result: true, counter: core.Read, do: func(s *Side, b []byte, a, k uint64, c core.Context) error {
+		refusedCall{name: "fetch_atomic read", caps: caps, reads: true, result: true, counter: core.BindRead, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
 			m := args(s, b, a, k, c)
 			m.IOV, m.Op = nil, core.AtomicRead
 			return s.EP.FetchAtomic(m, [][]byte{b}, nil, 0)
 		}},
-		refusedCall{name: "compare_atomic", caps: caps, reads: true, writes: true, result: true, counter: core.Read, do: func(s *Side, b []byte, a, k uint64, c core.Context) error {
+		refusedCall{name: "compare_atomic", caps: caps, reads: true, writes: true, result: true, counter: core.BindRead, do: func(s *Side, b []byte, a, k uint64, c core.OpContext) error {
 			m := args(s, b, a, k, c)
 			m.Op = core.AtomicCSwap
 			return s.EP.CompareAtomic(m, [][]byte{Pattern(8, 3)}, nil, [][]byte{b}, nil, 0)
@@ -88,11 +88,11 @@ func testRefused(t *testing.T, st Stack) {
 func refusedOne(t *testing.T, st Stack, c *refusedCall) {
 	const size = 64
 	caps := c.caps
-	witness := c.level != core.Fence && st.Offers(t, core.CapTagged) && offersLevel(t, st, core.MatchComplete) // a fence would wait for it
+	witness := c.level != core.OpFence && st.Offers(t, core.CapTagged) && offersLevel(t, st, core.OpMatchComplete) // a fence would wait for it
 	if witness {
 		caps |= core.CapTagged
 	}
-	if c.level == core.Fence {
+	if c.level == core.OpFence {
 		if !st.Offers(t, caps|core.CapFence) {
 			return
 		}
@@ -102,23 +102,23 @@ func refusedOne(t *testing.T, st Stack, c *refusedCall) {
 	p.Ping(1)
 	guard := make([]byte, 3*size)
 	whole := p.B.Reg(guard[size:2*size], allAccess)
-	right := core.RemoteWrite // and not the other one, of which there is need
+	right := core.AccessRemoteWrite // and not the other one, of which there is need
 	if c.writes {
-		right = core.RemoteRead
+		right = core.AccessRemoteRead
 	}
-	half := p.B.Reg(make([]byte, size), core.Send|core.Recv|right)
+	half := p.B.Reg(make([]byte, size), core.AccessSend|core.AccessRecv|right)
 	closed := p.B.Reg(make([]byte, size), allAccess)
 	base, key := closed.Base(), closed.Key()
-	if c.level|core.CapRMA == core.CapRMA {
+	if c.level == 0 {
 		settle(p, closed) // it was good once
 	}
 	p.B.ok("Close MR", closed.Close())
 	if witness {
 		p.Retry("tsendmsg", func() error {
-			return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{Pattern(8, 7)}, Addr: p.A.Peer, Tag: 77, Ctx: 9000}, core.MatchComplete)
+			return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{Pattern(8, 7)}, Addr: p.A.Peer, Tag: 77, Ctx: 9000}, core.OpMatchComplete)
 		})
 	}
-	ctx := core.Context(100)
+	ctx := core.OpContext(100)
 	for _, x := range []struct {
 		name      string
 		addr, key uint64
@@ -161,7 +161,7 @@ func refusedOne(t *testing.T, st Stack, c *refusedCall) {
 }
 
 // refusal makes a call that is refused and returns its error entry; nil if it did not even leave, which the call's own error says.
-func (p *Pair) refusal(what string, c *refusedCall, b []byte, addr, key uint64, ctx core.Context) *core.CQErrEntry {
+func (p *Pair) refusal(what string, c *refusedCall, b []byte, addr, key uint64, ctx core.OpContext) *core.CQErrEntry {
 	p.T.Helper()
 	if p.refusedAtOnce(what, func() error { return c.do(p.A, b, addr, key, ctx) }) {
 		return nil
@@ -202,7 +202,7 @@ func (p *Pair) goodAfter(what string, mr *core.MemoryRegion, mem []byte) {
 		return p.A.EP.WriteData(Pattern(8, 5), 0, p.A.data()^1, p.A.Peer, mr.Base(), mr.Key(), 50)
 	})
 	p.Want(p.A, 50)
-	g := p.find(p.B, Deadline, "remote CQ data after "+what, func(g *Got) bool { return g.Flags&core.RemoteCQData != 0 })
+	g := p.find(p.B, Deadline, "remote CQ data after "+what, func(g *Got) bool { return g.Flags&core.CompRemoteCQData != 0 })
 	if g.Data != p.A.data()^1 || g.Err != nil {
 		p.T.Errorf("%s: the target saw %v", what, g)
 	}
@@ -218,16 +218,16 @@ func refusedCounters(t *testing.T, st Stack) {
 	var writes, reads, remote *core.Counter
 	var all []*core.Counter
 	p := Open(t, st, WithCaps(core.CapRMA), WithBefore(func(s *Side) {
-		open := func(dir core.Flags) *core.Counter {
+		open := func(dir core.BindFlags) *core.Counter {
 			c := must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
 			s.ok("BindCounter", s.EP.BindCounter(c, dir))
 			all = append(all, c)
 			return c
 		}
 		if s.Name == "A" {
-			writes, reads = open(core.Write), open(core.Read)
+			writes, reads = open(core.BindWrite), open(core.BindRead)
 		} else if s.Info.Caps&core.CapRMAEvent != 0 {
-			remote = open(core.RemoteWrite)
+			remote = open(core.BindRemoteWrite)
 		}
 	}))
 	mem := make([]byte, 64)
@@ -275,8 +275,8 @@ func refusedLarge(t *testing.T, st Stack) {
 		from, to *Side
 		mem      []byte
 		mr       *core.MemoryRegion
-		posted   core.Context
-		ended    core.Context
+		posted   core.OpContext
+		ended    core.OpContext
 	}
 	halves := []*half{{from: p.A, to: p.B}, {from: p.B, to: p.A}}
 	for _, h := range halves {
@@ -285,7 +285,7 @@ func refusedLarge(t *testing.T, st Stack) {
 	}
 	src := Pattern(most, 9)
 	const rounds = 60
-	bad := func(c core.Context) bool { return c%3 == 1 }
+	bad := func(c core.OpContext) bool { return c%3 == 1 }
 	post := func(h *half) error {
 		c := h.posted + 1
 		n := []int{1, 300, 9000, most}[c%4]

@@ -35,7 +35,7 @@ type scal struct {
 	contextCount int
 }
 
-func openScal(t testing.TB, st Stack, n int, caps core.Flags) *scal {
+func openScal(t testing.TB, st Stack, n int, caps core.Caps) *scal {
 	t.Helper()
 	h := st.hints(caps)
 	h.EP.TxCtxCnt, h.EP.RxCtxCnt = n, n
@@ -77,7 +77,7 @@ func (s *scal) ok(what string, err error) {
 }
 
 // openScals opens two that know each other; the test's end closes them.
-func openScals(t testing.TB, st Stack, n int, caps core.Flags) (a, b *scal) {
+func openScals(t testing.TB, st Stack, n int, caps core.Caps) (a, b *scal) {
 	t.Helper()
 	a, b = openScal(t, st, n, caps), openScal(t, st, n, caps)
 	for _, s := range []*scal{a, b} {
@@ -175,7 +175,7 @@ func (s *scal) await(q *core.CompletionQueue, what string) (Got, error) {
 }
 
 // want waits for the success of the operation with ctx, which must be the queue's next completion.
-func (s *scal) want(q *core.CompletionQueue, ctx core.Context, what string) Got {
+func (s *scal) want(q *core.CompletionQueue, ctx core.OpContext, what string) Got {
 	s.t.Helper()
 	g := s.next(q, what)
 	if g.Err != nil || g.Ctx != ctx {
@@ -225,18 +225,18 @@ func scalEach(t *testing.T, st Stack) {
 			buf, seed := make([]byte, size), uint64(size+i)
 			out := Pattern(size, seed)
 			if i%2 == 0 {
-				a.post("recv", func() error { return b.rx[to].Recv(buf, 0, core.AddrUnspec, core.Context(i)) })
-				a.post("send", func() error { return a.tx[i].Send(out, 0, a.at(to), core.Context(100+i)) })
+				a.post("recv", func() error { return b.rx[to].Recv(buf, 0, core.AddrUnspec, core.OpContext(i)) })
+				a.post("send", func() error { return a.tx[i].Send(out, 0, a.at(to), core.OpContext(100+i)) })
 			} else {
-				a.post("trecv", func() error { return b.rx[to].TRecv(buf, 0, core.AddrUnspec, 7, 0, core.Context(i)) })
-				a.post("tsend", func() error { return a.tx[i].TSend(out, 0, a.at(to), 7, core.Context(100+i)) })
+				a.post("trecv", func() error { return b.rx[to].TRecv(buf, 0, core.AddrUnspec, 7, 0, core.OpContext(i)) })
+				a.post("tsend", func() error { return a.tx[i].TSend(out, 0, a.at(to), 7, core.OpContext(100+i)) })
 			}
-			g := a.want(b.rxCQ[to], core.Context(i), "receive")
+			g := a.want(b.rxCQ[to], core.OpContext(i), "receive")
 			if g.Len != size {
 				t.Fatalf("%d bytes; want %d", g.Len, size)
 			}
 			CheckPattern(t, "message", buf, size, seed)
-			a.want(a.txCQ[i], core.Context(100+i), "send")
+			a.want(a.txCQ[i], core.OpContext(100+i), "send")
 		}
 	}
 	a.none()
@@ -251,7 +251,7 @@ func scalUnexpected(t *testing.T, st Stack) {
 	for k, size := range sizes {
 		for i := range n {
 			a.post("tsend", func() error {
-				return a.tx[0].TSend(Pattern(size, uint64(10*k+i)), 0, a.at(i), uint64(10*k+i), core.Context(10*k+i))
+				return a.tx[0].TSend(Pattern(size, uint64(10*k+i)), 0, a.at(i), uint64(10*k+i), core.OpContext(10*k+i))
 			})
 		}
 	}
@@ -281,7 +281,7 @@ func scalOrder(t *testing.T, st Stack) {
 	var bufs [2][each][size]byte
 	for i := range 2 {
 		for k := range each {
-			a.post("recv", func() error { return b.rx[i].Recv(bufs[i][k][:], 0, core.AddrUnspec, core.Context(k)) })
+			a.post("recv", func() error { return b.rx[i].Recv(bufs[i][k][:], 0, core.AddrUnspec, core.OpContext(k)) })
 		}
 	}
 	for k := range each {
@@ -292,7 +292,7 @@ func scalOrder(t *testing.T, st Stack) {
 	}
 	for to := range 2 {
 		for k := range each {
-			a.want(b.rxCQ[to], core.Context(k), "receive")
+			a.want(b.rxCQ[to], core.OpContext(k), "receive")
 			i := (to + k/10) % 2
 			CheckPattern(t, "message", bufs[to][k][:], size, uint64(2*k+i))
 		}
@@ -307,7 +307,7 @@ func scalRMA(t *testing.T, st Stack) {
 	a, b := openScals(t, st, n, scalCaps)
 	mem := make([]byte, n*size)
 	mr := must(t, "RegMR", func() (*core.MemoryRegion, error) {
-		return b.domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: core.RemoteRead | core.RemoteWrite, RequestedKey: 5})
+		return b.domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 5})
 	})
 	defer func() { b.ok("Close MR", mr.Close()) }()
 	for i := range n {
@@ -315,7 +315,7 @@ func scalRMA(t *testing.T, st Stack) {
 		a.post("write", func() error {
 			return a.tx[i].WriteData(Pattern(size, uint64(i)), 0, 0xd0+uint64(i), a.at(to), at, mr.Key(), 1)
 		})
-		if g := a.next(b.rxCQ[to], "data of the write"); g.Err != nil || g.Data != 0xd0+uint64(i) || g.Flags&core.RemoteCQData == 0 {
+		if g := a.next(b.rxCQ[to], "data of the write"); g.Err != nil || g.Data != 0xd0+uint64(i) || g.Flags&core.CompRemoteCQData == 0 {
 			t.Fatalf("data of write %d: %v", i, g)
 		}
 		a.want(a.txCQ[i], 1, "write")
@@ -402,7 +402,7 @@ func scalReopen(t *testing.T, st Stack) {
 func scalNowhere(t *testing.T, st Stack) {
 	a, b := openScals(t, st, 2, scalCaps)
 	a.post("send", func() error {
-		return a.tx[0].SendMsg(&core.MsgArgs{IOV: [][]byte{still}, Addr: a.at(3), Ctx: 1}, core.DeliveryComplete|core.Completion)
+		return a.tx[0].SendMsg(&core.MsgArgs{IOV: [][]byte{still}, Addr: a.at(3), Ctx: 1}, core.OpDeliveryComplete|core.OpCompletion)
 	})
 	if g := a.next(a.txCQ[0], "send to nowhere"); g.Err == nil {
 		t.Fatalf("a message to a context that does not exist was delivered: %v", g)
@@ -410,9 +410,9 @@ func scalNowhere(t *testing.T, st Stack) {
 	buf := make([]byte, 64)
 	a.post("recv", func() error { return b.rx[1].Recv(buf, 0, core.AddrUnspec, 2) })
 	end := time.Now().Add(2 * Deadline)
-	for try := core.Context(10); ; try++ { // what is under way as the old connection ends fails, too
+	for try := core.OpContext(10); ; try++ { // what is under way as the old connection ends fails, too
 		a.post("send", func() error {
-			return a.tx[0].SendMsg(&core.MsgArgs{IOV: [][]byte{still}, Addr: a.at(1), Ctx: try}, core.DeliveryComplete|core.Completion)
+			return a.tx[0].SendMsg(&core.MsgArgs{IOV: [][]byte{still}, Addr: a.at(1), Ctx: try}, core.OpDeliveryComplete|core.OpCompletion)
 		})
 		if g := a.next(a.txCQ[0], "send"); g.Err == nil {
 			break
@@ -460,11 +460,11 @@ func scalThreads(t *testing.T, st Stack) {
 	for i := range n {
 		wg.Go(func() {
 			for k := range each {
-				if err := try(func() error { return a.tx[i].Send(still[:size], 0, a.at(i), core.Context(k)) }); err != nil {
+				if err := try(func() error { return a.tx[i].Send(still[:size], 0, a.at(i), core.OpContext(k)) }); err != nil {
 					errs <- err
 					return
 				}
-				if g, err := a.await(a.txCQ[i], "send"); err != nil || g.Ctx != core.Context(k) || g.Err != nil {
+				if g, err := a.await(a.txCQ[i], "send"); err != nil || g.Ctx != core.OpContext(k) || g.Err != nil {
 					errs <- fmt.Errorf("send %d of context %d: %v, %w", k, i, g, err)
 					return
 				}
@@ -473,11 +473,11 @@ func scalThreads(t *testing.T, st Stack) {
 		wg.Go(func() {
 			buf := make([]byte, size)
 			for k := range each {
-				if err := try(func() error { return b.rx[i].Recv(buf, 0, core.AddrUnspec, core.Context(k)) }); err != nil {
+				if err := try(func() error { return b.rx[i].Recv(buf, 0, core.AddrUnspec, core.OpContext(k)) }); err != nil {
 					errs <- err
 					return
 				}
-				if g, err := b.await(b.rxCQ[i], "receive"); err != nil || g.Ctx != core.Context(k) || g.Err != nil || g.Len != size {
+				if g, err := b.await(b.rxCQ[i], "receive"); err != nil || g.Ctx != core.OpContext(k) || g.Err != nil || g.Len != size {
 					errs <- fmt.Errorf("receive %d of context %d: %v, %w", k, i, g, err)
 					return
 				}

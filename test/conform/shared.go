@@ -40,7 +40,7 @@ func sharedTx(t *testing.T, st Stack) {
 	refused := st.EPType == core.EPTypeDgram // datagrams are complete at once
 	large := min(100_000, p.A.Info.EP.MaxMsgSize)
 	for i := 0; !refused && i < 1000; i++ { // nobody receives: large messages stay under way
-		err := p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(large, 1)}, Addr: p.A.Peer, Ctx: core.Context(1000 + i)}, core.Completion|core.TransmitComplete)
+		err := p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{Pattern(large, 1)}, Addr: p.A.Peer, Ctx: core.OpContext(1000 + i)}, core.OpCompletion|core.OpTransmitComplete)
 		if refused = errors.Is(err, core.ErrAgain); err != nil && !refused {
 			t.Fatalf("send: %v", err)
 		}
@@ -68,7 +68,7 @@ func sharedRx(t *testing.T, st Stack, own bool) {
 			cq = must(t, "OpenCQ", func() (*core.CompletionQueue, error) {
 				return s.Domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged})
 			})
-			s.ok("BindCQ of the SRX", srx.BindCQ(cq, core.Recv))
+			s.ok("BindCQ of the SRX", srx.BindCQ(cq, core.BindRecv))
 		}
 		s.ok("BindSRX", s.EP.BindSRX(srx))
 	}))
@@ -77,7 +77,7 @@ func sharedRx(t *testing.T, st Stack, own bool) {
 	p.B.ok("BindSRX", second.BindSRX(srx))
 	p.B.ok("Enable", second.Enable())
 	to := []core.FIAddr{p.A.Peer, p.A.Insert(must(t, "Name", second.Name))}
-	next := func(ctx core.Context) Got {
+	next := func(ctx core.OpContext) Got {
 		if !own {
 			return p.Want(p.B, ctx)
 		}
@@ -96,11 +96,11 @@ func sharedRx(t *testing.T, st Stack, own bool) {
 		if early {
 			p.Retry("send", func() error { return p.A.EP.Send(Pattern(size, uint64(i)), 0, fi, 50) })
 		}
-		p.Retry("recv", func() error { return srx.Recv(buf, 0, core.AddrUnspec, core.Context(i)) })
+		p.Retry("recv", func() error { return srx.Recv(buf, 0, core.AddrUnspec, core.OpContext(i)) })
 		if !early {
 			p.Retry("send", func() error { return p.A.EP.Send(Pattern(size, uint64(i)), 0, fi, 50) })
 		}
-		if g := next(core.Context(i)); g.Len != size {
+		if g := next(core.OpContext(i)); g.Len != size {
 			t.Fatalf("%d bytes; want %d", g.Len, size)
 		}
 		CheckPattern(t, "message", buf, size, uint64(i))

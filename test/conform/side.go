@@ -80,7 +80,7 @@ func openSide(t testing.TB, st Stack, name string, k config, share *Side) *Side 
 	}
 	if st.EPType == core.EPTypeMsg {
 		s.EQ = must(t, "OpenEQ", func() (*core.EventQueue, error) {
-			return s.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec, Flags: core.Write})
+			return s.Fabric.OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec, Flags: core.EQWrite})
 		})
 		if st.SharedRx {
 			s.SRX = must(t, "OpenSRX", func() (*core.SharedRx, error) { return s.Domain.OpenSRX(info.Rx) })
@@ -131,7 +131,7 @@ func (s *Side) Rx() core.Receiver {
 }
 
 // Reg registers buf with a key of the application's choice unless the provider chooses; with MRModeEndpoint, for the side's endpoint.
-func (s *Side) Reg(buf []byte, access core.Flags) *core.MemoryRegion {
+func (s *Side) Reg(buf []byte, access core.Access) *core.MemoryRegion {
 	s.T.Helper()
 	s.keys++
 	return must(s.T, "RegMR", func() (*core.MemoryRegion, error) {

@@ -19,7 +19,7 @@ type Stack struct {
 	EPType   core.EPType // EPTypeMsg or EPTypeRDM
 	SharedRx bool        // MSG endpoints receive through a shared receive context
 	// Caps are the capabilities that the stack must offer. Those beyond are asked for all the same: refused properly, or working.
-	Caps core.Flags
+	Caps core.Caps
 	// Manual says that the stack's data progress needs the application by default; the suite then asks for ProgressAuto where it matters.
 	Manual bool
 	// NoEmptyReads says that the wire format has none: a read of nothing completes without the target's hearing of it.
@@ -46,7 +46,7 @@ type Stack struct {
 	Except []string // themes that are not for it: those that take completions to be in order, where they are not
 
 	// GetInfo and OpenFabric are the registry's. GetInfo has the arguments of fi_getinfo(3).
-	GetInfo    func(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error)
+	GetInfo    func(node, service string, flags core.InfoFlags, hints *core.Info) ([]*core.Info, error)
 	OpenFabric func(info *core.Info) (*core.Fabric, error)
 }
 
@@ -75,7 +75,7 @@ func (s Stack) bounded() time.Duration {
 func (s Stack) Datagrams() bool { return strings.HasPrefix(s.Provider, "udp") }
 
 // hints returns the hints of the stack for the given capabilities.
-func (s Stack) hints(caps core.Flags) *core.Info {
+func (s Stack) hints(caps core.Caps) *core.Info {
 	h := core.NewHints()
 	h.Caps = caps
 	h.Fabric.ProvName = s.Provider
@@ -90,7 +90,7 @@ func (s Stack) hints(caps core.Flags) *core.Info {
 // info asks for the local side of the stack; service may be "" for a port of the system's choice. What a MSG endpoint could do only over a shared receive
 // context does not count for a stack without one.
 func (s Stack) info(service string, hints *core.Info) (*core.Info, error) {
-	list, err := s.GetInfo(s.node(), service, core.Source, hints)
+	list, err := s.GetInfo(s.node(), service, core.InfoSource, hints)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (s Stack) open(t testing.TB, info *core.Info) *core.Fabric {
 }
 
 // Offers asks GetInfo whether the stack has caps. A refusal must be ErrNoData, and none of Stack.Caps may be refused.
-func (s Stack) Offers(t testing.TB, caps core.Flags) bool {
+func (s Stack) Offers(t testing.TB, caps core.Caps) bool {
 	t.Helper()
 	info, err := s.info("", s.hints(caps))
 	if err == nil {
@@ -135,7 +135,7 @@ func (s Stack) Offers(t testing.TB, caps core.Flags) bool {
 }
 
 // need reports whether the theme can run; if not, it has checked that the refusal is a proper one and says so.
-func (s Stack) need(t testing.TB, caps core.Flags) bool {
+func (s Stack) need(t testing.TB, caps core.Caps) bool {
 	t.Helper()
 	if s.Offers(t, caps) {
 		return true

@@ -57,14 +57,14 @@ func taggedMany(t *testing.T, st Stack) {
 	}
 	buf := make([]byte, 8)
 	for i := range n {
-		if err := p.B.Rx().TRecv(buf, 0, core.AddrUnspec, uint64(i), 0, core.Context(i)); err != nil {
+		if err := p.B.Rx().TRecv(buf, 0, core.AddrUnspec, uint64(i), 0, core.OpContext(i)); err != nil {
 			t.Fatalf("receive %d: %v", i, err)
 		}
 	}
 	for i := range sends {
 		tag := uint64(i+1) * 7919 * 31 % n
 		p.Retry("tinject", func() error { return p.A.EP.TInject(Pattern(8, tag), p.A.Peer, tag) })
-		if g := p.Want(p.B, core.Context(tag)); g.Tag != tag {
+		if g := p.Want(p.B, core.OpContext(tag)); g.Tag != tag {
 			t.Fatalf("receive %d got tag %d", tag, g.Tag)
 		}
 		CheckPattern(t, fmt.Sprint("tag ", tag), buf, 8, tag)
@@ -81,7 +81,7 @@ func taggedBackwards(t *testing.T, st Stack) {
 			post := func() {
 				for i := n - 1; i >= 0; i-- {
 					p.Retry("trecv", func() error {
-						return p.B.Rx().TRecv(bufs[i][:], 0, core.AddrUnspec, uint64(i)<<32|7, 0, core.Context(i))
+						return p.B.Rx().TRecv(bufs[i][:], 0, core.AddrUnspec, uint64(i)<<32|7, 0, core.OpContext(i))
 					})
 				}
 			}
@@ -95,7 +95,7 @@ func taggedBackwards(t *testing.T, st Stack) {
 				post()
 			}
 			for i := range n {
-				g := p.Want(p.B, core.Context(i))
+				g := p.Want(p.B, core.OpContext(i))
 				if g.Tag != uint64(i)<<32|7 {
 					t.Fatalf("receive %d got tag %#x", i, g.Tag)
 				}
@@ -112,7 +112,7 @@ func taggedSeparate(t *testing.T, st Stack) {
 	p.Retry("trecv", func() error { return p.B.Rx().TRecv(tb, 0, core.AddrUnspec, 0, ^uint64(0), 1) })
 	p.Retry("recv", func() error { return p.B.Rx().Recv(mb, 0, core.AddrUnspec, 2) })
 	p.Retry("inject", func() error { return p.A.EP.Inject(Pattern(8, 1), p.A.Peer) })
-	if g := p.Want(p.B, 2); g.Flags&core.CapTagged != 0 {
+	if g := p.Want(p.B, 2); g.Flags&core.CompTagged != 0 {
 		t.Errorf("untagged message completed as %v", g)
 	}
 	p.WantNone(p.B)
@@ -138,8 +138,8 @@ func taggedUnexpected(t *testing.T, st Stack) {
 	p.Want(p.B, 4)
 	CheckPattern(t, "untagged behind unexpected tagged", buf, 9, 9)
 	for i := n - 1; i >= 0; i-- {
-		p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, uint64(1000+i), 0, core.Context(i)) })
-		p.Want(p.B, core.Context(i))
+		p.Retry("trecv", func() error { return p.B.Rx().TRecv(buf, 0, core.AddrUnspec, uint64(1000+i), 0, core.OpContext(i)) })
+		p.Want(p.B, core.OpContext(i))
 		CheckPattern(t, fmt.Sprint("unexpected ", i), buf, 100, uint64(i))
 	}
 }
@@ -153,12 +153,12 @@ func cancel(t *testing.T, st Stack, tagged bool) {
 	p := Open(t, st, WithCaps(caps))
 	var bufs [6][64]byte
 	for i := range bufs {
-		p.Retry("recv", func() error { return recvs[i%len(recvs)].do(p.B, bufs[i][:], 5, core.Context(i+1)) })
+		p.Retry("recv", func() error { return recvs[i%len(recvs)].do(p.B, bufs[i][:], 5, core.OpContext(i+1)) })
 	}
-	for _, c := range []core.Context{3, 1, 6} {
+	for _, c := range []core.OpContext{3, 1, 6} {
 		p.B.ok("Cancel", p.B.Rx().Cancel(c))
 		g := p.WantErr(p.B, c, core.ErrCanceled)
-		if g.Flags&core.Recv == 0 {
+		if g.Flags&core.CompRecv == 0 {
 			t.Errorf("canceled receive's flags %#x lack Recv", uint64(g.Flags))
 		}
 	}
@@ -167,7 +167,7 @@ func cancel(t *testing.T, st Stack, tagged bool) {
 	}
 	p.B.ok("Cancel twice", ignore(p.B.Rx().Cancel(3), core.ErrNoEnt))
 	p.WantNone(p.B)
-	for i, c := range []core.Context{2, 4, 5} { // the others are still there, in order
+	for i, c := range []core.OpContext{2, 4, 5} { // the others are still there, in order
 		p.Retry("send", func() error { return sends[0].do(p.A, Pattern(30, uint64(i)), 5, 77) })
 		p.Want(p.A, 77)
 		p.Want(p.B, c)

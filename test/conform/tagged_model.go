@@ -12,7 +12,7 @@ import (
 // tagRecv is matching as the man page has it: the earliest posted receive that matches takes a message; a new receive takes the earliest message.
 type tagRecv struct {
 	tag, ignore uint64
-	ctx         core.Context
+	ctx         core.OpContext
 }
 
 func (r tagRecv) matches(tag uint64) bool { return (r.tag^tag)&^r.ignore == 0 }
@@ -27,10 +27,10 @@ func taggedModel(t *testing.T, st Stack) {
 		var sends []uint64
 		for i := range 40 {
 			ignore := []uint64{0, 0, 1, 3, 7, p.A.tags() >> 4}[r.intn(6)]
-			posts = append(posts, tagRecv{uint64(r.intn(8)), ignore, core.Context(round*1000 + i)})
+			posts = append(posts, tagRecv{uint64(r.intn(8)), ignore, core.OpContext(round*1000 + i)})
 			sends = append(sends, uint64(r.intn(8)))
 		}
-		want := map[core.Context]int{} // receive to message
+		want := map[core.OpContext]int{} // receive to message
 		late := round%2 == 1
 		if late {
 			left := make([]int, len(sends))
@@ -57,10 +57,10 @@ func taggedModel(t *testing.T, st Stack) {
 }
 
 // taggedRound plays one round of the model, then cancels and drains what did not match.
-func taggedRound(p *Pair, round int, posts []tagRecv, sends []uint64, want map[core.Context]int, late bool, marker uint64) {
+func taggedRound(p *Pair, round int, posts []tagRecv, sends []uint64, want map[core.OpContext]int, late bool, marker uint64) {
 	p.T.Helper()
-	bufs := map[core.Context][]byte{}
-	mark := core.Context(900000 + round)
+	bufs := map[core.OpContext][]byte{}
+	mark := core.OpContext(900000 + round)
 	p.Retry("trecv", func() error { return p.B.Rx().TRecv(nil, 0, core.AddrUnspec, marker, 0, mark) })
 	post := func() {
 		for _, q := range posts {

@@ -49,7 +49,7 @@ func (h *threads) post(f func() error) {
 
 func (h *threads) receiver(w int) {
 	for i := range threadEach {
-		b, ctx := make([]byte, threadSize), core.Context(w*threadEach+i)
+		b, ctx := make([]byte, threadSize), core.OpContext(w*threadEach+i)
 		h.bufs.Store(ctx, b)
 		h.post(func() error { return h.s.Rx().Recv(b, 0, core.AddrUnspec, ctx) })
 	}
@@ -58,7 +58,7 @@ func (h *threads) receiver(w int) {
 func (h *threads) sender(w int) {
 	for i := range threadEach {
 		b := Pattern(threadSize, uint64(i))
-		h.post(func() error { return h.s.EP.Send(b, 0, h.s.Peer, core.Context(w*threadEach+i)) })
+		h.post(func() error { return h.s.EP.Send(b, 0, h.s.Peer, core.OpContext(w*threadEach+i)) })
 	}
 }
 

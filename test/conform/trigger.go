@@ -1,6 +1,6 @@
 package conform
 
-// Triggered operations (fi_trigger(3)): the flag Trigger on the msg variants.
+// Triggered operations (fi_trigger(3)): the flag OpTrigger on the msg variants.
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 func testTrigger(t *testing.T, st Stack) {
 	if !st.need(t, core.CapTrigger) {
 		p := Open(t, st)
-		refuse(t, "a triggered send", p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Trigger: &core.TriggeredContext{}}, core.Trigger),
+		refuse(t, "a triggered send", p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Trigger: &core.TriggeredContext{}}, core.OpTrigger),
 			core.ErrOpNotSupp, core.ErrBadFlags)
 		return
 	}
@@ -63,9 +63,9 @@ func (p *Pair) quiet(what string) {
 }
 
 // workCaps are what the stack has of what can be deferred.
-func workCaps(t *testing.T, st Stack) core.Flags {
+func workCaps(t *testing.T, st Stack) core.Caps {
 	caps := core.CapTrigger
-	for _, c := range []core.Flags{core.CapTagged, core.CapRMA, core.CapAtomic} {
+	for _, c := range []core.Caps{core.CapTagged, core.CapRMA, core.CapAtomic} {
 		if st.Offers(t, caps|c) {
 			caps |= c
 		}
@@ -95,7 +95,7 @@ func triggerKinds(t *testing.T, st Stack) {
 			return &core.TriggeredContext{Cntr: c, Threshold: at}
 		}
 		// fire posts the operation of A, checks that it waits, and triggers it.
-		fire := func(what string, ctx core.Context, post func(tc *core.TriggeredContext) error) {
+		fire := func(what string, ctx core.OpContext, post func(tc *core.TriggeredContext) error) {
 			t.Helper()
 			at++
 			p.Retry(what, func() error { return post(when(ca)) })
@@ -107,20 +107,20 @@ func triggerKinds(t *testing.T, st Stack) {
 		}
 		at = 1
 		p.Retry("recv", func() error {
-			return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{in}, Addr: core.AddrUnspec, Ctx: 1, Trigger: when(cb)}, core.Trigger)
+			return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{in}, Addr: core.AddrUnspec, Ctx: 1, Trigger: when(cb)}, core.OpTrigger)
 		})
 		if caps&core.CapTagged != 0 {
 			p.Retry("trecv", func() error {
-				return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{read}, Addr: core.AddrUnspec, Tag: 9, Ctx: 2, Trigger: when(cb)}, core.Trigger)
+				return p.B.Rx().TRecvMsg(&core.TaggedArgs{IOV: [][]byte{read}, Addr: core.AddrUnspec, Tag: 9, Ctx: 2, Trigger: when(cb)}, core.OpTrigger)
 			})
 		}
 		at = 0
 		fire("send", 3, func(tc *core.TriggeredContext) error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, Ctx: 3, Trigger: tc}, core.Trigger)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, Ctx: 3, Trigger: tc}, core.OpTrigger)
 		})
 		if caps&core.CapTagged != 0 {
 			fire("tsend", 4, func(tc *core.TriggeredContext) error {
-				return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, Tag: 9, Ctx: 4, Trigger: tc}, core.Trigger)
+				return p.A.EP.TSendMsg(&core.TaggedArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, Tag: 9, Ctx: 4, Trigger: tc}, core.OpTrigger)
 			})
 		}
 		if round == 0 {
@@ -137,10 +137,10 @@ func triggerKinds(t *testing.T, st Stack) {
 		}
 		if caps&core.CapRMA != 0 {
 			fire("write", 5, func(tc *core.TriggeredContext) error {
-				return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, RMAIOV: riov, Ctx: 5, Trigger: tc}, core.Trigger)
+				return p.A.EP.WriteMsg(&core.RMAArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, RMAIOV: riov, Ctx: 5, Trigger: tc}, core.OpTrigger)
 			})
 			fire("read", 6, func(tc *core.TriggeredContext) error {
-				return p.A.EP.ReadMsg(&core.RMAArgs{IOV: [][]byte{read}, Addr: p.A.Peer, RMAIOV: riov, Ctx: 6, Trigger: tc}, core.Trigger)
+				return p.A.EP.ReadMsg(&core.RMAArgs{IOV: [][]byte{read}, Addr: p.A.Peer, RMAIOV: riov, Ctx: 6, Trigger: tc}, core.OpTrigger)
 			})
 			CheckPattern(t, "triggered write and read", read, 64, 1)
 		}
@@ -148,17 +148,17 @@ func triggerKinds(t *testing.T, st Stack) {
 			m := &core.AtomicArgs{IOV: [][]byte{buf}, Addr: p.A.Peer, RMAIOC: rioc, Type: core.Uint64, Op: core.AtomicBXor, Ctx: 7}
 			fire("atomic", 7, func(tc *core.TriggeredContext) error {
 				m.Trigger = tc
-				return p.A.EP.Atomic(m, core.Trigger)
+				return p.A.EP.Atomic(m, core.OpTrigger)
 			})
 			fire("fetch", 7, func(tc *core.TriggeredContext) error {
 				m.Trigger = tc
-				return p.A.EP.FetchAtomic(m, [][]byte{read}, nil, core.Trigger)
+				return p.A.EP.FetchAtomic(m, [][]byte{read}, nil, core.OpTrigger)
 			})
 			CheckZero(t, "a pattern combined with itself", read)
 			m.Op = core.AtomicCSwap
 			fire("compare", 7, func(tc *core.TriggeredContext) error {
 				m.Trigger = tc
-				return p.A.EP.CompareAtomic(m, [][]byte{make([]byte, 64)}, nil, [][]byte{read}, nil, core.Trigger)
+				return p.A.EP.CompareAtomic(m, [][]byte{make([]byte, 64)}, nil, [][]byte{read}, nil, core.OpTrigger)
 			})
 			CheckPattern(t, "compared", read, 64, 1)
 		}
@@ -172,7 +172,7 @@ func triggerOrder(t *testing.T, st Stack) {
 	const n = 60
 	in := make([]byte, n)
 	for i := range n {
-		p.Retry("recv", func() error { return p.B.Rx().Recv(in[i:i+1], 0, core.AddrUnspec, core.Context(i)) })
+		p.Retry("recv", func() error { return p.B.Rx().Recv(in[i:i+1], 0, core.AddrUnspec, core.OpContext(i)) })
 	}
 	out := make([]byte, n)
 	want := make([]byte, 0, n)
@@ -180,8 +180,8 @@ func triggerOrder(t *testing.T, st Stack) {
 		out[i] = byte(i)
 		at := uint64(5 - i%3) // 5, 4, 3, 5, ...
 		p.Retry("send", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{out[i : i+1]}, Addr: p.A.Peer, Ctx: core.Context(100 + i),
-				Trigger: &core.TriggeredContext{Cntr: c, Threshold: at}}, core.Trigger)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{out[i : i+1]}, Addr: p.A.Peer, Ctx: core.OpContext(100 + i),
+				Trigger: &core.TriggeredContext{Cntr: c, Threshold: at}}, core.OpTrigger)
 		})
 	}
 	p.A.ok("Add", c.Add(2))
@@ -190,11 +190,11 @@ func triggerOrder(t *testing.T, st Stack) {
 	for first := 2; first >= 0; first-- {
 		for i := first; i < n; i += 3 {
 			want = append(want, byte(i))
-			p.Want(p.A, core.Context(100+i))
+			p.Want(p.A, core.OpContext(100+i))
 		}
 	}
 	for i := range n {
-		p.Want(p.B, core.Context(i))
+		p.Want(p.B, core.OpContext(i))
 	}
 	if !bytes.Equal(in, want) {
 		t.Errorf("received %v, want %v", in, want)
@@ -213,9 +213,9 @@ func triggerAsleep(t *testing.T, st Stack) {
 			return
 		}
 		c = must(t, "OpenCounter", func() (*core.Counter, error) { return s.Domain.OpenCounter(core.CntrAttr{WaitObj: core.WaitUnspec}) })
-		dir := core.Recv
+		dir := core.BindRecv
 		if caps&core.CapRMA != 0 {
-			dir |= core.RemoteWrite
+			dir |= core.BindRemoteWrite
 		}
 		s.ok("BindCounter", s.EP.BindCounter(c, dir))
 	}))
@@ -226,11 +226,11 @@ func triggerAsleep(t *testing.T, st Stack) {
 	began := c.Value()
 	for i := range n {
 		p.Retry("answer", func() error {
-			return p.B.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{out[i : i+1]}, Addr: p.B.Peer, Ctx: core.Context(100 + i),
-				Trigger: &core.TriggeredContext{Cntr: c, Threshold: began + uint64(i) + 1}}, core.Trigger)
+			return p.B.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{out[i : i+1]}, Addr: p.B.Peer, Ctx: core.OpContext(100 + i),
+				Trigger: &core.TriggeredContext{Cntr: c, Threshold: began + uint64(i) + 1}}, core.OpTrigger)
 		})
 		if caps&core.CapRMA == 0 || i%2 == 0 {
-			p.Retry("recv", func() error { return p.B.Rx().Recv(in, 0, core.AddrUnspec, core.Context(200+i)) })
+			p.Retry("recv", func() error { return p.B.Rx().Recv(in, 0, core.AddrUnspec, core.OpContext(200+i)) })
 		}
 	}
 	var mr *core.MemoryRegion
@@ -255,9 +255,9 @@ func triggerAsleep(t *testing.T, st Stack) {
 	}
 	p.B.Asleep = false
 	for i := range n {
-		p.Want(p.B, core.Context(100+i))
+		p.Want(p.B, core.OpContext(100+i))
 		if caps&core.CapRMA == 0 || i%2 == 0 {
-			p.Want(p.B, core.Context(200+i))
+			p.Want(p.B, core.OpContext(200+i))
 		}
 	}
 	if mr != nil {
@@ -271,16 +271,16 @@ func triggerAsleep(t *testing.T, st Stack) {
 func triggerCancel(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTrigger))
 	ca, cb := p.A.counter(), p.B.counter()
-	send := func(ctx core.Context) {
+	send := func(ctx core.OpContext) {
 		t.Helper()
 		p.Retry("send", func() error {
-			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Ctx: ctx, Trigger: &core.TriggeredContext{Cntr: ca, Threshold: 1}}, core.Trigger)
+			return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{still[:8]}, Addr: p.A.Peer, Ctx: ctx, Trigger: &core.TriggeredContext{Cntr: ca, Threshold: 1}}, core.OpTrigger)
 		})
 	}
-	recv := func(ctx core.Context) {
+	recv := func(ctx core.OpContext) {
 		t.Helper()
 		p.Retry("recv", func() error {
-			return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 8)}, Addr: core.AddrUnspec, Ctx: ctx, Trigger: &core.TriggeredContext{Cntr: cb, Threshold: 1}}, core.Trigger)
+			return p.B.Rx().RecvMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 8)}, Addr: core.AddrUnspec, Ctx: ctx, Trigger: &core.TriggeredContext{Cntr: cb, Threshold: 1}}, core.OpTrigger)
 		})
 	}
 	send(1)

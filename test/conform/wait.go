@@ -107,7 +107,7 @@ func (p *Pair) find(s *Side, d time.Duration, what string, match func(g *Got) bo
 }
 
 // Want waits for the successful completion of the operation with ctx.
-func (p *Pair) Want(s *Side, ctx core.Context) Got {
+func (p *Pair) Want(s *Side, ctx core.OpContext) Got {
 	p.T.Helper()
 	g := p.find(s, Deadline, fmt.Sprintf("completion of ctx %#x", ctx), func(g *Got) bool { return g.Ctx == ctx })
 	if g.Err != nil {
@@ -117,13 +117,13 @@ func (p *Pair) Want(s *Side, ctx core.Context) Got {
 }
 
 // WantEnd waits until the operation with ctx ends, one way or the other.
-func (p *Pair) WantEnd(s *Side, ctx core.Context, d time.Duration) Got {
+func (p *Pair) WantEnd(s *Side, ctx core.OpContext, d time.Duration) Got {
 	p.T.Helper()
 	return p.find(s, d, fmt.Sprintf("end of ctx %#x", ctx), func(g *Got) bool { return g.Ctx == ctx })
 }
 
 // WantErr waits until the operation with ctx fails; with errnos given, with one of them.
-func (p *Pair) WantErr(s *Side, ctx core.Context, want ...core.Errno) Got {
+func (p *Pair) WantErr(s *Side, ctx core.OpContext, want ...core.Errno) Got {
 	p.T.Helper()
 	g := p.WantEnd(s, ctx, p.Stack.bounded())
 	if g.Err == nil {

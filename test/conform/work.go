@@ -78,18 +78,18 @@ func workKinds(t *testing.T, st Stack) {
 	if caps&core.CapRMA != 0 {
 		mr := p.B.Reg(mem, allAccess)
 		defer func() { p.B.ok("Close MR", mr.Close()) }()
-		rma := func(buf []byte, flags core.Flags) core.DeferredWork {
+		rma := func(buf []byte, flags core.OpFlags) core.DeferredWork {
 			return core.DeferredWork{RMA: &core.OpRMA{EP: p.A.EP, Flags: flags, Msg: core.RMAArgs{IOV: p.A.tx(buf, 2), Addr: p.A.Peer,
 				RMAIOV: []core.RMAIov{{Addr: mr.Base(), Len: 64, Key: mr.Key()}}}}}
 		}
-		next(core.OpWrite, rma(out, core.DeliveryComplete))
+		next(core.OpWrite, rma(out, core.OpDeliveryComplete))
 		next(core.OpRead, rma(read, 0))
 		if caps&core.CapAtomic != 0 {
-			at := func(op core.AtomicOp, flags core.Flags) core.DeferredWork {
+			at := func(op core.AtomicOp, flags core.OpFlags) core.DeferredWork {
 				return core.DeferredWork{Atomic: &core.OpAtomicArgs{EP: p.A.EP, Flags: flags, Result: [][]byte{fetched}, Compare: [][]byte{out},
 					Msg: core.AtomicArgs{IOV: [][]byte{out}, Addr: p.A.Peer, RMAIOC: []core.RMAIoc{{Addr: mr.Base(), Count: 64, Key: mr.Key()}}, Type: core.Uint8, Op: op}}}
 			}
-			next(core.OpAtomic, at(core.AtomicBXor, core.DeliveryComplete))
+			next(core.OpAtomic, at(core.AtomicBXor, core.OpDeliveryComplete))
 			next(core.OpFetchAtomic, at(core.AtomicBOr, 0))
 			last := at(core.AtomicCSwap, 0)
 			last.Atomic.Result = [][]byte{compared}
@@ -159,7 +159,7 @@ func workMany(t *testing.T, st Stack) {
 		out[4*i], out[4*i+1] = byte(i), byte(i>>8)
 		w := p.A.sendWork(out[4*i:4*i+4], p.A.Peer, c, uint64(i%900), sent)
 		if i%2 == 0 {
-			w.Msg.Flags = core.DeliveryComplete // takes a place in the transmit queue until the peer has it
+			w.Msg.Flags = core.OpDeliveryComplete // takes a place in the transmit queue until the peer has it
 		}
 		p.A.queue(w)
 	}
@@ -180,10 +180,10 @@ func workReported(t *testing.T, st Stack) {
 	a, b := p.A.counter(), p.B.counter()
 	out, in := Pattern(32, 2), make([]byte, 32)
 	r := p.B.recvWork(in, b, 0, b)
-	r.Msg.Flags, r.Msg.Msg.Ctx = core.Completion, 7
+	r.Msg.Flags, r.Msg.Msg.Ctx = core.OpCompletion, 7
 	p.B.queue(r)
 	s := p.A.sendWork(out, p.A.Peer, a, 1, a)
-	s.Msg.Flags, s.Msg.Msg.Ctx = core.Completion, 8
+	s.Msg.Flags, s.Msg.Msg.Ctx = core.OpCompletion, 8
 	p.A.queue(s)
 	p.quiet("work")
 	p.A.ok("AddErr", a.AddErr(1)) // failures count for thresholds of deferred work
@@ -201,14 +201,14 @@ func workReported(t *testing.T, st Stack) {
 func workFlush(t *testing.T, st Stack) {
 	p := Open(t, st, WithCaps(core.CapTrigger))
 	c, d, done := p.A.counter(), p.A.counter(), p.A.counter()
-	work := func(ctx core.Context, trig *core.Counter, flags core.Flags) {
+	work := func(ctx core.OpContext, trig *core.Counter, flags core.OpFlags) {
 		t.Helper()
 		w := p.A.sendWork(still[:8], p.A.Peer, trig, 1, done)
 		w.Ctx, w.Msg.Msg.Ctx, w.Msg.Flags = ctx, ctx, flags
 		p.A.queue(w)
 	}
 	work(1, c, 0)
-	work(2, c, core.Completion)
+	work(2, c, core.OpCompletion)
 	refuse(t, "Close of the triggering counter", c.Close(), core.ErrBusy)
 	refuse(t, "Close of the completion counter", done.Close(), core.ErrBusy)
 	p.A.ok("CancelWork", p.A.Domain.CancelWork(1))
@@ -222,7 +222,7 @@ func workFlush(t *testing.T, st Stack) {
 	refuse(t, "CancelWork of what was flushed", p.A.Domain.CancelWork(3), core.ErrNoEnt)
 	p.A.ok("CancelWork of what was not", p.A.Domain.CancelWork(4))
 	work(5, c, 0)
-	work(6, d, core.Completion)
+	work(6, d, core.OpCompletion)
 	p.A.ok("FlushWork", p.A.Domain.FlushWork(nil))
 	p.WantErr(p.A, 6, core.ErrCanceled)
 	p.A.ok("Add", c.Add(1))
@@ -231,7 +231,7 @@ func workFlush(t *testing.T, st Stack) {
 		t.Errorf("canceled work was counted: %d, %d", done.Value(), done.ErrValue())
 	}
 	p.A.ok("Set", c.Set(0))
-	work(7, c, core.Completion)
+	work(7, c, core.OpCompletion)
 	p.A.queue(core.DeferredWork{Ctx: 8, OpType: core.OpCntrAdd, TriggeringCntr: c, Threshold: 1, Cntr: &core.OpCntr{Cntr: done, Value: 5}})
 	if p.A.SRX == nil {
 		p.A.queue(p.A.recvWork(make([]byte, 8), c, 0, done)) // starts at once, and is under way until the endpoint closes

@@ -36,7 +36,7 @@ func Open(t testing.TB, provider string, typ core.EPType, mem []byte) *Side {
 	if hints.Caps = core.CapMsg; typ == core.EPTypeRDM {
 		hints.Caps |= core.CapTagged | core.CapRMA | core.CapAtomic
 	}
-	infos, _, err := gofabric.GetInfo(core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.Source, Hints: hints})
+	infos, _, err := gofabric.GetInfo(core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.InfoSource, Hints: hints})
 	Check(t, err)
 	return OpenInfo(t, nil, infos[0], mem)
 }
@@ -58,7 +58,7 @@ func OpenInfo(t testing.TB, reg *core.Registry, info *core.Info, mem []byte) *Si
 	Check(t, err)
 	s.AV, err = s.Domain.OpenAV(core.AVAttr{})
 	Check(t, err)
-	s.MR, err = s.Domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: core.RemoteRead | core.RemoteWrite, RequestedKey: 1})
+	s.MR, err = s.Domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 1})
 	Check(t, err)
 	s.EP, err = s.Domain.OpenEndpoint(info)
 	Check(t, err)

@@ -144,7 +144,7 @@ func TestExtended(t *testing.T) {
 			p := open(t, st)
 			room := make([]byte, 3*secret)
 			fillWith(room, 0xee)
-			mr := p.B.Reg(room[secret:2*secret], core.RemoteRead|core.RemoteWrite)
+			mr := p.B.Reg(room[secret:2*secret], core.AccessRemoteRead|core.AccessRemoteWrite)
 			p.Ping(1)
 			before := heap()
 			for round := range rounds {

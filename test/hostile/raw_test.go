@@ -14,7 +14,7 @@ import (
 	"gofabric/test/conform"
 )
 
-func getInfo(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error) {
+func getInfo(node, service string, flags core.InfoFlags, hints *core.Info) ([]*core.Info, error) {
 	list, _, err := gofabric.GetInfo(core.Query{Node: node, Service: service, Flags: flags, Hints: hints})
 	return list, err
 }

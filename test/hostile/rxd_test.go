@@ -26,7 +26,7 @@ const tower = uint64(0x7077) << 48
 
 // Contexts of honest operations; others belong to strangers.
 const (
-	ctxReceived core.Context = 1<<32 + iota
+	ctxReceived core.OpContext = 1<<32 + iota
 	ctxSent
 )
 
@@ -48,7 +48,7 @@ type keep struct {
 	ep     *core.Endpoint
 	addr   core.Addr
 	es     []core.CQEntry
-	done   map[core.Context]int
+	done   map[core.OpContext]int
 	lost   []core.CQErrEntry // of strangers
 }
 
@@ -67,9 +67,9 @@ func openKeep(t *testing.T, name, node string, params map[string]string) *keep {
 	reg := core.NewRegistry(r, f, u)
 	h := core.NewHints()
 	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.CapTagged|core.CapRMA|core.CapAtomic, "udp;ofi_rxd", core.EPTypeRDM
-	list, _, err := core.GetInfo(reg, machine, store, core.Query{Node: node, Flags: core.Source, Hints: h})
+	list, _, err := core.GetInfo(reg, machine, store, core.Query{Node: node, Flags: core.InfoSource, Hints: h})
 	check(t, err)
-	k := &keep{t: t, name: name, info: list[0], es: make([]core.CQEntry, 64), done: map[core.Context]int{}}
+	k := &keep{t: t, name: name, info: list[0], es: make([]core.CQEntry, 64), done: map[core.OpContext]int{}}
 	k.fabric, err = core.OpenFabric(reg, k.info)
 	check(t, err)
 	k.domain, err = k.fabric.OpenDomain(k.info)
@@ -183,7 +183,7 @@ func openCastle(t *testing.T) *castle {
 		c.there = append(c.there, k.insert(c.addr))
 		c.back = append(c.back, c.insert(k.addr))
 	}
-	mr, err := c.domain.RegMR(&core.MRAttr{IOV: [][]byte{c.mem}, Access: core.RemoteRead, RequestedKey: memKey})
+	mr, err := c.domain.RegMR(&core.MRAttr{IOV: [][]byte{c.mem}, Access: core.AccessRemoteRead, RequestedKey: memKey})
 	check(t, err)
 	c.mr = mr
 	t.Cleanup(func() {

@@ -77,7 +77,7 @@ func TestNativePackets(t *testing.T) {
 			p := open(t, rxmStack(t, vars))
 			room := make([]byte, 3*secret)
 			fillWith(room, 0xee)
-			mr := p.B.Reg(room[secret:2*secret], core.RemoteRead|core.RemoteWrite)
+			mr := p.B.Reg(room[secret:2*secret], core.AccessRemoteRead|core.AccessRemoteWrite)
 			p.Ping(1)
 			before := heap()
 			at := p.A.Addr
@@ -206,7 +206,7 @@ func TestNativeHoard(t *testing.T) {
 	p.Ping(2)
 	for i := range uint64(20) {
 		buf := make([]byte, 100)
-		if err := p.B.EP.TRecv(buf, 0, core.AddrUnspec, 1000+i, 0, core.Context(500+i)); err != nil {
+		if err := p.B.EP.TRecv(buf, 0, core.AddrUnspec, 1000+i, 0, core.OpContext(500+i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -215,7 +215,7 @@ func TestNativeHoard(t *testing.T) {
 		other.send(eager(1000+i, 50))
 	}
 	for i := range uint64(20) {
-		p.Want(p.B, core.Context(500+i))
+		p.Want(p.B, core.OpContext(500+i))
 	}
 	hoarder.c.Close()
 	other.c.Close()

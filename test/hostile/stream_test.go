@@ -59,7 +59,7 @@ func TestStream(t *testing.T) {
 			conform.NoLeaks(t)
 			p := open(t, st)
 			mem := conform.Pattern(secret, 8)
-			mr := p.B.Reg(mem, core.RemoteRead|core.RemoteWrite) // key 101
+			mr := p.B.Reg(mem, core.AccessRemoteRead|core.AccessRemoteWrite) // key 101
 			before := heap()
 			p.Ping(1)
 			for i, c := range cases {
@@ -105,8 +105,8 @@ func TestReplay(t *testing.T) {
 			conform.NoLeaks(t)
 			p := open(t, st)
 			mem, ro := make([]byte, 64), make([]byte, 64)
-			mr := p.B.Reg(mem, core.RemoteWrite)
-			rr := p.B.Reg(ro, core.RemoteRead)
+			mr := p.B.Reg(mem, core.AccessRemoteWrite)
+			rr := p.B.Reg(ro, core.AccessRemoteRead)
 			write := func(base0, key uint64, fill uint64) []byte {
 				h := wire.Header{Op: wire.OpWrite, Flags: wire.FlagCQData, CQData: fill, IovCnt: 1, IOV: [wire.IOVLimit]wire.RMAIov{{Addr: base0, Len: 8, Key: key}}}
 				h.SetPayload(8)
@@ -114,7 +114,7 @@ func TestReplay(t *testing.T) {
 			}
 			r, done := connect(t, p)
 			r.send(write(mr.Base(), mr.Key(), 1)) // a good one: this stranger has the key
-			g := p.WantWhere(p.B, "the stranger's write", func(g *conform.Got) bool { return g.Flags&core.RemoteWrite != 0 })
+			g := p.WantWhere(p.B, "the stranger's write", func(g *conform.Got) bool { return g.Flags&core.CompRemoteWrite != 0 })
 			if g.Err != nil || g.Data != 1 {
 				t.Errorf("the stranger's write completed as %v", g)
 			}

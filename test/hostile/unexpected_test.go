@@ -27,7 +27,7 @@ func small(t *testing.T, st conform.Stack, budget string) conform.Stack {
 		t.Fatal(err)
 	}
 	reg := core.NewRegistry(p)
-	st.GetInfo = func(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error) {
+	st.GetInfo = func(node, service string, flags core.InfoFlags, hints *core.Info) ([]*core.Info, error) {
 		list, _, err := core.GetInfo(reg, machine, params, core.Query{Node: node, Service: service, Flags: flags, Hints: hints})
 		return list, err
 	}

@@ -77,7 +77,7 @@ func TestRefusedStranger(t *testing.T) {
 			conform.NoLeaks(t)
 			p := open(t, st)
 			room := make([]byte, secret)
-			mr := p.B.Reg(room, core.RemoteWrite)
+			mr := p.B.Reg(room, core.AccessRemoteWrite)
 			r, done := strange(t, p, judged)
 			read := wire.Header{Op: wire.OpReadReq, IovCnt: 1}
 			read.IOV[0] = wire.RMAIov{Addr: mr.Base(), Len: 8, Key: mr.Key()}

@@ -12,11 +12,11 @@ var badAccesses = []struct {
 	name string
 	op   op
 }{
-	{"unknown key", op{call: "writemsg", flags: core.DeliveryComplete, segs: []core.RMAIov{{Addr: 64, Len: 512, Key: 99}}}},
-	{"beyond the end", op{call: "writemsg", flags: core.DeliveryComplete, segs: []core.RMAIov{{Addr: bufSize/2 - 511, Len: 512, Key: keyHalf}}}},
-	{"around the end", op{call: "writemsg", flags: core.DeliveryComplete, segs: []core.RMAIov{{Addr: ^uint64(0) - 255, Len: 512, Key: keyHalf}}}},
-	{"read-only", op{call: "writemsg", flags: core.DeliveryComplete, segs: []core.RMAIov{{Addr: 64, Len: 512, Key: keyReadOnly}}}},
-	{"second segment", op{call: "writemsg", flags: core.DeliveryComplete, segs: []core.RMAIov{
+	{"unknown key", op{call: "writemsg", flags: core.OpDeliveryComplete, segs: []core.RMAIov{{Addr: 64, Len: 512, Key: 99}}}},
+	{"beyond the end", op{call: "writemsg", flags: core.OpDeliveryComplete, segs: []core.RMAIov{{Addr: bufSize/2 - 511, Len: 512, Key: keyHalf}}}},
+	{"around the end", op{call: "writemsg", flags: core.OpDeliveryComplete, segs: []core.RMAIov{{Addr: ^uint64(0) - 255, Len: 512, Key: keyHalf}}}},
+	{"read-only", op{call: "writemsg", flags: core.OpDeliveryComplete, segs: []core.RMAIov{{Addr: 64, Len: 512, Key: keyReadOnly}}}},
+	{"second segment", op{call: "writemsg", flags: core.OpDeliveryComplete, segs: []core.RMAIov{
 		{Addr: 64, Len: 256, Key: keyAll}, {Addr: 64, Len: 256, Key: 98}}}},
 	{"read of unknown key", op{call: "read", segs: []core.RMAIov{{Addr: 64, Len: 512, Key: 99}}}},
 	{"read beyond the end", op{call: "read", segs: []core.RMAIov{{Addr: bufSize/2 - 511, Len: 512, Key: keyHalf}}}},

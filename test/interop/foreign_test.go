@@ -28,19 +28,19 @@ func TestForeignRefused(t *testing.T) {
 			name string
 			op   op
 		}
-		cases := []refusal{{"match complete", op{call: "sendmsg", length: 100, flags: core.MatchComplete}}}
+		cases := []refusal{{"match complete", op{call: "sendmsg", length: 100, flags: core.OpMatchComplete}}}
 		if s.kind == core.EPTypeRDM {
-			cases = append(cases, refusal{"tagged match complete", op{call: "tsendmsg", length: 100_000, tag: 5, flags: core.MatchComplete}})
+			cases = append(cases, refusal{"tagged match complete", op{call: "tsendmsg", length: 100_000, tag: 5, flags: core.OpMatchComplete}})
 		}
 		if s.provider == rxm || s.provider == rxd { // over tcp, native makes it persistent
-			cases = append(cases, refusal{"commit complete", op{call: "writemsg", length: 3, segs: all, flags: core.CommitComplete}})
+			cases = append(cases, refusal{"commit complete", op{call: "writemsg", length: 3, segs: all, flags: core.OpCommitComplete}})
 		} else {
 			cases = append(cases, refusal{"atomic", op{call: "atomic", length: 3, segs: all, atom: sum}}, refusal{"fetch", op{call: "fetch", length: 3, segs: all, atom: sum}},
 				refusal{"compare", op{call: "compare", length: 3, segs: all, atom: atom{core.Uint64, core.AtomicCSwap, 8}}})
 		}
 		for _, c := range cases {
 			ok := l.sub(c.name, func() {
-				for _, fence := range []core.Flags{0, core.Fence} { // also if it has to wait first
+				for _, fence := range []core.OpFlags{0, core.OpFence} { // also if it has to wait first
 					if fence != 0 {
 						read := op{call: "read", ctx: l.context(), off: 1 << 20, length: 1 << 20, segs: []core.RMAIov{{Addr: 0, Len: 1 << 20, Key: keyAll}}}
 						l.post(l.ours, read)
@@ -83,9 +83,9 @@ func TestForeignFence(t *testing.T) {
 				reads[i] = op{call: "read", ctx: l.context(), off: i * size, length: size, segs: whole}
 				l.post(l.ours, reads[i])
 			}
-			write := op{call: "writemsg", ctx: l.context(), length: size, segs: whole, flags: core.Fence | core.DeliveryComplete}
+			write := op{call: "writemsg", ctx: l.context(), length: size, segs: whole, flags: core.OpFence | core.OpDeliveryComplete}
 			l.post(l.ours, write)
-			send := op{call: "sendmsg", ctx: l.context(), length: 64, flags: core.Fence}
+			send := op{call: "sendmsg", ctx: l.context(), length: 64, flags: core.OpFence}
 			l.post(l.ours, send)
 			for i, r := range reads {
 				l.good(l.ours, r.ctx)

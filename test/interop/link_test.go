@@ -42,7 +42,7 @@ type op struct {
 	off    int
 	length int
 	parts  int // of the local iov; 0 is 1
-	flags  core.Flags
+	flags  core.OpFlags
 	data   uint64
 	tag    uint64
 	segs   []core.RMAIov
@@ -54,13 +54,13 @@ func (p op) reads() bool    { return strings.HasPrefix(p.call, "read") }
 func (p op) injects() bool  { return strings.Contains(p.call, "inject") }
 func (p op) tagged() bool   { return strings.HasPrefix(p.call, "t") }
 func (p op) hasData() bool {
-	return strings.HasSuffix(p.call, "data") || strings.HasSuffix(p.call, "msg") && p.flags&core.RemoteCQData != 0
+	return strings.HasSuffix(p.call, "data") || strings.HasSuffix(p.call, "msg") && p.flags&core.OpRemoteCQData != 0
 }
 
 // completion is a completion at either end; err is 0 for success.
 type completion struct {
 	ctx    uint64
-	flags  core.Flags
+	flags  core.CompFlags
 	length int
 	data   uint64
 	tag    uint64

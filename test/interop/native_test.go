@@ -20,7 +20,7 @@ type nativeStack struct {
 	provider string // the peer's name for it
 	ours     string // ours, if it is another
 	program  peerProgram
-	more     core.Flags // capabilities of our end that not all tests need
+	more     core.Caps // capabilities of our end that not all tests need
 }
 
 func (s nativeStack) kindName() string {

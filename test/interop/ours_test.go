@@ -45,7 +45,7 @@ type ours struct {
 	inbox
 }
 
-func openOurs(t *testing.T, provider string, kind core.EPType, more core.Flags) *ours {
+func openOurs(t *testing.T, provider string, kind core.EPType, more core.Caps) *ours {
 	t.Helper()
 	o := &ours{dest: core.AddrUnspec, tx: make([]byte, bufSize), rx: make([]byte, bufSize), mem: make([]byte, bufSize)}
 	t.Cleanup(func() {
@@ -69,7 +69,7 @@ func keep[T core.Object](o *ours, into *T, open func() (T, error)) error {
 	return err
 }
 
-func (o *ours) open(provider string, kind core.EPType, more core.Flags) error {
+func (o *ours) open(provider string, kind core.EPType, more core.Caps) error {
 	h := core.NewHints()
 	h.Caps = core.CapMsg | core.CapRMA | core.CapAtomic | core.CapFence | more
 	if kind == core.EPTypeRDM {
@@ -79,7 +79,7 @@ func (o *ours) open(provider string, kind core.EPType, more core.Flags) error {
 		h.Caps &^= core.CapFence // there are none over several connections
 	}
 	if strings.HasSuffix(provider, "rxd") {
-		h.Caps |= core.CapRMAEvent | core.MultiRecv
+		h.Caps |= core.CapRMAEvent | core.CapMultiRecv
 	}
 	h.Fabric.ProvName, h.EP.Type, h.AddrFormat = provider, kind, core.FormatSockaddrIn
 	// The module reads FI_* once per process; here, each end reads what its test has set.
@@ -97,7 +97,7 @@ func (o *ours) open(provider string, kind core.EPType, more core.Flags) error {
 		return err
 	}
 	registry := core.NewRegistry(m, r, f, u, t)
-	infos, _, err := core.GetInfo(registry, machine, params, core.Query{Node: "127.0.0.1", Flags: core.Source, Hints: h})
+	infos, _, err := core.GetInfo(registry, machine, params, core.Query{Node: "127.0.0.1", Flags: core.InfoSource, Hints: h})
 	if err != nil {
 		return err
 	}
@@ -108,9 +108,9 @@ func (o *ours) open(provider string, kind core.EPType, more core.Flags) error {
 		keep(o, &o.cq, func() (*core.CompletionQueue, error) {
 			return o.domain.OpenCQ(core.CQAttr{Format: core.CQFormatTagged})
 		}),
-		o.reg(o.mem, core.RemoteRead|core.RemoteWrite, keyAll),
-		o.reg(o.mem[bufSize/2:], core.RemoteRead|core.RemoteWrite, keyHalf),
-		o.reg(o.mem, core.RemoteRead, keyReadOnly),
+		o.reg(o.mem, core.AccessRemoteRead|core.AccessRemoteWrite, keyAll),
+		o.reg(o.mem[bufSize/2:], core.AccessRemoteRead|core.AccessRemoteWrite, keyHalf),
+		o.reg(o.mem, core.AccessRemoteRead, keyReadOnly),
 	)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (o *ours) open(provider string, kind core.EPType, more core.Flags) error {
 	)
 }
 
-func (o *ours) reg(b []byte, access core.Flags, key uint64) error {
+func (o *ours) reg(b []byte, access core.Access, key uint64) error {
 	var mr *core.MemoryRegion
 	return keep(o, &mr, func() (*core.MemoryRegion, error) {
 		return o.domain.RegMR(&core.MRAttr{IOV: [][]byte{b}, Access: access, RequestedKey: key})
@@ -277,7 +277,7 @@ func (o *ours) try(p op) error {
 		b = o.rx[p.off : p.off+p.length]
 	}
 	iov := splitIOV(b, p.parts)
-	ep, d, ctx := o.ep, o.dest, core.Context(p.ctx)
+	ep, d, ctx := o.ep, o.dest, core.OpContext(p.ctx)
 	var seg core.RMAIov
 	if len(p.segs) > 0 {
 		seg = p.segs[0]

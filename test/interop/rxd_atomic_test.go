@@ -27,7 +27,7 @@ type atom struct {
 // atomically is one attempt of an atomic operation.
 func (o *ours) atomically(p op) error {
 	n := p.length * p.atom.size
-	m := &core.AtomicArgs{IOV: [][]byte{o.tx[p.off : p.off+n]}, Addr: o.dest, Type: p.atom.dt, Op: p.atom.op, Ctx: core.Context(p.ctx)}
+	m := &core.AtomicArgs{IOV: [][]byte{o.tx[p.off : p.off+n]}, Addr: o.dest, Type: p.atom.dt, Op: p.atom.op, Ctx: core.OpContext(p.ctx)}
 	for _, s := range p.segs {
 		m.RMAIOC = append(m.RMAIOC, core.RMAIoc{Addr: s.Addr, Count: int(s.Len), Key: s.Key})
 	}
@@ -133,7 +133,7 @@ func (l *link) atomic(from, to end, call string, a atom, segs int) []byte {
 	l.t.Helper()
 	const count, guard = 3, 8
 	n := count * a.size
-	p := op{call: call, ctx: l.context(), length: count, atom: a, flags: core.DeliveryComplete}
+	p := op{call: call, ctx: l.context(), length: count, atom: a, flags: core.OpDeliveryComplete}
 	p.segs = []core.RMAIov{{Addr: 64, Len: count, Key: keyAll}}
 	if segs == 2 {
 		p.segs = []core.RMAIov{{Addr: 64, Len: 1, Key: keyAll}, {Addr: 128, Len: count - 1, Key: keyHalf}}

@@ -28,7 +28,7 @@ func TestRXDLossy(t *testing.T) {
 			}
 			for _, n := range []int{1, 1408, 30000, 300000} {
 				l.message(from, to, op{call: "tsend"}, n, n == 30000)
-				l.write(from, to, place(op{call: "writemsg", flags: core.RemoteCQData, data: 3, segs: segments(3)}, n))
+				l.write(from, to, place(op{call: "writemsg", flags: core.OpRemoteCQData, data: 3, segs: segments(3)}, n))
 				l.read(from, to, place(op{call: "readmsg", segs: segments(3)}, n))
 			}
 		})

@@ -13,7 +13,7 @@ import (
 // This file has what is rare between rxd peers: piles of unexpected messages, traffic both ways at once, refused accesses, peers that begin anew.
 
 // counted is what counters count, in the order that testdata/peer.c tells them.
-var counted = []core.Flags{core.Send, core.Recv, core.Read, core.Write, core.RemoteRead, core.RemoteWrite}
+var counted = []core.BindFlags{core.BindSend, core.BindRecv, core.BindRead, core.BindWrite, core.BindRemoteRead, core.BindRemoteWrite}
 
 // counts are an end's counters.
 func (l *link) counts(e end) (v [6]uint64) {
@@ -162,14 +162,14 @@ func TestRXDMultiRecv(t *testing.T) {
 		l, n := rxdLink(t, s)
 		const count, size = 40, 3001
 		l.must(l.ours.ep.SetOpt(core.OptMinMultiRecv, size))
-		l.post(l.ours, op{call: "recvmsg", ctx: 1, length: count * size, flags: core.MultiRecv})
+		l.post(l.ours, op{call: "recvmsg", ctx: 1, length: count * size, flags: core.OpMultiRecv})
 		for i := range count {
 			l.fill(n, "tx", i*size, size, uint64(i))
 			l.post(n, op{call: "send", ctx: 100 + uint64(i), off: i * size, length: size})
 		}
 		for i := range count {
 			c := l.good(l.ours, 1)
-			if c.length != size || (c.flags&core.MultiRecv != 0) != (i == count-1) {
+			if c.length != size || (c.flags&core.CompMultiRecv != 0) != (i == count-1) {
 				l.t.Errorf("message %d: %+v", i, c)
 			}
 			l.check(l.ours, "rx", i*size, size, uint64(i))
@@ -219,7 +219,7 @@ func TestRXDCounters(t *testing.T) {
 				l.message(from, to, op{call: "send"}, 5000, false)
 				l.message(from, to, op{call: "tsend"}, 100, false)
 				l.write(from, to, place(op{call: "writedata", data: 3, segs: segments(1)}, 5000))
-				l.write(from, to, place(op{call: "writemsg", flags: core.DeliveryComplete, segs: segments(2)}, 10))
+				l.write(from, to, place(op{call: "writemsg", flags: core.OpDeliveryComplete, segs: segments(2)}, 10))
 				l.read(from, to, place(op{call: "read", segs: segments(1)}, 5000))
 			}
 			l.flush(from, to)

@@ -19,26 +19,26 @@ const (
 
 var messages = []op{
 	{call: "send"}, {call: "sendv", parts: 4}, {call: "senddata", data: transferData},
-	{call: "sendmsg", parts: 3, flags: core.DeliveryComplete},
-	{call: "sendmsg", parts: 2, flags: core.TransmitComplete},
-	{call: "sendmsg", flags: core.RemoteCQData | core.DeliveryComplete, data: transferData},
+	{call: "sendmsg", parts: 3, flags: core.OpDeliveryComplete},
+	{call: "sendmsg", parts: 2, flags: core.OpTransmitComplete},
+	{call: "sendmsg", flags: core.OpRemoteCQData | core.OpDeliveryComplete, data: transferData},
 	{call: "inject"}, {call: "injectdata", data: transferData},
 }
 
 var taggedMessages = []op{
 	{call: "tsend"}, {call: "tsendv", parts: 4}, {call: "tsenddata", data: transferData},
-	{call: "tsendmsg", parts: 3, flags: core.DeliveryComplete},
-	{call: "tsendmsg", parts: 2, flags: core.TransmitComplete},
-	{call: "tsendmsg", flags: core.RemoteCQData | core.DeliveryComplete, data: transferData},
+	{call: "tsendmsg", parts: 3, flags: core.OpDeliveryComplete},
+	{call: "tsendmsg", parts: 2, flags: core.OpTransmitComplete},
+	{call: "tsendmsg", flags: core.OpRemoteCQData | core.OpDeliveryComplete, data: transferData},
 	{call: "tinject"}, {call: "tinjectdata", data: transferData},
 }
 
 // Remote accesses; segs holds as many segments as there shall be.
 var remotes = []op{
 	{call: "write", segs: segments(1)}, {call: "writev", parts: 4, segs: segments(1)}, {call: "writedata", data: transferData, segs: segments(1)},
-	{call: "writemsg", parts: 3, segs: segments(4)}, {call: "writemsg", segs: segments(2), flags: core.DeliveryComplete},
-	{call: "writemsg", segs: segments(3), flags: core.TransmitComplete},
-	{call: "writemsg", parts: 2, segs: segments(4), flags: core.RemoteCQData | core.DeliveryComplete, data: transferData},
+	{call: "writemsg", parts: 3, segs: segments(4)}, {call: "writemsg", segs: segments(2), flags: core.OpDeliveryComplete},
+	{call: "writemsg", segs: segments(3), flags: core.OpTransmitComplete},
+	{call: "writemsg", parts: 2, segs: segments(4), flags: core.OpRemoteCQData | core.OpDeliveryComplete, data: transferData},
 	{call: "inject_write", segs: segments(1)}, {call: "inject_writedata", data: transferData, segs: segments(1)},
 	{call: "read", segs: segments(1)}, {call: "readv", parts: 4, segs: segments(1)},
 	{call: "readmsg", parts: 3, segs: segments(4)}, {call: "readmsg", segs: segments(2)},
@@ -133,10 +133,10 @@ func (l *link) sizes(from, to end, c op, first int) {
 }
 
 // kinds are the flags of completions that say what completed.
-const kinds = core.CapMsg | core.CapTagged | core.CapRMA | core.Send | core.Recv | core.Read | core.Write | core.RemoteRead | core.RemoteWrite |
-	core.RemoteCQData
+const kinds = core.CompMsg | core.CompTagged | core.CompRMA | core.CompSend | core.CompRecv | core.CompRead | core.CompWrite | core.CompRemoteRead | core.CompRemoteWrite |
+	core.CompRemoteCQData
 
-func (l *link) wantFlags(e end, c completion, want core.Flags) {
+func (l *link) wantFlags(e end, c completion, want core.CompFlags) {
 	l.t.Helper()
 	if c.flags&kinds != want {
 		l.t.Errorf("%T: completion flags %#x, want %#x", e, uint64(c.flags&kinds), uint64(want))
@@ -148,13 +148,13 @@ func (l *link) message(from, to end, c op, n int, late bool) {
 	l.t.Helper()
 	send, recv := l.context(), l.context()
 	c.ctx, c.length = send, n
-	r, kind := op{call: "recv", ctx: recv, length: n}, core.CapMsg
+	r, kind := op{call: "recv", ctx: recv, length: n}, core.CompMsg
 	if c.tagged() {
 		c.tag = transferTag + send
 		if l.net {
 			c.tag &^= 1 << 63 // which that provider has a use for: it does not find unexpected messages with it
 		}
-		r.call, r.tag, kind = "trecv", c.tag, core.CapTagged
+		r.call, r.tag, kind = "trecv", c.tag, core.CompTagged
 	}
 	l.fill(from, "tx", 0, n, send)
 	if !late {
@@ -168,14 +168,14 @@ func (l *link) message(from, to end, c op, n int, late bool) {
 	if got.length != n || c.tagged() && got.tag != c.tag || c.hasData() && got.data != c.data {
 		l.t.Errorf("%T received %+v, want %d bytes of %+v", to, got, n, c)
 	}
-	flags := core.Recv | kind
+	flags := core.CompRecv | kind
 	if c.hasData() {
-		flags |= core.RemoteCQData
+		flags |= core.CompRemoteCQData
 	}
 	l.wantFlags(to, got, flags)
 	l.check(to, "rx", 0, n, send)
 	if !c.injects() {
-		l.wantFlags(from, l.good(from, send), core.Send|kind)
+		l.wantFlags(from, l.good(from, send), core.CompSend|kind)
 	}
 }
 
@@ -189,16 +189,16 @@ func (l *link) write(from, to end, c op) {
 	}
 	l.post(from, c)
 	if !c.injects() {
-		l.wantFlags(from, l.good(from, c.ctx), core.Write|core.CapRMA)
+		l.wantFlags(from, l.good(from, c.ctx), core.CompWrite|core.CompRMA)
 	}
 	if c.hasData() {
 		got := l.good(to, 0)
 		if got.data != c.data {
 			l.t.Errorf("%T: written with data %#x, want %#x", to, got.data, c.data)
 		}
-		got.flags |= core.CapRMA // which 1.17 leaves out
-		l.wantFlags(to, got, core.RemoteWrite|core.CapRMA|core.RemoteCQData)
-	} else if c.flags&core.DeliveryComplete == 0 {
+		got.flags |= core.CompRMA // which 1.17 leaves out
+		l.wantFlags(to, got, core.CompRemoteWrite|core.CompRMA|core.CompRemoteCQData)
+	} else if c.flags&core.OpDeliveryComplete == 0 {
 		l.flush(from, to)
 	}
 	for i, s := range c.segs {
@@ -213,7 +213,7 @@ func (l *link) read(from, to end, c op) {
 		l.fill(to, "mem", where(s), int(s.Len), c.ctx<<8+uint64(i))
 	}
 	l.post(from, c)
-	l.wantFlags(from, l.good(from, c.ctx), core.Read|core.CapRMA)
+	l.wantFlags(from, l.good(from, c.ctx), core.CompRead|core.CompRMA)
 	off := 0
 	for i, s := range c.segs {
 		l.check(from, "rx", off, int(s.Len), c.ctx<<8+uint64(i))

@@ -22,8 +22,8 @@ import (
 
 const (
 	depth     = 4 // messages under way
-	ctxBulk   = core.Context(100)
-	ctxCheck  = core.Context(200)
+	ctxBulk   = core.OpContext(100)
+	ctxCheck  = core.OpContext(200)
 	bulkSeed  = 1000 // of the first message of a run
 	bulkEvery = 16   // messages after which a run says so
 )
@@ -74,7 +74,7 @@ func (n *node) post() error {
 	b := &n.bulk
 	for len(b.ready) > 0 {
 		slot := b.ready[0]
-		err := n.ep.Send(b.out[slot], 0, b.to, ctxBulk+core.Context(slot))
+		err := n.ep.Send(b.out[slot], 0, b.to, ctxBulk+core.OpContext(slot))
 		if errors.Is(err, core.ErrAgain) {
 			time.AfterFunc(200*time.Microsecond, func() {
 				b.mu.Lock()
@@ -101,7 +101,7 @@ func (n *node) checkBulk(size, count int) error {
 	b.checked, b.expected, b.size = 0, count, size
 	for slot := range b.in {
 		b.in[slot] = make([]byte, size)
-		if err := n.ep.Recv(b.in[slot], 0, core.AddrUnspec, ctxCheck+core.Context(slot)); err != nil {
+		if err := n.ep.Recv(b.in[slot], 0, core.AddrUnspec, ctxCheck+core.OpContext(slot)); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ const nodeVar = "NETNS_NODE"
 
 // Contexts of operations.
 const (
-	ctxSend core.Context = iota + 1
+	ctxSend core.OpContext = iota + 1
 	ctxStream
 	ctxRecv
 )
@@ -202,7 +202,7 @@ func ways(prov, ip string) (string, error) {
 }
 
 func explain(prov, ip string) ([]core.Refusal, []core.Remark, error) {
-	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Flags: core.Source, Hints: hints(prov, core.EPTypeRDM)})
+	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Flags: core.InfoSource, Hints: hints(prov, core.EPTypeRDM)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -221,7 +221,7 @@ func lines[T fmt.Stringer](list []T) string {
 
 // open opens everything; of an RDM endpoint it returns the name.
 func (n *node) open(ip, port string) (string, error) {
-	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Service: port, Flags: core.Source, Hints: hints(n.prov, n.kind)})
+	list, _, err := gofabric.GetInfo(core.Query{Node: ip, Service: port, Flags: core.InfoSource, Hints: hints(n.prov, n.kind)})
 	if err != nil {
 		return "", err
 	}
@@ -305,7 +305,7 @@ func (n *node) completions() {
 	}
 }
 
-func what(c core.Context) string {
+func what(c core.OpContext) string {
 	if c > ctxRecv {
 		return "bulk"
 	}

@@ -24,7 +24,7 @@ func (n *node) doObject(cmd string, args []string) (string, error) {
 		if args[0] == "udp" {
 			kind = core.EPTypeDgram
 		}
-		list, _, err := gofabric.GetInfo(core.Query{Node: args[1], Flags: core.Source, Hints: hints(args[0], kind)})
+		list, _, err := gofabric.GetInfo(core.Query{Node: args[1], Flags: core.InfoSource, Hints: hints(args[0], kind)})
 		if err != nil {
 			return "", err
 		}

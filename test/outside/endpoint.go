@@ -25,7 +25,7 @@ type receive struct {
 	tagged      bool
 	tag, ignore uint64
 	buf         []byte
-	ctx         core.Context
+	ctx         core.OpContext
 }
 
 type message struct {
@@ -43,7 +43,7 @@ func (r *receive) takes(m *message) bool {
 }
 
 // Bind takes completion queues and an address vector.
-func (e *endpoint) Bind(obj any, flags core.Flags) error {
+func (e *endpoint) Bind(obj any, flags core.BindFlags) error {
 	e.f.Lock()
 	defer e.f.Unlock()
 	switch x := obj.(type) {
@@ -114,7 +114,7 @@ func (e *endpoint) send(op *core.Op) error {
 		to.unexpected = append(to.unexpected, m)
 	}
 	if !op.Call.Inject() {
-		e.tx.Push(&core.CQEntry{Ctx: op.Ctx, Flags: core.Send | kind(m.tagged)}, core.AddrNotAvail)
+		e.tx.Push(&core.CQEntry{Ctx: op.Ctx, Flags: core.CompSend | kind(m.tagged)}, core.AddrNotAvail)
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (e *endpoint) deliver(m *message) bool {
 
 func (e *endpoint) received(r *receive, m *message) {
 	n := copy(r.buf, m.data)
-	entry := core.CQEntry{Ctx: r.ctx, Flags: core.Recv | kind(m.tagged), Len: n, Buf: r.buf, Tag: m.tag}
+	entry := core.CQEntry{Ctx: r.ctx, Flags: core.CompRecv | kind(m.tagged), Len: n, Buf: r.buf, Tag: m.tag}
 	src := e.av.ReverseAddrPort(m.from)
 	if over := len(m.data) - n; over > 0 {
 		e.rx.PushErr(&core.CQErrEntry{CQEntry: entry, Err: core.ErrTrunc, OLen: over, SrcAddr: src})
@@ -154,21 +154,21 @@ func (e *endpoint) received(r *receive, m *message) {
 	e.rx.Push(&entry, src)
 }
 
-func kind(tagged bool) core.Flags {
+func kind(tagged bool) core.CompFlags {
 	if tagged {
-		return core.CapTagged
+		return core.CompTagged
 	}
-	return core.CapMsg
+	return core.CompMsg
 }
 
 // Cancel ends a posted receive.
-func (e *endpoint) Cancel(ctx core.Context) error {
+func (e *endpoint) Cancel(ctx core.OpContext) error {
 	e.f.Lock()
 	defer e.f.Unlock()
 	for i, r := range e.posted {
 		if r.ctx == ctx {
 			e.posted = append(e.posted[:i], e.posted[i+1:]...)
-			e.rx.PushErr(&core.CQErrEntry{CQEntry: core.CQEntry{Ctx: ctx, Flags: core.Recv | kind(r.tagged)}, Err: core.ErrCanceled})
+			e.rx.PushErr(&core.CQErrEntry{CQEntry: core.CQEntry{Ctx: ctx, Flags: core.CompRecv | kind(r.tagged)}, Err: core.ErrCanceled})
 			return nil
 		}
 	}
@@ -179,21 +179,23 @@ func (e *endpoint) Name() (core.Addr, error) { return core.IPAddr(e.name), nil }
 
 // What there is not.
 
-func (*endpoint) SetName(core.Addr) error                       { return core.ErrNoSys }
-func (*endpoint) Peer() (core.Addr, error)                      { return core.Addr{}, core.ErrNoSys }
-func (*endpoint) Connect(core.Addr, []byte) error               { return core.ErrNoSys }
-func (*endpoint) Accept([]byte) error                           { return core.ErrNoSys }
-func (*endpoint) Shutdown() error                               { return core.ErrNoSys }
-func (*endpoint) Alias(core.Flags) (core.EndpointDriver, error) { return nil, core.ErrNoSys }
+func (*endpoint) SetName(core.Addr) error         { return core.ErrNoSys }
+func (*endpoint) Peer() (core.Addr, error)        { return core.Addr{}, core.ErrNoSys }
+func (*endpoint) Connect(core.Addr, []byte) error { return core.ErrNoSys }
+func (*endpoint) Accept([]byte) error             { return core.ErrNoSys }
+func (*endpoint) Shutdown() error                 { return core.ErrNoSys }
+func (*endpoint) Alias(_ core.BindFlags, _ core.OpFlags) (core.EndpointDriver, error) {
+	return nil, core.ErrNoSys
+}
 func (*endpoint) GetOpt(core.EPOpt) (int, error)                { return 0, core.ErrNoProtoOpt }
 func (*endpoint) SetOpt(core.EPOpt, int) error                  { return core.ErrNoProtoOpt }
-func (*endpoint) OpFlags(core.Flags) (core.Flags, error)        { return 0, core.ErrNoSys }
-func (*endpoint) SetOpFlags(core.Flags, core.Flags) error       { return core.ErrNoSys }
-func (*endpoint) SizeLeft(core.Flags) (int, error)              { return 0, core.ErrNoSys }
+func (*endpoint) OpFlags(core.BindFlags) (core.OpFlags, error)  { return 0, core.ErrNoSys }
+func (*endpoint) SetOpFlags(core.BindFlags, core.OpFlags) error { return core.ErrNoSys }
+func (*endpoint) SizeLeft(core.BindFlags) (int, error)          { return 0, core.ErrNoSys }
 func (*endpoint) Collective(core.CollOp) error                  { return core.ErrOpNotSupp }
 func (*endpoint) AtomicCount(core.OpType, core.Datatype, core.AtomicOp) (int, error) {
 	return 0, core.ErrOpNotSupp
 }
-func (*endpoint) JoinCollective(core.FIAddr, core.AVSetDriver, core.Flags, any, func(core.MCDriver) *core.MC) error {
+func (*endpoint) JoinCollective(core.FIAddr, core.AVSetDriver, core.JoinFlags, any, func(core.MCDriver) *core.MC) error {
 	return core.ErrOpNotSupp
 }

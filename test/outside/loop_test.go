@@ -105,11 +105,11 @@ func TestLoop(t *testing.T) {
 	if err := a.ep.TInject([]byte("hello"), to[0], 7); err != nil {
 		t.Fatal(err)
 	}
-	want(t, b.cq, core.CQEntry{Ctx: 1, Flags: core.Recv | core.CapTagged, Len: 5, Tag: 7})
+	want(t, b.cq, core.CQEntry{Ctx: 1, Flags: core.CompRecv | core.CompTagged, Len: 5, Tag: 7})
 	if !bytes.Equal(buf[:5], []byte("hello")) {
 		t.Fatalf("received %q", buf)
 	}
-	want(t, a.cq, core.CQEntry{Ctx: 2, Flags: core.Send | core.CapTagged})
+	want(t, a.cq, core.CQEntry{Ctx: 2, Flags: core.CompSend | core.CompTagged})
 	if err := b.ep.TRecv(buf[:2], 0, core.AddrUnspec, 8, 0, 3); err != nil {
 		t.Fatal(err)
 	}

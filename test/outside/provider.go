@@ -20,11 +20,11 @@ func (Provider) Version() core.Version { return core.V(1, 0) }
 
 // Infos is what endpoints can do.
 func (Provider) Infos(*core.Info) []*core.Info {
-	const caps = core.CapMsg | core.CapTagged | core.Send | core.Recv | core.CapLocalComm
+	const caps = core.CapMsg | core.CapTagged | core.CapSend | core.CapRecv | core.CapLocalComm
 	return []*core.Info{{
 		Caps: caps, AddrFormat: core.FormatSockaddrIP,
-		Tx: &core.TxAttr{Caps: core.CapMsg | core.CapTagged | core.Send, Size: 64, IOVLimit: 4, InjectSize: 4096},
-		Rx: &core.RxAttr{Caps: core.CapMsg | core.CapTagged | core.Recv, Size: 64, IOVLimit: 4},
+		Tx: &core.TxAttr{Caps: core.CapMsg | core.CapTagged | core.CapSend, Size: 64, IOVLimit: 4, InjectSize: 4096},
+		Rx: &core.RxAttr{Caps: core.CapMsg | core.CapTagged | core.CapRecv, Size: 64, IOVLimit: 4},
 		EP: &core.EPAttr{Type: core.EPTypeRDM, MaxMsgSize: 1 << 20, TxCtxCnt: 1, RxCtxCnt: 1},
 		Domain: &core.DomainAttr{Name: "loop", Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto, DataProgress: core.ProgressAuto,
 			ResourceMgmt: core.RMEnabled, CQCnt: 64, EPCnt: 64, Caps: core.CapLocalComm},
@@ -74,9 +74,9 @@ type domain struct {
 	attr core.DomainAttr
 }
 
-func (*domain) Close() error                           { return nil }
-func (d *domain) Attr() *core.DomainAttr               { a := d.attr; return &a }
-func (*domain) BindEQ(core.EQDriver, core.Flags) error { return core.ErrNoSys }
+func (*domain) Close() error                               { return nil }
+func (d *domain) Attr() *core.DomainAttr                   { a := d.attr; return &a }
+func (*domain) BindEQ(core.EQDriver, core.BindFlags) error { return core.ErrNoSys }
 func (*domain) OpenScalable(*core.Info, *core.ScalableEndpoint) (core.ScalableDriver, error) {
 	return nil, core.ErrNoSys
 }
@@ -85,14 +85,14 @@ func (*domain) OpenSTX(*core.TxAttr) (core.STXDriver, error) { return nil, core.
 func (*domain) RegMR(*core.MRAttr, core.AVDriver) (core.MRDriver, error) {
 	return nil, core.ErrNoSys
 }
-func (*domain) QueryAtomic(core.Datatype, core.AtomicOp, core.Flags) (core.AtomicAttr, error) {
+func (*domain) QueryAtomic(core.Datatype, core.AtomicOp, core.AtomicFlags) (core.AtomicAttr, error) {
 	return core.AtomicAttr{}, core.ErrOpNotSupp
 }
-func (*domain) QueryCollective(core.CollectiveOp, *core.CollectiveAttr, core.Flags) error {
+func (*domain) QueryCollective(core.CollectiveOp, *core.CollectiveAttr, uint64) error {
 	return core.ErrOpNotSupp
 }
 func (*domain) QueueWork(core.Work) error                            { return core.ErrNoSys }
-func (*domain) CancelWork(core.Context) error                        { return core.ErrNoSys }
+func (*domain) CancelWork(core.OpContext) error                      { return core.ErrNoSys }
 func (*domain) FlushWork(core.CounterDriver) error                   { return core.ErrNoSys }
 func (*domain) OpenPoll(attr core.PollAttr) (core.PollDriver, error) { return cq.NewPollSet(attr) }
 
@@ -115,7 +115,7 @@ func (d *domain) OpenAV(attr core.AVAttr, _ *core.AddressVector) (core.AVDriver,
 // vector is an address vector without events.
 type vector struct{ *av.Table }
 
-func (vector) BindEQ(core.EQDriver, core.Flags) error { return core.ErrNoSys }
+func (vector) BindEQ(core.EQDriver, core.BindFlags) error { return core.ErrNoSys }
 
 func (d *domain) OpenEndpoint(*core.Info, *core.Endpoint) (core.EndpointDriver, error) {
 	d.f.Lock()

@@ -40,7 +40,7 @@ func TestBounded(t *testing.T) {
 			others = append(others, s)
 			fis, back = append(fis, hub.know(s)), append(back, s.know(hub))
 		}
-		ctx := core.Context(0)
+		ctx := core.OpContext(0)
 		for range 5 {
 			for i, s := range others {
 				ctx++
@@ -134,7 +134,7 @@ func TestIdleTimeout(t *testing.T) {
 		mem := make([]byte, 8)
 		a, b := open(t, mem, with("FI_OFI_RXM_IDLE_TIMEOUT", "20")), open(t, mem, with())
 		ab, ba := a.know(b), b.know(a)
-		for i := range core.Context(2) {
+		for i := range core.OpContext(2) {
 			message(t, a, b, ab, 1000, 10+i)
 			message(t, b, a, ba, 200_000, 20+i)
 			until(t, "the connection ends", func() bool { return a.conns() == 0 && b.conns() == 0 }, a, b)

@@ -15,31 +15,31 @@ import (
 var with3 = []string{"FI_OFI_RXM_NUM_MSG_EPS", "3"}
 
 // rma writes n times to b's memory and reads back, in between a message now and then; ctx begins there.
-func rma(t *testing.T, a, b *side, fi core.FIAddr, mem []byte, n, size int, ctx core.Context) {
+func rma(t *testing.T, a, b *side, fi core.FIAddr, mem []byte, n, size int, ctx core.OpContext) {
 	t.Helper()
 	bufs, backs := make([][]byte, n), make([][]byte, n)
 	for i := range n {
 		bufs[i], backs[i] = bytes.Repeat([]byte{byte(i + int(ctx))}, size), make([]byte, size)
-		m := core.RMAArgs{IOV: [][]byte{bufs[i]}, Addr: fi, RMAIOV: []core.RMAIov{{Addr: uint64(i * size), Len: uint64(size), Key: 1}}, Ctx: ctx + core.Context(i)}
-		try(t, func() error { return a.ep.WriteMsg(&m, core.DeliveryComplete|core.Completion) }, a, b) // nothing else says that a read comes after it
+		m := core.RMAArgs{IOV: [][]byte{bufs[i]}, Addr: fi, RMAIOV: []core.RMAIov{{Addr: uint64(i * size), Len: uint64(size), Key: 1}}, Ctx: ctx + core.OpContext(i)}
+		try(t, func() error { return a.ep.WriteMsg(&m, core.OpDeliveryComplete|core.OpCompletion) }, a, b) // nothing else says that a read comes after it
 		if i%5 == 0 {
-			message(t, a, b, fi, 70_000, ctx+core.Context(1000+i)) // in segments
+			message(t, a, b, fi, 70_000, ctx+core.OpContext(1000+i)) // in segments
 		}
 	}
 	until(t, "the writes complete", func() bool {
 		for i := range n {
-			if a.done[ctx+core.Context(i)] == 0 {
+			if a.done[ctx+core.OpContext(i)] == 0 {
 				return false
 			}
 		}
 		return true
 	}, a, b)
 	for i := range n {
-		try(t, func() error { return a.ep.Read(backs[i], 0, fi, uint64(i*size), 1, ctx+core.Context(2000+i)) }, a, b)
+		try(t, func() error { return a.ep.Read(backs[i], 0, fi, uint64(i*size), 1, ctx+core.OpContext(2000+i)) }, a, b)
 	}
 	until(t, "the reads complete", func() bool {
 		for i := range n {
-			if a.done[ctx+core.Context(2000+i)] == 0 {
+			if a.done[ctx+core.OpContext(2000+i)] == 0 {
 				return false
 			}
 		}
@@ -63,10 +63,10 @@ func TestLanes(t *testing.T) {
 				b := open(t, memB, with("FI_OFI_RXM_NUM_MSG_EPS", fmt.Sprint(tc.b)))
 				fi, back := a.know(b), b.know(a)
 				for round := range 3 {
-					rma(t, a, b, fi, memB, n, size, core.Context(1+10_000*round))
-					rma(t, b, a, back, memA, n, size, core.Context(5000+10_000*round))
+					rma(t, a, b, fi, memB, n, size, core.OpContext(1+10_000*round))
+					rma(t, b, a, back, memA, n, size, core.OpContext(5000+10_000*round))
 				}
-				ctx := core.Context(100_000)
+				ctx := core.OpContext(100_000)
 				until(t, fmt.Sprint(tc.want, " connections"), func() bool {
 					ctx++
 					rma(t, a, b, fi, memB, 1, size, ctx)
@@ -97,7 +97,7 @@ func TestLanesBounded(t *testing.T) {
 		a, b := open(t, nil, with(append(with3, "FI_OFI_RXM_IDLE_TIMEOUT", "50")...)), open(t, mem, with(with3...))
 		fi := a.know(b)
 		for round := range 2 {
-			ctx := core.Context(1 + 10_000*round)
+			ctx := core.OpContext(1 + 10_000*round)
 			rma(t, a, b, fi, mem, n, size, ctx)
 			ctx += 5000
 			until(t, "three connections", func() bool { ctx += 5; rma(t, a, b, fi, mem, 1, size, ctx); return a.conns() == 3 }, a, b)
@@ -114,7 +114,7 @@ func TestLanesClosed(t *testing.T) {
 		mem := make([]byte, 20*size)
 		a, b := open(t, nil, with(with3...)), open(t, mem, with(with3...))
 		fi := a.know(b)
-		ctx := core.Context(1)
+		ctx := core.OpContext(1)
 		until(t, "three connections", func() bool { ctx += 5; rma(t, a, b, fi, mem, 1, size, ctx); return a.conns() == 3 }, a, b)
 		buf := make([]byte, size)
 		open := 0

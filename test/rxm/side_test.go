@@ -66,8 +66,8 @@ type side struct {
 	mr     *core.MemoryRegion
 	peer   core.FIAddr // the latest that was inserted
 	got    [64]core.CQEntry
-	done   map[core.Context]int // completions seen
-	err    error                // an error completion
+	done   map[core.OpContext]int // completions seen
+	err    error                  // an error completion
 }
 
 // open opens a side with FI_* variables. mem is what others may read and write; nil: one byte.
@@ -82,10 +82,10 @@ func openOver(t *testing.T, provider string, mem []byte, vars map[string]string)
 	st := conform.Over(t, conform.Stack{Name: "rxm", Provider: provider, EPType: core.EPTypeRDM}, vars)
 	hints := core.NewHints()
 	hints.Fabric.ProvName, hints.EP.Type = st.Provider, st.EPType
-	hints.Caps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic | core.Source
-	infos, err := st.GetInfo(st.Node, "", core.Source, hints)
+	hints.Caps = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic | core.CapSource
+	infos, err := st.GetInfo(st.Node, "", core.InfoSource, hints)
 	check(t, err)
-	s := &side{t: t, info: infos[0], done: map[core.Context]int{}}
+	s := &side{t: t, info: infos[0], done: map[core.OpContext]int{}}
 	s.fabric, err = st.OpenFabric(s.info)
 	check(t, err)
 	s.domain, err = s.fabric.OpenDomain(s.info)
@@ -97,7 +97,7 @@ func openOver(t *testing.T, provider string, mem []byte, vars map[string]string)
 	if mem == nil {
 		mem = make([]byte, 1)
 	}
-	s.mr, err = s.domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: core.RemoteRead | core.RemoteWrite, RequestedKey: 1})
+	s.mr, err = s.domain.RegMR(&core.MRAttr{IOV: [][]byte{mem}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 1})
 	check(t, err)
 	s.openEP()
 	t.Cleanup(func() {
@@ -195,7 +195,7 @@ func try(t testing.TB, f func() error, sides ...*side) {
 }
 
 // message sends n bytes from a to b, which a knows as fi, and waits for both ends.
-func message(t testing.TB, a, b *side, fi core.FIAddr, n int, ctx core.Context) {
+func message(t testing.TB, a, b *side, fi core.FIAddr, n int, ctx core.OpContext) {
 	t.Helper()
 	out, in := make([]byte, n), make([]byte, n)
 	for i := range out {

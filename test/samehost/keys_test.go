@@ -22,7 +22,7 @@ var stacks = []string{"tcp/msg", "tcp/rdm", "tcp;ofi_rxm/rdm", "udp;ofi_rxd/rdm"
 const (
 	limit = 90 * time.Second
 
-	remote = core.RemoteRead | core.RemoteWrite
+	remote = core.AccessRemoteRead | core.AccessRemoteWrite
 	region = 1 << 20
 	mine   = 0xee // what the owner of a region writes into the memory when it is his again
 )

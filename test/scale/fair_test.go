@@ -49,7 +49,7 @@ func senderMain() {
 func stream(to netip.AddrPort, num uint64, size int) error {
 	h := core.NewHints()
 	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg, "udp;ofi_rxd", core.EPTypeRDM
-	list, _, err := gofabric.GetInfo(core.Query{Node: "127.0.0.1", Flags: core.Source, Hints: h})
+	list, _, err := gofabric.GetInfo(core.Query{Node: "127.0.0.1", Flags: core.InfoSource, Hints: h})
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func shared(t *testing.T, size int) (worst float64, shares string) {
 	p := openOver(t, "udp;ofi_rxd", "127.0.0.1", senders)
 	defer p.close()
 	bufs := make([][]byte, 4*senders)
-	post := func(i int) { p.check(p.ep.Recv(bufs[i], 0, core.AddrUnspec, core.Context(i))) }
+	post := func(i int) { p.check(p.ep.Recv(bufs[i], 0, core.AddrUnspec, core.OpContext(i))) }
 	for i := range bufs {
 		bufs[i] = make([]byte, size)
 		post(i)

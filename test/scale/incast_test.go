@@ -79,8 +79,8 @@ func childMain() {
 // open opens n endpoints.
 func (v *child) open(n int) error {
 	h := core.NewHints()
-	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.Source, v.stack, core.EPTypeRDM
-	list, _, err := gofabric.GetInfo(core.Query{Node: v.ip.String(), Flags: core.Source, Hints: h})
+	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.CapSource, v.stack, core.EPTypeRDM
+	list, _, err := gofabric.GetInfo(core.Query{Node: v.ip.String(), Flags: core.InfoSource, Hints: h})
 	if err != nil {
 		return err
 	}
@@ -118,11 +118,11 @@ func (v *child) open(n int) error {
 // speak has every endpoint send its number.
 func (v *child) speak() error {
 	for i, ep := range v.eps {
-		if err := ep.Recv(v.answer[i][:], 0, core.AddrUnspec, core.Context(ctxAnswer+i)); err != nil {
+		if err := ep.Recv(v.answer[i][:], 0, core.AddrUnspec, core.OpContext(ctxAnswer+i)); err != nil {
 			return err
 		}
 		binary.LittleEndian.PutUint64(v.bufs[i][:], uint64(v.first+i))
-		if err := ep.Send(v.bufs[i][:], 0, 0, core.Context(i)); err != nil {
+		if err := ep.Send(v.bufs[i][:], 0, 0, core.OpContext(i)); err != nil {
 			return err
 		}
 	}

@@ -102,8 +102,8 @@ func open(t *testing.T, peers int) *place {
 func openOver(t *testing.T, stack, node string, peers int) *place {
 	t.Helper()
 	h := core.NewHints()
-	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.Source, stack, core.EPTypeRDM
-	list, _, err := gofabric.GetInfo(core.Query{Node: node, Flags: core.Source, Hints: h})
+	h.Caps, h.Fabric.ProvName, h.EP.Type = core.CapMsg|core.CapSource, stack, core.EPTypeRDM
+	list, _, err := gofabric.GetInfo(core.Query{Node: node, Flags: core.InfoSource, Hints: h})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func (p *place) exchange(r children, first, n int) {
 	p.t.Helper()
 	bufs := make([][8]byte, window)
 	answers := make([][8]byte, n)
-	post := func(i int) { p.check(p.ep.Recv(bufs[i][:], 0, core.AddrUnspec, core.Context(i))) }
+	post := func(i int) { p.check(p.ep.Recv(bufs[i][:], 0, core.AddrUnspec, core.OpContext(i))) }
 	for i := range min(window, n) {
 		post(i)
 	}
@@ -192,7 +192,7 @@ func (p *place) exchange(r children, first, n int) {
 		}
 		p.check(err)
 		for j, e := range entries[:k] {
-			if e.Flags&core.Recv == 0 {
+			if e.Flags&core.CompRecv == 0 {
 				sent++
 				continue
 			}

@@ -9,7 +9,7 @@ type Domain struct{ core.DomainDriver }
 func (d Domain) Below() any { return d.DomainDriver }
 
 // BindEQ is fi_domain_bind(3).
-func (d Domain) BindEQ(eq core.EQDriver, flags core.Flags) error {
+func (d Domain) BindEQ(eq core.EQDriver, flags core.BindFlags) error {
 	return d.DomainDriver.BindEQ(Below(eq), flags)
 }
 
@@ -61,7 +61,7 @@ type Endpoint struct{ core.EndpointDriver }
 func (e Endpoint) Below() any { return e.EndpointDriver }
 
 // Bind is fi_ep_bind(3).
-func (e Endpoint) Bind(obj any, flags core.Flags) error {
+func (e Endpoint) Bind(obj any, flags core.BindFlags) error {
 	return e.EndpointDriver.Bind(Below(obj), flags)
 }
 
@@ -72,7 +72,7 @@ func (e Endpoint) Post(op core.Op) error {
 }
 
 // JoinCollective is fi_join_collective (fi_collective(3)).
-func (e Endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (e Endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	return e.EndpointDriver.JoinCollective(coll, Below(set), flags, ctx, made)
 }
 
@@ -91,7 +91,7 @@ func (e Endpoint) PeerClosed() bool {
 }
 
 // Join implements core.Multicaster, where the endpoint below does.
-func (e Endpoint) Join(addr core.Addr, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (e Endpoint) Join(addr core.Addr, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	if m, ok := e.EndpointDriver.(core.Multicaster); ok {
 		return m.Join(addr, flags, ctx, made)
 	}
@@ -105,7 +105,7 @@ type SRX struct{ core.SRXDriver }
 func (s SRX) Below() any { return s.SRXDriver }
 
 // Bind is fi_ep_bind(3).
-func (s SRX) Bind(obj any, flags core.Flags) error { return s.SRXDriver.Bind(Below(obj), flags) }
+func (s SRX) Bind(obj any, flags core.BindFlags) error { return s.SRXDriver.Bind(Below(obj), flags) }
 
 // Post posts a receive.
 func (s SRX) Post(op core.Op) error {

@@ -45,7 +45,7 @@ type Passive struct{ core.PassiveDriver }
 func (p Passive) Below() any { return p.PassiveDriver }
 
 // BindEQ is fi_pep_bind(3).
-func (p Passive) BindEQ(eq core.EQDriver, flags core.Flags) error {
+func (p Passive) BindEQ(eq core.EQDriver, flags core.BindFlags) error {
 	return p.PassiveDriver.BindEQ(Below(eq), flags)
 }
 
@@ -96,7 +96,7 @@ type AV struct{ core.AVDriver }
 func (v AV) Below() any { return v.AVDriver }
 
 // BindEQ is fi_av_bind(3).
-func (v AV) BindEQ(eq core.EQDriver, flags core.Flags) error {
+func (v AV) BindEQ(eq core.EQDriver, flags core.BindFlags) error {
 	return v.AVDriver.BindEQ(Below(eq), flags)
 }
 
@@ -118,7 +118,7 @@ type MR struct{ core.MRDriver }
 func (m MR) Below() any { return m.MRDriver }
 
 // Bind is fi_mr_bind(3).
-func (m MR) Bind(obj any, flags core.Flags) error { return m.MRDriver.Bind(Below(obj), flags) }
+func (m MR) Bind(obj any, flags core.BindFlags) error { return m.MRDriver.Bind(Below(obj), flags) }
 
 // MC is a membership in a group.
 type MC struct{ core.MCDriver }

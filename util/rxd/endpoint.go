@@ -133,7 +133,7 @@ func (ep *rdmEndpoint) ends(src uint64) (local, peer netip.AddrPort) {
 
 // Bind binds an object (fi_ep_bind(3)): the port hears of the addresses in the vector; with a shared receive context the endpoint receives into buffers posted
 // there.
-func (ep *rdmEndpoint) Bind(obj any, flags core.Flags) error {
+func (ep *rdmEndpoint) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case *endpoint.AddressVector:
 		if err := ep.Endpoint.Bind(x, flags); err != nil {
@@ -179,7 +179,7 @@ func (ep *rdmEndpoint) Enable() error {
 }
 
 // Cancel cancels a receive, or a send that has not begun (fi_cancel(3)).
-func (ep *rdmEndpoint) Cancel(ctx core.Context) error {
+func (ep *rdmEndpoint) Cancel(ctx core.OpContext) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if !ep.Shared() && ep.own.Cancel(uint64(ctx)) || ep.CancelTriggered(ctx) {
@@ -258,8 +258,8 @@ func (ep *rdmEndpoint) SetOpt(opt core.EPOpt, value int) error {
 }
 
 // Alias opens a second door to the endpoint (fi_ep_alias(3)).
-func (ep *rdmEndpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
-	return ep.OpenAlias(ep, &ep.Transfers, flags)
+func (ep *rdmEndpoint) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
+	return ep.OpenAlias(ep, &ep.Transfers, dir, flags)
 }
 
 // Close closes the endpoint (fi_close(3)). What was sent is transmitted until peers have acknowledged it, for as long as OptLinger allows.

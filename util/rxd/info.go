@@ -12,14 +12,14 @@ const (
 	domainCaps = core.CapLocalComm | core.CapRemoteComm
 	vectorCaps = core.CapAVUserID | core.CapSharedAV // native has neither
 	epCaps     = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic | core.CapRMAPMem
-	txCaps     = core.Send | core.Write | core.Read | core.CapFence | core.CapTrigger | core.CapNamedRxCtx // native has no fences, and triggers nothing
-	rxCaps     = core.Recv | core.RemoteRead | core.RemoteWrite | core.CapRMAEvent | core.Source | core.CapDirectedRecv | core.CapMultiRecv |
+	txCaps     = core.CapSend | core.CapWrite | core.CapRead | core.CapFence | core.CapTrigger | core.CapNamedRxCtx // native has no fences, and triggers nothing
+	rxCaps     = core.CapRecv | core.CapRemoteRead | core.CapRemoteWrite | core.CapRMAEvent | core.CapSource | core.CapDirectedRecv | core.CapMultiRecv |
 		core.CapTaggedMultiRecv | core.CapTaggedDirectedRecv | core.CapExactDirectedRecv | core.CapSourceErr |
 		core.CapTrigger
 
-	txOpFlags = core.Inject | core.InjectComplete | core.TransmitComplete | core.DeliveryComplete | core.MatchComplete |
-		core.CommitComplete | core.Completion
-	rxOpFlags = core.MultiRecv | core.Completion
+	txOpFlags = core.OpInject | core.OpInjectComplete | core.OpTransmitComplete | core.OpDeliveryComplete | core.OpMatchComplete |
+		core.OpCommitComplete | core.OpCompletion
+	rxOpFlags = core.OpMultiRecv | core.OpCompletion
 
 	msgOrder = core.OrderRAR | core.OrderRAW | core.OrderRAS | core.OrderWAW | core.OrderWAS | core.OrderSAW | core.OrderSAS |
 		core.OrderRMARAR | core.OrderRMARAW | core.OrderRMAWAW |

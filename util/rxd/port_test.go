@@ -36,7 +36,7 @@ func openFake(t *testing.T) (s *duo.Side, ports *[]*fakePort) {
 	t.Helper()
 	hints := core.NewHints()
 	hints.Fabric.ProvName, hints.EP.Type, hints.Caps = "udp;ofi_rxd", core.EPTypeRDM, core.CapMsg
-	infos, _, err := gofabric.GetInfo(core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.Source, Hints: hints})
+	infos, _, err := gofabric.GetInfo(core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.InfoSource, Hints: hints})
 	duo.Check(t, err)
 	info := infos[0]
 	s, ports = &duo.Side{}, new([]*fakePort)

@@ -30,7 +30,7 @@ func (d *domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriv
 	if err != nil {
 		return nil, err
 	}
-	v := &vector{AV: hook.AV{AVDriver: below}, d: d, bits: attr.RxCtxBits, async: attr.Flags&core.EventFlag != 0, known: map[core.FIAddr]bool{}}
+	v := &vector{AV: hook.AV{AVDriver: below}, d: d, bits: attr.RxCtxBits, async: attr.Flags&core.AVEvent != 0, known: map[core.FIAddr]bool{}}
 	if v.async || d.info.Caps&core.CapMulticast != 0 {
 		v.known = nil // indices come later, or from elsewhere
 	}
@@ -38,13 +38,13 @@ func (d *domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriv
 }
 
 // Insert is fi_av_insert(3). Fewer than asked is no error: the application must look.
-func (v *vector) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
+func (v *vector) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
 	n, err := v.AV.Insert(addrs, fi, flags, context...)
-	if err == nil && n < len(addrs) && n >= 0 && !v.async && flags&core.EventFlag == 0 {
+	if err == nil && n < len(addrs) && n >= 0 && !v.async {
 		v.d.h.say("fi_av_insert: not all addresses were taken; those refused have FI_ADDR_NOTAVAIL, and sending to that crashes hardware providers: compare the " +
 			"result with what was asked for")
 	}
-	if v.async || len(fi) < len(addrs) || flags&core.EventFlag != 0 {
+	if v.async || len(fi) < len(addrs) {
 		v.all(max(n, 1))
 		return n, err
 	}
@@ -79,7 +79,7 @@ func (v *vector) learn(fi []core.FIAddr) {
 }
 
 // InsertSvc is fi_av_insertsvc(3).
-func (v *vector) InsertSvc(node, service string, flags core.Flags, context ...any) (core.FIAddr, error) {
+func (v *vector) InsertSvc(node, service string, flags core.InsertFlags, context ...any) (core.FIAddr, error) {
 	fi, err := v.AV.InsertSvc(node, service, flags, context...)
 	if err == nil && !v.async {
 		v.learn([]core.FIAddr{fi})
@@ -88,7 +88,7 @@ func (v *vector) InsertSvc(node, service string, flags core.Flags, context ...an
 }
 
 // InsertSym is fi_av_insertsym(3).
-func (v *vector) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
+func (v *vector) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
 	n, err := v.AV.InsertSym(node, nodecnt, service, svccnt, fi, flags, context...)
 	if v.async || len(fi) < nodecnt*svccnt {
 		v.all(n)
@@ -99,7 +99,7 @@ func (v *vector) InsertSym(node string, nodecnt int, service string, svccnt int,
 }
 
 // Remove is fi_av_remove(3).
-func (v *vector) Remove(fi []core.FIAddr, flags core.Flags) error {
+func (v *vector) Remove(fi []core.FIAddr, flags core.InsertFlags) error {
 	err := v.AV.Remove(fi, flags)
 	if err == nil {
 		v.d.mu.Lock()

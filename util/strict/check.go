@@ -27,7 +27,7 @@ func (t *transfer) checkCaps() error {
 	}
 	if caps&need == 0 {
 		return t.misuse(core.ErrNoSys, "%s was not among the capabilities that the endpoint was opened with. On hardware: the call does not exist, or crashes",
-			core.CapsString(need))
+			need.String())
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func (t *transfer) checkSizes() error {
 	switch limit := info.Tx.InjectSize; {
 	case t.Call.Receives():
 		return nil
-	case (t.Call.Inject() || t.flags&core.Inject != 0) && !t.is(core.OpRead) && n > limit+extra:
+	case (t.Call.Inject() || t.flags&core.OpInject != 0) && !t.is(core.OpRead) && n > limit+extra:
 		return t.misuse(core.ErrInval, "%d bytes are more than can be injected (inject_size is %d): use a call with a completion", n, limit)
 	case info.EP.MaxMsgSize > 0 && n-extra > info.EP.MaxMsgSize:
 		return t.misuse(core.ErrMsgSize, "%d bytes are more than one transfer can have (max_msg_size is %d): split it", n, info.EP.MaxMsgSize)
@@ -85,10 +85,10 @@ func (t *transfer) checkPeer() error {
 		return nil
 	}
 	if t.Call.Receives() {
-		if t.Addr == core.AddrUnspec || t.s.info.Caps&core.CapDirectedRecv == 0 || t.flags&core.AuthKey != 0 { // that is a key's, not a peer's
+		if t.Addr == core.AddrUnspec || t.s.info.Caps&core.CapDirectedRecv == 0 || t.flags&core.OpAuthKey != 0 { // that is a key's, not a peer's
 			return nil
 		}
-	} else if t.flags&core.CapMulticast != 0 {
+	} else if t.flags&core.OpMulticast != 0 {
 		return nil
 	}
 	if v.has(t.Addr) {

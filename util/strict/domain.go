@@ -22,9 +22,9 @@ type domain struct {
 
 	mu        sync.Mutex
 	seq       uint64
-	transfers map[core.Context]*transfer // under way, by the contexts that the stack below knows
-	inUse     map[core.Context]bool      // contexts of the application's that are lent to the provider
-	claims    map[claim]core.Context
+	transfers map[core.OpContext]*transfer // under way, by the contexts that the stack below knows
+	inUse     map[core.OpContext]bool      // contexts of the application's that are lent to the provider
+	claims    map[claim]core.OpContext
 	regions   map[core.Desc]*region
 	keys      map[uint64]*region // those that peers may access
 	eps       map[*state]bool
@@ -37,8 +37,8 @@ func newDomain(f *fabric, below core.DomainDriver, info *core.Info) *domain {
 	if k == nil {
 		k = &f.h.profile.Kinds[0]
 	}
-	d := &domain{Domain: hook.Domain{DomainDriver: below}, f: f, h: f.h, k: k, info: info.Dup(), mode: info.Domain.MRMode, transfers: map[core.Context]*transfer{},
-		inUse: map[core.Context]bool{}, claims: map[claim]core.Context{}, regions: map[core.Desc]*region{}, keys: map[uint64]*region{}, eps: map[*state]bool{}}
+	d := &domain{Domain: hook.Domain{DomainDriver: below}, f: f, h: f.h, k: k, info: info.Dup(), mode: info.Domain.MRMode, transfers: map[core.OpContext]*transfer{},
+		inUse: map[core.OpContext]bool{}, claims: map[claim]core.OpContext{}, regions: map[core.Desc]*region{}, keys: map[uint64]*region{}, eps: map[*state]bool{}}
 	if d.mode&core.MRModeBasic != 0 {
 		d.mode |= k.MRMode & (basicMap | core.MRModeLocal)
 	}

@@ -66,30 +66,30 @@ func (e *endpoint) Shutdown() error {
 }
 
 // Alias is fi_ep_alias(3).
-func (e *endpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
+func (e *endpoint) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
 	if e.s.k.Lacks&LacksAlias != 0 {
 		return nil, e.s.d.h.misuse("fi_ep_alias", core.ErrNoSys, "the provider has no aliases of such endpoints: pass flags to the msg variants of calls")
 	}
-	below, err := e.Endpoint.Alias(flags)
+	below, err := e.Endpoint.Alias(dir, flags)
 	if err != nil {
 		return nil, err
 	}
 	a := &endpoint{lowerEP: lowerEP{hook.Endpoint{EndpointDriver: below}}, poster: e.poster, alias: true}
 	a.below = a.Endpoint
-	a.setFlags(flags&core.Transmit != 0, flags&^(core.Transmit|core.Recv))
+	a.setFlags(dir == core.BindTransmit, flags)
 	return a, nil
 }
 
 // SetOpFlags is FI_SETOPSFLAG (fi_endpoint(3)).
-func (e *endpoint) SetOpFlags(dir, flags core.Flags) error {
+func (e *endpoint) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	err := e.Endpoint.SetOpFlags(dir, flags)
 	if err == nil {
-		e.setFlags(dir == core.Transmit, flags)
+		e.setFlags(dir == core.BindTransmit, flags)
 	}
 	return err
 }
 
-func (p *poster) setFlags(transmit bool, flags core.Flags) {
+func (p *poster) setFlags(transmit bool, flags core.OpFlags) {
 	if transmit {
 		p.txFlags = flags
 	} else {

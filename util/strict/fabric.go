@@ -83,13 +83,13 @@ type eventQueue struct {
 }
 
 // Read is fi_eq_read(3).
-func (q *eventQueue) Read(ev *core.EQEvent, flags core.Flags) error {
+func (q *eventQueue) Read(ev *core.EQEvent, flags core.EQFlags) error {
 	q.f.release()
 	return q.EQ.Read(ev, flags)
 }
 
 // SRead is fi_eq_sread(3).
-func (q *eventQueue) SRead(ctx context.Context, ev *core.EQEvent, flags core.Flags) error {
+func (q *eventQueue) SRead(ctx context.Context, ev *core.EQEvent, flags core.EQFlags) error {
 	q.f.release()
 	return q.EQ.SRead(ctx, ev, flags)
 }

@@ -100,7 +100,7 @@ func (t *transfer) checkRemote() error {
 	}
 	need := needs[t.Call.Op()].remote
 	if t.Oper == core.AtomicRead && !t.is(core.OpAtomic) {
-		need = core.RemoteRead // it changes nothing
+		need = core.AccessRemoteRead // it changes nothing
 	}
 	for _, v := range list {
 		if err := t.checkRange(target.d, v, need); err != nil {
@@ -111,7 +111,7 @@ func (t *transfer) checkRemote() error {
 }
 
 // checkRange checks one remote range against what the target's domain d has registered.
-func (t *transfer) checkRange(d *domain, v core.RMAIov, need core.Flags) error {
+func (t *transfer) checkRange(d *domain, v core.RMAIov, need core.Access) error {
 	d.mu.Lock()
 	r := d.keys[v.Key]
 	enabled := r != nil && r.enabled
@@ -128,7 +128,7 @@ func (t *transfer) checkRange(d *domain, v core.RMAIov, need core.Flags) error {
 			"demands. On hardware: %s", v.Key, why)
 	case need&^r.access != 0:
 		return t.misuse(core.ErrAccess, "the peer's memory region with the key %#x was registered for %s, and this needs %s. On hardware: %s",
-			v.Key, core.MRAccessString(r.access), core.MRAccessString(need), why)
+			v.Key, r.access.String(), need.String(), why)
 	}
 	off, size := v.Addr-r.Base(), uint64(len(r.mem))
 	if off > size || v.Len > size-off {

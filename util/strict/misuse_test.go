@@ -23,7 +23,7 @@ func stack(t *testing.T, profile, provider string, ep core.EPType, seed string) 
 	st := conform.Over(t, conform.Stack{Name: profile, Provider: provider, EPType: ep},
 		map[string]string{"FI_STRICT": profile, "FI_STRICT_SEED": seed})
 	getInfo := st.GetInfo
-	st.GetInfo = func(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error) {
+	st.GetInfo = func(node, service string, flags core.InfoFlags, hints *core.Info) ([]*core.Info, error) {
 		h := hints.Dup()
 		h.Mode |= offerModes
 		h.Domain.MRMode |= offerMR
@@ -32,19 +32,19 @@ func stack(t *testing.T, profile, provider string, ep core.EPType, seed string) 
 	return st
 }
 
-const all = core.Send | core.Recv | core.Read | core.Write
+const all = core.AccessSend | core.AccessRecv | core.AccessRead | core.AccessWrite
 
 // misuse is something that an application must not do, the error, and a part of what is said about it.
 type misuse struct {
 	name string
-	caps core.Flags
+	caps core.Caps
 	do   func(p *conform.Pair) error
 	want core.Errno
 	text string
 }
 
 // reg registers memory until the end of the test; what is under way with it ends with its endpoint.
-func reg(p *conform.Pair, s *conform.Side, buf []byte, access core.Flags) *core.MemoryRegion {
+func reg(p *conform.Pair, s *conform.Side, buf []byte, access core.Access) *core.MemoryRegion {
 	r := s.Reg(buf, access)
 	p.T.Cleanup(func() {
 		if errors.Is(r.Close(), core.ErrBusy) {
@@ -57,7 +57,7 @@ func reg(p *conform.Pair, s *conform.Side, buf []byte, access core.Flags) *core.
 }
 
 // sendOf sends n bytes that are registered.
-func sendOf(p *conform.Pair, b []byte, ctx core.Context) error {
+func sendOf(p *conform.Pair, b []byte, ctx core.OpContext) error {
 	return p.A.EP.Send(b, reg(p, p.A, b, all).Desc(), p.A.Peer, ctx)
 }
 
@@ -71,14 +71,14 @@ var (
 	garbage      = misuse{"garbage desc", 0, func(p *conform.Pair) error { return p.A.EP.Send(make([]byte, 64), 7, p.A.Peer, 1) }, core.ErrInval, "is no descriptor"}
 	foreign      = misuse{"foreign desc", 0, func(p *conform.Pair) error {
 		b := make([]byte, 64)
-		return p.A.EP.Send(b, reg(p, p.B, b, core.Send).Desc(), p.A.Peer, 1)
+		return p.A.EP.Send(b, reg(p, p.B, b, core.AccessSend).Desc(), p.A.Peer, 1)
 	}, core.ErrInval, "another domain"}
 	outside = misuse{"outside", 0, func(p *conform.Pair) error {
 		return p.A.EP.Send(make([]byte, 64), reg(p, p.A, make([]byte, 64), all).Desc(), p.A.Peer, 1)
 	}, core.ErrInval, "not inside the memory region"}
 	rights = misuse{"rights", 0, func(p *conform.Pair) error {
 		b := make([]byte, 64)
-		return p.A.EP.Send(b, reg(p, p.A, b, core.Recv).Desc(), p.A.Peer, 1)
+		return p.A.EP.Send(b, reg(p, p.A, b, core.AccessRecv).Desc(), p.A.Peer, 1)
 	}, core.ErrAccess, "registered for"}
 	busy = misuse{"region in use", 0, func(p *conform.Pair) error {
 		b := make([]byte, 64)
@@ -109,15 +109,15 @@ var (
 		return err
 	}, core.ErrNoSys, "cntr_cnt"}
 	longKey = misuse{"key", core.CapRMA, func(p *conform.Pair) error {
-		_, err := p.A.Domain.RegMR(&core.MRAttr{IOV: [][]byte{make([]byte, 8)}, Access: core.RemoteRead, RequestedKey: 1 << 40})
+		_, err := p.A.Domain.RegMR(&core.MRAttr{IOV: [][]byte{make([]byte, 8)}, Access: core.AccessRemoteRead, RequestedKey: 1 << 40})
 		return err
 	}, core.ErrKeyRejected, "mr_key_size"}
 	remoteKey = misuse{"remote key", core.CapRMA, func(p *conform.Pair) error {
-		r := reg(p, p.B, make([]byte, 64), all|core.RemoteRead|core.RemoteWrite)
+		r := reg(p, p.B, make([]byte, 64), all|core.AccessRemoteRead|core.AccessRemoteWrite)
 		return accessTo(p, r.Base(), r.Key()^0x55)
 	}, core.ErrKeyRejected, "has no open memory region with the key"}
 	closedKey = misuse{"closed remote region", core.CapRMA, func(p *conform.Pair) error {
-		r := p.B.Reg(make([]byte, 64), all|core.RemoteWrite)
+		r := p.B.Reg(make([]byte, 64), all|core.AccessRemoteWrite)
 		base, key := r.Base(), r.Key()
 		if err := r.Close(); err != nil {
 			return err
@@ -125,11 +125,11 @@ var (
 		return accessTo(p, base, key)
 	}, core.ErrKeyRejected, "On hardware: "}
 	remoteRange = misuse{"remote range", core.CapRMA, func(p *conform.Pair) error {
-		r := reg(p, p.B, make([]byte, 64), all|core.RemoteWrite)
+		r := reg(p, p.B, make([]byte, 64), all|core.AccessRemoteWrite)
 		return errors.Join(accessTo(p, r.Base()+56, r.Key()), accessTo(p, r.Base()+57, r.Key()))
 	}, core.ErrAccess, "does not hold all of the 8 bytes"}
 	remoteRight = misuse{"remote right", core.CapRMA, func(p *conform.Pair) error {
-		r := reg(p, p.B, make([]byte, 64), all|core.RemoteRead)
+		r := reg(p, p.B, make([]byte, 64), all|core.AccessRemoteRead)
 		return accessTo(p, r.Base(), r.Key())
 	}, core.ErrAccess, "this needs FI_REMOTE_WRITE"}
 	cancel = misuse{"cancel", 0, func(p *conform.Pair) error { return p.A.EP.Cancel(1) }, core.ErrNoSys, "cancels nothing"}
@@ -271,7 +271,7 @@ func TestRefusedElsewhere(t *testing.T) {
 	p := conform.Open(t, stack(t, "efa", "tcp", core.EPTypeRDM, "1"), conform.WithCaps(core.CapRMA))
 	plain := conform.Open(t, conform.Over(t, conform.Stack{Name: "plain", Provider: "tcp", EPType: core.EPTypeRDM}, nil), conform.WithCaps(core.CapRMA))
 	mem := make([]byte, 64)
-	r := plain.B.Reg(mem, all|core.RemoteWrite)
+	r := plain.B.Reg(mem, all|core.AccessRemoteWrite)
 	there := p.A.Insert(plain.B.Addr)
 	b := make([]byte, 8)
 	desc := reg(p, p.A, b, all).Desc()
@@ -310,7 +310,7 @@ func TestChangedBuffer(t *testing.T) {
 func TestQueueFull(t *testing.T) {
 	p := conform.Open(t, stack(t, "cxi", "tcp", core.EPTypeRDM, "1"), conform.WithHints(func(h *core.Info) { h.Tx.Size = 4 }))
 	for i := range 4 {
-		if err := p.A.EP.Send(nil, 0, p.A.Peer, core.Context(i+1)); err != nil {
+		if err := p.A.EP.Send(nil, 0, p.A.Peer, core.OpContext(i+1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -329,14 +329,14 @@ func TestOrder(t *testing.T) {
 		var in, out [n][1]byte
 		for i := range n {
 			out[i][0] = byte(i)
-			p.Retry("recv", func() error { return p.B.EP.Recv(in[i][:], 0, core.AddrUnspec, core.Context(100+i)) })
+			p.Retry("recv", func() error { return p.B.EP.Recv(in[i][:], 0, core.AddrUnspec, core.OpContext(100+i)) })
 		}
 		for i := range n {
-			p.Retry("send", func() error { return p.A.EP.Send(out[i][:], 0, p.A.Peer, core.Context(1+i)) })
+			p.Retry("send", func() error { return p.A.EP.Send(out[i][:], 0, p.A.Peer, core.OpContext(1+i)) })
 		}
 		for i := range n {
-			p.Want(p.A, core.Context(1+i))
-			p.Want(p.B, core.Context(100+i))
+			p.Want(p.A, core.OpContext(1+i))
+			p.Want(p.B, core.OpContext(100+i))
 		}
 		if same := in == out; same != (order != 0) {
 			t.Errorf("order %v: messages in order: %v", order, same)
@@ -349,14 +349,14 @@ func TestOrder(t *testing.T) {
 func TestRemoteDataConsumes(t *testing.T) {
 	p := conform.Open(t, stack(t, "verbs", "tcp", core.EPTypeMsg, "1"), conform.WithCaps(core.CapRMA))
 	src, dst, in := make([]byte, 16), make([]byte, 16), make([]byte, 16)
-	ra, rb, ri := reg(p, p.A, src, all), reg(p, p.B, dst, all|core.RemoteWrite), reg(p, p.B, in, all)
+	ra, rb, ri := reg(p, p.A, src, all), reg(p, p.B, dst, all|core.AccessRemoteWrite), reg(p, p.B, in, all)
 	if rb.Key()>>32 != 0 {
 		t.Errorf("key %#x has more than 4 bytes", rb.Key())
 	}
 	p.Retry("recv", func() error { return p.B.EP.Recv(in, ri.Desc(), core.AddrUnspec, 50) })
 	p.Retry("writedata", func() error { return p.A.EP.WriteData(src, ra.Desc(), 0x77, p.A.Peer, rb.Base(), rb.Key(), 60) })
 	p.Want(p.A, 60)
-	if g := p.Want(p.B, 50); g.Flags&core.RemoteCQData == 0 || g.Data != 0x77 {
+	if g := p.Want(p.B, 50); g.Flags&core.CompRemoteCQData == 0 || g.Data != 0x77 {
 		t.Errorf("got %v", g)
 	}
 }
@@ -378,7 +378,7 @@ func TestPrefix(t *testing.T) {
 		t.Errorf("got %v: %q", g, in)
 	}
 	for i := range 5 {
-		p.Retry("send", func() error { return p.A.EP.Send(out, ra.Desc(), p.A.Peer, core.Context(10+i)) })
+		p.Retry("send", func() error { return p.A.EP.Send(out, ra.Desc(), p.A.Peer, core.OpContext(10+i)) })
 	}
 	if e := fails(t, p, p.A.TxCQ); e.Err != core.ErrOverrun || !strings.Contains(e.Detail, "FI_RM_DISABLED") {
 		t.Errorf("%+v; want an overrun", e)

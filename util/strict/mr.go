@@ -19,7 +19,7 @@ type region struct {
 	d      *domain
 	desc   core.Desc
 	mem    []byte
-	access core.Flags
+	access core.Access
 	keyed  bool // it has an authorization key
 
 	// Guarded by the domain's mu.
@@ -43,7 +43,7 @@ func (d *domain) RegMR(attr *core.MRAttr, av core.AVDriver) (core.MRDriver, erro
 		keyed: len(attr.AuthKey) > 0 || av != nil, enabled: d.mode&core.MRModeEndpoint == 0}
 	d.mu.Lock()
 	d.regions[r.desc] = r
-	if r.access&(core.RemoteRead|core.RemoteWrite) != 0 {
+	if r.access&(core.AccessRemoteRead|core.AccessRemoteWrite) != 0 {
 		d.keys[r.Key()] = r
 	}
 	d.mu.Unlock()
@@ -64,7 +64,7 @@ func (d *domain) checkReg(attr *core.MRAttr) error {
 	if d.k.MRCnt > 0 && n >= d.k.MRCnt {
 		return d.h.misuse(op, core.ErrNoSpc, "%d regions are registered (mr_cnt), and the adapter has no more; close some, or register larger ones", n)
 	}
-	remote := attr.Access&(core.RemoteRead|core.RemoteWrite) != 0
+	remote := attr.Access&(core.AccessRemoteRead|core.AccessRemoteWrite) != 0
 	if bits := 8 * d.info.Domain.MRKeySize; remote && d.mode&core.MRModeProvKey == 0 && bits > 0 && bits < 64 && attr.RequestedKey>>bits != 0 {
 		return d.h.misuse(op, core.ErrKeyRejected, "key %#x has more than the %d bytes of a key here (mr_key_size)", attr.RequestedKey, d.info.Domain.MRKeySize)
 	}
@@ -72,7 +72,7 @@ func (d *domain) checkReg(attr *core.MRAttr) error {
 }
 
 // Bind is fi_mr_bind(3).
-func (r *region) Bind(obj any, flags core.Flags) error {
+func (r *region) Bind(obj any, flags core.BindFlags) error {
 	if _, ok := obj.(core.CounterDriver); ok && r.d.k.Lacks&LacksMRCounters != 0 {
 		return r.d.h.misuse("fi_mr_bind", core.ErrNoSys, "the provider binds no counters to memory regions")
 	}
@@ -114,7 +114,7 @@ func (r *region) Close() error {
 }
 
 // local checks the descriptors of an operation's buffers, and returns those that the stack below knows, with the regions they are of.
-func (d *domain) local(op string, iov [][]byte, desc []core.Desc, access core.Flags) ([]core.Desc, []*region, error) {
+func (d *domain) local(op string, iov [][]byte, desc []core.Desc, access core.Access) ([]core.Desc, []*region, error) {
 	if d.mode&core.MRModeLocal == 0 && len(desc) == 0 {
 		return desc, nil, nil
 	}
@@ -138,7 +138,7 @@ func (d *domain) local(op string, iov [][]byte, desc []core.Desc, access core.Fl
 }
 
 // described returns the region of a descriptor, nil if there is no need of one.
-func (d *domain) described(op string, buf []byte, desc core.Desc, access core.Flags) (*region, error) {
+func (d *domain) described(op string, buf []byte, desc core.Desc, access core.Access) (*region, error) {
 	must := d.mode&core.MRModeLocal != 0 && len(buf) > 0
 	if desc == 0 {
 		if must {
@@ -163,7 +163,7 @@ func (d *domain) described(op string, buf []byte, desc core.Desc, access core.Fl
 		return nil, d.h.misuse(op, core.ErrInval, "the buffer of %d bytes is not inside the memory region that the descriptor is of, which has %d bytes. On hardware: %s", len(buf), len(r.mem), hardware)
 	case access&^r.access != 0:
 		return nil, d.h.misuse(op, core.ErrAccess, "the memory region was registered for %s, and this needs %s. On hardware: %s",
-			core.MRAccessString(r.access), core.MRAccessString(access), hardware)
+			r.access.String(), access.String(), hardware)
 	case !r.enabled:
 		return nil, d.h.misuse(op, core.ErrOpBadState, "the memory region was not bound to an endpoint and enabled (fi_mr_bind, fi_mr_enable), which FI_MR_ENDPOINT "+
 			"demands. On hardware: it has no entry in the adapter's table yet")

@@ -9,7 +9,7 @@ func (s *state) ordered(t *transfer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first := s.held
-	if first != nil && (t.flags&core.Fence != 0 || s.promised(first, t) || s.d.h.chance(2)) {
+	if first != nil && (t.flags&core.OpFence != 0 || s.promised(first, t) || s.d.h.chance(2)) {
 		if err := s.releaseLocked(); err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (s *state) ordered(t *transfer) error {
 // mayHold: only if the application must call for anything to move, and cannot notice that the memory of arguments is used later.
 func (s *state) mayHold(t *transfer) bool {
 	manual := s.info.Domain.DataProgress == core.ProgressManual
-	return manual && s.info.EP.Type != core.EPTypeMsg && t.tracked && t.message() && t.flags&(core.Fence|core.Inject) == 0
+	return manual && s.info.EP.Type != core.EPTypeMsg && t.tracked && t.message() && t.flags&(core.OpFence|core.OpInject) == 0
 }
 
 // promised reports whether an order between two operations was asked for (fi_endpoint(3), msg_order).
@@ -78,7 +78,7 @@ func (s *state) refused(t *transfer, err error) {
 	if e, ok := err.(core.Errno); ok {
 		no = e
 	}
-	entry := core.CQEntry{Ctx: t.Ctx, Flags: needs[t.Call.Op()].caps | core.Send}
+	entry := core.CQEntry{Ctx: t.Ctx, Flags: core.CompFlags(needs[t.Call.Op()].caps) | core.CompSend}
 	s.tx.q.mu.Lock()
 	s.tx.q.insert(item{err: &core.CQErrEntry{CQEntry: entry, Err: no, Detail: t.Call.String() + ": " + err.Error(), SrcAddr: core.AddrNotAvail}})
 	s.tx.q.mu.Unlock()

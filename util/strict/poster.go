@@ -8,16 +8,16 @@ import (
 
 // lower is an endpoint or a shared receive context below.
 type lower interface {
-	Bind(obj any, flags core.Flags) error
+	Bind(obj any, flags core.BindFlags) error
 	Post(op core.Op) error
-	Cancel(ctx core.Context) error
+	Cancel(ctx core.OpContext) error
 }
 
 // poster is what transfers are posted to: an endpoint, an alias or context of one, or a shared receive context.
 type poster struct {
 	s                *state
 	below            lower
-	txFlags, rxFlags core.Flags // of calls that have none of their own
+	txFlags, rxFlags core.OpFlags // of calls that have none of their own
 }
 
 // Post implements core.EndpointDriver and core.SRXDriver.
@@ -50,7 +50,7 @@ func (p *poster) Post(op core.Op) error {
 
 // flags are those of a call, or the default ones. Plain receives are for one message if they are in several buffers, or tagged and many were not asked for
 // (FI_TAGGED_MULTI_RECV).
-func (p *poster) flags(op *core.Op) core.Flags {
+func (p *poster) flags(op *core.Op) core.OpFlags {
 	flags := p.rxFlags
 	switch {
 	case !op.Call.Default():
@@ -58,31 +58,31 @@ func (p *poster) flags(op *core.Op) core.Flags {
 	case !op.Call.Receives():
 		return p.txFlags
 	case !op.Call.OneBuffer() && len(op.IOV) != 1, op.Call.Tagged() && p.s.info.Caps&core.CapTaggedMultiRecv == 0:
-		flags &^= core.MultiRecv
+		flags &^= core.OpMultiRecv
 	}
 	return flags
 }
 
 // Bind is fi_ep_bind(3). The queue below hears of everything; the application does not see what it did not ask for.
-func (p *poster) Bind(obj any, flags core.Flags) error {
+func (p *poster) Bind(obj any, flags core.BindFlags) error {
 	s, quiet := p.s, false
 	if _, ok := obj.(core.CQDriver); ok {
-		quiet, flags = flags&core.SelectiveCompletion != 0, flags&^core.SelectiveCompletion
+		quiet, flags = flags&core.BindSelectiveCompletion != 0, flags&^core.BindSelectiveCompletion
 	}
 	if err := p.below.Bind(obj, flags); err != nil {
 		return err
 	}
 	switch x := obj.(type) {
 	case *queue:
-		if flags&core.Transmit != 0 {
+		if flags&core.BindTransmit != 0 {
 			s.tx.q, s.tx.quiet = x, quiet
 		}
-		if flags&core.Recv != 0 {
+		if flags&core.BindRecv != 0 {
 			s.rx.q, s.rx.quiet = x, quiet
 		}
 	case *counter:
-		s.tx.counted = s.tx.counted || flags&(core.Send|core.Read|core.Write) != 0
-		s.rx.counted = s.rx.counted || flags&core.Recv != 0
+		s.tx.counted = s.tx.counted || flags&(core.BindSend|core.BindRead|core.BindWrite) != 0
+		s.rx.counted = s.rx.counted || flags&core.BindRecv != 0
 	case *vector:
 		s.av = x
 	case *sharedRx:
@@ -94,7 +94,7 @@ func (p *poster) Bind(obj any, flags core.Flags) error {
 }
 
 // Cancel is fi_cancel(3): of the oldest operation with the context that can be canceled.
-func (p *poster) Cancel(ctx core.Context) error {
+func (p *poster) Cancel(ctx core.OpContext) error {
 	s := p.s
 	if s.k.Lacks&LacksCancel != 0 {
 		return s.d.h.misuse("fi_cancel", core.ErrNoSys, "the provider cancels nothing on such endpoints: what is posted completes, or ends with the endpoint")

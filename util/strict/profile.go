@@ -16,7 +16,7 @@ type Profile struct {
 type Kind struct {
 	Type core.EPType
 
-	Caps   core.Flags  // primary and secondary capabilities, directions included
+	Caps   core.Caps   // primary and secondary capabilities, directions included
 	Mode   core.Mode   // demanded of the application
 	CQData core.Mode   // demanded if it wants remote CQ data
 	MRMode core.MRMode // demanded, beside the old names that the provider takes
@@ -102,8 +102,8 @@ func (p *Profile) kind(t core.EPType) *Kind {
 }
 
 const (
-	msgCaps = core.CapMsg | core.Send | core.Recv
-	rmaCaps = core.CapRMA | core.Read | core.Write | core.RemoteRead | core.RemoteWrite
+	msgCaps = core.CapMsg | core.CapSend | core.CapRecv
+	rmaCaps = core.CapRMA | core.CapRead | core.CapWrite | core.CapRemoteRead | core.CapRemoteWrite
 	comm    = core.CapLocalComm | core.CapRemoteComm
 
 	rarSet = core.OrderRAR | core.OrderRMARAR | core.OrderAtomicRAR

@@ -7,7 +7,7 @@ import "gofabric/core"
 // cxi is HPE Slingshot.
 var cxi = Profile{Name: "cxi", Kinds: []Kind{{
 	Type: core.EPTypeRDM,
-	Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.CapCollective | core.CapDirectedRecv | core.CapNamedRxCtx | core.Source |
+	Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.CapCollective | core.CapDirectedRecv | core.CapNamedRxCtx | core.CapSource |
 		core.CapSourceErr | core.CapRMAEvent | core.CapMultiRecv | core.CapFence | core.CapTrigger | core.CapAVUserID | core.CapPeer,
 	MRMode: core.MRModeEndpoint | core.MRModeAllocated, Choice: core.MRModeProvKey,
 	Inject: 192, MaxMsg: 1<<32 - 1, TxSize: 1024, RxSize: 1024, TxIOV: 1, RxIOV: 1, RMAIOV: 1,
@@ -23,7 +23,7 @@ var psm3 = Profile{Name: "psm3", Kinds: []Kind{psm3Kind(core.EPTypeRDM), psm3Kin
 func psm3Kind(t core.EPType) Kind {
 	return Kind{
 		Type: t,
-		Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.CapNamedRxCtx | core.CapTrigger | core.Source | core.CapSourceErr |
+		Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.CapNamedRxCtx | core.CapTrigger | core.CapSource | core.CapSourceErr |
 			core.CapRMAEvent | core.CapDirectedRecv | core.CapMultiRecv | core.CapSharedAV,
 		Mode: core.ModeContext, Legacy: core.MRModeScalable | core.MRModeBasic,
 		Inject: 64, MaxMsg: (1<<32 - 1) &^ 0xfff, TxIOV: 13, RxIOV: 1, RMAIOV: 1, TxOrder: core.OrderSAS | rarSet | rawSet | warSet | wawSet,
@@ -35,7 +35,7 @@ func psm3Kind(t core.EPType) Kind {
 // opx is Cornelis Omni-Path.
 var opx = Profile{Name: "opx", Kinds: []Kind{{
 	Type: core.EPTypeRDM,
-	Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.Source | core.CapDirectedRecv | core.CapMultiRecv,
+	Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.CapSource | core.CapDirectedRecv | core.CapMultiRecv,
 	Mode: core.ModeAsyncIOV | core.ModeContext2, Legacy: core.MRModeScalable,
 	Inject: 16, TxIOV: 1, RxIOV: 1, RMAIOV: 1, TxOrder: atomicOrder, OrderRAW: none, OrderWAR: none, OrderWAW: none,
 	TagBits: 64, CQDataSize: 4, KeySize: 2, EPCnt: 160, CntrCnt: none, Threading: core.ThreadDomain, Manual: true,
@@ -49,7 +49,7 @@ var all = Profile{Name: "all", Kinds: []Kind{
 
 func allKind(t core.EPType, prefix int) Kind {
 	k := Kind{
-		Type: t, Caps: ^core.Flags(0), Mode: core.ModeContext2 | core.ModeAsyncIOV,
+		Type: t, Caps: ^core.Caps(0), Mode: core.ModeContext2 | core.ModeAsyncIOV,
 		MRMode: basicMap | core.MRModeLocal | core.MRModeEndpoint, TxOrder: ^core.Order(0), KeySize: 8, Prefix: prefix,
 		Threading: core.ThreadSafe, Manual: true,
 		WhyLocal: "the adapter finds memory by the key in the descriptor: a local protection fault", WhyKey: "a remote access error",
@@ -67,5 +67,5 @@ var loose = Profile{Name: "loose", Kinds: []Kind{
 }}
 
 func looseKind(t core.EPType) Kind {
-	return Kind{Type: t, Caps: ^core.Flags(0), TxOrder: ^core.Order(0), Legacy: core.MRModeBasic | core.MRModeScalable, Choice: ^core.MRMode(0) &^ (core.MRModeBasic | core.MRModeScalable)}
+	return Kind{Type: t, Caps: ^core.Caps(0), TxOrder: ^core.Order(0), Legacy: core.MRModeBasic | core.MRModeScalable, Choice: ^core.MRMode(0) &^ (core.MRModeBasic | core.MRModeScalable)}
 }

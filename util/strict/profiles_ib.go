@@ -18,7 +18,7 @@ var verbs = Profile{Name: "verbs", Kinds: []Kind{
 		ConsumesRecv: true,
 	},
 	{
-		Type: core.EPTypeRDM, Caps: comm | msgCaps | rmaCaps | core.CapAtomic | core.CapTagged | core.Source | core.CapDirectedRecv | core.CapMultiRecv,
+		Type: core.EPTypeRDM, Caps: comm | msgCaps | rmaCaps | core.CapAtomic | core.CapTagged | core.CapSource | core.CapDirectedRecv | core.CapMultiRecv,
 		MRMode: basicMap, Legacy: core.MRModeBasic, Choice: core.MRModeLocal,
 		Inject: 16384, TxSize: 16384, RxSize: 65536, TxIOV: 4, RxIOV: 4, RMAIOV: 1, TxOrder: verbsOrder,
 		OrderRAW: none, OrderWAR: none, OrderWAW: none, CQDataSize: 8, KeySize: 4, Threading: core.ThreadSafe, Manual: true,
@@ -42,7 +42,7 @@ const verbsOrder = rarSet | rawSet | core.OrderRAS | wawSet | core.OrderWAS | co
 var efa = Profile{Name: "efa", Kinds: []Kind{
 	{
 		Type: core.EPTypeRDM,
-		Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.Source | core.CapMultiRecv | core.CapDirectedRecv,
+		Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.CapSource | core.CapMultiRecv | core.CapDirectedRecv,
 		// The descriptor is optional, and worth having: without it the provider copies.
 		MRMode: basicMap, Legacy: core.MRModeBasic, Choice: core.MRModeLocal,
 		Inject: 4096, TxSize: 256, RxSize: 8192, TxIOV: 4, RxIOV: 4, RMAIOV: 1, TxOrder: core.OrderSAS | atomicOrder,
@@ -57,7 +57,7 @@ var efa = Profile{Name: "efa", Kinds: []Kind{
 // efaDirect is EFA without its provider's protocols: what the device does.
 var efaDirect = Profile{Name: "efa-direct", Kinds: []Kind{
 	{
-		Type: core.EPTypeRDM, Caps: comm | msgCaps | rmaCaps | core.Source, Mode: core.ModeContext2, CQData: core.ModeRxCQData,
+		Type: core.EPTypeRDM, Caps: comm | msgCaps | rmaCaps | core.CapSource, Mode: core.ModeContext2, CQData: core.ModeRxCQData,
 		MRMode: basicMap | core.MRModeLocal, Legacy: core.MRModeBasic,
 		Inject: 32, MaxMsg: 8928, TxSize: 512, RxSize: 8192, TxIOV: 2, RxIOV: 1, RMAIOV: 1, TxOrder: 0,
 		OrderRAW: none, OrderWAR: none, OrderWAW: none, CQDataSize: 4, KeySize: 4, CQSize: 12288, CntrCnt: none,
@@ -70,7 +70,7 @@ var efaDirect = Profile{Name: "efa-direct", Kinds: []Kind{
 }}
 
 var efaDgram = Kind{
-	Type: core.EPTypeDgram, Caps: comm | msgCaps | core.Source, Mode: core.ModeMsgPrefix | core.ModeContext2,
+	Type: core.EPTypeDgram, Caps: comm | msgCaps | core.CapSource, Mode: core.ModeMsgPrefix | core.ModeContext2,
 	MRMode: basicMap | core.MRModeLocal, Legacy: core.MRModeBasic,
 	Prefix: 40, Inject: 32, MaxMsg: 8928, TxSize: 512, RxSize: 8192, TxIOV: 2, RxIOV: 1, CQDataSize: 4, KeySize: 4, CQSize: 1024, CntrCnt: none,
 	Threading: core.ThreadDomain, RMDisabled: true, AVType: core.AVTable,

@@ -35,7 +35,7 @@ type item struct {
 	core.CQEntry
 	src core.FIAddr
 	err *core.CQErrEntry
-	key core.Context // the operation's, to keep the completions of one multi-receive buffer in order; 0 unknown
+	key core.OpContext // the operation's, to keep the completions of one multi-receive buffer in order; 0 unknown
 }
 
 // waits reports whether there is something to read without a look below.
@@ -168,7 +168,7 @@ func (q *queue) fill() error {
 // completed takes a success from below. Locked.
 func (q *queue) completed(it item) {
 	d := q.d
-	if it.Flags&core.RemoteWrite != 0 && it.Flags&core.RemoteCQData != 0 && d.k.ConsumesRecv {
+	if it.Flags&core.CompRemoteWrite != 0 && it.Flags&core.CompRemoteCQData != 0 && d.k.ConsumesRecv {
 		q.remoteData(it)
 		return
 	}
@@ -182,12 +182,12 @@ func (q *queue) completed(it item) {
 		it.Len += t.prefix
 		it.Buf = t.first
 	}
-	if t.flags&(core.Peek|core.Claim) == core.Peek|core.Claim {
+	if t.flags&(core.OpPeek|core.OpClaim) == core.OpPeek|core.OpClaim {
 		d.mu.Lock()
 		d.claims[claim{t.s, t.Ctx}] = t.id
 		d.mu.Unlock()
 	}
-	if !t.multi() || it.Flags&core.MultiRecv != 0 {
+	if !t.multi() || it.Flags&core.CompMultiRecv != 0 {
 		d.end(t)
 	}
 	if text := t.broken(); text != "" {
@@ -196,7 +196,7 @@ func (q *queue) completed(it item) {
 		q.insert(item{key: it.key, err: &core.CQErrEntry{CQEntry: it.CQEntry, Err: core.ErrInval, Detail: text, SrcAddr: it.src}})
 		return
 	}
-	if t.silent && it.Flags&core.MultiRecv == 0 {
+	if t.silent && it.Flags&core.CompMultiRecv == 0 {
 		return
 	}
 	q.add(it)
@@ -207,7 +207,7 @@ func (q *queue) failed(e core.CQErrEntry) {
 	it := item{err: &e}
 	if t := q.d.find(e.Ctx); t != nil {
 		it.key, e.Ctx = t.id, t.Ctx
-		if !t.multi() || e.Flags&core.MultiRecv != 0 || e.Err == core.ErrCanceled {
+		if !t.multi() || e.Flags&core.CompMultiRecv != 0 || e.Err == core.ErrCanceled {
 			q.d.end(t)
 		}
 		if t.swallow {
@@ -218,7 +218,7 @@ func (q *queue) failed(e core.CQErrEntry) {
 			e.Buf = t.first
 		}
 	}
-	if why := q.d.k.WhyKey; why != "" && e.Flags&(core.CapRMA|core.CapAtomic) != 0 && (e.Err == core.ErrRemoteIO || e.Err == core.ErrAccess || e.Err == core.ErrKeyRejected) {
+	if why := q.d.k.WhyKey; why != "" && e.Flags&(core.CompRMA|core.CompAtomic) != 0 && (e.Err == core.ErrRemoteIO || e.Err == core.ErrAccess || e.Err == core.ErrKeyRejected) {
 		e.Detail += "; on hardware: " + why
 	}
 	q.insert(it)
@@ -228,7 +228,7 @@ func (q *queue) failed(e core.CQErrEntry) {
 func (q *queue) remoteData(it item) {
 	d := q.d
 	for _, t := range d.list(func(t *transfer) bool {
-		return t.is(core.OpRecv) && !t.multi() && t.flags&core.Peek == 0 && t.s.rx.q == q
+		return t.is(core.OpRecv) && !t.multi() && t.flags&core.OpPeek == 0 && t.s.rx.q == q
 	}) {
 		t.swallow = true
 		if t.s.below.Cancel(t.id) == nil {

@@ -10,11 +10,11 @@ import (
 // claim names a message that was peeked at, by the endpoint and the context given (fi_tagged(3), FI_CLAIM).
 type claim struct {
 	s   *state
-	ctx core.Context
+	ctx core.OpContext
 }
 
 // ctxBase marks contexts of this package: no address of a process, and no small number, looks like it.
-const ctxBase core.Context = 0xf15c_0000_0000_0000
+const ctxBase core.OpContext = 0xf15c_0000_0000_0000
 
 // track enters a transfer into the domain's table, and lends its regions and its context to the provider.
 func (d *domain) track(t *transfer) {
@@ -23,7 +23,7 @@ func (d *domain) track(t *transfer) {
 	d.seq++
 	t.seq = d.seq
 	if t.id == 0 {
-		t.id = ctxBase | core.Context(d.seq&(1<<48-1))
+		t.id = ctxBase | core.OpContext(d.seq&(1<<48-1))
 	}
 	d.transfers[t.id] = t
 	for _, r := range t.regions {
@@ -57,7 +57,7 @@ func (d *domain) endLocked(t *transfer) {
 }
 
 // find returns the transfer of a context from below, nil if it is not one of this package's.
-func (d *domain) find(below core.Context) *transfer {
+func (d *domain) find(below core.OpContext) *transfer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.transfers[below]

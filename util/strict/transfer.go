@@ -11,14 +11,14 @@ type transfer struct {
 	core.Op // one buffer and its descriptor stand in IOV and Descs
 	s       *state
 	below   lower
-	flags   core.Flags // those of the call, or the defaults
+	flags   core.OpFlags // those of the call, or the defaults
 
 	tracked bool // its completion comes through a queue of this package
 	seq     uint64
-	id      core.Context // what the stack below knows it by
-	lent    bool         // Ctx is in domain.inUse
-	silent  bool         // no entry if it succeeds
-	swallow bool         // its error is of no interest: it gave way to remote CQ data
+	id      core.OpContext // what the stack below knows it by
+	lent    bool           // Ctx is in domain.inUse
+	silent  bool           // no entry if it succeeds
+	swallow bool           // its error is of no interest: it gave way to remote CQ data
 	regions []*region
 	prefix  int
 	first   []byte // the buffer with its prefix
@@ -30,16 +30,19 @@ type transfer struct {
 }
 
 // needs is what a transfer needs: a capability of the endpoint, and rights to the memory on either side.
-var needs = [...]struct{ caps, local, remote core.Flags }{
-	core.OpRecv:          {core.CapMsg, core.Recv, 0},
-	core.OpSend:          {core.CapMsg, core.Send, 0},
-	core.OpTRecv:         {core.CapTagged, core.Recv, 0},
-	core.OpTSend:         {core.CapTagged, core.Send, 0},
-	core.OpRead:          {core.CapRMA, core.Read, core.RemoteRead},
-	core.OpWrite:         {core.CapRMA, core.Write, core.RemoteWrite},
-	core.OpAtomic:        {core.CapAtomic, core.Write, core.RemoteWrite},
-	core.OpFetchAtomic:   {core.CapAtomic, core.Write, core.RemoteRead | core.RemoteWrite},
-	core.OpCompareAtomic: {core.CapAtomic, core.Write, core.RemoteRead | core.RemoteWrite},
+var needs = [...]struct {
+	caps          core.Caps
+	local, remote core.Access
+}{
+	core.OpRecv:          {core.CapMsg, core.AccessRecv, 0},
+	core.OpSend:          {core.CapMsg, core.AccessSend, 0},
+	core.OpTRecv:         {core.CapTagged, core.AccessRecv, 0},
+	core.OpTSend:         {core.CapTagged, core.AccessSend, 0},
+	core.OpRead:          {core.CapRMA, core.AccessRead, core.AccessRemoteRead},
+	core.OpWrite:         {core.CapRMA, core.AccessWrite, core.AccessRemoteWrite},
+	core.OpAtomic:        {core.CapAtomic, core.AccessWrite, core.AccessRemoteWrite},
+	core.OpFetchAtomic:   {core.CapAtomic, core.AccessWrite, core.AccessRemoteRead | core.AccessRemoteWrite},
+	core.OpCompareAtomic: {core.CapAtomic, core.AccessWrite, core.AccessRemoteRead | core.AccessRemoteWrite},
 }
 
 func (t *transfer) is(op core.OpType) bool { return t.Call.Op() == op }
@@ -48,10 +51,10 @@ func (t *transfer) is(op core.OpType) bool { return t.Call.Op() == op }
 func (t *transfer) message() bool { return needs[t.Call.Op()].remote == 0 }
 
 // probes says that it is a receive that looks for a message that has come.
-func (t *transfer) probes() bool { return t.flags&(core.Peek|core.Claim|core.Discard) != 0 }
+func (t *transfer) probes() bool { return t.flags&(core.OpPeek|core.OpClaim|core.OpDiscard) != 0 }
 
 // multi says that it is a buffer for many messages.
-func (t *transfer) multi() bool { return t.flags&core.MultiRecv != 0 }
+func (t *transfer) multi() bool { return t.flags&core.OpMultiRecv != 0 }
 
 func (t *transfer) misuse(err core.Errno, format string, args ...any) error {
 	return t.s.d.h.misuse(t.Call.String(), err, format, args...)
@@ -71,8 +74,8 @@ func (t *transfer) begin() error {
 	if t.s.full(dir) {
 		return core.ErrAgain
 	}
-	t.tracked, t.silent = true, dir.quiet && t.flags&core.Completion == 0
-	if t.flags&core.Peek == 0 && t.flags&(core.Claim|core.Discard) != 0 {
+	t.tracked, t.silent = true, dir.quiet && t.flags&core.OpCompletion == 0
+	if t.flags&core.OpPeek == 0 && t.flags&(core.OpClaim|core.OpDiscard) != 0 {
 		t.s.d.mu.Lock()
 		t.id = t.s.d.claims[claim{t.s, t.Ctx}]
 		delete(t.s.d.claims, claim{t.s, t.Ctx})
@@ -82,7 +85,7 @@ func (t *transfer) begin() error {
 		t.regions, t.lent = nil, false // the application may know by a counter that it has them back
 		return nil
 	}
-	if t.sends = !t.Call.Receives() && !t.is(core.OpRead) && t.flags&core.Inject == 0; t.sends {
+	if t.sends = !t.Call.Receives() && !t.is(core.OpRead) && t.flags&core.OpInject == 0; t.sends {
 		t.sum = sumOf(t.IOV)
 	}
 	if t.s.info.Mode&core.ModeAsyncIOV != 0 && len(t.array) > 1 {
@@ -109,12 +112,12 @@ func (t *transfer) strip() error {
 // lend checks what the provider is lent: buffers by their descriptors, and the context.
 func (t *transfer) lend() error {
 	d := t.s.d
-	if !t.Call.Inject() && (t.flags&core.Inject == 0 || t.is(core.OpRead)) {
+	if !t.Call.Inject() && (t.flags&core.OpInject == 0 || t.is(core.OpRead)) {
 		for _, l := range []struct {
 			iov  [][]byte
 			desc *[]core.Desc
-			need core.Flags
-		}{{t.IOV, &t.Descs, needs[t.Call.Op()].local}, {t.Result, &t.ResultDescs, core.Read}, {t.Compare, &t.CompareDescs, core.Write}} {
+			need core.Access
+		}{{t.IOV, &t.Descs, needs[t.Call.Op()].local}, {t.Result, &t.ResultDescs, core.AccessRead}, {t.Compare, &t.CompareDescs, core.AccessWrite}} {
 			below, used, err := d.local(t.Call.String(), l.iov, *l.desc, l.need)
 			if err != nil {
 				return err

@@ -15,8 +15,8 @@ type domain struct {
 
 	mu     sync.Mutex
 	seq    uint64
-	ops    map[core.Context]*op // under way, by the contexts that the stack knows
-	claims map[claim]core.Context
+	ops    map[core.OpContext]*op // under way, by the contexts that the stack knows
+	claims map[claim]core.OpContext
 	av     core.AVDriver // the newest, of the stack
 }
 
@@ -135,7 +135,7 @@ type region struct {
 	*held
 }
 
-func (m *region) Bind(obj any, flags core.Flags) error {
+func (m *region) Bind(obj any, flags core.BindFlags) error {
 	err := m.MR.Bind(obj, flags)
 	if _, ok := obj.(core.EndpointDriver); ok {
 		return err

@@ -14,33 +14,33 @@ type endpoint struct {
 
 func (e *endpoint) Post(op core.Op) error { return e.post(op, e.Endpoint.Post) }
 
-func (e *endpoint) Cancel(ctx core.Context) error { return e.cancel(ctx, e.Endpoint.Cancel) }
+func (e *endpoint) Cancel(ctx core.OpContext) error { return e.cancel(ctx, e.Endpoint.Cancel) }
 
-func (e *endpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
-	below, err := e.Endpoint.Alias(flags)
+func (e *endpoint) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
+	below, err := e.Endpoint.Alias(dir, flags)
 	if err != nil {
 		return nil, missing("fi_ep_alias", err)
 	}
 	a := &endpoint{hook.Endpoint{EndpointDriver: below}, e.hold(below), e.poster}
-	if a.ep = below; flags&core.Recv != 0 {
-		a.rx = flags &^ core.Recv
+	if a.ep = below; dir == core.BindRecv {
+		a.rx = flags
 	}
 	return a, nil
 }
 
-func (e *endpoint) SetOpFlags(dir, flags core.Flags) error {
+func (e *endpoint) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	err := e.Endpoint.SetOpFlags(dir, flags)
-	if err == nil && dir == core.Recv {
+	if err == nil && dir == core.BindRecv {
 		e.rx = flags
 	}
 	return err
 }
 
-func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (e *endpoint) Join(addr core.Addr, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	return e.Endpoint.Join(addr, flags, ctx, e.group(made))
 }
 
-func (e *endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (e *endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	return e.Endpoint.JoinCollective(coll, set, flags, ctx, e.group(made))
 }
 
@@ -64,4 +64,4 @@ type sharedRx struct {
 
 func (x *sharedRx) Post(op core.Op) error { return x.post(op, x.SRX.Post) }
 
-func (x *sharedRx) Cancel(ctx core.Context) error { return x.cancel(ctx, x.SRX.Cancel) }
+func (x *sharedRx) Cancel(ctx core.OpContext) error { return x.cancel(ctx, x.SRX.Cancel) }

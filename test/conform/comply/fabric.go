@@ -73,7 +73,7 @@ func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &domain{Domain: hook.Domain{DomainDriver: below}, held: f.hold(below), h: f.h, info: i, ops: map[core.Context]*op{}, claims: map[claim]core.Context{}}, nil
+	return &domain{Domain: hook.Domain{DomainDriver: below}, held: f.hold(below), h: f.h, info: i, ops: map[core.OpContext]*op{}, claims: map[claim]core.OpContext{}}, nil
 }
 
 func (f *fabric) OpenPassiveEndpoint(info *core.Info, self *core.PassiveEndpoint) (core.PassiveDriver, error) {

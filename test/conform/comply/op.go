@@ -11,9 +11,9 @@ import (
 // op is an operation of the application's, as it is posted.
 type op struct {
 	core.Op
-	ctx   core.Context // the application's
-	multi bool         // it takes many messages
-	of    *held        // where it was posted
+	ctx   core.OpContext // the application's
+	multi bool           // it takes many messages
+	of    *held          // where it was posted
 
 	// What becomes of it.
 	regions []core.MRDriver
@@ -30,20 +30,20 @@ func (p *op) copied() bool { return p.injects() && p.Call != core.CallReadMsg }
 
 // injects says that p is an inject call, or has the flag.
 func (p *op) injects() bool {
-	return p.Call.Inject() || p.Flags&core.Inject != 0 && !p.Call.Receives()
+	return p.Call.Inject() || p.Flags&core.OpInject != 0 && !p.Call.Receives()
 }
 
 // access is what the provider does with the buffers of p.
-func (p *op) access() core.Flags {
+func (p *op) access() core.Access {
 	switch p.Call.Op() {
 	case core.OpRecv, core.OpTRecv:
-		return core.Recv
+		return core.AccessRecv
 	case core.OpSend, core.OpTSend:
-		return core.Send
+		return core.AccessSend
 	case core.OpRead:
-		return core.Read
+		return core.AccessRead
 	}
-	return core.Write
+	return core.AccessWrite
 }
 
 // buffers are the buffers of p with their descriptors. An AtomicRead has no operands.
@@ -74,11 +74,11 @@ func (p *op) setBuffers(iov [][]byte, descs []core.Desc) {
 // claim names a message that was peeked at (fi_tagged(3), FI_CLAIM).
 type claim struct {
 	of  *held
-	ctx core.Context
+	ctx core.OpContext
 }
 
 // ctxBase marks contexts of this package.
-const ctxBase core.Context = 0x0b11_9e00_0000_0000
+const ctxBase core.OpContext = 0x0b11_9e00_0000_0000
 
 // poster is what endpoints and shared receive contexts have in common.
 type poster struct {
@@ -86,7 +86,7 @@ type poster struct {
 	info *core.Info
 	ep   core.EndpointDriver // of the stack; nil of a shared receive context
 	id   *held               // the same for an endpoint and its aliases
-	rx   core.Flags          // default flags of receives
+	rx   core.OpFlags        // default flags of receives
 }
 
 // multi says whether a receive takes many messages.
@@ -95,11 +95,11 @@ func (s *poster) multi(p *core.Op) bool {
 	case !p.Call.Receives():
 		return false
 	case !p.Call.Default():
-		return p.Flags&core.MultiRecv != 0
+		return p.Flags&core.OpMultiRecv != 0
 	case p.Call.Tagged() && s.info.Caps&core.CapTaggedMultiRecv == 0:
 		return false
 	}
-	return s.rx&core.MultiRecv != 0 && (p.Call.OneBuffer() || len(p.IOV) == 1)
+	return s.rx&core.OpMultiRecv != 0 && (p.Call.OneBuffer() || len(p.IOV) == 1)
 }
 
 // post readies an operation and has do post it.
@@ -127,7 +127,7 @@ func (s *poster) post(given core.Op, do func(core.Op) error) error {
 func (s *poster) ready(p *op) error {
 	s.lend(p)
 	iov, descs := p.buffers()
-	const looks = core.Peek | core.Claim | core.Discard
+	const looks = core.OpPeek | core.OpClaim | core.OpDiscard
 	if s.info.EP.MsgPrefixSize > 0 && p.message() && (len(iov) > 0 || p.Flags&looks == 0) {
 		p.makeRoom(s.info.EP.MsgPrefixSize, iov)
 		iov, descs = [][]byte{p.bounce}, nil
@@ -136,8 +136,8 @@ func (s *poster) ready(p *op) error {
 		for _, l := range []struct {
 			iov    [][]byte
 			descs  *[]core.Desc
-			access core.Flags
-		}{{iov, &descs, p.access()}, {p.Result, &p.ResultDescs, core.Read}, {p.Compare, &p.CompareDescs, core.Write}} {
+			access core.Access
+		}{{iov, &descs, p.access()}, {p.Result, &p.ResultDescs, core.AccessRead}, {p.Compare, &p.CompareDescs, core.AccessWrite}} {
 			var err error
 			if *l.descs, err = s.register(p, l.iov, *l.descs, l.access); err != nil {
 				return err
@@ -157,8 +157,8 @@ func (s *poster) lend(p *op) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.seq++
-	p.Ctx = ctxBase | core.Context(d.seq)
-	if c := (claim{s.id, p.ctx}); p.Flags&(core.Claim|core.Discard) != 0 && p.Flags&core.Peek == 0 && d.claims[c] != 0 {
+	p.Ctx = ctxBase | core.OpContext(d.seq)
+	if c := (claim{s.id, p.ctx}); p.Flags&(core.OpClaim|core.OpDiscard) != 0 && p.Flags&core.OpPeek == 0 && d.claims[c] != 0 {
 		p.Ctx = d.claims[c]
 		delete(d.claims, c)
 	}
@@ -181,7 +181,7 @@ func (p *op) makeRoom(size int, iov [][]byte) {
 }
 
 // register registers the buffers that have no descriptor, and returns the descriptors of all.
-func (s *poster) register(p *op, iov [][]byte, given []core.Desc, access core.Flags) ([]core.Desc, error) {
+func (s *poster) register(p *op, iov [][]byte, given []core.Desc, access core.Access) ([]core.Desc, error) {
 	descs := make([]core.Desc, len(iov))
 	copy(descs, given)
 	for i, b := range iov {
@@ -198,7 +198,7 @@ func (s *poster) register(p *op, iov [][]byte, given []core.Desc, access core.Fl
 	return descs, nil
 }
 
-func (s *poster) region(b []byte, access core.Flags) (core.MRDriver, error) {
+func (s *poster) region(b []byte, access core.Access) (core.MRDriver, error) {
 	d := s.d
 	d.mu.Lock()
 	d.seq++
@@ -254,17 +254,17 @@ func (d *domain) forget(of *held) {
 }
 
 // find returns the operation of a context of the stack's, nil if it is none of this package's.
-func (d *domain) find(below core.Context) *op {
+func (d *domain) find(below core.OpContext) *op {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ops[below]
 }
 
 // cancel cancels the oldest operation with a context.
-func (s *poster) cancel(ctx core.Context, cancel func(core.Context) error) error {
+func (s *poster) cancel(ctx core.OpContext, cancel func(core.OpContext) error) error {
 	d := s.d
 	d.mu.Lock()
-	var list []core.Context
+	var list []core.OpContext
 	for b, p := range d.ops {
 		if p.of == s.id && p.ctx == ctx {
 			list = append(list, b)

@@ -21,7 +21,7 @@ func (q *queue) entry(e *core.CQEntry, failed bool) {
 		return
 	}
 	e.Ctx = p.ctx
-	if p.Flags&(core.Peek|core.Claim) == core.Peek|core.Claim && !failed {
+	if p.Flags&(core.OpPeek|core.OpClaim) == core.OpPeek|core.OpClaim && !failed {
 		q.d.mu.Lock()
 		q.d.claims[claim{p.of, p.ctx}] = p.Ctx
 		q.d.mu.Unlock()
@@ -36,7 +36,7 @@ func (q *queue) entry(e *core.CQEntry, failed bool) {
 			e.Buf = p.user[0]
 		}
 	}
-	if !p.multi || e.Flags&core.MultiRecv != 0 || failed {
+	if !p.multi || e.Flags&core.CompMultiRecv != 0 || failed {
 		q.d.end(p)
 	}
 }

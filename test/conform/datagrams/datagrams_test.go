@@ -51,7 +51,7 @@ func TestManualAway(t *testing.T) {
 			buf := make([]byte, 1000)
 			p.Retry("recv", func() error { return p.B.EP.Recv(buf, 0, core.AddrUnspec, 1) })
 			p.Retry("send", func() error {
-				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 1000)}, Addr: p.A.Peer, Ctx: 2}, core.Completion|core.DeliveryComplete)
+				return p.A.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{make([]byte, 1000)}, Addr: p.A.Peer, Ctx: 2}, core.OpCompletion|core.OpDeliveryComplete)
 			})
 			es := make([]core.CQEntry, 1)
 			for end := time.Now().Add(conform.Deadline); ; {

@@ -31,8 +31,8 @@ func TestBroken(t *testing.T) {
 }
 
 // send sends to the other side, so that an error says that it may not have come.
-func send(s *conform.Side, b []byte, ctx core.Context) error {
-	return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: ctx}, core.DeliveryComplete)
+func send(s *conform.Side, b []byte, ctx core.OpContext) error {
+	return s.EP.SendMsg(&core.MsgArgs{IOV: [][]byte{b}, Addr: s.Peer, Ctx: ctx}, core.OpDeliveryComplete)
 }
 
 // over is a stack with faults, under which a message of size bytes goes from A to B and one byte back.
@@ -44,7 +44,7 @@ func over(t *testing.T, provider string, typ core.EPType, size int, vars ...stri
 	p = conform.Open(t, conform.Over(t, conform.Stack{Name: provider, Provider: provider, EPType: typ, Inserts: true}, m))
 	a, b := p.A, p.B
 	there, back := make([]byte, size), make([]byte, 1)
-	ctx := core.Context(0)
+	ctx := core.OpContext(0)
 	return p, func() (time.Duration, *core.CQErrEntry) {
 		ctx += 4
 		began := time.Now()
@@ -157,7 +157,7 @@ func TestCloseInFlight(t *testing.T) {
 			}
 			buf := make([]byte, 1000)
 			for i := range 50 {
-				if err := p.TryPost(func() error { return send(p.B, buf, core.Context(1000+i)) }); err != nil {
+				if err := p.TryPost(func() error { return send(p.B, buf, core.OpContext(1000+i)) }); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -10,12 +10,12 @@ type domain struct {
 	object
 }
 
-func (d *domain) BindEQ(eq core.EQDriver, flags core.Flags) error {
-	return d.r.with("fi_domain_bind", flags, func(flags core.Flags) error { return d.Domain.BindEQ(eq, flags) })
+func (d *domain) BindEQ(eq core.EQDriver, flags core.BindFlags) error {
+	return with(d.r, "fi_domain_bind", flags, func(flags core.BindFlags) error { return d.Domain.BindEQ(eq, flags) })
 }
 
 func (d *domain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.EndpointDriver, error) {
-	return open(d.r, "fi_endpoint", 0, func(core.Flags) (core.EndpointDriver, error) {
+	return open(d.r, "fi_endpoint", func() (core.EndpointDriver, error) {
 		return d.Domain.OpenEndpoint(d.r.Stripped(info), self)
 	}, func(below core.EndpointDriver) core.EndpointDriver {
 		d.r.opened(info)
@@ -24,7 +24,7 @@ func (d *domain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.Endpoi
 }
 
 func (d *domain) OpenScalable(info *core.Info, self *core.ScalableEndpoint) (core.ScalableDriver, error) {
-	return open(d.r, "fi_scalable_ep", 0, func(core.Flags) (core.ScalableDriver, error) {
+	return open(d.r, "fi_scalable_ep", func() (core.ScalableDriver, error) {
 		return d.Domain.OpenScalable(d.r.Stripped(info), self)
 	}, func(below core.ScalableDriver) core.ScalableDriver {
 		d.r.opened(info)
@@ -33,21 +33,21 @@ func (d *domain) OpenScalable(info *core.Info, self *core.ScalableEndpoint) (cor
 }
 
 func (d *domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
-	return open(d.r, "fi_srx_context", 0, func(core.Flags) (core.SRXDriver, error) { return d.Domain.OpenSRX(d.r.strippedRx(attr)) },
+	return open(d.r, "fi_srx_context", func() (core.SRXDriver, error) { return d.Domain.OpenSRX(d.r.strippedRx(attr)) },
 		func(below core.SRXDriver) core.SRXDriver {
 			return &sharedRx{hook.SRX{SRXDriver: below}, d.over(below)}
 		})
 }
 
 func (d *domain) OpenSTX(attr *core.TxAttr) (core.STXDriver, error) {
-	return open(d.r, "fi_stx_context", 0, func(core.Flags) (core.STXDriver, error) { return d.Domain.OpenSTX(d.r.strippedTx(attr)) },
+	return open(d.r, "fi_stx_context", func() (core.STXDriver, error) { return d.Domain.OpenSTX(d.r.strippedTx(attr)) },
 		func(below core.STXDriver) core.STXDriver {
 			return &sharedTx{hook.STX{STXDriver: below}, d.over(below)}
 		})
 }
 
 func (d *domain) OpenCQ(attr core.CQAttr, set core.WaitDriver) (core.CQDriver, error) {
-	return open(d.r, "fi_cq_open", attr.Flags, func(flags core.Flags) (core.CQDriver, error) {
+	return openWith(d.r, "fi_cq_open", attr.Flags, func(flags core.CQFlags) (core.CQDriver, error) {
 		attr.Flags, attr.Format, attr.WaitObj = flags, chosen(d.r, "cq_format", attr.Format), chosen(d.r, "wait_obj", attr.WaitObj)
 		below, err := d.Domain.OpenCQ(attr, set)
 		d.r.value("cq_format", uint64(attr.Format), err)
@@ -59,7 +59,7 @@ func (d *domain) OpenCQ(attr core.CQAttr, set core.WaitDriver) (core.CQDriver, e
 }
 
 func (d *domain) OpenCounter(attr core.CntrAttr, set core.WaitDriver) (core.CounterDriver, error) {
-	return open(d.r, "fi_cntr_open", attr.Flags, func(flags core.Flags) (core.CounterDriver, error) {
+	return openWith(d.r, "fi_cntr_open", attr.Flags, func(flags core.CntrFlags) (core.CounterDriver, error) {
 		attr.Flags, attr.Events, attr.WaitObj = flags, chosen(d.r, "cntr_events", attr.Events), chosen(d.r, "wait_obj", attr.WaitObj)
 		below, err := d.Domain.OpenCounter(attr, set)
 		d.r.value("cntr_events", uint64(attr.Events), err)
@@ -71,7 +71,7 @@ func (d *domain) OpenCounter(attr core.CntrAttr, set core.WaitDriver) (core.Coun
 }
 
 func (d *domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriver, error) {
-	return open(d.r, "fi_av_open", attr.Flags, func(flags core.Flags) (core.AVDriver, error) {
+	return openWith(d.r, "fi_av_open", attr.Flags, func(flags core.AVFlags) (core.AVDriver, error) {
 		attr.Flags, attr.Type = flags, chosen(d.r, "av_type", attr.Type)
 		below, err := d.Domain.OpenAV(attr, self)
 		d.r.value("av_type", uint64(attr.Type), err)
@@ -82,7 +82,7 @@ func (d *domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriv
 }
 
 func (d *domain) OpenPoll(attr core.PollAttr) (core.PollDriver, error) {
-	return open(d.r, "fi_poll_open", 0, func(core.Flags) (core.PollDriver, error) {
+	return open(d.r, "fi_poll_open", func() (core.PollDriver, error) {
 		below, err := d.Domain.OpenPoll(attr)
 		d.r.bits("fi_poll_open", uint64(attr.Flags), err)
 		return below, err
@@ -99,10 +99,10 @@ func (d *domain) RegMR(attr *core.MRAttr, av core.AVDriver) (core.MRDriver, erro
 	}
 	if d.r.without != nil && attr != nil {
 		b := *attr
-		b.Access, b.Flags = d.r.Mask("mr_access", attr.Access), d.r.Mask("fi_mr_regattr", attr.Flags)
+		b.Access, b.Flags = Mask(d.r, "mr_access", attr.Access), Mask(d.r, "fi_mr_regattr", attr.Flags)
 		attr = &b
 	}
-	return open(d.r, "fi_mr_regattr", 0, func(core.Flags) (core.MRDriver, error) {
+	return open(d.r, "fi_mr_regattr", func() (core.MRDriver, error) {
 		below, err := d.Domain.RegMR(attr, av)
 		if attr != nil {
 			d.r.bits("mr_access", uint64(attr.Access), err)
@@ -118,12 +118,12 @@ func (d *domain) RegMR(attr *core.MRAttr, av core.AVDriver) (core.MRDriver, erro
 	})
 }
 
-func (d *domain) QueryAtomic(dt core.Datatype, op core.AtomicOp, flags core.Flags) (core.AtomicAttr, error) {
-	return getWith(d.r, "fi_query_atomic", flags, func(flags core.Flags) (core.AtomicAttr, error) { return d.Domain.QueryAtomic(dt, op, flags) })
+func (d *domain) QueryAtomic(dt core.Datatype, op core.AtomicOp, flags core.AtomicFlags) (core.AtomicAttr, error) {
+	return getWith(d.r, "fi_query_atomic", flags, func(flags core.AtomicFlags) (core.AtomicAttr, error) { return d.Domain.QueryAtomic(dt, op, flags) })
 }
 
-func (d *domain) QueryCollective(op core.CollectiveOp, attr *core.CollectiveAttr, flags core.Flags) error {
-	return d.r.with("fi_query_collective", flags, func(flags core.Flags) error { return d.Domain.QueryCollective(op, attr, flags) })
+func (d *domain) QueryCollective(op core.CollectiveOp, attr *core.CollectiveAttr, flags uint64) error {
+	return with(d.r, "fi_query_collective", flags, func(flags uint64) error { return d.Domain.QueryCollective(op, attr, flags) })
 }
 
 // QueueWork is FI_QUEUE_WORK.
@@ -145,7 +145,7 @@ func (d *domain) QueueWork(w core.Work) error {
 	})
 }
 
-func (d *domain) CancelWork(ctx core.Context) error {
+func (d *domain) CancelWork(ctx core.OpContext) error {
 	return d.r.do("FI_CANCEL_WORK", func() error { return d.Domain.CancelWork(ctx) })
 }
 

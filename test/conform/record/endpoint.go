@@ -20,13 +20,13 @@ func (o object) endpoint(below core.EndpointDriver) core.EndpointDriver {
 
 func (e *endpoint) Enable() error { return e.r.do("fi_enable", e.Endpoint.Enable) }
 
-func (e *endpoint) Bind(obj any, flags core.Flags) error {
+func (e *endpoint) Bind(obj any, flags core.BindFlags) error {
 	switch obj.(type) {
 	case core.CQDriver:
-		return e.r.with("fi_ep_bind", flags, func(flags core.Flags) error { return e.Endpoint.Bind(obj, flags) })
+		return with(e.r, "fi_ep_bind", flags, func(flags core.BindFlags) error { return e.Endpoint.Bind(obj, flags) })
 	case core.CounterDriver:
 		return e.r.do("fi_ep_bind", func() error {
-			err := e.Endpoint.Bind(obj, e.r.Mask("fi_ep_bind_counter", flags))
+			err := e.Endpoint.Bind(obj, Mask(e.r, "fi_ep_bind_counter", flags))
 			e.r.bits("fi_ep_bind_counter", uint64(flags), err)
 			return err
 		})
@@ -34,12 +34,12 @@ func (e *endpoint) Bind(obj any, flags core.Flags) error {
 	return e.r.do("fi_ep_bind", func() error { return e.Endpoint.Bind(obj, flags) })
 }
 
-func (e *endpoint) Cancel(ctx core.Context) error {
+func (e *endpoint) Cancel(ctx core.OpContext) error {
 	return e.r.do("fi_cancel", func() error { return e.Endpoint.Cancel(ctx) })
 }
 
-func (e *endpoint) Alias(flags core.Flags) (core.EndpointDriver, error) {
-	return open(e.r, "fi_ep_alias", flags, e.Endpoint.Alias, e.endpoint)
+func (e *endpoint) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
+	return openWith(e.r, "fi_ep_alias", flags, func(flags core.OpFlags) (core.EndpointDriver, error) { return e.Endpoint.Alias(dir, flags) }, e.endpoint)
 }
 
 func (e *endpoint) GetOpt(opt core.EPOpt) (int, error) { return e.r.getOpt(opt, e.Endpoint.GetOpt) }
@@ -48,17 +48,17 @@ func (e *endpoint) SetOpt(opt core.EPOpt, value int) error {
 	return e.r.setOpt(opt, value, e.Endpoint.SetOpt)
 }
 
-func (e *endpoint) OpFlags(dir core.Flags) (core.Flags, error) {
-	return get(e.r, "FI_GETOPSFLAG", func() (core.Flags, error) { return e.Endpoint.OpFlags(dir) })
+func (e *endpoint) OpFlags(dir core.BindFlags) (core.OpFlags, error) {
+	return get(e.r, "FI_GETOPSFLAG", func() (core.OpFlags, error) { return e.Endpoint.OpFlags(dir) })
 }
 
-func (e *endpoint) SetOpFlags(dir, flags core.Flags) error {
-	return e.r.with("FI_SETOPSFLAG", flags, func(flags core.Flags) error { return e.Endpoint.SetOpFlags(dir, flags) })
+func (e *endpoint) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
+	return with(e.r, "FI_SETOPSFLAG", flags, func(flags core.OpFlags) error { return e.Endpoint.SetOpFlags(dir, flags) })
 }
 
-func (e *endpoint) SizeLeft(dir core.Flags) (int, error) {
+func (e *endpoint) SizeLeft(dir core.BindFlags) (int, error) {
 	name := "fi_tx_size_left"
-	if dir == core.Recv {
+	if dir == core.BindRecv {
 		name = "fi_rx_size_left"
 	}
 	return get(e.r, name, func() (int, error) { return e.Endpoint.SizeLeft(dir) })
@@ -96,13 +96,13 @@ func (r *Recorder) post(op core.Op, post func(core.Op) error) error {
 		return nil
 	}
 	flags := op.Flags
-	op.Flags = r.Mask(name, flags)
+	op.Flags = Mask(r, name, flags)
 	err := post(op)
 	if atomic {
 		r.value("datatype", uint64(op.Type), err)
 		r.value("atomic_op", uint64(op.Oper), err)
 	}
-	return r.flags(name, flags, err)
+	return noteFlags(r, name, flags, err)
 }
 
 // counts are the calls that ask how many operands there may be.
@@ -134,13 +134,13 @@ func (e *endpoint) Collective(op core.CollOp) error {
 	if op.Plain {
 		name = "fi_barrier"
 	}
-	return e.r.with(name, op.Flags, func(flags core.Flags) error {
+	return with(e.r, name, op.Flags, func(flags core.OpFlags) error {
 		op.Flags = flags
 		return e.Endpoint.Collective(op)
 	})
 }
 
-func (e *endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (e *endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	if e.r.Lacks("fi_join_collective") {
 		return core.ErrNoSys
 	}
@@ -148,11 +148,11 @@ func (e *endpoint) JoinCollective(coll core.FIAddr, set core.AVSetDriver, flags 
 }
 
 // Join is fi_join(3), where the endpoint below has it.
-func (e *endpoint) Join(addr core.Addr, flags core.Flags, ctx any, made func(core.MCDriver) *core.MC) error {
+func (e *endpoint) Join(addr core.Addr, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	if e.r.Lacks("fi_join") {
 		return core.ErrNoSys
 	}
-	return e.r.flags("fi_join", flags, e.Endpoint.Join(addr, e.r.Mask("fi_join", flags), ctx, e.group(made)))
+	return noteFlags(e.r, "fi_join", flags, e.Endpoint.Join(addr, Mask(e.r, "fi_join", flags), ctx, e.group(made)))
 }
 
 // group is made for a group over the one below.
@@ -175,7 +175,7 @@ type scalable struct {
 }
 
 // Bind is fi_scalable_ep_bind of address vectors.
-func (s *scalable) Bind(obj any, flags core.Flags) error {
+func (s *scalable) Bind(obj any, flags core.BindFlags) error {
 	if _, ok := obj.(core.AVDriver); ok {
 		return s.r.do("fi_scalable_ep_bind", func() error { return s.Endpoint.Bind(obj, flags) })
 	}
@@ -183,13 +183,13 @@ func (s *scalable) Bind(obj any, flags core.Flags) error {
 }
 
 func (s *scalable) TxContext(index int, attr *core.TxAttr) (core.EndpointDriver, error) {
-	return open(s.r, "fi_tx_context", 0, func(core.Flags) (core.EndpointDriver, error) {
+	return open(s.r, "fi_tx_context", func() (core.EndpointDriver, error) {
 		return s.contexts.TxContext(index, s.r.strippedTx(attr))
 	}, s.object.endpoint)
 }
 
 func (s *scalable) RxContext(index int, attr *core.RxAttr) (core.EndpointDriver, error) {
-	return open(s.r, "fi_rx_context", 0, func(core.Flags) (core.EndpointDriver, error) {
+	return open(s.r, "fi_rx_context", func() (core.EndpointDriver, error) {
 		return s.contexts.RxContext(index, s.r.strippedRx(attr))
 	}, s.object.endpoint)
 }
@@ -200,16 +200,16 @@ type sharedRx struct {
 	object
 }
 
-func (x *sharedRx) Bind(obj any, flags core.Flags) error {
+func (x *sharedRx) Bind(obj any, flags core.BindFlags) error {
 	if _, ok := obj.(core.CQDriver); ok {
-		return x.r.with("fi_ep_bind", flags, func(flags core.Flags) error { return x.SRX.Bind(obj, flags) })
+		return with(x.r, "fi_ep_bind", flags, func(flags core.BindFlags) error { return x.SRX.Bind(obj, flags) })
 	}
 	return x.r.do("fi_ep_bind", func() error { return x.SRX.Bind(obj, flags) })
 }
 
 func (x *sharedRx) Post(op core.Op) error { return x.r.post(op, x.SRX.Post) }
 
-func (x *sharedRx) Cancel(ctx core.Context) error {
+func (x *sharedRx) Cancel(ctx core.OpContext) error {
 	return x.r.do("fi_cancel", func() error { return x.SRX.Cancel(ctx) })
 }
 

@@ -11,14 +11,14 @@ type fabric struct {
 }
 
 func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
-	return open(f.r, "fi_domain", 0, func(core.Flags) (core.DomainDriver, error) { return f.Fabric.OpenDomain(f.r.Stripped(info)) },
+	return open(f.r, "fi_domain", func() (core.DomainDriver, error) { return f.Fabric.OpenDomain(f.r.Stripped(info)) },
 		func(below core.DomainDriver) core.DomainDriver {
 			return &domain{hook.Domain{DomainDriver: below}, f.over(below)}
 		})
 }
 
 func (f *fabric) OpenPassiveEndpoint(info *core.Info, self *core.PassiveEndpoint) (core.PassiveDriver, error) {
-	return open(f.r, "fi_passive_ep", 0, func(core.Flags) (core.PassiveDriver, error) {
+	return open(f.r, "fi_passive_ep", func() (core.PassiveDriver, error) {
 		return f.Fabric.OpenPassiveEndpoint(f.r.Stripped(info), self)
 	}, func(below core.PassiveDriver) core.PassiveDriver {
 		return &passive{hook.Passive{PassiveDriver: below}, f.over(below)}
@@ -26,7 +26,7 @@ func (f *fabric) OpenPassiveEndpoint(info *core.Info, self *core.PassiveEndpoint
 }
 
 func (f *fabric) OpenEQ(attr core.EQAttr, set core.WaitDriver) (core.EQDriver, error) {
-	return open(f.r, "fi_eq_open", attr.Flags, func(flags core.Flags) (core.EQDriver, error) {
+	return openWith(f.r, "fi_eq_open", attr.Flags, func(flags core.EQFlags) (core.EQDriver, error) {
 		attr.Flags, attr.WaitObj = flags, chosen(f.r, "wait_obj", attr.WaitObj)
 		below, err := f.Fabric.OpenEQ(attr, set)
 		f.r.value("wait_obj", uint64(attr.WaitObj), err)
@@ -37,7 +37,7 @@ func (f *fabric) OpenEQ(attr core.EQAttr, set core.WaitDriver) (core.EQDriver, e
 }
 
 func (f *fabric) OpenWait(attr core.WaitAttr) (core.WaitDriver, error) {
-	return open(f.r, "fi_wait_open", 0, func(core.Flags) (core.WaitDriver, error) { return f.Fabric.OpenWait(attr) },
+	return open(f.r, "fi_wait_open", func() (core.WaitDriver, error) { return f.Fabric.OpenWait(attr) },
 		func(below core.WaitDriver) core.WaitDriver {
 			return &waitSet{hook.WaitSet{WaitDriver: below}, f.over(below)}
 		})
@@ -54,8 +54,8 @@ type passive struct {
 
 func (p *passive) Listen() error { return p.r.do("fi_listen", p.Passive.Listen) }
 
-func (p *passive) BindEQ(eq core.EQDriver, flags core.Flags) error {
-	return p.r.with("fi_pep_bind", flags, func(flags core.Flags) error { return p.Passive.BindEQ(eq, flags) })
+func (p *passive) BindEQ(eq core.EQDriver, flags core.BindFlags) error {
+	return with(p.r, "fi_pep_bind", flags, func(flags core.BindFlags) error { return p.Passive.BindEQ(eq, flags) })
 }
 
 func (p *passive) Reject(handle core.Handle, param []byte) error {

@@ -3,8 +3,8 @@ package record
 import "gofabric/core"
 
 // Asked notes a call of GetInfo: results keep their hints in mind until something is opened with them.
-func (r *Recorder) Asked(flags core.Flags, hints *core.Info, list []*core.Info, err error) {
-	r.flags("fi_getinfo", flags, err)
+func (r *Recorder) Asked(flags core.InfoFlags, hints *core.Info, list []*core.Info, err error) {
+	noteFlags(r, "fi_getinfo", flags, err)
 	if hints == nil {
 		return
 	}

@@ -26,7 +26,7 @@ func (q *queue) read(plain, from string, entries []core.CQEntry, src []core.FIAd
 	q.r.call(name, err)
 	for i := range max(n, 0) {
 		q.r.bits("completion", uint64(entries[i].Flags), nil)
-		entries[i].Flags = q.r.Mask("completion", entries[i].Flags)
+		entries[i].Flags = Mask(q.r, "completion", entries[i].Flags)
 	}
 	return n, err
 }
@@ -56,7 +56,7 @@ type eventQueue struct {
 	object
 }
 
-func (q *eventQueue) event(name string, ev *core.EQEvent, flags core.Flags, err error) error {
+func (q *eventQueue) event(name string, ev *core.EQEvent, flags core.EQFlags, err error) error {
 	if err == nil {
 		q.r.value("event", uint64(ev.Type), nil)
 		if q.r.hides("event", uint64(ev.Type)) {
@@ -64,31 +64,31 @@ func (q *eventQueue) event(name string, ev *core.EQEvent, flags core.Flags, err 
 			return core.ErrAgain
 		}
 	}
-	return q.r.flags(name, flags, err)
+	return noteFlags(q.r, name, flags, err)
 }
 
-func (q *eventQueue) Read(ev *core.EQEvent, flags core.Flags) error {
+func (q *eventQueue) Read(ev *core.EQEvent, flags core.EQFlags) error {
 	if q.r.Lacks("fi_eq_read") {
 		return core.ErrAgain
 	}
-	return q.event("fi_eq_read", ev, flags, q.EQ.Read(ev, q.r.Mask("fi_eq_read", flags)))
+	return q.event("fi_eq_read", ev, flags, q.EQ.Read(ev, Mask(q.r, "fi_eq_read", flags)))
 }
 
-func (q *eventQueue) SRead(ctx context.Context, ev *core.EQEvent, flags core.Flags) error {
+func (q *eventQueue) SRead(ctx context.Context, ev *core.EQEvent, flags core.EQFlags) error {
 	if q.r.Lacks("fi_eq_sread") {
 		return core.ErrAgain
 	}
 	return q.event("fi_eq_sread", ev, flags, q.EQ.SRead(ctx, ev, flags))
 }
 
-func (q *eventQueue) ReadErr(e *core.EQErrEntry, flags core.Flags) error {
+func (q *eventQueue) ReadErr(e *core.EQErrEntry, flags core.EQFlags) error {
 	if q.r.Lacks("fi_eq_readerr") {
 		return core.ErrAgain
 	}
-	return q.r.flags("fi_eq_readerr", flags, q.EQ.ReadErr(e, flags))
+	return noteFlags(q.r, "fi_eq_readerr", flags, q.EQ.ReadErr(e, flags))
 }
 
-func (q *eventQueue) Write(ev core.EQEvent, flags core.Flags) error {
+func (q *eventQueue) Write(ev core.EQEvent, flags core.EQFlags) error {
 	return q.r.do("fi_eq_write", func() error { return q.EQ.Write(ev, flags) })
 }
 

@@ -117,8 +117,11 @@ func (r *Recorder) call(name string, err error) error {
 	return err
 }
 
-// flags is call, for a call with flags.
-func (r *Recorder) flags(name string, flags core.Flags, err error) error {
+// Flags is any word of flags.
+type Flags interface{ ~uint32 | ~uint64 }
+
+// noteFlags is call, for a call with flags.
+func noteFlags[F Flags](r *Recorder, name string, flags F, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.noteLocked(Key{Of: name}, err)

@@ -17,6 +17,6 @@ func (m *region) Desc() core.Desc { return value(m.r, "fi_mr_desc", m.MR.Desc) }
 
 func (m *region) Key() uint64 { return value(m.r, "fi_mr_key", m.MR.Key) }
 
-func (m *region) Bind(obj any, flags core.Flags) error {
-	return m.r.with("fi_mr_bind", flags, func(flags core.Flags) error { return m.MR.Bind(obj, flags) })
+func (m *region) Bind(obj any, flags core.BindFlags) error {
+	return with(m.r, "fi_mr_bind", flags, func(flags core.BindFlags) error { return m.MR.Bind(obj, flags) })
 }

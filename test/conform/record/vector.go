@@ -11,39 +11,39 @@ type vector struct {
 	object
 }
 
-func (v *vector) BindEQ(eq core.EQDriver, flags core.Flags) error {
+func (v *vector) BindEQ(eq core.EQDriver, flags core.BindFlags) error {
 	return v.r.do("fi_av_bind", func() error { return v.AV.BindEQ(eq, flags) })
 }
 
-func (v *vector) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
-	return getWith(v.r, "fi_av_insert", flags, func(flags core.Flags) (int, error) { return v.AV.Insert(addrs, fi, flags, context...) })
+func (v *vector) Insert(addrs []core.Addr, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
+	return getWith(v.r, "fi_av_insert", flags, func(flags core.InsertFlags) (int, error) { return v.AV.Insert(addrs, fi, flags, context...) })
 }
 
-func (v *vector) InsertSvc(node, service string, flags core.Flags, context ...any) (core.FIAddr, error) {
-	return getWith(v.r, "fi_av_insertsvc", flags, func(flags core.Flags) (core.FIAddr, error) {
+func (v *vector) InsertSvc(node, service string, flags core.InsertFlags, context ...any) (core.FIAddr, error) {
+	return getWith(v.r, "fi_av_insertsvc", flags, func(flags core.InsertFlags) (core.FIAddr, error) {
 		return v.AV.InsertSvc(node, service, flags, context...)
 	})
 }
 
-func (v *vector) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.Flags, context ...any) (int, error) {
-	return getWith(v.r, "fi_av_insertsym", flags, func(flags core.Flags) (int, error) {
+func (v *vector) InsertSym(node string, nodecnt int, service string, svccnt int, fi []core.FIAddr, flags core.InsertFlags, context ...any) (int, error) {
+	return getWith(v.r, "fi_av_insertsym", flags, func(flags core.InsertFlags) (int, error) {
 		return v.AV.InsertSym(node, nodecnt, service, svccnt, fi, flags, context...)
 	})
 }
 
-func (v *vector) Remove(fi []core.FIAddr, flags core.Flags) error {
-	return v.r.with("fi_av_remove", flags, func(flags core.Flags) error { return v.AV.Remove(fi, flags) })
+func (v *vector) Remove(fi []core.FIAddr, flags core.InsertFlags) error {
+	return with(v.r, "fi_av_remove", flags, func(flags core.InsertFlags) error { return v.AV.Remove(fi, flags) })
 }
 
 func (v *vector) Lookup(fi core.FIAddr) (core.Addr, error) {
 	return get(v.r, "fi_av_lookup", func() (core.Addr, error) { return v.AV.Lookup(fi) })
 }
 
-func (v *vector) SetUserID(fi, id core.FIAddr, flags core.Flags) error {
-	return v.r.with("fi_av_set_user_id", flags, func(flags core.Flags) error { return v.AV.SetUserID(fi, id, flags) })
+func (v *vector) SetUserID(fi, id core.FIAddr, flags core.InsertFlags) error {
+	return with(v.r, "fi_av_set_user_id", flags, func(flags core.InsertFlags) error { return v.AV.SetUserID(fi, id, flags) })
 }
 
-func (v *vector) InsertAuthKey(key []byte, flags core.Flags) (core.FIAddr, error) {
+func (v *vector) InsertAuthKey(key []byte, flags core.InsertFlags) (core.FIAddr, error) {
 	return get(v.r, "fi_av_insert_auth_key", func() (core.FIAddr, error) { return v.AV.InsertAuthKey(key, flags) })
 }
 
@@ -52,7 +52,7 @@ func (v *vector) LookupAuthKey(fi core.FIAddr) ([]byte, error) {
 }
 
 func (v *vector) OpenSet(attr core.AVSetAttr) (core.AVSetDriver, error) {
-	return open(v.r, "fi_av_set", attr.Flags, func(flags core.Flags) (core.AVSetDriver, error) {
+	return openWith(v.r, "fi_av_set", attr.Flags, func(flags core.AVSetFlags) (core.AVSetDriver, error) {
 		attr.Flags = flags
 		return v.AV.OpenSet(attr)
 	}, func(below core.AVSetDriver) core.AVSetDriver {

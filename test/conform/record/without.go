@@ -23,23 +23,23 @@ func means(k Key) (keys []Key) {
 			keys = append(keys, Key{Of: n})
 		}
 	}
-	switch core.Flags(k.Bit) {
-	case core.CapMsg, core.Send:
+	switch core.Caps(k.Bit) {
+	case core.CapMsg, core.CapSend:
 		calls("fi_send", "fi_sendv", "fi_sendmsg", "fi_senddata", "fi_inject", "fi_injectdata")
-	case core.Recv:
+	case core.CapRecv:
 		calls("fi_recv", "fi_recvv", "fi_recvmsg")
 	case core.CapRMA:
 		calls("fi_read", "fi_readv", "fi_readmsg", "fi_write", "fi_writev", "fi_writemsg", "fi_writedata", "fi_inject_write", "fi_inject_writedata")
-	case core.Read, core.RemoteRead:
+	case core.CapRead, core.CapRemoteRead:
 		calls("fi_read", "fi_readv", "fi_readmsg")
-	case core.Write, core.RemoteWrite:
+	case core.CapWrite, core.CapRemoteWrite:
 		calls("fi_write", "fi_writev", "fi_writemsg", "fi_writedata", "fi_inject_write", "fi_inject_writedata")
 	case core.CapMulticast:
 		calls("fi_join")
 	case core.CapRMAEvent:
-		keys = append(keys, Key{"fi_ep_bind_counter", uint64(core.RemoteWrite), true}, Key{"fi_mr_regattr", uint64(core.CapRMAEvent), true})
+		keys = append(keys, Key{"fi_ep_bind_counter", uint64(core.BindRemoteWrite), true}, Key{"fi_mr_regattr", uint64(core.MRRMAEvent), true})
 	case core.CapRMAPMem:
-		keys = append(keys, Key{"fi_mr_regattr", uint64(core.CapRMAPMem), true})
+		keys = append(keys, Key{"fi_mr_regattr", uint64(core.MRRMAPMem), true})
 	}
 	return keys
 }
@@ -48,10 +48,10 @@ func means(k Key) (keys []Key) {
 func (r *Recorder) Lacks(name string) bool { return slices.Contains(r.without, Key{Of: name}) }
 
 // Mask returns the flags that reach the stack.
-func (r *Recorder) Mask(of string, flags core.Flags) core.Flags {
+func Mask[F Flags](r *Recorder, of string, flags F) F {
 	for _, w := range r.without {
 		if w.Valued && w.Of == of {
-			flags &^= core.Flags(w.Bit)
+			flags &^= F(w.Bit)
 		}
 	}
 	return flags
@@ -70,9 +70,6 @@ func (r *Recorder) hides(of string, v uint64) bool {
 	return slices.Contains(r.without, Key{of, v, true})
 }
 
-// bitsOf removes the bits of a kind of values that are taken away.
-func bitsOf[T ~uint32 | ~uint64](r *Recorder, of string, v T) T { return T(r.Mask(of, core.Flags(v))) }
-
 // do makes a call, and notes how it ended.
 func (r *Recorder) do(name string, call func() error) error {
 	if r.Lacks(name) {
@@ -82,11 +79,11 @@ func (r *Recorder) do(name string, call func() error) error {
 }
 
 // with is do, for a call with flags.
-func (r *Recorder) with(name string, flags core.Flags, call func(core.Flags) error) error {
+func with[F Flags](r *Recorder, name string, flags F, call func(F) error) error {
 	if r.Lacks(name) {
 		return nil
 	}
-	return r.flags(name, flags, call(r.Mask(name, flags)))
+	return noteFlags(r, name, flags, call(Mask(r, name, flags)))
 }
 
 // get is do, for a call with a result.
@@ -99,22 +96,27 @@ func get[T any](r *Recorder, name string, call func() (T, error)) (v T, err erro
 }
 
 // getWith is get, for a call with flags.
-func getWith[T any](r *Recorder, name string, flags core.Flags, call func(core.Flags) (T, error)) (v T, err error) {
+func getWith[F Flags, T any](r *Recorder, name string, flags F, call func(F) (T, error)) (v T, err error) {
 	if r.Lacks(name) {
 		return v, nil
 	}
-	v, err = call(r.Mask(name, flags))
-	return v, r.flags(name, flags, err)
+	v, err = call(Mask(r, name, flags))
+	return v, noteFlags(r, name, flags, err)
 }
 
-// open is getWith, for a call that opens an object: one that is taken away is not there. over makes the object over that of the stack.
-func open[T any](r *Recorder, name string, flags core.Flags, call func(core.Flags) (T, error), over func(T) T) (T, error) {
+// open is get, for a call that opens an object: one that is taken away is not there. over makes the object over that of the stack.
+func open[T any](r *Recorder, name string, call func() (T, error), over func(T) T) (T, error) {
+	return openWith(r, name, uint64(0), func(uint64) (T, error) { return call() }, over)
+}
+
+// openWith is open, for a call with flags.
+func openWith[F Flags, T any](r *Recorder, name string, flags F, call func(F) (T, error), over func(T) T) (T, error) {
 	var none T
 	if r.Lacks(name) {
 		return none, core.ErrNoSys
 	}
-	below, err := call(r.Mask(name, flags))
-	if r.flags(name, flags, err) != nil {
+	below, err := call(Mask(r, name, flags))
+	if noteFlags(r, name, flags, err) != nil {
 		return none, err
 	}
 	return over(below), nil
@@ -159,17 +161,17 @@ func (r *Recorder) Stripped(info *core.Info) *core.Info {
 		return info
 	}
 	h := info.Dup()
-	h.Caps = r.Mask("caps", h.Caps)
-	h.Mode = bitsOf(r, "mode", h.Mode)
+	h.Caps = Mask(r, "caps", h.Caps)
+	h.Mode = Mask(r, "mode", h.Mode)
 	if d := h.Domain; d != nil {
-		d.MRMode = bitsOf(r, "mr_mode", d.MRMode)
+		d.MRMode = Mask(r, "mr_mode", d.MRMode)
 		d.Threading = chosen(r, "threading", d.Threading)
 		d.DataProgress = chosen(r, "data_progress", d.DataProgress)
 		d.ControlProgress = chosen(r, "control_progress", d.ControlProgress)
 		d.ResourceMgmt = chosen(r, "resource_mgmt", d.ResourceMgmt)
 		d.AVType = chosen(r, "av_type", d.AVType)
 		d.TClass = r.classOf(d.TClass)
-		d.Caps = r.Mask("caps", d.Caps)
+		d.Caps = Mask(r, "caps", d.Caps)
 	}
 	if h.EP != nil {
 		h.EP.MemTagFormat = chosen(r, "mem_tag_format", h.EP.MemTagFormat)
@@ -184,8 +186,8 @@ func (r *Recorder) strippedTx(t *core.TxAttr) *core.TxAttr {
 		return t
 	}
 	b := *t
-	b.Caps, b.OpFlags = r.Mask("caps", b.Caps), r.Mask("op_flags", b.OpFlags)
-	b.MsgOrder = bitsOf(r, "msg_order", b.MsgOrder)
+	b.Caps, b.OpFlags = Mask(r, "caps", b.Caps), Mask(r, "op_flags", b.OpFlags)
+	b.MsgOrder = Mask(r, "msg_order", b.MsgOrder)
 	b.TClass = r.classOf(b.TClass)
 	return &b
 }
@@ -196,8 +198,8 @@ func (r *Recorder) strippedRx(x *core.RxAttr) *core.RxAttr {
 		return x
 	}
 	b := *x
-	b.Caps, b.OpFlags = r.Mask("caps", b.Caps), r.Mask("op_flags", b.OpFlags)
-	b.MsgOrder = bitsOf(r, "msg_order", b.MsgOrder)
+	b.Caps, b.OpFlags = Mask(r, "caps", b.Caps), Mask(r, "op_flags", b.OpFlags)
+	b.MsgOrder = Mask(r, "msg_order", b.MsgOrder)
 	return &b
 }
 

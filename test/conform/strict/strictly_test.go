@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { conform.Main(m) }
 // ordered makes a stack ask for the ordering of messages that the suite relies on.
 func ordered(st conform.Stack) conform.Stack {
 	getInfo := st.GetInfo
-	st.GetInfo = func(node, service string, flags core.Flags, hints *core.Info) ([]*core.Info, error) {
+	st.GetInfo = func(node, service string, flags core.InfoFlags, hints *core.Info) ([]*core.Info, error) {
 		h := hints.Dup()
 		h.Tx.MsgOrder |= core.OrderSAS
 		h.Rx.MsgOrder |= core.OrderSAS

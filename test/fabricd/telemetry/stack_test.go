@@ -39,7 +39,7 @@ func (s stack) unconnected() core.EPType {
 	return s.kind
 }
 
-func (s stack) caps() core.Flags {
+func (s stack) caps() core.Caps {
 	if s.reliable() {
 		return core.CapMsg | core.CapRMA | core.CapAtomic
 	}

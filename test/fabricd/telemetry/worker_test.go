@@ -101,7 +101,7 @@ func (w *work) target() error {
 		return err
 	}
 	if w.stack.reliable() {
-		m, err := w.ep.Register(make([]byte, 1<<16), core.RemoteRead|core.RemoteWrite)
+		m, err := w.ep.Register(make([]byte, 1<<16), core.AccessRemoteRead|core.AccessRemoteWrite)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (w *work) target() error {
 		return fmt.Errorf("a message of 1000 bytes fits into 16")
 	}
 	for i := range 1 << 20 { // until there is no room for more
-		if w.ep.Core().Recv(make([]byte, 1000), 0, core.AddrUnspec, core.Context(1<<40+i)) != nil {
+		if w.ep.Core().Recv(make([]byte, 1000), 0, core.AddrUnspec, core.OpContext(1<<40+i)) != nil {
 			break
 		}
 	}
@@ -208,7 +208,7 @@ func (w *work) traffic(stop chan struct{}) error {
 	buf := make([]byte, 1000)
 	if w.stack.reliable() {
 		buf = make([]byte, 1<<13)
-		if _, err := w.ep.Register(make([]byte, 4096), core.RemoteRead); err != nil {
+		if _, err := w.ep.Register(make([]byte, 4096), core.AccessRemoteRead); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ type order struct {
 	Do     string        `json:"do"` // open, accept, team, prepare, run, close
 	Stack  string        `json:"stack,omitempty"`
 	Window int           `json:"window,omitempty"`
-	Caps   core.Flags    `json:"caps,omitempty"` // more than usual
+	Caps   core.Caps     `json:"caps,omitempty"` // more than usual
 	Addr   string        `json:"addr,omitempty"`
 	Team   []string      `json:"team,omitempty"` // addresses of all members of a group
 	Work   Work          `json:"work"`

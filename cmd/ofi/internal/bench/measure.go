@@ -62,7 +62,7 @@ func openSession(ctx context.Context, p Providers, command func(context.Context)
 	return s, nil
 }
 
-func (s *session) open(ctx context.Context, p Providers, stack Stack, window int, more core.Flags) error {
+func (s *session) open(ctx context.Context, p Providers, stack Stack, window int, more core.Caps) error {
 	there, err := s.orderAll(ctx, order{Do: "open", Stack: stack.String(), Window: window, Caps: more}, controlLimit)
 	if err != nil {
 		return err

@@ -81,7 +81,7 @@ type remote struct {
 }
 
 // hints asks for what the tests need; window is how many operations are posted at most.
-func (s Stack) hints(window int, more core.Flags) *core.Info {
+func (s Stack) hints(window int, more core.Caps) *core.Info {
 	h := core.NewHints()
 	h.Fabric.ProvName = s.Provider
 	h.EP.Type = s.Type
@@ -105,14 +105,14 @@ func (s Stack) hints(window int, more core.Flags) *core.Info {
 
 // Check says why a stack cannot be measured.
 func (s Stack) Check(getInfo GetInfo) error {
-	_, _, err := getInfo(core.Query{Node: node, Flags: core.Source, Hints: s.hints(0, 0)})
+	_, _, err := getInfo(core.Query{Node: node, Flags: core.InfoSource, Hints: s.hints(0, 0)})
 	return err
 }
 
 // newSide opens everything up to the domain and, of a connectionless stack, the endpoint.
-func newSide(p Providers, stack Stack, window int, more core.Flags) (*side, error) {
+func newSide(p Providers, stack Stack, window int, more core.Caps) (*side, error) {
 	s := &side{prov: p, stack: stack, peer: core.AddrUnspec}
-	infos, _, err := p.GetInfo(core.Query{Node: p.at(), Flags: core.Source, Hints: stack.hints(window, more)})
+	infos, _, err := p.GetInfo(core.Query{Node: p.at(), Flags: core.InfoSource, Hints: stack.hints(window, more)})
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ func (s *side) prepare(t Test) (remote, error) {
 	}
 	var err error
 	s.mr, err = s.domain.RegMR(&core.MRAttr{IOV: [][]byte{s.mem[:n]}, RequestedKey: 0x600f,
-		Access: core.Send | core.Recv | core.Read | core.Write | core.RemoteRead | core.RemoteWrite})
+		Access: core.AccessSend | core.AccessRecv | core.AccessRead | core.AccessWrite | core.AccessRemoteRead | core.AccessRemoteWrite})
 	if err != nil {
 		return remote{}, err
 	}

@@ -40,7 +40,7 @@ type Test struct {
 
 // needs is what a session must be opened with.
 type needs struct {
-	caps    core.Flags
+	caps    core.Caps
 	members int // processes
 }
 

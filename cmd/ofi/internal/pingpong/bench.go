@@ -167,7 +167,7 @@ func (b *bench) allocate() error {
 	if b.info.Domain.MRMode&core.MRModeLocal == 0 {
 		return nil
 	}
-	mr, err := b.domain.RegMR(&core.MRAttr{IOV: [][]byte{buf}, Access: core.Send | core.Recv, RequestedKey: 0xC0DE})
+	mr, err := b.domain.RegMR(&core.MRAttr{IOV: [][]byte{buf}, Access: core.AccessSend | core.AccessRecv, RequestedKey: 0xC0DE})
 	if err != nil {
 		return fmt.Errorf("registering the buffers: %w", err)
 	}

@@ -82,7 +82,7 @@ type fakeEQ struct {
 }
 
 func (q *fakeEQ) Close() error { return nil }
-func (q *fakeEQ) SRead(ctx context.Context, ev *core.EQEvent, _ core.Flags) error {
+func (q *fakeEQ) SRead(ctx context.Context, ev *core.EQEvent, _ core.EQFlags) error {
 	select {
 	case *ev = <-q.ch:
 		return nil
@@ -98,10 +98,10 @@ type fakePEP struct {
 	eq   *fakeEQ
 }
 
-func (p *fakePEP) Close() error                                { return nil }
-func (p *fakePEP) BindEQ(eq core.EQDriver, _ core.Flags) error { p.eq = eq.(*fakeEQ); return nil }
-func (p *fakePEP) Name() (core.Addr, error)                    { return p.name, nil }
-func (p *fakePEP) Reject(core.Handle, []byte) error            { return nil }
+func (p *fakePEP) Close() error                                    { return nil }
+func (p *fakePEP) BindEQ(eq core.EQDriver, _ core.BindFlags) error { p.eq = eq.(*fakeEQ); return nil }
+func (p *fakePEP) Name() (core.Addr, error)                        { return p.name, nil }
+func (p *fakePEP) Reject(core.Handle, []byte) error                { return nil }
 func (p *fakePEP) Listen() error {
 	p.net.mu.Lock()
 	defer p.net.mu.Unlock()
@@ -149,7 +149,7 @@ type fakeAV struct {
 }
 
 func (v *fakeAV) Close() error { return nil }
-func (v *fakeAV) Insert(a []core.Addr, fi []core.FIAddr, _ core.Flags, _ ...any) (int, error) {
+func (v *fakeAV) Insert(a []core.Addr, fi []core.FIAddr, _ core.InsertFlags, _ ...any) (int, error) {
 	for i := range a {
 		fi[i] = core.FIAddr(len(v.list))
 		v.list = append(v.list, a[i])
@@ -213,7 +213,7 @@ func (e *fakeEP) Close() error {
 func (e *fakeEP) Name() (core.Addr, error) { return e.name, nil }
 func (e *fakeEP) Enable() error            { return nil }
 func (e *fakeEP) Shutdown() error          { return nil }
-func (e *fakeEP) Bind(obj any, f core.Flags) error {
+func (e *fakeEP) Bind(obj any, f core.BindFlags) error {
 	switch x := obj.(type) {
 	case *fakeEQ:
 		e.eq = x
@@ -291,7 +291,7 @@ func (e *fakeEP) match() {
 	}
 }
 
-func (e *fakeEP) Recv(buf []byte, d core.Desc, _ core.FIAddr, _ core.Context) error {
+func (e *fakeEP) Recv(buf []byte, d core.Desc, _ core.FIAddr, _ core.OpContext) error {
 	e.net.mu.Lock()
 	defer e.net.mu.Unlock()
 	if e.mr && d != 77 {
@@ -305,21 +305,21 @@ func (e *fakeEP) Recv(buf []byte, d core.Desc, _ core.FIAddr, _ core.Context) er
 	return nil
 }
 
-func (e *fakeEP) TRecv(buf []byte, d core.Desc, s core.FIAddr, t, _ uint64, c core.Context) error {
+func (e *fakeEP) TRecv(buf []byte, d core.Desc, s core.FIAddr, t, _ uint64, c core.OpContext) error {
 	if t != tag {
 		return core.ErrInval
 	}
 	return e.Recv(buf, d, s, c)
 }
 
-func (e *fakeEP) Send(buf []byte, d core.Desc, dest core.FIAddr, _ core.Context) error {
+func (e *fakeEP) Send(buf []byte, d core.Desc, dest core.FIAddr, _ core.OpContext) error {
 	if e.mr && d != 77 {
 		return core.ErrInval
 	}
 	return e.send(buf, dest, true)
 }
 func (e *fakeEP) Inject(buf []byte, dest core.FIAddr) error { return e.send(buf, dest, false) }
-func (e *fakeEP) TSend(buf []byte, d core.Desc, dest core.FIAddr, t uint64, c core.Context) error {
+func (e *fakeEP) TSend(buf []byte, d core.Desc, dest core.FIAddr, t uint64, c core.OpContext) error {
 	if t != tag {
 		return core.ErrInval
 	}

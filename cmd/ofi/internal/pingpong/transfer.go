@@ -192,9 +192,9 @@ func (b *bench) finish() error {
 	}
 	err := b.spinPost(b.txCQ, func() error {
 		if b.tagged {
-			return b.ep.TSendMsg(&core.TaggedArgs{IOV: iov, Desc: desc, Addr: b.peer, Tag: tag}, core.TransmitComplete)
+			return b.ep.TSendMsg(&core.TaggedArgs{IOV: iov, Desc: desc, Addr: b.peer, Tag: tag}, core.OpTransmitComplete)
 		}
-		return b.ep.SendMsg(&core.MsgArgs{IOV: iov, Desc: desc, Addr: b.peer}, core.TransmitComplete)
+		return b.ep.SendMsg(&core.MsgArgs{IOV: iov, Desc: desc, Addr: b.peer}, core.OpTransmitComplete)
 	})
 	if err != nil {
 		return fmt.Errorf("sending the last message: %w", err)
