@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"gofabric/internal/mono"
+	"gofabric/internal/queue"
 )
 
 // State is where a Conn stands; doc.go has the diagram.
@@ -48,15 +49,13 @@ type Conn struct {
 	words    bool // the peer understands bye and stay
 	crossed  bool // a request of ours was given up for it
 	attempts uint8
-	timerPos int32     // in Machine.timers, -1 without a deadline
-	pos      int32     // in Machine.conns
-	giveUp   mono.Time // when to stop trying
-	since    mono.Time // when it came up
-	left     mono.Time // when our bye was said
-	used     mono.Time // when something was last seen to have happened
-	moved    uint64    // what had happened by then
-
-	deadline mono.Time
+	timer    queue.Place // in Machine.timers
+	pos      int32       // in Machine.conns
+	giveUp   mono.Time   // when to stop trying
+	since    mono.Time   // when it came up
+	left     mono.Time   // when our bye was said
+	used     mono.Time   // when something was last seen to have happened
+	moved    uint64      // what had happened by then
 }
 
 // Peer is an endpoint that we have a connection with, or want one.

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"gofabric/internal/mono"
+	"gofabric/internal/queue"
 )
 
 // Config is what a Machine keeps to. Times are nanoseconds.
@@ -55,8 +56,8 @@ type Machine struct {
 	peers  map[netip.AddrPort]*Peer
 	hidden map[netip.AddrPort]struct{} // peers that said that they are behind a firewall
 	conns  []*Conn
-	timers timers
-	lookAt mono.Time // when to look for idle connections, None without a bound or connections
+	timers queue.Heap[mono.Time, *Conn] // by deadline
+	lookAt mono.Time                    // when to look for idle connections, None without a bound or connections
 
 	queue []Action
 	head  int
@@ -97,7 +98,7 @@ func (m *Machine) Hidden(a netip.AddrPort) bool {
 }
 
 func (m *Machine) newConn(p *Peer, s State) *Conn {
-	c := &Conn{peer: p, state: s, pos: int32(len(m.conns)), timerPos: -1}
+	c := &Conn{peer: p, state: s, pos: int32(len(m.conns))}
 	m.conns = append(m.conns, c)
 	return c
 }
@@ -192,12 +193,12 @@ func (m *Machine) Close() []*Conn {
 }
 
 // Deadline is when Tick is to be called; None: not until something else happens.
-func (m *Machine) Deadline() mono.Time { return mono.Earlier(m.timers.first(), m.lookAt) }
+func (m *Machine) Deadline() mono.Time { return mono.Earlier(m.nextTimer(), m.lookAt) }
 
 // Tick says how late it is.
 func (m *Machine) Tick(now mono.Time) {
-	for m.timers.first().Due(now) {
-		c := m.timers[0]
+	for m.nextTimer().Due(now) {
+		c := m.timers.Min()
 		m.setDeadline(c, mono.None)
 		switch c.state {
 		case Waiting:

@@ -118,8 +118,10 @@ func (b *bench) check(t *testing.T, when string) {
 		if c.peer != nil && c == c.peer.main && b.peers[c.peer.addr] == c.peer {
 			mains++
 		}
-		if (c.deadline != mono.None) != (c.timerPos >= 0) || c.timerPos >= 0 && b.timers[c.timerPos] != c {
-			t.Errorf("%s: the timer of %s is not where it should be", when, b.name(c))
+	}
+	for c := range b.timers.All() {
+		if c.state == Closed || !c.timer.In() {
+			t.Errorf("%s: connection %s, %v, has a timer", when, b.name(c), c.state)
 		}
 	}
 	if mains != len(b.peers) {

@@ -339,11 +339,11 @@ func (w *world) checkDeadlines(n *node) {
 	for c := range n.m.Conns {
 		switch c.state {
 		case Waiting:
-			if l := c.peer.leaving; c.deadline == mono.None && (l == nil || l.deadline == mono.None) {
+			if l := c.peer.leaving; !c.timer.In() && (l == nil || !l.timer.In()) {
 				w.violate("node %d waits for ever for %v", n.at, c.Addr())
 			}
 		case Leaving, Draining:
-			if c.deadline == mono.None {
+			if !c.timer.In() {
 				w.violate("node %d leaves %v for ever", n.at, c.Addr())
 			}
 		case Deciding:
