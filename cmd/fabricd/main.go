@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"gofabric/internal/version"
 )
 
 func main() {
@@ -34,9 +36,11 @@ func newRootCommand() *cobra.Command {
 		Use:           "fabricd",
 		Short:         "The fabric's daemon of this node",
 		Long:          "The fabric's daemon of this node: a directory of names, other processes' counters, and an emulated fabric to break on purpose. No application needs it.",
+		Version:       version.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.SetVersionTemplate(version.Text("fabricd"))
 	root.AddCommand(newRunCommand(), newEmulateCommand(), newTopologyCommand(), newExecCommand(), newEnterCommand(), newKeepCommand(), newLinkCommand(), newPartitionCommand(), newCaptureCommand())
 	root.AddCommand(newStatusCommand(), newTokenCommand(), newPageCommand(), newStuckCommand())
 	addNameCommands(root)

@@ -2,7 +2,10 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
+
+	"gofabric/internal/version"
 )
 
 // envMain has the test binary be fabricd.
@@ -14,4 +17,15 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// TestVersion: fabricd says of which version it is.
+func TestVersion(t *testing.T) {
+	var out strings.Builder
+	root := newRootCommand()
+	root.SetOut(&out)
+	root.SetArgs([]string{"--version"})
+	if err := root.Execute(); err != nil || out.String() != version.Text("fabricd") {
+		t.Errorf("%v, %q", err, &out)
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"gofabric"
 	"gofabric/core"
+	"gofabric/internal/version"
 )
 
 // Texts: fi_tostr(3), fi_strerror (fi_errno(3)), fi_getparams.
@@ -94,7 +95,7 @@ func describe(kind int, p unsafe.Pointer) (string, bool) {
 	case typeFabricAttr:
 		return fromFabric((*C.struct_fi_fabric_attr)(p), newestABI).String(), true
 	case typeVersion:
-		return core.LibraryVersion.String(), true
+		return version.Library(), true
 	case typeFID:
 		return fmt.Sprintf("fid: %p\nclass: %d\n", p, (*C.struct_fid)(p).fclass), true
 	}

@@ -38,6 +38,7 @@ var rank = []struct {
 	{"internal/pull", 3},
 	{"core", 2},
 	{"core/mr", 3},
+	{"internal/version", 3},
 	{"cq", 3},
 	{"av", 3},
 	{"internal/host", 3},
