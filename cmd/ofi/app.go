@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -33,8 +32,7 @@ func exitCode(err error) int {
 	if err == nil {
 		return 0
 	}
-	var e core.Errno
-	if errors.As(err, &e) && e > 0 && e < 256 {
+	if e := core.ErrnoOf(err); e > 0 && e < 256 {
 		return int(e)
 	}
 	return 1

@@ -25,29 +25,43 @@ func newEnvCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// printEnv prints variables in the layout of fi_info -e, with a line for the default.
+// printEnv prints the variables whose name contains filter.
 func (a *app) printEnv(filter string, asJSON bool) error {
 	all, err := a.params()
 	if err != nil {
 		return err
 	}
-	var list []core.ParamValue
-	for _, p := range all {
-		if strings.Contains(strings.ToLower(p.Var()), strings.ToLower(filter)) {
-			list = append(list, p)
-		}
-	}
+	list := withSubstr(all, filter)
 	if asJSON {
 		return a.json(envRows(list))
 	}
-	for _, p := range list {
-		a.printf("# %s: %s\n", p.Var(), p.Type)
-		if p.Provider != "" {
-			a.printf("# %s: %s\n", p.Provider, p.Help)
-		} else {
-			a.printf("# %s\n", p.Help)
+	a.printVars(list, false)
+	return nil
+}
+
+// withSubstr returns the variables whose name contains a text, in any case.
+func withSubstr(all []core.ParamValue, substr string) []core.ParamValue {
+	var list []core.ParamValue
+	for _, p := range all {
+		if strings.Contains(strings.ToLower(p.Var()), strings.ToLower(substr)) {
+			list = append(list, p)
 		}
-		if p.Default != "" {
+	}
+	return list
+}
+
+// printVars prints variables in the layout of fi_info -e. There the default stands in the text; ofi env gives it a line.
+func (a *app) printVars(list []core.ParamValue, native bool) {
+	for _, p := range list {
+		help := p.Help
+		if p.Provider != "" {
+			help = p.Provider + ": " + help
+		}
+		if native && p.Default != "" {
+			help += " (default: " + p.Default + ")"
+		}
+		a.printf("# %s: %s\n# %s\n", p.Var(), p.Type, help)
+		if !native && p.Default != "" {
 			a.printf("# default: %s\n", p.Default)
 		}
 		if p.Set {
@@ -59,7 +73,6 @@ func (a *app) printEnv(filter string, asJSON bool) error {
 		}
 		a.printf("\n")
 	}
-	return nil
 }
 
 type envRow struct {

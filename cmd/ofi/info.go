@@ -54,11 +54,17 @@ func newInfoCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// hints returns what the flags ask for; nil if they ask for nothing, as in fi_info: then providers return everything they can do.
-func (o *infoOptions) hints(changed func(string) bool) (*core.Info, error) {
+// anyMode returns hints that accept all modes, as those of fi_info.
+func anyMode() *core.Info {
 	h := core.NewHints()
 	h.Mode, h.Domain.Mode = math.MaxUint64, math.MaxUint64
 	h.Domain.MRMode = math.MaxUint32 &^ (core.MRModeBasic | core.MRModeScalable)
+	return h
+}
+
+// hints returns what the flags ask for; nil if they ask for nothing, as in fi_info: then providers return everything they can do.
+func (o *infoOptions) hints(changed func(string) bool) (*core.Info, error) {
+	h := anyMode()
 	used := false
 	set := func(flag string, apply func() error) error {
 		if !changed(flag) {
@@ -109,7 +115,7 @@ func (a *app) runInfo(cmd *cobra.Command, o *infoOptions) error {
 	changed := cmd.Flags().Changed
 	switch {
 	case o.version:
-		a.printf("ofi: %s\nlibfabric: %s\nlibfabric api: %s\n", core.ProviderVersion, core.ProviderVersion, core.LibraryVersion)
+		a.printVersions("ofi")
 		return nil
 	case o.env, changed("getenv"):
 		return a.printEnv(o.getenv, o.js)

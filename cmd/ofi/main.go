@@ -1,5 +1,5 @@
 // Command ofi is the tools of gofabric in one binary: ofi info, ofi pingpong, ofi bench and others, with the flags and output of libfabric's tools where
-// those have a counterpart.
+// those have a counterpart. Linked under the name of one of those, fi_info, fi_pingpong or fi_strerror, it is that tool.
 package main
 
 import (
@@ -10,13 +10,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"gofabric"
+	"gofabric/internal/version"
 )
 
 func main() {
 	a := &app{out: os.Stdout, errOut: os.Stderr, getInfo: gofabric.GetInfo, explain: gofabric.Explain, params: gofabric.Params}
+	if tool := linked(os.Args[0]); tool != nil {
+		os.Exit(tool(a, os.Args))
+	}
 	if err := newRootCommand(a).ExecuteContext(context.Background()); err != nil {
 		fmt.Fprintln(a.errOut, "ofi:", err)
 		os.Exit(exitCode(err))
+	}
+}
+
+// newVersionCommand prints what ofi --version prints.
+func newVersionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of ofi and of the API",
+		Args:  cobra.NoArgs,
+		Run:   func(*cobra.Command, []string) { a.printf("%s", version.Text("ofi")) },
 	}
 }
 
@@ -26,11 +40,13 @@ func newRootCommand(a *app) *cobra.Command {
 		Use:           "ofi",
 		Short:         "Tools for fabrics",
 		Long:          "Tools for fabrics: what there is (info, env), whether it works (pingpong), how fast it is (bench), what goes over the wire (dump), and what is going on (top).",
+		Version:       version.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.errOut)
+	root.SetVersionTemplate(version.Text("ofi"))
 	root.AddCommand(
 		newInfoCommand(a),
 		newEnvCommand(a),
@@ -39,6 +55,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newDumpCommand(a),
 		newBenchCommand(a),
 		newTopCommand(a),
+		newVersionCommand(a),
 		newBenchPeerCommand(a),
 	)
 	return root

@@ -35,6 +35,7 @@ type pingpongFlags struct {
 	cfg                pingpong.Config
 	epType, size, mode string
 	verbose, json      bool
+	logf               func(format string, args ...any) // of -v; set by run, unless it is there
 }
 
 func newPingpongCommand(_ *app) *cobra.Command {
@@ -128,7 +129,9 @@ func (f *pingpongFlags) run(ctx context.Context, out, errOut io.Writer) error {
 	}
 	cfg.OpenFabric = gofabric.OpenFabric
 	if f.verbose {
-		cfg.Logf = func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }
+		if cfg.Logf = f.logf; cfg.Logf == nil {
+			cfg.Logf = func(format string, args ...any) { fmt.Fprintf(errOut, format+"\n", args...) }
+		}
 		cfg.Listening = func(addr string) { cfg.Logf("waiting for the client at %s", addr) }
 	}
 	if f.json {

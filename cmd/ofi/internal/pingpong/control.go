@@ -41,7 +41,14 @@ type control struct {
 
 // openControl connects to the server, or waits for the client.
 func openControl(ctx context.Context, cfg *Config) (*control, error) {
-	wait, cancel := context.WithTimeout(ctx, cfg.Timeout)
+	limit := cfg.Timeout
+	if !cfg.isClient() {
+		limit = cfg.Wait
+	}
+	wait, cancel := ctx, func() {}
+	if limit != NoLimit {
+		wait, cancel = context.WithTimeout(ctx, limit)
+	}
 	defer cancel()
 	var conn net.Conn
 	var err error
@@ -120,7 +127,7 @@ func acceptControl(ctx context.Context, cfg *Config) (net.Conn, error) {
 		return conn, nil
 	}
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("no client connected to port %s within %v: start one with this host's address, or wait longer with --timeout", addr[1:], cfg.Timeout)
+		return nil, fmt.Errorf("no client connected to port %s within %v: start one with this host's address, or wait longer with --timeout", addr[1:], cfg.Wait)
 	}
 	return nil, fmt.Errorf("cannot accept the client's control connection: %w", err)
 }

@@ -2,7 +2,8 @@
 // fi_pingpong(1) closely enough that either end may be the native tool: the same exchange over a TCP control connection (control.go), the same
 // hints, the same order of posts, the same data pattern.
 //
-// Unlike the native tool it always ends: each wait, for the peer, for a completion or for an event, is bounded by Config.Timeout and a context.
+// Unlike the native tool it always ends: each wait, for the peer, for a completion or for an event, is bounded by Config.Timeout and a context. Only
+// a server's wait for its client may be without limit (NoLimit).
 package pingpong
 
 import (
@@ -38,7 +39,9 @@ type Config struct {
 
 	// Timeout bounds each stretch without progress: the wait for the peer, for one completion, for one control message. 0 is DefaultTimeout.
 	Timeout time.Duration
-	grace   time.Duration // goneGrace, but in tests
+	// Wait bounds the wait of a server for its client. 0 is Timeout, NoLimit none: the server waits until its context ends.
+	Wait  time.Duration
+	grace time.Duration // goneGrace, but in tests
 
 	GetInfo    func(hints *core.Info) ([]*core.Info, error)
 	OpenFabric func(info *core.Info) (*core.Fabric, error)
@@ -53,6 +56,9 @@ const (
 	UnsetSize = -1 // the default sizes, as far as the endpoint allows
 	AllSizes  = -2 // all powers of two and what lies half-way between them
 )
+
+// NoLimit is the value of Config.Wait that has a server wait for a client as long as it takes.
+const NoLimit = -1
 
 // Defaults of Config.
 const (
@@ -75,6 +81,9 @@ func (c *Config) normalize() error {
 	}
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
+	}
+	if c.Wait == 0 {
+		c.Wait = c.Timeout
 	}
 	if c.grace == 0 {
 		c.grace = goneGrace
