@@ -104,7 +104,7 @@ func number[T int | uint16](s string, most int64) (T, error) {
 	n, err := strconv.ParseInt(strings.TrimLeft(s, " \t\n\v\f\r"), 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange), err == nil && (n < 0 || n > most):
-		return 0, errors.New("Numerical result out of range")
+		return 0, core.Errno(34) // ERANGE
 	case err != nil:
 		return 0, core.ErrInval
 	}
