@@ -98,8 +98,3 @@ func (n *Node) Ports() []netip.AddrPort {
 	slices.SortFunc(list, netip.AddrPort.Compare)
 	return list
 }
-
-// lookup is the resolver of address vectors.
-func (n *Node) lookup(node, service string) ([]netip.AddrPort, error) {
-	return n.Host().Resolve(node, service, false, false)
-}

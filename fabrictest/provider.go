@@ -61,12 +61,8 @@ func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	}
 	prog := progress.NewVirtual(info.Domain.DataProgress != core.ProgressManual)
 	d := &domain{n: f.n}
-	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Resolve: f.n.lookup, Down: prog.Close})
+	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Host: f.n.Host(), Down: prog.Close})
 	return d, nil
-}
-
-func (f *fabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.PassiveDriver, error) {
-	return nil, names.Error("fi_passive_ep", "", endpoint.NoPeer, core.ErrNoSys, "datagrams have no connections")
 }
 
 // domain is an open domain of mem.

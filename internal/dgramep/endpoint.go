@@ -107,10 +107,7 @@ func (e *dgramEndpoint) ends(src uint64) (local, peer netip.AddrPort) {
 	if e.port != nil {
 		local = e.port.Local()
 	}
-	if v := e.AV(); v != nil && src != engine.AnySource {
-		peer, _ = v.AddrPort(core.FIAddr(src))
-	}
-	return local, peer
+	return local, e.SourceAddr(src)
 }
 
 // Enable allows data calls (fi_enable(3)).
@@ -139,37 +136,25 @@ func (e *dgramEndpoint) Name() (core.Addr, error) {
 
 // SetName changes the address, before Enable (fi_setname(3)). What has come to the old one stays.
 func (e *dgramEndpoint) SetName(a core.Addr) error {
-	if !a.IP.IsValid() {
-		return e.Refuse("fi_setname", endpoint.NoPeer, core.ErrInval, "the name must be an IP address")
-	}
-	e.prog.Lock()
-	bad, same := e.Enabled() || e.Closed(), e.port.Local() == a.IP
-	info := e.Info().Dup()
-	e.prog.Unlock()
-	switch {
-	case bad:
-		return e.Refuse("fi_setname", endpoint.NoPeer, core.ErrOpBadState, "set the name before Enable")
-	case same:
-		return nil
-	}
-	info.SrcAddr = core.IPAddr(a.IP)
-	port, err := e.host.OpenPort(info, (*inbox)(e))
+	var late error // of closing the old port
+	err := e.Rename(a, func(info *core.Info) (use, drop func(), err error) {
+		if old, err := e.Name(); err == nil && old.IP == a.IP {
+			return func() {}, func() {}, nil
+		}
+		port, err := e.host.OpenPort(info, (*inbox)(e))
+		return func() {
+			late = e.port.Close()
+			e.port = port
+			if e.link != 0 {
+				datagram.SetLink(port, e.link) // at another interface it may be refused: sockets go everywhere
+			}
+			datagram.ExpectAll(port, e.Known)
+		}, func() { port.Close() }, err
+	})
 	if err != nil {
 		return err
 	}
-	e.prog.Lock()
-	defer e.prog.Unlock()
-	if e.Enabled() || e.Closed() {
-		port.Close()
-		return e.Refuse("fi_setname", endpoint.NoPeer, core.ErrOpBadState, "set the name before Enable")
-	}
-	err = e.port.Close()
-	e.port = port
-	if e.link != 0 {
-		datagram.SetLink(port, e.link) // at another interface it may be refused: sockets go everywhere
-	}
-	datagram.ExpectAll(port, e.Known)
-	return err
+	return late
 }
 
 // Cancel cancels a receive, or a send that waits for the port (fi_cancel(3)).

@@ -20,7 +20,7 @@ type sharedRx struct {
 
 // OpenSRX opens a shared receive context for DGRAM endpoints of base, with the flags and the size of attr, nil for the defaults (fi_srx_context(3)).
 func OpenSRX(base *endpoint.Domain, attr *core.RxAttr) (core.SRXDriver, error) {
-	below, err := endpoint.OpenSharedRx(base, attr, endpoint.RxLimits{})
+	below, err := endpoint.OpenSharedRx(base, attr)
 	if err != nil {
 		return nil, err
 	}

@@ -26,9 +26,9 @@ func (e *Endpoint) OpenAlias(ep core.EndpointDriver, x *Transfers, dir core.Bind
 	switch {
 	case flags&core.OpTrigger != 0 && e.info.Caps&core.CapTrigger == 0:
 		return nil, e.Refuse("fi_ep_alias", NoPeer, core.ErrOpNotSupp, "ask for CapTrigger")
-	case dir == core.BindTransmit && op&^txOpFlags == 0:
+	case dir == core.BindTransmit && op&^TxOpFlags == 0:
 		a.Transmitter.own, a.Transmitter.flags = true, op
-	case dir == core.BindRecv && op&^rxOpFlags == 0:
+	case dir == core.BindRecv && op&^RxOpFlags == 0:
 		a.Receiver.flags = &op
 	default:
 		return nil, e.Refuse("fi_ep_alias", NoPeer, core.ErrBadFlags, "give BindTransmit or BindRecv, and operation flags of that direction")

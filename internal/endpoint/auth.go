@@ -71,23 +71,12 @@ func (a *Auth) Text() string {
 	return a.Key.Text()
 }
 
-// SetAuth gives e its key. What the provider makes of it must wait for CheckEnable. Before anybody knows e.
-func (e *Endpoint) SetAuth(a *Auth) { e.auth = a }
-
 // EngineAuth is the key as connections need it, nil for none.
 func (a *Auth) EngineAuth() *engine.Auth {
 	if a == nil {
 		return nil
 	}
 	return &a.Auth
-}
-
-// Memory is what peers may access of d: a itself, or d for endpoints without key.
-func (a *Auth) Memory(d *Domain) engine.Memory {
-	if a == nil {
-		return d
-	}
-	return a
 }
 
 // takeKey takes the endpoint's key from its vector, if it is to have it from there. Locked.

@@ -134,15 +134,6 @@ func (e *Endpoint) TakeSRX(srx *SharedRx) (*engine.RxContext, error) {
 // Shared says whether receives are posted to a shared context. Locked.
 func (e *Endpoint) Shared() bool { return e.srx != nil }
 
-// EndRx ends the use of rx, the endpoint's own context or a shared one, when its connections are closed. Locked.
-func (e *Endpoint) EndRx(rx *engine.RxContext) {
-	if e.srx == nil {
-		rx.Release()
-		return
-	}
-	e.srx.Unbound(e)
-}
-
 // bindSTX makes the endpoint's transmits count against a shared transmit context.
 func (e *Endpoint) bindSTX(stx *SharedTx) error {
 	if stx.d != e.d {
@@ -176,6 +167,7 @@ func (e *Endpoint) bindEQ(eq *EventQueue) error {
 
 // Unbind is the last act of Close: it ends all bindings, and the endpoint does not count as opened on its domain any more. Not locked.
 func (e *Endpoint) Unbind() {
+	e.d.open.remove(e)
 	e.unref()
 	if e.eq != nil {
 		e.eq.DelProgress(e.prog)

@@ -45,12 +45,25 @@ func (m *MemoryRegion) Close() error {
 	if err := m.d.closeChild(m.Region.Close); err != nil {
 		return err
 	}
-	if m.d.cfg.Forget != nil {
-		m.d.prog.Lock()
-		m.d.cfg.Forget(m.Region.Key())
-		m.d.prog.Unlock()
-	}
+	m.d.forget(m.Region.Key())
 	return nil
+}
+
+// Forgetter is an endpoint whose peers access the domain's memory.
+type Forgetter interface {
+	// Forget has all connections let go of a memory region that was closed (engine.Conn.Forget). Locked.
+	Forget(key uint64)
+}
+
+// forget has all endpoints let go of a memory region.
+func (d *Domain) forget(key uint64) {
+	d.prog.Lock()
+	defer d.prog.Unlock()
+	for _, e := range d.open.all() {
+		if f, ok := e.observed.(Forgetter); ok {
+			f.Forget(key)
+		}
+	}
 }
 
 // countedRegion is a region with counters of remote accesses bound to it, or of persistent memory; it implements engine.Region.

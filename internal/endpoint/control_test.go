@@ -22,6 +22,15 @@ func wants(t *testing.T, what string, err error, want core.Errno) {
 	}
 }
 
+// TestNoHost: without a resolver, as under a test's network, names are refused.
+func TestNoHost(t *testing.T) {
+	d := newDomain(t, newFabric())
+	v := d.vector(t)
+	_, err := v.InsertSvc("node1", "7", 0)
+	wants(t, "a name", err, core.ErrNoSys)
+	must(t, errors.Join(v.Close(), d.Close()))
+}
+
 // TestRefusals goes through what must not be done, in the order of an endpoint's life.
 func TestRefusals(t *testing.T) {
 	f := newFabric()

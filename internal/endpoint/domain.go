@@ -4,8 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"sync/atomic"
+	"time"
 
-	"gofabric/av"
 	"gofabric/core"
 	"gofabric/core/mr"
 	"gofabric/internal/progress"
@@ -27,16 +27,16 @@ type DomainConfig struct {
 	Fabric   Parent
 	Info     *core.Info       // copied
 	Progress *progress.Engine // its lock becomes the domain's. A layer passes that of the domain below
-	Resolve  av.Resolver      // of the names given to address vectors
-	// Forget tells, locked, that a memory region was closed: every connection of the domain must forget the key (engine.Conn.Forget). May be nil.
-	Forget func(key uint64)
+	Host     core.Host        // resolves the names given to address vectors; nil: there are none
+	Limits   RxLimits         // of receive contexts
+	Linger   time.Duration    // how long closing an endpoint waits, at most, for peers to have what was sent (OptLinger)
 	// Down closes what the domain stands on, its progress engine or the domain below, when nothing of the domain is open any more. An error keeps the
 	// domain open. May be nil.
 	Down func() error
 }
 
 // Domain is what all domains have in common: the lock, the memory map, and the queues, counters, vectors and regions opened on it. A provider embeds it and
-// adds OpenEndpoint and OpenSRX. Its methods are safe for concurrent use and are not called locked, if they do not say otherwise.
+// adds OpenEndpoint. Its methods are safe for concurrent use and are not called locked, if they do not say otherwise.
 type Domain struct {
 	cfg  DomainConfig
 	info *core.Info

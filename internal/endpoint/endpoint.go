@@ -6,6 +6,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/progress"
+	"gofabric/internal/xnet/engine"
 )
 
 // Endpoint is what all endpoints have in common: state, bindings, default flags, and the reporting of completions. A provider embeds it in its endpoints.
@@ -55,7 +56,6 @@ type Ends func(src uint64) (local, peer netip.AddrPort)
 // InitEndpoint prepares e, which does not count as opened on d before the provider calls Opened. info is copied.
 func (e *Endpoint) InitEndpoint(d *Domain, info *core.Info, ends Ends) {
 	e.d, e.prog, e.info, e.ends = d, d.prog, info.Dup(), ends
-	e.linger = LingerDefault
 	if info.Tx != nil {
 		e.txFlags = info.Tx.OpFlags
 	}
@@ -64,7 +64,8 @@ func (e *Endpoint) InitEndpoint(d *Domain, info *core.Info, ends Ends) {
 	}
 }
 
-// Opened makes e, of which x is the whole, count as opened on its domain, until Unbind, and shows it to telemetry, until BeginClose.
+// Opened makes e, of which x is the whole, count as opened on its domain, until Unbind, and shows it to telemetry, until BeginClose. If x is a Forgetter, it
+// hears of regions that are closed.
 func (e *Endpoint) Opened(x Observed) {
 	e.d.Ref()
 	e.appear(x)
@@ -165,6 +166,48 @@ func (e *Endpoint) BeginClose() error {
 	if e.coll != nil {
 		e.coll.end()
 	}
+	return nil
+}
+
+// SourceAddr is the address that the bound vector has for a source; NoPeer if it has none. Locked.
+func (e *Endpoint) SourceAddr(src uint64) netip.AddrPort {
+	if e.av == nil || src == engine.AnySource {
+		return NoPeer
+	}
+	a, _ := e.av.AddrPort(core.FIAddr(src))
+	return a
+}
+
+// Rename is fi_setname(3) for an endpoint that has an address from the start. bind makes what is to be at a, not locked; use, locked, puts it in the place of
+// the one before, or drop closes it, for the endpoint was enabled or closed meanwhile. info is a copy of the endpoint's, with the address a.
+func (e *Endpoint) Rename(a core.Addr, bind func(info *core.Info) (use, drop func(), err error)) error {
+	if !a.IP.IsValid() {
+		return e.Refuse("fi_setname", NoPeer, core.ErrInval, "the name must be an IP address")
+	}
+	late := func() error {
+		if e.enabled || e.closed {
+			return e.Refuse("fi_setname", NoPeer, core.ErrOpBadState, "set the name before Enable")
+		}
+		return nil
+	}
+	e.prog.Lock()
+	err, info := late(), e.info.Dup()
+	e.prog.Unlock()
+	if err != nil {
+		return err
+	}
+	info.SrcAddr = core.IPAddr(a.IP)
+	use, drop, err := bind(info)
+	if err != nil {
+		return err
+	}
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if err := late(); err != nil {
+		drop()
+		return err
+	}
+	use()
 	return nil
 }
 

@@ -7,8 +7,8 @@ import (
 	"gofabric/cq"
 )
 
-// Fabric is what all fabrics have in common: attributes, queues, and the count of what is open. A provider embeds it and adds OpenDomain and
-// OpenPassiveEndpoint. Its methods are safe for concurrent use.
+// Fabric is what all fabrics have in common: attributes, queues, and the count of what is open. A provider embeds it and adds OpenDomain. Its
+// methods are safe for concurrent use.
 type Fabric struct {
 	names *Names
 	attr  core.FabricAttr
@@ -74,6 +74,11 @@ func (f *Fabric) OpenWait(attr core.WaitAttr) (core.WaitDriver, error) {
 
 // TryWait is fi_trywait(3).
 func (f *Fabric) TryWait(objs ...any) error { return cq.TryWait(objs...) }
+
+// OpenPassiveEndpoint fails; providers that have connections have their own (fi_passive_ep(3)).
+func (f *Fabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.PassiveDriver, error) {
+	return nil, f.names.Error("fi_passive_ep", f.attr.Name, NoPeer, core.ErrNoSys, "there are no connections here; take a provider of MSG endpoints, such as tcp")
+}
 
 // QueueOf returns the event queue of this package's making in q; op is the C name of the call, for the error.
 func (n *Names) QueueOf(op string, q core.EQDriver) (*EventQueue, error) {

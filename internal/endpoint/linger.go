@@ -7,9 +7,6 @@ import (
 	"gofabric/internal/mono"
 )
 
-// LingerDefault is how long closing an endpoint waits, at most, for peers to have what was sent.
-const LingerDefault = 10 * time.Second
-
 // LingerParam is the variable of a provider that says otherwise.
 func LingerParam(provider string) core.Param {
 	return core.Param{Provider: provider, Name: "linger", Type: core.ParamInt, Default: "10000",
@@ -24,9 +21,6 @@ const (
 
 // farewell is how long a closing endpoint waits for peers that have all that was sent, but not the word that nothing follows.
 const farewell = time.Second
-
-// SetLinger is OptLinger and the provider's setting. Locked.
-func (e *Endpoint) SetLinger(d time.Duration) { e.linger = d }
 
 // Winder is what a closing endpoint has to let go of: connections, or one.
 type Winder interface {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+	"time"
 
 	"gofabric/core"
 	"gofabric/internal/batch"
@@ -21,12 +22,8 @@ type loopFabric struct{ endpoint.Fabric }
 func (f *loopFabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	d := &loopDomain{}
 	prog := progress.NewVirtual(false)
-	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Forget: func(k uint64) { d.forgotten = append(d.forgotten, k) }, Down: prog.Close})
+	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Limits: endpoint.RxLimits{Bytes: 1 << 20}, Linger: 10 * time.Second, Down: prog.Close})
 	return d, nil
-}
-
-func (f *loopFabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.PassiveDriver, error) {
-	return nil, core.ErrNoSys
 }
 
 type loopDomain struct {
@@ -36,14 +33,6 @@ type loopDomain struct {
 
 func (d *loopDomain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
 	return newLoopEP(d, info), nil
-}
-
-func (d *loopDomain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
-	s, err := endpoint.OpenSharedRx(&d.Domain, attr, endpoint.RxLimits{Bytes: 1 << 20})
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
 }
 
 // domain is a domain as applications use it, and what it stands on.
@@ -88,12 +77,11 @@ type loopEndpoint struct {
 
 // loopEP is connected to its peer from the start.
 type loopEP struct {
-	endpoint.Endpoint
-	endpoint.Transfers
+	endpoint.Reliable
 	endpoint.Connectionless
 	endpoint.NoConnections
+	endpoint.Unobserved
 	d    *loopDomain
-	rx   *engine.RxContext
 	conn *engine.Conn
 	peer *loopEP
 	more int  // how often another post was announced
@@ -123,15 +111,14 @@ func newDomainOf(t testing.TB, f *core.Fabric, caps core.Caps) *domain {
 
 func newLoopEP(d *loopDomain, info *core.Info) *loopEP {
 	e := &loopEP{d: d}
-	e.InitEndpoint(&d.Domain, info, func(uint64) (netip.AddrPort, netip.AddrPort) {
+	ends := func(uint64) (netip.AddrPort, netip.AddrPort) {
 		return endpoint.NoPeer, netip.MustParseAddrPort("10.0.0.2:7")
-	})
-	e.rx = engine.NewRxContext(d.Pool(), endpoint.RxSink{Endpoint: &e.Endpoint})
-	endpoint.RxLimits{Bytes: 1 << 20}.Apply(e.rx, info.Rx)
-	e.InitTransmitter(&e.Endpoint, e)
-	e.InitReceiver(&e.Endpoint, e.rx, e.CanReceive, false)
-	e.conn = engine.NewReady(d.Pool(), &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 32, RendezvousOver: 1 << 40, InternalMax: 64}, e.rx, d, e)
-	e.Opened(endpoint.Unobserved{})
+	}
+	if err := e.InitReliable(&d.Domain, info, ends, endpoint.RxSink{Endpoint: &e.Endpoint}, e, e.CanReceive); err != nil {
+		panic(err)
+	}
+	e.conn = engine.NewReady(d.Pool(), &engine.Config{StageMax: 4096, StageLimit: 1 << 16, TxDepth: 32, RendezvousOver: 1 << 40, InternalMax: 64}, e.Own, d, e)
+	e.Opened(e)
 	return e
 }
 
@@ -191,8 +178,11 @@ func (e *loopEP) Enable() error {
 	return nil
 }
 
-func (e *loopEP) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
-	return e.OpenAlias(e, &e.Transfers, dir, flags)
+func (e *loopEP) Conns(yield func(*engine.Conn) bool) { yield(e.conn) }
+
+func (e *loopEP) Forget(key uint64) {
+	e.d.forgotten = append(e.d.forgotten, key)
+	e.Reliable.Forget(key)
 }
 
 func (e *loopEP) Close() error {
@@ -202,17 +192,14 @@ func (e *loopEP) Close() error {
 		return err
 	}
 	e.conn.Drop(engine.ErrClosed)
-	e.rx.Release()
+	e.EndRx()
 	e.d.Progress().Unlock()
 	e.Unbind()
 	return nil
 }
 
-func (e *loopEP) Cancel(core.OpContext) error            { return core.ErrNoEnt }
-func (e *loopEP) Name() (core.Addr, error)               { return core.Addr{}, core.ErrNoSys }
-func (e *loopEP) SetName(core.Addr) error                { return core.ErrNoSys }
-func (e *loopEP) GetOpt(opt core.EPOpt) (int, error)     { return e.Option(e.rx, opt) }
-func (e *loopEP) SetOpt(opt core.EPOpt, value int) error { return e.SetOption(e.rx, opt, value) }
+func (e *loopEP) Name() (core.Addr, error) { return core.Addr{}, core.ErrNoSys }
+func (e *loopEP) SetName(core.Addr) error  { return core.ErrNoSys }
 
 // world is two endpoints with a queue each.
 type world struct {

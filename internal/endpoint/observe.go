@@ -54,9 +54,7 @@ func (d *Domain) Title() (provider, name string) { return d.cfg.Names.Provider, 
 
 // Observe implements telemetry.Source.
 func (d *Domain) Observe(o *telemetry.Observation) {
-	d.open.mu.Lock()
-	list := slices.Clone(d.open.list)
-	d.open.mu.Unlock()
+	list := d.open.all()
 	for _, e := range list {
 		if a, ok := e.observed.(Asking); ok {
 			a.AskSystem(o.Asks(len(list)))
@@ -277,10 +275,24 @@ func stallWord(k engine.Kind) string {
 	return kindWord[k]
 }
 
-// openEndpoints are the endpoints of a domain that telemetry looks at. Its lock is taken inside the domain's.
+// openEndpoints are the endpoints of a domain from Opened to Unbind, those that are closing included. Its lock is taken inside the domain's.
 type openEndpoints struct {
 	mu   sync.Mutex
 	list []*Endpoint
+}
+
+func (o *openEndpoints) all() []*Endpoint {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.list)
+}
+
+func (o *openEndpoints) remove(e *Endpoint) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if i := slices.Index(o.list, e); i >= 0 {
+		o.list = slices.Delete(o.list, i, i+1)
+	}
 }
 
 // appear shows the endpoint to telemetry.
@@ -294,14 +306,7 @@ func (e *Endpoint) appear(x Observed) {
 
 // disappear leaves what the endpoint did to the totals. Locked.
 func (e *Endpoint) disappear() {
-	o := &e.d.open
-	o.mu.Lock()
-	i := slices.Index(o.list, e)
-	if i >= 0 {
-		o.list = slices.Delete(o.list, i, i+1)
-	}
-	o.mu.Unlock()
-	if i < 0 {
+	if e.observed == nil {
 		return
 	}
 	if a, ok := e.observed.(Asking); ok {

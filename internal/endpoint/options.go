@@ -7,12 +7,6 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// The operation flags that the plain calls can be given.
-const (
-	txOpFlags = core.OpInject | core.OpInjectComplete | core.OpTransmitComplete | core.OpDeliveryComplete | core.OpMatchComplete | core.OpCommitComplete | core.OpCompletion
-	rxOpFlags = core.OpCompletion | core.OpMultiRecv
-)
-
 // Option answers the options that all endpoints have (fi_getopt(3)), ErrNoProtoOpt for others; rx is the receive context in use. Locked.
 func (e *Endpoint) Option(rx *engine.RxContext, opt core.EPOpt) (int, error) {
 	switch opt {
@@ -81,10 +75,10 @@ func (e *Endpoint) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 // checkOpFlags refuses what the plain calls of a direction cannot have. Not locked.
 func (e *Endpoint) checkOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	switch {
-	case dir == core.BindTransmit && flags&^txOpFlags != 0:
-		return e.Refuse("fi_control", NoPeer, core.ErrBadFlags, "not a flag of transmits: "+(flags&^txOpFlags).String())
-	case dir == core.BindRecv && flags&^rxOpFlags != 0:
-		return e.Refuse("fi_control", NoPeer, core.ErrBadFlags, "not a flag of receives: "+(flags&^rxOpFlags).String())
+	case dir == core.BindTransmit && flags&^TxOpFlags != 0:
+		return e.Refuse("fi_control", NoPeer, core.ErrBadFlags, "not a flag of transmits: "+(flags&^TxOpFlags).String())
+	case dir == core.BindRecv && flags&^RxOpFlags != 0:
+		return e.Refuse("fi_control", NoPeer, core.ErrBadFlags, "not a flag of receives: "+(flags&^RxOpFlags).String())
 	case dir != core.BindTransmit && dir != core.BindRecv:
 		return e.Refuse("fi_control", NoPeer, core.ErrInval, "say BindTransmit or BindRecv")
 	}

@@ -9,35 +9,32 @@ import (
 // MaxContexts is the most transmit and the most receive contexts of a scalable endpoint.
 const MaxContexts = 16
 
-// Base is the endpoint of a provider that a scalable endpoint stands on: it embeds Endpoint, Transmitter and Receiver. Its connections are what the contexts
+// Base is the endpoint of a provider that a scalable endpoint stands on: it embeds Reliable. Its connections are what the contexts
 // share.
 type Base interface {
-	core.EndpointDriver
+	Whole
 	Front() *Endpoint           // of Endpoint
 	Context() *engine.RxContext // of Receiver
-	// Conns yields all connections. Locked.
-	Conns(yield func(*engine.Conn) bool)
 }
 
 // Scalable is a scalable endpoint (core.ScalableDriver) over any provider's endpoint. Everything in it is guarded by the lock.
 type Scalable struct {
 	Base
-	e      *Endpoint // of the base
-	way    Router    // to the connections
-	limits RxLimits
+	e      *Endpoint          // of the base
+	way    Router             // to the connections
 	tx, rx []*scalableContext // nil where none is open
 	rxs    []*engine.RxContext
 }
 
 // NewScalable makes a scalable endpoint of b, which nobody else has seen yet, with as many contexts as its Info says. On failure it closes b. Not locked.
-func NewScalable(b Base, limits RxLimits) (core.ScalableDriver, error) {
+func NewScalable(b Base) (core.ScalableDriver, error) {
 	e := b.Front()
 	ntx, nrx := max(e.info.EP.TxCtxCnt, 1), max(e.info.EP.RxCtxCnt, 1)
 	if max(ntx, nrx) > MaxContexts {
 		b.Close()
 		return nil, e.Refuse("fi_scalable_ep", NoPeer, core.ErrInval, "there are at most 16 transmit and receive contexts")
 	}
-	s := &Scalable{Base: b, e: e, limits: limits, tx: make([]*scalableContext, ntx), rx: make([]*scalableContext, nrx)}
+	s := &Scalable{Base: b, e: e, tx: make([]*scalableContext, ntx), rx: make([]*scalableContext, nrx)}
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	e.scalable = true
@@ -47,7 +44,7 @@ func NewScalable(b Base, limits RxLimits) (core.ScalableDriver, error) {
 		s.rxs = append(s.rxs, engine.NewRxContext(&e.d.pool, nil))
 	}
 	for _, rx := range s.rxs {
-		limits.Apply(rx, e.info.Rx)
+		e.d.cfg.Limits.Apply(rx, e.info.Rx)
 		rx.Sink = RxSink{Endpoint: e} // which has no queue: nobody is told before there is somebody
 	}
 	engine.Group(s.rxs)

@@ -41,7 +41,7 @@ func (s *Scalable) TxContext(index int, attr *core.TxAttr) (core.EndpointDriver,
 	}
 	if attr != nil {
 		has := info.Tx
-		if attr.Caps&^has.Caps != 0 || attr.OpFlags&^txOpFlags != 0 || attr.InjectSize > has.InjectSize || attr.Size > has.Size || attr.IOVLimit > has.IOVLimit || attr.RMAIOVLimit > has.RMAIOVLimit {
+		if attr.Caps&^has.Caps != 0 || attr.OpFlags&^TxOpFlags != 0 || attr.InjectSize > has.InjectSize || attr.Size > has.Size || attr.IOVLimit > has.IOVLimit || attr.RMAIOVLimit > has.RMAIOVLimit {
 			return nil, s.e.Refuse("fi_tx_context", NoPeer, core.ErrInval, "the attributes ask for more than the endpoint has")
 		}
 		if attr.Caps != 0 {
@@ -85,7 +85,7 @@ func (s *Scalable) RxContext(index int, attr *core.RxAttr) (core.EndpointDriver,
 	}
 	if attr != nil {
 		has := info.Rx
-		if attr.Caps&^has.Caps != 0 || attr.OpFlags&^rxOpFlags != 0 || attr.Size > has.Size || attr.IOVLimit > has.IOVLimit {
+		if attr.Caps&^has.Caps != 0 || attr.OpFlags&^RxOpFlags != 0 || attr.Size > has.Size || attr.IOVLimit > has.IOVLimit {
 			return nil, s.e.Refuse("fi_rx_context", NoPeer, core.ErrInval, "the attributes ask for more than the endpoint has")
 		}
 		if attr.Caps != 0 {
@@ -101,7 +101,7 @@ func (s *Scalable) RxContext(index int, attr *core.RxAttr) (core.EndpointDriver,
 	p.InitEndpoint(s.e.d, info, s.e.ends)
 	p.InitTransmitter(&p.Endpoint, refusal{})
 	p.noAtomic = true
-	s.limits.Apply(p.rx, info.Rx)
+	s.e.d.cfg.Limits.Apply(p.rx, info.Rx)
 	p.rx.Sink = RxSink{Endpoint: &p.Endpoint}
 	p.rx.Reopen()
 	p.InitReceiver(&p.Endpoint, p.rx, p.CanReceive, info.Caps&core.CapDirectedRecv != 0)

@@ -19,17 +19,26 @@ type SharedRx struct {
 	dead    bool
 }
 
+// OpenSRX opens a shared receive context (fi_srx_context(3)).
+func (d *Domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
+	s, err := OpenSharedRx(d, attr)
+	if err != nil {
+		return nil, err // and not a typed nil, which would compare unequal to nil
+	}
+	return s, nil
+}
+
 // OpenSharedRx opens a shared receive context on d with the operation flags and the size of attr, nil for the defaults.
-func OpenSharedRx(d *Domain, attr *core.RxAttr, limits RxLimits) (*SharedRx, error) {
+func OpenSharedRx(d *Domain, attr *core.RxAttr) (*SharedRx, error) {
 	if attr == nil {
 		attr = &core.RxAttr{}
 	}
-	if attr.OpFlags&^rxOpFlags != 0 {
-		return nil, d.cfg.Names.Error("fi_srx_context", d.Name(), NoPeer, core.ErrBadFlags, "not a flag of receives: "+(attr.OpFlags&^rxOpFlags).String())
+	if attr.OpFlags&^RxOpFlags != 0 {
+		return nil, d.cfg.Names.Error("fi_srx_context", d.Name(), NoPeer, core.ErrBadFlags, "not a flag of receives: "+(attr.OpFlags&^RxOpFlags).String())
 	}
 	s := &SharedRx{opFlags: attr.OpFlags}
 	rx := engine.NewRxContext(&d.pool, s)
-	limits.Apply(rx, attr)
+	d.cfg.Limits.Apply(rx, attr)
 	s.Receiver = Receiver{dom: d, rx: rx, ready: s.alive, quiet: &s.never, flags: &s.opFlags, sources: true, tagSources: true}
 	d.Ref()
 	return s, nil

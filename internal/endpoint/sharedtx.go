@@ -19,8 +19,8 @@ func (d *Domain) OpenSTX(attr *core.TxAttr) (core.STXDriver, error) {
 	}
 	s := &SharedTx{d: d}
 	if attr != nil {
-		if attr.OpFlags&^txOpFlags != 0 {
-			return nil, d.cfg.Names.Error("fi_stx_context", d.Name(), NoPeer, core.ErrBadFlags, "not a flag of transmits: "+(attr.OpFlags&^txOpFlags).String())
+		if attr.OpFlags&^TxOpFlags != 0 {
+			return nil, d.cfg.Names.Error("fi_stx_context", d.Name(), NoPeer, core.ErrBadFlags, "not a flag of transmits: "+(attr.OpFlags&^TxOpFlags).String())
 		}
 		if attr.Size < 0 {
 			return nil, d.cfg.Names.Error("fi_stx_context", d.Name(), NoPeer, core.ErrInval, "a size is not negative")

@@ -70,7 +70,7 @@ const (
 	tagTx     = uint64(core.CompTagged | core.CompSend)
 	rmaRead   = uint64(core.CompRMA | core.CompRead)
 	rmaWrite  = uint64(core.CompRMA | core.CompWrite)
-	sendMsgOK = txOpFlags | core.OpRemoteCQData | core.OpMore | core.OpFence
+	sendMsgOK = TxOpFlags | core.OpRemoteCQData | core.OpMore | core.OpFence
 )
 
 // defaultFlags are those of the calls without flags of their own. Locked.

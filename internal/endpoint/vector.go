@@ -1,6 +1,8 @@
 package endpoint
 
 import (
+	"net/netip"
+
 	"gofabric/av"
 	"gofabric/core"
 )
@@ -26,9 +28,9 @@ func (d *Domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriv
 		return nil, d.cfg.Names.Error("fi_av_open", attr.Name, NoPeer, core.ErrNoSys, "vectors with authorization keys cannot be shared")
 	}
 	if attr.Name != "" {
-		t, err = av.NewShared(attr, d.cfg.Names.Provider+" "+d.Name(), format, d.cfg.Resolve)
+		t, err = av.NewShared(attr, d.cfg.Names.Provider+" "+d.Name(), format, d.resolve)
 	} else {
-		t, err = av.New(attr, format, d.cfg.Resolve)
+		t, err = av.New(attr, format, d.resolve)
 	}
 	if err != nil {
 		return nil, err
@@ -38,6 +40,14 @@ func (d *Domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriv
 	}
 	d.Ref()
 	return &AddressVector{Table: t, d: d, self: self}, nil
+}
+
+// resolve is the resolver of address vectors.
+func (d *Domain) resolve(node, service string) ([]netip.AddrPort, error) {
+	if d.cfg.Host == nil {
+		return nil, core.ErrNoSys
+	}
+	return d.cfg.Host.Resolve(node, service, false, false)
 }
 
 // allowIDs refuses identifiers in a domain that was opened without them: reporting them would cost its completions.

@@ -96,8 +96,7 @@ func (p *Peer) newAux(c *cm.Conn) *AuxConn {
 func (p *Peer) dialAux(c *cm.Conn) {
 	cfg := &p.set.cfg
 	l := p.newAux(c)
-	l.Conn = engine.NewActive(cfg.Pool, cfg.Conn, cfg.Rx, cfg.Memory, p.SinkOver(l), int64(mono.Now()))
-	l.Conn.User, l.Conn.Src = l, uint64(p.fi)
+	l.Conn = p.set.active(l, p.fi, p.SinkOver(l), mono.Now())
 	link, err := cfg.Below.Dial(p.Info(), p.addr, l.Conn, func() {
 		var b [dataMax]byte
 		l.Conn.Start(cfg.AuxNegotiator.AskAux(l, b[:0]))
@@ -113,13 +112,12 @@ func (p *Peer) dialAux(c *cm.Conn) {
 // acceptAux makes q, whose request it is, an auxiliary connection.
 func (q *Peer) acceptAux(c *cm.Conn) {
 	p := c.Main().User.(*Peer)
-	cfg := &p.set.cfg
 	l := p.newAux(c)
 	l.Conn, l.Link = q.Conn, q.Link
 	l.Conn.User, l.Conn.Src = l, uint64(p.fi)
-	l.Conn.Attach(cfg.Pool, cfg.Conn, cfg.Rx, cfg.Memory, p.SinkOver(l))
+	p.set.attach(l.Conn, p.SinkOver(l))
 	var b [dataMax]byte
-	l.Conn.Accept(cfg.AuxNegotiator.TakeAux(l, b[:0]))
+	l.Conn.Accept(p.set.cfg.AuxNegotiator.TakeAux(l, b[:0]))
 }
 
 func (l *AuxConn) execute(a cm.Action) {

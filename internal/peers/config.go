@@ -3,26 +3,21 @@ package peers
 import (
 	"time"
 
-	"gofabric/internal/endpoint"
 	"gofabric/internal/transport/stream"
 	"gofabric/internal/xnet/engine"
 )
 
-// Config says what a Set stands on.
-type Config struct {
-	Endpoint   *endpoint.Endpoint
-	Below      stream.Domain
-	Pool       *engine.Pool
-	Conn       *engine.Config    // of connections
-	Rx         *engine.RxContext // where they receive
-	Memory     engine.Memory
+// Protocol is what differs between the providers of RDM endpoints.
+type Protocol struct {
+	Below      stream.Domain  // makes links
+	Conn       *engine.Config // of connections
 	Negotiator Negotiator
 	Patience   time.Duration // how long a peer may go on refusing
 	// MaxConns is how many connections there should be: the longest idle is closed when there are more. 0: any number.
 	MaxConns int
 	// IdleTime is how long a connection may be idle before it is closed; 0: for ever.
 	IdleTime time.Duration
-	// Aux is how many connections a peer may have besides its main one; 0 for none, and then AuxNegotiator is not asked.
+	// Aux is how many connections a peer may have besides its main one, for what may overtake; 0 for none, and then AuxNegotiator is not asked.
 	Aux           int
 	AuxNegotiator AuxNegotiator
 }
@@ -33,7 +28,7 @@ type Negotiator interface {
 	Ask(p *Peer, b []byte) []byte
 	// Asked reads that of a peer's request on c; an error refuses it.
 	Asked(c *engine.Conn, data []byte) (Claim, error)
-	// Take prepares p, whose request is about to be accepted on c, and makes the private data of the answer. c has what Config says.
+	// Take prepares p, whose request is about to be accepted on c, and makes the private data of the answer. c has what Protocol says.
 	Take(p *Peer, c *engine.Conn, data, b []byte) []byte
 	// Up tells that c of p is up, at either end: data is the peer's answer at the end that asked, nil at the other. It may give p another Conn and Link.
 	Up(p *Peer, c *engine.Conn, data []byte)

@@ -101,14 +101,13 @@ func (p *Peer) dial() {
 
 func (p *Peer) accept() {
 	c, s := p.Conn, p.set
-	cfg := &s.cfg
 	p.fi = p.AV().ReverseAddrPort(p.addr)
 	c.Src = uint64(p.fi)
 	data := p.request
 	p.request = nil
-	c.Attach(cfg.Pool, cfg.Conn, cfg.Rx, cfg.Memory, p.sink())
+	s.attach(c, p.sink())
 	var b [dataMax]byte
-	c.Accept(cfg.Negotiator.Take(p, c, data, b[:0]))
+	c.Accept(s.cfg.Negotiator.Take(p, c, data, b[:0]))
 	s.t.add(p)
 }
 
@@ -151,7 +150,7 @@ func (p *Peer) leave(next *cm.Conn) {
 func (p *Peer) comeBack() {
 	o, c := p.old, p.Conn
 	p.old, p.c, p.Conn, p.Link, p.User = nil, o.c, o.conn, o.link, o.user
-	p.set.cfg.Rx.SetSource(p.Conn, uint64(p.fi))
+	p.set.ep.Own.SetSource(p.Conn, uint64(p.fi))
 	p.Conn.Adopt(c)
 	c.Drop(engine.ErrPeerClose) // if the peer has closed it behind its stay, what was posted meanwhile fails
 	if p.Link != nil {

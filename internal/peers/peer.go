@@ -47,14 +47,6 @@ func (p *Peer) Addr() netip.AddrPort { return p.addr }
 // SetID takes note of the peer's incarnation, from its answer.
 func (p *Peer) SetID(id uint32) { p.id = id }
 
-// Leaving is User of the connection that is being left, nil if there is none.
-func (p *Peer) Leaving() any {
-	if p.old == nil {
-		return nil
-	}
-	return p.old.user
-}
-
 // of is the connection that cm knows as c, and its link, which may be nil.
 func (p *Peer) of(c *cm.Conn) (*engine.Conn, stream.Link) {
 	if o := p.old; o != nil && o.c == c {
@@ -66,9 +58,7 @@ func (p *Peer) of(c *cm.Conn) (*engine.Conn, stream.Link) {
 // renew gives p a fresh connection in state Opening, which takes over what waits for the one before.
 func (p *Peer) renew(now mono.Time) {
 	old := p.Conn
-	cfg := &p.set.cfg
-	c := engine.NewActive(cfg.Pool, cfg.Conn, cfg.Rx, cfg.Memory, p.sink(), int64(now))
-	c.User, c.Src = p, uint64(p.fi)
+	c := p.set.active(p, p.fi, p.sink(), now)
 	p.Conn = c
 	p.id = 0
 	if old != nil {
@@ -96,9 +86,9 @@ func (p *Peer) setSource(fi core.FIAddr) {
 	p.named = p.named || p.fi != core.AddrNotAvail
 	p.fi = fi
 	p.Conn.Src = uint64(fi)
-	p.set.cfg.Rx.SetSource(p.Conn, uint64(fi))
+	p.set.ep.Own.SetSource(p.Conn, uint64(fi))
 	for l := range p.aux.each {
-		p.set.cfg.Rx.SetSource(l.Conn, uint64(fi))
+		p.set.ep.Own.SetSource(l.Conn, uint64(fi))
 	}
 	p.set.t.index(p)
 }

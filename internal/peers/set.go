@@ -19,7 +19,8 @@ type Set struct {
 	// Denied counts requests of peers without our authorization key, or with one that we have not.
 	Denied uint64
 
-	cfg   Config
+	ep    *endpoint.Reliable
+	cfg   Protocol
 	m     *cm.Machine
 	l     stream.Listener
 	local netip.AddrPort
@@ -32,18 +33,24 @@ type Set struct {
 	dialErr error            // why the last Dial could not begin
 }
 
-// InitSet prepares s. The listener follows with SetListener.
-func (s *Set) InitSet(cfg Config) {
-	s.cfg = cfg
+// InitSet prepares s, the peers of ep. The listener follows with SetListener.
+func (s *Set) InitSet(ep *endpoint.Reliable, cfg Protocol) {
+	s.ep, s.cfg = ep, cfg
 	s.cfg.Conn.Leaver = (*leaver)(s)
 	s.m = cm.New(cm.Config{Patience: mono.Time(cfg.Patience), MaxConns: cfg.MaxConns, IdleTime: mono.Time(cfg.IdleTime), Aux: cfg.Aux}, (*probe)(s))
 }
 
-// SetRx makes connections receive elsewhere, before there are any.
-func (s *Set) SetRx(rx *engine.RxContext) { s.cfg.Rx = rx }
+// active makes a connection that is to be opened, of which u is the User.
+func (s *Set) active(u any, src core.FIAddr, sink engine.Sink, now mono.Time) *engine.Conn {
+	c := engine.NewActive(s.ep.Pool(), s.cfg.Conn, s.ep.Own, s.ep.Memory(), sink, int64(now))
+	c.User, c.Src = u, uint64(src)
+	return c
+}
 
-// Rx is where connections receive.
-func (s *Set) Rx() *engine.RxContext { return s.cfg.Rx }
+// attach gives c, a connection that a peer has opened, what active ones have from the start.
+func (s *Set) attach(c *engine.Conn, sink engine.Sink) {
+	c.Attach(s.ep.Pool(), s.cfg.Conn, s.ep.Own, s.ep.Memory(), sink)
+}
 
 // connOf is the connection that cm knows as c, and its link, which may be nil; nil if it has not begun.
 func connOf(c *cm.Conn) (*engine.Conn, stream.Link) {
@@ -89,9 +96,8 @@ func (s *Set) Acceptor() stream.Acceptor { return (*acceptor)(s) }
 
 // Accepted implements stream.Acceptor.
 func (s *acceptor) Accepted(l stream.Link) {
-	cfg := &s.cfg
-	p := &Peer{Endpoint: cfg.Endpoint, set: (*Set)(s), fi: core.AddrNotAvail}
-	p.Conn = engine.NewPassive(cfg.Pool, cfg.Conn, p, int64(mono.Now()))
+	p := &Peer{Endpoint: &s.ep.Endpoint, set: (*Set)(s), fi: core.AddrNotAvail}
+	p.Conn = engine.NewPassive(s.ep.Pool(), s.cfg.Conn, p, int64(mono.Now()))
 	p.Conn.User = p
 	if err := l.Attach(p.Conn); err != nil {
 		return
@@ -132,14 +138,7 @@ func (s *Set) Each(yield func(*Peer) bool) {
 
 // Ends implements endpoint.Ends.
 func (s *Set) Ends(src uint64) (local, peer netip.AddrPort) {
-	v := s.cfg.Endpoint.AV()
-	if v == nil || src == engine.AnySource {
-		return s.local, endpoint.NoPeer
-	}
-	if a, ok := v.AddrPort(core.FIAddr(src)); ok {
-		return s.local, a
-	}
-	return s.local, endpoint.NoPeer
+	return s.local, s.ep.SourceAddr(src)
 }
 
 // Route implements endpoint.Router.
@@ -173,7 +172,7 @@ func (s *Set) Posted(c *engine.Conn, more bool) *batch.Stream {
 
 // connect finds or opens the connection to a peer not spoken to by this index before.
 func (s *Set) connect(dest core.FIAddr) (*Peer, error) {
-	ep := s.cfg.Endpoint
+	ep := s.ep
 	a, ok := ep.AV().AddrPort(dest)
 	if !ok {
 		return nil, core.ErrInval
@@ -187,7 +186,7 @@ func (s *Set) connect(dest core.FIAddr) (*Peer, error) {
 		return nil, core.ErrFirewallAddr // the peer, or its inserter, said that it cannot be connected to: wait until it connects
 	}
 	now := mono.Now()
-	p := &Peer{Endpoint: ep, set: s, addr: a, fi: dest}
+	p := &Peer{Endpoint: &ep.Endpoint, set: s, addr: a, fi: dest}
 	p.renew(now)
 	p.c = s.m.Want(a, now)
 	p.c.User = p
@@ -222,26 +221,22 @@ func (s *Set) Disconnect(fi core.FIAddr) error {
 	return nil
 }
 
-// Cancel cancels a send that has not begun.
-func (s *Set) Cancel(ctx uint64) bool {
-	for c := range s.Conns {
-		if c.Cancel(ctx) {
-			return true
-		}
-	}
-	return false
-}
-
-// Forget lets every connection go of a memory region that is being closed.
+// Forget lets every connection go of a memory region that was closed, those included that a Link has behind it.
 func (s *Set) Forget(key uint64) {
-	for c := range s.Conns {
-		c.Forget(key)
+	for c := range s.m.Conns {
+		n, l := connOf(c)
+		if n != nil {
+			n.Forget(key)
+		}
+		if f, ok := l.(endpoint.Forgetter); ok {
+			f.Forget(key)
+		}
 	}
 }
 
 // Watch follows the bound address vector: a peer that connected before it was inserted gets its index then. Not locked; once.
 func (s *Set) Watch() {
-	s.cfg.Endpoint.WatchAV(func(fi core.FIAddr, a core.Addr) {
+	s.ep.WatchAV(func(fi core.FIAddr, a core.Addr) {
 		at := netip.AddrPortFrom(a.IP.Addr().Unmap(), a.IP.Port())
 		for _, p := range [2]*Peer{s.at(at), s.t.loopAt(at)} {
 			if p != nil && p.fi == core.AddrNotAvail {

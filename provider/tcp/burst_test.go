@@ -48,13 +48,13 @@ func TestBurstTakesTime(t *testing.T) {
 			}
 		}
 		posting.Store(false)
-		a.drv.prog.Lock()
+		a.drv.d.prog.Lock()
 		staged := s != nil && s.batch.Waiting()
-		a.drv.prog.Unlock()
+		a.drv.d.prog.Unlock()
 		a.q.Read(nil) // a pass
-		a.drv.prog.Lock()
-		late := a.drv.prog.Batch().Away()
-		a.drv.prog.Unlock()
+		a.drv.d.prog.Lock()
+		late := a.drv.d.prog.Batch().Away()
+		a.drv.d.prog.Unlock()
 		switch {
 		case s == nil:
 		case !staged || sends.Load() == before || late:
@@ -75,8 +75,8 @@ func TestBurstTakesTime(t *testing.T) {
 			got += max(k, 0)
 		}
 		if s == nil { // the first connects
-			a.drv.prog.Lock()
-			a.drv.prog.Each(func(src progress.Source) {
+			a.drv.d.prog.Lock()
+			a.drv.d.prog.Each(func(src progress.Source) {
 				if x, ok := src.(*tcpStream); ok {
 					s = x
 				}
@@ -88,7 +88,7 @@ func TestBurstTakesTime(t *testing.T) {
 					}
 				}
 			}
-			a.drv.prog.Unlock()
+			a.drv.d.prog.Unlock()
 		}
 	}
 }

@@ -37,18 +37,18 @@ func TestNoDescriptors(t *testing.T) {
 	_, err = ep.v.Insert([]core.Addr{core.IPAddr(netip.MustParseAddrPort(nobody.Addr().String()))}, fi, 0)
 	must(t, err)
 
-	ep.drv.prog.Lock() // so that nothing is accepted before the descriptors are gone
+	ep.drv.d.prog.Lock() // so that nothing is accepted before the descriptors are gone
 	l.spare.Close()
 	l.spare = nil
 	raw(t, l.local)
 	restore := exhaust(t)
-	ep.drv.prog.Unlock()
+	ep.drv.d.prog.Unlock()
 	if err := ep.Send(make([]byte, 8), 0, fi[0], 1); !errors.Is(err, core.ErrMFile) {
 		t.Errorf("Send to a new peer: %v, want ErrMFile", err)
 	}
-	quiet(t, ep.drv.prog)
+	quiet(t, ep.drv.d.prog)
 	restore()
-	eventually(t, ep.drv.prog, "the listener accepts again", func() bool { return l.waiting.n == 1 })
+	eventually(t, ep.drv.d.prog, "the listener accepts again", func() bool { return l.waiting.n == 1 })
 	must(t, ep.Send(make([]byte, 8), 0, fi[0], 1))
 
 	restore = exhaust(t)

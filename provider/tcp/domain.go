@@ -15,7 +15,8 @@ type domain struct {
 	bufs *buffers
 }
 
-func openDomain(f *fabric, info *core.Info) (*domain, error) {
+// OpenDomain opens a domain (fi_domain(3)).
+func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	if info == nil || info.Domain == nil {
 		return nil, opError("fi_domain", "", noPeer, core.ErrInval, "pass an Info from GetInfo")
 	}
@@ -35,17 +36,9 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 		d.bufs.lobby = l
 		down = func() error { l.close(); return prog.Close() }
 	}
-	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Resolve: f.p.resolve, Forget: d.forget, Down: down})
+	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Host: f.p.host,
+		Limits: d.s.rxLimits(), Linger: d.s.linger, Down: down})
 	return d, nil
-}
-
-// forget makes every connection forget a memory region.
-func (d *domain) forget(key uint64) {
-	d.prog.Each(func(s progress.Source) {
-		if st, ok := s.(*tcpStream); ok {
-			st.conn.Forget(key)
-		}
-	})
 }
 
 func (d *domain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.EndpointDriver, error) {
@@ -60,11 +53,7 @@ func (d *domain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.Endpoi
 		}
 		return ep, nil
 	case core.EPTypeRDM:
-		ep, err := openRDM(d, info)
-		if err != nil {
-			return nil, err
-		}
-		return ep, nil
+		return openRDM(d, info)
 	}
 	return nil, opError("fi_endpoint", d.Name(), noPeer, core.ErrNoSys, "tcp has MSG and RDM endpoints")
 }
@@ -78,13 +67,5 @@ func (d *domain) OpenScalable(info *core.Info, _ *core.ScalableEndpoint) (core.S
 	if err != nil {
 		return nil, err
 	}
-	return endpoint.NewScalable(ep, d.s.rxLimits())
-}
-
-func (d *domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
-	s, err := endpoint.OpenSharedRx(&d.Domain, attr, d.s.rxLimits())
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return endpoint.NewScalable(ep)
 }

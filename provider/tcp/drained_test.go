@@ -15,13 +15,13 @@ func TestDrainedClosed(t *testing.T) {
 	must(t, c.ep[0].Inject(make([]byte, 8), c.to[0]))
 	c.wait("the message", func() bool { return c.read(1) == 1 })
 	ep := c.ep[0]
-	ep.drv.prog.Lock()
+	ep.drv.d.prog.Lock()
 	ep.drv.Wind() // from here on it takes nothing
-	ep.drv.prog.Unlock()
+	ep.drv.d.prog.Unlock()
 	must(t, c.ep[1].Close()) // the goodbye of the first is in its socket, so this resets the connection
 	c.ep[1] = nil
-	ep.drv.prog.Lock()
-	defer ep.drv.prog.Unlock()
-	for ep.drv.prog.Pass(); !ep.drv.Drained(true); ep.drv.prog.Pass() { // the test's own time limit ends it
+	ep.drv.d.prog.Lock()
+	defer ep.drv.d.prog.Unlock()
+	for ep.drv.d.prog.Pass(); !ep.drv.Drained(true); ep.drv.d.prog.Pass() { // the test's own time limit ends it
 	}
 }

@@ -19,17 +19,17 @@ func TestDribble(t *testing.T) {
 	buf := make([]byte, 8)
 	must(t, ep.Recv(buf, 0, core.AddrUnspec, 1))
 	c := raw(t, l.local)
-	eventually(t, ep.drv.prog, "it is accepted", func() bool { return l.waiting.n == 1 })
-	ep.drv.prog.Lock()
+	eventually(t, ep.drv.d.prog, "it is accepted", func() bool { return l.waiting.n == 1 })
+	ep.drv.d.prog.Lock()
 	s := l.waiting.crowded().s
-	ep.drv.prog.Unlock()
+	ep.drv.d.prog.Unlock()
 	// say sends bytes one by one; after each the socket waits for want bytes, and unread have come that were not received.
 	say := func(what string, b []byte, want int, unread func(i int) int) {
 		t.Helper()
 		for i := range b {
 			_, err := c.Write(b[i : i+1])
 			must(t, err)
-			eventually(t, ep.drv.prog, what, func() bool {
+			eventually(t, ep.drv.d.prog, what, func() bool {
 				n, err := unix.GetsockoptInt(int(s.fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT)
 				return err == nil && n == want && netx.Waiting(s.fd) == unread(i)
 			})
@@ -44,9 +44,9 @@ func TestDribble(t *testing.T) {
 	_, err := c.Write(req[wire.CMHeaderLen:])
 	must(t, err)
 	answered(t, c)
-	ep.drv.prog.Lock()
+	ep.drv.d.prog.Lock()
 	s.Posted(false) // a layer that looks whether there is something to send has not spoken to the peer
-	ep.drv.prog.Unlock()
+	ep.drv.d.prog.Unlock()
 	msg := wire.Header{Op: wire.OpMsg}
 	msg.SetPayload(8)
 	b := append(msg.Append(nil, wire.Little), "12345678"...)
@@ -66,7 +66,7 @@ func TestDribble(t *testing.T) {
 	if string(buf) != "12345678" {
 		t.Errorf("%q", buf)
 	}
-	eventually(t, ep.drv.prog, "the socket waits for any byte then", func() bool {
+	eventually(t, ep.drv.d.prog, "the socket waits for any byte then", func() bool {
 		n, err := unix.GetsockoptInt(int(s.fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT)
 		return err == nil && n == 1
 	})

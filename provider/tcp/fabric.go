@@ -60,14 +60,6 @@ func (f *fabric) Close() error {
 	return nil
 }
 
-func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
-	d, err := openDomain(f, info)
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
-}
-
 func (f *fabric) OpenPassiveEndpoint(info *core.Info, self *core.PassiveEndpoint) (core.PassiveDriver, error) {
 	p, err := openPassive(f, info, self)
 	if err != nil {

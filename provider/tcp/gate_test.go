@@ -44,27 +44,27 @@ func TestSilentGiveWay(t *testing.T) {
 	ep := openEndpoint(t, d, info)
 	l := ep.drv.Listener().(*gate)
 	const most = 8
-	ep.drv.prog.Lock()
+	ep.drv.d.prog.Lock()
 	l.waiting.init(most)
-	ep.drv.prog.Unlock()
+	ep.drv.d.prog.Unlock()
 	var silent []*net.TCPConn
 	for range most {
 		silent = append(silent, raw(t, l.local))
 	}
-	eventually(t, ep.drv.prog, "all are accepted", func() bool { return l.waiting.n == most })
+	eventually(t, ep.drv.d.prog, "all are accepted", func() bool { return l.waiting.n == most })
 	c := raw(t, l.local)
 	_, err := c.Write(request(7))
 	must(t, err)
 	answered(t, c)
 	closedByPeer(t, silent[0])
-	eventually(t, ep.drv.prog, "one has gone", func() bool { return l.waiting.n == most-1 && l.refused == 1 })
+	eventually(t, ep.drv.d.prog, "one has gone", func() bool { return l.waiting.n == most-1 && l.refused == 1 })
 	more := raw(t, l.local)
-	eventually(t, ep.drv.prog, "there is room for another one", func() bool { return l.waiting.n == most })
+	eventually(t, ep.drv.d.prog, "there is room for another one", func() bool { return l.waiting.n == most })
 	reset(more)
 	for _, c := range silent[1:] {
 		reset(c)
 	}
-	eventually(t, ep.drv.prog, "nobody waits", func() bool { return l.waiting.n == 0 })
+	eventually(t, ep.drv.d.prog, "nobody waits", func() bool { return l.waiting.n == 0 })
 	ep.closeAll(t)
 	must(t, d.Close())
 	must(t, f.Close())
@@ -76,22 +76,22 @@ func TestSilentWithoutDescriptors(t *testing.T) {
 	ep := openEndpoint(t, d, info)
 	l := ep.drv.Listener().(*gate)
 	silent := []*net.TCPConn{raw(t, l.local), raw(t, l.local)}
-	eventually(t, ep.drv.prog, "both are accepted", func() bool { return l.waiting.n == 2 })
-	ep.drv.prog.Lock() // so that nothing is accepted before the descriptors are gone
+	eventually(t, ep.drv.d.prog, "both are accepted", func() bool { return l.waiting.n == 2 })
+	ep.drv.d.prog.Lock() // so that nothing is accepted before the descriptors are gone
 	c := raw(t, l.local)
 	_, err := c.Write(request(7))
 	must(t, err)
 	restore := exhaust(t)
-	ep.drv.prog.Unlock()
+	ep.drv.d.prog.Unlock()
 	answered(t, c)
 	closedByPeer(t, silent[0])
-	quiet(t, ep.drv.prog)
+	quiet(t, ep.drv.d.prog)
 	restore()
-	ep.drv.prog.Lock()
+	ep.drv.d.prog.Lock()
 	if l.waiting.n != 1 || l.refused != 1 {
 		t.Errorf("%d wait, %d were refused", l.waiting.n, l.refused)
 	}
-	ep.drv.prog.Unlock()
+	ep.drv.d.prog.Unlock()
 	ep.closeAll(t)
 	must(t, d.Close())
 	must(t, f.Close())

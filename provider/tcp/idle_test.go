@@ -146,20 +146,20 @@ func TestResetWhileStalled(t *testing.T) {
 		_, err = c.Write(append(h.Append(nil, wire.Little), make([]byte, 64<<10)...))
 		must(t, err)
 	}
-	eventually(t, ep.drv.prog, "the connection stalls", func() bool {
+	eventually(t, ep.drv.d.prog, "the connection stalls", func() bool {
 		for p := range ep.drv.Each {
 			return p.Conn.Stalled()
 		}
 		return false
 	})
-	quiet(t, ep.drv.prog)
+	quiet(t, ep.drv.d.prog)
 	reset(c)
-	quiet(t, ep.drv.prog)
+	quiet(t, ep.drv.d.prog)
 	// Receives take the messages, and with them the stall away; then the end is noticed.
 	for range 2 {
 		must(t, ep.Recv(make([]byte, 64<<10), 0, core.AddrUnspec, 1))
 	}
-	eventually(t, ep.drv.prog, "the end of the connection is noticed", func() bool { return ep.drv.Len() == 0 })
+	eventually(t, ep.drv.d.prog, "the end of the connection is noticed", func() bool { return ep.drv.Len() == 0 })
 	ep.closeAll(t)
 	must(t, d.Close())
 	must(t, f.Close())

@@ -10,13 +10,15 @@ import (
 	"gofabric/internal/endpoint"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
+	"gofabric/internal/progress"
 	"gofabric/internal/xnet/engine"
 )
 
 // msgEndpoint is a connected endpoint (FI_EP_MSG).
 type msgEndpoint struct {
-	baseEndpoint
-	srx   *endpoint.SharedRx
+	endpoint.Reliable
+	d     *domain
+	prog  *progress.Engine
 	st    *tcpStream
 	req   *connRequest // opened from a connection request
 	bound boundSocket  // taken from a passive endpoint, until Connect
@@ -53,11 +55,10 @@ const (
 )
 
 func openMsg(d *domain, info *core.Info, self *core.Endpoint) (*msgEndpoint, error) {
-	ep := &msgEndpoint{self: self, bound: boundSocket{fd: netx.NoFD}}
-	if err := ep.init(d, info, ep.ends, ep, ep); err != nil {
+	ep := &msgEndpoint{d: d, prog: d.prog, self: self, bound: boundSocket{fd: netx.NoFD}}
+	if err := ep.InitReliable(&d.Domain, info, ep.ends, ep, ep, ep.canReceive); err != nil {
 		return nil, err
 	}
-	ep.InitReceiver(&ep.Endpoint, ep.own, ep.canReceive, false)
 	if err := ep.takeOver(info.Handle); err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (ep *msgEndpoint) takeOver(handle core.Handle) error {
 	switch h := handle.(type) {
 	case nil:
 	case *connRequest:
-		if h.pep.auth.Text() != ep.auth.Text() { // which the peer has shown to the listener
+		if h.pep.auth.Text() != ep.Auth().Text() { // which the peer has shown to the listener
 			return ep.Refuse("fi_endpoint", h.peer, core.ErrInval, "the authorization key must be that of the passive endpoint")
 		}
 		if !h.take() {
@@ -98,13 +99,10 @@ func (ep *msgEndpoint) ends(uint64) (local, peer netip.AddrPort) {
 }
 
 func (ep *msgEndpoint) canReceive() error {
-	if !ep.Enabled() {
-		return core.ErrOpBadState
+	if err := ep.CanReceive(); err != nil {
+		return err
 	}
-	if ep.srx != nil {
-		return core.ErrOpNotSupp // receives are posted to the shared context (fi_srx_context(3))
-	}
-	if ep.ended != nil && ep.own.Unexpected() == 0 { // nothing will come; natively the receive would wait for ever
+	if ep.ended != nil && ep.Own.Unexpected() == 0 { // nothing will come; natively the receive would wait for ever
 		if ep.ended == engine.ErrGoodbye {
 			return core.ErrShutdown
 		}
@@ -119,20 +117,9 @@ func (ep *msgEndpoint) Bind(obj any, flags core.BindFlags) error {
 	case *endpoint.AddressVector:
 		return ep.Refuse("fi_ep_bind", noPeer, core.ErrInval, "MSG endpoints take no address vector")
 	case *endpoint.SharedRx:
-		_, err := ep.TakeSRX(x)
-		if err == nil {
-			ep.srx = x
-		}
-		return err
+		return ep.ShareRx(x)
 	}
 	return ep.Endpoint.Bind(obj, flags)
-}
-
-func (ep *msgEndpoint) rxContext() *engine.RxContext {
-	if ep.srx != nil {
-		return ep.srx.Context()
-	}
-	return ep.own
 }
 
 // Enable makes the endpoint ready for receives and a connection (fi_enable(3)).
@@ -170,8 +157,8 @@ func (ep *msgEndpoint) Posted(_ *engine.Conn, more bool) *batch.Stream { return 
 
 // connConfig is what the endpoint's connection needs.
 func (ep *msgEndpoint) connConfig() *engine.Config {
-	c := ep.conn(ep.Info().Tx.Size)
-	c.Ender = ep
+	c := ep.d.f.config(ep.Info().Tx.Size)
+	c.Auth, c.Ender = ep.Auth().EngineAuth(), ep
 	return c
 }
 
@@ -194,7 +181,7 @@ func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
 		}
 	}
 	data := append([]byte(nil), param...)
-	conn := engine.NewActive(ep.d.Pool(), ep.connConfig(), ep.rxContext(), ep.auth.Memory(&ep.d.Domain), ep, int64(mono.Now()))
+	conn := engine.NewActive(ep.d.Pool(), ep.connConfig(), ep.Own, ep.Memory(), ep, int64(mono.Now()))
 	st := &tcpStream{conn: conn, fd: ep.bound.fd, peer: dest.IP}
 	ep.bound = boundSocket{fd: netx.NoFD}
 	conn.User = st
@@ -250,7 +237,7 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 	}
 	ep.st = st
 	st.conn.User = st
-	st.conn.Attach(ep.d.Pool(), ep.connConfig(), ep.rxContext(), ep.auth.Memory(&ep.d.Domain), ep)
+	st.conn.Attach(ep.d.Pool(), ep.connConfig(), ep.Own, ep.Memory(), ep)
 	if err := st.attach(ep.prog, ep.d.bufs, netx.In); err != nil {
 		st.close()
 		ep.state = msgShutdown
@@ -330,16 +317,16 @@ func (ep *msgEndpoint) Failed(c *engine.Conn, err error, data []byte) {
 	} else {
 		ep.EQ().Push(core.EQEvent{Type: core.EventShutdown, Object: ep.self})
 	}
-	if ep.srx == nil {
-		ep.own.Flush(&canceledBy{err})
+	if !ep.Shared() {
+		ep.Own.Flush(&canceledBy{err})
 	}
 }
 
 // Ended implements engine.Ender: receives that are posted wait for nothing.
 func (ep *msgEndpoint) Ended(*engine.Conn) {
 	ep.ended = engine.ErrGoodbye
-	if ep.srx == nil && !ep.Closed() {
-		ep.own.Flush(&canceledBy{ep.ended})
+	if !ep.Shared() && !ep.Closed() {
+		ep.Own.Flush(&canceledBy{ep.ended})
 	}
 }
 
@@ -388,17 +375,11 @@ func (ep *msgEndpoint) CloseWrite() error {
 	return nil
 }
 
-// Cancel cancels a receive, or a send that has not begun.
-func (ep *msgEndpoint) Cancel(ctx core.OpContext) error {
-	ep.prog.Lock()
-	defer ep.prog.Unlock()
-	if ep.srx == nil && ep.own.Cancel(uint64(ctx)) {
-		return nil
+// Conns implements endpoint.Whole.
+func (ep *msgEndpoint) Conns(yield func(*engine.Conn) bool) {
+	if ep.st != nil {
+		yield(ep.st.conn)
 	}
-	if ep.st != nil && ep.st.conn.Cancel(uint64(ctx)) || ep.CancelTriggered(ctx) {
-		return nil
-	}
-	return core.ErrNoEnt
 }
 
 // Name is the local address of the connection, or what the endpoint was opened with.
@@ -442,21 +423,15 @@ func (ep *msgEndpoint) Peer() (core.Addr, error) {
 	return core.IPAddr(ep.st.peer), nil
 }
 
-// GetOpt and SetOpt are fi_getopt and fi_setopt (fi_endpoint(3)).
+// GetOpt is fi_getopt (fi_endpoint(3)).
 func (ep *msgEndpoint) GetOpt(opt core.EPOpt) (int, error) {
-	ep.prog.Lock()
-	defer ep.prog.Unlock()
 	switch opt {
 	case core.OptCMDataSize:
 		return cmDataMax, nil
+	case core.OptFirewallAddr:
+		return ep.d.s.firewallOption(), nil
 	}
-	return ep.option(ep.rxContext(), opt)
-}
-
-func (ep *msgEndpoint) SetOpt(opt core.EPOpt, value int) error {
-	ep.prog.Lock()
-	defer ep.prog.Unlock()
-	return ep.SetOption(ep.rxContext(), opt, value)
+	return ep.Reliable.GetOpt(opt)
 }
 
 // Close closes the endpoint; what is under way ends without completion (fi_close(3)). What was sent is delivered first, for as long as OptLinger allows.
@@ -474,13 +449,10 @@ func (ep *msgEndpoint) Close() error {
 		ep.st.conn.Drop(engine.ErrClosed)
 		ep.st.close()
 	}
-	ep.own.Release()
+	ep.EndRx()
 	ep.state = msgShutdown
 	if ep.EQ() != nil {
 		ep.EQ().PurgeObject(ep.self)
-	}
-	if ep.srx != nil {
-		ep.srx.Unbound(&ep.Endpoint)
 	}
 	ep.prog.Unlock()
 	if req != nil {
@@ -488,9 +460,4 @@ func (ep *msgEndpoint) Close() error {
 	}
 	ep.Unbind()
 	return late
-}
-
-// Alias opens a second door to the endpoint (fi_ep_alias(3)).
-func (ep *msgEndpoint) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
-	return ep.OpenAlias(ep, &ep.Transfers, dir, flags)
 }

@@ -1,8 +1,6 @@
 package tcp
 
 import (
-	"net/netip"
-
 	"gofabric/core"
 	"gofabric/internal/endpoint"
 )
@@ -22,27 +20,15 @@ var (
 // New returns the provider with the parameters of params, nil for the defaults; host resolves the names given to address vectors. An error names a variable
 // that makes no sense.
 func New(params *core.Params, host core.Host) (*Provider, error) {
-	if params == nil {
-		params, _ = core.NewParams(nil, "")
-	}
-	params.Define((&Provider{}).Params()...)
 	s, err := readSettings(params)
 	if err != nil {
-		return nil, opError("fi_getinfo", "", noPeer, core.ErrInval, err.Error())
+		return nil, err
 	}
 	return &Provider{s: s, host: host}, nil
 }
 
-// resolve is the resolver of address vectors.
-func (p *Provider) resolve(node, service string) ([]netip.AddrPort, error) {
-	if p.host == nil {
-		return nil, core.ErrNoSys
-	}
-	return p.host.Resolve(node, service, false, false)
-}
-
 // Params defines the variables FI_TCP_*.
-func (p *Provider) Params() []core.Param { return params() }
+func (p *Provider) Params() []core.Param { return defs() }
 
 // Name is "tcp", or what FI_TCP_PROV_NAME says.
 func (p *Provider) Name() string { return p.s.provName }

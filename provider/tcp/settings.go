@@ -9,6 +9,7 @@ import (
 	"gofabric/core"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/netx"
+	"gofabric/internal/params"
 	"gofabric/internal/pull"
 	"gofabric/internal/shm"
 	"gofabric/internal/xnet/engine"
@@ -43,8 +44,8 @@ const (
 	prefetchMax = 1 << 20
 )
 
-// params defines the variables; names and meaning are native's where native has them (fi_tcp(7)).
-func params() []core.Param {
+// defs defines the variables; names and meaning are native's where native has them (fi_tcp(7)).
+func defs() []core.Param {
 	p := func(name string, t core.ParamType, def, help string) core.Param {
 		return core.Param{Provider: "tcp", Name: name, Type: t, Default: def, Help: help}
 	}
@@ -75,68 +76,39 @@ func params() []core.Param {
 
 // readSettings reads the parameters; a nil store gives the defaults.
 func readSettings(p *core.Params) (*settings, error) {
+	r := params.Read(p, "tcp", defs())
 	s := &settings{maxSavedSize: math.MaxUint64}
-	var err error
-	get := func(name string, lo, hi int) int {
-		v, e := p.Int("tcp", name)
-		if e == nil && (v < lo || v > hi) {
-			e = fmt.Errorf("FI_TCP_%s is %d, outside %d to %d", name, v, lo, hi)
-		}
-		if e != nil && err == nil {
-			err = e
-		}
-		return v
-	}
-	size := func(name string, lo, hi int) int {
-		v, e := p.Size("tcp", name)
-		if e == nil && (v < lo || v > hi) {
-			e = fmt.Errorf("FI_TCP_%s is %d, outside %d to %d", name, v, lo, hi)
-		}
-		if e != nil && err == nil {
-			err = e
-		}
-		return v
-	}
-	flag := func(name string) bool {
-		v, e := p.Bool("tcp", name)
-		if e != nil && err == nil {
-			err = e
-		}
-		return v
-	}
-	s.portLow, s.portHigh = get("port_low_range", 0, portMax), get("port_high_range", 0, portMax)
+	s.portLow, s.portHigh = r.Int("port_low_range", 0, portMax), r.Int("port_high_range", 0, portMax)
 	if s.portLow > s.portHigh {
-		err = fmt.Errorf("FI_TCP_PORT_LOW_RANGE %d is above FI_TCP_PORT_HIGH_RANGE %d", s.portLow, s.portHigh)
+		r.Fail(fmt.Errorf("FI_TCP_PORT_LOW_RANGE %d is above FI_TCP_PORT_HIGH_RANGE %d", s.portLow, s.portHigh))
 	}
-	s.txSize, s.rxSize = size("tx_size", 1, maxCtxSize), size("rx_size", 1, endpoint.RxSizeMax)
-	s.maxInject = size("max_inject", 0, stagingMax)
-	s.maxSaved = max(get("max_saved", -1, math.MaxInt32), 0)
-	if v := size("max_saved_size", 0, core.MaxSize); v < core.MaxSize {
+	s.txSize, s.rxSize = r.Size("tx_size", 1, maxCtxSize), r.Size("rx_size", 1, endpoint.RxSizeMax)
+	s.maxInject = r.Size("max_inject", 0, stagingMax)
+	s.maxSaved = max(r.Int("max_saved", -1, math.MaxInt32), 0)
+	if v := r.Size("max_saved_size", 0, core.MaxSize); v < core.MaxSize {
 		s.maxSavedSize = uint64(v)
 	}
-	s.singleCopy = size("single_copy_size", 0, core.MaxSize)
-	s.unexpBytes = uint64(size("unexp_bytes", 4096, core.MaxSize))
-	s.noDelay = flag("nodelay")
-	s.staging, s.prefetch = get("staging_sbuf_size", 0, math.MaxInt32), get("prefetch_rbuf_size", 0, math.MaxInt32)
-	s.localSockets = flag("local_sockets") && netx.HasLocal
-	s.localMemory = flag("local_memory") && shm.Possible
-	s.noAutoProgress, s.firewall = flag("disable_auto_progress"), flag("firewall_addr")
-	s.connectTimeout = time.Duration(get("connect_timeout", 1, math.MaxInt32)) * time.Millisecond
-	s.peerTimeout = time.Duration(get("peer_timeout", 0, math.MaxInt32)) * time.Millisecond
-	s.linger = time.Duration(get("linger", 0, math.MaxInt32)) * time.Millisecond
-	name, e := p.String("tcp", "prov_name")
-	if e != nil && err == nil {
-		err = e
-	}
-	if s.provName = name; name == "" {
+	s.singleCopy = r.Size("single_copy_size", 0, core.MaxSize)
+	s.unexpBytes = uint64(r.Size("unexp_bytes", 4096, core.MaxSize))
+	s.noDelay = r.Bool("nodelay")
+	s.staging = min(max(r.Int("staging_sbuf_size", 0, math.MaxInt32), s.maxInject), stagingMax)
+	s.prefetch = min(max(r.Int("prefetch_rbuf_size", 0, math.MaxInt32), 4096), prefetchMax)
+	s.localSockets = r.Bool("local_sockets") && netx.HasLocal
+	s.localMemory = r.Bool("local_memory") && shm.Possible
+	s.noAutoProgress, s.firewall = r.Bool("disable_auto_progress"), r.Bool("firewall_addr")
+	s.connectTimeout, s.peerTimeout, s.linger = r.Millis("connect_timeout", 1), r.Millis("peer_timeout", 0), r.Millis("linger", 0)
+	if s.provName = r.String("prov_name"); s.provName == "" {
 		s.provName = "tcp"
 	}
-	if err != nil {
-		return nil, err
+	return s, r.Err()
+}
+
+// firewallOption is core.OptFirewallAddr.
+func (s *settings) firewallOption() int {
+	if s.firewall {
+		return 1
 	}
-	s.staging = min(max(s.staging, s.maxInject), stagingMax)
-	s.prefetch = min(max(s.prefetch, 4096), prefetchMax)
-	return s, nil
+	return 0
 }
 
 // rxLimits bounds what receive contexts keep.

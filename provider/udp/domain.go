@@ -34,7 +34,8 @@ type domain struct {
 
 var _ datagram.Domain = (*domain)(nil)
 
-func openDomain(f *fabric, info *core.Info) (*domain, error) {
+// OpenDomain opens a domain (fi_domain(3)).
+func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	if info == nil || info.Domain == nil {
 		return nil, opError("fi_domain", "", core.ErrInval, "pass an Info from GetInfo")
 	}
@@ -44,7 +45,7 @@ func openDomain(f *fabric, info *core.Info) (*domain, error) {
 	}
 	d := &domain{s: f.p.s, info: info.Dup(), prog: prog, out: netx.NewIOV(netx.IOVMax)}
 	d.in[0].Buf = make([]byte, recvBytes)
-	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Resolve: f.p.resolve, Down: prog.Close})
+	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Host: f.p.host, Down: prog.Close})
 	return d, nil
 }
 

@@ -1,33 +1,32 @@
 package udp
 
-import "gofabric/core"
+import (
+	"gofabric/core"
+	"gofabric/internal/endpoint"
+)
 
 // What native's udp provider says of itself (fi_udp(7), fi_info -p udp -v).
 const (
 	ctxSize   = 1024
-	iovLimit  = 4
 	nativeMTU = 1472 // what goes over Ethernet in one piece with IPv4
 	objectCnt = 256
 )
 
 const (
-	domainCaps = core.CapLocalComm | core.CapRemoteComm
-	vectorCaps = core.CapAVUserID | core.CapSharedAV // native has neither
-	txCaps     = core.CapMsg | core.CapMulticast | core.CapSend
-	rxCaps     = core.CapMsg | core.CapRecv | core.CapSource
-	mrModes    = core.MRModeBasic | core.MRModeScalable
+	txCaps = core.CapMsg | core.CapMulticast | core.CapSend
+	rxCaps = core.CapMsg | core.CapRecv | core.CapSource
 )
 
 // infos is the provider's one kind of endpoint.
 func infos(s *settings) []*core.Info {
 	return []*core.Info{{
-		Caps:       domainCaps | vectorCaps | txCaps | rxCaps,
+		Caps:       endpoint.DomainCaps | endpoint.VectorCaps | txCaps | rxCaps,
 		AddrFormat: core.FormatSockaddrIP,
-		Tx:         &core.TxAttr{Caps: txCaps, InjectSize: s.mtu, Size: ctxSize, IOVLimit: iovLimit},
-		Rx:         &core.RxAttr{Caps: rxCaps, Size: ctxSize, IOVLimit: iovLimit},
+		Tx:         &core.TxAttr{Caps: txCaps, InjectSize: s.mtu, Size: ctxSize, IOVLimit: endpoint.IOVLimit},
+		Rx:         &core.RxAttr{Caps: rxCaps, Size: ctxSize, IOVLimit: endpoint.IOVLimit},
 		EP:         &core.EPAttr{Type: core.EPTypeDgram, Protocol: core.ProtoUDP, MaxMsgSize: s.mtu, TxCtxCnt: 1, RxCtxCnt: 1},
-		Domain: &core.DomainAttr{Name: "udp", Caps: domainCaps | vectorCaps, Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto,
-			DataProgress: core.ProgressAuto, ResourceMgmt: core.RMEnabled, MRMode: mrModes, MRKeySize: 8, CQCnt: objectCnt, EPCnt: objectCnt,
+		Domain: &core.DomainAttr{Name: "udp", Caps: endpoint.DomainCaps | endpoint.VectorCaps, Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto,
+			DataProgress: core.ProgressAuto, ResourceMgmt: core.RMEnabled, MRMode: endpoint.MRModes, MRKeySize: 8, CQCnt: objectCnt, EPCnt: objectCnt,
 			TxCtxCnt: objectCnt, RxCtxCnt: objectCnt, MaxEPTxCtx: 1, MaxEPRxCtx: 1,
 			MaxEPStxCtx: objectCnt, MaxEPSrxCtx: objectCnt}, // native has no shared contexts
 		Fabric: &core.FabricAttr{Name: "UDP-IP", ProvName: "udp", ProvVersion: core.ProviderVersion},

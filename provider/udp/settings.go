@@ -1,11 +1,11 @@
 package udp
 
 import (
-	"fmt"
 	"strconv"
 
 	"gofabric/core"
 	"gofabric/internal/netx"
+	"gofabric/internal/params"
 	"gofabric/internal/shm"
 )
 
@@ -38,8 +38,8 @@ const (
 	meetMost     = 1 << 30
 )
 
-// params defines the variables; FI_UDP_IFACE is native's, the others are ours.
-func params() []core.Param {
+// defs defines the variables; FI_UDP_IFACE is native's, the others are ours.
+func defs() []core.Param {
 	p := func(name string, t core.ParamType, def, help string) core.Param {
 		return core.Param{Provider: "udp", Name: name, Type: t, Default: def, Help: help}
 	}
@@ -64,44 +64,14 @@ func params() []core.Param {
 	}
 }
 
-// readSettings reads the parameters.
+// readSettings reads the parameters; a nil store gives the defaults.
 func readSettings(p *core.Params) (*settings, error) {
-	var err error
-	size := func(name string, lo, hi int) int {
-		v, e := p.Size("udp", name)
-		if e == nil && (v < lo || v > hi) {
-			e = fmt.Errorf("FI_UDP_%s is %d, outside %d to %d", name, v, lo, hi)
-		}
-		if e != nil && err == nil {
-			err = e
-		}
-		return v
-	}
-	flag := func(name string) bool {
-		v, e := p.Bool("udp", name)
-		if e != nil && err == nil {
-			err = e
-		}
-		return v
-	}
-	s := &settings{mtu: size("mtu", mtuMin, netx.MaxDatagram), gso: flag("gso"), gro: flag("gro"), localMemory: flag("local_memory") && shm.Possible,
-		meetAfter: uint64(size("local_memory_after", 1, meetMost)), recvBuf: size("recv_buffer", recvBufMin, recvBufMax),
-		xdpQueues: size("xdp_queues", 0, xdpQueuesMax), xdpFrags: flag("xdp_frags"), xdpSingle: flag("xdp_single"),
-		xdpBusy: size("xdp_busy_poll", 0, xdpBusyMax)}
-	if err != nil {
-		return nil, err
-	}
-	if s.link, err = p.String("udp", "link"); err == nil {
-		err = checkLink(s.link)
-	}
-	if err == nil {
-		s.xdpMode, err = p.String("udp", "xdp_mode")
-	}
-	if err == nil {
-		err = checkMode(s.xdpMode)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	r := params.Read(p, "udp", defs())
+	s := &settings{mtu: r.Size("mtu", mtuMin, netx.MaxDatagram), gso: r.Bool("gso"), gro: r.Bool("gro"), localMemory: r.Bool("local_memory") && shm.Possible,
+		meetAfter: uint64(r.Size("local_memory_after", 1, meetMost)), recvBuf: r.Size("recv_buffer", recvBufMin, recvBufMax),
+		xdpQueues: r.Size("xdp_queues", 0, xdpQueuesMax), xdpFrags: r.Bool("xdp_frags"), xdpSingle: r.Bool("xdp_single"),
+		xdpBusy: r.Size("xdp_busy_poll", 0, xdpBusyMax), link: r.String("link"), xdpMode: r.String("xdp_mode")}
+	r.Fail(checkLink(s.link))
+	r.Fail(checkMode(s.xdpMode))
+	return s, r.Err()
 }

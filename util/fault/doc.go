@@ -10,6 +10,8 @@
 // two processes with the same seed alike, in the order in which they are opened. So do the connections of a fabric, by what comes over them. The line
 // (FI_FAULT_RATE) and partitions depend on time as well.
 //
+// It is no hook (util/hook): it stands under layers, which see ports of its own, and DGRAM endpoints of its own stand on those. Its base is internal/layer.
+//
 // Faults happen to datagrams on the way out, and to connections on the way in, but for cuts and partitions, which are for both: for both directions of a path,
 // both ends need the layer.
 package fault

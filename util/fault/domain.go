@@ -3,44 +3,30 @@ package fault
 import (
 	"gofabric/core"
 	"gofabric/internal/dgramep"
-	"gofabric/internal/endpoint"
+	"gofabric/internal/layer"
 	"gofabric/internal/transport/datagram"
 )
 
 // domain is the layer's domain. It implements datagram.Domain: what stands above sees ports, and runs under the lock of the domain below.
 type domain struct {
-	endpoint.Domain
-	f     *fabric
-	below datagram.Domain
+	layer.DomainOver[datagram.Domain]
+	p     *Provider
 	ports map[*port]struct{} // open; guarded by the lock
 	gone  Stats              // of ports that were closed; guarded by the lock
 }
 
 var _ datagram.Domain = (*domain)(nil)
 
-func openDomain(f *fabric, info *core.Info) (*domain, error) {
-	if info == nil || info.Domain == nil || info.Below() == nil {
-		return nil, f.Names.Error("fi_domain", "", endpoint.NoPeer, core.ErrInval, "pass an Info from GetInfo")
-	}
-	d, err := f.Below().OpenDomain(info.Below())
-	if err != nil {
+func (p *Provider) openDomain(f *layer.Fabric, info *core.Info) (core.DomainDriver, error) {
+	d := &domain{p: p, ports: map[*port]struct{}{}}
+	if err := d.Open(f, info); err != nil {
 		return nil, err
 	}
-	below, ok := d.(datagram.Domain)
-	if !ok {
-		d.Close()
-		return nil, f.Names.Error("fi_domain", info.Domain.Name, endpoint.NoPeer, core.ErrNoSys, "the layer fault stands on providers of datagrams only")
-	}
-	dom := &domain{f: f, below: below, ports: map[*port]struct{}{}}
-	dom.InitDomain(endpoint.DomainConfig{Names: &f.Names, Fabric: f, Info: info, Progress: below.Progress(), Resolve: f.p.resolve, Down: below.Close})
-	return dom, nil
+	return d, nil
 }
 
 // Opaque implements datagram.Opaque: the faults are for all that is sent.
 func (d *domain) Opaque() {}
-
-// Below is the domain that this one stands on.
-func (d *domain) Below() core.DomainDriver { return d.below }
 
 // OpenEndpoint opens a DGRAM endpoint (fi_endpoint(3)).
 func (d *domain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {

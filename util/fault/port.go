@@ -40,11 +40,11 @@ var (
 func (p *port) String() string { return layerName + " over " + datagram.Describe(p.lower) }
 
 func openPort(d *domain, info *core.Info, r datagram.Receiver) (datagram.Port, error) {
-	s := d.f.p.s
+	s := d.p.s
 	p := &port{d: d, up: r, queue: impair.Queue{Max: s.queue}}
 	p.idler, _ = r.(datagram.Idler)
 	p.refuse, _ = r.(datagram.Refusals)
-	p.link.Init(s.seed, d.f.p.ports.Add(1), mono.Now(), s.spans)
+	p.link.Init(s.seed, d.p.ports.Add(1), mono.Now(), s.spans)
 	p.link.Set(s.faults)
 	prog := d.Progress()
 	prog.Lock()
@@ -53,7 +53,7 @@ func openPort(d *domain, info *core.Info, r datagram.Receiver) (datagram.Port, e
 	if info != nil && info.Below() != nil {
 		info = info.Lower()
 	}
-	lower, err := d.below.OpenPort(info, p)
+	lower, err := d.Lower.OpenPort(info, p)
 	if err != nil {
 		return nil, err
 	}

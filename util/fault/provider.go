@@ -1,18 +1,20 @@
 package fault
 
 import (
-	"net/netip"
 	"sync/atomic"
 
 	"gofabric/core"
+	"gofabric/internal/layer"
 	"gofabric/internal/mono"
 	"gofabric/internal/transport/stream"
 )
 
+type base = layer.Base
+
 // Provider is the layer.
 type Provider struct {
+	base
 	s     *settings
-	host  core.Host
 	ports atomic.Uint64 // opened so far: each has random numbers of its own
 }
 
@@ -25,31 +27,16 @@ var (
 // New returns the layer with the parameters of params, nil for the defaults, which are no faults; host resolves the names given to address vectors. An error
 // names a variable that makes no sense.
 func New(params *core.Params, host core.Host) (*Provider, error) {
-	if params == nil {
-		params, _ = core.NewParams(nil, "")
-	}
-	params.Define((&Provider{}).Params()...)
 	s, err := readSettings(params)
 	if err != nil {
-		return nil, &core.OpError{Op: "fi_getinfo", Provider: layerName, Err: core.ErrInval, Hint: err.Error()}
+		return nil, err
 	}
-	return &Provider{s: s, host: host}, nil
+	// It stands on anything: what it offers is what is below.
+	return &Provider{base: layer.NewBase(layerName, core.EPTypeUnspec, "udp;fault or tcp;fault", defs(), host), s: s}, nil
 }
-
-// Params defines the variables FI_FAULT_*.
-func (p *Provider) Params() []core.Param { return params() }
-
-// Name is "fault".
-func (p *Provider) Name() string { return layerName }
-
-// Version is that of the other providers.
-func (p *Provider) Version() core.Version { return core.ProviderVersion }
 
 // NamedOnly keeps the layer out of results that nobody asked for.
 func (p *Provider) NamedOnly() bool { return true }
-
-// Below says that the layer stands on anything: what it offers is what is below.
-func (p *Provider) Below() core.EPType { return core.EPTypeUnspec }
 
 // CoreHints passes the caller's hints on, but for what names this layer.
 func (p *Provider) CoreHints(_ core.Version, hints *core.Info) (*core.Info, error) {
@@ -65,16 +52,11 @@ func (p *Provider) CoreHints(_ core.Version, hints *core.Info) (*core.Info, erro
 }
 
 // Infos offers what the provider below does: a core provider, or for datagrams another layer of faults. Other layers have no network to disturb.
-func (p *Provider) Infos(base *core.Info) []*core.Info {
-	if base.EP.Type != core.EPTypeDgram && base.Below() != nil {
+func (p *Provider) Infos(below *core.Info) []*core.Info {
+	if below.EP.Type != core.EPTypeDgram && below.Below() != nil {
 		return nil
 	}
-	return []*core.Info{base.Dup()}
-}
-
-// OpenFabric is not called, for a layer needs something below it.
-func (p *Provider) OpenFabric(*core.Info) (core.FabricDriver, error) {
-	return nil, &core.OpError{Op: "fi_fabric", Provider: layerName, Err: core.ErrNoSys, Hint: "name the provider below, as in udp;fault or tcp;fault"}
+	return []*core.Info{below.Dup()}
 }
 
 // OpenFabricOver opens the layer's fabric over that of a provider of datagrams (fi_fabric(3)), which is closed with it. The fabric of a provider of connections
@@ -86,15 +68,5 @@ func (p *Provider) OpenFabricOver(info *core.Info, below core.FabricDriver) (cor
 		}
 		return below, nil
 	}
-	f := &fabric{p: p}
-	f.InitLayer(info, below, nil)
-	return f, nil
-}
-
-// resolve is the resolver of address vectors.
-func (p *Provider) resolve(node, service string) ([]netip.AddrPort, error) {
-	if p.host == nil {
-		return nil, core.ErrNoSys
-	}
-	return p.host.Resolve(node, service, false, false)
+	return layer.NewFabric(&p.base, info, below, nil, p.openDomain), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/impair"
+	"gofabric/internal/params"
 )
 
 // settings are the layer's parameters (FI_FAULT_*).
@@ -20,8 +21,8 @@ type settings struct {
 	queue  int
 }
 
-// params defines the variables. They are the project's own: native libfabric has no such layer.
-func params() []core.Param {
+// defs defines the variables. They are the project's own: native libfabric has no such layer.
+func defs() []core.Param {
 	p := func(name, def, help string) core.Param {
 		return core.Param{Provider: layerName, Name: name, Type: core.ParamString, Default: def, Help: help}
 	}
@@ -46,17 +47,17 @@ func params() []core.Param {
 // layerName is the layer's name.
 const layerName = "fault"
 
-// readSettings reads the parameters.
+// readSettings reads the parameters; a nil store gives the defaults.
 func readSettings(p *core.Params) (*settings, error) {
+	r := params.Read(p, layerName, defs())
 	s := &settings{}
-	var err error
 	read := func(name string, parse func(text string) error) {
-		text, e := p.String(layerName, name)
-		if text = strings.TrimSpace(text); e == nil && text != "" {
-			e = parse(text)
+		text := strings.TrimSpace(r.String(name))
+		if text == "" {
+			return
 		}
-		if e != nil && err == nil {
-			err = fmt.Errorf("FI_FAULT_%s is %q: %w", strings.ToUpper(name), text, e)
+		if err := parse(text); err != nil {
+			r.Fail(fmt.Errorf("%s is %q: %w", r.Var(name), text, err))
 		}
 	}
 	probability := func(name string, to *float64) {
@@ -83,10 +84,8 @@ func readSettings(p *core.Params) (*settings, error) {
 	probability("cut", &s.stream.Cut)
 	size("queue", &s.queue)
 	read("partition", func(text string) (e error) { s.spans, e = parseSpans(text); return })
-	if err == nil {
-		err = f.Check()
-	}
-	return s, err
+	r.Fail(f.Check())
+	return s, r.Err()
 }
 
 // parseProbability reads "5%" or "0.05".

@@ -9,23 +9,28 @@ import (
 // Stats counts what happened to datagrams and connections; see its fields.
 type Stats = impair.Stats
 
-// StatsOf returns the counts of a domain of this layer, or of one that stands on it; false if there is none. It takes the domain's lock.
-func StatsOf(d core.DomainDriver) (Stats, bool) {
+// over finds a T among d and the domains that it stands on.
+func over[T any](d core.DomainDriver) (t T, ok bool) {
 	for d != nil {
-		if f, ok := d.(interface{ Faults() Stats }); ok {
-			return f.Faults(), true
+		if t, ok = d.(T); ok {
+			return t, true
 		}
-		if c, ok := d.(stream.Impaired); ok {
-			sum, on := c.Faults()
-			return sum.Packets, on
-		}
-		over, ok := d.(interface{ Below() core.DomainDriver })
-		if !ok {
+		o, more := d.(interface{ Below() core.DomainDriver })
+		if !more {
 			break
 		}
-		d = over.Below()
+		d = o.Below()
 	}
-	return Stats{}, false
+	return t, false
+}
+
+// StatsOf returns the counts of a domain of this layer, or of one that stands on it; false if there is none. It takes the domain's lock.
+func StatsOf(d core.DomainDriver) (Stats, bool) {
+	if f, ok := over[interface{ Faults() Stats }](d); ok {
+		return f.Faults(), true
+	}
+	sum, on := ConnectionsOf(d)
+	return sum.Packets, on
 }
 
 // StreamStats counts what happened to connections; see its fields.
@@ -34,15 +39,8 @@ type StreamStats = impair.StreamStats
 // ConnectionsOf returns the counts of the connections of a domain that stands on faulty ones; false if it does not. Those of connections that wait to be
 // accepted are not in it. It takes the domain's lock.
 func ConnectionsOf(d core.DomainDriver) (StreamStats, bool) {
-	for d != nil {
-		if c, ok := d.(stream.Impaired); ok {
-			return c.Faults()
-		}
-		over, ok := d.(interface{ Below() core.DomainDriver })
-		if !ok {
-			break
-		}
-		d = over.Below()
+	if c, ok := over[stream.Impaired](d); ok {
+		return c.Faults()
 	}
 	return StreamStats{}, false
 }

@@ -18,14 +18,11 @@ import (
 
 // rdmEndpoint is a reliable-datagram endpoint: a port below, and the engine that knows the peers. Everything in it is guarded by the domain's lock.
 type rdmEndpoint struct {
-	endpoint.Endpoint
-	endpoint.Transfers
+	endpoint.Reliable
 	endpoint.Connectionless
 	d    *domain
 	prog *progress.Engine
-	own  *xengine.RxContext
 	eng  *engine.Engine
-	auth *endpoint.Auth // nil without authorization key
 	port datagram.Port
 	link int            // core.OptDatagramLink that was asked for, 0 if none was
 	byFI []*engine.Peer // by index in the address vector; nil where no operation went yet
@@ -43,23 +40,15 @@ type rdmEndpoint struct {
 
 var _ core.EndpointDriver = (*rdmEndpoint)(nil)
 
-func openEndpoint(d *domain, info *core.Info) (*rdmEndpoint, error) {
-	ep := &rdmEndpoint{d: d, prog: d.prog}
-	var err error
-	if ep.auth, err = d.KeyOf("fi_endpoint", info); err != nil {
+func (d *domain) openEndpoint(info *core.Info) (endpoint.Base, error) {
+	ep := &rdmEndpoint{d: d, prog: d.Progress()}
+	if err := ep.InitReliable(&d.Domain, info, ep.ends, endpoint.RxSink{Endpoint: &ep.Endpoint}, ep, ep.CanReceive); err != nil {
 		return nil, err
 	}
-	if ep.auth != nil && !d.s.extensions {
-		return nil, d.f.Names.Error("fi_endpoint", d.Name(), endpoint.NoPeer, core.ErrOpNotSupp, "authorization keys need the extension, which is switched off")
+	if ep.Auth() != nil && !d.s.Extensions {
+		return nil, ep.Refuse("fi_endpoint", endpoint.NoPeer, core.ErrOpNotSupp, "authorization keys need the extension, which is switched off")
 	}
-	ep.InitEndpoint(&d.Domain, info, ep.ends)
-	ep.SetAuth(ep.auth)
-	ep.own = xengine.NewRxContext(d.Pool(), endpoint.RxSink{Endpoint: &ep.Endpoint})
-	ep.SetLinger(d.s.linger)
-	d.s.rxLimits().Apply(ep.own, info.Rx)
-	ep.InitTransmitter(&ep.Endpoint, ep)
-	ep.InitReceiver(&ep.Endpoint, ep.own, ep.CanReceive, info.Caps&core.CapDirectedRecv != 0)
-	port, err := d.below.OpenPort(info.Lower(), ep)
+	port, err := d.Lower.OpenPort(info.Lower(), ep)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +56,6 @@ func openEndpoint(d *domain, info *core.Info) (*rdmEndpoint, error) {
 	defer ep.prog.Unlock()
 	ep.become(port)
 	ep.timer = ep.prog.Timer(ep.expired)
-	d.eps[ep] = struct{}{}
 	ep.Opened(ep)
 	return ep, nil
 }
@@ -75,19 +63,19 @@ func openEndpoint(d *domain, info *core.Info) (*rdmEndpoint, error) {
 // become makes port the endpoint's, with an engine that knows nobody yet. Locked.
 func (ep *rdmEndpoint) become(port datagram.Port) {
 	info := ep.Info()
-	_, opaque := ep.d.below.(datagram.Opaque)
+	_, opaque := ep.d.Lower.(datagram.Opaque)
 	cfg := ep.d.s.engine(info, !opaque)
 	cfg.NativeMTU = nativeMax
 	if below := info.Below(); below != nil && below.EP != nil && below.EP.MaxMsgSize > 0 {
 		cfg.NativeMTU = min(below.EP.MaxMsgSize, nativeMax)
 	}
 	cfg.RecvWindow = ep.d.s.window(port)
-	cfg.Auth = ep.auth.EngineAuth()
+	cfg.Auth = ep.Auth().EngineAuth()
 	if cfg.Conn.CMA != nil {
 		cfg.Ends = ep.between
 	}
 	ep.port = port
-	ep.eng = engine.New(cfg, ep.d.Pool(), ep.own, ep.auth.Memory(&ep.d.Domain), (*hooks)(ep))
+	ep.eng = engine.New(cfg, ep.d.Pool(), ep.Own, ep.Memory(), (*hooks)(ep))
 	ep.out.init(port.MaxSegments())
 }
 
@@ -106,7 +94,7 @@ func (s *settings) engine(info *core.Info, around bool) *engine.Config {
 	return &engine.Config{
 		Epoch: random64(), Secret: [2]uint64{random64(), random64()}, Rand: random64,
 		Conn:       s.conn(max(info.Tx.Size, 1), info.Tx.InjectSize, around),
-		Extensions: s.extensions, Rendezvous: true,
+		Extensions: s.Extensions, Rendezvous: true,
 		MaxUnacked: s.maxUnacked, MaxPeers: s.maxPeers,
 		PeerTimeout: int64(s.peer), KeepAlive: int64(s.keepAlive), HandshakeTimeout: int64(s.handshake),
 	}
@@ -121,14 +109,7 @@ func random64() uint64 {
 
 // ends implements endpoint.Ends.
 func (ep *rdmEndpoint) ends(src uint64) (local, peer netip.AddrPort) {
-	local = ep.port.Local()
-	if ep.AV() == nil || src == xengine.AnySource {
-		return local, endpoint.NoPeer
-	}
-	if a, ok := ep.AV().AddrPort(core.FIAddr(src)); ok {
-		return local, a
-	}
-	return local, endpoint.NoPeer
+	return ep.port.Local(), ep.SourceAddr(src)
 }
 
 // Bind binds an object (fi_ep_bind(3)): the port hears of the addresses in the vector; with a shared receive context the endpoint receives into buffers posted
@@ -145,20 +126,18 @@ func (ep *rdmEndpoint) Bind(obj any, flags core.BindFlags) error {
 		datagram.ExpectAll(ep.port, ep.Known)
 		return nil
 	case *endpoint.SharedRx:
-		rx, err := ep.TakeSRX(x)
-		if err != nil {
+		if err := ep.ShareRx(x); err != nil {
 			return err
 		}
 		ep.prog.Lock()
 		defer ep.prog.Unlock()
-		ep.own = rx
 		ep.become(ep.port) // nobody is known before Enable
 		return nil
 	}
 	return ep.Endpoint.Bind(obj, flags)
 }
 
-// Conns implements endpoint.Base.
+// Conns implements endpoint.Whole.
 func (ep *rdmEndpoint) Conns(yield func(*xengine.Conn) bool) {
 	for p := range ep.eng.Each {
 		if !yield(p.Conn()) {
@@ -178,21 +157,6 @@ func (ep *rdmEndpoint) Enable() error {
 	return nil
 }
 
-// Cancel cancels a receive, or a send that has not begun (fi_cancel(3)).
-func (ep *rdmEndpoint) Cancel(ctx core.OpContext) error {
-	ep.prog.Lock()
-	defer ep.prog.Unlock()
-	if !ep.Shared() && ep.own.Cancel(uint64(ctx)) || ep.CancelTriggered(ctx) {
-		return nil
-	}
-	for p := range ep.eng.Each {
-		if p.Conn().Cancel(uint64(ctx)) {
-			return nil
-		}
-	}
-	return core.ErrNoEnt
-}
-
 // Name is the address that peers insert into their vectors (fi_getname(3)).
 func (ep *rdmEndpoint) Name() (core.Addr, error) {
 	ep.prog.Lock()
@@ -202,52 +166,41 @@ func (ep *rdmEndpoint) Name() (core.Addr, error) {
 
 // SetName changes the address, before Enable (fi_setname(3)).
 func (ep *rdmEndpoint) SetName(a core.Addr) error {
-	if !a.IP.IsValid() {
-		return ep.Refuse("fi_setname", endpoint.NoPeer, core.ErrInval, "the name must be an IP address")
-	}
-	ep.prog.Lock()
-	ready := !ep.Enabled() && !ep.Closed()
-	under := ep.Info().Lower()
-	ep.prog.Unlock()
-	if !ready {
-		return ep.Refuse("fi_setname", endpoint.NoPeer, core.ErrOpBadState, "set the name before Enable")
-	}
-	under.SrcAddr = a
-	port, err := ep.d.below.OpenPort(under, ep)
-	if err != nil {
-		return err
-	}
-	ep.prog.Lock()
-	defer ep.prog.Unlock()
-	if ep.Enabled() || ep.Closed() {
-		port.Close()
-		return ep.Refuse("fi_setname", endpoint.NoPeer, core.ErrOpBadState, "set the name before Enable")
-	}
-	ep.port.Close()
-	ep.become(port)
-	if ep.link != 0 {
-		datagram.SetLink(port, ep.link) // at another interface it may be refused: sockets go everywhere
-	}
-	datagram.ExpectAll(port, ep.Known)
-	return nil
+	return ep.Rename(a, func(info *core.Info) (use, drop func(), err error) {
+		port, err := ep.d.Lower.OpenPort(info.Lower(), ep)
+		return func() {
+			ep.port.Close()
+			ep.become(port)
+			if ep.link != 0 {
+				datagram.SetLink(port, ep.link) // at another interface it may be refused: sockets go everywhere
+			}
+			datagram.ExpectAll(port, ep.Known)
+		}, func() { port.Close() }, err
+	})
 }
 
 // GetOpt is fi_getopt (fi_endpoint(3)).
 func (ep *rdmEndpoint) GetOpt(opt core.EPOpt) (int, error) {
+	if opt != core.OptDatagramLink {
+		return ep.Reliable.GetOpt(opt)
+	}
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	if opt == core.OptDatagramLink && !ep.Closed() {
-		return datagram.Link(ep.port)
+	if ep.Closed() {
+		return 0, core.ErrNoProtoOpt
 	}
-	return ep.Option(ep.own, opt)
+	return datagram.Link(ep.port)
 }
 
 // SetOpt is fi_setopt (fi_endpoint(3)).
 func (ep *rdmEndpoint) SetOpt(opt core.EPOpt, value int) error {
+	if opt != core.OptDatagramLink {
+		return ep.Reliable.SetOpt(opt, value)
+	}
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
-	if opt != core.OptDatagramLink || ep.Closed() {
-		return ep.SetOption(ep.own, opt, value)
+	if ep.Closed() {
+		return core.ErrNoProtoOpt
 	}
 	err := datagram.SetLink(ep.port, value)
 	if err == nil {
@@ -257,36 +210,19 @@ func (ep *rdmEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	return err
 }
 
-// Alias opens a second door to the endpoint (fi_ep_alias(3)).
-func (ep *rdmEndpoint) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
-	return ep.OpenAlias(ep, &ep.Transfers, dir, flags)
-}
-
 // Close closes the endpoint (fi_close(3)). What was sent is transmitted until peers have acknowledged it, for as long as OptLinger allows.
 func (ep *rdmEndpoint) Close() error {
-	ep.prog.Lock()
-	if err := ep.BeginClose(); err != nil {
-		ep.prog.Unlock()
-		return err
-	}
-	late := ep.letGo()
-	for p := range ep.eng.Each {
-		ep.eng.Remove(p, xengine.ErrClosed)
-	}
-	ep.transmit(mono.Now())
-	ep.batch.Forget(ep.prog.Batch(), (*flusher)(ep))
-	ep.timer.Remove()
-	ep.EndRx(ep.own)
-	ep.port.Close()
-	delete(ep.d.eps, ep)
-	ep.byFI = nil
-	ep.prog.Unlock()
-	ep.Unbind()
-	return late
+	return ep.CloseWith((*departure)(ep), func() {
+		for p := range ep.eng.Each {
+			ep.eng.Remove(p, xengine.ErrClosed)
+		}
+		ep.transmit(mono.Now())
+		ep.batch.Forget(ep.prog.Batch(), (*flusher)(ep))
+		ep.timer.Remove()
+		ep.port.Close()
+		ep.byFI = nil
+	})
 }
-
-// letGo waits until peers have acknowledged everything, or the time is over. Locked; it lets others have the lock meanwhile.
-func (ep *rdmEndpoint) letGo() error { return ep.LetGo((*departure)(ep)) }
 
 // departure is what a closing endpoint waits for (endpoint.Winder).
 type departure rdmEndpoint

@@ -22,7 +22,7 @@ func (c portChanger) OpenPort(info *core.Info, r datagram.Receiver) (datagram.Po
 // ChangePorts has the endpoints of a domain stand on what change makes of their ports.
 func ChangePorts(d *core.Domain, change func(datagram.Port) datagram.Port) {
 	dom := d.Driver().(*domain)
-	dom.below = portChanger{dom.below, change}
+	dom.Lower = portChanger{dom.Lower, change}
 }
 
 // Gathers says whether what was posted to an endpoint waits, and whether the application is thought to stay away.

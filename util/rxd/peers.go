@@ -57,7 +57,7 @@ func (ep *rdmEndpoint) inserted(fi core.FIAddr, a core.Addr) {
 		return
 	}
 	ep.eng.SetSource(p, uint64(fi))
-	ep.own.SetSource(p.Conn(), uint64(fi))
+	ep.Own.SetSource(p.Conn(), uint64(fi))
 	ep.index(fi, p)
 }
 
@@ -125,10 +125,10 @@ func (h *hooks) Reverse(addr netip.AddrPort) uint64 {
 // Local implements engine.Hooks: the address under which dest sees us.
 func (h *hooks) Local(dest netip.AddrPort) netip.AddrPort {
 	local := h.port.Local()
-	if !local.Addr().IsUnspecified() || h.d.f.p.host == nil {
+	if !local.Addr().IsUnspecified() || h.d.p.host == nil {
 		return local
 	}
-	if a, err := h.d.f.p.host.SourceFor(dest); err == nil {
+	if a, err := h.d.p.host.SourceFor(dest); err == nil {
 		return netip.AddrPortFrom(a, local.Port())
 	}
 	return local

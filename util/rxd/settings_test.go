@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := p.s; s.maxUnacked != 128 || !s.extensions || s.singleCopy != 32<<10 || s.recvWindow != 0 || s.peer <= 0 || s.handshake <= 0 {
+	if s := p.s; s.maxUnacked != 128 || !s.Extensions || s.SingleCopy != 32<<10 || s.recvWindow != 0 || s.peer <= 0 || s.handshake <= 0 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -140,7 +140,7 @@ func (s *lane) Verify(key, addr, length uint64, write bool) ([]byte, xengine.Reg
 		}
 		return l.b[addr : addr+length], l.seen, 0
 	}
-	return n.ep.memory.Verify(key, addr, length, write)
+	return n.ep.Memory().Verify(key, addr, length, write)
 }
 
 // lentRegion hears of accesses to lent memory, just before they are reported.

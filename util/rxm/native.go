@@ -56,13 +56,13 @@ func newNative(ep *rdmEndpoint, p *peers.Peer, c *xengine.Conn, remote uint64) *
 	n.lanes = []*lane{{n: n, conn: c, link: p.Link}}
 	d := ep.d
 	n.sink = p.SinkOver(upperSink{p})
-	u := xengine.NewWaiting(d.Pool(), ep.upper, ep.Rx(), ep.memory, n.sink)
+	u := xengine.NewWaiting(d.Pool(), ep.upper, ep.Own, ep.Memory(), n.sink)
 	u.User, u.Src, u.Extended = p, c.Src, true
 	n.upper = u
 	n.lanes[0].attach(c)
 	cfg := d.s.gateway()
 	cfg.RemoteConn = wire.ConnIndex(remote)
-	n.gw = engine.New(cfg, u, ep.memory, n)
+	n.gw = engine.New(cfg, u, ep.Memory(), n)
 	p.Conn, p.Link, p.User = u, n, n
 	return n
 }
@@ -79,7 +79,7 @@ func (n *native) wake() {
 		return
 	}
 	n.waking = true
-	n.ep.prog.After(mono.Now(), func(mono.Time) {
+	n.ep.d.Progress().After(mono.Now(), func(mono.Time) {
 		n.waking = false
 		n.service()
 	})
@@ -171,6 +171,9 @@ func (n *native) Attach(c *xengine.Conn) error { return n.first().Attach(c) }
 
 // first is the link of the first lane.
 func (n *native) first() stream.Link { return n.lanes[0].link }
+
+// Forget implements endpoint.Forgetter: peers knows the connections of the other lanes.
+func (n *native) Forget(key uint64) { n.lanes[0].conn.Forget(key) }
 
 // ObservePath implements endpoint.Path: that of the first lane stands for all.
 func (n *native) ObservePath(c telemetry.Counts) {

@@ -25,12 +25,12 @@ func (m *negotiator) Ask(_ *peers.Peer, b []byte) []byte {
 
 func (m *negotiator) ask(index uint8, b []byte) []byte {
 	c := wire.Connect{Port: m.Local().Port(), FlowCtrl: wire.FlowCtrlOff, Index: index, EagerLimit: uint32(m.d.s.bufferSize), RxSize: uint32(m.d.s.msgRxSize),
-		Conn: wire.ConnID(m.id, 0)}
+		Conn: wire.ConnID(m.ID(), 0)}
 	return c.Append(b)
 }
 
 func (m *negotiator) answer(b []byte) []byte {
-	a := wire.Accept{Conn: wire.ConnID(m.id, 0), RxSize: uint32(m.d.s.msgRxSize), FlowCtrl: wire.FlowCtrlOff}
+	a := wire.Accept{Conn: wire.ConnID(m.ID(), 0), RxSize: uint32(m.d.s.msgRxSize), FlowCtrl: wire.FlowCtrlOff}
 	return a.Append(b)
 }
 

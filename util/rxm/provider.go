@@ -1,19 +1,20 @@
 package rxm
 
 import (
-	"net/netip"
-
 	"gofabric/core"
 	"gofabric/internal/endpoint"
+	"gofabric/internal/layer"
 )
 
 // layerName is the layer's name in provider strings.
 const layerName = "ofi_rxm"
 
+type base = layer.Base
+
 // Provider is the layer.
 type Provider struct {
-	s    *settings
-	host core.Host
+	base
+	s *settings
 }
 
 var (
@@ -25,76 +26,62 @@ var (
 // New returns the layer with the parameters of params, nil for the defaults; host resolves the names given to address vectors. An error names a variable that
 // makes no sense.
 func New(params *core.Params, host core.Host) (*Provider, error) {
-	if params == nil {
-		params, _ = core.NewParams(nil, "")
-	}
-	params.Define((&Provider{}).Params()...)
 	s, err := readSettings(params)
 	if err != nil {
-		return nil, &core.OpError{Op: "fi_getinfo", Provider: layerName, Err: core.ErrInval, Hint: err.Error()}
+		return nil, err
 	}
-	return &Provider{s: s, host: host}, nil
+	return &Provider{layer.NewBase(layerName, core.EPTypeMsg, "tcp;ofi_rxm", defs(), host), s}, nil
 }
-
-// Params defines the variables FI_OFI_RXM_*.
-func (p *Provider) Params() []core.Param { return params() }
-
-// Name is "ofi_rxm".
-func (p *Provider) Name() string { return layerName }
-
-// Version is that of the other providers.
-func (p *Provider) Version() core.Version { return core.ProviderVersion }
-
-// Below says that the layer stands on connections.
-func (p *Provider) Below() core.EPType { return core.EPTypeMsg }
 
 // CoreHints asks the provider below for connections with messages and RMA, and a shared receive context, which is how connections receive here: the rest
 // is made here.
 func (p *Provider) CoreHints(_ core.Version, hints *core.Info) (*core.Info, error) {
-	h := &core.Info{Caps: core.CapMsg | core.CapRMA, EP: &core.EPAttr{RxCtxCnt: core.SharedContext}}
-	if hints == nil {
-		return h, nil
-	}
-	h.AddrFormat = hints.AddrFormat
-	h.Caps |= hints.Caps & (core.CapLocalComm | core.CapRemoteComm)
-	if hints.Domain != nil {
-		h.Domain = &core.DomainAttr{Threading: hints.Domain.Threading, ControlProgress: hints.Domain.ControlProgress, DataProgress: hints.Domain.DataProgress}
-	}
+	h := layer.HintsBelow(core.CapMsg|core.CapRMA, hints)
+	h.EP = &core.EPAttr{RxCtxCnt: core.SharedContext}
 	return h, nil
 }
 
-// Infos says what the layer makes of base: nothing of connections that receive each into buffers of its own.
-func (p *Provider) Infos(base *core.Info) []*core.Info {
-	if base.EP.RxCtxCnt != core.SharedContext {
+// txSizeMax is how many transmits an endpoint may be asked to have under way, unless the variable says more.
+const txSizeMax = 16384
+
+// Infos says what the layer makes of below (fi_rxm(7)): nothing of connections that receive each into buffers of its own.
+func (p *Provider) Infos(below *core.Info) []*core.Info {
+	if below.EP.RxCtxCnt != core.SharedContext {
 		return nil
 	}
-	return []*core.Info{p.s.info(base)}
+	i := layer.Info(&p.base, below, layer.Offer{Protocol: core.ProtoRXM, Extended: p.s.Extensions, InjectSize: min(p.s.bufferSize, layer.StagingMax), TxSize: max(txSizeMax, p.s.txSize),
+		MaxMsgSize: below.EP.MaxMsgSize, CQs: 1 << 16, EPs: 1 << 15})
+	if p.s.conns > 1 {
+		spread(i)
+	}
+	return []*core.Info{i}
+}
+
+// spreadOrder are the orders that are kept when a peer has several connections: messages and atomics go over one (native's RXM_MQP_MSG_ORDER).
+const spreadOrder = core.OrderSAS | core.OrderAtomicRAR | core.OrderAtomicRAW | core.OrderAtomicWAR | core.OrderAtomicWAW
+
+// spread takes from info what several connections per peer cannot promise.
+func spread(info *core.Info) {
+	info.Tx.MsgOrder &= spreadOrder
+	info.Rx.MsgOrder &= spreadOrder
+	info.EP.MaxOrderRAWSize, info.EP.MaxOrderWARSize, info.EP.MaxOrderWAWSize = 0, 0, 0
+	info.Caps &^= core.CapFence
+	info.Tx.Caps &^= core.CapFence
 }
 
 // SetDefaults puts the default sizes in place of the limits, as native does, and takes away orders that nobody asked for.
 func (p *Provider) SetDefaults(info, hints *core.Info) {
 	endpoint.RelaxOrder(info, hints)
-	p.s.defaults(info)
-}
-
-// OpenFabric is not called, for a layer needs something below it.
-func (p *Provider) OpenFabric(*core.Info) (core.FabricDriver, error) {
-	return nil, &core.OpError{Op: "fi_fabric", Provider: layerName, Err: core.ErrNoSys, Hint: "name the provider below, as in tcp;ofi_rxm"}
+	info.Tx.Size, info.Rx.Size = p.s.txSize, p.s.rxSize
+	if below := info.Below(); below != nil && below.Tx != nil && below.Tx.InjectSize > 0 {
+		// Native subtracts its header, which is not there between peers of this module, and is copied anyway where it is.
+		info.Tx.InjectSize = min(below.Tx.InjectSize, info.Tx.InjectSize)
+	}
 }
 
 // OpenFabricOver opens the layer's fabric over that of a provider of connections (fi_fabric(3)). The fabric below is closed with it.
 func (p *Provider) OpenFabricOver(info *core.Info, below core.FabricDriver) (core.FabricDriver, error) {
-	f := &fabric{p: p}
-	f.InitLayer(info, below, hints)
-	return f, nil
-}
-
-// resolve is the resolver of address vectors.
-func (p *Provider) resolve(node, service string) ([]netip.AddrPort, error) {
-	if p.host == nil {
-		return nil, core.ErrNoSys
-	}
-	return p.host.Resolve(node, service, false, false)
+	return layer.NewFabric(&p.base, info, below, hints, p.openDomain), nil
 }
 
 // hints is what to do about errors, where the layer knows better than package endpoint.

@@ -1,0 +1,137 @@
+package endpoint
+
+import (
+	"gofabric/core"
+	"gofabric/internal/xnet/engine"
+)
+
+// Reliable is what endpoints have in common whose peers are connections of package engine: transfers, a receive context, an authorization key. A provider
+// embeds it in its endpoints.
+type Reliable struct {
+	Endpoint
+	Transfers
+	// Own is where the endpoint's connections receive: its own context, or a shared one after ShareRx. Locked.
+	Own   *engine.RxContext
+	whole Whole
+}
+
+// Whole is an endpoint with Reliable in it.
+type Whole interface {
+	core.EndpointDriver
+	Observed
+	// Conns yields all connections. Locked.
+	Conns(yield func(*engine.Conn) bool)
+}
+
+// InitReliable prepares e, an endpoint on d of info, which is copied. sink takes completions of receives that concern no connection; ready refuses receives in
+// the wrong state (CanReceive does for most). An error is about the authorization key.
+func (e *Reliable) InitReliable(d *Domain, info *core.Info, ends Ends, sink engine.CompletionSink, r Router, ready func() error) error {
+	auth, err := d.KeyOf("fi_endpoint", info)
+	if err != nil {
+		return err
+	}
+	e.InitEndpoint(d, info, ends)
+	e.auth, e.linger = auth, d.cfg.Linger
+	e.Own = engine.NewRxContext(d.Pool(), sink)
+	d.cfg.Limits.Apply(e.Own, info.Rx)
+	e.InitTransmitter(&e.Endpoint, r)
+	e.InitReceiver(&e.Endpoint, e.Own, ready, info.EP.Type == core.EPTypeRDM && info.Caps&core.CapDirectedRecv != 0)
+	return nil
+}
+
+// Opened makes e, of which w is the whole, count as opened on its domain, until Unbind (Endpoint.Opened).
+func (e *Reliable) Opened(w Whole) {
+	e.whole = w
+	e.Endpoint.Opened(w)
+}
+
+// Auth is the authorization key, nil if there is none. What the provider makes of it must wait for CheckEnable.
+func (e *Reliable) Auth() *Auth { return e.auth }
+
+// Memory is what peers may access.
+func (e *Reliable) Memory() engine.Memory {
+	if e.auth == nil {
+		return e.d
+	}
+	return e.auth
+}
+
+// Pool is the memory that the connections of the domain share. Locked.
+func (e *Reliable) Pool() *engine.Pool { return e.d.Pool() }
+
+// ShareRx binds a shared receive context (fi_ep_bind(3)): connections are to receive into Own from now on, which is another then. Not locked.
+func (e *Reliable) ShareRx(srx *SharedRx) error {
+	rx, err := e.TakeSRX(srx)
+	if err == nil {
+		e.prog.Lock()
+		e.Own = rx
+		e.prog.Unlock()
+	}
+	return err
+}
+
+// Cancel cancels a receive, or a send that has not begun (fi_cancel(3)).
+func (e *Reliable) Cancel(ctx core.OpContext) error {
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	if !e.Shared() && e.Own.Cancel(uint64(ctx)) || e.CancelTriggered(ctx) {
+		return nil
+	}
+	for c := range e.whole.Conns {
+		if c.Cancel(uint64(ctx)) {
+			return nil
+		}
+	}
+	return core.ErrNoEnt
+}
+
+// Forget implements Forgetter.
+func (e *Reliable) Forget(key uint64) {
+	for c := range e.whole.Conns {
+		c.Forget(key)
+	}
+}
+
+// GetOpt is fi_getopt (fi_endpoint(3)).
+func (e *Reliable) GetOpt(opt core.EPOpt) (int, error) {
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	return e.Option(e.Own, opt)
+}
+
+// SetOpt is fi_setopt (fi_endpoint(3)).
+func (e *Reliable) SetOpt(opt core.EPOpt, value int) error {
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	return e.SetOption(e.Own, opt, value)
+}
+
+// Alias opens a second door to the endpoint (fi_ep_alias(3)).
+func (e *Reliable) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
+	return e.OpenAlias(e.whole, &e.Transfers, dir, flags)
+}
+
+// CloseWith closes the endpoint (fi_close(3)): it lets w be drained, for as long as OptLinger allows, and has end, locked, end the connections. An error of LetGo
+// is about what peers have lost; after it the endpoint is closed all the same.
+func (e *Reliable) CloseWith(w Winder, end func()) error {
+	e.prog.Lock()
+	if err := e.BeginClose(); err != nil {
+		e.prog.Unlock()
+		return err
+	}
+	err := e.LetGo(w)
+	end()
+	e.EndRx()
+	e.prog.Unlock()
+	e.Unbind()
+	return err
+}
+
+// EndRx ends the use of Own, when the endpoint's connections are closed. Locked.
+func (e *Reliable) EndRx() {
+	if e.srx == nil {
+		e.Own.Release()
+		return
+	}
+	e.srx.Unbound(&e.Endpoint)
+}
