@@ -12,11 +12,11 @@ func TestAuthKey(t *testing.T) {
 	for _, provider := range []string{"tcp", "tcp;ofi_rxm", "udp;ofi_rxd"} {
 		ctx := testContext(t)
 		open := func(key string) *Endpoint {
-			opts := []Option{Provider(provider), Node("127.0.0.1")}
+			cfg := Config{Provider: provider, Node: "127.0.0.1"}
 			if key != "" {
-				opts = append(opts, AuthKey([]byte(key)))
+				cfg.AuthKey = []byte(key)
 			}
-			e, err := Open(ctx, opts...)
+			e, err := Open(ctx, cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,7 +39,7 @@ func TestAuthKey(t *testing.T) {
 			t.Errorf("%s: %+v, %v", provider, m, err)
 		}
 	}
-	if _, err := Open(testContext(t), Provider("udp"), Type(core.EPTypeDgram), AuthKey([]byte("key"))); !errors.Is(err, core.ErrNoData) {
+	if _, err := Open(testContext(t), Config{Provider: "udp", Type: core.EPTypeDgram, AuthKey: []byte("key")}); !errors.Is(err, core.ErrNoData) {
 		t.Errorf("a datagram endpoint with a key: %v", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 // BenchmarkRoundTrip is a message there and one back between two goroutines; both calls of each side wait.
 func BenchmarkRoundTrip(b *testing.B) {
-	x, y, toY, toX := openPair(b)
+	x, y, toY, toX := openPair(b, Config{})
 	ctx := b.Context()
 	go func() {
 		buf := make([]byte, 64)

@@ -16,7 +16,7 @@ import (
 // The end of a context in each state of an operation, over tcp. What needs exact timing is in hub_test.go.
 
 func TestCancelReceives(t *testing.T) {
-	a, b, toB, toA := openPair(t)
+	a, b, toB, toA := openPair(t, Config{})
 	ctx := testContext(t)
 	for name, call := range map[string]func(context.Context, []byte) (Received, error){
 		"fi_recv":  func(ctx context.Context, b1 []byte) (Received, error) { return b.Recv(ctx, AnyPeer, b1) },
@@ -45,7 +45,7 @@ func TestCancelReceives(t *testing.T) {
 }
 
 func TestEndedContext(t *testing.T) {
-	a, _, toB, _ := openPair(t)
+	a, _, toB, _ := openPair(t, Config{})
 	why := errors.New("why")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(why)
@@ -58,7 +58,7 @@ func TestEndedContext(t *testing.T) {
 
 // TestCancelLeader ends the call of the goroutine that reads the queue: another must take over.
 func TestCancelLeader(t *testing.T) {
-	a, b, toB, toA := openPair(t)
+	a, b, toB, toA := openPair(t, Config{})
 	ctx := testContext(t)
 	for range 20 {
 		var wg sync.WaitGroup
@@ -94,20 +94,18 @@ func TestCancelSendUnderWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	option := func(c *config) {
-		c.system = &system{
-			getInfo: func(q core.Query) ([]*core.Info, []core.Refusal, error) {
-				return core.GetInfo(proc.registry, proc.host, proc.params, q)
-			},
-			openFabric: func(i *core.Info) (*core.Fabric, error) { return core.OpenFabric(proc.registry, i) },
-		}
-	}
-	client, server := dialPair(t, option)
+	cfg := Config{system: &system{
+		getInfo: func(q core.Query) ([]*core.Info, []core.Refusal, error) {
+			return core.GetInfo(proc.registry, proc.host, proc.params, q)
+		},
+		openFabric: func(i *core.Info) (*core.Fabric, error) { return core.OpenFabric(proc.registry, i) },
+	}}
+	client, server := dialPair(t, cfg)
 	ctx := testContext(t)
 	for name, e := range map[string]*Endpoint{"MSG": client, "RDM": nil} {
 		to := Connected
 		if e == nil {
-			e, _, to, _ = openPair(t, option)
+			e, _, to, _ = openPair(t, cfg)
 		}
 		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		start := time.Now()
@@ -127,7 +125,7 @@ func TestCancelSendUnderWay(t *testing.T) {
 }
 
 func TestSendToNobody(t *testing.T) {
-	a, b, _, _ := openPair(t)
+	a, b, _, _ := openPair(t, Config{})
 	ctx := testContext(t)
 	gone := b.Name()
 	b.Close()
@@ -145,7 +143,7 @@ func TestSendToNobody(t *testing.T) {
 }
 
 func TestCloseEndsCalls(t *testing.T) {
-	_, b, _, toA := openPair(t)
+	_, b, _, toA := openPair(t, Config{})
 	const n = 8
 	errs := make(chan error, n)
 	var ready sync.WaitGroup
@@ -177,7 +175,7 @@ func TestCloseEndsCalls(t *testing.T) {
 // TestNothingIsLost receives with contexts that end at any moment: every message must come out once and in order, and no buffer may change after the
 // return of the call it was given to.
 func TestNothingIsLost(t *testing.T) {
-	a, b, toB, _ := openPair(t)
+	a, b, toB, _ := openPair(t, Config{})
 	ctx := testContext(t)
 	const messages, size = 300, 3000
 	var sender sync.WaitGroup
@@ -228,7 +226,7 @@ func TestNothingIsLost(t *testing.T) {
 // TestCloseAtAnyMoment closes both ends while many goroutines use them.
 func TestCloseAtAnyMoment(t *testing.T) {
 	for round := range 10 {
-		a, b, toB, toA := openPair(t)
+		a, b, toB, toA := openPair(t, Config{})
 		var wg sync.WaitGroup
 		for g := range 6 {
 			wg.Go(func() {

@@ -12,7 +12,7 @@ import (
 // TestDatagrams: the easy door leads to datagrams, too: what comes early is kept, a receive that nothing comes for ends with its context, and what does
 // not fit is told.
 func TestDatagrams(t *testing.T) {
-	a, b, toB, toA := openPair(t, Provider("udp"), Type(core.EPTypeDgram))
+	a, b, toB, toA := openPair(t, Config{Provider: "udp", Type: core.EPTypeDgram})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for range 2 {

@@ -23,19 +23,19 @@ func (e *RejectedError) Unwrap() error { return e.Err }
 
 // Dial connects to a listener (fi_connect(3)) and returns when the connection is made, refused, or ctx ends. addr is as for Endpoint.Insert. The
 // transfers of the endpoint take Connected as peer. What the listener answered is in PrivateData; a refusal is a *RejectedError.
-func Dial(ctx context.Context, addr string, opts ...Option) (*Endpoint, error) {
+func Dial(ctx context.Context, addr string, cfg Config) (*Endpoint, error) {
 	const name = "fi_connect"
-	c := configure(opts)
-	c.epType = core.EPTypeMsg
+	c := configure(cfg)
+	c.Type = core.EPTypeMsg
 	node, service, err := splitAddr(name, addr)
 	if err != nil {
 		return nil, err
 	}
 	q := c.query(node, service, false)
-	if c.node != "" {
-		ip, err := netip.ParseAddr(c.node)
+	if c.Node != "" {
+		ip, err := netip.ParseAddr(c.Node)
 		if err != nil {
-			return nil, &core.OpError{Op: name, Peer: addr, Err: &cause{core.ErrInval, err}, Hint: "Node of Dial is an IP address of this machine"}
+			return nil, &core.OpError{Op: name, Peer: addr, Err: &cause{core.ErrInval, err}, Hint: "Config.Node of Dial is an IP address of this machine"}
 		}
 		q.Hints.SrcAddr = core.IPAddr(netip.AddrPortFrom(ip, 0))
 	}
@@ -52,7 +52,7 @@ func Dial(ctx context.Context, addr string, opts ...Option) (*Endpoint, error) {
 	}
 	e := &Endpoint{base: b, grace: c.grace, linger: c.linger, peer: info.DestAddr}
 	if err = e.open(info, 0); err == nil {
-		err = e.ep.Connect(info.DestAddr, c.private)
+		err = e.ep.Connect(info.DestAddr, c.PrivateData)
 	}
 	if err == nil {
 		err = e.connected(ctx, name)

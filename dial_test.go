@@ -16,7 +16,7 @@ import (
 
 func TestDialAcceptPrivateData(t *testing.T) {
 	ctx := testContext(t)
-	l, err := Listen(ctx, "127.0.0.1:0", Provider("tcp"))
+	l, err := Listen(ctx, "127.0.0.1:0", Config{Provider: "tcp"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestDialAcceptPrivateData(t *testing.T) {
 		}
 	})
 	host := strings.TrimPrefix(l.Addr().String(), "fi_sockaddr_in://")
-	e, err := Dial(ctx, host, Provider("tcp"), PrivateData([]byte("who")))
+	e, err := Dial(ctx, host, Config{Provider: "tcp", PrivateData: []byte("who")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestDialAcceptPrivateData(t *testing.T) {
 
 func TestReject(t *testing.T) {
 	ctx := testContext(t)
-	l, err := Listen(ctx, "127.0.0.1:0", Provider("tcp"))
+	l, err := Listen(ctx, "127.0.0.1:0", Config{Provider: "tcp"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestReject(t *testing.T) {
 			return
 		}
 	}()
-	_, err = Dial(ctx, l.Addr().String(), Provider("tcp"))
+	_, err = Dial(ctx, l.Addr().String(), Config{Provider: "tcp"})
 	<-done
 	var no *RejectedError
 	if !errors.Is(err, core.ErrConnRefused) || !errors.As(err, &no) || string(no.PrivateData) != "no" {
@@ -120,7 +120,7 @@ func TestDialErrors(t *testing.T) {
 	} {
 		short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 		start := time.Now()
-		e, err := Dial(short, c.addr, Provider("tcp"))
+		e, err := Dial(short, c.addr, Config{Provider: "tcp"})
 		cancel()
 		if err == nil {
 			e.Close()
@@ -139,7 +139,7 @@ func TestDialErrors(t *testing.T) {
 func TestPeerCloses(t *testing.T) {
 	for name, caps := range map[string]core.Caps{"plain": core.CapMsg, "tagged": core.CapMsg | core.CapTagged} {
 		t.Run(name, func(t *testing.T) {
-			client, server := dialPair(t, Caps(caps))
+			client, server := dialPair(t, Config{Caps: caps})
 			ctx := testContext(t)
 			got := make(chan error, 1)
 			go func() {
@@ -161,7 +161,7 @@ func TestPeerCloses(t *testing.T) {
 }
 
 func TestTaggedOverConnection(t *testing.T) {
-	client, server := dialPair(t, Caps(core.CapMsg|core.CapTagged))
+	client, server := dialPair(t, Config{Caps: core.CapMsg | core.CapTagged})
 	ctx := testContext(t)
 	go client.TSend(ctx, Connected, []byte("seven"), 7)
 	buf := make([]byte, 10)
@@ -172,7 +172,7 @@ func TestTaggedOverConnection(t *testing.T) {
 
 func TestListenerClose(t *testing.T) {
 	ctx := testContext(t)
-	l, err := Listen(ctx, "127.0.0.1:0", Provider("tcp"))
+	l, err := Listen(ctx, "127.0.0.1:0", Config{Provider: "tcp"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestListenerClose(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
-	m, err := Listen(ctx, "127.0.0.1:0", Provider("tcp"))
+	m, err := Listen(ctx, "127.0.0.1:0", Config{Provider: "tcp"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestListenerClose(t *testing.T) {
 	if _, err := m.Accept(short); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Accept with a deadline: %v", err)
 	}
-	if _, err := Listen(ctx, m.Addr().String(), Provider("tcp")); !errors.Is(err, core.ErrAddrInUse) {
+	if _, err := Listen(ctx, m.Addr().String(), Config{Provider: "tcp"}); !errors.Is(err, core.ErrAddrInUse) {
 		t.Errorf("the same port again: %v", err)
 	}
 }
@@ -206,7 +206,7 @@ func TestListenerClose(t *testing.T) {
 // TestManyConnections shares one completion queue among many connections.
 func TestManyConnections(t *testing.T) {
 	ctx := testContext(t)
-	l, err := Listen(ctx, "127.0.0.1:0", Provider("tcp"))
+	l, err := Listen(ctx, "127.0.0.1:0", Config{Provider: "tcp"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestManyConnections(t *testing.T) {
 	var clients sync.WaitGroup
 	for i := range n {
 		clients.Go(func() {
-			e, err := Dial(ctx, l.Addr().String(), Provider("tcp"))
+			e, err := Dial(ctx, l.Addr().String(), Config{Provider: "tcp"})
 			if err != nil {
 				t.Error(err)
 				return

@@ -4,7 +4,7 @@
 // This package is the easy door. Open opens an endpoint with all that belongs to it, Dial and Listen make connections, and their calls wait with a
 // context:
 //
-//	ep, err := gofabric.Open(ctx, gofabric.Provider("tcp"))
+//	ep, err := gofabric.Open(ctx, gofabric.Config{Provider: "tcp"})
 //	defer ep.Close()
 //	peer, err := ep.Insert("node7:7471")
 //	err = ep.TSend(ctx, peer, buf, 42) // returns when complete, or when ctx ends

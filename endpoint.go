@@ -27,12 +27,12 @@ const Connected = AnyPeer
 // # Waiting
 //
 // Every transfer returns when it is complete, or when its context ends; any number of goroutines may call at the same time. A send is complete when
-// its buffer may be used again; that it arrived is certain only with core.OpDeliveryComplete in the Tx.OpFlags of Hints.
+// its buffer may be used again; that it arrived is certain only with core.OpDeliveryComplete in the Tx.OpFlags of Config.Hints.
 //
 // When its context ends, a call cancels its operation (fi_cancel(3)), waits until it is over, and returns an *core.OpError that wraps
 // core.ErrTimedOut or core.ErrCanceled and the context's cause. If the operation completes at that very moment its result is returned instead,
 // so that no message is lost. After the return nothing reads or writes the buffer. A receive into which no message is arriving and a send that was not
-// begun are cancelled at once. One in the middle of its transfer is given the time of CancelGrace to complete; then the connection is broken off. If
+// begun are cancelled at once. One in the middle of its transfer is given the time of Config.CancelGrace to complete; then the connection is broken off. If
 // that does not help, or the provider cannot break off the connection with a single peer, the endpoint is closed, and its other calls fail with
 // core.ErrCanceled.
 type Endpoint struct {
@@ -44,7 +44,7 @@ type Endpoint struct {
 	name   core.Addr
 	peer   core.Addr           // of connected endpoints
 	cmd    []byte              // private data that came with the connection
-	reg    *names.Registration // nil without Name
+	reg    *names.Registration // nil without Config.Name
 	grace  time.Duration
 	linger time.Duration // negative: the provider's
 
@@ -64,20 +64,20 @@ type Endpoint struct {
 	closeErr error
 }
 
-// Open opens an endpoint that talks to any number of peers: of type RDM, or what Type says. Close it with Close. ctx bounds the opening only.
+// Open opens an endpoint that talks to any number of peers: of type RDM, or what Config.Type says. Close it with Close. ctx bounds the opening only.
 //
-// The error is an *core.OpError: core.ErrNoData, with the reason in its Hint, when no provider offers what the options ask for.
-func Open(ctx context.Context, opts ...Option) (*Endpoint, error) {
-	c := configure(opts)
-	if c.epType == core.EPTypeUnspec && (c.hints == nil || c.hints.EP.Type == core.EPTypeUnspec) {
-		c.epType = core.EPTypeRDM
+// The error is an *core.OpError: core.ErrNoData, with the reason in its Hint, when no provider offers what cfg asks for.
+func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
+	c := configure(cfg)
+	if c.Type == core.EPTypeUnspec && (c.Hints == nil || c.Hints.EP.Type == core.EPTypeUnspec) {
+		c.Type = core.EPTypeRDM
 	}
-	q := c.query(c.node, c.service, true)
+	q := c.query(c.Node, c.Service, true)
 	if q.Hints.EP.Type == core.EPTypeMsg {
-		return nil, &core.OpError{Op: "fi_endpoint", Provider: c.provider, Err: core.ErrInval, Hint: "endpoints of type MSG come from Dial and Listen"}
+		return nil, &core.OpError{Op: "fi_endpoint", Provider: c.Provider, Err: core.ErrInval, Hint: "endpoints of type MSG come from Dial and Listen"}
 	}
 	if ctx.Err() != nil {
-		return nil, &core.OpError{Op: "fi_endpoint", Provider: c.provider, Err: ended(context.Cause(ctx))}
+		return nil, &core.OpError{Op: "fi_endpoint", Provider: c.Provider, Err: ended(context.Cause(ctx))}
 	}
 	info, err := c.system.choose(c, q)
 	if err != nil {
@@ -88,7 +88,7 @@ func Open(ctx context.Context, opts ...Option) (*Endpoint, error) {
 		return nil, err
 	}
 	e := &Endpoint{base: b, grace: c.grace, linger: c.linger}
-	if err = e.open(info, c.peers); err == nil {
+	if err = e.open(info, c.Peers); err == nil {
 		e.reg, err = c.register(ctx, info, e.name)
 	}
 	if err != nil {
@@ -182,7 +182,7 @@ func (e *Endpoint) Core() *core.Endpoint { return e.ep }
 func (e *Endpoint) Domain() *core.Domain { return e.base.domain }
 
 // Insert adds a peer (fi_av_insertsvc(3)): "node7:7471", "10.0.0.7:7471", "[fe80::1]:7471", an address with scheme as Name prints it, such as
-// "fi_sockaddr_in://10.0.0.7:7471", or "fabric://job/3", what an endpoint opened with Name("job/3") has registered at this node's fabricd. Nothing is sent yet: a peer that does not exist shows with the first transfer.
+// "fi_sockaddr_in://10.0.0.7:7471", or "fabric://job/3", what an endpoint opened with the Config.Name "job/3" has registered at this node's fabricd. Nothing is sent yet: a peer that does not exist shows with the first transfer.
 func (e *Endpoint) Insert(addr string) (Peer, error) {
 	const name = "fi_av_insertsvc"
 	if isName(addr) {

@@ -14,12 +14,12 @@ import (
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	a, err := gofabric.Open(ctx, gofabric.Provider("tcp"), gofabric.Node("127.0.0.1"))
+	a, err := gofabric.Open(ctx, gofabric.Config{Provider: "tcp", Node: "127.0.0.1"})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer a.Close()
-	b, err := gofabric.Open(ctx, gofabric.Provider("tcp"), gofabric.Node("127.0.0.1"))
+	b, err := gofabric.Open(ctx, gofabric.Config{Provider: "tcp", Node: "127.0.0.1"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func ExampleEndpoint_Write() {
 func ExampleDial() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	l, err := gofabric.Listen(ctx, "127.0.0.1:0", gofabric.Provider("tcp"))
+	l, err := gofabric.Listen(ctx, "127.0.0.1:0", gofabric.Config{Provider: "tcp"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func ExampleDial() {
 		}
 	}()
 
-	client, err := gofabric.Dial(ctx, l.Addr().String(), gofabric.Provider("tcp"), gofabric.PrivateData([]byte("alice")))
+	client, err := gofabric.Dial(ctx, l.Addr().String(), gofabric.Config{Provider: "tcp", PrivateData: []byte("alice")})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func twoEndpoints(ctx context.Context) (a, b *gofabric.Endpoint, toB gofabric.Pe
 	var ends [2]*gofabric.Endpoint
 	for i := range ends {
 		var err error
-		if ends[i], err = gofabric.Open(ctx, gofabric.Provider("tcp"), gofabric.Node("127.0.0.1")); err != nil {
+		if ends[i], err = gofabric.Open(ctx, gofabric.Config{Provider: "tcp", Node: "127.0.0.1"}); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -14,13 +14,12 @@ import (
 
 // Listener accepts connections. Its endpoints share its fabric, domain and completion queue, which live until the last of them is closed.
 type Listener struct {
-	base    *base
-	pep     *core.PassiveEndpoint
-	eq      *core.EventQueue
-	addr    core.Addr
-	private []byte
-	cfg     *config
-	reg     *names.Registration // nil without Name
+	base *base
+	pep  *core.PassiveEndpoint
+	eq   *core.EventQueue
+	addr core.Addr
+	cfg  *config
+	reg  *names.Registration // nil without Config.Name
 
 	mu     sync.Mutex
 	closed bool
@@ -31,10 +30,10 @@ type Listener struct {
 
 // Listen listens at addr (fi_listen(3)): "node:port", ":port" for all interfaces, port 0 for one of the system's choice, which Addr tells. ctx bounds
 // the opening only. Close it with Close.
-func Listen(ctx context.Context, addr string, opts ...Option) (*Listener, error) {
+func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	const name = "fi_listen"
-	c := configure(opts)
-	c.epType = core.EPTypeMsg
+	c := configure(cfg)
+	c.Type = core.EPTypeMsg
 	node, service, err := splitAddr(name, addr)
 	if err != nil {
 		return nil, err
@@ -50,7 +49,7 @@ func Listen(ctx context.Context, addr string, opts ...Option) (*Listener, error)
 	if err != nil {
 		return nil, err
 	}
-	l := &Listener{base: b, private: c.private, cfg: c}
+	l := &Listener{base: b, cfg: c}
 	if err = l.open(info); err == nil {
 		l.reg, err = c.register(ctx, info, l.addr)
 	}
@@ -97,7 +96,7 @@ func (l *Listener) opError(name string, peer core.Addr, err error) error {
 // Addr is the address that the listener listens at, for Dial.
 func (l *Listener) Addr() core.Addr { return l.addr }
 
-// Accept waits for a connection request and accepts it (fi_accept(3)), with the PrivateData of Listen as answer. A dialler who gives up meanwhile is
+// Accept waits for a connection request and accepts it (fi_accept(3)), with the PrivateData of the Config as answer. A dialler who gives up meanwhile is
 // not an error: the next one is waited for. Any number of goroutines may call it.
 func (l *Listener) Accept(ctx context.Context) (*Endpoint, error) {
 	for {
@@ -105,7 +104,7 @@ func (l *Listener) Accept(ctx context.Context) (*Endpoint, error) {
 		if err != nil {
 			return nil, err
 		}
-		e, err := r.Accept(ctx, l.private)
+		e, err := r.Accept(ctx, l.cfg.PrivateData)
 		if err == nil || ctx.Err() != nil || l.isClosed() || ownFault(err) {
 			return e, err
 		}

@@ -1,6 +1,7 @@
 package gofabric
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -43,13 +44,13 @@ func testContext(t testing.TB) context.Context {
 }
 
 // openPair opens two endpoints on the loopback interface that know each other.
-func openPair(t testing.TB, opts ...Option) (a, b *Endpoint, toB, toA Peer) {
+func openPair(t testing.TB, cfg Config) (a, b *Endpoint, toB, toA Peer) {
 	t.Helper()
 	ctx := testContext(t)
-	opts = append([]Option{Provider("tcp"), Node("127.0.0.1"), CancelGrace(100 * time.Millisecond)}, opts...)
+	cfg.Provider, cfg.Node, cfg.CancelGrace = cmp.Or(cfg.Provider, "tcp"), "127.0.0.1", 100*time.Millisecond
 	ends := [2]*Endpoint{}
 	for i := range ends {
-		e, err := Open(ctx, opts...)
+		e, err := Open(ctx, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,11 +73,11 @@ func openPair(t testing.TB, opts ...Option) (a, b *Endpoint, toB, toA Peer) {
 }
 
 // dialPair makes a connection on the loopback interface.
-func dialPair(t testing.TB, opts ...Option) (client, server *Endpoint) {
+func dialPair(t testing.TB, cfg Config) (client, server *Endpoint) {
 	t.Helper()
 	ctx := testContext(t)
-	opts = append([]Option{Provider("tcp"), CancelGrace(100 * time.Millisecond)}, opts...)
-	l, err := Listen(ctx, "127.0.0.1:0", opts...)
+	cfg.Provider, cfg.CancelGrace = "tcp", 100*time.Millisecond
+	l, err := Listen(ctx, "127.0.0.1:0", cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func dialPair(t testing.TB, opts ...Option) (client, server *Endpoint) {
 		e, err := l.Accept(ctx)
 		accepted <- result{e, err}
 	}()
-	client, err = Dial(ctx, l.Addr().String(), opts...)
+	client, err = Dial(ctx, l.Addr().String(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,15 +16,15 @@ func isName(addr string) bool {
 	return ok && strings.EqualFold(scheme, names.Scheme)
 }
 
-// register registers an address under the name that the options give, if they do.
+// register registers an address under the name of the Config, if it has one.
 func (c *config) register(ctx context.Context, info *core.Info, addr core.Addr) (*names.Registration, error) {
-	if c.name == "" {
+	if c.Name == "" {
 		return nil, nil
 	}
-	r, err := names.Register(ctx, c.name, addr)
+	r, err := names.Register(ctx, c.Name, addr)
 	if err != nil {
-		return nil, &core.OpError{Op: "fi_getname", Provider: info.Fabric.ProvName, Object: addr.String(), Peer: names.Scheme + "://" + c.name, Err: err,
-			Hint: "without fabricd leave the option Name out, and tell peers the address in another way"}
+		return nil, &core.OpError{Op: "fi_getname", Provider: info.Fabric.ProvName, Object: addr.String(), Peer: names.Scheme + "://" + c.Name, Err: err,
+			Hint: "without fabricd leave Config.Name out, and tell peers the address in another way"}
 	}
 	return r, nil
 }

@@ -65,7 +65,7 @@ func TestName(t *testing.T) {
 			ctx := testContext(t)
 			open := func(name string) *Endpoint {
 				t.Helper()
-				e, err := Open(ctx, Provider(provider), Node("127.0.0.1"), Name(name))
+				e, err := Open(ctx, Config{Provider: provider, Node: "127.0.0.1", Name: name})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -118,7 +118,7 @@ func TestName(t *testing.T) {
 func TestNamedListener(t *testing.T) {
 	names := directory(t)
 	ctx := testContext(t)
-	l, err := Listen(ctx, "127.0.0.1:0", Provider("tcp"), Name("service"))
+	l, err := Listen(ctx, "127.0.0.1:0", Config{Provider: "tcp", Name: "service"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestNamedListener(t *testing.T) {
 		}
 		accepted <- err
 	}()
-	e, err := Dial(ctx, "fabric://service", Provider("tcp"))
+	e, err := Dial(ctx, "fabric://service", Config{Provider: "tcp"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,16 +151,16 @@ func TestNamedListener(t *testing.T) {
 func TestNoDirectory(t *testing.T) {
 	t.Setenv(fabricd.EnvDir, t.TempDir())
 	ctx := testContext(t)
-	if _, err := Open(ctx, Provider("tcp"), Node("127.0.0.1"), Name("job/0")); !errors.Is(err, core.ErrNoData) || !strings.Contains(err.Error(), "fabricd run") {
+	if _, err := Open(ctx, Config{Provider: "tcp", Node: "127.0.0.1", Name: "job/0"}); !errors.Is(err, core.ErrNoData) || !strings.Contains(err.Error(), "fabricd run") {
 		t.Errorf("Open: %v", err)
 	}
-	if _, err := Listen(ctx, "127.0.0.1:0", Provider("tcp"), Name("job/0")); !errors.Is(err, core.ErrNoData) {
+	if _, err := Listen(ctx, "127.0.0.1:0", Config{Provider: "tcp", Name: "job/0"}); !errors.Is(err, core.ErrNoData) {
 		t.Errorf("Listen: %v", err)
 	}
 	if _, _, err := GetInfo(core.Query{Node: "fabric://job/0"}); !errors.Is(err, core.ErrNoData) || !strings.Contains(err.Error(), "fabricd run") {
 		t.Errorf("GetInfo: %v", err)
 	}
-	e, err := Open(ctx, Provider("tcp"), Node("127.0.0.1"))
+	e, err := Open(ctx, Config{Provider: "tcp", Node: "127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ type Request struct {
 	answered bool
 }
 
-// PrivateData is what came with Dial's option PrivateData.
+// PrivateData is what came with the PrivateData of Dial's Config.
 func (r *Request) PrivateData() []byte { return r.private }
 
 // Peer is the address of who asks.

@@ -21,7 +21,7 @@ const extraCaps = core.CapSource | core.CapDirectedRecv
 // choose asks for one Info for a configuration: the best of what was left open.
 func (s *system) choose(c *config, q core.Query) (*core.Info, error) {
 	info, err := s.chooseCaps(q, c.anyCaps())
-	if errors.Is(err, core.ErrNoData) && c.progress == core.ProgressUnspec && (c.hints == nil || c.hints.Domain.DataProgress == core.ProgressUnspec) {
+	if errors.Is(err, core.ErrNoData) && c.Progress == core.ProgressUnspec && (c.Hints == nil || c.Hints.Domain.DataProgress == core.ProgressUnspec) {
 		q.Hints.Domain.DataProgress = core.ProgressUnspec // nobody makes progress by itself: then as it is
 		if other, err := s.chooseCaps(q, c.anyCaps()); err == nil {
 			return other, nil

@@ -14,19 +14,19 @@ func TestChoose(t *testing.T) {
 		name   string
 		offers core.Caps
 		auto   bool
-		opts   []Option
+		cfg    Config
 		want   core.Caps // in the query that was granted; 0 is refused
 	}{
-		{"everything", ^core.Caps(0), true, nil, tagged | extraCaps},
-		{"no directed receive", ^core.CapDirectedRecv, true, nil, tagged | core.CapSource},
-		{"no source", ^extraCaps, true, nil, tagged},
-		{"no tags", ^(extraCaps | core.CapTagged), true, nil, core.CapMsg | core.CapRMA},
-		{"messages only", core.CapMsg, true, nil, core.CapMsg},
-		{"tags wanted", core.CapMsg, true, []Option{Caps(core.CapTagged)}, 0},
-		{"manual progress", ^core.Caps(0), false, nil, tagged | extraCaps},
-		{"automatic progress wanted", ^core.Caps(0), false, []Option{Progress(core.ProgressAuto)}, 0},
-		{"hints", ^core.Caps(0), true, []Option{Hints(&core.Info{Caps: core.CapMsg})}, core.CapMsg | extraCaps},
-		{"connections", ^core.Caps(0), true, []Option{Type(core.EPTypeMsg)}, core.CapMsg | core.CapRMA},
+		{"everything", ^core.Caps(0), true, Config{}, tagged | extraCaps},
+		{"no directed receive", ^core.CapDirectedRecv, true, Config{}, tagged | core.CapSource},
+		{"no source", ^extraCaps, true, Config{}, tagged},
+		{"no tags", ^(extraCaps | core.CapTagged), true, Config{}, core.CapMsg | core.CapRMA},
+		{"messages only", core.CapMsg, true, Config{}, core.CapMsg},
+		{"tags wanted", core.CapMsg, true, Config{Caps: core.CapTagged}, 0},
+		{"manual progress", ^core.Caps(0), false, Config{}, tagged | extraCaps},
+		{"automatic progress wanted", ^core.Caps(0), false, Config{Progress: core.ProgressAuto}, 0},
+		{"hints", ^core.Caps(0), true, Config{Hints: &core.Info{Caps: core.CapMsg}}, core.CapMsg | extraCaps},
+		{"connections", ^core.Caps(0), true, Config{Type: core.EPTypeMsg}, core.CapMsg | core.CapRMA},
 	} {
 		s := &system{getInfo: func(q core.Query) ([]*core.Info, []core.Refusal, error) {
 			if q.Hints.Caps&^c.offers != 0 || !c.auto && q.Hints.Domain.DataProgress == core.ProgressAuto {
@@ -34,7 +34,7 @@ func TestChoose(t *testing.T) {
 			}
 			return []*core.Info{q.Hints.Dup()}, nil, nil
 		}}
-		cfg := configure(c.opts)
+		cfg := configure(c.cfg)
 		info, err := s.choose(cfg, cfg.query("", "", true))
 		switch {
 		case c.want == 0:

@@ -14,7 +14,7 @@ import (
 )
 
 func TestMessages(t *testing.T) {
-	a, b, toB, toA := openPair(t)
+	a, b, toB, toA := openPair(t, Config{})
 	ctx := testContext(t)
 	for _, n := range []int{0, 1, 64, 4096, 1 << 20} {
 		want := bytes.Repeat([]byte{byte(n), 1, 2}, n/3+1)[:n]
@@ -35,7 +35,7 @@ func TestMessages(t *testing.T) {
 }
 
 func TestTruncation(t *testing.T) {
-	a, b, toB, _ := openPair(t)
+	a, b, toB, _ := openPair(t, Config{})
 	ctx := testContext(t)
 	sent := make(chan error, 1)
 	go func() { sent <- a.Send(ctx, toB, make([]byte, 100)) }()
@@ -48,7 +48,7 @@ func TestTruncation(t *testing.T) {
 }
 
 func TestTagsAndMasks(t *testing.T) {
-	a, b, toB, toA := openPair(t)
+	a, b, toB, toA := openPair(t, Config{})
 	ctx := testContext(t)
 	go func() {
 		a.TSend(ctx, toB, []byte("one"), 0x101)
@@ -66,9 +66,9 @@ func TestTagsAndMasks(t *testing.T) {
 }
 
 func TestDirectedReceive(t *testing.T) {
-	a, b, toB, toA := openPair(t)
+	a, b, toB, toA := openPair(t, Config{})
 	ctx := testContext(t)
-	c, err := Open(ctx, Provider("tcp"), Node("127.0.0.1"))
+	c, err := Open(ctx, Config{Provider: "tcp", Node: "127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,9 +99,9 @@ func TestDirectedReceive(t *testing.T) {
 }
 
 func TestRMA(t *testing.T) {
-	for _, mode := range []core.MRMode{0, core.MRModeVirtAddr | core.MRModeProvKey | core.MRModeAllocated} {
+	for _, mode := range []core.MRMode{core.MRModeScalable, core.MRModeVirtAddr | core.MRModeProvKey | core.MRModeAllocated} {
 		t.Run(fmt.Sprint(mode), func(t *testing.T) {
-			a, b, toB, _ := openPair(t, MRMode(mode))
+			a, b, toB, _ := openPair(t, Config{MRMode: mode})
 			ctx := testContext(t)
 			mem := make([]byte, 4096)
 			m, err := b.Register(mem, core.AccessRemoteRead|core.AccessRemoteWrite)
@@ -138,7 +138,7 @@ func TestRMA(t *testing.T) {
 
 // TestManyGoroutines has many callers on each endpoint; every message must come back to the one who sent it.
 func TestManyGoroutines(t *testing.T) {
-	a, b, toB, toA := openPair(t)
+	a, b, toB, toA := openPair(t, Config{})
 	ctx := testContext(t)
 	const callers, rounds = 16, 100
 	var wg sync.WaitGroup
@@ -176,7 +176,7 @@ func TestManyGoroutines(t *testing.T) {
 }
 
 func TestMessagesIterator(t *testing.T) {
-	a, b, toB, _ := openPair(t)
+	a, b, toB, _ := openPair(t, Config{})
 	ctx, cancel := context.WithCancel(testContext(t))
 	defer cancel()
 	go func() {
@@ -203,7 +203,7 @@ func TestMessagesIterator(t *testing.T) {
 }
 
 func TestInsertErrors(t *testing.T) {
-	a, _, _, _ := openPair(t)
+	a, _, _, _ := openPair(t, Config{})
 	for _, addr := range []string{"", "127.0.0.1", "fi_sockaddr_in://1.2.3.4:99999", "127.0.0.1:no-such-service", "[::1"} {
 		if _, err := a.Insert(addr); err == nil {
 			t.Errorf("Insert(%q) succeeded", addr)
@@ -233,16 +233,16 @@ func TestOpenErrors(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		ctx  context.Context
-		opts []Option
+		cfg  Config
 		want error
 	}{
-		{"unknown provider", ctx, []Option{Provider("tpc")}, core.ErrNoData},
-		{"impossible capability", ctx, []Option{Provider("tcp"), Caps(core.CapMulticast)}, core.ErrNoData},
-		{"MSG", ctx, []Option{Type(core.EPTypeMsg)}, core.ErrInval},
-		{"ended context", dead, nil, context.Canceled},
-		{"port in use", ctx, []Option{Provider("tcp"), Node("127.0.0.1"), Service(port)}, core.ErrAddrInUse},
+		{"unknown provider", ctx, Config{Provider: "tpc"}, core.ErrNoData},
+		{"impossible capability", ctx, Config{Provider: "tcp", Caps: core.CapMulticast}, core.ErrNoData},
+		{"MSG", ctx, Config{Type: core.EPTypeMsg}, core.ErrInval},
+		{"ended context", dead, Config{}, context.Canceled},
+		{"port in use", ctx, Config{Provider: "tcp", Node: "127.0.0.1", Service: port}, core.ErrAddrInUse},
 	} {
-		e, err := Open(c.ctx, c.opts...)
+		e, err := Open(c.ctx, c.cfg)
 		if err == nil {
 			e.Close()
 		}

@@ -37,11 +37,11 @@ type daemonStore struct {
 	parts  map[string]int // of what was put
 }
 
-func joinDaemon(ctx context.Context, c *config, m *member) (store, error) {
+func joinDaemon(ctx context.Context, c *Config, m *member) (store, error) {
 	if m.name == "" {
 		return nil, errors.New("a job that meets in fabricd's directory needs a name, new for each run: set GOFABRIC_JOB")
 	}
-	client, err := api.Dial(c.daemon)
+	client, err := api.Dial(c.Daemon)
 	if err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func (d *fakeDirectory) fence(w http.ResponseWriter, r *http.Request) {
 func TestDaemonBusy(t *testing.T) {
 	d := newFakeDirectory(t)
 	d.busy = 3
-	errs := together(t, 2, func(int) []Option { return []Option{Daemon(d.socket), Name("j")} }, func(ctx context.Context, j *Job) error {
+	errs := together(t, 2, func(int) Config { return Config{Daemon: d.socket, Name: "j"} }, func(ctx context.Context, j *Job) error {
 		_, err := j.Exchange(ctx, make([]byte, 300<<10))
 		return err
 	})
@@ -170,13 +170,14 @@ func TestDaemonBusy(t *testing.T) {
 func TestUsedName(t *testing.T) {
 	for _, name := range []string{File, Fabricd} {
 		t.Run(name, func(t *testing.T) {
-			opts := append(places[name](t)(0), Rank(0, 2))
-			j, err := Join(t.Context(), opts...)
+			cfg := places[name](t)(0)
+			cfg.Size = 2
+			j, err := Join(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer j.Close()
-			if again, err := Join(t.Context(), opts...); err == nil || !strings.Contains(err.Error(), "GOFABRIC_JOB") {
+			if again, err := Join(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "GOFABRIC_JOB") {
 				t.Fatal(again, err)
 			}
 		})
@@ -187,7 +188,7 @@ func TestUsedName(t *testing.T) {
 func TestForeignValue(t *testing.T) {
 	d := newFakeDirectory(t)
 	d.owner = map[string]int{daemonName("gofabric/0/1"): 8}
-	errs := together(t, 2, func(int) []Option { return []Option{Daemon(d.socket), Name("j")} }, func(ctx context.Context, j *Job) error {
+	errs := together(t, 2, func(int) Config { return Config{Daemon: d.socket, Name: "j"} }, func(ctx context.Context, j *Job) error {
 		_, err := j.Exchange(ctx, []byte("x"))
 		return err
 	})
@@ -201,13 +202,13 @@ func TestForeignValue(t *testing.T) {
 // TestNoDaemon: who asks for fabricd where there is none learns what to do.
 func TestNoDaemon(t *testing.T) {
 	t.Setenv("FABRICD_DIR", t.TempDir())
-	_, err := Join(t.Context(), From(Fabricd), Name("j"), Rank(0, 2))
+	_, err := Join(t.Context(), Config{Source: Fabricd, Name: "j", Size: 2})
 	if !errors.Is(err, api.ErrNoDaemon) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err = Join(ctx, Daemon("/nowhere/api.sock"), Name("j"), Rank(0, 2)); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err = Join(ctx, Config{Daemon: "/nowhere/api.sock", Name: "j", Size: 2}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 }

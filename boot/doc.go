@@ -1,8 +1,8 @@
 // Package boot starts a job: processes that were started together learn how many they are, their own ranks, and the addresses of all.
 //
-//	job, err := boot.Join(ctx)                          // rank and size, from the launcher of this process
+//	job, err := boot.Join(ctx, boot.Config{})           // rank and size, from the launcher of this process
 //	defer job.Close()
-//	ep, err := gofabric.Open(ctx, gofabric.Provider("tcp"))
+//	ep, err := gofabric.Open(ctx, gofabric.Config{Provider: "tcp"})
 //	peers, err := boot.Peers(ctx, job, ep)              // peers[i] is rank i
 //	err = ep.TSend(ctx, peers[0], buf, 42)
 //
@@ -25,7 +25,7 @@
 //   - the directory of this node's fabricd, if there is one, and GOFABRIC_JOB or SLURM_JOB_ID names the job.
 //
 // GOFABRIC_JOB is the name of the job, new for each run. With GOFABRIC_ROOT it also proves that a process belongs to the job. A name that is hard to guess
-// keeps other processes out, unless they can read the network traffic. The options Rank, Root, Dir and the others set the same in code.
+// keeps other processes out, unless they can read the network traffic. The fields of Config set the same in code.
 //
 // # Waiting
 //

@@ -13,7 +13,7 @@ import (
 	"gofabric/core"
 )
 
-// Three processes find each other, here goroutines that share a folder. Processes that a launcher started call boot.Join(ctx) without options.
+// Three processes find each other, here goroutines that share a folder. Processes that a launcher started call boot.Join with an empty Config.
 func Example() {
 	dir, err := os.MkdirTemp("", "job")
 	if err != nil {
@@ -23,7 +23,7 @@ func Example() {
 
 	var all sync.WaitGroup
 	for i := range 3 {
-		all.Go(func() { process(boot.Rank(i, 3), boot.Dir(dir)) })
+		all.Go(func() { process(boot.Config{Rank: i, Size: 3, Dir: dir}) })
 	}
 	all.Wait()
 	// Unordered output:
@@ -33,15 +33,15 @@ func Example() {
 }
 
 // process is what each of them does: it says hello to the next one, and prints what it is told.
-func process(who ...boot.Option) {
+func process(who boot.Config) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	job, err := boot.Join(ctx, who...)
+	job, err := boot.Join(ctx, who)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer job.Close()
-	ep, err := gofabric.Open(ctx, gofabric.Provider("tcp"), gofabric.Node("127.0.0.1"))
+	ep, err := gofabric.Open(ctx, gofabric.Config{Provider: "tcp", Node: "127.0.0.1"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func process(who ...boot.Option) {
 
 // With core's objects the address vector is filled: fi_addr i is rank i.
 func ExampleJob_Fill() {
-	job, err := boot.Join(context.Background(), boot.Rank(0, 1))
+	job, err := boot.Join(context.Background(), boot.Config{Size: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -39,12 +39,12 @@ type fileStore struct {
 	round int
 }
 
-func joinFile(_ context.Context, c *config, m *member) (store, error) {
+func joinFile(_ context.Context, c *Config, m *member) (store, error) {
 	name := m.name
 	if name == "" {
 		name = "job"
 	}
-	s := &fileStore{dir: filepath.Join(c.dir, "gofabric-"+fileName(name)), m: *m}
+	s := &fileStore{dir: filepath.Join(c.Dir, "gofabric-"+fileName(name)), m: *m}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}

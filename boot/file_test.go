@@ -12,7 +12,7 @@ import (
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		errs := together(t, 3, func(int) []Option { return []Option{Dir(dir), Name("../j/x")} }, func(ctx context.Context, j *Job) error { return j.Fence(ctx) })
+		errs := together(t, 3, func(int) Config { return Config{Dir: dir, Name: "../j/x"} }, func(ctx context.Context, j *Job) error { return j.Fence(ctx) })
 		for _, err := range errs {
 			if err != nil {
 				t.Fatal(err)
@@ -34,7 +34,7 @@ func TestForeignFolder(t *testing.T) {
 	if err := os.Chmod(path, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), Dir(dir), Name("j"), Rank(0, 2)); err == nil || !strings.Contains(err.Error(), "nobody else") {
+	if _, err := Join(t.Context(), Config{Dir: dir, Name: "j", Size: 2}); err == nil || !strings.Contains(err.Error(), "nobody else") {
 		t.Error(err)
 	}
 	if err := os.RemoveAll(path); err != nil {
@@ -43,7 +43,7 @@ func TestForeignFolder(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), Dir(dir), Name("j"), Rank(0, 2)); err == nil || !strings.Contains(err.Error(), "nobody else") {
+	if _, err := Join(t.Context(), Config{Dir: dir, Name: "j", Size: 2}); err == nil || !strings.Contains(err.Error(), "nobody else") {
 		t.Error(err)
 	}
 }
@@ -52,7 +52,7 @@ func TestForeignFolder(t *testing.T) {
 func TestLeft(t *testing.T) {
 	dir := t.TempDir()
 	gone := make(chan struct{})
-	errs := together(t, 2, func(int) []Option { return []Option{Dir(dir), Name("j")} }, func(ctx context.Context, j *Job) error {
+	errs := together(t, 2, func(int) Config { return Config{Dir: dir, Name: "j"} }, func(ctx context.Context, j *Job) error {
 		if j.Rank() == 0 {
 			defer close(gone)
 			return j.Close()
@@ -68,7 +68,7 @@ func TestLeft(t *testing.T) {
 // TestLargeValue: a value that a stranger made too long is refused.
 func TestLargeValue(t *testing.T) {
 	dir := t.TempDir()
-	j, err := Join(t.Context(), From(File), Dir(dir), Name("j"), Rank(0, 1))
+	j, err := Join(t.Context(), Config{Source: File, Dir: dir, Name: "j", Size: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,30 +26,30 @@ func testContext(t testing.TB) context.Context {
 }
 
 // lookup is an environment.
-func lookup(env map[string]string) Option {
-	return func(c *config) {
-		c.lookup = func(name string) (string, bool) { v, ok := env[name]; return v, ok }
-	}
+func lookup(env map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 }
 
 // freeRoot is an address for rank 0, which listens there already.
-func freeRoot(t testing.TB) (address string, listening Option) {
+func freeRoot(t testing.TB) (address string, listening func(string) (net.Listener, error)) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	return l.Addr().String(), func(c *config) { c.listen = func(string) (net.Listener, error) { return l, nil } }
+	return l.Addr().String(), func(string) (net.Listener, error) { return l, nil }
 }
 
 // together runs a function in each of several processes of a job, each a goroutine, and returns their errors.
-func together(t testing.TB, size int, opts func(rank int) []Option, f func(ctx context.Context, j *Job) error) []error {
+func together(t testing.TB, size int, cfg func(rank int) Config, f func(ctx context.Context, j *Job) error) []error {
 	ctx := testContext(t)
 	errs := make([]error, size)
 	var all sync.WaitGroup
 	for rank := range size {
 		all.Go(func() {
-			j, err := Join(ctx, append(opts(rank), Rank(rank, size))...)
+			c := cfg(rank)
+			c.Rank, c.Size = rank, size
+			j, err := Join(ctx, c)
 			if err == nil {
 				err = errors.Join(f(ctx, j), j.Close())
 			}
@@ -61,18 +61,18 @@ func together(t testing.TB, size int, opts func(rank int) []Option, f func(ctx c
 }
 
 // places are the places where processes meet, each with a fresh job.
-var places = map[string]func(t testing.TB) func(rank int) []Option{
-	TCP: func(t testing.TB) func(int) []Option {
+var places = map[string]func(t testing.TB) func(rank int) Config{
+	TCP: func(t testing.TB) func(int) Config {
 		address, listening := freeRoot(t)
-		return func(int) []Option { return []Option{From(TCP), Root(address), Name("j"), listening} }
+		return func(int) Config { return Config{Source: TCP, Root: address, Name: "j", listen: listening} }
 	},
-	File: func(t testing.TB) func(int) []Option {
+	File: func(t testing.TB) func(int) Config {
 		dir := t.TempDir()
-		return func(int) []Option { return []Option{Dir(dir), Name("j")} }
+		return func(int) Config { return Config{Dir: dir, Name: "j"} }
 	},
-	Fabricd: func(t testing.TB) func(int) []Option {
+	Fabricd: func(t testing.TB) func(int) Config {
 		socket := newFakeDirectory(t).socket
-		return func(int) []Option { return []Option{Daemon(socket), Name("j")} }
+		return func(int) Config { return Config{Daemon: socket, Name: "j"} }
 	},
 }
 
@@ -184,7 +184,7 @@ func TestMissing(t *testing.T) {
 // TestBroken: after a fence in vain all calls say so.
 func TestBroken(t *testing.T) {
 	address, listening := freeRoot(t)
-	j, err := Join(t.Context(), Rank(0, 2), Root(address), listening)
+	j, err := Join(t.Context(), Config{Size: 2, Root: address, listen: listening})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestBroken(t *testing.T) {
 }
 
 func TestSingle(t *testing.T) {
-	j, err := Join(t.Context(), lookup(map[string]string{"GOFABRIC_RANK": "0", "GOFABRIC_SIZE": "1"}))
+	j, err := Join(t.Context(), Config{lookup: lookup(map[string]string{"GOFABRIC_RANK": "0", "GOFABRIC_SIZE": "1"})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestSingle(t *testing.T) {
 // TestTimeout: a context without deadline gets one.
 func TestTimeout(t *testing.T) {
 	address, listening := freeRoot(t)
-	j, err := Join(t.Context(), Rank(0, 2), Root(address), listening, Timeout(20*time.Millisecond))
+	j, err := Join(t.Context(), Config{Size: 2, Root: address, listen: listening, Timeout: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

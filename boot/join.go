@@ -12,11 +12,12 @@ import (
 
 // Join finds out to which job this process belongs, and joins it; the package comment says how. It waits until the job's meeting place answers, not for the
 // other processes. The error wraps ErrNoJob if nothing tells of a job.
-func Join(ctx context.Context, opts ...Option) (*Job, error) {
-	c := configure(opts)
-	ctx, cancel := withDeadline(ctx, c.timeout)
+func Join(ctx context.Context, cfg Config) (*Job, error) {
+	c := &cfg
+	c.fill()
+	ctx, cancel := withDeadline(ctx, c.Timeout)
 	defer cancel()
-	m := member{source: c.source, name: c.name, rank: c.rank, size: c.size}
+	m := member{source: c.Source, name: c.Name, rank: c.Rank, size: c.Size}
 	open, err := c.choose(&m)
 	if err != nil {
 		return nil, m.failed("Join", err)
@@ -25,24 +26,24 @@ func Join(ctx context.Context, opts ...Option) (*Job, error) {
 	if err != nil {
 		return nil, m.failed("Join", err)
 	}
-	return newJob(m, s, c.timeout), nil
+	return newJob(m, s, c.Timeout), nil
 }
 
 // opener joins a job. m says what is known, and takes what is learned.
-type opener func(ctx context.Context, c *config, m *member) (store, error)
+type opener func(ctx context.Context, c *Config, m *member) (store, error)
 
 // choose says where the job comes from, and fills in what the environment says.
-func (c *config) choose(m *member) (opener, error) {
-	switch c.source {
+func (c *Config) choose(m *member) (opener, error) {
+	switch c.Source {
 	case PMI1, PMI2:
 		return joinPMI, nil
 	case Kubernetes:
 		return c.kubernetes(m)
 	case "", TCP, File, Fabricd:
 	default:
-		return nil, fmt.Errorf("there is no source %.40q; there are %s, %s, %s, %s, %s and %s", c.source, PMI1, PMI2, Kubernetes, TCP, File, Fabricd)
+		return nil, fmt.Errorf("there is no source %.40q; there are %s, %s, %s, %s, %s and %s", c.Source, PMI1, PMI2, Kubernetes, TCP, File, Fabricd)
 	}
-	if c.source == "" && c.size == 0 {
+	if c.Source == "" && c.Size == 0 {
 		if c.env(envPMIFD, envPMIPort) != "" {
 			return joinPMI, nil
 		}
@@ -66,8 +67,8 @@ var launchers = []struct{ rank, size string }{
 }
 
 // ranks finds rank and size.
-func (c *config) ranks(m *member) error {
-	if c.size == 0 {
+func (c *Config) ranks(m *member) error {
+	if c.Size == 0 {
 		for _, l := range launchers {
 			rank, size := c.env(l.rank), c.env(l.size)
 			if rank == "" || size == "" {
@@ -110,35 +111,35 @@ func parseRank(rankName, rank, sizeName, size string) (r, n int, err error) {
 }
 
 // place chooses where processes meet that know rank and size.
-func (c *config) place(m *member) (opener, error) {
-	if c.root == "" {
-		c.root = c.env("GOFABRIC_ROOT")
+func (c *Config) place(m *member) (opener, error) {
+	if c.Root == "" {
+		c.Root = c.env("GOFABRIC_ROOT")
 	}
-	if c.dir == "" {
-		c.dir = c.env("GOFABRIC_BOOT_DIR")
+	if c.Dir == "" {
+		c.Dir = c.env("GOFABRIC_BOOT_DIR")
 	}
-	is := func(source string, there bool) bool { return c.source == source || c.source == "" && there }
+	is := func(source string, there bool) bool { return c.Source == source || c.Source == "" && there }
 	switch {
-	case m.size == 1 && c.source == "":
+	case m.size == 1 && c.Source == "":
 		m.source = Single
-		return func(context.Context, *config, *member) (store, error) { return newLocal(), nil }, nil
-	case is(TCP, c.root != ""):
-		if !strings.Contains(c.root, ":") {
-			return nil, fmt.Errorf("the address of rank 0 is %.80q; set GOFABRIC_ROOT to its host and a port, such as node0:7470", c.root)
+		return func(context.Context, *Config, *member) (store, error) { return newLocal(), nil }, nil
+	case is(TCP, c.Root != ""):
+		if !strings.Contains(c.Root, ":") {
+			return nil, fmt.Errorf("the address of rank 0 is %.80q; set GOFABRIC_ROOT to its host and a port, such as node0:7470", c.Root)
 		}
 		m.source = TCP
 		return joinTCP, nil
-	case is(File, c.dir != ""):
-		if c.dir == "" {
+	case is(File, c.Dir != ""):
+		if c.Dir == "" {
 			return nil, errors.New("set GOFABRIC_BOOT_DIR to a folder that all processes see")
 		}
 		m.source = File
 		return joinFile, nil
-	case is(Fabricd, c.daemon != "" || m.name != "" && fabricd.Find(fabricd.API) != ""):
+	case is(Fabricd, c.Daemon != "" || m.name != "" && fabricd.Find(fabricd.API) != ""):
 		m.source = Fabricd
 		return joinDaemon, nil
 	}
-	if name := c.env("GOFABRIC_JOB"); name != "" || c.name != "" {
+	if name := c.env("GOFABRIC_JOB"); name != "" || c.Name != "" {
 		return nil, fmt.Errorf("the job %.80q has a name (GOFABRIC_JOB), but no fabricd is running on this node where its processes could meet (%s): start one with fabricd run, or set "+
 			"GOFABRIC_ROOT to host and port of rank 0, or GOFABRIC_BOOT_DIR to a folder that all see", m.name, fabricd.EnvDir+"="+c.env(fabricd.EnvDir))
 	}

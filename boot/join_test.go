@@ -14,7 +14,7 @@ func TestChoose(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		env  env
-		opts []Option
+		cfg  Config
 		want member
 		root string
 		err  string
@@ -42,14 +42,16 @@ func TestChoose(t *testing.T) {
 		{name: "no port", env: env{"GOFABRIC_RANK": "1", "GOFABRIC_SIZE": "3", "GOFABRIC_ROOT": "n0"}, err: "a port"},
 		{name: "bad rank", env: env{"GOFABRIC_RANK": "3", "GOFABRIC_SIZE": "3"}, err: "GOFABRIC_RANK"},
 		{name: "no number", env: env{"GOFABRIC_RANK": "a", "GOFABRIC_SIZE": "3"}, err: "GOFABRIC_RANK"},
-		{name: "options", env: env{"GOFABRIC_RANK": "1", "GOFABRIC_SIZE": "3", "PMI_FD": "3"}, opts: []Option{Rank(0, 2), Root("n1:2"), Name("k")},
+		{name: "options", env: env{"GOFABRIC_RANK": "1", "GOFABRIC_SIZE": "3", "PMI_FD": "3"}, cfg: Config{Rank: 0, Size: 2, Root: "n1:2", Name: "k"},
 			want: member{TCP, "k", 0, 2}, root: "n1:2"},
-		{name: "bad options", opts: []Option{Rank(2, 2)}, err: "rank 2 of 2"},
-		{name: "bad source", opts: []Option{From("x")}, err: "no source"},
+		{name: "bad options", cfg: Config{Rank: 2, Size: 2}, err: "rank 2 of 2"},
+		{name: "bad source", cfg: Config{Source: "x"}, err: "no source"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := configure(append(c.opts, lookup(c.env)))
-			m := member{source: cfg.source, name: cfg.name, rank: cfg.rank, size: cfg.size}
+			cfg := c.cfg
+			cfg.lookup = lookup(c.env)
+			cfg.fill()
+			m := member{source: cfg.Source, name: cfg.Name, rank: cfg.Rank, size: cfg.Size}
 			_, err := cfg.choose(&m)
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
@@ -57,15 +59,15 @@ func TestChoose(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || m != c.want || cfg.root != c.root {
-				t.Errorf("%+v at %s, %v; want %+v at %s", m, cfg.root, err, c.want, c.root)
+			if err != nil || m != c.want || cfg.Root != c.root {
+				t.Errorf("%+v at %s, %v; want %+v at %s", m, cfg.Root, err, c.want, c.root)
 			}
 		})
 	}
 }
 
 func TestNoJob(t *testing.T) {
-	_, err := Join(context.Background(), lookup(nil))
+	_, err := Join(context.Background(), Config{lookup: lookup(nil)})
 	if e, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, ErrNoJob) || e.Rank != -1 {
 		t.Fatalf("%v", err)
 	}

@@ -18,7 +18,7 @@ const (
 
 // kubernetes fills in what the environment of a pod says. Pods of indexed jobs have the host name JOB-INDEX; under a headless service that selects them, and
 // which their template names as subdomain, they find each other by JOB-INDEX.SERVICE.
-func (c *config) kubernetes(m *member) (opener, error) {
+func (c *Config) kubernetes(m *member) (opener, error) {
 	m.source = Kubernetes
 	size := c.env("GOFABRIC_SIZE")
 	if size == "" {
@@ -35,18 +35,18 @@ func (c *config) kubernetes(m *member) (opener, error) {
 			m.name = base
 		}
 	}
-	if c.root == "" {
-		c.root = c.env("GOFABRIC_ROOT")
+	if c.Root == "" {
+		c.Root = c.env("GOFABRIC_ROOT")
 	}
-	if c.root == "" {
+	if c.Root == "" {
 		service := c.env("GOFABRIC_SUBDOMAIN")
 		switch {
-		case service == "" && c.env("GOFABRIC_JOB") != "" && (c.daemon != "" || fabricd.Find(fabricd.API) != ""):
+		case service == "" && c.env("GOFABRIC_JOB") != "" && (c.Daemon != "" || fabricd.Find(fabricd.API) != ""):
 			return joinDaemon, nil
 		case service == "" || !found:
 			return nil, errors.New("it is not known where rank 0 is: set GOFABRIC_SUBDOMAIN to the job's headless service, or GOFABRIC_ROOT to host and port of rank 0")
 		}
-		c.root = net.JoinHostPort(base+"-0."+service, defaultPort)
+		c.Root = net.JoinHostPort(base+"-0."+service, defaultPort)
 	}
 	return joinTCP, nil
 }

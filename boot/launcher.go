@@ -33,7 +33,7 @@ type launcher struct {
 var joined atomic.Bool
 
 // dialLauncher finds the connection to the launcher.
-func dialLauncher(ctx context.Context, c *config) (*launcher, error) {
+func dialLauncher(ctx context.Context, c *Config) (*launcher, error) {
 	fd, port := c.env(envPMIFD), c.env(envPMIPort)
 	switch {
 	case fd != "":

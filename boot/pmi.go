@@ -12,7 +12,7 @@ import (
 // Jobs of launchers that speak PMI.
 
 // joinPMI says hello to the launcher, in the version that was asked for, or the one that suits it.
-func joinPMI(ctx context.Context, c *config, m *member) (store, error) {
+func joinPMI(ctx context.Context, c *Config, m *member) (store, error) {
 	wants := m.source
 	if m.source == "" {
 		m.source = PMI1
@@ -34,7 +34,7 @@ func joinPMI(ctx context.Context, c *config, m *member) (store, error) {
 	return s, nil
 }
 
-func hello(ctx context.Context, c *config, m *member, l *launcher, version string) (store, error) {
+func hello(ctx context.Context, c *Config, m *member, l *launcher, version string) (store, error) {
 	if err := c.introduce(ctx, m, l); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func hello(ctx context.Context, c *config, m *member, l *launcher, version strin
 }
 
 // introduce learns rank and size: from the environment, or, on a connection that this process made, from the launcher.
-func (c *config) introduce(ctx context.Context, m *member, l *launcher) error {
+func (c *Config) introduce(ctx context.Context, m *member, l *launcher) error {
 	var err error
 	if c.env(envPMIFD) != "" {
 		m.rank, m.size, err = parseRank("PMI_RANK", c.env("PMI_RANK"), "PMI_SIZE", c.env("PMI_SIZE"))
@@ -214,7 +214,7 @@ var pmi2Limits = pmi.Limits{Key: 64, Value: 1024}
 // pmi2 is version 2.
 type pmi2 struct{ l *launcher }
 
-func joinPMI2(ctx context.Context, c *config, m *member, l *launcher) (store, error) {
+func joinPMI2(ctx context.Context, c *Config, m *member, l *launcher) (store, error) {
 	l.dialect = pmi.V2{} // after init, which is the same in all versions
 	rank := fmt.Sprint(m.rank)
 	got, err := l.ask(ctx, pmi.Message{{Name: "cmd", Value: "fullinit"}, {Name: "pmijobid", Value: c.env("PMI_JOBID", "PMI_ID")}, {Name: "pmirank", Value: rank},

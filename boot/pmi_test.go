@@ -19,7 +19,7 @@ import (
 type script []struct{ want, answer string }
 
 // play plays a script over a socket pair, of which the process gets one end as PMI_FD.
-func (s script) play(t *testing.T, env map[string]string) Option {
+func (s script) play(t *testing.T, env map[string]string) Config {
 	t.Helper()
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s script) play(t *testing.T, env map[string]string) Option {
 	for k, v := range env {
 		vars[k] = v
 	}
-	return lookup(vars)
+	return Config{lookup: lookup(vars)}
 }
 
 var (
@@ -74,7 +74,7 @@ var (
 
 // TestPMI1: a whole job, with the bytes of hydra.
 func TestPMI1(t *testing.T) {
-	env := append(begin1, script{
+	cfg := append(begin1, script{
 		{"cmd=put kvsname=kvs_1 key=gofabric/0/1 value=1:bWU\n", "cmd=put_result rc=0 msg=success\n"},
 		{"cmd=barrier_in\n", "cmd=barrier_out\n"},
 		{"cmd=get kvsname=kvs_1 key=gofabric/0/0\n", "cmd=get_result rc=0 msg=success value=2:eW\n"},
@@ -83,8 +83,8 @@ func TestPMI1(t *testing.T) {
 		{"cmd=get kvsname=kvs_1 key=nope\n", "cmd=get_result rc=-1 msg=key_nope_not_found value=unknown\n"},
 		{"cmd=finalize\n", "cmd=finalize_ack\n"},
 	}...).play(t, nil)
-	play(t, env, PMI1, "kvs_1")
-	if _, err := Join(t.Context(), env); err == nil || !strings.Contains(err.Error(), "once") {
+	play(t, cfg, PMI1, "kvs_1")
+	if _, err := Join(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "once") {
 		t.Errorf("the second time: %v", err)
 	}
 }
@@ -113,7 +113,7 @@ func TestLongLine(t *testing.T) {
 
 // TestPMI2: the same, with the bytes of Slurm.
 func TestPMI2(t *testing.T) {
-	env := append(begin2, script{
+	cfg := append(begin2, script{
 		{"    41cmd=kvs-put;key=gofabric/0/1;value=1:bWU;", "26    cmd=kvs-put-response;rc=0;"},
 		{"    14cmd=kvs-fence;", "28    cmd=kvs-fence-response;rc=0;"},
 		{"    36cmd=kvs-get;jobid=;key=gofabric/0/0;", "48    cmd=kvs-get-response;rc=0;found=TRUE;value=2:eW;"},
@@ -122,13 +122,13 @@ func TestPMI2(t *testing.T) {
 		{"    28cmd=kvs-get;jobid=;key=nope;", "38    cmd=kvs-get-response;rc=0;found=FALSE;"},
 		{"    13cmd=finalize;", "27    cmd=finalize-response;rc=0;"},
 	}...).play(t, map[string]string{"PMI_JOBID": "1.0", "SLURM_JOB_ID": "1"})
-	play(t, env, PMI2, "1.0")
+	play(t, cfg, PMI2, "1.0")
 }
 
-func play(t *testing.T, env Option, source, name string) {
+func play(t *testing.T, cfg Config, source, name string) {
 	t.Helper()
 	ctx := testContext(t)
-	j, err := Join(ctx, env)
+	j, err := Join(ctx, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,8 +188,8 @@ func TestBadLauncher(t *testing.T) {
 
 // TestLauncherGone: a fence ends with its context, and when the launcher ends; after it the job is over, since an answer may come late.
 func TestLauncherGone(t *testing.T) {
-	env := append(begin1[:len(begin1):len(begin1)], script{{"cmd=barrier_in\n", ""}}...).play(t, nil)
-	j, err := Join(testContext(t), env)
+	cfg := append(begin1[:len(begin1):len(begin1)], script{{"cmd=barrier_in\n", ""}}...).play(t, nil)
+	j, err := Join(testContext(t), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestDescriptor(t *testing.T) {
 	}
 	defer f.Close()
 	fd := strconv.Itoa(int(f.Fd()))
-	if _, err = Join(t.Context(), lookup(map[string]string{"PMI_FD": fd, "PMI_RANK": "0", "PMI_SIZE": "1"})); err == nil || !strings.Contains(err.Error(), "PMI_FD") {
+	if _, err = Join(t.Context(), Config{lookup: lookup(map[string]string{"PMI_FD": fd, "PMI_RANK": "0", "PMI_SIZE": "1"})}); err == nil || !strings.Contains(err.Error(), "PMI_FD") {
 		t.Errorf("/dev/null as the launcher: %v", err)
 	}
 	if _, err := f.Stat(); err != nil {
@@ -222,7 +222,7 @@ func TestDescriptor(t *testing.T) {
 	}
 	for _, bad := range []string{"x", "-1", "99999"} {
 		joined.Store(false)
-		if _, err = Join(t.Context(), lookup(map[string]string{"PMI_FD": bad, "PMI_RANK": "0", "PMI_SIZE": "1"})); err == nil {
+		if _, err = Join(t.Context(), Config{lookup: lookup(map[string]string{"PMI_FD": bad, "PMI_RANK": "0", "PMI_SIZE": "1"})}); err == nil {
 			t.Errorf("PMI_FD=%s was taken", bad)
 		}
 	}

@@ -47,16 +47,16 @@ type meetResult struct {
 	err error
 }
 
-func listenRoot(c *config, m *member) (store, error) {
-	l, err := c.listen(c.root)
+func listenRoot(c *Config, m *member) (store, error) {
+	l, err := c.listen(c.Root)
 	// The name may be that of a service, and a pod's own name may not be known yet.
 	if _, unknown := errors.AsType[*net.DNSError](err); unknown || errors.Is(err, syscall.EADDRNOTAVAIL) {
-		if _, port, splitErr := net.SplitHostPort(c.root); splitErr == nil {
+		if _, port, splitErr := net.SplitHostPort(c.Root); splitErr == nil {
 			l, err = c.listen(":" + port)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("rank 0 cannot listen at %s: %w", c.root, err)
+		return nil, fmt.Errorf("rank 0 cannot listen at %s: %w", c.Root, err)
 	}
 	r := &root{m: *m, local: newLocal(), l: l, doors: make(chan struct{}, strangers), rounds: meet.NewRounds(m.size), conns: map[int]net.Conn{}, unknown: map[net.Conn]struct{}{},
 		waits: map[int]*time.Timer{}, mine: make(chan meetResult, 1)}

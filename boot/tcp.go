@@ -15,14 +15,14 @@ import (
 // Processes that meet at rank 0, over TCP: the side of the others. root.go has rank 0's.
 
 // joinTCP meets the others at rank 0.
-func joinTCP(ctx context.Context, c *config, m *member) (store, error) {
+func joinTCP(ctx context.Context, c *Config, m *member) (store, error) {
 	if m.size == 1 {
 		return newLocal(), nil
 	}
 	if m.rank == 0 {
 		return listenRoot(c, m)
 	}
-	s, err := dialRoot(ctx, c.root, m)
+	s, err := dialRoot(ctx, c.Root, m)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func TestStrangers(t *testing.T) {
 		"2 processes here, not 3":       (&meet.Hello{Rank: 1, Size: 3, Job: "j"}).Bytes(),
 		"this is rank 0":                (&meet.Hello{Rank: 0, Size: 2, Job: "j"}).Bytes(),
 	}
-	errs := together(t, 2, func(int) []Option { return []Option{Root(address), Name("j"), listening} }, func(ctx context.Context, j *Job) error {
+	errs := together(t, 2, func(int) Config { return Config{Root: address, Name: "j", listen: listening} }, func(ctx context.Context, j *Job) error {
 		if j.Rank() == 1 {
 			for want, b := range bad {
 				conn, err := net.Dial("tcp", address)
@@ -58,7 +58,7 @@ func TestStrangers(t *testing.T) {
 // TestSilentStranger: a connection that says nothing does not keep rank 0 from leaving.
 func TestSilentStranger(t *testing.T) {
 	address, listening := freeRoot(t)
-	j, err := Join(t.Context(), Rank(0, 2), Root(address), listening)
+	j, err := Join(t.Context(), Config{Size: 2, Root: address, listen: listening})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestNonsense(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, listening := freeRoot(t)
-			errs := together(t, 3, func(int) []Option { return []Option{Root(address), Name("j"), listening} }, func(ctx context.Context, j *Job) error {
+			errs := together(t, 3, func(int) Config { return Config{Root: address, Name: "j", listen: listening} }, func(ctx context.Context, j *Job) error {
 				if err := j.Fence(ctx); err != nil {
 					return fmt.Errorf("before it: %w", err)
 				}
@@ -121,7 +121,7 @@ func TestLeftBefore(t *testing.T) {
 func leftBefore(t *testing.T, reset bool) {
 	address, listening := freeRoot(t)
 	joined, left, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	errs := together(t, 3, func(int) []Option { return []Option{Root(address), Name("j"), listening} }, func(ctx context.Context, j *Job) error {
+	errs := together(t, 3, func(int) Config { return Config{Root: address, Name: "j", listen: listening} }, func(ctx context.Context, j *Job) error {
 		err := j.Fence(ctx)
 		switch {
 		case err != nil:
@@ -166,7 +166,7 @@ func leftBefore(t *testing.T, reset bool) {
 func TestRootGone(t *testing.T) {
 	address, listening := freeRoot(t)
 	joined := make(chan struct{})
-	errs := together(t, 2, func(int) []Option { return []Option{Root(address), Name("j"), listening} }, func(ctx context.Context, j *Job) error {
+	errs := together(t, 2, func(int) Config { return Config{Root: address, Name: "j", listen: listening} }, func(ctx context.Context, j *Job) error {
 		if j.Rank() == 0 {
 			<-joined
 			return nil
@@ -189,7 +189,7 @@ func TestNoRoot(t *testing.T) {
 	l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = Join(ctx, Rank(1, 2), Root(address))
+	_, err = Join(ctx, Config{Rank: 1, Size: 2, Root: address})
 	e, ok := errors.AsType[*Error](err)
 	if !ok || len(e.Missing) != 1 || e.Missing[0] != 0 || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
@@ -203,14 +203,12 @@ func TestOwnName(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked []string
-	j, err := Join(t.Context(), Rank(0, 2), Root("sim-0.sim:7470"), func(c *config) {
-		c.listen = func(address string) (net.Listener, error) {
-			if asked = append(asked, address); len(asked) == 1 {
-				return nil, &net.OpError{Op: "listen", Err: &net.DNSError{Err: "no such host", IsNotFound: true}}
-			}
-			return l, nil
+	j, err := Join(t.Context(), Config{Size: 2, Root: "sim-0.sim:7470", listen: func(address string) (net.Listener, error) {
+		if asked = append(asked, address); len(asked) == 1 {
+			return nil, &net.OpError{Op: "listen", Err: &net.DNSError{Err: "no such host", IsNotFound: true}}
 		}
-	})
+		return l, nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,11 +232,11 @@ func TestEarly(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	errs := together(t, 2, func(rank int) []Option {
+	errs := together(t, 2, func(rank int) Config {
 		if rank == 0 {
 			<-tried // the other has begun by now, more often than not
 		}
-		return []Option{Root(address), Name("j")}
+		return Config{Root: address, Name: "j"}
 	}, func(ctx context.Context, j *Job) error { return j.Fence(ctx) })
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ func TestDgram(t *testing.T) {
 	for _, stack := range []string{"mem", "mem;fault"} {
 		synctest.Test(t, func(t *testing.T) {
 			const messages = 400
-			net := fabrictest.New(t, 2, fabrictest.WithFaults(fabrictest.Faults{Loss: 0.25, Delay: time.Millisecond}))
+			net := fabrictest.New(t, 2, fabrictest.Config{Faults: fabrictest.Faults{Loss: 0.25, Delay: time.Millisecond}})
 			a, b := openEP(t, net.Node(0), stack, core.EPTypeDgram, core.CapMsg), openEP(t, net.Node(1), stack, core.EPTypeDgram, core.CapMsg)
 			a.know(t, 2)
 			buf := make([]byte, 1472)

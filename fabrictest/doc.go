@@ -3,7 +3,7 @@
 //
 //	func TestService(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
-//			net := fabrictest.New(t, 3, fabrictest.WithFaults(fabrictest.Faults{Loss: 0.05, Delay: time.Millisecond}))
+//			net := fabrictest.New(t, 3, fabrictest.Config{Faults: fabrictest.Faults{Loss: 0.05, Delay: time.Millisecond}})
 //			infos, _, err := net.Node(0).GetInfo(core.Query{Hints: hints})
 //			...
 //			fabric, err := net.Node(0).OpenFabric(infos[0])
@@ -21,7 +21,7 @@
 //   - "mem", whose endpoints exchange datagrams (FI_EP_DGRAM)
 //   - "mem;ofi_rxd", reliable datagrams over it (FI_EP_RDM)
 //   - "mem;fault" and "mem;fault;ofi_rxd", with the layer fault (package util/fault)
-//   - what WithProviders adds
+//   - what Config.Providers make
 //
 // Node i has the address 10.0.0.0 plus i+1 and the name "node<i>". GetInfo and address vectors know both. A process may have any number of networks.
 //

@@ -11,7 +11,7 @@ import (
 
 // Two nodes and a bad network: what node 0 sends reaches node 1, though half of the datagrams are lost.
 func Example() {
-	net, err := fabrictest.Open(2, fabrictest.WithSeed(42), fabrictest.WithFaults(fabrictest.Faults{Loss: 0.5, Delay: time.Millisecond}))
+	net, err := fabrictest.Open(2, fabrictest.Config{Seed: 42, Faults: fabrictest.Faults{Loss: 0.5, Delay: time.Millisecond}})
 	check(err)
 	sender, receiver := newStation(net.Node(0)), newStation(net.Node(1))
 	to, err := sender.av.InsertSvc("node1", "7471", 0)

@@ -11,7 +11,7 @@ import (
 
 // Fabric is a network of nodes. Its methods are safe for concurrent use.
 type Fabric struct {
-	opt   options
+	cfg   Config
 	nodes []*Node
 
 	mu    sync.RWMutex // above the links' and the inboxes' locks, below those of domains
@@ -24,30 +24,28 @@ type Fabric struct {
 const MaxNodes = 1 << 20
 
 // New makes a network for a test. At its end a test that failed logs the seed. In a bubble of testing/synctest, make it there.
-func New(tb testing.TB, nodes int, opts ...Option) *Fabric {
+func New(tb testing.TB, nodes int, cfg Config) *Fabric {
 	tb.Helper()
-	f, err := Open(nodes, opts...)
+	f, err := Open(nodes, cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
 		if tb.Failed() {
-			tb.Logf("fabrictest: the seed was %d (WithSeed)", f.opt.seed)
+			tb.Logf("fabrictest: the seed was %d (Config.Seed)", f.cfg.Seed)
 		}
 	})
 	return f
 }
 
 // Open makes a network without a test. It needs no Close: it has neither goroutines nor descriptors but those of open domains.
-func Open(nodes int, opts ...Option) (*Fabric, error) {
+func Open(nodes int, cfg Config) (*Fabric, error) {
 	if nodes < 1 || nodes > MaxNodes {
 		return nil, fmt.Errorf("fabrictest: %d nodes, outside 1 to %d", nodes, MaxNodes)
 	}
-	f := &Fabric{opt: defaults(), ports: map[netip.AddrPort]*port{}, links: map[[2]int]*Link{}, group: make([]int, nodes)}
-	for _, o := range opts {
-		o(&f.opt)
-	}
-	if err := f.opt.check(); err != nil {
+	f := &Fabric{cfg: cfg, ports: map[netip.AddrPort]*port{}, links: map[[2]int]*Link{}, group: make([]int, nodes)}
+	f.cfg.fill()
+	if err := f.cfg.check(); err != nil {
 		return nil, fmt.Errorf("fabrictest: %w", err)
 	}
 	for i := range nodes {
@@ -63,7 +61,7 @@ func Open(nodes int, opts ...Option) (*Fabric, error) {
 // Nodes is the number of nodes, Node one of them, from 0.
 func (f *Fabric) Nodes() int        { return len(f.nodes) }
 func (f *Fabric) Node(i int) *Node  { return f.nodes[i] }
-func (f *Fabric) Seed() uint64      { return f.opt.seed }
+func (f *Fabric) Seed() uint64      { return f.cfg.Seed }
 func (f *Fabric) inside(i int) bool { return i >= 0 && i < len(f.nodes) }
 
 // nodeAt returns the node of an address, nil if there is none.

@@ -17,7 +17,7 @@ var _ core.Host = (*machine)(nil)
 
 func (m *machine) Interfaces() ([]core.Iface, error) {
 	prefix, err := m.n.addr.Prefix(8)
-	return []core.Iface{{Name: "mem0", Addr: m.n.addr, Prefix: prefix, MTU: m.n.f.opt.mtu, Kind: "other"}}, err
+	return []core.Iface{{Name: "mem0", Addr: m.n.addr, Prefix: prefix, MTU: m.n.f.cfg.MTU, Kind: "other"}}, err
 }
 
 func (m *machine) FilterInterfaces(list []core.Iface, spec string) ([]core.Iface, []core.RefusedIface, error) {

@@ -28,9 +28,9 @@ func (f *Fabric) Link(from, to int) *Link {
 	l := f.links[key]
 	if l == nil {
 		l = &Link{}
-		l.link.Init(f.opt.seed, uint64(from)<<32|uint64(to), mono.None, nil)
+		l.link.Init(f.cfg.Seed, uint64(from)<<32|uint64(to), mono.None, nil)
 		if from != to {
-			l.link.Set(impair.Faults(f.opt.faults))
+			l.link.Set(impair.Faults(f.cfg.Faults))
 		}
 		l.parted = f.group[from] != f.group[to]
 		l.settle()
@@ -98,7 +98,7 @@ func (f *Fabric) SetFaults(faults Faults) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.opt.faults = faults
+	f.cfg.Faults = faults
 	for key, l := range f.links {
 		if key[0] != key[1] {
 			l.Set(faults)

@@ -22,13 +22,13 @@ type Node struct {
 
 func newNode(f *Fabric, i int) (*Node, error) {
 	n := &Node{f: f, index: i, addr: addrOf(i), nextPort: firstPort}
-	params, err := core.NewParams(func(name string) (string, bool) { v, ok := f.opt.params[name]; return v, ok }, "")
+	params, err := core.NewParams(func(name string) (string, bool) { v, ok := f.cfg.Params[name]; return v, ok }, "")
 	if err != nil {
 		return nil, err
 	}
 	n.params = params
 	var list []core.Provider
-	for _, make := range f.opt.providers {
+	for _, make := range f.cfg.Providers {
 		more, err := make(params, n.Host())
 		if err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func (n *Node) Index() int       { return n.index }
 // Registry has the node's providers.
 func (n *Node) Registry() *core.Registry { return n.registry }
 
-// Params are the node's variables, as WithParam set them.
+// Params are the node's variables, as Config.Params has them.
 func (n *Node) Params() *core.Params { return n.params }
 
 // Host is the machine as core.GetInfo sees it.

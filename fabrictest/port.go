@@ -43,7 +43,7 @@ func openPort(d *domain, info *core.Info, r datagram.Receiver) (*port, error) {
 		}
 		want = info.SrcAddr.IP.Port()
 	}
-	p := &port{d: d, node: n, up: r, in: inbox{q: impair.Queue{Max: n.f.opt.buffer}}}
+	p := &port{d: d, node: n, up: r, in: inbox{q: impair.Queue{Max: n.f.cfg.Buffer}}}
 	p.out.from = p
 	prog := d.Progress()
 	prog.Lock()
@@ -54,14 +54,14 @@ func openPort(d *domain, info *core.Info, r datagram.Receiver) (*port, error) {
 		p.h.Remove()
 		return nil, names.Error("fi_endpoint", n.addr.String(), endpoint.NoPeer, err, "another endpoint has the port")
 	}
-	p.rng.Seed(n.f.opt.seed, uint64(n.index)<<32|uint64(p.local.Port()))
+	p.rng.Seed(n.f.cfg.Seed, uint64(n.index)<<32|uint64(p.local.Port()))
 	d.Ref()
 	return p, nil
 }
 
 func (p *port) Local() netip.AddrPort          { return p.local }
-func (p *port) MaxDatagram(netip.AddrPort) int { return p.node.f.opt.mtu }
-func (p *port) MaxSegments() int               { return p.node.f.opt.segments }
+func (p *port) MaxDatagram(netip.AddrPort) int { return p.node.f.cfg.MTU }
+func (p *port) MaxSegments() int               { return p.node.f.cfg.Runs }
 
 func (p *port) Stats() datagram.Stats {
 	s := p.stats
@@ -82,12 +82,12 @@ func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	if seg > 0 && seg < total {
 		size, n = seg, (total+seg-1)/seg
 	}
-	o := &p.node.f.opt
-	if size > o.mtu || n > o.segments || total > maxRun {
+	c := &p.node.f.cfg
+	if size > c.MTU || n > c.Runs || total > maxRun {
 		p.stats.SendErrors += uint64(n)
 		return core.ErrMsgSize
 	}
-	if o.busy > 0 && float64(p.rng.Uint64()>>11)/(1<<53) < o.busy {
+	if c.Busy > 0 && float64(p.rng.Uint64()>>11)/(1<<53) < c.Busy {
 		p.owed = true
 		p.h.Notify()
 		return core.ErrAgain

@@ -113,7 +113,7 @@ func number(i int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(
 // TestPorts sends and receives, in a bubble and outside, single datagrams, runs, empty ones.
 func TestPorts(t *testing.T) {
 	test := func(t *testing.T) {
-		net := fabrictest.New(t, 2)
+		net := fabrictest.New(t, 2, fabrictest.Config{})
 		for _, stack := range []string{"mem", "mem;fault"} {
 			a, b := open(t, net.Node(0), stack), open(t, net.Node(1), stack)
 			for _, want := range []string{"hello", "", "world"} {
@@ -169,7 +169,7 @@ func TestPorts(t *testing.T) {
 // TestTime: delays, lines and partitions in virtual time, to the nanosecond.
 func TestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		net := fabrictest.New(t, 3)
+		net := fabrictest.New(t, 3, fabrictest.Config{})
 		a, b, c := open(t, net.Node(0), "mem"), open(t, net.Node(1), "mem"), open(t, net.Node(2), "mem")
 		net.SetFaults(fabrictest.Faults{Delay: time.Hour})
 		began := mono.Now()
@@ -232,7 +232,7 @@ func TestTime(t *testing.T) {
 func TestFaults(t *testing.T) {
 	run := func(seed uint64) (text string) {
 		synctest.Test(t, func(t *testing.T) {
-			net := fabrictest.New(t, 2, fabrictest.WithSeed(seed), fabrictest.WithFaults(fabrictest.Faults{Loss: 0.1, Dup: 0.1, Reorder: 0.1, Corrupt: 0.1, Jitter: 50 * time.Microsecond}))
+			net := fabrictest.New(t, 2, fabrictest.Config{Seed: seed, Faults: fabrictest.Faults{Loss: 0.1, Dup: 0.1, Reorder: 0.1, Corrupt: 0.1, Jitter: 50 * time.Microsecond}})
 			a, b := open(t, net.Node(0), "mem"), open(t, net.Node(1), "mem")
 			for i := range 500 {
 				a.send(b, 8, append(number(2*i), make([]byte, 4)...), number(2*i+1))
@@ -263,7 +263,7 @@ func TestFaults(t *testing.T) {
 // TestCrash: what crashed is silent, and its address free.
 func TestCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		net := fabrictest.New(t, 2, fabrictest.WithFaults(fabrictest.Faults{Delay: time.Millisecond}))
+		net := fabrictest.New(t, 2, fabrictest.Config{Faults: fabrictest.Faults{Delay: time.Millisecond}})
 		a, b := open(t, net.Node(0), "mem"), open(t, net.Node(1), "mem")
 		a.send(b, 0, number(1))
 		net.Node(1).Crash()
@@ -303,7 +303,7 @@ func TestCrash(t *testing.T) {
 func TestBusy(t *testing.T) {
 	for _, stack := range []string{"mem", "mem;fault"} {
 		synctest.Test(t, func(t *testing.T) {
-			net := fabrictest.New(t, 2, fabrictest.WithBusy(0.5), fabrictest.WithParam("FI_FAULT_DUP", "20%"), fabrictest.WithParam("FI_FAULT_DELAY", "1us"))
+			net := fabrictest.New(t, 2, fabrictest.Config{Busy: 0.5, Params: map[string]string{"FI_FAULT_DUP": "20%", "FI_FAULT_DELAY": "1us"}})
 			a, b := open(t, net.Node(0), stack), open(t, net.Node(1), stack)
 			busy := 0
 			for i := range 200 {
@@ -333,7 +333,7 @@ func TestBusy(t *testing.T) {
 
 // TestOverflow: a port that nobody reads keeps no more than its buffer.
 func TestOverflow(t *testing.T) {
-	net := fabrictest.New(t, 2, fabrictest.WithBuffer(100_000), fabrictest.WithFaults(fabrictest.Faults{Delay: time.Hour}))
+	net := fabrictest.New(t, 2, fabrictest.Config{Buffer: 100_000, Faults: fabrictest.Faults{Delay: time.Hour}})
 	a, b := open(t, net.Node(0), "mem"), open(t, net.Node(1), "mem")
 	for range 1000 {
 		if err := a.send(b, 0, make([]byte, 1000)); err != nil {
@@ -349,7 +349,7 @@ func TestOverflow(t *testing.T) {
 
 // TestAllocs: a datagram costs no memory.
 func TestAllocs(t *testing.T) {
-	net := fabrictest.New(t, 2, fabrictest.WithFaults(fabrictest.Faults{Loss: 0.01, Dup: 0.01, Reorder: 0.01, Corrupt: 0.01}))
+	net := fabrictest.New(t, 2, fabrictest.Config{Faults: fabrictest.Faults{Loss: 0.01, Dup: 0.01, Reorder: 0.01, Corrupt: 0.01}})
 	for _, stack := range []string{"mem", "mem;fault"} {
 		a, b := open(t, net.Node(0), stack), open(t, net.Node(1), stack)
 		d := &drain{}

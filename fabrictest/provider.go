@@ -29,7 +29,7 @@ func (p *provider) Infos(*core.Info) []*core.Info {
 		iovs       = 4
 		objects    = 1 << 16
 	)
-	mtu := p.n.f.opt.mtu
+	mtu := p.n.f.cfg.MTU
 	return []*core.Info{{
 		Caps:       domainCaps | txCaps | rxCaps,
 		AddrFormat: core.FormatSockaddrIP,

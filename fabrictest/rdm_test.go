@@ -101,7 +101,7 @@ func TestReliable(t *testing.T) {
 	for _, stack := range []string{"mem;ofi_rxd", "mem;fault;ofi_rxd"} {
 		t.Run(stack, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				net := fabrictest.New(t, 2, fabrictest.WithFaults(fabrictest.Faults{Loss: 0.05, Dup: 0.02, Reorder: 0.05, Corrupt: 0.01, Delay: time.Millisecond}))
+				net := fabrictest.New(t, 2, fabrictest.Config{Faults: fabrictest.Faults{Loss: 0.05, Dup: 0.02, Reorder: 0.05, Corrupt: 0.01, Delay: time.Millisecond}})
 				a, b := openRDM(t, net.Node(0), stack), openRDM(t, net.Node(1), stack)
 				a.know(t, 2)
 				b.know(t, 2)

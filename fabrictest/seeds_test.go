@@ -23,7 +23,7 @@ func TestSeeds(t *testing.T) {
 		for seed := range uint64(seeds) {
 			t.Run(fmt.Sprintf("%s-%d", name, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					net := fabrictest.New(t, 2, fabrictest.WithSeed(seed), fabrictest.WithFaults(f))
+					net := fabrictest.New(t, 2, fabrictest.Config{Seed: seed, Faults: f})
 					if text := both(t, net); text != "" {
 						t.Error(text)
 					}

@@ -21,7 +21,7 @@ func TestWaits(t *testing.T) {
 			hints := core.NewHints()
 			hints.Domain.DataProgress = progress
 			hints.Fabric.ProvName, hints.EP.Type = "mem", core.EPTypeDgram
-			net := fabrictest.New(t, 1)
+			net := fabrictest.New(t, 1, fabrictest.Config{})
 			infos, _, err := net.Node(0).GetInfo(core.Query{Hints: hints})
 			if err != nil {
 				t.Fatal(err)
@@ -85,7 +85,7 @@ func TestWaits(t *testing.T) {
 // no deadlock, no race, and all is counted.
 func TestConcurrent(t *testing.T) {
 	const nodes, each = 6, 300
-	net := fabrictest.New(t, nodes, fabrictest.WithFaults(fabrictest.Faults{Dup: 0.1, Jitter: 100 * time.Microsecond, Reorder: 0.1}))
+	net := fabrictest.New(t, nodes, fabrictest.Config{Faults: fabrictest.Faults{Dup: 0.1, Jitter: 100 * time.Microsecond, Reorder: 0.1}})
 	var peers []*peer
 	for i := range nodes {
 		p := open(t, net.Node(i), []string{"mem", "mem;fault"}[i%2])
@@ -140,7 +140,7 @@ func TestConcurrent(t *testing.T) {
 
 // TestNames: nodes know each other.
 func TestNames(t *testing.T) {
-	net := fabrictest.New(t, 300)
+	net := fabrictest.New(t, 300, fabrictest.Config{})
 	n := net.Node(299)
 	for node, want := range map[string]string{"node0": "10.0.0.1:7", "node299": "10.0.1.44:7", "10.0.0.9": "10.0.0.9:7", "localhost": "10.0.1.44:7", "node300": "", "nodex": "", "elsewhere": ""} {
 		infos, _, err := n.GetInfo(core.Query{Node: node, Service: "7"})
@@ -159,13 +159,12 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s can be reached", node)
 		}
 	}
-	if _, err := fabrictest.Open(0); err == nil {
+	if _, err := fabrictest.Open(0, fabrictest.Config{}); err == nil {
 		t.Error("a network without nodes")
 	}
-	for _, o := range []fabrictest.Option{fabrictest.WithMTU(1), fabrictest.WithRuns(0), fabrictest.WithBuffer(1), fabrictest.WithBusy(1),
-		fabrictest.WithFaults(fabrictest.Faults{Loss: 2})} {
-		if _, err := fabrictest.Open(1, o); err == nil {
-			t.Error("an option that makes no sense passes")
+	for _, cfg := range []fabrictest.Config{{MTU: 1}, {Runs: -1}, {Buffer: 1}, {Busy: 1}, {Faults: fabrictest.Faults{Loss: 2}}} {
+		if _, err := fabrictest.Open(1, cfg); err == nil {
+			t.Error("a setting that makes no sense passes")
 		}
 	}
 }

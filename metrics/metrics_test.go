@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 func pair(t testing.TB, stack string, messages int) (a, b *gofabric.Endpoint) {
 	t.Helper()
 	open := func() *gofabric.Endpoint {
-		ep, err := gofabric.Open(t.Context(), gofabric.Provider(stack), gofabric.Node("127.0.0.1"))
+		ep, err := gofabric.Open(t.Context(), gofabric.Config{Provider: stack, Node: "127.0.0.1"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func TestRestart(t *testing.T) {
 
 func open(ctx context.Context, t *testing.T, name string) *gofabric.Endpoint {
 	t.Helper()
-	e, err := gofabric.Open(ctx, gofabric.Provider("tcp"), gofabric.Node("127.0.0.1"), gofabric.Name(name))
+	e, err := gofabric.Open(ctx, gofabric.Config{Provider: "tcp", Node: "127.0.0.1", Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}

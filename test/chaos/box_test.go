@@ -64,7 +64,7 @@ func boxMain(text string) {
 
 func (b *box) open(ctx context.Context) (io.Closer, error) {
 	if b.Msg {
-		l, err := gofabric.Listen(ctx, b.Box, gofabric.Provider(b.Prov))
+		l, err := gofabric.Listen(ctx, b.Box, gofabric.Config{Provider: b.Prov})
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func (b *box) open(ctx context.Context) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	ep, err := gofabric.Open(ctx, gofabric.Provider(b.Prov), gofabric.Node(host), gofabric.Service(port))
+	ep, err := gofabric.Open(ctx, gofabric.Config{Provider: b.Prov, Node: host, Service: port})
 	if err != nil {
 		return nil, err
 	}

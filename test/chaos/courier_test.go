@@ -86,14 +86,14 @@ func courierMain(text string) {
 
 func (c *courier) open(ctx context.Context) (err error) {
 	if c.to = gofabric.Connected; c.Msg {
-		c.ep, err = gofabric.Dial(ctx, c.Box, gofabric.Provider(c.Prov), gofabric.PrivateData([]byte(fmt.Sprint(courierOwner, " ", c.Life))))
+		c.ep, err = gofabric.Dial(ctx, c.Box, gofabric.Config{Provider: c.Prov, PrivateData: []byte(fmt.Sprint(courierOwner, " ", c.Life))})
 		return err
 	}
 	host, _, err := net.SplitHostPort(c.Nodes[c.Me]) // where this one is
 	if err != nil {
 		return err
 	}
-	if c.ep, err = gofabric.Open(ctx, gofabric.Provider(c.Prov), gofabric.Node(host)); err == nil {
+	if c.ep, err = gofabric.Open(ctx, gofabric.Config{Provider: c.Prov, Node: host}); err == nil {
 		c.to, err = c.ep.Insert(c.Box)
 	}
 	return err

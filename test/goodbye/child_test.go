@@ -30,7 +30,6 @@ type order struct {
 	Count    int
 	Seed     byte
 	End      string // close, shutdown, half, kill (waits to be killed), listen (and be stopped)
-	Linger   int    // milliseconds; negative: the default
 }
 
 func TestMain(m *testing.M) {
@@ -61,17 +60,17 @@ func fill(b []byte, i int, seed byte) {
 func (o *order) run() {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	opts := []gofabric.Option{gofabric.Provider(o.Provider)}
-	if o.Linger >= 0 {
-		opts = append(opts, gofabric.Linger(time.Duration(o.Linger)*time.Millisecond))
-	}
+	cfg := gofabric.Config{Provider: o.Provider}
 	var ep *gofabric.Endpoint
 	var err error
 	to := gofabric.Connected
 	if o.Msg {
-		ep, err = gofabric.Dial(ctx, o.To, opts...)
-	} else if ep, err = gofabric.Open(ctx, append(opts, gofabric.Node("127.0.0.1"))...); err == nil {
-		to, err = ep.Insert(o.To)
+		ep, err = gofabric.Dial(ctx, o.To, cfg)
+	} else {
+		cfg.Node = "127.0.0.1"
+		if ep, err = gofabric.Open(ctx, cfg); err == nil {
+			to, err = ep.Insert(o.To)
+		}
 	}
 	if err != nil {
 		fail(err)

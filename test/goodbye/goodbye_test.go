@@ -71,13 +71,13 @@ func start(t *testing.T, w *way, o order) *reader {
 	o.Provider, o.Msg = w.provider, w.msg
 	var err error
 	if w.msg {
-		if r.listen, err = gofabric.Listen(ctx, "127.0.0.1:0", gofabric.Provider(w.provider)); err != nil {
+		if r.listen, err = gofabric.Listen(ctx, "127.0.0.1:0", gofabric.Config{Provider: w.provider}); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { r.listen.Close() })
 		o.To = strings.TrimPrefix(r.listen.Addr().String(), "fi_sockaddr_in://")
 	} else {
-		if r.ep, err = gofabric.Open(ctx, gofabric.Provider(w.provider), gofabric.Node("127.0.0.1")); err != nil {
+		if r.ep, err = gofabric.Open(ctx, gofabric.Config{Provider: w.provider, Node: "127.0.0.1"}); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { r.ep.Close() })
@@ -170,7 +170,7 @@ func TestLateReader(t *testing.T) {
 }
 
 func late(t *testing.T, w *way, end string, size int, seed uint64) {
-	o := order{Size: size, Count: 10, Seed: byte(seed), End: end, Linger: -1}
+	o := order{Size: size, Count: 10, Seed: byte(seed), End: end}
 	r := start(t, w, o)
 	random := rand.New(rand.NewPCG(seed, uint64(size)))
 	time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond) // this is what is tested: nobody asks for the messages yet
@@ -198,7 +198,7 @@ func late(t *testing.T, w *way, end string, size int, seed uint64) {
 func TestKilled(t *testing.T) {
 	for _, w := range ways[:4] {
 		t.Run(w.name, func(t *testing.T) {
-			o := order{Size: 100, Count: 3, End: "kill", Linger: -1}
+			o := order{Size: 100, Count: 3, End: "kill"}
 			r := start(t, &w, o)
 			r.line("SENT")
 			r.receive(&o)
@@ -216,19 +216,19 @@ func TestStopped(t *testing.T) {
 		if w.msg || strings.HasSuffix(w.provider, "fault;ofi_rxd") {
 			continue
 		}
-		for _, linger := range []int{0, 300} {
+		for _, linger := range []int{-1, 300} {
 			t.Run(fmt.Sprintf("%s/%d", w.name, linger), func(t *testing.T) { stopped(t, &w, linger) })
 		}
 	}
 }
 
 func stopped(t *testing.T, w *way, linger int) {
-	o := order{Size: 8, Count: 1, End: "listen", Linger: -1}
+	o := order{Size: 8, Count: 1, End: "listen"}
 	r := start(t, w, o)
 	r.receive(&o)
 	name := strings.TrimPrefix(r.line("NAME"), "NAME ")
 	ctx := r.ctx
-	ep, err := gofabric.Open(ctx, gofabric.Provider(w.provider), gofabric.Node("127.0.0.1"), gofabric.Linger(time.Duration(linger)*time.Millisecond))
+	ep, err := gofabric.Open(ctx, gofabric.Config{Provider: w.provider, Node: "127.0.0.1", Linger: time.Duration(linger) * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func pair(t *testing.T, ctx context.Context, stack string) (a, b *gofabric.Endpo
 	var err error
 	if typ == "msg" {
 		var l *gofabric.Listener
-		if l, err = gofabric.Listen(ctx, "127.0.0.1:0", gofabric.Provider(provider), gofabric.Caps(core.CapMsg|core.CapRMA)); err != nil {
+		if l, err = gofabric.Listen(ctx, "127.0.0.1:0", gofabric.Config{Provider: provider, Caps: core.CapMsg | core.CapRMA}); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { l.Close() })
@@ -47,12 +47,12 @@ func pair(t *testing.T, ctx context.Context, stack string) (a, b *gofabric.Endpo
 			}
 			b = e
 		})
-		a, err = gofabric.Dial(ctx, strings.TrimPrefix(l.Addr().String(), "fi_sockaddr_in://"), gofabric.Provider(provider), gofabric.Caps(core.CapMsg|core.CapRMA))
+		a, err = gofabric.Dial(ctx, strings.TrimPrefix(l.Addr().String(), "fi_sockaddr_in://"), gofabric.Config{Provider: provider, Caps: core.CapMsg | core.CapRMA})
 		wg.Wait()
 		to = gofabric.Connected
 	} else {
 		open := func() (*gofabric.Endpoint, error) {
-			return gofabric.Open(ctx, gofabric.Provider(provider), gofabric.Node("127.0.0.1"), gofabric.Caps(core.CapMsg|core.CapRMA))
+			return gofabric.Open(ctx, gofabric.Config{Provider: provider, Node: "127.0.0.1", Caps: core.CapMsg | core.CapRMA})
 		}
 		if a, err = open(); err == nil {
 			t.Cleanup(func() { a.Close() })

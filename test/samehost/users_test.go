@@ -55,7 +55,7 @@ func answer(ctx context.Context, stack string) error {
 	provider, typ, _ := strings.Cut(stack, "/")
 	in := bufio.NewScanner(os.Stdin)
 	if typ == "msg" {
-		l, err := gofabric.Listen(ctx, "127.0.0.1:0", gofabric.Provider(provider))
+		l, err := gofabric.Listen(ctx, "127.0.0.1:0", gofabric.Config{Provider: provider})
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func answer(ctx context.Context, stack string) error {
 		}
 		return echo(ctx, ep, gofabric.Connected)
 	}
-	ep, err := gofabric.Open(ctx, gofabric.Provider(provider), gofabric.Node("127.0.0.1"))
+	ep, err := gofabric.Open(ctx, gofabric.Config{Provider: provider, Node: "127.0.0.1"})
 	if err != nil {
 		return err
 	}
@@ -169,8 +169,8 @@ func open(t *testing.T, ctx context.Context, stack, addr string, in io.Writer) (
 	var ep *gofabric.Endpoint
 	to, err := gofabric.Connected, error(nil)
 	if typ == "msg" {
-		ep, err = gofabric.Dial(ctx, addr, gofabric.Provider(provider))
-	} else if ep, err = gofabric.Open(ctx, gofabric.Provider(provider), gofabric.Node("127.0.0.1")); err == nil {
+		ep, err = gofabric.Dial(ctx, addr, gofabric.Config{Provider: provider})
+	} else if ep, err = gofabric.Open(ctx, gofabric.Config{Provider: provider, Node: "127.0.0.1"}); err == nil {
 		if to, err = ep.Insert(addr); err == nil {
 			_, err = fmt.Fprintln(in, strings.TrimPrefix(ep.Name().String(), "fi_sockaddr_in://"))
 		}

@@ -29,7 +29,7 @@ func query(name string, t core.EPType) core.Query {
 
 // TestGetInfo: the layer is where it is named, at any height, and nowhere else.
 func TestGetInfo(t *testing.T) {
-	net := fabrictest.New(t, 2)
+	net := fabrictest.New(t, 2, fabrictest.Config{})
 	tests := []struct {
 		name string
 		t    core.EPType
@@ -85,7 +85,7 @@ func TestGetInfo(t *testing.T) {
 
 // TestBadVariable: a variable that makes no sense is told at once.
 func TestBadVariable(t *testing.T) {
-	_, err := fabrictest.Open(1, fabrictest.WithParam("FI_FAULT_LOSS", "often"))
+	_, err := fabrictest.Open(1, fabrictest.Config{Params: map[string]string{"FI_FAULT_LOSS": "often"}})
 	if err == nil || !strings.Contains(err.Error(), "FI_FAULT_LOSS") {
 		t.Errorf("%v", err)
 	}
@@ -160,8 +160,7 @@ func (e *end) send(to *end, seg int, b []byte) {
 func TestPort(t *testing.T) {
 	run := func(seed string) (text string, s fault.Stats) {
 		synctest.Test(t, func(t *testing.T) {
-			net := fabrictest.New(t, 2, fabrictest.WithParam("FI_FAULT_SEED", seed), fabrictest.WithParam("FI_FAULT_LOSS", "5%"),
-				fabrictest.WithParam("FI_FAULT_DUP", "5%"), fabrictest.WithParam("FI_FAULT_REORDER", "5%"), fabrictest.WithParam("FI_FAULT_CORRUPT", "5%"))
+			net := fabrictest.New(t, 2, fabrictest.Config{Params: map[string]string{"FI_FAULT_SEED": seed, "FI_FAULT_LOSS": "5%", "FI_FAULT_DUP": "5%", "FI_FAULT_REORDER": "5%", "FI_FAULT_CORRUPT": "5%"}})
 			a, b := open(t, net.Node(0), "mem;fault"), open(t, net.Node(1), "mem")
 			var run []byte
 			for i := range 1000 {
@@ -214,11 +213,11 @@ func TestTimes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var opts []fabrictest.Option
+				params := map[string]string{}
 				for i := 0; i < len(tt.env); i += 2 {
-					opts = append(opts, fabrictest.WithParam("FI_FAULT_"+tt.env[i], tt.env[i+1]))
+					params["FI_FAULT_"+tt.env[i]] = tt.env[i+1]
 				}
-				net := fabrictest.New(t, 2, opts...)
+				net := fabrictest.New(t, 2, fabrictest.Config{Params: params})
 				a, b := open(t, net.Node(0), "mem;fault"), open(t, net.Node(1), "mem")
 				began := mono.Now()
 				for range 4 {
@@ -256,7 +255,7 @@ func (strangeDomain) Close() error { return nil }
 
 // TestStranger: what offers no ports is refused in words.
 func TestStranger(t *testing.T) {
-	net := fabrictest.New(t, 1)
+	net := fabrictest.New(t, 1, fabrictest.Config{})
 	infos, _, err := net.Node(0).GetInfo(query("mem;fault", core.EPTypeDgram))
 	if err != nil {
 		t.Fatal(err)

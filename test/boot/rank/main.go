@@ -36,12 +36,12 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	job, err := boot.Join(ctx, boot.From(*from))
+	job, err := boot.Join(ctx, boot.Config{Source: *from})
 	if err != nil {
 		return err
 	}
 	defer job.Close()
-	ep, err := gofabric.Open(ctx, gofabric.Provider(*provider), gofabric.Caps(core.CapTagged), gofabric.Peers(job.Size()))
+	ep, err := gofabric.Open(ctx, gofabric.Config{Provider: *provider, Caps: core.CapTagged, Peers: job.Size()})
 	if err != nil {
 		return err
 	}

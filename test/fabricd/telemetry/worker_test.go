@@ -53,18 +53,18 @@ func (w *work) next() string {
 	return w.in.Text()
 }
 
-func (w *work) options() []gofabric.Option {
-	return []gofabric.Option{gofabric.Provider(w.stack.provider), gofabric.Node(w.node), gofabric.Type(w.stack.kind), gofabric.Caps(w.stack.caps())}
+func (w *work) config() gofabric.Config {
+	return gofabric.Config{Provider: w.stack.provider, Node: w.node, Type: w.stack.kind, Caps: w.stack.caps()}
 }
 
 // open opens the endpoint; of a connected one the target listens, and the source connects.
 func (w *work) open(target bool) (err error) {
-	if w.spare, err = gofabric.Open(w.ctx, gofabric.Provider(w.stack.provider), gofabric.Node(w.node), gofabric.Type(w.stack.unconnected())); err != nil {
+	if w.spare, err = gofabric.Open(w.ctx, gofabric.Config{Provider: w.stack.provider, Node: w.node, Type: w.stack.unconnected()}); err != nil {
 		return err
 	}
 	switch {
 	case !w.stack.connected():
-		if w.ep, err = gofabric.Open(w.ctx, w.options()...); err != nil {
+		if w.ep, err = gofabric.Open(w.ctx, w.config()); err != nil {
 			return err
 		}
 		fmt.Println(w.ep.Name().IP)
@@ -72,7 +72,7 @@ func (w *work) open(target bool) (err error) {
 		w.peer, err = w.ep.Insert(w.to)
 	case target:
 		var l *gofabric.Listener
-		if l, err = gofabric.Listen(w.ctx, w.node+":0", w.options()...); err != nil {
+		if l, err = gofabric.Listen(w.ctx, w.node+":0", w.config()); err != nil {
 			return err
 		}
 		fmt.Println(l.Addr().IP)
@@ -89,7 +89,7 @@ func (w *work) open(target bool) (err error) {
 	default:
 		fmt.Println("none")
 		w.to = w.next()
-		w.ep, err = gofabric.Dial(w.ctx, w.to, w.options()...)
+		w.ep, err = gofabric.Dial(w.ctx, w.to, w.config())
 		w.peer = gofabric.Connected
 	}
 	return err

@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 // peer is a process with an endpoint: it says its address, receives all messages, and sends as it is told: "send ADDRESS BYTES".
 func peer(stack string) error {
 	ctx := context.Background()
-	ep, err := gofabric.Open(ctx, gofabric.Provider(stack), gofabric.Node("127.0.0.1"))
+	ep, err := gofabric.Open(ctx, gofabric.Config{Provider: stack, Node: "127.0.0.1"})
 	if err != nil {
 		return err
 	}

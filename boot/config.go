@@ -1,0 +1,73 @@
+package boot
+
+import (
+	"net"
+	"os"
+	"time"
+)
+
+// Config says what Join would otherwise take from the environment. The zero value says nothing.
+type Config struct {
+	// Source is the one source to take the job from: PMI1, PMI2, Kubernetes, TCP, File or Fabricd. "": the first that there is.
+	Source string
+
+	// Rank says which of how many processes, Size, this is. It counts only if Size is not 0.
+	Rank, Size int
+
+	// Name is the job's name, new for each run (GOFABRIC_JOB).
+	Name string
+
+	// Root is the address, host and port, where rank 0 listens for the others (GOFABRIC_ROOT).
+	Root string
+
+	// Dir is a folder that all processes see, in which they meet (GOFABRIC_BOOT_DIR).
+	Dir string
+
+	// Daemon is the API socket of the fabricd to meet at; "" is this node's.
+	Daemon string
+
+	// Timeout bounds calls whose context has no deadline; 0 is two minutes.
+	Timeout time.Duration
+
+	lookup func(string) (string, bool)                // the environment
+	listen func(address string) (net.Listener, error) // of rank 0
+}
+
+// The names of sources, for Config.Source and Job.Source.
+const (
+	PMI1       = "pmi1"       // PMI-1: mpiexec.hydra and others
+	PMI2       = "pmi2"       // PMI-2: srun --mpi=pmi2
+	Kubernetes = "kubernetes" // an indexed job
+	TCP        = "tcp"        // processes meet at rank 0
+	File       = "file"       // processes meet in a folder
+	Fabricd    = "fabricd"    // processes meet in the directory of fabricd
+	Single     = "single"     // a job of one process
+)
+
+const defaultTimeout = 2 * time.Minute
+
+// fill fills in defaults.
+func (c *Config) fill() {
+	if c.Timeout == 0 {
+		c.Timeout = defaultTimeout
+	}
+	if c.Size == 0 {
+		c.Rank = -1
+	}
+	if c.lookup == nil {
+		c.lookup = os.LookupEnv
+	}
+	if c.listen == nil {
+		c.listen = func(address string) (net.Listener, error) { return net.Listen("tcp", address) }
+	}
+}
+
+// env is the value of the first variable of several that is set.
+func (c *Config) env(names ...string) string {
+	for _, n := range names {
+		if v, ok := c.lookup(n); ok && v != "" {
+			return v
+		}
+	}
+	return ""
+}
