@@ -119,7 +119,7 @@ func ExampleEndpoint_Write() {
 	// Output: ....RMA.........
 }
 
-// A connection, with private data both ways.
+// A connection of two endpoints of type MSG, with private data both ways.
 func ExampleDial() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -158,6 +158,103 @@ func ExampleDial() {
 	}
 	fmt.Printf("%s: %s\n", client.PrivateData(), buf[:r.Len])
 	// Output: welcome, alice: first message
+}
+
+// Datagrams are not connected, may be lost, and fit into one packet of the network.
+func Example_datagrams() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	cfg := gofabric.Config{Provider: "udp", Type: core.EPTypeDgram, Node: "127.0.0.1"}
+	a, err := gofabric.Open(ctx, cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	b, err := gofabric.Open(ctx, cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer b.Close()
+	toB, err := a.InsertAddr(b.Name())
+	if err != nil {
+		log.Fatal(err)
+	}
+	answered := make(chan string)
+	go func() {
+		buf := make([]byte, 64)
+		r, err := b.Recv(ctx, gofabric.AnyPeer, buf)
+		if err != nil {
+			log.Print(err)
+		}
+		answered <- string(buf[:r.Len])
+	}()
+	for { // until one has arrived
+		if err := a.Send(ctx, toB, []byte("a reading: 21.5")); err != nil {
+			log.Fatal(err)
+		}
+		select {
+		case text := <-answered:
+			fmt.Println(text)
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	// Output: a reading: 21.5
+}
+
+// One endpoint talks to many: each peer is an index into its address vector.
+func Example_manyPeers() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	const workers = 5
+	master, err := gofabric.Open(ctx, gofabric.Config{Provider: "tcp", Node: "127.0.0.1", Peers: workers})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer master.Close()
+	var peers []gofabric.Peer
+	for i := range workers {
+		worker, err := gofabric.Open(ctx, gofabric.Config{Provider: "tcp", Node: "127.0.0.1"})
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer worker.Close()
+		peer, err := master.Insert(worker.Name().String()) // "fi_sockaddr_in://127.0.0.1:41234"
+		if err != nil {
+			log.Fatal(err)
+		}
+		peers = append(peers, peer)
+		go func() {
+			toMaster, err := worker.InsertAddr(master.Name())
+			if err != nil {
+				log.Print(err)
+			}
+			buf := make([]byte, 1)
+			if _, err := worker.Recv(ctx, gofabric.AnyPeer, buf); err != nil {
+				log.Print(err)
+			}
+			buf[0] *= byte(i)
+			if err := worker.Send(ctx, toMaster, buf); err != nil {
+				log.Print(err)
+			}
+		}()
+	}
+	buf := make([]byte, 1)
+	for i, peer := range peers {
+		if err := master.Send(ctx, peer, []byte{10}); err != nil {
+			log.Fatal(err)
+		}
+		if _, err := master.Recv(ctx, peer, buf); err != nil { // of this one only
+			log.Fatal(err)
+		}
+		fmt.Println("worker", i, "answers", buf[0])
+	}
+	// Output:
+	// worker 0 answers 0
+	// worker 1 answers 10
+	// worker 2 answers 20
+	// worker 3 answers 30
+	// worker 4 answers 40
 }
 
 // What there is: the ways to communicate that provide tagged messages, and why others were refused.
