@@ -4,54 +4,54 @@ package core
 type Datatype uint16
 
 const (
-	Int8 Datatype = iota
-	Uint8
-	Int16
-	Uint16
-	Int32
-	Uint32
-	Int64
-	Uint64
-	Float
-	Double
-	FloatComplex
-	DoubleComplex
-	LongDouble
-	LongDoubleComplex
-	Int128
-	Uint128
-	Float16
-	BFloat16
-	Float8E4M3
-	Float8E5M2
-	Void Datatype = 256 // FI_VOID, in collectives only
+	Int8              Datatype = iota // FI_INT8
+	Uint8                             // FI_UINT8
+	Int16                             // FI_INT16
+	Uint16                            // FI_UINT16
+	Int32                             // FI_INT32
+	Uint32                            // FI_UINT32
+	Int64                             // FI_INT64
+	Uint64                            // FI_UINT64
+	Float                             // FI_FLOAT
+	Double                            // FI_DOUBLE
+	FloatComplex                      // FI_FLOAT_COMPLEX
+	DoubleComplex                     // FI_DOUBLE_COMPLEX
+	LongDouble                        // FI_LONG_DOUBLE
+	LongDoubleComplex                 // FI_LONG_DOUBLE_COMPLEX
+	Int128                            // FI_INT128
+	Uint128                           // FI_UINT128
+	Float16                           // FI_FLOAT16
+	BFloat16                          // FI_BFLOAT16
+	Float8E4M3                        // FI_FLOAT8_E4M3
+	Float8E5M2                        // FI_FLOAT8_E5M2
+	Void              Datatype = 256  // FI_VOID, in collectives only
 )
 
 // AtomicOp is an atomic operation (fi_atomic(3)).
 type AtomicOp uint16
 
 const (
-	AtomicMin AtomicOp = iota
-	AtomicMax
-	AtomicSum
-	AtomicProd
-	AtomicLOr
-	AtomicLAnd
-	AtomicBOr
-	AtomicBAnd
-	AtomicLXor
-	AtomicBXor
-	AtomicRead
-	AtomicWrite
-	AtomicCSwap
-	AtomicCSwapNE
-	AtomicCSwapLE
-	AtomicCSwapLT
-	AtomicCSwapGE
-	AtomicCSwapGT
-	AtomicMSwap
-	AtomicDiff
-	AtomicNoop AtomicOp = 256 // FI_NOOP, in collectives only
+	AtomicMin     AtomicOp = iota // FI_MIN
+	AtomicMax                     // FI_MAX
+	AtomicSum                     // FI_SUM
+	AtomicProd                    // FI_PROD
+	AtomicLOr                     // FI_LOR
+	AtomicLAnd                    // FI_LAND
+	AtomicBOr                     // FI_BOR
+	AtomicBAnd                    // FI_BAND
+	AtomicLXor                    // FI_LXOR
+	AtomicBXor                    // FI_BXOR
+	AtomicRead                    // FI_ATOMIC_READ
+	AtomicWrite                   // FI_ATOMIC_WRITE
+	AtomicCSwap                   // FI_CSWAP
+	AtomicCSwapNE                 // FI_CSWAP_NE
+	AtomicCSwapLE                 // FI_CSWAP_LE
+	AtomicCSwapLT                 // FI_CSWAP_LT
+	AtomicCSwapGE                 // FI_CSWAP_GE
+	AtomicCSwapGT                 // FI_CSWAP_GT
+	AtomicMSwap                   // FI_MSWAP
+	AtomicDiff                    // FI_DIFF
+	AtomicNoop    AtomicOp = 256  // FI_NOOP, in collectives only
 )
 
 // AtomicFlags say of which calls Domain.QueryAtomic tells (fi_query_atomic, fi_atomic(3)); none: of Atomic.

@@ -14,8 +14,8 @@
 //
 // # Names
 //
-// A type or call of libfabric has its C name without the prefix: struct fi_cq_attr is [CQAttr], fi_tsendmsg is [Endpoint.TSendMsg]. Constants have the name of
-// their type in front: FI_EP_RDM is [EPTypeRDM], FI_THREAD_SAFE is [ThreadSafe].
+// A type or call of libfabric has its C name without the prefix: struct fi_cq_attr is [CQAttr], fi_tsendmsg is [Endpoint.TSendMsg]. Constants begin with
+// their kind, FI_EP_RDM is [EPTypeRDM], and have the C name beside them.
 //
 // Flags are one 64-bit word in C, in which a bit means different things in different calls. Here each family is a type, and the flag FI_X of a family is
 // called by the family's prefix and X:

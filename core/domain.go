@@ -175,6 +175,8 @@ func (m *MemoryRegion) BindCounter(c *Counter, flags BindFlags) error {
 	return m.d.Bind(c.driver(), flags)
 }
 
-// BindEndpoint and Enable are for domains with MRModeEndpoint (fi_mr_bind(3), fi_mr_enable(3)).
+// BindEndpoint names the endpoint that the region is for, in domains with MRModeEndpoint (fi_mr_bind(3)).
 func (m *MemoryRegion) BindEndpoint(ep *Endpoint) error { return m.d.Bind(ep.driver(), 0) }
-func (m *MemoryRegion) Enable() error                   { return m.d.Enable() }
+
+// Enable lets peers access the region, after BindEndpoint or with MRRMAEvent after BindCounter (fi_mr_enable(3)).
+func (m *MemoryRegion) Enable() error { return m.d.Enable() }

@@ -100,20 +100,28 @@ func endpointOver(d EndpointDriver) *Endpoint {
 	return e
 }
 
-// GetOpt and SetOpt are fi_getopt(3) and fi_setopt(3).
-func (e *Endpoint) GetOpt(opt EPOpt) (int, error)     { return e.d.GetOpt(opt) }
+// GetOpt returns the value of an option (fi_getopt(3)); ErrNoProtoOpt if the endpoint does not have it.
+func (e *Endpoint) GetOpt(opt EPOpt) (int, error) { return e.d.GetOpt(opt) }
+
+// SetOpt sets an option (fi_setopt(3)); ErrNoProtoOpt if the endpoint does not have it or it cannot be set.
 func (e *Endpoint) SetOpt(opt EPOpt, value int) error { return e.d.SetOpt(opt, value) }
 
-// OpFlags and SetOpFlags read and change the default operation flags; dir is BindTransmit or BindRecv (FI_GETOPSFLAG, FI_SETOPSFLAG).
-func (e *Endpoint) OpFlags(dir BindFlags) (OpFlags, error)        { return e.d.OpFlags(dir) }
+// OpFlags returns the default operation flags of a direction, BindTransmit or BindRecv (FI_GETOPSFLAG, fi_endpoint(3)).
+func (e *Endpoint) OpFlags(dir BindFlags) (OpFlags, error) { return e.d.OpFlags(dir) }
+
+// SetOpFlags changes the default operation flags of a direction, BindTransmit or BindRecv (FI_SETOPSFLAG, fi_endpoint(3)).
 func (e *Endpoint) SetOpFlags(dir BindFlags, flags OpFlags) error { return e.d.SetOpFlags(dir, flags) }
 
-// TxSizeLeft and RxSizeLeft are fi_tx_size_left(3) and fi_rx_size_left(3).
+// TxSizeLeft is the number of transmits that can still be posted (fi_tx_size_left(3)); the stacks of this module return ErrNoSys.
 func (e *Endpoint) TxSizeLeft() (int, error) { return e.d.SizeLeft(BindTransmit) }
+
+// RxSizeLeft is the number of receives that can still be posted (fi_rx_size_left(3)); the stacks of this module return ErrNoSys.
 func (e *Endpoint) RxSizeLeft() (int, error) { return e.d.SizeLeft(BindRecv) }
 
-// Name is the endpoint's address (fi_getname(3)); SetName changes it, before Enable (fi_setname(3)).
-func (e *Endpoint) Name() (Addr, error)  { return e.d.Name() }
+// Name is the endpoint's address (fi_getname(3)).
+func (e *Endpoint) Name() (Addr, error) { return e.d.Name() }
+
+// SetName changes the endpoint's address, before Enable (fi_setname(3)).
 func (e *Endpoint) SetName(a Addr) error { return e.d.SetName(a) }
 
 // Peer is the address of a connected peer (fi_getpeer(3)).
@@ -191,17 +199,21 @@ func (s *SharedRx) Driver() SRXDriver { return s.d }
 // Close frees the context (fi_close(3)); ErrBusy while endpoints are bound to it.
 func (s *SharedRx) Close() error { return s.d.Close() }
 
-// BindCQ and BindCounter give it a queue or a counter of its own (fi_ep_bind(3)); flags are BindRecv and, of queues, BindSelectiveCompletion.
+// BindCQ gives the context a queue of its own (fi_ep_bind(3)); flags are BindRecv and BindSelectiveCompletion.
 func (s *SharedRx) BindCQ(q *CompletionQueue, flags BindFlags) error {
 	return s.d.Bind(q.driver(), flags)
 }
+
+// BindCounter gives the context a counter of its own (fi_ep_bind(3)); flags is BindRecv.
 func (s *SharedRx) BindCounter(c *Counter, flags BindFlags) error { return s.d.Bind(c.driver(), flags) }
 
 // Cancel cancels a receive posted here (fi_cancel(3)).
 func (s *SharedRx) Cancel(ctx OpContext) error { return s.d.Cancel(ctx) }
 
-// GetOpt and SetOpt are fi_getopt(3) and fi_setopt(3).
-func (s *SharedRx) GetOpt(opt EPOpt) (int, error)     { return s.d.GetOpt(opt) }
+// GetOpt is Endpoint.GetOpt.
+func (s *SharedRx) GetOpt(opt EPOpt) (int, error) { return s.d.GetOpt(opt) }
+
+// SetOpt is Endpoint.SetOpt.
 func (s *SharedRx) SetOpt(opt EPOpt, value int) error { return s.d.SetOpt(opt, value) }
 
 // SharedTx is a shared transmit context: the transmits of all endpoints bound to it count against its size together (fi_stx_context(3)). It has no calls of its

@@ -6,10 +6,10 @@ import "math"
 type EPType uint8
 
 const (
-	EPTypeUnspec EPType = iota
-	EPTypeMsg           // FI_EP_MSG: reliable, connected
-	EPTypeDgram         // FI_EP_DGRAM: unreliable datagrams
-	EPTypeRDM           // FI_EP_RDM: reliable datagrams
+	EPTypeUnspec EPType = iota // FI_EP_UNSPEC
+	EPTypeMsg                  // FI_EP_MSG: reliable, connected
+	EPTypeDgram                // FI_EP_DGRAM: unreliable datagrams
+	EPTypeRDM                  // FI_EP_RDM: reliable datagrams
 )
 
 // Threading is the synchronisation that a caller promises (fi_domain(3)). The stacks of this module are ThreadSafe and grant what is asked for, but save nothing
@@ -17,88 +17,88 @@ const (
 type Threading uint8
 
 const (
-	ThreadUnspec Threading = iota
-	ThreadSafe
-	ThreadFID
-	ThreadDomain
-	ThreadCompletion
-	ThreadEndpoint
+	ThreadUnspec     Threading = iota // FI_THREAD_UNSPEC
+	ThreadSafe                        // FI_THREAD_SAFE
+	ThreadFID                         // FI_THREAD_FID
+	ThreadDomain                      // FI_THREAD_DOMAIN
+	ThreadCompletion                  // FI_THREAD_COMPLETION
+	ThreadEndpoint                    // FI_THREAD_ENDPOINT
 )
 
 // Progress says who advances operations (fi_domain(3)).
 type Progress uint8
 
 const (
-	ProgressUnspec Progress = iota
-	ProgressAuto
-	ProgressManual
-	ProgressControlUnified
+	ProgressUnspec         Progress = iota // FI_PROGRESS_UNSPEC
+	ProgressAuto                           // FI_PROGRESS_AUTO
+	ProgressManual                         // FI_PROGRESS_MANUAL
+	ProgressControlUnified                 // FI_PROGRESS_CONTROL_UNIFIED
 )
 
 // ResourceMgmt says who guards against queue overruns (fi_domain(3)).
 type ResourceMgmt uint8
 
 const (
-	RMUnspec ResourceMgmt = iota
-	RMDisabled
-	RMEnabled
+	RMUnspec   ResourceMgmt = iota // FI_RM_UNSPEC
+	RMDisabled                     // FI_RM_DISABLED
+	RMEnabled                      // FI_RM_ENABLED
 )
 
 // AVType is the kind of an address vector (fi_av(3)).
 type AVType uint8
 
 const (
-	AVUnspec AVType = iota
-	AVMap
-	AVTable
+	AVUnspec AVType = iota // FI_AV_UNSPEC
+	AVMap                  // FI_AV_MAP
+	AVTable                // FI_AV_TABLE
 )
 
 // WaitObj is the wait object of a queue or counter (fi_cq(3)).
 type WaitObj uint8
 
 const (
-	WaitNone WaitObj = iota
-	WaitUnspec
-	WaitSetObj
-	WaitFD
-	WaitMutexCond
-	WaitYield
-	WaitPollFD
+	WaitNone      WaitObj = iota // FI_WAIT_NONE
+	WaitUnspec                   // FI_WAIT_UNSPEC
+	WaitSetObj                   // FI_WAIT_SET
+	WaitFD                       // FI_WAIT_FD
+	WaitMutexCond                // FI_WAIT_MUTEX_COND
+	WaitYield                    // FI_WAIT_YIELD
+	WaitPollFD                   // FI_WAIT_POLLFD
 )
 
 // CQFormat says which fields of a CQEntry a completion queue fills in (fi_cq(3)).
 type CQFormat uint8
 
 const (
-	CQFormatUnspec CQFormat = iota
-	CQFormatContext
-	CQFormatMsg
-	CQFormatData
-	CQFormatTagged
+	CQFormatUnspec  CQFormat = iota // FI_CQ_FORMAT_UNSPEC
+	CQFormatContext                 // FI_CQ_FORMAT_CONTEXT
+	CQFormatMsg                     // FI_CQ_FORMAT_MSG
+	CQFormatData                    // FI_CQ_FORMAT_DATA
+	CQFormatTagged                  // FI_CQ_FORMAT_TAGGED
 )
 
 // AddrFormat is the format of a transport address (fi_getinfo(3)).
 type AddrFormat uint32
 
 const (
-	FormatUnspec AddrFormat = iota
-	FormatSockaddr
-	FormatSockaddrIn
-	FormatSockaddrIn6
-	FormatSockaddrIB
+	FormatUnspec      AddrFormat = iota // FI_FORMAT_UNSPEC
+	FormatSockaddr                      // FI_SOCKADDR
+	FormatSockaddrIn                    // FI_SOCKADDR_IN
+	FormatSockaddrIn6                   // FI_SOCKADDR_IN6
+	FormatSockaddrIB                    // FI_SOCKADDR_IB
 	FormatPSMX
 	FormatGNI
 	FormatBGQ
-	FormatMLX
-	FormatStr // FI_ADDR_STR
-	FormatPSMX2
-	FormatIBUD
-	FormatEFA
-	FormatPSMX3
-	FormatOPX
-	FormatCXI
-	FormatUCX
-	FormatSockaddrIP
+	FormatMLX        // FI_ADDR_MLX
+	FormatStr        // FI_ADDR_STR
+	FormatPSMX2      // FI_ADDR_PSMX2
+	FormatIBUD       // FI_ADDR_IB_UD
+	FormatEFA        // FI_ADDR_EFA
+	FormatPSMX3      // FI_ADDR_PSMX3
+	FormatOPX        // FI_ADDR_OPX
+	FormatCXI        // FI_ADDR_CXI
+	FormatUCX        // FI_ADDR_UCX
+	FormatSockaddrIP // FI_SOCKADDR_IP
 )
 
 // Protocol is the wire protocol of an endpoint (fi_endpoint(3)).
@@ -125,14 +125,14 @@ const (
 type TrafficClass uint32
 
 const (
-	TCUnspec          TrafficClass = 0
+	TCUnspec          TrafficClass = 0     // FI_TC_UNSPEC
 	TCDSCP            TrafficClass = 0x100 // a flag: the low byte is a DSCP value
-	TCBestEffort      TrafficClass = 0x200
-	TCLowLatency      TrafficClass = 0x201
-	TCDedicatedAccess TrafficClass = 0x202
-	TCBulkData        TrafficClass = 0x203
-	TCScavenger       TrafficClass = 0x204
-	TCNetworkCtrl     TrafficClass = 0x205
+	TCBestEffort      TrafficClass = 0x200 // FI_TC_BEST_EFFORT
+	TCLowLatency      TrafficClass = 0x201 // FI_TC_LOW_LATENCY
+	TCDedicatedAccess TrafficClass = 0x202 // FI_TC_DEDICATED_ACCESS
+	TCBulkData        TrafficClass = 0x203 // FI_TC_BULK_DATA
+	TCScavenger       TrafficClass = 0x204 // FI_TC_SCAVENGER
+	TCNetworkCtrl     TrafficClass = 0x205 // FI_TC_NETWORK_CTRL
 )
 
 // TOS returns the type-of-service byte of IPv4, or the traffic class of IPv6, that packets of this class carry: a DSCP value as given, labels as RFC 4594 and
@@ -158,48 +158,48 @@ func (c TrafficClass) TOS() int {
 type EQEventType uint32
 
 const (
-	EventNotify EQEventType = iota
-	EventConnReq
-	EventConnected
-	EventShutdown
-	EventMRComplete
-	EventAVComplete
-	EventJoinComplete
+	EventNotify       EQEventType = iota // FI_NOTIFY
+	EventConnReq                         // FI_CONNREQ
+	EventConnected                       // FI_CONNECTED
+	EventShutdown                        // FI_SHUTDOWN
+	EventMRComplete                      // FI_MR_COMPLETE
+	EventAVComplete                      // FI_AV_COMPLETE
+	EventJoinComplete                    // FI_JOIN_COMPLETE
 )
 
 // CntrEvents says what a counter counts (fi_cntr(3)).
 type CntrEvents uint8
 
 const (
-	CntrEventsComp CntrEvents = iota
-	CntrEventsBytes
+	CntrEventsComp  CntrEvents = iota // FI_CNTR_EVENTS_COMP
+	CntrEventsBytes                   // FI_CNTR_EVENTS_BYTES
 )
 
 // EPOpt is an endpoint option of level FI_OPT_ENDPOINT (fi_endpoint(3), fi_setopt).
 type EPOpt int
 
 const (
-	OptMinMultiRecv EPOpt = iota
-	OptCMDataSize
-	OptBufferedMin
-	OptBufferedLimit
-	OptSendBufSize
-	OptRecvBufSize
-	OptTxSize
-	OptRxSize
-	OptHMemP2P
-	OptXPUTrigger
-	OptCUDAAPIPermitted
-	OptSharedMemoryPermitted
-	OptMaxMsgSize
-	OptMaxTaggedSize
-	OptMaxRMASize
-	OptMaxAtomicSize
-	OptInjectMsgSize
-	OptInjectTaggedSize
-	OptInjectRMASize
-	OptInjectAtomicSize
-	OptFirewallAddr
+	OptMinMultiRecv          EPOpt = iota // FI_OPT_MIN_MULTI_RECV
+	OptCMDataSize                         // FI_OPT_CM_DATA_SIZE
+	OptBufferedMin                        // FI_OPT_BUFFERED_MIN
+	OptBufferedLimit                      // FI_OPT_BUFFERED_LIMIT
+	OptSendBufSize                        // FI_OPT_SEND_BUF_SIZE
+	OptRecvBufSize                        // FI_OPT_RECV_BUF_SIZE
+	OptTxSize                             // FI_OPT_TX_SIZE
+	OptRxSize                             // FI_OPT_RX_SIZE
+	OptHMemP2P                            // FI_OPT_FI_HMEM_P2P
+	OptXPUTrigger                         // FI_OPT_XPU_TRIGGER
+	OptCUDAAPIPermitted                   // FI_OPT_CUDA_API_PERMITTED
+	OptSharedMemoryPermitted              // FI_OPT_SHARED_MEMORY_PERMITTED
+	OptMaxMsgSize                         // FI_OPT_MAX_MSG_SIZE
+	OptMaxTaggedSize                      // FI_OPT_MAX_TAGGED_SIZE
+	OptMaxRMASize                         // FI_OPT_MAX_RMA_SIZE
+	OptMaxAtomicSize                      // FI_OPT_MAX_ATOMIC_SIZE
+	OptInjectMsgSize                      // FI_OPT_INJECT_MSG_SIZE
+	OptInjectTaggedSize                   // FI_OPT_INJECT_TAGGED_SIZE
+	OptInjectRMASize                      // FI_OPT_INJECT_RMA_SIZE
+	OptInjectAtomicSize                   // FI_OPT_INJECT_ATOMIC_SIZE
+	OptFirewallAddr                       // FI_OPT_FIREWALL_ADDR
 )
 
 // OptDatagramLink is how the datagrams of an endpoint on the udp provider pass to and from the system: a DatagramLink. It is this module's own, and has the bit of

@@ -213,14 +213,22 @@ func (c *Counter) driver() any {
 // Close frees the counter (fi_close(3)); ErrBusy while something counts here.
 func (c *Counter) Close() error { return c.d.Close() }
 
-// Value is the count of successes (fi_cntr_read(3)); it makes progress. ErrValue is that of failures (fi_cntr_readerr).
-func (c *Counter) Value() uint64    { return c.d.Value() }
+// Value is the count of successes (fi_cntr_read(3)); it makes progress.
+func (c *Counter) Value() uint64 { return c.d.Value() }
+
+// ErrValue is the count of failures (fi_cntr_readerr(3)).
 func (c *Counter) ErrValue() uint64 { return c.d.ErrValue() }
 
-// Add, AddErr, Set and SetErr change the counts (fi_cntr_add, fi_cntr_adderr, fi_cntr_set, fi_cntr_seterr).
-func (c *Counter) Add(v uint64) error    { return c.d.Change(CounterAdd, v) }
+// Add adds to the count of successes (fi_cntr_add(3)).
+func (c *Counter) Add(v uint64) error { return c.d.Change(CounterAdd, v) }
+
+// AddErr adds to the count of failures (fi_cntr_adderr(3)).
 func (c *Counter) AddErr(v uint64) error { return c.d.Change(CounterAddErr, v) }
-func (c *Counter) Set(v uint64) error    { return c.d.Change(CounterSet, v) }
+
+// Set sets the count of successes (fi_cntr_set(3)).
+func (c *Counter) Set(v uint64) error { return c.d.Change(CounterSet, v) }
+
+// SetErr sets the count of failures (fi_cntr_seterr(3)).
 func (c *Counter) SetErr(v uint64) error { return c.d.Change(CounterSetErr, v) }
 
 // Wait waits until the counter reaches threshold (fi_cntr_wait). ErrAvail: the error count moved meanwhile. The end of ctx: ErrTimedOut.

@@ -106,11 +106,13 @@ func (p *PassiveEndpoint) Reject(handle Handle, param []byte) error { return p.d
 // Name is the address listened on (fi_getname(3)).
 func (p *PassiveEndpoint) Name() (Addr, error) { return p.d.Name() }
 
-// SetName changes it, before Listen (fi_setname(3)).
+// SetName changes the address to listen on, before Listen (fi_setname(3)).
 func (p *PassiveEndpoint) SetName(a Addr) error { return p.d.SetName(a) }
 
-// GetOpt and SetOpt are fi_getopt(3) and fi_setopt(3).
-func (p *PassiveEndpoint) GetOpt(opt EPOpt) (int, error)     { return p.d.GetOpt(opt) }
+// GetOpt returns the value of an option (fi_getopt(3)).
+func (p *PassiveEndpoint) GetOpt(opt EPOpt) (int, error) { return p.d.GetOpt(opt) }
+
+// SetOpt sets an option (fi_setopt(3)).
 func (p *PassiveEndpoint) SetOpt(opt EPOpt, value int) error { return p.d.SetOpt(opt, value) }
 
 // WaitAttr is struct fi_wait_attr (fi_poll(3)).

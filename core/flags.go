@@ -143,40 +143,40 @@ const (
 type Order uint64
 
 const (
-	OrderRAR       Order = 1 << 0
-	OrderRAW       Order = 1 << 1
-	OrderRAS       Order = 1 << 2
-	OrderWAR       Order = 1 << 3
-	OrderWAW       Order = 1 << 4
-	OrderWAS       Order = 1 << 5
-	OrderSAR       Order = 1 << 6
-	OrderSAW       Order = 1 << 7
-	OrderSAS       Order = 1 << 8
-	OrderRMARAR    Order = 1 << 32
-	OrderRMARAW    Order = 1 << 33
-	OrderRMAWAR    Order = 1 << 34
-	OrderRMAWAW    Order = 1 << 35
-	OrderAtomicRAR Order = 1 << 36
-	OrderAtomicRAW Order = 1 << 37
-	OrderAtomicWAR Order = 1 << 38
-	OrderAtomicWAW Order = 1 << 39
+	OrderRAR       Order = 1 << 0  // FI_ORDER_RAR
+	OrderRAW       Order = 1 << 1  // FI_ORDER_RAW
+	OrderRAS       Order = 1 << 2  // FI_ORDER_RAS
+	OrderWAR       Order = 1 << 3  // FI_ORDER_WAR
+	OrderWAW       Order = 1 << 4  // FI_ORDER_WAW
+	OrderWAS       Order = 1 << 5  // FI_ORDER_WAS
+	OrderSAR       Order = 1 << 6  // FI_ORDER_SAR
+	OrderSAW       Order = 1 << 7  // FI_ORDER_SAW
+	OrderSAS       Order = 1 << 8  // FI_ORDER_SAS
+	OrderRMARAR    Order = 1 << 32 // FI_ORDER_RMA_RAR
+	OrderRMARAW    Order = 1 << 33 // FI_ORDER_RMA_RAW
+	OrderRMAWAR    Order = 1 << 34 // FI_ORDER_RMA_WAR
+	OrderRMAWAW    Order = 1 << 35 // FI_ORDER_RMA_WAW
+	OrderAtomicRAR Order = 1 << 36 // FI_ORDER_ATOMIC_RAR
+	OrderAtomicRAW Order = 1 << 37 // FI_ORDER_ATOMIC_RAW
+	OrderAtomicWAR Order = 1 << 38 // FI_ORDER_ATOMIC_WAR
+	OrderAtomicWAW Order = 1 << 39 // FI_ORDER_ATOMIC_WAW
 )
 
 // MRMode is the set of memory-registration modes (fi_mr(3), "MR mode bits").
 type MRMode uint32
 
 const (
-	MRModeBasic     MRMode = 1 << 0 // FI_MR_BASIC, the name of API versions before 1.5
-	MRModeScalable  MRMode = 1 << 1 // FI_MR_SCALABLE, likewise
-	MRModeLocal     MRMode = 1 << 2
-	MRModeRaw       MRMode = 1 << 3
-	MRModeVirtAddr  MRMode = 1 << 4
-	MRModeAllocated MRMode = 1 << 5
-	MRModeProvKey   MRMode = 1 << 6
-	MRModeMMUNotify MRMode = 1 << 7
-	MRModeRMAEvent  MRMode = 1 << 8
-	MRModeEndpoint  MRMode = 1 << 9
-	MRModeHMem      MRMode = 1 << 10
-	MRModeCollect   MRMode = 1 << 11
-	MRModeXPUDesc   MRMode = 1 << 12
+	MRModeBasic     MRMode = 1 << 0  // FI_MR_BASIC, the name of API versions before 1.5
+	MRModeScalable  MRMode = 1 << 1  // FI_MR_SCALABLE, likewise
+	MRModeLocal     MRMode = 1 << 2  // FI_MR_LOCAL
+	MRModeRaw       MRMode = 1 << 3  // FI_MR_RAW
+	MRModeVirtAddr  MRMode = 1 << 4  // FI_MR_VIRT_ADDR
+	MRModeAllocated MRMode = 1 << 5  // FI_MR_ALLOCATED
+	MRModeProvKey   MRMode = 1 << 6  // FI_MR_PROV_KEY
+	MRModeMMUNotify MRMode = 1 << 7  // FI_MR_MMU_NOTIFY
+	MRModeRMAEvent  MRMode = 1 << 8  // FI_MR_RMA_EVENT
+	MRModeEndpoint  MRMode = 1 << 9  // FI_MR_ENDPOINT
+	MRModeHMem      MRMode = 1 << 10 // FI_MR_HMEM
+	MRModeCollect   MRMode = 1 << 11 // FI_MR_COLLECTIVE
+	MRModeXPUDesc   MRMode = 1 << 12 // FI_MR_XPU_DESC
 )

@@ -7,7 +7,7 @@ type FIAddr uint64
 
 const (
 	AddrUnspec   FIAddr = math.MaxUint64 // FI_ADDR_UNSPEC: any source; also FI_ADDR_NOTAVAIL
-	AddrNotAvail FIAddr = math.MaxUint64
+	AddrNotAvail FIAddr = math.MaxUint64 // FI_ADDR_NOTAVAIL
 )
 
 // KeyNotAvail is FI_KEY_NOTAVAIL.
@@ -31,8 +31,10 @@ type Version uint32
 // V makes a Version, as FI_VERSION(major, minor).
 func V(major, minor int) Version { return Version(major<<16 | minor&0xffff) }
 
-// Major and Minor are the parts of a Version.
+// Major is the major number (FI_MAJOR).
 func (v Version) Major() int { return int(v >> 16) }
+
+// Minor is the minor number (FI_MINOR).
 func (v Version) Minor() int { return int(v & 0xffff) }
 
 // LibraryVersion is the API version that this module implements (fi_version(3)).
@@ -185,9 +187,9 @@ type BusAttr struct {
 type LinkState uint8
 
 const (
-	LinkUnknown LinkState = iota
-	LinkDown
-	LinkUp
+	LinkUnknown LinkState = iota // FI_LINK_UNKNOWN
+	LinkDown                     // FI_LINK_DOWN
+	LinkUp                       // FI_LINK_UP
 )
 
 // LinkAttr is struct fi_link_attr. MTU is bytes, Speed bits per second.

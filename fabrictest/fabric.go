@@ -58,10 +58,15 @@ func Open(nodes int, cfg Config) (*Fabric, error) {
 	return f, nil
 }
 
-// Nodes is the number of nodes, Node one of them, from 0.
-func (f *Fabric) Nodes() int        { return len(f.nodes) }
-func (f *Fabric) Node(i int) *Node  { return f.nodes[i] }
-func (f *Fabric) Seed() uint64      { return f.cfg.Seed }
+// Nodes is the number of nodes.
+func (f *Fabric) Nodes() int { return len(f.nodes) }
+
+// Node is a node, from 0 to Nodes()-1.
+func (f *Fabric) Node(i int) *Node { return f.nodes[i] }
+
+// Seed is Config.Seed, or its default.
+func (f *Fabric) Seed() uint64 { return f.cfg.Seed }
+
 func (f *Fabric) inside(i int) bool { return i >= 0 && i < len(f.nodes) }
 
 // nodeAt returns the node of an address, nil if there is none.

@@ -48,10 +48,14 @@ func newNode(f *Fabric, i int) (*Node, error) {
 	return n, nil
 }
 
-// Name is "node0" and so on, Addr the node's one address, Index its number.
-func (n *Node) Name() string     { return fmt.Sprintf("node%d", n.index) }
+// Name is "node0" and so on.
+func (n *Node) Name() string { return fmt.Sprintf("node%d", n.index) }
+
+// Addr is the node's one address.
 func (n *Node) Addr() netip.Addr { return n.addr }
-func (n *Node) Index() int       { return n.index }
+
+// Index is the node's number, from 0.
+func (n *Node) Index() int { return n.index }
 
 // Registry has the node's providers.
 func (n *Node) Registry() *core.Registry { return n.registry }
