@@ -96,8 +96,9 @@ func goAVInsert(id C.uint64_t, addr unsafe.Pointer, count C.size_t, fi *C.fi_add
 		}
 		list = unsafe.Add(list, n)
 	}
-	n, err := v.Insert(addrs, indices(fi, len(addrs)), core.InsertFlags(flags), fromContext(context))
-	return inserted(n, err, core.InsertFlags(flags), context, len(addrs))
+	how := core.InsertFlags(flags)
+	n, err := v.Insert(addrs, indices(fi, len(addrs)), how, fromContext(context))
+	return inserted(n, err, how, context, len(addrs))
 }
 
 // inserted is what an insertion returns: how many; with FI_SYNC_ERR the context is an array for the error of each address.
@@ -129,21 +130,21 @@ func goAVInsertSym(id C.uint64_t, node *C.char, nodes C.size_t, service *C.char,
 	if v == nil || nodes > maxInsert || services > maxInsert || nodes*services > maxInsert {
 		return C.int(badFID)
 	}
-	count := int(nodes * services)
+	count, how := int(nodes*services), core.InsertFlags(flags)
 	out := indices(fi, count)
 	if single != 0 {
-		a, err := v.InsertSvc(fromStr(node), fromStr(service), core.InsertFlags(flags), fromContext(context))
+		a, err := v.InsertSvc(fromStr(node), fromStr(service), how, fromContext(context))
 		if len(out) == 1 {
 			out[0] = a
 		}
 		n := 1
-		if err != nil || core.AVFlags(v.Attr().Flags)&core.AVEvent != 0 {
+		if err != nil || v.Attr().Flags&core.AVEvent != 0 {
 			n = 0
 		}
-		return inserted(n, err, core.InsertFlags(flags), context, 1)
+		return inserted(n, err, how, context, 1)
 	}
-	n, err := v.InsertSym(fromStr(node), int(nodes), fromStr(service), int(services), out, core.InsertFlags(flags), fromContext(context))
-	return inserted(n, err, core.InsertFlags(flags), context, count)
+	n, err := v.InsertSym(fromStr(node), int(nodes), fromStr(service), int(services), out, how, fromContext(context))
+	return inserted(n, err, how, context, count)
 }
 
 //export goAVRemove

@@ -6,7 +6,8 @@
 //
 // abi.h has the layouts that C programs know. The .c files have the symbols (symbols.c) and the tables of calls that objects point to. Each call enters Go
 // once, with numbers and pointers to C memory. Go identifies an object by a number in front of the object in C memory (gf.h, handle.go). No pointer into
-// Go's memory crosses, and Go treats an operation's context as a number.
+// Go's memory crosses, and Go treats an operation's context as a number. The exported function turns the call's 64-bit flag word into the family of flags that
+// the call's man page means (core.OpFlags, core.BindFlags, ...); behind it there are typed flags only.
 //
 // Completion queues read ahead: a call into Go brings all available completions into a ring in C memory, from which later reads take them (queue.c).
 // Receives do the reverse. fi_recv and fi_trecv leave them in C memory (inlet.c), and the next pass posts them (inlet.go), as long as passes follow one

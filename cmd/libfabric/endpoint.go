@@ -491,7 +491,7 @@ func goJoin(id C.uint64_t, addr unsafe.Pointer, flags C.uint64_t, out *unsafe.Po
 	}
 	var mc *core.MC
 	var err error
-	if core.JoinFlags(flags)&core.JoinCollective != 0 {
+	if how := core.JoinFlags(flags); how&core.JoinCollective != 0 {
 		a := (*C.struct_fi_collective_addr)(addr)
 		o := objectAt(unsafe.Pointer(a.set))
 		if o == nil {
@@ -501,13 +501,13 @@ func goJoin(id C.uint64_t, addr unsafe.Pointer, flags C.uint64_t, out *unsafe.Po
 		if !ok {
 			return C.int(badFID)
 		}
-		mc, err = e.ep.JoinCollective(core.FIAddr(a.coll_addr), s.AVSet, core.JoinFlags(flags)&^core.JoinCollective, fromContext(context))
+		mc, err = e.ep.JoinCollective(core.FIAddr(a.coll_addr), s.AVSet, how&^core.JoinCollective, fromContext(context))
 		if err == nil {
 			e.joined(mc, s.AVSet)
 		}
 	} else {
 		a, _ := addrAt(addr, e.format)
-		mc, err = e.ep.Join(a, core.JoinFlags(flags), fromContext(context))
+		mc, err = e.ep.Join(a, how, fromContext(context))
 	}
 	if err != nil {
 		return C.int(status(err))

@@ -266,7 +266,8 @@ func goMsgV(id C.uint64_t, op C.int, m *C.struct_fi_msg, flags C.uint64_t) (rc C
 	}
 	a := argPool.Get().(*args)
 	defer a.drop()
-	err := a.fillMsg(m, core.OpFlags(flags))
+	of := core.OpFlags(flags)
+	err := a.fillMsg(m, of)
 	if err != nil {
 		return C.ssize_t(status(err))
 	}
@@ -274,11 +275,11 @@ func goMsgV(id C.uint64_t, op C.int, m *C.struct_fi_msg, flags C.uint64_t) (rc C
 	case C.GF_RECVV:
 		err = e.rx.RecvV(a.iov, a.desc, a.msg.Addr, a.msg.Ctx)
 	case C.GF_RECVMSG:
-		err = e.rx.RecvMsg(&a.msg, core.OpFlags(flags)&^ofTransmits)
+		err = e.rx.RecvMsg(&a.msg, of&^ofTransmits)
 	case C.GF_SENDV:
 		err = e.ep.SendV(a.iov, a.desc, a.msg.Addr, a.msg.Ctx)
 	default:
-		err = e.ep.SendMsg(&a.msg, core.OpFlags(flags))
+		err = e.ep.SendMsg(&a.msg, of)
 	}
 	if op < C.GF_SENDV {
 		return C.ssize_t(e.posted(err))
@@ -309,7 +310,8 @@ func goTaggedV(id C.uint64_t, op C.int, m *C.struct_fi_msg_tagged, flags C.uint6
 	}
 	a := argPool.Get().(*args)
 	defer a.drop()
-	err := a.fillTagged(m, core.OpFlags(flags))
+	of := core.OpFlags(flags)
+	err := a.fillTagged(m, of)
 	if err != nil {
 		return C.ssize_t(status(err))
 	}
@@ -318,11 +320,11 @@ func goTaggedV(id C.uint64_t, op C.int, m *C.struct_fi_msg_tagged, flags C.uint6
 	case C.GF_RECVV:
 		err = e.rx.TRecvV(a.iov, a.desc, t.Addr, t.Tag, t.Ignore, t.Ctx)
 	case C.GF_RECVMSG:
-		err = e.rx.TRecvMsg(t, core.OpFlags(flags)&^ofTransmits)
+		err = e.rx.TRecvMsg(t, of&^ofTransmits)
 	case C.GF_SENDV:
 		err = e.ep.TSendV(a.iov, a.desc, t.Addr, t.Tag, t.Ctx)
 	default:
-		err = e.ep.TSendMsg(t, core.OpFlags(flags))
+		err = e.ep.TSendMsg(t, of)
 	}
 	if op < C.GF_SENDV {
 		return C.ssize_t(e.posted(err))
@@ -352,7 +354,8 @@ func goRMAV(id C.uint64_t, op C.int, m *C.struct_fi_msg_rma, flags C.uint64_t) (
 	}
 	a := argPool.Get().(*args)
 	defer a.drop()
-	err := a.fillRMA(m, core.OpFlags(flags))
+	of := core.OpFlags(flags)
+	err := a.fillRMA(m, of)
 	if err != nil {
 		return C.ssize_t(status(err))
 	}
@@ -361,11 +364,11 @@ func goRMAV(id C.uint64_t, op C.int, m *C.struct_fi_msg_rma, flags C.uint64_t) (
 	case C.GF_RECVV:
 		err = ep.ReadV(a.iov, a.desc, r.Addr, a.rma[0].Addr, a.rma[0].Key, r.Ctx)
 	case C.GF_RECVMSG:
-		err = ep.ReadMsg(r, core.OpFlags(flags))
+		err = ep.ReadMsg(r, of)
 	case C.GF_SENDV:
 		err = ep.WriteV(a.iov, a.desc, r.Addr, a.rma[0].Addr, a.rma[0].Key, r.Ctx)
 	default:
-		err = ep.WriteMsg(r, core.OpFlags(flags))
+		err = ep.WriteMsg(r, of)
 	}
 	return C.ssize_t(status(err))
 }

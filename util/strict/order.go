@@ -78,6 +78,7 @@ func (s *state) refused(t *transfer, err error) {
 	if e, ok := err.(core.Errno); ok {
 		no = e
 	}
+	// The bit of a kind of transfer is the same among capabilities and completion flags.
 	entry := core.CQEntry{Ctx: t.Ctx, Flags: core.CompFlags(needs[t.Call.Op()].caps) | core.CompSend}
 	s.tx.q.mu.Lock()
 	s.tx.q.insert(item{err: &core.CQErrEntry{CQEntry: entry, Err: no, Detail: t.Call.String() + ": " + err.Error(), SrcAddr: core.AddrNotAvail}})
