@@ -8,9 +8,9 @@ import (
 	"gofabric/core"
 )
 
-// CloseAll closes objects that were opened by hand in an order that works whatever the order of the arguments: users before what they use, so endpoints
-// first and fabrics last (fi_close(3) fails with core.ErrBusy on an object in use). An object with a method Children() []core.Object has these closed too.
-// Nil objects are skipped. All are tried; the errors are joined.
+// CloseAll closes core objects in an order that works whatever the order of the arguments: endpoints first and
+// fabrics last, since fi_close(3) fails with core.ErrBusy on an object in use. If an object has a method Children()
+// []core.Object, CloseAll closes those too. It skips nil objects, tries all others, and joins the errors.
 func CloseAll(objs ...core.Object) error {
 	var all []core.Object
 	for _, o := range objs {

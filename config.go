@@ -6,64 +6,72 @@ import (
 	"gofabric/core"
 )
 
-// Config is what Open, Dial and Listen are asked for. The zero value asks for anything; a field that is left out is the provider's choice, or the system's.
-// It may be used for any number of calls, also at the same time.
+// Config says what Open, Dial and Listen are asked for. The zero value asks for nothing in particular: the provider
+// or the system chooses what a field leaves out. A Config may be used for any number of calls, also at the same time.
 type Config struct {
-	// Provider is a provider's name, such as "tcp" or "udp;ofi_rxd" (fi_getinfo(3), "prov_name"); "": the first that fits.
+	// Provider is the name of a provider, such as "tcp" or "udp;ofi_rxd" (fi_getinfo(3), "prov_name"). Default: the first
+	// provider that has what is asked for.
 	Provider string
 
-	// Type is the kind of endpoint that Open opens: core.EPTypeRDM if it is not said, or core.EPTypeDgram. Dial and Listen have core.EPTypeMsg whatever it is.
+	// Type is the kind of endpoint that Open opens, core.EPTypeRDM or core.EPTypeDgram. Default: core.EPTypeRDM. Dial and
+	// Listen always use core.EPTypeMsg.
 	Type core.EPType
 
-	// Caps are capabilities, such as core.CapTagged|core.CapRMA (fi_getinfo(3)). 0 is what the provider has of messages, tagged messages and RMA; connected
-	// endpoints have tagged messages only if asked for, since some providers make a detour for them.
+	// Caps are capabilities, such as core.CapTagged|core.CapRMA (fi_getinfo(3)). Default: messages, tagged messages and RMA,
+	// as far as the provider has them. Connected endpoints have tagged messages only if Caps asks for them, because some
+	// providers then make a detour.
 	Caps core.Caps
 
-	// Node is the local address or host name to open the endpoint at, for Dial an IP address. Listen takes its address as an argument.
+	// Node is the local address or host name of the endpoint; for Dial an IP address. Listen has an argument instead.
+	// Default: an address of the provider's choice.
 	Node string
 
-	// Service is the local port to open the endpoint at, a number or a name, for Open.
+	// Service is the local port of the endpoint that Open opens, as a number or a name. Default: a port of the system's
+	// choice.
 	Service string
 
-	// Name registers the address of the endpoint, or of the Listener, in the directory of this node's daemon fabricd, so that others find it as fabric://NAME:
-	// Insert, Dial and GetInfo take that. The registration is kept up as long as the endpoint is open, also when fabricd starts again. Without fabricd Open
-	// and Listen fail with core.ErrNoData.
+	// Name is a name for the address of the endpoint or Listener in the directory of this node's daemon fabricd. Peers find
+	// it as fabric://NAME in Insert, Dial and GetInfo. The name stays registered as long as the endpoint is open, also when
+	// fabricd restarts. Without fabricd Open and Listen fail with core.ErrNoData. Default: no name.
 	Name string
 
 	// Peers is about how many peers will be inserted, a hint.
 	Peers int
 
-	// PrivateData is what the other side gets with a connection request (Dial), or with the answer (Listener.Accept): at most core.OptCMDataSize bytes, 256
-	// for tcp. It is not copied.
+	// PrivateData goes to the other side with the connection request of Dial, or with the answer of Listener.Accept: at most
+	// core.OptCMDataSize bytes, which are 256 for tcp. It is not copied.
 	PrivateData []byte
 
-	// AuthKey is the authorization key of the endpoint, 1 to core.MaxAuthKey bytes that are hard to guess: only endpoints with the same key talk to each
-	// other (fi_endpoint(3), "auth_key"). Datagrams have none.
+	// AuthKey is the authorization key of the endpoint, 1 to core.MaxAuthKey bytes that are hard to guess (fi_endpoint(3),
+	// "auth_key"). Only endpoints with the same key talk to each other. Endpoints for datagrams have no keys. Default: no key.
 	AuthKey []byte
 
-	// Threading promises how the application synchronises its calls (fi_domain(3)). The calls of this package may be made concurrently whatever it is.
+	// Threading promises how the application synchronizes its calls to core (fi_domain(3)). Calls of this package may always
+	// be made concurrently.
 	Threading core.Threading
 
-	// Progress says who advances operations while no call of this package is under way (fi_domain(3)). The default is core.ProgressAuto where there is such a
-	// provider: remote reads and writes are served though the application computes.
+	// Progress says who advances operations while no call of this package is under way (fi_domain(3)). Default:
+	// core.ProgressAuto if a provider has it, so that peers can read and write memory while the application computes.
 	Progress core.Progress
 
-	// MRMode are the modes of memory registration that the provider may choose from (fi_mr(3)); 0 leaves the choice to it, as what Register returns hides
-	// the difference. core.MRModeScalable is offset addressing and keys that this package chooses.
+	// MRMode are the modes of memory registration that the provider may choose (fi_mr(3)). Default: the provider chooses;
+	// what Register returns hides the difference. core.MRModeScalable asks for offsets as addresses and for keys that this
+	// package chooses.
 	MRMode core.MRMode
 
-	// CancelGrace is how long a call whose context ended waits for its operation to be cancelled before it breaks the connection off; see Endpoint. 0 is one
-	// second, a negative value no time.
+	// CancelGrace is how long a call whose context has ended waits for its operation before it breaks off the connection; see
+	// Endpoint. Default: one second. Negative: it does not wait.
 	CancelGrace time.Duration
 
-	// Linger is how long Close waits, at most, until peers have what was sent, in whole milliseconds. 0 is the provider's default (FI_TCP_LINGER,
-	// FI_OFI_RXM_LINGER, FI_OFI_RXD_LINGER), ten seconds. A negative value is no time: what cannot be transmitted at once is lost.
+	// Linger is how long Close waits, at most, until peers have received what was sent; whole milliseconds. Default: the
+	// provider's (FI_TCP_LINGER, FI_OFI_RXM_LINGER, FI_OFI_RXD_LINGER), ten seconds. Negative: Close does not wait, and
+	// messages that cannot be transmitted at once are lost.
 	Linger time.Duration
 
-	// Hints are complete hints (fi_getinfo(3)), over which the other fields are filled in. They are copied.
+	// Hints are complete hints for fi_getinfo(3). The other fields of the Config override them. They are copied.
 	Hints *core.Info
 
-	system *system // tests have their own
+	system *system // of tests; nil: this machine with all providers
 }
 
 // config is a Config in use, with defaults filled in.

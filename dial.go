@@ -12,7 +12,7 @@ import (
 
 // Connections, the side that asks (fi_cm(3)).
 
-// RejectedError says that the peer refused a connection: core.ErrConnRefused, and what it had to say.
+// RejectedError is the error of Dial when the peer refuses the connection. It wraps core.ErrConnRefused.
 type RejectedError struct {
 	PrivateData []byte // of Request.Reject
 	Err         error
@@ -21,8 +21,9 @@ type RejectedError struct {
 func (e *RejectedError) Error() string { return e.Err.Error() }
 func (e *RejectedError) Unwrap() error { return e.Err }
 
-// Dial connects to a listener (fi_connect(3)) and returns when the connection is made, refused, or ctx ends. addr is as for Endpoint.Insert. The
-// transfers of the endpoint take Connected as peer. What the listener answered is in PrivateData; a refusal is a *RejectedError.
+// Dial connects to a listener (fi_connect(3)). It returns when the connection is established or refused, or when ctx
+// ends. addr is as for Endpoint.Insert. Pass Connected as the peer to the endpoint's transfers. The listener's answer
+// is in Endpoint.PrivateData; the error of a refusal is a *RejectedError.
 func Dial(ctx context.Context, addr string, cfg Config) (*Endpoint, error) {
 	const name = "fi_connect"
 	c := configure(cfg)

@@ -1,38 +1,40 @@
-// Package gofabric is libfabric's object model (OpenFabrics Interfaces, OFI) in pure Go: fabrics, endpoints, completion queues and memory regions over
-// ordinary sockets, speaking the wire formats of native libfabric.
+// Package gofabric is libfabric's object model (OpenFabrics Interfaces, OFI) in pure Go: fabrics, endpoints, completion
+// queues and memory regions over ordinary sockets, with the wire formats of native libfabric.
 //
-// This package is the easy door. Open opens an endpoint with all that belongs to it, Dial and Listen make connections, and their calls wait with a
-// context:
+// This package is the simple API. Open opens an endpoint with everything it needs, Dial and Listen make connections.
+// Calls wait with a context:
 //
 //	ep, err := gofabric.Open(ctx, gofabric.Config{Provider: "tcp"})
 //	defer ep.Close()
 //	peer, err := ep.Insert("node7:7471")
 //	err = ep.TSend(ctx, peer, buf, 42) // returns when complete, or when ctx ends
 //
-// Package core is the other door: every call of libfabric, for those who know it. GetInfo and OpenFabric of this package lead there, with all providers
-// of the module.
+// Package core has every call of libfabric, and its completion queues, counters and atomic operations. GetInfo and
+// OpenFabric of this package open core's objects, with all providers of this module; the examples "core" and "atomics"
+// show how.
 //
 // # Errors
 //
-// Errors are *core.OpError: operation, provider, local address, peer, cause, and what to do about it. errors.Is finds libfabric's numbers
-// (core.ErrTrunc), the system's (syscall.ECONNREFUSED) and the causes of contexts (context.DeadlineExceeded) in them.
+// An error is a *core.OpError: it names the operation, the provider, the local address, the peer and the cause, and
+// says what to do. errors.Is finds libfabric's error numbers in it (core.ErrTrunc), the system's (syscall.ECONNREFUSED)
+// and the causes of contexts (context.DeadlineExceeded).
 //
 // # The module
 //
 // From the top down; a package imports only what stands below it:
 //
 //	test                   conformance over every stack, simulation, native peers, chaos
-//	cmd/ofi                 the tools: ofi info, env, strerror, pingpong, bench, dump, top
+//	cmd/ofi                the tools: ofi info, env, strerror, pingpong, bench, dump, top
 //	cmd/fabricd            the daemon of a node: names, other processes' figures, an emulated fabric
 //	cmd/libfabric          libfabric.so.1 for C programs
 //	boot                   how the processes of a job find each other
 //	fabrictest             a fabric inside a test
-//	gofabric               this package: the easy door; with cmd the only place that names providers together
+//	gofabric               this package: the simple API; with cmd the only place that names providers together
 //	util/rxm, util/rxd     reliable datagrams over connections, over datagrams
 //	util/fault, strict     what bad networks do, and what hardware demands, to any stack
 //	provider/tcp           MSG and RDM endpoints over TCP, local sockets and shared memory
 //	provider/udp           DGRAM endpoints over sockets, or past the kernel's stack (AF_XDP)
-//	internal/endpoint         the API objects that reliable providers share: domains, bindings, completions, data calls
+//	internal/endpoint      the API objects that reliable providers share: domains, bindings, completions, data calls
 //	internal/peers         who is connected to whom; internal/transport/stream and internal/transport/datagram, the links below
 //	cq                     completion queues, event queues, counters, wait and poll sets
 //	av                     address vectors

@@ -13,28 +13,34 @@ import (
 	"gofabric/internal/fabricd/names"
 )
 
-// Peer names another endpoint: an index into the endpoint's address vector (fi_addr_t, fi_av(3)).
+// Peer names another endpoint: an index into the address vector of this one (fi_addr_t, fi_av(3)).
 type Peer core.FIAddr
 
-// AnyPeer receives from anybody. As the sender of a message it means "unknown". The calls of a connected endpoint, whose peer is given, take it too.
+// AnyPeer as the source of a receive means any sender, and in Received an unknown one (FI_ADDR_UNSPEC). The calls of
+// a connected endpoint, which has one peer, take it too.
 const AnyPeer = Peer(core.AddrUnspec)
 
-// Connected is the one peer of an endpoint from Dial or Accept.
+// Connected is the one peer of a connected endpoint, from Dial or Accept.
 const Connected = AnyPeer
 
-// Endpoint is an endpoint with all that belongs to it: fabric, domain, address vector and completion queue.
+// Endpoint is an endpoint with everything it needs: fabric, domain, completion queue, and address vector or event
+// queue.
 //
 // # Waiting
 //
-// Every transfer returns when it is complete, or when its context ends; any number of goroutines may call at the same time. A send is complete when
-// its buffer may be used again; that it arrived is certain only with core.OpDeliveryComplete in the Tx.OpFlags of Config.Hints.
+// A transfer call returns when the operation is complete or its context ends. Any number of goroutines may call at
+// the same time. A send is complete when its buffer may be used again. To make it wait until the message has arrived,
+// put core.OpDeliveryComplete into Tx.OpFlags of Config.Hints.
 //
-// When its context ends, a call cancels its operation (fi_cancel(3)), waits until it is over, and returns an *core.OpError that wraps
-// core.ErrTimedOut or core.ErrCanceled and the context's cause. If the operation completes at that very moment its result is returned instead,
-// so that no message is lost. After the return nothing reads or writes the buffer. A receive into which no message is arriving and a send that was not
-// begun are cancelled at once. One in the middle of its transfer is given the time of Config.CancelGrace to complete; then the connection is broken off. If
-// that does not help, or the provider cannot break off the connection with a single peer, the endpoint is closed, and its other calls fail with
-// core.ErrCanceled.
+// When its context ends, a call cancels its operation (fi_cancel(3)) and waits until that is over. It returns a
+// *core.OpError that wraps core.ErrTimedOut or core.ErrCanceled and the context's cause. If the operation completes
+// at that very moment, the call returns its result, so no message is lost. After the return nothing reads or writes
+// the buffer.
+//
+// A receive that no message has begun to fill, and a send that has not begun, are cancelled at once. An operation in
+// the middle of its transfer has Config.CancelGrace to complete. Then the connection to the peer is broken off. If
+// that does not help, or if the provider cannot break off the connection to one peer, the endpoint is closed, and its
+// other calls fail with core.ErrCanceled.
 type Endpoint struct {
 	base   *base
 	ep     *core.Endpoint
@@ -64,9 +70,10 @@ type Endpoint struct {
 	closeErr error
 }
 
-// Open opens an endpoint that talks to any number of peers: of type RDM, or what Config.Type says. Close it with Close. ctx bounds the opening only.
+// Open opens an endpoint that talks to any number of peers: reliable datagrams (core.EPTypeRDM), or the type in
+// cfg.Type. ctx bounds the opening only. Close the endpoint with Close.
 //
-// The error is an *core.OpError: core.ErrNoData, with the reason in its Hint, when no provider offers what cfg asks for.
+// The error is a *core.OpError. It is core.ErrNoData if no provider offers what cfg asks for; its Hint says why.
 func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 	c := configure(cfg)
 	if c.Type == core.EPTypeUnspec && (c.Hints == nil || c.Hints.EP.Type == core.EPTypeUnspec) {
@@ -162,27 +169,31 @@ func (e *Endpoint) setLinger() error {
 	return err
 }
 
-// Name is the address of the endpoint, for peers to Insert (fi_getname(3)).
+// Name is the endpoint's address, which peers pass to Insert or InsertAddr (fi_getname(3)).
 func (e *Endpoint) Name() core.Addr { return e.name }
 
-// PeerName is the address of the peer of a connected endpoint (fi_getpeer(3)), else the zero Addr.
+// PeerName is the address of a connected endpoint's peer (fi_getpeer(3)). Other endpoints return the zero Addr.
 func (e *Endpoint) PeerName() core.Addr { return e.peer }
 
-// PrivateData is what the other side gave with the connection: the dialler's data on an accepted endpoint, the acceptor's on a dialled one.
+// PrivateData is what the peer sent with the connection: Config.PrivateData of the side that dialled, or what the
+// listener passed to Accept. It is the caller's.
 func (e *Endpoint) PrivateData() []byte { return e.cmd }
 
-// Info describes the endpoint. It must not be changed.
+// Info describes the endpoint (struct fi_info). The caller must not change it.
 func (e *Endpoint) Info() *core.Info { return e.base.info }
 
-// Core is the endpoint underneath, for calls that this package does not have. Its completion queue is read by this package: operations posted there
-// must not ask for completions, or their completions are dropped.
+// Core is the core endpoint underneath, for calls that this package does not have. This package reads its completion
+// queue and drops completions that it does not know, so operations posted here should not ask for one.
 func (e *Endpoint) Core() *core.Endpoint { return e.ep }
 
-// Domain is the domain underneath.
+// Domain is the core domain underneath.
 func (e *Endpoint) Domain() *core.Domain { return e.base.domain }
 
-// Insert adds a peer (fi_av_insertsvc(3)): "node7:7471", "10.0.0.7:7471", "[fe80::1]:7471", an address with scheme as Name prints it, such as
-// "fi_sockaddr_in://10.0.0.7:7471", or "fabric://job/3", what an endpoint opened with the Config.Name "job/3" has registered at this node's fabricd. Nothing is sent yet: a peer that does not exist shows with the first transfer.
+// Insert adds a peer to the address vector (fi_av_insertsvc(3)). addr is "node7:7471", "10.0.0.7:7471" or
+// "[fe80::1]:7471"; or an address with a scheme, as Name prints it, such as "fi_sockaddr_in://10.0.0.7:7471"; or
+// "fabric://job/3", the name that the peer registered at this node's fabricd (Config.Name).
+//
+// Insert sends nothing. If there is no such peer, the first transfer fails.
 func (e *Endpoint) Insert(addr string) (Peer, error) {
 	const name = "fi_av_insertsvc"
 	if isName(addr) {
@@ -218,7 +229,7 @@ func (e *Endpoint) insertSvc(name, addr, node, service string) (Peer, error) {
 	return Peer(fi), nil
 }
 
-// InsertAddr adds a peer by its Name (fi_av_insert(3)).
+// InsertAddr adds a peer by its address, which is its Name (fi_av_insert(3)).
 func (e *Endpoint) InsertAddr(a core.Addr) (Peer, error) {
 	const name = "fi_av_insert"
 	e.mu.RLock()
@@ -248,7 +259,7 @@ func (e *Endpoint) peerError(name, peer string, err error) error {
 	return &core.OpError{Op: name, Provider: e.base.info.Fabric.ProvName, Object: e.name.String(), Peer: peer, Err: err}
 }
 
-// Remove forgets a peer (fi_av_remove(3)). There must be no transfer with it under way.
+// Remove takes a peer out of the address vector (fi_av_remove(3)). No transfer with it may be under way.
 func (e *Endpoint) Remove(p Peer) error {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -282,9 +293,10 @@ func (e *Endpoint) usable(name string) error {
 	return nil
 }
 
-// CloseWrite says to the peer of a connected endpoint that no more messages follow (shutdown(2) with SHUT_WR; libfabric has no such call): its receives return
-// io.EOF after the last one, and what it sends still arrives here. Later sends fail with core.ErrShutdown. It fails with core.ErrOpNotSupp where the provider or
-// the peer, native libfabric, knows no half-closed connections.
+// CloseWrite tells the peer of a connected endpoint that no more messages follow, as shutdown(2) does with SHUT_WR;
+// libfabric has no such call. The peer's receives return io.EOF after the last message. What the peer sends still
+// arrives. Later sends here fail with core.ErrShutdown. CloseWrite fails with core.ErrOpNotSupp if the provider or
+// the peer (native libfabric) has no half-closed connections.
 func (e *Endpoint) CloseWrite() error {
 	const name = "fi_shutdown"
 	e.mu.RLock()
@@ -302,9 +314,10 @@ func (e *Endpoint) CloseWrite() error {
 	return nil
 }
 
-// Close closes the endpoint and all that was opened with it, memory regions too. What was sent is delivered first, to every peer that lives, for as long as Linger
-// allows; an error that wraps core.ErrTimedOut says that it was not. The peer of a connected endpoint then gets io.EOF. Calls under way return core.ErrCanceled.
-// Further calls of Close do nothing.
+// Close closes the endpoint and everything opened with it, memory regions included (fi_close(3)). It first delivers
+// what was sent, to every peer that lives, and waits for that as long as Config.Linger; an error that wraps
+// core.ErrTimedOut says that not all was delivered. The peer of a connected endpoint then gets io.EOF. Calls under
+// way return core.ErrCanceled. Closing again does nothing and returns the same error.
 func (e *Endpoint) Close() error {
 	e.once.Do(func() { e.closeErr = e.close() })
 	return e.closeErr

@@ -12,7 +12,8 @@ import (
 
 // Connections, the side that is asked (fi_passive_ep(3), fi_cm(3)).
 
-// Listener accepts connections. Its endpoints share its fabric, domain and completion queue, which live until the last of them is closed.
+// Listener accepts connections (struct fid_pep, fi_passive_ep(3)). Its endpoints share its fabric, domain and
+// completion queue, which live until the last of them is closed.
 type Listener struct {
 	base *base
 	pep  *core.PassiveEndpoint
@@ -28,8 +29,8 @@ type Listener struct {
 	once   sync.Once
 }
 
-// Listen listens at addr (fi_listen(3)): "node:port", ":port" for all interfaces, port 0 for one of the system's choice, which Addr tells. ctx bounds
-// the opening only. Close it with Close.
+// Listen listens at addr (fi_listen(3)): "node:port", or ":port" for all interfaces. With port 0 the system chooses a
+// port; Addr tells which. ctx bounds the opening only. Close the listener with Close.
 func Listen(ctx context.Context, addr string, cfg Config) (*Listener, error) {
 	const name = "fi_listen"
 	c := configure(cfg)
@@ -96,8 +97,8 @@ func (l *Listener) opError(name string, peer core.Addr, err error) error {
 // Addr is the address that the listener listens at, for Dial.
 func (l *Listener) Addr() core.Addr { return l.addr }
 
-// Accept waits for a connection request and accepts it (fi_accept(3)), with the PrivateData of the Config as answer. A dialler who gives up meanwhile is
-// not an error: the next one is waited for. Any number of goroutines may call it.
+// Accept waits for a connection request and accepts it (fi_accept(3)); its answer is Config.PrivateData. If a dialler
+// gives up meanwhile, Accept waits for the next one. Any number of goroutines may call it.
 func (l *Listener) Accept(ctx context.Context) (*Endpoint, error) {
 	for {
 		r, err := l.Next(ctx)
@@ -121,7 +122,7 @@ func ownFault(err error) bool {
 	return false
 }
 
-// Next waits for a connection request, which must be answered with Accept or Reject.
+// Next waits for a connection request. The caller must answer it with Accept or Reject.
 func (l *Listener) Next(ctx context.Context) (*Request, error) {
 	const name = "fi_eq_sread"
 	if !l.enter() {
@@ -150,7 +151,8 @@ func (l *Listener) Next(ctx context.Context) (*Request, error) {
 	}
 }
 
-// Requests yields connection requests until the listener is closed, or ctx ends or something fails, which the last pair says.
+// Requests yields connection requests until the listener is closed, or until ctx ends or waiting fails; then the last
+// pair has the error.
 func (l *Listener) Requests(ctx context.Context) iter.Seq2[*Request, error] {
 	return func(yield func(*Request, error) bool) {
 		for {
@@ -181,7 +183,7 @@ func (l *Listener) isClosed() bool {
 	return l.closed
 }
 
-// Close stops listening. Endpoints that were accepted live on. Calls under way return core.ErrShutdown.
+// Close stops listening (fi_close(3)). Accepted endpoints live on. Calls under way return core.ErrShutdown.
 func (l *Listener) Close() error {
 	l.once.Do(func() {
 		l.mu.Lock()

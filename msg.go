@@ -16,43 +16,46 @@ type Received struct {
 	From    Peer // the sender; AnyPeer if it is not in the address vector, or the provider cannot tell
 }
 
-// Send sends buf as one message (fi_send(3)). buf may be used again when it returns.
+// Send sends buf as one message (fi_send(3)). When it returns, buf may be used again.
 func (e *Endpoint) Send(ctx context.Context, to Peer, buf []byte) error {
 	_, err := e.do(ctx, &request{verb: send, peer: to, buf: buf})
 	return err
 }
 
-// SendData is Send with 64 bits of data that the receiver gets beside the message (fi_senddata(3)).
+// SendData is Send with 64 bits of data that the receiver gets with the message, in Received.Data (fi_senddata(3)).
 func (e *Endpoint) SendData(ctx context.Context, to Peer, buf []byte, data uint64) error {
 	_, err := e.do(ctx, &request{verb: sendData, peer: to, buf: buf, data: data})
 	return err
 }
 
-// Recv receives a message into buf (fi_recv(3)). from is AnyPeer, or the one to receive from, for which the endpoint needs core.CapDirectedRecv. A
-// message longer than buf is core.ErrTrunc; its first part is in buf.
+// Recv receives one message into buf (fi_recv(3)). from is AnyPeer, or the only sender to receive from, for which the
+// endpoint needs core.CapDirectedRecv. If the message is longer than buf, buf has its first part and the error is
+// core.ErrTrunc.
 func (e *Endpoint) Recv(ctx context.Context, from Peer, buf []byte) (Received, error) {
 	return e.do(ctx, &request{verb: recv, peer: from, buf: buf})
 }
 
-// TSend sends buf as one message with a tag (fi_tsend(3)).
+// TSend sends buf as one message with a tag (fi_tsend(3)). When it returns, buf may be used again.
 func (e *Endpoint) TSend(ctx context.Context, to Peer, buf []byte, tag uint64) error {
 	_, err := e.do(ctx, &request{verb: tsend, peer: to, buf: buf, tag: tag})
 	return err
 }
 
-// TSendData is TSend with 64 bits of data that the receiver gets beside the message (fi_tsenddata(3)).
+// TSendData is TSend with 64 bits of data that the receiver gets with the message, in Received.Data
+// (fi_tsenddata(3)).
 func (e *Endpoint) TSendData(ctx context.Context, to Peer, buf []byte, tag, data uint64) error {
 	_, err := e.do(ctx, &request{verb: tsendData, peer: to, buf: buf, tag: tag, data: data})
 	return err
 }
 
-// TRecv receives a message whose tag equals tag in all bits but those set in ignore (fi_trecv(3)).
+// TRecv receives one message whose tag equals tag in all bits that are not set in ignore (fi_trecv(3)). Otherwise it
+// is Recv.
 func (e *Endpoint) TRecv(ctx context.Context, from Peer, buf []byte, tag, ignore uint64) (Received, error) {
 	return e.do(ctx, &request{verb: trecv, peer: from, buf: buf, tag: tag, ignore: ignore})
 }
 
-// Messages receives messages into buf, one after another, until ctx ends or a receive fails; the last pair has the error. buf[:Len] is the message until
-// the next one is asked for.
+// Messages receives one message after another into buf, until ctx ends or a receive fails; the last pair has the
+// error. buf[:Len] is the message until the loop asks for the next one.
 func (e *Endpoint) Messages(ctx context.Context, from Peer, buf []byte) iter.Seq2[Received, error] {
 	return func(yield func(Received, error) bool) {
 		for {

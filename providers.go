@@ -99,7 +99,8 @@ func readConfig() string {
 	return string(text)
 }
 
-// GetInfo asks all providers of this module for ways to communicate (fi_getinfo(3)), and says why others were refused; see core.GetInfo.
+// GetInfo asks all providers of this module for ways to communicate that match q, and says why others do not
+// (fi_getinfo(3)); see core.GetInfo.
 func GetInfo(q core.Query) ([]*core.Info, []core.Refusal, error) {
 	p, err := thisProcess()
 	if err != nil {
@@ -108,8 +109,8 @@ func GetInfo(q core.Query) ([]*core.Info, []core.Refusal, error) {
 	return core.GetInfo(p.registry, p.host, p.params, q)
 }
 
-// Explain says which faster ways of the Infos that GetInfo returned will not be taken, and why, and how those are that will be: AF_XDP, where it was asked for
-// (FI_UDP_LINK). It tries them out, and leaves nothing behind.
+// Explain tries the faster ways that AF_XDP (FI_UDP_LINK) offers to the Infos in found, which GetInfo returned. It
+// says which are refused and why, and how those that work will be used. It leaves nothing open.
 func Explain(found []*core.Info) (refused []core.Refusal, taken []core.Remark) {
 	p, err := thisProcess()
 	if err != nil {
@@ -133,7 +134,7 @@ func OpenFabric(info *core.Info) (*core.Fabric, error) {
 	return core.OpenFabric(p.registry, info)
 }
 
-// Params returns all FI_* parameters with their settings (fi_getparams).
+// Params returns all FI_* parameters of this process with their values (fi_getparams(3)).
 func Params() ([]core.ParamValue, error) {
 	p, err := thisProcess()
 	if err != nil {

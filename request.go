@@ -6,7 +6,7 @@ import (
 	"gofabric/core"
 )
 
-// Request is somebody who asks for a connection. It is to be answered once, by Accept or Reject.
+// Request is a peer's request for a connection (FI_CONNREQ). Answer it once, with Accept or Reject.
 type Request struct {
 	l        *Listener
 	info     *core.Info
@@ -14,13 +14,14 @@ type Request struct {
 	answered bool
 }
 
-// PrivateData is what came with the PrivateData of Dial's Config.
+// PrivateData is Config.PrivateData of the side that dials. It is the caller's.
 func (r *Request) PrivateData() []byte { return r.private }
 
-// Peer is the address of who asks.
+// Peer is the address of the side that dials.
 func (r *Request) Peer() core.Addr { return r.info.DestAddr }
 
-// Accept makes the connection (fi_accept(3)) and waits until it stands; private is for the other side's Endpoint.PrivateData.
+// Accept accepts the connection (fi_accept(3)) and waits until it is established. The other side gets private from
+// Endpoint.PrivateData.
 func (r *Request) Accept(ctx context.Context, private []byte) (*Endpoint, error) {
 	const name = "fi_accept"
 	l := r.l
@@ -44,7 +45,7 @@ func (r *Request) Accept(ctx context.Context, private []byte) (*Endpoint, error)
 	return e, nil
 }
 
-// Reject refuses the connection (fi_reject(3)); private is for the RejectedError of the other side.
+// Reject refuses the connection (fi_reject(3)). The other side gets private in its RejectedError.
 func (r *Request) Reject(private []byte) error {
 	const name = "fi_reject"
 	if err := r.answer(name); err != nil {

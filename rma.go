@@ -11,14 +11,14 @@ import (
 
 // Remote memory access (fi_rma(3)) and memory regions (fi_mr(3)).
 
-// Memory is memory that peers may read and write (fi_mr(3)).
+// Memory is a buffer that peers may read or write (struct fid_mr, fi_mr(3)).
 type Memory struct {
 	ep *Endpoint
 	mr *core.MemoryRegion
 	n  int
 }
 
-// RemoteMemory is what a peer needs to know of a Memory, and usually gets in a message.
+// RemoteMemory is what a peer must know to access a Memory. Programs usually send it in a message.
 type RemoteMemory struct {
 	Base uint64 // remote address of the first byte
 	Key  uint64
@@ -28,17 +28,17 @@ type RemoteMemory struct {
 // remoteMemorySize is the length of the binary form of a RemoteMemory.
 const remoteMemorySize = 24
 
-// AppendBinary appends the 24 bytes that UnmarshalBinary reads: base, key and length, little-endian.
+// AppendBinary appends the binary form, 24 bytes: base, key and length, little-endian.
 func (m RemoteMemory) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, m.Base)
 	b = binary.LittleEndian.AppendUint64(b, m.Key)
 	return binary.LittleEndian.AppendUint64(b, m.Len), nil
 }
 
-// MarshalBinary returns the 24 bytes that UnmarshalBinary reads.
+// MarshalBinary returns the binary form, 24 bytes; see AppendBinary.
 func (m RemoteMemory) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
 
-// UnmarshalBinary reads what MarshalBinary returned.
+// UnmarshalBinary reads the binary form that MarshalBinary returned.
 func (m *RemoteMemory) UnmarshalBinary(b []byte) error {
 	if len(b) != remoteMemorySize {
 		return &core.OpError{Op: "RemoteMemory.UnmarshalBinary", Err: core.ErrInval, Hint: "the binary form has 24 bytes"}
@@ -49,8 +49,9 @@ func (m *RemoteMemory) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// Register lets peers read (core.AccessRemoteRead) and write (core.AccessRemoteWrite) buf (fi_mr_reg(3)) until the Memory or the endpoint is closed. The memory must not be
-// given back or used for something else before. The key is random.
+// Register lets peers read buf (core.AccessRemoteRead) and write it (core.AccessRemoteWrite) until the Memory or the
+// endpoint is closed (fi_mr_reg(3)). Until then buf must stay allocated and serve no other purpose. Its key is
+// random.
 func (e *Endpoint) Register(buf []byte, access core.Access) (*Memory, error) {
 	const name = "fi_mr_reg"
 	e.mu.Lock()
@@ -105,12 +106,12 @@ func randomKey(size int) uint64 {
 	return k
 }
 
-// Remote is what to tell peers.
+// Remote is what peers must know to access the memory.
 func (m *Memory) Remote() RemoteMemory {
 	return RemoteMemory{Base: m.mr.Base(), Key: m.mr.Key(), Len: uint64(m.n)}
 }
 
-// Close ends access to the memory (fi_close(3)). Transfers of peers that are under way end with an error there.
+// Close ends the peers' access to the memory (fi_close(3)). Their transfers that are under way fail.
 func (m *Memory) Close() error {
 	m.ep.mu.Lock()
 	defer m.ep.mu.Unlock()
@@ -121,8 +122,9 @@ func (m *Memory) Close() error {
 	return m.mr.Close()
 }
 
-// Write copies buf to the peer's memory, offset bytes from its beginning (fi_write(3)). It is complete when buf may be used again; that the peer's memory
-// has changed is certain once it answers, or with core.OpDeliveryComplete.
+// Write copies buf into the peer's memory, offset bytes from its beginning (fi_write(3)). When it returns, buf may be
+// used again. The peer's memory has certainly changed once the peer answers, or on return with
+// core.OpDeliveryComplete (see Endpoint).
 func (e *Endpoint) Write(ctx context.Context, to Peer, buf []byte, m RemoteMemory, offset uint64) error {
 	r := request{verb: write, peer: to, buf: buf, addr: m.Base + offset, key: m.Key}
 	if err := e.inside(&r, m, offset); err != nil {
@@ -132,7 +134,7 @@ func (e *Endpoint) Write(ctx context.Context, to Peer, buf []byte, m RemoteMemor
 	return err
 }
 
-// Read copies len(buf) bytes of the peer's memory, from offset on, into buf (fi_read(3)).
+// Read copies len(buf) bytes of the peer's memory, offset bytes from its beginning, into buf (fi_read(3)).
 func (e *Endpoint) Read(ctx context.Context, from Peer, buf []byte, m RemoteMemory, offset uint64) error {
 	r := request{verb: read, peer: from, buf: buf, addr: m.Base + offset, key: m.Key}
 	if err := e.inside(&r, m, offset); err != nil {
