@@ -54,7 +54,7 @@ const (
 	AtomicNoop    AtomicOp = 256  // FI_NOOP, in collectives only
 )
 
-// AtomicFlags say of which calls Domain.QueryAtomic tells (fi_query_atomic, fi_atomic(3)); none: of Atomic.
+// AtomicFlags say which call Domain.QueryAtomic is about (fi_query_atomic(3)); 0 is Endpoint.Atomic.
 type AtomicFlags uint64
 
 // The calls.
@@ -91,19 +91,21 @@ type AtomicArgs struct {
 	Trigger *TriggeredContext
 }
 
-// Atomic performs an atomic operation on remote memory (fi_atomicmsg, fi_atomic(3)). Buffers hold operands in the host's byte order.
+// Atomic performs an atomic operation on remote memory (fi_atomicmsg(3)). Buffers hold operands in the host's byte
+// order.
 func (e *Endpoint) Atomic(m *AtomicArgs, flags OpFlags) error {
 	return e.d.Post(m.op(CallAtomicMsg, flags))
 }
 
-// FetchAtomic is Atomic that brings the value from before (fi_fetch_atomicmsg, fi_atomic(3)).
+// FetchAtomic is Atomic that also stores the remote operands' previous values in result (fi_fetch_atomicmsg(3)).
 func (e *Endpoint) FetchAtomic(m *AtomicArgs, result [][]byte, resultDesc []Desc, flags OpFlags) error {
 	op := m.op(CallFetchAtomicMsg, flags)
 	op.Result, op.ResultDescs = result, resultDesc
 	return e.d.Post(op)
 }
 
-// CompareAtomic is FetchAtomic on the condition of a comparison (fi_compare_atomicmsg, fi_atomic(3)).
+// CompareAtomic is FetchAtomic that changes a remote operand only if its comparison with the one in compare holds
+// (fi_compare_atomicmsg(3)).
 func (e *Endpoint) CompareAtomic(m *AtomicArgs, compare [][]byte, compareDesc []Desc, result [][]byte, resultDesc []Desc, flags OpFlags) error {
 	op := m.op(CallCompareAtomicMsg, flags)
 	op.Compare, op.CompareDescs, op.Result, op.ResultDescs = compare, compareDesc, result, resultDesc
@@ -115,22 +117,22 @@ func (m *AtomicArgs) op(call Call, flags OpFlags) Op {
 		Trigger: m.Trigger.driver()}
 }
 
-// InjectAtomic is Atomic without a completion, of at most the inject size, bytes (fi_inject_atomic, fi_atomic(3)).
+// InjectAtomic is Atomic without a completion, for operands of at most TxAttr.InjectSize bytes (fi_inject_atomic(3)).
 func (e *Endpoint) InjectAtomic(buf []byte, dest FIAddr, addr, key uint64, dt Datatype, op AtomicOp) error {
 	return e.d.Post(Op{Call: CallInjectAtomic, Buf: buf, Addr: dest, RMA: RMAIov{Addr: addr, Key: key}, Type: dt, Oper: op})
 }
 
-// AtomicValid says how many operands one Atomic takes (fi_atomicvalid, fi_atomic(3)).
+// AtomicValid returns how many operands one Atomic takes (fi_atomicvalid(3)).
 func (e *Endpoint) AtomicValid(dt Datatype, op AtomicOp) (count int, err error) {
 	return e.d.AtomicCount(OpAtomic, dt, op)
 }
 
-// FetchAtomicValid is AtomicValid of FetchAtomic (fi_fetch_atomicvalid).
+// FetchAtomicValid returns how many operands one FetchAtomic takes (fi_fetch_atomicvalid(3)).
 func (e *Endpoint) FetchAtomicValid(dt Datatype, op AtomicOp) (count int, err error) {
 	return e.d.AtomicCount(OpFetchAtomic, dt, op)
 }
 
-// CompareAtomicValid is AtomicValid of CompareAtomic (fi_compare_atomicvalid).
+// CompareAtomicValid returns how many operands one CompareAtomic takes (fi_compare_atomicvalid(3)).
 func (e *Endpoint) CompareAtomicValid(dt Datatype, op AtomicOp) (count int, err error) {
 	return e.d.AtomicCount(OpCompareAtomic, dt, op)
 }

@@ -35,11 +35,13 @@ type AVAttr struct {
 	Flags     AVFlags
 }
 
-// AddressVector maps transport addresses to FIAddr (fi_av(3)). Lowest free index first. Its methods may be called from any goroutine.
+// AddressVector maps transport addresses to indices, FIAddr (struct fid_av, fi_av(3)). An insertion takes the lowest
+// free index. Any number of goroutines may call its methods.
 //
-// Insertions are synchronous unless the vector was opened with AVEvent. Then they return 0 at once, and their outcome comes to the event queue that
-// BindEQ named: an error entry for each refused address, with its position in Data, and an EventAVComplete with the number of inserted ones. Object is the
-// vector and Context the one argument that the insertion may have after its flags, which synchronous ones ignore. fi must stay valid until then.
+// Insertions are synchronous unless the vector was opened with AVEvent. Then they return 0 at once, and their outcome
+// comes to the event queue bound with BindEQ: an error entry for each refused address, with its position in Data, and
+// EventAVComplete with the number of inserted addresses. Object is the vector. Context is the one argument that an
+// insertion may have after its flags; synchronous insertions ignore it. fi must stay valid until then.
 type AddressVector struct{ d AVDriver }
 
 // driver is the vector's driver, nil of no vector.
@@ -50,61 +52,68 @@ func (v *AddressVector) driver() AVDriver {
 	return v.d
 }
 
-// Driver is what the vector stands on.
+// Driver is the provider's side of the vector.
 func (v *AddressVector) Driver() AVDriver { return v.d }
 
 // Close frees the vector (fi_close(3)); ErrBusy while an endpoint uses it or a set of it is open.
 func (v *AddressVector) Close() error { return v.d.Close() }
 
-// Attr returns what the vector was opened with, AVAttr.Type being the type chosen.
+// Attr returns what the vector was opened with. AVAttr.Type is the type that was chosen.
 func (v *AddressVector) Attr() AVAttr { return v.d.Attr() }
 
-// BindEQ names the queue for the events of a vector opened with AVEvent (fi_av_bind(3)); flags must be 0.
+// BindEQ binds the event queue for the outcome of insertions, if the vector was opened with AVEvent (fi_av_bind(3)).
+// flags must be 0.
 func (v *AddressVector) BindEQ(eq *EventQueue, flags BindFlags) error {
 	return v.d.BindEQ(eq.driver(), flags)
 }
 
-// Insert adds addresses (fi_av_insert(3)). It returns how many were inserted; fi, unless nil, receives the index of each, AddrNotAvail for a refused one.
-// Fewer than asked is no error, as in libfabric, but for insertions with InsertSyncErr.
+// Insert inserts addresses and returns how many were inserted (fi_av_insert(3)). If fi is not nil, it receives the
+// index of each address, AddrNotAvail for a refused one. As in libfabric, a refused address is an error only with
+// InsertSyncErr.
 func (v *AddressVector) Insert(addrs []Addr, fi []FIAddr, flags InsertFlags, context ...any) (int, error) {
 	return v.d.Insert(addrs, fi, flags, context...)
 }
 
-// InsertSvc resolves and inserts one address (fi_av_insertsvc(3)). The identifier for InsertUserID is set by SetUserID.
+// InsertSvc resolves one address and inserts it (fi_av_insertsvc(3)). With InsertUserID, SetUserID sets its
+// identifier afterwards.
 func (v *AddressVector) InsertSvc(node, service string, flags InsertFlags, context ...any) (FIAddr, error) {
 	return v.d.InsertSvc(node, service, flags, context...)
 }
 
-// InsertSym inserts nodecnt times svccnt addresses, counting up the node's and the service's number (fi_av_insertsym(3)).
+// InsertSym inserts nodecnt times svccnt addresses, whose nodes and services count up from the first
+// (fi_av_insertsym(3)).
 func (v *AddressVector) InsertSym(node string, nodecnt int, service string, svccnt int, fi []FIAddr, flags InsertFlags, context ...any) (int, error) {
 	return v.d.InsertSym(node, nodecnt, service, svccnt, fi, flags, context...)
 }
 
-// Remove takes addresses out (fi_av_remove(3)).
+// Remove removes addresses (fi_av_remove(3)), or with InsertAuthKey authorization keys.
 func (v *AddressVector) Remove(fi []FIAddr, flags InsertFlags) error { return v.d.Remove(fi, flags) }
 
 // Lookup returns the address of an index (fi_av_lookup(3)).
 func (v *AddressVector) Lookup(fi FIAddr) (Addr, error) { return v.d.Lookup(fi) }
 
-// SetUserID sets what completions report as the source in place of fi (fi_av_set_user_id(3)); the vector was opened with AVUserID.
+// SetUserID sets the identifier that completions report as their source in place of fi (fi_av_set_user_id(3)). The
+// vector must have been opened with AVUserID.
 func (v *AddressVector) SetUserID(fi, id FIAddr, flags InsertFlags) error {
 	return v.d.SetUserID(fi, id, flags)
 }
 
-// InsertAuthKey adds an authorization key to a vector of a domain with AVAuthKey (fi_av_insert_auth_key(3)), for the endpoints that are enabled with the
-// vector from then on, and for Insert with InsertAuthKey, to which fi brings what this returns. The flags must be 0. A vector takes
-// DomainAttr.MaxEPAuthKey keys, ErrNoSpc beyond; Remove with InsertAuthKey takes one out, ErrBusy while an endpoint uses it.
+// InsertAuthKey inserts an authorization key into a vector of a domain with AVAuthKey (fi_av_insert_auth_key(3)). The
+// key is for endpoints that are enabled with the vector from then on, and for Insert with the flag InsertAuthKey,
+// which takes the returned FIAddr in fi. flags must be 0. A vector takes DomainAttr.MaxEPAuthKey keys and refuses
+// more with ErrNoSpc. Remove refuses a key with ErrBusy while an endpoint uses it.
 func (v *AddressVector) InsertAuthKey(key []byte, flags InsertFlags) (FIAddr, error) {
 	return v.d.InsertAuthKey(key, flags)
 }
 
-// LookupAuthKey returns a key by what InsertAuthKey returned, or by an address inserted under it (fi_av_lookup_auth_key(3)).
+// LookupAuthKey returns the key of an FIAddr that InsertAuthKey returned, or of an address that was inserted with a
+// key (fi_av_lookup_auth_key(3)).
 func (v *AddressVector) LookupAuthKey(fi FIAddr) ([]byte, error) { return v.d.LookupAuthKey(fi) }
 
 // StrAddr formats an address (fi_av_straddr(3)).
 func (v *AddressVector) StrAddr(a Addr) string { return a.String() }
 
-// OpenSet makes a set of addresses of the vector (fi_av_set(3)).
+// OpenSet makes a set of the vector's addresses (fi_av_set(3)).
 func (v *AddressVector) OpenSet(attr AVSetAttr) (*AVSet, error) {
 	d, err := v.d.OpenSet(attr)
 	if err != nil {

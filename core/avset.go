@@ -2,7 +2,8 @@ package core
 
 // Address vectors and the sets made of them.
 
-// AVSetFlags are the flags of AVSetAttr: what a set has at the start, and the collectives that it is for, none of which means all (fi_av_set(3)).
+// AVSetFlags are the flags of AVSetAttr (fi_av_set(3)): the set's first members, and the collectives that the set is
+// for; naming none means all.
 type AVSetFlags uint64
 
 // The flags of sets.
@@ -34,8 +35,9 @@ type AVSetAttr struct {
 	Flags              AVSetFlags
 }
 
-// AVSet is an ordered set of addresses of a vector, the members of collective operations (fi_av_set(3)). Its methods may be called from any goroutine,
-// but who joins a group while changing its set gets either state.
+// AVSet is an ordered set of addresses of a vector, the members of collective operations (struct fid_av_set,
+// fi_av_set(3)). Any number of goroutines may call its methods. An endpoint that joins while the set changes sees it
+// before or after the change.
 type AVSet struct{ d AVSetDriver }
 
 // driver is the set's driver, nil of no set.
@@ -49,22 +51,24 @@ func (s *AVSet) driver() AVSetDriver {
 // Close frees the set (fi_close(3)).
 func (s *AVSet) Close() error { return s.d.Close() }
 
-// Union appends the members of src that are not there yet (fi_av_set_union). src must be a set of the same vector, here and below.
+// Union appends the members of src that the set does not have (fi_av_set_union(3)). src must be a set of the same
+// vector; so must those of Intersect and Diff.
 func (s *AVSet) Union(src *AVSet) error { return s.d.Combine(SetUnion, src.driver()) }
 
-// Intersect removes what is not in src, too (fi_av_set_intersect). The order stays.
+// Intersect removes the members that src does not have (fi_av_set_intersect(3)). The order of the others stays.
 func (s *AVSet) Intersect(src *AVSet) error { return s.d.Combine(SetIntersect, src.driver()) }
 
-// Diff removes what is in src (fi_av_set_diff). The order stays.
+// Diff removes the members that src has (fi_av_set_diff(3)). The order of the others stays.
 func (s *AVSet) Diff(src *AVSet) error { return s.d.Combine(SetDiff, src.driver()) }
 
-// Insert appends a member (fi_av_set_insert): ErrInval if it is one already or is not in the vector.
+// Insert appends a member (fi_av_set_insert(3)). The error is ErrInval if it is a member already or is not in the
+// vector.
 func (s *AVSet) Insert(fi FIAddr) error { return s.d.Insert(fi) }
 
-// Remove removes a member (fi_av_set_remove): ErrInval if it is none. The order of the others stays.
+// Remove removes a member (fi_av_set_remove(3)). The error is ErrInval if it is none. The order of the others stays.
 func (s *AVSet) Remove(fi FIAddr) error { return s.d.Remove(fi) }
 
-// Addr is the collective address of the members (fi_av_set_addr), for joining.
+// Addr is the collective address of the set, for Endpoint.JoinCollective (fi_av_set_addr(3)).
 func (s *AVSet) Addr() FIAddr { return s.d.Addr() }
 
 // Members returns the members in order; the slice is the caller's. libfabric has no such call.

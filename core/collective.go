@@ -40,10 +40,12 @@ type CollectiveAttr struct {
 // When a member fails, or leaves while an operation is under way, the operation fails at every member that learns of it, and so does every later one: the group
 // is of no more use. Close it, and join another without that member.
 
-// JoinCollective joins the group of the members of set, which must be the same in the same order at all of them, and the endpoint among them
-// (fi_join_collective). coll is set.Addr(), the address of a group, or AddrNotAvail: libfabric uses it to reach the members, whom the set names here; flags
-// is 0. The endpoint needs an event queue, which gets EventJoinComplete, with the MC and ctx, when all members have called; a failure is an error event.
-// ErrInval: the endpoint is no member, or the set is of another vector.
+// JoinCollective joins the group of the members of set (fi_join_collective(3)). All members must pass the same set in
+// the same order, and the endpoint must be in it. coll is set.Addr(), the address of a group, or AddrNotAvail;
+// libfabric uses it to reach the members, which set names here. flags must be 0.
+//
+// When all members have called, the endpoint's event queue gets EventJoinComplete with the MC and ctx; a failure is
+// an error event. The error is ErrInval if the endpoint is no member or the set is of another vector.
 func (e *Endpoint) JoinCollective(coll FIAddr, set *AVSet, flags JoinFlags, ctx any) (*MC, error) {
 	mc := &MC{}
 	return made(mc, e.d.JoinCollective(coll, set.driver(), flags, ctx, mc.stand))
@@ -59,48 +61,52 @@ func (e *Endpoint) Barrier2(coll FIAddr, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollBarrier, Group: coll, Flags: flags, Ctx: ctx})
 }
 
-// Broadcast brings the root's buf to everybody's (fi_broadcast).
+// Broadcast copies the root's buf into the buf of all members (fi_broadcast(3)).
 func (e *Endpoint) Broadcast(buf []byte, count int, desc Desc, coll, root FIAddr, dt Datatype, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollBroadcast, Buf: buf, Count: count, Desc: desc, Group: coll, Root: root, Type: dt, Flags: flags, Ctx: ctx})
 }
 
-// AllToAll gives the part of buf that is a member's to that member, where it comes to the caller's part of result (fi_alltoall).
+// AllToAll sends each member its part of buf, which goes into the sender's part of the member's result
+// (fi_alltoall(3)).
 func (e *Endpoint) AllToAll(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll FIAddr, dt Datatype, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollAllToAll, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Type: dt,
 		Flags: flags, Ctx: ctx})
 }
 
-// AllReduce combines everybody's buf, element by element, and gives everybody the result (fi_allreduce).
+// AllReduce combines the bufs of all members, element by element, into result at all members (fi_allreduce(3)).
 func (e *Endpoint) AllReduce(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll FIAddr, dt Datatype, op AtomicOp, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollAllReduce, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Type: dt,
 		Oper: op, Flags: flags, Ctx: ctx})
 }
 
-// AllGather gives everybody everybody's buf (fi_allgather).
+// AllGather collects the bufs of all members into result at all members (fi_allgather(3)).
 func (e *Endpoint) AllGather(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll FIAddr, dt Datatype, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollAllGather, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Type: dt,
 		Flags: flags, Ctx: ctx})
 }
 
-// ReduceScatter combines everybody's buf, and gives every member its part of it (fi_reduce_scatter).
+// ReduceScatter combines the bufs of all members and gives each member its part of the combination
+// (fi_reduce_scatter(3)).
 func (e *Endpoint) ReduceScatter(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll FIAddr, dt Datatype, op AtomicOp, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollReduceScatter, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Type: dt,
 		Oper: op, Flags: flags, Ctx: ctx})
 }
 
-// Reduce combines everybody's buf, and gives the result to the root; others may pass nil for result (fi_reduce).
+// Reduce combines the bufs of all members into result at the root (fi_reduce(3)). Other members may pass a nil
+// result.
 func (e *Endpoint) Reduce(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll, root FIAddr, dt Datatype, op AtomicOp, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollReduce, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Root: root,
 		Type: dt, Oper: op, Flags: flags, Ctx: ctx})
 }
 
-// Scatter gives every member its part of the root's buf; others may pass nil for it (fi_scatter).
+// Scatter gives each member its part of the root's buf (fi_scatter(3)). Other members may pass a nil buf.
 func (e *Endpoint) Scatter(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll, root FIAddr, dt Datatype, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollScatter, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Root: root,
 		Type: dt, Flags: flags, Ctx: ctx})
 }
 
-// Gather brings everybody's buf to the root; others may pass nil for result (fi_gather).
+// Gather collects the bufs of all members into result at the root (fi_gather(3)). Other members may pass a nil
+// result.
 func (e *Endpoint) Gather(buf []byte, count int, desc Desc, result []byte, resultDesc Desc, coll, root FIAddr, dt Datatype, flags OpFlags, ctx OpContext) error {
 	return e.d.Collective(CollOp{Op: CollGather, Buf: buf, Count: count, Desc: desc, Result: result, ResultDesc: resultDesc, Group: coll, Root: root,
 		Type: dt, Flags: flags, Ctx: ctx})

@@ -1,12 +1,13 @@
 package core
 
-// Domain is an open resource domain: the owner of endpoints, queues, vectors and memory regions (fi_domain(3)).
+// Domain is an open domain, the owner of endpoints, queues, vectors and memory regions (struct fid_domain,
+// fi_domain(3)).
 type Domain struct {
 	d DomainDriver
 	f *Fabric
 }
 
-// Driver is what the domain stands on.
+// Driver is the provider's side of the domain.
 func (d *Domain) Driver() DomainDriver { return d.d }
 
 // Close closes the domain (fi_close(3)); ErrBusy while anything of it is open.
@@ -18,10 +19,10 @@ func (d *Domain) Attr() *DomainAttr { return d.d.Attr() }
 // Fabric is the fabric that the domain was opened on.
 func (d *Domain) Fabric() *Fabric { return d.f }
 
-// BindEQ directs asynchronous events of the domain to eq (fi_domain_bind(3)).
+// BindEQ binds the event queue for the domain's asynchronous events (fi_domain_bind(3)). flags must be 0.
 func (d *Domain) BindEQ(eq *EventQueue, flags BindFlags) error { return d.d.BindEQ(eq.driver(), flags) }
 
-// OpenEndpoint opens an active endpoint (fi_endpoint(3)). For a connection request, pass the Info that came with the event.
+// OpenEndpoint opens an active endpoint (fi_endpoint(3)). For a connection request pass EQEvent.Info of the request.
 func (d *Domain) OpenEndpoint(info *Info) (*Endpoint, error) {
 	if info != nil {
 		if p, ok := info.Handle.(*PassiveEndpoint); ok {
@@ -105,7 +106,7 @@ func (d *Domain) OpenAV(attr AVAttr) (*AddressVector, error) {
 	return v, nil
 }
 
-// RegMR registers memory, which the region borrows until its Close (fi_mr_regattr(3)).
+// RegMR registers memory (fi_mr_regattr(3)). The memory is the region's until MemoryRegion.Close.
 func (d *Domain) RegMR(attr *MRAttr) (*MemoryRegion, error) {
 	var av AVDriver
 	if attr != nil {
@@ -118,12 +119,14 @@ func (d *Domain) RegMR(attr *MRAttr) (*MemoryRegion, error) {
 	return &MemoryRegion{driver}, nil
 }
 
-// QueryAtomic tells what atomic operations there are (fi_query_atomic, fi_atomic(3)): flags say of which calls, none of the base ones.
+// QueryAtomic describes the atomic operation op on operands of type dt (fi_query_atomic(3)). flags say of which call:
+// AtomicFetch, AtomicCompare, or 0 for Endpoint.Atomic. The error is ErrOpNotSupp if there is no such operation.
 func (d *Domain) QueryAtomic(dt Datatype, op AtomicOp, flags AtomicFlags) (AtomicAttr, error) {
 	return d.d.QueryAtomic(dt, op, flags)
 }
 
-// QueryCollective tells what collective operations there are (fi_query_collective, fi_collective(3)). ErrOpNotSupp: not this one.
+// QueryCollective fills in attr, which describes a collective operation (fi_query_collective(3)). flags must be 0.
+// The error is ErrOpNotSupp if there is no such operation.
 func (d *Domain) QueryCollective(op CollectiveOp, attr *CollectiveAttr, flags uint64) error {
 	return d.d.QueryCollective(op, attr, flags)
 }
@@ -158,13 +161,13 @@ type Desc uint64
 // MemoryRegion is registered memory (fi_mr(3)).
 type MemoryRegion struct{ d MRDriver }
 
-// Close ends the registration (fi_close(3)); on return no operation of a peer touches the memory any more.
+// Close ends the registration (fi_close(3)). When it has returned, no operation of a peer accesses the memory.
 func (m *MemoryRegion) Close() error { return m.d.Close() }
 
-// Desc is the region's local descriptor (fi_mr_desc).
+// Desc is the region's local descriptor (fi_mr_desc(3)).
 func (m *MemoryRegion) Desc() Desc { return m.d.Desc() }
 
-// Key is what peers name the region by (fi_mr_key).
+// Key is the key by which peers name the region (fi_mr_key(3)).
 func (m *MemoryRegion) Key() uint64 { return m.d.Key() }
 
 // Base is the remote address of the region's first byte: its virtual address with MRModeVirtAddr, else 0.

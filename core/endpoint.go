@@ -1,11 +1,13 @@
 package core
 
-// Endpoint is an active endpoint (fi_endpoint(3)). Before Enable only control calls are allowed; data calls then return ErrOpBadState.
+// Endpoint is an active endpoint (struct fid_ep, fi_endpoint(3)). Before Enable only control calls are allowed, and
+// data calls return ErrOpBadState.
 //
-// Every method exists on every endpoint; what a provider lacks returns ErrNoSys or ErrOpNotSupp.
+// Every endpoint has all methods. What its provider cannot do returns ErrNoSys or ErrOpNotSupp.
 //
-// Data calls: buffers of the plain calls belong to the provider until the operation completes, those of Inject calls return to the caller at once. The slices
-// of an iov (not the memory they refer to) may be reused when the call returns. ErrAgain means "not now": make progress by reading a queue, and try again.
+// The buffers of a data call belong to the provider until the operation completes; those of the Inject calls are the
+// caller's again when the call returns. The slices of an iov, but not the memory that they refer to, may be reused
+// when the call returns. ErrAgain means that there is no room now: make progress by reading a queue, and try again.
 type Endpoint struct {
 	receives
 	d  EndpointDriver
@@ -29,10 +31,11 @@ func (e *Endpoint) driver() any {
 	return e.d
 }
 
-// Driver is what the endpoint stands on.
+// Driver is the provider's side of the endpoint.
 func (e *Endpoint) Driver() EndpointDriver { return e.d }
 
-// String says what the endpoint has to work with and how it uses that, where its provider tells: a datagram endpoint with AF_XDP does.
+// String describes what the endpoint uses to send and receive, if its provider says so: a datagram endpoint with
+// AF_XDP does.
 func (e *Endpoint) String() string {
 	if s, ok := e.d.(interface{ String() string }); ok {
 		return s.String()
@@ -43,25 +46,27 @@ func (e *Endpoint) String() string {
 // Close closes the endpoint (fi_close(3)).
 func (e *Endpoint) Close() error { return e.d.Close() }
 
-// BindCQ binds a completion queue (fi_ep_bind(3)); flags are BindTransmit, BindRecv and BindSelectiveCompletion.
+// BindCQ binds a completion queue (fi_ep_bind(3)). flags are BindTransmit, BindRecv or both, and
+// BindSelectiveCompletion.
 func (e *Endpoint) BindCQ(q *CompletionQueue, flags BindFlags) error {
 	return e.d.Bind(q.driver(), flags)
 }
 
-// BindCounter binds a counter to the traffic that flags name: BindSend, BindRecv, BindRead, BindWrite, BindRemoteRead, BindRemoteWrite.
+// BindCounter binds a counter (fi_ep_bind(3)). flags say what it counts: BindSend, BindRecv, BindRead, BindWrite,
+// BindRemoteRead, BindRemoteWrite.
 func (e *Endpoint) BindCounter(c *Counter, flags BindFlags) error { return e.d.Bind(c.driver(), flags) }
 
-// BindAV binds the vector that destinations index.
+// BindAV binds the address vector that destinations are indices of (fi_ep_bind(3)). flags must be 0.
 func (e *Endpoint) BindAV(v *AddressVector, flags BindFlags) error {
 	return e.d.Bind(any(v.driver()), flags)
 }
 
-// BindEQ binds the queue for the endpoint's events.
+// BindEQ binds the event queue for the endpoint's connection and join events (fi_ep_bind(3)). flags must be 0.
 func (e *Endpoint) BindEQ(q *EventQueue, flags BindFlags) error {
 	return e.d.Bind(any(q.driver()), flags)
 }
 
-// BindSRX makes the endpoint receive into the buffers of a shared receive context.
+// BindSRX makes the endpoint receive into the buffers of a shared receive context (fi_ep_bind(3)).
 func (e *Endpoint) BindSRX(s *SharedRx) error {
 	if s == nil {
 		return e.d.Bind(nil, 0)
@@ -69,7 +74,7 @@ func (e *Endpoint) BindSRX(s *SharedRx) error {
 	return e.d.Bind(s.d, 0)
 }
 
-// BindSTX makes its transmits count against a shared transmit context.
+// BindSTX makes the endpoint's transmits count against a shared transmit context (fi_ep_bind(3)).
 func (e *Endpoint) BindSTX(s *SharedTx) error {
 	if s == nil {
 		return e.d.Bind(nil, 0)
@@ -80,11 +85,12 @@ func (e *Endpoint) BindSTX(s *SharedTx) error {
 // Enable allows data calls (fi_enable(3)).
 func (e *Endpoint) Enable() error { return e.d.Enable() }
 
-// Cancel cancels the receive (or a send of which nothing was transmitted yet) posted with ctx (fi_cancel(3)). A canceled operation completes with ErrCanceled.
+// Cancel cancels the operation posted with ctx: a receive, or a send of which nothing was transmitted yet
+// (fi_cancel(3)). A cancelled operation completes with ErrCanceled.
 func (e *Endpoint) Cancel(ctx OpContext) error { return e.d.Cancel(ctx) }
 
-// Alias returns a second endpoint over the same resources with other default operation flags for one direction: dir is BindTransmit or BindRecv
-// (fi_ep_alias(3), which has both in one word).
+// Alias returns a second endpoint over the same resources, with default operation flags of its own for one direction:
+// dir is BindTransmit or BindRecv (fi_ep_alias(3), where dir and flags are one word).
 func (e *Endpoint) Alias(dir BindFlags, flags OpFlags) (*Endpoint, error) {
 	d, err := e.d.Alias(dir, flags)
 	if err != nil {
@@ -127,19 +133,21 @@ func (e *Endpoint) SetName(a Addr) error { return e.d.SetName(a) }
 // Peer is the address of a connected peer (fi_getpeer(3)).
 func (e *Endpoint) Peer() (Addr, error) { return e.d.Peer() }
 
-// Connect starts a connection; EventConnected or an error event follows on the event queue (fi_connect(3)). param is private data for the listener. Connect and
-// Accept enable an endpoint that is not.
+// Connect starts to connect (fi_connect(3)). EventConnected or an error event follows on the event queue. param is
+// private data for the listener. Connect and Accept enable the endpoint if it is not.
 func (e *Endpoint) Connect(dest Addr, param []byte) error { return e.d.Connect(dest, param) }
 
-// Accept accepts the connection request this endpoint was opened from (fi_accept(3)).
+// Accept accepts the connection request that the endpoint was opened for (fi_accept(3)). param is private data for
+// the peer.
 func (e *Endpoint) Accept(param []byte) error { return e.d.Accept(param) }
 
 // Shutdown ends the connection; the peer gets EventShutdown (fi_shutdown(3)).
 func (e *Endpoint) Shutdown() error { return e.d.Shutdown() }
 
-// CloseWrite says that no more messages are sent. What was sent before is delivered, the peer's receives then end with ErrShutdown, and its messages still
-// arrive here. Later sends fail with ErrShutdown. ErrNoSys: such endpoints cannot; those of tcp of type MSG can. ErrOpNotSupp: the peer is native libfabric,
-// which knows no half of a connection. libfabric has no such call.
+// CloseWrite ends the endpoint's direction of the connection; libfabric has no such call. What was sent before is
+// delivered. The peer's receives then fail with ErrShutdown, and so do later sends here. The peer can still send. The
+// error is ErrNoSys if such endpoints cannot do this (MSG endpoints of tcp can), and ErrOpNotSupp if the peer is
+// native libfabric, which has no half-closed connections.
 func (e *Endpoint) CloseWrite() error {
 	if h, ok := e.d.(HalfCloser); ok {
 		return h.CloseWrite()
@@ -147,26 +155,29 @@ func (e *Endpoint) CloseWrite() error {
 	return ErrNoSys
 }
 
-// PeerClosed reports that the peer sends no more messages. All that it sent has been received, or waits for a receive.
+// PeerClosed reports whether the peer has ended its direction (CloseWrite). All that it sent has then been received
+// or waits for a receive.
 func (e *Endpoint) PeerClosed() bool {
 	h, ok := e.d.(HalfCloser)
 	return ok && h.PeerClosed()
 }
 
-// ScalableEndpoint is an endpoint with one address and several transmit and receive contexts, which have completion queues and counters of their own
-// (fi_scalable_ep, fi_endpoint(3)). The contexts share the address vector and the connections. It takes an address vector and no queues, and its own data
-// calls fail with ErrNoSys.
+// ScalableEndpoint is an endpoint with one address and several transmit and receive contexts, each with completion
+// queues and counters of its own (fi_scalable_ep(3)). The contexts share the address vector and the connections. The
+// scalable endpoint itself is bound to an address vector but to no queues, and its own data calls fail with ErrNoSys.
 //
-// Contexts are endpoints that only send or only receive: the other calls fail with ErrNoSys. They may be used from several goroutines, each with a context of
-// its own or not. Operations of one transmit context towards one receive context keep their order; between contexts none is promised (fi_tx_context(3)).
+// A context is an endpoint that only sends or only receives; its other calls fail with ErrNoSys. Several goroutines
+// may use the contexts. Operations from one transmit context to one receive context keep their order. There is no
+// order between contexts (fi_tx_context(3)).
 type ScalableEndpoint struct {
 	Endpoint
 	contexts ScalableDriver
 }
 
-// TxContext and RxContext open the context of an index, below info.EP's TxCtxCnt or RxCtxCnt, which must not be open (fi_tx_context(3), fi_rx_context(3)).
-// attr asks for less than the endpoint has and is told what there is; nil is what the endpoint has. Bind queues to a context and enable it; transmits need
-// the scalable endpoint to be enabled, too. Contexts must be closed before the endpoint.
+// TxContext opens the transmit context at index, from 0 to info.EP.TxCtxCnt-1, which must not be open
+// (fi_tx_context(3)). attr may ask for less than the endpoint has, and is filled in with what the context has; nil
+// asks for everything. Bind queues to the context and enable it. Transmits need the scalable endpoint to be enabled
+// as well. Close contexts before the endpoint.
 func (s *ScalableEndpoint) TxContext(index int, attr *TxAttr) (*Endpoint, error) {
 	d, err := s.contexts.TxContext(index, attr)
 	if err != nil {
@@ -175,7 +186,7 @@ func (s *ScalableEndpoint) TxContext(index int, attr *TxAttr) (*Endpoint, error)
 	return endpointOver(d), nil
 }
 
-// RxContext: see TxContext.
+// RxContext opens a receive context (fi_rx_context(3)), as TxContext opens a transmit context.
 func (s *ScalableEndpoint) RxContext(index int, attr *RxAttr) (*Endpoint, error) {
 	d, err := s.contexts.RxContext(index, attr)
 	if err != nil {
@@ -184,16 +195,17 @@ func (s *ScalableEndpoint) RxContext(index int, attr *RxAttr) (*Endpoint, error)
 	return endpointOver(d), nil
 }
 
-// SharedRx is a shared receive context: receives posted here serve all endpoints bound to it (fi_srx_context(3)).
+// SharedRx is a shared receive context: receives posted here serve all endpoints that are bound to it
+// (fi_srx_context(3)).
 //
-// Completions go to the queues and counters of the endpoint that the message came for, or to those that are bound to the context itself, before endpoints are
-// bound to it.
+// A completion goes to the queue and counter of the endpoint that the message came for. If the context has a queue or
+// counter of its own, bound before any endpoint is, the completion goes there.
 type SharedRx struct {
 	receives
 	d SRXDriver
 }
 
-// Driver is what the context stands on.
+// Driver is the provider's side of the context.
 func (s *SharedRx) Driver() SRXDriver { return s.d }
 
 // Close frees the context (fi_close(3)); ErrBusy while endpoints are bound to it.

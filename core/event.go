@@ -20,8 +20,9 @@ type CQAttr struct {
 	WaitSet *WaitSet
 }
 
-// CQEntry is a completion. The queue's format says which fields are valid (fi_cq(3)): Context sets Ctx; Msg adds Flags and Len; Data adds Buf and
-// Data; Tagged adds Tag. Len is bytes received. Buf is where the data went, for receives.
+// CQEntry is a completion (fi_cq(3)). The format of the queue says which fields are valid: CQFormatContext Ctx;
+// CQFormatMsg also Flags and Len; CQFormatData also Buf and Data; CQFormatTagged also Tag. Len is the number of bytes
+// received. Buf is where a receive put them.
 type CQEntry struct {
 	Ctx   OpContext
 	Flags CompFlags
@@ -42,10 +43,10 @@ type CQErrEntry struct {
 	SrcAddr   FIAddr
 }
 
-// CompletionQueue reports completed operations (fi_cq(3)).
+// CompletionQueue reports completed operations (struct fid_cq, fi_cq(3)).
 //
-// While an error entry is at the head, reads return ErrAvail until ReadErr takes it. Reads return ErrAgain when there is nothing; a read that finds
-// nothing makes progress, and so does a read with no room for entries.
+// While an error entry is at the head, reads return ErrAvail until ReadErr takes it. A read returns ErrAgain if there
+// is nothing to read. Such a read makes progress, and so does a read with no room for entries.
 type CompletionQueue struct{ d CQDriver }
 
 // driver is the queue's driver, nil of no queue.
@@ -56,7 +57,7 @@ func (q *CompletionQueue) driver() any {
 	return q.d
 }
 
-// Driver is what the queue stands on.
+// Driver is the provider's side of the queue.
 func (q *CompletionQueue) Driver() CQDriver { return q.d }
 
 // Close frees the queue (fi_close(3)); ErrBusy while an endpoint uses it.
@@ -65,7 +66,8 @@ func (q *CompletionQueue) Close() error { return q.d.Close() }
 // Read takes up to len(entries) completions and never waits (fi_cq_read(3)).
 func (q *CompletionQueue) Read(entries []CQEntry) (int, error) { return q.d.Read(entries, nil) }
 
-// ReadFrom is Read, with the source of each received message (AddrNotAvail if unknown) in src. At most len(src) entries are read.
+// ReadFrom is Read that also stores the source of each received message in src, AddrNotAvail if it is unknown
+// (fi_cq_readfrom(3)). It takes at most len(src) completions.
 func (q *CompletionQueue) ReadFrom(entries []CQEntry, src []FIAddr) (int, error) {
 	entries, src = sourced(entries, src)
 	return q.d.Read(entries, src)
@@ -83,13 +85,13 @@ func sourced(entries []CQEntry, src []FIAddr) ([]CQEntry, []FIAddr) {
 // ReadErr takes the error entry at the head (fi_cq_readerr(3)).
 func (q *CompletionQueue) ReadErr(e *CQErrEntry) error { return q.d.ReadErr(e) }
 
-// SRead waits for at least one completion, an error entry, Signal (returns ErrAgain), or the end of ctx (fi_cq_sread(3)).
-// The end of ctx returns ErrAgain wrapped with ctx's cause.
+// SRead waits until there is a completion and reads as Read does (fi_cq_sread(3)). It also returns for an error entry
+// (ErrAvail), for Signal (ErrAgain), and at the end of ctx: then the error is ErrAgain wrapped with the cause of ctx.
 func (q *CompletionQueue) SRead(ctx context.Context, entries []CQEntry) (int, error) {
 	return q.d.SRead(ctx, entries, nil)
 }
 
-// SReadFrom is to SRead as ReadFrom is to Read.
+// SReadFrom is SRead that also stores sources, as ReadFrom does (fi_cq_sreadfrom(3)).
 func (q *CompletionQueue) SReadFrom(ctx context.Context, entries []CQEntry, src []FIAddr) (int, error) {
 	entries, src = sourced(entries, src)
 	return q.d.SRead(ctx, entries, src)
@@ -123,7 +125,8 @@ type EQAttr struct {
 	WaitSet *WaitSet
 }
 
-// EQEvent is a control event (fi_eq(3)): Info and CMData for connection events, Object the endpoint, vector or region concerned.
+// EQEvent is a control event (fi_eq(3)). Info and CMData are those of connection events. Object is the endpoint,
+// vector or region concerned.
 type EQEvent struct {
 	Type    EQEventType
 	Object  Object
@@ -133,7 +136,8 @@ type EQEvent struct {
 	Data    uint64
 }
 
-// EQErrEntry is a failed control operation (struct fi_eq_err_entry): a refused connection brings the peer's private data in ErrData.
+// EQErrEntry is a failed control operation (struct fi_eq_err_entry, fi_eq(3)). For a refused connection ErrData is
+// the peer's private data.
 type EQErrEntry struct {
 	Object    Object
 	Context   any
@@ -167,7 +171,7 @@ func (q *EventQueue) ReadErr(e *EQErrEntry, flags EQFlags) error { return q.d.Re
 // Write appends an event of the application's own (fi_eq_write(3)).
 func (q *EventQueue) Write(ev EQEvent, flags EQFlags) error { return q.d.Write(ev, flags) }
 
-// SRead is Read that waits (fi_eq_sread(3)).
+// SRead waits for an event and reads it as Read does (fi_eq_sread(3)).
 func (q *EventQueue) SRead(ctx context.Context, ev *EQEvent, flags EQFlags) error {
 	return q.d.SRead(ctx, ev, flags)
 }
@@ -231,7 +235,8 @@ func (c *Counter) Set(v uint64) error { return c.d.Change(CounterSet, v) }
 // SetErr sets the count of failures (fi_cntr_seterr(3)).
 func (c *Counter) SetErr(v uint64) error { return c.d.Change(CounterSetErr, v) }
 
-// Wait waits until the counter reaches threshold (fi_cntr_wait). ErrAvail: the error count moved meanwhile. The end of ctx: ErrTimedOut.
+// Wait waits until the count of successes reaches threshold (fi_cntr_wait(3)). It returns ErrAvail if the count of
+// failures changes meanwhile, and ErrTimedOut if ctx ends first.
 func (c *Counter) Wait(ctx context.Context, threshold uint64) error { return c.d.Wait(ctx, threshold) }
 
 // WaitFD returns the descriptor to poll (FI_GETWAIT).

@@ -15,7 +15,7 @@ type Fabric struct{ d FabricDriver }
 // NewFabric returns a fabric on a driver that was opened without OpenFabric.
 func NewFabric(d FabricDriver) *Fabric { return &Fabric{d} }
 
-// Driver is what the fabric stands on.
+// Driver is the provider's side of the fabric.
 func (f *Fabric) Driver() FabricDriver { return f.d }
 
 // Close closes the fabric (fi_close(3)); ErrBusy while anything of it is open.
@@ -61,8 +61,8 @@ func (f *Fabric) OpenWait(attr WaitAttr) (*WaitSet, error) {
 	return &WaitSet{d}, nil
 }
 
-// TryWait says whether it is safe to block on the wait objects of the given queues, counters and wait sets (fi_trywait(3)): nil if so, ErrAgain if one of them
-// has something to read.
+// TryWait says whether it is safe to block on the wait objects of queues, counters and wait sets (fi_trywait(3)). It
+// returns nil if so, and ErrAgain if one of them has something to read.
 func (f *Fabric) TryWait(objs ...Object) error {
 	drivers := make([]any, len(objs))
 	for i, o := range objs {
@@ -92,15 +92,16 @@ type PassiveEndpoint struct{ d PassiveDriver }
 // Close stops listening (fi_close(3)).
 func (p *PassiveEndpoint) Close() error { return p.d.Close() }
 
-// BindEQ names the queue for connection requests (fi_pep_bind, fi_endpoint(3)).
+// BindEQ binds the event queue for connection requests (fi_pep_bind(3)). flags must be 0.
 func (p *PassiveEndpoint) BindEQ(eq *EventQueue, flags BindFlags) error {
 	return p.d.BindEQ(eq.driver(), flags)
 }
 
-// Listen starts to take connection requests (fi_listen(3)).
+// Listen starts to listen for connection requests (fi_listen(3)).
 func (p *PassiveEndpoint) Listen() error { return p.d.Listen() }
 
-// Reject refuses a connection request (fi_reject(3)); handle is the request's Info.Handle, param at most OptCMDataSize bytes.
+// Reject refuses a connection request (fi_reject(3)). handle is Info.Handle of the request. param is private data for
+// the peer, at most OptCMDataSize bytes.
 func (p *PassiveEndpoint) Reject(handle Handle, param []byte) error { return p.d.Reject(handle, param) }
 
 // Name is the address listened on (fi_getname(3)).
@@ -135,7 +136,7 @@ func (w *WaitSet) driver() WaitDriver {
 // Close frees the set (fi_close(3)); ErrBusy while it has members.
 func (w *WaitSet) Close() error { return w.d.Close() }
 
-// Wait returns nil when one of the members has something to read; the end of ctx is ErrTimedOut.
+// Wait waits until one of the members has something to read (fi_wait(3)). It returns ErrTimedOut if ctx ends first.
 func (w *WaitSet) Wait(ctx context.Context) error { return w.d.Wait(ctx) }
 
 // WaitFD returns the descriptor to poll (FI_GETWAIT). Call Fabric.TryWait before blocking on it.
@@ -155,8 +156,9 @@ func (p *PollSet) Close() error { return p.d.Close() }
 // Add adds a completion queue or counter (fi_poll_add(3)). Adding it again does nothing.
 func (p *PollSet) Add(obj Object) error { return p.d.Add(driverOf(obj), obj) }
 
-// Del removes it (fi_poll_del(3)), which must be done before it is closed.
+// Del removes a queue or counter (fi_poll_del(3)). Do so before closing it.
 func (p *PollSet) Del(obj Object) error { return p.d.Del(driverOf(obj)) }
 
-// Poll stores the objects that have something to read and returns how many (fi_poll(3)). It never waits.
+// Poll stores the objects that have something to read in ready, and returns how many there are (fi_poll(3)). It does
+// not wait.
 func (p *PollSet) Poll(ready []Object) (int, error) { return p.d.Poll(ready) }

@@ -11,9 +11,10 @@ const (
 	TriggerXPU                           // FI_TRIGGER_XPU
 )
 
-// TriggeredContext says what an operation posted with the flag OpTrigger waits for (struct fi_triggered_context, fi_trigger(3)): the count of successes of Cntr,
-// a counter of the same domain, reaches Threshold. In C it takes the place of the context; here it stands beside it, and Ctx of the arguments remains what
-// completions bring. It is not kept.
+// TriggeredContext says what an operation posted with OpTrigger waits for (struct fi_triggered_context,
+// fi_trigger(3)): that the count of successes of Cntr, a counter of the same domain, reaches Threshold. In C it takes
+// the place of the operation's context. Here it stands beside Ctx, which completions report as usual. It may be
+// reused when the call returns.
 type TriggeredContext struct {
 	EventType TriggerEvent
 	Cntr      *Counter
@@ -46,8 +47,8 @@ const (
 	OpCntrAdd                     // Cntr
 )
 
-// OpMsg is an OpRecv or OpSend (struct fi_op_msg). EP is an Endpoint, or for receives a SharedRx. Flags are those of RecvMsg and SendMsg; with OpCompletion the
-// end of the operation is reported at the endpoint, too.
+// OpMsg is an OpRecv or OpSend (struct fi_op_msg). EP is an Endpoint, or for receives a SharedRx. Flags are those of
+// RecvMsg and SendMsg. With OpCompletion the endpoint's queue reports the end of the operation, too.
 type OpMsg struct {
 	EP    Object
 	Msg   MsgArgs
@@ -68,8 +69,8 @@ type OpRMA struct {
 	Flags OpFlags
 }
 
-// OpAtomicArgs is an OpAtomic, OpFetchAtomic or OpCompareAtomic (struct fi_op_atomic, fi_op_fetch_atomic and fi_op_compare_atomic): Result is for the last
-// two, Compare for the last.
+// OpAtomicArgs is an OpAtomic, OpFetchAtomic or OpCompareAtomic (struct fi_op_atomic, fi_op_fetch_atomic,
+// fi_op_compare_atomic). Result is used by the last two, Compare by the last.
 type OpAtomicArgs struct {
 	EP          *Endpoint
 	Msg         AtomicArgs
@@ -80,16 +81,18 @@ type OpAtomicArgs struct {
 	Flags       OpFlags
 }
 
-// OpCntr is an OpCntrSet or OpCntrAdd (struct fi_op_cntr): what happens to the count of successes of Cntr.
+// OpCntr is an OpCntrSet or OpCntrAdd (struct fi_op_cntr): a change of the count of successes of Cntr.
 type OpCntr struct {
 	Cntr  *Counter
 	Value uint64
 }
 
-// DeferredWork is an operation that the domain starts by itself when a counter has got so far (struct fi_deferred_work, fi_trigger(3)).
+// DeferredWork is an operation that the domain starts by itself when a counter reaches a threshold (struct
+// fi_deferred_work, fi_trigger(3)).
 //
-// The structure and what it points to may be reused when Domain.QueueWork returns, in C only when the work has ended; the memory that the operation names
-// is the provider's until then, and is not looked at before the operation starts.
+// The structure and what it points to may be reused when Domain.QueueWork returns; in C only when the work has ended.
+// The memory that the operation names is the provider's until the work has ended, and is not read before the
+// operation starts.
 type DeferredWork struct {
 	Ctx       OpContext // names the work to Domain.CancelWork: in C, the address of the structure
 	Threshold uint64    // of successes and failures of TriggeringCntr together
@@ -107,14 +110,15 @@ type DeferredWork struct {
 	Cntr   *OpCntr
 }
 
-// QueueWork queues deferred work (FI_QUEUE_WORK, fi_trigger(3), "DEFERRED WORK QUEUES"). ErrNoSys: the provider, or the endpoint, cannot defer such an operation.
-// ErrInval: the arguments do not go together.
+// QueueWork queues deferred work (FI_QUEUE_WORK, fi_trigger(3), "DEFERRED WORK QUEUES"). The error is ErrNoSys if the
+// provider or the endpoint cannot defer the operation, and ErrInval if arguments contradict each other.
 //
-// Work whose condition is met starts in the order of thresholds, and of queueing where those are the same; what cannot start at once, for a queue is full,
-// starts when there is room, before later work to the same destination. Nothing is reported at the endpoint but on request (Completion) or for a failure that
-// no completion counter counts.
+// Work starts in the order of thresholds, and at the same threshold in the order of queueing. If it cannot start
+// because a queue is full, it starts when there is room, before later work to the same destination. The endpoint
+// reports nothing, unless OpCompletion asks for it, or the operation fails and no completion counter counts that.
 //
-// Work that has not started keeps its counters from closing (ErrBusy). Closing its endpoint drops it silently.
+// Work that has not started keeps its counters open: closing them returns ErrBusy. Closing the endpoint drops its
+// work without a report.
 func (d *Domain) QueueWork(w *DeferredWork) error {
 	if w == nil {
 		return refuseWork(ErrInval, "there is no work")
@@ -204,9 +208,10 @@ func postingDriver(o Object) any {
 	return nil
 }
 
-// CancelWork ends the work queued with ctx that has not started (FI_CANCEL_WORK), without counting it anywhere; if it asked for Completion, with an error
-// entry, ErrCanceled. ErrNoEnt: there is none. Operations that have started, Endpoint.Cancel cancels.
+// CancelWork cancels the work that was queued with ctx and has not started (FI_CANCEL_WORK). No counter counts it.
+// With OpCompletion it ends with an error entry, ErrCanceled. The error is ErrNoEnt if there is no such work.
+// Endpoint.Cancel cancels operations that have started.
 func (d *Domain) CancelWork(ctx OpContext) error { return d.d.CancelWork(ctx) }
 
-// FlushWork cancels all work that has not started, or that which waits for c, if that is not nil (FI_FLUSH_WORK).
+// FlushWork cancels all work that has not started (FI_FLUSH_WORK), or, if c is not nil, the work that waits for c.
 func (d *Domain) FlushWork(c *Counter) error { return d.d.FlushWork(c.counter()) }
