@@ -16,7 +16,7 @@ import (
 
 func infoOf(t *testing.T) *core.Info {
 	t.Helper()
-	return infoOn(t, fabrictest.New(t, 1).Node(0))
+	return infoOn(t, fabrictest.New(t, 1, fabrictest.Config{}).Node(0))
 }
 
 // infoOn is an Info of the stack ofi_rxd over datagrams of the process, whose Below the layers under test open.
@@ -126,7 +126,7 @@ func TestProgressBelow(t *testing.T) {
 
 // TestOver opens a domain on datagrams of the process, and closes it and what is below.
 func TestOver(t *testing.T) {
-	node := fabrictest.New(t, 1).Node(0)
+	node := fabrictest.New(t, 1, fabrictest.Config{}).Node(0)
 	info := infoOn(t, node)
 	low, err := node.OpenFabric(info.Below())
 	if err != nil {
