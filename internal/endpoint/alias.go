@@ -20,7 +20,7 @@ type control struct{ core.EndpointDriver }
 // and flags are operation flags of that direction (fi_ep_alias(3)). The endpoint cannot close before its aliases. Not locked.
 func (e *Endpoint) OpenAlias(ep core.EndpointDriver, x *Transfers, dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
 	op := flags &^ core.OpTrigger
-	e.prog.Lock() // for the lane
+	e.prog.Lock() // for lastRoute
 	a := &alias{control: control{ep}, Transfers: *x, e: e}
 	e.prog.Unlock()
 	switch {

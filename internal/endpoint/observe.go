@@ -24,10 +24,10 @@ type Observed interface {
 
 // PeerView is a connection.
 type PeerView struct {
-	Conn *engine.Conn
-	Addr netip.AddrPort // of the peer; invalid: not known
-	Lane int            // of several to a peer
-	Path Path           // nil if the provider knows nothing of it
+	Conn  *engine.Conn
+	Addr  netip.AddrPort // of the peer; invalid: not known
+	Index int            // of several to a peer
+	Path  Path           // nil if the provider knows nothing of it
 }
 
 // Asking is an Observed of which the system knows more. AskSystem is called before the others, and not locked, for it takes long: it is to ask about so many
@@ -133,7 +133,7 @@ func (e *Endpoint) observeQueues(o *telemetry.Observation, c telemetry.Counts, l
 		n, reads := q.Depth()
 		c["completions"] += uint64(n)
 		if n > 0 {
-			o.Watch(telemetry.Key{Owner: e.id, Lane: i, What: "queue"}, reads, func() telemetry.Stall {
+			o.Watch(telemetry.Key{Owner: e.id, Index: i, What: "queue"}, reads, func() telemetry.Stall {
 				return e.stall("queue", local, NoPeer, strconv.Itoa(n)+" completions that nobody reads", 0)
 			})
 		}
@@ -227,7 +227,7 @@ func (w *peerWatch) report() []telemetry.Peer {
 }
 
 func (w *peerWatch) key(v PeerView, what string) telemetry.Key {
-	return telemetry.Key{Owner: w.e.id, Peer: v.Addr, Lane: v.Lane, What: what}
+	return telemetry.Key{Owner: w.e.id, Peer: v.Addr, Index: v.Index, What: what}
 }
 
 // watch looks whether the connection gets on.

@@ -113,7 +113,7 @@ func (e *Reliable) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointD
 
 // CloseWith closes the endpoint (fi_close(3)): it lets w be drained, for as long as OptLinger allows, and has end, locked, end the connections. An error of LetGo
 // is about what peers have lost; after it the endpoint is closed all the same.
-func (e *Reliable) CloseWith(w Winder, end func()) error {
+func (e *Reliable) CloseWith(w Drainer, end func()) error {
 	e.prog.Lock()
 	if err := e.BeginClose(); err != nil {
 		e.prog.Unlock()

@@ -43,7 +43,7 @@ func (w *work) Posted(*engine.Conn, bool) *batch.Stream { return nil }
 
 // prepare makes w the router of a copy of t. Not locked.
 func (w *work) prepare(t *Transmitter) *Transmitter {
-	t.e.prog.Lock() // for the lane
+	t.e.prog.Lock() // for lastRoute
 	w.tx = *t
 	t.e.prog.Unlock()
 	w.kind, w.e, w.router = workSend, t.e, t.r

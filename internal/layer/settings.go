@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/internal/cma"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/params"
-	"gofabric/internal/pull"
 	"gofabric/internal/xnet/engine"
 )
 
@@ -58,7 +58,7 @@ func ReadTransfers(r *params.Reader) Transfers {
 func (t *Transfers) Conn(txSize, inject, internal int, around bool) *engine.Config {
 	c := &engine.Config{StageMax: max(t.Staging, inject), StageLimit: stageLimit, TxDepth: txSize, RendezvousOver: t.Rendezvous, InternalMax: internal}
 	if around && t.Extensions && t.SingleCopy < core.MaxSize {
-		c.CMA, c.CMAOver = pull.New(), t.SingleCopy
+		c.CMA, c.CMAOver = cma.New(), t.SingleCopy
 	}
 	return c
 }

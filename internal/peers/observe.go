@@ -15,10 +15,10 @@ func (s *Set) ObservePeers(yield func(endpoint.PeerView) bool) {
 			if u.c != c {
 				continue // it is being left
 			}
-			v = endpoint.PeerView{Conn: u.Conn, Addr: u.addr, Lane: c.Loop() << 8}
+			v = endpoint.PeerView{Conn: u.Conn, Addr: u.addr, Index: c.Loop() << 8}
 			v.Path, _ = u.Link.(endpoint.Path)
 		case *AuxConn:
-			v = endpoint.PeerView{Conn: u.Conn, Addr: u.p.addr, Lane: int(c.Index())}
+			v = endpoint.PeerView{Conn: u.Conn, Addr: u.p.addr, Index: int(c.Index())}
 			v.Path, _ = u.Link.(endpoint.Path)
 		}
 		if v.Conn != nil && !yield(v) {

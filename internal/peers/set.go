@@ -255,15 +255,15 @@ func (s *Set) Watch() {
 	})
 }
 
-// Wind prepares the end of all connections: each says that nothing more comes behind what it has queued. Drained then tells when peers have all of it.
-func (s *Set) Wind() {
+// BeginDrain prepares the end of all connections: each says that nothing more comes behind what it has queued. Drained then tells when peers have all of it.
+func (s *Set) BeginDrain() {
 	for c := range s.Conns {
 		c.BeginClose()
 		s.Posted(c, false)
 	}
 	for p := range s.Each {
 		if p.Link != nil {
-			p.Link.Deafen()
+			p.Link.StopReceiving()
 		}
 	}
 }

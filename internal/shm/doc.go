@@ -1,19 +1,19 @@
 // Package shm carries a stream of bytes each way between two processes of one host through memory that both have mapped: no system call, no packet, no copy
 // in the kernel.
 //
-// An End is one process' side. Each direction is a ring with one writer and one reader. Nothing here blocks and nothing here wakes: beside the memory the two
-// have a socket, and a byte on it, the bell, tells the other to look. Whether one is needed the words in the memory say:
+// Rings are one process' side. Each direction is a ring with one producer and one consumer. Nothing here blocks or wakes: beside the memory the two processes
+// have a local socket, and a byte on it, the doorbell, tells the other to look at the memory. Three words per direction say whether one is needed:
 //
-//	awake   the reader looks by itself, again and again: no bell (SetAwake)
-//	rung    the bell was rung for it and it has not looked since: once is enough
-//	want    the writer found no room and wants the bell when there is some
+//	polls     the consumer polls the ring: it needs no doorbell (SetPolling)
+//	rung      the doorbell was sent to the consumer, and it has not looked since: one is enough
+//	wantRoom  the producer found no room, and wants the doorbell when there is some
 //
-// A direction can carry records instead, datagrams beside those that go through a socket of their own (record.go).
+// A direction can carry records instead: datagrams beside those that go through a socket of their own (records.go).
 //
-// Each says its own first and then looks at the other's (a reader that goes to sleep clears awake and looks at the ring once more; a writer that has written
-// looks at awake), and the operations of sync/atomic are sequentially consistent, so that one of the two sees the other's.
+// Each side writes its own word first and reads the other's afterwards: a consumer that goes to sleep clears polls and looks at the ring once more; a producer
+// that has written reads polls. The operations of sync/atomic are sequentially consistent, so that one of the two sees what the other has written.
 //
-// The peer may be anybody: another user's process, broken or hostile. It can write what it likes at any time. So positions read from the memory are checked
-// against those of one's own, which are not kept there; what is wrong is ErrBroken. Bytes are copied out before anybody parses them. And the memory
-// cannot be taken away: it is a memfd sealed against shrinking (memfd_create(2), F_ADD_SEALS), all of it allocated before it is passed on.
+// The peer can be broken or hostile, and can write anything at any time. So positions read from the memory are checked against this side's own, which are not
+// kept in it; an impossible one is ErrBroken. Bytes are copied out before they are parsed. And the memory cannot be taken away: it is a memfd, sealed against
+// shrinking (memfd_create(2), F_ADD_SEALS), with all pages allocated before it is passed on.
 package shm

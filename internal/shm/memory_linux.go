@@ -11,12 +11,12 @@ import (
 // Possible says whether there is such memory on this system.
 const Possible = true
 
-// seals are what the receiver of memory insists on: touching what was cut off would kill it (SIGBUS).
+// seals are those that the receiver of memory demands: touching memory that was cut off would kill it (SIGBUS).
 const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 
-// Create makes memory for two processes and returns this one's End and a descriptor to pass on, which the caller closes. Errors are those of memfd_create(2),
+// Create makes memory for two processes and returns this one's Rings and a descriptor to pass on, which the caller closes. Errors are those of memfd_create(2),
 // fallocate(2), fcntl(2) and mmap(2).
-func Create() (*End, int, error) {
+func Create() (*Rings, int, error) {
 	fd, err := unix.MemfdCreate("gofabric", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_NOEXEC_SEAL)
 	if err == unix.EINVAL { // before Linux 6.3
 		fd, err = unix.MemfdCreate("gofabric", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
@@ -24,7 +24,7 @@ func Create() (*End, int, error) {
 	if err != nil {
 		return nil, -1, fmt.Errorf("memfd_create: %w", err)
 	}
-	if err = unix.Fallocate(fd, 0, 0, Size); err == nil { // now, for there is no good way to hear later that it is not there
+	if err = unix.Fallocate(fd, 0, 0, Size); err == nil { // now, missing memory would be a SIGBUS later
 		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
 	}
 	if err != nil {
@@ -39,9 +39,9 @@ func Create() (*End, int, error) {
 	return New(mem, true), fd, nil
 }
 
-// Open returns the other End of the memory that another process' Create made and passed on as fd, which stays the caller's. Memory that is not as
+// Open returns the other Rings of the memory that another process' Create made and passed on as fd, which stays the caller's. Memory that is not as
 // Create makes it is refused.
-func Open(fd int) (*End, error) {
+func Open(fd int) (*Rings, error) {
 	s, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
 	if err != nil {
 		return nil, fmt.Errorf("not a memfd: %w", err)
@@ -60,9 +60,9 @@ func Open(fd int) (*End, error) {
 	return New(mem, false), nil
 }
 
-// Close unmaps the memory of Create or Open; e must not be used afterwards.
-func (e *End) Close() error {
-	mem := e.mem
-	*e = End{}
+// Close unmaps the memory of Create or Open; r must not be used afterwards.
+func (r *Rings) Close() error {
+	mem := r.mem
+	*r = Rings{}
 	return unix.Munmap(mem)
 }

@@ -27,7 +27,7 @@ func TestMemory(t *testing.T) {
 	if err := unix.Ftruncate(fd, 0); err != unix.EPERM {
 		t.Errorf("the memory can be taken away: %v", err)
 	}
-	for _, e := range []*End{a, b} {
+	for _, e := range []*Rings{a, b} {
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}

@@ -8,10 +8,10 @@ import "golang.org/x/sys/unix"
 const Possible = false
 
 // Create fails with unix.ENOSYS, and so does Open.
-func Create() (*End, int, error) { return nil, -1, unix.ENOSYS }
+func Create() (*Rings, int, error) { return nil, -1, unix.ENOSYS }
 
 // Open fails.
-func Open(int) (*End, error) { return nil, unix.ENOSYS }
+func Open(int) (*Rings, error) { return nil, unix.ENOSYS }
 
 // Close does nothing.
-func (e *End) Close() error { return nil }
+func (r *Rings) Close() error { return nil }

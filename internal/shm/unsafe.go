@@ -9,9 +9,9 @@ import (
 func ringOf(mem []byte) ring {
 	word := func(at int) unsafe.Pointer { return unsafe.Pointer(&mem[at]) }
 	return ring{
-		head: (*atomic.Uint64)(word(headAt)), tail: (*atomic.Uint64)(word(tailAt)),
-		awake: (*atomic.Uint32)(word(awakeAt)), rung: (*atomic.Uint32)(word(rungAt)), want: (*atomic.Uint32)(word(wantAt)),
-		aside: (*atomic.Uint32)(word(asideAt)), rejoined: (*atomic.Uint32)(word(rejoinedAt)),
+		produced: (*atomic.Uint64)(word(producedAt)), consumed: (*atomic.Uint64)(word(consumedAt)),
+		polls: (*atomic.Uint32)(word(pollsAt)), rung: (*atomic.Uint32)(word(rungAt)), wantRoom: (*atomic.Uint32)(word(wantRoomAt)),
+		viaSocket: (*atomic.Uint32)(word(viaSocketAt)), socketDrained: (*atomic.Uint32)(word(socketDrainedAt)),
 		data: mem[dataAt:span:span],
 	}
 }

@@ -11,7 +11,7 @@ import (
 type Key struct {
 	Owner uint64         // the endpoint, or the domain
 	Peer  netip.AddrPort // of several, which
-	Lane  int
+	Index int
 	What  string
 }
 

@@ -10,68 +10,68 @@ import (
 	"gofabric/internal/telemetry"
 )
 
-// Place is where somebody was refused.
-type Place uint8
+// Use is what an untrusted process wanted to share.
+type Use uint8
 
 const (
-	Stream    Place = iota // the local socket of a domain, where streams go on
-	Datagrams              // the local socket of a port, where memory for datagrams is offered
-	Copies                 // the local socket where a process shows itself before its memory is read
-	Vectors                // the files of shared address vectors
-	places
+	Stream    Use = iota // a domain's local socket, and shared memory, in place of a TCP connection
+	Datagrams            // a port's local socket, where memory for datagrams is offered
+	Copies               // the local socket where a process shows itself before its memory is read
+	Vectors              // the files of shared address vectors
+	uses
 )
 
-// what says what a Place is for, what becomes of the data without it, and by which name it is counted.
-var what = [places]struct{ way, instead, count string }{
-	Stream:    {"a local socket for a TCP connection", "the connection stays what it is", "stranger_stream"},
-	Datagrams: {"shared memory for datagrams", "datagrams go through the network stack", "stranger_datagrams"},
-	Copies:    {"copies out of its memory", "messages go through the connection", "stranger_copies"},
-	Vectors:   {"a shared address vector", "the vector is not opened", "stranger_vectors"},
+// texts say what a Use is for, what becomes of the data without it, and the reason under which refusals are counted.
+var texts = [uses]struct{ purpose, instead, reason string }{
+	Stream:    {"a local socket for a TCP connection", "the connection stays what it is", "untrusted_stream"},
+	Datagrams: {"shared memory for datagrams", "datagrams go through the network stack", "untrusted_datagrams"},
+	Copies:    {"copies out of its memory", "messages go through the connection", "untrusted_copies"},
+	Vectors:   {"a shared address vector", "the vector is not opened", "untrusted_vectors"},
 }
 
-// Provider is under which name refusals are counted in metrics.
+// Provider is the provider under which metrics count refusals.
 const Provider = "same-host"
 
-// pause is how long nothing more is logged of a place: who knocks all the time shall not fill disks.
-const pause = 10 * time.Second
+// logPause is how long no further refusal of a Use is logged, so that a process that tries all the time does not fill disks.
+const logPause = 10 * time.Second
 
-// book is what was refused at a place.
-type book struct {
-	last   time.Time
-	unsaid uint64 // since then
+// refusals are those of a Use.
+type refusals struct {
+	logged   time.Time // the last
+	unlogged uint64    // since then
 }
 
-var books struct {
-	mu     sync.Mutex
-	of     [places]book
-	saying bool
+var log struct {
+	mu      sync.Mutex
+	of      [uses]refusals
+	writing bool
 }
 
-// Refuse counts that a process, or, with PID 0, a user, was refused, and why, and logs it. name is the socket's or file's.
-func Refuse(at Place, p netx.Peer, name, why string) {
-	w := &what[at]
-	telemetry.Gone(Provider, telemetry.Counts{"drops." + w.count: 1}, nil)
-	books.mu.Lock()
-	defer books.mu.Unlock()
-	b := &books.of[at]
-	if books.saying || !b.last.IsZero() && time.Since(b.last) < pause {
-		b.unsaid++
+// Refuse counts and logs that a process was refused, and why. With PID 0 it was a user. name is the socket's or file's.
+func Refuse(use Use, p netx.Peer, name, why string) {
+	w := &texts[use]
+	telemetry.Gone(Provider, telemetry.Counts{"drops." + w.reason: 1}, nil)
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	r := &log.of[use]
+	if log.writing || !r.logged.IsZero() && time.Since(r.logged) < logPause {
+		r.unlogged++
 		return
 	}
-	unsaid := b.unsaid
-	b.last, b.unsaid, books.saying = time.Now(), 0, true
-	go func() { // the caller may hold the lock of a domain, and a log may take its time
-		slog.Warn("gofabric: refused "+w.way+": "+why, "uid", p.UID, "pid", p.PID, "at", name, "own_uid", os.Geteuid(), "instead", w.instead, "unlogged", unsaid,
-			"hint", "only processes of one user share this, and only what is theirs: if no program of that user should talk to this one, look at what the process is")
-		books.mu.Lock()
-		books.saying = false
-		books.mu.Unlock()
+	unlogged := r.unlogged
+	r.logged, r.unlogged, log.writing = time.Now(), 0, true
+	go func() { // the caller may hold the lock of a domain, and a log handler may be slow
+		slog.Warn("gofabric: refused "+w.purpose+": "+why, "uid", p.UID, "pid", p.PID, "at", name, "own_uid", os.Geteuid(), "instead", w.instead, "unlogged", unlogged,
+			"hint", "only processes of one user share this: if no program of that user should talk to this one, find out what the process is")
+		log.mu.Lock()
+		log.writing = false
+		log.mu.Unlock()
 	}()
 }
 
-// Again has the next refusal at each place logged, however soon it comes. It is for tests of those who use this package.
-func Again() {
-	books.mu.Lock()
-	defer books.mu.Unlock()
-	books.of = [places]book{}
+// ResetLog has the next refusal of each Use logged, however soon it comes. It is for tests of packages that use this one.
+func ResetLog() {
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	log.of = [uses]refusals{}
 }

@@ -9,7 +9,7 @@ import (
 	"gofabric/internal/netx"
 )
 
-// overflowUser is who cannot be named in this user name space: that may be anybody (user_namespaces(7); 65534 unless kernel.overflowuid says otherwise).
+// overflowUser is the number of all users that have none in this user namespace (user_namespaces(7); 65534 unless kernel.overflowuid says otherwise).
 var overflowUser = sync.OnceValue(func() int {
 	b, err := os.ReadFile("/proc/sys/kernel/overflowuid")
 	if n, bad := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && bad == nil {
@@ -18,18 +18,18 @@ var overflowUser = sync.OnceValue(func() int {
 	return 65534
 })
 
-// Same reports whether the process at the other end of a connected local socket has this process' user. If not, it has been logged that it was refused at this place.
-func Same(fd netx.FD, place Place, name string) (p netx.Peer, ok bool) {
+// Same reports whether the process at the other end of a connected local socket has this process' user. If not, it has counted and logged the refusal.
+func Same(fd netx.FD, use Use, name string) (p netx.Peer, ok bool) {
 	p, err := netx.PeerOf(fd)
 	if err != nil {
 		return p, false
 	}
 	if !User(p.UID) {
-		Refuse(place, p, name, "it belongs to another user")
+		Refuse(use, p, name, "it belongs to another user")
 		return p, false
 	}
 	return p, true
 }
 
-// User reports whether a user, as the system numbers him here, is certainly this process'.
+// User reports whether uid, as this user namespace numbers users, is certainly this process' user.
 func User(uid int) bool { return uid == os.Geteuid() && uid != overflowUser() }

@@ -89,7 +89,7 @@ func TestSame(t *testing.T) {
 	})
 }
 
-// Who has no number in this user name space may be anybody, and is nobody's equal.
+// A user without a number in this user namespace may be any user, and is equal to none.
 func TestOverflowUser(t *testing.T) {
 	if trust.User(4711) || !trust.User(os.Geteuid()) {
 		t.Error("users are mixed up")
@@ -101,7 +101,7 @@ func TestOverflowUser(t *testing.T) {
 	})
 }
 
-// Who knocks all the time is counted each time, and logged once in a while, with what was left out.
+// A process that tries all the time is counted each time, and logged once in a while, with the number of refusals that were not.
 func TestFlood(t *testing.T) {
 	j, before := journal.Listen(t), journal.Refused("vectors")
 	for range 1000 {

@@ -32,7 +32,7 @@ func TestBurstTakesTime(t *testing.T) {
 	const size, count = 3000, 10 // the ninth makes it more than waits for company, and one is left then
 	buf, in := make([]byte, size), make([]byte, size)
 	var s *tcpStream
-	var posting atomic.Bool // carried is called by the domain's goroutine, too
+	var posting atomic.Bool // onMoved is called by the domain's goroutine, too
 	var sends atomic.Int64
 	for good, end := 0, time.Now().Add(bound); good < 4; {
 		for range count {
@@ -81,7 +81,7 @@ func TestBurstTakesTime(t *testing.T) {
 					s = x
 				}
 			})
-			s.carried = func() {
+			s.onMoved = func() {
 				if posting.Load() {
 					sends.Add(1)
 					for begin := time.Now(); time.Since(begin) < 200*time.Microsecond; { // on this processor, as the system does

@@ -41,7 +41,7 @@ func TestClassOfAccepted(t *testing.T) {
 		must(t, opened.BindCQ(q, core.BindTransmit|core.BindRecv))
 		must(t, opened.Accept(nil))
 		ep.prog.Lock() // the connection may end at any time
-		wantClass(t, "what was accepted", int(ep.st.fd), class)
+		wantClass(t, "what was accepted", int(ep.st.carrier.socket()), class)
 		ep.prog.Unlock()
 		c.Close()
 		must(t, opened.Close())
@@ -59,7 +59,7 @@ func TestClassOfListener(t *testing.T) {
 	info.Tx.TClass = core.TCLowLatency
 	l, err := d.drv.OpenListener(info, nil)
 	must(t, err)
-	wantClass(t, "the listener", int(l.(*gate).fd), core.TCLowLatency)
+	wantClass(t, "the listener", int(l.(*domainListener).fd), core.TCLowLatency)
 	l.Close()
 	must(t, d.Close())
 	must(t, f.Close())

@@ -29,7 +29,7 @@ func exhaust(t *testing.T) (restore func()) {
 func TestNoDescriptors(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	ep := openEndpoint(t, d, info)
-	l := ep.drv.Listener().(*gate)
+	l := ep.drv.Listener().(*domainListener)
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer nobody.Close()
@@ -48,7 +48,7 @@ func TestNoDescriptors(t *testing.T) {
 	}
 	quiet(t, ep.drv.d.prog)
 	restore()
-	eventually(t, ep.drv.d.prog, "the listener accepts again", func() bool { return l.waiting.n == 1 })
+	eventually(t, ep.drv.d.prog, "the listener accepts again", func() bool { return l.pending.n == 1 })
 	must(t, ep.Send(make([]byte, 8), 0, fi[0], 1))
 
 	restore = exhaust(t)

@@ -31,10 +31,10 @@ func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	d := &domain{f: f, s: f.p.s, prog: prog, bufs: newBuffers(f.p.s.prefetch)}
 	d.bufs.faults, d.bufs.patience = f.faults, f.p.s.peerTimeout
 	down := prog.Close
-	if f.p.s.localSockets && f.faults == nil {
-		l := newLobby(f.p.s.localMemory)
-		d.bufs.lobby = l
-		down = func() error { l.close(); return prog.Close() }
+	if f.p.s.localSockets && f.carriers().moves {
+		m := newMover(f.p.s.localMemory)
+		d.bufs.mover = m
+		down = func() error { m.close(); return prog.Close() }
 	}
 	d.InitDomain(endpoint.DomainConfig{Names: &names, Fabric: f, Info: info, Progress: prog, Host: f.p.host,
 		Limits: d.s.rxLimits(), Linger: d.s.linger, Down: down})

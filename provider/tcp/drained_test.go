@@ -16,7 +16,7 @@ func TestDrainedClosed(t *testing.T) {
 	c.wait("the message", func() bool { return c.read(1) == 1 })
 	ep := c.ep[0]
 	ep.drv.d.prog.Lock()
-	ep.drv.Wind() // from here on it takes nothing
+	ep.drv.BeginDrain() // from here on it takes nothing
 	ep.drv.d.prog.Unlock()
 	must(t, c.ep[1].Close()) // the goodbye of the first is in its socket, so this resets the connection
 	c.ep[1] = nil

@@ -15,13 +15,13 @@ import (
 func TestDribble(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	ep := openEndpoint(t, d, info)
-	l := ep.drv.Listener().(*gate)
+	l := ep.drv.Listener().(*domainListener)
 	buf := make([]byte, 8)
 	must(t, ep.Recv(buf, 0, core.AddrUnspec, 1))
 	c := raw(t, l.local)
-	eventually(t, ep.drv.d.prog, "it is accepted", func() bool { return l.waiting.n == 1 })
+	eventually(t, ep.drv.d.prog, "it is accepted", func() bool { return l.pending.n == 1 })
 	ep.drv.d.prog.Lock()
-	s := l.waiting.crowded().s
+	s := l.pending.victim().s
 	ep.drv.d.prog.Unlock()
 	// say sends bytes one by one; after each the socket waits for want bytes, and unread have come that were not received.
 	say := func(what string, b []byte, want int, unread func(i int) int) {
@@ -30,8 +30,8 @@ func TestDribble(t *testing.T) {
 			_, err := c.Write(b[i : i+1])
 			must(t, err)
 			eventually(t, ep.drv.d.prog, what, func() bool {
-				n, err := unix.GetsockoptInt(int(s.fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT)
-				return err == nil && n == want && netx.Waiting(s.fd) == unread(i)
+				n, err := unix.GetsockoptInt(int(s.carrier.socket()), unix.SOL_SOCKET, unix.SO_RCVLOWAT)
+				return err == nil && n == want && netx.Waiting(s.carrier.socket()) == unread(i)
 			})
 		}
 	}
@@ -67,7 +67,7 @@ func TestDribble(t *testing.T) {
 		t.Errorf("%q", buf)
 	}
 	eventually(t, ep.drv.d.prog, "the socket waits for any byte then", func() bool {
-		n, err := unix.GetsockoptInt(int(s.fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT)
+		n, err := unix.GetsockoptInt(int(s.carrier.socket()), unix.SOL_SOCKET, unix.SO_RCVLOWAT)
 		return err == nil && n == 1
 	})
 	c.Close()

@@ -30,6 +30,23 @@ func newFabric(p *Provider, info *core.Info) *fabric {
 	return f
 }
 
+// carriers are the abilities that new carriers have.
+func (f *fabric) carriers() abilities {
+	if f.faults != nil {
+		return impairedAbilities
+	}
+	return tcpAbilities
+}
+
+// config is what the engine needs of the settings, of an endpoint's attributes and of the carriers.
+func (f *fabric) config(txSize int) *engine.Config {
+	c := f.p.s.config(txSize)
+	if !f.carriers().singleCopy {
+		c.CMA = nil
+	}
+	return c
+}
+
 // progress returns the engine of the fabric's listeners.
 func (f *fabric) progress() (*progress.Engine, error) {
 	f.mu.Lock()

@@ -17,23 +17,23 @@ import (
 
 const (
 	listenBacklog = 4096
-	acceptRounds  = 16                   // accepts per readiness: what waits behind them are honest peers
-	restTime      = 2 * time.Millisecond // between attempts to accept without room, descriptors or memory
+	acceptRounds  = 16                   // accepts per readiness: the domain's connections wait meanwhile
+	acceptPause   = 2 * time.Millisecond // between attempts to accept without room, descriptors or memory
 )
 
 // listener is a listening socket. Accepted sockets go to its owner.
 type listener struct {
-	fd       netx.FD
-	h        *progress.Handle
-	local    netip.AddrPort
-	spare    *os.File // a descriptor to give up when there are no more, so that the caller can be told
-	accepted func(fd netx.FD, peer netip.AddrPort)
-	full     func() bool // the owner takes no more for now; nil never
-	s        *settings
-	tos      int       // the type-of-service byte of accepted sockets
-	waiting  strangers // accepted, the request not yet come
-	half     int       // of the descriptors that the process may have
-	refused  uint64
+	fd           netx.FD
+	h            *progress.Handle
+	local        netip.AddrPort
+	spare        *os.File // a descriptor to give up when there are no more, so that a peer can be told
+	accepted     func(fd netx.FD, peer netip.AddrPort)
+	full         func() bool // the owner takes no more for now; nil: it always does
+	s            *settings
+	tos          int          // the type-of-service byte of accepted sockets
+	pending      pendingConns // accepted, without a request so far
+	pendingShare int          // of the descriptors that the process may have
+	refused      uint64
 }
 
 // open makes a socket bound to a, or to a port of the configured range if a has none. Its packets, the answers to connection requests, and those of accepted sockets are of class.
@@ -43,8 +43,8 @@ func (l *listener) open(s *settings, a netip.AddrPort, class core.TrafficClass) 
 		return err
 	}
 	l.fd, l.s, l.tos = fd, s, class.TOS()
-	l.half = max(netx.DescriptorLimit()/2, 1)
-	l.waiting.init(min(strangersMax, l.half))
+	l.pendingShare = max(netx.DescriptorLimit()/2, 1)
+	l.pending.init(min(pendingMax, l.pendingShare))
 	if err = l.bind(s, a); err == nil {
 		l.local, err = netx.LocalAddr(fd)
 	}
@@ -65,8 +65,8 @@ func (l *listener) bind(s *settings, a netip.AddrPort) error {
 		}
 		return netx.Bind(l.fd, a)
 	}
-	// Two sockets that reuse addresses can be bound to one port until one of them listens (socket(7), SO_REUSEADDR). So look for a port that nobody has
-	// first, and only then for one with nothing but old connections.
+	// Two sockets that reuse addresses can be bound to one port until one of them listens (socket(7), SO_REUSEADDR). So look for a port that no socket has
+	// first, and only then for one that only old connections have.
 	var err error
 	for _, reuse := range []bool{false, true} {
 		if err = netx.SetReuseAddr(l.fd, reuse); err != nil {
@@ -118,25 +118,25 @@ func (l *listener) Ready(in, _ bool) {
 	}
 	now := sinceStart()
 	for range acceptRounds {
-		room := l.waiting.room() && silent.Load() < int64(l.half)
-		goes := l.waiting.crowded() // who makes room
-		if l.full != nil && l.full() || !l.waiting.calm(now) || !room && (goes == nil || !l.waiting.ripe(goes, now)) {
-			l.rest()
+		room := l.pending.room() && pendingTotal.Load() < int64(l.pendingShare)
+		victim := l.pending.victim()
+		if l.full != nil && l.full() || !l.pending.rateAllows(now) || !room && (victim == nil || !l.pending.graceOver(victim, now)) {
+			l.pauseAccepting()
 			return
 		}
 		fd, peer, err := netx.Accept(l.fd)
 		if err != nil {
 			switch {
-			case !wanting(err) || !netx.Readable(l.fd): // without descriptors it says so, too, when there is nobody
+			case !outOfResources(err) || !netx.Readable(l.fd): // without descriptors accept(2) fails so even when no connection waits
 				return
-			case l.evict(goes) || l.shed(now):
+			case l.displace(victim) || l.resetOne(now):
 				continue
 			}
-			l.rest()
+			l.pauseAccepting()
 			return
 		}
 		if !room {
-			l.evict(goes)
+			l.displace(victim)
 		}
 		l.accepted(fd, peer)
 		if l.fd == netx.NoFD {
@@ -145,58 +145,55 @@ func (l *listener) Ready(in, _ bool) {
 	}
 }
 
-// sinceStart is now, as strangers are told it.
+// sinceStart is the time that pendingConns are told.
 func sinceStart() time.Duration { return time.Duration(mono.Now()) }
 
-// evict sends a stranger away, if there is one.
-func (l *listener) evict(x *stranger) bool {
+// displace closes a pending connection, if there is one.
+func (l *listener) displace(x *pendingConn) bool {
 	if x == nil {
 		return false
 	}
-	x.s.conn.Fail(errCrowd)
+	x.s.conn.Fail(errDisplaced)
 	return true
 }
 
-// errCrowd ends the connection of a stranger in favour of another's.
-var errCrowd = errors.New("it said nothing, and others wait")
+// errDisplaced ends a pending connection in favour of another one.
+var errDisplaced = errors.New("no connection request has come, and other connections wait")
 
-// meet notes that s was accepted and has said nothing yet, and looks whether it says something now.
-func (l *listener) meet(s *tcpStream) {
-	s.met, s.door = l.waiting.enter(s, s.peer.Addr(), sinceStart()), l
-	silent.Add(1)
+// admit notes that s was accepted and has sent no request yet, and looks whether it has by now.
+func (l *listener) admit(s *tcpStream) {
+	s.pending, s.listener = l.pending.add(s, s.peer.Addr(), sinceStart()), l
+	pendingTotal.Add(1)
 	s.receive()
 }
 
-// greeted is called when a stranger's request has come: it is one no more.
-func (l *listener) greeted(s *tcpStream) error {
-	l.waiting.leave(s.met, true, 0)
-	s.met = nil
-	silent.Add(-1)
-	return configure(s.fd, l.s, l.tos, l.local.Addr(), s.peer.Addr())
+// requestArrived is called when the request of a pending connection has come.
+func (l *listener) requestArrived(s *tcpStream) error {
+	l.pending.remove(s.pending, true, 0)
+	s.pending = nil
+	pendingTotal.Add(-1)
+	return configure(s.carrier.socket(), l.s, l.tos, l.local.Addr(), s.peer.Addr())
 }
 
-// left is called when s closes without a request. Nothing was said to it, and so nothing must arrive: the system need not remember it.
-func (l *listener) left(s *tcpStream) {
+// pendingClosed is called when s closes without a request.
+func (l *listener) pendingClosed(s *tcpStream) {
 	l.refused++
-	l.waiting.leave(s.met, false, sinceStart())
-	s.met = nil
-	silent.Add(-1)
-	if s.conn.BytesOut == 0 {
-		netx.SetLinger(s.fd, 0)
-	}
+	l.pending.remove(s.pending, false, sinceStart())
+	s.pending = nil
+	pendingTotal.Add(-1)
 }
 
-// silent counts the strangers of all listeners of the process: they may have half of its descriptors together.
-var silent atomic.Int64
+// pendingTotal counts the pending connections of all listeners of the process: together they may have half of its descriptors.
+var pendingTotal atomic.Int64
 
-// wanting says that err is for want of descriptors or memory: what was to be accepted is still there.
-func wanting(err error) bool {
+// outOfResources reports that descriptors or memory have run out: the connection that was to be accepted waits still.
+func outOfResources(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
 }
 
-// shed closes one waiting connection with the descriptor kept for that: the peer sees a reset instead of silence, and the poller does not report
+// resetOne resets one waiting connection with the descriptor that is kept for that: the peer sees a reset instead of silence, and the poller does not report
 // the same connection for ever.
-func (l *listener) shed(now time.Duration) bool {
+func (l *listener) resetOne(now time.Duration) bool {
 	if l.spare == nil {
 		l.spare, _ = os.Open(os.DevNull)
 		if l.spare == nil {
@@ -210,20 +207,20 @@ func (l *listener) shed(now time.Duration) bool {
 		netx.SetLinger(fd, 0)
 		netx.Close(fd)
 		l.refused++
-		l.waiting.spend(now)
+		l.pending.countFailure(now)
 	}
 	l.spare, _ = os.Open(os.DevNull)
 	return err == nil
 }
 
-// rest stops listening for a moment: while we cannot accept, the poller would report the same connection all the time.
-func (l *listener) rest() {
+// pauseAccepting stops listening for a moment: while nothing can be accepted, the poller would report the same connection all the time.
+func (l *listener) pauseAccepting() {
 	if l.h.Want(netx.Edge) == nil {
-		l.h.SetDeadline(mono.Now().Add(restTime))
+		l.h.SetDeadline(mono.Now().Add(acceptPause))
 	}
 }
 
-// Expired implements progress.Source: the rest is over.
+// Expired implements progress.Source: the pause is over.
 func (l *listener) Expired(mono.Time) { l.h.Want(netx.In) }
 
 // Poll implements progress.Source; a listener is not polled.

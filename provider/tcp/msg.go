@@ -182,17 +182,16 @@ func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
 	}
 	data := append([]byte(nil), param...)
 	conn := engine.NewActive(ep.d.Pool(), ep.connConfig(), ep.Own, ep.Memory(), ep, int64(mono.Now()))
-	st := &tcpStream{conn: conn, fd: ep.bound.fd, peer: dest.IP}
+	st := &tcpStream{conn: conn, peer: dest.IP}
+	bound := ep.bound.fd
 	ep.bound = boundSocket{fd: netx.NoFD}
 	conn.User = st
-	st.open = func() { conn.Start(data) }
-	if err := st.dial(ep.d, ep.Info().SrcAddr, ep.Info().Tx.TClass); err != nil {
+	st.start = func() { conn.Start(data) }
+	if err := st.dial(ep.d, bound, ep.Info().SrcAddr, ep.Info().Tx.TClass); err != nil {
 		return ep.Refuse("fi_connect", dest.IP, err, "check the address and FI_TCP_IFACE")
 	}
 	st.Meter(&ep.meter)
-	if local, err := netx.LocalAddr(st.fd); err == nil {
-		st.local = local // that the system has chosen; who waits for the answer is told of by it
-	}
+	st.learnLocal() // the system has chosen it; callers that wait for the answer see it
 	ep.st, ep.state = st, msgConnecting
 	return nil
 }
@@ -229,7 +228,7 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 		return ep.Refuse("fi_accept", req.peer, core.ErrOpBadState, "the endpoint was closed")
 	}
 	if tos := ep.Info().Tx.TClass.TOS(); tos != req.pep.info.Tx.TClass.TOS() {
-		if err := netx.SetDSCP(st.fd, tos); err != nil {
+		if err := netx.SetDSCP(st.carrier.socket(), tos); err != nil {
 			st.close()
 			ep.state = msgShutdown
 			return ep.Refuse("fi_accept", req.peer, err, "the system refuses the traffic class")
@@ -238,7 +237,7 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 	ep.st = st
 	st.conn.User = st
 	st.conn.Attach(ep.d.Pool(), ep.connConfig(), ep.Own, ep.Memory(), ep)
-	if err := st.attach(ep.prog, ep.d.bufs, netx.In); err != nil {
+	if err := st.attach(ep.prog, ep.d.bufs); err != nil {
 		st.close()
 		ep.state = msgShutdown
 		return ep.Refuse("fi_accept", req.peer, err, "")
@@ -248,42 +247,6 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 	st.updateDeadline()
 	st.setWant()
 	st.flush()
-	return nil
-}
-
-// dial opens a socket towards s.peer, unless s has one with an address already, and registers it; its conn must be in state Opening.
-func (s *tcpStream) dial(d *domain, src core.Addr, tclass core.TrafficClass) error {
-	fd := s.fd
-	if fd != netx.NoFD {
-		src = core.Addr{}
-	} else {
-		var err error
-		if fd, err = netx.StreamSocket(netx.Family(s.peer.Addr())); err != nil {
-			return err
-		}
-		s.fd = fd
-	}
-	fail := func(err error) error {
-		s.close()
-		return err
-	}
-	if err := configure(fd, d.s, tclass.TOS(), src.IP.Addr(), s.peer.Addr()); err != nil {
-		return fail(err)
-	}
-	if a := src.IP.Addr(); a.IsValid() && !a.IsUnspecified() && a.Is4() == s.peer.Addr().Unmap().Is4() {
-		netx.SetLatePort(fd) // where there is such a thing
-		if err := netx.Bind(fd, netip.AddrPortFrom(a, 0)); err != nil {
-			return fail(err)
-		}
-	}
-	switch err := netx.Connect(fd, s.peer); err {
-	case nil, unix.EINPROGRESS:
-	default:
-		return fail(err)
-	}
-	if err := s.attach(d.prog, d.bufs, netx.Out); err != nil {
-		return fail(err)
-	}
 	return nil
 }
 
@@ -352,8 +315,8 @@ func (ep *msgEndpoint) Shutdown() error {
 	}
 	ep.silent, ep.leaving = true, true
 	err := ep.LetGo(ep.st)
-	if ep.st.fd != netx.NoFD {
-		netx.Shutdown(ep.st.fd, unix.SHUT_RDWR)
+	if ep.st.isOpen() {
+		netx.Shutdown(ep.st.carrier.socket(), unix.SHUT_RDWR)
 	}
 	ep.st.conn.Fail(engine.ErrClosed)
 	return err

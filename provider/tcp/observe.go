@@ -34,18 +34,9 @@ func (s *tcpStream) Halted() (why string, bytes, token uint64, yes bool) {
 
 // Meter implements stream.Metered.
 func (s *tcpStream) Meter(m *netx.Meter) {
-	if s.fd != netx.NoFD {
-		s.metered = m.Add(s.fd)
+	if s.isOpen() {
+		s.metered = m.Add(s.carrier.socket())
 	}
-}
-
-// closeTCP closes the socket.
-func (s *tcpStream) closeTCP() {
-	if s.metered != nil {
-		s.metered.End()
-		s.metered = nil
-	}
-	netx.Close(s.fd)
 }
 
 // ObservePath implements endpoint.Path: what the kernel knows, of streams that are TCP connections still.

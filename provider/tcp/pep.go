@@ -141,15 +141,15 @@ func (p *passive) Listen() error {
 // accepted takes a socket from the listener.
 func (p *passive) accepted(fd netx.FD, peer netip.AddrPort) {
 	r := &connRequest{pep: p, peer: peer}
-	r.st = &tcpStream{fd: fd, peer: peer}
+	r.st = acceptStream(p.f.bufs, fd, peer)
 	r.st.conn = engine.NewPassive(&p.f.pool, p.cfg, r, int64(mono.Now()))
-	if err := r.st.attach(p.prog, p.f.bufs, netx.In); err != nil {
+	if err := r.st.attach(p.prog, p.f.bufs); err != nil {
 		p.l.refused++
-		netx.Close(fd)
+		r.st.close()
 		return
 	}
 	p.reqs[r] = struct{}{}
-	p.l.meet(r.st)
+	p.l.admit(r.st)
 }
 
 // forget takes a request out.
@@ -171,7 +171,6 @@ func (r *connRequest) Requested(c *engine.Conn, data []byte) {
 	}
 	r.told = true
 	p.told++
-	r.st.local, _ = netx.LocalAddr(r.st.fd)
 	info := p.info.Dup()
 	info.SrcAddr, info.DestAddr, info.Handle = core.IPAddr(r.st.local), core.IPAddr(r.peer), r
 	p.eq.Push(core.EQEvent{Type: core.EventConnReq, Object: p.self, Info: info, CMData: append([]byte(nil), data...)})
@@ -246,7 +245,7 @@ func (p *passive) Reject(handle core.Handle, param []byte) error {
 		if r.used {
 			return opError("fi_reject", "passive endpoint", r.peer, core.ErrInval, "an endpoint was opened for the request")
 		}
-		return nil // the peer gave up: nobody to tell
+		return nil // the peer gave up: there is none to tell
 	}
 	r.used = true
 	p.forget(r)
@@ -257,13 +256,14 @@ func (p *passive) Reject(handle core.Handle, param []byte) error {
 // end refuses the request.
 func (r *connRequest) end(param []byte) {
 	r.st.conn.Reject(param)
-	r.st.flushClosing()
+	r.st.flushRejection()
 	r.st.close()
 }
 
-// flushClosing transmits what a closed connection still has to say, as far as the socket takes it.
-func (s *tcpStream) flushClosing() {
-	for s.fd != netx.NoFD {
+// flushRejection transmits the rejection that a closed connection has left, as far as the socket takes it. Only a TCP connection has one; faults do not delay it,
+// for nothing would send the rest.
+func (s *tcpStream) flushRejection() {
+	for s.isOpen() {
 		first, list := s.conn.Pending(s.bufs.gather, gatherBytes)
 		if first == nil && len(list) > 0 {
 			first = list[0]
@@ -271,7 +271,7 @@ func (s *tcpStream) flushClosing() {
 		if first == nil {
 			return
 		}
-		n, errno := netx.Send(s.fd, first, false)
+		n, errno := netx.Send(s.carrier.socket(), first, false)
 		if errno != 0 {
 			return
 		}

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/internal/cma"
 	"gofabric/internal/endpoint"
 	"gofabric/internal/netx"
 	"gofabric/internal/params"
-	"gofabric/internal/pull"
 	"gofabric/internal/shm"
 	"gofabric/internal/xnet/engine"
 	"gofabric/internal/xnet/wire"
@@ -128,7 +128,7 @@ func (s *settings) config(txSize int) *engine.Config {
 		InternalMax:    maxCtxSize, // what any peer of ours can have under way: see there
 	}
 	if s.singleCopy < core.MaxSize {
-		c.CMA, c.CMAOver = pull.New(), s.singleCopy
+		c.CMA, c.CMAOver = cma.New(), s.singleCopy
 	}
 	return c
 }

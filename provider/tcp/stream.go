@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"math"
 	"net/netip"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
+	"gofabric/internal/shm"
 	"gofabric/internal/transport/stream"
 	"gofabric/internal/xnet/engine"
 )
@@ -21,12 +21,7 @@ const (
 	gatherBytes  = 1 << 20 // bytes per sendmsg
 	headBytes    = 512     // received behind, or instead of, a large payload: the next header and little more
 	largePayload = 16 << 10
-	// loopbackSendBuf is the send buffer on loopback, bytes.
-	loopbackSendBuf = 1 << 20
-	// retransmitMin is how soon what was lost is sent again, at the least. Not less than the least that Linux' receivers keep an acknowledgement back
-	// (TCP_DELACK_MIN, include/net/tcp.h), or each message that has no answer would be sent twice.
-	retransmitMin = 40 * time.Millisecond
-	recvRounds    = 4 // receives per readiness, so that one peer does not starve the others
+	recvRounds   = 4 // receives per readiness, so that one peer does not starve the others
 )
 
 // batchLimits are where messages no longer wait for others.
@@ -37,116 +32,143 @@ type buffers struct {
 	recv   []byte
 	iov    *netx.IOV
 	gather [][]byte
-	lobby  *lobby // of a domain whose streams can move; nil if they cannot
+	mover  *mover // of a domain whose streams can move; nil if they cannot
 
-	faults   stream.Impairer    // nil but under a layer of faults
-	patience time.Duration      // of streams with them
-	gone     impair.StreamStats // of those that were closed
+	faults      stream.Impairer    // nil but under a layer of faults
+	patience    time.Duration      // of streams with them
+	closedStats impair.StreamStats // of those that were closed
 
-	pardon mono.Time // when the pauses of all streams so far are over (engine.Conn.Paused)
+	pausedUntil mono.Time // when the pauses of all streams so far are over (engine.Conn.Paused)
 }
 
 func newBuffers(prefetch int) *buffers {
 	return &buffers{recv: make([]byte, prefetch), iov: netx.NewIOV(gatherMax), gather: make([][]byte, 0, gatherMax)}
 }
 
-// tcpStream is a socket and the protocol's side of it. It belongs to one progress engine and is guarded by its lock.
+// tcpStream is a connection of the protocol and the carrier of its bytes. It belongs to one progress engine and is guarded by its lock.
 type tcpStream struct {
-	prog *progress.Engine
-	bufs *buffers
-	fd   netx.FD
-	conn *engine.Conn
-	h    *progress.Handle
-	open func() // the transport is up: send the request
+	prog    *progress.Engine
+	bufs    *buffers
+	carrier carrier    // nil: closed, or not open yet
+	memory  *shm.Rings // abilities.memory of it
+	conn    *engine.Conn
+	h       *progress.Handle
+	start   func() // the connect was answered: send the request
 
-	carried func() // bytes were given to conn or taken from it; nil usually
-	held    bool   // the owner wants nothing received
-	moved   bool   // fd is a local socket, no TCP one (local.go)
-	unheard bool   // the peer has connected, and neither has it sent a whole message nor was one sent to it: passes need not look at it
-	pausing bool   // the connection has paused, and a timer goes on with it
-	water   int    // how many bytes have to come until the poller tells of them, while unheard; 0 is 1
-
-	batch     batch.Stream
-	blocked   bool // the socket takes no more
-	large     bool // large payload flows in
+	onMoved   func() // bytes were given to conn or taken from it; nil usually
+	held      bool   // the owner wants nothing received
+	quiet     bool   // the peer has connected, and no whole message has come from it or left to it: passes need not look at it
+	pausing   bool   // the connection has paused, and a timer goes on with it
+	lowWater  int    // how many bytes have to come until the poller reports them, while quiet; 0 is 1
+	blocked   bool   // the carrier has no room
+	large     bool   // large payload flows in
 	flushing  bool
-	receiving bool // bytes are being taken: answers leave behind them
+	receiving bool // bytes are being received: answers leave behind them
 
-	move   moveState
-	asked  bool // the peer made an offer
-	moving *moving
+	batch batch.Stream
 
-	pipe       *pipe       // the bytes' way, if it is not the socket
-	impairment *impairment // nil but under a layer of faults
+	move    moveState
+	offered bool // the peer has made an offer
+	moving  *moving
 
 	local, peer netip.AddrPort
 
-	metered *netx.Metered // while it is TCP
+	metered *netx.Metered // nil: not, or no more
 
-	door *listener // that accepted it
-	met  *stranger // there, until its request has come
+	listener *listener    // that accepted it
+	pending  *pendingConn // there, until its request has come
 }
 
-// attach registers the socket with prog.
-func (s *tcpStream) attach(prog *progress.Engine, bufs *buffers, want netx.Events) error {
+// isOpen reports that the stream has a carrier.
+func (s *tcpStream) isOpen() bool { return s.carrier != nil }
+
+// setCarrier gives the stream its first carrier, or another one.
+func (s *tcpStream) setCarrier(c carrier) {
+	s.carrier, s.memory = c, c.can().memory
+}
+
+// acceptStream makes a stream of an accepted socket.
+func acceptStream(b *buffers, fd netx.FD, peer netip.AddrPort) *tcpStream {
+	s := &tcpStream{peer: peer}
+	s.setCarrier(b.newCarrier(fd))
+	s.learnLocal()
+	return s
+}
+
+// learnLocal asks the system for the address of this end.
+func (s *tcpStream) learnLocal() {
+	if local, err := netx.LocalAddr(s.carrier.socket()); err == nil {
+		s.local = local
+	}
+}
+
+// attach registers the carrier with prog.
+func (s *tcpStream) attach(prog *progress.Engine, bufs *buffers) error {
 	s.prog, s.bufs = prog, bufs
 	s.conn.Way = s.ends
-	if s.conn.State() != engine.Opening { // else when the transport is up
-		if local, err := netx.LocalAddr(s.fd); err == nil {
-			s.local = local
-		}
+	if bufs.mover != nil {
+		s.conn.SetMover(bufs.mover)
+		bufs.mover.streams[s.conn] = s
 	}
-	if bufs.lobby != nil {
-		s.conn.SetMover(bufs.lobby)
-		bufs.lobby.streams[s.conn] = s
-	}
-	s.unheard = s.conn.State() != engine.Opening
-	h, err := prog.Register(s.fd, s, !s.unheard, want)
-	if err != nil {
+	connecting := s.conn.State() == engine.Opening
+	if err := s.register(connecting); err != nil {
 		return err
 	}
-	s.h = h
-	if s.unheard {
-		h.StandAside()
-	}
-	if bufs.faults != nil {
-		s.raise()
+	if s.quiet = !connecting; s.quiet {
+		s.h.StandAside()
 	}
 	s.updateDeadline()
 	return nil
 }
 
-// detach ends the registration; the socket stays open.
+// register registers the carrier with the stream's engine.
+func (s *tcpStream) register(connecting bool) error {
+	h, err := s.carrier.register(s.prog, s.bufs, s, connecting)
+	if err == nil {
+		s.h = h
+	}
+	return err
+}
+
+// detach ends the registration; the carrier stays open.
 func (s *tcpStream) detach() {
 	s.batch.Forget(s.prog.Batch(), s)
+	s.unregister()
+}
+
+func (s *tcpStream) unregister() {
 	if s.h != nil {
 		s.h.Remove()
 		s.h = nil
-	}
-	if s.impairment != nil {
-		s.impairment.lower()
+		s.carrier.detach()
 	}
 }
 
-// close closes the socket.
+// close closes the stream.
 func (s *tcpStream) close() {
 	s.detach()
-	s.stay()
-	if s.bufs != nil && s.bufs.lobby != nil {
-		delete(s.bufs.lobby.streams, s.conn)
-		s.bufs.lobby.closePipe(s.pipe)
-		s.pipe = nil
+	s.endMove()
+	if s.bufs != nil && s.bufs.mover != nil {
+		delete(s.bufs.mover.streams, s.conn)
 	}
-	if s.met != nil {
-		s.door.left(s)
+	reset := false
+	if s.pending != nil {
+		s.listener.pendingClosed(s)
+		reset = s.conn.BytesOut == 0 // nothing was sent, so nothing has to arrive: the system need not keep the connection
 	}
-	if s.fd != netx.NoFD {
-		s.closeTCP()
-		s.fd = netx.NoFD
-		if s.impairment != nil {
-			s.bufs.gone.Add(s.impairment.w.Stats())
-		}
+	if s.carrier != nil {
+		s.closeCarrier(reset)
 	}
+}
+
+// closeCarrier closes the carrier: the stream is closed then, or another carrier follows.
+func (s *tcpStream) closeCarrier(reset bool) {
+	if s.metered != nil {
+		s.metered.End()
+		s.metered = nil
+	}
+	s.carrier.close(reset)
+	s.carrier, s.memory = nil, nil
 }
 
 func (s *tcpStream) updateDeadline() {
@@ -158,15 +180,12 @@ func (s *tcpStream) updateDeadline() {
 // Ready implements progress.Source.
 func (s *tcpStream) Ready(in, out bool) {
 	if s.conn.State() == engine.Opening {
-		if out && (s.impairment == nil || s.impairment.answered()) {
-			s.transportUp()
+		if out {
+			s.connectAnswered()
 		}
 		return
 	}
-	if s.pipe != nil && in {
-		s.heed()
-		out = true // a bell may be for either
-	}
+	in, out = s.carrier.ready(in, out)
 	if out && s.blocked {
 		s.flush()
 	}
@@ -177,8 +196,8 @@ func (s *tcpStream) Ready(in, out bool) {
 
 // Poll implements progress.Source.
 func (s *tcpStream) Poll() {
-	if l := s.pipe; l != nil && !s.blocked && l.Idle() {
-		return // the peer's end shows on the socket
+	if s.memory != nil && !s.blocked && s.memory.Empty() {
+		return
 	}
 	if s.conn.State() == engine.Opening || !s.takes() {
 		return
@@ -189,6 +208,14 @@ func (s *tcpStream) Poll() {
 	s.receive()
 }
 
+// Direct implements progress.Director.
+func (s *tcpStream) Direct(on bool) error {
+	if s.isOpen() {
+		s.carrier.direct(on)
+	}
+	return nil
+}
+
 // Expired implements progress.Source.
 func (s *tcpStream) Expired(now mono.Time) {
 	s.conn.Advance(int64(now))
@@ -197,52 +224,34 @@ func (s *tcpStream) Expired(now mono.Time) {
 // Lost implements progress.Source.
 func (s *tcpStream) Lost(err error) { s.failCall("epoll_ctl", err) }
 
-// transportUp is called when a connect has ended, well or not.
-func (s *tcpStream) transportUp() {
-	if err := netx.SocketError(s.fd); err != nil {
+// connectAnswered is called when the poller reports that a connect has ended, well or not.
+func (s *tcpStream) connectAnswered() {
+	up, err := s.carrier.connected()
+	if err != nil {
 		s.failCall("connect", err)
 		return
 	}
-	if local, err := netx.LocalAddr(s.fd); err == nil {
-		s.local = local
+	if !up {
+		return
 	}
-	s.mayMove()
-	s.open()
+	s.learnLocal()
+	if s.bufs.mover != nil {
+		s.move = moveMay
+	}
+	s.start()
 	s.updateDeadline()
 	s.setWant()
 	s.flush()
 }
 
-// setWant tells the poller what to look for.
+// setWant tells the carrier what the stream waits for.
 func (s *tcpStream) setWant() {
 	if s.h == nil {
 		return
 	}
-	var want netx.Events
-	if s.takes() {
-		want |= netx.In
-	}
-	if h := s.impairment; h != nil {
-		if h.takeAt != 0 {
-			want |= netx.Edge // what comes is to be noted, no more
-		}
-		h.setTimer()
-	}
-	if s.pipe != nil {
-		if s.blocked && !s.pipe.over {
-			want |= netx.In // the bell
-		}
-	} else if h := s.impairment; s.blocked && (h == nil || h.sendAt == 0) {
-		want |= netx.Out
-	}
-	if want == 0 {
-		want = netx.Edge // a hang-up is reported all the same, but we cannot read it away now: once is enough
-	}
-	if err := s.h.Want(want); err != nil {
+	if err := s.carrier.watch(s.takes(), s.blocked); err != nil {
 		s.failCall("epoll_ctl", err)
-		return
 	}
-	s.settle()
 }
 
 func (s *tcpStream) failCall(call string, err error) {
@@ -259,53 +268,35 @@ func (s *tcpStream) takes() bool {
 	return s.conn.State() != engine.Closed && !s.conn.Stalled() && !s.held
 }
 
-// receive takes what the socket has, a few rounds of it.
+// receive receives what there is, a few calls of it.
 func (s *tcpStream) receive() {
 	s.receiving = true
-	for range recvRounds {
-		if s.fd == netx.NoFD || !s.takes() {
-			break
-		}
-		more := s.receiveOnce()
-		if !more {
-			break
-		}
+	more := true
+	for n := 0; more && n < recvRounds; n++ {
+		more = s.isOpen() && s.takes() && s.receiveOnce()
 	}
 	s.receiving = false
-	if s.carried != nil {
-		s.carried()
+	if s.onMoved != nil {
+		s.onMoved()
 	}
-	if s.fd != netx.NoFD && s.conn.HasPending() && !s.blocked {
+	if s.isOpen() && s.conn.HasPending() && !s.blocked {
 		s.flush()
 	}
-	s.settle()
+	if more {
+		s.setWant() // the poller does not see what is left in memory
+	}
 }
 
 // receiveOnce makes one receive call and reports whether another may find something.
 func (s *tcpStream) receiveOnce() bool {
-	if s.impairment != nil {
-		limit := s.impairment.mayTake()
-		return limit > 0 && s.receiveUpTo(limit)
-	}
-	return s.receiveUpTo(math.MaxInt)
-}
-
-// receiveUpTo is receiveOnce for limit bytes at most.
-func (s *tcpStream) receiveUpTo(limit int) bool {
-	var asked, direct int
 	head, target := s.bufs.recv, s.conn.Target()
 	if target != nil {
 		s.large = true
-		target = target[:min(len(target), limit)]
-		head = head[:min(headBytes, limit-len(target))]
-	} else {
-		if s.large {
-			head = head[:headBytes]
-		}
-		head = head[:min(len(head), limit)]
 	}
-	n, errno := s.takeIn(target, head)
-	direct, asked = min(n, len(target)), len(target)+len(head)
+	if s.large {
+		head = head[:headBytes]
+	}
+	n, more, errno := s.carrier.receive(target, head)
 	if errno != 0 {
 		if errno != unix.EAGAIN && errno != unix.EINTR {
 			s.conn.Fail(&socketError{"recv", errno})
@@ -316,30 +307,28 @@ func (s *tcpStream) receiveUpTo(limit int) bool {
 		s.conn.Fail(engine.ErrPeerClose)
 		return false
 	}
-	if s.impairment != nil {
-		s.impairment.w.Took(n)
-	}
+	direct := min(n, len(target))
 	state := s.conn.State()
 	s.conn.Receive(direct, head[:n-direct])
 	if s.conn.State() != state {
-		s.turned()
-	} else if s.unheard {
-		s.listen()
+		s.stateChanged()
+	} else if s.quiet {
+		s.awaitHead()
 	}
 	if s.move != moveNever {
-		s.turn()
+		s.advanceMove()
 	}
-	if s.fd == netx.NoFD {
+	if !s.isOpen() {
 		return false
 	}
 	if s.conn.Stalled() {
 		s.setWant()
 		return false
 	}
-	if direct == 0 && n == asked && s.conn.Target() == nil {
-		s.large = false // many small messages: take more of them at once
+	if direct == 0 && more && s.conn.Target() == nil {
+		s.large = false // many small messages: receive more of them at once
 	}
-	return n == asked
+	return more
 }
 
 // pause sees to it that a connection goes on that has paused: by bytes that have come, or that waited for another reason and are looked at now.
@@ -349,61 +338,62 @@ func (s *tcpStream) pause() {
 	}
 	s.pausing = true
 	b := s.bufs
-	b.pardon = max(b.pardon, mono.Now()).Add(engine.PauseNanos)
-	s.prog.After(b.pardon, func(mono.Time) {
+	b.pausedUntil = max(b.pausedUntil, mono.Now()).Add(engine.PauseNanos)
+	s.prog.After(b.pausedUntil, func(mono.Time) {
 		s.pausing = false
 		s.conn.Unpause()
 		s.pause()
-		if s.fd != netx.NoFD && s.conn.HasPending() && !s.blocked {
+		if s.isOpen() && s.conn.HasPending() && !s.blocked {
 			s.flush()
 		}
 	})
 }
 
-// turned is called when what was received has brought the connection into another state.
-func (s *tcpStream) turned() {
-	if s.met != nil && s.fd != netx.NoFD && s.conn.State() != engine.Listening {
-		if err := s.door.greeted(s); err != nil {
+// stateChanged is called when what was received has changed the connection's state.
+func (s *tcpStream) stateChanged() {
+	if s.pending != nil && s.isOpen() && s.conn.State() != engine.Listening {
+		if err := s.listener.requestArrived(s); err != nil {
 			s.conn.Fail(err)
 			return
 		}
 	}
-	if s.unheard {
-		s.setWater(s.conn.Missing())
+	if s.quiet {
+		s.setLowWater(s.conn.Missing())
 	}
 	s.updateDeadline()
 }
 
-// listen is called when an unheard peer has sent something. Who dribbles costs no wake-up for each byte: that of a head are waited for together.
-func (s *tcpStream) listen() {
+// awaitHead is called when a quiet peer has sent something. The bytes of a header are waited for together: a peer that sends them one by one costs no wake-up
+// for each.
+func (s *tcpStream) awaitHead() {
 	if s.conn.State() == engine.Connected && s.conn.Between() {
-		s.becomeHeard()
+		s.becomeActive()
 		return
 	}
-	s.setWater(s.conn.Missing())
+	s.setLowWater(s.conn.Missing())
 }
 
-func (s *tcpStream) setWater(n int) {
-	if n != max(s.water, 1) && s.fd != netx.NoFD && netx.SetLowWater(s.fd, n) == nil {
-		s.water = n
+func (s *tcpStream) setLowWater(n int) {
+	if n != max(s.lowWater, 1) && s.isOpen() && netx.SetLowWater(s.carrier.socket(), n) == nil {
+		s.lowWater = n
 	}
 }
 
-// becomeHeard has passes look at the socket, while there are few.
-func (s *tcpStream) becomeHeard() {
+// becomeActive has passes look at the socket, while there are few.
+func (s *tcpStream) becomeActive() {
 	if s.h != nil && s.conn.State() == engine.Connected {
-		s.setWater(1)
-		s.unheard = false
+		s.setLowWater(1)
+		s.quiet = false
 		s.h.BecomeStream()
 	}
 }
 
 // posted is called after something was queued by the application: it leaves now, or with what follows before the next pass.
 func (s *tcpStream) posted(more bool) *batch.Stream {
-	if s.unheard && s.conn.MsgsOut > 0 {
-		s.becomeHeard()
+	if s.quiet && s.conn.MsgsOut > 0 {
+		s.becomeActive()
 	}
-	if s.blocked || s.fd == netx.NoFD || !s.conn.HasPending() || s.move == moveHeld {
+	if s.blocked || !s.isOpen() || !s.conn.HasPending() || s.move == moveHeld {
 		return nil
 	}
 	if s.batch.Posted(s.prog.Batch(), s, &batchLimits, s.conn.Queued(), s.conn.Lent(), more) {
@@ -417,7 +407,7 @@ func (s *tcpStream) posted(more bool) *batch.Stream {
 // does, a request for the payload of its message, say, leaves with the next pass.
 func (s *tcpStream) replied() {
 	s.pause()
-	if !s.receiving && !s.flushing && !s.blocked && s.fd != netx.NoFD {
+	if !s.receiving && !s.flushing && !s.blocked && s.isOpen() {
 		s.batch.Answer(s.prog.Batch(), s)
 	}
 }
@@ -426,62 +416,44 @@ func (s *tcpStream) replied() {
 func (s *tcpStream) Flush() {
 	s.batch.Flushed()
 	if s.move >= moveAsked {
-		s.turn()
+		s.advanceMove()
 	}
-	if !s.blocked && s.fd != netx.NoFD {
+	if !s.blocked && s.isOpen() {
 		s.flush()
 	}
 }
 
-// flush transmits until there is nothing left or the socket is full.
+// flush transmits until there is nothing left or the carrier has no room.
 func (s *tcpStream) flush() {
 	if s.flushing || s.conn.State() == engine.Opening || s.move == moveHeld {
 		return
 	}
-	if s.impairment != nil && !s.impairment.maySend() {
-		return
-	}
 	s.flushing = true
-	blocked := false
-	for s.fd != netx.NoFD {
+	blocked, rest := false, true
+	for s.isOpen() && !blocked {
 		first, list := s.conn.Pending(s.bufs.gather, gatherBytes)
+		if first == nil && list == nil {
+			rest = false
+			break
+		}
 		if s.move == moveLast {
 			first, list = upTo(s.moving.last, first, list)
 		}
-		if s.impairment != nil {
-			first, list = s.impairment.cut(first, list)
-		}
-		if first == nil && list == nil {
-			s.flushing = false
-			s.wake()
-			s.becomeBlocked(false)
-			if s.move == moveReady {
-				s.turn()
-			}
-			if s.carried != nil {
-				s.carried()
-			}
-			return
-		}
-		n, errno := s.transmit(first, list)
+		n, errno := s.carrier.transmit(first, list)
 		clear(list)
-		if errno == unix.EAGAIN {
+		switch errno {
+		case 0:
+		case unix.EAGAIN:
 			blocked = true
-			break
-		}
-		if errno == unix.EINTR {
 			continue
-		}
-		if errno != 0 {
+		case unix.EINTR:
+			continue
+		default:
 			s.flushing = false
-			s.becomeMute(errno)
+			s.transmitFailed(errno)
 			return
 		}
 		s.conn.Transmitted(n)
-		if s.impairment != nil && s.impairment.paused() {
-			blocked = true
-			break
-		}
 		if s.move == moveLast {
 			if s.moving.last -= n; s.moving.last == 0 {
 				s.flushing = false
@@ -491,18 +463,36 @@ func (s *tcpStream) flush() {
 		}
 	}
 	s.flushing = false
-	if s.fd != netx.NoFD {
-		s.wake()
-		s.becomeBlocked(blocked)
-		if s.carried != nil {
-			s.carried()
-		}
+	if !s.isOpen() {
+		return
+	}
+	s.setBlocked(blocked)
+	if !rest && s.move == moveReady {
+		s.advanceMove()
+	}
+	if s.onMoved != nil {
+		s.onMoved()
 	}
 }
 
-// becomeMute is called when the socket takes nothing any more. What the peer sent before it closed, or before the path broke, is in the socket still and is
-// received first (tcp(7): data that was acknowledged stays readable after a reset).
-func (s *tcpStream) becomeMute(errno unix.Errno) {
+// upTo cuts what is to be sent after n bytes.
+func upTo(n int, first []byte, list [][]byte) ([]byte, [][]byte) {
+	if first != nil {
+		return first[:min(len(first), n)], nil
+	}
+	for i, b := range list {
+		if len(b) >= n {
+			list[i] = b[:n]
+			return nil, list[:i+1]
+		}
+		n -= len(b)
+	}
+	return nil, list
+}
+
+// transmitFailed is called when the carrier takes nothing any more. What the peer sent before it closed, or before the path broke, can be received still, and is
+// (tcp(7): data that was acknowledged stays readable after a reset).
+func (s *tcpStream) transmitFailed(errno unix.Errno) {
 	err := &socketError{"send", errno}
 	switch errno {
 	case unix.EPIPE, unix.ECONNRESET, unix.ETIMEDOUT:
@@ -511,50 +501,17 @@ func (s *tcpStream) becomeMute(errno unix.Errno) {
 		return
 	}
 	s.conn.Break(err)
-	if s.fd == netx.NoFD || s.h == nil {
+	if s.h == nil {
 		return
 	}
 	s.blocked = false
 	s.setWant()
-	s.h.Notify() // the end need not show again where passes read the socket directly
+	s.h.Notify() // where passes read the socket directly, the end need not show again
 }
 
-func (s *tcpStream) becomeBlocked(blocked bool) {
-	if s.blocked != blocked || s.impairment != nil {
+func (s *tcpStream) setBlocked(blocked bool) {
+	if s.blocked != blocked {
 		s.blocked = blocked
 		s.setWant()
 	}
-}
-
-// configure sets the options that every connection has: an idle or unacknowledging peer must be noticed (keep-alive for the former, the user
-// time-out for the latter, tcp(7)).
-func configure(fd netx.FD, p *settings, tclass int, local, peer netip.Addr) error {
-	if peer.IsLoopback() || local.IsLoopback() {
-		// Nothing between two ends on one host can be congested. What looks for it only costs: BBR arms a timer for each segment.
-		netx.SetCongestion(fd, "reno")
-		// What waits in the socket should still be in the processors' cache when the peer takes it; the system would let several times as much gather.
-		netx.SetBuffers(fd, loopbackSendBuf, 0)
-		// Both are favours of the system's: without them things work as well, if slower.
-	} else {
-		netx.SetRetransmitMin(fd, retransmitMin) // such a favour, too
-	}
-	if p.noDelay {
-		if err := netx.SetNoDelay(fd, true); err != nil {
-			return err
-		}
-	}
-	if t := p.peerTimeout; t > 0 {
-		if err := netx.SetKeepAlive(fd, t/2, max(t/8, 1), 4); err != nil {
-			return err
-		}
-		if err := netx.SetUserTimeout(fd, t); err != nil {
-			return err
-		}
-	}
-	if tclass != 0 {
-		if err := netx.SetDSCP(fd, tclass); err != nil {
-			return err
-		}
-	}
-	return nil
 }

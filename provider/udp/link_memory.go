@@ -59,7 +59,7 @@ func (l *memoryLink) ready() {
 func (l *memoryLink) direct(on bool) error {
 	l.awake = on
 	for _, m := range l.peers {
-		m.SetAwake(on)
+		m.SetPolling(on)
 	}
 	if !on && l.waiting() {
 		l.s.h.Notify()
@@ -73,7 +73,7 @@ func (l *memoryLink) waiting() bool {
 		return true
 	}
 	for _, m := range l.peers {
-		if some, err := m.Peek(); some || err != nil {
+		if some, err := m.HasRecord(); some || err != nil {
 			return true
 		}
 	}
@@ -163,7 +163,7 @@ func (l *memoryLink) look(told, busy bool) bool {
 func (l *memoryLink) told() (news bool) {
 	for _, m := range l.peers {
 		var is bool
-		m.aside, is = m.Aside()
+		m.drained, is = m.PeerSentViaSocket()
 		news = news || is
 	}
 	return news
@@ -172,8 +172,8 @@ func (l *memoryLink) told() (news bool) {
 // rejoin tells peers that the socket has nothing more of what told has noted.
 func (l *memoryLink) rejoin() {
 	for _, m := range l.peers {
-		if _, news := m.Aside(); news {
-			m.SetRejoined(m.aside)
+		if _, news := m.PeerSentViaSocket(); news {
+			m.SetSocketDrained(m.drained)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func (l *memoryLink) take(n int) (all int, whole bool) {
 		n, used, whole, err = l.takeFrom(m, n, used)
 		if n > before {
 			m.proved = true
-			m.Took()
+			m.FreeRecords()
 		}
 		if err != nil {
 			bad = m
@@ -219,7 +219,7 @@ func (l *memoryLink) take(n int) (all int, whole bool) {
 // takeFrom takes the records of one peer, behind n others that have used bytes; whole is false if there is no room for all.
 func (l *memoryLink) takeFrom(m *shmPeer, n, used int) (int, int, bool, error) {
 	for {
-		some, err := m.Peek()
+		some, err := m.HasRecord()
 		if !some || err != nil {
 			return n, used, true, err
 		}

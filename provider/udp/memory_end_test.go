@@ -27,8 +27,8 @@ func TestMemoryFallsAsleep(t *testing.T) {
 		time.Sleep(5 * time.Millisecond) // even the last of those that are under way
 		b.locked(func() {
 			b.in.got = nil
-			upTo, _ := b.only().Aside()
-			b.only().SetRejoined(upTo)
+			upTo, _ := b.only().PeerSentViaSocket()
+			b.only().SetSocketDrained(upTo)
 			b.p.main.link.direct(true)
 			before := a.p.counts().MemorySent
 			must(t, a.p.send(b.p.local, 0, []byte{byte(i)}))
@@ -65,13 +65,13 @@ func TestMemoryDoorbell(t *testing.T) {
 	b.locked(func() { b.in.got = nil })
 	a.locked(func() {
 		m := a.only()
-		if m.PeerAwake() {
+		if m.PeerPolls() {
 			t.Error("who sleeps is awake")
 		}
-		if ok, err := m.Put([][]byte{{1, 2, 3}}, 3, 0); !ok || err != nil {
+		if ok, err := m.WriteRecord([][]byte{{1, 2, 3}}, 3, 0); !ok || err != nil {
 			t.Error(ok, err)
 		}
-		netx.Send(m.fd, doorbell[:], false)
+		m.Ring()
 	})
 	b.come(1)
 	b.locked(b.d.prog.LeaveWait)
@@ -198,7 +198,7 @@ func TestMemoryEnds(t *testing.T) {
 				}
 			}
 			if how == "broken" {
-				b.locked(func() { b.only().Spoil() })
+				b.locked(func() { b.only().Corrupt() })
 				a.d.until(t, "no peer", func() bool { return len(a.p.sameHost.link.peers) == 0 })
 				b.d.until(t, "no peer", func() bool { return len(b.p.sameHost.link.peers) == 0 })
 				for range 10 * meetAfter {
@@ -234,7 +234,7 @@ func TestMemoryNonsense(t *testing.T) {
 			b.locked(func() {
 				m := b.only()
 				for _, r := range []struct{ size, seg int }{{3, 0}, r} {
-					if ok, err := m.Put([][]byte{make([]byte, r.size)}, r.size, uint32(r.seg)); !ok || err != nil {
+					if ok, err := m.WriteRecord([][]byte{make([]byte, r.size)}, r.size, uint32(r.seg)); !ok || err != nil {
 						t.Fatal(ok, err)
 					}
 				}

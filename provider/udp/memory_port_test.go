@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/netx"
-	"gofabric/internal/shm"
+	"gofabric/internal/samehost"
+	"gofabric/internal/trust"
 	"gofabric/test/journal"
 	"gofabric/test/need"
 )
@@ -56,7 +57,7 @@ func TestMemoryNameTaken(t *testing.T) {
 	defer netx.Close(fd)
 	j := journal.Listen(t)
 	a.locked(func() {
-		if a.p.sameHost.listen(); a.p.sameHost.listener != nil {
+		if a.p.sameHost.listen(); a.p.sameHost.listening() {
 			t.Error("it listens")
 		}
 	})
@@ -68,19 +69,13 @@ func TestMemoryAnothersPort(t *testing.T) {
 	foreign := foreignPort(t)
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
 	a.locked(a.p.sameHost.listen)
-	end, memory, err := shm.Create()
-	must(t, err)
-	defer end.Close()
-	defer unix.Close(memory)
 	for name, from := range map[string]netip.AddrPort{"another user's": foreign, "nobody's": netip.MustParseAddrPort("127.0.0.1:1")} {
 		j, before := journal.Listen(t), journal.Refused("datagrams")
-		fd, err := netx.LocalConnect(shmSocketName(a.p.local))
+		c, err := samehost.Dial(trust.Datagrams, shmSocketName(a.p.local))
 		must(t, err)
-		_, err = netx.SendWith(fd, appendShmHello(nil, from, a.p.local), netx.FD(memory))
-		must(t, err)
-		var left [1]byte
-		all(t, name+" is sent away", func() bool { n, errno := netx.Recv(fd, left[:]); return n == 0 && errno != unix.EAGAIN }, a)
-		netx.Close(fd)
+		must(t, c.Greet(appendShmHello(nil, from, a.p.local), true))
+		all(t, name+" is sent away", c.Dead, a)
+		c.Close()
 		if n := journal.Refused("datagrams") - before; (n == 1) != (from == foreign) {
 			t.Errorf("%s: %d refused", name, n)
 		}

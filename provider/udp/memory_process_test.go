@@ -18,7 +18,8 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/netx"
-	"gofabric/internal/shm"
+	"gofabric/internal/samehost"
+	"gofabric/internal/trust"
 	"gofabric/test/journal"
 	"gofabric/test/need"
 	"gofabric/test/program"
@@ -148,56 +149,48 @@ func TestMemoryForeign(t *testing.T) {
 	if journal.Refused("datagrams") == before {
 		t.Error("nothing was refused")
 	}
-	j.Want("shared memory for datagrams", "it belongs to another user", "uid=4711 ", fmt.Sprintf("pid=%d ", c.Cmd.Process.Pid), "at="+shmSocketPrefix)
+	j.Want("shared memory for datagrams", "it belongs to another user", "uid=4711 ", fmt.Sprintf("pid=%d ", c.Cmd.Process.Pid), "at="+samehost.Name("udp", ""))
 }
 
-// TestMemoryStrangers: who connects and says nonsense, or nothing, is sent away, and takes nobody's place for long.
-func TestMemoryStrangers(t *testing.T) {
+// TestMemoryHellos: connections with an invalid hello, or none, are closed, and keep no place for long. What every service's hello has is internal/samehost's.
+func TestMemoryHellos(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
 	a.locked(a.p.sameHost.listen)
 	from := netip.AddrPortFrom(loopback4, 4711)
 	good := appendShmHello(nil, from, a.p.local)
-	change := func(at int) []byte {
-		b := append([]byte(nil), good...)
-		b[at] ^= 0x40
-		return b
-	}
-	end, memory, err := shm.Create()
-	must(t, err)
-	defer end.Close()
-	defer unix.Close(memory)
+	other := append([]byte(nil), good...)
+	other[len(other)-1] ^= 0x40
 	for name, s := range map[string]struct {
-		hello []byte
-		fd    netx.FD
+		hello  []byte
+		memory bool
 	}{
-		"no memory":          {good, netx.NoFD},
-		"not memory":         {good, 0},
-		"magic":              {change(0), netx.FD(memory)},
-		"version":            {change(8), netx.FD(memory)},
-		"size":               {change(12), netx.FD(memory)},
-		"a group":            {appendShmHello(nil, netip.MustParseAddrPort("224.0.0.1:4711"), a.p.local), netx.FD(memory)},
-		"any address":        {appendShmHello(nil, netip.MustParseAddrPort("0.0.0.0:4711"), a.p.local), netx.FD(memory)},
-		"another family":     {appendShmHello(nil, netip.MustParseAddrPort("[::1]:4711"), a.p.local), netx.FD(memory)},
-		"another port":       {change(50), netx.FD(memory)},
-		"port 0":             {appendShmHello(nil, netip.AddrPortFrom(loopback4, 0), a.p.local), netx.FD(memory)},
-		"our own port":       {appendShmHello(nil, a.p.local, a.p.local), netx.FD(memory)},
-		"short":              {good[:shmHelloLen-1], netx.FD(memory)},
-		"long":               {append(good[:shmHelloLen:shmHelloLen], 0), netx.FD(memory)},
-		"two hellos in one":  {append(good[:shmHelloLen:shmHelloLen], good...), netx.FD(memory)},
-		"one byte, no words": {good[:1], netx.NoFD},
+		"no memory":      {good, false},
+		"a group":        {appendShmHello(nil, netip.MustParseAddrPort("224.0.0.1:4711"), a.p.local), true},
+		"any address":    {appendShmHello(nil, netip.MustParseAddrPort("0.0.0.0:4711"), a.p.local), true},
+		"another family": {appendShmHello(nil, netip.MustParseAddrPort("[::1]:4711"), a.p.local), true},
+		"another port":   {other, true},
+		"port 0":         {appendShmHello(nil, netip.AddrPortFrom(loopback4, 0), a.p.local), true},
+		"our own port":   {appendShmHello(nil, a.p.local, a.p.local), true},
+		"short":          {good[:shmHelloLen-1], true},
+		"long":           {append(good[:shmHelloLen:shmHelloLen], 0), true},
 	} {
-		fd, err := netx.LocalConnect(shmSocketName(a.p.local))
+		c, err := samehost.Dial(trust.Datagrams, shmSocketName(a.p.local))
 		must(t, err)
-		_, err = netx.SendWith(fd, s.hello, s.fd)
-		must(t, err)
-		var left [1]byte
-		all(t, name+" is sent away", func() bool { n, errno := netx.Recv(fd, left[:]); return n == 0 && errno != unix.EAGAIN }, a)
-		netx.Close(fd)
+		must(t, c.Greet(s.hello, s.memory))
+		all(t, name+" is sent away", c.Dead, a)
+		c.Close()
 	}
+	fd, err := netx.LocalConnect(shmSocketName(a.p.local))
+	must(t, err)
+	_, err = netx.SendWith(fd, []byte("gofabric"), 0) // with a descriptor of no memory
+	must(t, err)
+	var left [1]byte
+	all(t, "nonsense is sent away", func() bool { n, errno := netx.Recv(fd, left[:]); return n == 0 && errno != unix.EAGAIN }, a)
+	netx.Close(fd)
 	if a.shmPeers() != 0 {
 		t.Errorf("%d peers", a.shmPeers())
 	}
-	pending := func() (n int) { a.locked(func() { n = len(a.p.sameHost.pending) }); return n }
+	pending := func() (n int) { a.locked(func() { n = a.p.sameHost.listener.Pending() }); return n }
 	if n := pending(); n != 0 {
 		t.Errorf("%d have said nothing yet", n)
 	}

@@ -159,8 +159,8 @@ func TestNoMemory(t *testing.T) {
 	}
 	c, _ := neighboursAt(t, loopback4)
 	quiet(a, c)
-	if c.p.sameHost.listener == nil {
-		t.Error("nobody could connect")
+	if !c.p.sameHost.listening() {
+		t.Error("no port could connect")
 	}
 	d := newStation(t, netip.AddrPortFrom(loopback4, 0))
 	d.awake()
@@ -169,7 +169,7 @@ func TestNoMemory(t *testing.T) {
 		for range 4 * meetAfter {
 			d.p.sameHost.count(group) // as if it had been sent
 		}
-		if d.p.sameHost.listener != nil || d.p.sameHost.far != group.Addr() {
+		if d.p.sameHost.listening() || d.p.sameHost.far != group.Addr() {
 			t.Error("an endpoint that talks to nobody of this host has two sockets")
 		}
 	})
@@ -201,32 +201,6 @@ func TestMemoryAddresses(t *testing.T) {
 	tell(t, b, c, "to c")
 }
 
-// TestTogether checks which addresses may be of one host.
-func TestTogether(t *testing.T) {
-	for _, tc := range []struct {
-		a, b string
-		want bool
-	}{
-		{"127.0.0.1", "127.0.0.1", true},
-		{"127.0.0.1", "127.0.0.2", true},
-		{"192.0.2.1", "127.0.0.1", true}, // who has 127.0.0.1 hears nobody else
-		{"::1", "::1", true},
-		{"fe80::1%lo", "fe80::1%lo", true},
-		{"fe80::1%lo", "fe80::1%eth0", false},
-		{"fe80::1", "fe80::1%eth0", false},
-		{"192.0.2.1", "192.0.2.2", false}, // RFC 5737: nobody's
-		{"2001:db8::1", "2001:db8::2", false},
-		{"127.0.0.1", "::1", false},
-		{"224.0.0.1", "127.0.0.1", false},
-		{"255.255.255.255", "127.0.0.1", false},
-		{"0.0.0.0", "127.0.0.1", false},
-	} {
-		if got := onOneHost(netip.MustParseAddr(tc.a), netip.MustParseAddr(tc.b)); got != tc.want {
-			t.Errorf("%s and %s: %v", tc.a, tc.b, got)
-		}
-	}
-}
-
 // TestMemorySimultaneous has both connect before either has looked who has connected: one memory stays, and it is the same for both.
 func TestMemorySimultaneous(t *testing.T) {
 	for range 10 {
@@ -245,7 +219,7 @@ func TestMemorySimultaneous(t *testing.T) {
 			}
 			s.p.main.direct = false
 			s.p.sameHost.link.awake = false
-			s.p.sameHost.link.peers[0].SetAwake(false)
+			s.p.sameHost.link.peers[0].SetPolling(false)
 		}
 		b.d.prog.Unlock()
 		a.d.prog.Unlock()
@@ -258,7 +232,7 @@ func TestMemorySimultaneous(t *testing.T) {
 			for _, s := range []*station{a, b} {
 				s.locked(func() {
 					ms := s.p.sameHost.link.peers
-					ok = ok && len(s.p.sameHost.pending) == 0 && len(ms) == 1 && ms[0].ours == (s == smaller) && s.d.shmPeers == 1
+					ok = ok && s.p.sameHost.listener.Pending() == 0 && len(ms) == 1 && ms[0].ours == (s == smaller) && s.d.shmPeers == 1
 				})
 			}
 			return ok

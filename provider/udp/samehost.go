@@ -8,7 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/internal/netx"
+	"gofabric/internal/samehost"
 	"gofabric/internal/shm"
+	"gofabric/internal/trust"
 )
 
 // Ports find ports to share memory with by what they send. After meetAfter datagrams to another port of this host, the sender connects to a local socket whose name follows
@@ -27,11 +29,10 @@ const (
 // sameHost is what a port knows of other ports of this host.
 type sameHost struct {
 	p        *port
-	last     *shmPeer     // of the last send
-	far      netip.Addr   // the last address found to be of another host
-	link     *memoryLink  // nil: there was no peer yet
-	pending  []*shmPeer   // connections without a hello yet
-	listener *shmListener // nil: other ports cannot connect
+	last     *shmPeer           // of the last send
+	far      netip.Addr         // the last address found to be of another host
+	link     *memoryLink        // nil: there was no peer yet
+	listener *samehost.Listener // nil: other ports cannot connect
 	counters [countersMax]socketCount
 }
 
@@ -78,8 +79,8 @@ func (sh *sameHost) send(dest netip.AddrPort, parts [][]byte, seg int) error {
 		return nil
 	}
 	err := sh.p.sendOut(dest, parts, seg)
-	if m.End != nil {
-		m.SentAside()
+	if !m.removed {
+		m.SentViaSocket()
 	}
 	return err
 }
@@ -115,11 +116,7 @@ func (sh *sameHost) count(at netip.AddrPort) {
 
 // room reports whether there may be one more peer.
 func (sh *sameHost) room() bool {
-	held := len(sh.pending)
-	if sh.link != nil {
-		held += len(sh.link.peers)
-	}
-	return held < shmPeersMax && sh.p.d.shmPeers < domainShmPeers
+	return (sh.link == nil || len(sh.link.peers) < shmPeersMax) && sh.p.d.shmPeers < domainShmPeers
 }
 
 // connect tries to share memory with the port at an address, if it is on this host. It waits until passes read the socket directly: before, memory would not be used.
@@ -130,44 +127,31 @@ func (sh *sameHost) connect(t *socketCount) {
 		return
 	}
 	to := t.at
-	if !onOneHost(to.Addr(), p.local.Addr()) {
+	if !samehost.Addresses(p.local.Addr(), to.Addr()) {
 		t.next, sh.far = never, to.Addr()
 		return
 	}
 	t.next = 2 * t.sent
-	fd, err := netx.LocalConnect(shmSocketName(to))
-	if err == unix.ECONNREFUSED {
+	name := shmSocketName(to)
+	c, err := samehost.Dial(trust.Datagrams, name)
+	switch {
+	case err == unix.ECONNREFUSED:
 		sh.listen()
-	}
-	if err != nil {
-		return
-	}
-	if !sh.trusts(fd, shmSocketName(to)) || !sameNamespace(fd, p.main.fd) || !sh.owned(to, fd, shmSocketName(to)) || !sh.offer(fd, to) {
-		netx.Close(fd)
+	case err != nil:
+	case !samehost.Namespaces(c.FD(), p.main.fd) || !sh.owned(to, c, name):
+		c.Close()
+	default:
+		sh.offer(c, to)
 	}
 }
 
-// offer sends a hello with memory to the port at to, which fd is connected to, and begins to use the memory: a port that does not want it never sets awake there. If it
-// returns false, the caller closes fd.
-func (sh *sameHost) offer(fd netx.FD, to netip.AddrPort) bool {
-	p := sh.p
-	end, memory, err := shm.Create()
-	if err != nil {
-		return false
+// offer sends a hello with memory to the port at to, and begins to use the memory: a port that does not want it never polls there.
+func (sh *sameHost) offer(c *samehost.Conn, to netip.AddrPort) {
+	if err := c.Greet(appendShmHello(nil, sh.p.local, to), true); err != nil || c.Rings == nil {
+		c.Close()
+		return
 	}
-	n, err := netx.SendWith(fd, appendShmHello(nil, p.local, to), netx.FD(memory))
-	netx.Close(netx.FD(memory))
-	m := &shmPeer{sh: sh, fd: fd, ours: true}
-	if err == nil && n == shmHelloLen {
-		if m.h, err = p.d.prog.Register(fd, m, false, netx.In); err == nil {
-			if err = m.start(to, end); err == nil {
-				return true
-			}
-			m.h.Remove()
-		}
-	}
-	end.Close()
-	return false
+	sh.start(&shmPeer{Conn: c, sh: sh, at: to, ours: true})
 }
 
 // use begins to receive from m.
@@ -179,14 +163,11 @@ func (sh *sameHost) use(m *shmPeer) {
 	}
 	sh.link.peers = append(sh.link.peers, m)
 	sh.p.d.shmPeers++
-	m.SetAwake(sh.link.awake)
+	m.SetPolling(sh.link.awake)
 }
 
-// unuse ends that, or the wait for a hello.
+// unuse ends that.
 func (sh *sameHost) unuse(m *shmPeer) {
-	if i := slices.Index(sh.pending, m); i >= 0 {
-		sh.pending = slices.Delete(sh.pending, i, i+1)
-	}
 	if sh.last == m {
 		sh.last = nil
 	}
@@ -206,7 +187,7 @@ func (sh *sameHost) drain() {
 		return
 	}
 	for _, m := range l.peers {
-		m.SetAwake(false)
+		m.SetPolling(false)
 	}
 	for range drainMost {
 		if sh.link == nil || !l.waiting() {
@@ -221,9 +202,8 @@ const drainMost = shmPeersMax * shm.RingSize / 8 / memoryBatch
 
 // close removes all peers, and leaves the socket with its own link.
 func (sh *sameHost) close() {
-	sh.unlisten()
-	for len(sh.pending) > 0 {
-		sh.pending[0].remove()
+	if sh.listener != nil {
+		sh.listener.Close()
 	}
 	if sh.link != nil {
 		sh.p.main.link = sh.link.end()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gofabric/core"
-	"gofabric/internal/pull"
+	"gofabric/internal/cma"
 	"gofabric/internal/xnet/wire"
 	"gofabric/test/conform"
 	rxm "gofabric/util/rxm/wire"
@@ -66,7 +66,7 @@ func (f *forger) ext() []byte {
 	index := uint8(f.pick(0, 1, 2, 255))
 	switch kind {
 	case wire.ExtHello:
-		id := *pull.New().Identity() // the castle's own: it is this process
+		id := *cma.New().Identity() // the castle's own: it is this process
 		switch f.IntN(3) {
 		case 0:
 			id.PID = 1
@@ -242,7 +242,7 @@ func TestLies(t *testing.T) {
 		return append(h.Append(nil, wire.Little), b...)
 	}
 	ref := wire.Ref{Index: 1, N: 1, Size: 10, IOV: [wire.IOVLimit]wire.RMAIov{{Addr: 1, Len: 10}}}
-	id := pull.New().Identity()
+	id := cma.New().Identity()
 	hello := ext(id.Append(nil))
 	cases := map[string][]byte{
 		"moved without an offer":         ext(wire.AppendMoved(nil, false)),

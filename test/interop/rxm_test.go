@@ -123,9 +123,9 @@ func TestRXMAtomics(t *testing.T) {
 	})
 }
 
-// TestRXMLanes has peers with several connections (FI_OFI_RXM_NUM_MSG_EPS, native from 2.6 on), at both ends or at one: whoever connects, all calls in all sizes
+// TestRXMAuxConns has peers with several connections (FI_OFI_RXM_NUM_MSG_EPS, native from 2.6 on), at both ends or at one: whoever connects, all calls in all sizes
 // work. All numbers are for GOFABRIC_MANY.
-func TestRXMLanes(t *testing.T) {
+func TestRXMAuxConns(t *testing.T) {
 	for _, ends := range []struct {
 		ours, theirs string
 		conns        int

@@ -24,7 +24,7 @@ func Listen(t testing.TB) *Journal {
 	j, before := &Journal{t: t}, slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(j, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
-	trust.Again()
+	trust.ResetLog()
 	return j
 }
 
@@ -66,11 +66,11 @@ func hasAll(line string, words []string) bool {
 	return true
 }
 
-// Refused is how often somebody was refused in this process at a place: stream, datagrams, copies or vectors.
-func Refused(place string) uint64 {
+// Refused is how often this process has refused an untrusted one the use of: stream, datagrams, copies or vectors.
+func Refused(use string) uint64 {
 	for _, total := range telemetry.Collect().Totals {
 		if total.Provider == trust.Provider {
-			return total.Counters["drops.stranger_"+place]
+			return total.Counters["drops.untrusted_"+use]
 		}
 	}
 	return 0

@@ -224,17 +224,17 @@ func (ep *rdmEndpoint) Close() error {
 	})
 }
 
-// departure is what a closing endpoint waits for (endpoint.Winder).
+// departure is what a closing endpoint waits for (endpoint.Drainer).
 type departure rdmEndpoint
 
-// Wind implements endpoint.Winder.
-func (d *departure) Wind() {
+// BeginDrain implements endpoint.Drainer.
+func (d *departure) BeginDrain() {
 	ep, now := (*rdmEndpoint)(d), mono.Now()
 	ep.eng.Shutdown(int64(now))
 	ep.transmit(now)
 }
 
-// Drained implements endpoint.Winder. Time has to be told, for the timer may be another goroutine's turn.
+// Drained implements endpoint.Drainer. Time has to be told, for the timer may be another goroutine's turn.
 func (d *departure) Drained(all bool) bool {
 	ep, now := (*rdmEndpoint)(d), mono.Now()
 	if ep.lost != nil || ep.eng.Flushed(all) {

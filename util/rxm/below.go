@@ -9,9 +9,9 @@ import (
 	xwire "gofabric/internal/xnet/wire"
 )
 
-// lane is one of the connections between the endpoint and a native peer. It is its connection's engine.Sink and the memory that the peer may access over it
+// nativeConn is one of the connections between the endpoint and a native peer. It is its connection's engine.Sink and the memory that the peer may access over it
 // (engine.Memory).
-type lane struct {
+type nativeConn struct {
 	n     *native
 	index int // 0 of the first, which carries all that others do not
 	conn  *xengine.Conn
@@ -22,7 +22,7 @@ type lane struct {
 }
 
 // attach makes s what c belongs to.
-func (s *lane) attach(c *xengine.Conn) {
+func (s *nativeConn) attach(c *xengine.Conn) {
 	ep := s.n.ep
 	c.Attach(&ep.d.pool, ep.d.lower, ep.packets.rx, s, s)
 	c.Extended, c.Ours, c.Rendezvous = false, false, false
@@ -31,30 +31,30 @@ func (s *lane) attach(c *xengine.Conn) {
 	s.link.OnMoved(s.n.service)
 }
 
-// addAux makes l one of n's lanes. One that we have asked for is up, one that the peer has asked for is about to be.
+// addAux makes l one of the connections of n. One that we have asked for is up, one that the peer has asked for is about to be.
 func (n *native) addAux(l *peers.AuxConn) {
-	s := &lane{n: n, index: int(l.Index()), conn: l.Conn, link: l.Link, l: l}
+	s := &nativeConn{n: n, index: int(l.Index()), conn: l.Conn, link: l.Link, l: l}
 	s.attach(l.Conn)
 	l.User = s
-	n.lanes = append(n.lanes, s)
+	n.conns = append(n.conns, s)
 }
 
-// prune forgets lanes that have ended.
+// prune forgets connections that have ended.
 func (n *native) prune() {
-	kept := n.lanes[:1]
-	for _, s := range n.lanes[1:] {
+	kept := n.conns[:1]
+	for _, s := range n.conns[1:] {
 		if s.ended && len(s.inbox) == 0 {
 			n.ep.packets.shrink()
 			continue
 		}
 		kept = append(kept, s)
 	}
-	clear(n.lanes[len(kept):])
-	n.lanes = kept
+	clear(n.conns[len(kept):])
+	n.conns = kept
 }
 
 // Completed implements engine.Sink: the end of an operation of the gateway's, or an access of the peer's to a region of the application's.
-func (s *lane) Completed(c *xengine.Completion) {
+func (s *nativeConn) Completed(c *xengine.Completion) {
 	n := s.n
 	switch c.Kind {
 	case xengine.KindRemoteRead, xengine.KindRemoteWrite:
@@ -77,10 +77,10 @@ func (s *lane) Completed(c *xengine.Completion) {
 }
 
 // Sent implements engine.Sink: a message was copied as it was posted.
-func (s *lane) Sent(*xengine.Send) { s.n.copied = true }
+func (s *nativeConn) Sent(*xengine.Send) { s.n.copied = true }
 
 // Received implements engine.Sink: a packet.
-func (s *lane) Received(r *xengine.RxOp) {
+func (s *nativeConn) Received(r *xengine.RxOp) {
 	n := s.n
 	b := r.Buf()
 	pkt := b[:r.Len()]
@@ -100,16 +100,16 @@ func (s *lane) Received(r *xengine.RxOp) {
 
 // keep puts a packet aside, and stops those behind it. It is copied, for the buffers are all peers': whose messages find no room must not hold up others.
 // What is kept of a peer is no more than was received at once.
-func (s *lane) keep(pkt []byte) {
+func (s *nativeConn) keep(pkt []byte) {
 	s.inbox = append(s.inbox, bytes.Clone(pkt))
 	s.n.ep.packets.put(pkt)
 	s.link.Hold(true)
 }
 
 // Requested, Connected, Failed, Resumed and Replied implement engine.Sink.
-func (s *lane) Requested(*xengine.Conn, []byte) {}
+func (s *nativeConn) Requested(*xengine.Conn, []byte) {}
 
-func (s *lane) Connected(c *xengine.Conn, data []byte) {
+func (s *nativeConn) Connected(c *xengine.Conn, data []byte) {
 	if s.l != nil {
 		s.l.Connected(c, data)
 		return
@@ -117,7 +117,7 @@ func (s *lane) Connected(c *xengine.Conn, data []byte) {
 	s.n.p.Connected(c, data)
 }
 
-func (s *lane) Failed(c *xengine.Conn, err error, data []byte) {
+func (s *nativeConn) Failed(c *xengine.Conn, err error, data []byte) {
 	n := s.n
 	if s.l != nil { // what was under way on it ends all
 		s.ended = true
@@ -128,11 +128,11 @@ func (s *lane) Failed(c *xengine.Conn, err error, data []byte) {
 	n.service()
 }
 
-func (s *lane) Resumed(*xengine.Conn) { s.link.Resumed() }
-func (s *lane) Replied(*xengine.Conn) { s.link.Replied() }
+func (s *nativeConn) Resumed(*xengine.Conn) { s.link.Resumed() }
+func (s *nativeConn) Replied(*xengine.Conn) { s.link.Replied() }
 
 // Verify implements engine.Memory: what the gateway has lent, and the domain's regions that the endpoint's peers may access.
-func (s *lane) Verify(key, addr, length uint64, write bool) ([]byte, xengine.Region, xengine.Refusal) {
+func (s *nativeConn) Verify(key, addr, length uint64, write bool) ([]byte, xengine.Region, xengine.Refusal) {
 	n := s.n
 	if l, ok := n.lent[key]; ok {
 		if l.write != write || addr > uint64(len(l.b)) || length > uint64(len(l.b))-addr {

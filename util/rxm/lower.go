@@ -11,14 +11,14 @@ import (
 
 var _ engine.Lower = (*native)(nil)
 
-// slot is an operation of a lane under way.
+// slot is an operation of a connection under way.
 type slot struct {
 	token uint64
 	used  bool
 	head  [wire.MaxHeader]byte // of a message that is not copied whole
 }
 
-// slots are the operations of all lanes.
+// slots are the operations of all connections.
 type slots struct {
 	all  []*slot
 	free []uint32
@@ -48,19 +48,19 @@ func (s *slots) end(i uint64) (token uint64, ok bool) {
 }
 
 // pick is where the next thing goes that may overtake.
-func (n *native) pick() *lane {
+func (n *native) pick() *nativeConn {
 	if l := n.p.Pick(); l != nil {
-		if s, ok := l.User.(*lane); ok {
+		if s, ok := l.User.(*nativeConn); ok {
 			return s
 		}
 	}
-	return n.lanes[0]
+	return n.conns[0]
 }
 
-// pin is pick for what belongs to a group: one lane for all of it. There is one group at a time.
-func (n *native) pin(group uint64) *lane {
+// pin is pick for what belongs to a group: one connection for all of it. There is one group at a time.
+func (n *native) pin(group uint64) *nativeConn {
 	if group == 0 {
-		return n.lanes[0]
+		return n.conns[0]
 	}
 	if group != n.group {
 		n.group, n.pinned = group, n.pick()
@@ -68,8 +68,8 @@ func (n *native) pin(group uint64) *lane {
 	return n.pinned
 }
 
-// submit posts o to a lane; done says that all was copied.
-func (n *native) submit(s *lane, o *xengine.Send, token uint64) (done bool, err error) {
+// submit posts o to a connection; done says that all was copied.
+func (n *native) submit(s *nativeConn, o *xengine.Send, token uint64) (done bool, err error) {
 	i, e := n.slots.take(token)
 	o.Ctx = i
 	if o.Kind == xengine.KindSend {
@@ -152,7 +152,7 @@ func (n *native) Conceal(handle uint64) {
 	for key := handle; key != 0; {
 		l := n.lent[key]
 		delete(n.lent, key)
-		for _, s := range n.lanes {
+		for _, s := range n.conns {
 			s.conn.Forget(key)
 		}
 		key = l.next

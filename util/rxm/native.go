@@ -15,28 +15,28 @@ import (
 )
 
 // native is what stands between the endpoint and a native peer: operations are posted to upper, whose stream the gateway translates to messages, reads and
-// writes of its lanes, one connection or several, which links carry.
+// writes over its connections, of which there is one or several; links carry them.
 //
-// It is a stream.Link as peers sees it, and engine.Lower as the gateway does (lower.go); below.go has what the lanes see. Nothing calls the gateway from within
+// It is a stream.Link as peers sees it, and engine.Lower as the gateway does (lower.go); below.go has what the connections see. Nothing calls the gateway from within
 // the gateway: what comes meanwhile is kept until service.
 type native struct {
 	ep    *rdmEndpoint
 	p     *peers.Peer
-	lanes []*lane // the first is there as long as native is
+	conns []*nativeConn // the first is there as long as native is
 	upper *xengine.Conn
 	gw    *engine.Gateway
 	sink  xengine.Sink // of upper
 
-	ended []ending // operations of lanes that the gateway has not heard of
-	slots slots    // operations of lanes under way
+	ended []ending // operations of connections that the gateway has not heard of
+	slots slots    // operations of connections under way
 	lent  map[uint64]lending
-	lost  error // the first lane has failed
+	lost  error // the first connection has failed
 
-	group  uint64 // of what the gateway has sent last that keeps to one lane
-	pinned *lane  // that one
+	group  uint64      // of what the gateway has sent last that keeps to one connection
+	pinned *nativeConn // that one
 
-	copied  bool // Submit of a lane has copied everything
-	access  bool // what a lane reports next is an access to lent memory
+	copied  bool // Submit of a connection has copied everything
+	access  bool // what a connection reports next is an access to lent memory
 	busy    bool // the gateway is at work
 	closing bool
 	closed  bool
@@ -44,7 +44,7 @@ type native struct {
 	waking  bool
 }
 
-// ending is the end of an operation of a lane.
+// ending is the end of an operation of a connection.
 type ending struct {
 	token uint64
 	err   error
@@ -53,13 +53,13 @@ type ending struct {
 // newNative puts a gateway between p and c, the connection on its link: operations of p are to be posted to n.upper from now on.
 func newNative(ep *rdmEndpoint, p *peers.Peer, c *xengine.Conn, remote uint64) *native {
 	n := &native{ep: ep, p: p}
-	n.lanes = []*lane{{n: n, conn: c, link: p.Link}}
+	n.conns = []*nativeConn{{n: n, conn: c, link: p.Link}}
 	d := ep.d
 	n.sink = p.SinkOver(upperSink{p})
 	u := xengine.NewWaiting(d.Pool(), ep.upper, ep.Own, ep.Memory(), n.sink)
 	u.User, u.Src, u.Extended = p, c.Src, true
 	n.upper = u
-	n.lanes[0].attach(c)
+	n.conns[0].attach(c)
 	cfg := d.s.gateway()
 	cfg.RemoteConn = wire.ConnIndex(remote)
 	n.gw = engine.New(cfg, u, ep.Memory(), n)
@@ -118,14 +118,14 @@ func (n *native) service() {
 	}
 }
 
-// post has the lanes transmit, and takes from them what the gateway wants.
+// post has the connections transmit, and takes from them what the gateway wants.
 func (n *native) post() {
 	n.ep.packets.refill() // of what was received from within
-	if len(n.lanes) > 1 {
+	if len(n.conns) > 1 {
 		n.prune()
 	}
-	for i := 0; i < len(n.lanes) && !n.closed; i++ { // one may end meanwhile, and all
-		if s := n.lanes[i]; !s.ended {
+	for i := 0; i < len(n.conns) && !n.closed; i++ { // one may end meanwhile, and all
+		if s := n.conns[i]; !s.ended {
 			s.link.Hold(len(s.inbox) > 0)
 			s.link.Posted(n.more)
 		}
@@ -142,15 +142,15 @@ func (n *native) tellEnded() {
 	n.ended = n.ended[:0]
 }
 
-// deliver gives the gateway the packets that it did not want before, and reports whether it took one. What it takes of one lane, others may have waited for.
+// deliver gives the gateway the packets that it did not want before, and reports whether it took one. What it takes of one connection, others may have waited for.
 func (n *native) deliver() (took bool) {
-	for i := 0; i < len(n.lanes) && !n.closing; i++ {
-		took = n.deliverFrom(n.lanes[i]) || took
+	for i := 0; i < len(n.conns) && !n.closing; i++ {
+		took = n.deliverFrom(n.conns[i]) || took
 	}
 	return took
 }
 
-func (n *native) deliverFrom(s *lane) bool {
+func (n *native) deliverFrom(s *nativeConn) bool {
 	took := 0
 	for took < len(s.inbox) && !n.closing && n.gw.Received(s.index, s.inbox[took]) {
 		took++
@@ -169,13 +169,13 @@ func (n *native) Local() netip.AddrPort        { return n.first().Local() }
 func (n *native) Peer() netip.AddrPort         { return n.first().Peer() }
 func (n *native) Attach(c *xengine.Conn) error { return n.first().Attach(c) }
 
-// first is the link of the first lane.
-func (n *native) first() stream.Link { return n.lanes[0].link }
+// first is the link of the first connection.
+func (n *native) first() stream.Link { return n.conns[0].link }
 
-// Forget implements endpoint.Forgetter: peers knows the connections of the other lanes.
-func (n *native) Forget(key uint64) { n.lanes[0].conn.Forget(key) }
+// Forget implements endpoint.Forgetter: peers knows the connections of the others.
+func (n *native) Forget(key uint64) { n.conns[0].conn.Forget(key) }
 
-// ObservePath implements endpoint.Path: that of the first lane stands for all.
+// ObservePath implements endpoint.Path: that of the first connection stands for all.
 func (n *native) ObservePath(c telemetry.Counts) {
 	if p, ok := n.first().(endpoint.Path); ok {
 		p.ObservePath(c)
@@ -206,8 +206,8 @@ func (n *native) Posted(more bool) *batch.Stream {
 
 // Receive implements stream.Link.
 func (n *native) Receive() {
-	for i := 0; i < len(n.lanes) && !n.closed; i++ {
-		if s := n.lanes[i]; !s.ended {
+	for i := 0; i < len(n.conns) && !n.closed; i++ {
+		if s := n.conns[i]; !s.ended {
 			s.link.Receive()
 		}
 	}
@@ -215,17 +215,17 @@ func (n *native) Receive() {
 
 // AtRest implements stream.Link.
 func (n *native) AtRest() bool {
-	for _, s := range n.lanes { // peers looks at the others' connections
+	for _, s := range n.conns { // peers looks at the others' connections
 		if len(s.inbox) > 0 {
 			return false
 		}
 	}
 	return !n.busy && !n.closing && !n.closed && n.lost == nil && len(n.ended) == 0 && len(n.lent) == 0 &&
-		n.gw.Idle() && n.lanes[0].conn.Idle() && n.first().AtRest()
+		n.gw.Idle() && n.conns[0].conn.Idle() && n.first().AtRest()
 }
 
-// Deafen implements stream.Link: what native peers send opens the way for what is due.
-func (n *native) Deafen() {}
+// StopReceiving implements stream.Link: what native peers send opens the way for what is due.
+func (n *native) StopReceiving() {}
 
 // Drained implements stream.Link.
 func (n *native) Drained(all bool) bool {
@@ -235,7 +235,7 @@ func (n *native) Drained(all bool) bool {
 	if n.busy || len(n.ended) > 0 || n.upper.Promised(all) || n.gw.Promised() {
 		return false
 	}
-	for _, s := range n.lanes {
+	for _, s := range n.conns {
 		if !s.ended && !s.link.Drained(all) {
 			return false
 		}
@@ -274,10 +274,10 @@ func (n *native) shut() {
 	n.closed = true
 	n.gw.Close()
 	n.first().OnMoved(nil)
-	n.lanes[0].conn.Drop(xengine.ErrClosed)
+	n.conns[0].conn.Drop(xengine.ErrClosed)
 	n.first().Close()
 	n.ended, n.slots, n.lent = nil, slots{}, nil
-	for _, s := range n.lanes { // peers ends the others
+	for _, s := range n.conns { // peers ends the others
 		s.inbox = nil
 		n.ep.packets.shrink()
 	}

@@ -95,8 +95,8 @@ type Link interface {
 	Resumed()
 	// AtRest reports that nothing is under way that the Conn does not know of.
 	AtRest() bool
-	// Deafen, after Conn.BeginClose, stops taking what the peer sends, unless what is due depends on it.
-	Deafen()
+	// StopReceiving, after Conn.BeginClose, stops taking what the peer sends, unless what is due depends on it.
+	StopReceiving()
 	// Drained reports, after Conn.BeginClose, that nothing is left to transmit of what is due (engine.Conn.Due), and that the peer's system has it.
 	Drained(all bool) bool
 	// End tells the peer's transport that nothing more comes. What the peer still says is taken, until the Conn fails.

@@ -11,7 +11,7 @@ import (
 // User receives the calls of an End.
 type User interface {
 	// Message takes a message, whose bytes are borrowed; false: not now.
-	Message(lane int, b []byte) bool
+	Message(conn int, b []byte) bool
 	// Finished reports the end of an operation.
 	Finished(token uint64)
 	// Named is registered memory that the peer names.
@@ -24,11 +24,11 @@ type User interface {
 
 // End is one end of a connection. With a Write over Store it implements the Lower of rxm's gateway.
 type End struct {
-	Peer   *End
-	Out    []*Frame // to the peer, in order
-	Lanes  int      // besides the first
-	Lazy   bool     // payload is lent until Release
-	Broken bool     // what is sent is lost
+	Peer     *End
+	Out      []*Frame // to the peer, in order
+	AuxConns int      // besides the first
+	Lazy     bool     // payload is lent until Release
+	Broken   bool     // what is sent is lost
 
 	// Full reports that an operation finds no room now. Nil: there is always room.
 	Full func() bool
@@ -36,7 +36,7 @@ type End struct {
 	Queued func(*Frame)
 
 	user    User
-	last    int                 // lane of a read or write
+	last    int                 // connection of a read or write
 	pending map[uint64][][]byte // of reads, by token
 	exposed map[uint64]region   // by key
 	handles map[uint64][]uint64 // keys
@@ -66,8 +66,8 @@ func (e *End) Send(head []byte, payload [][]byte, delivery bool, group, token ui
 		panic("rma: a message of more than three parts")
 	}
 	f := &Frame{Kind: Message, Token: token, Delivery: delivery, parts: append([][]byte{bytes.Clone(head)}, payload...)}
-	if group > 0 && e.Lanes > 0 {
-		f.Lane = 1 + int(group)%e.Lanes
+	if group > 0 && e.AuxConns > 0 {
+		f.Conn = 1 + int(group)%e.AuxConns
 	}
 	return e.post(f)
 }
@@ -79,14 +79,14 @@ func (e *End) Read(local [][]byte, remote []wire.RMAIov, token uint64) error {
 	}
 	check(local, remote)
 	e.pending[token] = slices.Clone(local)
-	e.queue(&Frame{Kind: Read, Lane: e.lane(), Token: token, Ranges: slices.Clone(remote)})
+	e.queue(&Frame{Kind: Read, Conn: e.conn(), Token: token, Ranges: slices.Clone(remote)})
 	return nil
 }
 
 // Store queues a write.
 func (e *End) Store(local [][]byte, f Frame) (done bool, err error) {
 	f.Kind, f.Ranges, f.parts = Write, slices.Clone(f.Ranges), slices.Clone(local)
-	f.Lane, f.Len = e.lane(), check(local, f.Ranges)
+	f.Conn, f.Len = e.conn(), check(local, f.Ranges)
 	return e.post(&f)
 }
 
@@ -105,10 +105,10 @@ func check(local [][]byte, remote []wire.RMAIov) (n int) {
 	return n
 }
 
-// lane is that of a read or write.
-func (e *End) lane() int {
-	if e.Lanes > 0 {
-		e.last = e.last%e.Lanes + 1
+// conn is the connection of a read or write.
+func (e *End) conn() int {
+	if e.AuxConns > 0 {
+		e.last = e.last%e.AuxConns + 1
 	}
 	return e.last
 }
@@ -164,7 +164,7 @@ func (e *End) receive(f *Frame) bool {
 	switch f.Kind {
 	case Message:
 		b := bytes.Clone(f.Bytes())
-		took := e.user.Message(f.Lane, b)
+		took := e.user.Message(f.Conn, b)
 		for i := range b {
 			b[i] = 0xdd // it was only borrowed
 		}
@@ -177,7 +177,7 @@ func (e *End) receive(f *Frame) bool {
 			m, _ := e.memory(r, false)
 			b = append(b, m...)
 		}
-		e.queue(&Frame{Kind: Answer, Lane: f.Lane, Token: f.Token, b: b, have: true})
+		e.queue(&Frame{Kind: Answer, Conn: f.Conn, Token: f.Token, b: b, have: true})
 	case Answer:
 		b := f.Bytes()
 		for _, m := range e.pending[f.Token] {
@@ -191,7 +191,7 @@ func (e *End) receive(f *Frame) bool {
 		e.user.Finished(f.Token)
 	}
 	if f.Delivery {
-		e.queue(&Frame{Kind: Ack, Lane: f.Lane, Token: f.Token})
+		e.queue(&Frame{Kind: Ack, Conn: f.Conn, Token: f.Token})
 	}
 	e.user.Pump()
 	return true

@@ -21,7 +21,7 @@ const (
 // Frame is what travels.
 type Frame struct {
 	Kind     Kind
-	Lane     int
+	Conn     int
 	Token    uint64 // of the end that has posted the operation
 	Ranges   []wire.RMAIov
 	Data     uint64

@@ -20,11 +20,11 @@ type user struct {
 func (u *user) note(format string, args ...any) {
 	u.events = append(u.events, fmt.Sprintf(format, args...))
 }
-func (u *user) Message(lane int, b []byte) bool {
+func (u *user) Message(conn int, b []byte) bool {
 	if u.busy {
 		return false
 	}
-	u.note("message %d %s", lane, b)
+	u.note("message %d %s", conn, b)
 	return true
 }
 func (u *user) Finished(token uint64)                  { u.note("finished %d", token) }
@@ -54,10 +54,10 @@ func parts(s ...string) (list [][]byte) {
 	return list
 }
 
-// TestMessages go over lanes, in order on each, and stay while they are not taken.
+// TestMessages go over connections, in order on each, and stay while they are not taken.
 func TestMessages(t *testing.T) {
 	a, b := pair()
-	a.Lanes = 2
+	a.AuxConns = 2
 	for i, group := range []uint64{0, 1, 2, 3} {
 		if done, err := a.Send([]byte(fmt.Sprint(i)), parts("x", "y"), i == 3, group, uint64(i)); done != (i < 3) || err != nil {
 			t.Fatal(done, err)

@@ -79,7 +79,7 @@ func (g *Gateway) askWrite(f *fetch, name uint64) bool {
 	return true
 }
 
-// takeWriteDone completes a message that the peer has written, and reports whether it could: native says so over the first lane when what it wrote is still on its
+// takeWriteDone completes a message that the peer has written, and reports whether it could: native says so over the first connection when what it wrote is still on its
 // way over another.
 func (g *Gateway) takeWriteDone(id uint64) bool {
 	name, ok := g.writes[id]

@@ -77,8 +77,8 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestLanes has segments overtake, on another connection, the first of their message, and messages behind that wait for its end.
-func TestLanes(t *testing.T) {
+// TestAuxConns has segments overtake, on another connection, the first of their message, and messages behind that wait for its end.
+func TestAuxConns(t *testing.T) {
 	_, b := newPair(t, Config{})
 	p := pattern(100, 1)
 	seg := func(no uint32, part wire.Part, from, to int) []byte {
@@ -90,7 +90,7 @@ func TestLanes(t *testing.T) {
 	b.post(1, got)
 	b.post(2, end)
 	for i, s := range []struct {
-		lane int
+		conn int
 		pkt  []byte
 		ok   bool
 	}{
@@ -102,7 +102,7 @@ func TestLanes(t *testing.T) {
 		{1, seg(2, wire.Last, 70, 100), true},
 		{0, eager, true},
 	} {
-		if ok := b.g.Received(s.lane, s.pkt); ok != s.ok {
+		if ok := b.g.Received(s.conn, s.pkt); ok != s.ok {
 			t.Fatal(i, ok)
 		}
 	}
@@ -113,7 +113,7 @@ func TestLanes(t *testing.T) {
 	clean(b)
 }
 
-// FuzzReceived feeds packets, each with its length and lane in front, to a gateway that has something of everything under way. Whatever they are, it does not
+// FuzzReceived feeds packets, each with its length and connection in front, to a gateway that has something of everything under way. Whatever they are, it does not
 // crash, keeps no more than a few times what came, and holds nothing after the end.
 func FuzzReceived(f *testing.F) {
 	add := func(pkts ...[]byte) {
@@ -155,10 +155,10 @@ func FuzzReceived(f *testing.F) {
 		e.send(1, make([]byte, 10000))
 		e.submit(atomicOf(2, xengine.KindFetch, atomics.Sum, 0, u64(1), nil, make([]byte, 8)))
 		for len(b) >= 3 {
-			n, lane := int(binary.LittleEndian.Uint16(b)), int(b[2]&1)
+			n, conn := int(binary.LittleEndian.Uint16(b)), int(b[2]&1)
 			b = b[3:]
 			n = min(n, len(b))
-			e.g.Received(lane, b[:n])
+			e.g.Received(conn, b[:n])
 			e.g.Pump()
 			if b = b[n:]; len(e.low.unsent) > 0 {
 				e.sent(0)

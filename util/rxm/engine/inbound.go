@@ -16,10 +16,10 @@ type inbound struct {
 // copyBelow is the payload below which header and payload go to upper in one piece, bytes.
 const copyBelow = 4 << 10
 
-// Received takes a message that the peer has sent on a lane; the one that was opened first is 0. pkt is borrowed. False says not now: pkt is to be handed over
-// again, and nothing of that lane before it, when upper is up or has resumed (Sink.Connected, Resumed), when lower has room again after it had none, and
-// whenever Received has returned true for another lane.
-func (g *Gateway) Received(lane int, pkt []byte) bool {
+// Received takes a message that the peer has sent on a connection; the one that was opened first is 0. pkt is borrowed. False says not now: pkt is to be handed over
+// again, and nothing of that connection before it, when upper is up or has resumed (Sink.Connected, Resumed), when lower has room again after it had none, and
+// whenever Received has returned true for another connection.
+func (g *Gateway) Received(conn int, pkt []byte) bool {
 	if !g.alive() {
 		return g.dead
 	}
@@ -39,7 +39,7 @@ func (g *Gateway) Received(lane int, pkt []byte) bool {
 		}
 		g.takeMessage(p, payload)
 	case wire.TypeSegment:
-		if !g.takeSegment(p, payload, lane) {
+		if !g.takeSegment(p, payload, conn) {
 			return false
 		}
 	case wire.TypeRndvReq:
@@ -90,8 +90,8 @@ func (g *Gateway) takeMessage(p *wire.Packet, payload []byte) {
 	g.feed(&h, payload)
 }
 
-// takeSegment gives upper a segment, and reports whether it could: those after the first may come on another lane, and then before it.
-func (g *Gateway) takeSegment(p *wire.Packet, payload []byte, lane int) bool {
+// takeSegment gives upper a segment, and reports whether it could: those after the first may come on another connection, and then before it.
+func (g *Gateway) takeSegment(p *wire.Packet, payload []byte, conn int) bool {
 	if g.up.Stalled() {
 		return false
 	}
@@ -106,7 +106,7 @@ func (g *Gateway) takeSegment(p *wire.Packet, payload []byte, lane int) bool {
 		return true
 	}
 	if in.left == 0 || in.id != p.MsgID {
-		if lane > 0 {
+		if conn > 0 {
 			return false
 		}
 		g.protocol()

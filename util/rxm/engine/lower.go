@@ -2,7 +2,7 @@ package engine
 
 import xwire "gofabric/internal/xnet/wire"
 
-// Lower is the connection below: one MSG connection to the peer, or several (lanes). It must not call the gateway from within its methods. Operations of one group
+// Lower is the connection below: one MSG connection to the peer, or several. It must not call the gateway from within its methods. Operations of one group
 // take effect in order; so do all with one connection. ErrAgain of internal/xnet/engine says that there is no room now: nothing was taken, and Gateway.Pump is to be called when there is.
 // Any other error ends the connection.
 type Lower interface {

@@ -19,7 +19,7 @@ type lower struct {
 	*rma.End
 	unsent []*rma.Frame // what the transport still needs the payload of
 	room   int          // operations that are taken before ErrAgain; negative: no limit
-	hasty  bool         // what goes over other lanes overtakes what goes over the first, rather than the other way round
+	hasty  bool         // what goes over other connections overtakes what goes over the first, rather than the other way round
 }
 
 func newLower(u rma.User) *lower {
@@ -64,7 +64,7 @@ type end struct {
 	quiet  bool
 	failed error
 	done   []xengine.Completion
-	held   map[int]bool // lanes that are not received from
+	held   map[int]bool // connections that are not received from
 }
 
 func (e *end) Verify(key, addr, n uint64, write bool) ([]byte, xengine.Region, xengine.Refusal) {
@@ -140,7 +140,7 @@ func newPair(t testing.TB, cfg Config) (a, b *end) {
 }
 
 // Message implements rma.User, as do the following.
-func (e *end) Message(lane int, b []byte) bool { return e.g.Received(lane, b) }
+func (e *end) Message(conn int, b []byte) bool { return e.g.Received(conn, b) }
 func (e *end) Finished(token uint64)           { e.g.Done(token, nil) }
 func (e *end) Pump()                           { e.g.Pump() }
 
@@ -165,28 +165,28 @@ func ranged(iov []xwire.RMAIov) (n uint64) {
 	return n
 }
 
-// deliver brings the oldest frame of a lane to the peer, and reports whether it could; with several lanes, of the first of which it can.
+// deliver brings the oldest frame of a connection to the peer, and reports whether it could; with several connections, of the first of which it can.
 func (e *end) deliver() bool {
-	for i := range e.low.Lanes + 1 {
-		lane := i
+	for i := range e.low.AuxConns + 1 {
+		conn := i
 		if e.low.hasty {
-			lane = e.low.Lanes - i
+			conn = e.low.AuxConns - i
 		}
-		if e.deliverOn(lane) {
+		if e.deliverOn(conn) {
 			return true
 		}
 	}
 	return false
 }
 
-func (e *end) deliverOn(lane int) bool {
-	at := slices.IndexFunc(e.low.Out, func(f *rma.Frame) bool { return f.Lane == lane })
-	if at < 0 || e.peer.held[lane] {
+func (e *end) deliverOn(conn int) bool {
+	at := slices.IndexFunc(e.low.Out, func(f *rma.Frame) bool { return f.Conn == conn })
+	if at < 0 || e.peer.held[conn] {
 		return false
 	}
 	f := e.low.Out[at]
 	if !e.low.Deliver(at) {
-		e.peer.held[lane] = true
+		e.peer.held[conn] = true
 		return false
 	}
 	if f.Kind == rma.Message || f.Kind == rma.Write {

@@ -148,8 +148,8 @@ func TestTraffic(t *testing.T) {
 		cfg.Spread = rapid.Bool().Draw(r, "spread")
 		a, b := newPair(t, cfg)
 		if cfg.Spread {
-			a.low.Lanes = rapid.IntRange(1, 3).Draw(r, "lanes")
-			b.low.Lanes = a.low.Lanes
+			a.low.AuxConns = rapid.IntRange(1, 3).Draw(r, "auxiliary connections")
+			b.low.AuxConns = a.low.AuxConns
 			a.low.hasty = rapid.Bool().Draw(r, "hasty")
 			b.low.hasty = a.low.hasty
 		}
@@ -172,7 +172,7 @@ func TestTraffic(t *testing.T) {
 					w.receive(tag)
 				}
 			case 3:
-				w.from.deliverOn(rapid.IntRange(0, w.from.low.Lanes).Draw(r, "lane"))
+				w.from.deliverOn(rapid.IntRange(0, w.from.low.AuxConns).Draw(r, "connection"))
 			case 4:
 				if n := len(w.from.low.unsent); n > 0 {
 					w.from.sent(rapid.IntRange(0, n-1).Draw(r, "which"))

@@ -1,0 +1,142 @@
+package samehost
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+	"gofabric/internal/shm"
+	"gofabric/internal/trust"
+)
+
+// Name is the name of a service's local socket; id tells its sockets apart.
+func Name(service, id string) string {
+	return fmt.Sprintf("gofabric-%d-%s-%s", helloVersion, service, id)
+}
+
+// Conn is a connection to a process of this host and this user, and the memory that is shared with it. It is not safe for concurrent use.
+type Conn struct {
+	*shm.Rings // nil: no memory is shared
+	fd         netx.FD
+	memory     netx.FD // came with the hello, and is not mapped; netx.NoFD: none
+	ended      bool
+}
+
+// Dial connects to the local socket of a name. Errors are those of connect(2): unix.ECONNREFUSED if no process has that name; and unix.EPERM if another user's
+// has it, which has been counted and logged as a refusal of use.
+func Dial(use trust.Use, name string) (*Conn, error) {
+	fd, err := netx.LocalConnect(name)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := trust.Same(fd, use, name); !ok {
+		netx.Close(fd)
+		return nil, unix.EPERM
+	}
+	return newConn(fd), nil
+}
+
+func newConn(fd netx.FD) *Conn { return &Conn{fd: fd, memory: netx.NoFD} }
+
+// Accept accepts one connection on a local socket that listens under a name, of a process that Dial would trust. Errors are those of accept(2), and unix.EPERM
+// for a connection that it has refused, and closed.
+func Accept(fd netx.FD, use trust.Use, name string) (netx.FD, netx.Peer, error) {
+	c, err := netx.LocalAccept(fd)
+	if err != nil {
+		return netx.NoFD, netx.Peer{}, err
+	}
+	p, ok := trust.Same(c, use, name)
+	if !ok {
+		netx.Close(c)
+		return netx.NoFD, p, unix.EPERM
+	}
+	return c, p, nil
+}
+
+// Greet sends the hello, with new memory if share says so. If none can be made, none is shared. An error leaves the connection of no use.
+func (c *Conn) Greet(body []byte, share bool) error {
+	memory := netx.NoFD
+	if share {
+		if rings, fd, err := shm.Create(); err == nil {
+			c.Rings, memory = rings, netx.FD(fd)
+			defer netx.Close(memory)
+		}
+	}
+	b := appendHello(make([]byte, 0, helloHead+BodyMax), body, memory != netx.NoFD)
+	n, err := netx.SendWith(c.fd, b, memory)
+	if err == nil && n < len(b) {
+		err = unix.EMSGSIZE // the socket was empty, so this does not happen
+	}
+	return err
+}
+
+// Map begins to share the memory that came with the hello. It fails if none came, or not as Greet makes it.
+func (c *Conn) Map() error {
+	if c.memory == netx.NoFD {
+		return unix.ENOENT
+	}
+	rings, err := shm.Open(int(c.memory))
+	c.dropMemory()
+	if err != nil {
+		return err
+	}
+	c.Rings = rings
+	return nil
+}
+
+func (c *Conn) dropMemory() {
+	if c.memory != netx.NoFD {
+		netx.Close(c.memory)
+		c.memory = netx.NoFD
+	}
+}
+
+// FD is the socket.
+func (c *Conn) FD() netx.FD { return c.fd }
+
+var doorbell [1]byte
+
+// Ring sends the doorbell. If there is no room for it, enough are under way; if the peer has gone, the socket shows it.
+func (c *Conn) Ring() { netx.Send(c.fd, doorbell[:], false) }
+
+// TakeDoorbells receives the doorbells that were sent, and reports whether the peer has closed its end.
+func (c *Conn) TakeDoorbells() (ended bool) {
+	var b [64]byte
+	switch n, errno := netx.Recv(c.fd, b[:]); {
+	case errno == unix.EAGAIN, errno == unix.EINTR:
+	case n == 0: // closed; or with ECONNRESET, before it had taken all doorbells
+		c.ended = true
+	}
+	return c.ended
+}
+
+// Ended reports whether TakeDoorbells has found that the peer has closed its end.
+func (c *Conn) Ended() bool { return c.ended }
+
+// Dead looks whether the peer has closed its end.
+func (c *Conn) Dead() bool {
+	if !c.ended {
+		n, err := netx.Peek(c.fd)
+		c.ended = n <= 0 && err != unix.EAGAIN && err != unix.EINTR
+	}
+	return c.ended
+}
+
+// Unshare ends the use of the memory. The socket stays.
+func (c *Conn) Unshare() {
+	c.dropMemory()
+	if c.Rings != nil {
+		c.Rings.Close()
+		c.Rings = nil
+	}
+}
+
+// Close closes socket and memory. A second call does nothing.
+func (c *Conn) Close() {
+	c.Unshare()
+	if c.fd != netx.NoFD {
+		netx.Close(c.fd)
+		c.fd = netx.NoFD
+	}
+}

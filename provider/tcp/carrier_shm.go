@@ -1,0 +1,159 @@
+package tcp
+
+import (
+	"golang.org/x/sys/unix"
+
+	"gofabric/internal/netx"
+	"gofabric/internal/progress"
+	"gofabric/internal/samehost"
+)
+
+// shmCarriersMax is the most shared memories of a domain: every pass looks at all of them. With more peers on this host sockets are fast enough.
+const shmCarriersMax = 32
+
+// shmCarrier is memory that two processes share, and a local socket between them. The socket carries doorbells only, bytes without a meaning, and its end is the
+// peer's.
+//
+// While every pass polls the stream (progress.Director), neither end makes a system call, except that the poller is asked for the peer's end now and then.
+// Otherwise the carrier sleeps, and one of these holds, for which settle cares: the stream takes nothing, or the peer's next write rings the doorbell, or the
+// registration was notified.
+type shmCarrier struct {
+	*samehost.Conn
+	mover *mover // counts memories
+	h     *progress.Handle
+	polls bool // every pass calls receive
+
+	receiving, blocked bool // as watch was told
+}
+
+func (c *shmCarrier) transmit(first []byte, list [][]byte) (total int, errno unix.Errno) {
+	if c.Ended() {
+		return 0, unix.EPIPE // the memory would take it still
+	}
+	var err error
+	if first != nil {
+		total, err = c.Write(first)
+	}
+	for _, b := range list {
+		var n int
+		n, err = c.Write(b)
+		total += n
+		if err != nil || n < len(b) {
+			break
+		}
+	}
+	switch {
+	case err != nil:
+		return 0, unix.EPROTO
+	case total > 0:
+		if c.DoorbellAfterWrite() {
+			c.Ring()
+		}
+		return total, 0
+	}
+	switch full, err := c.WantRoom(); {
+	case err != nil:
+		return 0, unix.EPROTO
+	case full:
+		return 0, unix.EAGAIN
+	}
+	return 0, unix.EINTR // there is room by now
+}
+
+func (c *shmCarrier) receive(target, head []byte) (total int, more bool, errno unix.Errno) {
+	var err error
+	if len(target) > 0 {
+		total, err = c.Read(target)
+	}
+	if total == len(target) && err == nil {
+		var n int
+		n, err = c.Read(head)
+		total += n
+	}
+	switch {
+	case err != nil:
+		return 0, false, unix.EPROTO
+	case total > 0:
+		if c.DoorbellAfterRead() {
+			c.Ring()
+		}
+		return total, c.Ended() || total == len(target)+len(head), 0
+	case c.Ended():
+		return 0, false, 0
+	}
+	return 0, false, unix.EAGAIN
+}
+
+func (c *shmCarrier) register(prog *progress.Engine, bufs *buffers, src progress.Source, _ bool) (h *progress.Handle, err error) {
+	h, err = prog.RegisterMemory(c.FD(), src, netx.In)
+	if err == nil {
+		c.h = h
+	}
+	return h, err
+}
+
+func (c *shmCarrier) detach() { c.h = nil }
+
+func (c *shmCarrier) watch(receive, transmit bool) error {
+	c.receiving, c.blocked = receive, transmit
+	want := netx.Edge // as of sockets
+	if receive || transmit && !c.Ended() {
+		want = netx.In // doorbells for either
+	}
+	if err := c.h.Want(want); err != nil {
+		return err
+	}
+	c.settle()
+	return nil
+}
+
+// ready takes the doorbells, and notes the peer's end. What it has written before is received first.
+func (c *shmCarrier) ready(in, out bool) (receive, transmit bool) {
+	if !in {
+		return in, out
+	}
+	c.TakeDoorbells()
+	return true, true // a doorbell may be for either
+}
+
+func (c *shmCarrier) direct(on bool) {
+	c.polls = on
+	c.SetPolling(on)
+	if c.h != nil {
+		c.settle()
+	}
+}
+
+// settle notifies the stream of what is there already, unless it polls: no doorbell announces that.
+func (c *shmCarrier) settle() {
+	if c.polls {
+		return
+	}
+	if c.blocked {
+		if full, err := c.WantRoom(); !full || err != nil {
+			c.h.Notify()
+			return
+		}
+	}
+	if !c.receiving {
+		return
+	}
+	if n, err := c.Unread(); n > 0 || err != nil || c.Ended() {
+		c.h.Notify()
+	}
+}
+
+// connected is not called: there is no connect.
+func (*shmCarrier) connected() (bool, error) { return true, nil }
+
+// delivery: bytes in the memory are the peer's, whatever becomes of this process. An end that has gone takes none.
+func (*shmCarrier) delivery() delivery { return delivery{} }
+
+func (c *shmCarrier) socket() netx.FD { return c.FD() }
+
+// can: the peer's end shows on the socket, which the poller looks at.
+func (c *shmCarrier) can() abilities { return abilities{singleCopy: true, memory: c.Rings} }
+
+func (*shmCarrier) String() string { return "shared memory" }
+
+func (c *shmCarrier) close(bool) { c.mover.drop(c.Conn) }

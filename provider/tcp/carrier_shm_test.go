@@ -1,0 +1,444 @@
+//go:build linux && !fabricbasic
+
+package tcp
+
+// Streams in memory that both ends share.
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+	"gofabric/internal/netx"
+	"gofabric/internal/samehost"
+	"gofabric/internal/shm"
+	"gofabric/internal/trust"
+	"gofabric/internal/xnet/engine"
+	"gofabric/internal/xnet/wire"
+)
+
+// shm is the carrier of a stream in shared memory, nil if it has another one. Locked.
+func (s *tcpStream) shm() *shmCarrier {
+	c, _ := s.carrier.(*shmCarrier)
+	return c
+}
+
+// piped counts the streams that go through shared memory.
+func (c *couple) piped() (n int) {
+	for _, s := range c.streams() {
+		s.prog.Lock()
+		if s.shm() != nil {
+			n++
+		}
+		s.prog.Unlock()
+	}
+	return n
+}
+
+// newPiped is a couple whose streams go through shared memory.
+func newPiped(t *testing.T) *couple {
+	t.Helper()
+	return newPipedWith(t, nil)
+}
+
+func newPipedWith(t *testing.T, env map[string]string) *couple {
+	t.Helper()
+	vars := map[string]string{"FI_TCP_SINGLE_COPY_SIZE": "-1"}
+	maps.Copy(vars, env)
+	c := newCouple(t, vars)
+	for range 5 {
+		c.exchange(60, func(int) int { return 64 })
+		if c.piped() == 2 {
+			return c
+		}
+	}
+	t.Fatal("the streams do not go through shared memory")
+	return nil
+}
+
+// awake polls end i until its stream is read by nothing else.
+func (c *couple) awake(i int) {
+	c.t.Helper()
+	for end, es := time.Now().Add(bound), make([]core.CQEntry, 1); ; {
+		c.ep[i].q.Read(es)
+		c.d[i].drv.prog.Lock()
+		on := c.streams1(i).shm().polls
+		c.d[i].drv.prog.Unlock()
+		if on {
+			return
+		}
+		if time.Now().After(end) {
+			c.t.Fatal("polling does not make passes read the stream directly")
+		}
+	}
+}
+
+// noPipes checks that no memory is held any more.
+func (c *couple) noPipes() {
+	for _, d := range c.d {
+		d.drv.prog.Lock()
+		if n := d.drv.bufs.mover.memories; n != 0 {
+			c.t.Errorf("%d shared memories are left over", n)
+		}
+		d.drv.prog.Unlock()
+	}
+}
+
+// TestPipe checks who shares memory, and that it is given back.
+func TestPipe(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		env  map[string]string
+		full int // the end that has as many as it may
+		want int
+	}{
+		{"both", nil, -1, 2},
+		{"not wanted", map[string]string{"FI_TCP_LOCAL_MEMORY": "0"}, -1, 0},
+		{"too many here", nil, 0, 0},
+		{"too many there", nil, 1, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newCouple(t, tc.env)
+			if tc.full >= 0 {
+				c.d[tc.full].drv.bufs.mover.memories += shmCarriersMax
+			}
+			for range 3 {
+				c.exchange(60, func(i int) int { return 8 + i*i })
+			}
+			for i, s := range c.streams() {
+				if !local(t, s) {
+					t.Errorf("stream %d has not moved", i)
+				}
+			}
+			if n := c.piped(); n != tc.want {
+				t.Errorf("%d streams go through shared memory, want %d", n, tc.want)
+			}
+			if tc.full >= 0 {
+				c.d[tc.full].drv.bufs.mover.memories -= shmCarriersMax
+			}
+			for i := range 2 {
+				c.ep[i].closeAll(t)
+			}
+			c.noPipes()
+			for i := range 2 {
+				must(t, c.d[i].Close())
+				must(t, c.f[i].Close())
+			}
+		})
+	}
+}
+
+// sleepy waits for n completions of end i, now by sleeping, now by polling, now by not calling at all.
+func (c *couple) sleepy(i, n int, rnd *rand.Rand) error {
+	es := make([]core.CQEntry, 8)
+	for end := time.Now().Add(bound); n > 0; {
+		var k int
+		var err error
+		if rnd.IntN(3) == 0 {
+			ctx, cancel := context.WithTimeout(context.Background(), bound)
+			k, err = c.ep[i].q.SRead(ctx, es[:min(len(es), n)])
+			cancel()
+		} else {
+			k, err = c.ep[i].q.Read(es[:min(len(es), n)])
+		}
+		if err != nil && !errors.Is(err, core.ErrAgain) {
+			return err
+		}
+		if n -= k; time.Now().After(end) {
+			return errors.New("nothing comes")
+		}
+	}
+	return nil
+}
+
+// TestPipeSleeps has ends that sleep and poll by turns talk to each other, with messages that find room and others that do not: whoever sleeps is woken.
+func TestPipeSleeps(t *testing.T) {
+	for _, size := range []int{8, 3000, 100_000, 1_000_000} {
+		c := newPiped(t)
+		rounds := min(3000, 20_000_000/size)
+		failed := make(chan error, 2)
+		for i := range 2 {
+			go func() {
+				rnd := rand.New(rand.NewPCG(uint64(size), uint64(i)))
+				failed <- func() error {
+					in, out := make([]byte, size), make([]byte, size)
+					for range rounds {
+						if err := c.ep[i].Recv(in, 0, core.AddrUnspec, 1); err != nil {
+							return err
+						}
+						if i == 0 {
+							if err := c.ep[i].Send(out, 0, c.to[i], 2); err != nil {
+								return err
+							}
+							if err := c.sleepy(i, 2, rnd); err != nil {
+								return err
+							}
+							continue
+						}
+						if err := c.sleepy(i, 1, rnd); err != nil {
+							return err
+						}
+						if err := c.ep[i].Send(out, 0, c.to[i], 2); err != nil {
+							return err
+						}
+						if err := c.sleepy(i, 1, rnd); err != nil {
+							return err
+						}
+					}
+					return nil
+				}()
+			}()
+		}
+		for range 2 {
+			if err := <-failed; err != nil {
+				t.Fatalf("%d bytes: %v", size, err)
+			}
+		}
+		c.close()
+	}
+}
+
+// TestPipeAway sends to an end that does not call at all after posting: its receives are served, as many as fit the memory and more.
+func TestPipeAway(t *testing.T) {
+	const size, n = 200_000, 20
+	c := newPiped(t)
+	defer c.close()
+	c.d[1].drv.prog.Lock()
+	base := c.streams1(1).conn.MsgsIn
+	c.d[1].drv.prog.Unlock()
+	for range n {
+		must(t, c.ep[1].Recv(make([]byte, size), 0, core.AddrUnspec, 1))
+	}
+	for range n {
+		must(t, c.ep[0].Send(make([]byte, size), 0, c.to[0], 2))
+	}
+	must(t, c.sleepy(0, n, rand.New(rand.NewPCG(1, 1))))
+	es := make([]core.CQEntry, n)
+	got := 0
+	eventually(t, c.d[1].drv.prog, "all has come", func() bool { return c.streams1(1).conn.MsgsIn >= base+n })
+	for got < n {
+		k, err := c.ep[1].q.Read(es)
+		must(t, err)
+		got += k
+	}
+}
+
+// manual has nobody look after a domain but who calls it, or waits: no tick happens to see what was to be told.
+var manual = map[string]string{"FI_TCP_DISABLE_AUTO_PROGRESS": "1"}
+
+// TestPipeFallsAsleep sends to an end between its last poll and its sleep: no bell is rung for it, and it must look once more.
+func TestPipeFallsAsleep(t *testing.T) {
+	for _, env := range []map[string]string{nil, manual} {
+		c := newPipedWith(t, env)
+		buf := make([]byte, 8)
+		for range 20 {
+			must(t, c.ep[1].Recv(buf, 0, core.AddrUnspec, 1))
+			c.awake(1)
+			e := c.d[1].drv.prog
+			e.Lock()
+			s := c.streams1(1)
+			if !s.shm().polls { // the goroutine was quicker
+				e.Unlock()
+				must(t, c.ep[0].Inject(buf, c.to[0]))
+				must(t, c.sleepy(1, 1, rand.New(rand.NewPCG(1, 2))))
+				continue
+			}
+			before := s.conn.MsgsIn
+			must(t, c.ep[0].Inject(buf, c.to[0]))
+			for range 3 {
+				c.ep[0].q.Read(nil) // it is written
+			}
+			if n, err := s.shm().Unread(); n == 0 || err != nil {
+				t.Fatal("nothing was written: ", err)
+			}
+			e.EnterWait()
+			e.Unlock()
+			eventually(t, e, "the message is taken", func() bool { return s.conn.MsgsIn > before })
+			e.Lock()
+			e.LeaveWait()
+			e.Unlock()
+			must(t, c.sleepy(1, 1, rand.New(rand.NewPCG(1, 3))))
+		}
+		c.close()
+	}
+}
+
+// TestPipeFallsAsleepFull is the same for an end that had no room for all of a message when it polled last, and there has been since.
+func TestPipeFallsAsleepFull(t *testing.T) {
+	c := newPipedWith(t, manual)
+	defer c.close()
+	const size = 3 * shm.RingSize / 2
+	e := c.d[0].drv.prog
+	es := make([]core.CQEntry, 1)
+	for range 20 {
+		must(t, c.ep[1].Recv(make([]byte, size), 0, core.AddrUnspec, 1))
+		c.awake(0)
+		must(t, c.ep[0].Send(make([]byte, size), 0, c.to[0], 2))
+		c.ep[0].q.Read(nil)
+		e.Lock()
+		if s := c.streams1(0); !s.blocked || !s.shm().polls {
+			t.Fatal("blocked: ", s.blocked, ", awake: ", s.shm().polls)
+		}
+		e.Unlock()
+		for end, idle := time.Now().Add(bound), false; !idle; {
+			c.ep[1].q.Read(es)
+			c.d[1].drv.prog.Lock()
+			idle = c.streams1(1).shm().Empty()
+			c.d[1].drv.prog.Unlock()
+			if time.Now().After(end) {
+				t.Fatal("what there was room for is not taken")
+			}
+		}
+		e.Lock()
+		e.EnterWait()
+		e.Unlock()
+		must(t, c.polled(1))
+		e.Lock()
+		e.LeaveWait()
+		e.Unlock()
+		must(t, c.polled(0))
+	}
+}
+
+// polled waits for a completion of end i by polling.
+func (c *couple) polled(i int) error {
+	es := make([]core.CQEntry, 1)
+	for end := time.Now().Add(bound); ; {
+		if n, err := c.ep[i].q.Read(es); n > 0 || !errors.Is(err, core.ErrAgain) {
+			return err
+		}
+		if time.Now().After(end) {
+			return errors.New("nothing comes")
+		}
+	}
+}
+
+// streams1 is the one connection of an end. Locked.
+func (c *couple) streams1(i int) (s *tcpStream) {
+	for p := range c.ep[i].drv.Each {
+		s = p.Link.(*tcpStream)
+	}
+	return s
+}
+
+// TestPipePeerGone ends one end while the other polls, sleeps, or has more to send than there is room for.
+func TestPipePeerGone(t *testing.T) {
+	for _, how := range []string{"polls", "sleeps", "blocked"} {
+		t.Run(how, func(t *testing.T) {
+			env := manual
+			if how != "polls" {
+				env = nil
+			}
+			c := newPipedWith(t, env)
+			if how == "blocked" {
+				for range 20 {
+					must(t, c.ep[0].Send(make([]byte, 1<<20), 0, c.to[0], 2))
+				}
+			}
+			s := c.streams()[0]
+			if how == "polls" {
+				c.awake(0)
+			}
+			// What a killed process leaves: its descriptors are closed, and nothing is said.
+			c.d[1].drv.prog.Lock()
+			other := c.streams1(1)
+			netx.Shutdown(other.carrier.socket(), unix.SHUT_RDWR)
+			if how != "polls" {
+				eventually(t, s.prog, "the end is noticed", func() bool { return s.conn.State() == engine.Closed })
+			}
+			for end, gone := time.Now().Add(bound), false; !gone; {
+				c.ep[0].q.Read(make([]core.CQEntry, 1))
+				s.prog.Lock()
+				gone = s.conn.State() == engine.Closed
+				s.prog.Unlock()
+				if time.Now().After(end) {
+					c.d[1].drv.prog.Unlock()
+					t.Fatal("who polls does not notice the end")
+				}
+			}
+			c.d[1].drv.prog.Unlock()
+			for i := range 2 {
+				c.ep[i].closeAll(t)
+			}
+			c.noPipes()
+			for i := range 2 {
+				must(t, c.d[i].Close())
+				must(t, c.f[i].Close())
+			}
+		})
+	}
+}
+
+// TestPipeBroken has a peer write into the memory what cannot be: the connection ends, at who polls and at who sleeps, and nothing is left.
+func TestPipeBroken(t *testing.T) {
+	for _, how := range []string{"polls", "sleeps"} {
+		t.Run(how, func(t *testing.T) {
+			env := manual
+			if how != "polls" {
+				env = nil
+			}
+			c := newPipedWith(t, env)
+			defer c.noPipes()
+			defer c.close()
+			if how == "polls" {
+				c.awake(0)
+			}
+			s := c.streams()[0]
+			c.d[1].drv.prog.Lock()
+			other := c.streams1(1)
+			other.shm().Corrupt()
+			if how != "polls" {
+				other.shm().Ring()
+				eventually(t, s.prog, "the connection ends", func() bool { return s.conn.State() == engine.Closed })
+			}
+			for end, gone := time.Now().Add(bound), false; !gone && !t.Failed(); {
+				c.ep[0].q.Read(make([]core.CQEntry, 1))
+				s.prog.Lock()
+				gone = s.conn.State() == engine.Closed
+				s.prog.Unlock()
+				if time.Now().After(end) {
+					t.Error("who polls does not notice")
+				}
+			}
+			c.d[1].drv.prog.Unlock()
+		})
+	}
+}
+
+// TestPipeMissing has a peer say that memory came with its token, and none did: that connection ends, and no other.
+func TestPipeMissing(t *testing.T) {
+	c := newCouple(t, nil)
+	defer c.close()
+	c.exchange(1, func(int) int { return 8 })
+	var offers, takes *tcpStream
+	for _, s := range c.streams() {
+		s.prog.Lock()
+		if s.move == moveMay {
+			offers = s
+		} else {
+			takes = s
+		}
+		s.prog.Unlock()
+	}
+	offers.prog.Lock()
+	offers.makeOffer()
+	name, token := offers.moving.offer.Name, offers.moving.offer.Token
+	local, err := samehost.Dial(trust.Stream, socketName(name))
+	must(t, err)
+	defer local.Close()
+	must(t, local.Greet(token[:], false))
+	offers.prog.Unlock()
+	takes.prog.Lock()
+	takes.offered, takes.move = true, moveNever // it shall not take the offer itself
+	takes.conn.Say(wire.AppendMoved(nil, true))
+	takes.flush()
+	takes.prog.Unlock()
+	eventually(t, offers.prog, "the connection ends", func() bool { return offers.conn.State() == engine.Closed })
+	c.ep[0].q.Read(nil)
+}

@@ -1,0 +1,226 @@
+//go:build linux && !fabricbasic
+
+package tcp
+
+// Streams that move while one end is not read, or closes.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+)
+
+// late brings two endpoints so far that the second has said its last over TCP, and the first, which has connected, does not read it: messages for which it has no room stand before.
+// It returns how many those are.
+func late(t *testing.T) (c *couple, n int) {
+	c = newCouple(t, map[string]string{"FI_TCP_UNEXP_BYTES": "4096"})
+	in := make([]byte, 8)
+	for range moveAfter - 1 { // one way, so that the first side connects, and that alone; with the next one that comes there is enough for an offer
+		must(t, c.ep[1].Recv(in, 0, core.AddrUnspec, 1))
+		must(t, c.ep[0].Inject(make([]byte, 8), c.to[0]))
+		c.wait("a message", func() bool { return c.read(1) == 1 })
+	}
+	if c.state(0) != moveMay {
+		t.Fatal("the side that connected may not offer")
+	}
+	c.d[0].drv.prog.Lock() // all of them stand in front of the offer's answer: none is read, and nothing offered, before the last has left
+	for n = 0; n < 60; n++ {
+		must(t, c.ep[1].Inject([]byte{byte(n), 1, 2, 3, 4, 5, 6, 7}, c.to[1]))
+	}
+	for end := time.Now().Add(bound); c.queued(1) > 0; c.ep[1].q.Read(nil) {
+		if time.Now().After(end) {
+			t.Fatal("never: all has left")
+		}
+	}
+	c.d[0].drv.prog.Unlock()
+	c.wait("the last word over TCP", func() bool { return c.state(1) == moveHeld })
+	return c, n
+}
+
+// read takes completions of one side and returns how many there were.
+func (c *couple) read(side int) int {
+	c.t.Helper()
+	es := make([]core.CQEntry, 64)
+	n, err := c.ep[side].q.Read(es)
+	if err != nil && !errors.Is(err, core.ErrAgain) {
+		c.t.Fatal(err)
+	}
+	return n
+}
+
+// wait lets both sides go on until ok; what is received meanwhile is not looked at.
+func (c *couple) wait(what string, ok func() bool) {
+	c.t.Helper()
+	for end := time.Now().Add(bound); !ok(); {
+		for s := range 2 {
+			if c.ep[s] != nil {
+				c.ep[s].q.Read(nil)
+			}
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// state is where the only stream of a side stands.
+func (c *couple) state(side int) (m moveState) {
+	c.d[side].drv.prog.Lock()
+	defer c.d[side].drv.prog.Unlock()
+	for p := range c.ep[side].drv.Each {
+		m = p.Link.(*tcpStream).move
+	}
+	return m
+}
+
+// take receives n messages at the first side and checks them.
+func (c *couple) take(from, n int) {
+	c.t.Helper()
+	for i := from; i < from+n; i++ {
+		buf := make([]byte, 8)
+		must(c.t, c.ep[0].Recv(buf, 0, core.AddrUnspec, 3))
+		c.wait(fmt.Sprintf("message %d of those that waited", i), func() bool { return c.read(0) == 1 })
+		if want := []byte{byte(i), 1, 2, 3, 4, 5, 6, 7}; !bytes.Equal(buf, want) {
+			c.t.Fatalf("message %d: %v", i, buf)
+		}
+	}
+}
+
+// TestMoveStalled: a last word that stands behind messages without room is heard when they have found some, though nothing comes after it.
+func TestMoveStalled(t *testing.T) {
+	c, n := late(t)
+	defer c.close()
+	c.take(0, n)
+	c.wait("both have moved", func() bool {
+		for _, s := range c.streams() {
+			if !local(t, s) {
+				return false
+			}
+		}
+		return true
+	})
+	c.exchange(10, func(int) int { return 64 })
+}
+
+// TestMoveClosed: what is posted between the two last words over TCP arrives, though the endpoint closes at once.
+func TestMoveClosed(t *testing.T) {
+	c, n := late(t)
+	must(t, c.ep[1].Inject([]byte{byte(n), 1, 2, 3, 4, 5, 6, 7}, c.to[1]))
+	if c.state(1) != moveHeld {
+		t.Fatal("the stream has moved")
+	}
+	c.ep[1].closeAll(t)
+	c.ep[1] = nil
+	must(t, c.d[1].Close())
+	must(t, c.f[1].Close())
+	c.take(0, n+1)
+	c.ep[0].closeAll(t)
+	c.d[0].drv.prog.Lock()
+	if m := c.d[0].drv.bufs.mover; len(m.offers) != 0 || m.listener.Pending() != 0 || len(m.streams) != 0 {
+		t.Errorf("%d offers, %d connections, %d streams are left over", len(m.offers), m.listener.Pending(), len(m.streams))
+	}
+	c.d[0].drv.prog.Unlock()
+	must(t, c.d[0].Close())
+	must(t, c.f[0].Close())
+}
+
+// TestMoveStarved: a process that has no descriptor left when its peer has moved takes it nevertheless, for it kept one; if that was taken by somebody else,
+// it goes on asking.
+func TestMoveStarved(t *testing.T) {
+	for _, stolen := range []bool{false, true} {
+		c, n := late(t)
+		if n := c.spares(); n != 2 { // for the socket, and the memory
+			t.Fatalf("%d descriptors are kept for the peer that was asked to move", n)
+		}
+		restore := exhaust(t)
+		if stolen {
+			c.d[0].drv.prog.Lock()
+			for range 2 {
+				c.d[0].drv.bufs.mover.listener.Release()
+				fd, err := unix.Dup(0)
+				must(t, err)
+				defer unix.Close(fd)
+			}
+			c.d[0].drv.prog.Unlock()
+		}
+		c.take(0, n)
+		if stolen {
+			c.wait("it has missed the peer twice", func() bool { return c.missed() > 1 })
+			restore()
+		}
+		c.wait("both have moved", func() bool {
+			for _, s := range c.streams() {
+				if !local(t, s) {
+					return false
+				}
+			}
+			return true
+		})
+		if !stolen {
+			restore()
+		}
+		c.exchange(10, func(int) int { return 64 })
+		if n := c.spares(); n != 0 {
+			t.Errorf("%d descriptors are kept for nobody", n)
+		}
+		c.close()
+	}
+}
+
+// queued is how many bytes wait to leave on the only stream of a side.
+func (c *couple) queued(side int) (n int) {
+	c.d[side].drv.prog.Lock()
+	defer c.d[side].drv.prog.Unlock()
+	for p := range c.ep[side].drv.Each {
+		n = p.Link.(*tcpStream).conn.Queued()
+	}
+	return n
+}
+
+// spares is how many descriptors the first side keeps for peers that it asked to move.
+func (c *couple) spares() int {
+	c.d[0].drv.prog.Lock()
+	defer c.d[0].drv.prog.Unlock()
+	return c.d[0].drv.bufs.mover.listener.Reserved()
+}
+
+// missed is how often the first side could not take its peer.
+func (c *couple) missed() (n int) {
+	c.d[0].drv.prog.Lock()
+	defer c.d[0].drv.prog.Unlock()
+	for p := range c.ep[0].drv.Each {
+		if m := p.Link.(*tcpStream).moving; m != nil {
+			n = m.retries
+		}
+	}
+	return n
+}
+
+// TestNoOffer: who has no descriptor to keep for its peer does not ask it to move.
+func TestNoOffer(t *testing.T) {
+	c := newCouple(t, nil)
+	defer c.close()
+	c.exchange(1, func(int) int { return 8 })
+	for _, d := range c.d {
+		d.drv.prog.Lock()
+		if !d.drv.bufs.mover.listen() {
+			t.Fatal("no local socket")
+		}
+		d.drv.prog.Unlock()
+	}
+	restore := exhaust(t)
+	c.exchange(2*moveAfter, func(int) int { return 64 })
+	restore()
+	c.exchange(2*moveAfter, func(int) int { return 64 })
+	for _, s := range c.streams() {
+		if local(t, s) {
+			t.Error("a stream has moved though it must not")
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package tcp
+
+// Connections that say nothing, and one that does behind them.
+
+import (
+	"io"
+	"net"
+	"testing"
+
+	"gofabric/core"
+	"gofabric/internal/xnet/wire"
+)
+
+// request is what an RDM endpoint asks.
+func request(port uint16) []byte {
+	return wire.AppendCM(nil, wire.CMConnReq, wire.RDMBlob{Version: 1, Port: port, PID: uint32(port)}.Append(nil))
+}
+
+// answered waits for the answer to a request.
+func answered(t *testing.T, c *net.TCPConn) {
+	t.Helper()
+	b := make([]byte, wire.CMHeaderLen)
+	if _, err := io.ReadFull(c, b); err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+	if b[1] != byte(wire.CMConnResp) {
+		t.Fatalf("answered with %v", wire.CMType(b[1]))
+	}
+}
+
+// closedByPeer waits until the other side has closed c.
+func closedByPeer(t *testing.T, c *net.TCPConn) {
+	t.Helper()
+	if n, err := c.Read(make([]byte, 1)); err == nil || n > 0 {
+		t.Fatal("the connection stays open")
+	} else if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		t.Fatal("the connection stays open")
+	}
+}
+
+// TestSilentGiveWay has more connect and say nothing than may: the oldest is sent away, and whoever has a request gets in.
+func TestSilentGiveWay(t *testing.T) {
+	f, d, info := fixture(t, core.EPTypeRDM, nil)
+	ep := openEndpoint(t, d, info)
+	l := ep.drv.Listener().(*domainListener)
+	const most = 8
+	ep.drv.d.prog.Lock()
+	l.pending.init(most)
+	ep.drv.d.prog.Unlock()
+	var silent []*net.TCPConn
+	for range most {
+		silent = append(silent, raw(t, l.local))
+	}
+	eventually(t, ep.drv.d.prog, "all are accepted", func() bool { return l.pending.n == most })
+	c := raw(t, l.local)
+	_, err := c.Write(request(7))
+	must(t, err)
+	answered(t, c)
+	closedByPeer(t, silent[0])
+	eventually(t, ep.drv.d.prog, "one has gone", func() bool { return l.pending.n == most-1 && l.refused == 1 })
+	more := raw(t, l.local)
+	eventually(t, ep.drv.d.prog, "there is room for another one", func() bool { return l.pending.n == most })
+	reset(more)
+	for _, c := range silent[1:] {
+		reset(c)
+	}
+	eventually(t, ep.drv.d.prog, "nobody waits", func() bool { return l.pending.n == 0 })
+	ep.closeAll(t)
+	must(t, d.Close())
+	must(t, f.Close())
+}
+
+// TestSilentWithoutDescriptors: where descriptors have run out, one that says nothing goes, and not the newcomer.
+func TestSilentWithoutDescriptors(t *testing.T) {
+	f, d, info := fixture(t, core.EPTypeRDM, nil)
+	ep := openEndpoint(t, d, info)
+	l := ep.drv.Listener().(*domainListener)
+	silent := []*net.TCPConn{raw(t, l.local), raw(t, l.local)}
+	eventually(t, ep.drv.d.prog, "both are accepted", func() bool { return l.pending.n == 2 })
+	ep.drv.d.prog.Lock() // so that nothing is accepted before the descriptors are gone
+	c := raw(t, l.local)
+	_, err := c.Write(request(7))
+	must(t, err)
+	restore := exhaust(t)
+	ep.drv.d.prog.Unlock()
+	answered(t, c)
+	closedByPeer(t, silent[0])
+	quiet(t, ep.drv.d.prog)
+	restore()
+	ep.drv.d.prog.Lock()
+	if l.pending.n != 1 || l.refused != 1 {
+		t.Errorf("%d wait, %d were refused", l.pending.n, l.refused)
+	}
+	ep.drv.d.prog.Unlock()
+	ep.closeAll(t)
+	must(t, d.Close())
+	must(t, f.Close())
+}
+
+// TestSilentBeforePassive: as many as a passive endpoint holds requests, and more, say nothing; the application hears of the one that says something.
+func TestSilentBeforePassive(t *testing.T) {
+	f, d, info := fixture(t, core.EPTypeMsg, nil)
+	eq, err := f.Driver().OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}, nil)
+	must(t, err)
+	pep, err := f.Driver().OpenPassiveEndpoint(info, nil)
+	must(t, err)
+	must(t, pep.BindEQ(eq, 0))
+	must(t, pep.Listen())
+	p := pep.(*passive)
+	for range requestsMax + 10 {
+		raw(t, p.l.local)
+	}
+	eventually(t, p.prog, "all are accepted", func() bool { return p.l.pending.n == requestsMax+10 })
+	c := raw(t, p.l.local)
+	_, err = c.Write(wire.AppendCM(nil, wire.CMConnReq, nil))
+	must(t, err)
+	var ev core.EQEvent
+	must(t, eq.SRead(t.Context(), &ev, 0))
+	must(t, pep.Reject(ev.Info.Handle, nil))
+	must(t, pep.Close())
+	must(t, eq.Close())
+	must(t, d.Close())
+	must(t, f.Close())
+}
