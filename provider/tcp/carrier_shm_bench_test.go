@@ -16,14 +16,14 @@ import (
 
 // star is an endpoint with several peers, each of a domain of its own.
 type star struct {
-	t     testing.TB
-	f     []*core.Fabric
-	d     []*dom
-	ep    []*rdm        // the first is in the middle
-	to    []core.FIAddr // the others
-	hub   []core.FIAddr // it, as each of them knows it
-	in    []byte
-	piped int
+	t      testing.TB
+	f      []*core.Fabric
+	d      []*dom
+	ep     []*rdm        // the first is in the middle
+	to     []core.FIAddr // the others
+	hub    []core.FIAddr // it, as each of them knows it
+	in     []byte
+	shared int
 }
 
 func newStar(t testing.TB, peers int) *star {
@@ -45,7 +45,7 @@ func newStar(t testing.TB, peers int) *star {
 	s.d[0].drv.prog.Lock()
 	for p := range s.ep[0].drv.Each {
 		if p.Link.(*tcpStream).shm() != nil {
-			s.piped++
+			s.shared++
 		}
 	}
 	s.d[0].drv.prog.Unlock()
@@ -108,11 +108,11 @@ func used() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// BenchmarkPipes is what a pass costs that finds nothing, and a message to one of many peers with its answer, on one thread.
-func BenchmarkPipes(b *testing.B) {
+// BenchmarkShm is what a pass costs that finds nothing, and a message to one of many peers with its answer, on one thread.
+func BenchmarkShm(b *testing.B) {
 	for _, n := range []int{1, 2, 3, 7, 31} {
 		s := newStar(b, n)
-		b.Run(fmt.Sprintf("pass/%d", s.piped), func(b *testing.B) {
+		b.Run(fmt.Sprintf("pass/%d", s.shared), func(b *testing.B) {
 			before, passes := used(), 0
 			for b.Loop() {
 				s.ep[0].q.Read(nil)
@@ -120,7 +120,7 @@ func BenchmarkPipes(b *testing.B) {
 			}
 			b.ReportMetric(float64(used()-before)/float64(passes), "cpu-ns/pass")
 		})
-		b.Run(fmt.Sprintf("ping/%d", s.piped), func(b *testing.B) {
+		b.Run(fmt.Sprintf("ping/%d", s.shared), func(b *testing.B) {
 			before, pings := used(), 0
 			for b.Loop() {
 				s.ping(1 + pings%n)

@@ -29,8 +29,8 @@ func (s *tcpStream) shm() *shmCarrier {
 	return c
 }
 
-// piped counts the streams that go through shared memory.
-func (c *couple) piped() (n int) {
+// shared counts the streams that go through shared memory.
+func (c *couple) shared() (n int) {
 	for _, s := range c.streams() {
 		s.prog.Lock()
 		if s.shm() != nil {
@@ -41,20 +41,20 @@ func (c *couple) piped() (n int) {
 	return n
 }
 
-// newPiped is a couple whose streams go through shared memory.
-func newPiped(t *testing.T) *couple {
+// newShared is a couple whose streams go through shared memory.
+func newShared(t *testing.T) *couple {
 	t.Helper()
-	return newPipedWith(t, nil)
+	return newSharedWith(t, nil)
 }
 
-func newPipedWith(t *testing.T, env map[string]string) *couple {
+func newSharedWith(t *testing.T, env map[string]string) *couple {
 	t.Helper()
 	vars := map[string]string{"FI_TCP_SINGLE_COPY_SIZE": "-1"}
 	maps.Copy(vars, env)
 	c := newCouple(t, vars)
 	for range 5 {
 		c.exchange(60, func(int) int { return 64 })
-		if c.piped() == 2 {
+		if c.shared() == 2 {
 			return c
 		}
 	}
@@ -79,8 +79,8 @@ func (c *couple) awake(i int) {
 	}
 }
 
-// noPipes checks that no memory is held any more.
-func (c *couple) noPipes() {
+// noMemories checks that no memory is held any more.
+func (c *couple) noMemories() {
 	for _, d := range c.d {
 		d.drv.prog.Lock()
 		if n := d.drv.bufs.mover.memories; n != 0 {
@@ -90,8 +90,8 @@ func (c *couple) noPipes() {
 	}
 }
 
-// TestPipe checks who shares memory, and that it is given back.
-func TestPipe(t *testing.T) {
+// TestShm checks who shares memory, and that it is given back.
+func TestShm(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		env  map[string]string
@@ -116,7 +116,7 @@ func TestPipe(t *testing.T) {
 					t.Errorf("stream %d has not moved", i)
 				}
 			}
-			if n := c.piped(); n != tc.want {
+			if n := c.shared(); n != tc.want {
 				t.Errorf("%d streams go through shared memory, want %d", n, tc.want)
 			}
 			if tc.full >= 0 {
@@ -125,7 +125,7 @@ func TestPipe(t *testing.T) {
 			for i := range 2 {
 				c.ep[i].closeAll(t)
 			}
-			c.noPipes()
+			c.noMemories()
 			for i := range 2 {
 				must(t, c.d[i].Close())
 				must(t, c.f[i].Close())
@@ -157,10 +157,10 @@ func (c *couple) sleepy(i, n int, rnd *rand.Rand) error {
 	return nil
 }
 
-// TestPipeSleeps has ends that sleep and poll by turns talk to each other, with messages that find room and others that do not: whoever sleeps is woken.
-func TestPipeSleeps(t *testing.T) {
+// TestShmSleeps has ends that sleep and poll by turns talk to each other, with messages that find room and others that do not: whoever sleeps is woken.
+func TestShmSleeps(t *testing.T) {
 	for _, size := range []int{8, 3000, 100_000, 1_000_000} {
-		c := newPiped(t)
+		c := newShared(t)
 		rounds := min(3000, 20_000_000/size)
 		failed := make(chan error, 2)
 		for i := range 2 {
@@ -204,10 +204,10 @@ func TestPipeSleeps(t *testing.T) {
 	}
 }
 
-// TestPipeAway sends to an end that does not call at all after posting: its receives are served, as many as fit the memory and more.
-func TestPipeAway(t *testing.T) {
+// TestShmAway sends to an end that does not call at all after posting: its receives are served, as many as fit the memory and more.
+func TestShmAway(t *testing.T) {
 	const size, n = 200_000, 20
-	c := newPiped(t)
+	c := newShared(t)
 	defer c.close()
 	c.d[1].drv.prog.Lock()
 	base := c.streams1(1).conn.MsgsIn
@@ -232,10 +232,10 @@ func TestPipeAway(t *testing.T) {
 // manual has nobody look after a domain but who calls it, or waits: no tick happens to see what was to be told.
 var manual = map[string]string{"FI_TCP_DISABLE_AUTO_PROGRESS": "1"}
 
-// TestPipeFallsAsleep sends to an end between its last poll and its sleep: no bell is rung for it, and it must look once more.
-func TestPipeFallsAsleep(t *testing.T) {
+// TestShmFallsAsleep sends to an end between its last poll and its sleep: no bell is rung for it, and it must look once more.
+func TestShmFallsAsleep(t *testing.T) {
 	for _, env := range []map[string]string{nil, manual} {
-		c := newPipedWith(t, env)
+		c := newSharedWith(t, env)
 		buf := make([]byte, 8)
 		for range 20 {
 			must(t, c.ep[1].Recv(buf, 0, core.AddrUnspec, 1))
@@ -269,9 +269,9 @@ func TestPipeFallsAsleep(t *testing.T) {
 	}
 }
 
-// TestPipeFallsAsleepFull is the same for an end that had no room for all of a message when it polled last, and there has been since.
-func TestPipeFallsAsleepFull(t *testing.T) {
-	c := newPipedWith(t, manual)
+// TestShmFallsAsleepFull is the same for an end that had no room for all of a message when it polled last, and there has been since.
+func TestShmFallsAsleepFull(t *testing.T) {
+	c := newSharedWith(t, manual)
 	defer c.close()
 	const size = 3 * shm.RingSize / 2
 	e := c.d[0].drv.prog
@@ -327,15 +327,15 @@ func (c *couple) streams1(i int) (s *tcpStream) {
 	return s
 }
 
-// TestPipePeerGone ends one end while the other polls, sleeps, or has more to send than there is room for.
-func TestPipePeerGone(t *testing.T) {
+// TestShmPeerGone ends one end while the other polls, sleeps, or has more to send than there is room for.
+func TestShmPeerGone(t *testing.T) {
 	for _, how := range []string{"polls", "sleeps", "blocked"} {
 		t.Run(how, func(t *testing.T) {
 			env := manual
 			if how != "polls" {
 				env = nil
 			}
-			c := newPipedWith(t, env)
+			c := newSharedWith(t, env)
 			if how == "blocked" {
 				for range 20 {
 					must(t, c.ep[0].Send(make([]byte, 1<<20), 0, c.to[0], 2))
@@ -366,7 +366,7 @@ func TestPipePeerGone(t *testing.T) {
 			for i := range 2 {
 				c.ep[i].closeAll(t)
 			}
-			c.noPipes()
+			c.noMemories()
 			for i := range 2 {
 				must(t, c.d[i].Close())
 				must(t, c.f[i].Close())
@@ -375,16 +375,16 @@ func TestPipePeerGone(t *testing.T) {
 	}
 }
 
-// TestPipeBroken has a peer write into the memory what cannot be: the connection ends, at who polls and at who sleeps, and nothing is left.
-func TestPipeBroken(t *testing.T) {
+// TestShmBroken has a peer write into the memory what cannot be: the connection ends, at who polls and at who sleeps, and nothing is left.
+func TestShmBroken(t *testing.T) {
 	for _, how := range []string{"polls", "sleeps"} {
 		t.Run(how, func(t *testing.T) {
 			env := manual
 			if how != "polls" {
 				env = nil
 			}
-			c := newPipedWith(t, env)
-			defer c.noPipes()
+			c := newSharedWith(t, env)
+			defer c.noMemories()
 			defer c.close()
 			if how == "polls" {
 				c.awake(0)
@@ -411,8 +411,8 @@ func TestPipeBroken(t *testing.T) {
 	}
 }
 
-// TestPipeMissing has a peer say that memory came with its token, and none did: that connection ends, and no other.
-func TestPipeMissing(t *testing.T) {
+// TestShmMissing has a peer say that memory came with its token, and none did: that connection ends, and no other.
+func TestShmMissing(t *testing.T) {
 	c := newCouple(t, nil)
 	defer c.close()
 	c.exchange(1, func(int) int { return 8 })

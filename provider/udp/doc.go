@@ -13,7 +13,7 @@
 // An AF_XDP link (link_xdp_linux.go) stands above that of the socket, and moves what it can past the system's stack: it receives from the interface, and sends
 // frames whose headers it makes itself (packages xdp, xdp/frame, neigh). docs/af-xdp.md is for its users.
 //
-// Between ports of one host that poll, datagrams go through memory that both share, beside their sockets (link_memory.go, samehost.go;
+// Between ports of one host that poll, datagrams go through memory that both share, beside their sockets (link_memory.go, samehost.go, internal/samehost;
 // docs/decisions/0014-memory-for-datagrams.md, docs/wire/udp.md).
 //
 // Datagrams are not fragmented, so that layers learn what a path takes (MaxDatagram, core.ErrMsgSize), with one exception: what a DGRAM endpoint may send
