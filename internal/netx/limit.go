@@ -1,6 +1,7 @@
 package netx
 
 import (
+	"errors"
 	"math"
 
 	"golang.org/x/sys/unix"
@@ -13,4 +14,9 @@ func DescriptorLimit() int {
 		return math.MaxInt32
 	}
 	return int(l.Cur)
+}
+
+// OutOfResources reports that a call failed because descriptors or memory have run out: after an accept the connection waits still.
+func OutOfResources(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
 }

@@ -1,7 +1,6 @@
 package samehost
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -148,14 +147,14 @@ func (l *Listener) Accept() (starved bool) {
 			return starved
 		}
 		fd, _, err := Accept(l.fd, l.Use, l.Name)
-		for outOfResources(err) && l.Release() {
+		for netx.OutOfResources(err) && l.Release() {
 			fd, _, err = Accept(l.fd, l.Use, l.Name)
 		}
 		switch {
 		case err == unix.EPERM:
 			continue
 		case err != nil:
-			return outOfResources(err) || starved
+			return netx.OutOfResources(err) || starved
 		case l.Room != nil && !l.Room():
 			netx.Close(fd)
 			continue
@@ -247,11 +246,6 @@ func (p *pending) forget() {
 func (p *pending) close() {
 	p.forget()
 	p.c.Close()
-}
-
-// outOfResources reports that descriptors or memory have run out: the connection that was to be accepted waits still.
-func outOfResources(err error) bool {
-	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
 }
 
 // Ready implements progress.Source: a process has connected. Without descriptors the socket would stay readable, and keep the poller busy: it is closed.

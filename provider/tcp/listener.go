@@ -127,7 +127,7 @@ func (l *listener) Ready(in, _ bool) {
 		fd, peer, err := netx.Accept(l.fd)
 		if err != nil {
 			switch {
-			case !outOfResources(err) || !netx.Readable(l.fd): // without descriptors accept(2) fails so even when no connection waits
+			case !netx.OutOfResources(err) || !netx.Readable(l.fd): // without descriptors accept(2) fails so even when no connection waits
 				return
 			case l.displace(victim) || l.resetOne(now):
 				continue
@@ -185,11 +185,6 @@ func (l *listener) pendingClosed(s *tcpStream) {
 
 // pendingTotal counts the pending connections of all listeners of the process: together they may have half of its descriptors.
 var pendingTotal atomic.Int64
-
-// outOfResources reports that descriptors or memory have run out: the connection that was to be accepted waits still.
-func outOfResources(err error) bool {
-	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
-}
 
 // resetOne resets one waiting connection with the descriptor that is kept for that: the peer sees a reset instead of silence, and the poller does not report
 // the same connection for ever.

@@ -27,7 +27,7 @@ func (s *tcpStream) Halted() (why string, bytes, token uint64, yes bool) {
 	p, yes := s.metered.Stuck()
 	why = "the network brings no acknowledgement of what was sent"
 	if p.InFlight == 0 {
-		why = "the peer's socket is full: nobody reads there"
+		why = "the peer's socket is full: the peer does not read it"
 	}
 	return why, uint64(p.InFlight + p.Unsent), p.Acked, yes
 }

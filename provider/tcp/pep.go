@@ -323,7 +323,7 @@ func (p *passive) GetOpt(opt core.EPOpt) (int, error) {
 
 func (p *passive) SetOpt(core.EPOpt, int) error { return core.ErrNoProtoOpt }
 
-// Close stops listening and drops the requests nobody opened an endpoint for.
+// Close stops listening and drops the requests for which no endpoint was opened.
 func (p *passive) Close() error {
 	p.prog.Lock()
 	if p.dead {

@@ -17,11 +17,10 @@ import (
 )
 
 const (
-	gatherMax    = 64      // slices per sendmsg
-	gatherBytes  = 1 << 20 // bytes per sendmsg
-	headBytes    = 512     // received behind, or instead of, a large payload: the next header and little more
-	largePayload = 16 << 10
-	recvRounds   = 4 // receives per readiness, so that one peer does not starve the others
+	gatherMax   = 64      // slices per sendmsg
+	gatherBytes = 1 << 20 // bytes per sendmsg
+	headBytes   = 512     // received behind, or instead of, a large payload: the next header and little more
+	recvRounds  = 4       // receives per readiness, so that one peer does not starve the others
 )
 
 // batchLimits are where messages no longer wait for others.
