@@ -25,15 +25,6 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// descriptors counts the open descriptors; 0 where that cannot be seen.
-func descriptors() int {
-	list, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return 0
-	}
-	return len(list)
-}
-
 // limit bounds every wait of a test.
 const limit = 20 * time.Second
 

@@ -3,6 +3,7 @@ package av
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"runtime"
 	"slices"
@@ -48,7 +49,7 @@ func TestOpen(t *testing.T) {
 		{core.AVAttr{Count: -1}, 0, core.ErrInval},
 		{core.AVAttr{}, core.FormatSockaddrIB, core.ErrInval},
 		{core.AVAttr{Flags: core.AVRead}, 0, core.ErrInval},
-		{core.AVAttr{Type: core.AVTable, Flags: core.AVEvent | core.AVSymmetric, Count: 1 << 40}, core.FormatStr, nil},
+		{core.AVAttr{Type: core.AVTable, Flags: core.AVEvent | core.AVSymmetric, Count: math.MaxInt}, core.FormatStr, nil},
 	} {
 		if _, err := New(c.attr, c.format, nil); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v, want %v", c.attr, err, c.want)

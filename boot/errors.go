@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
+	"syscall"
+
+	"gofabric/core"
 )
 
 // ErrNoJob: nothing says that this process belongs to a job.
@@ -83,6 +87,18 @@ type missingError struct {
 
 func (e *missingError) Error() string { return e.err.Error() }
 func (e *missingError) Unwrap() error { return e.err }
+
+// closed says whether an error of a connection is that the other end has closed it.
+func closed(err error) bool {
+	if errors.Is(err, io.EOF) {
+		return true
+	}
+	switch core.ErrnoOf(err) {
+	case core.ErrConnReset, core.ErrConnAborted, core.FromSyscall(syscall.EPIPE):
+		return true
+	}
+	return false
+}
 
 // waitedFor is why a wait ended, if it was because of its context; else err.
 func waitedFor(ctx context.Context, what string, err error) error {

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"os"
 	"strconv"
 	"sync/atomic"
-	"syscall"
 
 	"gofabric/boot/internal/pmi"
 )
@@ -57,20 +54,6 @@ func dialLauncher(ctx context.Context, c *Config) (*launcher, error) {
 		return &launcher{conn: conn, dialect: pmi.V1{}}, nil
 	}
 	return nil, fmt.Errorf("%w: neither %s nor %s is set, which launchers that speak PMI set", ErrNoJob, envPMIFD, envPMIPort)
-}
-
-// inherited makes a connection of a descriptor that the launcher left to this process, and keeps it from processes that this one starts.
-// The variable may have come further than the descriptor, whose number is that of a file of this process then: that is not touched.
-func inherited(fd int) (net.Conn, error) {
-	if kind, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TYPE); err != nil {
-		return nil, err
-	} else if kind != syscall.SOCK_STREAM {
-		return nil, syscall.EPROTOTYPE
-	}
-	syscall.CloseOnExec(fd)
-	f := os.NewFile(uintptr(fd), "PMI")
-	defer f.Close() // FileConn makes another one
-	return net.FileConn(f)
 }
 
 // tell sends a message.
@@ -127,7 +110,7 @@ func (l *launcher) ask(ctx context.Context, m pmi.Message, answer string) (pmi.M
 
 // gone explains the end of a connection.
 func gone(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+	if closed(err) {
 		return fmt.Errorf("the launcher has closed its connection; it is ending the job: %w", err)
 	}
 	return err

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"gofabric/boot/internal/meet"
+	"gofabric/core"
 )
 
 // Rank 0 of a job whose processes meet there.
@@ -50,7 +50,7 @@ type meetResult struct {
 func listenRoot(c *Config, m *member) (store, error) {
 	l, err := c.listen(c.Root)
 	// The name may be that of a service, and a pod's own name may not be known yet.
-	if _, unknown := errors.AsType[*net.DNSError](err); unknown || errors.Is(err, syscall.EADDRNOTAVAIL) {
+	if _, unknown := errors.AsType[*net.DNSError](err); unknown || core.ErrnoOf(err) == core.ErrAddrNotAvail {
 		if _, port, splitErr := net.SplitHostPort(c.Root); splitErr == nil {
 			l, err = c.listen(":" + port)
 		}

@@ -2,11 +2,9 @@ package boot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"syscall"
 	"time"
 
 	"gofabric/boot/internal/meet"
@@ -104,7 +102,7 @@ func (s *tcpStore) fence(ctx context.Context) error {
 
 // rootGone explains the end of a connection.
 func rootGone(root string, err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+	if closed(err) {
 		return fmt.Errorf("rank 0 at %s has ended: %w", root, err)
 	}
 	return err

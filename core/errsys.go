@@ -12,7 +12,7 @@ var sysErrnos = map[syscall.Errno]Errno{
 	syscall.EPERM: ErrPerm, syscall.ENOENT: ErrNoEnt, syscall.EINTR: ErrIntr, syscall.EIO: ErrIO, syscall.E2BIG: Err2Big,
 	syscall.EBADF: ErrBadF, syscall.EAGAIN: ErrAgain, syscall.ENOMEM: ErrNoMem, syscall.EACCES: ErrAccess, syscall.EFAULT: ErrFault,
 	syscall.EBUSY: ErrBusy, syscall.ENODEV: ErrNoDev, syscall.EINVAL: ErrInval, syscall.EMFILE: ErrMFile, syscall.ENOSPC: ErrNoSpc,
-	syscall.ENOSYS: ErrNoSys, syscall.ENOMSG: ErrNoMsg, syscall.ENODATA: ErrNoData, syscall.EPROTO: ErrProto,
+	syscall.ENOSYS: ErrNoSys, syscall.ENOMSG: ErrNoMsg, syscall.EPROTO: ErrProto,
 	syscall.EOVERFLOW: ErrOverflow, syscall.EMSGSIZE: ErrMsgSize, syscall.ENOPROTOOPT: ErrNoProtoOpt, syscall.EOPNOTSUPP: ErrOpNotSupp,
 	syscall.EADDRINUSE: ErrAddrInUse, syscall.EADDRNOTAVAIL: ErrAddrNotAvail, syscall.ENETDOWN: ErrNetDown,
 	syscall.ENETUNREACH: ErrNetUnreach, syscall.ECONNABORTED: ErrConnAborted, syscall.ECONNRESET: ErrConnReset,
@@ -30,13 +30,10 @@ func FromSyscall(s syscall.Errno) Errno {
 	if s == 0 {
 		return 0
 	}
-	if e, ok := sysErrnos[s]; ok {
+	if e, ok := sysErrnos[posix(s)]; ok {
 		return e
 	}
-	if linuxNumbers && s < 256 {
-		return Errno(s)
-	}
-	return ErrOther
+	return otherErrno(s)
 }
 
 // ErrnoOf returns the error number in err's chain: an Errno, a system error number, or the one that expresses an ended context or deadline. nil is 0,

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gofabric/core"
-	"golang.org/x/sys/unix"
+	"gofabric/internal/netx"
 )
 
 func TestSReadNeedsWaitObject(t *testing.T) {
@@ -197,10 +197,7 @@ func TestManyProducersManyConsumers(t *testing.T) {
 	}
 }
 
-func readable(fd int) bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-	return err == nil && n == 1
-}
+func readable(fd int) bool { return netx.Readable(netx.FD(fd)) }
 
 func TestWaitFD(t *testing.T) {
 	for _, obj := range []core.WaitObj{core.WaitFD, core.WaitUnspec} {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"gofabric/cmd/ofi/internal/top"
 	"gofabric/internal/fabricd/api"
@@ -148,9 +147,9 @@ func (f *topFlags) terminal() (width, height int, ok bool) {
 	if !isFile {
 		return 0, 0, false
 	}
-	ws, err := unix.IoctlGetWinsize(int(o.Fd()), unix.TIOCGWINSZ)
-	if err != nil || ws.Row < 4 {
+	width, height, err := windowSize(o)
+	if err != nil || height < 4 {
 		return 0, 0, false
 	}
-	return int(ws.Col), int(ws.Row), true
+	return width, height, true
 }

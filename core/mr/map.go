@@ -52,10 +52,13 @@ func (m *Map) Registered() (n int, bytes uint64) { return len(m.descs), m.bytes 
 
 // Reg registers memory (fi_mr_regattr(3)). The region borrows it until Close. Only a region with RemoteRead or RemoteWrite has
 // a key. ErrInval: there is no memory, or it is empty (fi_mr(3): the length "Must be > 0"). ErrNoKey: the requested key is in use, or is KeyNotAvail. ErrBadFlags: a flag other than CapRMAEvent and
-// CapRMAPMem, which says that the memory is persistent, a mapped file: see Region.Persist.
+// CapRMAPMem, which says that the memory is persistent, a mapped file: see Region.Persist. ErrNoSys: the system cannot write such memory to its file.
 func (m *Map) Reg(attr *core.MRAttr) (*Region, error) {
 	if err := checkAttr(attr); err != nil {
 		return nil, err
+	}
+	if attr.Flags&core.MRRMAPMem != 0 && PersistentCaps == 0 {
+		return nil, core.ErrNoSys
 	}
 	r := &Region{m: m, mem: attr.IOV[0], access: attr.Access, key: core.KeyNotAvail, persistent: attr.Flags&core.MRRMAPMem != 0, auth: string(attr.AuthKey)}
 	r.mem = r.mem[:len(r.mem):len(r.mem)]

@@ -1,8 +1,15 @@
-//go:build linux || darwin
+//go:build unix
 
 package mr
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+)
+
+// PersistentCaps are the capabilities of endpoints whose regions can be persistent memory (fi_mr(3), FI_RMA_PMEM).
+const PersistentCaps = core.CapRMAPMem
 
 // msync is msync(2) with MS_SYNC: n bytes from address at on, the beginning of a page. The address stays a number: memory around a region is nobody's slice.
 func msync(at, n uintptr) unix.Errno {

@@ -1,7 +1,7 @@
 package mr
 
 import (
-	"golang.org/x/sys/unix"
+	"os"
 
 	"gofabric/core"
 )
@@ -18,7 +18,7 @@ func (r *Region) Persist(mem []byte) error {
 		return nil
 	}
 	from := addressOf(mem)
-	start := from &^ uint64(unix.Getpagesize()-1) // msync takes whole pages
+	start := from &^ uint64(os.Getpagesize()-1) // msync takes whole pages
 	if err := msync(uintptr(start), uintptr(from-start)+uintptr(len(mem))); err != 0 {
 		return core.FromSyscall(err)
 	}

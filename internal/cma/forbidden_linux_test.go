@@ -1,6 +1,7 @@
 package cma
 
 import (
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,7 @@ func forbidden(t *testing.T, pid int, at uint64) {
 	local := []unix.Iovec{{Base: &b[0]}}
 	local[0].SetLen(1)
 	_, err := unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: uintptr(at), Len: 1}}, 0)
-	if err != unix.EPERM && err != unix.ENOSYS {
+	if err != syscall.EPERM && err != syscall.ENOSYS {
 		t.Fatalf("Copy failed, and process_vm_readv says %v", err)
 	}
 	need.Missing(t, "a process may not read its child's memory here: %v", err)

@@ -6,8 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/internal/netx"
 	"gofabric/internal/samehost"
@@ -97,7 +96,7 @@ func (v *invitation) Met(e *engine.Ends, pid uint32, at uint64) bool {
 	}
 	for range 2 * backlog { // the expected peer waits in the queue already, so later connections need not be looked at
 		fd, peer, err := samehost.Accept(v.fd, trust.Copies, v.name())
-		if err == unix.EPERM {
+		if err == syscall.EPERM {
 			continue
 		}
 		if err != nil {

@@ -192,7 +192,7 @@ func TestInvitationMost(t *testing.T) {
 	if n != invitationsMax {
 		t.Errorf("%d are open", n)
 	}
-	if fd, err := netx.LocalConnect(socketName(first.Challenge())); err != unix.ECONNREFUSED {
+	if fd, err := netx.LocalConnect(socketName(first.Challenge())); err != syscall.ECONNREFUSED {
 		netx.Close(fd)
 		t.Errorf("the oldest is still open: %v", err)
 	}

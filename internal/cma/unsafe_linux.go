@@ -42,6 +42,9 @@ const loadsInOrder = runtime.GOARCH == "amd64" || runtime.GOARCH == "386" || run
 // readSealed copies the ranges, and the seal behind them: the system takes the ranges of a call in their order (process_vm_readv(2); mm/process_vm_access.c,
 // process_vm_rw_core). Where loads of one call may overtake each other, the seal is read by a second call behind a barrier.
 func readSealed(l *engine.CMARequest) engine.CMAResult {
+	if !reachable(l) {
+		return engine.Unreadable
+	}
 	var got [engine.SealLen]byte
 	var lv [maxParts]vector
 	var rv [maxParts]remoteVector
@@ -71,6 +74,19 @@ func readSealed(l *engine.CMARequest) engine.CMAResult {
 		return engine.Unsealed
 	}
 	return engine.Copied
+}
+
+// reachable says whether the system call can name the peer's addresses: that of a process of 32 bits cannot name all of one of 64.
+func reachable(l *engine.CMARequest) bool {
+	if uint64(uintptr(l.SealAt)) != l.SealAt {
+		return false
+	}
+	for _, r := range l.From {
+		if uint64(uintptr(r.Addr)) != r.Addr {
+			return false
+		}
+	}
+	return true
 }
 
 // whyUnread finds out why a copy failed. The memory of a message that was withdrawn need not be there any more, and then the seal is broken.

@@ -120,7 +120,7 @@ func (k *collectives) newGroup(s *av.Set) (*group, error) {
 }
 
 // Addr is the group's address, for collective operations (fi_mc_addr, fi_cm(3)).
-func (g *group) Addr() core.FIAddr { return core.FIAddr(groupBit | g.place) }
+func (g *group) Addr() core.FIAddr { return groupBit | core.FIAddr(g.place) }
 
 // Close leaves the group (fi_close(3)). Operations under way end with ErrCanceled, and fail at the others.
 func (g *group) Close() error {

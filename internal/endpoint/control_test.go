@@ -6,9 +6,8 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"gofabric/core"
 	"gofabric/internal/endpoint"
@@ -386,7 +385,7 @@ func TestNames(t *testing.T) {
 	}{
 		{engine.ErrTimeout, core.ErrTimedOut, int(core.ErrTimedOut), "; wait longer"},
 		{engine.ErrRefused, core.ErrConnRefused, int(core.ErrConnRefused), "; is an endpoint listening there?"},
-		{unix.EMFILE, core.ErrMFile, int(unix.EMFILE), "; raise the limit on open files (ulimit -n)"},
+		{syscall.EMFILE, core.ErrMFile, int(syscall.EMFILE), "; raise the limit on open files (ulimit -n)"},
 		{errors.Join(errors.New("x"), core.ErrNoKey), core.ErrNoKey, int(core.ErrNoKey), ""},
 		{errors.New("strange"), core.ErrIO, int(core.ErrIO), ""},
 	} {
@@ -397,7 +396,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	err := names.Error("fi_x", "thing", peer, unix.EMFILE, "do so")
+	err := names.Error("fi_x", "thing", peer, syscall.EMFILE, "do so")
 	if got, want := err.Error(), "fi_x (loop) thing -> 10.0.0.2:7: "+core.ErrMFile.Error()+" (do so)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -4,8 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/core"
 	"gofabric/internal/xnet/engine"
@@ -41,7 +40,7 @@ func (n *Names) Error(op, object string, peer netip.AddrPort, err error, hint st
 	if _, ok := err.(*core.OpError); ok {
 		return err
 	}
-	if e, ok := err.(unix.Errno); ok {
+	if e, ok := err.(syscall.Errno); ok {
 		err = core.FromSyscall(e)
 	}
 	return &core.OpError{Op: op, Provider: n.Provider, Object: object, Peer: p, Err: err, Hint: hint}
@@ -110,7 +109,7 @@ func Errno(err error) core.Errno {
 	if errors.As(err, &no) {
 		return no
 	}
-	var sys unix.Errno
+	var sys syscall.Errno
 	if errors.As(err, &sys) {
 		return core.FromSyscall(sys)
 	}
@@ -138,7 +137,7 @@ func ProvErrno(err error) int {
 	if c, ok := err.(interface{ Cause() error }); ok {
 		err = c.Cause()
 	}
-	var sys unix.Errno
+	var sys syscall.Errno
 	if errors.As(err, &sys) {
 		return int(sys)
 	}

@@ -1,18 +1,22 @@
 package endpoint
 
-import "gofabric/core"
+import (
+	"gofabric/av"
+	"gofabric/core"
+	"gofabric/core/mr"
+)
 
 // What all providers say of themselves in their Infos (fi_getinfo(3)).
 const (
 	DomainCaps = core.CapLocalComm | core.CapRemoteComm
-	VectorCaps = core.CapAVUserID | core.CapSharedAV // native has neither
+	VectorCaps = core.CapAVUserID | av.SharedCaps // native has neither
 	IOVLimit   = 4
 	MRModes    = core.MRModeBasic | core.MRModeScalable
 )
 
 // What reliable endpoints say. Native has no atomics over tcp, no fences in layers, and no triggered operations anywhere.
 const (
-	EPCaps     = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic | core.CapRMAPMem
+	EPCaps     = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic | mr.PersistentCaps
 	TxCaps     = core.CapSend | core.CapWrite | core.CapRead | core.CapFence | core.CapTrigger
 	RDMTxCaps  = TxCaps | core.CapNamedRxCtx
 	RxCaps     = core.CapRecv | core.CapRemoteRead | core.CapRemoteWrite | core.CapRMAEvent | core.CapTrigger | core.CapMultiRecv | core.CapTaggedMultiRecv

@@ -111,15 +111,15 @@ func (e *Reliable) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointD
 	return e.OpenAlias(e.whole, &e.Transfers, dir, flags)
 }
 
-// CloseWith closes the endpoint (fi_close(3)): it lets w be drained, for as long as OptLinger allows, and has end, locked, end the connections. An error of LetGo
+// CloseWith closes the endpoint (fi_close(3)): it drains d, for as long as OptLinger allows, and has end, locked, end the connections. An error of LetGo
 // is about what peers have lost; after it the endpoint is closed all the same.
-func (e *Reliable) CloseWith(w Drainer, end func()) error {
+func (e *Reliable) CloseWith(d Drainer, end func()) error {
 	e.prog.Lock()
 	if err := e.BeginClose(); err != nil {
 		e.prog.Unlock()
 		return err
 	}
-	err := e.LetGo(w)
+	err := e.LetGo(d)
 	end()
 	e.EndRx()
 	e.prog.Unlock()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"os"
 	"time"
 
 	"gofabric/core"
@@ -79,12 +80,17 @@ func (h *Host) SourceFor(dest netip.AddrPort) (netip.Addr, error) {
 	if dest.Port() == 0 {
 		dest = netip.AddrPortFrom(dest.Addr(), 9) // any port will do, but some systems refuse 0
 	}
-	c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(dest))
+	dest = netip.AddrPortFrom(dest.Addr().Unmap(), dest.Port())
+	fd, err := netx.DatagramSocket(netx.Family(dest.Addr()))
 	if err != nil {
-		return netip.Addr{}, err
+		return netip.Addr{}, os.NewSyscallError("socket", err)
 	}
-	defer c.Close()
-	return c.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap(), nil
+	defer netx.Close(fd)
+	if err := netx.Connect(fd, dest); err != nil {
+		return netip.Addr{}, os.NewSyscallError("connect", err)
+	}
+	local, err := netx.LocalAddr(fd)
+	return local.Addr().Unmap(), os.NewSyscallError("getsockname", err)
 }
 
 // IsLocal reports whether a is a loopback address or one of this machine's.

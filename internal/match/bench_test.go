@@ -134,7 +134,7 @@ func BenchmarkFloor(b *testing.B) {
 				for b.Loop() {
 					k := pick.next(depth)
 					if chained {
-						k ^= seen >> 40
+						k ^= seen >> (bits.UintSize - 24)
 					}
 					hash, _ := bits.Mul64(uint64(k)<<40, 0x9e3779b97f4a7c15)
 					l := &lines[int(hash)&(len(lines)-1)]

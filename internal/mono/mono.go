@@ -34,6 +34,8 @@ func Now() Time {
 	d := time.Since(start)
 	if d < 0 {
 		d = time.Since(bubbleStart) // this process began after the year 2000, where a bubble's time begins
+	} else {
+		d = precise(d)
 	}
 	return Time(d) + 1
 }

@@ -2,7 +2,7 @@
 
 package netx
 
-import "golang.org/x/sys/unix"
+import "syscall"
 
 // Burst is a list of datagrams to one destination, each gathered from one or more buffers, which SendBurst sends with one call where the system can
 // (sendmmsg(2)). It is reused for ever: nothing allocates after NewBurst. It refers to the buffers until they are sent or Reset. Not for concurrent use.
@@ -57,7 +57,7 @@ func (b *Burst) Len() int { return len(b.ends) - b.head }
 func (b *Burst) Stopped() bool { return b.cut }
 
 // vec is the buffers of datagram i.
-func (b *Burst) vec(i int) []unix.Iovec {
+func (b *Burst) vec(i int) []iovec {
 	first := 0
 	if i > 0 {
 		first = b.ends[i-1]
@@ -67,10 +67,10 @@ func (b *Burst) vec(i int) []unix.Iovec {
 
 // SendBurst sends the first datagrams of b, as many as go at once but no more than most: n of them, at least one without an error, and none with one.
 // b forgets those sent, so that the next call goes on with the first that is left, or says what is wrong with it (Stopped). Errors as SendTo. It never waits.
-func SendBurst(fd FD, to *SockAddr, b *Burst, most int) (n int, err unix.Errno) {
+func SendBurst(fd FD, to *SockAddr, b *Burst, most int) (n int, err syscall.Errno) {
 	most = min(most, b.Len())
 	for {
-		if n, err = sysSendBurst(fd, to, b, most); err != unix.EINTR {
+		if n, err = sysSendBurst(fd, to, b, most); err != syscall.EINTR {
 			b.head += n
 			b.cut = err == 0 && n < most && Batches
 			return n, err

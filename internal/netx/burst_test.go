@@ -3,9 +3,8 @@ package netx
 import (
 	"bytes"
 	"fmt"
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // sendBursts sends what is in b.
@@ -92,7 +91,7 @@ func TestBurstFails(t *testing.T) {
 		b.End()
 	}
 	sent := 0
-	var errno unix.Errno
+	var errno syscall.Errno
 	for errno == 0 {
 		var n int
 		n, errno = SendBurst(a, to, b, 64)
@@ -101,10 +100,10 @@ func TestBurstFails(t *testing.T) {
 			t.Errorf("%d sent, %v: stopped %v", n, errno, b.Stopped())
 		}
 	}
-	if sent != 2 || errno != unix.EMSGSIZE || b.Len() != 2 {
+	if sent != 2 || errno != syscall.EMSGSIZE || b.Len() != 2 {
 		t.Errorf("%d sent, %d left, %v", sent, b.Len(), errno)
 	}
-	if n, errno := SendBurst(a, to, b, 1); n != 0 || errno != unix.EMSGSIZE {
+	if n, errno := SendBurst(a, to, b, 1); n != 0 || errno != syscall.EMSGSIZE {
 		t.Errorf("again: %d, %v", n, errno)
 	}
 }

@@ -2,7 +2,7 @@
 
 package netx
 
-import "golang.org/x/sys/unix"
+import "syscall"
 
 // MaxDatagram is the longest payload of a UDP datagram over IPv4, bytes, and the longest that this package sends or receives.
 const MaxDatagram = 65507
@@ -17,47 +17,47 @@ type Datagram struct {
 	control   [8]uint64
 }
 
-// RecvFrom receives one datagram, or with SetGRO a run of datagrams of one sender. unix.EAGAIN when there is none; unix.EINVAL when d.Buf is empty.
+// RecvFrom receives one datagram, or with SetGRO a run of datagrams of one sender. syscall.EAGAIN when there is none; syscall.EINVAL when d.Buf is empty.
 // A datagram may be empty. It never waits.
-func RecvFrom(fd FD, d *Datagram) (err unix.Errno) {
+func RecvFrom(fd FD, d *Datagram) (err syscall.Errno) {
 	if len(d.Buf) == 0 {
-		return unix.EINVAL
+		return syscall.EINVAL
 	}
 	for {
-		if err = sysRecvFrom(fd, d); err != unix.EINTR {
+		if err = sysRecvFrom(fd, d); err != syscall.EINTR {
 			return err
 		}
 	}
 }
 
 // RecvPlain is RecvFrom for a socket that never had SetGRO; it costs a fifth less.
-func RecvPlain(fd FD, d *Datagram) (err unix.Errno) {
+func RecvPlain(fd FD, d *Datagram) (err syscall.Errno) {
 	if len(d.Buf) == 0 {
-		return unix.EINVAL
+		return syscall.EINVAL
 	}
 	for {
-		if err = sysRecvPlain(fd, d); err != unix.EINTR {
+		if err = sysRecvPlain(fd, d); err != syscall.EINTR {
 			return err
 		}
 	}
 }
 
-// SendTo sends b as one datagram. unix.EAGAIN when the socket's buffer is full; unix.EMSGSIZE when it is longer than the path allows (SetFragment) or any
+// SendTo sends b as one datagram. syscall.EAGAIN when the socket's buffer is full; syscall.EMSGSIZE when it is longer than the path allows (SetFragment) or any
 // datagram may be. It never waits.
-func SendTo(fd FD, to *SockAddr, b []byte) (err unix.Errno) {
+func SendTo(fd FD, to *SockAddr, b []byte) (err syscall.Errno) {
 	for {
-		if err = sysSendTo(fd, to, b); err != unix.EINTR {
+		if err = sysSendTo(fd, to, b); err != syscall.EINTR {
 			return err
 		}
 	}
 }
 
 // SendToV sends the buffers of v, all of them, as one datagram, or, if seg is not 0, as a run of datagrams of seg bytes each, of which the last may be
-// shorter (UDP_SEGMENT; see SegmentsMax). v is left as it is. Errors as SendTo, and what says that the system cannot send runs this way: unix.EIO,
+// shorter (UDP_SEGMENT; see SegmentsMax). v is left as it is. Errors as SendTo, and what says that the system cannot send runs this way: syscall.EIO,
 // EINVAL, EOPNOTSUPP, ENOTSUP; nothing was sent then.
-func SendToV(fd FD, to *SockAddr, v *IOV, seg int) (err unix.Errno) {
+func SendToV(fd FD, to *SockAddr, v *IOV, seg int) (err syscall.Errno) {
 	for {
-		if err = sysSendToV(fd, to, v, seg); err != unix.EINTR {
+		if err = sysSendToV(fd, to, v, seg); err != syscall.EINTR {
 			return err
 		}
 	}
@@ -84,9 +84,9 @@ func NewBatch(n, size int) *Batch {
 }
 
 // RecvBatch receives up to len(b.D) datagrams, or runs of them, that are there: n of them, at least one without an error. Errors as RecvFrom.
-func RecvBatch(fd FD, b *Batch) (n int, err unix.Errno) {
+func RecvBatch(fd FD, b *Batch) (n int, err syscall.Errno) {
 	for {
-		if n, err = sysRecvBatch(fd, b); err != unix.EINTR {
+		if n, err = sysRecvBatch(fd, b); err != syscall.EINTR {
 			return n, err
 		}
 	}

@@ -3,9 +3,9 @@ package netx
 import (
 	"bytes"
 	"net/netip"
+	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"gofabric/test/need"
@@ -35,17 +35,17 @@ func TestSockAddr(t *testing.T) {
 		family int
 		want   string
 	}{
-		{"127.0.0.1:7471", unix.AF_INET, "127.0.0.1:7471"},
-		{"127.0.0.1:7471", unix.AF_INET6, "127.0.0.1:7471"},
-		{"[::ffff:10.1.2.3]:256", unix.AF_INET, "10.1.2.3:256"},
-		{"[::ffff:10.1.2.3]:256", unix.AF_INET6, "10.1.2.3:256"},
-		{"[fe80::1%eth0]:65535", unix.AF_INET6, "[fe80::1]:65535"},
-		{"[::1]:1", unix.AF_INET, ""},
+		{"127.0.0.1:7471", syscall.AF_INET, "127.0.0.1:7471"},
+		{"127.0.0.1:7471", syscall.AF_INET6, "127.0.0.1:7471"},
+		{"[::ffff:10.1.2.3]:256", syscall.AF_INET, "10.1.2.3:256"},
+		{"[::ffff:10.1.2.3]:256", syscall.AF_INET6, "10.1.2.3:256"},
+		{"[fe80::1%eth0]:65535", syscall.AF_INET6, "[fe80::1]:65535"},
+		{"[::1]:1", syscall.AF_INET, ""},
 	} {
 		var a SockAddr
 		err := a.Set(netip.MustParseAddrPort(c.in), c.family, 3)
 		if got, scope := a.AddrPort(); c.want == "" {
-			if err != unix.EAFNOSUPPORT || got.IsValid() {
+			if err != syscall.EAFNOSUPPORT || got.IsValid() {
 				t.Errorf("%s: %v, %v", c.in, got, err)
 			}
 		} else if err != nil || got.String() != c.want || scope != 0 && scope != 3 {
@@ -53,7 +53,7 @@ func TestSockAddr(t *testing.T) {
 		}
 	}
 	var a SockAddr
-	if err := a.Set(netip.AddrPort{}, unix.AF_INET6, 0); err != unix.EAFNOSUPPORT {
+	if err := a.Set(netip.AddrPort{}, syscall.AF_INET6, 0); err != syscall.EAFNOSUPPORT {
 		t.Errorf("no address: %v", err)
 	}
 }
@@ -66,7 +66,7 @@ func TestSockAddrRoundTrip(t *testing.T) {
 		}
 		want := netip.AddrPortFrom(ip.Unmap(), rapid.Uint16().Draw(t, "port"))
 		var a SockAddr
-		if err := a.Set(want, unix.AF_INET6, 7); err != nil {
+		if err := a.Set(want, syscall.AF_INET6, 7); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := a.AddrPort(); got != want {
@@ -82,29 +82,29 @@ func TestSendToRecvFrom(t *testing.T) {
 	}
 }
 
-func sendToRecvFrom(t *testing.T, addr netip.Addr, recv func(FD, *Datagram) unix.Errno) {
+func sendToRecvFrom(t *testing.T, addr netip.Addr, recv func(FD, *Datagram) syscall.Errno) {
 	a, from, _ := datagramSocket(t, addr)
 	b, _, to := datagramSocket(t, addr)
 	d := Datagram{Buf: make([]byte, 100)}
-	if err := recv(b, &d); err != unix.EAGAIN {
+	if err := recv(b, &d); err != syscall.EAGAIN {
 		t.Errorf("nothing there: %v", err)
 	}
-	if err := recv(b, &Datagram{}); err != unix.EINVAL {
+	if err := recv(b, &Datagram{}); err != syscall.EINVAL {
 		t.Errorf("no buffer: %v", err)
 	}
 	v := NewIOV(4)
 	v.Append([]byte("two "))
 	v.Append([]byte("parts"))
 	for _, c := range []struct {
-		send func() unix.Errno
+		send func() syscall.Errno
 		want string
 		cut  bool
 	}{
-		{func() unix.Errno { return SendTo(a, to, []byte("one")) }, "one", false},
-		{func() unix.Errno { return SendTo(a, to, nil) }, "", false},
-		{func() unix.Errno { return SendToV(a, to, v, 0) }, "two parts", false},
-		{func() unix.Errno { return SendTo(a, to, bytes.Repeat([]byte{'x'}, 101)) }, string(bytes.Repeat([]byte{'x'}, 100)), true},
-		{func() unix.Errno { return SendTo(a, to, bytes.Repeat([]byte{'x'}, 100)) }, string(bytes.Repeat([]byte{'x'}, 100)), false},
+		{func() syscall.Errno { return SendTo(a, to, []byte("one")) }, "one", false},
+		{func() syscall.Errno { return SendTo(a, to, nil) }, "", false},
+		{func() syscall.Errno { return SendToV(a, to, v, 0) }, "two parts", false},
+		{func() syscall.Errno { return SendTo(a, to, bytes.Repeat([]byte{'x'}, 101)) }, string(bytes.Repeat([]byte{'x'}, 100)), true},
+		{func() syscall.Errno { return SendTo(a, to, bytes.Repeat([]byte{'x'}, 100)) }, string(bytes.Repeat([]byte{'x'}, 100)), false},
 	} {
 		if err := c.send(); err != 0 {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func sendToRecvFrom(t *testing.T, addr netip.Addr, recv func(FD, *Datagram) unix
 			t.Errorf("want %q, cut %v: %q from %v, cut %v, runs of %d", c.want, c.cut, d.Buf[:d.N], got, d.Truncated, d.Seg)
 		}
 	}
-	if err := SendTo(a, to, make([]byte, 65536)); err != unix.EMSGSIZE {
+	if err := SendTo(a, to, make([]byte, 65536)); err != syscall.EMSGSIZE {
 		t.Errorf("too long: %v", err)
 	}
 }
@@ -160,7 +160,7 @@ func TestRecvBatch(t *testing.T) {
 	a, from, _ := datagramSocket(t, loopback6)
 	b, _, to := datagramSocket(t, loopback6)
 	batch := NewBatch(4, 64)
-	if _, err := RecvBatch(b, batch); err != unix.EAGAIN {
+	if _, err := RecvBatch(b, batch); err != syscall.EAGAIN {
 		t.Fatal(err)
 	}
 	const count = 10
@@ -196,7 +196,7 @@ func TestDatagramOptions(t *testing.T) {
 		if err != nil || snd < 64<<10 || rcv < 64<<10 {
 			t.Errorf("buffers %d, %d, %v", snd, rcv, err)
 		}
-		if n, err := Drops(fd); err != unix.ENOTSUP && (err != nil || n != 0) {
+		if n, err := Drops(fd); err != syscall.ENOTSUP && (err != nil || n != 0) {
 			t.Errorf("%d drops, %v", n, err)
 		}
 		other, err := DatagramSocket(family)
@@ -258,7 +258,7 @@ func multicast(t *testing.T, group, iface netip.Addr, index int) {
 	if err := Leave(in, group, iface, index); err == nil {
 		t.Error("left twice")
 	}
-	if err := Join(in, iface, iface, index); err != unix.EINVAL {
+	if err := Join(in, iface, iface, index); err != syscall.EINVAL {
 		t.Errorf("joined no group: %v", err)
 	}
 }

@@ -2,9 +2,8 @@ package netx
 
 import (
 	"net/netip"
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // TestReadError: a datagram to a port where nobody is comes back as an error that names it.
@@ -46,7 +45,7 @@ func TestReadError(t *testing.T) {
 				t.Fatal(errno)
 			}
 			dest, errno, ok := ReadError(fd)
-			if !ok || dest != at || errno != unix.ECONNREFUSED {
+			if !ok || dest != at || errno != syscall.ECONNREFUSED {
 				t.Errorf("%v, %v, %v; want %v refused", dest, errno, ok, at)
 			}
 			if _, _, ok := ReadError(fd); ok {

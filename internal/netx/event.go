@@ -8,9 +8,9 @@ import "strings"
 type Events uint32
 
 const (
-	// In: a receive, or an accept, would not fail with unix.EAGAIN; the end of the stream counts too.
+	// In: a receive, or an accept, would not fail with syscall.EAGAIN; the end of the stream counts too.
 	In Events = 1 << iota
-	// Out: a send would not fail with unix.EAGAIN, or a connect is decided.
+	// Out: a send would not fail with syscall.EAGAIN, or a connect is decided.
 	Out
 	// Err: an error is pending (SocketError). Always watched for.
 	Err
@@ -29,7 +29,7 @@ var eventNames = [...]string{"in", "out", "err", "hup", "edge", "oneshot"}
 func (e Events) String() string { return bitNames(uint32(e), eventNames[:]) }
 
 // Event is one report of a Poller: the token that the descriptor was registered with, and what it is ready for. Reports may be spurious: the call
-// that they suggest can still fail with unix.EAGAIN.
+// that they suggest can still fail with syscall.EAGAIN.
 type Event struct {
 	Token  uint64
 	Events Events

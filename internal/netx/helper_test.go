@@ -4,10 +4,9 @@ package netx
 
 import (
 	"net/netip"
+	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 var loopback4 = netip.MustParseAddr("127.0.0.1")
@@ -20,15 +19,15 @@ func wait(t testing.TB, fd FD, ev Events) {
 	t.Helper()
 	var e int16
 	if ev&In != 0 {
-		e |= unix.POLLIN
+		e |= pollIn
 	}
 	if ev&Out != 0 {
-		e |= unix.POLLOUT
+		e |= pollOut
 	}
 	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: e}}, 100)
-		if err != nil && err != unix.EINTR {
+		n, err := sysPoll([]pollFD{watch(fd, e)}, 100)
+		if err != nil && err != syscall.EINTR {
 			t.Fatal(err)
 		}
 		if n > 0 {
@@ -41,7 +40,7 @@ func wait(t testing.TB, fd FD, ev Events) {
 // readable tells without waiting.
 func readable(t testing.TB, fd FD) bool {
 	t.Helper()
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	n, err := sysPoll([]pollFD{watch(fd, pollIn)}, 0)
 	must(t, err)
 	return n > 0
 }
@@ -75,9 +74,9 @@ func listener(t testing.TB, addr netip.Addr) (FD, netip.AddrPort) {
 func openPair(t testing.TB) (client, server FD) {
 	t.Helper()
 	l, ap := listener(t, loopback4)
-	client, err := StreamSocket(unix.AF_INET)
+	client, err := StreamSocket(syscall.AF_INET)
 	must(t, err)
-	if err := Connect(client, ap); err != nil && err != unix.EINPROGRESS {
+	if err := Connect(client, ap); err != nil && err != syscall.EINPROGRESS {
 		t.Fatal(err)
 	}
 	wait(t, l, In)
@@ -99,7 +98,7 @@ func sendAll(t testing.TB, fd FD, b []byte) {
 	t.Helper()
 	for len(b) > 0 {
 		n, err := Send(fd, b, false)
-		if err == unix.EAGAIN {
+		if err == syscall.EAGAIN {
 			wait(t, fd, Out)
 			continue
 		}

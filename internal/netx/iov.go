@@ -2,8 +2,6 @@
 
 package netx
 
-import "golang.org/x/sys/unix"
-
 const (
 	// IOVDefault is the capacity of a zero IOV.
 	IOVDefault = 64
@@ -17,14 +15,14 @@ const (
 // It refers to the buffers and does not copy them; they must stay untouched (sending) or unread (receiving) until consumed or Reset. They may be Go
 // memory, which the list keeps alive, or C memory, which its owner must keep alive. Not for concurrent use.
 type IOV struct {
-	vec   []unix.Iovec
+	vec   []iovec
 	head  int // vec[:head] is consumed
 	bytes int // left in vec[head:]
 }
 
 // NewIOV returns an IOV for up to capacity buffers, between 1 and IOVMax.
 func NewIOV(capacity int) *IOV {
-	return &IOV{vec: make([]unix.Iovec, 0, min(max(capacity, 1), IOVMax))}
+	return &IOV{vec: make([]iovec, 0, min(max(capacity, 1), IOVMax))}
 }
 
 // Reset empties the list and lets go of its buffers.
@@ -33,10 +31,14 @@ func (v *IOV) Reset() {
 	v.vec, v.head, v.bytes = v.vec[:0], 0, 0
 }
 
-// Append adds a buffer at the end and reports whether there was room. An empty buffer takes none.
+// Append adds a buffer at the end and reports whether there was room. An empty buffer takes none. There is room for the first iovecMax bytes of a longer one.
 func (v *IOV) Append(b []byte) bool {
 	if len(b) == 0 {
 		return true
+	}
+	if uint64(len(b)) > iovecMax {
+		v.Append(b[:iovecMax:iovecMax])
+		return false
 	}
 	if len(v.vec) == cap(v.vec) && !v.makeRoom() {
 		return false
@@ -53,7 +55,7 @@ func (v *IOV) Append(b []byte) bool {
 func (v *IOV) makeRoom() bool {
 	switch {
 	case v.vec == nil:
-		v.vec = make([]unix.Iovec, 0, IOVDefault)
+		v.vec = make([]iovec, 0, IOVDefault)
 		return true
 	case v.head > 0:
 		n := copy(v.vec, v.vec[v.head:])
@@ -93,7 +95,7 @@ func (v *IOV) Consume(n int) {
 			return
 		}
 		n -= size
-		*e = unix.Iovec{}
+		*e = iovec{}
 		v.head++
 	}
 	if v.bytes == 0 {
@@ -102,4 +104,4 @@ func (v *IOV) Consume(n int) {
 }
 
 // pending is what the next call passes to the kernel.
-func (v *IOV) pending() []unix.Iovec { return v.vec[v.head:] }
+func (v *IOV) pending() []iovec { return v.vec[v.head:] }

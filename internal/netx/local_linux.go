@@ -124,13 +124,6 @@ func Alive(process FD) bool {
 	}
 }
 
-// Peek reports how many of the bytes that wait on a connected socket it has found; 0 and no error: the peer has closed.
-func Peek(fd FD) (int, error) {
-	var b [1]byte
-	n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-	return n, err
-}
-
 // Namespace is a number of the network name space that a socket belongs to, while the system runs (SO_NETNS_COOKIE); unix.ENOPROTOOPT before Linux 5.14.
 func Namespace(fd FD) (uint64, error) {
 	return unix.GetsockoptUint64(int(fd), unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)

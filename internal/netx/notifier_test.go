@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 func TestNotifier(t *testing.T) {
@@ -52,7 +50,7 @@ func TestNotifierLosesNothing(t *testing.T) {
 	}
 	deadline := time.Now().Add(patience)
 	for seen := int64(0); seen < producers*each; {
-		if k, err := unix.Poll([]unix.PollFd{{Fd: int32(n.FD()), Events: unix.POLLIN}}, 1000); k == 0 && err == nil || time.Now().After(deadline) {
+		if k, err := sysPoll([]pollFD{watch(FD(n.FD()), pollIn)}, 1000); k == 0 && err == nil || time.Now().After(deadline) {
 			t.Fatalf("asleep with %d of %d items seen", seen, made.Load())
 		}
 		n.Reset()

@@ -5,6 +5,7 @@
 package netx
 
 import (
+	"math"
 	"os"
 	"sync"
 	"syscall"
@@ -139,6 +140,7 @@ func (k *Parker) SetTimer(d time.Duration) error {
 	if d < 0 {
 		d = 1
 	}
+	d = min(d, math.MaxInt32*time.Second) // seconds have 32 bits where pointers do
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -7,9 +7,8 @@ package netx
 import (
 	"os"
 	"sync"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Parker lets one goroutine wait for a timer, a wake-up and a Poller at once. All methods but Park may be called at any time from any goroutine.
@@ -32,12 +31,12 @@ type Parker struct {
 	ended chan struct{} // closed when the helper has returned
 }
 
-// NewParker opens one with no timer set and no Poller. Errors are unix.Errno values: descriptors may run out.
+// NewParker opens one with no timer set and no Poller. Errors are syscall.Errno values: descriptors may run out.
 func NewParker() (*Parker, error) {
 	return &Parker{kick: make(chan struct{}, 1), arm: make(chan struct{}, 1), ended: make(chan struct{})}, nil
 }
 
-// Attach gives the Parker a Poller to watch, disarmed at first; unix.EEXIST when it has one. The Poller may be closed before or after the Parker.
+// Attach gives the Parker a Poller to watch, disarmed at first; syscall.EEXIST when it has one. The Poller may be closed before or after the Parker.
 func (k *Parker) Attach(p *Poller) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -45,13 +44,13 @@ func (k *Parker) Attach(p *Poller) error {
 		return os.ErrClosed
 	}
 	if k.poller != nil {
-		return unix.EEXIST
+		return syscall.EEXIST
 	}
 	k.poller = p
 	return nil
 }
 
-// ArmPoller makes Park return once, now or later, when the attached Poller has something to report; or takes that back. unix.ENOENT when no Poller
+// ArmPoller makes Park return once, now or later, when the attached Poller has something to report; or takes that back. syscall.ENOENT when no Poller
 // is attached or it was closed.
 func (k *Parker) ArmPoller(on bool) error {
 	k.mu.Lock()
@@ -60,7 +59,7 @@ func (k *Parker) ArmPoller(on bool) error {
 		return os.ErrClosed
 	}
 	if k.poller == nil || k.poller.isClosed() {
-		return unix.ENOENT
+		return syscall.ENOENT
 	}
 	k.why &^= WhyPoller
 	k.armed = on

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 func newParker(t testing.TB) *Parker {
@@ -139,11 +138,11 @@ func TestParkerPoller(t *testing.T) {
 	cl, s := pair(t)
 	k, p := newParker(t), newPoller(t)
 	must(t, p.Add(s, In, 1))
-	if err := k.ArmPoller(true); err != unix.ENOENT {
+	if err := k.ArmPoller(true); err != syscall.ENOENT {
 		t.Fatalf("ArmPoller of none: %v, want ENOENT", err)
 	}
 	must(t, k.Attach(p))
-	if err := k.Attach(p); err != unix.EEXIST {
+	if err := k.Attach(p); err != syscall.EEXIST {
 		t.Fatalf("a second Attach: %v, want EEXIST", err)
 	}
 	buf := make([]byte, 16)
@@ -168,7 +167,7 @@ func TestParkerPoller(t *testing.T) {
 
 	// Armed with nothing there: when data comes.
 	for {
-		if _, err := Recv(s, buf); err == unix.EAGAIN {
+		if _, err := Recv(s, buf); err == syscall.EAGAIN {
 			break
 		}
 	}
@@ -247,7 +246,7 @@ func TestParkerOutlivesPoller(t *testing.T) {
 	c := park(k)
 	wantAsleep(t, c)
 	must(t, p.Close())
-	if err := k.ArmPoller(true); err != unix.ENOENT {
+	if err := k.ArmPoller(true); err != syscall.ENOENT {
 		t.Errorf("ArmPoller of a closed Poller: %v, want ENOENT", err)
 	}
 	wantAsleep(t, c)

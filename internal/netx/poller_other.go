@@ -6,9 +6,8 @@ package netx
 
 import (
 	"sync"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // EdgeTriggered tells whether Edge means anything here.
@@ -53,15 +52,15 @@ func (p *Poller) Close() error {
 // FD is a descriptor that is readable while any watched one is ready (an epoll nests), or NoFD where the system has no such thing.
 func (p *Poller) FD() FD { return NoFD }
 
-// Add starts to watch fd for ev and reports it as token; unix.EEXIST when it is watched already. Del it before closing it.
+// Add starts to watch fd for ev and reports it as token; syscall.EEXIST when it is watched already. Del it before closing it.
 func (p *Poller) Add(fd FD, ev Events, token uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || fd < 0 {
-		return unix.EBADF
+		return syscall.EBADF
 	}
 	if _, ok := p.index[fd]; ok {
-		return unix.EEXIST
+		return syscall.EEXIST
 	}
 	p.index[fd] = len(p.regs)
 	p.regs = append(p.regs, registration{fd: fd, ev: ev, token: token})
@@ -69,26 +68,26 @@ func (p *Poller) Add(fd FD, ev Events, token uint64) error {
 	return nil
 }
 
-// Mod replaces conditions and token of a watched descriptor, and watches it again after a OneShot report; unix.ENOENT when it is not watched.
+// Mod replaces conditions and token of a watched descriptor, and watches it again after a OneShot report; syscall.ENOENT when it is not watched.
 func (p *Poller) Mod(fd FD, ev Events, token uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i, ok := p.index[fd]
 	if !ok {
-		return unix.ENOENT
+		return syscall.ENOENT
 	}
 	p.regs[i] = registration{fd: fd, ev: ev, token: token}
 	p.changed()
 	return nil
 }
 
-// Del stops to watch fd; unix.ENOENT when it is not watched. A Wait under way elsewhere may still report it.
+// Del stops to watch fd; syscall.ENOENT when it is not watched. A Wait under way elsewhere may still report it.
 func (p *Poller) Del(fd FD) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i, ok := p.index[fd]
 	if !ok {
-		return unix.ENOENT
+		return syscall.ENOENT
 	}
 	p.remove(i)
 	return nil
@@ -117,7 +116,7 @@ func (p *Poller) changed() {
 // does not allocate.
 func (p *Poller) Wait(evs []Event, timeout time.Duration) (int, error) {
 	if len(evs) == 0 {
-		return 0, unix.EINVAL
+		return 0, syscall.EINVAL
 	}
 	s, err := p.take()
 	if err != nil {
@@ -153,7 +152,7 @@ func (p *Poller) collect(s *pollSet, evs []Event) int {
 			continue
 		}
 		r := &p.regs[i]
-		if f.Revents&unix.POLLNVAL != 0 {
+		if f.Revents&pollInvalid != 0 {
 			// Closed without Del. An epoll forgets such a descriptor, so we do.
 			p.remove(i)
 			continue

@@ -2,10 +2,9 @@ package netx
 
 import (
 	"sync"
+	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 func newPoller(t testing.TB) *Poller {
@@ -41,7 +40,7 @@ func TestPollerLevel(t *testing.T) {
 	p := newPoller(t)
 	const token = 0xfedcba9876543210
 	must(t, p.Add(s, In, token))
-	if err := p.Add(s, In, token); err != unix.EEXIST {
+	if err := p.Add(s, In, token); err != syscall.EEXIST {
 		t.Fatalf("a second Add: %v, want EEXIST", err)
 	}
 	expect(t, p, 0)
@@ -54,16 +53,16 @@ func TestPollerLevel(t *testing.T) {
 	expect(t, p, 0, Event{5, Out})
 	must(t, p.Del(s))
 	expect(t, p, 0)
-	if err := p.Del(s); err != unix.ENOENT {
+	if err := p.Del(s); err != syscall.ENOENT {
 		t.Fatalf("Del of what is not watched: %v, want ENOENT", err)
 	}
-	if err := p.Mod(s, In, 1); err != unix.ENOENT {
+	if err := p.Mod(s, In, 1); err != syscall.ENOENT {
 		t.Fatalf("Mod of what is not watched: %v, want ENOENT", err)
 	}
-	if err := p.Add(NoFD, In, 1); err != unix.EBADF {
+	if err := p.Add(NoFD, In, 1); err != syscall.EBADF {
 		t.Fatalf("Add of no descriptor: %v, want EBADF", err)
 	}
-	if _, err := p.Wait(nil, 0); err != unix.EINVAL {
+	if _, err := p.Wait(nil, 0); err != syscall.EINVAL {
 		t.Fatalf("Wait into nothing: %v, want EINVAL", err)
 	}
 }
@@ -210,7 +209,7 @@ func TestPollerConcurrentWaits(t *testing.T) {
 
 func TestPollerForgetsClosed(t *testing.T) {
 	p := newPoller(t)
-	fd, err := DatagramSocket(unix.AF_INET)
+	fd, err := DatagramSocket(syscall.AF_INET)
 	must(t, err)
 	must(t, p.Add(fd, Out, 1))
 	expect(t, p, 0, Event{1, Out})

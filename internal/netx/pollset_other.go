@@ -5,14 +5,13 @@
 package netx
 
 import (
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // pollSet is the list for one call of poll(2), and how to interrupt it. Reused, so that waiting does not allocate.
 type pollSet struct {
-	fds  []unix.PollFd // fds[0] is wake
+	fds  []pollFD // fds[0] is wake
 	wake *Notifier
 }
 
@@ -23,7 +22,7 @@ func (p *Poller) take() (*pollSet, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, unix.EBADF
+		return nil, syscall.EBADF
 	}
 	if n := len(p.sets); n > 0 {
 		s := p.sets[n-1]
@@ -53,16 +52,16 @@ func (p *Poller) list(s *pollSet, sleep bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return unix.EBADF
+		return syscall.EBADF
 	}
 	if sleep {
 		p.asleep[s] = struct{}{}
 	}
-	s.fds = append(s.fds[:0], unix.PollFd{Fd: int32(s.wake.FD()), Events: unix.POLLIN})
+	s.fds = append(s.fds[:0], watch(FD(s.wake.FD()), pollIn))
 	for i := range p.regs {
 		r := &p.regs[(i+p.turn)%len(p.regs)]
 		if !r.fired {
-			s.fds = append(s.fds, unix.PollFd{Fd: int32(r.fd), Events: toPoll(r.ev)})
+			s.fds = append(s.fds, watch(r.fd, toPoll(r.ev)))
 		}
 	}
 	return nil
@@ -70,8 +69,8 @@ func (p *Poller) list(s *pollSet, sleep bool) error {
 
 // poll waits for anything in the set. An interrupted wait counts as one that found nothing.
 func (s *pollSet) poll(timeout time.Duration) error {
-	_, err := unix.Poll(s.fds, waitMillis(timeout))
-	if err == unix.EINTR {
+	_, err := sysPoll(s.fds, waitMillis(timeout))
+	if err == syscall.EINTR {
 		for i := range s.fds {
 			s.fds[i].Revents = 0
 		}
@@ -83,7 +82,7 @@ func (s *pollSet) poll(timeout time.Duration) error {
 // ready tells whether poll found a watched descriptor.
 func (s *pollSet) ready() bool {
 	for _, f := range s.fds[1:] {
-		if f.Revents&^unix.POLLNVAL != 0 {
+		if f.Revents&^pollInvalid != 0 {
 			return true
 		}
 	}
@@ -93,27 +92,27 @@ func (s *pollSet) ready() bool {
 func toPoll(ev Events) int16 {
 	var e int16
 	if ev&In != 0 {
-		e |= unix.POLLIN
+		e |= pollIn
 	}
 	if ev&Out != 0 {
-		e |= unix.POLLOUT
+		e |= pollOut
 	}
 	return e
 }
 
 func fromPoll(e int16) Events {
 	var ev Events
-	if e&unix.POLLIN != 0 {
+	if e&pollIn != 0 {
 		ev |= In
 	}
-	if e&unix.POLLOUT != 0 {
+	if e&pollOut != 0 {
 		ev |= Out
 	}
-	if e&unix.POLLERR != 0 {
-		ev |= Err
+	if e&pollErr != 0 {
+		ev |= Err | In | Out // not every system says so: calls would not fail with EAGAIN
 	}
-	if e&unix.POLLHUP != 0 {
-		ev |= Hup
+	if e&pollHup != 0 {
+		ev |= Hup | In | Out
 	}
 	return ev
 }

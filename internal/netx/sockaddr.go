@@ -7,31 +7,30 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
-// Family returns the socket family for an address: unix.AF_INET, or unix.AF_INET6 (also for IPv4-mapped IPv6).
+// Family returns the socket family for an address: syscall.AF_INET, or syscall.AF_INET6 (also for IPv4-mapped IPv6).
 func Family(a netip.Addr) int {
 	if a.Is4() {
-		return unix.AF_INET
+		return syscall.AF_INET
 	}
-	return unix.AF_INET6
+	return syscall.AF_INET6
 }
 
-func toSockaddr(ap netip.AddrPort) (unix.Sockaddr, error) {
+func toSockaddr(ap netip.AddrPort) (syscall.Sockaddr, error) {
 	a := ap.Addr()
 	switch {
 	case a.Is4():
-		return &unix.SockaddrInet4{Port: int(ap.Port()), Addr: a.As4()}, nil
+		return &syscall.SockaddrInet4{Port: int(ap.Port()), Addr: a.As4()}, nil
 	case a.Is6():
 		zone, err := zoneIndex(a.Zone())
 		if err != nil {
 			return nil, err
 		}
-		return &unix.SockaddrInet6{Port: int(ap.Port()), ZoneId: zone, Addr: a.As16()}, nil
+		return &syscall.SockaddrInet6{Port: int(ap.Port()), ZoneId: zone, Addr: a.As16()}, nil
 	}
-	return nil, unix.EAFNOSUPPORT
+	return nil, syscall.EAFNOSUPPORT
 }
 
 // zoneIndex turns a zone (an interface's name, or its index in decimal) into the index that the kernel wants.
@@ -44,16 +43,16 @@ func zoneIndex(zone string) (uint32, error) {
 	}
 	n, err := strconv.ParseUint(zone, 10, 32)
 	if err != nil {
-		return 0, unix.ENODEV
+		return 0, syscall.ENODEV
 	}
 	return uint32(n), nil
 }
 
-func fromSockaddr(sa unix.Sockaddr) netip.AddrPort {
+func fromSockaddr(sa syscall.Sockaddr) netip.AddrPort {
 	switch s := sa.(type) {
-	case *unix.SockaddrInet4:
+	case *syscall.SockaddrInet4:
 		return netip.AddrPortFrom(netip.AddrFrom4(s.Addr), uint16(s.Port))
-	case *unix.SockaddrInet6:
+	case *syscall.SockaddrInet6:
 		a := netip.AddrFrom16(s.Addr)
 		if s.ZoneId != 0 {
 			a = a.WithZone(zoneName(s.ZoneId))

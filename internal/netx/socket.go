@@ -4,16 +4,15 @@ package netx
 
 import (
 	"net/netip"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
-// StreamSocket opens a TCP socket of family unix.AF_INET or unix.AF_INET6, non-blocking and close-on-exec. Errors are unix.Errno values
+// StreamSocket opens a TCP socket of family syscall.AF_INET or syscall.AF_INET6, non-blocking and close-on-exec. Errors are syscall.Errno values
 // (EMFILE, ENFILE, EAFNOSUPPORT).
-func StreamSocket(family int) (FD, error) { return socket(family, unix.SOCK_STREAM) }
+func StreamSocket(family int) (FD, error) { return socket(family, syscall.SOCK_STREAM) }
 
 // DatagramSocket opens a UDP socket in the same way.
-func DatagramSocket(family int) (FD, error) { return socket(family, unix.SOCK_DGRAM) }
+func DatagramSocket(family int) (FD, error) { return socket(family, syscall.SOCK_DGRAM) }
 
 // Bind gives the socket its local address. Port 0 lets the kernel choose; see LocalAddr.
 func Bind(fd FD, ap netip.AddrPort) error {
@@ -21,7 +20,7 @@ func Bind(fd FD, ap netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
-	return unix.Bind(int(fd), sa)
+	return sysErr(syscall.Bind(handle(fd), sa))
 }
 
 // CanBind reports whether a socket could have the local address a, which says that a is this host's, unless the system was told not to look
@@ -44,49 +43,44 @@ func OneHost(local, peer netip.Addr) bool {
 type Peer struct{ PID, UID int }
 
 // Listen starts accepting; the kernel holds up to backlog connections that nobody accepted yet.
-func Listen(fd FD, backlog int) error { return unix.Listen(int(fd), backlog) }
+func Listen(fd FD, backlog int) error { return sysErr(syscall.Listen(handle(fd), backlog)) }
 
 // Connect starts to connect. It returns nil when the connection stands at once (a datagram socket, sometimes loopback), else usually
-// unix.EINPROGRESS: the socket becomes writable when it is decided, and SocketError then says how.
+// syscall.EINPROGRESS: the socket becomes writable when it is decided, and SocketError then says how.
 func Connect(fd FD, ap netip.AddrPort) error {
 	sa, err := toSockaddr(ap)
 	if err != nil {
 		return err
 	}
-	err = unix.Connect(int(fd), sa)
-	if err == unix.EINTR {
-		// The attempt goes on in the background, exactly as after EINPROGRESS (POSIX connect).
-		return unix.EINPROGRESS
-	}
-	return err
+	return connect(fd, sa)
 }
 
 // LocalAddr is the address that the socket is bound to (getsockname).
 func LocalAddr(fd FD) (netip.AddrPort, error) {
-	sa, err := unix.Getsockname(int(fd))
+	sa, err := syscall.Getsockname(handle(fd))
 	if err != nil {
-		return netip.AddrPort{}, err
+		return netip.AddrPort{}, sysErr(err)
 	}
 	return fromSockaddr(sa), nil
 }
 
-// PeerAddr is the address that the socket is connected to (getpeername); unix.ENOTCONN when it is not.
+// PeerAddr is the address that the socket is connected to (getpeername); syscall.ENOTCONN when it is not.
 func PeerAddr(fd FD) (netip.AddrPort, error) {
-	sa, err := unix.Getpeername(int(fd))
+	sa, err := syscall.Getpeername(handle(fd))
 	if err != nil {
-		return netip.AddrPort{}, err
+		return netip.AddrPort{}, sysErr(err)
 	}
 	return fromSockaddr(sa), nil
 }
 
-// SocketError takes the pending error off the socket (SO_ERROR): nil, or the unix.Errno that an asynchronous connect or send ended with.
+// SocketError takes the pending error off the socket (SO_ERROR): nil, or the syscall.Errno that an asynchronous connect or send ended with.
 func SocketError(fd FD) error {
-	n, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_ERROR)
+	n, err := getInt(fd, syscall.SOL_SOCKET, soError)
 	if err != nil {
 		return err
 	}
 	if n != 0 {
-		return unix.Errno(n)
+		return sysErr(syscall.Errno(n))
 	}
 	return nil
 }

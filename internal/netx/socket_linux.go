@@ -6,6 +6,7 @@ package netx
 
 import (
 	"net/netip"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,8 +24,8 @@ func socket(family, kind int) (FD, error) {
 // leave the connection in the queue.
 func Accept(fd FD) (FD, netip.AddrPort, error) {
 	for {
-		n, sa, err := unix.Accept4(int(fd), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
-		if err == unix.EINTR {
+		n, sa, err := syscall.Accept4(int(fd), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+		if err == syscall.EINTR {
 			continue
 		}
 		if err != nil {

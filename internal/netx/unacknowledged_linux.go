@@ -1,5 +1,3 @@
-//go:build !fabricbasic
-
 package netx
 
 import "golang.org/x/sys/unix"

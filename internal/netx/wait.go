@@ -4,8 +4,6 @@ package netx
 
 import (
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // waitMillis is the time-out of poll(2) and epoll_wait(2): milliseconds rounded up (down would spin at the end), -1 for ever. What is longer than
@@ -19,7 +17,7 @@ func waitMillis(d time.Duration) int {
 
 // Readable reports whether fd has something to read, to accept or to say, now.
 func Readable(fd FD) bool {
-	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(p, 0)
+	p := [1]pollFD{watch(fd, pollIn)}
+	n, err := sysPoll(p[:], 0)
 	return n > 0 && err == nil
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"golang.org/x/sys/unix"
-
 	"gofabric/internal/batch"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
@@ -30,22 +28,6 @@ func newEngine(t testing.TB, auto bool) *Engine {
 	}
 	t.Cleanup(func() { e.Close() })
 	return e
-}
-
-// pair returns two connected sockets.
-func pair(t testing.TB) (a, b netx.FD) {
-	t.Helper()
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fd := range fds {
-		unix.CloseOnExec(fd)
-		if err := unix.SetNonblock(fd, true); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return netx.FD(fds[0]), netx.FD(fds[1])
 }
 
 // probe is a Source: it counts what it is told and drains its socket.

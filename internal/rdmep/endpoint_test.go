@@ -88,7 +88,7 @@ func (l *listener) Listen() error {
 type link struct{ stream.Link }
 
 func (link) Posted(bool) *batch.Stream { return nil }
-func (link) Deafen()                   {}
+func (link) StopReceiving()            {}
 func (link) Drained(bool) bool         { return true }
 func (link) Finish()                   {}
 func (link) Close()                    {}

@@ -2,8 +2,7 @@ package samehost
 
 import (
 	"fmt"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/internal/netx"
 	"gofabric/internal/shm"
@@ -23,7 +22,7 @@ type Conn struct {
 	ended      bool
 }
 
-// Dial connects to the local socket of a name. Errors are those of connect(2): unix.ECONNREFUSED if no process has that name; and unix.EPERM if another user's
+// Dial connects to the local socket of a name. Errors are those of connect(2): syscall.ECONNREFUSED if no process has that name; and syscall.EPERM if another user's
 // has it, which has been counted and logged as a refusal of use.
 func Dial(use trust.Use, name string) (*Conn, error) {
 	fd, err := netx.LocalConnect(name)
@@ -32,14 +31,14 @@ func Dial(use trust.Use, name string) (*Conn, error) {
 	}
 	if _, ok := trust.Same(fd, use, name); !ok {
 		netx.Close(fd)
-		return nil, unix.EPERM
+		return nil, syscall.EPERM
 	}
 	return newConn(fd), nil
 }
 
 func newConn(fd netx.FD) *Conn { return &Conn{fd: fd, memory: netx.NoFD} }
 
-// Accept accepts one connection on a local socket that listens under a name, of a process that Dial would trust. Errors are those of accept(2), and unix.EPERM
+// Accept accepts one connection on a local socket that listens under a name, of a process that Dial would trust. Errors are those of accept(2), and syscall.EPERM
 // for a connection that it has refused, and closed.
 func Accept(fd netx.FD, use trust.Use, name string) (netx.FD, netx.Peer, error) {
 	c, err := netx.LocalAccept(fd)
@@ -49,7 +48,7 @@ func Accept(fd netx.FD, use trust.Use, name string) (netx.FD, netx.Peer, error) 
 	p, ok := trust.Same(c, use, name)
 	if !ok {
 		netx.Close(c)
-		return netx.NoFD, p, unix.EPERM
+		return netx.NoFD, p, syscall.EPERM
 	}
 	return c, p, nil
 }
@@ -66,7 +65,7 @@ func (c *Conn) Greet(body []byte, share bool) error {
 	b := appendHello(make([]byte, 0, helloHead+BodyMax), body, memory != netx.NoFD)
 	n, err := netx.SendWith(c.fd, b, memory)
 	if err == nil && n < len(b) {
-		err = unix.EMSGSIZE // the socket was empty, so this does not happen
+		err = syscall.EMSGSIZE // the socket was empty, so this does not happen
 	}
 	return err
 }
@@ -74,7 +73,7 @@ func (c *Conn) Greet(body []byte, share bool) error {
 // Map begins to share the memory that came with the hello. It fails if none came, or not as Greet makes it.
 func (c *Conn) Map() error {
 	if c.memory == netx.NoFD {
-		return unix.ENOENT
+		return syscall.ENOENT
 	}
 	rings, err := shm.Open(int(c.memory))
 	c.dropMemory()
@@ -104,7 +103,7 @@ func (c *Conn) Ring() { netx.Send(c.fd, doorbell[:], false) }
 func (c *Conn) TakeDoorbells() (ended bool) {
 	var b [64]byte
 	switch n, errno := netx.Recv(c.fd, b[:]); {
-	case errno == unix.EAGAIN, errno == unix.EINTR:
+	case errno == syscall.EAGAIN, errno == syscall.EINTR:
 	case n == 0: // closed; or with ECONNRESET, before it had taken all doorbells
 		c.ended = true
 	}
@@ -118,7 +117,7 @@ func (c *Conn) Ended() bool { return c.ended }
 func (c *Conn) Dead() bool {
 	if !c.ended {
 		n, err := netx.Peek(c.fd)
-		c.ended = n <= 0 && err != unix.EAGAIN && err != unix.EINTR
+		c.ended = n <= 0 && err != syscall.EAGAIN && err != syscall.EINTR
 	}
 	return c.ended
 }

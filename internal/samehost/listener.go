@@ -2,9 +2,8 @@ package samehost
 
 import (
 	"slices"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
@@ -55,7 +54,7 @@ type pending struct {
 	until mono.Time
 }
 
-// Listen opens the local socket. Errors are those of bind(2), unix.EADDRINUSE if the name is taken, and of registering with the engine.
+// Listen opens the local socket. Errors are those of bind(2), syscall.EADDRINUSE if the name is taken, and of registering with the engine.
 func Listen(cfg Config) (*Listener, error) {
 	fd, err := netx.LocalListen(cfg.Name, backlog)
 	if err != nil {
@@ -113,11 +112,11 @@ func (l *Listener) refill() bool {
 		l.Release()
 	}
 	for len(l.reserve) < n {
-		fd, err := unix.FcntlInt(uintptr(l.fd), unix.F_DUPFD_CLOEXEC, 0)
+		fd, err := netx.Duplicate(l.fd)
 		if err != nil {
 			return false
 		}
-		l.reserve = append(l.reserve, netx.FD(fd))
+		l.reserve = append(l.reserve, fd)
 	}
 	return true
 }
@@ -151,7 +150,7 @@ func (l *Listener) Accept() (starved bool) {
 			fd, _, err = Accept(l.fd, l.Use, l.Name)
 		}
 		switch {
-		case err == unix.EPERM:
+		case err == syscall.EPERM:
 			continue
 		case err != nil:
 			return netx.OutOfResources(err) || starved
@@ -204,7 +203,7 @@ func (p *pending) takeHello() (starved bool) {
 	}
 	var b [helloHead + BodyMax + 1]byte
 	n, memory, err := netx.RecvWith(p.c.fd, b[:helloHead+l.BodyLen+1])
-	if err == unix.EAGAIN || err == unix.EINTR {
+	if err == syscall.EAGAIN || err == syscall.EINTR {
 		return false
 	}
 	p.c.memory = memory
@@ -224,11 +223,11 @@ func (l *Listener) canReceive() bool {
 	if l.Release() {
 		return true
 	}
-	fd, err := unix.FcntlInt(uintptr(l.fd), unix.F_DUPFD_CLOEXEC, 0)
+	fd, err := netx.Duplicate(l.fd)
 	if err != nil {
 		return false
 	}
-	netx.Close(netx.FD(fd))
+	netx.Close(fd)
 	return true
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -253,11 +254,11 @@ func TestReserve(t *testing.T) {
 // TestNames: a name is taken once, and free when its Listener is closed.
 func TestNames(t *testing.T) {
 	l, _ := listen(t, nil)
-	if _, err := Listen(l.Config); err != unix.EADDRINUSE {
+	if _, err := Listen(l.Config); err != syscall.EADDRINUSE {
 		t.Errorf("a second one: %v", err)
 	}
 	l.Close()
-	if _, err := Dial(trust.Stream, l.Name); err != unix.ECONNREFUSED {
+	if _, err := Dial(trust.Stream, l.Name); err != syscall.ECONNREFUSED {
 		t.Errorf("nothing listens: %v", err)
 	}
 	again, err := Listen(l.Config)

@@ -4,6 +4,7 @@ package shm
 
 import (
 	"fmt"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,7 +19,7 @@ const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 // fallocate(2), fcntl(2) and mmap(2).
 func Create() (*Rings, int, error) {
 	fd, err := unix.MemfdCreate("gofabric", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_NOEXEC_SEAL)
-	if err == unix.EINVAL { // before Linux 6.3
+	if err == syscall.EINVAL { // before Linux 6.3
 		fd, err = unix.MemfdCreate("gofabric", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
 	if err != nil {
@@ -51,7 +52,7 @@ func Open(fd int) (*Rings, error) {
 		return nil, err
 	}
 	if s&seals != seals || st.Size != Size || st.Blocks*512 < Size {
-		return nil, fmt.Errorf("%w: %d bytes in %d blocks, seals %#x", unix.EINVAL, st.Size, st.Blocks, s)
+		return nil, fmt.Errorf("%w: %d bytes in %d blocks, seals %#x", syscall.EINVAL, st.Size, st.Blocks, s)
 	}
 	mem, err := unix.Mmap(fd, 0, Size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {

@@ -3,6 +3,7 @@
 package shm
 
 import (
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -24,7 +25,7 @@ func TestMemory(t *testing.T) {
 	if n, err := b.Read(buf); err != nil || string(buf[:n]) != "over here" {
 		t.Fatalf("%q, %v", buf[:n], err)
 	}
-	if err := unix.Ftruncate(fd, 0); err != unix.EPERM {
+	if err := unix.Ftruncate(fd, 0); err != syscall.EPERM {
 		t.Errorf("the memory can be taken away: %v", err)
 	}
 	for _, e := range []*Rings{a, b} {

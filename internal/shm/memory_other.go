@@ -2,16 +2,16 @@
 
 package shm
 
-import "golang.org/x/sys/unix"
+import "syscall"
 
 // Possible says whether there is such memory on this system: memory that cannot be taken away again is Linux's.
 const Possible = false
 
-// Create fails with unix.ENOSYS, and so does Open.
-func Create() (*Rings, int, error) { return nil, -1, unix.ENOSYS }
+// Create fails with syscall.ENOSYS, and so does Open.
+func Create() (*Rings, int, error) { return nil, -1, syscall.ENOSYS }
 
 // Open fails.
-func Open(int) (*Rings, error) { return nil, unix.ENOSYS }
+func Open(int) (*Rings, error) { return nil, syscall.ENOSYS }
 
 // Close does nothing.
 func (r *Rings) Close() error { return nil }

@@ -13,6 +13,7 @@ var rank = []struct {
 	rank int
 }{
 	{"internal/mono", 0},
+	{"internal/wsa", 0},
 	{"internal/tcpport", 0},
 	{"internal/queue", 0},
 	{"internal/batch", 1},

@@ -1,24 +1,23 @@
 package tcp
 
 import (
-	"golang.org/x/sys/unix"
-
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
 	"gofabric/internal/shm"
+	"syscall"
 )
 
 // carrier moves the bytes of one stream: over a TCP connection, a local socket or shared memory, or over a TCP connection that an imperfect network impairs. A
 // stream does not ask which it has; it has another one after a move (move.go). A pass makes one call of transmit or receive for each system call, or copy, that
 // it needs, and none besides. All methods are called with the lock of the progress engine held.
 type carrier interface {
-	// transmit sends the beginning of first or, if that is nil, of list, both of which are borrowed, and returns how many bytes that was. unix.EAGAIN: there is
-	// no room, and Source.Ready reports when there is some, once watch has asked for it. unix.EPIPE, ECONNRESET and ETIMEDOUT: the peer takes nothing any more,
+	// transmit sends the beginning of first or, if that is nil, of list, both of which are borrowed, and returns how many bytes that was. syscall.EAGAIN: there is
+	// no room, and Source.Ready reports when there is some, once watch has asked for it. syscall.EPIPE, ECONNRESET and ETIMEDOUT: the peer takes nothing any more,
 	// but what it sent before can be received still. All other errors end the stream.
-	transmit(first []byte, list [][]byte) (n int, errno unix.Errno)
+	transmit(first []byte, list [][]byte) (n int, errno syscall.Errno)
 	// receive receives into target, unless that is nil, and what follows into head. No bytes and no error: the peer has closed. more: another call may find
-	// more. unix.EAGAIN: there is nothing now.
-	receive(target, head []byte) (n int, more bool, errno unix.Errno)
+	// more. syscall.EAGAIN: there is nothing now.
+	receive(target, head []byte) (n int, more bool, errno syscall.Errno)
 
 	// register registers the carrier with the engine of bufs, so that src is told of it; connecting, if Ready is to report that a connect was answered.
 	register(prog *progress.Engine, bufs *buffers, src progress.Source, connecting bool) (*progress.Handle, error)

@@ -1,9 +1,8 @@
 package tcp
 
 import (
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"gofabric/core"
 	"gofabric/internal/impair"
@@ -74,7 +73,7 @@ func (c *impairedCarrier) register(prog *progress.Engine, bufs *buffers, src pro
 	h, err := c.tcpCarrier.register(prog, bufs, src, connecting)
 	if err == nil {
 		c.bufs, c.src, c.connecting = bufs, src, connecting
-		c.receiving = !connecting // as register has told the poller
+		c.receiving, c.blocked = !connecting, false // as the registration has it
 		c.timer = prog.Timer(c.expired)
 		c.setTimer()
 	}
@@ -156,21 +155,21 @@ func (c *impairedCarrier) connected() (bool, error) {
 	}
 	c.connecting = false
 	if c.refused {
-		return false, unix.ECONNREFUSED
+		return false, syscall.ECONNREFUSED
 	}
 	return c.tcpCarrier.connected()
 }
 
 // errno is how a stream ends as the simulated connection has ended.
-func (c *impairedCarrier) errno(end impair.End) unix.Errno {
+func (c *impairedCarrier) errno(end impair.End) syscall.Errno {
 	if end == impair.TimedOut {
-		return unix.ETIMEDOUT
+		return syscall.ETIMEDOUT
 	}
 	netx.SetLinger(c.fd, 0) // so that the peer sees a reset, too
-	return unix.ECONNRESET
+	return syscall.ECONNRESET
 }
 
-func (c *impairedCarrier) receive(target, head []byte) (n int, more bool, errno unix.Errno) {
+func (c *impairedCarrier) receive(target, head []byte) (n int, more bool, errno syscall.Errno) {
 	limit, errno := c.mayReceive()
 	if errno != 0 {
 		return 0, false, errno
@@ -185,8 +184,8 @@ func (c *impairedCarrier) receive(target, head []byte) (n int, more bool, errno 
 	return n, more, errno
 }
 
-// mayReceive returns how many bytes may be received now; unix.EAGAIN: none.
-func (c *impairedCarrier) mayReceive() (int, unix.Errno) {
+// mayReceive returns how many bytes may be received now; syscall.EAGAIN: none.
+func (c *impairedCarrier) mayReceive() (int, syscall.Errno) {
 	now, unread := mono.Now(), 1
 	if c.faults.Timed() {
 		unread = netx.Waiting(c.fd)
@@ -201,7 +200,7 @@ func (c *impairedCarrier) mayReceive() (int, unix.Errno) {
 	}
 	if n == 0 {
 		c.setReceiveAt(again)
-		return 0, unix.EAGAIN
+		return 0, syscall.EAGAIN
 	}
 	c.setReceiveAt(0)
 	return c.faults.Cut(n), 0
@@ -217,18 +216,18 @@ func (c *impairedCarrier) setReceiveAt(at mono.Time) {
 	}
 }
 
-func (c *impairedCarrier) transmit(first []byte, list [][]byte) (n int, errno unix.Errno) {
+func (c *impairedCarrier) transmit(first []byte, list [][]byte) (n int, errno syscall.Errno) {
 	now := mono.Now()
 	ok, again, end := c.faults.MaySend(now)
 	switch {
 	case end != impair.Alive:
 		return 0, c.errno(end)
 	case ok && now < c.sendAt:
-		return 0, unix.EAGAIN
+		return 0, syscall.EAGAIN
 	}
 	c.setSendAt(again)
 	if !ok {
-		return 0, unix.EAGAIN
+		return 0, syscall.EAGAIN
 	}
 	first, list, pause := c.cut(first, list)
 	n, errno = c.tcpCarrier.transmit(first, list)

@@ -1,11 +1,10 @@
 package tcp
 
 import (
-	"golang.org/x/sys/unix"
-
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
 	"gofabric/internal/samehost"
+	"syscall"
 )
 
 // shmCarriersMax is the most shared memories of a domain: every pass looks at all of them. With more peers on this host sockets are fast enough.
@@ -26,9 +25,9 @@ type shmCarrier struct {
 	receiving, blocked bool // as watch was told
 }
 
-func (c *shmCarrier) transmit(first []byte, list [][]byte) (total int, errno unix.Errno) {
+func (c *shmCarrier) transmit(first []byte, list [][]byte) (total int, errno syscall.Errno) {
 	if c.Ended() {
-		return 0, unix.EPIPE // the memory would take it still
+		return 0, syscall.EPIPE // the memory would take it still
 	}
 	var err error
 	if first != nil {
@@ -44,7 +43,7 @@ func (c *shmCarrier) transmit(first []byte, list [][]byte) (total int, errno uni
 	}
 	switch {
 	case err != nil:
-		return 0, unix.EPROTO
+		return 0, syscall.EPROTO
 	case total > 0:
 		if c.DoorbellAfterWrite() {
 			c.Ring()
@@ -53,14 +52,14 @@ func (c *shmCarrier) transmit(first []byte, list [][]byte) (total int, errno uni
 	}
 	switch full, err := c.WantRoom(); {
 	case err != nil:
-		return 0, unix.EPROTO
+		return 0, syscall.EPROTO
 	case full:
-		return 0, unix.EAGAIN
+		return 0, syscall.EAGAIN
 	}
-	return 0, unix.EINTR // there is room by now
+	return 0, syscall.EINTR // there is room by now
 }
 
-func (c *shmCarrier) receive(target, head []byte) (total int, more bool, errno unix.Errno) {
+func (c *shmCarrier) receive(target, head []byte) (total int, more bool, errno syscall.Errno) {
 	var err error
 	if len(target) > 0 {
 		total, err = c.Read(target)
@@ -72,7 +71,7 @@ func (c *shmCarrier) receive(target, head []byte) (total int, more bool, errno u
 	}
 	switch {
 	case err != nil:
-		return 0, false, unix.EPROTO
+		return 0, false, syscall.EPROTO
 	case total > 0:
 		if c.DoorbellAfterRead() {
 			c.Ring()
@@ -81,7 +80,7 @@ func (c *shmCarrier) receive(target, head []byte) (total int, more bool, errno u
 	case c.Ended():
 		return 0, false, 0
 	}
-	return 0, false, unix.EAGAIN
+	return 0, false, syscall.EAGAIN
 }
 
 func (c *shmCarrier) register(prog *progress.Engine, bufs *buffers, src progress.Source, _ bool) (h *progress.Handle, err error) {

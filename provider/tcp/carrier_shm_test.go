@@ -9,10 +9,9 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"gofabric/core"
 	"gofabric/internal/netx"
@@ -348,7 +347,7 @@ func TestShmPeerGone(t *testing.T) {
 			// What a killed process leaves: its descriptors are closed, and nothing is said.
 			c.d[1].drv.prog.Lock()
 			other := c.streams1(1)
-			netx.Shutdown(other.carrier.socket(), unix.SHUT_RDWR)
+			netx.Shutdown(other.carrier.socket(), syscall.SHUT_RDWR)
 			if how != "polls" {
 				eventually(t, s.prog, "the end is noticed", func() bool { return s.conn.State() == engine.Closed })
 			}

@@ -2,9 +2,8 @@ package tcp
 
 import (
 	"net/netip"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"gofabric/core"
 	"gofabric/internal/netx"
@@ -68,7 +67,7 @@ func configure(fd netx.FD, p *settings, tclass int, local, peer netip.Addr) erro
 		if err := netx.SetKeepAlive(fd, t/2, max(t/8, 1), 4); err != nil {
 			return err
 		}
-		if err := netx.SetUserTimeout(fd, t); err != nil {
+		if err := netx.SetUserTimeout(fd, t); err != nil && err != syscall.ENOTSUP { // then the patience of the system decides
 			return err
 		}
 	}
@@ -91,7 +90,7 @@ func startConnect(fd netx.FD, p *settings, src netip.Addr, peer netip.AddrPort, 
 			return err
 		}
 	}
-	if err := netx.Connect(fd, peer); err != nil && err != unix.EINPROGRESS {
+	if err := netx.Connect(fd, peer); err != nil && err != syscall.EINPROGRESS {
 		return err
 	}
 	return nil
@@ -104,7 +103,7 @@ type socketCarrier struct {
 	h   *progress.Handle
 }
 
-func (c *socketCarrier) transmit(first []byte, list [][]byte) (n int, errno unix.Errno) {
+func (c *socketCarrier) transmit(first []byte, list [][]byte) (n int, errno syscall.Errno) {
 	if first != nil {
 		return netx.Send(c.fd, first, false)
 	}
@@ -118,7 +117,7 @@ func (c *socketCarrier) transmit(first []byte, list [][]byte) (n int, errno unix
 	return n, errno
 }
 
-func (c *socketCarrier) receive(target, head []byte) (n int, more bool, errno unix.Errno) {
+func (c *socketCarrier) receive(target, head []byte) (n int, more bool, errno syscall.Errno) {
 	if target == nil {
 		n, errno = netx.Recv(c.fd, head)
 		return n, n == len(head), errno

@@ -5,6 +5,7 @@ package tcp
 import (
 	"bytes"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 	"time"
 
@@ -88,7 +89,7 @@ func TestCarriers(t *testing.T) {
 		for i := range data {
 			data[i] = byte(rnd.Uint32())
 		}
-		if _, more, errno := b.receive(nil, make([]byte, 10)); errno != unix.EAGAIN || more {
+		if _, more, errno := b.receive(nil, make([]byte, 10)); errno != syscall.EAGAIN || more {
 			t.Fatalf("%v: nothing has come: %v, %v", b, more, errno)
 		}
 		var got []byte
@@ -100,7 +101,7 @@ func TestCarriers(t *testing.T) {
 			}
 			head := make([]byte, 1+rnd.IntN(1000))
 			n, more, errno := b.receive(target, head)
-			if errno == unix.EAGAIN {
+			if errno == syscall.EAGAIN {
 				return true
 			}
 			if errno != 0 {
@@ -127,9 +128,9 @@ func TestCarriers(t *testing.T) {
 			}
 			n, errno := a.transmit(first, list)
 			switch errno {
-			case 0, unix.EINTR:
+			case 0, syscall.EINTR:
 				sent += n
-			case unix.EAGAIN:
+			case syscall.EAGAIN:
 				full++
 				for len(got) < sent && rnd.IntN(50) > 0 {
 					receive()
@@ -151,11 +152,11 @@ func TestCarriers(t *testing.T) {
 		if !bytes.Equal(got, data) {
 			t.Errorf("%v: %d bytes of %d came, or others", b, len(got), len(data))
 		}
-		errno := unix.Errno(0)
+		errno := syscall.Errno(0)
 		for errno == 0 {
 			_, errno = b.transmit(data[:1000], nil)
 		}
-		if errno != unix.EPIPE && errno != unix.ECONNRESET {
+		if errno != syscall.EPIPE && errno != syscall.ECONNRESET {
 			t.Errorf("%v: to an end that has gone: %v", b, errno)
 		}
 		b.close(true)

@@ -2,8 +2,7 @@ package tcp
 
 import (
 	"net/netip"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/core"
 	"gofabric/internal/endpoint"
@@ -26,7 +25,7 @@ func opError(op, object string, peer netip.AddrPort, err error, hint string) err
 // socketError is a system call's failure on a connection.
 type socketError struct {
 	call string
-	err  unix.Errno
+	err  syscall.Errno
 }
 
 func (e *socketError) Error() string { return e.call + ": " + e.err.Error() }

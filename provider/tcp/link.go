@@ -2,8 +2,7 @@ package tcp
 
 import (
 	"net/netip"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/core"
 	"gofabric/internal/batch"
@@ -186,7 +185,7 @@ func (s *tcpStream) End() {
 	if !s.isOpen() {
 		return
 	}
-	if err := netx.Shutdown(s.carrier.socket(), unix.SHUT_WR); err != nil {
+	if err := netx.Shutdown(s.carrier.socket(), syscall.SHUT_WR); err != nil {
 		s.failCall("shutdown", err)
 	}
 }

@@ -5,9 +5,8 @@ import (
 	"net/netip"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"gofabric/core"
 	"gofabric/internal/mono"
@@ -73,7 +72,7 @@ func (l *listener) bind(s *settings, a netip.AddrPort) error {
 			return err
 		}
 		for port := max(s.portLow, 1); port <= s.portHigh; port++ {
-			if err = netx.Bind(l.fd, netip.AddrPortFrom(a.Addr(), uint16(port))); !errors.Is(err, unix.EADDRINUSE) {
+			if err = netx.Bind(l.fd, netip.AddrPortFrom(a.Addr(), uint16(port))); !errors.Is(err, syscall.EADDRINUSE) {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"net/netip"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func TestRetransmitMin(t *testing.T) {
 		defer netx.Close(fd)
 		must(t, configure(fd, d.drv.s, 0, local, peer))
 		us, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_RTO_MIN_US)
-		if err == unix.ENOPROTOOPT {
+		if err == syscall.ENOPROTOOPT {
 			t.Skip("this kernel has no such option: it is Linux 6.16's")
 		}
 		must(t, err)

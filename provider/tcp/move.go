@@ -3,8 +3,7 @@ package tcp
 import (
 	"crypto/rand"
 	"encoding/hex"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
@@ -247,7 +246,7 @@ func (s *tcpStream) retryMove(starved bool) {
 	case !starved:
 		s.conn.Fail(engine.ErrProtocol)
 	case s.moving.retries > retryMoveMax:
-		s.failCall("accept", unix.EMFILE)
+		s.failCall("accept", syscall.EMFILE)
 	default:
 		s.prog.After(mono.Now()+retryMovePause, func(mono.Time) {
 			if s.isOpen() && s.move == moveReady && s.moving.next == nil {
@@ -305,7 +304,7 @@ func (s *tcpStream) becomeHeld() {
 func (s *tcpStream) becomeMoved() {
 	s.unregister()
 	if !s.changeCarrier() {
-		s.failCall("share memory", unix.EPROTO)
+		s.failCall("share memory", syscall.EPROTO)
 		return
 	}
 	s.blocked, s.quiet = false, false

@@ -2,8 +2,7 @@ package tcp
 
 import (
 	"net/netip"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/core"
 	"gofabric/internal/batch"
@@ -316,7 +315,7 @@ func (ep *msgEndpoint) Shutdown() error {
 	ep.silent, ep.leaving = true, true
 	err := ep.LetGo(ep.st)
 	if ep.st.isOpen() {
-		netx.Shutdown(ep.st.carrier.socket(), unix.SHUT_RDWR)
+		netx.Shutdown(ep.st.carrier.socket(), syscall.SHUT_RDWR)
 	}
 	ep.st.conn.Fail(engine.ErrClosed)
 	return err

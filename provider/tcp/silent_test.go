@@ -70,33 +70,6 @@ func TestSilentGiveWay(t *testing.T) {
 	must(t, f.Close())
 }
 
-// TestSilentWithoutDescriptors: where descriptors have run out, one that says nothing goes, and not the newcomer.
-func TestSilentWithoutDescriptors(t *testing.T) {
-	f, d, info := fixture(t, core.EPTypeRDM, nil)
-	ep := openEndpoint(t, d, info)
-	l := ep.drv.Listener().(*domainListener)
-	silent := []*net.TCPConn{raw(t, l.local), raw(t, l.local)}
-	eventually(t, ep.drv.d.prog, "both are accepted", func() bool { return l.pending.n == 2 })
-	ep.drv.d.prog.Lock() // so that nothing is accepted before the descriptors are gone
-	c := raw(t, l.local)
-	_, err := c.Write(request(7))
-	must(t, err)
-	restore := exhaust(t)
-	ep.drv.d.prog.Unlock()
-	answered(t, c)
-	closedByPeer(t, silent[0])
-	quiet(t, ep.drv.d.prog)
-	restore()
-	ep.drv.d.prog.Lock()
-	if l.pending.n != 1 || l.refused != 1 {
-		t.Errorf("%d wait, %d were refused", l.pending.n, l.refused)
-	}
-	ep.drv.d.prog.Unlock()
-	ep.closeAll(t)
-	must(t, d.Close())
-	must(t, f.Close())
-}
-
 // TestSilentBeforePassive: as many as a passive endpoint holds requests, and more, say nothing; the application hears of the one that says something.
 func TestSilentBeforePassive(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeMsg, nil)

@@ -2,9 +2,8 @@ package tcp
 
 import (
 	"net/netip"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"gofabric/internal/batch"
 	"gofabric/internal/impair"
@@ -254,7 +253,7 @@ func (s *tcpStream) setWant() {
 }
 
 func (s *tcpStream) failCall(call string, err error) {
-	e, ok := err.(unix.Errno)
+	e, ok := err.(syscall.Errno)
 	if !ok {
 		s.conn.Fail(err)
 		return
@@ -297,7 +296,7 @@ func (s *tcpStream) receiveOnce() bool {
 	}
 	n, more, errno := s.carrier.receive(target, head)
 	if errno != 0 {
-		if errno != unix.EAGAIN && errno != unix.EINTR {
+		if errno != syscall.EAGAIN && errno != syscall.EINTR {
 			s.conn.Fail(&socketError{"recv", errno})
 		}
 		return false
@@ -442,10 +441,10 @@ func (s *tcpStream) flush() {
 		clear(list)
 		switch errno {
 		case 0:
-		case unix.EAGAIN:
+		case syscall.EAGAIN:
 			blocked = true
 			continue
-		case unix.EINTR:
+		case syscall.EINTR:
 			continue
 		default:
 			s.flushing = false
@@ -491,10 +490,10 @@ func upTo(n int, first []byte, list [][]byte) ([]byte, [][]byte) {
 
 // transmitFailed is called when the carrier takes nothing any more. What the peer sent before it closed, or before the path broke, can be received still, and is
 // (tcp(7): data that was acknowledged stays readable after a reset).
-func (s *tcpStream) transmitFailed(errno unix.Errno) {
+func (s *tcpStream) transmitFailed(errno syscall.Errno) {
 	err := &socketError{"send", errno}
 	switch errno {
-	case unix.EPIPE, unix.ECONNRESET, unix.ETIMEDOUT:
+	case syscall.EPIPE, syscall.ECONNRESET, syscall.ETIMEDOUT:
 	default:
 		s.conn.Fail(err)
 		return

@@ -1,7 +1,7 @@
 package udp
 
 import (
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/core"
 	"gofabric/internal/netx"
@@ -53,19 +53,19 @@ func (r *apart) send() error {
 		return nil
 	}
 	switch errno {
-	case unix.ECONNREFUSED:
+	case syscall.ECONNREFUSED:
 		if p.icmp++; !r.told { // it is about an earlier datagram: this one was not tried
 			p.reports, r.told = true, true
 			return nil
 		}
-	case unix.EMSGSIZE:
+	case syscall.EMSGSIZE:
 		p.tooLong()
 		if r.seg <= p.d.s.mtu && !r.fragments {
 			netx.SetFragment(p.main.fd, p.family, true)
 			r.fragments = true
 			return nil
 		}
-	case unix.EAGAIN:
+	case syscall.EAGAIN:
 		if p.block(); !r.begun {
 			return core.ErrAgain
 		}

@@ -3,9 +3,8 @@ package udp
 import (
 	"bytes"
 	"slices"
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"gofabric/core"
 	"gofabric/internal/netx"
@@ -14,17 +13,17 @@ import (
 // scripted is a link whose sendBurst does what a script says: so many datagrams go, or an error.
 type scripted struct {
 	link
-	script []any // int or unix.Errno; at its end the link behaves
+	script []any // int or syscall.Errno; at its end the link behaves
 }
 
-func (l *scripted) sendBurst(to *netx.SockAddr, b *netx.Burst) (int, unix.Errno) {
+func (l *scripted) sendBurst(to *netx.SockAddr, b *netx.Burst) (int, syscall.Errno) {
 	if len(l.script) == 0 {
 		return l.link.sendBurst(to, b)
 	}
 	step := l.script[0]
 	l.script = l.script[1:]
 	switch step := step.(type) {
-	case unix.Errno:
+	case syscall.Errno:
 		return 0, step
 	case int:
 		sent := 0
@@ -37,7 +36,7 @@ func (l *scripted) sendBurst(to *netx.SockAddr, b *netx.Burst) (int, unix.Errno)
 		}
 		return sent, 0
 	}
-	return 0, unix.EINVAL
+	return 0, syscall.EINVAL
 }
 
 // TestApart sends ten datagrams over links on which something happens in the middle.
@@ -56,13 +55,13 @@ func TestApart(t *testing.T) {
 	}{
 		"nothing":                {came: 10},
 		"short counts":           {script: []any{3, 1, 2}, came: 10},
-		"full at once":           {script: []any{unix.EAGAIN}, want: core.ErrAgain, blocked: true},
-		"full in the middle":     {script: []any{4, unix.EAGAIN}, want: core.ErrNoBufs, came: 4, blocked: true},
-		"refused":                {script: []any{unix.ECONNREFUSED, 5, unix.ECONNREFUSED}, came: 10, icmp: 2},
-		"refused again":          {script: []any{2, unix.ECONNREFUSED, unix.ECONNREFUSED}, want: core.ErrConnRefused, came: 2, icmp: 2},
-		"too long once":          {script: []any{2, unix.EMSGSIZE}, came: 10},
-		"too long, not in parts": {script: []any{2, unix.EMSGSIZE, unix.EMSGSIZE}, want: core.ErrMsgSize, came: 2},
-		"no way there":           {script: []any{9, unix.EHOSTUNREACH}, want: core.ErrHostUnreach, came: 9},
+		"full at once":           {script: []any{syscall.EAGAIN}, want: core.ErrAgain, blocked: true},
+		"full in the middle":     {script: []any{4, syscall.EAGAIN}, want: core.ErrNoBufs, came: 4, blocked: true},
+		"refused":                {script: []any{syscall.ECONNREFUSED, 5, syscall.ECONNREFUSED}, came: 10, icmp: 2},
+		"refused again":          {script: []any{2, syscall.ECONNREFUSED, syscall.ECONNREFUSED}, want: core.ErrConnRefused, came: 2, icmp: 2},
+		"too long once":          {script: []any{2, syscall.EMSGSIZE}, came: 10},
+		"too long, not in parts": {script: []any{2, syscall.EMSGSIZE, syscall.EMSGSIZE}, want: core.ErrMsgSize, came: 2},
+		"no way there":           {script: []any{9, syscall.EHOSTUNREACH}, want: core.ErrHostUnreach, came: 9},
 	} {
 		for _, v := range []string{"plain", "lists"} {
 			t.Run(name+"/"+v, func(t *testing.T) {

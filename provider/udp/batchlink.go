@@ -2,8 +2,7 @@ package udp
 
 import (
 	"fmt"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/internal/netx"
 )
@@ -17,7 +16,7 @@ type batchLink struct {
 	gro    bool // they do
 }
 
-func (l *batchLink) receive(many bool) (got []netx.Datagram, last bool, err unix.Errno) {
+func (l *batchLink) receive(many bool) (got []netx.Datagram, last bool, err syscall.Errno) {
 	switch {
 	case many:
 		b := l.d.batch()
@@ -41,11 +40,11 @@ func (l *batchLink) flood() {
 
 func (l *batchLink) segments() int { return l.runs }
 
-func (l *batchLink) sendList(to *netx.SockAddr, v *netx.IOV, seg int) unix.Errno {
+func (l *batchLink) sendList(to *netx.SockAddr, v *netx.IOV, seg int) syscall.Errno {
 	return netx.SendToV(l.fd, to, v, seg)
 }
 
-func (l *batchLink) sendBurst(to *netx.SockAddr, b *netx.Burst) (int, unix.Errno) {
+func (l *batchLink) sendBurst(to *netx.SockAddr, b *netx.Burst) (int, syscall.Errno) {
 	return netx.SendBurst(l.fd, to, b, batchSize)
 }
 

@@ -5,9 +5,8 @@ import (
 	"net/netip"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"gofabric/core"
 	"gofabric/internal/netx"
@@ -92,8 +91,8 @@ func BenchmarkPortPingPong(b *testing.B) {
 		x, _ := benchPort(b, d)
 		y, _ := benchPort(b, d)
 		var tox, toy netx.SockAddr
-		must(b, tox.Set(x.local, unix.AF_INET, 0))
-		must(b, toy.Set(y.local, unix.AF_INET, 0))
+		must(b, tox.Set(x.local, syscall.AF_INET, 0))
+		must(b, toy.Set(y.local, syscall.AF_INET, 0))
 		d.prog.Lock()
 		defer d.prog.Unlock()
 		back := netx.Datagram{Buf: make([]byte, 64)}

@@ -1,7 +1,7 @@
 package udp
 
 import (
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/core"
 	"gofabric/internal/endpoint"
@@ -21,13 +21,13 @@ func opError(op, object string, err error, hint string) error {
 // bindHint says what to do when an address cannot be had.
 func bindHint(err error) string {
 	switch err {
-	case unix.EADDRINUSE:
+	case syscall.EADDRINUSE:
 		return "another socket has the port: choose another one, or 0"
-	case unix.EADDRNOTAVAIL:
+	case syscall.EADDRNOTAVAIL:
 		return "the address is not one of this machine"
-	case unix.EACCES:
+	case syscall.EACCES:
 		return "ports below 1024 need privileges"
-	case unix.EMFILE, unix.ENFILE:
+	case syscall.EMFILE, syscall.ENFILE:
 		return "raise the limit on open files (ulimit -n)"
 	}
 	return ""

@@ -64,10 +64,8 @@ func (p *port) joined(group netip.Addr) (netx.FD, error) {
 	if group.Is6() && (group.IsLinkLocalMulticast() || group.IsInterfaceLocalMulticast()) && p.index > 0 {
 		at = group.WithZone(netx.ZoneName(uint32(p.index)))
 	}
-	if err = netx.SetReuseAddr(fd, true); err == nil { // other processes of this machine may be members, too
-		if err = netx.Bind(fd, netip.AddrPortFrom(at, p.local.Port())); err == nil {
-			err = netx.Join(fd, group.WithZone(""), p.local.Addr(), p.index)
-		}
+	if err = netx.BindGroup(fd, netip.AddrPortFrom(at, p.local.Port())); err == nil {
+		err = netx.Join(fd, group.WithZone(""), p.local.Addr(), p.index)
 	}
 	if err != nil {
 		netx.Close(fd)

@@ -3,8 +3,7 @@ package udp
 import (
 	"fmt"
 	"net/netip"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/internal/netx"
 	"gofabric/internal/transport/datagram"
@@ -17,7 +16,7 @@ type link interface {
 	wait() netx.FD
 	// receive brings what has come, at least one datagram or run if there is no error, in memory that is the link's again at the next call. many says that
 	// small datagrams flow; last, that nothing waits behind these, as far as the link can tell.
-	receive(many bool) (got []netx.Datagram, last bool, err unix.Errno)
+	receive(many bool) (got []netx.Datagram, last bool, err syscall.Errno)
 	// ready is called when the poller reports the descriptor readable.
 	ready()
 	// direct begins or ends a time in which every pass receives, and the poller does not watch the descriptor.
@@ -27,11 +26,11 @@ type link interface {
 	// segments is how many datagrams a run has that sendList takes; 1: it takes none.
 	segments() int
 	// send sends b as one datagram. Errors of this and the others as those of netx.SendTo.
-	send(to *netx.SockAddr, b []byte) unix.Errno
+	send(to *netx.SockAddr, b []byte) syscall.Errno
 	// sendList sends v as one datagram if seg is 0, else as a run of datagrams of seg bytes.
-	sendList(to *netx.SockAddr, v *netx.IOV, seg int) unix.Errno
+	sendList(to *netx.SockAddr, v *netx.IOV, seg int) syscall.Errno
 	// sendBurst sends the first datagrams of b, as netx.SendBurst does.
-	sendBurst(to *netx.SockAddr, b *netx.Burst) (int, unix.Errno)
+	sendBurst(to *netx.SockAddr, b *netx.Burst) (int, syscall.Errno)
 	// drops is how many datagrams there was no room for; the number wraps around.
 	drops() (uint32, error)
 	// String describes the link.

@@ -3,8 +3,7 @@ package udp
 import (
 	"fmt"
 	"slices"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/internal/netx"
 	"gofabric/internal/shm"
@@ -40,7 +39,7 @@ type memoryLink struct {
 	near    int             // receives of records to come, until the socket is left alone
 	kept    []netx.Datagram // of the socket; records come first
 	keptFor int             // receives
-	late    unix.Errno      // of the socket, for the next receive
+	late    syscall.Errno   // of the socket, for the next receive
 
 	room []byte
 	got  [memoryBatch + batchSize]netx.Datagram
@@ -80,7 +79,7 @@ func (l *memoryLink) waiting() bool {
 	return false
 }
 
-func (l *memoryLink) receive(many bool) (got []netx.Datagram, last bool, errno unix.Errno) {
+func (l *memoryLink) receive(many bool) (got []netx.Datagram, last bool, errno syscall.Errno) {
 	if errno = l.late; errno != 0 {
 		l.late = 0
 		return nil, false, errno
@@ -102,7 +101,7 @@ func (l *memoryLink) receive(many bool) (got []netx.Datagram, last bool, errno u
 	told := l.told()
 	if l.kept != nil || !l.look(told, n > 0) {
 		if n == 0 {
-			return nil, true, unix.EAGAIN
+			return nil, true, syscall.EAGAIN
 		}
 		return l.got[:n], whole && l.kept == nil, 0
 	}
@@ -110,14 +109,14 @@ func (l *memoryLink) receive(many bool) (got []netx.Datagram, last bool, errno u
 }
 
 // receiveBoth receives from the socket, behind n records.
-func (l *memoryLink) receiveBoth(n int, many, told bool) (got []netx.Datagram, last bool, errno unix.Errno) {
+func (l *memoryLink) receiveBoth(n int, many, told bool) (got []netx.Datagram, last bool, errno syscall.Errno) {
 	got, last, errno = l.link.receive(many)
-	if errno == unix.EAGAIN {
+	if errno == syscall.EAGAIN {
 		l.woken = false
 		l.rejoin()
 	}
 	switch {
-	case errno == unix.EAGAIN && n > 0:
+	case errno == syscall.EAGAIN && n > 0:
 		return l.got[:n], true, 0
 	case errno != 0 && n > 0:
 		l.late = errno

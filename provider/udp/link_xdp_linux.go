@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -183,7 +184,7 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 		l.packet = make([]byte, l.iface.Chunk())
 	}
 	l.rules.Unfinished = !isHardware(name) // without, checksums are left unfinished by senders in this kernel
-	if err := l.port.WatchSocket(l.fd, unix.EPOLLIN); err != nil {
+	if err := l.port.WatchSocket(l.fd, syscall.EPOLLIN); err != nil {
 		return err
 	}
 	if err := l.d.xdp.join(l); err != nil {

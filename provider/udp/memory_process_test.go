@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"gofabric/core"
 	"gofabric/internal/netx"
 	"gofabric/internal/samehost"
@@ -185,7 +183,7 @@ func TestMemoryHellos(t *testing.T) {
 	_, err = netx.SendWith(fd, []byte("gofabric"), 0) // with a descriptor of no memory
 	must(t, err)
 	var left [1]byte
-	all(t, "nonsense is sent away", func() bool { n, errno := netx.Recv(fd, left[:]); return n == 0 && errno != unix.EAGAIN }, a)
+	all(t, "nonsense is sent away", func() bool { n, errno := netx.Recv(fd, left[:]); return n == 0 && errno != syscall.EAGAIN }, a)
 	netx.Close(fd)
 	if a.shmPeers() != 0 {
 		t.Errorf("%d peers", a.shmPeers())

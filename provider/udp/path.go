@@ -2,9 +2,8 @@ package udp
 
 import (
 	"net/netip"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
@@ -120,9 +119,9 @@ func (p *port) MaxDatagram(dest netip.AddrPort) int {
 // askPath connects a socket of its own, which sends nothing: only connected ones are told.
 func (p *port) askPath(dest netip.AddrPort) int {
 	a := dest.Addr().Unmap()
-	family, headers, mtu := unix.AF_INET, ipv4Headers, ipv4MinMTU
+	family, headers, mtu := syscall.AF_INET, ipv4Headers, ipv4MinMTU
 	if a.Is6() {
-		family, headers, mtu = unix.AF_INET6, ipv6Headers, ipv6MinMTU
+		family, headers, mtu = syscall.AF_INET6, ipv6Headers, ipv6MinMTU
 	}
 	if fd, err := netx.DatagramSocket(family); err == nil {
 		if l := p.local.Addr(); !l.IsUnspecified() && netx.Family(l) == family {

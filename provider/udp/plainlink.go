@@ -1,7 +1,7 @@
 package udp
 
 import (
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/internal/netx"
 )
@@ -14,7 +14,7 @@ type plainLink struct {
 
 func (l *plainLink) wait() netx.FD { return l.fd }
 
-func (l *plainLink) receive(bool) ([]netx.Datagram, bool, unix.Errno) {
+func (l *plainLink) receive(bool) ([]netx.Datagram, bool, syscall.Errno) {
 	err := netx.RecvPlain(l.fd, &l.d.in[0])
 	return l.d.in[:], false, err
 }
@@ -27,16 +27,16 @@ func (l *plainLink) flood() {}
 
 func (l *plainLink) segments() int { return 1 }
 
-func (l *plainLink) send(to *netx.SockAddr, b []byte) unix.Errno { return netx.SendTo(l.fd, to, b) }
+func (l *plainLink) send(to *netx.SockAddr, b []byte) syscall.Errno { return netx.SendTo(l.fd, to, b) }
 
-func (l *plainLink) sendList(to *netx.SockAddr, v *netx.IOV, seg int) unix.Errno {
+func (l *plainLink) sendList(to *netx.SockAddr, v *netx.IOV, seg int) syscall.Errno {
 	if seg != 0 {
-		return unix.EOPNOTSUPP
+		return syscall.EOPNOTSUPP
 	}
 	return netx.SendToV(l.fd, to, v, 0)
 }
 
-func (l *plainLink) sendBurst(to *netx.SockAddr, b *netx.Burst) (int, unix.Errno) {
+func (l *plainLink) sendBurst(to *netx.SockAddr, b *netx.Burst) (int, syscall.Errno) {
 	return netx.SendBurst(l.fd, to, b, 1)
 }
 

@@ -4,8 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/core"
 	"gofabric/internal/netx"
@@ -385,7 +384,7 @@ func (p *port) lost(err error) {
 	if p.closed {
 		return
 	}
-	if e, ok := err.(unix.Errno); ok {
+	if e, ok := err.(syscall.Errno); ok {
 		err = core.FromSyscall(e)
 	}
 	p.r.Lost(err)

@@ -4,8 +4,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/internal/netx"
 	"gofabric/internal/samehost"
@@ -135,7 +134,7 @@ func (sh *sameHost) connect(t *socketCount) {
 	name := shmSocketName(to)
 	c, err := samehost.Dial(trust.Datagrams, name)
 	switch {
-	case err == unix.ECONNREFUSED:
+	case err == syscall.ECONNREFUSED:
 		sh.listen()
 	case err != nil:
 	case !samehost.Namespaces(c.FD(), p.main.fd) || !sh.owned(to, c, name):

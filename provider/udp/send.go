@@ -2,8 +2,7 @@ package udp
 
 import (
 	"net/netip"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/core"
 	"gofabric/internal/netx"
@@ -104,7 +103,7 @@ func (p *port) aim(dest netip.AddrPort) error {
 		err = p.to.Set(dest, p.family, scope)
 	}
 	if err != nil {
-		return core.FromSyscall(err.(unix.Errno))
+		return core.FromSyscall(err.(syscall.Errno))
 	}
 	p.dest = dest
 	return nil
@@ -128,19 +127,19 @@ func (p *port) sendList(v *netx.IOV, total int) error {
 }
 
 // outcome counts a datagram, and gives those another chance that deserve it.
-func (p *port) outcome(errno unix.Errno, b []byte, v *netx.IOV, total int) error {
-	again := func() unix.Errno {
+func (p *port) outcome(errno syscall.Errno, b []byte, v *netx.IOV, total int) error {
+	again := func() syscall.Errno {
 		if v != nil {
 			return p.main.link.sendList(&p.to, v, 0)
 		}
 		return p.main.link.send(&p.to, b)
 	}
-	if errno == unix.ECONNREFUSED {
+	if errno == syscall.ECONNREFUSED {
 		p.icmp++ // about an earlier one: this one was not tried
 		p.reports = true
 		errno = again()
 	}
-	if errno == unix.EMSGSIZE {
+	if errno == syscall.EMSGSIZE {
 		p.tooLong()
 		if total <= p.d.s.mtu {
 			netx.SetFragment(p.main.fd, p.family, true)
@@ -153,7 +152,7 @@ func (p *port) outcome(errno unix.Errno, b []byte, v *netx.IOV, total int) error
 		p.stats.SentDatagrams++
 		p.stats.SentBytes += uint64(total)
 		return nil
-	case unix.EAGAIN:
+	case syscall.EAGAIN:
 		p.block()
 		return core.ErrAgain
 	}
@@ -170,7 +169,7 @@ func (p *port) sendRun(parts [][]byte, total, seg, count int) (err error, done b
 		}
 	}
 	errno := p.main.link.sendList(&p.to, v, seg)
-	if errno == unix.ECONNREFUSED {
+	if errno == syscall.ECONNREFUSED {
 		p.icmp++
 		p.reports = true
 		errno = p.main.link.sendList(&p.to, v, seg)
@@ -180,10 +179,10 @@ func (p *port) sendRun(parts [][]byte, total, seg, count int) (err error, done b
 		p.stats.SentDatagrams += uint64(count)
 		p.stats.SentBytes += uint64(total)
 		return nil, true
-	case errno == unix.EAGAIN:
+	case errno == syscall.EAGAIN:
 		p.block()
 		return core.ErrAgain, true
-	case errno == unix.EMSGSIZE:
+	case errno == syscall.EMSGSIZE:
 		return nil, false
 	case !refusesRuns(errno):
 		p.stats.SendErrors += uint64(count)
@@ -197,8 +196,8 @@ func (p *port) sendRun(parts [][]byte, total, seg, count int) (err error, done b
 
 // refusesRuns reports whether an error says that the device, or a policy on the way, does not do runs (udp(7), UDP_SEGMENT). It may also say that the
 // datagrams are too long for the path.
-func refusesRuns(errno unix.Errno) bool {
-	return errno == unix.EIO || errno == unix.EINVAL || errno == unix.EOPNOTSUPP || errno == unix.ENOTSUP || errno == unix.ENOPROTOOPT
+func refusesRuns(errno syscall.Errno) bool {
+	return errno == syscall.EIO || errno == syscall.EINVAL || errno == syscall.EOPNOTSUPP || errno == syscall.ENOTSUP || errno == syscall.ENOPROTOOPT
 }
 
 // errorsAtOnce bounds how many reported errors are told in one go.

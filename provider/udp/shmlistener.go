@@ -2,8 +2,7 @@ package udp
 
 import (
 	"net/netip"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/internal/netx"
 	"gofabric/internal/samehost"
@@ -28,7 +27,7 @@ func (sh *sameHost) listen() {
 	name := shmSocketName(sh.p.local)
 	l, err := samehost.Listen(samehost.Config{Use: trust.Datagrams, Name: name, BodyLen: shmHelloLen, Memory: shm.Possible, MaxPending: shmPendingMax,
 		Progress: sh.p.d.prog, Room: sh.room, Greeted: sh.greeted})
-	if err == unix.EADDRINUSE {
+	if err == syscall.EADDRINUSE {
 		if c, err := samehost.Dial(trust.Datagrams, name); err == nil { // which reports another user
 			c.Close()
 		}

@@ -1,7 +1,7 @@
 package udp
 
 import (
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
@@ -176,9 +176,9 @@ func (s *socket) drain(x bypassLink) {
 }
 
 // survives reports whether another receive makes sense after an error.
-func (s *socket) survives(errno unix.Errno) bool {
+func (s *socket) survives(errno syscall.Errno) bool {
 	switch errno {
-	case unix.ECONNREFUSED, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENETDOWN, unix.EMSGSIZE, unix.EPROTO, unix.ENOPROTOOPT:
+	case syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN, syscall.EMSGSIZE, syscall.EPROTO, syscall.ENOPROTOOPT:
 		s.p.icmp++ // about a datagram sent earlier; it may have been lost for any other reason
 		s.p.tellErrors()
 		return s.fd != netx.NoFD

@@ -5,6 +5,7 @@ package udp
 import (
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func TestGSOSwitchesOff(t *testing.T) {
 		must(t, a.send(b.Local(), 400, make([]byte, 1800)))
 		d.until(t, "five datagrams", func() bool { return len(in.got) == 5*i })
 	}
-	if a.MaxSegments() != 1 || a.gsoOff != unix.EINVAL || !strings.Contains(a.String(), "off after") {
+	if a.MaxSegments() != 1 || a.gsoOff != syscall.EINVAL || !strings.Contains(a.String(), "off after") {
 		t.Errorf("%v: MaxSegments %d", a, a.MaxSegments())
 	}
 	if s := a.counts(); s.SentDatagrams != 10 || s.SentBytes != 3600 || s.SendErrors != 0 {

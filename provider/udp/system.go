@@ -4,8 +4,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/internal/netx"
 )
@@ -15,9 +14,9 @@ type system struct{ gso, gro, batches bool }
 
 // thisSystem asks once.
 var thisSystem = sync.OnceValue(func() system {
-	fd, err := netx.DatagramSocket(unix.AF_INET)
+	fd, err := netx.DatagramSocket(syscall.AF_INET)
 	if err != nil {
-		if fd, err = netx.DatagramSocket(unix.AF_INET6); err != nil {
+		if fd, err = netx.DatagramSocket(syscall.AF_INET6); err != nil {
 			return system{}
 		}
 	}

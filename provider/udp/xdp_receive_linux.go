@@ -3,8 +3,7 @@ package udp
 import (
 	"net/netip"
 	"runtime"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
@@ -15,9 +14,9 @@ import (
 func (l *xdpLink) wait() netx.FD { return l.port.FD() }
 
 func (l *xdpLink) want(ev netx.Events) error {
-	events := uint32(unix.EPOLLIN)
+	events := uint32(syscall.EPOLLIN)
 	if ev&netx.Out != 0 {
-		events |= unix.EPOLLOUT
+		events |= syscall.EPOLLOUT
 	}
 	return l.port.WatchSocket(l.fd, events)
 }
@@ -27,11 +26,11 @@ func (l *xdpLink) ready() { l.woken = true }
 // direct implements link: while every pass receives, port.FD need not become readable, which costs the sender time.
 func (l *xdpLink) direct(on bool) error { return l.port.Watch(!on) }
 
-func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.Errno) {
+func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err syscall.Errno) {
 	l.release()
 	if l.turns++; l.woken || l.socketTurns > 0 || l.turns%socketEvery == 0 {
 		l.socketTurns = max(l.socketTurns-1, 0)
-		if got, _, err = l.link.receive(many); err != unix.EAGAIN {
+		if got, _, err = l.link.receive(many); err != syscall.EAGAIN {
 			l.socketTurns = socketAgain
 			return got, false, err
 		}
@@ -47,7 +46,7 @@ func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err unix.E
 		l.giveUp(errXDPRemoved)
 	}
 	l.woken = false
-	return nil, true, unix.EAGAIN
+	return nil, true, syscall.EAGAIN
 }
 
 // drain implements bypassLink. Ports that receive at the moment get a short time to append packets of this one to its backlog.

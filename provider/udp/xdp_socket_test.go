@@ -4,9 +4,8 @@ package udp
 
 import (
 	"net/netip"
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"gofabric/internal/netx"
 )
@@ -17,12 +16,12 @@ type looked struct {
 	times, has int
 }
 
-func (l *looked) receive(bool) ([]netx.Datagram, bool, unix.Errno) {
+func (l *looked) receive(bool) ([]netx.Datagram, bool, syscall.Errno) {
 	if l.times++; l.has > 0 {
 		l.has--
 		return nil, false, 0
 	}
-	return nil, true, unix.EAGAIN
+	return nil, true, syscall.EAGAIN
 }
 
 // TestXDPSocketTurns: passes look at the socket now and then, and each of them for a while after one that found something there, since more is likely to come that way.

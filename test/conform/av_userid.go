@@ -31,7 +31,7 @@ func avUserID(t *testing.T, st Stack) {
 	if src := say(p, p.A, b, anybody); src != core.AddrNotAvail {
 		t.Errorf("source %d before SetUserID; want AddrNotAvail", int64(src))
 	}
-	const id = 0xfeed_0000_1111
+	const id core.FIAddr = 0xfeed_0000_1111
 	b.ok("SetUserID", b.AV.SetUserID(b.Peer, id, 0))
 	if src := say(p, p.A, b, anybody); src != id {
 		t.Errorf("source %#x; want the identifier %#x", uint64(src), id)

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"gofabric/core"
 	"gofabric/internal/atomics"
 )
@@ -141,7 +139,7 @@ func commitComplete(t *testing.T, st Stack) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mem, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	mem, unmap, err := mapFile(f, size)
 	f.Close()
 	if err != nil {
 		t.Fatalf("no file can be mapped in %s: %v", filepath.Dir(name), err)
@@ -182,7 +180,7 @@ func commitComplete(t *testing.T, st Stack) {
 	check("fetch", want)
 	p.B.ok("Close MR", reg.Close())
 	p.Progress()
-	if err := unix.Munmap(mem); err != nil {
+	if err := unmap(); err != nil {
 		t.Error(err)
 	}
 }

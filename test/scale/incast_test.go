@@ -118,7 +118,7 @@ func (v *child) open(n int) error {
 // speak has every endpoint send its number.
 func (v *child) speak() error {
 	for i, ep := range v.eps {
-		if err := ep.Recv(v.answer[i][:], 0, core.AddrUnspec, core.OpContext(ctxAnswer+i)); err != nil {
+		if err := ep.Recv(v.answer[i][:], 0, core.AddrUnspec, ctxAnswer+core.OpContext(i)); err != nil {
 			return err
 		}
 		binary.LittleEndian.PutUint64(v.bufs[i][:], uint64(v.first+i))

@@ -172,7 +172,7 @@ func (n *native) Attach(c *xengine.Conn) error { return n.first().Attach(c) }
 // first is the link of the first connection.
 func (n *native) first() stream.Link { return n.conns[0].link }
 
-// Forget implements endpoint.Forgetter: peers knows the connections of the others.
+// Forget implements endpoint.Forgetter: peers knows the auxiliary connections.
 func (n *native) Forget(key uint64) { n.conns[0].conn.Forget(key) }
 
 // ObservePath implements endpoint.Path: that of the first connection stands for all.

@@ -1,6 +1,10 @@
 package strict
 
-import "gofabric/core"
+import (
+	"math"
+
+	"gofabric/core"
+)
 
 // Providers of fabrics that were made for message passing: HPE Slingshot (fi_cxi(7)), Intel's PSM3 (fi_psm3(7)), Cornelis Omni-Path (fi_opx(7)).
 
@@ -10,7 +14,7 @@ var cxi = Profile{Name: "cxi", Kinds: []Kind{{
 	Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.CapCollective | core.CapDirectedRecv | core.CapNamedRxCtx | core.CapSource |
 		core.CapSourceErr | core.CapRMAEvent | core.CapMultiRecv | core.CapFence | core.CapTrigger | core.CapAVUserID | core.CapPeer,
 	MRMode: core.MRModeEndpoint | core.MRModeAllocated, Choice: core.MRModeProvKey,
-	Inject: 192, MaxMsg: 1<<32 - 1, TxSize: 1024, RxSize: 1024, TxIOV: 1, RxIOV: 1, RMAIOV: 1,
+	Inject: 192, MaxMsg: min(1<<32-1, math.MaxInt), TxSize: 1024, RxSize: 1024, TxIOV: 1, RxIOV: 1, RMAIOV: 1,
 	TxOrder:  core.OrderSAS | core.OrderWAW | core.OrderRMAWAW | core.OrderRMARAR | atomicOrder,
 	OrderRAW: none, OrderWAR: none, TagBits: 48, CQDataSize: 8, KeySize: 4, CQSize: 131072, CQCnt: 32, EPCnt: 128, CntrCnt: 16, MRCnt: 100,
 	Threading: core.ThreadSafe, Manual: true,
@@ -26,7 +30,7 @@ func psm3Kind(t core.EPType) Kind {
 		Caps: comm | msgCaps | rmaCaps | core.CapTagged | core.CapAtomic | core.CapNamedRxCtx | core.CapTrigger | core.CapSource | core.CapSourceErr |
 			core.CapRMAEvent | core.CapDirectedRecv | core.CapMultiRecv | core.CapSharedAV,
 		Mode: core.ModeContext, Legacy: core.MRModeScalable | core.MRModeBasic,
-		Inject: 64, MaxMsg: (1<<32 - 1) &^ 0xfff, TxIOV: 13, RxIOV: 1, RMAIOV: 1, TxOrder: core.OrderSAS | rarSet | rawSet | warSet | wawSet,
+		Inject: 64, MaxMsg: min(1<<32-1, math.MaxInt) &^ 0xfff, TxIOV: 13, RxIOV: 1, RMAIOV: 1, TxOrder: core.OrderSAS | rarSet | rawSet | warSet | wawSet,
 		OrderRAW: 4096, OrderWAR: 4096, OrderWAW: 4096, TagBits: 60, CQDataSize: 4, KeySize: 8, MaxErrData: 64, Threading: core.ThreadSafe,
 		WhyContext: "PSM keeps its request there, and the list that it stands in", WhyKey: "the target refuses the access",
 	}

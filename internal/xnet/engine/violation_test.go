@@ -114,7 +114,7 @@ func TestWrongAnswers(t *testing.T) {
 // A message of an impossible size takes no memory before its payload comes.
 func TestHugeMessage(t *testing.T) {
 	s := connected(t)
-	s.b.inject(header(wire.Header{Op: wire.OpMsg}, 1<<61))
+	s.b.inject(header(wire.Header{Op: wire.OpMsg}, wire.MaxSize/2))
 	s.b.inject(header(wire.Header{Op: wire.OpTag}, 0)[:1])
 	if got := s.b.rx.UnexpectedBytes(); got > 300<<10 {
 		t.Errorf("%d bytes for one that came", got)

@@ -9,6 +9,8 @@
 // hostile peer gives an error, never a panic.
 package wire
 
+import "math"
+
 // Versions on the wire.
 const (
 	Version        = 3    // version byte of every transfer header
@@ -35,7 +37,7 @@ const AtomicRead = 10
 
 // MaxSize bounds message sizes that Decode accepts, in bytes. Nobody has that
 // much memory; the bound keeps sums of sizes from overflowing.
-const MaxSize = 1 << 62
+const MaxSize = min(1<<62, math.MaxInt)
 
 // OpDataAck in OpData of an OpMsg header of 16 bytes marks an acknowledgement.
 const OpDataAck = 2

@@ -144,7 +144,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 			Flags:  Flags(rapid.SampledFrom([]Flags{0, 1, 4, 5, 8, 9, 0x300}).Draw(t, "flags")),
 			OpData: rapid.Uint8Max(1).Draw(t, "opdata"), ID: rapid.Uint8().Draw(t, "id"),
 		}
-		payload := rapid.Uint64Max(1<<40).Draw(t, "payload")
+		payload := rapid.Uint64Max(min(1<<40, MaxSize-MaxHeader)).Draw(t, "payload")
 		switch h.Op {
 		case OpMsg, OpTag, OpTagRTS:
 			if h.Flags&FlagCQData != 0 {
@@ -162,7 +162,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 			h.IovCnt = uint8(rapid.IntRange(0, IOVLimit).Draw(t, "segments"))
 			payload = 0
 			for i := range h.IOV[:h.IovCnt] {
-				h.IOV[i] = RMAIov{rapid.Uint64().Draw(t, "addr"), rapid.Uint64Max(1<<40).Draw(t, "len"), rapid.Uint64().Draw(t, "key")}
+				h.IOV[i] = RMAIov{rapid.Uint64().Draw(t, "addr"), rapid.Uint64Max(min(1<<40, MaxSize/IOVLimit-MaxHeader)).Draw(t, "len"), rapid.Uint64().Draw(t, "key")}
 				payload += h.IOV[i].Len
 			}
 			if h.Op == OpReadReq {

@@ -130,7 +130,7 @@ func (w *work) target() error {
 		return fmt.Errorf("a message of 1000 bytes fits into 16")
 	}
 	for i := range 1 << 20 { // until there is no room for more
-		if w.ep.Core().Recv(make([]byte, 1000), 0, core.AddrUnspec, core.OpContext(1<<40+i)) != nil {
+		if w.ep.Core().Recv(make([]byte, 1000), 0, core.AddrUnspec, 1<<40+core.OpContext(i)) != nil {
 			break
 		}
 	}

@@ -3,6 +3,7 @@ package flow
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -75,7 +76,7 @@ func (n *node) Next(list [][]byte, limit int) ([][]byte, int) {
 	}
 	return list, total
 }
-func (n *node) Ready() int    { return int(n.toSend - n.handed) }
+func (n *node) Ready() int    { return int(min(n.toSend-n.handed, math.MaxInt)) }
 func (n *node) Lent() bool    { return n.lent }
 func (n *node) Awaited() bool { return n.awaited }
 func (n *node) Acked(k int) {

@@ -7,6 +7,8 @@
 // Payloads that Parse functions return point into the parsed bytes.
 package wire
 
+import "math"
+
 import "encoding/binary"
 
 var le = binary.LittleEndian
@@ -38,7 +40,7 @@ const (
 const MaxDatagram = 4096
 
 // MaxSize bounds message sizes that Op.Parse accepts, in bytes. Nobody has that much memory; the bound keeps sums of sizes from overflowing.
-const MaxSize = 1 << 62
+const MaxSize = min(1<<62, math.MaxInt-1<<16)
 
 // SegmentLen returns how many bytes of payload every DATA and DATA_READ carries, except an operation's last, between peers whose datagrams have at
 // most mtu bytes. Native receivers compute from it where a segment belongs: a sender has no choice.

@@ -6,6 +6,8 @@
 // Payloads that Parse functions return point into the parsed bytes.
 package wire
 
+import "math"
+
 import "encoding/binary"
 
 var (
@@ -39,4 +41,4 @@ const (
 )
 
 // MaxSize bounds the sizes of messages that Parse accepts, bytes. Nobody has that much memory; the bound keeps sums from overflowing.
-const MaxSize = 1 << 61
+const MaxSize = min(1<<61, math.MaxInt-1<<16)

@@ -99,9 +99,9 @@ func dialControl(ctx context.Context, cfg *Config) (net.Conn, error) {
 	switch {
 	case err == nil:
 		return conn, nil
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case core.ErrnoOf(err) == core.ErrConnRefused:
 		return nil, fmt.Errorf("no pingpong server listens at %s: start one there without an address, with the same options (%w)", addr, err)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
+	case errors.Is(err, context.DeadlineExceeded), core.ErrnoOf(err) == core.ErrTimedOut:
 		return nil, fmt.Errorf("no answer from %s within %v: check the address and firewalls between the hosts (%w)", addr, cfg.Timeout, err)
 	}
 	return nil, fmt.Errorf("cannot connect to the pingpong server at %s: %w", addr, err)
@@ -112,7 +112,7 @@ func acceptControl(ctx context.Context, cfg *Config) (net.Conn, error) {
 	addr := ":" + portOr(cfg.SrcPort, DefaultPort)
 	l, err := lc.Listen(ctx, cfg.network(), addr)
 	if err != nil {
-		if errors.Is(err, syscall.EADDRINUSE) {
+		if core.ErrnoOf(err) == core.ErrAddrInUse {
 			return nil, fmt.Errorf("control port %s is in use: another pingpong server runs; choose another port with -B and the client's -P (%w)", addr[1:], err)
 		}
 		return nil, fmt.Errorf("cannot listen for the client: %w", err)
@@ -149,7 +149,7 @@ func (c *control) fail(what string, err error) error {
 	}
 	var ne net.Error
 	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), core.ErrnoOf(err) == core.ErrConnReset, errors.Is(err, syscall.EPIPE):
 		return fmt.Errorf("%s: the peer %v closed the control connection: it failed or was stopped, see its output; both ends need the same -p, -e, -I and -S (%w)",
 			what, c.conn.RemoteAddr(), err)
 	case errors.As(err, &ne) && ne.Timeout():

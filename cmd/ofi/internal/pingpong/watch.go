@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/internal/netx"
 )
 
 // This file is what keeps a wait for a completion from lasting for ever.
@@ -84,8 +85,10 @@ func (c *control) peerClosed() bool {
 	}
 	closed := false
 	err = raw.Control(func(fd uintptr) {
-		var b [1]byte
-		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		if !netx.Readable(netx.FD(fd)) {
+			return // on Windows the descriptor blocks
+		}
+		n, err := netx.Peek(netx.FD(fd))
 		closed = err == nil && n == 0 || errors.Is(err, syscall.ECONNRESET)
 	})
 	return closed || err != nil

@@ -313,7 +313,7 @@ func TestFullMemory(t *testing.T) {
 // TestCheck refuses nonsense.
 func TestCheck(t *testing.T) {
 	for _, f := range []Faults{{Loss: -0.1}, {Loss: 1.1}, {Dup: math.NaN()}, {Delay: -1}, {Jitter: time.Hour}, {Rate: -1}, {Rate: 1}, {Rate: math.Inf(1)}, {Queue: -1},
-		{QueueBytes: 1 << 40}, {ECN: -1}, {Burst: Burst{Leave: 2}}} {
+		{QueueBytes: math.MaxInt}, {ECN: -1}, {Burst: Burst{Leave: 2}}} {
 		if f.Check() == nil {
 			t.Errorf("%+v passes", f)
 		}

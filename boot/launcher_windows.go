@@ -1,0 +1,10 @@
+package boot
+
+import (
+	"net"
+
+	"gofabric/core"
+)
+
+// inherited fails: sockets are not inherited by number here. Launchers on Windows name an address (PMI_PORT).
+func inherited(int) (net.Conn, error) { return nil, core.ErrNoSys }

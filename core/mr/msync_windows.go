@@ -1,0 +1,13 @@
+package mr
+
+import (
+	"syscall"
+
+	"gofabric/core"
+)
+
+// PersistentCaps are the capabilities of endpoints whose regions can be persistent memory: none, for msync is not to be had.
+const PersistentCaps = core.Caps(0)
+
+// msync is not to be had: FlushViewOfFile does not wait for the disk, and FlushFileBuffers needs the file.
+func msync(_, _ uintptr) syscall.Errno { return syscall.ENOSYS }

@@ -1,0 +1,15 @@
+package netx
+
+import "math"
+
+// iovec is a buffer in the form that Winsock takes, a WSABUF: it has 32 bits for the length.
+type iovec struct {
+	Len  uint32
+	Base *byte
+}
+
+// iovecMax is the longest buffer, bytes.
+const iovecMax = math.MaxUint32
+
+// SetLen sets the length, at most iovecMax.
+func (v *iovec) SetLen(n int) { v.Len = uint32(n) }

@@ -1,0 +1,15 @@
+package netx
+
+import (
+	"syscall"
+	"testing"
+)
+
+// TestDSCP: a traffic class is refused, and none is not.
+func TestDSCP(t *testing.T) {
+	c, _ := pair(t)
+	must(t, SetDSCP(c, 0))
+	if err := SetDSCP(c, 0x20); err != syscall.EOPNOTSUPP {
+		t.Errorf("a traffic class: %v, want EOPNOTSUPP", err)
+	}
+}

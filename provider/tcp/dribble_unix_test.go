@@ -1,0 +1,79 @@
+//go:build unix
+
+package tcp
+
+import (
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"gofabric/core"
+	"gofabric/internal/netx"
+	"gofabric/internal/xnet/wire"
+)
+
+// TestDribble has a peer say its request and its first message byte by byte: the socket is readable again when a head is complete, and all of it arrives.
+func TestDribble(t *testing.T) {
+	f, d, info := fixture(t, core.EPTypeRDM, nil)
+	ep := openEndpoint(t, d, info)
+	l := ep.drv.Listener().(*domainListener)
+	buf := make([]byte, 8)
+	must(t, ep.Recv(buf, 0, core.AddrUnspec, 1))
+	c := raw(t, l.local)
+	eventually(t, ep.drv.d.prog, "it is accepted", func() bool { return l.pending.n == 1 })
+	ep.drv.d.prog.Lock()
+	s := l.pending.victim().s
+	ep.drv.d.prog.Unlock()
+	// say sends bytes one by one; after each the socket waits for want bytes, and unread have come that were not received.
+	say := func(what string, b []byte, want int, unread func(i int) int) {
+		t.Helper()
+		for i := range b {
+			_, err := c.Write(b[i : i+1])
+			must(t, err)
+			eventually(t, ep.drv.d.prog, what, func() bool {
+				n, err := unix.GetsockoptInt(int(s.carrier.socket()), unix.SOL_SOCKET, unix.SO_RCVLOWAT)
+				return err == nil && n == want && netx.Waiting(s.carrier.socket()) == unread(i)
+			})
+		}
+	}
+	none, all := func(int) int { return 0 }, func(i int) int { return i + 1 }
+	req := request(7)
+	const head = wire.CMHeaderLen
+	say("the request's first byte is looked at", req[:1], head-1, none)
+	say("the next ones wait", req[1:head-1], head-1, all)
+	say("the head is complete", req[head-1:head], len(req)-head, none)
+	_, err := c.Write(req[wire.CMHeaderLen:])
+	must(t, err)
+	answered(t, c)
+	ep.drv.d.prog.Lock()
+	s.Posted(false) // a layer that looks whether there is something to send has not spoken to the peer
+	ep.drv.d.prog.Unlock()
+	msg := wire.Header{Op: wire.OpMsg}
+	msg.SetPayload(8)
+	b := append(msg.Append(nil, wire.Little), "12345678"...)
+	say("the message's first byte is looked at", b[:1], wire.BaseLen-1, none)
+	say("the next ones wait", b[1:wire.BaseLen-1], wire.BaseLen-1, all)
+	_, err = c.Write(b[wire.BaseLen-1:])
+	must(t, err)
+	var e [1]core.CQEntry
+	for end := time.Now().Add(bound); ; time.Sleep(time.Millisecond) {
+		if n, _ := ep.q.Read(e[:]); n == 1 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the message never comes")
+		}
+	}
+	if string(buf) != "12345678" {
+		t.Errorf("%q", buf)
+	}
+	eventually(t, ep.drv.d.prog, "the socket waits for any byte then", func() bool {
+		n, err := unix.GetsockoptInt(int(s.carrier.socket()), unix.SOL_SOCKET, unix.SO_RCVLOWAT)
+		return err == nil && n == 1
+	})
+	c.Close()
+	ep.closeAll(t)
+	must(t, d.Close())
+	must(t, f.Close())
+}

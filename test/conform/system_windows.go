@@ -1,0 +1,23 @@
+package conform
+
+import (
+	"os"
+	"time"
+
+	"gofabric/core"
+	"gofabric/internal/netx"
+)
+
+// pollFD waits until fd is readable or d has passed.
+func pollFD(fd int, d time.Duration) (bool, error) {
+	for end := time.Now().Add(d); ; time.Sleep(time.Millisecond) {
+		if ready := netx.Readable(netx.FD(fd)); ready || time.Now().After(end) {
+			return ready, nil
+		}
+	}
+}
+
+// mapFile serves stacks with persistent memory, of which there are none here.
+func mapFile(*os.File, int) (mem []byte, unmap func() error, err error) {
+	return nil, nil, core.ErrNoSys
+}
