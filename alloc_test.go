@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/core"
 )
 

@@ -32,7 +32,8 @@ type Config struct {
 
 	// Name is a name for the address of the endpoint or Listener in the directory of this node's daemon fabricd. Peers find
 	// it as fabric://NAME in Insert, Dial and GetInfo. The name stays registered as long as the endpoint is open, also when
-	// fabricd restarts. Without fabricd Open and Listen fail with core.ErrNoData. Default: no name.
+	// fabricd restarts. Without fabricd Open and Listen fail with core.ErrNoData, and with core.ErrNoSys in a program that
+	// imports neither gofabric/fabricd nor gofabric/all. Default: no name.
 	Name string
 
 	// Peers is about how many peers will be inserted, a hint.

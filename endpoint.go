@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"gofabric/core"
-	"gofabric/internal/fabricd/names"
+	"gofabric/internal/host"
 )
 
 // Peer names another endpoint: an index into the address vector of this one (fi_addr_t, fi_av(3)).
@@ -48,9 +48,9 @@ type Endpoint struct {
 	av     *core.AddressVector // nil if connected
 	eq     *core.EventQueue    // of connected endpoints
 	name   core.Addr
-	peer   core.Addr           // of connected endpoints
-	cmd    []byte              // private data that came with the connection
-	reg    *names.Registration // nil without Config.Name
+	peer   core.Addr       // of connected endpoints
+	cmd    []byte          // private data that came with the connection
+	reg    host.Registered // nil without Config.Name
 	grace  time.Duration
 	linger time.Duration // negative: the provider's
 

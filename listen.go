@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"gofabric/core"
-	"gofabric/internal/fabricd/names"
+	"gofabric/internal/host"
 )
 
 // Connections, the side that is asked (fi_passive_ep(3), fi_cm(3)).
@@ -20,7 +20,7 @@ type Listener struct {
 	eq   *core.EventQueue
 	addr core.Addr
 	cfg  *config
-	reg  *names.Registration // nil without Config.Name
+	reg  host.Registered // nil without Config.Name
 
 	mu     sync.Mutex
 	closed bool

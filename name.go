@@ -2,10 +2,11 @@ package gofabric
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"gofabric/core"
-	"gofabric/internal/fabricd/names"
+	"gofabric/internal/host"
 )
 
 // Names in the directory of the node's daemon, fabric://job/3.
@@ -13,18 +14,21 @@ import (
 // isName says whether an address is a name of the directory.
 func isName(addr string) bool {
 	scheme, _, ok := strings.Cut(addr, "://")
-	return ok && strings.EqualFold(scheme, names.Scheme)
+	return ok && strings.EqualFold(scheme, host.DirectoryScheme)
 }
 
 // register registers an address under the name of the Config, if it has one.
-func (c *config) register(ctx context.Context, info *core.Info, addr core.Addr) (*names.Registration, error) {
+func (c *config) register(ctx context.Context, info *core.Info, addr core.Addr) (host.Registered, error) {
 	if c.Name == "" {
 		return nil, nil
 	}
-	r, err := names.Register(ctx, c.Name, addr)
+	r, err := host.RegisterName(ctx, c.Name, addr)
 	if err != nil {
-		return nil, &core.OpError{Op: "fi_getname", Provider: info.Fabric.ProvName, Object: addr.String(), Peer: names.Scheme + "://" + c.Name, Err: err,
-			Hint: "without fabricd leave Config.Name out, and tell peers the address in another way"}
+		e := &core.OpError{Op: "fi_getname", Provider: info.Fabric.ProvName, Object: addr.String(), Peer: host.DirectoryScheme + "://" + c.Name, Err: err}
+		if errors.Is(err, core.ErrNoData) {
+			e.Hint = "without fabricd leave Config.Name out, and tell peers the address in another way"
+		}
+		return nil, e
 	}
 	return r, nil
 }

@@ -1,23 +1,18 @@
 package gofabric
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"gofabric/core"
-	"gofabric/internal/fabricd/names"
 	"gofabric/internal/host"
-	"gofabric/provider/tcp"
-	"gofabric/provider/udp"
-	"gofabric/util/fault"
-	"gofabric/util/rxd"
-	"gofabric/util/rxm"
-	"gofabric/util/strict"
 )
 
-// The composition root: the one place that names providers together, reads the environment and the configuration file, and touches the machine.
+// The composition root: it puts together the providers that the program imports, reads the environment and the configuration file, and touches the machine.
 
 // configFile is where native libfabric's packages put libfabric.conf.
 const configFile = "/etc/libfabric.conf"
@@ -35,29 +30,59 @@ type process struct {
 // thisProcess is made at first use, as native libfabric initializes itself; later changes of the environment go unnoticed.
 var thisProcess = sync.OnceValues(func() (*process, error) { return newProcess(os.LookupEnv, readConfig()) })
 
-// providers makes the providers of this module, most preferred first.
+// packages has the packages of this module's providers and layers, by name. A program has those that it imports.
+var packages = map[string]string{
+	"udp": "gofabric/provider/udp", "tcp": "gofabric/provider/tcp",
+	"ofi_rxm": "gofabric/util/rxm", "ofi_rxd": "gofabric/util/rxd", "fault": "gofabric/util/fault",
+}
+
+// everything is the package that imports all others.
+const everything = "gofabric/all"
+
+// importing says which import a program lacks.
+func importing(path string) string {
+	return fmt.Sprintf("import _ %q, or _ %q for all there is", path, everything)
+}
+
+// providers makes the providers that the program imports, most preferred first.
 func providers(params *core.Params, machine core.Host) ([]core.Provider, error) {
-	u, err := udp.New(params, machine)
-	if err != nil {
-		return nil, err
+	var list []core.Provider
+	for _, r := range core.Registered() {
+		p, err := r.New(params, machine)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
 	}
-	t, err := tcp.New(params, machine)
-	if err != nil {
-		return nil, err
+	if len(list) == 0 {
+		return nil, &core.OpError{Op: "fi_getinfo", Err: core.ErrNoData,
+			Hint: fmt.Sprintf("the program has no provider: import _ %q for all there are, or one, such as _ %q", everything, packages["tcp"])}
 	}
-	m, err := rxm.New(params, machine)
-	if err != nil {
-		return nil, err
+	return list, nil
+}
+
+// absent says, of each provider that the program does not import, how it would have it.
+func absent() map[string]string {
+	how := map[string]string{}
+	for name, path := range packages {
+		how[name] = importing(path)
 	}
-	r, err := rxd.New(params, machine)
-	if err != nil {
-		return nil, err
+	for _, r := range core.Registered() {
+		delete(how, strings.ToLower(r.Name))
 	}
-	f, err := fault.New(params, machine)
-	if err != nil {
-		return nil, err
+	return how
+}
+
+// hook makes what stands above all stacks: strict mode, where FI_STRICT asks for it.
+func hook(params *core.Params) (core.Hook, error) {
+	if make := core.RegisteredHook(); make != nil {
+		return make(params)
 	}
-	return []core.Provider{m, r, f, u, t}, nil
+	switch name, _ := params.Lookup("", "strict"); strings.ToLower(strings.TrimSpace(name)) {
+	case "", "0", "off":
+		return nil, nil
+	}
+	return nil, &core.OpError{Op: "fi_getinfo", Object: "FI_STRICT", Err: core.ErrNoSys, Hint: "strict mode is not part of this program: " + importing("gofabric/util/strict")}
 }
 
 // newProcess composes providers, parameters and the machine.
@@ -70,17 +95,18 @@ func newProcess(lookup func(string) (string, bool), config string) (*process, er
 	if err != nil {
 		return nil, err
 	}
-	machine := &host.Host{Timeout: time.Duration(ms) * time.Millisecond, Schemes: map[string]host.Lookup{names.Scheme: names.Lookup}}
+	machine := &host.Host{Timeout: time.Duration(ms) * time.Millisecond, Schemes: map[string]host.Lookup{host.DirectoryScheme: host.LookupName}}
 	list, err := providers(params, machine)
 	if err != nil {
 		return nil, err
 	}
-	hook, err := strict.New(params, nil)
+	above, err := hook(params)
 	if err != nil {
 		return nil, err
 	}
 	reg := core.NewRegistry(list...)
-	reg.SetHook(hook)
+	reg.SetHook(above)
+	reg.SetAbsent(absent())
 	params.Define(reg.Params()...)
 	return &process{registry: reg, params: params, host: machine}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/boot"
 	"gofabric/core"
 )

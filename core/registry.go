@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Registry is the set of providers that GetInfo chooses from. Registries are values that a composition root makes; nothing registers itself. Their
-// order is the order of preference in results: native's is layers first, then udp, then tcp.
+// Registry is the set of providers that GetInfo chooses from. Registries are values that a composition root makes; the root package makes its own of what is registered (Register).
+// Their order is the order of preference in results: native's is layers first, then udp, then tcp.
 type Registry struct {
 	providers []Provider
-	hook      Hook // nil but for SetHook
+	hook      Hook              // nil but for SetHook
+	absent    map[string]string // see SetAbsent
 }
 
 // NewRegistry returns a registry of the given providers, layers among them.
@@ -20,6 +21,9 @@ func NewRegistry(providers ...Provider) *Registry {
 
 // Providers returns the providers in order of preference.
 func (r *Registry) Providers() []Provider { return slices.Clone(r.providers) }
+
+// SetAbsent says of providers, by name, what a program has to do to have them. Errors that name such a provider repeat it. Call it before r is used.
+func (r *Registry) SetAbsent(how map[string]string) { r.absent = how }
 
 // Lookup returns the provider of a name, nil if there is none. Names are compared without regard to case, as in libfabric.
 func (r *Registry) Lookup(name string) Provider {
@@ -165,7 +169,9 @@ func (r *Registry) unknown(name string) error {
 		}
 	}
 	text := fmt.Sprintf("there is no provider %q", name)
-	if best != "" {
+	if how := r.absent[strings.ToLower(name)]; how != "" {
+		text = fmt.Sprintf("provider %q is not part of this program: %s", name, how)
+	} else if best != "" {
 		text += fmt.Sprintf("; did you mean %q", best)
 	}
 	return fmt.Errorf("%s (there are: %s)", text, strings.Join(known, " "))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gofabric/internal/telemetry"
+	"gofabric/internal/telemetry/report"
 )
 
 // BenchmarkAnswer is what an answer to fabricd costs a process with one endpoint.
@@ -14,7 +15,7 @@ func BenchmarkAnswer(b *testing.B) {
 	defer x.Close()
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := telemetry.WriteFrame(io.Discard, telemetry.Reply{Seq: 1, Process: telemetry.Collect()}, telemetry.MaxFrame); err != nil {
+		if err := report.WriteFrame(io.Discard, report.Reply{Seq: 1, Process: telemetry.Collect()}, report.MaxFrame); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/internal/fabricd"
 	"gofabric/internal/telemetry"
 	"gofabric/metrics"

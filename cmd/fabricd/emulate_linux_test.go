@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"gofabric/internal/capture"
+	"gofabric/cmd/internal/capture"
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
 	"gofabric/test/need"

@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/core"
 )
 

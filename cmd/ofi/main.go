@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/internal/version"
 )
 

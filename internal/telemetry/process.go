@@ -75,7 +75,7 @@ type Stall struct {
 // StallKinds are what can stall: operations, connects, receives that nobody posts, queues that nobody reads, a domain's lock, and a process that does not answer.
 var StallKinds = []string{"send", "read", "write", "atomic", "collective", "connect", "receive", "queue", "lock", "process", "other"}
 
-// The bounds of what a process tells, so that nobody needs more memory for it than MaxFrame.
+// The bounds of what a process tells, so that nobody needs more memory for it than report.MaxFrame.
 const (
 	MaxEndpoints = 64
 	MaxPeers     = 16  // of one endpoint

@@ -35,13 +35,20 @@ type registry struct {
 	entries map[*Entry]struct{}
 	order   []*Entry
 	gone    map[string]*Total // of endpoints that were closed, by provider
-	agent   *agent
+	stop    func()            // ends the reporter; nil while none runs
 
 	looking sync.Mutex // one Collect at a time; before mu
 	stalled map[string]uint64
 }
 
 var process = registry{entries: map[*Entry]struct{}{}, gone: map[string]*Total{}, stalled: map[string]uint64{}}
+
+// reporter is what SetReporter was given.
+var reporter func() (stop func())
+
+// SetReporter sets what answers the node's fabricd while a process has open domains. start begins it, with the first domain, and returns what ends it, or nil if there is
+// nothing to end. It is for init functions: package gofabric/fabricd calls it, so that other programs contain no encoder of JSON.
+func SetReporter(start func() (stop func())) { reporter = start }
 
 var ids atomic.Uint64
 
@@ -54,7 +61,7 @@ const minAsks = 4
 // lockTime is how long Collect waits for the lock of one domain.
 const lockTime = 250 * time.Millisecond
 
-// Register puts a domain into the list. With report the process answers the node's fabricd from now on, if there is one.
+// Register puts a domain into the list. With report the process answers the node's fabricd from now on, if there is one and the program has a reporter.
 func Register(s Source, report bool) *Entry {
 	e := &Entry{s: s}
 	r := &process
@@ -62,8 +69,8 @@ func Register(s Source, report bool) *Entry {
 	defer r.mu.Unlock()
 	r.entries[e] = struct{}{}
 	r.order = append(r.order, e)
-	if report && r.agent == nil {
-		r.agent = startAgent()
+	if report && r.stop == nil && reporter != nil {
+		r.stop = reporter()
 	}
 	return e
 }
@@ -78,9 +85,9 @@ func (e *Entry) Close() {
 	}
 	delete(r.entries, e)
 	r.order = slices.DeleteFunc(r.order, func(o *Entry) bool { return o == e })
-	if len(r.entries) == 0 && r.agent != nil {
-		r.agent.stop()
-		r.agent = nil
+	if len(r.entries) == 0 && r.stop != nil {
+		r.stop()
+		r.stop = nil
 	}
 }
 
@@ -130,6 +137,11 @@ func Name() string {
 // command is the command line.
 func command() string { return Clip(strings.Join(os.Args, " ")) }
 
+// Self describes the process without its figures.
+func Self() *Process {
+	return &Process{Version: Version, PID: os.Getpid(), UID: os.Getuid(), Name: Name(), Command: command(), Since: started}
+}
+
 // EnvName is the variable with the process' name.
 const EnvName = "FI_PROCESS_NAME"
 
@@ -138,8 +150,8 @@ func Collect() *Process {
 	r := &process
 	r.looking.Lock()
 	defer r.looking.Unlock()
-	p := &Process{Version: Version, PID: os.Getpid(), UID: os.Getuid(), Name: Name(), Command: command(), Since: started,
-		Totals: []Total{}, Endpoints: []Endpoint{}, Stalls: []Stall{}}
+	p := Self()
+	p.Totals, p.Endpoints, p.Stalls = []Total{}, []Endpoint{}, []Stall{}
 	totals := map[string]*Total{}
 	r.mu.Lock()
 	list := slices.Clone(r.order)

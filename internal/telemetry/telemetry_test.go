@@ -1,12 +1,7 @@
 package telemetry
 
 import (
-	"bytes"
-	"encoding/binary"
-	"errors"
-	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -138,33 +133,6 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// TestFrame: frames come back as they were; one too long, cut off, or without sense is an error, and takes no room that was not sent.
-func TestFrame(t *testing.T) {
-	var b bytes.Buffer
-	if err := WriteFrame(&b, Request{1, 7}, 100); err != nil {
-		t.Fatal(err)
-	}
-	whole := b.Bytes()
-	var q Request
-	if err := ReadFrame(bytes.NewReader(whole), &q, 100); err != nil || q.Seq != 7 {
-		t.Errorf("%+v, %v", q, err)
-	}
-	for n := range whole {
-		if err := ReadFrame(bytes.NewReader(whole[:n]), &q, 100); err == nil {
-			t.Errorf("a frame cut to %d bytes is taken", n)
-		}
-	}
-	if err := ReadFrame(bytes.NewReader(whole), &q, 5); !errors.Is(err, errTooLong) {
-		t.Errorf("too long: %v", err)
-	}
-	if err := WriteFrame(&b, strings.Repeat("x", 100), 50); !errors.Is(err, errTooLong) {
-		t.Errorf("too long: %v", err)
-	}
-	if err := ReadFrame(bytes.NewReader(binary.BigEndian.AppendUint32(nil, MaxFrame)), &q, MaxFrame); err == nil {
-		t.Error("a frame of which nothing comes is taken")
-	}
-}
-
 // TestClip: what is for others to read has no control characters and a bounded length.
 func TestClip(t *testing.T) {
 	for in, want := range map[string]string{"ofi bench": "ofi bench", "a\nb\x00": "a?b?", "\xff": "?", "\u00e9t\u00e9": "\u00e9t\u00e9"} {
@@ -188,48 +156,5 @@ func TestMetricOf(t *testing.T) {
 		if m, _ := MetricOf(name); m != nil {
 			t.Errorf("MetricOf(%q) = %v", name, m)
 		}
-	}
-}
-
-// TestAgent: a process with an open domain finds the daemon, answers it, finds it again when it was gone, and is quiet when the last domain closes.
-func TestAgent(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv(fabricd.EnvDir, dir)
-	path := filepath.Join(dir, fabricd.Stats)
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	e := Register(&source{}, true)
-	for range 2 {
-		c, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.SetDeadline(time.Now().Add(time.Minute))
-		var r Reply
-		if err := ReadFrame(c, &r, MaxRequest); err != nil || r.Process.Name != Name() || r.Process.Version != Version {
-			t.Fatalf("the first word: %+v, %v", r, err)
-		}
-		if err := WriteFrame(c, Request{Version, 42}, MaxRequest); err != nil {
-			t.Fatal(err)
-		}
-		if err := ReadFrame(c, &r, MaxFrame); err != nil || r.Seq != 42 || r.Process.PID != os.Getpid() || r.Process.Endpoints == nil {
-			t.Fatalf("the answer: %+v, %v", r, err)
-		}
-		c.Close()
-	}
-	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	var r Reply
-	c.SetDeadline(time.Now().Add(time.Minute))
-	ReadFrame(c, &r, MaxRequest)
-	e.Close()
-	if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("after the last domain closed: %v", err)
 	}
 }

@@ -2,13 +2,15 @@ package tidy
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestDependencies: who imports core and one provider, as a small program does, gets no HTTP, which the directory of fabricd is asked with.
+// TestDependencies checks what comes with the packages that a small program imports: no HTTP, no JSON, and AF_XDP with provider udp only.
 func TestDependencies(t *testing.T) {
-	depends := func(on string, packages ...string) bool {
+	heavy := []string{"net/http", "encoding/json", "log/slog", "github.com/cilium/ebpf", "github.com/vishvananda/netlink", "github.com/google/gopacket", "github.com/prometheus/client_golang/prometheus"}
+	depends := func(packages ...string) (on []string) {
 		t.Helper()
 		args := append([]string{"list", "-deps", "-f", "{{.ImportPath}}"}, packages...)
 		cmd := exec.Command("go", args...)
@@ -17,18 +19,20 @@ func TestDependencies(t *testing.T) {
 		if err != nil {
 			t.Fatalf("go %v: %v", args, err)
 		}
-		return strings.Contains("\n"+string(out), "\n"+on+"\n")
-	}
-	const http = "net/http"
-	for _, p := range []string{"tcp", "udp"} {
-		if depends(http, "./core", "./internal/host", "./provider/"+p) {
-			t.Errorf("core and provider/%s import %s", p, http)
+		for l := range strings.Lines(string(out)) {
+			if l = strings.TrimSpace(l); slices.Contains(heavy, l) {
+				on = append(on, l)
+			}
 		}
+		return on
 	}
-	if depends(http, "./core", "./provider/tcp", "./provider/udp", "./util/...", "./fabrictest") {
-		t.Errorf("the providers import %s", http)
+	if on := depends(".", "./core", "./provider/tcp", "./util/...", "./fabrictest"); on != nil {
+		t.Errorf("the root package, tcp and the layers import %v", on)
 	}
-	if !depends(http, ".") {
-		t.Errorf("the root package does not import %s: this test sees nothing", http)
+	if on := depends("./provider/udp"); slices.Contains(on, "net/http") || slices.Contains(on, "encoding/json") || !slices.Contains(on, "github.com/cilium/ebpf") {
+		t.Errorf("provider/udp imports %v", on)
+	}
+	if on := depends("./all"); !slices.Contains(on, "net/http") {
+		t.Errorf("all imports %v: this test sees nothing", on)
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// source is a parsed Go file of the module.
+// source is a parsed Go file of the workspace, whose modules are below one folder.
 type source struct {
-	path  string // slash-separated, from the module's root
+	path  string // slash-separated, from the root
 	dir   string
 	lines int
 	fset  *token.FileSet

@@ -49,7 +49,11 @@ func TestTracked(t *testing.T) {
 		t.Errorf("only %d files are tracked", len(names))
 	}
 	for _, name := range names {
-		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if i, err := os.Lstat(path); err == nil && i.Mode()&fs.ModeSymlink != 0 {
+			continue
+		}
+		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it is about to be deleted
 		}

@@ -1,7 +1,8 @@
 package trust
 
 import (
-	"log/slog"
+	"fmt"
+	"log"
 	"os"
 	"sync"
 	"time"
@@ -32,6 +33,24 @@ var texts = [uses]struct{ purpose, instead, reason string }{
 // Provider is the provider under which metrics count refusals.
 const Provider = "same-host"
 
+// warn logs a line, with pairs of keys and values.
+var warn = plain
+
+// plain logs by package log.
+func plain(text string, pairs ...any) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		verb := " %v=%v"
+		if _, ok := pairs[i+1].(string); ok {
+			verb = " %v=%q"
+		}
+		text += fmt.Sprintf(verb, pairs[i], pairs[i+1])
+	}
+	log.Print(text)
+}
+
+// SetLog sets what logs, in place of package log. Package trust/structured sets log/slog, which brings encoding/json along. It is for init functions.
+func SetLog(to func(text string, pairs ...any)) { warn = to }
+
 // logPause is how long no further refusal of a Use is logged, so that a process that tries all the time does not fill disks.
 const logPause = 10 * time.Second
 
@@ -41,7 +60,8 @@ type refusals struct {
 	unlogged uint64    // since then
 }
 
-var log struct {
+// book has what was refused.
+var book struct {
 	mu      sync.Mutex
 	of      [uses]refusals
 	writing bool
@@ -51,27 +71,27 @@ var log struct {
 func Refuse(use Use, p netx.Peer, name, why string) {
 	w := &texts[use]
 	telemetry.Gone(Provider, telemetry.Counts{"drops." + w.reason: 1}, nil)
-	log.mu.Lock()
-	defer log.mu.Unlock()
-	r := &log.of[use]
-	if log.writing || !r.logged.IsZero() && time.Since(r.logged) < logPause {
+	book.mu.Lock()
+	defer book.mu.Unlock()
+	r := &book.of[use]
+	if book.writing || !r.logged.IsZero() && time.Since(r.logged) < logPause {
 		r.unlogged++
 		return
 	}
 	unlogged := r.unlogged
-	r.logged, r.unlogged, log.writing = time.Now(), 0, true
+	r.logged, r.unlogged, book.writing = time.Now(), 0, true
 	go func() { // the caller may hold the lock of a domain, and a log handler may be slow
-		slog.Warn("gofabric: refused "+w.purpose+": "+why, "uid", p.UID, "pid", p.PID, "at", name, "own_uid", os.Geteuid(), "instead", w.instead, "unlogged", unlogged,
+		warn("gofabric: refused "+w.purpose+": "+why, "uid", p.UID, "pid", p.PID, "at", name, "own_uid", os.Geteuid(), "instead", w.instead, "unlogged", unlogged,
 			"hint", "only processes of one user share this: if no program of that user should talk to this one, find out what the process is")
-		log.mu.Lock()
-		log.writing = false
-		log.mu.Unlock()
+		book.mu.Lock()
+		book.writing = false
+		book.mu.Unlock()
 	}()
 }
 
 // ResetLog has the next refusal of each Use logged, however soon it comes. It is for tests of packages that use this one.
 func ResetLog() {
-	log.mu.Lock()
-	defer log.mu.Unlock()
-	log.of = [uses]refusals{}
+	book.mu.Lock()
+	defer book.mu.Unlock()
+	book.of = [uses]refusals{}
 }

@@ -130,7 +130,9 @@ func (s *tcpStream) register(connecting bool) error {
 
 // detach ends the registration; the carrier stays open.
 func (s *tcpStream) detach() {
-	s.batch.Forget(s.prog.Batch(), s)
+	if s.prog != nil { // a stream whose connect failed at once was never registered
+		s.batch.Forget(s.prog.Batch(), s)
+	}
 	s.unregister()
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/core"
 )
 

@@ -9,6 +9,7 @@ import (
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/telemetry"
+	"gofabric/internal/telemetry/report"
 	"gofabric/test/program"
 )
 
@@ -36,12 +37,12 @@ func TestDaemon(t *testing.T) {
 		}
 		defer c.Close()
 		c.SetDeadline(time.Now().Add(runLimit))
-		var r telemetry.Reply
-		if telemetry.ReadFrame(c, &r, telemetry.MaxRequest) != nil || r.Process.Name != "fi_pingpong" {
+		var r report.Reply
+		if report.ReadFrame(c, &r, report.MaxRequest) != nil || r.Process.Name != "fi_pingpong" {
 			return
 		}
 		for seq := uint64(1); ; seq++ {
-			if telemetry.WriteFrame(c, telemetry.Request{Version: telemetry.Version, Seq: seq}, telemetry.MaxRequest) != nil || telemetry.ReadFrame(c, &r, telemetry.MaxFrame) != nil {
+			if report.WriteFrame(c, report.Request{Version: telemetry.Version, Seq: seq}, report.MaxRequest) != nil || report.ReadFrame(c, &r, report.MaxFrame) != nil {
 				return
 			}
 			if len(r.Process.Totals) > 0 && r.Process.Totals[0].Counters["operations.send"] > 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/core"
 )
 

@@ -14,6 +14,7 @@ import (
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
 	"gofabric/internal/telemetry"
+	"gofabric/internal/telemetry/report"
 	"gofabric/test/need"
 	"gofabric/test/program"
 )
@@ -117,11 +118,11 @@ func TestActivation(t *testing.T) {
 	})
 	defer early.Close()
 	hello := &telemetry.Process{Version: telemetry.Version, Name: "early"}
-	if err := telemetry.WriteFrame(early, telemetry.Reply{Process: hello}, telemetry.MaxFrame); err != nil {
+	if err := report.WriteFrame(early, report.Reply{Process: hello}, report.MaxFrame); err != nil {
 		t.Fatal(err)
 	}
-	var q telemetry.Request
-	if err := telemetry.ReadFrame(early, &q, telemetry.MaxRequest); err != nil || q.Seq == 0 {
+	var q report.Request
+	if err := report.ReadFrame(early, &q, report.MaxRequest); err != nil || q.Seq == 0 {
 		t.Errorf("the process that came before the daemon: asked %+v, %v", q, err)
 	}
 	var status api.Status

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/core"
 	"gofabric/internal/xnet/wire"
 	"gofabric/test/conform"

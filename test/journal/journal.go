@@ -10,6 +10,7 @@ import (
 
 	"gofabric/internal/telemetry"
 	"gofabric/internal/trust"
+	_ "gofabric/internal/trust/structured"
 )
 
 // Journal is what was logged since Listen.

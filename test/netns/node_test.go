@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/core"
 )
 

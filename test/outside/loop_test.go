@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.org/loop"
+	"gofabric"
 	"gofabric/core"
 )
 
@@ -122,6 +123,23 @@ func TestLoop(t *testing.T) {
 	}
 	if err := a.ep.Read(buf, 0, to[0], 0, 0, 5); !errors.Is(err, core.ErrNoSys) {
 		t.Fatal(err)
+	}
+}
+
+// TestRegistered: the root package finds the provider by itself.
+func TestRegistered(t *testing.T) {
+	hints := core.NewHints()
+	hints.Fabric.ProvName = "loop"
+	infos, refused, err := gofabric.GetInfo(core.Query{Version: core.V(2, 0), Hints: hints})
+	if err != nil {
+		t.Fatal(err, refused)
+	}
+	fabric, err := gofabric.OpenFabric(infos[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gofabric.CloseAll(fabric); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -12,6 +12,11 @@ import (
 // Provider offers reliable datagrams to endpoints of the same process.
 type Provider struct{}
 
+// Programs that import this package have the provider, as with database/sql.
+func init() {
+	core.Register(core.Registration{Name: "loop", New: func(*core.Params, core.Host) (core.Provider, error) { return Provider{}, nil }})
+}
+
 // Name is the provider's name.
 func (Provider) Name() string { return "loop" }
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Build builds commands of this module, such as gofabric/cmd/ofi, into a folder, without cgo, as they are packed. It has go run do it, whose programs Go's build
+// Build builds commands of the workspace, such as gofabric/cmd/ofi, into a folder, without cgo, as they are packed. It has go run do it, whose programs Go's build
 // cache keeps: go build links anew for each folder.
 func Build(dir string, commands ...string) error {
 	if err := noteSources(); err != nil {
@@ -27,20 +27,15 @@ func Build(dir string, commands ...string) error {
 	return nil
 }
 
-// noteSources looks at all files of this module that commands may be made of, so that go test runs a test again when one has changed: its cache knows which
-// files a test has looked at, and not what go run read.
+// noteSources looks at all files of the workspace that commands may be made of, so that go test runs a test again when one has changed: its cache knows which files a test
+// has looked at, and not what go run read. It ignores those outside the test's module, so the module of tests has a link to the workspace, testdata/workspace.
 func noteSources() error {
-	root, err := os.Getwd()
-	for ; err == nil; root = filepath.Dir(root) {
-		if _, missing := os.Stat(filepath.Join(root, "go.mod")); missing == nil {
-			break
-		}
-		if root == filepath.Dir(root) {
-			return errors.New("a test builds a command of this module, but does not run in a folder of it")
-		}
-	}
+	root, err := module()
 	if err != nil {
 		return err
+	}
+	if link := filepath.Join(root, "testdata", "workspace"); exists(link) {
+		root = link + "/." // WalkDir does not follow a link
 	}
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -58,4 +53,20 @@ func noteSources() error {
 		}
 		return err
 	})
+}
+
+// module returns the folder of the module that the test runs in.
+func module() (string, error) {
+	dir, err := os.Getwd()
+	for ; err == nil && !exists(filepath.Join(dir, "go.mod")); dir = filepath.Dir(dir) {
+		if dir == filepath.Dir(dir) {
+			err = errors.New("a test builds a command, but does not run in a folder of a module")
+		}
+	}
+	return dir, err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

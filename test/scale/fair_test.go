@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/core"
 	"gofabric/test/need"
 )

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/core"
 	"gofabric/internal/transport/datagram"
 	"gofabric/test/duo"

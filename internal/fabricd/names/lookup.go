@@ -11,8 +11,8 @@ import (
 	"gofabric/internal/fabricd/api"
 )
 
-// Scheme stands before :// in addresses that are names of the directory.
-const Scheme = "fabric"
+// scheme stands before :// in addresses that are names of the directory.
+const scheme = "fabric"
 
 // Lookup returns the address that is registered under a name at this node's daemon. core.ErrNoData: there is no daemon, or no such name.
 func Lookup(ctx context.Context, name string) ([]netip.AddrPort, error) {
@@ -34,9 +34,9 @@ func find(ctx context.Context, name string) (core.Addr, error) {
 		e, answered := errors.AsType[*api.Error](err)
 		switch {
 		case answered && e.Status == http.StatusNotFound:
-			return core.Addr{}, fmt.Errorf("nobody has registered %s://%s at this node's fabricd (fabricd names lists what there is): %w", Scheme, name, core.ErrNoData)
+			return core.Addr{}, fmt.Errorf("nobody has registered %s://%s at this node's fabricd (fabricd names lists what there is): %w", scheme, name, core.ErrNoData)
 		case answered && e.Status == http.StatusBadRequest:
-			return core.Addr{}, fmt.Errorf("%s://%.80s: %w: %w", Scheme, name, err, core.ErrInval)
+			return core.Addr{}, fmt.Errorf("%s://%.80s: %w: %w", scheme, name, err, core.ErrInval)
 		}
 		return core.Addr{}, noData(err)
 	}
@@ -45,7 +45,7 @@ func find(ctx context.Context, name string) (core.Addr, error) {
 		err = fmt.Errorf("%.80q is no IP address: %w", found.Address, core.ErrInval)
 	}
 	if err != nil {
-		return core.Addr{}, fmt.Errorf("what user %d has registered as %s://%s: %w", found.Owner, Scheme, name, err)
+		return core.Addr{}, fmt.Errorf("what user %d has registered as %s://%s: %w", found.Owner, scheme, name, err)
 	}
 	return a, nil
 }

@@ -1,16 +1,22 @@
 package export
 
 import (
+	"errors"
+	"reflect"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 
 	"gofabric/internal/telemetry"
 )
 
-// histogram is a native histogram with a few classic buckets beside it, for those who scrape text.
-type histogram struct{ classic, native prometheus.Metric }
+// histogram is a native histogram with a few classic buckets beside it, for those who scrape text. M is the message that prometheus.Metric.Write fills: its package is
+// client_golang's business, so it has no name here.
+type histogram[M any] struct{ native, classic func(*M) error }
+
+func newBoth[M any](native, classic func(*M) error) histogram[M] {
+	return histogram[M]{native, classic}
+}
 
 // classicStep is how many native buckets one classic bucket covers: four, for it to be twice as wide as the one before, times two.
 const classicStep = 2 << telemetry.Schema
@@ -36,21 +42,21 @@ func newHistogram(h telemetry.Histogram, labels []string) (prometheus.Metric, er
 	if err != nil {
 		return nil, err
 	}
-	return histogram{classic, native}, nil
+	return newBoth(native.Write, classic.Write), nil
 }
 
 // Desc implements prometheus.Metric.
-func (h histogram) Desc() *prometheus.Desc { return latencyDesc }
+func (h histogram[M]) Desc() *prometheus.Desc { return latencyDesc }
 
 // Write implements prometheus.Metric.
-func (h histogram) Write(m *dto.Metric) error {
-	if err := h.native.Write(m); err != nil {
+func (h histogram[M]) Write(m *M) error {
+	var c M
+	if err := errors.Join(h.native(m), h.classic(&c)); err != nil {
 		return err
 	}
-	var c dto.Metric
-	if err := h.classic.Write(&c); err != nil {
-		return err
+	buckets := func(m *M) reflect.Value {
+		return reflect.ValueOf(m).Elem().FieldByName("Histogram").Elem().FieldByName("Bucket")
 	}
-	m.Histogram.Bucket = c.Histogram.Bucket
+	buckets(m).Set(buckets(&c))
 	return nil
 }

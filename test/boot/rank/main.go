@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/boot"
 	"gofabric/core"
 )

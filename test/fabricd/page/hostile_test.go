@@ -14,6 +14,7 @@ import (
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
 	"gofabric/internal/telemetry"
+	"gofabric/internal/telemetry/report"
 	"gofabric/test/need"
 )
 
@@ -37,12 +38,12 @@ func (s *site) pretend() (end func()) {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { conn.Close() })
-	if err := telemetry.WriteFrame(conn, telemetry.Reply{Process: evilProcess()}, telemetry.MaxRequest); err != nil {
+	if err := report.WriteFrame(conn, report.Reply{Process: evilProcess()}, report.MaxRequest); err != nil {
 		s.t.Fatal(err)
 	}
 	go func() {
-		var q telemetry.Request
-		for telemetry.ReadFrame(conn, &q, telemetry.MaxRequest) == nil && telemetry.WriteFrame(conn, telemetry.Reply{Seq: q.Seq, Process: evilProcess()}, telemetry.MaxFrame) == nil {
+		var q report.Request
+		for report.ReadFrame(conn, &q, report.MaxRequest) == nil && report.WriteFrame(conn, report.Reply{Seq: q.Seq, Process: evilProcess()}, report.MaxFrame) == nil {
 		}
 	}()
 	return func() { conn.Close() }

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/core"
 )
 

@@ -11,6 +11,7 @@ import (
 
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/internal/telemetry"
+	"gofabric/internal/telemetry/report"
 )
 
 // TestFresh: who wants figures gets those of now; a process is not asked while what it said last is current, nor twice at a time, and nobody waits for long for
@@ -33,13 +34,13 @@ func TestFresh(t *testing.T) {
 	say := func(lost uint64) {
 		t.Helper()
 		said := &telemetry.Process{Version: telemetry.Version, Totals: []telemetry.Total{{Provider: "tcp", Counters: telemetry.Counts{"lost": lost}}}}
-		if err := telemetry.WriteFrame(c, telemetry.Reply{Seq: q.Seq, Process: said}, telemetry.MaxFrame); err != nil {
+		if err := report.WriteFrame(c, report.Reply{Seq: q.Seq, Process: said}, report.MaxFrame); err != nil {
 			t.Error(err)
 		}
 	}
 	hear := func() {
 		t.Helper()
-		if err := telemetry.ReadFrame(c, &q, telemetry.MaxRequest); err != nil {
+		if err := report.ReadFrame(c, &q, report.MaxRequest); err != nil {
 			t.Error(err)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gofabric"
+	_ "gofabric/all"
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"

@@ -11,6 +11,7 @@ import (
 
 	"gofabric/cmd/fabricd/internal/daemon"
 	"gofabric/internal/telemetry"
+	"gofabric/internal/telemetry/report"
 )
 
 // acceptPause is the pause after a failure to accept, such as a lack of descriptors.
@@ -92,8 +93,8 @@ func (p *part) meet(conn net.Conn, who daemon.Caller) (*member, error) {
 	conn.SetReadDeadline(time.Now().Add(helloTime))
 	in := &patient{conn: conn}
 	m := &member{conn: conn, in: in, buf: bufio.NewReader(in), pid: who.PID, uid: who.UID, wanted: make(chan struct{}, 1), next: make(chan struct{})}
-	var r telemetry.Reply
-	if err := telemetry.ReadFrame(m.buf, &r, telemetry.MaxRequest); err != nil {
+	var r report.Reply
+	if err := report.ReadFrame(m.buf, &r, report.MaxRequest); err != nil {
 		return nil, err
 	}
 	if r.Process == nil || r.Process.Version != telemetry.Version {
@@ -120,7 +121,7 @@ func (p *part) ask(ctx context.Context, m *member) error {
 			return ctx.Err()
 		}
 		m.conn.SetWriteDeadline(time.Now().Add(helloTime))
-		if err := telemetry.WriteFrame(m.conn, telemetry.Request{Version: telemetry.Version, Seq: seq}, telemetry.MaxRequest); err != nil {
+		if err := report.WriteFrame(m.conn, report.Request{Version: telemetry.Version, Seq: seq}, report.MaxRequest); err != nil {
 			return err
 		}
 		said, err := p.answer(m, seq)
@@ -136,8 +137,8 @@ func (p *part) ask(ctx context.Context, m *member) error {
 func (p *part) answer(m *member, seq uint64) (*telemetry.Process, error) {
 	for {
 		m.in.some, m.in.late = m.buf.Buffered() > 0, func() bool { return !p.t.becomeSilent(m) }
-		var r telemetry.Reply
-		if err := telemetry.ReadFrame(m.buf, &r, telemetry.MaxFrame); err != nil {
+		var r report.Reply
+		if err := report.ReadFrame(m.buf, &r, report.MaxFrame); err != nil {
 			return nil, err
 		}
 		switch {

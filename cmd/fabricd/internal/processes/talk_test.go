@@ -17,6 +17,7 @@ import (
 	"gofabric/internal/fabricd"
 	"gofabric/internal/telemetry"
 	"gofabric/internal/telemetry/export"
+	"gofabric/internal/telemetry/report"
 )
 
 func newCollector(p *telemetry.Process) prometheus.Collector {
@@ -47,13 +48,13 @@ func dial(t *testing.T, path string) net.Conn {
 }
 
 // hello registers.
-func hello(t *testing.T, c net.Conn) telemetry.Request {
+func hello(t *testing.T, c net.Conn) report.Request {
 	t.Helper()
-	if err := telemetry.WriteFrame(c, telemetry.Reply{Process: &telemetry.Process{Version: telemetry.Version, Name: "x"}}, telemetry.MaxRequest); err != nil {
+	if err := report.WriteFrame(c, report.Reply{Process: &telemetry.Process{Version: telemetry.Version, Name: "x"}}, report.MaxRequest); err != nil {
 		t.Fatal(err)
 	}
-	var q telemetry.Request
-	if err := telemetry.ReadFrame(c, &q, telemetry.MaxRequest); err != nil {
+	var q report.Request
+	if err := report.ReadFrame(c, &q, report.MaxRequest); err != nil {
 		t.Fatal(err)
 	}
 	return q
@@ -77,7 +78,7 @@ func TestCutOff(t *testing.T) {
 		}
 	}
 	for name, say := range map[string]string{
-		"an answer too long":          frame(telemetry.MaxFrame+1, "{"),
+		"an answer too long":          frame(report.MaxFrame+1, "{"),
 		"an answer to what comes yet": frame(36, `{"seq":99999,"process":{"version":1}}`)[:40],
 		"an answer of nobody":         frame(9, `{"seq":1}`),
 	} {
@@ -120,7 +121,7 @@ func TestSilent(t *testing.T) {
 		}
 	}
 	wait(true)
-	if err := telemetry.WriteFrame(c, telemetry.Reply{Seq: q.Seq, Process: &telemetry.Process{Version: telemetry.Version}}, telemetry.MaxFrame); err != nil {
+	if err := report.WriteFrame(c, report.Reply{Seq: q.Seq, Process: &telemetry.Process{Version: telemetry.Version}}, report.MaxFrame); err != nil {
 		t.Fatal(err)
 	}
 	wait(false)
@@ -134,7 +135,7 @@ func TestWhoSees(t *testing.T) {
 	q := hello(t, c)
 	said := &telemetry.Process{Version: telemetry.Version, Totals: []telemetry.Total{{Provider: "tcp", Counters: telemetry.Counts{"lost": 3}}},
 		Endpoints: []telemetry.Endpoint{{ID: "1"}}, Stalls: []telemetry.Stall{{What: "send", Since: time.Now()}}, UID: 77, PID: 1, Name: "forged", Command: "forged"}
-	telemetry.WriteFrame(c, telemetry.Reply{Seq: q.Seq, Process: said}, telemetry.MaxFrame)
+	report.WriteFrame(c, report.Reply{Seq: q.Seq, Process: said}, report.MaxFrame)
 	for end := time.Now().Add(60 * time.Second); len(p.t.stuck(daemon.Caller{}, 0).Stuck) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("nothing is heard")

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gofabric"
+	_ "gofabric/all"
 )
 
 // The test binary is its own peer: with peerVar in the environment it is the other process.

@@ -1,7 +1,7 @@
 package dump
 
 import (
-	"gofabric/internal/capture"
+	"gofabric/cmd/internal/capture"
 )
 
 // PacketFormat is a wire format over UDP.

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"time"
 
-	"gofabric/internal/capture"
+	"gofabric/cmd/internal/capture"
 )
 
 // Record is a frame, or a problem, in a capture.

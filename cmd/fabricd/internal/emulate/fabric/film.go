@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gofabric/internal/capture"
+	"gofabric/cmd/internal/capture"
 )
 
 // filmFrames is how many frames may wait to be written; more are left out and counted.

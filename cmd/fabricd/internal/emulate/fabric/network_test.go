@@ -12,7 +12,7 @@ import (
 
 	"gofabric/cmd/fabricd/internal/emulate/link"
 	"gofabric/cmd/fabricd/internal/emulate/topology"
-	"gofabric/internal/capture"
+	"gofabric/cmd/internal/capture"
 	"gofabric/internal/mono"
 )
 

@@ -1,4 +1,4 @@
-package telemetry
+package report
 
 import (
 	"encoding/binary"
@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"gofabric/internal/telemetry"
 )
 
 // A frame on the socket is its length, four bytes, the highest first, and as many bytes of JSON.
@@ -25,8 +27,8 @@ type Request struct {
 
 // Reply is what a process says; Seq is that of the Request, 0 of the first word.
 type Reply struct {
-	Seq     uint64   `json:"seq"`
-	Process *Process `json:"process"`
+	Seq     uint64             `json:"seq"`
+	Process *telemetry.Process `json:"process"`
 }
 
 // MaxFrame is the longest frame from a process, bytes; MaxRequest from fabricd.

@@ -1,4 +1,4 @@
-package telemetry
+package report
 
 import (
 	"bufio"
@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"gofabric/internal/fabricd"
+	"gofabric/internal/telemetry"
 )
-
-// agent is the goroutine that answers fabricd.
-type agent struct{ cancel context.CancelFunc }
 
 // How often a daemon is looked for while there is none, and how soon one that went away: then twice as long, and so on.
 const (
@@ -20,21 +18,17 @@ const (
 	wordTime   = 5 * time.Second // for fabricd to take an answer
 )
 
-// startAgent starts the goroutine; nil if there is not to be one (FABRICD_DIR=off).
-func startAgent() *agent {
+// Start starts a goroutine that answers the node's fabricd, and returns what ends it, soon; nil if there is not to be one (FABRICD_DIR=off).
+func Start() (stop func()) {
 	if fabricd.Dirs() == nil {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	a := &agent{cancel: cancel}
-	go a.run(ctx)
-	return a
+	go run(ctx)
+	return cancel
 }
 
-// stop ends the goroutine, soon.
-func (a *agent) stop() { a.cancel() }
-
-func (a *agent) run(ctx context.Context) {
+func run(ctx context.Context) {
 	for pause := lookEvery; ctx.Err() == nil; pause = min(2*pause, lookEvery) {
 		if path := fabricd.Find(fabricd.Stats); path != "" {
 			if talk(ctx, path) { // it may be back soon, or refuse again and again
@@ -64,8 +58,7 @@ func talk(ctx context.Context, path string) (asked bool) {
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
-	hello := &Process{Version: Version, Name: Name(), Command: command(), Since: started}
-	if say(c, 0, hello) != nil {
+	if say(c, 0, telemetry.Self()) != nil {
 		return false
 	}
 	in := bufio.NewReader(c)
@@ -75,20 +68,20 @@ func talk(ctx context.Context, path string) (asked bool) {
 			return asked
 		}
 		asked = true
-		if say(c, q.Seq, Collect()) != nil {
+		if say(c, q.Seq, telemetry.Collect()) != nil {
 			return asked
 		}
 	}
 }
 
 // say sends a word; one that would be too long leaves out the details.
-func say(c net.Conn, seq uint64, p *Process) error {
+func say(c net.Conn, seq uint64, p *telemetry.Process) error {
 	c.SetWriteDeadline(time.Now().Add(wordTime))
 	err := WriteFrame(c, Reply{seq, p}, MaxFrame)
 	if !errors.Is(err, errTooLong) {
 		return err
 	}
 	p.More += len(p.Endpoints)
-	p.Endpoints, p.Stalls = []Endpoint{}, p.Stalls[:min(len(p.Stalls), MaxStalls/8)]
+	p.Endpoints, p.Stalls = []telemetry.Endpoint{}, p.Stalls[:min(len(p.Stalls), telemetry.MaxStalls/8)]
 	return WriteFrame(c, Reply{seq, p}, MaxFrame)
 }

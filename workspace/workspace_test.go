@@ -1,0 +1,100 @@
+package workspace
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// inside is the variable that is set in the tests that TestWorkspace runs.
+const inside = "GOFABRIC_WORKSPACE"
+
+const root = ".."
+
+// modules returns the folders of go.work but the root, relative to that.
+func modules(t *testing.T) (list []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "go.work"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(string(text)) {
+		if l = strings.TrimSpace(l); strings.HasPrefix(l, "./") {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// TestWorkspace runs go test for the other modules, with -short and -race as it has been given them itself. The names of packages that passed are in the log.
+func TestWorkspace(t *testing.T) {
+	if os.Getenv(inside) != "" {
+		t.Skip("it runs inside itself")
+	}
+	if work := strings.TrimSpace(output(t, "env", "GOWORK")); work == "" || work == "off" {
+		t.Skip("there is no workspace")
+	}
+	noteSources(t)
+	args := []string{"test", "-p", strconv.Itoa(runtime.GOMAXPROCS(0))}
+	if testing.Short() {
+		args = append(args, "-short")
+	}
+	if race {
+		args = append(args, "-race")
+	}
+	if end, ok := t.Deadline(); ok {
+		args = append(args, "-timeout", time.Until(end).String())
+	}
+	if f := flag.Lookup("test.count"); f != nil && f.Value.String() != "1" { // a count of 1 cannot be told from none
+		args = append(args, "-count", f.Value.String())
+	}
+	for _, m := range modules(t) {
+		args = append(args, m+"/...")
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), inside+"=1")
+	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
+	if err := cmd.Run(); err != nil {
+		t.Errorf("go %s: %v", strings.Join(args, " "), err)
+	}
+}
+
+// output runs the go command.
+func output(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go %v: %v", args, err)
+	}
+	return string(out)
+}
+
+// noteSources looks at all files of the workspace, so that go test's cache forgets the result of TestWorkspace when one has changed. What has not changed is still in the
+// cache of the tests that it runs.
+func noteSources(t *testing.T) {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
+			return fs.SkipDir
+		}
+		if err == nil && d.Type().IsRegular() {
+			if _, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				return nil // an editor's, that was there a moment ago
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
