@@ -2,13 +2,14 @@ package atomics
 
 import "errors"
 
-// What an operation is refused for.
+// Errors of Apply, Fetch and Compare. The target is not changed.
 var (
 	ErrOp   = errors.New("atomics: operation and datatype do not go together")
 	ErrSize = errors.New("atomics: buffers of different or odd sizes")
 )
 
-// Apply does op on every element of target (fi_atomic(3)). Target and operand are equally long, a multiple of Size(dt), and do not overlap.
+// Apply executes op on every element of target (fi_atomic(3)). Target and operand have equal lengths, a multiple of
+// Size(dt), and must not overlap.
 func Apply(dt Datatype, op Op, target, operand []byte) error {
 	if !Valid(Base, dt, op) {
 		return ErrOp
@@ -16,11 +17,12 @@ func Apply(dt Datatype, op Op, target, operand []byte) error {
 	if len(target) != len(operand) || len(target)%Size(dt) != 0 {
 		return ErrSize
 	}
-	do(dt, op, target, operand, nil)
+	apply(dt, op, target, operand, nil)
 	return nil
 }
 
-// Fetch is Apply that copies what was in target to result first (fi_fetch_atomic(3)). Read has no operand. Result is as long as target and overlaps neither.
+// Fetch copies target to result and then does what Apply does (fi_fetch_atomic(3)). Read has no operand. Result is
+// as long as target, and must not overlap target or operand.
 func Fetch(dt Datatype, op Op, target, operand, result []byte) error {
 	if !Valid(FetchKind, dt, op) {
 		return ErrOp
@@ -30,14 +32,15 @@ func Fetch(dt Datatype, op Op, target, operand, result []byte) error {
 	}
 	copy(result, target)
 	if op != Read {
-		do(dt, op, target, operand, nil)
+		apply(dt, op, target, operand, nil)
 	}
 	return nil
 }
 
-// Compare copies target to result and stores operand into the elements for which the comparison with compare holds (fi_compare_atomic(3)); MSwap stores the
-// bits of operand that are set in compare. CSwap compares bits, as native does, so that a NaN, too, can be swapped; the others compare values. All buffers
-// are equally long and do not overlap.
+// Compare copies target to result, and stores operand into the elements for which the comparison of compare with
+// the target holds (fi_compare_atomic(3)). MSwap stores the bits of operand that are set in compare. CSwap compares
+// bits, as native does, so that a NaN can be swapped, too. The others compare values. All buffers have equal
+// lengths and must not overlap.
 func Compare(dt Datatype, op Op, target, operand, compare, result []byte) error {
 	if !Valid(CompareKind, dt, op) {
 		return ErrOp
@@ -46,12 +49,13 @@ func Compare(dt Datatype, op Op, target, operand, compare, result []byte) error 
 		return ErrSize
 	}
 	copy(result, target)
-	do(dt, op, target, operand, compare)
+	apply(dt, op, target, operand, compare)
 	return nil
 }
 
-// do changes target, without checks; compare is nil where the operation has none.
-func do(dt Datatype, op Op, target, operand, compare []byte) {
+// apply changes target without checks. compare is nil if the operation has none.
+func apply(dt Datatype, op Op, target, operand, compare []byte) {
+	// These need no arithmetic.
 	switch op {
 	case Write:
 		copy(target, operand)
@@ -86,12 +90,12 @@ func do(dt Datatype, op Op, target, operand, compare []byte) {
 	case DoubleComplex:
 		complexes[complex128](op, target, operand, compare)
 	case LongDouble:
-		extendeds(op, target, operand, compare)
+		longDoubles(op, target, operand, compare)
 	case LongDoubleComplex:
-		complexExtendeds(op, target, operand, compare)
+		complexLongDoubles(op, target, operand, compare)
 	case Int128, Uint128:
-		wides(op, dt == Int128, target, operand, compare)
+		int128s(op, dt == Int128, target, operand, compare)
 	default:
-		smalls(op, &formats[dt-Float16], target, operand, compare)
+		smallFloats(op, &smallFormats[dt-Float16], target, operand, compare)
 	}
 }

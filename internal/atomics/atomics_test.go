@@ -1,4 +1,4 @@
-// Every operation on every type, against arithmetic that is slow and plain.
+// Every operation on every type, against slow and simple arithmetic.
 
 package atomics
 
@@ -15,9 +15,9 @@ import (
 
 var types = []Datatype{Int8, Uint8, Int16, Uint16, Int32, Uint32, Int64, Uint64, Float, Double, FloatComplex, DoubleComplex, Int128, Uint128, Float16, BFloat16, Float8E4M3, Float8E5M2}
 
-var le = binary.LittleEndian // of the machines that the tests run on
+var le = binary.LittleEndian // byte order of the machines that run the tests
 
-// plainInt does op on one integer.
+// plainInt executes op on one integer.
 func plainInt(op Op, dt Datatype, d, s, c []byte) []byte {
 	size, signed := len(d), dt == Int128 || dt < Float && dt%2 == 0
 	num := func(b []byte) *big.Int {
@@ -99,12 +99,12 @@ func plainInt(op Op, dt Datatype, d, s, c []byte) []byte {
 	return out
 }
 
-// realFormat describes a floating type by its parts only.
+// realFormat describes a floating-point type by its parts only.
 type realFormat struct{ exp, man, bias int }
 
 var realFormats = map[Datatype]realFormat{Float: {8, 23, 127}, Double: {11, 52, 1023}, Float16: {5, 10, 15}, BFloat16: {8, 7, 127}, Float8E4M3: {4, 3, 7}, Float8E5M2: {5, 2, 15}}
 
-// value is the number with a code.
+// value returns the number with a code.
 func (f realFormat) value(dt Datatype, code uint64) float64 {
 	m, e := code&(1<<f.man-1), int(code>>f.man)&(1<<f.exp-1)
 	v := 0.0
@@ -130,7 +130,7 @@ func code(b []byte) uint64 {
 	return le.Uint64(w[:])
 }
 
-// plainReal gives what one floating number should become: a value, or one of the operands bit by bit.
+// plainReal returns what one floating-point number should become: a value, or one of the operands bit by bit.
 func plainReal(op Op, dt Datatype, d, s, c []byte) (v float64, exact []byte) {
 	f := realFormats[dt]
 	x, y := f.value(dt, code(d)), f.value(dt, code(s))
@@ -194,7 +194,7 @@ func nearest(dt Datatype, v float64) uint64 {
 	}
 	c := uint64(sort.Search(1<<(f.exp+f.man), func(c int) bool { return !(f.value(dt, uint64(c)) <= v) }))
 	if c == 1<<(f.exp+f.man) || math.IsInf(v, 0) && dt != Float8E4M3 {
-		c = 1<<(f.exp+f.man) - 1<<f.man + 1 // beyond the infinity
+		c = 1<<(f.exp+f.man) - 1<<f.man + 1 // behind the infinity
 	}
 	below := f.value(dt, c-1)
 	if math.IsInf(below, 0) {
@@ -202,7 +202,7 @@ func nearest(dt Datatype, v float64) uint64 {
 	}
 	above := f.value(dt, c)
 	if math.IsNaN(above) || math.IsInf(above, 0) {
-		above = 2*below - f.value(dt, c-2) // the next number, if there were one
+		above = 2*below - f.value(dt, c-2) // the next number if there were one
 	}
 	if half := (below + above) / 2; v < half || v == half && c%2 == 1 {
 		c--
@@ -210,7 +210,7 @@ func nearest(dt Datatype, v float64) uint64 {
 	return c | sign
 }
 
-// operands makes n elements, many of them special.
+// operands returns n elements, many of them special values.
 func operands(r *rand.Rand, dt Datatype, n int) []byte {
 	b := make([]byte, n*Size(dt))
 	for i := range b {
@@ -236,7 +236,7 @@ func operands(r *rand.Rand, dt Datatype, n int) []byte {
 			clear(e)
 			e[part-1] = 0x80 // the least integer, -0
 		case 4:
-			if part >= 4 && !isInt(dt) { // numbers of like size
+			if part >= 4 && !isInt(dt) { // numbers of similar size
 				v := float64(r.IntN(9)-4) / 2
 				if part == 4 {
 					le.PutUint32(e, math.Float32bits(float32(v)))
@@ -263,7 +263,7 @@ func equalReal(dt Datatype, got []byte, v float64) bool {
 	return x == v && math.Signbit(x) == math.Signbit(v) || math.IsNaN(x) && math.IsNaN(v)
 }
 
-// checkElement compares one element with what plain arithmetic gives.
+// checkElement compares one element with the result of simple arithmetic.
 func checkElement(op Op, dt Datatype, was, got, s, c []byte) error {
 	if isInt(dt) {
 		if want := plainInt(op, dt, was, s, c); !bytes.Equal(got, want) {
@@ -288,7 +288,7 @@ func number(dt Datatype, b []byte) (re, im float64) {
 	return math.Float64frombits(le.Uint64(b)), math.Float64frombits(le.Uint64(b[8:]))
 }
 
-// closeTo allows for the last bits: fused or not, the sum of products is rounded differently.
+// closeTo ignores the last bits: a fused multiply-add is rounded differently.
 func closeTo(dt Datatype, got, want, size float64) bool {
 	if math.IsNaN(got) || math.IsNaN(want) || math.IsInf(got, 0) || math.IsInf(want, 0) || math.IsInf(size, 0) || math.IsNaN(size) || size > 1e38 && dt == FloatComplex {
 		return true
@@ -337,7 +337,7 @@ func checkComplex(op Op, dt Datatype, was, got, s, c []byte) error {
 	return nil
 }
 
-// shifted is a copy of b at an address that is off by n.
+// shifted returns a copy of b at an address n bytes off.
 func shifted(b []byte, n int) []byte {
 	return append(make([]byte, n, n+len(b)), b...)[n:]
 }
@@ -354,7 +354,7 @@ func TestAgainstPlain(t *testing.T) {
 				for off := range 3 {
 					was := operands(r, dt, n)
 					target, s, c, result := shifted(was, off), shifted(operands(r, dt, n), off/2), shifted(operands(r, dt, n), off), make([]byte, n*size)
-					copy(c[:n/3*size], was) // some hold
+					copy(c[:n/3*size], was) // some comparisons hold
 					copy(s[n*size/2:n*size/2+3*size], was[n*size/2:])
 					var err error
 					switch k {
@@ -391,7 +391,7 @@ func TestAgainstPlain(t *testing.T) {
 	}
 }
 
-// TestValid has the rules as fi_atomic(3) and native's utility code state them, spelled out.
+// TestValid has the rules of fi_atomic(3) and of native's util_atomic.c, written out.
 func TestValid(t *testing.T) {
 	reals := map[Datatype]bool{Float: true, Double: true, LongDouble: true, Float16: true, BFloat16: true, Float8E4M3: true, Float8E5M2: true}
 	base := []Op{Min, Max, Sum, Prod, LOr, LAnd, BOr, BAnd, LXor, BXor, Write, Diff}
@@ -424,10 +424,11 @@ func raw8[T ~uint8](v []T) []byte {
 	return b
 }
 
-// All numbers of the small types survive, and each rounding is the nearest.
-func TestSmall(t *testing.T) {
+// TestSmallFormats checks that all numbers of the small types are encoded to themselves, and that others are
+// rounded to the nearest.
+func TestSmallFormats(t *testing.T) {
 	for dt := Float16; dt <= Float8E5M2; dt++ {
-		f, rf := &formats[dt-Float16], realFormats[dt]
+		f, rf := &smallFormats[dt-Float16], realFormats[dt]
 		for c := range uint32(1) << (8 * f.size) {
 			v := f.decode(c)
 			if want := rf.value(dt, uint64(c)); float64(v) != want && !math.IsNaN(want) || math.IsNaN(want) != math.IsNaN(float64(v)) {
@@ -445,7 +446,7 @@ func TestSmall(t *testing.T) {
 			if r.IntN(2) == 0 {
 				v = float32(math.Ldexp(float64(r.IntN(256)-128), r.IntN(32)-22))
 			}
-			if got, want := formats[dt-Float16].encode(v), nearest(dt, float64(v)); v == v && uint64(got) != want {
+			if got, want := smallFormats[dt-Float16].encode(v), nearest(dt, float64(v)); v == v && uint64(got) != want {
 				t.Fatalf("type %d: %v is %x, want %x", dt, v, got, want)
 			}
 		}

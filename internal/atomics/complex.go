@@ -1,12 +1,12 @@
 package atomics
 
-// complexes does op on complex numbers, which have no order.
+// complexes executes op on complex numbers, which have no order.
 func complexes[T complex64 | complex128](op Op, target, operand, compare []byte) {
 	if aligned[T](target, operand, compare) {
 		unordered(op, view[T](target), view[T](operand), view[T](compare))
 		return
 	}
-	var x aside[T]
+	var x scratch[T]
 	for at := 0; at < len(target); {
 		d, s, c := x.load(at, target, operand, compare)
 		unordered(op, d, s, c)
@@ -14,6 +14,7 @@ func complexes[T complex64 | complex128](op Op, target, operand, compare []byte)
 	}
 }
 
+// unordered has the operations of complex numbers.
 func unordered[T complex64 | complex128](op Op, d, s, c []T) {
 	for i := range d {
 		switch op {

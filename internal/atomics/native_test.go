@@ -1,6 +1,6 @@
 package atomics
 
-// Every operation that native has, against what a C compiler makes of it (testdata/native.c).
+// Every operation that native has, against the results of a C compiler (testdata/native.c).
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// isNaN reports whether b, a part of a number of the type, is none.
+// isNaN reports whether b, a part of a number of the type, is a NaN.
 func isNaN(dt Datatype, b []byte) bool {
 	switch dt {
 	case Float, FloatComplex:
@@ -24,12 +24,12 @@ func isNaN(dt Datatype, b []byte) bool {
 		v := math.Float64frombits(le.Uint64(b))
 		return v != v
 	case LongDouble, LongDoubleComplex:
-		return loadExt(b).nan()
+		return loadLongDouble(b).nan()
 	}
 	return false
 }
 
-// sameNumbers compares element by element: padding does not count, and one NaN is as good as another.
+// sameNumbers compares element by element. It ignores padding, and takes all NaNs for equal.
 func sameNumbers(t *testing.T, dt Datatype, op Op, got, want, target, operand []byte) {
 	part := Size(dt)
 	if isComplex(dt) {
@@ -93,7 +93,7 @@ func TestNative(t *testing.T) {
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)
 	}
-	for dt := Int8; dt <= Uint128; dt++ { // READ, WRITE and CSWAP need no arithmetic
+	for dt := Int8; dt <= Uint128; dt++ { // Read, Write and CSwap need no arithmetic
 		want := 17
 		switch {
 		case isComplex(dt):

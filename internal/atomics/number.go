@@ -1,18 +1,24 @@
 package atomics
 
+// Operations on types that Go has. If all buffers are aligned, they are used as slices of the type; the loops are
+// then as fast as the compiler makes them, and each element is stored in one piece. Otherwise some elements at a
+// time are copied to aligned memory and back (scratch).
+
+// integer has the integer types of up to 64 bits.
 type integer interface {
 	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64
 }
 
+// float has the floating-point types of Go.
 type float interface{ float32 | float64 }
 
-// integers does op on integers of up to 64 bits.
+// integers executes op on integers of up to 64 bits.
 func integers[T integer](op Op, target, operand, compare []byte) {
 	if aligned[T](target, operand, compare) {
 		bitwise(op, view[T](target), view[T](operand), view[T](compare))
 		return
 	}
-	var x aside[T]
+	var x scratch[T]
 	for at := 0; at < len(target); {
 		d, s, c := x.load(at, target, operand, compare)
 		bitwise(op, d, s, c)
@@ -20,13 +26,13 @@ func integers[T integer](op Op, target, operand, compare []byte) {
 	}
 }
 
-// floats does op on floating numbers.
+// floats executes op on floating-point numbers.
 func floats[T float](op Op, target, operand, compare []byte) {
 	if aligned[T](target, operand, compare) {
 		ordered(op, view[T](target), view[T](operand), view[T](compare))
 		return
 	}
-	var x aside[T]
+	var x scratch[T]
 	for at := 0; at < len(target); {
 		d, s, c := x.load(at, target, operand, compare)
 		ordered(op, d, s, c)
@@ -34,7 +40,8 @@ func floats[T float](op Op, target, operand, compare []byte) {
 	}
 }
 
-// bitwise is what only integers can, and passes on the rest.
+// bitwise has the operations of integers only, and calls ordered for the others. d is the target, s the operand, c
+// what to compare with.
 func bitwise[T integer](op Op, d, s, c []T) {
 	switch s := s[:len(d)]; op {
 	case BOr:
@@ -59,7 +66,8 @@ func bitwise[T integer](op Op, d, s, c []T) {
 	}
 }
 
-// ordered is what all real numbers can. As in C, a comparison with a NaN does not hold, and a NaN is true.
+// ordered has the operations of all real numbers. As in C, a comparison with a NaN is false, and a NaN is true as a
+// logical value.
 func ordered[T integer | float](op Op, d, s, c []T) {
 	switch s := s[:len(d)]; op {
 	case Min:
@@ -95,7 +103,7 @@ func ordered[T integer | float](op Op, d, s, c []T) {
 	}
 }
 
-// swapOrdered swaps where the comparison with c holds.
+// swapOrdered stores s if the comparison of c with d holds.
 func swapOrdered[T integer | float](op Op, d, s, c []T) {
 	for i := range d {
 		var holds bool
@@ -117,7 +125,7 @@ func swapOrdered[T integer | float](op Op, d, s, c []T) {
 	}
 }
 
-// logical combines two truths.
+// logical combines two logical values.
 func logical(op Op, a, b bool) bool {
 	switch op {
 	case LOr:
@@ -128,7 +136,7 @@ func logical(op Op, a, b bool) bool {
 	return a != b
 }
 
-// truth is a logical result as a number: 1 or 0.
+// truth is the result of a logical operation as a number, 1 or 0.
 func truth[T element](op Op, a, b bool) T {
 	if logical(op, a, b) {
 		return 1

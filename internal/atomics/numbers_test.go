@@ -7,7 +7,7 @@ import (
 	"gofabric/internal/atomics"
 )
 
-// The numbers are core's.
+// The numbers are equal to core's.
 func TestNumbers(t *testing.T) {
 	for ours, theirs := range map[atomics.Datatype]core.Datatype{
 		atomics.Int8: core.Int8, atomics.Uint64: core.Uint64, atomics.Float: core.Float, atomics.DoubleComplex: core.DoubleComplex, atomics.LongDouble: core.LongDouble, atomics.LongDoubleComplex: core.LongDoubleComplex, atomics.Int128: core.Int128,

@@ -1,9 +1,9 @@
 package atomics
 
-// Op is an atomic operation, numbered as enum fi_op.
+// Op is an atomic operation. The numbers are those of enum fi_op.
 type Op uint8
 
-// The operations.
+// The operations, in the order of fi_atomic(3).
 const (
 	Min Op = iota
 	Max
@@ -28,17 +28,18 @@ const (
 	numOps
 )
 
-// Kind is the family of calls that an operation is used with.
+// Kind is the group of calls that an operation belongs to.
 type Kind uint8
 
 const (
 	Base        Kind = iota // fi_atomic: changes the target
-	FetchKind               // fi_fetch_atomic: and returns what was there
-	CompareKind             // fi_compare_atomic: changes it if a comparison holds, and returns what was there
+	FetchKind               // fi_fetch_atomic: also returns the previous value
+	CompareKind             // fi_compare_atomic: changes the target if a comparison holds, and returns the previous value
 )
 
-// Valid reports whether calls of kind k take the operation on the type. The rules are those of native's utility code, which knows neither Diff nor the
-// floating types of 16 and 8 bits, and where the compiler has no locks of 16 bytes none that large: those are taken as their brothers are.
+// Valid reports whether calls of kind k take the operation on the type. The rules are those of libfabric's
+// prov/util/src/util_atomic.c. That file does not have Diff and the floating-point types of 16 and 8 bits, nor, if
+// the compiler has no 16-byte locks, the 128-bit integers; here they follow the rules of similar types.
 func Valid(k Kind, dt Datatype, op Op) bool {
 	if Size(dt) == 0 || op >= numOps {
 		return false
@@ -47,8 +48,10 @@ func Valid(k Kind, dt Datatype, op Op) bool {
 		return false
 	}
 	switch op {
+	// Complex numbers have no order.
 	case Min, Max, CSwapLE, CSwapLT, CSwapGE, CSwapGT:
 		return !isComplex(dt)
+	// Only integers have bits.
 	case BOr, BAnd, BXor, MSwap:
 		return isInt(dt)
 	case Read:

@@ -1,6 +1,6 @@
 package atomics
 
-// Datatype is an operand type, numbered as enum fi_datatype.
+// Datatype is the type of an operand. The numbers are those of enum fi_datatype.
 type Datatype uint8
 
 // The datatypes.
@@ -17,7 +17,7 @@ const (
 	Double            Datatype = 9
 	FloatComplex      Datatype = 10
 	DoubleComplex     Datatype = 11
-	LongDouble        Datatype = 12 // x86's (extended.go)
+	LongDouble        Datatype = 12 // x86's (longdouble.go)
 	LongDoubleComplex Datatype = 13
 	Int128            Datatype = 14
 	Uint128           Datatype = 15
@@ -27,15 +27,17 @@ const (
 	Float8E5M2        Datatype = 19
 )
 
+// sizes has the length of each type in bytes.
 var sizes = [...]uint8{
-	Int8: 1, Uint8: 1, Int16: 2, Uint16: 2, Int32: 4, Uint32: 4, Int64: 8, Uint64: 8, Float: 4, Double: 8, FloatComplex: 8, DoubleComplex: 16,
-	LongDouble: extSize, LongDoubleComplex: 2 * extSize, Int128: 16, Uint128: 16, Float16: 2, BFloat16: 2, Float8E4M3: 1, Float8E5M2: 1,
+	Int8: 1, Uint8: 1, Int16: 2, Uint16: 2, Int32: 4, Uint32: 4, Int64: 8, Uint64: 8, Int128: 16, Uint128: 16,
+	Float: 4, Double: 8, FloatComplex: 8, DoubleComplex: 16, LongDouble: extSize, LongDoubleComplex: 2 * extSize,
+	Float16: 2, BFloat16: 2, Float8E4M3: 1, Float8E5M2: 1,
 }
 
-// MaxSize is the largest operand, bytes.
+// MaxSize is the length of the largest operand, in bytes.
 const MaxSize = 2 * extSize
 
-// Size is the length of one operand in bytes, 0 for a type that is not supported.
+// Size returns the length of one operand in bytes, or 0 for an unknown type.
 func Size(dt Datatype) int {
 	if int(dt) >= len(sizes) {
 		return 0
@@ -43,7 +45,7 @@ func Size(dt Datatype) int {
 	return int(sizes[dt])
 }
 
-// Which operations a type knows: numbers of the real line have an order, integers have bits.
+// Real numbers have an order, and integers have bits: isInt and isComplex say which operations a type has.
 func isInt(dt Datatype) bool { return dt <= Uint64 || dt == Int128 || dt == Uint128 }
 func isComplex(dt Datatype) bool {
 	return dt == FloatComplex || dt == DoubleComplex || dt == LongDoubleComplex

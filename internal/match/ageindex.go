@@ -1,4 +1,4 @@
-// The roster: posted receives by age, for those who walk through them while they are in the index.
+// Posted receives by age, for callers that walk them while they are in the hash table.
 
 package match
 
@@ -7,18 +7,20 @@ import (
 	"slices"
 )
 
-// minAgeIndex is a length up to which a roster is kept whatever has become of its entries.
+// minAgeIndex is the length up to which an age index is kept, however many of its entries are stale.
 const minAgeIndex = 64
 
-// A roster lists at least all posted receives, oldest first, and is written when somebody asks for them in order. From then on new receives are
-// added, but those that go are not sought out: an enrolled whose number is not its receive's any more is stale. When half are stale the roster is
-// dropped, so that a queue in which nobody walks pays nothing, and walks that follow each other do not sort again.
+// An ageIndex lists at least all posted receives, oldest first. It is built when a caller walks them in order while
+// they are in the hash table. From then on new receives are appended, but those that leave are not searched for: an
+// entry whose number is not its receive's any more is stale. When half are stale the index is dropped. A queue that
+// is never walked pays nothing, and consecutive walks do not sort again.
 type ageIndex[R any] struct {
 	on      bool
-	entries []enrolled[R]
+	entries []ageEntry[R]
 }
 
-type enrolled[R any] struct {
+// An ageEntry is a receive with its number at the time.
+type ageEntry[R any] struct {
 	r   *Recv[R]
 	seq int64
 }
@@ -32,16 +34,17 @@ func (o *ageIndex[R]) add(r *Recv[R], n int) {
 		o.drop()
 		return
 	}
-	o.entries = append(o.entries, enrolled[R]{r, r.seq})
+	o.entries = append(o.entries, ageEntry[R]{r, r.seq})
 }
 
+// drop frees the index.
 func (o *ageIndex[R]) drop() { *o = ageIndex[R]{} }
 
-// current tells whether e stands for a receive that is still posted.
-func (p *posted[R]) current(e enrolled[R]) bool { return e.r.seq == e.seq && p.has(e.r) }
+// isPosted reports whether e stands for a receive that is still posted.
+func (p *posted[R]) isPosted(e ageEntry[R]) bool { return e.r.seq == e.seq && p.has(e.r) }
 
-// enroll writes the roster if there is none, and forgets the stale entries at its head.
-func (p *posted[R]) enroll() {
+// buildAgeIndex builds the index if there is none, and drops the stale entries at its head.
+func (p *posted[R]) buildAgeIndex() {
 	o := &p.ageIndex
 	if !o.on {
 		o.on = true
@@ -49,27 +52,28 @@ func (p *posted[R]) enroll() {
 		for i := range p.table.lines {
 			for _, oldest := range p.table.lines[i].at {
 				for r := oldest; r != nil; r = r.next {
-					o.entries = append(o.entries, enrolled[R]{r, r.seq})
+					o.entries = append(o.entries, ageEntry[R]{r, r.seq})
 					if r.next == oldest {
 						break
 					}
 				}
 			}
 		}
-		slices.SortFunc(o.entries, func(a, b enrolled[R]) int { return cmp.Compare(a.seq, b.seq) })
+		slices.SortFunc(o.entries, func(a, b ageEntry[R]) int { return cmp.Compare(a.seq, b.seq) })
 	}
 	stale := 0
-	for stale < len(o.entries) && !p.current(o.entries[stale]) {
+	for stale < len(o.entries) && !p.isPosted(o.entries[stale]) {
 		stale++
 	}
 	clear(o.entries[:stale])
 	o.entries = o.entries[stale:]
 }
 
+// eachIndexed is each for receives in the hash table.
 func (p *posted[R]) eachIndexed(yield func(*Recv[R]) bool) {
-	p.enroll()
+	p.buildAgeIndex()
 	for _, e := range p.ageIndex.entries {
-		if p.current(e) && !yield(e.r) {
+		if p.isPosted(e) && !yield(e.r) {
 			return
 		}
 	}

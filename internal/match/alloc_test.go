@@ -1,4 +1,4 @@
-// Memory: none per operation, and none kept for the past.
+// Memory: no allocation per operation, and none kept for masks and bursts of the past.
 
 package match
 
@@ -26,7 +26,7 @@ func TestNoAllocs(t *testing.T) {
 		wantNoAllocs(t, "post, match", func() {
 			r[0].Src, r[0].Tag, r[0].Ignore = AnySource, 1, 0
 			r[1].Src, r[1].Tag, r[1].Ignore = 2, 2, 0
-			r[2].Src, r[2].Tag, r[2].Ignore = AnySource, 3, 3 // a class that comes and goes
+			r[2].Src, r[2].Tag, r[2].Ignore = AnySource, 3, 3 // a class that is made and dropped
 			q.Post(&r[0])
 			q.Post(&r[1])
 			q.PostFront(&r[2])
@@ -85,7 +85,7 @@ func TestNoAllocsInPhases(t *testing.T) {
 
 // After a burst and enough small use, tables and classes are back to what the small use needs.
 func TestMemoryReturns(t *testing.T) {
-	for _, left := range []int{0, 1} { // with one left the index stays on, with none it goes
+	for _, left := range []int{0, 1} { // with one left the index stays, with none it is dropped
 		var q Queue[int, int]
 		for i := range left {
 			q.Post(&Recv[int]{Src: AnySource, Tag: 1 << 40, Value: i})

@@ -1,4 +1,4 @@
-// What a match costs at depths of 1 to 100,000: it should not depend on the depth, but for cache misses.
+// The cost of a match at depths of 1 to 100,000. It should not depend on the depth, except for cache misses.
 
 package match
 
@@ -25,7 +25,7 @@ func BenchmarkFIFO(b *testing.B) {
 	}
 }
 
-// A pick chooses the object for the next round.
+// A pick chooses the object of the next round.
 type pick struct{ random, state uint64 }
 
 func picker(order string) *pick {
@@ -86,7 +86,7 @@ func BenchmarkTags(b *testing.B)      { benchPosted(b, any1, count, 0) }
 func BenchmarkDirected(b *testing.B)  { benchPosted(b, count, same, 0) }
 func BenchmarkWildcards(b *testing.B) { benchPosted(b, any1, count, 8) }
 
-// BenchmarkUnexpected takes in a random order and lets arrive again: exact, directed, and with a mask.
+// BenchmarkUnexpected takes messages in random order and adds them again: exact, directed, and with a mask.
 func BenchmarkUnexpected(b *testing.B) {
 	for _, kind := range []string{"exact", "directed", "masked"} {
 		for _, depth := range depths {
@@ -118,9 +118,10 @@ func BenchmarkUnexpected(b *testing.B) {
 	}
 }
 
-// BenchmarkFloor is what of BenchmarkTags/random is the memory's: a bare loop that does, on arrays as large as the queue's, what no table of that many
-// receives can leave out. It reads a line at random, reads the receive that the line leads to, and writes both. In "apart" the processor may work on
-// many rounds at once, as it can on hardly two matches; in "chained" a round waits for the receive of the one before.
+// BenchmarkFloor is what of BenchmarkTags/random is the memory's: a bare loop that does, on arrays as large as the
+// queue's, what no table of that many receives can leave out. It reads a line at random, reads the receive that the
+// line leads to, and writes both. In "apart" the processor may work on many rounds at once, as it can on hardly two
+// matches; in "chained" a round waits for the receive of the one before.
 func BenchmarkFloor(b *testing.B) {
 	for _, kind := range []string{"apart", "chained"} {
 		for _, depth := range depths {

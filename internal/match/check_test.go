@@ -1,4 +1,4 @@
-// The invariants of all structures, checked from outside after each step of the model tests.
+// The invariants of all structures, which the model tests check after each step.
 
 package match
 
@@ -68,7 +68,7 @@ func (p *posted[R]) check() error {
 	return p.checkAgeIndex()
 }
 
-// checkAgeIndex wants all posted receives on it, once, by age.
+// checkAgeIndex checks that the index has all posted receives once, by age.
 func (p *posted[R]) checkAgeIndex() error {
 	if !p.ageIndex.on {
 		return nil
@@ -79,7 +79,7 @@ func (p *posted[R]) checkAgeIndex() error {
 			return fmt.Errorf("roster: #%d behind #%d", e.seq, last)
 		}
 		last = e.seq
-		if p.current(e) {
+		if p.isPosted(e) {
 			n++
 		}
 	}

@@ -10,13 +10,14 @@ type node[T any] struct {
 	seq        int64 // grows from head to tail
 }
 
-// A list is in order of age. The zero value is an empty list; it must not be copied once used.
+// A list is in order of age. The zero value is empty. It must not be copied after use.
 type list[T any] struct {
 	head, tail *node[T]
 	n          int
-	last       int64 // what pushBack hands out next
+	last       int64 // sequence number that pushBack assigns next
 }
 
+// pushBack appends self, whose node is n.
 func (l *list[T]) pushBack(n *node[T], self *T) {
 	if n.in != nil {
 		panic("match: queued twice")
@@ -32,7 +33,7 @@ func (l *list[T]) pushBack(n *node[T], self *T) {
 	l.n++
 }
 
-// remove unlinks n, which must be in l. It leaves n.seq in place: indices are cleaned up after it.
+// remove unlinks n, which must be in l. It leaves n.seq, because the views remove their entries after it.
 func (l *list[T]) remove(n *node[T]) {
 	if n.prev == nil {
 		l.head = n.next
@@ -48,7 +49,8 @@ func (l *list[T]) remove(n *node[T]) {
 	l.n--
 }
 
-// each yields oldest first. The body may remove the current element, and add elements; it must not remove others.
+// each yields the objects, oldest first. The body may remove the current one and add others, but must not remove
+// others.
 func (l *list[T]) each(yield func(*T) bool) {
 	for n := l.head; n != nil; {
 		next := n.next

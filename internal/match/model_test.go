@@ -20,7 +20,7 @@ type model struct {
 
 func (m *model) newRecv(src, tag, ignore uint64) *Recv[int] {
 	m.id++
-	if n := len(m.gone); n > 0 && m.id%2 == 0 { // links of a used object must be as good as new
+	if n := len(m.gone); n > 0 && m.id%2 == 0 { // a used object must be as good as a new one
 		r := m.gone[n-1]
 		m.gone = m.gone[:n-1]
 		r.Src, r.Tag, r.Ignore, r.Value = src, tag, ignore, m.id
@@ -48,7 +48,7 @@ func (m *model) arrive(src, tag uint64) {
 	m.queued = append(m.queued, x)
 }
 
-// accepts is written out as the manual has it, unlike the code under test.
+// accepts follows the words of the man page, unlike the code under test.
 func accepts(rsrc, rtag, ignore, src, tag uint64) bool {
 	return (rsrc == AnySource || rsrc == src) && (rtag|ignore) == (tag|ignore)
 }
@@ -140,7 +140,7 @@ var (
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := new(model)
-		for i := range fillCounts.Draw(t, "filled") { // beyond scanLimit, so that indices are built
+		for i := range fillCounts.Draw(t, "filled") { // more than scanLimit, so that indices are built
 			m.post(uint64(i%3), 100+uint64(i), 0)
 			m.arrive(uint64(i%3), 100+uint64(i))
 		}
@@ -183,7 +183,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestModelDeep goes through phases that fill and drain, so that tables grow and shrink, with many tags, sources and masks.
+// TestModelDeep fills and drains the queues in turn, so that tables grow and shrink, with many tags, sources and masks.
 func TestModelDeep(t *testing.T) {
 	for seed := range uint64(4) {
 		m, rnd := new(model), rand.New(rand.NewPCG(seed, 1))

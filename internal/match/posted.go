@@ -4,18 +4,20 @@ package match
 
 import "iter"
 
-// A Recv is a posted receive: Src is the fi_addr_t it accepts, or [AnySource]; Ignore has a one in each bit of Tag that need not match. It is
-// meant to be embedded in, or pooled with, the owner's receive object; Value leads back to that. With a pointer as Value it fills one line of the
-// processor's cache, and is best placed at the start of one.
+// A Recv is a posted receive. Src is the fi_addr_t that it accepts, or [AnySource]. Ignore has a 1 in each bit of
+// Tag that need not match. It is meant to be embedded in, or pooled with, the owner's receive object; Value refers
+// back to that. With a pointer as Value it fills one cache line, and is best placed at the start of one.
 type Recv[R any] struct {
 	Src, Tag, Ignore uint64
 	Value            R
-	seq              int64     // the oldest has the lowest
-	next, prev       *Recv[R]  // in the list the neighbours by age; in the table, of equal keys, a ring by age, the oldest one's prev is the youngest
-	class            *class[R] // nil: not posted
+	seq              int64 // the oldest has the lowest
+	// In the list: the neighbours by age. In the table: the ring of equal keys by age; prev of the oldest is the
+	// youngest.
+	next, prev *Recv[R]
+	class      *class[R] // nil: not posted
 }
 
-// Accepts tells whether r takes a message from src (AnySource: unknown) with this tag.
+// Accepts reports whether r takes a message from src (AnySource: not in the address vector) with this tag.
 func (r *Recv[R]) Accepts(src, tag uint64) bool {
 	return (r.Src == AnySource || r.Src == src) && (r.Tag^tag)&^r.Ignore == 0
 }
@@ -23,12 +25,13 @@ func (r *Recv[R]) Accepts(src, tag uint64) bool {
 // Post appends r to the posted receives.
 func (q *Queue[R, M]) Post(r *Recv[R]) { q.posted.pushBack(r) }
 
-// PostFront makes r the oldest of all posted receives. It serves to put back the remainder of a multi-receive buffer (FI_MULTI_RECV) that was the
-// oldest; one that stays where it is, with [Queue.PeekPosted] for each message and [Queue.Remove] at the end, keeps its place among the others too.
+// PostFront makes r the oldest posted receive. It is for the remainder of a multi-receive buffer (FI_MULTI_RECV)
+// that was the oldest. One that stays posted, with [Queue.PeekPosted] for each message and [Queue.Remove] at the
+// end, keeps its place among the others.
 func (q *Queue[R, M]) PostFront(r *Recv[R]) { q.posted.pushFront(r) }
 
-// Match removes and returns the oldest posted receive which accepts a message from src with this tag, or returns nil. Only undirected receives
-// accept a message whose src is AnySource.
+// Match removes and returns the oldest posted receive that accepts a message from src with this tag, or returns
+// nil. Only undirected receives accept a message whose src is AnySource.
 func (q *Queue[R, M]) Match(src, tag uint64) *Recv[R] {
 	r := q.posted.find(src, tag)
 	if r != nil {
@@ -40,7 +43,7 @@ func (q *Queue[R, M]) Match(src, tag uint64) *Recv[R] {
 // PeekPosted returns what Match would, and leaves it posted.
 func (q *Queue[R, M]) PeekPosted(src, tag uint64) *Recv[R] { return q.posted.find(src, tag) }
 
-// Remove takes r out of the queue, as fi_cancel(3) does, and tells whether it was posted here.
+// Remove removes r, as fi_cancel(3) does, and reports whether it was posted here.
 func (q *Queue[R, M]) Remove(r *Recv[R]) bool {
 	if !q.posted.has(r) {
 		return false
@@ -49,7 +52,8 @@ func (q *Queue[R, M]) Remove(r *Recv[R]) bool {
 	return true
 }
 
-// FindPosted returns the oldest posted receive for which pred is true, or nil; it remains posted. Cancelling by context is FindPosted and Remove.
+// FindPosted returns the oldest posted receive for which pred is true, or nil. It stays posted. FindPosted and
+// Remove cancel by context (fi_cancel(3)).
 func (q *Queue[R, M]) FindPosted(pred func(*Recv[R]) bool) *Recv[R] {
 	for r := range q.posted.each {
 		if pred(r) {
@@ -59,19 +63,20 @@ func (q *Queue[R, M]) FindPosted(pred func(*Recv[R]) bool) *Recv[R] {
 	return nil
 }
 
-// EachPosted yields the posted receives, oldest first. The body may remove the current one, and post others, which are perhaps not yielded, but not
-// remove others nor match messages.
+// EachPosted yields the posted receives, oldest first. The body may remove the current one. It may post others,
+// which are not necessarily yielded. It must not remove others or match messages.
 func (q *Queue[R, M]) EachPosted() iter.Seq[*Recv[R]] { return q.posted.each }
 
-// Posted is the number of posted receives.
+// Posted returns the number of posted receives.
 func (q *Queue[R, M]) Posted() int { return q.posted.n }
 
-// posted is the posted receives of a queue. They are either all in a list by age, or all in an index, which does not know their order but for the
-// numbers in them: to unlink a receive from the midst of a long list costs two cache misses, more than to find it.
+// posted has the posted receives of a queue, either all in a list by age or all in an index. The index does not
+// know their order except by their numbers: to unlink a receive from the middle of a long list costs two cache
+// misses, more than to find it in the index.
 type posted[R any] struct {
 	n          int
-	first      int64 // what pushFront handed out last
-	last       int64 // what pushBack hands out next
+	first      int64 // number that pushFront assigned last
+	last       int64 // number that pushBack assigns next
 	head, tail *Recv[R]
 	listed     class[R] // the class of all receives in the list
 	indexed    bool
@@ -80,8 +85,10 @@ type posted[R any] struct {
 	ageIndex   ageIndex[R]
 }
 
+// has reports whether r is posted here.
 func (p *posted[R]) has(r *Recv[R]) bool { return r.class != nil && r.class.owner == p }
 
+// pushBack adds r as the youngest.
 func (p *posted[R]) pushBack(r *Recv[R]) {
 	if r.class != nil {
 		panic("match: queued twice")
@@ -103,6 +110,7 @@ func (p *posted[R]) pushBack(r *Recv[R]) {
 	p.tail = r
 }
 
+// pushFront adds r as the oldest.
 func (p *posted[R]) pushFront(r *Recv[R]) {
 	if r.class != nil {
 		panic("match: queued twice")
@@ -124,13 +132,14 @@ func (p *posted[R]) pushFront(r *Recv[R]) {
 	p.head = r
 }
 
-// enter puts r into the index.
+// enter adds r to the index.
 func (p *posted[R]) enter(r *Recv[R]) {
+	// Consecutive receives are usually of one class.
 	if c := p.classes.last; c != nil && c.ignore == r.Ignore && c.directed == (r.Src != AnySource) {
 		c.n++
 		r.class = c
 	} else {
-		r.class = p.classes.enter(p, r.Ignore, r.Src != AnySource)
+		r.class = p.classes.add(p, r.Ignore, r.Src != AnySource)
 	}
 	p.table.insert(r)
 }
@@ -141,6 +150,7 @@ func (p *posted[R]) find(src, tag uint64) *Recv[R] {
 		return p.ask(src, tag)
 	}
 	r := p.head
+	// Short lists, and matches near the head, need no index.
 	for range scanLimit + 1 {
 		if r == nil || r.Accepts(src, tag) {
 			return r
@@ -154,9 +164,10 @@ func (p *posted[R]) find(src, tag uint64) *Recv[R] {
 	return p.ask(src, tag)
 }
 
-// ask asks each class, and returns the oldest answer.
+// ask looks the message up in each class, and returns the oldest receive found.
 func (p *posted[R]) ask(src, tag uint64) *Recv[R] {
 	var best *Recv[R]
+	// Each class finds its oldest receive; the lowest number of these is the oldest of all.
 	for _, c := range p.classes.active {
 		from := c.from(src)
 		if r := p.table.find(c, c.hash(from, tag), from, tag); r != nil && (best == nil || r.seq < best.seq) {
@@ -166,12 +177,12 @@ func (p *posted[R]) ask(src, tag uint64) *Recv[R] {
 	return best
 }
 
-// remove takes r, which must be posted here, out.
+// remove removes r, which must be posted here.
 func (p *posted[R]) remove(r *Recv[R]) {
 	p.n--
 	if p.indexed {
 		p.table.remove(r)
-		p.classes.leave(r.class)
+		p.classes.remove(r.class)
 		if r.class = nil; p.n == 0 {
 			p.becomeListed()
 		}
@@ -188,13 +199,14 @@ func (p *posted[R]) remove(r *Recv[R]) {
 		r.next.prev = r.prev
 	}
 	r.class, r.next, r.prev = nil, nil, nil
+	// The list is empty: a large table of the past may shrink.
 	if p.n == 0 && p.table.lines != nil {
 		p.table.shrink()
 		p.classes.byMask.shrink()
 	}
 }
 
-// becomeIndexed moves all receives from the list, which has been searched far, to the index.
+// becomeIndexed moves all receives from the list to the index, after a long search.
 func (p *posted[R]) becomeIndexed() {
 	p.indexed = true
 	for r := p.head; r != nil; {
@@ -206,7 +218,7 @@ func (p *posted[R]) becomeIndexed() {
 	p.head, p.tail = nil, nil
 }
 
-// becomeListed is called when the last receive has left the index.
+// becomeListed runs when the last receive has left the index.
 func (p *posted[R]) becomeListed() {
 	p.indexed = false
 	p.ageIndex.drop()
@@ -214,7 +226,7 @@ func (p *posted[R]) becomeListed() {
 	p.classes.byMask.shrink()
 }
 
-// each yields oldest first, see EachPosted.
+// each implements EachPosted.
 func (p *posted[R]) each(yield func(*Recv[R]) bool) {
 	if p.indexed {
 		p.eachIndexed(yield)

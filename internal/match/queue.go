@@ -2,20 +2,23 @@
 
 package match
 
-// AnySource is the source of a receive that takes messages from every peer, and of a message whose sender is not known: FI_ADDR_UNSPEC.
+// AnySource is the source of a receive that accepts messages from every peer, and of a message whose sender is not
+// in the address vector: FI_ADDR_UNSPEC.
 const AnySource = ^uint64(0)
 
-// scanLimit is how far a queue is searched before an index is asked or built. Up to here following the list is cheaper than hashing.
+// scanLimit is how many entries of a list are searched before an index is used or built. For fewer, following the
+// list is cheaper than hashing.
 const scanLimit = 16
 
-// A Queue pairs messages with receives. An endpoint that has both plain and tagged messages owns two. The zero value is ready; it must not be
-// copied once used. It has no lock: one goroutine at a time.
+// A Queue pairs messages with receives. An endpoint with untagged and tagged messages has two. The zero value is
+// ready. It must not be copied after use, and is not safe for concurrent use.
 //
-// The queue links the caller's own [Recv] and [Msg] objects, and holds them until they are matched or removed; meanwhile the caller must not
-// change their Src, Tag and Ignore. Queueing an object that is queued already panics.
+// The queue links the caller's own [Recv] and [Msg] objects and holds them until they are matched or removed. Until
+// then the caller must not change their Src, Tag and Ignore. To queue an object twice panics.
 //
-// The two sides are independent: [Queue.Post] does not look at unexpected messages nor [Queue.Arrive] at posted receives. The usual order is, for
-// a new receive, [Queue.Take] and, if nothing was there, Post; for a new message, [Queue.Match] and, if nobody wants it, Arrive.
+// The two sides are independent: [Queue.Post] does not look at unexpected messages, nor [Queue.Arrive] at posted
+// receives. For a new receive a caller uses [Queue.Take] and, if there was no message, Post. For a new message it
+// uses [Queue.Match] and, if there was no receive, Arrive.
 type Queue[R, M any] struct {
 	posted     posted[R]
 	unexpected list[Msg[M]]

@@ -1,4 +1,4 @@
-// The semantics, case by case.
+// The rules of fi_msg(3) and fi_tagged(3), case by case.
 
 package match
 
@@ -17,7 +17,7 @@ func msg(name string, src, tag uint64) *Msg[string] {
 	return &Msg[string]{Src: src, Tag: tag, Value: name}
 }
 
-// Fillers never match anything in the tables, and push what follows beyond scanLimit, so that indices answer.
+// Fillers never match. They put what follows beyond scanLimit, so that the indices are used.
 const fillerTag = 1 << 60
 
 func postFillers(q *queue, n int) {
@@ -132,7 +132,7 @@ func TestPostFront(t *testing.T) {
 		q.Post(multi)
 		postFillers(&q, fill)
 		q.Post(recv("next", AnySource, 7, 0))
-		q.Match(1, 1) // miss: builds the index
+		q.Match(1, 1) // no match: builds the index
 		for range 3 {
 			if r := q.Match(1, 7); r != multi {
 				t.Fatalf("%d fillers: got %v, want the remainder of the multi-receive", fill, r)
@@ -224,7 +224,7 @@ func TestSetSource(t *testing.T) {
 		if m := q.Take(3, 5, 0); m != early {
 			t.Fatalf("%d fillers: got %v, want early, which is older", fill, m)
 		}
-		q.SetSource(early, 4) // not queued: only the field
+		q.SetSource(early, 4) // not queued: only the field changes
 		if m := q.Take(3, 5, 0); m != late || early.Src != 4 || q.Unexpected() != fill {
 			t.Fatalf("%d fillers: got %v, want late", fill, m)
 		}

@@ -1,4 +1,5 @@
-// The hash table below classes and views: intrusive, seeded, with each key once per bucket and equal keys in a ring by age.
+// The hash table that classes and views use: intrusive, with random seeds, each key once per bucket, equal keys in
+// a ring by age.
 
 package match
 
@@ -7,42 +8,44 @@ import (
 	"math/rand/v2"
 )
 
+// minBuckets is the least size of a table that is not empty.
 const minBuckets = 64
 
-// A key is what a class compares. The tag has lost its ignored bits already; src is AnySource in undirected classes.
+// A key is what a class compares. The ignored bits of tag are 0, and src is AnySource in undirected classes.
 type key struct {
 	src, tag, ignore uint64
 }
 
-// A hook is an object's place in a table. T is the object that contains the hook.
-type hook[T any] struct {
+// A tableEntry is an object's place in a table. T is the object that contains it.
+type tableEntry[T any] struct {
 	key        key
 	self       *T
 	seq        int64
-	chain      *hook[T] // the next key in this bucket; used only in the oldest hook of a ring
-	next, prev *hook[T] // the ring of equal keys, by seq; the oldest one's prev is the youngest
+	chain      *tableEntry[T] // next key in this bucket; only in the oldest entry of a ring
+	next, prev *tableEntry[T] // ring of equal keys by seq; prev of the oldest is the youngest
 }
 
-// oldest tells whether h heads its ring, and is therefore the one that stands in the bucket.
-func (h *hook[T]) oldest() bool { return h.prev.seq >= h.seq }
+// oldest reports whether h is the oldest of its ring, which is the one in the bucket.
+func (h *tableEntry[T]) oldest() bool { return h.prev.seq >= h.seq }
 
 // A table is a multimap. The zero value is empty and ready.
 type table[T any] struct {
-	buckets      []*hook[T] // power of two, or nil
-	groups       int        // distinct keys
-	idle         int        // removals while far too large, see shrink
+	buckets      []*tableEntry[T] // length a power of two, or nil
+	groups       int              // distinct keys
+	idle         int              // removals while the table was far too large: see shrink
 	seed0, seed1 uint64
 }
 
-// bucket mixes the key with seeds of this table, so that nobody who merely picks tags can make them collide.
-func (t *table[T]) bucket(k key) **hook[T] {
+// bucket mixes the key with seeds of this table. A peer that chooses tags cannot make them collide, because it does
+// not know the seeds.
+func (t *table[T]) bucket(k key) **tableEntry[T] {
 	hi, lo := bits.Mul64(k.src^k.ignore^t.seed0, k.tag^t.seed1)
 	hi, lo = bits.Mul64(hi^lo^k.ignore, t.seed0|1)
 	return &t.buckets[(hi^lo)&uint64(len(t.buckets)-1)]
 }
 
-// find returns the oldest hook with this key, or nil.
-func (t *table[T]) find(k key) *hook[T] {
+// find returns the oldest entry with this key, or nil.
+func (t *table[T]) find(k key) *tableEntry[T] {
 	if t.groups == 0 {
 		return nil
 	}
@@ -53,8 +56,9 @@ func (t *table[T]) find(k key) *hook[T] {
 	return h
 }
 
-// insert puts h among the hooks of key k, by seq: at either end in no time, in between by walking from the youngest.
-func (t *table[T]) insert(h *hook[T], self *T, k key, seq int64) {
+// insert adds h to the entries of key k, by seq: in constant time at either end, otherwise by walking from the
+// youngest.
+func (t *table[T]) insert(h *tableEntry[T], self *T, k key, seq int64) {
 	if t.groups >= len(t.buckets) {
 		t.resize(max(minBuckets, 2*len(t.buckets)))
 	}
@@ -84,8 +88,8 @@ func (t *table[T]) insert(h *hook[T], self *T, k key, seq int64) {
 	h.prev.next, h.next.prev = h, h
 }
 
-// remove takes h, which must be in t, out.
-func (t *table[T]) remove(h *hook[T]) {
+// remove removes h, which must be in t.
+func (t *table[T]) remove(h *tableEntry[T]) {
 	alone := h.next == h
 	if h.oldest() {
 		p := t.bucket(h.key)
@@ -106,8 +110,9 @@ func (t *table[T]) remove(h *hook[T]) {
 	t.shrink()
 }
 
-// shrink is called after each use of a table that may have become too large. It gives memory back only after as many uses as there are buckets,
-// so that it costs little per use, and a queue that fills and drains in turns does not allocate each time.
+// shrink is called after each use of a table that may have become too large. It frees memory only after as many
+// uses as there are buckets. It therefore costs little per use, and a queue that fills and drains in turns does not
+// allocate each time.
 func (t *table[T]) shrink() {
 	if len(t.buckets) <= minBuckets || t.groups >= len(t.buckets)/8 {
 		return
@@ -117,7 +122,7 @@ func (t *table[T]) shrink() {
 	}
 }
 
-// reset forgets all hooks, which the caller clears.
+// reset empties the table. The caller clears the entries.
 func (t *table[T]) reset() {
 	clear(t.buckets)
 	t.groups = 0
@@ -130,12 +135,13 @@ func (t *table[T]) reserve(n int) {
 	}
 }
 
+// resize moves the entries to n buckets.
 func (t *table[T]) resize(n int) {
 	if t.buckets == nil {
 		t.seed0, t.seed1 = rand.Uint64(), rand.Uint64()
 	}
 	old := t.buckets
-	t.buckets, t.idle = make([]*hook[T], n), 0
+	t.buckets, t.idle = make([]*tableEntry[T], n), 0
 	for _, h := range old {
 		for h != nil {
 			next, p := h.chain, t.bucket(h.key)
@@ -145,7 +151,7 @@ func (t *table[T]) resize(n int) {
 	}
 }
 
-// bucketsFor is the smallest size that holds n keys with a load of at most one.
+// bucketsFor is the smallest size for n keys with a load factor of at most 1.
 func bucketsFor(n int) int {
 	return max(minBuckets, 1<<bits.Len(uint(max(n-1, 0))))
 }

@@ -1,14 +1,15 @@
-// The hash tables by themselves.
+// Tests of the hash tables alone.
 
 package match
 
 import "testing"
 
 type entry struct {
-	hook hook[entry]
+	hook tableEntry[entry]
 }
 
-// patterns of tags as applications use them, and as somebody might who knows the mixing function but not the seed.
+// patterns of tags as applications use them, and as an attacker might choose who knows the hash function but not
+// the seed.
 var patterns = map[string]func(i uint64) key{
 	"counting":          func(i uint64) key { return key{AnySource, i, 0} },
 	"high bits":         func(i uint64) key { return key{AnySource, i << 51, 0} },
@@ -46,7 +47,7 @@ func TestKeysSpread(t *testing.T) {
 	}
 }
 
-// Of the receives in a table few are in another line than their own, and none is far away.
+// Few receives are in another line than their own, and none is far away.
 func TestReceivesSpread(t *testing.T) {
 	const n = 1<<9*meanLoad - 1 // as full as it gets
 	for name, f := range patterns {
@@ -73,7 +74,7 @@ func TestReceivesSpread(t *testing.T) {
 	}
 }
 
-// What is remembered of the last find does not hold for a receive that has been posted again, with another tag, and stands where it stood.
+// lastFound must not be used for a receive that was posted again with another tag, and is in the same place.
 func TestSpotIsForgotten(t *testing.T) {
 	p := posted[int]{indexed: true}
 	post := func(tag uint64) *Recv[int] {
@@ -82,7 +83,7 @@ func TestSpotIsForgotten(t *testing.T) {
 		return r
 	}
 	c, next := post(1<<50).class, uint64(0)
-	tagIn := func(line int) uint64 { // another tag that belongs into this line
+	tagIn := func(line int) uint64 { // another tag of this line
 		for next++; int(c.hash(AnySource, next))&(minLines-1) != line; next++ {
 		}
 		return next
@@ -104,7 +105,7 @@ func TestSpotIsForgotten(t *testing.T) {
 	}
 }
 
-// A roster that nobody reads any more goes when it is stale, and one that is read stays.
+// An age index that is not read any more is dropped when half of it is stale. One that is read stays.
 func TestRosterGoes(t *testing.T) {
 	const n = 100
 	for _, walks := range []int{0, 1} {

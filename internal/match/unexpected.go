@@ -1,19 +1,19 @@
-// Unexpected messages: arrived before the receive that takes them; fi_tagged(3) for FI_PEEK, FI_CLAIM and FI_DISCARD.
+// Unexpected messages arrived before their receive. fi_tagged(3) has FI_PEEK, FI_CLAIM and FI_DISCARD.
 
 package match
 
 import "iter"
 
-// A Msg is one unexpected message from Src (AnySource: a peer that the address vector does not know). It is meant to be embedded in, or pooled
-// with, the owner's object; Value leads back to that.
+// A Msg is an unexpected message from Src (AnySource: a peer that is not in the address vector). It is meant to be
+// embedded in, or pooled with, the owner's object; Value refers back to that.
 type Msg[M any] struct {
 	Src, Tag uint64
 	node     node[Msg[M]]
 	Value    M
-	hooks    [maxViews]hook[Msg[M]]
+	entries  [maxViews]tableEntry[Msg[M]]
 }
 
-// acceptedBy tells whether a receive (src, tag, ignore) takes m.
+// acceptedBy reports whether a receive (src, tag, ignore) takes m.
 func (m *Msg[M]) acceptedBy(src, tag, ignore uint64) bool {
 	return (src == AnySource || src == m.Src) && (m.Tag^tag)&^ignore == 0
 }
@@ -41,14 +41,17 @@ func (q *Queue[R, M]) Peek(src, tag, ignore uint64) *Msg[M] {
 	if n == nil {
 		return nil
 	}
+	// The head matches most often: messages and receives come in the same order.
 	if n.self.acceptedBy(src, tag, ignore) {
 		return n.self
 	}
 	if q.views.on > 0 {
+		// This class has an index.
 		if v := q.views.of(src, ignore); v != nil {
 			return v.find(src, tag)
 		}
 	}
+	// A short search needs no index.
 	for range scanLimit {
 		if n = n.next; n == nil {
 			return nil
@@ -71,7 +74,8 @@ func (q *Queue[R, M]) Peek(src, tag, ignore uint64) *Msg[M] {
 	return nil
 }
 
-// RemoveMsg takes m out of the queue (it was claimed or discarded, or its peer died), and tells whether it was there.
+// RemoveMsg removes m, which was claimed or discarded, or whose peer has ended. It reports whether m was in the
+// queue.
 func (q *Queue[R, M]) RemoveMsg(m *Msg[M]) bool {
 	if m.node.in != &q.unexpected {
 		return false
@@ -80,16 +84,17 @@ func (q *Queue[R, M]) RemoveMsg(m *Msg[M]) bool {
 	return true
 }
 
+// removeMsg removes m, which is in the queue.
 func (q *Queue[R, M]) removeMsg(m *Msg[M]) {
 	q.unexpected.remove(&m.node)
 	q.views.remove(m)
 	if q.unexpected.n == 0 {
-		q.views.rest()
+		q.views.clear()
 	}
 }
 
-// SetSource changes the source of m and keeps its age: the address vector has come to know a peer whose messages wait here already. It works
-// whether or not m is queued.
+// SetSource changes the source of m, which keeps its age: the peer was inserted into the address vector after its
+// message had come. m need not be in the queue.
 func (q *Queue[R, M]) SetSource(m *Msg[M], src uint64) {
 	m.Src = src
 	if m.node.in == &q.unexpected {
@@ -98,8 +103,9 @@ func (q *Queue[R, M]) SetSource(m *Msg[M], src uint64) {
 	}
 }
 
-// EachMsg yields the unexpected messages, oldest first. The body may remove the current one, and add others, but not remove others.
+// EachMsg yields the unexpected messages, oldest first. The body may remove the current one and add others, but
+// must not remove others.
 func (q *Queue[R, M]) EachMsg() iter.Seq[*Msg[M]] { return q.unexpected.each }
 
-// Unexpected is the number of unexpected messages.
+// Unexpected returns the number of unexpected messages.
 func (q *Queue[R, M]) Unexpected() int { return q.unexpected.n }

@@ -1,21 +1,24 @@
-// Views: indices of the unexpected messages as the classes of receives that ask most see them.
+// Views: indices of the unexpected messages by the keys of the classes that ask most.
 
 package match
 
+// maxViews bounds the work of each arrival and removal; maxCredit bounds how long a view stays that is no longer
+// used.
 const (
 	maxViews  = 3
 	maxCredit = 8
 )
 
-// A view indexes all unexpected messages by what receives with one ignore mask, directed or not, compare.
+// A view indexes all unexpected messages by the key of one class of receives.
 type view[M any] struct {
 	on       bool
 	ignore   uint64
 	directed bool
-	credit   int // long scans by other classes that this view survives
+	credit   int // long searches by other classes that this view survives
 	table    table[Msg[M]]
 }
 
+// key is the key of a message with src and tag in this class.
 func (v *view[M]) key(src, tag uint64) key {
 	if !v.directed {
 		src = AnySource
@@ -23,7 +26,7 @@ func (v *view[M]) key(src, tag uint64) key {
 	return key{src: src, tag: tag &^ v.ignore}
 }
 
-// find returns the oldest message that a receive (src, tag) of this class accepts.
+// find returns the oldest message that a receive (src, tag) of this class accepts, or nil.
 func (v *view[M]) find(src, tag uint64) *Msg[M] {
 	if h := v.table.find(v.key(src, tag)); h != nil {
 		return h.self
@@ -31,13 +34,13 @@ func (v *view[M]) find(src, tag uint64) *Msg[M] {
 	return nil
 }
 
-// views are those in use. While a view is on, it contains all unexpected messages, by the hook of its number.
+// views has the views in use. A view that is on has all unexpected messages, by the entry of its number.
 type views[M any] struct {
 	on  int
 	all [maxViews]view[M]
 }
 
-// of returns the view for receives (src, ignore) if there is one.
+// of returns the view for receives (src, ignore), or nil.
 func (s *views[M]) of(src, ignore uint64) *view[M] {
 	for i := range s.all {
 		if v := &s.all[i]; v.on && v.ignore == ignore && v.directed == (src != AnySource) {
@@ -48,18 +51,19 @@ func (s *views[M]) of(src, ignore uint64) *view[M] {
 	return nil
 }
 
-// open builds a view after a long scan by receives (src, ignore). When all are in use each loses a credit, and one that has none left its place;
-// otherwise open returns nil, and the caller scans on.
+// open builds a view after a long search by receives (src, ignore). If all views are in use, each loses a credit,
+// and one without credit is replaced. If there is none, open returns nil, and the caller searches on.
 func (s *views[M]) open(l *list[Msg[M]], src, ignore uint64) *view[M] {
-	i := s.place()
+	i := s.freeView()
 	if i < 0 {
 		return nil
 	}
 	v := &s.all[i]
+	// Replace a view: clear its entries in all messages.
 	if v.on {
 		v.table.reset()
 		for n := l.head; n != nil; n = n.next {
-			n.self.hooks[i] = hook[Msg[M]]{}
+			n.self.entries[i] = tableEntry[Msg[M]]{}
 		}
 		s.on--
 	}
@@ -67,19 +71,20 @@ func (s *views[M]) open(l *list[Msg[M]], src, ignore uint64) *view[M] {
 	v.on, v.ignore, v.directed, v.credit = true, ignore, src != AnySource, 1
 	v.table.reserve(l.n)
 	for n := l.head; n != nil; n = n.next {
-		v.table.insert(&n.self.hooks[i], n.self, v.key(n.self.Src, n.self.Tag), n.seq)
+		v.table.insert(&n.self.entries[i], n.self, v.key(n.self.Src, n.self.Tag), n.seq)
 	}
 	return v
 }
 
-// place is the number of a view that is off, or else of one that is hardly asked, or -1.
-func (s *views[M]) place() int {
+// freeView returns the number of a view that is off, otherwise of one without credit, otherwise -1.
+func (s *views[M]) freeView() int {
 	idle := -1
 	for i := range s.all {
 		v := &s.all[i]
 		if !v.on {
 			return i
 		}
+		// No receive of its class has used it for long.
 		if v.credit == 0 {
 			idle = i
 		} else {
@@ -89,27 +94,29 @@ func (s *views[M]) place() int {
 	return idle
 }
 
+// add adds m to all views that are on.
 func (s *views[M]) add(m *Msg[M]) {
 	for i := range s.all {
 		if v := &s.all[i]; v.on {
-			v.table.insert(&m.hooks[i], m, v.key(m.Src, m.Tag), m.node.seq)
+			v.table.insert(&m.entries[i], m, v.key(m.Src, m.Tag), m.node.seq)
 		}
 	}
 }
 
+// remove removes m from all views that are on.
 func (s *views[M]) remove(m *Msg[M]) {
 	if s.on == 0 {
 		return
 	}
 	for i := range s.all {
 		if v := &s.all[i]; v.on {
-			v.table.remove(&m.hooks[i])
+			v.table.remove(&m.entries[i])
 		}
 	}
 }
 
-// rest is called whenever the queue has run empty, and the views with it.
-func (s *views[M]) rest() {
+// clear turns all views off. It runs when the queue, and so each view, is empty.
+func (s *views[M]) clear() {
 	for i := range s.all {
 		v := &s.all[i]
 		v.on = false

@@ -1,4 +1,4 @@
-// Which classes get a view when there are more than maxViews.
+// Which classes get a view if there are more than maxViews.
 
 package match
 

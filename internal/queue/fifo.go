@@ -1,28 +1,29 @@
 package queue
 
-// FIFO is a first-in, first-out queue: a ring that grows as needed and keeps its memory. The zero FIFO is empty. It has four words, because a peer may have
-// several.
+// FIFO is a first-in, first-out queue: a ring that grows as needed and keeps its memory. The zero value is empty.
+// It has four words, because a peer may have several.
 type FIFO[T any] struct {
-	ring    []T // a power of two of them
-	head, n uint32
+	ring    []T    // its length is a power of two
+	head, n uint32 // index of the oldest value; number of values
 }
 
-// firstRoom is how many values fit after the first Add.
-const firstRoom = 4
+// initialCap is the capacity after the first Add.
+const initialCap = 4
 
-// Len is the number of values.
+// Len returns the number of values.
 func (q *FIFO[T]) Len() int { return int(q.n) }
 
-// Cap is how many values fit before it has to grow.
+// Cap returns how many values fit before the ring grows.
 func (q *FIFO[T]) Cap() int { return len(q.ring) }
 
-// At is the i-th oldest value, from 0; there must be so many. The pointer is valid until the next change.
+// At returns the i-th oldest value, from 0. There must be more than i values. The pointer is valid until the next
+// change.
 func (q *FIFO[T]) At(i int) *T { return &q.ring[(int(q.head)+i)&(len(q.ring)-1)] }
 
 // Push appends v.
 func (q *FIFO[T]) Push(v T) { *q.Add() = v }
 
-// Add appends a zero value for the caller to fill in. The pointer is valid until the next change.
+// Add appends a zero value and returns it, for the caller to fill in. The pointer is valid until the next change.
 func (q *FIFO[T]) Add() *T {
 	if int(q.n) == len(q.ring) {
 		q.grow()
@@ -31,21 +32,23 @@ func (q *FIFO[T]) Add() *T {
 	return q.At(int(q.n) - 1)
 }
 
+// grow doubles the ring and puts the oldest value first.
 func (q *FIFO[T]) grow() {
-	more := make([]T, max(firstRoom, 2*len(q.ring)))
+	more := make([]T, max(initialCap, 2*len(q.ring)))
 	k := copy(more, q.ring[q.head:])
 	copy(more[k:], q.ring[:q.head])
 	q.ring, q.head = more, 0
 }
 
-// Pop takes out the oldest value and returns it; there must be one.
+// Pop removes the oldest value and returns it. There must be one.
 func (q *FIFO[T]) Pop() T {
 	v := *q.At(0)
 	q.Drop()
 	return v
 }
 
-// Drop takes out the oldest value; there must be one. It spares the copy that Pop returns.
+// Drop removes the oldest value. There must be one. It saves the copy that Pop returns. The slot is cleared, so
+// that the garbage collector gets what the value refers to.
 func (q *FIFO[T]) Drop() {
 	var none T
 	*q.At(0) = none
@@ -53,7 +56,7 @@ func (q *FIFO[T]) Drop() {
 	q.n--
 }
 
-// Remove takes out the i-th oldest value; the others stay in order.
+// Remove removes the i-th oldest value and returns it. The others stay in order.
 func (q *FIFO[T]) Remove(i int) T {
 	v := *q.At(i)
 	for ; i > 0; i-- {

@@ -66,7 +66,7 @@ func TestFIFOModel(t *testing.T) {
 	})
 }
 
-// TestFIFOAllocatesNothing once it has grown.
+// TestFIFOAllocatesNothing checks that a FIFO that has grown allocates nothing.
 func TestFIFOAllocatesNothing(t *testing.T) {
 	var q FIFO[[3]int]
 	turn := func() {
@@ -84,7 +84,7 @@ func TestFIFOAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkFIFO has a value come and go.
+// BenchmarkFIFO measures Push and Pop of a value.
 func BenchmarkFIFO(b *testing.B) {
 	var q FIFO[[3]int]
 	for range 10 {

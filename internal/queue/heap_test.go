@@ -8,14 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// thing is a value of the tests.
+// thing is a value with a Place.
 type thing struct {
 	key   int64
 	turn  int
 	place Place
 }
 
-// order is what TestHeapModel expects.
+// order is the order that TestHeapModel expects.
 func order(a, b *thing) int {
 	if a.key != b.key {
 		return int(a.key - b.key)
@@ -23,7 +23,7 @@ func order(a, b *thing) int {
 	return a.turn - b.turn
 }
 
-// TestHeapModel compares a heap with a list that is searched for its first.
+// TestHeapModel compares a heap with a list that is searched for the first value.
 func TestHeapModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h Heap[int64, *thing]
@@ -60,7 +60,7 @@ func TestHeapModel(t *testing.T) {
 			"remove": func(t *rapid.T) {
 				x := some(t)
 				h.Remove(x.place)
-				h.Remove(x.place) // which is nowhere now
+				h.Remove(x.place) // not in the heap any more
 				gone(t, x)
 			},
 			"set": func(t *rapid.T) {
@@ -108,7 +108,7 @@ func TestHeapModel(t *testing.T) {
 	})
 }
 
-// TestHeapOfValues has values without a place come in order, and of the same key as they were put in.
+// TestHeapOfValues checks the order of values without a Place, also with equal keys.
 func TestHeapOfValues(t *testing.T) {
 	var h Heap[string, int]
 	for i := range 300 {
@@ -124,7 +124,7 @@ func TestHeapOfValues(t *testing.T) {
 	}
 }
 
-// TestHeapForgets lets the collector have what has left.
+// TestHeapForgets checks that the garbage collector gets values that were removed.
 func TestHeapForgets(t *testing.T) {
 	var h Heap[int, *thing]
 	for i := range 9 {
@@ -148,7 +148,7 @@ func things(n int) (*Heap[int64, *thing], []thing, *rand.Rand) {
 	return h, list, rnd
 }
 
-// TestHeapAllocatesNothing once it has grown.
+// TestHeapAllocatesNothing checks that a heap that has grown allocates nothing.
 func TestHeapAllocatesNothing(t *testing.T) {
 	h, list, rnd := things(100)
 	if n := testing.AllocsPerRun(1000, func() {
@@ -163,7 +163,7 @@ func TestHeapAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkHeap moves values in the middle, as timers are.
+// BenchmarkHeap moves values in the middle, as timers do.
 func BenchmarkHeap(b *testing.B) {
 	for _, n := range []struct {
 		name string

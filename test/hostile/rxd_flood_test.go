@@ -104,7 +104,7 @@ func (l *lab) run(times int, done func() bool) bool {
 		}
 		for _, g := range l.nodes {
 			g.e.Advance(l.now)
-			g.e.Quiet(l.now)
+			g.e.PassDone(l.now)
 		}
 	}
 	return done()

@@ -245,7 +245,7 @@ func (n *rxdNode) makePass() {
 		n.eng.Advance(s.Now)
 	}
 	if n.w.x.quiet && s.Chance(70) {
-		n.eng.Quiet(s.Now)
+		n.eng.PassDone(s.Now)
 	}
 	if n.hungry {
 		n.hungry = false

@@ -45,7 +45,7 @@ func (ep *rdmEndpoint) Idle() {
 	}
 	ep.got = false
 	now := mono.Now()
-	ep.eng.Quiet(int64(now))
+	ep.eng.PassDone(int64(now))
 	ep.transmit(now)
 }
 

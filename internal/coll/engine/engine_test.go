@@ -1,6 +1,7 @@
 package engine
 
-// All operations against what they mean, over a network that delivers late: each pair of members is ordered, nothing else is.
+// All operations against their definitions, over a network that delivers late and keeps the order only between each
+// two members.
 
 import (
 	"bytes"
@@ -15,7 +16,7 @@ import (
 )
 
 // parcel is a message under way: its bytes are read when it is delivered, as lent buffers are.
-type parcel struct {
+type message struct {
 	from, slot int
 	number     uint8
 	buf        []byte
@@ -27,20 +28,20 @@ type want struct {
 	buf        []byte
 }
 
-// member is an Op with what it has asked for.
+// member is an Op with the sends and receives that it has asked for.
 type member struct {
 	Op
 	wants         []want
-	early         []parcel // delivered, not expected yet: copies
+	early         []message // copies of messages that arrived before their receive
 	started, done bool
 }
 
 // run executes one operation at all members, which start at different times.
 func run(t interface{ Fatalf(string, ...any) }, args []Args, s *network.Sched, ms []*member) {
 	n, left := len(args), len(args)
-	last := make([]int64, n*n) // when the latest message from one member to another arrives
+	last := make([]int64, n*n) // arrival of the latest message from one member to another
 	var advance func(i int)
-	send := func(k int, p parcel) {
+	send := func(k int, p message) {
 		last[k] = max(last[k], s.Now+s.Int64N(100))
 		s.After(last[k]-s.Now, func() {
 			ms[k%n].deliver(t, p)
@@ -55,7 +56,7 @@ func run(t interface{ Fatalf(string, ...any) }, args []Args, s *network.Sched, m
 		for m.started && !m.done {
 			switch m.Next(&x) {
 			case Send:
-				send(i*n+x.Peer, parcel{i, x.Slot, x.Number, x.Buf})
+				send(i*n+x.Peer, message{i, x.Slot, x.Number, x.Buf})
 			case Recv:
 				w := want{x.Peer, x.Slot, x.Number, x.Buf}
 				if !m.match(t, w) {
@@ -89,7 +90,7 @@ func run(t interface{ Fatalf(string, ...any) }, args []Args, s *network.Sched, m
 	}
 }
 
-// match gives w the first message that came for it.
+// match gives w the first message that arrived for it.
 func (m *member) match(t interface{ Fatalf(string, ...any) }, w want) bool {
 	for i, p := range m.early {
 		if p.from == w.from && p.number == w.number {
@@ -101,7 +102,7 @@ func (m *member) match(t interface{ Fatalf(string, ...any) }, w want) bool {
 	return false
 }
 
-func (m *member) deliver(t interface{ Fatalf(string, ...any) }, p parcel) {
+func (m *member) deliver(t interface{ Fatalf(string, ...any) }, p message) {
 	for i, w := range m.wants {
 		if p.from == w.from && p.number == w.number {
 			m.wants = append(m.wants[:i], m.wants[i+1:]...)
@@ -113,7 +114,7 @@ func (m *member) deliver(t interface{ Fatalf(string, ...any) }, p parcel) {
 	m.early = append(m.early, p)
 }
 
-func (m *member) take(t interface{ Fatalf(string, ...any) }, w want, p parcel) {
+func (m *member) take(t interface{ Fatalf(string, ...any) }, w want, p message) {
 	if len(w.buf) != len(p.buf) {
 		t.Fatalf("a message of %d bytes for a receive of %d", len(p.buf), len(w.buf))
 	}
@@ -131,7 +132,7 @@ func fill(s *network.Sched, b []byte) {
 	}
 }
 
-// checkAll runs one operation and compares everybody's result with the reference.
+// checkAll runs one operation and compares the result of each member with the reference.
 func checkAll(t interface{ Fatalf(string, ...any) }, kind Kind, n, root, elems int, typ atomics.Datatype, op atomics.Op, inPlace bool, s *network.Sched, ms []*member) {
 	size := elems * atomics.Size(typ)
 	in := make([][]byte, n)
@@ -174,7 +175,7 @@ func checkAll(t interface{ Fatalf(string, ...any) }, kind Kind, n, root, elems i
 	}
 }
 
-// reference is what a member's Out must be, nil if nothing comes there.
+// reference returns what a member's Out must be; nil: unchanged.
 func reference(a Args, in [][]byte) []byte {
 	sum := func() []byte {
 		s := bytes.Clone(in[0])
@@ -219,12 +220,12 @@ func members(n int) []*member {
 	return ms
 }
 
-// large says whether an operation has an algorithm for hundreds of thousands of bytes, and is tried with them.
+// large reports whether an operation has an algorithm for hundreds of thousands of bytes, and is tested with them.
 func large(kind Kind, n, root int) bool {
 	return (kind == AllReduce || kind == Broadcast || kind == Reduce) && n <= 6 && root < 2
 }
 
-// TestAll goes through members, roots and sizes on both sides of each choice of algorithm.
+// TestAll tests numbers of members, roots and sizes on both sides of each choice of algorithm.
 func TestAll(t *testing.T) {
 	ms := members(17)
 	s := network.NewSched(1)
@@ -247,7 +248,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestAny draws everything.
+// TestAny draws all arguments at random.
 func TestAny(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 17).Draw(t, "members")
@@ -260,7 +261,7 @@ func TestAny(t *testing.T) {
 	})
 }
 
-// TestSameBits wants every member to have the same bits of a sum whose order matters.
+// TestSameBits checks that every member has the same bits of a sum of floating-point numbers.
 func TestSameBits(t *testing.T) {
 	s := network.NewSched(7)
 	for n := 2; n <= 17; n++ {
@@ -273,7 +274,7 @@ func TestSameBits(t *testing.T) {
 				args[i] = Args{Kind: AllReduce, Members: n, Rank: i, Block: 8 * elems, In: make([]byte, 8*elems), Out: make([]byte, 8*elems), Type: atomics.Double, Op: atomics.Sum}
 				fill(s, args[i].In)
 				for k := 7; k < len(args[i].In); k += 8 {
-					args[i].In[k] = 0x40 // of a moderate size, and no NaN
+					args[i].In[k] = 0x40 // moderate numbers, no NaN
 				}
 			}
 			run(t, args, s, members(n))
@@ -286,7 +287,7 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// TestNoAllocs: an Op that has been used plans without memory of its own.
+// TestNoAllocs checks that an Op that has been used plans without an allocation.
 func TestNoAllocs(t *testing.T) {
 	var o Op
 	for kind := Barrier; kind <= Gather; kind++ {

@@ -2,18 +2,21 @@ package engine
 
 // Operations with a root. Ranks are counted from the root: rel is 0 there.
 
-// Sizes from which data is cut into blocks, bytes, measured as those of operations without a root. A tree of broadcast or reduce is the least work even for a megabyte, but
-// not the least time where members have processors, or a network, of their own.
+// Sizes above which data is cut into blocks, in bytes, measured as those in rootless.go. A tree of broadcast or
+// reduce is the least work even for a megabyte, but not the least time if members have processors, or a network, of
+// their own.
 const (
-	treeMax  = 256 << 10 // of broadcast and reduce, altogether
-	blockMax = 4 << 10   // of gather and scatter, one member's block
-	fewMax   = 8         // members whom the root deals with one by one in any case
+	treeMax   = 256 << 10 // broadcast and reduce, all data
+	blockMax  = 4 << 10   // gather and scatter, the block of one member
+	directMax = 8         // gather and scatter with up to so many members use no tree
 )
 
+// rel is this member's rank counted from the root; member is the inverse.
 func (a *Args) rel() int           { return mod(a.Rank-a.Root, a.Members) }
 func (a *Args) member(rel int) int { return (rel + a.Root) % a.Members }
 
-// lowBit is the mask of the parent in a binomial tree: rel's lowest bit; for the root, the first power of two that is not below n.
+// lowBit is the distance to the parent in a binomial tree: the lowest bit of rel. For the root it is the first
+// power of two that is not below n.
 func lowBit(rel, n int) int {
 	mask := 1
 	for mask < n && rel&mask == 0 {
@@ -22,6 +25,7 @@ func lowBit(rel, n int) int {
 	return mask
 }
 
+// broadcast sends the root's data down a binomial tree.
 func (o *Op) broadcast(a *Args) {
 	b := a.Out[:a.Block]
 	if a.Block > treeMax && a.Members > 2 {
@@ -33,6 +37,7 @@ func (o *Op) broadcast(a *Args) {
 	if rel != 0 {
 		o.wait(o.recv(a.member(rel-mask), 0, b), -1)
 	}
+	// The largest subtree first: its members have the longest way to go.
 	for mask >>= 1; mask > 0; mask >>= 1 {
 		if rel+mask < a.Members {
 			o.send(a.member(rel+mask), 0, b)
@@ -40,9 +45,11 @@ func (o *Op) broadcast(a *Args) {
 	}
 }
 
-// scatterRing is the broadcast of large data: the root gives everybody a part, and the parts go round.
+// scatterRing is the broadcast of large data: the root sends each member a part, and the parts travel around a
+// ring.
 func (o *Op) scatterRing(a *Args, b []byte) {
 	n, rel := a.Members, a.rel()
+	// cut returns the i-th part.
 	cut := func(i int) []byte { i = mod(i, n); return b[i*len(b)/n : (i+1)*len(b)/n] }
 	mine := int32(-1)
 	if rel == 0 {
@@ -59,21 +66,23 @@ func (o *Op) scatterRing(a *Args, b []byte) {
 			next = o.recv(left, s+1, cut(rel-s-1))
 		}
 		o.wait(mine, -1)
-		if rel != n-1 { // the right one is the root
+		if rel != n-1 { // the right neighbour is not the root
 			o.send(right, s+1, cut(rel-s))
 		}
 		mine = next
 	}
 }
 
-// reduceTo brings the reduction of everybody's data to the root.
+// reduceTo reduces the data of all members up a binomial tree to the root.
 func (o *Op) reduceTo(a *Args) {
 	if a.Block > treeMax && a.Members > 2 {
 		o.reduceBlocks(a)
 		return
 	}
 	rel, size := a.rel(), a.Block
+	// The children are those of a binomial tree: at distances 1, 2, 4 and so on below the distance to the parent.
 	mask := lowBit(rel, a.Members)
+	// A member has at most one child per bit of its rank.
 	var kids [32]struct {
 		at int32
 		b  []byte
@@ -87,8 +96,10 @@ func (o *Op) reduceTo(a *Args) {
 		kids[i].b = o.scratch(size)
 		kids[i].at = o.recv(a.member(rel+1<<i), 0, kids[i].b)
 	}
+	// A member without children sends its own data as it is.
 	sum := a.In[:size]
 	if n > 0 {
+		// The root reduces into Out, others into scratch memory.
 		if sum = a.Out; rel != 0 {
 			sum = o.scratch(size)
 		}
@@ -99,14 +110,14 @@ func (o *Op) reduceTo(a *Args) {
 		o.wait(kids[i].at, -1)
 		o.reduce(sum, kids[i].b)
 	}
-	if rel != 0 {
+	if rel != 0 { // the root has all parts
 		o.send(a.member(rel-mask), 0, sum)
 	}
 }
 
-// reduceBlocks is the reduction of large data: every member reduces a block of it, and sends it to the root.
+// reduceBlocks is the reduction of large data: each member reduces one block and sends it to the root.
 func (o *Op) reduceBlocks(a *Args) {
-	c := o.cuts(a.Block, a.Members)
+	c := o.partition(a.Block, a.Members)
 	if a.Rank != a.Root {
 		own, steps := o.scatterReduced(a, c, nil)
 		o.send(a.Root, steps, own)
@@ -116,19 +127,19 @@ func (o *Op) reduceBlocks(a *Args) {
 	_, steps := o.scatterReduced(a, c, out)
 	for i := range a.Members {
 		if i != a.Rank {
-			o.recv(i, steps, c.cut(out, i, i+1))
+			o.recv(i, steps, c.blocks(out, i, i+1))
 		}
 	}
 }
 
-// span is how many members the subtree of rel has in a binomial tree.
+// span is the number of members in the subtree of rel in a binomial tree.
 func span(rel, n int) int { return min(lowBit(rel, n), n-rel) }
 
-// gather brings everybody's block to the root.
+// gather brings the blocks of all members to the root.
 func (o *Op) gather(a *Args) {
 	n, rel, size := a.Members, a.rel(), a.Block
 	in := a.In[:size]
-	if size > blockMax || n <= fewMax {
+	if size > blockMax || n <= directMax {
 		if rel != 0 {
 			o.send(a.Root, 0, in)
 			return
@@ -141,8 +152,10 @@ func (o *Op) gather(a *Args) {
 		o.move(block(a.Out, a.Root, size), in)
 		return
 	}
+	// A member without children sends its own block.
 	all := in
 	if kids := span(rel, n); kids > 1 {
+		// Blocks come in the order of rel, which is that of Out if the root is rank 0.
 		if all = a.Out[:0]; rel != 0 || a.Root != 0 {
 			o.reserve(1, kids*size)
 			all = o.scratch(kids * size)
@@ -157,17 +170,18 @@ func (o *Op) gather(a *Args) {
 	switch {
 	case rel != 0:
 		o.send(a.member(rel-lowBit(rel, n)), 0, all)
+	// Rotate from the order of rel to that of ranks.
 	case a.Root != 0:
 		o.move(a.Out[a.Root*size:n*size], all)
 		o.move(a.Out[:a.Root*size], all[(n-a.Root)*size:])
 	}
 }
 
-// scatter gives everybody a block of the root's.
+// scatter gives each member a block of the root's data.
 func (o *Op) scatter(a *Args) {
 	n, rel, size := a.Members, a.rel(), a.Block
 	out := a.Out[:size]
-	if size > blockMax || n <= fewMax {
+	if size > blockMax || n <= directMax {
 		if rel != 0 {
 			o.recv(a.Root, 0, out)
 			return
@@ -181,6 +195,7 @@ func (o *Op) scatter(a *Args) {
 	kids := span(rel, n)
 	all := out
 	switch {
+	// The root's data has the order of rel already.
 	case rel == 0 && a.Root == 0:
 		all = a.In[:n*size]
 	case kids > 1:

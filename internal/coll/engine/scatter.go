@@ -2,33 +2,40 @@ package engine
 
 import "gofabric/internal/atomics"
 
-// cuts divides data into a block of whole elements for each member.
-type cuts struct{ size, unit, n int }
+// The first half of reductions of large data: each member gets the reduction of one block (reduce-scatter).
+//
+// partition divides size bytes into n blocks of whole elements of unit bytes, one for each member.
+type partition struct{ size, unit, n int }
 
-func (o *Op) cuts(size, n int) cuts { return cuts{size: size, unit: max(atomics.Size(o.typ), 1), n: n} }
+// partition divides size bytes among n members, in elements of the operation's type.
+func (o *Op) partition(size, n int) partition {
+	return partition{size: size, unit: max(atomics.Size(o.typ), 1), n: n}
+}
 
-// at is where block i begins.
-func (c cuts) at(i int) int { return c.size / c.unit * i / c.n * c.unit }
+// offset is where block i begins.
+func (c partition) offset(i int) int { return c.size / c.unit * i / c.n * c.unit }
 
-// cut is blocks i to j-1 of b.
-func (c cuts) cut(b []byte, i, j int) []byte { return b[c.at(i):c.at(j)] }
+// blocks returns the blocks i to j-1 of b.
+func (c partition) blocks(b []byte, i, j int) []byte { return b[c.offset(i):c.offset(j)] }
 
-// most is the length of the largest run of k blocks.
-func (c cuts) most(k int) int { return (c.size/c.unit*k/c.n + 1) * c.unit }
+// maxLen is the greatest length of k blocks in a row.
+func (c partition) maxLen(k int) int { return (c.size/c.unit*k/c.n + 1) * c.unit }
 
-// scatterReduced gives every member its block of the reduction of everybody's In, cut as c says. work is as long as In, and in the end has the block in its
-// place; it may be In; nil if there is none. Own is where the block is; step is the next free number.
-func (o *Op) scatterReduced(a *Args, c cuts, work []byte) (own []byte, step int) {
-	if evenly(a.Members) {
+// scatterReduced gives each member its block of the reduction of all In. work is as long as In and has the block in
+// its place at the end; it may be In, or nil. own is the block, step the next unused step number.
+func (o *Op) scatterReduced(a *Args, c partition, work []byte) (own []byte, step int) {
+	if isPowerOfTwo(a.Members) {
 		return o.halving(a, c, work)
 	}
 	return o.ringReduce(a, c, work)
 }
 
-// halving exchanges halves, then quarters, and so on, among a power of two of members.
-func (o *Op) halving(a *Args, c cuts, work []byte) (own []byte, step int) {
-	aside := same(work, a.In)
-	pieces, total := 1, c.most(a.Members/2)
+// halving is recursive halving, for a power of two of members: they exchange halves of the data, then quarters, and
+// so on.
+func (o *Op) halving(a *Args, c partition, work []byte) (own []byte, step int) {
+	// If work is In, received data needs a buffer of its own from the first step on.
+	inPlace := same(work, a.In)
+	pieces, total := 1, c.maxLen(a.Members/2)
 	if work == nil {
 		pieces, total = 2, total+c.size
 	}
@@ -40,46 +47,49 @@ func (o *Op) halving(a *Args, c cuts, work []byte) (own []byte, step int) {
 	from, rank := 0, a.Rank
 	src := a.In
 	for half := a.Members / 2; half > 0; half >>= 1 {
+		// The upper half of the members keeps the upper half of the blocks.
 		keep, give := from, from+half
 		if rank&half != 0 {
 			keep, give = give, keep
 		}
-		mine := c.cut(work, keep, keep+half)
+		mine := c.blocks(work, keep, keep+half)
 		in := tmp[:len(mine)]
-		if half == a.Members/2 && !aside {
-			in = mine // nothing is there yet
+		if half == a.Members/2 && !inPlace {
+			in = mine
 		}
 		r := o.recv(rank^half, step, in)
-		o.wait(r, o.send(rank^half, step, c.cut(src, give, give+half)))
-		if half == a.Members/2 && !aside {
-			o.reduce(mine, c.cut(src, keep, keep+half))
+		o.wait(r, o.send(rank^half, step, c.blocks(src, give, give+half)))
+		if half == a.Members/2 && !inPlace {
+			o.reduce(mine, c.blocks(src, keep, keep+half))
 			src = work
 		} else {
 			o.reduce(mine, in)
 		}
+		// The next step halves what was kept.
 		from = keep
 		step++
 	}
-	return c.cut(work, rank, rank+1), step
+	return c.blocks(work, rank, rank+1), step
 }
 
-// ringReduce sends partial sums round, each on its way to the member whose block it is.
-func (o *Op) ringReduce(a *Args, c cuts, work []byte) (own []byte, step int) {
+// ringReduce sends partial sums around a ring, each to the member whose block it is.
+func (o *Op) ringReduce(a *Args, c partition, work []byte) (own []byte, step int) {
 	n, rank := a.Members, a.Rank
 	right, left := (rank+1)%n, mod(rank-1, n)
-	o.reserve(3, 3*c.most(1))
+	o.reserve(3, 3*c.maxLen(1))
 	var tmp [3][]byte
 	for i := range tmp {
-		tmp[i] = o.scratch(c.most(1))
+		tmp[i] = o.scratch(c.maxLen(1))
 	}
-	// The sum that comes in step s is that of block rank-2-s: received in one of three buffers, while the one before leaves from another and the next may come.
+	// In step s the sum of block rank-2-s arrives, in one of three buffers: the previous sum leaves from another,
+	// and the next one may arrive in the third.
 	expect := func(s int) (int32, []byte) {
 		k := mod(rank-2-s+n, n)
-		b := tmp[s%3][:c.at(k+1)-c.at(k)]
+		b := tmp[s%3][:c.offset(k+1)-c.offset(k)]
 		return o.recv(left, s, b), b
 	}
 	k := mod(rank-1, n)
-	sum := c.cut(a.In, k, k+1)
+	sum := c.blocks(a.In, k, k+1)
 	r, in := expect(0)
 	for s := range n - 1 {
 		next, nextIn := int32(-1), []byte(nil)
@@ -88,13 +98,14 @@ func (o *Op) ringReduce(a *Args, c cuts, work []byte) (own []byte, step int) {
 		}
 		o.wait(r, o.send(right, s, sum))
 		k := mod(rank-2-s+n, n)
-		o.reduce(in, c.cut(a.In, k, k+1))
+		o.reduce(in, c.blocks(a.In, k, k+1))
 		sum, r, in = in, next, nextIn
 	}
+	// The caller needs only the block.
 	if work == nil {
 		return sum, n - 1
 	}
-	own = c.cut(work, rank, rank+1)
+	own = c.blocks(work, rank, rank+1)
 	o.move(own, sum)
 	return own, n - 1
 }

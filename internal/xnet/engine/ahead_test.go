@@ -1,4 +1,4 @@
-// Bytes that are handed out before they are released.
+// Transports that take bytes ahead of what they release (Conn.Next).
 
 package engine
 
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gofabric/internal/xnet/wire"
+
 	"pgregory.net/rapid"
 )
 
@@ -22,7 +23,7 @@ func readyPair(t *testing.T) *script {
 	return s
 }
 
-// ahead is a transport that keeps what it was handed: the slices, and what was in them.
+// ahead is a transport that keeps the slices that it was given, and a copy of their content.
 type ahead struct {
 	t    *rapid.T
 	c    *Conn
@@ -49,7 +50,7 @@ func (h *ahead) next(slices, n int) int {
 	return got
 }
 
-// release checks that n bytes are still what they were, and lets go of them.
+// release checks that n bytes have not changed, and releases them.
 func (h *ahead) release(n int) {
 	if got := bytes.Join(h.lent, nil); !bytes.Equal(got, h.was) {
 		h.t.Fatal("handed out bytes have changed")
@@ -64,7 +65,8 @@ func (h *ahead) release(n int) {
 	}
 }
 
-// What is handed out, in whatever pieces and however far ahead, is the stream; and what is cancelled was not handed out.
+// TestAheadModel checks that the bytes handed out, in any pieces and as far ahead as wanted, are the stream, and
+// that cancelled operations were not handed out.
 func TestAheadModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := readyPair(t)
@@ -147,7 +149,7 @@ func TestAheadModel(t *testing.T) {
 	})
 }
 
-// Neighbours in staging memory are one slice, though they are several operations.
+// TestAheadJoins checks that neighbours in a chunk are one slice, though they are several operations.
 func TestAheadJoins(t *testing.T) {
 	s := readyPair(t)
 	for i := range uint64(20) {
@@ -161,7 +163,7 @@ func TestAheadJoins(t *testing.T) {
 	s.a.events = nil
 }
 
-// The old way of transmitting goes on after the new one, and the steady state of the new one allocates nothing.
+// TestAheadAllocs checks that Pending works after Next, and that Next allocates nothing in the steady state.
 func TestAheadAllocs(t *testing.T) {
 	s := readyPair(t)
 	qa, qb := s.silence()

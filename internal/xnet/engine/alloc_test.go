@@ -8,36 +8,36 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// quiet counts completions and keeps nothing.
-type quiet struct {
+// countingSink counts completions and keeps nothing.
+type countingSink struct {
 	n int
 }
 
-func (q *quiet) Completed(*Completion)       { q.n++ }
-func (q *quiet) Sent(*Send)                  { q.n++ }
-func (q *quiet) Received(*RxOp)              { q.n++ }
-func (q *quiet) Requested(*Conn, []byte)     {}
-func (q *quiet) Connected(*Conn, []byte)     {}
-func (q *quiet) Failed(*Conn, error, []byte) {}
-func (q *quiet) Replied(*Conn)               {}
-func (q *quiet) Resumed(*Conn)               {}
+func (q *countingSink) Completed(*Completion)       { q.n++ }
+func (q *countingSink) Sent(*Send)                  { q.n++ }
+func (q *countingSink) Received(*RxOp)              { q.n++ }
+func (q *countingSink) Requested(*Conn, []byte)     {}
+func (q *countingSink) Connected(*Conn, []byte)     {}
+func (q *countingSink) Failed(*Conn, error, []byte) {}
+func (q *countingSink) Replied(*Conn)               {}
+func (q *countingSink) Resumed(*Conn)               {}
 
-// silence makes both ends tell sinks that do not allocate.
-func (s *script) silence() (a, b *quiet) {
-	a, b = &quiet{}, &quiet{}
+// silence gives both ends sinks that do not allocate.
+func (s *script) silence() (a, b *countingSink) {
+	a, b = &countingSink{}, &countingSink{}
 	s.a.c.Attach(&s.a.pool, &s.a.cfg, s.a.rx, &s.a.mem, a)
 	s.b.c.Attach(&s.b.pool, &s.b.cfg, s.b.rx, s.b.c.mem, b)
 	s.b.rx.Sink = b
 	return a, b
 }
 
-// pump moves all bytes without allocating.
-type pump struct {
+// directPump moves all bytes without an allocation.
+type directPump struct {
 	gather  [][]byte
 	scratch []byte
 }
 
-func (p *pump) move(from, to *Conn) {
+func (p *directPump) move(from, to *Conn) {
 	for {
 		first, list := from.Pending(p.gather, 1<<20)
 		if first != nil {
@@ -68,7 +68,7 @@ func TestNoAllocs(t *testing.T) {
 		"large": {Ctx: 1}, "large acknowledged": {Ctx: 1, Ack: true}, "rendezvous": {Ctx: 1, Tagged: true},
 		"large write": {Kind: KindWrite, Ctx: 1, NRMA: 1, RMA: segs(wire.RMAIov{Len: 100000})}, "large read": {Kind: KindRead, Ctx: 1, NRMA: 1, RMA: segs(wire.RMAIov{Len: 100000})},
 	} {
-		for _, late := range []bool{false, true} { // large unexpected messages do allocate
+		for _, late := range []bool{false, true} { // large unexpected messages allocate
 			if late && o.Ctx == 1 && name != "rendezvous" {
 				continue
 			}
@@ -85,7 +85,7 @@ func TestNoAllocs(t *testing.T) {
 			}
 			buf := make([]byte, len(payload))
 			o.IOV[0], o.NIOV = payload, 1
-			p := pump{gather: make([][]byte, 0, 64), scratch: make([]byte, 0, 2<<20)}
+			p := directPump{gather: make([][]byte, 0, 64), scratch: make([]byte, 0, 2<<20)}
 			post := func() {
 				op := s.b.rx.NewOp()
 				op.SetBuf(buf)

@@ -2,13 +2,14 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// Messages of the peer.
+// The peer's messages: into a posted receive, or into memory for unexpected messages, or nowhere.
 
-// startRecv directs a payload of n bytes into a posted receive. A message that is all in b, and has room, is received
-// at once; startRecv returns its length then, else 0.
+// startRecv directs a payload of n bytes into a posted receive. If all of it is in b and fits, it is received at
+// once, and startRecv returns n; otherwise 0.
 func (c *Conn) startRecv(op *RxOp, n, tag uint64, b []byte) int {
 	h := &c.pool.hdr
 	op.tag, op.src, op.msgLen, op.sink = tag, c.Src, n, c.rx.sinkFor(c.completions)
+	// The receive is used again and again, so every field is set.
 	op.hasData = h.Flags&wire.FlagCQData != 0
 	op.data = 0
 	if op.hasData {
@@ -19,13 +20,14 @@ func (c *Conn) startRecv(op *RxOp, n, tag uint64, b []byte) int {
 	if matched {
 		id = c.nextMatch()
 	}
+	// The short path: one copy, and the receive is complete.
 	if n <= uint64(len(b)) && op.niov == 1 && n <= uint64(len(op.buf)) {
 		copy(op.buf, b[:n])
 		if op.ack {
 			c.acknowledge()
 		}
 		if matched {
-			c.tellMatched(id)
+			c.sendMatched(id)
 		}
 		c.rx.finish(op)
 		return int(n)
@@ -34,16 +36,16 @@ func (c *Conn) startRecv(op *RxOp, n, tag uint64, b []byte) int {
 	return 0
 }
 
-// nextMatch is the number of the peer's message that wants to hear of its match.
+// nextMatch returns the number of the peer's message that has FlagMatch.
 func (c *Conn) nextMatch() uint32 {
 	if !c.Ours {
-		return 0 // the flag means nothing to others
+		return 0 // other peers may set the flag without meaning
 	}
 	return c.needExt().matches.number()
 }
 
-// receiveInto makes op the target of a payload of n bytes. When it is here, the peer is told that its message with
-// number id is matched, if it wants to know.
+// receiveInto makes op the target of a payload of n bytes. If matched, the peer gets ExtMatched with id when it is
+// complete.
 func (c *Conn) receiveInto(op *RxOp, n uint64, matched bool, id uint32) {
 	l := c.expect(inRecv, n)
 	l.match, l.matchID = matched, id
@@ -56,8 +58,9 @@ func (c *Conn) receiveInto(op *RxOp, n uint64, matched bool, id uint32) {
 	}
 }
 
-// startMessage keeps a message for which there is no receive.
+// startMessage keeps a message without a receive.
 func (c *Conn) startMessage(q *queue, n, tag uint64) {
+	// The owner of the context has closed.
 	if c.rx.closed {
 		c.dropMessage(n)
 		return
@@ -69,14 +72,16 @@ func (c *Conn) startMessage(q *queue, n, tag uint64) {
 	c.keep(m, n)
 }
 
+// newMessage makes an unexpected message of n bytes in q.
 func (c *Conn) newMessage(q *queue, n, tag uint64) *message {
 	return c.rx.keep(q, &c.source, c, &c.pool.hdr, n, tag)
 }
 
-// keep makes m the target of a payload of n bytes.
+// keep makes m the target of a payload of n bytes. The connection stalls if the budget is used up.
 func (c *Conn) keep(m *message, n uint64) {
 	l := c.expect(inMessage, n)
 	l.msg, l.hasAck = m, m.ack
+	// The header was taken, so the message is kept, but its payload must wait.
 	if c.rx.full(&c.source) {
 		c.stallOn(m)
 	}
@@ -85,19 +90,19 @@ func (c *Conn) keep(m *message, n uint64) {
 	}
 }
 
-// dropMessage lets a payload of n bytes go nowhere.
+// dropMessage discards a payload of n bytes. The sender still gets its acknowledgement.
 func (c *Conn) dropMessage(n uint64) {
 	l := c.expect(inDiscard, n)
 	l.hasAck = c.pool.hdr.Flags&(wire.FlagDelivery|wire.FlagCommit) != 0
 	if c.pool.hdr.Flags&wire.FlagMatch != 0 {
-		c.tellMatched(c.nextMatch())
+		c.sendMatched(c.nextMatch())
 	}
 	if n == 0 {
 		c.endPayload()
 	}
 }
 
-// redirect copies the part of an unexpected message that has come to op, and lets the rest go there.
+// redirect copies the part of an unexpected message that has come to op, and directs the rest there.
 func (c *Conn) redirect(m *message, op *RxOp) {
 	m.copyTo(op)
 	l := c.in.now
@@ -109,27 +114,31 @@ func (c *Conn) redirect(m *message, op *RxOp) {
 	}
 }
 
-// forget drops the rest of m.
+// forget discards the rest of m.
 func (c *Conn) forget(m *message) {
+	// The payload is still coming: there is nowhere to put it.
 	if l := c.in.now; l != nil && l.msg == m {
 		l.msg = nil
 		l.kind = inDiscard
 	}
 }
 
-// startPrefixed takes a message of an old rxm peer that has its tag in the header of the transfer (wire.FlagTagged)
-// instead of in front of its payload: it is received as if Prefix had been there.
+// startPrefixed takes a message of a libfabric 1.17 rxm peer, which has its tag in the header of the transfer
+// (wire.FlagTagged) instead of packet headers. It is received as if the packet headers of Prefix had come before
+// its payload.
 func (c *Conn) startPrefixed() {
 	const prefixMax = 64
 	h := &c.pool.hdr
 	var space [prefixMax]byte
 	prefix := c.cfg.Prefix(space[:0], h)
 	n := uint64(len(prefix)) + h.PayloadLen()
+	// The packet headers in the prefix have tag and data, so the transfer's header must not.
 	h.Flags &= wire.FlagDelivery | wire.FlagCommit
 	h.SetPayload(n)
 	c.MsgsIn++
 	if op := c.rx.matchMsg(c.Src, n); op != nil {
 		c.startRecv(op, n, 0, nil)
+		// The prefix is the beginning of the payload.
 		c.absorb(prefix)
 		return
 	}
@@ -138,31 +147,35 @@ func (c *Conn) startPrefixed() {
 		return
 	}
 	c.startMessage(&c.rx.msgs, n, 0)
-	l := c.in.now // the prefix is kept though there may be no room: it is not sent again
+	l := c.in.now
+	// The prefix is stored even if the budget is used up: it does not come again.
 	c.rx.storeWhole(l.msg, append(c.pool.buffer(int(min(n, unexpAtOnce))), prefix...))
 	if l.left -= uint64(len(prefix)); l.left == 0 && c.in.stall == flowing {
 		c.endPayload()
 	}
 }
 
-// takeCoalesced takes the messages of a coalesced message whose header has come, as far as they are in b, and returns
-// how much of b that was. The rest of it waits as a header that has just come.
+// takeCoalesced takes the messages of a coalesced message as far as they are in b, and returns how many bytes that
+// was. The rest becomes a smaller coalesced message, whose header is kept as if it had just come.
 func (c *Conn) takeCoalesced(b []byte) int {
 	h := &c.pool.hdr
 	if !c.Ours {
 		c.Fail(ErrProtocol)
 		return 0
 	}
+	// The number of messages is in two fields that a message does not use.
 	count := int(h.OpData) | int(h.IovCnt)<<8
 	n, tag, tagged := h.PayloadLen()/uint64(count), h.Tag, h.Op == wire.OpTagCoalesced
 	if !tagged {
 		tag = 0
 	}
-	h.Flags = 0 // startRecv and newMessage look there
+	h.Flags = 0 // startRecv and newMessage read the flags
+	// Most of them meet a posted receive and are complete in b.
 	whole := c.rx.takeWhole(b, count, n, tag, tagged, &c.source)
 	c.MsgsIn += uint64(whole)
 	count -= whole
 	took := whole * int(n)
+	// The others one by one, while the stream goes on and no payload is incomplete.
 	for count > 0 && took < len(b) && (c.state == Connected || c.state == Broken) && c.in.stall == flowing &&
 		(c.in.now == nil || c.in.now.left == 0) {
 		count--
@@ -173,6 +186,7 @@ func (c *Conn) takeCoalesced(b []byte) int {
 			c.startMessage(q, n, tag)
 		}
 	}
+	// What is left waits as a header with fewer messages.
 	if count > 0 && c.state == Connected {
 		rest := wire.Header{Op: wire.OpCoalesced, OpData: uint8(count), IovCnt: uint8(count >> 8), Tag: tag}
 		if tagged {
@@ -184,7 +198,7 @@ func (c *Conn) takeCoalesced(b []byte) int {
 	return took
 }
 
-// startColl takes a step of a collective operation, whose header has come, and returns how much of b it took.
+// startColl takes a step of a collective operation and returns how many bytes of b it took.
 func (c *Conn) startColl(b []byte) int {
 	h := &c.pool.hdr
 	if !c.Ours {
@@ -193,12 +207,14 @@ func (c *Conn) startColl(b []byte) int {
 	}
 	c.MsgsIn++
 	n := h.PayloadLen()
+	// No payload: the sender has given up the group.
 	if h.CQData&wire.CollAbort != 0 {
 		c.rx.abortColl(&c.source, h.Tag, h.CQData)
 		return 0
 	}
 	op, ok := c.rx.matchColl(c.Src, h.Tag, h.CQData)
 	switch {
+	// The peer sends as a member that it is not.
 	case !ok:
 		c.Fail(ErrProtocol)
 	case op != nil:

@@ -11,7 +11,7 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// words is memory of 64-bit numbers.
+// words encodes 64-bit numbers.
 func words(v ...uint64) []byte {
 	var b []byte
 	for _, w := range v {
@@ -25,7 +25,7 @@ func wantWords(t *testing.T, what string, b []byte, v ...uint64) {
 	same(t, what, b, words(v...))
 }
 
-// bufs makes the array that Atomic wants.
+// bufs makes the array that Atomic needs.
 func bufs(b ...[]byte) (a [MaxIOV][]byte, n int) { return a, copy(a[:], b) }
 
 func sumOf(kind Kind, op atomics.Op, iov ...wire.RMAIov) Send {
@@ -58,7 +58,7 @@ func TestAtomics(t *testing.T) {
 		o.Ctx = 4
 		operands := words(2, 3)
 		s.a.send(o, operands)
-		clear(operands) // they are copied
+		clear(operands) // the operands were copied
 		read := make([]byte, 32)
 		s.a.send(Send{Kind: KindRead, Ctx: 5, NRMA: 1, RMA: segs(wire.RMAIov{Len: 32})}, read)
 		s.flow()
@@ -91,7 +91,7 @@ func TestAtomics(t *testing.T) {
 
 func t0(s *script) *testing.T { return s.t }
 
-// The longest, of odd alignment, in pieces.
+// TestLongAtomics executes the longest operations, at odd addresses and with streams cut in pieces.
 func TestLongAtomics(t *testing.T) {
 	variants(t, func(s *script) {
 		s.connect()
@@ -161,7 +161,7 @@ func TestAtomicArguments(t *testing.T) {
 	}
 }
 
-// What a peer may not do ends the connection, before a byte moves.
+// TestBadAtomics checks that a forbidden operation of a peer ends the connection before a byte changes.
 func TestBadAtomics(t *testing.T) {
 	for name, c := range map[string]struct {
 		h    wire.Header
@@ -195,7 +195,7 @@ func TestBadAtomics(t *testing.T) {
 	s.b.inject(append(header(wire.Header{Op: wire.OpAtomic, OpData: 7, Atomic: 2}, 0), 1))
 	s.b.want(`failed "": ` + ErrProtocol.Error())
 
-	// A read is not answered with results, nor a fetch with what was read.
+	// A read must not be answered with results, nor a fetch with read data.
 	s = readyPair(t)
 	s.a.send(Send{Kind: KindRead, Ctx: 1, NRMA: 1, RMA: segs(wire.RMAIov{Len: 8})}, make([]byte, 8))
 	s.a.inject(append(header(wire.Header{Op: wire.OpAtomicRsp}, 8), make([]byte, 8)...))
@@ -208,7 +208,8 @@ func TestBadAtomics(t *testing.T) {
 	s.a.want("fetch 0: "+ErrProtocol.Error(), `failed "": `+ErrProtocol.Error())
 }
 
-// A peer that lets its results lie is not read; and an honest one does not ask for so much.
+// TestResultStall checks that a peer that does not take its results is not read, and that our end does not ask for
+// as much.
 func TestResultStall(t *testing.T) {
 	s := readyPair(t)
 	s.b.mem.regions = [][]byte{make([]byte, MaxAtomic)}
@@ -247,7 +248,7 @@ func TestResultStall(t *testing.T) {
 	s.b.events = nil
 }
 
-// Behind a fence nothing leaves before all that was posted earlier is complete.
+// TestFence checks that nothing behind a fence leaves before all operations before it are complete.
 func TestFence(t *testing.T) {
 	s := readyPair(t)
 	mem, buf := pattern(1, 5000), make([]byte, 5000)
@@ -262,7 +263,7 @@ func TestFence(t *testing.T) {
 		t.Errorf("%d bytes wait, %d operations", s.a.c.Queued(), s.a.c.InFlight())
 	}
 	s.a.transmit(1 << 20)
-	s.receive(s.b, 1<<20) // the request is served only as the transport drains
+	s.receive(s.b, 1<<20) // the request is served only while the transport takes bytes
 	if s.a.c.HasPending() {
 		t.Error("something left though the read is not answered")
 	}
@@ -278,7 +279,7 @@ func TestFence(t *testing.T) {
 		t.Error("the driver was not told to transmit")
 	}
 
-	s.a.send(Send{Ctx: 7, Fence: true}, []byte("alone")) // nothing is before it
+	s.a.send(Send{Ctx: 7, Fence: true}, []byte("alone")) // no operation before it
 	s.flow()
 	s.a.want("send 7")
 
@@ -296,7 +297,7 @@ func TestFence(t *testing.T) {
 	s.b.rx.Release()
 }
 
-// Fetches, compares and fences in steady state allocate nothing.
+// TestAtomicAllocs checks that fetches, compares and fences allocate nothing in the steady state.
 func TestAtomicAllocs(t *testing.T) {
 	s := readyPair(t)
 	qa, _ := s.silence()
@@ -314,7 +315,7 @@ func TestAtomicAllocs(t *testing.T) {
 		o.Atomic.Compare, o.Atomic.NCompare = bufs(operand)
 	}
 	big.IOV[0], big.Atomic.Result[0] = long, long
-	p := pump{gather: make([][]byte, 0, 64), scratch: make([]byte, 0, 2<<20)}
+	p := directPump{gather: make([][]byte, 0, 64), scratch: make([]byte, 0, 2<<20)}
 	round := func() {
 		for _, o := range []*Send{&base, &fetch, &compare, &big, &base} {
 			must(t, s.a.c.Submit(o))
@@ -330,8 +331,9 @@ func TestAtomicAllocs(t *testing.T) {
 	}
 }
 
-// TestAtomicAfterTheEnd has an atomic operation refused because the peer has ended. What the driver passed must not become the pool's: the next two operations
-// would share it, and one would have its result where the other wants it.
+// TestAtomicAfterTheEnd has an atomic operation refused because the peer has ended. The driver's Atomic must not go
+// to the pool. Otherwise the next two operations would share it, and one would have its result where the other
+// wants its own.
 func TestAtomicAfterTheEnd(t *testing.T) {
 	variants(t, func(s *script) {
 		s.connect()

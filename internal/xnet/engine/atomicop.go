@@ -5,9 +5,10 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Atomic completes an atomic operation, whose operands are Send.IOV and whose remote memory is Send.RMA. Operands are
-// copied when they are posted or launched; result buffers are lent until the completion. Operands, results and remote
-// memory have the same length, at most wire.MaxAtomic bytes, except that FI_ATOMIC_READ has no operands.
+// Atomic is the part of a Send that only atomic operations have. Send.IOV has the operands and Send.RMA the remote
+// memory. Operands are copied when the operation is posted or launched; result buffers are borrowed until the
+// completion. Operands, results and remote memory have equal lengths, at most wire.MaxAtomic bytes. FI_ATOMIC_READ
+// has no operands.
 type Atomic struct {
 	Type     atomics.Datatype
 	Op       atomics.Op
@@ -18,17 +19,18 @@ type Atomic struct {
 	next     *Atomic
 }
 
-// MaxAtomic is the most bytes of operands of one operation.
+// MaxAtomic is the most operand bytes of one operation.
 const MaxAtomic = wire.MaxAtomic
 
-// atomicOps lists, from KindAtomic on, each kind's name on the wire and the set of operations that it allows.
+// atomicOps has, from KindAtomic on, the operation on the wire and the group of operations that each kind allows.
 var atomicOps = [...]struct {
 	op   wire.Op
 	kind atomics.Kind
 }{{wire.OpAtomic, atomics.Base}, {wire.OpAtomicFetch, atomics.FetchKind}, {wire.OpAtomicCompare, atomics.CompareKind}}
 
-// checkAtomic checks that the arguments go together.
+// checkAtomic checks that the arguments fit together.
 func (s *Send) checkAtomic() error {
+	// The arguments are the application's, so they are checked before anything is sent.
 	a := s.Atomic
 	if a == nil || s.Kind > KindCompare || s.NRMA == 0 || !atomics.Valid(atomicOps[s.Kind-KindAtomic].kind, a.Type, a.Op) {
 		return ErrInvalid
@@ -47,10 +49,10 @@ func (s *Send) checkAtomic() error {
 	return nil
 }
 
-// resultLen is the number of bytes that the operation brings back.
+// resultLen is the length of the result in bytes.
 func (a *Atomic) resultLen() uint64 { return sum(a.Result[:a.NResult]) }
 
-// memoryLen adds up remote memory, which must consist of whole elements.
+// memoryLen adds up the lengths of remote memory. ok is false if they are not multiples of the element.
 func memoryLen(iov []wire.RMAIov, dt atomics.Datatype) (n uint64, ok bool) {
 	size := uint64(atomics.Size(dt))
 	for _, v := range iov {

@@ -5,9 +5,9 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Authorization keys (fi_endpoint(3), auth_key): ends that do not have the same one do not get a connection. Between
-// request and answer each shows the other that it knows the key, the one that asks first; the application hears of a
-// request only after that.
+// Authorization keys (fi_endpoint(3), auth_key): ends without the same key get no connection. Between request and
+// answer each end proves that it has the key, the active end first. The application gets a request only after that.
+// docs/wire/tcp.md has the computation of the proofs.
 //
 //	active                                    passive
 //	  connreq, FeatureAuth, number a  ------>
@@ -19,36 +19,36 @@ import (
 // Auth is an endpoint's authorization key. Key is set before there are connections.
 type Auth struct {
 	Key  *authkey.Key
-	Rand func() uint64 // numbers that cannot be foreseen
+	Rand func() uint64 // unpredictable numbers
 }
 
-// The two proofs: none can stand for the other.
+// The labels of the two proofs differ, so that one cannot be used as the other.
 const (
 	labelActive  = "gofabric xnet connect"
 	labelPassive = "gofabric xnet accept"
 )
 
-// authExchange is how far the two ends are.
+// authExchange is the state of the exchange.
 type authExchange struct {
-	req      []byte    // the request, as it travels
-	numbers  [2]uint64 // the active end's and the passive end's
-	dataFrom int       // where the private data begins in req
+	req      []byte    // the encoded request
+	numbers  [2]uint64 // of the active and of the passive end
+	dataFrom int       // offset of the private data in req
 	asked    bool      // active: the challenge has come, and was answered
 	proved   bool      // active: the peer has the key
 }
 
-// authStep says how to go on after a message of the exchange.
+// authStep says what follows a message of the exchange.
 type authStep uint8
 
 const (
 	authBroken authStep = iota // the peer broke the protocol
-	authDenied                 // it has another key
+	authDenied                 // the peer has another key
 	authAnswer                 // active: send the proof
-	authAdmit                  // passive: send the proof, and tell of the request
+	authAdmit                  // passive: send the proof, and bring the request to the driver
 	authProved                 // active: wait for the answer to the request
 )
 
-// request begins the exchange at the active end; send req.
+// request begins the exchange at the active end. The caller sends req.
 func (a *Auth) request(features uint32, data []byte) *authExchange {
 	x := &authExchange{}
 	x.numbers[0] = a.Rand()
@@ -56,7 +56,7 @@ func (a *Auth) request(features uint32, data []byte) *authExchange {
 	return x
 }
 
-// challenge begins the exchange at the passive end, with the peer's request; send the second number.
+// challenge begins the exchange at the passive end with the peer's request. The caller sends the second number.
 func (a *Auth) challenge(req []byte, cm *wire.CM) *authExchange {
 	return &authExchange{
 		req:      append([]byte(nil), req...),
@@ -65,9 +65,10 @@ func (a *Auth) challenge(req []byte, cm *wire.CM) *authExchange {
 	}
 }
 
-// data is the private data of the request.
+// data returns the private data of the request.
 func (x *authExchange) data() []byte { return x.req[x.dataFrom:] }
 
+// prove computes a proof: it covers both numbers and the whole request.
 func (x *authExchange) prove(a *Auth, label string) authkey.Proof {
 	return a.Key.Prove(label, x.numbers[:], x.req)
 }

@@ -1,4 +1,4 @@
-// Authorization keys: which peers get a connection, and what dishonest ones get.
+// Authorization keys: which peers get a connection, and how attacks fail.
 
 package engine
 
@@ -11,7 +11,7 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// keyed gives both ends keys, "" for none; their numbers count up from n.
+// keyed gives both ends keys; "": none. Their random numbers count up from n.
 func (s *script) keyed(a, b string, n uint64) *script {
 	for _, e := range []struct {
 		e   *end
@@ -58,7 +58,7 @@ func TestOtherKey(t *testing.T) {
 			s.a.send(Send{Ctx: 1}, []byte("early"))
 			must(t, s.a.c.Start([]byte("hello")))
 			s.flow()
-			s.b.want(`requested ""`) // the data of such a request is not passed on
+			s.b.want(`requested ""`) // the driver does not get the data of such a request
 			if !s.b.c.Denied() {
 				t.Fatalf("%q: not denied", keys)
 			}
@@ -74,7 +74,7 @@ func TestOtherKey(t *testing.T) {
 	}
 }
 
-// TestNativePeer has an end with a key connect to one that knows nothing of keys: native, or older.
+// TestNativePeer has an end with a key connect to a peer without the feature: native, or older.
 func TestNativePeer(t *testing.T) {
 	for _, features := range []uint32{0, wire.FeatureExtended, wire.FeatureAuth} {
 		s := newScript(t).keyed("key", "", 1)
@@ -85,7 +85,7 @@ func TestNativePeer(t *testing.T) {
 	}
 }
 
-// exchange is what both ends of a connect say, for a peer that repeats it.
+// exchange returns the bytes of both ends of a connect, for a peer that repeats them.
 func exchange(t *testing.T, n uint64) (a, b []byte) {
 	s := newScript(t).keyed("key", "key", n)
 	must(t, s.a.c.Start([]byte("hello")))
@@ -99,7 +99,7 @@ func exchange(t *testing.T, n uint64) (a, b []byte) {
 	return a, b
 }
 
-// take is what the end has to transmit.
+// take returns everything that the end has to transmit.
 func (e *end) take() []byte {
 	var b []byte
 	for e.c.HasPending() {
@@ -117,7 +117,7 @@ func (e *end) take() []byte {
 	return b
 }
 
-// TestReplay repeats messages that were recorded before, to ends that have drawn other numbers.
+// TestReplay repeats recorded messages to ends with other random numbers.
 func TestReplay(t *testing.T) {
 	active, passive := exchange(t, 1)
 	s := newScript(t).keyed("key", "key", 50)
@@ -133,7 +133,7 @@ func TestReplay(t *testing.T) {
 	s.a.inject(passive)
 	s.a.want(`failed "": ` + denied)
 
-	// The same numbers, as no two connects have them, but another request.
+	// The same numbers, which no two connects have, but another request.
 	s = newScript(t).keyed("key", "key", 1)
 	changed := bytes.Replace(bytes.Clone(active), []byte("hello"), []byte("hullo"), 1)
 	s.b.inject(changed)
@@ -144,11 +144,11 @@ func TestReplay(t *testing.T) {
 	s.b.take()
 	s = newScript(t).keyed("key", "key", 1)
 	s.b.inject(active)
-	s.b.want(`requested "hello"`) // the test itself repeats what it should
+	s.b.want(`requested "hello"`) // the test computes the right proof
 	s.b.take()
 }
 
-// TestMirror sends an end its own messages: no proof stands for the other.
+// TestMirror sends an end its own messages: neither proof can be used as the other.
 func TestMirror(t *testing.T) {
 	s := newScript(t).keyed("key", "key", 1)
 	must(t, s.a.c.Start(nil))
@@ -162,7 +162,7 @@ func TestMirror(t *testing.T) {
 	s.a.want(`failed "": ` + denied)
 }
 
-// TestBadAuth brings messages of proof that do not belong where they come, or are not what they should be.
+// TestBadAuth brings messages of the exchange at the wrong time, or with wrong content.
 func TestBadAuth(t *testing.T) {
 	auth := func(nonce uint64, data ...byte) []byte {
 		return wire.AppendCMAuth(nil, wire.CMAuth, wire.FeatureAuth, nonce, data)
@@ -217,7 +217,7 @@ func TestBadAuth(t *testing.T) {
 	}
 }
 
-// TestAuthTimeout lets a peer fall silent on the way.
+// TestAuthTimeout has a peer stop within the exchange.
 func TestAuthTimeout(t *testing.T) {
 	s := newScript(t).keyed("key", "key", 1)
 	must(t, s.a.c.Start(nil))

@@ -1,4 +1,4 @@
-// What the engine itself costs per message, without sockets.
+// The cost of the engine per message, without sockets.
 
 package engine
 
@@ -21,7 +21,7 @@ func BenchmarkMessage(b *testing.B) {
 	}
 }
 
-// BenchmarkCoalesced is BenchmarkMessage between two peers of this module.
+// BenchmarkCoalesced is BenchmarkMessage between gofabric peers.
 func BenchmarkCoalesced(b *testing.B) {
 	for name, tagged := range map[string]bool{"msg": false, "tag": true} {
 		b.Run(name, func(b *testing.B) { benchMessage(b, 64, tagged, wire.FeatureExtended) })
@@ -43,7 +43,7 @@ func benchMessage(b *testing.B, size int, tagged bool, features uint32) {
 	s.silence()
 	o := Send{Tagged: tagged, Tag: 5, NIOV: 1, IOV: [MaxIOV][]byte{make([]byte, size)}}
 	buf := make([]byte, size)
-	p := pump{gather: make([][]byte, 0, 64), scratch: make([]byte, 0, 8<<20)}
+	p := directPump{gather: make([][]byte, 0, 64), scratch: make([]byte, 0, 8<<20)}
 	b.SetBytes(int64(size))
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {

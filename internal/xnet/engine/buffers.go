@@ -1,30 +1,30 @@
 package engine
 
-// bufSizes are the sizes of pooled buffers for unexpected messages. Longer messages take memory of their own.
+// bufSizes are the sizes of pooled buffers for unexpected messages. Longer messages have memory of their own size.
 var bufSizes = [...]int{128, 512, 4 << 10}
 
-// Free buffers that are kept: how many of each size; and of the longer ones, how many, and how many bytes in all. Steps
-// of collective operations that come early are long unexpected messages of the same few lengths again and again.
+// Free buffers that are kept: the number of each size, and the number and bytes of longer ones. Early steps of
+// collective operations are long unexpected messages of the same few lengths again and again.
 const (
 	bufKeep   = 1024
 	longKeep  = 32
 	longBytes = 4 << 20
 )
 
-// bufferPool holds the free buffers of a domain.
+// bufferPool has the free buffers of a domain.
 type bufferPool struct {
 	bufs [len(bufSizes)][][]byte
 	long longBuffers
 }
 
-// longBuffers are free buffers longer than bufSizes, the latest last.
+// longBuffers are the free buffers that are longer than bufSizes, the latest last.
 type longBuffers struct {
 	list  [longKeep][]byte
 	n     int
 	bytes int
 }
 
-// bufClass returns the place in bufSizes of an exact size, -1 if it has none.
+// bufClass returns the index of an exact size in bufSizes, or -1.
 func bufClass(size int) int {
 	for k, s := range bufSizes {
 		if s == size {
@@ -34,9 +34,10 @@ func bufClass(size int) int {
 	return -1
 }
 
-// buffer returns memory for n bytes, with length 0.
+// buffer returns memory for n bytes, of length 0.
 func (p *bufferPool) buffer(n int) []byte {
 	for k, size := range bufSizes {
+		// Try the next larger size.
 		if n > size {
 			continue
 		}
@@ -52,7 +53,7 @@ func (p *bufferPool) buffer(n int) []byte {
 	return p.long.get(n)
 }
 
-// putBuffer takes back memory from buffer.
+// putBuffer takes memory back.
 func (p *bufferPool) putBuffer(b []byte) {
 	switch k := bufClass(cap(b)); {
 	case k < 0:
@@ -62,7 +63,7 @@ func (p *bufferPool) putBuffer(b []byte) {
 	}
 }
 
-// get returns memory for n bytes, and for no more than twice as many: a message's budget pays for all of it.
+// get returns memory for n bytes, at most twice as many: a message counts for all of its buffer.
 func (l *longBuffers) get(n int) []byte {
 	for i := l.n - 1; i >= 0; i-- {
 		if b := l.list[i]; cap(b) >= n && cap(b)/2 <= n {
@@ -73,11 +74,13 @@ func (l *longBuffers) get(n int) []byte {
 	return make([]byte, 0, n)
 }
 
-// put takes memory back, if need be in place of the buffer that has been free for longest.
+// put takes memory back, in place of the buffer that has been free for longest if there are too many.
 func (l *longBuffers) put(b []byte) {
+	// Not from long, or so long that it would push out all others.
 	if cap(b) <= bufSizes[len(bufSizes)-1] || cap(b) > longBytes/4 {
 		return
 	}
+	// Drop the oldest until there is room.
 	for l.n == longKeep || l.bytes+cap(b) > longBytes {
 		l.drop(0)
 	}
@@ -86,6 +89,7 @@ func (l *longBuffers) put(b []byte) {
 	l.bytes += cap(b)
 }
 
+// drop removes the i-th buffer.
 func (l *longBuffers) drop(i int) {
 	l.bytes -= cap(l.list[i])
 	copy(l.list[i:l.n], l.list[i+1:l.n])

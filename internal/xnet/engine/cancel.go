@@ -2,9 +2,10 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// A connection that goes on lets go of operations and buffers.
+// Operations and buffers that a connection gives up while it continues.
 
-// Cancel withdraws the oldest send posted with ctx of which nothing has left yet, and reports whether there was one.
+// Cancel withdraws the oldest send posted with ctx of which nothing has left (fi_cancel(3)). It reports whether
+// there was one.
 func (c *Conn) Cancel(ctx uint64) bool {
 	return c.cancel(func(op *TxOp) bool { return op.Ctx == ctx })
 }
@@ -14,12 +15,14 @@ func (c *Conn) CancelOf(o Owner, ctx uint64) bool {
 	return c.cancel(func(op *TxOp) bool { return op.Ctx == ctx && op.Owner == o })
 }
 
+// cancel withdraws the oldest operation that which accepts.
 func (c *Conn) cancel(which func(*TxOp) bool) bool {
 	op := c.waiting.remove(which)
+	// It waited, and was not queued.
 	if op != nil {
 		c.waits--
 	} else if op = c.out.withdraw(&c.pool.stagePool, which); op != nil && c.answers != nil {
-		c.answers.verdicts.settle()
+		c.answers.verdicts.forgetLast()
 		if c.out.empty() {
 			c.answers.budget = answerBudget{}
 		}
@@ -31,16 +34,19 @@ func (c *Conn) cancel(which func(*TxOp) bool) bool {
 	return true
 }
 
-// ignored takes the ends of operations whose owner has gone.
+// ignored is the Owner of operations whose owner has closed.
 type ignored struct{}
 
+// Done implements Owner. It does nothing.
 func (ignored) Done(*Completion) {}
 
-// Disown lets go of the buffers of all operations of an owner, which is closing while the connection goes on: no end of
-// theirs is told any more. Operations that wait are withdrawn; bytes that the peer expects are sent from a copy, and
-// its answers are dropped. A transport that sends ahead (Next) may still read the bytes that it was handed, and a peer
-// of this host the messages that were announced to it. A Fetcher does not give back buffers before it is done with
-// them: a connection where it has some ends.
+// Disown gives up the buffers of all operations of an owner that closes while the connection continues. Their ends
+// are not reported any more. Operations that wait are withdrawn. Bytes that the peer expects are sent from a copy,
+// and its answers are discarded.
+//
+// A transport that sends ahead (Next) may still read the bytes that it was given, and a peer on this host the
+// messages that were announced to it. A Fetcher gives buffers back only when it is done with them, so a connection
+// where it has some ends.
 func (c *Conn) Disown(o Owner) {
 	mine := func(op *TxOp) bool { return !op.internal && op.Owner == o }
 	ignore := func(list *opList) {
@@ -50,6 +56,7 @@ func (c *Conn) Disown(o Owner) {
 			}
 		}
 	}
+	// The transport may still use the buffers; only the end of the connection takes them back.
 	if c.carries(mine) {
 		c.Fail(ErrClosed)
 		return
@@ -59,6 +66,7 @@ func (c *Conn) Disown(o Owner) {
 		c.waits--
 		c.pool.putTx(op)
 	}
+	// The peer expects these bytes.
 	c.out.copyLent(mine)
 	for op := range c.out.operations {
 		if mine(op) {
@@ -96,7 +104,7 @@ func (c *Conn) carries(mine func(*TxOp) bool) bool {
 	return y.has(mine)
 }
 
-// disownReads is Disown for operations that bring something back.
+// disownReads is Disown for operations with a result: the result goes to memory that is not used.
 func (c *Conn) disownReads(mine func(*TxOp) bool) {
 	for op := range c.reads.all {
 		if !mine(op) {
@@ -108,14 +116,16 @@ func (c *Conn) disownReads(mine func(*TxOp) bool) {
 		}
 		op.Owner = ignored{}
 	}
+	// The answer is just arriving.
 	if l := c.in.now; l != nil && l.kind == inRead && mine(l.tx) {
 		l.drop()
 		l.tx.Owner = ignored{}
 	}
 }
 
-// Forget lets go of the memory of a region that is being closed: the rest of a write into it that is still arriving is
-// dropped, and the write refused, though some of it may be in place; an answer to a read is sent from a copy.
+// Forget gives up the memory of a region that is being closed (fi_close(3)). The rest of a write that is arriving
+// is discarded, and the write is refused, although a part of it may be in place. An answer to a read is sent from a
+// copy.
 func (c *Conn) Forget(key uint64) {
 	if l := c.in.now; l != nil && l.kind == inWrite {
 		for i := range l.n {

@@ -33,7 +33,8 @@ func TestCancelReceive(t *testing.T) {
 	s.b.want("recv 2 len 5000 src 2")
 }
 
-// Waiting for the connection, queued, begun, transmitted, asked for: a send is cancelled while nothing of it has left.
+// TestCancelSend checks in each state of a send (waiting, queued, begun, transmitted, asked for) that it can be
+// cancelled while nothing of it has left.
 func TestCancelSend(t *testing.T) {
 	s := newScript(t)
 	s.a.cfg.RendezvousOver = 2000
@@ -73,11 +74,12 @@ func TestCancelSend(t *testing.T) {
 	s.b.checkUnexpected(3)
 	for i := range uint64(3) {
 		s.b.recv(i, AnySource, make([]byte, 1000))
-		s.b.want("recv " + num(i) + " len 1000" + []string{"", "", " src 2"}[i]) // the first two came before the source was known
+		// The first two came before the source was set.
+		s.b.want("recv " + num(i) + " len 1000" + []string{"", "", " src 2"}[i])
 	}
 }
 
-// A queue emptied by cancelling holds no memory, and goes on.
+// TestCancelLast checks that a queue that cancelling has emptied holds no memory, and works.
 func TestCancelLast(t *testing.T) {
 	s := connected(t)
 	s.a.send(Send{Ctx: 1}, pattern(0, 1000))
@@ -93,7 +95,7 @@ func TestCancelLast(t *testing.T) {
 	s.b.want("recv 2 len 2 src 2")
 }
 
-// Cancelling does not touch responses that the peer waits for.
+// TestCancelSparesResponses checks that cancelling does not remove answers that the peer waits for.
 func TestCancelSparesResponses(t *testing.T) {
 	s := connected(t)
 	s.b.mem.regions = [][]byte{make([]byte, 1000)}

@@ -1,12 +1,12 @@
 package engine
 
-// Sizes of staging memory, bytes.
+// Sizes of chunks, in bytes.
 const (
 	chunkSize = 32 << 10 // a few dozen typical windows of small messages
-	smallSize = 2 << 10  // the first chunk of a connection that keeps sent bytes (Config.Frugal)
+	smallSize = 2 << 10  // first chunk of a connection that keeps sent bytes (Config.Frugal)
 )
 
-// Free memory that is kept; the rest goes to the garbage collector.
+// Free memory that is kept. The garbage collector gets what is beyond.
 const (
 	chunksKept  = 64
 	smallsKept  = 1024
@@ -14,15 +14,15 @@ const (
 	segsLongest = 256 // segments of a queue that is kept
 )
 
-// chunk is staging memory: messages are appended and transmitted in order, and the chunk is reused when all of it has
-// left.
+// chunk is staging memory. Messages are appended and transmitted in order. The chunk is used again when all of it
+// has left.
 type chunk struct {
 	b      []byte // len: staged so far
 	unsent int    // bytes not yet transmitted
 	next   *chunk
 }
 
-// stagePool holds the free staging memory of a domain.
+// stagePool has the free staging memory of a domain. An idle connection has none of its own.
 type stagePool struct {
 	open    openMessage // the coalesced message that can still grow
 	chunks  *chunk
@@ -30,7 +30,7 @@ type stagePool struct {
 	nchunks int
 	nsmalls int
 	segs    [][]segment
-	// OutChunks counts chunks that are in use, for leak checks.
+	// OutChunks counts chunks in use. Tests use it to find leaks.
 	OutChunks int
 }
 
@@ -46,7 +46,7 @@ func (p *stagePool) getSmall() *chunk {
 	return c
 }
 
-// getChunk returns a chunk with room for n bytes, which only large injects make more than chunkSize.
+// getChunk returns a chunk with room for n bytes. Only large injects need more than chunkSize.
 func (p *stagePool) getChunk(n int) *chunk {
 	p.OutChunks++
 	c := p.chunks
@@ -58,10 +58,12 @@ func (p *stagePool) getChunk(n int) *chunk {
 	return c
 }
 
+// putChunk takes a chunk back.
 func (p *stagePool) putChunk(c *chunk) {
 	p.OutChunks--
 	c.b, c.unsent, c.next = c.b[:0], 0, nil
 	switch {
+	// Chunks of other sizes are not kept.
 	case cap(c.b) == chunkSize && p.nchunks < chunksKept:
 		c.next, p.chunks = p.chunks, c
 		p.nchunks++
@@ -83,7 +85,7 @@ func (p *stagePool) getSegs() []segment {
 	return s
 }
 
-// putSegs takes back a list whose segments were cleared.
+// putSegs takes a list back, whose segments were cleared.
 func (p *stagePool) putSegs(s []segment) {
 	if cap(s) > 0 && cap(s) <= segsLongest && len(p.segs) < segsKept {
 		p.segs = append(p.segs, s[:0])

@@ -1,9 +1,12 @@
 package engine
 
-// Fail ends the connection: every operation on it completes with err.
+// The end of a connection: every operation completes, once, and all memory goes back.
+//
+// Fail ends the connection. Every operation on it completes with err, or with a reason that the peer has given
+// before.
 func (c *Conn) Fail(err error) { c.fail(err, nil) }
 
-// fail is Fail with private data that came with a refusal.
+// fail is Fail with private data of a rejection.
 func (c *Conn) fail(err error, data []byte) {
 	if c.state == Closed {
 		c.drain(err) // the rest of a rejection
@@ -12,15 +15,17 @@ func (c *Conn) fail(err error, data []byte) {
 	up := c.state == Connected || c.state == Broken
 	err = c.reason(err)
 	c.becomeClosed(err)
-	if up { // operations that wait for a connection may go to another one; those behind a fence may not
+	// Operations that wait for a connection may move to another one (Adopt, in Sink.Failed). Those behind a fence
+	// may not, because operations before them were sent here.
+	if up {
 		c.endWaiting(err)
 	}
 	c.sink.Failed(c, err, data)
 	c.endWaiting(err)
-	c.lose(err)
+	c.notifyLost(err)
 }
 
-// Drop ends a connection that another one replaces: its operations fail with err, Sink.Failed is not called.
+// Drop ends a connection that another one replaces. Its operations complete with err; Sink.Failed is not called.
 func (c *Conn) Drop(err error) {
 	if c.state == Closed {
 		c.drain(err)
@@ -28,10 +33,10 @@ func (c *Conn) Drop(err error) {
 	}
 	c.becomeClosed(err)
 	c.endWaiting(err)
-	c.lose(err)
+	c.notifyLost(err)
 }
 
-// becomeRejected ends a connection of which only a rejection is left to transmit.
+// becomeRejected ends a connection that has only a rejection to transmit.
 func (c *Conn) becomeRejected() {
 	c.state, c.in.stall = Closed, flowing
 	c.deadline = 0
@@ -39,7 +44,7 @@ func (c *Conn) becomeRejected() {
 	c.endWaiting(ErrClosed)
 }
 
-// becomeClosed gives back everything the connection holds.
+// becomeClosed completes the operations, wherever they are, and gives back everything that the connection holds.
 func (c *Conn) becomeClosed(err error) {
 	c.state = Closed
 	c.deadline = 0
@@ -48,11 +53,13 @@ func (c *Conn) becomeClosed(err error) {
 	c.fetching, c.results = 0, 0
 	sent := func(op *TxOp) { c.finishErr(op, err) }
 	received := func(op *RxOp) { c.rx.finishErr(op, err) }
+	// Completions must not find the connection half closed, so its state is set before the first operation ends.
 	c.endPayloadEarly(err)
 	c.rdv.endReceives(received)
 	if c.ext != nil {
 		c.ext.cma.close()
 	}
+	// A passive connection may not have been attached.
 	if c.rx != nil {
 		c.rx.drop(&c.source, err)
 	}
@@ -68,7 +75,8 @@ func (c *Conn) becomeClosed(err error) {
 			sent(op)
 		}
 	}
-	if c.ext != nil { // operations that have not left are in the queue, too
+	// Operations that have not left are in the queue as well, and drain ends them.
+	if c.ext != nil {
 		for op := range c.ext.matches.waiting.popAll {
 			if op.sent {
 				sent(op)
@@ -98,29 +106,30 @@ func (c *Conn) endPayloadEarly(err error) {
 	c.pool.putPayload(l)
 }
 
+// freeOperands gives the operands of an atomic operation back.
 func (c *Conn) freeOperands(a *operands) {
 	c.pool.putChunk(a.ch)
 	c.pool.putOperands(a)
 }
 
-// drain ends the operations that are queued.
+// drain ends the queued operations.
 func (c *Conn) drain(err error) {
 	c.out.drain(&c.pool.stagePool, func(op *TxOp) { c.finishErr(op, err) })
 }
 
-// Collector knows the groups of collective operations of an endpoint. Its methods must not call the engine.
+// Collector knows the collective groups of an endpoint. Its methods must not call the engine.
 type Collector interface {
 	groups
-	// Moved says that messages expected on from come on to: two connects met, or another was tried.
+	// Moved says that messages expected on from will come on to: two connects crossed, or another one was tried.
 	Moved(from, to *Conn)
-	// Lost says that messages expected on a connection (SetExpected) will not come.
+	// Lost says that messages expected on c (SetExpected) will not come.
 	Lost(c *Conn, err error)
 }
 
-// SetCollector makes the context one that knows collective operations.
+// SetCollector gives the context a Collector.
 func (rx *RxContext) SetCollector(u Collector) { rx.coll = &collectives{groups: u} }
 
-// collector returns the Collector of the endpoint that the context is of, nil if there is none.
+// collector returns the Collector of the context's endpoint, or nil.
 func (rx *RxContext) collector() Collector {
 	for r := range rx.all {
 		if r.coll != nil {
@@ -130,8 +139,8 @@ func (rx *RxContext) collector() Collector {
 	return nil
 }
 
-// lose tells the Collector that nothing more comes.
-func (c *Conn) lose(err error) {
+// notifyLost tells the Collector that nothing more comes.
+func (c *Conn) notifyLost(err error) {
 	if c.expected == 0 || c.rx == nil {
 		return
 	}

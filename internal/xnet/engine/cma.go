@@ -2,143 +2,146 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// Single-copy transfers (cross memory attach). A large message between two processes of one host is only announced: the
-// receiver copies it out of the sender's memory. Through a socket every byte would be copied twice, and would cross
-// from core to core twice.
+// Single-copy transfers (cross-memory attach, process_vm_readv(2)). A large message between two processes of one
+// host is only announced, and the receiver copies it out of the sender's memory. Through a socket every byte would
+// be copied twice, and would cross from core to core twice.
 //
 //	sender                                      receiver
-//	hello (who I am)                     ->
+//	hello (identity)                     ->
 //	                                     <-     challenge (16 random bytes, a local socket), or refuse
-//	shows itself at the socket, with them
-//	proof (they are at this address)     ->
-//	                                     <-     ready: I have read them there; or refuse
+//	shows them at the socket
+//	proof (their address)                ->
+//	                                     <-     ready: read there; or refuse
 //	sealed (message, ranges, seal)       ->
-//	                                     <-     done; or cts: I could not copy it, send it
+//	                                     <-     done; or cts: could not copy it, send it
 //
-// Each direction agrees by itself when it has its first large message. Until then, and if the peer refuses, messages go
-// through the connection. The socket proves which process reads which (Invitation): the system says which process of
-// which user has come there, and that process says of which connection it speaks. So neither can name a third one. The
-// challenge proves that this process can be read, and by the number that it has here.
-// docs/decisions/0026-same-host-trust.md has the attacks that this ends.
+// Each direction agrees separately when it has its first large message. Until then, and if the peer refuses,
+// messages go through the connection.
+//
+// The socket proves which process reads which (Invitation): the kernel reports which process of which user has
+// connected there, and that process says for which connection. So neither end can name a third process. The
+// challenge proves that the process can be read, under the process id that it has here.
+// docs/decisions/0026-same-host-trust.md has the attacks that this prevents.
 //
 // Each message has a seal of its own (seal.go). The sender breaks the seal before it gives the buffer back for any
-// reason but the receiver's done. The receiver copies the message first and looks at the seal last. It delivers the
-// message only if the seal was whole. docs/decisions/0023-seals.md proves that a message that is delivered is then the
-// one that was sent.
+// reason except the receiver's done. The receiver copies the message first, and reads the seal afterwards. It
+// delivers the message only if the seal was whole. docs/decisions/0023-seals.md proves that a delivered message is
+// then the one that was sent.
 
-// Identity says which process one is.
+// Identity says which process this is.
 type Identity = wire.Hello
 
 // CMA copies from other processes of this host.
 type CMA interface {
-	// Identity says which process this is.
+	// Identity returns the identity of this process.
 	Identity() *Identity
-	// Invite waits for the process of a peer at a socket; nil: it cannot.
+	// Invite opens a socket for the peer's process. nil: it cannot.
 	Invite() Invitation
-	// Show shows, at the socket that c names, that this process is at the end of the connection e, its own view. A
-	// process that is not believed is refused by the peer.
+	// Show proves, at the socket that c names, that this process is at the end e of the connection, as this end
+	// sees it. The peer refuses a process that it does not believe.
 	Show(c *wire.Challenge, e *Ends)
-	// Address is the address of b for a peer. b must stay where it is.
+	// Address returns the address of b for a peer. b must not move.
 	Address(b []byte) uint64
 	// NewSeals returns memory for the seals of a connection.
 	NewSeals() Seals
-	// Copy copies a message that a peer has announced, and looks at the seal after that.
+	// Copy copies a message that a peer has announced, and reads the seal afterwards.
 	Copy(r *CMARequest) CMAResult
 }
 
-// Invitation is a socket where a peer's process is to show itself. One of the last two methods closes it.
+// Invitation is a socket where the peer's process must show itself. Met or Close closes it.
 type Invitation interface {
-	// Challenge returns bytes that cannot be guessed, and where the socket is, for the peer.
+	// Challenge returns the random bytes and the name of the socket, for the peer.
 	Challenge() *wire.Challenge
-	// Met reports whether the system says that a process of this user has come, with the challenge and for the
-	// connection e, that its id is pid, and that it is alive and has the challenge at an address of its memory.
-	// Anything else is refused for good, and logged.
+	// Met reports whether, according to the kernel, a process of this user has connected with the challenge for the
+	// connection e, has this pid, is alive, and has the challenge at this address of its memory. Everything else is
+	// refused for good and logged.
 	Met(e *Ends, pid uint32, at uint64) bool
 	// Close ends the wait.
 	Close()
 }
 
-// Ends says which connection of this host one is, as one of its ends sees it.
+// Ends are the addresses of a connection on this host, as one of its ends sees it.
 type Ends struct {
-	Space       uint64       // the network name space; 0 where the system does not tell
+	Space       uint64       // network namespace; 0 if the system has none
 	Local, Peer [EndLen]byte // 16 bytes of IP address, u16 big-endian port
 }
 
-// EndLen is the length of an address in Ends.
+// EndLen is the length of an address in Ends, in bytes.
 const EndLen = 18
 
-// CMARequest says what to copy from a peer's process, and where to.
+// CMARequest describes a copy from a peer's process.
 type CMARequest struct {
 	PID    uint32        // of the peer's process
 	Seal   [SealLen]byte // must be at SealAt after the copy
-	SealAt uint64        // an address of the peer's
+	SealAt uint64        // an address in the peer's memory
 	From   []wire.RMAIov // ranges of the peer's memory; Key is not used
-	Into   [][]byte      // as many bytes altogether
+	Into   [][]byte      // the same number of bytes altogether
 }
 
-// CMAResult says how a copy ended.
+// CMAResult is the result of a copy.
 type CMAResult uint8
 
 const (
-	Unreadable CMAResult = iota // the memory cannot be read: Into may have changed
-	Unsealed                    // the seal is broken: the content of Into means nothing
-	Copied                      // all was copied while the seal was whole
+	Unreadable CMAResult = iota // the memory cannot be read; Into may have changed
+	Unsealed                    // the seal is broken: the content of Into has no meaning
+	Copied                      // everything was copied while the seal was whole
 )
 
-// cmaMax is the longest message that is copied so, bytes: the copy is made in one piece, under the lock of the
+// cmaMax is the longest message for single copy, in bytes. The copy is made in one piece, under the lock of the
 // receiver's domain.
 const cmaMax = 64 << 20
 
-// cma holds how far the two ends of a connection have agreed about copies between them. Messages for the peer are built
-// in out, which its methods are given; a nil message says nothing.
+// cma is the state of the agreement between the two ends, in both directions. Its methods build messages for the
+// peer in out; nil means no message.
 type cma struct {
-	asked      bool // we have said which process we are
-	waits      bool // and the peer has not answered to the end
-	shown      bool // the peer has challenged us, and was told where cell is
-	peerCopies bool // the peer copies from us
-	copies     bool // we copy from the peer
-	greeted    bool // the peer has said which process it is
+	asked      bool // we have sent hello
+	waits      bool // the peer's final answer has not come
+	shown      bool // we have answered the peer's challenge
+	peerCopies bool // the peer copies our messages
+	copies     bool // we copy the peer's messages
+	greeted    bool // the peer has sent hello
 
-	invited   Invitation // of the peer that has said so, until it has proved it
+	invited   Invitation // until the peer has proved its identity
 	ends      Ends
 	pid       uint32
-	challenge [SealLen]byte // ours for the peer
-	cell      [SealLen]byte // the peer's for us; it reads it here
+	challenge [SealLen]byte // ours to the peer
+	cell      [SealLen]byte // the peer's to us; the peer reads it here
 	request   CMARequest
 	remote    [MaxIOV]wire.RMAIov
 	local     [MaxIOV][]byte
 }
 
-// near reports whether the peer may be on this host, and notes where the ends are.
-func (m *cma) near(way func() (Ends, bool)) (ok bool) {
+// findEnds reports whether the peer may be on this host, and stores the addresses of the ends.
+func (m *cma) findEnds(way func() (Ends, bool)) (ok bool) {
 	m.ends, ok = way()
 	return ok
 }
 
-// ask begins, if that was not done before: the peer is told which process this is.
+// ask starts the agreement, once: hello tells the peer which process this is.
 func (m *cma) ask(by CMA, way func() (Ends, bool), out []byte) []byte {
 	if m.asked {
 		return nil
 	}
 	m.asked = true
-	if !m.near(way) {
-		return nil // the peer need not know which process this is
+	if !m.findEnds(way) {
+		return nil // a peer on another host need not know the process
 	}
 	m.waits = true
 	return by.Identity().Append(out)
 }
 
-// refusal tells the peer not to announce messages.
+// refusal tells the peer not to announce messages for single copy.
 func (m *cma) refusal(out []byte) []byte { return wire.AppendExtIndex(out, wire.ExtRefuse, 0) }
 
 // hello answers a peer that wants its memory to be read. A nil by refuses.
 func (m *cma) hello(b []byte, by CMA, way func() (Ends, bool), out []byte) ([]byte, error) {
 	h, err := wire.ParseHello(b)
+	// A peer says hello once.
 	if err != nil || m.greeted {
 		return nil, ErrProtocol
 	}
 	m.greeted = true
-	if by == nil || !m.near(way) {
+	if by == nil || !m.findEnds(way) {
 		return m.refusal(out), nil
 	}
 	me := by.Identity()
@@ -147,6 +150,7 @@ func (m *cma) hello(b []byte, by CMA, way func() (Ends, bool), out []byte) ([]by
 		return m.refusal(out), nil
 	}
 	v := by.Invite()
+	// No socket can be opened.
 	if v == nil {
 		return m.refusal(out), nil
 	}
@@ -154,9 +158,10 @@ func (m *cma) hello(b []byte, by CMA, way func() (Ends, bool), out []byte) ([]by
 	return v.Challenge().Append(out), nil
 }
 
-// challenged puts the peer's challenge where it can read it, and shows it which process this is.
+// challenged puts the peer's challenge into memory, and shows at the socket which process this is.
 func (m *cma) challenged(b []byte, by CMA, out []byte) ([]byte, error) {
 	c, err := wire.ParseChallenge(b)
+	// A challenge answers our hello, once.
 	if err != nil || !m.waits || m.shown {
 		return nil, ErrProtocol
 	}
@@ -165,7 +170,7 @@ func (m *cma) challenged(b []byte, by CMA, out []byte) ([]byte, error) {
 	return wire.AppendProof(out, by.Address(m.cell[:])), nil
 }
 
-// proof checks which process has come, and reads the challenge in its memory.
+// proof checks which process has connected, and reads the challenge in its memory.
 func (m *cma) proof(b []byte, out []byte) ([]byte, error) {
 	at, err := wire.ParseProof(b)
 	if err != nil || m.invited == nil {
@@ -180,7 +185,7 @@ func (m *cma) proof(b []byte, out []byte) ([]byte, error) {
 	return wire.AppendExtIndex(out, wire.ExtReady, 0), nil
 }
 
-// ready takes the peer's word that it can read our memory.
+// ready notes that the peer can read our memory.
 func (m *cma) ready() error {
 	if !m.shown {
 		return ErrProtocol
@@ -189,7 +194,7 @@ func (m *cma) ready() error {
 	return nil
 }
 
-// refused takes the peer's word that it does not read our memory.
+// refused notes that the peer does not read our memory.
 func (m *cma) refused() { m.peerCopies, m.waits = false, false }
 
 // close ends the wait for the peer's process.
@@ -200,10 +205,12 @@ func (m *cma) close() {
 	}
 }
 
-// copy copies a message of the peer's, as far as there is room in into.
+// copy copies a message of the peer's, as much as into has room for.
 func (m *cma) copy(by CMA, at *heldBack, into [][]byte) CMAResult {
 	from := trim(m.remote[:copy(m.remote[:], at.ranges)], sum(into))
-	m.request = CMARequest{PID: m.pid, Seal: wire.Seal(&m.challenge, at.seal.number), SealAt: at.seal.at, From: from, Into: into}
+	m.request = CMARequest{
+		PID: m.pid, Seal: wire.Seal(&m.challenge, at.seal.number), SealAt: at.seal.at, From: from, Into: into,
+	}
 	got := by.Copy(&m.request)
 	m.request = CMARequest{}
 	clear(into)
@@ -213,6 +220,7 @@ func (m *cma) copy(by CMA, at *heldBack, into [][]byte) CMAResult {
 // trim shortens ranges to n bytes altogether.
 func trim(iov []wire.RMAIov, n uint64) []wire.RMAIov {
 	for i := range iov {
+		// The last range that is needed.
 		if iov[i].Len >= n {
 			iov[i].Len = n
 			if n == 0 {

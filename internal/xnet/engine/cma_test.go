@@ -1,4 +1,4 @@
-// Single-copy transfers: the introduction, messages by reference, and what a peer may not do.
+// Single-copy transfers: the agreement, announced messages, and what a peer must not do.
 
 package engine
 
@@ -9,7 +9,7 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// fakeHost is a host that fake processes share: what they gave the address of can be read by all.
+// fakeHost is a host of fake processes. Memory whose address was asked for can be read by all of them.
 type fakeHost struct {
 	mem     [][]byte
 	denied  bool // the system forbids it
@@ -19,15 +19,15 @@ type fakeHost struct {
 	guests  map[wire.Challenge]visitor
 	ways    [2]*fakeWay
 	number  uint64 // of the last seal
-	copied  func() // called once, when a message was copied and before its seal is looked at
+	copied  func() // called once, after a message was copied and before its seal is read
 }
 
-// process is a fake process of the host; it implements CMA.
+// process is a fake process of the host. It implements CMA.
 type process struct {
 	r   *fakeHost
 	id  Identity
-	pid uint32 // as the system knows it
-	shy bool   // it does not show itself
+	pid uint32 // as the kernel reports it
+	shy bool   // it does not connect to the socket
 	n   byte
 
 	seals []*fakeSeals
@@ -35,13 +35,13 @@ type process struct {
 
 func (p *process) Identity() *Identity { return &p.id }
 
-// fakeInvitation waits for a process to show itself.
+// fakeInvitation waits for a process to connect.
 type fakeInvitation struct {
 	p *process
 	c wire.Challenge
 }
 
-// visitor is a process that has come, as the system knows it.
+// visitor is a process that has connected, as the kernel reports it.
 type visitor struct {
 	pid  uint32
 	ends Ends
@@ -79,7 +79,7 @@ func (v *fakeInvitation) Met(e *Ends, pid uint32, at uint64) bool {
 
 func (v *fakeInvitation) Close() { v.p.r.invited-- }
 
-// fakeWay is between two ends of the host.
+// fakeWay is a Way between two ends of the host.
 type fakeWay struct {
 	ends Ends
 	far  bool // not of one host
@@ -100,7 +100,7 @@ func (p *process) at(addr, n uint64) []byte {
 	return p.r.mem[i-1][off : off+n]
 }
 
-// fakeSeals are seals in the host's memory; a number that is odd is broken.
+// fakeSeals are seals in the host's memory. A seal with an odd number is broken.
 type fakeSeals struct {
 	p     *process
 	mem   [256][SealLen]byte
@@ -170,8 +170,8 @@ func (p *process) Copy(l *CMARequest) CMAResult {
 	return Copied
 }
 
-// neighbours makes the script's ends extended processes of one host, before they connect.
-func neighbours(s *script) *fakeHost {
+// sameHost makes the script's ends gofabric processes of one host, before they connect.
+func sameHost(s *script) *fakeHost {
 	r := &fakeHost{}
 	for i, e := range []*end{s.a, s.b} {
 		e.cfg.Features, e.cfg.CMAOver = wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow, 1000
@@ -182,9 +182,9 @@ func neighbours(s *script) *fakeHost {
 	return r
 }
 
-// introduced is a script whose first large message, which goes through the connection, is over.
-func introduced(s *script) *fakeHost {
-	r := neighbours(s)
+// agreedCMA is a script that has sent its first large message, which goes through the connection.
+func agreedCMA(s *script) *fakeHost {
+	r := sameHost(s)
 	s.connect()
 	s.b.recv(1, AnySource, make([]byte, 2000))
 	s.a.send(Send{Ctx: 2}, pattern(0, 2000))
@@ -196,7 +196,7 @@ func introduced(s *script) *fakeHost {
 
 func TestCMA(t *testing.T) {
 	variants(t, func(s *script) {
-		introduced(s)
+		agreedCMA(s)
 		before := s.b.c.BytesIn
 		for i, tagged := range []bool{true, false, true, false} {
 			p, buf := pattern(i, 6000), make([]byte, 6000)
@@ -234,10 +234,10 @@ func TestCMA(t *testing.T) {
 	})
 }
 
-// A message for a buffer that is too short is cut as any other.
+// TestCMATruncated checks that a message for a buffer that is too short is truncated like any other.
 func TestCMATruncated(t *testing.T) {
 	s := newScript(t)
-	introduced(s)
+	agreedCMA(s)
 	p, buf := pattern(1, 3000), make([]byte, 1500)
 	s.b.recv(1, AnySource, buf[:700], buf[700:])
 	s.a.send(Send{Ctx: 2}, p[:2000], p[2000:])
@@ -247,10 +247,10 @@ func TestCMATruncated(t *testing.T) {
 	same(t, "what fits", buf, p[:1500])
 }
 
-// An unexpected message beyond the budget stays where it is.
+// TestCMABudget checks that an unexpected message beyond the budget stays with the sender.
 func TestCMABudget(t *testing.T) {
 	s := newScript(t)
-	introduced(s)
+	agreedCMA(s)
 	s.b.rx.PeerLimit = 4000
 	p, buf := pattern(1, 5000), make([]byte, 5000)
 	s.a.send(Send{Ctx: 2, Tagged: true, Tag: 9}, p)
@@ -266,10 +266,10 @@ func TestCMABudget(t *testing.T) {
 	same(t, "kept back", buf, p)
 }
 
-// If the memory cannot be read any more, messages come through the connection, this one and those after it.
+// TestCMADenied checks that messages come through the connection once the memory cannot be read any more.
 func TestCMADenied(t *testing.T) {
 	variants(t, func(s *script) {
-		r := introduced(s)
+		r := agreedCMA(s)
 		r.denied = true
 		for range 3 {
 			p, buf := pattern(1, 5000), make([]byte, 5000)
@@ -286,8 +286,9 @@ func TestCMADenied(t *testing.T) {
 	})
 }
 
-// Peers on other hosts, and those that claim to be another process, are refused, and nothing is read for them. So are those whose process does not show itself, or shows itself for
-// another connection: a process in between, which passes on what two others say, has two connections.
+// TestCMARefused checks that no memory is read for peers on other hosts, for those that claim to be another
+// process, and for those whose process does not connect, or connects for another connection. A process in between
+// that forwards what two others send has two connections.
 func TestCMARefused(t *testing.T) {
 	for name, change := range map[string]func(r *fakeHost, sender *process, a, b *fakeWay){
 		"other boot":      func(_ *fakeHost, p *process, _, _ *fakeWay) { p.id.Host[3] = 1 },
@@ -305,7 +306,7 @@ func TestCMARefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t)
-			r := neighbours(s)
+			r := sameHost(s)
 			change(r, s.a.cfg.CMA.(*process), r.ways[0], r.ways[1])
 			s.connect()
 			for range 3 {
@@ -330,10 +331,10 @@ func TestCMARefused(t *testing.T) {
 	}
 }
 
-// A peer that says hello, and then nothing, holds a socket until the connection ends.
+// TestCMASilent checks that a peer that stops after hello holds a socket only until the connection ends.
 func TestCMASilent(t *testing.T) {
 	s := newScript(t)
-	r := neighbours(s)
+	r := sameHost(s)
 	s.connect()
 	hello := s.a.cfg.CMA.Identity().Append(nil)
 	s.b.inject(append(header(wire.Header{Op: wire.OpExt}, uint64(len(hello))), hello...))
@@ -347,10 +348,10 @@ func TestCMASilent(t *testing.T) {
 	}
 }
 
-// A native peer is told nothing of all this.
+// TestCMANative checks that a native peer gets no hello.
 func TestCMANative(t *testing.T) {
 	s := newScript(t)
-	neighbours(s)
+	sameHost(s)
 	s.b.cfg.Features = 0
 	s.connect()
 	if s.a.c.Extended || s.b.c.Extended {
@@ -363,11 +364,11 @@ func TestCMANative(t *testing.T) {
 	s.b.want("recv 1 len 5000 src 2")
 }
 
-// The end of the connection ends messages by reference on both sides.
+// TestCMAClosed checks that the end of the connection ends announced messages at both ends.
 func TestCMAClosed(t *testing.T) {
 	s := newScript(t)
-	introduced(s)
-	s.b.rx.PeerLimit = 10 // so that it stays with the sender
+	agreedCMA(s)
+	s.b.rx.PeerLimit = 10 // the message stays with the sender
 	s.a.send(Send{Ctx: 2, Tagged: true, Tag: 1}, pattern(1, 5000))
 	s.flow()
 	s.a.c.Fail(ErrPeerClose)
@@ -376,7 +377,7 @@ func TestCMAClosed(t *testing.T) {
 	s.b.want(fmt.Sprintf("failed %q: %v", "", ErrPeerClose))
 }
 
-// What breaks the rules ends the connection and reads nothing.
+// TestCMAViolations checks that messages that break the rules end the connection, and that nothing is read.
 func TestCMAViolations(t *testing.T) {
 	ref := wire.Ref{Index: 1, N: 1, Size: 5000, SealAt: 1 << 32, Number: 2, IOV: [MaxIOV]wire.RMAIov{{Addr: 1 << 32, Len: 5000}}}
 	unsealed := ref
@@ -403,10 +404,10 @@ func TestCMAViolations(t *testing.T) {
 			s := newScript(t)
 			var r *fakeHost
 			if c.introduced {
-				r = introduced(s)
+				r = agreedCMA(s)
 				s.b.rx.PeerLimit = 10
 			} else {
-				r = neighbours(s)
+				r = sameHost(s)
 				s.connect()
 			}
 			reads := r.reads
@@ -421,13 +422,13 @@ func TestCMAViolations(t *testing.T) {
 	}
 }
 
-// An end whose introduction is not over is not idle, though all of its operations are: to close it would reset the transport, with what is on its way, when
-// the answer comes.
+// TestCMAAsking checks that an end without the peer's final answer is not idle, although its operations are
+// complete. If it closed, the answer would reset the transport, and data on its way would be lost.
 func TestCMAAsking(t *testing.T) {
 	for name, denied := range map[string]bool{"granted": false, "refused": true} {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t)
-			r := neighbours(s)
+			r := sameHost(s)
 			r.denied = denied
 			s.connect()
 			s.b.recv(1, AnySource, make([]byte, 2000))

@@ -6,32 +6,32 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Small messages that follow one another to a peer of this module share one header if they are equally long, have the
-// same tag or none, and no remote data: a coalesced message (wire.OpCoalesced, OpTagCoalesced). The first is staged as
-// any message; when another one like it comes before the first has left, its header becomes that of a coalesced
-// message. For 64-byte messages, headers are a fifth of the bytes on the wire, and building and parsing them a third of
-// the work.
+// Consecutive small messages to a gofabric peer share one header if they have equal lengths, the same tag or none,
+// and no remote CQ data: a coalesced message (wire.OpCoalesced, OpTagCoalesced). The first is staged like any
+// message. If another one like it is posted before the first has left, its header becomes that of a coalesced
+// message. Of 64-byte messages, headers are a fifth of the bytes on the wire, and building and parsing them a third
+// of the work.
 
-// openMessage is the coalesced message that can still grow: that of the message staged last anywhere in the domain. It
-// ends when anything else is staged or leaves.
+// openMessage is the coalesced message that can still grow: the message staged last in the domain, on any
+// connection. It is closed when anything else is staged or leaves.
 type openMessage struct {
 	q      *outQueue // nil: there is none
 	ch     *chunk
-	at     int // of the header in ch
-	size   int // of a message's payload
+	at     int // offset of the header in ch
+	size   int // payload of each message, bytes
 	count  int // messages
 	tag    uint64
 	tagged bool
 }
 
-// Where the fields of a header are, bytes.
+// Offsets of fields in a header, in bytes.
 const (
 	atOp    = 1
 	atCount = 4
 	atSize  = 8
 )
 
-// openCoalesced notes that the message staged last, of n bytes with header h, may become a coalesced one.
+// openCoalesced notes that the message staged last, of n bytes with header h, may become a coalesced message.
 func (q *outQueue) openCoalesced(p *stagePool, h *wire.Header, n int) {
 	if h.Flags != 0 || n == 0 {
 		return
@@ -44,7 +44,8 @@ func (q *outQueue) openCoalesced(p *stagePool, h *wire.Header, n int) {
 	}
 }
 
-// join puts a message into the open one, if it fits there.
+// join adds a message to the open one if it fits. The header is changed in place in the chunk, which is possible
+// because none of it has left.
 func (q *outQueue) join(p *stagePool, buf []byte, tagged bool, tag uint64) bool {
 	m := &p.open
 	n := len(buf)
@@ -53,10 +54,12 @@ func (q *outQueue) join(p *stagePool, buf []byte, tagged bool, tag uint64) bool 
 	}
 	t := m.ch
 	from := len(t.b)
+	// It was the end of a chunk.
 	if t != q.tail || cap(t.b)-from < n {
 		return false
 	}
 	h := t.b[m.at:]
+	// The second message makes it a coalesced one.
 	if m.count++; m.count == 2 {
 		h[atOp] = byte(wire.OpCoalesced)
 		if tagged {
@@ -69,6 +72,7 @@ func (q *outQueue) join(p *stagePool, buf []byte, tagged bool, tag uint64) bool 
 	t.unsent += n
 	q.queued += n
 	q.bytes += n
+	// The segment grows with the message.
 	last := &q.segs[len(q.segs)-1]
 	last.b, last.end = last.b[:len(last.b)+n], len(t.b)
 	return true

@@ -9,22 +9,22 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// relatives makes the script's ends of this module, and connects them.
-func relatives(s *script) *script {
+// connectGofabric makes the script's ends gofabric peers, and connects them.
+func connectGofabric(s *script) *script {
 	s.a.cfg.Features, s.b.cfg.Features = wire.FeatureExtended, wire.FeatureExtended
 	return s.connect()
 }
 
 func TestCoalesced(t *testing.T) {
 	variants(t, func(s *script) {
-		relatives(s)
+		connectGofabric(s)
 		type class struct {
 			tagged bool
 			tag    uint64
 		}
 		kinds := []class{{false, 0}, {true, 5}, {true, 6}, {false, 0}, {true, 6}}
 		sizes := []int{64, 64, 64, 8, 100}
-		waiting, bufs := map[class][]int{}, map[int][]byte{} // receives that have got nothing yet
+		waiting, bufs := map[class][]int{}, map[int][]byte{} // receives without a message
 		post := func(ctx int, c class) {
 			bufs[ctx] = make([]byte, 128)
 			if c.tagged {
@@ -35,7 +35,7 @@ func TestCoalesced(t *testing.T) {
 			waiting[c] = append(waiting[c], ctx)
 		}
 		type message struct{ i, n int }
-		flying := map[class][]message{} // in order, not received yet
+		flying := map[class][]message{} // in order, not received
 		check := func() {
 			t.Helper()
 			for _, e := range s.b.events {
@@ -90,9 +90,9 @@ func TestCoalesced(t *testing.T) {
 	})
 }
 
-// Fifty equal messages take one header.
+// TestCoalescedBytes checks that fifty equal messages have one header.
 func TestCoalescedBytes(t *testing.T) {
-	s := relatives(newScript(t))
+	s := connectGofabric(newScript(t))
 	before := s.a.c.BytesOut
 	for i := range 50 {
 		s.b.recv(uint64(i), AnySource, make([]byte, 64))
@@ -108,10 +108,11 @@ func TestCoalescedBytes(t *testing.T) {
 	}
 }
 
-// What was transmitted in part, or stands before something else, is not changed any more.
+// TestCoalescedEnds checks that a message that was partly transmitted, or has something behind it, does not change
+// any more.
 func TestCoalescedEnds(t *testing.T) {
 	variants(t, func(s *script) {
-		relatives(s)
+		connectGofabric(s)
 		want := 0
 		send := func(o Send, p []byte) {
 			o.Ctx = uint64(want)
@@ -158,10 +159,11 @@ func TestCoalescedEnds(t *testing.T) {
 	})
 }
 
-// A coalesced message into a multi-receive buffer, and one that fills the budget for unexpected messages in its middle.
+// TestCoalescedRooms has a coalesced message for a multi-receive buffer, and one in the middle of which the budget
+// for unexpected messages is used up.
 func TestCoalescedRooms(t *testing.T) {
 	variants(t, func(s *script) {
-		relatives(s)
+		connectGofabric(s)
 		op := s.b.rx.NewOp()
 		op.Ctx, op.Multi = 1, true
 		op.SetBuf(make([]byte, 300))
@@ -188,10 +190,10 @@ func TestCoalescedRooms(t *testing.T) {
 	})
 }
 
-// What follows an operation that a fence holds back does not join what was sent before it.
+// TestCoalescedFence checks that messages behind an operation that waits for a fence do not join those before it.
 func TestCoalescedFence(t *testing.T) {
-	s := relatives(newScript(t))
-	s.a.send(Send{Ctx: 1}, pattern(1, 5000)) // lent: not complete before it has left
+	s := connectGofabric(newScript(t))
+	s.a.send(Send{Ctx: 1}, pattern(1, 5000)) // not copied: complete only after it has left
 	s.a.send(Send{Ctx: 2}, pattern(2, 64))
 	s.a.want("send 2")
 	if !s.a.c.Join(pattern(3, 64), false, 0) {
@@ -206,7 +208,7 @@ func TestCoalescedFence(t *testing.T) {
 	}
 }
 
-// Peers that are native are sent none, and may send none.
+// TestCoalescedNative checks that native peers get no coalesced messages, and may not send any.
 func TestCoalescedNative(t *testing.T) {
 	s := connected(t)
 	before := s.a.c.BytesOut
@@ -226,7 +228,7 @@ func TestCoalescedNative(t *testing.T) {
 	s.b.want(fmt.Sprintf("failed %q: %v", "", ErrProtocol))
 }
 
-// Headers that make no sense end the connection.
+// TestCoalescedBad checks that wrong headers end the connection.
 func TestCoalescedBad(t *testing.T) {
 	for name, h := range map[string]struct {
 		h wire.Header
@@ -240,7 +242,7 @@ func TestCoalescedBad(t *testing.T) {
 		"with others": {wire.Header{Op: wire.OpTagCoalesced, OpData: 2, Flags: 0x40}, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := relatives(newScript(t))
+			s := connectGofabric(newScript(t))
 			s.b.inject(header(h.h, h.n))
 			s.b.want(fmt.Sprintf("failed %q: %v", "", ErrProtocol))
 		})

@@ -1,4 +1,5 @@
-// Steps of collective operations: matching apart from other messages, peers that refuse, do not understand, are cut off, or say that they are others.
+// Steps of collective operations: matched apart from other messages, refused, sent to peers without collectives,
+// cut off, or sent as another member.
 
 package engine
 
@@ -12,21 +13,21 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// club is the Collector and the Owner of everything at one end.
-type club struct {
+// collEnd is the Collector and the Owner of all steps at one end.
+type collEnd struct {
 	e       *end
 	refuses map[uint32]bool // groups
 	heard   []string
 }
 
-func (k *club) Wanted(tag, _ uint64) bool { return !k.refuses[uint32(tag>>wire.CollGroup)] }
-func (k *club) Aborted(tag, member, src uint64) {
+func (k *collEnd) Wanted(tag, _ uint64) bool { return !k.refuses[uint32(tag>>wire.CollGroup)] }
+func (k *collEnd) Aborted(tag, member, src uint64) {
 	k.heard = append(k.heard, fmt.Sprintf("aborted %d by %d of %d", tag>>wire.CollGroup, uint32(member), int64(src)))
 }
-func (k *club) Moved(from, to *Conn)    { k.heard = append(k.heard, "moved") }
-func (k *club) Lost(_ *Conn, err error) { k.heard = append(k.heard, "lost: "+err.Error()) }
+func (k *collEnd) Moved(from, to *Conn)    { k.heard = append(k.heard, "moved") }
+func (k *collEnd) Lost(_ *Conn, err error) { k.heard = append(k.heard, "lost: "+err.Error()) }
 
-func (k *club) Done(c *Completion) {
+func (k *collEnd) Done(c *Completion) {
 	what := "sent"
 	if c.Kind == KindRecv {
 		what = "came"
@@ -39,7 +40,7 @@ func (k *club) Done(c *Completion) {
 	k.heard = append(k.heard, fmt.Sprint(c.Ctx, " ", what))
 }
 
-func (k *club) want(heard ...string) {
+func (k *collEnd) want(heard ...string) {
 	k.e.t.Helper()
 	if !slices.Equal(k.heard, heard) {
 		k.e.t.Fatalf("%s heard %q, want %q", k.e.name, k.heard, heard)
@@ -49,38 +50,38 @@ func (k *club) want(heard ...string) {
 
 func stepTag(group uint32, step uint64) uint64 { return uint64(group)<<wire.CollGroup | step }
 
-// step sends one as a member, and returns whether it was copied.
-func (k *club) step(tag, member, ctx uint64, b []byte) bool {
+// step sends a step as a member. It reports whether it was copied.
+func (k *collEnd) step(tag, member, ctx uint64, b []byte) bool {
 	k.e.t.Helper()
 	copied, err := k.try(tag, member, ctx, b)
 	must(k.e.t, err)
 	return copied
 }
 
-func (k *club) try(tag, member, ctx uint64, b []byte) (bool, error) {
+func (k *collEnd) try(tag, member, ctx uint64, b []byte) (bool, error) {
 	s := Send{Kind: KindColl, Tag: tag, Data: member, Ctx: ctx, Owner: k}
 	s.IOV[0], s.NIOV = b, 1
 	return k.e.c.SubmitColl(&s)
 }
 
-func (k *club) expect(tag, member, ctx uint64, buf []byte) {
+func (k *collEnd) expect(tag, member, ctx uint64, buf []byte) {
 	op := k.e.rx.NewColl()
 	op.SetBuf(buf)
 	op.Ctx, op.Owner = ctx, k
 	k.e.rx.PostColl(op, tag, member, k.e.c.Src, 0)
 }
 
-// clubs makes the ends members of this module with collectives, before they connect.
-func clubs(s *script) (a, b *club) {
-	a, b = &club{e: s.a, refuses: map[uint32]bool{}}, &club{e: s.b, refuses: map[uint32]bool{}}
+// withCollectives makes the ends gofabric peers with collectives, before they connect.
+func withCollectives(s *script) (a, b *collEnd) {
+	a, b = &collEnd{e: s.a, refuses: map[uint32]bool{}}, &collEnd{e: s.b, refuses: map[uint32]bool{}}
 	s.a.rx.SetCollector(a)
 	s.b.rx.SetCollector(b)
 	return a, b
 }
 
-// joined makes them, connected.
-func joined(s *script) (a, b *club) {
-	a, b = clubs(s)
+// connectedCollectives is withCollectives, connected.
+func connectedCollectives(s *script) (a, b *collEnd) {
+	a, b = withCollectives(s)
 	s.a.cfg.Features, s.b.cfg.Features = wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow, wire.FeatureExtended|wire.FeatureSeals|wire.FeatureShow
 	s.connect()
 	return a, b
@@ -88,7 +89,7 @@ func joined(s *script) (a, b *club) {
 
 func TestColl(t *testing.T) {
 	variants(t, func(s *script) {
-		a, b := joined(s)
+		a, b := connectedCollectives(s)
 		for _, size := range []int{0, 1, 200, 300, 5000} {
 			for _, before := range []bool{true, false} {
 				p, buf := pattern(size, size), make([]byte, size)
@@ -103,7 +104,7 @@ func TestColl(t *testing.T) {
 				s.flow()
 				if !before {
 					b.want()
-					b.expect(tag, 4, 8, nil) // another member's
+					b.expect(tag, 4, 8, nil) // of another member
 					b.expect(stepTag(7, 2), 5, 9, nil)
 					b.expect(tag, 5, 1, buf)
 					s.flow()
@@ -125,7 +126,7 @@ func TestColl(t *testing.T) {
 				}
 			}
 		}
-		// Receives of the application do not see steps, nor the other way round.
+		// The application's receives do not match steps, nor do receives of steps match messages.
 		s.b.trecv(1, AnySource, 0, ^uint64(0), make([]byte, 10))
 		a.step(stepTag(7, 4), 5, 2, []byte("step"))
 		s.flow()
@@ -140,15 +141,15 @@ func TestColl(t *testing.T) {
 	})
 }
 
-// A group that is not wanted is refused, by an answer.
+// TestCollRefused checks that a step of an unwanted group is refused by an answer.
 func TestCollRefused(t *testing.T) {
 	variants(t, func(s *script) {
-		neighbours(s)
-		a, b := joined(s)
+		sameHost(s)
+		a, b := connectedCollectives(s)
 		b.refuses[9] = true
 		a.step(stepTag(9, 1), 0, 1, nil)
 		a.step(stepTag(9, 2), 0, 2, pattern(1, 400))
-		a.step(stepTag(9, 3), 0, 3, pattern(1, 3000)) // through the connection, or by reference
+		a.step(stepTag(9, 3), 0, 3, pattern(1, 3000)) // through the connection, or by single copy
 		a.step(stepTag(9, 4), 0, 4, pattern(1, 3000))
 		a.step(stepTag(8, 4), 0, 5, []byte("after"))
 		s.flow()
@@ -160,18 +161,18 @@ func TestCollRefused(t *testing.T) {
 		abort := "aborted 9 by 0 of 1"
 		a.want("2 sent", "3 sent", "4 sent", abort, abort, abort, abort)
 	})
-	s := newScript(t) // an endpoint without collectives refuses all
-	a, _ := joined(s)
+	s := newScript(t) // an endpoint without collectives refuses every step
+	a, _ := connectedCollectives(s)
 	s.b.rx.coll = nil
 	a.step(stepTag(1, 1), 0, 1, []byte("step"))
 	s.flow()
 	a.want("aborted 1 by 0 of 1")
 }
 
-// A peer that is not of this module, and one that is not known yet not to be.
+// TestCollNative has a native peer, before and after the end knows that it is one.
 func TestCollNative(t *testing.T) {
 	s := newScript(t)
-	a, _ := clubs(s)
+	a, _ := withCollectives(s)
 	a.step(stepTag(1, 1), 0, 1, []byte("early"))
 	s.connect()
 	s.flow()
@@ -187,15 +188,16 @@ func TestCollNative(t *testing.T) {
 	}
 	s.flow()
 	a.want("3 sent: " + ErrUnsupported.Error())
-	s.b.inject(header(wire.Header{Op: wire.OpColl, Tag: 5, CQData: 1}, 0)) // from a native peer that is nonsense
+	s.b.inject(header(wire.Header{Op: wire.OpColl, Tag: 5, CQData: 1}, 0)) // a native peer must not send it
 	s.b.want(fmt.Sprintf("failed %q: %v", "", ErrProtocol))
 }
 
-// What is expected of a peer that turns out to be no member will not come, whether that shows on the connection or on one that takes its place.
+// TestCollNativeExpected expects messages of a peer that turns out to be native, on the connection or on one that
+// replaces it. They are reported as lost.
 func TestCollNativeExpected(t *testing.T) {
 	for _, replaced := range []bool{false, true} {
 		s := newScript(t)
-		a, _ := clubs(s)
+		a, _ := withCollectives(s)
 		lost := "lost: " + ErrUnsupported.Error()
 		if !replaced {
 			s.a.c.SetExpected(1)
@@ -214,10 +216,10 @@ func TestCollNativeExpected(t *testing.T) {
 	}
 }
 
-// When nothing more can be staged, the member tries again.
+// TestCollAgain checks that a member may try again if nothing more can be staged.
 func TestCollAgain(t *testing.T) {
 	s := newScript(t)
-	a, b := joined(s)
+	a, b := connectedCollectives(s)
 	n := 0
 	for ; n < 1<<20; n++ {
 		if _, err := a.try(stepTag(1, uint64(n)), 0, 1, pattern(n, 100)); err == ErrAgain {
@@ -240,18 +242,19 @@ func TestCollAgain(t *testing.T) {
 	}
 }
 
-// Large steps go by reference.
+// TestCollCMA sends large steps by single copy.
 func TestCollCMA(t *testing.T) {
 	variants(t, func(s *script) {
-		neighbours(s)
-		a, b := joined(s)
-		a.step(stepTag(1, 0), 0, 1, pattern(0, 3000)) // with the introduction
+		sameHost(s)
+		a, b := connectedCollectives(s)
+		a.step(stepTag(1, 0), 0, 1, pattern(0, 3000)) // starts the agreement on single copy
 		b.expect(stepTag(1, 0), 0, 1, make([]byte, 3000))
 		s.flow()
 		a.want("1 sent")
 		b.want("1 came 3000")
 		before := s.b.c.BytesIn
-		for i, limit := range []uint64{1 << 20, 1 << 20, 1000} { // expected; unexpected; unexpected and beyond the budget
+		// expected; unexpected; unexpected and beyond the budget.
+		for i, limit := range []uint64{1 << 20, 1 << 20, 1000} {
 			s.b.rx.PeerLimit = limit
 			p, buf := pattern(i, 6000), make([]byte, 6000)
 			if i == 0 {
@@ -277,12 +280,13 @@ func TestCollCMA(t *testing.T) {
 	})
 }
 
-// The end of a connection is told where something is expected, and ends what is under way.
+// TestCollCut checks that the end of a connection is reported where messages are expected, and ends those under
+// way.
 func TestCollCut(t *testing.T) {
 	for _, what := range []string{"expected", "in the middle", "unexpected in the middle", "complete"} {
 		t.Run(what, func(t *testing.T) {
 			s := newScript(t)
-			a, b := joined(s)
+			a, b := connectedCollectives(s)
 			s.b.c.SetExpected(1)
 			if !s.b.c.Expecting() {
 				t.Error("nothing is expected")
@@ -314,17 +318,18 @@ func TestCollCut(t *testing.T) {
 			a.heard = nil
 			if what == "expected" {
 				s.b.rx.CancelColl(b, func(uint64) {})
-			} else if what != "in the middle" && s.b.rx.coll.q.Unexpected() != 0 { // a member that has left does not join
+				// A member that has left does not join.
+			} else if what != "in the middle" && s.b.rx.coll.q.Unexpected() != 0 {
 				t.Error("a message is left")
 			}
 		})
 	}
 }
 
-// A step counts for the member that its connection is of, whatever it says.
-func TestCollImpostor(t *testing.T) {
+// TestCollWrongMember checks that a step counts only for the member that its connection belongs to.
+func TestCollWrongMember(t *testing.T) {
 	s := newScript(t)
-	a, b := joined(s)
+	a, b := connectedCollectives(s)
 	tag, buf := stepTag(1, 1), make([]byte, 4)
 	expectOf := func(src uint64) {
 		op := s.b.rx.NewColl()
@@ -332,12 +337,12 @@ func TestCollImpostor(t *testing.T) {
 		op.Ctx, op.Owner = 1, b
 		s.b.rx.PostColl(op, tag, 0, src, 0)
 	}
-	a.step(tag, 0, 1, []byte("lies")) // it is not here yet that this is known
+	a.step(tag, 0, 1, []byte("lies")) // b does not know the source yet
 	s.flow()
 	expectOf(77)
 	b.want()
 	s.b.rx.CancelColl(b, func(uint64) {})
-	for _, src := range []uint64{AnySource, 2} { // not known, and the right one
+	for _, src := range []uint64{AnySource, 2} { // unknown, and the right one
 		expectOf(src)
 		a.step(tag, 0, 1, []byte("true"))
 		s.flow()
@@ -355,10 +360,10 @@ func TestCollImpostor(t *testing.T) {
 	b.want("still expected")
 }
 
-// What a peer gives up is no message for anybody, and what it sent for joining is forgotten.
+// TestCollAborts checks that a given up group is reported, and that steps about joining it are dropped.
 func TestCollAborts(t *testing.T) {
 	s := newScript(t)
-	a, b := joined(s)
+	a, b := connectedCollectives(s)
 	group := uint32(wire.CollJoin>>wire.CollGroup | 3)
 	for range 3 {
 		a.step(stepTag(group, 1), 4, 1, pattern(1, 100))
@@ -375,15 +380,16 @@ func TestCollAborts(t *testing.T) {
 	if n := s.b.rx.coll.q.Unexpected(); n != 0 || s.b.rx.UnexpectedBytes() != 0 {
 		t.Errorf("%d messages, %d bytes are left", n, s.b.rx.UnexpectedBytes())
 	}
-	a.step(stepTag(2, 2), 4, 1, pattern(1, 100)) // Release forgets this one, and what is expected
+	a.step(stepTag(2, 2), 4, 1, pattern(1, 100)) // Release drops this step and the posted receives
 	s.flow()
 	b.expect(stepTag(2, 3), 4, 1, nil)
 }
 
-// That a group is given up is told even where nothing else finds room: on a full stage, and behind as many operations as may wait for the connection.
+// TestCollAbortFindsRoom checks that an abort is sent even if nothing else has room: on a full stage, and behind as
+// many operations as may wait for the connection.
 func TestCollAbortFindsRoom(t *testing.T) {
 	s := newScript(t)
-	a, b := joined(s)
+	a, b := connectedCollectives(s)
 	n := 0
 	for ; ; n++ {
 		if _, err := a.try(stepTag(1, uint64(n)), 0, 1, pattern(n, 100)); err == ErrAgain {
@@ -403,7 +409,7 @@ func TestCollAbortFindsRoom(t *testing.T) {
 	}
 
 	s = newScript(t)
-	a, b = clubs(s)
+	a, b = withCollectives(s)
 	s.a.cfg.Features, s.b.cfg.Features = wire.FeatureExtended, wire.FeatureExtended
 	s.a.cfg.TxDepth = 3
 	for n = 0; ; n++ {
@@ -416,7 +422,7 @@ func TestCollAbortFindsRoom(t *testing.T) {
 	a.step(stepTag(1, 0), wire.CollAbort|104<<32, 9, nil)
 	s.connect()
 	s.flow()
-	b.want("aborted 1 by 0 of -1") // its source is not known
+	b.want("aborted 1 by 0 of -1") // its source is unknown
 	a.want("0 sent", "1 sent", "2 sent", "9 sent")
 	s.b.rx.DiscardColl(func(c *Conn, tag uint64) bool {
 		c.RefuseColl(tag)
@@ -427,11 +433,12 @@ func TestCollAbortFindsRoom(t *testing.T) {
 	a.want(abort, abort, abort)
 }
 
-// What a peer takes back is found without a look at what others have sent: many that join and give up cost no more than few.
-func TestCollTakenBackAmongMany(t *testing.T) {
+// TestCollJoinTakenBack checks that steps that a peer takes back are found without a search through those of
+// others: many that join and give up cost no more per step than few.
+func TestCollJoinTakenBack(t *testing.T) {
 	measure := func(kept int) time.Duration {
 		s := newScript(t)
-		a, b := joined(s)
+		a, b := connectedCollectives(s)
 		s.b.rx.PeerLimit, s.b.rx.Limit = 1<<40, 1<<40
 		join := func(group, attempt int) uint64 {
 			return stepTag(uint32(wire.CollJoin>>wire.CollGroup|uint64(group)), uint64(attempt))
@@ -458,7 +465,7 @@ func TestCollTakenBackAmongMany(t *testing.T) {
 		return took
 	}
 	var few, many time.Duration
-	for range 5 { // whoever else runs makes one of them longer, and not each time the second
+	for range 5 { // another process may delay one of the two measurements
 		if few, many = measure(100), measure(20000); many <= 10*few+20*time.Millisecond {
 			return
 		}

@@ -2,31 +2,32 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// Messages of collective operations (wire.OpColl) go between peers of this module only. They are matched apart from the
-// application's, by tag and by the member that they come from, and count against the same budget while they are
-// unexpected. Only the Collector knows their meaning.
+// Steps of collective operations (wire.OpColl) travel between gofabric peers only. They are matched separately from
+// the application's messages, by tag and by the member that they come from, and count for the same budget while
+// they are unexpected. Only the Collector knows their meaning.
 
-// collectives is the part of a receive context for them.
+// collectives is the part of a receive context for collective operations.
 type collectives struct {
 	q      queue
 	groups groups
 }
 
-// groups knows the groups of an endpoint. Its methods must not call the engine.
+// groups knows the collective groups of an endpoint. Its methods must not call the engine.
 type groups interface {
-	// Wanted says whether an unexpected message is worth keeping. If not, the sender is told that the group is given
+	// Wanted reports whether an unexpected step is worth keeping. If not, the sender learns that the group is given
 	// up.
 	Wanted(tag, member uint64) bool
-	// Aborted says that the peer, which is src, has given up the group of tag; member is as of wire.CollAbort.
+	// Aborted says that the peer with source src has given up the group of tag. member is as in wire.CollAbort.
 	Aborted(tag, member, src uint64)
 }
 
-// NewColl returns a receive for PostColl. It does not count against Depth: the Collector bounds what it expects.
+// NewColl returns a receive for PostColl. It does not count for Depth, because the Collector bounds what it
+// expects.
 func (rx *RxContext) NewColl() *RxOp { return rx.pool.getRx() }
 
-// PostColl expects a message. op needs an Owner, whose Done is told of the end. src is the source of the member's
-// connections, AnySource if that is not known: no other peer may speak for the member. ignore is the bits of the tag
-// that do not matter.
+// PostColl posts a receive for a step. op needs an Owner, whose Done gets the end. src is the source of the
+// member's connections, or AnySource if it is not known: no other peer may send as this member. ignore has a 1 for
+// each bit of the tag that need not match.
 func (rx *RxContext) PostColl(op *RxOp, tag, member, src, ignore uint64) {
 	q := &rx.coll.q
 	op.node.Src, op.node.Tag, op.node.Ignore = member, tag, ignore
@@ -36,6 +37,7 @@ func (rx *RxContext) PostColl(op *RxOp, tag, member, src, ignore uint64) {
 		if m == nil {
 			break
 		}
+		// Otherwise another peer has sent as this member: drop its step, and look on.
 		if op.accepts(m.Value.owner.Src) {
 			rx.deliver(op, m.Value)
 			return
@@ -45,13 +47,13 @@ func (rx *RxContext) PostColl(op *RxOp, tag, member, src, ignore uint64) {
 	q.Post(&op.node)
 }
 
-// accepts reports whether src may be the peer that op expects a message from.
+// accepts reports whether src may be the peer that op expects a step from.
 func (op *RxOp) accepts(src uint64) bool {
 	return op.src == AnySource || src == AnySource || op.src == src
 }
 
-// CancelColl forgets the receives of owner whose messages have not begun to come. f is told the Ctx of each, which has
-// no other end.
+// CancelColl removes the receives of owner whose messages have not begun to come. f gets the Ctx of each; there is
+// no other completion.
 func (rx *RxContext) CancelColl(owner Owner, f func(ctx uint64)) {
 	q := &rx.coll.q
 	for r := range q.EachPosted() {
@@ -63,7 +65,7 @@ func (rx *RxContext) CancelColl(owner Owner, f func(ctx uint64)) {
 	}
 }
 
-// discardColl drops the unexpected messages that f accepts.
+// discardColl drops the unexpected steps that f accepts.
 func (rx *RxContext) discardColl(f func(feed feeder, tag uint64) bool) {
 	q := &rx.coll.q
 	for m := range q.EachMsg() {
@@ -74,8 +76,8 @@ func (rx *RxContext) discardColl(f func(feed feeder, tag uint64) bool) {
 	}
 }
 
-// dropColl removes messages that cannot be completed after the end of s. A member that has left does not join, so its
-// messages about joining go, too.
+// dropColl removes steps that cannot be completed after the end of s. A member that has left does not join a group,
+// so its steps about joining are removed, too.
 func (rx *RxContext) dropColl(s *source) {
 	if rx.coll == nil {
 		return
@@ -89,7 +91,7 @@ func (rx *RxContext) dropColl(s *source) {
 	}
 }
 
-// abortColl takes the peer's message that it has given up a group.
+// abortColl takes a step that says that the peer has given up a group.
 func (rx *RxContext) abortColl(s *source, tag, member uint64) {
 	if rx.coll != nil {
 		rx.dropJoin(s, tag, uint64(uint32(member)))
@@ -97,8 +99,8 @@ func (rx *RxContext) abortColl(s *source, tag, member uint64) {
 	}
 }
 
-// dropJoin drops what s has sent as member for joining a group and takes back: it may try again. A message that another
-// peer has sent with the same tag, which it cannot know, hides those behind it.
+// dropJoin drops steps that s has sent as member to join a group, and takes back: it may try again. If another peer
+// has sent a step with the same tag, which it cannot know, the steps behind it stay.
 func (rx *RxContext) dropJoin(s *source, tag, member uint64) {
 	if tag&wire.CollJoin == 0 {
 		return
@@ -114,7 +116,7 @@ func (rx *RxContext) dropJoin(s *source, tag, member uint64) {
 	}
 }
 
-// matchColl finds the receive for a step, nil if there is none. false: the peer speaks for another member.
+// matchColl finds the receive for a step, or returns nil. ok is false if the peer sends as another member.
 func (rx *RxContext) matchColl(src, tag, member uint64) (op *RxOp, ok bool) {
 	if rx.coll == nil {
 		return nil, true
@@ -126,6 +128,7 @@ func (rx *RxContext) matchColl(src, tag, member uint64) (op *RxOp, ok bool) {
 	if r.Value.accepts(src) {
 		return r.Value, true
 	}
+	// The receive waits on, for the right peer.
 	rx.coll.q.Post(r)
 	return nil, false
 }

@@ -1,10 +1,12 @@
 package engine
 
-// transmitted completes an operation of which all has left, or lets it wait for the peer.
+// transmitted completes an operation that has left completely, or has it wait for the peer.
 func (c *Conn) transmitted(op *TxOp) {
 	switch {
+	// An answer of ours has left. The access was served for the peer, and is reported as such.
 	case op.internal:
 		c.replies--
+		// The result of an atomic operation was reported when it was executed.
 		if op.Kind == KindFetch {
 			c.results -= uint32(op.Data)
 			c.pool.putTx(op)
@@ -15,12 +17,15 @@ func (c *Conn) transmitted(op *TxOp) {
 		context := op.context
 		c.pool.putTx(op)
 		c.rx.sinkOfAccess(context, c.completions).Completed(&c.pool.done)
+	// It completes when both have happened: all of it has left, and the peer has matched it.
 	case op.Match:
 		if op.sent = true; op.matched {
 			c.finish(op)
 		}
+	// The peer will report the result.
 	case c.Verdicts() && (op.Kind == KindWrite || op.Kind == KindAtomic):
 		c.needAnswers().verdicts.asked.push(op)
+	// The peer will acknowledge it.
 	case op.Ack || op.Commit:
 		c.acks.push(op)
 	default:
@@ -31,6 +36,7 @@ func (c *Conn) transmitted(op *TxOp) {
 // finish completes an operation of the application.
 func (c *Conn) finish(op *TxOp) { c.finishErr(op, nil) }
 
+// finishErr completes an operation with err. An answer to the peer only gives its memory back.
 func (c *Conn) finishErr(op *TxOp, err error) {
 	if op.internal {
 		c.replies--
@@ -45,12 +51,13 @@ func (c *Conn) finishErr(op *TxOp, err error) {
 	d.Len, d.Err, d.Owner = op.moved(), err, op.Owner
 	c.pool.putTx(op)
 	c.completions.Completed(d)
+	// The completion may end the wait of operations behind a fence.
 	if c.waiting.head != nil {
 		c.release()
 	}
 }
 
-// finishRead is finishErr for an operation that was to bring something back, which is counted.
+// finishRead is finishErr for an operation with a result, whose bytes are counted.
 func (c *Conn) finishRead(op *TxOp, err error) {
 	if op.Atomic != nil {
 		c.fetching -= uint32(op.Atomic.resultLen())
@@ -58,7 +65,7 @@ func (c *Conn) finishRead(op *TxOp, err error) {
 	c.finishErr(op, err)
 }
 
-// reason is why a connection has ended, given what the peer has said before.
+// reason returns why a connection has ended, given the peer's last messages.
 func (c *Conn) reason(err error) error {
 	if c.ext == nil || final(err) {
 		return err

@@ -1,32 +1,32 @@
-// Package engine holds the state machines of the reliable providers: a connection (Conn) and the receive side that
-// connections share (RxContext). It does no I/O, knows no clock and starts no goroutine; the driver (package tcp, say)
-// owns lock, sockets and queues, and the simulator drives the same code.
+// Package engine has the state machines of the reliable providers: a connection (Conn), and the receive side that
+// connections share (RxContext). It does no I/O, reads no clock and starts no goroutine. The driver (package tcp, for
+// example) owns the lock, the sockets and the queues. The simulator drives the same code.
 //
-// # Rule of use
+// # Use
 //
-//	Submit    Conn.Submit; RxContext.PostMsg, PostTagged  the application posts
-//	Receive   Conn.Target, Conn.Receive                   bytes came
-//	Advance   Conn.Advance                                time passed
-//	Poll      Conn.Pending, Conn.Transmitted              what to transmit next
-//	Deadline  Conn.Deadline                               when to call Advance
+//	the application posts     Conn.Submit; RxContext.PostMsg, PostTagged
+//	bytes arrived             Conn.Target, Conn.Receive
+//	a deadline has come       Conn.Advance, at Conn.Deadline
+//	something to transmit     Conn.Pending, then Conn.Transmitted
 //
-// One change, then Pending until it is empty or the socket is full, then wait until Deadline. Completions and
-// connection events are told through the Sink during the change; a Sink only takes note, it never calls back.
+// After each of the first three the driver takes bytes with Pending until there are none or the socket is full, then
+// waits until Deadline. Completions and connection events are reported through the Sink during the call. A Sink takes
+// notes and never calls back.
 //
-// A transport that must be able to repeat what it has sent takes bytes with Conn.Next instead of Pending, and calls
-// Transmitted when the peer has acknowledged them.
+// A transport that must be able to send bytes again takes them with Conn.Next instead of Pending, and calls Transmitted
+// when the peer has acknowledged them.
 //
 // # Memory
 //
-// Payload travels between the stream and user memory without a copy when it is large: Pending lends slices of the
-// user's buffers, and Target lends the rest of the buffer that the payload in progress belongs to, to receive into.
-// Small payload is copied into chunks, where many messages leave with one system call. Chunks, operations and small
-// unexpected messages come from the Pool, which a domain's connections share, so that an idle connection holds none.
+// Large payload moves between the stream and the application's memory without a copy: Pending returns slices of the
+// application's buffers, and Target returns the rest of the buffer that the payload in progress belongs to. Small
+// payload is copied into chunks, so that many messages leave with one system call. Chunks, operations and small
+// unexpected messages come from the Pool that a domain's connections share. An idle connection holds none.
 //
 // # Rooms
 //
-// Conn puts together machines that do not know it. Each file belongs to a room, and mentions nothing that a file of a
-// room further down this list declares (internal/tidy checks it):
+// Conn puts together machines that do not know it. Each file belongs to a room, and uses nothing that a file of a room
+// further down this list declares (internal/tidy checks it):
 //
 //	values:     errors.go completion.go memory.go atomicop.go send.go txop.go rxop.go
 //	buffers:    buffers.go
@@ -48,5 +48,5 @@
 //	receiving:  receive.go arrivals.go serve.go fetch.go ext.go handshake.go
 //	driving:    transmit.go cancel.go adopt.go oldest.go
 //
-// A message that meets its receive late reaches its connection through the interface feeder, which Conn implements.
+// A message that is matched late reaches its connection through the interface feeder, which Conn implements.
 package engine

@@ -2,7 +2,7 @@ package engine
 
 import "errors"
 
-// Errors of calls and of single operations. Operations that end with their connection carry the error given to
+// Errors of calls and of single operations. Operations that end with their connection have the error given to
 // Conn.Fail.
 var (
 	ErrAgain     = errors.New("resource temporarily unavailable")
@@ -13,7 +13,7 @@ var (
 	ErrTooLong   = errors.New("argument too long")
 	ErrInvalid   = errors.New("invalid argument")
 
-	// ErrUnsupported ends an operation that the peer does not understand.
+	// ErrUnsupported ends an operation that the peer does not have.
 	ErrUnsupported = errors.New("operation not supported by the peer")
 )
 
@@ -23,7 +23,7 @@ var (
 	ErrTimeout  = errors.New("no answer from the peer in time")
 	ErrProtocol = errors.New("peer broke the protocol")
 	ErrAccess   = errors.New("peer named memory that it may not access")
-	// ErrAuth ends a connect between ends with different authorization keys, or of which one has none.
+	// ErrAuth ends a connect between ends with different authorization keys, or of which only one has a key.
 	ErrAuth      = errors.New("the peer has another authorization key, or only one of the ends has one")
 	ErrPeerClose = errors.New("the connection ended without a goodbye")
 	ErrGoodbye   = errors.New("the peer has closed its endpoint")

@@ -2,20 +2,22 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// Messages whose payload is fetched when they have met their receive: rendezvous, single copy, and messages that a
-// transport carries out of band.
+// Messages whose payload is fetched when they have met their receive: by rendezvous, by single copy, or by a
+// transport that carries them out of band.
 
-// startRendezvous takes note of a message whose data the peer holds back.
+// startRendezvous takes the announcement of a message whose payload the peer holds back (wire.OpTagRTS).
 func (c *Conn) startRendezvous() {
 	h := &c.pool.hdr
 	index := h.OpData
 	if c.state == Broken {
-		return // it cannot be asked for
+		return // nothing can be sent: it cannot be asked for
 	}
+	// The peer has used an index twice.
 	if !c.rdv.take(&c.pool.tablePool, index) {
 		c.Fail(ErrProtocol)
 		return
 	}
+	// The receive is posted already: ask for the payload at once.
 	if op := c.rx.matchTag(c.Src, h.Tag, h.MsgSize); op != nil {
 		data, has := h.CQData, h.Flags&wire.FlagCQData != 0
 		c.bind(op, h.Tag, h.MsgSize, data, has)
@@ -24,13 +26,14 @@ func (c *Conn) startRendezvous() {
 		return
 	}
 	m := c.newMessage(&c.rx.tags, h.MsgSize, h.Tag)
-	m.held, m.at.index = true, index // no reason to stall: there are few indices, and data of others may follow
+	m.held, m.at.index = true, index // no stall: there are few indices, and payload of others may follow
+	// The sender waits for an OpCTS, so the message is asked for and discarded.
 	if c.rx.closed {
 		c.rx.dropQueued(&c.rx.tags, m)
 	}
 }
 
-// bind notes in op which announced message it was matched with.
+// bind stores in op the announced message that it was matched with.
 func (c *Conn) bind(op *RxOp, tag, n, data uint64, hasData bool) {
 	op.tag, op.src, op.msgLen, op.sink = tag, c.Src, n, c.rx.sinkFor(c.completions)
 	op.hasData, op.data, op.ack = hasData, 0, false
@@ -39,12 +42,13 @@ func (c *Conn) bind(op *RxOp, tag, n, data uint64, hasData bool) {
 	}
 }
 
-// clearToSend asks for the data of a rendezvous that op was matched with.
+// clearToSend asks for the payload of announcement i, for op (wire.OpCTS).
 func (c *Conn) clearToSend(op *RxOp, i uint8) {
 	if c.state == Broken {
 		c.rx.finishErr(op, c.reason(ErrPeerClose))
 		return
 	}
+	// A receive was posted, but the connection is closing.
 	if c.state != Connected {
 		c.rx.finishErr(op, ErrProtocol)
 		c.Fail(ErrProtocol)
@@ -57,7 +61,7 @@ func (c *Conn) clearToSend(op *RxOp, i uint8) {
 	c.answer(h)
 }
 
-// clearedToSend transmits the data of a message that the peer asked for.
+// clearedToSend sends the payload of our announcement i, which the peer asked for.
 func (c *Conn) clearedToSend(i uint8) {
 	op := c.rdv.withdraw(&c.pool.tablePool, i)
 	if op == nil {
@@ -71,7 +75,7 @@ func (c *Conn) clearedToSend(i uint8) {
 	c.queuePayload(h, op, op.Send.Len())
 }
 
-// fetchHeld gets the payload of a message that the peer holds back.
+// fetchHeld gets the payload of a message that is still with the peer.
 func (c *Conn) fetchHeld(op *RxOp, at *heldBack) {
 	if len(at.ranges) > 0 {
 		c.fetchInto(op, at)
@@ -80,32 +84,35 @@ func (c *Conn) fetchHeld(op *RxOp, at *heldBack) {
 	}
 }
 
-// fetchInto is fetchHeld for a message that can be copied, or that a transport carries. One that cannot be copied after
-// all, or whose seal is broken, is asked for as after a request to send: op stays as it was, and a peer that has
-// withdrawn the message has ended the connection or sends a copy.
+// fetchInto is fetchHeld for a message that can be copied, or that a transport carries. If it cannot be copied
+// after all, or its seal is broken, the peer is asked for it as in a rendezvous. op is unchanged then. A peer that
+// has withdrawn the message has ended the connection, or sends a copy.
 func (c *Conn) fetchInto(op *RxOp, at *heldBack) {
 	if c.state != Connected {
-		c.clearToSend(op, at.index) // which ends op with the reason
+		c.clearToSend(op, at.index) // ends op with the reason
 		return
 	}
+	// The transport fetches it.
 	if y := c.oob(); y != nil {
 		y.fetch(op, at.ranges[0].Addr, at.ranges[1:])
 		c.sink.Replied(c)
 		return
 	}
 	into := op.first(op.msgLen, &c.ext.cma.local)
+	// Nothing to copy if the message or the receive is empty.
 	if len(into) > 0 && !c.copyHeld(at, into) {
 		c.clearToSend(op, at.index)
 		return
 	}
 	c.rdv.release(&c.pool.tablePool, at.index)
+	// The bytes did not come through the stream, but count as received.
 	c.BytesIn += op.msgLen
 	c.answerIndex(wire.ExtDone, at.index)
 	c.rx.finish(op)
 }
 
-// copyHeld copies a message of the peer's, and reports whether its seal was whole. A peer whose memory cannot be read
-// is told to announce no more messages.
+// copyHeld copies a message of the peer's and reports whether its seal was whole. A peer whose memory cannot be
+// read gets a refusal, and announces no more messages.
 func (c *Conn) copyHeld(at *heldBack, into [][]byte) bool {
 	got := c.ext.cma.copy(c.cfg.CMA, at, into)
 	if got == Unreadable {
@@ -114,15 +121,17 @@ func (c *Conn) copyHeld(at *heldBack, into [][]byte) bool {
 	return got == Copied
 }
 
-// takeAnnounced takes a message that can be copied: into the receive that waits for it, or into memory for unexpected
-// ones, or, when that is full, it stays where it is until a receive comes.
+// takeAnnounced takes the announcement of a message for single copy. The message is copied into the receive that it
+// meets, or into memory for unexpected messages. If that is full, it stays with the sender until it meets a
+// receive.
 func (c *Conn) takeAnnounced(b []byte) error {
 	r := &c.ext.ref
+	// Announcements are allowed only after our "ready", and only with a seal.
 	if err := r.Parse(b); err != nil || !c.ext.cma.copies || r.SealAt == 0 {
 		return ErrProtocol
 	}
 	if c.state == Broken {
-		return nil // the sender takes its buffer back
+		return nil // the sender gets its buffer back when the connection ends
 	}
 	if !c.rdv.take(&c.pool.tablePool, r.Index) {
 		return ErrProtocol
@@ -131,6 +140,7 @@ func (c *Conn) takeAnnounced(b []byte) error {
 	at := heldBack{r.Index, r.IOV[:r.N], seal{r.SealAt, r.Number}}
 	h := &c.pool.hdr
 	h.Flags, h.CQData = 0, r.CQData
+	// Steps of collective operations are matched separately.
 	if r.Coll {
 		return c.takeAnnouncedColl(r, &at)
 	}
@@ -154,7 +164,7 @@ func (c *Conn) takeAnnounced(b []byte) error {
 	return nil
 }
 
-// takeAnnouncedColl takes a step of a collective operation that can be copied.
+// takeAnnouncedColl is takeAnnounced for a step of a collective operation.
 func (c *Conn) takeAnnouncedColl(r *wire.Ref, at *heldBack) error {
 	op, ok := c.rx.matchColl(c.Src, r.Tag, r.CQData)
 	switch {
@@ -174,10 +184,12 @@ func (c *Conn) takeAnnouncedColl(r *wire.Ref, at *heldBack) error {
 	return nil
 }
 
-// keepAnnounced keeps an unexpected message: a copy of it, if there is room and it may be copied before it is matched,
-// else a note of where it is.
+// keepAnnounced keeps an unexpected message: a copy of it, if there is room and it may be copied before it is
+// matched; otherwise the place where it is.
 func (c *Conn) keepAnnounced(m *message, match bool, at *heldBack) {
 	ranges := at.ranges
+	// FI_MATCH_COMPLETE promises the sender that the message was matched, so such a message stays with it until
+	// then.
 	if !match && !c.rx.closed && c.rx.roomFor(&c.source, m.msgLen) {
 		if c.copyUnexpected(m, at) {
 			c.rdv.release(&c.pool.tablePool, at.index)
@@ -189,9 +201,9 @@ func (c *Conn) keepAnnounced(m *message, match bool, at *heldBack) {
 	m.held, m.at = true, heldBack{at.index, append(m.at.ranges[:0], ranges...), at.seal}
 }
 
-// copyUnexpected copies all of a message for which there is no receive: a sender waits for one no longer than it would
-// with other messages.
+// copyUnexpected copies a message without a receive, so that its sender waits no longer than with other messages.
 func (c *Conn) copyUnexpected(m *message, at *heldBack) bool {
+	// One buffer for all of it: the copy needs memory in one piece.
 	if m.msgLen > 0 {
 		buf := c.pool.buffer(int(m.msgLen))[:m.msgLen]
 		c.ext.cma.local[0] = buf
@@ -206,7 +218,7 @@ func (c *Conn) copyUnexpected(m *message, at *heldBack) bool {
 	return true
 }
 
-// copied completes a message that the peer has copied.
+// copied completes a message that the peer has copied (wire.ExtDone).
 func (c *Conn) copied(b []byte) error {
 	if len(b) < 2 {
 		return ErrProtocol
@@ -219,8 +231,8 @@ func (c *Conn) copied(b []byte) error {
 	return nil
 }
 
-// Announce takes note of a message that the peer of an out-of-band transport holds back. It keeps its place among the
-// messages: call it when the connection is not Stalled.
+// Announce takes a message that the peer of an out-of-band transport holds back. Its place is among the messages of
+// the stream. The connection must not be Stalled.
 func (c *Conn) Announce(a *Announcement) {
 	if c.state != Connected {
 		return
@@ -248,7 +260,8 @@ func (c *Conn) Announce(a *Announcement) {
 		c.rx.dropQueued(q, m)
 		return
 	}
-	if c.unexpCount >= announcedMax { // not before: the message that the Fetcher waits for may be behind others
+	// A high limit only: the message that the Fetcher waits for may be behind others.
+	if c.unexpCount >= announcedMax {
 		c.stallOn(m)
 	}
 }

@@ -1,4 +1,4 @@
-// Whatever bytes come: no panic, bounded memory, everything accounted for.
+// Any bytes: no panic, bounded memory, no resource left in use.
 
 package engine
 
@@ -61,7 +61,7 @@ func FuzzConn(f *testing.F) {
 		if seed%8 == 0 {
 			s.keyed("", "key", 1)
 		}
-		if seed%4 != 0 { // else it listens
+		if seed%4 != 0 { // otherwise it is passive
 			s.connect()
 			e.c.Rendezvous = true
 			e.c.Extended = seed%8 >= 4
@@ -125,7 +125,7 @@ func (e *end) completions() (n int) {
 	return n
 }
 
-// fuzzStep does something random at the application's side, and returns how many operations were posted.
+// fuzzStep makes a random call of the application, and returns the number of posted operations.
 func (e *end) fuzzStep(r *rand.Rand) int {
 	o := Send{Ctx: 1, Match: r.IntN(6) == 0, NIOV: 1, Ack: r.IntN(3) == 0, Tagged: r.IntN(2) == 0, Tag: 1, Inject: r.IntN(5) == 0}
 	o.IOV[0] = make([]byte, r.IntN(1000))

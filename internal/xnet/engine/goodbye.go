@@ -2,24 +2,25 @@ package engine
 
 import "math"
 
-// The end of a connection. An end that closes in good order says ExtEnd behind its last message, transmits the rest of
-// its queue, and then closes the transport. The peer takes everything that came before the end of the stream, and knows
-// by ExtEnd that nothing is missing (ErrGoodbye); without it the process or the path may have died (ErrPeerClose).
+// The end of a connection. An end that closes in order sends ExtEnd behind its last message, transmits the rest of
+// its queue, and then closes the transport. The peer receives everything before the end of the stream, and knows
+// from ExtEnd that nothing is missing (ErrGoodbye). Without ExtEnd the process or the path may have failed
+// (ErrPeerClose).
 
-// goodbye holds the state of a connection's end.
+// goodbye is the state of a connection's end.
 type goodbye struct {
-	owed uint64 // the position in our stream up to which the peer must have it before we close
+	owed uint64 // stream position up to which the peer must have it before we close
 	all  uint64 // the same with answers and ExtEnd
 	why  error  // why nothing can be sent any more, of a Broken connection
 
-	said  bool // we send no more messages
-	heard bool // the peer does not
+	sentEnd     bool // ExtEnd was queued: we send no more messages
+	receivedEnd bool // the peer sends no more messages
 }
 
-// owedAll is the position where the stream ends, while that cannot be told.
+// owedAll stands for the end of the stream while that is unknown.
 const owedAll = math.MaxUint64
 
-// due is the position up to which the peer must have the stream, which ends at end for now.
+// due is the position up to which the peer must have the stream. It ends at end at present.
 func (g *goodbye) due(all bool, end uint64) uint64 {
 	switch {
 	case g.owed == owedAll:
@@ -30,19 +31,21 @@ func (g *goodbye) due(all bool, end uint64) uint64 {
 	return g.owed
 }
 
-// reason is why a connection has ended, given the peer's last messages: behind ExtEnd the end of the transport, however
-// it shows, is a goodbye.
+// reason is why a connection has ended. After ExtEnd the end of the transport is a goodbye, however the transport
+// reports it.
 func (g *goodbye) reason(err error, broken bool) error {
 	switch {
-	case g.heard:
+	// The peer has said so.
+	case g.receivedEnd:
 		return ErrGoodbye
+	// The first error, which broke the connection, tells more than its end.
 	case broken && err == ErrPeerClose:
 		return g.why
 	}
 	return err
 }
 
-// final reports whether err says by itself why a connection has ended.
+// final reports whether err alone says why a connection has ended.
 func final(err error) bool {
 	switch err {
 	case ErrClosed, ErrProtocol, ErrAccess, ErrPersist, ErrAuth, ErrRefused, ErrUnsupported:

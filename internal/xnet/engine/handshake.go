@@ -5,7 +5,15 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Start sends the connection request with the private data, because the transport is up.
+// The handshake: a connection request and its answer, with private data (fi_cm(3)), before anything else in the
+// stream. With authorization keys the proofs of auth.go come between.
+//
+//	active                                    passive
+//	  Start         -- connreq -->              Sink.Requested
+//	  Sink.Connected <-- connresp --            Accept
+//	  Sink.Failed    <-- reject --              Reject
+//
+// Start sends the connection request with private data. The transport is up.
 func (c *Conn) Start(data []byte) error {
 	if c.state != Opening {
 		return ErrState
@@ -13,6 +21,7 @@ func (c *Conn) Start(data []byte) error {
 	if len(data) > wire.MaxCMData {
 		return ErrTooLong
 	}
+	// With a key the request has a random number, and the proofs cover all of it.
 	if a := c.cfg.Auth; a != nil {
 		x := a.request(c.cfg.Features, data)
 		c.needExt().auth = x
@@ -24,14 +33,17 @@ func (c *Conn) Start(data []byte) error {
 	return nil
 }
 
+// stageCM stages a connection management message.
 func (c *Conn) stageCM(t wire.CMType, features uint32, data []byte) {
 	c.stageBytes(func(b []byte) []byte { return wire.AppendCMFeatures(b, t, features, data) })
 }
 
+// becomeRequesting waits for the answer.
 func (c *Conn) becomeRequesting() { c.state = Requesting }
 
-// Accept answers the peer's request with private data; the connection is up.
+// Accept answers the peer's request with private data. The connection is up.
 func (c *Conn) Accept(data []byte) error {
+	// A request without the right key can only be rejected.
 	if c.state != Deciding || c.Denied() {
 		return ErrState
 	}
@@ -43,8 +55,8 @@ func (c *Conn) Accept(data []byte) error {
 	return nil
 }
 
-// Reject answers the peer's request with a refusal; transmit it, then close the transport and call Fail or Drop, which
-// give back its memory if it could not be transmitted.
+// Reject answers the peer's request with a rejection. The driver transmits it, closes the transport and calls Fail
+// or Drop, which free what could not be transmitted.
 func (c *Conn) Reject(data []byte) error {
 	if c.state != Deciding {
 		return ErrState
@@ -53,6 +65,7 @@ func (c *Conn) Reject(data []byte) error {
 		return ErrTooLong
 	}
 	why := uint32(0)
+	// The peer learns that keys are the reason.
 	if c.Denied() {
 		why = wire.FeatureAuth
 	}
@@ -61,7 +74,8 @@ func (c *Conn) Reject(data []byte) error {
 	return nil
 }
 
-// Ready says that the peer of NewWaiting is there: Sink.Connected is told, and operations that waited are queued.
+// Ready says that the peer of NewWaiting is connected. Sink.Connected is called, and operations that waited are
+// queued.
 func (c *Conn) Ready() error {
 	if c.state != Opening || c.deadline != 0 {
 		return ErrState
@@ -71,56 +85,63 @@ func (c *Conn) Ready() error {
 	return nil
 }
 
-// RestartHandshake gives a connection that is not up yet a new start: now is when it begins.
+// RestartHandshake begins the handshake's deadline again on a connection that is not up.
 func (c *Conn) RestartHandshake(nowNanos int64) {
 	if c.state == Opening {
 		c.deadline = nowNanos + c.cfg.HandshakeNanos
 	}
 }
 
-// Advance tells the time.
+// Advance serves the handshake's deadline.
 func (c *Conn) Advance(nowNanos int64) {
 	if c.deadline != 0 && nowNanos >= c.deadline && c.state != Closed {
 		c.Fail(ErrTimeout)
 	}
 }
 
-// becomeConnected launches operations that were posted meanwhile, and takes the bytes that came early.
+// becomeConnected launches the operations posted before, and takes the bytes that came early.
 func (c *Conn) becomeConnected(data []byte) {
 	if c.state != Requesting && c.state != Deciding {
 		panic("BUG: connected from state " + c.state.String())
 	}
 	c.state = Connected
 	c.deadline = 0
+	// The request is answered: its private data is not needed any more.
 	c.in.dropPart(&c.pool.inboundPool)
 	c.sink.Connected(c, data)
+	// A native peer has no collective operations: those expected from it will not come.
 	if c.expected > 0 && !c.Ours {
-		c.lose(ErrUnsupported)
+		c.notifyLost(ErrUnsupported)
 	}
+	// Launch what was posted before.
 	c.release()
+	// The peer need not wait for our answer before it sends.
 	if c.in.stall == stallDecision {
 		c.resume()
 	}
 }
 
-// handshake takes the bytes of connection management and returns the rest.
+// handshake takes bytes of connection management and returns the rest.
 func (c *Conn) handshake(b []byte) []byte {
 	cm, whole, n, err := c.in.request(&c.pool.inboundPool, b)
 	if err != nil {
 		c.Fail(ErrProtocol)
 		return nil
 	}
+	// The message is incomplete.
 	if n == 0 {
 		return nil
 	}
 	a := c.cfg.Auth
 	switch {
+	// A message of the exchange of proofs.
 	case cm.Type == wire.CMAuth && a != nil:
 		c.in.dropPart(&c.pool.inboundPool)
 		c.takeAuth(a, &cm)
 	case c.state == Listening && cm.Type == wire.CMConnReq && c.auth() == nil:
 		c.agree(&cm)
 		c.in.dropPart(&c.pool.inboundPool)
+		// Both ends must have a key, or neither. An end that does not gets a rejection after the driver's Reject.
 		switch theirs := cm.Features&wire.FeatureAuth != 0; {
 		case theirs != (a != nil):
 			c.becomeDeciding(nil, stallDenied)
@@ -155,14 +176,14 @@ func (c *Conn) handshake(b []byte) []byte {
 	return whole[n:]
 }
 
-// becomeDeciding tells the driver of a request, which waits.
+// becomeDeciding brings the request to the driver. Bytes behind it wait.
 func (c *Conn) becomeDeciding(data []byte, wait stallReason) {
 	c.state = Deciding
 	c.in.stall = wait
 	c.sink.Requested(c, data)
 }
 
-// agree notes byte order and features of both ends.
+// agree sets the byte order and the features of both ends.
 func (c *Conn) agree(cm *wire.CM) {
 	c.in.order = wire.Little
 	if cm.SwapNeeded {
@@ -171,7 +192,7 @@ func (c *Conn) agree(cm *wire.CM) {
 	c.Terms.agree(c.cfg.Features, cm)
 }
 
-// agree notes the features that both ends have, given ours.
+// agree sets the features that both ends have. A big-endian peer is native, and its feature bits are ignored.
 func (t *Terms) agree(features uint32, cm *wire.CM) {
 	t.Agreed = uint16(features & cm.Features)
 	if cm.SwapNeeded {

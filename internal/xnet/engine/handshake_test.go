@@ -49,7 +49,7 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// A rejection that cannot be transmitted is given back when the transport fails.
+// TestRejectUnsent checks that a rejection that cannot be transmitted is freed when the transport fails.
 func TestRejectUnsent(t *testing.T) {
 	s := newScript(t)
 	must(t, s.a.c.Start(nil))
@@ -101,7 +101,8 @@ func TestHandshakeStates(t *testing.T) {
 	}
 }
 
-// What is no request ends a listening connection, at the first byte that tells; nothing asks the application.
+// TestBadRequest checks that anything but a request ends a listening connection at the first wrong byte, without a
+// call of the driver.
 func TestBadRequest(t *testing.T) {
 	good := wire.AppendCM(nil, wire.CMConnReq, []byte("x"))
 	change := func(i int, v byte) []byte {
@@ -133,7 +134,8 @@ func TestBadAnswer(t *testing.T) {
 	s.a.want(`failed "": peer broke the protocol`)
 }
 
-// Data right behind the request waits for Accept, and data behind the answer comes with it.
+// TestEarlyData checks that data right behind the request waits for Accept, and that data behind the answer is
+// received with it.
 func TestEarlyData(t *testing.T) {
 	s := newScript(t)
 	b := wire.AppendCM(nil, wire.CMConnReq, nil)
@@ -162,7 +164,8 @@ func TestEarlyData(t *testing.T) {
 	s.a.want(`connected ""`, "recv 8 len 7 tag 5")
 }
 
-// Sends posted before the connection is up leave in order when it is; injects keep their content.
+// TestSendsWait checks that sends posted before the connection is up leave in order when it is, and that injects
+// keep their content.
 func TestSendsWait(t *testing.T) {
 	s := newScript(t)
 	scratch := []byte("inject")
@@ -199,7 +202,7 @@ func (s *script) connect0() {
 	s.receive(s.a, 1<<20)
 }
 
-// Adopt moves what waits to the connection that came up instead, whatever its state.
+// TestAdopt moves waiting operations to the connection that came up instead, in each of its states.
 func TestAdopt(t *testing.T) {
 	s := connected(t)
 	old := NewActive(&s.a.pool, &s.a.cfg, s.a.rx, &s.a.mem, s.a, 0)
@@ -218,12 +221,12 @@ func TestAdopt(t *testing.T) {
 
 	old = NewActive(&s.a.pool, &s.a.cfg, s.a.rx, &s.a.mem, s.a, 0)
 	must(t, old.Submit(&o))
-	third.Adopt(old) // closed: takes nothing
+	third.Adopt(old) // closed: no effect
 	old.Fail(ErrTimeout)
 	s.a.want(`failed "": no answer from the peer in time`, "send 5: no answer from the peer in time")
 }
 
-// A peer of the other byte order is spoken to in network order.
+// TestBigEndianPeer checks that a peer of the other byte order gets network order.
 func TestBigEndianPeer(t *testing.T) {
 	s := newScript(t)
 	req := wire.AppendCM(nil, wire.CMConnReq, []byte("be"))

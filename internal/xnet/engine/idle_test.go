@@ -1,4 +1,4 @@
-// What a connection costs while nothing happens on it.
+// The memory of an idle connection.
 
 package engine
 
@@ -10,12 +10,14 @@ import (
 )
 
 func TestConnSize(t *testing.T) {
-	if n := reflect.TypeFor[Conn]().Size(); n > 384 { // a size of the allocator; docs/wire/rxd.md promises 1 KiB for all of an idle peer
+	// A size of the allocator; docs/wire/rxd.md promises 1 KiB for all of an idle peer.
+	if n := reflect.TypeFor[Conn]().Size(); n > 384 {
 		t.Errorf("a connection has %d bytes", n)
 	}
 }
 
-// After all kinds of traffic, in all kinds of pieces, an idle connection holds no memory but itself.
+// TestIdleHoldsNothing checks that after all kinds of traffic, cut in all ways, an idle connection holds no memory
+// except itself.
 func TestIdleHoldsNothing(t *testing.T) {
 	for _, cut := range []int{1, 17, 1 << 20} {
 		s := readyPair(t)
@@ -52,7 +54,7 @@ func TestIdleHoldsNothing(t *testing.T) {
 	}
 }
 
-// A few bytes that wait for their acknowledgement hold little.
+// TestFrugal checks that a few bytes without an acknowledgement hold little memory.
 func TestFrugal(t *testing.T) {
 	s := readyPair(t)
 	s.a.cfg.Frugal = true

@@ -46,7 +46,7 @@ func TestInboundHeaders(t *testing.T) {
 				if m := in.missing(true); m < 1 || len(in.part()) > 0 && m > wire.MaxHeader {
 					t.Fatalf("cut %d: %d bytes are missing of %d", cut, m, len(in.part()))
 				}
-				p.hdr = wire.Header{} // decoding leaves fields that the operation has not
+				p.hdr = wire.Header{} // decoding does not change fields that the operation does not have
 				took, whole, err := in.header(&p, b)
 				if err != nil {
 					t.Fatal(err)
@@ -72,7 +72,7 @@ func TestInboundHeaders(t *testing.T) {
 	}
 }
 
-// TestInboundHolds keeps bytes that come during a stall, and gives back its memory.
+// TestInboundHolds keeps bytes that come during a stall, and gives the memory back.
 func TestInboundHolds(t *testing.T) {
 	var p inboundPool
 	in := inbound{stall: stallReplies}
@@ -94,7 +94,7 @@ func TestInboundHolds(t *testing.T) {
 	}
 }
 
-// TestInboundTarget: only long payload is received in place, and never more than there is room or payload.
+// TestInboundTarget checks that only long payload is received in place, and never more than payload or room.
 func TestInboundTarget(t *testing.T) {
 	var p inboundPool
 	var in inbound
@@ -116,7 +116,7 @@ func TestInboundTarget(t *testing.T) {
 	if l.direct(8) || in.target() != nil {
 		t.Fatal("there is a target for a few bytes")
 	}
-	l.absorb(make([]byte, directMin)) // more than there is room: the message is too long
+	l.absorb(make([]byte, directMin)) // more than the room: the message is truncated
 	if l.i != l.n {
 		t.Fatalf("%d of %d buffers are full", l.i, l.n)
 	}

@@ -5,8 +5,10 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// launch queues an operation for transmission; the connection is up.
+// launch queues an operation on a connection that is up. It decides how it travels: in the stream, announced for a
+// rendezvous, or for single copy.
 func (c *Conn) launch(op *TxOp) {
+	// The stream must be at the operation's receive context (group.go).
 	if op.context != c.atContext && !c.turnTo(op.context) {
 		c.finishErr(op, ErrUnsupported)
 		return
@@ -14,11 +16,13 @@ func (c *Conn) launch(op *TxOp) {
 	c.MsgsOut++
 	h := &c.pool.scratch
 	n := op.Send.Len()
+	// The promise of the completion level could not be kept.
 	if !c.hasLevel(op) {
 		c.finishErr(op, ErrUnsupported)
 		return
 	}
 	switch op.Kind {
+	// The buffers wait in the list for the answer.
 	case KindRead:
 		*h = wire.Header{Op: wire.OpReadReq, IovCnt: uint8(op.NRMA), IOV: op.RMA}
 		h.SetPayload(0)
@@ -33,6 +37,7 @@ func (c *Conn) launch(op *TxOp) {
 			c.finishErr(op, ErrUnsupported)
 			return
 		}
+		// A large step may go by single copy like a message.
 		if c.wantsSingleCopy(&op.Send) && c.announce(op) {
 			return
 		}
@@ -46,6 +51,7 @@ func (c *Conn) launch(op *TxOp) {
 			return
 		}
 		sendHeader(h, &op.Send, n)
+		// The peer will report the match with this number.
 		if op.Match {
 			c.needExt().matches.expect(op)
 		}
@@ -53,14 +59,14 @@ func (c *Conn) launch(op *TxOp) {
 	c.queuePayload(h, op, n)
 }
 
-// hasLevel says whether the peer can be asked for the completion level that op wants (fi_cq(3), "COMPLETION
-// SEMANTICS"). Native peers know nothing of matches. They acknowledge persistence on a connection of their own, but
-// packets of a gateway have no room for the request.
+// hasLevel reports whether the peer supports the completion level of op (fi_cq(3), "Completion Semantics"). Native
+// peers do not have FI_MATCH_COMPLETE. They acknowledge persistence on a connection of their own, but the packets
+// of a gateway have no field for the request.
 func (c *Conn) hasLevel(op *TxOp) bool {
 	return (!op.Match || c.Ours) && (!op.Commit || c.Ours || !c.Extended && c.oob() == nil)
 }
 
-// sendHeader fills in the header of an untagged or tagged message of n bytes.
+// sendHeader makes the header of a message of n bytes.
 func sendHeader(h *wire.Header, s *Send, n int) {
 	h.Op, h.Flags, h.OpData, h.IovCnt = wire.OpMsg, 0, 0, 0
 	if s.Tagged {
@@ -71,6 +77,7 @@ func sendHeader(h *wire.Header, s *Send, n int) {
 	h.SetPayload(uint64(n))
 }
 
+// setFlags sets the flags of a header as the options of s demand.
 func setFlags(h *wire.Header, s *Send) {
 	if s.HasData {
 		h.Flags |= wire.FlagCQData
@@ -85,26 +92,28 @@ func setFlags(h *wire.Header, s *Send) {
 	}
 }
 
-// collHeader fills in the header of a step of a collective operation.
+// collHeader makes the header of a step of a collective operation.
 func collHeader(h *wire.Header, tag, member uint64, n int) {
 	h.Op, h.Flags, h.OpData, h.IovCnt = wire.OpColl, 0, 0, 0
 	h.Tag, h.CQData = tag, member
 	h.SetPayload(uint64(n))
 }
 
-// wantsRendezvous says whether a message asks before it sends: its buffer has to stay until the peer answers.
+// wantsRendezvous reports whether a message is announced and sent when the peer asks for it. Its buffer must stay
+// valid until then, so an inject is not.
 func (c *Conn) wantsRendezvous(s *Send) bool {
 	return c.Rendezvous && s.Kind == KindSend && s.Tagged && !s.Inject && !s.Copy && uint64(s.Len()) > c.cfg.RendezvousOver
 }
 
-// requestToSend announces a tagged message; its data follows when the peer has matched it. False: no index is free, so
-// send it eagerly.
+// requestToSend announces a tagged message, whose data follows when the peer has matched it. It returns false if no
+// index is free; the message is then sent eagerly.
 func (c *Conn) requestToSend(op *TxOp, h *wire.Header, n int) bool {
 	i := c.rdv.freeIndex()
+	// All indices are in use.
 	if i == 0 {
 		return false
 	}
-	op.Match = false // its data goes to the receive that asked for it, so the acknowledgement says that it is matched
+	op.Match = false // the data goes to the receive that asked for it, so the acknowledgement implies the match
 	*h = wire.Header{Op: wire.OpTagRTS, OpData: i, Tag: op.Tag, CQData: op.Data, MsgSize: uint64(n)}
 	setFlags(h, &op.Send)
 	h.SetPayload(0)
@@ -114,30 +123,34 @@ func (c *Conn) requestToSend(op *TxOp, h *wire.Header, n int) bool {
 	return true
 }
 
-// wantsSingleCopy says whether a message is only announced, so that the peer or the transport fetches it. The first
-// message that could go by single copy asks the peer, and goes through the connection.
+// wantsSingleCopy reports whether a message is only announced, and the peer or the transport fetches it. The first
+// message that could go by single copy starts the agreement with the peer (cma.go), and itself goes through the
+// connection.
 func (c *Conn) wantsSingleCopy(s *Send) bool {
 	if y := c.oob(); y != nil {
 		return y.carries(s)
 	}
-	if !c.canSingleCopy() || s.Kind != KindSend && s.Kind != KindColl || s.Inject || s.Copy || s.Len() < c.cfg.CMAOver || s.Len() > cmaMax {
+	if !c.canSingleCopy() || s.Kind != KindSend && s.Kind != KindColl || s.Inject || s.Copy ||
+		s.Len() < c.cfg.CMAOver || s.Len() > cmaMax {
 		return false
 	}
 	x := c.needExt()
+	// This message starts the agreement, and is not announced itself.
 	if hello := x.cma.ask(c.cfg.CMA, c.Way, x.out[:0]); hello != nil {
 		c.stageExt(hello)
 	}
 	return x.cma.peerCopies
 }
 
-// canSingleCopy says whether messages may go by single copy on this connection at all: both ends seal them, and show
-// which process they are.
+// canSingleCopy reports whether single copy is possible on this connection: both ends seal messages and prove which
+// process they are.
 func (c *Conn) canSingleCopy() bool {
 	const both = wire.FeatureSeals | wire.FeatureShow
 	return c.Ours && c.Agreed&both == both && c.cfg.CMA != nil && c.Way != nil
 }
 
-// announce announces a message that is fetched. False: no index is free, so send it eagerly.
+// announce announces a message that is fetched. It returns false if no index is free; the message is then sent
+// eagerly.
 func (c *Conn) announce(op *TxOp) bool {
 	i := c.rdv.freeIndex()
 	if i == 0 {
@@ -150,6 +163,8 @@ func (c *Conn) announce(op *TxOp) bool {
 		Tag: op.Tag, CQData: op.Data, Size: uint64(op.Send.Len()),
 	}
 	c.rdv.announce(&c.pool.tablePool, i, op)
+	// Single copy: the ranges in this process, and the seal. Otherwise the transport knows the buffers by the
+	// index.
 	if x.oob == nil {
 		by := c.cfg.CMA
 		for _, b := range op.IOV[:op.NIOV] {
@@ -158,6 +173,7 @@ func (c *Conn) announce(op *TxOp) bool {
 				r.N++
 			}
 		}
+		// Sealed before the announcement leaves.
 		s := c.rdv.t.becomeSealed(by.NewSeals, i, &x.cma.cell)
 		r.Number, r.SealAt = s.number, s.at
 	}
@@ -166,8 +182,8 @@ func (c *Conn) announce(op *TxOp) bool {
 	return true
 }
 
-// launchAtomic queues an atomic operation with n bytes of operands. One that brings nothing back is transmitted and
-// completes as a write; the others' results come in the order of all that is asked for.
+// launchAtomic queues an atomic operation with n bytes of operands. One without a result is transmitted and
+// completes like a write. The results of the others come in the order of all answers.
 func (c *Conn) launchAtomic(op *TxOp, h *wire.Header, n int) {
 	a := op.Atomic
 	compare := a.Compare[:a.NCompare]
@@ -177,10 +193,12 @@ func (c *Conn) launchAtomic(op *TxOp, h *wire.Header, n int) {
 	case !c.Extended:
 		c.finishErr(op, ErrUnsupported)
 		return
+	// A gateway has one packet for the operation.
 	case most > 0 && uint64(n)+sum(compare) > uint64(most):
 		c.finishErr(op, ErrTooLong)
 		return
-	case c.cfg.NativeAtomics && !atomics.Native(a.Type, a.Op), oob && op.HasData: // rxm has no data with them
+	// Rxm has no remote CQ data with atomic operations.
+	case c.cfg.NativeAtomics && !atomics.Native(a.Type, a.Op), oob && op.HasData:
 		c.finishErr(op, ErrUnsupported)
 		return
 	}
@@ -197,9 +215,11 @@ func (c *Conn) launchAtomic(op *TxOp, h *wire.Header, n int) {
 	if op.Commit {
 		h.Flags |= wire.FlagCommit
 	}
+	// No operands.
 	if a.Op == atomics.Read {
 		n, op.NIOV = 0, 0
 	}
+	// The driver may have left old comparands.
 	if op.Kind != KindCompare {
 		compare = nil
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The part of a posted receive that is matched fills one line of the processor's cache, and the allocator aligns receives to lines, which it does for
-// sizes that are multiples of one.
-func TestReceivesLieInLines(t *testing.T) {
+// TestReceivesAreCacheAligned checks that the matched part of a posted receive fills one cache line, and that its
+// size makes the allocator align it to lines.
+func TestReceivesAreCacheAligned(t *testing.T) {
 	const line = 64
 	op := reflect.TypeFor[RxOp]()
 	node, _ := op.FieldByName("node")

@@ -1,4 +1,4 @@
-// Completion levels: matched, committed; and what regions are told.
+// Completion levels (fi_cq(3)): matched, committed; and the counts of regions.
 
 package engine
 
@@ -11,13 +11,13 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// ours is a script between two peers of this module.
+// ours is a script between two gofabric peers.
 func (s *script) ours() *script {
 	s.a.cfg.Features, s.b.cfg.Features = wire.FeatureExtended, wire.FeatureExtended
 	return s.connect()
 }
 
-// A message completes when it is matched, in whatever order that is, or thrown away.
+// TestMatchComplete checks that a message completes when it is matched, in any order, or discarded.
 func TestMatchComplete(t *testing.T) {
 	variants(t, func(s *script) {
 		s.ours()
@@ -26,7 +26,7 @@ func TestMatchComplete(t *testing.T) {
 		}
 		s.a.send(Send{Ctx: 20, Ack: true, Match: true}, pattern(4, 100))
 		s.flow()
-		for _, i := range []int{3, 0, 2} { // the receiver's order counts
+		for _, i := range []int{3, 0, 2} { // in the receiver's order
 			buf := make([]byte, 6000)
 			s.b.trecv(uint64(i), AnySource, uint64(i), 0, buf)
 			s.flow()
@@ -43,7 +43,7 @@ func TestMatchComplete(t *testing.T) {
 		s.b.want("recv 30 len 100 src 2")
 		s.flow()
 		s.a.want("send 20")
-		// A receive that waits is matched at once.
+		// A message for a posted receive is matched at once.
 		s.b.recv(31, AnySource, make([]byte, 50000))
 		s.a.send(Send{Ctx: 21, Ack: true, Match: true}, pattern(5, 50000))
 		s.flow()
@@ -52,7 +52,8 @@ func TestMatchComplete(t *testing.T) {
 	})
 }
 
-// A message that has found its receive is not complete before all of it is here, for the path may break until then.
+// TestMatchNeedsAll checks that a matched message is not complete before all of it has come, because the path may
+// still fail.
 func TestMatchNeedsAll(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		s := newScript(t).ours()
@@ -76,7 +77,7 @@ func TestMatchNeedsAll(t *testing.T) {
 	}
 }
 
-// So it is with a message that waits for its receive: that it was asked for is not enough.
+// TestMatchByRendezvous checks the same for a rendezvous: that the payload was asked for is not enough.
 func TestMatchByRendezvous(t *testing.T) {
 	for _, how := range []string{"posted before", "posted behind", "discarded"} {
 		s := newScript(t)
@@ -96,7 +97,7 @@ func TestMatchByRendezvous(t *testing.T) {
 			s.a.want()
 			post()
 			s.b.transmit(1 << 30)
-			s.receive(s.a, 1<<30) // it is asked for
+			s.receive(s.a, 1<<30) // asks for the data
 			s.a.transmit(1 << 30) // the data has left
 			if len(s.a.events) > 0 {
 				t.Errorf("%v, and nothing of the data has come", s.a.events)
@@ -104,11 +105,11 @@ func TestMatchByRendezvous(t *testing.T) {
 			s.flow()
 		}
 		s.a.want("send 2")
-		s.b.want("recv 1 len 6000 tag 4 src 2") // of a message that is discarded, what was found
+		s.b.want("recv 1 len 6000 tag 4 src 2") // the completion of the discard
 	}
 }
 
-// What is neither matched nor transmitted when the connection ends fails, each once.
+// TestMatchEnd checks that messages that are neither matched nor transmitted fail once when the connection ends.
 func TestMatchEnd(t *testing.T) {
 	s := newScript(t).ours()
 	s.a.send(Send{Ctx: 1, Ack: true, Match: true}, pattern(1, 10))
@@ -122,7 +123,7 @@ func TestMatchEnd(t *testing.T) {
 	s.a.want("send 1: the connection ended without a goodbye", "send 2: the connection ended without a goodbye")
 }
 
-// Peers that cannot say so are not asked, and may not say so unasked.
+// TestMatchRefused checks that peers without the feature are not asked for matches, and may not report any.
 func TestMatchRefused(t *testing.T) {
 	s := connected(t)
 	s.a.send(Send{Ctx: 1, Ack: true, Match: true}, pattern(1, 10))
@@ -136,7 +137,8 @@ func TestMatchRefused(t *testing.T) {
 	s.a.want("write 1: operation not supported by the peer")
 }
 
-// What is to be persistent is written back before it is acknowledged or answered, once per range; regions count an operation once.
+// TestCommit checks that persistent memory is written back once per range before it is acknowledged or answered,
+// and that regions count an operation once.
 func TestCommit(t *testing.T) {
 	variants(t, func(s *script) {
 		s.ours()
@@ -165,7 +167,7 @@ func TestCommit(t *testing.T) {
 	})
 }
 
-// Storage that fails ends the connection, for there is no other way to say so.
+// TestCommitFails checks that a storage error ends the connection, as there is no other way to report it.
 func TestCommitFails(t *testing.T) {
 	for _, kind := range []Kind{KindWrite, KindAtomic, KindFetch} {
 		s := newScript(t).ours()
@@ -189,12 +191,13 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// A fence of the kind that orders behind reads waits for these only.
+// TestBehindReads checks that a fence with Reads waits for reads only.
 func TestBehindReads(t *testing.T) {
 	s := newScript(t).ours()
 	s.b.mem.regions = [][]byte{make([]byte, 100)}
 	s.a.send(Send{Ctx: 1, Ack: true}, pattern(1, 10))
-	s.a.send(Send{Ctx: 2, Fence: true, Reads: true}, pattern(2, 10)) // the send before it is not complete, but reads nothing
+	// The send before it is not complete, but does not read.
+	s.a.send(Send{Ctx: 2, Fence: true, Reads: true}, pattern(2, 10))
 	s.a.send(Send{Kind: KindRead, Ctx: 3, NRMA: 1, RMA: segs(wire.RMAIov{Len: 10})}, make([]byte, 10))
 	s.a.transmit(1 << 20)
 	s.a.want("send 2")
@@ -217,7 +220,8 @@ func (e *end) wantCounted(want ...string) {
 	e.mem.counted = nil
 }
 
-// What a fence holds back is not overtaken by small messages that join those before it.
+// TestHeldEndsCoalesced checks that small messages do not join those before an operation that waits for a fence,
+// and overtake it.
 func TestHeldEndsCoalesced(t *testing.T) {
 	s := newScript(t).ours()
 	s.b.mem.regions = [][]byte{make([]byte, 100)}
@@ -238,7 +242,8 @@ func TestHeldEndsCoalesced(t *testing.T) {
 	}
 }
 
-// Writes wait until the whole of what is read is here, fetching atomics only for reads.
+// TestBehindHalfARead checks that writes wait until all of the data of a read has come, and fetching atomic
+// operations only for reads.
 func TestBehindHalfARead(t *testing.T) {
 	s := newScript(t).ours()
 	s.b.mem.regions = [][]byte{make([]byte, 5000)}

@@ -6,13 +6,13 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// MaxIOV is the number of buffers that an operation can name (XNET_IOV_LIMIT).
+// MaxIOV is the most buffers or RMA segments of an operation (XNET_IOV_LIMIT).
 const MaxIOV = 4
 
 // Refusal says why memory is not accessed; see wire.Refusal.
 type Refusal = wire.Refusal
 
-// Region is registered memory that counts accesses or is persistent; other memory has a nil Region.
+// Region is registered memory that counts accesses or is persistent. Other memory has a nil Region.
 type Region interface {
 	// RemoteAccess counts an operation of a peer on n bytes of the region.
 	RemoteAccess(write bool, n uint64)
@@ -21,13 +21,13 @@ type Region interface {
 	Persist(mem []byte) error
 }
 
-// Memory checks the peers' claims on local memory.
+// Memory checks peers' accesses to local memory.
 type Memory interface {
-	// Verify returns the memory that (key, addr, length) names if the peer may access it so, or why it may not.
+	// Verify returns the memory at (key, addr, length) if the peer may access it, or the reason why it may not.
 	Verify(key, addr, length uint64, write bool) (mem []byte, region Region, no Refusal)
 }
 
-// countRegions tells each region once that ranges in it were accessed, and with how many bytes.
+// countRegions calls each region once with the number of bytes accessed in it.
 func countRegions(regions [MaxIOV]Region, iov []wire.RMAIov, write bool) {
 	for i := range iov {
 		r := regions[i]
@@ -36,6 +36,7 @@ func countRegions(regions [MaxIOV]Region, iov []wire.RMAIov, write bool) {
 		}
 		n := iov[i].Len
 		for k := i + 1; k < len(iov); k++ {
+			// Several ranges in one region count as one access.
 			if regions[k] == r {
 				n += iov[k].Len
 				regions[k] = nil
@@ -45,7 +46,7 @@ func countRegions(regions [MaxIOV]Region, iov []wire.RMAIov, write bool) {
 	}
 }
 
-// persist writes ranges of regions back, and reports whether that succeeded.
+// persist writes ranges of regions back to persistent memory. It reports whether that succeeded.
 func persist(regions *[MaxIOV]Region, mem [][]byte) bool {
 	for i, m := range mem {
 		if r := regions[i]; r != nil && len(m) > 0 && r.Persist(m) != nil {
@@ -55,15 +56,15 @@ func persist(regions *[MaxIOV]Region, mem [][]byte) bool {
 	return true
 }
 
-// RefusedError ends an operation that the peer has refused. The connection goes on.
+// RefusedError is the error of an operation that the peer has refused. The connection continues.
 type RefusedError struct {
 	Why  Refusal
 	Kind Kind        // of the operation
-	Get  bool        // a fetching atomic operation that changes nothing
-	Mem  wire.RMAIov // the remote segment that was wrong
+	Get  bool        // a fetching atomic operation that changes nothing (FI_ATOMIC_READ)
+	Mem  wire.RMAIov // the RMA segment that was wrong
 }
 
-// access names the rights that the operation needs.
+// access names the access rights that the operation needs.
 func (e *RefusedError) access() string {
 	switch {
 	case e.Kind == KindRead || e.Get:
@@ -83,7 +84,8 @@ func (e *RefusedError) Error() string {
 	case wire.RefusedRights:
 		return fmt.Sprintf("refused by the peer: its memory region with the key %#x was not registered for %s", m.Key, e.access())
 	case wire.RefusedRange:
-		return fmt.Sprintf("refused by the peer: its memory region with the key %#x does not hold all of the %d bytes at %#x", m.Key, m.Len, m.Addr)
+		return fmt.Sprintf("refused by the peer: its memory region with the key %#x does not hold all of the %d bytes at %#x",
+			m.Key, m.Len, m.Addr)
 	case wire.RefusedPersist:
 		return fmt.Sprintf("the peer could not make its memory region with the key %#x persistent", m.Key)
 	case wire.RefusedOp:
@@ -92,7 +94,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("refused by the peer for a reason that this version does not know (%v)", e.Why)
 }
 
-// sum is the length of all buffers together, bytes.
+// sum is the length of all buffers together, in bytes.
 func sum(iov [][]byte) uint64 {
 	n := 0
 	for _, b := range iov {

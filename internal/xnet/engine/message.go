@@ -10,10 +10,13 @@ type (
 	recvNode = match.Recv[*RxOp]
 )
 
+// Unexpected messages. Their payload is in pooled buffers within a budget (budget.go), or still with the peer
+// (heldBack).
+//
 // messageOverhead is how many bytes a stored message counts for besides its payload.
 const messageOverhead = 256
 
-// source is a peer as the receive side knows it: its name, its share of the budget, and where completions go.
+// source is a peer as the receive side knows it: its source address, its share of the budget, and its sink.
 type source struct {
 	// Src is the source of messages in completions.
 	Src         uint64
@@ -23,43 +26,43 @@ type source struct {
 	stalled     bool           // its bytes are not taken until there is room
 }
 
-// UnexpectedBytes is the memory that the peer's unexpected messages count for.
+// UnexpectedBytes is how many bytes the peer's unexpected messages count for.
 func (s *source) UnexpectedBytes() uint64 { return s.unexpBytes }
 
 // feeder is the connection of a source, for a message that meets its receive late.
 type feeder interface {
-	// redirect lets the rest of m, which is still coming, go to op, and frees m.
+	// redirect directs the rest of m, which is still coming, to op, and frees m.
 	redirect(m *message, op *RxOp)
-	// fetchHeld gets the payload of a message that the peer holds back.
+	// fetchHeld gets the payload of a message that is still with the peer.
 	fetchHeld(op *RxOp, at *heldBack)
-	// tellMatched tells the peer that its message with this number has found a receive.
-	tellMatched(id uint32)
-	// forget drops the rest of m.
+	// sendMatched reports to the peer that its message with this number has met its receive.
+	sendMatched(id uint32)
+	// forget discards the rest of m.
 	forget(m *message)
-	// resume goes on with the peer's bytes after a stall.
+	// resume continues with the peer's bytes after a stall.
 	resume()
 }
 
-// heldBack says where the payload of a message is that the peer has only announced.
+// heldBack says where the payload of an announced message is.
 type heldBack struct {
 	index  uint8         // of the announcement
-	ranges []wire.RMAIov // where the sender has it, if it can be copied from there
+	ranges []wire.RMAIov // in the sender's memory, if it can be copied from there
 	seal   seal          // to be checked after the copy
 }
 
 // SealLen is the length of a challenge and of a seal, bytes.
 const SealLen = wire.SealLen
 
-// seal is where the peer has the seal of a message, and its number (seal.go).
+// seal is the address of a message's seal in the peer's memory, and its number (seal.go).
 type seal struct{ at, number uint64 }
 
-// message is a message that came before its receive was posted, or is still coming.
+// message is a message that came before its receive was posted, or that is still coming.
 type message struct {
 	node    match.Msg[*message]
 	next    *message
-	owner   *source // whose budget it counts against
+	owner   *source // the source whose budget it counts for
 	feed    feeder  // its connection
-	pending bool    // payload is still to come, or has to be asked for
+	pending bool    // payload is still to come, or must be asked for
 	parts   [][]byte
 	stored  uint64 // bytes in parts
 	cost    uint64 // bytes it counts for
@@ -67,7 +70,7 @@ type message struct {
 	hasData, ack bool
 	match        bool // the sender wants to know when it is matched
 	matchID      uint32
-	held         bool  // there is no payload until it is asked for (at)
+	held         bool  // its payload is where at says
 	stalls       bool  // its connection waits until it is matched, or until there is room
 	broken       error // why its connection ended after it was claimed
 	at           heldBack
@@ -76,6 +79,7 @@ type message struct {
 	sink         CompletionSink
 }
 
+// reset clears m for the pool.
 func (m *message) reset() {
 	m.owner, m.feed, m.sink, m.pending = nil, nil, nil, false
 	m.at = heldBack{ranges: m.at.ranges[:0]}
@@ -85,10 +89,11 @@ func (m *message) reset() {
 	m.hasData, m.ack, m.held, m.stalls, m.broken = false, false, false, false, nil
 }
 
-// copyTo copies the stored part of m into op's buffers, as far as there is room.
+// copyTo copies the stored part of m into op's buffers, as far as it fits.
 func (m *message) copyTo(op *RxOp) {
 	i, off := 0, 0
 	for _, p := range m.parts {
+		// Bytes beyond the receive are lost (FI_ETRUNC).
 		for len(p) > 0 && i < int(op.niov) {
 			n := copy(op.buffer(i)[off:], p)
 			p, off = p[n:], off+n
@@ -99,20 +104,21 @@ func (m *message) copyTo(op *RxOp) {
 	}
 }
 
-// rxPool holds the free receives and unexpected messages of a domain.
+// rxPool has the free receives and unexpected messages of a domain.
 type rxPool struct {
 	bufferPool
 	rx     *RxOp
 	multis *multiBuffer
 	unexp  *message
 	nunexp int
-	// OutRx and OutUnexp count receives and messages that are in use, for leak checks.
+	// OutRx and OutUnexp count receives and messages in use. Tests use them to find leaks.
 	OutRx, OutUnexp int
 }
 
 // unexpKept is how many free messages are kept: as many as a sender that does not wait has under way.
 const unexpKept = 8192
 
+// getRx returns an empty receive.
 func (p *rxPool) getRx() *RxOp {
 	p.OutRx++
 	op := p.rx
@@ -125,6 +131,7 @@ func (p *rxPool) getRx() *RxOp {
 	return op
 }
 
+// putRx takes a receive back.
 func (p *rxPool) putRx(op *RxOp) {
 	p.OutRx--
 	op.reset()
@@ -132,6 +139,7 @@ func (p *rxPool) putRx(op *RxOp) {
 	p.rx = op
 }
 
+// getMulti returns an unused multiBuffer, and putMulti takes one back.
 func (p *rxPool) getMulti() *multiBuffer {
 	mb := p.multis
 	if mb == nil {
@@ -144,6 +152,7 @@ func (p *rxPool) getMulti() *multiBuffer {
 
 func (p *rxPool) putMulti(mb *multiBuffer) { mb.next, p.multis = p.multis, mb }
 
+// getMessage returns an empty message.
 func (p *rxPool) getMessage() *message {
 	p.OutUnexp++
 	m := p.unexp
@@ -157,8 +166,10 @@ func (p *rxPool) getMessage() *message {
 	return m
 }
 
+// putMessage takes a message back, with its buffers.
 func (p *rxPool) putMessage(m *message) {
 	p.OutUnexp--
+	// The buffers go back in any case; the message only if few are kept.
 	for i, b := range m.parts {
 		p.putBuffer(b)
 		m.parts[i] = nil

@@ -4,7 +4,7 @@ package engine
 
 import "testing"
 
-// Every size, tagged and not, acknowledged and not, posted before and after.
+// TestMessages sends every size, tagged and not, acknowledged and not, before and after the receive.
 func TestMessages(t *testing.T) {
 	sizes := []int{0, 1, 255, 256, 257, 5000, 70000}
 	variants(t, func(s *script) {
@@ -69,7 +69,8 @@ func appendUint(b []byte, v uint64) []byte {
 	return append(b, byte('0'+v%10))
 }
 
-// A message goes over the bounds of the buffers at either end; the receive with a zero-length part is filled as any other.
+// TestManyBuffers sends messages across the bounds of the buffers at both ends. A receive with an empty part is
+// filled like any other.
 func TestManyBuffers(t *testing.T) {
 	variants(t, func(s *script) {
 		s.connect()
@@ -93,7 +94,8 @@ func TestManyBuffers(t *testing.T) {
 	})
 }
 
-// A message longer than its receive is cut, reported and acknowledged; what follows is not disturbed.
+// TestTruncation checks that a message longer than its receive is truncated, reported and acknowledged, and that
+// the next one is not disturbed.
 func TestTruncation(t *testing.T) {
 	variants(t, func(s *script) {
 		s.connect()
@@ -124,7 +126,7 @@ func TestTruncation(t *testing.T) {
 	})
 }
 
-// Acknowledgements belong to the oldest transfer that wants one.
+// TestAcksInOrder checks that an acknowledgement completes the oldest operation that wants one.
 func TestAcksInOrder(t *testing.T) {
 	s := connected(t)
 	for i := range 4 {
@@ -143,7 +145,8 @@ func TestAcksInOrder(t *testing.T) {
 	}
 }
 
-// An inject leaves the caller's buffer at once, whatever its size and completion level, and never asks first.
+// TestInject checks that an inject does not use the caller's buffer after the call, at every size and completion
+// level, and is never announced.
 func TestInject(t *testing.T) {
 	s := newScript(t)
 	s.a.cfg.RendezvousOver = 100
@@ -171,7 +174,8 @@ func TestInject(t *testing.T) {
 	}
 }
 
-// Staging has a limit, and so has the number of operations; both end when the transport takes bytes.
+// TestSendLimits checks the limits of staged bytes and of operations, and that both end when the transport takes
+// bytes.
 func TestSendLimits(t *testing.T) {
 	s := newScript(t)
 	s.a.cfg.StageLimit, s.a.cfg.TxDepth = 1000, 3
@@ -204,10 +208,10 @@ func TestSendLimits(t *testing.T) {
 	if err := s.b.rx.NewOp().SetIOV(make([][]byte, 5)); err != ErrTooLong {
 		t.Errorf("five buffers: %v", err)
 	}
-	s.b.pool.OutRx-- // the one just taken
+	s.b.pool.OutRx-- // the operation taken above
 }
 
-// When a full chunk has left before what follows it, its memory is used again.
+// TestChunksComeBack checks that a full chunk that has left before what follows it is used again.
 func TestChunksComeBack(t *testing.T) {
 	s := newScript(t)
 	s.a.cfg.StageLimit = 1 << 20
@@ -215,7 +219,7 @@ func TestChunksComeBack(t *testing.T) {
 	for range 400 {
 		s.a.send(Send{Silent: true}, make([]byte, 200))
 		s.a.send(Send{Ctx: 1}, make([]byte, 1000))
-		s.a.transmit(s.a.c.Queued() - 500) // what is staged has left, the large payload has not
+		s.a.transmit(s.a.c.Queued() - 500) // the staged bytes have left, the large payload has not
 		s.receive(s.b, 1<<20)
 	}
 	if s.a.pool.OutChunks != 1 {
@@ -237,7 +241,7 @@ func (e *end) checkUnexpected(n int) {
 	}
 }
 
-// A receive that was tagged takes untagged messages when it is used again.
+// TestReceiveReused checks that a tagged receive takes untagged messages when it is used again.
 func TestReceiveReused(t *testing.T) {
 	s := connected(t)
 	buf := make([]byte, 4)
@@ -253,7 +257,7 @@ func TestReceiveReused(t *testing.T) {
 	}
 }
 
-// The end of the connection ends every operation on it, once.
+// TestCloseCompletesAll checks that the end of the connection ends every operation on it once.
 func TestCloseCompletesAll(t *testing.T) {
 	for name, close := range map[string]func(*Conn){
 		"fail": func(c *Conn) { c.Fail(ErrPeerClose) }, "drop": func(c *Conn) { c.Drop(ErrPeerClose) },
@@ -263,7 +267,7 @@ func TestCloseCompletesAll(t *testing.T) {
 		s.connect()
 		s.a.c.Rendezvous = true
 		s.a.send(Send{Ctx: 1, Ack: true}, make([]byte, 10))
-		s.a.send(Send{Ctx: 2, Tagged: true}, make([]byte, 3000)) // asks first
+		s.a.send(Send{Ctx: 2, Tagged: true}, make([]byte, 3000)) // announced
 		s.a.send(Send{Kind: KindRead, Ctx: 3, NRMA: 1}, make([]byte, 100))
 		s.a.send(Send{Kind: KindWrite, Ctx: 4, NRMA: 1}, make([]byte, 1000))
 		s.a.transmit(170)

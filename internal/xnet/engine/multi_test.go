@@ -1,4 +1,4 @@
-// Multi-receive buffers: many messages in one, given back when too little is left.
+// Multi-receive buffers: many messages in one, released when too little is left.
 
 package engine
 
@@ -47,10 +47,10 @@ func TestMultiReceiveEdges(t *testing.T) {
 		s.a.want("send 0")
 	}
 	s.b.multi(1, 2, make([]byte, 300))
-	send(0) // takes no room
+	send(0) // uses no room
 	send(200)
 	s.b.want("recv 1 len 0 src 2", "recv 1 len 200 src 2")
-	send(101) // too long for what is left
+	send(101) // longer than what is left
 	s.b.want("recv 1 len 100 release over 1: message longer than the posted buffer")
 	s.b.multi(1, 2, make([]byte, 300))
 	send(201) // leaves 99
@@ -60,7 +60,7 @@ func TestMultiReceiveEdges(t *testing.T) {
 	send(1)
 	send(1)
 	s.b.want("recv 1 len 1 src 2", "recv 1 len 1 src 2 release")
-	s.b.multi(1, 2, make([]byte, 50)) // cancelled untouched, and after use
+	s.b.multi(1, 2, make([]byte, 50)) // cancelled unused, and after use
 	if !s.b.rx.Cancel(1) || s.b.rx.Cancel(1) {
 		t.Error("cancel: want true, then false")
 	}
@@ -71,7 +71,7 @@ func TestMultiReceiveEdges(t *testing.T) {
 	s.b.want("recv 1 len 20 src 2", "recv 1 release: endpoint closed")
 }
 
-// The buffer goes back with the last completion, not with the last part.
+// TestMultiReleaseIsLast checks that the buffer is released with the last completion, not with the last part.
 func TestMultiReleaseIsLast(t *testing.T) {
 	s := connected(t)
 	s.b.rx.MinMulti = 1
@@ -80,7 +80,7 @@ func TestMultiReleaseIsLast(t *testing.T) {
 	s.a.send(Send{Ctx: 2}, pattern(0, 1000))
 	s.a.transmit(1 << 20)
 	s.a.want("send 2")
-	s.receive(s.b, 500) // takes the first half of the buffer, slowly
+	s.receive(s.b, 500) // the first half of the buffer, in pieces
 	other.Receive(0, message0(1000, 'x'))
 	s.b.want("recv 1 len 1000 src 3")
 	s.flow()
@@ -99,7 +99,8 @@ func TestMultiReleaseIsLast(t *testing.T) {
 	s.b.want("recv 1 release: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
 }
 
-// A directed receive that is older keeps its precedence while messages of others fill a buffer.
+// TestMultiKeepsPlace checks that an older directed receive keeps its precedence while messages of others fill a
+// buffer.
 func TestMultiKeepsPlace(t *testing.T) {
 	s := connected(t)
 	other := s.second()

@@ -11,7 +11,8 @@ func (e *end) tmulti(ctx, src, tag, ignore uint64, buf []byte) {
 	e.rx.PostTagged(op, src, tag, ignore)
 }
 
-// A buffer takes the messages whose tags it accepts and keeps its place among the receives, before and after messages came.
+// TestTaggedMultiReceive checks that a buffer takes the messages whose tags it accepts, and keeps its place among
+// the receives, with messages before and after it.
 func TestTaggedMultiReceive(t *testing.T) {
 	variants(t, func(s *script) {
 		s.b.rx.MinMulti = 100
@@ -51,7 +52,8 @@ func TestTaggedMultiReceive(t *testing.T) {
 	})
 }
 
-// Messages of a peer that becomes known later go to the buffer that waits for it, and the buffer keeps its place.
+// TestTaggedMultiKnown checks that messages of a peer that is inserted into the address vector later go to the
+// buffer that waits for it, and that the buffer keeps its place.
 func TestTaggedMultiKnown(t *testing.T) {
 	s := connected(t)
 	s.b.rx.MinMulti = 1

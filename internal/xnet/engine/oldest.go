@@ -1,14 +1,15 @@
 package engine
 
-// Wait is the oldest operation of a connection, for a check whether operations get on.
+// Wait is the oldest operation of a connection. The watchdog (FI_WATCHDOG) uses it to find operations without
+// progress: if the same one is the oldest for long, the reason in Why tells where it hangs.
 type Wait struct {
-	Seq   uint32 // of the operation: another one, another number
+	Seq   uint32 // number of the operation
 	Kind  Kind
 	Why   Why
 	Bytes uint64 // that it moves
 }
 
-// Why says what an operation waits for.
+// Why is what an operation waits for.
 type Why uint8
 
 const (
@@ -20,6 +21,7 @@ const (
 	WhyMatch                 // a receive of the peer
 )
 
+// String returns the reason as part of a sentence, for the watchdog's report.
 func (w Why) String() string {
 	return [...]string{
 		"the connection is not up", "a fence: what was posted before is not complete", "the transport takes nothing",
@@ -27,15 +29,17 @@ func (w Why) String() string {
 	}[w]
 }
 
-// Oldest returns the oldest of the application's operations that are not complete; false if there is none. Its place
-// among those of other connections of the pool is Seq.
+// Oldest returns the oldest of the application's operations that are not complete, or false if there is none. Seq
+// compares it with those of other connections of the pool.
 func (c *Conn) Oldest() (w Wait, ok bool) {
+	// Numbers wrap, so they are compared by their difference.
 	take := func(op *TxOp, why Why) {
 		if op == nil || op.internal || ok && int32(op.seq-w.Seq) >= 0 {
 			return
 		}
 		w, ok = Wait{Seq: op.seq, Kind: op.Kind, Why: why, Bytes: uint64(op.Send.Len())}, true
 	}
+	// Operations in the list waiting wait for one of two reasons.
 	held := WhyFence
 	if c.state != Connected {
 		held = WhyConnection
@@ -55,6 +59,7 @@ func (c *Conn) Oldest() (w Wait, ok bool) {
 	for _, op := range c.rdv.sends {
 		take(op, WhyMatch)
 	}
+	// The oldest in the queue is enough.
 	for op := range c.out.operations {
 		take(op, WhyTransport)
 		break

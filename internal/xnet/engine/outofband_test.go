@@ -6,7 +6,7 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// fetcher notes what it is asked to fetch.
+// fetcher records what it must fetch.
 type fetcher struct{ list []Fetch }
 
 func (y *fetcher) Fetch(f *Fetch) {
@@ -27,7 +27,7 @@ func outOfBandEnd(t *testing.T) (*end, *fetcher) {
 	return e, y
 }
 
-// TestOutOfBand: large messages stand in the stream by name, and complete in any order.
+// TestOutOfBand checks that large messages are only named in the stream, and complete in any order.
 func TestOutOfBand(t *testing.T) {
 	e, _ := outOfBandEnd(t)
 	for i := range 300 {
@@ -59,13 +59,13 @@ func TestOutOfBand(t *testing.T) {
 	}
 }
 
-// TestOutOfBandWaits: a message that has to wait for an index gets one when another is delivered.
+// TestOutOfBandWaits checks that a message that waits for an index gets one when another is complete.
 func TestOutOfBandWaits(t *testing.T) {
 	e, _ := outOfBandEnd(t)
 	big := make([]byte, 5000)
 	s := Send{Kind: KindSend, NIOV: 1, Fence: true}
 	s.IOV[0] = big
-	for range 300 { // a fence holds all but the first back
+	for range 300 { // a fence holds back all but the first
 		if err := e.c.Submit(&s); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestOutOfBandWaits(t *testing.T) {
 	}
 }
 
-// TestAnnounce: announced messages are matched in their place, and fetched when they are.
+// TestAnnounce checks that announced messages are matched in their place, and then fetched.
 func TestAnnounce(t *testing.T) {
 	e, y := outOfBandEnd(t)
 	from := []wire.RMAIov{{Addr: 1, Len: 2, Key: 3}, {Len: 98, Key: 4}}
@@ -118,7 +118,7 @@ func TestAnnounce(t *testing.T) {
 	e.c.Announce(&a)
 }
 
-// TestAnnouncedFlood: a peer that announces without end is not listened to any more.
+// TestAnnouncedFlood checks that a peer that announces without end is not read any more.
 func TestAnnouncedFlood(t *testing.T) {
 	e, _ := outOfBandEnd(t)
 	for i := range announcedMax {
@@ -138,7 +138,7 @@ func TestAnnouncedFlood(t *testing.T) {
 	}
 }
 
-// TestAsked: reads and atomic operations are answered in any order.
+// TestAsked answers reads and atomic operations in any order.
 func TestAsked(t *testing.T) {
 	e, _ := outOfBandEnd(t)
 	for i := range 3 {
@@ -162,7 +162,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestOutOfBandShut: what comes for a context that was shut is fetched into nothing, or dropped.
+// TestOutOfBandShut checks that messages for a context that was shut are fetched into nothing, or dropped.
 func TestOutOfBandShut(t *testing.T) {
 	e, y := outOfBandEnd(t)
 	e.rx.Shut(func(yield func(*Conn) bool) { yield(e.c) })
@@ -182,7 +182,7 @@ func TestOutOfBandShut(t *testing.T) {
 	}
 }
 
-// TestOutOfBandDisowned: what the fetcher has in hand when its owner closes is not touched any more.
+// TestOutOfBandDisowned checks that buffers that the fetcher has are not used after their owner has closed.
 func TestOutOfBandDisowned(t *testing.T) {
 	for name, begin := range map[string]func(e *end, y *fetcher, o Owner){
 		"asked": func(e *end, _ *fetcher, o Owner) {

@@ -1,38 +1,43 @@
 package engine
 
-// segment is a stretch of bytes to transmit: part of a chunk, or of a user's buffer.
+// The queue of bytes to transmit. Small messages are copied into chunks and share segments, so that one system call
+// sends many. Large payload stays in the application's buffers, of which segments are slices.
+//
+// segment is a range of bytes to transmit: a part of a chunk, or of an application's buffer.
 type segment struct {
 	b    []byte
-	ch   *chunk // nil: a user's buffer
-	end  int    // where b ends in ch, so that only neighbours are joined
-	op   *TxOp  // the operation it belongs to, nil for small messages that were copied
-	last bool   // op is transmitted when this is; without op: the application has messages in it
+	ch   *chunk // nil: a buffer of the application
+	end  int    // where b ends in ch: only neighbours are joined
+	op   *TxOp  // the operation that it belongs to; nil: a small message that was copied
+	last bool   // op is transmitted when this is; without op: it has messages of the application
 }
 
-// outQueue holds the bytes to transmit, in order. It does not know what the bytes mean, or whose connection it is.
+// outQueue has the bytes to transmit, in order. It does not know their meaning, or whose connection it is.
 type outQueue struct {
 	segs   []segment
-	head   int
-	tail   *chunk // where the next message is staged
-	queued int    // staged bytes not yet transmitted
-	bytes  int    // all bytes not yet transmitted
+	head   int    // index of the first segment in segs
+	tail   *chunk // chunk where the next message is staged
+	queued int    // staged bytes that were not transmitted
+	bytes  int    // all bytes that were not transmitted
 
-	// Of transports that send ahead of the bytes that they release (ahead.go): where the bytes begin that were not
-	// handed out. Valid while ahead is not 0.
+	// For transports that send ahead of what they release (ahead.go): segment and offset of the first byte that was
+	// not handed out. Valid while ahead is not 0.
 	cur, off int
 	ahead    int // bytes handed out and not released
 }
 
+// empty reports that there is nothing to transmit.
 func (q *outQueue) empty() bool { return q.head == len(q.segs) }
 
 // fits reports whether the next n bytes can be staged in tail.
 func (q *outQueue) fits(n int) bool { return q.tail != nil && cap(q.tail.b)-len(q.tail.b) >= n }
 
-// makeRoom makes tail a chunk with room for n bytes, which do not fit. With frugal, a queue that holds nothing begins
-// with a small one.
+// makeRoom makes tail a chunk with room for n bytes, which do not fit into the present one. With frugal an empty
+// queue begins with a small chunk.
 func (q *outQueue) makeRoom(p *stagePool, n int, frugal bool) *chunk {
 	t := q.tail
-	if t != nil && t.unsent == 0 { // all of it has left, but not the buffers behind it
+	// All of it has left, although buffers behind it have not: it can be used again.
+	if t != nil && t.unsent == 0 {
 		if t.b = t.b[:0]; cap(t.b) >= n {
 			return t
 		}
@@ -48,13 +53,14 @@ func (q *outQueue) makeRoom(p *stagePool, n int, frugal bool) *chunk {
 }
 
 // staged notes that bytes were appended to t from position from on, as a part of op. With a nil op they may share a
-// segment with their neighbours; last then says that they are a message of the application.
+// segment with their neighbours, and last says that they are a message of the application.
 func (q *outQueue) staged(p *stagePool, t *chunk, from int, op *TxOp, last bool) {
 	p.open.q = nil
 	n := len(t.b) - from
 	t.unsent += n
 	q.queued += n
 	q.bytes += n
+	// A small message joins the segment before it, if that ends where this one begins.
 	if op == nil && q.head < len(q.segs) {
 		if s := &q.segs[len(q.segs)-1]; s.ch == t && s.op == nil && s.end == from {
 			s.b, s.end = s.b[:len(s.b)+n], len(t.b)
@@ -66,8 +72,9 @@ func (q *outQueue) staged(p *stagePool, t *chunk, from int, op *TxOp, last bool)
 	s.b, s.ch, s.end, s.op, s.last = t.b[from:], t, len(t.b), op, last
 }
 
-// segment adds one to the queue, for the caller to fill in. The caller writes it where it stays: a copy from the stack
-// would read in pairs of words what was just written in words, and wait until the processor's store queue is empty.
+// segment adds a segment to the queue, for the caller to fill in. The caller writes it in place. A copy from the
+// stack would read pairs of words that were just written as single words, and wait until the processor's store
+// queue is empty (store-to-load forwarding fails).
 func (q *outQueue) segment(p *stagePool) *segment {
 	if q.segs == nil {
 		q.segs = p.getSegs()
@@ -81,7 +88,7 @@ func (q *outQueue) segment(p *stagePool) *segment {
 	return &q.segs[n]
 }
 
-// lend queues a user's buffer.
+// lend queues a buffer of the application, which stays where it is until it is transmitted.
 func (q *outQueue) lend(p *stagePool, b []byte, op *TxOp, last bool) {
 	p.open.q = nil
 	s := q.segment(p)
@@ -102,7 +109,7 @@ func (q *outQueue) lendAll(p *stagePool, op *TxOp) {
 	}
 }
 
-// endsLent reports whether the last bytes of the queue are in a user's buffer.
+// endsLent reports whether the last bytes of the queue are in a buffer of the application.
 func (q *outQueue) endsLent() bool { return q.head < len(q.segs) && q.segs[len(q.segs)-1].ch == nil }
 
 // pending lists the next bytes to transmit: see Conn.Pending.
@@ -110,6 +117,7 @@ func (q *outQueue) pending(more [][]byte, maxBytes int) (first []byte, list [][]
 	if q.head == len(q.segs) {
 		return nil, nil
 	}
+	// One segment needs no list.
 	if q.head+1 == len(q.segs) {
 		return q.segs[q.head].b, nil
 	}
@@ -121,15 +129,16 @@ func (q *outQueue) pending(more [][]byte, maxBytes int) (first []byte, list [][]
 	return nil, list
 }
 
-// took notes that the transport took n bytes. Call next until it returns nil.
-func (q *outQueue) took(p *stagePool, n int) {
+// released notes that the transport took n bytes. The caller must then call next until it returns nil.
+func (q *outQueue) released(p *stagePool, n int) {
 	p.open.q = nil
 	q.bytes -= n
 	q.ahead = max(q.ahead-n, 0)
 }
 
-// next releases the oldest n bytes up to the end of an operation, which it returns with the number of bytes that are
-// left to release; nil when all are released. More may be queued between two calls.
+// next releases the oldest n bytes up to the end of an operation, and returns that operation and the number of
+// bytes still to release. It returns nil when all are released. The caller may queue more between two calls, since
+// the end of an operation may start another one.
 func (q *outQueue) next(p *stagePool, n int) (*TxOp, int) {
 	for n > 0 || q.head < len(q.segs) && len(q.segs[q.head].b) == 0 {
 		s := &q.segs[q.head]
@@ -153,6 +162,8 @@ func (q *outQueue) next(p *stagePool, n int) (*TxOp, int) {
 			}
 		}
 	}
+	// All has left: give the memory back, because a connection that is idle holds none. Otherwise move the segments
+	// to the front from time to time.
 	if q.head == len(q.segs) {
 		q.emptied(p)
 	} else if q.head > 64 && q.head*2 > len(q.segs) {
@@ -164,7 +175,7 @@ func (q *outQueue) next(p *stagePool, n int) (*TxOp, int) {
 	return nil, 0
 }
 
-// shorten takes n bytes off the oldest segment, which is longer.
+// shorten removes n bytes from the oldest segment, which is longer.
 func (q *outQueue) shorten(s *segment, n int) {
 	if s.ch != nil {
 		s.ch.unsent -= n
@@ -179,20 +190,21 @@ func (q *outQueue) shorten(s *segment, n int) {
 	}
 }
 
-// unref gives back the chunk of a segment that leaves the queue, if it was the last one there.
+// unref gives back the chunk of a segment that leaves the queue, if it was the last one in the chunk.
 func (q *outQueue) unref(p *stagePool, s *segment) {
 	if s.ch.unsent -= len(s.b); s.ch.unsent == 0 && s.ch != q.tail {
 		p.putChunk(s.ch)
 	}
 }
 
-// emptied gives back the memory of the queue, because all of it has left.
+// emptied gives the queue's memory back.
 func (q *outQueue) emptied(p *stagePool) {
 	p.putSegs(q.segs)
 	q.segs, q.head = nil, 0
 	q.dropTail(p)
 }
 
+// dropTail gives the staging chunk back.
 func (q *outQueue) dropTail(p *stagePool) {
 	if q.tail != nil {
 		p.putChunk(q.tail)
@@ -200,7 +212,7 @@ func (q *outQueue) dropTail(p *stagePool) {
 	}
 }
 
-// drain empties the queue; end is told of each operation whose end was in it.
+// drain empties the queue and calls end for each operation whose end was in it.
 func (q *outQueue) drain(p *stagePool, end func(*TxOp)) {
 	p.open.q = nil
 	segs := q.segs[q.head:]
@@ -210,6 +222,7 @@ func (q *outQueue) drain(p *stagePool, end func(*TxOp)) {
 		if s.ch != nil {
 			q.unref(p, s)
 		}
+		// Only the last segment of an operation ends it.
 		if s.op != nil && s.last {
 			end(s.op)
 		}
@@ -217,8 +230,8 @@ func (q *outQueue) drain(p *stagePool, end func(*TxOp)) {
 	q.dropTail(p)
 }
 
-// withdraw takes out the oldest operation of the application that which accepts and of which nothing has left; nil if
-// there is none. Reads and operations that wait for a match stay, because the peer counts them.
+// withdraw removes the oldest operation of the application that which accepts and of which nothing has left, or
+// returns nil. Reads and operations that wait for a match stay, because the peer counts them.
 func (q *outQueue) withdraw(p *stagePool, which func(*TxOp) bool) *TxOp {
 	p.open.q = nil
 	for i := q.head; i < len(q.segs); i++ {
@@ -226,6 +239,7 @@ func (q *outQueue) withdraw(p *stagePool, which func(*TxOp) bool) *TxOp {
 		if op == nil || op.internal || !which(op) || op.started || op.Kind == KindRead || op.Match {
 			continue
 		}
+		// The bytes of other operations between its segments stay in order.
 		kept := q.segs[:i]
 		for _, s := range q.segs[i:] {
 			if s.op != op {
@@ -242,13 +256,13 @@ func (q *outQueue) withdraw(p *stagePool, which func(*TxOp) bool) *TxOp {
 		if q.segs = kept; q.head == len(kept) {
 			q.emptied(p)
 		}
-		q.settle()
+		q.fixCursor()
 		return op
 	}
 	return nil
 }
 
-// copyLent replaces lent buffers of operations that which accepts by copies.
+// copyLent replaces buffers of operations that which accepts by copies.
 func (q *outQueue) copyLent(which func(*TxOp) bool) {
 	for i := q.head; i < len(q.segs); i++ {
 		if s := &q.segs[i]; s.op != nil && s.ch == nil && which(s.op) {
@@ -257,7 +271,7 @@ func (q *outQueue) copyLent(which func(*TxOp) bool) {
 	}
 }
 
-// operations yields the application's operations that are queued, each as often as it has segments.
+// operations yields the application's operations that are queued, each once per segment.
 func (q *outQueue) operations(yield func(*TxOp) bool) {
 	for i := q.head; i < len(q.segs); i++ {
 		if op := q.segs[i].op; op != nil && !op.internal && !yield(op) {
@@ -266,8 +280,8 @@ func (q *outQueue) operations(yield func(*TxOp) bool) {
 	}
 }
 
-// promisedEnd is the position in the stream, of which the queue begins at start, behind the last byte of operations
-// that the application was told are done. An operation that is half transmitted need not be finished for it.
+// promisedEnd is the stream position behind the last byte of operations that are complete for the application. The
+// queue begins at start. An operation that is partly transmitted need not be finished for it.
 func (q *outQueue) promisedEnd(start uint64) uint64 {
 	at, end := start, start
 	for i := q.head; i < len(q.segs); i++ {
@@ -276,6 +290,7 @@ func (q *outQueue) promisedEnd(start uint64) uint64 {
 			end = at
 		}
 	}
+	// Only a partly transmitted operation is left: what counts ends before its first byte.
 	if q.head < len(q.segs) && end == start {
 		if op := q.segs[q.head].op; op != nil && op.started && !op.promised() {
 			sent := op.Send.Len()

@@ -1,4 +1,4 @@
-// The queue of what is to be transmitted, without a connection.
+// The queue of bytes to transmit, without a connection.
 
 package engine
 
@@ -20,7 +20,7 @@ func (q *outQueue) fill(p *stagePool, b []byte, op *TxOp, last bool) {
 	q.staged(p, t, from, op, last)
 }
 
-// take transmits n bytes, and returns them with the operations that end with them.
+// take transmits n bytes and returns them, and the operations that end with them.
 func (q *outQueue) take(p *stagePool, n int) (b []byte, ended []*TxOp) {
 	for more := make([][]byte, 0, 3); len(b) < n; {
 		first, list := q.pending(more, n-len(b))
@@ -32,7 +32,7 @@ func (q *outQueue) take(p *stagePool, n int) (b []byte, ended []*TxOp) {
 			s = s[:min(len(s), n-len(b))]
 			b, k = append(b, s...), k+len(s)
 		}
-		q.took(p, k)
+		q.released(p, k)
 		for op, left := q.next(p, k); op != nil; op, left = q.next(p, left) {
 			ended = append(ended, op)
 		}
@@ -40,8 +40,8 @@ func (q *outQueue) take(p *stagePool, n int) (b []byte, ended []*TxOp) {
 	return b, ended
 }
 
-// TestOutQueue queues bytes of all kinds, transmits them in pieces, and withdraws operations of which nothing has left. What
-// leaves is what was queued, and each operation ends with its last byte or is withdrawn.
+// TestOutQueue queues bytes of all kinds, transmits them in pieces, and withdraws operations of which nothing has
+// left. The bytes leave in order, and each operation ends with its last byte or is withdrawn.
 func TestOutQueue(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -135,7 +135,8 @@ func TestOutQueue(t *testing.T) {
 	}
 }
 
-// TestPromisedEnd: an end that closes owes what it has called done, and not the rest of an operation that is half transmitted.
+// TestPromisedEnd checks that an end that closes must transmit the operations that are complete for the
+// application, but not the rest of an operation that is partly transmitted.
 func TestPromisedEnd(t *testing.T) {
 	var p stagePool
 	var q outQueue

@@ -6,11 +6,11 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// TestPause has a peer ask for what it may not have, in one piece: the connection stops in the middle, and goes on there as often as it is told to. A peer that is
-// refused once in a while is not kept waiting.
+// TestPause has a peer send many forbidden accesses in one piece. The connection stops in the middle, and continues
+// after each Unpause. A peer that is refused now and then is not paused.
 func TestPause(t *testing.T) {
 	for _, op := range []wire.Op{wire.OpWrite, wire.OpReadReq} {
-		s := judging(newScript(t))
+		s := withVerdicts(newScript(t))
 		msg := header(wire.Header{Op: op, IovCnt: 1, IOV: segs(wire.RMAIov{Key: 9})}, 0)
 		const all = 5*refusalsAtOnce + 3
 		var many []byte
@@ -31,7 +31,7 @@ func TestPause(t *testing.T) {
 		if n := int(s.b.c.answers.budget.older + s.b.c.answers.budget.newer); pauses != 5 || n != all {
 			t.Errorf("%v: %d pauses, %d of %d refused", op, pauses, n, all)
 		}
-		s.b.c.Unpause() // that means nothing now
+		s.b.c.Unpause() // no effect
 		if s.b.c.State() != Connected {
 			t.Errorf("%v: the connection has ended", op)
 		}
@@ -40,7 +40,7 @@ func TestPause(t *testing.T) {
 
 // TestPauseEnds closes a connection that pauses.
 func TestPauseEnds(t *testing.T) {
-	s := judging(newScript(t))
+	s := withVerdicts(newScript(t))
 	msg := header(wire.Header{Op: wire.OpWrite, IovCnt: 1, IOV: segs(wire.RMAIov{Key: 9})}, 0)
 	for !s.b.c.Paused() {
 		s.b.c.Receive(0, msg)
@@ -53,7 +53,8 @@ func TestPauseEnds(t *testing.T) {
 	}
 }
 
-// TestShare: what a connection may keep shrinks as others keep more, and is never nothing while there is room.
+// TestShare checks that the share of a connection shrinks as others keep more, and is never zero while there is
+// room.
 func TestShare(t *testing.T) {
 	rx := &RxContext{Limit: 1 << 20, PeerLimit: 1 << 18}
 	conns := make([]source, 100)
@@ -78,7 +79,7 @@ func TestShare(t *testing.T) {
 	if full := (&source{unexpBytes: own}); !rx.full(full) {
 		t.Error("there is more room than there is")
 	}
-	rx = &RxContext{Limit: 1 << 63, PeerLimit: 1 << 61} // whose products are too long for a word
+	rx = &RxContext{Limit: 1 << 63, PeerLimit: 1 << 61} // the products exceed 64 bits
 	for has, want := range map[uint64]bool{rx.PeerLimit - 1: false, rx.PeerLimit: true} {
 		if rx.bytes = has; rx.full(&source{unexpBytes: has}) != want {
 			t.Errorf("one alone has %d bytes: full %v", has, !want)

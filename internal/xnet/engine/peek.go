@@ -1,8 +1,8 @@
 package engine
 
-// Peek looks for an unexpected message and completes at once: with its size, tag and data, or with ErrNoMessage. With
-// claim, the message is set aside for the receive that Claim brings with the same ctx; with discard it is dropped
-// (fi_tagged(3), FI_PEEK).
+// Peek looks for an unexpected message (FI_PEEK, fi_tagged(3)) and completes at once: with its size, tag and data,
+// or with ErrNoMessage. With claim the message is set aside for Claim with the same ctx (FI_CLAIM). With discard it
+// is dropped (FI_DISCARD).
 func (rx *RxContext) Peek(tagged bool, src, tag, ignore, ctx, flags uint64, claim, discard bool) error {
 	q := &rx.msgs
 	if tagged {
@@ -18,7 +18,9 @@ func (rx *RxContext) Peek(tagged bool, src, tag, ignore, ctx, flags uint64, clai
 	}
 	m := node.Value
 	d.Len, d.Tag, d.Src, d.HasData, d.Data = m.msgLen, node.Tag, node.Src, m.hasData, m.data
+	// The message leaves the queue, so that no receive takes it, and waits for its Claim.
 	if claim {
+		// One message per context: the application could not tell two apart.
 		if _, dup := rx.claimed[ctx]; dup {
 			return ErrState
 		}
@@ -30,6 +32,7 @@ func (rx *RxContext) Peek(tagged bool, src, tag, ignore, ctx, flags uint64, clai
 	} else if discard {
 		q.RemoveMsg(node)
 	}
+	// The completion comes before the message is dropped, which may report a match to the sender.
 	rx.sinkFor(m.sink).Completed(d)
 	if discard && !claim {
 		rx.discard(m)
@@ -37,19 +40,20 @@ func (rx *RxContext) Peek(tagged bool, src, tag, ignore, ctx, flags uint64, clai
 	return nil
 }
 
-// Claim receives the message that a Peek with the same ctx set aside.
+// Claim receives the message that a Peek with the same ctx has set aside.
 func (rx *RxContext) Claim(op *RxOp) error {
 	m := rx.claimed[op.Ctx]
 	if m == nil {
 		return ErrNoMessage
 	}
 	delete(rx.claimed, op.Ctx)
+	// A claimed message takes the whole buffer.
 	op.Multi = false
 	rx.deliver(op, m)
 	return nil
 }
 
-// Discard drops the message that a Peek with the same ctx set aside, and completes.
+// Discard drops the message that a Peek with the same ctx has set aside, and completes.
 func (rx *RxContext) Discard(ctx, flags uint64) error {
 	m := rx.claimed[ctx]
 	if m == nil {

@@ -7,7 +7,8 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// TestPrefix receives messages with a tag in the header of an untagged transfer, expected and not, cut at every byte, with room for unexpected ones and without.
+// TestPrefix receives messages with a tag in the header of an untagged transfer, expected and unexpected, cut at
+// every byte, with and without room for unexpected messages.
 func TestPrefix(t *testing.T) {
 	prefix := []byte("0123456789abcdef")
 	for _, n := range []int{0, 1, 300} {

@@ -36,7 +36,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// Operations wait for a peer that is not there yet, also those whose buffer goes back to the caller.
+// TestWaiting checks that operations wait for a peer that is not connected yet, including those whose buffer goes
+// back to the caller.
 func TestWaiting(t *testing.T) {
 	s := readyPair(t)
 	s.a.c = NewWaiting(&s.a.pool, &s.a.cfg, s.a.rx, &s.a.mem, s.a)

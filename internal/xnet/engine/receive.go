@@ -2,20 +2,26 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
-// Target returns where the payload in progress can be received in place, nil if nowhere. The memory is lent until
+// Receiving. The driver receives into Target if there is one, else into a buffer of its own, and calls Receive.
+// Receive parses header by header: begin decides what happens to a message, and its payload becomes the payload in
+// progress until it is complete.
+//
+// Target returns the memory where the payload in progress can be received without a copy, or nil. It is valid until
 // Receive.
 func (c *Conn) Target() []byte { return c.in.target() }
 
-// Between reports that all messages that have begun to come are here.
+// Between reports that no message is partly received.
 func (c *Conn) Between() bool { return c.in.between() }
 
-// Missing is how many bytes must come, at the least, before there is anything to be done: those of a connection request
-// or a header of which a part is here; 1 else.
+// Missing is how many bytes must come before there is something to do: those of a header or connection request that
+// is partly here; otherwise 1.
 func (c *Conn) Missing() int { return c.in.missing(c.state >= Connected) }
 
-// Receive takes bytes of the stream: direct of them are already where Target said, b follows them. b is borrowed.
+// Receive takes bytes of the stream. The first direct bytes are already where Target said; b follows them and is
+// borrowed.
 func (c *Conn) Receive(direct int, b []byte) {
 	c.BytesIn += uint64(direct + len(b))
+	// All of the payload in progress is in place.
 	if direct > 0 && c.in.now.direct(direct) {
 		c.endPayload()
 	}
@@ -23,22 +29,26 @@ func (c *Conn) Receive(direct int, b []byte) {
 		c.parse(b, false)
 	}
 	if c.answers != nil {
-		c.settleVerdicts()
+		c.flushAccepted()
 	}
+	// Answers that this call has queued cannot be sent.
 	if c.state == Broken {
 		c.dropQueue()
 	}
 }
 
-// parse takes b; bytes that come after a stall it keeps for later. own says that b may be kept as it is.
+// parse takes b. Bytes behind a stall are kept. own says that b may be kept without a copy.
 func (c *Conn) parse(b []byte, own bool) {
 	for len(b) > 0 && c.state != Closed {
 		switch {
+		// Keep the rest for resume.
 		case c.in.stall != flowing:
 			c.in.hold(&c.pool.inboundPool, b, own)
 			return
+		// Payload first: it belongs to the header before.
 		case c.in.now != nil && c.in.now.left > 0:
 			b = b[c.absorb(b):]
+		// Connection management comes before any transfer.
 		case c.state < Connected:
 			b = c.handshake(b)
 		default:
@@ -54,8 +64,8 @@ func (c *Conn) parse(b []byte, own bool) {
 	}
 }
 
-// begin decides what becomes of the message whose header has come, and returns how much of b, which follows the header,
-// it has taken.
+// begin decides what happens to the message whose header has come, by its operation. It returns how many bytes of
+// b, which follows the header, it has taken: small messages that are complete in b take the shortest path.
 func (c *Conn) begin(b []byte) int {
 	h := &c.pool.hdr
 	switch h.Op {
@@ -64,12 +74,14 @@ func (c *Conn) begin(b []byte) int {
 			c.acknowledged()
 			return 0
 		}
+		// A message of libfabric 1.17 for rxm.
 		if h.Flags&wire.FlagTagged != 0 && c.cfg.Prefix != nil {
 			c.startPrefixed()
 			return 0
 		}
 		c.MsgsIn++
 		n := h.PayloadLen()
+		// Expected: into the posted receive.
 		if op := c.rx.matchMsg(c.Src, n); op != nil {
 			return c.startRecv(op, n, 0, b)
 		}
@@ -94,7 +106,7 @@ func (c *Conn) begin(b []byte) int {
 	return 0
 }
 
-// beginOther is begin for everything but messages.
+// beginOther is begin for rendezvous, RMA and contexts.
 func (c *Conn) beginOther() {
 	h := &c.pool.hdr
 	switch h.Op {
@@ -118,9 +130,10 @@ func (c *Conn) beginOther() {
 		c.startReadResponse()
 	case wire.OpWrite:
 		c.startWrite()
+	// The stream continues at another receive context (group.go).
 	case wire.OpContext:
-		// A context that is not there ends the connection: messages for it have nowhere to go, and small messages are
-		// complete at the sender already, so that there is no other way to tell.
+		// A context that does not exist ends the connection. Messages for it have no receive, and small ones are
+		// complete at the sender already, so there is no other way to report it.
 		if rx := c.rx.at(h.OpData); rx != nil && c.Ours {
 			c.rx = rx
 		} else {
@@ -129,12 +142,12 @@ func (c *Conn) beginOther() {
 	}
 }
 
-// expect makes n bytes, still to come, the payload in progress.
+// expect makes the next n bytes the payload in progress.
 func (c *Conn) expect(kind payloadKind, n uint64) *payload {
 	return c.in.expect(&c.pool.inboundPool, kind, n)
 }
 
-// absorb takes bytes of the payload in progress and returns how many.
+// absorb takes bytes of the payload in progress and returns their number.
 func (c *Conn) absorb(b []byte) int {
 	l := c.in.now
 	if uint64(len(b)) > l.left {
@@ -142,6 +155,7 @@ func (c *Conn) absorb(b []byte) int {
 	}
 	took := len(b)
 	if l.kind == inMessage {
+		// The budget is used up: the rest stays in the stream.
 		if took = c.rx.store(l.msg, b); took < len(b) {
 			c.stallOn(l.msg)
 		}
@@ -154,10 +168,11 @@ func (c *Conn) absorb(b []byte) int {
 	return took
 }
 
-// endPayload completes the operation or message whose payload is all here.
+// endPayload completes the operation or message whose payload is complete.
 func (c *Conn) endPayload() {
 	l := c.in.now
 	c.in.now = nil
+	// Drop the references to buffers before the completion gives them back.
 	for i := range l.n {
 		l.segs[i] = nil
 	}
@@ -168,8 +183,9 @@ func (c *Conn) endPayload() {
 		if l.hasAck {
 			c.acknowledge()
 		}
+		// Only now has this process all of the message.
 		if l.match {
-			c.tellMatched(l.matchID)
+			c.sendMatched(l.matchID)
 		}
 		c.rx.finish(op)
 	case inMessage:
@@ -181,6 +197,7 @@ func (c *Conn) endPayload() {
 	case inRead:
 		op := l.tx
 		l.tx = nil
+		// Results count against the limit of fetching operations.
 		if op.Atomic != nil {
 			c.fetching -= uint32(l.size)
 		}
@@ -202,31 +219,35 @@ func (c *Conn) endPayload() {
 	c.pool.putPayload(l)
 }
 
-// stallOn stops taking bytes until there is room, or m has found its receive.
+// stallOn stops taking bytes until there is room, or until m has met its receive.
 func (c *Conn) stallOn(m *message) {
 	m.stalls = true
 	c.becomeStalled(stallUnwanted)
 }
 
-// resume goes on with the bytes that came during a stall, and asks for more.
+// resume continues with the bytes that came during a stall, and lets the driver read on.
 func (c *Conn) resume() {
+	// It does not wait for room any more.
 	if c.in.stall == stallUnwanted {
 		c.rx.unstall(&c.source)
 	}
 	c.in.stall = flowing
+	// The stall came within the last bytes of a message.
 	if c.in.now != nil && c.in.now.left == 0 {
 		c.endPayload()
 	}
+	// The kept bytes may stall again; then parse keeps the rest of them.
 	c.parse(c.in.takeHeld(&c.pool.inboundPool), true)
 	if c.answers != nil {
-		c.settleVerdicts()
+		c.flushAccepted()
 	}
 	if c.in.stall == flowing && c.state != Closed {
 		c.sink.Resumed(c)
 	}
 }
 
-// acknowledged completes the oldest operation that waits for the peer.
+// acknowledged completes the oldest operation that waits for an acknowledgement. They come in the order of the
+// stream.
 func (c *Conn) acknowledged() {
 	if op := c.acks.pop(); op != nil {
 		c.finish(op)
@@ -235,8 +256,8 @@ func (c *Conn) acknowledged() {
 	}
 }
 
-// Break says that nothing can be sent any more, while bytes of the peer can still be received: operations that wait for
-// transmission end with err, and bytes are taken until the driver calls Fail.
+// Break says that nothing can be sent any more, while bytes of the peer can still be received. Operations that wait
+// for transmission end with err. The connection takes bytes until the driver calls Fail.
 func (c *Conn) Break(err error) {
 	if c.state != Connected {
 		c.Fail(err)
@@ -246,6 +267,7 @@ func (c *Conn) Break(err error) {
 	c.dropQueue()
 }
 
+// becomeBroken remembers the reason, which later operations end with, too.
 func (c *Conn) becomeBroken(err error) { c.state, c.needExt().goodbye.why = Broken, err }
 
 // dropQueue empties the queue to a peer that cannot be reached.
@@ -255,10 +277,10 @@ func (c *Conn) dropQueue() {
 	c.drain(why)
 	if c.answers != nil {
 		c.answers.budget = answerBudget{}
-		c.answers.verdicts.settle()
+		c.answers.verdicts.forgetLast()
 	}
 	c.endWaiting(why)
-	if c.in.stall == stallReplies { // there are no replies any more
+	if c.in.stall == stallReplies { // the replies that it waited for are gone
 		c.resume()
 	}
 }

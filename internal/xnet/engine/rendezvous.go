@@ -1,27 +1,30 @@
 package engine
 
-// rendezvous holds the messages that one end has announced and the other has not asked for or received yet, by index.
-// It has memory only while there are some.
+// The table of announcements. In the tagged rendezvous of native (RDM protocol version 1) and in single copy an
+// announcement has an index of 8 bits, which both ends use until its data has come.
+//
+// rendezvous has the announced messages of both directions by index. It has memory only while there are some.
 type rendezvous struct{ t *rendezvousTable }
 
 type rendezvousTable struct {
 	sends    [255]*TxOp // announced to the peer; native uses the indices 1 to 254
-	receives [256]*RxOp // asked for, and not here yet
-	taken    [4]uint64  // indices that the peer uses: from its announcement to its data
-	n        int        // all of these
+	receives [256]*RxOp // asked for; their data has not come
+	taken    [4]uint64  // indices that the peer uses: from its announcement to the end of its data
+	n        int        // entries of all three
 
-	seals  Seals     // nil until a message was announced for single copy (seal.go)
+	seals  Seals     // nil before the first announcement for single copy (seal.go)
 	sealed [4]uint64 // announcements with a seal
 
 	next *rendezvousTable
 }
 
-// tablePool holds the free tables of a domain, with the memory of their seals.
+// tablePool has the free tables of a domain, with the memory of their seals.
 type tablePool struct{ tables *rendezvousTable }
 
+// idle reports that there is no announcement.
 func (r *rendezvous) idle() bool { return r.t == nil }
 
-// table returns the table, to put something into it.
+// table returns the table, and takes one from the pool if there is none.
 func (r *rendezvous) table(p *tablePool) *rendezvousTable {
 	if r.t == nil {
 		if r.t = p.tables; r.t == nil {
@@ -33,12 +36,13 @@ func (r *rendezvous) table(p *tablePool) *rendezvousTable {
 	return r.t
 }
 
+// put takes an empty table back.
 func (p *tablePool) put(t *rendezvousTable) {
 	t.next = p.tables
 	p.tables = t
 }
 
-// shrink gives the table back when it is empty.
+// shrink counts one entry less, and gives the table back when it is empty.
 func (r *rendezvous) shrink(p *tablePool) {
 	if r.t.n--; r.t.n == 0 {
 		p.put(r.t)
@@ -46,11 +50,12 @@ func (r *rendezvous) shrink(p *tablePool) {
 	}
 }
 
-// freeIndex returns an index for an announcement, 0 if none is free.
+// freeIndex returns an unused index for an announcement, or 0.
 func (r *rendezvous) freeIndex() uint8 {
 	if r.t == nil {
 		return 1
 	}
+	// Index 0 is not used by native.
 	for i := 1; i < len(r.t.sends); i++ {
 		if r.t.sends[i] == nil {
 			return uint8(i)
@@ -59,14 +64,14 @@ func (r *rendezvous) freeIndex() uint8 {
 	return 0
 }
 
-// announce notes that op was announced to the peer as i.
+// announce stores op as our announcement i.
 func (r *rendezvous) announce(p *tablePool, i uint8, op *TxOp) {
 	t := r.table(p)
 	t.sends[i] = op
 	t.n++
 }
 
-// announced returns the operation that was announced as i, nil if there is none.
+// announced returns our announcement i, or nil.
 func (r *rendezvous) announced(i uint8) *TxOp {
 	if r.t == nil || int(i) >= len(r.t.sends) {
 		return nil
@@ -74,7 +79,7 @@ func (r *rendezvous) announced(i uint8) *TxOp {
 	return r.t.sends[i]
 }
 
-// withdraw is announced, and forgets it.
+// withdraw removes and returns our announcement i, or returns nil.
 func (r *rendezvous) withdraw(p *tablePool, i uint8) *TxOp {
 	if r.announced(i) == nil {
 		return nil
@@ -96,10 +101,11 @@ func (r *rendezvous) sends(yield func(uint8, *TxOp) bool) {
 	}
 }
 
-// take notes that the peer uses an index, and reports false if it does already.
+// take notes that the peer uses index i. It returns false if it does already, which breaks the protocol.
 func (r *rendezvous) take(p *tablePool, i uint8) bool {
 	t := r.table(p)
 	word, bit := &t.taken[i/64], uint64(1)<<(i%64)
+	// The peer uses it already.
 	if *word&bit != 0 {
 		return false
 	}
@@ -114,14 +120,15 @@ func (r *rendezvous) release(p *tablePool, i uint8) {
 	r.shrink(p)
 }
 
-// ask notes that the peer was asked for the data of its i for op.
+// ask notes that the peer was asked for the data of its announcement i, for op.
 func (r *rendezvous) ask(p *tablePool, i uint8, op *RxOp) {
 	t := r.table(p)
 	t.receives[i] = op
 	t.n++
 }
 
-// asked returns the receive for n bytes of data of the peer's i, and forgets it and the index; nil if there is none.
+// asked removes and returns the receive for n bytes of data of the peer's announcement i, and frees the index. It
+// returns nil if there is none.
 func (r *rendezvous) asked(p *tablePool, i uint8, n uint64) *RxOp {
 	if r.t == nil || r.t.receives[i] == nil || r.t.receives[i].msgLen != n {
 		return nil
@@ -133,7 +140,7 @@ func (r *rendezvous) asked(p *tablePool, i uint8, n uint64) *RxOp {
 	return op
 }
 
-// discardFor keeps the peer's data from the receives that go to sink, which are discarded.
+// discardFor discards the peer's data for receives that go to sink.
 func (r *rendezvous) discardFor(sink CompletionSink) {
 	if r.t == nil {
 		return
@@ -145,7 +152,7 @@ func (r *rendezvous) discardFor(sink CompletionSink) {
 	}
 }
 
-// endReceives takes out the receives that wait for data, because the connection has ended.
+// endReceives removes the receives that wait for data, when the connection has ended.
 func (r *rendezvous) endReceives(end func(*RxOp)) {
 	if r.t == nil {
 		return
@@ -158,7 +165,7 @@ func (r *rendezvous) endReceives(end func(*RxOp)) {
 	}
 }
 
-// endSends takes out the announced operations and gives the table back, because the connection has ended.
+// endSends removes our announcements and gives the table back, when the connection has ended.
 func (r *rendezvous) endSends(p *tablePool, end func(*TxOp)) {
 	t := r.t
 	if t == nil {
@@ -170,6 +177,7 @@ func (r *rendezvous) endSends(p *tablePool, end func(*TxOp)) {
 			end(op)
 		}
 	}
+	// The memory of the seals stays with the table (seal.go).
 	*t = rendezvousTable{seals: t.seals}
 	p.put(t)
 }

@@ -1,4 +1,4 @@
-// Tagged rendezvous: request, clearance, data.
+// Tagged rendezvous: announcement, OpCTS, data.
 
 package engine
 
@@ -45,7 +45,8 @@ func TestRendezvous(t *testing.T) {
 	})
 }
 
-// A message short enough to be copied asks as well, if the limit is lower still: the peer may have no room for it.
+// TestRendezvousShort checks that a message short enough to be copied is announced as well, if the limit is lower
+// still: the peer may have no room for it.
 func TestRendezvousShort(t *testing.T) {
 	variants(t, func(s *script) {
 		withRendezvous(s)
@@ -67,7 +68,8 @@ func TestRendezvousShort(t *testing.T) {
 	})
 }
 
-// The clearances come in the order of matching; too short a receive gets what it has room for; discarded data is dropped.
+// TestRendezvousOrder checks that OpCTS come in the order of the matches, that a receive that is too short gets
+// what it has room for, and that discarded data is dropped.
 func TestRendezvousOrder(t *testing.T) {
 	variants(t, func(s *script) {
 		withRendezvous(s)
@@ -89,10 +91,10 @@ func TestRendezvousOrder(t *testing.T) {
 	})
 }
 
-// There are 254 indices; when all are in use posts wait, and each is used again after its data.
+// TestRendezvousIndices uses all 254 indices. Further posts wait, and each index is used again after its data.
 func TestRendezvousIndices(t *testing.T) {
 	s := newScript(t)
-	s.a.cfg.TxDepth, s.b.rx.PeerLimit = 1000, 1000 // the peer's budget is not for announcements
+	s.a.cfg.TxDepth, s.b.rx.PeerLimit = 1000, 1000 // announcements do not count for the peer's budget
 	withRendezvous(s)
 	p := pattern(0, 1001)
 	o := Send{Tagged: true, Tag: 1}
@@ -124,7 +126,8 @@ func TestRendezvousIndices(t *testing.T) {
 	}
 }
 
-// Sends that waited for the connection go eagerly when there are more of them than indices.
+// TestRendezvousOverflow checks that sends that waited for the connection are sent eagerly if there are more of
+// them than indices.
 func TestRendezvousOverflow(t *testing.T) {
 	s := newScript(t)
 	s.a.cfg.TxDepth, s.a.cfg.RendezvousOver = 300, 100
@@ -147,7 +150,8 @@ func TestRendezvousOverflow(t *testing.T) {
 	}
 }
 
-// The end of the connection ends receives that wait for data, and announced messages vanish.
+// TestRendezvousClosed checks that the end of the connection ends receives that wait for data, and removes
+// announced messages.
 func TestRendezvousClosed(t *testing.T) {
 	s := withRendezvous(newScript(t))
 	for i := range 3 {
@@ -172,7 +176,7 @@ func TestRendezvousClosed(t *testing.T) {
 	s.a.want(`failed "": the connection ended without a goodbye`)
 }
 
-// flow0 moves bytes one way.
+// flow0 moves bytes in one direction.
 func (s *script) flow0(from, to *end) {
 	from.transmit(1 << 30)
 	for s.receive(to, s.cut) > 0 {

@@ -30,7 +30,7 @@ func TestRMA(t *testing.T) {
 			} else {
 				s.a.want("write 2 len 1", "read 1 len 1")
 			}
-			if s.b.events[0] != "silent rread 0 len "+num(uint64(n)) { // served as the transport drains
+			if s.b.events[0] != "silent rread 0 len "+num(uint64(n)) { // served while the transport takes bytes
 				s.b.events[0], s.b.events[1] = s.b.events[1], s.b.events[0]
 			}
 			s.b.want("silent rread 0 len " + num(uint64(n)))
@@ -48,7 +48,7 @@ func TestRMA(t *testing.T) {
 	})
 }
 
-// Memory that the peer may not access ends the connection, before a byte moves.
+// TestBadKeys checks that an access to forbidden memory ends the connection before a byte moves.
 func TestBadKeys(t *testing.T) {
 	for name, v := range map[string]wire.RMAIov{
 		"key": {Key: 9, Len: 1}, "beyond the end": {Addr: 90, Len: 11}, "address": {Addr: 101}, "overflow": {Addr: ^uint64(0), Len: 2}, "write": {Key: 1, Len: 1},
@@ -76,7 +76,8 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// A peer that asks for more than it reads is not read, until it reads; and what it sends then may be nonsense.
+// TestReplyStall checks that a peer that asks for more than it reads is not read before it does, and that wrong
+// bytes behind it are still found.
 func TestReplyStall(t *testing.T) {
 	s := newScript(t)
 	s.b.cfg.InternalMax = 4
@@ -114,7 +115,7 @@ func TestReplyStall(t *testing.T) {
 	s.b.want(`failed "": peer broke the protocol`)
 }
 
-// A peer that wants acknowledgements and does not read them costs bounded memory.
+// TestAnswerStall checks that a peer that demands acknowledgements and does not read them costs bounded memory.
 func TestAnswerStall(t *testing.T) {
 	s := connected(t)
 	msg := header(wire.Header{Op: wire.OpWrite, Flags: wire.FlagDelivery}, 0)
@@ -134,7 +135,8 @@ func TestAnswerStall(t *testing.T) {
 		if s.b.transmit(1<<15) == 0 {
 			t.Fatal("stalled for ever")
 		}
-		for s.b.c.Submit(&Send{Silent: true, NIOV: 1, IOV: [MaxIOV][]byte{make([]byte, 100)}}) == nil { // the queue never runs empty
+		// The queue is never empty.
+		for s.b.c.Submit(&Send{Silent: true, NIOV: 1, IOV: [MaxIOV][]byte{make([]byte, 100)}}) == nil {
 		}
 		s.b.events = nil
 	}
@@ -146,7 +148,8 @@ func TestAnswerStall(t *testing.T) {
 	}
 }
 
-// A region that is closed while peers use it is let alone from then on, and the streams go on.
+// TestForget checks that a region that is closed while peers use it is not accessed any more, and that the streams
+// continue.
 func TestForget(t *testing.T) {
 	const n = 40000
 	variants(t, func(s *script) {
@@ -160,7 +163,7 @@ func TestForget(t *testing.T) {
 		s.b.c.Forget(0)
 		before := append([]byte(nil), region...)
 		s.flow()
-		s.a.want("write 1 len " + num(n)) // the peer was promised nothing better
+		s.a.want("write 1 len " + num(n)) // without verdicts the peer gets no error
 		s.b.want("silent rwrite 0 len " + num(n))
 		same(t, "the closed region", region, before)
 
@@ -169,7 +172,7 @@ func TestForget(t *testing.T) {
 		s.receive(s.a.peer, 1<<20)
 		s.b.transmit(n / 2)
 		s.b.c.Forget(0)
-		clear(region) // the application uses its memory for something else
+		clear(region) // the application uses the memory for something else
 		s.flow()
 		s.a.want("read 2 len " + num(n))
 		s.b.want("silent rread 0 len " + num(n))

@@ -2,9 +2,9 @@ package engine
 
 import "gofabric/internal/match"
 
-// RxOp is a posted receive. Fill it in after RxContext.NewOp and post it.
+// RxOp is a posted receive. The driver gets it from RxContext.NewOp, fills it in and posts it.
 //
-// The fields that every small message needs lie together, so that a window of receives stays in the processor's first
+// The fields that every small message needs are together, so that a window of receives stays in the first-level
 // cache.
 type RxOp struct {
 	next   *RxOp
@@ -16,27 +16,28 @@ type RxOp struct {
 
 	// Of the message that the receive was matched with.
 	hasData, ack bool
-	discarded    bool // the message is dropped, and its end is not reported
+	discarded    bool // the message is dropped, and the end not reported
 	buf          []byte
 	msgLen       uint64
 
 	node           match.Recv[*RxOp]
 	data, tag, src uint64
 	multi          *multiBuffer
-	Owner          Owner // as Send.Owner
+	Owner          Owner // as in Send
 	sink           CompletionSink
 	rest           [MaxIOV - 1][]byte
 	_              [56]byte // to a size that the allocator aligns to lines of the cache
 }
 
-// multiBuffer is a multi-receive buffer that several messages share: each takes a receive of its own, carved out of it.
+// multiBuffer is a multi-receive buffer (FI_MULTI_RECV) that several messages share. Each gets a receive of its own
+// that is a part of it.
 type multiBuffer struct {
 	users int  // receives that still write into it
 	spent bool // too little is left for another message
 	next  *multiBuffer
 }
 
-// reset forgets the operation. The matching node keeps its links, which the queue has cleared.
+// reset clears the operation. The matching node keeps its links, which the queue has cleared.
 func (op *RxOp) reset() {
 	if op.buf = nil; op.niov > 1 {
 		clear(op.rest[:])
@@ -47,10 +48,10 @@ func (op *RxOp) reset() {
 	op.hasData, op.ack, op.discarded = false, false, false
 }
 
-// SetBuf makes buf the whole receive buffer.
+// SetBuf sets the receive buffer.
 func (op *RxOp) SetBuf(buf []byte) { op.buf, op.niov = buf, 1 }
 
-// SetIOV makes the concatenation of iov the receive buffer; at most MaxIOV parts.
+// SetIOV sets the concatenation of iov as the receive buffer: at most MaxIOV parts.
 func (op *RxOp) SetIOV(iov [][]byte) error {
 	if len(iov) > MaxIOV {
 		return ErrTooLong
@@ -62,7 +63,7 @@ func (op *RxOp) SetIOV(iov [][]byte) error {
 	return nil
 }
 
-// buffer is the i-th buffer of the receive.
+// buffer returns the i-th part of the receive buffer.
 func (op *RxOp) buffer(i int) []byte {
 	if i == 0 {
 		return op.buf
@@ -83,15 +84,15 @@ func (op *RxOp) first(n uint64, dst *[MaxIOV][]byte) [][]byte {
 	return list
 }
 
-// dropBuffers leaves op without room: its message is dropped.
+// dropBuffers leaves op without room: its message is discarded.
 func (op *RxOp) dropBuffers() {
 	op.buf = nil
 	clear(op.rest[:])
 	op.niov, op.discarded = 0, true
 }
 
-// Of a finished receive: the bytes received, the buffer (its first part), the remote data if there is any, tag and
-// source of the message.
+// Len, Buf, Data, Tag and Source describe a finished receive: the bytes received, the buffer (its first part), the
+// remote CQ data if there is any, and tag and source of the message.
 func (op *RxOp) Len() uint64          { return op.msgLen }
 func (op *RxOp) Buf() []byte          { return op.buf }
 func (op *RxOp) Data() (uint64, bool) { return op.data, op.hasData }
@@ -106,7 +107,7 @@ func (op *RxOp) Completion() Completion {
 	}
 }
 
-// size is the room in the receive buffer.
+// size is the length of the receive buffer.
 func (op *RxOp) size() uint64 {
 	if op.niov == 1 {
 		return uint64(len(op.buf))

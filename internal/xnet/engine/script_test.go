@@ -1,4 +1,5 @@
-// The script language of the tests: two connections back to back, the test moves the bytes, and every event has to be wanted.
+// The script language of the tests: two connections back to back. The test moves the bytes, and must expect every
+// event.
 
 package engine
 
@@ -12,7 +13,7 @@ import (
 
 const second = int64(1e9)
 
-// memory is registered memory: the key is an index.
+// memory is registered memory. The key is an index.
 type memory struct {
 	regions  [][]byte
 	readOnly map[uint64]bool
@@ -43,7 +44,7 @@ func (m *memory) Persist(mem []byte) error {
 	return m.broken
 }
 
-// end is one end of a connection, its domain and endpoint.
+// end is one end of a connection, with its domain and endpoint.
 type end struct {
 	t       *testing.T
 	name    string
@@ -60,7 +61,7 @@ type end struct {
 	wire    []byte              // what this end transmitted and the peer has not received
 }
 
-// Completed implements Sink, as do the following.
+// Completed and the methods after it implement Sink.
 func (e *end) Sent(s *Send) {
 	c := s.Completion(e.c.Src)
 	e.Completed(&c)
@@ -126,7 +127,7 @@ func (e *end) Failed(_ *Conn, err error, data []byte) {
 func (e *end) Replied(*Conn) { e.replied++ }
 func (e *end) Resumed(*Conn) { e.resumed++ }
 
-// want takes the next events.
+// want compares and removes the next events.
 func (e *end) want(events ...string) {
 	e.t.Helper()
 	for _, w := range events {
@@ -148,13 +149,13 @@ func (e *end) wantState(s State) {
 	}
 }
 
-// script is the two ends a and b and the time.
+// script has the two ends a and b, and the time.
 type script struct {
 	t      *testing.T
 	a, b   *end
 	now    int64
 	cut    int  // bytes per Receive
-	direct bool // receive in place where the engine offers it
+	direct bool // receive into Target where there is one
 }
 
 func defaults() Config {
@@ -168,7 +169,7 @@ func newEnd(t *testing.T, name string) *end {
 	return e
 }
 
-// newScript makes an active connection a and a passive one b. At the end everything must be accounted for.
+// newScript makes an active connection a and a passive one b. At the end of the test nothing may be in use.
 func newScript(t *testing.T) *script {
 	s := &script{t: t, a: newEnd(t, "a"), b: newEnd(t, "b"), cut: 1 << 20}
 	s.a.peer, s.b.peer = s.b, s.a
@@ -179,7 +180,7 @@ func newScript(t *testing.T) *script {
 	return s
 }
 
-// finish closes the end and checks that nothing is left over.
+// finish closes the end and checks that nothing is in use.
 func (e *end) finish() {
 	if e.t.Failed() {
 		return
@@ -203,7 +204,7 @@ func (e *end) checkPool() {
 	}
 }
 
-// connect does the handshake.
+// connect executes the handshake.
 func (s *script) connect() *script {
 	s.t.Helper()
 	must(s.t, s.a.c.Start([]byte("hello")))
@@ -234,14 +235,14 @@ func variants(t *testing.T, f func(s *script)) {
 	}
 }
 
-// advance lets time pass.
+// advance moves the time forward.
 func (s *script) advance(d int64) {
 	s.now += d
 	s.a.c.Advance(s.now)
 	s.b.c.Advance(s.now)
 }
 
-// transmit moves up to n bytes from the engine to the wire and reports how many.
+// transmit moves up to n bytes from the engine to the wire and returns their number.
 func (e *end) transmit(n int) int {
 	sum := 0
 	for sum < n {
@@ -264,7 +265,7 @@ func (e *end) transmit(n int) int {
 	return sum
 }
 
-// receive moves up to n bytes from the wire into the peer's engine and reports how many.
+// receive moves up to n bytes from the wire into the peer's engine and returns their number.
 func (s *script) receive(to *end, n int) int {
 	from := to.peer
 	if to.c.Stalled() || to.c.State() == Closed {
@@ -278,12 +279,12 @@ func (s *script) receive(to *end, n int) int {
 	}
 	if len(b) > 0 {
 		to.c.Receive(direct, append([]byte(nil), b[direct:]...))
-		to.goOn()
+		to.unpause()
 	}
 	return len(b)
 }
 
-// flow moves everything both ways until nothing moves.
+// flow moves bytes in both directions until there are none.
 func (s *script) flow() {
 	for {
 		n := s.a.transmit(1<<30) + s.b.transmit(1<<30)
@@ -297,30 +298,30 @@ func (s *script) flow() {
 // inject gives bytes to the end as if the peer had sent them.
 func (e *end) inject(b []byte) {
 	e.c.Receive(0, b)
-	e.goOn()
+	e.unpause()
 }
 
-// goOn has the connection go on that has paused, as a driver does that has nothing else to do.
-func (e *end) goOn() {
+// unpause continues a paused connection, as an idle driver does.
+func (e *end) unpause() {
 	for e.c.Paused() {
 		e.c.Unpause()
 	}
 }
 
-// header encodes one for inject.
+// header encodes a header for inject.
 func header(h wire.Header, payload uint64) []byte {
 	h.SetPayload(payload)
 	return h.Append(nil, wire.Little)
 }
 
-// send posts a send and wants no error.
+// send posts a send and expects no error.
 func (e *end) send(o Send, payload ...[]byte) {
 	e.t.Helper()
 	must(e.t, o.SetIOV(payload))
 	must(e.t, e.c.Submit(&o))
 }
 
-// recv posts an untagged receive from src, trecv a tagged one.
+// recv posts an untagged receive from src, and trecv a tagged one.
 func (e *end) recv(ctx, src uint64, iov ...[]byte) {
 	e.t.Helper()
 	op := e.rx.NewOp()
@@ -344,7 +345,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// pattern is n bytes that differ with seed.
+// pattern returns n bytes that depend on seed.
 func pattern(seed, n int) []byte {
 	b := make([]byte, n)
 	for i := range b {

@@ -1,4 +1,4 @@
-// Seals of messages by reference: broken before the buffer is given back, on every path, and looked at after the copy.
+// Seals of single-copy messages: broken before the buffer is given back, on every path, and read after the copy.
 
 package engine
 
@@ -10,11 +10,12 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// announcer is an end whose completions scribble over the buffers that they give back, after they have checked that no seal says anything else.
+// announcer is an end whose completions overwrite the buffers that they give back, after a check that no whole seal
+// covers them.
 type announcer struct {
 	e    *end
 	p    *process
-	bufs map[uint64][]byte // by context, of what is under way
+	bufs map[uint64][]byte // of operations under way, by context
 }
 
 func newAnnouncer(e *end) *announcer {
@@ -61,8 +62,8 @@ func (l *announcer) sealed(i uint8) bool {
 // Done makes it an Owner.
 func (l *announcer) Done(*Completion) {}
 
-// nothing fails if there were events.
-func (e *end) nothing() {
+// noEvents fails if there were events.
+func (e *end) noEvents() {
 	e.t.Helper()
 	if len(e.events) > 0 {
 		e.t.Errorf("%s: %q", e.name, e.events)
@@ -75,10 +76,11 @@ func scribble(b []byte) {
 	}
 }
 
-// announced3 is a script where a has announced three messages of 5000 bytes, with the tags 1 to 3, which b has not copied for want of room.
-func announced3(t *testing.T) (*script, *fakeHost, *announcer) {
+// threeAnnounced is a script in which a has announced three messages of 5000 bytes, with the tags 1 to 3, which b
+// has not copied because it has no room.
+func threeAnnounced(t *testing.T) (*script, *fakeHost, *announcer) {
 	s := newScript(t)
-	r := introduced(s)
+	r := agreedCMA(s)
 	l := newAnnouncer(s.a)
 	s.b.rx.PeerLimit = 10
 	for i := range uint64(3) {
@@ -92,7 +94,7 @@ func announced3(t *testing.T) (*script, *fakeHost, *announcer) {
 	return s, r, l
 }
 
-// waysToEnd are the ways in which buffers of announced messages come back, with none of them copied.
+// waysToEnd are the ways in which buffers of announced messages come back although none was copied.
 var waysToEnd = map[string]func(s *script, l *announcer){
 	"failed":         func(s *script, _ *announcer) { s.a.c.Fail(errors.New("no more")) },
 	"dropped":        func(s *script, _ *announcer) { s.a.c.Drop(ErrClosed) },
@@ -114,11 +116,12 @@ var waysToEnd = map[string]func(s *script, l *announcer){
 	},
 }
 
-// A buffer that comes back, for whatever reason, is not under a whole seal, and a peer that comes late gets nothing of what is written over it.
+// TestSealBroken checks that a buffer that comes back, for any reason, has no whole seal, and that a late peer gets
+// nothing of what is written over it.
 func TestSealBroken(t *testing.T) {
 	for name, end := range waysToEnd {
 		t.Run(name, func(t *testing.T) {
-			s, r, l := announced3(t)
+			s, r, l := threeAnnounced(t)
 			end(s, l)
 			if n := l.p.whole(); n != 0 || len(l.bufs) != 0 {
 				t.Fatalf("%d seals are whole, %d buffers are not back", n, len(l.bufs))
@@ -130,7 +133,7 @@ func TestSealBroken(t *testing.T) {
 			if r.reads == reads {
 				t.Error("the message was not looked for")
 			}
-			s.b.nothing() // it is not complete
+			s.b.noEvents() // not complete
 			if s.a.c.State() == Connected {
 				s.flow()
 				s.b.want("recv 9 len 5000 tag 2 src 2")
@@ -152,11 +155,11 @@ func TestSealBroken(t *testing.T) {
 	}
 }
 
-// The ordinary ends of a message break its seal, too, before the completion.
+// TestSealEnds checks that the normal ends of a message break its seal before the completion.
 func TestSealEnds(t *testing.T) {
 	for name, denied := range map[string]bool{"copied": false, "asked for": true} {
 		t.Run(name, func(t *testing.T) {
-			s, r, l := announced3(t)
+			s, r, l := threeAnnounced(t)
 			r.denied = denied
 			for _, i := range []uint64{2, 1, 3} {
 				buf := make([]byte, 5000)
@@ -173,15 +176,16 @@ func TestSealEnds(t *testing.T) {
 	}
 }
 
-// A message that is withdrawn between the copy and the look at its seal is not delivered: into a posted receive, into memory for unexpected messages, as a step of a
-// collective operation that is expected, and of one that is not.
-func TestSealLookedAtLast(t *testing.T) {
+// TestSealReadAfterCopy withdraws a message between the copy and the read of its seal. It is not delivered: not
+// into a posted receive, not into memory for unexpected messages, and not as a step of a collective operation that
+// is expected or unexpected.
+func TestSealReadAfterCopy(t *testing.T) {
 	for _, coll := range []bool{false, true} {
 		for _, early := range []bool{false, true} {
 			t.Run(fmt.Sprintf("coll %v, unexpected %v", coll, early), func(t *testing.T) {
 				s := newScript(t)
-				a, b := clubs(s)
-				r := introduced(s)
+				a, b := withCollectives(s)
+				r := agreedCMA(s)
 				l := newAnnouncer(s.a)
 				buf, msg := make([]byte, 5000), pattern(1, 5000)
 				l.bufs[7] = msg
@@ -203,11 +207,11 @@ func TestSealLookedAtLast(t *testing.T) {
 					t.Fatal("nothing was copied, or the buffer did not come back")
 				}
 				if early {
-					s.b.nothing()
+					s.b.noEvents()
 					post()
 				}
 				b.want()
-				s.b.nothing()
+				s.b.noEvents()
 				s.b.c.Fail(ErrPeerClose)
 				if coll {
 					b.heard = nil
@@ -221,11 +225,12 @@ func TestSealLookedAtLast(t *testing.T) {
 	}
 }
 
-// The same, where the owner has gone and the connection goes on: the copy comes through the connection, and messages by reference after it.
+// TestSealDisowned is the same with an owner that closes while the connection continues. The message comes through
+// the connection, and later ones by single copy.
 func TestSealDisowned(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		s := newScript(t)
-		r := introduced(s)
+		r := agreedCMA(s)
 		l := newAnnouncer(s.a)
 		buf, msg := make([]byte, 5000), pattern(1, 5000)
 		if !early {
@@ -238,7 +243,7 @@ func TestSealDisowned(t *testing.T) {
 		}
 		s.flow()
 		if early {
-			s.b.nothing()
+			s.b.noEvents()
 			s.b.recv(9, AnySource, buf)
 			s.flow()
 		}
@@ -257,10 +262,11 @@ func TestSealDisowned(t *testing.T) {
 	}
 }
 
-// Seals are made with the first announcement and used again; an idle connection holds none.
+// TestSealsKept checks that seals are made with the first announcement and used again, and that an idle connection
+// holds none.
 func TestSealsKept(t *testing.T) {
 	s := newScript(t)
-	r := neighbours(s)
+	r := sameHost(s)
 	s.connect()
 	p := s.a.cfg.CMA.(*process)
 	for i := range 5 {
@@ -280,12 +286,13 @@ func TestSealsKept(t *testing.T) {
 	}
 }
 
-// Where only one end seals, messages go through the connection, and no memory of a peer is read.
+// TestSealsNotAgreed checks that messages go through the connection if only one end seals, and that no memory of a
+// peer is read.
 func TestSealsNotAgreed(t *testing.T) {
 	for _, which := range []string{"sender", "receiver"} {
 		t.Run(which, func(t *testing.T) {
 			s := newScript(t)
-			r := neighbours(s)
+			r := sameHost(s)
 			if which == "sender" {
 				s.a.cfg.Features = wire.FeatureExtended
 			} else {
@@ -302,7 +309,8 @@ func TestSealsNotAgreed(t *testing.T) {
 				same(t, "message", buf, pattern(1, 5000))
 			}
 			hello := (&Identity{PID: 1, PIDNS: 7, Process: [16]byte{1}}).Append(nil)
-			s.b.inject(append(header(wire.Header{Op: wire.OpExt}, uint64(len(hello))), hello...)) // of an end that does not know seals
+			// As from an end without seals.
+			s.b.inject(append(header(wire.Header{Op: wire.OpExt}, uint64(len(hello))), hello...))
 			s.flow()
 			if s.b.c.ext.cma.copies || s.b.c.ext.cma.pid != 0 || r.reads != 0 {
 				t.Error("memory of an end without seals would be read")

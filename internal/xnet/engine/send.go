@@ -4,16 +4,17 @@ import "gofabric/internal/xnet/wire"
 
 // Send is an operation to post. The driver fills it in and passes it to Conn.Submit, which copies it.
 type Send struct {
-	Kind    Kind // KindSend, KindRead, KindWrite, KindAtomic, KindFetch or KindCompare with Atomic, or KindColl (SubmitColl)
+	// KindSend, KindRead, KindWrite, KindAtomic, KindFetch or KindCompare with Atomic, or KindColl (SubmitColl).
+	Kind    Kind
 	Tagged  bool
 	HasData bool
-	Inject  bool // copy the payload; report errors only
+	Inject  bool // copy the payload, report errors only (FI_INJECT)
 	Copy    bool // copy the payload
-	Ack     bool // complete when the peer has acknowledged
-	Commit  bool // and has made it persistent
-	Match   bool // with Ack, of KindSend: complete when the peer has matched it with a receive
+	Ack     bool // complete when the peer has acknowledged it (FI_DELIVERY_COMPLETE)
+	Commit  bool // and has made it persistent (FI_COMMIT_COMPLETE)
+	Match   bool // with Ack, of KindSend: complete when the peer has matched it (FI_MATCH_COMPLETE)
 	Silent  bool // no queue entry on success
-	Fence   bool // FI_FENCE: it and all that follows wait until all before it is complete
+	Fence   bool // FI_FENCE: this and all later operations wait until all before are complete
 	Reads   bool // with Fence: wait only for operations that read (FI_ORDER_WAR, FI_ORDER_SAR)
 	Ctx     uint64
 	Flags   uint64
@@ -23,12 +24,14 @@ type Send struct {
 	NIOV    int
 	RMA     [MaxIOV]wire.RMAIov
 	NRMA    int
-	Atomic  *Atomic // of atomic operations; Submit copies what it points to
-	Mark    uint8   // the driver's, given back with the completion
-	Owner   Owner   // is told of the end in place of the application's queues and counters; nil for the application's own
+	Atomic  *Atomic // of atomic operations; Submit copies it
+	Mark    uint8   // the driver's; the completion has it again
+	// Owner gets the end of the operation, in place of the application's queues and counters; nil: it is the
+	// application's.
+	Owner Owner
 }
 
-// SetIOV names the payload; at most MaxIOV parts.
+// SetIOV sets the payload: at most MaxIOV parts.
 func (s *Send) SetIOV(iov [][]byte) error {
 	if len(iov) > MaxIOV {
 		return ErrTooLong
@@ -37,7 +40,7 @@ func (s *Send) SetIOV(iov [][]byte) error {
 	return nil
 }
 
-// Len is the payload's length in bytes.
+// Len returns the length of the payload in bytes.
 func (s *Send) Len() int {
 	if s.NIOV == 1 {
 		return len(s.IOV[0])
@@ -57,5 +60,5 @@ func (s *Send) Completion(src uint64) Completion {
 	}
 }
 
-// aborts reports whether s tells a peer that a collective group is given up.
+// aborts reports whether s says to a peer that a collective group is given up.
 func (s *Send) aborts() bool { return s.Kind == KindColl && s.Data&wire.CollAbort != 0 }

@@ -2,6 +2,8 @@ package engine
 
 import "gofabric/internal/xnet/wire"
 
+// Staging: headers, small messages and answers are copied into chunks (chunks.go), in the order of the stream.
+//
 // room returns a chunk with room for n bytes.
 func (c *Conn) room(n int) *chunk {
 	if c.out.fits(n) {
@@ -10,6 +12,7 @@ func (c *Conn) room(n int) *chunk {
 	return c.makeRoom(n)
 }
 
+// makeRoom is room if the present chunk has none.
 func (c *Conn) makeRoom(n int) *chunk { return c.out.makeRoom(&c.pool.stagePool, n, c.cfg.Frugal) }
 
 // staged notes that bytes were appended to t: see outQueue.staged.
@@ -17,7 +20,7 @@ func (c *Conn) staged(t *chunk, from int, op *TxOp, last bool) {
 	c.out.staged(&c.pool.stagePool, t, from, op, last)
 }
 
-// stageBytes stages what f appends; at most a few hundred bytes.
+// stageBytes stages what f appends, at most 512 bytes.
 func (c *Conn) stageBytes(f func([]byte) []byte) {
 	t := c.room(512)
 	from := len(t.b)
@@ -39,6 +42,7 @@ func (c *Conn) stageMessage(h *wire.Header, s *Send, op *TxOp) {
 	c.staged(t, from, op, true)
 }
 
+// stageHeader copies a header into a chunk. The payload of op, if any, follows.
 func (c *Conn) stageHeader(h *wire.Header, op *TxOp, last bool) {
 	t := c.out.tail
 	if !c.out.fits(wire.MaxHeader) {
@@ -49,14 +53,15 @@ func (c *Conn) stageHeader(h *wire.Header, op *TxOp, last bool) {
 	c.staged(t, from, op, last)
 }
 
-// appendHeader numbers the header, as native's debug builds check.
+// appendHeader numbers the header, which native's debug builds check, and appends it.
 func (c *Conn) appendHeader(b []byte, h *wire.Header) []byte {
 	h.ID = c.txID
 	c.txID++
 	return h.Append(b, c.in.order)
 }
 
-// queuePayload queues h and op's payload: together in a chunk when small, else the payload from where it is.
+// queuePayload queues h and op's payload: together in a chunk if it is small, otherwise the payload from the
+// application's buffer.
 func (c *Conn) queuePayload(h *wire.Header, op *TxOp, n int) {
 	if n <= c.cfg.StageMax || op.Inject || op.Copy {
 		c.stageMessage(h, &op.Send, op)
@@ -66,7 +71,7 @@ func (c *Conn) queuePayload(h *wire.Header, op *TxOp, n int) {
 	c.out.lendAll(&c.pool.stagePool, op)
 }
 
-// stageExt queues an OpExt with this payload.
+// stageExt stages an OpExt with this payload.
 func (c *Conn) stageExt(payload []byte) {
 	h := &c.pool.scratch
 	*h = wire.Header{Op: wire.OpExt}
@@ -77,7 +82,7 @@ func (c *Conn) stageExt(payload []byte) {
 	c.staged(t, from, nil, false)
 }
 
-// becomeStalled stops taking bytes.
+// becomeStalled stops taking bytes. An earlier reason stays.
 func (c *Conn) becomeStalled(why stallReason) {
 	if c.in.stall != flowing {
 		return
@@ -93,7 +98,7 @@ func (c *Conn) answer(h *wire.Header) {
 	c.answered()
 }
 
-// answerExt queues an OpExt that answers the peer; a nil payload is none.
+// answerExt queues an OpExt that answers the peer; nil: no answer.
 func (c *Conn) answerExt(payload []byte) {
 	if payload != nil {
 		c.stageExt(payload)
@@ -101,12 +106,12 @@ func (c *Conn) answerExt(payload []byte) {
 	}
 }
 
-// answerIndex is answerExt for one that names an announcement.
+// answerIndex is answerExt for a message that names an announcement.
 func (c *Conn) answerIndex(kind wire.ExtKind, index uint8) {
 	c.answerExt(wire.AppendExtIndex(c.needExt().out[:0], kind, index))
 }
 
-// answered counts an answer that was queued.
+// answered counts a queued answer, and stalls the connection if the peer does not read its answers.
 func (c *Conn) answered() {
 	if c.needAnswers().budget.add(c.BytesOut, c.end()) {
 		c.becomeStalled(stallReplies)
@@ -114,7 +119,8 @@ func (c *Conn) answered() {
 	c.sink.Replied(c)
 }
 
-// acknowledge tells the peer that a message of its is where it belongs. Acknowledgements are matched in order.
+// acknowledge tells the peer that its message is where it belongs. Acknowledgements come in the order of the
+// messages.
 func (c *Conn) acknowledge() {
 	h := &c.pool.scratch
 	*h = wire.Header{Op: wire.OpMsg, OpData: wire.OpDataAck}
@@ -122,8 +128,8 @@ func (c *Conn) acknowledge() {
 	c.answer(h)
 }
 
-// tellMatched tells the peer that its message has found a receive, or was discarded.
-func (c *Conn) tellMatched(id uint32) {
+// sendMatched reports to the peer that its message has met a receive, or was discarded.
+func (c *Conn) sendMatched(id uint32) {
 	if !c.Ours || c.state != Connected {
 		return
 	}
@@ -134,45 +140,48 @@ func (c *Conn) tellMatched(id uint32) {
 // accept notes that the peer's oldest write without a verdict, of n bytes, is in place.
 func (c *Conn) accept(n uint64) {
 	if c.needAnswers().verdicts.accept(n) {
-		c.tellAccepted()
+		c.sendAccepted()
 	}
 }
 
-// tellAccepted says to the peer that all of its writes up to now are in place.
-func (c *Conn) tellAccepted() {
+// sendAccepted reports that all of the peer's writes up to now are in place: in a verdict that has not left, if
+// there is one, else in a new one.
+func (c *Conn) sendAccepted() {
 	v := &c.answers.verdicts
 	if v.raise(c.BytesOut + uint64(c.out.ahead)) {
 		return
 	}
 	pos := c.end()
-	c.sayVerdict(wire.Verdict{Kind: wire.ExtAccepted, Number: v.peers})
+	c.sendVerdict(wire.Verdict{Kind: wire.ExtAccepted, Number: v.peers})
 	v.queued(c.out.tail, pos)
 }
 
-// settleVerdicts tells the peer of accepted writes, if that waits for nothing. Call it when the bytes at hand are
-// taken.
-func (c *Conn) settleVerdicts() {
+// flushAccepted reports accepted writes unless it pays to wait for more (verdicts.go). It runs when the received
+// bytes are used up.
+func (c *Conn) flushAccepted() {
 	if !c.answers.verdicts.waits() || c.state != Connected {
 		return
 	}
 	if c.in.stall != flowing || c.in.between() || c.in.now != nil && c.in.now.left > acceptLeft {
-		c.tellAccepted()
+		c.sendAccepted()
 	}
 }
 
-// refuse tells the peer that its oldest write without a verdict is refused.
+// refuse reports that the peer's oldest write without a verdict is refused. Acceptances before it go first, because
+// verdicts are in order.
 func (c *Conn) refuse(why Refusal, segment uint8) {
 	v := &c.needAnswers().verdicts
 	if v.waits() {
-		c.tellAccepted()
+		c.sendAccepted()
 	}
-	c.sayVerdict(wire.Verdict{Kind: wire.ExtRefused, Why: why, Segment: segment, Number: v.refuse()})
+	c.sendVerdict(wire.Verdict{Kind: wire.ExtRefused, Why: why, Segment: segment, Number: v.refuse()})
 }
 
-// sayVerdict queues a verdict.
-func (c *Conn) sayVerdict(v wire.Verdict) {
+// sendVerdict queues a verdict. Many refusals pause the connection (answers.go).
+func (c *Conn) sendVerdict(v wire.Verdict) {
 	var b [wire.VerdictLen]byte
 	c.stageExt(v.Append(b[:0]))
+	// Count refusals, and pause when there are many.
 	if r := &c.needAnswers().refusals; v.Kind != wire.ExtAccepted && r.add() && c.in.stall == flowing {
 		*r = 0
 		c.becomeStalled(stallRefused)

@@ -1,21 +1,22 @@
 package engine
 
-// TxOp is an operation that cannot complete at once.
+// TxOp is an operation that cannot complete at once. It is in one list at a time, or in the queue, or in the table
+// of announcements.
 type TxOp struct {
 	Send
-	internal bool  // the answer to a peer's read; the application does not know of it
+	internal bool  // the answer to a peer's read; the application does not know it
 	started  bool  // some of it has left
-	context  uint8 // the peer's receive context that it is for; of the answer to a read, ours that was read through
+	context  uint8 // the peer's receive context that it is for; of an answer: ours that was read through
 	sent     bool  // with Match: all of it has left
 	matched  bool  // with Match: the peer has matched it
 	matchID  uint32
-	seq      uint32         // its place among the operations of the pool
+	seq      uint32         // number among all operations of the pool
 	regions  [MaxIOV]Region // of the answer to a read
 	copied   []byte         // payload of an inject that had to wait
 	next     *TxOp
 }
 
-// moved is the number of bytes that the operation moves; for a fetching atomic, the bytes that it brings back
+// moved is the number of bytes that the operation moves; of a fetching atomic operation, that it brings back
 // (fi_cntr(3), FI_CNTR_EVENTS_BYTES).
 func (op *TxOp) moved() uint64 {
 	if op.Kind != KindFetch && op.Kind != KindCompare {
@@ -24,10 +25,10 @@ func (op *TxOp) moved() uint64 {
 	return op.Atomic.resultLen()
 }
 
-// promised reports whether the application takes op to be done: it is told only of errors (fi_inject(3)).
+// promised reports whether op is complete for the application, which gets only errors (fi_inject(3)).
 func (op *TxOp) promised() bool { return op.Inject }
 
-// results returns the buffers that a read or fetching atomic operation fills.
+// results returns the buffers that a read or a fetching atomic operation fills.
 func (op *TxOp) results() [][]byte {
 	if op.Atomic != nil {
 		return op.Atomic.Result[:op.Atomic.NResult]
@@ -35,19 +36,21 @@ func (op *TxOp) results() [][]byte {
 	return op.IOV[:op.NIOV]
 }
 
-// keepCopy copies the operands, because the caller takes its buffers back now.
+// keepCopy copies payload and comparands, because the caller's buffers are free after the post.
 func (op *TxOp) keepCopy() {
 	op.copied = join(make([]byte, 0, op.Send.Len()), op.IOV[:op.NIOV])
 	op.IOV[0], op.NIOV = op.copied, 1
+	// Comparands belong to the operands.
 	if a := op.Atomic; a != nil && a.NCompare > 0 {
 		a.Compare[0] = join(nil, a.Compare[:a.NCompare])
 		a.NCompare = 1
 	}
 }
 
-// opList is a first-in first-out list.
+// opList is a first-in, first-out list of operations, linked by their next.
 type opList struct{ head, tail *TxOp }
 
+// push appends op.
 func (l *opList) push(op *TxOp) {
 	op.next = nil
 	if l.tail == nil {
@@ -58,6 +61,7 @@ func (l *opList) push(op *TxOp) {
 	l.tail = op
 }
 
+// pushFront puts op back in front.
 func (l *opList) pushFront(op *TxOp) {
 	if op.next = l.head; l.tail == nil {
 		l.tail = op
@@ -65,6 +69,7 @@ func (l *opList) pushFront(op *TxOp) {
 	l.head = op
 }
 
+// pop removes and returns the oldest operation, or nil.
 func (l *opList) pop() *TxOp {
 	op := l.head
 	if op == nil {
@@ -77,7 +82,7 @@ func (l *opList) pop() *TxOp {
 	return op
 }
 
-// all yields the operations, which stay in the list.
+// all yields the operations. They stay in the list.
 func (l *opList) all(yield func(*TxOp) bool) {
 	for op := l.head; op != nil; op = op.next {
 		if !yield(op) {
@@ -86,13 +91,13 @@ func (l *opList) all(yield func(*TxOp) bool) {
 	}
 }
 
-// popAll empties the list.
+// popAll removes and yields the operations.
 func (l *opList) popAll(yield func(*TxOp) bool) {
 	for op := l.pop(); op != nil && yield(op); op = l.pop() {
 	}
 }
 
-// remove takes out the first operation that f accepts.
+// remove removes the first operation that f accepts, or returns nil.
 func (l *opList) remove(f func(*TxOp) bool) *TxOp {
 	var prev *TxOp
 	for op := l.head; op != nil; prev, op = op, op.next {
@@ -113,15 +118,16 @@ func (l *opList) remove(f func(*TxOp) bool) *TxOp {
 	return nil
 }
 
-// txPool holds the free operations of a domain.
+// txPool has the free operations of a domain.
 type txPool struct {
 	tx      *TxOp
 	txSeq   uint32
 	atomics *Atomic
-	// OutTx and OutAtomic count operations that are in use, for leak checks.
+	// OutTx and OutAtomic count operations in use. Tests use them to find leaks.
 	OutTx, OutAtomic int
 }
 
+// getTx returns a numbered, empty operation.
 func (p *txPool) getTx() *TxOp {
 	p.OutTx++
 	op := p.tx
@@ -135,7 +141,7 @@ func (p *txPool) getTx() *TxOp {
 	return op
 }
 
-// newTx returns an operation with a copy of s. The Atomic of s stays the driver's; the operation has a copy.
+// newTx returns an operation with a copy of s, and of its Atomic, which stays the driver's.
 func (p *txPool) newTx(s *Send) *TxOp {
 	op := p.getTx()
 	op.Send = *s
@@ -145,6 +151,7 @@ func (p *txPool) newTx(s *Send) *TxOp {
 	return op
 }
 
+// putTx takes an operation back.
 func (p *txPool) putTx(op *TxOp) {
 	p.OutTx--
 	if op.Atomic != nil {
@@ -168,6 +175,7 @@ func (p *txPool) getAtomic(a *Atomic) *Atomic {
 	return b
 }
 
+// putAtomic takes an Atomic back.
 func (p *txPool) putAtomic(a *Atomic) {
 	p.OutAtomic--
 	*a = Atomic{next: p.atomics}

@@ -8,7 +8,7 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// A receive may come at any moment of a message's arrival.
+// TestRedirect posts the receive at every moment of a message's arrival.
 func TestRedirect(t *testing.T) {
 	const n = 9000
 	p := pattern(0, n)
@@ -40,7 +40,8 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// second connects another peer with number 3 to b's endpoint and returns its connection there; the test plays the peer.
+// second connects another peer with number 3 to b's endpoint, and returns its connection there. The test acts as
+// the peer.
 func (s *script) second() *Conn {
 	c := NewPassive(&s.b.pool, &s.b.cfg, s.b, 0)
 	c.Attach(&s.b.pool, &s.b.cfg, s.b.rx, &s.b.mem, s.b)
@@ -60,7 +61,8 @@ func message0(n int, fill byte) []byte {
 	return b
 }
 
-// A peer that fills its budget is not read until a receive takes something; the other peer does not notice.
+// TestPeerBudget checks that a peer that uses up its budget is not read until a receive takes something, and that
+// the other peer is not affected.
 func TestPeerBudget(t *testing.T) {
 	for name, limit := range map[string]func(rx *RxContext){
 		"bytes": func(rx *RxContext) { rx.PeerLimit = 20000 }, "messages": func(rx *RxContext) { rx.PeerMessages = 4 },
@@ -99,7 +101,8 @@ func TestPeerBudget(t *testing.T) {
 	}
 }
 
-// A message that one peer's flood has no room for is still matched, and does not wait for the flood to be taken.
+// TestTotalBudget checks that a message without room, because of one peer's flood, is still matched, and does not
+// wait for the flood.
 func TestTotalBudget(t *testing.T) {
 	for _, size := range []int{0, 100, 9000} {
 		s := connected(t)
@@ -136,7 +139,7 @@ func TestTotalBudget(t *testing.T) {
 	}
 }
 
-// The data of a rendezvous is received though others fill the room.
+// TestRendezvousAmongFlood checks that the data of a rendezvous is received although others use up the room.
 func TestRendezvousAmongFlood(t *testing.T) {
 	s := newScript(t)
 	s.b.rx.Limit = 10000
@@ -161,7 +164,7 @@ func TestRendezvousAmongFlood(t *testing.T) {
 	s.b.rx.Release()
 }
 
-// claim receives what a peek with this ctx set aside.
+// claim receives the message that a peek with this ctx has set aside.
 func (e *end) claim(ctx uint64, room int) ([]byte, error) {
 	op, buf := e.rx.NewOp(), make([]byte, room)
 	op.Ctx = ctx
@@ -219,7 +222,8 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// Peeked, claimed or discarded while it is coming, and while the connection is stalled for it.
+// TestPeekInProgress peeks, claims and discards a message that is still coming, also while the connection is
+// stalled for it.
 func TestPeekInProgress(t *testing.T) {
 	for _, limit := range []uint64{1, 1 << 20} {
 		for _, how := range []string{"claim", "discard", "claim, discard", "claim, close", "release"} {
@@ -269,7 +273,7 @@ func TestPeekInProgress(t *testing.T) {
 	}
 }
 
-// Complete messages outlive their connection; half of one does not.
+// TestMessagesAfterClose checks that complete messages outlive their connection, and incomplete ones do not.
 func TestMessagesAfterClose(t *testing.T) {
 	s := connected(t)
 	s.a.send(Send{Ctx: 1}, []byte("whole"))
@@ -285,7 +289,8 @@ func TestMessagesAfterClose(t *testing.T) {
 	s.b.recv(4, 2, make([]byte, 10))
 }
 
-// When the address vector learns a peer, its messages get their source, and receives that waited for it get the messages.
+// TestSetSource checks that the messages of a peer get their source when it is inserted into the address vector,
+// and that receives that waited for it take them.
 func TestSetSource(t *testing.T) {
 	s := connected(t)
 	s.b.c.Src = AnySource
@@ -303,7 +308,7 @@ func TestSetSource(t *testing.T) {
 	s.a.send(Send{Ctx: 9, Tagged: true, Tag: 5}, pattern(0, 5000))
 	s.a.transmit(1 << 20)
 	s.a.want("send 9", "send 9", "send 9", "send 9", "send 9", "send 9")
-	s.receive(s.b, 5000) // the last is half there
+	s.receive(s.b, 5000) // half of the last message
 	s.b.checkUnexpected(6)
 	s.b.rx.SetSource(s.b.c, 2)
 	s.b.want("recv 1 len 500 src 2", "recv 3 len 500 src 2", "recv 3 len 500 src 2", "recv 3 len 400 release over 100: message longer than the posted buffer")

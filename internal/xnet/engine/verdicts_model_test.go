@@ -10,8 +10,9 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Good and bad accesses, messages and withdrawals in any order, over a transport that hands out bytes ahead of what it releases: each access ends with its own
-// verdict, in order, and no byte that was handed out changes.
+// TestVerdictModel has allowed and forbidden accesses, messages and withdrawals in any order, over a transport that
+// hands out bytes ahead of what it releases. Each access ends with its own verdict, in order, and no byte that was
+// handed out changes.
 func TestVerdictModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := readyPair(t)
@@ -21,8 +22,8 @@ func TestVerdictModel(t *testing.T) {
 			e.cfg.TxDepth = 1000
 			e.mem.regions = [][]byte{make([]byte, 5000)}
 		}
-		back := &ahead{t: rt, c: s.b.c} // what b says travels so
-		var writes, reads []string      // events that are still to come at a, each kind in its order
+		back := &ahead{t: rt, c: s.b.c} // b's transport takes bytes ahead
+		var writes, reads []string      // events expected at a, each kind in order
 		ctx := uint64(0)
 		post := func(kind Kind) func(rt *rapid.T) {
 			return func(rt *rapid.T) {
@@ -66,7 +67,9 @@ func TestVerdictModel(t *testing.T) {
 			back.out = back.out[n:]
 		}
 		there := func(n int) {
-			if n := s.b.c.Handed() - len(back.out); n > 0 { // what arrived is released before what came with the word of it is told (Conn.Next)
+			// Bytes that have arrived are released before the bytes that came with their acknowledgement are
+			// received (Conn.Next).
+			if n := s.b.c.Handed() - len(back.out); n > 0 {
 				back.release(n)
 			}
 			s.a.transmit(n)

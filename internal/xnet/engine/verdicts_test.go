@@ -1,4 +1,4 @@
-// What a peer says of remote accesses, and what becomes of those that it refuses.
+// Verdicts on remote accesses, and refused operations.
 
 package engine
 
@@ -13,8 +13,9 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// judging makes a connection of two ends that tell verdicts, with two regions of 100 bytes, of which the second can only be read.
-func judging(s *script) *script {
+// withVerdicts connects two ends that have verdicts, with two regions of 100 bytes, of which the second is
+// read-only.
+func withVerdicts(s *script) *script {
 	for _, e := range []*end{s.a, s.b} {
 		e.cfg.Features = wire.FeatureExtended | wire.FeatureVerdicts
 		e.mem.regions = [][]byte{make([]byte, 100), make([]byte, 100)}
@@ -27,7 +28,8 @@ func judging(s *script) *script {
 	return s
 }
 
-// Each way to be refused, in each kind of operation: that operation ends with the reason, and a message and a write behind it arrive on the same connection.
+// TestRefused has each reason for a refusal in each kind of operation. The operation ends with the reason, and a
+// message and a write behind it arrive on the same connection.
 func TestRefused(t *testing.T) {
 	type bad struct {
 		name string
@@ -55,7 +57,7 @@ func TestRefused(t *testing.T) {
 					for _, cut := range []int{1, 40, 1 << 20} {
 						s := newScript(t)
 						s.cut = cut
-						judging(s)
+						withVerdicts(s)
 						o.Kind, o.Ctx, o.NRMA, o.RMA = kind, 1, 2, segs(wire.RMAIov{Len: 8}, x.v)
 						if kind >= KindAtomic {
 							o.Atomic = &Atomic{Type: atomics.Uint64, Op: atomics.Sum}
@@ -94,7 +96,7 @@ func TestRefused(t *testing.T) {
 							t.Fatalf("want %q, got %q", refused, s.a.events)
 						}
 						s.a.want("send 3", "write 4 len 4")
-						s.b.want("recv 2 len 4 src 2", "silent rwrite 0 len 4") // nothing of the refused one
+						s.b.want("recv 2 len 4 src 2", "silent rwrite 0 len 4") // no event of the refused operation
 						same(t, "message", got, []byte("good"))
 						same(t, "memory", s.b.mem.regions[0], append(append(make([]byte, 50), "also"...), make([]byte, 46)...))
 						if len(s.b.mem.counted) != 1 {
@@ -110,10 +112,10 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A payload of any size that is refused takes no memory, and none of its bytes stays.
+// TestRefusedLarge checks that a refused payload of any size takes no memory, and that none of its bytes stays.
 func TestRefusedLarge(t *testing.T) {
 	variants(t, func(s *script) {
-		judging(s)
+		withVerdicts(s)
 		s.a.cfg.StageMax = 100
 		p := pattern(1, 300_000)
 		s.b.recv(1, 2, make([]byte, 10))
@@ -131,9 +133,10 @@ func TestRefusedLarge(t *testing.T) {
 	})
 }
 
-// The verdicts of one pass over received bytes are one message; what leaves meanwhile is answered by another one.
+// TestVerdictsBatch checks that the verdicts for the bytes of one Receive are one message, and that writes after it
+// has left get another one.
 func TestVerdictsBatch(t *testing.T) {
-	s := judging(newScript(t))
+	s := withVerdicts(newScript(t))
 	const one = wire.BaseLen + wire.VerdictLen
 	write := func(n int, key uint64) {
 		for i := range n {
@@ -154,7 +157,7 @@ func TestVerdictsBatch(t *testing.T) {
 	s.flow()
 	want(50)
 
-	// What was partly transmitted is not changed.
+	// An acceptance that was partly transmitted does not change.
 	write(3, 0)
 	s.flow0(s.a, s.b)
 	s.b.transmit(one / 2)
@@ -167,7 +170,7 @@ func TestVerdictsBatch(t *testing.T) {
 	want(3)
 	want(2)
 
-	// A refusal keeps its place among acceptances, which begin anew behind it.
+	// A refusal keeps its place among acceptances, which begin again behind it.
 	write(2, 0)
 	write(1, 7)
 	write(2, 0)
@@ -190,11 +193,11 @@ func TestVerdictsBatch(t *testing.T) {
 		t.Fatalf("%d bytes wait", got)
 	}
 	s.flow()
-	s.a.want("send 8") // acknowledged as it came; the writes, when the bytes at hand were taken
+	s.a.want("send 8") // acknowledged at once; the writes when the received bytes are used up
 	want(1)
 	want(1)
 
-	// A send that is withdrawn moves what is behind it in the queue.
+	// A withdrawn send moves the bytes behind it in the queue.
 	s.b.send(Send{Ctx: 1, Ack: true}, make([]byte, 20))
 	s.b.send(Send{Ctx: 2, Ack: true}, make([]byte, 20))
 	write(1, 0)
@@ -221,9 +224,10 @@ func TestVerdictsBatch(t *testing.T) {
 	s.b.events = nil
 }
 
-// Nothing completes before its verdict has come, and what a fence holds back goes when it has refused what was before.
+// TestVerdictsAndFences checks that no write completes before its verdict, and that operations behind a fence leave
+// when the one before was refused.
 func TestVerdictsAndFences(t *testing.T) {
-	s := judging(newScript(t))
+	s := withVerdicts(newScript(t))
 	bad := segs(wire.RMAIov{Key: 9, Len: 4})
 	s.a.send(Send{Kind: KindWrite, Ctx: 1, NRMA: 1, RMA: bad}, []byte("none"))
 	s.a.send(Send{Kind: KindRead, Ctx: 2, NRMA: 1, RMA: bad}, make([]byte, 4))
@@ -239,7 +243,7 @@ func TestVerdictsAndFences(t *testing.T) {
 	s.a.want("write 1: refused by the peer: it has no open memory region with the key 0x9", "read 2: refused by the peer: it has no open memory region with the key 0x9", "write 3 len 4")
 	s.b.want("silent rwrite 0 len 4")
 
-	// The end of the connection ends what has no verdict, once.
+	// The end of the connection ends operations without a verdict once.
 	s.a.send(Send{Kind: KindWrite, Ctx: 4, NRMA: 1, RMA: segs(wire.RMAIov{Len: 4})}, []byte("lost"))
 	s.a.transmit(1 << 20)
 	s.a.send(Send{Kind: KindWrite, Ctx: 5, NRMA: 1, RMA: segs(wire.RMAIov{Len: 4})}, []byte("lost"))
@@ -247,9 +251,10 @@ func TestVerdictsAndFences(t *testing.T) {
 	s.a.want("write 4: the connection ended without a goodbye", "write 5: the connection ended without a goodbye", `failed "": the connection ended without a goodbye`)
 }
 
-// Reads are refused in the order of their answers, and the room that results took is free again.
+// TestRefusedReadsInOrder checks that reads are refused in the order of their answers, and that the room for
+// results is free again.
 func TestRefusedReadsInOrder(t *testing.T) {
-	s := judging(newScript(t))
+	s := withVerdicts(newScript(t))
 	s.b.mem.regions[0] = make([]byte, MaxAtomic)
 	s.a.cfg.StageLimit = 1 << 30
 	for i := range uint64(40) {
@@ -272,7 +277,7 @@ func TestRefusedReadsInOrder(t *testing.T) {
 	o.Atomic.Result, o.Atomic.NResult = bufs(make([]byte, 8))
 	s.a.send(o)
 	s.flow()
-	s.a.want("fetch 0 len 8") // the right to write is not needed
+	s.a.want("fetch 0 len 8") // write access is not needed
 	s.b.events = nil
 	if errors.As(error(&RefusedError{Why: wire.RefusedRights, Kind: KindFetch, Get: true}), &e); !strings.HasSuffix(e.Error(), "FI_REMOTE_READ") {
 		t.Error(e)
@@ -284,11 +289,12 @@ func TestRefusedReadsInOrder(t *testing.T) {
 	}
 }
 
-// A region that is closed while a write into it arrives: the write is refused, and the rest of it let alone.
+// TestForgetRefuses closes a region while a write into it arrives. The write is refused, and the memory is not
+// written any more.
 func TestForgetRefuses(t *testing.T) {
 	const n = 40000
 	variants(t, func(s *script) {
-		judging(s)
+		withVerdicts(s)
 		region := pattern(1, n)
 		s.b.mem.regions[0] = region
 		s.a.send(Send{Kind: KindWrite, Ctx: 1, HasData: true, NRMA: 1, RMA: segs(wire.RMAIov{Len: n})}, pattern(3, n))
@@ -297,7 +303,7 @@ func TestForgetRefuses(t *testing.T) {
 		s.receive(s.b, n/2)
 		s.b.c.Forget(0)
 		before := append([]byte(nil), region...)
-		s.b.mem.regions[0] = make([]byte, 1) // another one with the same key
+		s.b.mem.regions[0] = make([]byte, 1) // another region with the same key
 		s.flow()
 		s.a.want("write 1: refused by the peer: it has no open memory region with the key 0x0", "write 2 len 1")
 		s.b.want("silent rwrite 0 len 1")
@@ -305,9 +311,10 @@ func TestForgetRefuses(t *testing.T) {
 	})
 }
 
-// Memory that cannot be made persistent, and operations that the target does not know, concern that operation only.
+// TestRefusedForOtherReasons checks that memory that cannot be made persistent, and operations that the target does
+// not have, concern that operation only.
 func TestRefusedForOtherReasons(t *testing.T) {
-	s := judging(newScript(t))
+	s := withVerdicts(newScript(t))
 	all := segs(wire.RMAIov{Len: 8})
 	s.b.mem.broken = errors.New("no storage")
 	s.a.send(Send{Kind: KindWrite, Ctx: 1, Commit: true, NRMA: 1, RMA: all}, make([]byte, 8))
@@ -323,7 +330,7 @@ func TestRefusedForOtherReasons(t *testing.T) {
 	s.a.want("write 1"+text, "atomic 2"+text, "fetch 3"+text)
 	s.b.mem.broken = nil
 
-	op := s.a.c.pool.getTx() // as if a later version of ours had asked
+	op := s.a.c.pool.getTx() // as a later version might ask
 	op.Kind, op.NRMA, op.Atomic = KindFetch, 1, s.a.c.pool.getAtomic(&Atomic{})
 	s.a.c.reads.push(op)
 	s.a.c.ops++
@@ -336,7 +343,7 @@ func TestRefusedForOtherReasons(t *testing.T) {
 	s.b.want("silent rwrite 0 len 8")
 }
 
-// Peers that did not agree on verdicts are treated as before: a bad access ends the connection.
+// TestNoVerdictsForOthers checks that without agreement on verdicts a bad access ends the connection.
 func TestNoVerdictsForOthers(t *testing.T) {
 	for _, features := range []uint32{0, wire.FeatureExtended, wire.FeatureVerdicts} {
 		s := newScript(t)
@@ -354,7 +361,7 @@ func TestNoVerdictsForOthers(t *testing.T) {
 	}
 }
 
-// Verdicts that make no sense end the connection.
+// TestBadVerdicts checks that verdicts that break the rules end the connection.
 func TestBadVerdicts(t *testing.T) {
 	ext := func(v wire.Verdict) []byte {
 		b := v.Append(nil)
@@ -381,7 +388,7 @@ func TestBadVerdicts(t *testing.T) {
 		"cut short":                     append(header(wire.Header{Op: wire.OpExt}, 7), 13, 0, 0, 0, 1, 0, 0),
 	} {
 		for _, cut := range []int{1, 1000} {
-			s := judging(newScript(t))
+			s := withVerdicts(newScript(t))
 			for i := range uint64(2) {
 				s.a.send(Send{Kind: KindWrite, Ctx: i, NRMA: 1, RMA: segs(wire.RMAIov{Len: 1})}, []byte{1})
 			}
@@ -396,7 +403,7 @@ func TestBadVerdicts(t *testing.T) {
 			s.a.events = nil
 		}
 	}
-	s := judging(newScript(t))
+	s := withVerdicts(newScript(t))
 	s.a.inject(accepted(1)) // before the first write
 	s.a.want(`failed "": peer broke the protocol`)
 	s = newScript(t)
@@ -406,9 +413,9 @@ func TestBadVerdicts(t *testing.T) {
 	s.a.want(`failed "": peer broke the protocol`)
 }
 
-// A peer that has writes refused, and does not read that, costs bounded memory.
+// TestVerdictStall checks that a peer whose writes are refused, and that does not read that, costs bounded memory.
 func TestVerdictStall(t *testing.T) {
-	s := judging(newScript(t))
+	s := withVerdicts(newScript(t))
 	msg := header(wire.Header{Op: wire.OpWrite, IovCnt: 1, IOV: segs(wire.RMAIov{Key: 9})}, 0)
 	var many []byte
 	for range 1024 {
@@ -425,11 +432,11 @@ func TestVerdictStall(t *testing.T) {
 		if s.b.transmit(1<<15) == 0 {
 			t.Fatal("stalled for ever")
 		}
-		s.b.goOn()
+		s.b.unpause()
 	}
 	for s.b.transmit(1<<20) > 0 {
 	}
-	// What is accepted needs no room at all.
+	// Accepted writes use no memory at all.
 	msg = header(wire.Header{Op: wire.OpWrite}, 0)
 	many = many[:0]
 	for range 1024 {
@@ -444,7 +451,8 @@ func TestVerdictStall(t *testing.T) {
 	}
 }
 
-// An acceptance waits for what is coming, as long as it is little and sure to come.
+// TestVerdictsWait checks that an acceptance waits for data that is coming, as long as it is little and certain to
+// come.
 func TestVerdictsWait(t *testing.T) {
 	const one = wire.BaseLen + wire.VerdictLen
 	write := func(n int) []byte {
@@ -454,7 +462,7 @@ func TestVerdictsWait(t *testing.T) {
 	small, mid, large := write(10), write(60<<10), header(wire.Header{Op: wire.OpMsg}, 70<<10)
 	for name, c := range map[string]struct {
 		in   [][]byte
-		want []int // verdicts that wait after each
+		want []int // verdicts that wait after each one
 	}{
 		"end of a message":         {[][]byte{small}, []int{1}},
 		"part of a header":         {[][]byte{append(append([]byte(nil), small...), small[:5]...), small[5:]}, []int{0, 1}},
@@ -465,7 +473,7 @@ func TestVerdictsWait(t *testing.T) {
 		"many bytes":               {[][]byte{append(bytes.Repeat(mid, 5), mid[0])}, []int{1}},
 		"a message without a room": {[][]byte{append(append([]byte(nil), small...), header(wire.Header{Op: wire.OpMsg}, 4000)...)}, []int{1}},
 	} {
-		s := judging(newScript(t))
+		s := withVerdicts(newScript(t))
 		s.b.mem.regions[0] = make([]byte, 1<<20)
 		if strings.HasSuffix(name, "room") {
 			s.b.rx.Limit = 10
@@ -483,10 +491,10 @@ func TestVerdictsWait(t *testing.T) {
 	}
 }
 
-// Numbers go round.
+// TestVerdictNumbersWrap runs past the end of the 32-bit numbers.
 func TestVerdictNumbersWrap(t *testing.T) {
-	s := judging(newScript(t))
-	s.a.c.needAnswers().verdicts.ours, s.b.c.needAnswers().verdicts.peers, s.b.c.needAnswers().verdicts.told = ^uint32(2), ^uint32(2), ^uint32(2)
+	s := withVerdicts(newScript(t))
+	s.a.c.needAnswers().verdicts.ours, s.b.c.needAnswers().verdicts.peers, s.b.c.needAnswers().verdicts.reported = ^uint32(2), ^uint32(2), ^uint32(2)
 	for i := range uint64(10) {
 		s.a.send(Send{Kind: KindWrite, Ctx: i, NRMA: 1, RMA: segs(wire.RMAIov{Key: 9 * (i & 4), Len: 1})}, []byte{1})
 	}
@@ -501,9 +509,9 @@ func TestVerdictNumbersWrap(t *testing.T) {
 	}
 }
 
-// An owner that closes while its writes have no verdict is not told.
-func TestDisownJudged(t *testing.T) {
-	s := judging(newScript(t))
+// TestDisownWithoutVerdict checks that an owner that closes before its writes have a verdict gets no completion.
+func TestDisownWithoutVerdict(t *testing.T) {
+	s := withVerdicts(newScript(t))
 	owner := &counting{}
 	for range 2 {
 		s.a.send(Send{Kind: KindWrite, Owner: owner, NRMA: 1, RMA: segs(wire.RMAIov{Len: 1})}, []byte{1})
@@ -521,9 +529,9 @@ type counting struct{ n int }
 
 func (c *counting) Done(*Completion) { c.n++ }
 
-// Writes, refused ones between them, in steady state: verdicts allocate nothing.
+// TestVerdictAllocs checks that verdicts, refusals among them, allocate nothing in the steady state.
 func TestVerdictAllocs(t *testing.T) {
-	s := judging(newScript(t))
+	s := withVerdicts(newScript(t))
 	s.b.c.mem = quietMemory{make([]byte, 100000)}
 	qa, qb := s.silence()
 	small := Send{Kind: KindWrite, NRMA: 1, RMA: segs(wire.RMAIov{Len: 64}), NIOV: 1}
@@ -532,7 +540,7 @@ func TestVerdictAllocs(t *testing.T) {
 	large.IOV[0] = make([]byte, 100000)
 	atomic := sumOf(KindAtomic, atomics.Sum, wire.RMAIov{Len: 8})
 	atomic.IOV[0], atomic.NIOV = words(1), 1
-	p := pump{gather: make([][]byte, 0, 64), scratch: make([]byte, 0, 2<<20)}
+	p := directPump{gather: make([][]byte, 0, 64), scratch: make([]byte, 0, 2<<20)}
 	round := func() {
 		for range 10 {
 			for _, o := range []*Send{&small, &small, &large, &atomic} {
@@ -550,7 +558,7 @@ func TestVerdictAllocs(t *testing.T) {
 		t.Errorf("%v allocations in forty writes", n)
 	}
 
-	// At the target a refusal allocates nothing either, whatever the size of what is dropped.
+	// A refusal allocates nothing at the target, either, for a discarded payload of any size.
 	s.b.c.mem = &s.b.mem
 	refuse := header(wire.Header{Op: wire.OpWrite, IovCnt: 1, IOV: segs(wire.RMAIov{Key: 9, Len: 1 << 20})}, 1<<20)
 	chunk := make([]byte, 1<<16)

@@ -1,4 +1,4 @@
-// What a peer must not do: each ends the connection with ErrProtocol, and the operations on it once.
+// Violations of the protocol: each ends the connection with ErrProtocol, and the operations on it once.
 
 package engine
 
@@ -58,7 +58,7 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// Answers of the wrong size, and answers to something else.
+// TestWrongAnswers sends answers of the wrong size, and answers to another request.
 func TestWrongAnswers(t *testing.T) {
 	for name, f := range map[string]func(s *script) string{
 		"read_rsp too long": func(s *script) string {
@@ -111,7 +111,7 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-// A message of an impossible size takes no memory before its payload comes.
+// TestHugeMessage checks that a message of an impossible size takes no memory before its payload comes.
 func TestHugeMessage(t *testing.T) {
 	s := connected(t)
 	s.b.inject(header(wire.Header{Op: wire.OpMsg}, wire.MaxSize/2))

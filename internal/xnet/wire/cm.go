@@ -9,17 +9,17 @@ import (
 // CMType is the type of a connection management message.
 type CMType uint8
 
-// The types. The numbers between are other uses of the same native header.
+// The types. The numbers between are other uses of the same native header (struct ofi_ctrl_hdr).
 const (
 	CMConnReq  CMType = 0 // fi_connect(3): the first bytes on a stream
 	CMConnResp CMType = 1 // fi_accept(3): the first bytes of the answer
 	CMReject   CMType = 6 // fi_reject(3): instead of CMConnResp, then closed
-	// CMAuth goes to and fro between a CMConnReq with FeatureAuth and its answer, to prove that both ends have the same authorization key. Native has nothing
-	// like it.
+	// CMAuth messages go in both directions between a CMConnReq with FeatureAuth and its answer. They prove that
+	// both ends have the same authorization key. Native has nothing like them.
 	CMAuth CMType = 0x41
 )
 
-// String is connreq, connresp, reject, auth, or cm(N) for an unknown one.
+// String returns connreq, connresp, reject, auth, or cm(N) for an unknown type.
 func (t CMType) String() string {
 	switch t {
 	case CMConnReq:
@@ -39,46 +39,50 @@ type CM struct {
 	Type       CMType
 	OrderMark  uint64 // as read in little-endian order: 1 from a little-endian end
 	SwapNeeded bool   // the sender is big-endian: the connection's Order is Big
-	Features   uint32 // FeatureExtended and so on, from a gofabric peer; native sends 0
-	Nonce      uint64 // from a gofabric peer with FeatureAuth: the number that it drew; 0 otherwise
-	Data       []byte // private data; points into the parsed bytes
+	Features   uint32 // of a gofabric peer (FeatureExtended and others); native sends 0
+	Nonce      uint64 // of a gofabric peer with FeatureAuth: its random number; otherwise 0
+	Data       []byte // private data; a part of the parsed slice
 }
 
-// orderMark is what every end writes in its own byte order.
+// orderMark is the number that every end writes in its own byte order.
 const orderMark = 1
 
-// AppendCM appends an encoded message with private data. It allocates only if
-// dst lacks room. More than MaxCMData bytes of data are the caller's mistake
-// and panic. Like native, a rejection carries no order mark.
+// AppendCM appends an encoded message with private data. It allocates only if dst lacks room. More than MaxCMData
+// bytes of data are a bug of the caller and panic. A rejection has no order mark, like native's.
 func AppendCM(dst []byte, t CMType, data []byte) []byte { return AppendCMFeatures(dst, t, 0, data) }
 
-// What a gofabric peer can say of itself.
+// Features that a gofabric peer announces.
 const (
-	// FeatureExtended says that the sender understands OpExt and the other operations that only gofabric has.
+	// FeatureExtended says that the sender takes OpExt and the other operations of gofabric.
 	FeatureExtended = 1
-	// FeatureDirect says that the sender, a layer over connections, has no protocol of its own on this one: its operations are the stream's.
+	// FeatureDirect says that the sender is a layer over connections (rxm) that uses the stream's own operations on
+	// this connection, without packets.
 	FeatureDirect = 2
-	// FeatureAuth says that the sender has an authorization key and talks to those only that have it, too; in a CMReject: that this is why.
+	// FeatureAuth says that the sender has an authorization key and connects only with peers that have the same. In
+	// a CMReject it says that this is the reason.
 	FeatureAuth = 4
-	// FeatureSeals says that the sender seals each message that it sends by reference (ExtSealed), and takes no other from a peer.
+	// FeatureSeals says that the sender seals its single-copy messages (ExtSealed) and accepts no others.
 	FeatureSeals = 8
-	// FeatureVerdicts says that the sender tells what becomes of each remote access, and wants to be told (Verdict).
+	// FeatureVerdicts says that the sender reports the result of each remote access (Verdict), and wants these
+	// reports.
 	FeatureVerdicts = 16
-	// FeatureEnd says that the sender says ExtEnd before it ends the stream in good order, and so that a stream that ends without has broken.
+	// FeatureEnd says that the sender sends ExtEnd before it ends the stream in order. A stream that ends without
+	// it has broken.
 	FeatureEnd = 32
-	// FeatureShow says that the sender shows at a local socket which process it is (ExtChallenge), and has this shown before it reads a peer's memory.
+	// FeatureShow says that the sender proves over a local socket which process it is (ExtChallenge), and demands
+	// that proof before it reads a peer's memory.
 	FeatureShow = 64
 )
 
-// extMagic in a field that native neither sets nor reads (conn_id) says that seg_no beside it holds features.
+// extMagic in conn_id, which native neither sets nor reads, says that seg_no beside it has features.
 const extMagic = 0x636972626166_6f67 // "gofabric"
 
-// AppendCMFeatures is AppendCM with what a gofabric peer should know of the sender.
+// AppendCMFeatures is AppendCM with the sender's features.
 func AppendCMFeatures(dst []byte, t CMType, features uint32, data []byte) []byte {
 	return AppendCMAuth(dst, t, features, 0, data)
 }
 
-// AppendCMAuth is AppendCMFeatures with the number that the sender drew to have its peer's key proved.
+// AppendCMAuth is AppendCMFeatures with the sender's random number, which the proofs of the key cover.
 func AppendCMAuth(dst []byte, t CMType, features uint32, nonce uint64, data []byte) []byte {
 	if len(data) > MaxCMData {
 		panic("xnet: more private data than MaxCMData")
@@ -93,14 +97,14 @@ func AppendCMAuth(dst []byte, t CMType, features uint32, nonce uint64, data []by
 	if features != 0 {
 		magic = extMagic
 	}
-	dst = le.AppendUint32(dst, features) // seg_no, conn_id and msg_id are not used by native
+	dst = le.AppendUint32(dst, features) // native uses neither seg_no nor conn_id nor msg_id
 	dst = le.AppendUint64(dst, magic)
 	dst = le.AppendUint64(dst, nonce)
 	dst = le.AppendUint64(dst, mark)
 	return append(dst, data...)
 }
 
-// CMLen is how long a message is that begins with b, as far as b tells: at least its header.
+// CMLen is the length of the message that begins with b, or of its header if b does not have the length yet.
 func CMLen(b []byte) int {
 	if len(b) < CMHeaderLen {
 		return CMHeaderLen
@@ -108,10 +112,9 @@ func CMLen(b []byte) int {
 	return CMHeaderLen + int(binary.BigEndian.Uint16(b[2:]))
 }
 
-// ParseCM reads the message at the start of b; n is how many bytes it has.
-// ErrShort asks for more bytes; a sender of something else is refused at its
-// first byte. Whether the type is the one awaited is for the caller to see.
-// The order mark of a rejection is not looked at: native leaves it zero.
+// ParseCM reads the message at the start of b; n is its length in bytes. ErrShort asks for more bytes. A sender of
+// something else is refused at its first byte. The caller checks whether it expects the type. The order mark of a
+// rejection is ignored, because native leaves it 0.
 func ParseCM(b []byte) (cm CM, n int, err error) {
 	if len(b) > 0 && b[0] != CMVersion {
 		return CM{}, 0, ErrVersion

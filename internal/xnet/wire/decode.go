@@ -1,8 +1,7 @@
 package wire
 
-// PeekHeaderLen tells from the first BaseLen bytes how long the whole header
-// is, so that the rest can be awaited. The version, the operation and the
-// length must be plausible together; Decode checks what is left.
+// PeekHeaderLen returns the length of the whole header, given its first BaseLen bytes, so that the caller can wait
+// for the rest. Version, operation and length must not contradict each other. Decode checks everything else.
 func PeekHeaderLen(b []byte) (n int, err error) {
 	if len(b) < BaseLen {
 		return 0, ErrShort
@@ -40,12 +39,10 @@ func PeekHeaderLen(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// Decode reads the header at the start of b and returns its length in bytes.
-// The result satisfies HdrLen == Len() and HdrLen <= Size; a write's segments
-// add up to its payload; requests, acknowledgements and OpCTS have no payload.
-// ErrShort means that b ends before the header does. Fields that the operation
-// does not use are left as they were, except that OpMsg and OpTag clear CQData
-// and Tag. After an error h may be partly overwritten.
+// Decode reads the header at the start of b and returns its length in bytes. The result satisfies HdrLen == Len()
+// and HdrLen <= Size. The segments of a write add up to its payload. Requests, acknowledgements and OpCTS have no
+// payload. ErrShort means that b ends within the header. Fields that the operation does not use are unchanged,
+// except that OpMsg and OpTag clear CQData and Tag. After an error h may be partly overwritten.
 func (h *Header) Decode(b []byte, o Order) (n int, err error) {
 	if len(b) < BaseLen {
 		return 0, ErrShort
@@ -64,12 +61,13 @@ func (h *Header) Decode(b []byte, o Order) (n int, err error) {
 	if h.Op > OpTag {
 		return h.decodeCold(b, o)
 	}
-	// What follows is Len, spelled for two operations without branches.
+
+	// This is Len for OpMsg and OpTag, without branches: small messages take this path.
 	n = BaseLen + int(flags&1)*wordLen + int(uint16(h.Op)|flags>>7&1)*wordLen
 	if int(h.HdrLen) != n {
 		return 0, ErrHeaderLen
 	}
-	if size-uint64(n) > MaxSize-MaxHeader { // also catches size < n
+	if size-uint64(n) > MaxSize-MaxHeader { // also if size < n
 		return 0, ErrSize
 	}
 	if h.OpData == OpDataAck && h.Op == OpMsg && size != BaseLen {
@@ -86,7 +84,7 @@ func (h *Header) Decode(b []byte, o Order) (n int, err error) {
 	return n, nil
 }
 
-// words reads the CQ data and the tag, as far as they are there.
+// words reads CQ data and tag, as far as the header has them.
 func (h *Header) words(b []byte, o Order) {
 	last := o.u64(le.Uint64(b[len(b)-wordLen:]))
 	switch {
@@ -99,7 +97,7 @@ func (h *Header) words(b []byte, o Order) {
 	}
 }
 
-// decodeCold goes on for the operations that are not small messages.
+// decodeCold is Decode for all operations except small messages.
 func (h *Header) decodeCold(b []byte, o Order) (int, error) {
 	atomic := h.Op.atomic()
 	coalesced := h.Op == OpCoalesced || h.Op == OpTagCoalesced
@@ -170,7 +168,8 @@ func (h *Header) decodeCold(b []byte, o Order) (int, error) {
 	return n, nil
 }
 
-// badCoalesced reports whether a payload cannot be shared equally by coalesced messages, or leaves them nothing.
+// badCoalesced reports whether the payload of a coalesced message is empty or cannot be divided equally among its
+// messages.
 func (h *Header) badCoalesced(payload uint64) bool {
 	n := uint64(h.OpData) | uint64(h.IovCnt)<<8
 	return n == 0 || payload < n || payload%n != 0 || h.Flags != 0
@@ -187,8 +186,8 @@ func (h *Header) operands(total uint64) uint64 {
 	return total
 }
 
-// iovs reads the segments that fill b and adds up their lengths. Whether the
-// sender may touch them is for the memory registration to say.
+// iovs reads the segments in b and adds up their lengths. The memory registration decides whether the sender may
+// access them.
 func (h *Header) iovs(b []byte, o Order) (total uint64, err error) {
 	for i := range h.IOV[:h.IovCnt] {
 		v := &h.IOV[i]

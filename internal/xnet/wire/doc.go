@@ -1,12 +1,15 @@
-// Package wire is the codec of libfabric's "xnet" format, which the tcp
-// provider speaks: the connection management message that opens every stream,
-// the small blob that RDM endpoints put into it, and the header in front of
+// Package wire is the codec of libfabric's "xnet" format, which the tcp provider uses (prov/tcp of libfabric): the
+// connection management message that opens every stream, the data that RDM endpoints put into it, and the header of
 // every transfer. docs/wire/tcp.md describes the format and its rules.
 //
-// The package holds no state, does no I/O and allocates nothing when it
-// encodes or decodes. All functions are safe for concurrent use on different
-// values. Every byte of input is checked before it is used: input from a
-// hostile peer gives an error, never a panic.
+//	cm.go, rdmblob.go    connection management
+//	header.go, op.go, flags.go, decode.go, order.go    transfers
+//	ext.go, ref.go, verdict.go    messages that only gofabric peers exchange
+//	string.go            headers as text, for logs and ofi dump
+//
+// The package has no state, does no I/O and allocates nothing when it encodes or decodes. All functions are safe
+// for concurrent use on different values. Every byte of input is checked before it is used: input from a hostile
+// peer gives an error, never a panic.
 package wire
 
 import "math"
@@ -32,16 +35,17 @@ const (
 // MaxAtomic is the most bytes of operands of one atomic operation.
 const MaxAtomic = 64 << 10
 
-// AtomicRead is the number of FI_ATOMIC_READ, which has no operands.
+// AtomicRead is the number of FI_ATOMIC_READ (enum fi_op), which has no operands.
 const AtomicRead = 10
 
-// MaxSize bounds message sizes that Decode accepts, in bytes. Nobody has that
-// much memory; the bound keeps sums of sizes from overflowing.
+// MaxSize limits the message sizes that Decode accepts, in bytes. No machine has that much memory. The limit keeps
+// sums of sizes from overflowing.
 const MaxSize = min(1<<62, math.MaxInt)
 
 // OpDataAck in OpData of an OpMsg header of 16 bytes marks an acknowledgement.
 const OpDataAck = 2
 
+// Parts of headers, in bytes.
 const (
 	wordLen = 8           // CQ data, tag and message size are one word each
 	iovLen  = 3 * wordLen // address, length, key

@@ -2,9 +2,8 @@ package wire
 
 import "errors"
 
-// What decoding may find wrong. ErrShort asks for more bytes; after any other
-// error the stream cannot be read further and the connection must be closed,
-// because where the next header starts is unknown.
+// Errors of decoding. ErrShort asks for more bytes. After any other error the connection must be closed, because it
+// is unknown where the next header begins.
 var (
 	ErrShort     = errors.New("xnet: need more bytes")
 	ErrVersion   = errors.New("xnet: unknown protocol version")

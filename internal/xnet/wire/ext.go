@@ -1,53 +1,57 @@
 package wire
 
-// OpExt carries what only gofabric knows, as a payload of at most MaxExt bytes whose first byte is an ExtKind. It is sent to peers that announced
-// FeatureExtended when they connected. All numbers in it are little-endian.
+// OpExt carries messages that only gofabric peers exchange. Its payload has at most MaxExt bytes and begins with an
+// ExtKind. It is sent only to peers that announced FeatureExtended. All numbers in it are little-endian.
 const OpExt Op = 0x30
 
-// MaxExt is the longest payload of an OpExt, bytes.
+// MaxExt is the longest payload of an OpExt, in bytes.
 const MaxExt = 128
 
-// ExtKind says what an OpExt is about. The kinds here serve single-copy transfers between processes of a host, see docs/wire/tcp.md.
+// ExtKind is the kind of an OpExt. docs/wire/tcp.md has their use: 1 to 7 and 11 are for single copy, 9 and 10 for
+// parting, 16 and 17 for moving to a socket of the host.
 type ExtKind uint8
 
 const (
-	ExtHello     ExtKind = 1  // who am I: may you read my memory?
-	ExtChallenge ExtKind = 2  // perhaps: put these bytes into your memory, and show yourself at this socket
-	ExtProof     ExtKind = 3  // here they are
-	ExtReady     ExtKind = 4  // I have read them: send by reference
-	ExtRefuse    ExtKind = 5  // no, or not any more
-	ExtRef       ExtKind = 6  // a message that a layer below carries (Ref)
-	ExtDone      ExtKind = 7  // it is copied
-	ExtMatched   ExtKind = 8  // a message with FlagMatch has found its receive
-	ExtBye       ExtKind = 9  // I have nothing more to say
-	ExtStay      ExtKind = 10 // but I have: go on
-	ExtSealed    ExtKind = 11 // a message by reference, with a seal that is broken before its memory is used again
+	ExtHello     ExtKind = 1  // which process the sender is; asks to have its memory read
+	ExtChallenge ExtKind = 2  // bytes to put into memory and to show at a local socket
+	ExtProof     ExtKind = 3  // where these bytes are
+	ExtReady     ExtKind = 4  // the sender has read them: it copies messages from now on
+	ExtRefuse    ExtKind = 5  // the sender does not copy messages, or no longer
+	ExtRef       ExtKind = 6  // announces a message that a layer below carries (Ref)
+	ExtDone      ExtKind = 7  // the announced message was copied
+	ExtMatched   ExtKind = 8  // a message with FlagMatch has met its receive
+	ExtBye       ExtKind = 9  // the sender has nothing to send, and would close the connection
+	ExtStay      ExtKind = 10 // the sender wants to keep the connection
+	ExtSealed    ExtKind = 11 // announces a single-copy message; its seal is broken before its buffer is used again
 	// 13 to 15: see verdict.go
-	ExtOffer ExtKind = 16 // meet me at a socket of this host
-	ExtMoved ExtKind = 17 // my next byte is there
-	ExtEnd   ExtKind = 18 // I send no more messages: what follows are answers, and the end of the stream
+	ExtOffer ExtKind = 16 // the sender listens at a socket of this host
+	ExtMoved ExtKind = 17 // the sender's next byte is there
+	ExtEnd   ExtKind = 18 // the sender sends no more messages: only answers follow, and the end of the stream
 )
 
-// SealLen is the length of a challenge, and of a seal, bytes.
+// SealLen is the length of a challenge and of a seal, in bytes.
 const SealLen = 16
 
-// Seal is what stands in the sender's memory as long as a message of this number may be copied from there: the first half of the challenge, and the number.
+// Seal returns the seal of the message with this number: the first half of the challenge, and the number. The
+// sender's memory holds it as long as the message may be copied.
 func Seal(challenge *[SealLen]byte, number uint64) (s [SealLen]byte) {
 	copy(s[:8], challenge[:8])
 	le.PutUint64(s[8:], number)
 	return s
 }
 
-// Hello is an ExtHello.
+// Hello is an ExtHello: the identity of a process. Host, PIDNS and PID say which one it is; Process is a random
+// secret.
 type Hello struct {
 	Host, Process [16]byte
 	PIDNS         uint64
 	PID           uint32
 }
 
+// helloLen is the length of an ExtHello, in bytes.
 const helloLen = 4 + 4 + 8 + 16 + 16
 
-// Append appends the encoded message.
+// Append appends the encoded message to b.
 func (h *Hello) Append(b []byte) []byte {
 	b = append(b, byte(ExtHello), 0, 0, 0)
 	b = le.AppendUint32(b, h.PID)
@@ -67,13 +71,14 @@ func ParseHello(b []byte) (h Hello, err error) {
 	return h, nil
 }
 
-// Challenge is an ExtChallenge: bytes that the peer is to have in its memory, and the name of the socket where its process is to show itself with them.
+// Challenge is an ExtChallenge: bytes that the peer must have in its memory, and the name of the local socket where
+// its process must show them.
 type Challenge struct {
 	Seal  [SealLen]byte
 	Place [NameLen]byte
 }
 
-// Append appends the encoded message.
+// Append appends the encoded message to b.
 func (c *Challenge) Append(b []byte) []byte {
 	b = append(b, byte(ExtChallenge), 0, 0, 0, 0, 0, 0, 0)
 	b = append(b, c.Seal[:]...)
@@ -90,7 +95,7 @@ func ParseChallenge(b []byte) (c Challenge, err error) {
 	return c, nil
 }
 
-// AppendProof appends an ExtProof: where the challenge stands.
+// AppendProof appends an ExtProof: the address of the challenge.
 func AppendProof(b []byte, addr uint64) []byte {
 	return le.AppendUint64(append(b, byte(ExtProof), 0, 0, 0, 0, 0, 0, 0), addr)
 }
@@ -103,21 +108,22 @@ func ParseProof(b []byte) (addr uint64, err error) {
 	return le.Uint64(b[8:]), nil
 }
 
-// AppendExtIndex appends an ExtReady, ExtRefuse, ExtBye, ExtStay (index 0) or ExtDone.
+// AppendExtIndex appends an ExtReady, ExtRefuse, ExtBye or ExtStay (index 0), or an ExtDone.
 func AppendExtIndex(b []byte, kind ExtKind, index uint8) []byte {
 	return append(b, byte(kind), index, 0, 0)
 }
 
-// AppendEnd appends an ExtEnd; all says that the sender receives no more messages either.
+// AppendEnd appends an ExtEnd. all says that the sender receives no more messages, either.
 func AppendEnd(b []byte, all bool) []byte { return append(b, byte(ExtEnd), flag(all), 0, 0) }
 
-// EndsAll reads an ExtEnd.
+// EndsAll returns the field all of an ExtEnd.
 func EndsAll(b []byte) bool { return len(b) >= 2 && b[1] == 1 }
 
-// MatchedLen is the length of an ExtMatched, bytes.
+// MatchedLen is the length of an ExtMatched, in bytes.
 const MatchedLen = 8
 
-// AppendMatched appends an ExtMatched: id counts the messages with FlagMatch of one direction, from 0.
+// AppendMatched appends an ExtMatched. id is the number of the message among those with FlagMatch in one direction,
+// from 0.
 func AppendMatched(b []byte, id uint32) []byte {
 	return le.AppendUint32(append(b, byte(ExtMatched), 0, 0, 0), id)
 }
@@ -130,18 +136,20 @@ func ParseMatched(b []byte) (id uint32, err error) {
 	return le.Uint32(b[4:]), nil
 }
 
-// NameLen is the length of the name and of the token in an ExtOffer.
+// NameLen is the length of the name and of the token in an ExtOffer, in bytes.
 const NameLen = 16
 
-// Offer is an ExtOffer: where the sender listens for processes of its host, and the token by which it recognises the peer.
+// Offer is an ExtOffer: where the sender listens for processes of its host, and the token by which it recognises
+// the peer.
 type Offer struct {
 	Name, Token [NameLen]byte
 	Memory      bool // shared memory may come with the token
 }
 
+// offerLen is the length of an ExtOffer, in bytes.
 const offerLen = 4 + 2*NameLen
 
-// Append appends the encoded message.
+// Append appends the encoded message to b.
 func (o *Offer) Append(b []byte) []byte {
 	b = append(b, byte(ExtOffer), flag(o.Memory), 0, 0)
 	b = append(b, o.Name[:]...)
@@ -159,6 +167,7 @@ func ParseOffer(b []byte) (o Offer, err error) {
 	return o, nil
 }
 
+// flag encodes a bool.
 func flag(on bool) byte {
 	if on {
 		return 1
@@ -166,8 +175,9 @@ func flag(on bool) byte {
 	return 0
 }
 
-// AppendMoved appends an ExtMoved; memory says that shared memory came with the token, and that the stream goes on there.
+// AppendMoved appends an ExtMoved. memory says that shared memory came with the token, and that the stream
+// continues there.
 func AppendMoved(b []byte, memory bool) []byte { return append(b, byte(ExtMoved), flag(memory), 0, 0) }
 
-// MovedMemory reads an ExtMoved.
+// MovedMemory returns the field memory of an ExtMoved.
 func MovedMemory(b []byte) bool { return len(b) >= 2 && b[1] == 1 }

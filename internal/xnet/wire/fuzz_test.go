@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is accepted must be encoded to the same bytes.
+// Accepted input must be encoded to the same bytes.
 func FuzzHeader(f *testing.F) {
 	for _, g := range append(goldens[:len(goldens):len(goldens)], extensions...) {
 		f.Add(unhex(f, g.hex))
@@ -41,8 +41,8 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// What is accepted and comes from a little-endian peer must be encoded to the
-// same bytes, but for fields that nobody uses.
+// Accepted input from a little-endian peer must be encoded to the
+// same bytes, except unused fields.
 func FuzzCM(f *testing.F) {
 	for _, g := range cmGoldens {
 		f.Add(unhex(f, g.hex))
@@ -91,7 +91,7 @@ func FuzzRDMBlob(f *testing.F) {
 	})
 }
 
-// What is accepted must be encoded to the same bytes, but for flags and bytes without a meaning.
+// Accepted input must be encoded to the same bytes, except flags and bytes without a meaning.
 func FuzzRef(f *testing.F) {
 	r := Ref{Index: 7, Tagged: true, N: 1, Tag: 8, Size: 30, IOV: [IOVLimit]RMAIov{{Addr: 1, Len: 30}}}
 	f.Add(r.Append(nil))

@@ -2,8 +2,8 @@ package wire
 
 // Headers that native libfabric sent, captured on loopback with tcpdump.
 // "1.17" is Debian's libfabric 1.17.0, "2.6" the 2.6 release series; both are
-// release builds, which leave id alone. Big-endian ones were sent by a native
-// 2.6 that was told by a scripted peer that the peer is big-endian.
+// release builds, which do not set id. Big-endian ones were sent by a native
+// 2.6 to a scripted peer that claimed to be big-endian.
 
 type golden struct {
 	name  string
@@ -102,7 +102,7 @@ var goldens = []golden{
 		Header{Op: OpTagRTS, OpData: 1, HdrLen: 32, Size: 32, Tag: 0x45, MsgSize: 400}},
 }
 
-// extensions are headers of gofabric's own, made by hand.
+// extensions are headers of gofabric's own operations, made by hand.
 var extensions = []golden{
 	{"atomic sum of a u64, delivery complete", "", Little, "03200402070128003000000000000000" + "40000000000000000800000000000000eeffc00000000000",
 		Header{Op: OpAtomic, Flags: FlagDelivery, OpData: 7, Atomic: 2, IovCnt: 1, HdrLen: 40, Size: 48, IOV: [4]RMAIov{{0x40, 8, key}}}},
@@ -128,7 +128,7 @@ type cmGolden struct {
 	from string
 	hex  string
 	want CM
-	blob *RDMBlob // when the data is one
+	blob *RDMBlob // if the data has one
 }
 
 var cmGoldens = []cmGolden{

@@ -4,15 +4,14 @@ import "encoding/binary"
 
 var le = binary.LittleEndian
 
-// RMAIov is one remote segment of a read or write (struct fi_rma_iov,
-// fi_rma(3)). Addr is an address or an offset, as the target's registration
-// mode has it; Len is in bytes.
+// RMAIov is an RMA segment of a read or write (struct fi_rma_iov, fi_rma(3)). Addr is an address or an offset,
+// depending on the target's mr_mode (fi_mr(3)). Len is in bytes.
 type RMAIov struct {
 	Addr, Len, Key uint64
 }
 
-// Header is the header of one transfer. Which fields count depends on Op and
-// Flags; see docs/wire/tcp.md.
+// Header is the header of one transfer (struct xnet_base_hdr and those that begin with it). Op and Flags decide
+// which fields are valid; see docs/wire/tcp.md.
 type Header struct {
 	Op      Op
 	Atomic  uint8 // OpAtomic to OpAtomicCompare: enum fi_op; OpData is enum fi_datatype
@@ -20,7 +19,7 @@ type Header struct {
 	OpData  uint8  // OpDataAck, or the context byte of OpTagRTS, OpCTS and OpData
 	IovCnt  uint8  // OpReadReq, OpWrite and atomics; native leaves garbage in other headers
 	HdrLen  uint8  // header length in bytes; set by Append, SetPayload and Decode
-	ID      uint8  // rolling sequence number, read by native debug builds only
+	ID      uint8  // sequence number modulo 256; only native's debug builds read it
 	Size    uint64 // header and payload, in bytes
 	CQData  uint64 // with FlagCQData, except in OpData; OpColl
 	Tag     uint64 // OpTag, OpTagRTS, OpColl and, with FlagTagged, OpMsg
@@ -28,8 +27,8 @@ type Header struct {
 	IOV     [IOVLimit]RMAIov
 }
 
-// Len is the header length in bytes that Op, Flags and IovCnt imply. It is
-// right for known operations and IovCnt up to IOVLimit.
+// Len is the length of the header in bytes, as Op, Flags and IovCnt imply. It is right for known operations and
+// IovCnt up to IOVLimit.
 func (h *Header) Len() int {
 	cq := int(h.Flags&FlagCQData) * wordLen
 	switch h.Op {
@@ -55,21 +54,19 @@ func (h *Header) Len() int {
 	return BaseLen
 }
 
-// PayloadLen is how many bytes of payload follow the header.
+// PayloadLen is the number of payload bytes behind the header.
 func (h *Header) PayloadLen() uint64 { return h.Size - uint64(h.HdrLen) }
 
-// SetPayload sets HdrLen and Size for n bytes of payload. Op, Flags and IovCnt
-// must be set before.
+// SetPayload sets HdrLen and Size for n bytes of payload. Op, Flags and IovCnt must be set before.
 func (h *Header) SetPayload(n uint64) {
 	l := h.Len()
 	h.HdrLen = uint8(l)
 	h.Size = uint64(l) + n
 }
 
-// Append appends the encoded header to dst and sets HdrLen. Size must include
-// the header: see SetPayload. It allocates only if dst lacks room: MaxHeader
-// bytes are always enough. An IovCnt above IOVLimit where it counts is
-// the caller's mistake and panics.
+// Append appends the encoded header to dst and sets HdrLen. Size must include the header: see SetPayload. It
+// allocates only if dst lacks room; MaxHeader bytes are always enough. An IovCnt above IOVLimit, where it is used,
+// is a bug of the caller and panics.
 func (h *Header) Append(dst []byte, o Order) []byte {
 	n := h.Len()
 	h.HdrLen = uint8(n)

@@ -49,8 +49,8 @@ func TestGoldenHeaders(t *testing.T) {
 	}
 }
 
-// Native 2.6 forgets that the header of a rendezvous lies swapped in memory
-// when it makes the data header out of it, and so announces nonsense.
+// Native 2.6 forgets that the header of a rendezvous is swapped in memory
+// when it makes the data header from it, and sends wrong values.
 func TestNativeBigRendezvousIsRefused(t *testing.T) {
 	var h Header
 	if _, err := h.Decode(unhex(t, "03070000010010009001000000000010"), Big); !errors.Is(err, ErrSize) {
@@ -135,7 +135,7 @@ func TestSmallMessagesClearWhatTheyDoNotHave(t *testing.T) {
 	}
 }
 
-// Any header that the engine can write is read back the same.
+// TestHeaderRoundTrip checks that any header that the engine can write is read back unchanged.
 func TestHeaderRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Order(rapid.IntRange(0, 1).Draw(t, "order"))
@@ -242,7 +242,7 @@ func TestNoAllocation(t *testing.T) {
 			t.Errorf("%s: %v allocations", g.name, n)
 		}
 	}
-	// A header is part of every pooled operation: notice when it grows.
+	// A header is part of every pooled operation, so its size matters.
 	if n := reflect.TypeFor[Header]().Size(); n > 136 {
 		t.Errorf("Header has grown to %d bytes", n)
 	}

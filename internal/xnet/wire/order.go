@@ -2,11 +2,10 @@ package wire
 
 import "math/bits"
 
-// Order is the byte order of transfer headers on one connection. Native peers
-// write headers as they lie in memory; when the two ends' orders differ both
-// use network order. So between two little-endian ends, and gofabric is one on
-// every machine, the order is Little; with a big-endian peer it is Big.
-// Connection management tells which (CM.SwapNeeded). Payload is never touched.
+// Order is the byte order of transfer headers on one connection. Native peers write headers in their own order; if
+// the orders of the two ends differ, both use network order. gofabric is little-endian on every machine, so the
+// order is Little between little-endian ends, and Big with a big-endian peer. Connection management shows which
+// (CM.SwapNeeded). Payload is never swapped.
 type Order uint8
 
 // The byte orders.
@@ -15,7 +14,7 @@ const (
 	Big
 )
 
-// String is "little" or "big".
+// String returns "little" or "big".
 func (o Order) String() string {
 	if o == Big {
 		return "big"

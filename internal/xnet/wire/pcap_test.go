@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// stream is what one side of a captured TCP connection sent.
+// stream is the data that one side of a captured TCP connection sent.
 type stream struct {
 	next  uint32 // sequence number after data
 	data  []byte
@@ -38,7 +38,7 @@ func readStreams(t *testing.T, file string) []*stream {
 		}
 		s := byPorts[ports]
 		if len(data) == 0 || s == nil || seq != s.next {
-			continue // a keepalive or a repetition
+			continue // a keep-alive or a retransmission
 		}
 		if s.data == nil {
 			all = append(all, s)
@@ -49,7 +49,7 @@ func readStreams(t *testing.T, file string) []*stream {
 	return all
 }
 
-// Every byte of the captured conversations is understood.
+// Every byte of the captured connections is decoded.
 func TestCaptures(t *testing.T) {
 	for _, c := range []struct {
 		file string

@@ -2,17 +2,16 @@ package wire
 
 import "encoding/binary"
 
-// RDMBlob is what RDM endpoints put into the private data of a connection
-// request, its answer and its rejection.
+// RDMBlob is the data that RDM endpoints put into the private data of a connection request, its answer and its
+// rejection (struct xnet_rdm_cm of prov/tcp).
 type RDMBlob struct {
-	Version  uint8  // in an answer min(asked, own), with RDMVersionFlag if asked was not 0
+	Version  uint8  // in an answer the lower of both ends', with RDMVersionFlag if the request's was not 0
 	Features uint8  // FeatureFirewall
-	Port     uint16 // where the sender listens; with the stream's source address, its name
-	PID      uint32 // process id: a request with a new one means the peer restarted
+	Port     uint16 // where the sender listens; with the stream's source address it identifies the sender
+	PID      uint32 // process id; another one in a request means that the peer was restarted
 }
 
-// FeatureFirewall says that the sender cannot be connected to: use this
-// connection or none (FI_FIREWALL_ADDR, fi_tcp(7)).
+// FeatureFirewall says that the sender accepts no connections: use this one or none (FI_FIREWALL_ADDR, fi_tcp(7)).
 const FeatureFirewall = 1
 
 // Append appends the encoded blob to dst.
@@ -22,8 +21,8 @@ func (r RDMBlob) Append(dst []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, r.PID)
 }
 
-// ParseRDMBlob reads the blob at the start of b. Bytes behind it are ignored,
-// so that later versions can add some; fewer than RDMBlobLen give ErrShort.
+// ParseRDMBlob reads the blob at the start of b. Bytes behind it are ignored, so that later versions can add
+// fields. Fewer than RDMBlobLen give ErrShort.
 func ParseRDMBlob(b []byte) (RDMBlob, error) {
 	if len(b) < RDMBlobLen {
 		return RDMBlob{}, ErrShort

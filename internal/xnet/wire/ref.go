@@ -1,21 +1,23 @@
 package wire
 
-// Ref is an ExtRef or, with a seal, an ExtSealed: a message whose payload stays where it is until it is fetched from there.
+// Ref is an ExtRef or, with a seal, an ExtSealed: it announces a message whose payload stays with the sender until
+// it is fetched.
 type Ref struct {
-	Index   uint8 // as of OpTagRTS
+	Index   uint8 // as in OpTagRTS
 	Tagged  bool
 	HasData bool
-	Match   bool  // to be copied when it is matched, not before
-	Coll    bool  // a step of a collective operation: Tag and CQData as of OpColl
-	N       uint8 // ranges
+	Match   bool  // copy it when it is matched, not before (FI_MATCH_COMPLETE)
+	Coll    bool  // a step of a collective operation: Tag and CQData as in OpColl
+	N       uint8 // ranges in IOV
 	Tag     uint64
 	CQData  uint64
 	Size    uint64
-	SealAt  uint64           // the address of the seal; 0: the message has none
-	Number  uint64           // of the message, which its seal has; never 0 with a seal
+	SealAt  uint64           // address of the seal; 0: the message has none
+	Number  uint64           // of the message, which its seal contains; never 0 with a seal
 	IOV     [IOVLimit]RMAIov // Key is not used
 }
 
+// Lengths in bytes, and flag bits.
 const (
 	refLen     = 32
 	sealedLen  = refLen + 16
@@ -25,7 +27,7 @@ const (
 	refColl    = 8
 )
 
-// Append appends the encoded message.
+// Append appends the encoded message to b.
 func (r *Ref) Append(b []byte) []byte {
 	kind, flags := ExtRef, byte(0)
 	if r.SealAt != 0 {
@@ -63,7 +65,11 @@ func (r *Ref) Parse(b []byte) error {
 	if len(b) < refLen {
 		return ErrShort
 	}
-	*r = Ref{Index: b[1], Tagged: b[2]&refTagged != 0, HasData: b[2]&refHasData != 0, Match: b[2]&refMatch != 0, Coll: b[2]&refColl != 0, N: b[3]}
+	flags := b[2]
+	*r = Ref{
+		Index: b[1], N: b[3], Tagged: flags&refTagged != 0, HasData: flags&refHasData != 0,
+		Match: flags&refMatch != 0, Coll: flags&refColl != 0,
+	}
 	if r.N > IOVLimit {
 		return ErrIOV
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// String is one line about the header, for logs and ofi dump:
+// String returns one line about the header, for logs and ofi dump:
 //
 //	tag id 7 flags cq_data size 40 (32+8) cq_data 0xd0 tag 0x43
 func (h *Header) String() string {
@@ -47,11 +47,12 @@ func (h *Header) String() string {
 	return string(b)
 }
 
+// appendHex appends v in hexadecimal.
 func appendHex(b []byte, v uint64) []byte {
 	return strconv.AppendUint(append(b, "0x"...), v, 16)
 }
 
-// String is one line about the message: connreq little data 8.
+// String returns one line about the message: connreq little data 8.
 func (cm CM) String() string {
 	order := "order unknown"
 	switch {
@@ -65,7 +66,7 @@ func (cm CM) String() string {
 	return fmt.Sprintf("%s %s data %d", cm.Type, order, len(cm.Data))
 }
 
-// String is one line about the blob: rdm v1 checked port 17226 pid 4711.
+// String returns one line about the blob: rdm v1 checked port 17226 pid 4711.
 func (r RDMBlob) String() string {
 	s := "rdm v" + strconv.Itoa(int(r.Version&^RDMVersionFlag))
 	if r.Version&RDMVersionFlag != 0 {

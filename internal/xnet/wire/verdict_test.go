@@ -32,7 +32,7 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]error{
-		"0e00000000000000": ErrOp,  // refused for no reason
+		"0e00000000000000": ErrOp,  // refused without a reason
 		"0f00000000000000": ErrOp,  //
 		"0e01040000000000": ErrIOV, // a fifth segment
 		"0c00000000000000": ErrOp,
@@ -55,7 +55,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// What is taken is encoded to the same bytes, but for those that nobody uses.
+// Accepted input is encoded to the same bytes, except unused ones.
 func FuzzVerdict(f *testing.F) {
 	for _, v := range []Verdict{{Kind: ExtAccepted, Number: 9}, {Kind: ExtRefused, Why: RefusedRights, Segment: 2, Number: 1}, {Kind: ExtReadRefused, Why: 99}} {
 		f.Add(v.Append(nil))

@@ -1,25 +1,27 @@
 package engine
 
-// A process that was stopped, or whose machine was, finds that all deadlines have passed, though nobody has had the time to answer. That time does not count as
-// silence of the peers: else two processes that a debugger, or the host of a virtual machine, stops together would give each other up as they go on.
+// A process that was stopped, or whose virtual machine was, finds all deadlines passed when it continues, although
+// the peers could not answer meanwhile. That time must not count as the peers' silence. Otherwise two processes
+// that a debugger or a hypervisor stops together would give each other up when they continue.
 
-// absentPart is what part of PeerTimeout a deadline is served late when nobody was there to serve it, rather than busy.
-const absentPart = 8
+// absenceFraction is how late a deadline must be served, as a fraction of PeerTimeout, to count as absence. A busy
+// process is less late.
+const absenceFraction = 8
 
-// excuse takes back from p's silence what we were absent. It ends with us: however rarely deadlines are served, the time until each of them counts, and
-// they come less and less often.
-func (p *Peer) excuse(now, late int64) {
+// excludeAbsence takes late nanoseconds of our absence off p's silence. A dead peer is still given up, however late
+// its deadlines are served: the time up to each due time counts, and the intervals between them grow.
+func (p *Peer) excludeAbsence(now, late int64) {
 	if h := p.hs; h != nil {
-		h.end += late
+		h.deadline += late
 	}
 	switch p.state {
 	case native:
 		g := p.nat
-		g.came, g.heard = min(g.came+late, now), min(g.heard+late, now)
+		g.receivedAt, g.progressAt = min(g.receivedAt+late, now), min(g.progressAt+late, now)
 		if g.refusedAt != 0 {
 			g.refusedAt = min(g.refusedAt+late, now)
 		}
 	case extended:
-		p.ext.flow.Excuse(now, late)
+		p.ext.flow.ExcludeAbsence(now, late)
 	}
 }

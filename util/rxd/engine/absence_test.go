@@ -6,8 +6,9 @@ import (
 	xengine "gofabric/internal/xnet/engine"
 )
 
-// TestAbsence stops both processes for longer than a silent peer is endured, with messages, acknowledgements and a handshake on their way: all is delivered
-// when they go on. What came meanwhile is read late, or was lost because there was no room for it.
+// TestAbsence stops both processes for longer than the peer timeout, with messages, acknowledgements and a
+// handshake on their way. Everything is delivered when they continue. Datagrams that arrived meanwhile are read
+// late, or were lost because the socket had no room.
 func TestAbsence(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		eachMode(t, func(t *testing.T, n *world, a, b *node) {
@@ -24,7 +25,7 @@ func TestAbsence(t *testing.T) {
 				if lost {
 					n.Clear()
 				}
-				if i%2 == 0 { // deadlines before what came
+				if i%2 == 0 { // deadlines before datagrams
 					a.e.Advance(n.Now)
 					b.e.Advance(n.Now)
 				}
@@ -36,8 +37,9 @@ func TestAbsence(t *testing.T) {
 	}
 }
 
-// TestRarelyThere has a process that serves its deadlines far too late each time give up a peer that is gone all the same.
-func TestRarelyThere(t *testing.T) {
+// TestDeadlinesServedLate has a process that serves its deadlines far too late each time. It must give up a dead
+// peer all the same.
+func TestDeadlinesServedLate(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		b.recv(make([]byte, 10), 1)
 		a.post(b, msg(1, []byte("one")))
@@ -56,12 +58,12 @@ func TestRarelyThere(t *testing.T) {
 	})
 }
 
-// TestScriptStallLong is held up by a peer that takes nothing, for much longer than one that is silent is endured, and short as that is. The network loses two
-// of three questions.
+// TestScriptStallLong has a peer that takes nothing for much longer than a silent one is waited for. The network
+// loses two of three probes.
 func TestScriptStallLong(t *testing.T) {
 	p := play(t)
 	p.d.e.cfg.PeerTimeout = 400 * ms
-	p.meet()
+	p.connectFromUs()
 	p.post(msg(1, []byte("one")))
 	p.want("msg 0 len 3")
 	p.ack(1, 128)

@@ -8,26 +8,26 @@ import (
 	xengine "gofabric/internal/xnet/engine"
 )
 
-// quiet takes notes without memory.
-type quiet struct {
+// countingSink counts completions without an allocation.
+type countingSink struct {
 	*node
 	n int
 }
 
-func (q *quiet) Completed(*xengine.Completion) { q.n++ }
-func (q *quiet) Sent(*xengine.Send)            { q.n++ }
-func (q *quiet) Received(*xengine.RxOp)        { q.n++ }
-func (q *quiet) Sink(*Peer) xengine.Sink       { return q }
+func (q *countingSink) Completed(*xengine.Completion) { q.n++ }
+func (q *countingSink) Sent(*xengine.Send)            { q.n++ }
+func (q *countingSink) Received(*xengine.RxOp)        { q.n++ }
+func (q *countingSink) Sink(*Peer) xengine.Sink       { return q }
 
-// wire moves datagrams between two engines without a network.
-type cable struct {
+// direct moves datagrams between two engines without a network.
+type direct struct {
 	n    *world
 	a, b *node
 	buf  []byte
 	out  Out
 }
 
-func (c *cable) move(from, to *node) (moved bool) {
+func (c *direct) move(from, to *node) (moved bool) {
 	for from.e.Poll(c.n.Now, &c.out) {
 		c.buf = append(c.buf[:0], c.out.Head...)
 		for _, p := range c.out.Parts {
@@ -40,28 +40,28 @@ func (c *cable) move(from, to *node) (moved bool) {
 	return moved
 }
 
-func (c *cable) settle() {
+func (c *direct) settle() {
 	for moved := true; moved; {
 		x := c.move(c.a, c.b)
 		y := c.move(c.b, c.a)
 		moved = x || y
 	}
-	c.a.e.Quiet(c.n.Now)
-	c.b.e.Quiet(c.n.Now)
+	c.a.e.PassDone(c.n.Now)
+	c.b.e.PassDone(c.n.Now)
 	c.move(c.a, c.b)
 	c.move(c.b, c.a)
 	c.a.e.Advance(c.n.Now)
 	c.b.e.Advance(c.n.Now)
 }
 
-// newCable joins two nodes that are up.
-func newCable(t testing.TB, change func(*Config)) (c *cable, a, b *quiet) {
+// newDirect joins two connected nodes.
+func newDirect(t testing.TB, change func(*Config)) (c *direct, a, b *countingSink) {
 	n := newWorld(t, 1)
 	x, y := n.add(1, change), n.add(2, change)
-	a, b = &quiet{node: x}, &quiet{node: y}
+	a, b = &countingSink{node: x}, &countingSink{node: y}
 	x.rx.Sink, y.rx.Sink = a, b
 	x.e.hooks, y.e.hooks = a, b
-	c = &cable{n: n, a: x, b: y, buf: make([]byte, 0, 1<<16), out: Out{Head: make([]byte, 0, HeadMax), Parts: make([][]byte, 0, 8)}}
+	c = &direct{n: n, a: x, b: y, buf: make([]byte, 0, 1<<16), out: Out{Head: make([]byte, 0, HeadMax), Parts: make([][]byte, 0, 8)}}
 	x.e.Peer(y.addr, 7, n.Now)
 	c.settle()
 	if !x.e.Lookup(y.addr).Up() {
@@ -70,10 +70,11 @@ func newCable(t testing.TB, change func(*Config)) (c *cable, a, b *quiet) {
 	return c, a, b
 }
 
+// TestNoAllocs checks that a message in the steady state allocates nothing.
 func TestNoAllocs(t *testing.T) {
 	for name, change := range map[string]func(*Config){"native": nativeOnly, "extended": nil} {
 		for _, size := range []int{64, 30_000} {
-			c, a, b := newCable(t, change)
+			c, a, b := newDirect(t, change)
 			p := a.e.Lookup(b.addr)
 			payload, buf := pattern(size, 1), make([]byte, size)
 			s := msg(1, payload)
@@ -105,12 +106,12 @@ func TestNoAllocs(t *testing.T) {
 	}
 }
 
-// BenchmarkMessage sends 64 bytes and acknowledges them: both ends' work, and two copies.
+// BenchmarkMessage sends 64 bytes and acknowledges them: the work of both ends, and two copies.
 func BenchmarkMessage(b *testing.B) {
 	for name, change := range map[string]func(*Config){"native": nativeOnly, "extended": nil} {
 		for _, size := range []int{64, 64 << 10} {
 			b.Run(name+map[int]string{64: "/64", 64 << 10: "/64k"}[size], func(b *testing.B) {
-				c, x, y := newCable(b, change)
+				c, x, y := newDirect(b, change)
 				p := x.e.Lookup(y.addr)
 				buf := make([]byte, size)
 				s := msg(1, pattern(size, 1))
@@ -129,15 +130,15 @@ func BenchmarkMessage(b *testing.B) {
 	}
 }
 
-// BenchmarkPingPong sends 64 bytes there and back, each with the acknowledgement of the one before: the work of an end between a message and its answer, and
-// two copies.
+// BenchmarkPingPong sends 64 bytes there and back, each with the acknowledgement of the one before: the work of an
+// end between a message and its answer, and two copies.
 func BenchmarkPingPong(b *testing.B) {
-	c, x, y := newCable(b, nil)
+	c, x, y := newDirect(b, nil)
 	buf := make([]byte, 64)
 	s := msg(1, pattern(64, 1))
 	s.Inject = true
 	toY, toX := x.e.Lookup(y.addr), y.e.Lookup(x.addr)
-	hop := func(from, to *quiet, p *Peer) {
+	hop := func(from, to *countingSink, p *Peer) {
 		to.recv(buf, 1)
 		if err := p.Conn().Submit(s); err != nil {
 			b.Fatal(err)

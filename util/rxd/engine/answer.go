@@ -6,22 +6,22 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// answersKept is how many CTS wait for transmission; more are dropped, for RTS is repeated.
+// answersKept is how many answers wait for transmission. More are dropped, because RTS are repeated.
 const answersKept = 256
 
-// answer is a CTS that waits.
+// answer is a CTS or a reset that waits for Poll. It needs no peer: a peer without a cookie has none.
 type answer struct {
 	to  netip.AddrPort
 	cts wire.CTS
 	ext wire.Ext
-	has bool // ext
+	has bool // with the extension block ext
 
-	raw   bool // instead of all that: the last word to a gofabric peer
-	bytes [wire.XHeaderLen]byte
+	raw   bool                  // a reset to a gofabric peer, instead of cts and ext
+	bytes [wire.XHeaderLen]byte // the reset
 }
 
-// later queues an answer.
-func (e *Engine) later(a answer) {
+// queueAnswer queues an answer, or drops it if too many wait.
+func (e *Engine) queueAnswer(a answer) {
 	if e.answers.Len() == answersKept {
 		e.Stats.AnswersLost++
 		return
@@ -29,10 +29,11 @@ func (e *Engine) later(a answer) {
 	e.answers.Push(a)
 }
 
-// pollAnswer hands out the oldest answer; there must be one.
+// pollAnswer fills in the oldest answer. There must be one.
 func (e *Engine) pollAnswer(out *Out) {
 	a := e.answers.At(0)
 	out.To, out.Peer, out.Ext = a.to, nil, false
+	// A reset, complete with its checksum.
 	if a.raw {
 		out.Head = append(out.Head[:0], a.bytes[:]...)
 	} else {

@@ -9,6 +9,7 @@ import (
 	xwire "gofabric/internal/xnet/wire"
 )
 
+// words encodes numbers.
 func words(v ...uint64) (b []byte) {
 	for _, w := range v {
 		b = binary.NativeEndian.AppendUint64(b, w)
@@ -16,7 +17,7 @@ func words(v ...uint64) (b []byte) {
 	return b
 }
 
-// atomic is an atomic operation on numbers of key 1.
+// atomic makes an atomic operation on numbers of key 1.
 func atomic(kind xengine.Kind, op atomics.Op, result []byte, operands, compare []uint64, at ...uint64) *xengine.Send {
 	s := &xengine.Send{Kind: kind, NRMA: len(at), Atomic: &xengine.Atomic{Type: atomics.Uint64, Op: op}}
 	for i, a := range at {
@@ -78,7 +79,7 @@ func TestAtomics(t *testing.T) {
 	})
 }
 
-// An atomic operation that does not fit into a native packet fails by itself, and nothing else does.
+// An atomic operation that does not fit into a native packet fails alone.
 func TestAtomicTooLongForNative(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		long := func() *xengine.Send {
@@ -87,7 +88,7 @@ func TestAtomicTooLongForNative(t *testing.T) {
 			s.IOV[0] = make([]byte, 4000)
 			return s
 		}
-		a.post(b, long()) // before it is known who the peer is
+		a.post(b, long()) // before the engine knows that the peer is native
 		a.post(b, atomic(xengine.KindAtomic, atomics.Sum, nil, []uint64{5}, nil, 0))
 		if !n.run(10*second, func() bool { return len(a.done) == 2 }) {
 			t.Fatalf("%v\n%v %v", a.done, a.failed, b.failed)
@@ -108,7 +109,8 @@ func TestAtomicTooLongForNative(t *testing.T) {
 	})
 }
 
-// Atomic operations that native has no code for are not sent to a native peer; they fail by themselves, and those after them go on.
+// Atomic operations that native does not implement are not sent to a native peer. They fail alone, and those after
+// them go on.
 func TestAtomicThatNativeLacks(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		lacking := []*xengine.Atomic{
@@ -116,7 +118,7 @@ func TestAtomicThatNativeLacks(t *testing.T) {
 			{Type: atomics.LongDouble, Op: atomics.Sum}, {Type: atomics.LongDoubleComplex, Op: atomics.Sum}, {Type: atomics.Float16, Op: atomics.Sum},
 			{Type: atomics.Uint64, Op: atomics.Diff},
 		}
-		for round := range 2 { // before it is known who the peer is, and then
+		for round := range 2 { // before the engine knows that the peer is native, and then
 			a.done = nil
 			for _, l := range lacking {
 				at := *l

@@ -9,7 +9,7 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// withKey gives a node an authorization key, "" for none.
+// withKey gives a node an authorization key; "": none.
 func withKey(n *world, key string) func(*Config) {
 	return func(c *Config) {
 		if key != "" {
@@ -18,7 +18,8 @@ func withKey(n *world, key string) func(*Config) {
 	}
 }
 
-// TestSameKey has nodes with one key talk, over a network that loses, repeats and damages datagrams, both beginning at once.
+// TestSameKey connects nodes with one key from both ends at once, over a network that loses, repeats and damages
+// datagrams.
 func TestSameKey(t *testing.T) {
 	for seed := range uint64(40) {
 		n := newWorld(t, seed)
@@ -48,7 +49,7 @@ func TestSameKey(t *testing.T) {
 	}
 }
 
-// TestSelfKey has a node with a key talk to itself.
+// TestSelfKey has a node with a key send to itself.
 func TestSelfKey(t *testing.T) {
 	n := newWorld(t, 1)
 	a := n.add(1, withKey(n, "key"))
@@ -60,8 +61,9 @@ func TestSelfKey(t *testing.T) {
 	a.close()
 }
 
-// TestOtherKey has nodes with different keys not meet, and hear so at once; nothing of what was posted is taken for sent.
-func TestOtherKey(t *testing.T) {
+// TestDifferentKeys checks that nodes with different keys fail to connect at once, and that nothing posted counts
+// as sent.
+func TestDifferentKeys(t *testing.T) {
 	for _, keys := range [][2]string{{"key", "yek"}, {"key", ""}, {"", "key"}, {"key", "key\x00"}} {
 		for _, both := range []bool{false, true} {
 			n := newWorld(t, 3)
@@ -98,7 +100,7 @@ func TestOtherKey(t *testing.T) {
 	}
 }
 
-// TestKeyAndNative has a node with a key refuse native peers, at either end.
+// TestKeyAndNative checks that a node with a key refuses native peers, whoever contacts the other.
 func TestKeyAndNative(t *testing.T) {
 	n := newWorld(t, 1)
 	a, b := n.add(1, withKey(n, "key")), n.add(2, nativeOnly)
@@ -109,7 +111,7 @@ func TestKeyAndNative(t *testing.T) {
 	}
 	b.post(a, msg(1, pattern(20, 1)))
 	n.run(30*second, func() bool { return len(b.failed) > 0 })
-	if len(b.failed) == 0 || a.e.Stats.Denied == 0 || len(a.up) > 0 || a.e.Len() > 0 || len(a.e.half.m) > 0 {
+	if len(b.failed) == 0 || a.e.Stats.Denied == 0 || len(a.up) > 0 || a.e.Len() > 0 || len(a.e.halfOpen.m) > 0 {
 		t.Errorf("of a native peer: %v, %d denied, %d peers", b.failed, a.e.Stats.Denied, a.e.Len())
 	}
 	a.close()
@@ -135,8 +137,9 @@ func TestLateKey(t *testing.T) {
 	b.close()
 }
 
-// TestAnswersNoLonger checks that no answer to a stranger is longer than the question: nobody can use a node to flood another.
-func TestAnswersNoLonger(t *testing.T) {
+// TestAnswersAreNotLonger checks that no answer to an unproved address is longer than the request: a node cannot be
+// used to amplify a flood.
+func TestAnswersAreNotLonger(t *testing.T) {
 	for _, keys := range [][2]string{{"key", "yek"}, {"key", ""}, {"", "key"}, {"key", "key"}} {
 		n := newWorld(t, 3)
 		asked := 0
@@ -155,7 +158,8 @@ func TestAnswersNoLonger(t *testing.T) {
 	}
 }
 
-// TestRXDReplay has a recorder repeat all datagrams of a connect that succeeded, and change them, without the key: nobody gets in by that.
+// TestRXDReplay repeats all datagrams of a successful handshake, and changes them, without the key. No connection
+// results.
 func TestRXDReplay(t *testing.T) {
 	n := newWorld(t, 1)
 	var said [][]byte
@@ -173,7 +177,7 @@ func TestRXDReplay(t *testing.T) {
 	}
 	n.Tap = nil
 	n.remove(a)
-	again := n.add(3, withKey(n, "key")) // the same key, but it has drawn other numbers
+	again := n.add(3, withKey(n, "key")) // the same key, but other random numbers
 	for _, d := range said {
 		again.e.Receive(n.Now, a.addr, d)
 		again.e.Receive(n.Now, at(9), d)
@@ -198,8 +202,8 @@ func TestRXDReplay(t *testing.T) {
 	if again.e.Len() > 0 || again.e.Stats.Denied == 0 {
 		t.Errorf("%d peers, %d denied", again.e.Len(), again.e.Stats.Denied)
 	}
-	x.Proof = again.e.prove(labelAsk, chosen{5, 6}, 7, x.Cookie, chosen{again.e.connID(at(9), &x), again.e.cfg.Epoch})
-	again.e.Receive(n.Now, at(9), x.Append(r.Append(nil))) // the test itself makes what it should
+	x.Proof = again.e.prove(labelAsk, identity{5, 6}, 7, x.Cookie, identity{again.e.connID(at(9), &x), again.e.cfg.Epoch})
+	again.e.Receive(n.Now, at(9), x.Append(r.Append(nil))) // the test itself computes the right proof
 	if again.e.Len() != 1 {
 		t.Error("the right proof is not taken")
 	}
@@ -208,7 +212,8 @@ func TestRXDReplay(t *testing.T) {
 	}
 }
 
-// FuzzAuth brings arbitrary blocks to a node with a key that asks and is asked: who does not have it never gets a connection.
+// FuzzAuth brings arbitrary blocks to a node with a key that has both sent and received RTS. Without the key there
+// is never a connection.
 func FuzzAuth(f *testing.F) {
 	x := wire.Ext{ConnID: 5, Epoch: 6, MaxDatagram: 1472, Window: 1 << 16, Features: wire.FeatureAuth, Nonce: 7}
 	block := x.Append(nil)
@@ -263,11 +268,11 @@ func FuzzAuth(f *testing.F) {
 	})
 }
 
-// TestFalseAnswer has somebody who hears what is asked, but does not have the key, answer.
-func TestFalseAnswer(t *testing.T) {
+// TestForgedAnswer has an eavesdropper without the key answer.
+func TestForgedAnswer(t *testing.T) {
 	proofs := map[string]func(a *Engine, p *Peer, x *wire.Ext) [wire.ProofLen]byte{
 		"none":        func(*Engine, *Peer, *wire.Ext) (none [wire.ProofLen]byte) { return },
-		"the asker's": func(a *Engine, p *Peer, _ *wire.Ext) [wire.ProofLen]byte { x := a.askBlock(p); return x.Proof },
+		"the asker's": func(a *Engine, p *Peer, _ *wire.Ext) [wire.ProofLen]byte { x := a.rtsBlock(p); return x.Proof },
 		"of other keys": func(a *Engine, p *Peer, x *wire.Ext) [wire.ProofLen]byte {
 			a.cfg.Auth.Key = authkey.New([]byte("x"))
 			b := *x
@@ -303,7 +308,7 @@ func TestFalseAnswer(t *testing.T) {
 	}
 }
 
-// answerOf is the proof of the peer that answers with x.
+// answerOf returns the proof of the peer that answers with x.
 func answerOf(a *Engine, p *Peer, x *wire.Ext) [wire.ProofLen]byte {
-	return a.prove(labelAnswer, chosen{p.local, a.cfg.Epoch}, p.hs.nonce, x.Cookie, chosen{x.ConnID, x.Epoch})
+	return a.prove(labelAnswer, identity{p.local, a.cfg.Epoch}, p.hs.nonce, x.Cookie, identity{x.ConnID, x.Epoch})
 }

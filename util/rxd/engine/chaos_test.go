@@ -8,21 +8,21 @@ import (
 	xengine "gofabric/internal/xnet/engine"
 )
 
-// life is one opening of an endpoint in a chaos: what it posted and what it received.
-type life struct {
+// incarnation is one opening of an endpoint during TestChaos: what it posted and received.
+type incarnation struct {
 	*node
 	id     uint64
 	posted int
-	next   map[uint64]uint64 // the least number that may come from a life
+	next   map[uint64]uint64 // the least number that may come from an incarnation
 	seen   map[[2]uint64]bool
-	acked  [][3]uint64 // to, from, number of messages that were reported to have arrived
+	acked  [][3]uint64 // to, from, number of messages that were acknowledged
 	bufs   [][]byte
 	broken int // receives that ended within a message
 }
 
-// TestChaos lets four endpoints speak to each other while datagrams are lost, repeated and overtaken, the network is cut now and then, peers are removed and
-// endpoints are replaced. Every operation must complete once, no message may come twice or before an earlier one, and none that was reported to have
-// arrived may be missing.
+// TestChaos has four endpoints exchange messages while datagrams are lost, repeated and reordered, the network
+// fails now and then, peers are removed and endpoints are replaced. Every operation must complete once. No message
+// may come twice or before an earlier one, and no acknowledged message may be missing.
 func TestChaos(t *testing.T) {
 	for _, mode := range []string{"extended", "native", "mixed"} {
 		for seed := range uint64(25) {
@@ -31,7 +31,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestReplay has the same seed give the same datagrams at the same times, whatever happens to endpoints.
+// TestReplay checks that the same seed gives the same datagrams at the same times.
 func TestReplay(t *testing.T) {
 	seen := map[uint64]bool{}
 	for _, mode := range []string{"extended", "native", "mixed"} {
@@ -45,20 +45,20 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// chaos returns the hash of what was sent.
+// chaos returns the hash of all datagrams.
 func chaos(t *testing.T, mode string, seed uint64) uint64 {
 	n := newWorld(t, seed)
 	n.Tap = func(from, to int, b []byte) { n.Trace(from, "send", uint64(to), uint64(len(b))) }
 	n.Link.Loss, n.Link.Dup, n.Link.Reorder = 0.05, 0.05, 0.05
-	var all []*life
+	var all []*incarnation
 	serial := uint64(0)
-	open := func(i int) *life {
+	open := func(i int) *incarnation {
 		d := n.add(i, func(c *Config) {
 			c.Extensions = mode == "extended" || mode == "mixed" && i%2 == 0
 			c.PeerTimeout, c.HandshakeTimeout = 2*second, 2*second
 		})
 		serial++
-		l := &life{node: d, id: serial, next: map[uint64]uint64{}, seen: map[[2]uint64]bool{}}
+		l := &incarnation{node: d, id: serial, next: map[uint64]uint64{}, seen: map[[2]uint64]bool{}}
 		for range 3000 {
 			b := make([]byte, 1600)
 			l.bufs = append(l.bufs, b)
@@ -67,7 +67,7 @@ func chaos(t *testing.T, mode string, seed uint64) uint64 {
 		all = append(all, l)
 		return l
 	}
-	var nodes [4]*life
+	var nodes [4]*incarnation
 	for i := range nodes {
 		nodes[i] = open(i)
 	}
@@ -80,8 +80,8 @@ func chaos(t *testing.T, mode string, seed uint64) uint64 {
 				a.e.Remove(p, xengine.ErrClosed)
 			}
 		case 1:
-			if n.IntN(4) == 0 && mode != "native" { // a native peer cannot be told from its predecessor before it speaks
-				for k := range nodes { // not Each, whose order is another one each time
+			if n.IntN(4) == 0 && mode != "native" { // a native peer looks like its predecessor before it sends
+				for k := range nodes { // not Each, whose order is random
 					if p := a.e.Lookup(at(k)); p != nil {
 						a.e.Remove(p, xengine.ErrClosed)
 					}
@@ -115,7 +115,7 @@ func chaos(t *testing.T, mode string, seed uint64) uint64 {
 			to := all[m[0]-1]
 			if !to.seen[[2]uint64{l.id, m[2]}] && n.at(to.host) == to.node && mode != "native" {
 				if from := all[m[1]-1]; to.broken > 0 && !(to.cfg.Extensions && from.cfg.Extensions) {
-					to.broken-- // who forgets a native peer within a message has to take the rest, or hears nothing more of it
+					to.broken-- // an endpoint that removes a native peer within a message must take the rest of it
 					continue
 				}
 				t.Errorf("message %d of %d to %d was said to have arrived", m[2], l.id, to.id)
@@ -125,8 +125,8 @@ func chaos(t *testing.T, mode string, seed uint64) uint64 {
 	return n.Hash
 }
 
-// check reads what an endpoint was told.
-func (l *life) check(t *testing.T) {
+// check examines what an endpoint received.
+func (l *incarnation) check(t *testing.T) {
 	t.Helper()
 	done := map[uint64]bool{}
 	for _, c := range l.done {

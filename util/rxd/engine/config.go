@@ -7,36 +7,39 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// Config holds the properties and limits of an endpoint's engine. Zero values of limits become defaults in New.
+// Config has the properties and limits of an endpoint's engine. New replaces limits of 0 by defaults.
 type Config struct {
-	Epoch  uint64    // random, of this opening of the endpoint
-	Secret [2]uint64 // random, for cookies
-	Rand   func() uint64
+	Epoch  uint64    // random, drawn when the endpoint is opened
+	Secret [2]uint64 // random; key of the cookies
+	// Rand returns random numbers. It is an argument so that simulations can be repeated.
+	Rand func() uint64
 
-	// Conn holds the limits of operations.
+	// Conn has the limits of operations.
 	Conn *xengine.Config
-	// Ends says where the ends of the stream to a peer are, if both may be on this host (xengine.Conn.Way); nil: nothing goes by reference.
+	// Ends returns the addresses of the ends of the stream to a peer if both may be on this host
+	// (xengine.Conn.Way). nil: no single copy.
 	Ends func(peer netip.AddrPort) (xengine.Ends, bool)
-	// Rendezvous lets large tagged messages ask first, between gofabric peers (Conn.RendezvousOver).
+	// Rendezvous announces large tagged messages before their payload, between gofabric peers
+	// (Conn.RendezvousOver).
 	Rendezvous bool
-	// Auth is the endpoint's authorization key, which peers must have as well; nil if it has none, and talks only to those without. It needs Extensions. While
-	// its Key is nil nobody is answered.
+	// Auth is the endpoint's authorization key; peers must have the same. nil: the endpoint has none, and connects
+	// only with peers without one. It needs Extensions. While its Key is nil, no peer gets an answer.
 	Auth *xengine.Auth
-	// Extensions switches the extension mode on.
+	// Extensions enables the extension mode.
 	Extensions bool
 
-	MaxDatagram      int   // the largest extension datagram that is received, bytes
-	NativeMTU        int   // the largest native packet, bytes: what the datagram provider takes, 4,096 at most
-	MaxUnacked       int   // packets to a native peer that are not acknowledged (FI_OFI_RXD_MAX_UNACKED)
-	MaxPeers         int   // peers that came by themselves; those that the application speaks to are not bounded
-	MaxHalfOpen      int   // native peers of which only an RTS is known
-	RecvWindow       int   // of a flow, bytes
-	PeerTimeout      int64 // how long a peer may be silent while it owes something, nanoseconds
-	KeepAlive        int64 // after what silence an idle gofabric peer is asked whether it is there, nanoseconds; 0 never
+	MaxDatagram      int   // largest extension datagram that the endpoint receives, bytes
+	NativeMTU        int   // largest native packet, bytes; the datagram provider's, 4,096 at most
+	MaxUnacked       int   // packets to a native peer without acknowledgement (FI_OFI_RXD_MAX_UNACKED, fi_rxd(7))
+	MaxPeers         int   // peers that contacted us first; those that the application sends to are not limited
+	MaxHalfOpen      int   // native peers that have sent an RTS and not proved their address
+	RecvWindow       int   // window of a flow, bytes
+	PeerTimeout      int64 // how long a peer that owes something may be silent, nanoseconds
+	KeepAlive        int64 // time without a datagram before an idle gofabric peer is probed, nanoseconds; 0: never
 	HandshakeTimeout int64 // how long a peer may take to answer RTS, nanoseconds
 }
 
-// setDefaults fills in limits that were not given.
+// setDefaults replaces limits that are not set, and brings the others into their ranges.
 func (c *Config) setDefaults() {
 	def := func(v *int, d int) {
 		if *v <= 0 {
@@ -59,37 +62,40 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// Hooks are what the engine asks and tells its driver. Except where it says so they must not call the engine.
+// Hooks are the functions of the driver that the engine calls. They must not call the engine, except where it says
+// so.
 type Hooks interface {
-	// Sink returns what takes the completions of the peer's Conn, whose User is the *Peer. Its Replied, Resumed and Failed must call Posted,
-	// Resumed and Failed of the engine.
+	// Sink returns the Sink for the completions of the peer's Conn, whose User is the *Peer. Its methods Replied,
+	// Resumed and Failed must call the engine's Posted, Resumed and Failed.
 	Sink(p *Peer) xengine.Sink
-	// PeerUp tells that the handshake is done. A peer that the application did not ask for is announced so, before anything of it is received.
+	// PeerUp says that the handshake with p is done. For a peer that contacted us first it is the first call,
+	// before anything is received.
 	PeerUp(p *Peer)
-	// PeerFailed tells the end of a peer; its operations were completed with an error before. The engine has forgotten p. It may call Peer.
+	// PeerFailed says that a peer has ended with err. Its operations were completed with an error before. The
+	// engine does not know p any more. The hook may call Peer.
 	PeerFailed(p *Peer, err error)
-	// Reverse returns the number of an address in the address vector, xengine.AnySource if it has none.
+	// Reverse returns the number of addr in the address vector, or xengine.AnySource.
 	Reverse(addr netip.AddrPort) uint64
-	// Local returns the address under which dest sees the endpoint.
+	// Local returns the local address of datagrams to dest.
 	Local(dest netip.AddrPort) netip.AddrPort
-	// MaxDatagram is the largest datagram that goes to dest in one piece, bytes.
+	// MaxDatagram returns the size of the largest datagram that reaches dest without fragmentation, in bytes.
 	MaxDatagram(dest netip.AddrPort) int
 }
 
-// Stats counts what an engine did.
+// Stats has the counts of an engine.
 type Stats struct {
 	Received, Sent uint64 // datagrams
-	Malformed      uint64 // dropped: not ours, cut short, contradicting itself or what is under way
-	BadChecksum    uint64 // dropped extension datagrams
+	Malformed      uint64 // dropped: unknown format, cut short, or in contradiction to itself or to what is under way
+	BadChecksum    uint64 // dropped: wrong checksum
 	Unknown        uint64 // dropped: of no known peer or connection
 	BadCookies     uint64 // RTS whose cookie was not ours, or too old
-	Challenges     uint64 // RTS answered without keeping anything
-	Duplicates     uint64 // native packets that were here before
-	OutOfOrder     uint64 // native packets that came too early, dropped
-	Refused        uint64 // peers turned away because there are too many, native packets because receives are full
-	Evicted        uint64 // half-open native peers given up for newer ones
+	Challenges     uint64 // RTS answered with a cookie, without keeping state
+	Duplicates     uint64 // native packets received before
+	OutOfOrder     uint64 // native packets that came too early; dropped, as native does
+	Refused        uint64 // peers beyond Config.MaxPeers, and native packets while receives are full
+	Evicted        uint64 // half-open native peers dropped for newer ones
 	Retransmitted  uint64 // native packets
-	AnswersLost    uint64 // CTS not sent because too many waited, or too many strangers asked
-	Denied         uint64 // requests of peers without our authorization key, or with one that we have not
-	Restarts       uint64 // peers that came back as new ones
+	AnswersLost    uint64 // answers dropped because too many waited, or too many peers without a cookie asked
+	Denied         uint64 // requests of peers without our authorization key, or with a key that is not ours
+	Restarts       uint64 // peers that were replaced by a new process
 }

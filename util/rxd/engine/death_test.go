@@ -11,7 +11,7 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// errs are the errors of a node's completions.
+// errs returns the errors of a node's completions.
 func (d *node) errs() (list []error) {
 	for i := range d.done {
 		if err := d.done[i].Err; err != nil {
@@ -21,8 +21,8 @@ func (d *node) errs() (list []error) {
 	return list
 }
 
-// TestNobody speaks to an address where nobody is.
-func TestNobody(t *testing.T) {
+// TestNoPeer sends to an address without an endpoint.
+func TestNoPeer(t *testing.T) {
 	n := newWorld(t, 1)
 	a := n.add(1, nil)
 	s := msg(1, pattern(5000, 1))
@@ -38,7 +38,7 @@ func TestNobody(t *testing.T) {
 	a.close()
 }
 
-// TestPartition heals in time, or does not.
+// TestPartition cuts the network for less and for more than the peer timeout.
 func TestPartition(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		exchange := func(what string) {
@@ -71,7 +71,7 @@ func TestPartition(t *testing.T) {
 	})
 }
 
-// TestRestart replaces an endpoint by a new one at the same address, which speaks first.
+// TestRestart replaces an endpoint by a new one at the same address, which sends first.
 func TestRestart(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		for i := range 5 {
@@ -84,7 +84,7 @@ func TestRestart(t *testing.T) {
 			t.Fatal("no start")
 		}
 		n.run(second, nil)
-		a.post(b, msg(2, pattern(3000, 1))) // nobody receives it
+		a.post(b, msg(2, pattern(3000, 1))) // no endpoint receives it
 		n.Down = true
 		n.run(5*ms, nil)
 		n.Down = false
@@ -100,13 +100,13 @@ func TestRestart(t *testing.T) {
 		c.recv(make([]byte, 4000), 1)
 		a.post(c, msg(3, pattern(3000, 4)))
 		if !n.run(5*second, func() bool { return c.count(xengine.KindRecv) == 1 }) {
-			t.Fatalf("the new one hears nothing: %v\n%+v", a.failed, a.e.Stats)
+			t.Fatalf("the new endpoint receives nothing: %v\n%+v", a.failed, a.e.Stats)
 		}
 		c.close()
 	})
 }
 
-// TestLateRTS repeats an old RTS, and forges one: a connection goes on.
+// TestLateRTS repeats an old RTS and forges one. The connection continues.
 func TestLateRTS(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		var old [][]byte
@@ -136,7 +136,7 @@ func TestLateRTS(t *testing.T) {
 	})
 }
 
-// TestRemove lets one side forget the other and speak again.
+// TestRemove has one end remove the other and contact it again.
 func TestRemove(t *testing.T) {
 	n := newWorld(t, 3)
 	a, b := n.add(1, nil), n.add(2, nil)
@@ -151,7 +151,7 @@ func TestRemove(t *testing.T) {
 			x, y = b, a
 		}
 		x.e.Remove(x.e.Lookup(y.addr), xengine.ErrClosed)
-		if i >= 2 { // the last word is lost
+		if i >= 2 { // the reset is lost
 			n.Down = true
 			x.flush()
 			n.Down = false
@@ -162,7 +162,7 @@ func TestRemove(t *testing.T) {
 	b.close()
 }
 
-// TestShutdown says good-bye in order: what has completed arrives, and what has not begun is withdrawn.
+// TestShutdown ends a connection in order: what has completed arrives, and what has not begun is withdrawn.
 func TestShutdown(t *testing.T) {
 	n := newWorld(t, 3)
 	n.Link.Loss = 0.1
@@ -187,7 +187,7 @@ func TestShutdown(t *testing.T) {
 	b.close()
 }
 
-// TestSelf lets an endpoint speak to itself.
+// TestSelf has an endpoint send to itself.
 func TestSelf(t *testing.T) {
 	for _, change := range []func(*Config){nil, nativeOnly} {
 		n := newWorld(t, 4)
@@ -205,7 +205,7 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// TestFlood brings RTS of a million forged sources.
+// TestFlood sends RTS from a million forged addresses.
 func TestFlood(t *testing.T) {
 	n := newWorld(t, 5)
 	a, b := n.add(1, nil), n.add(2, nil)
@@ -239,10 +239,10 @@ func TestFlood(t *testing.T) {
 			t.Errorf("ext %v: memory grew by %d bytes", ext, grown)
 		}
 	}
-	if b.e.Len() != 2 || len(b.e.half.m) != b.cfg.MaxHalfOpen && len(b.e.half.m) != 1024 {
-		t.Error(b.e.Len(), len(b.e.half.m))
+	if b.e.Len() != 2 || len(b.e.halfOpen.m) != b.cfg.MaxHalfOpen && len(b.e.halfOpen.m) != 1024 {
+		t.Error(b.e.Len(), len(b.e.halfOpen.m))
 	}
-	for range 3 { // honest peers are served
+	for range 3 { // real peers are served
 		b.recv(make([]byte, 200), 1)
 		b.recv(make([]byte, 200), 1)
 		a.post(b, msg(1, pattern(100, 1)))

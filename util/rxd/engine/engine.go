@@ -12,14 +12,14 @@ import (
 
 var le = binary.LittleEndian
 
-// turnMax is how many datagrams a peer sends in a row while others wait.
-const turnMax = 64
+// burstMax is how many datagrams one peer sends in a row while others have data, too.
+const burstMax = 64
 
-// Engine is one rxd endpoint.
+// Engine is one rxd endpoint. It is not safe for concurrent use.
 type Engine struct {
-	// Stats may be read between calls.
-	Stats Stats
-	ended flow.Counts // of flows that are no more
+	// Stats has the counts since New. The driver may read it between calls.
+	Stats      Stats
+	endedFlows flow.Counts // sums of flows that have ended
 
 	cfg   Config
 	pool  *xengine.Pool
@@ -27,76 +27,87 @@ type Engine struct {
 	mem   xengine.Memory
 	hooks Hooks
 
-	peers   map[netip.AddrPort]*Peer
-	last    *Peer // of the datagram received last
-	passive int   // peers that came by themselves
-	half    halfTable
-	memos   map[netip.AddrPort]memo
-	answers queue.FIFO[answer]
-	unknown strangers
-	words   lastWords
-	due     queue.Heap[int64, *Peer] // when to look at them
+	peers      map[netip.AddrPort]*Peer
+	last       *Peer                       // peer of the datagram received last
+	passive    int                         // peers that contacted us first; Config.MaxPeers limits them
+	halfOpen   halfOpenTable               // native peers that have not proved their address
+	pastPeers  map[netip.AddrPort]pastPeer // native peers that have ended
+	answers    queue.FIFO[answer]          // CTS and resets that wait for Poll
+	challenges challengeLimit              // limits answers to peers without a cookie
+	resets     sentResets                  // sent lately
+	due        queue.Heap[int64, *Peer]    // peers by the time at which to serve their deadlines
 
-	ready, readyTail *Peer // have something to transmit
-	turn             int
-	touched          *Peer // heard from since Quiet
+	ready, readyTail *Peer // list of peers that may have something to transmit
+	burst            int   // datagrams in a row of the first peer of that list
+	passPeers        *Peer // list of peers that sent something since PassDone
 
-	failed *Peer // whose Conn has ended, until that is dealt with
-	why    error
+	failed    *Peer // peer whose Conn has ended, until checkConn handles that
+	failedErr error // why it has ended
 
-	now    int64           // when something was called last that was told the time
-	pardon int64           // when the pauses of all peers so far are over
-	pauses map[*Peer]int64 // until when those pause whose Conns do
+	now       int64           // time of the last call that had one
+	pausesEnd int64           // end of the last pause of a Conn
+	pauses    map[*Peer]int64 // end of the pause of each peer whose Conn pauses
 
-	serial  uint64  // of connection attempts, in the upper half of the nonces
-	packets *packet // free
-	npacket int
-	scratch []byte
+	serial  uint64  // number of our connection attempts: upper half of the nonces
+	packets *packet // free list
+	npacket int     // its length
+	scratch []byte  // for headers, and payload of native packets
 	xh      wire.XHeader
 	dg      flow.Datagram
 	flowCfg flow.Config
-	natConn xengine.Config // limits of operations towards native peers
+	natConn xengine.Config // limits of operations to native peers
 	flows   flow.Pool
 	shares  fairness
 }
 
-// New makes the engine of an endpoint. Operations and buffers come from pool, messages meet receives in rx, and mem says what peers may access.
+// New makes the engine of an endpoint. Operations and buffers come from pool, messages are matched with receives in
+// rx, and mem decides what peers may access.
 func New(cfg *Config, pool *xengine.Pool, rx *xengine.RxContext, mem xengine.Memory, hooks Hooks) *Engine {
-	e := &Engine{cfg: *cfg, pool: pool, rx: rx, mem: mem, hooks: hooks, peers: map[netip.AddrPort]*Peer{}, memos: map[netip.AddrPort]memo{}, pauses: map[*Peer]int64{}}
+	e := &Engine{
+		cfg: *cfg, pool: pool, rx: rx, mem: mem, hooks: hooks,
+		peers: map[netip.AddrPort]*Peer{}, pastPeers: map[netip.AddrPort]pastPeer{}, pauses: map[*Peer]int64{},
+	}
 	e.cfg.setDefaults()
+	// A native peer takes an atomic operation in one packet only, and has no single copy.
 	e.natConn = *e.cfg.Conn
 	e.natConn.AtomicMax, e.natConn.NativeAtomics, e.natConn.CMA = e.MaxAtomic(), true, nil
-	e.half.init(e.cfg.MaxHalfOpen)
-	e.flowCfg = flow.Config{RecvWindow: uint32(e.cfg.RecvWindow), PeerTimeout: e.cfg.PeerTimeout, KeepAlive: e.cfg.KeepAlive, Pool: &e.flows}
+	e.halfOpen.init(e.cfg.MaxHalfOpen)
+	e.flowCfg = flow.Config{
+		RecvWindow: uint32(e.cfg.RecvWindow), PeerTimeout: e.cfg.PeerTimeout, KeepAlive: e.cfg.KeepAlive, Pool: &e.flows,
+	}
 	e.scratch = make([]byte, 0, wire.MaxDatagram+256)
 	return e
 }
 
-// Peer returns the peer at addr, to post operations to its Conn; they wait until the handshake is done. It begins the handshake if there was none. fi is its
-// number in the address vector. Call Posted after posting.
+// Peer returns the peer at addr. Operations may be posted to its Conn at once; they wait until the handshake is
+// done. Peer starts the handshake if there was none. fi is the peer's number in the address vector (fi_av(3)). The
+// caller calls Posted after posting.
 func (e *Engine) Peer(addr netip.AddrPort, fi uint64, now int64) *Peer {
 	p := e.peers[addr]
 	if p == nil {
 		p = e.newPeer(addr, fi)
-		e.request(p, now)
-		if h := e.half.m[addr]; h != nil { // it has spoken first; what it sends carries the index it was given
+		e.startHandshake(p, now)
+		// It has sent RTS already. Its packets carry the index that our CTS gave it, so the new peer keeps that
+		// index.
+		if h := e.halfOpen.m[addr]; h != nil {
 			p.index, p.hs.hasRemote, p.hs.remote = h.index, true, h.remote
-			e.half.remove(h)
-			delete(e.memos, addr) // only a new process sends RTS
+			e.halfOpen.remove(h)
+			delete(e.pastPeers, addr) // an RTS in between comes from a new process
 		}
 		return p
 	}
+	// The peer contacted us first, or was inserted again under another number.
 	p.conn.Src = fi
 	return p
 }
 
-// Lookup returns the peer at addr, nil if there is none.
+// Lookup returns the peer at addr, or nil.
 func (e *Engine) Lookup(addr netip.AddrPort) *Peer { return e.peers[addr] }
 
-// Len counts the peers.
+// Len returns the number of peers.
 func (e *Engine) Len() int { return len(e.peers) }
 
-// Each calls yield for every peer until it returns false; it may end peers.
+// Each calls yield for every peer until it returns false. yield may remove peers.
 func (e *Engine) Each(yield func(*Peer) bool) {
 	for _, p := range e.peers {
 		if !yield(p) {
@@ -105,7 +116,8 @@ func (e *Engine) Each(yield func(*Peer) bool) {
 	}
 }
 
-// Flushed reports, after Shutdown, whether everything that the application takes to be sent has arrived at its peer; with all, every answer that is owed, too.
+// Flushed reports, after Shutdown, whether everything that the application believes to be sent has arrived. With
+// all it also waits for the answers that this end owes to peers.
 func (e *Engine) Flushed(all bool) bool {
 	for _, p := range e.peers {
 		if p.conn.Promised(all) || all && p.nat != nil && p.nat.ackDue {
@@ -115,11 +127,12 @@ func (e *Engine) Flushed(all bool) bool {
 	return !all || e.answers.Len() == 0
 }
 
-// Shutdown withdraws what has not begun, and tells gofabric peers that nothing follows the rest, once that has arrived. Go on until Flushed, then Remove the
-// peers.
+// Shutdown begins an orderly end: operations that have not begun are withdrawn, and gofabric peers get the end of
+// the stream behind the rest. The caller goes on with Poll and Advance until Flushed, then removes the peers.
 func (e *Engine) Shutdown(now int64) {
 	for _, p := range e.peers {
 		p.conn.BeginClose()
+		// Native has no closing message: its packets are only waited for.
 		if p.state == extended {
 			p.ext.flow.Close(now)
 			e.enqueue(p)
@@ -127,18 +140,21 @@ func (e *Engine) Shutdown(now int64) {
 	}
 }
 
-// SetSource makes fi the source of the messages of p, which was put into the address vector, or taken out of it (xengine.AnySource).
+// SetSource sets the source that messages of p are reported with, after p was inserted into the address vector, or
+// removed (xengine.AnySource).
 func (e *Engine) SetSource(p *Peer, fi uint64) { p.conn.Src = fi }
 
-// Remove ends a peer: its operations complete with err, and a gofabric peer is told when it can be told at once.
+// Remove ends a peer. Its operations complete with err, and a gofabric peer gets a reset. The hook PeerFailed is
+// not called.
 func (e *Engine) Remove(p *Peer, err error) {
 	if p.state != gone {
-		e.lose(p, err, false)
+		e.endPeer(p, err, false)
 	}
 }
 
-// Posted notes that the peer has something to transmit.
+// Posted notes that the peer's Conn has something to transmit.
 func (e *Engine) Posted(p *Peer) {
+	// Before the handshake is done the operations wait in the Conn, and becomeUp enqueues the peer.
 	if !p.queued && (p.state == native || p.state == extended) {
 		e.enqueue(p)
 	}
@@ -146,20 +162,21 @@ func (e *Engine) Posted(p *Peer) {
 
 // Resumed notes that the peer's Conn takes bytes again.
 func (e *Engine) Resumed(p *Peer) {
-	p.resumed = true
+	p.resumeDue = true
 	if p.state != gone && !p.queued {
 		e.enqueue(p)
 	}
 }
 
-// Failed notes why the peer's Conn has ended.
+// Failed notes why the peer's Conn has ended. Only the last one is kept: the engine handles it before it calls
+// another Conn.
 func (e *Engine) Failed(p *Peer, err error) {
 	if e.failed != p {
-		e.failed, e.why = p, err
+		e.failed, e.failedErr = p, err
 	}
 }
 
-// enqueue puts p to the end of those that have something to transmit.
+// enqueue appends p to the list of peers that may have something to transmit.
 func (e *Engine) enqueue(p *Peer) {
 	if p.queued {
 		return
@@ -173,10 +190,11 @@ func (e *Engine) enqueue(p *Peer) {
 	e.readyTail = p
 }
 
-// Receive takes one datagram. pkt is borrowed; every byte of it is checked.
+// Receive takes one datagram. pkt is borrowed for the call. Every field is checked, so any bytes are allowed.
 func (e *Engine) Receive(now int64, from netip.AddrPort, pkt []byte) {
 	e.Stats.Received++
 	e.now = now
+	// Native packets begin with their version, which is never XMagic.
 	if len(pkt) > 0 && pkt[0] == wire.XMagic {
 		e.receiveX(now, from, pkt)
 		return
@@ -186,6 +204,7 @@ func (e *Engine) Receive(now int64, from netip.AddrPort, pkt []byte) {
 		e.Stats.Malformed++
 		return
 	}
+	// RTS and CTS belong to the handshake; all other packets need a connection.
 	switch base.Type {
 	case wire.TypeRTS:
 		e.receiveRTS(now, from, pkt)
@@ -196,8 +215,8 @@ func (e *Engine) Receive(now int64, from netip.AddrPort, pkt []byte) {
 	}
 }
 
-// find is Lookup for datagrams, which often come in rows.
-func (e *Engine) find(from netip.AddrPort) *Peer {
+// findPeer is Lookup for received datagrams, several of which often come from one peer.
+func (e *Engine) findPeer(from netip.AddrPort) *Peer {
 	if p := e.last; p != nil && p.Addr == from {
 		return p
 	}
@@ -211,25 +230,29 @@ func (e *Engine) find(from netip.AddrPort) *Peer {
 // Out is a datagram to transmit: Head followed by Parts.
 type Out struct {
 	To   netip.AddrPort
-	Peer *Peer // nil: an answer to a stranger
-	// Head is written by Poll into the array behind it, which should have room for HeadMax bytes. With room for as much as SmallMax more, small payload is put
-	// there, too: one slice costs less than two, to whom sends and to who computes checksums.
+	Peer *Peer // nil: an answer to an address without a peer
+	// Head has room for at least HeadMax bytes; Poll writes into its array. With room for SmallMax more, Poll
+	// copies small payload behind the header: one slice costs less than two in the system call and in the checksum.
 	Head []byte
-	// Parts is the payload. Poll replaces it by slices appended to Parts[:0]; four are enough. They are lent until Receive, Advance, Remove or a
-	// post; so several datagrams can be polled and transmitted together.
+	// Parts is the payload. Poll replaces it by slices appended to Parts[:0]; four are enough. They stay valid
+	// until the next Receive, Advance, Remove or post, so that several datagrams can be polled and transmitted
+	// together.
 	Parts [][]byte
-	Len   int  // of all, bytes
-	Ext   bool // an extension datagram: those of a peer come in runs of equal size
-	Last  bool // nothing follows now, for certain; Poll must be called again all the same, but what is gathered had better leave before
+	Len   int  // of Head and Parts, bytes
+	Ext   bool // extension datagram: those of one peer have equal sizes and can form a GSO batch
+	// Last says that nothing follows for now, so the caller should transmit what it has gathered. Poll must be
+	// called again all the same.
+	Last bool
 }
 
-// HeadMax is room enough for Out.Head, bytes.
+// HeadMax is the longest header that Poll writes into Out.Head, in bytes.
 const HeadMax = wire.MaxXHeader
 
-// SmallMax is the longest payload of an extension datagram that is put into Out.Head, bytes.
+// SmallMax is the longest payload of an extension datagram that Poll copies into Out.Head, in bytes.
 const SmallMax = 1024
 
-// Poll fills in the next datagram to transmit; false: there is none now.
+// Poll fills in the next datagram to transmit. It returns false if there is none now. Answers come first, then the
+// peers in turn, burstMax datagrams at a time.
 func (e *Engine) Poll(now int64, out *Out) bool {
 	out.Parts = out.Parts[:0]
 	e.now = now
@@ -240,38 +263,41 @@ func (e *Engine) Poll(now int64, out *Out) bool {
 		return true
 	}
 	for p := e.ready; p != nil; p = e.ready {
-		if p.settled(now) {
+		// Skip Poll for peers without data.
+		if p.armIfIdle(now) {
 			e.dequeue(p)
 			continue
 		}
-		if e.turn < turnMax && p.poll(now, out) {
-			e.turn++
+		if e.burst < burstMax && p.poll(now, out) {
+			e.burst++
 			e.Stats.Sent++
-			out.Last = p.nextReady == nil && p.silent()
+			// No peer behind this one, and this one has nothing more.
+			out.Last = p.nextReady == nil && p.nothingToSend()
 			return true
 		}
-		again := e.turn >= turnMax && p.state != gone
+		// It has more, but others have their turn first.
+		again := e.burst >= burstMax && p.state != gone
 		e.dequeue(p)
 		if again {
 			e.enqueue(p)
 		}
 		if p.state != gone {
-			e.lookAt(p, p.deadline())
+			e.armDeadline(p, p.deadline())
 		}
 	}
 	return false
 }
 
-// dequeue takes p, the first of those that have something to transmit, out of the list.
+// dequeue removes p, the first peer, from the list of those that may have something to transmit.
 func (e *Engine) dequeue(p *Peer) {
-	e.turn = 0
+	e.burst = 0
 	if e.ready = p.nextReady; e.ready == nil {
 		e.readyTail = nil
 	}
 	p.queued, p.nextReady = false, nil
 }
 
-// Deadline is when Advance must be called, 0 never.
+// Deadline returns when Advance must be called; 0: never.
 func (e *Engine) Deadline() int64 {
 	if e.due.Len() == 0 {
 		return 0
@@ -279,41 +305,44 @@ func (e *Engine) Deadline() int64 {
 	return e.due.MinKey()
 }
 
-// Advance tells the time.
+// Advance serves the deadlines up to now. The caller must call Poll afterwards.
 func (e *Engine) Advance(now int64) {
 	e.now = now
 	for e.due.Len() > 0 && e.due.MinKey() <= now {
 		p := e.due.Pop()
 		at := p.deadline()
+		// The peer's deadline has moved since it was put into the heap (armDeadline).
 		if at == 0 || at > now {
-			e.lookAt(p, at)
+			e.armDeadline(p, at)
 			continue
 		}
-		if late := now - at; late > e.cfg.PeerTimeout/absentPart {
-			p.excuse(now, late)
+		// This process was stopped, or had no core (absence.go).
+		if late := now - at; late > e.cfg.PeerTimeout/absenceFraction {
+			p.excludeAbsence(now, late)
 		}
 		e.advance(p, now)
 		if p.state == gone {
 			continue
 		}
 		if at := p.deadline(); at > now {
-			e.lookAt(p, at)
+			e.armDeadline(p, at)
 		}
 		e.enqueue(p) // Poll sets the deadline again
 	}
 }
 
-// Quiet tells that a pass has found nothing: answers that waited for company need not wait longer.
-func (e *Engine) Quiet(now int64) {
-	for p := e.touched; p != nil; p = e.touched {
-		e.touched, p.nextTouched, p.touched = p.nextTouched, nil, false
-		p.quiet(now)
+// PassDone says that the application had its chance to answer what came in this pass. Acknowledgements that waited
+// to travel with an answer leave with the next Poll.
+func (e *Engine) PassDone(now int64) {
+	for p := e.passPeers; p != nil; p = e.passPeers {
+		e.passPeers, p.nextInPass, p.inPass = p.nextInPass, nil, false
+		p.passDone(now)
 	}
 }
 
-// touch notes that p was heard from.
-func (e *Engine) touch(p *Peer) {
-	if !p.touched {
-		p.touched, p.nextTouched, e.touched = true, e.touched, p
+// addToPass notes that p sent something in this pass.
+func (e *Engine) addToPass(p *Peer) {
+	if !p.inPass {
+		p.inPass, p.nextInPass, e.passPeers = true, e.passPeers, p
 	}
 }

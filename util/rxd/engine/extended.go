@@ -9,73 +9,84 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// minDatagram is the least that a gofabric peer must receive in one datagram, bytes.
+// minDatagram is the least Ext.MaxDatagram of a gofabric peer, in bytes. IPv4 demands 576 with headers (RFC 791).
 const minDatagram = 512
 
-// channel is the way to a gofabric peer.
-type channel struct {
+// extension is the state of a gofabric peer: the flow that carries its stream. A peer gets it when it has proved
+// its address with a cookie, so that a forged RTS costs nothing.
+type extension struct {
 	flow   flow.Flow
 	share  share
-	epoch  uint32 // of the peer's endpoint, half of it
-	serial uint32 // of the peer's attempts, the last one that is not younger than the connection
+	epoch  uint32 // upper half of the epoch of the peer's endpoint
+	serial uint32 // number of the peer's last attempt that is not newer than the connection
 }
 
-// half32 is enough of an epoch to tell it from another: ids that go with it are compared as well.
-func half32(epoch uint64) uint32 { return uint32(epoch >> 32) }
+// upper32 shortens an epoch to save memory. 32 bits suffice, because the connection ids are compared as well.
+func upper32(epoch uint64) uint32 { return uint32(epoch >> 32) }
 
-// stream is a Peer as its flow sees it.
-type stream Peer
+// flowEnds is a Peer in its role as the flow's Source and Sink.
+type flowEnds Peer
 
 // Next, Ready, Lent, Awaited and Acked implement flow.Source.
-func (s *stream) Next(list [][]byte, n int) ([][]byte, int) { return s.conn.Next(list, n) }
-func (s *stream) Ready() int                                { return s.conn.Unsent() }
-func (s *stream) Lent() bool                                { return s.conn.Lent() }
-func (s *stream) Awaited() bool                             { return s.conn.Awaited() }
-func (s *stream) Acked(n int)                               { s.conn.Transmitted(n) }
+func (s *flowEnds) Next(list [][]byte, n int) ([][]byte, int) { return s.conn.Next(list, n) }
+func (s *flowEnds) Ready() int                                { return s.conn.Unsent() }
+func (s *flowEnds) Lent() bool                                { return s.conn.Lent() }
+func (s *flowEnds) Awaited() bool                             { return s.conn.Awaited() }
+func (s *flowEnds) Acked(n int)                               { s.conn.Transmitted(n) }
 
 // Deliver and Stalled implement flow.Sink.
-func (s *stream) Deliver(b []byte) {
+func (s *flowEnds) Deliver(b []byte) {
 	if s.conn.State() == xengine.Connected {
 		s.conn.Receive(0, b)
 	}
 }
 
-// pause sees to it that a Conn goes on that has paused.
-func (p *Peer) pause() {
+// armPause sets the end of the pause if the Conn has paused. The pauses of several peers follow each other, so that
+// they share the time of the receiver.
+func (p *Peer) armPause() {
 	if e := p.e; p.conn.Paused() && e.pauses[p] == 0 {
-		e.pardon = max(e.pardon, e.now) + xengine.PauseNanos
-		e.pauses[p] = e.pardon
+		e.pausesEnd = max(e.pausesEnd, e.now) + xengine.PauseNanos
+		e.pauses[p] = e.pausesEnd
 	}
 }
-func (s *stream) Stalled() bool { return s.conn.Stalled() }
+func (s *flowEnds) Stalled() bool { return s.conn.Stalled() }
 
-// usable checks what a peer says of itself.
-func usable(x *wire.Ext) bool { return x.ConnID != 0 && x.MaxDatagram >= minDatagram && x.Window > 0 }
+// validBlock checks the fields of an extension block.
+func validBlock(x *wire.Ext) bool {
+	return x.ConnID != 0 && x.MaxDatagram >= minDatagram && x.Window > 0
+}
 
-// receiveRTSX answers a gofabric peer. Nothing is kept of one that has not proved with a cookie that it is where it says. When both ends ask at the same
-// time the one with the higher epoch has its way, so that there is one connection, begun by one of them.
+// receiveRTSX answers the RTS of a gofabric peer. It keeps no state before the peer has returned a cookie. If both
+// ends ask at the same time, the request of the end with the higher epoch stands, and the other is not answered.
+// There is then one connection.
 func (e *Engine) receiveRTSX(now int64, from netip.AddrPort, r *wire.RTS, x *wire.Ext) {
-	if !usable(x) {
+	if !validBlock(x) {
 		e.Stats.Malformed++
 		return
 	}
-	if !e.sameKind(from, r, x) {
+	// Keys first: an end without the right one gets no cookie, either.
+	if !e.sameAuth(from, r, x) {
 		return
 	}
-	p := e.find(from)
+	p := e.findPeer(from)
 	asking := p != nil && p.hs != nil
+	// Both ends ask at the same time, and our request stands. The peer answers it.
 	if asking && x.Epoch < e.cfg.Epoch {
 		return
 	}
 	id := e.connID(from, x)
+	// Our own RTS: an endpoint may send to itself. Both directions share one peer, and so one id.
 	if asking && x.Epoch == e.cfg.Epoch && x.ConnID == p.local {
-		id = p.local // that was us: an endpoint may speak to itself
+		id = p.local
 	}
+	// The answer is computed from the RTS and the secret. It is no longer than the RTS, so a forged address gains
+	// nothing.
 	if x.Cookie == 0 || !e.cookieOK(now, from, x) {
+		// Too old, of an earlier secret, or forged.
 		if x.Cookie != 0 {
 			e.Stats.BadCookies++
 		}
-		if !e.unknown.may(now) {
+		if !e.challenges.allow(now) {
 			e.Stats.AnswersLost++
 			return
 		}
@@ -83,29 +94,34 @@ func (e *Engine) receiveRTSX(now int64, from netip.AddrPort, r *wire.RTS, x *wir
 		e.answerX(from, r, x, id, e.cookie(from, x, now>>slotShift), 0)
 		return
 	}
-	if !e.proved(from, r, x, id) {
+	// The cookie proves the address, the proof the authorization key.
+	if !e.proofOK(from, r, x, id) {
 		return
 	}
-	if p == nil || p.state != extended || p.ext.epoch != half32(x.Epoch) || p.ext.flow.ConnID != x.ConnID {
+	// Otherwise it is a repetition of the RTS, because our CTS was lost. The connection exists, and the answer is
+	// the same.
+	if p == nil || p.state != extended || p.ext.epoch != upper32(x.Epoch) || p.ext.flow.ConnID != x.ConnID {
 		if p = e.openPeer(now, p, from, x, id); p == nil {
 			return
 		}
 	}
-	p.hs = nil // the peer has our CTS
+	p.hs = nil // the peer has received our CTS
 	e.answerX(from, r, x, p.local, x.Cookie, wire.ExtUp)
 	e.enqueue(p)
 }
 
-// openPeer makes the connection with a peer that has proved its address, nil if it may not have one.
+// openPeer makes the connection to a peer that has proved its address. It returns nil if the peer may have none. A
+// known peer with another epoch or a later attempt has restarted: its old connection ends.
 func (e *Engine) openPeer(now int64, p *Peer, from netip.AddrPort, x *wire.Ext, id uint64) *Peer {
-	if p != nil && (p.hs == nil || p.state == extended && p.ext.epoch != half32(x.Epoch) && p.handed()) {
-		if p.state == extended && p.ext.epoch == half32(x.Epoch) && int32(uint32(x.Nonce>>32)-p.ext.serial) <= 0 {
-			e.Stats.Unknown++ // of an attempt before this connection
+	if p != nil && (p.hs == nil || p.state == extended && p.ext.epoch != upper32(x.Epoch) && p.hasSent()) {
+		if p.state == extended && p.ext.epoch == upper32(x.Epoch) && int32(uint32(x.Nonce>>32)-p.ext.serial) <= 0 {
+			e.Stats.Unknown++ // a late RTS, of an attempt before this connection
 			return nil
 		}
+		// A new process, or a new attempt of the same one after it had given us up.
 		e.Stats.Restarts++
 		p.fail(xengine.ErrPeerClose)
-		p = e.peers[from] // the driver may have asked for it again
+		p = e.peers[from] // the hook may have posted to it again
 	}
 	if p == nil {
 		if p = e.newPassive(from); p == nil {
@@ -113,77 +129,88 @@ func (e *Engine) openPeer(now int64, p *Peer, from netip.AddrPort, x *wire.Ext, 
 		}
 	}
 	p.local = id
-	if p.state == extended { // it asked too, and we have its answer, but it has taken nothing of us yet
-		p.rename(x, uint32(x.Nonce>>32))
+	// It asked, too, and we have its answer. It has received none of our stream yet, so the flow can begin again
+	// with the new id.
+	if p.state == extended {
+		p.restartFlow(x, uint32(x.Nonce>>32))
 		return p
 	}
 	p.openX(now, x, uint32(x.Nonce>>32))
+	// The hook PeerUp has removed the peer.
 	if p.state != extended {
 		return nil
 	}
 	return p
 }
 
-// handed reports that something of the stream has left. We may not know that the peer has taken it; if it has started again since, what left must not come
-// to its new life.
-func (p *Peer) handed() bool { return p.conn.BytesOut > 0 || p.conn.Handed() > 0 }
+// hasSent reports that bytes of the stream have left. The peer may have received them, even if we do not know it.
+// If it has restarted since, the new endpoint must not receive them again.
+func (p *Peer) hasSent() bool { return p.conn.BytesOut > 0 || p.conn.Handed() > 0 }
 
-// rename goes on with another connection of the peer, from the beginning of the stream, of which the peer has taken nothing yet.
-func (p *Peer) rename(x *wire.Ext, serial uint32) {
+// restartFlow continues with another connection of the peer. The stream begins again, which is possible because none
+// of it has left.
+func (p *Peer) restartFlow(x *wire.Ext, serial uint32) {
 	c := p.ext
-	p.agree(x)
-	c.epoch, c.serial, c.flow.ConnID = half32(x.Epoch), serial, x.ConnID
+	p.setFeatures(x)
+	c.epoch, c.serial, c.flow.ConnID = upper32(x.Epoch), serial, x.ConnID
 }
 
-// answerX queues a CTS with our block.
+// answerX queues a CTS with our extension block.
 func (e *Engine) answerX(to netip.AddrPort, r *wire.RTS, x *wire.Ext, id, cookie uint64, flags uint8) {
 	b := e.block(id, x.Nonce, cookie)
 	b.Flags = flags
-	e.answerProof(x, &b)
+	e.addProof(x, &b)
 	cts := wire.CTS{RTSAddr: r.RTSAddr, CTSAddr: uint64(uint32(id) | 1)}
-	cts.Seq = e.serial // attempts of ours up to now are older than the connection that this is about
-	e.later(answer{to: to, cts: cts, ext: b, has: true})
+	cts.Seq = e.serial // the peer uses it to recognise late RTS of ours
+	e.queueAnswer(answer{to: to, cts: cts, ext: b, has: true})
 }
 
-// receiveCTSX takes a gofabric peer's answer to our RTS.
+// receiveCTSX takes a CTS with an extension block. The first brings the cookie for the next RTS; the one with "up"
+// ends the handshake.
 func (e *Engine) receiveCTSX(now int64, p *Peer, c *wire.CTS, x *wire.Ext) {
-	if !usable(x) || x.Nonce != p.hs.nonce {
+	if !validBlock(x) || x.Nonce != p.hs.nonce {
 		e.Stats.Unknown++
 		return
 	}
-	if !e.takeAnswer(now, p, x) {
+	// Nothing of a peer is used before its key is proved.
+	if !e.checkAuth(now, p, x) {
 		return
 	}
 	up := x.Flags&wire.ExtUp != 0
 	switch {
+	// The first answer: the flow exists from now on, but pollX holds data back until "up".
 	case p.state == requesting:
 		p.openX(now, x, uint32(c.Seq))
 		if p.state != extended {
 			return
 		}
-	case p.state == extended && p.ext.epoch != half32(x.Epoch) && !up && p.handed():
+	case p.state == extended && p.ext.epoch != upper32(x.Epoch) && !up && p.hasSent():
 		e.Stats.Restarts++
 		p.fail(xengine.ErrPeerClose)
 		return
-	case p.state == extended && (p.ext.epoch != half32(x.Epoch) || p.ext.flow.ConnID != x.ConnID) && !up:
-		// The peer has started again, or has made another id, before it has taken anything of us: all of it is sent again, to the new id.
-		p.rename(x, uint32(c.Seq))
+	// The peer has restarted or chosen another id before it received anything of our stream.
+	case p.state == extended && (p.ext.epoch != upper32(x.Epoch) || p.ext.flow.ConnID != x.ConnID) && !up:
+		p.restartFlow(x, uint32(c.Seq))
 	}
+	// The peer has our cookie and the connection.
 	if up {
 		p.hs = nil
 		e.enqueue(p)
 		return
 	}
+	// Return the cookie in the next RTS, which leaves at once. The time for the handshake begins again, because the
+	// peer has answered.
 	if h := p.hs; h.cookie != x.Cookie {
-		h.cookie, h.send = x.Cookie, true
+		h.cookie, h.sendDue = x.Cookie, true
 		h.start(now, e.cfg.HandshakeTimeout)
 	}
-	e.lookAt(p, p.hs.due)
+	e.armDeadline(p, p.hs.due)
 	e.enqueue(p)
 }
 
-// agree notes what both ends of the stream can do.
-func (p *Peer) agree(x *wire.Ext) {
+// setFeatures enables the features that both ends have.
+func (p *Peer) setFeatures(x *wire.Ext) {
+	// Ours are always on, so the peer's decide.
 	p.conn.Agreed = 0
 	if x.Features&wire.FeatureSeals != 0 {
 		p.conn.Agreed |= xwire.FeatureSeals
@@ -196,31 +223,34 @@ func (p *Peer) agree(x *wire.Ext) {
 	}
 }
 
-// openX makes p a gofabric peer, as x describes it.
+// openX makes p a gofabric peer with the parameters in x.
 func (p *Peer) openX(now int64, x *wire.Ext, serial uint32) {
 	e := p.e
 	c := &e.flowCfg
+	// e.flowCfg is shared by all flows; Init copies these fields.
 	c.MaxDatagram = e.hooks.MaxDatagram(p.Addr)
-	c.PeerMaxDatagram = int(min(x.MaxDatagram, 65507))
+	c.PeerMaxDatagram = int(min(x.MaxDatagram, 65507)) // the longest UDP payload over IPv4
 	c.PeerWindow = x.Window
-	p.ext = &channel{epoch: half32(x.Epoch), serial: serial}
+	p.ext = &extension{epoch: upper32(x.Epoch), serial: serial}
 	p.ext.flow.ConnID = x.ConnID
-	p.ext.flow.Init(c, (*stream)(p), (*stream)(p), now)
-	p.agree(x)
+	p.ext.flow.Init(c, (*flowEnds)(p), (*flowEnds)(p), now)
+	p.setFeatures(x)
 	p.becomeUp(extended)
 }
 
-// PathChanged says that datagrams to addr may have to be shorter, or may be longer, than they were (Hooks.MaxDatagram).
+// PathChanged says that Hooks.MaxDatagram of addr has changed.
 func (e *Engine) PathChanged(addr netip.AddrPort) {
 	if p := e.peers[addr]; p != nil && p.state == extended {
 		p.ext.flow.SetMaxDatagram(e.hooks.MaxDatagram(addr))
 	}
 }
 
-// receiveX takes an extension datagram.
+// receiveX takes an extension datagram. The checksum is verified last, because it costs the most and most wrong
+// datagrams fail before.
 func (e *Engine) receiveX(now int64, from netip.AddrPort, pkt []byte) {
-	p := e.find(from)
+	p := e.findPeer(from)
 	h := &e.xh
+	// The checks are ordered by their cost: format, connection, checksum.
 	payload, err := h.Parse(pkt)
 	if err != nil {
 		e.Stats.Malformed++
@@ -228,48 +258,51 @@ func (e *Engine) receiveX(now int64, from netip.AddrPort, pkt []byte) {
 	}
 	if p == nil || p.state != extended || h.ConnID != p.local {
 		e.Stats.Unknown++
-		e.repeat(from, h, pkt)
+		e.repeatReset(from, h, pkt)
 		return
 	}
 	if !wire.Verify(pkt) {
 		e.Stats.BadChecksum++
 		return
 	}
-	p.hs = nil // the peer has taken us up
-	e.touch(p)
+	p.hs = nil // the peer has the connection
+	e.addToPass(p)
+	// Account for the bytes; acknowledgements to a peer that is ahead of others wait.
 	if c := p.ext; len(payload) > 0 {
-		c.flow.Ahead(e.shares.took(&c.share, len(payload)))
+		c.flow.DelayAcks(e.shares.add(&c.share, len(payload)))
 	}
 	p.ext.flow.Receive(now, h, payload)
-	if p.alive() {
+	if p.checkFlow() {
 		e.enqueue(p)
 	}
 }
 
-// silent reports whether p has nothing to transmit, for certain: most of what comes asks for nothing, and most of what leaves leaves nothing behind.
-func (p *Peer) silent() bool {
-	if p.state != extended || p.hs != nil || p.resumed || p.conn.Paused() {
+// nothingToSend reports that p certainly has nothing to transmit. It spares most peers a Poll: most received
+// datagrams ask for nothing, and most sent ones leave nothing behind.
+func (p *Peer) nothingToSend() bool {
+	if p.state != extended || p.hs != nil || p.resumeDue || p.conn.Paused() {
 		return false
 	}
 	f := &p.ext.flow
 	return !f.Pending() && f.Dead() == nil && p.conn.State() == xengine.Connected
 }
 
-// settled is silent, and sees to the deadline of such a peer.
-func (p *Peer) settled(now int64) bool {
-	if !p.silent() {
+// armIfIdle reports nothingToSend, and sets the deadline of such a peer.
+func (p *Peer) armIfIdle(now int64) bool {
+	if !p.nothingToSend() {
 		return false
 	}
 	p.ext.flow.Expect(now, p.conn.Owed())
-	p.e.lookAt(p, p.ext.flow.Deadline())
+	p.e.armDeadline(p, p.ext.flow.Deadline())
 	return true
 }
 
-// alive ends the peer if its flow or its Conn has ended.
-func (p *Peer) alive() bool {
-	if p.state != extended || !p.checked(nil) {
+// checkFlow ends the peer if its flow or its Conn has ended. It reports whether the peer is still there.
+func (p *Peer) checkFlow() bool {
+	if p.state != extended || !p.checkConn(nil) {
 		return false
 	}
+	// Translate the flow's end into the Conn's reasons.
 	switch err := p.ext.flow.Dead(); err {
 	case nil:
 		return true
@@ -283,20 +316,25 @@ func (p *Peer) alive() bool {
 	return false
 }
 
-// pollX fills in the next datagram to the peer.
+// pollX fills in the next datagram of the flow.
 func (p *Peer) pollX(now int64, out *Out) bool {
+	// Nothing leaves before the peer says that it has the connection. It might receive data, forget the connection,
+	// and get the data again after a repeated RTS.
 	if p.hs != nil {
-		return false // until the peer says that it has the connection: what it takes and forgets again must not come twice
+		return false
 	}
 	d := &p.e.dg
+	// Nothing to send. The peer is probed if it owes an answer, so that its death is noticed.
 	if !p.ext.flow.Poll(now, d) {
 		p.ext.flow.Expect(now, p.conn.Owed())
-		p.alive()
+		p.checkFlow()
 		return false
 	}
 	out.To, out.Peer, out.Ext = p.Addr, p, true
+	// The header first; the checksum covers it and the payload.
 	out.Head = d.Header.Append(out.Head[:0])
 	out.Len = len(out.Head) + d.Len
+	// Small payload goes behind the header: one slice is cheaper than two for the system call.
 	if d.Len > SmallMax || out.Len > cap(out.Head) {
 		out.Parts = append(out.Parts, d.Parts...)
 	} else {
@@ -308,31 +346,33 @@ func (p *Peer) pollX(now int64, out *Out) bool {
 	return true
 }
 
-// resumeX tells the flow that bytes are taken again.
+// resumeX lets the flow deliver again.
 func (p *Peer) resumeX(now int64) bool {
 	p.ext.flow.Resume(now)
-	return p.alive()
+	return p.checkFlow()
 }
 
+// deadlineX, advanceX and passDoneX pass the calls for the peer on to its flow.
 func (p *Peer) deadlineX() int64 { return p.ext.flow.Deadline() }
 
 func (p *Peer) advanceX(now int64) {
 	p.ext.flow.Advance(now)
-	p.alive()
+	p.checkFlow()
 }
 
-// quietX lets acknowledgements go that waited for company.
-func (p *Peer) quietX(now int64) {
-	p.ext.flow.Quiet(now)
+func (p *Peer) passDoneX(now int64) {
+	p.ext.flow.PassDone(now)
 	p.e.enqueue(p)
 }
 
-// closeX ends the flow, and tells the peer if it may still listen.
+// closeX ends the flow and queues a reset for the peer. A flow that is done has sent its end already, and needs
+// none.
 func (p *Peer) closeX() {
 	e, f := p.e, &p.ext.flow
-	e.shares.forget(&p.ext.share)
+	e.shares.remove(&p.ext.share)
+	// Keep the counts, and tell the peer: the reset ends its side at once instead of by a time-out.
 	s := f.Stats()
-	e.ended.Add(&s.Counts)
+	e.endedFlows.Add(&s.Counts)
 	if f.Done() {
 		f.Abort(xengine.ErrClosed)
 		return
@@ -341,6 +381,6 @@ func (p *Peer) closeX() {
 	if f.Poll(0, &e.dg) {
 		var last [wire.XHeaderLen]byte
 		wire.PutChecksum(e.dg.Header.Append(last[:0]))
-		e.lastWord(p, last)
+		e.sendReset(p, last)
 	}
 }

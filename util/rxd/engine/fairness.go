@@ -2,30 +2,36 @@ package engine
 
 import "math"
 
-// A receiver that many send to is what they share, and as long as datagrams wait in its socket it decides who of them goes on: who hears that his have arrived.
-// That leaves to the scheduler of a host, and to chance, who is quick to fill the socket again. So acknowledgements of peers that have sent more than the others
-// wait until nothing is left in the socket, or ackDelayMax: nobody loses anything by that while others have sent, and when nobody has, nothing waits.
+// Peers that send to one endpoint share its socket buffer. While datagrams wait there, the receiver decides which
+// peer goes on, because a peer goes on when its datagrams are acknowledged. Left to the scheduler and to chance,
+// the peer that is quickest to fill the buffer again gets the most. So acknowledgements to peers that have sent
+// more than the others wait until the buffer is empty, or for ackDelayMax (flow.Flow.DelayAcks). No peer loses by
+// that: while others have data in the buffer they get the time, and when none has, nothing waits.
 
 const (
-	shareSlack = 256 << 10 // bytes more than others' that nobody minds
-	shareEra   = 256 << 20 // bytes of all after which what came before counts half
+	// Bytes above the mean that do not count.
+	shareSlack = 256 << 10
+	// After this many bytes of all peers everything before counts half.
+	shareEra = 256 << 20
 )
 
-// fairness is what an endpoint knows of who has sent how much lately.
+// fairness is what an endpoint knows about the bytes that its peers sent lately.
 type fairness struct {
-	era     uint16
-	total   float64
-	squares float64 // sum of the squares of the shares
+	era     uint16  // number of halvings
+	total   float64 // sum of the shares, bytes
+	squares float64 // sum of their squares
 }
 
-// share is a peer's. It is small, for there may be many: what bytes cannot tell apart, 32 of 256 MiB, is of no weight.
+// share is the part of one peer, in bytes. float32 keeps it small, as there may be many peers; its resolution, 32
+// bytes of 256 MiB, is sufficient.
 type share struct {
 	bytes float32
-	era   uint16
-	known bool
+	era   uint16 // in which bytes is valid
+	known bool   // it has sent before
 }
 
-// mean is the share that the average byte belongs to: where a few send nearly everything it is theirs, however many others there are.
+// mean is the share of the average byte, rather than of the average peer: if a few peers send nearly everything, it
+// is theirs, however many others there are.
 func (s *fairness) mean() float64 {
 	if s.total <= 0 {
 		return 0
@@ -33,7 +39,7 @@ func (s *fairness) mean() float64 {
 	return s.squares / s.total
 }
 
-// set changes a share.
+// set changes a share and the sums.
 func (s *fairness) set(c *share, bytes float64) {
 	is, was := float32(bytes), float64(c.bytes)
 	s.total += float64(is) - was
@@ -41,14 +47,14 @@ func (s *fairness) set(c *share, bytes float64) {
 	c.bytes = is
 }
 
-// age brings a share up to date.
+// age applies the halvings since the share was last changed.
 func (s *fairness) age(c *share) {
 	c.bytes = float32(math.Ldexp(float64(c.bytes), -int(s.era-c.era)))
 	c.era = s.era
 }
 
-// took notes that n bytes of a peer have come, and reports whether it is ahead of the others.
-func (s *fairness) took(c *share, n int) bool {
+// add adds n bytes to a peer's share and reports whether it is ahead of the others.
+func (s *fairness) add(c *share, n int) bool {
 	if s.total >= shareEra {
 		s.era++
 		s.total /= 2
@@ -57,19 +63,22 @@ func (s *fairness) took(c *share, n int) bool {
 	if c.era != s.era {
 		s.age(c)
 	}
-	if !c.known { // nobody owes it what he has sent before it came
+	// A new peer begins with the mean. Otherwise all others would count as ahead of it, for what they sent before
+	// it came.
+	if !c.known {
 		c.known = true
 		s.set(c, s.mean())
 	}
 	s.set(c, float64(c.bytes)+float64(n))
-	return (float64(c.bytes)-shareSlack)*s.total > s.squares // more than mean and slack, without a division for each datagram
+	// The share is greater than mean and slack, computed without a division per datagram.
+	return (float64(c.bytes)-shareSlack)*s.total > s.squares
 }
 
-// forget takes out a peer that has ended.
-func (s *fairness) forget(c *share) {
+// remove takes out the share of a peer that has ended.
+func (s *fairness) remove(c *share) {
 	s.age(c)
 	s.set(c, 0)
-	if s.total < 1 || s.squares < 1 { // what rounding leaves
+	if s.total < 1 || s.squares < 1 { // rounding errors
 		s.total, s.squares = 0, 0
 	}
 }

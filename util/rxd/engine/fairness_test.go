@@ -9,14 +9,14 @@ import (
 
 const mib = 1 << 20
 
-// TestShares checks who is ahead of whom.
+// TestShares checks which peers count as ahead.
 func TestShares(t *testing.T) {
 	t.Run("alone", func(t *testing.T) {
 		var s fairness
 		var a share
 		for range 20000 {
-			if s.took(&a, 65000) {
-				t.Fatal("ahead of nobody")
+			if s.add(&a, 65000) {
+				t.Fatal("ahead without others")
 			}
 		}
 	})
@@ -24,36 +24,37 @@ func TestShares(t *testing.T) {
 		var s fairness
 		var list [7]share
 		for i := range 50000 {
-			if s.took(&list[i%len(list)], 65000) {
-				t.Fatalf("ahead of those who have as much, after %d", i)
+			if s.add(&list[i%len(list)], 65000) {
+				t.Fatalf("ahead of peers that have sent as much, after %d", i)
 			}
 		}
 	})
 	t.Run("ahead, and caught up with", func(t *testing.T) {
 		var s fairness
 		var a, b share
-		s.took(&a, 1)
-		s.took(&b, 1)
-		s.took(&a, mib)
-		if s.took(&b, mib) || s.took(&a, shareSlack) {
+		s.add(&a, 1)
+		s.add(&b, 1)
+		s.add(&a, mib)
+		if s.add(&b, mib) || s.add(&a, shareSlack) {
 			t.Error("ahead by little")
 		}
-		if !s.took(&a, mib) {
+		if !s.add(&a, mib) {
 			t.Error("not ahead")
 		}
-		s.took(&b, mib)
-		if s.took(&a, 1000) {
+		s.add(&b, mib)
+		if s.add(&a, 1000) {
 			t.Error("still ahead")
 		}
 	})
-	t.Run("small ones", func(t *testing.T) { // who sends little all the time holds nobody up for long, and is never held up
+	// A peer that always sends little delays no other for long, and is never delayed.
+	t.Run("small ones", func(t *testing.T) {
 		var s fairness
 		var a share
 		var small [3]share
 		for range 100000 {
-			s.took(&a, 65000)
+			s.add(&a, 65000)
 			for i := range small {
-				if s.took(&small[i], 1000) {
+				if s.add(&small[i], 1000) {
 					t.Fatal("a small one is ahead")
 				}
 			}
@@ -63,11 +64,11 @@ func TestShares(t *testing.T) {
 		var s fairness
 		var a, b, c share
 		for range 1000 {
-			s.took(&a, 65000)
-			s.took(&b, 65000)
+			s.add(&a, 65000)
+			s.add(&b, 65000)
 		}
 		for i := range 1000 {
-			if s.took(&c, 65000) || s.took(&a, 65000) || s.took(&b, 65000) {
+			if s.add(&c, 65000) || s.add(&a, 65000) || s.add(&b, 65000) {
 				t.Fatalf("ahead of a newcomer, or he of them, after %d", i)
 			}
 		}
@@ -77,40 +78,41 @@ func TestShares(t *testing.T) {
 		var a, b share
 		rnd := rand.New(rand.NewPCG(1, 1))
 		for range 20000 {
-			s.took(&a, rnd.IntN(65000))
-			s.took(&b, rnd.IntN(65000))
+			s.add(&a, rnd.IntN(65000))
+			s.add(&b, rnd.IntN(65000))
 		}
-		s.forget(&a)
-		s.forget(&b)
+		s.remove(&a)
+		s.remove(&b)
 		if s.total != 0 || s.squares != 0 {
-			t.Errorf("%v bytes and %v squares of nobody", s.total, s.squares)
+			t.Errorf("%v bytes and %v squares without peers", s.total, s.squares)
 		}
 	})
 }
 
-// greedy sends n messages to another node at once.
-func (d *node) greedy(to *node, n int) {
+// sendMany posts n messages to another node at once.
+func (d *node) sendMany(to *node, n int) {
 	for range n {
 		d.post(to, msg(1, make([]byte, 60_000)))
 	}
 }
 
-// TestSharesHold has two peers send to one endpoint, one of them much more than the other: its sends do not complete before there is nothing left to take.
-func TestSharesHold(t *testing.T) {
+// TestAheadPeerWaits has two peers send to one endpoint, one of them much more than the other. Its sends do not
+// complete before the receiver has nothing left to read.
+func TestAheadPeerWaits(t *testing.T) {
 	n := newWorld(t, 1)
 	hub, a, b := n.add(0, nil), n.add(1, nil), n.add(2, nil)
 	for range 100 {
 		hub.recv(make([]byte, 60_000), 1)
 	}
-	for _, d := range []*node{a, b} { // they know each other
-		d.greedy(hub, 1)
+	for _, d := range []*node{a, b} { // they are connected
+		d.sendMany(hub, 1)
 		n.run(second, nil)
 		d.done = nil
 	}
-	a.greedy(hub, 40)
-	b.greedy(hub, 12)
+	a.sendMany(hub, 40)
+	b.sendMany(hub, 12)
 	held := 0
-	for range 20 { // the hub is busy: it takes what comes, and is never done with it
+	for range 20 { // the hub always finds more to read: no pass ends
 		for _, d := range []*node{a, b, hub} {
 			d.flush()
 		}
@@ -127,7 +129,7 @@ func TestSharesHold(t *testing.T) {
 	if held == 0 || a.count(xengine.KindSend) >= arrived {
 		t.Fatalf("%d messages have arrived, and the sender knows of %d; ahead in %d turns", arrived, a.count(xengine.KindSend), held)
 	}
-	hub.e.Quiet(n.Now)
+	hub.e.PassDone(n.Now)
 	hub.flush()
 	n.run(20*ms, nil)
 	if got := a.count(xengine.KindSend); got != 40 {

@@ -2,17 +2,18 @@ package engine
 
 import "gofabric/util/rxd/flow"
 
-// Flow is what the flow to a gofabric peer did; false if the peer is none, or not up.
+// Flow returns the counts and path estimates of a gofabric peer's flow, and false if there is no flow.
 func (p *Peer) Flow() (flow.Stats, bool) {
+	// Native, or still in the handshake.
 	if p.ext == nil {
 		return flow.Stats{}, false
 	}
 	return p.ext.flow.Stats(), true
 }
 
-// Flows adds up all flows, those that have ended included; of round-trip times it has the longest of now.
+// Flows returns the sums of all flows, including those that have ended. SRTT is the greatest of the present ones.
 func (e *Engine) Flows() flow.Stats {
-	sum := flow.Stats{Counts: e.ended}
+	sum := flow.Stats{Counts: e.endedFlows}
 	for p := range e.Each {
 		if s, ok := p.Flow(); ok {
 			sum.Counts.Add(&s.Counts)

@@ -8,8 +8,9 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// FuzzReceive brings arbitrary datagrams, cut out of the input with their lengths in front, from a peer that is up, one that is asked, and strangers.
-// Checksums, ids and indices are made right where a bit of the input says so, so that what is behind them is reached.
+// FuzzReceive brings arbitrary datagrams, cut out of the input by lengths in front of them, from a connected peer,
+// from one that has not answered, and from unknown addresses. A bit of the input has checksums, ids and indices set
+// right, so that the code behind these checks is reached.
 func FuzzReceive(f *testing.F) {
 	for _, ext := range []bool{true, false} {
 		n := newWorld(f, 2)
@@ -49,7 +50,7 @@ func FuzzReceive(f *testing.F) {
 			d := append([]byte(nil), in[2:2+size]...)
 			in = in[2+size:]
 			from := []netip.AddrPort{a.addr, asked.addr, at(9), a.addr}[flags&3]
-			repair(p, d, ext, flags&4 != 0)
+			fixDatagram(p, d, ext, flags&4 != 0)
 			n.Now += ms
 			b.e.Receive(n.Now, from, d)
 			b.e.Advance(n.Now)
@@ -59,12 +60,12 @@ func FuzzReceive(f *testing.F) {
 				}
 			}
 		}
-		if b.e.Len() > 3 || len(b.e.half.m) > 3 {
+		if b.e.Len() > 3 || len(b.e.halfOpen.m) > 3 {
 			t.Error("too many peers")
 		}
 		n.Clear()
 		n.remove(a)
-		n.run(100*second, nil) // whatever is open ends
+		n.run(100*second, nil) // everything open ends
 		if b.e.Len() > 0 && b.e.Deadline() != 0 {
 			t.Error("something goes on for ever")
 		}
@@ -79,8 +80,8 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// repair makes checksum, id and sequence number of d right.
-func repair(p *Peer, d []byte, ext, do bool) {
+// fixDatagram sets checksum, id and sequence number of d right.
+func fixDatagram(p *Peer, d []byte, ext, do bool) {
 	switch {
 	case !do || p.Gone():
 	case p.state == extended && len(d) >= wire.XHeaderLen:

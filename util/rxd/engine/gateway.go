@@ -9,123 +9,141 @@ import (
 
 var errPeerClose = xengine.ErrPeerClose
 
-// repeatFirst is the first interval between retransmissions to a native peer, nanoseconds; each is twice the one before, up to flow.Seldom. Native begins with 1 ms.
-const repeatFirst = int64(2e6)
+// resendFirst is the first interval between retransmissions to a native peer, in nanoseconds. It is doubled each
+// time, up to flow.MaxProbeInterval. Native begins with 1 ms.
+const resendFirst = int64(2e6)
 
-// dupsBeforeRepeat is how many acknowledgements of the same packet say that the next one is lost: native drops, and acknowledges so, what comes too early.
-const dupsBeforeRepeat = 3
+// dupAckThreshold is how many acknowledgements with the same number show a loss (RFC 5681, 3.2). Native drops a
+// packet that comes too early and acknowledges the one that it expects.
+const dupAckThreshold = 3
 
-// gateway translates between the Conn's stream and the packets of a native peer, each way in order. Packets that were not acknowledged are sent again
-// from the first one on, for native peers keep nothing that comes too early (go-back-N).
+// gateway translates between the Conn's stream and the packets of a native peer, in both directions and in order.
+// docs/wire/rxd.md, "Sequence" and "Acknowledgement and window", has native's rules (prov/rxd of libfabric).
+//
+// Retransmission is go-back-N: native keeps no packet that comes too early, so everything from the first
+// unacknowledged packet on is sent again. A native peer has no congestion control; its window of MaxUnacked packets
+// is the only limit.
 type gateway struct {
-	remote uint32  // our index at the peer: what our packets carry
-	old    indices // of the peer, which its packets may still carry
-	seq    uint64  // of our next packet
-	acked  uint64  // the peer has everything before
-	expect uint64  // of the peer's next packet
-	window int     // packets that the peer takes before it acknowledges them
+	remote uint32  // the peer's index of us: our packets carry it
+	old    indices // earlier indices that packets of the peer may still carry
+	seq    uint64  // number of our next packet
+	acked  uint64  // the peer has all packets before this number
+	expect uint64  // number of the peer's next packet
+	window int     // packets that the peer takes without acknowledging one
 
-	first, final *packet // not acknowledged
-	count        int
-	repeat       *packet // the next one to send again
-	dups         int
-	recover      uint64 // packets before were sent when the last repetition began
-	tries        uint8
-	lowestCame   uint8
-	due          int64  // when to send again, 0 never
-	came         int64  // the last time that a packet came
-	lowest       uint64 // of the sequence numbers that came too early, and how often it has come: see leaps
-	heard        int64  // the last time that something was acknowledged, or first sent
-	refusedAt    int64  // since when the peer does not take our next operation, 0 it does
+	first, final *packet // list of the packets that are not acknowledged
+	count        int     // its length
+	resend       *packet // next packet to send again
+	dupAcks      int     // acknowledgements in a row with the same number
+	recoverSeq   uint64  // of our next packet when the last retransmission began; none begins before its ack
+	retries      uint8   // time-outs in a row
+	earlyCount   uint8   // how often the packet with number earlySeq came
+	due          int64   // retransmission time-out; 0: none
+	receivedAt   int64   // last packet of the peer
+	earlySeq     uint64  // least number of a packet that came too early (acceptsJump)
+	progressAt   int64   // last acknowledgement of a packet, or first transmission
+	refusedAt    int64   // since when the peer refuses our next operation; 0: it does not
 
-	asked   bool // we spoke first, so the peer may know who was at our address before us
-	syncing bool // a peer that knew us before must say what has arrived before anything new is sent
-	probe   bool // ask it now
-	leapt   bool // see leap
-	stale   bool // it knew us before: what belongs to operations from then is dropped
+	// Peers that were known before, to this process or to another one at our address (pastpeer.go).
+	initiated bool // we sent RTS first: the peer may have known another process at our address
+	syncing   bool // the peer must say which number it expects before anything is sent
+	probeDue  bool // the question is due
+	jumped    bool // it expected a number above ours (jumpTo)
+	stale     bool // it may continue an operation of which we know nothing: such packets are dropped
 
-	revalidating bool  // the peer was silent, and must say first who it is
-	renewed      bool  // it was given another index for that
-	sure         int64 // when it has said so
+	// A silent peer is asked whether it is the same process (revalidate.go).
+	revalidating  bool  // it has not answered yet
+	indexRenewed  bool  // it got another index for the question
+	revalidatedAt int64 // last answer
 
-	ackDue    bool // an ACK is to be sent
-	refusing  bool // the peer's next operation names memory that it may not access
-	closedWin bool // the last ACK said that nothing is taken
-	partly    bool // the Conn stalled within the last packet: it is not acknowledged before all of it is taken
+	// Receiving.
+	ackDue       bool // an ack is due
+	refusing     bool // the peer's next operation names memory that it may not access
+	closedWindow bool // the last ack said that we take nothing
+	partial      bool // the Conn stalled within the last packet: it is acknowledged when all of it was taken
 
-	cut outgoing
+	out outgoing
 	in  inbound
 
-	reads  queue.FIFO[read]   // ours, not answered
-	served queue.FIFO[uint32] // tx ids of the peer's, not answered
+	reads  queue.FIFO[read]   // our reads and fetching atomics without an answer
+	served queue.FIFO[uint32] // tx ids of the peer's, without an answer
 	txID   uint16
 }
 
-// read is a request of ours that the peer has not answered.
+// read is a read or fetching atomic of ours that waits for its answer.
 type read struct {
 	tx   uint16
-	size uint64
-	op   uint8 // of the answer in the Conn's stream
+	size uint64 // of the answer, bytes
+	op   uint8  // xwire.Op of the answer in the Conn's stream
 }
 
-// becomeNative makes p a native peer whose index for us is remote.
+// becomeNative makes p a native peer whose index of us is remote.
 func (p *Peer) becomeNative(now int64, remote uint32) {
 	p.hs = nil
-	p.nat = &gateway{remote: remote, window: p.e.cfg.MaxUnacked, heard: now, asked: !p.passive}
-	if m, ok := p.e.memos[p.Addr]; ok {
-		delete(p.e.memos, p.Addr)
+	p.nat = &gateway{remote: remote, window: p.e.cfg.MaxUnacked, progressAt: now, initiated: !p.passive}
+	// A peer with the same index of us as before may be the same process, which continues its numbers.
+	if m, ok := p.e.pastPeers[p.Addr]; ok {
+		delete(p.e.pastPeers, p.Addr)
 		if m.remote == remote {
 			m.inherit(p.nat)
 		}
 	}
-	if g := p.nat; g.asked && g.seq == 0 && g.expect == 0 {
-		g.syncing, g.probe = true, true
+	// A peer that we contact for the first time may have known another process at our address.
+	if g := p.nat; g.initiated && g.seq == 0 && g.expect == 0 {
+		g.syncing, g.probeDue = true, true
 	}
 	p.becomeUp(native)
 }
 
-// fresh reports that nothing has come from the peer yet.
-func (g *gateway) fresh() bool { return g.expect == 0 && g.acked == 0 }
+// nothingReceived reports that no packet and no acknowledgement has come from the peer.
+func (g *gateway) nothingReceived() bool { return g.expect == 0 && g.acked == 0 }
 
-// restarted reports whether a packet that carries an index given out only now shows that its sender has begun anew, with remote as its
-// index for us: a peer that lives on numbers its packets on, and has not lost what it acknowledged.
+// restarted reports whether a packet with an index given out after an RTS shows that its sender is a new process,
+// with remote as its index of us. A process that continues also continues its numbers, and does not forget what it
+// acknowledged.
 func (g *gateway) restarted(base wire.Base, remote uint32) bool {
+	// An ack below what was acknowledged comes from a process that does not know of it.
 	if base.Type == wire.TypeAck {
 		return base.Seq < g.acked
 	}
-	return base.Seq == farAway || base.Seq == 0 && (g.expect > 0 || remote != g.remote)
+	return base.Seq == neverSeq || base.Seq == 0 && (g.expect > 0 || remote != g.remote)
 }
 
-// free gives the packets back.
+// free gives the packets back to the engine.
 func (g *gateway) free(e *Engine) {
 	for pk := g.first; pk != nil; {
 		next := pk.next
 		e.putPacket(pk)
 		pk = next
 	}
-	g.first, g.final, g.repeat, g.count = nil, nil, nil, 0
+	g.first, g.final, g.resend, g.count = nil, nil, nil, 0
 }
 
-// pollNative fills in the next packet to the peer.
+// pollNative fills in the next packet to the peer: an ack, a question, a retransmission, or the next packet of the
+// stream.
 func (p *Peer) pollNative(now int64, out *Out) bool {
 	g := p.nat
 	if g.ackDue {
 		p.pollAck(out)
 		return true
 	}
+	// Nothing of the sequence may leave before the peer has answered.
 	if g.syncing || g.revalidating {
-		return p.pollSync(now, out)
+		return p.pollSeqProbe(now, out)
 	}
-	if pk := g.repeat; pk != nil {
-		g.repeat = pk.next
+	if pk := g.resend; pk != nil {
+		g.resend = pk.next
 		p.e.Stats.Retransmitted++
 		pk.emit(p, out)
 		return true
 	}
-	if g.count >= g.window && g.count > 0 || g.asked && g.acked == 0 && g.count > 0 {
-		return false // of a peer that was asked, the first answer must tell whether it has taken the first packet or an older one: see leap
+	// The window is full. To a peer that we contacted, only one packet may be out before its first ack: the ack
+	// must show whether the peer took this packet, or took it for one of an older process (jumpTo).
+	if g.count >= g.window && g.count > 0 || g.initiated && g.acked == 0 && g.count > 0 {
+		return false
 	}
-	if g.count == 0 && (g.cut.active || p.conn.Unsent() > 0) && p.revalidates(now) {
+	// With nothing in flight the peer may have been silent for long: it may be another process (revalidate.go).
+	if g.count == 0 && (g.out.active || p.conn.Unsent() > 0) && p.mustRevalidate(now) {
 		p.pollRTS(now, out)
 		return true
 	}
@@ -133,9 +151,10 @@ func (p *Peer) pollNative(now int64, out *Out) bool {
 	if pk == nil {
 		return false
 	}
+	// The first packet in flight starts the retransmission timer.
 	if g.final == nil {
-		g.first, g.heard = pk, now
-		g.due = now + repeatFirst
+		g.first, g.progressAt = pk, now
+		g.due = now + resendFirst
 	} else {
 		g.final.next = pk
 	}
@@ -145,41 +164,45 @@ func (p *Peer) pollNative(now int64, out *Out) bool {
 	return true
 }
 
-// pollAck acknowledges.
+// pollAck fills in an ack. A refusal is window 0, as native's. Window 1 says that we take nothing at present: 0
+// would make native give up, while one packet may be out and is repeated until we take it.
 func (p *Peer) pollAck(out *Out) {
 	g := p.nat
 	g.ackDue = false
 	a := wire.Ack{Base: wire.Base{Type: wire.TypeAck, Peer: g.remote, Seq: g.expect}}
-	g.closedWin = true
+	g.closedWindow = true
 	switch {
 	case g.refusing:
-	case p.refuses(): // not 0, for that says more to native: one packet may be out, and is repeated until it is taken
+	case p.stalled():
 		a.Window = 1
-		if g.partly {
+		// The last packet is not taken completely, so it must not be acknowledged.
+		if g.partial {
 			a.Seq--
 		}
 	default:
-		g.closedWin, a.Window = false, uint16(p.e.cfg.MaxUnacked)
+		g.closedWindow, a.Window = false, uint16(p.e.cfg.MaxUnacked)
 	}
 	out.To, out.Peer, out.Ext = p.Addr, p, false
 	out.Head = a.Append(out.Head[:0])
 	out.Len = len(out.Head)
 }
 
-// refuses reports that packets of operations are not taken now.
-func (p *Peer) refuses() bool { return p.conn.Stalled() }
+// stalled reports that packets of operations are not taken at present.
+func (p *Peer) stalled() bool { return p.conn.Stalled() }
 
-// resumeNative tells the peer that packets are taken again.
+// resumeNative opens the window again.
 func (p *Peer) resumeNative() bool {
-	p.nat.ackDue = p.nat.ackDue || p.nat.closedWin
-	return p.settle()
+	p.nat.ackDue = p.nat.ackDue || p.nat.closedWindow
+	return p.answerEmptyReads()
 }
 
-// takeAck takes an acknowledgement.
-func (p *Peer) takeAck(now int64, pkt []byte) {
+// processAck takes an ack: it releases packets, adjusts the window, and detects losses and refusals.
+func (p *Peer) processAck(now int64, pkt []byte) {
 	g, e := p.nat, p.e
 	var a wire.Ack
-	if err := a.Parse(pkt); err != nil || a.Seq > g.seq && (g.acked != 0 || g.leapt || a.Seq >= farAway-g.seq) {
+	// An ack of packets that were not sent is wrong, except for the first one: a peer that knew another process at
+	// our address acknowledges that one's packets.
+	if err := a.Parse(pkt); err != nil || a.Seq > g.seq && (g.acked != 0 || g.jumped || a.Seq >= neverSeq-g.seq) {
 		e.Stats.Malformed++
 		return
 	}
@@ -187,89 +210,100 @@ func (p *Peer) takeAck(now int64, pkt []byte) {
 		return
 	}
 	if g.syncing {
-		if g.tries > 0 { // it may answer our question; before, it answers what was sent long ago
-			p.synced(now, a.Seq)
+		if g.retries > 0 { // it may be the answer to our question; before that it answers older packets
+			p.synchronized(now, a.Seq)
 		}
 		return
 	}
+	// The peer expects a later number than ours: continue there.
 	if a.Seq > g.seq {
-		p.leap(a.Seq)
+		p.jumpTo(a.Seq)
 		return
 	}
 	if a.Seq < g.acked {
-		return // overtaken by a later one
+		return // overtaken by a newer ack
 	}
+	// A native peer sends its FI_OFI_RXD_MAX_UNACKED; our limit may be lower.
 	g.window = min(int(a.Window), e.cfg.MaxUnacked)
 	if a.Seq == g.acked {
 		if a.Window == 1 {
-			g.heard = now // the peer is there, but takes nothing now (pollAck)
+			g.progressAt = now // the peer is alive but takes nothing now (pollAck)
 		}
+		// The peer will not take this access, and it takes nothing behind it. The only way out is the end of the
+		// connection.
 		if a.Window == 0 && g.refused(now) {
 			p.fail(xengine.ErrAccess)
 			return
 		}
-		if g.dups++; g.dups >= dupsBeforeRepeat && g.first != nil && g.acked >= g.recover && a.Window > 0 {
-			g.goBack()
+		// Retransmit before the timer, once per window: recoverSeq prevents that acks of the retransmission start
+		// it again.
+		if g.dupAcks++; g.dupAcks >= dupAckThreshold && g.first != nil && g.acked >= g.recoverSeq && a.Window > 0 {
+			g.goBackN()
 		}
 		e.Posted(p)
 		return
 	}
-	g.dups, g.tries, g.acked, g.heard, g.refusedAt = 0, 0, a.Seq, now, 0
+	// The ack is for new packets: release them in order, and complete their operations.
+	g.dupAcks, g.retries, g.acked, g.progressAt, g.refusedAt = 0, 0, a.Seq, now, 0
 	for pk := g.first; pk != nil && pk.seq < a.Seq; pk = g.first {
 		if g.first = pk.next; g.first == nil {
 			g.final = nil
 		}
-		if g.repeat == pk {
-			g.repeat = pk.next
+		if g.resend == pk {
+			g.resend = pk.next
 		}
 		g.count--
-		n, ack := pk.stream, pk.ack
+		n, ack := pk.stream, pk.confirm
 		e.putPacket(pk)
 		p.conn.Transmitted(n)
 		if ack {
 			p.conn.Arrived()
 		}
-		if !p.checked(nil) {
+		if !p.checkConn(nil) {
 			return
 		}
 	}
 	g.due = 0
 	if g.first != nil {
-		g.due = now + repeatFirst
+		g.due = now + resendFirst
 	}
-	if p.settle() {
+	if p.answerEmptyReads() {
 		e.Posted(p)
 	}
 }
 
-// refusedTooLong is how long a peer may refuse a remote access before it is believed not to change its mind, nanoseconds.
-const refusedTooLong = int64(2e9)
+// refusedMax is how long a peer may refuse a remote access before the access fails, in nanoseconds. The refusal may
+// end, for example when memory is registered.
+const refusedMax = int64(2e9)
 
-// refused notes that the peer has answered that it takes nothing. Native answers so for ever when an access names memory that is not there.
+// refused notes that the peer has refused our next operation, and reports whether it has done so for refusedMax.
+// Native refuses every repetition of an access to memory that is not registered, and has no other negative answer.
 func (g *gateway) refused(now int64) bool {
+	// Only an access to memory can be refused; for other packets window 0 only means "not now". The second byte of
+	// a packet is its type.
 	if g.first == nil || g.first.nhead < wire.BaseLen || !wire.Type(g.first.head[1]).HasRMA() {
 		return false
 	}
 	if g.refusedAt == 0 {
 		g.refusedAt = now
 	}
-	return now-g.refusedAt >= refusedTooLong
+	return now-g.refusedAt >= refusedMax
 }
 
-// goBack sends everything again that was not acknowledged.
-func (g *gateway) goBack() {
-	g.repeat, g.recover, g.dups = g.first, g.seq, 0
+// goBackN begins to send again everything that is not acknowledged.
+func (g *gateway) goBackN() {
+	g.resend, g.recoverSeq, g.dupAcks = g.first, g.seq, 0
 }
 
-// silentAt is when a peer that has not sent all of an operation, or not answered, counts as dead; 0 never.
+// silentAt is when a peer counts as dead that has sent a part of an operation, or owes an answer; 0: never.
 func (g *gateway) silentAt(timeout int64) int64 {
 	if g.in.segs == 0 && g.reads.Len() == 0 {
 		return 0
 	}
-	return max(g.came, g.heard) + timeout
+	return max(g.receivedAt, g.progressAt) + timeout
 }
 
-// deadlineNative is when advanceNative wants to be called, 0 never.
+// deadlineNative returns the next deadline; 0: none.
 func (p *Peer) deadlineNative() int64 {
 	at := p.nat.silentAt(p.e.cfg.PeerTimeout)
 	if due := p.nat.due; due != 0 && (at == 0 || due < at) {
@@ -278,12 +312,12 @@ func (p *Peer) deadlineNative() int64 {
 	return at
 }
 
-// repeat is how long to wait before a native peer is asked again.
-func (p *Peer) repeat() int64 {
-	return min(repeatFirst<<p.nat.tries, flow.Seldom(p.e.cfg.PeerTimeout))
+// resendInterval is the time to the next repetition.
+func (p *Peer) resendInterval() int64 {
+	return min(resendFirst<<p.nat.retries, flow.MaxProbeInterval(p.e.cfg.PeerTimeout))
 }
 
-// advanceNative sends again, or gives up.
+// advanceNative serves the deadlines of a native peer: it repeats packets or questions, or gives the peer up.
 func (p *Peer) advanceNative(now int64) {
 	g := p.nat
 	if at := g.silentAt(p.e.cfg.PeerTimeout); at != 0 && at <= now {
@@ -293,37 +327,43 @@ func (p *Peer) advanceNative(now int64) {
 	if g.due == 0 || g.due > now || p.hs != nil {
 		return
 	}
-	if g.revalidating && now-g.heard < p.e.cfg.PeerTimeout {
-		g.probe, g.due = true, 0
+	// The question was lost, or its answer: ask again.
+	if g.revalidating && now-g.progressAt < p.e.cfg.PeerTimeout {
+		g.probeDue, g.due = true, 0
 		return
 	}
-	if g.syncing && g.seq == 0 && g.tries >= probesOfStranger { // perhaps it keeps what comes too early, and says nothing: leap is the second best
-		g.syncing, g.tries, g.due = false, 0, 0
+	// Perhaps the peer keeps early packets and does not answer (FI_OFI_RXD_RETRY=0). Its first ack is the second
+	// best answer (jumpTo).
+	if g.syncing && g.seq == 0 && g.retries >= probesOfNewPeer {
+		g.syncing, g.retries, g.due = false, 0, 0
 		p.e.Posted(p)
 		return
 	}
-	if g.syncing && now-g.heard < p.e.cfg.PeerTimeout {
-		g.probe, g.due = true, 0
+	if g.syncing && now-g.progressAt < p.e.cfg.PeerTimeout {
+		g.probeDue, g.due = true, 0
 		return
 	}
 	if g.first == nil && !g.syncing {
 		g.due = 0
 		return
 	}
-	if now-g.heard >= p.e.cfg.PeerTimeout {
+	// No progress for the peer timeout, though everything was repeated.
+	if now-g.progressAt >= p.e.cfg.PeerTimeout {
 		p.fail(xengine.ErrTimeout)
 		return
 	}
-	if p.revalidates(now) {
+	if p.mustRevalidate(now) {
+		// The timer begins again for the oldest packet that is left.
 		g.due = 0
 		return
 	}
-	g.goBack()
-	if g.tries < 32 {
-		g.tries++
+	// Repeat, with twice the interval each time, but not beyond the moment when the peer is given up.
+	g.goBackN()
+	if g.retries < 32 {
+		g.retries++
 	}
-	g.due = now + p.repeat()
-	if end := g.heard + p.e.cfg.PeerTimeout; g.due > end {
+	g.due = now + p.resendInterval()
+	if end := g.progressAt + p.e.cfg.PeerTimeout; g.due > end {
 		g.due = end
 	}
 }

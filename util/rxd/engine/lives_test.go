@@ -7,9 +7,9 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// TestAsleep sends more than a peer keeps whose application posts no receives for longer than peers may be silent: it answers, so it lives, and what it
-// could not take completely has not arrived yet.
-func TestAsleep(t *testing.T) {
+// TestNoReceives sends more than a peer without posted receives may keep, for longer than the peer timeout. The
+// peer answers, so it is alive, and messages that it could not take completely have not arrived yet.
+func TestNoReceives(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		b.rx.PeerLimit = 5000
 		for i := range 3 {
@@ -38,8 +38,9 @@ func TestAsleep(t *testing.T) {
 	})
 }
 
-// TestTwoLives lets a native peer start again before it has sent anything but RTS: its second life gets an index of its own, a repeated RTS the same again.
-func TestTwoLives(t *testing.T) {
+// TestNativeRestart restarts a native peer before it has sent anything but RTS. The new process gets an index of
+// its own, and a repeated RTS the same one again.
+func TestNativeRestart(t *testing.T) {
 	n := newWorld(t, 1)
 	a := n.add(1, nil)
 	index := func(remote uint64) uint64 {

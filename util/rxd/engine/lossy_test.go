@@ -8,7 +8,7 @@ import (
 	xengine "gofabric/internal/xnet/engine"
 )
 
-// faults are networks that make mistakes. A native peer cannot know that a packet was changed (UDP's checksum has to), so that corruption is for gofabric.
+// faults are bad networks. Only gofabric peers get corruption: native relies on UDP's checksum to find it.
 var faults = map[string]func(*world){
 	"loss":    func(n *world) { n.Link.Loss = 0.05 },
 	"dup":     func(n *world) { n.Link.Dup = 0.2 },
@@ -16,7 +16,8 @@ var faults = map[string]func(*world){
 	"all":     func(n *world) { n.Link.Loss, n.Link.Dup, n.Link.Reorder = 0.1, 0.1, 0.1 },
 }
 
-// TestFaults sends messages, reads and writes both ways over bad networks: each must arrive once, intact and in order.
+// TestFaults sends messages, reads and writes in both directions over bad networks. Each must arrive once, intact
+// and in order.
 func TestFaults(t *testing.T) {
 	for name, fault := range faults {
 		for seed := range uint64(5) {

@@ -7,21 +7,21 @@ import (
 	xengine "gofabric/internal/xnet/engine"
 )
 
-// TestSizes keeps what an idle peer costs in sight: the allocator rounds each up to 128, 384 and 384 bytes.
+// TestSizes limits the memory of an idle peer. The allocator rounds its parts up to 128, 384 and 384 bytes.
 func TestSizes(t *testing.T) {
 	for _, s := range []struct {
 		of   reflect.Type
 		most uintptr
-	}{{reflect.TypeFor[Peer](), 128}, {reflect.TypeFor[channel](), 384}, {reflect.TypeFor[xengine.Conn](), 384}, {reflect.TypeFor[gateway](), 320}} {
+	}{{reflect.TypeFor[Peer](), 128}, {reflect.TypeFor[extension](), 384}, {reflect.TypeFor[xengine.Conn](), 384}, {reflect.TypeFor[gateway](), 320}} {
 		if s.of.Size() > s.most {
 			t.Errorf("%v has %d bytes, more than %d", s.of, s.of.Size(), s.most)
 		}
 	}
 }
 
-// TestIdlePeers has 2,000 peers speak to one endpoint and fall silent.
+// TestIdlePeers has 2,000 peers send to one endpoint and become silent.
 func TestIdlePeers(t *testing.T) {
-	const count, warm = 2000, 500 // what the endpoint keeps for all of them is there after the first ones
+	const count, warm = 2000, 500 // the first ones allocate what all of them share
 	for _, ext := range []bool{true, false} {
 		n := newWorld(t, 6)
 		change := func(c *Config) { c.Extensions = ext }

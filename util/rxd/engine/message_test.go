@@ -8,7 +8,7 @@ import (
 	xengine "gofabric/internal/xnet/engine"
 )
 
-// modes are the pairs of peers that there can be: whether each is gofabric.
+// modes are the possible pairs of peers: whether each is a gofabric peer.
 var modes = map[string][2]func(*Config){"native": {nativeOnly, nativeOnly}, "to native": {nil, nativeOnly}, "from native": {nativeOnly, nil}, "extended": {nil, nil}}
 
 // eachMode runs f with a fresh pair of nodes.
@@ -31,7 +31,7 @@ func TestMessages(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		var bufs [][]byte
 		for i, size := range sizes {
-			for k := range 4 { // tagged or not, with data or not
+			for k := range 4 { // tagged or not, with cq data or not
 				s := msg(uint64(i), pattern(size, byte(k)))
 				s.Ack = i%3 == 0
 				s.HasData, s.Data = k&2 != 0, uint64(100+i)
@@ -65,7 +65,7 @@ func TestMessages(t *testing.T) {
 	})
 }
 
-// TestBothAsk lets both ends speak at the same time.
+// TestBothAsk has both ends send RTS at the same time.
 func TestBothAsk(t *testing.T) {
 	eachMode(t, func(t *testing.T, n *world, a, b *node) {
 		for i := range 20 {

@@ -18,7 +18,7 @@ const (
 	second = int64(1e9)
 )
 
-// world joins nodes.
+// world joins nodes by the simulated network.
 type world struct {
 	*network.Network
 	t     testing.TB
@@ -31,7 +31,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	return &world{Network: n, t: t}
 }
 
-// node is an endpoint: an engine and what it told.
+// node is an endpoint: an engine and what its hooks received.
 type node struct {
 	n      *world
 	host   int
@@ -52,7 +52,7 @@ type node struct {
 // at returns the address of a node.
 func at(i int) netip.AddrPort { return network.Addr(i) }
 
-// at returns the node with a number; nil: there is none.
+// at returns the node with a number, or nil.
 func (n *world) at(host int) *node {
 	for _, d := range n.nodes {
 		if d.host == host {
@@ -62,7 +62,7 @@ func (n *world) at(host int) *node {
 	return nil
 }
 
-// add makes node i. One that was there is no more.
+// add makes node i. It replaces one that was there before.
 func (n *world) add(i int, change func(*Config)) *node {
 	if old := n.at(i); old != nil {
 		n.remove(old)
@@ -85,7 +85,7 @@ func (n *world) add(i int, change func(*Config)) *node {
 	return d
 }
 
-// remove has a node be gone, without a word.
+// remove removes a node, which sends nothing more.
 func (n *world) remove(d *node) {
 	n.nodes = slices.DeleteFunc(n.nodes, func(x *node) bool { return x == d })
 	n.Attach(d.host, nil)
@@ -127,7 +127,7 @@ func (d *node) Verify(key, addr, n uint64, _ bool) ([]byte, xengine.Region, xeng
 	return d.region[addr : addr+n], nil, 0
 }
 
-// flush transmits what there is.
+// flush transmits everything that the engine has.
 func (d *node) flush() {
 	last := false
 	for d.e.Poll(d.n.Now, &d.out) {
@@ -146,7 +146,7 @@ func (d *node) flush() {
 	}
 }
 
-// step does the next thing that happens, at most until end; false: nothing does.
+// step executes the next event, at end at the latest. It returns false if there is none.
 func (n *world) step(end int64) bool {
 	for _, d := range n.nodes {
 		d.flush()
@@ -170,12 +170,12 @@ func (n *world) step(end int64) bool {
 	}
 	for _, d := range n.nodes {
 		d.e.Advance(n.Now)
-		d.e.Quiet(n.Now)
+		d.e.PassDone(n.Now)
 	}
 	return true
 }
 
-// run lets time pass until done, or at most d.
+// run executes events until done returns true, for at most d.
 func (n *world) run(d int64, done func() bool) bool {
 	n.t.Helper()
 	end := n.Now + d
@@ -226,14 +226,14 @@ func pattern(n int, seed byte) []byte {
 	return b
 }
 
-// msg is a message of b.
+// msg makes a message of b.
 func msg(ctx uint64, b []byte) *xengine.Send {
 	s := &xengine.Send{Ctx: ctx, NIOV: 1}
 	s.IOV[0] = b
 	return s
 }
 
-// rma is a read or write of key 1 at addr.
+// rma makes a read or write of key 1 at addr.
 func rma(kind xengine.Kind, ctx uint64, b []byte, addr uint64) *xengine.Send {
 	s := msg(ctx, b)
 	s.Kind, s.NRMA = kind, 1
@@ -241,7 +241,7 @@ func rma(kind xengine.Kind, ctx uint64, b []byte, addr uint64) *xengine.Send {
 	return s
 }
 
-// count counts completions of a kind without an error.
+// count returns the number of completions of a kind without an error.
 func (d *node) count(k xengine.Kind) (n int) {
 	for i := range d.done {
 		if d.done[i].Kind == k && d.done[i].Err == nil {
@@ -251,7 +251,7 @@ func (d *node) count(k xengine.Kind) (n int) {
 	return n
 }
 
-// close ends all peers and checks that nothing is left over.
+// close ends all peers and checks that nothing is left.
 func (d *node) close() {
 	for _, p := range d.e.peers {
 		d.e.Remove(p, xengine.ErrClosed)

@@ -7,77 +7,83 @@ import (
 	xengine "gofabric/internal/xnet/engine"
 )
 
-// state is where a peer stands.
+// state is the state of a peer.
 //
-//	requesting -> native | extended -> gone       we spoke first
+//	requesting -> native | extended -> gone       we sent RTS first
 //	native | extended -> gone                     the peer did
+//
+// A native peer whose RTS came has an entry in Engine.halfOpen before it is a Peer.
 type state uint8
 
 const (
-	requesting state = iota // RTS is out, no answer yet
-	native                  // up, speaks packets of version 2
-	extended                // up, is gofabric
-	gone                    // the engine has forgotten it
+	requesting state = iota // RTS was sent, there is no answer yet
+	native                  // connected, speaks packets of version 2
+	extended                // connected, is a gofabric peer
+	gone                    // the engine does not know it any more
 )
 
+// String returns the state's name, for tests and panics.
 func (s state) String() string {
 	return [...]string{"requesting", "native", "extended", "gone"}[s]
 }
 
-// Peer is one remote endpoint, from the first contact to its end: a peer that comes back is another Peer.
+// Peer is one remote endpoint from the first contact to its end. If it comes back later, it is another Peer.
+// TestSizes limits its size.
 type Peer struct {
-	// User is the driver's.
+	// User is for the driver.
 	User any
 	// Addr is the peer's address, which identifies it.
 	Addr netip.AddrPort
 
 	e    *Engine
 	conn *xengine.Conn
-	hs   *handshake // until it is over
-	nat  *gateway   // of native peers
-	ext  *channel   // of gofabric peers
+	hs   *handshake // nil when the handshake is over
+	nat  *gateway   // state of a native peer
+	ext  *extension // state of a gofabric peer
 
-	local uint64 // the connection id that datagrams of the peer carry
-	index uint32 // the index that packets of a native peer carry
+	local uint64 // the connection id in extension datagrams of the peer
+	index uint32 // the index in packets of a native peer
 
-	state   state
-	passive bool // it came by itself
-	queued  bool // in the ready list
-	touched bool // in the list for Quiet
-	resumed bool // conn takes bytes again
+	state     state
+	passive   bool // the peer contacted us first
+	queued    bool // in Engine.ready
+	inPass    bool // in Engine.passPeers
+	resumeDue bool // conn takes bytes again, and the peer must learn that
 
-	place                  queue.Place // in Engine.due
-	nextReady, nextTouched *Peer
+	place                 queue.Place // in Engine.due
+	nextReady, nextInPass *Peer
 }
 
-// Conn is the stream of operations to the peer.
+// Conn returns the stream of operations to the peer.
 func (p *Peer) Conn() *xengine.Conn { return p.conn }
 
-// Up reports whether the handshake is done; Native whether the peer is native, and so knows no extension.
+// Up reports whether the handshake is done.
 func (p *Peer) Up() bool { return p.state == native || p.state == extended }
 
-// Native: see Up.
+// Native reports whether the handshake is done with a native peer.
 func (p *Peer) Native() bool { return p.state == native }
 
 // Gone reports whether the peer has ended.
 func (p *Peer) Gone() bool { return p.state == gone }
 
-// newPeer makes a peer whose Conn waits for it.
+// newPeer makes a peer whose Conn holds operations back until the handshake is done.
 func (e *Engine) newPeer(addr netip.AddrPort, fi uint64) *Peer {
 	p := &Peer{Addr: addr, e: e, state: requesting}
+	// The caller has ended the one before.
 	if old := e.peers[addr]; old != nil {
 		panic("BUG: rxd: two peers at " + addr.String())
 	}
 	e.peers[addr] = p
 	p.conn = xengine.NewWaiting(e.pool, e.cfg.Conn, e.rx, e.mem, e.hooks.Sink(p))
 	p.conn.User, p.conn.Src = p, fi
+	// Single copy is possible if both ends are on this host.
 	if e.cfg.Ends != nil {
 		p.conn.Way = func() (xengine.Ends, bool) { return e.cfg.Ends(addr) }
 	}
 	return p
 }
 
-// newPassive makes a peer that came by itself, nil if there are too many.
+// newPassive makes a peer that contacted us first. It returns nil if there are too many: anyone may contact us.
 func (e *Engine) newPassive(addr netip.AddrPort) *Peer {
 	if e.passive >= e.cfg.MaxPeers {
 		e.Stats.Refused++
@@ -89,43 +95,47 @@ func (e *Engine) newPassive(addr netip.AddrPort) *Peer {
 	return p
 }
 
-// becomeUp tells that the handshake is done, and lets go what waited for it.
+// becomeUp ends the handshake and lets the waiting operations leave.
 func (p *Peer) becomeUp(s state) {
 	p.state = s
-	p.conn.Extended = true // atomics: the gateway translates them
+	p.conn.Extended = true // atomic operations: the gateway translates them for native peers
 	p.conn.Ours = s == extended
+	// Limits of native peers: no single copy, one packet per atomic operation.
 	if s == native {
 		p.conn.Reconfigure(&p.e.natConn)
 	}
 	p.conn.Rendezvous = s == extended && p.e.cfg.Rendezvous
 	p.e.hooks.PeerUp(p)
-	if p.state != s { // the hook has removed it
+	if p.state != s { // the hook has removed the peer
 		return
 	}
-	p.checked(p.conn.Ready())
+	// Ready launches the operations that waited.
+	p.checkConn(p.conn.Ready())
 	p.e.Posted(p)
 }
 
-// checked ends the peer if its Conn has ended, and reports whether the peer lives.
-func (p *Peer) checked(err error) bool {
+// checkConn ends the peer if its Conn has ended or err says so. It reports whether the peer is still there.
+func (p *Peer) checkConn(err error) bool {
 	if p.state == gone {
 		return false
 	}
 	if err == nil && p.conn.State() != xengine.Closed {
 		return true
 	}
+	// The Sink's Failed has noted the reason.
 	if e := p.e; e.failed == p {
-		err = e.why
+		err = e.failedErr
 	}
+	// The Conn closed without a call of Failed.
 	if err == nil {
 		err = xengine.ErrProtocol
 	}
-	p.e.lose(p, err, true)
+	p.e.endPeer(p, err, true)
 	return false
 }
 
-// lose ends a peer. tell: the driver is to hear of it.
-func (e *Engine) lose(p *Peer, err error, tell bool) {
+// endPeer ends a peer and frees what it holds. With notify the driver's hook PeerFailed runs.
+func (e *Engine) endPeer(p *Peer, err error, notify bool) {
 	delete(e.pauses, p)
 	p.state = gone
 	if e.peers[p.Addr] == p {
@@ -137,6 +147,7 @@ func (e *Engine) lose(p *Peer, err error, tell bool) {
 	if p.passive {
 		e.passive--
 	}
+	// Free everything that refers to the peer before its operations end: their completions may lead to new posts.
 	e.due.Remove(p.place)
 	if p.nat != nil {
 		p.nat.free(e)
@@ -146,7 +157,8 @@ func (e *Engine) lose(p *Peer, err error, tell bool) {
 		p.closeX()
 	}
 	p.hs = nil
-	if tell {
+	// The Conn fails first, so that PeerFailed finds no operation of the peer.
+	if notify {
 		p.conn.Fail(err)
 		e.hooks.PeerFailed(p, err)
 	} else {
@@ -154,29 +166,30 @@ func (e *Engine) lose(p *Peer, err error, tell bool) {
 	}
 	p.nat, p.ext = nil, nil
 	if e.failed == p {
-		e.failed, e.why = nil, nil
+		e.failed, e.failedErr = nil, nil
 	}
 }
 
-// fail ends a peer and tells the driver.
+// fail ends a peer and notifies the driver.
 func (p *Peer) fail(err error) {
 	if p.state != gone {
-		p.e.lose(p, err, true)
+		p.e.endPeer(p, err, true)
 	}
 }
 
-// poll fills in the peer's next datagram.
+// poll fills in the peer's next datagram: an RTS that is due before anything else.
 func (p *Peer) poll(now int64, out *Out) bool {
 	if p.state == gone {
 		return false
 	}
-	if p.resumed {
-		p.resumed = false
-		if !p.goOn(now) {
+	// The Conn has taken its messages: the peer may send again.
+	if p.resumeDue {
+		p.resumeDue = false
+		if !p.resume(now) {
 			return false
 		}
 	}
-	if h := p.hs; h != nil && h.send {
+	if h := p.hs; h != nil && h.sendDue {
 		p.pollRTS(now, out)
 		return true
 	}
@@ -189,8 +202,8 @@ func (p *Peer) poll(now int64, out *Out) bool {
 	return false
 }
 
-// goOn does what waited for the Conn to take bytes again.
-func (p *Peer) goOn(now int64) bool {
+// resume continues what waited for the Conn to take bytes. It reports whether the peer is still there.
+func (p *Peer) resume(now int64) bool {
 	switch p.state {
 	case native:
 		return p.resumeNative()
@@ -200,7 +213,7 @@ func (p *Peer) goOn(now int64) bool {
 	return true
 }
 
-// deadline is when the peer wants to be looked at, 0 never.
+// deadline returns the next deadline of the peer; 0: none.
 func (p *Peer) deadline() int64 {
 	var at int64
 	if p.hs != nil {
@@ -216,7 +229,9 @@ func (p *Peer) deadline() int64 {
 	if at == 0 || more != 0 && more < at {
 		at = more
 	}
-	if p.pause(); p.conn.Paused() {
+	// The end of a pause counts, too: the Conn paused because it had worked long for this peer
+	// (xengine.PauseNanos).
+	if p.armPause(); p.conn.Paused() {
 		if until := p.e.pauses[p]; at == 0 || until < at {
 			return until
 		}
@@ -224,13 +239,14 @@ func (p *Peer) deadline() int64 {
 	return at
 }
 
-// advance does what is due.
+// advance serves the deadlines of p that have come.
 func (e *Engine) advance(p *Peer, now int64) {
+	// The pause is over. The Conn may pause again at once.
 	if until := p.e.pauses[p]; until != 0 && until <= now {
 		delete(p.e.pauses, p)
 		p.conn.Unpause()
-		p.pause()
-		if !p.checked(nil) {
+		p.armPause()
+		if !p.checkConn(nil) {
 			return
 		}
 	}
@@ -245,9 +261,9 @@ func (e *Engine) advance(p *Peer, now int64) {
 	}
 }
 
-// quiet hurries what waited for company.
-func (p *Peer) quiet(now int64) {
+// passDone sends acknowledgements that waited for an answer to travel with.
+func (p *Peer) passDone(now int64) {
 	if p.state == extended {
-		p.quietX(now)
+		p.passDoneX(now)
 	}
 }

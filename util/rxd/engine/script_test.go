@@ -16,11 +16,12 @@ type player struct {
 	t     *testing.T
 	n     *world
 	d     *node    // the engine
-	index uint32   // the engine's for the player
-	mine  uint32   // the player's for the engine
-	sent  []string // what the engine transmitted and was not wanted yet
+	index uint32   // the engine's index of the player
+	mine  uint32   // the player's index of the engine
+	sent  []string // transmitted packets that want has not compared yet
 }
 
+// theirs is the player's first index of the engine.
 const theirs = 3 // the player's first index for the engine
 
 func play(t *testing.T) *player {
@@ -28,7 +29,7 @@ func play(t *testing.T) *player {
 	return &player{t: t, n: n, d: n.add(1, nativeOnly), mine: theirs}
 }
 
-// poll takes what the engine transmits, one line for each packet.
+// poll takes what the engine transmits, one line per packet.
 func (p *player) poll() {
 	for p.d.e.Poll(p.n.Now, &p.d.out) {
 		b := append([]byte(nil), p.d.out.Head...)
@@ -72,8 +73,8 @@ func (p *player) want(lines ...string) {
 	p.sent = nil
 }
 
-// forget ignores what was transmitted.
-func (p *player) forget() {
+// discard ignores what was transmitted.
+func (p *player) discard() {
 	p.poll()
 	p.sent = nil
 }
@@ -111,29 +112,29 @@ func (p *player) rma(t wire.Type, seq, key, n uint64) {
 	p.bring(b)
 }
 
-// after lets time pass.
+// after lets d pass.
 func (p *player) after(d int64) {
 	p.n.Now += d
 	p.d.e.Advance(p.n.Now)
 }
 
-// come makes the player an established peer that spoke first.
-func (p *player) come() {
+// connectToUs makes the player a connected peer that sent RTS first.
+func (p *player) connectToUs() {
 	p.rts()
 	p.want("cts 3")
 }
 
-// meet makes it an established peer that was asked.
-func (p *player) meet() *Peer {
+// connectFromUs makes the player a connected peer to which the engine sent RTS first.
+func (p *player) connectFromUs() *Peer {
 	q := p.d.e.Peer(at(2), 7, p.n.Now)
 	p.want("rts")
 	p.cts(theirs)
-	p.stranger(0)
+	p.answerProbe(0)
 	return q
 }
 
-// stranger answers the question that comes before the first packet: which one is expected.
-func (p *player) stranger(seq uint64) {
+// answerProbe answers the question that comes before the first packet: which number is expected.
+func (p *player) answerProbe(seq uint64) {
 	p.t.Helper()
 	p.want("data 9223372036854775808 seg 0 len 0")
 	p.ack(seq, 128)
@@ -149,12 +150,12 @@ func (p *player) post(s *xengine.Send) {
 
 func TestScriptReceive(t *testing.T) {
 	p := play(t)
-	p.come()
+	p.connectToUs()
 	for i := range 4 {
 		p.d.recv(make([]byte, 10), uint64(i))
 	}
 	p.msg(1, "early")
-	if p.want(); p.d.e.Len() != 0 { // who it is will show when its first packet comes
+	if p.want(); p.d.e.Len() != 0 { // there is a peer only when its first packet arrives
 		t.Fatal("a peer too soon")
 	}
 	p.msg(0, "one")
@@ -166,7 +167,7 @@ func TestScriptReceive(t *testing.T) {
 	p.long(1, 8, 3, "two")
 	p.want("ack 2 window 128")
 	p.data(wire.TypeData, 2, 0, 1, "2b")
-	p.data(wire.TypeData, 3, 1, 1, "toolong") // does not fit: as if it had not come
+	p.data(wire.TypeData, 3, 1, 1, "toolong") // too long: dropped
 	p.data(wire.TypeData, 3, 0, 1, "2cc")
 	p.msg(3, "x")
 	p.want()
@@ -198,7 +199,7 @@ func TestScriptSend(t *testing.T) {
 	p.after(2 * ms)
 	p.want("rts")
 	p.cts(theirs)
-	p.stranger(0)
+	p.answerProbe(0)
 	p.want("msg 0 len 3")
 	p.cts(theirs) // the answer to the other RTS
 	p.ack(1, 128)
@@ -222,7 +223,7 @@ func TestScriptSend(t *testing.T) {
 	p.ack(5, 128)
 	p.ack(5, 128)
 	p.want()
-	p.ack(5, 128) // the third time that it says so
+	p.ack(5, 128) // the third ack with this number
 	p.want("msg 5 len 4", "msg 6 len 4", "msg 7 len 4", "msg 8 len 4", "msg 9 len 4")
 	p.ack(10, 128)
 	if p.want(); p.d.e.Deadline() != 0 && p.d.e.Lookup(at(2)).deadline() != 0 {
@@ -233,10 +234,10 @@ func TestScriptSend(t *testing.T) {
 	}
 }
 
-// TestScriptWindowZero: a peer that takes nothing is asked again, and goes on.
+// TestScriptWindowZero has a peer that takes nothing for some time. It is asked again, and continues.
 func TestScriptWindowZero(t *testing.T) {
 	p := play(t)
-	p.meet()
+	p.connectFromUs()
 	p.post(msg(1, []byte("one")))
 	p.want("msg 0 len 3")
 	for range 10 {
@@ -247,21 +248,21 @@ func TestScriptWindowZero(t *testing.T) {
 	p.want("msg 0 len 3")
 	p.ack(1, 0)
 	p.post(msg(1, []byte("two")))
-	p.want("msg 1 len 3") // native would wait for ever
+	p.want("msg 1 len 3") // native would wait forever
 	p.post(msg(1, []byte("three")))
 	p.want()
 	p.ack(2, 128)
 	p.want("msg 2 len 5")
 }
 
-// TestScriptReads has reads and atomics of both sides answered in order.
+// TestScriptReads checks that reads and atomic operations of both ends are answered in order.
 func TestScriptReads(t *testing.T) {
 	p := play(t)
-	p.meet()
+	p.connectFromUs()
 	a, b := make([]byte, 1500), make([]byte, 5)
 	p.post(rma(xengine.KindRead, 1, a, 0))
 	p.post(rma(xengine.KindRead, 2, b, 0))
-	p.want("read_req 0 len 0") // the first packet's fate tells who the peer thinks we are
+	p.want("read_req 0 len 0") // the ack of the first packet shows which process the peer knows at our address
 	p.ack(1, 128)
 	p.want("read_req 1 len 0")
 	p.data(wire.TypeDataRead, 0, 0, 2, "12345") // the second before the first
@@ -269,7 +270,7 @@ func TestScriptReads(t *testing.T) {
 	p.want()
 	p.data(wire.TypeDataRead, 0, 0, 1, string(pattern(1440, 1)))
 	p.want()
-	p.msg(1, "between") // does not belong there
+	p.msg(1, "between") // not allowed within an answer
 	p.want()
 	p.data(wire.TypeDataRead, 1, 1, 1, string(make([]byte, 60)))
 	p.data(wire.TypeDataRead, 2, 0, 2, "12345")
@@ -280,14 +281,14 @@ func TestScriptReads(t *testing.T) {
 	}
 	p.rma(wire.TypeReadReq, 3, 1, 2000)
 	p.want("ack 4 window 128", "data_read 2 seg 0 len 1440", "data_read 3 seg 1 len 560")
-	p.rma(wire.TypeReadReq, 4, 1, 0) // native waits for ever for the answer of another native
+	p.rma(wire.TypeReadReq, 4, 1, 0) // native never answers a read of no bytes
 	p.want("ack 5 window 128", "data_read 4 seg 0 len 0")
 }
 
-// TestScriptRefuse: what names wrong memory is not taken, and nothing else suffers.
-func TestScriptRefuse(t *testing.T) {
+// TestScriptRefusal checks that an operation on wrong memory is not taken, and that nothing else suffers.
+func TestScriptRefusal(t *testing.T) {
 	p := play(t)
-	p.come()
+	p.connectToUs()
 	p.rma(wire.TypeWrite, 0, 5, 10)
 	p.want("ack 0 window 0")
 	p.post(msg(1, []byte("one")))
@@ -297,19 +298,19 @@ func TestScriptRefuse(t *testing.T) {
 	p.rma(wire.TypeWrite, 0, 1, 10)
 	p.want("ack 1 window 128")
 
-	p.ack(1, 128) // and when we are refused
+	p.ack(1, 128) // now the peer refuses ours
 	p.post(rma(xengine.KindWrite, 2, []byte("two"), 0))
 	p.post(msg(3, []byte("three")))
 	for range 20 {
-		p.forget()
+		p.discard()
 		p.ack(1, 0)
 		p.after(200 * ms)
 	}
 	if errs := p.d.errs(); len(errs) != 1 || errs[0] != xengine.ErrAccess || len(p.d.failed) != 1 {
 		t.Fatal(errs, p.d.failed)
 	}
-	// The peer is spoken to again, where it was: of what was under way, it says what has arrived.
-	p.forget()
+	// The engine contacts the peer again and continues its numbers. The peer says which packets have arrived.
+	p.discard()
 	p.post(msg(4, []byte("four")))
 	p.want("rts")
 	p.cts(theirs)
@@ -324,14 +325,14 @@ func TestScriptRefuse(t *testing.T) {
 	p.ack(3, 128)
 }
 
-// TestScriptStall: a peer whose messages nobody wants is held up, not lost.
+// TestScriptStall checks that a peer whose messages find no receive is delayed, and that nothing is lost.
 func TestScriptStall(t *testing.T) {
 	p := play(t)
 	p.d.rx.Limit, p.d.rx.PeerLimit = 2000, 2000
-	p.come()
+	p.connectToUs()
 	seq := uint64(0)
 	for ; seq < 100; seq++ {
-		p.msg(seq, "a message that nobody waits for")
+		p.msg(seq, "a message without a receive")
 		p.poll()
 		if strings.HasSuffix(p.sent[len(p.sent)-1], "window 1") {
 			break
@@ -343,7 +344,7 @@ func TestScriptStall(t *testing.T) {
 	p.sent = nil
 	stalled := p.d.e.Lookup(at(2)).nat.expect
 	p.msg(stalled, "again")
-	p.want(fmt.Sprintf("ack %d window 1", stalled-1)) // the last one is not taken yet
+	p.want(fmt.Sprintf("ack %d window 1", stalled-1)) // the last packet is not taken yet
 	for i := range 3 {
 		p.d.recv(make([]byte, 100), uint64(i))
 	}
@@ -353,17 +354,17 @@ func TestScriptStall(t *testing.T) {
 	p.d.close()
 }
 
-// TestScriptRestart: a native process ends and another begins at its address; or only its RTS was late.
+// TestScriptRestart replaces a native process at its address, or only delivers an old RTS late.
 func TestScriptRestart(t *testing.T) {
 	for _, restarts := range []bool{true, false} {
 		p := play(t)
-		p.come()
+		p.connectToUs()
 		for i := range 4 {
 			p.d.recv(make([]byte, 10), uint64(i))
 		}
 		p.msg(0, "one")
 		p.msg(1, "two")
-		p.forget()
+		p.discard()
 		old := p.index
 		p.rts()
 		p.want("cts 3")
@@ -374,12 +375,12 @@ func TestScriptRestart(t *testing.T) {
 			p.msg(0, "new one")
 			p.want("ack 1 window 128")
 		} else {
-			for range hitsOfLiving {
+			for range repeatsForProof {
 				p.want()
 				p.msg(2, "three")
 			}
 			p.want("ack 3 window 128")
-			p.index = old // sent again as it was
+			p.index = old // repeated unchanged
 			p.msg(2, "three")
 			p.want("ack 3 window 128")
 		}
@@ -389,14 +390,15 @@ func TestScriptRestart(t *testing.T) {
 	}
 }
 
-// TestScriptStranger: we are new at an address whose peers still know the old one, perhaps for a single packet.
-func TestScriptStranger(t *testing.T) {
+// TestScriptNewAtKnownAddress has an engine that is new at an address whose previous process the peer still knows.
+// The peer may have received one packet of it only.
+func TestScriptNewAtKnownAddress(t *testing.T) {
 	for _, seq := range []uint64{1, 70} {
 		p := play(t)
 		p.post(msg(1, []byte("one")))
 		p.want("rts")
 		p.cts(theirs)
-		p.stranger(seq)
+		p.answerProbe(seq)
 		p.want(fmt.Sprintf("msg %d len 3", seq))
 		p.ack(seq+1, 128)
 		p.d.recv(make([]byte, 10), 1)
@@ -410,13 +412,13 @@ func TestScriptStranger(t *testing.T) {
 	}
 }
 
-// TestScriptLeap is the same with a peer that says nothing about packets that come too early.
-func TestScriptLeap(t *testing.T) {
+// TestScriptJump is the same with a peer that does not answer packets that come too early.
+func TestScriptJump(t *testing.T) {
 	p := play(t)
 	p.post(msg(1, []byte("one")))
 	p.want("rts")
 	p.cts(theirs)
-	for range probesOfStranger {
+	for range probesOfNewPeer {
 		p.want("data 9223372036854775808 seg 0 len 0")
 		p.after(second)
 	}
@@ -424,7 +426,7 @@ func TestScriptLeap(t *testing.T) {
 	for range 98 {
 		p.post(msg(1, []byte("more")))
 	}
-	p.want("msg 0 len 3") // no more, or the answer would seem to acknowledge them
+	p.want("msg 0 len 3") // no more: the answer could seem to acknowledge them
 	p.ack(70, 128)
 	p.poll()
 	if len(p.sent) != 100 || p.sent[0] != "msg 70 len 3" || p.sent[99] != "msg 169 len 4" {
@@ -450,17 +452,18 @@ func TestScriptLeap(t *testing.T) {
 	}
 }
 
-// TestScriptLeapReceive is the same with a peer that has only sent to who was at our address before: its packets say so by coming again and again.
-func TestScriptLeapReceive(t *testing.T) {
+// TestScriptJumpReceive is the same with a peer that has only sent to the previous process. The repetition of its
+// packets shows where it is.
+func TestScriptJumpReceive(t *testing.T) {
 	p := play(t)
-	p.meet()
+	p.connectFromUs()
 	p.post(msg(1, []byte("one")))
 	p.want("msg 0 len 3")
 	p.ack(1, 128)
 	for i := range 4 {
 		p.d.recv(make([]byte, 10), uint64(i))
 	}
-	for range hitsOfLiving - 1 {
+	for range repeatsForProof - 1 {
 		p.msg(30, "first")
 		p.msg(31, "second")
 		p.want("ack 0 window 128")
@@ -469,11 +472,11 @@ func TestScriptLeapReceive(t *testing.T) {
 	p.msg(31, "second")
 	p.want("ack 32 window 128")
 
-	q := play(t) // of a peer that is new only the first packet was lost, for a while
-	q.meet()
+	q := play(t) // a new peer whose first packet was lost several times
+	q.connectFromUs()
 	q.d.recv(make([]byte, 10), 0)
 	q.d.recv(make([]byte, 10), 0)
-	for range hitsOfLiving - 1 {
+	for range repeatsForProof - 1 {
 		q.msg(1, "second")
 	}
 	q.want("ack 0 window 128")
@@ -483,19 +486,19 @@ func TestScriptLeapReceive(t *testing.T) {
 	q.want("ack 2 window 128")
 }
 
-// TestScriptFreshIndex gives a peer up and speaks to it again: what comes late from the life before is not taken for the new life's, unless it is the same
-// process, which goes on where it was.
+// TestScriptFreshIndex gives a peer up and contacts it again. Late packets from before do not count as the new
+// process', unless it is the same process, which continues its numbers.
 func TestScriptFreshIndex(t *testing.T) {
-	for _, lives := range []bool{true, false} {
+	for _, same := range []bool{true, false} {
 		p := play(t)
-		p.meet()
+		p.connectFromUs()
 		p.msg(0, "one")
 		p.post(msg(1, []byte("lost")))
-		p.forget()
+		p.discard()
 		for range 40 {
 			p.after(second)
 		}
-		if p.forget(); len(p.d.failed) != 1 {
+		if p.discard(); len(p.d.failed) != 1 {
 			t.Fatal(p.d.failed)
 		}
 		p.d.recv(make([]byte, 10), 0)
@@ -506,15 +509,15 @@ func TestScriptFreshIndex(t *testing.T) {
 			t.Fatal("the same index again")
 		}
 		fresh := p.index
-		if !lives {
+		if !same {
 			p.mine++
 		}
 		p.cts(uint64(p.mine))
-		if !lives {
-			p.stranger(0)
+		if !same {
+			p.answerProbe(0)
 		}
 		p.index = old
-		if lives {
+		if same {
 			p.want("data 9223372036854775808 seg 0 len 0")
 			p.after(5 * ms)
 			p.ack(0, 128)
@@ -537,11 +540,12 @@ func TestScriptFreshIndex(t *testing.T) {
 	}
 }
 
-// TestScriptDoubt: a native peer that was silent is asked who it is before anything is sent to it.
-func TestScriptDoubt(t *testing.T) {
+// TestScriptRevalidate checks that a silent native peer must show which process it is before anything is sent to
+// it.
+func TestScriptRevalidate(t *testing.T) {
 	for _, now := range []string{"same", "expects less", "other index", "speaks"} {
 		p := play(t)
-		p.meet()
+		p.connectFromUs()
 		p.post(msg(1, []byte("one")))
 		p.want("msg 0 len 3")
 		p.ack(1, 128)
@@ -562,20 +566,20 @@ func TestScriptDoubt(t *testing.T) {
 		switch now {
 		case "same":
 			p.cts(theirs)
-			p.stranger(1)
+			p.answerProbe(1)
 			p.want("msg 1 len 3")
 			p.after(20 * ms)
 			p.want("msg 1 len 3")
 			p.after(2 * second)
-			p.want("rts") // and not a third time
+			p.want("rts") // but not a third time
 			p.cts(theirs)
-			p.stranger(2)
+			p.answerProbe(2)
 			p.index = old
 			p.msg(1, "older")
 			p.want("ack 2 window 128")
 		case "expects less":
 			p.cts(theirs)
-			p.stranger(0)
+			p.answerProbe(0)
 		case "other index":
 			p.cts(theirs + 1)
 			p.mine++

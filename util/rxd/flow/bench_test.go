@@ -2,7 +2,7 @@ package flow
 
 import "testing"
 
-// ends is a pair of flows without a network: what one transmits the other receives at once.
+// ends is a pair of flows without a network between them: what one transmits the other receives at once.
 type ends struct {
 	now  int64
 	a, b node
@@ -13,18 +13,18 @@ type ends struct {
 func newEnds(cfg Config) *ends {
 	e := &ends{now: 1e9, buf: make([]byte, 0, 1<<16)}
 	e.a.cfg, e.b.cfg = cfg, cfg
-	e.a.f.Init(&e.a.cfg, &e.a, &taker{}, e.now)
-	e.b.f.Init(&e.b.cfg, &e.b, &taker{}, e.now)
+	e.a.f.Init(&e.a.cfg, &e.a, &countingSink{}, e.now)
+	e.b.f.Init(&e.b.cfg, &e.b, &countingSink{}, e.now)
 	return e
 }
 
-// taker is a sink that looks at nothing.
-type taker struct{ n int }
+// countingSink is a sink that only counts.
+type countingSink struct{ n int }
 
-func (t *taker) Deliver(b []byte) { t.n += len(b) }
-func (t *taker) Stalled() bool    { return false }
+func (t *countingSink) Deliver(b []byte) { t.n += len(b) }
+func (t *countingSink) Stalled() bool    { return false }
 
-// carry brings what from transmits to the other end and returns how many datagrams there were.
+// carry brings what from transmits to the other end and returns the number of datagrams.
 func (e *ends) carry(from, to *node) int {
 	n := 0
 	for from.f.Poll(e.now, &e.dg) {
@@ -45,7 +45,7 @@ func (e *ends) advance(n *node) {
 	}
 }
 
-// exchange is a ping-pong of n bytes.
+// exchange is a ping-pong with messages of n bytes.
 func (e *ends) exchange(n uint64) {
 	e.a.toSend += n
 	e.carry(&e.a, &e.b)
@@ -55,7 +55,8 @@ func (e *ends) exchange(n uint64) {
 	e.advance(&e.b)
 }
 
-// BenchmarkPingPong counts the work of both ends for a message of 64 bytes there and one back: four times the work of a side for a datagram.
+// BenchmarkPingPong measures the work of both ends for a message of 64 bytes and an answer of as many: four times
+// the work of one end for a datagram.
 func BenchmarkPingPong(b *testing.B) {
 	e := newEnds(testConfig(1472))
 	b.ReportAllocs()
@@ -65,7 +66,8 @@ func BenchmarkPingPong(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4, "ns/side")
 }
 
-// BenchmarkRate counts both ends' work for messages of 64 bytes one way, each in a datagram of its own, acknowledged as the rules say.
+// BenchmarkRate measures the work of both ends for messages of 64 bytes in one direction, each in a datagram of its
+// own, with acknowledgements as the rules demand.
 func BenchmarkRate(b *testing.B) {
 	e := newEnds(testConfig(1472))
 	b.ReportAllocs()
@@ -73,7 +75,7 @@ func BenchmarkRate(b *testing.B) {
 		e.a.toSend += 64
 		e.carry(&e.a, &e.b)
 		if i%32 == 31 {
-			e.b.f.Quiet(e.now)
+			e.b.f.PassDone(e.now)
 			e.carry(&e.b, &e.a)
 			e.advance(&e.a)
 			e.advance(&e.b)
@@ -82,7 +84,7 @@ func BenchmarkRate(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/2, "ns/side")
 }
 
-// BenchmarkBulk counts both ends' work for full datagrams.
+// BenchmarkBulk measures the work of both ends for full datagrams.
 func BenchmarkBulk(b *testing.B) {
 	e := newEnds(testConfig(60000))
 	b.ReportAllocs()
@@ -96,7 +98,8 @@ func BenchmarkBulk(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/2, "ns/side")
 }
 
-// BenchmarkLoss counts both ends' work for datagrams of 1,400 bytes, of which one in fifty is lost, the copies of what comes after a hole included.
+// BenchmarkLoss measures the work of both ends for datagrams of 1,400 bytes, of which one in fifty is lost. It
+// includes the copies of data behind holes.
 func BenchmarkLoss(b *testing.B) {
 	e := newEnds(testConfig(1472))
 	b.ReportAllocs()
@@ -126,7 +129,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 	lossy := func() {
 		e.a.toSend += 64 << 10
-		for i := 0; e.a.f.una < e.a.toSend; i++ {
+		for i := 0; e.a.f.sndUna < e.a.toSend; i++ {
 			for e.a.f.Poll(e.now, &e.dg) {
 				e.now += 1000
 				if i++; i%10 != 0 && len(e.dg.Parts) > 0 {

@@ -4,59 +4,69 @@ import "errors"
 
 // Errors of Flow.Dead.
 var (
-	// ErrTimeout says that the peer was not heard of for Config.PeerTimeout while something was wanted from it, or answered, but did not get even the shortest
-	// datagrams with data for as long, though it had room.
+	// ErrTimeout: the peer sent nothing for Config.PeerTimeout while the flow waited for an acknowledgement or an
+	// answer. It is also the error of a path that is not usable: the peer answers and has room, but does not
+	// receive even the shortest datagrams with data for as long (Flow.pathUnusable).
 	ErrTimeout = errors.New("flow: peer does not answer")
-	// ErrReset says that the peer does not know the flow any more.
+	// ErrReset: the peer sent a reset, which says that it has given up the flow.
 	ErrReset = errors.New("flow: reset by peer")
-	// ErrClosed says that the peer closed the flow, and all it had sent was delivered.
+	// ErrClosed: the peer closed the flow, and everything it had sent was delivered.
 	ErrClosed = errors.New("flow: closed by peer")
 )
 
-// Source gives the bytes to transmit: the connection of the operation engine, through an adapter.
+// Source supplies the bytes to transmit. It is the connection of the operation engine (internal/xnet/engine),
+// behind an adapter in util/rxd/engine.
 type Source interface {
-	// Next returns the next bytes not yet handed out, at most max bytes in at most cap(list) slices, and marks them handed out; they stay valid and
-	// unchanged until Acked covers them.
+	// Next returns the next bytes of the stream, at most max bytes in at most cap(list) slices, and marks them as
+	// taken. The slices stay valid and unchanged until Acked covers them, because the flow may have to send them
+	// again.
 	Next(list [][]byte, max int) ([][]byte, int)
-	// Ready counts the bytes not handed out yet.
+	// Ready returns how many bytes Next can still return.
 	Ready() int
-	// Lent reports that some of what was handed out last is a user's buffer, whose operation waits for the acknowledgement.
+	// Lent reports whether the bytes that Next returned last include a buffer of the application. Its operation
+	// completes only when the peer acknowledges it, so the flow asks for that acknowledgement at once.
 	Lent() bool
-	// Awaited reports that something depends on when Acked is called, or on what it is told before the sink gets what came with it. If not, it may be called later, but
-	// for Quiet, which brings it.
+	// Awaited reports whether the order matters in which Acked and the sink's Deliver are called for one datagram,
+	// or an operation completes with Acked. If not, the flow may call Acked later, at PassDone at the latest.
 	Awaited() bool
-	// Acked says that the next n bytes of the stream have arrived and are released.
+	// Acked says that the peer has the next n bytes of the stream. The flow no longer uses them.
 	Acked(n int)
 }
 
-// Sink takes the bytes that came.
+// Sink receives the bytes of the peer's stream.
 type Sink interface {
-	// Deliver brings the next bytes of the stream, borrowed for the call. All of them are taken. It may close the flow, but not call Poll.
+	// Deliver brings the next bytes of the stream. The sink must take all of them. It may use b during the call
+	// only. It may close the flow, but must not call Poll.
 	Deliver(b []byte)
-	// Stalled reports that nothing is taken at the moment; Flow.Resume tells the end of that.
+	// Stalled reports that the sink takes no bytes at present, because its budget for unexpected messages is used
+	// up. The flow then closes its window until the owner calls Flow.Resume.
 	Stalled() bool
 }
 
-// Config is what a flow is made with. It may be shared by many flows, and is kept; the fields of the peer are read by Init only.
+// Config has the parameters of a flow. Many flows may share one, and a flow keeps the pointer. Only Init reads the
+// fields about the peer.
 type Config struct {
-	// MaxDatagram is the largest datagram on the way to the peer, bytes, header included.
+	// MaxDatagram is the size of the largest datagram that the path to the peer carries, in bytes, header included.
 	MaxDatagram int
-	// PeerMaxDatagram is the largest datagram that the peer receives, bytes, header included.
+	// PeerMaxDatagram is the size of the largest datagram that the peer receives, in bytes, header included.
 	PeerMaxDatagram int
-	// RecvWindow is how many bytes beyond what was delivered the peer may send.
+	// RecvWindow is the window that the flow advertises: how many bytes behind the last delivered one the peer may
+	// send.
 	RecvWindow uint32
-	// PeerWindow is the window that the peer gave in the handshake, bytes.
+	// PeerWindow is the window that the peer advertised in the handshake, in bytes.
 	PeerWindow uint32
-	// PeerTimeout is how long a peer may stay silent while something is wanted from it, nanoseconds; 0: forever.
+	// PeerTimeout is how long the flow waits for a silent peer that owes an acknowledgement or an answer, in
+	// nanoseconds. 0: forever.
 	PeerTimeout int64
-	// KeepAlive is after what silence of an idle peer a probe asks whether it is there, nanoseconds; 0: never.
+	// KeepAlive is after what time without a datagram an idle peer is probed, in nanoseconds. 0: never.
 	KeepAlive int64
-	// Linger is how long an idle flow keeps its memory, nanoseconds; 0: LingerDefault.
+	// Linger is how long an idle flow keeps its buffers, in nanoseconds. 0: LingerDefault.
 	Linger int64
-	// Pool gives memory while a flow is busy.
+	// Pool provides the memory of busy flows.
 	Pool *Pool
 }
 
+// linger returns Linger or its default.
 func (c *Config) linger() int64 {
 	if c.Linger > 0 {
 		return c.Linger
@@ -64,36 +74,43 @@ func (c *Config) linger() int64 {
 	return LingerDefault
 }
 
-// LingerDefault is how long an idle flow keeps its rings, nanoseconds: long enough for a program that sends now and then not to notice.
+// LingerDefault is the default of Config.Linger, in nanoseconds. A program that sends a few times per second must
+// not pay for new buffers each time.
 const LingerDefault = 500e6
 
-// Times, nanoseconds. The path of a fabric is shorter than that of the Internet, therefore they are shorter than in the RFCs that they come from.
+// Times in nanoseconds. The path of a fabric is shorter than that of the Internet, therefore they are shorter than
+// in the RFCs.
 const (
-	ackDelayMax = 1e6   // a delayed acknowledgement leaves at the latest
-	rtoMin      = 1e6   // RFC 6298 (2.4) says a second
-	ptoSlack    = 100e3 // of the tail loss probe, for cores that are busy
-	rtoMax      = 1e9   // RFC 6298 (2.5) allows a limit
-	rtoFirst    = 10e6  // before the first sample: RFC 6298 (2.1) says a second
-	delayUnit   = 8e3   // of wire.XHeader.AckDelay
+	ackDelayMax = 1e6   // longest delay of an acknowledgement; RFC 1122, 4.2.3.2 allows 0.5 s
+	rtoMin      = 1e6   // least retransmission time-out; RFC 6298 (2.4) recommends 1 s
+	ptoSlack    = 100e3 // added to the probe time-out: a busy core answers late
+	rtoMax      = 1e9   // greatest retransmission time-out; RFC 6298 (2.5) allows one
+	rtoFirst    = 10e6  // before the first round trip sample; RFC 6298 (2.1) says 1 s
+	delayUnit   = 8e3   // unit of wire.XHeader.AckDelay
 )
 
-// Limits.
+// Limits that keep a flow's state small.
 const (
-	maxSegments   = 16384    // in flight
-	maxSpans      = 1024     // of data with holes between
-	ackEveryBytes = 32 << 10 // an acknowledgement leaves after so much data at the latest, or after two full segments if that is more
-	backoffMax    = 10
+	maxSegments = 16384 // segments in flight
+	maxSpans    = 1024  // separate spans of data behind holes
+	// An acknowledgement leaves after this many bytes at the latest, or after two full segments if they are longer.
+	// RFC 5681, 4.2 demands one for every two segments, but a datagram here may carry 64 KiB, and fewer
+	// acknowledgements cost less.
+	ackEveryBytes = 32 << 10
+	backoffMax    = 10 // doublings of the retransmission time-out
 )
 
-// tries is how many of the longest intervals between questions to a silent peer there are in the time after which it is given up. It may be a quarter of that before
-// the first question leaves (Expect): 24 are asked at least. A path that loses 30 % each way leaves half of them without an answer, 24 in a row once in ten million
-// times.
-const tries = 32
+// probesPerTimeout is PeerTimeout divided by the longest interval between probes. The first probe may leave only
+// after a quarter of PeerTimeout (Flow.Expect), so at least 24 are sent before the peer is given up. On a path that
+// loses 30 % of the datagrams each way half of the probes stay unanswered. 24 unanswered ones in a row happen once
+// in ten million times.
+const probesPerTimeout = 32
 
-// Seldom is the longest time between questions to a silent peer that is given up after timeout (0: never), but for that of one round trip; nanoseconds.
-func Seldom(timeout int64) int64 {
+// MaxProbeInterval is the longest interval between probes of a silent peer that is given up after timeout
+// nanoseconds (0: never), in nanoseconds. A round trip that is longer makes the interval longer.
+func MaxProbeInterval(timeout int64) int64 {
 	if timeout > 0 {
-		return min(rtoMax, timeout/tries)
+		return min(rtoMax, timeout/probesPerTimeout)
 	}
 	return rtoMax
 }

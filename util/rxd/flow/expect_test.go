@@ -9,7 +9,8 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// TestExpect asks a peer that owes an answer, though nothing is in flight, and gives it up when it does not say a word; one that answers owes for ever.
+// TestExpect checks that a peer that owes an answer is probed though nothing is in flight, and is given up when it
+// stays silent. A peer that answers the probes is never given up.
 func TestExpect(t *testing.T) {
 	for _, keepAlive := range []int64{0, 60e9} {
 		s := newScript(t, func(c *Config) { c.KeepAlive, c.PeerTimeout = keepAlive, 8e9 })
@@ -46,19 +47,19 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// TestAhead has a receiver keep the acknowledgement of a peer that is ahead of others for Quiet, or ackDelayMax, even if it was asked for one; that of a hole leaves
-// at once.
-func TestAhead(t *testing.T) {
+// TestDelayAcks checks that acknowledgements wait for PassDone or ackDelayMax while DelayAcks is on, even if the
+// peer asks for one. That of a hole leaves at once.
+func TestDelayAcks(t *testing.T) {
 	for _, quiet := range []bool{true, false} {
 		s := newScript(t, nil)
-		s.b.f.Ahead(true)
+		s.b.f.DelayAcks(true)
 		s.a.toSend = 50_000
 		ps := s.poll(s.a, -1)
 		ps[len(ps)-1].h.Flags |= wire.FlagXAckNow
 		s.bring(s.b, ps...)
 		s.poll(s.b, 0)
 		if quiet {
-			s.b.f.Quiet(s.w.Now)
+			s.b.f.PassDone(s.w.Now)
 		} else {
 			start := s.w.Now
 			if s.fire(s.b); s.w.Now-start != ackDelayMax {
@@ -72,13 +73,14 @@ func TestAhead(t *testing.T) {
 		ps = s.poll(s.a, -1)
 		s.bring(s.b, ps[1:]...)
 		s.poll(s.b, 1)
-		s.b.f.Ahead(false)
+		s.b.f.DelayAcks(false)
 		s.bring(s.b, ps[0])
 		s.poll(s.b, 1)
 	}
 }
 
-// TestLossyIsNotDead asks a living peer that owes an answer over a path that loses 30 % each way, 1,500 times as long as a silent one is borne.
+// TestLossyIsNotDead probes a living peer that owes an answer, over a path that loses 30 % each way, for 1,500
+// times PeerTimeout. It must not be given up.
 func TestLossyIsNotDead(t *testing.T) {
 	const timeout = int64(3e9)
 	s := newScript(t, func(c *Config) { c.PeerTimeout = timeout })
@@ -89,7 +91,7 @@ func TestLossyIsNotDead(t *testing.T) {
 	s.a.f.Expect(s.w.Now, true)
 	for end := s.w.Now + 1500*timeout; s.w.Now < end; s.fire(s.a) {
 		s.bring(s.b, lossy(s.poll(s.a, -1))...)
-		s.b.f.Quiet(s.w.Now)
+		s.b.f.PassDone(s.w.Now)
 		s.bring(s.a, lossy(s.poll(s.b, -1))...)
 		if s.a.f.Dead() != nil {
 			t.Fatalf("given up after %v", time.Duration(s.w.Now))

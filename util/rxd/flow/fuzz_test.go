@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FuzzReceive lets a peer send any headers at any time between honest exchanges: nothing panics, memory stays bounded, all timers end.
+// FuzzReceive lets a peer send any headers at any time between exchanges that follow the rules. Nothing may panic,
+// memory must stay bounded, and all timers must end.
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte("0123456789012345678901234567890123456789012345678901234567890123456789"))
 	f.Fuzz(fuzzOne)
@@ -31,13 +32,13 @@ func fuzzOne(t *testing.T, script []byte) {
 		x := next()
 		h := wire.XHeader{Type: wire.XType(x%3 + 1), Flags: wire.XFlags(x >> 8 & 9), Window: uint32(x>>16) & 0xffff, Echo: uint32(x >> 32), AckDelay: uint16(x >> 40), Time: uint32(x >> 20)}
 		y := next()
-		h.Ack, h.Offset = n.f.una+y%3000, n.f.rcvNxt+y>>16%120000-y>>60*100
+		h.Ack, h.Offset = n.f.sndUna+y%3000, n.f.rcvNxt+y>>16%120000-y>>60*100
 		if y>>40%16 == 0 {
 			h.Ack, h.Offset = next(), next()
 		}
 		for k := range min(int(y>>32%8), 4) {
 			z := next()
-			h.SACK[k] = wire.Range{Start: n.f.una + z%20000, End: n.f.una + z>>16%20000}
+			h.SACK[k] = wire.Range{Start: n.f.sndUna + z%20000, End: n.f.sndUna + z>>16%20000}
 			h.NSACK++
 		}
 		w.Now += int64(x >> 50 * 1000)
@@ -71,29 +72,29 @@ func fuzzOne(t *testing.T, script []byte) {
 	}
 }
 
-// fataler is what tests of all kinds have in common.
+// fataler is the part of testing.TB that invariants needs.
 type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// invariants checks what always holds.
+// invariants checks what must be true after every event.
 func invariants(t fataler, n *node) {
 	f := &n.f
 	if f.Dead() != nil {
 		return
 	}
-	if f.una > f.nxt || n.acked != f.una || n.handed != f.nxt {
-		t.Fatalf("una %d, nxt %d, acknowledged %d, handed out %d", f.una, f.nxt, n.acked, n.handed)
+	if f.sndUna > f.sndNxt || n.acked != f.sndUna || n.handed != f.sndNxt {
+		t.Fatalf("una %d, nxt %d, acknowledged %d, handed out %d", f.sndUna, f.sndNxt, n.acked, n.handed)
 	}
-	if f.payload > uint32(f.full) || f.payload < min(leastPayload, uint32(f.full)) {
-		t.Fatalf("payload %d of %d", f.payload, f.full)
+	if f.payload > uint32(f.maxPayload) || f.payload < min(minPayload, uint32(f.maxPayload)) {
+		t.Fatalf("payload %d of %d", f.payload, f.maxPayload)
 	}
 	if s := f.tx; s != nil {
-		if s.search.tried >= uint32(f.full) || s.search.tried != 0 && s.search.tried < leastPayload {
+		if s.search.trying >= uint32(f.maxPayload) || s.search.trying != 0 && s.search.trying < minPayload {
 			t.Fatalf("%+v", s.search)
 		}
 		flight, lost := 0, 0
-		off := f.una
+		off := f.sndUna
 		for i := s.head; i != s.tail; i++ {
 			g := s.at(i)
 			if g.off != off || g.n == 0 {
@@ -107,11 +108,11 @@ func invariants(t fataler, n *node) {
 				lost += int(g.n)
 			}
 		}
-		if off != f.nxt || flight != s.inFlight || lost != s.lostBytes {
-			t.Fatalf("end %d of %d, in flight %d of %d, lost %d of %d", off, f.nxt, flight, s.inFlight, lost, s.lostBytes)
+		if off != f.sndNxt || flight != s.inFlight || lost != s.lostBytes {
+			t.Fatalf("end %d of %d, in flight %d of %d, lost %d of %d", off, f.sndNxt, flight, s.inFlight, lost, s.lostBytes)
 		}
 	}
-	if f.una != f.nxt && f.Deadline() == 0 {
+	if f.sndUna != f.sndNxt && f.Deadline() == 0 {
 		t.Fatalf("data in flight without a deadline")
 	}
 	if r := f.rx; r != nil {
@@ -133,7 +134,7 @@ func invariants(t fataler, n *node) {
 	}
 }
 
-// TestModel runs two flows over a path that the test decides datagram by datagram.
+// TestModel runs two flows over a path on which the test decides the fate of each datagram.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(1)
@@ -153,7 +154,8 @@ func TestModel(t *testing.T) {
 				for _, part := range n.dg.Parts {
 					p.b = append(p.b, part...)
 				}
-				for k := 100 - loss; chance("fate") < k && wire.XHeaderLen+len(p.b) <= most; k = 10 { // arrives, with luck twice
+				// Arrives, with luck twice.
+				for k := 100 - loss; chance("fate") < k && wire.XHeaderLen+len(p.b) <= most; k = 10 {
 					wires[i] = append(wires[i], p)
 				}
 			}
@@ -181,7 +183,7 @@ func TestModel(t *testing.T) {
 					n.toSend += uint64(chance("answered")) * 10
 					transmit(1-i, chance)
 				}
-				n.f.Quiet(w.Now)
+				n.f.PassDone(w.Now)
 			}
 			w.Now += int64(chance("time")) * 1000
 			for _, n := range nodes {

@@ -14,16 +14,17 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
-// share is what flows got of a bottleneck.
-type share struct {
-	goodput []float64 // bytes per second
-	use     float64   // of the bottleneck, all together
-	spread  float64   // least by most
-	drops   float64   // share of the datagrams that the queue had no room for
+// bottleneckUse is how flows used a bottleneck.
+type bottleneckUse struct {
+	goodput []float64 // of each flow, bytes per second
+	use     float64   // part of the bottleneck's rate that all flows used together
+	spread  float64   // least goodput divided by the greatest
+	drops   float64   // part of the datagrams that the queue dropped
 }
 
-// flows runs n flows over one bottleneck for d, each beginning stagger after the one before, and measures the last half.
-func flows(t testing.TB, seed uint64, n int, cfg Config, ab *network.Link, d, stagger int64) share {
+// flows runs n flows over one bottleneck for d. Each begins stagger after the one before. It measures the last
+// half.
+func flows(t testing.TB, seed uint64, n int, cfg Config, ab *network.Link, d, stagger int64) bottleneckUse {
 	t.Helper()
 	w := newWorld(seed)
 	var senders []*node
@@ -43,7 +44,7 @@ func flows(t testing.TB, seed uint64, n int, cfg Config, ab *network.Link, d, st
 	}
 	sent, lost := ab.Sent, ab.Full
 	w.run(d/2, nil)
-	s := share{drops: float64(ab.Full-lost) / float64(ab.Sent-sent)}
+	s := bottleneckUse{drops: float64(ab.Full-lost) / float64(ab.Sent-sent)}
 	sum, lo, hi := 0.0, 0.0, 0.0
 	for i, a := range senders {
 		g := float64(a.acked-before[i]) / (float64(d/2) / 1e9)
@@ -60,7 +61,8 @@ func flows(t testing.TB, seed uint64, n int, cfg Config, ab *network.Link, d, st
 	return s
 }
 
-// TestGoodput compares the goodput over paths of many kinds with what it was: a change of behaviour shows as a difference in a table.
+// TestGoodput compares the goodput over paths of many kinds with stored values. A change of behaviour shows as a
+// difference in a table.
 func TestGoodput(t *testing.T) {
 	var b bytes.Buffer
 	losses := []float64{0, 0.001, 0.01, 0.05, 0.1}
@@ -118,8 +120,9 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// TestShares checks that flows share a bottleneck evenly, use it, and do not fill its queue until it overflows all the time. GOFABRIC_MANY has it do so with
-// eight seeds: the share of the least scatters from 0.3 to 0.9 of the most where few flows have a long way.
+// TestShares checks that flows share a bottleneck evenly, use all of it, and do not keep its queue overflowing.
+// With GOFABRIC_MANY it uses eight seeds: the least share varies from 0.3 to 0.9 of the greatest where few flows
+// have a long round trip.
 func TestShares(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates half a minute")

@@ -6,28 +6,32 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// receiver holds data behind holes: its bytes in pages, each at the place that its offset gives it, and which of them are here in spans.
+// receiver holds data behind holes until the missing data arrives. spans says which bytes of the stream are here.
+// The bytes are in pages, each at the place that its offset gives it: a piece is copied once, and pieces may
+// overlap or come in any order.
 type receiver struct {
-	spans  []wire.Range      // ascending, apart
-	pages  []*[pageSize]byte // ring: page k of the stream is in pages[k&(len-1)]; nil: nothing of it is here
-	recent uint64            // offset of what came last: its span is reported first
-	turn   int               // span to report next, so that all are in turn
-	npages int
+	spans        []wire.Range      // ascending, with a hole between each two
+	pages        []*[pageSize]byte // ring: page k of the stream is pages[k&(len-1)]; nil: no byte of it is here
+	recent       uint64            // offset of the data that arrived last: its span is reported first
+	nextReported int               // span to report next, so that all have their turn
+	npages       int
 }
 
-// held is what became of data to hold.
-type held uint8
+// holdResult says what hold did with the data.
+type holdResult uint8
 
 const (
-	heldNew held = iota
-	heldNothing
-	heldNoRoom
+	heldNew     holdResult = iota // kept
+	heldNothing                   // all of it was here before
+	heldNoRoom                    // beyond maxSpans or the pool's budget: dropped
 )
 
-// hold copies b, which begins at offset start of the stream, of which base is the first byte not delivered. The caller has checked the window.
-func (r *receiver) hold(p *Pool, base, start uint64, b []byte) held {
+// hold copies b, which begins at offset start of the stream. base is the first byte that is not delivered. The
+// caller has checked that b ends within the window.
+func (r *receiver) hold(p *Pool, base, start uint64, b []byte) holdResult {
 	end := start + uint64(len(b))
-	i, _ := slices.BinarySearchFunc(r.spans, start, func(s wire.Range, off uint64) int { // the first span that ends at start or later
+	// i is the first span that ends at start or behind it.
+	i, _ := slices.BinarySearchFunc(r.spans, start, func(s wire.Range, off uint64) int {
 		switch {
 		case s.End < off:
 			return -1
@@ -37,36 +41,43 @@ func (r *receiver) hold(p *Pool, base, start uint64, b []byte) held {
 		return 0
 	})
 	r.recent = start
+	// All of it is here already.
 	if i < len(r.spans) && r.spans[i].Start <= start && end <= r.spans[i].End {
 		return heldNothing
 	}
 	j := i
+	// b joins the spans from i to j-1, which it overlaps or touches.
 	for j < len(r.spans) && r.spans[j].Start <= end {
 		j++
 	}
+	// A new span, and there are too many: the list must stay short, for it is searched and shifted.
 	if i == j && len(r.spans) >= maxSpans {
 		return heldNoRoom
 	}
 	if !r.store(p, base, start, b) {
 		return heldNoRoom
 	}
+	// It touches no other span.
 	if i == j {
 		r.spans = slices.Insert(r.spans, i, wire.Range{Start: start, End: end})
 		return heldNew
 	}
+	// Join the spans that it connects.
 	r.spans[i] = wire.Range{Start: min(start, r.spans[i].Start), End: max(end, r.spans[j-1].End)}
 	r.spans = slices.Delete(r.spans, i+1, j)
 	return heldNew
 }
 
-// store copies into pages; false: no room.
+// store copies b into pages. It returns false if the pool's budget has no room.
 func (r *receiver) store(p *Pool, base, start uint64, b []byte) bool {
 	end := start + uint64(len(b))
 	first := base / pageSize
+	// The ring must reach from the first undelivered byte to the end of b.
 	for need := int((end-1)/pageSize-first) + 1; need > len(r.pages); {
-		r.widen(max(need, 2*len(r.pages), 4), first)
+		r.growPages(max(need, 2*len(r.pages), 4), first)
 	}
 	mask := uint64(len(r.pages) - 1)
+	// Count the missing pages first, so that the budget is asked once and nothing is half done.
 	need := 0
 	for k := start / pageSize; k <= (end-1)/pageSize; k++ {
 		if r.pages[k&mask] == nil {
@@ -82,6 +93,7 @@ func (r *receiver) store(p *Pool, base, start uint64, b []byte) bool {
 			r.npages++
 		}
 	}
+	// Copy page by page.
 	for off := start; len(b) > 0; {
 		n := copy(r.pages[off/pageSize&mask][off%pageSize:], b)
 		b, off = b[n:], off+uint64(n)
@@ -89,30 +101,33 @@ func (r *receiver) store(p *Pool, base, start uint64, b []byte) bool {
 	return true
 }
 
-// widen makes the ring of pages hold n pages or more, the first of which is page first of the stream.
-func (r *receiver) widen(n int, first uint64) {
+// growPages enlarges the ring to n pages or more. first is the page of the stream that the ring begins with.
+func (r *receiver) growPages(n int, first uint64) {
 	size := 4
 	for size < n {
 		size *= 2
 	}
 	pages := make([]*[pageSize]byte, size)
 	for k := range uint64(len(r.pages)) {
+		// A page keeps its number, and gets another place in the larger ring.
 		pages[(first+k)&uint64(size-1)] = r.pages[(first+k)&uint64(len(r.pages)-1)]
 	}
 	r.pages = pages
 }
 
-// front returns the first bytes of the first span, as many as are in one page.
-func (r *receiver) front() []byte {
+// firstBytes returns the first bytes of the first span, up to the end of their page.
+func (r *receiver) firstBytes() []byte {
 	s := r.spans[0]
 	pg := r.pages[s.Start/pageSize&uint64(len(r.pages)-1)]
 	lo := s.Start % pageSize
 	return pg[lo:min(pageSize, lo+s.End-s.Start)]
 }
 
-// forget gives back what is before offset to. Something is.
-func (r *receiver) forget(p *Pool, to uint64) {
+// releaseBefore drops what is before offset to, and gives the pages back that are no longer needed. There is
+// something before it.
+func (r *receiver) releaseBefore(p *Pool, to uint64) {
 	from := r.spans[0].Start
+	// Drop the spans before to, and shorten the one that contains it.
 	n := 0
 	for n < len(r.spans) && r.spans[n].End <= to {
 		n++
@@ -124,11 +139,13 @@ func (r *receiver) forget(p *Pool, to uint64) {
 	for k := from / pageSize; k < to/pageSize; k++ {
 		r.free(p, k&mask)
 	}
+	// The page with offset to is still needed if a span begins in it.
 	if len(r.spans) == 0 || r.spans[0].Start/pageSize != to/pageSize {
 		r.free(p, to/pageSize&mask)
 	}
 }
 
+// free gives back the page in a slot, if there is one.
 func (r *receiver) free(p *Pool, slot uint64) {
 	if r.pages[slot] != nil {
 		p.putPage(r.pages[slot])
@@ -137,8 +154,8 @@ func (r *receiver) free(p *Pool, slot uint64) {
 	}
 }
 
-// drop gives all pages back.
-func (r *receiver) drop(p *Pool) {
+// releaseAll gives all pages back.
+func (r *receiver) releaseAll(p *Pool) {
 	r.spans = r.spans[:0]
 	if r.npages == 0 {
 		return
@@ -148,9 +165,11 @@ func (r *receiver) drop(p *Pool) {
 	}
 }
 
-// report puts SACK blocks into a header: the span of what came last first (RFC 2018, section 4), then the others in turn.
-func (r *receiver) report(h *wire.XHeader) {
+// fillSACK puts SACK blocks into a header: first the span that arrived last (RFC 2018, 4), then the others in turn.
+// A peer thus learns of every span even if acknowledgements are lost.
+func (r *receiver) fillSACK(h *wire.XHeader) {
 	n := len(r.spans)
+	// All spans fit into one header.
 	if n <= wire.MaxSACK {
 		h.NSACK = uint8(copy(h.SACK[:], r.spans))
 		return
@@ -165,12 +184,13 @@ func (r *receiver) report(h *wire.XHeader) {
 	if first < n {
 		h.SACK[0], k = r.spans[first], 1
 	}
+	// The others in turn, so that the peer learns of each within a few acknowledgements.
 	for ; k < wire.MaxSACK; k++ {
-		if r.turn >= n {
-			r.turn = 0
+		if r.nextReported >= n {
+			r.nextReported = 0
 		}
-		h.SACK[k] = r.spans[r.turn]
-		r.turn++
+		h.SACK[k] = r.spans[r.nextReported]
+		r.nextReported++
 	}
 	h.NSACK = wire.MaxSACK
 }

@@ -1,45 +1,55 @@
 package flow
 
-// rack is what loss detection by time (RFC 8985) remembers.
+// Loss detection: RFC 8985 (RACK-TLP). A segment is lost if another that was sent later has arrived, and the
+// reordering window is over since. If nothing arrives, a tail loss probe asks for an acknowledgement; after it the
+// retransmission time-out of RFC 6298 follows, with back-off.
+//
+// rack is the state of detection by time. Names of RFC 8985 are in the comments.
 type rack struct {
-	order  uint64 // transmission of the segment sent last of those that arrived
-	rtt    int64  // how long it took
-	widths int64  // widths of the reordering window that the path has shown to need, less one
-	quiet  int    // rounds since
+	// RACK.xmit_ts: transmission of the segment sent last among those that arrived, as a number.
+	order               uint64
+	rtt                 int64 // RACK.rtt: its round trip
+	reoWndMult          int64 // RACK.reo_wnd_mult less 1: quarters of the minimum round trip in the reordering window
+	roundsSinceSpurious int   // RACK.reo_wnd_persist, counted upwards
 }
 
-// rackFloor is the least reordering window, nanoseconds: several queues and cores between the ends reorder by about so much.
-const rackFloor = 10e3
+// reoWndMin is the least reordering window, in nanoseconds. Several queues and cores between the ends reorder
+// datagrams by about this much.
+const reoWndMin = 10e3
 
-// newest takes a segment that arrived.
-func (r *rack) newest(g *segment, now int64) {
+// update takes a segment that arrived (RACK_update, RFC 8985, 6.2, step 2).
+func (r *rack) update(g *segment, now int64) {
 	if g.order > r.order {
 		r.order, r.rtt = g.order, now-g.sentAt
 	}
 }
 
-// spurious widens the reordering window: something was sent again in vain (RFC 8985, section 6.2, step 4, which learns it from DSACK).
+// spurious widens the reordering window after a retransmission that was not needed. RFC 8985, 6.2, step 4 learns of
+// it from DSACK; here the time of the acknowledgement shows it.
 func (r *rack) spurious() {
-	r.widths = min(r.widths+1, 15)
-	r.quiet = 0
+	r.reoWndMult = min(r.reoWndMult+1, 15)
+	r.roundsSinceSpurious = 0
 }
 
-// round narrows the window again when nothing was sent in vain for sixteen rounds.
+// round narrows the reordering window again after sixteen rounds without a spurious retransmission, as the RFC does
+// after sixteen recoveries.
 func (r *rack) round() {
-	if r.quiet++; r.quiet > 16 {
-		r.widths, r.quiet = 0, 0
+	if r.roundsSinceSpurious++; r.roundsSinceSpurious > 16 {
+		r.reoWndMult, r.roundsSinceSpurious = 0, 0
 	}
 }
 
-// detect marks what was sent before something that has arrived, and has had time enough since, as lost.
-func (f *Flow) detect(now int64) {
+// detectLosses marks the segments as lost that were sent before one that has arrived, and have had the reordering
+// window since (RACK_detect_loss, RFC 8985, 6.2, step 5). The list flight is in the order of transmission, so the
+// scan stops at the first segment that may still arrive, and sets the timer for it.
+func (f *Flow) detectLosses(now int64) {
 	f.rackAt = 0
 	s := f.tx
 	if s == nil {
 		return
 	}
 	r := &s.rack
-	wait := r.rtt + max(min(f.path.base/4*(r.widths+1), f.path.srtt), rackFloor)
+	wait := r.rtt + max(min(f.path.minRTT/4*(r.reoWndMult+1), f.path.srtt), reoWndMin)
 	for i := s.flight.head; i != none; i = s.flight.head {
 		g := s.at(i)
 		if g.order >= r.order {
@@ -49,101 +59,112 @@ func (f *Flow) detect(now int64) {
 			f.rackAt = at
 			return
 		}
-		f.lose(i)
+		f.markLost(i)
 	}
 }
 
-// lose marks a segment as lost.
-func (f *Flow) lose(i uint32) {
+// markLost marks segment i as lost. It waits in the list lost to be sent again.
+func (f *Flow) markLost(i uint32) {
 	s := f.tx
 	g := s.at(i)
-	s.depart(i)
+	s.unlinkState(i)
 	g.state = segLost
 	s.push(&s.lost, i)
 	s.lostBytes += int(g.n)
-	s.ctl.lost++
+	s.cc.lost++
 	f.stats.Lost++
 }
 
-// arm starts the timer of tail loss probe and retransmission, if it is not running: when it fires it looks at what was sent meanwhile.
-func (f *Flow) arm(now int64) {
+// armLossTimer starts the timer of tail loss probe and retransmission if it does not run. A transmission does not
+// move a running timer: when it fires, onLossTimer looks at what was sent since. That saves work per datagram.
+func (f *Flow) armLossTimer(now int64) {
 	if f.lossAt == 0 {
-		f.lossAt = f.mortal(now + f.wait())
+		f.lossAt = f.limitToPeerTimeout(now + f.lossTimeout())
 	}
 }
 
-// wait is how long to wait for an acknowledgement now.
-func (f *Flow) wait() int64 {
+// lossTimeout is the time to wait for an acknowledgement: first the probe time-out, then the retransmission
+// time-out.
+func (f *Flow) lossTimeout() int64 {
 	if f.probes == 0 && f.tx != nil && f.tx.head != f.tx.tail {
-		return f.path.pto(f.tx.at(f.tx.tail - 1).asked)
+		return f.path.pto(f.tx.at(f.tx.tail - 1).ackNow)
 	}
-	return f.repeat()
+	return f.backedOffRTO()
 }
 
-// repeat is how long to wait for an answer before the question is repeated.
-func (f *Flow) repeat() int64 {
+// backedOffRTO is the retransmission time-out, doubled for each one before (RFC 6298, 5.5), but not beyond
+// MaxProbeInterval: enough probes must fit into PeerTimeout.
+func (f *Flow) backedOffRTO() int64 {
 	rto := f.path.rto()
-	return max(rto, min(rto<<f.backoff, Seldom(f.cfg.PeerTimeout)))
+	return max(rto, min(rto<<f.backoff, MaxProbeInterval(f.cfg.PeerTimeout)))
 }
 
-// mortal limits a deadline to the moment when the peer is given up.
-func (f *Flow) mortal(at int64) int64 {
+// limitToPeerTimeout returns at, or the time at which the peer is given up if that is earlier.
+func (f *Flow) limitToPeerTimeout(at int64) int64 {
 	if t := f.cfg.PeerTimeout; t > 0 {
-		return min(at, max(f.heardAt, f.sinceAt)+t)
+		return min(at, max(f.receivedAt, f.awaitingSince)+t)
 	}
 	return at
 }
 
-// persist asks a peer whose window is closed from time to time whether it has opened: RFC 9293, 3.8.6.1.
-func (f *Flow) persist(now int64) {
+// armPersist starts the timer of window probes. A peer with a closed window is asked from time to time whether it
+// has opened, because the datagram that opens it may be lost: RFC 9293, 3.8.6.1.
+func (f *Flow) armPersist(now int64) {
 	if f.lossAt == 0 {
-		if f.una == f.nxt {
-			f.sinceAt = now
+		if f.sndUna == f.sndNxt {
+			f.awaitingSince = now
 		}
-		f.lossAt = f.mortal(now + f.repeat())
+		f.lossAt = f.limitToPeerTimeout(now + f.backedOffRTO())
 	}
 }
 
-// timeout is called when nothing was acknowledged for a while.
-func (f *Flow) timeout(now int64) {
+// onLossTimer runs at lossAt. It gives up a silent peer, or decides what to send: a window probe, a tail loss
+// probe, or the first segment again.
+func (f *Flow) onLossTimer(now int64) {
 	f.lossAt = 0
-	if t := f.cfg.PeerTimeout; t > 0 && now >= max(f.heardAt, f.sinceAt)+t {
-		f.die(ErrTimeout)
+	if t := f.cfg.PeerTimeout; t > 0 && now >= max(f.receivedAt, f.awaitingSince)+t {
+		f.end(ErrTimeout)
 		return
 	}
 	s := f.tx
 	switch {
-	case f.una == f.nxt && f.src.Ready() == 0:
+	case f.sndUna == f.sndNxt && f.src.Ready() == 0: // nothing waits for the peer
 		return
-	case s == nil || s.head == s.tail || s.flight.head == none && s.lost.head == none: // everything has arrived, but the peer does not take it
+	// Everything has arrived, but the window is closed.
+	case s == nil || s.head == s.tail || s.flight.head == none && s.lost.head == none:
 		f.flags |= fProbe
 		f.backoff = min(f.backoff+1, backoffMax)
+	// Lost segments wait for pacing. They leave then.
 	case s.flight.head == none:
-		// What was lost waits for the pace.
+	// Tail loss probe: RFC 8985, 7.3. Segments sent since the timer was armed put the probe off, but not beyond one
+	// retransmission time-out after the flow began to wait.
 	case f.probes == 0:
-		due := min(s.at(s.flight.tail).sentAt+f.wait(), f.sinceAt+f.path.rto())
+		due := min(s.at(s.flight.tail).sentAt+f.lossTimeout(), f.awaitingSince+f.path.rto())
 		if now < due {
-			f.lossAt = f.mortal(due)
+			f.lossAt = f.limitToPeerTimeout(due)
 			return
 		}
 		f.probes = 1
-		f.flags |= fTail
+		f.flags |= fTailProbe
 		f.stats.TailProbes++
+	// Retransmission time-out. Only the first segment is sent again. Its acknowledgement shows what else is lost
+	// (F-RTO, RFC 5682).
 	default:
-		// Only the first segment goes out again: what else is lost shows when the answer to it has come (as in RFC 5682).
-		if f.futile(now) {
-			f.die(ErrTimeout)
+		// Only the first segment goes out again: what else is lost shows when the answer to it has come (as in RFC
+		// 5682).
+		if f.pathUnusable(now) {
+			f.end(ErrTimeout)
 			return
 		}
-		f.flags |= fHead
+		f.flags |= fResendFirst
 		if f.backoff > 1 {
-			f.flags |= fProbe // if that is answered, the path is not down, but does not carry what is so long
+			f.flags |= fProbe // an answer shows that the path is up, but does not carry datagrams of this length
 		}
-		if f.backoff = min(f.backoff+1, backoffMax); s.search.going() && f.heardAt > s.at(s.head).sentAt {
-			f.backoff = min(f.backoff-1, backoffSearch) // the path is not down, and the search ends soon
+		if f.backoff = min(f.backoff+1, backoffMax); s.search.underWay() && f.receivedAt > s.at(s.head).sentAt {
+			f.backoff = min(f.backoff-1, backoffSearch) // the path is up, and the search for a size ends soon
 		}
 		f.stats.Timeouts++
-		f.collapse()
+		f.cutAfterTimeouts()
 	}
-	f.lossAt = f.mortal(now + f.repeat())
+	f.lossAt = f.limitToPeerTimeout(now + f.backedOffRTO())
 }

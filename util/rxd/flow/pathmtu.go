@@ -2,39 +2,45 @@ package flow
 
 import "gofabric/util/rxd/wire"
 
-// pathMTU is when datagrams may be longer again, of which the owner says that they may be, but that were lost while short ones were not. The owner tells what interface and route take, and what routers refused
-// (SetMaxDatagram); what a switch or a tunnel drops without a word shows only in that long datagrams never arrive while short ones do: a black hole (RFC 8899,
-// section 4.3). Then datagrams become shorter, and one longer one after the other tries from time to time whether they may be longer again.
+// Path MTU discovery without ICMP (RFC 8899, DPLPMTUD). The owner knows what the interface and the route carry and
+// what routers have refused (SetMaxDatagram). A switch or tunnel that drops long datagrams silently is a black hole
+// (RFC 8899, 4.3): short datagrams arrive, and long ones never do. Then the flow sends the first segment in shorter
+// and shorter datagrams until one arrives, and keeps that size. From time to time one longer datagram tests whether
+// the path carries more again.
+//
+// pathMTU is the state of a flow whose datagrams are shorter than the owner allows.
 type pathMTU struct {
-	probeAt int64 // when the next longer one may leave
-	vain    uint8 // longer ones lost since datagrams became shorter
+	probeAt      int64 // when the next longer datagram may leave
+	failedProbes uint8 // longer datagrams lost since the size was reduced
 }
 
-// search is for what datagrams the path takes, while something is in flight.
+// search is the search for a size that arrives, while something is in flight. lostInRow grows to maxProbes before
+// it begins.
 type search struct {
-	probe   uint64 // number of the transmission of a longer datagram that is under way, 0 none
-	sinceAt int64  // since when not even the shortest arrive, 0 unset
-	tried   uint32 // so many bytes of the first segment go out, to see whether they arrive; 0: nothing is suspected
-	largest uint32 // payload of the longest datagram that arrived since the first segment was transmitted last
-	futile  uint8  // transmissions of the first segment that were lost in a row, while the peer answered
+	probeOrder uint64 // transmission of the longer datagram that is under way; 0: none
+	sinceAt    int64  // since when not even the shortest datagrams arrive; 0: unset
+	trying     uint32 // bytes of the first segment that the next datagram carries; 0: no search
+	largest    uint32 // longest payload that arrived since the last transmission of the first segment
+	lostInRow  uint8  // transmissions of the first segment lost in a row while the peer answered
 }
 
-// Of black holes.
+// Limits of the search, with the names of RFC 8899.
 const (
-	leastPayload  = 512 - wire.XHeaderLen // every peer and path takes a datagram of 512 bytes
-	futileMost    = 3                     // transmissions lost in a row before shorter ones are tried: MAX_PROBES of RFC 8899, 5.1.2
-	hopeless      = 8                     // of the shortest, lost likewise, before the peer may be given up
-	backoffSearch = 4                     // while shorter ones are tried, and the peer answers
-	raiseFirst    = 100e6                 // after a longer one was lost: a lossy path looks like a black hole now and then
-	raiseMost     = 600e9                 // PMTU_RAISE_TIMER of RFC 8899, 5.1.1
+	minPayload    = 512 - wire.XHeaderLen // MIN_PLPMTU: every peer and path carries datagrams of 512 bytes
+	maxProbes     = 3                     // MAX_PROBES (5.1.2): losses in a row before shorter datagrams are tried
+	unusableAfter = 8                     // shortest datagrams lost in a row before the peer may be given up
+	backoffSearch = 4                     // limit of the back-off during the search
+	raiseTimerMin = 100e6                 // before the first longer datagram, nanoseconds: loss may look like a black hole
+	raiseTimerMax = 600e9                 // PMTU_RAISE_TIMER (5.1.1), nanoseconds
 )
 
-// commonPayloads are what narrow paths take as a rule: Ethernet below IPv6, and the least MTU of IPv6.
+// commonPayloads are the sizes that narrow paths usually carry: Ethernet below IPv6 and UDP, and the least MTU of
+// IPv6 (RFC 8200, 5).
 var commonPayloads = [...]uint32{1452 - wire.XHeaderLen, 1232 - wire.XHeaderLen}
 
-// narrower is what to try when n bytes of payload are too many: half, but for sizes between that are common.
-func narrower(n uint32) uint32 {
-	half := max(n/2, leastPayload)
+// smallerPayload is the size to try after n bytes of payload: half, or a common size above that.
+func smallerPayload(n uint32) uint32 {
+	half := max(n/2, minPayload)
 	for _, c := range commonPayloads {
 		if c < n && c > half {
 			return c
@@ -43,98 +49,103 @@ func narrower(n uint32) uint32 {
 	return half
 }
 
-// judge is called when the first segment is about to be transmitted again, and returns how many bytes of it may go into a datagram. What was lost though
-// the peer has answered since, has room for it, and got nothing else that was as long, speaks for a black hole. Chance may look the same: what
-// arrives decides (partial).
-func (f *Flow) judge(now int64, s *sender, g *segment) uint32 {
+// resendSize returns how many bytes of the first segment to send again in one datagram. It suspects a black hole if
+// the segment was lost though the peer has answered since, has room, and received nothing else of that length.
+// Chance may look the same. Only an acknowledgement of a shorter piece decides (partial).
+func (f *Flow) resendSize(now int64, s *sender, g *segment) uint32 {
 	w := &s.search
 	usual := min(g.n, f.payload)
 	longArrived := w.largest >= usual
 	w.largest = 0
 	most := usual
-	if w.tried != 0 {
-		most = min(most, w.tried)
+	if w.trying != 0 {
+		most = min(most, w.trying)
 	}
 	switch {
-	case longArrived || f.edge < g.off+uint64(most): // a closed window says nothing of the path
-		w.becomeTrusting()
+	case longArrived || f.sndEdge < g.off+uint64(most): // a closed window says nothing about the path
+		w.clearSuspicion()
 		return usual
-	case f.heardAt <= g.sentAt:
-		return most // nobody answers: the path may be down for all
-	}
-	w.futile = min(w.futile+1, futileMost+hopeless)
-	if w.futile < futileMost {
+	// No datagram of any size has an answer: the path may be down.
+	case f.receivedAt <= g.sentAt:
 		return most
 	}
-	if most > leastPayload {
-		w.tried = narrower(most)
-		return w.tried
+	w.lostInRow = min(w.lostInRow+1, maxProbes+unusableAfter)
+	if w.lostInRow < maxProbes {
+		return most
+	}
+	if most > minPayload {
+		w.trying = smallerPayload(most)
+		return w.trying
 	}
 	if w.sinceAt == 0 {
-		w.sinceAt, w.futile = now, futileMost
+		w.sinceAt, w.lostInRow = now, maxProbes
 	}
 	return most
 }
 
-// futile reports that the peer answers, has room, and has not got the shortest datagrams for as long as a silent peer is waited for: whatever it is that drops
-// them, waiting is of no use.
-func (f *Flow) futile(now int64) bool {
+// pathUnusable reports that the peer answers and has room, but has not received the shortest datagrams for
+// PeerTimeout. A path that drops all data is as good as a dead peer.
+func (f *Flow) pathUnusable(now int64) bool {
 	w, t := &f.tx.search, f.cfg.PeerTimeout
-	return t > 0 && w.sinceAt != 0 && now >= w.sinceAt+t && w.futile >= futileMost+hopeless
+	return t > 0 && w.sinceAt != 0 && now >= w.sinceAt+t && w.lostInRow >= maxProbes+unusableAfter
 }
 
-// going reports that the peer answers, and that it is not known yet whether a shorter datagram arrives: time-outs need not become longer
-// meanwhile.
-func (w *search) going() bool { return w.futile > 0 && w.sinceAt == 0 }
+// underWay reports that the peer answers and a shorter datagram may still arrive. The back-off stays small then.
+func (w *search) underWay() bool { return w.lostInRow > 0 && w.sinceAt == 0 }
 
-// becomeTrusting drops what speaks for a black hole.
-func (w *search) becomeTrusting() {
-	w.futile, w.tried, w.sinceAt = 0, 0, 0
+// clearSuspicion ends the search: the first segment, or another one as long, arrived.
+func (w *search) clearSuspicion() {
+	w.lostInRow, w.trying, w.sinceAt = 0, 0, 0
 }
 
-// becomeNarrow makes datagrams shorter: n bytes arrived where more did not.
-func (f *Flow) becomeNarrow(now int64, n uint32) {
-	f.payload = max(n, leastPayload)
+// becomeShorter reduces the datagrams to n bytes of payload, which arrived where more did not.
+func (f *Flow) becomeShorter(now int64, n uint32) {
+	f.payload = max(n, minPayload)
 	f.pathMTU = pathMTU{probeAt: now}
 	f.tx.search = search{}
 	f.stats.BlackHoles++
 }
 
-// becomeFull makes datagrams as long as the owner says.
-func (f *Flow) becomeFull(n uint16) {
-	f.full, f.payload = n, uint32(n)
+// becomeLongest sets the datagrams to the size that the owner says.
+func (f *Flow) becomeLongest(n uint16) {
+	f.maxPayload, f.payload = n, uint32(n)
 	if f.tx != nil {
 		f.tx.search = search{}
 	}
 }
 
-// longer is how many bytes the next datagram with new data may have where they are shorter than the owner says. When it is time, and
-// nothing is being repaired, it is one that tries whether more may go again.
-func (f *Flow) longer(now int64, s *sender) uint32 {
-	if s.search.probe != 0 || now < f.pathMTU.probeAt || f.backoff|f.probes|s.search.futile != 0 || s.lost.head != none {
+// newDataSize is how many bytes of new data the next datagram may carry while datagrams are shorter than the owner
+// allows. If it is time, and no loss is being repaired, it is more: that datagram is a probe.
+func (f *Flow) newDataSize(now int64, s *sender) uint32 {
+	if s.search.probeOrder != 0 || now < f.pathMTU.probeAt ||
+		f.backoff|f.probes|s.search.lostInRow != 0 || s.lost.head != none {
 		return f.payload
 	}
-	n := uint32(min(int64(f.full), int64(f.src.Ready()), int64(f.edge-f.nxt), int64(f.cwnd))) // it is more than the window has room for, now and then
-	if n < min(uint32(f.full), f.payload+f.payload/4) {
+	// A probe may be longer than what is left of the congestion window: the data after it would wait for an
+	// acknowledgement anyway.
+	n := uint32(min(int64(f.maxPayload), int64(f.src.Ready()), int64(f.sndEdge-f.sndNxt), int64(f.cwnd)))
+	// Too little data to learn much from.
+	if n < min(uint32(f.maxPayload), f.payload+f.payload/4) {
 		return f.payload
 	}
 	return n
 }
 
-// stretched takes the arrival of a segment that is longer than any since the first was transmitted last.
-func (f *Flow) stretched(now int64, s *sender, g *segment) {
+// longestAcked takes the arrival of a segment longer than any since the first segment was last transmitted. If it
+// is the probe, its size becomes that of all datagrams.
+func (f *Flow) longestAcked(now int64, s *sender, g *segment) {
 	w := &s.search
-	if g.n > f.payload && g.order == w.probe {
+	if g.n > f.payload && g.order == w.probeOrder {
 		f.payload = g.n
 		f.pathMTU = pathMTU{probeAt: now}
-		w.probe = 0
+		w.probeOrder = 0
 	}
-	w.largest = min(g.n, f.payload) // of more, pieces arrived
+	w.largest = min(g.n, f.payload) // a longer segment arrived in pieces
 }
 
-// snapped takes the loss of the datagram that tried whether more may go.
-func (f *Flow) snapped(now int64, s *sender) {
+// probeLost takes the loss of the probe. The next one waits twice as long.
+func (f *Flow) probeLost(now int64, s *sender) {
 	w := &f.pathMTU
-	s.search.probe, w.probeAt = 0, now+min(int64(raiseFirst)<<w.vain, raiseMost)
-	w.vain = min(w.vain+1, 13)
+	s.search.probeOrder, w.probeAt = 0, now+min(int64(raiseTimerMin)<<w.failedProbes, raiseTimerMax)
+	w.failedProbes = min(w.failedProbes+1, 13)
 }

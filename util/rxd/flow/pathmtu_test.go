@@ -8,8 +8,8 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// TestBlackHole has paths that lose all datagrams of more than some size, with and without chance loss: everything arrives before long, in datagrams as long
-// as they may be within half.
+// TestBlackHole has paths that lose all datagrams above some size, with and without chance loss. Everything arrives
+// soon, in datagrams of at least half the possible size.
 func TestBlackHole(t *testing.T) {
 	for _, most := range []int{520, 600, 1400, 1472, 3000, 8000} {
 		for _, mtu := range []int{8952, 65507} {
@@ -38,8 +38,9 @@ func TestBlackHole(t *testing.T) {
 	}
 }
 
-// TestNarrowsAndWidens has the path lose long datagrams for a while, in the middle of a transfer: they are as long again not long after it does not.
-func TestNarrowsAndWidens(t *testing.T) {
+// TestPathMTUFallsAndRises has the path lose long datagrams for some time in the middle of a transfer. Soon after
+// that they are as long again.
+func TestPathMTUFallsAndRises(t *testing.T) {
 	w := newWorld(1)
 	ab := &network.Link{Delay: 50e3, Rate: 12.5e6, Queue: 128 << 10}
 	a, b := w.pair(testConfig(8952), ab, &network.Link{Delay: 50e3})
@@ -57,11 +58,11 @@ func TestNarrowsAndWidens(t *testing.T) {
 		t.Fatalf("payload %d, %+v", a.f.payload, got)
 	}
 	w.run(20e9, nil)
-	if n := a.f.pathMTU.vain; n < 6 || n > 9 {
+	if n := a.f.pathMTU.failedProbes; n < 6 || n > 9 {
 		t.Errorf("%d longer ones were tried in 20 s", n)
 	}
 	ab.Longest = 0
-	if !w.run(40e9, func() bool { return a.f.payload == uint32(a.f.full) }) {
+	if !w.run(40e9, func() bool { return a.f.payload == uint32(a.f.maxPayload) }) {
 		t.Errorf("payload %d, %+v", a.f.payload, a.f.Stats())
 	}
 	grows("wide again", 1e9)
@@ -70,13 +71,14 @@ func TestNarrowsAndWidens(t *testing.T) {
 	}
 }
 
-// TestLossIsNoBlackHole loses a third of all datagrams: now and then they become shorter, and not for long.
+// TestLossIsNoBlackHole loses a third of all datagrams. They become shorter now and then, but not for long.
 func TestLossIsNoBlackHole(t *testing.T) {
 	w := newWorld(1)
 	a, b := w.pair(testConfig(8952), &network.Link{Delay: 50e3, Loss: 0.3}, &network.Link{Delay: 50e3, Loss: 0.3})
 	var full, shorter int64
 	last := w.Now
-	for i := range uint64(4000) { // one long message at a time: what comes of a bulk tells loss from length
+	// One long message at a time: with bulk data other datagrams would show that the length is not the reason.
+	for i := range uint64(4000) {
 		a.toSend += 8000
 		if !w.run(60e9, func() bool { return a.acked == a.toSend }) {
 			t.Fatalf("message %d: %+v", i, a.f.Stats())
@@ -97,7 +99,8 @@ func TestLossIsNoBlackHole(t *testing.T) {
 	}
 }
 
-// holed drives a flow over a path that loses a's datagrams of more than most bytes of payload, until done; gone are the payloads of those.
+// holed drives a flow over a path that loses a's datagrams of more than most bytes of payload, until done. It
+// returns the payload lengths of those.
 func (s *script) holed(most int, done func() bool) (gone []int) {
 	s.t.Helper()
 	for k := 0; !done(); k++ {
@@ -117,7 +120,7 @@ func (s *script) holed(most int, done func() bool) (gone []int) {
 				s.bring(s.b, p)
 			}
 		}
-		s.b.f.Quiet(s.w.Now)
+		s.b.f.PassDone(s.w.Now)
 		back := s.poll(s.b, -1)
 		s.pass(50e3)
 		s.bring(s.a, back...)
@@ -126,8 +129,9 @@ func (s *script) holed(most int, done func() bool) (gone []int) {
 	return gone
 }
 
-// TestShorterByEvidence follows one segment into a black hole, step by step, and how what is longer is tried afterwards.
-func TestShorterByEvidence(t *testing.T) {
+// TestBlackHoleStepByStep follows one segment into a black hole, and the longer datagrams that are tried
+// afterwards.
+func TestBlackHoleStepByStep(t *testing.T) {
 	for _, chunk := range []int{0, 300} {
 		s := newScript(t, func(c *Config) { c.MaxDatagram, c.PeerMaxDatagram = 9048, 9048 })
 		s.a.chunk = chunk
@@ -162,7 +166,8 @@ func TestShorterByEvidence(t *testing.T) {
 	}
 }
 
-// TestBadLuckIsNoBlackHole loses one segment again and again, while others of its length arrive: it stays as long as it is.
+// TestBadLuckIsNoBlackHole loses one segment again and again while others of its length arrive. The datagrams stay
+// as long as they are.
 func TestBadLuckIsNoBlackHole(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend = 3000
@@ -187,8 +192,9 @@ func TestBadLuckIsNoBlackHole(t *testing.T) {
 	}
 }
 
-// TestRestIsForgotten acknowledges the first piece of a segment while the others are to follow: each of them leaves once.
-func TestRestIsForgotten(t *testing.T) {
+// TestRemainderIsDropped acknowledges the first piece of a segment before the other pieces leave. Each of them
+// leaves once.
+func TestRemainderIsDropped(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend = 1000
 	s.poll(s.a, 1)
@@ -209,7 +215,7 @@ func TestRestIsForgotten(t *testing.T) {
 	}
 }
 
-// TestSilenceIsNoBlackHole has a peer away for a while: what goes out then is as long as before.
+// TestSilenceIsNoBlackHole has a peer that does not answer for some time. Datagrams stay as long as before.
 func TestSilenceIsNoBlackHole(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend = 1000
@@ -226,13 +232,14 @@ func TestSilenceIsNoBlackHole(t *testing.T) {
 		s.fire(s.a)
 		s.settle()
 	}
-	if st := s.a.f.Stats(); st.BlackHoles != 0 || s.a.f.tx.search.futile != 0 {
+	if st := s.a.f.Stats(); st.BlackHoles != 0 || s.a.f.tx.search.lostInRow != 0 {
 		t.Errorf("%+v", st)
 	}
 }
 
-// TestFutile gives up a peer that answers and has room, but gets no data, not even the shortest; not one whose window is closed.
-func TestFutile(t *testing.T) {
+// TestUnusablePath gives up a peer that answers and has room, but receives no data, not even the shortest
+// datagrams. A peer whose window is closed is not given up.
+func TestUnusablePath(t *testing.T) {
 	for _, size := range []uint64{9000, 100} {
 		s := newScript(t, func(c *Config) { c.MaxDatagram, c.PeerMaxDatagram, c.PeerTimeout = 9048, 9048, 5e9 })
 		s.a.toSend = size
@@ -247,10 +254,10 @@ func TestFutile(t *testing.T) {
 	s.poll(s.a, 1)
 	s.b.stalled = true
 	s.b.f.flags |= fStalled
-	s.b.cfg.Pool.Budget = 1 // nor is there room to hold it
+	s.b.cfg.Pool.Budget = 1 // no room to hold the data either
 	start := s.w.Now
 	s.holed(0, func() bool { return s.w.Now > start+60e9 })
-	if s.a.f.Dead() != nil || s.a.f.tx.search.futile != 0 {
+	if s.a.f.Dead() != nil || s.a.f.tx.search.lostInRow != 0 {
 		t.Errorf("%v, %+v", s.a.f.Dead(), s.a.f.tx.search)
 	}
 	s.b.stalled, s.b.cfg.Pool.Budget = false, 0

@@ -7,7 +7,8 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// TestStalledSink closes the window while data is on its way: it is kept, probes find the window open again, nothing is lost.
+// TestStalledSink closes the window while data is in flight. The data is kept, probes find the window open again,
+// and nothing is lost.
 func TestStalledSink(t *testing.T) {
 	s := newScript(t, func(c *Config) { c.RecvWindow, c.PeerWindow = 20000, 20000 })
 	s.a.toSend = 100000
@@ -33,7 +34,7 @@ func TestStalledSink(t *testing.T) {
 		s.bring(s.b, probe...)
 		s.bring(s.a, s.poll(s.b, 1)...)
 	}
-	s.b.f.Resume(s.w.Now) // still stalled: means nothing
+	s.b.f.Resume(s.w.Now) // still stalled: no effect
 	s.poll(s.b, 0)
 	s.b.stalled = false
 	s.b.f.Resume(s.w.Now)
@@ -48,7 +49,7 @@ func TestStalledSink(t *testing.T) {
 	s.done()
 }
 
-// TestClosedWindow has nothing in flight when the window closes.
+// TestClosedWindow closes the window while nothing is in flight.
 func TestClosedWindow(t *testing.T) {
 	s := newScript(t, nil)
 	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 5}})
@@ -64,20 +65,21 @@ func TestClosedWindow(t *testing.T) {
 			t.Errorf("probe %d after %d", i, s.w.Now-at)
 		}
 	}
-	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 4, Window: 1000}}) // older: does not count
+	// Older than the header that set the edge: ignored.
+	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 4, Window: 1000}})
 	s.poll(s.a, 0)
 	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 6, Window: 1000}})
 	s.poll(s.a, 1)
 }
 
-// TestWindowRespected never sends beyond the peer's window, which shrinks and jumps.
+// TestWindowRespected checks that a flow never sends beyond the peer's window, whose edge moves left and right.
 func TestWindowRespected(t *testing.T) {
 	s := newScript(t, func(c *Config) { c.PeerWindow = 5500 })
 	s.a.toSend = 1 << 20
 	if ps := s.poll(s.a, 5); ps[4].h.Flags&wire.FlagXAckNow == 0 {
 		t.Error("the last segment of a window does not ask")
 	}
-	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 1, Ack: 1000, Window: 100}}) // took back what it gave
+	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 1, Ack: 1000, Window: 100}}) // the edge moves left
 	s.poll(s.a, 0)
 	s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Time: 2, Ack: 5000, Window: math.MaxUint32}})
 	for _, p := range s.poll(s.a, -1) {
@@ -87,7 +89,7 @@ func TestWindowRespected(t *testing.T) {
 	}
 }
 
-// TestTimestampsWrap goes over the end of the 32-bit clock.
+// TestTimestampsWrap runs past the end of the 32-bit clock.
 func TestTimestampsWrap(t *testing.T) {
 	s := newScript(t, nil)
 	s.w.Now = (1<<32)*1000 - 250e3
@@ -103,8 +105,8 @@ func TestTimestampsWrap(t *testing.T) {
 	}
 }
 
-// TestNonsense sends what no honest peer does: it is counted, and changes nothing.
-func TestNonsense(t *testing.T) {
+// TestInvalidDatagrams sends datagrams that break the protocol. They are counted and change nothing.
+func TestInvalidDatagrams(t *testing.T) {
 	for name, h := range map[string]wire.XHeader{
 		"acknowledges what was never sent": {Type: wire.XAck, Ack: 5001, Window: 9},
 		"acknowledges everything":          {Type: wire.XAck, Ack: math.MaxUint64, Window: 9},
@@ -116,7 +118,7 @@ func TestNonsense(t *testing.T) {
 		s := newScript(t, nil)
 		s.a.toSend = 5000
 		s.poll(s.a, 5)
-		s.bring(s.a, packet{h: h, b: make([]byte, 100)}) // its payload is at offset 0 or refused with the rest
+		s.bring(s.a, packet{h: h, b: make([]byte, 100)}) // its payload is at offset 0, or is refused with the header
 		if st := s.a.f.Stats(); st.Nonsense != 1 {
 			t.Errorf("%s: %+v", name, st)
 		}
@@ -132,7 +134,7 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
-// TestBudget fills the budget of the pool with pieces after holes.
+// TestBudget uses up the budget of the pool with pieces behind holes.
 func TestBudget(t *testing.T) {
 	s := newScript(t, func(c *Config) { c.Pool.Budget = 10 * pageSize })
 	for i := range uint64(100) {
@@ -153,7 +155,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestPeerTimeout gives a silent peer up in time, with data in flight, before a closed window, and never when nothing is wanted.
+// TestPeerTimeout checks that a silent peer is given up in time, with data in flight and before a closed window,
+// and never while the flow waits for nothing.
 func TestPeerTimeout(t *testing.T) {
 	for name, prepare := range map[string]func(*script){
 		"in flight": func(s *script) { s.a.toSend = 5000 },
@@ -170,7 +173,7 @@ func TestPeerTimeout(t *testing.T) {
 			s.fire(s.a)
 			sent += len(s.poll(s.a, -1))
 		}
-		if d := s.w.Now - start; s.a.f.Dead() != ErrTimeout || d != 3e9 || sent < tries || sent > 3*tries {
+		if d := s.w.Now - start; s.a.f.Dead() != ErrTimeout || d != 3e9 || sent < probesPerTimeout || sent > 3*probesPerTimeout {
 			t.Errorf("%s: %v after %d ns and %d datagrams", name, s.a.f.Dead(), d, sent)
 		}
 		if p := s.a.cfg.Pool; p.OutSenders != 0 {
@@ -184,7 +187,7 @@ func TestPeerTimeout(t *testing.T) {
 	}
 }
 
-// TestKeepAlive asks an idle peer, and gives it up when it does not answer.
+// TestKeepAlive probes an idle peer, and gives it up when it does not answer.
 func TestKeepAlive(t *testing.T) {
 	s := newScript(t, func(c *Config) { c.KeepAlive, c.PeerTimeout = 5e9, 2e9 })
 	start := s.w.Now
@@ -207,7 +210,7 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// TestClose tells the end of the stream after the stream.
+// TestClose checks that the end of the stream follows the stream.
 func TestClose(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend = 5000
@@ -231,7 +234,7 @@ func TestClose(t *testing.T) {
 	s.poll(s.b, 0)
 }
 
-// TestAbort resets the peer.
+// TestAbort checks that the peer gets a reset.
 func TestAbort(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend = 500
@@ -251,11 +254,11 @@ func TestAcknowledgementsWait(t *testing.T) {
 	}
 	s := newScript(t, nil)
 	s.bring(s.b, data(100, 0, 0))
-	s.poll(s.b, 0) // waits for company
+	s.poll(s.b, 0) // waits for data to travel with
 	if d := s.b.f.Deadline(); d != s.w.Now+1e6 {
 		t.Errorf("deadline in %d", d-s.w.Now)
 	}
-	s.b.f.Quiet(s.w.Now)
+	s.b.f.PassDone(s.w.Now)
 	if p := s.poll(s.b, 1); p[0].h.Ack != 100 || p[0].h.Type != wire.XAck || p[0].h.Echo != 9 {
 		t.Error(p[0].h)
 	}

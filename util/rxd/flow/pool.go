@@ -1,31 +1,35 @@
 package flow
 
-// pageSize is the size of the buffers that hold data after a hole, bytes.
+// pageSize is the size of the buffers for data behind holes, in bytes.
 const pageSize = 16 << 10
 
-// pagesKept and statesKept are how many free ones a pool keeps, beyond which they go to the garbage collector.
+// Free items that a pool keeps. The garbage collector gets those beyond.
 const (
 	pagesKept  = 256
 	statesKept = 64
 )
 
 // Pool holds the memory that the busy flows of an endpoint share. It is not safe for concurrent use.
+//
+// A busy flow needs a ring of segments, and pages for data behind holes. An idle flow has neither, so an endpoint
+// with many peers uses memory only for the busy ones.
 type Pool struct {
-	// Budget is how many bytes of data after holes all flows together keep; beyond it such data is dropped, and the peer sends it again. 0: BudgetDefault.
+	// Budget limits the bytes of data behind holes that all flows together keep. The flows drop data beyond it, and
+	// the peers send it again. 0: BudgetDefault. A page counts as a whole.
 	Budget int
 
-	used      int // bytes in pages handed out
+	used      int // bytes of pages handed out
 	pages     []*[pageSize]byte
 	senders   []*sender
 	receivers []*receiver
-	// OutSenders, OutReceivers and OutPages count what is handed out, for leak checks.
+	// OutSenders, OutReceivers and OutPages count what flows hold at present. Tests use them to find leaks.
 	OutSenders, OutReceivers, OutPages int
 }
 
-// BudgetDefault is the budget of a Pool whose Budget is 0, bytes.
+// BudgetDefault is the default of Pool.Budget, in bytes.
 const BudgetDefault = 256 << 20
 
-// affords reports whether the budget has room for n pages more.
+// affords reports whether the budget has room for n more pages.
 func (p *Pool) affords(n int) bool {
 	budget := p.Budget
 	if budget == 0 {
@@ -34,7 +38,7 @@ func (p *Pool) affords(n int) bool {
 	return p.used+n*pageSize <= budget
 }
 
-// page returns a page, which affords has allowed.
+// page returns a page. The caller has asked affords before.
 func (p *Pool) page() *[pageSize]byte {
 	p.used += pageSize
 	p.OutPages++
@@ -47,6 +51,7 @@ func (p *Pool) page() *[pageSize]byte {
 	return new([pageSize]byte)
 }
 
+// putPage takes a page back.
 func (p *Pool) putPage(b *[pageSize]byte) {
 	p.used -= pageSize
 	p.OutPages--
@@ -55,6 +60,7 @@ func (p *Pool) putPage(b *[pageSize]byte) {
 	}
 }
 
+// sender returns an empty transmitting half.
 func (p *Pool) sender() *sender {
 	p.OutSenders++
 	if n := len(p.senders); n > 0 {
@@ -66,6 +72,8 @@ func (p *Pool) sender() *sender {
 	return &sender{segs: make([]segment, ringFirst)}
 }
 
+// putSender takes a transmitting half back. A ring that has grown beyond ringKept goes to the garbage collector.
+// clear drops the references to the application's buffers.
 func (p *Pool) putSender(s *sender) {
 	p.OutSenders--
 	if len(p.senders) < statesKept && len(s.segs) <= ringKept {
@@ -76,6 +84,7 @@ func (p *Pool) putSender(s *sender) {
 	}
 }
 
+// receiver returns a receiving half without pages.
 func (p *Pool) receiver() *receiver {
 	p.OutReceivers++
 	if n := len(p.receivers); n > 0 {
@@ -87,7 +96,7 @@ func (p *Pool) receiver() *receiver {
 	return &receiver{}
 }
 
-// putReceiver takes back a receiver that holds no page.
+// putReceiver takes back a receiving half. It must hold no page any more.
 func (p *Pool) putReceiver(r *receiver) {
 	p.OutReceivers--
 	if len(p.receivers) < statesKept {

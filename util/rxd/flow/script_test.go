@@ -6,13 +6,13 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// packet is a datagram as it was transmitted.
+// packet is a transmitted datagram.
 type packet struct {
 	h wire.XHeader
 	b []byte
 }
 
-// script drives two flows by hand: the test decides what becomes of each datagram.
+// script drives two flows by hand: the test decides what happens to each datagram.
 type script struct {
 	t    *testing.T
 	w    *world
@@ -27,12 +27,12 @@ func newScript(t *testing.T, change func(*Config)) *script {
 	s := &script{t: t, w: newWorld(1)}
 	s.a, s.b = s.w.pair(cfg, nil, nil)
 	for _, n := range []*node{s.a, s.b} {
-		n.f.Measured(s.w.Now, 100e3)
+		n.f.AddRTT(s.w.Now, 100e3)
 	}
 	return s
 }
 
-// poll returns what n transmits now; want is how many datagrams that should be, -1 any number.
+// poll returns the datagrams that n transmits now. want is their number; -1: any.
 func (s *script) poll(n *node, want int) []packet {
 	s.t.Helper()
 	var out []packet
@@ -66,14 +66,14 @@ func (s *script) bring(n *node, ps ...packet) {
 	}
 }
 
-// settle lets the ends talk without loss until they are silent, every datagram taking 50 us.
+// settle exchanges datagrams without loss until both ends are silent. Every datagram takes 50 us.
 func (s *script) settle() {
 	s.t.Helper()
 	for range 1000 {
 		pa, pb := s.poll(s.a, -1), s.poll(s.b, -1)
 		if len(pa)+len(pb) == 0 {
-			s.a.f.Quiet(s.w.Now)
-			s.b.f.Quiet(s.w.Now)
+			s.a.f.PassDone(s.w.Now)
+			s.b.f.PassDone(s.w.Now)
 			if pa, pb = s.poll(s.a, -1), s.poll(s.b, -1); len(pa)+len(pb) == 0 {
 				return
 			}
@@ -85,7 +85,7 @@ func (s *script) settle() {
 	s.t.Fatal("never silent")
 }
 
-// pass lets time go by and fires what is due.
+// pass moves the time forward by d and serves the deadlines.
 func (s *script) pass(d int64) {
 	s.w.Now += d
 	for _, n := range []*node{s.a, s.b} {
@@ -95,7 +95,7 @@ func (s *script) pass(d int64) {
 	}
 }
 
-// fire goes to n's next deadline.
+// fire moves the time to n's next deadline and serves it.
 func (s *script) fire(n *node) {
 	s.t.Helper()
 	d := n.f.Deadline()
@@ -114,7 +114,8 @@ func (s *script) done() {
 	}
 }
 
-// TestLostSegments loses one of ten segments, each in turn: its retransmission comes by loss detection, or by a tail loss probe for the last.
+// TestLostSegments loses each of ten segments in turn. Loss detection has it sent again, and for the last one a
+// tail loss probe.
 func TestLostSegments(t *testing.T) {
 	for lose := range 10 {
 		s := newScript(t, nil)
@@ -147,7 +148,7 @@ func TestLostSegments(t *testing.T) {
 	}
 }
 
-// TestLostAcknowledgement loses the only acknowledgement: the probe brings another.
+// TestLostAcknowledgement loses the only acknowledgement. The probe brings another.
 func TestLostAcknowledgement(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend, s.a.lent = 3000, true
@@ -166,7 +167,8 @@ func TestLostAcknowledgement(t *testing.T) {
 	}
 }
 
-// TestLostRetransmission loses a segment twice: what is sent after the retransmission, and arrives, tells.
+// TestLostRetransmission loses a segment twice. Segments that were sent after the retransmission and arrive show
+// the second loss.
 func TestLostRetransmission(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend = 10000
@@ -194,7 +196,7 @@ func TestLostRetransmission(t *testing.T) {
 	}
 }
 
-// TestAllLost loses a whole flight, and probes: the time-out grows, the first answer brings the rest.
+// TestAllLost loses a whole flight and the probes after it. The time-out grows. The first answer brings the rest.
 func TestAllLost(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend = 10000
@@ -227,7 +229,7 @@ func TestAllLost(t *testing.T) {
 	s.done()
 }
 
-// TestReordered delivers in reverse: nothing is sent again before the reordering window is over.
+// TestReordered delivers in reverse order. Nothing is sent again before the reordering window is over.
 func TestReordered(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.toSend = 10000
@@ -281,8 +283,9 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestNarrowerPath loses a flight that is too large for the path as it is now: all of it arrives in smaller pieces.
-func TestNarrowerPath(t *testing.T) {
+// TestSmallerMaxDatagram loses a flight whose datagrams are too long for the path from then on. All of it arrives
+// in smaller pieces.
+func TestSmallerMaxDatagram(t *testing.T) {
 	for _, chunk := range []int{0, 300} {
 		s := newScript(t, nil)
 		s.a.chunk = chunk
@@ -305,7 +308,7 @@ func TestNarrowerPath(t *testing.T) {
 			}
 			s.pass(50e3)
 			s.bring(s.b, ps...)
-			s.b.f.Quiet(s.w.Now)
+			s.b.f.PassDone(s.w.Now)
 			s.bring(s.a, s.poll(s.b, -1)...)
 			invariants(t, s.a)
 		}
@@ -313,7 +316,7 @@ func TestNarrowerPath(t *testing.T) {
 	}
 }
 
-// TestPartialAcknowledgement acknowledges in the middle of a segment: the rest goes out again.
+// TestPartialAcknowledgement acknowledges in the middle of a segment. The rest is sent again.
 func TestPartialAcknowledgement(t *testing.T) {
 	s := newScript(t, nil)
 	s.a.chunk = 300

@@ -11,7 +11,7 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// world runs nodes in virtual time; the same seed gives the same run.
+// world runs nodes in virtual time. The same seed gives the same run.
 type world struct {
 	*network.Network
 	nodes []*node
@@ -23,7 +23,7 @@ func newWorld(seed uint64) *world {
 	return &world{Network: n}
 }
 
-// node is one end of a flow, with an application that sends a known stream and checks what comes.
+// node is one end of a flow, with an application that sends a known stream and checks what arrives.
 type node struct {
 	w       *world
 	host    int
@@ -34,18 +34,18 @@ type node struct {
 	wakeAt  int64
 	wake    func() // bound to the node
 	head    []byte // scratch
-	toSend  uint64 // bytes of it that are there
+	toSend  uint64 // bytes of the stream that the application has posted
 	handed  uint64
 	acked   uint64
-	got     uint64 // bytes of the peer's stream
+	got     uint64 // bytes of the peer's stream received
 	bad     bool
 	stalled bool
 	lent    bool
 	awaited bool
-	chunk   int // the source's slices are so long, 0: as asked
+	chunk   int // length of the source's slices; 0: as asked
 }
 
-// pattern is a stream: 64 KiB of noise, repeated with a period that no page divides.
+// pattern is the stream: 64 KiB of noise, repeated with a period that does not divide a page.
 var pattern = func() []byte {
 	b := make([]byte, 2*65521)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -119,7 +119,7 @@ func (w *world) pair(cfg Config, ab, ba *network.Link) (*node, *node) {
 	return a, b
 }
 
-// poll is Poll, which finds nothing where Pending says so.
+// poll calls Poll, and checks that it finds nothing if Pending says so.
 func (n *node) poll(now int64) bool {
 	pending := n.f.Pending()
 	some := n.f.Poll(now, &n.dg)
@@ -129,7 +129,7 @@ func (n *node) poll(now int64) bool {
 	return some
 }
 
-// work drains a node's transmissions.
+// work transmits all that a node has.
 func (n *node) work() {
 	w := n.w
 	for k := 0; n.poll(w.Now); k++ {
@@ -157,7 +157,7 @@ func (n *node) emit() {
 	n.w.Send(n.host, n.peer.host, b, n.dg.Parts)
 }
 
-// woken is called at the time of wakeAt, and at times that it had before.
+// woken runs at wakeAt, and at times that wakeAt had before.
 func (n *node) woken() {
 	if n.wakeAt == n.w.Now {
 		n.wakeAt = 0
@@ -168,7 +168,7 @@ func (n *node) woken() {
 	n.work()
 }
 
-// receive takes a datagram; the last of those that come at the same time is followed by Quiet.
+// receive takes a datagram. PassDone follows the last of those that arrive at the same time.
 func (n *node) receive(d *network.Datagram) {
 	var h wire.XHeader
 	payload, err := h.Parse(d.B)
@@ -178,12 +178,13 @@ func (n *node) receive(d *network.Datagram) {
 	n.f.Receive(n.w.Now, &h, payload)
 	d.Free()
 	if at, ok := n.w.Next(); !ok || at != n.w.Now {
-		n.f.Quiet(n.w.Now)
+		n.f.PassDone(n.w.Now)
 	}
 	n.work()
 }
 
-// run goes on until nothing happens any more, done says so, or the time is over; false: it is over.
+// run executes events until there are none, done returns true, or the time is over. It returns false if the time is
+// over.
 func (w *world) run(limit int64, done func() bool) bool {
 	end := w.Now + limit
 	for _, n := range w.nodes {
@@ -204,7 +205,8 @@ func (w *world) run(limit int64, done func() bool) bool {
 	}
 }
 
-// transfer sends n bytes from one end to the other and returns how long that took until the last byte was acknowledged.
+// transfer sends n bytes from one end to the other and returns how long that took until the last byte was
+// acknowledged.
 func transfer(t testing.TB, seed uint64, n uint64, cfg Config, ab, ba *network.Link) (int64, *node, *node) {
 	t.Helper()
 	w := newWorld(seed)
@@ -218,7 +220,7 @@ func transfer(t testing.TB, seed uint64, n uint64, cfg Config, ab, ba *network.L
 	return w.Now - start, a, b
 }
 
-// TestTransfers checks that every byte arrives once and in order over paths of all kinds.
+// TestTransfers checks that every byte arrives once and in order over paths of many kinds.
 func TestTransfers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -247,7 +249,7 @@ func TestTransfers(t *testing.T) {
 	}
 }
 
-// drained checks that nothing is left when all timers have fired.
+// drained checks that no memory is held after all timers have fired.
 func drained(t *testing.T, nodes ...*node) {
 	t.Helper()
 	nodes[0].w.run(100e9, nil)

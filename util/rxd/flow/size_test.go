@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSize checks what an idle peer costs.
+// TestSize limits the memory of an idle peer.
 func TestSize(t *testing.T) {
 	if n := reflect.TypeFor[Flow]().Size(); n > 480 {
 		t.Errorf("a Flow has %d bytes, more than 480", n)

@@ -1,31 +1,32 @@
 package flow
 
-// Stats is what a flow did, and what it knows of the path.
+// Stats has the counts of a flow and the state of its path.
 type Stats struct {
 	Counts
 
-	SRTT, MinRTT int64 // nanoseconds, 0 unknown
-	Window       int   // bytes that may be in flight
+	// The path at the time of the call.
+	SRTT, MinRTT int64 // nanoseconds; 0: not known
+	Window       int   // congestion window, bytes
 	InFlight     int   // bytes
 }
 
-// Counts counts what a flow did.
+// Counts has the counts of a flow since Init. util/rxd reports their sums as metrics.
 type Counts struct {
 	Sent          uint64 // datagrams with new data
-	Retransmitted uint64 // datagrams with data sent before
+	Retransmitted uint64 // datagrams with data that was sent before
 	Received      uint64 // datagrams
-	Lost          uint32 // segments taken for lost
+	Lost          uint32 // segments marked as lost
 	Timeouts      uint32 // retransmission time-outs
-	TailProbes    uint32
-	Spurious      uint32 // retransmissions that were not needed
-	Duplicates    uint32 // datagrams with nothing new
-	Dropped       uint32 // datagrams that window or budget had no room for
-	Nonsense      uint32 // datagrams that no honest peer sends
-	Cuts          uint32 // times that the window was made smaller
-	BlackHoles    uint32 // times that datagrams were made shorter, because the path lost long ones
+	TailProbes    uint32 // tail loss probes (RFC 8985)
+	Spurious      uint32 // retransmissions of segments that had arrived
+	Duplicates    uint32 // datagrams without new data
+	Dropped       uint32 // datagrams beyond the window or the budget
+	Nonsense      uint32 // datagrams that break the protocol
+	Cuts          uint32 // reductions of the congestion window
+	BlackHoles    uint32 // reductions of the datagram size because long datagrams were lost
 }
 
-// Add adds o.
+// Add adds o to c.
 func (c *Counts) Add(o *Counts) {
 	c.Sent += o.Sent
 	c.Retransmitted += o.Retransmitted

@@ -1,15 +1,15 @@
 package wire
 
-// Base is what every native packet begins with. Native leaves garbage in the fields that a type does not use: in RTS and CTS all but version and type, in
-// ACK the flags.
+// Base is the header of every native packet (struct rxd_base_hdr). Native leaves garbage in fields that a type does
+// not use: in RTS and CTS in all but version and type, in ACK in the flags.
 type Base struct {
 	Type  Type
 	Flags Flags
-	Peer  uint32 // the sender's index at the receiver, as CTS or RTS gave it
-	Seq   uint64 // of the packet, counted per peer and direction; in ACK the next one expected
+	Peer  uint32 // the sender's index at the receiver, from the receiver's RTS or CTS
+	Seq   uint64 // number of the packet, per peer and direction; in ACK the next one expected
 }
 
-// ParseBase reads the header and checks version and type.
+// ParseBase reads the header and checks version and type. After an error about these the header is returned, too.
 func ParseBase(pkt []byte) (Base, error) {
 	if len(pkt) < BaseLen {
 		return Base{}, ErrShort
@@ -31,7 +31,8 @@ func (b Base) Append(dst []byte) []byte {
 	return le.AppendUint64(dst, b.Seq)
 }
 
-// PutPeerSeq writes index and sequence number into an encoded packet, for senders that learn them after encoding it.
+// PutPeerSeq writes index and sequence number into an encoded packet, for a sender that learns them after it has
+// encoded the packet.
 func PutPeerSeq(pkt []byte, peer uint32, seq uint64) {
 	_ = pkt[BaseLen-1]
 	le.PutUint32(pkt[4:], peer)

@@ -1,14 +1,15 @@
 package wire
 
-// Data is the header of DATA and DATA_READ: a segment of an operation whose first packet said the rest.
+// Data is the header of DATA and DATA_READ (struct rxd_data_pkt): a further packet of an operation, or a packet of
+// an answer.
 type Data struct {
 	Base
-	TxID  uint32 // DATA_READ: SAR.TxID of the request; DATA: the sender's, of no use to the receiver
-	RxID  uint32 // of no use; native leaves garbage
-	SegNo uint64 // from 0: the segment after the op packet of a message or write, the first segment of a DATA_READ
+	TxID  uint32 // DATA_READ: SAR.TxID of the request; DATA: the sender's own, without meaning to the receiver
+	RxID  uint32 // no meaning; native leaves garbage
+	SegNo uint64 // from 0: the segment after the first packet of a message or write, the first segment of an answer
 }
 
-// Parse reads a packet; the payload is what follows the header.
+// Parse reads a packet and returns its payload, a part of pkt.
 func (d *Data) Parse(pkt []byte) (payload []byte, err error) {
 	if d.Base, err = ParseBase(pkt); err != nil {
 		return nil, err
@@ -23,21 +24,24 @@ func (d *Data) Parse(pkt []byte) (payload []byte, err error) {
 	return pkt[DataLen:], nil
 }
 
-// Append appends the encoded header to dst; the payload goes behind it.
+// Append appends the encoded header to dst. The payload follows it.
 func (d *Data) Append(dst []byte) []byte {
 	return appendExt(d.Base.Append(dst), d.TxID, d.RxID, d.SegNo)
 }
 
-// appendExt appends what DATA and ACK have behind Base.
+// appendExt appends the fields behind Base (struct rxd_ext_hdr).
 func appendExt(dst []byte, tx, rx uint32, seg uint64) []byte {
 	dst = le.AppendUint64(dst, uint64(tx)|uint64(rx)<<32)
 	return le.AppendUint64(dst, seg)
 }
 
-// Ack is an acknowledgement: all packets before Seq have come. On the wire the window is in the field that DATA calls rx id.
+// Ack is an acknowledgement (struct rxd_ack_pkt): all packets before Seq have arrived. The window is in the field
+// that DATA calls rx id.
 type Ack struct {
 	Base
-	Window uint16 // packets that the sender of DATA may have unacknowledged; 0 stops it. The upper half of the field is ignored, as native does
+	// Window is how many packets the other end may have unacknowledged; 0 refuses the next operation. The upper
+	// half of the field is ignored, as native does.
+	Window uint16
 	TxID   uint32 // native leaves garbage
 }
 

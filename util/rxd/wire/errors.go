@@ -2,7 +2,7 @@ package wire
 
 import "errors"
 
-// What parsing may find wrong. The packet must be dropped.
+// Errors of Parse functions. The packet must be dropped.
 var (
 	ErrShort   = errors.New("rxd: packet ends within its header")
 	ErrVersion = errors.New("rxd: unknown protocol version")

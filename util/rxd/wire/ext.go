@@ -2,7 +2,8 @@ package wire
 
 import "hash/crc32"
 
-// ExtLen is the length of the extension block in bytes, without what features add, and of the least block of later versions.
+// ExtLen is the length of the extension block, in bytes, without optional fields. Blocks of later versions are no
+// shorter.
 const ExtLen = 64
 
 // ExtAuthLen is the length of the block of an endpoint with an authorization key (FeatureAuth).
@@ -11,52 +12,57 @@ const ExtAuthLen = ExtLen + ProofLen
 // ProofLen is the length of Ext.Proof.
 const ProofLen = 16
 
-// ExtVersion is the version of the extension. A block of another version counts as none.
+// ExtVersion is the version of the extension. A block of another version counts as none: the peer is then treated
+// as native.
 const ExtVersion = 1
 
 // extMagic is "gfx1".
 const extMagic = 'g' | 'f'<<8 | 'x'<<16 | '1'<<24
 
-// Features are what the sender of an extension block can do beyond version 1.
+// Features are abilities of the sender of an extension block beyond version 1. Unknown bits are ignored.
 type Features uint64
 
-// FeatureAtomics: atomics are understood in the stream.
+// FeatureAtomics: the sender takes atomic operations in the stream (the extension operations of xnet).
 const FeatureAtomics Features = 1 << 0
 
-// FeatureAuth: the sender has an authorization key, and talks to those only that have it, too. Its block has ExtAuthLen bytes.
+// FeatureAuth: the sender has an authorization key and connects only with peers that have the same. Its block has
+// ExtAuthLen bytes.
 const FeatureAuth Features = 1 << 1
 
-// FeatureSeals: the sender seals each message that it sends by reference, and takes no other.
+// FeatureSeals: the sender seals its single-copy messages, and accepts no others (docs/wire/tcp.md).
 const FeatureSeals Features = 1 << 3
 
-// FeatureVerdicts: the sender tells in the stream what becomes of each remote access, and wants to be told.
+// FeatureVerdicts: the sender reports in the stream the result of each remote access, and wants these reports
+// (docs/wire/tcp.md, "Verdicts").
 const FeatureVerdicts Features = 1 << 4
 
-// FeatureShow: the sender shows at a local socket which process it is, and has this shown before it reads a peer's memory.
+// FeatureShow: the sender proves over a local socket which process it is, and demands that proof before it reads a
+// peer's memory.
 const FeatureShow Features = 1 << 5
 
-// ExtUp in Ext.Flags of a CTS: its sender has found its cookie in the RTS, and has the connection.
+// ExtUp in Ext.Flags of a CTS: the sender has found its cookie in the RTS, and has the connection.
 const ExtUp uint8 = 1 << 0
 
-// ExtDenied in Ext.Flags of a CTS: its sender has another authorization key, or one of the two has none. There is no connection.
+// ExtDenied in Ext.Flags of a CTS: the authorization keys differ, or one end has none. There will be no connection.
 const ExtDenied uint8 = 1 << 1
 
-// Ext is the extension block behind an RTS or CTS: its sender is gofabric.
+// Ext is the extension block behind an RTS or CTS. It says that the sender is a gofabric endpoint.
 type Ext struct {
 	Flags       uint8    // ExtUp, ExtDenied; other bits are ignored
-	ConnID      uint64   // what the receiver puts into every extension datagram that it sends to the sender; random
-	Epoch       uint64   // random, of the sender's endpoint: a new one is a new peer
-	Cookie      uint64   // CTS: made by its sender, to be sent back in another RTS; RTS: 0, or the echo
-	MaxDatagram uint32   // the largest datagram that the sender receives, bytes
-	Window      uint32   // receive window, bytes of stream
+	ConnID      uint64   // random; every extension datagram to the sender carries it
+	Epoch       uint64   // random, drawn when the sender's endpoint was opened: another one is another peer
+	Cookie      uint64   // CTS: to be returned in another RTS; RTS: 0, or the cookie returned
+	MaxDatagram uint32   // largest datagram that the sender receives, bytes
+	Window      uint32   // receive window of the stream, bytes
 	Features    Features // of the sender
-	Nonce       uint64   // RTS: any number; CTS: an echo of it
-	// Proof, with FeatureAuth, shows that the sender has the key, in an RTS that echoes a cookie and in a CTS with ExtUp; else, and in a block that is too short
-	// for it, all 0.
+	Nonce       uint64   // RTS: any number; CTS: that of the RTS
+	// Proof, with FeatureAuth, shows that the sender has the key. It is in an RTS that returns a cookie and in a
+	// CTS with ExtUp. In other blocks, and in one too short for it, it is all 0.
 	Proof [ProofLen]byte
 }
 
-// ParseExt looks for the block at the beginning of what follows an RTS or CTS. A block may be longer than ExtLen: what a later revision adds is ignored.
+// ParseExt reads the block at the beginning of the bytes behind an RTS or CTS. ok is false if there is none. A
+// block may be longer than ExtLen: fields of a later revision are ignored.
 func ParseExt(trailing []byte) (e Ext, ok bool) {
 	if len(trailing) < ExtLen {
 		return Ext{}, false
@@ -83,7 +89,8 @@ func ParseExt(trailing []byte) (e Ext, ok bool) {
 	return e, true
 }
 
-// Append appends the encoded block to dst, which must hold the packet from its beginning: the block ends with a checksum of all of it.
+// Append appends the encoded block to dst. dst must hold the packet from its beginning, because the block ends with
+// a checksum of all of it.
 func (e Ext) Append(dst []byte) []byte {
 	size := uint64(ExtLen)
 	if e.Features&FeatureAuth != 0 {
@@ -102,8 +109,9 @@ func (e Ext) Append(dst []byte) []byte {
 	return le.AppendUint64(dst, uint64(crc32.Update(0, castagnoli, dst)))
 }
 
-// Intact reports whether what follows an RTS or CTS in pkt is nothing, or a block of whatever version whose checksum is right. If not, the packet was damaged
-// on its way, and nothing in it can be believed. It does not change pkt.
+// Intact reports whether the bytes behind an RTS or CTS in pkt are none, or a block of any version with the right
+// checksum. Otherwise the packet was damaged and must be dropped: it could make a gofabric peer a native one.
+// Intact does not change pkt.
 func Intact(pkt, trailing []byte) bool {
 	if len(trailing) == 0 {
 		return true

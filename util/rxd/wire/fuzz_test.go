@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is accepted must be encoded to the same bytes, but for those that are reserved.
+// Accepted input must be encoded to the same bytes, except reserved ones.
 
 func FuzzOp(f *testing.F) {
 	for _, o := range someOps() {

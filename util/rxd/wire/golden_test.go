@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write what String says of the packets o
 
 const goldenFile = "testdata/native.txt"
 
-// golden is a packet of a native peer.
+// golden is a packet that a native peer sent.
 type golden struct {
 	comment, text string
 	pkt           []byte
@@ -51,7 +51,7 @@ func goldens(t testing.TB) (gs []golden) {
 	return gs
 }
 
-// packet is what all packets have.
+// packet is the interface of all packet types.
 type packet interface {
 	fmt.Stringer
 	Append([]byte) []byte
@@ -86,7 +86,8 @@ func parse(b []byte) (packet, []byte, error) {
 	return &o, rest, err
 }
 
-// Packets of native peers are understood, and encoded to the same bytes but for the garbage in unused fields.
+// TestGolden parses packets of native peers and encodes them again, to the same bytes except the garbage in unused
+// fields.
 func TestGolden(t *testing.T) {
 	seen := map[Type]bool{}
 	for _, g := range goldens(t) {
@@ -128,7 +129,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// writeTexts puts a line with what String says below each packet.
+// writeTexts writes the result of String below each packet.
 func writeTexts(t *testing.T) {
 	b, err := os.ReadFile(goldenFile)
 	if err != nil {

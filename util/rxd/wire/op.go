@@ -1,41 +1,44 @@
 package wire
 
-// RMAIov is one remote segment (struct fi_rma_iov, fi_rma(3)). Addr is an address or an offset, as the target's registration mode has it; Len is in bytes.
+// RMAIov is an RMA segment (struct fi_rma_iov, fi_rma(3)). Addr is an address or an offset, depending on the
+// target's mr_mode (fi_mr(3)). Len is in bytes.
 type RMAIov struct {
 	Addr, Len, Key uint64
 }
 
-// SAR describes an operation of which more follows, in DATA from its sender or in DATA_READ from its target. Operations without FlagInline have it.
+// SAR describes an operation of several packets (segmentation and reassembly, struct rxd_sar_hdr): more follows in
+// DATA from its sender, or in DATA_READ from its target. Operations without FlagInline have it.
 type SAR struct {
-	Size     uint64 // bytes of the whole operation's data
-	NumSegs  uint64 // packets with data, this one included unless it is a read; native leaves garbage in atomics
-	TxID     uint32 // the sender's number for the operation, echoed by DATA_READ
-	IOVCount uint8  // remote segments; 0 for messages
+	Size     uint64 // bytes of the whole operation
+	NumSegs  uint64 // packets with data, including this one unless it is a read; garbage in native's atomic operations
+	TxID     uint32 // the sender's number of the operation, which DATA_READ repeats
+	IOVCount uint8  // RMA segments; 0 for messages
 }
 
-// Op is the packet that begins an operation: a message, remote access or atomic. Which fields count depends on Type and Flags.
+// Op is the packet that begins an operation: a message, a read or write, or an atomic operation. Type and Flags
+// decide which fields are valid.
 type Op struct {
 	Base
 	Tag    uint64 // with FlagTag
 	CQData uint64 // with FlagCQData
 	SAR    SAR    // without FlagInline
 	RMA    [IOVLimit]RMAIov
-	NRMA   int // of RMA; with FlagInline 1 where the type HasRMA
+	NRMA   int // segments in RMA; 1 with FlagInline if the type HasRMA
 
 	AtomDatatype uint32 // enum fi_datatype, fi_atomic(3); not checked
 	AtomOp       uint32 // enum fi_op; not checked
 }
 
-// HasTag, HasCQData and HasSAR tell whether the packet has these headers.
+// HasTag, HasCQData and HasSAR report whether the packet has these headers.
 func (o *Op) HasTag() bool { return o.Flags&FlagTag != 0 }
 
-// HasCQData: see HasTag.
+// HasCQData reports whether the packet has remote CQ data.
 func (o *Op) HasCQData() bool { return o.Flags&FlagCQData != 0 }
 
-// HasSAR: see HasTag.
+// HasSAR reports whether the packet has a SAR header.
 func (o *Op) HasSAR() bool { return o.Flags&FlagInline == 0 }
 
-// Len is the length of the headers in bytes that Type, Flags and NRMA imply.
+// Len is the length of the headers, in bytes, as Type, Flags and NRMA imply.
 func (o *Op) Len() int {
 	n := BaseLen
 	if o.HasTag() {
@@ -56,8 +59,9 @@ func (o *Op) Len() int {
 	return n
 }
 
-// Parse reads a packet; the payload is what follows the headers. Sizes agree when it succeeds: see docs/wire/rxd.md, "What to check". Fields that the
-// packet does not have become zero, except in RMA beyond NRMA. After an error o may be partly overwritten.
+// Parse reads a packet and returns its payload, a part of pkt. If it succeeds, sizes do not contradict each other
+// (docs/wire/rxd.md, "What to check"). Fields that the packet does not have are zero, except in RMA beyond NRMA.
+// After an error o may be partly overwritten.
 func (o *Op) Parse(pkt []byte) (payload []byte, err error) {
 	if o.Base, err = ParseBase(pkt); err != nil {
 		return nil, err
@@ -95,7 +99,7 @@ func (o *Op) Parse(pkt []byte) (payload []byte, err error) {
 	return b, o.checkSizes(uint64(len(b)))
 }
 
-// parseRMA reads the remote segments and what describes an atomic.
+// parseRMA reads the RMA segments and the header of an atomic operation.
 func (o *Op) parseRMA(b []byte) ([]byte, error) {
 	if o.HasSAR() {
 		o.NRMA = int(o.SAR.IOVCount)
@@ -122,7 +126,7 @@ func (o *Op) parseRMA(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// checkSizes looks whether payload, SAR and remote segments can be true together.
+// checkSizes checks that payload, SAR and RMA segments do not contradict each other.
 func (o *Op) checkSizes(payload uint64) error {
 	if o.SAR.Size > MaxSize {
 		return ErrSize
@@ -150,7 +154,7 @@ func (o *Op) checkSizes(payload uint64) error {
 	return nil
 }
 
-// Total returns how many bytes the remote segments have together; not ok if that is more than MaxSize.
+// Total returns the length of all RMA segments together. ok is false if that is more than MaxSize.
 func (o *Op) Total() (n uint64, ok bool) {
 	for _, v := range o.RMA[:o.NRMA] {
 		if v.Len > MaxSize || n+v.Len > MaxSize {
@@ -161,8 +165,9 @@ func (o *Op) Total() (n uint64, ok bool) {
 	return n, true
 }
 
-// Append appends the encoded headers to dst; the payload goes behind them. It sets SAR.IOVCount to NRMA where there is a SAR. It allocates only if dst
-// lacks room: MaxOpHeader bytes are always enough. NRMA above IOVLimit is the caller's mistake and panics.
+// Append appends the encoded headers to dst. The payload follows them. It sets SAR.IOVCount to NRMA if there is a
+// SAR. It allocates only if dst lacks room; MaxOpHeader bytes are always enough. NRMA above IOVLimit is a bug of
+// the caller and panics.
 func (o *Op) Append(dst []byte) []byte {
 	dst = o.Base.Append(dst)
 	if o.HasTag() {

@@ -2,15 +2,15 @@ package wire
 
 import "net/netip"
 
-// RTS opens the way to a peer. Of Base only the type counts.
+// RTS (ready to send) asks a peer for a connection (struct rxd_rts_pkt). Of Base only the type is used.
 type RTS struct {
 	Base
-	RTSAddr uint64         // the sender's index of the receiver: what the receiver puts into Base.Peer
-	Source  netip.AddrPort // where the sender's endpoint is, as it knows itself; IPv6 without a zone
-	ScopeID uint32         // of a link-local Source; the zone as the sender numbers it
+	RTSAddr uint64         // the sender's index of the receiver, which the receiver puts into Base.Peer
+	Source  netip.AddrPort // the sender's address as it knows it; IPv6 without a zone
+	ScopeID uint32         // of a link-local Source: the zone in the sender's numbering
 }
 
-// Parse reads a packet and returns what follows it, for ParseExt.
+// Parse reads a packet and returns the bytes behind it, for ParseExt.
 func (r *RTS) Parse(pkt []byte) (trailing []byte, err error) {
 	if r.Base, err = ParseBase(pkt); err != nil {
 		return nil, err
@@ -28,7 +28,8 @@ func (r *RTS) Parse(pkt []byte) (trailing []byte, err error) {
 	return pkt[RTSLen:], nil
 }
 
-// Append appends the encoded packet to dst, of type RTS whatever Base says. A Source that is not valid is the caller's mistake and panics.
+// Append appends the encoded packet to dst. Its type is RTS in any case. An invalid Source is a bug of the
+// caller and panics.
 func (r *RTS) Append(dst []byte) []byte {
 	b := r.Base
 	b.Type = TypeRTS
@@ -36,14 +37,14 @@ func (r *RTS) Append(dst []byte) []byte {
 	return appendSockaddr(dst, r.Source, r.ScopeID)
 }
 
-// CTS answers RTS. Of Base only the type counts.
+// CTS (clear to send) answers RTS (struct rxd_cts_pkt). Of Base only the type is used.
 type CTS struct {
 	Base
-	RTSAddr uint64 // echo: the index that the receiver of CTS has of its sender
-	CTSAddr uint64 // the sender's index of the receiver: what the receiver puts into Base.Peer
+	RTSAddr uint64 // repeated from the RTS: the index that the receiver of the CTS has of its sender
+	CTSAddr uint64 // the sender's index of the receiver, which the receiver puts into Base.Peer
 }
 
-// Parse reads a packet and returns what follows it, for ParseExt.
+// Parse reads a packet and returns the bytes behind it, for ParseExt.
 func (c *CTS) Parse(pkt []byte) (trailing []byte, err error) {
 	if c.Base, err = ParseBase(pkt); err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (c *CTS) Parse(pkt []byte) (trailing []byte, err error) {
 	return pkt[CTSLen:], nil
 }
 
-// Append appends the encoded packet to dst, of type CTS whatever Base says.
+// Append appends the encoded packet to dst. Its type is CTS in any case.
 func (c *CTS) Append(dst []byte) []byte {
 	b := c.Base
 	b.Type = TypeCTS

@@ -5,12 +5,14 @@ import (
 	"net/netip"
 )
 
-// Socket addresses as Linux on a little-endian machine has them (ip(7), ipv6(7)), whatever this machine's own layout is.
+// Socket addresses in the layout of Linux on a little-endian machine (ip(7), ipv6(7)), which native copies into
+// RTS. This machine's own layout may differ.
 const (
 	familyINET  = 2  // AF_INET: family u16, port u16 big-endian, address 4, zero 8
 	familyINET6 = 10 // AF_INET6: family u16, port u16 big-endian, flow info 4, address 16, scope id u32
 )
 
+// parseSockaddr reads a socket address. scope is the scope id of an IPv6 address.
 func parseSockaddr(b *[SourceLen]byte) (a netip.AddrPort, scope uint32, err error) {
 	port := binary.BigEndian.Uint16(b[2:])
 	switch le.Uint16(b[:]) {
@@ -22,8 +24,10 @@ func parseSockaddr(b *[SourceLen]byte) (a netip.AddrPort, scope uint32, err erro
 	return netip.AddrPort{}, 0, ErrAddress
 }
 
+// zeros is padding.
 var zeros [SourceLen]byte
 
+// appendSockaddr appends a socket address of SourceLen bytes.
 func appendSockaddr(dst []byte, a netip.AddrPort, scope uint32) []byte {
 	n := len(dst)
 	dst = append(dst, zeros[:]...)

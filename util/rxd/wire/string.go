@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// String is the name in lower case, or xtype(N) for an unknown one.
+// String returns the name in lower case, or xtype(N) for an unknown one.
 func (t XType) String() string {
 	if int(t) < len(xtypeNames) && xtypeNames[t] != "" {
 		return xtypeNames[t]
@@ -15,10 +15,10 @@ func (t XType) String() string {
 
 var xflagNames = []flagName{{uint16(FlagXAckNow), "ack_now"}, {uint16(FlagXSACK), "sack"}, {uint16(FlagXFin), "fin"}}
 
-// String lists the flags, as in ack_now|sack; "0" when none is set.
+// String lists the flags, as in ack_now|sack; "0" if there is none.
 func (f XFlags) String() string { return listFlags(uint16(f), xflagNames) }
 
-// String is one line about the packet, for logs and ofi dump: tagged peer 1 seq 4 flags tag|inline tag 0x43.
+// String returns one line about the packet, for logs and ofi dump: tagged peer 1 seq 4 flags tag|inline tag 0x43.
 func (o *Op) String() string {
 	b := fmt.Appendf(nil, "%s peer %d seq %d flags %s", o.Type, o.Peer, o.Seq, o.Flags)
 	if o.HasTag() {
@@ -41,28 +41,29 @@ func (o *Op) String() string {
 	return string(b)
 }
 
-// String is one line about the packet: data peer 1 seq 5 tx 3 seg 0.
+// String returns one line about the packet: data peer 1 seq 5 tx 3 seg 0.
 func (d *Data) String() string {
 	return fmt.Sprintf("%s peer %d seq %d tx %d seg %d", d.Type, d.Peer, d.Seq, d.TxID, d.SegNo)
 }
 
-// String is one line about the packet: ack peer 1 seq 5 window 128.
+// String returns one line about the packet: ack peer 1 seq 5 window 128.
 func (a *Ack) String() string {
 	return fmt.Sprintf("ack peer %d seq %d window %d", a.Peer, a.Seq, a.Window)
 }
 
-// String is one line about the packet: rts addr 1 source 127.0.0.1:4711.
+// String returns one line about the packet: rts addr 1 source 127.0.0.1:4711.
 func (r *RTS) String() string { return fmt.Sprintf("rts addr %d source %s", r.RTSAddr, r.Source) }
 
-// String is one line about the packet: cts rts_addr 1 cts_addr 2.
+// String returns one line about the packet: cts rts_addr 1 cts_addr 2.
 func (c *CTS) String() string {
 	return fmt.Sprintf("cts rts_addr %d cts_addr %d", c.RTSAddr, c.CTSAddr)
 }
 
-// String is one line about the block: gfx1 conn 0x1 epoch 0x2 cookie 0x0 datagram 1472 window 1048576 features 0x1 nonce 0x3 up. A denial ends in denied.
+// String returns one line about the block: gfx1 conn 0x1 epoch 0x2 cookie 0x0 datagram 1472 window 1048576 features
+// 0x1 nonce 0x3 up. With ExtDenied it ends in denied.
 func (e Ext) String() string {
-	s := fmt.Sprintf("gfx1 conn %#x epoch %#x cookie %#x datagram %d window %d features %#x nonce %#x", e.ConnID, e.Epoch, e.Cookie, e.MaxDatagram,
-		e.Window, uint64(e.Features), e.Nonce)
+	s := fmt.Sprintf("gfx1 conn %#x epoch %#x cookie %#x datagram %d window %d features %#x nonce %#x",
+		e.ConnID, e.Epoch, e.Cookie, e.MaxDatagram, e.Window, uint64(e.Features), e.Nonce)
 	if e.Flags&ExtUp != 0 {
 		s += " up"
 	}
@@ -72,9 +73,10 @@ func (e Ext) String() string {
 	return s
 }
 
-// String is one line about the header: data conn 0x1 off 1440 ack 0 window 1048576 time 17 echo 0.
+// String returns one line about the header: data conn 0x1 off 1440 ack 0 window 1048576 time 17 echo 0.
 func (h *XHeader) String() string {
-	b := fmt.Appendf(nil, "%s conn %#x off %d ack %d window %d time %d echo %d", h.Type, h.ConnID, h.Offset, h.Ack, h.Window, h.Time, h.Echo)
+	b := fmt.Appendf(nil, "%s conn %#x off %d ack %d window %d time %d echo %d",
+		h.Type, h.ConnID, h.Offset, h.Ack, h.Window, h.Time, h.Echo)
 	if h.AckDelay != 0 {
 		b = fmt.Appendf(b, " delay %dus", int(h.AckDelay)*8)
 	}

@@ -18,7 +18,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// someOps is one Op of each combination of headers, to be followed by 7 bytes of payload.
+// someOps returns one Op of each combination of headers, to be followed by 7 bytes of payload.
 func someOps() []*Op {
 	iov := [IOVLimit]RMAIov{{0x1000, 3, 1}, {0x2000, 4, 2}}
 	one := [IOVLimit]RMAIov{{0x1000, 7, 1}}
@@ -287,7 +287,8 @@ func TestXHeaderRefuses(t *testing.T) {
 }
 
 func TestChecksum(t *testing.T) {
-	if got := Checksum([]byte("123"), []byte("456"), nil, []byte("789")); got != 0xE3069283 { // the check value of CRC-32C
+	// The check value of CRC-32C.
+	if got := Checksum([]byte("123"), []byte("456"), nil, []byte("789")); got != 0xE3069283 {
 		t.Errorf("got %#x", got)
 	}
 	hdr := someXHeaders()[0].Append(nil)

@@ -2,18 +2,19 @@ package wire
 
 import "slices"
 
-// XMagic is the first byte of every extension datagram; no native version is that high.
+// XMagic is the first byte of every extension datagram. No version of native is that high.
 const XMagic = 0xF2
 
-// xGuard is the second byte: where native packets have their type, RTS. Of all types native checks the version in RTS and CTS only. Should a native
-// endpoint get extension datagrams, because it has the address that was a gofabric endpoint's, it drops them; as any other type they would crash it.
+// xGuard is the second byte, where native packets have their type: RTS. A native endpoint may get extension
+// datagrams if it has the address of a former gofabric endpoint. Native checks the version only of RTS and CTS, and
+// drops them. Any other type would crash it.
 const xGuard = byte(TypeRTS)
 
-// Lengths of the parts of an extension datagram before its payload, in bytes, and the most SACK blocks in one.
+// Lengths of an extension datagram's headers, in bytes, and the most SACK blocks in one.
 const (
 	XHeaderLen = 48
 	SACKLen    = 16
-	MaxSACK    = 16
+	MaxSACK    = 16 // blocks
 
 	MaxXHeader = XHeaderLen + MaxSACK*SACKLen
 )
@@ -25,49 +26,52 @@ type XType uint8
 const (
 	XData  XType = 1 // carries bytes of the stream
 	XAck   XType = 2 // acknowledges only
-	XProbe XType = 3 // asks whether the peer lives: answered by XAck
-	XReset XType = 4 // the sender has given the flow up
+	XProbe XType = 3 // must be acknowledged at once
+	XReset XType = 4 // the sender has given up the flow
 )
 
 var xtypeNames = [...]string{XData: "data", XAck: "ack", XProbe: "probe", XReset: "reset"}
 
-// XFlags are the flag bits of an extension datagram. Bits without a name are ignored, and kept when a parsed header is encoded again.
+// XFlags are the flag bits of an extension datagram. Bits without a name are ignored, and kept when a parsed header
+// is encoded again.
 type XFlags uint16
 
 // The flag bits.
 const (
-	FlagXAckNow XFlags = 1 << 0 // acknowledge without delay
+	FlagXAckNow XFlags = 1 << 0 // the receiver should acknowledge without delay
 	FlagXSACK   XFlags = 1 << 2 // SACK blocks follow; Append sets it from NSACK
 	FlagXFin    XFlags = 1 << 3 // the stream ends behind this payload
 )
 
-// Range is bytes of a stream: Start is the offset of the first, End of the one behind the last.
+// Range is a range of a stream: Start is the offset of its first byte, End that of the byte behind its last.
 type Range struct {
 	Start, End uint64
 }
 
-// XHeader is the header of an extension datagram.
+// XHeader is the header of an extension datagram. docs/wire/rxd.md, "Extension datagram", says how its fields are
+// used.
 type XHeader struct {
 	Type     XType
 	Flags    XFlags
-	ConnID   uint64 // as the receiver chose it: Ext.ConnID
-	Offset   uint64 // in the stream, of the payload's first byte
-	Ack      uint64 // the next byte of the other direction's stream that the sender expects
-	Window   uint32 // bytes beyond Ack that the sender takes
+	ConnID   uint64 // Ext.ConnID of the receiver
+	Offset   uint64 // of the payload's first byte in the stream
+	Ack      uint64 // next byte of the other stream that the sender expects
+	Window   uint32 // bytes behind Ack that the sender takes
 	Time     uint32 // the sender's clock in microseconds, modulo 2^32
-	Echo     uint32 // Time of the datagram that this one answers; 0 none
-	AckDelay uint16 // how long the sender kept the answer back, in units of 8 microseconds
-	NSACK    uint8
+	Echo     uint32 // Time of the datagram that this one answers; 0: none
+	AckDelay uint16 // how long the sender delayed the answer, in units of 8 microseconds
+	NSACK    uint8  // blocks in SACK
 	SACK     [MaxSACK]Range
 }
 
-// Len is the length in bytes of all that comes before the payload.
+// Len is the length of everything before the payload, in bytes.
 func (h *XHeader) Len() int {
 	return XHeaderLen + int(h.NSACK)*SACKLen
 }
 
-// Parse reads a datagram; the payload is what follows. It does not look at the checksum: see Verify. Fields of what is not there become zero, except in
-// SACK beyond NSACK. After an error h may be partly overwritten.
+// Parse reads a datagram and returns its payload, a part of pkt. It does not check the checksum: see Verify. Fields
+// that the datagram does not have are zero, except in SACK beyond NSACK. After an error h may be partly
+// overwritten.
 func (h *XHeader) Parse(pkt []byte) (payload []byte, err error) {
 	if len(pkt) < XHeaderLen {
 		return nil, ErrShort
@@ -87,11 +91,11 @@ func (h *XHeader) Parse(pkt []byte) (payload []byte, err error) {
 	if h.Flags&FlagXSACK == 0 && h.NSACK == 0 {
 		return payload, nil
 	}
-	return h.parseRest(payload)
+	return h.parseSACK(payload)
 }
 
-// parseRest reads the SACK blocks.
-func (h *XHeader) parseRest(b []byte) ([]byte, error) {
+// parseSACK reads the SACK blocks and returns the rest of b.
+func (h *XHeader) parseSACK(b []byte) ([]byte, error) {
 	n := int(h.NSACK)
 	if n > MaxSACK || (n > 0) != (h.Flags&FlagXSACK != 0) {
 		h.NSACK = 0
@@ -110,8 +114,9 @@ func (h *XHeader) parseRest(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// Append appends the encoded header to dst, with a checksum of zero: see PutChecksum. It sets or clears FlagXSACK as NSACK says. It allocates only if
-// dst lacks room: MaxXHeader bytes are always enough. NSACK above MaxSACK is the caller's mistake and panics.
+// Append appends the encoded header to dst, with a checksum of zero: see PutChecksum. It sets FlagXSACK if there
+// are SACK blocks, and clears it otherwise. It allocates only if dst lacks room; MaxXHeader bytes are always
+// enough. NSACK above MaxSACK is a bug of the caller and panics.
 func (h *XHeader) Append(dst []byte) []byte {
 	h.Flags &^= FlagXSACK
 	if h.NSACK > 0 {

@@ -6,13 +6,13 @@ import (
 	xengine "gofabric/internal/xnet/engine"
 )
 
-// copier is a lower that copies into one buffer.
-type copier struct {
+// copyingLower is a Lower that copies into one buffer.
+type copyingLower struct {
 	lower
 	buf []byte
 }
 
-func (c *copier) Send(head []byte, payload [][]byte, _ bool, _, _ uint64) (bool, error) {
+func (c *copyingLower) Send(head []byte, payload [][]byte, _ bool, _, _ uint64) (bool, error) {
 	c.buf = append(c.buf[:0], head...)
 	for _, p := range payload {
 		c.buf = append(c.buf, p...)
@@ -20,12 +20,12 @@ func (c *copier) Send(head []byte, payload [][]byte, _ bool, _, _ uint64) (bool,
 	return true, nil
 }
 
-// TestNoAllocs: a message in one packet costs no memory at either end.
+// TestNoAllocs checks that a message in one packet allocates nothing at either end.
 func TestNoAllocs(t *testing.T) {
 	for _, n := range []int{64, 8192, 16384} {
 		a, b := newPair(t, Config{})
 		a.quiet, b.quiet = true, true
-		low := &copier{}
+		low := &copyingLower{}
 		a.g.low = low
 		buf, msg := make([]byte, n), make([]byte, n)
 		s := sendOf(1, msg)
@@ -56,11 +56,11 @@ func (e *end) postQuiet(buf []byte) {
 	e.rx.PostTagged(op, xengine.AnySource, 9, 0)
 }
 
-// BenchmarkEager is what the gateway adds to a small message, there and back not included.
+// BenchmarkEager measures what the gateway adds to a small message.
 func BenchmarkEager(b *testing.B) {
 	x, y := newPair(b, Config{})
 	x.quiet, y.quiet = true, true
-	low := &copier{}
+	low := &copyingLower{}
 	x.g.low = low
 	buf, msg := make([]byte, 64), make([]byte, 64)
 	s := sendOf(1, msg)

@@ -2,28 +2,32 @@ package engine
 
 import "gofabric/util/rxm/wire"
 
-// Config is how to talk to a peer. Zero values mean native's defaults.
+// Config has the parameters of a gateway. Values of 0 mean native's defaults. docs/wire/rxm.md, "Connecting", says
+// which of them both ends must agree on.
 type Config struct {
-	RemoteConn uint64 // the peer's index for us (wire.ConnIndex), which our packets carry
-	BufferSize int    // the peer's receive buffers, bytes of payload (FI_OFI_RXM_BUFFER_SIZE)
-	EagerLimit int    // the longest message in one packet; both ends have the same
-	SARLimit   int    // the longest message in segments (FI_OFI_RXM_SAR_LIMIT)
-	// RndvWrite: receivers of announced messages have them written instead of reading them (FI_OFI_RXM_USE_RNDV_WRITE). Both ends have the same.
+	RemoteConn uint64 // the peer's index of us (wire.ConnIndex): our packets carry it
+	BufferSize int    // payload of the peer's receive buffers, bytes (FI_OFI_RXM_BUFFER_SIZE, fi_rxm(7))
+	EagerLimit int    // longest message in one packet, bytes; the same at both ends
+	SARLimit   int    // longest message in segments, bytes (FI_OFI_RXM_SAR_LIMIT)
+	// RndvWrite has the sender of a rendezvous write the message, instead of the receiver read it
+	// (FI_OFI_RXM_USE_RNDV_WRITE). It must be the same at both ends.
 	RndvWrite bool
-	// Spread: Lower is several connections, and its operations may overtake each other but for messages of one group.
+	// Spread says that Lower has auxiliary connections (FI_OFI_RXM_NUM_MSG_EPS), so that its operations may
+	// overtake each other, except the messages of one group.
 	Spread bool
-	// FlowControl: both ends have asked for credits. Natively only connections of verbs do.
+	// FlowControl says that both ends have asked for credits when they connected. Native does so only over verbs.
 	FlowControl bool
-	RxSize      int // receives that we say are posted, with FlowControl
+	RxSize      int // receives that we announce, with FlowControl
 }
 
-// rxSize is how many receives are posted by default.
+// rxSize is the default of Config.RxSize.
 const rxSize = 128
 
-// rxLeast is how many there must be, so that the packets that tell of receives do not use them up.
-const rxLeast = 4
+// rxMin is the least Config.RxSize. With fewer the packets that bring credits would use up the credits.
+const rxMin = 4
 
-func (c *Config) fill() {
+// setDefaults replaces values of 0, and brings the limits into the order that native demands.
+func (c *Config) setDefaults() {
 	if c.BufferSize <= 0 {
 		c.BufferSize = wire.BufferSize
 	}
@@ -41,12 +45,13 @@ func (c *Config) fill() {
 	if c.RxSize <= 0 {
 		c.RxSize = rxSize
 	}
-	c.RxSize = max(c.RxSize, rxLeast)
+	c.RxSize = max(c.RxSize, rxMin)
 }
 
-// AtomicMax is the most bytes of operands of an atomic operation, those to compare with included, that fit into a packet: for the Conn's Config.AtomicMax.
+// AtomicMax is the most operand bytes of an atomic operation that fit into a packet, including the comparands. It
+// is the value for the Conn's Config.AtomicMax.
 func (c *Config) AtomicMax() int {
 	d := *c
-	d.fill()
+	d.setDefaults()
 	return d.BufferSize - wire.AtomicLen
 }

@@ -1,50 +1,54 @@
 package engine
 
-// Flow control: each end says how many receives it has posted, and sends no more packets than the other has said. All packets count. The last credit is for
-// saying so, and there is one from the start (natively, verbs's endpoints keep it for that).
+// Flow control, for connections that lose messages if no receive is posted (verbs). Each end announces how many
+// receives it has posted, and sends no more packets than the other has announced. All packets count. One credit is
+// there from the start, and the last one is only for a packet that announces receives; otherwise both ends could
+// run out at the same time (docs/wire/rxm.md, "Credits").
 
-// maxCredits keeps a peer's claims from overflowing.
+// maxCredits limits the credits of a peer, so that the sum cannot overflow.
 const maxCredits = 1 << 32
 
-// credit reports whether a packet may be sent: one that brings credits, or another.
-func (g *Gateway) credit(brings bool) bool {
+// hasCredit reports whether a packet may be sent. brings says that it announces receives.
+func (g *Gateway) hasCredit(brings bool) bool {
 	return !g.cfg.FlowControl || g.credits > 1 || brings && g.credits > 0
 }
 
-// spend counts a packet that was sent.
-func (g *Gateway) spend() {
+// useCredit counts a packet that was sent.
+func (g *Gateway) useCredit() {
+	// Without flow control the connection itself holds packets back.
 	if g.cfg.FlowControl {
 		g.credits--
 	}
 }
 
-// earn takes what the peer says.
-func (g *Gateway) earn(n uint64) {
+// addCredits takes n receives that the peer announces.
+func (g *Gateway) addCredits(n uint64) {
 	if g.cfg.FlowControl {
 		g.credits = min(g.credits+min(n, maxCredits), maxCredits)
 	}
 }
 
-// owe counts a packet that came.
-func (g *Gateway) owe() {
+// countReceived counts a packet that was received: its receive is posted again.
+func (g *Gateway) countReceived() {
 	if g.cfg.FlowControl {
-		g.owed++
-		g.payCredits()
+		g.unannounced++
+		g.checkCreditsDue()
 	}
 }
 
-// payCredits tells the peer of receives, when there are enough for it to be worth a packet: two at least, for this packet costs one itself.
-func (g *Gateway) payCredits() {
-	if g.owed >= max(g.cfg.RxSize/2, 2) {
-		g.paying = true
+// checkCreditsDue makes an announcement due once half of the receives are used, but two at least, because the
+// packet uses one itself.
+func (g *Gateway) checkCreditsDue() {
+	if g.unannounced >= max(g.cfg.RxSize/2, 2) {
+		g.creditsDue = true
 	}
 }
 
-// sendCredits sends what is owed, and reports whether it could.
+// sendCredits announces the receives. It reports whether Lower took the packet.
 func (g *Gateway) sendCredits() bool {
-	if !g.send(&notice{kind: noticeCredit, id: uint64(g.owed)}) {
+	if !g.sendControlPacket(&controlPacket{kind: controlCredit, id: uint64(g.unannounced)}) {
 		return false
 	}
-	g.owed, g.paying = 0, false
+	g.unannounced, g.creditsDue = 0, false
 	return true
 }

@@ -1,9 +1,19 @@
-// Package engine is the gateway between a Conn of internal/xnet/engine, which is what an rxm endpoint posts to, and a native rxm peer. It takes operations
-// from the Conn's stream and makes packets, reads and writes of the connection below from them, and turns the peer's packets into the Conn's stream.
+// Package engine is the gateway between a Conn of internal/xnet/engine, to which an rxm endpoint posts, and a
+// native rxm peer. In one direction it takes operations from the Conn's stream and makes packets, reads and writes
+// of the connections below. In the other it turns the peer's packets into a stream that the Conn receives.
+// Matching, budgets and completions are thus the same for native and gofabric peers.
 //
-// Messages up to the eager limit are a packet. Longer ones are cut into segments, up to the SAR limit; still longer ones stay where they are and are announced
-// (rendezvous): the receiver reads them, or has them written, with the connection's own remote memory access. Announced messages go past the Conn's stream in
-// both directions, so that others overtake them, as natively (internal/xnet/engine, Conn.Carry).
+//	message up to the eager limit    one packet                          stream.go, inbound.go
+//	up to the SAR limit              segments                            stream.go, inbound.go
+//	longer                           rendezvous: the receiver reads it,  rndvsend.go, rndvrecv.go
+//	                                 or asks the sender to write it
+//	read, write                      the connection's own operations     stream.go
+//	atomic operation                 a packet, and one for the answer    atomic.go
 //
-// It does no I/O, knows no clock and starts no goroutine. All calls are made under the lock of the domain.
+// Messages of a rendezvous bypass the Conn's stream in both directions, so that others overtake them, as in native
+// (internal/xnet/engine, Conn.SetFetcher).
+//
+// docs/wire/rxm.md has the protocol, which is native's (prov/rxm of libfabric).
+//
+// The package does no I/O, reads no clock and starts no goroutine. All calls are made under the lock of the domain.
 package engine

@@ -12,7 +12,8 @@ import (
 	xwire "gofabric/internal/xnet/wire"
 )
 
-// TestSizes sends messages of all protocols, posted before and after, tagged and not, whole and in parts.
+// TestSizes sends messages of all protocols, before and after their receive is posted, tagged and untagged, in one
+// buffer and in several.
 func TestSizes(t *testing.T) {
 	for _, lazy := range []bool{false, true} {
 		for _, write := range []bool{false, true} {
@@ -78,7 +79,7 @@ func TestPackets(t *testing.T) {
 	clean(a, b)
 }
 
-// TestOvertaking sends small messages behind a large one that nobody receives yet, more than the staging memory holds.
+// TestOvertaking sends small messages behind a large one without a receive, more than the staging memory holds.
 func TestOvertaking(t *testing.T) {
 	a, b := newPair(t, Config{})
 	big := pattern(1<<20, 1)
@@ -128,7 +129,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestDelivery sends with delivery complete: it ends when the peer has acknowledged.
+// TestDelivery checks that an operation with delivery complete ends when the peer has acknowledged it.
 func TestDelivery(t *testing.T) {
 	a, b := newPair(t, Config{})
 	for _, n := range []int{10, 20000, 200000} {
@@ -178,7 +179,7 @@ func TestRMA(t *testing.T) {
 	}
 }
 
-// atomicOf is an atomic operation on unsigned 64-bit numbers of the peer's region.
+// atomicOf makes an atomic operation on unsigned 64-bit numbers of the peer's region.
 func atomicOf(ctx uint64, kind xengine.Kind, op atomics.Op, at uint64, operand []byte, compare, result []byte) xengine.Send {
 	s := sendOf(ctx, operand)
 	s.Kind, s.NRMA = kind, 1
@@ -200,7 +201,7 @@ func u64(v ...uint64) (b []byte) {
 	return b
 }
 
-// TestAtomics does all kinds of atomic operations, and some that are refused.
+// TestAtomics executes all kinds of atomic operations, and some that are refused.
 func TestAtomics(t *testing.T) {
 	a, b := newPair(t, Config{})
 	copy(b.mem, u64(10, 20, 30))
@@ -234,7 +235,7 @@ func TestAtomics(t *testing.T) {
 	clean(a, b)
 }
 
-// TestFence holds an operation back until all before it are done.
+// TestFence checks that an operation with FI_FENCE waits for all before it.
 func TestFence(t *testing.T) {
 	a, b := newPair(t, Config{})
 	big := make([]byte, 200000)
@@ -277,7 +278,8 @@ func TestManyAnnounced(t *testing.T) {
 	clean(a, b)
 }
 
-// TestBackPressure lets unexpected messages fill their budget: the peer's packets wait, and come when there is room.
+// TestBackPressure fills the budget for unexpected messages. The peer's packets wait, and are taken when there is
+// room.
 func TestBackPressure(t *testing.T) {
 	for _, n := range []int{10000, 40000} {
 		a, b := newPair(t, Config{})
@@ -305,8 +307,8 @@ func TestBackPressure(t *testing.T) {
 	}
 }
 
-// TestNoRoom has a lower that takes one operation at a time.
-func TestNoRoom(t *testing.T) {
+// TestLowerFull has a Lower that takes one operation at a time.
+func TestLowerFull(t *testing.T) {
 	for _, write := range []bool{false, true} {
 		a, b := newPair(t, Config{RndvWrite: write})
 		a.low.room, b.low.room = 0, 0
@@ -326,7 +328,7 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// TestCredits: packets wait for the peer's receives.
+// TestCredits checks that packets wait for the peer's receives.
 func TestCredits(t *testing.T) {
 	a, b := newPair(t, Config{FlowControl: true, RxSize: 4})
 	for i := range 50 {
@@ -343,7 +345,8 @@ func TestCredits(t *testing.T) {
 	clean(a, b)
 }
 
-// TestEnd ends the connection in the middle of everything: all operations end, nothing stays exposed.
+// TestEnd ends the connection while operations of all kinds are under way. All operations end, and no memory stays
+// accessible.
 func TestEnd(t *testing.T) {
 	for _, write := range []bool{false, true} {
 		a, b := newPair(t, Config{RndvWrite: write})

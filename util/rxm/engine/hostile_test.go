@@ -9,13 +9,14 @@ import (
 	"gofabric/util/rxm/wire"
 )
 
-// TestHostile gives a gateway that has a message announced, one asked for, and an atomic operation under way what no peer should send.
-func TestHostile(t *testing.T) {
+// TestProtocolViolations gives a gateway packets that no peer may send, while it has an announced message, a
+// requested one and an atomic operation under way.
+func TestProtocolViolations(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		p       wire.Packet
 		n       int
-		refused bool // answered with an error instead of the end of the connection
+		refused bool // answered with an error; the connection continues
 	}{
 		{"segment of nothing", wire.Packet{Type: wire.TypeSegment, MsgID: 5, Part: wire.Middle, SegNo: 1, SegSize: 10, Size: 100}, 10, false},
 		{"read_done of nothing", wire.Packet{Type: wire.TypeReadDone, MsgID: 77}, 0, false},
@@ -50,7 +51,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestSegments lets a message's segments come wrong.
+// TestSegments receives segments that break the rules.
 func TestSegments(t *testing.T) {
 	seg := func(id uint64, no uint32, part wire.Part, n int, size uint64) []byte {
 		p := wire.Packet{Type: wire.TypeSegment, MsgID: id, SegNo: no, Part: part, SegSize: uint16(n), Size: size}
@@ -77,8 +78,9 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestAuxConns has segments overtake, on another connection, the first of their message, and messages behind that wait for its end.
-func TestAuxConns(t *testing.T) {
+// TestSegmentsOverAuxConn has segments on an auxiliary connection overtake the first of their message, and messages
+// behind it that wait for its end.
+func TestSegmentsOverAuxConn(t *testing.T) {
 	_, b := newPair(t, Config{})
 	p := pattern(100, 1)
 	seg := func(no uint32, part wire.Part, from, to int) []byte {
@@ -113,8 +115,9 @@ func TestAuxConns(t *testing.T) {
 	clean(b)
 }
 
-// FuzzReceived feeds packets, each with its length and connection in front, to a gateway that has something of everything under way. Whatever they are, it does not
-// crash, keeps no more than a few times what came, and holds nothing after the end.
+// FuzzReceived gives packets, each with its length and connection in front, to a gateway that has operations of all
+// kinds under way. It must not crash, must keep no more than a small multiple of the input, and must hold nothing
+// after the end.
 func FuzzReceived(f *testing.F) {
 	add := func(pkts ...[]byte) {
 		var b []byte
@@ -124,7 +127,7 @@ func FuzzReceived(f *testing.F) {
 		f.Add(b, false)
 		f.Add(b, true)
 	}
-	// Short ones: the fuzzer makes what it keeps smaller, byte by byte, and does nothing else meanwhile.
+	// Short seeds: the fuzzer minimizes each input that it keeps byte by byte, and does nothing else meanwhile.
 	cfg := Config{EagerLimit: 512, BufferSize: 512}
 	a, _ := newPair(f, cfg)
 	a.send(1, make([]byte, 3))
@@ -169,7 +172,7 @@ func FuzzReceived(f *testing.F) {
 		}
 		e.g.Fail(errLower)
 		e.rx.Flush(errLower)
-		e.rx.Release() // a whole message outlives its connection, until the owner of the receives closes
+		e.rx.Release() // a complete message outlives its connection, until its receive context is closed
 		if e.low.Exposed() != 0 || e.pool.OutTx != 0 || e.pool.OutRx != 0 || e.pool.OutUnexp != 0 || e.pool.OutChunks != 0 || e.pool.OutAtomic != 0 {
 			t.Fatalf("leak: %d %+v", e.low.Exposed(), &e.pool)
 		}

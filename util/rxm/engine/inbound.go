@@ -6,67 +6,80 @@ import (
 	"gofabric/util/rxm/wire"
 )
 
-// inbound is the peer's message of which segments are still to come.
+// Packets of the peer to the stream that upper receives. Received refuses a packet that upper has no room for, and
+// the driver stops to read that connection: back-pressure reaches the peer.
+//
+// inbound is the peer's message of which segments are still to come. There is one at most, because between segments
+// come only answers and credits (docs/wire/rxm.md, "Segments").
 type inbound struct {
-	id   uint64
-	left uint64
-	seg  uint32
+	id   uint64 // the peer's name for it
+	left uint64 // bytes to come
+	seg  uint32 // number of the next segment
 }
 
-// copyBelow is the payload below which header and payload go to upper in one piece, bytes.
+// copyBelow is the payload, in bytes, below which header and payload are copied together, because one call of upper
+// costs less than two.
 const copyBelow = 4 << 10
 
-// Received takes a message that the peer has sent on a connection; the one that was opened first is 0. pkt is borrowed. False says not now: pkt is to be handed over
-// again, and nothing of that connection before it, when upper is up or has resumed (Sink.Connected, Resumed), when lower has room again after it had none, and
-// whenever Received has returned true for another connection.
+// Received takes a packet that the peer has sent over connection conn: 0 is the main one, others are auxiliary. pkt
+// is borrowed for the call. False means not now. The caller must then repeat the call with pkt before any other
+// packet of the same connection: when upper is up or has resumed (Sink.Connected, Resumed), when Lower has room
+// again, and whenever Received has returned true for another connection.
 func (g *Gateway) Received(conn int, pkt []byte) bool {
 	if !g.alive() {
 		return g.dead
 	}
-	if g.control.Len() >= noticesMax {
+	// Each packet may demand an answer. A peer that does not read the answers is not read either.
+	if g.control.Len() >= controlMax {
 		return false
 	}
 	p := &g.pkt
+	// A packet that cannot be parsed ends the connection: there is no way to continue behind it.
 	payload, err := p.Parse(pkt)
 	if err != nil {
-		g.protocol()
+		g.violation()
 		return true
 	}
 	switch p.Type {
 	case wire.TypeEager:
+		// Within a message of segments no other message may come; over an auxiliary connection one may overtake.
 		if g.in.left > 0 || g.up.Stalled() {
 			return false
 		}
-		g.takeMessage(p, payload)
+		g.receiveMessage(p, payload)
 	case wire.TypeSegment:
-		if !g.takeSegment(p, payload, conn) {
+		if !g.receiveSegment(p, payload, conn) {
 			return false
 		}
+	// The announcement takes its place among the messages.
 	case wire.TypeRndvReq:
 		if g.up.Stalled() {
 			return false
 		}
-		g.takeAnnouncement(p)
+		g.receiveRndvReq(p)
 	case wire.TypeAtomic:
 		if g.in.left > 0 || g.up.Stalled() {
 			return false
 		}
-		g.takeAtomic(p, payload)
+		g.receiveAtomic(p, payload)
 	case wire.TypeReadDone:
-		g.takeReadDone(p.MsgID)
+		g.receiveReadDone(p.MsgID)
 	case wire.TypeWriteData:
-		g.takeWriteData(p)
+		g.receiveWriteData(p)
+	// The peer's writes on other connections may still be coming.
 	case wire.TypeWriteDone:
-		if !g.takeWriteDone(p.MsgID) {
+		if !g.receiveWriteDone(p.MsgID) {
 			return false
 		}
 	case wire.TypeAtomicResp:
-		g.takeAtomicResp(p, payload)
+		g.receiveAtomicResp(p, payload)
+	// The peer has posted more receives.
 	case wire.TypeCredit:
-		g.earn(p.Credits)
+		g.addCredits(p.Credits)
 	}
+	// The packet is taken, so its receive is posted again.
 	if g.alive() {
-		g.owe()
+		g.countReceived()
 	}
 	return true
 }
@@ -83,37 +96,42 @@ func message(h *xwire.Header, p *wire.Packet) {
 	h.SetPayload(p.Size)
 }
 
-// takeMessage gives upper a message, or its first segment.
-func (g *Gateway) takeMessage(p *wire.Packet, payload []byte) {
+// receiveMessage gives upper a message, or its first segment.
+func (g *Gateway) receiveMessage(p *wire.Packet, payload []byte) {
 	var h xwire.Header
 	message(&h, p)
 	g.feed(&h, payload)
 }
 
-// takeSegment gives upper a segment, and reports whether it could: those after the first may come on another connection, and then before it.
-func (g *Gateway) takeSegment(p *wire.Packet, payload []byte, conn int) bool {
+// receiveSegment gives upper a segment. It reports false if it could not yet: segments after the first may come
+// over an auxiliary connection, and there before the first.
+func (g *Gateway) receiveSegment(p *wire.Packet, payload []byte, conn int) bool {
 	if g.up.Stalled() {
 		return false
 	}
 	in := &g.in
 	n := uint64(len(payload))
 	if p.Part == wire.First {
+		// A message in segments is still incomplete; this one must wait for it.
 		if in.left > 0 {
 			return false
 		}
+		// The first segment has the headers of the whole message.
 		*in = inbound{id: p.MsgID, left: p.Size - n, seg: 1}
-		g.takeMessage(p, payload)
+		g.receiveMessage(p, payload)
 		return true
 	}
+	// Over an auxiliary connection it may be early; over the main one it is an error.
 	if in.left == 0 || in.id != p.MsgID {
 		if conn > 0 {
 			return false
 		}
-		g.protocol()
+		g.violation()
 		return true
 	}
+	// Over one connection segments are in order, so a gap is a violation.
 	if p.SegNo != in.seg || n > in.left || (p.Part == wire.Last) != (n == in.left) {
-		g.protocol()
+		g.violation()
 		return true
 	}
 	in.seg++
@@ -122,18 +140,22 @@ func (g *Gateway) takeSegment(p *wire.Packet, payload []byte, conn int) bool {
 	return true
 }
 
-// takeAnnouncement tells upper of a message that the peer holds back.
-func (g *Gateway) takeAnnouncement(p *wire.Packet) {
+// receiveRndvReq gives upper the announcement of a message that stays with the peer until it meets its receive.
+func (g *Gateway) receiveRndvReq(p *wire.Packet) {
 	var from [xengine.MaxIOV]xwire.RMAIov
 	for i, r := range p.Ranges[:p.N] {
 		from[i] = xwire.RMAIov(r)
 	}
-	g.up.Announce(&xengine.Announcement{Tagged: p.Op == wire.OpTagged, HasData: p.Flags&wire.FlagCQData != 0, Tag: p.Tag, Data: p.Data, Size: p.Size, ID: p.MsgID, From: from[:p.N]})
+	g.up.Announce(&xengine.Announcement{
+		Tagged: p.Op == wire.OpTagged, HasData: p.Flags&wire.FlagCQData != 0, Tag: p.Tag, Data: p.Data,
+		Size: p.Size, ID: p.MsgID, From: from[:p.N],
+	})
 }
 
-// feed gives upper a header and the payload that is here.
+// feed gives upper a header and the payload of this packet.
 func (g *Gateway) feed(h *xwire.Header, payload []byte) {
 	g.scratch = h.Append(g.scratch[:0], xwire.Little)
+	// Small payload is copied behind the header.
 	if len(payload) <= copyBelow {
 		g.scratch = append(g.scratch, payload...)
 		payload = nil

@@ -14,12 +14,12 @@ import (
 	"gofabric/util/rxm/wire"
 )
 
-// lower is one end of the connection below.
+// lower is one end of the connections below.
 type lower struct {
 	*rma.End
-	unsent []*rma.Frame // what the transport still needs the payload of
-	room   int          // operations that are taken before ErrAgain; negative: no limit
-	hasty  bool         // what goes over other connections overtakes what goes over the first, rather than the other way round
+	unsent   []*rma.Frame // frames whose payload the transport still needs
+	room     int          // operations that are taken before ErrAgain; negative: no limit
+	auxFirst bool         // frames on auxiliary connections overtake those on the main one, instead of the other way round
 }
 
 func newLower(u rma.User) *lower {
@@ -43,7 +43,7 @@ func (l *lower) full() bool {
 	return false
 }
 
-// Write implements Lower, with the End.
+// Write implements Lower, together with rma.End.
 func (l *lower) Write(local [][]byte, remote []xwire.RMAIov, w Write, token uint64) (bool, error) {
 	return l.Store(local, rma.Frame{Ranges: remote, Data: w.Data, HasData: w.HasData, Delivery: w.Delivery, Token: token})
 }
@@ -59,12 +59,12 @@ type end struct {
 	low    *lower
 	g      *Gateway
 	peer   *end
-	mem    []byte // region 7, read and write
+	mem    []byte // region 7, for read and write
 	events []string
 	quiet  bool
 	failed error
 	done   []xengine.Completion
-	held   map[int]bool // connections that are not received from
+	held   map[int]bool // connections that are not read
 }
 
 func (e *end) Verify(key, addr, n uint64, write bool) ([]byte, xengine.Region, xengine.Refusal) {
@@ -114,7 +114,7 @@ func (e *end) Resumed(*xengine.Conn) { clear(e.held) }
 
 var errLower = errors.New("lower connection lost")
 
-// newEnd makes one end, which has no peer yet.
+// newEnd makes an end without a peer.
 func newEnd(t testing.TB, name string, cfg *Config) *end { return newSmallEnd(t, name, cfg, 1<<20) }
 
 // newSmallEnd is newEnd with a region of size bytes.
@@ -129,7 +129,7 @@ func newSmallEnd(t testing.TB, name string, cfg *Config, size int) *end {
 	return e
 }
 
-// newPair makes two ends that face each other.
+// newPair makes two ends that are connected.
 func newPair(t testing.TB, cfg Config) (a, b *end) {
 	ca, cb := cfg, cfg
 	ca.RemoteConn, cb.RemoteConn = 11, 22
@@ -139,7 +139,7 @@ func newPair(t testing.TB, cfg Config) (a, b *end) {
 	return a, b
 }
 
-// Message implements rma.User, as do the following.
+// Message and the methods after it implement rma.User.
 func (e *end) Message(conn int, b []byte) bool { return e.g.Received(conn, b) }
 func (e *end) Finished(token uint64)           { e.g.Done(token, nil) }
 func (e *end) Pump()                           { e.g.Pump() }
@@ -165,11 +165,12 @@ func ranged(iov []xwire.RMAIov) (n uint64) {
 	return n
 }
 
-// deliver brings the oldest frame of a connection to the peer, and reports whether it could; with several connections, of the first of which it can.
+// deliver brings the oldest frame of a connection to the peer, of the first connection that has one which its peer
+// takes. It reports whether there was one.
 func (e *end) deliver() bool {
 	for i := range e.low.AuxConns + 1 {
 		conn := i
-		if e.low.hasty {
+		if e.low.auxFirst {
 			conn = e.low.AuxConns - i
 		}
 		if e.deliverOn(conn) {
@@ -190,19 +191,19 @@ func (e *end) deliverOn(conn int) bool {
 		return false
 	}
 	if f.Kind == rma.Message || f.Kind == rma.Write {
-		clear(e.peer.held) // others may have waited for this one
+		clear(e.peer.held) // packets of others may have waited for this one
 	}
 	return true
 }
 
-// sent lets lower need the i-th oldest thing it holds no more.
+// sent releases the i-th oldest frame that lower holds.
 func (e *end) sent(i int) {
 	f := e.low.unsent[i]
 	e.low.unsent = slices.Delete(e.low.unsent, i, i+1)
 	e.low.Release(f)
 }
 
-// settle moves everything until nothing moves.
+// settle delivers and releases until nothing is left.
 func settle(ends ...*end) {
 	for moved := true; moved; {
 		moved = false
@@ -255,7 +256,7 @@ func sendOf(ctx uint64, bufs ...[]byte) xengine.Send {
 	return s
 }
 
-// want checks and forgets the events.
+// want compares the events and clears them.
 func (e *end) want(events ...string) {
 	e.t.Helper()
 	if len(events) != len(e.events) {
@@ -285,7 +286,7 @@ func (e *end) types() (s []string) {
 	return s
 }
 
-// clean checks that nothing is held.
+// clean checks that no resource is held.
 func clean(ends ...*end) {
 	for _, e := range ends {
 		e.t.Helper()

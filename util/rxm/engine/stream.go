@@ -8,10 +8,14 @@ import (
 	"gofabric/util/rxm/wire"
 )
 
-// sendParts is how many parts of payload a message of Lower may have.
+// Upper's stream to packets and operations. One outgoing at a time is made from the stream and offered to Lower
+// until it takes it. Lower may need the payload longer than that, and may release it out of order. The stream must
+// be released in order, so each part of it that Lower has is a flight.
+//
+// sendParts is the most payload slices of a message for Lower.
 const sendParts = 3
 
-// outKind says what an outgoing is.
+// outKind is the kind of an outgoing.
 type outKind uint8
 
 const (
@@ -21,116 +25,126 @@ const (
 	outRead
 )
 
-// outgoing is what stands for the next part of upper's stream, ready for Lower.
+// outgoing is the next packet or operation for Lower, which stands for the next part of upper's stream.
 type outgoing struct {
-	kind   outKind
-	ack    bool // upper waits for its arrival (and, of packets, Lower is to tell)
-	nhead  uint8
-	nparts uint8
-	nrange uint8
-	stream int // bytes of upper's stream
-	head   [wire.MaxHeader]byte
-	parts  [xengine.MaxIOV][]byte
-	remote [xengine.MaxIOV]xwire.RMAIov
-	write  Write
-	token  uint64 // of a read
-	group  uint64 // Lower's, of a packet
+	kind    outKind
+	confirm bool                         // upper must know when it has arrived (delivery complete)
+	nhead   uint8                        // bytes of head
+	nparts  uint8                        // slices of parts
+	nrange  uint8                        // entries of remote
+	stream  int                          // bytes of upper's stream that it stands for
+	head    [wire.MaxHeader]byte         // headers of a packet
+	parts   [xengine.MaxIOV][]byte       // payload of a packet or write, target of a read
+	remote  [xengine.MaxIOV]xwire.RMAIov // of a read or write
+	write   Write
+	token   uint64 // of a read
+	group   uint64 // of a packet: Lower's group
 }
 
-// cutting is a message that is being cut into segments.
-type cutting struct {
-	h    wire.Packet // of the last segment
-	left uint64      // bytes of payload not cut
-	ack  bool
+// segmenting is a message of which segments are being sent.
+type segmenting struct {
+	h       wire.Packet // headers of the last segment
+	left    uint64      // bytes of payload still to be sent
+	confirm bool
 }
 
-// flight is a part of upper's stream that Lower has.
-type flight struct {
-	stream    int
-	ack, done bool
+// inFlight is a part of upper's stream that Lower has.
+type inFlight struct {
+	stream int // bytes
+	// confirm is as in outgoing; done says that Lower has released it.
+	confirm, done bool
 }
 
-// launch notes that Lower has taken what stands for some of the stream, and reports whether it was copied.
-func (g *Gateway) launch(stream int, ack, done bool) {
-	g.flights.Push(flight{stream: stream, ack: ack, done: done})
+// addFlight notes that Lower has taken something that stands for stream bytes. done says that Lower has copied it.
+func (g *Gateway) addFlight(stream int, ack, done bool) {
+	g.flights.Push(inFlight{stream: stream, confirm: ack, done: done})
 	if done {
-		g.land()
+		g.releaseStream()
 	}
 }
 
-// nextToken is the token of the next flight.
-func (g *Gateway) nextToken() uint64 { return tokFlight | (g.landed+uint64(g.flights.Len()))&^tokMask }
+// nextToken returns the token of the next flight.
+func (g *Gateway) nextToken() uint64 {
+	return tokFlight | (g.flightsDone+uint64(g.flights.Len()))&^tokMask
+}
 
-// flown notes that Lower needs a part of the stream no more.
-func (g *Gateway) flown(name uint64) {
-	i := (name - g.landed) &^ tokMask
+// flightDone notes that Lower has released the flight with this number.
+func (g *Gateway) flightDone(name uint64) {
+	i := (name - g.flightsDone) &^ tokMask
+	// An old token: the flight has ended.
 	if i >= uint64(g.flights.Len()) {
 		return
 	}
 	g.flights.At(int(i)).done = true
-	g.land()
+	g.releaseStream()
 }
 
-// land releases the stream in order.
-func (g *Gateway) land() {
+// releaseStream releases the stream up to the first flight that Lower still has.
+func (g *Gateway) releaseStream() {
+	// Lower may release packets out of order, upper may not.
 	for g.flights.Len() > 0 && g.flights.At(0).done && g.up.State() == xengine.Connected {
 		f := g.flights.Pop()
-		g.landed++
+		g.flightsDone++
 		g.up.Transmitted(f.stream)
-		if f.ack {
+		// The peer has acknowledged: a delivery complete operation ends.
+		if f.confirm {
 			g.up.Arrived()
 		}
 	}
 }
 
-// sendNext gives Lower what is ready, and reports whether it took it.
+// sendNext offers the outgoing to Lower. It reports whether Lower took it.
 func (g *Gateway) sendNext() bool {
 	o := &g.next
 	var err error
 	done := false
 	switch o.kind {
 	case outPacket:
-		if !g.credit(false) {
+		// The peer has no receive for another packet.
+		if !g.hasCredit(false) {
 			return false
 		}
-		done, err = g.low.Send(o.head[:o.nhead], o.parts[:o.nparts], o.ack, o.group, g.nextToken())
+		done, err = g.low.Send(o.head[:o.nhead], o.parts[:o.nparts], o.confirm, o.group, g.nextToken())
 	case outWrite:
 		done, err = g.low.Write(o.parts[:o.nparts], o.remote[:o.nrange], o.write, g.nextToken())
 	case outRead:
 		done, err = true, g.low.Read(o.parts[:o.nparts], o.remote[:o.nrange], o.token)
 	}
-	if !g.took(err) {
+	if !g.accepted(err) {
 		return false
 	}
+	// Reads and writes need no receive at the peer, so they cost no credit.
 	if o.kind == outPacket {
-		g.spend()
+		g.useCredit()
 	}
-	stream, ack := o.stream, o.ack
+	stream, ack := o.stream, o.confirm
 	o.kind = outNone
 	clear(o.parts[:o.nparts])
-	g.launch(stream, ack, done)
+	g.addFlight(stream, ack, done)
 	return true
 }
 
-// took reports whether Lower has taken something; errors but ErrAgain end the connection.
-func (g *Gateway) took(err error) bool {
+// accepted reports whether Lower has taken something. Any error except ErrAgain ends the connection.
+func (g *Gateway) accepted(err error) bool {
 	if err != nil && err != xengine.ErrAgain {
 		g.Fail(err)
 	}
 	return err == nil
 }
 
-// makeNext makes the next operation of upper's stream ready, and reports whether there may be more to do.
+// makeNext makes the next outgoing from upper's stream. It reports whether there may be more to send.
 func (g *Gateway) makeNext() bool {
 	var h xwire.Header
 	n, ok := g.nextHeader(&h)
 	if !ok {
-		g.protocol() // our own Conn: cannot be
+		g.violation() // a bug of our own Conn
 		return false
 	}
 	switch h.Op {
 	case xwire.OpMsg, xwire.OpTag:
 		if h.Op == xwire.OpMsg && h.OpData == xwire.OpDataAck {
+			// An acknowledgement in the stream belongs to an atomic operation: upper acknowledges nothing else,
+			// since receiveAtomic alone sets FlagDelivery.
 			return g.answerAtomic(n)
 		}
 		g.makeMessage(&h, n)
@@ -143,30 +157,30 @@ func (g *Gateway) makeNext() bool {
 	case xwire.OpAtomicRsp:
 		return g.makeResult(&h, n)
 	case xwire.OpExt:
-		return g.makeLoan(&h, n)
+		return g.announce(&h, n)
 	default:
-		g.protocol()
+		g.violation()
 		return false
 	}
 	return g.alive()
 }
 
-// nextHeader takes a header from upper's stream; it is queued as a whole.
+// nextHeader takes a header from upper's stream, which always has all of it. It returns its length.
 func (g *Gateway) nextHeader(h *xwire.Header) (int, bool) {
 	var buf [xwire.MaxHeader]byte
-	if g.take(buf[:xwire.BaseLen]) != xwire.BaseLen {
+	if g.copyStream(buf[:xwire.BaseLen]) != xwire.BaseLen {
 		return 0, false
 	}
 	n, err := xwire.PeekHeaderLen(buf[:])
-	if err != nil || n > len(buf) || g.take(buf[xwire.BaseLen:n]) != n-xwire.BaseLen {
+	if err != nil || n > len(buf) || g.copyStream(buf[xwire.BaseLen:n]) != n-xwire.BaseLen {
 		return 0, false
 	}
 	_, err = h.Decode(buf[:n], xwire.Little)
 	return n, err == nil
 }
 
-// take copies the next bytes of upper's stream to b.
-func (g *Gateway) take(b []byte) int {
+// copyStream copies the next bytes of upper's stream to b. It returns their number.
+func (g *Gateway) copyStream(b []byte) int {
 	var space [xengine.MaxIOV][]byte
 	took := 0
 	for took < len(b) {
@@ -181,10 +195,12 @@ func (g *Gateway) take(b []byte) int {
 	return took
 }
 
-// packet makes a packet ready whose headers are p, with the next n bytes of upper's stream for payload. stream bytes before them belong to it.
+// packet makes an outgoing packet with headers p and the next n bytes of the stream as payload. It also stands for
+// stream bytes before them.
 func (g *Gateway) packet(p *wire.Packet, stream, n int, ack bool) {
 	o := &g.next
-	o.kind, o.ack, o.stream, o.group = outPacket, ack, stream+n, 0
+	o.kind, o.confirm, o.stream, o.group = outPacket, ack, stream+n, 0
+	// Segments after the first may use an auxiliary connection, all of a message the same one.
 	if p.Type == wire.TypeSegment && p.Part != wire.First {
 		o.group = p.MsgID
 	}
@@ -193,12 +209,14 @@ func (g *Gateway) packet(p *wire.Packet, stream, n int, ack bool) {
 	g.fill(n, sendParts)
 }
 
-// errHalf ends a connection whose operations are not queued whole. It cannot be: Submit and the answers of xengine.Conn queue a header and all that belongs to it
-// at once, of the Conn's own account and never of what a peer says; Cancel takes an operation out whole, or leaves it when its header was handed out; and
-// nothing is made of a Conn that has closed (alive).
-var errHalf = errors.New("rxm: an operation is not queued whole")
+// errIncomplete ends a connection whose operations are not queued whole, which would be a bug. Submit and the
+// answers of xengine.Conn queue a header together with everything that belongs to it. Cancel removes an operation
+// as a whole, or not at all if its header was handed out. A Conn that has closed is not read (alive). TestWhole
+// tests this.
+var errIncomplete = errors.New("rxm: an operation is not queued whole")
 
-// fill lends the next n bytes of upper's stream to what is being made ready, in at most most parts.
+// fill adds the next n bytes of upper's stream to the outgoing without a copy, in at most most slices. If the
+// stream has more slices, the rest is copied.
 func (g *Gateway) fill(n, most int) {
 	o := &g.next
 	o.nparts = 0
@@ -210,16 +228,17 @@ func (g *Gateway) fill(n, most int) {
 	if got == n {
 		return
 	}
-	rest := make([]byte, n-got) // the message is in more pieces than there is room for
-	if g.take(rest) != len(rest) {
-		g.Fail(errHalf)
+	rest := make([]byte, n-got)
+	if g.copyStream(rest) != len(rest) {
+		g.Fail(errIncomplete)
 		return
 	}
+	// The rest is copied behind the last slice, in new memory: the application's buffer must not change.
 	last := list[len(list)-1]
 	o.parts[o.nparts-1] = append(last[:len(last):len(last)], rest...)
 }
 
-// makeMessage makes a message ready, or its first segment. Its header was n bytes of the stream.
+// makeMessage makes an outgoing of a message or of its first segment. Its header in the stream had n bytes.
 func (g *Gateway) makeMessage(h *xwire.Header, n int) {
 	p := &g.pkt
 	*p = wire.Packet{Type: wire.TypeEager, Op: wire.OpMsg, Size: h.PayloadLen()}
@@ -230,54 +249,62 @@ func (g *Gateway) makeMessage(h *xwire.Header, n int) {
 		p.Flags, p.Data = wire.FlagCQData, h.CQData
 	}
 	ack := h.Flags&(xwire.FlagDelivery|xwire.FlagCommit) != 0
+	// Eager: the whole message in one packet.
 	if p.Size <= uint64(g.cfg.EagerLimit) {
 		g.packet(p, n, int(p.Size), ack)
 		return
 	}
+	// Longer: the first segment now, the others with makeSegment when Lower has room.
 	g.segID++
-	p.Type, p.Part, p.MsgID, p.SegSize = wire.TypeSegment, wire.First, g.segID, uint16(g.segment())
+	p.Type, p.Part, p.MsgID, p.SegSize = wire.TypeSegment, wire.First, g.segID, uint16(g.segmentSize())
 	g.packet(p, n, int(p.SegSize), false)
-	g.cut = cutting{h: *p, left: p.Size - uint64(p.SegSize), ack: ack}
+	g.segments = segmenting{h: *p, left: p.Size - uint64(p.SegSize), confirm: ack}
 }
 
-// segment is how many bytes a segment has that is not the last.
-func (g *Gateway) segment() int { return min(g.cfg.BufferSize, wire.SegmentMax) }
+// segmentSize is the payload of each segment but the last, in bytes.
+func (g *Gateway) segmentSize() int { return min(g.cfg.BufferSize, wire.SegmentMax) }
 
-// makeSegment makes the next segment of a message ready.
+// makeSegment makes an outgoing of the next segment. Only the last one is confirmed: with one group Lower keeps
+// them in order.
 func (g *Gateway) makeSegment() {
-	p := &g.cut.h
-	n := min(g.cut.left, uint64(g.segment()))
-	g.cut.left -= n
+	p := &g.segments.h
+	n := min(g.segments.left, uint64(g.segmentSize()))
+	g.segments.left -= n
+	// Segment numbers run from 0, the first one.
 	p.SegNo++
 	p.Part, p.SegSize = wire.Middle, uint16(n)
-	if g.cut.left == 0 {
+	if g.segments.left == 0 {
 		p.Part = wire.Last
 	}
-	g.packet(p, 0, int(n), g.cut.ack && g.cut.left == 0)
+	g.packet(p, 0, int(n), g.segments.confirm && g.segments.left == 0)
 }
 
-// makeRead makes a read ready.
+// makeRead makes an outgoing of a read. Its stream part ends when Lower takes it, the operation when the data has
+// come.
 func (g *Gateway) makeRead(h *xwire.Header, n int) {
+	// The Conn keeps the operation's buffers until RequestDone.
 	op := g.up.TakeRequest()
 	if op == nil {
-		g.protocol()
+		g.violation()
 		return
 	}
 	o := &g.next
-	o.kind, o.ack, o.stream = outRead, false, n
+	o.kind, o.confirm, o.stream = outRead, false, n
 	o.nparts = uint8(copy(o.parts[:], op.IOV[:op.NIOV]))
 	o.nrange = uint8(copy(o.remote[:], h.IOV[:h.IovCnt]))
-	o.token = tokAsked | g.asked.add(question{op: op})
+	// The operation completes with this token, whenever Lower has taken it.
+	o.token = tokRequest | g.requests.add(pendingRequest{op: op})
 }
 
-// makeWrite makes a write ready.
+// makeWrite makes an outgoing of a write.
 func (g *Gateway) makeWrite(h *xwire.Header, n int) {
 	o := &g.next
-	o.kind, o.ack, o.stream = outWrite, h.Flags&(xwire.FlagDelivery|xwire.FlagCommit) != 0, n+int(h.PayloadLen())
-	o.write = Write{HasData: h.Flags&xwire.FlagCQData != 0, Delivery: o.ack}
+	o.kind, o.confirm, o.stream = outWrite, h.Flags&(xwire.FlagDelivery|xwire.FlagCommit) != 0, n+int(h.PayloadLen())
+	o.write = Write{HasData: h.Flags&xwire.FlagCQData != 0, Delivery: o.confirm}
 	if o.write.HasData {
 		o.write.Data = h.CQData
 	}
 	o.nrange = uint8(copy(o.remote[:], h.IOV[:h.IovCnt]))
+	// The payload of a write may have as many slices as an operation.
 	g.fill(int(h.PayloadLen()), xengine.MaxIOV)
 }

@@ -7,10 +7,11 @@ import (
 	"gofabric/internal/atomics"
 	xengine "gofabric/internal/xnet/engine"
 	xwire "gofabric/internal/xnet/wire"
+
 	"pgregory.net/rapid"
 )
 
-// traffic is random traffic from one end to the other, and what must come of it.
+// traffic is random traffic from one end to the other, with the expected results.
 type traffic struct {
 	from, to *end
 	sends    int // posted
@@ -18,7 +19,7 @@ type traffic struct {
 	tags     map[uint64][]uint64 // contexts of messages by tag (0: untagged), in order
 	bufs     map[uint64][]byte   // of receives, by context
 	ctx      uint64
-	adds     uint64 // to the peer's number
+	adds     uint64 // to the number in the peer's memory
 	reads    map[uint64][]byte
 }
 
@@ -26,7 +27,7 @@ func newTraffic(from, to *end) *traffic {
 	return &traffic{from: from, to: to, sent: map[uint64][]byte{}, tags: map[uint64][]uint64{}, bufs: map[uint64][]byte{}, reads: map[uint64][]byte{}}
 }
 
-// post posts something, as rapid decides; false when there was no room.
+// post posts an operation that rapid chooses. It returns false if there was no room.
 func (w *traffic) post(r *rapid.T) bool {
 	w.ctx++
 	switch kind := rapid.IntRange(0, 9).Draw(r, "kind"); kind {
@@ -72,7 +73,7 @@ func (w *traffic) submit(s xengine.Send) bool {
 	return true
 }
 
-// receive posts a receive for a tag; contexts name tag and number.
+// receive posts a receive for a tag. Its context names tag and number.
 func (w *traffic) receive(tag uint64) {
 	ctx := tag<<32 | uint64(len(w.bufs))
 	buf := make([]byte, 200000)
@@ -84,11 +85,11 @@ func (w *traffic) receive(tag uint64) {
 	}
 }
 
-// check checks what came of it all.
+// check compares the results.
 func (w *traffic) check(r *rapid.T) {
 	next := map[uint64]int{}
 	got := 0
-	posted := map[uint64][]uint64{} // receives in the order of posting are used in the order of messages
+	posted := map[uint64][]uint64{} // receives are used in the order in which they were posted
 	for _, c := range w.to.done {
 		if c.Kind != xengine.KindRecv {
 			continue
@@ -141,17 +142,18 @@ func sortU64(s []uint64) {
 	}
 }
 
-// TestTraffic runs random traffic both ways, with receives before and after the messages, over a lower that is now and then full and releases memory late.
+// TestTraffic runs random traffic in both directions, with receives before and after the messages, over a Lower
+// that is sometimes full and releases memory late.
 func TestTraffic(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		cfg := Config{RndvWrite: rapid.Bool().Draw(r, "write"), FlowControl: rapid.Bool().Draw(r, "credits"), RxSize: 6}
 		cfg.Spread = rapid.Bool().Draw(r, "spread")
 		a, b := newPair(t, cfg)
 		if cfg.Spread {
-			a.low.AuxConns = rapid.IntRange(1, 3).Draw(r, "auxiliary connections")
+			a.low.AuxConns = rapid.IntRange(1, 3).Draw(r, "conns")
 			b.low.AuxConns = a.low.AuxConns
-			a.low.hasty = rapid.Bool().Draw(r, "hasty")
-			b.low.hasty = a.low.hasty
+			a.low.auxFirst = rapid.Bool().Draw(r, "hasty")
+			b.low.auxFirst = a.low.auxFirst
 		}
 		a.low.Lazy, b.low.Lazy = rapid.Bool().Draw(r, "lazy a"), rapid.Bool().Draw(r, "lazy b")
 		for _, e := range []*end{a, b} {
@@ -172,7 +174,7 @@ func TestTraffic(t *testing.T) {
 					w.receive(tag)
 				}
 			case 3:
-				w.from.deliverOn(rapid.IntRange(0, w.from.low.AuxConns).Draw(r, "connection"))
+				w.from.deliverOn(rapid.IntRange(0, w.from.low.AuxConns).Draw(r, "conn"))
 			case 4:
 				if n := len(w.from.low.unsent); n > 0 {
 					w.from.sent(rapid.IntRange(0, n-1).Draw(r, "which"))
@@ -198,7 +200,7 @@ func TestTraffic(t *testing.T) {
 	})
 }
 
-// count is how many receives were posted for a tag.
+// count returns how many receives were posted for a tag.
 func (w *traffic) count(tag uint64) (n int) {
 	for ctx := range w.bufs {
 		if ctx>>32 == tag {

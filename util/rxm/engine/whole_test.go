@@ -1,6 +1,6 @@
 package engine
 
-// What the gateway takes for granted of its Conn: that operations are queued whole, and stay so.
+// The gateway relies on its Conn to queue operations whole and to keep them so.
 
 import (
 	"testing"
@@ -8,17 +8,19 @@ import (
 	"gofabric/internal/atomics"
 	xengine "gofabric/internal/xnet/engine"
 	xwire "gofabric/internal/xnet/wire"
+
 	"pgregory.net/rapid"
 )
 
-// TestHalf: were an operation not queued whole, the connection would end, and nothing else.
-func TestHalf(t *testing.T) {
+// TestIncompleteOperation checks that an operation that is not queued whole would end its connection, and nothing
+// else.
+func TestIncompleteOperation(t *testing.T) {
 	a, _ := newPair(t, Config{})
 	a.low.room = 0 // so that it stays in the queue
 	a.send(1, pattern(100, 1))
 	a.g.next = outgoing{kind: outPacket}
 	a.g.fill(1<<16, sendParts)
-	if a.failed != errHalf || !a.g.dead {
+	if a.failed != errIncomplete || !a.g.dead {
 		t.Errorf("%v, %v", a.failed, a.g.dead)
 	}
 	a.low.room = -1
@@ -29,8 +31,8 @@ func TestHalf(t *testing.T) {
 
 }
 
-// pieces cuts b into as many parts as an operation can have at most, some of them empty.
-func pieces(r *rapid.T, b []byte) (list [][]byte) {
+// splitParts splits b into as many parts as an operation may have, some of them empty.
+func splitParts(r *rapid.T, b []byte) (list [][]byte) {
 	for range rapid.IntRange(0, xengine.MaxIOV-1).Draw(r, "cuts") {
 		n := rapid.SampledFrom([]int{0, 1, 100, 4096, 20000, len(b) / 2}).Draw(r, "piece")
 		n = min(n, len(b))
@@ -39,10 +41,10 @@ func pieces(r *rapid.T, b []byte) (list [][]byte) {
 	return append(list, b)
 }
 
-// whole posts any operation in any pieces.
-func whole(r *rapid.T, e *end, ctx uint64) {
+// postInPieces posts any operation, with its buffers split in any way.
+func postInPieces(r *rapid.T, e *end, ctx uint64) {
 	n := rapid.SampledFrom([]int{0, 1, 64, 4095, 4097, 16384, 16385, 65535, 65536, 131072, 131073, 200000}).Draw(r, "size")
-	s := sendOf(ctx, pieces(r, pattern(n, ctx))...)
+	s := sendOf(ctx, splitParts(r, pattern(n, ctx))...)
 	s.Ack, s.HasData = rapid.Bool().Draw(r, "ack"), rapid.Bool().Draw(r, "data")
 	s.Copy = n <= 4096 && rapid.Bool().Draw(r, "copy")
 	s.Fence = rapid.IntRange(0, 9).Draw(r, "fence") == 0
@@ -65,13 +67,14 @@ func whole(r *rapid.T, e *end, ctx uint64) {
 	}
 }
 
-// TestWhole posts operations of all kinds in all pieces, cancels some at any moment, and lets lower take a few things at a time.
+// TestWhole posts operations of all kinds with buffers split in all ways, cancels some at any moment, and has Lower
+// take a few operations at a time.
 func TestWhole(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		a, b := newPair(t, Config{RndvWrite: rapid.Bool().Draw(r, "write")})
 		a.quiet, b.quiet = true, true
 		for i := range uint64(200) {
-			b.post(i, make([]byte, 16)) // of a long message the beginning
+			b.post(i, make([]byte, 16)) // the beginning of a long message
 			b.postTagged(i, 1, make([]byte, 200000))
 			a.post(i, make([]byte, 16))
 		}
@@ -81,7 +84,7 @@ func TestWhole(t *testing.T) {
 			switch rapid.IntRange(0, 4).Draw(r, "what") {
 			case 0, 1:
 				n++
-				whole(r, a, n)
+				postInPieces(r, a, n)
 			case 2:
 				a.up.Cancel(rapid.Uint64Range(1, n+1).Draw(r, "cancel"))
 			case 3:

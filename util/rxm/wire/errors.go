@@ -2,7 +2,8 @@ package wire
 
 import "errors"
 
-// What parsing may find wrong. A packet that cannot be parsed means that the peer is not to be talked to: close the connection.
+// Errors of Parse functions. The connection must be closed: a stream of packets cannot continue behind one that is
+// not understood.
 var (
 	ErrShort   = errors.New("rxm: packet ends too early")
 	ErrVersion = errors.New("rxm: unknown protocol version")

@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write what String says of the packets o
 
 const goldenFile = "testdata/native.txt"
 
-// golden is a packet of a native peer.
+// golden is a packet that a native peer sent.
 type golden struct {
 	comment, text, digits string
 	pkt                   []byte
@@ -89,7 +89,7 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	for ty := TypeEager; ty <= TypeWriteDone; ty++ {
-		if !seen[ty] && ty != TypeCredit { // which only verbs's endpoints send
+		if !seen[ty] && ty != TypeCredit { // only endpoints over verbs send these
 			t.Errorf("no packet of type %s", ty)
 		}
 	}

@@ -2,13 +2,14 @@ package wire
 
 import "math"
 
-// FlagCQData says that Data is remote CQ data: FI_REMOTE_CQ_DATA as an application passes it.
+// FlagCQData says that Data is remote CQ data. It is FI_REMOTE_CQ_DATA of fi_cq(3).
 const FlagCQData = 1 << 17
 
-// Range is memory of an endpoint. Its length is in bytes, but for atomic operations, where it is a number of elements.
+// Range is memory of an endpoint. Len is in bytes, and of atomic operations in elements.
 type Range struct{ Addr, Len, Key uint64 }
 
-// Packet is the headers of a packet. Which fields count depends on Type:
+// Packet has the headers of a packet: the control header (struct ofi_ctrl_hdr) and the operation header (struct
+// ofi_op_hdr). Type decides which fields are valid:
 //
 //	all               Type, Conn
 //	all but credit    MsgID (of eager: not used)
@@ -24,24 +25,24 @@ type Packet struct {
 	Type     Type
 	Op       Op
 	Part     Part
-	SegSize  uint16 // bytes of payload in a segment
-	SegNo    uint32
+	SegSize  uint16 // payload of a segment, bytes
+	SegNo    uint32 // from 0
 	Flags    uint32
 	Conn     uint64 // the receiver's index of the sender: ConnIndex
-	MsgID    uint64 // the requester's name for a message; answers repeat it
-	Credits  uint64
-	Size     uint64 // bytes of the whole message; of atomic packets, of all that follows the headers
-	Data     uint64
+	MsgID    uint64 // the requester's name for a message, which answers repeat
+	Credits  uint64 // further receives posted
+	Size     uint64 // bytes of the whole message; of atomic packets all that follows the headers
+	Data     uint64 // remote CQ data, with FlagCQData
 	Tag      uint64
-	Datatype uint8 // enum fi_datatype
-	AtomOp   uint8 // enum fi_op
-	N        uint8 // ranges
-	Status   int32 // 0, or a negative error number
-	Result   uint32
+	Datatype uint8  // enum fi_datatype
+	AtomOp   uint8  // enum fi_op
+	N        uint8  // ranges in Ranges
+	Status   int32  // 0, or a negative error number
+	Result   uint32 // length of the result, bytes
 	Ranges   [RangesMax]Range
 }
 
-// Len is the length of the encoded headers, bytes: what payload follows.
+// Len is the length of the encoded headers, in bytes. The payload follows them.
 func (p *Packet) Len() int {
 	switch p.Type {
 	case TypeRndvReq, TypeWriteData:
@@ -54,7 +55,8 @@ func (p *Packet) Len() int {
 	return HeaderLen
 }
 
-// Append appends the encoded headers. It allocates only if dst lacks room: MaxHeader bytes are always enough.
+// Append appends the encoded headers to dst. It allocates only if dst lacks room; MaxHeader bytes are always
+// enough.
 func (p *Packet) Append(dst []byte) []byte {
 	seg, ctrl := uint64(0), uint64(0)
 	switch p.Type {
@@ -87,6 +89,7 @@ func (p *Packet) Append(dst []byte) []byte {
 	return dst
 }
 
+// appendRanges appends room for RangesMax ranges, of which N are filled in.
 func (p *Packet) appendRanges(dst []byte) []byte {
 	for i := range p.Ranges {
 		var r Range
@@ -100,7 +103,8 @@ func (p *Packet) appendRanges(dst []byte) []byte {
 	return dst
 }
 
-// Parse reads a packet and returns its payload: the rest of b, which has the length that the headers say. Fields that the type does not use are 0.
+// Parse reads a packet and returns its payload, a part of b. It checks that the payload is as long as the headers
+// say. Fields that the type does not use are 0.
 func (p *Packet) Parse(b []byte) (payload []byte, err error) {
 	if len(b) < HeaderLen {
 		return nil, ErrShort
@@ -145,7 +149,7 @@ func (p *Packet) Parse(b []byte) (payload []byte, err error) {
 	return rest, nil
 }
 
-// parseMessage reads what describes a message.
+// parseMessage reads the fields of a message.
 func (p *Packet) parseMessage(b []byte) error {
 	if p.Op != OpMsg && p.Op != OpTagged {
 		return ErrOp
@@ -158,7 +162,7 @@ func (p *Packet) parseMessage(b []byte) error {
 	return nil
 }
 
-// checkSegment checks a segment whose payload has n bytes.
+// checkSegment checks a segment with n bytes of payload.
 func (p *Packet) checkSegment(n int) error {
 	if p.Part == 0 || n == 0 || n != int(p.SegSize) || uint64(n) > p.Size {
 		return ErrSize
@@ -169,7 +173,7 @@ func (p *Packet) checkSegment(n int) error {
 	return nil
 }
 
-// parseRndv reads the ranges of a rendezvous.
+// parseRndv reads the ranges of a rendezvous and returns the rest of b.
 func (p *Packet) parseRndv(b []byte) ([]byte, error) {
 	if len(b) < RndvLen {
 		return nil, ErrShort
@@ -182,6 +186,7 @@ func (p *Packet) parseRndv(b []byte) ([]byte, error) {
 	return b[RndvLen:], nil
 }
 
+// parseRanges reads N ranges.
 func (p *Packet) parseRanges(b []byte) {
 	for i := range p.Ranges[:p.N] {
 		p.Ranges[i] = Range{Addr: le.Uint64(b), Len: le.Uint64(b[8:]), Key: le.Uint64(b[16:])}
@@ -189,8 +194,8 @@ func (p *Packet) parseRanges(b []byte) {
 	}
 }
 
-// Trim shortens the ranges to n bytes altogether, and reports whether they had as many. Native does not fill in ranges behind the end of a message, so that
-// what stands there means nothing.
+// Trim shortens the ranges to n bytes altogether, and reports whether they had as many. Native does not clear
+// ranges behind the end of a message, so they have no meaning.
 func (p *Packet) Trim(n uint64) bool {
 	for i := range p.Ranges[:p.N] {
 		r := &p.Ranges[i]
@@ -204,7 +209,8 @@ func (p *Packet) Trim(n uint64) bool {
 	return n == 0
 }
 
-// parseAtomic reads the headers of an atomic operation. How long its operands are depends on the datatype: that is for the receiver to check.
+// parseAtomic reads the headers of an atomic operation. The length of its operands depends on the datatype, so the
+// receiver must check it.
 func (p *Packet) parseAtomic(b []byte) ([]byte, error) {
 	if p.Op < OpAtomic || p.Op > OpAtomicCompare {
 		return nil, ErrOp

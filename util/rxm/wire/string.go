@@ -2,7 +2,8 @@ package wire
 
 import "fmt"
 
-// String is one line about the packet, for logs and ofi dump: segment tagged id 0x0 first no 0 of 16384 bytes, size 20000 tag 0x2.
+// String returns one line about the packet, for logs and ofi dump: segment tagged id 0x0 first no 0 of 16384 bytes,
+// size 20000 tag 0x2.
 func (p *Packet) String() string {
 	b := fmt.Appendf(nil, "%s", p.Type)
 	switch p.Type {

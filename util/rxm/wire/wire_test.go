@@ -17,7 +17,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// The fields, one by one.
+// The layout, field by field.
 func TestFields(t *testing.T) {
 	ctrl := func(ty, seg, no, id, data string) string {
 		return "04" + ty + seg + no + "0b00000000000000" + id + data
@@ -64,7 +64,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestRefused changes good packets so that they are not any more.
+// TestRefused makes valid packets invalid.
 func TestRefused(t *testing.T) {
 	eager := (&Packet{Type: TypeEager, Size: 4}).Append(nil)
 	eager = append(eager, "abcd"...)
@@ -115,7 +115,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTrim shortens ranges; what is behind them means nothing.
+// TestTrim shortens ranges. Those behind the end are ignored.
 func TestTrim(t *testing.T) {
 	wild := ^uint64(0)
 	for _, c := range []struct {
@@ -151,7 +151,7 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// TestConnect reads what native peers say when they connect: 2.6, then 1.17.
+// TestConnect reads the connect data of native peers: of 2.6, then of 1.17.
 func TestConnect(t *testing.T) {
 	for _, s := range []string{
 		"01020403fdb20200 00400000 00100000 00000000af180000",
@@ -202,7 +202,7 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// TestNoAllocs encodes and decodes without memory.
+// TestNoAllocs checks that encoding and decoding allocate nothing.
 func TestNoAllocs(t *testing.T) {
 	p := Packet{Type: TypeRndvReq, Size: 10, N: 1, Ranges: [4]Range{{Len: 10}}}
 	buf := make([]byte, 0, MaxHeader)
@@ -216,7 +216,7 @@ func TestNoAllocs(t *testing.T) {
 	}
 }
 
-// FuzzPacket: what is accepted has its payload at its end, and is the same when it was encoded again.
+// FuzzPacket checks that an accepted packet ends with its payload, and is the same after it was encoded again.
 func FuzzPacket(f *testing.F) {
 	for _, g := range goldens(f) {
 		f.Add(g.pkt[:min(len(g.pkt), 300)])
@@ -241,7 +241,7 @@ func FuzzPacket(f *testing.F) {
 	})
 }
 
-// FuzzConnect does not crash.
+// FuzzConnect checks that any connect data is parsed without a panic.
 func FuzzConnect(f *testing.F) {
 	f.Add((&Connect{Port: 1}).Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {

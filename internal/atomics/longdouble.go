@@ -5,42 +5,46 @@ import (
 	"math/bits"
 )
 
-// extended is a number in the x87's format of 80 bits, which is C's long double on x86: 15 bits of exponent, 64 of mantissa with the first of them written
-// down. Go has no such type, so the arithmetic is done here, rounded to the nearest, ties to even. In memory it takes 16 bytes, of which the last 6 are
-// padding and left alone. FI_LONG_DOUBLE is this on all machines.
-type extended struct {
+// longDouble is a number in the x87's 80-bit format, which is C's long double on x86: 15 bits of exponent and 64 of
+// mantissa with an explicit first bit (Intel SDM, volume 1, 4.2.2). Go has no such type, so the arithmetic is done
+// here, rounded to the nearest, ties to even. In memory it takes 16 bytes; the last 6 are padding and never
+// changed. FI_LONG_DOUBLE is this type on all machines.
+type longDouble struct {
 	neg bool
-	exp int    // biased; numbers below the normal ones have 1
-	m   uint64 // below the normal ones, the first bit is clear
+	exp int    // biased; 1 for subnormal numbers
+	m   uint64 // subnormal numbers have a clear first bit
 }
 
+// The parts of the format.
 const (
-	extSize = 16 // in memory
-	extUsed = 10 // thereof
-	extBias = 16383
-	extMax  = 0x7fff // the exponent of infinities, whose mantissa is only the first bit, and of NaNs
-	extTop  = uint64(1) << 63
+	extSize = 16              // bytes in memory
+	extUsed = 10              // bytes without padding
+	extBias = 16383           // of the exponent
+	extMax  = 0x7fff          // exponent of infinities, whose mantissa is extTop, and of NaNs
+	extTop  = uint64(1) << 63 // first bit of the mantissa
 )
 
-// The numbers that operations need.
+// Numbers that operations return.
 var (
-	extNaN = extended{neg: true, exp: extMax, m: 3 << 62} // as the processor makes it
-	extOne = extended{exp: extBias, m: extTop}
+	extNaN = longDouble{neg: true, exp: extMax, m: 3 << 62} // the processor's "real indefinite"
+	extOne = longDouble{exp: extBias, m: extTop}
 )
 
-func loadExt(b []byte) extended {
+// loadLongDouble reads a number.
+func loadLongDouble(b []byte) longDouble {
 	m, se := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint16(b[8:])
-	x := extended{neg: se>>15 != 0, exp: int(se & extMax), m: m}
+	x := longDouble{neg: se>>15 != 0, exp: int(se & extMax), m: m}
 	switch {
 	case x.exp == 0:
 		x.exp = 1
-	case m < extTop: // no number has this form
+	case m < extTop: // an unnormal, which the processor refuses as invalid
 		return extNaN
 	}
 	return x
 }
 
-func (x extended) store(b []byte) {
+// store writes a number, without the padding.
+func (x longDouble) store(b []byte) {
 	se := uint16(x.exp)
 	if x.m < extTop {
 		se = 0
@@ -52,17 +56,19 @@ func (x extended) store(b []byte) {
 	binary.LittleEndian.PutUint16(b[8:], se)
 }
 
-func (x extended) nan() bool  { return x.exp == extMax && x.m != extTop }
-func (x extended) inf() bool  { return x.exp == extMax && x.m == extTop }
-func (x extended) zero() bool { return x.m == 0 }
+// nan, inf and zero classify a number.
+func (x longDouble) nan() bool  { return x.exp == extMax && x.m != extTop }
+func (x longDouble) inf() bool  { return x.exp == extMax && x.m == extTop }
+func (x longDouble) zero() bool { return x.m == 0 }
 
-func (x extended) minus() extended {
+// minus returns -x.
+func (x longDouble) minus() longDouble {
 	x.neg = !x.neg
 	return x
 }
 
-// less compares; with a NaN nothing is less, nor equal.
-func (x extended) less(y extended) bool {
+// less reports whether x < y, which is false if one is a NaN. -0 and 0 are equal.
+func (x longDouble) less(y longDouble) bool {
 	switch {
 	case x.nan() || y.nan() || x.zero() && y.zero():
 		return false
@@ -74,14 +80,16 @@ func (x extended) less(y extended) bool {
 	return x.exp < y.exp || x.exp == y.exp && x.m < y.m
 }
 
-func (x extended) equal(y extended) bool {
+// equal reports whether x == y, which is false if one is a NaN.
+func (x longDouble) equal(y longDouble) bool {
 	return !x.nan() && !y.nan() && (x.zero() && y.zero() || x == y)
 }
 
-// rounded returns the number nearest to hi.lo, in units of which hi's first bit is worth 2 to the exp, biased. The last bit of lo stands for all behind it.
-func rounded(neg bool, exp int, hi, lo uint64) extended {
+// rounded returns the number nearest to the mantissa hi.lo, whose first bit is worth 2 to the exp, biased. The last
+// bit of lo stands for all bits behind it (sticky bit).
+func rounded(neg bool, exp int, hi, lo uint64) longDouble {
 	if hi|lo == 0 {
-		return extended{neg: neg, exp: 1}
+		return longDouble{neg: neg, exp: 1}
 	}
 	if n := bits.LeadingZeros64(hi); n == 64 {
 		n = bits.LeadingZeros64(lo)
@@ -89,6 +97,7 @@ func rounded(neg bool, exp int, hi, lo uint64) extended {
 	} else {
 		hi, lo, exp = hi<<n|lo>>(64-n), lo<<n, exp-n
 	}
+	// The result is subnormal.
 	if exp < 1 {
 		hi, lo = shiftRight(hi, lo, 1-exp)
 		exp = 1
@@ -98,13 +107,14 @@ func rounded(neg bool, exp int, hi, lo uint64) extended {
 			hi, exp = extTop, exp+1
 		}
 	}
+	// Too large: infinity.
 	if exp >= extMax {
 		hi, exp = extTop, extMax
 	}
-	return extended{neg: neg, exp: exp, m: hi}
+	return longDouble{neg: neg, exp: exp, m: hi}
 }
 
-// shiftRight shifts hi.lo; the last bit remembers what falls out.
+// shiftRight shifts hi.lo by n bits. The last bit is set if any bit that falls out was set.
 func shiftRight(hi, lo uint64, n int) (uint64, uint64) {
 	lost := uint64(0)
 	if n >= 64 {
@@ -125,7 +135,8 @@ func shiftRight(hi, lo uint64, n int) (uint64, uint64) {
 	return hi >> n, lo>>n | hi<<(64-n) | lost
 }
 
-func (x extended) add(y extended) extended {
+// add returns x + y.
+func (x longDouble) add(y longDouble) longDouble {
 	switch {
 	case x.nan():
 		return x
@@ -155,7 +166,8 @@ func (x extended) add(y extended) extended {
 	return rounded(x.neg && hi|lo != 0, x.exp, hi, lo) // a difference of 0 is positive
 }
 
-func (x extended) mul(y extended) extended {
+// mul returns x * y.
+func (x longDouble) mul(y longDouble) longDouble {
 	neg := x.neg != y.neg
 	switch {
 	case x.nan():
@@ -165,16 +177,16 @@ func (x extended) mul(y extended) extended {
 	case x.inf() && y.zero(), x.zero() && y.inf():
 		return extNaN
 	case x.inf() || y.inf():
-		return extended{neg, extMax, extTop}
+		return longDouble{neg, extMax, extTop}
 	}
 	hi, lo := bits.Mul64(x.m, y.m)
 	return rounded(neg, x.exp+y.exp-extBias+1, hi, lo)
 }
 
-// extendeds does op on long doubles.
-func extendeds(op Op, target, operand, compare []byte) {
+// longDoubles executes op on long doubles.
+func longDoubles(op Op, target, operand, compare []byte) {
 	for at := 0; at < len(target); at += extSize {
-		d, s := loadExt(target[at:]), loadExt(operand[at:])
+		d, s := loadLongDouble(target[at:]), loadLongDouble(operand[at:])
 		switch op {
 		case Sum:
 			d.add(s).store(target[at:])
@@ -189,9 +201,9 @@ func extendeds(op Op, target, operand, compare []byte) {
 			extTruth(op, !d.zero(), !s.zero()).store(target[at:])
 			continue
 		}
-		var c extended
+		var c longDouble
 		if compare != nil {
-			c = loadExt(compare[at:])
+			c = loadLongDouble(compare[at:])
 		}
 		holds := false
 		switch op {
@@ -216,19 +228,19 @@ func extendeds(op Op, target, operand, compare []byte) {
 	}
 }
 
-// extTruth is a logical result as a number.
-func extTruth(op Op, a, b bool) extended {
+// extTruth is the result of a logical operation as a number, 1 or 0.
+func extTruth(op Op, a, b bool) longDouble {
 	if logical(op, a, b) {
 		return extOne
 	}
-	return extended{exp: 1}
+	return longDouble{exp: 1}
 }
 
-// complexExtendeds does op on complex long doubles.
-func complexExtendeds(op Op, target, operand, compare []byte) {
+// complexLongDoubles executes op on complex long doubles.
+func complexLongDoubles(op Op, target, operand, compare []byte) {
 	for at := 0; at < len(target); at += 2 * extSize {
 		d, s := target[at:at+2*extSize], operand[at:]
-		dr, di, sr, si := loadExt(d), loadExt(d[extSize:]), loadExt(s), loadExt(s[extSize:])
+		dr, di, sr, si := loadLongDouble(d), loadLongDouble(d[extSize:]), loadLongDouble(s), loadLongDouble(s[extSize:])
 		switch op {
 		case Sum:
 			dr, di = dr.add(sr), di.add(si)
@@ -237,10 +249,10 @@ func complexExtendeds(op Op, target, operand, compare []byte) {
 		case Prod:
 			dr, di = dr.mul(sr).add(di.mul(si).minus()), dr.mul(si).add(di.mul(sr))
 		case LOr, LAnd, LXor:
-			dr, di = extTruth(op, !dr.zero() || !di.zero(), !sr.zero() || !si.zero()), extended{exp: 1}
+			dr, di = extTruth(op, !dr.zero() || !di.zero(), !sr.zero() || !si.zero()), longDouble{exp: 1}
 		case CSwapNE:
 			c := compare[at:]
-			if !dr.equal(loadExt(c)) || !di.equal(loadExt(c[extSize:])) {
+			if !dr.equal(loadLongDouble(c)) || !di.equal(loadLongDouble(c[extSize:])) {
 				copy(d[:extUsed], s)
 				copy(d[extSize:extSize+extUsed], s[extSize:])
 			}

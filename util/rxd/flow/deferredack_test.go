@@ -6,8 +6,8 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// asked has b get a message of a's and answer it: the answer tells a that its message has arrived.
-func asked(t *testing.T, change func(*script)) (*script, []packet) {
+// answeredExchange makes b receive a message of a's and answer it. The answer acknowledges the message.
+func answeredExchange(t *testing.T, change func(*script)) (*script, []packet) {
 	s := newScript(t, nil)
 	s.a.toSend = 80
 	s.bring(s.b, s.poll(s.a, 1)...)
@@ -20,30 +20,31 @@ func asked(t *testing.T, change func(*script)) (*script, []packet) {
 	return s, answer
 }
 
-// TestPostponed takes the acknowledgement in an answer when the application has had its chance, or something has to know of it.
-func TestPostponed(t *testing.T) {
+// TestDeferredAck checks that the acknowledgement in an answer is processed when the application has had its chance
+// to post, or when something depends on it.
+func TestDeferredAck(t *testing.T) {
 	another := packet{h: wire.XHeader{Type: wire.XData, Offset: 80, Ack: 80, Window: 1 << 20}, b: slice(80, 10)}
 	for name, then := range map[string]func(s *script){
-		"quiet":    func(s *script) { s.a.f.Quiet(s.w.Now) },
+		"quiet":    func(s *script) { s.a.f.PassDone(s.w.Now) },
 		"advance":  func(s *script) { s.a.f.Advance(s.w.Now) },
 		"another":  func(s *script) { s.bring(s.a, another) },
 		"close":    func(s *script) { s.a.f.Close(s.w.Now) },
 		"expect":   func(s *script) { s.a.f.Expect(s.w.Now, true) },
 		"much":     func(s *script) { s.a.toSend += 1001; s.poll(s.a, 2) },
-		"window":   func(s *script) { s.a.f.edge = s.a.f.nxt + 10; s.a.toSend += 6; s.poll(s.a, 1) },
+		"window":   func(s *script) { s.a.f.sndEdge = s.a.f.sndNxt + 10; s.a.toSend += 6; s.poll(s.a, 1) },
 		"in air":   func(s *script) { s.a.f.cwnd = 85; s.a.toSend += 3; s.poll(s.a, 1) },
 		"ask":      func(s *script) { s.a.f.flags |= fProbe; s.poll(s.a, 1) },
 		"deadline": func(s *script) { s.fire(s.a) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, answer := asked(t, nil)
+			s, answer := answeredExchange(t, nil)
 			s.bring(s.a, answer...)
 			if s.a.got != 80 || s.a.acked != 0 || s.a.f.path.srtt != 100e3 {
 				t.Fatalf("got %d, acknowledged %d, round trip %d", s.a.got, s.a.acked, s.a.f.path.srtt)
 			}
 			s.w.Now += 200
 			then(s)
-			if s.a.acked != 80 || s.a.f.flags&fLate != 0 {
+			if s.a.acked != 80 || s.a.f.flags&fAckDeferred != 0 {
 				t.Fatalf("acknowledged %d, %b", s.a.acked, s.a.f.flags)
 			}
 			if rtt := s.a.f.path.srtt; rtt >= 100e3 || rtt < 90e3 {
@@ -55,9 +56,9 @@ func TestPostponed(t *testing.T) {
 	}
 }
 
-// TestAnswerFirst has the application's own answer leave before the acknowledgement is taken.
+// TestAnswerFirst checks that the application's own answer leaves before the acknowledgement is processed.
 func TestAnswerFirst(t *testing.T) {
-	s, answer := asked(t, nil)
+	s, answer := answeredExchange(t, nil)
 	s.bring(s.a, answer...)
 	s.a.toSend += 80
 	if ps := s.poll(s.a, 1); ps[0].h.Ack != 80 || ps[0].h.Offset != 80 {
@@ -66,7 +67,7 @@ func TestAnswerFirst(t *testing.T) {
 	if s.a.acked != 0 {
 		t.Fatal("the acknowledgement was taken before")
 	}
-	s.a.f.Quiet(s.w.Now)
+	s.a.f.PassDone(s.w.Now)
 	if s.a.acked != 80 || s.a.f.tx.inFlight != 80 {
 		t.Fatalf("acknowledged %d, in flight %d", s.a.acked, s.a.f.tx.inFlight)
 	}
@@ -79,18 +80,18 @@ func TestAnswerFirst(t *testing.T) {
 	}
 }
 
-// TestNotPostponed takes at once what somebody may wait for.
-func TestNotPostponed(t *testing.T) {
+// TestNotDeferredAck has acknowledgements that something may depend on. They are processed at once.
+func TestNotDeferredAck(t *testing.T) {
 	for name, change := range map[string]func(*script){
 		"awaited":    func(s *script) { s.a.awaited = true },
 		"more":       func(s *script) { s.a.toSend += 2000 },
 		"closing":    func(s *script) { s.a.f.Close(s.w.Now) },
 		"owed":       func(s *script) { s.a.f.Expect(s.w.Now, true) },
 		"short path": func(s *script) { s.a.f.payload /= 2 },
-		"limited":    func(s *script) { s.a.f.flags |= fLimited },
+		"limited":    func(s *script) { s.a.f.flags |= fWindowLimited },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, answer := asked(t, change)
+			s, answer := answeredExchange(t, change)
 			s.bring(s.a, answer...)
 			if s.a.acked != 80 {
 				t.Error("it waits")
@@ -98,34 +99,34 @@ func TestNotPostponed(t *testing.T) {
 		})
 	}
 	t.Run("lost", func(t *testing.T) { // and late rather than lost
-		s, answer := asked(t, nil)
-		s.a.f.lose(s.a.f.tx.head)
+		s, answer := answeredExchange(t, nil)
+		s.a.f.markLost(s.a.f.tx.head)
 		if s.bring(s.a, answer...); s.a.acked != 80 || len(s.poll(s.a, 0)) > 0 {
 			t.Error("it waits")
 		}
 	})
 	t.Run("last", func(t *testing.T) {
-		s, answer := asked(t, nil)
+		s, answer := answeredExchange(t, nil)
 		answer[0].h.Flags |= wire.FlagXFin
 		if s.bring(s.a, answer...); s.a.acked != 80 || s.a.f.Dead() != ErrClosed {
 			t.Error("it waits", s.a.f.Dead())
 		}
 	})
 	t.Run("reset", func(t *testing.T) {
-		s, answer := asked(t, nil)
+		s, answer := answeredExchange(t, nil)
 		answer[0].h.Type = wire.XReset
 		if s.bring(s.a, answer...); s.a.acked != 80 || s.a.f.Dead() != ErrReset {
 			t.Error("it waits", s.a.f.Dead())
 		}
 	})
 	t.Run("partial", func(t *testing.T) {
-		s, answer := asked(t, func(s *script) { s.a.toSend += 50; s.poll(s.a, 1) })
+		s, answer := answeredExchange(t, func(s *script) { s.a.toSend += 50; s.poll(s.a, 1) })
 		if s.bring(s.a, answer...); s.a.acked != 80 {
 			t.Error("it waits")
 		}
 	})
 	t.Run("no payload", func(t *testing.T) {
-		s, _ := asked(t, nil)
+		s, _ := answeredExchange(t, nil)
 		s.bring(s.a, packet{h: wire.XHeader{Type: wire.XAck, Ack: 80, Window: 1 << 20}})
 		if s.a.acked != 80 {
 			t.Error("it waits")

@@ -2,13 +2,13 @@ package engine
 
 import "testing"
 
-// TestStrangersRate: a burst is answered at once, a flood at the rate, and after a pause there is a burst again.
-func TestStrangersRate(t *testing.T) {
-	var s strangers
+// TestChallengeLimit checks that a burst is answered at once, a flood at the rate, and a burst again after a pause.
+func TestChallengeLimit(t *testing.T) {
+	var s challengeLimit
 	now := int64(5e9)
 	ask := func(n int) (yes int) {
 		for range n {
-			if s.may(now) {
+			if s.allow(now) {
 				yes++
 			}
 		}
@@ -18,11 +18,11 @@ func TestStrangersRate(t *testing.T) {
 		t.Errorf("%d at once, want %d", n, challengesBurst)
 	}
 	n := 0
-	for range 100_000 { // a million a second, for a tenth of one
+	for range 100_000 { // a million per second, for 0.1 s
 		now += 1e3
 		n += ask(1)
 	}
-	if want := challengesRate / 10; n < want-1 || n > want+1 {
+	if want := challengesPerSecond / 10; n < want-1 || n > want+1 {
 		t.Errorf("%d in a tenth of a second, want %d", n, want)
 	}
 	now += 3e9

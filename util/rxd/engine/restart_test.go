@@ -7,9 +7,9 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// TestRestartUnheard restarts an endpoint that has taken a message, though nothing of it but its first answer was ever heard: the message must not come
-// to its next life.
-func TestRestartUnheard(t *testing.T) {
+// TestRestartBeforeAck restarts an endpoint that has received a message, while only its first answer has arrived.
+// The new endpoint must not receive the message again.
+func TestRestartBeforeAck(t *testing.T) {
 	n := newWorld(t, 1)
 	a, b := n.add(1, nil), n.add(2, nil)
 	n.Tap = func(from, _ int, p []byte) {
@@ -23,7 +23,7 @@ func TestRestartUnheard(t *testing.T) {
 	c.recv(make([]byte, 200), 1)
 	n.run(5*second, nil)
 	if got := b.count(xengine.KindRecv) + c.count(xengine.KindRecv); got+len(a.failed) != 1 {
-		t.Errorf("%v, %d received in both lives", a.failed, got)
+		t.Errorf("%v, %d received by both processes", a.failed, got)
 	}
 	c.recv(make([]byte, 200), 1)
 	c.recv(make([]byte, 200), 1)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// big is x, which is finite.
-func (x extended) big() *big.Float {
+// big returns x, which is finite.
+func (x longDouble) big() *big.Float {
 	f := new(big.Float).SetPrec(64).SetMode(big.ToNearestEven).SetUint64(x.m)
 	f.SetMantExp(f, x.exp-extBias-63)
 	if x.neg {
@@ -16,7 +16,7 @@ func (x extended) big() *big.Float {
 	return f
 }
 
-// Sums and products of numbers of all distances, many of them cancelling or ending in a tie, are the nearest.
+// Sums and products of numbers at all distances, many of which cancel or end in a tie, are rounded to the nearest.
 func TestExtended(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	mantissa := func() uint64 {
@@ -30,8 +30,8 @@ func TestExtended(t *testing.T) {
 		return m | extTop
 	}
 	for range 200000 {
-		x := extended{r.IntN(2) == 0, extBias + r.IntN(140) - 70, mantissa()}
-		y := extended{r.IntN(2) == 0, x.exp + r.IntN(140) - 70, mantissa()}
+		x := longDouble{r.IntN(2) == 0, extBias + r.IntN(140) - 70, mantissa()}
+		y := longDouble{r.IntN(2) == 0, x.exp + r.IntN(140) - 70, mantissa()}
 		if r.IntN(8) == 0 {
 			y.m = x.m + uint64(r.IntN(3)) - 1 | extTop
 		}
@@ -46,13 +46,13 @@ func TestExtended(t *testing.T) {
 			t.Fatalf("%v < %v: %v", x, y, got)
 		}
 		var b [extSize]byte
-		if x.store(b[:]); loadExt(b[:]) != x {
-			t.Fatalf("%v came back as %v", x, loadExt(b[:]))
+		if x.store(b[:]); loadLongDouble(b[:]) != x {
+			t.Fatalf("%v came back as %v", x, loadLongDouble(b[:]))
 		}
 	}
 }
 
-// Padding is not touched, whatever the operation but a store.
+// No operation except Write changes the padding.
 func TestExtendedPadding(t *testing.T) {
 	for op := range numOps {
 		d, s, c := make([]byte, 2*extSize), make([]byte, 2*extSize), make([]byte, 2*extSize)

@@ -6,9 +6,9 @@ import (
 	"gofabric/util/rxd/wire"
 )
 
-// TestNarrowPingPong plays ping-pong with small messages through windows of one full segment, as losses leave them where segments are long: the answer
-// is the acknowledgement, and nobody asks for another.
-func TestNarrowPingPong(t *testing.T) {
+// TestSmallWindowPingPong plays ping-pong with small messages through windows of one full segment, which losses
+// leave on paths with long segments. The answer is the acknowledgement, and neither end asks for a separate one.
+func TestSmallWindowPingPong(t *testing.T) {
 	s := newScript(t, nil)
 	turn := func(from, to *node) {
 		from.toSend += 80
@@ -27,7 +27,7 @@ func TestNarrowPingPong(t *testing.T) {
 		turn(s.a, s.b)
 		turn(s.b, s.a)
 	}
-	// Several at once leave as long as there is room for them, and the one that fills the window asks.
+	// Several messages leave while there is room for them. The one that fills the window asks for an acknowledgement.
 	s.a.f.cwnd = 1000
 	s.settle()
 	for i := range 11 {
