@@ -10,6 +10,7 @@ import (
 	"gofabric"
 	_ "gofabric/all"
 	"gofabric/core"
+	"gofabric/test/wait"
 )
 
 // allocSide is an endpoint with everything it needs.
@@ -93,7 +94,7 @@ func pump(sides []*allocSide) error {
 
 // everywhere posts an operation at some sides and waits for its end.
 func everywhere(sides, posting []*allocSide, post func(rank int, s *allocSide) error) error {
-	end := time.Now().Add(20 * time.Second)
+	end := wait.End()
 	for rank, s := range posting {
 		for s.done = 0; ; {
 			err := post(rank, s)
@@ -213,7 +214,7 @@ func joinAll(t *testing.T, sides []*allocSide) {
 		}
 		s.all = append(s.all, s.set, s.mc)
 	}
-	end := time.Now().Add(20 * time.Second)
+	end := wait.End()
 	for _, s := range sides {
 		var ev core.EQEvent
 		for err = core.ErrAgain; err == core.ErrAgain && time.Now().Before(end); {

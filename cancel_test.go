@@ -114,7 +114,7 @@ func TestCancelSendUnderWay(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > limit/2 {
 			t.Errorf("%s: the call took %v", name, took)
 		}
 	}
@@ -189,7 +189,7 @@ func TestNothingIsLost(t *testing.T) {
 				return
 			}
 			if i%8 == 0 {
-				time.Sleep(100 * time.Microsecond)
+				time.Sleep(100 * time.Microsecond) // so that receives are abandoned with and without messages there; the outcome is the same
 			}
 		}
 	})
@@ -250,7 +250,7 @@ func TestCloseAtAnyMoment(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Duration(round) * 300 * time.Microsecond)
+		time.Sleep(time.Duration(round) * 300 * time.Microsecond) // the endpoints close at another moment in each round
 		if err := errors.Join(a.Close(), b.Close()); err != nil {
 			t.Error(err)
 		}

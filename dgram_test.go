@@ -13,7 +13,7 @@ import (
 // not fit is told.
 func TestDatagrams(t *testing.T) {
 	a, b, toB, toA := openPair(t, Config{Provider: "udp", Type: core.EPTypeDgram})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	for range 2 {
 		if err := a.Send(ctx, toB, []byte("message")); err != nil {

@@ -71,7 +71,6 @@ func Example_atomics() {
 	memory := make([]byte, 8)
 	mr, err := a.domain.RegMR(&core.MRAttr{IOV: [][]byte{memory}, Access: core.AccessRemoteRead | core.AccessRemoteWrite, RequestedKey: 42})
 	check(err)
-	defer mr.Close()
 	name, err := a.ep.Name()
 	check(err)
 
@@ -88,6 +87,7 @@ func Example_atomics() {
 		check(err)
 		fmt.Println("added", 100+i, "to", binary.NativeEndian.Uint64(before))
 	}
+	check(mr.Close()) // from now on no peer changes the memory, and it may be looked at
 	fmt.Println("now", binary.NativeEndian.Uint64(memory))
 	// Output:
 	// added 100 to 0

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"gofabric/test/wait"
 	"os"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // limit bounds every wait of a test.
-const limit = 20 * time.Second
+const limit = wait.Limit
 
 func testContext(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

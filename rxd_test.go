@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"testing"
-	"time"
 
 	"gofabric/core"
 )
@@ -12,7 +11,7 @@ import (
 // TestReliableDatagrams: the easy door leads to udp;ofi_rxd, too: tagged messages of all lengths.
 func TestReliableDatagrams(t *testing.T) {
 	a, b, toB, toA := openPair(t, Config{Provider: "udp;ofi_rxd", Caps: core.CapMsg | core.CapTagged | core.CapRMA})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	for _, n := range []int{0, 1, 1000, 100_000, 3_000_000} {
 		want, buf := bytes.Repeat([]byte{byte(n)}, n), make([]byte, n)

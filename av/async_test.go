@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/wait"
 )
 
 // heard is an Events that keeps what it hears.
@@ -32,7 +33,7 @@ func (h heard) want(t *testing.T, want ...outcome) {
 			if got != w {
 				t.Errorf("event %d: %+v, want %+v", i, got, w)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(wait.Limit):
 			t.Fatalf("no event %d: want %+v", i, w)
 		}
 	}

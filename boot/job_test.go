@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"gofabric/test/wait"
 	"net"
 	"regexp"
 	"strings"
@@ -17,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const testLimit = 20 * time.Second
+const testLimit = wait.Limit
 
 func testContext(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), testLimit)

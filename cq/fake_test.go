@@ -5,9 +5,9 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"gofabric/core"
+	"gofabric/test/wait"
 )
 
 // fake is an engine that does what a test says.
@@ -64,11 +64,7 @@ func (f *fake) asleep(t *testing.T, n int) {
 
 func eventually(t *testing.T, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(100 * time.Microsecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not happen")
-		}
-	}
+	wait.Until(t, "what the test waits for", ok)
 }
 
 func newQueue(t *testing.T, attr core.CQAttr) (*Queue, *fake) {
@@ -86,7 +82,7 @@ func push(q *Queue, ctx int) {
 }
 
 func timeout(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Limit)
 	t.Cleanup(cancel)
 	return ctx
 }

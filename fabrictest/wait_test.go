@@ -12,6 +12,7 @@ import (
 	"gofabric/core"
 	"gofabric/fabrictest"
 	"gofabric/internal/transport/datagram"
+	"gofabric/test/wait"
 )
 
 // TestWaits: every call that waits ends when its context does, after an hour that takes no time, and does not spin in a bubble for ever.
@@ -120,22 +121,15 @@ func TestConcurrent(t *testing.T) {
 		}
 	})
 	wg.Wait()
-	end := time.Now().Add(20 * time.Second)
-	for {
+	wait.Until(t, "all that was not lost arrives", func() bool {
 		s, got := net.Stats(), uint64(0)
 		for _, p := range peers {
 			p.dom.Progress().Lock()
 			got += p.port.Stats().ReceivedDatagrams
 			p.dom.Progress().Unlock()
 		}
-		if got == s.Sent-s.Lost-s.Cut+s.Duplicated && s.Sent >= nodes*each*3*3/2 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d arrived, %+v", got, s)
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return got == s.Sent-s.Lost-s.Cut+s.Duplicated && s.Sent >= nodes*each*3*3/2
+	})
 }
 
 // TestNames: nodes know each other.

@@ -16,7 +16,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -25,6 +24,7 @@ import (
 	"gofabric/cmd/fabricd/internal/emulate/topology"
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/wait"
 )
 
 func there(path string) bool { _, err := os.Stat(path); return err == nil }
@@ -100,7 +100,7 @@ func (g *gate) ask(t *testing.T, method, path, host, headers string) (*http.Resp
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(wait.End())
 	body := ""
 	if method != "GET" {
 		body = "{}"

@@ -18,6 +18,7 @@ import (
 	"gofabric/internal/fabricd/api"
 	"gofabric/test/need"
 	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 // patience is how long a test waits for what must happen.
@@ -202,7 +203,7 @@ func TestExec(t *testing.T) {
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 5 {
 		t.Errorf("the program did not get the signal: %v", err)
 	}
-	program.Until(t, "the program is gone", func() bool { return m.state().Nodes[0].Programs == 0 })
+	wait.Until(t, "the program is gone", func() bool { return m.state().Nodes[0].Programs == 0 })
 }
 
 // TestEnd: programs in nodes end with the daemon, those too that a program left behind, whether it is told to end or killed, and nothing is left.
@@ -240,7 +241,7 @@ func TestEnd(t *testing.T) {
 				t.Error("the program ended well")
 			}
 			for _, space := range spaces {
-				program.Until(t, "the namespace is empty", func() bool { return len(inside(space)) == 0 })
+				wait.Until(t, "the namespace is empty", func() bool { return len(inside(space)) == 0 })
 			}
 		})
 	}
@@ -298,7 +299,7 @@ func (r rawJSON) MarshalJSON() ([]byte, error) {
 func TestSchedule(t *testing.T) {
 	m := startFabric(t, "nodes: [a, b]\nlinks: [{between: [a, b]}]\nschedule:\n  - {at: 100ms, link: a-b, direction: ab, loss: 30%}\n  - {at: 200ms, partition: [[a], [b]]}\n"+
 		"  - {at: 300ms, link: a-b, up: false}\n  - {at: 400ms, heal: true}\n")
-	program.Until(t, "the schedule is over", func() bool { e := m.state(); return e.Seconds > 0.4 && len(e.Partitions) == 0 && !e.Links[0].Up })
+	wait.Until(t, "the schedule is over", func() bool { e := m.state(); return e.Seconds > 0.4 && len(e.Partitions) == 0 && !e.Links[0].Up })
 	if l := m.state().Links[0]; l.AB.Faults.Loss != 0.3 || l.BA.Faults.Loss != 0 {
 		t.Errorf("%+v", l)
 	}
@@ -363,8 +364,8 @@ func TestRootless(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.end(syscall.SIGKILL) // the outer process; the inner one ends by itself
-	program.Until(t, "the daemon is gone", func() bool { return !exists(fmt.Sprintf("/proc/%d/exe", status.PID)) })
-	program.Until(t, "the namespace is empty", func() bool { return len(inside(space)) == 0 })
+	wait.Until(t, "the daemon is gone", func() bool { return !exists(fmt.Sprintf("/proc/%d/exe", status.PID)) })
+	wait.Until(t, "the namespace is empty", func() bool { return len(inside(space)) == 0 })
 	start()
 	m.end(syscall.SIGTERM)
 }
@@ -377,7 +378,7 @@ func TestCapture(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	program.Until(t, "it captures", func() bool { return m.state().Links[0].Capture == file })
+	wait.Until(t, "it captures", func() bool { return m.state().Links[0].Capture == file })
 	m.want(1, "being captured", "capture", "n1-n2", file+"2")
 	m.want(1, "not \"middle\"", "capture", "n1-n2", "--point", "middle", file+"3")
 	m.want(1, "no link n1-n3", "capture", "n1-n3", file)
@@ -387,7 +388,7 @@ func TestCapture(t *testing.T) {
 	m.want(1, "being captured", "capture", "n1-n2", file) // and leaves alone what the file has
 	const words = "for i in 1 2 3 4 5; do echo hello$i >/dev/udp/10.77.0.2/9; done"
 	m.want(0, "", "exec", "n1", "--", "bash", "-c", words)
-	program.Until(t, "the frames have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })
+	wait.Until(t, "the frames have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -432,12 +433,12 @@ func TestCaptureFull(t *testing.T) {
 	}
 	const words = "for i in 1 2 3 4 5; do echo hello >/dev/udp/10.77.0.2/9; done"
 	m.want(0, "", "exec", "n1", "--", "bash", "-c", words)
-	program.Until(t, "the frames have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })
+	wait.Until(t, "the frames have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 5 })
 	if err := m.api.Do(t.Context(), "DELETE", "/v1/emulation/links/n1-n2/capture", nil, nil); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("the end of the capture: %v", err)
 	}
 	m.want(0, "", "exec", "n1", "--", "bash", "-c", words)
-	program.Until(t, "more have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 10 })
+	wait.Until(t, "more have passed", func() bool { return m.state().Links[0].AB.Stats.Frames >= 10 })
 }
 
 // TestNoFabric: commands say what is missing.

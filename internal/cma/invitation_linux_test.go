@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -20,6 +19,7 @@ import (
 	"gofabric/internal/xnet/wire"
 	"gofabric/test/journal"
 	"gofabric/test/need"
+	"gofabric/test/wait"
 )
 
 // otherUser is the id of another user.
@@ -244,14 +244,10 @@ func (c *child) doubled() {
 	c.cmd.Wait()
 	var copyFD int
 	var err error
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		if copyFD, err = unix.PidfdOpen(pid, 0); err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("nobody has the number %d: %v", pid, err)
-		}
-	}
+	wait.Until(t, fmt.Sprint("another process has the number ", pid), func() bool {
+		copyFD, err = unix.PidfdOpen(pid, 0)
+		return err == nil
+	})
 	t.Cleanup(func() {
 		unix.PidfdSendSignal(copyFD, unix.SIGKILL, nil, 0)
 		unix.Close(copyFD)

@@ -16,11 +16,12 @@ import (
 	"gofabric/internal/progress"
 	"gofabric/internal/transport/datagram"
 	"gofabric/provider/udp"
+	"gofabric/test/wait"
 	"gofabric/util/fault"
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 10 * time.Second
+const patience = wait.Limit
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"gofabric/test/need"
+	"gofabric/test/wait"
 )
 
 const insideVar = "DGEP_TEST_INSIDE"
@@ -34,15 +34,7 @@ func inside(t *testing.T) bool {
 		}
 	}
 	// The route to groups comes when the system has seen the carrier, which it does in its own time.
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		out, err := exec.Command("ip", "-n", ns, "route", "get", "ff15::7").CombinedOutput()
-		if err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("no way to groups: %v\n%s", err, out)
-		}
-	}
+	wait.Until(t, "a route to groups", func() bool { return exec.Command("ip", "-n", ns, "route", "get", "ff15::7").Run() == nil })
 	cmd := exec.Command("ip", "netns", "exec", ns, os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v")
 	cmd.Env = append(os.Environ(), insideVar+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {

@@ -29,6 +29,7 @@ func (f *loopFabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 type loopDomain struct {
 	endpoint.Domain
 	forgotten []uint64
+	scalable  *loopEP // below the latest scalable endpoint
 }
 
 func (d *loopDomain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.EndpointDriver, error) {
@@ -80,12 +81,12 @@ type loopEP struct {
 	endpoint.Reliable
 	endpoint.Connectionless
 	endpoint.NoConnections
-	endpoint.Unobserved
-	d    *loopDomain
-	conn *engine.Conn
-	peer *loopEP
-	more int  // how often another post was announced
-	held bool // what is posted stays here
+	d     *loopDomain
+	conn  *engine.Conn
+	peer  *loopEP
+	more  int  // how often another post was announced
+	held  bool // what is posted stays here
+	shown int  // connections that telemetry sees
 }
 
 func testInfo(caps core.Caps) *core.Info {

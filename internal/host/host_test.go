@@ -11,6 +11,7 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/host"
+	"gofabric/test/wait"
 )
 
 func TestInterfacesHaveLoopback(t *testing.T) {
@@ -145,7 +146,7 @@ func TestResolveEnds(t *testing.T) {
 	if !errors.Is(err, core.ErrTimedOut) || !strings.Contains(err.Error(), "silent.invalid") {
 		t.Errorf("error %v", err)
 	}
-	if d := time.Since(start); d > 3*time.Second {
+	if d := time.Since(start); d > wait.Limit/2 { // package net's resolver does not run in a bubble of testing/synctest
 		t.Errorf("took %v", d)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"gofabric/internal/xdp/frame"
 	"gofabric/test/parallel"
 	"gofabric/test/veth"
+	"gofabric/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 // long is what nothing takes unless something is broken.
-const long = 30 * time.Second
+const long = wait.Limit
 
 // host is a network namespace.
 type host struct{ *veth.Host }

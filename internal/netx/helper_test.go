@@ -12,7 +12,7 @@ import (
 var loopback4 = netip.MustParseAddr("127.0.0.1")
 
 // patience is how long a test waits for what must happen: long enough for a starved machine, because only failures take so long.
-const patience = 10 * time.Second
+const patience = 2 * time.Minute
 
 // wait blocks until fd is ready for ev.
 func wait(t testing.TB, fd FD, ev Events) {

@@ -87,7 +87,7 @@ func TestParkerTimerReplacedAndCleared(t *testing.T) {
 	wantPark(t, c, WhyTimer)
 
 	must(t, k.SetTimer(time.Microsecond))
-	time.Sleep(5 * time.Millisecond) // comes, and nobody is told
+	time.Sleep(5 * time.Millisecond) // it comes, usually; if it comes later, clearing it is tested
 	must(t, k.SetTimer(0))
 	c = park(k)
 	wantAsleep(t, c)
@@ -186,7 +186,7 @@ func TestParkerPoller(t *testing.T) {
 	k.Wake()
 	wantPark(t, c, WhyWake)
 	must(t, k.ArmPoller(true))
-	time.Sleep(5 * time.Millisecond)
+	time.Sleep(5 * time.Millisecond) // it comes, usually; if it comes later, taking it back is tested
 	must(t, k.ArmPoller(false))
 	c = park(k)
 	wantAsleep(t, c)
@@ -263,7 +263,7 @@ func TestParkersHoldNoThread(t *testing.T) {
 		parkers = append(parkers, k)
 		wg.Go(func() { k.Park() })
 	}
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(20 * time.Millisecond) // until all are parked, usually; fewer would have fewer threads
 	if n := threads(); n > 100 {
 		t.Errorf("%d threads for 200 parked goroutines", n)
 	}

@@ -11,10 +11,11 @@ import (
 	"gofabric/internal/batch"
 	"gofabric/internal/mono"
 	"gofabric/internal/netx"
+	"gofabric/test/wait"
 )
 
 // bound is how long anything may take that must happen, on a machine that is busy with other things.
-const bound = 10 * time.Second
+const bound = wait.Limit
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(os.Exit))

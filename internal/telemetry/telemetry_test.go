@@ -3,8 +3,8 @@ package telemetry
 import (
 	"os"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -19,14 +19,15 @@ func TestMain(m *testing.M) {
 
 // source is a domain of the test's.
 type source struct {
-	lock    sync.Mutex
+	held    chan struct{} // closed when the domain's lock is to be had; nil: always. A mutex would not do: in a bubble no time passes while one is waited for
 	observe func(o *Observation)
 }
 
 func (s *source) Title() (string, string) { return "test", "lo" }
 func (s *source) Observe(o *Observation) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
+	if s.held != nil {
+		<-s.held
+	}
 	if s.observe != nil {
 		s.observe(o)
 	}
@@ -43,7 +44,9 @@ func forget() {
 }
 
 // TestWatch: what looks the same for too long is a stall since it was first seen so, and is counted once; what changes, or goes away, is none.
-func TestWatch(t *testing.T) {
+func TestWatch(t *testing.T) { synctest.Test(t, testWatch) }
+
+func testWatch(t *testing.T) {
 	forget()
 	t.Setenv(EnvWatchdog, "50")
 	token := uint64(1)
@@ -78,7 +81,9 @@ func TestWatch(t *testing.T) {
 }
 
 // TestBusy: a domain whose lock is not to be had keeps its last figures, and becomes a stall itself.
-func TestBusy(t *testing.T) {
+func TestBusy(t *testing.T) { synctest.Test(t, testBusy) }
+
+func testBusy(t *testing.T) {
 	forget()
 	t.Setenv(EnvWatchdog, "20")
 	s := &source{observe: func(o *Observation) {
@@ -86,7 +91,7 @@ func TestBusy(t *testing.T) {
 	}}
 	e := Register(s, false)
 	Collect()
-	s.lock.Lock()
+	s.held = make(chan struct{})
 	Collect()
 	time.Sleep(25 * time.Millisecond)
 	p := Collect()
@@ -96,7 +101,7 @@ func TestBusy(t *testing.T) {
 	if len(p.Totals) != 1 || p.Totals[0].Counters["operations.send"] != 5 || len(p.Endpoints) != 1 {
 		t.Errorf("totals: %+v", p.Totals)
 	}
-	s.lock.Unlock()
+	close(s.held)
 	if p := Collect(); len(p.Stalls) != 0 || p.Stalled["lock"] != 1 {
 		t.Errorf("with the lock back: %+v, %v", p.Stalls, p.Stalled)
 	}

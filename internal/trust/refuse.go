@@ -65,6 +65,7 @@ var book struct {
 	mu      sync.Mutex
 	of      [uses]refusals
 	writing bool
+	line    sync.WaitGroup // that is being written
 }
 
 // Refuse counts and logs that a process was refused, and why. With PID 0 it was a user. name is the socket's or file's.
@@ -80,17 +81,18 @@ func Refuse(use Use, p netx.Peer, name, why string) {
 	}
 	unlogged := r.unlogged
 	r.logged, r.unlogged, book.writing = time.Now(), 0, true
-	go func() { // the caller may hold the lock of a domain, and a log handler may be slow
+	book.line.Go(func() { // the caller may hold the lock of a domain, and a log handler may be slow
 		warn("gofabric: refused "+w.purpose+": "+why, "uid", p.UID, "pid", p.PID, "at", name, "own_uid", os.Geteuid(), "instead", w.instead, "unlogged", unlogged,
 			"hint", "only processes of one user share this: if no program of that user should talk to this one, find out what the process is")
 		book.mu.Lock()
 		book.writing = false
 		book.mu.Unlock()
-	}()
+	})
 }
 
 // ResetLog has the next refusal of each Use logged, however soon it comes. It is for tests of packages that use this one.
 func ResetLog() {
+	book.line.Wait() // a refusal while a line is being written is not logged
 	book.mu.Lock()
 	defer book.mu.Unlock()
 	book.of = [uses]refusals{}

@@ -16,6 +16,7 @@ import (
 
 	"gofabric/internal/xdp/frame"
 	"gofabric/test/veth"
+	"gofabric/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -132,7 +133,7 @@ func listen(t testing.TB, h *place, at netip.AddrPort) *net.UDPConn {
 }
 
 // patience is how long tests wait for what must come.
-const patience = 20 * time.Second
+const patience = wait.Limit
 
 // await waits until the port's descriptor is readable and calls f, until that is true.
 func await(t testing.TB, p *Port, what string, f func() bool) {

@@ -4,13 +4,13 @@ package tcp
 
 import (
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"gofabric/core"
 	"gofabric/internal/netx"
 	"gofabric/internal/xnet/wire"
+	"gofabric/test/wait"
 )
 
 // TestDribble has a peer say its request and its first message byte by byte: the socket is readable again when a head is complete, and all of it arrives.
@@ -57,14 +57,10 @@ func TestDribble(t *testing.T) {
 	_, err = c.Write(b[wire.BaseLen-1:])
 	must(t, err)
 	var e [1]core.CQEntry
-	for end := time.Now().Add(bound); ; time.Sleep(time.Millisecond) {
-		if n, _ := ep.q.Read(e[:]); n == 1 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the message never comes")
-		}
-	}
+	wait.Until(t, "the message comes", func() bool {
+		n, _ := ep.q.Read(e[:])
+		return n == 1
+	})
 	if string(buf) != "12345678" {
 		t.Errorf("%q", buf)
 	}

@@ -8,6 +8,7 @@ import (
 	"gofabric/internal/host"
 	"gofabric/provider/tcp"
 	"gofabric/test/duo"
+	"gofabric/test/wait"
 )
 
 // infoWith returns an RDM Info of a tcp provider with the given variables set.
@@ -49,16 +50,14 @@ func TestFirewall(t *testing.T) {
 		t.Fatal("no way to disconnect")
 	}
 	duo.Check(t, d.Disconnect(a.Peer))
-	for end := time.Now().Add(5 * time.Second); ; {
+	wait.Until(t, "sends to a peer behind a firewall are refused", func() bool {
 		duo.Until(a, b, 0, 0)
 		err := b.EP.Send(buf, 0, b.Peer, 5)
-		if err == core.ErrFirewallAddr {
-			break
-		}
-		if err != nil || time.Now().After(end) {
+		if err != nil && err != core.ErrFirewallAddr {
 			t.Fatalf("send to a peer behind a firewall: %v, want ErrFirewallAddr", err)
 		}
-	}
+		return err != nil
+	})
 	if err := d.Disconnect(a.Peer); err != core.ErrNotConn {
 		t.Errorf("disconnecting twice: %v", err)
 	}

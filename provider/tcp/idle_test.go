@@ -12,9 +12,11 @@ import (
 	"gofabric/internal/netx"
 	"gofabric/internal/progress"
 	"gofabric/internal/xnet/wire"
+	"gofabric/test/wait"
 )
 
-const bound = 10 * time.Second
+// bound is how long anything may take that must happen.
+const bound = wait.Limit
 
 // dom is a domain as applications use it, and what it stands on.
 type dom struct {
@@ -73,17 +75,11 @@ func reset(c *net.TCPConn) {
 // eventually waits for a condition under the engine's lock, without making progress.
 func eventually(t *testing.T, e *progress.Engine, what string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(bound); ; time.Sleep(time.Millisecond) {
+	wait.Until(t, what, func() bool {
 		e.Lock()
-		ok := cond()
-		e.Unlock()
-		if ok {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
+		defer e.Unlock()
+		return cond()
+	})
 }
 
 // quiet checks that the engine does nothing for a while, which it would in a circle if it were told the same thing again and again.

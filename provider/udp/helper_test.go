@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"gofabric/internal/netx"
 	"gofabric/test/need"
+	"gofabric/test/wait"
 	"net/netip"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 10 * time.Second
+const patience = wait.Limit
 
 var (
 	loopback4 = netip.MustParseAddr("127.0.0.1")
@@ -116,18 +116,22 @@ func testPort(t testing.TB, d *domain, at netip.Addr) (*port, *inbox) {
 // until makes passes, with the lock held, until done.
 func (d *domain) until(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	wait.Polling(t, what, func() bool {
 		d.prog.Lock()
+		defer d.prog.Unlock()
 		d.prog.Pass()
-		ok := done()
-		d.prog.Unlock()
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("never came: %s", what)
-		}
-	}
+		return done()
+	})
+}
+
+// untilItself waits, without making a pass, until done, which is called with the lock held.
+func (d *domain) untilItself(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	wait.Until(t, what, func() bool {
+		d.prog.Lock()
+		defer d.prog.Unlock()
+		return done()
+	})
 }
 
 // send sends with the lock held.

@@ -5,6 +5,7 @@ package udp
 // How the use of shared memory pauses and ends.
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"testing"
@@ -45,16 +46,7 @@ func TestMemoryFallsAsleep(t *testing.T) {
 // come waits, without making a pass, until n datagrams have come.
 func (s *station) come(n int) {
 	s.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Microsecond) {
-		got := 0
-		s.locked(func() { got = len(s.in.got) })
-		if got >= n {
-			return
-		}
-		if time.Now().After(end) {
-			s.t.Fatalf("%d datagrams of %d have come", got, n)
-		}
-	}
+	s.d.untilItself(s.t, fmt.Sprint(n, " datagrams"), func() bool { return len(s.in.got) >= n })
 }
 
 // TestMemoryDoorbell writes to a port that has fallen asleep meanwhile: the doorbell wakes it.

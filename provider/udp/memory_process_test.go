@@ -21,6 +21,7 @@ import (
 	"gofabric/test/journal"
 	"gofabric/test/need"
 	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 // processEnv says that the test's binary is to be another process with a port, at an address.
@@ -106,11 +107,7 @@ func TestMemoryKilled(t *testing.T) {
 		}
 		c.Kill()
 		if asleep {
-			for end := time.Now().Add(patience); a.shmPeers() > 0; time.Sleep(time.Millisecond) {
-				if time.Now().After(end) {
-					t.Fatal("who sleeps does not notice")
-				}
-			}
+			wait.Until(t, "a port that sleeps notices", func() bool { return a.shmPeers() == 0 })
 			a.locked(a.d.prog.LeaveWait)
 		}
 		all(t, "it is noticed", func() bool { return a.shmPeers() == 0 }, a)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/wait"
 )
 
 // station is a port with a domain of its own.
@@ -66,14 +67,15 @@ func (s *station) awake() {
 // all makes passes at all of them until ok.
 func all(t testing.TB, what string, ok func() bool, list ...*station) {
 	t.Helper()
-	for end := time.Now().Add(patience); !ok(); {
+	wait.Polling(t, what, func() bool {
+		if ok() {
+			return true
+		}
 		for _, s := range list {
 			s.poll(1)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
+		return ok()
+	})
 }
 
 // tell sends one datagram and waits until it has come.
@@ -91,20 +93,14 @@ func tell(t testing.TB, from, to *station, text string) {
 // meet has two stations talk until memory carries what they say.
 func meet(t testing.TB, a, b *station) {
 	t.Helper()
-	for i := range 100 * meetAfter {
+	wait.Polling(t, fmt.Sprintf("%v and %v share memory", a.p, b.p), func() bool {
 		a.awake()
 		b.awake()
 		before := [2]uint64{a.p.counts().MemorySent, b.p.counts().MemorySent}
 		tell(t, a, b, "over here")
 		tell(t, b, a, "over there")
-		if a.p.counts().MemorySent > before[0] && b.p.counts().MemorySent > before[1] {
-			return
-		}
-		if i%100 == 99 {
-			time.Sleep(time.Millisecond) // an idle machine has no need of it
-		}
-	}
-	t.Fatalf("%v and %v do not share memory", a.p, b.p)
+		return a.p.counts().MemorySent > before[0] && b.p.counts().MemorySent > before[1]
+	})
 }
 
 func neighboursAt(t testing.TB, at netip.Addr, variables ...string) (a, b *station) {
@@ -398,7 +394,7 @@ func (c *chat) await(want int) error {
 		case time.Now().After(end):
 			return fmt.Errorf("%d came, want %d: %v", in, want, c.p)
 		case how == 0: // away
-			time.Sleep(time.Duration(c.rnd.IntN(1500)) * time.Microsecond)
+			time.Sleep(time.Duration(c.rnd.IntN(1500)) * time.Microsecond) // what comes meanwhile is found whenever it is over
 		case how < 10: // asleep
 			c.locked(c.d.prog.EnterWait)
 			for c.locked(func() { in, wrong = c.in, c.wrong }); in < want && wrong == nil && time.Now().Before(end); c.locked(func() { in, wrong = c.in, c.wrong }) {

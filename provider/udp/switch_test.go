@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -50,14 +49,7 @@ func TestWritable(t *testing.T) {
 		if passing {
 			d.until(t, "Writable", func() bool { return in.writable > 0 })
 		}
-		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-			d.prog.Lock()
-			n := in.writable
-			d.prog.Unlock()
-			if n > 0 || time.Now().After(deadline) {
-				break
-			}
-		}
+		d.untilItself(t, "Writable", func() bool { return in.writable > 0 })
 		if in.writable != 1 {
 			t.Errorf("Writable %d times", in.writable)
 		}

@@ -55,19 +55,10 @@ func TestXDPRemoved(t *testing.T) {
 	}
 	hears(t, q, p, in, 8)
 	a.IP("link", "del", "eth9")
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		d.prog.Lock()
-		gone, why := p.xdp == nil, p.noXDP
-		d.prog.Unlock()
-		if gone {
-			if !errors.Is(why, errXDPRemoved) {
-				t.Error(why)
-			}
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the port has not noticed")
-		}
+	var why error
+	d.untilItself(t, "the port notices", func() bool { why = p.noXDP; return p.xdp == nil })
+	if !errors.Is(why, errXDPRemoved) {
+		t.Error(why)
 	}
 	a.IP("link", "add", "eth9", "type", "veth", "peer", "name", "eth9", "netns", b.Name)
 	for i, h := range []*veth.Host{a, b} {

@@ -11,6 +11,7 @@ import (
 	"gofabric/internal/neigh"
 	"gofabric/internal/transport/datagram"
 	"gofabric/internal/xdp/frame"
+	"gofabric/test/wait"
 )
 
 // xdpPort makes a port with an AF_XDP link at one end of a cable, and a plain one at the other.
@@ -36,11 +37,7 @@ func TestXDPWays(t *testing.T) {
 	defer p.d.prog.Unlock()
 	l := p.xdp.(*xdpLink)
 	var peer *xdpPeer
-	for deadline := time.Now().Add(patience); peer == nil; time.Sleep(time.Millisecond) {
-		if peer = l.peer(q.local); time.Now().After(deadline) {
-			t.Fatal("there is no way to the neighbour")
-		}
-	}
+	wait.Until(t, "a way to the neighbour", func() bool { peer = l.peer(q.local); return peer != nil })
 	right := *peer.path
 	tag := [frame.TagsMax]frame.Tag{{Proto: frame.TagC, TCI: 42}}
 	for name, c := range map[string]struct {
@@ -118,11 +115,7 @@ func TestXDPDrain(t *testing.T) {
 	for range count {
 		must(t, q.send(p.local, 0, make([]byte, 100)))
 	}
-	for deadline := time.Now().Add(patience); l.port.Empty(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing came")
-		}
-	}
+	wait.Until(t, "something comes", func() bool { return !l.port.Empty() })
 	in.got = nil
 	must(t, p.SetLink(core.LinkSockets))
 	if len(in.got) != count || l.received != was+count {
@@ -133,14 +126,9 @@ func TestXDPDrain(t *testing.T) {
 // way waits until frames can go to a neighbour. Locked.
 func (l *xdpLink) way(t *testing.T, to netip.AddrPort) *xdpPeer {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		if q := l.peer(to); q != nil {
-			return q
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("there is no way to the neighbour")
-		}
-	}
+	var q *xdpPeer
+	wait.Until(t, "a way to the neighbour", func() bool { q = l.peer(to); return q != nil })
+	return q
 }
 
 // TestXDPRetry: what the system could not send, for the interface was down, goes when it is up again.

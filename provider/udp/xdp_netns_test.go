@@ -78,17 +78,7 @@ func TestXDPWritable(t *testing.T) {
 			t.Errorf("Send on a full socket: %v", err)
 		}
 		d.prog.Unlock()
-		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-			d.prog.Lock()
-			n := in.writable
-			d.prog.Unlock()
-			if n == 1 {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("told %d times that there is room", n)
-			}
-		}
+		d.untilItself(t, "the port is told once that there is room", func() bool { return in.writable == 1 })
 	}
 }
 

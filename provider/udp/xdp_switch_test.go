@@ -3,13 +3,14 @@
 package udp
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"gofabric/core"
+	"gofabric/test/wait"
 )
 
 // waits reports whether something has come that was not received, by the link in use.
@@ -62,25 +63,10 @@ func TestXDPChosenUnderWay(t *testing.T) {
 		if x, ok := p.xdp.(*xdpLink); ok && x.unflushed == 0 {
 			must(t, p.Send(q.local, [][]byte{{count}}, 0)) // one that waits for company
 		}
-		for deadline := time.Now().Add(patience); !p.waits() && time.Now().Before(deadline); {
-			time.Sleep(time.Millisecond)
-		}
-		if !p.waits() {
-			t.Error("nothing of it waits")
-		}
+		wait.Until(t, "some of it waits", p.waits)
 		must(t, p.SetLink(to))
 		d.prog.Unlock()
-		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // no pass receives for p
-			d.prog.Lock()
-			n := in.kinds(count)
-			d.prog.Unlock()
-			if n == count {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%d of %d that were under way at the change to %v have come", n, count, to)
-			}
-		}
+		d.untilItself(t, fmt.Sprintf("all that was under way at the change to %v has come", to), func() bool { return in.kinds(count) == count }) // no pass receives for p
 		other.until(t, "all that it had sent at the change", func() bool { return back.kinds(count) == count })
 		if s := p.counts(); bypassed && s.BypassReceived-was.BypassReceived == 0 {
 			t.Errorf("nothing came past the stack: %+v", s)

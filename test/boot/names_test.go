@@ -11,7 +11,7 @@ import (
 	"gofabric"
 	_ "gofabric/all"
 	"gofabric/core"
-	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 // TestRestart: fabricd is killed and starts again with nothing of what it knew. Endpoints that are registered with it notice nothing on their data path, and
@@ -42,7 +42,7 @@ func TestRestart(t *testing.T) {
 	}
 	runFabricd(t, dir, "off")
 	for _, name := range []string{"fabric://job/0", "fabric://job/1"} {
-		program.Until(t, name, func() bool { _, err := a.Insert(name); return err == nil })
+		wait.Until(t, name, func() bool { _, err := a.Insert(name); return err == nil })
 	}
 	stop()
 	for range 2 {

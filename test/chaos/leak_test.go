@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"gofabric/test/wait"
 	"net"
 	"os"
 	"runtime"
@@ -81,7 +82,7 @@ func (s stock) more(now stock, fds, maps int) string {
 
 // settle waits until there is no more than before, and says what there is if that does not come about.
 func (s stock) settle() (more string) {
-	for end := time.Now().Add(3 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(wait.Limit / 2); ; time.Sleep(20 * time.Millisecond) { // less than the test waits for the process
 		if more = s.more(takeStock(), 0, 0); more == "" || time.Now().After(end) {
 			if strings.Contains(more, "goroutines") {
 				b := make([]byte, 64<<10)

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/wait"
 )
 
 // Deadline is how long any wait of the suite lasts before the test fails: much longer than anything takes, even where many share a processor.
-var Deadline = 20 * time.Second
+var Deadline = wait.Limit / 2
 
 // Pair is two connected sides. A is the one that connected.
 type Pair struct {

@@ -49,7 +49,7 @@ func TestDaemon(t *testing.T) {
 				told <- r.Process
 				return
 			}
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // between two questions to another program
 		}
 	}()
 	for server.Running() && ctx.Err() == nil { // the client cannot know when the server listens

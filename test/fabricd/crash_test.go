@@ -169,7 +169,7 @@ func TestStopsInOrder(t *testing.T) {
 	go func() { waited <- client(t, dir).Do(ctx, "GET", api.KeyPath("never")+"?wait=1m", nil, nil) }()
 	begin := time.Now()
 	p.Stop()
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > 45*time.Second { // less than that call would wait
 		t.Errorf("the end took %v", took)
 	}
 	if err := <-waited; err == nil {

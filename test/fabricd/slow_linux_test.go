@@ -17,6 +17,7 @@ import (
 	"gofabric/internal/fabricd/api"
 	"gofabric/test/need"
 	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 const (
@@ -55,7 +56,7 @@ func TestValuesInPieces(t *testing.T) {
 	dir := newDir(t)
 	start(t, dir, "--state-dir", "off")
 	c := client(t, dir)
-	ctx := program.Patient(t)
+	ctx := wait.Context(t)
 	value := make([]byte, 256<<10)
 	const n = 20
 	for i := range n {
@@ -101,7 +102,7 @@ func TestSlowOther(t *testing.T) {
 			p := start(t, dir, "--state-dir", "off")
 			c := client(t, dir)
 			for i := range 20 {
-				if err := c.Do(program.Patient(t), "PUT", api.KeyPath(fmt.Sprint("long/", i)), json.RawMessage(value), nil); err != nil {
+				if err := c.Do(wait.Context(t), "PUT", api.KeyPath(fmt.Sprint("long/", i)), json.RawMessage(value), nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -186,7 +187,7 @@ func TestNoDescriptors(t *testing.T) {
 		names = append(names, name)
 	}
 	hostile.HangUp()
-	program.Until(t, "others are served", func() bool {
+	wait.Until(t, "others are served", func() bool {
 		return client(t, dir).Do(within(t, 5*time.Second), "GET", "/v1/status", nil, nil) == nil
 	})
 	p.Kill()

@@ -18,6 +18,7 @@ import (
 	"gofabric/internal/fabricd/api"
 	"gofabric/test/need"
 	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 var sockets = []string{fabricd.API, fabricd.Stats}
@@ -250,7 +251,7 @@ func TestTwoAtOnce(t *testing.T) {
 		all = append(all, program.Start(t, exec.Command(binary, "run", "--dir", dir, "--state-dir", "off")))
 	}
 	var winner *program.Program
-	program.Until(t, "one of them is ready, the others have ended", func() bool {
+	wait.Until(t, "one of them is ready, the others have ended", func() bool {
 		running := 0
 		for _, p := range all {
 			if p.Running() {

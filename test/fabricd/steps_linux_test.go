@@ -19,6 +19,7 @@ import (
 	"gofabric/internal/fabricd/api"
 	"gofabric/test/need"
 	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 // calls are the system calls with which a daemon changes what is on disk, and sockets.
@@ -44,7 +45,7 @@ func mustKnow(t *testing.T, dir string, names []string) {
 	t.Helper()
 	c := client(t, dir)
 	for _, name := range names {
-		if err := c.Do(program.Patient(t), http.MethodGet, api.NamePath(name), nil, new(api.Name)); err != nil {
+		if err := c.Do(wait.Context(t), http.MethodGet, api.NamePath(name), nil, new(api.Name)); err != nil {
 			t.Errorf("%s, which was acknowledged: %v", name, err)
 		}
 	}
@@ -173,7 +174,7 @@ func TestFailedAtEachCall(t *testing.T) {
 func registerThroughFaults(t *testing.T, dir string, p *program.Program) (refused int) {
 	t.Helper()
 	c := client(t, dir)
-	ctx := program.Patient(t)
+	ctx := wait.Context(t)
 	var names []string
 	for i := range 30 {
 		name := fmt.Sprint("job/", i)
@@ -237,7 +238,7 @@ func TestDiskOfPages(t *testing.T) {
 		if first.Running() {
 			started++
 			var err error
-			if names, err = registerUntilEnd(program.Patient(t), client(t, dir), 500); status(err) != 503 {
+			if names, err = registerUntilEnd(wait.Context(t), client(t, dir), 500); status(err) != 503 {
 				t.Errorf("%d pages: %d names, %v", pages, len(names), err)
 			}
 			text, _ := os.ReadFile(filepath.Join(state, "token"))
@@ -254,11 +255,11 @@ func TestDiskOfPages(t *testing.T) {
 		mustKnow(t, dir, names)
 		mustBeWhole(t, state, token)
 		c := client(t, dir)
-		for err := c.Do(program.Patient(t), "PUT", api.NamePath("after"), api.Registration{Address: "1"}, nil); err != nil; time.Sleep(10 * time.Millisecond) { // until it is tried again
+		for err := c.Do(wait.Context(t), "PUT", api.NamePath("after"), api.Registration{Address: "1"}, nil); err != nil; time.Sleep(10 * time.Millisecond) { // until it is tried again
 			if status(err) != 503 {
 				t.Fatal(err)
 			}
-			err = c.Do(program.Patient(t), "PUT", api.NamePath("after"), api.Registration{Address: "1"}, nil)
+			err = c.Do(wait.Context(t), "PUT", api.NamePath("after"), api.Registration{Address: "1"}, nil)
 		}
 		p.Kill()
 		if err := unix.Unmount(state, unix.MNT_DETACH); err != nil {

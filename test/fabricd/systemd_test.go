@@ -17,6 +17,7 @@ import (
 	"gofabric/internal/telemetry/report"
 	"gofabric/test/need"
 	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 // supervisor does what systemd does: it holds the socket, and hears how the daemon is.
@@ -60,7 +61,7 @@ func (s *supervisor) start(args ...string) *process {
 // hear waits until the daemon notifies of something.
 func (s *supervisor) hear(what string) {
 	s.t.Helper()
-	_ = s.notify.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = s.notify.SetReadDeadline(wait.End())
 	buf := make([]byte, 4096)
 	for {
 		n, err := s.notify.Read(buf)
@@ -111,7 +112,7 @@ func TestActivation(t *testing.T) {
 	cmd := exec.Command(activate, listen(fabricd.Stats), listen(fabricd.API), "--setenv=PATH", binary, "run", "--dir", dir)
 	t.Cleanup(program.Start(t, cmd).Stop) // the daemon's process by then
 	var early net.Conn
-	program.Until(t, "the tool listens", func() bool {
+	wait.Until(t, "the tool listens", func() bool {
 		var err error
 		early, err = net.Dial("unix", filepath.Join(dir, fabricd.Stats))
 		return err == nil

@@ -9,18 +9,18 @@ import (
 	"io"
 	"os"
 	"testing"
-	"time"
 
 	"gofabric"
 	_ "gofabric/all"
 	"gofabric/core"
+	"gofabric/test/wait"
 )
 
 // childVar makes the test's program the sender: it holds an order.
 const childVar = "GOFABRIC_GOODBYE_CHILD"
 
 // limit bounds every wait.
-const limit = 30 * time.Second
+const limit = wait.Limit
 
 // order is what the sender is to do.
 type order struct {

@@ -11,7 +11,7 @@ import (
 // none. A group with such a member is refused, clearly and soon, and ordinary messages go on.
 
 // patient is how long a join may take that cannot succeed.
-const patient = 5 * time.Second
+const patient = waitLimit / 2
 
 func TestNativeCollective(t *testing.T) {
 	t.Parallel()

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/wait"
 )
 
 // This file joins an endpoint of ours and native peers, so that a test can be written once for both roles.
 
 const (
-	waitLimit = 10 * time.Second // of any single wait
+	waitLimit = wait.Limit // of any single wait
 	pollSpin  = 200 * time.Microsecond
 	pollPause = 20 * time.Microsecond
 )

@@ -2,15 +2,16 @@ package journal
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"gofabric/internal/telemetry"
 	"gofabric/internal/trust"
 	_ "gofabric/internal/trust/structured"
+	"gofabric/test/wait"
 )
 
 // Journal is what was logged since Listen.
@@ -45,17 +46,19 @@ func (j *Journal) String() string {
 // Want waits for a line with all of these.
 func (j *Journal) Want(words ...string) {
 	j.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		text := j.String()
-		for line := range strings.Lines(text) {
+	defer func() {
+		if j.t.Failed() {
+			j.t.Logf("logged: %q", j)
+		}
+	}()
+	wait.Until(j.t, fmt.Sprintf("a line with %q", words), func() bool {
+		for line := range strings.Lines(j.String()) {
 			if hasAll(line, words) {
-				return
+				return true
 			}
 		}
-		if time.Now().After(end) {
-			j.t.Fatalf("no line with %q in %q", words, text)
-		}
-	}
+		return false
+	})
 }
 
 func hasAll(line string, words []string) bool {

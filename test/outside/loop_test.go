@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"example.org/loop"
 	"gofabric"
 	"gofabric/core"
+
+	"example.org/loop"
 )
 
 // machine is a host with one interface (core.Host).
@@ -146,7 +147,7 @@ func TestRegistered(t *testing.T) {
 // want waits for one completion.
 func want(t *testing.T, q *core.CompletionQueue, e core.CQEntry) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var got [1]core.CQEntry
 	if _, err := q.SRead(ctx, got[:]); err != nil {

@@ -5,8 +5,8 @@
 //   - Expect waits for a line among others. Tell and Line are for a program that is told what to do and answers, line by line.
 //   - Stop ends it as systemd does and wants it to end well, HangUp one that is talked to, by ending its input; Kill and End do not mind how. Wait and Ends wait
 //     until it ends by itself.
-//   - Until waits for what comes about by itself, a program's Until for what does while it runs; Patient bounds calls to it. FreeAddress, FreeAddresses and
-//     FreePort are where a server may listen, AwaitListener waits until it does.
+//   - Until waits for something that comes about while the program runs (package wait has waits that no program is part of). FreeAddress, FreeAddresses
+//     and FreePort are where a server may listen, AwaitListener waits until it does.
 //
 // Every wait ends: after 90 seconds, which nothing takes unless something is broken, the test fails, and a program that is waited for is made to say what it is
 // doing (SIGQUIT, with which Go programs print their goroutines).

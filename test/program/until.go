@@ -1,7 +1,6 @@
 package program
 
 import (
-	"context"
 	"net"
 	"strconv"
 	"testing"
@@ -9,16 +8,6 @@ import (
 
 	"gofabric/internal/tcpport"
 )
-
-// Until waits for something that comes about by itself.
-func Until(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
-}
 
 // Until waits for what comes about while the program runs, and not after it has ended.
 func (p *Program) Until(what string, is func() bool) {
@@ -31,13 +20,6 @@ func (p *Program) Until(what string, is func() bool) {
 			p.Blame("runs, but not within %v: %s", patience, what)
 		}
 	}
-}
-
-// Patient is a context for calls to programs: it ends when they should have answered long ago.
-func Patient(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // FreeAddress is an address on loopback where nobody listens.

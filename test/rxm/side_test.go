@@ -8,17 +8,14 @@ import (
 	"net"
 	"os"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"gofabric/core"
 	"gofabric/test/conform"
 	"gofabric/test/parallel"
+	"gofabric/test/wait"
 )
-
-// bound is how long anything may take.
-const bound = 20 * time.Second
 
 func TestMain(m *testing.M) {
 	if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
@@ -164,34 +161,31 @@ func (s *side) conns() int {
 // until makes progress at all sides until cond.
 func until(t testing.TB, what string, cond func() bool, sides ...*side) {
 	t.Helper()
-	for end := time.Now().Add(bound); !cond(); {
+	wait.Until(t, what, func() bool {
+		if cond() {
+			return true
+		}
 		for _, s := range sides {
 			s.take()
 		}
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(50 * time.Microsecond) // the other goroutines of two processors
-	}
+		return cond()
+	})
 }
 
 // try posts, as often as there is no room.
 func try(t testing.TB, f func() error, sides ...*side) {
 	t.Helper()
-	end := time.Now().Add(bound)
-	for {
+	wait.Until(t, "room for a post", func() bool {
 		err := f()
 		if !errors.Is(err, core.ErrAgain) {
 			check(t, err)
-			return
+			return true
 		}
 		for _, s := range sides {
 			s.take()
 		}
-		if time.Now().After(end) {
-			t.Fatal("no room for ever")
-		}
-	}
+		return false
+	})
 }
 
 // message sends n bytes from a to b, which a knows as fi, and waits for both ends.

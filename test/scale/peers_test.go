@@ -17,6 +17,7 @@ import (
 	"gofabric"
 	"gofabric/core"
 	"gofabric/test/need"
+	"gofabric/test/wait"
 )
 
 const (
@@ -293,13 +294,8 @@ func name(t *testing.T, ep *core.Endpoint) string {
 // drained waits until the endpoint has noticed that its peers are gone, by itself.
 func (p *place) drained(fds int) {
 	p.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	wait.Until(p.t, fmt.Sprintf("the descriptors of peers are closed (%d before they came)", fds), func() bool {
 		left, _ := os.ReadDir("/proc/self/fd")
-		if len(left) <= fds+8 {
-			return
-		}
-		if time.Now().After(end) {
-			p.t.Fatalf("%d descriptors, %d before the peers came", len(left), fds)
-		}
-	}
+		return len(left) <= fds+8
+	})
 }

@@ -2,6 +2,7 @@ package rxd
 
 import (
 	"gofabric/core"
+	"gofabric/internal/batch/batchtest"
 	"gofabric/internal/transport/datagram"
 )
 
@@ -31,4 +32,12 @@ func Gathers(ep *core.Endpoint) (staged, late bool) {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	return e.batch.Waiting(), e.prog.Batch().Away()
+}
+
+// TakeClock has the clock by which an endpoint's messages wait stand still.
+func TakeClock(ep *core.Endpoint) *batchtest.Host {
+	e := ep.Driver().(*rdmEndpoint)
+	e.prog.Lock()
+	defer e.prog.Unlock()
+	return batchtest.Take(e.prog.Batch())
 }

@@ -1,6 +1,10 @@
 package strict
 
-import "gofabric/core"
+import (
+	"errors"
+
+	"gofabric/core"
+)
 
 // Operations without ordering: with manual progress one of them may stay behind until the next call, and let the next one pass.
 
@@ -75,9 +79,7 @@ func (s *state) releaseLocked() error {
 // refused reports an operation that was accepted, and failed when it was posted.
 func (s *state) refused(t *transfer, err error) {
 	no := core.ErrIO
-	if e, ok := err.(core.Errno); ok {
-		no = e
-	}
+	errors.As(err, &no)
 	// The bit of a kind of transfer is the same among capabilities and completion flags.
 	entry := core.CQEntry{Ctx: t.Ctx, Flags: core.CompFlags(needs[t.Call.Op()].caps) | core.CompSend}
 	s.tx.q.mu.Lock()

@@ -16,6 +16,7 @@ import (
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
+	"gofabric/test/wait"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -131,7 +132,7 @@ func next[T any](t *testing.T, c chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(20 * time.Second):
+	case <-time.After(wait.Limit):
 		t.Fatal("it did not happen within 20 s")
 		panic("not reached")
 	}

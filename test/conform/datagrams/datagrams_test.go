@@ -42,7 +42,7 @@ func TestRXDNative(t *testing.T) {
 // TestManualAway has an application with manual progress stay away for longer than a silent peer is endured, though the peer has answered at once: nobody has heard it
 // yet, and it is heard before it is given up.
 func TestManualAway(t *testing.T) {
-	const timeout = 300 * time.Millisecond
+	const timeout = time.Second
 	for _, ext := range []string{"0", "1"} {
 		st := conform.RXD(t, "udp-rxd-away", "udp;ofi_rxd", "FI_OFI_RXD_EXTENSIONS", ext, "FI_OFI_RXD_PEER_TIMEOUT", fmt.Sprint(timeout.Milliseconds()))
 		t.Run("extensions "+ext, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"gofabric/internal/telemetry"
 	"gofabric/internal/telemetry/export"
-	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 // topology is two nodes, and a cable that loses.
@@ -219,12 +219,12 @@ func TestSilence(t *testing.T) {
 		if p.k.provider == "udp;ofi_rxd" {
 			why = "send to " + p.k.name + " by eth0: "
 		}
-		program.Until(t, p.source.name+" is stuck", func() bool {
+		wait.Until(t, p.source.name+" is stuck", func() bool {
 			return slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool { return strings.HasPrefix(w, why) })
 		})
 	}
 	for _, p := range pairs { // the source has begun to connect once more
-		program.Until(t, p.source.name+" does not connect", func() bool {
+		wait.Until(t, p.source.name+" does not connect", func() bool {
 			return slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool {
 				return strings.HasPrefix(w, "connect to "+p.k.name+" by eth0: the connection is opening: nothing has answered there")
 			})
@@ -233,7 +233,7 @@ func TestSilence(t *testing.T) {
 	s.ask("DELETE", "/v1/emulation/partition", nil, nil)
 	for _, p := range pairs {
 		p.source.hear("unexpected")
-		program.Until(t, p.source.name+" gets on", func() bool {
+		wait.Until(t, p.source.name+" gets on", func() bool {
 			return !slices.ContainsFunc(s.stuck(p.k.name), func(w string) bool { return strings.Contains(w, "acknowledgement") })
 		})
 	}
@@ -249,7 +249,7 @@ func (w *watch) closed(last figures) {
 		return n
 	}
 	before := open(last)
-	program.Until(w.s.t, "the endpoints are closed", func() bool { return open(read(w.s.scrape())) <= before-float64(len(stacks)) })
+	wait.Until(w.s.t, "the endpoints are closed", func() bool { return open(read(w.s.scrape())) <= before-float64(len(stacks)) })
 	now := read(w.s.scrape())
 	for series, v := range last {
 		if strings.Contains(series, "_total") && strings.Contains(series, " gofabric_") && now[series] < v {

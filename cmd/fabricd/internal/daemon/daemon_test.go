@@ -7,11 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"gofabric/internal/fabricd"
 	"gofabric/internal/fabricd/api"
-	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 // echo is a part that answers with who is calling.
@@ -37,11 +36,9 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	limit := program.Patient(t)
+	limit := wait.Context(t)
 	var s api.Status
-	for c.Do(limit, "GET", "/v1/status", nil, &s) != nil && limit.Err() == nil { // until it listens
-		time.Sleep(time.Millisecond)
-	}
+	wait.Until(t, "the daemon listens", func() bool { return c.Do(limit, "GET", "/v1/status", nil, &s) == nil })
 	if s.PID != os.Getpid() || len(s.Parts) != 1 || s.Parts[0] != "echo" {
 		t.Errorf("status: %+v", s)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/internal/fabricd/api"
-	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 // TestHistoryLost: etcd loses all it had, and begins again at revision 1, below the one that nodes wait for. They notice: watchers are told to list again,
@@ -15,7 +15,7 @@ func TestHistoryLost(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
 	n := startNode(t, c.config())
-	ctx := program.Patient(t)
+	ctx := wait.Context(t)
 	alice := n.as(1000)
 	seen := make(chan string, 1000)
 	go alice.watch(ctx, "job/", seen)

@@ -16,7 +16,7 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/internal/fabricd/api"
 	"gofabric/test/need"
-	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 // TestMemberKilled: names go in and out, watches and fences go on, while one of three members dies; each in its turn, the leader among them or not.
@@ -24,7 +24,7 @@ func TestMemberKilled(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
 	n1, n2 := startNode(t, c.config()), startNode(t, c.config())
-	ctx := program.Patient(t)
+	ctx := wait.Context(t)
 	alice1, alice2 := n1.as(1000), n2.as(1000)
 	seen := make(chan string, 1000)
 	go alice2.watch(ctx, "job/", seen)
@@ -66,7 +66,7 @@ func TestMemberReturns(t *testing.T) {
 	t.Parallel()
 	c := startEtcd(t)
 	n := startNode(t, c.config())
-	ctx := program.Patient(t)
+	ctx := wait.Context(t)
 	alice := n.as(1000)
 	seen := make(chan string, 1000)
 	go alice.watch(ctx, "job/", seen)
@@ -221,7 +221,7 @@ func (f *fences) shape() string {
 // untilWell waits until the node has no trouble: it looks now and then.
 func (n *node) untilWell(t *testing.T) {
 	t.Helper()
-	program.Until(t, "no trouble", func() bool { return n.part.Trouble() == nil })
+	wait.Until(t, "no trouble", func() bool { return n.part.Trouble() == nil })
 }
 
 // TestCompacted: a node is cut off while etcd's history goes on and is compacted. It says that it is in trouble; when it is back, its watchers are told to list
@@ -233,7 +233,7 @@ func TestCompacted(t *testing.T) {
 	far := c.config()
 	far.Etcd = []string{"https://" + g.l.Addr().String()}
 	near, away := startNode(t, c.config()), startNode(t, far)
-	ctx := program.Patient(t)
+	ctx := wait.Context(t)
 	alice, distant := near.as(1000), away.as(1000)
 	seen := make(chan string, 1000)
 	go distant.watch(ctx, "job/", seen)
@@ -247,13 +247,9 @@ func TestCompacted(t *testing.T) {
 		}
 		waits <- err
 	}()
-	for !away.part.fences.has(fenceID{uid: 1000, size: 2, name: "job/f"}, 0, 0) && ctx.Err() == nil {
-		time.Sleep(time.Millisecond) // until it has come
-	}
+	wait.Until(t, "an arrival at the fence", func() bool { return away.part.fences.has(fenceID{uid: 1000, size: 2, name: "job/f"}, 0, 0) })
 	alice.arrive(ctx, t, "job/gone", 0, false)
-	for !away.part.fences.has(fenceID{uid: 1000, size: 2, name: "job/gone"}, 0, 0) && ctx.Err() == nil {
-		time.Sleep(time.Millisecond) // until it has heard
-	}
+	wait.Until(t, "the other node hears of it", func() bool { return away.part.fences.has(fenceID{uid: 1000, size: 2, name: "job/gone"}, 0, 0) })
 	g.set(true)
 	alice.arrive(ctx, t, "job/f", 1, true)
 	alice.arrive(ctx, t, "job/f", 0, false) // another time, which makes the first one go
@@ -271,9 +267,7 @@ func TestCompacted(t *testing.T) {
 	if _, err := c.ask(ctx, t, 0, "/v3/kv/compaction", `{"revision":"`+last+`","physical":true}`); err != nil {
 		t.Fatal(err)
 	}
-	for away.part.Trouble() == nil && ctx.Err() == nil {
-		time.Sleep(time.Millisecond) // until the watch has noticed
-	}
+	wait.Until(t, "the watch has noticed", func() bool { return away.part.Trouble() != nil })
 	g.set(false)
 	for got := ""; got != "error"; {
 		select {
@@ -294,12 +288,12 @@ func TestCompacted(t *testing.T) {
 		t.Errorf("at the fence: %v", err)
 	}
 	const left = "fence \"job/f\" of 2: 1 is complete; came to 1: 2" // and nothing of what went meanwhile
-	for near.part.fences.shape() != left || away.part.fences.shape() != left {
-		if ctx.Err() != nil {
-			t.Fatalf("the node knows of fences: %q, the other %q, want %q", away.part.fences.shape(), near.part.fences.shape(), left)
+	defer func() {
+		if t.Failed() {
+			t.Logf("the node knows of fences: %q, the other %q, want %q", away.part.fences.shape(), near.part.fences.shape(), left)
 		}
-		time.Sleep(time.Millisecond)
-	}
+	}()
+	wait.Until(t, "both know the same fences", func() bool { return near.part.fences.shape() == left && away.part.fences.shape() == left })
 	away.untilWell(t)
 	if got := away.part.store.Usage(); got != near.part.store.Usage() {
 		t.Errorf("the node counts %+v, the other %+v", got, near.part.store.Usage())

@@ -21,7 +21,7 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/internal/fabricd/api"
 	"gofabric/test/parallel"
-	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -276,7 +276,7 @@ func testOwners(t *testing.T, n *node) {
 }
 
 func testLeases(t *testing.T, n *node) {
-	ctx, alice := program.Patient(t), n.as(1000)
+	ctx, alice := wait.Context(t), n.as(1000)
 	seen := make(chan string, 100)
 	go alice.watch(ctx, "l/", seen)
 	<-seen
@@ -394,7 +394,7 @@ func testFences(t *testing.T, n *node) {
 // untilGone waits until an arrival at a fence was removed.
 func (n *node) untilGone(t *testing.T, key string) {
 	t.Helper()
-	program.Until(t, "an old generation has gone", func() bool {
+	wait.Until(t, "an old generation has gone", func() bool {
 		_, err := n.part.store.Get(t.Context(), asDaemon(), store.Fences, key)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			t.Fatal(err)
@@ -437,7 +437,7 @@ func testFencesBelow(t *testing.T, n *node) {
 }
 
 func testWatch(t *testing.T, n *node) {
-	ctx := program.Patient(t)
+	ctx := wait.Context(t)
 	alice := n.as(1000)
 	for range 10 { // an answer's revision has been reached, though the node may not have heard of it
 		at := alice.mustPut(ctx, t, "x/0", "1", "").Revision

@@ -29,6 +29,7 @@ import (
 	"gofabric/internal/telemetry"
 	"gofabric/test/parallel"
 	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 // The test program is also the daemon and the processes of the tests; this variable says which.
@@ -205,8 +206,8 @@ func TestProcesses(t *testing.T) {
 			sent := func(p *proc, op string) func() bool {
 				return func() bool { q := n.about(p); return q != nil && q.Totals[0].Counters["bytes."+op] == 10000 }
 			}
-			program.Until(t, "the sender has sent", sent(a, "send"))
-			program.Until(t, "the receiver has received", sent(b, "receive"))
+			wait.Until(t, "the sender has sent", sent(a, "send"))
+			wait.Until(t, "the receiver has received", sent(b, "receive"))
 			q := n.about(a)
 			if q.Name != "of the test" || q.UID != os.Getuid() || len(q.Endpoints) != 1 || q.Endpoints[0].Provider != stack || q.Endpoints[0].Address != a.addr ||
 				q.Endpoints[0].Interface == "" || len(q.Endpoints[0].Peers) != 1 || q.Endpoints[0].Peers[0].Address != b.addr || len(q.Stalls) != 0 {
@@ -226,7 +227,7 @@ func TestProcesses(t *testing.T) {
 				t.Error("the process noticed")
 			}
 			n.daemon()
-			program.Until(t, "the processes register again", func() bool {
+			wait.Until(t, "the processes register again", func() bool {
 				q := n.about(a)
 				return q != nil && q.Totals[0].Counters["bytes.send"] == 11000 && n.about(b) != nil
 			})
@@ -246,21 +247,21 @@ func TestStuck(t *testing.T) {
 			a, b := n.process(stack), n.process(stack)
 			a.send(b, 1000)
 			a.line()
-			program.Until(t, "both are known", func() bool { return n.about(a) != nil && n.about(b) != nil })
+			wait.Until(t, "both are known", func() bool { return n.about(a) != nil && n.about(b) != nil })
 			b.Signal(syscall.SIGSTOP)
 			a.send(b, 32<<20)
-			program.Until(t, "the send is stuck", func() bool { return n.stuck("send", a) != nil })
+			wait.Until(t, "the send is stuck", func() bool { return n.stuck("send", a) != nil })
 			s := n.stuck("send", a)
 			if s.Provider != stack || s.Local != a.addr || s.Peer != b.addr || s.PeerPID != b.Cmd.Process.Pid || s.State == "" || s.Interface == "" || time.Since(s.Since) < 700*time.Millisecond {
 				t.Errorf("stuck: %+v", s)
 			}
 			if stack == "tcp" { // it takes seconds
-				program.Until(t, "the other is silent", func() bool { return n.stuck("process", b) != nil })
+				wait.Until(t, "the other is silent", func() bool { return n.stuck("process", b) != nil })
 				if s := n.stuck("process", b); runtime.GOOS == "linux" && !strings.Contains(s.State, "was stopped") {
 					t.Errorf("the process that was stopped: %+v", s)
 				}
 			}
-			program.Until(t, "the metrics tell of it", func() bool { // the daemon counts at its own next look
+			wait.Until(t, "the metrics tell of it", func() bool { // the daemon counts at its own next look
 				s := n.scrape()
 				return strings.Contains(s, `gofabric_stalls{pid="`+fmt.Sprint(a.Cmd.Process.Pid)) && strings.Contains(s, `fabricd_stalls_total{what="send"}`)
 			})
@@ -268,7 +269,7 @@ func TestStuck(t *testing.T) {
 			if a.line() != "sent" {
 				t.Error("the send has not ended")
 			}
-			program.Until(t, "nothing is stuck", func() bool { return n.stuck("send", a) == nil && n.stuck("process", b) == nil })
+			wait.Until(t, "nothing is stuck", func() bool { return n.stuck("send", a) == nil && n.stuck("process", b) == nil })
 		})
 	}
 }
@@ -282,8 +283,8 @@ func TestUnwanted(t *testing.T) {
 	for range 3 {
 		a.send(b, 32<<20)
 	}
-	program.Until(t, "the send is stuck", func() bool { return n.stuck("send", a) != nil })
-	program.Until(t, "the receiver is asked for receives", func() bool { s := n.stuck("receive", b); return s != nil && s.Peer != "" && s.Bytes > 0 })
+	wait.Until(t, "the send is stuck", func() bool { return n.stuck("send", a) != nil })
+	wait.Until(t, "the receiver is asked for receives", func() bool { s := n.stuck("receive", b); return s != nil && s.Peer != "" && s.Bytes > 0 })
 }
 
 // TestConnect: of a peer that takes the connection and says nothing the daemon says that it does not come up.
@@ -299,7 +300,7 @@ func TestConnect(t *testing.T) {
 		n.daemon()
 		a := n.process(stack)
 		a.send(&proc{addr: l.Addr().String()}, 1000)
-		program.Until(t, "the connect is stuck", func() bool {
+		wait.Until(t, "the connect is stuck", func() bool {
 			s := n.stuck("connect", a)
 			return s != nil && s.Peer == l.Addr().String() && strings.Contains(s.State, "operations wait")
 		})

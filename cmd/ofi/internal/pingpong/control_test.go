@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gofabric/core"
+	"gofabric/test/wait"
 )
 
 // controls returns a control connection and the raw other end of it.
@@ -45,7 +46,7 @@ func TestControlBytes(t *testing.T) {
 	hear := func(want string) {
 		t.Helper()
 		got := make([]byte, len(want))
-		_ = raw.SetReadDeadline(time.Now().Add(5 * time.Second))
+		_ = raw.SetReadDeadline(wait.End())
 		if _, err := io.ReadFull(raw, got); err != nil || string(got) != want {
 			t.Fatalf("heard %q (%v), want %q", got, err, want)
 		}

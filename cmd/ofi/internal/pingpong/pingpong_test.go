@@ -9,12 +9,13 @@ import (
 
 	"gofabric/core"
 	"gofabric/internal/tcpport"
+	"gofabric/test/wait"
 )
 
 // pair runs both ends in this process over net and returns what each gave.
 func pair(t *testing.T, f *fakeNet, cfg Config) (server, client []Result, serr, cerr error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
 	defer cancel()
 	cfg.GetInfo, cfg.OpenFabric = f.getInfo, f.openFabric
 	listening := make(chan string, 1)

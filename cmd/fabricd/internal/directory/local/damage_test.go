@@ -17,6 +17,7 @@ import (
 
 	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/test/need"
+	"gofabric/test/wait"
 )
 
 // try opens a store, or says why not.
@@ -195,15 +196,13 @@ func TestCutWhileOpen(t *testing.T) {
 // untilTaken makes a change again and again until the disk takes it.
 func untilTaken(t *testing.T, s *Store, r store.Request) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // until it is tried again
+	wait.Until(t, "the disk takes a change", func() bool { // when it is tried again
 		_, err := s.Put(t.Context(), alice, r)
-		if err == nil {
-			return
-		}
-		if !errors.Is(err, store.ErrDown) || time.Now().After(end) {
+		if err != nil && !errors.Is(err, store.ErrDown) {
 			t.Fatal(err)
 		}
-	}
+		return err == nil
+	})
 }
 
 // TestLocked: one daemon has a folder.

@@ -12,6 +12,7 @@ import (
 	"gofabric/cmd/fabricd/internal/directory/store"
 	"gofabric/cmd/fabricd/internal/directory/table"
 	"gofabric/test/need"
+	"gofabric/test/wait"
 )
 
 // mirror is a table and the file of its changes, used as a store does.
@@ -170,11 +171,7 @@ func TestShrinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	putAll(t, s, recall, func(i int) store.Request { return name(i%10, 0) }) // until deleted values are not told again
-	for end := time.Now().Add(20 * time.Second); size() > 16<<20; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the file has %d bytes", size())
-		}
-	}
+	wait.Until(t, "the file is written anew, small", func() bool { return size() <= 16<<20 })
 	s.Close()
 	list, err := open(t, dir).List(t.Context(), root, store.Names, "", "", 20)
 	if err != nil || len(list.Entries) != 10 {

@@ -21,7 +21,7 @@ import (
 	"gofabric/cmd/fabricd/internal/emulate/topology"
 	"gofabric/internal/fabricd/api"
 	"gofabric/test/need"
-	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 // open makes a fabric that ends with the test.
@@ -293,7 +293,7 @@ func numbers(t testing.TB, c *net.UDPConn, quiet time.Duration) (got []uint32, f
 // untilEntered waits until n frames more than before have come to a link, or found no room.
 func untilEntered(t *testing.T, f *Fabric, id string, before api.LinkStats, n int) (after api.LinkStats) {
 	t.Helper()
-	program.Until(t, fmt.Sprintf("%d frames have entered %s", n, id), func() bool {
+	wait.Until(t, fmt.Sprintf("%d frames have entered %s", n, id), func() bool {
 		after = find(f, id).AB.Stats
 		return int(after.Frames+after.Dropped-before.Frames-before.Dropped) >= n
 	})

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gofabric/test/need"
-	"gofabric/test/program"
+	"gofabric/test/wait"
 )
 
 // first counts the threads of this process that go before others.
@@ -41,10 +41,10 @@ func TestFirst(t *testing.T) {
 		}
 		t.Fatal(err)
 	}
-	program.Until(t, "the thread that asked has ended", func() bool { return first(t) == 0 })
+	wait.Until(t, "the thread that asked has ended", func() bool { return first(t) == 0 })
 	t.Run("open", func(t *testing.T) {
 		open(t, "pair")
-		program.Until(t, "one thread goes first", func() bool { return first(t) == 1 })
+		wait.Until(t, "one thread goes first", func() bool { return first(t) == 1 })
 	})
-	program.Until(t, "it has ended", func() bool { return first(t) == 0 })
+	wait.Until(t, "it has ended", func() bool { return first(t) == 0 })
 }
