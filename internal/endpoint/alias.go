@@ -6,18 +6,21 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// alias is a second door to an endpoint, with default operation flags of its own for one direction (fi_ep_alias(3)).
+// alias is a second handle of an endpoint. It has default operation flags of its own for one direction
+// (fi_ep_alias(3)).
 type alias struct {
 	control
 	Transfers
 	e *Endpoint // nil when closed
 }
 
-// control is the endpoint itself, one level down, so that the alias' own data calls come first.
+// control holds the endpoint one embedding level deeper, so that the alias' own data calls win in Go's method
+// selection.
 type control struct{ core.EndpointDriver }
 
-// OpenAlias opens an alias of ep, whose parts are e and x: a second door to it, with operation flags of its own. dir is BindTransmit or BindRecv,
-// and flags are operation flags of that direction (fi_ep_alias(3)). The endpoint cannot close before its aliases. Not locked.
+// OpenAlias opens an alias of ep, a second handle with its own operation flags (fi_ep_alias(3)). e and x are the
+// parts of ep. dir is BindTransmit or BindRecv, and flags are operation flags of that direction. The endpoint
+// cannot close before its aliases. The caller does not hold the lock.
 func (e *Endpoint) OpenAlias(ep core.EndpointDriver, x *Transfers, dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
 	op := flags &^ core.OpTrigger
 	e.prog.Lock() // for lastRoute
@@ -42,7 +45,7 @@ func (e *Endpoint) OpenAlias(ep core.EndpointDriver, x *Transfers, dir core.Bind
 	return a, nil
 }
 
-// OpFlags is FI_GETOPSFLAG (fi_endpoint(3)), of the alias: the endpoint's, as long as it has none of its own.
+// OpFlags is FI_GETOPSFLAG (fi_endpoint(3)). An alias without flags of its own for dir returns the endpoint's.
 func (a *alias) OpFlags(dir core.BindFlags) (core.OpFlags, error) {
 	e := a.Transmitter.e
 	e.prog.Lock()
@@ -58,7 +61,7 @@ func (a *alias) OpFlags(dir core.BindFlags) (core.OpFlags, error) {
 	return a.control.OpFlags(dir)
 }
 
-// SetOpFlags is FI_SETOPSFLAG, of the alias only.
+// SetOpFlags is FI_SETOPSFLAG. It changes the alias only.
 func (a *alias) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	e := a.Transmitter.e
 	if err := e.checkOpFlags(dir, flags); err != nil {
@@ -74,7 +77,8 @@ func (a *alias) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	return nil
 }
 
-// Close closes the alias only: what is posted through it from then on fails with ErrOpBadState, as with any closed endpoint.
+// Close closes the alias only. Operations posted before go on. Later posts through it fail with ErrOpBadState, as
+// with any closed endpoint.
 func (a *alias) Close() error {
 	prog := a.Transmitter.e.prog
 	prog.Lock()
@@ -88,12 +92,12 @@ func (a *alias) Close() error {
 	return nil
 }
 
-// gone is the way of an alias that is closed. What was posted through it before goes on.
+// gone is the Router of a closed alias. Operations posted before the close go on.
 type gone struct{}
 
 // Route and Posted implement Router.
 func (gone) Route(core.FIAddr) (*engine.Conn, error) { return nil, core.ErrOpBadState }
 func (gone) Posted(*engine.Conn, bool) *batch.Stream { return nil }
 
-// goneReady refuses receives through it.
+// goneReady refuses receives through a closed alias.
 func goneReady() error { return core.ErrOpBadState }

@@ -2,8 +2,10 @@ package endpoint
 
 import "gofabric/core"
 
-// triggerAlias is an alias of whose direction dir every operation is triggered (fi_trigger(3)). In C its plain calls find the condition in their context; here
-// only the msg variants have one, and the plain calls refuse rather than transmit too early. Deferred work can name such an alias as any endpoint.
+// triggerAlias is an alias whose operations in direction dir are all triggered (fi_trigger(3)). In C the plain
+// calls find the condition in their context. Here only the msg variants carry a condition. The plain calls
+// therefore fail with ErrInval rather than transmit too early. Deferred work can use such an alias like any
+// endpoint.
 type triggerAlias struct {
 	*alias
 	dir core.BindFlags

@@ -12,7 +12,7 @@ const (
 	atomicRead  = uint64(core.CompAtomic | core.CompRead)
 )
 
-// atomics says whether the endpoint may use atomic operations; every call of core.Atomic asks here first.
+// atomics fails if the endpoint was opened without atomic operations. Every call of core.Atomic checks this first.
 func (t *Transmitter) atomics() error {
 	if t.noAtomic {
 		return core.ErrOpNotSupp
@@ -20,10 +20,10 @@ func (t *Transmitter) atomics() error {
 	return nil
 }
 
-// atomicKinds are the kinds of atomic operations.
+// atomicKinds maps the calls to the engine's kinds of operations.
 var atomicKinds = [...]engine.Kind{core.OpAtomic: engine.KindAtomic, core.OpFetchAtomic: engine.KindFetch, core.OpCompareAtomic: engine.KindCompare}
 
-// checkAtomic fills in a with the arguments of an operation, if they go together.
+// checkAtomic checks the arguments of an operation against one another and fills in the type and operation of a.
 func (t *Transmitter) checkAtomic(a *engine.Atomic, kind engine.Kind, op *core.Op) error {
 	if err := t.atomics(); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (t *Transmitter) checkAtomic(a *engine.Atomic, kind engine.Kind, op *core.O
 	switch {
 	case total == 0, a.Op != atomics.Read && op.Len() != total, kind != engine.KindAtomic && iovLen(op.Result) != total,
 		kind == engine.KindCompare && iovLen(op.Compare) != total:
-		return core.ErrInval // a count is at least 1, and the same everywhere (fi_atomic(3))
+		return core.ErrInval // a count is at least 1, and all counts are equal (fi_atomic(3))
 	case total > engine.MaxAtomic:
 		return core.ErrMsgSize
 	}
@@ -94,7 +94,7 @@ func (t *Transmitter) postAtomic(op *core.Op) error {
 	return t.end(s, op.Addr, op.Flags&core.OpMore != 0)
 }
 
-// AtomicCount says how many operands one operation takes (fi_atomicvalid, fi_atomic(3)).
+// AtomicCount returns the number of operands that one operation can have (fi_atomicvalid, fi_atomic(3)).
 func (x *Transfers) AtomicCount(what core.OpType, dt core.Datatype, op core.AtomicOp) (int, error) {
 	if err := x.atomics(); err != nil {
 		return 0, err
@@ -106,7 +106,8 @@ func (x *Transfers) AtomicCount(what core.OpType, dt core.Datatype, op core.Atom
 	return a.Count, err
 }
 
-// atomicAttr describes an operation.
+// atomicAttr returns the limits of an atomic operation, or ErrOpNotSupp for a pair of type and operation that does
+// not exist.
 func atomicAttr(k atomics.Kind, dt core.Datatype, op core.AtomicOp) (core.AtomicAttr, error) {
 	typ, _, ok := atomics.Of(k, uint16(dt), uint16(op))
 	if !ok {
@@ -116,7 +117,8 @@ func atomicAttr(k atomics.Kind, dt core.Datatype, op core.AtomicOp) (core.Atomic
 	return core.AtomicAttr{Count: engine.MaxAtomic / size, Size: size}, nil
 }
 
-// QueryAtomic is fi_query_atomic (fi_atomic(3)): flags say of which calls, none of the base ones. Tagged atomics there are none.
+// QueryAtomic is fi_query_atomic (fi_atomic(3)). flags selects fetch or compare operations, and 0 selects the base
+// ones. No provider here has tagged atomics.
 func (d *Domain) QueryAtomic(dt core.Datatype, op core.AtomicOp, flags core.AtomicFlags) (core.AtomicAttr, error) {
 	k := atomics.Base
 	switch {

@@ -6,16 +6,19 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// MaxEPAuthKey is how many authorization keys an RDM endpoint can have through its address vector: DomainAttr.MaxEPAuthKey of providers.
+// MaxEPAuthKey is the number of authorization keys that an RDM endpoint can take from its address vector. Providers
+// report it as DomainAttr.MaxEPAuthKey.
 const MaxEPAuthKey = 1
 
-// Auth is the authorization key of an endpoint, and the memory of its domain as peers with that key may access it: it implements engine.Memory.
+// Auth is the authorization key of an endpoint. It implements engine.Memory: peers with that key access the
+// domain's memory through it.
 type Auth struct {
 	engine.Auth
-	d      *Domain
-	late   bool        // the key is in the vector, and known when the endpoint is enabled
-	taken  bool        // from the vector
-	handle core.FIAddr // there
+	d *Domain
+	// The key comes from the address vector when the endpoint is enabled (FI_AV_AUTH_KEY, fi_domain(3)).
+	late   bool
+	taken  bool        // the key was taken from the vector
+	handle core.FIAddr // of the key in the vector
 }
 
 // Verify implements engine.Memory. Locked.
@@ -23,7 +26,8 @@ func (a *Auth) Verify(key, addr, length uint64, write bool) ([]byte, engine.Regi
 	return a.d.verify(a.Key.Text(), key, addr, length, write)
 }
 
-// CheckDomainKey checks what a domain is to be opened with, where providers have authorization keys (fi_domain(3), auth_key).
+// CheckDomainKey checks the authorization key in the attributes of a domain that is about to open (fi_domain(3),
+// auth_key).
 func (n *Names) CheckDomainKey(a *core.DomainAttr) error {
 	switch {
 	case a.AuthKeySize == core.AVAuthKey && len(a.AuthKey) > 0:
@@ -34,7 +38,8 @@ func (n *Names) CheckDomainKey(a *core.DomainAttr) error {
 	return nil
 }
 
-// KeyOf finds the authorization key of an endpoint to be opened with info: its own, the domain's, or one that its vector will have; nil for none.
+// KeyOf returns the authorization key for an endpoint that is opened with info: the endpoint's own, the domain's,
+// or one that its address vector will supply. It returns nil if there is no key.
 func (d *Domain) KeyOf(op string, info *core.Info) (*Auth, error) {
 	no := func(hint string) (*Auth, error) {
 		return nil, d.cfg.Names.Error(op, d.Name(), NoPeer, core.ErrInval, hint)
@@ -60,10 +65,10 @@ func (d *Domain) KeyOf(op string, info *core.Info) (*Auth, error) {
 	return a, nil
 }
 
-// NewAuth is a key as connections need it.
+// NewAuth wraps a key in the form that connections use.
 func NewAuth(k *authkey.Key) *engine.Auth { return &engine.Auth{Key: k, Rand: randomKey} }
 
-// Text is the bytes of the key, "" for none.
+// Text returns the bytes of the key, "" if there is none.
 func (a *Auth) Text() string {
 	if a == nil {
 		return ""
@@ -71,7 +76,7 @@ func (a *Auth) Text() string {
 	return a.Key.Text()
 }
 
-// EngineAuth is the key as connections need it, nil for none.
+// EngineAuth returns the key in the form that connections use, nil if there is none.
 func (a *Auth) EngineAuth() *engine.Auth {
 	if a == nil {
 		return nil
@@ -79,7 +84,7 @@ func (a *Auth) EngineAuth() *engine.Auth {
 	return &a.Auth
 }
 
-// takeKey takes the endpoint's key from its vector, if it is to have it from there. Locked.
+// takeKey takes the endpoint's key from its address vector, if the key comes from there. Locked.
 func (e *Endpoint) takeKey() error {
 	a := e.auth
 	if a == nil || !a.late || a.taken {
@@ -93,7 +98,7 @@ func (e *Endpoint) takeKey() error {
 	return nil
 }
 
-// dropKey gives it back.
+// dropKey returns the key to the vector.
 func (e *Endpoint) dropKey() {
 	if a := e.auth; a != nil && a.taken {
 		a.taken = false
@@ -101,7 +106,8 @@ func (e *Endpoint) dropKey() {
 	}
 }
 
-// keyHandle is what errors name as the source of what a peer sent that is not in the vector: the handle of the key that it has (fi_cq(3)).
+// keyHandle returns the handle of the endpoint's key. Error entries name it as the source of a message whose sender
+// is not in the address vector (fi_cq(3)).
 func (e *Endpoint) keyHandle() core.FIAddr {
 	if e.auth == nil {
 		return core.AddrNotAvail
@@ -112,7 +118,7 @@ func (e *Endpoint) keyHandle() core.FIAddr {
 	return e.auth.handle
 }
 
-// regionKey returns attr with the authorization key that the region is to have (fi_mr(3), auth_key).
+// regionKey returns attr with the authorization key for the region (fi_mr(3), auth_key).
 func (d *Domain) regionKey(attr *core.MRAttr, av core.AVDriver) (*core.MRAttr, error) {
 	no := func(hint string) (*core.MRAttr, error) {
 		return nil, d.cfg.Names.Error("fi_mr_regattr", d.Name(), NoPeer, core.ErrInval, hint)

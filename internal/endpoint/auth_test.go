@@ -1,6 +1,6 @@
 package endpoint_test
 
-// Authorization keys: whose key an endpoint and a region have.
+// Authorization keys: the key that an endpoint and a region get.
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"gofabric/core"
 )
 
-// keyDomain opens a domain with a key, or with keys in its vectors.
+// keyDomain opens a domain with a key, or one that takes keys from its address vectors.
 func keyDomain(t testing.TB, f *core.Fabric, key string, inVectors bool) *domain {
 	t.Helper()
 	info := testInfo(allCaps)
@@ -20,7 +20,7 @@ func keyDomain(t testing.TB, f *core.Fabric, key string, inVectors bool) *domain
 	return &domain{d, d.Driver().(*loopDomain)}
 }
 
-// TestKeyOf: an endpoint has its own key, else its domain's, else the one that its vector will have.
+// TestKeyOf: an endpoint has its own key, else its domain's, else one that its address vector supplies.
 func TestKeyOf(t *testing.T) {
 	f := newFabric()
 	long := string(make([]byte, core.MaxAuthKey+1))

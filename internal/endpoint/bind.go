@@ -5,7 +5,7 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Places in Endpoint.cntr.
+// Indices of Endpoint.cntr.
 const (
 	cntrTx = iota
 	cntrRx
@@ -15,13 +15,14 @@ const (
 	cntrRemoteWrite
 )
 
-// counterFlags are the flags that bind a counter, by place; counted is all of them.
+// counterFlags are the flags that bind a counter, by index; counted is all of them.
 var counterFlags = [...]core.BindFlags{core.BindSend, core.BindRecv, core.BindRead, core.BindWrite, core.BindRemoteRead, core.BindRemoteWrite}
 
 const counted = core.BindSend | core.BindRecv | core.BindRead | core.BindWrite | core.BindRemoteRead | core.BindRemoteWrite
 
-// Bind binds a queue, counter, vector or shared transmit context of the endpoint's domain, or an event queue of its fabric (fi_ep_bind(3)). Endpoints that take a
-// shared receive context use TakeSRX.
+// Bind binds a queue, counter, vector or shared transmit context of the endpoint's domain, or an event queue of its
+// fabric (fi_ep_bind(3)). A provider whose endpoints accept a shared receive context handles it with TakeSRX before
+// it calls Bind.
 func (e *Endpoint) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case *CompletionQueue:
@@ -35,11 +36,12 @@ func (e *Endpoint) Bind(obj any, flags core.BindFlags) error {
 	case *SharedTx:
 		return e.bindSTX(x)
 	case core.SRXDriver:
-		return e.Refuse("fi_ep_bind", NoPeer, core.ErrNoSys, "such endpoints take no shared receive context")
+		return e.Refuse("fi_ep_bind", NoPeer, core.ErrNoSys, "this type of endpoint takes no shared receive context")
 	}
 	return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the object belongs to another provider")
 }
 
+// bindCQ binds a completion queue to one direction or both. Each direction has one queue.
 func (e *Endpoint) bindCQ(cq *CompletionQueue, flags core.BindFlags) error {
 	if cq.d != e.d {
 		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the completion queue belongs to another domain")
@@ -86,7 +88,7 @@ func (e *Endpoint) bindCounter(cn *Counter, flags core.BindFlags) error {
 	return nil
 }
 
-// bindAV binds the vector that destinations index.
+// bindAV binds the address vector. Destinations are its indices.
 func (e *Endpoint) bindAV(av *AddressVector) error {
 	if av.d != e.d {
 		return e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the address vector belongs to another domain")
@@ -101,7 +103,9 @@ func (e *Endpoint) bindAV(av *AddressVector) error {
 	return nil
 }
 
-// WatchAV has inserted and removed called, locked, when addresses come to the bound vector and leave it, until Unbind. Not locked; once, after a vector was bound.
+// WatchAV registers two functions for the bound vector, until Unbind. inserted is called for each address that
+// enters the vector, and removed for each that leaves it, both locked. The caller does not hold the lock. It calls
+// WatchAV once, after a vector was bound.
 func (e *Endpoint) WatchAV(inserted func(core.FIAddr, core.Addr), removed func(core.FIAddr)) {
 	ins := e.av.OnInsert(func(fi core.FIAddr, a core.Addr) {
 		e.prog.Lock()
@@ -117,7 +121,8 @@ func (e *Endpoint) WatchAV(inserted func(core.FIAddr, core.Addr), removed func(c
 	e.unwatch = func() { ins(); rem() }
 }
 
-// TakeSRX binds a shared receive context: the result is where the endpoint's connections are to receive from now on (fi_ep_bind(3)). Not locked.
+// TakeSRX binds a shared receive context (fi_ep_bind(3)). It returns the receive context that the endpoint's
+// connections use from then on. Not locked.
 func (e *Endpoint) TakeSRX(srx *SharedRx) (*engine.RxContext, error) {
 	if srx.dom != e.d {
 		return nil, e.Refuse("fi_ep_bind", NoPeer, core.ErrInval, "the shared receive context belongs to another domain")
@@ -131,7 +136,7 @@ func (e *Endpoint) TakeSRX(srx *SharedRx) (*engine.RxContext, error) {
 	return srx.Context(), nil
 }
 
-// Shared says whether receives are posted to a shared context. Locked.
+// Shared reports whether receives are posted to a shared context. Locked.
 func (e *Endpoint) Shared() bool { return e.srx != nil }
 
 // bindSTX makes the endpoint's transmits count against a shared transmit context.
@@ -165,7 +170,8 @@ func (e *Endpoint) bindEQ(eq *EventQueue) error {
 	return nil
 }
 
-// Unbind is the last act of Close: it ends all bindings, and the endpoint does not count as opened on its domain any more. Not locked.
+// Unbind ends all bindings. From then on the endpoint no longer keeps its domain open. It is the last step of
+// Close. Not locked.
 func (e *Endpoint) Unbind() {
 	e.d.open.remove(e)
 	e.unref()
@@ -188,7 +194,7 @@ func (e *Endpoint) Unbind() {
 	e.d.Unref()
 }
 
-// unref lets go of the queues and counters.
+// unref drops the references to the queues and counters.
 func (e *Endpoint) unref() {
 	for _, q := range []*CompletionQueue{e.txCQ, e.rxCQ} {
 		if q != nil {

@@ -88,7 +88,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestRemoteAccess reads and writes a peer's memory by every call, counts at both ends, and has the connections forget the key.
+// TestRemoteAccess reads and writes a peer's memory by every call, counts at both ends, and has the connections
+// forget the key.
 func TestRemoteAccess(t *testing.T) {
 	const ctx, data = 9, 0xda7a
 	w := newWorld(t, allCaps, 0)

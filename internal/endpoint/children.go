@@ -6,7 +6,7 @@ import (
 	"gofabric/cq"
 )
 
-// CompletionQueue, Counter and PollSet are the shared implementations, known to their domain.
+// CompletionQueue is a completion queue of a domain (fi_cq(3)).
 type CompletionQueue struct {
 	*cq.Queue
 	d *Domain
@@ -19,10 +19,10 @@ func (q *CompletionQueue) Close() error { return q.d.closeChild(q.Queue.Close) }
 type Counter struct {
 	*cq.Counter
 	d    *Domain
-	work *counterWork // what waits for it; nil if nothing ever did
+	work *counterWork // deferred work that waits for the counter; nil until the first
 }
 
-// Close fails with ErrBusy while something counts here (fi_close(3)).
+// Close fails with ErrBusy while the counter is bound to an object (fi_close(3)).
 func (c *Counter) Close() error { return c.d.closeChild(c.Counter.Close) }
 
 // PollSet is a poll set of a domain (fi_poll(3)).
@@ -31,7 +31,7 @@ type PollSet struct {
 	d *Domain
 }
 
-// Close ends the set (fi_close(3)), ErrBusy while it has members.
+// Close ends the poll set. It fails with ErrBusy while the set has members (fi_close(3)).
 func (s *PollSet) Close() error { return s.d.closeChild(s.PollSet.Close) }
 
 // MemoryRegion is registered memory of a domain (fi_mr(3)).
@@ -40,7 +40,7 @@ type MemoryRegion struct {
 	d *Domain
 }
 
-// Close ends the registration; on return no peer's operation touches the memory any more (fi_close(3)).
+// Close ends the registration (fi_close(3)). On return no operation of a peer touches the memory any more.
 func (m *MemoryRegion) Close() error {
 	if err := m.d.closeChild(m.Region.Close); err != nil {
 		return err
@@ -51,11 +51,11 @@ func (m *MemoryRegion) Close() error {
 
 // Forgetter is an endpoint whose peers access the domain's memory.
 type Forgetter interface {
-	// Forget has all connections let go of a memory region that was closed (engine.Conn.Forget). Locked.
+	// Forget makes all connections drop their references to a closed memory region (engine.Conn.Forget). Locked.
 	Forget(key uint64)
 }
 
-// forget has all endpoints let go of a memory region.
+// forget makes all endpoints drop their references to a closed memory region.
 func (d *Domain) forget(key uint64) {
 	d.prog.Lock()
 	defer d.prog.Unlock()
@@ -66,7 +66,8 @@ func (d *Domain) forget(key uint64) {
 	}
 }
 
-// countedRegion is a region with counters of remote accesses bound to it, or of persistent memory; it implements engine.Region.
+// countedRegion is a region that has counters of remote accesses bound to it, or that is persistent memory. It
+// implements engine.Region.
 type countedRegion mr.Region
 
 // Persist implements engine.Region.
@@ -83,7 +84,7 @@ func (r *countedRegion) RemoteAccess(write bool, n uint64) {
 	}
 }
 
-// closeChild closes an object of d and forgets it.
+// closeChild closes an object of d and drops its reference to d.
 func (d *Domain) closeChild(close func() error) error {
 	if err := close(); err != nil {
 		return err

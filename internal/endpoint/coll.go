@@ -11,25 +11,32 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Collective operations (fi_collective(3)): what an endpoint knows of groups. internal/coll/engine says what to send to whom; here that is posted, like a peer's
-// other operations but with an owner (collOp), who goes on when it is told of the ends.
+// Collective operations (fi_collective(3)): the endpoint's table of groups. internal/coll/engine plans an operation
+// as sends and receives between members. This package posts them like a peer's other operations, but with an owner
+// (collOp). The owner gets their completions and starts the next step.
+//
+// A message can arrive before this member has posted its receive, because other members may be a step ahead. Wanted
+// decides which of these messages are kept. A failure ends the group at all members: each member that gives up
+// sends an abort message to the others.
 
-// collectives is the part of an endpoint for collective operations. It implements engine.Collector. Everything is guarded by the domain's lock.
+// collectives is the collective part of an endpoint. It implements engine.Collector. The domain's lock guards all
+// of it.
 type collectives struct {
 	e      *Endpoint
 	r      Router
 	rx     *engine.RxContext
-	groups []*group // by place in their address; nil where one was closed
+	groups []*group // by index in their address; nil where one was closed
 	byID   map[uint32]*group
-	joins  int        // groups that are being joined
-	left   [64]uint32 // the latest groups that were left, in a ring: what comes for them is not for one that is being joined
+	joins  int // groups that are being joined
+	// Ring of the groups closed last: a message for one of them is not for a group that is being joined.
+	left   [64]uint32
 	lefts  int
 	peers  map[core.FIAddr]*collPeer
-	active int // operations under way
-	shared int // of them, those of groups with other members on this host
+	active int // operations in progress
+	shared int // those of active in groups that have other members on this host
 	free   *collOp
 
-	events []collEvent // what the Collector was told, for Run
+	events []collEvent // failures that the engine reported, for Run
 	queued bool
 
 	send engine.Send
@@ -41,11 +48,11 @@ type collectives struct {
 type collPeer struct {
 	fi       core.FIAddr
 	addr     netip.AddrPort
-	conn     *engine.Conn // where its messages are expected
-	expected int          // how many
+	conn     *engine.Conn // the connection that its messages are expected on
+	expected int          // number of messages
 }
 
-// expect changes the number of messages that are expected.
+// expect adds n to the number of expected messages.
 func (p *collPeer) expect(n int) {
 	p.expected += n
 	if p.conn != nil {
@@ -53,14 +60,14 @@ func (p *collPeer) expect(n int) {
 	}
 }
 
-// collEvent is bad news: of a group, or of a peer.
+// collEvent is a failure of a group or of a peer.
 type collEvent struct {
 	tag  uint64
-	rank int    // of who gave up
-	src  uint64 // and its source
+	rank int    // rank of the member that gave up
+	src  uint64 // source of its message
 	peer *collPeer
 	err  error
-	tell bool // the others do not know
+	tell bool // the other members do not know yet
 }
 
 // initCollective prepares e for collective operations, if it was opened for them.
@@ -72,7 +79,7 @@ func (e *Endpoint) initCollective(t *Transmitter, rx *engine.RxContext) {
 	rx.SetCollector(e.coll)
 }
 
-// A tag is the group, the number of the operation in it, and the step of the operation.
+// A tag holds the group's number, the number of the operation in the group, and the step of the operation.
 const (
 	groupShift = wire.CollGroup
 	seqShift   = 8
@@ -82,23 +89,23 @@ const (
 
 func groupOf(tag uint64) uint32 { return uint32(tag >> groupShift) }
 
-// Wanted implements engine.Collector: others may be ahead of us, in a group or in joining one.
+// Wanted implements engine.Collector. Other members may be ahead of this one, in an operation or in joining.
 func (k *collectives) Wanted(tag, member uint64) bool {
 	id := groupOf(tag)
 	if id&joinBit != 0 {
-		return tag&answerBit == 0 // an answer that nobody waits for is to an attempt that was given up
+		return tag&answerBit == 0 // no receive waits for this answer: it belongs to a join attempt that was given up
 	}
 	if g := k.byID[id]; g != nil {
 		return g.err == nil && member < uint64(len(g.members))
 	}
-	return k.joins > 0 && !slices.Contains(k.left[:], id) // perhaps the group that is being joined: see sweep
+	return k.joins > 0 && !slices.Contains(k.left[:], id) // it may be for the group that is being joined; see sweep
 }
 
 // Aborted implements engine.Collector.
 func (k *collectives) Aborted(tag, member, src uint64) {
 	err, tell := error(core.Errno(member>>32&0xffff)), false
 	if err == core.Errno(0) {
-		err, tell = core.ErrConnReset, true // the answer to something of ours
+		err, tell = core.ErrConnReset, true // the peer refused a message of ours
 	}
 	k.note(collEvent{tag: tag, rank: int(uint32(member)), src: src, err: err, tell: tell})
 }
@@ -122,6 +129,8 @@ func (k *collectives) Lost(c *engine.Conn, err error) {
 	}
 }
 
+// note stores a failure and schedules Run. The engine reports failures from within its own calls, where no
+// operation may be posted.
 func (k *collectives) note(ev collEvent) {
 	if k.e.closed {
 		return
@@ -133,7 +142,7 @@ func (k *collectives) note(ev collEvent) {
 	}
 }
 
-// Run implements progress.Task: it acts on bad news.
+// Run implements progress.Task: it handles the failures that were noted.
 func (k *collectives) Run() {
 	k.queued = false
 	events := k.events
@@ -155,7 +164,7 @@ func (k *collectives) Run() {
 	}
 }
 
-// peer finds or makes the entry of an address in the vector.
+// peer returns the entry of an address in the vector, a new one if there is none.
 func (k *collectives) peer(fi core.FIAddr) (*collPeer, error) {
 	if p := k.peers[fi]; p != nil {
 		return p, nil
@@ -169,7 +178,8 @@ func (k *collectives) peer(fi core.FIAddr) (*collPeer, error) {
 	return p, nil
 }
 
-// sweep drops messages of groups that nobody knows: while a group is being joined they might be its.
+// sweep drops messages for unknown groups. It keeps them while a join is in progress, since they may be for its
+// group.
 func (k *collectives) sweep() {
 	if k.joins > 0 {
 		return
@@ -177,7 +187,8 @@ func (k *collectives) sweep() {
 	k.discard(func(id uint32) bool { return id&joinBit == 0 && k.byID[id] == nil }, true)
 }
 
-// discard drops the messages of groups that nobody expects, and may tell their senders so.
+// discard drops the unexpected messages of the groups that f selects. With tell it refuses them, so that the
+// senders learn of it.
 func (k *collectives) discard(f func(id uint32) bool, tell bool) {
 	type refused struct {
 		c   *engine.Conn
@@ -202,18 +213,19 @@ func (k *collectives) discard(f func(id uint32) bool, tell bool) {
 	}
 }
 
-// submitAbort tells a peer that a group is given up.
+// submitAbort sends a peer the message that this member gives up a group.
 func (k *collectives) submitAbort(c *engine.Conn, tag uint64, rank int, why core.Errno) {
 	k.send = engine.Send{Kind: engine.KindColl, Tag: tag, Data: wire.CollAbort | uint64(why&0xffff)<<32 | uint64(rank), Owner: nobody{}}
-	c.SubmitColl(&k.send) // a peer that cannot be told has ended, or knows no groups
+	c.SubmitColl(&k.send) // the error is ignored: the peer has ended, or has no collectives
 }
 
-// nobody is the owner of what nobody waits for.
+// nobody is the owner of operations whose completion is not needed.
 type nobody struct{}
 
 func (nobody) Done(*engine.Completion) {}
 
-// crowd counts n operations of a group with other members on this host: who waits for them gives its processor away (progress.Engine.Crowd).
+// crowd counts n operations of a group that has other members on this host. A thread that waits for such operations
+// yields its processor to them (progress.Engine.Crowd).
 func (k *collectives) crowd(g *group, n int) {
 	if g.crowded {
 		k.shared += n
@@ -221,12 +233,12 @@ func (k *collectives) crowd(g *group, n int) {
 	}
 }
 
-// end forgets everything: the endpoint is closing.
+// end drops all state, because the endpoint is closing.
 func (k *collectives) end() {
 	k.e.prog.Crowd(-k.shared)
 	k.shared = 0
 	k.events, k.groups, k.byID, k.joins = nil, nil, nil, 0
 }
 
-// number draws one that others will not have drawn.
+// number draws a random number, which is unique with high probability.
 func number() uint64 { return rand.Uint64() }

@@ -6,12 +6,12 @@ import (
 	coll "gofabric/internal/coll/engine"
 )
 
-// The calls of collective operations (fi_collective(3)).
+// The calls of collective operations (fi_collective(3)): they check arguments and start the operation.
 
 // collFlags are the flags that these calls take.
 const collFlags = core.OpCompletion | core.OpInjectComplete | core.OpTransmitComplete | core.OpDeliveryComplete | core.OpMore
 
-// Collective starts an operation.
+// Collective starts an operation (core.CollOp).
 func (e *Endpoint) Collective(a core.CollOp) error {
 	if a.Flags&^collFlags != 0 {
 		return core.ErrBadFlags
@@ -19,12 +19,14 @@ func (e *Endpoint) Collective(a core.CollOp) error {
 	e.prog.Lock()
 	err := e.postLocked(&a)
 	if err == core.ErrAgain {
-		e.prog.Pass() // an application that only retries must get somewhere
+		e.prog.Pass() // so that an application that only retries makes progress
 	}
 	e.prog.Unlock()
 	return err
 }
 
+// postLocked checks the call and starts the operation. Collectives count against the endpoint's tx size, like other
+// operations. Locked.
 func (e *Endpoint) postLocked(a *core.CollOp) error {
 	k := e.coll
 	if k == nil {
@@ -42,7 +44,7 @@ func (e *Endpoint) postLocked(a *core.CollOp) error {
 	case g.joining != nil:
 		return core.ErrOpBadState // EventJoinComplete has not come
 	case g.allowed != 0 && g.allowed&setFlags[coll.Kind(a.Op)] == 0:
-		return core.ErrOpNotSupp // the set is not for it (fi_av_set(3))
+		return core.ErrOpNotSupp // the set was opened without this operation (fi_av_set(3))
 	case k.active >= max(e.info.Tx.Size, 1):
 		return core.ErrAgain
 	}
@@ -57,18 +59,19 @@ func (e *Endpoint) postLocked(a *core.CollOp) error {
 	return nil
 }
 
-// setFlags is what the set of a group must be for.
+// setFlags is the flag that a group's set must have for each operation.
 var setFlags = [...]core.AVSetFlags{
 	coll.Barrier: core.AVSetBarrier, coll.Broadcast: core.AVSetBroadcast, coll.AllToAll: core.AVSetAllToAll, coll.AllReduce: core.AVSetAllReduce, coll.AllGather: core.AVSetAllGather,
 	coll.ReduceScatter: core.AVSetReduceScatter, coll.Reduce: core.AVSetReduce, coll.Scatter: core.AVSetScatter, coll.Gather: core.AVSetGather,
 }
 
-// reduces says whether an operation computes.
+// reduces reports whether an operation computes with the data.
 func reduces(kind coll.Kind) bool {
 	return kind == coll.AllReduce || kind == coll.ReduceScatter || kind == coll.Reduce
 }
 
-// elements finds out about a type and an operation; op counts only where it is computed with.
+// elements maps a type and an operation to those of package atomics. op is ignored for operations that only move
+// data.
 func elements(kind coll.Kind, dt core.Datatype, op core.AtomicOp) (t atomics.Datatype, o atomics.Op, err error) {
 	if !reduces(kind) {
 		op = core.AtomicWrite // any type can be moved
@@ -82,7 +85,7 @@ func elements(kind coll.Kind, dt core.Datatype, op core.AtomicOp) (t atomics.Dat
 	return t, o, nil
 }
 
-// fill makes the engine's arguments of a call, and checks the buffers.
+// fill converts the arguments of a call to the engine's and checks the buffers.
 func (g *group) fill(args *coll.Args, a *core.CollOp) error {
 	n, kind := len(g.members), coll.Kind(a.Op)
 	*args = coll.Args{Kind: kind, Members: n, Rank: g.rank}
@@ -134,7 +137,7 @@ func (g *group) fill(args *coll.Args, a *core.CollOp) error {
 	return nil
 }
 
-// rankOf finds a member by its address in the vector, -1 if it is none.
+// rankOf returns the rank of a member by its address in the vector, -1 if it is not a member.
 func (g *group) rankOf(fi core.FIAddr) int {
 	for i, p := range g.members {
 		if p != nil && p.fi == fi {
@@ -149,7 +152,8 @@ func (g *group) rankOf(fi core.FIAddr) int {
 	return -1
 }
 
-// QueryCollective is fi_query_collective (fi_collective(3)): what domain's endpoints can do. ErrOpNotSupp: not this.
+// QueryCollective is fi_query_collective (fi_collective(3)): it fills in the limits of the domain's endpoints for
+// op. It returns ErrOpNotSupp for operations that they do not have.
 func (d *Domain) QueryCollective(op core.CollectiveOp, attr *core.CollectiveAttr, flags uint64) error {
 	kind := coll.Kind(op)
 	switch {

@@ -11,34 +11,35 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// groupBit marks the addresses of groups, which are no indices of vectors nor addresses of sets.
+// groupBit marks the addresses of groups. No index of a vector and no address of a set has it.
 const groupBit = 1 << 62
 
-// noGroup is no group's number, nor of those that are being joined.
+// noGroup is the number of a group that has none yet. No group and no join uses it.
 const noGroup = joinBit
 
-// group is a group of endpoints that this one has joined, or is joining. It implements core.MCDriver.
+// group is a group of endpoints that this endpoint has joined or is joining. It implements core.MCDriver.
 type group struct {
 	k       *collectives
-	id      uint32 // noGroup until it has one
-	joinID  uint32 // with joinBit: of all joins by these members
+	id      uint32 // noGroup until the members have agreed
+	joinID  uint32 // hash of the members with joinBit: the same for all joins by these members
 	place   int
 	rank    int
 	seq     uint32
-	members []*collPeer     // nil in our own place
-	allowed core.AVSetFlags // the collectives that the set is for; 0: all
+	members []*collPeer     // by rank; nil at this member's rank
+	allowed core.AVSetFlags // the collectives that the set was opened for; 0: all
 	ops     []*collOp
-	err     error // why it is of no more use
+	err     error // not nil: the group has failed or is closed, for this reason
 	set     *av.Set
 	crowded bool // other members are on this host
 
 	ctx      any      // of the join
-	self     *core.MC // what the application knows it as
-	joining  *joining // nil when it is over
-	attempts []uint32 // at the first member, what the others have called theirs; else our own
+	self     *core.MC // the application's handle
+	joining  *joining // nil when the join has ended
+	attempts []uint32 // numbers of join attempts: at rank 0 those of the others by rank, elsewhere our own
 }
 
-// JoinCollective joins the group of the members of a set (fi_join_collective, fi_collective(3)).
+// JoinCollective joins the group of the members of a set (fi_join_collective, fi_collective(3)). made returns the
+// application's handle of the new group. The end of the join is an event on the bound event queue.
 func (e *Endpoint) JoinCollective(addr core.FIAddr, set core.AVSetDriver, flags core.JoinFlags, ctx any, made func(core.MCDriver) *core.MC) error {
 	const op = "fi_join_collective"
 	e.prog.Lock()
@@ -52,7 +53,7 @@ func (e *Endpoint) JoinCollective(addr core.FIAddr, set core.AVSetDriver, flags 
 	case e.eq == nil:
 		return e.Refuse(op, NoPeer, core.ErrNoEQ, "bind an event queue first")
 	case flags&^core.JoinCollective != 0:
-		return e.Refuse(op, NoPeer, core.ErrBadFlags, "there are no flags")
+		return e.Refuse(op, NoPeer, core.ErrBadFlags, "the flags must be 0 or JoinCollective")
 	case !ok || s.Table() != e.av.Table:
 		return e.Refuse(op, NoPeer, core.ErrInval, "the set must be one of the endpoint's address vector")
 	case addr != core.AddrNotAvail && addr != s.Addr() && e.coll.at(addr) == nil:
@@ -68,7 +69,7 @@ func (e *Endpoint) JoinCollective(addr core.FIAddr, set core.AVSetDriver, flags 
 	return nil
 }
 
-// at finds a group by its address.
+// at returns the group with an address, nil if there is none.
 func (k *collectives) at(addr core.FIAddr) *group {
 	if i := addr &^ groupBit; addr&groupBit != 0 && uint64(i) < uint64(len(k.groups)) {
 		return k.groups[i]
@@ -76,7 +77,7 @@ func (k *collectives) at(addr core.FIAddr) *group {
 	return nil
 }
 
-// newGroup makes the group of a set.
+// newGroup makes a group of the members of a set.
 func (k *collectives) newGroup(s *av.Set) (*group, error) {
 	fis := s.Members()
 	if len(fis) > coll.MaxMembers {
@@ -119,10 +120,10 @@ func (k *collectives) newGroup(s *av.Set) (*group, error) {
 	return g, nil
 }
 
-// Addr is the group's address, for collective operations (fi_mc_addr, fi_cm(3)).
+// Addr returns the group's address for collective operations (fi_mc_addr, fi_cm(3)).
 func (g *group) Addr() core.FIAddr { return groupBit | core.FIAddr(g.place) }
 
-// Close leaves the group (fi_close(3)). Operations under way end with ErrCanceled, and fail at the others.
+// Close leaves the group (fi_close(3)). Operations in progress end with ErrCanceled, and fail at the other members.
 func (g *group) Close() error {
 	k := g.k
 	k.e.prog.Lock()
@@ -151,7 +152,7 @@ func (g *group) Close() error {
 	return nil
 }
 
-// waitsFor says whether an operation cannot end without something from p.
+// waitsFor reports whether an operation or a join of the group still needs a message from p.
 func (g *group) waitsFor(p *collPeer) bool {
 	if g.joining != nil && p != nil && (g.members[0] == p || g.rank == 0 && slices.Contains(g.members, p)) {
 		return true
@@ -169,7 +170,9 @@ func (g *group) waitsFor(p *collPeer) bool {
 	return false
 }
 
-// comesFrom says whether who has given up is the member it says, or, where it only answers, any. Who is in no address vector cannot be told from others.
+// comesFrom reports whether an abort comes from a member of the group. An abort that a member began must come from
+// the rank that it names. A refusal may come from any member. A source in no address vector cannot be checked and
+// passes.
 func (g *group) comesFrom(ev *collEvent) bool {
 	if ev.src == engine.AnySource {
 		return true
@@ -185,7 +188,8 @@ func (g *group) comesFrom(ev *collEvent) bool {
 	return false
 }
 
-// fail ends the group's use, for err, which has to do with lost if that is not nil. With tell, the other members are told.
+// fail ends the group with err. lost is the member that has failed, nil if it is none. With tell, fail sends an
+// abort to the other members.
 func (g *group) fail(err error, lost *collPeer, tell bool) {
 	if g.err != nil {
 		return

@@ -6,17 +6,18 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// collOp is a collective operation under way. It implements engine.Owner, of its sends and receives, and progress.Task.
+// collOp is a collective operation in progress. It implements engine.Owner for its sends and receives, and
+// progress.Task.
 type collOp struct {
 	g       *group
 	plan    coll.Op
 	seq     uint32
 	ctx     core.OpContext
 	silent  bool
-	pending int // sends and receives that have not ended
+	pending int // sends and receives that have not completed
 	err     error
 
-	step    coll.Step // what there was no room for
+	step    coll.Step // the step to repeat when there is room again (stuck)
 	verb    coll.Verb
 	stuck   bool
 	queued  bool
@@ -24,7 +25,7 @@ type collOp struct {
 	next    *collOp
 }
 
-// newOp takes the next operation of the group.
+// newOp allocates the next operation of the group.
 func (g *group) newOp() *collOp {
 	k := g.k
 	o := k.free
@@ -42,13 +43,13 @@ func (g *group) newOp() *collOp {
 	return o
 }
 
-// start begins the operation.
+// start begins the operation with the engine's arguments.
 func (o *collOp) start(a *coll.Args) {
 	o.plan.Start(a)
 	o.Run()
 }
 
-// later has the operation go on when the engine is not at work.
+// later schedules Run, so that the operation continues outside the engine's calls.
 func (o *collOp) later() {
 	if !o.queued && !o.running {
 		o.queued = true
@@ -76,11 +77,11 @@ func (o *collOp) Done(c *engine.Completion) {
 	}
 }
 
-// Run implements progress.Task: the operation goes on as far as it can.
+// Run implements progress.Task: it advances the operation as far as possible.
 func (o *collOp) Run() {
 	o.queued = false
 	if o.g == nil || o.g.k.e.closed {
-		return // it has ended meanwhile
+		return // it has ended in the meantime
 	}
 	k := o.g.k
 	o.running = true
@@ -91,6 +92,8 @@ func (o *collOp) Run() {
 	o.running = false
 }
 
+// advance executes the steps of the plan until one must wait. It returns false if a send had no room, so that it
+// must be repeated in the next pass.
 func (o *collOp) advance() bool {
 	g := o.g
 	for {
@@ -124,11 +127,12 @@ func (o *collOp) advance() bool {
 	}
 }
 
+// tag returns the tag of the current step. It is equal at both members of the step.
 func (o *collOp) tag() uint64 {
 	return uint64(o.g.id)<<groupShift | uint64(o.seq)<<seqShift | uint64(o.step.Number)
 }
 
-// transmit posts a send; false if there is no room for it now.
+// transmit posts the send of the current step. It returns false if there is no room for it now.
 func (o *collOp) transmit() bool {
 	k := o.g.k
 	c, err := k.r.Route(o.g.members[o.step.Peer].fi)
@@ -158,7 +162,8 @@ func (o *collOp) transmit() bool {
 	return true
 }
 
-// expect posts a receive, on a connection whose end would be noticed.
+// expect posts the receive of the current step. It needs a connection to the member, since only a connection
+// reports that the member has failed.
 func (o *collOp) expect() {
 	k, p := o.g.k, o.g.members[o.step.Peer]
 	c, err := k.r.Route(p.fi)
@@ -179,12 +184,12 @@ func (o *collOp) expect() {
 	o.pending++
 	queued := c.Queued()
 	k.rx.PostColl(op, o.tag(), uint64(o.step.Peer), c.Src, 0)
-	if c.Queued() != queued { // it was there by reference, and the peer is told that it has been fetched
+	if c.Queued() != queued { // the message was an announcement, and the peer must get the acknowledgement of the fetch
 		k.r.Posted(c, false)
 	}
 }
 
-// finish reports the end and gives the operation back.
+// finish reports the completion and returns the operation to the free list.
 func (o *collOp) finish(err error) {
 	g := o.g
 	k := g.k

@@ -6,19 +6,20 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// contextRouter is the way of operations that need more than a connection to a destination: those at a named receive context of the peer, those of a transmit context
-// of a scalable endpoint, those that count against a shared transmit context, and those that must not overtake reads. Others do not come this way, and pay
-// nothing for it.
+// contextRouter is the Router of operations that need more than a connection to a destination. These are operations
+// to a named receive context of the peer, operations of a transmit context of a scalable endpoint, operations that
+// count against a shared transmit context, and operations that must not overtake reads. All others use the
+// provider's Router directly, so that they pay nothing for it.
 type contextRouter struct {
 	Router
-	e    *Endpoint // who posts, and who is told of the ends
-	bits int       // of a destination that name the context
+	e    *Endpoint // the endpoint that posts, and that reports the completions
+	bits int       // number of high bits of a destination that name the receive context (fi_rx_addr, fi_av(3))
 	last *engine.Send
-	wary uint16 // kinds of operations that must not overtake reads
-	own  bool   // the connections belong to another endpoint: ends are told through the operations' owner
+	wary uint16 // kinds of operations that must not overtake reads, as bits
+	own  bool   // the connections belong to another endpoint, so each operation needs this router as its owner
 }
 
-// routeContexts sends the endpoint's operations the long way if need be, now that all is bound. Locked.
+// routeContexts inserts a contextRouter if the endpoint needs one. All objects are bound by now. Locked.
 func (e *Endpoint) routeContexts() {
 	if e.tx == nil || e.scalable {
 		return
@@ -38,7 +39,7 @@ func (s *contextRouter) Route(dest core.FIAddr) (*engine.Conn, error) {
 	return s.routeFor(dest, &s.e.d.send)
 }
 
-// routeWork is route for an operation that is not the domain's scratch.
+// routeWork is route for an operation in memory of its own, rather than in the domain's scratch operation.
 func routeWork(r Router, e *Endpoint, dest core.FIAddr, o *engine.Send) (*engine.Conn, error) {
 	if s, ok := r.(*contextRouter); ok {
 		return s.routeFor(dest, o)
@@ -46,7 +47,7 @@ func routeWork(r Router, e *Endpoint, dest core.FIAddr, o *engine.Send) (*engine
 	return route(r, e, dest, o)
 }
 
-// route is Route of r for o, the domain's scratch, of e.
+// route finds the connection for o, the domain's scratch operation, of e.
 func route(r Router, e *Endpoint, dest core.FIAddr, o *engine.Send) (*engine.Conn, error) {
 	c, err := r.Route(dest)
 	if err != nil || !e.spreads(o) {
@@ -58,10 +59,10 @@ func route(r Router, e *Endpoint, dest core.FIAddr, o *engine.Send) (*engine.Con
 	return e.spread.Spread(c), nil
 }
 
-// routeFor is Route for o, which it completes.
+// routeFor finds the connection for o and fills in its owner, fence and acknowledgement.
 func (s *contextRouter) routeFor(dest core.FIAddr, o *engine.Send) (*engine.Conn, error) {
 	if stx := s.e.stx; stx != nil && stx.full() {
-		s.e.prog.Pass() // an application that only retries must get somewhere
+		s.e.prog.Pass() // so that an application that only retries makes progress
 		return nil, core.ErrAgain
 	}
 	c, err := route(s.Router, s.e, dest<<s.bits>>s.bits, o)
@@ -72,7 +73,7 @@ func (s *contextRouter) routeFor(dest core.FIAddr, o *engine.Send) (*engine.Conn
 		o.Owner = s
 	}
 	if s.bits > 0 && !c.SelectContext(uint8(dest>>(64-s.bits))) {
-		o.Ack = true // see Aim
+		o.Ack = true // see Conn.SelectContext
 	}
 	if s.wary>>o.Kind&1 != 0 && !o.Fence && c.Reading() {
 		o.Fence, o.Reads = true, true
@@ -84,11 +85,11 @@ func (s *contextRouter) routeFor(dest core.FIAddr, o *engine.Send) (*engine.Conn
 // Posted implements Router.
 func (s *contextRouter) Posted(c *engine.Conn, more bool) *batch.Stream {
 	if s.e.stx != nil && s.last.Owner == engine.Owner(s) {
-		s.e.stx.used++ // what has ended already was counted down
+		s.e.stx.used++ // Done has counted down an operation that has completed already
 	}
 	b := s.Router.Posted(c, more)
 	if s.bits > 0 {
-		return nil // a message that joins does not say which context it is for
+		return nil // a coalesced message carries no receive context
 	}
 	return b
 }

@@ -1,6 +1,6 @@
 package endpoint_test
 
-// Bindings, flags, options, aliases, shared receive contexts, and what refuses.
+// Bindings, flags, options, aliases, shared receive contexts, and the calls that fail.
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ func wants(t *testing.T, what string, err error, want core.Errno) {
 	}
 }
 
-// TestNoHost: without a resolver, as under a test's network, names are refused.
+// TestNoHost: names cannot be inserted without a resolver, as in a test's network.
 func TestNoHost(t *testing.T) {
 	d := newDomain(t, newFabric())
 	v := d.vector(t)
@@ -30,7 +30,7 @@ func TestNoHost(t *testing.T) {
 	must(t, errors.Join(v.Close(), d.Close()))
 }
 
-// TestRefusals goes through what must not be done, in the order of an endpoint's life.
+// TestRefusals makes every forbidden control call, in the order of an endpoint's life.
 func TestRefusals(t *testing.T) {
 	f := newFabric()
 	d, other := newDomain(t, f), newDomain(t, f)
@@ -80,7 +80,7 @@ func TestRefusals(t *testing.T) {
 	wants(t, "Send after Close", e.Send(message, 0, 0, 1), core.ErrOpBadState)
 }
 
-// TestArguments passes what no call can serve.
+// TestArguments passes invalid arguments to the data calls.
 func TestArguments(t *testing.T) {
 	w := newWorld(t, allCaps&^(core.CapTagged|core.CapMultiRecv), 0)
 	long, iov := make([]byte, 65), make([][]byte, engine.MaxIOV+1)
@@ -124,7 +124,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestSelective reports what was asked for only, and errors always; counters count all the same.
+// TestSelective: only requested completions are reported, errors always. Counters count all operations.
 func TestSelective(t *testing.T) {
 	w := newWorld(t, allCaps, core.BindSelectiveCompletion)
 	c := w.d.counter(t)
@@ -157,7 +157,7 @@ func TestSelective(t *testing.T) {
 	}
 }
 
-// TestFlagsAndOptions reads and changes what the plain calls do.
+// TestFlagsAndOptions reads and changes the default flags and the options.
 func TestFlagsAndOptions(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	must(t, w.a.SetOpFlags(core.BindRecv, core.OpMultiRecv))
@@ -192,7 +192,7 @@ func aliased(t testing.TB, open func(dir core.BindFlags, flags core.OpFlags) (*c
 	return a
 }
 
-// TestAlias: an alias has flags of its own, does all that its endpoint does, and keeps it from closing.
+// TestAlias: an alias has its own flags, makes all calls of its endpoint, and keeps it from closing.
 func TestAlias(t *testing.T) {
 	w := newWorld(t, allCaps, core.BindSelectiveCompletion)
 	_, err := w.a.Alias(core.BindTransmit|core.BindRecv, 0)
@@ -215,7 +215,7 @@ func TestAlias(t *testing.T) {
 	must(t, rx.Close())
 }
 
-// TestAliasFlags: what an alias is told about flags is its own affair.
+// TestAliasFlags: a change of an alias' flags does not change the endpoint's.
 func TestAliasFlags(t *testing.T) {
 	w := newWorld(t, allCaps, core.BindSelectiveCompletion)
 	flags := func(ep *core.Endpoint, dir core.BindFlags) core.OpFlags {
@@ -246,7 +246,8 @@ func TestAliasFlags(t *testing.T) {
 		must(t, a.Close())
 	}
 	tx := aliased(t, w.a.Alias, core.BindTransmit, 0)
-	for i, want := range []core.OpFlags{0, core.OpCompletion, 0} { // messages that go where the last one went see it, too
+	// Also messages on the fast path to the last destination.
+	for i, want := range []core.OpFlags{0, core.OpCompletion, 0} {
 		must(t, tx.SetOpFlags(core.BindTransmit, want))
 		must(t, w.b.Recv(make([]byte, 64), 0, 0, 2))
 		must(t, tx.Send(message, 0, 0, core.OpContext(i+1)))
@@ -258,13 +259,13 @@ func TestAliasFlags(t *testing.T) {
 	must(t, tx.Close())
 }
 
-// TestClosedAlias: nothing is posted through an alias that is closed; what was posted before goes on, and the endpoint does not notice.
+// TestClosedAlias: posts through a closed alias fail. Earlier posts and the endpoint go on.
 func TestClosedAlias(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	n := w.counters(t, 1)
 	tx, rx := aliased(t, w.a.Alias, core.BindTransmit, 0), aliased(t, w.b.Alias, core.BindRecv, 0)
 	must(t, rx.TRecv(make([]byte, 64), 0, core.AddrUnspec, 1, 0, 2))
-	must(t, tx.TSend(message, 0, 0, 1, 1)) // the next would follow this one
+	must(t, tx.TSend(message, 0, 0, 1, 1)) // the next message would take the fast path after it
 	next(t, w.qa)
 	must(t, rx.TRecv(make([]byte, 64), 0, core.AddrUnspec, 2, 0, 3))
 	dw := sendWork(w, 4, n[0], 1, nil)
@@ -321,7 +322,7 @@ func TestSharedRx(t *testing.T) {
 	must(t, srx.Cancel(8))
 	wants(t, "cancel again", srx.Cancel(8), core.ErrNoEnt)
 	var e core.CQErrEntry
-	must(t, w.qa.ReadErr(&e)) // of the first endpoint bound
+	must(t, w.qa.ReadErr(&e)) // the queue of the endpoint that was bound first
 	if e.Err != core.ErrCanceled || e.Ctx != 8 {
 		t.Errorf("%+v", e)
 	}
@@ -337,7 +338,7 @@ func TestSharedRx(t *testing.T) {
 	must(t, other.Close())
 }
 
-// TestWatchAV tells of what comes and goes until the endpoint closes.
+// TestWatchAV reports insertions and removals until the endpoint closes.
 func TestWatchAV(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	e, v, q := w.d.open(t, testInfo(allCaps)), w.d.vector(t), w.d.queue(t)
@@ -358,7 +359,7 @@ func TestWatchAV(t *testing.T) {
 	must(t, q.Close())
 }
 
-// TestEventQueues: a queue cannot close while an endpoint or the domain has it.
+// TestEventQueues: a queue cannot close while the endpoint or the domain is bound to it.
 func TestEventQueues(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	eq := opened(t, w.f.OpenEQ, core.EQAttr{})
@@ -374,7 +375,7 @@ func TestEventQueues(t *testing.T) {
 	must(t, eq.Close())
 }
 
-// TestNames says what errors say.
+// TestNames checks error texts.
 func TestNames(t *testing.T) {
 	peer := netip.MustParseAddrPort("10.0.0.2:7")
 	for _, c := range []struct {

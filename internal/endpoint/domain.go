@@ -14,29 +14,31 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Parent is the fabric of a domain: a provider's, with this package's Fabric in it.
+// Parent is the fabric of a domain: the provider's type, which embeds this package's Fabric.
 type Parent interface {
 	core.FabricDriver
 	Ref()
 	Unref()
 }
 
-// DomainConfig says what a domain stands on.
+// DomainConfig is what InitDomain needs from a provider or layer.
 type DomainConfig struct {
 	Names    *Names
 	Fabric   Parent
 	Info     *core.Info       // copied
-	Progress *progress.Engine // its lock becomes the domain's. A layer passes that of the domain below
-	Host     core.Host        // resolves the names given to address vectors; nil: there are none
+	Progress *progress.Engine // its lock becomes the domain's; a layer passes that of the domain below
+	Host     core.Host        // resolves host names that are inserted into address vectors; nil: there is no resolver
 	Limits   RxLimits         // of receive contexts
-	Linger   time.Duration    // how long closing an endpoint waits, at most, for peers to have what was sent (OptLinger)
-	// Down closes what the domain stands on, its progress engine or the domain below, when nothing of the domain is open any more. An error keeps the
-	// domain open. May be nil.
+	// Longest time that closing an endpoint waits until peers have all that was sent (OptLinger).
+	Linger time.Duration
+	// Down closes the progress engine or the domain below, when no object of the domain is open any more. An error
+	// keeps the domain open. Down may be nil.
 	Down func() error
 }
 
-// Domain is what all domains have in common: the lock, the memory map, and the queues, counters, vectors and regions opened on it. A provider embeds it and
-// adds OpenEndpoint. Its methods are safe for concurrent use and are not called locked, if they do not say otherwise.
+// Domain is the common part of all domains: the lock, the memory map, and the queues, counters, vectors and regions
+// opened on it. A provider embeds it and adds OpenEndpoint. Its methods are safe for concurrent use. They are
+// called without the lock unless they say otherwise.
 type Domain struct {
 	cfg  DomainConfig
 	info *core.Info
@@ -46,7 +48,7 @@ type Domain struct {
 	eq   *EventQueue
 	refs atomic.Int64
 
-	// Scratch for the call under way, guarded by the lock: what a post asks for needs no memory of its own.
+	// Scratch for the call in progress, guarded by the lock. A post therefore allocates nothing.
 	send   engine.Send
 	atomic engine.Atomic
 	ended  engine.Completion
@@ -66,7 +68,8 @@ func (d *Domain) InitDomain(cfg DomainConfig) {
 	d.entry = telemetry.Register(d, !cfg.Progress.Virtual())
 }
 
-// keys makes keys of a size in bytes; less than 8 only where the caller wants a provider with such keys imitated (docs/strict.md).
+// keys returns a generator of keys of size bytes. A size below 8 imitates a provider with such keys
+// (docs/strict.md).
 func keys(size int) func() uint64 {
 	if size <= 0 || size >= 8 {
 		return randomKey
@@ -74,30 +77,31 @@ func keys(size int) func() uint64 {
 	return func() uint64 { return randomKey() >> (64 - 8*size) }
 }
 
-// randomKey makes keys that a peer cannot guess.
+// randomKey returns a key that a peer cannot guess.
 func randomKey() uint64 {
 	var b [8]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// Attr returns the domain's attributes, the caller's to keep.
+// Attr returns a copy of the domain's attributes.
 func (d *Domain) Attr() *core.DomainAttr { a := *d.info.Domain; a.Domain = nil; return &a }
 
-// Progress is the engine whose lock guards the domain.
+// Progress returns the progress engine, whose lock guards the domain.
 func (d *Domain) Progress() *progress.Engine { return d.prog }
 
-// Pool is the memory that the domain's connections share. Locked.
+// Pool returns the buffers that the domain's connections share. Locked.
 func (d *Domain) Pool() *engine.Pool { return &d.pool }
 
-// Name is the domain's name, for texts.
+// Name returns the domain's name, for messages.
 func (d *Domain) Name() string { return d.info.Domain.Name }
 
-// Ref and Unref count what was opened on the domain and keeps it from closing.
+// Ref adds, and Unref drops, a reference of an object that was opened on the domain. References keep the domain
+// from closing.
 func (d *Domain) Ref()   { d.refs.Add(1) }
 func (d *Domain) Unref() { d.refs.Add(-1) }
 
-// Close fails with ErrBusy while anything of the domain is open (fi_close(3)).
+// Close fails with ErrBusy while an object of the domain is open (fi_close(3)).
 func (d *Domain) Close() error {
 	if d.refs.Load() > 0 {
 		return d.cfg.Names.Error("fi_close", "domain "+d.Name(), NoPeer, core.ErrBusy, "close its endpoints, queues, counters, vectors and memory regions first")
@@ -117,7 +121,7 @@ func (d *Domain) Close() error {
 	return nil
 }
 
-// BindEQ directs events of the domain to q (fi_domain_bind(3)).
+// BindEQ makes the domain report its events to q (fi_domain_bind(3)).
 func (d *Domain) BindEQ(q core.EQDriver, _ core.BindFlags) error {
 	eq, err := d.cfg.Names.QueueOf("fi_domain_bind", q)
 	if err != nil {
@@ -134,12 +138,12 @@ func (d *Domain) BindEQ(q core.EQDriver, _ core.BindFlags) error {
 	return nil
 }
 
-// Verify implements engine.Memory, for connections without authorization key. Locked.
+// Verify implements engine.Memory for connections without an authorization key. Locked.
 func (d *Domain) Verify(key, addr, length uint64, write bool) ([]byte, engine.Region, engine.Refusal) {
 	return d.verify("", key, addr, length, write)
 }
 
-// verify is Verify for connections with an authorization key.
+// verify is Verify for connections with an authorization key; auth is the key's text, "" for none.
 func (d *Domain) verify(auth string, key, addr, length uint64, write bool) ([]byte, engine.Region, engine.Refusal) {
 	access := core.AccessRemoteRead
 	if write {
@@ -158,8 +162,9 @@ func (d *Domain) verify(auth string, key, addr, length uint64, write bool) ([]by
 	return mem, (*countedRegion)(r), 0
 }
 
-// refusal says what is wrong with an access that does not fit a region. The order is that of ofi_mr_map_verify (libfabric, prov/util/src/util_mr_map.c): the key, the rights,
-// the range. Who may not know of a region hears that there is none.
+// refusal returns the reason why an access does not fit a region. The checks have the order of ofi_mr_map_verify
+// (libfabric, prov/util/src/util_mr_map.c): the key, the rights, the range. A peer with another authorization key
+// gets the same answer as for a key that does not exist.
 func (d *Domain) refusal(auth string, key uint64, access core.Access) engine.Refusal {
 	r := d.mem.Find(key)
 	switch {

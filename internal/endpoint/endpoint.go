@@ -9,51 +9,51 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Endpoint is what all endpoints have in common: state, bindings, default flags, and the reporting of completions. A provider embeds it in its endpoints.
-// It implements engine.Sink but for the part about connections.
+// Endpoint is the common part of all endpoints: state, bindings, default flags, and the reporting of completions. A
+// provider embeds it in its endpoints. It implements engine.Sink except for the methods about connections.
 type Endpoint struct {
 	d    *Domain
 	prog *progress.Engine
 	info *core.Info
 
-	enabled bool // guarded by the lock, as what follows
+	enabled bool // guarded by the lock, like all fields below
 	closed  bool
-	userIDs bool // sources are reported by the identifiers in the address vector (fi_av(3), FI_AV_USER_ID)
-	aliases int  // that must close before the endpoint
+	userIDs bool // sources are reported as user identifiers (fi_av(3), FI_AV_USER_ID)
+	aliases int  // open aliases; they must close before the endpoint
 
 	txCQ, rxCQ       *CompletionQueue
-	txQuiet, rxQuiet bool // selective completion: only on request
+	txQuiet, rxQuiet bool // selective completion: an entry only on request (FI_SELECTIVE_COMPLETION)
 	cntr             [6]*Counter
 	eq               *EventQueue
 	av               *AddressVector
 	unwatch          func() // ends WatchAV
 	tx               *Transmitter
-	spread           Spreader // nil usually
+	spread           Spreader // nil: all operations use the Router's connection
 	recv             *Receiver
-	scalable         bool // its contexts have the queues
+	scalable         bool // a scalable endpoint: its contexts have the queues
 	srx              *SharedRx
 	stx              *SharedTx
 	txFlags, rxFlags core.OpFlags // default operation flags
-	avGeneration     uint32       // counts addresses that left the vector: what a lastRoute knew before counts no more
+	avGeneration     uint32       // counts removals from the vector; a lastRoute of another generation is stale
 
 	auth   *Auth // its authorization key; nil if it has none
 	linger time.Duration
 
 	ends Ends
-	coll *collectives // nil if collective operations were not asked for
+	coll *collectives // nil if the endpoint was opened without CapCollective
 
 	errEntry core.CQErrEntry
 
 	did      opStats
 	id       uint64   // for telemetry
-	observed Observed // the whole of it
+	observed Observed // the provider's endpoint, which embeds this one
 }
 
-// Ends returns the addresses of both ends of the connection to a peer, engine.AnySource for no peer in particular, for the texts of errors; NoPeer for what
-// is not known. It is called locked.
+// Ends returns the two addresses of the connection to a peer, for error texts. src is engine.AnySource for no
+// particular peer. An unknown address is NoPeer. It is called locked.
 type Ends func(src uint64) (local, peer netip.AddrPort)
 
-// InitEndpoint prepares e, which does not count as opened on d before the provider calls Opened. info is copied.
+// InitEndpoint prepares e. e keeps d open only after the provider has called Opened. info is copied.
 func (e *Endpoint) InitEndpoint(d *Domain, info *core.Info, ends Ends) {
 	e.d, e.prog, e.info, e.ends = d, d.prog, info.Dup(), ends
 	if info.Tx != nil {
@@ -64,24 +64,24 @@ func (e *Endpoint) InitEndpoint(d *Domain, info *core.Info, ends Ends) {
 	}
 }
 
-// Opened makes e, of which x is the whole, count as opened on its domain, until Unbind, and shows it to telemetry, until BeginClose. If x is a Forgetter, it
-// hears of regions that are closed.
+// Opened adds e to the open endpoints of its domain, until Unbind, and to telemetry, until BeginClose. x is the
+// provider's endpoint, which embeds e. If x is a Forgetter, the domain calls it for each region that closes.
 func (e *Endpoint) Opened(x Observed) {
 	e.d.Ref()
 	e.appear(x)
 }
 
-// Front is what an endpoint of a provider and its connections' sinks have of this package.
+// Front returns the Endpoint that a provider's endpoint or a connection's sink embeds.
 func (e *Endpoint) Front() *Endpoint { return e }
 
-// Info is the endpoint's own copy of what it was opened with. Locked.
+// Info returns the endpoint's own copy of the Info that it was opened with. Locked.
 func (e *Endpoint) Info() *core.Info { return e.info }
 
-// EQ and AV are what is bound, nil if nothing is. Locked.
+// EQ and AV return the bound event queue and address vector, nil if there is none. Locked.
 func (e *Endpoint) EQ() *EventQueue    { return e.eq }
 func (e *Endpoint) AV() *AddressVector { return e.av }
 
-// Known is the addresses of the bound vector with the lowest indices, so many at most. Locked.
+// Known returns up to most addresses of the bound vector, those with the lowest indices. Locked.
 func (e *Endpoint) Known(most int) []netip.AddrPort {
 	if e.av == nil {
 		return nil
@@ -89,11 +89,11 @@ func (e *Endpoint) Known(most int) []netip.AddrPort {
 	return e.av.First(most)
 }
 
-// Enabled says whether data calls are allowed, Closed whether the endpoint is closed or closing. Locked.
+// Enabled reports whether data calls are allowed. Closed reports whether the endpoint is closed or closing. Locked.
 func (e *Endpoint) Enabled() bool { return e.enabled }
 func (e *Endpoint) Closed() bool  { return e.closed }
 
-// Text is what error texts call the endpoint.
+// Text returns the endpoint's name in error texts.
 func (e *Endpoint) Text() string { return "endpoint on " + e.d.Name() }
 
 // Refuse makes the error of a control call on the endpoint (Names.Error).
@@ -101,23 +101,24 @@ func (e *Endpoint) Refuse(op string, peer netip.AddrPort, err error, hint string
 	return e.d.cfg.Names.Error(op, e.Text(), peer, err, hint)
 }
 
-// Needs is what an endpoint must have bound to it before it can be enabled, besides completion queues or counters for what it can do.
+// Needs are the objects that must be bound to an endpoint before Enable, besides completion queues or counters.
 type Needs uint8
 
-// The things that are needed.
+// The objects that Needs can name.
 const (
 	NeedsEQ Needs = 1 << iota
 	NeedsAV
 )
 
-// CheckEnable says whether the endpoint can be enabled (fi_enable(3)); SetEnabled follows when the provider is ready, too. Locked.
+// CheckEnable returns an error if the endpoint cannot be enabled (fi_enable(3)). The provider calls SetEnabled when
+// it is ready, too. Locked.
 func (e *Endpoint) CheckEnable(needs Needs) error {
 	caps := e.info.Caps
 	if e.scalable {
 		caps = 0
 	}
 	if e.srx != nil && e.srx.own != nil {
-		caps &^= core.CapRecv // that has a queue
+		caps &^= core.CapRecv // the shared receive context has its own queue
 	}
 	switch {
 	case e.enabled:
@@ -140,7 +141,7 @@ func (e *Endpoint) SetEnabled() {
 	e.routeContexts()
 }
 
-// CanReceive refuses receives before Enable, and where a shared context takes them. Locked.
+// CanReceive refuses receives before Enable, and those of an endpoint with a shared receive context. Locked.
 func (e *Endpoint) CanReceive() error {
 	if !e.enabled {
 		return core.ErrOpBadState
@@ -151,8 +152,9 @@ func (e *Endpoint) CanReceive() error {
 	return nil
 }
 
-// BeginClose ends the use of the endpoint, if it may end: it fails when the endpoint is closed already or has aliases (fi_close(3)). From then on nothing
-// is reported. The provider ends connections, unlocks and calls Unbind. Locked.
+// BeginClose starts the close of the endpoint. It fails when the endpoint is closed already or has aliases
+// (fi_close(3)). From then on the endpoint reports no completion. The provider then ends the connections, unlocks
+// and calls Unbind. Locked.
 func (e *Endpoint) BeginClose() error {
 	switch {
 	case e.closed:
@@ -169,7 +171,7 @@ func (e *Endpoint) BeginClose() error {
 	return nil
 }
 
-// SourceAddr is the address that the bound vector has for a source; NoPeer if it has none. Locked.
+// SourceAddr returns the address that the bound vector has for a source, NoPeer if it has none. Locked.
 func (e *Endpoint) SourceAddr(src uint64) netip.AddrPort {
 	if e.av == nil || src == engine.AnySource {
 		return NoPeer
@@ -178,8 +180,9 @@ func (e *Endpoint) SourceAddr(src uint64) netip.AddrPort {
 	return a
 }
 
-// Rename is fi_setname(3) for an endpoint that has an address from the start. bind makes what is to be at a, not locked; use, locked, puts it in the place of
-// the one before, or drop closes it, for the endpoint was enabled or closed meanwhile. info is a copy of the endpoint's, with the address a.
+// Rename is fi_setname(3) for an endpoint that has an address from the start. bind opens a socket or listener at a,
+// without the lock. use, called locked, replaces the old one by it. drop, called locked, closes it, if the endpoint
+// was enabled or closed in the meantime. info is a copy of the endpoint's with the address a.
 func (e *Endpoint) Rename(a core.Addr, bind func(info *core.Info) (use, drop func(), err error)) error {
 	if !a.IP.IsValid() {
 		return e.Refuse("fi_setname", NoPeer, core.ErrInval, "the name must be an IP address")
@@ -211,7 +214,8 @@ func (e *Endpoint) Rename(a core.Addr, bind func(info *core.Info) (use, drop fun
 	return nil
 }
 
-// Connectionless is the connection management of endpoints that have none: its calls fail with ErrNoSys (fi_cm(3)).
+// Connectionless has the connection management calls of endpoints without connections. They fail with ErrNoSys
+// (fi_cm(3)).
 type Connectionless struct{}
 
 // Peer is fi_getpeer(3).

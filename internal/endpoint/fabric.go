@@ -7,28 +7,30 @@ import (
 	"gofabric/cq"
 )
 
-// Fabric is what all fabrics have in common: attributes, queues, and the count of what is open. A provider embeds it and adds OpenDomain. Its
-// methods are safe for concurrent use.
+// Fabric is the common part of all fabrics: attributes, event queues, wait sets, and the count of open objects. A
+// provider embeds it and adds OpenDomain. Its methods are safe for concurrent use.
 type Fabric struct {
 	names *Names
 	attr  core.FabricAttr
 	refs  atomic.Int64
 }
 
-// InitFabric prepares f for the fabric of info, which is not kept.
+// InitFabric prepares f for the fabric of info. It keeps no reference to info.
 func (f *Fabric) InitFabric(names *Names, info *core.Info) {
 	f.names, f.attr = names, *info.Fabric
 	f.attr.Fabric = nil
 }
 
-// Ref and Unref count what was opened on the fabric and keeps it from closing.
+// Ref adds, and Unref drops, a reference of an object that was opened on the fabric. References keep the fabric
+// from closing.
 func (f *Fabric) Ref()   { f.refs.Add(1) }
 func (f *Fabric) Unref() { f.refs.Add(-1) }
 
-// Attr returns the fabric's attributes, the caller's to keep.
+// Attr returns a copy of the fabric's attributes.
 func (f *Fabric) Attr() *core.FabricAttr { a := f.attr; return &a }
 
-// Close fails with ErrBusy while domains, queues, wait sets or passive endpoints are open (fi_close(3)). What the provider added, it closes when this has succeeded.
+// Close fails with ErrBusy while domains, queues, wait sets or passive endpoints are open (fi_close(3)). When it
+// has succeeded, the provider closes its own part.
 func (f *Fabric) Close() error {
 	if f.refs.Load() > 0 {
 		return f.names.Error("fi_close", "fabric "+f.attr.Name, NoPeer, core.ErrBusy, "close its domains, event queues, wait sets and passive endpoints first")
@@ -36,7 +38,7 @@ func (f *Fabric) Close() error {
 	return nil
 }
 
-// EventQueue is an event queue that its fabric knows of.
+// EventQueue is an event queue of a fabric (fi_eq(3)).
 type EventQueue struct {
 	*cq.EventQueue
 	f *Fabric
@@ -65,7 +67,7 @@ func (q *EventQueue) Close() error {
 func (f *Fabric) OpenWait(attr core.WaitAttr) (core.WaitDriver, error) {
 	w, err := cq.NewWaitSet(attr)
 	if err != nil {
-		return nil, err // and not a typed nil, which would compare unequal to nil
+		return nil, err // a nil *cq.WaitSet in the interface would compare unequal to nil
 	}
 	f.Ref()
 	w.OnClose(f.Unref)
@@ -75,12 +77,13 @@ func (f *Fabric) OpenWait(attr core.WaitAttr) (core.WaitDriver, error) {
 // TryWait is fi_trywait(3).
 func (f *Fabric) TryWait(objs ...any) error { return cq.TryWait(objs...) }
 
-// OpenPassiveEndpoint fails; providers that have connections have their own (fi_passive_ep(3)).
+// OpenPassiveEndpoint fails. Providers with connections override it (fi_passive_ep(3)).
 func (f *Fabric) OpenPassiveEndpoint(*core.Info, *core.PassiveEndpoint) (core.PassiveDriver, error) {
-	return nil, f.names.Error("fi_passive_ep", f.attr.Name, NoPeer, core.ErrNoSys, "there are no connections here; take a provider of MSG endpoints, such as tcp")
+	return nil, f.names.Error("fi_passive_ep", f.attr.Name, NoPeer, core.ErrNoSys, "the provider has no connections; use one with MSG endpoints, such as tcp")
 }
 
-// QueueOf returns the event queue of this package's making in q; op is the C name of the call, for the error.
+// QueueOf returns q as this package's type. It fails if another provider made q. op is the C name of the call, for
+// the error.
 func (n *Names) QueueOf(op string, q core.EQDriver) (*EventQueue, error) {
 	e, ok := q.(*EventQueue)
 	if !ok {

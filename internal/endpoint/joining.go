@@ -9,22 +9,24 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Joining a group: the members agree on its number. Each asks the first of them, with a number of its attempt; when all have asked, that one draws the group's number and
-// answers everybody. Who gives up takes its request back, or, having been answered, ends the group; the first one, giving up, denies what it has been asked.
+// Joining a group: the members agree on the group's number. Each member sends rank 0 a request with the number of
+// its attempt. When all have asked, rank 0 draws the group's number and sends it to every member. A member that
+// gives up withdraws its request, or ends the group if it has the answer already. When rank 0 gives up, it refuses
+// the requests.
 
-// A tag of joining has, below the group, the attempt and answerBit. Attempt 0 is all of them.
+// The low bits of a join's tag are the attempt and answerBit. Attempt 0 stands for all attempts.
 const (
 	attemptShift = 1
 	answerBit    = 1
 	attemptMask  = 1<<32 - 1
 )
 
-// joining is the state of it. It implements engine.Owner and progress.Task.
+// joining is the state of a join. It implements engine.Owner and progress.Task.
 type joining struct {
 	g       *group
-	left    int  // who has not asked; at the first member
+	left    int  // at rank 0: the number of members that have not asked
 	decided bool // the group has its number
-	at      int  // who gets the next answer, or, at others, 1 when the request is out
+	at      int  // at rank 0: the rank that gets the next answer; elsewhere 1 when the request is sent
 	reply   [8]byte
 	empty   [0]byte
 	err     error
@@ -32,7 +34,7 @@ type joining struct {
 	over    bool
 }
 
-// join starts it.
+// join starts the join.
 func (g *group) join() {
 	k := g.k
 	k.joins++
@@ -51,7 +53,7 @@ func (g *group) join() {
 	j.Run()
 }
 
-// expect posts a receive from a member, once more if it has been there.
+// expect posts a receive from a member. rank 0 posts it again for a member that has withdrawn its request.
 func (j *joining) expect(rank int, low uint32, ignore uint64, buf []byte) {
 	k, p := j.g.k, j.g.members[rank]
 	c, err := k.r.Route(p.fi)
@@ -100,18 +102,18 @@ func (j *joining) Done(c *engine.Completion) {
 		g.members[0].expect(-1)
 		if c.Len != uint64(len(j.reply)) {
 			j.err = engine.ErrProtocol
-		} else { // at once: what comes next may be about the group
+		} else { // at once: the next message may be for the group
 			j.decide(uint32(binary.LittleEndian.Uint64(j.reply[:])))
 		}
 	}
 	j.later()
 }
 
-// decide gives the group its number.
+// decide sets the group's number. It fails if the number is in use.
 func (j *joining) decide(id uint32) {
 	g := j.g
 	if id &^= joinBit; id == 0 || g.k.byID[id] != nil {
-		j.err = core.ErrAgain // by chance: once in a thousand million
+		j.err = core.ErrAgain // the number is in use here, by chance of one in 2^31
 		return
 	}
 	j.decided = true
@@ -164,7 +166,7 @@ func (j *joining) Run() {
 	}
 }
 
-// transmit sends a message; false if there is no room for it now.
+// transmit sends a join message. It returns false if there is no room for it now.
 func (j *joining) transmit(to int, low uint32, buf []byte) bool {
 	k := j.g.k
 	c, err := k.r.Route(j.g.members[to].fi)
@@ -186,7 +188,7 @@ func (j *joining) transmit(to int, low uint32, buf []byte) bool {
 	return true
 }
 
-// end is the end of it, and tells the application.
+// end ends the join and reports it to the application.
 func (j *joining) end(err error) {
 	g := j.g
 	k := g.k
@@ -202,7 +204,7 @@ func (j *joining) end(err error) {
 	}
 	k.joins--
 	k.sweep()
-	if g.set == nil { // closed meanwhile
+	if g.set == nil { // the application has closed the group in the meantime
 		return
 	}
 	if err == nil {
@@ -213,7 +215,7 @@ func (j *joining) end(err error) {
 		Detail: k.e.d.cfg.Names.Detail("joining a group", NoPeer, NoPeer, err)})
 }
 
-// giveUp tells the others that this member does not join.
+// giveUp sends the other members the message that this one does not join. lost, which has failed, gets none.
 func (j *joining) giveUp(lost *collPeer) {
 	g := j.g
 	tell := func(p *collPeer, low uint32) {
@@ -233,13 +235,15 @@ func (j *joining) giveUp(lost *collPeer) {
 		switch a := g.attempts[rank]; {
 		case a != 0:
 			tell(g.members[rank], a<<attemptShift|answerBit)
-		case g.set != nil: // who has not asked may ask one who comes back, but not one who has failed
+		// A member that has not asked yet gets it, too, unless the application has closed the group and may join
+		// again.
+		case g.set != nil:
 			tell(g.members[rank], answerBit)
 		}
 	}
 }
 
-// takenBack deals with the end of somebody's attempt.
+// takenBack handles a join attempt that another member has withdrawn.
 func (g *group) takenBack(ev *collEvent) {
 	a := uint32(ev.tag) >> attemptShift
 	j := g.joining
@@ -263,7 +267,7 @@ func (g *group) takenBack(ev *collEvent) {
 	}
 }
 
-// is says whether messages from src are those of a member, as far as that is known.
+// is reports whether src can be the member with a rank. It returns true for an unknown source.
 func (g *group) is(rank int, src uint64) bool {
 	p := g.members[rank]
 	return src == engine.AnySource || p != nil && uint64(g.k.e.av.ReverseAddrPort(p.addr)) == src

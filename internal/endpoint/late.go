@@ -2,9 +2,11 @@ package endpoint
 
 import "gofabric/core"
 
-// Receives that were accepted before the domain's lock was taken (progress.Inlet).
+// Receives that were accepted before the domain's lock was taken (progress.Inlet). The call has returned success
+// already.
 
-// RecvRoom is how many receives RecvLate takes now, of messages and, if tagged says so, of tagged ones; 0 where the call itself must refuse them. Locked.
+// RecvRoom returns the number of receives that RecvLate accepts now. tagged reports whether it accepts tagged ones.
+// room is 0 where the call itself must refuse them. Locked.
 func (r *Receiver) RecvRoom() (room int, tagged bool) {
 	if r.rx == nil || r.exact || *r.flags&core.OpMultiRecv != 0 && r.noMulti || r.ready() != nil {
 		return 0, false
@@ -12,8 +14,8 @@ func (r *Receiver) RecvRoom() (room int, tagged bool) {
 	return r.rx.Room(), !r.noTagged && !r.tagKnow
 }
 
-// RecvLate is Recv, or TRecv, for a receive that was accepted while RecvRoom had room for it: what is wrong with it since then, it tells with an error entry.
-// Locked.
+// RecvLate is Recv, or TRecv, for a receive that was accepted while RecvRoom had room for it. An error that has
+// arisen since then becomes an error entry. Locked.
 func (r *Receiver) RecvLate(buf []byte, src core.FIAddr, tagged bool, tag, ignore uint64, ctx core.OpContext) {
 	op := r.rx.LateOp()
 	op.Ctx, op.Flags = uint64(ctx), msgRx

@@ -6,7 +6,8 @@ import (
 	"gofabric/core"
 )
 
-// TestRecvLate posts receives that were accepted earlier: they count as any other, and what is wrong by then is told by an error entry.
+// TestRecvLate posts receives that were accepted earlier. They count like any others, and their errors become error
+// entries.
 func TestRecvLate(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	prog := w.d.drv.Progress()
@@ -38,7 +39,8 @@ func TestRecvLate(t *testing.T) {
 	}
 }
 
-// TestRecvRoom wants none where the call itself must refuse receives, and an error entry for one that was accepted before.
+// TestRecvRoom: there is no room where the call itself must refuse receives, and a receive that was accepted before
+// then becomes an error entry.
 func TestRecvRoom(t *testing.T) {
 	w := newWorld(t, allCaps&^core.CapTagged, 0)
 	late := w.d.open(t, testInfo(allCaps))

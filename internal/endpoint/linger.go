@@ -7,31 +7,35 @@ import (
 	"gofabric/internal/mono"
 )
 
-// LingerParam is the variable of a provider that says otherwise.
+// LingerParam is the variable FI_<provider>_LINGER, which changes the default of OptLinger.
 func LingerParam(provider string) core.Param {
 	return core.Param{Provider: provider, Name: "linger", Type: core.ParamInt, Default: "10000",
 		Help: "how long closing an endpoint waits for peers to take what was sent, milliseconds (0: what is not transmitted at once is lost)"}
 }
 
-// Steps between looks at what a closing endpoint waits for. The system tells nobody when a peer has acknowledged the last byte.
+// Interval between two checks of a closing endpoint. It has to poll: no system call waits until a peer has
+// acknowledged the last byte.
 const (
 	lingerFirst = 20 * time.Microsecond
 	lingerMost  = time.Millisecond
 )
 
-// farewell is how long a closing endpoint waits for peers that have all that was sent, but not the word that nothing follows.
+// farewell is how long a closing endpoint waits for peers that have all data, but have not acknowledged the end of
+// the stream.
 const farewell = time.Second
 
-// Drainer is one connection, or all of an endpoint, that is drained before it closes.
+// Drainer is one connection, or all connections of an endpoint, to be drained before the close.
 type Drainer interface {
-	// BeginDrain transmits what is queued, and tells peers that nothing follows.
+	// BeginDrain transmits the queued data and the end of the stream.
 	BeginDrain()
-	// Drained reports that peers have what the application takes to be sent; with all, that they know that nothing follows.
+	// Drained reports whether peers have all data that the application considers sent. With all, it reports whether
+	// they have the end of the stream, too.
 	Drained(all bool) bool
 }
 
-// LetGo drains d and makes progress until that is done, or for as long as OptLinger allows: an endpoint of the same domain, or of the same thread, may be the
-// peer. It fails when something is not delivered that the application takes to be sent. Locked; it releases the lock meanwhile.
+// LetGo drains d and makes passes until d is drained or OptLinger has elapsed. The passes are needed because the
+// peer may be an endpoint of the same domain, or of the same thread. LetGo fails when data that the application
+// considers sent was not delivered. It is called locked and releases the lock while it sleeps.
 func (e *Endpoint) LetGo(d Drainer) error {
 	d.BeginDrain()
 	now := mono.Now()

@@ -1,6 +1,6 @@
 package endpoint_test
 
-// A provider as small as can be: two endpoints of one domain whose connections hand their bytes to each other.
+// A minimal provider: two endpoints of one domain whose connections pass their bytes to each other directly.
 
 import (
 	"net/netip"
@@ -36,7 +36,7 @@ func (d *loopDomain) OpenEndpoint(info *core.Info, _ *core.Endpoint) (core.Endpo
 	return newLoopEP(d, info), nil
 }
 
-// domain is a domain as applications use it, and what it stands on.
+// domain is a domain with its driver.
 type domain struct {
 	*core.Domain
 	drv *loopDomain
@@ -70,13 +70,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// endpoint is an endpoint as applications use it, and what it stands on.
+// endpoint is an endpoint with its driver.
 type loopEndpoint struct {
 	*core.Endpoint
 	drv *loopEP
 }
 
-// loopEP is connected to its peer from the start.
+// loopEP is a driver that is connected to its peer from the start.
 type loopEP struct {
 	endpoint.Reliable
 	endpoint.Connectionless
@@ -84,8 +84,8 @@ type loopEP struct {
 	d     *loopDomain
 	conn  *engine.Conn
 	peer  *loopEP
-	more  int  // how often another post was announced
-	held  bool // what is posted stays here
+	more  int  // posts with FI_MORE
+	held  bool // bytes are not passed on
 	shown int  // connections that telemetry sees
 }
 
@@ -141,7 +141,7 @@ func (e *loopEP) Posted(_ *engine.Conn, more bool) *batch.Stream {
 	return nil
 }
 
-// pump carries bytes until neither end has any.
+// pump passes bytes until neither end has any.
 func (e *loopEP) pump() {
 	var space [8][]byte
 	for quiet := 0; quiet < 2; e, quiet = e.peer, quiet+1 {
@@ -210,7 +210,7 @@ type world struct {
 	qa   *core.CompletionQueue
 	qb   *core.CompletionQueue
 
-	bound []core.Object // what a test has bound: closed after the endpoints
+	bound []core.Object // objects that a test has bound: they close after the endpoints
 }
 
 func newWorld(t testing.TB, caps core.Caps, bind core.BindFlags) *world {
@@ -232,7 +232,7 @@ func newWorld(t testing.TB, caps core.Caps, bind core.BindFlags) *world {
 	return w
 }
 
-// next takes the one completion that is there.
+// next returns the one completion in the queue.
 func next(t testing.TB, q *core.CompletionQueue) core.CQEntry {
 	t.Helper()
 	var e [2]core.CQEntry

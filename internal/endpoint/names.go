@@ -11,27 +11,29 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Names is how a provider speaks of itself in the texts of errors. It is not changed after its domain or fabric was opened.
+// Names is how a provider appears in error texts. It does not change after its domain or fabric was opened.
 type Names struct {
-	Provider string                // as in GetInfo: "tcp", "udp;ofi_rxd"
-	Hints    map[core.Errno]string // what to do about an error, where the provider knows better than this package: a clause without punctuation
+	Provider string // the provider string of GetInfo: "tcp", "udp;ofi_rxd"
+	// Advice for an error, where it differs from the default below: a clause without punctuation.
+	Hints map[core.Errno]string
 }
 
-// NoPeer is the address of no peer in particular.
+// NoPeer is the invalid address: no particular peer, or an unknown one.
 var NoPeer netip.AddrPort
 
-// hints is what to do about errors of whatever provider.
+// hints is the default advice for an error, for all providers.
 var hints = map[core.Errno]string{
 	core.ErrConnRefused: "is an endpoint listening there?",
 	core.ErrTimedOut:    "check the address, the route and the firewall",
-	core.ErrConnReset:   "the peer's process or host died, the path broke, or the peer is native libfabric, which says no goodbye",
+	core.ErrConnReset:   "the peer's process or host died, the path broke, or the peer is native libfabric, which ends a connection without a message",
 	core.ErrShutdown:    "open it again to go on",
 	core.ErrAccess:      "key, offset or access rights do not fit a registered region",
-	core.ErrKeyRejected: "get the key anew (fi_mr_key) from the peer, and have the region stay open until the operation is complete",
+	core.ErrKeyRejected: "get the current key (fi_mr_key) from the peer, and keep the region open there until the operation is complete",
 	core.ErrMFile:       "raise the limit on open files (ulimit -n)",
 }
 
-// Error makes the error of a control call: op is its C name, object what it was called on, hint what the caller can do. An OpError passes as it is.
+// Error makes the error of a control call. op is the C name of the call, object the object it was called on, and
+// hint what the caller can do. An OpError is returned unchanged.
 func (n *Names) Error(op, object string, peer netip.AddrPort, err error, hint string) error {
 	p := ""
 	if peer.IsValid() {
@@ -46,7 +48,8 @@ func (n *Names) Error(op, object string, peer netip.AddrPort, err error, hint st
 	return &core.OpError{Op: op, Provider: n.Provider, Object: object, Peer: p, Err: err, Hint: hint}
 }
 
-// Detail says in a sentence why an operation between local and peer failed, and what to do: the text of an error entry (fi_cq_strerror(3)).
+// Detail returns the text of an error entry (fi_cq_strerror(3)): why an operation between local and peer failed,
+// and what to do about it.
 func (n *Names) Detail(what string, local, peer netip.AddrPort, err error) string {
 	no := Errno(err)
 	hint, ok := n.Hints[no]
@@ -69,7 +72,8 @@ func (n *Names) Detail(what string, local, peer netip.AddrPort, err error) strin
 	return fmt.Sprintf("%s: %s%s%s: %v%s", n.Provider, what, l, p, err, hint)
 }
 
-// Errno maps the engine's errors, the system's and those that wrap either to libfabric's numbers (fi_errno(3)); what it does not know is ErrIO.
+// Errno maps errors of the engine and of the system, also wrapped ones, to libfabric's numbers (fi_errno(3)).
+// Unknown errors become ErrIO.
 func Errno(err error) core.Errno {
 	switch err {
 	case engine.ErrAgain:
@@ -116,8 +120,9 @@ func Errno(err error) core.Errno {
 	return core.ErrIO
 }
 
-// refusedErrno is the number for what a peer says of an access to its memory. Rights and ranges are FI_EACCES as in ofi_mr_map_verify (libfabric,
-// prov/util/src/util_mr_map.c); for an unknown key, which is FI_EINVAL there, fi_errno(3) has a number of its own.
+// refusedErrno maps a peer's refusal of a memory access to an error number. Rights and ranges are FI_EACCES, as in
+// ofi_mr_map_verify (libfabric, prov/util/src/util_mr_map.c). That function returns FI_EINVAL for an unknown key.
+// Here it is FI_EKEYREJECTED, the number that fi_errno(3) has for this case.
 func refusedErrno(why engine.Refusal) core.Errno {
 	switch why {
 	case wire.RefusedKey:
@@ -132,7 +137,8 @@ func refusedErrno(why engine.Refusal) core.Errno {
 	return core.ErrRemoteIO
 }
 
-// ProvErrno is the provider's number for an error: the system's where a system call failed, else libfabric's. An error with a cause has that of its cause.
+// ProvErrno returns the provider's number for an error: the system's where a system call failed, else libfabric's.
+// An error with a cause has the number of its cause.
 func ProvErrno(err error) int {
 	if c, ok := err.(interface{ Cause() error }); ok {
 		err = c.Cause()

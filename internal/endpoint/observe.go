@@ -12,13 +12,14 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// What telemetry is told of a domain: one endpoint after the other, each under the lock, so that nobody waits long.
+// Telemetry of a domain visits one endpoint after the other, each under the lock, so that no caller waits long for
+// the lock.
 
-// Observed is an endpoint of a provider, or of a layer, as telemetry sees it. Its methods are called locked.
+// Observed is an endpoint of a provider or layer as telemetry sees it. Its methods are called locked.
 type Observed interface {
 	// ObservePeers visits the endpoint's connections.
 	ObservePeers(yield func(PeerView) bool)
-	// ObserveCounts adds what the provider counts (telemetry.Metrics).
+	// ObserveCounts adds the provider's own counts (telemetry.Metrics).
 	ObserveCounts(c telemetry.Counts)
 }
 
@@ -26,23 +27,25 @@ type Observed interface {
 type PeerView struct {
 	Conn  *engine.Conn
 	Addr  netip.AddrPort // of the peer; invalid: not known
-	Index int            // of several to a peer
-	Path  Path           // nil if the provider knows nothing of it
+	Index int            // of several to one peer
+	Path  Path           // nil if the provider has no statistics of it
 }
 
-// Asking is an Observed of which the system knows more. AskSystem is called before the others, and not locked, for it takes long: it is to ask about so many
-// connections at most, and to go on with the rest the next time.
+// Asking is an Observed that can ask the system for statistics. AskSystem is slow, so it is called without the lock
+// and before the other methods. It asks about limit connections at most, and continues with the others in the next
+// call.
 type Asking interface{ AskSystem(limit int) }
 
-// Path knows what becomes of a connection's bytes on their way.
+// Path has statistics of the connection below the stream, such as TCP's.
 type Path interface{ ObservePath(c telemetry.Counts) }
 
-// Halting is a Path that knows whether bytes that the connection has given away are stuck in the system: why, how many, and what changes when they get on.
+// Halting is a Path that detects bytes that are stuck in the system. It returns the reason, the number of bytes,
+// and a token that changes when they move.
 type Halting interface {
 	Halted() (why string, bytes, token uint64, yes bool)
 }
 
-// Unobserved is Observed for endpoints whose connections are another's.
+// Unobserved implements Observed for endpoints that use the connections of another endpoint.
 type Unobserved struct{}
 
 // ObservePeers and ObserveCounts implement Observed.
@@ -89,7 +92,7 @@ func (e *Endpoint) observe(o *telemetry.Observation) {
 	o.Add(r)
 }
 
-// ObserveMeter adds what a meter knows.
+// ObserveMeter adds the sums of a meter.
 func ObserveMeter(m *netx.Meter, c telemetry.Counts) {
 	s := m.Sum()
 	ObservePath(&s, c)
@@ -100,7 +103,7 @@ func ObserveMeter(m *netx.Meter, c telemetry.Counts) {
 	}
 }
 
-// ObservePath adds what the system knows of a way over TCP.
+// ObservePath adds the statistics of a TCP connection (TCP_INFO, tcp(7)).
 func ObservePath(p *netx.TCPPath, c telemetry.Counts) {
 	for name, n := range map[string]uint64{
 		"rtt": uint64(p.RTT), "min_rtt": uint64(p.MinRTT), "window": uint64(p.Window), "in_flight": uint64(p.InFlight),
@@ -115,7 +118,7 @@ func ObservePath(p *netx.TCPPath, c telemetry.Counts) {
 // provider is the name of the endpoint's stack.
 func (e *Endpoint) provider() string { return e.d.cfg.Names.Provider }
 
-// observeQueues adds the depths of queues, and what domains and shared contexts have, once.
+// observeQueues adds the depths of queues. It counts a shared context or a domain once for all its endpoints.
 func (e *Endpoint) observeQueues(o *telemetry.Observation, c telemetry.Counts, local netip.AddrPort) {
 	if e.recv != nil && e.recv.rx != nil && o.First(e.recv.rx) {
 		c["posted_receives"] += uint64(e.recv.rx.Posted())
@@ -144,13 +147,14 @@ func (e *Endpoint) stall(what string, local, peer netip.AddrPort, state string, 
 	return telemetry.Stall{What: what, Provider: e.provider(), Local: telemetry.Text(local), Peer: telemetry.Text(peer), State: state, Bytes: bytes}
 }
 
-// peerWatch goes through an endpoint's connections: it adds them up, keeps those with the most traffic, and looks which make no progress.
+// peerWatch visits an endpoint's connections. It sums them up, keeps those with the most traffic, and checks which
+// make no progress.
 type peerWatch struct {
 	e     *Endpoint
 	o     *telemetry.Observation
 	local netip.AddrPort
 	n     int
-	sum   telemetry.Counts // of all, nil while all are in top
+	sum   telemetry.Counts // of the connections that are not in top; nil while all are in top
 	top   []busyPeer
 }
 
@@ -159,6 +163,7 @@ type busyPeer struct {
 	traffic uint64
 }
 
+// see adds one connection. top is ordered by traffic, so the connection with the least is at its end.
 func (w *peerWatch) see(v PeerView, c telemetry.Counts) {
 	w.n++
 	cn := v.Conn
@@ -185,7 +190,7 @@ func (w *peerWatch) see(v PeerView, c telemetry.Counts) {
 	w.top = slices.Insert(w.top, at, p)
 }
 
-// rest adds a connection to the others.
+// rest adds a connection to the sum of the others.
 func (w *peerWatch) rest(cn *engine.Conn) {
 	if w.sum == nil {
 		w.sum = telemetry.Counts{}
@@ -203,7 +208,7 @@ func addConn(cn *engine.Conn, c telemetry.Counts) {
 	c["unexpected_bytes"] += cn.UnexpectedBytes()
 }
 
-// report describes the peers that were kept.
+// report describes the connections in top, and the sum of the others.
 func (w *peerWatch) report() []telemetry.Peer {
 	list := make([]telemetry.Peer, 0, len(w.top)+1)
 	for _, b := range w.top {
@@ -230,7 +235,7 @@ func (w *peerWatch) key(v PeerView, what string) telemetry.Key {
 	return telemetry.Key{Owner: w.e.id, Peer: v.Addr, Index: v.Index, What: what}
 }
 
-// watch looks whether the connection gets on.
+// watch checks whether the connection makes progress. A token that stays the same means a stall.
 func (w *peerWatch) watch(v PeerView) {
 	cn := v.Conn
 	tell := func(what, state string, bytes uint64) func() telemetry.Stall {
@@ -245,13 +250,14 @@ func (w *peerWatch) watch(v PeerView) {
 		if s == engine.Requesting {
 			why = ": the peer has not answered the request"
 		}
-		w.o.Watch(w.key(v, "connect"), 0, tell("connect", "the connection is "+s.String()+why+waiting, 0)) // one that is tried again is the same
+		// A repeated attempt to connect counts as the same.
+		w.o.Watch(w.key(v, "connect"), 0, tell("connect", "the connection is "+s.String()+why+waiting, 0))
 		return
 	}
 	if old, ok := cn.Oldest(); ok {
 		token := uint64(old.Seq) << 32
 		if old.Why == engine.WhyTransport || old.Why == engine.WhyAnswer {
-			token |= uint64(uint32(cn.BytesIn + cn.BytesOut)) // a long one gets on while bytes move
+			token |= uint64(uint32(cn.BytesIn + cn.BytesOut)) // a long transfer makes progress while bytes move
 		}
 		w.o.Watch(w.key(v, "operation"), token, tell(stallWord(old.Kind), old.Why.String(), old.Bytes))
 	} else if cn.Queued() > 0 {
@@ -266,7 +272,7 @@ func (w *peerWatch) watch(v PeerView) {
 	}
 }
 
-// stallWord is what a stalled operation is called.
+// stallWord returns the name of a stalled operation.
 func stallWord(k engine.Kind) string {
 	switch k {
 	case engine.KindFetch, engine.KindCompare:
@@ -275,7 +281,8 @@ func stallWord(k engine.Kind) string {
 	return kindWord[k]
 }
 
-// openEndpoints are the endpoints of a domain from Opened to Unbind, those that are closing included. Its lock is taken inside the domain's.
+// openEndpoints are the endpoints of a domain from Opened to Unbind, also those that are closing. Its lock nests
+// inside the domain's.
 type openEndpoints struct {
 	mu   sync.Mutex
 	list []*Endpoint
@@ -295,7 +302,7 @@ func (o *openEndpoints) remove(e *Endpoint) {
 	}
 }
 
-// appear shows the endpoint to telemetry.
+// appear adds the endpoint to telemetry.
 func (e *Endpoint) appear(x Observed) {
 	e.observed, e.id = x, telemetry.NewID()
 	o := &e.d.open
@@ -304,13 +311,13 @@ func (e *Endpoint) appear(x Observed) {
 	o.list = append(o.list, e)
 }
 
-// disappear leaves what the endpoint did to the totals. Locked.
+// disappear removes the endpoint from telemetry. Its counts stay in the totals. Locked.
 func (e *Endpoint) disappear() {
 	if e.observed == nil {
 		return
 	}
 	if a, ok := e.observed.(Asking); ok {
-		a.AskSystem(math.MaxInt) // the last time
+		a.AskSystem(math.MaxInt) // for the last time
 	}
 	c := telemetry.Counts{}
 	e.did.add(c)

@@ -1,6 +1,6 @@
 package endpoint_test
 
-// What telemetry is told of an endpoint.
+// The telemetry of an endpoint.
 
 import (
 	"net/netip"
@@ -28,13 +28,14 @@ func (e *loopEP) ObservePeers(yield func(endpoint.PeerView) bool) {
 // ObserveCounts implements endpoint.Observed.
 func (e *loopEP) ObserveCounts(c telemetry.Counts) { c["own"] += uint64(e.shown) }
 
-// path says that bytes are stuck in the system.
+// path reports bytes that are stuck in the system.
 type path struct{}
 
 func (path) ObservePath(c telemetry.Counts)         { c["rtt"] += 5 }
 func (path) Halted() (string, uint64, uint64, bool) { return "the cable is out", 3, 1, true }
 
-// seen returns what the process tells of the loop provider's endpoints. On a busy machine it may tell of a domain one look later.
+// seen returns the process' telemetry of the loop provider's endpoints. On a busy machine a domain may be missing
+// in the first observation.
 func seen(t testing.TB) (list []telemetry.Endpoint) {
 	t.Helper()
 	wait.Until(t, "the domain is observed", func() bool {
@@ -89,7 +90,8 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// TestObserveMany: of many connections those with the most traffic are told one by one, and the others as a sum.
+// TestObserveMany: of many connections, those with the most traffic are reported one by one and the others as a
+// sum.
 func TestObserveMany(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	const n = 5000

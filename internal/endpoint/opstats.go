@@ -6,37 +6,40 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// What an endpoint counts while it works: a few additions to memory of its own, under the lock that the operation holds.
+// Counts that an endpoint keeps while it works. They cost a few additions to its own memory, under the lock that
+// the operation holds anyway.
 
 // kindStats counts operations of one kind.
 type kindStats struct {
 	ops, bytes, errs uint64
 }
 
-// count counts one that ended well.
+// count counts one successful operation.
 func (t *kindStats) count(bytes uint64) {
 	t.ops++
 	t.bytes += bytes
 }
 
-// opStats is what an endpoint did.
+// opStats are the counts of an endpoint.
 type opStats struct {
 	kinds   [engine.KindColl + 1]kindStats
-	againTx uint64 // transmits refused with ErrAgain, and receives
+	againTx uint64 // transmits, and below receives, that were refused with ErrAgain
 	againRx uint64
-	until   [kindRoom]int32 // of a kind, operations until the next one is timed
-	inUse   uint8           // bits, of timed
+	until   [kindRoom]int32 // by kind: operations until the next one is timed
+	inUse   uint8           // bit i: timed[i] is in use
 	timed   [samples]sample
-	took    *[engine.KindColl + 1]*telemetry.Latency // nil until the first was timed
+	took    *[engine.KindColl + 1]*telemetry.Latency // nil until the first operation was timed
 }
 
 const (
-	sampleEvery = 256 // one operation of a kind in so many is timed: two readings of the clock are a hundred times what counting costs
-	samples     = 4   // under way at a time
-	kindRoom    = 16  // no fewer than there are kinds, and a power of two, so that no index needs a check
+	// One operation of a kind in so many is timed: reading the clock twice costs a hundred times as much as
+	// counting.
+	sampleEvery = 256
+	samples     = 4  // timed operations in progress at a time
+	kindRoom    = 16 // at least the number of kinds, and a power of two, so that indexing needs no bounds check
 )
 
-const _ = uint(kindRoom - engine.KindColl - 1) // kinds have room
+const _ = uint(kindRoom - engine.KindColl - 1) // compiles only while all kinds have room
 
 // sample is an operation that is timed.
 type sample struct {
@@ -44,7 +47,8 @@ type sample struct {
 	kind  engine.Kind
 }
 
-// begin returns the mark of an operation that is timed, 0 of others. The first of a kind is timed, and each kind has its turn, whatever it alternates with.
+// begin returns the mark of an operation that is timed, and 0 for others. The first operation of each kind is
+// timed. Kinds are counted apart, so that a regular pattern of calls cannot hide one.
 func (t *opStats) begin(kind engine.Kind) uint8 {
 	if n := &t.until[kind%kindRoom]; *n > 1 {
 		*n--
@@ -53,7 +57,7 @@ func (t *opStats) begin(kind engine.Kind) uint8 {
 	return t.take(kind)
 }
 
-// take is begin for every 256th.
+// take is the slow path of begin, for one operation in sampleEvery.
 func (t *opStats) take(kind engine.Kind) uint8 {
 	t.until[kind%kindRoom] = sampleEvery
 	for i := range t.timed {
@@ -66,9 +70,9 @@ func (t *opStats) take(kind engine.Kind) uint8 {
 	return 0
 }
 
-// end takes the time of an operation with a mark; one that failed tells nothing.
+// end records the time of a marked operation. The time of a failed one is dropped.
 func (t *opStats) end(mark uint8, ok bool) {
-	i := uint(mark) - 1 // without a mark, beyond all
+	i := uint(mark) - 1 // mark 0 becomes an index out of range
 	if i >= samples || t.inUse>>i&1 == 0 {
 		return
 	}
@@ -86,7 +90,7 @@ func (t *opStats) end(mark uint8, ok bool) {
 	t.took[s.kind].Observe(mono.Now().Sub(s.began))
 }
 
-// kindWord is what reports call the kinds of operations.
+// kindWord is the name of each kind of operation in reports.
 var kindWord = [...]string{
 	engine.KindSend:        "send",
 	engine.KindRecv:        "receive",
@@ -100,7 +104,7 @@ var kindWord = [...]string{
 	engine.KindColl:        "collective",
 }
 
-// add puts the figures into c.
+// add writes the counts into c.
 func (t *opStats) add(c telemetry.Counts) {
 	for k := range t.kinds {
 		if n := &t.kinds[k]; n.ops > 0 {
@@ -119,7 +123,7 @@ func (t *opStats) add(c telemetry.Counts) {
 	}
 }
 
-// latencies returns what was timed, nil if nothing was.
+// latencies returns the measured times, nil if none was taken.
 func (t *opStats) latencies() map[string]telemetry.Histogram {
 	if t.took == nil {
 		return nil

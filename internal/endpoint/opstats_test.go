@@ -6,12 +6,13 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// TestTally: one operation in 256 is timed, as many as there is room for at a time; those that fail, and marks that nobody gave, tell nothing.
+// TestTally: one operation in 256 is timed, as long as fewer than four are in progress. Failed operations and
+// invalid marks are not recorded.
 func TestTally(t *testing.T) {
 	var d opStats
 	var marks []uint8
 	for range (samples + 2) * sampleEvery {
-		d.end(0, true) // as of every other operation
+		d.end(0, true) // an operation that is not timed has mark 0
 		if m := d.begin(engine.KindWrite); m != 0 {
 			marks = append(marks, m)
 		}

@@ -7,7 +7,8 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Option answers the options that all endpoints have (fi_getopt(3)), ErrNoProtoOpt for others; rx is the receive context in use. Locked.
+// Option returns the options that all endpoints have (fi_getopt(3)), and ErrNoProtoOpt for others. rx is the
+// receive context in use. Locked.
 func (e *Endpoint) Option(rx *engine.RxContext, opt core.EPOpt) (int, error) {
 	switch opt {
 	case core.OptMinMultiRecv:
@@ -28,13 +29,13 @@ func (e *Endpoint) Option(rx *engine.RxContext, opt core.EPOpt) (int, error) {
 	return 0, core.ErrNoProtoOpt
 }
 
-// SetOption sets what can be set (fi_setopt(3)). Locked.
+// SetOption sets the options that can be changed (fi_setopt(3)). Locked.
 func (e *Endpoint) SetOption(rx *engine.RxContext, opt core.EPOpt, value int) error {
 	if opt != core.OptMinMultiRecv && opt != core.OptLinger {
 		return core.ErrNoProtoOpt
 	}
 	if value < 0 {
-		return e.Refuse("fi_setopt", NoPeer, core.ErrInval, "neither a size nor a time is negative")
+		return e.Refuse("fi_setopt", NoPeer, core.ErrInval, "the value must not be negative")
 	}
 	if opt == core.OptLinger {
 		e.linger = time.Duration(value) * time.Millisecond
@@ -54,10 +55,11 @@ func (e *Endpoint) OpFlags(dir core.BindFlags) (core.OpFlags, error) {
 	case core.BindRecv:
 		return e.rxFlags, nil
 	}
-	return 0, e.Refuse("fi_control", NoPeer, core.ErrInval, "say BindTransmit or BindRecv")
+	return 0, e.Refuse("fi_control", NoPeer, core.ErrInval, "pass BindTransmit or BindRecv")
 }
 
-// SetOpFlags is FI_SETOPSFLAG: dir is BindTransmit or BindRecv, flags those of the plain calls of that direction.
+// SetOpFlags is FI_SETOPSFLAG. dir is BindTransmit or BindRecv. flags are the default flags of the plain calls of
+// that direction.
 func (e *Endpoint) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	if err := e.checkOpFlags(dir, flags); err != nil {
 		return err
@@ -72,7 +74,7 @@ func (e *Endpoint) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	return nil
 }
 
-// checkOpFlags refuses what the plain calls of a direction cannot have. Not locked.
+// checkOpFlags refuses flags that plain calls of a direction cannot have. Not locked.
 func (e *Endpoint) checkOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	switch {
 	case dir == core.BindTransmit && flags&^TxOpFlags != 0:
@@ -80,10 +82,10 @@ func (e *Endpoint) checkOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	case dir == core.BindRecv && flags&^RxOpFlags != 0:
 		return e.Refuse("fi_control", NoPeer, core.ErrBadFlags, "not a flag of receives: "+(flags&^RxOpFlags).String())
 	case dir != core.BindTransmit && dir != core.BindRecv:
-		return e.Refuse("fi_control", NoPeer, core.ErrInval, "say BindTransmit or BindRecv")
+		return e.Refuse("fi_control", NoPeer, core.ErrInval, "pass BindTransmit or BindRecv")
 	}
 	return nil
 }
 
-// SizeLeft is fi_tx_size_left(3) and fi_rx_size_left(3), which are not offered natively either.
+// SizeLeft is fi_tx_size_left and fi_rx_size_left (fi_endpoint(3)). libfabric's tcp and udp do not offer it either.
 func (e *Endpoint) SizeLeft(core.BindFlags) (int, error) { return 0, core.ErrNoSys }

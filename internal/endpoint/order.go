@@ -5,13 +5,16 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Message order (fi_endpoint(3), "msg_order"). A connection's stream keeps every order but that behind reads: the peer sends what is read from where it is,
-// when there is room in the stream, so that what came meanwhile would be seen. An endpoint that asks for these orders has such operations wait at the sender.
+// Message order (fi_endpoint(3), "msg_order"). A connection's stream keeps every order except operations after
+// reads. The peer answers a read from the memory at the time when the stream has room, so a later write could
+// change the data before that. If an endpoint asks for such an order, its operations wait at the sender until the
+// reads are complete.
 
-// readOrder are the orders that cost something, and that only those get who ask for them.
+// readOrder are the orders that cost time. Only endpoints that ask for them get them.
 const readOrder = core.OrderWAR | core.OrderRMAWAR | core.OrderSAR
 
-// RelaxOrder takes the orders out of info, an Info made for hints, that must be asked for, unless they were (core.Defaulter). hints may be nil.
+// RelaxOrder removes the orders of readOrder from info unless hints asks for them (core.Defaulter). info was made
+// for hints, which may be nil.
 func RelaxOrder(info, hints *core.Info) {
 	var tx, rx core.Order
 	size := 0
@@ -25,7 +28,7 @@ func RelaxOrder(info, hints *core.Info) {
 		tx |= core.OrderRMAWAR
 	}
 	if tx&core.OrderWAR != 0 {
-		tx |= core.OrderRMAWAR // which it includes
+		tx |= core.OrderRMAWAR // WAR includes RMA_WAR
 	}
 	if tx&core.OrderRMAWAR != 0 {
 		size = info.EP.MaxOrderWARSize
@@ -35,7 +38,7 @@ func RelaxOrder(info, hints *core.Info) {
 	info.EP.MaxOrderWARSize = size
 }
 
-// behindReads returns, as bits, the kinds of operations that an endpoint of info must not let overtake reads.
+// behindReads returns the kinds of operations, as bits, that must not overtake reads on an endpoint of info.
 func behindReads(info *core.Info) (kinds uint16) {
 	if info.Tx == nil {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"gofabric/internal/endpoint"
 )
 
-// TestRelaxOrder: orders that cost something are had by those who ask for them.
+// TestRelaxOrder: only endpoints that ask for the orders of readOrder get them.
 func TestRelaxOrder(t *testing.T) {
 	const all = core.OrderSAS | core.OrderWAR | core.OrderRMAWAR | core.OrderSAR
 	const free = core.OrderSAS

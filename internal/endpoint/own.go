@@ -2,9 +2,10 @@ package endpoint
 
 import "gofabric/core"
 
-// What endpoints need that have data calls of their own.
+// The parts of an Endpoint for endpoints that implement their data calls themselves, such as those of datagrams.
 
-// DefaultFlags are the operation flags of the plain calls of a direction, BindTransmit or BindRecv (fi_endpoint(3), op_flags). Locked.
+// DefaultFlags returns the operation flags of the plain calls of a direction, BindTransmit or BindRecv
+// (fi_endpoint(3), op_flags). Locked.
 func (e *Endpoint) DefaultFlags(dir core.BindFlags) core.OpFlags {
 	if dir == core.BindRecv {
 		return e.rxFlags
@@ -12,7 +13,8 @@ func (e *Endpoint) DefaultFlags(dir core.BindFlags) core.OpFlags {
 	return e.txFlags
 }
 
-// SilentTx and SilentRx say whether an operation posted with flags gets no queue entry if it succeeds (fi_endpoint(3), FI_SELECTIVE_COMPLETION). Locked.
+// SilentTx and SilentRx report whether an operation posted with flags gets no queue entry when it succeeds
+// (fi_endpoint(3), FI_SELECTIVE_COMPLETION). Locked.
 func (e *Endpoint) SilentTx(flags core.OpFlags) bool {
 	return e.txQuiet && flags&core.OpCompletion == 0
 }
@@ -20,8 +22,8 @@ func (e *Endpoint) SilentRx(flags core.OpFlags) bool {
 	return e.rxQuiet && flags&core.OpCompletion == 0
 }
 
-// TransmitRoom says whether a further operation fits into the shared transmit context, if one is bound; CountTransmits says how many more, or fewer, of the
-// endpoint's are under way. Locked.
+// TransmitRoom reports whether the shared transmit context, if one is bound, has room for another operation.
+// CountTransmits adds n to the endpoint's operations in progress there. n may be negative. Locked.
 func (e *Endpoint) TransmitRoom() bool { return e.stx == nil || !e.stx.full() }
 func (e *Endpoint) CountTransmits(n int) {
 	if e.stx != nil {
@@ -29,11 +31,13 @@ func (e *Endpoint) CountTransmits(n int) {
 	}
 }
 
-// SilentRx is Endpoint.SilentRx of a receive posted to the shared context, and DefaultFlags what the plain calls there have. Locked.
+// SilentRx is Endpoint.SilentRx for a receive posted to the shared context. DefaultFlags are the flags of the plain
+// calls there. Locked.
 func (s *SharedRx) SilentRx(flags core.OpFlags) bool { return *s.quiet && flags&core.OpCompletion == 0 }
 func (s *SharedRx) DefaultFlags() core.OpFlags       { return s.opFlags }
 
-// Reporter is who reports what came for e: the context, if it has queues of its own. Locked.
+// Reporter returns the endpoint that reports what e has received: the context's own if it has queues, else e.
+// Locked.
 func (s *SharedRx) Reporter(e *Endpoint) *Endpoint {
 	if s.own != nil {
 		return s.own

@@ -5,7 +5,7 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// special serves peek, claim and discard (fi_tagged(3)).
+// special handles receives with the flags FI_PEEK, FI_CLAIM and FI_DISCARD (fi_tagged(3)).
 func (r *Receiver) special(p *core.Op, src uint64) error {
 	tagged, flags, ctx := p.Call.Tagged(), p.Flags, p.Ctx
 	report := tagRx
@@ -24,7 +24,7 @@ func (r *Receiver) special(p *core.Op, src uint64) error {
 		return core.ErrNoSys
 	}
 	if flags&core.OpPeek != 0 {
-		r.dom.prog.Pass() // the message may be in the socket
+		r.dom.prog.Pass() // the message may still be in the socket
 		return peekErr(r.rx.Peek(tagged, src, p.Tag, p.Ignore, uint64(ctx), report, flags&core.OpClaim != 0, flags&core.OpDiscard != 0))
 	}
 	if flags&core.OpDiscard != 0 {
@@ -43,12 +43,13 @@ func (r *Receiver) special(p *core.Op, src uint64) error {
 	return nil
 }
 
+// peekErr maps the errors of a claim or discard.
 func peekErr(err error) error {
 	switch err {
 	case nil:
 		return nil
 	case engine.ErrNoMessage:
-		return core.ErrInval // claiming what was not peeked with this context
+		return core.ErrInval // FI_CLAIM without a peek that had this context
 	}
 	return Errno(err)
 }

@@ -5,21 +5,21 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Receiver is the receives (fi_msg(3), fi_tagged(3)) of an endpoint, a shared context, or an alias of an endpoint. Buffers, errors and concurrency are as core
-// says of these calls.
+// Receiver posts the receives (fi_msg(3), fi_tagged(3)) of an endpoint, a shared context, or an alias of an
+// endpoint. Package core documents buffers, errors and concurrency of these calls.
 type Receiver struct {
 	dom     *Domain
 	rx      *engine.RxContext
 	ready   func() error  // refuses calls in the wrong state; locked
 	quiet   *bool         // selective completion
 	flags   *core.OpFlags // default operation flags
-	sources bool          // directed receives: src counts
-	e       *Endpoint     // nil of a shared context
+	sources bool          // directed receives: the source address is used
+	e       *Endpoint     // nil for a shared context
 
-	tagSources     bool // of tagged receives
-	exact, tagKnow bool // with these, src must name somebody (FI_EXACT_DIRECTED_RECV)
+	tagSources     bool // sources, for tagged receives
+	exact, tagKnow bool // the source must name a peer (FI_EXACT_DIRECTED_RECV); tagKnow is for tagged receives
 
-	noTagged, noMulti, noTagMulti bool // not asked for
+	noTagged, noMulti, noTagMulti bool // capabilities that the endpoint was opened without
 }
 
 const (
@@ -28,8 +28,9 @@ const (
 	recvMsgOK = core.OpCompletion | core.OpMultiRecv | core.OpMore | core.OpPeek | core.OpClaim | core.OpDiscard | core.OpAuthKey
 )
 
-// InitReceiver prepares r, which posts to rx, the receive context of e. ready refuses calls in the wrong state and is called locked (Endpoint.CanReceive
-// does for most); with directed the source address of a receive counts (FI_DIRECTED_RECV, FI_TAGGED_DIRECTED_RECV), as far as the Info says so.
+// InitReceiver prepares r. rx is the receive context of e. ready refuses calls in the wrong state and is called
+// locked (usually Endpoint.CanReceive). With directed, receives match the source address (FI_DIRECTED_RECV,
+// FI_TAGGED_DIRECTED_RECV), as far as the Info has these capabilities.
 func (r *Receiver) InitReceiver(e *Endpoint, rx *engine.RxContext, ready func() error, directed bool) {
 	caps := e.info.Caps
 	e.recv = r
@@ -40,7 +41,7 @@ func (r *Receiver) InitReceiver(e *Endpoint, rx *engine.RxContext, ready func() 
 	r.direct(caps, directed)
 }
 
-// newOp returns a receive to fill in; on failure it has unlocked. Locked.
+// newOp returns a receive to fill in. The caller holds the lock; on failure newOp has released it.
 func (r *Receiver) newOp(flags core.OpFlags, report uint64, ctx core.OpContext) (*engine.RxOp, error) {
 	if err := r.ready(); err != nil {
 		r.dom.prog.Unlock()
@@ -69,10 +70,11 @@ func (r *Receiver) newOp(flags core.OpFlags, report uint64, ctx core.OpContext) 
 	return op, nil
 }
 
-// Context is where the receives are posted. Locked.
+// Context returns the receive context. Locked.
 func (r *Receiver) Context() *engine.RxContext { return r.rx }
 
-// direct says of which receives the source counts, and of which it must be exact. FI_EXACT_DIRECTED_RECV alone is about all of them (fi_getinfo(3)).
+// direct sets which receives match the source address, and which need an exact one. FI_EXACT_DIRECTED_RECV without
+// FI_TAGGED_DIRECTED_RECV applies to all receives (fi_getinfo(3)).
 func (r *Receiver) direct(caps core.Caps, directed bool) {
 	exact := caps&core.CapExactDirectedRecv != 0
 	tagged := caps&core.CapTaggedDirectedRecv != 0
@@ -81,6 +83,7 @@ func (r *Receiver) direct(caps core.Caps, directed bool) {
 	r.exact, r.tagKnow = exact && r.sources, exact
 }
 
+// source returns the source to match: src for directed receives, any source for others.
 func (r *Receiver) source(src core.FIAddr) uint64 {
 	if !r.sources {
 		return engine.AnySource
@@ -88,7 +91,7 @@ func (r *Receiver) source(src core.FIAddr) uint64 {
 	return uint64(src)
 }
 
-// tagSource is source of tagged receives.
+// tagSource is source for tagged receives.
 func (r *Receiver) tagSource(src core.FIAddr) uint64 {
 	if !r.tagSources {
 		return engine.AnySource
@@ -96,7 +99,8 @@ func (r *Receiver) tagSource(src core.FIAddr) uint64 {
 	return uint64(src)
 }
 
-// keySource is the source of receives with FI_AUTH_KEY, which name one of the endpoint's keys in place of a peer: all of its peers have its only key.
+// keySource returns the source to match for a receive with FI_AUTH_KEY. Such a receive names one of the endpoint's
+// keys in place of a peer. The endpoint has one key, which all its peers share, so the receive matches any source.
 func (r *Receiver) keySource(key core.FIAddr, directed, exact bool) (uint64, error) {
 	switch {
 	case !directed || r.e == nil || r.e.auth == nil || !r.e.auth.late:
@@ -160,7 +164,7 @@ func (r *Receiver) post(op *core.Op) error {
 	return nil
 }
 
-// defaultFlags are those of the calls without flags of their own: tagged ones take one message each. Locked.
+// defaultFlags are the flags of the plain calls. A tagged receive by a plain call takes one message. Locked.
 func (r *Receiver) defaultFlags(tagged bool) core.OpFlags {
 	if tagged {
 		return *r.flags &^ core.OpMultiRecv

@@ -5,17 +5,17 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Reliable is what endpoints have in common whose peers are connections of package engine: transfers, a receive context, an authorization key. A provider
-// embeds it in its endpoints.
+// Reliable is the common part of endpoints whose peers are connections of package engine: transfers, a receive
+// context, and an authorization key. A provider embeds it in its endpoints.
 type Reliable struct {
 	Endpoint
 	Transfers
-	// Own is where the endpoint's connections receive: its own context, or a shared one after ShareRx. Locked.
+	// Own is the receive context of the endpoint's connections: its own, or the shared one after ShareRx. Locked.
 	Own   *engine.RxContext
 	whole Whole
 }
 
-// Whole is an endpoint with Reliable in it.
+// Whole is a provider's endpoint that embeds Reliable.
 type Whole interface {
 	core.EndpointDriver
 	Observed
@@ -23,8 +23,9 @@ type Whole interface {
 	Conns(yield func(*engine.Conn) bool)
 }
 
-// InitReliable prepares e, an endpoint on d of info, which is copied. sink takes completions of receives that concern no connection; ready refuses receives in
-// the wrong state (CanReceive does for most). An error is about the authorization key.
+// InitReliable prepares e, an endpoint on d. info is copied. sink takes completions of receives that belong to no
+// connection. ready refuses receives in the wrong state (usually CanReceive). It fails when the authorization key
+// is invalid.
 func (e *Reliable) InitReliable(d *Domain, info *core.Info, ends Ends, sink engine.CompletionSink, r Router, ready func() error) error {
 	auth, err := d.KeyOf("fi_endpoint", info)
 	if err != nil {
@@ -39,16 +40,17 @@ func (e *Reliable) InitReliable(d *Domain, info *core.Info, ends Ends, sink engi
 	return nil
 }
 
-// Opened makes e, of which w is the whole, count as opened on its domain, until Unbind (Endpoint.Opened).
+// Opened adds e to the open endpoints of its domain, until Unbind (Endpoint.Opened). w is the provider's endpoint,
+// which embeds e.
 func (e *Reliable) Opened(w Whole) {
 	e.whole = w
 	e.Endpoint.Opened(w)
 }
 
-// Auth is the authorization key, nil if there is none. What the provider makes of it must wait for CheckEnable.
+// Auth returns the authorization key, nil if there is none. The key is known after CheckEnable.
 func (e *Reliable) Auth() *Auth { return e.auth }
 
-// Memory is what peers may access.
+// Memory returns the memory that peers may access.
 func (e *Reliable) Memory() engine.Memory {
 	if e.auth == nil {
 		return e.d
@@ -56,10 +58,11 @@ func (e *Reliable) Memory() engine.Memory {
 	return e.auth
 }
 
-// Pool is the memory that the connections of the domain share. Locked.
+// Pool returns the buffers that the connections of the domain share. Locked.
 func (e *Reliable) Pool() *engine.Pool { return e.d.Pool() }
 
-// ShareRx binds a shared receive context (fi_ep_bind(3)): connections are to receive into Own from now on, which is another then. Not locked.
+// ShareRx binds a shared receive context (fi_ep_bind(3)). It replaces Own, and connections receive into the new one
+// from then on. Not locked.
 func (e *Reliable) ShareRx(srx *SharedRx) error {
 	rx, err := e.TakeSRX(srx)
 	if err == nil {
@@ -106,13 +109,14 @@ func (e *Reliable) SetOpt(opt core.EPOpt, value int) error {
 	return e.SetOption(e.Own, opt, value)
 }
 
-// Alias opens a second door to the endpoint (fi_ep_alias(3)).
+// Alias opens a second handle of the endpoint (fi_ep_alias(3)).
 func (e *Reliable) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
 	return e.OpenAlias(e.whole, &e.Transfers, dir, flags)
 }
 
-// CloseWith closes the endpoint (fi_close(3)): it drains d, for as long as OptLinger allows, and has end, locked, end the connections. An error of LetGo
-// is about what peers have lost; after it the endpoint is closed all the same.
+// CloseWith closes the endpoint (fi_close(3)). It drains d for as long as OptLinger allows, and then calls end,
+// locked, to end the connections. An error of LetGo means that peers have lost data. The endpoint is closed all the
+// same.
 func (e *Reliable) CloseWith(d Drainer, end func()) error {
 	e.prog.Lock()
 	if err := e.BeginClose(); err != nil {
@@ -127,7 +131,7 @@ func (e *Reliable) CloseWith(d Drainer, end func()) error {
 	return err
 }
 
-// EndRx ends the use of Own, when the endpoint's connections are closed. Locked.
+// EndRx releases the receive context, after the endpoint's connections have closed. Locked.
 func (e *Reliable) EndRx() {
 	if e.srx == nil {
 		e.Own.Release()

@@ -6,6 +6,7 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
+// kindCounter is the counter that counts each kind of operation, as an index of Endpoint.cntr (fi_cntr(3)).
 var kindCounter = [...]int{
 	engine.KindSend:        cntrTx,
 	engine.KindRecv:        cntrRx,
@@ -13,12 +14,13 @@ var kindCounter = [...]int{
 	engine.KindWrite:       cntrWrite,
 	engine.KindRemoteRead:  cntrRemoteRead,
 	engine.KindRemoteWrite: cntrRemoteWrite,
-	engine.KindAtomic:      cntrWrite, // as fi_cntr(3) has it
+	engine.KindAtomic:      cntrWrite, // fi_cntr(3) counts atomics with writes, and fetching ones with reads
 	engine.KindFetch:       cntrRead,
 	engine.KindCompare:     cntrRead,
 	engine.KindColl:        cntrWrite,
 }
 
+// kindName is the name of each kind of operation in error texts.
 var kindName = [...]string{
 	engine.KindSend:        "send",
 	engine.KindRecv:        "receive",
@@ -32,7 +34,8 @@ var kindName = [...]string{
 	engine.KindColl:        "collective",
 }
 
-// Completed implements engine.Sink: it fills in a queue entry and counts. c is borrowed. Locked.
+// Completed implements engine.Sink: it counts the operation and writes its queue entry. c is borrowed for the call.
+// Locked.
 func (e *Endpoint) Completed(c *engine.Completion) {
 	if c.Owner != nil {
 		e.owned(c)
@@ -94,7 +97,7 @@ func (e *Endpoint) Completed(c *engine.Completion) {
 	}
 }
 
-// Sent implements engine.Sink; see Completed.
+// Sent implements engine.Sink. It is the fast path of Completed for a send that succeeded.
 func (e *Endpoint) Sent(o *engine.Send) {
 	if o.Owner != nil {
 		e.d.ended = o.Completion(engine.AnySource)
@@ -115,7 +118,7 @@ func (e *Endpoint) Sent(o *engine.Send) {
 	fillSent(e.txCQ.Queue, core.OpContext(o.Ctx), core.CompFlags(o.Flags))
 }
 
-// fillSent makes the entry of a transmit that is complete.
+// fillSent writes the queue entry of a completed transmit.
 func fillSent(q *cq.Queue, ctx core.OpContext, flags core.CompFlags) {
 	s := q.Slot()
 	s.Ctx, s.Flags, s.Len, s.Src = ctx, flags, 0, core.AddrNotAvail
@@ -124,7 +127,7 @@ func fillSent(q *cq.Queue, ctx core.OpContext, flags core.CompFlags) {
 	}
 }
 
-// Received implements engine.Sink; see Completed.
+// Received implements engine.Sink. It is the fast path of Completed for a receive that succeeded.
 func (e *Endpoint) Received(r *engine.RxOp) {
 	if r.Owner != nil {
 		e.d.ended = r.Completion()
@@ -154,7 +157,8 @@ func (e *Endpoint) Received(r *engine.RxOp) {
 	}
 }
 
-// SentOne and ReceivedOne report the success of one operation without a connection, as Completed does; a silent one is only counted. n is in bytes. Locked.
+// SentOne reports the success of one send without a connection, as Completed does. A silent one is only counted. n
+// is the length in bytes. Locked.
 func (e *Endpoint) SentOne(ctx core.OpContext, flags core.CompFlags, n int, silent bool) {
 	e.did.kinds[engine.KindSend].count(uint64(n))
 	if cn := e.cntr[cntrTx]; cn != nil {
@@ -165,11 +169,11 @@ func (e *Endpoint) SentOne(ctx core.OpContext, flags core.CompFlags, n int, sile
 	}
 }
 
-// TransmitRefused and ReceiveRefused count calls of endpoints without connections that ended with ErrAgain. Locked.
+// TransmitRefused and ReceiveRefused count calls that returned ErrAgain, for endpoints without connections. Locked.
 func (e *Endpoint) TransmitRefused() { e.did.againTx++ }
 func (e *Endpoint) ReceiveRefused()  { e.did.againRx++ }
 
-// ReceivedOne: see SentOne. buf is where the message is.
+// ReceivedOne is SentOne for a receive. buf holds the message.
 func (e *Endpoint) ReceivedOne(ctx core.OpContext, flags core.CompFlags, n int, src core.FIAddr, buf []byte, silent bool) {
 	e.did.kinds[engine.KindRecv].count(uint64(n))
 	if cn := e.cntr[cntrRx]; cn != nil {
@@ -189,15 +193,16 @@ func (e *Endpoint) ReceivedOne(ctx core.OpContext, flags core.CompFlags, n int, 
 	}
 }
 
-// owned gives the end of an operation to whom it belongs. Deferred work is told where, too: a shared receive context serves several endpoints.
+// owned passes a completion to the operation's owner. Deferred work also needs the endpoint, since a shared receive
+// context serves several.
 func (e *Endpoint) owned(c *engine.Completion) {
-	if w, ok := c.Owner.(*work); ok && !e.scalable { // whose contexts are told
+	if w, ok := c.Owner.(*work); ok && !e.scalable { // a scalable endpoint's contexts report for themselves
 		w.at = e
 	}
 	c.Owner.Done(c)
 }
 
-// completedErr reports a failed operation.
+// completedErr writes the error entry of a failed operation.
 func (e *Endpoint) completedErr(c *engine.Completion, cn *Counter) {
 	if !c.Peek {
 		e.did.kinds[c.Kind].errs++
@@ -237,10 +242,11 @@ func (e *Endpoint) completedErr(c *engine.Completion, cn *Counter) {
 	ee.Buf = nil
 }
 
-// Replied implements engine.Sink: what the engine answers leaves when the bytes at hand are parsed.
+// Replied implements engine.Sink. It has nothing to do: the answers of the engine leave after the received bytes
+// are parsed.
 func (e *Endpoint) Replied(*engine.Conn) {}
 
-// NoConnections is the part of engine.Sink that concerns connections, for sinks that have none.
+// NoConnections implements the methods of engine.Sink about connections, for sinks without connections.
 type NoConnections struct{}
 
 // Requested, Connected, Failed and Resumed implement engine.Sink.
@@ -249,7 +255,8 @@ func (NoConnections) Connected(*engine.Conn, []byte)     {}
 func (NoConnections) Failed(*engine.Conn, error, []byte) {}
 func (NoConnections) Resumed(*engine.Conn)               {}
 
-// RxSink takes the completions of receives that concern no connection: the engine.Sink of an endpoint's receive context.
+// RxSink takes the completions of receives that belong to no connection. It is the engine.Sink of an endpoint's
+// receive context.
 type RxSink struct {
 	*Endpoint
 	NoConnections

@@ -1,6 +1,6 @@
 package endpoint_test
 
-// What becomes of an operation's end: the entry of a queue, the count of a counter, or nothing.
+// Completions: a queue entry, a count, or neither.
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// counters binds a counter for each kind of traffic to an endpoint that is not enabled yet, by the flag.
+// counters binds a counter for each Bind flag to an endpoint that is not enabled yet.
 func counters(t testing.TB, d *domain, e *loopEndpoint) map[core.BindFlags]*core.Counter {
 	t.Helper()
 	all := map[core.BindFlags]*core.Counter{}
@@ -51,7 +51,7 @@ func newReporter(t testing.TB) *reporter {
 	return r
 }
 
-// counted returns which counters have gone up since they were last looked at, and sets them to 0.
+// counted returns the counters that have increased since the last call, and resets them to 0.
 func (r *reporter) counted(t testing.TB) (done, failed core.BindFlags) {
 	t.Helper()
 	for f, c := range r.count {
@@ -67,7 +67,8 @@ func (r *reporter) counted(t testing.TB) (done, failed core.BindFlags) {
 	return done, failed
 }
 
-// TestReportKinds: each kind of operation is counted as fi_cntr(3) has it, and told to the queue of its direction.
+// TestReportKinds: each kind of operation is counted as fi_cntr(3) says, and reported to the queue of its
+// direction.
 func TestReportKinds(t *testing.T) {
 	r := newReporter(t)
 	const given = core.CompMsg | core.CompSend
@@ -107,7 +108,7 @@ func TestReportKinds(t *testing.T) {
 	}
 }
 
-// TestReportOptions: what a completion says besides its kind.
+// TestReportOptions checks the optional parts of a completion.
 func TestReportOptions(t *testing.T) {
 	r := newReporter(t)
 	buf := []byte("here")
@@ -141,7 +142,8 @@ func TestReportOptions(t *testing.T) {
 	}
 }
 
-// TestReportErrors: a failed operation is an error entry that says what, where and why, and an error of its counter.
+// TestReportErrors: a failed operation makes an error entry with operation, addresses and reason, and increments
+// its counter's errors.
 func TestReportErrors(t *testing.T) {
 	r := newReporter(t)
 	const flags = core.CompTagged | core.CompRecv
@@ -185,7 +187,7 @@ func TestReportErrors(t *testing.T) {
 	}
 }
 
-// TestReportOne: operations of endpoints without connections end as others do.
+// TestReportOne: operations of endpoints without connections are reported like others.
 func TestReportOne(t *testing.T) {
 	r := newReporter(t)
 	buf := []byte("datagram")
@@ -211,12 +213,13 @@ func TestReportOne(t *testing.T) {
 	}
 }
 
-// ownerOf counts the ends of operations that are the library's own.
+// ownerOf counts the completions of internal operations.
 type ownerOf struct{ ends int }
 
 func (o *ownerOf) Done(*engine.Completion) { o.ends++ }
 
-// TestReportOwned: the end of an operation with an owner is told to it alone, also when the endpoint is closed; of a closed endpoint nothing else is told.
+// TestReportOwned: only the owner gets the completion of its operation, also after the endpoint has closed. A
+// closed endpoint reports no other completion.
 func TestReportOwned(t *testing.T) {
 	r := newReporter(t)
 	o := &ownerOf{}

@@ -11,7 +11,7 @@ func (t *Transmitter) postRMA(op *core.Op) error {
 	kind, report := engine.KindWrite, rmaWrite
 	if op.Call.Op() == core.OpRead {
 		kind, report = engine.KindRead, rmaRead
-		op.Flags &^= core.OpInject // which is about buffers that are sent from
+		op.Flags &^= core.OpInject // FI_INJECT is about source buffers, and a read has none
 	}
 	if err := t.check(op); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (t *Transmitter) postRMA(op *core.Op) error {
 	return t.end(s, op.Addr, op.Flags&core.OpMore != 0)
 }
 
-// checkRanges refuses remote ranges that do not fit the buffers.
+// checkRanges refuses remote ranges whose total length differs from that of the buffers.
 func checkRanges(op *core.Op) error {
 	if len(op.RMAIOV) > engine.MaxIOV || len(op.RMAIOV) == 0 {
 		return core.ErrInval
@@ -47,7 +47,7 @@ func checkRanges(op *core.Op) error {
 		total += r.Len
 	}
 	if total != uint64(op.Len()) {
-		return core.ErrInval // both sides of a transfer are equally long (fi_rma(3))
+		return core.ErrInval // local and remote lengths are equal (fi_rma(3))
 	}
 	return nil
 }

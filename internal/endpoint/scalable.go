@@ -6,27 +6,28 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// MaxContexts is the most transmit and the most receive contexts of a scalable endpoint.
+// MaxContexts is the largest number of transmit contexts, and of receive contexts, of a scalable endpoint.
 const MaxContexts = 16
 
-// Base is the endpoint of a provider that a scalable endpoint stands on: it embeds Reliable. Its connections are what the contexts
-// share.
+// Base is the provider's endpoint below a scalable endpoint. It embeds Reliable. The contexts share its
+// connections.
 type Base interface {
 	Whole
-	Front() *Endpoint           // of Endpoint
-	Context() *engine.RxContext // of Receiver
+	Front() *Endpoint           // Endpoint's method
+	Context() *engine.RxContext // Receiver's method
 }
 
-// Scalable is a scalable endpoint (core.ScalableDriver) over any provider's endpoint. Everything in it is guarded by the lock.
+// Scalable is a scalable endpoint (core.ScalableDriver) over any provider's endpoint. The lock guards all of it.
 type Scalable struct {
 	Base
-	e      *Endpoint          // of the base
-	way    Router             // to the connections
-	tx, rx []*scalableContext // nil where none is open
+	e      *Endpoint          // the base's
+	way    Router             // the base's Router
+	tx, rx []*scalableContext // by index; nil where no context is open
 	rxs    []*engine.RxContext
 }
 
-// NewScalable makes a scalable endpoint of b, which nobody else has seen yet, with as many contexts as its Info says. On failure it closes b. Not locked.
+// NewScalable makes a scalable endpoint of b, which has just been made. Its Info sets the number of contexts. On
+// failure it closes b. Not locked.
 func NewScalable(b Base) (core.ScalableDriver, error) {
 	e := b.Front()
 	ntx, nrx := max(e.info.EP.TxCtxCnt, 1), max(e.info.EP.RxCtxCnt, 1)
@@ -38,29 +39,30 @@ func NewScalable(b Base) (core.ScalableDriver, error) {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	e.scalable = true
-	s.way, e.tx.r, e.recv.ready = e.tx.r, refusal{}, refuse // it transfers nothing itself
+	s.way, e.tx.r, e.recv.ready = e.tx.r, refusal{}, refuse // the scalable endpoint itself transfers nothing
 	s.rxs = append(s.rxs, b.Context())
 	for range nrx - 1 {
 		s.rxs = append(s.rxs, engine.NewRxContext(&e.d.pool, nil))
 	}
 	for _, rx := range s.rxs {
 		e.d.cfg.Limits.Apply(rx, e.info.Rx)
-		rx.Sink = RxSink{Endpoint: e} // which has no queue: nobody is told before there is somebody
+		rx.Sink = RxSink{Endpoint: e} // it has no queue: completions are dropped until a context is open
 	}
 	engine.Group(s.rxs)
 	return s, nil
 }
 
-// refusal is the way of endpoints that do not transmit.
+// refusal is the Router of endpoints that do not transmit.
 type refusal struct{}
 
 func (refusal) Route(core.FIAddr) (*engine.Conn, error) { return nil, core.ErrNoSys }
 func (refusal) Posted(*engine.Conn, bool) *batch.Stream { return nil }
 
-// refuse refuses receives of endpoints that do not receive.
+// refuse is the ready function of endpoints that do not receive.
 func refuse() error { return core.ErrNoSys }
 
-// Bind binds an address vector or an event queue: the contexts have queues and counters, and are the endpoint's own (fi_scalable_ep_bind, fi_endpoint(3)).
+// Bind binds an address vector or an event queue. Queues and counters are bound to the contexts
+// (fi_scalable_ep_bind, fi_endpoint(3)).
 func (s *Scalable) Bind(obj any, flags core.BindFlags) error {
 	switch obj.(type) {
 	case *AddressVector, *EventQueue:
@@ -69,15 +71,15 @@ func (s *Scalable) Bind(obj any, flags core.BindFlags) error {
 	return s.e.Refuse("fi_scalable_ep_bind", NoPeer, core.ErrInval, "a scalable endpoint takes an address vector; bind queues and counters to its contexts")
 }
 
-// Cancel fails: operations belong to contexts.
+// Cancel fails, because operations belong to contexts.
 func (s *Scalable) Cancel(core.OpContext) error { return core.ErrNoSys }
 
-// Alias refuses: aliases are for endpoints that transfer data; contexts have them.
+// Alias fails, because a scalable endpoint transfers no data. Its contexts have aliases.
 func (s *Scalable) Alias(_ core.BindFlags, _ core.OpFlags) (core.EndpointDriver, error) {
 	return nil, s.e.Refuse("fi_ep_alias", NoPeer, core.ErrNoSys, "open an alias of a context")
 }
 
-// Enable lets peers in, and the contexts that are enabled transmit (fi_enable(3)).
+// Enable accepts connections of peers, and starts the transmit contexts that are enabled (fi_enable(3)).
 func (s *Scalable) Enable() error {
 	if err := s.Base.Enable(); err != nil {
 		return err
@@ -92,7 +94,7 @@ func (s *Scalable) Enable() error {
 	return nil
 }
 
-// Close closes the endpoint; its contexts must be closed before (fi_close(3)).
+// Close closes the endpoint. It fails with ErrBusy while a context is open (fi_close(3)).
 func (s *Scalable) Close() error {
 	s.e.prog.Lock()
 	for _, list := range [][]*scalableContext{s.tx, s.rx} {

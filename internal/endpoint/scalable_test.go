@@ -15,7 +15,7 @@ func (d *loopDomain) OpenScalable(info *core.Info, _ *core.ScalableEndpoint) (co
 	return endpoint.NewScalable(d.scalable)
 }
 
-// scalable is a scalable endpoint as applications use it, and what it stands on.
+// scalable is a scalable endpoint with its driver.
 type scalable struct {
 	*core.ScalableEndpoint
 	drv *loopEP
@@ -99,7 +99,8 @@ func TestScalableRefused(t *testing.T) {
 	}
 }
 
-// TestScalable: each context is told of its own operations, and a context that closes has its operations end without completions, while those of others go on.
+// TestScalable: each context reports its own operations. A context that closes ends its operations without
+// completions, and those of the others go on.
 func TestScalable(t *testing.T) {
 	f := newFabric()
 	d := newContextsDomain(t, f)

@@ -5,27 +5,28 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// scalableContext is a context of a scalable endpoint: an endpoint that only sends, or only receives, over the connections of another one.
+// scalableContext is a context of a scalable endpoint. It only sends or only receives, over the connections of the
+// scalable endpoint.
 type scalableContext struct {
 	Endpoint
 	Transfers
 	Connectionless
 	Unobserved
 	s     *Scalable
-	list  []*scalableContext // its place among the others: of s.tx or s.rx
+	list  []*scalableContext // s.tx or s.rx
 	index int
-	rx    *engine.RxContext // of a receive context, nil of others
+	rx    *engine.RxContext // nil for a transmit context
 	way   contextRouter     // of a transmit context
-	ready bool              // enabled, but perhaps the scalable endpoint not
+	ready bool              // the context is enabled; the scalable endpoint may not be yet
 }
 
-// What a context does: the other capabilities are not its.
+// Capabilities of one direction. A context has none of those of the other.
 const (
 	onlyTx = core.CapSend | core.CapRead | core.CapWrite
 	onlyRx = core.CapRecv | core.CapRemoteRead | core.CapRemoteWrite
 )
 
-// What a counter of a context can count.
+// Bind flags for counters, by direction.
 const (
 	countsTx = core.BindSend | core.BindRead | core.BindWrite
 	countsRx = core.BindRecv | core.BindRemoteRead | core.BindRemoteWrite
@@ -65,17 +66,18 @@ func (s *Scalable) TxContext(index int, attr *core.TxAttr) (core.EndpointDriver,
 	return p.opened(), nil
 }
 
-// txKinds are the kinds of operations that a context can be without.
+// txKinds are the capabilities that a transmit context can be opened without.
 const txKinds = core.CapMsg | core.CapTagged | core.CapRMA | core.CapAtomic | onlyTx
 
-// narrow sets *v to a smaller value, if one was asked for.
+// narrow sets *v to the requested value, if there is one.
 func narrow(v *int, asked int) {
 	if asked > 0 {
 		*v = asked
 	}
 }
 
-// RxContext opens a receive context (fi_rx_context, fi_endpoint(3)). Messages that came for it before wait there.
+// RxContext opens a receive context (fi_rx_context, fi_endpoint(3)). Messages that arrived for it earlier are
+// waiting in it.
 func (s *Scalable) RxContext(index int, attr *core.RxAttr) (core.EndpointDriver, error) {
 	s.e.prog.Lock()
 	defer s.e.prog.Unlock()
@@ -108,7 +110,7 @@ func (s *Scalable) RxContext(index int, attr *core.RxAttr) (core.EndpointDriver,
 	return p.opened(), nil
 }
 
-// open says whether a context can be opened.
+// open returns an error if the context with this index cannot be opened.
 func (s *Scalable) open(op string, list []*scalableContext, index int) error {
 	switch {
 	case s.e.closed:
@@ -121,13 +123,14 @@ func (s *Scalable) open(op string, list []*scalableContext, index int) error {
 	return nil
 }
 
+// opened adds the context to its domain and to the scalable endpoint. Locked.
 func (p *scalableContext) opened() *scalableContext {
 	p.Opened(p)
 	p.list[p.index] = p
 	return p
 }
 
-// start lets a transmit context transmit: it and the scalable endpoint are enabled.
+// start allows transmits. Both the context and the scalable endpoint are enabled by now.
 func (p *scalableContext) start() {
 	if p.s.e.av != nil && p.info.Caps&core.CapNamedRxCtx != 0 {
 		p.way.bits = p.s.e.av.RxCtxBits()
@@ -135,7 +138,7 @@ func (p *scalableContext) start() {
 	p.enabled = true
 }
 
-// Enable lets data calls in (fi_enable(3)); transmits wait for the scalable endpoint, too.
+// Enable allows data calls (fi_enable(3)). Transmits also need the scalable endpoint to be enabled.
 func (p *scalableContext) Enable() error {
 	p.prog.Lock()
 	defer p.prog.Unlock()
@@ -154,8 +157,8 @@ func (p *scalableContext) Enable() error {
 	return nil
 }
 
-// Bind binds completion queues and counters for the context's direction, and event queues (fi_ep_bind(3)). The vector of the scalable endpoint is that of its
-// contexts (fi_scalable_ep_bind, fi_endpoint(3)).
+// Bind binds completion queues and counters for the context's direction, and event queues (fi_ep_bind(3)). The
+// contexts use the address vector of the scalable endpoint (fi_scalable_ep_bind, fi_endpoint(3)).
 func (p *scalableContext) Bind(obj any, flags core.BindFlags) error {
 	var other core.BindFlags
 	switch obj.(type) {
@@ -196,7 +199,7 @@ func (p *scalableContext) Cancel(ctx core.OpContext) error {
 	return core.ErrNoEnt
 }
 
-// Name and SetName are the scalable endpoint's: the contexts share its address.
+// Name and SetName are the scalable endpoint's, since the contexts share its address.
 func (p *scalableContext) Name() (core.Addr, error)  { return p.s.Name() }
 func (p *scalableContext) SetName(a core.Addr) error { return p.s.SetName(a) }
 
@@ -220,12 +223,13 @@ func (p *scalableContext) SetOpt(opt core.EPOpt, value int) error {
 	return p.SetOption(p.rx, opt, value)
 }
 
-// Alias opens a second door to the context (fi_ep_alias(3)).
+// Alias opens a second handle of the context (fi_ep_alias(3)).
 func (p *scalableContext) Alias(dir core.BindFlags, flags core.OpFlags) (core.EndpointDriver, error) {
 	return p.OpenAlias(p, &p.Transfers, dir, flags)
 }
 
-// Close closes the context; what it has under way ends without completion, and the connections go on (fi_close(3)).
+// Close closes the context (fi_close(3)). Its operations in progress end without completion. The connections stay
+// open.
 func (p *scalableContext) Close() error {
 	p.prog.Lock()
 	if err := p.BeginClose(); err != nil {

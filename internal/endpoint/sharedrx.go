@@ -7,15 +7,15 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// SharedRx is a shared receive context (fi_srx_context(3)). It implements engine.Sink for what concerns no connection, and for everything when it has queues
-// of its own.
+// SharedRx is a shared receive context (fi_srx_context(3)). It implements engine.Sink for completions without a
+// connection, and for all completions when it has queues of its own.
 type SharedRx struct {
 	Receiver
 	NoConnections
 	eps     []*Endpoint
 	opFlags core.OpFlags
-	own     *Endpoint // the queues of the context itself, nil if it has none
-	never   bool      // selective completion of a context without endpoints: no
+	own     *Endpoint // holds the context's own queues; nil if it has none
+	never   bool      // always false: no selective completion while no endpoint is bound
 	dead    bool
 }
 
@@ -28,7 +28,8 @@ func (d *Domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
 	return s, nil
 }
 
-// OpenSharedRx opens a shared receive context on d with the operation flags and the size of attr, nil for the defaults.
+// OpenSharedRx opens a shared receive context on d with the operation flags and the size of attr. A nil attr means
+// the defaults.
 func OpenSharedRx(d *Domain, attr *core.RxAttr) (*SharedRx, error) {
 	if attr == nil {
 		attr = &core.RxAttr{}
@@ -44,6 +45,7 @@ func OpenSharedRx(d *Domain, attr *core.RxAttr) (*SharedRx, error) {
 	return s, nil
 }
 
+// alive is the Receiver's ready function: it refuses receives after Close.
 func (s *SharedRx) alive() error {
 	if s.dead {
 		return core.ErrBadF
@@ -51,7 +53,7 @@ func (s *SharedRx) alive() error {
 	return nil
 }
 
-// queues makes room for queues of the context's own.
+// queues returns the Endpoint that holds the context's own queues, a new one if there is none.
 func (s *SharedRx) queues() (*Endpoint, error) {
 	s.dom.prog.Lock()
 	defer s.dom.prog.Unlock()
@@ -66,7 +68,7 @@ func (s *SharedRx) queues() (*Endpoint, error) {
 	return s.own, nil
 }
 
-// Bind gives the context a queue or a counter of its own (fi_ep_bind(3)).
+// Bind binds a queue or a counter to the context itself (fi_ep_bind(3)).
 func (s *SharedRx) Bind(obj any, flags core.BindFlags) error {
 	e, err := s.queues()
 	if err != nil {
@@ -90,7 +92,7 @@ func (s *SharedRx) Bind(obj any, flags core.BindFlags) error {
 // Post implements core.SRXDriver.
 func (s *SharedRx) Post(op core.Op) error { return s.post(&op) }
 
-// Bound and Unbound tell which endpoints use the context, which cannot close meanwhile. Locked.
+// Bound adds an endpoint that uses the context. The context cannot close before Unbound. Locked.
 func (s *SharedRx) Bound(ep *Endpoint) {
 	s.eps = append(s.eps, ep)
 	ep.srx = s
@@ -99,7 +101,8 @@ func (s *SharedRx) Bound(ep *Endpoint) {
 	}
 }
 
-// Unbound is the end of Bound, when the endpoint's connections are closed: messages that came for it go with it, for nobody would be told of them.
+// Unbound removes an endpoint after its connections have closed. It drops the endpoint's unexpected messages, since
+// no queue could report them. Locked.
 func (s *SharedRx) Unbound(ep *Endpoint) {
 	s.rx.DropWhere(func(sink engine.CompletionSink) bool {
 		f, ok := sink.(interface{ Front() *Endpoint })
@@ -119,7 +122,8 @@ func (s *SharedRx) Unbound(ep *Endpoint) {
 	}
 }
 
-// Completed implements engine.Sink for what concerns no connection: it goes to the queue of the first endpoint bound, as natively.
+// Completed implements engine.Sink for completions without a connection. They go to the queue of the endpoint that
+// was bound first, as in libfabric's tcp.
 func (s *SharedRx) Completed(c *engine.Completion) {
 	if s.own != nil {
 		s.own.Completed(c)

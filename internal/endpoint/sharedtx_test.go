@@ -1,6 +1,6 @@
 package endpoint_test
 
-// Shared transmit contexts, and the way of operations that count against them (contextRouter).
+// Shared transmit contexts, and the router of operations that count against them (contextRouter).
 
 import (
 	"testing"
@@ -56,7 +56,7 @@ func TestSharedTxRefused(t *testing.T) {
 	}
 }
 
-// TestSharedTx: the operations of all endpoints bound count against the size, and not any more when they have ended.
+// TestSharedTx: the operations of all bound endpoints count against the size until they complete.
 func TestSharedTx(t *testing.T) {
 	f := newFabric()
 	d := newContextsDomain(t, f)
@@ -88,12 +88,12 @@ func TestSharedTx(t *testing.T) {
 			}
 		}
 	}
-	must(t, a.Inject(message, 0)) // ends when it is posted: it counts no more
+	must(t, a.Inject(message, 0)) // it completes at once, so it does not count
 	must(t, a.Inject(message, 0))
 	must(t, a.Read(buf, 0, 0, 0, 3, 1))
 	must(t, b.Read(buf, 0, 0, 0, 3, 2))
 	wants(t, "a third of two", b.Read(buf, 0, 0, 0, 3, 3), core.ErrAgain)
-	must(t, a.Close()) // what it has under way ends with it
+	must(t, a.Close()) // its operations in progress end with it
 	must(t, b.Read(buf, 0, 0, 0, 3, 4))
 	must(t, b.Close())
 	for _, o := range []core.Object{stx, region, queues[0], queues[1], d, f} {
@@ -101,7 +101,8 @@ func TestSharedTx(t *testing.T) {
 	}
 }
 
-// TestReadsFirst: with an order of writes after reads, a write that follows a read waits for its end; other operations do not.
+// TestReadsFirst: with the order of writes after reads, a write waits until an earlier read completes. Other
+// operations do not wait.
 func TestReadsFirst(t *testing.T) {
 	for name, order := range map[string]core.Order{"no order": 0, "RMA writes after reads": core.OrderRMAWAR, "sends after reads": core.OrderSAR} {
 		t.Run(name, func(t *testing.T) {

@@ -6,30 +6,35 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Router finds the connection for a destination and transmits what is posted to it. Its methods are called locked.
+// Router finds the connection for a destination, and transmits after a post to that connection. Its methods are
+// called locked.
 type Router interface {
-	// Route returns the connection to dest, opening it if need be; an error is what the post returns.
+	// Route returns the connection to dest. It opens one if there is none. The post returns its error.
 	Route(dest core.FIAddr) (*engine.Conn, error)
-	// Posted tells that c, from Route, took an operation and may have bytes to transmit. With more the application said that another one follows (FI_MORE).
-	// It returns the stream that small messages may join which follow to the same destination; nil if they must be posted.
+	// Posted is called after c, from Route, has taken an operation. c may have bytes to transmit. more is set when
+	// the application will post another operation at once (FI_MORE). Posted returns the stream that the next small
+	// messages to the same destination may join, nil if they must be posted.
 	Posted(c *engine.Conn, more bool) *batch.Stream
 }
 
-// Spreader is a Router that has several connections to a destination for what may overtake: RMA, when no order of it was promised.
+// Spreader is a Router with several connections to a destination. Operations that may overtake use them: RMA of an
+// endpoint that was opened without an order for it.
 type Spreader interface {
-	// Spread returns the connection to post to, when Route has returned c. Locked.
+	// Spread returns the connection to post to. c is the result of Route. Locked.
 	Spread(c *engine.Conn) *engine.Conn
 }
 
-// SpreadRMA has the endpoint's reads and writes go where s says. Locked, or before anybody knows the endpoint.
+// SpreadRMA makes the endpoint's reads and writes use the connections that s chooses. Locked, or before the
+// endpoint is in use.
 func (e *Endpoint) SpreadRMA(s Spreader) { e.spread = s }
 
-// spreads says whether an operation goes where Endpoint.spread says.
+// spreads reports whether Endpoint.spread chooses the connection of an operation.
 func (e *Endpoint) spreads(s *engine.Send) bool {
 	return e.spread != nil && (s.Kind == engine.KindRead || s.Kind == engine.KindWrite)
 }
 
-// Transfers is the data transfers of an endpoint: its Post, and the short ways of the plain calls. A provider embeds it in its endpoints.
+// Transfers implements the data transfers of an endpoint: Post, and the fast paths of the plain calls. A provider
+// embeds it in its endpoints.
 type Transfers struct {
 	Transmitter
 	Receiver
@@ -43,21 +48,21 @@ func (x *Transfers) Post(op core.Op) error {
 	return x.Transmitter.post(&op)
 }
 
-// Transmitter is the transmits of an endpoint (fi_msg(3), fi_tagged(3), fi_rma(3), fi_atomic(3)), or of an alias of it with flags of its own. Buffers, errors and
-// concurrency are as core says of these calls.
+// Transmitter posts the transmits (fi_msg(3), fi_tagged(3), fi_rma(3), fi_atomic(3)) of an endpoint, or of an alias
+// that has its own flags. Package core documents buffers, errors and concurrency of these calls.
 type Transmitter struct {
 	e         *Endpoint
 	r         Router
-	flags     core.OpFlags // of the plain calls of an alias; others follow the endpoint
-	own       bool         // flags count
+	flags     core.OpFlags // default flags of an alias, if own is set
+	own       bool         // use flags rather than the endpoint's
 	lastRoute lastRoute
 
-	noTagged bool // tagged messages were not asked for
-	noAtomic bool // nor atomics
-	noFence  bool // nor fences
+	noTagged bool // the endpoint was opened without tagged messages
+	noAtomic bool // without atomics
+	noFence  bool // without fences
 }
 
-// InitTransmitter prepares t, the transmit side of e, which must be prepared.
+// InitTransmitter prepares t, the transmit side of e. InitEndpoint of e comes first.
 func (t *Transmitter) InitTransmitter(e *Endpoint, r Router) {
 	caps := e.info.Caps
 	e.tx = t
@@ -73,7 +78,7 @@ const (
 	sendMsgOK = TxOpFlags | core.OpRemoteCQData | core.OpMore | core.OpFence
 )
 
-// defaultFlags are those of the calls without flags of their own. Locked.
+// defaultFlags are the flags of the plain calls. Locked.
 func (t *Transmitter) defaultFlags() core.OpFlags {
 	if t.own {
 		return t.flags
@@ -81,7 +86,7 @@ func (t *Transmitter) defaultFlags() core.OpFlags {
 	return t.e.txFlags
 }
 
-// begin locks and fills in the domain's scratch operation; end submits it and unlocks.
+// begin locks and fills in the domain's scratch operation. end submits it and unlocks.
 func (t *Transmitter) begin(kind engine.Kind, report uint64, op *core.Op) *engine.Send {
 	t.e.prog.Lock()
 	flags := op.Flags
@@ -98,6 +103,9 @@ func (t *Transmitter) begin(kind engine.Kind, report uint64, op *core.Op) *engin
 	return s
 }
 
+// prepare sets every field of the scratch operation that an earlier post may have left, except buffers and context.
+// An operation with FI_TRANSMIT_COMPLETE or FI_DELIVERY_COMPLETE completes when the peer has acknowledged it.
+// Locked.
 func (t *Transmitter) prepare(kind engine.Kind, report uint64, flags core.OpFlags) *engine.Send {
 	s := &t.e.d.send
 	s.Kind, s.Flags = kind, report
@@ -112,6 +120,8 @@ func (t *Transmitter) prepare(kind engine.Kind, report uint64, flags core.OpFlag
 	return s
 }
 
+// end submits s to the connection for dest and unlocks. more is set for FI_MORE. On success it stores the
+// connection in lastRoute, so that the next small message to dest can take the fast path.
 func (t *Transmitter) end(s *engine.Send, dest core.FIAddr, more bool) error {
 	e := t.e
 	if !e.enabled || s.Tagged && t.noTagged {
@@ -135,7 +145,7 @@ func (t *Transmitter) end(s *engine.Send, dest core.FIAddr, more bool) error {
 		e.did.end(s.Mark, false)
 		if err == engine.ErrAgain {
 			e.did.againTx++
-			e.prog.Pass() // an application that only retries must get somewhere
+			e.prog.Pass() // so that an application that only retries makes progress
 		}
 		e.prog.Unlock()
 		return submitErr(err)
@@ -148,7 +158,7 @@ func (t *Transmitter) end(s *engine.Send, dest core.FIAddr, more bool) error {
 	return nil
 }
 
-// submitErr maps the engine's refusals to sentinels, which cost nothing.
+// submitErr maps the engine's refusals to sentinel errors, which need no allocation.
 func submitErr(err error) error {
 	switch err {
 	case engine.ErrAgain:
@@ -167,7 +177,7 @@ func iovLen(iov [][]byte) int {
 	return n
 }
 
-// check refuses arguments that cannot be served.
+// check refuses invalid arguments.
 func (t *Transmitter) check(op *core.Op) error {
 	switch {
 	case len(op.IOV) > engine.MaxIOV:
@@ -210,7 +220,8 @@ func (t *Transmitter) postSend(op *core.Op) error {
 	return t.end(s, op.Addr, op.Flags&core.OpMore != 0)
 }
 
-// The plain calls have ways of their own (core.PlainSender): a small message that goes where the last one went needs little of what post does.
+// The plain calls have fast paths (core.PlainSender): a small message to the same destination as the last one skips
+// most of post.
 
 // Send is fi_send (fi_msg(3)).
 func (t *Transmitter) Send(buf []byte, _ core.Desc, dest core.FIAddr, ctx core.OpContext) error {
@@ -237,7 +248,7 @@ func (t *Transmitter) TSend(buf []byte, _ core.Desc, dest core.FIAddr, tag uint6
 	return t.end(s, dest, false)
 }
 
-// Inject is fi_inject (fi_msg(3)); buf is at most the inject size, bytes, and the caller's again at once.
+// Inject is fi_inject (fi_msg(3)). buf is at most the inject size, in bytes. The caller may reuse it at once.
 func (t *Transmitter) Inject(buf []byte, dest core.FIAddr) error {
 	if len(buf) > t.e.info.Tx.InjectSize {
 		return core.ErrInval

@@ -8,22 +8,25 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Triggered operations (fi_trigger(3)): the msg variants with the flag OpTrigger.
+// Triggered operations (fi_trigger(3)): the msg variants with the flag OpTrigger. A copy of the endpoint's
+// Transmitter checks and prepares the operation as usual, but with a work as its Router. That Router stores the
+// operation instead of returning a connection.
 
-// errTaken ends a transmit call whose operation was taken over by work.
+// errTaken is returned by a transmit call whose operation a work has stored.
 var errTaken = errors.New("taken over")
 
-// transmitter and receiver let the package find its parts in a provider's endpoint, and in an alias of one.
+// transmitter and receiver return the parts of a provider's endpoint, or of an alias, through embedding.
 func (t *Transmitter) transmitter() *Transmitter { return t }
 func (r *Receiver) receiver() *Receiver          { return r }
 
-// Route implements Router for the transmitter that prepares w: the operation is complete and checked, and waits from now on. Locked.
+// Route implements Router for the transmitter that prepares w. The operation is complete and checked. Route stores
+// and queues it. Locked.
 func (w *work) Route(dest core.FIAddr) (*engine.Conn, error) {
 	if r, closed := w.router.(gone); closed {
 		return r.Route(dest)
 	}
 	w.dest, w.send = dest, w.q.d.send
-	clear(w.send.IOV[w.send.NIOV:]) // of operations before
+	clear(w.send.IOV[w.send.NIOV:]) // references of earlier operations
 	if a := w.send.Atomic; a != nil {
 		if w.atomic == nil {
 			w.atomic = &engine.Atomic{}
@@ -38,10 +41,10 @@ func (w *work) Route(dest core.FIAddr) (*engine.Conn, error) {
 	return nil, errTaken
 }
 
-// Posted implements Router; it is never called.
+// Posted implements Router. It is never called, since Route always fails.
 func (w *work) Posted(*engine.Conn, bool) *batch.Stream { return nil }
 
-// prepare makes w the router of a copy of t. Not locked.
+// prepare returns a copy of t that has w as its router. Not locked.
 func (w *work) prepare(t *Transmitter) *Transmitter {
 	t.e.prog.Lock() // for lastRoute
 	w.tx = *t
@@ -51,7 +54,8 @@ func (w *work) prepare(t *Transmitter) *Transmitter {
 	return &w.tx
 }
 
-// taken turns the result of a call through w into what the caller gets; w is nil if there was nothing to wait for.
+// taken converts the result of a call through w to the result for the caller. w is nil if the operation did not
+// wait.
 func (w *work) taken(err error) error {
 	if w == nil || err == errTaken {
 		if w != nil {
@@ -65,13 +69,14 @@ func (w *work) taken(err error) error {
 	return err
 }
 
-// triggered returns work for an operation with the flag OpTrigger, nil if the condition is met and the operation can be posted at once.
+// triggered returns work for an operation with the flag OpTrigger. It returns nil if the condition is met already
+// and the operation can be posted at once.
 func (d *Domain) triggered(caps core.Caps, op *core.Op) (*work, error) {
 	tc := &op.Trigger
 	switch {
 	case caps&core.CapTrigger == 0:
 		return nil, core.ErrOpNotSupp // not among this endpoint's capabilities (fi_getinfo(3), FI_TRIGGER)
-	case op.Flags&core.OpInject != 0: // the buffer of an inject would have to be read now
+	case op.Flags&core.OpInject != 0: // an inject's buffer is the caller's again on return, before the operation starts
 		return nil, core.ErrInval
 	case tc.Event != core.TriggerThreshold:
 		return nil, core.ErrNoSys
@@ -90,7 +95,7 @@ func (d *Domain) triggered(caps core.Caps, op *core.Op) (*work, error) {
 	return w, nil
 }
 
-// counterOf returns the counter of d in c, nil if it is none or belongs to another domain.
+// counterOf returns c as a counter of d. It returns nil if c is nil or belongs to another domain.
 func (d *Domain) counterOf(c core.CounterDriver) *Counter {
 	if cn, ok := c.(*Counter); ok && cn.d == d {
 		return cn
@@ -122,7 +127,7 @@ func (r *Receiver) postTriggered(op *core.Op) error {
 	return w.taken(w.takeRecv(r, op))
 }
 
-// caps are the capabilities that count for receives: a shared context's are those of the domain's Info.
+// caps are the capabilities for receives. A shared context has those of the domain's Info.
 func (r *Receiver) caps() core.Caps {
 	if r.e == nil {
 		return r.dom.info.Caps
@@ -130,10 +135,11 @@ func (r *Receiver) caps() core.Caps {
 	return r.e.info.Caps
 }
 
-// noWorkFlags are the flags of receives that look at what has come already, which makes no sense later.
+// noWorkFlags are receive flags that concern messages that have arrived already. A deferred receive cannot have
+// them.
 const noWorkFlags = core.OpPeek | core.OpClaim | core.OpDiscard
 
-// takeRecv makes w a receive of r; errTaken if that went well.
+// takeRecv makes w a receive of r. It returns errTaken on success.
 func (w *work) takeRecv(r *Receiver, op *core.Op) error {
 	tagged, flags, may := op.Call.Tagged(), op.Flags, recvMsgOK
 	if tagged {
@@ -155,6 +161,7 @@ func (w *work) takeRecv(r *Receiver, op *core.Op) error {
 	return w.armRecv(r)
 }
 
+// armRecv queues w with a copy of r. It returns errTaken on success.
 func (w *work) armRecv(r *Receiver) error {
 	r.dom.prog.Lock()
 	defer r.dom.prog.Unlock()
@@ -166,7 +173,7 @@ func (w *work) armRecv(r *Receiver) error {
 	return errTaken
 }
 
-// CancelTriggered ends a triggered operation that has not started, for Cancel (fi_cancel(3)). Locked.
+// CancelTriggered cancels a triggered operation that has not started (fi_cancel(3)). Locked.
 func (e *Endpoint) CancelTriggered(ctx core.OpContext) bool {
 	return e.d.work.cancelTriggered(e, nil, uint64(ctx))
 }

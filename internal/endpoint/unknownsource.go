@@ -7,18 +7,19 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// UnknownSource is the sink of a connection whose peer may be unknown to the address vector, of an endpoint that wants to hear of it (FI_SOURCE_ERR, fi_cq(3)):
-// what the peer sends while it is unknown is received, and reported as an error, ErrAddrNotAvail, with the peer's address. All else goes to Sink.
+// UnknownSource is the sink of a connection whose peer may be missing in the address vector, for an endpoint with
+// FI_SOURCE_ERR (fi_cq(3)). A message of such a peer is received and becomes an error entry, ErrAddrNotAvail, with
+// the peer's address. All other completions go to Sink.
 type UnknownSource struct {
 	engine.Sink
 	E    *Endpoint
-	Addr *netip.AddrPort  // of the peer; locked
-	over []*UnknownSource // of contexts that are told in the place of Sink
+	Addr *netip.AddrPort  // the peer's; guarded by the lock
+	over []*UnknownSource // one for each receive context with queues of its own
 }
 
 var _ engine.SinkWrapper = (*UnknownSource)(nil)
 
-// Wrap implements engine.SinkWrapper: s, who collects the receives of a context of its own, hears of strangers, too.
+// Wrap implements engine.SinkWrapper. It returns an UnknownSource for a receive context that has queues of its own.
 func (s *UnknownSource) Wrap(to engine.CompletionSink) engine.CompletionSink {
 	for _, o := range s.over {
 		if o.Sink == to {
@@ -37,14 +38,14 @@ func (s *UnknownSource) Wrap(to engine.CompletionSink) engine.CompletionSink {
 		return to
 	}
 	if len(s.over) == MaxContexts {
-		s.over = nil // some were of contexts that were closed since
+		s.over = nil // some belonged to contexts that have closed since
 	}
 	o := &UnknownSource{Sink: down, E: e, Addr: s.Addr}
 	s.over = append(s.over, o)
 	return o
 }
 
-// NamesUnknownSources says whether connections of the endpoint need a UnknownSource.
+// NamesUnknownSources reports whether the endpoint's connections need an UnknownSource.
 func (e *Endpoint) NamesUnknownSources() bool {
 	const both = core.CapSource | core.CapSourceErr
 	return e.info.Caps&both == both
@@ -70,10 +71,10 @@ func (s *UnknownSource) Completed(c *engine.Completion) {
 	s.E.unknownSource(c, *s.Addr)
 }
 
-// unknownSource reports what came from a peer at addr that is not in the vector.
+// unknownSource reports a message of a peer at addr that is not in the vector.
 func (e *Endpoint) unknownSource(c *engine.Completion, addr netip.AddrPort) {
 	if cn := e.cntr[kindCounter[c.Kind]]; cn != nil {
-		cn.Complete(int(c.Len)) // nothing failed
+		cn.Complete(int(c.Len)) // the receive itself succeeded
 	}
 	if c.Silent && !c.Release || e.closed || e.rxCQ == nil {
 		return
@@ -93,7 +94,7 @@ func (e *Endpoint) unknownSource(c *engine.Completion, addr netip.AddrPort) {
 	if c.Release {
 		ee.Flags |= core.CompMultiRecv
 	}
-	ee.Detail = "received; the sender is not in the address vector: insert the address that comes with this"
+	ee.Detail = "received; the sender is not in the address vector: insert the address in this entry"
 	e.rxCQ.PushErr(ee)
 	ee.Buf = nil
 }

@@ -10,7 +10,8 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// TestUnknownSource: what a peer sends that is not in the vector is an error entry with its address, and counts as received; everything else is reported as ever.
+// TestUnknownSource: a message of a peer that is not in the address vector becomes an error entry with the peer's
+// address, and counts as received. Other completions are reported as usual.
 func TestUnknownSource(t *testing.T) {
 	r := newReporter(t)
 	peer := netip.MustParseAddrPort("10.0.0.9:9")
@@ -66,7 +67,8 @@ func TestUnknownSource(t *testing.T) {
 	}
 }
 
-// TestUnknownSourceWrap: a context that collects its receives hears of unknown senders, too, by one sink for each context.
+// TestUnknownSourceWrap: a receive context with its own queues reports unknown senders, too, through one sink per
+// context.
 func TestUnknownSourceWrap(t *testing.T) {
 	r := newReporter(t)
 	peer := netip.MustParseAddrPort("10.0.0.9:9")

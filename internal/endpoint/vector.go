@@ -7,7 +7,8 @@ import (
 	"gofabric/core"
 )
 
-// AddressVector is an address vector of a domain (fi_av(3)): the shared implementation, known to its domain, with the event queue for its insertions.
+// AddressVector is an address vector of a domain (fi_av(3)). It adds the event queue for asynchronous insertions to
+// av.Table.
 type AddressVector struct {
 	*av.Table
 	d    *Domain
@@ -42,7 +43,7 @@ func (d *Domain) OpenAV(attr core.AVAttr, self *core.AddressVector) (core.AVDriv
 	return &AddressVector{Table: t, d: d, self: self}, nil
 }
 
-// resolve is the resolver of address vectors.
+// resolve resolves names for address vectors.
 func (d *Domain) resolve(node, service string) ([]netip.AddrPort, error) {
 	if d.cfg.Host == nil {
 		return nil, core.ErrNoSys
@@ -50,7 +51,8 @@ func (d *Domain) resolve(node, service string) ([]netip.AddrPort, error) {
 	return d.cfg.Host.Resolve(node, service, false, false)
 }
 
-// allowIDs refuses identifiers in a domain that was opened without them: reporting them would cost its completions.
+// allowIDs refuses user identifiers in a domain that was opened without them. Only such domains pay for the lookup
+// in each completion.
 func (d *Domain) allowIDs(op string, asked bool) error {
 	if !asked || d.info.Caps&core.CapAVUserID != 0 {
 		return nil
@@ -74,13 +76,14 @@ func (v *AddressVector) InsertSym(node string, nodecnt int, service string, svcc
 	return v.Table.InsertSym(node, nodecnt, service, svccnt, fi, flags, context...)
 }
 
-// Lookup is fi_av_lookup(3). Unlike the Table's it must not be called locked: in a shared vector it tells endpoints of what other processes did.
+// Lookup is fi_av_lookup(3). Unlike the Table's it must not be called locked: for a shared vector it first reports
+// the changes of other processes to the endpoints.
 func (v *AddressVector) Lookup(fi core.FIAddr) (core.Addr, error) {
 	v.Follow()
 	return v.Table.Lookup(fi)
 }
 
-// vectorFormat is the format of a vector's addresses; the generic names leave it to each address.
+// vectorFormat returns the format of a vector's addresses. With a generic format each address has its own.
 func vectorFormat(f core.AddrFormat) core.AddrFormat {
 	if f == core.FormatSockaddr || f == core.FormatUnspec {
 		return core.FormatSockaddrIP
@@ -88,7 +91,7 @@ func vectorFormat(f core.AddrFormat) core.AddrFormat {
 	return f
 }
 
-// BindEQ binds the queue for the events of insertions (fi_av_bind(3)).
+// BindEQ binds the queue for insertion events (fi_av_bind(3)).
 func (v *AddressVector) BindEQ(q core.EQDriver, flags core.BindFlags) error {
 	const op = "fi_av_bind"
 	eq, err := v.d.cfg.Names.QueueOf(op, q)
@@ -108,7 +111,8 @@ func (v *AddressVector) BindEQ(q core.EQDriver, flags core.BindFlags) error {
 	return nil
 }
 
-// Close fails with ErrBusy while an endpoint uses the vector, a set of it is open or insertions are under way (fi_close(3)). Its events stay in the queue.
+// Close fails with ErrBusy while an endpoint uses the vector, a set of it is open or insertions are in progress
+// (fi_close(3)). Events stay in the queue.
 func (v *AddressVector) Close() error {
 	if err := v.d.closeChild(v.Table.Close); err != nil {
 		return err
@@ -119,7 +123,7 @@ func (v *AddressVector) Close() error {
 	return nil
 }
 
-// vectorEvents is where a vector reports its insertions: av.Events.
+// vectorEvents reports the insertions of a vector to its event queue. It implements av.Events.
 type vectorEvents struct {
 	v  *AddressVector
 	eq *EventQueue

@@ -6,31 +6,32 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// work is an operation that waits for a counter (fi_trigger(3)): deferred work of the domain, or a triggered operation of an endpoint. As a Router it takes
-// over what the transmit calls have prepared; as an engine.Owner the end of deferred work.
+// work is an operation that waits for a counter (fi_trigger(3)): deferred work of the domain, or a triggered
+// operation of an endpoint. As a Router it stores the operation that a transmit call has prepared. As an
+// engine.Owner it gets the completion of deferred work.
 type work struct {
 	q    *workQueue
-	next *work // in the list of spare ones
-	prev *work // in the list of waiting ones, with follow
+	next *work // in the free list
+	prev *work // links of a workList; foll is the next one
 	foll *work
 
-	cntr      *Counter // what it waits for
+	cntr      *Counter // the counter that it waits for
 	threshold uint64
-	seq       uint64      // counts what is queued
+	seq       uint64      // order of queueing
 	place     queue.Place // in the counter's heap
-	deferred  bool        // else it is triggered
-	report    bool        // deferred work whose end is reported at the endpoint, too
+	deferred  bool        // deferred work, else a triggered operation
+	report    bool        // deferred work that writes an entry at the endpoint, too
 	kind      workKind
 	state     workState
 	ctx       core.OpContext // of the DeferredWork
 	done      *Counter       // completion counter, may be nil
 
-	e  *Endpoint // of transfers; nil for receives of a shared context
-	at *Endpoint // where it ended, if that is known
+	e  *Endpoint // nil for receives of a shared context
+	at *Endpoint // the endpoint where it completed, if known
 
 	// A transmit.
-	tx     Transmitter // what prepares it, with the work as its router
-	router Router      // the real one
+	tx     Transmitter // prepares the operation; w is its router
+	router Router      // the endpoint's
 	dest   core.FIAddr
 	send   engine.Send
 	atomic *engine.Atomic
@@ -44,7 +45,7 @@ type work struct {
 	value  uint64
 }
 
-// recvArgs is what RecvMsg and TRecvMsg are given.
+// recvArgs are the arguments of a deferred receive.
 type recvArgs struct {
 	iov         [engine.MaxIOV][]byte
 	niov        int
@@ -57,7 +58,7 @@ type recvArgs struct {
 type workKind uint8
 
 const (
-	workSend workKind = iota // all that goes through a Transmitter
+	workSend workKind = iota // every operation of a Transmitter
 	workMsg
 	workTagged
 	workSet
@@ -69,19 +70,19 @@ type workState uint8
 const (
 	workFresh    workState = iota // not queued yet
 	workWaiting                   // in its counter's heap
-	workReady                     // the count is reached: in workQueue.ready
-	workStarting                  // inside the engine
+	workReady                     // the threshold is reached: in workQueue.ready
+	workStarting                  // inside the engine's call
 	workStarted
-	workEnded  // while it was starting
-	workOrphan // where it was posted is closed: its end is no one's
+	workEnded  // completed within that call
+	workOrphan // its endpoint has closed: the completion is dropped
 )
 
-// before is the order of what waits for one counter.
+// before is the order of the work of one counter: by threshold, then by time of queueing.
 func (w *work) before(v *work) bool {
 	return w.threshold < v.threshold || w.threshold == v.threshold && w.seq < v.seq
 }
 
-// arm queues w. Locked.
+// arm queues w. From then on its counters cannot close. Locked.
 func (w *work) arm() {
 	q := w.q
 	q.seq++
@@ -96,16 +97,17 @@ func (w *work) arm() {
 	w.cntr.Watch(w.cntr.work)
 }
 
-// leave is the end of waiting: the counters may close. Locked.
+// leave removes w from the waiting work and releases its counters. Locked.
 func (w *work) leave() {
 	w.q.all.del(w)
 	w.eachCounter((*Counter).unref)
 }
 
-// endless says that nobody knows which end of w is the last: that of a buffer of several messages (FI_MULTI_RECV). Its completion counter is not kept open.
+// endless reports that the last completion of w cannot be recognized: w is a buffer for several messages
+// (FI_MULTI_RECV). It does not keep its completion counter open.
 func (w *work) endless() bool { return w.kind == workMsg && w.recv.flags&core.OpMultiRecv != 0 }
 
-// orphan has the end of w, which has started, go unnoticed. Locked.
+// orphan makes the completion of w, which has started, have no effect. Locked.
 func (w *work) orphan() {
 	w.q.started.del(w)
 	w.state = workOrphan
@@ -117,7 +119,7 @@ func (w *work) orphan() {
 func (c *Counter) ref()   { c.Ref() }
 func (c *Counter) unref() { c.Unref() }
 
-// eachCounter calls f with the counters that must not close while w waits.
+// eachCounter calls f with each counter that must not close while w waits.
 func (w *work) eachCounter(f func(*Counter)) {
 	for _, c := range [...]*Counter{w.cntr, w.done, w.target} {
 		if c != nil {
@@ -126,7 +128,8 @@ func (w *work) eachCounter(f func(*Counter)) {
 	}
 }
 
-// start does what w is for, if there is room; else it is tried again. Locked, and no engine is at work.
+// start starts w if there is room. It returns false if w must be tried again. Locked, and outside the engine's
+// calls.
 func (w *work) start() bool {
 	switch w.kind {
 	case workSet, workAdd:
@@ -140,6 +143,8 @@ func (w *work) start() bool {
 	return w.startRecv()
 }
 
+// startSend submits a transmit. Without room it marks the router or connection as stuck. Later work for the same
+// one then waits, too, so that the order is kept.
 func (w *work) startSend() bool {
 	r := w.router
 	if w.q.isStuck(r) {
@@ -152,7 +157,7 @@ func (w *work) startSend() bool {
 	}
 	if err == nil {
 		if w.q.isStuck(c) {
-			return false // the order of operations to one destination
+			return false // keeps the order of operations to one destination
 		}
 		w.state = workStarting
 		if err = c.Submit(&w.send); err == engine.ErrAgain {
@@ -168,6 +173,7 @@ func (w *work) startSend() bool {
 	return true
 }
 
+// startRecv posts a receive. Without room it marks the receive context as stuck.
 func (w *work) startRecv() bool {
 	r, a := &w.rx, &w.recv
 	if w.q.isStuck(r.rx) {
@@ -200,7 +206,7 @@ func (w *work) startRecv() bool {
 	return true
 }
 
-// started is called when the engine has taken w, or refused it with err for good.
+// started is called when the engine has taken w, or has refused it for good with err.
 func (w *work) started(err error) {
 	w.leave()
 	if err != nil {
@@ -225,7 +231,7 @@ func (w *work) started(err error) {
 	}
 }
 
-// ending returns the completion of w that ends with err.
+// ending returns a completion of w with the error err.
 func (w *work) ending(err error) *engine.Completion {
 	c := &w.q.d.ended
 	switch w.kind {
@@ -240,7 +246,8 @@ func (w *work) ending(err error) *engine.Completion {
 	return c
 }
 
-// Done implements engine.Owner: the end of deferred work. A buffer of several messages (FI_MULTI_RECV) has more than one.
+// Done implements engine.Owner: it counts the completion of deferred work. A buffer for several messages
+// (FI_MULTI_RECV) completes more than once.
 func (w *work) Done(c *engine.Completion) {
 	switch {
 	case w.state == workOrphan:
@@ -256,7 +263,7 @@ func (w *work) Done(c *engine.Completion) {
 		w.reportEnd(c)
 	}
 	switch {
-	case w.endless(): // the collector takes it
+	case w.endless(): // the garbage collector frees it
 	case w.state == workStarted:
 		w.q.started.del(w)
 		if w.done != nil {
@@ -264,11 +271,11 @@ func (w *work) Done(c *engine.Completion) {
 		}
 		w.q.recycle(w)
 	default:
-		w.state = workEnded // whoever starts it goes on with it
+		w.state = workEnded // started recycles it
 	}
 }
 
-// reportEnd reports c at the endpoint, as that of an ordinary operation.
+// reportEnd reports c at the endpoint as a completion of an ordinary operation.
 func (w *work) reportEnd(c *engine.Completion) {
 	c.Owner = nil
 	e := w.at
@@ -282,7 +289,7 @@ func (w *work) reportEnd(c *engine.Completion) {
 	e.Completed(c)
 }
 
-// cancel ends w, which has not started. Locked.
+// cancel cancels w, which has not started. Locked.
 func (w *work) cancel() {
 	w.forget()
 	if w.kind != workSet && w.kind != workAdd && (w.report || !w.deferred) {
@@ -291,7 +298,7 @@ func (w *work) cancel() {
 	w.q.recycle(w)
 }
 
-// forget takes w, which has not started, out of all queues. Locked.
+// forget removes w, which has not started, from all queues. Locked.
 func (w *work) forget() {
 	w.leave()
 	if w.state == workWaiting {

@@ -13,7 +13,7 @@ import (
 	"gofabric/core"
 )
 
-// sendWork is deferred work of w.a that sends a message tagged tag when trig has come to threshold, and counts in done.
+// sendWork is deferred work of w.a: it sends a message with a tag when trig reaches threshold, and counts in done.
 func sendWork(w *world, tag uint64, trig *core.Counter, threshold uint64, done *core.Counter) *core.DeferredWork {
 	return &core.DeferredWork{Ctx: core.OpContext(tag), Threshold: threshold, TriggeringCntr: trig, CompletionCntr: done, OpType: core.OpTSend,
 		Tagged: &core.OpTagged{EP: w.a.Endpoint, Msg: core.TaggedArgs{IOV: [][]byte{message}, Tag: tag, Ctx: core.OpContext(tag)}}}
@@ -24,7 +24,7 @@ func cntrWork(ctx core.OpContext, trig *core.Counter, threshold uint64, op core.
 	return &core.DeferredWork{Ctx: ctx, Threshold: threshold, TriggeringCntr: trig, OpType: op, Cntr: &core.OpCntr{Cntr: target, Value: v}}
 }
 
-// tags receives what came to w.b and returns the tags in order.
+// tags receives the messages that w.b has got, and returns the tags in order.
 func (w *world) tags(t testing.TB, n int) []uint64 {
 	t.Helper()
 	var got []uint64
@@ -54,7 +54,7 @@ type waitingWork struct {
 	triggered             bool // by successes alone
 }
 
-// workModel is what must happen, written down simply.
+// workModel is a simple model of the expected behaviour.
 type workModel struct {
 	val, errs []uint64
 	waiting   []waitingWork // in order of queueing
@@ -100,7 +100,8 @@ func (m *workModel) run() {
 	}
 }
 
-// TestWorkModel: whatever is queued, counted, canceled and flushed, work starts when and in the order it should.
+// TestWorkModel queues, counts, cancels and flushes at random. Work starts at the time and in the order of the
+// model.
 func TestWorkModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t, allCaps, core.BindSelectiveCompletion)
@@ -196,7 +197,7 @@ func TestWorkModel(t *testing.T) {
 	})
 }
 
-// TestWorkKinds has all eleven kinds wait for one counter and take turns.
+// TestWorkKinds makes all eleven kinds wait for one counter, in turns.
 func TestWorkKinds(t *testing.T) {
 	w, mem := atomicWorld(t)
 	n := w.counters(t, 3)
@@ -257,7 +258,8 @@ func TestWorkKinds(t *testing.T) {
 	none(t, w.qb)
 }
 
-// TestWorkBusy: operations without room are tried again when there is some, in order, and those of others do not wait for them.
+// TestWorkBusy: operations without room are tried again in order, and operations to other destinations do not wait
+// for them.
 func TestWorkBusy(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	n := w.counters(t, 2)
@@ -292,7 +294,8 @@ func TestWorkBusy(t *testing.T) {
 	}
 }
 
-// TestTriggered: the msg variants with the flag OpTrigger, each way of receiving and transmitting, complete as ordinary operations.
+// TestTriggered: the msg variants with OpTrigger, of each receive and transmit call, complete like ordinary
+// operations.
 func TestTriggered(t *testing.T) {
 	w, mem := atomicWorld(t)
 	n := w.counters(t, 1)
@@ -328,7 +331,7 @@ func TestTriggered(t *testing.T) {
 	if string(read) != string(words(50)) || string(mem) != string(words(50, 7, 7, 4)) {
 		t.Errorf("read %x; memory %x", read, mem)
 	}
-	// The condition is met: at once.
+	// The condition is met, so the operation starts at once.
 	must(t, w.b.TRecvMsg(&core.TaggedArgs{IOV: [][]byte{in}, Tag: 1, Ctx: 20, Trigger: tc(7)}, core.OpTrigger))
 	must(t, w.a.TSendMsg(&core.TaggedArgs{IOV: [][]byte{message}, Tag: 1, Ctx: 21, Trigger: tc(0)}, core.OpTrigger))
 	if a, b := next(t, w.qa), next(t, w.qb); a.Ctx != 21 || b.Ctx != 20 {
@@ -336,7 +339,7 @@ func TestTriggered(t *testing.T) {
 	}
 }
 
-// TestWorkRefused: what cannot be deferred is refused, and nothing of it stays.
+// TestWorkRefused: operations that cannot be deferred fail and leave nothing behind.
 func TestWorkRefused(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	plain := w.d.open(t, testInfo(allCaps&^core.CapTrigger))
@@ -388,7 +391,8 @@ func TestWorkRefused(t *testing.T) {
 	none(t, w.qa)
 }
 
-// TestWorkEnds: cancel, flush and close end what has not started as fi_trigger(3), fi_cancel(3) and fi_close(3) say.
+// TestWorkEnds: cancel, flush and close end work that has not started, as fi_trigger(3), fi_cancel(3) and
+// fi_close(3) say.
 func TestWorkEnds(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	n := w.counters(t, 2)
@@ -420,7 +424,7 @@ func TestWorkEnds(t *testing.T) {
 	if n[1].Value() != 0 || n[1].ErrValue() != 0 {
 		t.Errorf("canceled work counted: %d, %d", n[1].Value(), n[1].ErrValue())
 	}
-	// An endpoint takes its own with it.
+	// An endpoint that closes ends its work.
 	third := w.d.open(t, testInfo(allCaps))
 	must(t, third.BindCQ(w.qa, core.BindTransmit|core.BindRecv))
 	must(t, third.Enable())
@@ -433,8 +437,8 @@ func TestWorkEnds(t *testing.T) {
 	none(t, w.qa)
 }
 
-// TestWorkCloses closes what work under way names, in each order: the completion counter stays until the work has ended, or the endpoint is closed, which
-// ends its work unnoticed (fi_close(3)).
+// TestWorkCloses closes the objects that work in progress uses, in each order. The completion counter stays open
+// until the work has completed. If the endpoint closes first, its work ends without completion (fi_close(3)).
 func TestWorkCloses(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	n := w.counters(t, 1)
@@ -490,13 +494,13 @@ func TestWorkCloses(t *testing.T) {
 	must(t, done.Close())
 }
 
-// TestWorkFails: what cannot be done counts as an error, and is an error entry where nobody counts.
+// TestWorkFails: work that fails increments the counter's errors. Without a counter it makes an error entry.
 func TestWorkFails(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	n := w.counters(t, 2)
 	for _, done := range []*core.Counter{n[1], nil} {
 		dw := sendWork(w, 8, n[0], 0, done)
-		dw.Tagged.Msg.Addr = 5 // nobody
+		dw.Tagged.Msg.Addr = 5 // no such peer
 		must(t, w.d.QueueWork(dw))
 	}
 	var e core.CQErrEntry
@@ -509,7 +513,7 @@ func TestWorkFails(t *testing.T) {
 	}
 }
 
-// TestWorkReported: with OpCompletion the end is reported at the endpoint as well, and counted there.
+// TestWorkReported: with OpCompletion the completion is also reported and counted at the endpoint.
 func TestWorkReported(t *testing.T) {
 	w := newWorld(t, allCaps, core.BindSelectiveCompletion)
 	n := w.counters(t, 2)
@@ -525,7 +529,7 @@ func TestWorkReported(t *testing.T) {
 	}
 }
 
-// TestWorkAllocates: a round of deferred work takes no memory in steady state.
+// TestWorkAllocates: a round of deferred work allocates no memory in steady state.
 func TestWorkAllocates(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	n := w.counters(t, 3)
@@ -553,7 +557,7 @@ func TestWorkAllocates(t *testing.T) {
 	}
 }
 
-// TestTriggerAlias: plain calls of an alias whose operations are triggered refuse, its msg variants and the other direction do not.
+// TestTriggerAlias: plain calls of a triggered alias fail. Its msg variants and the other direction work.
 func TestTriggerAlias(t *testing.T) {
 	w := newWorld(t, allCaps, 0)
 	n := w.counters(t, 1)

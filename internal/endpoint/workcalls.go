@@ -27,7 +27,7 @@ func (d *Domain) refuseWork(err error, hint string) error {
 	return d.cfg.Names.Error("fi_control(FI_QUEUE_WORK)", d.Name(), NoPeer, err, hint)
 }
 
-// take makes w the operation of dw; errTaken if that went well.
+// take makes w the operation of dw. It returns errTaken on success.
 func (w *work) take(dw *core.Work) error {
 	if !dw.Transfer {
 		return w.takeCntr(dw)
@@ -66,7 +66,7 @@ func (w *work) transmitterFor(ep any, flags core.OpFlags) (*Transmitter, error) 
 	return w.prepare(t), nil
 }
 
-// receiverFor returns where w is posted: an endpoint's, or a shared context.
+// receiverFor returns the receiver for w: an endpoint's, or a shared context's.
 func (w *work) receiverFor(ep any, flags core.OpFlags) (*Receiver, error) {
 	h, ok := ep.(interface{ receiver() *Receiver })
 	if !ok {
@@ -83,9 +83,11 @@ func (w *work) receiverFor(ep any, flags core.OpFlags) (*Receiver, error) {
 	return r, nil
 }
 
-// workFlags are the flags that an operation of deferred work is posted with: that it is triggered goes without saying, and nothing follows it.
+// workFlags removes the flags that have no meaning for deferred work: it is always triggered, and FI_MORE has no
+// effect.
 func workFlags(f core.OpFlags) core.OpFlags { return f &^ (core.OpTrigger | core.OpMore) }
 
+// takeCntr makes w a change of a counter (FI_OP_CNTR_SET, FI_OP_CNTR_ADD). It returns errTaken on success.
 func (w *work) takeCntr(dw *core.Work) error {
 	if w.target = w.q.d.counterOf(dw.Cntr); w.target == nil {
 		return core.ErrInval

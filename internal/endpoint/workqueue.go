@@ -7,24 +7,24 @@ import (
 	"gofabric/internal/queue"
 )
 
-// workQueue is all that waits for counters of a domain. It is a progress.Task: what has become ready starts when no engine is at work.
+// workQueue holds all work of a domain. It is a progress.Task: ready work starts outside the engine's calls.
 type workQueue struct {
 	d       *Domain
-	all     workList // what has not started
-	started workList // deferred work under way
+	all     workList // not started
+	started workList // deferred work in progress
 	ready   []*work
-	asked   bool // Run is going to be called
+	asked   bool // Run is scheduled
 	seq     uint64
-	stuck   []any // in this round: connections, routers and receive contexts without room
+	stuck   []any // connections, routers and receive contexts that had no room in this Run
 	spare   *work
 	nspare  int
 	running bool
 }
 
-// maxSpare is how much finished work is kept to be used again.
+// maxSpare is the largest number of work objects in the free list.
 const maxSpare = 1024
 
-// get returns work to fill in. Locked.
+// get returns an empty work. Locked.
 func (q *workQueue) get() *work {
 	w := q.spare
 	if w == nil {
@@ -35,7 +35,7 @@ func (q *workQueue) get() *work {
 	return w
 }
 
-// recycle takes back work that is in no queue. Locked.
+// recycle returns w, which is in no queue, to the free list. Locked.
 func (q *workQueue) recycle(w *work) {
 	a := w.atomic
 	*w = work{q: q}
@@ -51,7 +51,7 @@ func (q *workQueue) recycle(w *work) {
 	q.nspare++
 }
 
-// makeReady queues w to start. Locked.
+// makeReady queues w to be started by Run. Locked.
 func (q *workQueue) makeReady(w *work) {
 	w.state = workReady
 	q.ready = append(q.ready, w)
@@ -61,11 +61,11 @@ func (q *workQueue) makeReady(w *work) {
 	}
 }
 
-// Run implements progress.Task: it starts what is ready and has room, in order.
+// Run implements progress.Task: it starts ready work in order. Work without room stays ready.
 func (q *workQueue) Run() {
 	q.asked, q.running = false, true
 	kept := 0
-	for i := 0; i < len(q.ready); i++ { // which grows: what starts may advance counters
+	for i := 0; i < len(q.ready); i++ { // q.ready may grow: work that starts may advance counters
 		w := q.ready[i]
 		if !w.start() {
 			q.ready[kept] = w
@@ -82,6 +82,7 @@ func (q *workQueue) Run() {
 	}
 }
 
+// isStuck reports whether a router, connection or receive context had no room in this Run.
 func (q *workQueue) isStuck(where any) bool {
 	for _, s := range q.stuck {
 		if s == where {
@@ -91,7 +92,7 @@ func (q *workQueue) isStuck(where any) bool {
 	return false
 }
 
-// each calls f with all work of the list; f may take it out.
+// each calls f with each work of the list. f may remove it.
 func (l *workList) each(f func(*work)) {
 	for w := l.head; w != nil; {
 		after := w.foll
@@ -100,7 +101,8 @@ func (l *workList) each(f func(*work)) {
 	}
 }
 
-// drop ends silently what waits to be done by e, or by the shared receive context srx, and what they are at (fi_endpoint(3), fi_close). Locked.
+// drop ends the waiting work of e, or of the shared receive context srx, without completions, and ignores those of
+// work in progress (fi_endpoint(3), fi_close). Locked.
 func (q *workQueue) drop(e *Endpoint, srx *SharedRx) {
 	of := func(w *work) bool { return e != nil && w.e == e || srx != nil && w.rx.rx == srx.rx }
 	q.all.each(func(w *work) {
@@ -116,7 +118,8 @@ func (q *workQueue) drop(e *Endpoint, srx *SharedRx) {
 	})
 }
 
-// cancelTriggered ends one triggered operation of an endpoint, or of the receive context of a shared one, posted with ctx. Locked.
+// cancelTriggered cancels one triggered operation that was posted with ctx to an endpoint or a shared receive
+// context. Locked.
 func (q *workQueue) cancelTriggered(e *Endpoint, srx *SharedRx, ctx uint64) bool {
 	for w := q.all.head; w != nil; w = w.foll {
 		mine := e != nil && w.e == e || srx != nil && w.rx.rx == srx.rx
@@ -128,7 +131,7 @@ func (q *workQueue) cancelTriggered(e *Endpoint, srx *SharedRx, ctx uint64) bool
 	return false
 }
 
-// workList is a list in order of queueing.
+// workList is a doubly linked list in order of queueing.
 type workList struct{ head, tail *work }
 
 func (l *workList) add(w *work) {
@@ -154,10 +157,11 @@ func (l *workList) del(w *work) {
 	w.prev, w.foll = nil, nil
 }
 
-// counterWork is what waits for one counter: triggered operations for its successes, deferred work for successes and failures together (fi_trigger(3)). It
-// implements cq.Watcher.
+// counterWork is the work that waits for one counter. Triggered operations wait for its successes. Deferred work
+// waits for the sum of successes and failures (fi_trigger(3)). It implements cq.Watcher.
 type counterWork struct{ successes, sum workHeap }
 
+// heapOf returns the heap for the kind of count that w waits for.
 func (c *counterWork) heapOf(w *work) *workHeap {
 	if w.deferred {
 		return &c.sum
@@ -168,7 +172,8 @@ func (c *counterWork) heapOf(w *work) *workHeap {
 func (c *counterWork) push(w *work)   { c.heapOf(w).Set(w.threshold, w, &w.place) }
 func (c *counterWork) remove(w *work) { c.heapOf(w).Remove(w.place) }
 
-// Reached implements cq.Watcher.
+// Reached implements cq.Watcher. It makes the work ready that has reached its threshold, and returns the next
+// threshold.
 func (c *counterWork) Reached(val, errs uint64) uint64 {
 	sum := val + errs
 	if sum < val {
@@ -195,18 +200,18 @@ func (c *counterWork) Reached(val, errs uint64) uint64 {
 	return next
 }
 
-// reached says whether the count of successes is at least threshold.
+// reached reports whether the count of successes is at least threshold.
 func (c *Counter) reached(threshold uint64) bool {
 	val, _ := c.Counts()
 	return val >= threshold
 }
 
-// workHeap has the next to start first.
+// workHeap has the work with the lowest threshold at its top.
 type workHeap struct {
 	queue.Heap[uint64, *work] // by threshold
 }
 
-// first returns what is reached first, if it is.
+// first returns the top if count has reached its threshold, else nil.
 func (h *workHeap) first(count uint64) *work {
 	if h.Len() == 0 || h.MinKey() > count {
 		return nil

@@ -1,6 +1,7 @@
-// Package layer is the base of the providers that stand on another one in a provider string, as in "udp;ofi_rxd" (fi_provider(7), utility providers): ofi_rxd,
-// ofi_rxm and fault. Base is in a layer's Provider, DomainOver or RDMDomain in its domain; Fabric serves as it is. A layer carries only what it changes.
+// Package layer is the base of the providers that need another provider below them, as in "udp;ofi_rxd"
+// (fi_provider(7), utility providers): ofi_rxd, ofi_rxm and fault. A layer's Provider embeds Base, and its domain
+// embeds DomainOver or RDMDomain. Fabric is used as it is. A layer implements only the parts that differ.
 //
-// Layers make objects of their own, on what the provider below offers to layers: ports (package datagram) or links (package stream). What stands above a whole
-// stack and passes the application's calls on, as strict mode does, is a hook (util/hook).
+// Layers make objects of their own over ports (package datagram) or links (package stream) of the provider below. A
+// hook (util/hook), such as strict mode, differs: it wraps a whole stack and passes the application's calls on.
 package layer

@@ -6,13 +6,14 @@ import (
 	"gofabric/internal/progress"
 )
 
-// Lower is a domain that a layer can stand on: datagram.Domain or stream.Domain.
+// Lower is a domain that a layer can use: datagram.Domain or stream.Domain.
 type Lower interface {
 	core.DomainDriver
 	Progress() *progress.Engine
 }
 
-// DomainOver is the domain of a layer over one of kind L, whose lock and progress it shares. A layer adds OpenEndpoint.
+// DomainOver is the domain of a layer over a domain of type L. Both share one lock and progress engine. A layer
+// adds OpenEndpoint.
 type DomainOver[L Lower] struct {
 	endpoint.Domain
 	// Lower is the domain below.
@@ -21,7 +22,7 @@ type DomainOver[L Lower] struct {
 	names *endpoint.Names
 }
 
-// Open opens the domain below, and makes d one of f on it (fi_domain(3)).
+// Open opens the domain below and makes d a domain of f (fi_domain(3)).
 func (d *DomainOver[L]) Open(f *Fabric, info *core.Info) error {
 	if err := f.check(info); err != nil {
 		return err
@@ -37,7 +38,7 @@ func (f *Fabric) check(info *core.Info) error {
 	return nil
 }
 
-// on makes d a domain of info on what it opens with under.
+// on opens the domain below with the Info under, and makes d a domain of info over it.
 func (d *DomainOver[L]) on(f *Fabric, info, under *core.Info, c RDM) error {
 	lower, err := f.below.OpenDomain(under)
 	if err != nil {
@@ -58,25 +59,26 @@ func (d *DomainOver[L]) on(f *Fabric, info, under *core.Info, c RDM) error {
 	return nil
 }
 
-// Below is the domain that this one stands on.
+// Below returns the domain below.
 func (d *DomainOver[L]) Below() core.DomainDriver { return d.Lower }
 
-// RDM says what the endpoints of an RDMDomain are.
+// RDM is the configuration of an RDMDomain.
 type RDM struct {
 	Transfers
-	// AutoProgress has the domain make progress by itself even if its Info says otherwise (fi_domain(3), FI_PROGRESS_AUTO).
+	// AutoProgress selects automatic progress even if the domain's Info has manual progress (fi_domain(3),
+	// FI_PROGRESS_AUTO).
 	AutoProgress bool
-	// Open opens an endpoint; info is one of an RDM endpoint over something.
+	// Open opens an endpoint. info is an Info of an RDM endpoint and has an Info below.
 	Open func(info *core.Info) (endpoint.Base, error)
 }
 
-// RDMDomain is the domain of a layer of reliable endpoints (FI_EP_RDM).
+// RDMDomain is the domain of a layer with RDM endpoints (FI_EP_RDM).
 type RDMDomain[L Lower] struct {
 	DomainOver[L]
 	open func(info *core.Info) (endpoint.Base, error)
 }
 
-// Open opens the domain below, and makes d one of f on it (fi_domain(3)).
+// Open opens the domain below and makes d a domain of f (fi_domain(3)).
 func (d *RDMDomain[L]) Open(f *Fabric, info *core.Info, c RDM) error {
 	if err := f.check(info); err != nil {
 		return err
@@ -85,7 +87,7 @@ func (d *RDMDomain[L]) Open(f *Fabric, info *core.Info, c RDM) error {
 		return err
 	}
 	under := info.Below().Dup()
-	if under.Domain != nil { // the goroutine that makes progress is the one of the domain below
+	if under.Domain != nil { // the domain below owns the goroutine that makes progress
 		under.Domain.DataProgress, under.Domain.ControlProgress = info.Domain.DataProgress, info.Domain.ControlProgress
 		if c.AutoProgress {
 			under.Domain.DataProgress, under.Domain.ControlProgress = core.ProgressAuto, core.ProgressAuto

@@ -5,10 +5,11 @@ import (
 	"gofabric/internal/endpoint"
 )
 
-// Offer is what a layer of reliable endpoints offers, besides what all such layers do.
+// Offer is the part of an Info that differs between layers with RDM endpoints.
 type Offer struct {
 	Protocol core.Protocol
-	// Extended says that peers of this module are spoken to in ways of their own, which collectives need; native leaves them to others.
+	// Extended means that the layer uses protocol extensions between gofabric peers. Collectives need them, and
+	// native peers ignore them.
 	Extended   bool
 	InjectSize int // bytes
 	TxSize     int // operations
@@ -16,7 +17,7 @@ type Offer struct {
 	CQs, EPs   int // of a domain
 }
 
-// Info is what the layer b makes of base, an Info of the provider below, at best.
+// Info returns the largest Info that layer b can offer over base, an Info of the provider below.
 func Info(b *Base, base *core.Info, o Offer) *core.Info {
 	caps, kinds := endpoint.DomainCaps, endpoint.EPCaps
 	if base.Caps&endpoint.DomainCaps != 0 {
@@ -40,7 +41,7 @@ func Info(b *Base, base *core.Info, o Offer) *core.Info {
 			DataProgress: core.ProgressAuto, ResourceMgmt: core.RMEnabled, MRMode: endpoint.MRModes, MRKeySize: 8,
 			CQDataSize: 8, CQCnt: o.CQs, EPCnt: o.EPs, TxCtxCnt: contexts, RxCtxCnt: contexts,
 			MaxEPTxCtx: endpoint.MaxContexts, MaxEPRxCtx: endpoint.MaxContexts, MaxEPStxCtx: o.EPs, MaxEPSrxCtx: o.EPs, MRIOVLimit: 1,
-			AuthKeySize: core.MaxAuthKey, MaxEPAuthKey: endpoint.MaxEPAuthKey}, // native has no keys
+			AuthKeySize: core.MaxAuthKey, MaxEPAuthKey: endpoint.MaxEPAuthKey}, // libfabric's layers have no keys
 		Fabric: &core.FabricAttr{Name: base.Fabric.Name, ProvName: b.name, ProvVersion: core.LibraryVersion},
 	}
 }

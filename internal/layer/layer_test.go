@@ -19,7 +19,7 @@ func infoOf(t *testing.T) *core.Info {
 	return infoOn(t, fabrictest.New(t, 1, fabrictest.Config{}).Node(0))
 }
 
-// infoOn is an Info of the stack ofi_rxd over datagrams of the process, whose Below the layers under test open.
+// infoOn is an Info of the stack udp;ofi_rxd in this process. The layers under test open its Below.
 func infoOn(t *testing.T, node *fabrictest.Node) *core.Info {
 	t.Helper()
 	h := core.NewHints()
@@ -49,7 +49,7 @@ func (l *lower) Close() error {
 	return nil
 }
 
-// lowerDomain is one that layers cannot stand on.
+// lowerDomain is a domain that no layer can use.
 type lowerDomain struct {
 	core.DomainDriver
 	l *lower
@@ -67,7 +67,7 @@ func wants(t *testing.T, what string, err error, want core.Errno) {
 	}
 }
 
-// TestWrongBelow: a layer refuses what it cannot stand on, in words, and leaves nothing open.
+// TestWrongBelow: a layer over an unsuitable domain fails with an explanation, and leaves nothing open.
 func TestWrongBelow(t *testing.T) {
 	info := infoOf(t)
 	for kind, word := range map[core.EPType]string{core.EPTypeMsg: "connections", core.EPTypeDgram: "datagrams"} {
@@ -102,7 +102,8 @@ func TestWrongBelow(t *testing.T) {
 	}
 }
 
-// TestProgressBelow: the domain below makes progress as the layer's was asked to, or by itself if the layer says so.
+// TestProgressBelow: the domain below gets the progress mode of the layer's Info, or automatic progress if the
+// layer asks for it.
 func TestProgressBelow(t *testing.T) {
 	info := infoOf(t)
 	info.Domain.DataProgress, info.Domain.ControlProgress = core.ProgressManual, core.ProgressManual
@@ -124,7 +125,7 @@ func TestProgressBelow(t *testing.T) {
 	wants(t, "two places of the key", err, core.ErrInval)
 }
 
-// TestOver opens a domain on datagrams of the process, and closes it and what is below.
+// TestOver opens a domain over datagrams of this process, and closes both.
 func TestOver(t *testing.T) {
 	node := fabrictest.New(t, 1, fabrictest.Config{}).Node(0)
 	info := infoOn(t, node)
@@ -158,7 +159,8 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestHintsBelow: addresses, reach, threads and progress are asked of the provider below; what the layer makes itself is not.
+// TestHintsBelow: hints for the provider below have the addresses, reach, threading and progress of the
+// application's, and no capabilities that the layer implements itself.
 func TestHintsBelow(t *testing.T) {
 	if h := layer.HintsBelow(core.CapMsg, nil); h.Caps != core.CapMsg || h.Domain != nil {
 		t.Errorf("%+v", h)
@@ -171,7 +173,7 @@ func TestHintsBelow(t *testing.T) {
 	}
 }
 
-// TestTransfers: the defaults, and single copies only where they may be.
+// TestTransfers checks the defaults, and that single copies are used only where they are allowed.
 func TestTransfers(t *testing.T) {
 	defs := append(layer.TransferParams("ofi_x"), core.Param{Provider: "ofi_x", Name: "extensions", Type: core.ParamBool, Default: "1"})
 	r := params.Read(nil, "ofi_x", defs)

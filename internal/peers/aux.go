@@ -8,15 +8,15 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// AuxConn is a further connection to a peer. It is its connection's engine.Sink, the endpoint being the Sink of completions. Until it is up, what it would carry
-// goes over the main connection.
+// AuxConn is an auxiliary connection to a peer. It is the engine.Sink of its Conn, and the embedded endpoint takes
+// the completions. Until it is up, its operations use the main connection.
 type AuxConn struct {
 	*endpoint.Endpoint // Completed, Sent, Received
-	// Conn is what operations are posted to when the connection is up. Its User is the AuxConn.
+	// Conn takes the operations when the connection is up. Its User is the AuxConn.
 	Conn *engine.Conn
-	// Link carries it; nil when it has ended.
+	// Link carries the Conn's bytes. It is nil after the connection has ended.
 	Link stream.Link
-	// User is the endpoint's.
+	// User is for the provider.
 	User any
 
 	p  *Peer
@@ -26,11 +26,11 @@ type AuxConn struct {
 
 // auxConns are the auxiliary connections to one peer.
 type auxConns struct {
-	all  []*AuxConn // by number less 1, nil where there is none
-	last int        // where Pick has looked last
+	all  []*AuxConn // by number less 1; nil where there is none
+	last int        // index of the last Pick
 }
 
-// someAux makes room for p's auxiliary connections, which most peers do not have.
+// someAux returns p's table of auxiliary connections, a new one if there is none. Most peers need none.
 func (p *Peer) someAux() *auxConns {
 	if p.aux == nil {
 		p.aux = &auxConns{all: make([]*AuxConn, p.set.cfg.Aux)}
@@ -38,7 +38,7 @@ func (p *Peer) someAux() *auxConns {
 	return p.aux
 }
 
-// each visits all, those under way included. x may be nil.
+// each visits all auxiliary connections, also those that are opening. x may be nil.
 func (x *auxConns) each(yield func(*AuxConn) bool) {
 	if x == nil {
 		return
@@ -50,11 +50,12 @@ func (x *auxConns) each(yield func(*AuxConn) bool) {
 	}
 }
 
-// Peer is whose connection it is; Index its number, from 1.
+// Peer returns the peer of the connection. Index returns its number, from 1.
 func (l *AuxConn) Peer() *Peer  { return l.p }
 func (l *AuxConn) Index() uint8 { return l.c.Index() }
 
-// Pick is where the next thing goes that may overtake: an auxiliary connection that is up, or nil for the main one. Those that are missing are opened by and by.
+// Pick returns the connection for the next operation that may overtake: an auxiliary connection that is up, or nil
+// for the main one. It takes them in turn, and starts to open a missing one.
 func (p *Peer) Pick() *AuxConn {
 	s := p.set
 	n := s.cfg.Aux
@@ -76,7 +77,7 @@ func (p *Peer) Pick() *AuxConn {
 // Spread implements endpoint.Spreader.
 func (s *Set) Spread(c *engine.Conn) *engine.Conn {
 	p, ok := c.User.(*Peer)
-	if !ok || p.User != nil { // something stands between, and sees to it itself
+	if !ok || p.User != nil { // a gateway is in between, and calls Pick itself
 		return c
 	}
 	if l := p.Pick(); l != nil {
@@ -85,7 +86,7 @@ func (s *Set) Spread(c *engine.Conn) *engine.Conn {
 	return c
 }
 
-// newAux makes the auxiliary connection that cm knows as c.
+// newAux makes the auxiliary connection for c of package cm.
 func (p *Peer) newAux(c *cm.Conn) *AuxConn {
 	l := &AuxConn{Endpoint: p.Endpoint, p: p, c: c}
 	c.User = l
@@ -93,6 +94,7 @@ func (p *Peer) newAux(c *cm.Conn) *AuxConn {
 	return l
 }
 
+// dialAux executes cm.Dial for an auxiliary connection. An error fails only this connection.
 func (p *Peer) dialAux(c *cm.Conn) {
 	cfg := &p.set.cfg
 	l := p.newAux(c)
@@ -109,7 +111,7 @@ func (p *Peer) dialAux(c *cm.Conn) {
 	p.set.measure(link)
 }
 
-// acceptAux makes q, whose request it is, an auxiliary connection.
+// acceptAux accepts the request of q as an auxiliary connection.
 func (q *Peer) acceptAux(c *cm.Conn) {
 	p := c.Main().User.(*Peer)
 	l := p.newAux(c)
@@ -134,7 +136,7 @@ func (l *AuxConn) execute(a cm.Action) {
 	}
 }
 
-// forget takes l out of its peer.
+// forget removes l from its peer.
 func (l *AuxConn) forget() {
 	l.up = false
 	if at := &l.p.aux.all[l.c.Index()-1]; *at == l {
@@ -149,7 +151,7 @@ func (l *AuxConn) closeLink() {
 	}
 }
 
-// Requested implements engine.Sink; it is never called.
+// Requested implements engine.Sink. It is never called.
 func (l *AuxConn) Requested(*engine.Conn, []byte) {}
 
 // Connected implements engine.Sink.

@@ -6,7 +6,7 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// run executes what the machine asks for. Events that come meanwhile are served by the caller that is at it.
+// run executes the machine's actions. An event during an action is handled by the outer call of run.
 func (s *Set) run() {
 	if s.running {
 		return
@@ -21,6 +21,7 @@ func (s *Set) run() {
 	}
 }
 
+// arm sets the one timer of the Set to the machine's deadline.
 func (s *Set) arm(at mono.Time) {
 	if s.timer == nil {
 		s.timer = s.cfg.Below.Progress().Timer(s.tick)
@@ -35,12 +36,13 @@ func (s *Set) tick(now mono.Time) {
 	s.run()
 }
 
-// reasons are what operations fail with.
+// reasons maps cm's reasons to the errors of operations.
 var reasons = [...]error{cm.Ended: engine.ErrPeerClose, cm.Rejected: engine.ErrRefused, cm.Canceled: engine.ErrClosed}
 
+// execute passes an action to the owner of its connection.
 func (s *Set) execute(a cm.Action) {
 	switch u := a.Conn.User.(type) {
-	case nil: // an auxiliary connection that has not begun
+	case nil: // a new auxiliary connection
 		if a.Kind == cm.Dial {
 			a.Conn.Main().User.(*Peer).dialAux(a.Conn)
 		}
@@ -82,7 +84,7 @@ func (p *Peer) execute(a cm.Action) {
 	}
 }
 
-// dial starts to connect. An error is kept for the call that wants the connection, if one does.
+// dial starts to connect. It keeps an error for connect, which returns it from the call that needed the connection.
 func (p *Peer) dial() {
 	s := p.set
 	p.Conn.RestartHandshake(int64(mono.Now()))
@@ -99,6 +101,7 @@ func (p *Peer) dial() {
 	s.measure(l)
 }
 
+// accept executes cm.Accept: the peer's request becomes the main connection.
 func (p *Peer) accept() {
 	c, s := p.Conn, p.set
 	p.fi = p.AV().ReverseAddrPort(p.addr)
@@ -111,13 +114,15 @@ func (p *Peer) accept() {
 	s.t.add(p)
 }
 
+// refuse executes cm.Refuse. The rejection leaves as far as the transport has room at once.
 func (p *Peer) refuse(crossed bool) {
 	var b [dataMax]byte
 	p.finish(func() { p.Conn.Reject(p.set.cfg.Negotiator.Refuse(p.request, crossed, b[:0])) })
-	p.Conn.Drop(engine.ErrClosed) // gives back what the transport did not take
+	p.Conn.Drop(engine.ErrClosed) // frees what the transport had no room for
 }
 
-// adopt moves what waits on the connection before c to c, which is p's. Messages of a peer that was restarted stay with the old connection.
+// adopt moves the operations that wait on the connection before to c, which is p's. Unexpected messages of a
+// connection that was up stay with it, because the peer was restarted.
 func (p *Peer) adopt(c, before *cm.Conn) {
 	q := before.User.(*Peer)
 	to, _ := p.of(c)
@@ -128,7 +133,7 @@ func (p *Peer) adopt(c, before *cm.Conn) {
 	to.Adopt(from)
 }
 
-// leave says bye on p's connection, or ends our stream to a native peer, and has next take what is posted.
+// leave sends bye on p's connection, or ends our stream to a native peer. Later posts go to next.
 func (p *Peer) leave(next *cm.Conn) {
 	c, l := p.Conn, p.Link
 	if c.Ours {
@@ -138,7 +143,7 @@ func (p *Peer) leave(next *cm.Conn) {
 	p.renew(mono.Now())
 	p.c, p.Link, p.User = next, nil, nil
 	switch {
-	case l == nil: // it has just failed
+	case l == nil: // it has failed just now
 	case c.Ours:
 		l.Replied()
 	default:
@@ -146,19 +151,21 @@ func (p *Peer) leave(next *cm.Conn) {
 	}
 }
 
-// comeBack goes on with the connection that was left.
+// comeBack returns to the connection that was left.
 func (p *Peer) comeBack() {
 	o, c := p.old, p.Conn
 	p.old, p.c, p.Conn, p.Link, p.User = nil, o.c, o.conn, o.link, o.user
 	p.set.ep.Own.SetSource(p.Conn, uint64(p.fi))
 	p.Conn.Adopt(c)
-	c.Drop(engine.ErrPeerClose) // if the peer has closed it behind its stay, what was posted meanwhile fails
+	// If the peer has closed the connection after its stay, operations posted in the meantime fail.
+	c.Drop(engine.ErrPeerClose)
 	if p.Link != nil {
 		p.Link.Replied()
 	}
 }
 
-// finish says the last word, transmits what is left, and ends the transport, unless it has just failed.
+// finish calls say to queue the last message, transmits the rest and closes the transport. The transport may have
+// failed already.
 func (p *Peer) finish(say func()) {
 	l := p.Link
 	p.Link = nil
@@ -167,7 +174,7 @@ func (p *Peer) finish(say func()) {
 	}
 }
 
-// drop ends what cm knew as c, without a word to the peer. Operations on it fail with err.
+// drop ends the connection c of cm without a message to the peer. Its operations fail with err.
 func (p *Peer) drop(c *cm.Conn, err error) {
 	if o := p.old; o != nil && o.c == c {
 		p.old = nil
@@ -182,7 +189,7 @@ func (p *Peer) drop(c *cm.Conn, err error) {
 	p.close()
 }
 
-// probe is the Set as cm asks it.
+// probe implements cm.Probe.
 type probe Set
 
 // Idle implements cm.Probe.

@@ -13,7 +13,7 @@ func (s *Set) ObservePeers(yield func(endpoint.PeerView) bool) {
 		switch u := c.User.(type) {
 		case *Peer:
 			if u.c != c {
-				continue // it is being left
+				continue // it is closing
 			}
 			v = endpoint.PeerView{Conn: u.Conn, Addr: u.addr, Index: c.Loop() << 8}
 			v.Path, _ = u.Link.(endpoint.Path)
@@ -27,7 +27,7 @@ func (s *Set) ObservePeers(yield func(endpoint.PeerView) bool) {
 	}
 }
 
-// measure has the system's figures of a new link counted.
+// measure adds a new link to the meter.
 func (s *Set) measure(l stream.Link) {
 	if m, ok := l.(stream.Metered); ok {
 		m.Meter(&s.meter)

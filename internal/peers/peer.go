@@ -12,28 +12,29 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Peer is the main connection of the endpoint to another. It is its connection's engine.Sink, the endpoint being the Sink of completions.
+// Peer is the main connection to a peer. It is the engine.Sink of its Conn, and the embedded endpoint takes the
+// completions.
 type Peer struct {
 	*endpoint.Endpoint // Completed, Sent, Received, Replied
-	// Conn is what operations are posted to. Its User is the Peer.
+	// Conn takes the operations. Its User is the Peer.
 	Conn *engine.Conn
-	// Link carries it; nil before the first connect and between attempts.
+	// Link carries the Conn's bytes. It is nil before the first connect and between attempts.
 	Link stream.Link
-	// User is the endpoint's.
+	// User is for the provider.
 	User any
 
 	set     *Set
-	c       *cm.Conn       // what cm knows Conn as
-	addr    netip.AddrPort // where the peer listens; invalid until its request came
-	fi      core.FIAddr    // its index in the address vector, AddrNotAvail if not inserted
-	named   bool           // it had another index, too, which may find it still
-	id      uint32         // its incarnation, from its answer; 0 not known
-	request []byte         // its private data, until it is answered
-	old     *leaving       // the connection before, which is being closed; nil usually
-	aux     *auxConns      // nil if there was none
+	c       *cm.Conn       // the connection in package cm
+	addr    netip.AddrPort // the peer's listening address; invalid until its request has arrived
+	fi      core.FIAddr    // its index in the address vector; AddrNotAvail if it has none
+	named   bool           // it has had another index, which table.byFI may still contain
+	id      uint32         // its incarnation, from its answer; 0: not known
+	request []byte         // private data of its request, until the answer
+	old     *leaving       // the previous connection, while it is closing; usually nil
+	aux     *auxConns      // nil if there was none so far
 }
 
-// leaving is a connection on which we have said bye.
+// leaving is a connection on which this end has sent bye.
 type leaving struct {
 	c    *cm.Conn
 	conn *engine.Conn
@@ -41,13 +42,13 @@ type leaving struct {
 	user any
 }
 
-// Addr is where the peer listens.
+// Addr returns the peer's listening address.
 func (p *Peer) Addr() netip.AddrPort { return p.addr }
 
-// SetID takes note of the peer's incarnation, from its answer.
+// SetID sets the peer's incarnation, from its answer.
 func (p *Peer) SetID(id uint32) { p.id = id }
 
-// of is the connection that cm knows as c, and its link, which may be nil.
+// of returns the connection c of package cm, and its link, which may be nil.
 func (p *Peer) of(c *cm.Conn) (*engine.Conn, stream.Link) {
 	if o := p.old; o != nil && o.c == c {
 		return o.conn, o.link
@@ -55,7 +56,7 @@ func (p *Peer) of(c *cm.Conn) (*engine.Conn, stream.Link) {
 	return p.Conn, p.Link
 }
 
-// renew gives p a fresh connection in state Opening, which takes over what waits for the one before.
+// renew gives p a new connection in state Opening. It takes over the waiting operations of the previous one.
 func (p *Peer) renew(now mono.Time) {
 	old := p.Conn
 	c := p.set.active(p, p.fi, p.sink(), now)
@@ -67,10 +68,11 @@ func (p *Peer) renew(now mono.Time) {
 	}
 }
 
-// sink is what takes the peer's completions: p, or what tells of peers that are not in the vector.
+// sink returns the sink of the main connection.
 func (p *Peer) sink() engine.Sink { return p.SinkOver(p) }
 
-// SinkOver is s, a sink of p's making, for a Conn of p: with FI_SOURCE_ERR it names who is not in the address vector.
+// SinkOver returns the sink for a Conn of p, over s. With FI_SOURCE_ERR it also reports senders that are not in the
+// address vector.
 func (p *Peer) SinkOver(s engine.Sink) engine.Sink {
 	if p.NamesUnknownSources() {
 		return &endpoint.UnknownSource{Sink: s, E: p.Endpoint, Addr: &p.addr}
@@ -78,7 +80,7 @@ func (p *Peer) SinkOver(s engine.Sink) engine.Sink {
 	return s
 }
 
-// setSource gives p the index that the address vector has for it.
+// setSource sets the peer's index in the address vector.
 func (p *Peer) setSource(fi core.FIAddr) {
 	if p.fi == fi {
 		return
@@ -93,8 +95,8 @@ func (p *Peer) setSource(fi core.FIAddr) {
 	p.set.t.index(p)
 }
 
-// rename is called when the index was removed that p went by. The address may have another already: another owner of the vector has inserted it again, and the
-// order in which other processes' changes are heard of is not the one in which they were made.
+// rename is called when the peer's index was removed. The address may have another index already: in a shared
+// vector, another process may have inserted it again, and changes of other processes do not arrive in their order.
 func (p *Peer) rename() {
 	fi := p.AV().ReverseAddrPort(p.addr)
 	if fi == p.fi {
@@ -109,7 +111,7 @@ func (p *Peer) rename() {
 	}
 }
 
-// close ends the transport.
+// close closes the transport.
 func (p *Peer) close() {
 	if l := p.Link; l != nil {
 		p.Link = nil
@@ -117,7 +119,7 @@ func (p *Peer) close() {
 	}
 }
 
-// Requested implements engine.Sink: a peer wants to connect.
+// Requested implements engine.Sink. A peer wants to connect.
 func (p *Peer) Requested(c *engine.Conn, data []byte) {
 	s := p.set
 	defer s.run()
@@ -126,7 +128,7 @@ func (p *Peer) Requested(c *engine.Conn, data []byte) {
 		s.m.Invalid(p.c)
 		return
 	}
-	p.request = bytes.Clone(data) // what is received next may go into the same memory
+	p.request = bytes.Clone(data) // the receive buffer is reused
 	claim, err := s.cfg.Negotiator.Asked(c, p.request)
 	if err != nil {
 		s.m.Invalid(p.c)
@@ -145,7 +147,8 @@ func (p *Peer) Connected(c *engine.Conn, data []byte) {
 	s.run()
 }
 
-// Failed implements engine.Sink. What waits for a connection that was refused moves to a fresh one at once, for what is left on c fails.
+// Failed implements engine.Sink. After a refusal, the waiting operations move to a new connection at once, because
+// those that stay on c fail.
 func (p *Peer) Failed(c *engine.Conn, err error, data []byte) {
 	s, now := p.set, mono.Now()
 	switch o := p.old; {
@@ -211,7 +214,7 @@ func (s *leaver) Stay(c *engine.Conn) {
 	}
 }
 
-// known is what cm knows c as; nil if it was replaced.
+// known returns c's connection in package cm, nil if c was replaced.
 func (p *Peer) known(c *engine.Conn) *cm.Conn {
 	switch o := p.old; {
 	case o != nil && o.conn == c:

@@ -14,9 +14,10 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// Set is the peers of one endpoint. It implements endpoint.Router. Its methods must be called locked, if they do not say otherwise.
+// Set holds the peers of one endpoint. It implements endpoint.Router. Its methods must be called locked unless they
+// say otherwise.
 type Set struct {
-	// Denied counts requests of peers without our authorization key, or with one that we have not.
+	// Denied counts requests that failed authentication: the peer has no authorization key, or a different one.
 	Denied uint64
 
 	ep    *endpoint.Reliable
@@ -28,31 +29,32 @@ type Set struct {
 	meter netx.Meter
 
 	running bool             // the machine's actions are being executed
-	timer   *progress.Handle // calls tick; nil until there is a deadline
+	timer   *progress.Handle // calls tick; nil until the first deadline
 	armed   mono.Time        // its deadline
-	dialErr error            // why the last Dial could not begin
+	dialErr error            // error of the last Dial
 }
 
-// InitSet prepares s, the peers of ep. The listener follows with SetListener.
+// InitSet prepares s for the endpoint ep. SetListener follows.
 func (s *Set) InitSet(ep *endpoint.Reliable, cfg Protocol) {
 	s.ep, s.cfg = ep, cfg
 	s.cfg.Conn.Leaver = (*leaver)(s)
 	s.m = cm.New(cm.Config{Patience: mono.Time(cfg.Patience), MaxConns: cfg.MaxConns, IdleTime: mono.Time(cfg.IdleTime), Aux: cfg.Aux}, (*probe)(s))
 }
 
-// active makes a connection that is to be opened, of which u is the User.
+// active makes a connection that this end opens. u is its User.
 func (s *Set) active(u any, src core.FIAddr, sink engine.Sink, now mono.Time) *engine.Conn {
 	c := engine.NewActive(s.ep.Pool(), s.cfg.Conn, s.ep.Own, s.ep.Memory(), sink, int64(now))
 	c.User, c.Src = u, uint64(src)
 	return c
 }
 
-// attach gives c, a connection that a peer has opened, what active ones have from the start.
+// attach configures c, a connection that a peer has opened.
 func (s *Set) attach(c *engine.Conn, sink engine.Sink) {
 	c.Attach(s.ep.Pool(), s.cfg.Conn, s.ep.Own, s.ep.Memory(), sink)
 }
 
-// connOf is the connection that cm knows as c, and its link, which may be nil; nil if it has not begun.
+// connOf returns the connection c of package cm and its link, which may be nil. It returns nil for a connection
+// that has not begun.
 func connOf(c *cm.Conn) (*engine.Conn, stream.Link) {
 	switch u := c.User.(type) {
 	case *Peer:
@@ -63,7 +65,7 @@ func connOf(c *cm.Conn) (*engine.Conn, stream.Link) {
 	return nil, nil
 }
 
-// unlink is connOf for the last time.
+// unlink is connOf, and removes the link from its owner.
 func unlink(c *cm.Conn) (*engine.Conn, stream.Link) {
 	n, l := connOf(c)
 	switch u := c.User.(type) {
@@ -79,7 +81,7 @@ func unlink(c *cm.Conn) (*engine.Conn, stream.Link) {
 	return n, l
 }
 
-// Conns implements endpoint.Base.
+// Conns implements endpoint.Whole.
 func (s *Set) Conns(yield func(*engine.Conn) bool) {
 	for c := range s.m.Conns {
 		if n, _ := connOf(c); n != nil && !yield(n) {
@@ -88,10 +90,10 @@ func (s *Set) Conns(yield func(*engine.Conn) bool) {
 	}
 }
 
-// acceptor is the Set as listeners see it.
+// acceptor implements stream.Acceptor.
 type acceptor Set
 
-// Acceptor takes what the endpoint's listeners accept.
+// Acceptor returns the acceptor for the endpoint's listeners.
 func (s *Set) Acceptor() stream.Acceptor { return (*acceptor)(s) }
 
 // Accepted implements stream.Acceptor.
@@ -106,7 +108,7 @@ func (s *acceptor) Accepted(l stream.Link) {
 	p.c = s.m.Accepted(p)
 }
 
-// SetListener makes l the endpoint's listener; one before it is closed.
+// SetListener sets the endpoint's listener. It closes the previous one.
 func (s *Set) SetListener(l stream.Listener) {
 	if s.l != nil {
 		s.l.Close()
@@ -115,19 +117,19 @@ func (s *Set) SetListener(l stream.Listener) {
 	s.m.SetLocal(s.local)
 }
 
-// Listener is what SetListener was given last.
+// Listener returns the endpoint's listener.
 func (s *Set) Listener() stream.Listener { return s.l }
 
-// Listen lets peers connect.
+// Listen starts to accept connections.
 func (s *Set) Listen() error { return s.l.Listen() }
 
-// Local is where the endpoint listens.
+// Local returns the listening address.
 func (s *Set) Local() netip.AddrPort { return s.local }
 
-// Len counts connections, those under way and those of peers that have not said who they are included.
+// Len counts connections, including those that are opening and those whose request has not arrived.
 func (s *Set) Len() int { return s.m.Len() }
 
-// Each visits all peers with a connection; it may be ended early.
+// Each visits all peers with a main connection. It stops when yield returns false.
 func (s *Set) Each(yield func(*Peer) bool) {
 	for c := range s.m.Conns {
 		if p, ok := c.User.(*Peer); ok && p.c == c && !yield(p) {
@@ -170,20 +172,23 @@ func (s *Set) Posted(c *engine.Conn, more bool) *batch.Stream {
 	return l.Posted(more)
 }
 
-// connect finds or opens the connection to a peer not spoken to by this index before.
+// connect returns the connection to a peer that has not been used by this index before. It opens one if there is
+// none.
 func (s *Set) connect(dest core.FIAddr) (*Peer, error) {
 	ep := s.ep
 	a, ok := ep.AV().AddrPort(dest)
 	if !ok {
 		return nil, core.ErrInval
 	}
-	a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) // as connections have it that it opens itself
+	a = netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) // in the form of the addresses of accepted connections
 	if p := s.at(a); p != nil {
 		p.setSource(dest)
 		return p, nil
 	}
 	if s.m.Hidden(a) || ep.AV().Hidden(dest) {
-		return nil, core.ErrFirewallAddr // the peer, or its inserter, said that it cannot be connected to: wait until it connects
+		// The peer, or the inserter of its address, has said that it accepts no connections: wait for the peer's
+		// own.
+		return nil, core.ErrFirewallAddr
 	}
 	now := mono.Now()
 	p := &Peer{Endpoint: &ep.Endpoint, set: s, addr: a, fi: dest}
@@ -196,14 +201,15 @@ func (s *Set) connect(dest core.FIAddr) (*Peer, error) {
 	if p.Conn.State() == engine.Closed && s.dialErr != nil {
 		no := endpoint.Errno(s.dialErr)
 		if no == core.ErrAgain {
-			no = core.ErrAddrNotAvail // out of local ports; EAGAIN would be tried for ever
+			// No local ports are left; an application would repeat the call for ever after EAGAIN.
+			no = core.ErrAddrNotAvail
 		}
 		return nil, no
 	}
 	return p, nil
 }
 
-// at is the peer that listens at a, nil if there is none.
+// at returns the peer that listens at a, nil if there is none.
 func (s *Set) at(a netip.AddrPort) *Peer {
 	if c := s.m.At(a); c != nil {
 		return c.User.(*Peer)
@@ -211,7 +217,8 @@ func (s *Set) at(a netip.AddrPort) *Peer {
 	return nil
 }
 
-// Disconnect breaks off the connection to a peer: what is under way with it fails with ErrCanceled, and the next operation connects anew.
+// Disconnect aborts the connection to a peer. Its operations in progress fail with ErrCanceled, and the next
+// operation connects again.
 func (s *Set) Disconnect(fi core.FIAddr) error {
 	if uint64(fi) >= uint64(len(s.t.byFI)) || s.t.byFI[fi] == nil {
 		return core.ErrNotConn
@@ -221,7 +228,8 @@ func (s *Set) Disconnect(fi core.FIAddr) error {
 	return nil
 }
 
-// Forget lets every connection go of a memory region that was closed, those included that a Link has behind it.
+// Forget makes every connection drop its references to a closed memory region, also the connections behind
+// gateways.
 func (s *Set) Forget(key uint64) {
 	for c := range s.m.Conns {
 		n, l := connOf(c)
@@ -234,7 +242,8 @@ func (s *Set) Forget(key uint64) {
 	}
 }
 
-// Watch follows the bound address vector: a peer that connected before it was inserted gets its index then. Not locked; once.
+// Watch follows the bound address vector: a connected peer that is inserted later gets its index. Not locked;
+// called once.
 func (s *Set) Watch() {
 	s.ep.WatchAV(func(fi core.FIAddr, a core.Addr) {
 		at := netip.AddrPortFrom(a.IP.Addr().Unmap(), a.IP.Port())
@@ -245,7 +254,7 @@ func (s *Set) Watch() {
 		}
 	}, func(fi core.FIAddr) {
 		for _, p := range s.t.of(fi) {
-			if p != nil && p.fi == fi { // else known by another index by now
+			if p != nil && p.fi == fi { // otherwise it has another index by now
 				p.rename()
 			}
 		}
@@ -255,7 +264,8 @@ func (s *Set) Watch() {
 	})
 }
 
-// BeginDrain prepares the end of all connections: each says that nothing more comes behind what it has queued. Drained then tells when peers have all of it.
+// BeginDrain starts the end of all connections: each queues the message that nothing follows. Drained then reports
+// whether peers have all data.
 func (s *Set) BeginDrain() {
 	for c := range s.Conns {
 		c.BeginClose()
@@ -268,7 +278,7 @@ func (s *Set) BeginDrain() {
 	}
 }
 
-// Drained reports that no connection has anything left to transmit of what is due (stream.Link).
+// Drained reports that no connection has due data left to deliver (stream.Link).
 func (s *Set) Drained(all bool) bool {
 	for c := range s.m.Conns {
 		if n, l := connOf(c); n != nil && !drained(n, l, all) {
@@ -285,7 +295,7 @@ func drained(c *engine.Conn, l stream.Link, all bool) bool {
 	return l.Drained(all)
 }
 
-// Close ends all connections; what is left is sent as far as the transport takes it at once.
+// Close closes all connections. Queued data is transmitted as far as the transport has room at once.
 func (s *Set) Close() {
 	if s.l != nil {
 		s.l.Close()

@@ -6,13 +6,14 @@ import (
 	"gofabric/core"
 )
 
-// table finds peers by index. loop is the second connection of an endpoint with itself, which is not in byFI.
+// table finds peers by their index in the address vector. loop is the second connection of an endpoint with itself.
+// It is not in byFI.
 type table struct {
 	byFI []*Peer
 	loop *Peer
 }
 
-// add enters p, which was accepted.
+// add adds p, which was accepted.
 func (t *table) add(p *Peer) {
 	if p.c.Loop() == 2 {
 		t.loop = p
@@ -31,7 +32,7 @@ func (t *table) index(p *Peer) {
 	t.byFI[p.fi] = p
 }
 
-// loopAt is loop, if its address is a.
+// loopAt returns loop if its address is a, else nil.
 func (t *table) loopAt(a netip.AddrPort) *Peer {
 	if t.loop != nil && t.loop.addr == a {
 		return t.loop
@@ -39,7 +40,7 @@ func (t *table) loopAt(a netip.AddrPort) *Peer {
 	return nil
 }
 
-// of returns the peers with an index: one, or an endpoint's two connections with itself; nil where there is none.
+// of returns the peers with an index: none, one, or the two connections of an endpoint with itself.
 func (t *table) of(fi core.FIAddr) [2]*Peer {
 	var ps [2]*Peer
 	if uint64(fi) < uint64(len(t.byFI)) {
@@ -51,6 +52,7 @@ func (t *table) of(fi core.FIAddr) [2]*Peer {
 	return ps
 }
 
+// remove removes p under all its indices. Only a peer that had several needs the search.
 func (t *table) remove(p *Peer) {
 	if t.loop == p {
 		t.loop = nil

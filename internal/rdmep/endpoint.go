@@ -9,8 +9,8 @@ import (
 	"gofabric/internal/transport/stream"
 )
 
-// Endpoint is a reliable-datagram endpoint. Everything in it is guarded by the domain's lock; its methods are core.EndpointDriver's, safe for concurrent use and
-// not called locked, if they do not say otherwise.
+// Endpoint is an RDM endpoint. The domain's lock guards all of it. Its methods are those of core.EndpointDriver.
+// They are safe for concurrent use, and called without the lock unless they say otherwise.
 type Endpoint struct {
 	endpoint.Reliable
 	endpoint.Connectionless
@@ -21,24 +21,27 @@ type Endpoint struct {
 	id    uint32
 }
 
-// Config says what an endpoint stands on.
+// Config is what Init needs from a provider.
 type Config struct {
-	// Protocol is what the provider does its own way. Its Below makes listeners, too; Init gives its Conn the authorization key.
+	// Protocol is the part that differs by provider. Its Below also makes the listener. Init sets the authorization
+	// key of its Conn.
 	peers.Protocol
 	Domain *endpoint.Domain
-	Info   *core.Info // what the endpoint is opened with; copied
-	Lower  *core.Info // what listeners are opened with, but for their address; kept
-	// Hint is what else to look at if there is no listener at the address wanted: a clause without punctuation, or "".
+	Info   *core.Info // of the endpoint; copied
+	Lower  *core.Info // of the listener, except for the address; kept
+	// Hint is further advice for the error that no listener could be bound: a clause without punctuation, or "".
 	Hint string
 }
 
-// Init prepares ep and binds its listener, at Info.SrcAddr. The provider calls Opened with the whole when it has done the rest.
+// Init prepares ep and binds its listener to Info.SrcAddr. The provider then completes its own endpoint and calls
+// Opened.
 func (ep *Endpoint) Init(cfg Config) error {
 	ep.d, ep.below, ep.lower = cfg.Domain, cfg.Below, cfg.Lower
 	if err := ep.InitReliable(ep.d, cfg.Info, ep.Ends, endpoint.RxSink{Endpoint: &ep.Endpoint}, &ep.Set, ep.CanReceive); err != nil {
 		return err
 	}
-	// Peers tell a restarted endpoint from the one before by this number. Native uses the process id, which is 1 in every container.
+	// Peers recognize a restarted endpoint by a change of this number. libfabric uses the process id, which is 1 in
+	// every container.
 	ep.id = rand.Uint32() | 1
 	cfg.Conn.Auth = ep.Auth().EngineAuth()
 	ep.InitSet(&ep.Reliable, cfg.Protocol)
@@ -55,10 +58,11 @@ func (ep *Endpoint) Init(cfg Config) error {
 	return nil
 }
 
-// ID names the endpoint's incarnation to peers, in the place of native's process id. It is never 0.
+// ID is the number of this incarnation of the endpoint. It takes the place of the process id in libfabric's private
+// data. It is never 0.
 func (ep *Endpoint) ID() uint32 { return ep.id }
 
-// listen binds a listener to a, for the call op.
+// listen binds a listener to a. op is the C name of the call, for the error.
 func (ep *Endpoint) listen(op string, a core.Addr, hint string) (stream.Listener, error) {
 	info := *ep.lower
 	info.SrcAddr = a
@@ -76,7 +80,8 @@ func (ep *Endpoint) listen(op string, a core.Addr, hint string) (stream.Listener
 	return nil, ep.Refuse(op, endpoint.NoPeer, err, what+" must be one of this host and the port free"+hint)
 }
 
-// Bind binds an object (fi_ep_bind(3)): with a shared receive context the endpoint receives into buffers posted there.
+// Bind binds an object (fi_ep_bind(3)). With a shared receive context, the endpoint receives into the buffers
+// posted there.
 func (ep *Endpoint) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case *endpoint.AddressVector:
@@ -105,15 +110,16 @@ func (ep *Endpoint) Enable() error {
 	return nil
 }
 
-// Disconnect breaks off what is under way with a peer: it fails with ErrCanceled, and the next operation connects anew. libfabric has no such call; a
-// caller that must take its buffers back at once finds it by a type assertion.
+// Disconnect aborts the connection to a peer. Its operations in progress fail with ErrCanceled, and the next
+// operation connects again. libfabric has no such call. An application that must have its buffers back at once
+// finds it by a type assertion.
 func (ep *Endpoint) Disconnect(fi core.FIAddr) error {
 	ep.d.Progress().Lock()
 	defer ep.d.Progress().Unlock()
 	return ep.Set.Disconnect(fi)
 }
 
-// Connections counts the connections that are up or on their way, those included that are being closed. libfabric has no such call.
+// Connections counts the connections, including those that are opening or closing. libfabric has no such call.
 func (ep *Endpoint) Connections() int {
 	ep.d.Progress().Lock()
 	defer ep.d.Progress().Unlock()
@@ -127,7 +133,7 @@ func (ep *Endpoint) Connections() int {
 // Forget implements endpoint.Forgetter. Locked.
 func (ep *Endpoint) Forget(key uint64) { ep.Set.Forget(key) }
 
-// Name is the address that peers insert into their vectors (fi_getname(3)).
+// Name returns the address that peers insert into their address vectors (fi_getname(3)).
 func (ep *Endpoint) Name() (core.Addr, error) {
 	ep.d.Progress().Lock()
 	defer ep.d.Progress().Unlock()
@@ -142,5 +148,6 @@ func (ep *Endpoint) SetName(a core.Addr) error {
 	})
 }
 
-// Close closes the endpoint and its connections (fi_close(3)). What was sent is delivered first, for as long as OptLinger allows.
+// Close closes the endpoint and its connections (fi_close(3)). It waits for delivery of sent data for as long as
+// OptLinger allows.
 func (ep *Endpoint) Close() error { return ep.CloseWith(&ep.Set, ep.Set.Close) }

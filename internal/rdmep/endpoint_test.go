@@ -19,7 +19,7 @@ import (
 
 var names = endpoint.Names{Provider: "wires"}
 
-// fabric has domains of connections that never come up.
+// fabric has domains whose connections are never established.
 type fabric struct{ endpoint.Fabric }
 
 func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
@@ -33,7 +33,7 @@ type domain struct {
 	endpoint.Domain
 	used   map[netip.AddrPort]*listener
 	dialed []netip.AddrPort
-	refuse error  // of Dial and Listen
+	refuse error  // error of Dial and Listen
 	meet   func() // called by OpenListener
 }
 
@@ -84,7 +84,7 @@ func (l *listener) Listen() error {
 	return l.d.refuse
 }
 
-// link is a connect that nobody answers.
+// link is a connect that is never answered.
 type link struct{ stream.Link }
 
 func (link) Posted(bool) *batch.Stream { return nil }
@@ -110,7 +110,7 @@ func info(a netip.AddrPort) *core.Info {
 		EP: &core.EPAttr{Type: core.EPTypeRDM, MaxMsgSize: 1 << 20}, Domain: &core.DomainAttr{Name: "d0"}, Fabric: &core.FabricAttr{Name: "f0"}}
 }
 
-// world is an endpoint at here, with what it can be bound to.
+// world is an endpoint at here, with objects to bind to it.
 type world struct {
 	d   *core.Domain
 	drv *domain
@@ -169,7 +169,7 @@ func (w *world) named(t *testing.T, want netip.AddrPort) {
 	}
 }
 
-// TestName: an endpoint has its listener's address, and another one before Enable only.
+// TestName: an endpoint has its listener's address. The address can change only before Enable.
 func TestName(t *testing.T) {
 	w := newWorld(t)
 	w.named(t, here)
@@ -191,7 +191,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestNameTooLate: an endpoint that is enabled while the new listener is bound keeps the old one.
+// TestNameTooLate: an endpoint that is enabled while its new listener is being bound keeps the old one.
 func TestNameTooLate(t *testing.T) {
 	w := newWorld(t)
 	w.drv.meet = func() { w.enable(t) }
@@ -199,7 +199,7 @@ func TestNameTooLate(t *testing.T) {
 	w.named(t, here)
 }
 
-// TestEnable: peers can connect when it has succeeded, and not before.
+// TestEnable: peers can connect after Enable has succeeded, and not before.
 func TestEnable(t *testing.T) {
 	w := newWorld(t)
 	wants(t, "without address vector", w.ep.Enable(), core.ErrNoAV)
@@ -215,7 +215,7 @@ func TestEnable(t *testing.T) {
 	wants(t, "Enable again", w.ep.Enable(), core.ErrOpBadState)
 }
 
-// TestConnect: the first transfer to an address connects, and says why it cannot.
+// TestConnect: the first transfer to an address connects, and returns the reason if it cannot.
 func TestConnect(t *testing.T) {
 	w := newWorld(t)
 	w.enable(t)
@@ -225,7 +225,7 @@ func TestConnect(t *testing.T) {
 	}
 	buf := make([]byte, 8)
 	wants(t, "an index without address", w.ep.Send(buf, 0, 77, 1), core.ErrInval)
-	w.drv.refuse = core.ErrAgain // EAGAIN would be tried for ever
+	w.drv.refuse = core.ErrAgain // an application would repeat the call for ever after EAGAIN
 	wants(t, "no local ports", w.ep.Send(buf, 0, fi[0], 1), core.ErrAddrNotAvail)
 	w.drv.refuse = nil
 	wants(t, "Disconnect from no peer", w.e.Disconnect(fi[0]), core.ErrNotConn)
@@ -241,7 +241,7 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// TestSharedRx: with a shared receive context receives are posted there.
+// TestSharedRx: with a shared receive context, receives must be posted there.
 func TestSharedRx(t *testing.T) {
 	w := newWorld(t)
 	srx, err := w.d.OpenSRX(nil)
@@ -258,7 +258,7 @@ func TestSharedRx(t *testing.T) {
 	must(t, errors.Join(w.ep.Close(), srx.Close()))
 }
 
-// TestClose: aliases close first; nothing is left, and nothing works.
+// TestClose: aliases must close first. After the close nothing is left open, and all calls fail.
 func TestClose(t *testing.T) {
 	w := newWorld(t)
 	w.enable(t)
@@ -274,7 +274,7 @@ func TestClose(t *testing.T) {
 	wants(t, "SetName", w.ep.SetName(core.IPAddr(there)), core.ErrOpBadState)
 }
 
-// TestEnded: who embeds an endpoint is told when it has no connections any more, once.
+// TestEnded: the embedding type is called once, when the endpoint has no connections any more.
 func TestEnded(t *testing.T) {
 	w := newWorld(t)
 	n := 0

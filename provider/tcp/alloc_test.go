@@ -9,7 +9,7 @@ import (
 
 func TestNoAllocation(t *testing.T) { duo.NoAllocation(t, "tcp") }
 
-// pair returns two sides of tcp that know each other.
+// pair returns two endpoints of tcp that have each other in their address vectors.
 func pair(t testing.TB, mem []byte) (a, b *duo.Side) {
 	t.Helper()
 	return duo.Pair(t, "tcp", core.EPTypeRDM, mem)

@@ -10,14 +10,15 @@ import (
 	"gofabric/test/duo"
 )
 
-// cpu is the processor time that the process has used, ns: unlike the clock it does not see what else the machine does.
+// cpu returns the processor time of the process in ns. Unlike the clock, it excludes other load on the machine.
 func cpu() int64 {
 	var u syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// BenchmarkWindow is what a window of small messages costs both ends together, on one thread: posts, completions, and a share of the system calls.
+// BenchmarkWindow measures a window of small messages on one thread: the cost of both ends, with posts, completions
+// and their share of the system calls.
 func BenchmarkWindow(b *testing.B) {
 	for _, bm := range []struct {
 		name   string

@@ -10,12 +10,13 @@ import (
 	"gofabric/test/wait"
 )
 
-// TestBurstTakesTime: a stream tells the scheduler what it has transmitted within a burst, so that the system's time for that is not taken for the
-// application's absence (rule 7 of package batch).
+// TestBurstTakesTime: a stream reports to the scheduler what it has transmitted within a burst. Otherwise the time
+// of the system call would count as the application's absence (rule 7 of package batch).
 func TestBurstTakesTime(t *testing.T) {
 	var ends [2]*rdm
 	for i := range ends {
-		f, d, info := fixture(t, core.EPTypeRDM, map[string]string{"FI_TCP_LOCAL_SOCKETS": "0", "FI_TCP_DISABLE_AUTO_PROGRESS": "1"}) // no other pass than the test's
+		// Only the test makes passes.
+		f, d, info := fixture(t, core.EPTypeRDM, map[string]string{"FI_TCP_LOCAL_SOCKETS": "0", "FI_TCP_DISABLE_AUTO_PROGRESS": "1"})
 		info.Tx.OpFlags = 0
 		ends[i] = openEndpoint(t, d, info)
 		t.Cleanup(func() {
@@ -30,7 +31,7 @@ func TestBurstTakesTime(t *testing.T) {
 	_, err = a.v.Insert([]core.Addr{to}, nil, 0)
 	must(t, err)
 
-	const size, count = 3000, 10 // with the ninth more waits than batchLimits allow, and one is left then
+	const size, count = 3000, 10 // the ninth message exceeds batchLimits, and the tenth is left
 	buf, in := make([]byte, size), make([]byte, size)
 	var es [count]core.CQEntry
 	received := func(n int) {

@@ -20,7 +20,7 @@ var (
 // Impair implements stream.Impairable.
 func (f *fabric) Impair(info *core.Info, x stream.Impairer) error {
 	if f.faults != nil {
-		return opError("fi_fabric", info.Fabric.ProvName, noPeer, core.ErrInval, "one layer of faults stands on connections, not two")
+		return opError("fi_fabric", info.Fabric.ProvName, noPeer, core.ErrInval, "use the layer fault once in a provider string")
 	}
 	f.InitFabric(&names, info)
 	f.faults = x
@@ -46,8 +46,9 @@ func (d *domain) Faults() (sum impair.StreamStats, ok bool) {
 	return sum, true
 }
 
-// impairedCarrier is a TCP connection over an imperfect network, which the layer of faults (util/fault) simulates. Bytes that have come wait in the socket until
-// they may be received, so that the system bounds them, and stops the peer.
+// impairedCarrier is a TCP connection over a faulty network, which the layer fault (util/fault) simulates. Received
+// bytes wait in the socket until the simulated network has delivered them. The socket's buffer therefore bounds
+// them, and flow control stops the peer (RFC 9293, 3.8.6).
 type impairedCarrier struct {
 	tcpCarrier
 	faults *impair.Stream
@@ -56,15 +57,16 @@ type impairedCarrier struct {
 	timer  *progress.Handle
 
 	connecting bool
-	answered   bool // the connect, by the system: connectAt is set
+	answered   bool // the system has answered the connect, and connectAt is set
 	refused    bool
 	connectAt  mono.Time // when the simulated network answers the connect
 
-	receiving, blocked bool      // as watch was told
-	receiveAt          mono.Time // nothing is received before; 0: no such time is known
-	sendAt             mono.Time // nothing is sent before
+	receiving, blocked bool      // arguments of the last watch
+	receiveAt          mono.Time // no bytes are received before; 0: no such time is known
+	sendAt             mono.Time // no bytes are sent before
 }
 
+// newImpairedCarrier makes the carrier of a socket with a simulated network of its own.
 func newImpairedCarrier(b *buffers, fd netx.FD) *impairedCarrier {
 	return &impairedCarrier{tcpCarrier: tcpCarrier{socketCarrier{fd: fd}}, faults: b.faults.Stream(b.patience), bufs: b}
 }
@@ -73,7 +75,7 @@ func (c *impairedCarrier) register(prog *progress.Engine, bufs *buffers, src pro
 	h, err := c.tcpCarrier.register(prog, bufs, src, connecting)
 	if err == nil {
 		c.bufs, c.src, c.connecting = bufs, src, connecting
-		c.receiving, c.blocked = !connecting, false // as the registration has it
+		c.receiving, c.blocked = !connecting, false // the state after a registration
 		c.timer = prog.Timer(c.expired)
 		c.setTimer()
 	}
@@ -88,7 +90,8 @@ func (c *impairedCarrier) detach() {
 	}
 }
 
-// setTimer sets the timer for what comes next. Bytes that the stream does not take need none: watch sets it again when that changes.
+// setTimer sets the timer to the next deadline. While the stream does not receive, received bytes have no deadline.
+// watch sets the timer again when the stream receives.
 func (c *impairedCarrier) setTimer() {
 	at := c.sendAt
 	if c.receiving {
@@ -105,7 +108,7 @@ func (c *impairedCarrier) setTimer() {
 	}
 }
 
-// expired is the timer.
+// expired is called by the timer.
 func (c *impairedCarrier) expired(now mono.Time) {
 	if c.h == nil {
 		return
@@ -124,7 +127,7 @@ func (c *impairedCarrier) expired(now mono.Time) {
 	c.setTimer()
 }
 
-// watch: bytes that came and may not be received yet are to be noted once, no more.
+// watch reports bytes that may not be received yet only once, so that the poller does not report them all the time.
 func (c *impairedCarrier) watch(receive, transmit bool) error {
 	c.receiving, c.blocked = receive, transmit
 	c.setTimer()
@@ -141,7 +144,7 @@ func (c *impairedCarrier) watch(receive, transmit bool) error {
 	return c.want(want)
 }
 
-// connected: the answer takes its time through the simulated network.
+// connected delays the answer of a connect by the simulated network's time.
 func (c *impairedCarrier) connected() (bool, error) {
 	now := mono.Now()
 	if !c.answered {
@@ -160,7 +163,7 @@ func (c *impairedCarrier) connected() (bool, error) {
 	return c.tcpCarrier.connected()
 }
 
-// errno is how a stream ends as the simulated connection has ended.
+// errno returns the error of the stream for an end of the simulated connection.
 func (c *impairedCarrier) errno(end impair.End) syscall.Errno {
 	if end == impair.TimedOut {
 		return syscall.ETIMEDOUT
@@ -169,6 +172,7 @@ func (c *impairedCarrier) errno(end impair.End) syscall.Errno {
 	return syscall.ECONNRESET
 }
 
+// receive receives only as many bytes as the simulated network has delivered by now.
 func (c *impairedCarrier) receive(target, head []byte) (n int, more bool, errno syscall.Errno) {
 	limit, errno := c.mayReceive()
 	if errno != 0 {
@@ -184,7 +188,7 @@ func (c *impairedCarrier) receive(target, head []byte) (n int, more bool, errno 
 	return n, more, errno
 }
 
-// mayReceive returns how many bytes may be received now; syscall.EAGAIN: none.
+// mayReceive returns the number of bytes that may be received now, or syscall.EAGAIN if there are none.
 func (c *impairedCarrier) mayReceive() (int, syscall.Errno) {
 	now, unread := mono.Now(), 1
 	if c.faults.Timed() {
@@ -196,7 +200,7 @@ func (c *impairedCarrier) mayReceive() (int, syscall.Errno) {
 		return 0, c.errno(end)
 	}
 	if n == 0 && unread == 0 && again == mono.Never {
-		n = 1 // perhaps the end of the stream
+		n = 1 // it may be the end of the stream
 	}
 	if n == 0 {
 		c.setReceiveAt(again)
@@ -206,6 +210,7 @@ func (c *impairedCarrier) mayReceive() (int, syscall.Errno) {
 	return c.faults.Cut(n), 0
 }
 
+// setReceiveAt sets the time of the next receive and watches the socket accordingly.
 func (c *impairedCarrier) setReceiveAt(at mono.Time) {
 	if at == c.receiveAt {
 		return
@@ -216,6 +221,7 @@ func (c *impairedCarrier) setReceiveAt(at mono.Time) {
 	}
 }
 
+// transmit sends only as many bytes as the simulated network takes now.
 func (c *impairedCarrier) transmit(first []byte, list [][]byte) (n int, errno syscall.Errno) {
 	now := mono.Now()
 	ok, again, end := c.faults.MaySend(now)
@@ -237,6 +243,7 @@ func (c *impairedCarrier) transmit(first []byte, list [][]byte) (n int, errno sy
 	return n, errno
 }
 
+// setSendAt sets the time of the next transmission and watches the socket accordingly.
 func (c *impairedCarrier) setSendAt(at mono.Time) {
 	if at == c.sendAt {
 		return
@@ -247,7 +254,7 @@ func (c *impairedCarrier) setSendAt(at mono.Time) {
 	}
 }
 
-// cut shortens what is sent, and returns how long the rest waits.
+// cut shortens the bytes to send. It returns how long the rest must wait.
 func (c *impairedCarrier) cut(first []byte, list [][]byte) ([]byte, [][]byte, time.Duration) {
 	n := len(first)
 	for _, b := range list {
@@ -263,7 +270,7 @@ func (c *impairedCarrier) cut(first []byte, list [][]byte) ([]byte, [][]byte, ti
 
 func (*impairedCarrier) can() abilities { return impairedAbilities }
 
-// impairedAbilities: nothing may go past the network.
+// impairedAbilities are none: no byte may bypass the simulated network.
 var impairedAbilities abilities
 
 func (*impairedCarrier) String() string { return "TCP with faults" }

@@ -7,27 +7,30 @@ import (
 	"syscall"
 )
 
-// shmCarriersMax is the most shared memories of a domain: every pass looks at all of them. With more peers on this host sockets are fast enough.
+// shmCarriersMax is the largest number of shared memories of a domain, because every pass reads all of them. For
+// further peers on this host, sockets are fast enough.
 const shmCarriersMax = 32
 
-// shmCarrier is memory that two processes share, and a local socket between them. The socket carries doorbells only, bytes without a meaning, and its end is the
-// peer's.
+// shmCarrier is memory that two processes share, and a local socket between them. The socket carries only
+// doorbells, which are bytes without a meaning. When the socket ends, the peer has ended.
 //
-// While every pass polls the stream (progress.Director), neither end makes a system call, except that the poller is asked for the peer's end now and then.
-// Otherwise the carrier sleeps, and one of these holds, for which settle cares: the stream takes nothing, or the peer's next write rings the doorbell, or the
-// registration was notified.
+// While every pass polls the stream (progress.Director), neither end makes a system call, except that the poller
+// checks now and then whether the peer has ended. Otherwise the carrier sleeps. settle keeps the invariant of
+// sleep, that no byte can be missed: the stream does not receive, or the peer's next write rings the doorbell, or
+// the registration was notified.
 type shmCarrier struct {
 	*samehost.Conn
-	mover *mover // counts memories
+	mover *mover // counts the domain's memories
 	h     *progress.Handle
 	polls bool // every pass calls receive
 
-	receiving, blocked bool // as watch was told
+	receiving, blocked bool // arguments of the last watch
 }
 
+// transmit copies bytes into the memory. It rings the doorbell only if the peer does not poll.
 func (c *shmCarrier) transmit(first []byte, list [][]byte) (total int, errno syscall.Errno) {
 	if c.Ended() {
-		return 0, syscall.EPIPE // the memory would take it still
+		return 0, syscall.EPIPE // the memory would still have room
 	}
 	var err error
 	if first != nil {
@@ -56,9 +59,10 @@ func (c *shmCarrier) transmit(first []byte, list [][]byte) (total int, errno sys
 	case full:
 		return 0, syscall.EAGAIN
 	}
-	return 0, syscall.EINTR // there is room by now
+	return 0, syscall.EINTR // there is room by now, so the stream tries again
 }
 
+// receive copies bytes out of the memory. It rings the doorbell only if the peer waits for room and does not poll.
 func (c *shmCarrier) receive(target, head []byte) (total int, more bool, errno syscall.Errno) {
 	var err error
 	if len(target) > 0 {
@@ -95,9 +99,9 @@ func (c *shmCarrier) detach() { c.h = nil }
 
 func (c *shmCarrier) watch(receive, transmit bool) error {
 	c.receiving, c.blocked = receive, transmit
-	want := netx.Edge // as of sockets
+	want := netx.Edge // as for sockets
 	if receive || transmit && !c.Ended() {
-		want = netx.In // doorbells for either
+		want = netx.In // a doorbell stands for either
 	}
 	if err := c.h.Want(want); err != nil {
 		return err
@@ -106,7 +110,7 @@ func (c *shmCarrier) watch(receive, transmit bool) error {
 	return nil
 }
 
-// ready takes the doorbells, and notes the peer's end. What it has written before is received first.
+// ready takes the doorbells and notes the peer's end. Bytes written before the end are received first.
 func (c *shmCarrier) ready(in, out bool) (receive, transmit bool) {
 	if !in {
 		return in, out
@@ -115,6 +119,7 @@ func (c *shmCarrier) ready(in, out bool) (receive, transmit bool) {
 	return true, true // a doorbell may be for either
 }
 
+// direct tells the peer through the memory whether this end polls, so that it omits doorbells.
 func (c *shmCarrier) direct(on bool) {
 	c.polls = on
 	c.SetPolling(on)
@@ -123,7 +128,8 @@ func (c *shmCarrier) direct(on bool) {
 	}
 }
 
-// settle notifies the stream of what is there already, unless it polls: no doorbell announces that.
+// settle notifies the stream of bytes or room in the memory, unless the stream polls. No doorbell follows for a
+// state that exists already.
 func (c *shmCarrier) settle() {
 	if c.polls {
 		return
@@ -142,15 +148,15 @@ func (c *shmCarrier) settle() {
 	}
 }
 
-// connected is not called: there is no connect.
+// connected is never called, because there is no connect.
 func (*shmCarrier) connected() (bool, error) { return true, nil }
 
-// delivery: bytes in the memory are the peer's, whatever becomes of this process. An end that has gone takes none.
+// delivery: bytes in the memory reach the peer even if this process ends. A peer that has ended receives none.
 func (*shmCarrier) delivery() delivery { return delivery{} }
 
 func (c *shmCarrier) socket() netx.FD { return c.FD() }
 
-// can: the peer's end shows on the socket, which the poller looks at.
+// can reports single copies and the memory. The poller watches the socket for the peer's end.
 func (c *shmCarrier) can() abilities { return abilities{singleCopy: true, memory: c.Rings} }
 
 func (*shmCarrier) String() string { return "shared memory" }

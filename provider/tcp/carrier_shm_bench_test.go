@@ -2,7 +2,7 @@
 
 package tcp
 
-// What many streams in shared memory cost.
+// The cost of many streams in shared memory.
 
 import (
 	"errors"
@@ -14,14 +14,14 @@ import (
 	"gofabric/core"
 )
 
-// star is an endpoint with several peers, each of a domain of its own.
+// star is an endpoint with several peers, each in its own domain.
 type star struct {
 	t      testing.TB
 	f      []*core.Fabric
 	d      []*dom
-	ep     []*rdm        // the first is in the middle
+	ep     []*rdm        // the first is the centre
 	to     []core.FIAddr // the others
-	hub    []core.FIAddr // it, as each of them knows it
+	hub    []core.FIAddr // the centre's address in each peer's vector
 	in     []byte
 	shared int
 }
@@ -52,7 +52,7 @@ func newStar(t testing.TB, peers int) *star {
 	return s
 }
 
-// meet makes the endpoint of j known to that of i.
+// meet inserts the address of endpoint j into the vector of i.
 func (s *star) meet(i, j int) core.FIAddr {
 	s.t.Helper()
 	name, err := s.ep[j].Name()
@@ -63,7 +63,7 @@ func (s *star) meet(i, j int) core.FIAddr {
 	return fi[0]
 }
 
-// ping sends a message to peer i, and takes its answer.
+// ping sends a message to peer i and receives its answer.
 func (s *star) ping(i int) {
 	s.send(0, i, s.to[i])
 	s.send(i, 0, s.hub[i])
@@ -101,14 +101,15 @@ func (s *star) close() {
 	}
 }
 
-// used is the processor time of the process: unlike the clock it does not see what else the machine does.
+// used returns the processor time of the process. Unlike the clock, it excludes other load on the machine.
 func used() int64 {
 	var u syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// BenchmarkShm is what a pass costs that finds nothing, and a message to one of many peers with its answer, on one thread.
+// BenchmarkShm measures, on one thread, a pass that finds nothing, and a message to one of many peers with its
+// answer.
 func BenchmarkShm(b *testing.B) {
 	for _, n := range []int{1, 2, 3, 7, 31} {
 		s := newStar(b, n)

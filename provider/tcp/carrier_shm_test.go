@@ -2,7 +2,7 @@
 
 package tcp
 
-// Streams in memory that both ends share.
+// Streams in shared memory.
 
 import (
 	"context"
@@ -22,13 +22,13 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// shm is the carrier of a stream in shared memory, nil if it has another one. Locked.
+// shm returns the carrier of a stream in shared memory, nil for other carriers. Locked.
 func (s *tcpStream) shm() *shmCarrier {
 	c, _ := s.carrier.(*shmCarrier)
 	return c
 }
 
-// shared counts the streams that go through shared memory.
+// shared counts the streams in shared memory.
 func (c *couple) shared() (n int) {
 	for _, s := range c.streams() {
 		s.prog.Lock()
@@ -61,7 +61,7 @@ func newSharedWith(t *testing.T, env map[string]string) *couple {
 	return nil
 }
 
-// awake polls end i until its stream is read by nothing else.
+// awake polls at end i until only passes read its stream.
 func (c *couple) awake(i int) {
 	c.t.Helper()
 	for end, es := time.Now().Add(bound), make([]core.CQEntry, 1); ; {
@@ -78,7 +78,7 @@ func (c *couple) awake(i int) {
 	}
 }
 
-// noMemories checks that no memory is held any more.
+// noMemories checks that no shared memory is in use any more.
 func (c *couple) noMemories() {
 	for _, d := range c.d {
 		d.drv.prog.Lock()
@@ -89,12 +89,12 @@ func (c *couple) noMemories() {
 	}
 }
 
-// TestShm checks who shares memory, and that it is given back.
+// TestShm checks which streams share memory, and that they release it.
 func TestShm(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		env  map[string]string
-		full int // the end that has as many as it may
+		full int // the end that has reached its limit of memories
 		want int
 	}{
 		{"both", nil, -1, 2},
@@ -133,7 +133,7 @@ func TestShm(t *testing.T) {
 	}
 }
 
-// sleepy waits for n completions of end i, now by sleeping, now by polling, now by not calling at all.
+// sleepy waits for n completions of end i: it sleeps, polls, or makes no call at all, in turns.
 func (c *couple) sleepy(i, n int, rnd *rand.Rand) error {
 	es := make([]core.CQEntry, 8)
 	for end := time.Now().Add(bound); n > 0; {
@@ -156,7 +156,8 @@ func (c *couple) sleepy(i, n int, rnd *rand.Rand) error {
 	return nil
 }
 
-// TestShmSleeps has ends that sleep and poll by turns talk to each other, with messages that find room and others that do not: whoever sleeps is woken.
+// TestShmSleeps exchanges messages between ends that sleep and poll in turns. Some messages find room, others do
+// not. A sleeping end is always woken.
 func TestShmSleeps(t *testing.T) {
 	for _, size := range []int{8, 3000, 100_000, 1_000_000} {
 		c := newShared(t)
@@ -203,7 +204,8 @@ func TestShmSleeps(t *testing.T) {
 	}
 }
 
-// TestShmAway sends to an end that does not call at all after posting: its receives are served, as many as fit the memory and more.
+// TestShmAway sends to an end that makes no call after its posts. Its domain's goroutine receives all messages,
+// also more than fit into the memory.
 func TestShmAway(t *testing.T) {
 	const size, n = 200_000, 20
 	c := newShared(t)
@@ -228,10 +230,11 @@ func TestShmAway(t *testing.T) {
 	}
 }
 
-// manual has nobody look after a domain but who calls it, or waits: no tick happens to see what was to be told.
+// manual makes a domain progress only in the application's calls. No timer then hides a missing notification.
 var manual = map[string]string{"FI_TCP_DISABLE_AUTO_PROGRESS": "1"}
 
-// TestShmFallsAsleep sends to an end between its last poll and its sleep: no bell is rung for it, and it must look once more.
+// TestShmFallsAsleep sends to an end between its last poll and its sleep. No doorbell is rung, so it must check the
+// memory once more before it sleeps.
 func TestShmFallsAsleep(t *testing.T) {
 	for _, env := range []map[string]string{nil, manual} {
 		c := newSharedWith(t, env)
@@ -242,7 +245,7 @@ func TestShmFallsAsleep(t *testing.T) {
 			e := c.d[1].drv.prog
 			e.Lock()
 			s := c.streams1(1)
-			if !s.shm().polls { // the goroutine was quicker
+			if !s.shm().polls { // the domain's goroutine was faster
 				e.Unlock()
 				must(t, c.ep[0].Inject(buf, c.to[0]))
 				must(t, c.sleepy(1, 1, rand.New(rand.NewPCG(1, 2))))
@@ -268,7 +271,8 @@ func TestShmFallsAsleep(t *testing.T) {
 	}
 }
 
-// TestShmFallsAsleepFull is the same for an end that had no room for all of a message when it polled last, and there has been since.
+// TestShmFallsAsleepFull is the same for an end that had no room for a whole message at its last poll, and has room
+// now.
 func TestShmFallsAsleepFull(t *testing.T) {
 	c := newSharedWith(t, manual)
 	defer c.close()
@@ -318,7 +322,7 @@ func (c *couple) polled(i int) error {
 	}
 }
 
-// streams1 is the one connection of an end. Locked.
+// streams1 returns the only connection of an end. Locked.
 func (c *couple) streams1(i int) (s *tcpStream) {
 	for p := range c.ep[i].drv.Each {
 		s = p.Link.(*tcpStream)
@@ -326,7 +330,7 @@ func (c *couple) streams1(i int) (s *tcpStream) {
 	return s
 }
 
-// TestShmPeerGone ends one end while the other polls, sleeps, or has more to send than there is room for.
+// TestShmPeerGone ends one end while the other polls, sleeps, or waits for room.
 func TestShmPeerGone(t *testing.T) {
 	for _, how := range []string{"polls", "sleeps", "blocked"} {
 		t.Run(how, func(t *testing.T) {
@@ -344,7 +348,7 @@ func TestShmPeerGone(t *testing.T) {
 			if how == "polls" {
 				c.awake(0)
 			}
-			// What a killed process leaves: its descriptors are closed, and nothing is said.
+			// The same as in a killed process: its descriptors are closed without a message.
 			c.d[1].drv.prog.Lock()
 			other := c.streams1(1)
 			netx.Shutdown(other.carrier.socket(), syscall.SHUT_RDWR)
@@ -374,7 +378,8 @@ func TestShmPeerGone(t *testing.T) {
 	}
 }
 
-// TestShmBroken has a peer write into the memory what cannot be: the connection ends, at who polls and at who sleeps, and nothing is left.
+// TestShmBroken: a peer writes invalid data into the memory. The connection ends at an end that polls and at one
+// that sleeps, and nothing is left.
 func TestShmBroken(t *testing.T) {
 	for _, how := range []string{"polls", "sleeps"} {
 		t.Run(how, func(t *testing.T) {
@@ -410,7 +415,7 @@ func TestShmBroken(t *testing.T) {
 	}
 }
 
-// TestShmMissing has a peer say that memory came with its token, and none did: that connection ends, and no other.
+// TestShmMissing: a peer announces memory with its token, but passes none. This connection ends, and no other.
 func TestShmMissing(t *testing.T) {
 	c := newCouple(t, nil)
 	defer c.close()
@@ -434,7 +439,7 @@ func TestShmMissing(t *testing.T) {
 	must(t, local.Greet(token[:], false))
 	offers.prog.Unlock()
 	takes.prog.Lock()
-	takes.offered, takes.move = true, moveNever // it shall not take the offer itself
+	takes.offered, takes.move = true, moveNever // so that it does not take the offer itself
 	takes.conn.Say(wire.AppendMoved(nil, true))
 	takes.flush()
 	takes.prog.Unlock()

@@ -13,8 +13,9 @@ import (
 const (
 	// loopbackSendBuf is the send buffer on loopback, bytes.
 	loopbackSendBuf = 1 << 20
-	// retransmitMin is the least time after which lost bytes are sent again. It is not below the least time for which Linux' receivers delay an acknowledgement
-	// (TCP_DELACK_MIN, include/net/tcp.h), or each message without an answer would be sent twice.
+	// retransmitMin is the minimum retransmission time-out (RFC 6298; tcp(7)). It is not below the minimum delay of
+	// an acknowledgement by Linux' receivers (TCP_DELACK_MIN, include/net/tcp.h). Otherwise each message without an
+	// answer would be sent twice.
 	retransmitMin = 40 * time.Millisecond
 )
 
@@ -26,13 +27,14 @@ func (c *tcpCarrier) register(prog *progress.Engine, bufs *buffers, src progress
 	if connecting {
 		want = netx.Out
 	}
-	// An accepted connection is a stream for passes only after it was used (tcpStream.quiet).
+	// An accepted connection does not count as a polled stream before its first message (tcpStream.quiet).
 	return c.registerSocket(prog, bufs, src, connecting, want)
 }
 
 func (c *tcpCarrier) connected() (bool, error) { return true, netx.SocketError(c.fd) }
 
-// delivery: bytes are the peer's when its system has acknowledged them. Closing a socket whose input was not read discards the rest (tcp(7), RFC 9293 3.10.4).
+// delivery: bytes have arrived when the peer's system has acknowledged them. A close with unread input sends a
+// reset and discards the rest (tcp(7), RFC 9293 3.10.4).
 func (c *tcpCarrier) delivery() (d delivery) {
 	if d.unacknowledged = uint64(netx.Unacknowledged(c.fd)); d.unacknowledged > 0 {
 		d.unread, d.err = netx.Waiting(c.fd), netx.SocketError(c.fd)
@@ -46,14 +48,15 @@ var tcpAbilities = abilities{singleCopy: true, moves: true}
 
 func (*tcpCarrier) String() string { return "TCP" }
 
-// configure sets the options that every TCP connection has. An idle or unacknowledging peer must be noticed: by keep-alive the former, by the user time-out the
-// latter (tcp(7)).
+// configure sets the options of every TCP connection. Keep-alive detects a dead peer of an idle connection. The
+// user time-out detects a peer that does not acknowledge (tcp(7), RFC 5482).
 func configure(fd netx.FD, p *settings, tclass int, local, peer netip.Addr) error {
-	// An error of these only makes the connection slower.
+	// Errors of the next calls are ignored: without these options the connection is only slower.
 	if peer.IsLoopback() || local.IsLoopback() {
-		// Congestion between two ends on one host cannot be. Looking for it only costs: BBR arms a timer for each segment.
+		// There is no congestion between two ends on one host. BBR would arm a timer for each segment.
 		netx.SetCongestion(fd, "reno")
-		// Bytes in the socket should still be in the processors' caches when the peer receives them; by default the system lets several times as many wait.
+		// Bytes in the socket should still be in the processor's caches when the peer receives them. The default
+		// buffer is several times as large.
 		netx.SetBuffers(fd, loopbackSendBuf, 0)
 	} else {
 		netx.SetRetransmitMin(fd, retransmitMin)
@@ -67,7 +70,8 @@ func configure(fd netx.FD, p *settings, tclass int, local, peer netip.Addr) erro
 		if err := netx.SetKeepAlive(fd, t/2, max(t/8, 1), 4); err != nil {
 			return err
 		}
-		if err := netx.SetUserTimeout(fd, t); err != nil && err != syscall.ENOTSUP { // then the patience of the system decides
+		// ENOTSUP: the system's own time-out applies.
+		if err := netx.SetUserTimeout(fd, t); err != nil && err != syscall.ENOTSUP {
 			return err
 		}
 	}
@@ -79,13 +83,14 @@ func configure(fd netx.FD, p *settings, tclass int, local, peer netip.Addr) erro
 	return nil
 }
 
-// startConnect configures a socket and begins to connect it to peer, from address src if that is one of its family.
+// startConnect configures a socket and starts to connect it to peer. It binds the socket to src if src is of the
+// same family.
 func startConnect(fd netx.FD, p *settings, src netip.Addr, peer netip.AddrPort, tclass core.TrafficClass) error {
 	if err := configure(fd, p, tclass.TOS(), src, peer.Addr()); err != nil {
 		return err
 	}
 	if src.IsValid() && !src.IsUnspecified() && src.Is4() == peer.Addr().Unmap().Is4() {
-		netx.SetLatePort(fd) // where there is such a thing
+		netx.SetLatePort(fd) // where the system has IP_BIND_ADDRESS_NO_PORT (ip(7))
 		if err := netx.Bind(fd, netip.AddrPortFrom(src, 0)); err != nil {
 			return err
 		}
@@ -96,10 +101,10 @@ func startConnect(fd netx.FD, p *settings, src netip.Addr, peer netip.AddrPort, 
 	return nil
 }
 
-// socketCarrier is what carriers over stream sockets have in common.
+// socketCarrier is the common part of carriers over stream sockets.
 type socketCarrier struct {
 	fd  netx.FD
-	iov *netx.IOV // the engine's
+	iov *netx.IOV // shared by the engine's streams
 	h   *progress.Handle
 }
 
@@ -131,7 +136,7 @@ func (c *socketCarrier) receive(target, head []byte) (n int, more bool, errno sy
 	return n, n == len(target)+len(head), errno
 }
 
-// registerSocket is register; stream as progress.Engine.Register has it.
+// registerSocket is register. stream is as in progress.Engine.Register.
 func (c *socketCarrier) registerSocket(prog *progress.Engine, bufs *buffers, src progress.Source, stream bool, want netx.Events) (h *progress.Handle, err error) {
 	h, err = prog.Register(c.fd, src, stream, want)
 	if err == nil {
@@ -153,10 +158,11 @@ func (c *socketCarrier) watch(receive, transmit bool) error {
 	return c.want(want)
 }
 
-// want tells the poller what to look for.
+// want selects the poller's events.
 func (c *socketCarrier) want(ev netx.Events) error {
 	if ev == 0 {
-		ev = netx.Edge // a hang-up is reported all the same, but it cannot be received now: one report is enough
+		// The poller reports a hang-up even without events. It cannot be received now, so one report is enough.
+		ev = netx.Edge
 	}
 	return c.h.Want(ev)
 }

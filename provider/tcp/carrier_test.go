@@ -51,7 +51,8 @@ func sharing(t testing.TB, m *mover) (ends [2]*samehost.Conn) {
 	return ends
 }
 
-// eachCarrier runs a test with both ends of each kind of carrier. TCP's runs over a local socket, which has what the test looks at.
+// eachCarrier runs a test with both ends of each kind of carrier. TCP's carrier runs over a local socket, which
+// behaves the same in these tests.
 func eachCarrier(t *testing.T, f func(t *testing.T, a, b carrier)) {
 	bufs := newBuffers(4096)
 	bufs.faults = perfect{}
@@ -80,8 +81,8 @@ func eachCarrier(t *testing.T, f func(t *testing.T, a, b carrier)) {
 	})
 }
 
-// TestCarriers sends bytes from one end to the other, in slices and buffers of all lengths and more than there is room for, and closes it: the other receives
-// all of them, and then the end.
+// TestCarriers sends bytes from one end to the other, in slices and buffers of all lengths and beyond the carrier's
+// room, and then closes. The other end receives all bytes and then the end of the stream.
 func TestCarriers(t *testing.T) {
 	eachCarrier(t, func(t *testing.T, a, b carrier) {
 		rnd := rand.New(rand.NewPCG(1, 2))
@@ -163,7 +164,7 @@ func TestCarriers(t *testing.T) {
 	})
 }
 
-// TestCarriersAllocate checks that bytes pass without an allocation.
+// TestCarriersAllocate checks that transfers allocate nothing.
 func TestCarriersAllocate(t *testing.T) {
 	eachCarrier(t, func(t *testing.T, a, b carrier) {
 		out, target, head := [][]byte{make([]byte, 100), make([]byte, 900)}, make([]byte, 500), make([]byte, 500)

@@ -5,18 +5,18 @@ import (
 	"gofabric/internal/progress"
 )
 
-// unixCarrier is a local socket to a process of this host (unix(7)).
+// unixCarrier is a local socket to a process on this host (unix(7)).
 type unixCarrier struct{ socketCarrier }
 
 func (c *unixCarrier) register(prog *progress.Engine, bufs *buffers, src progress.Source, _ bool) (*progress.Handle, error) {
-	netx.SetBuffers(c.fd, loopbackSendBuf, 0) // an error only makes it slower
+	netx.SetBuffers(c.fd, loopbackSendBuf, 0) // an error is ignored: the socket is only slower
 	return c.registerSocket(prog, bufs, src, true, netx.In)
 }
 
-// connected is not called: the socket is connected from the start.
+// connected is never called, because the socket is connected from the start.
 func (*unixCarrier) connected() (bool, error) { return true, nil }
 
-// delivery: bytes in a local socket are the peer's, whatever becomes of this process.
+// delivery: bytes in a local socket reach the peer even if this process ends.
 func (*unixCarrier) delivery() delivery { return delivery{} }
 
 func (*unixCarrier) can() abilities { return abilities{singleCopy: true} }

@@ -11,8 +11,8 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// TestClassOfAccepted: a passive endpoint's class is that of its socket, thus of what answers connection requests, and of what it accepts, until an endpoint is opened with
-// another.
+// TestClassOfAccepted: a passive endpoint's traffic class applies to its socket, to its answers to connection
+// requests, and to accepted connections, until an endpoint with another class is opened from them.
 func TestClassOfAccepted(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeMsg, nil)
 	info.Tx.TClass = core.TCBulkData
@@ -55,7 +55,7 @@ func TestClassOfAccepted(t *testing.T) {
 	must(t, f.Close())
 }
 
-// TestClassOfListener: so is the class of an endpoint that accepts by itself.
+// TestClassOfListener: the same holds for an RDM endpoint.
 func TestClassOfListener(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	info.Tx.TClass = core.TCLowLatency

@@ -1,6 +1,6 @@
 package tcp
 
-// More connection requests than are taken at a time.
+// More connection requests than a passive endpoint holds.
 
 import (
 	"io"
@@ -11,7 +11,8 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// TestManyRequests has more peers ask than a passive endpoint holds requests: the rest wait in the listen queue, and all get their answer.
+// TestManyRequests connects more peers than a passive endpoint holds requests for. The others wait in the listen
+// queue, and all are answered.
 func TestManyRequests(t *testing.T) {
 	const peers = requestsMax + 200
 	f, d, info := fixture(t, core.EPTypeMsg, nil)

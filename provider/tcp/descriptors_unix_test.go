@@ -2,7 +2,7 @@
 
 package tcp
 
-// Without descriptors.
+// A process without free descriptors.
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 	"gofabric/core"
 )
 
-// exhaust leaves the process without a free descriptor until the returned function is called.
+// exhaust uses up all descriptors of the process until the returned function is called.
 func exhaust(t *testing.T) (restore func()) {
 	t.Helper()
 	var was unix.Rlimit
@@ -29,10 +29,11 @@ func exhaust(t *testing.T) (restore func()) {
 	return func() { must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &was)) }
 }
 
-// setLimit sets a field of unix.Rlimit, which has another type on FreeBSD.
+// setLimit sets a field of unix.Rlimit. FreeBSD has another type for it.
 func setLimit[T int64 | uint64](to *T, n int) { *to = T(n) }
 
-// TestNoDescriptors takes all descriptors away: who asks for a connection is told so, the listener neither dies nor spins, and serves again afterwards.
+// TestNoDescriptors uses up all descriptors. A peer that connects gets a reset. The listener neither dies nor
+// spins, and accepts again afterwards.
 func TestNoDescriptors(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	ep := openEndpoint(t, d, info)
@@ -73,7 +74,7 @@ func TestNoDescriptors(t *testing.T) {
 	must(t, f.Close())
 }
 
-// TestSilentWithoutDescriptors: where descriptors have run out, one that says nothing goes, and not the newcomer.
+// TestSilentWithoutDescriptors: without free descriptors, a pending connection is closed in favour of a new one.
 func TestSilentWithoutDescriptors(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	ep := openEndpoint(t, d, info)

@@ -6,7 +6,7 @@ import (
 	"gofabric/internal/progress"
 )
 
-// domain is an open domain: settings and receive buffers beside what all domains have.
+// domain is an open domain: settings and receive buffers, besides the parts that all domains have.
 type domain struct {
 	endpoint.Domain
 	f    *fabric
@@ -49,7 +49,7 @@ func (d *domain) OpenEndpoint(info *core.Info, self *core.Endpoint) (core.Endpoi
 	case core.EPTypeMsg:
 		ep, err := openMsg(d, info, self)
 		if err != nil {
-			return nil, err // and not a typed nil, which would compare unequal to nil
+			return nil, err // a nil *msgEndpoint in the interface would compare unequal to nil
 		}
 		return ep, nil
 	case core.EPTypeRDM:

@@ -8,7 +8,8 @@ import (
 	"gofabric/core"
 )
 
-// TestDrainedClosed has both ends of a connection close in one thread, over TCP: the second, whose peer is not there any more to acknowledge anything, has nothing to wait for.
+// TestDrainedClosed closes both ends of a TCP connection in one thread. The peer of the second does not exist any
+// more, so nothing is acknowledged, and the second end must not wait for it.
 func TestDrainedClosed(t *testing.T) {
 	c := newCouple(t, map[string]string{"FI_TCP_LOCAL_SOCKETS": "0"})
 	must(t, c.ep[1].Recv(make([]byte, 8), 0, core.AddrUnspec, 1))
@@ -16,7 +17,7 @@ func TestDrainedClosed(t *testing.T) {
 	c.wait("the message", func() bool { return c.read(1) == 1 })
 	ep := c.ep[0]
 	ep.drv.d.prog.Lock()
-	ep.drv.BeginDrain() // from here on it takes nothing
+	ep.drv.BeginDrain() // from here on it receives nothing
 	ep.drv.d.prog.Unlock()
 	must(t, c.ep[1].Close()) // the goodbye of the first is in its socket, so this resets the connection
 	c.ep[1] = nil

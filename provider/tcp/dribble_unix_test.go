@@ -13,7 +13,8 @@ import (
 	"gofabric/test/wait"
 )
 
-// TestDribble has a peer say its request and its first message byte by byte: the socket is readable again when a head is complete, and all of it arrives.
+// TestDribble sends a request and a first message byte by byte. The socket becomes readable when a header is
+// complete, and all bytes arrive.
 func TestDribble(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	ep := openEndpoint(t, d, info)
@@ -25,7 +26,7 @@ func TestDribble(t *testing.T) {
 	ep.drv.d.prog.Lock()
 	s := l.pending.victim().s
 	ep.drv.d.prog.Unlock()
-	// say sends bytes one by one; after each the socket waits for want bytes, and unread have come that were not received.
+	// say sends bytes one by one. After each, the socket waits for want bytes and holds unread ones.
 	say := func(what string, b []byte, want int, unread func(i int) int) {
 		t.Helper()
 		for i := range b {
@@ -47,7 +48,7 @@ func TestDribble(t *testing.T) {
 	must(t, err)
 	answered(t, c)
 	ep.drv.d.prog.Lock()
-	s.Posted(false) // a layer that looks whether there is something to send has not spoken to the peer
+	s.Posted(false) // a layer that checks for data to send has sent the peer nothing
 	ep.drv.d.prog.Unlock()
 	msg := wire.Header{Op: wire.OpMsg}
 	msg.SetPayload(8)

@@ -10,7 +10,7 @@ import (
 
 var noPeer = endpoint.NoPeer
 
-// names is how the provider speaks of itself, whatever FI_TCP_PROV_NAME says.
+// names is the provider's name in errors. It is "tcp" even if FI_TCP_PROV_NAME sets another name.
 var names = endpoint.Names{Provider: "tcp", Hints: map[core.Errno]string{
 	core.ErrTimedOut:    "check the address, the route and the firewall, or raise FI_TCP_CONNECT_TIMEOUT or FI_TCP_PEER_TIMEOUT",
 	core.ErrHostUnreach: "choose another interface with FI_TCP_IFACE",
@@ -22,7 +22,7 @@ func opError(op, object string, peer netip.AddrPort, err error, hint string) err
 	return names.Error(op, object, peer, err, hint)
 }
 
-// socketError is a system call's failure on a connection.
+// socketError is the failure of a system call on a connection.
 type socketError struct {
 	call string
 	err  syscall.Errno
@@ -31,7 +31,7 @@ type socketError struct {
 func (e *socketError) Error() string { return e.call + ": " + e.err.Error() }
 func (e *socketError) Unwrap() error { return e.err }
 
-// canceledBy is why the posted receives of a connection that ended are canceled.
+// canceledBy is the error of posted receives that are canceled because their connection has ended.
 type canceledBy struct{ cause error }
 
 func (e *canceledBy) Error() string { return "operation canceled: " + e.cause.Error() }

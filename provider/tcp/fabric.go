@@ -10,11 +10,11 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// fabric is an open fabric. Listeners of passive endpoints have a progress engine of their own, made with the first one.
+// fabric is an open fabric. Its passive endpoints share one progress engine, which the first of them creates.
 type fabric struct {
 	endpoint.Fabric
 	p      *Provider
-	faults stream.Impairer // nil but under a layer of faults
+	faults stream.Impairer // nil without a layer fault
 
 	mu   sync.Mutex
 	prog *progress.Engine
@@ -30,7 +30,7 @@ func newFabric(p *Provider, info *core.Info) *fabric {
 	return f
 }
 
-// carriers are the abilities that new carriers have.
+// carriers returns the abilities of new carriers.
 func (f *fabric) carriers() abilities {
 	if f.faults != nil {
 		return impairedAbilities
@@ -38,7 +38,8 @@ func (f *fabric) carriers() abilities {
 	return tcpAbilities
 }
 
-// config is what the engine needs of the settings, of an endpoint's attributes and of the carriers.
+// config returns the engine's configuration from the settings, the size of an endpoint's transmit queue and the
+// carriers' abilities.
 func (f *fabric) config(txSize int) *engine.Config {
 	c := f.p.s.config(txSize)
 	if !f.carriers().singleCopy {
@@ -47,7 +48,7 @@ func (f *fabric) config(txSize int) *engine.Config {
 	return c
 }
 
-// progress returns the engine of the fabric's listeners.
+// progress returns the engine of the fabric's listeners, a new one if there is none.
 func (f *fabric) progress() (*progress.Engine, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

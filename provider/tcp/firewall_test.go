@@ -27,7 +27,8 @@ func infoWith(t *testing.T, vars map[string]string) (*core.Registry, *core.Info)
 	return reg, infos[0]
 }
 
-// TestFirewall: a peer that says that it cannot be connected to is answered over its own connection, and refused when that is gone.
+// TestFirewall: a peer that cannot be connected to is answered over its own connection. Sends fail after that has
+// closed.
 func TestFirewall(t *testing.T) {
 	mem := make([]byte, 64)
 	reg, info := infoWith(t, map[string]string{"FI_TCP_FIREWALL_ADDR": "1"})
@@ -42,7 +43,8 @@ func TestFirewall(t *testing.T) {
 	duo.Check(t, duo.Post(func() error { return a.EP.Send(buf, 0, a.Peer, 2) }, a, b))
 	duo.Check(t, duo.Until(a, b, 1, 1))
 	duo.Check(t, a.EP.Recv(in, 0, core.AddrUnspec, 3))
-	duo.Check(t, duo.Post(func() error { return b.EP.Send(buf, 0, b.Peer, 4) }, a, b)) // over the connection that a made
+	// Over the connection that a has opened.
+	duo.Check(t, duo.Post(func() error { return b.EP.Send(buf, 0, b.Peer, 4) }, a, b))
 	duo.Check(t, duo.Until(a, b, 1, 1))
 
 	d, ok := a.EP.Driver().(interface{ Disconnect(core.FIAddr) error })

@@ -1,6 +1,6 @@
 package tcp
 
-// What connections cost while they wait, and what is left when they are gone.
+// The cost of idle connections, and what remains after they have closed.
 
 import (
 	"net"
@@ -15,10 +15,10 @@ import (
 	"gofabric/test/wait"
 )
 
-// bound is how long anything may take that must happen.
+// bound limits each wait.
 const bound = wait.Limit
 
-// dom is a domain as applications use it, and what it stands on.
+// dom is a domain with its driver.
 type dom struct {
 	*core.Domain
 	drv *domain
@@ -36,7 +36,7 @@ func fixture(t testing.TB, typ core.EPType, env map[string]string) (*core.Fabric
 			continue
 		}
 		info.SrcAddr = core.IPAddr(netip.MustParseAddrPort("127.0.0.1:0"))
-		info.Caps &^= core.CapExactDirectedRecv | core.CapSourceErr // as GetInfo does for who does not ask for them
+		info.Caps &^= core.CapExactDirectedRecv | core.CapSourceErr // as GetInfo does without hints for them
 		p.SetDefaults(info, nil)
 		driver, err := p.OpenFabric(info)
 		must(t, err)
@@ -56,7 +56,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// raw connects a socket that speaks for itself.
+// raw connects a plain socket.
 func raw(t *testing.T, to netip.AddrPort) *net.TCPConn {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", to.String(), bound)
@@ -82,11 +82,12 @@ func eventually(t *testing.T, e *progress.Engine, what string, cond func() bool)
 	})
 }
 
-// quiet checks that the engine does nothing for a while, which it would in a circle if it were told the same thing again and again.
+// quiet checks that the engine's goroutine sleeps. It would spin if the poller reported the same event again and
+// again.
 func quiet(t *testing.T, e *progress.Engine) {
 	t.Helper()
 	if !netx.EdgeTriggered {
-		return // the portable poller has no way to report something once
+		return // the portable poller cannot report an event only once
 	}
 	e.Lock()
 	before := e.Batch().Passes()
@@ -99,7 +100,7 @@ func quiet(t *testing.T, e *progress.Engine) {
 	}
 }
 
-// rdm is an RDM endpoint, what it stands on, and what it is bound to.
+// rdm is an RDM endpoint with its driver and the objects bound to it.
 type rdm struct {
 	*core.Endpoint
 	drv *rdmEndpoint
@@ -128,8 +129,8 @@ func (r *rdm) closeAll(t testing.TB) {
 	must(t, r.v.Close())
 }
 
-// TestResetWhileStalled resets a connection that is not read because its unexpected messages fill their budget: the hang-up cannot be read away, and
-// must not keep the progress goroutine busy.
+// TestResetWhileStalled resets a connection that is not read, because its unexpected messages fill their budget.
+// The hang-up cannot be received yet, and must not keep the domain's goroutine busy.
 func TestResetWhileStalled(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, map[string]string{"FI_TCP_UNEXP_BYTES": "4096"})
 	ep := openEndpoint(t, d, info)
@@ -151,7 +152,7 @@ func TestResetWhileStalled(t *testing.T) {
 	quiet(t, ep.drv.d.prog)
 	reset(c)
 	quiet(t, ep.drv.d.prog)
-	// Receives take the messages, and with them the stall away; then the end is noticed.
+	// Receives take the messages and end the stall. Then the reset is received.
 	for range 2 {
 		must(t, ep.Recv(make([]byte, 64<<10), 0, core.AddrUnspec, 1))
 	}
@@ -172,7 +173,7 @@ func TestResetWhileDeciding(t *testing.T) {
 	must(t, pep.Listen())
 	p := pep.(*passive)
 	c := raw(t, p.l.local)
-	_, err = c.Write(append(wire.AppendCM(nil, wire.CMConnReq, nil), 1, 2, 3)) // and what must not be read yet
+	_, err = c.Write(append(wire.AppendCM(nil, wire.CMConnReq, nil), 1, 2, 3)) // with data that must not be read yet
 	must(t, err)
 	eventually(t, p.prog, "the request is told", func() bool {
 		for r := range p.reqs {
@@ -190,7 +191,8 @@ func TestResetWhileDeciding(t *testing.T) {
 	must(t, f.Close())
 }
 
-// TestPools exchanges messages of all sizes with several endpoints, ends it in the middle, and counts what the pools have handed out.
+// TestPools exchanges messages of all sizes between several endpoints, closes them in the middle, and counts the
+// buffers that the pools have handed out.
 func TestPools(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	hub := openEndpoint(t, d, info)

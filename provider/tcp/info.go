@@ -6,17 +6,19 @@ import (
 )
 
 const (
-	maxCtxSize       = 65536 // transmits; and what is said of receives to those who do not ask, as natively
-	msgCtxSize       = 1024  // likewise, of MSG endpoints
+	maxCtxSize       = 65536 // limit of transmits; also the rx size reported without hints, as in libfabric
+	msgCtxSize       = 1024  // the same for MSG endpoints
 	cmDataMax        = 256
 	protocolVersion0 = 0
 	protocolVersion1 = 1
 )
 
-// infos are the provider's three kinds of endpoint, in native's order: MSG, MSG over a shared receive context, RDM (fi_tcp(7)).
+// infos are the provider's three kinds of endpoint, in libfabric's order: MSG, MSG with a shared receive context,
+// and RDM (fi_tcp(7)).
 func infos(p *settings) []*core.Info {
 	return []*core.Info{
-		makeInfo(p, core.EPTypeMsg, endpoint.EPCaps, endpoint.RxCaps, msgCtxSize, 1), // native has tags and multi-receives with a shared context only
+		// libfabric has tags and FI_MULTI_RECV only with a shared context.
+		makeInfo(p, core.EPTypeMsg, endpoint.EPCaps, endpoint.RxCaps, msgCtxSize, 1),
 		makeInfo(p, core.EPTypeMsg, endpoint.EPCaps, endpoint.SharedCaps, msgCtxSize, core.SharedContext),
 		makeInfo(p, core.EPTypeRDM, endpoint.EPCaps|core.CapCollective, endpoint.RDMRxCaps, maxCtxSize, 1),
 	}
@@ -35,7 +37,7 @@ func makeInfo(p *settings, t core.EPType, caps, rx core.Caps, txSize, rxCtx int)
 		Domain: &core.DomainAttr{Name: "tcp", Caps: endpoint.DomainCaps | endpoint.VectorCaps, Threading: core.ThreadSafe, ControlProgress: core.ProgressAuto,
 			DataProgress: core.ProgressAuto, ResourceMgmt: core.RMEnabled, MRMode: endpoint.MRModes, MRKeySize: 8, CQDataSize: 8,
 			CQCnt: 256, EPCnt: 8192, TxCtxCnt: 8192, RxCtxCnt: 8192, MaxEPSrxCtx: 8192, MaxEPStxCtx: 8192, MaxEPTxCtx: 1, MaxEPRxCtx: 1, MRIOVLimit: 1,
-			AuthKeySize: core.MaxAuthKey}, // native has no keys
+			AuthKeySize: core.MaxAuthKey}, // libfabric's tcp has no keys
 		Fabric: &core.FabricAttr{Name: "tcp", ProvName: "tcp", ProvVersion: core.LibraryVersion},
 	}
 	if t == core.EPTypeRDM {

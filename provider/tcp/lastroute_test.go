@@ -2,7 +2,7 @@
 
 package tcp
 
-// A model of messages in bursts: whatever way they take, each peer receives what was sent to it, and in that order.
+// A model of bursts of messages: on every path, each peer receives the messages that were sent to it, in order.
 
 import (
 	"encoding/binary"
@@ -15,7 +15,7 @@ import (
 	"gofabric/core"
 )
 
-// routeSizes are the lengths of messages: mostly one, so that they can follow one another without a header.
+// routeSizes are the lengths of messages. Most are equal, so that messages can be coalesced.
 var routeSizes = []int{16, 16, 16, 16, 24, 64, 5000}
 
 // inbox is a peer of the model.
@@ -25,16 +25,19 @@ type inbox struct {
 	f    *core.Fabric
 	addr core.Addr
 	bufs [][]byte // posted, by context
-	got  []uint64 // numbers, as they came
-	sent []uint64 // and as they were sent
-	must int      // those from here on cannot have been lost
-	room [2]int   // how many more may be sent without tags, and with them: a message that finds no receive is overtaken by those of the other kind
+	got  []uint64 // numbers in order of arrival
+	sent []uint64 // numbers in order of sending
+	must int      // index in sent: messages from here on cannot have been lost
+	// Messages that may still be sent, untagged and tagged: one without a receive is overtaken by those of the
+	// other kind.
+	room [2]int
 }
 
-// receives is how many of each kind are posted: what may be sent until all has come, and as many again for what was sent before a disconnection.
+// receives is the number of posted receives of each kind: for the messages of one round, and as many for those sent
+// before a disconnection.
 const receives = 200
 
-// post keeps receives posted, for messages of both kinds.
+// post keeps receives of both kinds posted.
 func (b *inbox) post(t *testing.T, tagged bool) {
 	t.Helper()
 	buf := make([]byte, 5000)
@@ -53,9 +56,9 @@ type routeModel struct {
 	from    *inbox
 	to      []*inbox
 	aliases []*core.Endpoint // the endpoint and its aliases
-	fi      []core.FIAddr    // where a peer is in the vector, AddrNotAvail if nowhere
+	fi      []core.FIAddr    // index of each peer in the vector, AddrNotAvail if it has none
 	n       uint64           // messages
-	pending int              // completions to come
+	pending int              // completions that have not arrived
 }
 
 func openInbox(t *testing.T) *inbox {
@@ -74,7 +77,7 @@ func (b *inbox) close(t *testing.T) {
 	must(t, b.f.Close())
 }
 
-// pump takes completions everywhere.
+// pump reads the completions of all endpoints.
 func (m *routeModel) pump(rt *rapid.T) {
 	es := make([]core.CQEntry, 16)
 	for _, b := range append(m.to, m.from) {
@@ -90,7 +93,8 @@ func (m *routeModel) pump(rt *rapid.T) {
 			}
 			if errors.Is(err, core.ErrAvail) {
 				var ee core.CQErrEntry
-				if err := b.q.ReadErr(&ee); err == nil && b == m.from && ee.Ctx != 0 { // of an inject there is nothing but an error
+				// An inject has only error entries.
+				if err := b.q.ReadErr(&ee); err == nil && b == m.from && ee.Ctx != 0 {
 					m.pending--
 				}
 				continue
@@ -102,7 +106,7 @@ func (m *routeModel) pump(rt *rapid.T) {
 	}
 }
 
-// send posts one message and waits where there is no room.
+// send posts one message. It waits if there is no room.
 func (m *routeModel) send(rt *rapid.T, way, who, alias, size int, tag uint64) {
 	tagged := 0
 	if way == 1 || way == 3 {
@@ -145,7 +149,7 @@ func (m *routeModel) send(rt *rapid.T, way, who, alias, size int, tag uint64) {
 	m.n++
 }
 
-// settle waits until all that cannot be lost has come, and compares.
+// settle waits until all messages have arrived that cannot be lost, and compares.
 func (m *routeModel) settle(rt *rapid.T) {
 	end := time.Now().Add(bound)
 	for i, b := range m.to {
@@ -166,7 +170,7 @@ func (m *routeModel) settle(rt *rapid.T) {
 		if k < len(b.got) {
 			rt.Fatalf("peer %d: %v is not in order, or not of %v", i, b.got, b.sent)
 		}
-		if b.must < len(b.sent) { // the last has come, so nothing before it is still to come
+		if b.must < len(b.sent) { // the last has arrived, so the missing ones are lost
 			b.got, b.sent, b.must = b.got[:0], b.sent[:0], 0
 		}
 		b.room = [2]int{receives / 2, receives / 2}
@@ -210,7 +214,7 @@ func TestLastRouteModel(t *testing.T) {
 				for range rapid.IntRange(1, 10).Draw(rt, "times") {
 					m.send(rt, rapid.IntRange(0, 4).Draw(rt, "way"), who.Draw(rt, "peer"), rapid.IntRange(0, 2).Draw(rt, "alias"), rapid.SampledFrom(routeSizes).Draw(rt, "size"), uint64(rapid.IntRange(5, 6).Draw(rt, "tag")))
 				}
-			case "vector": // two peers change their places, or one keeps its
+			case "vector": // two peers exchange their indices, or one is inserted again
 				i, j := who.Draw(rt, "peer"), who.Draw(rt, "peer")
 				must(t, m.from.v.Remove([]core.FIAddr{m.fi[i]}, 0))
 				if j != i {
@@ -241,7 +245,7 @@ func TestLastRouteModel(t *testing.T) {
 	})
 }
 
-// insert gives a peer an index.
+// insert inserts a peer into the vector.
 func (m *routeModel) insert(i int) {
 	fi := make([]core.FIAddr, 1)
 	_, err := m.from.v.Insert([]core.Addr{m.to[i].addr}, fi, 0)

@@ -11,7 +11,8 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// What tcp offers to layers, and to its own RDM endpoints: sockets as links (package stream).
+// Links (package stream) for layers and for the provider's own RDM endpoints: sockets without the calls of a MSG
+// endpoint.
 
 var (
 	_ stream.Domain   = (*domain)(nil)
@@ -19,7 +20,7 @@ var (
 	_ stream.Link     = (*tcpStream)(nil)
 )
 
-// domainListener is a listener of a domain: what it accepts becomes a link.
+// domainListener is a listener of a domain. Accepted connections become links.
 type domainListener struct {
 	listener
 	d *domain
@@ -40,7 +41,7 @@ func (d *domain) OpenListener(info *core.Info, a stream.Acceptor) (stream.Listen
 	return g, nil
 }
 
-// take makes a link of an accepted socket.
+// take makes a link from an accepted socket.
 func (g *domainListener) take(fd netx.FD, from netip.AddrPort) {
 	s := acceptStream(g.d.bufs, fd, from)
 	s.prog, s.bufs = g.d.prog, g.d.bufs
@@ -63,7 +64,8 @@ func (d *domain) Dial(info *core.Info, dest netip.AddrPort, c *engine.Conn, up f
 	return s, nil
 }
 
-// dial opens a socket towards s.peer, or takes bound if that has an address already, and registers it. conn must be in state Opening.
+// dial connects a new socket to s.peer and registers it. It uses bound instead if that is a socket with an address.
+// conn must be in state Opening.
 func (s *tcpStream) dial(d *domain, bound netx.FD, src core.Addr, tclass core.TrafficClass) error {
 	fd := bound
 	if fd == netx.NoFD {
@@ -85,7 +87,7 @@ func (s *tcpStream) dial(d *domain, bound netx.FD, src core.Addr, tclass core.Tr
 	return err
 }
 
-// classOf is the traffic class that an Info asks for.
+// classOf returns the traffic class of an Info.
 func classOf(info *core.Info) core.TrafficClass {
 	if info.Tx == nil {
 		return core.TCUnspec
@@ -129,7 +131,7 @@ func (s *tcpStream) AtRest() bool {
 	return s.isOpen() && s.moveAtRest()
 }
 
-// BeginDrain prepares the end of the connection (engine.Conn.BeginClose).
+// BeginDrain starts the end of the connection (engine.Conn.BeginClose).
 func (s *tcpStream) BeginDrain() {
 	s.conn.BeginClose()
 	if s.isOpen() && s.conn.State() == engine.Connected {
@@ -138,7 +140,8 @@ func (s *tcpStream) BeginDrain() {
 	s.StopReceiving()
 }
 
-// StopReceiving implements stream.Link: it stops taking what the peer sends, once it has been told that this end takes nothing, unless something depends on it: another message, or a move.
+// StopReceiving implements stream.Link. It stops receiving after the peer has been told that this end receives no
+// more. It goes on receiving while an operation waits for a message, or a move is in progress.
 func (s *tcpStream) StopReceiving() {
 	if s.isOpen() && s.conn.KnowsEnd() && !s.conn.Waiting() && s.moveAtRest() {
 		s.Hold(true)
@@ -152,6 +155,7 @@ func (s *tcpStream) Drained(all bool) bool {
 	}
 	if s.conn.Promised(all) {
 		switch {
+		// The peer's system has "moved", so the peer can read the next carrier.
 		case s.move == moveHeld && s.carrier.delivery().unacknowledged == 0:
 			s.finishMove()
 		case s.h == nil:
@@ -168,8 +172,9 @@ func (s *tcpStream) Drained(all bool) bool {
 	case arrived >= s.conn.Due(all):
 		return true
 	case all && arrived >= s.conn.Due(false) && d.unread == 0:
-		return true // closing resets nothing: the system goes on sending the goodbye by itself
-	case d.err != nil: // a stream that receives nothing is not told of it otherwise, and what was sent is never acknowledged then
+		return true // closing resets nothing, and the system transmits the rest of the goodbye
+	// A stream that does not receive gets no other report of it, and the sent bytes would never be acknowledged.
+	case d.err != nil:
 		s.conn.Break(d.err)
 		return true
 	}

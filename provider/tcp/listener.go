@@ -16,26 +16,31 @@ import (
 
 const (
 	listenBacklog = 4096
-	acceptRounds  = 16                   // accepts per readiness: the domain's connections wait meanwhile
-	acceptPause   = 2 * time.Millisecond // between attempts to accept without room, descriptors or memory
+	// Accepts per event, because the connections of the domain wait in the meantime.
+	acceptRounds = 16
+	acceptPause  = 2 * time.Millisecond // between attempts to accept while room, descriptors or memory are missing
 )
 
-// listener is a listening socket. Accepted sockets go to its owner.
+// listener is a listening socket. It gives accepted sockets to its owner.
+//
+// Accepted connections that have not sent a connection request are pending (pending.go). They hold descriptors, so
+// their number and rate are bounded: a peer that only connects cannot exhaust the process.
 type listener struct {
 	fd           netx.FD
 	h            *progress.Handle
 	local        netip.AddrPort
-	spare        *os.File // a descriptor to give up when there are no more, so that a peer can be told
+	spare        *os.File // a descriptor to close when none is left, so that one connection can be accepted and reset
 	accepted     func(fd netx.FD, peer netip.AddrPort)
-	full         func() bool // the owner takes no more for now; nil: it always does
+	full         func() bool // reports that the owner takes no more for now; nil: it always does
 	s            *settings
 	tos          int          // the type-of-service byte of accepted sockets
-	pending      pendingConns // accepted, without a request so far
-	pendingShare int          // of the descriptors that the process may have
+	pending      pendingConns // accepted, but without a request so far
+	pendingShare int          // of the process' descriptors
 	refused      uint64
 }
 
-// open makes a socket bound to a, or to a port of the configured range if a has none. Its packets, the answers to connection requests, and those of accepted sockets are of class.
+// open makes a socket that is bound to a, or to a port of the configured range if a has none. class is the traffic
+// class of the answers to connection requests and of accepted sockets.
 func (l *listener) open(s *settings, a netip.AddrPort, class core.TrafficClass) error {
 	fd, err := netx.StreamSocket(netx.Family(a.Addr()))
 	if err != nil {
@@ -57,6 +62,7 @@ func (l *listener) open(s *settings, a netip.AddrPort, class core.TrafficClass) 
 	return err
 }
 
+// bind binds the socket to a, or to a free port of the configured range.
 func (l *listener) bind(s *settings, a netip.AddrPort) error {
 	if a.Port() != 0 || s.portHigh == 0 {
 		if err := netx.SetReuseAddr(l.fd, true); err != nil {
@@ -64,8 +70,9 @@ func (l *listener) bind(s *settings, a netip.AddrPort) error {
 		}
 		return netx.Bind(l.fd, a)
 	}
-	// Two sockets that reuse addresses can be bound to one port until one of them listens (socket(7), SO_REUSEADDR). So look for a port that no socket has
-	// first, and only then for one that only old connections have.
+	// Two sockets that reuse addresses can be bound to one port until one of them listens (socket(7),
+	// SO_REUSEADDR). The first round therefore looks for a port that no socket uses, the second for one that only
+	// old connections use.
 	var err error
 	for _, reuse := range []bool{false, true} {
 		if err = netx.SetReuseAddr(l.fd, reuse); err != nil {
@@ -80,7 +87,7 @@ func (l *listener) bind(s *settings, a netip.AddrPort) error {
 	return err
 }
 
-// listen starts accepting on prog, whose lock is held.
+// listen starts to accept on prog. Locked.
 func (l *listener) listen(prog *progress.Engine) error {
 	if err := netx.Listen(l.fd, listenBacklog); err != nil {
 		return err
@@ -94,7 +101,7 @@ func (l *listener) listen(prog *progress.Engine) error {
 	return nil
 }
 
-// close stops listening. Locked.
+// close closes the socket. Locked.
 func (l *listener) close() {
 	if l.h != nil {
 		l.h.Remove()
@@ -126,7 +133,8 @@ func (l *listener) Ready(in, _ bool) {
 		fd, peer, err := netx.Accept(l.fd)
 		if err != nil {
 			switch {
-			case !netx.OutOfResources(err) || !netx.Readable(l.fd): // without descriptors accept(2) fails so even when no connection waits
+			// Without descriptors accept(2) fails even when no connection waits.
+			case !netx.OutOfResources(err) || !netx.Readable(l.fd):
 				return
 			case l.displace(victim) || l.resetOne(now):
 				continue
@@ -144,10 +152,10 @@ func (l *listener) Ready(in, _ bool) {
 	}
 }
 
-// sinceStart is the time that pendingConns are told.
+// sinceStart is the clock of pendingConns.
 func sinceStart() time.Duration { return time.Duration(mono.Now()) }
 
-// displace closes a pending connection, if there is one.
+// displace closes a pending connection. It returns false if x is nil.
 func (l *listener) displace(x *pendingConn) bool {
 	if x == nil {
 		return false
@@ -156,17 +164,18 @@ func (l *listener) displace(x *pendingConn) bool {
 	return true
 }
 
-// errDisplaced ends a pending connection in favour of another one.
+// errDisplaced ends a pending connection to make room for another one.
 var errDisplaced = errors.New("no connection request has come, and other connections wait")
 
-// admit notes that s was accepted and has sent no request yet, and looks whether it has by now.
+// admit adds s, which was accepted and has sent no request, to the pending connections. It then receives, since the
+// request may be there already.
 func (l *listener) admit(s *tcpStream) {
 	s.pending, s.listener = l.pending.add(s, s.peer.Addr(), sinceStart()), l
 	pendingTotal.Add(1)
 	s.receive()
 }
 
-// requestArrived is called when the request of a pending connection has come.
+// requestArrived is called when a pending connection has sent its request.
 func (l *listener) requestArrived(s *tcpStream) error {
 	l.pending.remove(s.pending, true, 0)
 	s.pending = nil
@@ -174,7 +183,7 @@ func (l *listener) requestArrived(s *tcpStream) error {
 	return configure(s.carrier.socket(), l.s, l.tos, l.local.Addr(), s.peer.Addr())
 }
 
-// pendingClosed is called when s closes without a request.
+// pendingClosed is called when s closes without having sent a request.
 func (l *listener) pendingClosed(s *tcpStream) {
 	l.refused++
 	l.pending.remove(s.pending, false, sinceStart())
@@ -182,11 +191,12 @@ func (l *listener) pendingClosed(s *tcpStream) {
 	pendingTotal.Add(-1)
 }
 
-// pendingTotal counts the pending connections of all listeners of the process: together they may have half of its descriptors.
+// pendingTotal counts the pending connections of all listeners of the process. Together they may use half of its
+// descriptors.
 var pendingTotal atomic.Int64
 
-// resetOne resets one waiting connection with the descriptor that is kept for that: the peer sees a reset instead of silence, and the poller does not report
-// the same connection for ever.
+// resetOne accepts one waiting connection with the spare descriptor and resets it. The peer gets a reset rather
+// than no answer, and the poller does not report the same connection for ever.
 func (l *listener) resetOne(now time.Duration) bool {
 	if l.spare == nil {
 		l.spare, _ = os.Open(os.DevNull)
@@ -207,21 +217,22 @@ func (l *listener) resetOne(now time.Duration) bool {
 	return err == nil
 }
 
-// pauseAccepting stops listening for a moment: while nothing can be accepted, the poller would report the same connection all the time.
+// pauseAccepting stops accepting for acceptPause. Otherwise the poller would report the same connection all the
+// time.
 func (l *listener) pauseAccepting() {
 	if l.h.Want(netx.Edge) == nil {
 		l.h.SetDeadline(mono.Now().Add(acceptPause))
 	}
 }
 
-// Expired implements progress.Source: the pause is over.
+// Expired implements progress.Source. The pause is over.
 func (l *listener) Expired(mono.Time) { l.h.Want(netx.In) }
 
-// Poll implements progress.Source; a listener is not polled.
+// Lost and Poll implement progress.Source. A listener is not polled.
 func (l *listener) Lost(error) {}
 func (l *listener) Poll()      {}
 
-// listenAddr is the address to listen on for an Info.
+// listenAddr returns the address of an Info to listen on.
 func listenAddr(info *core.Info) (netip.AddrPort, error) {
 	a := info.SrcAddr
 	if a.IsZero() {

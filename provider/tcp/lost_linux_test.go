@@ -12,7 +12,8 @@ import (
 	"gofabric/internal/netx"
 )
 
-// TestRetransmitMin: on a network, what is lost is sent again soon; on loopback, where nothing is, the system is not asked for that.
+// TestRetransmitMin: TCP over a network has a short minimum retransmission time-out. TCP over loopback keeps the
+// system's.
 func TestRetransmitMin(t *testing.T) {
 	_, d, _ := fixture(t, core.EPTypeMsg, nil)
 	host, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")

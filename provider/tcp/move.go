@@ -13,71 +13,73 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Between processes of one host a stream moves from TCP to another carrier: a local socket, or shared memory. The bytes go on where they stopped, and nothing
-// above notices.
+// Moves: a stream between processes of one host goes over from TCP to another carrier, a local socket or shared
+// memory. The bytes continue where they stopped, and neither the connection nor the application is affected.
 //
 //	the end that connected                      the end that accepted
 //	offer (name of a socket, token)    ->
-//	                                            connects there, and greets with the token, and memory
-//	                                   <-       moved: the last that it sends over TCP
+//	                                            connects there, sends the token, passes memory
+//	                                   <-       moved: its last message over TCP
 //	finds the connection by the token
-//	moved: the last over TCP           ->
-//	goes on there                               goes on there
+//	moved: its last message over TCP   ->
+//	continues there                             continues there
 //
-// An end that cannot connect, for it is in another network namespace after all, says nothing, and the stream stays where it is.
+// If an end cannot connect, since it is in another network namespace, it does not answer the offer. The stream then
+// stays on TCP.
 
 const (
-	moveAfter    = 32 // messages both ways: streams with fewer stay
-	uninvitedMax = 64 // local connections whose token has not come, at most
+	moveAfter    = 32 // messages in both directions before an offer: streams with fewer stay on TCP
+	uninvitedMax = 64 // largest number of local connections that have not sent their token
 
-	// An end whose peer has connected, and that could not accept it for want of descriptors, tries again after retryMovePause, retryMoveMax times.
+	// If the peer has connected, but could not be accepted for lack of descriptors, the end tries again every
+	// retryMovePause, up to retryMoveMax times.
 	retryMovePause = 10e6 // ns
 	retryMoveMax   = 1000
 )
 
-// moveState is where a stream stands.
+// moveState is the state of a stream's move.
 type moveState uint8
 
 const (
-	moveNever   moveState = iota // it stays, or has moved
-	moveMay                      // it can make an offer after enough messages
-	moveOffered                  // it has made one
-	moveAsked                    // it has received one
-	moveReady                    // the next carrier is there: the last over TCP follows when nothing else waits to leave
-	moveLast                     // the last over TCP is leaving
-	moveHeld                     // it has left: nothing else leaves before the peer's has come
+	moveNever   moveState = iota // it stays on its carrier, or has moved
+	moveMay                      // it makes an offer after moveAfter messages
+	moveOffered                  // it has made an offer
+	moveAsked                    // it has received an offer
+	moveReady                    // the next carrier is there; the message "moved" follows when no other data is queued
+	moveLast                     // "moved", the last message over TCP, is being transmitted
+	moveHeld                     // "moved" has left; nothing else is transmitted before the peer's has arrived
 )
 
-// moving is what a stream knows while it moves.
+// moving is the state of a stream while it moves.
 type moving struct {
-	offer   wire.Offer     // made, or received
-	next    *samehost.Conn // to go on with; nil: it is not there yet
-	memory  bool           // the stream goes on in memory: the end that connects says so
-	last    int            // bytes up to the end of the last over TCP
-	told    bool           // the peer's last over TCP has come
-	retries int            // accepts that have failed
+	offer   wire.Offer     // the offer made or received
+	next    *samehost.Conn // the next carrier's connection; nil until it is there
+	memory  bool           // the next carrier is shared memory: the end that connects decides
+	last    int            // bytes that remain until the end of "moved"
+	told    bool           // the peer's "moved" has arrived
+	retries int            // failed accepts
 }
 
-// mover moves a domain's streams. It is guarded by the domain's lock.
+// mover moves a domain's streams. The domain's lock guards it.
 type mover struct {
-	listener *samehost.Listener // nil: no stream has made an offer
-	name     [wire.NameLen]byte // of its socket
+	listener *samehost.Listener // nil until the first offer
+	name     [wire.NameLen]byte // of the listener's socket
 	offers   map[[wire.NameLen]byte]*tcpStream
 	streams  map[*engine.Conn]*tcpStream // of the domain
-	share    bool                        // memory may be shared
-	memories int                         // that are
+	share    bool                        // memory may be shared (FI_TCP_LOCAL_MEMORY)
+	memories int                         // shared memories in use
 }
 
 func newMover(share bool) *mover {
 	return &mover{share: share, offers: map[[wire.NameLen]byte]*tcpStream{}, streams: map[*engine.Conn]*tcpStream{}}
 }
 
-// socketName is the name of the local socket that an offer names.
+// socketName returns the name of the local socket of an offer.
 func socketName(name [wire.NameLen]byte) string {
 	return samehost.Name("tcp", hex.EncodeToString(name[:]))
 }
 
-// listen makes sure that peers can connect.
+// listen opens the listener, if there is none. It reports whether peers can connect.
 func (m *mover) listen() bool {
 	if m.listener != nil {
 		return true
@@ -97,10 +99,10 @@ func (m *mover) close() {
 	}
 }
 
-// mayShare reports whether there may be one more shared memory.
+// mayShare reports whether another memory may be shared.
 func (m *mover) mayShare() bool { return m.share && m.memories < shmCarriersMax }
 
-// offer makes an offer for s, and reports whether it could.
+// offer prepares an offer for s. It reports whether peers can connect.
 func (m *mover) offer(s *tcpStream) bool {
 	if !m.listen() {
 		return false
@@ -112,7 +114,7 @@ func (m *mover) offer(s *tcpStream) bool {
 	return m.listener.Expect(len(m.offers))
 }
 
-// withdraw takes back what s has offered.
+// withdraw cancels the offer of s.
 func (m *mover) withdraw(s *tcpStream) {
 	if token := s.moving.offer.Token; m.offers[token] == s {
 		delete(m.offers, token)
@@ -120,7 +122,7 @@ func (m *mover) withdraw(s *tcpStream) {
 	}
 }
 
-// greeted takes the connection of a peer to the stream whose token it has.
+// greeted assigns a local connection to the stream with its token.
 func (m *mover) greeted(c *samehost.Conn, token []byte) {
 	s := m.offers[[wire.NameLen]byte(token)]
 	if s == nil {
@@ -134,11 +136,11 @@ func (m *mover) greeted(c *samehost.Conn, token []byte) {
 	s.moving.next = c
 }
 
-// connect connects to the peer that has made s an offer.
+// connect connects to the peer's listener of an offer. It returns nil on failure.
 func (m *mover) connect(o *wire.Offer) (c *samehost.Conn) {
 	c, err := samehost.Dial(trust.Stream, socketName(o.Name))
 	if err != nil {
-		return nil // another host after all
+		return nil // the peer is in another network namespace or on another host
 	}
 	if err := c.Greet(o.Token[:], o.Memory && m.mayShare()); err != nil {
 		c.Close()
@@ -150,7 +152,7 @@ func (m *mover) connect(o *wire.Offer) (c *samehost.Conn) {
 	return c
 }
 
-// drop closes a connection that is not used; it may be nil.
+// drop closes a connection that is not used. c may be nil.
 func (m *mover) drop(c *samehost.Conn) {
 	if c != nil {
 		m.unshare(c)
@@ -158,7 +160,7 @@ func (m *mover) drop(c *samehost.Conn) {
 	}
 }
 
-// unshare ends the use of the memory of c, if it has some.
+// unshare gives up the shared memory of c, if it has one.
 func (m *mover) unshare(c *samehost.Conn) {
 	if c.Rings != nil {
 		m.memories--
@@ -166,7 +168,8 @@ func (m *mover) unshare(c *samehost.Conn) {
 	}
 }
 
-// Heard implements engine.Mover. What follows is done when the bytes at hand are parsed: by receiveOnce; or by Flush, for they may have had to wait for room.
+// Heard implements engine.Mover. The next step follows when the received bytes are parsed: in receiveOnce, or in
+// Flush if they had to wait for room.
 func (m *mover) Heard(c *engine.Conn, kind wire.ExtKind, body []byte) error {
 	s := m.streams[c]
 	if s == nil {
@@ -194,7 +197,7 @@ func (m *mover) Heard(c *engine.Conn, kind wire.ExtKind, body []byte) error {
 	return nil
 }
 
-// ends says where the ends of the connection are (engine.Conn.Way); they stay the same when the stream moves.
+// ends returns the addresses of both ends (engine.Conn.Way). They stay the same when the stream moves.
 func (s *tcpStream) ends() (e engine.Ends, ok bool) {
 	if !s.isOpen() || !s.onOneHost() {
 		return e, false
@@ -203,15 +206,15 @@ func (s *tcpStream) ends() (e engine.Ends, ok bool) {
 	return engine.Ends{Space: space, Local: netx.EndOf(s.local), Peer: netx.EndOf(s.peer)}, true
 }
 
-// onOneHost reports whether both addresses look like this host's.
+// onOneHost reports whether both addresses belong to this host.
 func (s *tcpStream) onOneHost() bool {
 	return s.local.IsValid() && samehost.Addresses(s.local.Addr(), s.peer.Addr())
 }
 
-// moveAtRest reports that no move is under way.
+// moveAtRest reports that no move is in progress.
 func (s *tcpStream) moveAtRest() bool { return s.move == moveNever || s.move == moveMay }
 
-// advanceMove takes the next step of a move, if it is time.
+// advanceMove takes the next step of a move, if it is possible.
 func (s *tcpStream) advanceMove() {
 	if s.conn.State() != engine.Connected {
 		return
@@ -230,7 +233,7 @@ func (s *tcpStream) advanceMove() {
 				return
 			}
 		}
-		if !s.conn.HasPending() { // nothing that could be cancelled stands before it
+		if !s.conn.HasPending() { // no operation before "moved" could still be canceled
 			s.sendLast()
 		}
 	case moveHeld:
@@ -240,7 +243,8 @@ func (s *tcpStream) advanceMove() {
 	}
 }
 
-// retryMove is called when the peer has said that it has connected, and it has not, or cannot be accepted yet. What it sends waits in the local socket.
+// retryMove is called when the peer has sent "moved", but its local connection has not arrived or cannot be
+// accepted yet. The peer's bytes wait in the local socket.
 func (s *tcpStream) retryMove(starved bool) {
 	switch s.moving.retries++; {
 	case !starved:
@@ -256,7 +260,7 @@ func (s *tcpStream) retryMove(starved bool) {
 	}
 }
 
-// makeOffer tells the peer where it can connect.
+// makeOffer sends the peer an offer.
 func (s *tcpStream) makeOffer() {
 	s.move = moveNever
 	if !s.conn.Ours || !s.onOneHost() {
@@ -271,7 +275,7 @@ func (s *tcpStream) makeOffer() {
 	s.flush()
 }
 
-// takeOffer connects to the peer that has made an offer.
+// takeOffer connects to the local socket of the peer's offer.
 func (s *tcpStream) takeOffer() {
 	s.move = moveNever
 	if !s.onOneHost() {
@@ -285,14 +289,14 @@ func (s *tcpStream) takeOffer() {
 	s.advanceMove()
 }
 
-// sendLast queues the last over TCP. What is queued after it waits for the next carrier.
+// sendLast queues "moved", the last message over TCP. Later data waits for the next carrier.
 func (s *tcpStream) sendLast() {
 	s.conn.Say(wire.AppendMoved(make([]byte, 0, wire.MaxExt), s.moving.memory))
 	s.moving.last, s.move = s.conn.Queued(), moveLast
 	s.flush()
 }
 
-// becomeHeld is called when the last over TCP has left.
+// becomeHeld is called when "moved" has left.
 func (s *tcpStream) becomeHeld() {
 	s.move = moveHeld
 	if s.moving.told {
@@ -300,7 +304,7 @@ func (s *tcpStream) becomeHeld() {
 	}
 }
 
-// becomeMoved goes on with the next carrier.
+// becomeMoved continues the stream with the next carrier.
 func (s *tcpStream) becomeMoved() {
 	s.unregister()
 	if !s.changeCarrier() {
@@ -316,7 +320,8 @@ func (s *tcpStream) becomeMoved() {
 	s.flush()
 }
 
-// changeCarrier replaces the carrier by the next one, and reports whether it could: memory must be there if the peer goes on in it.
+// changeCarrier replaces the carrier by the next one. It returns false if the peer uses shared memory and this end
+// has none.
 func (s *tcpStream) changeCarrier() bool {
 	m := s.moving
 	s.closeCarrier(false)
@@ -327,15 +332,16 @@ func (s *tcpStream) changeCarrier() bool {
 		return true
 	}
 	s.setCarrier(&shmCarrier{Conn: m.next, mover: s.bufs.mover})
-	return m.next.Rings != nil // else descriptors had run out when it came, or it was not as it should be
+	return m.next.Rings != nil // nil: descriptors had run out when the memory arrived, or it was invalid
 }
 
-// finishMove sends what waits for the peer's last over TCP, for the stream is closing: the peer goes on reading the next carrier when that has come.
+// finishMove transmits the data that waits for the peer's "moved", because the stream is closing. The peer reads
+// the next carrier after it has received our "moved".
 func (s *tcpStream) finishMove() {
 	if s.move != moveHeld || s.moving.next == nil {
 		return
 	}
-	if s.receive(); !s.isOpen() || s.move != moveHeld { // unread bytes would reset the TCP connection
+	if s.receive(); !s.isOpen() || s.move != moveHeld { // closing with unread bytes would reset the TCP connection
 		return
 	}
 	s.detach()
@@ -344,7 +350,7 @@ func (s *tcpStream) finishMove() {
 	}
 }
 
-// endMove gives up moving.
+// endMove gives up the move.
 func (s *tcpStream) endMove() {
 	if m := s.moving; m != nil {
 		s.bufs.mover.withdraw(s)

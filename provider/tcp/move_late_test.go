@@ -2,7 +2,7 @@
 
 package tcp
 
-// Streams that move while one end is not read, or closes.
+// Streams that move while one end does not receive, or closes.
 
 import (
 	"bytes"
@@ -16,12 +16,13 @@ import (
 	"gofabric/core"
 )
 
-// late brings two endpoints so far that the second has said its last over TCP, and the first, which has connected, does not read it: messages for which it has no room stand before.
-// It returns how many those are.
+// late prepares two endpoints: the second has sent "moved" over TCP, and the first, which has connected, does not
+// receive it, because messages without room stand before it. It returns the number of those.
 func late(t *testing.T) (c *couple, n int) {
 	c = newCouple(t, map[string]string{"FI_TCP_UNEXP_BYTES": "4096"})
 	in := make([]byte, 8)
-	for range moveAfter - 1 { // one way, so that the first side connects, and that alone; with the next one that comes there is enough for an offer
+	// One way, so that only the first side connects; the next message makes enough for an offer.
+	for range moveAfter - 1 {
 		must(t, c.ep[1].Recv(in, 0, core.AddrUnspec, 1))
 		must(t, c.ep[0].Inject(make([]byte, 8), c.to[0]))
 		c.wait("a message", func() bool { return c.read(1) == 1 })
@@ -29,7 +30,7 @@ func late(t *testing.T) (c *couple, n int) {
 	if c.state(0) != moveMay {
 		t.Fatal("the side that connected may not offer")
 	}
-	c.d[0].drv.prog.Lock() // all of them stand in front of the offer's answer: none is read, and nothing offered, before the last has left
+	c.d[0].drv.prog.Lock() // all of them stand before the answer to the offer: none is read before "moved" has left
 	for n = 0; n < 60; n++ {
 		must(t, c.ep[1].Inject([]byte{byte(n), 1, 2, 3, 4, 5, 6, 7}, c.to[1]))
 	}
@@ -43,7 +44,7 @@ func late(t *testing.T) (c *couple, n int) {
 	return c, n
 }
 
-// read takes completions of one side and returns how many there were.
+// read reads the completions of one side and returns their number.
 func (c *couple) read(side int) int {
 	c.t.Helper()
 	es := make([]core.CQEntry, 64)
@@ -54,7 +55,7 @@ func (c *couple) read(side int) int {
 	return n
 }
 
-// wait lets both sides go on until ok; what is received meanwhile is not looked at.
+// wait makes progress on both sides until ok. It ignores received messages.
 func (c *couple) wait(what string, ok func() bool) {
 	c.t.Helper()
 	for end := time.Now().Add(bound); !ok(); {
@@ -69,7 +70,7 @@ func (c *couple) wait(what string, ok func() bool) {
 	}
 }
 
-// state is where the only stream of a side stands.
+// state returns the move state of a side's only stream.
 func (c *couple) state(side int) (m moveState) {
 	c.d[side].drv.prog.Lock()
 	defer c.d[side].drv.prog.Unlock()
@@ -92,7 +93,8 @@ func (c *couple) take(from, n int) {
 	}
 }
 
-// TestMoveStalled: a last word that stands behind messages without room is heard when they have found some, though nothing comes after it.
+// TestMoveStalled: "moved" behind messages without room is processed when those have found room, even if nothing
+// follows it.
 func TestMoveStalled(t *testing.T) {
 	c, n := late(t)
 	defer c.close()
@@ -108,7 +110,7 @@ func TestMoveStalled(t *testing.T) {
 	c.exchange(10, func(int) int { return 64 })
 }
 
-// TestMoveClosed: what is posted between the two last words over TCP arrives, though the endpoint closes at once.
+// TestMoveClosed: messages posted between the two "moved" arrive, although the endpoint closes at once.
 func TestMoveClosed(t *testing.T) {
 	c, n := late(t)
 	must(t, c.ep[1].Inject([]byte{byte(n), 1, 2, 3, 4, 5, 6, 7}, c.to[1]))
@@ -130,12 +132,12 @@ func TestMoveClosed(t *testing.T) {
 	must(t, c.f[0].Close())
 }
 
-// TestMoveStarved: a process that has no descriptor left when its peer has moved takes it nevertheless, for it kept one; if that was taken by somebody else,
-// it goes on asking.
+// TestMoveStarved: a process without free descriptors accepts the local connection with a spare one. If the spare
+// one is taken, it tries again.
 func TestMoveStarved(t *testing.T) {
 	for _, stolen := range []bool{false, true} {
 		c, n := late(t)
-		if n := c.spares(); n != 2 { // for the socket, and the memory
+		if n := c.spares(); n != 2 { // for the socket and the memory
 			t.Fatalf("%d descriptors are kept for the peer that was asked to move", n)
 		}
 		restore := exhaust(t)
@@ -173,7 +175,7 @@ func TestMoveStarved(t *testing.T) {
 	}
 }
 
-// queued is how many bytes wait to leave on the only stream of a side.
+// queued returns the bytes that wait for transmission on a side's only stream.
 func (c *couple) queued(side int) (n int) {
 	c.d[side].drv.prog.Lock()
 	defer c.d[side].drv.prog.Unlock()
@@ -183,14 +185,14 @@ func (c *couple) queued(side int) (n int) {
 	return n
 }
 
-// spares is how many descriptors the first side keeps for peers that it asked to move.
+// spares returns the number of descriptors that the first side keeps for expected peers.
 func (c *couple) spares() int {
 	c.d[0].drv.prog.Lock()
 	defer c.d[0].drv.prog.Unlock()
 	return c.d[0].drv.bufs.mover.listener.Reserved()
 }
 
-// missed is how often the first side could not take its peer.
+// missed returns how often the first side could not accept its peer.
 func (c *couple) missed() (n int) {
 	c.d[0].drv.prog.Lock()
 	defer c.d[0].drv.prog.Unlock()
@@ -202,7 +204,7 @@ func (c *couple) missed() (n int) {
 	return n
 }
 
-// TestNoOffer: who has no descriptor to keep for its peer does not ask it to move.
+// TestNoOffer: an end that has no spare descriptor for its peer makes no offer.
 func TestNoOffer(t *testing.T) {
 	c := newCouple(t, nil)
 	defer c.close()

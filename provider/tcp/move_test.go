@@ -22,7 +22,7 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// couple is two endpoints of domains of their own.
+// couple is two endpoints in separate domains.
 type couple struct {
 	t  *testing.T
 	f  [2]*core.Fabric
@@ -42,7 +42,7 @@ func newCoupleAt(t *testing.T, env map[string]string, at [2]string) *couple {
 	for i := range 2 {
 		f, d, info := fixture(t, core.EPTypeRDM, env)
 		info.SrcAddr = core.IPAddr(netip.AddrPortFrom(netip.MustParseAddr(at[i]), 0))
-		info.Tx.OpFlags = 0 // what it can do is not what it shall do: buffers of FI_INJECT are copied
+		info.Tx.OpFlags = 0 // the flags of an Info are capabilities; buffers of FI_INJECT would be copied
 		c.f[i], c.d[i], c.ep[i] = f, d, openEndpoint(t, d, info)
 	}
 	for i := range 2 {
@@ -65,7 +65,7 @@ func (c *couple) close() {
 	}
 }
 
-// exchange sends messages of these sizes both ways at once and checks what comes.
+// exchange sends messages of these sizes in both directions at once and checks them.
 func (c *couple) exchange(n int, size func(i int) int) {
 	t := c.t
 	t.Helper()
@@ -114,7 +114,8 @@ func (c *couple) exchange(n int, size func(i int) int) {
 	}
 }
 
-// streams are the connections of both sides; an endpoint that both connected to at once may have two for a moment.
+// streams returns the connections of both sides. An endpoint may have two for a moment, if both ends connected at
+// once.
 func (c *couple) streams() (list []*tcpStream) {
 	for s := range 2 {
 		c.d[s].drv.prog.Lock()
@@ -136,7 +137,7 @@ func local(t *testing.T, s *tcpStream) bool {
 	return yes
 }
 
-// TestMove has streams move in the middle of traffic of all kinds: nothing is lost, doubled or overtaken.
+// TestMove makes streams move during traffic of all kinds. No message is lost, duplicated or reordered.
 func TestMove(t *testing.T) {
 	for name, size := range map[string]func(int) int{
 		"small": func(int) int { return 64 },
@@ -174,7 +175,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// ownAddress is an address of this host that is not loopback, "" where there is none.
+// ownAddress returns an address of this host that is not loopback, "" if there is none.
 func ownAddress(t *testing.T) string {
 	t.Helper()
 	list, err := netx.Interfaces()
@@ -187,7 +188,8 @@ func ownAddress(t *testing.T) string {
 	return ""
 }
 
-// TestMoveBetweenAddresses: ends of one host find each other at whatever addresses of it they are, whoever of them connects.
+// TestMoveBetweenAddresses: ends on one host move whatever addresses of the host they use, and whichever end
+// connects.
 func TestMoveBetweenAddresses(t *testing.T) {
 	pairs := [][2]string{{"127.0.0.1", "127.0.0.2"}}
 	if own := ownAddress(t); own != "" {
@@ -209,7 +211,7 @@ func TestMoveBetweenAddresses(t *testing.T) {
 	}
 }
 
-// TestNoMove keeps streams where they are.
+// TestNoMove: streams that must not move stay on TCP.
 func TestNoMove(t *testing.T) {
 	c := newCouple(t, map[string]string{"FI_TCP_LOCAL_SOCKETS": "0"})
 	defer c.close()
@@ -221,8 +223,8 @@ func TestNoMove(t *testing.T) {
 	}
 }
 
-// TestUninvited has processes connect that no offer has asked to: with a token of no offer, with nonsense, and silently. They get nothing, and the peers lose
-// nothing.
+// TestUninvited makes local connections without an offer: with an unknown token, with invalid data, and without
+// data. They are closed, and existing peers are not affected.
 func TestUninvited(t *testing.T) {
 	c := newCouple(t, nil)
 	defer c.close()
@@ -255,7 +257,8 @@ func TestUninvited(t *testing.T) {
 	}
 }
 
-// TestBadOffers has a peer say what makes no sense: an offer that leads nowhere changes nothing, a last word without an offer ends the connection.
+// TestBadOffers sends invalid messages of a move. An offer of an unknown socket has no effect. "moved" without an
+// offer ends the connection.
 func TestBadOffers(t *testing.T) {
 	c := newCouple(t, nil)
 	defer c.close()
@@ -277,7 +280,8 @@ func TestBadOffers(t *testing.T) {
 	c.ep[0].q.Read(nil)
 }
 
-// TestSingleCopy sends large messages whose bytes do not go through the socket: the receiver takes them out of the sender's memory.
+// TestSingleCopy sends large messages whose bytes do not pass through the socket: the receiver copies them out of
+// the sender's memory.
 func TestSingleCopy(t *testing.T) {
 	const size, n = 1 << 20, 20
 	for _, tc := range []struct {
@@ -287,7 +291,8 @@ func TestSingleCopy(t *testing.T) {
 		t.Run(fmt.Sprint(tc.direct), func(t *testing.T) {
 			c := newCouple(t, map[string]string{"FI_TCP_SINGLE_COPY_SIZE": tc.env})
 			defer c.close()
-			c.exchange(2, func(int) int { return size }) // the first asks, and goes through the socket
+			// The first one asks for single copies, and passes through the socket.
+			c.exchange(2, func(int) int { return size })
 			count := func() (sum uint64) {
 				for _, s := range c.streams() {
 					s.prog.Lock()

@@ -19,18 +19,18 @@ type msgEndpoint struct {
 	d     *domain
 	prog  *progress.Engine
 	st    *tcpStream
-	req   *connRequest // opened from a connection request
-	bound boundSocket  // taken from a passive endpoint, until Connect
+	req   *connRequest // set if the endpoint was opened from a connection request
+	bound boundSocket  // until Connect: the socket of a passive endpoint
 	state msgState
 	meter netx.Meter
-	self  *core.Endpoint // what the application knows it as
+	self  *core.Endpoint // the application's handle
 
-	silent  bool  // CloseWrite: nothing is sent any more
-	leaving bool  // Shutdown or Close is waiting for the peer
-	ended   error // why the connection has ended, as far as the peer's messages go
+	silent  bool  // CloseWrite was called: nothing more is sent
+	leaving bool  // Shutdown or Close waits for the peer
+	ended   error // why the peer sends no more; nil: it may
 }
 
-// boundSocket is a socket with an address.
+// boundSocket is a socket that is bound to an address.
 type boundSocket struct {
 	fd    netx.FD // netx.NoFD: none
 	local netip.AddrPort
@@ -43,7 +43,7 @@ func (b *boundSocket) close() {
 	*b = boundSocket{fd: netx.NoFD}
 }
 
-// msgState is where the connection of a msgEndpoint stands.
+// msgState is the state of a msgEndpoint's connection.
 type msgState uint8
 
 const (
@@ -65,12 +65,13 @@ func openMsg(d *domain, info *core.Info, self *core.Endpoint) (*msgEndpoint, err
 	return ep, nil
 }
 
-// takeOver makes the endpoint that of a connection request, or gives it the address of a passive endpoint that does not listen (fi_getinfo(3), "handle").
+// takeOver gives the endpoint the connection of a request, or the address of a passive endpoint that does not
+// listen (fi_getinfo(3), "handle").
 func (ep *msgEndpoint) takeOver(handle core.Handle) error {
 	switch h := handle.(type) {
 	case nil:
 	case *connRequest:
-		if h.pep.auth.Text() != ep.Auth().Text() { // which the peer has shown to the listener
+		if h.pep.auth.Text() != ep.Auth().Text() { // the peer has authenticated with the listener's key
 			return ep.Refuse("fi_endpoint", h.peer, core.ErrInval, "the authorization key must be that of the passive endpoint")
 		}
 		if !h.take() {
@@ -80,7 +81,7 @@ func (ep *msgEndpoint) takeOver(handle core.Handle) error {
 	case *passive:
 		b, ok := h.giveSocket()
 		if !ok {
-			return ep.Refuse("fi_endpoint", noPeer, core.ErrInval, "the passive endpoint listens, is closed or has no address to give")
+			return ep.Refuse("fi_endpoint", noPeer, core.ErrInval, "the passive endpoint listens, is closed or has no address")
 		}
 		ep.bound = b
 	default:
@@ -89,7 +90,7 @@ func (ep *msgEndpoint) takeOver(handle core.Handle) error {
 	return nil
 }
 
-// ends implements endpoint.Ends: there is one peer.
+// ends implements endpoint.Ends. There is one peer.
 func (ep *msgEndpoint) ends(uint64) (local, peer netip.AddrPort) {
 	if ep.st != nil {
 		return ep.st.local, ep.st.peer
@@ -97,11 +98,13 @@ func (ep *msgEndpoint) ends(uint64) (local, peer netip.AddrPort) {
 	return noPeer, noPeer
 }
 
+// canReceive refuses receives that could never complete, because the connection has ended and no message waits.
 func (ep *msgEndpoint) canReceive() error {
 	if err := ep.CanReceive(); err != nil {
 		return err
 	}
-	if ep.ended != nil && ep.Own.Unexpected() == 0 { // nothing will come; natively the receive would wait for ever
+	// No message can arrive; in libfabric the receive would wait for ever.
+	if ep.ended != nil && ep.Own.Unexpected() == 0 {
 		if ep.ended == engine.ErrGoodbye {
 			return core.ErrShutdown
 		}
@@ -110,7 +113,7 @@ func (ep *msgEndpoint) canReceive() error {
 	return nil
 }
 
-// Bind binds an object (fi_ep_bind(3)). A connected endpoint has one peer, and takes no address vector.
+// Bind binds an object (fi_ep_bind(3)). A connected endpoint has one peer, so it takes no address vector.
 func (ep *msgEndpoint) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case *endpoint.AddressVector:
@@ -128,7 +131,7 @@ func (ep *msgEndpoint) Enable() error {
 	return ep.becomeEnabled()
 }
 
-// becomeEnabled is Enable, locked.
+// becomeEnabled is Enable for callers that hold the lock.
 func (ep *msgEndpoint) becomeEnabled() error {
 	if err := ep.CheckEnable(endpoint.NeedsEQ); err != nil {
 		return err
@@ -137,7 +140,7 @@ func (ep *msgEndpoint) becomeEnabled() error {
 	return nil
 }
 
-// Route implements endpoint.Router: there is one way.
+// Route implements endpoint.Router. There is one connection.
 func (ep *msgEndpoint) Route(core.FIAddr) (*engine.Conn, error) {
 	if ep.state != msgConnected || ep.silent {
 		switch {
@@ -154,7 +157,7 @@ func (ep *msgEndpoint) Route(core.FIAddr) (*engine.Conn, error) {
 // Posted implements endpoint.Router.
 func (ep *msgEndpoint) Posted(_ *engine.Conn, more bool) *batch.Stream { return ep.st.posted(more) }
 
-// connConfig is what the endpoint's connection needs.
+// connConfig returns the configuration of the endpoint's connection.
 func (ep *msgEndpoint) connConfig() *engine.Config {
 	c := ep.d.f.config(ep.Info().Tx.Size)
 	c.Auth, c.Ender = ep.Auth().EngineAuth(), ep
@@ -172,7 +175,7 @@ func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if ep.state != msgIdle || ep.req != nil {
-		return ep.Refuse("fi_connect", dest.IP, core.ErrOpBadState, "Connect takes an endpoint once")
+		return ep.Refuse("fi_connect", dest.IP, core.ErrOpBadState, "an endpoint can connect once, and not if it was opened from a connection request")
 	}
 	if !ep.Enabled() {
 		if err := ep.becomeEnabled(); err != nil {
@@ -190,12 +193,12 @@ func (ep *msgEndpoint) Connect(dest core.Addr, param []byte) error {
 		return ep.Refuse("fi_connect", dest.IP, err, "check the address and FI_TCP_IFACE")
 	}
 	st.Meter(&ep.meter)
-	st.learnLocal() // the system has chosen it; callers that wait for the answer see it
+	st.learnLocal() // the system has chosen it; callers can read it before the answer arrives
 	ep.st, ep.state = st, msgConnecting
 	return nil
 }
 
-// Accept takes the connection that the endpoint was opened for (fi_accept(3)).
+// Accept accepts the connection request that the endpoint was opened from (fi_accept(3)).
 func (ep *msgEndpoint) Accept(param []byte) error {
 	if len(param) > cmDataMax {
 		return ep.Refuse("fi_accept", noPeer, core.ErrInval, "private data is at most 256 bytes")
@@ -203,7 +206,7 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 	ep.prog.Lock()
 	if ep.req == nil || ep.state != msgIdle {
 		ep.prog.Unlock()
-		return ep.Refuse("fi_accept", noPeer, core.ErrOpBadState, "Accept takes an endpoint that was opened from a connection request, once")
+		return ep.Refuse("fi_accept", noPeer, core.ErrOpBadState, "Accept needs an endpoint that was opened from a connection request, and can be called once")
 	}
 	if !ep.Enabled() {
 		if err := ep.becomeEnabled(); err != nil {
@@ -215,7 +218,7 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 	req := ep.req
 	ep.prog.Unlock()
 
-	st := req.release() // out of the listener's engine, whose lock comes first
+	st := req.release() // detached from the listener's engine; its lock is taken first
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	if st == nil {
@@ -249,7 +252,7 @@ func (ep *msgEndpoint) Accept(param []byte) error {
 	return nil
 }
 
-// Requested implements engine.Sink; requests arrive at listeners only.
+// Requested implements engine.Sink. It is never called, since requests arrive at listeners.
 func (ep *msgEndpoint) Requested(*engine.Conn, []byte) {}
 
 // Connected implements engine.Sink.
@@ -258,7 +261,8 @@ func (ep *msgEndpoint) Connected(c *engine.Conn, data []byte) {
 	ep.EQ().Push(core.EQEvent{Type: core.EventConnected, Object: ep.self, CMData: append([]byte(nil), data...)})
 }
 
-// Failed implements engine.Sink: a connection that was not up yet is an error event, the end of one that was is a shutdown event.
+// Failed implements engine.Sink. Before the connection is up, the failure is an error event. Later it is
+// FI_SHUTDOWN (fi_cm(3)).
 func (ep *msgEndpoint) Failed(c *engine.Conn, err error, data []byte) {
 	was := ep.state
 	ep.state = msgShutdown
@@ -284,7 +288,7 @@ func (ep *msgEndpoint) Failed(c *engine.Conn, err error, data []byte) {
 	}
 }
 
-// Ended implements engine.Ender: receives that are posted wait for nothing.
+// Ended implements engine.Ender. The posted receives are canceled, because the peer sends no more messages.
 func (ep *msgEndpoint) Ended(*engine.Conn) {
 	ep.ended = engine.ErrGoodbye
 	if !ep.Shared() && !ep.Closed() {
@@ -305,7 +309,8 @@ func (ep *msgEndpoint) Replied(*engine.Conn) { ep.st.replied() }
 // Resumed implements engine.Sink.
 func (ep *msgEndpoint) Resumed(*engine.Conn) { ep.st.setWant() }
 
-// Shutdown ends the connection (fi_shutdown(3)). What was sent is delivered first, for as long as OptLinger allows.
+// Shutdown ends the connection (fi_shutdown(3)). It waits for delivery of sent data for as long as OptLinger
+// allows.
 func (ep *msgEndpoint) Shutdown() error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
@@ -344,7 +349,7 @@ func (ep *msgEndpoint) Conns(yield func(*engine.Conn) bool) {
 	}
 }
 
-// Name is the local address of the connection, or what the endpoint was opened with.
+// Name returns the local address of the connection, or the address that the endpoint was opened with.
 func (ep *msgEndpoint) Name() (core.Addr, error) {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
@@ -360,7 +365,7 @@ func (ep *msgEndpoint) Name() (core.Addr, error) {
 	return core.Addr{}, ep.Refuse("fi_getname", noPeer, core.ErrAddrNotAvail, "the endpoint is not connected")
 }
 
-// SetName sets the address to connect from; not after Connect.
+// SetName sets the local address for Connect. It fails after Connect.
 func (ep *msgEndpoint) SetName(a core.Addr) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
@@ -375,7 +380,7 @@ func (ep *msgEndpoint) SetName(a core.Addr) error {
 	return nil
 }
 
-// Peer is the address of the connection's other end (fi_getpeer(3)).
+// Peer returns the address of the peer (fi_getpeer(3)).
 func (ep *msgEndpoint) Peer() (core.Addr, error) {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
@@ -396,7 +401,8 @@ func (ep *msgEndpoint) GetOpt(opt core.EPOpt) (int, error) {
 	return ep.Reliable.GetOpt(opt)
 }
 
-// Close closes the endpoint; what is under way ends without completion (fi_close(3)). What was sent is delivered first, for as long as OptLinger allows.
+// Close closes the endpoint (fi_close(3)). Operations in progress end without completion. It waits for delivery of
+// sent data for as long as OptLinger allows.
 func (ep *msgEndpoint) Close() error {
 	ep.prog.Lock()
 	if err := ep.BeginClose(); err != nil {

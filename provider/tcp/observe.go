@@ -6,7 +6,7 @@ import (
 	"gofabric/internal/telemetry"
 )
 
-// ObservePeers implements endpoint.Observed: there is one.
+// ObservePeers implements endpoint.Observed. There is one connection.
 func (ep *msgEndpoint) ObservePeers(yield func(endpoint.PeerView) bool) {
 	if ep.st != nil {
 		yield(endpoint.PeerView{Conn: ep.st.conn, Addr: ep.st.peer, Path: ep.st})
@@ -39,7 +39,7 @@ func (s *tcpStream) Meter(m *netx.Meter) {
 	}
 }
 
-// ObservePath implements endpoint.Path: what the kernel knows, of streams that are TCP connections still.
+// ObservePath implements endpoint.Path. It adds the kernel's statistics while the carrier is TCP.
 func (s *tcpStream) ObservePath(c telemetry.Counts) {
 	if s.metered == nil {
 		return

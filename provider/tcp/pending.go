@@ -6,28 +6,32 @@ import (
 )
 
 const (
-	// pendingMax is how many accepted connections may wait for their connection request at a time, where there are descriptors enough. One costs 1 KiB here; in
-	// a full listen queue it would cost the system's time, for the peer repeats what it sends.
+	// pendingMax is the largest number of accepted connections that wait for a connection request, if descriptors
+	// suffice. One costs 1 KiB here. In a full listen queue it would cost the system's time, because the peer
+	// retransmits.
 	pendingMax = 16384
-	// pendingRate is how many of them a second may close without a valid request: to accept one and close it costs about 20 us.
+	// pendingRate is how many of them may close per second without a valid request. To accept and close one costs
+	// about 20 us.
 	pendingRate = 1024
-	// pendingGrace is how long each may take for its request before another one may displace it, where many have room.
+	// pendingGrace is how long each may take to send its request before another one may displace it, if there is
+	// much room.
 	pendingGrace = 2 * time.Second
 )
 
-// pendingConns are accepted connections of a listener whose request has not come. When there is no room for another one, the address with most of them gives up
-// its oldest one, if the grace of that is over. Only so many a second may close without a valid request. It does no I/O, and time is an argument.
+// pendingConns are accepted connections of a listener that have sent no request. When it is full, a new one
+// displaces the oldest one of the address that has most, if the grace of that one is over. The number that may
+// close per second without a valid request is bounded, too. It does no I/O, and time is an argument.
 type pendingConns struct {
 	max     int
 	grace   time.Duration // of each
-	rate    int           // how many may fail per interval
-	n       int           // connections
+	rate    int           // failures allowed per interval
+	n       int           // number of connections
 	sources map[netip.Prefix]*source
 	bySize  []sourceList    // bySize[i]: the sources with i+1 connections
-	failed  []time.Duration // when connections failed lately; in order
+	failed  []time.Duration // times of recent failures, in order
 }
 
-// pendingConn is one of them.
+// pendingConn is one pending connection.
 type pendingConn struct {
 	s          *tcpStream
 	source     *source
@@ -35,38 +39,40 @@ type pendingConn struct {
 	prev, next *pendingConn // of the same source; prev is older
 }
 
-// source is an address, with the pending connections from there.
+// source is an address with its pending connections.
 type source struct {
 	from           netip.Prefix
 	n              int
 	oldest, newest *pendingConn
-	prev, next     *source // of the same size
+	prev, next     *source // in the list of sources of the same size
 }
 
-// sourceList is a list of sources; the first one has had its size for the longest time.
+// sourceList is a list of sources of one size. The first one has had this size for the longest time.
 type sourceList struct{ first, last *source }
 
-// init sets how many there may be.
+// init sets the largest number of connections.
 func (t *pendingConns) init(max int) {
 	*t = pendingConns{max: max, rate: min(max, pendingRate), sources: map[netip.Prefix]*source{}}
-	t.grace = min(pendingGrace, time.Duration(max)*time.Second/pendingRate) // where few have room, none may stay for long
+	// With little room, each may stay only for a short time.
+	t.grace = min(pendingGrace, time.Duration(max)*time.Second/pendingRate)
 }
 
-// sourceOf is what counts as one address: all IPv6 addresses of a network of 64 bits do, for a host can use any of them (RFC 4291).
+// sourceOf returns the address prefix that counts as one source. For IPv6 it is the 64-bit network, since a host
+// can use any address in it (RFC 4291, 2.5.1).
 func sourceOf(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := a.BitLen()
 	if a.Is6() {
 		bits = 64
 	}
-	p, _ := a.Prefix(bits) // of a valid address
+	p, _ := a.Prefix(bits) // cannot fail for a valid address
 	return p
 }
 
-// room reports whether there is room for another one.
+// room reports whether another connection fits.
 func (t *pendingConns) room() bool { return t.n < t.max }
 
-// rateAllows reports whether another one may be accepted, after those that have failed lately.
+// rateAllows reports whether another connection may be accepted, given the recent failures.
 func (t *pendingConns) rateAllows(now time.Duration) bool {
 	i := 0
 	for i < len(t.failed) && now-t.failed[i] >= time.Duration(t.rate)*time.Second/pendingRate {
@@ -78,7 +84,7 @@ func (t *pendingConns) rateAllows(now time.Duration) bool {
 	return len(t.failed) < t.rate
 }
 
-// victim returns the oldest one of the source that has most; nil if there is none.
+// victim returns the oldest connection of the source that has most. It returns nil if there is no connection.
 func (t *pendingConns) victim() *pendingConn {
 	if len(t.bySize) == 0 {
 		return nil
@@ -86,12 +92,12 @@ func (t *pendingConns) victim() *pendingConn {
 	return t.bySize[len(t.bySize)-1].first.oldest
 }
 
-// graceOver reports whether another one may displace x.
+// graceOver reports whether another connection may displace x.
 func (t *pendingConns) graceOver(x *pendingConn, now time.Duration) bool {
 	return now-x.since >= t.grace
 }
 
-// add adds a connection of s from an address.
+// add adds a connection from an address.
 func (t *pendingConns) add(s *tcpStream, from netip.Addr, now time.Duration) *pendingConn {
 	key := sourceOf(from)
 	h := t.sources[key]
@@ -114,7 +120,7 @@ func (t *pendingConns) add(s *tcpStream, from netip.Addr, now time.Duration) *pe
 	return x
 }
 
-// remove takes out x: its request has come (valid), or it has failed.
+// remove removes x. valid means that its request has arrived, else it has failed.
 func (t *pendingConns) remove(x *pendingConn, valid bool, now time.Duration) {
 	h := x.source
 	t.unlink(h)
@@ -142,10 +148,10 @@ func (t *pendingConns) remove(x *pendingConn, valid bool, now time.Duration) {
 	}
 }
 
-// countFailure notes that a connection was accepted and closed without a valid request.
+// countFailure counts a connection that was accepted and closed without a valid request.
 func (t *pendingConns) countFailure(now time.Duration) { t.failed = append(t.failed, now) }
 
-// link and unlink keep h in the list of its size.
+// link and unlink add h to, and remove it from, the list of its size.
 func (t *pendingConns) link(h *source) {
 	for len(t.bySize) < h.n {
 		t.bySize = append(t.bySize, sourceList{})

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestPending compares with a list that is searched: the victim is the oldest of the source with most, and no more than the rate fail.
+// TestPending compares with a plain list. The victim is the oldest of the source with most connections, and no more
+// fail than the rate allows.
 func TestPending(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var s pendingConns
@@ -85,7 +86,7 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// TestPendingSource: a host has as many addresses of IPv6 as it wants, and they count as one.
+// TestPendingSource: all addresses of an IPv6 /64 network count as one source.
 func TestPendingSource(t *testing.T) {
 	same := func(a, b string) bool { return sourceOf(netip.MustParseAddr(a)) == sourceOf(netip.MustParseAddr(b)) }
 	if !same("2001:db8::1", "2001:db8::ffff:2") || same("2001:db8::1", "2001:db8:0:1::1") || same("10.0.0.1", "10.0.0.2") || !same("::ffff:10.0.0.1", "10.0.0.1") ||

@@ -12,11 +12,11 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// requestsMax is how many connection requests may wait in the event queue before the sockets of more stay in the listen queue; of those accepted before, requests may
-// still come.
+// requestsMax is the largest number of connection requests that wait for the application. Beyond it, connections
+// stay in the listen queue. Connections that were accepted before may still send requests.
 const requestsMax = 1024
 
-// passive is a passive endpoint: a listener that turns what peers send into connection requests.
+// passive is a passive endpoint: a listener that reports connection requests of peers.
 type passive struct {
 	f    *fabric
 	info *core.Info
@@ -27,17 +27,18 @@ type passive struct {
 	l    *listener
 	on   bool
 	dead bool
-	self *core.PassiveEndpoint // what the application knows it as
+	self *core.PassiveEndpoint // the application's handle
 	reqs map[*connRequest]struct{}
-	told int // of reqs: those that the application knows of
+	told int // number of reqs that were reported to the application
 }
 
-// connRequest is a connection that a peer asked for: the handle in an EventConnReq's Info. Guarded by the lock of the fabric's engine.
+// connRequest is a peer's connection. It is the handle in an EventConnReq's Info. The lock of the fabric's engine
+// guards it.
 type connRequest struct {
 	pep  *passive
 	st   *tcpStream
 	peer netip.AddrPort
-	told bool // the application knows of it
+	told bool // it was reported to the application
 	used bool // an endpoint was opened for it, or it was rejected
 }
 
@@ -63,7 +64,8 @@ func openPassive(f *fabric, info *core.Info, self *core.PassiveEndpoint) (*passi
 	return p, nil
 }
 
-// useKey finds the authorization key that peers must have: what accepts them are endpoints opened with the same Info.
+// useKey sets the authorization key that peers must have. It is that of the endpoints that will accept them, which
+// are opened with the same Info.
 func (p *passive) useKey() error {
 	raw := p.info.EP.AuthKey
 	if d := p.info.Domain; d != nil && len(raw) == 0 {
@@ -80,6 +82,7 @@ func (p *passive) useKey() error {
 	return nil
 }
 
+// bind opens a listener at a, which replaces the previous one. Locked, or before the endpoint is in use.
 func (p *passive) bind(a core.Addr) error {
 	l := &listener{}
 	if err := l.open(p.f.p.s, a.IP, classOf(p.info)); err != nil {
@@ -94,10 +97,10 @@ func (p *passive) bind(a core.Addr) error {
 	return nil
 }
 
-// BindEQ binds the queue that connection requests go to (fi_pep_bind(3)).
+// BindEQ binds the event queue for connection requests (fi_pep_bind(3)).
 func (p *passive) BindEQ(q core.EQDriver, flags core.BindFlags) error {
 	if flags != 0 {
-		return opError("fi_pep_bind", "passive endpoint", noPeer, core.ErrInval, "there are no flags")
+		return opError("fi_pep_bind", "passive endpoint", noPeer, core.ErrInval, "the flags must be 0")
 	}
 	eq, err := names.QueueOf("fi_pep_bind", q)
 	if err != nil {
@@ -114,7 +117,7 @@ func (p *passive) BindEQ(q core.EQDriver, flags core.BindFlags) error {
 	return nil
 }
 
-// Listen starts to take connection requests (fi_listen(3)).
+// Listen starts to accept connection requests (fi_listen(3)).
 func (p *passive) Listen() error {
 	p.prog.Lock()
 	defer p.prog.Unlock()
@@ -124,7 +127,7 @@ func (p *passive) Listen() error {
 	case p.eq == nil:
 		return opError("fi_listen", "passive endpoint", noPeer, core.ErrNoEQ, "bind an event queue first")
 	case p.on:
-		return opError("fi_listen", "passive endpoint", noPeer, core.ErrInval, "it listens already")
+		return opError("fi_listen", "passive endpoint", noPeer, core.ErrInval, "the endpoint listens already")
 	}
 	if p.l == nil {
 		if err := p.bind(core.IPAddr(netip.AddrPortFrom(netip.IPv4Unspecified(), 0))); err != nil {
@@ -138,7 +141,7 @@ func (p *passive) Listen() error {
 	return nil
 }
 
-// accepted takes a socket from the listener.
+// accepted makes a connRequest of an accepted socket.
 func (p *passive) accepted(fd netx.FD, peer netip.AddrPort) {
 	r := &connRequest{pep: p, peer: peer}
 	r.st = acceptStream(p.f.bufs, fd, peer)
@@ -152,7 +155,7 @@ func (p *passive) accepted(fd netx.FD, peer netip.AddrPort) {
 	p.l.admit(r.st)
 }
 
-// forget takes a request out.
+// forget removes a request.
 func (p *passive) forget(r *connRequest) {
 	if _, ok := p.reqs[r]; ok && r.told {
 		p.told--
@@ -160,7 +163,7 @@ func (p *passive) forget(r *connRequest) {
 	delete(p.reqs, r)
 }
 
-// Requested implements engine.Sink: the request is complete.
+// Requested implements engine.Sink. The request is complete.
 func (r *connRequest) Requested(c *engine.Conn, data []byte) {
 	p := r.pep
 	if c.Denied() {
@@ -176,14 +179,14 @@ func (r *connRequest) Requested(c *engine.Conn, data []byte) {
 	p.eq.Push(core.EQEvent{Type: core.EventConnReq, Object: p.self, Info: info, CMData: append([]byte(nil), data...)})
 }
 
-// Failed implements engine.Sink: the peer gave up, or sent nonsense.
+// Failed implements engine.Sink. The peer has closed the connection or sent an invalid request.
 func (r *connRequest) Failed(*engine.Conn, error, []byte) {
 	p := r.pep
 	p.forget(r)
 	r.st.close()
 }
 
-// The other events of engine.Sink come after the connection has moved to its endpoint.
+// The other methods of engine.Sink are called only after the connection has moved to its endpoint.
 func (r *connRequest) Completed(*engine.Completion)   {}
 func (r *connRequest) Sent(*engine.Send)              {}
 func (r *connRequest) Received(*engine.RxOp)          {}
@@ -202,7 +205,7 @@ func (r *connRequest) take() bool {
 	return true
 }
 
-// release gives the connection away, nil if the peer gave it up.
+// release gives the connection to its endpoint. It returns nil if the peer has closed it.
 func (r *connRequest) release() *tcpStream {
 	p := r.pep
 	p.prog.Lock()
@@ -245,7 +248,7 @@ func (p *passive) Reject(handle core.Handle, param []byte) error {
 		if r.used {
 			return opError("fi_reject", "passive endpoint", r.peer, core.ErrInval, "an endpoint was opened for the request")
 		}
-		return nil // the peer gave up: there is none to tell
+		return nil // the peer has closed the connection, so no rejection can be sent
 	}
 	r.used = true
 	p.forget(r)
@@ -253,15 +256,15 @@ func (p *passive) Reject(handle core.Handle, param []byte) error {
 	return nil
 }
 
-// end refuses the request.
+// end rejects the request.
 func (r *connRequest) end(param []byte) {
 	r.st.conn.Reject(param)
 	r.st.flushRejection()
 	r.st.close()
 }
 
-// flushRejection transmits the rejection that a closed connection has left, as far as the socket takes it. Only a TCP connection has one; faults do not delay it,
-// for nothing would send the rest.
+// flushRejection transmits the rejection that a closed connection has queued, as far as the socket has room. Only a
+// TCP connection can have one. Simulated faults do not delay it, because no later pass would send the rest.
 func (s *tcpStream) flushRejection() {
 	for s.isOpen() {
 		first, list := s.conn.Pending(s.bufs.gather, gatherBytes)
@@ -279,12 +282,12 @@ func (s *tcpStream) flushRejection() {
 	}
 }
 
-// Name is the address listened on (fi_getname(3)).
+// Name returns the listening address (fi_getname(3)).
 func (p *passive) Name() (core.Addr, error) {
 	p.prog.Lock()
 	defer p.prog.Unlock()
 	if p.l == nil {
-		return core.Addr{}, opError("fi_getname", "passive endpoint", noPeer, core.ErrAddrNotAvail, "it has no address before SetName or Listen")
+		return core.Addr{}, opError("fi_getname", "passive endpoint", noPeer, core.ErrAddrNotAvail, "the endpoint has no address before SetName or Listen")
 	}
 	return core.IPAddr(p.l.local), nil
 }
@@ -302,7 +305,7 @@ func (p *passive) SetName(a core.Addr) error {
 	return p.bind(a)
 }
 
-// giveSocket gives the socket with the endpoint's address away, if it does not listen: the endpoint has no address then.
+// giveSocket returns the bound socket of an endpoint that does not listen. The endpoint has no address afterwards.
 func (p *passive) giveSocket() (boundSocket, bool) {
 	p.prog.Lock()
 	defer p.prog.Unlock()

@@ -10,8 +10,8 @@ import (
 	"gofabric/test/duo"
 )
 
-// TestPortRange: endpoints without a port of their own take those of FI_TCP_PORT_LOW_RANGE to FI_TCP_PORT_HIGH_RANGE, each its own, and say so when all
-// are taken.
+// TestPortRange: endpoints without a port get different ports between FI_TCP_PORT_LOW_RANGE and
+// FI_TCP_PORT_HIGH_RANGE. When all are in use, the call fails and its error says so.
 func TestPortRange(t *testing.T) {
 	low := freePorts(t, 2)
 	reg, info := infoWith(t, map[string]string{"FI_TCP_PORT_LOW_RANGE": fmt.Sprint(low), "FI_TCP_PORT_HIGH_RANGE": fmt.Sprint(low + 1)})
@@ -37,7 +37,7 @@ func TestPortRange(t *testing.T) {
 	}
 }
 
-// freePorts returns the first of n neighbouring ports that nobody uses.
+// freePorts returns the first of n consecutive unused ports.
 func freePorts(t *testing.T, n int) uint16 {
 	t.Helper()
 search:

@@ -17,8 +17,8 @@ var (
 	_ core.Parametrized = (*Provider)(nil)
 )
 
-// New returns the provider with the parameters of params, nil for the defaults; host resolves the names given to address vectors. An error names a variable
-// that makes no sense.
+// New returns the provider with the parameters of params, nil for the defaults. host resolves the names given to
+// address vectors. An error names an invalid variable.
 func New(params *core.Params, host core.Host) (*Provider, error) {
 	s, err := readSettings(params)
 	if err != nil {
@@ -30,16 +30,17 @@ func New(params *core.Params, host core.Host) (*Provider, error) {
 // Params defines the variables FI_TCP_*.
 func (p *Provider) Params() []core.Param { return defs() }
 
-// Name is "tcp", or what FI_TCP_PROV_NAME says.
+// Name returns "tcp", or the value of FI_TCP_PROV_NAME.
 func (p *Provider) Name() string { return p.s.provName }
 
-// Version is what native's tcp provider of the same API version says.
+// Version returns the version of libfabric's tcp provider with the same API version.
 func (p *Provider) Version() core.Version { return core.ProviderVersion }
 
-// Infos describes the three kinds of endpoint; tcp stands on nothing.
+// Infos describes the three kinds of endpoint. tcp is a core provider, so it ignores the Info of a provider below.
 func (p *Provider) Infos(*core.Info) []*core.Info { return infos(p.s) }
 
-// SetDefaults puts the default queue sizes in place of the limits, as native does, which says its limits of receives to some.
+// SetDefaults replaces the limits of the queue sizes by the defaults. Like libfabric, it keeps the limit of the
+// receive size where hints have no endpoint attributes or ask for a shared context.
 func (p *Provider) SetDefaults(info, hints *core.Info) {
 	endpoint.RelaxOrder(info, hints)
 	info.Tx.Size = p.s.txSize

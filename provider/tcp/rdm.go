@@ -9,7 +9,7 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// rdmEndpoint is a reliable-datagram endpoint of this provider.
+// rdmEndpoint is an RDM endpoint of this provider.
 type rdmEndpoint struct {
 	rdmep.Endpoint
 	d *domain
@@ -34,10 +34,11 @@ func (ep *rdmEndpoint) GetOpt(opt core.EPOpt) (int, error) {
 	return ep.Endpoint.GetOpt(opt)
 }
 
-// negotiator is what RDM endpoints say to each other when they connect (native's xnet_rdm_cm): wire.RDMBlob.
+// negotiator writes and reads the private data of connections between RDM endpoints: wire.RDMBlob, which is
+// struct xnet_rdm_cm of libfabric's prov/tcp.
 type negotiator rdmEndpoint
 
-// blob describes the endpoint.
+// blob returns the private data of this endpoint.
 func (m *negotiator) blob(version uint8) wire.RDMBlob {
 	r := wire.RDMBlob{Version: version, Port: m.Local().Port(), PID: m.ID()}
 	if m.d.s.firewall {
@@ -57,10 +58,10 @@ func (m *negotiator) Asked(_ *engine.Conn, data []byte) (peers.Claim, error) {
 
 // Take implements peers.Negotiator.
 func (m *negotiator) Take(_ *peers.Peer, c *engine.Conn, data, b []byte) []byte {
-	r, _ := wire.ParseRDMBlob(data) // Asked has found it good
+	r, _ := wire.ParseRDMBlob(data) // Asked has checked it
 	c.Rendezvous = r.Version >= 1
 	answer := m.blob(min(r.Version, wire.RDMVersion))
-	answer.Port = r.Port // native echoes the request
+	answer.Port = r.Port // libfabric echoes the port of the request
 	if answer.Version > 0 {
 		answer.Version |= wire.RDMVersionFlag
 	}
@@ -78,7 +79,8 @@ func (m *negotiator) Up(p *peers.Peer, c *engine.Conn, data []byte) {
 	}
 }
 
-// Refuse implements peers.Negotiator: a refusal in favour of another connection repeats the request, as natively.
+// Refuse implements peers.Negotiator. A refusal in favour of another connection echoes the request, as in
+// libfabric.
 func (m *negotiator) Refuse(data []byte, crossed bool, b []byte) []byte {
 	if r, err := wire.ParseRDMBlob(data); crossed && err == nil {
 		return r.Append(b)
@@ -86,5 +88,5 @@ func (m *negotiator) Refuse(data []byte, crossed bool, b []byte) []byte {
 	return b
 }
 
-// Refused implements peers.Negotiator: no refusal says that it is meant.
+// Refused implements peers.Negotiator. Refusals carry no reason, so each may be in favour of another connection.
 func (m *negotiator) Refused([]byte) bool { return true }

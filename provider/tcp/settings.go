@@ -37,14 +37,14 @@ type settings struct {
 	provName          string
 }
 
-// Limits of what a user may set.
+// Upper limits of the parameters.
 const (
 	portMax     = 65535
-	stagingMax  = 16 << 10 // a message's payload that is copied must fit into a chunk with room for others
+	stagingMax  = 16 << 10 // a copied message must fit into a chunk with room for others
 	prefetchMax = 1 << 20
 )
 
-// defs defines the variables; names and meaning are native's where native has them (fi_tcp(7)).
+// defs defines the variables. Those of libfabric's tcp have its names and meanings (fi_tcp(7)).
 func defs() []core.Param {
 	p := func(name string, t core.ParamType, def, help string) core.Param {
 		return core.Param{Provider: "tcp", Name: name, Type: t, Default: def, Help: help}
@@ -59,15 +59,15 @@ func defs() []core.Param {
 		p("max_inject", core.ParamSize, "128", "largest message of an inject call, bytes (at most "+strconv.Itoa(stagingMax)+")"),
 		p("max_saved", core.ParamInt, "0", "unexpected messages kept per peer before it is no longer read (0: no bound on their number; see unexp_bytes)"),
 		p("max_saved_size", core.ParamSize, "-1", "tagged messages longer than this many bytes wait at the sender until a receive matches them (-1: never)"),
-		p("unexp_bytes", core.ParamSize, "268435456", "memory for unexpected messages per receive context, bytes; a quarter of it for any one peer, which is not read beyond"),
+		p("unexp_bytes", core.ParamSize, "268435456", "memory for unexpected messages per receive context, bytes; one peer can use a quarter of it, and is not read while it does"),
 		p("single_copy_size", core.ParamSize, "32768", "messages of at least this many bytes are copied straight out of the memory of a sender on the same host, where the system allows it (-1: never)"),
-		p("local_memory", core.ParamBool, "1", "carry what moved to a local socket in memory that both processes share, while there are few such peers: no system calls while both poll"),
-		p("local_sockets", core.ParamBool, "1", "go over to a local socket between processes of one host, which costs half as much as loopback does; 0 for those who capture packets"),
+		p("local_memory", core.ParamBool, "1", "move connections between processes of one host to shared memory, while there are few such peers: no system calls while both poll"),
+		p("local_sockets", core.ParamBool, "1", "move connections between processes of one host to a local socket, at half the cost of loopback (0: keep TCP, for instance to capture packets)"),
 		p("nodelay", core.ParamBool, "1", "set TCP_NODELAY"),
 		p("staging_sbuf_size", core.ParamInt, "4096", "messages up to this many bytes are copied and sent together (0: inject only)"),
 		p("prefetch_rbuf_size", core.ParamInt, "65536", "bytes received at once when small messages flow"),
-		p("disable_auto_progress", core.ParamBool, "0", "never make progress but in calls of the application"),
-		p("firewall_addr", core.ParamBool, "0", "this node cannot be connected to; peers answer over connections made from here"),
+		p("disable_auto_progress", core.ParamBool, "0", "make progress only in calls of the application"),
+		p("firewall_addr", core.ParamBool, "0", "this node accepts no connections; peers answer over the connections that it opens"),
 		p("connect_timeout", core.ParamInt, "15000", "how long a connect may take, milliseconds"),
 		endpoint.LingerParam("tcp"),
 		p("peer_timeout", core.ParamInt, "20000", "how long an unresponsive peer is kept, milliseconds (0: for ever)"),
@@ -103,7 +103,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	return s, r.Err()
 }
 
-// firewallOption is core.OptFirewallAddr.
+// firewallOption returns the value of core.OptFirewallAddr.
 func (s *settings) firewallOption() int {
 	if s.firewall {
 		return 1
@@ -111,12 +111,12 @@ func (s *settings) firewallOption() int {
 	return 0
 }
 
-// rxLimits bounds what receive contexts keep.
+// rxLimits returns the memory limits of receive contexts.
 func (s *settings) rxLimits() endpoint.RxLimits {
 	return endpoint.RxLimits{Bytes: s.unexpBytes, PeerMessages: s.maxSaved}
 }
 
-// config is what the engine needs of the settings and of an endpoint's attributes.
+// config returns the engine's configuration from the settings and the size of an endpoint's transmit queue.
 func (s *settings) config(txSize int) *engine.Config {
 	c := &engine.Config{
 		Features:       wire.FeatureExtended | wire.FeatureSeals | wire.FeatureShow | wire.FeatureVerdicts | wire.FeatureEnd,
@@ -125,7 +125,7 @@ func (s *settings) config(txSize int) *engine.Config {
 		TxDepth:        txSize,
 		RendezvousOver: s.maxSavedSize,
 		HandshakeNanos: int64(s.connectTimeout),
-		InternalMax:    maxCtxSize, // what any peer of ours can have under way: see there
+		InternalMax:    maxCtxSize, // the largest tx size of any gofabric peer; see engine.Config
 	}
 	if s.singleCopy < core.MaxSize {
 		c.CMA, c.CMAOver = cma.New(), s.singleCopy

@@ -1,6 +1,6 @@
 package tcp
 
-// Connections that say nothing, and one that does behind them.
+// Connections that send nothing, and one after them that sends a request.
 
 import (
 	"io"
@@ -11,7 +11,7 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// request is what an RDM endpoint asks.
+// request is the connection request of an RDM endpoint.
 func request(port uint16) []byte {
 	return wire.AppendCM(nil, wire.CMConnReq, wire.RDMBlob{Version: 1, Port: port, PID: uint32(port)}.Append(nil))
 }
@@ -38,7 +38,8 @@ func closedByPeer(t *testing.T, c *net.TCPConn) {
 	}
 }
 
-// TestSilentGiveWay has more connect and say nothing than may: the oldest is sent away, and whoever has a request gets in.
+// TestSilentGiveWay opens more connections without a request than are allowed. The oldest is closed, and a
+// connection with a request is accepted.
 func TestSilentGiveWay(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeRDM, nil)
 	ep := openEndpoint(t, d, info)
@@ -70,7 +71,8 @@ func TestSilentGiveWay(t *testing.T) {
 	must(t, f.Close())
 }
 
-// TestSilentBeforePassive: as many as a passive endpoint holds requests, and more, say nothing; the application hears of the one that says something.
+// TestSilentBeforePassive opens more connections without a request than a passive endpoint holds. The application
+// gets the one request that was sent.
 func TestSilentBeforePassive(t *testing.T) {
 	f, d, info := fixture(t, core.EPTypeMsg, nil)
 	eq, err := f.Driver().OpenEQ(core.EQAttr{WaitObj: core.WaitUnspec}, nil)

@@ -13,10 +13,12 @@ import (
 	"gofabric/test/duo"
 )
 
-// BenchmarkSpaced is how late messages arrive whose sender computes between posts and never reads a queue: what staging costs the one who does not come by.
-// It posts bursts with a pause after each; the delays are those of the last message of a burst, which waits longest.
+// BenchmarkSpaced measures the delay of messages whose sender computes between posts and never reads a queue: the
+// price of batching for an application that makes no passes. It posts bursts with a pause after each. The delays
+// are those of the last message of a burst, which waits longest.
 func BenchmarkSpaced(b *testing.B) {
-	// Both ends spin: without processors to spare the goroutines of the domains would never get a turn, as they do in two processes.
+	// Both ends spin. Without spare processors the domains' goroutines would never run, as they do in two
+	// processes.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, burst := range []int{1, 4, 64} {
 		for _, pause := range []time.Duration{10 * time.Microsecond, 100 * time.Microsecond, time.Millisecond} {

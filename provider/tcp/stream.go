@@ -18,50 +18,55 @@ import (
 const (
 	gatherMax   = 64      // slices per sendmsg
 	gatherBytes = 1 << 20 // bytes per sendmsg
-	headBytes   = 512     // received behind, or instead of, a large payload: the next header and little more
-	recvRounds  = 4       // receives per readiness, so that one peer does not starve the others
+	headBytes   = 512     // space behind, or instead of, a large payload: for the next header and little more
+	recvRounds  = 4       // receives per event, so that one peer does not starve the others
 )
 
-// batchLimits are where messages no longer wait for others.
+// batchLimits end a batch: a message beyond them is transmitted at once.
 var batchLimits = batch.Limits{Copied: 24 << 10, Lent: gatherBytes}
 
-// buffers are the scratch buffers of one progress engine; everything on it shares them under its lock.
+// buffers are the scratch buffers of one progress engine. All its streams share them under its lock.
 type buffers struct {
 	recv   []byte
 	iov    *netx.IOV
 	gather [][]byte
-	mover  *mover // of a domain whose streams can move; nil if they cannot
+	mover  *mover // nil if the domain's streams cannot move
 
-	faults      stream.Impairer    // nil but under a layer of faults
-	patience    time.Duration      // of streams with them
-	closedStats impair.StreamStats // of those that were closed
+	faults      stream.Impairer    // nil without a layer fault
+	patience    time.Duration      // user time-out of simulated connections
+	closedStats impair.StreamStats // of simulated connections that have closed
 
-	pausedUntil mono.Time // when the pauses of all streams so far are over (engine.Conn.Paused)
+	pausedUntil mono.Time // the end of the last pause of all streams (engine.Conn.Paused)
 }
 
 func newBuffers(prefetch int) *buffers {
 	return &buffers{recv: make([]byte, prefetch), iov: netx.NewIOV(gatherMax), gather: make([][]byte, 0, gatherMax)}
 }
 
-// tcpStream is a connection of the protocol and the carrier of its bytes. It belongs to one progress engine and is guarded by its lock.
+// tcpStream is a protocol connection with the carrier of its bytes. It belongs to one progress engine, whose lock
+// guards it.
+//
+// An accepted stream is quiet until its first message: passes do not read its socket, so that many idle peers cost
+// nothing. A blocked stream waits until the carrier has room. A held one receives nothing, because its owner is
+// closing.
 type tcpStream struct {
 	prog    *progress.Engine
 	bufs    *buffers
-	carrier carrier    // nil: closed, or not open yet
-	memory  *shm.Rings // abilities.memory of it
+	carrier carrier    // nil: not open yet, or closed
+	memory  *shm.Rings // the carrier's abilities.memory
 	conn    *engine.Conn
 	h       *progress.Handle
-	start   func() // the connect was answered: send the request
+	start   func() // called when the connect has succeeded, to send the request
 
-	onMoved   func() // bytes were given to conn or taken from it; nil usually
-	held      bool   // the owner wants nothing received
-	quiet     bool   // the peer has connected, and no whole message has come from it or left to it: passes need not look at it
-	pausing   bool   // the connection has paused, and a timer goes on with it
-	lowWater  int    // how many bytes have to come until the poller reports them, while quiet; 0 is 1
+	onMoved   func() // called after bytes were received or transmitted; usually nil
+	held      bool   // the owner has stopped receiving
+	quiet     bool   // accepted, and no whole message was received or sent: passes do not read the socket
+	pausing   bool   // the connection has paused, and a timer will resume it
+	lowWater  int    // SO_RCVLOWAT while quiet (socket(7)), bytes; 0 means 1
 	blocked   bool   // the carrier has no room
-	large     bool   // large payload flows in
+	large     bool   // large payload is being received
 	flushing  bool
-	receiving bool // bytes are being received: answers leave behind them
+	receiving bool // bytes are being received: answers leave when they are parsed
 
 	batch batch.Stream
 
@@ -71,16 +76,16 @@ type tcpStream struct {
 
 	local, peer netip.AddrPort
 
-	metered *netx.Metered // nil: not, or no more
+	metered *netx.Metered // nil: not metered, or closed
 
-	listener *listener    // that accepted it
-	pending  *pendingConn // there, until its request has come
+	listener *listener    // the listener that accepted it
+	pending  *pendingConn // its entry there, until its request has arrived
 }
 
 // isOpen reports that the stream has a carrier.
 func (s *tcpStream) isOpen() bool { return s.carrier != nil }
 
-// setCarrier gives the stream its first carrier, or another one.
+// setCarrier sets the stream's carrier.
 func (s *tcpStream) setCarrier(c carrier) {
 	s.carrier, s.memory = c, c.can().memory
 }
@@ -93,7 +98,7 @@ func acceptStream(b *buffers, fd netx.FD, peer netip.AddrPort) *tcpStream {
 	return s
 }
 
-// learnLocal asks the system for the address of this end.
+// learnLocal reads the local address from the socket.
 func (s *tcpStream) learnLocal() {
 	if local, err := netx.LocalAddr(s.carrier.socket()); err == nil {
 		s.local = local
@@ -128,7 +133,7 @@ func (s *tcpStream) register(connecting bool) error {
 	return err
 }
 
-// detach ends the registration; the carrier stays open.
+// detach ends the registration. The carrier stays open.
 func (s *tcpStream) detach() {
 	if s.prog != nil { // a stream whose connect failed at once was never registered
 		s.batch.Forget(s.prog.Batch(), s)
@@ -154,14 +159,15 @@ func (s *tcpStream) close() {
 	reset := false
 	if s.pending != nil {
 		s.listener.pendingClosed(s)
-		reset = s.conn.BytesOut == 0 // nothing was sent, so nothing has to arrive: the system need not keep the connection
+		// Nothing was sent, so a reset loses nothing and frees the connection at once (no TIME_WAIT).
+		reset = s.conn.BytesOut == 0
 	}
 	if s.carrier != nil {
 		s.closeCarrier(reset)
 	}
 }
 
-// closeCarrier closes the carrier: the stream is closed then, or another carrier follows.
+// closeCarrier closes the carrier, because the stream closes or gets another carrier.
 func (s *tcpStream) closeCarrier(reset bool) {
 	if s.metered != nil {
 		s.metered.End()
@@ -224,7 +230,7 @@ func (s *tcpStream) Expired(now mono.Time) {
 // Lost implements progress.Source.
 func (s *tcpStream) Lost(err error) { s.failCall("epoll_ctl", err) }
 
-// connectAnswered is called when the poller reports that a connect has ended, well or not.
+// connectAnswered is called when the poller reports that a connect has succeeded or failed.
 func (s *tcpStream) connectAnswered() {
 	up, err := s.carrier.connected()
 	if err != nil {
@@ -244,7 +250,7 @@ func (s *tcpStream) connectAnswered() {
 	s.flush()
 }
 
-// setWant tells the carrier what the stream waits for.
+// setWant selects the events that the carrier reports.
 func (s *tcpStream) setWant() {
 	if s.h == nil {
 		return
@@ -254,6 +260,7 @@ func (s *tcpStream) setWant() {
 	}
 }
 
+// failCall ends the connection because a system call has failed.
 func (s *tcpStream) failCall(call string, err error) {
 	e, ok := err.(syscall.Errno)
 	if !ok {
@@ -263,12 +270,12 @@ func (s *tcpStream) failCall(call string, err error) {
 	s.conn.Fail(&socketError{call, e})
 }
 
-// takes reports whether what comes is wanted now.
+// takes reports whether the stream receives now.
 func (s *tcpStream) takes() bool {
 	return s.conn.State() != engine.Closed && !s.conn.Stalled() && !s.held
 }
 
-// receive receives what there is, a few calls of it.
+// receive makes up to recvRounds receive calls.
 func (s *tcpStream) receive() {
 	s.receiving = true
 	more := true
@@ -283,11 +290,11 @@ func (s *tcpStream) receive() {
 		s.flush()
 	}
 	if more {
-		s.setWant() // the poller does not see what is left in memory
+		s.setWant() // the poller does not see bytes that are left in shared memory
 	}
 }
 
-// receiveOnce makes one receive call and reports whether another may find something.
+// receiveOnce makes one receive call. It reports whether another call may find more.
 func (s *tcpStream) receiveOnce() bool {
 	head, target := s.bufs.recv, s.conn.Target()
 	if target != nil {
@@ -326,12 +333,12 @@ func (s *tcpStream) receiveOnce() bool {
 		return false
 	}
 	if direct == 0 && more && s.conn.Target() == nil {
-		s.large = false // many small messages: receive more of them at once
+		s.large = false // many small messages: the next call receives more of them at once
 	}
 	return more
 }
 
-// pause sees to it that a connection goes on that has paused: by bytes that have come, or that waited for another reason and are looked at now.
+// pause schedules the resumption of a connection that has paused. Paused connections resume one after the other.
 func (s *tcpStream) pause() {
 	if !s.conn.Paused() || s.pausing {
 		return
@@ -349,7 +356,7 @@ func (s *tcpStream) pause() {
 	})
 }
 
-// stateChanged is called when what was received has changed the connection's state.
+// stateChanged is called when received bytes have changed the connection's state.
 func (s *tcpStream) stateChanged() {
 	if s.pending != nil && s.isOpen() && s.conn.State() != engine.Listening {
 		if err := s.listener.requestArrived(s); err != nil {
@@ -363,8 +370,8 @@ func (s *tcpStream) stateChanged() {
 	s.updateDeadline()
 }
 
-// awaitHead is called when a quiet peer has sent something. The bytes of a header are waited for together: a peer that sends them one by one costs no wake-up
-// for each.
+// awaitHead is called when a quiet peer has sent bytes. The socket becomes readable only when a whole header has
+// arrived, so that a peer that sends byte by byte costs no wake-up for each.
 func (s *tcpStream) awaitHead() {
 	if s.conn.State() == engine.Connected && s.conn.Between() {
 		s.becomeActive()
@@ -373,13 +380,14 @@ func (s *tcpStream) awaitHead() {
 	s.setLowWater(s.conn.Missing())
 }
 
+// setLowWater sets SO_RCVLOWAT: the poller reports the socket readable when n bytes are there (socket(7)).
 func (s *tcpStream) setLowWater(n int) {
 	if n != max(s.lowWater, 1) && s.isOpen() && netx.SetLowWater(s.carrier.socket(), n) == nil {
 		s.lowWater = n
 	}
 }
 
-// becomeActive has passes look at the socket, while there are few.
+// becomeActive makes passes read the socket directly, as long as there are few such sockets.
 func (s *tcpStream) becomeActive() {
 	if s.h != nil && s.conn.State() == engine.Connected {
 		s.setLowWater(1)
@@ -388,7 +396,8 @@ func (s *tcpStream) becomeActive() {
 	}
 }
 
-// posted is called after something was queued by the application: it leaves now, or with what follows before the next pass.
+// posted is called after the application has posted an operation. The data leaves now, or together with later data
+// before the next pass.
 func (s *tcpStream) posted(more bool) *batch.Stream {
 	if s.quiet && s.conn.MsgsOut > 0 {
 		s.becomeActive()
@@ -403,8 +412,8 @@ func (s *tcpStream) posted(more bool) *batch.Stream {
 	return &s.batch
 }
 
-// replied is called when the engine has queued something of its own. What received bytes bring about leaves when they are parsed; what a posted receive
-// does, a request for the payload of its message, say, leaves with the next pass.
+// replied is called when the engine has queued data of its own. While bytes are being received, it leaves after
+// they are parsed. Otherwise, for instance a rendezvous answer of a posted receive, it leaves with the next pass.
 func (s *tcpStream) replied() {
 	s.pause()
 	if !s.receiving && !s.flushing && !s.blocked && s.isOpen() {
@@ -423,7 +432,7 @@ func (s *tcpStream) Flush() {
 	}
 }
 
-// flush transmits until there is nothing left or the carrier has no room.
+// flush transmits until nothing is queued or the carrier has no room.
 func (s *tcpStream) flush() {
 	if s.flushing || s.conn.State() == engine.Opening || s.move == moveHeld {
 		return
@@ -475,7 +484,7 @@ func (s *tcpStream) flush() {
 	}
 }
 
-// upTo cuts what is to be sent after n bytes.
+// upTo shortens first or list to n bytes.
 func upTo(n int, first []byte, list [][]byte) ([]byte, [][]byte) {
 	if first != nil {
 		return first[:min(len(first), n)], nil
@@ -490,8 +499,9 @@ func upTo(n int, first []byte, list [][]byte) ([]byte, [][]byte) {
 	return nil, list
 }
 
-// transmitFailed is called when the carrier takes nothing any more. What the peer sent before it closed, or before the path broke, can be received still, and is
-// (tcp(7): data that was acknowledged stays readable after a reset).
+// transmitFailed is called when the carrier takes no more bytes. Bytes that the peer sent before it closed, or
+// before the path broke, can still be received (tcp(7): data that was acknowledged stays readable after a reset).
+// They are received first.
 func (s *tcpStream) transmitFailed(errno syscall.Errno) {
 	err := &socketError{"send", errno}
 	switch errno {
@@ -506,7 +516,7 @@ func (s *tcpStream) transmitFailed(errno syscall.Errno) {
 	}
 	s.blocked = false
 	s.setWant()
-	s.h.Notify() // where passes read the socket directly, the end need not show again
+	s.h.Notify() // passes may read the socket directly, so the poller need not report the end again
 }
 
 func (s *tcpStream) setBlocked(blocked bool) {

@@ -2,24 +2,28 @@ package cm
 
 import "gofabric/internal/mono"
 
-// A peer can have connections besides its main one, for what may overtake (FI_OFI_RXM_NUM_MSG_EPS, fi_rxm(7)). As natively both ends number them from 1, either
-// opens one that it has use for, and both use them all; requests for one number that cross are decided as those for the main connection. The operations on one
-// that ends fail, and nothing else does: the peer may only have closed its connections in another order.
+// Auxiliary connections (FI_OFI_RXM_NUM_MSG_EPS, fi_rxm(7)): a peer can have several connections besides its main
+// one, for operations that may overtake. As in libfabric, both ends number them from 1. Either end opens one that
+// it needs, and both use all of them. Crossing requests for one number are decided like those for the main
+// connection. When one ends, only its operations fail, since the peer may just be closing its connections in
+// another order.
 
-// auxSlot is the place of one number.
+// auxSlot is the state of one number.
 type auxSlot struct {
 	conn   *Conn
-	failed int       // attempts in a row
-	next   mono.Time // when to try again
+	failed int       // failed attempts in a row
+	next   mono.Time // time of the next attempt
 }
 
-// Of a number that fails: the pause before the next attempt, nanoseconds, doubled each time, and after how many the peer is taken not to have it.
+// Retries of an auxiliary connection: auxPause is the pause before the next attempt, ns, doubled with each. After
+// auxAttempts the peer counts as having no such number.
 const (
 	auxPause    mono.Time = 10e6
 	auxAttempts int       = 8
 )
 
-// WantAux dials an auxiliary connection to the peer of c, unless there is one, or the peer has refused it just now or too often.
+// WantAux dials an auxiliary connection to the peer of c. It does nothing if there is one, or if the peer has
+// refused it recently or too often.
 func (m *Machine) WantAux(c *Conn, index uint8, now mono.Time) {
 	p := c.peer
 	if int(index) > m.cfg.Aux || c != p.main || c.state != Up || p.addr == m.local {
@@ -34,7 +38,7 @@ func (m *Machine) WantAux(c *Conn, index uint8, now mono.Time) {
 	m.becomeDialing(s.conn)
 }
 
-// AuxRefused reports that the peer is taken not to have the number.
+// AuxRefused reports that the peer has refused the number too often.
 func (c *Conn) AuxRefused(index uint8) bool {
 	return int(index) <= len(c.peer.aux) && c.peer.aux[index-1].failed >= auxAttempts
 }
@@ -55,7 +59,7 @@ func (m *Machine) decideAux(c *Conn, r *Request, now mono.Time) {
 	}
 	s := m.slot(p, r.Index)
 	if there := s.conn; there != nil {
-		if there.state == Up || compareAddr(r.Addr, m.local) < 0 { // the peer gives up for ours
+		if there.state == Up || compareAddr(r.Addr, m.local) < 0 { // the peer gives up its request in favour of ours
 			m.refuse(c, there.state != Up)
 			return
 		}
@@ -67,7 +71,7 @@ func (m *Machine) decideAux(c *Conn, r *Request, now mono.Time) {
 	m.do(Action{Kind: Accept, Conn: c})
 }
 
-// auxFailed puts off the next attempt for c's number.
+// auxFailed delays the next attempt for c's number.
 func (m *Machine) auxFailed(c *Conn, now mono.Time) {
 	if c.state == Draining {
 		return
@@ -77,7 +81,7 @@ func (m *Machine) auxFailed(c *Conn, now mono.Time) {
 	s.next = now + auxPause<<s.failed
 }
 
-// releaseSlot makes room for another connection of c's number.
+// releaseSlot removes c from the slot of its number.
 func (m *Machine) releaseSlot(c *Conn) {
 	if c.role == roleAux && c.state != Draining {
 		if s := &c.peer.aux[c.index-1]; s.conn == c {
@@ -86,7 +90,7 @@ func (m *Machine) releaseSlot(c *Conn) {
 	}
 }
 
-// endAux ends all auxiliary connections of p; orderly: what the peer has said on them is received first.
+// endAux ends all auxiliary connections of p. With orderly, the peer's data on them is received first.
 func (m *Machine) endAux(p *Peer, orderly bool, now mono.Time) {
 	for i := range p.aux {
 		c := p.aux[i].conn

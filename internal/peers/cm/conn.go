@@ -7,17 +7,17 @@ import (
 	"gofabric/internal/queue"
 )
 
-// State is where a Conn stands; doc.go has the diagram.
+// State is the state of a Conn; doc.go has the diagram.
 type State uint8
 
 const (
-	Accepted State = iota // by the listener; its request has not come
-	Deciding              // its request waits until the connection before has been read
-	Waiting               // no transport: for the next attempt, the peer's own request, or the answer to our bye
-	Dialing               // our request is on its way
+	Accepted State = iota // by the listener; its request has not arrived
+	Deciding              // its request waits until the previous connection has been read
+	Waiting               // no transport; waits for the next attempt, the peer's own request, or the answer to our bye
+	Dialing               // our request is sent
 	Up
-	Leaving  // our bye is on its way
-	Draining // of an auxiliary connection: the peer has closed, what it has sent is still received
+	Leaving  // our bye is sent
+	Draining // auxiliary connections only: the peer has closed, and its data is still being received
 	Closed
 )
 
@@ -25,51 +25,51 @@ func (s State) String() string {
 	return [...]string{"accepted", "deciding", "waiting", "dialing", "up", "leaving", "draining", "closed"}[s]
 }
 
-// role says what a Conn is for.
+// role is the use of a Conn.
 type role uint8
 
 const (
 	roleMain role = iota
-	roleSelf      // the main connection of an endpoint with itself, which carries what it sends
-	roleBack      // the other end of that one, which brings it
+	roleSelf      // the main connection of an endpoint with itself; it carries what the endpoint sends
+	roleBack      // the other end of that one; it receives
 	roleAux
 )
 
-// Conn is a connection, or what waits for one.
+// Conn is a connection, or the state of one that is being opened. Operations can wait on it.
 type Conn struct {
-	// User is the driver's.
+	// User is for the driver.
 	User any
 
-	peer  *Peer // nil until the request was accepted
+	peer  *Peer // nil until the request is accepted
 	state State
 	role  role
-	index uint8  // of an auxiliary connection, from 1
-	id    uint32 // the peer's incarnation, 0 not known
+	index uint8  // number of an auxiliary connection, from 1
+	id    uint32 // the peer's incarnation; 0: not known
 
 	words    bool // the peer understands bye and stay
-	crossed  bool // a request of ours was given up for it
+	crossed  bool // a request of ours was given up in favour of it
 	attempts uint8
 	timer    queue.Place // in Machine.timers
 	pos      int32       // in Machine.conns
-	giveUp   mono.Time   // when to stop trying
-	since    mono.Time   // when it came up
-	left     mono.Time   // when our bye was said
-	used     mono.Time   // when something was last seen to have happened
-	moved    uint64      // what had happened by then
+	giveUp   mono.Time   // the time to stop trying
+	since    mono.Time   // the time when it came up
+	left     mono.Time   // the time of our bye
+	used     mono.Time   // the time of the last activity that look has seen
+	moved    uint64      // Probe.Moved at that time
 }
 
-// Peer is an endpoint that we have a connection with, or want one.
+// Peer is an endpoint with a connection, or with one that is being opened.
 type Peer struct {
-	addr    netip.AddrPort // where it listens
-	main    *Conn          // what operations are posted to
-	leaving *Conn          // the one before, if our bye is out; nil usually
-	aux     []auxSlot      // by index less 1; nil if there was none
+	addr    netip.AddrPort // its listening address
+	main    *Conn          // operations are posted to it
+	leaving *Conn          // the previous one, while our bye has no answer; usually nil
+	aux     []auxSlot      // by number less 1; nil if there was none so far
 }
 
-// State is where c stands.
+// State returns the state of c.
 func (c *Conn) State() State { return c.state }
 
-// Addr is where the peer listens; invalid until its request was accepted.
+// Addr returns the peer's listening address. It is invalid until the peer's request is accepted.
 func (c *Conn) Addr() netip.AddrPort {
 	if c.peer == nil {
 		return netip.AddrPort{}
@@ -77,13 +77,13 @@ func (c *Conn) Addr() netip.AddrPort {
 	return c.peer.addr
 }
 
-// Main is what operations to c's peer are posted to.
+// Main returns the main connection to c's peer.
 func (c *Conn) Main() *Conn { return c.peer.main }
 
-// Index is the number of an auxiliary connection, 0 of another.
+// Index returns the number of an auxiliary connection, 0 for other connections.
 func (c *Conn) Index() uint8 { return c.index }
 
-// Loop tells the two connections of an endpoint with itself apart: 1 carries what it sends, 2 brings it. It is 0 of all others.
+// Loop distinguishes the two connections of an endpoint with itself: 1 sends, 2 receives. It is 0 for all others.
 func (c *Conn) Loop() int {
 	switch c.role {
 	case roleSelf:
@@ -101,7 +101,7 @@ func (m *Machine) becomeDialing(c *Conn) {
 	m.do(Action{Kind: Dial, Conn: c})
 }
 
-// becomeWaiting is without a deadline while the connection before is being left.
+// becomeWaiting has no deadline (mono.None) while the previous connection is being left.
 func (m *Machine) becomeWaiting(c *Conn, until mono.Time) {
 	c.state = Waiting
 	m.setDeadline(c, until)
@@ -124,7 +124,7 @@ func (m *Machine) becomeDraining(c *Conn, now mono.Time) {
 	m.do(Action{Kind: Drain, Conn: c})
 }
 
-// becomeClosed has the driver end c: operations on it fail for the reason.
+// becomeClosed makes the driver end c. Its operations fail for the reason why.
 func (m *Machine) becomeClosed(c *Conn, why Reason) {
 	if p := c.peer; p != nil {
 		m.releaseSlot(c)
@@ -139,7 +139,7 @@ func (m *Machine) becomeClosed(c *Conn, why Reason) {
 	m.do(Action{Kind: Drop, Conn: c, Why: why})
 }
 
-// remove takes c out of the machine.
+// remove removes c from the machine.
 func (m *Machine) remove(c *Conn) {
 	c.state = Closed
 	m.setDeadline(c, mono.None)

@@ -7,20 +7,22 @@ import (
 	"gofabric/internal/mono"
 )
 
-// A connection that nothing has happened on for a while can be closed without notice: the next operation connects anew. A peer of this module and we agree on it:
+// Leaving: an idle connection can be closed without effect on the application, since the next operation connects
+// again. Two gofabric peers agree on it:
 //
-//	end that has enough of it                          the other
-//	nothing under way: bye                      ->
-//	what is posted from now on waits
-//	                                            <-     nothing under way here either: bye, and it closes; or stay
-//	closes, and connects anew if something waits
+//	the end that leaves                                the other end
+//	idle: bye                                   ->
+//	later posts wait
+//	                                            <-     idle, too: bye, and it closes; otherwise stay
+//	closes, and connects again if posts wait
 //
-// What the other end said before its bye is received as ever. A native peer sees the end of our stream, and closes its own.
+// Data that the other end sent before its bye is received as usual. A native peer sees the end of our stream, and
+// closes its own.
 
-// Bye says that the peer says nothing more on c until it has our answer.
+// Bye is the event that the peer has sent bye on c. It sends nothing more until it has our answer.
 func (m *Machine) Bye(c *Conn, now mono.Time) {
 	switch {
-	case c.state == Leaving: // we have said so, too
+	case c.state == Leaving: // both ends have sent bye
 		m.part(c, true, now)
 	case c.state != Up:
 	case c.role == roleAux || !m.idle(c, now):
@@ -32,7 +34,7 @@ func (m *Machine) Bye(c *Conn, now mono.Time) {
 	}
 }
 
-// Stay says that the peer does not want to part.
+// Stay is the event that the peer wants to keep the connection.
 func (m *Machine) Stay(c *Conn, now mono.Time) {
 	if c.state != Leaving {
 		return
@@ -43,11 +45,11 @@ func (m *Machine) Stay(c *Conn, now mono.Time) {
 	m.remove(next)
 	m.do(Action{Kind: Return, Conn: c, Other: next})
 	since := c.since
-	m.becomeUp(c, now) // not the longest idle any more
+	m.becomeUp(c, now) // it is no longer the longest idle one
 	c.since = since
 }
 
-// idle reports that the end of c would not be noticed.
+// idle reports that the end of c would have no effect on operations.
 func (m *Machine) idle(c *Conn, now mono.Time) bool {
 	if c.state != Up || c.role != roleMain || !m.probe.Idle(c) || !c.settled(now) {
 		return false
@@ -60,11 +62,12 @@ func (m *Machine) idle(c *Conn, now mono.Time) bool {
 	return true
 }
 
-// settled reports that no request of ours, or of a peer without words, can still be on its way that was given up for c. A peer that finds such a request when the
-// connection is gone takes it, and loses what it says there.
+// settled reports that no request that was given up in favour of c can still be on its way, neither ours nor one of
+// a native peer. If such a request arrived after the connection has closed, the receiver would accept it, and lose
+// the data that it sends there.
 func (c *Conn) settled(now mono.Time) bool { return c.words && !c.crossed || now-c.since > Crossing }
 
-// leave begins to close c, which is idle, from our end.
+// leave starts to close c, which is idle, from this end.
 func (m *Machine) leave(c *Conn, now mono.Time) {
 	p := c.peer
 	p.leaving = c
@@ -74,13 +77,13 @@ func (m *Machine) leave(c *Conn, now mono.Time) {
 	m.do(Action{Kind: Leave, Conn: c, Other: p.main})
 }
 
-// unanswered reports that a peer of our kind with this incarnation has not said yet whether it parts, or that its answer is still on its way. Its request is to
-// come again. A peer that does not answer for too long has lost the connection.
+// unanswered reports that a gofabric peer with this incarnation has not answered our bye yet, or that its answer is
+// still on its way. Its request must be repeated. If Crossing has passed, the peer has lost the connection.
 func (m *Machine) unanswered(c *Conn, id uint32, now mono.Time) bool {
 	return c.words && !m.probe.Broken(c) && (c.id == 0 || c.id == id) && now-c.left <= Crossing
 }
 
-// part closes c, which was left: both ends are done with it. The peer is connected to anew if there is a reason.
+// part closes c, which was left, because both ends have finished. It connects to the peer again if operations wait.
 func (m *Machine) part(c *Conn, orderly bool, now mono.Time) {
 	p := c.peer
 	m.endAux(p, orderly, now)
@@ -88,7 +91,7 @@ func (m *Machine) part(c *Conn, orderly bool, now mono.Time) {
 	m.do(Action{Kind: revive, Conn: p.main, now: now})
 }
 
-// dropLeft ends the connection that was left, if there is one; what came on it belongs to the next.
+// dropLeft ends the connection that was left, if there is one. Its unexpected messages move to the next connection.
 func (m *Machine) dropLeft(p *Peer) {
 	if c := p.leaving; c != nil {
 		m.do(Action{Kind: Adopt, Conn: p.main, Other: c})
@@ -96,7 +99,7 @@ func (m *Machine) dropLeft(p *Peer) {
 	}
 }
 
-// revive dials c, which waited for the end of the connection before, if something waits for it.
+// revive dials c, which has waited for the end of the previous connection, if operations wait on it.
 func (m *Machine) revive(c *Conn, now mono.Time) {
 	if c.state != Waiting || c != c.peer.main {
 		return
@@ -109,8 +112,8 @@ func (m *Machine) revive(c *Conn, now mono.Time) {
 	m.becomeDialing(c)
 }
 
-// leftTooLong is called when the peer has not answered our bye for Patience. It may be native, and busy: the connection is given up only for operations that
-// wait.
+// leftTooLong is called when the peer has not answered our bye for Patience. It may be a native peer that is busy.
+// The connection is therefore given up only if operations wait.
 func (m *Machine) leftTooLong(c *Conn, now mono.Time) {
 	if m.probe.Wanted(c.peer.main) {
 		m.part(c, false, now)
@@ -119,7 +122,8 @@ func (m *Machine) leftTooLong(c *Conn, now mono.Time) {
 	m.setDeadline(c, now+m.cfg.Patience)
 }
 
-// look closes connections that are idle for too long, or the longest idle of too many. One that is in use is never closed.
+// look closes connections that have been idle for IdleTime, and the longest idle ones above MaxConns. It never
+// closes a connection in use.
 func (m *Machine) look(now mono.Time) {
 	cfg := &m.cfg
 	if cfg.MaxConns == 0 && cfg.IdleTime == 0 {
@@ -158,7 +162,8 @@ func (m *Machine) look(now mono.Time) {
 	}
 }
 
-// notice notes whether anything has happened on c, or an auxiliary connection to the same peer, since the last look.
+// notice records the time if there was activity on c, or on an auxiliary connection to the same peer, since the
+// last look.
 func (c *Conn) notice(probe Probe, now mono.Time) {
 	n := probe.Moved(c)
 	if c.peer != nil {

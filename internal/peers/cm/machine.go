@@ -7,45 +7,50 @@ import (
 	"gofabric/internal/queue"
 )
 
-// Config is what a Machine keeps to. Times are nanoseconds.
+// Config has the limits of a Machine. Times are in nanoseconds.
 type Config struct {
-	// Patience is how long a peer may go on refusing, or leave our bye without an answer while operations wait.
+	// Patience is how long a request that a peer refuses is repeated, and how long our bye may have no answer while
+	// operations wait.
 	Patience mono.Time
-	// MaxConns is how many connections there should be: the longest idle is closed when there are more. 0: any number.
+	// MaxConns is the number of connections above which the longest idle one is closed. 0: no limit.
 	MaxConns int
-	// IdleTime is how long a connection may be idle before it is closed; 0: for ever.
+	// IdleTime is the time after which an idle connection is closed. 0: never.
 	IdleTime mono.Time
-	// Aux is how many connections a peer may have besides its main one.
+	// Aux is the largest number of auxiliary connections of a peer.
 	Aux int
 }
 
-// Probe answers the Machine's questions about connections. To ask changes nothing.
+// Probe answers the Machine's questions about connections. Its methods change no state.
 type Probe interface {
-	// Idle reports that nothing is under way on c, so that its end would not be noticed.
+	// Idle reports that c has no operations in progress, so that its end has no effect on any.
 	Idle(c *Conn) bool
-	// Broken reports that nothing can be sent on c, which is up.
+	// Broken reports that c, which is up, cannot send any more.
 	Broken(c *Conn) bool
-	// Wanted reports that operations, or messages for which no receive was posted yet, wait on c, which is not up.
+	// Wanted reports that operations or unexpected messages wait on c, which is not up.
 	Wanted(c *Conn) bool
-	// Moved grows with each message or byte that c carries.
+	// Moved returns a number that grows with each message or byte on c.
 	Moved(c *Conn) uint64
 }
 
-// Times of the protocol between endpoints, nanoseconds.
+// Protocol times, nanoseconds.
 const (
-	// Crossing is how long after a connection came up a request of the same peer can still have crossed it on its way.
+	// Crossing is the longest time, after a connection came up, in which a crossing request of the same peer can
+	// arrive.
 	Crossing mono.Time = 3e9
-	// retryFirst and retryMax bound the pause before a refused request is sent again.
+	// retryFirst and retryMax are the limits of the pause before a refused request is repeated. It doubles each
+	// time.
 	retryFirst mono.Time = 2e6
 	retryMax   mono.Time = 200e6
-	// attemptsMax is where attempts are not counted on: retryFirst<<attemptsMax is more than retryMax.
+	// attemptsMax ends the count of attempts: retryFirst<<attemptsMax is more than retryMax.
 	attemptsMax = 7
-	// lookEvery is how often connections are looked at, with a bound of their number or of their idleness.
+	// lookEvery is the interval between searches for idle connections, if there is a limit of their number or idle
+	// time.
 	lookEvery mono.Time = 1e9
 	lookMin   mono.Time = 1e6
 )
 
-// hiddenMax bounds how many peers behind a firewall are remembered: addresses are the peers' own claims.
+// hiddenMax is the largest number of stored peers behind a firewall. It bounds memory, since peers can claim any
+// address.
 const hiddenMax = 1 << 16
 
 // Machine is the connection management of one endpoint.
@@ -54,24 +59,25 @@ type Machine struct {
 	probe  Probe
 	local  netip.AddrPort
 	peers  map[netip.AddrPort]*Peer
-	hidden map[netip.AddrPort]struct{} // peers that said that they are behind a firewall
+	hidden map[netip.AddrPort]struct{} // peers that have said that they are behind a firewall
 	conns  []*Conn
 	timers queue.Heap[mono.Time, *Conn] // by deadline
-	lookAt mono.Time                    // when to look for idle connections, None without a bound or connections
+	// Time of the next search for idle connections; None without a limit or connections.
+	lookAt mono.Time
 
 	queue []Action
 	head  int
 }
 
-// New makes the Machine of an endpoint without connections. SetLocal says where it listens.
+// New makes the Machine of an endpoint without connections. SetLocal follows.
 func New(cfg Config, probe Probe) *Machine {
 	return &Machine{cfg: cfg, probe: probe, peers: map[netip.AddrPort]*Peer{}, hidden: map[netip.AddrPort]struct{}{}}
 }
 
-// SetLocal says where the endpoint listens, before there are connections.
+// SetLocal sets the endpoint's listening address, before there are connections.
 func (m *Machine) SetLocal(a netip.AddrPort) { m.local = a }
 
-// Conns visits all connections. Connections may close meanwhile; one that stays is visited once at least.
+// Conns visits all connections. yield may close connections. Each of the others is visited at least once.
 func (m *Machine) Conns(yield func(*Conn) bool) {
 	for i := len(m.conns) - 1; i >= 0; i-- {
 		if i < len(m.conns) && !yield(m.conns[i]) {
@@ -80,10 +86,10 @@ func (m *Machine) Conns(yield func(*Conn) bool) {
 	}
 }
 
-// Len counts connections and what waits for one.
+// Len counts connections, including those that are being opened.
 func (m *Machine) Len() int { return len(m.conns) }
 
-// At is what operations to the peer at a are posted to; nil if there is none.
+// At returns the main connection to the peer at a, nil if there is none.
 func (m *Machine) At(a netip.AddrPort) *Conn {
 	if p := m.peers[a]; p != nil {
 		return p.main
@@ -91,7 +97,7 @@ func (m *Machine) At(a netip.AddrPort) *Conn {
 	return nil
 }
 
-// Hidden reports that the peer at a has said that it cannot be connected to.
+// Hidden reports that the peer at a has said that it accepts no connections.
 func (m *Machine) Hidden(a netip.AddrPort) bool {
 	_, hidden := m.hidden[a]
 	return hidden
@@ -103,7 +109,8 @@ func (m *Machine) newConn(p *Peer, s State) *Conn {
 	return c
 }
 
-// Want is the connection to the peer at a; without one it is dialed. The driver sees to User of a new one before Next.
+// Want returns the main connection to the peer at a. It dials if there is none. The driver sets User of a new one
+// before it calls Next.
 func (m *Machine) Want(a netip.AddrPort, now mono.Time) *Conn {
 	if c := m.At(a); c != nil {
 		return c
@@ -117,15 +124,15 @@ func (m *Machine) Want(a netip.AddrPort, now mono.Time) *Conn {
 	return p.main
 }
 
-// Accepted makes the Conn of what the listener has accepted.
+// Accepted is the event that the listener has accepted a connection. It returns its Conn.
 func (m *Machine) Accepted(user any) *Conn {
 	c := m.newConn(nil, Accepted)
 	c.User = user
 	return c
 }
 
-// Connected says that c is up: that the peer has accepted our request, or we its. id is the peer's incarnation, 0 if it is not known. words says that it
-// understands bye and stay.
+// Connected is the event that c is up, because the peer has accepted our request, or this end the peer's. id is the
+// peer's incarnation, 0 if it is not known. words means that the peer understands bye and stay.
 func (m *Machine) Connected(c *Conn, id uint32, words bool, now mono.Time) {
 	if c.state != Dialing && c.state != Up {
 		return
@@ -141,7 +148,8 @@ func (m *Machine) Connected(c *Conn, id uint32, words bool, now mono.Time) {
 	}
 }
 
-// Refused says that the peer has refused our request on c, though it may accept the next one, and that operations wait.
+// Refused is the event that the peer has refused our request on c. The peer may accept the next one, and operations
+// wait.
 func (m *Machine) Refused(c *Conn, now mono.Time) {
 	if c.state != Dialing {
 		return
@@ -153,7 +161,8 @@ func (m *Machine) Refused(c *Conn, now mono.Time) {
 	m.becomeWaiting(c, now+min(retryFirst<<c.attempts, retryMax))
 }
 
-// Failed says that c has ended, or was refused for good. orderly says that the peer has closed it, so that what it said on auxiliary connections may still come.
+// Failed is the event that c has ended, or was refused for good. orderly means that the peer has closed it, so that
+// its data on auxiliary connections may still arrive.
 func (m *Machine) Failed(c *Conn, orderly bool, now mono.Time) { m.fail(c, orderly, Ended, now) }
 
 func (m *Machine) fail(c *Conn, orderly bool, why Reason, now mono.Time) {
@@ -171,7 +180,7 @@ func (m *Machine) fail(c *Conn, orderly bool, why Reason, now mono.Time) {
 	m.becomeClosed(c, why)
 }
 
-// Disconnect breaks off the connection to a peer; c is its main one.
+// Disconnect aborts the connection to a peer. c is its main connection.
 func (m *Machine) Disconnect(c *Conn, now mono.Time) {
 	p := c.peer
 	if c.state == Closed || c != p.main {
@@ -182,7 +191,7 @@ func (m *Machine) Disconnect(c *Conn, now mono.Time) {
 	m.becomeClosed(c, Canceled)
 }
 
-// Close forgets everything. It returns the connections that there were, which the driver ends.
+// Close empties the machine. It returns all connections, and the driver ends them.
 func (m *Machine) Close() []*Conn {
 	all := m.conns
 	for _, c := range all {
@@ -192,10 +201,10 @@ func (m *Machine) Close() []*Conn {
 	return all
 }
 
-// Deadline is when Tick is to be called; None: not until something else happens.
+// Deadline returns the time of the next Tick. None: not before another event.
 func (m *Machine) Deadline() mono.Time { return mono.Earlier(m.nextTimer(), m.lookAt) }
 
-// Tick says how late it is.
+// Tick is the event that time has passed.
 func (m *Machine) Tick(now mono.Time) {
 	for m.nextTimer().Due(now) {
 		c := m.timers.Min()

@@ -1,9 +1,10 @@
 package cm
 
-// A network of connections: what is sent on one arrives in order, after a delay; connections do not wait for each other. As with TCP, what comes to an end that is
-// closed resets the connection, and what was on its way from there is lost.
+// A simulated network of connections. Data on one connection arrives in order after a delay. Connections do not
+// wait for each other. As with TCP, data for a closed end resets the connection, and data on its way from there is
+// lost.
 
-// kind is what a frame is.
+// kind is the kind of a frame.
 type kind uint8
 
 const (
@@ -33,20 +34,20 @@ type frame struct {
 // end is one end of a connection.
 type end struct {
 	w        *world
-	n        *node // nil until the listener has accepted it
-	l        *link // what it carries; nil when it has none any more
+	n        *node // nil until accepted by the listener
+	l        *link // the link of this end; nil when it has closed
 	peer     *end
-	inbox    []frame // has come, not read yet
-	arrives  int64   // when the last frame to here arrives
-	closed   bool    // nothing is taken any more
+	inbox    []frame // arrived, not read yet
+	arrives  int64   // arrival time of the last frame for this end
+	closed   bool    // nothing is received any more
 	shut     bool    // our stream has ended
-	cut      bool    // what is still on its way to here is lost
-	silent   bool    // nothing gets through any more, in either direction
-	injected bool    // a fault was done to it
-	gone     bool    // its application has broken it off
+	cut      bool    // frames on their way to this end are lost
+	silent   bool    // frames are lost in both directions
+	injected bool    // a fault was injected
+	gone     bool    // the application has aborted it
 }
 
-// send has f arrive at the other end.
+// send makes f arrive at the other end.
 func (e *end) send(f frame) {
 	if e.silent || e.peer == nil || e.shut {
 		return
@@ -75,7 +76,7 @@ func (e *end) arrived(f frame) {
 		if f.kind == kReset || f.kind == kEnd {
 			return
 		}
-		// The system answers for an end that is closed: with a reset, behind which nothing comes.
+		// The system answers for a closed end: with a reset, after which nothing follows.
 		if p := e.peer; !p.closed && !p.cut {
 			w.s.After(w.delay(), func() { p.reset() })
 			p.cut = true
@@ -89,7 +90,7 @@ func (e *end) arrived(f frame) {
 	}
 }
 
-// reset has the end notice that the connection was reset: what it has not read is lost.
+// reset reports a reset to the end. Frames that it has not read are lost.
 func (e *end) reset() {
 	if e.closed || e.silent || e.n == nil {
 		return
@@ -99,7 +100,7 @@ func (e *end) reset() {
 	e.read()
 }
 
-// read is a pass: it takes what has come.
+// read is a pass: it reads the frames that have arrived.
 func (e *end) read() {
 	for len(e.inbox) > 0 && !e.closed {
 		f := e.inbox[0]
@@ -110,7 +111,7 @@ func (e *end) read() {
 	}
 }
 
-// close tells the other end, behind what is on its way, and takes nothing more.
+// close closes this end. The other end learns of it after the frames that are on their way.
 func (e *end) close() {
 	if e.closed {
 		return
@@ -119,14 +120,15 @@ func (e *end) close() {
 	e.closed, e.inbox = true, nil
 }
 
-// open connects n to the listener at the address of to; up is called when the connection is there, failed when no listener is.
+// open connects n to the listener at the address of to. It calls up when the connection is established, and failed
+// when there is no listener.
 func (w *world) open(n *node, to int, up func(), failed func()) *end {
 	a := &end{w: w, n: n}
 	w.syn(a, to, second, up, failed)
 	return a
 }
 
-// syn is the first packet, which is sent again after a pause.
+// syn is the first packet. It is sent again after a pause.
 func (w *world) syn(a *end, to int, pause int64, up func(), failed func()) {
 	n := a.n
 	w.s.After(w.delay()+w.straggle(), func() {

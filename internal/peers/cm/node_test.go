@@ -10,31 +10,31 @@ import (
 // op is an operation.
 type op struct {
 	num       uint64
-	from, to  *node // in these lives
+	from, to  *node // incarnations of the nodes
 	posted    int64
-	acked     bool // complete when the peer has answered; else when it was sent
+	acked     bool // complete when the peer has answered; otherwise when it was sent
 	aux       bool
 	sent      *end
 	delivered bool
 	complete  bool
 	failed    bool
-	canceled  bool // its application has broken the connection off
+	canceled  bool // its application has aborted the connection
 }
 
-// link is the driver's part of a Conn: an engine.Conn with its transport.
+// link is the driver's part of a Conn: the engine.Conn and its transport.
 type link struct {
 	n           *node
 	c           *Conn
-	e           *end // nil: none
+	e           *end // nil: no transport
 	up          bool
 	waiting     []*op
-	outstanding []*op // sent, not answered yet
+	outstanding []*op // sent, and not answered yet
 	moved       uint64
 	attempt     int
 	dials       int
 }
 
-// node is an endpoint in one of its lives.
+// node is one incarnation of an endpoint.
 type node struct {
 	w       *world
 	at      int
@@ -42,11 +42,11 @@ type node struct {
 	alive   bool
 	words   bool
 	m       *Machine
-	denies  int64 // until when it refuses all requests
+	denies  int64 // it refuses all requests until then
 	running bool
 	armed   mono.Time
 	aux     map[int][]*link // by peer
-	last    map[int]uint64  // the number of the last operation from each life, for the order
+	last    map[int]uint64  // number of the last operation from each incarnation, for the order
 	dials   int
 }
 
@@ -67,11 +67,11 @@ func (n *node) link(c *Conn) *link {
 	return l
 }
 
-// post is an operation of the application's.
+// post posts an operation of the application.
 func (n *node) post(o *op) {
 	n.link(n.m.Want(addrOf(o.to.at), n.now()))
 	n.run()
-	l := n.link(n.m.At(addrOf(o.to.at))) // where it goes after all
+	l := n.link(n.m.At(addrOf(o.to.at))) // the connection that takes it
 	if o.aux && l.up && n.w.cfg.Aux > 0 {
 		i := n.w.s.IntN(n.w.cfg.Aux)
 		for len(n.aux[o.to.at]) <= i {
@@ -87,7 +87,7 @@ func (n *node) post(o *op) {
 	l.take(o)
 }
 
-// take transmits o, or keeps it until the connection is up.
+// take transmits o, or queues it until the connection is up.
 func (l *link) take(o *op) {
 	if l.n.w.s.Now-o.posted > 2*int64(l.n.w.cfg.Patience)+handshake+second {
 		l.n.w.violate("operation %d has waited for %d ms", o.num, (l.n.w.s.Now-o.posted)/ms)
@@ -127,7 +127,7 @@ func (o *op) fail(why string) {
 	}
 }
 
-// end ends the connection; its operations fail.
+// end ends the connection. Its operations fail.
 func (l *link) end(why string) {
 	if l.e != nil {
 		l.e.l = nil
@@ -141,7 +141,7 @@ func (l *link) end(why string) {
 	l.waiting, l.outstanding = nil, nil
 }
 
-// disconnect breaks off the connection to a peer, when nothing of ours is on its way.
+// disconnect aborts the connection to a peer, if no frame of ours is on its way.
 func (n *node) disconnect(to int) {
 	c := n.m.At(addrOf(to))
 	if c == nil || c.State() != Up {
@@ -169,7 +169,7 @@ func (n *node) disconnect(to int) {
 	n.run()
 }
 
-// accepted is the listener.
+// accepted is called by the listener.
 func (n *node) accepted(e *end) {
 	c := n.m.Accepted(nil)
 	l := n.link(c)
@@ -178,7 +178,7 @@ func (n *node) accepted(e *end) {
 	n.run()
 }
 
-// handshake ends an attempt that takes too long.
+// handshake ends an attempt after its deadline.
 func (l *link) handshake() {
 	l.attempt++
 	attempt := l.attempt
@@ -189,7 +189,8 @@ func (l *link) handshake() {
 	})
 }
 
-// failed is engine.Sink.Failed: what the connection has under way fails, what waits for one that never was up may be adopted by nothing.
+// failed is engine.Sink.Failed. Operations in progress fail. Those that wait on a connection that was never up may
+// be adopted by another one.
 func (l *link) failed(why string, orderly bool) {
 	n := l.n
 	l.end(why)
@@ -197,7 +198,7 @@ func (l *link) failed(why string, orderly bool) {
 	n.run()
 }
 
-// frame takes what has come.
+// frame handles a received frame.
 func (l *link) frame(f frame) {
 	n, c := l.n, l.c
 	if !n.alive {
@@ -254,7 +255,7 @@ func (l *link) frame(f frame) {
 	n.run()
 }
 
-// run is Set.run.
+// run corresponds to Set.run.
 func (n *node) run() {
 	if n.running {
 		return
@@ -326,7 +327,7 @@ func (n *node) execute(a Action) {
 	}
 }
 
-// keepAux notes where an auxiliary connection is.
+// keepAux enters an auxiliary connection into the table.
 func (n *node) keepAux(l *link) {
 	i, at := int(l.c.Index()), atOf(l.c.Addr())
 	if i == 0 {

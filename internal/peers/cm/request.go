@@ -8,15 +8,16 @@ import (
 	"gofabric/internal/mono"
 )
 
-// Request is a peer's request for a connection, and what it says of itself.
+// Request is a peer's request for a connection, with its description of itself.
 type Request struct {
-	Addr   netip.AddrPort // where it listens
+	Addr   netip.AddrPort // its listening address
 	ID     uint32         // its incarnation
-	Index  uint8          // of the auxiliary connection that this is to be, 0 for the main one
-	Hidden bool           // it cannot be connected to
+	Index  uint8          // number of the auxiliary connection that it requests; 0: the main one
+	Hidden bool           // it accepts no connections
 }
 
-// Requested says that a request has come on c. What has come on the connection before is read first where it makes a difference.
+// Requested is the event that a request has arrived on c. The previous connection is read first where it can change
+// the decision.
 func (m *Machine) Requested(c *Conn, r Request, now mono.Time) {
 	if c.state != Accepted {
 		return
@@ -24,7 +25,7 @@ func (m *Machine) Requested(c *Conn, r Request, now mono.Time) {
 	c.state = Deciding
 	if p := m.peers[r.Addr]; p != nil && r.Index == 0 {
 		switch {
-		case p.leaving != nil: // its last words
+		case p.leaving != nil: // its last messages
 			m.do(Action{Kind: Receive, Conn: p.leaving})
 		case p.main.state == Up && p.main.id == r.ID && r.Addr != m.local: // its close
 			m.do(Action{Kind: Receive, Conn: p.main})
@@ -33,20 +34,20 @@ func (m *Machine) Requested(c *Conn, r Request, now mono.Time) {
 	m.do(Action{Kind: decide, Conn: c, req: &r, now: now})
 }
 
-// Invalid says that what has come on c is no request that we could accept.
+// Invalid is the event that an invalid request has arrived on c.
 func (m *Machine) Invalid(c *Conn) {
 	if c.state == Accepted {
 		m.refuse(c, false)
 	}
 }
 
-// refuse turns the request on c down.
+// refuse refuses the request on c.
 func (m *Machine) refuse(c *Conn, crossed bool) {
 	m.remove(c)
 	m.do(Action{Kind: Refuse, Conn: c, Crossed: crossed})
 }
 
-// verdict is what becomes of a request.
+// verdict is the decision on a request.
 type verdict uint8
 
 const (
@@ -56,10 +57,10 @@ const (
 	refuseStray
 )
 
-// decide is the rest of Requested.
+// decide is the second half of Requested.
 func (m *Machine) decide(c *Conn, r *Request, now mono.Time) {
 	if c.state != Deciding {
-		return // it has failed meanwhile
+		return // it has failed in the meantime
 	}
 	if r.Index > 0 {
 		m.decideAux(c, r, now)
@@ -81,10 +82,11 @@ func (m *Machine) decide(c *Conn, r *Request, now mono.Time) {
 	}
 }
 
-// judge says what becomes of r, p being what there is of its sender, or nil.
+// judge decides on the request r. p is its sender, nil if there is no connection to it.
 func (m *Machine) judge(p *Peer, r *Request, now mono.Time) verdict {
 	if r.Addr == m.local {
-		// Ours, or of a process that claims our address. Without a request out it is one that was given up.
+		// The request is ours, or of a process that claims our address. If no request of ours is out, it is one
+		// that was given up.
 		if p != nil && (p.main.state == Dialing || p.main.role == roleSelf && p.main.state == Up) {
 			return acceptLoop
 		}
@@ -99,14 +101,14 @@ func (m *Machine) judge(p *Peer, r *Request, now mono.Time) verdict {
 	switch old := p.main; old.state {
 	case Dialing:
 		if compareAddr(r.Addr, m.local) < 0 {
-			return refuseCrossed // the peer gives up for ours
+			return refuseCrossed // the peer gives up its request in favour of ours
 		}
 	case Up:
 		switch {
 		case m.probe.Broken(old):
 		case old.id == r.ID:
-			// It crossed ours on the way, and its sender has given it up. But a peer that asks again and again has lost the connection that we still
-			// believe in.
+			// It crossed ours, and its sender has given it up. But if the peer repeats it after Crossing, the peer
+			// has lost the connection that is still up here.
 			if now-old.since <= Crossing {
 				return refuseCrossed
 			}
@@ -117,7 +119,7 @@ func (m *Machine) judge(p *Peer, r *Request, now mono.Time) verdict {
 	return accept
 }
 
-// accept makes c the connection to the sender of r. What waits for the one before it moves.
+// accept makes c the main connection to the sender of r. The operations that wait on the previous one move to c.
 func (m *Machine) accept(c *Conn, p *Peer, r *Request, now mono.Time) {
 	if r.Hidden && len(m.hidden) < hiddenMax {
 		m.hidden[r.Addr] = struct{}{}
@@ -142,10 +144,10 @@ func (m *Machine) accept(c *Conn, p *Peer, r *Request, now mono.Time) {
 	m.look(now)
 }
 
-// compareAddr orders addresses as native does (ofi_addr_cmp, src/common.c): family, address bytes, port.
+// compareAddr orders addresses as libfabric does (ofi_addr_cmp, src/common.c): family, address bytes, port.
 func compareAddr(a, b netip.AddrPort) int {
 	x, y := a.Addr().Unmap(), b.Addr().Unmap()
-	if x.Is4() != y.Is4() { // AF_INET is less than AF_INET6 everywhere
+	if x.Is4() != y.Is4() { // AF_INET is less than AF_INET6 on all systems
 		if x.Is4() {
 			return -1
 		}

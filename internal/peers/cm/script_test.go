@@ -8,7 +8,7 @@ import (
 	"gofabric/internal/mono"
 )
 
-// want checks what the machine has asked for since the last time.
+// want checks the machine's actions since the last call.
 func (b *bench) want(t *testing.T, what string) {
 	t.Helper()
 	if got := b.take(); got != what {
@@ -17,7 +17,7 @@ func (b *bench) want(t *testing.T, what string) {
 	b.check(t, what)
 }
 
-// tick lets the time of the next deadline come, and returns how far it was.
+// tick advances to the next deadline, and returns the time until it.
 func (b *bench) tick(t *testing.T) mono.Time {
 	t.Helper()
 	d := b.Deadline()
@@ -30,7 +30,7 @@ func (b *bench) tick(t *testing.T) mono.Time {
 	return ago
 }
 
-// TestRefusedAgain has a peer refuse until we give up: the pauses grow, and end.
+// TestRefusedAgain: a peer refuses until this end gives up. The pauses grow up to a limit.
 func TestRefusedAgain(t *testing.T) {
 	b := newBench(Config{Patience: 2e9})
 	c := b.call(b.Want(low, b.now), "c")
@@ -52,7 +52,7 @@ func TestRefusedAgain(t *testing.T) {
 	}
 }
 
-// TestLastWords has what the peer said on the connection before decide on its next request.
+// TestLastWords: the peer's last messages on the previous connection decide about its next request.
 func TestLastWords(t *testing.T) {
 	for _, w := range []struct {
 		name string
@@ -71,7 +71,7 @@ func TestLastWords(t *testing.T) {
 			b.take()
 			b.wanted[c.peer.main] = true
 			b.request("r", high, 7, 0)
-			a, _ := b.Next() // the peer's words come while it is executed
+			a, _ := b.Next() // the peer's messages arrive while it is executed
 			if a.Kind != Receive || a.Conn != c {
 				t.Fatalf("%v first, want receive", a.Kind)
 			}
@@ -82,7 +82,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestCloseBeforeRequest has the peer's close come before its next request, though it is read later.
+// TestCloseBeforeRequest: the peer's close arrives before its next request, but is read later.
 func TestCloseBeforeRequest(t *testing.T) {
 	b := newBench(Config{Patience: 15e9})
 	c := b.up(high, 7, true)
@@ -92,7 +92,7 @@ func TestCloseBeforeRequest(t *testing.T) {
 	b.want(t, "drop c, accept r")
 }
 
-// TestFailedMeanwhile has connections fail before the machine's decisions are executed.
+// TestFailedMeanwhile: connections fail before the machine's actions are executed.
 func TestFailedMeanwhile(t *testing.T) {
 	b := newBench(Config{Patience: 15e9})
 	b.Failed(b.call(b.Want(high, b.now), "c"), false, b.now)
@@ -112,7 +112,7 @@ func TestFailedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestIdle has a connection closed when nothing has happened on it for long enough, and not before.
+// TestIdle: a connection is closed when it has been idle for long enough, and not before.
 func TestIdle(t *testing.T) {
 	b := newBench(Config{Patience: 15e9, IdleTime: 400e6})
 	c := b.up(high, 7, true)
@@ -137,7 +137,7 @@ func TestIdle(t *testing.T) {
 	b.want(t, "return c<-next")
 	for range 3 {
 		b.tick(t)
-		b.want(t, "-") // it is not the longest idle any more
+		b.want(t, "-") // it is no longer the longest idle one
 	}
 	b.tick(t)
 	b.want(t, "leave c<-next")
@@ -148,7 +148,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestMaxConns has the longest idle closed when there are too many; what is in use stays.
+// TestMaxConns: the longest idle connection is closed when there are too many. Connections in use stay.
 func TestMaxConns(t *testing.T) {
 	b := newBench(Config{Patience: 15e9, MaxConns: 2, Aux: 1})
 	var cs []*Conn
@@ -165,7 +165,7 @@ func TestMaxConns(t *testing.T) {
 	b.WantAux(cs[2], 1, b.now)
 	b.want(t, "dial aux1")
 	b.tick(t)
-	b.want(t, "-") // it counts, but its peer is not idle before it is up
+	b.want(t, "-") // it counts, but is not idle before it is up
 	x := cs[2].peer.aux[0].conn
 	b.Connected(x, 0, true, b.now)
 	b.moved[x]++
@@ -173,7 +173,8 @@ func TestMaxConns(t *testing.T) {
 	b.want(t, "leave three<-next")
 }
 
-// TestNativeIdle has a connection to a native peer left only when no request can still be on its way that was given up for it.
+// TestNativeIdle: a connection to a native peer is left only when no request that was given up for it can be on its
+// way.
 func TestNativeIdle(t *testing.T) {
 	b := newBench(Config{Patience: 15e9, IdleTime: 400e6, Aux: 1})
 	b.up(high, 7, false)
@@ -197,7 +198,7 @@ func TestNativeIdle(t *testing.T) {
 	}
 }
 
-// TestAuxAttempts has a peer refuse an auxiliary connection until it is not asked any more.
+// TestAuxAttempts: a peer refuses an auxiliary connection until no more requests are made.
 func TestAuxAttempts(t *testing.T) {
 	b := newBench(Config{Patience: 15e9, Aux: 2})
 	c := b.up(low, 7, true)
@@ -221,7 +222,7 @@ func TestAuxAttempts(t *testing.T) {
 	}
 	b.WantAux(c, 3, b.now)
 	b.want(t, "-")
-	b.request("r", low, 7, 2) // the peer may change its mind
+	b.request("r", low, 7, 2) // the peer may accept later
 	b.want(t, "accept r")
 	b.Connected(c.peer.aux[1].conn, 0, true, b.now)
 	if c.AuxRefused(2) {
@@ -229,7 +230,7 @@ func TestAuxAttempts(t *testing.T) {
 	}
 }
 
-// TestHidden remembers peers that cannot be connected to.
+// TestHidden: peers that accept no connections are remembered.
 func TestHidden(t *testing.T) {
 	b := newBench(Config{Patience: 15e9})
 	c := b.call(b.Accepted(nil), "c")
@@ -242,7 +243,8 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestStrayOfOurs has requests with our own address come when we have none out: they are of a connection that was broken off, or of another process.
+// TestStrayOfOurs: requests with our own address arrive while none of ours is out. They belong to a connection that
+// was aborted, or come from another process.
 func TestStrayOfOurs(t *testing.T) {
 	b := newBench(Config{Patience: 15e9, Aux: 1})
 	b.request("r", local, 7, 0)
@@ -256,7 +258,7 @@ func TestStrayOfOurs(t *testing.T) {
 	}
 }
 
-// TestClose forgets all, and takes no events of what there was.
+// TestClose: the machine forgets all connections, and ignores their later events.
 func TestClose(t *testing.T) {
 	b := newBench(Config{Patience: 15e9, Aux: 1})
 	c := b.up(high, 7, true)
@@ -276,7 +278,7 @@ func TestClose(t *testing.T) {
 	b.want(t, "-")
 }
 
-// TestCompareAddr orders addresses as native does.
+// TestCompareAddr: addresses have libfabric's order.
 func TestCompareAddr(t *testing.T) {
 	up := []string{"10.0.0.1:9", "10.0.0.2:1", "10.0.0.2:2", "10.0.0.2:300", "10.0.2.1:1", "200.0.0.1:1", "[::1]:1", "[fe80::1]:1", "[fe80::1]:2", "[fe80::2]:1"}
 	for i, x := range up {
@@ -298,7 +300,7 @@ func TestCompareAddr(t *testing.T) {
 	}
 }
 
-// TestConnsWhileClosing visits all, though connections close meanwhile.
+// TestConnsWhileClosing: all connections are visited, although some close in the meantime.
 func TestConnsWhileClosing(t *testing.T) {
 	b := newBench(Config{Patience: 15e9})
 	for i := range 9 {
@@ -321,7 +323,7 @@ func TestConnsWhileClosing(t *testing.T) {
 	}
 }
 
-// TestNoAllocation looks up what is there.
+// TestNoAllocation: finding an existing connection allocates nothing.
 func TestNoAllocation(t *testing.T) {
 	b := newBench(Config{Patience: 15e9, Aux: 1})
 	c := b.up(high, 7, true)
@@ -337,7 +339,8 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// TestStayThenEnd has a connection end behind the peer's stay, both read before the machine's actions are executed.
+// TestStayThenEnd: a connection ends after the peer's stay. Both are read before the machine's actions are
+// executed.
 func TestStayThenEnd(t *testing.T) {
 	b := newBench(Config{Patience: 15e9})
 	c := b.up(high, 7, true)

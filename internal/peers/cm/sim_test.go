@@ -15,7 +15,8 @@ var (
 	seeds   = flag.Int("seeds", 0, "how many seeds to run; 0: a few")
 )
 
-// simulate runs one seed: 2 to 16 endpoints connect on demand over a network, which may lose connections, and crash and restart.
+// simulate runs one seed: 2 to 16 endpoints connect on demand over a network. Connections may be lost, and
+// endpoints may crash and restart.
 func simulate(seed uint64, log func(string)) *world {
 	w := newWorld(seed, log)
 	w.work()
@@ -24,7 +25,7 @@ func simulate(seed uint64, log func(string)) *world {
 	return w
 }
 
-// checkOps checks that no operation was lost, and that each has ended.
+// checkOps checks that every operation has completed or failed.
 func (w *world) checkOps() {
 	for _, o := range w.ops {
 		switch {
@@ -37,8 +38,8 @@ func (w *world) checkOps() {
 	}
 }
 
-// checkConns checks that each pair has at most one connection that both ends agree on, that nothing is left of peers that are gone, and, without a bound, that pairs
-// that have talked have their connection.
+// checkConns checks that each pair has at most one connection, that both ends agree on it, that nothing is left of
+// peers that have ended, and, without a limit, that pairs that have communicated are connected.
 func (w *world) checkConns() {
 	bounded := w.cfg.IdleTime > 0 || w.cfg.MaxConns > 0
 	for _, n := range w.nodes {
@@ -95,7 +96,7 @@ func report(t *testing.T, seed uint64, w *world) {
 	}
 }
 
-// TestSimulation runs many worlds. It is sensitive to the rules: of 4000 seeds fail, with
+// TestSimulation runs many worlds. It detects wrong rules: of 4000 seeds, this many fail with
 //
 //	compareAddr always equal                                                   2741
 //	the lesser address accepted, too, while our request is out                 2918
@@ -110,7 +111,8 @@ func report(t *testing.T, seed uint64, w *world) {
 //	auxiliary requests that cross both accepted                                  57
 //	auxiliary connections closed with the main one, not drained                  42
 //
-// What remains is in TestStates and the scripts, such as the order of addresses being native's rather than its opposite.
+// TestStates and the scripts check the rest, for instance that the order of addresses is libfabric's rather than
+// its opposite.
 func TestSimulation(t *testing.T) {
 	if *oneSeed != 0 {
 		w := simulate(*oneSeed, func(line string) { t.Log(line) })
@@ -136,7 +138,7 @@ func TestSimulation(t *testing.T) {
 	t.Logf("%d seeds, %d operations, %d dials", n, ops, dials)
 }
 
-// TestSameSeedSameTrace replays.
+// TestSameSeedSameTrace: equal seeds give equal traces.
 func TestSameSeedSameTrace(t *testing.T) {
 	var hashes []uint64
 	for seed := range uint64(12) {

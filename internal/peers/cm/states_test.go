@@ -19,7 +19,7 @@ var (
 	high  = netip.MustParseAddrPort("10.0.0.9:1") // greater
 )
 
-// bench is a Machine with named connections, and the actions that it has asked for.
+// bench is a Machine with named connections and a record of its actions.
 type bench struct {
 	*Machine
 	now                  mono.Time
@@ -41,7 +41,7 @@ func (b *bench) Broken(c *Conn) bool  { return b.broken[c] }
 func (b *bench) Wanted(c *Conn) bool  { return b.wanted[c] }
 func (b *bench) Moved(c *Conn) uint64 { return b.moved[c] }
 
-// name is what c is called; a new one by its role.
+// name returns the name of c. A new connection is named by its role.
 func (b *bench) name(c *Conn) string {
 	n, ok := b.names[c]
 	if !ok {
@@ -59,7 +59,7 @@ func (b *bench) call(c *Conn, name string) *Conn {
 	return c
 }
 
-// drain notes what the machine asks for.
+// drain records the machine's actions.
 func (b *bench) drain() *bench {
 	for a, ok := b.Next(); ok; a, ok = b.Next() {
 		s := a.Kind.String() + " " + b.name(a.Conn)
@@ -76,7 +76,7 @@ func (b *bench) drain() *bench {
 	return b
 }
 
-// take returns what was noted.
+// take returns the recorded actions.
 func (b *bench) take() string {
 	b.drain()
 	s := strings.Join(b.said, ", ")
@@ -92,14 +92,14 @@ func (b *bench) pass(d mono.Time) *bench {
 	return b
 }
 
-// request is a request of the peer at a, on a connection of that name.
+// request makes a request of the peer at a arrive, on a connection with that name.
 func (b *bench) request(name string, a netip.AddrPort, id uint32, index uint8) *Conn {
 	c := b.call(b.Accepted(nil), name)
 	b.Requested(c, Request{Addr: a, ID: id, Index: index}, b.now)
 	return c
 }
 
-// up is a connection to the peer at a that is up, of incarnation 7, unless told otherwise.
+// up makes a connection to the peer at a that is up. Its incarnation is 7 unless given.
 func (b *bench) up(a netip.AddrPort, id uint32, words bool) *Conn {
 	c := b.call(b.Want(a, b.now), "c")
 	b.take()
@@ -129,7 +129,7 @@ func (b *bench) check(t *testing.T, when string) {
 	}
 }
 
-// start is a way to a state; c is the connection that is in it.
+// start is a way to reach a state. c is the connection in that state.
 type start struct {
 	name string
 	to   netip.AddrPort
@@ -247,7 +247,7 @@ var starts = []start{
 	}},
 }
 
-// steps are the events.
+// steps are all events.
 var steps = []struct {
 	name string
 	do   func(b *bench, c *Conn, a netip.AddrPort)
@@ -283,7 +283,8 @@ var steps = []struct {
 	}},
 }
 
-// TestStates has every event happen in every state. testdata/states.txt says what follows: the actions, the state of the connection, and when it wants to be looked at.
+// TestStates makes every event occur in every state. testdata/states.txt has the results: the actions, the state of
+// the connection, and its deadline.
 func TestStates(t *testing.T) {
 	var out strings.Builder
 	for _, s := range starts {

@@ -2,7 +2,7 @@ package cm
 
 import "gofabric/internal/mono"
 
-// nextTimer is the earliest deadline of a connection, None if there is none.
+// nextTimer returns the earliest deadline of a connection, None if there is none.
 func (m *Machine) nextTimer() mono.Time {
 	if m.timers.Len() == 0 {
 		return mono.None
@@ -10,7 +10,7 @@ func (m *Machine) nextTimer() mono.Time {
 	return m.timers.MinKey()
 }
 
-// setDeadline has Tick look at c then; None: no more.
+// setDeadline sets the deadline of c, which Tick handles. None clears it.
 func (m *Machine) setDeadline(c *Conn, at mono.Time) {
 	if at == mono.None {
 		m.timers.Remove(c.timer)

@@ -11,12 +11,12 @@ const (
 	ms        = int64(1e6)
 	second    = int64(1e9)
 	handshake = 15 * second
-	keepalive = 60 * second // after which an end notices that nothing gets through
+	keepalive = 60 * second // an end detects after this time that frames are lost
 
-	stragglerMax = 2 * second // how much longer a request may take
+	stragglerMax = 2 * second // largest additional delay of a request
 )
 
-// features are what a run has.
+// features are the options of a run.
 type features struct {
 	nodes    int
 	ops      int
@@ -30,14 +30,14 @@ type world struct {
 	s      *network.Sched
 	f      features
 	cfg    Config
-	passes int64 // how long an end may leave unread what has come
+	passes int64 // longest time until an end reads its frames
 	nodes  []*node
-	ends   []*end // that have dialed
+	ends   []*end // of the dialing side
 	ops    []*op
 	lives  uint32
-	faulty [][]int64 // until when operations between two nodes may fail
-	parted [][]int64 // until when nothing gets through
-	denied []int64   // until when operations from and to a node may fail
+	faulty [][]int64 // until then, operations between two nodes may fail
+	parted [][]int64 // until then, all frames between two nodes are lost
+	denied []int64   // until then, operations from and to a node may fail
 	quiet  bool
 	errs   []string
 }
@@ -48,10 +48,10 @@ func (w *world) violate(format string, args ...any) {
 	}
 }
 
-// delay is how long a frame takes.
+// delay draws the delay of a frame.
 func (w *world) delay() int64 { return 1 + w.s.Int64N(w.f.delayMax) }
 
-// straggle is how much longer some requests take, less than Crossing.
+// straggle draws the additional delay of some requests. It is less than Crossing.
 func (w *world) straggle() int64 {
 	if w.f.stragglers && !w.quiet && w.s.Chance(20) {
 		return w.s.Int64N(stragglerMax)
@@ -61,7 +61,7 @@ func (w *world) straggle() int64 {
 
 func (w *world) partitioned(a, b int) bool { return w.s.Now < w.parted[a][b] }
 
-// random draws what a run has.
+// random draws the options of a run.
 func random(s *network.Sched) features {
 	f := features{
 		nodes: 2 + s.IntN(15), ops: 50 + s.IntN(250), delayMax: []int64{ms / 10, 3 * ms, 40 * ms, 200 * ms}[s.IntN(4)],
@@ -72,7 +72,8 @@ func random(s *network.Sched) features {
 		f.nodes = 2
 	}
 	if f.native && (f.idle || f.bound) {
-		f.acks = false // an operation that crosses the end of our stream gets no answer: native has no word to prevent that
+		// An operation that crosses the end of our stream gets no answer; the native protocol cannot prevent that.
+		f.acks = false
 	}
 	return f
 }
@@ -110,7 +111,7 @@ func (w *world) born(at int) *node {
 	return n
 }
 
-// work posts operations at random times, and does faults.
+// work posts operations and injects faults at random times.
 func (w *world) work() {
 	span := int64(w.f.ops) * []int64{ms / 10, 5 * ms, 100 * ms}[w.s.IntN(3)]
 	for range w.f.ops {
@@ -149,7 +150,7 @@ func (w *world) work() {
 	w.runFor(60 * second)
 }
 
-// tease has two nodes talk again about when their connection is left.
+// tease makes two nodes communicate again at about the time when their connection is left.
 func (w *world) tease(a, b, times int) {
 	if times == 0 {
 		return
@@ -170,7 +171,7 @@ func (w *world) tease(a, b, times int) {
 	})
 }
 
-// roundTrip has all pairs talk once more.
+// roundTrip makes all pairs communicate once more.
 func (w *world) roundTrip() {
 	for a := range w.nodes {
 		for b := range w.nodes {
@@ -216,23 +217,24 @@ func (w *world) delivered(n *node, o *op) {
 	}
 }
 
-// excuse is called when something bad happened to o: only a fault may be the reason.
+// excuse is called when o has failed or is out of order. Only a fault is a valid reason.
 func (w *world) excuse(o *op, what string) {
 	if a, b := o.from.at, o.to.at; o.from.alive && o.posted > max(w.faulty[a][b], w.denied[a], w.denied[b]) {
 		w.violate("operation %d from %d to %d %s", o.num, o.from.at, o.to.at, what)
 	}
 }
 
-// spoil says that operations from a to b may fail if they are posted within d.
+// spoil allows operations from a to b to fail if they are posted within d.
 func (w *world) spoil(a, b int, d int64) { w.faulty[a][b] = max(w.faulty[a][b], w.s.Now+d) }
 
-// An end that does not notice a fault may lose operations until its keep-alive; one that does is refused until Crossing, at most.
+// An end that does not detect a fault may lose operations until its keep-alive. One that does is refused for
+// Crossing at most.
 const (
 	unnoticed = keepalive + handshake
 	noticed   = 6 * second
 )
 
-// fault does one.
+// fault injects one fault.
 func (w *world) fault() {
 	switch at := w.s.IntN(w.f.nodes); w.s.IntN(5) {
 	case 0:
@@ -247,7 +249,7 @@ func (w *world) fault() {
 				w.s.After(w.s.Int64N(2*second), x.reset)
 			}
 		}
-	case 2: // nothing gets through on one any more; one end notices soon, as it sends, the other late
+	case 2: // frames of one connection are lost; an end that sends detects it soon, the other one late
 		if e := w.anyEnd(); e != nil {
 			w.spoil(e.n.at, e.peer.n.at, noticed)
 			w.spoil(e.peer.n.at, e.n.at, unnoticed)
@@ -255,7 +257,7 @@ func (w *world) fault() {
 			w.silence(e, second)
 			w.silence(e.peer, keepalive)
 		}
-	case 3: // a partition: what is there falls silent, and nothing new can be opened for a while
+	case 3: // a partition: existing connections lose their frames, and none can be opened for a while
 		other := w.s.IntN(w.f.nodes)
 		d := w.s.Int64N(5 * second)
 		w.spoil(at, other, d+unnoticed)
@@ -267,7 +269,7 @@ func (w *world) fault() {
 				w.silence(e.peer, keepalive)
 			}
 		}
-	case 4: // a node refuses everything, as with another authorization key
+	case 4: // a node refuses all requests, as with another authorization key
 		d := w.s.Int64N(40 * second)
 		n := w.nodes[at]
 		w.s.Trace(at, "denies", uint64(d/ms), 0)
@@ -284,7 +286,7 @@ func (w *world) anyEnd() *end {
 	return w.ends[w.s.IntN(len(w.ends))]
 }
 
-// silence has nothing get through to e or from it, which it notices within d.
+// silence makes all frames to and from e get lost. e detects it within d.
 func (w *world) silence(e *end, d int64) {
 	if e.silent {
 		return
@@ -297,7 +299,7 @@ func (w *world) silence(e *end, d int64) {
 	})
 }
 
-// crash ends a node, alone or with its host, and may start it anew.
+// crash ends a node, alone or with its host. It may start a new incarnation.
 func (w *world) crash(at int, host, restart bool) {
 	n := w.nodes[at]
 	if !n.alive {
@@ -327,14 +329,15 @@ func (w *world) crash(at int, host, restart bool) {
 		w.s.After(w.s.Int64N(3*second), func() {
 			w.nodes[at] = w.born(at)
 			for b := range w.nodes {
-				// A request of the old life may still be on its way, and replaces a connection of the new one: incarnations have no order.
+				// A request of the old incarnation may still be on its way, and replaces a connection of the new
+				// one. Incarnations have no order.
 				w.spoil(at, b, stragglerMax+4*w.f.delayMax+w.passes)
 			}
 		})
 	}
 }
 
-// checkDeadlines checks that every wait of the machine's ends.
+// checkDeadlines checks that each state that waits has a deadline.
 func (w *world) checkDeadlines(n *node) {
 	for c := range n.m.Conns {
 		switch c.state {

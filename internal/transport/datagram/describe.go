@@ -2,7 +2,7 @@ package datagram
 
 import "fmt"
 
-// Describe says what a port has to work with, and how it uses that; "" if it does not tell. Locked.
+// Describe returns a text about the port's socket and features, "" if the port has none. Locked.
 func Describe(p Port) string {
 	if s, ok := p.(fmt.Stringer); ok {
 		return s.String()

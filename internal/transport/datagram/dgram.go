@@ -1,7 +1,8 @@
-// Package datagram is what a provider of datagrams offers to the layers above it: ports that send and receive datagrams in batches, without the posts and
-// completions of an endpoint.
+// Package datagram is the interface between a provider of datagrams and the layers above it: ports that send and
+// receive datagrams in batches, without the posts and completions of an endpoint.
 //
-// Everything of a domain, the layers above it included, runs under the lock of one progress engine. "Locked" below means that the caller holds it.
+// One progress engine's lock guards everything of a domain, including the layers above it. "Locked" below means
+// that the caller holds this lock.
 package datagram
 
 import (
@@ -11,69 +12,77 @@ import (
 	"gofabric/internal/progress"
 )
 
-// Domain is the domain of a provider of datagrams, as layers see it.
+// Domain is the domain of a provider of datagrams as layers see it.
 type Domain interface {
 	core.DomainDriver
-	// Progress is the engine whose lock guards the domain's ports and what stands on them.
+	// Progress returns the engine whose lock guards the domain's ports and the layers above.
 	Progress() *progress.Engine
-	// OpenPort opens a port at info.SrcAddr; without an address or port number the system chooses. Not locked. r is called from then on, locked.
+	// OpenPort opens a port at info.SrcAddr. Without an address or port number the system chooses one. From then on
+	// the port calls r, locked. OpenPort itself is called without the lock.
 	OpenPort(info *core.Info, r Receiver) (Port, error)
 }
 
-// Opaque is a Domain whose ports stand for a network with properties of its own, such as faults or a rate: nothing may go around it, not even between
-// processes of one host.
+// Opaque is a Domain that stands for a network with its own properties, such as faults or a rate. No data may
+// bypass its ports, not even between processes of one host.
 type Opaque interface{ Opaque() }
 
 // Port sends and receives datagrams. Its methods must be called locked.
 type Port interface {
-	// Local is the port's address.
+	// Local returns the port's address.
 	Local() netip.AddrPort
-	// MaxDatagram is the largest datagram, bytes of payload, that goes to dest in one piece, as far as is known now.
+	// MaxDatagram returns the largest datagram, in bytes of payload, that reaches dest without fragmentation, as
+	// far as is known now (path MTU, RFC 8899).
 	MaxDatagram(dest netip.AddrPort) int
-	// MaxSegments is how many datagrams one Send can take; 1 where runs are not supported (or not any more).
+	// MaxSegments returns the largest number of datagrams in one Send. It is 1 if GSO batches are not supported
+	// (udp(7), UDP_SEGMENT), or not any more.
 	MaxSegments() int
-	// Send transmits the concatenation of parts to dest: as one datagram if seg is 0, else as a run of datagrams of seg bytes, of which the last may be
-	// shorter; a run is at most MaxSegments datagrams and 65,507 bytes. parts are borrowed for the call.
+	// Send transmits the concatenation of parts to dest. If seg is 0, it is one datagram. Otherwise it is a GSO
+	// batch of datagrams of seg bytes, of which the last may be shorter. A batch has at most MaxSegments datagrams
+	// and 65,507 bytes. parts are borrowed for the call.
 	//
-	// core.ErrAgain: the port takes no more now; Receiver.Writable follows. Another error: the datagrams are lost, as datagrams may be; the port counts it.
+	// core.ErrAgain: the port has no room now, and will call Receiver.Writable. Other errors: the datagrams are
+	// lost, and the port counts them.
 	Send(dest netip.AddrPort, parts [][]byte, seg int) error
-	// Poll receives what there is now, as a pass does; for callers that wait inside a call.
+	// Poll receives the datagrams that are there now, like a pass. Calls that wait use it.
 	Poll()
 	// Stats returns the counts since the port was opened.
 	Stats() Stats
-	// Close closes the port; the Receiver is not called again.
+	// Close closes the port. It does not call the Receiver any more.
 	Close() error
 }
 
-// Receiver takes what comes to a Port. Its methods are called locked.
+// Receiver receives the datagrams of a Port. Its methods are called locked.
 type Receiver interface {
-	// Received brings a datagram, or a run of datagrams from one source: seg bytes each, the last may be shorter. b is borrowed.
+	// Received passes a datagram, or several from one source. Each has seg bytes, and the last may be shorter. b is
+	// borrowed for the call.
 	Received(from netip.AddrPort, b []byte, seg int)
-	// Drained tells that all that had come was brought: a good moment to answer.
+	// Drained is called when all datagrams have been passed. It is a good time to send acknowledgements.
 	Drained()
-	// Writable tells that a Send that failed with core.ErrAgain is worth another try.
+	// Writable is called when there is room again after core.ErrAgain.
 	Writable()
-	// Lost tells that the port brings nothing any more.
+	// Lost is called when the port has failed and receives no more.
 	Lost(err error)
 }
 
-// Idler is a Receiver that wants to know of passes that found nothing, so that what it held back for company leaves. Ports that are told of what comes, and
-// do not look for it, never call it.
+// Idler is a Receiver that is called after passes that found nothing, so that datagrams that it delays for a batch
+// can leave. Only ports that poll their socket call it.
 type Idler interface {
 	// Idle is called locked.
 	Idle()
 }
 
-// Refusals is a Receiver that wants to know which destinations the network says it cannot reach (ICMP), where the port can tell. That is a hint: such words
-// can be lost, and forged.
+// Refusals is a Receiver that wants to know the destinations that are unreachable according to ICMP, if the port
+// can report them. This is only a hint, since ICMP messages can be lost or forged (RFC 5927).
 type Refusals interface {
-	// Refused tells that a datagram to dest did not arrive: nobody is at that port, or no way leads there. It is called locked, never from Send.
+	// Refused is called when a datagram to dest was not delivered, because the port or the host is unreachable (RFC
+	// 792). It is called locked, but never from Send.
 	Refused(dest netip.AddrPort, err error)
 }
 
-// Buffered is a Port that knows how much may wait for it before datagrams are lost.
+// Buffered is a Port that knows the size of its receive queue.
 type Buffered interface {
-	// ReceiveBuffer is the size of the receive queue in bytes, as the system counts, which is more than what the datagrams hold. 0: not known.
+	// ReceiveBuffer returns the size of the receive queue in bytes (socket(7), SO_RCVBUF). The system's own
+	// overhead counts against it. 0: not known.
 	ReceiveBuffer() int
 }
 
@@ -83,14 +92,17 @@ type Joiner interface {
 	Leave(group netip.Addr) error
 }
 
-// Stats counts what a port did.
+// Stats are the counts of a port.
 type Stats struct {
 	SentDatagrams, SentBytes         uint64
 	ReceivedDatagrams, ReceivedBytes uint64
 	SendErrors                       uint64 // datagrams lost in Send
-	Overflows                        uint64 // datagrams that the receive queue had no room for, where the system tells
-	Truncated                        uint64 // datagrams longer than any buffer
-	BypassSent, BypassReceived       uint64 // of the datagrams, those that did not go through the system's stack (AF_XDP)
-	MemorySent, MemoryReceived       uint64 // of the datagrams, those that went through memory shared with ports of this host
-	BypassRefused                    uint64 // frames that came for the port, past the system's stack, and were no good datagrams
+	// Datagrams dropped because the receive queue was full, if the system reports them.
+	Overflows uint64
+	Truncated uint64 // datagrams longer than the receive buffers
+	// Datagrams among the above that bypassed the system's network stack (AF_XDP).
+	BypassSent, BypassReceived uint64
+	// Datagrams among the above that passed through memory shared with ports of this host.
+	MemorySent, MemoryReceived uint64
+	BypassRefused              uint64 // frames for the port from AF_XDP that were no valid datagrams
 }

@@ -2,23 +2,25 @@ package datagram
 
 import "net/netip"
 
-// Expecter is a Port that makes ready what datagrams to a destination will need.
+// Expecter is a Port that prepares for datagrams to a destination.
 type Expecter interface {
-	// Expect tells that datagrams to dest may follow, for it was put into the address vector. It sends nothing there by itself, but may have the system ask for the neighbour. Locked.
+	// Expect is called when dest was inserted into the address vector, so that datagrams to it may follow. It sends
+	// no datagram there, but may make the system resolve the neighbour (arp(7)). Locked.
 	Expect(dest netip.AddrPort)
 }
 
-// ExpectMost is how many destinations a port makes ready for.
+// ExpectMost is the largest number of destinations that a port prepares for.
 const ExpectMost = 256
 
-// Expect tells a port of a destination, if it wants to know. Locked.
+// Expect calls Expect of the port, if it has one. Locked.
 func Expect(p Port, dest netip.AddrPort) {
 	if x, ok := p.(Expecter); ok && dest.IsValid() {
 		x.Expect(dest)
 	}
 }
 
-// ExpectAll tells a port of those that its endpoint knows already: the port is new there, or has another link than before. known returns so many at most. Locked.
+// ExpectAll calls Expect for the destinations that an endpoint has already, after its port was opened or has got
+// another link. known returns up to most destinations. Locked.
 func ExpectAll(p Port, known func(most int) []netip.AddrPort) {
 	if _, ok := p.(Expecter); !ok {
 		return

@@ -2,16 +2,17 @@ package datagram
 
 import "gofabric/core"
 
-// Linker is a Port that can choose how datagrams pass to and from the system.
+// Linker is a Port whose link can be changed (FI_UDP_LINK).
 type Linker interface {
-	// Link is what is in use: core.LinkSockets or core.LinkXDP. Locked.
+	// Link returns the link in use: core.LinkSockets or core.LinkXDP. Locked.
 	Link() core.DatagramLink
-	// SetLink changes it. core.LinkXDP fails if that cannot be had, and nothing has changed; core.LinkAuto does not. What came by the
-	// link until now goes to the Receiver meanwhile. Locked, not from a Receiver.
+	// SetLink changes the link. core.LinkXDP fails if AF_XDP is not available, and leaves the link unchanged.
+	// core.LinkAuto falls back to sockets. SetLink passes datagrams that the old link has received to the Receiver.
+	// Locked, but not called from a Receiver.
 	SetLink(core.DatagramLink) error
 }
 
-// Link answers core.OptDatagramLink for a port. Locked.
+// Link returns the value of core.OptDatagramLink for a port. Locked.
 func Link(p Port) (int, error) {
 	if l, ok := p.(Linker); ok {
 		return int(l.Link()), nil

@@ -2,9 +2,10 @@ package datagram
 
 import "net/netip"
 
-// Narrower is a Receiver that wants to know of paths that take less in one piece than before.
+// Narrower is a Receiver that is called when the path MTU of a destination changes.
 type Narrower interface {
-	// Narrowed tells that a datagram was too long for the way to dest: it was fragmented, or lost; or that such a way takes more again. MaxDatagram knows how
-	// much. It is called locked, by Send too, and must not send.
+	// Narrowed is called when a datagram to dest was fragmented or lost because it exceeded the path MTU, or when
+	// the path MTU has increased again. MaxDatagram returns the new size. It is called locked, also by Send, and
+	// must not send.
 	Narrowed(dest netip.AddrPort)
 }

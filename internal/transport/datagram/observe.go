@@ -2,7 +2,7 @@ package datagram
 
 import "gofabric/internal/telemetry"
 
-// Observe adds what a port did to figures for telemetry.
+// Observe adds the counts to those of telemetry.
 func (s *Stats) Observe(c telemetry.Counts) {
 	for name, n := range map[string]uint64{
 		"datagrams.sent": s.SentDatagrams, "datagrams.received": s.ReceivedDatagrams,

@@ -1,7 +1,7 @@
 package datagram
 
-// Spaced is a Port that knows its network name space.
+// Spaced is a Port that knows its network namespace (network_namespaces(7)).
 type Spaced interface {
-	// Space is a number of it, while the system runs; 0 where the system does not tell. Locked.
+	// Space returns a number that identifies the namespace until the system restarts. 0: not known. Locked.
 	Space() uint64
 }
