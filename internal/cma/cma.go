@@ -8,7 +8,7 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// maxParts bounds the ranges of one call on each side: an operation has at most four, and the seal is one more.
+// maxParts bounds the ranges of one call on each side. An operation has at most four, and the seal is one more.
 const maxParts = 8
 
 // Copier implements engine.CMA. Its methods may be called from any goroutine.
@@ -16,7 +16,7 @@ type Copier struct{}
 
 var _ engine.CMA = Copier{}
 
-// self identifies this process; false if that cannot be found out, and then nothing is copied.
+// self identifies this process. It is false if that is impossible; then nothing is copied.
 var self = sync.OnceValues(func() (*engine.Identity, bool) {
 	id := &engine.Identity{PID: uint32(os.Getpid())}
 	rand.Read(id.Process[:]) // never fails (crypto/rand)
@@ -24,7 +24,8 @@ var self = sync.OnceValues(func() (*engine.Identity, bool) {
 	return id, ok
 })
 
-// New returns a Copier, nil where the system has none: an engine.CMA that is nil means that everything goes through the connection.
+// New returns a Copier, or nil where the system has no such call. With a nil engine.CMA all payload goes through
+// the connection.
 func New() engine.CMA {
 	if _, ok := self(); !ok {
 		return nil
@@ -38,10 +39,10 @@ func (Copier) Identity() *engine.Identity {
 	return id
 }
 
-// Address is what a peer calls b.
+// Address returns the address of b, for use by a peer.
 func (Copier) Address(b []byte) uint64 { return address(b) }
 
-// Copy copies the memory that a peer has announced, and checks its seal afterwards.
+// Copy copies the memory that a peer has announced, and then checks its seal.
 func (Copier) Copy(l *engine.CMARequest) engine.CMAResult {
 	if len(l.From) >= maxParts || len(l.Into) >= maxParts {
 		return engine.Unreadable

@@ -18,19 +18,19 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// payload is what the child lends.
+// payload returns the memory that the child lends.
 func payload() []byte { return bytes.Repeat([]byte("0123456789abcdef"), 1000) }
 
 var childChallenge = [engine.SealLen]byte{1, 2, 3, 4, 5, 6, 7, 8}
 
-// system is what this system has for the child besides.
+// system has the parts of the child that depend on the system.
 var system struct {
 	become func(t *testing.T, cmd *exec.Cmd, uid int)
 	double func()
 	show   func(in *bufio.Scanner)
 }
 
-// TestMain also is the child of TestOtherProcess and TestScribbled.
+// TestMain is also the child of TestOtherProcess and TestScribbled.
 func TestMain(m *testing.M) {
 	if os.Getenv("GOFABRIC_CMA_CHILD") == "" {
 		os.Exit(m.Run())
@@ -38,11 +38,12 @@ func TestMain(m *testing.M) {
 	lend()
 }
 
-// lend is the child: it does what it reads, and says where its memory is, until the end of its input.
+// lend is the child. It executes the commands that it reads, and prints where its memory is, until the end of its
+// input.
 func lend() {
 	k := Copier{}.NewSeals().(*kept)
 	mem, seals := payload(), k.seals
-	word := make([]byte, 8) // the number of the message that is lent
+	word := make([]byte, 8) // the number of the message whose memory is lent
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		n, at := uint64(0), uint64(0)
 		from := mem
@@ -57,7 +58,7 @@ func lend() {
 			copy(mem, payload())
 		case "double":
 			system.double()
-		case "show": // it tells no memory
+		case "show": // does not print where memory is
 			system.show(in)
 			continue
 		case "churn":
@@ -70,14 +71,15 @@ func lend() {
 	runtime.KeepAlive(k)
 }
 
-// churn lends mem for a moment, with all of it the number of the message, takes it back and overwrites it, for ever.
+// churn repeats without end: it lends mem, every byte of which is the number of the message, takes it back and
+// overwrites it.
 func churn(mem []byte, seals *seals, word []byte) {
 	for next := seals[7].number.Load(); ; {
 		next = little(little(next)&^1) + 2
-		fill(mem, byte(next/2)) // no other message is sent in this process
+		fill(mem, byte(next/2)) // this process sends no other messages
 		n, _ := seals.Set(7, &childChallenge)
 		binary.NativeEndian.PutUint64(word, n)
-		for range 1000 << (n / 2 % 8) { // the peer's time to copy
+		for range 1000 << (n / 2 % 8) { // time for the peer to copy
 			issued.Load()
 		}
 		seals.Break(7)
@@ -103,7 +105,7 @@ func copier(t *testing.T) Copier {
 	return Copier{}
 }
 
-// own are ranges of this process.
+// own returns ranges of this process.
 func own(parts ...[]byte) (from []wire.RMAIov) {
 	for _, b := range parts {
 		from = append(from, wire.RMAIov{Addr: Copier{}.Address(b), Len: uint64(len(b))})
@@ -164,7 +166,7 @@ func TestOwnMemory(t *testing.T) {
 	runtime.KeepAlive(seals)
 }
 
-// What a broken seal holds is no number of another, and never one that a later seal gets.
+// The number in a broken seal is not the number of another seal, nor of a later one.
 func TestSealNumbers(t *testing.T) {
 	s, other := new(seals), new(seals)
 	var challenge [engine.SealLen]byte
@@ -199,7 +201,7 @@ type child struct {
 
 func startChild(t *testing.T) *child { return startChildOf(t, os.Geteuid()) }
 
-// startChildOf starts it with the rights of a user.
+// startChildOf starts a child with the rights of a user.
 func startChildOf(t *testing.T, uid int) *child {
 	t.Helper()
 	copier(t)
@@ -227,7 +229,7 @@ func startChildOf(t *testing.T, uid int) *child {
 	return c
 }
 
-// tell gives the child a word, and waits for it to lend its memory anew.
+// tell sends a command to the child, and waits until it has lent its memory again.
 func (c *child) tell(word string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.in, word+"\n"); err != nil {
@@ -250,7 +252,7 @@ func TestOtherProcess(t *testing.T) {
 	p := Copier{}
 	c.tell("lend")
 	if p.Copy(&c.l) != engine.Copied {
-		forbidden(t, c.cmd.Process.Pid, c.l.From[0].Addr) // or else it is this package that cannot
+		forbidden(t, c.cmd.Process.Pid, c.l.From[0].Addr) // otherwise the system allows it, and this package fails
 	}
 	if !bytes.Equal(c.l.Into[0], payload()) {
 		t.Error("wrong content")
@@ -278,7 +280,8 @@ func TestOtherProcess(t *testing.T) {
 	}
 }
 
-// A process that breaks its seals and overwrites its memory at once, all the time, is never copied while it does: what is copied under a whole seal is one message.
+// A process repeatedly breaks its seals and overwrites its memory at once. No copy taken during that is accepted: a
+// copy with a whole seal is one message.
 func TestScribbled(t *testing.T) {
 	c := startChild(t)
 	p := Copier{}
@@ -287,11 +290,12 @@ func TestScribbled(t *testing.T) {
 		forbidden(t, c.cmd.Process.Pid, c.l.From[0].Addr)
 	}
 	l := c.l
-	c.tell("churn") // it says where the number of the message that is lent is, which is out of date as often as not
+	// It prints where the number of the current message is; the number is often out of date when it is read.
+	c.tell("churn")
 	hint := engine.CMARequest{PID: l.PID, SealAt: l.SealAt, From: []wire.RMAIov{{Addr: c.l.From[0].Addr, Len: 8}}, Into: [][]byte{make([]byte, 8)}}
 	var count [3]int
 	for n := 0; n < 200000 && (count[engine.Copied] < 1000 || count[engine.Unsealed] < 1000); n++ {
-		p.Copy(&hint) // whatever it says of a seal
+		p.Copy(&hint) // the result for the seal does not matter
 		number := binary.NativeEndian.Uint64(hint.Into[0])
 		l.Seal = wire.Seal(&childChallenge, number)
 		got := p.Copy(&l)

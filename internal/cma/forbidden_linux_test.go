@@ -9,7 +9,8 @@ import (
 	"gofabric/test/need"
 )
 
-// forbidden asks the system itself, without this package's code, whether memory of another process may be read. If it may, the test fails.
+// forbidden asks the system directly, without this package's code, whether the memory of another process may be
+// read. If it may, the test fails.
 func forbidden(t *testing.T, pid int, at uint64) {
 	t.Helper()
 	b := make([]byte, 1)

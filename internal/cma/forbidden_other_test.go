@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// forbidden is not reached where nothing is copied at all.
+// forbidden is not called on systems without copies.
 func forbidden(t *testing.T, _ int, _ uint64) { t.Fatal("Copy failed where it is not offered") }
 
-// There are no such children.
+// become is not needed here: there are no such children.
 func become(*testing.T, *exec.Cmd, int) {}
 func double()                           {}
 func show(*bufio.Scanner)               {}

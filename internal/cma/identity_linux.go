@@ -8,8 +8,8 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// hostIdentity fills in what two processes have in common that can see each other's memory: the boot of the kernel, and the namespace that gives process
-// ids their meaning.
+// hostIdentity sets the parts of the identity that two processes have in common if they can read each other's
+// memory: the boot of the kernel, and the PID namespace, in which PIDs have a meaning.
 func hostIdentity(id *engine.Identity) bool {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -15,15 +15,17 @@ import (
 	"gofabric/internal/xnet/wire"
 )
 
-// Before this process reads the memory of a peer, the peer shows itself: it connects to a local socket whose name the connection has told it. There it repeats
-// the challenge that it has heard, and says between which sockets the connection runs. The system adds the peer's process and user (SO_PEERCRED, unix(7)). A
-// process that relays messages between two others gains nothing: the one that shows itself names its connection to the relay, not the one to us. Names of
-// abstract sockets and port numbers belong to one network namespace, so no two connections have the same ends.
+// Before this process reads the memory of a peer, the peer proves its identity. It connects to a local socket whose
+// name it has received over the connection. There it repeats the challenge, which it has received the same way, and
+// names the two ends of the connection. The kernel adds the peer's process and user (SO_PEERCRED, unix(7)). A
+// process that relays messages between two others gains nothing, because the process that connects names its
+// connection to the relay, and not the relay's connection to this process. Names of abstract sockets and port
+// numbers belong to one network namespace, so no two connections have the same ends.
 
 const (
 	socketPrefix   = "gofabric-meet-"
 	backlog        = 16
-	invitationsMax = 64 // invitations of this process: beyond that the oldest ends, and its messages go through the connection
+	invitationsMax = 64 // open invitations; one more ends the oldest, whose messages go through the connection
 	showMagic      = "gofabric"
 	showLen        = len(showMagic) + engine.SealLen + 8 + 2*engine.EndLen
 )
@@ -34,13 +36,13 @@ type invitation struct {
 	fd netx.FD
 }
 
-// invitations are those that are open, the oldest first.
+// invitations are the open invitations, oldest first.
 var invitations struct {
 	sync.Mutex
 	open []*invitation
 }
 
-// Invite implements engine.CMA: it listens.
+// Invite implements engine.CMA. It opens the local socket.
 func (Copier) Invite() engine.Invitation {
 	v := &invitation{}
 	rand.Read(v.c.Seal[:]) // never fails (crypto/rand)
@@ -74,7 +76,7 @@ func (v *invitation) Close() {
 	invitations.Unlock()
 }
 
-// end closes the socket, if that has not been done; the lock is held.
+// end closes the socket, unless it is closed already. The caller holds the lock.
 func (v *invitation) end() {
 	for i, other := range invitations.open {
 		if other == v {
@@ -94,7 +96,7 @@ func (v *invitation) Met(e *engine.Ends, pid uint32, at uint64) bool {
 	if v.fd == netx.NoFD {
 		return false
 	}
-	for range 2 * backlog { // the expected peer waits in the queue already, so later connections need not be looked at
+	for range 2 * backlog { // the expected peer is in the queue already, so later connections are not examined
 		fd, peer, err := samehost.Accept(v.fd, trust.Copies, v.name())
 		if err == syscall.EPERM {
 			continue
@@ -111,7 +113,8 @@ func (v *invitation) Met(e *engine.Ends, pid uint32, at uint64) bool {
 	return false
 }
 
-// look examines a process that has connected. heard: it knows the challenge; met: it is the expected process, at the expected connection.
+// look examines a process that has connected. heard reports that it knows the challenge. met reports that it is the
+// expected process, at the expected connection.
 func (v *invitation) look(fd netx.FD, peer netx.Peer, e *engine.Ends, pid uint32, at uint64) (heard, met bool) {
 	var b [showLen + 1]byte
 	n, errno := netx.Recv(fd, b[:])
@@ -160,17 +163,18 @@ func parseEnds(b []byte) (e engine.Ends) {
 	return e
 }
 
-// facing reports whether two views are of one connection.
+// facing reports whether two views are of the same connection.
 func facing(mine, theirs *engine.Ends) bool {
 	return mine.Space == theirs.Space && one(&mine.Local, &theirs.Peer) && one(&mine.Peer, &theirs.Local)
 }
 
-// one reports whether an end, as it and its peer see it, is the same. A socket bound to the unspecified address has its port on all addresses.
+// one reports whether an end is the same as seen by itself and by its peer. A socket bound to the unspecified
+// address has its port at all addresses.
 func one(a, b *[engine.EndLen]byte) bool {
 	return [2]byte(a[16:]) == [2]byte(b[16:]) && (a[16] != 0 || a[17] != 0) && (anywhere(a) || anywhere(b) || *a == *b)
 }
 
-// anywhere reports whether the address is the unspecified one, of IPv6 or, mapped, of IPv4.
+// anywhere reports whether the address is the unspecified one, of IPv6 or of mapped IPv4.
 func anywhere(a *[engine.EndLen]byte) bool {
 	ip := [16]byte(a[:16])
 	return ip == [16]byte{} || ip == [16]byte{10: 0xff, 11: 0xff}

@@ -1,6 +1,7 @@
 package cma
 
-// Which processes may be read: not one that is another than the connection says, belongs to another user, or has the PID of one that has died.
+// Processes that must not be read: one that is not the process that the connection names, one of another user, and
+// one with the PID of a process that has died.
 
 import (
 	"bufio"
@@ -25,7 +26,7 @@ import (
 // otherUser is the id of another user.
 const otherUser = 4711
 
-// become has a command run with the rights of a user, who may not look where the program is.
+// become makes a command run with the rights of a user, who may not read the directory of the program.
 func become(t *testing.T, cmd *exec.Cmd, uid int) {
 	t.Helper()
 	f, err := os.Open("/proc/self/exe")
@@ -39,7 +40,8 @@ func become(t *testing.T, cmd *exec.Cmd, uid int) {
 
 func init() { system.become, system.double, system.show = become, double, show }
 
-// show is the child that shows itself: it reads the challenge, the place and what to send behind the magic and the challenge, all in hex, and whether it ignores which user listens.
+// show is the child that answers an invitation. It reads the challenge, the place, and what to send after the magic
+// and the challenge, all in hex, and whether to ignore which user listens.
 func show(in *bufio.Scanner) {
 	var c wire.Challenge
 	var rest []byte
@@ -64,7 +66,8 @@ func show(in *bufio.Scanner) {
 // shownCells are challenges that the child keeps in its memory.
 var shownCells []*[engine.SealLen]byte
 
-// show has the child show itself; how is careful, or something else. It returns where the child has the challenge.
+// show makes the child answer an invitation. how is careful, or another word. It returns the address of the child's
+// challenge.
 func (c *child) show(ch *wire.Challenge, e *engine.Ends, how string) (at uint64) {
 	c.t.Helper()
 	fmt.Fprintf(c.in, "show\n%x\n%x\n%x\n%s\n", ch.Seal, ch.Place, appendEnds(nil, e), how)
@@ -82,7 +85,7 @@ func (c *child) pid() uint32 { return uint32(c.cmd.Process.Pid) }
 
 func refused() uint64 { return journal.Refused("copies") }
 
-// ends are those of a connection as one end sees it, and the other.
+// ends returns the two ends of a connection as each of its sides sees them.
 func ends(local, peer byte) (mine, theirs engine.Ends) {
 	mine = engine.Ends{Space: 7, Local: [engine.EndLen]byte{0: 1, 17: local}, Peer: [engine.EndLen]byte{0: 2, 17: peer}}
 	return mine, engine.Ends{Space: 7, Local: mine.Peer, Peer: mine.Local}
@@ -146,7 +149,7 @@ func TestInvitation(t *testing.T) {
 	}
 }
 
-// Connections that bring nonsense, or nothing, do not keep out the peer behind them.
+// Connections that send invalid data, or none, do not keep out the peer behind them.
 func TestInvitationInvalid(t *testing.T) {
 	c := startChild(t)
 	mine, theirs := ends(1, 2)
@@ -167,7 +170,7 @@ func TestInvitationInvalid(t *testing.T) {
 		forbidden(t, int(c.pid()), at)
 	}
 	v = invite(t)
-	for { // as many as find room
+	for { // as many as the backlog takes
 		fd, err := netx.LocalConnect(socketName(v.Challenge()))
 		if err != nil {
 			break
@@ -179,7 +182,7 @@ func TestInvitationInvalid(t *testing.T) {
 	}
 }
 
-// There are no more sockets than invitationsMax, however many peers start the exchange and send nothing more.
+// There are no more sockets than invitationsMax, however many peers begin the exchange and do not continue.
 func TestInvitationMost(t *testing.T) {
 	copier(t)
 	first := invite(t)
@@ -202,7 +205,8 @@ func TestInvitationMost(t *testing.T) {
 	}
 }
 
-// TestInvitationForeign: a process of another user gets root to read nothing, neither of itself, nor of a process of root that it names; and it does not tell root anything. Each is logged.
+// TestInvitationForeign: a process of another user cannot make root read memory, neither its own nor that of a
+// process of root that it names. It also sends root nothing. Each attempt is logged.
 func TestInvitationForeign(t *testing.T) {
 	need.Root(t, "being somebody else")
 	victim, c := startChild(t), startChildOf(t, otherUser)
@@ -227,7 +231,7 @@ func TestInvitationForeign(t *testing.T) {
 			t.Errorf("it tells another user %d bytes, %v", n, errno)
 		}
 	}
-	// The other way round: root's own process, named by a connection that says another number.
+	// The reverse: root's own process answers, and the connection names another PID.
 	j, v := journal.Listen(t), invite(t)
 	if at := victim.show(v.Challenge(), &theirs, "careful"); v.Met(&mine, c.pid(), at) {
 		t.Error("the number was believed")
@@ -235,11 +239,11 @@ func TestInvitationForeign(t *testing.T) {
 	j.Want(fmt.Sprintf("the connection says that it is process %d", c.pid()), fmt.Sprintf("pid=%d ", victim.pid()))
 }
 
-// doubled kills the child, which has been told to leave a copy of itself, and waits until the copy has its number.
+// doubled kills the child, which has left a copy of itself, and waits until the copy has its PID.
 func (c *child) doubled() {
 	t, pid := c.t, c.cmd.Process.Pid
 	t.Helper()
-	c.tell("double") // it has made the copy before it answers
+	c.tell("double") // it makes the copy before it answers
 	c.cmd.Process.Kill()
 	c.cmd.Wait()
 	var copyFD int
@@ -254,7 +258,8 @@ func (c *child) doubled() {
 	})
 }
 
-// A process that dies may leave a copy of its memory, and the copy may get its number. Everything that it lent is there then, at the same places, and may be something else by now; but no seals.
+// A process that dies may leave a copy of its memory, and the copy may get its PID. The copy has everything that
+// the process lent, at the same addresses, and may have changed it since. But it has no seals.
 func TestReusedNumber(t *testing.T) {
 	need.Root(t, "choosing the number of a process")
 	c := startChild(t)
@@ -276,7 +281,8 @@ func TestReusedNumber(t *testing.T) {
 	}
 }
 
-// A process that has shown itself, and died, is not read, though another one has its number, and a copy of its memory with the challenge.
+// A process that has answered an invitation and died is not read, although another process has its PID, and a copy
+// of its memory with the challenge.
 func TestInvitationReusedNumber(t *testing.T) {
 	need.Root(t, "choosing the number of a process")
 	c := startChild(t)

@@ -6,34 +6,36 @@ import (
 	"testing"
 )
 
-// A model of the seal: one sender that lends a buffer, takes it back, writes something else into it and lends it again, and one receiver that copies the first message. Every
-// store and every load is a step, and the test tries every order of the steps that leaves each side's own order as it is. The order within a side is what decision record
-// 0023-seals.md says that compiler, processor and kernel keep.
+// A model of the seal. One sender lends a buffer, takes it back, writes other data into it and lends it again. One
+// receiver copies the first message. Every store and every load is a step, and the test tries every order of the
+// steps that keeps each side's own order. Decision record 0023-seals.md says which order compiler, processor and
+// kernel keep within a side.
 //
-// A variant breaks one rule. The test must find a message that is delivered and is not what was sent, or it could not find one in the real order either.
+// Each variant breaks one rule. The test must then find a message that is delivered and differs from what was sent.
+// Otherwise it could not find one in the real order either.
 
 const (
 	modelWords     = 2 // of payload
 	modelChallenge = 0x1122334455667788
 )
 
-// modelMemory is what the sender's stores change and the receiver's loads see.
+// modelMemory is the memory that the sender stores to and the receiver loads from.
 type modelMemory struct {
-	payload           [modelWords]int // which message each word belongs to
+	payload           [modelWords]int // number of the message that each word belongs to
 	challenge, number uint64          // the slot
-	announced         bool            // the receiver has heard of the first message
+	announced         bool            // the receiver has received the announcement of the first message
 }
 
-// modelCopy is what the receiver has loaded.
+// modelCopy is the data that the receiver has loaded.
 type modelCopy struct {
 	payload   [modelWords]int
 	challenge uint64
 	number    [8]byte
 }
 
-// rules are those of the protocol that variants break.
+// rules are the rules of the protocol that variants break.
 type rules struct {
-	looksFirst   bool // the receiver looks at the seal before it copies
+	looksFirst   bool // the receiver reads the seal before it copies
 	breaksLate   bool // the sender breaks the seal after it has written to the buffer
 	brokenIsZero bool // a broken seal holds 0 instead of a number of its own
 	numberAgain  bool // the second message has the number of the first
@@ -44,7 +46,7 @@ type (
 	load  func(m *modelMemory, c *modelCopy)
 )
 
-// sender returns the stores of a sender whose first message has the number n, and whose second one has the number next.
+// sender returns the stores of a sender. Its first message has the number n, and its second one the number next.
 func (r *rules) sender(n, next uint64) []store {
 	broken := n | 1
 	if r.brokenIsZero {
@@ -81,7 +83,8 @@ func (r *rules) sender(n, next uint64) []store {
 	return s
 }
 
-// receiver returns the loads of a receiver. The number is loaded byte by byte from the lowest address on: process_vm_readv(2) promises no more.
+// receiver returns the loads of a receiver. It loads the number byte by byte from the lowest address on, as
+// process_vm_readv(2) does not promise more.
 func (r *rules) receiver() []load {
 	var copies, looks []load
 	for i := range modelWords {
@@ -97,10 +100,10 @@ func (r *rules) receiver() []load {
 	return append(copies, looks...)
 }
 
-// outcome counts what became of the first message.
+// outcome counts the results for the first message.
 type outcome struct{ orders, delivered, altered int }
 
-// explore tries every order of the stores and loads that are left. The receiver begins when it has heard of the message.
+// explore tries every order of the remaining stores and loads. The receiver begins after the announcement.
 func explore(m modelMemory, c modelCopy, stores []store, loads []load, n uint64, o *outcome) {
 	if len(loads) == 0 {
 		o.orders++
@@ -123,8 +126,8 @@ func explore(m modelMemory, c modelCopy, stores []store, loads []load, n uint64,
 	}
 }
 
-// numbers are pairs of a message's number and that of the next one in the slot: with and without carries from byte to byte.
-// The pair 0x200, 0x202 is one that a broken seal of 0 lets be put together from pieces.
+// numbers are pairs of a message's number and the next number in the slot, with and without carries from byte to
+// byte. With the pair 0x200, 0x202 a broken seal of 0 would allow a mixture of bytes that is a valid number.
 var numbers = [][2]uint64{{2, 4}, {0x200, 0x202}, {0xfe, 0x100}, {0xfffe, 0x10000}, {0x100, 0x1fe}, {0x1fe, 0x300}, {0x1fffe, 0x20100}}
 
 func (r *rules) all() (o outcome) {
@@ -134,7 +137,7 @@ func (r *rules) all() (o outcome) {
 	return o
 }
 
-// TestModel: in no order of the steps is anything delivered but what was announced.
+// TestModel: no order of the steps delivers anything but the announced message.
 func TestModel(t *testing.T) {
 	var r rules
 	o := r.all()
@@ -142,7 +145,7 @@ func TestModel(t *testing.T) {
 	if o.altered != 0 || o.delivered == 0 || o.delivered == o.orders {
 		t.Errorf("%+v", o)
 	}
-	// The model's slot is the real one.
+	// The slot of the model is the real one.
 	var s seals
 	var challenge [16]byte
 	binary.NativeEndian.PutUint64(challenge[:], modelChallenge)
@@ -155,7 +158,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestModelNotices: a sender or receiver that breaks a rule delivers something else in some order.
+// TestModelNotices: a sender or receiver that breaks a rule delivers another message in some order.
 func TestModelNotices(t *testing.T) {
 	for _, r := range []rules{{looksFirst: true}, {breaksLate: true}, {brokenIsZero: true}, {numberAgain: true}} {
 		t.Run(fmt.Sprintf("%+v", r), func(t *testing.T) {

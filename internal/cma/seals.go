@@ -1,3 +1,6 @@
+// Seals: marks beside the memory of a message that become invalid before the buffer is used again
+// (docs/decisions/0023-seals.md). The receiver checks the seal after its copy, as with a sequence lock.
+
 package cma
 
 import (
@@ -11,14 +14,16 @@ import (
 
 // seals implements engine.Seals.
 //
-// A process that forks makes a copy of its memory, and the copy may get the number of the process when that has died. So seals are in memory that is zero in a copy (MADV_WIPEONFORK,
-// madvise(2)): no process but this one ever holds a whole seal of it.
+// A process that forks makes a copy of its memory, and after its death the copy may get its PID. Seals are
+// therefore in memory that is zero in a copy (MADV_WIPEONFORK, madvise(2)): only this process ever holds a whole
+// seal of its own.
 type seals [256]slot
 
-// kept is seals whose memory goes to the next ones when nothing points to it any more. It is never unmapped: addresses of it were given away.
+// kept are seals whose memory is used again when no pointer to it is left. It is never unmapped, because peers have
+// its addresses.
 type kept struct{ *seals }
 
-// spare is such memory.
+// spare is a list of such memory.
 var spare struct {
 	sync.Mutex
 	list []*seals
@@ -32,7 +37,7 @@ func (Copier) NewSeals() engine.Seals {
 	if n := len(spare.list); n > 0 {
 		s, spare.list = spare.list[n-1], spare.list[:n-1]
 	} else if s = mapSeals(); s == nil {
-		return new(seals) // before Linux 4.14: of the heap, whose objects do not move
+		return new(seals) // before Linux 4.14: on the heap, whose objects do not move
 	}
 	k := &kept{s}
 	runtime.AddCleanup(k, func(s *seals) {
@@ -45,11 +50,12 @@ func (Copier) NewSeals() engine.Seals {
 
 // slot is one seal. Both words are little-endian in memory.
 //
-// The numbers that a slot holds only rise: a whole seal has an even one, and to break it adds one. So a reader that takes the bytes of the number one by one,
-// from the lowest address on, cannot put a number that it expects together from later ones (L. Lamport, Concurrent Reading and Writing, CACM 20/11, 1977).
-// With 0 in the place of a broken seal's number it could.
+// The numbers in a slot only increase. A whole seal has an even number, and breaking it adds one. A reader that
+// loads the bytes of the number one by one, from the lowest address on, can therefore not compose an expected
+// number of bytes of later ones (L. Lamport, Concurrent Reading and Writing, CACM 20/11, 1977). If a broken seal
+// held 0, it could.
 type slot struct {
-	challenge atomic.Uint64 // its first half
+	challenge atomic.Uint64 // the first half of the challenge
 	number    atomic.Uint64
 }
 
@@ -58,10 +64,10 @@ var (
 	_ engine.Seals = (*kept)(nil)
 )
 
-// issued is the last number of a seal of this process.
+// issued is the last number that a seal of this process has had.
 var issued atomic.Uint64
 
-// Set makes the seal of index i whole, and returns its number and its address.
+// Set makes the seal of index i whole. It returns the number and the address of the seal.
 func (s *seals) Set(i uint8, challenge *[engine.SealLen]byte) (number, at uint64) {
 	number = issued.Add(2)
 	t := &s[i]
@@ -70,24 +76,25 @@ func (s *seals) Set(i uint8, challenge *[engine.SealLen]byte) (number, at uint64
 	return number, t.address()
 }
 
-// Break breaks the seal of index i before anything that follows it.
+// Break breaks the seal of index i, and orders this before everything that follows.
 func (s *seals) Break(i uint8) {
 	t := &s[i]
 	t.number.Swap(little(little(t.number.Load()) | 1))
-	// On x86 the swap alone is a barrier. Elsewhere it is a release, which a later store may overtake; the load behind it is an acquire, which may not
-	// overtake the release, nor be overtaken (Arm ARM B2.3, "barrier-ordered-before": [L]; po; [A] and [A]; po).
+	// On x86 the swap alone is a barrier. Elsewhere it is a release, which a later store may overtake. The load
+	// after it is an acquire, which neither overtakes the release nor is overtaken (Arm ARM B2.3,
+	// "barrier-ordered-before": [L]; po; [A] and [A]; po).
 	t.number.Load()
 }
 
-// little turns a number into what has its little-endian bytes in memory, and back.
+// little converts between a number and the value whose bytes in memory are its little-endian form.
 func little(n uint64) uint64 {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], n)
 	return binary.NativeEndian.Uint64(b[:])
 }
 
-// loadsFence orders all loads before it, the kernel's for this thread included, before all that follow: the store is a release behind them, and the load an acquire
-// that does not overtake the release.
+// loadsFence orders all earlier loads, including the kernel's for this thread, before everything that follows. The
+// store is a release after them, and the load an acquire that does not overtake the release.
 func loadsFence() {
 	var f atomic.Uint32
 	f.Store(1)

@@ -14,7 +14,7 @@ func address(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.Slic
 
 func (t *slot) address() uint64 { return uint64(uintptr(unsafe.Pointer(t))) }
 
-// mapSeals returns seals that are zero in a copy of this process; nil if the system has no such memory.
+// mapSeals returns seals that are zero in a copy of this process, nil if the system has no such memory.
 func mapSeals() *seals {
 	b, err := unix.Mmap(-1, 0, int(unsafe.Sizeof(seals{})), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
@@ -27,7 +27,7 @@ func mapSeals() *seals {
 	return (*seals)(unsafe.Pointer(unsafe.SliceData(b)))
 }
 
-// vector is struct iovec for either side: the remote one's addresses mean nothing here.
+// vector is struct iovec, for either side. Addresses of the remote side are not pointers of this process.
 type vector struct {
 	base unsafe.Pointer
 	len  uintptr
@@ -35,12 +35,13 @@ type vector struct {
 
 type remoteVector struct{ base, len uintptr }
 
-// loadsInOrder says that a processor does not reorder loads, whether they are single or those of a string operation (Intel SDM vol. 3, 9.2.2 and 9.2.4; AMD APM
-// vol. 2, 7.2; z/Architecture PoP, "Conceptual Sequence").
+// loadsInOrder is true for processors that do not reorder loads, neither single ones nor those of a string
+// operation (Intel SDM vol. 3, 9.2.2 and 9.2.4; AMD APM vol. 2, 7.2; z/Architecture PoP, "Conceptual Sequence").
 const loadsInOrder = runtime.GOARCH == "amd64" || runtime.GOARCH == "386" || runtime.GOARCH == "s390x"
 
-// readSealed copies the ranges, and the seal behind them: the system takes the ranges of a call in their order (process_vm_readv(2); mm/process_vm_access.c,
-// process_vm_rw_core). Where loads of one call may overtake each other, the seal is read by a second call behind a barrier.
+// readSealed copies the ranges, and the seal after them. The kernel processes the ranges of a call in their order
+// (process_vm_readv(2); mm/process_vm_access.c, process_vm_rw_core). On processors that may reorder the loads of
+// one call, a second call after a barrier reads the seal.
 func readSealed(l *engine.CMARequest) engine.CMAResult {
 	if !reachable(l) {
 		return engine.Unreadable
@@ -76,7 +77,8 @@ func readSealed(l *engine.CMARequest) engine.CMAResult {
 	return engine.Copied
 }
 
-// reachable says whether the system call can name the peer's addresses: that of a process of 32 bits cannot name all of one of 64.
+// reachable reports whether the system call can express the peer's addresses. In a 32-bit process it cannot express
+// all addresses of a 64-bit one.
 func reachable(l *engine.CMARequest) bool {
 	if uint64(uintptr(l.SealAt)) != l.SealAt {
 		return false
@@ -89,7 +91,8 @@ func reachable(l *engine.CMARequest) bool {
 	return true
 }
 
-// whyUnread finds out why a copy failed. The memory of a message that was withdrawn need not be there any more, and then the seal is broken.
+// whyUnread finds out why a copy failed. If the seal is broken, the message was withdrawn, and its memory may no
+// longer be mapped.
 func whyUnread(l *engine.CMARequest) engine.CMAResult {
 	var got [engine.SealLen]byte
 	lv := [maxParts]vector{{unsafe.Pointer(&got[0]), uintptr(len(got))}}
@@ -100,8 +103,9 @@ func whyUnread(l *engine.CMARequest) engine.CMAResult {
 	return engine.Unreadable
 }
 
-// readv makes the call; one that copied less than everything counts as none (the system copies at most 2 GiB, and stops where memory ends). It is a raw call: the
-// copy takes microseconds, and a scheduler that is told of it costs more than it gains.
+// readv makes the system call. It reports failure if less than everything was copied: the kernel copies at most 2
+// GiB, and stops where memory ends. It is a raw call, because a copy takes microseconds, and informing the
+// scheduler costs more than it gains.
 func readv(pid uint32, lv *[maxParts]vector, nl int, rv *[maxParts]remoteVector, nr int, want uint64) bool {
 	n, _, err := syscall.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid), uintptr(unsafe.Pointer(lv)), uintptr(nl), uintptr(unsafe.Pointer(rv)), uintptr(nr), 0)
 	return err == 0 && uint64(n) == want

@@ -12,8 +12,9 @@ type cloneArgs struct {
 	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
 }
 
-// double makes a copy of this process, which waits until its parent has died and gone, and then makes another copy, with the number of the parent. Copies of a process of Go have one
-// thread and cannot run much: they make raw system calls only.
+// double makes a copy of this process. The copy waits until its parent has died and was reaped, and then makes
+// another copy with the PID of the parent. Copies of a Go process have one thread and can run little of its code,
+// so they make raw system calls only.
 func double() {
 	pid := int32(unix.Getpid())
 	again := &cloneArgs{exitSignal: uint64(unix.SIGCHLD), setTID: uint64(uintptr(unsafe.Pointer(&pid))), setTIDSize: 1}

@@ -5,23 +5,25 @@ import (
 	"gofabric/internal/endpoint"
 )
 
-// alias is a second door to an endpoint, with default operation flags of its own for one direction (fi_ep_alias(3)).
+// alias is another handle of an endpoint, with default operation flags of its own for one direction
+// (fi_ep_alias(3)).
 type alias struct {
 	control
 	transfers
 	closed bool
 }
 
-// control is the endpoint itself, one level down, so that the alias' own data calls come first.
+// control is the endpoint, embedded one level deeper, so that the alias' own data calls take precedence.
 type control struct{ core.EndpointDriver }
 
-// The operation flags that an alias can have.
+// The operation flags that an alias may have.
 const (
 	txOpFlags = core.OpCompletion | core.OpInject | core.OpInjectComplete | core.OpTransmitComplete | core.OpMulticast
 	rxOpFlags = core.OpCompletion
 )
 
-// Alias opens a second door (fi_ep_alias(3)): dir is BindTransmit or BindRecv, and op are operation flags of that direction.
+// Alias opens an alias (fi_ep_alias(3)). dir is BindTransmit or BindRecv, and op are operation flags of that
+// direction.
 func (e *dgramEndpoint) Alias(dir core.BindFlags, op core.OpFlags) (core.EndpointDriver, error) {
 	a := &alias{control: control{e}, transfers: transfers{sends{e: e}, receives{e: e}}}
 	switch {
@@ -41,7 +43,8 @@ func (e *dgramEndpoint) Alias(dir core.BindFlags, op core.OpFlags) (core.Endpoin
 	return a, nil
 }
 
-// OpFlags is FI_GETOPSFLAG (fi_endpoint(3)), of the alias: the endpoint's, as long as it has none of its own.
+// OpFlags is FI_GETOPSFLAG of the alias (fi_endpoint(3)). It returns the endpoint's flags until the alias has its
+// own.
 func (a *alias) OpFlags(dir core.BindFlags) (core.OpFlags, error) {
 	e := a.sends.e
 	e.prog.Lock()
@@ -55,7 +58,7 @@ func (a *alias) OpFlags(dir core.BindFlags) (core.OpFlags, error) {
 	return 0, e.Refuse("fi_control", endpoint.NoPeer, core.ErrInval, "say BindTransmit or BindRecv")
 }
 
-// SetOpFlags is FI_SETOPSFLAG, of the alias only.
+// SetOpFlags is FI_SETOPSFLAG of the alias. It does not change the endpoint's flags.
 func (a *alias) SetOpFlags(dir core.BindFlags, flags core.OpFlags) error {
 	e := a.sends.e
 	e.prog.Lock()

@@ -6,7 +6,7 @@ import (
 	"gofabric/core"
 )
 
-// BenchmarkPost is a send to a port that does nothing, and its completion: the endpoint's own share.
+// BenchmarkPost measures a send and its completion over a port that does nothing, which is the endpoint's own cost.
 func BenchmarkPost(b *testing.B) {
 	s, d := tamed(b, 1024, 0)
 	d.port.deaf = true
@@ -20,7 +20,7 @@ func BenchmarkPost(b *testing.B) {
 	}
 }
 
-// BenchmarkReceive is a posted receive, a datagram for it, and the completion.
+// BenchmarkReceive measures a posted receive, a datagram for it, and the completion.
 func BenchmarkReceive(b *testing.B) {
 	s, d := tamed(b, 1024, 0)
 	in, msg, got := make([]byte, 64), make([]byte, 64), make([]core.CQEntry, 1)

@@ -1,3 +1,6 @@
+// Datagrams that come before their receive is posted. A port delivers every datagram of its socket, so they cannot
+// stay there as with native libfabric.
+
 package dgramep
 
 import (
@@ -7,23 +10,24 @@ import (
 )
 
 const (
-	// earlyBytes bounds the memory for datagrams of an endpoint that came before their receive, bytes. Linux' default receive buffer is a fifth of it.
+	// earlyBytes bounds the memory of an endpoint for datagrams that came before their receive, in bytes. Linux'
+	// default receive buffer is a fifth of it.
 	earlyBytes = 1 << 20
-	// earlyCost is what a datagram counts beyond its length, so that empty ones are bounded, too.
+	// earlyCost is added to the length of a datagram, so that empty ones are bounded as well.
 	earlyCost = 64
-	// earlyKeep is the room that stays when everything was taken, bytes.
+	// earlyKeep is the buffer that remains when all datagrams were taken, in bytes.
 	earlyKeep = 64 << 10
 	earlyMin  = 4 << 10
 )
 
-// early holds datagrams that came before their receive, in the order of their coming.
+// early holds the datagrams that came before their receive, in order of arrival.
 type early struct {
 	list queue.FIFO[earlyOne]
-	data []byte // their bytes one behind the other, around the end; a power of two long
+	data []byte // their bytes one after the other in a ring; its length is a power of two
 	head int
 	used int
 
-	dropped uint64 // for which there was no room
+	dropped uint64 // datagrams lost for lack of room
 }
 
 type earlyOne struct {
@@ -31,7 +35,7 @@ type earlyOne struct {
 	n    int
 }
 
-// add keeps a copy of b, if there is room.
+// add stores a copy of b, if there is room.
 func (q *early) add(from netip.AddrPort, b []byte) {
 	if q.used+len(b)+(q.list.Len()+1)*earlyCost > earlyBytes {
 		q.dropped++
@@ -46,7 +50,7 @@ func (q *early) add(from netip.AddrPort, b []byte) {
 	q.used += len(b)
 }
 
-// grow makes room for n bytes altogether.
+// grow makes room for n bytes in total.
 func (q *early) grow(n int) {
 	size := max(len(q.data), earlyMin)
 	for size < n {
@@ -58,8 +62,8 @@ func (q *early) grow(n int) {
 	q.data, q.head = more, 0
 }
 
-// take removes the oldest, of which there must be one, and returns where it came from and its bytes, in two pieces when they go around the end. They are
-// valid until the next call.
+// take removes the oldest datagram, of which there must be one. It returns the source and the bytes, in two pieces
+// if they wrap around the end of the ring. The bytes are valid until the next call.
 func (q *early) take() (from netip.AddrPort, a, b []byte) {
 	o := *q.list.At(0)
 	q.list.Drop()

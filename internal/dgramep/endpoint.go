@@ -11,7 +11,8 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// dgramEndpoint is a DGRAM endpoint. Its methods are safe for concurrent use; what is not set by Open is guarded by the domain's lock.
+// dgramEndpoint is a DGRAM endpoint. Its methods are safe for concurrent use. The domain's lock guards all fields
+// that Open does not set.
 type dgramEndpoint struct {
 	endpoint.Endpoint
 	endpoint.Connectionless
@@ -20,14 +21,14 @@ type dgramEndpoint struct {
 	prog *progress.Engine
 	host datagram.Domain
 	port datagram.Port
-	lost error // why the port brings nothing any more
-	link int   // that was asked for, 0 if none was
+	lost error // the error after which the port receives no more
+	link int   // core.OptDatagramLink that was asked for, 0 if none
 
 	sources                           bool // the source of each datagram is looked up
 	rxSize, txSize, maxMsg, maxInject int
 
 	posted  queue.FIFO[receive]
-	rx      *queue.FIFO[receive] // posted, or that of the shared context; empty if early is not
+	rx      *queue.FIFO[receive] // posted receives, or those of the shared context; empty while early is not
 	srx     *sharedRx
 	early   early
 	waiting queue.FIFO[send]
@@ -35,7 +36,7 @@ type dgramEndpoint struct {
 	last    destination
 	aliases int
 
-	// Scratch for the call under way.
+	// Scratch of the current call.
 	parts [maxIOV][]byte
 	done  engine.Completion
 }
@@ -47,7 +48,8 @@ var (
 	_ core.PlainReceiver  = (*dgramEndpoint)(nil)
 )
 
-// Open opens an endpoint with a port of d at info.SrcAddr (fi_endpoint(3)), so that it has a name at once; base is the endpoint.Domain in d. Not locked.
+// Open opens an endpoint with a port of d at info.SrcAddr (fi_endpoint(3)), so that it has a name at once. base is
+// the endpoint.Domain in d. Not locked.
 func Open(d datagram.Domain, base *endpoint.Domain, info *core.Info) (core.EndpointDriver, error) {
 	e := &dgramEndpoint{prog: base.Progress(), host: d}
 	if info == nil || info.EP == nil || info.Tx == nil || info.Rx == nil {
@@ -76,7 +78,8 @@ func Open(d datagram.Domain, base *endpoint.Domain, info *core.Info) (core.Endpo
 	return e, nil
 }
 
-// Bind binds an object (fi_ep_bind(3)): the port hears of the addresses in the vector, and the datagrams go to the receives of a shared context.
+// Bind binds an object (fi_ep_bind(3)). The port is informed of the addresses in an address vector. With a shared
+// receive context, datagrams complete the receives posted there.
 func (e *dgramEndpoint) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case *endpoint.AddressVector:
@@ -134,9 +137,9 @@ func (e *dgramEndpoint) Name() (core.Addr, error) {
 	return core.IPAddr(e.port.Local()), nil
 }
 
-// SetName changes the address, before Enable (fi_setname(3)). What has come to the old one stays.
+// SetName changes the address before Enable (fi_setname(3)). Datagrams that came to the old address are kept.
 func (e *dgramEndpoint) SetName(a core.Addr) error {
-	var late error // of closing the old port
+	var late error // error of closing the old port
 	err := e.Rename(a, func(info *core.Info) (use, drop func(), err error) {
 		if old, err := e.Name(); err == nil && old.IP == a.IP {
 			return func() {}, func() {}, nil
@@ -146,7 +149,7 @@ func (e *dgramEndpoint) SetName(a core.Addr) error {
 			late = e.port.Close()
 			e.port = port
 			if e.link != 0 {
-				datagram.SetLink(port, e.link) // at another interface it may be refused: sockets go everywhere
+				datagram.SetLink(port, e.link) // the other interface may refuse the link; then the port uses sockets
 			}
 			datagram.ExpectAll(port, e.Known)
 		}, func() { port.Close() }, err
@@ -178,7 +181,7 @@ func (e *dgramEndpoint) Cancel(ctx core.OpContext) error {
 	return core.ErrNoEnt
 }
 
-// GetOpt knows one option, core.OptDatagramLink; native's endpoints have none (fi_getopt(3)).
+// GetOpt supports one option, core.OptDatagramLink. Native's endpoints have none (fi_getopt(3)).
 func (e *dgramEndpoint) GetOpt(opt core.EPOpt) (int, error) {
 	e.prog.Lock()
 	defer e.prog.Unlock()
@@ -188,7 +191,7 @@ func (e *dgramEndpoint) GetOpt(opt core.EPOpt) (int, error) {
 	return datagram.Link(e.port)
 }
 
-// SetOpt sets it.
+// SetOpt sets that option.
 func (e *dgramEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	e.prog.Lock()
 	defer e.prog.Unlock()
@@ -203,7 +206,8 @@ func (e *dgramEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	return err
 }
 
-// Close closes the endpoint; posted receives and waiting sends end without completions (fi_close(3)). ErrBusy while it has aliases or memberships.
+// Close closes the endpoint (fi_close(3)). Posted receives and waiting sends end without completions. It returns
+// ErrBusy while the endpoint has aliases or memberships.
 func (e *dgramEndpoint) Close() error {
 	e.prog.Lock()
 	if e.aliases > 0 || e.groups.open > 0 {

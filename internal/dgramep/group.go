@@ -1,3 +1,5 @@
+// Multicast groups of an endpoint (fi_join, fi_cm(3)). A joined group has an address of its own for sends.
+
 package dgramep
 
 import (
@@ -8,7 +10,8 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// groupBit tells the address of a joined group from an index into the address vector, which is far shorter.
+// groupBit distinguishes the address of a joined group from an index into the address vector, which is much
+// smaller.
 const groupBit core.FIAddr = 1 << 63
 
 // groupsMax bounds the memberships of an endpoint.
@@ -16,9 +19,9 @@ const groupsMax = 1 << 12
 
 // groups are an endpoint's memberships.
 type groups struct {
-	list    []*group           // by the low bits of their addresses; nil where one was left
-	open    int                // of list
-	members map[netip.Addr]int // how many of list receive what is sent to a group
+	list    []*group           // by the low bits of their addresses; nil where a group was left
+	open    int                // number of groups in list
+	members map[netip.Addr]int // number of entries in list for each group
 }
 
 // group is a membership in a multicast group (struct fid_mc, fi_cm(3)).
@@ -28,7 +31,7 @@ type group struct {
 	index int
 	recv  bool
 	left  bool
-	self  *core.MC // what the application knows it as
+	self  *core.MC // the application's object
 }
 
 // Join implements core.Multicaster.
@@ -90,7 +93,7 @@ func (t *groups) add(g *group) {
 	t.list = append(t.list, g)
 }
 
-// groupAt finds a group by its address.
+// groupAt returns the group of an address.
 func (e *dgramEndpoint) groupAt(fi core.FIAddr) (netip.AddrPort, bool) {
 	i := fi &^ groupBit
 	if i >= core.FIAddr(len(e.groups.list)) || e.groups.list[i] == nil {

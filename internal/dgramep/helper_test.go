@@ -1,4 +1,4 @@
-// Endpoints for tests: over udp, over fault, and over a port that does as it is told.
+// Endpoints for tests: over udp, over fault, and over a port that the test controls.
 
 package dgramep_test
 
@@ -20,7 +20,7 @@ import (
 	"gofabric/util/fault"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is the longest time that a test waits for an expected event.
 const patience = wait.Limit
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,7 +32,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// side is an endpoint with everything it needs.
+// side is an endpoint with all objects that it needs.
 type side struct {
 	t      testing.TB
 	f      *core.Fabric
@@ -42,11 +42,12 @@ type side struct {
 	av     *core.AddressVector
 	eq     *core.EventQueue
 	info   *core.Info
-	more   []*core.Endpoint // of a test, closed first
-	bound  []core.Object    // of a test
+	more   []*core.Endpoint // opened by a test, closed first
+	bound  []core.Object    // opened by a test
 }
 
-// real opens an endpoint of a provider, "udp" or "udp;fault", at an address, with FI_* variables: name, value and so on.
+// real opens an endpoint of a provider, "udp" or "udp;fault", at an address. The variables are FI_* names and
+// values in turn.
 func real(t testing.TB, provider, at string, variables ...string) *side {
 	t.Helper()
 	env := map[string]string{}
@@ -145,7 +146,7 @@ func (s *side) next() (core.CQEntry, core.FIAddr) {
 	}
 }
 
-// one takes the one completion that is there.
+// one takes the only completion of the queue.
 func (s *side) one(q *core.CompletionQueue) core.CQEntry {
 	s.t.Helper()
 	var e [2]core.CQEntry
@@ -175,7 +176,7 @@ func (s *side) failed(q *core.CompletionQueue) core.CQErrEntry {
 	return e
 }
 
-// tame is a domain whose one port does as it is told.
+// tame is a domain with one port, which the test controls.
 type tame struct {
 	endpoint.Domain
 	port *tamePort
@@ -185,7 +186,7 @@ type tamePort struct {
 	r      datagram.Receiver
 	sent   []string
 	fail   error // of sends
-	deaf   bool  // sent stays empty
+	deaf   bool  // sends succeed and are not recorded
 	closed bool
 
 	expected []netip.AddrPort
@@ -240,7 +241,7 @@ func (p *tamePort) Send(_ netip.AddrPort, parts [][]byte, _ int) error {
 
 var names = endpoint.Names{Provider: "tame"}
 
-// tamed opens an endpoint over a tame port that has one peer, number 0.
+// tamed opens an endpoint over a tame port, with one peer, number 0.
 func tamed(t testing.TB, size int, bind core.BindFlags) (*side, *tame) {
 	t.Helper()
 	info := &core.Info{Caps: core.CapMsg | core.CapSend | core.CapRecv | core.CapSource, Tx: &core.TxAttr{InjectSize: 64, Size: size}, Rx: &core.RxAttr{Size: size},
@@ -257,7 +258,7 @@ func tamed(t testing.TB, size int, bind core.BindFlags) (*side, *tame) {
 
 var peerAt = netip.MustParseAddrPort("10.0.0.2:7")
 
-// bring has datagrams come, as a run if there is more than one.
+// bring delivers datagrams, as a run if there is more than one.
 func (d *tame) bring(b string, seg int) {
 	d.Progress().Lock()
 	defer d.Progress().Unlock()

@@ -8,7 +8,7 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// inbox is an endpoint as its port sees it.
+// inbox gives an endpoint the methods that its port calls.
 type inbox dgramEndpoint
 
 var _ datagram.Receiver = (*inbox)(nil)
@@ -32,13 +32,13 @@ func (r *inbox) Received(from netip.AddrPort, b []byte, seg int) {
 	}
 }
 
-// Drained implements datagram.Receiver; datagrams have no answers.
+// Drained implements datagram.Receiver. It does nothing, as datagrams have no answers.
 func (r *inbox) Drained() {}
 
 // Writable implements datagram.Receiver.
 func (r *inbox) Writable() { (*dgramEndpoint)(r).flush() }
 
-// Lost implements datagram.Receiver: receives fail from now on.
+// Lost implements datagram.Receiver. Receives fail from now on.
 func (r *inbox) Lost(err error) {
 	e := (*dgramEndpoint)(r)
 	e.lost = endpoint.Errno(err)

@@ -14,8 +14,8 @@ import (
 
 const insideVar = "DGEP_TEST_INSIDE"
 
-// inside runs the test again in a network namespace of its own, with an interface at fd07::1 that leads nowhere, and reports whether this is there: false
-// says that the test has passed.
+// inside runs the test again in a network namespace of its own, with an interface at fd07::1 without a peer. It
+// returns true inside the namespace. It returns false outside, after the test has passed inside.
 func inside(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideVar) != "" {
@@ -33,7 +33,7 @@ func inside(t *testing.T) bool {
 			need.Missing(t, "ip %s: %s", args, out)
 		}
 	}
-	// The route to groups comes when the system has seen the carrier, which it does in its own time.
+	// The route to groups appears some time after the system has noticed the carrier.
 	wait.Until(t, "a route to groups", func() bool { return exec.Command("ip", "-n", ns, "route", "get", "ff15::7").Run() == nil })
 	cmd := exec.Command("ip", "netns", "exec", ns, os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v")
 	cmd.Env = append(os.Environ(), insideVar+"=1")

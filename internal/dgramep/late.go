@@ -4,7 +4,8 @@ import "gofabric/core"
 
 // Receives that were accepted before the domain's lock was taken (progress.Inlet).
 
-// RecvRoom is how many receives RecvLate takes now, which are never tagged; 0 where the call itself must refuse them. Locked.
+// RecvRoom returns how many receives RecvLate takes now. They are never tagged. It returns 0 if the call itself
+// must refuse them. Locked.
 func (r *receives) RecvRoom() (room int, tagged bool) {
 	e := r.e
 	if !e.Enabled() || e.lost != nil || e.srx != nil {
@@ -13,7 +14,8 @@ func (r *receives) RecvRoom() (room int, tagged bool) {
 	return max(e.rxSize-e.posted.Len(), 0), false
 }
 
-// RecvLate is Recv for a receive that was accepted while RecvRoom had room for it: what is wrong with it since then, it tells with an error entry. Locked.
+// RecvLate is Recv for a receive that was accepted while RecvRoom reported room. An error since then becomes an
+// error entry in the queue. Locked.
 func (r *receives) RecvLate(buf []byte, _ core.FIAddr, _ bool, _, _ uint64, ctx core.OpContext) {
 	e := r.e
 	op := receive{ctx: ctx, silent: e.SilentRx(r.defaults()), n: 1}
@@ -26,7 +28,7 @@ func (r *receives) RecvLate(buf []byte, _ core.FIAddr, _ bool, _, _ uint64, ctx 
 	e.serve()
 }
 
-// RecvRoom is that of an endpoint. Locked.
+// RecvRoom is as an endpoint's. Locked.
 func (s *sharedRx) RecvRoom() (room int, tagged bool) {
 	if s.closed {
 		return 0, false
@@ -34,10 +36,10 @@ func (s *sharedRx) RecvRoom() (room int, tagged bool) {
 	return max(s.size-s.posted.Len(), 0), false
 }
 
-// RecvLate is that of an endpoint. Locked.
+// RecvLate is as an endpoint's. Locked.
 func (s *sharedRx) RecvLate(buf []byte, _ core.FIAddr, _ bool, _, _ uint64, ctx core.OpContext) {
 	if s.closed {
-		return // and nobody to tell
+		return // closed: no queue for an error entry
 	}
 	op := s.posted.Add()
 	op.ctx, op.silent = ctx, s.SilentRx(s.DefaultFlags())

@@ -56,7 +56,7 @@ func TestRecvLate(t *testing.T) {
 	}
 }
 
-// TestSharedRecvLate does so in a shared context, and leaves its endpoints no room of their own.
+// TestSharedRecvLate does the same with a shared context, whose endpoints have no room of their own.
 func TestSharedRecvLate(t *testing.T) {
 	type late interface {
 		RecvRoom() (int, bool)
@@ -94,7 +94,7 @@ func TestSharedRecvLate(t *testing.T) {
 	}
 }
 
-// TestDestination: the address of the last send is remembered as long as its index stands for it.
+// TestDestination: the address of the last send is cached while its index stands for it.
 func TestDestination(t *testing.T) {
 	a, b, c := real(t, "udp", "127.0.0.1").enable(), real(t, "udp", "127.0.0.1").enable(), real(t, "udp", "127.0.0.1").enable()
 	to := a.knows(b.name())

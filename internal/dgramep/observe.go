@@ -5,7 +5,7 @@ import (
 	"gofabric/internal/telemetry"
 )
 
-// ObservePeers implements endpoint.Observed: datagrams have no connections.
+// ObservePeers implements endpoint.Observed. It reports nothing, as datagrams have no connections.
 func (e *dgramEndpoint) ObservePeers(func(endpoint.PeerView) bool) {}
 
 // ObserveCounts implements endpoint.Observed.

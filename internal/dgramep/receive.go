@@ -1,3 +1,6 @@
+// Receives. Each datagram completes the oldest posted receive, as DGRAM endpoints have no tags and no directed
+// receives.
+
 package dgramep
 
 import (
@@ -8,7 +11,7 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// maxIOV is how many buffers an operation has at most, as native's.
+// maxIOV is the most buffers of an operation, which is native's number.
 const maxIOV = 4
 
 const (
@@ -16,18 +19,18 @@ const (
 	msgRx = uint64(core.CompMsg | core.CompRecv)
 )
 
-// receive is a posted one.
+// receive is a posted receive.
 type receive struct {
 	iov    [maxIOV][]byte
-	n      int // of iov
+	n      int // used elements of iov
 	ctx    core.OpContext
 	silent bool
 }
 
-// receives is the receives (fi_msg(3)).
+// receives are the receive calls of an endpoint or alias (fi_msg(3)).
 type receives struct {
 	e     *dgramEndpoint
-	own   bool // flags count; else the endpoint's
+	own   bool // flags apply; otherwise the endpoint's do
 	flags core.OpFlags
 }
 
@@ -56,7 +59,7 @@ func (*receives) TRecv([]byte, core.Desc, core.FIAddr, uint64, uint64, core.OpCo
 	return core.ErrNoSys
 }
 
-// receive posts a receive. There are no multi-receives and nothing to peek at.
+// receive posts a receive. There are no multi-receives, and no peeks.
 func (r *receives) receive(op *core.Op) error {
 	if op.Flags&^(core.OpCompletion|core.OpMore) != 0 {
 		return core.ErrBadFlags
@@ -83,7 +86,7 @@ func (e *dgramEndpoint) recvV(iov [][]byte, flags core.OpFlags, ctx core.OpConte
 	return err
 }
 
-// newReceive appends a receive for the caller to fill in before serve.
+// newReceive appends a receive, which the caller fills in before it calls serve.
 func (e *dgramEndpoint) newReceive(flags core.OpFlags, ctx core.OpContext) (*receive, error) {
 	switch {
 	case !e.Enabled():
@@ -102,7 +105,7 @@ func (e *dgramEndpoint) newReceive(flags core.OpFlags, ctx core.OpContext) (*rec
 	return op, nil
 }
 
-// serve gives the oldest receive what came before it.
+// serve completes the oldest receive with a datagram that came before it.
 func (e *dgramEndpoint) serve() {
 	if e.early.list.Len() > 0 {
 		from, a, b := e.early.take()
@@ -110,8 +113,8 @@ func (e *dgramEndpoint) serve() {
 	}
 }
 
-// received ends the oldest receive with a datagram, which is a and b together. Native cuts off what has no room and says nothing; here that is an error,
-// as with every other kind of endpoint (fi_cq(3), FI_ETRUNC).
+// received completes the oldest receive with a datagram, whose bytes are a followed by b. Native silently truncates
+// a datagram that is too long. Here it is an error, as with every other kind of endpoint (fi_cq(3), FI_ETRUNC).
 func (e *dgramEndpoint) received(from netip.AddrPort, a, b []byte) {
 	op := e.rx.At(0)
 	n, k := 0, 0
@@ -152,12 +155,13 @@ func (e *dgramEndpoint) failReceives(err error) {
 
 func (e *dgramEndpoint) failReceive(op *receive, err error) { e.Completed(op.failed(err)) }
 
-// failed is the completion of a receive that ends with an error.
+// failed returns the completion of a receive that ends with an error.
 func (op *receive) failed(err error) *engine.Completion {
 	return &engine.Completion{Kind: engine.KindRecv, Flags: msgRx, Ctx: uint64(op.ctx), Src: engine.AnySource, Buf: op.iov[0], Err: err}
 }
 
-// collector is who reports receives: the shared context if it has queues, else the endpoint.
+// collector returns the object whose queues report receives: the shared context if it has queues, otherwise the
+// endpoint.
 func (e *dgramEndpoint) collector() *endpoint.Endpoint {
 	if e.srx == nil {
 		return &e.Endpoint

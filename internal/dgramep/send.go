@@ -1,3 +1,6 @@
+// Transmits. A send completes as soon as the port has taken the datagram, since UDP has no acknowledgement. A send
+// that the port cannot take now waits in a queue of the transmit size (fi_tx_attr size, fi_endpoint(3)).
+
 package dgramep
 
 import (
@@ -7,16 +10,16 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// send is one that waits for the port to take it.
+// send is a send that waits until the port takes it.
 type send struct {
 	iov    [maxIOV][]byte
-	n      int // of iov
+	n      int // used elements of iov
 	dest   netip.AddrPort
 	ctx    core.OpContext
 	silent bool
 }
 
-// transfers is what an endpoint transfers, or an alias with flags of its own: messages without tags.
+// transfers are the data calls of an endpoint, or of an alias with flags of its own: messages without tags.
 type transfers struct {
 	sends
 	receives
@@ -48,14 +51,15 @@ func (*transfers) AtomicCount(core.OpType, core.Datatype, core.AtomicOp) (int, e
 	return 0, core.ErrOpNotSupp
 }
 
-// sends is the transmits (fi_msg(3)).
+// sends are the transmit calls (fi_msg(3)).
 type sends struct {
 	e     *dgramEndpoint
-	own   bool // flags count; else the endpoint's
+	own   bool // flags apply; otherwise the endpoint's do
 	flags core.OpFlags
 }
 
-// sendMsgOK are the flags of SendMsg. A datagram has no delivery to wait for.
+// sendMsgOK are the flags of SendMsg. OpDeliveryComplete is not among them, as the sender of a datagram does not
+// learn of its delivery.
 const sendMsgOK = core.OpCompletion | core.OpInject | core.OpInjectComplete | core.OpTransmitComplete | core.OpMore | core.OpMulticast
 
 func (s *sends) defaults() core.OpFlags {
@@ -75,7 +79,7 @@ func (s *sends) Send(buf []byte, _ core.Desc, dest core.FIAddr, ctx core.OpConte
 	return err
 }
 
-// Inject is fi_inject (fi_msg(3)); buf is at most the inject size, bytes, and the caller's again at once.
+// Inject is fi_inject (fi_msg(3)). buf is at most the inject size in bytes, and the caller may reuse it at once.
 func (s *sends) Inject(buf []byte, dest core.FIAddr) error {
 	e := s.e
 	e.prog.Lock()
@@ -91,7 +95,7 @@ func (*sends) TSend([]byte, core.Desc, core.FIAddr, uint64, core.OpContext) erro
 }
 func (*sends) TInject([]byte, core.FIAddr, uint64) error { return core.ErrNoSys }
 
-// transmit sends a message. Datagrams have no remote CQ data, as native's.
+// transmit sends a message. Datagrams have no remote CQ data, as in native.
 func (s *sends) transmit(op *core.Op) error {
 	switch {
 	case len(op.IOV) > maxIOV:
@@ -114,13 +118,13 @@ func (s *sends) transmit(op *core.Op) error {
 	return err
 }
 
-// post sends the first n of e.parts, or has them wait. quiet ones get no entry in any queue (fi_inject).
+// post sends the first n of e.parts, or queues them. quiet sends get no entry in any queue (fi_inject).
 func (e *dgramEndpoint) post(n int, to core.FIAddr, ctx core.OpContext, flags core.OpFlags, quiet bool) error {
 	err := e.transmit(n, to, ctx, flags, quiet)
 	clear(e.parts[:n])
 	if err == core.ErrAgain {
 		e.TransmitRefused()
-		e.prog.Pass() // an application that only retries must get somewhere
+		e.prog.Pass() // makes progress for an application that only retries
 	}
 	return err
 }
@@ -165,15 +169,16 @@ func (e *dgramEndpoint) transmit(n int, to core.FIAddr, ctx core.OpContext, flag
 	return nil
 }
 
-// destination is where the last send went: the next one often goes there, too, and asking the address vector costs more than remembering.
+// destination caches the address of the last send. The next send often has the same one, and the address vector
+// costs more than the cache.
 type destination struct {
 	to      core.FIAddr
 	at      netip.AddrPort
-	vacated uint64 // what the vector had counted
+	vacated uint64 // the vector's count of removals at that time
 	known   bool
 }
 
-// dest finds the address of a peer or of a joined group.
+// dest returns the address of a peer or of a joined group.
 func (e *dgramEndpoint) dest(to core.FIAddr) (netip.AddrPort, bool) {
 	if to&groupBit != 0 {
 		return e.groupAt(to)
@@ -188,12 +193,12 @@ func (e *dgramEndpoint) dest(to core.FIAddr) (netip.AddrPort, bool) {
 	return at, ok
 }
 
-// sent reports a send that the port took; n is its length, bytes.
+// sent reports a send that the port took. n is its length in bytes.
 func (e *dgramEndpoint) sent(ctx core.OpContext, silent, quiet bool, n int) {
 	e.SentOne(ctx, core.CompFlags(msgTx), n, silent || quiet)
 }
 
-// flush sends what waits, as far as the port takes it.
+// flush sends queued sends, until the port takes no more.
 func (e *dgramEndpoint) flush() {
 	for e.waiting.Len() > 0 {
 		w := e.waiting.At(0)
@@ -214,7 +219,7 @@ func (e *dgramEndpoint) flush() {
 	}
 }
 
-// unwait takes a send out of those that wait.
+// unwait removes a send from the queue.
 func (e *dgramEndpoint) unwait(i int) send {
 	e.CountTransmits(-1)
 	return e.waiting.Remove(i)

@@ -6,25 +6,27 @@ import (
 	"gofabric/internal/queue"
 )
 
-// sharedRx is a shared receive context (fi_srx_context(3)): receives that take the datagrams of all endpoints bound to it. Queues, counters and the rest of
-// the interface are those of package endpoint; only what is posted is here. Its methods are safe for concurrent use.
+// sharedRx is a shared receive context (fi_srx_context(3)): its receives take the datagrams of all endpoints bound
+// to it. Package endpoint has its queues, counters and the rest of the interface; this type has the posted
+// receives. Its methods are safe for concurrent use.
 type sharedRx struct {
 	*endpoint.SharedRx
 	base   *endpoint.Domain
-	posted queue.FIFO[receive] // guarded by the domain's lock, as what follows
+	posted queue.FIFO[receive] // guarded by the domain's lock, as the fields below
 	size   int
-	eps    []*dgramEndpoint // enabled ones: what comes for others waits with them
-	turn   int              // of eps, whose early datagrams are next
+	eps    []*dgramEndpoint // enabled endpoints; datagrams for others wait there
+	turn   int              // index in eps of the endpoint whose early datagrams come next
 	closed bool
 }
 
-// OpenSRX opens a shared receive context for DGRAM endpoints of base, with the flags and the size of attr, nil for the defaults (fi_srx_context(3)).
+// OpenSRX opens a shared receive context for DGRAM endpoints of base, with the flags and the size of attr. A nil
+// attr gives the defaults (fi_srx_context(3)).
 func OpenSRX(base *endpoint.Domain, attr *core.RxAttr) (core.SRXDriver, error) {
 	below, err := endpoint.OpenSharedRx(base, attr)
 	if err != nil {
 		return nil, err
 	}
-	s := &sharedRx{SharedRx: below, base: base, size: 1024} // as an endpoint's
+	s := &sharedRx{SharedRx: below, base: base, size: 1024} // the default of an endpoint
 	if attr != nil && attr.Size > 0 {
 		s.size = attr.Size
 	}
@@ -56,7 +58,7 @@ func (s *sharedRx) post(iov [][]byte, flags core.OpFlags, plain bool, ctx core.O
 	return nil
 }
 
-// serve gives the oldest receive what came early for one of the endpoints, which take turns.
+// serve completes the oldest receive with an early datagram of one of the endpoints, which take turns.
 func (s *sharedRx) serve() {
 	for range s.eps {
 		s.turn = (s.turn + 1) % len(s.eps)
@@ -106,11 +108,11 @@ func (s *sharedRx) Cancel(ctx core.OpContext) error {
 	return core.ErrNoEnt
 }
 
-// GetOpt and SetOpt know no options, as an endpoint's (fi_getopt(3)).
+// GetOpt and SetOpt support no options (fi_getopt(3)).
 func (*sharedRx) GetOpt(core.EPOpt) (int, error) { return 0, core.ErrNoProtoOpt }
 func (*sharedRx) SetOpt(core.EPOpt, int) error   { return core.ErrNoProtoOpt }
 
-// Close fails with ErrBusy while endpoints are bound; posted receives end without completions (fi_close(3)).
+// Close fails with ErrBusy while endpoints are bound. Posted receives end without completions (fi_close(3)).
 func (s *sharedRx) Close() error {
 	if err := s.SharedRx.Close(); err != nil {
 		return err
@@ -122,7 +124,7 @@ func (s *sharedRx) Close() error {
 	return nil
 }
 
-// join makes s take what comes for e from now on, and what came before.
+// join makes s take the datagrams of e, including early ones.
 func (s *sharedRx) join(e *dgramEndpoint) {
 	s.eps = append(s.eps, e)
 	e.rx = &s.posted
@@ -131,7 +133,7 @@ func (s *sharedRx) join(e *dgramEndpoint) {
 	}
 }
 
-// leave is the end of join, if it was called, and of Bind.
+// leave ends join, if it was called, and Bind.
 func (s *sharedRx) leave(e *dgramEndpoint) {
 	for i, x := range s.eps {
 		if x == e {
@@ -142,7 +144,7 @@ func (s *sharedRx) leave(e *dgramEndpoint) {
 	s.Unbound(&e.Endpoint)
 }
 
-// lost fails the receives when no endpoint can bring anything any more.
+// lost fails the receives when every endpoint has lost its port.
 func (s *sharedRx) lost(err error) {
 	for _, e := range s.eps {
 		if e.lost == nil {

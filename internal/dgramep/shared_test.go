@@ -1,6 +1,6 @@
 package dgramep_test
 
-// Shared contexts over a port that does as it is told. What they do over sockets is in the conformance suite.
+// Shared contexts over a port that the test controls. The conformance suite tests them over sockets.
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// another opens a second endpoint beside that of s, with its queues, and binds it before it is enabled.
+// another opens a second endpoint beside that of s, with its queues. It calls bind before it enables the endpoint.
 func (s *side) another(d *tame, bind func(*core.Endpoint) error) (*core.Endpoint, *tamePort) {
 	s.t.Helper()
 	ep, err := s.d.OpenEndpoint(s.info)
@@ -23,7 +23,7 @@ func (s *side) another(d *tame, bind func(*core.Endpoint) error) (*core.Endpoint
 	return ep, port
 }
 
-// TestSharedTx: endpoints share the room for sends that wait, and give it back when these end.
+// TestSharedTx: endpoints share the room for waiting sends, and free it when these end.
 func TestSharedTx(t *testing.T) {
 	s, d := tamed(t, 8, 0)
 	stx, err := s.d.OpenSTX(&core.TxAttr{Size: 2})
@@ -66,14 +66,15 @@ func TestSharedTx(t *testing.T) {
 	}
 }
 
-// tell calls f as the domain's progress does.
+// tell calls f with the lock held, as the domain's progress engine does.
 func (d *tame) tell(f func()) {
 	d.Progress().Lock()
 	defer d.Progress().Unlock()
 	f()
 }
 
-// TestSharedRx: datagrams of all endpoints take the receives in order; what came early is kept apart, and endpoints take turns.
+// TestSharedRx: datagrams of all endpoints complete the receives in order. Early datagrams are kept per endpoint,
+// and endpoints take turns.
 func TestSharedRx(t *testing.T) {
 	s, d := tamed(t, 8, 0)
 	srx, err := s.d.OpenSRX(&core.RxAttr{Size: 3})

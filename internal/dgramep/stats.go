@@ -5,21 +5,22 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// Stats counts what an endpoint did.
+// Stats are the counters of an endpoint.
 type Stats struct {
 	datagram.Stats
-	Unposted uint64 // datagrams that came before a receive was posted and found no room to wait
+	Unposted uint64 // datagrams lost because no receive was posted and there was no room to keep them
 	Waiting  int    // sends that wait for the port
 }
 
-// String says what the endpoint's port has to work with, for who prints it. It takes the domain's lock.
+// String describes the endpoint's port to users. It takes the domain's lock.
 func (e *dgramEndpoint) String() string {
 	e.prog.Lock()
 	defer e.prog.Unlock()
 	return datagram.Describe(e.port)
 }
 
-// StatsOf returns the counts of an endpoint of this package; false for another one. It takes the domain's lock.
+// StatsOf returns the counters of an endpoint of this package, false for any other endpoint. It takes the domain's
+// lock.
 func StatsOf(ep core.EndpointDriver) (Stats, bool) {
 	e, ok := ep.(*dgramEndpoint)
 	if !ok {

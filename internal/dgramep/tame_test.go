@@ -1,6 +1,6 @@
 package dgramep_test
 
-// What an endpoint does when its port is busy, fails, or brings more than was asked for.
+// An endpoint whose port is busy, fails, or delivers more than there are receives for.
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"gofabric/internal/dgramep"
 )
 
-// TestBusyPort: sends wait in order, up to the queue's size, and complete when the port has taken them.
+// TestBusyPort: sends wait in order, up to the size of the queue, and complete when the port has taken them.
 func TestBusyPort(t *testing.T) {
 	const size = 4
 	s, d := tamed(t, size, 0)
@@ -34,7 +34,7 @@ func TestBusyPort(t *testing.T) {
 		t.Errorf("canceled: %+v", e)
 	}
 	d.port.fail = nil
-	must(t, s.ep.Send([]byte("late"), 0, 0, 7)) // behind those that wait, though the port is free again
+	must(t, s.ep.Send([]byte("late"), 0, 0, 7)) // after those that wait, though the port is free again
 	s.none(s.tx)
 	d.Progress().Lock()
 	d.port.r.Writable()
@@ -49,7 +49,7 @@ func TestBusyPort(t *testing.T) {
 	}
 }
 
-// TestFailingPort: the error of a send is the call's, or its completion's if it waited.
+// TestFailingPort: the error of a send is returned by the call, or is in its completion if it has waited.
 func TestFailingPort(t *testing.T) {
 	s, d := tamed(t, 4, 0)
 	d.port.fail = core.ErrNetUnreach
@@ -69,7 +69,7 @@ func TestFailingPort(t *testing.T) {
 	}
 }
 
-// TestRuns takes a run of datagrams apart, for posted receives and those that follow.
+// TestRuns splits a run of datagrams, for posted receives and later ones.
 func TestRuns(t *testing.T) {
 	s, d := tamed(t, 8, 0)
 	in := make([]byte, 16)
@@ -88,7 +88,7 @@ func TestRuns(t *testing.T) {
 	s.none(s.rx)
 }
 
-// TestTruncation: what has no room is told, and the part that has is there.
+// TestTruncation: truncation is reported, and the bytes that fit are received.
 func TestTruncation(t *testing.T) {
 	for name, early := range map[string]bool{"posted": false, "early": true} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,8 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// TestExpected: the port hears of addresses that are inserted, and of those that are in the vector already when that is bound, or the port opened.
+// TestExpected: the port is informed of inserted addresses, and of those in the vector before it is bound or the
+// port opened.
 func TestExpected(t *testing.T) {
 	s, d := tamed(t, 8, 0)
 	more := netip.MustParseAddrPort("10.0.0.3:7")
@@ -133,7 +134,7 @@ func TestExpected(t *testing.T) {
 	heard("named")
 }
 
-// TestEarlyBound: what nobody receives is kept up to a bound, and the rest counted.
+// TestEarlyBound: datagrams without a receive are kept up to a bound, and the rest is counted.
 func TestEarlyBound(t *testing.T) {
 	s, d := tamed(t, 8, 0)
 	const n = 2000
@@ -157,7 +158,8 @@ func TestEarlyBound(t *testing.T) {
 	}
 }
 
-// TestReceiveQueue: receives are bounded, canceled in any order, and end when the port is lost.
+// TestReceiveQueue: the number of receives is bounded. They are canceled in any order, and end when the port is
+// lost.
 func TestReceiveQueue(t *testing.T) {
 	s, d := tamed(t, 4, 0)
 	in := make([]byte, 8)
@@ -191,7 +193,7 @@ func TestReceiveQueue(t *testing.T) {
 	}
 }
 
-// TestRefusals: what datagrams do not have, and calls that make no sense.
+// TestRefusals: features that datagrams lack, and invalid calls, are refused.
 func TestRefusals(t *testing.T) {
 	s, _ := tamed(t, 4, 0)
 	b := []byte("x")
@@ -229,7 +231,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestSelective: with selective completion an operation is reported on request only, and aliases request it for all.
+// TestSelective: with selective completion (fi_ep_bind(3)) an operation is reported only on request, and an alias
+// requests it for all of its operations.
 func TestSelective(t *testing.T) {
 	s, d := tamed(t, 8, core.BindSelectiveCompletion)
 	b, in := []byte("x"), make([]byte, 8)
@@ -278,7 +281,7 @@ func TestSelective(t *testing.T) {
 	}
 }
 
-// TestCounters count operations, failed ones apart.
+// TestCounters counts operations, and failed ones separately.
 func TestCounters(t *testing.T) {
 	s, d := tamed(t, 8, 0)
 	c, err := s.d.OpenCounter(core.CntrAttr{})
@@ -294,7 +297,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestNoAllocation: a message costs no memory, posted before or after it comes, sent at once or when the port takes it.
+// TestNoAllocation: a message allocates nothing, whether it is received early or late, and sent at once or later.
 func TestNoAllocation(t *testing.T) {
 	s, d := tamed(t, 8, 0)
 	d.port.deaf = true

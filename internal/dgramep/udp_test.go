@@ -16,7 +16,7 @@ import (
 
 var families = map[string]string{"IPv4": "127.0.0.1", "IPv6": "::1"}
 
-// TestMessages sends by every call and receives by every call, in both families and through the layer of faults.
+// TestMessages sends and receives by every call, in both families and over the layer fault.
 func TestMessages(t *testing.T) {
 	for family, at := range families {
 		for _, provider := range []string{"udp", "udp;fault"} {
@@ -74,7 +74,7 @@ func TestEarly(t *testing.T) {
 	if err := b.ep.Recv(nil, 0, core.AddrUnspec, 0); err != core.ErrOpBadState {
 		t.Errorf("receive before Enable: %v", err)
 	}
-	b.none(b.rx) // a pass: they are out of the socket now
+	b.none(b.rx) // a pass, which takes them out of the socket
 	b.enable()
 	in := make([]byte, 8)
 	for i := range 10 {
@@ -85,7 +85,8 @@ func TestEarly(t *testing.T) {
 	}
 }
 
-// TestNames: the name is there at once, can be changed before Enable, also below a layer, and says where to send to.
+// TestNames: an endpoint has a name at once, also below a layer. The name can be changed before Enable, and peers
+// can send to it.
 func TestNames(t *testing.T) {
 	for _, provider := range []string{"udp", "udp;fault"} {
 		t.Run(provider, func(t *testing.T) {
@@ -111,7 +112,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestSleeping: a reader that sleeps is woken by a datagram.
+// TestSleeping: a datagram wakes a sleeping reader.
 func TestSleeping(t *testing.T) {
 	a, b := real(t, "udp", "127.0.0.1").enable(), real(t, "udp", "127.0.0.1")
 	q, err := b.d.OpenCQ(core.CQAttr{WaitObj: core.WaitUnspec})
@@ -137,7 +138,7 @@ func TestSleeping(t *testing.T) {
 	must(t, <-sent)
 }
 
-// TestMulticast: members get what is sent to their group, until they leave.
+// TestMulticast: members receive what is sent to their group, until they leave.
 func TestMulticast(t *testing.T) {
 	for _, c := range []struct{ family, at, group string }{{"IPv4", "127.0.0.1", "239.7.7.7"}, {"IPv6", "fd07::1", "ff15::7"}} {
 		t.Run(c.family, func(t *testing.T) {
@@ -187,7 +188,7 @@ func TestMulticast(t *testing.T) {
 	}
 }
 
-// TestFaults: what the layer loses does not come, and nothing hangs.
+// TestFaults: datagrams that the layer loses do not arrive, and no call hangs.
 func TestFaults(t *testing.T) {
 	a := real(t, "udp;fault", "127.0.0.1", "FI_FAULT_LOSS", "50%", "FI_FAULT_DUP", "10%").enable()
 	b := real(t, "udp", "127.0.0.1").enable()
@@ -212,7 +213,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestNoAllocationUDP: a round trip over sockets costs no memory.
+// TestNoAllocationUDP: a round trip over sockets allocates nothing.
 func TestNoAllocationUDP(t *testing.T) {
 	a, b := real(t, "udp", "127.0.0.1").enable(), real(t, "udp", "127.0.0.1").enable()
 	to, back := a.knows(b.name()), b.knows(a.name())
@@ -240,7 +241,8 @@ func TestNoAllocationUDP(t *testing.T) {
 	}
 }
 
-// TestConcurrent: several goroutines post, cancel, ask and read at once; every send and every receive has its completion.
+// TestConcurrent: several goroutines post, cancel, query and read at once. Every send and every receive has its
+// completion.
 func TestConcurrent(t *testing.T) {
 	a, b := real(t, "udp", "127.0.0.1").enable(), real(t, "udp", "127.0.0.1").enable()
 	to := a.knows(b.name())
@@ -289,14 +291,14 @@ func TestConcurrent(t *testing.T) {
 	if n := count(a.tx); n != senders*each {
 		t.Errorf("%d sends completed", n)
 	}
-	// Nothing may be lost: what comes is less than the socket and the endpoint keep.
+	// Nothing may be lost, as the socket and the endpoint have room for all of it.
 	if n := <-received; n != senders*each {
 		t.Errorf("%d received", n)
 	}
 	group.Wait()
 }
 
-// TestNoAuthKey: datagrams have no authorization keys, and no endpoint pretends to.
+// TestNoAuthKey: endpoints of datagrams refuse authorization keys, which datagrams do not have.
 func TestNoAuthKey(t *testing.T) {
 	s := real(t, "udp", "127.0.0.1")
 	if s.info.EP.AuthKeySize != 0 || s.info.Domain.AuthKeySize != 0 {

@@ -1,10 +1,12 @@
-// Package impair is an imperfect network: what happens to datagrams on one direction of a path, decided by a seed.
+// Package impair is an imperfect network. It decides, from a seed, the faults of the datagrams on one direction of
+// a path.
 //
-// A Link judges each datagram: lost, doubled, held back until later ones have overtaken it, one bit of it flipped, delayed, queued behind a slow line.
-// The decisions depend on the seed, the settings and the datagram's place in the sequence alone; those of the line and of partitions on time too. A Link does
-// not transmit: what passes at once it hands to an Out, and what is for later it has the Out keep, which owns a Queue.
+// A Link decides about each datagram. It may be lost, duplicated, held back until later ones have overtaken it,
+// corrupted in one bit, delayed, or queued for a slow line. The decisions depend only on the seed, the settings and
+// the datagram's position in the sequence; those about the line and partitions depend on time as well. A Link does
+// not transmit. It passes datagrams that leave at once to an Out, and delayed ones to the Out's Queue.
 //
-// A Stream is one end of a connection, which sees as time what happens to the packets on its way.
+// A Stream is one end of a connection. It shows faults of the connection's packets as delay.
 //
-// Nothing here locks: a Link and a Queue are guarded by their owners.
+// There are no locks in this package: the owners of a Link and a Queue guard them.
 package impair

@@ -1,3 +1,5 @@
+// The settings and counters of a Link.
+
 package impair
 
 import (
@@ -5,30 +7,30 @@ import (
 	"time"
 )
 
-// DefaultBacklog is how much waits in front of a slow line before datagrams are lost, bytes.
+// DefaultBacklog is the number of bytes that may wait for a slow line. Further datagrams are lost.
 const DefaultBacklog = 1 << 20
 
-// Faults are the settings of a Link. The zero value is a perfect one.
+// Faults are the settings of a Link. The zero value is a perfect network.
 type Faults struct {
 	Loss    float64 // probability that a datagram is lost, 0 to 1
-	Dup     float64 // probability that it comes twice
+	Dup     float64 // probability that it is duplicated
 	Reorder float64 // probability that one to three later datagrams overtake it
 	Corrupt float64 // probability that one bit of it is flipped
 
-	Delay  time.Duration // on the way
-	Jitter time.Duration // more delay of up to this much, evenly spread and different for each datagram: they overtake each other
+	Delay  time.Duration // delay of every datagram
+	Jitter time.Duration // more delay, from 0 to this, evenly distributed per datagram: they overtake each other
 
-	Rate    int64 // of the line, bits per second of payload; 0: no limit
-	Backlog int   // what waits for the line, bytes; more is lost. 0 is DefaultBacklog
+	Rate    int64 // of the line, in bits per second of payload; 0 means no limit
+	Backlog int   // bytes that may wait for the line; more are lost. 0 means DefaultBacklog
 }
 
-// Check says what is wrong with f.
+// Check returns an error that describes an invalid setting.
 func (f *Faults) Check() error {
 	for _, p := range []struct {
 		name string
 		v    float64
 	}{{"loss", f.Loss}, {"duplication", f.Dup}, {"reordering", f.Reorder}, {"corruption", f.Corrupt}} {
-		if !(p.v >= 0 && p.v <= 1) { // NaN too
+		if !(p.v >= 0 && p.v <= 1) { // NaN is invalid, too
 			return fmt.Errorf("the probability of %s is %v, not between 0 and 1", p.name, p.v)
 		}
 	}
@@ -41,22 +43,22 @@ func (f *Faults) Check() error {
 	return nil
 }
 
-// maxDelay keeps sums of times away from overflow.
+// maxDelay keeps sums of times from overflow.
 const maxDelay = 24 * time.Hour
 
-// Span is a part of a Link's life, from its start.
+// Span is a period, counted from the start of a Link.
 type Span struct{ From, To time.Duration }
 
-// Stats counts what happened to datagrams, or to the packets of connections.
+// Stats are the counters of datagrams, or of the packets of connections.
 type Stats struct {
-	Sent       uint64 // that the Link was given
+	Sent       uint64 // datagrams given to the Link
 	Lost       uint64 // by chance
 	Cut        uint64 // lost in a partition
 	Duplicated uint64
 	Reordered  uint64 // held back
 	Corrupted  uint64
-	Delayed    uint64 // that did not pass at once: delay, jitter and the line
-	Overflows  uint64 // lost because the line's backlog, or the queue of delayed ones, was full
+	Delayed    uint64 // not passed at once: by delay, jitter or the line
+	Overflows  uint64 // lost because the backlog of the line, or the queue of delayed ones, was full
 }
 
 // Add adds o.

@@ -10,11 +10,11 @@ import (
 // One direction of a path.
 
 const (
-	// holdMax is how long a datagram is held back at most when none comes to overtake it.
+	// holdMax is the longest time that a datagram is held back when no other comes to overtake it.
 	holdMax = time.Millisecond
-	// heldMax is how many are held back at the same time.
+	// heldMax is the most datagrams held back at the same time.
 	heldMax = 8
-	// overtakers is how many datagrams overtake one that is held back, at most.
+	// overtakers is the most datagrams that overtake one that is held back.
 	overtakers = 3
 )
 
@@ -36,29 +36,29 @@ type Link struct {
 	one     [1][]byte
 }
 
-// state is what a judgement changes: it is taken back when the datagram was not sent after all.
+// state is what a decision changes. It is restored when the datagram was not sent.
 type state struct {
 	rng   rand.PCG
-	busy  mono.Time // until when the line is
+	busy  mono.Time // time at which the line becomes free
 	stats Stats
 }
 
-// hold is a datagram that others are to overtake.
+// hold is a datagram that is held back for others to overtake.
 type hold struct {
 	it   *Item
 	gen  uint32
 	left int
 }
 
-// Init prepares a Link, perfect until Set. Links with the same seed and different streams decide differently. start is the time that spans of partitions count
-// from.
+// Init prepares a Link, which is perfect until Set. Links with the same seed and different streams decide
+// differently. start is the origin of the times of spans, which are partitions.
 func (l *Link) Init(seed, stream uint64, start mono.Time, spans []Span) {
 	*l = Link{start: start, spans: spans}
 	l.state.rng.Seed(seed, stream)
 	l.Set(Faults{})
 }
 
-// Set changes the faults, which Check has approved; what is under way stays as it is.
+// Set changes the faults. Check must have accepted them. Datagrams in flight are not affected.
 func (l *Link) Set(f Faults) {
 	if f.Backlog == 0 {
 		f.Backlog = DefaultBacklog
@@ -84,27 +84,27 @@ func (l *Link) settle() {
 	l.active = l.chance || l.timed || l.down
 }
 
-// Timed says whether Send needs to know the time.
+// Timed reports whether Send needs the time.
 func (l *Link) Timed() bool { return l.timed }
 
-// Stats returns the counts.
+// Stats returns the counters.
 func (l *Link) Stats() Stats { return l.state.stats }
 
-// threshold returns a probability in 2^-63.
+// threshold returns a probability in units of 2^-63.
 func threshold(p float64) uint64 { return uint64(p * (1 << 63)) }
 
-// verdict is what becomes of a datagram.
+// verdict is the decision about a datagram.
 type verdict struct {
 	lost, twice, hold bool
-	flip              int       // the bit to turn over, -1 none
-	at                mono.Time // when it comes, 0 at once
-	left              int       // how many are to overtake it
+	flip              int       // number of the bit to flip, -1 for none
+	at                mono.Time // time of arrival, 0 for at once
+	left              int       // number of datagrams that are to overtake it
 }
 
 func (v *verdict) clean() bool { return !v.lost && !v.twice && !v.hold && v.flip < 0 && v.at == 0 }
 
-// judge decides about the next datagram. It draws the same number of random numbers for each, so that another setting of one fault leaves what the
-// others do as it was.
+// judge decides about the next datagram. It draws the same number of random numbers for each, so that a change of
+// one fault does not change the effects of the others.
 func (l *Link) judge(now mono.Time, size int) verdict {
 	v := verdict{flip: -1}
 	s := &l.state
@@ -159,7 +159,7 @@ func (l *Link) count(v *verdict) {
 	}
 }
 
-// parted says whether the path is cut.
+// parted reports whether the path is in a partition.
 func (l *Link) parted(now mono.Time) bool {
 	if l.down {
 		return true
@@ -172,7 +172,7 @@ func (l *Link) parted(now mono.Time) bool {
 	return false
 }
 
-// line has a datagram wait for its turn on a slow line. It reports false when too many wait.
+// line queues a datagram for a slow line. It returns false when the backlog is full.
 func (l *Link) line(now mono.Time, size int, v *verdict) bool {
 	s := &l.state
 	begin := max(now, s.busy)

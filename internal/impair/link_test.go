@@ -17,7 +17,7 @@ import (
 	"gofabric/internal/mono"
 )
 
-// recorder is an Out that notes what it is given, and can be busy.
+// recorder is an Out that records its calls, and can be busy.
 type recorder struct {
 	q     Queue
 	got   [][]byte // in order of arrival
@@ -51,7 +51,7 @@ func (r *recorder) Keep(at mono.Time, dest netip.AddrPort, parts [][]byte, flip 
 
 func (r *recorder) Hurry(it *Item, gen uint32, at mono.Time) { r.q.Hurry(it, gen, at) }
 
-// arrive has everything come that is due.
+// arrive delivers all datagrams that are due.
 func (r *recorder) arrive(now mono.Time) {
 	for it := r.q.Due(now); it != nil; it = r.q.Due(now) {
 		r.got = append(r.got, bytes.Clone(it.B))
@@ -65,7 +65,7 @@ func numbered(i, size int) []byte {
 	return b
 }
 
-// transcript sends n datagrams, 10 us apart, and says what arrived.
+// transcript sends n datagrams, 10 us apart, and returns those that arrived.
 func transcript(seed uint64, f Faults, n int) (*recorder, Stats) {
 	var l Link
 	l.Init(seed, 7, 1, nil)
@@ -81,14 +81,14 @@ func transcript(seed uint64, f Faults, n int) (*recorder, Stats) {
 	return r, l.Stats()
 }
 
-// TestFaults: each fault happens as often as asked, and nothing else does.
+// TestFaults: each fault happens as often as set, and no other fault happens.
 func TestFaults(t *testing.T) {
 	const n = 20000
 	tests := []struct {
 		name  string
 		f     Faults
 		want  Stats   // expected counts
-		some  float64 // how far they may be off, as a share of n
+		some  float64 // allowed deviation, as a share of n
 		lines int     // datagrams that arrive
 	}{
 		{"none", Faults{}, Stats{Sent: n}, 0, n},
@@ -136,7 +136,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestReorder: who is held back comes, one to three datagrams later.
+// TestReorder: a datagram that is held back comes one to three datagrams later.
 func TestReorder(t *testing.T) {
 	r, got := transcript(1, Faults{Reorder: 0.2}, 5000)
 	late := map[int]int{}
@@ -148,7 +148,7 @@ func TestReorder(t *testing.T) {
 	if late[1] == 0 || late[2] == 0 || late[3] == 0 || len(late) > 6 || got.Reordered < 800 {
 		t.Errorf("late by %v of %d", late, got.Reordered)
 	}
-	// The last of all is not held for ever.
+	// The last of all is not held without limit.
 	var l Link
 	l.Init(1, 1, 1, nil)
 	l.Set(Faults{Reorder: 1})
@@ -159,7 +159,8 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// TestSeed: the same seed does the same, another something else, and one fault does not change what the others do.
+// TestSeed: the same seed has the same result, another seed has another, and one fault does not change the effects
+// of the others.
 func TestSeed(t *testing.T) {
 	f := Faults{Loss: 0.1, Dup: 0.1, Reorder: 0.1, Corrupt: 0.1, Jitter: 100 * time.Microsecond}
 	a, as := transcript(5, f, 3000)
@@ -208,7 +209,8 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestRuns: a run stays one where nothing happens to it, and what it is cut into is what went in, with ErrAgain at any point.
+// TestRuns: an unharmed run stays one run. The pieces of a run that is split are its original datagrams, with
+// ErrAgain at any point.
 func TestRuns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := Faults{}
@@ -286,7 +288,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestCheck refuses nonsense.
+// TestCheck refuses invalid settings.
 func TestCheck(t *testing.T) {
 	for _, f := range []Faults{{Loss: -0.1}, {Dup: 1.1}, {Corrupt: math.NaN()}, {Delay: -1}, {Jitter: 48 * time.Hour}, {Rate: -1}, {Backlog: -1}} {
 		if f.Check() == nil {
@@ -298,7 +300,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestAllocs: judging, and keeping what is delayed, allocate nothing once the queue has grown.
+// TestAllocs: decisions, and delayed datagrams, allocate nothing once the queue has grown.
 func TestAllocs(t *testing.T) {
 	for _, f := range []Faults{{}, {Loss: 0.2, Dup: 0.2, Reorder: 0.2, Corrupt: 0.2}, {Delay: 10}} {
 		var l Link

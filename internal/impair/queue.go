@@ -7,29 +7,30 @@ import (
 	"gofabric/internal/queue"
 )
 
-// What is on its way.
+// Datagrams in flight.
 
-// itemOverhead is what a kept datagram counts beyond its bytes, so that empty ones are not free.
+// itemOverhead is added to the length of a kept datagram, so that empty ones are bounded as well.
 const itemOverhead = 128
 
-// freeMax bounds the memory of items that wait to be used again, bytes.
+// freeMax bounds the memory of items that wait for reuse, in bytes.
 const freeMax = 1 << 20
 
 // Item is a datagram, or a run of datagrams, in a Queue.
 type Item struct {
-	Addr netip.AddrPort // where it goes, or comes from
+	Addr netip.AddrPort // destination or source
 	B    []byte
-	Seg  int // bytes per datagram of a run, 0: one datagram
+	Seg  int // bytes per datagram of a run, 0 for one datagram
 
-	Owner any // for whoever owns the queue; an item never changes queues
+	Owner any // for the owner of the queue; an item never changes queues
 
 	place queue.Place // in Queue.heap
-	gen   uint32      // of the item's use
+	gen   uint32      // counts the uses of the item
 }
 
-// Queue holds datagrams until their time comes. Its memory is bounded by Max and used again. The zero Queue, with Max set, is ready to use.
+// Queue holds datagrams until they are due. Its memory is bounded by Max and reused. The zero Queue is ready for
+// use once Max is set.
 type Queue struct {
-	Max int // bytes, with some overhead for each datagram
+	Max int // bytes, including an overhead for each datagram
 
 	heap  queue.Heap[mono.Time, *Item]
 	free  []*Item
@@ -37,8 +38,8 @@ type Queue struct {
 	spare int // bytes of free
 }
 
-// Add copies the concatenation of parts into the queue, bit number flip of it turned over unless flip is negative. It returns nil when there is no room.
-// gen is for Hurry.
+// Add copies the concatenation of parts into the queue. It flips the bit number flip, unless that is negative. It
+// returns nil when there is no room. gen is an argument of Hurry.
 func (q *Queue) Add(at mono.Time, addr netip.AddrPort, parts [][]byte, seg, flip int) (it *Item, gen uint32) {
 	n := itemOverhead
 	for _, p := range parts {
@@ -75,7 +76,7 @@ func (q *Queue) take() *Item {
 // Len is the number of items.
 func (q *Queue) Len() int { return q.heap.Len() }
 
-// Next is the time of the first one, None if there are none.
+// Next returns the time of the first item, None if there are no items.
 func (q *Queue) Next() mono.Time {
 	switch {
 	case q.heap.Len() == 0:
@@ -86,10 +87,10 @@ func (q *Queue) Next() mono.Time {
 	return q.heap.MinKey()
 }
 
-// First says whether it is the one that comes next.
+// First reports whether it is the next item.
 func (q *Queue) First(it *Item) bool { return q.heap.Len() > 0 && q.heap.Min() == it }
 
-// Ready is the first item if its time has come, else nil. It stays in the queue until Recycle.
+// Ready returns the first item if it is due, otherwise nil. The item stays in the queue until Recycle.
 func (q *Queue) Ready(now mono.Time) *Item {
 	if q.heap.Len() == 0 || q.heap.MinKey() > now {
 		return nil
@@ -97,7 +98,7 @@ func (q *Queue) Ready(now mono.Time) *Item {
 	return q.heap.Min()
 }
 
-// Due is Ready, and takes the item out. It is the caller's until Recycle.
+// Due returns the first item if it is due, and removes it. The caller owns it until Recycle.
 func (q *Queue) Due(now mono.Time) *Item {
 	it := q.Ready(now)
 	if it != nil {
@@ -106,7 +107,7 @@ func (q *Queue) Due(now mono.Time) *Item {
 	return it
 }
 
-// Recycle ends the use of an item of Ready or Due.
+// Recycle ends the use of an item from Ready or Due.
 func (q *Queue) Recycle(it *Item) {
 	q.heap.Remove(it.place)
 	q.bytes -= len(it.B) + itemOverhead
@@ -118,8 +119,8 @@ func (q *Queue) Recycle(it *Item) {
 	}
 }
 
-// Hurry has an item come at the given time, behind those of that time, if it would come later; gen tells it from later uses of its memory. It reports
-// whether that changed anything.
+// Hurry moves an item to the given time, behind other items of that time, if it was due later. gen distinguishes
+// this use of the item from later ones. Hurry reports whether it moved the item.
 func (q *Queue) Hurry(it *Item, gen uint32, at mono.Time) bool {
 	if it.gen != gen || !it.place.In() || q.heap.Key(it.place) <= at {
 		return false
@@ -128,7 +129,7 @@ func (q *Queue) Hurry(it *Item, gen uint32, at mono.Time) bool {
 	return true
 }
 
-// Clear throws everything away.
+// Clear removes all items.
 func (q *Queue) Clear() {
 	for it := range q.heap.All() {
 		it.gen++

@@ -1,3 +1,5 @@
+// Send applies the decisions of a Link to a datagram or to each datagram of a run.
+
 package impair
 
 import (
@@ -7,21 +9,23 @@ import (
 	"gofabric/internal/mono"
 )
 
-// Out is what a Link transmits through.
+// Out is the network under a Link.
 type Out interface {
-	// Pass transmits now, as datagram.Port.Send does. core.ErrAgain: nothing of it left.
+	// Pass transmits now, as datagram.Port.Send does. core.ErrAgain means that nothing was sent.
 	Pass(dest netip.AddrPort, parts [][]byte, seg int) error
-	// Keep has a copy of a datagram come later, its bit flip turned over (Queue.Add); nil: no room. gen is for Hurry.
+	// Keep delivers a copy of a datagram later, with the bit flip inverted (Queue.Add). It returns nil if there is
+	// no room. gen is an argument of Hurry.
 	Keep(at mono.Time, dest netip.AddrPort, parts [][]byte, flip int) (it *Item, gen uint32)
-	// Hurry has a datagram of Keep come earlier (Queue.Hurry).
+	// Hurry makes a datagram of Keep arrive earlier (Queue.Hurry).
 	Hurry(it *Item, gen uint32, at mono.Time)
 }
 
-// Send sends a datagram, or a run of datagrams (datagram.Port.Send), of which each is judged by itself; neighbours that pass unharmed stay a run. now is needed if
-// Timed says so.
+// Send sends a datagram or a run of datagrams (datagram.Port.Send). It decides about each datagram of a run
+// separately. Neighbours that pass unharmed stay a run. now is only needed if Timed reports true.
 //
-// core.ErrAgain is returned only if nothing was sent: it is as if the call had not been made. Once a part has left, what out does not take is kept to come as
-// soon as it does. Any other error of out is returned, and the rest sent nevertheless.
+// Send returns core.ErrAgain only if nothing was sent; it is then as if it had not been called. Once a part was
+// sent, datagrams that out does not take are kept, and arrive as soon as it does. Any other error of out is
+// returned after the rest was sent.
 func (l *Link) Send(now mono.Time, out Out, dest netip.AddrPort, parts [][]byte, seg int) error {
 	total := 0
 	for _, p := range parts {
@@ -61,7 +65,7 @@ func (l *Link) Send(now mono.Time, out Out, dest netip.AddrPort, parts [][]byte,
 	return r.err
 }
 
-// count is the number of datagrams of a run.
+// count returns the number of datagrams of a run.
 func count(total, seg int) int {
 	if total == 0 {
 		return 1
@@ -69,7 +73,7 @@ func count(total, seg int) int {
 	return (total + seg - 1) / seg
 }
 
-// runSeg is the segment size as ports want it: 0 for one datagram.
+// runSeg returns the segment size for a port: 0 for one datagram.
 func runSeg(seg, total int) int {
 	if seg >= total {
 		return 0
@@ -77,7 +81,7 @@ func runSeg(seg, total int) int {
 	return seg
 }
 
-// run is a Send under way.
+// run is the state of one Send.
 type run struct {
 	l      *Link
 	out    Out
@@ -85,17 +89,17 @@ type run struct {
 	dest   netip.AddrPort
 	parts  [][]byte
 	seg    int
-	before state // to return to when nothing was sent
+	before state // restored when nothing was sent
 
-	next      int  // the number of the datagram being judged
-	done      int  // how many have been dealt with
+	next      int  // index of the datagram that is decided next
+	done      int  // datagrams that are finished
 	from, end int  // bytes of unharmed datagrams that were not passed yet
-	left      bool // something has left, or was kept
+	left      bool // a datagram was sent or kept
 	blocked   bool
 	err       error
 }
 
-// flush passes the unharmed ones. It reports false if the whole Send is to fail with ErrAgain.
+// flush passes the unharmed datagrams. It returns false if the whole Send must fail with ErrAgain.
 func (r *run) flush() bool {
 	n := r.next - r.done
 	r.done = r.next
@@ -118,13 +122,13 @@ func (r *run) flush() bool {
 	return true
 }
 
-// undo makes the Send not to have happened.
+// undo restores the state before the Send.
 func (r *run) undo() bool {
 	r.l.state = r.before
 	return false
 }
 
-// pass reports false when out takes no more.
+// pass returns false when out takes no more.
 func (r *run) pass(parts [][]byte, seg int) bool {
 	if r.blocked {
 		return false
@@ -148,14 +152,15 @@ func (r *run) keep(at mono.Time, parts [][]byte, flip int) (*Item, uint32) {
 	return it, gen
 }
 
-// spoiled deals with a datagram that does not pass unharmed at once. It reports false if the whole Send is to fail with ErrAgain.
+// spoiled handles a datagram that does not pass unharmed at once. It returns false if the whole Send must fail with
+// ErrAgain.
 func (r *run) spoiled(v *verdict, off, end int) bool {
 	l := r.l
 	r.done++
 	parts := r.piece(off, end)
 	switch {
 	case v.lost:
-		r.left = true // it was sent, and is lost
+		r.left = true // it counts as sent, and is lost
 		return true
 	case v.hold:
 		if it, gen := r.keep(max(v.at, r.now).Add(holdMax), parts, v.flip); it != nil {
@@ -190,7 +195,7 @@ func (r *run) spoiled(v *verdict, off, end int) bool {
 	return true
 }
 
-// piece returns bytes of the run, as parts that are good until the next call.
+// piece returns bytes of the run as parts, which are valid until the next call.
 func (r *run) piece(from, to int) [][]byte {
 	cut := r.l.cut[:0]
 	for _, p := range r.parts {
@@ -204,7 +209,7 @@ func (r *run) piece(from, to int) [][]byte {
 	return cut
 }
 
-// flipped returns a copy of a datagram with a bit turned over, good until the next call.
+// flipped returns a copy of a datagram with one bit inverted, valid until the next call.
 func (l *Link) flipped(parts [][]byte, bit int) [][]byte {
 	l.scratch = l.scratch[:0]
 	for _, p := range parts {
@@ -215,7 +220,7 @@ func (l *Link) flipped(parts [][]byte, bit int) [][]byte {
 	return l.one[:]
 }
 
-// overtake counts n datagrams that come at the given time for those that are held back.
+// overtake counts n datagrams, which arrive at the given time, as overtaking those that are held back.
 func (l *Link) overtake(out Out, at mono.Time, n int) {
 	kept := l.held[:0]
 	for _, h := range l.held {

@@ -8,29 +8,31 @@ import (
 	"gofabric/internal/mono"
 )
 
-// One direction of a connection over an imperfect path. What a network does to the packets of a connection, its ends see as time only: what is lost,
-// corrupted or overtaken comes later, and all that follows it with it. Beside that, connections break, and are refused.
+// One direction of a connection over an imperfect path. The ends of a connection see faults of its packets only as
+// delay: the bytes of a lost, corrupted or overtaken packet come later, and so do all bytes after them. In addition
+// connections break and are refused.
 
 const (
-	// segment is what one packet of a connection carries, bytes.
+	// segment is the payload of one packet of a connection, in bytes.
 	segment = 1448
-	// tailProbe is how long after a round trip a lost packet is sent again, about (RFC 8985, section 7.2); retransmit how long if that is lost as well, and
-	// synRetransmit if it was the first of all (RFC 6298, which has twice the time for each further one).
+	// A lost packet is sent again about tailProbe after a round trip (RFC 8985 section 7.2). If that is lost as
+	// well, it is sent again after retransmit, or after synRetransmit if it is the first of a connection (RFC
+	// 6298). The time doubles for each further attempt.
 	tailProbe     = 10 * time.Millisecond
 	retransmit    = 200 * time.Millisecond
 	synRetransmit = time.Second
-	// retransmits is how often a packet is sent again at most.
+	// retransmits is the most retransmissions of a packet.
 	retransmits = 15
 )
 
-// StreamFaults are what happens to connections beyond what happens to the packets that they consist of.
+// StreamFaults are the faults of connections beyond those of their packets.
 type StreamFaults struct {
-	Reset  int     // bytes that come before the connection breaks, on average; 0 never
+	Reset  int     // average number of bytes received before the connection breaks; 0 means never
 	Refuse float64 // probability that a connect is refused
 	Cut    float64 // probability that a send or a receive ends early
 }
 
-// StreamStats counts what happened to connections.
+// StreamStats are the counters of connections.
 type StreamStats struct {
 	Packets  Stats
 	Resets   uint64 // connections broken
@@ -46,45 +48,46 @@ func (s *StreamStats) Add(o StreamStats) {
 	s.Cuts += o.Cuts
 }
 
-// End says how a Stream is.
+// End is the state of a Stream.
 type End uint8
 
 const (
 	Alive    End = iota
 	Reset        // broken
-	TimedOut     // cut off for longer than the ends are patient
+	TimedOut     // no packet has passed for longer than the ends' time-out
 )
 
-// Stream is one end of a connection: what comes, and when something may be sent.
+// Stream is one end of a connection. It decides which bytes may be received, and when bytes may be sent.
 type Stream struct {
 	link     Link
 	extra    StreamFaults
 	cut      uint64
-	rng      rand.PCG // of resets, refusals and cuts
+	rng      rand.PCG // for resets, refusals and cuts
 	spans    []Span
-	start    mono.Time     // that spans count from
-	patience time.Duration // how long silence is borne; 0 for ever
+	start    mono.Time     // origin of the times of spans
+	patience time.Duration // time-out of a silent connection; 0 means none
 	opened   mono.Time
 
-	counts StreamStats // but for packets
+	counts StreamStats // without those of packets
 
-	taken, seen uint64 // bytes taken by the application, and that have come into the socket
+	taken, seen uint64 // bytes that the application has taken, and that the socket has received
 	resetAt     uint64
 	last        mono.Time // when the last of them may be taken
 	marks       []mark    // bytes not taken yet
 }
 
-// mark says when bytes up to a place may be taken.
+// mark is the time at which bytes up to a position may be taken.
 type mark struct {
 	to uint64
 	at mono.Time
 }
 
-// NewStream returns connection number n of a seed. spans are partitions, since start; patience is how long the ends bear silence, 0 for ever.
+// NewStream returns connection number n of a seed. spans are partitions, counted from start. patience is the ends'
+// time-out of a silent connection, 0 for none.
 func NewStream(seed, n uint64, f Faults, extra StreamFaults, spans []Span, start, now mono.Time, patience time.Duration) *Stream {
 	s := &Stream{extra: extra, cut: threshold(extra.Cut), spans: spans, start: start, opened: now, patience: patience, resetAt: math.MaxUint64}
 	s.link.Init(seed, n, start, nil)
-	f.Backlog = math.MaxInt // what waits, waits in the socket
+	f.Backlog = math.MaxInt // bytes that wait do so in the socket
 	s.link.Set(f)
 	s.rng.Seed(seed, ^n)
 	if extra.Reset > 0 {
@@ -93,21 +96,21 @@ func NewStream(seed, n uint64, f Faults, extra StreamFaults, spans []Span, start
 	return s
 }
 
-// Timed says whether Arrived has to be told what comes.
+// Timed reports whether Arrived must be called for received bytes.
 func (s *Stream) Timed() bool { return s.link.active || len(s.spans) > 0 }
 
-// Stats returns the counts.
+// Stats returns the counters.
 func (s *Stream) Stats() StreamStats {
 	c := s.counts
 	c.Packets = s.link.Stats()
 	return c
 }
 
-// Connect says when the answer to a connect comes, and whether it is a refusal.
+// Connect returns when the answer to a connect comes, and whether it is a refusal.
 func (s *Stream) Connect(now mono.Time) (at mono.Time, refused bool) {
 	at = now
 	if s.Timed() {
-		at = s.arrival(now, 0, synRetransmit).Add(s.link.faults.Delay) // there and back
+		at = s.arrival(now, 0, synRetransmit).Add(s.link.faults.Delay) // both directions
 	}
 	if refused = s.rng.Uint64()>>1 < threshold(s.extra.Refuse); refused {
 		s.counts.Refusals++
@@ -115,7 +118,7 @@ func (s *Stream) Connect(now mono.Time) (at mono.Time, refused bool) {
 	return at, refused
 }
 
-// Arrived tells that waiting bytes are there to be taken.
+// Arrived reports that `waiting` received bytes wait to be taken.
 func (s *Stream) Arrived(now mono.Time, waiting int) {
 	for to := s.taken + uint64(waiting); s.seen < to; {
 		n := min(segment, to-s.seen)
@@ -129,7 +132,7 @@ func (s *Stream) Arrived(now mono.Time, waiting int) {
 	}
 }
 
-// arrival is when a packet of size bytes, sent now, comes at last.
+// arrival returns when a packet of size bytes, sent now, arrives after all retransmissions.
 func (s *Stream) arrival(now mono.Time, size int, again time.Duration) mono.Time {
 	l := &s.link
 	pause := 2*l.faults.Delay + tailProbe
@@ -151,7 +154,7 @@ func (s *Stream) arrival(now mono.Time, size int, again time.Duration) mono.Time
 	return mono.Never
 }
 
-// cutOff returns the end of the partition that now is in, and its beginning; 0 if it is in none.
+// cutOff returns the end and the beginning of the partition at the time now, 0 if there is none.
 func (s *Stream) cutOff(now mono.Time) (until, since mono.Time) {
 	d := now.Sub(s.start)
 	for _, p := range s.spans {
@@ -166,7 +169,7 @@ func (s *Stream) cutOff(now mono.Time) (until, since mono.Time) {
 	return 0, 0
 }
 
-// open says whether anything passes now; if not, when to ask again.
+// open reports whether packets pass now. If not, it returns when to ask again.
 func (s *Stream) open(now mono.Time) (passes bool, again mono.Time, end End) {
 	until, since := s.cutOff(now)
 	if until == 0 {
@@ -182,7 +185,7 @@ func (s *Stream) open(now mono.Time) (passes bool, again mono.Time, end End) {
 	return false, until, Alive
 }
 
-// broken says whether the connection has broken by now.
+// broken reports whether the connection has broken by now.
 func (s *Stream) broken() bool {
 	if s.taken < s.resetAt {
 		return false
@@ -191,7 +194,8 @@ func (s *Stream) broken() bool {
 	return true
 }
 
-// MayTake says how many bytes may be taken now; if none, when to ask again, Never if nothing that is known of comes.
+// MayTake returns how many bytes may be taken now. If none, it returns when to ask again, Never if no known bytes
+// are on the way.
 func (s *Stream) MayTake(now mono.Time) (n int, again mono.Time, end End) {
 	if s.broken() {
 		return 0, 0, Reset
@@ -216,7 +220,7 @@ func (s *Stream) MayTake(now mono.Time) (n int, again mono.Time, end End) {
 	return int(min(to, s.resetAt) - s.taken), again, Alive
 }
 
-// Took tells that n bytes were taken.
+// Took records that n bytes were taken.
 func (s *Stream) Took(n int) {
 	s.taken += uint64(n)
 	done := 0
@@ -227,7 +231,7 @@ func (s *Stream) Took(n int) {
 	s.seen = max(s.seen, s.taken)
 }
 
-// MaySend says whether anything may be sent now; if not, when to ask again.
+// MaySend reports whether bytes may be sent now. If not, it returns when to ask again.
 func (s *Stream) MaySend(now mono.Time) (ok bool, again mono.Time, end End) {
 	switch {
 	case s.broken():
@@ -238,15 +242,15 @@ func (s *Stream) MaySend(now mono.Time) (ok bool, again mono.Time, end End) {
 	return s.open(now)
 }
 
-// pauseMax is how long the rest of a send that was cut waits, at most.
+// pauseMax is the longest delay of the rest of a send that was cut.
 const pauseMax = 200 * time.Microsecond
 
-// Pause returns how long the rest of a send that was cut waits: half of the time not at all.
+// Pause returns the delay of the rest of a send that was cut: zero in half of the cases.
 func (s *Stream) Pause() time.Duration {
 	return max(0, time.Duration(s.rng.Uint64()%uint64(2*pauseMax))-pauseMax)
 }
 
-// Cut returns how many of n bytes a call moves, n or less, but one at least.
+// Cut returns how many of n bytes a call moves: from one to n.
 func (s *Stream) Cut(n int) int {
 	if s.cut == 0 || n <= 1 || s.rng.Uint64()>>1 >= s.cut {
 		return n
@@ -255,7 +259,7 @@ func (s *Stream) Cut(n int) int {
 	r := s.rng.Uint64()
 	most := uint64(n)
 	if r>>63 != 0 {
-		most = min(most, 64) // within a header, often
+		most = min(most, 64) // often within a header
 	}
 	return int(1 + r%most)
 }

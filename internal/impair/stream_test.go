@@ -10,10 +10,10 @@ import (
 	"gofabric/internal/mono"
 )
 
-// drive has bytes come to s at random times and takes what it may; it returns when each piece was taken.
+// drive makes bytes arrive at s at random times, and takes those that it may. It returns when each piece was taken.
 func drive(t *rapid.T, s *Stream, total int, delay time.Duration) (at []mono.Time) {
 	now, came, taken := mono.Time(1), 0, 0
-	arrived := map[int]mono.Time{} // by the place of the last byte
+	arrived := map[int]mono.Time{} // by the position of the last byte
 	for taken < total {
 		if came < total {
 			n := min(rapid.IntRange(1, 5000).Draw(t, "n"), total-came)
@@ -26,7 +26,7 @@ func drive(t *rapid.T, s *Stream, total int, delay time.Duration) (at []mono.Tim
 			t.Fatalf("ended: %v", end)
 		}
 		if !s.Timed() {
-			n = min(n, came-taken) // it is not told what is there
+			n = min(n, came-taken) // not all waiting bytes are reported
 		}
 		if n > came-taken {
 			t.Fatalf("%d bytes may be taken, %d are there", n, came-taken)
@@ -58,13 +58,13 @@ func drive(t *rapid.T, s *Stream, total int, delay time.Duration) (at []mono.Tim
 	return at
 }
 
-// TestStream: all bytes come, in order, no earlier than they may, and the same seed does the same.
+// TestStream: all bytes arrive in order, none earlier than it may, and the same seed has the same result.
 func TestStream(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := Faults{Delay: time.Duration(rapid.IntRange(0, 1000).Draw(t, "delay")) * time.Microsecond,
 			Jitter: time.Duration(rapid.IntRange(0, 1000).Draw(t, "jitter")) * time.Microsecond}
 		for _, p := range []*float64{&f.Loss, &f.Dup, &f.Reorder, &f.Corrupt} {
-			*p = rapid.SampledFrom([]float64{0, 0, 0.1, 0.2}).Draw(t, "p") // more, and a packet is given up now and then
+			*p = rapid.SampledFrom([]float64{0, 0, 0.1, 0.2}).Draw(t, "p") // with more, a packet is sometimes given up
 		}
 		f.Rate = rapid.SampledFrom([]int64{0, 0, 1e6, 1e9}).Draw(t, "rate")
 		var spans []Span
@@ -91,7 +91,8 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// TestStreamEnds: connections break after the bytes that were drawn, and end when nothing passes for too long.
+// TestStreamEnds: connections break after the number of bytes that was drawn, and end when nothing passes for too
+// long.
 func TestStreamEnds(t *testing.T) {
 	sum := 0
 	for n := range uint64(1000) {

@@ -1,6 +1,6 @@
 //go:build !fabricbasic
 
-// What the fast path promises beyond the portable one: no allocation.
+// The fast path, unlike the portable one, does not allocate.
 
 package netx
 

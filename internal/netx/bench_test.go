@@ -20,7 +20,8 @@ func BenchmarkWaitNone(b *testing.B) {
 	}
 }
 
-// BenchmarkSendRecv is one message across loopback, both ends in one thread; disarmed is what an attached Parker adds to it.
+// BenchmarkSendRecv sends one message across loopback, with both ends in one thread. disarmed is the additional
+// cost of an attached Parker.
 func BenchmarkSendRecv(b *testing.B) {
 	for _, name := range []string{"plain", "polled", "disarmed"} {
 		b.Run(name, func(b *testing.B) {

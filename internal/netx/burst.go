@@ -1,27 +1,28 @@
-// Datagrams that leave many at a time, where the system can.
+// Sends of many datagrams with one call, where the system has such a call.
 
 package netx
 
 import "syscall"
 
-// Burst is a list of datagrams to one destination, each gathered from one or more buffers, which SendBurst sends with one call where the system can
-// (sendmmsg(2)). It is reused for ever: nothing allocates after NewBurst. It refers to the buffers until they are sent or Reset. Not for concurrent use.
+// Burst is a list of datagrams to one destination. Each is gathered from one or more buffers. SendBurst sends them
+// with one call where the system can (sendmmsg(2)). A Burst is reused without limit, and nothing allocates after
+// NewBurst. It refers to the buffers until they are sent or Reset is called. It is not for concurrent use.
 type Burst struct {
 	v    IOV
 	ends []int // v.vec[ends[i-1]:ends[i]] is datagram i
-	head int   // datagrams before it are sent
-	cut  bool  // an error ended the last SendBurst after some of them
+	head int   // datagrams before it have been sent
+	cut  bool  // an error ended the last SendBurst after it had sent some
 	vecs burstVecs
 }
 
-// NewBurst returns a Burst for up to n datagrams of up to buffers buffers, at most IOVMax, together.
+// NewBurst returns a Burst for up to n datagrams. Together they have up to buffers buffers, at most IOVMax.
 func NewBurst(n, buffers int) *Burst {
 	b := &Burst{v: *NewIOV(buffers), ends: make([]int, 0, n)}
 	b.prepare(n)
 	return b
 }
 
-// Reset empties the list and lets go of its buffers.
+// Reset empties the list and drops its references to buffers.
 func (b *Burst) Reset() {
 	b.v.Reset()
 	b.ends, b.head, b.cut = b.ends[:0], 0, false
@@ -52,11 +53,12 @@ func (b *Burst) Cut() {
 // Len is the number of datagrams left.
 func (b *Burst) Len() int { return len(b.ends) - b.head }
 
-// Stopped reports whether the last SendBurst was to send more than it did. What was the matter, the next one tells, unless it was an error of an earlier
-// datagram, which the system tells once only.
+// Stopped reports whether the last SendBurst sent fewer datagrams than it was asked to. The next SendBurst returns
+// the error that stopped it, unless that error was about an earlier datagram: the system reports such an error only
+// once.
 func (b *Burst) Stopped() bool { return b.cut }
 
-// vec is the buffers of datagram i.
+// vec returns the buffers of datagram i.
 func (b *Burst) vec(i int) []iovec {
 	first := 0
 	if i > 0 {
@@ -65,8 +67,9 @@ func (b *Burst) vec(i int) []iovec {
 	return b.v.vec[first:b.ends[i]]
 }
 
-// SendBurst sends the first datagrams of b, as many as go at once but no more than most: n of them, at least one without an error, and none with one.
-// b forgets those sent, so that the next call goes on with the first that is left, or says what is wrong with it (Stopped). Errors as SendTo. It never waits.
+// SendBurst sends the first datagrams of b, no more than most. n is how many it sent: at least one without an
+// error, and none with one. b drops those sent, so the next call continues with the first that is left, or returns
+// the error of that one (Stopped). Errors are those of SendTo. It never waits.
 func SendBurst(fd FD, to *SockAddr, b *Burst, most int) (n int, err syscall.Errno) {
 	most = min(most, b.Len())
 	for {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sendBursts sends what is in b.
+// sendBursts sends the datagrams of b.
 func sendBursts(t testing.TB, fd FD, to *SockAddr, b *Burst) (calls int) {
 	t.Helper()
 	for b.Len() > 0 {
@@ -81,7 +81,8 @@ func TestBurstCut(t *testing.T) {
 	}
 }
 
-// TestBurstFails has one in the middle that is too long: those before it go, and then it is the first, which fails.
+// TestBurstFails has a datagram in the middle that is too long. Those before it are sent. The next call begins with
+// it and fails.
 func TestBurstFails(t *testing.T) {
 	a, _, _ := datagramSocket(t, loopback4)
 	_, _, to := datagramSocket(t, loopback4)
@@ -108,7 +109,7 @@ func TestBurstFails(t *testing.T) {
 	}
 }
 
-// BenchmarkBurst is runs of datagrams to a socket that nobody reads, one call each and one call for all.
+// BenchmarkBurst sends runs of datagrams to a socket that is not read: one call for each, and one call for all.
 func BenchmarkBurst(b *testing.B) {
 	for _, c := range []struct{ count, size, most int }{{16, 64, 1}, {16, 64, 64}, {45, 1400, 1}, {45, 1400, 16}, {45, 1400, 32}, {45, 1400, 64}} {
 		b.Run(fmt.Sprintf("%d of %d bytes, %d at once", c.count, c.size, c.most), func(b *testing.B) {

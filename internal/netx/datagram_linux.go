@@ -1,6 +1,6 @@
 //go:build !fabricbasic
 
-// What comes beside a datagram.
+// Control messages of datagrams.
 
 package netx
 
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// segmentOf finds the size of a run's datagrams among the control messages, 0 if there is none.
+// segmentOf returns the size of a run's datagrams from the control messages, 0 if there is none.
 func segmentOf(control []byte) int {
 	for len(control) > 0 {
 		h, data, rest, err := unix.ParseOneSocketControlMessage(control)
@@ -25,7 +25,7 @@ func segmentOf(control []byte) int {
 	return 0
 }
 
-// Batches tells whether RecvBatch and SendBurst pass many datagrams with one call.
+// Batches reports whether RecvBatch and SendBurst pass many datagrams with one call.
 const Batches = true
 
 // batchVecs is a Batch in the form that recvmmsg takes.

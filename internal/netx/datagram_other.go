@@ -1,6 +1,6 @@
 //go:build !linux || fabricbasic
 
-// The portable calls below RecvFrom and SendTo.
+// The portable calls under RecvFrom and SendTo.
 
 package netx
 
@@ -33,24 +33,25 @@ func sysSendToV(fd FD, to *SockAddr, v *IOV, seg int) syscall.Errno {
 	return sendTo(fd, to, v.pending())
 }
 
-// SetGRO makes the kernel hand over runs of equal datagrams of one sender as one (UDP_GRO); syscall.ENOTSUP where it cannot.
+// SetGRO makes the kernel deliver runs of equal datagrams of one sender in one receive (UDP_GRO). It returns
+// syscall.ENOTSUP where the system cannot.
 func SetGRO(FD, bool) error { return syscall.ENOTSUP }
 
-// ProbeGSO reports why runs cannot be sent with one call (UDP_SEGMENT), nil if they can.
+// ProbeGSO returns nil if runs can be sent with one call (UDP_SEGMENT), otherwise the reason why not.
 func ProbeGSO(FD) error { return syscall.ENOTSUP }
 
-// Drops is how many datagrams the receive buffer had no room for since the socket was opened (or that had a bad checksum); syscall.ENOTSUP where the system
-// does not tell.
+// Drops returns how many datagrams the socket has lost since it was opened, for lack of room in the receive buffer
+// or because of a bad checksum. It returns syscall.ENOTSUP where the system does not report this.
 func Drops(FD) (uint32, error) { return 0, syscall.ENOTSUP }
 
-// Batches tells whether RecvBatch and SendBurst pass many datagrams with one call.
+// Batches reports whether RecvBatch and SendBurst pass many datagrams with one call.
 const Batches = false
 
 type batchVecs struct{}
 
 func (b *Batch) prepare() {}
 
-// sysRecvBatch receives one: the system has no call for more.
+// sysRecvBatch receives one datagram, as the system has no call for more.
 func sysRecvBatch(fd FD, b *Batch) (int, syscall.Errno) {
 	if err := sysRecvFrom(fd, &b.D[0]); err != 0 {
 		return 0, err
@@ -62,7 +63,7 @@ type burstVecs struct{}
 
 func (b *Burst) prepare(int) {}
 
-// sysSendBurst sends one: the system has no call for more.
+// sysSendBurst sends one datagram, as the system has no call for more.
 func sysSendBurst(fd FD, to *SockAddr, b *Burst, most int) (int, syscall.Errno) {
 	if most == 0 {
 		return 0, 0

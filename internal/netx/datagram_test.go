@@ -13,7 +13,7 @@ import (
 
 var loopback6 = netip.MustParseAddr("::1")
 
-// datagramSocket is a socket bound to any port of addr, and its address for a socket of the same family.
+// datagramSocket returns a socket bound to any port of addr, and its address for a socket of the same family.
 func datagramSocket(t testing.TB, addr netip.Addr) (FD, netip.AddrPort, *SockAddr) {
 	t.Helper()
 	fd, err := DatagramSocket(Family(addr))

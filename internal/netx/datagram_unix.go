@@ -11,11 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SockAddr is a peer's address in the form that the kernel takes. The zero SockAddr is none.
+// SockAddr is a peer's address in the form that the kernel takes. The zero SockAddr is no address.
 type SockAddr struct{ sa unix.Sockaddr }
 
-// Set makes a the address ap for a socket of family; scope is the interface that a link-local address belongs to (ZoneIndex), 0 for others. An IPv4
-// address suits both families. syscall.EAFNOSUPPORT when the address does not suit the family.
+// Set makes a the address ap for a socket of the given family. scope is the index of the interface that a
+// link-local address belongs to (ZoneIndex), 0 for other addresses. An IPv4 address fits both families. Set returns
+// syscall.EAFNOSUPPORT when the address does not fit the family.
 func (a *SockAddr) Set(ap netip.AddrPort, family int, scope uint32) error {
 	ip := ap.Addr().Unmap()
 	switch {
@@ -29,7 +30,8 @@ func (a *SockAddr) Set(ap netip.AddrPort, family int, scope uint32) error {
 	return nil
 }
 
-// AddrPort is the address, IPv4 where it is IPv4 mapped into IPv6, and its scope; it has no zone. The zero AddrPort if a is none.
+// AddrPort returns the address and its scope. An IPv4-mapped IPv6 address is returned as IPv4. The address has no
+// zone. If a is no address, the zero AddrPort is returned.
 func (a *SockAddr) AddrPort() (ap netip.AddrPort, scope uint32) {
 	switch s := a.sa.(type) {
 	case *unix.SockaddrInet4:

@@ -7,15 +7,17 @@ import (
 	"syscall"
 )
 
-// ZoneIndex turns the zone of a link-local address (an interface's name, or its index in decimal) into an interface's index; 0 for no zone. It asks the
-// system: keep the result.
+// ZoneIndex returns the index of an interface for the zone of a link-local address: an interface's name, or its
+// index in decimal. It returns 0 for no zone. It asks the system, so callers keep the result.
 func ZoneIndex(zone string) (uint32, error) { return zoneIndex(zone) }
 
-// ZoneName is the zone for an interface's index: its name, or the index in decimal. It asks the system: keep the result.
+// ZoneName returns the zone for an interface's index: its name, or the index in decimal. It asks the system, so
+// callers keep the result.
 func ZoneName(index uint32) string { return zoneName(index) }
 
-// Join makes the socket receive what is sent to a multicast group on one interface: iface for IPv4 groups, an address of the interface, index for IPv6
-// groups (ip(7) IP_ADD_MEMBERSHIP, RFC 3493 IPV6_JOIN_GROUP). Unset, the system chooses the interface.
+// Join makes the socket receive datagrams to a multicast group on one interface. For an IPv4 group, iface is an
+// address of the interface; for an IPv6 group, index is its index (ip(7) IP_ADD_MEMBERSHIP, RFC 3493
+// IPV6_JOIN_GROUP). If it is unset, the system chooses the interface.
 func Join(fd FD, group, iface netip.Addr, index int) error {
 	return member(fd, group, iface, index, syscall.IP_ADD_MEMBERSHIP, syscall.IPV6_JOIN_GROUP)
 }
@@ -39,8 +41,9 @@ func member(fd FD, group, iface netip.Addr, index, opt4, opt6 int) error {
 	return setGroup(fd, opt6, &syscall.IPv6Mreq{Multiaddr: group.As16(), Interface: uint32(index)})
 }
 
-// SetMulticast says how a socket of family sends to multicast groups: over the interface with address iface (IPv4) or number index (IPv6; unset: the
-// system chooses), through up to hops routers, and with loop also to members on this host.
+// SetMulticast sets how a socket of the given family sends to multicast groups: over the interface with address
+// iface (IPv4) or index (IPv6), through up to hops routers. If the interface is unset, the system chooses it. With
+// loop, members on this host receive the datagrams, too.
 func SetMulticast(fd FD, family int, iface netip.Addr, index, hops int, loop bool) error {
 	if family == syscall.AF_INET6 {
 		if index > 0 {
@@ -64,13 +67,14 @@ func SetMulticast(fd FD, family int, iface netip.Addr, index, hops int, loop boo
 	return setSmall(fd, syscall.IPPROTO_IP, syscall.IP_MULTICAST_LOOP, flag(loop))
 }
 
-// GrowBuffers asks for kernel buffers of snd and rcv bytes, beyond the system's limit where the process may (CAP_NET_ADMIN), and returns what it got: the
-// bytes that the kernel accounts, of which the overhead of small datagrams takes the larger part.
+// GrowBuffers asks for kernel buffers of snd and rcv bytes. It goes beyond the system's limit where the process may
+// (CAP_NET_ADMIN). It returns the bytes that the kernel accounts for; the overhead of small datagrams takes the
+// larger part of them.
 func GrowBuffers(fd FD, snd, rcv int) (gotSnd, gotRcv int, err error) {
 	for _, b := range []struct{ opt, force, want int }{{syscall.SO_SNDBUF, forceSendBuf, snd}, {syscall.SO_RCVBUF, forceRecvBuf, rcv}} {
 		if b.want > 0 && (b.force == 0 || setInt(fd, syscall.SOL_SOCKET, b.force, b.want) != nil) {
 			for want := b.want; setInt(fd, syscall.SOL_SOCKET, b.opt, want) == syscall.ENOBUFS && want > 64<<10; want /= 2 {
-				// The BSDs refuse what is too large; Linux cuts it.
+				// The BSDs refuse a size that is too large. Linux reduces it.
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-// Options of datagram sockets as Linux has them.
+// Options of datagram sockets on Linux.
 
 package netx
 
@@ -9,8 +9,9 @@ const (
 	forceRecvBuf = unix.SO_RCVBUFFORCE
 )
 
-// SetFragment says what becomes of datagrams that are longer than the path takes in one piece, on a socket of family: with on the system fragments them,
-// without a send fails with unix.EMSGSIZE and no router may fragment (ip(7) IP_MTU_DISCOVER).
+// SetFragment sets whether a socket of the given family sends datagrams that are longer than the path takes in one
+// piece. With on, the system fragments them. Otherwise such a send fails with unix.EMSGSIZE, and no router may
+// fragment (ip(7) IP_MTU_DISCOVER).
 func SetFragment(fd FD, family int, on bool) error {
 	how := unix.IP_PMTUDISC_DO
 	if on {
@@ -20,14 +21,14 @@ func SetFragment(fd FD, family int, on bool) error {
 		if err := setInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, how); err != nil {
 			return err
 		}
-		setInt(fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, how) // for IPv4 peers of this socket; it need not have any
+		setInt(fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, how) // for IPv4 peers, if this socket serves them
 		return nil
 	}
 	return setInt(fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, how)
 }
 
-// PathMTU is the size of the largest packet, headers included, that goes in one piece to the peer that a socket of family is connected to, as far as the
-// system knows.
+// PathMTU returns the size of the largest packet, with its headers, that reaches the connected peer in one piece,
+// as far as the system knows.
 func PathMTU(fd FD, family int) (int, error) {
 	if family == unix.AF_INET6 {
 		return unix.GetsockoptInt(int(fd), unix.IPPROTO_IPV6, unix.IPV6_MTU)

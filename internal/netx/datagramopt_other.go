@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Options of datagram sockets where the system is no Linux.
+// Options of datagram sockets on systems other than Linux.
 
 package netx
 
@@ -11,8 +11,8 @@ const (
 	forceRecvBuf = 0
 )
 
-// PathMTU is the size of the largest packet, headers included, that goes in one piece to the peer that a socket of family is connected to, as far as the
-// system knows. Here it is the MTU of the interface, for the system does not tell more.
+// PathMTU returns the size of the largest packet, with its headers, that reaches the connected peer in one piece,
+// as far as the system knows. Here it is the MTU of the interface, because the system does not report more.
 func PathMTU(fd FD, _ int) (int, error) {
 	local, err := LocalAddr(fd)
 	if err != nil {

@@ -9,20 +9,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReportErrors has the system report what ICMP says of datagrams that a socket sent: a call fails with the error, and ReadError tells which datagram it was
-// about (ip(7), IP_RECVERR; ipv6(7)).
+// ReportErrors makes the system report ICMP errors about datagrams that a socket sent. A later call on the socket
+// then fails with the error, and ReadError returns the datagram's destination (ip(7), IP_RECVERR; ipv6(7)).
 func ReportErrors(fd FD, family int) error {
 	if family == unix.AF_INET6 {
 		if err := unix.SetsockoptInt(int(fd), unix.IPPROTO_IPV6, unix.IPV6_RECVERR, 1); err != nil {
 			return err
 		}
-		unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_RECVERR, 1) // for IPv4 peers of a socket that serves both; it may serve only one
+		unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_RECVERR, 1) // for IPv4 peers, if any
 		return nil
 	}
 	return unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_RECVERR, 1)
 }
 
-// ReadError takes the oldest reported error: the destination of the datagram, and what became of it. ok is false if there is none.
+// ReadError removes the oldest reported error. It returns the destination of the datagram, and the error. ok is
+// false if there is none.
 func ReadError(fd FD) (dest netip.AddrPort, errno unix.Errno, ok bool) {
 	var oob [512]byte
 	_, n, _, from, err := unix.Recvmsg(int(fd), nil, oob[:], unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)

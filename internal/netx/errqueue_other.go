@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// ReportErrors is not to be had here: what ICMP says of a datagram is not told with its destination.
+// ReportErrors fails: the system does not report the destination of a datagram with an ICMP error.
 func ReportErrors(FD, int) error { return syscall.ENOTSUP }
 
-// ReadError finds nothing.
+// ReadError returns no error.
 func ReadError(FD) (dest netip.AddrPort, errno syscall.Errno, ok bool) {
 	return netip.AddrPort{}, 0, false
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestReadError: a datagram to a port where nobody is comes back as an error that names it.
+// TestReadError: a datagram to a port without a socket returns as an error with its destination.
 func TestReadError(t *testing.T) {
 	for _, ip := range []string{"127.0.0.1", "::1"} {
 		t.Run(ip, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// What a Poller watches for and reports.
+// The conditions that a Poller watches and reports.
 
 package netx
 
@@ -8,18 +8,18 @@ import "strings"
 type Events uint32
 
 const (
-	// In: a receive, or an accept, would not fail with syscall.EAGAIN; the end of the stream counts too.
+	// In: a receive or an accept would not fail with syscall.EAGAIN. The end of the stream counts, too.
 	In Events = 1 << iota
-	// Out: a send would not fail with syscall.EAGAIN, or a connect is decided.
+	// Out: a send would not fail with syscall.EAGAIN, or a connect has succeeded or failed.
 	Out
-	// Err: an error is pending (SocketError). Always watched for.
+	// Err: an error is pending (SocketError). It is always watched.
 	Err
-	// Hup: both directions are shut. Always watched for.
+	// Hup: both directions are shut down. It is always watched.
 	Hup
-	// Edge, on registration: report a condition when it begins or something new comes, and not all the time that it lasts. A hint: where the system
-	// has no such thing (EdgeTriggered is false) reports repeat.
+	// Edge, on registration: report a condition when it begins or new data comes, instead of as long as it lasts.
+	// It is a hint: reports repeat on systems where EdgeTriggered is false.
 	Edge
-	// OneShot, on registration: after one report the descriptor is not watched until Mod.
+	// OneShot, on registration: after one report the descriptor is not watched until Mod is called.
 	OneShot
 )
 
@@ -28,14 +28,14 @@ var eventNames = [...]string{"in", "out", "err", "hup", "edge", "oneshot"}
 // String lists the conditions, as in "in|hup".
 func (e Events) String() string { return bitNames(uint32(e), eventNames[:]) }
 
-// Event is one report of a Poller: the token that the descriptor was registered with, and what it is ready for. Reports may be spurious: the call
-// that they suggest can still fail with syscall.EAGAIN.
+// Event is one report of a Poller: the token that the descriptor was registered with, and its conditions. A report
+// may be spurious: the call that it suggests can still fail with syscall.EAGAIN.
 type Event struct {
 	Token  uint64
 	Events Events
 }
 
-// bitNames names the bits of a set, lowest first; bits beyond the table are left out.
+// bitNames returns the names of the bits of a set, lowest first. It omits bits beyond the table.
 func bitNames(set uint32, names []string) string {
 	var s []string
 	for i, name := range names {

@@ -1,12 +1,13 @@
 //go:build !fabricbasic
 
-// Runs of datagrams, and the count of those that were lost.
+// Runs of datagrams, and the count of lost ones.
 
 package netx
 
 import "golang.org/x/sys/unix"
 
-// SetGRO makes the kernel hand over runs of equal datagrams of one sender as one (UDP_GRO); unix.ENOTSUP where it cannot.
+// SetGRO makes the kernel deliver runs of equal datagrams of one sender in one receive (UDP_GRO). It returns
+// unix.ENOTSUP where the kernel cannot.
 func SetGRO(fd FD, on bool) error {
 	if err := setInt(fd, unix.SOL_UDP, unix.UDP_GRO, flag(on)); err != nil {
 		if err == unix.ENOPROTOOPT {
@@ -17,7 +18,7 @@ func SetGRO(fd FD, on bool) error {
 	return nil
 }
 
-// ProbeGSO reports why runs cannot be sent with one call (UDP_SEGMENT), nil if they can.
+// ProbeGSO returns nil if runs can be sent with one call (UDP_SEGMENT), otherwise the reason why not.
 func ProbeGSO(fd FD) error {
 	if _, err := unix.GetsockoptInt(int(fd), unix.SOL_UDP, unix.UDP_SEGMENT); err != nil {
 		return unix.ENOTSUP
@@ -25,8 +26,9 @@ func ProbeGSO(fd FD) error {
 	return nil
 }
 
-// Drops is how many datagrams the receive buffer had no room for since the socket was opened (or that had a bad checksum); unix.ENOTSUP where the system
-// does not tell. It is the number that SO_RXQ_OVFL brings with the next datagram, for which one may wait for ever.
+// Drops returns how many datagrams the socket has lost since it was opened, for lack of room in the receive buffer
+// or because of a bad checksum. It returns unix.ENOTSUP where the kernel does not report this. SO_RXQ_OVFL has the
+// same number, but only with the next datagram, which may never come.
 func Drops(fd FD) (uint32, error) {
 	var info [skMeminfoVars]uint32
 	n, errno := sysGetsockopt(fd, unix.SOL_SOCKET, unix.SO_MEMINFO, &info)
@@ -39,7 +41,7 @@ func Drops(fd FD) (uint32, error) {
 	return info[skMeminfoDrops], nil
 }
 
-// Indices into what SO_MEMINFO gives (linux/sock_diag.h).
+// Indices into the array of SO_MEMINFO (linux/sock_diag.h).
 const (
 	skMeminfoDrops = 8
 	skMeminfoVars  = 9

@@ -11,7 +11,8 @@ import (
 
 var loopback4 = netip.MustParseAddr("127.0.0.1")
 
-// patience is how long a test waits for what must happen: long enough for a starved machine, because only failures take so long.
+// patience is the longest time that a test waits for an expected event. It is long enough for a busy machine, as
+// only failures take so long.
 const patience = 2 * time.Minute
 
 // wait blocks until fd is ready for ev.
@@ -37,7 +38,7 @@ func wait(t testing.TB, fd FD, ev Events) {
 	t.Fatalf("descriptor %d never became ready for %v", fd, ev)
 }
 
-// readable tells without waiting.
+// readable reports readiness without waiting.
 func readable(t testing.TB, fd FD) bool {
 	t.Helper()
 	n, err := sysPoll([]pollFD{watch(fd, pollIn)}, 0)

@@ -7,25 +7,25 @@ import (
 	"net/netip"
 )
 
-// Interface is one address of one network interface; an interface with several addresses makes several.
+// Interface is one address of one network interface. An interface with several addresses has several entries.
 type Interface struct {
 	Name         string
 	Index        int
-	Addr         netip.Addr   // IPv4, or IPv6; link-local IPv6 has the name as its zone
-	Prefix       netip.Prefix // the network that Addr is in, host bits zero, no zone
+	Addr         netip.Addr   // IPv4 or IPv6; a link-local IPv6 address has the interface's name as its zone
+	Prefix       netip.Prefix // the network of Addr, with the host bits zero and no zone
 	MTU          int          // bytes
-	SpeedMbps    int          // 0: unknown
-	Up           bool         // also has a carrier
+	SpeedMbps    int          // 0 if unknown
+	Up           bool         // the interface is up and has a carrier
 	Kind         IfaceKind
 	HardwareAddr net.HardwareAddr // nil where there is none
-	Driver       string           // as ethtool(8) names it; "" where unknown
+	Driver       string           // as ethtool(8) names it; "" if unknown
 }
 
-// IfaceKind says what sort of interface it is, as far as it matters for choosing one.
+// IfaceKind is the kind of an interface, as far as it matters for the choice of one.
 type IfaceKind uint8
 
 const (
-	// KindOther is something ordinary that is none of the below: dummy, InfiniBand, tap.
+	// KindOther is an interface of none of the other kinds: dummy, InfiniBand, tap.
 	KindOther IfaceKind = iota
 	// KindEthernet is Ethernet hardware, or a bond, team, VLAN or MACVLAN over it.
 	KindEthernet
@@ -35,7 +35,7 @@ const (
 	KindDocker
 	// KindBridge is any other software bridge.
 	KindBridge
-	// KindVeth is one end of a virtual cable, usually into a container.
+	// KindVeth is one end of a veth pair (veth(4)), usually into a container.
 	KindVeth
 	// KindPointToPoint is a tunnel: tun, WireGuard, PPP.
 	KindPointToPoint
@@ -43,7 +43,7 @@ const (
 
 var kindNames = [...]string{"other", "ethernet", "loopback", "docker", "bridge", "veth", "point-to-point"}
 
-// String names the kind in lower case.
+// String returns the name of the kind in lower case.
 func (k IfaceKind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -51,14 +51,15 @@ func (k IfaceKind) String() string {
 	return "unknown"
 }
 
-// traits is what the system tells about an interface beyond what package net does.
+// traits are properties of an interface that package net does not report.
 type traits struct {
 	kind   IfaceKind
 	speed  int // Mb/s, 0: unknown
 	driver string
 }
 
-// Interfaces lists every IPv4 and IPv6 unicast address of every interface that is up, in the system's order; see RankInterfaces.
+// Interfaces lists every IPv4 and IPv6 unicast address of every interface that is up, in the system's order; see
+// RankInterfaces.
 func Interfaces() ([]Interface, error) {
 	ifs, err := net.Interfaces()
 	if err != nil {
@@ -72,7 +73,7 @@ func Interfaces() ([]Interface, error) {
 		}
 		addrs, err := ifi.Addrs()
 		if err != nil {
-			// It went away while we looked.
+			// The interface was removed meanwhile.
 			continue
 		}
 		list = append(list, entries(ifi, addrs, systemTraits(ifi))...)
@@ -116,8 +117,8 @@ func toPrefix(a net.Addr) (netip.Prefix, bool) {
 	return prefix, prefix.IsValid() && bits == addr.BitLen() && !addr.IsMulticast()
 }
 
-// IsLocal reports whether addr belongs to this host: any loopback address, or one of an interface. Zones are not compared. It asks the system each
-// time: for connecting, not for the data path.
+// IsLocal reports whether addr belongs to this host: a loopback address, or an address of an interface. It does not
+// compare zones. It asks the system each time, so it is for connecting and not for the data path.
 func IsLocal(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	if addr.IsLoopback() {
@@ -138,7 +139,7 @@ func IsLocal(addr netip.Addr) bool {
 	return false
 }
 
-// kindByName guesses from flags and name, which is all there is where the system tells no more.
+// kindByName guesses the kind from flags and name, for systems that report no more.
 func kindByName(ifi *net.Interface) IfaceKind {
 	switch {
 	case ifi.Flags&net.FlagLoopback != 0:
@@ -157,7 +158,8 @@ func kindByName(ifi *net.Interface) IfaceKind {
 	return KindOther
 }
 
-// isDockerName knows the bridges that Docker makes: docker0, docker_gwbridge, and br- with twelve hexadecimal digits of the network's identity.
+// isDockerName recognizes the names of Docker's bridges: docker0, docker_gwbridge, and br- with twelve hexadecimal
+// digits of the network's identifier.
 func isDockerName(name string) bool {
 	if namePrefix(name, "docker") {
 		return true

@@ -1,4 +1,4 @@
-// Which interfaces the user allows (FI_TCP_IFACE and its like).
+// The interfaces that the user allows (FI_TCP_IFACE and similar variables).
 
 package netx
 
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Refusal is an interface that a filter refused, and the reason in words that can follow its name.
+// Refusal is an interface that a filter refused, with a reason that can follow its name in a sentence.
 type Refusal struct {
 	Interface Interface
 	Reason    string
@@ -18,9 +18,10 @@ type Refusal struct {
 // ifnameMax is the longest name of an interface (IFNAMSIZ less the final zero).
 const ifnameMax = 15
 
-// FilterInterfaces keeps the entries of list that spec allows, in their order, and tells why it refused the others. spec is a comma-separated list of
-// interface names (eth0), patterns (eth*, en[op]*), networks (10.0.0.0/8) and addresses (10.1.2.3); a ^ before the whole list keeps what it does
-// not name. An empty spec keeps all. Keeping none is no error. The error names the item that is not one of these.
+// FilterInterfaces returns the entries of list that spec allows, in their order, and the others with the reason.
+// spec is a comma-separated list of interface names (eth0), patterns (eth*, en[op]*), networks (10.0.0.0/8) and
+// addresses (10.1.2.3). A ^ before the whole list inverts it. An empty spec allows all. It is no error if no entry
+// is left. The error names the item of spec that is invalid.
 func FilterInterfaces(list []Interface, spec string) (kept []Interface, refused []Refusal, err error) {
 	spec = strings.TrimSpace(spec)
 	if spec == "" {
@@ -44,11 +45,11 @@ func FilterInterfaces(list []Interface, spec string) (kept []Interface, refused 
 	return kept, refused, nil
 }
 
-// filterItem is one item: a network, an address (a network of one), or else a pattern for names.
+// filterItem is one item: a network, an address (a network of one), or otherwise a pattern for names.
 type filterItem struct {
 	text   string
 	prefix netip.Prefix
-	zone   string // of an address; "" is any
+	zone   string // of an address; "" matches any
 }
 
 func firstMatch(items []filterItem, entry *Interface) *filterItem {
@@ -64,7 +65,7 @@ func (f *filterItem) matches(entry *Interface) bool {
 	if f.prefix.IsValid() {
 		return f.prefix.Contains(entry.Addr.Unmap().WithZone("")) && (f.zone == "" || f.zone == entry.Name)
 	}
-	ok, _ := path.Match(f.text, entry.Name) // the pattern was tried when it was parsed
+	ok, _ := path.Match(f.text, entry.Name) // the pattern was checked when it was parsed
 	return ok
 }
 

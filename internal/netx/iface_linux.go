@@ -1,6 +1,6 @@
 //go:build !fabricbasic
 
-// What Linux tells about an interface.
+// Properties of interfaces that Linux reports.
 
 package netx
 
@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sysfs reads what the kernel publishes about interfaces, one directory each (Documentation/ABI/testing/sysfs-class-net).
+// sysfs reads the kernel's directories about interfaces, one for each (Documentation/ABI/testing/sysfs-class-net).
 type sysfs struct {
 	root   string                   // /sys/class/net
 	driver func(name string) string // for virtual interfaces, which have no driver in sysfs
@@ -31,7 +31,7 @@ func (s sysfs) traits(ifi *net.Interface) traits {
 	if !hardware {
 		t.driver = s.driver(ifi.Name)
 	}
-	// Without a carrier the kernel reports -1 or fails; half of the virtual interfaces do always.
+	// Without a carrier the kernel reports -1 or fails. For half of the virtual interfaces it always does.
 	if n, err := strconv.Atoi(s.read(ifi.Name, "speed")); err == nil && n > 0 {
 		t.speed = n
 	}
@@ -54,7 +54,7 @@ func (s sysfs) kind(ifi *net.Interface, driver string, hardware bool) IfaceKind 
 	case ifi.Flags&net.FlagPointToPoint != 0, devtype == "wireguard", devtype == "ppp":
 		return KindPointToPoint
 	case !hardware && devtype == "" && driver == "":
-		// An old kernel, or /sys of another namespace.
+		// An old kernel, or the /sys of another namespace.
 		return kindByName(ifi)
 	case s.read(ifi.Name, "type") != strconv.Itoa(unix.ARPHRD_ETHER):
 		return KindOther
@@ -64,7 +64,7 @@ func (s sysfs) kind(ifi *net.Interface, driver string, hardware bool) IfaceKind 
 	return KindOther
 }
 
-// hardwareDriver is the name of the driver bound to the device, "" for a virtual interface.
+// hardwareDriver returns the name of the driver bound to the device, "" for a virtual interface.
 func (s sysfs) hardwareDriver(name string) string {
 	link, err := os.Readlink(filepath.Join(s.root, name, "device", "driver"))
 	if err != nil {
@@ -73,7 +73,7 @@ func (s sysfs) hardwareDriver(name string) string {
 	return filepath.Base(link)
 }
 
-// devtype is the kernel's word for the kind of a virtual interface, where it has one.
+// devtype returns the kernel's name for the kind of a virtual interface, "" if it has none.
 func (s sysfs) devtype(name string) string {
 	for line := range strings.Lines(s.read(name, "uevent")) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "DEVTYPE="); ok {
@@ -96,7 +96,8 @@ func (s sysfs) read(name, file string) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// ethtoolDriver asks the interface itself (ETHTOOL_GDRVINFO): veth, bridge, tun, dummy and their like answer with their kind.
+// ethtoolDriver asks the interface itself (ETHTOOL_GDRVINFO). A veth, bridge, tun or dummy interface answers with
+// its kind.
 func ethtoolDriver(name string) string {
 	fd, err := DatagramSocket(unix.AF_INET)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"gofabric/test/need"
 )
 
-// fakeSysfs builds a tree as the kernel's: file name to content; "driver" is the link to the driver of a hardware device, and "bridge" a directory.
+// fakeSysfs builds a tree like the kernel's, from file name to content. "driver" is the link to the driver of a
+// hardware device, and "bridge" a directory.
 func fakeSysfs(t *testing.T, ifaces map[string]map[string]string) string {
 	root := t.TempDir()
 	for name, files := range ifaces {
@@ -63,7 +64,7 @@ func TestTraitsFromSysfs(t *testing.T) {
 		"lo": {KindLoopback, 0, ""}, "br0": {KindBridge, 10000, ""}, "br1": {KindBridge, 0, "bridge"}, "docker0": {KindDocker, 10000, ""},
 		"br-0123456789ab": {KindDocker, 0, ""}, "tun0": {KindPointToPoint, 10000, "tun"}, "tap0": {KindOther, 10000, "tun"},
 		"wg0": {KindPointToPoint, 0, "wireguard"}, "dummy0": {KindOther, 0, "dummy"}, "junk0": {KindOther, 0, "junk"},
-		"gone0": {KindOther, 0, ""}, "veth7": {KindVeth, 0, ""}, // nothing in sysfs: the name decides
+		"gone0": {KindOther, 0, ""}, "veth7": {KindVeth, 0, ""}, // nothing in sysfs, so the name decides
 	} {
 		flags := map[string]net.Flags{"lo": net.FlagLoopback, "tun0": net.FlagPointToPoint}[name]
 		if got := s.traits(&net.Interface{Name: name, Flags: flags}); got != want {
@@ -74,7 +75,8 @@ func TestTraitsFromSysfs(t *testing.T) {
 
 const inNamespace = "NETX_TEST_IN_NAMESPACE"
 
-// TestInterfacesInNamespace looks at real interfaces of every kind that can be made, in a network namespace of its own.
+// TestInterfacesInNamespace reads real interfaces of every kind that can be made, in a network namespace of its
+// own.
 func TestInterfacesInNamespace(t *testing.T) {
 	if os.Getenv(inNamespace) != "" {
 		checkNamespace(t)
@@ -115,7 +117,7 @@ func checkNamespace(t *testing.T) {
 		kind   IfaceKind
 		driver string
 		mtu    int
-		up     bool // true must be seen; how soon the kernel notices that a bridge has no carrier is not fixed
+		up     bool // true must be seen; the time in which the kernel notices that a bridge has no carrier is not fixed
 	}{
 		"10.7.0.1":   {KindVeth, "veth", 1400, true},
 		"fd07::1":    {KindVeth, "veth", 1400, true},

@@ -1,6 +1,6 @@
 //go:build !linux || fabricbasic
 
-// What can be told of an interface from its name and flags.
+// Properties of an interface that follow from its name and flags.
 
 package netx
 

@@ -1,4 +1,4 @@
-// Which interface to prefer.
+// The order of preference of interfaces.
 
 package netx
 
@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// RankInterfaces sorts list, best first: ordinary interfaces, then veth, bridge, Docker's bridges, point-to-point, and loopback last. Among one
-// kind, those with a carrier come first, then the faster, then IPv4 before IPv6, then by name (eth2 before eth10) and as they stood.
+// RankInterfaces sorts list, best first: ordinary interfaces, then veth, bridges, Docker's bridges, point-to-point,
+// and loopback last. Within a kind, interfaces with a carrier come first, then the faster ones, then IPv4 before
+// IPv6, then by name (eth2 before eth10). Equal entries keep their order.
 func RankInterfaces(list []Interface) {
 	slices.SortStableFunc(list, func(a, b Interface) int {
 		return cmp.Or(
@@ -45,7 +46,8 @@ func compareNames(a, b string) int {
 	return cmp.Or(cmp.Compare(at, bt), cmp.Compare(len(an), len(bn)), cmp.Compare(an, bn), cmp.Compare(a, b))
 }
 
-// splitName cuts the trailing number off, without leading zeros, so that numbers compare by length and then as text.
+// splitName splits off the trailing number, without leading zeros, so that numbers compare by length and then as
+// text.
 func splitName(s string) (text, number string) {
 	text = strings.TrimRight(s, "0123456789")
 	return text, strings.TrimLeft(s[len(text):], "0")

@@ -107,7 +107,7 @@ var ranked = []Interface{
 	entry("eth2", "10.0.0.2", KindEthernet, 1000),
 	entry("eth10", "10.0.0.10", KindEthernet, 1000),
 	entry("eth2", "fd00::2", KindEthernet, 1000),
-	entry("eth2", "fd00::1", KindEthernet, 1000), // after its like, as it stood
+	entry("eth2", "fd00::1", KindEthernet, 1000), // after its equal, in the given order
 	entry("eth3", "10.0.0.3", KindEthernet, 0),
 	{Name: "eth1", Addr: netip.MustParseAddr("10.0.0.1"), Kind: KindEthernet, SpeedMbps: 400000}, // no carrier
 	entry("veth0", "10.1.0.1", KindVeth, 10000),
@@ -121,7 +121,8 @@ var ranked = []Interface{
 func TestRank(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		list := rapid.Permutation(ranked).Draw(rt, "order")
-		// Equals keep their order, so the two that differ in nothing that counts are put in the expected one.
+		// Equal entries keep their order, so the two that differ in nothing that counts are already in the expected
+		// one.
 		a := slices.IndexFunc(list, func(i Interface) bool { return i.Addr == ranked[4].Addr })
 		b := slices.IndexFunc(list, func(i Interface) bool { return i.Addr == ranked[5].Addr })
 		if a > b {

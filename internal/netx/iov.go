@@ -5,15 +5,17 @@ package netx
 const (
 	// IOVDefault is the capacity of a zero IOV.
 	IOVDefault = 64
-	// IOVMax is the largest capacity: what the kernel takes in one call (IOV_MAX).
+	// IOVMax is the largest capacity, which is the kernel's limit for one call (IOV_MAX).
 	IOVMax = 1024
 )
 
-// IOV is a list of buffers that one call sends or fills in order. It is filled with Append, passed to SendV or RecvV, and told with Consume how
-// far the kernel got. One IOV per connection or domain is reused for ever: after the first Append nothing allocates. The zero IOV is ready.
+// IOV is a list of buffers that one call sends or fills in order. Append adds buffers, SendV or RecvV passes them
+// to the kernel, and Consume drops the bytes that the kernel has sent or filled. A connection or domain reuses one
+// IOV without limit: nothing allocates after the first Append. The zero IOV is ready for use.
 //
-// It refers to the buffers and does not copy them; they must stay untouched (sending) or unread (receiving) until consumed or Reset. They may be Go
-// memory, which the list keeps alive, or C memory, which its owner must keep alive. Not for concurrent use.
+// An IOV refers to the buffers and does not copy them. They must not be changed (sending) or read (receiving) until
+// Consume or Reset. They may be Go memory, which the list keeps alive, or C memory, which its owner must keep
+// alive. An IOV is not for concurrent use.
 type IOV struct {
 	vec   []iovec
 	head  int // vec[:head] is consumed
@@ -25,13 +27,14 @@ func NewIOV(capacity int) *IOV {
 	return &IOV{vec: make([]iovec, 0, min(max(capacity, 1), IOVMax))}
 }
 
-// Reset empties the list and lets go of its buffers.
+// Reset empties the list and drops its references to buffers.
 func (v *IOV) Reset() {
 	clear(v.vec[v.head:])
 	v.vec, v.head, v.bytes = v.vec[:0], 0, 0
 }
 
-// Append adds a buffer at the end and reports whether there was room. An empty buffer takes none. There is room for the first iovecMax bytes of a longer one.
+// Append adds a buffer at the end, and reports whether there was room. An empty buffer needs no room. Of a buffer
+// longer than iovecMax only the first iovecMax bytes are added.
 func (v *IOV) Append(b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -51,7 +54,7 @@ func (v *IOV) Append(b []byte) bool {
 	return true
 }
 
-// makeRoom gets a free place by sliding over what is consumed, or by the first allocation of a zero IOV.
+// makeRoom frees a place by moving the list over its consumed part, or by the first allocation of a zero IOV.
 func (v *IOV) makeRoom() bool {
 	switch {
 	case v.vec == nil:
@@ -69,7 +72,7 @@ func (v *IOV) makeRoom() bool {
 // Len is the number of buffers left.
 func (v *IOV) Len() int { return len(v.vec) - v.head }
 
-// Room is how many more buffers Append takes.
+// Room is the number of buffers that can still be added.
 func (v *IOV) Room() int {
 	if v.vec == nil {
 		return IOVDefault
@@ -80,7 +83,8 @@ func (v *IOV) Room() int {
 // Bytes is the number of bytes left in the list.
 func (v *IOV) Bytes() int { return v.bytes }
 
-// Consume drops the first n bytes: what SendV or RecvV reported. It panics when the list holds fewer, which is the caller's mistake.
+// Consume drops the first n bytes, where n is the result of SendV or RecvV. It panics if the list holds fewer
+// bytes.
 func (v *IOV) Consume(n int) {
 	if n < 0 || n > v.bytes {
 		panic("netx: IOV.Consume out of range")
@@ -103,5 +107,5 @@ func (v *IOV) Consume(n int) {
 	}
 }
 
-// pending is what the next call passes to the kernel.
+// pending returns the part of the list that the next call passes to the kernel.
 func (v *IOV) pending() []iovec { return v.vec[v.head:] }

@@ -43,7 +43,7 @@ func TestIOVModel(t *testing.T) {
 				if v.Len() != len(model) || v.Bytes() != len(want) || v.Room() != capacity-len(model) || !bytes.Equal(flatten(v), want) {
 					rt.Fatalf("%d buffers, %d bytes, room %d: %x; want %x", v.Len(), v.Bytes(), v.Room(), flatten(v), want)
 				}
-				// What is consumed or reset must not keep memory alive.
+				// Consumed or reset entries must not keep memory alive.
 				all := v.vec[:cap(v.vec)]
 				for i := range all {
 					if (i < v.head || i >= len(v.vec)) && all[i].Base != nil {

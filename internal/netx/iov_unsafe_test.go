@@ -2,7 +2,7 @@ package netx
 
 import "unsafe"
 
-// flatten reads a list the way the kernel would.
+// flatten reads a list as the kernel would.
 func flatten(v *IOV) []byte {
 	var b []byte
 	for _, e := range v.pending() {

@@ -2,7 +2,7 @@ package netx
 
 import "math"
 
-// iovec is a buffer in the form that Winsock takes, a WSABUF: it has 32 bits for the length.
+// iovec is a buffer in Winsock's form, a WSABUF. Its length has 32 bits.
 type iovec struct {
 	Len  uint32
 	Base *byte

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DescriptorLimit is how many descriptors this process may have (RLIMIT_NOFILE, getrlimit(2)).
+// DescriptorLimit returns how many descriptors this process may have (RLIMIT_NOFILE, getrlimit(2)).
 func DescriptorLimit() int {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil || l.Cur > math.MaxInt32 {

@@ -2,5 +2,5 @@ package netx
 
 import "math"
 
-// DescriptorLimit is how many descriptors this process may have: as many as there is memory for.
+// DescriptorLimit returns how many descriptors this process may have. Only memory limits it.
 func DescriptorLimit() int { return math.MaxInt32 }

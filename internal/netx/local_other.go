@@ -4,10 +4,11 @@ package netx
 
 import "syscall"
 
-// HasLocal says whether LocalListen and LocalConnect can work here: the abstract name space is Linux's.
+// HasLocal reports whether LocalListen and LocalConnect can work on this system. Only Linux has the abstract
+// namespace.
 const HasLocal = false
 
-// LocalListen fails with syscall.ENOSYS, and so do the others.
+// LocalListen fails with syscall.ENOSYS, and so do the others below.
 func LocalListen(string, int) (FD, error) { return NoFD, syscall.ENOSYS }
 
 // LocalConnect fails.

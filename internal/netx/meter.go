@@ -2,12 +2,12 @@ package netx
 
 import "sync"
 
-// Meter adds up what the system tells of TCP connections, of those that were closed, too. Its lock is held for one question to the system at a time, and nobody
-// who moves bytes waits for it.
+// Meter adds up what TCP_INFO reports of TCP connections, including closed ones. Its lock is held for one system
+// call at a time. No caller on the data path waits for it.
 type Meter struct {
 	mu   sync.Mutex
 	open []*Metered
-	next int // where the next Ask begins
+	next int // index at which the next Ask begins
 	sum  TCPCounts
 }
 
@@ -15,12 +15,12 @@ type Meter struct {
 type Metered struct {
 	m    *Meter
 	fd   FD
-	at   int // in m.open
+	at   int // index in m.open
 	path TCPPath
-	same int // looks in a row that found something on its way, and nothing acknowledged since the one before
+	same int // consecutive queries that found data in flight and no acknowledgement since the query before
 }
 
-// Add puts a connection in.
+// Add adds a connection. The caller keeps the descriptor, and calls End before it closes it.
 func (m *Meter) Add(fd FD) *Metered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -29,7 +29,7 @@ func (m *Meter) Add(fd FD) *Metered {
 	return r
 }
 
-// End takes the connection out, after a last look. It is to be called before the descriptor is closed.
+// End removes the connection after a last query. It must be called before the descriptor is closed.
 func (r *Metered) End() {
 	m := r.m
 	m.mu.Lock()
@@ -42,7 +42,7 @@ func (r *Metered) End() {
 	m.open = m.open[:last]
 }
 
-// ask asks the system. Locked.
+// ask queries the kernel. Locked.
 func (r *Metered) ask() {
 	p, ok := PathOf(r.fd)
 	if !ok {
@@ -55,27 +55,28 @@ func (r *Metered) ask() {
 	r.path = p
 }
 
-// Path is what the system said last.
+// Path returns the result of the last query.
 func (r *Metered) Path() TCPPath {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
 	return r.path
 }
 
-// Stuck returns what the system said last, if two looks have found that nothing was acknowledged of what is on its way.
+// Stuck returns the result of the last query. yes reports that two queries in a row found data in flight of which
+// nothing was acknowledged in between.
 func (r *Metered) Stuck() (p TCPPath, yes bool) {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
 	return r.path, r.same > 0
 }
 
-// Ask asks the system about so many connections at most; the next call goes on with the others.
+// Ask queries at most limit connections. The next call continues with the others.
 func (m *Meter) Ask(limit int) {
 	for i := 0; i < limit && m.askNext(i); i++ {
 	}
 }
 
-// askNext asks about one connection more; false if there were as many before as there are.
+// askNext queries one more connection. It returns false if before is already the number of connections.
 func (m *Meter) askNext(before int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,7 +89,8 @@ func (m *Meter) askNext(before int) bool {
 	return true
 }
 
-// Sum is what is known of all connections together: of what is of now, of those that are open, and the longest round-trip time.
+// Sum returns the sum over all connections: counters also of closed ones, window and data in flight of open ones,
+// and the longest round-trip time of open ones.
 func (m *Meter) Sum() TCPPath {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -47,7 +47,7 @@ func connections(t *testing.T, n int) (fds []FD, hangUp func()) {
 	}
 }
 
-// TestMeter: all connections are asked about, in turn, and what closed ones did stays in the sum.
+// TestMeter: all connections are queried in turn, and the counts of closed ones stay in the sum.
 func TestMeter(t *testing.T) {
 	fds, hangUp := connections(t, 5)
 	defer hangUp()
@@ -62,7 +62,7 @@ func TestMeter(t *testing.T) {
 			t.Fatalf("%d segments were seen, of %d connections", s.Sent, asked)
 		}
 	}
-	m.Ask(100) // no more often than there are connections
+	m.Ask(100) // each connection at most once
 	s := m.Sum()
 	if s.Sent != 5 || s.RTT == 0 || s.Window == 0 || open[4].Path().RTT == 0 {
 		t.Fatalf("of five connections: %+v", s)
@@ -74,7 +74,7 @@ func TestMeter(t *testing.T) {
 	if after.Sent != 5 || after.Window >= s.Window || len(m.open) != 2 {
 		t.Errorf("after three have ended: %+v", after)
 	}
-	last := m.Add(FD(-1)) // nothing is known of it
+	last := m.Add(FD(-1)) // no query of it succeeds
 	m.Ask(100)
 	last.End()
 	if s := m.Sum(); s.Sent != 5 {
@@ -82,7 +82,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterTogether: it is asked while connections come and go.
+// TestMeterTogether queries while connections are added and removed.
 func TestMeterTogether(t *testing.T) {
 	fds, hangUp := connections(t, 4)
 	defer hangUp()

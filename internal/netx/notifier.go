@@ -7,15 +7,15 @@ import (
 	"sync/atomic"
 )
 
-// Notifier is a descriptor that is readable from Signal until Reset: what an application puts into its own poll set (FI_WAIT_FD, fi_cq(3)), and what
-// wakes a Parker. All methods may be called at any time from any goroutine.
+// Notifier is a descriptor that is readable from Signal until Reset. An application can put it into its own poll
+// set (FI_WAIT_FD, fi_cq(3)), and it wakes a Parker. All methods may be called at any time from any goroutine.
 type Notifier struct {
 	signalled atomic.Bool
-	mu        sync.Mutex // orders the system calls against Close
-	fd, write FD         // the two ends; the same descriptor where the system has one for both
+	mu        sync.Mutex // orders the system calls before Close
+	fd, write FD         // the two ends; the same descriptor on systems where one descriptor serves as both
 }
 
-// NewNotifier opens one, not signalled.
+// NewNotifier opens a Notifier that is not signalled.
 func NewNotifier() (*Notifier, error) {
 	fd, write, err := openSignal()
 	if err != nil {
@@ -24,16 +24,19 @@ func NewNotifier() (*Notifier, error) {
 	return &Notifier{fd: fd, write: write}, nil
 }
 
-// FD is the descriptor to poll for reading, -1 once closed. Whoever polls it must not read from it.
+// FD returns the descriptor to poll for reading, -1 once closed. The application that polls it must not read from
+// it.
 func (n *Notifier) FD() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return int(n.fd)
 }
 
-// Signal makes the descriptor readable. It costs a few nanoseconds when it is already, else a system call; it does not allocate.
+// Signal makes the descriptor readable. It costs a few nanoseconds if the descriptor is readable already, otherwise
+// a system call. It does not allocate.
 func (n *Notifier) Signal() {
-	// A swap, not a load: what the caller wrote before Signal must be visible to whoever calls Reset after it.
+	// A swap and not a load: what the caller wrote before Signal must be visible to the goroutine that calls Reset
+	// after it.
 	if n.signalled.Swap(true) {
 		return
 	}
@@ -44,15 +47,15 @@ func (n *Notifier) Signal() {
 	n.mu.Unlock()
 }
 
-// Reset makes the descriptor unreadable again. Look for work after Reset, not before: a Signal that comes during Reset may count as one that came
-// before it.
+// Reset makes the descriptor unreadable again. Callers look for work after Reset and not before it, as a Signal
+// during Reset may count as one before it.
 func (n *Notifier) Reset() {
 	n.mu.Lock()
 	if n.fd != NoFD {
 		lowerSignal(n.fd)
 	}
-	// Only after the read: were it the other way round, a Signal in between would be read away while the flag stays set, and all later
-	// ones would be swallowed.
+	// The flag is cleared after the read. In the other order, the read could take away a Signal in between while
+	// the flag stays set, and all later Signals would have no effect.
 	n.signalled.Swap(false)
 	n.mu.Unlock()
 }

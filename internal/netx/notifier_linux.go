@@ -15,8 +15,9 @@ func openSignal() (fd, write FD, err error) {
 	return FD(n), FD(n), nil
 }
 
-// raiseSignal cannot fail: the counter overflows after 2^64-2 signals without a Reset, and a Notifier writes one.
+// raiseSignal cannot fail: the counter overflows after 2^64-2 signals without a Reset, and a Notifier writes only
+// one.
 func raiseSignal(write FD) { sysCounterAdd(write) }
 
-// lowerSignal takes back all signals; there may be none.
+// lowerSignal takes all signals back. There may be none.
 func lowerSignal(fd FD) { sysCounterTake(fd) }

@@ -32,7 +32,8 @@ func TestNotifier(t *testing.T) {
 	}
 }
 
-// TestNotifierLosesNothing races Signal against Reset: a consumer that waits on the descriptor, resets, and then looks, must see every item.
+// TestNotifierLosesNothing races Signal against Reset: a consumer that waits on the descriptor, resets, and then
+// looks must see every item.
 func TestNotifierLosesNothing(t *testing.T) {
 	n, err := NewNotifier()
 	must(t, err)

@@ -32,7 +32,7 @@ func openSignal() (fd, write FD, err error) {
 	return FD(p[0]), FD(p[1]), nil
 }
 
-// raiseSignal loses nothing when the pipe is full: it is readable already.
+// raiseSignal ignores a full pipe, which is readable already.
 func raiseSignal(write FD) {
 	one := [1]byte{1}
 	for {
@@ -42,7 +42,7 @@ func raiseSignal(write FD) {
 	}
 }
 
-// lowerSignal takes back all signals; there may be none.
+// lowerSignal takes all signals back. There may be none.
 func lowerSignal(fd FD) {
 	var b [64]byte
 	for {

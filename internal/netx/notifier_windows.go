@@ -1,4 +1,4 @@
-// The two ends of a Notifier: one datagram socket that is connected to itself.
+// The two ends of a Notifier: one datagram socket connected to itself.
 
 package netx
 
@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// openSignal returns the end to poll and the end to write: a socket at a loopback address that receives from nobody else. WSAPoll takes nothing but
-// sockets, and so do applications' calls of it.
+// openSignal returns the end to poll and the end to write: a socket at a loopback address that receives only from
+// itself. WSAPoll accepts only sockets, whether this package or an application calls it.
 func openSignal() (fd, write FD, err error) {
 	if fd, err = DatagramSocket(syscall.AF_INET); err != nil {
 		return NoFD, NoFD, err
@@ -26,13 +26,13 @@ func openSignal() (fd, write FD, err error) {
 	return fd, fd, nil
 }
 
-// raiseSignal loses nothing when the socket's buffer is full: it is readable already.
+// raiseSignal ignores a full buffer: the socket is readable already.
 func raiseSignal(write FD) {
 	one := [1]byte{1}
 	sysSend(write, one[:], false)
 }
 
-// lowerSignal takes back all signals; there may be none.
+// lowerSignal takes all signals back. There may be none.
 func lowerSignal(fd FD) {
 	var b [1]byte
 	for {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// SetNoDelay sends small segments at once (TCP_NODELAY).
+// SetNoDelay makes the kernel send small segments at once (TCP_NODELAY).
 func SetNoDelay(fd FD, on bool) error {
 	return setInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, flag(on))
 }
 
-// setKeepAlive sets the three times and numbers of SetKeepAlive.
+// setKeepAlive sets the times and the number of probes of SetKeepAlive.
 func setKeepAlive(fd FD, idle, interval time.Duration, count int) error {
 	if err := setInt(fd, syscall.IPPROTO_TCP, tcpKeepIdle, roundUp(idle, time.Second)); err != nil {
 		return err
@@ -28,8 +28,8 @@ func setKeepAlive(fd FD, idle, interval time.Duration, count int) error {
 	return nil
 }
 
-// SetBuffers asks for kernel buffers of snd and rcv bytes; 0 leaves one as it is. The kernel silently limits them (Linux: net.core.wmem_max and
-// rmem_max) and, for TCP, stops tuning a buffer that was set.
+// SetBuffers asks for kernel buffers of snd and rcv bytes; 0 leaves a size unchanged. The kernel silently limits
+// them (Linux: net.core.wmem_max and rmem_max). For TCP it stops tuning a buffer that was set.
 func SetBuffers(fd FD, snd, rcv int) error {
 	if snd > 0 {
 		if err := setInt(fd, syscall.SOL_SOCKET, syscall.SO_SNDBUF, snd); err != nil {
@@ -42,7 +42,8 @@ func SetBuffers(fd FD, snd, rcv int) error {
 	return nil
 }
 
-// Buffers returns the sizes in bytes that the kernel accounts for sending and receiving (Linux reports twice what was asked for).
+// Buffers returns the sizes in bytes that the kernel accounts for sending and receiving. Linux returns twice what
+// was asked for.
 func Buffers(fd FD) (snd, rcv int, err error) {
 	if snd, err = getInt(fd, syscall.SOL_SOCKET, syscall.SO_SNDBUF); err != nil {
 		return 0, 0, err
@@ -51,8 +52,8 @@ func Buffers(fd FD) (snd, rcv int, err error) {
 	return snd, rcv, err
 }
 
-// SetLinger says what Close does with unsent data: negative: the kernel goes on sending in the background (the default); 0: the connection is
-// reset at once; positive: as the default, with that many seconds at most.
+// SetLinger sets what Close does with unsent data. Negative: the kernel continues to send in the background (the
+// default). 0: the connection is reset at once. Positive: as the default, but for at most that many seconds.
 func SetLinger(fd FD, seconds int) error {
 	l := syscall.Linger{}
 	if seconds >= 0 {
@@ -61,7 +62,7 @@ func SetLinger(fd FD, seconds int) error {
 	return sysErr(syscall.SetsockoptLinger(handle(fd), syscall.SOL_SOCKET, syscall.SO_LINGER, &l))
 }
 
-// SetV6Only keeps IPv4-mapped traffic off an IPv6 socket, so that IPv4 can be bound to the same port by itself.
+// SetV6Only keeps IPv4-mapped traffic off an IPv6 socket, so that an IPv4 socket can be bound to the same port.
 func SetV6Only(fd FD, on bool) error {
 	return setInt(fd, syscall.IPPROTO_IPV6, syscall.IPV6_V6ONLY, flag(on))
 }
@@ -82,7 +83,7 @@ func flag(on bool) int {
 	return 0
 }
 
-// roundUp is d in whole units, at least 1 when d is positive, and within what a socket option can hold.
+// roundUp returns d in whole units, at least 1 if d is positive, limited to the range of a socket option.
 func roundUp(d, unit time.Duration) int {
 	if d <= 0 {
 		return 0

@@ -1,4 +1,4 @@
-// Socket options as FreeBSD has them.
+// Socket options on FreeBSD.
 
 package netx
 
@@ -10,13 +10,14 @@ import (
 
 const tcpKeepIdle = unix.TCP_KEEPIDLE
 
-// SetUserTimeout is not to be had: the system has no such option for its default TCP stack.
+// SetUserTimeout fails: the system's default TCP stack has no such option.
 func SetUserTimeout(FD, time.Duration) error { return unix.ENOTSUP }
 
-// fionWrite is FIONWRITE (sys/filio.h), which golang.org/x/sys has not.
+// fionWrite is FIONWRITE (sys/filio.h), which golang.org/x/sys does not define.
 const fionWrite = 0x40046677
 
-// Unacknowledged returns how many bytes were sent on a TCP socket that the peer's system has not acknowledged (FIONWRITE, ioctl(2)); 0 if it cannot be told.
+// Unacknowledged returns the number of bytes sent on a TCP socket that the peer's system has not acknowledged
+// (FIONWRITE, ioctl(2)), 0 if unknown.
 func Unacknowledged(fd FD) int {
 	n, err := unix.IoctlGetInt(int(fd), fionWrite)
 	if err != nil {

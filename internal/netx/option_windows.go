@@ -1,4 +1,4 @@
-// Socket options as Windows has them.
+// Socket options on Windows.
 
 package netx
 
@@ -16,7 +16,7 @@ const (
 	tcpKeepCount    = windows.TCP_KEEPCNT
 )
 
-// What golang.org/x/sys has not (ws2def.h, ws2ipdef.h, mstcpip.h).
+// Constants that golang.org/x/sys does not define (ws2def.h, ws2ipdef.h, mstcpip.h).
 const (
 	soError        = 0x1007
 	ipDontFragment = 14
@@ -29,9 +29,9 @@ const (
 	noSynRetransmissions = 0xfe
 )
 
-// SetKeepAlive probes an idle connection: the first probe after idle, then one every interval, and the connection fails with syscall.ETIMEDOUT when
-// count probes in a row stay unanswered. Durations are rounded up to whole seconds. idle of 0 turns probing off; interval or count of 0 keeps
-// the system's value.
+// SetKeepAlive sends probes on an idle connection: the first after idle, then one every interval. The connection
+// fails with syscall.ETIMEDOUT when count probes in a row have no answer. Durations are rounded up to whole
+// seconds. An idle of 0 turns probes off. An interval or count of 0 keeps the system's value.
 func SetKeepAlive(fd FD, idle, interval time.Duration, count int) error {
 	if err := setInt(fd, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, flag(idle > 0)); err != nil || idle <= 0 {
 		return err
@@ -40,7 +40,8 @@ func SetKeepAlive(fd FD, idle, interval time.Duration, count int) error {
 	if err != syscall.ENOPROTOOPT || interval <= 0 || count <= 0 {
 		return err
 	}
-	// Before Windows 10, 1709, the number of probes is always 10 (SIO_KEEPALIVE_VALS): they come as much faster as there are more of them.
+	// Before Windows 10, 1709, the number of probes is always 10 (SIO_KEEPALIVE_VALS). The interval is scaled so
+	// that all of them take the same time.
 	var vals [12]byte // struct tcp_keepalive (mstcpip.h): on, and two times in milliseconds
 	binary.NativeEndian.PutUint32(vals[0:], 1)
 	binary.NativeEndian.PutUint32(vals[4:], uint32(roundUp(idle, time.Millisecond)))
@@ -48,14 +49,14 @@ func SetKeepAlive(fd FD, idle, interval time.Duration, count int) error {
 	return ioctl(fd, windows.SIO_KEEPALIVE_VALS, vals[:])
 }
 
-// SetReuseAddr has nothing to do: Windows gives a listener an address whose old connections linger in TIME_WAIT, and what it calls SO_REUSEADDR gives
-// it one at which others listen.
+// SetReuseAddr does nothing. Windows lets a listener bind an address whose old connections are in TIME_WAIT. Its
+// SO_REUSEADDR would let it bind an address at which other sockets listen.
 func SetReuseAddr(FD, bool) error { return nil }
 
-// SetLowWater is not to be had: Windows has no SO_RCVLOWAT.
+// SetLowWater fails: Windows has no SO_RCVLOWAT.
 func SetLowWater(FD, int) error { return syscall.ENOTSUP }
 
-// SetDSCP marks no packets: Windows leaves traffic classes to its policies (qWAVE) and ignores IP_TOS.
+// SetDSCP marks no packets: Windows sets traffic classes by policy (qWAVE) and ignores IP_TOS.
 func SetDSCP(_ FD, tos int) error {
 	if tos == 0 {
 		return nil
@@ -63,8 +64,9 @@ func SetDSCP(_ FD, tos int) error {
 	return syscall.EOPNOTSUPP
 }
 
-// SetUserTimeout ends a connection with ETIMEDOUT when sent data stays unacknowledged for d (RFC 5482); 0 restores the system's patience.
-// Precision: milliseconds on Linux, seconds on macOS and Windows. ENOTSUP where there is no such option.
+// SetUserTimeout ends a connection with ETIMEDOUT when sent data stays unacknowledged for d (RFC 5482). 0 restores
+// the system's default. The precision is milliseconds on Linux, seconds on macOS and Windows. ENOTSUP: the system
+// has no such option.
 func SetUserTimeout(fd FD, d time.Duration) error {
 	err := setInt(fd, syscall.IPPROTO_TCP, windows.TCP_MAXRT, roundUp(d, time.Second))
 	if err == syscall.ENOPROTOOPT {
@@ -73,8 +75,9 @@ func SetUserTimeout(fd FD, d time.Duration) error {
 	return err
 }
 
-// SetFragment says what becomes of datagrams that are longer than the path takes in one piece, on a socket of family: with on the system fragments them,
-// without a send fails with EMSGSIZE and no router may fragment (IP_DONTFRAGMENT).
+// SetFragment sets whether a socket of the given family sends datagrams that are longer than the path takes in one
+// piece. With on, the system fragments them. Otherwise such a send fails with EMSGSIZE, and no router may fragment
+// (IP_DONTFRAGMENT).
 func SetFragment(fd FD, family int, on bool) error {
 	if family == syscall.AF_INET6 {
 		return setInt(fd, syscall.IPPROTO_IPV6, ip6DontFrag, flag(!on))
@@ -89,10 +92,11 @@ func setGroup(fd FD, opt int, m *syscall.IPv6Mreq) error {
 	return sysErr(syscall.Setsockopt(handle(fd), syscall.IPPROTO_IPV6, int32(opt), &b[0], int32(len(b))))
 }
 
-// Unacknowledged cannot be told: 0.
+// Unacknowledged returns 0, as Windows does not report it.
 func Unacknowledged(FD) int { return 0 }
 
-// Waiting returns how many bytes can be received from a stream socket now (FIONREAD); 0 if there are none, or it cannot be told.
+// Waiting returns the number of bytes that can be received from a stream socket now (FIONREAD), 0 if there are none
+// or it is unknown.
 func Waiting(fd FD) int {
 	var out [4]byte
 	if err := ioctlOut(fd, fionRead, out[:]); err != nil {

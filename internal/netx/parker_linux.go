@@ -1,6 +1,6 @@
 //go:build !fabricbasic
 
-// Waiting without a thread: an epoll of our own inside the runtime's.
+// Waiting without a thread: an epoll of this package inside the runtime's.
 
 package netx
 
@@ -14,12 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Parker lets one goroutine wait for a timer, a wake-up and a Poller at once, parked in the runtime's poller: it holds no thread. All methods but
-// Park may be called at any time from any goroutine.
+// Parker lets one goroutine wait for a timer, a wake-up and a Poller at once. The goroutine is parked in the
+// runtime's poller and holds no thread. All methods but Park may be called at any time from any goroutine.
 //
-// The runtime watches an epoll that holds three descriptors: an eventfd, a timerfd, and the Poller's own epoll. The last is registered EPOLLONESHOT
-// and without events while disarmed, so that traffic on its sockets then wakes neither the goroutine nor the runtime, which otherwise would be
-// woken by every packet, also when somebody else polls.
+// The runtime watches an epoll that holds three descriptors: an eventfd, a timerfd, and the Poller's own epoll. The
+// last one is registered EPOLLONESHOT, and without events while it is disarmed. Traffic on the Poller's sockets
+// then wakes neither the goroutine nor the runtime. Otherwise every packet would wake the runtime, even while
+// another goroutine polls.
 type Parker struct {
 	wake *Notifier
 
@@ -33,12 +34,12 @@ type Parker struct {
 	conn syscall.RawConn
 	look func(fd uintptr) bool // k.collect, made once so that Park does not allocate
 
-	// Park's result, between look and Park.
+	// The result of Park, passed from look to Park.
 	why Why
 	err unix.Errno
 }
 
-// NewParker opens one with no timer set and no Poller. Errors are unix.Errno values: descriptors may run out.
+// NewParker opens a Parker with no timer set and no Poller. Errors are unix.Errno values: descriptors may run out.
 func NewParker() (*Parker, error) {
 	wake, err := NewNotifier()
 	if err != nil {
@@ -70,19 +71,20 @@ func (k *Parker) open() error {
 		return err
 	}
 	k.outer = FD(n)
-	// Edge-triggered, a timer that fired need not be read: setting it again takes its readiness back.
+	// The timer is edge-triggered, so it need not be read after it fired: setting it again makes it unready.
 	if err := k.watch(k.timer, unix.EPOLL_CTL_ADD, unix.EPOLLIN|unix.EPOLLET, WhyTimer); err != nil {
 		return err
 	}
 	if err := k.watch(FD(k.wake.FD()), unix.EPOLL_CTL_ADD, unix.EPOLLIN, WhyWake); err != nil {
 		return err
 	}
-	// os.NewFile hands a descriptor to the runtime's poller if it is non-blocking; an epoll accepts the flag and ignores it.
+	// os.NewFile adds a descriptor to the runtime's poller if it is non-blocking. An epoll accepts that flag and
+	// ignores it.
 	if err := unix.SetNonblock(n, true); err != nil {
 		return err
 	}
 	k.file = os.NewFile(uintptr(n), "epoll")
-	// It does not say whether that worked; deadlines exist exactly if it did.
+	// os.NewFile does not report whether it did. Deadlines work exactly if it did.
 	if err := k.file.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
@@ -95,7 +97,8 @@ func (k *Parker) watch(fd FD, op int, events uint32, why Why) error {
 	return errnoErr(sysEpollCtl(k.outer, op, fd, &unix.EpollEvent{Events: events, Fd: int32(why)}))
 }
 
-// Attach gives the Parker a Poller to watch, disarmed at first; unix.EEXIST when it has one. The Poller may be closed before or after the Parker.
+// Attach gives the Parker a Poller to watch, disarmed at first. It returns unix.EEXIST when the Parker has one. The
+// Poller may be closed before or after the Parker.
 func (k *Parker) Attach(p *Poller) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -112,8 +115,8 @@ func (k *Parker) Attach(p *Poller) error {
 	return nil
 }
 
-// ArmPoller makes Park return once, now or later, when the attached Poller has something to report; or takes that back. unix.ENOENT when no Poller
-// is attached or it was closed.
+// ArmPoller makes Park return once, now or later, when the attached Poller has events, or cancels that. It returns
+// unix.ENOENT when no Poller is attached or the Poller is closed.
 func (k *Parker) ArmPoller(on bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -134,13 +137,13 @@ func (k *Parker) ArmPoller(on bool) error {
 	return err
 }
 
-// SetTimer makes Park return in d, to the nanosecond as far as the system is able, in place of the time set before, also if that has come and was
-// not reported yet. 0 sets none; less than 0 is at once.
+// SetTimer makes Park return after d, with the precision of the system's timers. It replaces the time set before,
+// even if that has passed and Park has not reported it yet. 0 sets no timer; less than 0 means at once.
 func (k *Parker) SetTimer(d time.Duration) error {
 	if d < 0 {
 		d = 1
 	}
-	d = min(d, math.MaxInt32*time.Second) // seconds have 32 bits where pointers do
+	d = min(d, math.MaxInt32*time.Second) // seconds have 32 bits on 32-bit systems
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -150,21 +153,21 @@ func (k *Parker) SetTimer(d time.Duration) error {
 	return errnoErr(sysTimerSet(k.timer, &spec))
 }
 
-// Wake makes Park return, now or the next time that it is called. It costs a few nanoseconds if that is due already.
+// Wake makes Park return, now or at its next call. It costs a few nanoseconds if a Wake is pending already.
 func (k *Parker) Wake() { k.wake.Signal() }
 
-// Park blocks the calling goroutine until there is a reason to return, and returns all that there are. One goroutine at a time may be in it. The
-// error is os.ErrClosed once Close was called.
+// Park blocks the calling goroutine until there is a reason to return, and returns all reasons. Only one goroutine
+// at a time may call it. The error is os.ErrClosed after Close.
 func (k *Parker) Park() (Why, error) {
 	k.why, k.err = 0, 0
 	if err := k.conn.Read(k.look); err != nil {
-		// The runtime evicts us for one reason only; it has a text, but no name, of its own for it.
+		// The runtime ends the read for one reason only, Close. Its error has a text but no exported name.
 		return 0, os.ErrClosed
 	}
 	return k.why, errnoErr(k.err)
 }
 
-// collect takes what is ready and says whether that was anything.
+// collect takes the reasons that are ready, and reports whether there were any.
 func (k *Parker) collect(fd uintptr) bool {
 	var evs [4]unix.EpollEvent
 	n, err := sysEpollWait(FD(fd), evs[:], 0)
@@ -181,7 +184,8 @@ func (k *Parker) collect(fd uintptr) bool {
 	return k.why != 0
 }
 
-// Close ends Park, and frees the descriptors. It leaves the attached Poller alone. Later calls fail with os.ErrClosed, or do nothing.
+// Close ends Park and frees the descriptors. It does not close the attached Poller. Later calls fail with
+// os.ErrClosed, or do nothing.
 func (k *Parker) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestParkerDisarmedLeavesRuntimeAlone counts how often the runtime's poller finds the Parker's epoll ready: not at all for traffic on the sockets of
-// a disarmed Poller, which another goroutine may be polling at that moment.
+// TestParkerDisarmedLeavesRuntimeAlone counts how often the runtime's poller finds the Parker's epoll ready.
+// Traffic on the sockets of a disarmed Poller must not make it ready, as another goroutine may be polling them.
 func TestParkerDisarmedLeavesRuntimeAlone(t *testing.T) {
 	cl, s := pair(t)
 	k, p := newParker(t), newPoller(t)

@@ -1,6 +1,6 @@
 //go:build !linux || fabricbasic
 
-// Waiting without a thread, nearly: only an armed Poller costs one.
+// Waiting almost without threads: only an armed Poller costs one.
 
 package netx
 
@@ -11,32 +11,35 @@ import (
 	"time"
 )
 
-// Parker lets one goroutine wait for a timer, a wake-up and a Poller at once. All methods but Park may be called at any time from any goroutine.
+// Parker lets one goroutine wait for a timer, a wake-up and a Poller at once. All methods but Park may be called at
+// any time from any goroutine.
 //
-// Timer and wake-up are the runtime's own. For the Poller a helper goroutine, started when it is first armed, sits in poll(2); while disarmed it
-// sleeps, or is woken once by traffic and then sleeps.
+// Timer and wake-up are the runtime's own. For the Poller there is a helper goroutine, started when the Poller is
+// first armed, which waits in poll(2). After it is disarmed, traffic wakes it at most once.
 type Parker struct {
-	kick chan struct{} // holds one when why or closed changed
+	kick chan struct{} // holds one element when why or closed has changed
 
 	mu     sync.Mutex
 	why    Why
 	closed bool
 	timer  *time.Timer
-	due    time.Time // when the timer is to fire; zero: not
+	due    time.Time // when the timer is to fire; zero if it is not set
 	poller *Poller
 	armed  bool
 
 	set   *pollSet      // the helper's; nil before it is started
-	arm   chan struct{} // holds one when armed, or closed, changed
+	arm   chan struct{} // holds one element when armed or closed has changed
 	ended chan struct{} // closed when the helper has returned
 }
 
-// NewParker opens one with no timer set and no Poller. Errors are syscall.Errno values: descriptors may run out.
+// NewParker opens a Parker with no timer set and no Poller. Errors are syscall.Errno values: descriptors may run
+// out.
 func NewParker() (*Parker, error) {
 	return &Parker{kick: make(chan struct{}, 1), arm: make(chan struct{}, 1), ended: make(chan struct{})}, nil
 }
 
-// Attach gives the Parker a Poller to watch, disarmed at first; syscall.EEXIST when it has one. The Poller may be closed before or after the Parker.
+// Attach gives the Parker a Poller to watch, disarmed at first. It returns syscall.EEXIST when the Parker has one.
+// The Poller may be closed before or after the Parker.
 func (k *Parker) Attach(p *Poller) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -50,8 +53,8 @@ func (k *Parker) Attach(p *Poller) error {
 	return nil
 }
 
-// ArmPoller makes Park return once, now or later, when the attached Poller has something to report; or takes that back. syscall.ENOENT when no Poller
-// is attached or it was closed.
+// ArmPoller makes Park return once, now or later, when the attached Poller has events, or cancels that. It returns
+// syscall.ENOENT when no Poller is attached or the Poller is closed.
 func (k *Parker) ArmPoller(on bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -79,8 +82,8 @@ func (k *Parker) ArmPoller(on bool) error {
 	return nil
 }
 
-// SetTimer makes Park return in d, to the nanosecond as far as the system is able, in place of the time set before, also if that has come and was
-// not reported yet. 0 sets none; less than 0 is at once.
+// SetTimer makes Park return after d, with the precision of the system's timers. It replaces the time set before,
+// even if that has passed and Park has not reported it yet. 0 sets no timer; less than 0 means at once.
 func (k *Parker) SetTimer(d time.Duration) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -105,7 +108,7 @@ func (k *Parker) SetTimer(d time.Duration) error {
 	return nil
 }
 
-// fire may come late, for a time that has been replaced since; then the timer is set for the new one and fires again.
+// fire may be called late, for a time that has been replaced since. It then sets the timer for the new time.
 func (k *Parker) fire() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -116,7 +119,7 @@ func (k *Parker) fire() {
 	k.give(WhyTimer)
 }
 
-// Wake makes Park return, now or the next time that it is called. It costs a few nanoseconds if that is due already.
+// Wake makes Park return, now or at its next call. It costs a few nanoseconds if a Wake is pending already.
 func (k *Parker) Wake() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -128,8 +131,8 @@ func (k *Parker) give(why Why) {
 	notify(k.kick)
 }
 
-// Park blocks the calling goroutine until there is a reason to return, and returns all that there are. One goroutine at a time may be in it. The
-// error is os.ErrClosed once Close was called.
+// Park blocks the calling goroutine until there is a reason to return, and returns all reasons. Only one goroutine
+// at a time may call it. The error is os.ErrClosed after Close.
 func (k *Parker) Park() (Why, error) {
 	for {
 		k.mu.Lock()
@@ -152,13 +155,13 @@ func (k *Parker) help() {
 	defer k.poller.put(k.set)
 	for range k.arm {
 		for {
-			// In this order: what Close signals after the question must still be there to interrupt the wait.
+			// The order matters: a signal of Close that comes after the check must still interrupt the wait.
 			k.set.wake.Reset()
 			if !k.watching() {
 				break
 			}
 			if k.poller.list(k.set, true) != nil || k.set.poll(-1) != nil {
-				// The Poller was closed: nothing will come from it.
+				// The Poller was closed, so no event will come from it.
 				break
 			}
 			if k.set.ready() {
@@ -192,7 +195,8 @@ func (k *Parker) report() {
 	}
 }
 
-// Close ends Park, and frees the descriptors. It leaves the attached Poller alone. Later calls fail with os.ErrClosed, or do nothing.
+// Close ends Park and frees the descriptors. It does not close the attached Poller. Later calls fail with
+// os.ErrClosed, or do nothing.
 func (k *Parker) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -215,7 +219,7 @@ func (k *Parker) Close() error {
 	return nil
 }
 
-// notify puts one into a channel that holds one.
+// notify puts one element into a channel of capacity one, unless it is full.
 func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

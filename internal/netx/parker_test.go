@@ -25,7 +25,7 @@ type parked struct {
 	err error
 }
 
-// park calls Park in a goroutine, so that a test can go on and see whether it came back.
+// park calls Park in a goroutine, so that a test can continue and see whether it returned.
 func park(k *Parker) <-chan parked {
 	c := make(chan parked, 1)
 	go func() {
@@ -47,7 +47,7 @@ func wantPark(t testing.TB, c <-chan parked, want Why) {
 	}
 }
 
-// wantAsleep gives Park a little time to come back wrongly.
+// wantAsleep gives Park a little time to return wrongly.
 func wantAsleep(t testing.TB, c <-chan parked) {
 	t.Helper()
 	select {
@@ -87,14 +87,14 @@ func TestParkerTimerReplacedAndCleared(t *testing.T) {
 	wantPark(t, c, WhyTimer)
 
 	must(t, k.SetTimer(time.Microsecond))
-	time.Sleep(5 * time.Millisecond) // it comes, usually; if it comes later, clearing it is tested
+	time.Sleep(5 * time.Millisecond) // usually it has fired; if it fires later, clearing it is tested
 	must(t, k.SetTimer(0))
 	c = park(k)
 	wantAsleep(t, c)
 	must(t, k.SetTimer(-1))
 	wantPark(t, c, WhyTimer)
 	c = park(k)
-	wantAsleep(t, c) // it comes once
+	wantAsleep(t, c) // it fires once
 	k.Wake()
 	wantPark(t, c, WhyWake)
 }
@@ -158,14 +158,14 @@ func TestParkerPoller(t *testing.T) {
 	wait(t, s, In)
 	wantAsleep(t, c)
 
-	// Armed with data there: at once, and only once.
+	// Armed with data waiting: it returns at once, and only once.
 	must(t, k.ArmPoller(true))
 	wantPark(t, c, WhyPoller)
 	c = park(k)
 	sendAll(t, cl, []byte("x"))
 	wantAsleep(t, c)
 
-	// Armed with nothing there: when data comes.
+	// Armed without data: it returns when data comes.
 	for {
 		if _, err := Recv(s, buf); err == syscall.EAGAIN {
 			break
@@ -176,7 +176,7 @@ func TestParkerPoller(t *testing.T) {
 	sendAll(t, cl, []byte("x"))
 	wantPark(t, c, WhyPoller)
 
-	// Armed and taken back, before and after it came.
+	// Armed and disarmed, before and after data came.
 	Recv(s, buf)
 	must(t, k.ArmPoller(true))
 	must(t, k.ArmPoller(false))
@@ -186,7 +186,7 @@ func TestParkerPoller(t *testing.T) {
 	k.Wake()
 	wantPark(t, c, WhyWake)
 	must(t, k.ArmPoller(true))
-	time.Sleep(5 * time.Millisecond) // it comes, usually; if it comes later, taking it back is tested
+	time.Sleep(5 * time.Millisecond) // usually it has come; if it comes later, cancelling it is tested
 	must(t, k.ArmPoller(false))
 	c = park(k)
 	wantAsleep(t, c)
@@ -194,7 +194,7 @@ func TestParkerPoller(t *testing.T) {
 	wantPark(t, c, WhyWake)
 }
 
-// TestParkerSocketAddedWhileArmed watches a socket that joins the Poller after Park began.
+// TestParkerSocketAddedWhileArmed watches a socket that is added to the Poller after Park began.
 func TestParkerSocketAddedWhileArmed(t *testing.T) {
 	cl, s := pair(t)
 	k, p := newParker(t), newPoller(t)
@@ -263,7 +263,7 @@ func TestParkersHoldNoThread(t *testing.T) {
 		parkers = append(parkers, k)
 		wg.Go(func() { k.Park() })
 	}
-	time.Sleep(20 * time.Millisecond) // until all are parked, usually; fewer would have fewer threads
+	time.Sleep(20 * time.Millisecond) // usually until all are parked; fewer would use fewer threads
 	if n := threads(); n > 100 {
 		t.Errorf("%d threads for 200 parked goroutines", n)
 	}
@@ -273,7 +273,7 @@ func TestParkersHoldNoThread(t *testing.T) {
 	wg.Wait()
 }
 
-// threads is how many the process has; 0 where the system does not tell.
+// threads returns how many threads the process has, 0 where the system does not report it.
 func threads() int {
 	if runtime.GOOS != "linux" {
 		return 0

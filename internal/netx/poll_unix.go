@@ -17,8 +17,9 @@ const (
 	pollInvalid = unix.POLLNVAL
 )
 
-// watch is a descriptor and what to wait for.
+// watch returns the entry for a descriptor and the events to wait for.
 func watch(fd FD, events int16) pollFD { return pollFD{Fd: int32(fd), Events: events} }
 
-// sysPoll waits for ms milliseconds, for ever when negative, until one of fds is ready; n of them are.
+// sysPoll waits until one of fds is ready, for at most ms milliseconds, without a limit if ms is negative. n is the
+// number of ready descriptors.
 func sysPoll(fds []pollFD, ms int) (n int, err error) { return unix.Poll(fds, ms) }

@@ -18,5 +18,5 @@ const (
 	pollIn      = 0x0100 | 0x0200 // POLLRDNORM, POLLRDBAND
 )
 
-// watch is a socket and what to wait for.
+// watch returns the entry for a socket and the events to wait for.
 func watch(fd FD, events int16) pollFD { return pollFD{Fd: uintptr(fd), Events: events} }

@@ -10,16 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// EdgeTriggered tells whether Edge means anything here.
+// EdgeTriggered reports whether the Edge flag has an effect on this system.
 const EdgeTriggered = true
 
-// waitBatch is the largest number of reports of one Wait; they pass over the stack, so that Waits need not exclude one another.
+// waitBatch is the largest number of reports of one Wait. They are on the stack, so that concurrent Waits need no
+// lock.
 const waitBatch = 64
 
-// Poller watches descriptors. Its methods may be called from several goroutines, but Close only when no other call is under way.
+// Poller watches descriptors. Its methods may be called from several goroutines. Close must only be called when no
+// other call is in progress.
 type Poller struct{ fd FD }
 
-// NewPoller opens one that watches nothing.
+// NewPoller opens a Poller that watches nothing.
 func NewPoller() (*Poller, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -28,7 +30,7 @@ func NewPoller() (*Poller, error) {
 	return &Poller{fd: FD(fd)}, nil
 }
 
-// Close stops watching. It does not touch the descriptors, and does not wake a Wait.
+// Close stops watching. It does not close the watched descriptors, and does not wake a Wait.
 func (p *Poller) Close() error {
 	if p.fd == NoFD {
 		return nil
@@ -38,31 +40,35 @@ func (p *Poller) Close() error {
 	return Close(fd)
 }
 
-// FD is a descriptor that is readable while any watched one is ready (an epoll nests), or NoFD where the system has no such thing.
+// FD returns a descriptor that is readable while any watched one is ready (an epoll can watch another), or NoFD
+// where the system has none.
 func (p *Poller) FD() FD { return p.fd }
 
-// Add starts to watch fd for ev and reports it as token; unix.EEXIST when it is watched already. Del it before closing it.
+// Add starts to watch fd for ev, and reports it as token. It returns unix.EEXIST when fd is watched already.
+// Callers Del a descriptor before they close it.
 func (p *Poller) Add(fd FD, ev Events, token uint64) error {
 	return p.control(unix.EPOLL_CTL_ADD, fd, ev, token)
 }
 
-// Mod replaces conditions and token of a watched descriptor, and watches it again after a OneShot report; unix.ENOENT when it is not watched.
+// Mod replaces conditions and token of a watched descriptor, and watches it again after a OneShot report. It
+// returns unix.ENOENT when fd is not watched.
 func (p *Poller) Mod(fd FD, ev Events, token uint64) error {
 	return p.control(unix.EPOLL_CTL_MOD, fd, ev, token)
 }
 
-// Del stops to watch fd; unix.ENOENT when it is not watched. A Wait under way elsewhere may still report it.
+// Del stops watching fd. It returns unix.ENOENT when fd is not watched. A Wait in progress on another thread may
+// still report it.
 func (p *Poller) Del(fd FD) error { return errnoErr(sysEpollCtl(p.fd, unix.EPOLL_CTL_DEL, fd, nil)) }
 
 func (p *Poller) control(op int, fd FD, ev Events, token uint64) error {
-	// The kernel's data word is split in two fields by x/sys; it is opaque to it.
+	// x/sys splits the kernel's 64-bit data word into two fields. The kernel does not interpret it.
 	e := unix.EpollEvent{Events: toEpoll(ev), Fd: int32(uint32(token)), Pad: int32(uint32(token >> 32))}
 	return errnoErr(sysEpollCtl(p.fd, op, fd, &e))
 }
 
-// Wait fills evs, which is the caller's, with what is ready and returns how many. timeout 0 never waits; negative waits for ever; else it returns 0
-// after timeout, rounded up to milliseconds. A Wait that waits holds a thread: goroutines wait with a Parker. It reports at most 64 at a time and
-// does not allocate.
+// Wait fills evs, which the caller owns, with events, and returns how many. A timeout of 0 never waits, a negative
+// one waits without limit. Otherwise Wait returns 0 after timeout, rounded up to milliseconds. A Wait that waits
+// holds a thread: goroutines wait with a Parker. It reports at most 64 events at a time and does not allocate.
 func (p *Poller) Wait(evs []Event, timeout time.Duration) (int, error) {
 	if len(evs) == 0 {
 		return 0, unix.EINVAL

@@ -10,16 +10,17 @@ import (
 	"time"
 )
 
-// EdgeTriggered tells whether Edge means anything here.
+// EdgeTriggered reports whether the Edge flag has an effect on this system.
 const EdgeTriggered = false
 
-// Poller watches descriptors. Its methods may be called from several goroutines, but Close only when no other call is under way.
+// Poller watches descriptors. Its methods may be called from several goroutines. Close must only be called when no
+// other call is in progress.
 type Poller struct {
 	mu     sync.Mutex
 	regs   []registration
-	index  map[FD]int // where in regs
-	turn   int        // where the next wait begins to look, so that all get their turn when evs is short
-	sets   []*pollSet // not in use
+	index  map[FD]int // index in regs
+	turn   int        // index at which the next wait begins, so that all are served when evs is short
+	sets   []*pollSet // sets that no call uses
 	asleep map[*pollSet]struct{}
 	closed bool
 }
@@ -28,15 +29,15 @@ type registration struct {
 	fd    FD
 	ev    Events
 	token uint64
-	fired bool // a OneShot that was reported
+	fired bool // a OneShot registration that was reported
 }
 
-// NewPoller opens one that watches nothing.
+// NewPoller opens a Poller that watches nothing.
 func NewPoller() (*Poller, error) {
 	return &Poller{index: map[FD]int{}, asleep: map[*pollSet]struct{}{}}, nil
 }
 
-// Close stops watching. It does not touch the descriptors, and does not wake a Wait.
+// Close stops watching. It does not close the watched descriptors, and does not wake a Wait.
 func (p *Poller) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,10 +50,12 @@ func (p *Poller) Close() error {
 	return nil
 }
 
-// FD is a descriptor that is readable while any watched one is ready (an epoll nests), or NoFD where the system has no such thing.
+// FD returns a descriptor that is readable while any watched one is ready (an epoll can watch another), or NoFD
+// where the system has none.
 func (p *Poller) FD() FD { return NoFD }
 
-// Add starts to watch fd for ev and reports it as token; syscall.EEXIST when it is watched already. Del it before closing it.
+// Add starts to watch fd for ev, and reports it as token. It returns syscall.EEXIST when fd is watched already.
+// Callers Del a descriptor before they close it.
 func (p *Poller) Add(fd FD, ev Events, token uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +71,8 @@ func (p *Poller) Add(fd FD, ev Events, token uint64) error {
 	return nil
 }
 
-// Mod replaces conditions and token of a watched descriptor, and watches it again after a OneShot report; syscall.ENOENT when it is not watched.
+// Mod replaces conditions and token of a watched descriptor, and watches it again after a OneShot report. It
+// returns syscall.ENOENT when fd is not watched.
 func (p *Poller) Mod(fd FD, ev Events, token uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +85,8 @@ func (p *Poller) Mod(fd FD, ev Events, token uint64) error {
 	return nil
 }
 
-// Del stops to watch fd; syscall.ENOENT when it is not watched. A Wait under way elsewhere may still report it.
+// Del stops watching fd. It returns syscall.ENOENT when fd is not watched. A Wait in progress on another thread may
+// still report it.
 func (p *Poller) Del(fd FD) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,16 +109,16 @@ func (p *Poller) remove(i int) {
 	p.changed()
 }
 
-// changed makes those who sleep on an older list look again.
+// changed wakes the calls that wait on an older list, so that they read the new one.
 func (p *Poller) changed() {
 	for s := range p.asleep {
 		s.wake.Signal()
 	}
 }
 
-// Wait fills evs, which is the caller's, with what is ready and returns how many. timeout 0 never waits; negative waits for ever; else it returns 0
-// after timeout, rounded up to milliseconds. A Wait that waits holds a thread: goroutines wait with a Parker. It reports at most 64 at a time and
-// does not allocate.
+// Wait fills evs, which the caller owns, with events, and returns how many. A timeout of 0 never waits, a negative
+// one waits without limit. Otherwise Wait returns 0 after timeout, rounded up to milliseconds. A Wait that waits
+// holds a thread: goroutines wait with a Parker. It reports at most 64 events at a time and does not allocate.
 func (p *Poller) Wait(evs []Event, timeout time.Duration) (int, error) {
 	if len(evs) == 0 {
 		return 0, syscall.EINVAL
@@ -141,7 +146,7 @@ func (p *Poller) Wait(evs []Event, timeout time.Duration) (int, error) {
 	}
 }
 
-// collect reports what s found, if it is still wanted.
+// collect fills evs with the events that s found, as far as they are still registered.
 func (p *Poller) collect(s *pollSet, evs []Event) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +158,7 @@ func (p *Poller) collect(s *pollSet, evs []Event) int {
 		}
 		r := &p.regs[i]
 		if f.Revents&pollInvalid != 0 {
-			// Closed without Del. An epoll forgets such a descriptor, so we do.
+			// The descriptor was closed without Del. An epoll forgets such a descriptor, so this Poller does, too.
 			p.remove(i)
 			continue
 		}

@@ -15,7 +15,7 @@ func newPoller(t testing.TB) *Poller {
 	return p
 }
 
-// expect waits up to d and wants exactly these events, in any order.
+// expect waits up to d for exactly these events, in any order.
 func expect(t testing.TB, p *Poller, d time.Duration, want ...Event) {
 	t.Helper()
 	evs := make([]Event, 16)
@@ -46,7 +46,7 @@ func TestPollerLevel(t *testing.T) {
 	expect(t, p, 0)
 	sendAll(t, c, []byte("abc"))
 	expect(t, p, patience, Event{token, In})
-	expect(t, p, 0, Event{token, In}) // lasts until it is read
+	expect(t, p, 0, Event{token, In}) // lasts until the data is read
 	Recv(s, make([]byte, 16))
 	expect(t, p, 0)
 	must(t, p.Mod(s, In|Out, 5))
@@ -132,14 +132,14 @@ func TestPollerChangesDuringWait(t *testing.T) {
 		}
 		close(got)
 	}()
-	time.Sleep(5 * time.Millisecond) // let it fall asleep, usually; the outcome does not depend on it
+	time.Sleep(5 * time.Millisecond) // usually until it waits; the outcome does not depend on it
 	must(t, p.Add(s, Out, 9))
 	if e := <-got; e != (Event{9, Out}) {
 		t.Fatalf("got %v", e)
 	}
 }
 
-// TestPollerFair has more ready descriptors than room for events: each must be reported in the end.
+// TestPollerFair has more ready descriptors than room for events. Each must be reported in the end.
 func TestPollerFair(t *testing.T) {
 	p := newPoller(t)
 	const many = 20

@@ -1,6 +1,6 @@
 //go:build !linux || fabricbasic
 
-// One sleeper on a Poller.
+// One call of poll(2) on behalf of a Poller.
 
 package netx
 
@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// pollSet is the list for one call of poll(2), and how to interrupt it. Reused, so that waiting does not allocate.
+// pollSet is the list for one call of poll(2), and the means to interrupt it. It is reused, so that waiting does
+// not allocate.
 type pollSet struct {
 	fds  []pollFD // fds[0] is wake
 	wake *Notifier
@@ -17,7 +18,7 @@ type pollSet struct {
 
 func (s *pollSet) close() { s.wake.Close() }
 
-// take gets a set out of store, or a new one.
+// take returns an unused set, or a new one.
 func (p *Poller) take() (*pollSet, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,7 +48,8 @@ func (p *Poller) put(s *pollSet) {
 	p.sets = append(p.sets, s)
 }
 
-// list writes into s what is to be watched now. With sleep, changes from here on interrupt s, whose wake was Reset before.
+// list writes the registrations into s. With sleep, changes from here on interrupt s. The caller has called Reset
+// on its wake before.
 func (p *Poller) list(s *pollSet, sleep bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +69,7 @@ func (p *Poller) list(s *pollSet, sleep bool) error {
 	return nil
 }
 
-// poll waits for anything in the set. An interrupted wait counts as one that found nothing.
+// poll waits for any event in the set. An interrupted wait counts as one without events.
 func (s *pollSet) poll(timeout time.Duration) error {
 	_, err := sysPoll(s.fds, waitMillis(timeout))
 	if err == syscall.EINTR {
@@ -79,7 +81,7 @@ func (s *pollSet) poll(timeout time.Duration) error {
 	return err
 }
 
-// ready tells whether poll found a watched descriptor.
+// ready reports whether poll found an event of a watched descriptor.
 func (s *pollSet) ready() bool {
 	for _, f := range s.fds[1:] {
 		if f.Revents&^pollInvalid != 0 {
@@ -109,7 +111,7 @@ func fromPoll(e int16) Events {
 		ev |= Out
 	}
 	if e&pollErr != 0 {
-		ev |= Err | In | Out // not every system says so: calls would not fail with EAGAIN
+		ev |= Err | In | Out // not every system sets In and Out, but calls would not fail with EAGAIN
 	}
 	if e&pollHup != 0 {
 		ev |= Hup | In | Out

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// PortUser returns the user whose UDP sockets are bound to an address and port, in the network name space of the calling thread: who made them (proc_net(5), udp). ok is false if there
-// are none, or of several users, or if the system does not tell.
+// PortUser returns the user who owns the UDP sockets bound to an address and port, in the network namespace of the
+// calling thread (proc_net(5), udp). ok is false if there are none, if they belong to several users, or if the
+// system does not report it.
 func PortUser(at netip.AddrPort) (uid int, ok bool) {
 	name, want := "udp", hexAddr(at)
 	if at.Addr().Is6() {
@@ -23,7 +24,8 @@ func PortUser(at netip.AddrPort) (uid int, ok bool) {
 	}
 	defer f.Close()
 	for s := bufio.NewScanner(f); s.Scan(); {
-		fields := strings.Fields(s.Text()) // sl local_address rem_address st queues tr:tm->when retrnsmt uid timeout inode ...
+		// The columns: sl local_address rem_address st queues tr:tm->when retrnsmt uid timeout inode ...
+		fields := strings.Fields(s.Text())
 		if len(fields) < 8 || fields[1] != want {
 			continue
 		}
@@ -36,7 +38,7 @@ func PortUser(at netip.AddrPort) (uid int, ok bool) {
 	return uid, ok
 }
 
-// hexAddr is how /proc/net/udp has an address: the words of 32 bits as the processor reads them, and the port.
+// hexAddr returns an address as in /proc/net/udp: 32-bit words in the processor's byte order, and the port.
 func hexAddr(at netip.AddrPort) string {
 	var b strings.Builder
 	ip := at.Addr().AsSlice()

@@ -4,5 +4,5 @@ package netx
 
 import "net/netip"
 
-// PortUser does not know.
+// PortUser fails: only Linux reports it.
 func PortUser(netip.AddrPort) (uid int, ok bool) { return 0, false }

@@ -2,5 +2,5 @@
 
 package netx
 
-// setNoSigPipe has nothing to do here: MSG_NOSIGNAL goes with each send.
+// setNoSigPipe does nothing: each send has MSG_NOSIGNAL.
 func setNoSigPipe(FD) error { return nil }

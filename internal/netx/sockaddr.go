@@ -1,4 +1,4 @@
-// Socket addresses between netip and the kernel's form.
+// Conversion of socket addresses between netip and the kernel's form.
 
 package netx
 
@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// Family returns the socket family for an address: syscall.AF_INET, or syscall.AF_INET6 (also for IPv4-mapped IPv6).
+// Family returns the socket family for an address: syscall.AF_INET, or syscall.AF_INET6 (also for IPv4-mapped IPv6
+// addresses).
 func Family(a netip.Addr) int {
 	if a.Is4() {
 		return syscall.AF_INET
@@ -33,7 +34,7 @@ func toSockaddr(ap netip.AddrPort) (syscall.Sockaddr, error) {
 	return nil, syscall.EAFNOSUPPORT
 }
 
-// zoneIndex turns a zone (an interface's name, or its index in decimal) into the index that the kernel wants.
+// zoneIndex returns the kernel's index for a zone: an interface's name, or its index in decimal.
 func zoneIndex(zone string) (uint32, error) {
 	if zone == "" {
 		return 0, nil
@@ -69,7 +70,8 @@ func zoneName(index uint32) string {
 	return strconv.FormatUint(uint64(index), 10)
 }
 
-// EndOf is an address as 16 bytes, those of IPv4 mapped, and its port, big-endian. Two addresses that differ in their zone only are one.
+// EndOf returns an address as 16 bytes, IPv4-mapped for IPv4, followed by its port in big-endian order. It ignores
+// the zone.
 func EndOf(a netip.AddrPort) (e [18]byte) {
 	if ip := a.Addr(); ip.IsValid() {
 		b := ip.As16()

@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// StreamSocket opens a TCP socket of family syscall.AF_INET or syscall.AF_INET6, non-blocking and close-on-exec. Errors are syscall.Errno values
-// (EMFILE, ENFILE, EAFNOSUPPORT).
+// StreamSocket opens a TCP socket of family syscall.AF_INET or syscall.AF_INET6, non-blocking and close-on-exec.
+// Errors are syscall.Errno values (EMFILE, ENFILE, EAFNOSUPPORT).
 func StreamSocket(family int) (FD, error) { return socket(family, syscall.SOCK_STREAM) }
 
 // DatagramSocket opens a UDP socket in the same way.
 func DatagramSocket(family int) (FD, error) { return socket(family, syscall.SOCK_DGRAM) }
 
-// Bind gives the socket its local address. Port 0 lets the kernel choose; see LocalAddr.
+// Bind gives the socket its local address. With port 0 the kernel chooses one; see LocalAddr.
 func Bind(fd FD, ap netip.AddrPort) error {
 	sa, err := toSockaddr(ap)
 	if err != nil {
@@ -23,8 +23,9 @@ func Bind(fd FD, ap netip.AddrPort) error {
 	return sysErr(syscall.Bind(handle(fd), sa))
 }
 
-// CanBind reports whether a socket could have the local address a, which says that a is this host's, unless the system was told not to look
-// (net.ipv4.ip_nonlocal_bind). It costs three small system calls; IsLocal, which compares, has all interfaces listed.
+// CanBind reports whether a socket can be bound to the address a. Then a belongs to this host, unless the system
+// allows other addresses, too (net.ipv4.ip_nonlocal_bind). It costs three short system calls, while IsLocal lists
+// all interfaces.
 func CanBind(a netip.Addr) bool {
 	fd, err := DatagramSocket(Family(a))
 	if err != nil {
@@ -34,19 +35,20 @@ func CanBind(a netip.Addr) bool {
 	return Bind(fd, netip.AddrPortFrom(a, 0)) == nil
 }
 
-// OneHost reports whether a peer looks like one of this host to who has the local address, as far as CanBind can tell.
+// OneHost reports whether peer belongs to the same host as local, as far as CanBind can tell.
 func OneHost(local, peer netip.Addr) bool {
 	return local == peer || local.IsLoopback() || peer.IsLoopback() || CanBind(peer)
 }
 
-// Peer is a process at the other end of a local socket, and the user with whose rights it acts.
+// Peer is the process at the other end of a local socket, and the user whose rights it has.
 type Peer struct{ PID, UID int }
 
-// Listen starts accepting; the kernel holds up to backlog connections that nobody accepted yet.
+// Listen starts to listen. The kernel holds up to backlog connections that were not accepted yet.
 func Listen(fd FD, backlog int) error { return sysErr(syscall.Listen(handle(fd), backlog)) }
 
-// Connect starts to connect. It returns nil when the connection stands at once (a datagram socket, sometimes loopback), else usually
-// syscall.EINPROGRESS: the socket becomes writable when it is decided, and SocketError then says how.
+// Connect starts to connect. It returns nil when the connection is established at once (a datagram socket,
+// sometimes loopback), otherwise usually syscall.EINPROGRESS. In that case the socket becomes writable when the
+// attempt has ended, and SocketError returns the result.
 func Connect(fd FD, ap netip.AddrPort) error {
 	sa, err := toSockaddr(ap)
 	if err != nil {
@@ -55,7 +57,7 @@ func Connect(fd FD, ap netip.AddrPort) error {
 	return connect(fd, sa)
 }
 
-// LocalAddr is the address that the socket is bound to (getsockname).
+// LocalAddr returns the address that the socket is bound to (getsockname(2)).
 func LocalAddr(fd FD) (netip.AddrPort, error) {
 	sa, err := syscall.Getsockname(handle(fd))
 	if err != nil {
@@ -64,7 +66,8 @@ func LocalAddr(fd FD) (netip.AddrPort, error) {
 	return fromSockaddr(sa), nil
 }
 
-// PeerAddr is the address that the socket is connected to (getpeername); syscall.ENOTCONN when it is not.
+// PeerAddr returns the address that the socket is connected to (getpeername(2)). It returns syscall.ENOTCONN when
+// it is not connected.
 func PeerAddr(fd FD) (netip.AddrPort, error) {
 	sa, err := syscall.Getpeername(handle(fd))
 	if err != nil {
@@ -73,7 +76,8 @@ func PeerAddr(fd FD) (netip.AddrPort, error) {
 	return fromSockaddr(sa), nil
 }
 
-// SocketError takes the pending error off the socket (SO_ERROR): nil, or the syscall.Errno that an asynchronous connect or send ended with.
+// SocketError takes the pending error off the socket (SO_ERROR): nil, or the syscall.Errno of an asynchronous
+// connect or send.
 func SocketError(fd FD) error {
 	n, err := getInt(fd, syscall.SOL_SOCKET, soError)
 	if err != nil {

@@ -1,6 +1,6 @@
 //go:build !fabricbasic
 
-// Opening and accepting, where both flags can be given with the call.
+// Opening and accepting with both flags given in the call.
 
 package netx
 
@@ -19,9 +19,9 @@ func socket(family, kind int) (FD, error) {
 	return FD(fd), nil
 }
 
-// Accept takes one connection off a listening socket; the new socket is non-blocking and close-on-exec. unix.EAGAIN when there is none. Errors
-// that concern only the connection that was to be accepted (unix.ECONNABORTED) leave the listener as it is: call again. unix.EMFILE and ENFILE
-// leave the connection in the queue.
+// Accept takes one connection from a listening socket. The new socket is non-blocking and close-on-exec. Accept
+// returns unix.EAGAIN when there is none. An error about the connection alone (unix.ECONNABORTED) leaves the
+// listener as it is, and the caller calls again. unix.EMFILE and ENFILE leave the connection in the queue.
 func Accept(fd FD) (FD, netip.AddrPort, error) {
 	for {
 		n, sa, err := syscall.Accept4(int(fd), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)

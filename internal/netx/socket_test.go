@@ -37,7 +37,7 @@ func TestConnectAccept(t *testing.T) {
 }
 
 func TestConnectRefused(t *testing.T) {
-	// A bound socket that does not listen keeps its port and refuses.
+	// A bound socket that does not listen keeps its port and refuses connections.
 	l, err := StreamSocket(syscall.AF_INET)
 	must(t, err)
 	closeLater(t, l)
@@ -123,7 +123,7 @@ func TestOptions(t *testing.T) {
 		{"SO_KEEPALIVE", syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1},
 	} {
 		got, err := getInt(c, o.level, o.opt)
-		// Some systems report any non-zero value for "on".
+		// Some systems return any non-zero value for "on".
 		if err != nil || got != o.want && (o.want != 1 || got == 0) {
 			t.Errorf("%s = %d, %v; want %d", o.name, got, err, o.want)
 		}
@@ -180,7 +180,7 @@ func TestCanBind(t *testing.T) {
 	must(t, err)
 	for _, i := range list {
 		if i.Addr.Is6() && !i.Addr.IsLoopback() {
-			continue // it may be tentative, and refused for so long (RFC 4862)
+			continue // it may be tentative, and is refused until then (RFC 4862)
 		}
 		if !CanBind(i.Addr) {
 			t.Errorf("%v of %s is not taken for an address of this host", i.Addr, i.Name)

@@ -1,6 +1,6 @@
 //go:build unix && (!linux || fabricbasic)
 
-// Opening and accepting, where flags are set after the call.
+// Opening and accepting with flags that are set after the call.
 
 package netx
 
@@ -12,7 +12,7 @@ import (
 )
 
 func socket(family, kind int) (FD, error) {
-	// A fork between the two calls would leak the descriptor into the child; the lock keeps os/exec from it.
+	// A fork between the two calls would leak the descriptor into the child. The lock makes os/exec wait.
 	syscall.ForkLock.RLock()
 	fd, err := unix.Socket(family, kind, 0)
 	if err == nil {
@@ -23,17 +23,17 @@ func socket(family, kind int) (FD, error) {
 		return NoFD, err
 	}
 	if family == syscall.AF_INET6 {
-		SetV6Only(FD(fd), false) // as Linux has it; FreeBSD keeps IPv4 off unless asked
+		SetV6Only(FD(fd), false) // the default on Linux; FreeBSD's default refuses IPv4
 	}
 	return prepare(fd)
 }
 
-// Accept takes one connection off a listening socket; the new socket is non-blocking and close-on-exec. syscall.EAGAIN when there is none. Errors
-// that concern only the connection that was to be accepted (syscall.ECONNABORTED) leave the listener as it is: call again. syscall.EMFILE and ENFILE
-// leave the connection in the queue.
+// Accept takes one connection from a listening socket. The new socket is non-blocking and close-on-exec. Accept
+// returns syscall.EAGAIN when there is none. An error about the connection alone (syscall.ECONNABORTED) leaves the
+// listener as it is, and the caller calls again. syscall.EMFILE and ENFILE leave the connection in the queue.
 func Accept(fd FD) (FD, netip.AddrPort, error) {
 	for {
-		// The listener is non-blocking, so the lock is held for no longer than the call.
+		// The listener is non-blocking, so the lock is held only for the duration of the call.
 		syscall.ForkLock.RLock()
 		n, sa, err := syscall.Accept(int(fd))
 		if err == nil {
@@ -51,7 +51,7 @@ func Accept(fd FD) (FD, netip.AddrPort, error) {
 	}
 }
 
-// prepare makes a fresh socket non-blocking and free of SIGPIPE, or closes it.
+// prepare makes a new socket non-blocking and free of SIGPIPE, or closes it.
 func prepare(fd int) (FD, error) {
 	err := unix.SetNonblock(fd, true)
 	if err == nil {

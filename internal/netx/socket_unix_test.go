@@ -40,7 +40,7 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// TestSocketErrorOnce: the error of a connect is told once.
+// TestSocketErrorOnce: the error of a connect is reported once.
 func TestSocketErrorOnce(t *testing.T) {
 	l, err := StreamSocket(syscall.AF_INET) // it does not listen
 	must(t, err)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// startup asks for Winsock 2.2, once for the process.
+// startup requests Winsock 2.2, once per process.
 var startup = sync.OnceValue(func() error {
 	var d windows.WSAData
 	return sysErr(windows.WSAStartup(0x0202, &d))
@@ -26,18 +26,20 @@ func socket(family, kind int) (FD, error) {
 	}
 	fd := FD(h)
 	if family == syscall.AF_INET6 {
-		SetV6Only(fd, false) // as Linux has it
+		SetV6Only(fd, false) // the default on Linux
 	}
 	if kind == syscall.SOCK_DGRAM {
-		// A port or network that cannot be reached would fail the next receive, whoever the datagram was for.
+		// Otherwise an unreachable port or network would fail the next receive, whatever the destination of the
+		// datagram was.
 		ioctl(fd, windows.SIO_UDP_CONNRESET, make([]byte, 4))
 		ioctl(fd, windows.SIO_UDP_NETRESET, make([]byte, 4))
 	}
 	return prepare(fd)
 }
 
-// Accept takes one connection off a listening socket; the new socket is non-blocking and not inherited. EAGAIN when there is none. Errors that concern
-// only the connection that was to be accepted (ECONNRESET) leave the listener as it is: call again.
+// Accept takes one connection from a listening socket. The new socket is non-blocking and not inherited. Accept
+// returns EAGAIN when there is none. An error about the connection alone (ECONNRESET) leaves the listener as it is,
+// and the caller calls again.
 func Accept(fd FD) (FD, netip.AddrPort, error) {
 	conn, err := sysAccept(fd)
 	if err != nil {
@@ -55,7 +57,7 @@ func Accept(fd FD) (FD, netip.AddrPort, error) {
 	return conn, from, nil
 }
 
-// prepare makes a fresh socket non-blocking, or closes it.
+// prepare makes a new socket non-blocking, or closes it.
 func prepare(fd FD) (FD, error) {
 	if err := ioctl(fd, fionBIO, []byte{1, 0, 0, 0}); err != nil {
 		Close(fd)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDSCP: a traffic class is refused, and none is not.
+// TestDSCP: a traffic class is refused, and class 0 is accepted.
 func TestDSCP(t *testing.T) {
 	c, _ := pair(t)
 	must(t, SetDSCP(c, 0))

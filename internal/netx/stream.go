@@ -1,11 +1,12 @@
-// Sending and receiving on the data path: one system call each, no allocation on Linux.
+// Sending and receiving on the data path: one system call each, and no allocation on Linux.
 
 package netx
 
 import "syscall"
 
-// Recv receives into b. n==0 with no error is the end of the stream (on a datagram socket, an empty datagram). syscall.EAGAIN when nothing is there;
-// syscall.EINVAL when b is empty, which could not be told from the end of the stream. No error is 0, not nil. It never waits.
+// Recv receives into b. A result of 0 without an error is the end of the stream, or on a datagram socket an empty
+// datagram. Recv returns syscall.EAGAIN when there is no data, and syscall.EINVAL when b is empty, as its result
+// would look like the end of the stream. No error is 0, not nil. It never waits.
 func Recv(fd FD, b []byte) (n int, err syscall.Errno) {
 	if len(b) == 0 {
 		return 0, syscall.EINVAL
@@ -17,8 +18,9 @@ func Recv(fd FD, b []byte) (n int, err syscall.Errno) {
 	}
 }
 
-// Send sends b, or as much of it as the kernel takes; syscall.EAGAIN when it takes nothing. more tells the kernel that the rest of a packet follows
-// shortly (MSG_MORE; ignored where there is none). It never waits and raises no signal.
+// Send sends b, or as much of it as the kernel takes. It returns syscall.EAGAIN when the kernel takes nothing. With
+// more, the rest of a packet follows shortly (MSG_MORE; ignored on systems without it). Send never waits and raises
+// no signal.
 func Send(fd FD, b []byte, more bool) (n int, err syscall.Errno) {
 	for {
 		if n, err = sysSend(fd, b, more); err != syscall.EINTR {
@@ -27,7 +29,8 @@ func Send(fd FD, b []byte, more bool) (n int, err syscall.Errno) {
 	}
 }
 
-// RecvV receives into the buffers of v in turn. Call v.Consume with what it returns. Errors as Recv.
+// RecvV receives into the buffers of v in turn. The caller passes the result to v.Consume. Errors are those of
+// Recv.
 func RecvV(fd FD, v *IOV) (n int, err syscall.Errno) {
 	if v.bytes == 0 {
 		return 0, syscall.EINVAL
@@ -39,7 +42,8 @@ func RecvV(fd FD, v *IOV) (n int, err syscall.Errno) {
 	}
 }
 
-// SendV sends the buffers of v in turn, or as much as the kernel takes. Call v.Consume with what it returns. Errors as Send.
+// SendV sends the buffers of v in turn, or as much of them as the kernel takes. The caller passes the result to
+// v.Consume. Errors are those of Send.
 func SendV(fd FD, v *IOV, more bool) (n int, err syscall.Errno) {
 	for {
 		if n, err = sysSendmsg(fd, v.pending(), more); err != syscall.EINTR {

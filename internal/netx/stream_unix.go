@@ -1,6 +1,6 @@
 //go:build unix && (!linux || fabricbasic)
 
-// The portable calls below Recv, Send and their kin.
+// The portable calls under Recv, Send, RecvV and SendV.
 
 package netx
 
@@ -25,7 +25,7 @@ func sysSendmsg(fd FD, vec []unix.Iovec, _ bool) (int, syscall.Errno) {
 	return result(unix.SendmsgBuffers(int(fd), buffers(vec), nil, nil, sendFlags))
 }
 
-// result turns what the portable calls return into a count and an errno.
+// result turns the results of the portable calls into a count and an errno.
 func result(n int, err error) (int, syscall.Errno) {
 	if err == nil {
 		return n, 0

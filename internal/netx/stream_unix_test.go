@@ -11,9 +11,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestVectorsAcrossShortCalls pushes random buffers through a stream whose kernel buffers are small, with random lists on either side.
+// TestVectorsAcrossShortCalls pushes random buffers through a stream whose kernel buffers are small, with random
+// lists on either side.
 func TestVectorsAcrossShortCalls(t *testing.T) {
-	// A pair of local sockets: as short-winded as TCP with small buffers, without its delays.
+	// A pair of local sockets makes short calls as TCP with small buffers does, without its delays.
 	ends, err := unix.Socketpair(unix.AF_UNIX, syscall.SOCK_STREAM, 0)
 	must(t, err)
 	c, s := closeLater(t, FD(ends[0])), closeLater(t, FD(ends[1]))

@@ -1,6 +1,6 @@
 //go:build unix
 
-// How package syscall knows a descriptor, its errors, and calls that the Unix systems share.
+// Package syscall's form of descriptors and errors, and calls that the Unix systems share.
 
 package netx
 
@@ -11,13 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handle is a descriptor as package syscall takes it.
+// handle is a descriptor in package syscall's form.
 type handle = int
 
-// sysErr gives an error of a call its POSIX name, which it has already.
+// sysErr returns an error of a call with its POSIX name, which it already has.
 func sysErr(err error) error { return err }
 
-// Close gives the descriptor back. It is never retried: on Linux the number is free again even when close(2) reports EINTR.
+// Close closes the descriptor. It never retries: on Linux the number is free again even when close(2) returns
+// EINTR.
 func Close(fd FD) error { return unix.Close(int(fd)) }
 
 // Duplicate returns another descriptor of the same file, close-on-exec (fcntl(2), F_DUPFD_CLOEXEC).
@@ -33,13 +34,14 @@ func Duplicate(fd FD) (FD, error) {
 func connect(fd FD, sa syscall.Sockaddr) error {
 	err := syscall.Connect(int(fd), sa)
 	if err == syscall.EINTR {
-		// The attempt goes on in the background, exactly as after EINPROGRESS (POSIX connect).
+		// The attempt continues in the background, as after EINPROGRESS (POSIX, connect).
 		return syscall.EINPROGRESS
 	}
 	return err
 }
 
-// BindGroup gives a socket the address of a multicast group, so that nothing else comes, beside other sockets that are members.
+// BindGroup binds a socket to the address of a multicast group, so that it receives only datagrams to the group.
+// Other sockets may be bound to it as well.
 func BindGroup(fd FD, group netip.AddrPort) error {
 	if err := SetReuseAddr(fd, true); err != nil {
 		return err
@@ -47,7 +49,7 @@ func BindGroup(fd FD, group netip.AddrPort) error {
 	return Bind(fd, group)
 }
 
-// setSmall sets an option that is one byte long: the BSDs take nothing longer for those of multicast, Linux takes both.
+// setSmall sets an option of one byte. The BSDs accept only one byte for multicast options, Linux also an int.
 func setSmall(fd FD, level, opt, value int) error {
 	return syscall.SetsockoptByte(int(fd), level, opt, byte(value))
 }
@@ -57,7 +59,8 @@ func setGroup(fd FD, opt int, m *syscall.IPv6Mreq) error {
 	return syscall.SetsockoptIPv6Mreq(int(fd), syscall.IPPROTO_IPV6, opt, m)
 }
 
-// Peek reports how many of the bytes that wait on a connected socket it has found; 0 and no error: the peer has closed.
+// Peek reports how many bytes it found waiting on a connected socket. 0 without an error means that the peer has
+// closed the connection.
 func Peek(fd FD) (int, error) {
 	var b [1]byte
 	n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)

@@ -1,4 +1,4 @@
-// How package syscall knows a socket, its errors, and calls that differ from those of Unix.
+// Package syscall's form of sockets and errors, and calls that differ from those of Unix.
 
 package netx
 
@@ -9,10 +9,10 @@ import (
 	"gofabric/internal/wsa"
 )
 
-// handle is a socket as package syscall takes it.
+// handle is a socket in package syscall's form.
 type handle = syscall.Handle
 
-// sysErr gives an error of a call its POSIX name.
+// sysErr returns an error of a call with its POSIX name.
 func sysErr(err error) error {
 	if e, ok := err.(syscall.Errno); ok {
 		return wsa.Errno(e)
@@ -20,16 +20,16 @@ func sysErr(err error) error {
 	return err
 }
 
-// Close gives the socket back.
+// Close closes the socket.
 func Close(fd FD) error { return sysErr(syscall.Closesocket(handle(fd))) }
 
-// Duplicate fails: it serves local sockets, which are not to be had here.
+// Duplicate fails: it is for local sockets, which this package does not have on Windows.
 func Duplicate(FD) (FD, error) { return NoFD, syscall.ENOSYS }
 
 // connect starts to connect.
 func connect(fd FD, sa syscall.Sockaddr) error {
 	if loopback(sa) {
-		// Otherwise Windows asks twice more, half a second apart, after it was refused, and only then says so.
+		// Otherwise Windows retries twice after a refusal, half a second apart, before it reports the refusal.
 		ioctl(fd, sioTCPInitialRTO, []byte{0xff, 0xff, noSynRetransmissions, 0})
 	}
 	err := sysErr(syscall.Connect(handle(fd), sa))
@@ -49,8 +49,8 @@ func loopback(sa syscall.Sockaddr) bool {
 	return false
 }
 
-// BindGroup has a socket receive at the port of a multicast group, beside other sockets that do; Windows binds to addresses of interfaces only, so
-// datagrams that were not sent to the group may come, too.
+// BindGroup makes a socket receive at the port of a multicast group. Other sockets may do so as well. Windows binds
+// only to addresses of interfaces, so the socket may also receive datagrams that were not sent to the group.
 func BindGroup(fd FD, group netip.AddrPort) error {
 	if err := setInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
 		return err
@@ -62,5 +62,5 @@ func BindGroup(fd FD, group netip.AddrPort) error {
 	return Bind(fd, netip.AddrPortFrom(any, group.Port()))
 }
 
-// setSmall sets an option that is one byte long elsewhere.
+// setSmall sets an option that has one byte on other systems.
 func setSmall(fd FD, level, opt, value int) error { return setInt(fd, level, opt, value) }

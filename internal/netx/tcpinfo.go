@@ -2,23 +2,24 @@ package netx
 
 import "time"
 
-// TCPPath is what the kernel knows of a connection's way (tcp(7), TCP_INFO).
+// TCPPath is the kernel's state of a TCP connection (tcp(7), TCP_INFO).
 type TCPPath struct {
-	RTT, MinRTT      time.Duration // 0: not known
+	RTT, MinRTT      time.Duration // 0 if unknown
 	Window, InFlight int           // bytes
-	Unsent           int           // bytes that wait in the kernel, for room in the window or at the peer
+	Unsent           int           // bytes in the kernel's send buffer that were not sent yet
 	Acked            uint64        // bytes that the peer's kernel has acknowledged
 	TCPCounts
 }
 
-// TCPCounts is what the kernel counts of a connection.
+// TCPCounts are the kernel's counters of a connection.
 type TCPCounts struct {
 	Sent, Received uint64 // segments with data
-	Retransmitted  uint64 // of those sent, and requests to connect
-	Spurious       uint64 // of those retransmitted: they had come already, says the peer (RFC 2883)
+	Retransmitted  uint64 // retransmitted segments, and repeated SYNs
+	Spurious       uint64 // of those retransmitted, the ones that the peer reported as duplicates (RFC 2883)
 }
 
-// grow adds to c how far the kernel's counters have come between two looks. They have 32 bits there, and wrap.
+// grow adds to c the increase of the kernel's counters between two queries. The kernel's counters have 32 bits and
+// wrap.
 func (c *TCPCounts) grow(was, is *TCPCounts) {
 	c.Sent += uint64(uint32(is.Sent - was.Sent))
 	c.Received += uint64(uint32(is.Received - was.Received))

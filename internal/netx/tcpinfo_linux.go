@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PathOf asks the kernel about a TCP connection; false if it is none.
+// PathOf queries a TCP connection. It returns false if fd is none.
 func PathOf(fd FD) (p TCPPath, ok bool) {
 	i, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package netx
 
-// PathOf asks the kernel about a TCP connection; only Linux tells.
+// PathOf fails: only Linux reports it.
 func PathOf(FD) (TCPPath, bool) { return TCPPath{}, false }

@@ -1,9 +1,11 @@
 //go:build !fabricbasic
 
-// The one file with unsafe: raw system calls. None of them blocks except sysEpollWait with a timeout, which tells the scheduler.
+// The one file with unsafe: raw system calls. Only sysEpollWait with a timeout blocks, and it informs the
+// scheduler.
 //
-// The pointers are converted in the argument list of the call, and RawSyscall6 and Syscall6 keep what they point to alive and in place for its
-// duration (rule 4 of unsafe.Pointer). None of the callees grows the stack in between, so stack variables are fine too.
+// The pointers are converted in the argument list of the call. RawSyscall6 and Syscall6 keep the memory that they
+// point to alive and in place for the duration of the call (rule 4 of unsafe.Pointer). None of the callees grows
+// the stack in between, so stack variables are safe, too.
 
 package netx
 
@@ -14,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forward is p+n: the n-th byte of the buffer that p points into.
+// forward returns p+n, which points to the n-th byte of the buffer after p.
 func forward(p *byte, n int) *byte { return (*byte)(unsafe.Add(unsafe.Pointer(p), n)) }
 
 func sysRecv(fd FD, b []byte) (int, unix.Errno) {
@@ -74,12 +76,12 @@ func sysRecvPlain(fd FD, d *Datagram) unix.Errno {
 	if err != 0 {
 		return err
 	}
-	// With MSG_TRUNC the result is the datagram's length, whatever of it fitted.
+	// With MSG_TRUNC the result is the length of the whole datagram.
 	d.N, d.Seg, d.Truncated, d.From.len = min(int(n), len(d.Buf)), 0, int(n) > len(d.Buf), size
 	return 0
 }
 
-// prepare points the headers at the datagrams' parts, which stay where they are.
+// prepare points the headers at the parts of the datagrams, which do not move.
 func (b *Batch) prepare() {
 	b.vecs = batchVecs{make([]unix.Mmsghdr, len(b.D)), make([]unix.Iovec, len(b.D))}
 	for i := range b.D {
@@ -109,7 +111,7 @@ func sysRecvBatch(fd FD, b *Batch) (int, unix.Errno) {
 	return n, err
 }
 
-// received takes over what the kernel said of a datagram of n bytes.
+// received stores the kernel's description of a datagram of n bytes.
 func (d *Datagram) received(n int, h *unix.Msghdr) {
 	d.N, d.Seg, d.Truncated, d.From.len = n, 0, h.Flags&unix.MSG_TRUNC != 0, h.Namelen
 	if h.Controllen > 0 {
@@ -124,7 +126,7 @@ func sysSendTo(fd FD, to *SockAddr, b []byte) unix.Errno {
 	return err
 }
 
-// segmentControl is the control message that makes a send a run of datagrams.
+// segmentControl is the control message that makes one send a run of datagrams.
 type segmentControl struct {
 	unix.Cmsghdr
 	size uint16
@@ -161,18 +163,19 @@ func sysSendBurst(fd FD, to *SockAddr, b *Burst, most int) (int, unix.Errno) {
 		h.SetIovlen(len(vec))
 	}
 	n, _, err := syscall.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(hdrs))), uintptr(most), sendFlags(false), 0, 0)
-	clear(hdrs) // the address and the buffers are the caller's again
+	clear(hdrs) // drops the references to the caller's address and buffers
 	return count(n, err)
 }
 
-// sysGetsockopt reads an option that is an array; n is how many bytes of it there are.
+// sysGetsockopt reads an option that is an array. n is the number of bytes read.
 func sysGetsockopt(fd FD, level, opt int, v *[skMeminfoVars]uint32) (n int, err unix.Errno) {
 	size := uint32(unsafe.Sizeof(*v))
 	_, _, err = syscall.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), uintptr(level), uintptr(opt), uintptr(unsafe.Pointer(v)), uintptr(unsafe.Pointer(&size)), 0)
 	return int(size), err
 }
 
-// sysEpollWait waits for ms milliseconds, for ever when negative; with 0 it is a raw call. epoll_pwait, because arm64 has no epoll_wait.
+// sysEpollWait waits for ms milliseconds, without limit if ms is negative. With 0 it is a raw call. It uses
+// epoll_pwait because arm64 has no epoll_wait.
 func sysEpollWait(ep FD, evs []unix.EpollEvent, ms int) (int, unix.Errno) {
 	var n uintptr
 	var err unix.Errno
@@ -202,14 +205,14 @@ func sysCounterAdd(fd FD) unix.Errno {
 	return err
 }
 
-// sysCounterTake reads an eventfd back to zero.
+// sysCounterTake reads an eventfd, which sets it to zero.
 func sysCounterTake(fd FD) unix.Errno {
 	var n uint64
 	_, _, err := syscall.RawSyscall6(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&n)), unsafe.Sizeof(n), 0, 0, 0)
 	return err
 }
 
-// count is a system call's result, which is meaningless when it failed.
+// count returns a system call's result, which is meaningless if the call failed.
 func count(n uintptr, err unix.Errno) (int, unix.Errno) {
 	if err != 0 {
 		return 0, err

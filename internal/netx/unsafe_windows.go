@@ -1,5 +1,5 @@
-// The one file with unsafe: Winsock's calls. The sockets are non-blocking, so none of them waits but sysPoll. Those of the data path are not made by
-// package syscall, which allocates an error for WSAEWOULDBLOCK.
+// The one file with unsafe: Winsock's calls. The sockets are non-blocking, so only sysPoll waits. The calls of the
+// data path are not made by package syscall, which allocates an error for WSAEWOULDBLOCK.
 
 package netx
 
@@ -22,10 +22,11 @@ var (
 	procSendTo   = winsock.NewProc("WSASendTo")
 )
 
-// forward is p+n: the n-th byte of the buffer that p points into.
+// forward returns p+n, which points to the n-th byte of the buffer after p.
 func forward(p *byte, n int) *byte { return (*byte)(unsafe.Add(unsafe.Pointer(p), n)) }
 
-// sysPoll waits for ms milliseconds, for ever when negative, until one of fds is ready; n of them are.
+// sysPoll waits until one of fds is ready, for at most ms milliseconds, without a limit if ms is negative. n is the
+// number of ready sockets.
 func sysPoll(fds []pollFD, ms int) (n int, err error) {
 	r, _, e := syscall.SyscallN(procPoll.Addr(), uintptr(unsafe.Pointer(unsafe.SliceData(fds))), uintptr(len(fds)), uintptr(ms))
 	if n := int(int32(r)); n >= 0 {
@@ -64,7 +65,8 @@ func receive(fd FD, vec []iovec, flags uint32) (int, syscall.Errno) {
 	return count(r, n, e)
 }
 
-// Peek reports how many of the bytes that wait on a connected socket it has found; 0 and no error: the peer has closed.
+// Peek reports how many bytes it found waiting on a connected socket. 0 without an error means that the peer has
+// closed the connection.
 func Peek(fd FD) (int, error) {
 	var b [1]byte
 	vec := [1]iovec{{Base: &b[0], Len: 1}}
@@ -81,12 +83,12 @@ func sysSendmsg(fd FD, vec []iovec, _ bool) (int, syscall.Errno) {
 		uintptr(unsafe.Pointer(&n)), 0, 0, 0)
 	sent, errno := count(r, n, e)
 	if errno == syscall.ESHUTDOWN {
-		errno = syscall.EPIPE // as POSIX calls it
+		errno = syscall.EPIPE // POSIX' error for this case
 	}
 	return sent, errno
 }
 
-// count is a call's result: n, unless r says that it failed.
+// count returns a call's result: n, unless r is the value for failure.
 func count(r uintptr, n uint32, e syscall.Errno) (int, syscall.Errno) {
 	if r != 0 {
 		return 0, wsa.Errno(e)

@@ -1,4 +1,4 @@
-// Time-outs in the form that polling calls take.
+// Time-outs in the form of the polling calls.
 
 package netx
 
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// waitMillis is the time-out of poll(2) and epoll_wait(2): milliseconds rounded up (down would spin at the end), -1 for ever. What is longer than
-// they can express waits as long as they can.
+// waitMillis returns the time-out for poll(2) and epoll_wait(2) in milliseconds, -1 for no limit. It rounds up, as
+// rounding down would make the caller spin at the end. It limits a longer time to the largest value.
 func waitMillis(d time.Duration) int {
 	if d < 0 {
 		return -1
@@ -15,7 +15,7 @@ func waitMillis(d time.Duration) int {
 	return roundUp(d, time.Millisecond)
 }
 
-// Readable reports whether fd has something to read, to accept or to say, now.
+// Readable reports whether fd has data, a connection to accept, an end or an error now.
 func Readable(fd FD) bool {
 	p := [1]pollFD{watch(fd, pollIn)}
 	n, err := sysPoll(p[:], 0)

@@ -4,7 +4,8 @@ package netx
 
 import "golang.org/x/sys/unix"
 
-// Waiting returns how many bytes can be received from a stream socket now, up to 64 KiB; 0 if there are none.
+// Waiting returns the number of bytes that can be received from a stream socket now, up to 64 KiB, 0 if there are
+// none.
 func Waiting(fd FD) int {
 	var b [64 << 10]byte
 	n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)

@@ -1,4 +1,4 @@
-// Why a parked goroutine came back.
+// The reasons for which a parked goroutine resumes.
 
 package netx
 
@@ -6,11 +6,11 @@ package netx
 type Why uint8
 
 const (
-	// WhyTimer: the time of SetTimer came.
+	// WhyTimer: the time of SetTimer has come.
 	WhyTimer Why = 1 << iota
-	// WhyPoller: the attached Poller has something to report. It is disarmed now.
+	// WhyPoller: the attached Poller has events. It is now disarmed.
 	WhyPoller
-	// WhyWake: somebody called Wake since the last Park that said so.
+	// WhyWake: Wake was called since the last Park that returned WhyWake.
 	WhyWake
 )
 

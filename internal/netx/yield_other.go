@@ -4,5 +4,5 @@ package netx
 
 import "runtime"
 
-// Yield lets others have the processor first.
+// Yield gives the processor to other goroutines.
 func Yield() { runtime.Gosched() }

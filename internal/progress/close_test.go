@@ -1,6 +1,6 @@
 package progress
 
-// The end, many hands, and the price.
+// Closing, concurrent use, and allocations.
 
 import (
 	"errors"
@@ -98,7 +98,7 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// TestAllocs has passes, stages and deadlines allocate nothing.
+// TestAllocs checks that passes, staged flushes and deadlines allocate nothing.
 func TestAllocs(t *testing.T) {
 	if !netx.EdgeTriggered {
 		t.Skip("the portable poller allocates")

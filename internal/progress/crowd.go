@@ -1,11 +1,13 @@
 package progress
 
-// Waiting for processes of the same host that may have no processor: whoever polls for what they are to do keeps them from doing it, and two that poll on one
-// processor take a time slice for each step, though there may be others. Giving it away costs a system call where nobody else wants it.
+// Operations that wait for other processes of this host. Such a process may have no processor of its own, so a
+// waiter that polls keeps it from running: two pollers on one processor need a time slice of the scheduler for each
+// step. A waiter therefore gives the processor away (sched_yield(2)). This costs a system call even if no other
+// process is ready to run.
 
-// errandYield is the errand of giving the processor away.
+// errandYield asks for the processor to be given away.
 const errandYield = 1 << 29
 
-// Crowd changes by n how many operations wait for several processes of this host. While there are any, a caller's pass gives the processor away afterwards,
-// without the lock. Locked.
+// Crowd changes by n the number of operations that wait for other processes of this host. While there are any,
+// Unlock after a caller's pass gives the processor away, with the lock released. Locked.
 func (e *Engine) Crowd(n int) { e.crowd += n }

@@ -1,4 +1,4 @@
-// Callers' passes give the processor away while somebody said that others need it, and only then.
+// Callers' passes give the processor away while Crowd counts waiting operations, and at no other time.
 
 package progress
 
@@ -33,6 +33,6 @@ func TestCrowd(t *testing.T) {
 	e.Lock()
 	e.Crowd(1)
 	e.Pass()
-	e.Crowd(-1) // what was waited for has ended meanwhile
+	e.Crowd(-1) // the operation has ended in the meantime
 	e.Unlock()
 }

@@ -10,14 +10,14 @@ import (
 	"gofabric/internal/mono"
 )
 
-// TestDeadlines has deadlines come in every state.
+// TestDeadlines checks that deadlines expire in every state.
 func TestDeadlines(t *testing.T) {
 	const in = 3 * time.Millisecond
 	tests := []struct {
 		name  string
 		auto  bool
 		setup func(e *Engine)
-		drive bool // the caller passes all the time
+		drive bool // the caller makes passes all the time
 	}{
 		{name: "armed", auto: true},
 		{name: "polled, then away", auto: true, setup: func(e *Engine) { e.Pass() }},
@@ -77,7 +77,8 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestDeadlineBehindStage sets a deadline while the timer serves staged bytes, and the other way round: both come.
+// TestDeadlineBehindStage sets a deadline while the timer serves staged bytes, and the other way round. Both must
+// be served.
 func TestDeadlineBehindStage(t *testing.T) {
 	for _, auto := range []bool{true, false} {
 		e := newEngine(t, auto)
@@ -118,7 +119,8 @@ func spin(d time.Duration) {
 	}
 }
 
-// TestDeadlineAfterData has a deadline and data come at the same time, while nobody looked: who is about to give somebody up hears first what he has said.
+// TestDeadlineAfterData has a deadline and data come at the same time, while no caller makes passes. The source
+// must receive the data first: it may be the answer for which the deadline was set.
 func TestDeadlineAfterData(t *testing.T) {
 	e := newEngine(t, true)
 	p := newProbe(t, e, true)
@@ -128,7 +130,7 @@ func TestDeadlineAfterData(t *testing.T) {
 		at := mono.Now().Add(time.Millisecond)
 		e.After(at, func(mono.Time) { before <- p.bytes })
 		e.armDeadline(mono.Now())
-		time.Sleep(2 * time.Millisecond) // the goroutine leaves its errands to who holds the lock
+		time.Sleep(2 * time.Millisecond) // the goroutine leaves its errands to the holder of the lock
 		p.write(1)
 		e.Unlock()
 		select {

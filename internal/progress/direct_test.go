@@ -24,7 +24,7 @@ func (p *probe) isOut() bool {
 	return p.h.out
 }
 
-// TestDirect: streams that every pass reads leave the poller, and are back before anybody relies on it.
+// TestDirect: streams that every pass reads leave the poller, and return before the goroutine depends on it.
 func TestDirect(t *testing.T) {
 	for name, back := range map[string]func(t *testing.T, e *Engine, p *probe){
 		"away": func(t *testing.T, e *Engine, p *probe) {},
@@ -59,7 +59,7 @@ func TestDirect(t *testing.T) {
 			e := newEngine(t, true)
 			p := newProbe(t, e, true)
 			passes(e, 1)
-			for range 100 { // the goroutine may step in between
+			for range 100 { // the goroutine may take over in between
 				if passes(e, 2*directAfter); p.isOut() {
 					break
 				}
@@ -77,7 +77,7 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// newMemoryProbe is newProbe for a stream in memory: what stands for its memory is the socket.
+// newMemoryProbe is newProbe for a stream in memory. The socket stands for its memory.
 func newMemoryProbe(t *testing.T, e *Engine) *probe {
 	t.Helper()
 	p := newProbe(t, e, false)
@@ -92,12 +92,12 @@ func newMemoryProbe(t *testing.T, e *Engine) *probe {
 	return p
 }
 
-// TestMemoryBesideSockets: passes read streams in memory, and tell them so, however many there are and whatever is beside them, and that is served as well, by
-// passes and by the goroutine.
+// TestMemoryBesideSockets: passes read all streams in memory and tell their Directors so, for any
+// number of streams and sockets. Sockets beside them are served as well, by passes and by the goroutine.
 func TestMemoryBesideSockets(t *testing.T) {
 	for _, sockets := range []int{0, 1, directMax, directMax + 1, 9} {
 		for _, memory := range []int{1, 2, 7} {
-			e := newEngine(t, false) // no ticks that see what passes leave out
+			e := newEngine(t, false) // no ticks, which would serve what passes leave out
 			listener := newProbe(t, e, false)
 			var ms, ss []*probe
 			for i := range max(sockets, memory) {
@@ -142,7 +142,7 @@ func TestMemoryBesideSockets(t *testing.T) {
 	}
 }
 
-// count counts those that were told that passes read them.
+// count counts the probes that were told that passes read them.
 func (e *Engine) count(ps []*probe) (n int) {
 	e.Lock()
 	defer e.Unlock()
@@ -154,7 +154,8 @@ func (e *Engine) count(ps []*probe) (n int) {
 	return n
 }
 
-// TestMemoryCompany: a socket more than passes read sends the others back to the poller, and no stream in memory.
+// TestMemoryCompany: with one socket more than directMax all sockets return to the poller, but no stream in memory
+// does.
 func TestMemoryCompany(t *testing.T) {
 	e := newEngine(t, false)
 	m, s := newMemoryProbe(t, e), newProbe(t, e, true)

@@ -1,3 +1,6 @@
+// The Engine: its lock, its two states (polled and armed, see doc.go), and the pass, which is one round of
+// progress. The numbers below are measured compromises between latency and the cost of system calls.
+
 package progress
 
 import (
@@ -14,50 +17,59 @@ import (
 )
 
 const (
-	// tickMin and tickMax bound the interval after which a polled Engine looks whether it is still polled.
+	// tickMin and tickMax bound the tick: the interval after which a polled Engine checks that passes are still
+	// made.
 	tickMin = time.Millisecond
 	tickMax = 4 * time.Millisecond
-	// pushMargin is how close the timer may come while passes are made: they push it out, for waking the goroutine costs the pollers many
-	// times what setting a timer does. On two processors a tick of 4 ms cost a ping-pong a fifth.
+	// pushMargin is the time before the goroutine's next tick at which a pass moves the tick into the future. A
+	// wake-up of the goroutine costs the callers many times what setting a timer costs: on two processors a tick of
+	// 4 ms cost a ping-pong a fifth.
 	pushMargin = 60 * time.Microsecond
-	// directMax is the number of stream sockets up to which a pass reads each of them without asking the poller first: an empty receive
-	// costs less than the poller's answer plus the receive that follows it. Streams in memory do not count: a look at one is no call at all.
+	// directMax is the number of stream sockets up to which a pass reads each of them without asking the poller. An
+	// empty receive costs less than the poller's answer and the receive that follows it. Streams in memory do not
+	// count, as reading one takes no system call.
 	directMax = 2
-	// sweepEvery is how many direct passes go by before one asks the poller, for listeners and write readiness.
+	// sweepEvery is the number of direct passes from one question to the poller to the next, for listeners and room
+	// to write.
 	sweepEvery = 256
-	// asideEvery is the same while sockets stand aside (Handle.StandAside): what they say first should not wait long.
+	// asideEvery replaces sweepEvery while sockets stand aside (Handle.StandAside), so that their first bytes do
+	// not wait long.
 	asideEvery = 16
-	// directAfter is how many direct passes go by before the streams leave the poller altogether.
+	// directAfter is the number of direct passes after which the streams leave the poller.
 	directAfter = 64
-	// clockEvery is how many passes go by between looks at the clock for deadlines.
+	// clockEvery is the number of passes from one reading of the clock to the next.
 	clockEvery = 64
 	eventBatch = 64
-	// slowPasses is what clockEvery passes take at least where the caller is slow: then every pass asks the poller, which costs nothing beside the pauses
-	// between them. Or a connection would come up milliseconds late, with the goroutine's tick, and with manual progress, where nothing ticks, after a
-	// quarter of a second if the caller comes by each millisecond.
+	// slowPasses is the time for clockEvery passes beyond which a caller counts as slow. Every pass of a slow
+	// caller asks the poller: its cost is small beside the pauses between passes. Otherwise a connection would be
+	// noticed milliseconds late, by the goroutine's tick. With manual progress, which has no ticks, a caller that
+	// makes a pass each millisecond would notice it after a quarter of a second.
 	slowPasses = time.Millisecond
 )
 
-// Source is a socket's owner. Its methods are called with the Engine's lock held.
+// Source owns a socket. The Engine calls its methods with the lock held.
 type Source interface {
-	// Ready reports what the poller saw: data to read (or a hang-up), room to write.
+	// Ready reports what the poller found: data to read or a hang-up (in), room to write (out).
 	Ready(in, out bool)
-	// Poll tries to receive without having been told that there is anything.
+	// Poll tries to receive although no readiness was reported.
 	Poll()
 	// Expired reports that the deadline set with SetDeadline has passed.
 	Expired(now mono.Time)
-	// Lost reports that the poller does not take the socket back: nobody would notice what comes. End what it is for.
+	// Lost reports that the poller refused to take the socket back. No further data would be noticed, so the source
+	// must end its connection.
 	Lost(err error)
 }
 
-// Director is a Source that wants to know when passes read it without having been told of anything.
+// Director is a Source that learns when passes start and stop reading it without asking the poller.
 type Director interface {
-	// Direct tells, with the Engine's lock held, that from now on every pass calls Poll and nobody looks at the descriptor, or that this has ended: then
-	// what waits already must make it ready. Only what ends it can fail.
+	// Direct(true) reports that from now on every pass calls Poll, and that the descriptor is not watched.
+	// Direct(false) reports the end of this: data that waits already must then make the descriptor ready. Only
+	// Direct(false) can fail. The lock is held.
 	Direct(on bool) error
 }
 
-// parker is what the goroutine waits on: netx.Parker, or virtualParker where there are no descriptors. Park returns all the reasons that there are.
+// parker is what the goroutine waits on: netx.Parker, or virtualParker where there are no descriptors. Park returns
+// all reasons for the wake-up.
 type parker interface {
 	Park() (netx.Why, error)
 	ArmPoller(on bool) error
@@ -66,7 +78,8 @@ type parker interface {
 	Close() error
 }
 
-// Engine makes progress for one domain, or for the listeners of a fabric. Methods say if they need its lock.
+// Engine makes progress for one domain, or for the listeners of a fabric. A method whose comment says "Locked"
+// needs the Engine's lock; the others may be called from any goroutine.
 type Engine struct {
 	mu    sync.Mutex
 	batch batch.Scheduler
@@ -82,35 +95,36 @@ type Engine struct {
 	streams []*Handle // stream sockets, the candidates for direct reads
 	memory  []*Handle // streams in memory, which every pass reads
 	aside   int       // sockets that stand aside
-	direct  int       // direct passes since the goroutine gave way
+	direct  int       // direct passes since the goroutine gave way to a caller
 
 	timers queue.Heap[mono.Time, *Handle]
 
-	tasks, idleTasks []Task // to be run; the other one of two lists that take turns
+	tasks, idleTasks []Task // to be run; two lists take turns, and idleTasks is the empty one
 	crowd            int    // see Crowd
 	inlets           []Inlet
 
 	// The goroutine's state.
 	armed      bool
-	told       bool // the poller woke it: there is something to sweep up, which need not be a stream
+	told       bool // the poller woke the goroutine: this pass asks it, as a socket other than a stream may be ready
 	auto       bool
-	slow       bool      // passes are rare (slowPasses), and each asks the poller; nobody knows at first
-	looked     mono.Time // the last look
+	slow       bool      // passes are rare (slowPasses), and each asks the poller; true until measured
+	looked     mono.Time // time of the last call of look
 	waiters    int
 	timerAt    mono.Time
 	tick       time.Duration
 	tickPasses uint64    // passes at tickSince
-	tickSince  mono.Time // when it was last seen that passes are made
+	tickSince  mono.Time // time at which passes were last seen to be made
 	closed     bool
 	done       chan struct{}
 	stop       atomic.Bool
-	errand     atomic.Uint32 // what is to be done by whoever holds the lock: why the goroutine woke meanwhile, tasks, visitors
+	errand     atomic.Uint32 // work for the holder of the lock: reasons (netx.Why) for a wake-up, tasks, visitors
 	visitors   visitors
 
-	errands bool // the goroutine's errand is being done: the application has not come by
+	errands bool // an errand is being done, so the application has not made this pass
 }
 
-// New starts an Engine. With auto, its goroutine takes over when nobody passes; without (manual progress), only while somebody waits.
+// New starts an Engine. With auto, its goroutine takes over when no caller makes passes. Without it
+// (FI_PROGRESS_MANUAL) the goroutine takes over only while a reader sleeps (EnterWait).
 func New(auto bool) (*Engine, error) {
 	poller, err := netx.NewPoller()
 	if err != nil {
@@ -129,7 +143,7 @@ func New(auto bool) (*Engine, error) {
 	return start(&Engine{poller: poller, parker: parker, auto: auto, slow: true}), nil
 }
 
-// start makes e run.
+// start starts the goroutine of e.
 func start(e *Engine) *Engine {
 	e.tick, e.done = tickMin, make(chan struct{})
 	e.batch.Init((*host)(e))
@@ -142,7 +156,7 @@ func start(e *Engine) *Engine {
 	return e
 }
 
-// Close stops the goroutine and frees the descriptors. The sources must be gone.
+// Close stops the goroutine and frees the descriptors. All sources must have been removed.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.closed {
@@ -161,14 +175,15 @@ func (e *Engine) Close() error {
 	return err
 }
 
-// Lock and Unlock guard everything that belongs to the domain.
+// Lock acquires the lock, which guards everything that belongs to the domain.
 func (e *Engine) Lock() { e.mu.Lock() }
 
 // Virtual reports that the Engine uses nothing of the system (NewVirtual).
 func (e *Engine) Virtual() bool { return e.poller == nil }
 
-// Unlock also does what the goroutine came for while the lock was held: it must not queue up for a lock that a polling caller takes millions of times
-// a second. A mutex with a waiter wakes it at each unlock, in vain, for a millisecond.
+// Unlock releases the lock, and does the errands that came up while it was held. The goroutine must not wait for a
+// lock that a polling caller takes millions of times a second: a sync.Mutex with a waiter wakes it at each unlock,
+// in vain, for a millisecond.
 func (e *Engine) Unlock() {
 	e.mu.Unlock()
 	if e.errand.Load() != 0 {
@@ -176,7 +191,7 @@ func (e *Engine) Unlock() {
 	}
 }
 
-// Batch decides when posted messages leave. Locked.
+// Batch returns the scheduler that decides when posted messages leave. Locked.
 func (e *Engine) Batch() *batch.Scheduler { return &e.batch }
 
 // Pass makes one round of non-blocking progress. Locked.
@@ -205,7 +220,7 @@ func (e *Engine) pass() {
 	if e.marks.some.Load() {
 		e.serveMarked()
 	}
-	for i := 0; i < len(e.memory); i++ { // one may end, or join, meanwhile
+	for i := 0; i < len(e.memory); i++ { // a stream may be removed or added by a callback
 		e.memory[i].src.Poll()
 	}
 	few := len(e.streams) <= directMax
@@ -231,7 +246,7 @@ func (e *Engine) pass() {
 	}
 }
 
-// look serves deadlines, and keeps the goroutine asleep, while passes are made.
+// look serves deadlines, and moves the goroutine's next tick into the future while passes are made.
 func (e *Engine) look(now mono.Time) {
 	if e.auto && !e.armed && e.timerAt != 0 && e.timerAt.Sub(now) < pushMargin && !e.batch.Waiting() {
 		e.ticked(now)
@@ -266,14 +281,14 @@ func (e *Engine) sweep() {
 	}
 }
 
-// FlushStaged transmits what posts left waiting. Locked.
+// FlushStaged transmits the messages that earlier posts left waiting. Locked.
 func (e *Engine) FlushStaged() { e.batch.Flush(!e.errands) }
 
 // armTimer makes sure that the goroutine wakes no later than d from now, give or take a batch.Delay. Locked.
 func (e *Engine) armTimer(now mono.Time, d time.Duration) bool {
 	at := now.Add(d)
 	if e.timerAt != 0 && e.timerAt > now && e.timerAt <= at && e.timerAt >= now.Add(d/4) {
-		return true // the armed one serves
+		return true // the timer that is set suffices
 	}
 	if err := e.parker.SetTimer(d); err != nil {
 		return false
@@ -282,10 +297,11 @@ func (e *Engine) armTimer(now mono.Time, d time.Duration) bool {
 	return true
 }
 
-// Wake makes the goroutine run once, soon. Any goroutine.
+// Wake makes the goroutine run once, soon. Any goroutine may call it.
 func (e *Engine) Wake() { e.parker.Wake() }
 
-// EnterWait says that the caller will sleep until a completion or event; from now on the Engine advances by itself. Locked.
+// EnterWait reports that the caller will sleep until a completion or an event. The goroutine makes the passes from
+// now on. Locked.
 func (e *Engine) EnterWait() {
 	e.waiters++
 	if !e.armed && !e.closed {

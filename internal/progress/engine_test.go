@@ -1,6 +1,6 @@
 package progress
 
-// Who makes progress when.
+// The goroutine takes over from callers, and gives way to them.
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 	"gofabric/internal/netx"
 )
 
-// TestTakesOver leaves an engine alone after a pass: its goroutine does the work.
+// TestTakesOver makes one pass and then none: the goroutine serves the socket.
 func TestTakesOver(t *testing.T) {
 	for _, stream := range []bool{true, false} {
 		e := newEngine(t, true)
@@ -31,7 +31,7 @@ func TestTakesOver(t *testing.T) {
 	}
 }
 
-// TestTakesOverUnasked never passes.
+// TestTakesOverUnasked makes no pass at all.
 func TestTakesOverUnasked(t *testing.T) {
 	e := newEngine(t, true)
 	p := newProbe(t, e, true)
@@ -39,8 +39,8 @@ func TestTakesOverUnasked(t *testing.T) {
 	p.wait("fresh engine")
 }
 
-// TestGivesWay passes again and again: no matter when the goroutine has its ticks, after a pass the poller is the caller's, and everything is received
-// once.
+// TestGivesWay makes passes again and again. Whenever the goroutine's ticks come, the poller belongs to the caller
+// after a pass, and every byte is received once.
 func TestGivesWay(t *testing.T) {
 	e := newEngine(t, true)
 	p := newProbe(t, e, true)
@@ -60,7 +60,8 @@ func TestGivesWay(t *testing.T) {
 	}
 }
 
-// TestWaiter takes over at once for somebody who waits, in both modes, and passes of others meanwhile do not end that.
+// TestWaiter: the goroutine takes over at once for a waiter, in both modes, and passes of other callers do not end
+// that.
 func TestWaiter(t *testing.T) {
 	for _, auto := range []bool{true, false} {
 		e := newEngine(t, auto)
@@ -87,12 +88,13 @@ func TestWaiter(t *testing.T) {
 	}
 }
 
-// TestManual makes no progress by itself; a timer, which does fire, proves that there was the time for it.
+// TestManual: an Engine with manual progress does nothing by itself. A timer that fires proves that there was time
+// for it.
 func TestManual(t *testing.T) {
 	e := newEngine(t, false)
 	p := newProbe(t, e, true)
 	fired := make(chan int, 1)
-	for range 2 { // before and after somebody has waited
+	for range 2 { // before and after a caller has waited
 		p.write(1)
 		e.Lock()
 		e.After(mono.Now().Add(20*time.Millisecond), func(mono.Time) { fired <- p.bytes })
@@ -116,7 +118,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// TestListenerBesideStream has the events of listeners served promptly though streams are read directly.
+// TestListenerBesideStream: listeners are served promptly though streams are read directly.
 func TestListenerBesideStream(t *testing.T) {
 	e := newEngine(t, false)
 	newProbe(t, e, true)
@@ -143,7 +145,8 @@ func TestListenerBesideStream(t *testing.T) {
 	}
 }
 
-// TestSlowCaller: who passes rarely hears of listeners in each pass, from the beginning, and again after having been fast.
+// TestSlowCaller: each pass of a slow caller serves listeners, from the first pass on, and again after a fast
+// phase.
 func TestSlowCaller(t *testing.T) {
 	e := newEngine(t, false)
 	newProbe(t, e, true)
@@ -166,7 +169,7 @@ func TestSlowCaller(t *testing.T) {
 	hears("many passes in long", true)
 }
 
-// hostAt is a host with a time of its own.
+// hostAt is a host with a fixed time.
 type hostAt struct {
 	*host
 	at mono.Time
@@ -174,19 +177,19 @@ type hostAt struct {
 
 func (h hostAt) Now() mono.Time { return h.at }
 
-// TestTimerOfABurst: the timer that comes for what is staged does not make the goroutine take over, for who posts many messages makes no passes meanwhile; when there were
-// none for a tick, it does.
+// TestTimerOfABurst: the timer for staged bytes does not make the goroutine take over, as an application that posts
+// many messages makes no passes meanwhile. It takes over when there were no passes for a tick.
 func TestTimerOfABurst(t *testing.T) {
 	e := newEngine(t, true)
 	e.Lock()
 	defer e.Unlock()
 	e.Pass()
 	timer := func() {
-		e.parker.SetTimer(time.Hour) // the goroutine's own must not come between
+		e.parker.SetTimer(time.Hour) // the goroutine's own timer must not fire in between
 		e.timerAt = 0
 		e.advance(netx.WhyTimer)
 	}
-	e.tickSince = mono.Now().Add(time.Hour) // however long this test is kept from running
+	e.tickSince = mono.Now().Add(time.Hour) // far off, as this test may be preempted
 	timer()
 	timer()
 	if e.armed {
@@ -195,7 +198,7 @@ func TestTimerOfABurst(t *testing.T) {
 	if left := e.timerAt.Sub(e.tickSince); left < tickMin/2 {
 		t.Errorf("the next look is %v after the last pass was seen, want a tick", left)
 	}
-	e.batch.Init(hostAt{(*host)(e), mono.Now().Add(time.Hour)}) // what waits from then on has not waited yet
+	e.batch.Init(hostAt{(*host)(e), mono.Now().Add(time.Hour)}) // posts that wait from then on have not waited yet
 	newFlusher().wait(e)
 	timer()
 	if left := e.timerAt.Sub(mono.Now()); left > batch.Delay {

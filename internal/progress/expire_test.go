@@ -68,7 +68,7 @@ func TestDeadlineModel(t *testing.T) {
 	})
 }
 
-// TestExpireAgain: a source that asks for a time that has passed, again and again, does not keep the lock.
+// TestExpireAgain: a source that sets a deadline in the past, again and again, does not keep the lock.
 func TestExpireAgain(t *testing.T) {
 	e := &Engine{auto: true}
 	n := 0

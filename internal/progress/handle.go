@@ -1,3 +1,5 @@
+// Registration of sources: sockets in the poller, streams that every pass reads, and deadlines without a socket.
+
 package progress
 
 import (
@@ -15,17 +17,18 @@ type Handle struct {
 	src    Source
 	slot   int
 	gen    uint32
-	list   *[]*Handle // Engine.streams or Engine.memory, nil if it is in neither
-	place  int        // in it
+	list   *[]*Handle // Engine.streams or Engine.memory, nil if the handle is in neither
+	place  int        // index in list
 	want   netx.Events
 	out    bool        // taken out of the poller: passes read it
-	told   bool        // of streams in memory: a Director that was told that passes read it
+	told   bool        // a Director (stream in memory) was told that passes read it
 	timer  queue.Place // in Engine.timers, while it has a deadline
 	aside  bool        // see StandAside
 	marked bool        // in Engine.marks; its mutex guards it
 }
 
-// Register adds a socket. A stream is read directly while there are few; others (listeners) only when the poller says so. Locked.
+// Register adds a socket. Passes read a stream directly while there are few. Any other socket, such as a listener,
+// is served only when the poller reports it. Locked.
 func (e *Engine) Register(fd netx.FD, src Source, stream bool, want netx.Events) (*Handle, error) {
 	h, err := e.register(fd, src, want)
 	if err == nil && stream {
@@ -37,13 +40,14 @@ func (e *Engine) Register(fd netx.FD, src Source, stream bool, want netx.Events)
 	return h, err
 }
 
-// StandAside says of a socket that is no stream that it may become one: nobody knows yet whether it will ever be used. Locked.
+// StandAside marks a socket that is not a stream yet, but may become one (BecomeStream). While there is such a
+// socket, passes ask the poller more often (asideEvery). Locked.
 func (h *Handle) StandAside() {
 	h.aside = true
 	h.e.aside++
 }
 
-// stepIn ends that.
+// stepIn ends StandAside.
 func (h *Handle) stepIn() {
 	if h.aside {
 		h.aside = false
@@ -51,7 +55,7 @@ func (h *Handle) stepIn() {
 	}
 }
 
-// BecomeStream makes a socket a stream that has stood aside. Locked.
+// BecomeStream makes a stream of a socket that has stood aside. Locked.
 func (h *Handle) BecomeStream() {
 	if e := h.e; h.list == nil && h.slot >= 0 && e.slots[h.slot] == h {
 		h.stepIn()
@@ -62,8 +66,8 @@ func (h *Handle) BecomeStream() {
 	}
 }
 
-// RegisterMemory adds a stream whose bytes go through memory: every pass reads it, however many there are, so its owner should have few. The socket is for the
-// rest, and for those who sleep. Locked.
+// RegisterMemory adds a stream whose bytes go through shared memory. Every pass reads it, whatever the number of
+// such streams, so there should be few of them. The socket carries the rest, and wakes sleepers. Locked.
 func (e *Engine) RegisterMemory(fd netx.FD, src Source, want netx.Events) (*Handle, error) {
 	h, err := e.register(fd, src, want)
 	if err == nil {
@@ -86,14 +90,14 @@ func (e *Engine) register(fd netx.FD, src Source, want netx.Events) (*Handle, er
 	return h, nil
 }
 
-// join puts h into a list of those that passes read.
+// join adds h to a list of streams that passes read.
 func (h *Handle) join(list *[]*Handle) {
 	h.list, h.place = list, len(*list)
 	*list = append(*list, h)
 	h.e.direct = 0
 }
 
-// leave takes it out.
+// leave removes h from its list.
 func (h *Handle) leave() {
 	if h.list == nil {
 		return
@@ -107,7 +111,7 @@ func (h *Handle) leave() {
 	h.e.direct = 0 // there may be few now
 }
 
-// takeSlot gives h a place among the registered.
+// takeSlot gives h a slot among the registered handles.
 func (e *Engine) takeSlot(h *Handle) {
 	if n := len(e.free); n > 0 {
 		h.slot = e.free[n-1]
@@ -120,8 +124,10 @@ func (e *Engine) takeSlot(h *Handle) {
 	e.slots[h.slot] = h
 }
 
-// becomeDirect takes the streams out of the poller, for every pass reads them: a poller is told of each packet by the kernel, on the sender's time.
-// On loopback that is a twentieth of a ping-pong. Streams in memory stay there, where nothing comes for them, as they hear now that they are read. Locked.
+// becomeDirect takes the streams out of the poller, as every pass reads them. For a socket in a poller the kernel
+// does work at each packet, on the sender's time: on loopback a twentieth of a ping-pong. Sockets of streams in
+// memory stay in the poller. Their Directors are told that passes read the memory, so that the peer need not write
+// to the socket. Locked.
 func (e *Engine) becomeDirect(sockets bool) {
 	for _, h := range e.memory {
 		if d, ok := h.src.(Director); ok && !h.told {
@@ -142,10 +148,11 @@ func (e *Engine) becomeDirect(sockets bool) {
 	}
 }
 
-// leaveDirect puts back, or tells, those of a list. Locked.
+// leaveDirect puts the sockets of a list back into the poller, and tells Directors that passes no longer read them.
+// Locked.
 func (e *Engine) leaveDirect(list []*Handle) {
 	e.direct = 0
-	for i := len(list) - 1; i >= 0; i-- { // downwards: one that is lost leaves the list
+	for i := len(list) - 1; i >= 0; i-- { // downwards: Lost may remove a handle from the list
 		h := list[i]
 		if h.out {
 			h.back()
@@ -170,12 +177,13 @@ func (h *Handle) back() {
 		err = h.e.poller.Add(h.fd, h.want, h.token())
 	}
 	if err != nil {
-		h.out = true // not there to be removed
+		h.out = true // it is not in the poller, and Remove must not take it out
 		h.src.Lost(err)
 	}
 }
 
-// nextGen gives h a generation of its own, so that an event of a socket that had the slot before is recognised as stale.
+// nextGen gives h a generation of its own, so that a late event of a socket that had the slot before is recognized
+// as stale.
 func (e *Engine) nextGen(h *Handle) {
 	e.gens++
 	h.gen = e.gens
@@ -183,7 +191,7 @@ func (e *Engine) nextGen(h *Handle) {
 
 func (h *Handle) token() uint64 { return uint64(h.gen)<<32 | uint64(uint32(h.slot)) }
 
-// Remove ends the registration; the socket itself is the owner's to close afterwards.
+// Remove ends the registration. The owner closes the socket afterwards.
 func (h *Handle) Remove() {
 	e := h.e
 	h.SetDeadline(0)
@@ -199,7 +207,7 @@ func (h *Handle) Remove() {
 	h.leave()
 }
 
-// Want says which readiness to be told of.
+// Want sets the readiness that the poller reports.
 func (h *Handle) Want(ev netx.Events) error {
 	if ev == h.want {
 		return nil
@@ -218,7 +226,7 @@ func (h *Handle) Want(ev netx.Events) error {
 	return nil
 }
 
-// SetDeadline asks for Expired at the given time; 0 cancels. It replaces the deadline set before.
+// SetDeadline asks for a call of Expired at the given time. It replaces the deadline set before; 0 cancels it.
 func (h *Handle) SetDeadline(at mono.Time) {
 	e := h.e
 	if at == 0 {
@@ -226,7 +234,7 @@ func (h *Handle) SetDeadline(at mono.Time) {
 		return
 	}
 	e.timers.Set(at, h, &h.timer)
-	if (e.armed || !e.auto) && e.timers.Min() == h { // else the ticks look after it
+	if (e.armed || !e.auto) && e.timers.Min() == h { // otherwise the ticks serve it
 		e.armDeadline(mono.Now())
 	}
 }
@@ -240,12 +248,13 @@ func (e *Engine) Each(f func(Source)) {
 	}
 }
 
-// Timer returns a Handle without a socket: f is called, with the lock held, when the time of SetDeadline has come. Locked.
+// Timer returns a Handle without a socket. f is called, with the lock held, at the time that SetDeadline sets.
+// Locked.
 func (e *Engine) Timer(f func(now mono.Time)) *Handle {
 	return &Handle{e: e, fd: netx.NoFD, src: timerFunc{f}, slot: -1}
 }
 
-// After calls f, with the lock held, when the time has come. Locked. The Handle's Remove cancels it.
+// After calls f at the given time, with the lock held. Remove of the Handle cancels it. Locked.
 func (e *Engine) After(at mono.Time, f func(now mono.Time)) *Handle {
 	h := e.Timer(f)
 	h.SetDeadline(at)

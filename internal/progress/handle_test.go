@@ -1,6 +1,6 @@
 package progress
 
-// Registrations come and go.
+// Sources are registered and removed.
 
 import (
 	"math/rand/v2"
@@ -10,7 +10,8 @@ import (
 	"gofabric/internal/netx"
 )
 
-// TestStaleEvents removes, in the handling of an event, the source of another event of the same batch, and gives its place to a newcomer.
+// TestStaleEvents handles an event by removing the source of another event of the same batch, and gives the slot to
+// a new source.
 func TestStaleEvents(t *testing.T) {
 	for _, reuse := range []bool{false, true} {
 		e := newEngine(t, false)
@@ -62,7 +63,8 @@ func TestStaleEvents(t *testing.T) {
 	}
 }
 
-// TestHangUp reports a hang-up to who waits for nothing but edges once, and not in every pass: it cannot be read away.
+// TestHangUp: a source that waits for edges only receives a hang-up once, and not in every pass. Reading cannot
+// clear a hang-up.
 func TestHangUp(t *testing.T) {
 	if !netx.EdgeTriggered {
 		t.Skip("there are no edges on this system")
@@ -93,7 +95,7 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestMany has a few hundred sources come, speak and go in any order.
+// TestMany registers, writes to and removes a few hundred sources in any order.
 func TestMany(t *testing.T) {
 	e := newEngine(t, true)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -134,7 +136,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestRemoveTwice is harmless, also with the place taken by somebody else.
+// TestRemoveTwice: a second Remove does nothing, even if another source has taken the slot.
 func TestRemoveTwice(t *testing.T) {
 	e := newEngine(t, false)
 	p := newProbe(t, e, true)
@@ -153,7 +155,7 @@ func TestRemoveTwice(t *testing.T) {
 	}
 }
 
-// TestRegisterFails gives the place back when the poller refuses.
+// TestRegisterFails: the slot becomes free again when the poller refuses the socket.
 func TestRegisterFails(t *testing.T) {
 	e := newEngine(t, false)
 	e.Lock()

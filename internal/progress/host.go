@@ -17,5 +17,6 @@ func (h *host) WakeIn(now mono.Time, ns int64) bool {
 	return (*Engine)(h).armTimer(now, time.Duration(ns))
 }
 
-// Polled implements batch.Host: with manual progress no tick notices that the application has stopped.
+// Polled implements batch.Host. It is false with manual progress, where no tick would notice that the application
+// has stopped making passes.
 func (h *host) Polled() bool { return h.auto && !h.armed }

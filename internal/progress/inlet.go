@@ -1,16 +1,17 @@
 package progress
 
-// Inlet is where posts wait that were made without the Engine's lock: receives of C programs (cmd/libfabric), for which a call into Go each would cost more
-// than they do. Its methods are called locked.
+// Inlet holds posts that were made without the Engine's lock: receives of C programs (cmd/libfabric). A call into
+// Go for each of them would cost more than the receive itself. Its methods are called locked.
 type Inlet interface {
-	// Take posts what waits. Every pass begins with it.
+	// Take posts what waits in the inlet. Every pass begins with it.
 	Take()
-	// Shut says whether posts must not wait from now on, for nobody is about to pass, or somebody sleeps; then Take follows. A post that finds out only
-	// afterwards that it should not have waited calls Engine.Settle.
+	// Shut(true) reports that posts must not wait in the inlet from now on, because no caller makes passes or a
+	// reader sleeps. Take follows. A post that finds the inlet shut only after it was put there calls
+	// Engine.Settle.
 	Shut(on bool)
 }
 
-// AddInlet has every pass begin with in.Take. Locked.
+// AddInlet makes every pass begin with in.Take. Locked.
 func (e *Engine) AddInlet(in Inlet) {
 	e.inlets = append(e.inlets, in)
 	in.Shut(e.armed)
@@ -26,7 +27,7 @@ func (e *Engine) DropInlet(in Inlet) {
 	}
 }
 
-// Settle posts what waits in the inlets, and transmits what that brings about. Locked.
+// Settle posts what waits in the inlets, and transmits what results from it. Locked.
 func (e *Engine) Settle() {
 	e.takeInlets()
 	e.FlushStaged()
@@ -38,7 +39,7 @@ func (e *Engine) takeInlets() {
 	}
 }
 
-// shutInlets is called when the Engine's goroutine takes over, and when it gives way.
+// shutInlets shuts all inlets when the goroutine takes over, and opens them when it gives way. Locked.
 func (e *Engine) shutInlets(on bool) {
 	for _, in := range e.inlets {
 		in.Shut(on)

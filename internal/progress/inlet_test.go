@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// fakeInlet counts what an Engine does to it.
+// fakeInlet counts the Engine's calls.
 type fakeInlet struct {
 	shut  bool
 	taken int
@@ -14,7 +14,8 @@ type fakeInlet struct {
 func (f *fakeInlet) Take()        { f.taken++ }
 func (f *fakeInlet) Shut(on bool) { f.shut = on }
 
-// TestInlet wants an inlet open only while somebody passes and nobody sleeps, and emptied by each pass and whenever it is shut.
+// TestInlet: an inlet is open only while callers make passes and no reader sleeps. Each pass empties it, and so
+// does shutting it.
 func TestInlet(t *testing.T) {
 	for _, auto := range []bool{true, false} {
 		e := newEngine(t, auto)
@@ -47,7 +48,7 @@ func TestInlet(t *testing.T) {
 	}
 }
 
-// TestInletAway wants the engine to empty and shut the inlet of an application that stays away, which nothing else tells it.
+// TestInletAway: the engine empties and shuts the inlet when the application makes no more passes.
 func TestInletAway(t *testing.T) {
 	e := newEngine(t, true)
 	in := &awayInlet{shut: make(chan struct{}, 1)}
@@ -63,7 +64,7 @@ func TestInletAway(t *testing.T) {
 	}
 }
 
-// awayInlet tells when it was shut and then emptied.
+// awayInlet reports when it was shut and then emptied.
 type awayInlet struct {
 	armed, on bool
 	shut      chan struct{}

@@ -7,14 +7,15 @@ import (
 	"testing"
 )
 
-// BenchmarkLock is what a call pays for the domain's lock when nobody else wants it: what an application with FI_THREAD_DOMAIN would save (docs/decisions/0027).
+// BenchmarkLock measures what a call pays for the domain's lock without contention. An application with
+// FI_THREAD_DOMAIN would save that (docs/decisions/0027).
 func BenchmarkLock(b *testing.B) {
 	e, err := New(true)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer e.Close()
-	used := func() int64 { // processor time: the clock would see what else the machine does
+	used := func() int64 { // processor time: elapsed time would include other processes
 		var u syscall.Rusage
 		syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 		return u.Utime.Nano() + u.Stime.Nano()

@@ -14,7 +14,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// bound is how long anything may take that must happen, on a machine that is busy with other things.
+// bound is the longest time that an expected event may take, on a machine that is busy with other work.
 const bound = wait.Limit
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func newEngine(t testing.TB, auto bool) *Engine {
 	return e
 }
 
-// probe is a Source: it counts what it is told and drains its socket.
+// probe is a Source that counts its calls and drains its socket.
 type probe struct {
 	t       testing.TB
 	e       *Engine
@@ -44,11 +44,11 @@ type probe struct {
 	expired             chan mono.Time
 	onReady             func()
 	lost                error
-	keep                bool // leave what comes in the socket
-	direct              bool // as it was told
+	keep                bool // leave received bytes in the socket
+	direct              bool // the last argument of Direct
 }
 
-// newProbe registers a source; Close of the engine comes after the removal.
+// newProbe registers a source. The test's cleanup removes it before it closes the engine.
 func newProbe(t testing.TB, e *Engine, stream bool) *probe {
 	t.Helper()
 	p := &probe{t: t, e: e, got: make(chan int, 64), expired: make(chan mono.Time, 64)}
@@ -129,7 +129,7 @@ func (p *probe) write(n int) {
 	}
 }
 
-// wait waits until bytes came, while nobody passes.
+// wait waits until bytes came, and makes no passes.
 func (p *probe) wait(what string) {
 	p.t.Helper()
 	select {
@@ -139,7 +139,7 @@ func (p *probe) wait(what string) {
 	}
 }
 
-// flusher is a batch.Flusher that tells.
+// flusher is a batch.Flusher that reports its flushes.
 type flusher struct {
 	b    batch.Stream
 	n    int
@@ -157,5 +157,5 @@ func (f *flusher) Flush() {
 	}
 }
 
-// wait has f flushed soon. Locked.
+// wait asks for a flush of f soon. Locked.
 func (f *flusher) wait(e *Engine) { f.b.Answer(&e.batch, f) }

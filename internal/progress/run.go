@@ -1,3 +1,5 @@
+// The Engine's goroutine: it takes over from callers and gives way to them, and serves timers and errands.
+
 package progress
 
 import (
@@ -13,14 +15,14 @@ func (e *Engine) becomeArmed() {
 	e.armed = true
 	e.tick = tickMin
 	e.shutInlets(true)
-	e.FlushStaged() // nobody may come by soon
+	e.FlushStaged() // the application may make no pass soon
 	e.leaveDirect(e.streams)
 	e.leaveDirect(e.memory)
 	e.arm()
 	e.armDeadline(mono.Now())
 }
 
-// becomePolled detaches it, and starts the ticks that notice when the callers stay away. Locked.
+// becomePolled detaches the poller, and starts the ticks that notice when callers make no more passes. Locked.
 func (e *Engine) becomePolled() {
 	e.armed, e.direct = false, 0
 	e.shutInlets(false)
@@ -34,10 +36,10 @@ func (e *Engine) becomePolled() {
 	}
 }
 
-// ticked notes that passes are made. Locked.
+// ticked notes that passes are being made. Locked.
 func (e *Engine) ticked(now mono.Time) { e.tickPasses, e.tickSince = e.batch.Passes(), now }
 
-// arm makes the goroutine wake once for what the poller sees or somebody marks. Locked.
+// arm makes the goroutine wake once, for an event of the poller or for a mark (Notify). Locked.
 func (e *Engine) arm() {
 	e.parker.ArmPoller(true)
 	if e.marks.arm(true) {
@@ -52,7 +54,7 @@ func (e *Engine) armDeadline(now mono.Time) {
 	}
 	at := e.timers.MinKey()
 	if e.timerAt != 0 && e.timerAt <= at {
-		return // comes first, or came and is about to be served: setting it anew would lose what it stands for
+		return // it fires first, or has fired and is about to be served, and must not be lost
 	}
 	d := at.Sub(now)
 	if d <= 0 {
@@ -82,8 +84,8 @@ func (e *Engine) run() {
 // errandSet makes an errand without a reason visible.
 const errandSet = 1 << 31
 
-// runErrand does what the goroutine woke for, unless somebody holds the lock, who then does it on unlocking: the errand is noted before the lock
-// is tried, and looked for after it is released.
+// runErrand does the errands unless another goroutine holds the lock, in which case that one does them in Unlock.
+// No errand is lost: it is noted before the lock is tried, and looked for after the lock is released.
 func (e *Engine) runErrand() {
 	for e.errand.Load() != 0 && e.mu.TryLock() {
 		yield := false
@@ -109,12 +111,12 @@ func (e *Engine) runErrand() {
 	}
 }
 
-// advance does what the wake-up is for and arms the next one. Locked.
+// advance does what the goroutine woke for, and arms the next wake-up. Locked.
 func (e *Engine) advance(why netx.Why) {
 	now := mono.Now()
 	if why&netx.WhyTimer != 0 {
 		e.timerAt = 0
-		if !e.armed { // else what has come is heard first, that nobody is given up for a silence that has ended
+		if !e.armed { // an armed Engine receives first: data that has come may cancel a deadline
 			e.expire(now)
 		}
 		e.batch.Expired(now)
@@ -138,15 +140,17 @@ func (e *Engine) advance(why netx.Why) {
 	}
 }
 
-// tickOver looks whether passes were made since the last time, and takes over if there were none for long enough. The timer comes for what is staged, too, and what a
-// burst of posts spends in the system says nothing about the application: taking over then cost messages of 4 KiB half their rate. Locked.
+// tickOver checks whether passes were made since the last tick. It takes over if there were none for at least
+// tickMin. The timer also fires for staged messages, so tickMin is measured by the clock: the time that a burst of
+// posts spends in system calls does not mean that the application has stopped. Taking over then halved the rate of
+// messages of 4 KiB. Locked.
 func (e *Engine) tickOver(now mono.Time) {
 	var next time.Duration
 	if e.batch.Passes() != e.tickPasses {
 		if e.batch.Passes()-e.tickPasses < sweepEvery && len(e.slots) > len(e.free) {
-			e.serveMarked() // polled, but slowly: what passes see at once otherwise would wait for long
+			e.serveMarked() // polled, but slowly: serve now what the next pass would serve late
 			if e.poller != nil {
-				e.sweep() // as would listeners and write readiness, which direct passes do not see
+				e.sweep() // the same for listeners and room to write, which direct passes do not see
 			}
 		}
 		e.tick = min(e.tick*2, tickMax)
@@ -163,8 +167,8 @@ func (e *Engine) tickOver(now mono.Time) {
 	e.armTimer(now, next)
 }
 
-// expire tells the sources whose deadline has passed, as many as there are now: one that asks again for a time that has passed waits for the next wake-up, so that it
-// cannot keep the lock. Locked.
+// expire calls the sources whose deadline has passed, at most as many as there are now. A source that sets a
+// deadline in the past again waits for the next wake-up, so that it cannot keep the lock. Locked.
 func (e *Engine) expire(now mono.Time) {
 	for n := e.timers.Len(); n > 0 && e.timers.Len() > 0 && e.timers.MinKey() <= now; n-- {
 		h := e.timers.Min()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestStage has staged bytes flushed by whatever comes first.
+// TestStage: staged bytes are flushed by the first of pass, timer and FlushStaged.
 func TestStage(t *testing.T) {
 	ways := []struct {
 		name string

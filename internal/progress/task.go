@@ -1,24 +1,25 @@
 package progress
 
-// Work that comes up while a Source is being served, when the protocol engines must not be called.
+// Tasks: work that comes up while a Source is being served, when protocol engines must not be called.
 
-// Task is something to do when no Source is being served. Run is called with the Engine's lock held.
+// Task is work to do when no Source is being served. Run is called with the Engine's lock held.
 type Task interface{ Run() }
 
-// errandTasks is the errand of running the tasks.
+// errandTasks asks for the tasks to be run.
 const errandTasks = 1 << 30
 
-// Soon has t.Run called once, when the lock is released at the latest: by whoever holds it, so that no goroutine needs to wake. Posts that t makes leave at
-// once. It may be called from within Run. Locked.
+// Soon arranges one call of t.Run, no later than the release of the lock. The holder of the lock makes it, so that
+// no goroutine needs to wake. Posts that t makes leave at once. Run may call Soon. Locked.
 func (e *Engine) Soon(t Task) {
 	e.tasks = append(e.tasks, t)
 	e.errand.Or(errandTasks)
 }
 
-// Later is Soon for a task that waits for others to make room: it is run after the next pass, or when the goroutine comes by. Locked.
+// Later is Soon for a task that waits until others make room. It runs after the next pass of a caller or of the
+// goroutine. Locked.
 func (e *Engine) Later(t Task) { e.tasks = append(e.tasks, t) }
 
-// runTasks runs the tasks asked for until now; those asked for meanwhile have a turn of their own. Locked.
+// runTasks runs the tasks asked for until now. Tasks that these ask for run in the next turn. Locked.
 func (e *Engine) runTasks() {
 	list := e.tasks
 	e.tasks, e.idleTasks = e.idleTasks[:0], nil
@@ -27,5 +28,5 @@ func (e *Engine) runTasks() {
 		t.Run()
 	}
 	e.idleTasks = list[:0]
-	e.FlushStaged() // nobody is about to post more
+	e.FlushStaged() // no more posts are about to follow
 }

@@ -8,7 +8,7 @@ import (
 	"gofabric/internal/mono"
 )
 
-// task counts its runs and does what it was told to.
+// task counts its runs and calls its function.
 type task struct {
 	runs int
 	do   func()
@@ -21,7 +21,8 @@ func (k *task) Run() {
 	}
 }
 
-// TestSoon: a task runs as the lock is released, and so do those that it asks for; one that waits for room runs after the next pass.
+// TestSoon: a task runs as the lock is released, and so do those that it asks for. A task of Later runs after the
+// next pass.
 func TestSoon(t *testing.T) {
 	for _, auto := range []bool{true, false} {
 		e := NewVirtual(auto)
@@ -42,7 +43,7 @@ func TestSoon(t *testing.T) {
 	}
 }
 
-// TestLater: a task that waits for room is not run again and again by itself, but after each pass.
+// TestLater: a task that waits for room runs once after each pass, and not again and again.
 func TestLater(t *testing.T) {
 	e := NewVirtual(false)
 	defer e.Close()
@@ -63,7 +64,7 @@ func TestLater(t *testing.T) {
 		e.Unlock()
 		e.Lock()
 		runs := k.runs
-		e.Unlock() // no pass: no turn
+		e.Unlock() // no pass, so no run
 		if runs != min(want, 4) {
 			t.Errorf("%d runs without a pass, want %d", runs, min(want, 4))
 		}
@@ -73,7 +74,8 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// TestLaterAlone: with automatic progress a waiting task has its turns though nobody calls, where something happens that may have made room.
+// TestLaterAlone: with automatic progress the goroutine runs a waiting task when an event may have made room,
+// though no caller makes passes.
 func TestLaterAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := NewVirtual(true)
@@ -88,7 +90,7 @@ func TestLaterAlone(t *testing.T) {
 	})
 }
 
-// TestTaskAllocates nothing.
+// TestTaskAllocates checks that tasks allocate nothing.
 func TestTaskAllocates(t *testing.T) {
 	e := NewVirtual(false)
 	defer e.Close()

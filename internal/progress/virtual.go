@@ -9,42 +9,45 @@ import (
 	"gofabric/internal/netx"
 )
 
-// Engines and sources without descriptors: networks inside the process.
+// Engines and sources without descriptors, for networks inside the process.
 
-// NewVirtual starts an Engine that uses nothing of the system but the clock: its goroutine waits on channels and a time.Timer, so that under testing/synctest
-// it is durably blocked while there is nothing to do, and the bubble's clock is its own. It has no sockets: Register fails. auto is as with New.
+// NewVirtual starts an Engine without descriptors. Its goroutine waits on channels and a time.Timer. Under
+// testing/synctest it is durably blocked while there is nothing to do, and its clock is the bubble's. It has no
+// sockets: Register fails. auto is as with New.
 func NewVirtual(auto bool) *Engine {
 	k := &virtualParker{wake: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
 	k.timer.Stop()
 	return start(&Engine{parker: k, auto: auto})
 }
 
-// RegisterVirtual adds a source without a descriptor. Its Ready(true, false) is called after Notify, Expired as that of any; Poll never is, for there is
-// nothing to ask. Locked.
+// RegisterVirtual adds a source without a descriptor. The Engine calls its Ready(true, false) after Notify, and
+// Expired as for any source. It never calls Poll. Locked.
 func (e *Engine) RegisterVirtual(src Source) *Handle {
 	h := &Handle{e: e, fd: netx.NoFD, src: src}
 	e.takeSlot(h)
 	return h
 }
 
-// Notify marks a source ready: one of RegisterVirtual, or a socket's that has something beside the socket. It may be called by anybody, with or without the lock of this or of any other Engine held, and does not
-// wait for one: the next pass calls Ready, and where nobody passes the goroutine does, as for a socket. After Remove it does nothing.
+// Notify marks a source ready: one of RegisterVirtual, or a socket's source that also receives by another way than
+// the socket. Any goroutine may call it, with or without the lock of this or any other Engine held. It waits for no
+// such lock. The next pass calls Ready; while no caller makes passes the goroutine does, as for a socket. After
+// Remove it does nothing.
 func (h *Handle) Notify() {
 	if h.e.marks.add(h) {
 		h.e.parker.Wake()
 	}
 }
 
-// marks are the sources that somebody marked ready and no pass has served yet.
+// marks are the sources that Notify marked and no pass has served yet.
 type marks struct {
-	some atomic.Bool // there are any: all that a pass reads of an Engine without such sources
-	mu   sync.Mutex  // the last of all locks: nothing is called with it held
+	some atomic.Bool // list is not empty; passes read only this while no source is marked
+	mu   sync.Mutex  // innermost lock: no function is called with it held
 	list []*Handle
-	idle []*Handle // the other one of two lists that take turns; guarded by the Engine's lock
-	wake bool      // the goroutine wants to be woken, once
+	idle []*Handle // the empty one of two lists that take turns; guarded by the Engine's lock
+	wake bool      // the goroutine is to be woken, once
 }
 
-// add reports whether the goroutine is to be woken.
+// add marks h. It reports whether the caller must wake the goroutine.
 func (m *marks) add(h *Handle) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,7 +62,8 @@ func (m *marks) add(h *Handle) bool {
 	return wake
 }
 
-// arm says that the goroutine wants to be woken, or not. It reports whether it must be at once.
+// arm sets whether add reports that the goroutine must be woken. It reports whether the goroutine must be woken
+// now.
 func (m *marks) arm(on bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,12 +71,12 @@ func (m *marks) arm(on bool) bool {
 	return on && len(m.list) > 0
 }
 
-// serveMarked calls those marked until now; what is marked meanwhile is for the next pass. Locked.
+// serveMarked calls Ready of the sources marked until now. Those marked meanwhile wait for the next pass. Locked.
 func (e *Engine) serveMarked() {
 	m := &e.marks
 	m.mu.Lock()
 	list := m.list
-	m.list, m.idle = m.idle[:0], nil // a pass inside Ready would make itself a list of its own
+	m.list, m.idle = m.idle[:0], nil // nil: a pass inside Ready must not use the same list
 	m.some.Store(false)
 	for _, h := range list {
 		h.marked = false
@@ -87,7 +91,7 @@ func (e *Engine) serveMarked() {
 	m.idle = list[:0]
 }
 
-// virtualParker is a parker of channels.
+// virtualParker is a parker made of channels.
 type virtualParker struct {
 	wake   chan struct{}
 	timer  *time.Timer
@@ -106,14 +110,14 @@ func (k *virtualParker) Park() (netx.Why, error) {
 		return netx.WhyTimer, nil
 	}
 	select {
-	case <-k.timer.C: // both
+	case <-k.timer.C: // both have come
 		why |= netx.WhyTimer
 	default:
 	}
 	return why, nil
 }
 
-// ArmPoller has no poller to arm.
+// ArmPoller does nothing, as there is no poller.
 func (k *virtualParker) ArmPoller(bool) error { return nil }
 
 func (k *virtualParker) SetTimer(d time.Duration) error {

@@ -9,7 +9,7 @@ import (
 	"gofabric/internal/netx"
 )
 
-// marked is a source without a descriptor that counts.
+// marked is a source without a descriptor that counts its calls.
 type marked struct {
 	h     *Handle
 	ready chan struct{}
@@ -33,7 +33,7 @@ func (m *marked) Poll()                 {}
 func (m *marked) Expired(now mono.Time) { m.at <- now }
 func (m *marked) Lost(error)            {}
 
-// TestVirtualClock: in a bubble time flies, and nothing fires early or late.
+// TestVirtualClock: with a bubble's clock no deadline fires early or late.
 func TestVirtualClock(t *testing.T) {
 	for _, auto := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -58,7 +58,8 @@ func TestVirtualClock(t *testing.T) {
 	}
 }
 
-// TestNotify: who is marked is served once by the next pass, by the goroutine where nobody passes, and not with manual progress.
+// TestNotify: a marked source is served once, by the next pass or, without passes, by the goroutine. With manual
+// progress only a pass serves it.
 func TestNotify(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -83,7 +84,7 @@ func TestNotify(t *testing.T) {
 				if tt.setup != nil {
 					tt.setup(e)
 				}
-				m.h.Notify() // with the lock held, as from a port of the same domain
+				m.h.Notify() // with the lock held, as a port of the same domain does
 				e.Unlock()
 				m.h.Notify()
 				time.Sleep(2 * tickMax)
@@ -122,7 +123,8 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestNotifyEach: engines whose sources mark each other, under their locks, with passes and without, lose nothing and do not deadlock.
+// TestNotifyEach: engines whose sources mark each other under their locks, with and without passes, lose no mark
+// and do not deadlock.
 func TestNotifyEach(t *testing.T) {
 	const rounds = 2000
 	a, b := NewVirtual(true), NewVirtual(true)
@@ -172,7 +174,7 @@ func (p *ponger) Ready(bool, bool) {
 	p.other.Notify()
 }
 
-// TestNotifyAllocs has marks cost no memory.
+// TestNotifyAllocs checks that marks allocate nothing.
 func TestNotifyAllocs(t *testing.T) {
 	e := NewVirtual(false)
 	defer e.Close()

@@ -2,12 +2,13 @@ package progress
 
 import "sync"
 
-// Looking at a domain from outside: whoever does must not make those wait who work with it.
+// Visits: a caller from outside, such as telemetry, reads a domain's state without delaying the threads that use
+// the domain.
 
-// errandVisit is the errand of letting visitors in.
+// errandVisit asks for the visitors' functions to be called.
 const errandVisit = 1 << 28
 
-// visitors wait for a turn.
+// visitors are the calls of Visit that wait.
 type visitors struct {
 	mu   sync.Mutex
 	list []visitor
@@ -18,8 +19,9 @@ type visitor struct {
 	done chan struct{}
 }
 
-// Visit has f called once with the lock held, and returns when it was: by the caller, or, while somebody holds the lock, by them as they unlock, so that nobody
-// queues up for it (Unlock). f should be short, and must not unlock. It is called when the Engine is closed, too. Not locked.
+// Visit arranges one call of f with the lock held, and returns after it. The caller makes it, or, if the lock is
+// held, its holder does on unlocking, so that no goroutine waits for the lock (Unlock). f should be short and must
+// not unlock. It is called on a closed Engine, too. Not locked.
 func (e *Engine) Visit(f func()) {
 	v := visitor{f, make(chan struct{})}
 	e.visitors.mu.Lock()
@@ -30,7 +32,7 @@ func (e *Engine) Visit(f func()) {
 	<-v.done
 }
 
-// receive lets all in who wait. Locked.
+// receive calls the functions of all visitors that wait. Locked.
 func (e *Engine) receive() {
 	e.visitors.mu.Lock()
 	list := e.visitors.list

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestVisit: a visitor is let in at once where nobody is, by whoever holds the lock as they unlock, and where the Engine is closed.
+// TestVisit: a visitor's function runs at once if the lock is free, otherwise as the holder unlocks, and on a
+// closed Engine, too.
 func TestVisit(t *testing.T) {
 	e := NewVirtual(false)
 	n := 0
@@ -19,7 +20,7 @@ func TestVisit(t *testing.T) {
 		defer close(done)
 		e.Visit(func() { close(in) })
 	}()
-	for e.errand.Load()&errandVisit == 0 { // the visitor is at the door
+	for e.errand.Load()&errandVisit == 0 { // the visitor waits
 	}
 	select {
 	case <-in:
@@ -40,7 +41,8 @@ func TestVisit(t *testing.T) {
 	}
 }
 
-// TestVisitors: many visitors beside callers who hold the lock all the time are let in once each, under the lock.
+// TestVisitors: the functions of many visitors run once each, under the lock, while callers hold the lock all the
+// time.
 func TestVisitors(t *testing.T) {
 	e := NewVirtual(false)
 	defer e.Close()

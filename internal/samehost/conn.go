@@ -1,3 +1,5 @@
+// A connection between two processes of one host, and the memory that they share.
+
 package samehost
 
 import (
@@ -9,21 +11,23 @@ import (
 	"gofabric/internal/trust"
 )
 
-// Name is the name of a service's local socket; id tells its sockets apart.
+// Name returns the name of a service's local socket. id distinguishes the service's sockets.
 func Name(service, id string) string {
 	return fmt.Sprintf("gofabric-%d-%s-%s", helloVersion, service, id)
 }
 
-// Conn is a connection to a process of this host and this user, and the memory that is shared with it. It is not safe for concurrent use.
+// Conn is a connection to a process of this host and this user, with the memory shared with it. It is not safe for
+// concurrent use.
 type Conn struct {
 	*shm.Rings // nil: no memory is shared
 	fd         netx.FD
-	memory     netx.FD // came with the hello, and is not mapped; netx.NoFD: none
+	memory     netx.FD // came with the hello, and is not mapped; netx.NoFD if none came
 	ended      bool
 }
 
-// Dial connects to the local socket of a name. Errors are those of connect(2): syscall.ECONNREFUSED if no process has that name; and syscall.EPERM if another user's
-// has it, which has been counted and logged as a refusal of use.
+// Dial connects to the local socket of a name. Errors are those of connect(2), such as syscall.ECONNREFUSED if no
+// process has that name. syscall.EPERM means that another user has the name; this has been counted and logged as a
+// refusal of use.
 func Dial(use trust.Use, name string) (*Conn, error) {
 	fd, err := netx.LocalConnect(name)
 	if err != nil {
@@ -38,8 +42,8 @@ func Dial(use trust.Use, name string) (*Conn, error) {
 
 func newConn(fd netx.FD) *Conn { return &Conn{fd: fd, memory: netx.NoFD} }
 
-// Accept accepts one connection on a local socket that listens under a name, of a process that Dial would trust. Errors are those of accept(2), and syscall.EPERM
-// for a connection that it has refused, and closed.
+// Accept accepts one connection on a local socket that listens under a name, from a process that Dial would trust.
+// Errors are those of accept(2). syscall.EPERM means that it has refused and closed a connection.
 func Accept(fd netx.FD, use trust.Use, name string) (netx.FD, netx.Peer, error) {
 	c, err := netx.LocalAccept(fd)
 	if err != nil {
@@ -53,7 +57,8 @@ func Accept(fd netx.FD, use trust.Use, name string) (netx.FD, netx.Peer, error) 
 	return c, p, nil
 }
 
-// Greet sends the hello, with new memory if share says so. If none can be made, none is shared. An error leaves the connection of no use.
+// Greet sends the hello, with new memory if share is set. If memory cannot be made, none is shared. After an error
+// the connection is unusable.
 func (c *Conn) Greet(body []byte, share bool) error {
 	memory := netx.NoFD
 	if share {
@@ -65,12 +70,12 @@ func (c *Conn) Greet(body []byte, share bool) error {
 	b := appendHello(make([]byte, 0, helloHead+BodyMax), body, memory != netx.NoFD)
 	n, err := netx.SendWith(c.fd, b, memory)
 	if err == nil && n < len(b) {
-		err = syscall.EMSGSIZE // the socket was empty, so this does not happen
+		err = syscall.EMSGSIZE // the socket's buffer was empty, so this does not happen
 	}
 	return err
 }
 
-// Map begins to share the memory that came with the hello. It fails if none came, or not as Greet makes it.
+// Map maps the memory that came with the hello. It fails if none came, or if it is not as Greet makes it.
 func (c *Conn) Map() error {
 	if c.memory == netx.NoFD {
 		return syscall.ENOENT
@@ -91,20 +96,21 @@ func (c *Conn) dropMemory() {
 	}
 }
 
-// FD is the socket.
+// FD returns the socket.
 func (c *Conn) FD() netx.FD { return c.fd }
 
 var doorbell [1]byte
 
-// Ring sends the doorbell. If there is no room for it, enough are under way; if the peer has gone, the socket shows it.
+// Ring sends the doorbell. Errors are ignored: if there is no room, other doorbells are on the way; if the peer has
+// ended, the socket shows it.
 func (c *Conn) Ring() { netx.Send(c.fd, doorbell[:], false) }
 
-// TakeDoorbells receives the doorbells that were sent, and reports whether the peer has closed its end.
+// TakeDoorbells receives the doorbells that were sent. It reports whether the peer has closed its end.
 func (c *Conn) TakeDoorbells() (ended bool) {
 	var b [64]byte
 	switch n, errno := netx.Recv(c.fd, b[:]); {
 	case errno == syscall.EAGAIN, errno == syscall.EINTR:
-	case n == 0: // closed; or with ECONNRESET, before it had taken all doorbells
+	case n == 0: // closed; with ECONNRESET, before it had received all doorbells
 		c.ended = true
 	}
 	return c.ended
@@ -113,7 +119,7 @@ func (c *Conn) TakeDoorbells() (ended bool) {
 // Ended reports whether TakeDoorbells has found that the peer has closed its end.
 func (c *Conn) Ended() bool { return c.ended }
 
-// Dead looks whether the peer has closed its end.
+// Dead checks whether the peer has closed its end.
 func (c *Conn) Dead() bool {
 	if !c.ended {
 		n, err := netx.Peek(c.fd)
@@ -122,7 +128,7 @@ func (c *Conn) Dead() bool {
 	return c.ended
 }
 
-// Unshare ends the use of the memory. The socket stays.
+// Unshare ends the use of the memory. The socket stays open.
 func (c *Conn) Unshare() {
 	c.dropMemory()
 	if c.Rings != nil {

@@ -6,17 +6,17 @@ import (
 	"gofabric/internal/shm"
 )
 
-// The hello is the first message on a connection; numbers are little-endian:
+// The hello is the first message on a connection. Numbers are little-endian.
 //
 //	 0  magic, 8 bytes
 //	 8  u32 version
 //	12  u32 bytes of the memory whose descriptor comes with the message (SCM_RIGHTS, unix(7)); 0: none
-//	16  the service's part, whose length the service knows
+//	16  the service's part, of a length that the service fixes
 const (
 	helloMagic   = "gofabric"
 	helloVersion = 2 // also part of Name
 	helloHead    = 16
-	// BodyMax is the longest part of a service, bytes.
+	// BodyMax is the longest part of a service, in bytes.
 	BodyMax = 64
 )
 
@@ -32,7 +32,8 @@ func appendHello(b, body []byte, memory bool) []byte {
 	return append(b, body...)
 }
 
-// parseHello returns the service's part of a hello, bodyLen bytes of b, and whether it says that memory comes with it.
+// parseHello returns the service's part of a hello, which has bodyLen bytes, and whether memory comes with the
+// hello.
 func parseHello(b []byte, bodyLen int) (body []byte, memory, ok bool) {
 	if len(b) != helloHead+bodyLen || string(b[:8]) != helloMagic || binary.LittleEndian.Uint32(b[8:]) != helloVersion {
 		return nil, false, false

@@ -8,7 +8,7 @@ import (
 	"gofabric/internal/shm"
 )
 
-// FuzzHello: a hello that is taken is the one that appendHello makes of it.
+// FuzzHello: a hello that is accepted is the one that appendHello makes of its parts.
 func FuzzHello(f *testing.F) {
 	f.Add(appendHello(nil, []byte("abcd"), true), 4)
 	f.Add(appendHello(nil, nil, false), 0)
@@ -38,16 +38,16 @@ func TestAddresses(t *testing.T) {
 	}{
 		{"127.0.0.1", "127.0.0.1", true},
 		{"127.0.0.1", "127.0.0.2", true},
-		{"127.0.0.1", "192.0.2.1", true}, // a socket at 127.0.0.1 hears only this host
+		{"127.0.0.1", "192.0.2.1", true}, // a socket at 127.0.0.1 receives only from this host
 		{"198.51.100.3", "127.0.0.2", true},
-		{"198.51.100.1", "198.51.100.1", true}, // the same one, whosever it is
+		{"198.51.100.1", "198.51.100.1", true}, // equal addresses
 		{"::ffff:198.51.100.1", "198.51.100.1", true},
 		{"::1", "::1", true},
 		{"::1", "2001:db8::1", true},
 		{"fe80::1%lo", "fe80::1%lo", true},
 		{"fe80::1%eth0", "fe80::1%lo", false},
 		{"fe80::1%eth0", "fe80::1", false},
-		{"192.0.2.2", "192.0.2.1", false}, // RFC 5737: of no host
+		{"192.0.2.2", "192.0.2.1", false}, // no host has it (RFC 5737)
 		{"2001:db8::2", "2001:db8::1", false},
 		{"::1", "127.0.0.1", false},
 		{"127.0.0.1", "224.0.0.1", false},

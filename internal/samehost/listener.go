@@ -1,3 +1,6 @@
+// The Listener: accepts connections of processes of this host, and passes those with a valid hello to its owner. It
+// bounds the number and the time of pending connections, because any process of the host can connect.
+
 package samehost
 
 import (
@@ -13,48 +16,50 @@ import (
 
 const (
 	backlog    = 64
-	acceptMost = 2 * backlog // connections per Accept: those that are expected wait already
-	// helloTime is how long a connection may take for its hello.
+	acceptMost = 2 * backlog // connections per Accept: expected ones wait already
+	// helloTime is the time-out for a connection's hello.
 	helloTime = time.Second
 )
 
-// Config is what a Listener needs.
+// Config configures a Listener.
 type Config struct {
-	Use        trust.Use // of refusals
-	Name       string    // of Name
-	BodyLen    int       // of hellos, bytes, BodyMax at most
+	Use        trust.Use // use that refusals are logged for
+	Name       string    // result of Name
+	BodyLen    int       // length of the service's part in bytes, at most BodyMax
 	Memory     bool      // memory may come with hellos
-	MaxPending int       // connections without a hello; beyond that the oldest is closed
+	MaxPending int       // most connections without a hello; the oldest is closed when one more comes
 
-	// Progress has the engine tell the Listener of connections and hellos. Nil: nothing is accepted but by Accept.
+	// Progress makes the engine call the Listener for connections and hellos. If it is nil, connections are only
+	// accepted by Accept.
 	Progress *progress.Engine
-	// Room reports whether there may be another connection; nil: always.
+	// Room reports whether one more connection may be accepted. Nil means always.
 	Room func() bool
-	// Greeted takes a connection whose hello has come, or closes it. body is borrowed. Memory that Map does not begin to share before Greeted returns is
-	// dropped.
+	// Greeted takes over a connection with a valid hello, or closes it. body is valid during the call. Memory that
+	// is not mapped (Map) when Greeted returns is closed.
 	Greeted func(c *Conn, body []byte)
 }
 
-// Listener accepts connections of processes of this host and user. Its methods are called with the lock that guards its owner held: that of Config.Progress, if
-// there is one.
+// Listener accepts connections of processes of this host and user. Its methods are called with its owner's lock
+// held, which is that of Config.Progress if there is one.
 type Listener struct {
 	Config
-	fd       netx.FD // netx.NoFD: closed
+	fd       netx.FD // netx.NoFD if closed
 	h        *progress.Handle
 	pending  []*pending
 	expected int
-	reserve  []netx.FD // descriptors for those
+	reserve  []netx.FD // descriptors reserved for expected connections
 }
 
-// pending is a connection whose hello has not come.
+// pending is a connection without a hello.
 type pending struct {
 	l     *Listener
 	c     *Conn
-	h     *progress.Handle // with Config.Progress
+	h     *progress.Handle // only with Config.Progress
 	until mono.Time
 }
 
-// Listen opens the local socket. Errors are those of bind(2), syscall.EADDRINUSE if the name is taken, and of registering with the engine.
+// Listen opens the local socket. Errors are those of bind(2), such as syscall.EADDRINUSE if the name is taken, and
+// those of registering with the engine.
 func Listen(cfg Config) (*Listener, error) {
 	fd, err := netx.LocalListen(cfg.Name, backlog)
 	if err != nil {
@@ -70,13 +75,13 @@ func Listen(cfg Config) (*Listener, error) {
 	return l, nil
 }
 
-// FD is the socket; netx.NoFD once the Listener was closed, by its owner or for want of descriptors.
+// FD returns the socket. It is netx.NoFD after Close, and after the Listener has run out of descriptors.
 func (l *Listener) FD() netx.FD { return l.fd }
 
-// Pending is how many connections have sent no hello yet.
+// Pending returns the number of connections that have sent no hello yet.
 func (l *Listener) Pending() int { return len(l.pending) }
 
-// Close closes the socket, and connections without a hello. The others stay.
+// Close closes the socket, and connections without a hello. Connections that Greeted took stay open.
 func (l *Listener) Close() {
 	if l.fd == netx.NoFD {
 		return
@@ -92,8 +97,9 @@ func (l *Listener) Close() {
 	l.Expect(0)
 }
 
-// Expect reserves descriptors for n connections that peers were asked to make, and for their memory: later there may be none to accept them with. It reports
-// whether it could. A connection that has come is expected until the next call.
+// Expect reserves descriptors for n connections that peers were asked to make, and for their memory, since the
+// process may run out of descriptors later. It reports whether it could. A connection that has come counts as
+// expected until the next call.
 func (l *Listener) Expect(n int) bool {
 	if l.Memory {
 		n *= 2
@@ -102,7 +108,7 @@ func (l *Listener) Expect(n int) bool {
 	return l.refill()
 }
 
-// refill has as many descriptors in reserve as are needed, and reports whether it could.
+// refill reserves the descriptors that are missing, and reports whether it could.
 func (l *Listener) refill() bool {
 	if l.fd == netx.NoFD {
 		l.expected = 0
@@ -121,7 +127,7 @@ func (l *Listener) refill() bool {
 	return true
 }
 
-// Reserved is how many descriptors are reserved.
+// Reserved returns the number of reserved descriptors.
 func (l *Listener) Reserved() int { return len(l.reserve) }
 
 // Release closes a reserved descriptor, and reports whether there was one.
@@ -135,10 +141,11 @@ func (l *Listener) Release() bool {
 	return true
 }
 
-// Accept accepts the connections that wait, and takes the hellos that have come. starved: descriptors have run out, and a connection waits still.
+// Accept accepts the connections that wait, and reads the hellos that have come. starved reports that a connection
+// still waits because there are no descriptors.
 func (l *Listener) Accept() (starved bool) {
 	defer l.refill()
-	if l.Progress == nil { // else they are told when their hello comes
+	if l.Progress == nil { // otherwise the engine reports hellos
 		starved = l.takeHellos()
 	}
 	for range acceptMost {
@@ -159,23 +166,23 @@ func (l *Listener) Accept() (starved bool) {
 			continue
 		}
 		starved = l.await(fd) || starved
-		l.refill() // for the next one, if this one was not expected
+		l.refill() // for the next connection, if this one was not expected
 	}
 	return starved
 }
 
-// takeHellos looks at the connections whose hello had not come.
+// takeHellos reads the hellos of pending connections.
 func (l *Listener) takeHellos() (starved bool) {
 	now := mono.Now()
 	for _, p := range slices.Clone(l.pending) {
 		if starved = p.takeHello() || starved; !starved && p.until.Due(now) {
-			p.close() // after that it is of no use
+			p.close() // a retry would not help
 		}
 	}
 	return starved
 }
 
-// await waits for the hello of a new connection, which has come as a rule.
+// await waits for the hello of a new connection. As a rule it has come already.
 func (l *Listener) await(fd netx.FD) (starved bool) {
 	p := &pending{l: l, c: newConn(fd), until: mono.Now().Add(helloTime)}
 	if l.Progress != nil {
@@ -192,14 +199,15 @@ func (l *Listener) await(fd netx.FD) (starved bool) {
 	return p.takeHello()
 }
 
-// takeHello takes the hello if it has come. starved: memory may have come with it, for which there is no descriptor.
+// takeHello reads the hello if it has come. starved reports that it may have come with memory, for which there is
+// no descriptor.
 func (p *pending) takeHello() (starved bool) {
 	l := p.l
 	if p.c.fd == netx.NoFD {
 		return false
 	}
 	if l.Memory && !l.canReceive() {
-		return true // the system drops a descriptor that finds no room
+		return true // the kernel drops a passed descriptor if the process cannot have it
 	}
 	var b [helloHead + BodyMax + 1]byte
 	n, memory, err := netx.RecvWith(p.c.fd, b[:helloHead+l.BodyLen+1])
@@ -218,7 +226,7 @@ func (p *pending) takeHello() (starved bool) {
 	return false
 }
 
-// canReceive makes sure that a descriptor can be received.
+// canReceive makes sure that the process can receive one descriptor.
 func (l *Listener) canReceive() bool {
 	if l.Release() {
 		return true
@@ -231,7 +239,7 @@ func (l *Listener) canReceive() bool {
 	return true
 }
 
-// forget takes p out of the pending connections.
+// forget removes p from the pending connections.
 func (p *pending) forget() {
 	if i := slices.Index(p.l.pending, p); i >= 0 {
 		p.l.pending = slices.Delete(p.l.pending, i, i+1)
@@ -247,33 +255,34 @@ func (p *pending) close() {
 	p.c.Close()
 }
 
-// Ready implements progress.Source: a process has connected. Without descriptors the socket would stay readable, and keep the poller busy: it is closed.
+// Ready implements progress.Source: a process has connected. Without free descriptors the socket would stay
+// readable and keep the poller busy, so it is closed.
 func (l *Listener) Ready(bool, bool) {
 	if l.Accept() {
 		l.Close()
 	}
 }
 
-// Poll implements progress.Source; it is never called for a Listener.
+// Poll implements progress.Source. It is never called for a Listener.
 func (l *Listener) Poll() {}
 
-// Expired implements progress.Source; a Listener has no deadline.
+// Expired implements progress.Source. A Listener has no deadline.
 func (l *Listener) Expired(mono.Time) {}
 
 // Lost implements progress.Source.
 func (l *Listener) Lost(error) { l.Close() }
 
-// Ready implements progress.Source: a hello, or the end.
+// Ready implements progress.Source: a hello has come, or the connection has ended.
 func (p *pending) Ready(bool, bool) {
 	if p.takeHello() {
-		p.close() // as a listener without descriptors
+		p.close() // without descriptors, as a Listener
 	}
 }
 
-// Poll implements progress.Source; it is never called.
+// Poll implements progress.Source. It is never called.
 func (p *pending) Poll() {}
 
-// Expired implements progress.Source: no hello has come.
+// Expired implements progress.Source: no hello has come in time.
 func (p *pending) Expired(mono.Time) { p.close() }
 
 // Lost implements progress.Source.

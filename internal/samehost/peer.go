@@ -8,8 +8,9 @@ import (
 	"gofabric/internal/trust"
 )
 
-// Addresses reports whether what is sent from local to peer stays on this host, as far as addresses can tell: a process at peer may be in another network
-// namespace, and is not found at its local socket then. Addresses with zones are of one host if they are equal.
+// Addresses reports whether data from local to peer stays on this host, judged by the addresses alone. A process at
+// peer may be in another network namespace; then its local socket is not found. Addresses with zones are of one
+// host if they are equal.
 func Addresses(local, peer netip.Addr) bool {
 	local, peer = local.Unmap(), peer.Unmap()
 	if local == peer {
@@ -19,23 +20,25 @@ func Addresses(local, peer netip.Addr) bool {
 		!peer.IsMulticast() && !peer.IsUnspecified() && peer != broadcast && netx.OneHost(local, peer)
 }
 
-// broadcast is an address that a socket can be bound to and that no host has.
+// broadcast is an address that a socket can be bound to and that is no host's address.
 var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
-// Namespaces reports whether two sockets are in one network namespace. The calling thread's may have changed since the first was opened, and in another one an
-// address may be another host's. Before Linux 5.14 (SO_NETNS_COOKIE) that cannot be told, and the answer is no.
+// Namespaces reports whether two sockets are in one network namespace. The calling thread may have changed its
+// namespace since it opened the first socket, and in another namespace the same address may be another host's.
+// Before Linux 5.14 (SO_NETNS_COOKIE) this is unknown, and the result is false.
 func Namespaces(a, b netx.FD) bool {
 	x, err := netx.Namespace(a)
 	y, err2 := netx.Namespace(b)
 	return err == nil && err2 == nil && x == y
 }
 
-// OwnsPort reports whether the UDP port at an address belongs to this user. The process at the other end of fd, a connection to or at the socket of a name,
-// claims that address: it may be any process of this user, but must not pass for another user's. That is counted and logged as a refusal of use.
+// OwnsPort reports whether the UDP port at an address belongs to this user. fd is a connection to or at the socket
+// of a name, and the process at its other end claims the address. That process is of this user, but must not pass
+// for another user's. If it does, this is counted and logged as a refusal of use.
 func OwnsPort(at netip.AddrPort, fd netx.FD, use trust.Use, name string) bool {
 	uid, ok := netx.PortUser(at)
 	if !ok || trust.User(uid) {
-		return ok // no socket is there, or this thread cannot tell
+		return ok // no socket is bound there, or this thread cannot see it
 	}
 	p, _ := netx.PeerOf(fd)
 	trust.Refuse(use, p, name, "the port of "+at.String()+", for which it speaks, belongs to user "+strconv.Itoa(uid))

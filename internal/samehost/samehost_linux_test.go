@@ -24,7 +24,7 @@ const bodyLen = 4
 
 var sockets atomic.Int64
 
-// listen opens a Listener with a name of its own, and collects what it hands over.
+// listen opens a Listener with a name of its own, and collects the connections that it passes on.
 func listen(t *testing.T, prog *progress.Engine) (l *Listener, got *[]*Conn) {
 	t.Helper()
 	got = new([]*Conn)
@@ -74,7 +74,7 @@ func gone(t *testing.T, what string, c *Conn) {
 	}
 }
 
-// TestShare has two ends share memory, ring the doorbell, and notice the other's end.
+// TestShare makes two processes' ends share memory, ring the doorbell, and notice the end of the other.
 func TestShare(t *testing.T) {
 	for _, share := range []bool{true, false} {
 		l, got := listen(t, nil)
@@ -107,7 +107,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestRefused sends hellos that must not be taken, and one that its owner does not want.
+// TestRefused sends invalid hellos, and one that the owner refuses.
 func TestRefused(t *testing.T) {
 	end, memory, err := shm.Create()
 	if err != nil {
@@ -147,7 +147,7 @@ func TestRefused(t *testing.T) {
 	}
 	l, got := listen(t, nil)
 	c := dial(t, l)
-	if _, err := netx.SendWith(c.FD(), good, 0); err != nil { // what is no memory
+	if _, err := netx.SendWith(c.FD(), good, 0); err != nil { // a descriptor that is not a memory
 		t.Fatal(err)
 	}
 	if l.Accept(); len(*got) != 1 || (*got)[0].Rings != nil {
@@ -155,7 +155,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestPending: connections without a hello go when there are too many, or after a while; those that send one late are taken.
+// TestPending: connections without a hello are closed when there are too many, or after a time. Late hellos are
+// accepted until then.
 func TestPending(t *testing.T) {
 	l, got := listen(t, nil)
 	var list []*Conn
@@ -184,7 +185,7 @@ func TestPending(t *testing.T) {
 	gone(t, "it was silent", list[2])
 }
 
-// TestWatched: with an engine, hellos are taken when they come, and silence ends.
+// TestWatched: with an engine, hellos are read when they come, and silent connections end.
 func TestWatched(t *testing.T) {
 	prog, err := progress.New(true)
 	if err != nil {
@@ -217,7 +218,7 @@ func TestWatched(t *testing.T) {
 	gone(t, "it says nothing", silent)
 }
 
-// TestReserve: a connection that is expected is accepted, with its memory, when the process has no descriptor left.
+// TestReserve: an expected connection is accepted, with its memory, when the process has no descriptor left.
 func TestReserve(t *testing.T) {
 	l, got := listen(t, nil)
 	if !l.Expect(1) || len(l.reserve) != 2 {
@@ -251,7 +252,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// TestNames: a name is taken once, and free when its Listener is closed.
+// TestNames: a name can be used once, and is free again when its Listener is closed.
 func TestNames(t *testing.T) {
 	l, _ := listen(t, nil)
 	if _, err := Listen(l.Config); err != syscall.EADDRINUSE {

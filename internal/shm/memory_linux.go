@@ -9,14 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Possible says whether there is such memory on this system.
+// Possible reports whether this system has such memory.
 const Possible = true
 
-// seals are those that the receiver of memory demands: touching memory that was cut off would kill it (SIGBUS).
+// seals are the seals that the receiver of a memory requires. An access to memory that was cut off would kill the
+// process (SIGBUS).
 const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 
-// Create makes memory for two processes and returns this one's Rings and a descriptor to pass on, which the caller closes. Errors are those of memfd_create(2),
-// fallocate(2), fcntl(2) and mmap(2).
+// Create makes memory for two processes. It returns this process' Rings, and a descriptor to pass on, which the
+// caller closes. Errors are those of memfd_create(2), fallocate(2), fcntl(2) and mmap(2).
 func Create() (*Rings, int, error) {
 	fd, err := unix.MemfdCreate("gofabric", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_NOEXEC_SEAL)
 	if err == syscall.EINVAL { // before Linux 6.3
@@ -25,7 +26,7 @@ func Create() (*Rings, int, error) {
 	if err != nil {
 		return nil, -1, fmt.Errorf("memfd_create: %w", err)
 	}
-	if err = unix.Fallocate(fd, 0, 0, Size); err == nil { // now, missing memory would be a SIGBUS later
+	if err = unix.Fallocate(fd, 0, 0, Size); err == nil { // allocated now, as missing memory would be a SIGBUS later
 		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
 	}
 	if err != nil {
@@ -40,8 +41,8 @@ func Create() (*Rings, int, error) {
 	return New(mem, true), fd, nil
 }
 
-// Open returns the other Rings of the memory that another process' Create made and passed on as fd, which stays the caller's. Memory that is not as
-// Create makes it is refused.
+// Open returns the other Rings of memory that Create made in another process and that was passed on as fd. The
+// caller closes fd. Open fails for memory that is not as Create makes it.
 func Open(fd int) (*Rings, error) {
 	s, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
 	if err != nil {
@@ -61,7 +62,7 @@ func Open(fd int) (*Rings, error) {
 	return New(mem, false), nil
 }
 
-// Close unmaps the memory of Create or Open; r must not be used afterwards.
+// Close unmaps the memory of Create or Open. r must not be used afterwards.
 func (r *Rings) Close() error {
 	mem := r.mem
 	*r = Rings{}

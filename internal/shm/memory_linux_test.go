@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMemory shares memory with oneself, by two mappings.
+// TestMemory maps the same memory twice in this process.
 func TestMemory(t *testing.T) {
 	a, fd, err := Create()
 	if err != nil {
@@ -35,7 +35,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses checks that memory that may go away, or is less than it should be, is refused.
+// TestOpenRefuses checks that Open refuses memory that can be removed, or is too small.
 func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -74,7 +74,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestHoles has the peer take pages out of the memory: they are zero then, which is nothing that breaks this process.
+// TestHoles has the peer remove pages from the memory. They are zero then, which does no harm to this process.
 func TestHoles(t *testing.T) {
 	a, fd, err := Create()
 	if err != nil {

@@ -4,7 +4,7 @@ package shm
 
 import "syscall"
 
-// Possible says whether there is such memory on this system: memory that cannot be taken away again is Linux's.
+// Possible reports whether this system has such memory. Only Linux has memory that cannot be taken away.
 const Possible = false
 
 // Create fails with syscall.ENOSYS, and so does Open.

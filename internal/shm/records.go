@@ -2,27 +2,28 @@ package shm
 
 import "encoding/binary"
 
-// Instead of a stream a direction can carry records, each written whole or not at all: datagrams, or GSO batches of them. Their users have a second way to the
-// peer, a socket, and send there what finds no room here, or while the peer does not poll. Two words keep the order:
+// Instead of a stream a direction can carry records, each written as a whole or not at all: datagrams, or GSO
+// batches of them. The two processes also have a socket to each other. It carries the datagrams that find no room
+// here, and those sent while the peer does not poll. Two words keep the order:
 //
 //	viaSocket      how many the producer has sent through the socket
 //	socketDrained  of how many of them the consumer knows that they have come, or never will
 //
-// The producer writes no record while the two differ, so that none overtakes what the socket still has. The consumer sees, without a system call, that there
-// is something in its socket.
+// The producer writes no record while the two differ, so that no record overtakes datagrams in the socket. The
+// words also show the consumer, without a system call, that its socket may hold datagrams.
 
 const (
 	recordHead  = 8 // u32 length, u32 length of each datagram of a batch, little-endian
-	recordAlign = 8 // so that the end of the ring never cuts a head in two
+	recordAlign = 8 // so that a head never wraps around the end of the ring
 
-	// RecordMax is the longest record, bytes.
+	// RecordMax is the longest record, in bytes.
 	RecordMax = 1 << 16
 )
 
-// recordSpan is what a record takes in the ring.
+// recordSpan returns the bytes that a record of n bytes takes in the ring.
 func recordSpan(n uint64) uint64 { return (recordHead + n + recordAlign - 1) &^ (recordAlign - 1) }
 
-// WriteRecord writes parts, total bytes together, as one record with a mark, and reports whether there was room for it.
+// WriteRecord writes parts, of total bytes, as one record with a mark. It reports whether there was room.
 func (r *Rings) WriteRecord(parts [][]byte, total int, mark uint32) (bool, error) {
 	need := recordSpan(uint64(total))
 	if RingSize-(r.produced-r.peerConsumed) < need {
@@ -44,7 +45,8 @@ func (r *Rings) WriteRecord(parts [][]byte, total int, mark uint32) (bool, error
 	return true, nil
 }
 
-// HasRecord reports whether ReadRecord would find a record; if it has read all that it knew of, it looks for more.
+// HasRecord reports whether ReadRecord would return a record. It reads the peer's position if all known records
+// were read.
 func (r *Rings) HasRecord() (bool, error) {
 	if r.peerProduced == r.consumed {
 		p := r.in.produced.Load()
@@ -56,15 +58,15 @@ func (r *Rings) HasRecord() (bool, error) {
 	return r.peerProduced != r.consumed, nil
 }
 
-// ReadRecord copies the next record that HasRecord has found into b, which has room for RecordMax bytes. ok is false when there is none. The room is the
-// peer's again after FreeRecords.
+// ReadRecord copies the next record that HasRecord has found into b, which has room for RecordMax bytes. ok is
+// false when there is none. The peer can use the room of the record again after FreeRecords.
 func (r *Rings) ReadRecord(b []byte) (n int, mark uint32, ok bool, err error) {
 	have := r.peerProduced - r.consumed
 	if have == 0 {
 		return 0, 0, false, nil
 	}
 	var head [recordHead]byte
-	copy(head[:], r.in.data[r.consumed%RingSize:]) // once: the peer may change it at any time
+	copy(head[:], r.in.data[r.consumed%RingSize:]) // copied once, as the peer may change it at any time
 	size := binary.LittleEndian.Uint32(head[:])
 	mark = binary.LittleEndian.Uint32(head[4:])
 	span := recordSpan(uint64(size))
@@ -78,19 +80,21 @@ func (r *Rings) ReadRecord(b []byte) (n int, mark uint32, ok bool, err error) {
 	return n, mark, true, nil
 }
 
-// FreeRecords gives the room of the records that were read back to the peer.
+// FreeRecords returns the room of the read records to the peer.
 func (r *Rings) FreeRecords() { r.in.consumed.Store(r.consumed) }
 
-// PeerPolls reports whether the peer polls. After writing a record look once more: a peer that has stopped meanwhile needs the doorbell.
+// PeerPolls reports whether the peer polls. It must be called once more after a record was written: a peer that has
+// stopped polling meanwhile needs the doorbell.
 func (r *Rings) PeerPolls() bool { return r.out.polls.Load() != 0 }
 
-// SentViaSocket says that something has left through the socket.
+// SentViaSocket counts one datagram that this side has sent through the socket.
 func (r *Rings) SentViaSocket() {
 	r.sentViaSocket++
 	r.out.viaSocket.Store(r.sentViaSocket)
 }
 
-// SocketDrained reports whether the peer knows that nothing that was sent through the socket is under way any more.
+// SocketDrained reports whether the peer knows that no datagram that was sent through the socket is still in
+// flight.
 func (r *Rings) SocketDrained() bool {
 	if r.peerDrained != r.sentViaSocket {
 		r.peerDrained = r.out.socketDrained.Load()
@@ -98,18 +102,20 @@ func (r *Rings) SocketDrained() bool {
 	return r.peerDrained == r.sentViaSocket
 }
 
-// PeerSentViaSocket returns how much the peer has sent through the socket, for SetSocketDrained once the socket was found empty afterwards; and whether that
-// has changed since.
+// PeerSentViaSocket returns how many datagrams the peer has sent through the socket. The caller passes the number
+// to SetSocketDrained after it has found the socket empty. news reports that the number is not drained yet.
 func (r *Rings) PeerSentViaSocket() (upTo uint32, news bool) {
 	upTo = r.in.viaSocket.Load()
 	return upTo, upTo != r.drained
 }
 
-// SetSocketDrained says that of what the peer has sent through the socket, nothing up to that number of PeerSentViaSocket can come any more.
+// SetSocketDrained reports to the peer that no datagram sent through the socket, up to that number of
+// PeerSentViaSocket, can still come.
 func (r *Rings) SetSocketDrained(upTo uint32) {
 	r.drained = upTo
 	r.in.socketDrained.Store(upTo)
 }
 
-// Corrupt writes a position that cannot be, so that the peer finds the memory broken. It is for tests of packages that use this one.
+// Corrupt writes an impossible position, so that the peer finds the memory broken. It is for tests of packages that
+// use this one.
 func (r *Rings) Corrupt() { r.out.produced.Store(^uint64(0)) }

@@ -26,7 +26,7 @@ func take(t interface{ Fatal(...any) }, e *Rings, room []byte) (b []byte, mark u
 	return room[:n:n], mark
 }
 
-// TestRecords plays both ends by turns, against lists of records.
+// TestRecords plays both ends in turn, against lists of records.
 func TestRecords(t *testing.T) {
 	room := make([]byte, RecordMax)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -36,9 +36,9 @@ func TestRecords(t *testing.T) {
 			data []byte
 			mark uint32
 		}
-		var queued [2][]record // what end i has written and the other has not taken
-		var held, freed [2]int // bytes in the ring that end i writes; of which the other has taken, and not given back
-		var viaSocket [2]int   // what end i has sent through the socket, and the other does not know to have come
+		var queued [2][]record // written by end i and not taken by the other
+		var held, freed [2]int // bytes in the ring that end i writes; of those, bytes taken and not freed
+		var viaSocket [2]int   // sent by end i through the socket, not known by the other to have come
 		next := byte(0)
 		for range rapid.IntRange(1, 100).Draw(rt, "steps") {
 			i := rapid.IntRange(0, 1).Draw(rt, "end")
@@ -100,7 +100,7 @@ func TestRecords(t *testing.T) {
 	})
 }
 
-// TestRecordsAtOnce has two goroutines write and take, as fast as they can.
+// TestRecordsAtOnce has two goroutines write and read as fast as they can.
 func TestRecordsAtOnce(t *testing.T) {
 	const records = 20_000
 	a, b := pair()
@@ -155,7 +155,8 @@ func TestRecordsAtOnce(t *testing.T) {
 	<-done
 }
 
-// FuzzRecords lets a peer write anything: positions, heads and bytes, between and during the reader's calls. What is wrong is ErrBroken, and what is taken fits.
+// FuzzRecords lets a peer write anything: positions, heads and bytes, between and during the reader's calls.
+// Invalid data is ErrBroken, and records that are read fit.
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7})
 	f.Add(bytes.Repeat([]byte{8, 0, 0, 0, 9, 0, 0, 0}, 20))
@@ -179,7 +180,7 @@ func FuzzRecords(f *testing.F) {
 			case 0:
 				b.out.produced.Store(word())
 			case 1:
-				b.out.produced.Store(a.consumed + word()%(2*RingSize)) // near what it should be
+				b.out.produced.Store(a.consumed + word()%(2*RingSize)) // near the valid position
 			case 2:
 				b.in.consumed.Store(word())
 			case 3:
@@ -214,7 +215,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// TestRecordBroken checks the words that a peer may get wrong one by one.
+// TestRecordBroken makes the words that a peer writes invalid one by one.
 func TestRecordBroken(t *testing.T) {
 	room := make([]byte, RecordMax)
 	for name, spoil := range map[string]func(b *Rings){

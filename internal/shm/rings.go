@@ -1,3 +1,6 @@
+// One direction is a ring of bytes with one producer and one consumer, which share only their positions. Positions
+// count all bytes ever written or read, so a full ring differs from an empty one.
+
 package shm
 
 import (
@@ -5,11 +8,11 @@ import (
 	"sync/atomic"
 )
 
-// RingSize is what a direction holds, bytes; a power of two.
+// RingSize is the capacity of a direction in bytes, a power of two.
 const RingSize = 256 << 10
 
-// The layout of a direction's part of the memory, bytes. Words that different processes write are two cache lines apart, for processors fetch lines in
-// pairs.
+// The layout of a direction's part of the memory, in bytes. Words that different processes write are two cache
+// lines apart, because processors prefetch lines in pairs.
 const (
 	producedAt      = 0   // u64, the producer's: bytes written so far
 	viaSocketAt     = 8   // u32, the producer's; see records.go
@@ -22,10 +25,10 @@ const (
 	span            = dataAt + RingSize
 )
 
-// Size is what the memory of two directions takes, bytes.
+// Size is the memory of two directions, in bytes.
 const Size = 2 * span
 
-// ErrBroken says that the peer has written positions or lengths that cannot be.
+// ErrBroken means that the peer has written impossible positions or lengths.
 var ErrBroken = errors.New("the peer has broken the shared memory")
 
 // ring is one direction.
@@ -36,26 +39,28 @@ type ring struct {
 	data                     []byte
 }
 
-// takeDoorbell reports whether the consumer of r needs the doorbell, which the caller then sends.
+// takeDoorbell reports whether the consumer of r needs the doorbell. The caller then sends it.
 func (r *ring) takeDoorbell() bool {
 	return r.polls.Load() == 0 && r.rung.Load() == 0 && r.rung.CompareAndSwap(0, 1)
 }
 
-// Rings are one process' side of the memory: it is the producer of one ring and the consumer of the other. They are not safe for concurrent use.
+// Rings are one process' side of the memory. It is the producer of one ring and the consumer of the other. Rings
+// are not safe for concurrent use.
 type Rings struct {
 	mem          []byte
 	out, in      ring
 	produced     uint64 // in out
-	peerConsumed uint64 // in out, when it was read last
+	peerConsumed uint64 // position in out, as last read
 	consumed     uint64 // in in
 
-	// Of records only.
-	peerProduced               uint64 // in in, when it was read last
-	sentViaSocket, peerDrained uint32 // of out: own word, and the peer's when it was read last
-	drained                    uint32 // of in: own word
+	// For records only.
+	peerProduced               uint64 // position in in, as last read
+	sentViaSocket, peerDrained uint32 // of out: this side's word, and the peer's as last read
+	drained                    uint32 // of in: this side's word
 }
 
-// New returns one side of mem, which has Size bytes, is zero at first and 8-byte aligned: first for the process that made it, the other for the peer.
+// New returns one side of mem, which has Size bytes, is zero at first and 8-byte aligned. The process that made it
+// passes true for first, its peer false.
 func New(mem []byte, first bool) *Rings {
 	a, b := ringOf(mem[:span]), ringOf(mem[span:Size])
 	if !first {
@@ -64,7 +69,7 @@ func New(mem []byte, first bool) *Rings {
 	return &Rings{mem: mem, out: a, in: b}
 }
 
-// Write copies as much of b into the memory as there is room for, and returns how much that was.
+// Write copies as much of b into the memory as there is room for, and returns the number of bytes.
 func (r *Rings) Write(b []byte) (int, error) {
 	room := RingSize - (r.produced - r.peerConsumed)
 	if room < uint64(len(b)) {
@@ -83,7 +88,7 @@ func (r *Rings) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// loadConsumed reads how far the peer has read.
+// loadConsumed reads the peer's read position.
 func (r *Rings) loadConsumed() error {
 	c := r.out.consumed.Load()
 	if r.produced-c > RingSize {
@@ -93,17 +98,18 @@ func (r *Rings) loadConsumed() error {
 	return nil
 }
 
-// WantRoom asks for the doorbell when there is room, and reports whether the ring is full still.
+// WantRoom asks for the doorbell when there is room. It reports whether the ring is still full.
 func (r *Rings) WantRoom() (full bool, err error) {
 	r.out.wantRoom.Store(1)
 	err = r.loadConsumed()
 	return r.produced-r.peerConsumed == RingSize, err
 }
 
-// DoorbellAfterWrite reports whether the peer needs the doorbell for what was written.
+// DoorbellAfterWrite reports whether the peer needs the doorbell for data that was written.
 func (r *Rings) DoorbellAfterWrite() bool { return r.out.takeDoorbell() }
 
-// Read copies what the peer has written into b, as much as there is, and returns how much that was. The next write calls for a doorbell again.
+// Read copies bytes that the peer has written into b, and returns their number. The peer's next write needs a
+// doorbell again.
 func (r *Rings) Read(b []byte) (int, error) {
 	n, err := r.Unread()
 	if n = min(n, len(b)); n <= 0 || err != nil {
@@ -116,7 +122,8 @@ func (r *Rings) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Unread returns how many bytes Read would find. When it is 0, the next write calls for the doorbell, unless this side polls (SetPolling).
+// Unread returns how many bytes Read would return. If it is 0, the peer's next write needs the doorbell, unless
+// this side polls (SetPolling).
 func (r *Rings) Unread() (int, error) {
 	if r.in.rung.Load() != 0 {
 		r.in.rung.Store(0)
@@ -128,16 +135,18 @@ func (r *Rings) Unread() (int, error) {
 	return int(n), nil
 }
 
-// Empty reports that there is nothing to read. It is for a side that polls: unlike Unread it does not ask for a doorbell.
+// Empty reports that there is nothing to read. It is for a side that polls: unlike Unread it does not request a
+// doorbell.
 func (r *Rings) Empty() bool { return r.in.produced.Load() == r.consumed }
 
-// DoorbellAfterRead reports whether the peer needs the doorbell for the room that Read has made: it waits for room, and does not poll.
+// DoorbellAfterRead reports whether the peer needs the doorbell for the room that Read has made: it waits for room
+// and does not poll.
 func (r *Rings) DoorbellAfterRead() bool {
 	return r.in.wantRoom.Load() != 0 && r.in.wantRoom.CompareAndSwap(1, 0) && r.out.takeDoorbell()
 }
 
-// SetPolling says whether this side polls: it looks again and again at what is written and, if it has found no room, at that. A side that stops must look once
-// more afterwards.
+// SetPolling sets whether this side polls: whether it repeatedly reads the ring, and, after it has found no room,
+// the room. A side that stops polling must do so once more afterwards.
 func (r *Rings) SetPolling(on bool) {
 	v := uint32(0)
 	if on {

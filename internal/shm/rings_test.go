@@ -8,20 +8,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-// pair is the two ends of a memory of this process.
+// pair returns the two ends of a memory of this process.
 func pair() (a, b *Rings) {
 	mem := make([]byte, Size)
 	return New(mem, true), New(mem, false)
 }
 
-// TestStream plays both ends by turns, against a queue of bytes.
+// TestStream plays both ends in turn, against a queue of bytes.
 func TestStream(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b := pair()
 		ends := [2]*Rings{a, b}
-		var queued [2][]byte // what end i has written and the other has not read
+		var queued [2][]byte // written by end i and not read by the other
 		sleeps := [2]bool{true, true}
-		doorbells := [2]int{} // that were not received yet
+		doorbells := [2]int{} // not received yet
 		next := byte(0)
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			i := rapid.IntRange(0, 1).Draw(rt, "end")
@@ -61,7 +61,7 @@ func TestStream(t *testing.T) {
 					rt.Fatalf("Waiting: %d of %d", n, len(queued[o]))
 				}
 				doorbells[i] = 0
-				if len(queued[o]) > 0 { // it has seen that there is something
+				if len(queued[o]) > 0 { // it has seen that there is data
 					doorbells[i] = 1
 				}
 			case "wake":
@@ -81,7 +81,7 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// TestRoom checks which producer is told of room.
+// TestRoom checks which producer receives a doorbell for room.
 func TestRoom(t *testing.T) {
 	a, b := pair()
 	big := make([]byte, RingSize)
@@ -108,7 +108,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// sleeper is an end in a goroutine that sleeps on its doorbell when it finds nothing to do, or spins, as it likes.
+// sleeper is an end in a goroutine. When it has nothing to do it waits for its doorbell, or spins, at random.
 type sleeper struct {
 	*Rings
 	doorbell, peer chan struct{}
@@ -177,7 +177,8 @@ func (s *sleeper) run(t *testing.T, total int) {
 	}
 }
 
-// TestDoorbells has two goroutines talk that sleep without a time limit: a doorbell that is missing is a test that never ends.
+// TestDoorbells has two goroutines exchange bytes. They sleep without a time limit, so the test hangs if a doorbell
+// is missing.
 func TestDoorbells(t *testing.T) {
 	for seed := range uint64(20) {
 		a, b := pair()
@@ -200,7 +201,7 @@ func TestDoorbells(t *testing.T) {
 	}
 }
 
-// TestBroken lets a peer write nonsense.
+// TestBroken has a peer write invalid positions.
 func TestBroken(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b := pair()

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// ringOf finds the words and the data of a direction in its part of the memory.
+// ringOf returns the words and the data of a direction in its part of the memory.
 func ringOf(mem []byte) ring {
 	word := func(at int) unsafe.Pointer { return unsafe.Pointer(&mem[at]) }
 	return ring{

@@ -1,3 +1,6 @@
+// Runs as separate datagrams. A kernel, device or path may refuse UDP_SEGMENT (udp(7)) for a run or for all. The
+// caller of Send does not notice: its run leaves as a list of datagrams (sendmmsg(2)), or one by one.
+
 package udp
 
 import (
@@ -7,8 +10,9 @@ import (
 	"gofabric/internal/netx"
 )
 
-// sendApart sends a run that the system does not take as one, as many datagrams at a time as the link does; what follows one that fails is lost. That
-// includes a socket that is full, unless nothing was sent: the caller would send the first ones again.
+// sendApart sends a run as separate datagrams, as many per call as the link can, when the system does not take the
+// run as one. Datagrams after one that fails are lost. This includes a full socket once some are sent: with
+// core.ErrAgain the caller would send the first ones again.
 func (p *port) sendApart(parts [][]byte, total, seg int) error {
 	r := apart{p: p, b: p.d.burst(), cut: cutter{parts: parts}, seg: seg, left: total}
 	var err error
@@ -18,25 +22,25 @@ func (p *port) sendApart(parts [][]byte, total, seg int) error {
 	if r.fragments {
 		netx.SetFragment(p.main.fd, p.family, false)
 	}
-	r.b.Reset() // parts are the caller's again
+	r.b.Reset() // drops the references to the caller's parts
 	if r.left > 0 && err != core.ErrAgain {
 		p.stats.SendErrors += uint64((r.left + seg - 1) / seg)
 	}
 	return err
 }
 
-// apart is a run on its way.
+// apart is the progress of a run that is sent as separate datagrams.
 type apart struct {
 	p         *port
 	b         *netx.Burst
 	cut       cutter
-	seg, left int  // bytes of a datagram; bytes that are not sent
-	begun     bool // some are
-	told      bool // the send before failed with the error of another datagram
-	fragments bool // what is too long for the path is fragmented
+	seg, left int  // bytes of a datagram; bytes not sent yet
+	begun     bool // some are sent
+	told      bool // the previous send failed with the error of an earlier datagram
+	fragments bool // datagrams longer than the path allows are fragmented
 }
 
-// send sends some datagrams; nil if the next may be tried.
+// send sends some datagrams. It returns nil if the caller may try the next ones.
 func (r *apart) send() error {
 	p := r.p
 	if r.b.Len() == 0 && !r.cut.fill(r.b, r.left, r.seg) {
@@ -54,7 +58,7 @@ func (r *apart) send() error {
 	}
 	switch errno {
 	case syscall.ECONNREFUSED:
-		if p.icmp++; !r.told { // it is about an earlier datagram: this one was not tried
+		if p.icmp++; !r.told { // the error is about an earlier datagram: this one was not tried
 			p.reports, r.told = true, true
 			return nil
 		}
@@ -74,13 +78,14 @@ func (r *apart) send() error {
 	return core.FromSyscall(errno)
 }
 
-// cutter cuts a list of parts into datagrams.
+// cutter splits a list of parts into datagrams.
 type cutter struct {
-	head  []byte // what is left of the part before parts
+	head  []byte // the rest of the part before parts
 	parts [][]byte
 }
 
-// fill puts as many datagrams of seg bytes, of total bytes together, into b as have room. It is false when not even one has.
+// fill puts datagrams of seg bytes, of total bytes together, into b until it is full. It returns false if there is
+// no room for one.
 func (c *cutter) fill(b *netx.Burst, total, seg int) bool {
 	b.Reset()
 	for more := true; more && total > 0; {

@@ -10,10 +10,10 @@ import (
 	"gofabric/internal/netx"
 )
 
-// scripted is a link whose sendBurst does what a script says: so many datagrams go, or an error.
+// scripted is a link whose sendBurst follows a script: it sends a number of datagrams, or fails.
 type scripted struct {
 	link
-	script []any // int or syscall.Errno; at its end the link behaves
+	script []any // int or syscall.Errno; after its end the link sends everything
 }
 
 func (l *scripted) sendBurst(to *netx.SockAddr, b *netx.Burst) (int, syscall.Errno) {
@@ -39,7 +39,7 @@ func (l *scripted) sendBurst(to *netx.SockAddr, b *netx.Burst) (int, syscall.Err
 	return 0, syscall.EINVAL
 }
 
-// TestApart sends ten datagrams over links on which something happens in the middle.
+// TestApart sends ten datagrams over links that stop or fail in the middle.
 func TestApart(t *testing.T) {
 	const count, seg = 10, 100
 	data := make([]byte, count*seg-1)
@@ -92,13 +92,13 @@ func TestApart(t *testing.T) {
 				if len(in.got) != c.came || !bytes.Equal(all, data[:min(c.came*seg, len(data))]) {
 					t.Errorf("%d datagrams of %d, %d bytes", len(in.got), c.came, len(all))
 				}
-				must(t, a.send(b.Local(), seg, data)) // and all is well afterwards
+				must(t, a.send(b.Local(), seg, data)) // later sends succeed
 			})
 		}
 	}
 }
 
-// TestApartManyParts has runs of more datagrams, and of more parts, than a burst.
+// TestApartManyParts sends runs with more datagrams, and with more parts, than fit into a burst.
 func TestApartManyParts(t *testing.T) {
 	for _, v := range []string{"plain", "lists"} {
 		d := testDomain(t, variants[v]...)

@@ -7,13 +7,14 @@ import (
 	"gofabric/internal/netx"
 )
 
-// batchLink passes many datagrams with one call, where the system can: runs of equal ones to or from one peer as one (UDP_SEGMENT, UDP_GRO), and others as a
-// list (recvmmsg(2), sendmmsg(2)). While datagrams come one by one it receives as a plainLink does, which costs the least.
+// batchLink passes many datagrams with one call, where the system can. Equal datagrams to or from one peer pass as
+// one run (UDP_SEGMENT, UDP_GRO, udp(7)), others as a list (recvmmsg(2), sendmmsg(2)). While datagrams come one by
+// one it receives as a plainLink does, at the least cost.
 type batchLink struct {
 	plainLink
-	runs   int  // datagrams in a run that the system sends
-	mayGRO bool // runs may come whole; they do so after the first flood
-	gro    bool // they do
+	runs   int  // most datagrams in a run that the system sends
+	mayGRO bool // runs may be received whole, from the first flood on
+	gro    bool // runs are received whole
 }
 
 func (l *batchLink) receive(many bool) (got []netx.Datagram, last bool, err syscall.Errno) {
@@ -21,7 +22,7 @@ func (l *batchLink) receive(many bool) (got []netx.Datagram, last bool, err sysc
 	case many:
 		b := l.d.batch()
 		n, err := netx.RecvBatch(l.fd, b)
-		return b.D[:n], netx.Batches && n < batchSize/2, err // nearly all: the next pass asks again
+		return b.D[:n], netx.Batches && n < batchSize/2, err // a nearly full batch: the next pass receives again
 	case l.gro:
 		err = netx.RecvFrom(l.fd, &l.d.in[0])
 	default:
@@ -30,7 +31,8 @@ func (l *batchLink) receive(many bool) (got []netx.Datagram, last bool, err sysc
 	return l.d.in[:], false, err
 }
 
-// flood makes the system hand over runs from now on. They never end: it would be unknown of the last one that it is a run.
+// flood switches GRO on. It stays on: if it were switched off, the last run received before could not be recognized
+// as one.
 func (l *batchLink) flood() {
 	if l.mayGRO && !l.gro {
 		l.gro = netx.SetGRO(l.fd, true) == nil

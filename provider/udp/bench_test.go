@@ -12,7 +12,7 @@ import (
 	"gofabric/internal/netx"
 )
 
-// sink counts what comes.
+// sink counts received datagrams.
 type sink struct {
 	datagrams, bytes, calls int
 	total                   atomic.Int64
@@ -38,7 +38,7 @@ func benchPort(b *testing.B, d *domain) (*port, *sink) {
 	return portAt(b, d, netip.AddrPortFrom(loopback4, 0), s), s
 }
 
-// echo sends back what comes.
+// echo sends received datagrams back.
 type echo struct {
 	sink
 	p *port
@@ -49,7 +49,7 @@ func (e *echo) Received(from netip.AddrPort, b []byte, _ int) {
 	e.p.Send(from, e.parts[:], 0)
 }
 
-// beside runs f again and again in a thread of its own until the returned function is called.
+// beside runs f repeatedly in a thread of its own until the returned function is called.
 func beside(f func()) (stop func()) {
 	var ended atomic.Bool
 	done := make(chan struct{})
@@ -63,7 +63,8 @@ func beside(f func()) (stop func()) {
 	return func() { ended.Store(true); <-done }
 }
 
-// BenchmarkPortPingPong is a round trip of 64 bytes between two ports in two threads; bare is the same without ports.
+// BenchmarkPortPingPong measures a round trip of 64 bytes between two ports in two threads. bare is the same
+// without ports.
 func BenchmarkPortPingPong(b *testing.B) {
 	msg := make([]byte, 64)
 	for _, name := range []string{"batches", "lists", "plain"} {
@@ -109,7 +110,7 @@ func BenchmarkPortPingPong(b *testing.B) {
 	})
 }
 
-// BenchmarkPortBulk sends and receives in one thread: the cost of a byte on both sides together.
+// BenchmarkPortBulk sends and receives in one thread, so it measures the cost of a byte on both sides together.
 func BenchmarkPortBulk(b *testing.B) {
 	for _, c := range []struct{ total, seg int }{{65507, 0}, {32 << 10, 0}, {8972, 0}, {45 * 1448, 1448}, {45 * 1424, 1424}, {1448, 0}} {
 		for _, name := range []string{"batches", "lists", "plain"} {
@@ -136,7 +137,8 @@ func BenchmarkPortBulk(b *testing.B) {
 	}
 }
 
-// BenchmarkPortGather is a run whose datagrams are a header and a payload each, apart, as layers have them.
+// BenchmarkPortGather sends a run whose datagrams are a header and a payload each, in separate parts, as layers
+// have them.
 func BenchmarkPortGather(b *testing.B) {
 	const count, header, payload = 45, 48, 1400
 	for _, pieces := range []int{1, count, 2 * count} {
@@ -171,7 +173,7 @@ func BenchmarkPortGather(b *testing.B) {
 	}
 }
 
-// BenchmarkPortFlow has a sender and a receiver in two threads, and a window of bytes under way between them.
+// BenchmarkPortFlow has a sender and a receiver in two threads, and a window of bytes in flight between them.
 func BenchmarkPortFlow(b *testing.B) {
 	for _, c := range []struct{ total, seg int }{{65507, 0}, {32 << 10, 0}, {45 * 1448, 1448}, {22 * 1448, 1448}, {1448, 0}, {64, 0}} {
 		for _, name := range []string{"batches", "lists", "plain"} {

@@ -13,7 +13,8 @@ import (
 	"gofabric/internal/netx"
 )
 
-// TestTrafficClass: datagrams carry the class that the Info asks for, whichever way they leave, and none if it asks for none.
+// TestTrafficClass: datagrams carry the class that the Info asks for, by either link. They carry none
+// if the Info asks for none.
 func TestTrafficClass(t *testing.T) {
 	a, b := places(t)
 	for _, c := range []struct {
@@ -37,7 +38,8 @@ func TestTrafficClass(t *testing.T) {
 					if c.bypass && p.xdp == nil {
 						t.Fatal(p.noXDP)
 					}
-					for deadline := time.Now().Add(patience); c.bypass && p.counts().BypassSent < 4; { // the first ones leave by the socket
+					// The first ones leave by the socket.
+					for deadline := time.Now().Add(patience); c.bypass && p.counts().BypassSent < 4; {
 						must(t, p.send(to, 0, []byte("single")))
 						if got := classThatCame(t, fd); got != class.TOS() {
 							t.Fatalf("%s: a datagram of class %#x to %v carries %#x", c.name, uint32(class), to, got)
@@ -58,7 +60,8 @@ func TestTrafficClass(t *testing.T) {
 	}
 }
 
-// classSocket opens a socket that is told the class of what comes (ip(7), IP_RECVTOS; RFC 3542, IPV6_RECVTCLASS).
+// classSocket opens a socket that reports the class of received datagrams (ip(7), IP_RECVTOS; RFC 3542,
+// IPV6_RECVTCLASS).
 func classSocket(t *testing.T, at netip.Addr) (int, netip.AddrPort) {
 	t.Helper()
 	fd, err := netx.DatagramSocket(netx.Family(at))

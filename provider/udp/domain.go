@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	recvBytes = 64 << 10 // holds any datagram and any run of them
-	batchSize = 16       // datagrams per call when many small ones flow
+	recvBytes = 64 << 10 // room for any datagram and any run
+	batchSize = 16       // datagrams per call when many small ones come
 )
 
-// domain is an open domain: settings and buffers of its ports beside what all domains have.
+// domain is an open domain: the settings and buffers of its ports, and the base of all domains.
 type domain struct {
 	endpoint.Domain
 	s    *settings
@@ -22,14 +22,14 @@ type domain struct {
 	prog *progress.Engine
 
 	// Scratch of the ports, guarded by the lock.
-	in        [1]netx.Datagram // where they receive
-	many      *netx.Batch      // where they receive when many small datagrams flow; made when first needed
-	receiving bool             // in or many is in use: a receiver that polls from within gets nothing
-	out       *netx.IOV        // what they send
-	apart     *netx.Burst      // runs that they send apart; made when first needed
+	in        [1]netx.Datagram // receive buffer of the ports
+	many      *netx.Batch      // receive buffers for many small datagrams; made when first needed
+	receiving bool             // in or many is in use: a receiver that polls inside its callback receives nothing
+	out       *netx.IOV        // buffers of a send
+	apart     *netx.Burst      // datagrams of runs that are sent apart; made when first needed
 
-	xdp      xdpLinks // those of the ports; locked
-	shmPeers int      // memories that the ports share with others of this host; locked
+	xdp      xdpLinks // AF_XDP links of the ports; locked
+	shmPeers int      // memories that the ports share with other ports of this host; locked
 }
 
 var _ datagram.Domain = (*domain)(nil)
@@ -49,7 +49,7 @@ func (f *fabric) OpenDomain(info *core.Info) (core.DomainDriver, error) {
 	return d, nil
 }
 
-// batch is where many datagrams are received. Locked.
+// batch returns the buffers that receive many datagrams. Locked.
 func (d *domain) batch() *netx.Batch {
 	if d.many == nil {
 		d.many = netx.NewBatch(batchSize, len(d.in[0].Buf))
@@ -57,7 +57,7 @@ func (d *domain) batch() *netx.Batch {
 	return d.many
 }
 
-// burst is where runs are cut into datagrams. Locked.
+// burst returns the list in which runs are split into datagrams. Locked.
 func (d *domain) burst() *netx.Burst {
 	if d.apart == nil {
 		d.apart = netx.NewBurst(batchSize, netx.IOVMax)
@@ -69,7 +69,7 @@ func (d *domain) burst() *netx.Burst {
 func (d *domain) OpenPort(info *core.Info, r datagram.Receiver) (datagram.Port, error) {
 	p, err := openPort(d, info, r)
 	if err != nil {
-		return nil, err // and not a typed nil, which would compare unequal to nil
+		return nil, err // not p, which would be an interface with a nil pointer and not nil
 	}
 	return p, nil
 }

@@ -18,7 +18,7 @@ func opError(op, object string, err error, hint string) error {
 	return names.Error(op, object, endpoint.NoPeer, err, hint)
 }
 
-// bindHint says what to do when an address cannot be had.
+// bindHint says what the user can do when an address is not available.
 func bindHint(err error) string {
 	switch err {
 	case syscall.EADDRINUSE:

@@ -2,8 +2,9 @@ package udp
 
 import "gofabric/core"
 
-// Explain says of each interface in Infos of this provider why its datagrams go through sockets, if something faster was asked for (FI_UDP_LINK), or how they go then. To
-// find out, it takes what an endpoint would need, and gives it back; nothing is attached to an interface.
+// Explain describes, for each interface in Infos of this provider, how its datagrams go, or why they go through
+// sockets although FI_UDP_LINK asks for a faster link. To find out, it acquires the resources that an endpoint
+// would need, and frees them. It attaches nothing to an interface.
 func (p *Provider) Explain(found []*core.Info) (refused []core.Refusal, taken []core.Remark) {
 	if p.s.link != linkXDP && p.s.link != linkAuto {
 		return nil, nil

@@ -1,3 +1,5 @@
+// Multicast (FI_MULTICAST, fi_cm(3)): membership of a port in groups.
+
 package udp
 
 import (
@@ -8,14 +10,16 @@ import (
 )
 
 const (
-	// multicastHops keeps multicast within the network, which is every system's default, too.
+	// multicastHops keeps multicast within the local network. It is every system's default, too.
 	multicastHops = 1
-	// groupsMax bounds the groups of a port: each has a socket. Linux allows a socket 20 (net.ipv4.igmp_max_memberships).
+	// groupsMax bounds the groups of a port, each of which needs a socket. Linux allows 20 per socket
+	// (net.ipv4.igmp_max_memberships).
 	groupsMax = 256
 )
 
-// Join implements datagram.Joiner: from now on datagrams to group, at the port's number, are received. A socket bound to an address of this machine gets
-// no multicast on most systems, so each group has one, bound to the group; one bound to any address joins itself.
+// Join implements datagram.Joiner: the port then receives datagrams to group at its port number. On most systems a
+// socket bound to an address of this host receives no multicast. Each group therefore has a socket bound to the
+// group's address. A socket bound to any address joins the group itself.
 func (p *port) Join(group netip.Addr) error {
 	group = group.Unmap()
 	switch {
@@ -90,6 +94,6 @@ func (p *port) Leave(group netip.Addr) error {
 		return nil
 	}
 	s.countDrops()
-	s.close() // which ends the membership
+	s.close() // ends the membership
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is the longest time that a test waits for an expected event.
 const patience = wait.Limit
 
 var (
@@ -26,16 +26,16 @@ var (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// datagram is one that came.
+// datagram is a received datagram.
 type gotDatagram struct {
 	from netip.AddrPort
 	data string
 }
 
-// inbox takes what comes to a port.
+// inbox keeps what a port receives.
 type inbox struct {
 	got               []gotDatagram
-	runs              int // calls that brought more than one
+	runs              int // calls that delivered more than one
 	drained, writable int
 	err               error
 	hook              func(from netip.AddrPort, b []byte)
@@ -66,7 +66,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// testDomain opens a domain with FI_UDP_* variables, as "gso", "0".
+// testDomain opens a domain with FI_UDP_* variables, given as "gso", "0".
 func testDomain(t testing.TB, variables ...string) *domain {
 	t.Helper()
 	env := map[string]string{}
@@ -124,7 +124,7 @@ func (d *domain) until(t testing.TB, what string, done func() bool) {
 	})
 }
 
-// untilItself waits, without making a pass, until done, which is called with the lock held.
+// untilItself waits until done, which is called with the lock held. It makes no passes.
 func (d *domain) untilItself(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	wait.Until(t, what, func() bool {
@@ -147,13 +147,14 @@ func (p *port) counts() datagram.Stats {
 	return p.Stats()
 }
 
-// batch is the port's link if that makes batches, nil if not.
+// batch returns the port's link if that is a batchLink, nil if not.
 func (p *port) batch() *batchLink {
 	l, _ := p.main.link.(*batchLink)
 	return l
 }
 
-// notHere skips a test for what the system lacks; where everything is required, that is a failure, but for the portable path, which has none of it.
+// notHere skips a test that needs what the system lacks. Where all tests are required it fails instead, except with
+// the portable code, which lacks it by design.
 func notHere(t *testing.T, what ...any) {
 	t.Helper()
 	if netx.Batches {

@@ -13,7 +13,7 @@ type idleInbox struct {
 
 func (r *idleInbox) Idle() { r.idle++ }
 
-// TestIdle: a pass that finds nothing says so, one that finds something says Drained.
+// TestIdle: a pass without datagrams calls Idle, one with datagrams calls Drained.
 func TestIdle(t *testing.T) {
 	d := testDomain(t)
 	r := &idleInbox{}

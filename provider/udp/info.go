@@ -5,10 +5,10 @@ import (
 	"gofabric/internal/endpoint"
 )
 
-// What native's udp provider says of itself (fi_udp(7), fi_info -p udp -v).
+// The values that native's udp provider reports (fi_udp(7), fi_info -p udp -v).
 const (
 	ctxSize   = 1024
-	nativeMTU = 1472 // what goes over Ethernet in one piece with IPv4
+	nativeMTU = 1472 // the longest payload in one Ethernet frame with IPv4
 	objectCnt = 256
 )
 
@@ -17,7 +17,7 @@ const (
 	rxCaps = core.CapMsg | core.CapRecv | core.CapSource
 )
 
-// infos is the provider's one kind of endpoint.
+// infos returns the provider's one kind of endpoint.
 func infos(s *settings) []*core.Info {
 	return []*core.Info{{
 		Caps:       endpoint.DomainCaps | endpoint.VectorCaps | txCaps | rxCaps,

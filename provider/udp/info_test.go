@@ -23,7 +23,7 @@ func provider(t *testing.T, variables ...string) (*Provider, *core.Params, error
 	return p, params, err
 }
 
-// TestInfo checks what native's fi_info prints for udp.
+// TestInfo compares with what native's fi_info prints for udp.
 func TestInfo(t *testing.T) {
 	p, params, err := provider(t)
 	must(t, err)
@@ -78,7 +78,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestZone: link-local peers come with their interface, and are answered.
+// TestZone: datagrams of link-local peers have an address with their interface, and can be answered.
 func TestZone(t *testing.T) {
 	ifs, err := netx.Interfaces()
 	must(t, err)

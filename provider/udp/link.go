@@ -9,50 +9,54 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// link is how the datagrams of a socket pass to and from the kernel. The socket has the address, the multicast groups and the errors that ICMP reports; the link moves the
-// data: with one call for each datagram (plainLink), or for many (batchLink). All of it runs locked.
+// link passes the datagrams of a socket to and from the kernel. The socket has the address, the multicast groups
+// and the errors that ICMP reports. The link moves the data, with one call for each datagram (plainLink) or for
+// many (batchLink). All methods are called locked.
 type link interface {
-	// wait is the descriptor that the poller watches.
+	// wait returns the descriptor that the poller watches.
 	wait() netx.FD
-	// receive brings what has come, at least one datagram or run if there is no error, in memory that is the link's again at the next call. many says that
-	// small datagrams flow; last, that nothing waits behind these, as far as the link can tell.
+	// receive returns received datagrams, at least one datagram or run if there is no error. They are in memory
+	// that the link uses again at the next call. many says that many small datagrams come. last
+	// reports that no more datagrams wait, as far as the link knows.
 	receive(many bool) (got []netx.Datagram, last bool, err syscall.Errno)
 	// ready is called when the poller reports the descriptor readable.
 	ready()
-	// direct begins or ends a time in which every pass receives, and the poller does not watch the descriptor.
+	// direct begins or ends a period in which every pass receives and the poller does not watch the descriptor.
 	direct(on bool) error
-	// flood is called when a pass has received many datagrams: GRO is to be switched on.
+	// flood is called when a pass has received many datagrams, so that the link can switch GRO on.
 	flood()
-	// segments is how many datagrams a run has that sendList takes; 1: it takes none.
+	// segments returns the largest number of datagrams in a run that sendList takes, 1 if it takes no runs.
 	segments() int
-	// send sends b as one datagram. Errors of this and the others as those of netx.SendTo.
+	// send sends b as one datagram. Its errors, and those of the other sends, are those of netx.SendTo.
 	send(to *netx.SockAddr, b []byte) syscall.Errno
-	// sendList sends v as one datagram if seg is 0, else as a run of datagrams of seg bytes.
+	// sendList sends v as one datagram if seg is 0, otherwise as a run of datagrams of seg bytes.
 	sendList(to *netx.SockAddr, v *netx.IOV, seg int) syscall.Errno
 	// sendBurst sends the first datagrams of b, as netx.SendBurst does.
 	sendBurst(to *netx.SockAddr, b *netx.Burst) (int, syscall.Errno)
-	// drops is how many datagrams there was no room for; the number wraps around.
+	// drops returns how many datagrams were lost for lack of room. The number wraps around.
 	drops() (uint32, error)
-	// String describes the link.
+	// String describes the link to users.
 	String() string
-	// close ends the link and closes its descriptors, the socket among them.
+	// close ends the link and closes its descriptors, including the socket.
 	close()
 }
 
-// bypassLink is a link that bypasses the kernel's stack, with the link of the socket below it.
+// bypassLink is a link that bypasses the kernel's network stack. The link of the socket is below it.
 type bypassLink interface {
 	link
-	// sendXDP sends parts, total bytes, as one datagram or with seg as several, as datagram.Port's Send does. false: nothing was sent, and the socket is to send them.
+	// sendXDP sends parts, of total bytes, as one datagram, or with seg as several, as datagram.Port's Send does.
+	// If it returns false, nothing was sent, and the socket must send them.
 	sendXDP(dest netip.AddrPort, parts [][]byte, total, seg int) bool
-	// expect prepares to send to dest, as datagram.Expecter's Expect.
+	// expect prepares to send to dest (datagram.Expecter).
 	expect(dest netip.AddrPort)
-	// addStats fills in the counters of what bypassed the kernel's stack.
+	// addStats sets the counters of datagrams that bypassed the kernel's stack.
 	addStats(s *datagram.Stats)
 	// want sets the events of the socket that make the descriptor of wait readable.
 	want(ev netx.Events) error
-	// drain stops receiving past the kernel's stack, and returns what came that way before; it is called until it returns nothing.
+	// drain stops receiving past the kernel's stack, and returns datagrams that came that way before. The caller
+	// repeats it until it returns none.
 	drain() []netx.Datagram
-	// detach ends the link but not the socket, whose link it returns.
+	// detach ends the link but not the socket. It returns the socket's link.
 	detach() link
 }
 
@@ -78,7 +82,7 @@ func (d *domain) newLink(fd netx.FD) link {
 	return l
 }
 
-// checkLink reports a value of FI_UDP_LINK that makes no sense.
+// checkLink returns an error for an invalid value of FI_UDP_LINK.
 func checkLink(name string) error {
 	switch name {
 	case linkAuto, linkSockets, linkPlain, linkBatch, linkXDP:
@@ -94,7 +98,7 @@ const (
 	modeGeneric = "generic"
 )
 
-// checkMode reports a value of FI_UDP_XDP_MODE that makes no sense.
+// checkMode returns an error for an invalid value of FI_UDP_XDP_MODE.
 func checkMode(name string) error {
 	switch name {
 	case modeAuto, modeDriver, modeGeneric:

@@ -9,37 +9,40 @@ import (
 	"gofabric/internal/shm"
 )
 
-// Between ports of one host that both poll, datagrams go through memory that both have mapped (package shm), without a system call. The socket stays: it holds the port
-// number, and everything goes through it that finds no room in the memory, or whose receiver does not poll. Neither order nor source nor length shows which way a datagram
-// took. samehost.go finds the ports to share memory with.
+// Between ports of one host that both poll, datagrams go through memory that both have mapped (package shm),
+// without a system call. The socket remains. It holds the port number, and it carries the datagrams that find no
+// room in the memory or whose receiver does not poll. Order, source and length of datagrams are the same either
+// way. samehost.go finds the ports to share memory with.
 //
-// The flag "awake" in the memory is set only while every pass reads this socket (progress.Director). A receiver that stops polling clears it and looks once more. A sender
-// reads it once more after writing, and if it is clear sends the doorbell, a byte on the connection of the two, which the poller reports.
+// The flag "awake" in the memory is set only while every pass reads this socket (progress.Director). A receiver
+// that stops polling clears it and then reads the memory once more. A sender reads the flag once more after it has
+// written. If the flag is clear, the sender sends a doorbell, which is a byte on the local connection between the
+// two, and which the poller reports.
 
 const (
-	memoryBatch = 32                              // records handed over at once
-	memoryRoom  = 2 * shm.RecordMax               // where they are copied to
-	keptMost    = shm.RingSize / 16 / memoryBatch // receives that can bring what is in one memory
+	memoryBatch = 32                              // records delivered at once
+	memoryRoom  = 2 * shm.RecordMax               // bytes of the buffer that they are copied to
+	keptMost    = shm.RingSize / 16 / memoryBatch // receives that suffice for all records in one memory
 
-	// When a receive looks at the socket, too.
-	memoryEvery    = 64  // one of so many does, whatever there is
-	memoryPatience = 16  // of those that bring records one of so many, if something says that the socket has something
-	memoryNear     = 256 // so many that bring records hold on, after the socket had something from others
+	// When a receive also reads the socket, counted in receives.
+	memoryEvery    = 64  // one in memoryEvery does in any case
+	memoryPatience = 16  // of those that find records one in memoryPatience does, if datagrams may wait at the socket
+	memoryNear     = 256 // receives with records for which more datagrams are expected at the socket after some came
 )
 
-// memoryLink receives what other ports of this host write into memory, and what comes through the socket.
+// memoryLink receives the records that other ports of this host write into memory, and the datagrams of the socket.
 type memoryLink struct {
 	link    // of the socket
 	s       *socket
 	peers   []*shmPeer
-	first   int             // the peer to read first
+	first   int             // index of the peer to read first
 	awake   bool            // every pass receives
-	woken   bool            // the poller reported the socket
-	turn    int             // receives
-	near    int             // receives of records to come, until the socket is left alone
-	kept    []netx.Datagram // of the socket; records come first
-	keptFor int             // receives
-	late    syscall.Errno   // of the socket, for the next receive
+	woken   bool            // the poller has reported the socket
+	turn    int             // number of receives so far
+	near    int             // receives with records until the socket is read less often (memoryNear)
+	kept    []netx.Datagram // datagrams of the socket that wait until all records before them are delivered
+	keptFor int             // receives for which they have waited
+	late    syscall.Errno   // error of the socket, for the next receive to return
 
 	room []byte
 	got  [memoryBatch + batchSize]netx.Datagram
@@ -54,7 +57,7 @@ func (l *memoryLink) ready() {
 	l.link.ready()
 }
 
-// direct implements link: peers need no doorbell while every pass receives.
+// direct implements link. Peers need not send a doorbell while every pass receives.
 func (l *memoryLink) direct(on bool) error {
 	l.awake = on
 	for _, m := range l.peers {
@@ -66,7 +69,7 @@ func (l *memoryLink) direct(on bool) error {
 	return l.link.direct(on)
 }
 
-// waiting reports whether something was not received that the socket does not report.
+// waiting reports whether data waits that the socket's descriptor does not report.
 func (l *memoryLink) waiting() bool {
 	if l.kept != nil || l.late != 0 {
 		return true
@@ -96,7 +99,7 @@ func (l *memoryLink) receive(many bool) (got []netx.Datagram, last bool, errno s
 		}
 	}
 	if !whole && !l.awake {
-		l.s.h.Notify() // in case this pass has no time for the rest
+		l.s.h.Notify() // in case this pass does not receive the rest
 	}
 	told := l.told()
 	if l.kept != nil || !l.look(told, n > 0) {
@@ -108,7 +111,7 @@ func (l *memoryLink) receive(many bool) (got []netx.Datagram, last bool, errno s
 	return l.receiveBoth(n, many, told)
 }
 
-// receiveBoth receives from the socket, behind n records.
+// receiveBoth receives from the socket, behind n records that were taken.
 func (l *memoryLink) receiveBoth(n int, many, told bool) (got []netx.Datagram, last bool, errno syscall.Errno) {
 	got, last, errno = l.link.receive(many)
 	if errno == syscall.EAGAIN {
@@ -126,7 +129,7 @@ func (l *memoryLink) receiveBoth(n int, many, told bool) (got []netx.Datagram, l
 	case !told:
 		l.near = memoryNear
 	}
-	n, whole := l.take(n) // what was written before the peer went by the socket comes first
+	n, whole := l.take(n) // records that a peer wrote before it sent through the socket come first
 	switch {
 	case !whole:
 		l.keep(got)
@@ -137,7 +140,8 @@ func (l *memoryLink) receiveBoth(n int, many, told bool) (got []netx.Datagram, l
 	return l.got[:n+copy(l.got[n:], got)], false, 0
 }
 
-// keep keeps what has come through the socket, since not all records that come first have room. Its memory is the domain's, and used again in the next pass.
+// keep copies datagrams of the socket, as there is no room for all records that precede them. Their buffers are the
+// domain's, which the next pass uses again.
 func (l *memoryLink) keep(got []netx.Datagram) {
 	if !l.awake {
 		l.s.h.Notify()
@@ -149,7 +153,8 @@ func (l *memoryLink) keep(got []netx.Datagram) {
 	}
 }
 
-// look reports whether to read the socket: when there is nothing else to do and something may have come, and now and then in any case.
+// look reports whether to read the socket. It is read when there are no records and data may have come, and now and
+// then in any case.
 func (l *memoryLink) look(told, busy bool) bool {
 	l.turn++
 	if l.turn%memoryEvery == 0 {
@@ -158,7 +163,7 @@ func (l *memoryLink) look(told, busy bool) bool {
 	return (!busy || l.turn%memoryPatience == 0) && (told || l.woken || l.near > 0 || !l.awake)
 }
 
-// told notes what peers have sent through the socket, and reports whether that is new.
+// told notes how much peers have sent through the socket, and reports whether there is more of it than before.
 func (l *memoryLink) told() (news bool) {
 	for _, m := range l.peers {
 		var is bool
@@ -168,7 +173,8 @@ func (l *memoryLink) told() (news bool) {
 	return news
 }
 
-// rejoin tells peers that the socket has nothing more of what told has noted.
+// rejoin tells peers that the socket holds no more of the datagrams that told has noted, so that they may use the
+// memory again.
 func (l *memoryLink) rejoin() {
 	for _, m := range l.peers {
 		if _, news := m.PeerSentViaSocket(); news {
@@ -177,7 +183,8 @@ func (l *memoryLink) rejoin() {
 	}
 }
 
-// take copies records out of the memories, behind the n that were taken before, and reports how many there are now, and whether these were all.
+// take copies records out of the memories, behind n that were taken before. all is the number of records now; whole
+// reports that none is left.
 func (l *memoryLink) take(n int) (all int, whole bool) {
 	whole = true
 	used := 0
@@ -204,7 +211,7 @@ func (l *memoryLink) take(n int) (all int, whole bool) {
 		}
 		if !whole {
 			if l.first = at + 1; l.first == k {
-				l.first = 0 // the others have their turn
+				l.first = 0 // the other peers come next
 			}
 			break
 		}
@@ -215,7 +222,8 @@ func (l *memoryLink) take(n int) (all int, whole bool) {
 	return n, whole
 }
 
-// takeFrom takes the records of one peer, behind n others that have used bytes; whole is false if there is no room for all.
+// takeFrom takes the records of one peer, behind n others that use `used` bytes of the buffer. The third result is
+// false if there is no room for all.
 func (l *memoryLink) takeFrom(m *shmPeer, n, used int) (int, int, bool, error) {
 	for {
 		some, err := m.HasRecord()
@@ -245,7 +253,7 @@ func (l *memoryLink) String() string {
 	return fmt.Sprintf("memory shared with %d endpoints of this host, beside %v", len(l.peers), l.link)
 }
 
-// end removes the peers, and returns the link of the socket.
+// end removes all peers, and returns the link of the socket.
 func (l *memoryLink) end() link {
 	for len(l.peers) > 0 {
 		l.peers[0].remove()

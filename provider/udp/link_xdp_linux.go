@@ -20,23 +20,24 @@ import (
 )
 
 const (
-	xdpFrames   = 64      // received at once
-	xdpPeers    = 1 << 16 // whose headers are kept; beyond that all are built anew
-	socketEvery = 256     // one of so many receives reads the socket though the poller has reported nothing
-	socketAgain = 256     // so many receives read the socket after one that found something there
-	drainTries  = 1 << 10 // receives without a packet of the port, while another port may be appending one to its backlog
-	retryMin    = 100e3   // ns until frames that the kernel had no room for are flushed again; doubled each time
+	xdpFrames   = 64      // frames of one receive
+	xdpPeers    = 1 << 16 // destinations whose headers are kept; beyond that all are built anew
+	socketEvery = 256     // one in socketEvery receives reads the socket though the poller has reported nothing
+	socketAgain = 256     // receives that also read the socket after one that found data there
+	drainTries  = 1 << 10 // receives without a packet, while another port may be appending one to the backlog
+	retryMin    = 100e3   // ns until frames for which the kernel had no room are flushed again; doubled each time
 	retryMax    = 10e6
-	gatewayMax  = 1280     // bytes of a packet that any path beyond a gateway takes (RFC 8200, 5; IPv4 paths that take less are not in use any more)
-	joinedBytes = 64 << 12 // to join datagrams that came in several frames
+	gatewayMax  = 1280     // bytes of a packet that any path takes (RFC 8200 section 5), in practice also with IPv4
+	joinedBytes = 64 << 12 // buffer that joins datagrams of several frames
 )
 
-// frameLimits: how many frames wait in the ring at most.
+// frameLimits sets how many frames wait in the ring at most.
 var frameLimits = batch.Limits{Copied: 32}
 
-// xdpLink sends and receives datagrams past the kernel's stack: by AF_XDP, with the headers that the stack would have made. The UDP socket stays, as the link below:
-// it holds the port number, and what AF_XDP cannot do, or does more slowly, goes through it: runs (UDP_SEGMENT), multicast, fragments, peers whose Ethernet address
-// is not known. The datagrams are the same either way.
+// xdpLink sends and receives datagrams past the kernel's stack by AF_XDP, with the headers that the stack would
+// have made. The UDP socket remains, as the link below. It holds the port number. It carries what AF_XDP cannot
+// send or sends more slowly: runs (UDP_SEGMENT), multicast, fragments, and datagrams to peers whose Ethernet
+// address is unknown. The datagrams are the same either way.
 type xdpLink struct {
 	link // of the socket
 	fd   netx.FD
@@ -48,40 +49,40 @@ type xdpLink struct {
 	view  *neigh.View
 	rules frame.Rules
 	local netip.AddrPort
-	index int   // of the interface that the address belongs to
-	class uint8 // the type-of-service byte of what is sent, as the socket has it
+	index int   // index of the interface that has the address
+	class uint8 // type-of-service byte of sent packets, as the socket has it
 
-	frames      [xdpFrames]xdp.Frame // the first held of them are lent to the receiver until the next call
+	frames      [xdpFrames]xdp.Frame // the first `held` of them are lent to the receiver until the next call
 	held        int
 	got         [xdpFrames]netx.Datagram
 	joined      []byte // made when first needed
 	parts       [][]byte
 	dgram       frame.Datagram
-	woken       bool // the poller reported port.FD: the socket or the AF_XDP sockets have something
-	turns       int  // receives so far
-	socketTurns int  // of the receives to come, how many read the socket first
-	ended       bool // no longer usable: everything goes through the socket
+	woken       bool // the poller reported port.FD: the socket or the AF_XDP sockets have data
+	turns       int  // number of receives so far
+	socketTurns int  // number of receives to come that read the socket first
+	ended       bool // the link is no longer usable, and all datagrams go through the socket
 	onEnd       func(error)
 	lower       followedLink // the interface with the AF_XDP sockets
-	upper       followedLink // the interface with the address: the same, or a VLAN device above it
+	upper       followedLink // the interface with the address: the same one, or a VLAN device above it
 	addrs       followedAddrs
-	stopped     bool // the host does not have the address now: packets to it go to the kernel's stack
+	stopped     bool // the host does not have the address now, so packets to it go to the kernel's stack
 
 	peers      map[netip.AddrPort]*xdpPeer
 	last       *xdpPeer
 	expected   expectedPeers
 	txFrames   [netx.SegmentsMax]xdp.Frame
-	packet     []byte // what leaves by the packet socket; nil: there is none
-	id         uint16 // of the next IPv4 packet
+	packet     []byte // buffer for what leaves by the packet socket; nil if there is none
+	id         uint16 // identification of the next IPv4 packet
 	unflushed  int    // frames submitted since the last flush
 	batch      batch.Stream
-	retryAfter time.Duration // until what was submitted is flushed again; 0: nothing waits
+	retryAfter time.Duration // delay until submitted frames are flushed again; 0 if none wait
 
 	sent, received, bySocket, noFrames uint64
 	refused                            [frame.Reasons]uint64
 }
 
-// Why a port has no AF_XDP link though the interface may be able to.
+// Reasons why a port has no AF_XDP link although the interface may support one.
 var (
 	errXDPWildcard = errors.New("the endpoint is bound to no interface's address: bind it to one")
 	errXDPNowhere  = errors.New("no interface that is up has the endpoint's address")
@@ -89,8 +90,9 @@ var (
 	errXDPLoopback = errors.New("the interface is lo, where sockets are faster")
 )
 
-// newXDPLink opens an AF_XDP link above that of a socket, which is bound to local on the interface with an index. The thread must be in the interface's network
-// namespace. onEnd is called, locked, when AF_XDP is no longer usable; it calls detach.
+// newXDPLink opens an AF_XDP link above that of a socket, which is bound to local on the interface with the given
+// index. The thread must be in the interface's network namespace. onEnd is called, locked, when AF_XDP is no longer
+// usable; it calls detach.
 func (d *domain) newXDPLink(below link, fd netx.FD, local netip.AddrPort, index int, class uint8, onEnd func(error)) (bypassLink, error) {
 	ifc, err := xdpInterface(local.Addr(), index)
 	if err != nil {
@@ -104,7 +106,7 @@ func (d *domain) newXDPLink(below link, fd netx.FD, local netip.AddrPort, index 
 	return l, nil
 }
 
-// xdpInterface returns the interface, with an index, of an address, or why AF_XDP is not used there.
+// xdpInterface returns the interface of an address, given its index, or the reason why AF_XDP is not used there.
 func xdpInterface(local netip.Addr, index int) (*net.Interface, error) {
 	switch {
 	case local.IsUnspecified():
@@ -119,9 +121,11 @@ func xdpInterface(local netip.Addr, index int) (*net.Interface, error) {
 	return ifc, err
 }
 
-// xdpBelow returns the interface to use for the addresses of one: itself, or, of a VLAN device, that below, where packets have tags. VLAN devices have generic mode
-// only, so what is below them is used where driver mode is asked for, or where it is hardware. Over virtual interfaces a VLAN device itself is the better one:
-// the tag of a packet that the stack sent lies beside it, where no program sees it (include/linux/if_vlan.h, skb_vlan_tag_present).
+// xdpBelow returns the interface to use for the addresses of ifc. This is ifc itself, or, for a VLAN device, the
+// device below it, where packets have tags. VLAN devices only have generic mode, so the device below is used in
+// driver mode and if it is hardware. Over virtual interfaces the VLAN device itself is better: the stack keeps the
+// tag of a packet that it sends outside of the packet, where no program sees it (include/linux/if_vlan.h,
+// skb_vlan_tag_present).
 func (s *settings) xdpBelow(ifc *net.Interface) (name string, tags []frame.Tag, err error) {
 	link, tags, err := neigh.Below(ifc.Index)
 	if err != nil || len(tags) == 0 {
@@ -137,14 +141,15 @@ func (s *settings) xdpBelow(ifc *net.Interface) (name string, tags []frame.Tag, 
 	return ifc.Name, nil, nil
 }
 
-// isHardware reports whether there is a device behind an interface.
+// isHardware reports whether an interface has a device.
 func isHardware(name string) bool {
 	_, err := os.Stat("/sys/class/net/" + name + "/device")
 	return err == nil
 }
 
-// xdpConfig is how an interface is opened. Auto is driver mode, but not over veth: there the driver first makes a packet of its own of each that comes, and takes
-// runs that go through the socket apart to do so (drivers/net/veth.c, veth_xdp_set, veth_convert_skb_to_xdp_buff). docs/af-xdp-measurements.md has figures.
+// xdpConfig returns how to open an interface. Auto is driver mode, except over veth. There the driver first copies
+// each packet that it receives, and splits the runs that go through the socket (drivers/net/veth.c, veth_xdp_set,
+// veth_convert_skb_to_xdp_buff). docs/af-xdp-measurements.md has figures.
 func (s *settings) xdpConfig(name string) xdp.Config {
 	c := xdp.Config{Queues: s.xdpQueues, BusyPoll: time.Duration(s.xdpBusy) * time.Microsecond, NoMultiBuffer: !s.xdpFrags, NoPacketSocket: !s.xdpSingle, Mode: map[string]xdp.Mode{modeAuto: xdp.Auto, modeDriver: xdp.Driver, modeGeneric: xdp.Generic}[s.xdpMode]}
 	if c.Mode == xdp.Auto && isVeth(name) {
@@ -153,7 +158,7 @@ func (s *settings) xdpConfig(name string) xdp.Config {
 	return c
 }
 
-// isVeth reports whether the driver of an interface says that it is one end of a virtual cable.
+// isVeth reports whether an interface is one end of a veth pair (veth(4)).
 func isVeth(name string) bool {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -169,7 +174,7 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 		return err
 	}
 	l.view = l.table.View(l.local.Addr(), l.index)
-	l.view.Prepare() // before a program is attached
+	l.view.Prepare() // done before a program is attached
 	name, tags, err := l.d.s.xdpBelow(ifc)
 	if err != nil {
 		return err
@@ -183,7 +188,8 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 	if l.port.HasPacketSocket() {
 		l.packet = make([]byte, l.iface.Chunk())
 	}
-	l.rules.Unfinished = !isHardware(name) // without, checksums are left unfinished by senders in this kernel
+	// Between virtual interfaces senders in this kernel leave checksums unfinished.
+	l.rules.Unfinished = !isHardware(name)
 	if err := l.port.WatchSocket(l.fd, syscall.EPOLLIN); err != nil {
 		return err
 	}
@@ -194,7 +200,7 @@ func (l *xdpLink) open(ifc *net.Interface) (err error) {
 }
 
 func (l *xdpLink) drops() (uint32, error) {
-	n, _ := l.link.drops() // the interface's counters help even without the socket's
+	n, _ := l.link.drops() // the interface's counters are useful even without the socket's
 	s, err := l.iface.Stats()
 	return n + uint32(s.NoFrame+s.RingFull+s.Dropped) + uint32(l.port.Lost()), err
 }
@@ -232,14 +238,14 @@ func (l *xdpLink) detach() link {
 	return l.link
 }
 
-// end closes all but the socket.
+// end closes everything but the socket.
 func (l *xdpLink) end() {
 	l.release()
 	l.unfollow()
 	l.batch.Forget(l.d.prog.Batch(), l)
 	if l.port != nil {
 		if l.unflushed > 0 || l.retryAfter > 0 {
-			l.port.Flush() // what was sent is on its way, as from a socket
+			l.port.Flush() // transmits what was sent, as closing a socket does
 		}
 		l.d.xdp.leave(l)
 		l.port.Close()

@@ -9,13 +9,13 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// explainXDP says that there is no such link here.
+// explainXDP returns the error that this system has no AF_XDP.
 func explainXDP(netip.Addr, *settings) (string, error) { return "", xdp.Probe("", xdp.Config{}) }
 
-// newXDPLink says that there is none here.
+// newXDPLink fails: this system has no AF_XDP.
 func (d *domain) newXDPLink(link, netx.FD, netip.AddrPort, int, uint8, func(error)) (bypassLink, error) {
 	return nil, xdp.Probe("", xdp.Config{})
 }
 
-// xdpLinks is nothing here.
+// xdpLinks is empty on this system.
 type xdpLinks struct{}

@@ -2,7 +2,7 @@
 
 package udp
 
-// How the use of shared memory pauses and ends.
+// The use of shared memory pauses and ends.
 
 import (
 	"fmt"
@@ -16,16 +16,17 @@ import (
 	"gofabric/internal/shm"
 )
 
-// only is the one peer of a station. Locked.
+// only returns the one peer of a station. Locked.
 func (s *station) only() *shmPeer { return s.p.sameHost.link.peers[0] }
 
-// TestMemoryFallsAsleep writes to a port between its last look and its sleep: no doorbell is sent to it, and it must look once more.
+// TestMemoryFallsAsleep writes to a port between its last read of the memory and its sleep. No doorbell is sent
+// then, so the port must read the memory once more.
 func TestMemoryFallsAsleep(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
 	meet(t, a, b)
-	b.locked(b.d.prog.EnterWait) // nothing else comes by from now on, no tick, that might see it
+	b.locked(b.d.prog.EnterWait) // no other pass or tick follows that might find the record
 	for i := range 3 {
-		time.Sleep(5 * time.Millisecond) // even the last of those that are under way
+		time.Sleep(5 * time.Millisecond) // until tasks in progress have ended
 		b.locked(func() {
 			b.in.got = nil
 			upTo, _ := b.only().PeerSentViaSocket()
@@ -43,13 +44,13 @@ func TestMemoryFallsAsleep(t *testing.T) {
 	b.locked(b.d.prog.LeaveWait)
 }
 
-// come waits, without making a pass, until n datagrams have come.
+// come waits until n datagrams have come. It makes no passes.
 func (s *station) come(n int) {
 	s.t.Helper()
 	s.d.untilItself(s.t, fmt.Sprint(n, " datagrams"), func() bool { return len(s.in.got) >= n })
 }
 
-// TestMemoryDoorbell writes to a port that has fallen asleep meanwhile: the doorbell wakes it.
+// TestMemoryDoorbell writes to a sleeping port: the doorbell wakes it.
 func TestMemoryDoorbell(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
 	meet(t, a, b)
@@ -69,7 +70,7 @@ func TestMemoryDoorbell(t *testing.T) {
 	b.locked(b.d.prog.LeaveWait)
 }
 
-// TestMemoryAway sends more small datagrams to a port than its passes take at once, and then it sleeps: all of them come.
+// TestMemoryAway sends more small datagrams to a port than one pass takes, before it sleeps. All of them come.
 func TestMemoryAway(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
 	meet(t, a, b)
@@ -89,7 +90,7 @@ func TestMemoryAway(t *testing.T) {
 	b.locked(b.d.prog.LeaveWait)
 }
 
-// TestMemoryFull: what finds no room goes through the socket, and comes behind.
+// TestMemoryFull: datagrams without room in the memory go through the socket, and come after the others.
 func TestMemoryFull(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
 	meet(t, a, b)
@@ -115,10 +116,10 @@ func TestMemoryFull(t *testing.T) {
 			t.Fatalf("datagram %d came as number %d", d.data[0], i)
 		}
 	}
-	meet(t, a, b) // it goes on
+	meet(t, a, b) // memory is used again
 }
 
-// TestMemorySocketToo: a port that is flooded through memory receives what others send to its socket.
+// TestMemorySocketToo: a port that is flooded through memory also receives what other ports send to its socket.
 func TestMemorySocketToo(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
 	meet(t, a, b)
@@ -148,7 +149,8 @@ func TestMemorySocketToo(t *testing.T) {
 	}
 }
 
-// TestMemoryEnds has a peer go in several ways: what it wrote before comes, datagrams go on through the socket, and whoever takes its place shares memory again.
+// TestMemoryEnds removes a peer in several ways. What it wrote before comes, datagrams continue through the socket,
+// and a new port at its address shares memory again.
 func TestMemoryEnds(t *testing.T) {
 	for _, how := range []string{"close, polled", "close, asleep", "close, heard of first", "broken", "link"} {
 		t.Run(how, func(t *testing.T) {
@@ -210,7 +212,7 @@ func TestMemoryEnds(t *testing.T) {
 	}
 }
 
-// TestMemoryNonsense: a peer that writes records which are no datagrams is forgotten, and of what it writes only what came before arrives.
+// TestMemoryNonsense: a peer that writes invalid records is removed, and of its records only earlier ones arrive.
 func TestMemoryNonsense(t *testing.T) {
 	for what, r := range map[string]struct{ size, seg int }{
 		"longer than a datagram":         {netx.MaxDatagram + 1, 0},
@@ -241,7 +243,7 @@ func TestMemoryNonsense(t *testing.T) {
 	}
 }
 
-// TestMemoryBounds: no more than so many peers of a port, and of a domain.
+// TestMemoryBounds: a port, and a domain, has no more peers than its limit.
 func TestMemoryBounds(t *testing.T) {
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
 	for i := range shmPeersMax + 2 {
@@ -273,7 +275,7 @@ func TestMemoryBounds(t *testing.T) {
 	c.d.shmPeers = 0
 }
 
-// TestMemoryNoAllocations: datagrams and runs pass without.
+// TestMemoryNoAllocations: datagrams and runs pass without allocation.
 func TestMemoryNoAllocations(t *testing.T) {
 	d := testDomain(t)
 	s := &sink{}
@@ -292,12 +294,12 @@ func TestMemoryNoAllocations(t *testing.T) {
 		for s.bytes < bytes {
 			d.prog.Pass()
 		}
-		for range 100 { // what reads directly stays so
+		for range 100 { // the socket continues to be read directly
 			d.prog.Pass()
 		}
 	}
 	for i := 0; a.sameHost.link == nil; i++ {
-		must(t, b.send(a.local, 0, []byte{1})) // it would not be sought otherwise
+		must(t, b.send(a.local, 0, []byte{1})) // otherwise no peer would be sought
 		if round(); i > 10*meetAfter {
 			t.Fatal("no memory is shared")
 		}
@@ -311,7 +313,8 @@ func TestMemoryNoAllocations(t *testing.T) {
 	}
 }
 
-// TestMemoryNamespaces: who has the same address in another network name space is a stranger, wherever the thread is that sends.
+// TestMemoryNamespaces: no memory is shared with a port of the same address in another network namespace, even if the
+// sending thread is in that namespace.
 func TestMemoryNamespaces(t *testing.T) {
 	if !netx.HasLocal {
 		notHere(t, "no local sockets")
@@ -321,12 +324,12 @@ func TestMemoryNamespaces(t *testing.T) {
 	at := netip.MustParseAddrPort("127.0.0.1:4711")
 	a, b := newStation(t, at), newStation(t, netip.MustParseAddrPort("127.0.0.1:4712"))
 	y.Enter()
-	c := newStation(t, netip.MustParseAddrPort("127.0.0.1:4712")) // not b, but called the same
+	c := newStation(t, netip.MustParseAddrPort("127.0.0.1:4712")) // not b, but at the same address
 	c.locked(c.p.sameHost.listen)
 	if c.p.sameHost.listener == nil {
 		t.Fatal("nobody could connect")
 	}
-	for range 4 * meetAfter { // a's goroutine is in the other name space
+	for range 4 * meetAfter { // a's goroutine is in the other namespace
 		a.awake()
 		must(t, a.p.send(b.p.local, 0, []byte("hello")))
 		a.poll(1)

@@ -2,7 +2,7 @@
 
 package udp
 
-// Neighbours that speak for ports which are not theirs.
+// Processes that claim ports which are not theirs.
 
 import (
 	"net/netip"
@@ -18,7 +18,8 @@ import (
 	"gofabric/test/need"
 )
 
-// foreignPort is a port of another user (setfsuid(2): a socket is of whom the thread that makes it is in the file system).
+// foreignPort is a port of another user (setfsuid(2): a socket belongs to the file-system user of the thread that
+// makes it).
 func foreignPort(t *testing.T) netip.AddrPort {
 	t.Helper()
 	need.Root(t, "being somebody else")
@@ -38,11 +39,12 @@ func foreignPort(t *testing.T) netip.AddrPort {
 	return at
 }
 
-// TestMemoryNameTaken: another user has taken the name of a port's local socket. The port does not listen then, and reports why.
+// TestMemoryNameTaken: another user has taken the name of a port's local socket. The port then does not listen, and
+// reports the reason.
 func TestMemoryNameTaken(t *testing.T) {
 	need.Root(t, "being somebody else")
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
-	as := func(uid int) { // of this thread, not of the process, as setresuid(3) would
+	as := func(uid int) { // of this thread, not of the process as with setresuid(3)
 		_, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), uintptr(uid), ^uintptr(0))
 		if errno != 0 {
 			t.Fatal(errno)
@@ -64,7 +66,8 @@ func TestMemoryNameTaken(t *testing.T) {
 	j.Want("it belongs to another user", "uid=4711 ", "at="+shmSocketName(a.p.local))
 }
 
-// TestMemoryAnothersPort: a process of this user that says that it is another user's port, or nobody's, shares no memory.
+// TestMemoryAnothersPort: no memory is shared with a process of this user that claims another user's port, or a
+// port without a socket.
 func TestMemoryAnothersPort(t *testing.T) {
 	foreign := foreignPort(t)
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
@@ -88,7 +91,8 @@ func TestMemoryAnothersPort(t *testing.T) {
 	}
 }
 
-// TestMemoryAnothersDoor: a process of this user that listens under the name of another user's port is sent no memory.
+// TestMemoryAnothersDoor: no memory is sent to a process of this user that listens under the name of another user's
+// port.
 func TestMemoryAnothersDoor(t *testing.T) {
 	foreign := foreignPort(t)
 	listener, err := netx.LocalListen(shmSocketName(foreign), 4)

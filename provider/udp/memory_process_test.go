@@ -2,7 +2,7 @@
 
 package udp
 
-// Memory shared with other processes: that are killed, come again, belong to others, or know no manners.
+// Memory shared with other processes: they are killed, restarted, belong to other users, or send invalid hellos.
 
 import (
 	"fmt"
@@ -24,17 +24,18 @@ import (
 	"gofabric/test/wait"
 )
 
-// processEnv says that the test's binary is to be another process with a port, at an address.
+// processEnv makes the test's binary the other process, with a port at the address in the variable.
 const processEnv = "GOFABRIC_TEST_NEIGHBOUR"
 
-// TestNeighbourProcess is no test: it is the other process of those below. It sends back what it receives until it is killed.
+// TestNeighbourProcess is not a test but the other process of the tests below. It sends back what it receives until
+// it is killed.
 func TestNeighbourProcess(t *testing.T) {
 	at := os.Getenv(processEnv)
 	if at == "" {
 		t.Skip("it runs when other tests start it")
 	}
 	s := newStation(t, netip.MustParseAddrPort(at))
-	s.locked(func() { s.p.sameHost.listen() }) // also where it has sent nothing yet
+	s.locked(func() { s.p.sameHost.listen() }) // also if it has sent nothing yet
 	s.in.hook = func(from netip.AddrPort, _ []byte) {
 		d := s.in.got[0]
 		s.in.got = s.in.got[:0]
@@ -46,12 +47,12 @@ func TestNeighbourProcess(t *testing.T) {
 	}
 }
 
-// process starts another one, with the rights of a user, and returns where it is.
+// process starts another process with the rights of a user, and returns the address of its port.
 func process(t *testing.T, at string, uid int) (*program.Program, netip.AddrPort) {
 	t.Helper()
 	exe, err := os.Executable()
 	must(t, err)
-	if uid != os.Geteuid() { // which may not look where the binary is
+	if uid != os.Geteuid() { // which may not read the directory of the binary
 		exe = fmt.Sprintf("/proc/self/fd/%d", 3)
 	}
 	c := exec.Command(exe, "-test.run=^TestNeighbourProcess$", "-test.v")
@@ -68,7 +69,7 @@ func process(t *testing.T, at string, uid int) (*program.Program, netip.AddrPort
 	return p, netip.MustParseAddrPort(strings.TrimPrefix(p.Expect("at "), "at "))
 }
 
-// echo has a datagram come back.
+// echo makes a datagram return.
 func (s *station) echo(to netip.AddrPort) bool {
 	s.locked(func() { s.in.got = nil })
 	must(s.t, s.p.send(to, 0, []byte("echo")))
@@ -79,7 +80,7 @@ func (s *station) echo(to netip.AddrPort) bool {
 	return got > 0
 }
 
-// share has datagrams come back until they do so through memory.
+// share makes datagrams return until they do so through memory.
 func (s *station) share(to netip.AddrPort) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
@@ -93,8 +94,8 @@ func (s *station) share(to netip.AddrPort) {
 	s.t.Fatalf("%v shares no memory", s.p)
 }
 
-// TestMemoryKilled kills the other process while it polls. It is noticed, nobody is refused by it any more than by a port that is not there, and the next one
-// there shares memory again.
+// TestMemoryKilled kills the other process while it polls. The port notices this. Sends to it then fail no more
+// than sends to a port that does not exist, and the next process at the address shares memory again.
 func TestMemoryKilled(t *testing.T) {
 	for _, asleep := range []bool{false, true} {
 		r := &refusals{}
@@ -123,7 +124,7 @@ func TestMemoryKilled(t *testing.T) {
 	}
 }
 
-// TestMemoryForeign: no memory is shared with another user's process, whoever connects to whom.
+// TestMemoryForeign: no memory is shared with another user's process, whichever of the two connects.
 func TestMemoryForeign(t *testing.T) {
 	need.Root(t, "being somebody else")
 	a := newStation(t, netip.AddrPortFrom(loopback4, 0))
@@ -147,7 +148,8 @@ func TestMemoryForeign(t *testing.T) {
 	j.Want("shared memory for datagrams", "it belongs to another user", "uid=4711 ", fmt.Sprintf("pid=%d ", c.Cmd.Process.Pid), "at="+samehost.Name("udp", ""))
 }
 
-// TestMemoryHellos: connections with an invalid hello, or none, are closed, and keep no place for long. What every service's hello has is internal/samehost's.
+// TestMemoryHellos: connections with an invalid hello, or without one, are closed, and do not occupy a place for
+// long. internal/samehost tests the part of a hello that all services share.
 func TestMemoryHellos(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
 	a.locked(a.p.sameHost.listen)
@@ -177,7 +179,7 @@ func TestMemoryHellos(t *testing.T) {
 	}
 	fd, err := netx.LocalConnect(shmSocketName(a.p.local))
 	must(t, err)
-	_, err = netx.SendWith(fd, []byte("gofabric"), 0) // with a descriptor of no memory
+	_, err = netx.SendWith(fd, []byte("gofabric"), 0) // with a descriptor that is not a memory
 	must(t, err)
 	var left [1]byte
 	all(t, "nonsense is sent away", func() bool { n, errno := netx.Recv(fd, left[:]); return n == 0 && errno != syscall.EAGAIN }, a)

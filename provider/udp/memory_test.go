@@ -32,7 +32,7 @@ func newStation(t testing.TB, at netip.AddrPort, variables ...string) *station {
 	return s
 }
 
-// locked does something with the lock held.
+// locked calls f with the lock held.
 func (s *station) locked(f func()) {
 	s.d.prog.Lock()
 	defer s.d.prog.Unlock()
@@ -48,7 +48,7 @@ func (s *station) poll(n int) {
 	})
 }
 
-// peers is how many share memory with s.
+// peers returns how many peers share memory with s.
 func (s *station) shmPeers() (n int) {
 	s.locked(func() {
 		if s.p.sameHost != nil && s.p.sameHost.link != nil {
@@ -58,13 +58,13 @@ func (s *station) shmPeers() (n int) {
 	return n
 }
 
-// awake polls until nothing else reads the socket.
+// awake polls until every pass reads the socket directly.
 func (s *station) awake() {
 	s.t.Helper()
 	s.d.until(s.t, "passes read the socket directly", func() bool { return s.p.main.direct })
 }
 
-// all makes passes at all of them until ok.
+// all makes passes at all stations until ok.
 func all(t testing.TB, what string, ok func() bool, list ...*station) {
 	t.Helper()
 	wait.Polling(t, what, func() bool {
@@ -90,7 +90,7 @@ func tell(t testing.TB, from, to *station, text string) {
 	}
 }
 
-// meet has two stations talk until memory carries what they say.
+// meet makes two stations exchange datagrams until these go through memory.
 func meet(t testing.TB, a, b *station) {
 	t.Helper()
 	wait.Polling(t, fmt.Sprintf("%v and %v share memory", a.p, b.p), func() bool {
@@ -109,7 +109,7 @@ func neighboursAt(t testing.TB, at netip.Addr, variables ...string) (a, b *stati
 	return a, newStation(t, netip.AddrPortFrom(at, 0), variables...)
 }
 
-// TestMemory checks who shares memory, and that it is given back.
+// TestMemory checks which ports share memory, and that it is freed.
 func TestMemory(t *testing.T) {
 	for _, at := range []netip.Addr{loopback4, loopback6} {
 		for name, v := range variants {
@@ -134,7 +134,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestNoMemory checks who shares none.
+// TestNoMemory checks which ports share none.
 func TestNoMemory(t *testing.T) {
 	quiet := func(a, b *station) {
 		t.Helper()
@@ -163,7 +163,7 @@ func TestNoMemory(t *testing.T) {
 	d.locked(func() {
 		group := netip.MustParseAddrPort("224.0.0.251:5353")
 		for range 4 * meetAfter {
-			d.p.sameHost.count(group) // as if it had been sent
+			d.p.sameHost.count(group) // as if a datagram had been sent to it
 		}
 		if d.p.sameHost.listening() || d.p.sameHost.far != group.Addr() {
 			t.Error("an endpoint that talks to nobody of this host has two sockets")
@@ -182,11 +182,12 @@ func TestNoMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryAddresses: ports of one host share memory whatever addresses of it they have, and see each other's.
+// TestMemoryAddresses: ports at different addresses of one host share memory, and receive each other's addresses.
 func TestMemoryAddresses(t *testing.T) {
 	a, b := newStation(t, netip.MustParseAddrPort("127.0.0.1:0")), newStation(t, netip.MustParseAddrPort("127.0.0.2:0"))
 	meet(t, a, b)
-	c := newStation(t, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.3"), a.p.local.Port())) // only the address tells it from a
+	// Differs from a in its address only.
+	c := newStation(t, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.3"), a.p.local.Port()))
 	meet(t, c, b)
 	if b.shmPeers() != 2 {
 		t.Errorf("%d peers", b.shmPeers())
@@ -197,7 +198,8 @@ func TestMemoryAddresses(t *testing.T) {
 	tell(t, b, c, "to c")
 }
 
-// TestMemorySimultaneous has both connect before either has looked who has connected: one memory stays, and it is the same for both.
+// TestMemorySimultaneous has both ports connect before either accepts. One memory remains, and it is the same for
+// both.
 func TestMemorySimultaneous(t *testing.T) {
 	for range 10 {
 		a, b := neighboursAt(t, loopback4)
@@ -243,8 +245,8 @@ func TestMemorySimultaneous(t *testing.T) {
 	}
 }
 
-// TestMemorySleeps has two ends talk, each of which polls, sleeps and stays away by turns, with datagrams and runs of all lengths, more than there is room for:
-// nothing is lost, doubled or overtaken, whichever way it takes.
+// TestMemorySleeps has two ports exchange datagrams and runs of all lengths, more than there is room for, while
+// each polls, sleeps and makes no passes by turns. None is lost, duplicated or overtaken, whichever way it takes.
 func TestMemorySleeps(t *testing.T) {
 	a, b := neighboursAt(t, loopback4)
 	meet(t, a, b)
@@ -272,7 +274,7 @@ func TestMemorySleeps(t *testing.T) {
 	}
 }
 
-// piece is what is sent at once: a datagram, or a run.
+// piece is the content of one send: a datagram, or a run.
 type piece struct{ n, seg int }
 
 func (p piece) count() int {
@@ -282,7 +284,7 @@ func (p piece) count() int {
 	return p.n / p.seg
 }
 
-// newPlan is what one end sends in each round: more than the memory holds now and then.
+// newPlan returns what one port sends in each round: now and then more than the memory holds.
 func newPlan(seed uint64) (plan [][]piece) {
 	rnd := rand.New(rand.NewPCG(seed, 3))
 	for range 1000 {
@@ -307,7 +309,8 @@ func newPlan(seed uint64) (plan [][]piece) {
 	return plan
 }
 
-// chat is one end of a conversation in rounds: it sends, and waits for what the other one sends, which says where in the row it is.
+// chat is one end of an exchange in rounds. It sends, and waits for what the other end sends, which contains its
+// position in the sequence.
 type chat struct {
 	*station
 	to           netip.AddrPort
@@ -344,7 +347,7 @@ func (c *chat) run() error {
 	return nil
 }
 
-// take looks at what has come. Locked.
+// take checks a received datagram. Locked.
 func (c *chat) take(netip.AddrPort, []byte) {
 	in := c.station.in
 	for _, d := range in.got {
@@ -381,7 +384,7 @@ func (c *chat) send(p piece) error {
 	}
 }
 
-// await waits for so many datagrams, now in one way, now in another.
+// await waits for n datagrams, in varying ways.
 func (c *chat) await(want int) error {
 	end := time.Now().Add(patience)
 	for how := c.rnd.IntN(30); ; {
@@ -393,8 +396,9 @@ func (c *chat) await(want int) error {
 			return wrong
 		case time.Now().After(end):
 			return fmt.Errorf("%d came, want %d: %v", in, want, c.p)
-		case how == 0: // away
-			time.Sleep(time.Duration(c.rnd.IntN(1500)) * time.Microsecond) // what comes meanwhile is found whenever it is over
+		case how == 0: // no passes
+			// What comes meanwhile is found after the pause.
+			time.Sleep(time.Duration(c.rnd.IntN(1500)) * time.Microsecond)
 		case how < 10: // asleep
 			c.locked(c.d.prog.EnterWait)
 			for c.locked(func() { in, wrong = c.in, c.wrong }); in < want && wrong == nil && time.Now().Before(end); c.locked(func() { in, wrong = c.in, c.wrong }) {

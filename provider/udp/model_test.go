@@ -6,7 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestModel sends random datagrams and runs in random parts through all variants; on loopback they come as they are, in order.
+// TestModel sends random datagrams and runs in random parts through all variants. On loopback they arrive
+// unchanged, in order.
 func TestModel(t *testing.T) {
 	for name, v := range variants {
 		t.Run(name, func(t *testing.T) {

@@ -50,7 +50,7 @@ func testGroup(t *testing.T, sender, at, group netip.Addr) {
 	}
 	d.prog.Lock()
 	defer d.prog.Unlock()
-	must(t, b.Join(group)) // for Close to clear away
+	must(t, b.Join(group)) // so that Close has to leave the group
 }
 
 func TestMulticast4(t *testing.T) {

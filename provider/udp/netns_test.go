@@ -14,15 +14,15 @@ import (
 	"gofabric/test/veth"
 )
 
-// places makes two hosts that a cable connects: 10.98.0.1 and fd98::1, 10.98.0.2 and fd98::2.
+// places makes two hosts connected by a veth pair: 10.98.0.1 and fd98::1, 10.98.0.2 and fd98::2.
 func places(t *testing.T) (a, b *veth.Host) { return veth.Pair(t, veth.Options{Net: 98}) }
 
-// TestPathMTU sends as much as a cable takes in one piece, and more.
+// TestPathMTU sends as much as the veth pair takes in one piece, and more.
 func TestPathMTU(t *testing.T) {
 	a, b := places(t)
 	for _, c := range []struct {
 		mine, theirs  string
-		headers, most int // most: the longest datagram there is
+		headers, most int // most: the longest datagram possible
 	}{{"10.98.0.1", "10.98.0.2", 28, 65507}, {"fd98::1", "fd98::2", 48, 65507}} {
 		for _, mtu := range []int{1500, 9000, 1400} {
 			a.IP("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
@@ -55,7 +55,7 @@ func TestPathMTU(t *testing.T) {
 				}
 			}
 			try(p, whole, 0, nil)
-			try(p, nativeMTU, 0, nil) // in pieces, where need be
+			try(p, nativeMTU, 0, nil) // fragmented if necessary
 			try(p, max(whole, nativeMTU)+1, 0, core.ErrMsgSize)
 			try(p, netx.MaxDatagram/whole*whole, whole, nil)
 			try(p, 3*(max(whole, nativeMTU)+1), max(whole, nativeMTU)+1, core.ErrMsgSize)
@@ -72,7 +72,7 @@ func TestPathMTU(t *testing.T) {
 	}
 }
 
-// TestMTUShrinks: after the first refusal MaxDatagram knows.
+// TestMTUShrinks: after the first refusal MaxDatagram returns the new length.
 func TestMTUShrinks(t *testing.T) {
 	a, b := places(t)
 	d := testDomain(t)
@@ -99,7 +99,8 @@ func TestMTUShrinks(t *testing.T) {
 	}
 }
 
-// TestFullSocket sends faster than the link: the port says so, loses nothing, and says when it takes more.
+// TestFullSocket sends faster than the link. The port reports that it is full, loses nothing, and reports when it
+// takes more.
 func TestFullSocket(t *testing.T) {
 	need.Programs(t, "iproute2", "tc")
 	a, b := places(t)

@@ -1,3 +1,6 @@
+// Path MTU. A port learns from the kernel how long a datagram may be on a path, as the kernel learns it from ICMP
+// (RFC 1191, RFC 8201). Layers make their datagrams as long as that, and nothing on the path fragments them.
+
 package udp
 
 import (
@@ -14,24 +17,25 @@ import (
 const (
 	ipv4Headers = 20 + 8
 	ipv6Headers = 40 + 8
-	ipv4MinMTU  = 576  // what any host takes (RFC 791)
-	ipv6MinMTU  = 1280 // what any link takes (RFC 8200)
+	ipv4MinMTU  = 576  // any host accepts it (RFC 791)
+	ipv6MinMTU  = 1280 // any link carries it (RFC 8200)
 	pathsMax    = 1024
 	pathAge     = 10 * time.Second
-	narrowFor   = 20 * time.Minute // asked after; the system itself forgets what it was told after ten (route(7), mtu_expires)
+	narrowFor   = 20 * time.Minute // queried for so long; the kernel's entry expires after 10 (route(7), mtu_expires)
 )
 
-// paths remembers how large datagrams may be, by destination.
+// paths keeps the longest datagrams of paths, by destination.
 type paths struct {
 	known  map[netip.Addr]path
 	narrow map[netip.AddrPort]narrowed
-	timer  *progress.Handle // asks after those, once there was one
-	every  time.Duration    // 0: pathAge
+	timer  *progress.Handle // queries narrowed paths, once there was one
+	every  time.Duration    // 0 means pathAge
 }
 
-// narrowed is a path that took less than before: when it takes more again is not reported (RFC 1191, 6.3; RFC 8201, 4).
+// narrowed is a path whose MTU has shrunk. The network does not report when it grows again (RFC 1191 section 6.3;
+// RFC 8201 section 4).
 type narrowed struct {
-	was   int // when it was wide
+	was   int // longest datagram before it shrank
 	until mono.Time
 }
 
@@ -40,21 +44,21 @@ type path struct {
 	at      mono.Time
 }
 
-// forget makes the next question be asked anew: the path has changed.
+// forget makes the next call of MaxDatagram query the system, as the path has changed.
 func (t *paths) forget(a netip.Addr) { delete(t.known, a) }
 
-// tooLong notes that a datagram to dest was too long for the way.
+// tooLong notes that a datagram to dest was too long for the path.
 func (p *port) tooLong() {
 	was := p.paths.known[p.dest.Addr()].largest
 	p.paths.forget(p.dest.Addr())
-	p.reports = true // the system has put it into the error queue, whose entries take room from what is received (ip(7), IP_RECVERR)
+	p.reports = true // the error queue takes room in the receive buffer (ip(7), IP_RECVERR)
 	if n, ok := p.r.(datagram.Narrower); ok {
 		n.Narrowed(p.dest)
 		p.askAfter(p.dest, was)
 	}
 }
 
-// askAfter has a narrowed path asked after now and then, until it is as wide as it was.
+// askAfter queries a narrowed path from time to time, until it takes as much as before.
 func (p *port) askAfter(dest netip.AddrPort, was int) {
 	t := &p.paths
 	if t.narrow == nil {
@@ -76,7 +80,7 @@ func (p *port) askAfter(dest netip.AddrPort, was int) {
 	}
 }
 
-// askNarrow asks after all narrowed paths.
+// askNarrow queries all narrowed paths.
 func (p *port) askNarrow(now mono.Time) {
 	t := &p.paths
 	for dest, n := range t.narrow {
@@ -95,14 +99,15 @@ func (p *port) askNarrow(now mono.Time) {
 	}
 }
 
-// close ends asking.
+// close ends the queries.
 func (t *paths) close() {
 	if t.timer != nil {
 		t.timer.Remove()
 	}
 }
 
-// MaxDatagram implements datagram.Port. The system is asked once for a destination in pathAge, and after a datagram was too long.
+// MaxDatagram implements datagram.Port. It queries the system once per destination in pathAge, and again after a
+// datagram was too long.
 func (p *port) MaxDatagram(dest netip.AddrPort) int {
 	now := mono.Now()
 	if k, ok := p.paths.known[dest.Addr()]; ok && now.Sub(k.at) < pathAge {
@@ -116,7 +121,8 @@ func (p *port) MaxDatagram(dest netip.AddrPort) int {
 	return n
 }
 
-// askPath connects a socket of its own, which sends nothing: only connected ones are told.
+// askPath queries the path MTU with a socket of its own, which sends nothing: the system reports it for connected
+// sockets only.
 func (p *port) askPath(dest netip.AddrPort) int {
 	a := dest.Addr().Unmap()
 	family, headers, mtu := syscall.AF_INET, ipv4Headers, ipv4MinMTU

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// narrower is an inbox that wants to know of narrow paths.
+// narrower is an inbox that implements datagram.Narrower.
 type narrower struct {
 	inbox
 	told []netip.AddrPort
@@ -15,7 +15,8 @@ type narrower struct {
 
 func (n *narrower) Narrowed(dest netip.AddrPort) { n.told = append(n.told, dest) }
 
-// TestNarrowed: a path that took less in one piece is asked after until it takes as much as before, and the receiver is told of each change.
+// TestNarrowed: a path whose MTU has shrunk is queried until it takes as much as before. The receiver is informed
+// of each change.
 func TestNarrowed(t *testing.T) {
 	a, b := places(t)
 	b.Enter()
@@ -43,7 +44,8 @@ func TestNarrowed(t *testing.T) {
 	d.prog.Unlock()
 	a.IP("route", "add", "10.98.0.2/32", "dev", "eth9", "mtu", "600")
 	d.until(t, "word of the narrow path", func() bool {
-		p.Send(far.local, [][]byte{make([]byte, 1400)}, 0) // an error, or the system takes it and says so later
+		// An error, or the system accepts it and reports the error later.
+		p.Send(far.local, [][]byte{make([]byte, 1400)}, 0)
 		p.MaxDatagram(far.local)
 		return len(in.told) > 0
 	})

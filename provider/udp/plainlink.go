@@ -6,10 +6,10 @@ import (
 	"gofabric/internal/netx"
 )
 
-// plainLink is one system call for each datagram, which every system has.
+// plainLink makes one system call for each datagram, which works on every system.
 type plainLink struct {
 	fd netx.FD
-	d  *domain // whose scratch it uses
+	d  *domain // has the scratch buffers
 }
 
 func (l *plainLink) wait() netx.FD { return l.fd }

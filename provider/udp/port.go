@@ -1,3 +1,5 @@
+// The port: the access of an endpoint or a layer to a UDP socket (package datagram).
+
 package udp
 
 import (
@@ -12,35 +14,35 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// port is a socket with its multicast groups. Everything in it is guarded by the domain's lock.
+// port is a socket with its multicast groups. The domain's lock guards all of it.
 type port struct {
 	d      *domain
 	r      datagram.Receiver
-	idler  datagram.Idler // r, if it is one
+	idler  datagram.Idler // r, if it implements Idler
 	refuse datagram.Refusals
 	main   *socket
-	groups map[netip.Addr]*socket // main itself for groups that it is a member of
+	groups map[netip.Addr]*socket // sockets by group; main if it is a member itself
 	family int
 	local  netip.AddrPort
-	index  int   // of the interface that local belongs to; 0 unknown
-	class  uint8 // the type-of-service byte of what is sent
+	index  int   // index of the interface that has local, 0 if unknown
+	class  uint8 // type-of-service byte of sent packets
 
-	to       netx.SockAddr // of dest
+	to       netx.SockAddr // the kernel's form of dest
 	dest     netip.AddrPort
-	segments int  // datagrams that a send takes
-	blocked  bool // the socket takes no more
+	segments int  // most datagrams of one send
+	blocked  bool // the socket's send buffer is full
 	closed   bool
 
-	sameHost *sameHost // nil: no memory is shared
+	sameHost *sameHost // nil if no memory is shared
 	paths    paths
 	zones    zones
 	stats    datagram.Stats
 	icmp     uint64     // errors that the network reported of earlier sends
-	reports  bool       // some of them wait to be told
-	xdp      bypassLink // nil: everything goes through the socket
-	noXDP    error      // why, where something else was asked for
-	gsoOff   error      // why runs are not sent any more
-	recvBuf  int        // receive buffer that the system gave, bytes
+	reports  bool       // reported errors wait in the socket's error queue
+	xdp      bypassLink // nil: all datagrams go through the socket
+	noXDP    error      // why xdp is nil although FI_UDP_LINK asks for it
+	gsoOff   error      // why runs are no longer sent
+	recvBuf  int        // bytes of the receive buffer that the system granted
 }
 
 var (
@@ -83,7 +85,7 @@ func openPort(d *domain, info *core.Info, r datagram.Receiver) (*port, error) {
 	return p, nil
 }
 
-// classOf is the type-of-service byte that an Info asks for.
+// classOf returns the type-of-service byte that an Info asks for.
 func classOf(info *core.Info) uint8 {
 	if info.Tx == nil {
 		return 0
@@ -91,7 +93,7 @@ func classOf(info *core.Info) uint8 {
 	return uint8(info.Tx.TClass.TOS())
 }
 
-// sourceOf is where an Info wants its endpoint: the source address, or any.
+// sourceOf returns the source address of an Info, or the unspecified address.
 func sourceOf(info *core.Info) (netip.AddrPort, error) {
 	a := info.SrcAddr
 	switch {
@@ -105,14 +107,14 @@ func sourceOf(info *core.Info) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(netip.IPv4Unspecified(), 0), nil
 }
 
-// bind opens the socket.
+// bind opens the socket and binds it.
 func (p *port) bind(at netip.AddrPort) (netx.FD, error) {
 	fd, err := netx.DatagramSocket(p.family)
 	if err != nil {
 		return netx.NoFD, err
 	}
 	if at.Addr() == netip.IPv6Unspecified() {
-		netx.SetV6Only(fd, false) // serves IPv4 peers, too, where the system lets it
+		netx.SetV6Only(fd, false) // serves IPv4 peers, too, if the system allows it
 	}
 	if err = netx.Bind(fd, at); err == nil {
 		if p.local, err = netx.LocalAddr(fd); err == nil {
@@ -123,13 +125,13 @@ func (p *port) bind(at netip.AddrPort) (netx.FD, error) {
 	return netx.NoFD, err
 }
 
-// setUp sets the socket's options; all but none of them are wishes.
+// setUp sets the socket's options. Almost all of them may fail.
 func (p *port) setUp(fd netx.FD) {
 	p.local = netip.AddrPortFrom(p.local.Addr().Unmap(), p.local.Port())
 	_, p.recvBuf, _ = netx.GrowBuffers(fd, sendBuf, p.d.s.recvBuf)
 	netx.SetFragment(fd, p.family, false)
 	if p.refuse != nil {
-		netx.ReportErrors(fd, p.family) // where the system cannot, peers that are gone are noticed by their silence
+		netx.ReportErrors(fd, p.family) // on systems without it, missing peers are noticed only by their silence
 	}
 	a := p.local.Addr()
 	if !a.IsUnspecified() {
@@ -138,7 +140,7 @@ func (p *port) setUp(fd netx.FD) {
 	}
 }
 
-// interfaceOf is the number of the interface that has an address, 0 if none is found.
+// interfaceOf returns the index of the interface that has an address, 0 if none is found.
 func interfaceOf(a netip.Addr) int {
 	ifs, err := netx.Interfaces()
 	if err != nil {
@@ -186,7 +188,7 @@ func (p *port) Stats() datagram.Stats {
 	return p.stats
 }
 
-// String says what the port has to work with.
+// String describes the port and its link to users.
 func (p *port) String() string {
 	if p.closed {
 		return fmt.Sprintf("udp %s, closed", p.local)
@@ -243,7 +245,7 @@ func (p *port) Close() error {
 	return nil
 }
 
-// writable tells the receiver that the socket takes datagrams again.
+// writable reports to the receiver that the socket takes datagrams again.
 func (p *port) writable() {
 	if !p.blocked || p.closed {
 		return
@@ -256,7 +258,7 @@ func (p *port) writable() {
 	p.r.Writable()
 }
 
-// openXDP adds an AF_XDP link to the main socket if FI_UDP_LINK asks for it. Where it cannot be had, noXDP says why.
+// openXDP adds an AF_XDP link to the main socket if FI_UDP_LINK asks for it. If that fails, noXDP is the reason.
 func (p *port) openXDP(s *socket) {
 	if p.d.s.link != linkXDP && p.d.s.link != linkAuto {
 		return
@@ -264,7 +266,7 @@ func (p *port) openXDP(s *socket) {
 	_ = p.addXDP(s)
 }
 
-// addXDP puts an AF_XDP link above that of the main socket, which is then registered again.
+// addXDP puts an AF_XDP link above that of the main socket, and registers the socket again.
 func (p *port) addXDP(s *socket) error {
 	l, err := p.d.newXDPLink(s.link, s.fd, p.local, p.index, p.class, func(why error) {
 		if p.xdp != nil && !p.closed {
@@ -277,19 +279,19 @@ func (p *port) addXDP(s *socket) error {
 		return err
 	}
 	s.link, p.xdp = l, l
-	s.drops, _ = l.drops() // the interface may have been open before; if it cannot tell now, nor can it later
+	s.drops, _ = l.drops() // the interface may have been open before; if this fails, later calls fail as well
 	return nil
 }
 
-// removeXDP ends the main socket's AF_XDP link, for a reason. The socket is then registered again.
+// removeXDP ends the main socket's AF_XDP link for the reason why, and registers the socket again.
 func (p *port) removeXDP(s *socket, why error) {
 	p.xdp.addStats(&p.stats)
 	s.link, p.xdp, p.noXDP = p.xdp.detach(), nil, why
 	s.drops, _ = s.link.drops()
 }
 
-// useSockets sends and receives everything through the main socket from now on, for a reason. What came by AF_XDP before is delivered; the receiver may close
-// the port then.
+// useSockets sends and receives all datagrams through the main socket from now on, for the reason why. It first
+// delivers what came by AF_XDP. The receiver may close the port during that.
 func (p *port) useSockets(why error) error {
 	s := p.main
 	s.drain(p.xdp)
@@ -302,7 +304,7 @@ func (p *port) useSockets(why error) error {
 	return p.registerAgain()
 }
 
-// registerAgain registers the main socket with the poller, by its new link.
+// registerAgain registers the main socket with the poller, with its new link.
 func (p *port) registerAgain() error {
 	s := p.main
 	s.direct = false
@@ -317,10 +319,10 @@ func (p *port) registerAgain() error {
 	return err
 }
 
-// useXDP sends and receives by AF_XDP from now on, or returns why that cannot be.
+// useXDP sends and receives by AF_XDP from now on, or returns the reason why it cannot.
 func (p *port) useXDP() error {
 	s := p.main
-	p.index = interfaceOf(p.local.Addr()) // it may be another one than when the port was opened
+	p.index = interfaceOf(p.local.Addr()) // the address may have moved since the port was opened
 	if err := p.addXDP(s); err != nil {
 		return err
 	}
@@ -336,7 +338,7 @@ func (p *port) useXDP() error {
 	return err
 }
 
-// errChosen is why a port has no AF_XDP link that had one.
+// errChosen is the reason why a port that had an AF_XDP link has none.
 var errChosen = errors.New("the application chose sockets")
 
 // Link implements datagram.Linker.
@@ -371,7 +373,7 @@ func (p *port) SetLink(to core.DatagramLink) error {
 	return nil
 }
 
-// block notes that the socket takes no more.
+// block notes that the socket's send buffer is full.
 func (p *port) block() {
 	p.blocked = true
 	if err := p.main.want(netx.In | netx.Out); err != nil {
@@ -379,7 +381,7 @@ func (p *port) block() {
 	}
 }
 
-// lost ends the port's use.
+// lost ends the use of the port.
 func (p *port) lost(err error) {
 	if p.closed {
 		return

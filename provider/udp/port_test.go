@@ -11,12 +11,12 @@ import (
 	"gofabric/internal/netx"
 )
 
-// variants are the ways that datagrams pass the system's border.
+// variants are the ways in which datagrams pass to and from the system.
 var variants = map[string][]string{
 	"batches": {"LINK", "batch"}, "plain": {"LINK", "plain"}, "lists": {"GSO", "0", "GRO", "0"}, "GSO": {"GRO", "0"}, "GRO": {"GSO", "0"},
 }
 
-// each runs f over IPv4 and IPv6 and all variants.
+// each runs f over IPv4 and IPv6 with all variants.
 func each(t *testing.T, f func(t *testing.T, d *domain, at netip.Addr)) {
 	for name, v := range variants {
 		for _, at := range []netip.Addr{loopback4, loopback6} {
@@ -117,7 +117,7 @@ func TestSendRefuses(t *testing.T) {
 		"no such zone":      {netip.MustParseAddrPort("[fe80::1%none]:5"), 10, 0, nil},
 	} {
 		if name == "too many segments" && a.segments == 1 {
-			continue // they are sent one by one, as many as there are
+			continue // they are sent one by one, however many there are
 		}
 		before := a.counts()
 		err := a.send(c.dest, c.seg, long[:c.size])
@@ -131,7 +131,7 @@ func TestSendRefuses(t *testing.T) {
 	must(t, a.send(b.Local(), 0, []byte("still works")))
 }
 
-// TestLargest sends what MaxDatagram promises.
+// TestLargest sends datagrams of the length that MaxDatagram returns.
 func TestLargest(t *testing.T) {
 	each(t, func(t *testing.T, d *domain, at netip.Addr) {
 		a, _ := testPort(t, d, at)
@@ -158,7 +158,7 @@ func TestLargest(t *testing.T) {
 	})
 }
 
-// TestOverflow sends more than the receive buffer takes.
+// TestOverflow sends more than the receive buffer holds.
 func TestOverflow(t *testing.T) {
 	d := testDomain(t, "RECV_BUFFER", "8192", "GSO", "0")
 	a, _ := testPort(t, d, loopback4)
@@ -168,7 +168,7 @@ func TestOverflow(t *testing.T) {
 		notHere(t, "the system does not tell what it dropped:", err)
 	}
 	const n = 200
-	other.prog.Lock() // nobody receives
+	other.prog.Lock() // no pass receives
 	for range n {
 		must(t, a.send(b.Local(), 0, make([]byte, 1000)))
 	}
@@ -196,7 +196,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestNobodyThere: what comes back of a closed port does no harm.
+// TestNobodyThere: the errors that a closed port causes do no harm.
 func TestNobodyThere(t *testing.T) {
 	d := testDomain(t)
 	a, in := testPort(t, d, loopback4)
@@ -223,7 +223,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// TestMapped: a port of any address serves both families, and IPv4 peers have IPv4 addresses.
+// TestMapped: a port at any address serves both families, and IPv4 peers have IPv4 addresses.
 func TestMapped(t *testing.T) {
 	d := testDomain(t)
 	a, _ := testPort(t, d, loopback4)
@@ -236,7 +236,7 @@ func TestMapped(t *testing.T) {
 	must(t, b.send(netip.AddrPortFrom(netip.AddrFrom16(loopback4.As16()), a.Local().Port()), 0, []byte("back")))
 }
 
-// TestReceiverCloses: a receiver may close its port, or poll, from within.
+// TestReceiverCloses: a receiver may close its port, or poll, inside its callback.
 func TestReceiverCloses(t *testing.T) {
 	d := testDomain(t)
 	a, _ := testPort(t, d, loopback4)
@@ -256,7 +256,7 @@ func TestReceiverCloses(t *testing.T) {
 	}
 }
 
-// TestUnasked: the engine's goroutine receives when nobody passes.
+// TestUnasked: the engine's goroutine receives when no caller makes passes.
 func TestUnasked(t *testing.T) {
 	d := testDomain(t)
 	a, _ := testPort(t, d, loopback4)

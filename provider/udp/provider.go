@@ -15,8 +15,8 @@ var (
 	_ core.Parametrized = (*Provider)(nil)
 )
 
-// New returns the provider with the parameters of params, nil for the defaults; host resolves the names given to address vectors. An error names a variable
-// that makes no sense.
+// New returns the provider with the parameters of params, nil for the defaults. host resolves the names given to
+// address vectors. An error names a variable with an invalid value.
 func New(params *core.Params, host core.Host) (*Provider, error) {
 	s, err := readSettings(params)
 	if err != nil {
@@ -31,10 +31,10 @@ func (p *Provider) Params() []core.Param { return defs() }
 // Name is "udp".
 func (p *Provider) Name() string { return "udp" }
 
-// Version is what native's udp provider of the same API version says.
+// Version is that of native's udp provider of the same API version.
 func (p *Provider) Version() core.Version { return core.ProviderVersion }
 
-// Infos describes the one kind of endpoint; udp stands on nothing.
+// Infos describes the one kind of endpoint. udp is not a layer, so it ignores its argument.
 func (p *Provider) Infos(*core.Info) []*core.Info { return infos(p.s) }
 
 // OpenFabric opens the fabric of info (fi_fabric(3)).

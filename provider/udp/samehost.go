@@ -12,36 +12,39 @@ import (
 	"gofabric/internal/trust"
 )
 
-// Ports find ports to share memory with by what they send. After meetAfter datagrams to another port of this host, the sender connects to a local socket whose name follows
-// from the destination's address (unix(7): abstract names belong to the network namespace, as UDP ports do). If no socket has that name, the sender listens itself, as the
-// destination may connect, too, and tries again after twice as many datagrams. So a port that sends nothing to this host has one socket, and one that sends to a native
-// endpoint of this host makes a handful of calls more.
+// A port finds ports to share memory with by its sends. After meetAfter datagrams to another port of this host, it
+// connects to a local socket whose name is made of the destination's address (unix(7): abstract names belong to the
+// network namespace, as UDP ports do). If no socket has that name, the sender listens itself, as the destination
+// may connect later, and tries again after twice as many datagrams. So a port that sends nothing to this host has
+// one socket, and one that sends to a native endpoint of this host makes a few calls more.
 
 const (
-	meetAfter      = 32 // datagrams to a port of this host before the first try, unless FI_UDP_LOCAL_MEMORY_AFTER says otherwise
+	meetAfter      = 32 // datagrams to a port of this host before the first try; default of FI_UDP_LOCAL_MEMORY_AFTER
 	never          = math.MaxUint64
-	shmPeersMax    = 16 // of a port: each pass reads all
-	domainShmPeers = 32 // of a domain: each has 520 KiB
-	countersMax    = 64 // ports whose datagrams are counted
+	shmPeersMax    = 16 // peers of a port, as each pass reads all
+	domainShmPeers = 32 // peers of a domain, as each has 520 KiB
+	countersMax    = 64 // destinations whose datagrams are counted
 )
 
-// sameHost is what a port knows of other ports of this host.
+// sameHost is a port's state about other ports of this host.
 type sameHost struct {
 	p        *port
-	last     *shmPeer           // of the last send
-	far      netip.Addr         // the last address found to be of another host
-	link     *memoryLink        // nil: there was no peer yet
-	listener *samehost.Listener // nil: other ports cannot connect
+	last     *shmPeer           // peer of the last send
+	far      netip.Addr         // the last address that was found to belong to another host
+	link     *memoryLink        // nil if there was no peer yet
+	listener *samehost.Listener // nil if other ports cannot connect
 	counters [countersMax]socketCount
 }
 
-// socketCount counts the datagrams that went to a port of this host through the socket. Ports share the places by port number.
+// socketCount counts the datagrams that went through the socket to a port of this host. Ports with the same
+// remainder of their number share a counter.
 type socketCount struct {
 	at         netip.AddrPort
-	sent, next uint64 // datagrams; the number at which to connect
+	sent, next uint64 // datagrams sent; the number at which to connect
 }
 
-// newSameHost returns nil for ports that share no memory: one bound to any address does not know by which of them others send to it.
+// newSameHost returns nil for a port that shares no memory, such as one bound to any address: it does not know to
+// which of its addresses others send.
 func newSameHost(p *port) *sameHost {
 	if !p.d.s.localMemory || p.local.Addr().IsUnspecified() {
 		return nil
@@ -49,7 +52,7 @@ func newSameHost(p *port) *sameHost {
 	return &sameHost{p: p}
 }
 
-// send is Port.Send, through memory if that is shared with the port at dest.
+// send is Port.Send. It goes through memory if that is shared with the port at dest.
 func (sh *sameHost) send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	m := sh.last
 	if m == nil || m.at != dest {
@@ -96,7 +99,7 @@ func (sh *sameHost) peer(at netip.AddrPort) *shmPeer {
 	return nil
 }
 
-// counter is that of an address.
+// counter returns the counter for an address.
 func (sh *sameHost) counter(at netip.AddrPort) *socketCount {
 	t := &sh.counters[at.Port()%countersMax]
 	if t.at != at {
@@ -105,7 +108,8 @@ func (sh *sameHost) counter(at netip.AddrPort) *socketCount {
 	return t
 }
 
-// count counts a datagram that went through the socket, and connects to its destination when it is time.
+// count counts a datagram that went through the socket, and connects to its destination when the number for it is
+// reached.
 func (sh *sameHost) count(at netip.AddrPort) {
 	t := sh.counter(at)
 	if t.sent++; t.sent >= t.next && !sh.p.closed {
@@ -113,12 +117,13 @@ func (sh *sameHost) count(at netip.AddrPort) {
 	}
 }
 
-// room reports whether there may be one more peer.
+// room reports whether one more peer may be added.
 func (sh *sameHost) room() bool {
 	return (sh.link == nil || len(sh.link.peers) < shmPeersMax) && sh.p.d.shmPeers < domainShmPeers
 }
 
-// connect tries to share memory with the port at an address, if it is on this host. It waits until passes read the socket directly: before, memory would not be used.
+// connect tries to share memory with the port at an address, if it is on this host. It waits until passes read the
+// socket directly, as memory is not used before.
 func (sh *sameHost) connect(t *socketCount) {
 	p := sh.p
 	if !p.main.direct || p.xdp != nil || t.at == p.local || t.at.Port() == 0 || !sh.room() {
@@ -144,7 +149,8 @@ func (sh *sameHost) connect(t *socketCount) {
 	}
 }
 
-// offer sends a hello with memory to the port at to, and begins to use the memory: a port that does not want it never polls there.
+// offer sends a hello with memory to the port at `to`, and begins to use the memory. If that port refuses, its flag
+// "awake" is never set, and nothing is written.
 func (sh *sameHost) offer(c *samehost.Conn, to netip.AddrPort) {
 	if err := c.Greet(appendShmHello(nil, sh.p.local, to), true); err != nil || c.Rings == nil {
 		c.Close()
@@ -165,7 +171,7 @@ func (sh *sameHost) use(m *shmPeer) {
 	m.SetPolling(sh.link.awake)
 }
 
-// unuse ends that.
+// unuse ends use.
 func (sh *sameHost) unuse(m *shmPeer) {
 	if sh.last == m {
 		sh.last = nil
@@ -179,7 +185,8 @@ func (sh *sameHost) unuse(m *shmPeer) {
 	}
 }
 
-// drain delivers what peers have written until now; it stops them first. The receiver may close the port.
+// drain delivers what peers have written until now. It first stops them from writing more. The receiver may close
+// the port.
 func (sh *sameHost) drain() {
 	l := sh.link
 	if l == nil {
@@ -196,7 +203,8 @@ func (sh *sameHost) drain() {
 	}
 }
 
-// drainMost is how many receives bring all that can be in the memories: the shortest records take 8 bytes, and one of 64 KiB may be alone.
+// drainMost is the number of receives that deliver all that the memories can hold: the shortest records take 8
+// bytes, and a record of 64 KiB may fill a receive.
 const drainMost = shmPeersMax * shm.RingSize / 8 / memoryBatch
 
 // close removes all peers, and leaves the socket with its own link.

@@ -1,3 +1,5 @@
+// Sends: one datagram, or a run, by way of shared memory, AF_XDP or the socket, in this order of preference.
+
 package udp
 
 import (
@@ -8,8 +10,8 @@ import (
 	"gofabric/internal/netx"
 )
 
-// Send implements datagram.Port. What the path does not take in one piece, but DGRAM endpoints promise (FI_UDP_MTU), is fragmented, as native's datagrams
-// are; what is longer fails with core.ErrMsgSize.
+// Send implements datagram.Port. A datagram of up to FI_UDP_MTU bytes, which DGRAM endpoints promise, is fragmented
+// if the path does not take it in one piece, as native's are. A longer one fails with core.ErrMsgSize.
 func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	if p.closed {
 		return core.ErrOpBadState
@@ -57,11 +59,11 @@ func (p *port) sendOut(dest netip.AddrPort, parts [][]byte, seg int) error {
 		return p.outcome(p.main.link.send(&p.to, parts[0]), parts[0], nil, total)
 	}
 	err := p.sendParts(parts, total, seg, count)
-	p.d.out.Reset() // parts are the caller's again
+	p.d.out.Reset() // drops the references to the caller's parts
 	return err
 }
 
-// sendXDP sends past the kernel's stack what can go that way.
+// sendXDP sends past the kernel's stack, if that is possible. It reports whether it did.
 func (p *port) sendXDP(dest netip.AddrPort, parts [][]byte, seg int) bool {
 	total, count := 0, 1
 	for _, b := range parts {
@@ -78,11 +80,12 @@ func (p *port) sendXDP(dest netip.AddrPort, parts [][]byte, seg int) bool {
 	return true
 }
 
-// shortRun is the payload, bytes, up to which the datagrams of a run are sent one by one: to a receiver with AF_XDP in generic mode such a run would look like one datagram
-// of its MTU (internal/xdp, runMin). Datagrams are as long as the path takes, as a rule, so that such runs are rare.
+// shortRun is the payload, in bytes, up to which the datagrams of a run are sent one by one. To a receiver with
+// AF_XDP in generic mode such a run would look like one datagram of its MTU (internal/xdp, runMin). Layers make
+// datagrams as long as the path takes, so such runs are rare.
 const shortRun = 1472
 
-// sendParts sends what is in several parts, or to be several datagrams.
+// sendParts sends datagrams from several parts, or several datagrams.
 func (p *port) sendParts(parts [][]byte, total, seg, count int) error {
 	if count == 1 {
 		return p.sendOne(parts, total)
@@ -95,7 +98,7 @@ func (p *port) sendParts(parts [][]byte, total, seg, count int) error {
 	return p.sendApart(parts, total, seg)
 }
 
-// aim makes dest the address of the sends that follow.
+// aim sets dest as the address of the next sends.
 func (p *port) aim(dest netip.AddrPort) error {
 	p.dest = netip.AddrPort{}
 	scope, err := p.zones.scope(dest.Addr())
@@ -121,12 +124,12 @@ func (p *port) sendOne(parts [][]byte, total int) error {
 	return p.sendList(v, total)
 }
 
-// sendList sends what is in v as one datagram.
+// sendList sends the buffers of v as one datagram.
 func (p *port) sendList(v *netx.IOV, total int) error {
 	return p.outcome(p.main.link.sendList(&p.to, v, 0), nil, v, total)
 }
 
-// outcome counts a datagram, and gives those another chance that deserve it.
+// outcome counts a datagram, and sends it once more where the error was not about it or fragmenting helps.
 func (p *port) outcome(errno syscall.Errno, b []byte, v *netx.IOV, total int) error {
 	again := func() syscall.Errno {
 		if v != nil {
@@ -135,7 +138,7 @@ func (p *port) outcome(errno syscall.Errno, b []byte, v *netx.IOV, total int) er
 		return p.main.link.send(&p.to, b)
 	}
 	if errno == syscall.ECONNREFUSED {
-		p.icmp++ // about an earlier one: this one was not tried
+		p.icmp++ // about an earlier datagram: this one was not tried
 		p.reports = true
 		errno = again()
 	}
@@ -160,7 +163,8 @@ func (p *port) outcome(errno syscall.Errno, b []byte, v *netx.IOV, total int) er
 	return core.FromSyscall(errno)
 }
 
-// sendRun hands a run to the system. It is not done when the system wants none, or not this one: the datagrams are to be sent apart then.
+// sendRun passes a run to the system. done is false if the system takes no runs, or not this one: the caller then
+// sends the datagrams apart.
 func (p *port) sendRun(parts [][]byte, total, seg, count int) (err error, done bool) {
 	v := p.d.out
 	for _, b := range parts {
@@ -194,16 +198,16 @@ func (p *port) sendRun(parts [][]byte, total, seg, count int) (err error, done b
 	return err, true
 }
 
-// refusesRuns reports whether an error says that the device, or a policy on the way, does not do runs (udp(7), UDP_SEGMENT). It may also say that the
-// datagrams are too long for the path.
+// refusesRuns reports whether an error means that the device, or a policy on the path, does not support runs
+// (udp(7), UDP_SEGMENT). It may also mean that the datagrams are too long for the path.
 func refusesRuns(errno syscall.Errno) bool {
 	return errno == syscall.EIO || errno == syscall.EINVAL || errno == syscall.EOPNOTSUPP || errno == syscall.ENOTSUP || errno == syscall.ENOPROTOOPT
 }
 
-// errorsAtOnce bounds how many reported errors are told in one go.
+// errorsAtOnce bounds the reported errors that one call of tellErrors passes on.
 const errorsAtOnce = 64
 
-// tellErrors tells the receiver which datagrams the network says it could not deliver.
+// tellErrors reports to the receiver the datagrams that the network could not deliver, according to ICMP.
 func (p *port) tellErrors() {
 	p.reports = false
 	for range errorsAtOnce {

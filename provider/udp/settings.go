@@ -11,26 +11,26 @@ import (
 
 // settings are the provider's parameters (FI_UDP_*).
 type settings struct {
-	mtu       int // longest message of a DGRAM endpoint, bytes
+	mtu       int // longest message of a DGRAM endpoint, in bytes
 	gso, gro  bool
 	link      string
 	xdpMode   string
 	recvBuf   int
-	xdpQueues int // 0: all
+	xdpQueues int // 0 means all
 	xdpFrags  bool
 	xdpSingle bool
-	xdpBusy   int // microseconds; 0: off
+	xdpBusy   int // microseconds, 0 if off
 
 	localMemory bool
 	meetAfter   uint64 // datagrams
 }
 
-// Limits of what a user may set, bytes.
+// Limits of the values that a user may set, in bytes.
 const (
 	mtuMin      = 64
 	recvBufMin  = 4 << 10
 	recvBufMax  = 1 << 30
-	sendBuf     = 2 << 20 // asked for: some tens of the largest runs
+	sendBuf     = 2 << 20 // size asked for: some tens of the largest runs
 	recvDefault = 8 << 20
 
 	xdpQueuesMax = 1024
@@ -38,7 +38,7 @@ const (
 	meetMost     = 1 << 30
 )
 
-// defs defines the variables; FI_UDP_IFACE is native's, the others are ours.
+// defs defines the variables. FI_UDP_IFACE is native's, the others are gofabric's.
 func defs() []core.Param {
 	p := func(name string, t core.ParamType, def, help string) core.Param {
 		return core.Param{Provider: "udp", Name: name, Type: t, Default: def, Help: help}
@@ -64,7 +64,7 @@ func defs() []core.Param {
 	}
 }
 
-// readSettings reads the parameters; a nil store gives the defaults.
+// readSettings reads the parameters. A nil store gives the defaults.
 func readSettings(p *core.Params) (*settings, error) {
 	r := params.Read(p, "udp", defs())
 	s := &settings{mtu: r.Size("mtu", mtuMin, netx.MaxDatagram), gso: r.Bool("gso"), gro: r.Bool("gro"), localMemory: r.Bool("local_memory") && shm.Possible,

@@ -7,8 +7,9 @@ import (
 	"gofabric/internal/samehost"
 )
 
-// The hello of a port that connects to another port of this host (internal/samehost) has its own address and port number, and those of the port that it wants:
-// 16 bytes and u16 big-endian each. There is no answer; a port that does not want to share memory closes the connection.
+// A port that connects to another port of this host (internal/samehost) sends a hello. It has the sender's address
+// and port number, and those of the port that it wants, with 16 bytes and a big-endian u16 each. There is no
+// answer. A port that does not want to share memory closes the connection.
 const shmHelloLen = 2 * 18
 
 func appendShmHello(b []byte, from, to netip.AddrPort) []byte {
@@ -20,14 +21,14 @@ func appendShmHello(b []byte, from, to netip.AddrPort) []byte {
 	return b
 }
 
-// parseShmHello returns the sender's address in a hello, shmHelloLen bytes, to the port at to.
+// parseShmHello returns the sender's address of a hello to the port at `to`. b has shmHelloLen bytes.
 func parseShmHello(b []byte, to netip.AddrPort) (from netip.AddrPort, ok bool) {
 	if len(b) != shmHelloLen {
 		return from, false
 	}
 	a := netip.AddrFrom16([16]byte(b[:16])).Unmap()
 	if a == to.Addr().WithZone("") {
-		a = to.Addr() // in the same zone
+		a = to.Addr() // IPv6 link-local peers are in the same zone
 	}
 	from = netip.AddrPortFrom(a, binary.BigEndian.Uint16(b[16:]))
 	return from, from.Port() != 0 && from != to && samehost.Addresses(to.Addr(), a) && string(b) == string(appendShmHello(nil, from, to))

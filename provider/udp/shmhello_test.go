@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzShmHello: a hello that is taken is the one that appendShmHello makes of its sender.
+// FuzzShmHello: a hello that is accepted is the one that appendShmHello makes for its sender.
 func FuzzShmHello(f *testing.F) {
 	at := netip.MustParseAddrPort("127.0.0.1:1000")
 	f.Add(appendShmHello(nil, netip.MustParseAddrPort("127.0.0.2:4711"), at))

@@ -10,10 +10,10 @@ import (
 	"gofabric/internal/trust"
 )
 
-// shmPendingMax is how many connections without a hello a port has at most.
+// shmPendingMax is the most connections without a hello that a port keeps.
 const shmPendingMax = 16
 
-// shmSocketName is the name of the local socket of the port at an address.
+// shmSocketName returns the name of the local socket of the port at an address.
 func shmSocketName(at netip.AddrPort) string { return samehost.Name("udp", at.String()) }
 
 // listening reports whether other ports can connect.
@@ -28,7 +28,7 @@ func (sh *sameHost) listen() {
 	l, err := samehost.Listen(samehost.Config{Use: trust.Datagrams, Name: name, BodyLen: shmHelloLen, Memory: shm.Possible, MaxPending: shmPendingMax,
 		Progress: sh.p.d.prog, Room: sh.room, Greeted: sh.greeted})
 	if err == syscall.EADDRINUSE {
-		if c, err := samehost.Dial(trust.Datagrams, name); err == nil { // which reports another user
+		if c, err := samehost.Dial(trust.Datagrams, name); err == nil { // Dial reports a listener of another user
 			c.Close()
 		}
 	}
@@ -42,12 +42,13 @@ func (sh *sameHost) listen() {
 	sh.listener = l
 }
 
-// owned reports whether the port at an address belongs to this user. The other end of c claims that address.
+// owned reports whether the port at an address, which the other end of c claims, belongs to this user.
 func (sh *sameHost) owned(at netip.AddrPort, c *samehost.Conn, name string) bool {
 	return samehost.OwnsPort(at, c.FD(), trust.Datagrams, name)
 }
 
-// greeted takes a connection with the hello of another port. One with an invalid hello, or one too many, is closed.
+// greeted takes a connection with the hello of another port. It closes one with an invalid hello, and one beyond
+// the limit.
 func (sh *sameHost) greeted(c *samehost.Conn, hello []byte) {
 	from, ok := parseShmHello(hello, sh.p.local)
 	if !ok || !sh.prefers(from) || !sh.owned(from, c, shmSocketName(sh.p.local)) || c.Map() != nil {
@@ -60,8 +61,9 @@ func (sh *sameHost) greeted(c *samehost.Conn, hello []byte) {
 	sh.start(&shmPeer{Conn: c, sh: sh, at: from})
 }
 
-// prefers reports whether a new connection replaces the one with the same port that there may be. Where both ports have connected to each other at once, the
-// memory stays that the port with the lower address and number has made; the other one was never used, as its maker does not see that the peer polls.
+// prefers reports whether a new connection replaces an earlier one with the same port. If two ports have connected
+// to each other at once, the memory that the port with the lower address and number has made is kept. The other
+// memory was never used, as its maker has not seen the peer poll.
 func (sh *sameHost) prefers(at netip.AddrPort) bool {
 	old := sh.peer(at)
 	if old == nil {

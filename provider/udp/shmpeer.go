@@ -10,22 +10,23 @@ import (
 	"gofabric/internal/shm"
 )
 
-// shmPeer is a port of this host, of this or another process, with which memory is shared: two rings, and a local connection that ends with the peer. It is a source
-// of the domain's progress engine.
+// shmPeer is a port of this host, in this or another process, with which memory is shared: two rings, and a local
+// connection that ends with the peer. It is a Source of the domain's progress engine.
 type shmPeer struct {
 	*samehost.Conn
 	sh      *sameHost
 	h       *progress.Handle
 	at      netip.AddrPort
 	from    netx.SockAddr
-	most    int  // longest datagram that goes through the socket in one piece
+	most    int  // longest datagram that goes through the socket in one piece, in bytes
 	ours    bool // this port has connected, and made the memory
-	proved  bool // the peer has written something
+	proved  bool // the peer has written a record
 	removed bool
-	drained uint32 // how much the peer had sent through the socket at the last look
+	drained uint32 // how much the peer had sent through the socket when that was last read
 }
 
-// put sends one datagram of total bytes, or count of seg bytes each, if the peer polls and there is room. false: nothing was sent.
+// put sends one datagram of total bytes, or count datagrams of seg bytes each, if the peer polls and there is room.
+// If it returns false, nothing was sent.
 func (m *shmPeer) put(parts [][]byte, total, seg, count int) bool {
 	size := seg
 	if count == 1 {
@@ -45,7 +46,7 @@ func (m *shmPeer) put(parts [][]byte, total, seg, count int) bool {
 	return ok
 }
 
-// take copies a record that Peek has found into b. seg is not 0 for several datagrams of seg bytes.
+// take copies a record that HasRecord has found into b. seg is not 0 for several datagrams of seg bytes.
 func (m *shmPeer) take(b []byte) (size, seg int, err error) {
 	size, mark, _, err := m.ReadRecord(b)
 	seg = int(mark)
@@ -55,7 +56,7 @@ func (m *shmPeer) take(b []byte) (size, seg int, err error) {
 	return size, seg, err
 }
 
-// Ready implements progress.Source: doorbells, or the end.
+// Ready implements progress.Source: a doorbell has come, or the connection has ended.
 func (m *shmPeer) Ready(in, _ bool) {
 	if !in || m.removed {
 		return
@@ -63,25 +64,25 @@ func (m *shmPeer) Ready(in, _ bool) {
 	m.TakeDoorbells()
 	s := m.sh.p.main
 	s.flow = true
-	s.receive() // delivers what was written before the end; it may close the port
+	s.receive() // delivers what was written before the end; the receiver may close the port
 	if m.Ended() && !m.removed {
 		if some, err := m.HasRecord(); !some || err != nil {
 			m.remove()
-		} // else the poller reports the end again
+		} // otherwise the poller reports the end again
 	}
 }
 
-// Poll implements progress.Source; it is never called for peers.
+// Poll implements progress.Source. It is never called for peers.
 func (m *shmPeer) Poll() {}
 
-// Expired implements progress.Source; a peer has no deadline.
+// Expired implements progress.Source. A peer has no deadline.
 func (m *shmPeer) Expired(mono.Time) {}
 
 // Lost implements progress.Source.
 func (m *shmPeer) Lost(error) { m.remove() }
 
-// start begins to use the memory that m shares, and reports whether it could; if not, it has closed the connection. What was sent through the socket before comes
-// first.
+// start begins to use the memory that m shares, and reports whether it could. If not, it has closed the connection.
+// Datagrams sent through the socket before are received first.
 func (sh *sameHost) start(m *shmPeer) bool {
 	p := sh.p
 	scope, err := p.zones.scope(m.at.Addr())
@@ -101,14 +102,15 @@ func (sh *sameHost) start(m *shmPeer) bool {
 	return true
 }
 
-// discard removes a peer that has written invalid records; memory is not shared with that port again.
+// discard removes a peer that has written invalid records. Memory is not shared with that port again.
 func (m *shmPeer) discard() {
 	m.proved = false
 	m.sh.counter(m.at).next = never
 	m.remove()
 }
 
-// remove ends the sharing. What the peer has written and no receive has taken is lost. Datagrams then go through the socket, which reports whether the port exists.
+// remove ends the sharing. Records that no receive has taken are lost. Datagrams then go through the socket, which
+// reports whether the port exists.
 func (m *shmPeer) remove() {
 	if m.removed {
 		return
@@ -117,7 +119,7 @@ func (m *shmPeer) remove() {
 	m.h.Remove()
 	m.sh.unuse(m)
 	if m.proved {
-		*m.sh.counter(m.at) = socketCount{at: m.at, next: m.sh.p.d.s.meetAfter} // another process may bind the port soon
+		*m.sh.counter(m.at) = socketCount{at: m.at, next: m.sh.p.d.s.meetAfter} // another process may bind it soon
 	}
 	m.Close()
 }

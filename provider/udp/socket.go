@@ -1,3 +1,6 @@
+// The receive side of a port. A pass makes a bounded number of receives on each socket, and learns from them
+// whether datagrams come one by one or in numbers.
+
 package udp
 
 import (
@@ -9,34 +12,38 @@ import (
 )
 
 const (
-	// rounds is how many receives one pass makes at most, so that one port does not starve the others.
+	// rounds is the most receives of one pass, so that one port does not starve the others.
 	rounds = 16
-	// loneMax is the length up to which a datagram that comes after a pause is taken for the only one: the receive that finds nothing behind it would cost
-	// a ping-pong as much as everything else here. The next pass comes soon.
+	// loneMax is the length in bytes up to which a datagram after a pause is taken for the only one. A second
+	// receive, which finds nothing, would cost a ping-pong as much as the rest of the pass. If there is more, the
+	// next pass comes soon.
 	loneMax = 4096
-	// burst is how many datagrams in one pass make a socket receive runs: a receive that can bring one costs a little more.
+	// burst is the number of datagrams in one pass that makes a socket receive runs. A receive that can return a
+	// run costs a little more.
 	burst = 8
 )
 
-// Datagrams of this length are pieces of something larger, as packets of a network are, and worth receiving in runs. To receive so costs a ping-pong of small
-// ones 2 us, and large ones, as on loopback, are runs by themselves.
+// Datagrams of a length between these are likely pieces of a larger message, cut to the path's MTU, and are worth
+// receiving in runs. Receiving in runs would cost a ping-pong of smaller ones 2 us. Larger ones, as on loopback,
+// are long enough for a call each.
 const (
 	pieceMin = 512
 	pieceMax = 9216
 )
 
-// socket is where a port receives: its own, or that of a multicast group. It is a source of the domain's progress engine.
+// socket is a socket of a port: its own, or that of a multicast group. It is a Source of the domain's progress
+// engine.
 type socket struct {
 	p      *port
 	fd     netx.FD
 	link   link
 	h      *progress.Handle
-	direct bool   // every pass reads it, and nothing else does
-	drops  uint32 // what the system had counted when it was last asked
-	flow   bool   // the last pass found something, and nothing says that it was alone: more may wait behind the first
+	direct bool   // every pass reads it, and the poller does not watch it
+	drops  uint32 // the system's count of lost datagrams at the last query
+	flow   bool   // the last pass received datagrams, and more may wait behind the first
 }
 
-// register gives a socket its link and adds it to the domain's engine; if it cannot, the socket is closed. Locked.
+// register gives a socket its link and adds it to the domain's engine. If it cannot, it closes the socket. Locked.
 func (p *port) register(fd netx.FD) (*socket, error) {
 	s := &socket{p: p, fd: fd, link: p.d.newLink(fd)}
 	if p.main == nil {
@@ -61,7 +68,7 @@ func (s *socket) close() {
 	s.fd = netx.NoFD
 }
 
-// want says which readiness to be told of.
+// want sets the readiness that the poller reports.
 func (s *socket) want(ev netx.Events) error {
 	if x := s.p.xdp; x != nil && s == s.p.main {
 		return x.want(ev)
@@ -72,11 +79,11 @@ func (s *socket) want(ev netx.Events) error {
 // Ready implements progress.Source.
 func (s *socket) Ready(in, out bool) {
 	if s == s.p.main && (out || s.p.xdp != nil) {
-		s.p.writable() // the epoll set of a bypassLink does not tell whether it was the socket that became writable
+		s.p.writable() // the epoll set of a bypassLink does not report whether the socket became writable
 	}
 	if in {
 		s.link.ready()
-		s.flow = true // waking up for the next one costs more than asking
+		s.flow = true // waking up for the next datagram costs more than another receive
 		s.receive()
 	}
 }
@@ -84,7 +91,7 @@ func (s *socket) Ready(in, out bool) {
 // Poll implements progress.Source.
 func (s *socket) Poll() {
 	if s.p.blocked && s == s.p.main {
-		s.p.writable() // passes that read it directly are not told
+		s.p.writable() // passes that read it directly receive no event
 	}
 	s.receive()
 }
@@ -95,10 +102,11 @@ func (s *socket) Direct(on bool) error {
 	return s.link.direct(on)
 }
 
-// Expired implements progress.Source; sockets have no deadlines.
+// Expired implements progress.Source. Sockets have no deadlines.
 func (s *socket) Expired(mono.Time) {}
 
-// Lost implements progress.Source. The socket may be watched where the AF_XDP link above it cannot.
+// Lost implements progress.Source. The poller may be able to watch the socket if it cannot watch the AF_XDP link
+// above it.
 func (s *socket) Lost(err error) {
 	if p := s.p; p.xdp != nil && s == p.main && !p.closed && p.useSockets(err) == nil {
 		return
@@ -106,7 +114,7 @@ func (s *socket) Lost(err error) {
 	s.p.lost(err)
 }
 
-// receive brings what has come to the receiver, a few rounds of it.
+// receive passes received datagrams to the receiver, with up to `rounds` receives.
 func (s *socket) receive() {
 	d := s.p.d
 	if d.receiving || s.fd == netx.NoFD {
@@ -137,7 +145,7 @@ func (s *socket) receive() {
 			break
 		}
 		if s.fd == netx.NoFD {
-			break // the receiver closed the port
+			break // the receiver has closed the port
 		}
 	}
 	if pieces >= burst && s.fd != netx.NoFD {
@@ -153,7 +161,7 @@ func (s *socket) receive() {
 	d.receiving = false
 }
 
-// drain delivers what a bypassLink that is about to end has received.
+// drain delivers the datagrams that a bypassLink has received, before it ends.
 func (s *socket) drain(x bypassLink) {
 	d := s.p.d
 	if d.receiving {
@@ -179,14 +187,14 @@ func (s *socket) drain(x bypassLink) {
 func (s *socket) survives(errno syscall.Errno) bool {
 	switch errno {
 	case syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN, syscall.EMSGSIZE, syscall.EPROTO, syscall.ENOPROTOOPT:
-		s.p.icmp++ // about a datagram sent earlier; it may have been lost for any other reason
+		s.p.icmp++ // about a datagram sent earlier, which may also be lost for other reasons
 		s.p.tellErrors()
 		return s.fd != netx.NoFD
 	}
-	return false // EAGAIN, or ENOBUFS and ENOMEM, which may pass
+	return false // EAGAIN, or ENOBUFS and ENOMEM, which may be temporary
 }
 
-// deliverAll hands over a batch and reports whether all of it was small.
+// deliverAll delivers a batch, and reports whether all of it was small.
 func (s *socket) deliverAll(batch []netx.Datagram) (small bool) {
 	small = true
 	for i := range batch {
@@ -198,7 +206,8 @@ func (s *socket) deliverAll(batch []netx.Datagram) (small bool) {
 	return small
 }
 
-// deliver hands over a datagram, or a run, and reports whether it was small: such come faster many at a time.
+// deliver delivers a datagram or a run. It reports whether it was small: small datagrams are received faster many
+// at a time.
 func (s *socket) deliver(m *netx.Datagram) (small bool) {
 	p := s.p
 	from, scope := m.From.AddrPort()
@@ -222,10 +231,10 @@ func (s *socket) deliver(m *netx.Datagram) (small bool) {
 	return n <= loneMax
 }
 
-// countDrops asks the system how many datagrams it had no room for.
+// countDrops asks the system how many datagrams it has lost for lack of room.
 func (s *socket) countDrops() {
 	if n, err := s.link.drops(); err == nil {
-		s.p.stats.Overflows += uint64(n - s.drops) // it wraps around
+		s.p.stats.Overflows += uint64(n - s.drops) // the count wraps around
 		s.drops = n
 	}
 }

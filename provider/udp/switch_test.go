@@ -13,7 +13,7 @@ import (
 	"gofabric/core"
 )
 
-// TestGSOSwitchesOff: a socket that the kernel refuses runs on sends them one by one, without loss, from then on.
+// TestGSOSwitchesOff: a port whose socket refuses runs sends them one by one from then on, without loss.
 func TestGSOSwitchesOff(t *testing.T) {
 	d := testDomain(t)
 	a, _ := testPort(t, d, loopback4)
@@ -21,7 +21,8 @@ func TestGSOSwitchesOff(t *testing.T) {
 	if a.segments == 1 {
 		notHere(t, "no GSO")
 	}
-	must(t, unix.SetsockoptInt(int(a.main.fd), unix.SOL_SOCKET, unix.SO_NO_CHECK, 1)) // there is no segmenting without checksums
+	// There is no segmentation without checksums.
+	must(t, unix.SetsockoptInt(int(a.main.fd), unix.SOL_SOCKET, unix.SO_NO_CHECK, 1))
 	for i := 1; i <= 2; i++ {
 		must(t, a.send(b.Local(), 400, make([]byte, 1800)))
 		d.until(t, "five datagrams", func() bool { return len(in.got) == 5*i })
@@ -34,7 +35,7 @@ func TestGSOSwitchesOff(t *testing.T) {
 	}
 }
 
-// TestWritable: a port that took no more says when it does again, whoever makes the progress.
+// TestWritable: a port whose socket was full reports when it takes more, whichever goroutine makes the progress.
 func TestWritable(t *testing.T) {
 	d := testDomain(t)
 	a, in := testPort(t, d, loopback4)
@@ -57,7 +58,7 @@ func TestWritable(t *testing.T) {
 	}
 }
 
-// TestNoAllocations: datagrams and runs pass without.
+// TestNoAllocations: datagrams and runs pass without allocation.
 func TestNoAllocations(t *testing.T) {
 	for name, v := range variants {
 		for _, at := range []netip.Addr{loopback4, loopback6} {
@@ -89,7 +90,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// TestGROAfterBurst: runs come apart until there was a burst, then whole.
+// TestGROAfterBurst: runs are received one by one until there was a burst, then whole.
 func TestGROAfterBurst(t *testing.T) {
 	if sys := thisSystem(); !sys.gso || !sys.gro {
 		notHere(t, "no GSO or GRO:", sys)
@@ -114,7 +115,7 @@ func TestGROAfterBurst(t *testing.T) {
 	}
 }
 
-// refusals is an inbox that also takes what ICMP says.
+// refusals is an inbox that also receives ICMP errors.
 type refusals struct {
 	inbox
 	dests []netip.AddrPort
@@ -122,7 +123,7 @@ type refusals struct {
 
 func (r *refusals) Refused(dest netip.AddrPort, _ error) { r.dests = append(r.dests, dest) }
 
-// TestApartRefused: what the network says of a burst to nobody is told, by whichever call it came up in.
+// TestApartRefused: ICMP errors about a burst to a closed port are reported, by whichever call received them.
 func TestApartRefused(t *testing.T) {
 	for _, v := range []string{"plain", "lists", "batches"} {
 		d := testDomain(t, variants[v]...)

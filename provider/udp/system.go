@@ -9,10 +9,10 @@ import (
 	"gofabric/internal/netx"
 )
 
-// system is what this process' kernel can do with runs of datagrams.
+// system is what this kernel can do with runs and batches of datagrams.
 type system struct{ gso, gro, batches bool }
 
-// thisSystem asks once.
+// thisSystem queries the kernel once.
 var thisSystem = sync.OnceValue(func() system {
 	fd, err := netx.DatagramSocket(syscall.AF_INET)
 	if err != nil {
@@ -24,7 +24,7 @@ var thisSystem = sync.OnceValue(func() system {
 	return system{gso: netx.ProbeGSO(fd) == nil, gro: netx.SetGRO(fd, true) == nil, batches: netx.Batches}
 })
 
-// String lists what there is.
+// String lists what the kernel can do.
 func (s system) String() string {
 	var has []string
 	if s.gso {
@@ -42,16 +42,17 @@ func (s system) String() string {
 	return strings.Join(has, ", ")
 }
 
-// zones remembers the names and numbers of the interfaces that link-local addresses belong to: the system is asked once for each.
+// zones caches the names and indices of the interfaces of link-local addresses, so that the system is asked once
+// for each.
 type zones struct {
 	index map[string]uint32
 	name  map[uint32]string
 }
 
-// zonesMax bounds what is remembered; beyond it everything is asked for anew.
+// zonesMax bounds the cache. When it is full, it is emptied.
 const zonesMax = 64
 
-// scope is the interface's number for an address' zone.
+// scope returns the index of the interface of an address' zone.
 func (z *zones) scope(a netip.Addr) (uint32, error) {
 	zone := a.Zone()
 	if zone == "" {
@@ -71,7 +72,7 @@ func (z *zones) scope(a netip.Addr) (uint32, error) {
 	return i, nil
 }
 
-// with is the address in the zone of an interface's number.
+// with returns the address in the zone of an interface's index.
 func (z *zones) with(ap netip.AddrPort, scope uint32) netip.AddrPort {
 	name, ok := z.name[scope]
 	if !ok {

@@ -4,7 +4,8 @@ package udp
 
 import "testing"
 
-// TestXDPNoAllocations: datagrams pass without, and runs where they go through AF_XDP, too, in both modes.
+// TestXDPNoAllocations: datagrams pass without allocation, and runs as well if they go through AF_XDP, in both
+// modes.
 func TestXDPNoAllocations(t *testing.T) {
 	a, b := places(t)
 	for _, v := range [][]string{{"GSO", "0", "XDP_MODE", modeDriver}, {"GSO", "0", "XDP_MODE", modeGeneric}} {
@@ -30,9 +31,9 @@ func TestXDPNoAllocations(t *testing.T) {
 			p[1].Stats()
 		}
 		round()
-		s.bytes, bytes = 0, 0 // what was under way before is here
+		s.bytes, bytes = 0, 0 // datagrams in flight before have arrived
 		n := testing.AllocsPerRun(20, round)
-		for range 4 { // of the whole process, which may hear of the interfaces just made
+		for range 4 { // of the whole process, which may receive events of the new interfaces
 			if n != 0 {
 				n = testing.AllocsPerRun(20, round)
 			}

@@ -12,7 +12,8 @@ import (
 	"gofabric/test/veth"
 )
 
-// TestXDPBehind: what waits behind frames that are no good, more than one receive brings, is not lost when a port leaves AF_XDP.
+// TestXDPBehind: valid frames behind more invalid ones than one receive takes are not lost when a port leaves
+// AF_XDP.
 func TestXDPBehind(t *testing.T) {
 	d, p, in, out, h := framed(t)
 	const bad, ipChecksum = 2*xdpFrames + 1, 14 + 10
@@ -40,7 +41,7 @@ func TestXDPBehind(t *testing.T) {
 	}
 }
 
-// framed is a port that goes by AF_XDP, and its framer.
+// framed is a port with AF_XDP, and its framer.
 func framed(t *testing.T) (d *domain, p *port, in *inbox, out *xdp.Port, h frame.Header) {
 	t.Helper()
 	a, b := places(t)
@@ -54,7 +55,7 @@ func framed(t *testing.T) (d *domain, p *port, in *inbox, out *xdp.Port, h frame
 	return d, p, in, out, h
 }
 
-// framer is a port of AF_XDP itself at the other end of a port's cable, and the header of frames from there.
+// framer is an xdp.Port at the other end of a port's veth pair, and the header of frames from there.
 func framer(t *testing.T, a, b *veth.Host, p *port) (*xdp.Port, frame.Header) {
 	t.Helper()
 	b.Enter()
@@ -73,7 +74,8 @@ func framer(t *testing.T, a, b *veth.Host, p *port) (*xdp.Port, frame.Header) {
 	return out, h
 }
 
-// TestXDPOtherStation: a frame to another Ethernet address, which a hub or a bridge lets through, is none of the port's, though it is to its IP address.
+// TestXDPOtherStation: a frame to another Ethernet address, which a hub or a bridge delivers, is not the port's,
+// though its IP address is.
 func TestXDPOtherStation(t *testing.T) {
 	d, p, in, out, h := framed(t)
 	for n, text := range []string{"other", "ours"} {

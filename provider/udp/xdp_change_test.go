@@ -14,7 +14,7 @@ import (
 	"gofabric/test/veth"
 )
 
-// hears sends a datagram from q until it comes to p. Nobody makes passes at p.
+// hears sends a datagram from q until it comes to p. No caller makes passes at p.
 func hears(t *testing.T, q, p *port, in *inbox, size int) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -28,7 +28,7 @@ func hears(t *testing.T, q, p *port, in *inbox, size int) {
 	}
 }
 
-// heard waits for a datagram that was sent to p, for so long at most. Nobody makes passes at p.
+// heard waits for a datagram that was sent to p, for the given time at most. No caller makes passes at p.
 func (p *port) heard(in *inbox, size int, most time.Duration) bool {
 	for deadline := time.Now().Add(most); ; time.Sleep(time.Millisecond) {
 		p.d.prog.Lock()
@@ -42,7 +42,8 @@ func (p *port) heard(in *inbox, size int, most time.Duration) bool {
 	}
 }
 
-// TestXDPRemoved: a port that only receives, and whose program sleeps, notices that the interface is gone, and goes on through its socket when there is another one.
+// TestXDPRemoved: a port that only receives, and whose program sleeps, notices that the interface was removed. It
+// continues through its socket on another interface.
 func TestXDPRemoved(t *testing.T) {
 	a, b := places(t)
 	b.Enter()
@@ -85,7 +86,8 @@ func (d *domain) setLink(p *port, to core.DatagramLink) error {
 	return p.SetLink(to)
 }
 
-// TestXDPMoved: an interface gets another Ethernet address: what comes to that is heard past the system's stack, as before.
+// TestXDPMoved: an interface gets another Ethernet address. Frames to it are received past the system's stack, as
+// before.
 func TestXDPMoved(t *testing.T) {
 	a, b := places(t)
 	b.Enter()
@@ -100,7 +102,8 @@ func TestXDPMoved(t *testing.T) {
 		a.IP("link", "set", "eth9", "address", mac)
 		b.IP("neigh", "replace", "10.98.0.1", "lladdr", mac, "dev", "eth9", "nud", "reachable")
 		was := p.counts()
-		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; { // the link hears of the change a little later
+		// The link receives the change a little later.
+		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; {
 			hears(t, q, p, in, 8)
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: nothing comes past the system's stack: %+v, then %+v", mac, was, p.counts())
@@ -109,7 +112,8 @@ func TestXDPMoved(t *testing.T) {
 	}
 }
 
-// TestXDPAddressMoves: a port's address moves to a host behind this one, and comes back: what is sent to it goes where the address is.
+// TestXDPAddressMoves: a port's address moves to a host behind this one, and back. Datagrams to it go to the host
+// that has the address.
 func TestXDPAddressMoves(t *testing.T) {
 	a, b := places(t)
 	c := veth.NewHost(t)
@@ -143,7 +147,8 @@ func TestXDPAddressMoves(t *testing.T) {
 		c.IP("addr", "del", at.addr, "dev", "lo")
 		a.IP("route", "del", at.addr, "via", at.via)
 		a.Address("eth9", at.prefix)
-		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; { // the link hears of it a little later
+		// The link receives the change a little later.
+		for deadline := time.Now().Add(patience); p.counts().BypassReceived == was.BypassReceived; {
 			hears(t, q, p, in, 10)
 			if time.Now().After(deadline) {
 				t.Fatalf("%v: nothing comes past the system's stack: %+v, then %+v", p, was, p.counts())
@@ -152,8 +157,9 @@ func TestXDPAddressMoves(t *testing.T) {
 	}
 }
 
-// TestXDPRaisedMTU: an interface takes longer packets than when it was opened: those that fit into a frame leave past the system's stack, others by it. A socket's that are longer than
-// 1500 bytes come by it, too.
+// TestXDPRaisedMTU: an interface takes longer packets than when it was opened. Packets that fit into a frame leave
+// past the system's stack, others through it. Packets of a socket that are longer than 1500 bytes are received
+// through it, too.
 func TestXDPRaisedMTU(t *testing.T) {
 	a, b := places(t)
 	b.Enter()
@@ -168,7 +174,8 @@ func TestXDPRaisedMTU(t *testing.T) {
 			h.IP("link", "set", "eth9", "mtu", fmt.Sprint(mtu))
 		}
 		for _, size := range []int{mtu - 28, 64} {
-			for began, went := time.Now(), [2]bool{}; !went[0] || !went[1]; { // the link hears of the change a little later
+			// The link receives the change a little later.
+			for began, went := time.Now(), [2]bool{}; !went[0] || !went[1]; {
 				was := p.counts()
 				hears(t, q, p, in, size)
 				hears(t, p, q, back, size)
@@ -189,7 +196,8 @@ func TestXDPRaisedMTU(t *testing.T) {
 	}
 }
 
-// TestXDPChosen: the link of a port can be changed at any time, either way; what cannot be had is refused and changes nothing.
+// TestXDPChosen: the link of a port can be changed at any time, either way. A link that is not available is
+// refused, and nothing changes.
 func TestXDPChosen(t *testing.T) {
 	a, b := places(t)
 	b.Enter()

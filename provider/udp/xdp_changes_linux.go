@@ -15,11 +15,11 @@ type followedLink struct {
 	pending atomic.Pointer[neigh.Link] // not applied yet
 }
 
-// followedAddrs is the host's addresses.
+// followedAddrs are the host's addresses.
 type followedAddrs struct {
 	stop    func()
 	pending atomic.Pointer[map[netip.Addr]struct{}] // not applied yet
-	any     bool                                    // packets may come from the host's own addresses
+	any     bool                                    // packets from the host's own addresses are accepted
 }
 
 // follow subscribes to changes, and applies those since the link was opened.
@@ -58,21 +58,22 @@ func (l *xdpLink) unfollow() {
 	}
 }
 
-// acceptsLocal reports whether the kernel takes IPv4 packets from the host's own addresses (accept_local in ip-sysctl.rst), on an interface or on all. The calling thread is
-// in the interface's network namespace.
+// acceptsLocal reports whether the kernel accepts IPv4 packets from the host's own addresses (accept_local in
+// ip-sysctl.rst), on this or on all interfaces. The calling thread must be in the interface's network namespace.
 func acceptsLocal(name string) bool {
 	b, err := os.ReadFile("/proc/sys/net/ipv4/conf/" + name + "/accept_local")
 	return err == nil && len(b) > 0 && b[0] != '0'
 }
 
-// addrsChanged is called as linkChanged, with the host's addresses.
+// addrsChanged stores the host's new addresses. It is called as linkChanged is.
 func (l *xdpLink) addrsChanged(own map[netip.Addr]struct{}) {
 	if l.addrs.pending.Swap(&own) == nil {
 		go l.applyChanges()
 	}
 }
 
-// setAddrs takes the host's addresses: without the link's own nothing is received, and no packet is accepted from the others (rules.SetOwn).
+// setAddrs takes over the host's addresses. If the link's own address is not among them, nothing is received. No
+// packet is accepted from the others (rules.SetOwn).
 func (l *xdpLink) setAddrs(own map[netip.Addr]struct{}) {
 	if !l.addrs.any {
 		l.rules.SetOwn(own)
@@ -84,7 +85,7 @@ func (l *xdpLink) setAddrs(own map[netip.Addr]struct{}) {
 	}
 }
 
-// stop leaves packets to the kernel's stack: the host does not have the address, and may have to forward them.
+// stop leaves packets to the kernel's stack: the host does not have the address now, and may have to forward them.
 func (l *xdpLink) stop() {
 	if !l.stopped && l.port.Stop() != nil {
 		l.giveUp(errXDPNowhere)
@@ -104,7 +105,8 @@ func (l *xdpLink) resume() {
 	}
 }
 
-// linkChanged is called by the table's goroutine. It takes no lock: a holder of the lock may wait for that goroutine.
+// linkChanged is called by the table's goroutine. It takes no lock, because a holder of the lock may wait for that
+// goroutine.
 func (l *xdpLink) linkChanged(f *followedLink, to neigh.Link) {
 	if f.pending.Swap(&to) == nil {
 		go l.applyChanges()
@@ -133,6 +135,6 @@ func (l *xdpLink) applyChanges() {
 		l.rules.MAC = upper.MAC
 	}
 	if lower != nil {
-		l.iface.SetMTU(lower.MTU) // if it cannot be set, longer packets go through the kernel's stack
+		l.iface.SetMTU(lower.MTU) // if this fails, longer packets go through the kernel's stack
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// TestXDPOldLosses: a port does not count what the interface lost before it was opened.
+// TestXDPOldLosses: a port does not count datagrams that the interface lost before it was opened.
 func TestXDPOldLosses(t *testing.T) {
 	a, b := places(t)
 	a.Enter()
@@ -46,8 +46,8 @@ func TestXDPOldLosses(t *testing.T) {
 	}
 }
 
-// TestXDPNeglected: what comes for a port that does not receive, while one of another domain does, waits up to a bound; the port counts the rest as lost, and gets
-// what waits.
+// TestXDPNeglected: datagrams for a port that does not receive, while a port of another domain does, wait up to a
+// bound. The port counts the rest as lost, and receives those that wait.
 func TestXDPNeglected(t *testing.T) {
 	const most, sent = 1024, 1500 // a quarter of a queue's chunks (internal/xdp, queue.toBox)
 	a, b := places(t)
@@ -83,13 +83,13 @@ func TestXDPNeglected(t *testing.T) {
 	}
 }
 
-// TestXDPNoFrames: a datagram for which there is no frame goes through the socket.
+// TestXDPNoFrames: a datagram for which there is no free frame goes through the socket.
 func TestXDPNoFrames(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
 	d.until(t, "all from before", func() bool { in[1].got = nil; return true })
 	d.prog.Lock()
-	links[0].packet = nil // which takes none
+	links[0].packet = nil // which takes no frame
 	f := make([]xdp.Frame, 1<<12)
 	f = f[:links[0].port.Reserve(f)]
 	err := p[0].Send(p[1].local, [][]byte{{77}}, 0)

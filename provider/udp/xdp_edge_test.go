@@ -14,7 +14,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// xdpPort makes a port with an AF_XDP link at one end of a cable, and a plain one at the other.
+// xdpPort makes a port with an AF_XDP link at one end of a veth pair, and a plain one at the other.
 func xdpPort(t *testing.T) (p, q *port, in, back *inbox) {
 	t.Helper()
 	a, b := places(t)
@@ -28,7 +28,8 @@ func xdpPort(t *testing.T) (p, q *port, in, back *inbox) {
 	return p, q, in, back
 }
 
-// TestXDPWays: headers are built for a way that leaves by the link's interface, from its address, to one neighbour, and for no other.
+// TestXDPWays: headers are built for a path that leaves by the link's interface, from its address, to one
+// neighbour, and for no other path.
 func TestXDPWays(t *testing.T) {
 	p, q, in, back := xdpPort(t)
 	hears(t, p, q, back, 8) // the neighbour is known now
@@ -48,7 +49,7 @@ func TestXDPWays(t *testing.T) {
 		"the right one":            {func(*neigh.Path) {}, true, 0},
 		"another interface":        {func(w *neigh.Path) { w.Link, w.Device = w.Link+1, w.Device+1 }, false, 0},
 		"a VLAN device above":      {func(w *neigh.Path) { w.Device, w.Tags = w.Device+1, tag }, true, 1},
-		"it is a VLAN device":      {func(w *neigh.Path) { w.Link, w.Tags = w.Link+1, tag }, true, 0}, // which puts its tag on itself
+		"it is a VLAN device":      {func(w *neigh.Path) { w.Link, w.Tags = w.Link+1, tag }, true, 0}, // it adds the tag
 		"a VLAN device of another": {func(w *neigh.Path) { w.Link, w.Device, w.Tags = w.Link+1, w.Device+2, tag }, false, 0},
 		"another source":           {func(w *neigh.Path) { w.Src = netip.MustParseAddr("10.98.0.9") }, false, 0},
 		"a group":                  {func(w *neigh.Path) { w.Cast = frame.Multicast }, false, 0},
@@ -71,8 +72,8 @@ func TestXDPWays(t *testing.T) {
 	}
 }
 
-// TestXDPExpect: for an address that was told of, the headers are made before any datagram, and the first one goes past the stack; of very many, of groups, and without
-// AF_XDP, nothing is made ready.
+// TestXDPExpect: for an expected address the headers are made before any datagram, so the first one goes past the
+// stack. No headers are made for very many addresses, for groups, and without AF_XDP.
 func TestXDPExpect(t *testing.T) {
 	p, q, in, back := xdpPort(t)
 	l := p.xdp.(*xdpLink)
@@ -103,7 +104,8 @@ func TestXDPExpect(t *testing.T) {
 	p.d.prog.Unlock()
 }
 
-// TestXDPDrain: what came past the stack before the change to sockets, and was not received yet, is delivered.
+// TestXDPDrain: datagrams that came past the stack before the change to sockets, and were not received yet, are
+// delivered.
 func TestXDPDrain(t *testing.T) {
 	p, q, in, _ := xdpPort(t)
 	hears(t, q, p, in, 8)
@@ -111,7 +113,7 @@ func TestXDPDrain(t *testing.T) {
 	defer p.d.prog.Unlock()
 	l := p.xdp.(*xdpLink)
 	was := l.received
-	const count = 3 * xdpFrames // more than one look takes
+	const count = 3 * xdpFrames // more than one receive takes
 	for range count {
 		must(t, q.send(p.local, 0, make([]byte, 100)))
 	}
@@ -131,7 +133,7 @@ func (l *xdpLink) way(t *testing.T, to netip.AddrPort) *xdpPeer {
 	return q
 }
 
-// TestXDPRetry: what the system could not send, for the interface was down, goes when it is up again.
+// TestXDPRetry: frames that the system could not send, because the interface was down, leave when it is up again.
 func TestXDPRetry(t *testing.T) {
 	a, b := places(t)
 	b.Enter()
@@ -171,7 +173,7 @@ func TestXDPRetry(t *testing.T) {
 	}
 }
 
-// TestXDPLateFirst: what waits until the system has room for it is not overtaken by what is sent meanwhile.
+// TestXDPLateFirst: frames that wait until the system has room for them are not overtaken by later ones.
 func TestXDPLateFirst(t *testing.T) {
 	p, q, in, back := xdpPort(t)
 	hears(t, p, q, back, 8)
@@ -199,7 +201,7 @@ func TestXDPLateFirst(t *testing.T) {
 	}
 }
 
-// TestXDPEndFlush: what waits for company when the port goes back to sockets, or closes, still leaves.
+// TestXDPEndFlush: frames that wait for others when the port returns to sockets, or closes, still leave.
 func TestXDPEndFlush(t *testing.T) {
 	for _, end := range []func(*port) error{func(p *port) error { return p.SetLink(core.LinkSockets) }, (*port).Close} {
 		p, q, in, back := xdpPort(t)
@@ -221,7 +223,8 @@ func TestXDPEndFlush(t *testing.T) {
 	}
 }
 
-// TestXDPOwnSource: what says that it is from another address of this host is refused, as the kernel refuses it, while the host has that, and if accept_local does not allow it.
+// TestXDPOwnSource: packets from another address of this host are refused, as the kernel refuses them, while the
+// host has that address and accept_local does not allow it.
 func TestXDPOwnSource(t *testing.T) {
 	a, b := places(t)
 	a.IP("addr", "add", "10.98.0.9/32", "dev", "lo")
@@ -236,7 +239,8 @@ func TestXDPOwnSource(t *testing.T) {
 		hears(t, q, p, in, 8)
 		return p, in
 	}
-	// takes waits until the port takes what the impostor sends, or takes it no longer. By the same cable a neighbour's datagram comes behind it.
+	// takes waits until the port accepts the impostor's packets, or no longer does. A neighbour's datagram follows
+	// over the same veth pair.
 	takes := func(p *port, in *inbox, want bool) {
 		t.Helper()
 		for end := time.Now().Add(patience); ; {
@@ -281,7 +285,7 @@ func TestXDPOwnSource(t *testing.T) {
 	a.IP("addr", "add", "10.98.0.9/32", "dev", "lo")
 	takes(p, in, false)
 	a.Set("net/ipv4/conf/eth9/accept_local", "1")
-	p, in = open(linkXDP) // which heeds it when it is made
+	p, in = open(linkXDP) // which reads accept_local when it is made
 	for range 3 {
 		takes(p, in, true)
 	}

@@ -8,16 +8,17 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// expectedPeers is the destinations that expect was called for and that have no headers yet: their paths are not known.
+// expectedPeers are the destinations of expect that have no headers yet, as their paths are unknown.
 type expectedPeers struct {
 	stop    func() // ends Table.FollowPaths
 	peers   []*xdpPeer
 	some    atomic.Bool // there are peers
-	pending atomic.Bool // paths were found, and not used yet
+	pending atomic.Bool // paths were found and not used yet
 }
 
-// expect implements bypassLink. Beyond some destinations the first datagram asks for the path: the kernel keeps no more than 1,024 neighbours (gc_thresh3), and an
-// application that inserts thousands of addresses rarely sends to all.
+// expect implements bypassLink. Beyond some number of destinations, only the first datagram queries the path: the
+// kernel keeps no more than 1,024 neighbours (gc_thresh3), and an application that inserts thousands of addresses
+// rarely sends to all of them.
 func (l *xdpLink) expect(dest netip.AddrPort) {
 	if len(l.peers) >= datagram.ExpectMost || l.ended || dest.Addr().IsMulticast() {
 		return
@@ -26,14 +27,14 @@ func (l *xdpLink) expect(dest netip.AddrPort) {
 	if slices.Contains(a.peers, q) {
 		return
 	}
-	a.some.Store(true) // before find, as pathsFound may be called at once
+	a.some.Store(true) // before find, because pathsFound may be called at once
 	if !l.find(q) {
 		a.peers = append(a.peers, q)
 	}
 	a.some.Store(len(a.peers) > 0)
 }
 
-// buildExpected makes the headers for the expected destinations whose paths are known by now.
+// buildExpected makes the headers for the expected destinations whose paths are now known.
 func (l *xdpLink) buildExpected() {
 	a := &l.expected
 	a.peers = slices.DeleteFunc(a.peers, l.find)

@@ -7,7 +7,8 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// explainXDP describes the AF_XDP link that an endpoint with this address would get, or returns why it would get none, as far as is known without opening it.
+// explainXDP describes the AF_XDP link that an endpoint with this address would have. If it would have none, it
+// returns the reason, as far as that is known without opening a link.
 func explainXDP(local netip.Addr, s *settings) (how string, err error) {
 	ifc, err := xdpInterface(local, interfaceOf(local))
 	if err != nil {
@@ -39,7 +40,7 @@ func (s *settings) usageText(p xdp.Usage, veth bool) (how string) {
 	return how + "; " + costText(p, veth)
 }
 
-// costText says what the program costs other traffic of the interface (docs/af-xdp-measurements.md).
+// costText describes the cost of the program for other traffic of the interface (docs/af-xdp-measurements.md).
 func costText(p xdp.Usage, veth bool) string {
 	const (
 		begin   = "while it is used, other traffic that comes over the interface passes the XDP program"
@@ -58,7 +59,7 @@ func costText(p xdp.Usage, veth bool) string {
 	return begin
 }
 
-// singleText says how single datagrams leave.
+// singleText describes how single datagrams leave.
 func singleText(p xdp.Usage) string {
 	if p.PacketSocket != nil {
 		return "single datagrams leave by AF_XDP's rings: " + p.PacketSocket.Error()
@@ -66,7 +67,7 @@ func singleText(p xdp.Usage) string {
 	return "single datagrams leave by a packet socket"
 }
 
-// busyText says whether a receive polls the driver.
+// busyText describes whether a receive polls the driver.
 func busyText(p xdp.Usage) string {
 	switch {
 	case p.BusyPoll != nil:

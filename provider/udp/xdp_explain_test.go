@@ -10,7 +10,8 @@ import (
 	"gofabric/internal/xdp"
 )
 
-// TestXDPUsageText: what is said of an interface that is used, or would be, is no more than is known. The tests of test/netns see that it is so.
+// TestXDPUsageText: the text about an interface says no more than is known. The tests in test/netns check that it
+// is true.
 func TestXDPUsageText(t *testing.T) {
 	const (
 		sock  = "; single datagrams leave by a packet socket"
@@ -40,7 +41,7 @@ func TestXDPUsageText(t *testing.T) {
 	}
 }
 
-// TestXDPBusyText: busy polling is spoken of where it is asked for.
+// TestXDPBusyText: busy polling is mentioned if it was asked for.
 func TestXDPBusyText(t *testing.T) {
 	const other = "; while it is used, other traffic that comes over the interface passes the XDP program"
 	for want, p := range map[string]xdp.Usage{

@@ -14,8 +14,9 @@ import (
 	"gofabric/test/veth"
 )
 
-// BenchmarkXDPFirst is how long it takes from the choice of AF_XDP until a datagram leaves past the system's stack, at both ends of a cable at once. Threads wait in the kernel
-// meanwhile: with -cpu 8 it is not the time until the runtime notices that.
+// BenchmarkXDPFirst measures the time from the choice of AF_XDP until a datagram leaves past the system's stack, at
+// both ends of a veth pair at once. Threads wait in the kernel meanwhile: with -cpu 8 the result does not include
+// the time until the runtime notices that.
 func BenchmarkXDPFirst(b *testing.B) {
 	x, y := veth.Pair(b, veth.Options{Net: 98})
 	for _, to := range []core.DatagramLink{core.LinkXDP, core.LinkAuto} {
@@ -34,7 +35,7 @@ func benchFirst(b *testing.B, hosts [2]*veth.Host, to core.DatagramLink, frags s
 		d[i] = testDomain(b, "XDP_FRAGS", frags)
 		p[i], _ = testPort(b, d[i], h.V4)
 	}
-	var set, first [2][]float64 // milliseconds: that the choice takes, and from there on
+	var set, first [2][]float64 // milliseconds: for the choice, and from there on
 	for b.Loop() {
 		var all sync.WaitGroup
 		for i, h := range hosts {

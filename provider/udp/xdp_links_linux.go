@@ -2,8 +2,9 @@ package udp
 
 import "gofabric/internal/xdp"
 
-// xdpLinks is a domain's AF_XDP links, by interface. Only the first of each interface watches the AF_XDP sockets; when it receives, it finds packets of the others and
-// notifies them. So a domain takes one of the some 50 epoll paths that the kernel allows (xdp.Port.SetPassive), however many endpoints it has.
+// xdpLinks are a domain's AF_XDP links, by interface. Only the first link of each interface watches the AF_XDP
+// sockets. When it receives packets of the others, it notifies them. So a domain needs one of the some 50 epoll
+// paths that the kernel allows (xdp.Port.SetPassive), whatever the number of its endpoints.
 type xdpLinks struct {
 	by map[*xdp.Interface][]*xdpLink
 }
@@ -22,7 +23,7 @@ func (x *xdpLinks) join(l *xdpLink) error {
 	return nil
 }
 
-// leave removes a link, if it is there; if it was the first, another one becomes that.
+// leave removes a link, if it is in the list. If it was the first, the next one watches the sockets.
 func (x *xdpLinks) leave(l *xdpLink) {
 	all := x.by[l.iface]
 	for i, o := range all {
@@ -37,7 +38,7 @@ func (x *xdpLinks) leave(l *xdpLink) {
 		}
 		x.by[l.iface] = all
 		if i == 0 && !all[0].ended {
-			all[0].port.SetPassive(false) // it can: a path has just become free
+			all[0].port.SetPassive(false) // this succeeds, as a path has just become free
 		}
 		return
 	}

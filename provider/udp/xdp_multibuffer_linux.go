@@ -5,8 +5,8 @@ import (
 	"gofabric/internal/xdp/frame"
 )
 
-// sendMultiBuffer is sendXDP for datagrams that take several frames each, where the kernel takes such packets (xdp.Interface.MultiBuffer). The headers are in the first
-// frame; seg is the length of all datagrams but the last.
+// sendMultiBuffer is sendXDP for datagrams that take several frames each, where the kernel supports such packets
+// (xdp.Interface.MultiBuffer). The headers are in the first frame. seg is the length of all datagrams but the last.
 func (l *xdpLink) sendMultiBuffer(q *xdpPeer, parts [][]byte, total, seg int) bool {
 	chunk := l.iface.Chunk()
 	framesOf := func(n int) int { return (q.h.Len() + n + chunk - 1) / chunk }

@@ -14,7 +14,7 @@ import (
 	"gofabric/test/veth"
 )
 
-// kernelHas reports whether the kernel is at least as new as a version.
+// kernelHas reports whether the kernel has at least the given version.
 func kernelHas(t *testing.T, major, minor int) bool {
 	t.Helper()
 	var u unix.Utsname
@@ -26,8 +26,8 @@ func kernelHas(t *testing.T, major, minor int) bool {
 	return a > major || a == major && b >= minor
 }
 
-// TestXDPJumbo: datagrams that take several frames are sent and received past the kernel's stack, one by one and in runs, from payload in parts of odd lengths; the
-// other end is a socket, or has AF_XDP as well.
+// TestXDPJumbo: datagrams of several frames are sent and received past the kernel's stack, one by one and in runs,
+// from parts of odd lengths. The other end is a socket, or has AF_XDP as well.
 func TestXDPJumbo(t *testing.T) {
 	if !kernelHas(t, 6, 6) {
 		need.Missing(t, "packets in several frames take Linux 6.6")
@@ -44,7 +44,7 @@ func TestXDPJumbo(t *testing.T) {
 			b.Enter()
 			q, in := testPort(t, testDomain(t, "LINK", link), netip.MustParseAddr(at[1]))
 			bypasses(t, p, q, in)
-			a.Enter() // where the path is asked for
+			a.Enter() // in whose namespace the path is queried
 			whole := p.MaxDatagram(q.local)
 			if whole < mtu-48 {
 				t.Fatalf("%v takes datagrams of %d bytes", p, whole)
@@ -70,7 +70,8 @@ func TestXDPJumbo(t *testing.T) {
 	}
 }
 
-// bypasses sends datagrams until one goes past the kernel's stack: the neighbour is known, unless routes change.
+// bypasses sends datagrams until one goes past the kernel's stack: then the neighbour is known, unless routes
+// change.
 func bypasses(t *testing.T, p, q *port, in *inbox) {
 	t.Helper()
 	was := p.counts().BypassSent
@@ -82,8 +83,8 @@ func bypasses(t *testing.T, p, q *port, in *inbox) {
 	}
 }
 
-// sendLong sends datagrams of seg bytes each, or one, until they go past the kernel's stack, since a change of routes has the neighbour asked for again; and compares
-// what comes, by whatever way.
+// sendLong sends datagrams of seg bytes each, or one, until they go past the kernel's stack, because the neighbour
+// is queried again after a change of routes. It compares the datagrams that arrive, by either way.
 func sendLong(t *testing.T, p, q *port, in *inbox, seg int, data []byte) {
 	t.Helper()
 	what := fmt.Sprintf("%v to %v: %d bytes by %d", p.local, q.local, len(data), seg)

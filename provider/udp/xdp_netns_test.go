@@ -13,13 +13,13 @@ import (
 	"gofabric/test/veth"
 )
 
-// TestXDP sends both ways between an end with AF_XDP and one with sockets, and between two with AF_XDP.
+// TestXDP sends both ways between a port with AF_XDP and one with sockets, and between two with AF_XDP.
 func TestXDP(t *testing.T) {
 	a, b := places(t)
 	for _, links := range [][2]string{{linkXDP, linkSockets}, {linkSockets, linkXDP}, {linkXDP, linkXDP}} {
 		for _, at := range [][2]string{{"10.98.0.1", "10.98.0.2"}, {"fd98::1", "fd98::2"}} {
 			t.Run(links[0]+"-"+links[1]+"/"+at[0], func(t *testing.T) {
-				runtime.LockOSThread() // and never unlock: it goes elsewhere
+				runtime.LockOSThread() // never unlocked, as the thread changes its namespace
 				var d [2]*domain
 				var p [2]*port
 				var in [2]*inbox
@@ -60,7 +60,7 @@ func TestXDP(t *testing.T) {
 	}
 }
 
-// TestXDPWritable: a port whose socket took no more says when it does again, without a pass of the application.
+// TestXDPWritable: a port whose socket was full reports when it takes more, without a pass of the application.
 func TestXDPWritable(t *testing.T) {
 	a, _ := places(t)
 	a.Enter()
@@ -70,7 +70,7 @@ func TestXDPWritable(t *testing.T) {
 		t.Fatal(p.noXDP)
 	}
 	for range 2 {
-		testPort(t, d, netip.MustParseAddr("10.98.0.1")) // from the second on, passes do not look at each
+		testPort(t, d, netip.MustParseAddr("10.98.0.1")) // with a second port, passes no longer read each directly
 		d.prog.Lock()
 		in.writable = 0
 		p.block()
@@ -82,8 +82,8 @@ func TestXDPWritable(t *testing.T) {
 	}
 }
 
-// TestXDPManyDomains: an interface has many endpoints of a domain, and of many domains; those that the kernel has no way for any more use sockets, and all get what is
-// theirs, the poller's goroutine making the progress.
+// TestXDPManyDomains: an interface has many endpoints of one domain, and of many domains. Those for which the
+// kernel has no epoll path left use sockets. All receive their datagrams, while the goroutine makes the progress.
 func TestXDPManyDomains(t *testing.T) {
 	const perDomain, domains = 120, 60
 	a, b := places(t)
@@ -113,7 +113,7 @@ func TestXDPManyDomains(t *testing.T) {
 			t.Fatalf("port %d: %v", i, p.noXDP)
 		}
 	}
-	bound := netx.EdgeTriggered // the portable poller has no sets within sets
+	bound := netx.EdgeTriggered // the portable Poller cannot watch another one
 	if bypassed < perDomain+30 || bound && bypassed == perDomain+domains {
 		t.Errorf("%d of %d ports have AF_XDP: the kernel's bound is some tens of domains", bypassed, len(ports))
 	}
@@ -141,13 +141,14 @@ func TestXDPManyDomains(t *testing.T) {
 		}
 	}
 	hear(0)
-	many.prog.Lock() // the one that hears of what comes for its domain goes
+	many.prog.Lock() // removes the link that receives for its domain
 	must(t, ports[0].Close())
 	many.prog.Unlock()
 	hear(1)
 }
 
-// TestXDPFirstPortCloses: when the port closes that watches the AF_XDP sockets for its domain, another one takes over, without a pass of the application.
+// TestXDPFirstPortCloses: when the port that watches the AF_XDP sockets for its domain closes, another one takes
+// over, without a pass of the application.
 func TestXDPFirstPortCloses(t *testing.T) {
 	a, b := places(t)
 	b.Enter()

@@ -11,13 +11,13 @@ import (
 type xdpPeer struct {
 	addr      netip.AddrPort
 	dest      neigh.Dest
-	path      *neigh.Path // that h was built for; maxFrame is 0 if it leads through another interface
+	path      *neigh.Path // path of h; maxFrame is 0 if it leads through another interface
 	h         frame.Header
-	maxFrame  int // bytes of payload in one frame
-	maxPacket int // bytes of payload in as many frames as a packet may have
+	maxFrame  int // most payload in one frame, in bytes
+	maxPacket int // most payload in one packet of several frames, in bytes
 }
 
-// peer returns a destination that frames can be sent to now, nil if the socket has to send.
+// peer returns a destination that frames can be sent to now, nil if the socket must send.
 func (l *xdpLink) peer(dest netip.AddrPort) *xdpPeer {
 	q := l.last
 	if q == nil || q.addr != dest {
@@ -43,7 +43,8 @@ func (l *xdpLink) known(dest netip.AddrPort) *xdpPeer {
 	return q
 }
 
-// find builds the headers of a destination if its path is new or has changed, and reports whether the path is known; otherwise the table asks for it.
+// find builds the headers of a destination if its path is new or has changed, and reports whether the path is
+// known. If not, the table queries it.
 func (l *xdpLink) find(q *xdpPeer) bool {
 	p := l.view.Path(&q.dest, q.addr.Addr())
 	if p == nil {
@@ -61,7 +62,7 @@ func (l *xdpLink) build(q *xdpPeer, p *neigh.Path) {
 	tags := p.Tags
 	switch l.iface.Index() {
 	case p.Device:
-		tags = [frame.TagsMax]frame.Tag{} // a VLAN device adds its tag itself
+		tags = [frame.TagsMax]frame.Tag{} // the VLAN device adds its tag itself
 	case p.Link:
 	default:
 		return
@@ -75,7 +76,7 @@ func (l *xdpLink) build(q *xdpPeer, p *neigh.Path) {
 	}
 	mtu := p.MTU
 	if p.NextHop.WithZone("") != q.addr.Addr().WithZone("") {
-		mtu = min(mtu, gatewayMax) // the socket sends longer ones, as the kernel discovers the path's MTU
+		mtu = min(mtu, gatewayMax) // the socket sends longer ones, because the kernel discovers the path's MTU
 	}
 	q.maxPacket = max(min(q.h.MaxPayload(mtu), l.iface.MaxFrames()*l.iface.Chunk()-q.h.Len()), 0)
 	q.maxFrame = max(min(q.maxPacket, l.iface.Chunk()-q.h.Len()), 0)

@@ -23,7 +23,8 @@ func (l *xdpLink) want(ev netx.Events) error {
 
 func (l *xdpLink) ready() { l.woken = true }
 
-// direct implements link: while every pass receives, port.FD need not become readable, which costs the sender time.
+// direct implements link. While every pass receives, port.FD need not become readable, which would cost the sender
+// time.
 func (l *xdpLink) direct(on bool) error { return l.port.Watch(!on) }
 
 func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err syscall.Errno) {
@@ -49,7 +50,8 @@ func (l *xdpLink) receive(many bool) (got []netx.Datagram, last bool, err syscal
 	return nil, true, syscall.EAGAIN
 }
 
-// drain implements bypassLink. Ports that receive at the moment get a short time to append packets of this one to its backlog.
+// drain implements bypassLink. Ports that are receiving now have a short time to append packets of this one to its
+// backlog.
 func (l *xdpLink) drain() []netx.Datagram {
 	l.release()
 	if l.port == nil || l.port.Stop() != nil {
@@ -71,21 +73,22 @@ func (l *xdpLink) drain() []netx.Datagram {
 	return nil
 }
 
-// giveUp leaves everything to the socket from now on: the interface was removed, whose descriptor stays readable, or nothing comes by it any more.
+// giveUp leaves all datagrams to the socket from now on. The interface was removed, and its descriptor stays
+// readable, or no more frames come from it.
 func (l *xdpLink) giveUp(why error) {
 	if l.ended {
 		return
 	}
 	l.ended = true
 	l.port.SetPassive(true)
-	l.d.prog.After(mono.Now(), func(mono.Time) { // not while a receive goes through the link
+	l.d.prog.After(mono.Now(), func(mono.Time) { // later, as a receive may be using the link now
 		if l.port != nil {
 			l.onEnd(why)
 		}
 	})
 }
 
-// release gives back the frames of the last receive.
+// release returns the frames of the last receive.
 func (l *xdpLink) release() {
 	if l.held > 0 {
 		l.port.Release(l.frames[:l.held])
@@ -93,7 +96,7 @@ func (l *xdpLink) release() {
 	}
 }
 
-// parse makes datagrams of the frames held.
+// parse makes datagrams of the held frames.
 func (l *xdpLink) parse() []netx.Datagram {
 	n, used := 0, 0
 	for i := 0; i < l.held; {
@@ -125,7 +128,7 @@ func (l *xdpLink) parse() []netx.Datagram {
 	return l.got[:n]
 }
 
-// scope is the interface of a link-local address, 0 for others.
+// scope returns the interface index of a link-local address, 0 for others.
 func (l *xdpLink) scope(a netip.Addr) uint32 {
 	if a.Is6() && a.IsLinkLocalUnicast() {
 		return uint32(l.index)
@@ -133,7 +136,7 @@ func (l *xdpLink) scope(a netip.Addr) uint32 {
 	return 0
 }
 
-// join joins a datagram that came in several frames.
+// join joins the frames of one datagram.
 func (l *xdpLink) join(f []xdp.Frame, m *netx.Datagram, used int) (frame.Reason, int) {
 	if l.joined == nil {
 		l.joined = make([]byte, joinedBytes)

@@ -9,8 +9,8 @@ import (
 	"gofabric/test/veth"
 )
 
-// TestXDPRuns: the datagrams of a run come as they were sent, though in generic mode the system passes a run on in one piece that may be shorter than the MTU: because a path is
-// narrower than the interface, say.
+// TestXDPRuns: the datagrams of a run arrive as they were sent. In generic mode the system delivers a run in one
+// piece, which may be shorter than the MTU, for example because a path is narrower than the interface.
 func TestXDPRuns(t *testing.T) {
 	a, b := places(t)
 	for _, h := range []*veth.Host{a, b} {

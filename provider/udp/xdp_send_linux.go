@@ -7,7 +7,7 @@ import (
 	"gofabric/internal/mono"
 )
 
-// sendXDP implements bypassLink: it sends one datagram of total bytes, or with seg several, or nothing of it.
+// sendXDP implements bypassLink. It sends one datagram of total bytes, or with seg several, or nothing.
 func (l *xdpLink) sendXDP(dest netip.AddrPort, parts [][]byte, total, seg int) bool {
 	count := 1
 	if seg > 0 && seg < total {
@@ -16,7 +16,8 @@ func (l *xdpLink) sendXDP(dest netip.AddrPort, parts [][]byte, total, seg int) b
 		seg = total
 	}
 	q := l.peer(dest)
-	// Whether a datagram leaves at once has to be asked before it is in the ring, and while nothing else waits there.
+	// The decision to send a datagram at once must be made before it is in the ring, and while no other frame waits
+	// there.
 	single := count == 1 && l.packet != nil && l.unflushed == 0 && l.retryAfter == 0 && !l.batch.Waiting() && q != nil && seg <= q.maxFrame && !l.ended
 	now := single && l.batch.Posted(l.d.prog.Batch(), l, &frameLimits, 0, false, false)
 	if now && l.sendPacket(q, parts, total) {
@@ -55,7 +56,7 @@ func (l *xdpLink) sendXDP(dest netip.AddrPort, parts [][]byte, total, seg int) b
 	return true
 }
 
-// sendPacket sends a single datagram at once, by the packet socket, if it can.
+// sendPacket sends a single datagram at once by the packet socket, if it can.
 func (l *xdpLink) sendPacket(q *xdpPeer, parts [][]byte, total int) bool {
 	from := cursor{parts: parts}
 	n := from.read(l.packet[q.h.Len():][:total])
@@ -67,12 +68,12 @@ func (l *xdpLink) sendPacket(q *xdpPeer, parts [][]byte, total int) bool {
 	return true
 }
 
-// submitted transmits the frames that were just submitted, at once or with those that follow.
+// submitted transmits the frames that were just submitted, now or with those that follow.
 func (l *xdpLink) submitted(frames int) {
 	l.unflushed += frames
 	if l.batch.Posted(l.d.prog.Batch(), l, &frameLimits, l.unflushed, false, false) {
 		l.flush()
-		l.batch.Transmitted(l.d.prog.Batch()) // the system's work for so many is not the application's absence
+		l.batch.Transmitted(l.d.prog.Batch()) // the system call's time is no pause of the application
 	}
 }
 
@@ -82,8 +83,8 @@ func (l *xdpLink) Flush() {
 	l.flush()
 }
 
-// flush makes the system send what was submitted. What it has no room for, or has no interface for at the moment, it gets again: such datagrams are late, not
-// lost.
+// flush makes the kernel send the submitted frames. Frames for which it has no room, or no interface at the moment,
+// are flushed again later. Such datagrams are late, not lost.
 func (l *xdpLink) flush() {
 	n := l.unflushed
 	l.unflushed = 0
@@ -93,7 +94,7 @@ func (l *xdpLink) flush() {
 	l.retry(retryMin)
 }
 
-// retry flushes after a time, until it works.
+// retry flushes after a time, and again until it succeeds.
 func (l *xdpLink) retry(after time.Duration) {
 	l.retryAfter = after
 	l.d.prog.After(mono.Now().Add(after), func(mono.Time) {
@@ -109,7 +110,7 @@ type cursor struct {
 	off   int
 }
 
-// read fills b and returns how much there was.
+// read fills b and returns the number of bytes read.
 func (c *cursor) read(b []byte) (n int) {
 	for n < len(b) && len(c.parts) > 0 {
 		k := copy(b[n:], c.parts[0][c.off:])

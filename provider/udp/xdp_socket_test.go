@@ -10,7 +10,7 @@ import (
 	"gofabric/internal/netx"
 )
 
-// looked counts how often the socket is looked at, which has something as often as it is told.
+// looked counts the reads of the socket, which returns data as often as it is told to.
 type looked struct {
 	link
 	times, has int
@@ -24,7 +24,8 @@ func (l *looked) receive(bool) ([]netx.Datagram, bool, syscall.Errno) {
 	return nil, true, syscall.EAGAIN
 }
 
-// TestXDPSocketTurns: passes look at the socket now and then, and each of them for a while after one that found something there, since more is likely to come that way.
+// TestXDPSocketTurns: passes read the socket now and then. After one that found data there, each pass reads it for
+// a while, since more is likely to come that way.
 func TestXDPSocketTurns(t *testing.T) {
 	a, _ := places(t)
 	a.Enter()
@@ -39,12 +40,12 @@ func TestXDPSocketTurns(t *testing.T) {
 	in := &looked{link: l.link}
 	l.link = in
 	defer func() { l.link = in.link }()
-	l.receive(true) // what the poller said before
+	l.receive(true) // what the poller reported before
 	l.turns, l.socketTurns, l.woken = 0, 0, false
 	for n, c := range []struct{ has, receives, want int }{
 		{0, 4 * socketEvery, 4},
-		{1, socketEvery, 1},           // the last of them finds something
-		{0, socketAgain, socketAgain}, // all that follow look
+		{1, socketEvery, 1},           // the last of them finds data
+		{0, socketAgain, socketAgain}, // all that follow read the socket
 		{0, 4 * socketEvery, 4},       // and then no longer
 	} {
 		in.times, in.has = 0, c.has

@@ -16,7 +16,7 @@ import (
 	"gofabric/test/veth"
 )
 
-// xdpPair is two ports of one domain that AF_XDP connects.
+// xdpPair is two ports of one domain with AF_XDP links to each other.
 func xdpPair(t *testing.T, a, b *veth.Host, variables ...string) (d *domain, p [2]*port, in [2]*inbox, links [2]*xdpLink) {
 	t.Helper()
 	d = testDomain(t, append([]string{"LINK", linkXDP}, variables...)...)
@@ -59,7 +59,8 @@ func TestXDPMode(t *testing.T) {
 	}
 }
 
-// TestXDPNewcomer: the first datagram of an endpoint goes past the stack to a peer that another endpoint of the address has sent to.
+// TestXDPNewcomer: the first datagram of an endpoint goes past the stack if another endpoint of its address has
+// sent to the peer before.
 func TestXDPNewcomer(t *testing.T) {
 	a, b := places(t)
 	d, p, _, links := xdpPair(t, a, b)
@@ -83,13 +84,13 @@ func TestXDPNewcomer(t *testing.T) {
 	}
 }
 
-// TestXDPGather: of datagrams that are sent without a pass in between the first leaves at once, unless a burst went before; what follows waits for the pass, and
-// all of it comes, in order.
+// TestXDPGather: of several datagrams without a pass in between, the first leaves at once, unless a burst went
+// before. The following ones wait for the pass, and all of them arrive in order.
 func TestXDPGather(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
 	d.prog.Lock()
-	batchtest.Take(d.prog.Batch()) // what takes long here is no pause of the application's
+	batchtest.Take(d.prog.Batch()) // delays of this test must not count as pauses of the application
 	d.prog.Unlock()
 	count := 3 * frameLimits.Copied
 	most := 0
@@ -121,8 +122,8 @@ func TestXDPGather(t *testing.T) {
 	}
 }
 
-// TestXDPKick: the link tells the scheduler what it has transmitted within a burst, so that the system's time for that is not taken for the application's
-// absence (rule 7 of package batch).
+// TestXDPKick: the link reports to the scheduler what it has transmitted within a burst, so that the time of its
+// system calls does not count as a pause of the application (rule 7 of package batch).
 func TestXDPKick(t *testing.T) {
 	a, b := places(t)
 	d, p, _, links := xdpPair(t, a, b)
@@ -133,7 +134,7 @@ func TestXDPKick(t *testing.T) {
 		d.prog.Pass()
 		for i := range frameLimits.Copied + 4 {
 			if i == frameLimits.Copied/2 {
-				clock.Advance(4 * batch.Delay) // the system takes so long
+				clock.Advance(4 * batch.Delay) // the time of the system call
 			}
 			must(t, p[0].Send(p[1].local, [][]byte{{byte(i)}}, 0))
 		}
@@ -144,13 +145,13 @@ func TestXDPKick(t *testing.T) {
 	}
 }
 
-// flusher is a layer above that has something to send.
+// flusher is a layer above the port with a message to send.
 type flusher func()
 
 func (f flusher) Flush() { f() }
 
-// TestXDPGatherWithinFlush: what a layer above sends while it is flushed has left when the flush is over, also if the engine is asked for another one meanwhile,
-// as by posts that come late.
+// TestXDPGatherWithinFlush: datagrams that a layer sends while it is flushed have left at the end of the flush,
+// even if another flush is requested meanwhile, as by late posts.
 func TestXDPGatherWithinFlush(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
@@ -181,7 +182,8 @@ func TestXDPGatherWithinFlush(t *testing.T) {
 	d.until(t, "all of them", func() bool { return len(in[1].got) == sent })
 }
 
-// TestXDPDirect: while every pass receives, the descriptor does not become readable; afterwards it does, also for what came before.
+// TestXDPDirect: while every pass receives, the descriptor does not become readable. Afterwards it does, also for
+// datagrams that came before.
 func TestXDPDirect(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
@@ -212,7 +214,7 @@ func TestXDPDirect(t *testing.T) {
 	}
 }
 
-// TestXDPDirectSocket: what comes by the socket is found, too, while every pass receives.
+// TestXDPDirectSocket: datagrams of the socket are received as well while every pass receives.
 func TestXDPDirectSocket(t *testing.T) {
 	a, b := places(t)
 	d, p, in, links := xdpPair(t, a, b)
@@ -258,7 +260,7 @@ func TestXDPDirectSocket(t *testing.T) {
 	}
 }
 
-// TestXDPLinkLocal: datagrams of link-local addresses come from addresses that can be answered.
+// TestXDPLinkLocal: datagrams of link-local addresses have a source that can be answered.
 func TestXDPLinkLocal(t *testing.T) {
 	a, b := places(t)
 	var p [2]*port
@@ -282,7 +284,8 @@ func TestXDPLinkLocal(t *testing.T) {
 			}
 			return from.IsValid()
 		})
-		// The zone's name is that of the namespace of the thread that received, which is any; an application has one.
+		// The zone's name is that of the namespace of the receiving thread. Here this is any thread; an application
+		// has one namespace.
 		if want := p[0].local; from.Port() != want.Port() || from.Addr().WithZone("") != want.Addr().WithZone("") || from.Addr().Zone() == "" {
 			t.Fatalf("it came from %v, want %v", from, want)
 		}

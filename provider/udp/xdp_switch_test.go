@@ -13,7 +13,7 @@ import (
 	"gofabric/test/wait"
 )
 
-// waits reports whether something has come that was not received, by the link in use.
+// waits reports whether datagrams wait that the link in use has not received.
 func (p *port) waits() bool {
 	if x, ok := p.xdp.(*xdpLink); ok {
 		return !x.port.Empty()
@@ -22,7 +22,7 @@ func (p *port) waits() bool {
 	return n > 0
 }
 
-// kinds is how many different bytes below most have come.
+// kinds returns how many different bytes below most have come.
 func (r *inbox) kinds(most int) int {
 	seen := map[string]bool{}
 	for _, g := range r.got {
@@ -33,7 +33,8 @@ func (r *inbox) kinds(most int) int {
 	return len(seen)
 }
 
-// TestXDPChosenUnderWay: what is under way when the link is changed comes, by whichever way it left and by whichever it came.
+// TestXDPChosenUnderWay: datagrams in flight while the link is changed arrive, by whichever link they were sent and
+// received.
 func TestXDPChosenUnderWay(t *testing.T) {
 	const count = 100 // more than one receive takes
 	a, b := places(t)
@@ -48,7 +49,7 @@ func TestXDPChosenUnderWay(t *testing.T) {
 		bypassed := p.xdp != nil
 		must(t, q.send(p.local, 0, []byte{count})) // the neighbour is known from now on
 		d.until(t, "the one before", func() bool { return len(in.got) > 0 })
-		other.until(t, "a datagram by the way to be tried", func() bool { // which the headers may not be known of yet
+		other.until(t, "a datagram by the way to be tried", func() bool { // the headers for it may not be known yet
 			must(t, p.send(q.local, 0, []byte{count}))
 			return !bypassed || p.counts().BypassSent > 0 && p.xdp.(*xdpLink).peer(q.local) != nil
 		})
@@ -61,12 +62,13 @@ func TestXDPChosenUnderWay(t *testing.T) {
 			must(t, p.Send(q.local, [][]byte{{byte(i)}}, 0))
 		}
 		if x, ok := p.xdp.(*xdpLink); ok && x.unflushed == 0 {
-			must(t, p.Send(q.local, [][]byte{{count}}, 0)) // one that waits for company
+			must(t, p.Send(q.local, [][]byte{{count}}, 0)) // one that waits for others
 		}
 		wait.Until(t, "some of it waits", p.waits)
 		must(t, p.SetLink(to))
 		d.prog.Unlock()
-		d.untilItself(t, fmt.Sprintf("all that was under way at the change to %v has come", to), func() bool { return in.kinds(count) == count }) // no pass receives for p
+		// No pass receives for p.
+		d.untilItself(t, fmt.Sprintf("all that was under way at the change to %v has come", to), func() bool { return in.kinds(count) == count })
 		other.until(t, "all that it had sent at the change", func() bool { return back.kinds(count) == count })
 		if s := p.counts(); bypassed && s.BypassReceived-was.BypassReceived == 0 {
 			t.Errorf("nothing came past the stack: %+v", s)

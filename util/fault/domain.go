@@ -7,12 +7,13 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// domain is the layer's domain. It implements datagram.Domain: what stands above sees ports, and runs under the lock of the domain below.
+// domain is the layer's domain. It implements datagram.Domain: layers above use its ports, and run under the lock
+// of the domain below.
 type domain struct {
 	layer.DomainOver[datagram.Domain]
 	p     *Provider
 	ports map[*port]struct{} // open; guarded by the lock
-	gone  Stats              // of ports that were closed; guarded by the lock
+	gone  Stats              // of closed ports; guarded by the lock
 }
 
 var _ datagram.Domain = (*domain)(nil)
@@ -25,7 +26,7 @@ func (p *Provider) openDomain(f *layer.Fabric, info *core.Info) (core.DomainDriv
 	return d, nil
 }
 
-// Opaque implements datagram.Opaque: the faults are for all that is sent.
+// Opaque implements datagram.Opaque: all data must pass the faults.
 func (d *domain) Opaque() {}
 
 // OpenEndpoint opens a DGRAM endpoint (fi_endpoint(3)).
@@ -38,12 +39,12 @@ func (d *domain) OpenSRX(attr *core.RxAttr) (core.SRXDriver, error) {
 	return dgramep.OpenSRX(&d.Domain, attr)
 }
 
-// OpenPort opens a port below and puts the faults in front of it.
+// OpenPort opens a port below, and applies the faults to what is sent on it.
 func (d *domain) OpenPort(info *core.Info, r datagram.Receiver) (datagram.Port, error) {
 	return openPort(d, info, r)
 }
 
-// Faults adds up what happened on the domain's ports, closed ones included. Not locked.
+// Faults adds up the counters of the domain's ports, including closed ones. Not locked.
 func (d *domain) Faults() Stats {
 	d.Progress().Lock()
 	defer d.Progress().Unlock()

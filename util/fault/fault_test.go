@@ -27,7 +27,7 @@ func query(name string, t core.EPType) core.Query {
 	return core.Query{Hints: h}
 }
 
-// TestGetInfo: the layer is where it is named, at any height, and nowhere else.
+// TestGetInfo: the layer appears where it is named, at any height, and nowhere else.
 func TestGetInfo(t *testing.T) {
 	net := fabrictest.New(t, 2, fabrictest.Config{})
 	tests := []struct {
@@ -83,7 +83,7 @@ func TestGetInfo(t *testing.T) {
 	}
 }
 
-// TestBadVariable: a variable that makes no sense is told at once.
+// TestBadVariable: an invalid variable is reported at once.
 func TestBadVariable(t *testing.T) {
 	_, err := fabrictest.Open(1, fabrictest.Config{Params: map[string]string{"FI_FAULT_LOSS": "often"}})
 	if err == nil || !strings.Contains(err.Error(), "FI_FAULT_LOSS") {
@@ -91,7 +91,7 @@ func TestBadVariable(t *testing.T) {
 	}
 }
 
-// end is a port of "mem;fault" and what came to it.
+// end is a port of "mem;fault" and the datagrams that came to it.
 type end struct {
 	dom  *core.Domain
 	port datagram.Port
@@ -156,7 +156,8 @@ func (e *end) send(to *end, seg int, b []byte) {
 	e.locked(func() { e.port.Send(to.port.Local(), [][]byte{b}, seg) })
 }
 
-// TestPort: the same variables and traffic do the same, another seed something else; everything is counted, ports that were closed too.
+// TestPort: the same variables and traffic have the same result, and another seed has another. Everything is
+// counted, also of closed ports.
 func TestPort(t *testing.T) {
 	run := func(seed string) (text string, s fault.Stats) {
 		synctest.Test(t, func(t *testing.T) {
@@ -202,7 +203,7 @@ func TestPort(t *testing.T) {
 func TestTimes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		env  []string
-		want []time.Duration // of arrival, of datagrams of 100 bytes sent together at 0 s, 1 s, 2 s, 3 s
+		want []time.Duration // of arrival; datagrams of 100 bytes are sent together at 0 s, 1 s, 2 s, 3 s
 	}{
 		"plain":     {nil, []time.Duration{0, 0, 1e9, 1e9, 2e9, 2e9, 3e9, 3e9}},
 		"delay":     {[]string{"DELAY", "1500ms"}, []time.Duration{15e8, 15e8, 25e8, 25e8, 35e8, 35e8, 45e8, 45e8}},
@@ -243,7 +244,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// stranger is a provider whose domains are no datagram.Domain.
+// stranger is a provider whose domains do not implement datagram.Domain.
 type stranger struct{ core.FabricDriver }
 
 func (stranger) Close() error                                     { return nil }
@@ -253,7 +254,7 @@ type strangeDomain struct{ core.DomainDriver }
 
 func (strangeDomain) Close() error { return nil }
 
-// TestStranger: what offers no ports is refused in words.
+// TestStranger: a provider without ports is refused with an explanation.
 func TestStranger(t *testing.T) {
 	net := fabrictest.New(t, 1, fabrictest.Config{})
 	infos, _, err := net.Node(0).GetInfo(query("mem;fault", core.EPTypeDgram))

@@ -9,10 +9,10 @@ import (
 	"gofabric/internal/transport/stream"
 )
 
-// maker makes the faults of the connections of one fabric. They decide independently of each other, each by its number.
+// maker makes the faults of the connections of one fabric. Each connection decides independently, by its number.
 type maker struct {
 	s     *settings
-	start mono.Time // that partitions count from
+	start mono.Time // origin of the times of partitions
 	made  atomic.Uint64
 }
 

@@ -1,3 +1,5 @@
+// A port of the layer: sends pass the faults of package impair, receives pass unchanged.
+
 package fault
 
 import (
@@ -10,21 +12,21 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// port is a port with faults on the way out. It is the receiver of the port below.
+// port is a port whose sends have faults. It is the Receiver of the port below.
 type port struct {
 	d      *domain
 	lower  datagram.Port
 	up     datagram.Receiver
-	idler  datagram.Idler // up, if it is one
+	idler  datagram.Idler // up, if it implements Idler
 	refuse datagram.Refusals
 
 	link  impair.Link
 	queue impair.Queue
 	timer *progress.Handle
-	wake  mono.Time // what the timer is set to
+	wake  mono.Time // time that the timer is set to
 
-	blocked bool // the port below takes no more now
-	owed    bool // somebody above waits for Writable
+	blocked bool // the port below takes no more datagrams now
+	owed    bool // a layer above waits for Writable
 	closed  bool
 	one     [1][]byte
 }
@@ -36,7 +38,7 @@ var (
 	_ impair.Out        = (*out)(nil)
 )
 
-// String says what there is below.
+// String describes the layer and the port below it to users.
 func (p *port) String() string { return layerName + " over " + datagram.Describe(p.lower) }
 
 func openPort(d *domain, info *core.Info, r datagram.Receiver) (datagram.Port, error) {
@@ -70,10 +72,10 @@ func (p *port) MaxDatagram(dest netip.AddrPort) int { return p.lower.MaxDatagram
 func (p *port) MaxSegments() int                    { return p.lower.MaxSegments() }
 func (p *port) Stats() datagram.Stats               { return p.lower.Stats() }
 
-// Faults counts what happened to the port's datagrams. Locked.
+// Faults returns the counters of the port. Locked.
 func (p *port) Faults() Stats { return p.link.Stats() }
 
-// Poll also sends what is due.
+// Poll also sends delayed datagrams that are due.
 func (p *port) Poll() {
 	if p.queue.Len() > 0 {
 		p.flush(mono.Now())
@@ -81,7 +83,7 @@ func (p *port) Poll() {
 	p.lower.Poll()
 }
 
-// Send judges the datagrams and transmits what passes at once.
+// Send decides about the datagrams, and transmits those that pass at once.
 func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	if p.closed {
 		return core.ErrBadF
@@ -105,7 +107,7 @@ func (p *port) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 	return err
 }
 
-// flush transmits what is due and sets the timer for the rest. Locked.
+// flush transmits the datagrams that are due, and sets the timer for the rest. Locked.
 func (p *port) flush(now mono.Time) {
 	for !p.blocked {
 		it := p.queue.Ready(now)
@@ -113,7 +115,7 @@ func (p *port) flush(now mono.Time) {
 			break
 		}
 		p.one[0] = it.B
-		if p.lower.Send(it.Addr, p.one[:], 0) == core.ErrAgain { // other errors: lost, which the port below counts
+		if p.lower.Send(it.Addr, p.one[:], 0) == core.ErrAgain { // other errors mean loss, which the port below counts
 			p.blocked = true
 			break
 		}
@@ -130,7 +132,7 @@ func (p *port) flush(now mono.Time) {
 	}
 }
 
-// expired is the timer.
+// expired is called by the timer.
 func (p *port) expired(now mono.Time) {
 	p.wake = mono.None
 	if !p.closed {
@@ -138,7 +140,7 @@ func (p *port) expired(now mono.Time) {
 	}
 }
 
-// Close closes the port below; what is delayed is lost. Locked.
+// Close closes the port below. Delayed datagrams are lost. Locked.
 func (p *port) Close() error {
 	if p.closed {
 		return core.ErrBadF
@@ -152,7 +154,7 @@ func (p *port) Close() error {
 	return p.lower.Close()
 }
 
-// Join and Leave are for ports that can (datagram.Joiner).
+// Join and Leave implement datagram.Joiner, if the port below does.
 func (p *port) Join(group netip.Addr) error {
 	if j, ok := p.lower.(datagram.Joiner); ok {
 		return j.Join(group)
@@ -167,7 +169,7 @@ func (p *port) Leave(group netip.Addr) error {
 	return core.ErrNoSys
 }
 
-// Received, Drained, Writable and Lost pass on what the port below says.
+// Received, Drained, Writable and Lost implement datagram.Receiver and call the layer above.
 func (p *port) Received(from netip.AddrPort, b []byte, seg int) { p.up.Received(from, b, seg) }
 
 // Refused implements datagram.Refusals.
@@ -206,7 +208,7 @@ func (p *port) Writable() {
 	}
 }
 
-// out is a port as its Link sees it.
+// out gives a port the methods that its Link calls.
 type out port
 
 func (o *out) Pass(dest netip.AddrPort, parts [][]byte, seg int) error {

@@ -15,7 +15,7 @@ type base = layer.Base
 type Provider struct {
 	base
 	s     *settings
-	ports atomic.Uint64 // opened so far: each has random numbers of its own
+	ports atomic.Uint64 // ports opened so far; each has random numbers of its own
 }
 
 var (
@@ -24,21 +24,21 @@ var (
 	_ core.Parametrized = (*Provider)(nil)
 )
 
-// New returns the layer with the parameters of params, nil for the defaults, which are no faults; host resolves the names given to address vectors. An error
-// names a variable that makes no sense.
+// New returns the layer with the parameters of params, nil for the defaults, which are no faults. host resolves the
+// names given to address vectors. An error names a variable with an invalid value.
 func New(params *core.Params, host core.Host) (*Provider, error) {
 	s, err := readSettings(params)
 	if err != nil {
 		return nil, err
 	}
-	// It stands on anything: what it offers is what is below.
+	// It works over any provider, and offers the endpoints of the provider below.
 	return &Provider{base: layer.NewBase(layerName, core.EPTypeUnspec, "udp;fault or tcp;fault", defs(), host), s: s}, nil
 }
 
-// NamedOnly keeps the layer out of results that nobody asked for.
+// NamedOnly keeps the layer out of results of queries that do not name it.
 func (p *Provider) NamedOnly() bool { return true }
 
-// CoreHints passes the caller's hints on, but for what names this layer.
+// CoreHints passes the caller's hints on, without those that name this layer.
 func (p *Provider) CoreHints(_ core.Version, hints *core.Info) (*core.Info, error) {
 	if hints == nil {
 		return nil, nil
@@ -51,7 +51,8 @@ func (p *Provider) CoreHints(_ core.Version, hints *core.Info) (*core.Info, erro
 	return h, nil
 }
 
-// Infos offers what the provider below does: a core provider, or for datagrams another layer of faults. Other layers have no network to disturb.
+// Infos offers what the provider below does: a core provider, or, for datagrams, another layer of faults. Over
+// other layers there is no network to disturb.
 func (p *Provider) Infos(below *core.Info) []*core.Info {
 	if below.EP.Type != core.EPTypeDgram && below.Below() != nil {
 		return nil
@@ -59,8 +60,9 @@ func (p *Provider) Infos(below *core.Info) []*core.Info {
 	return []*core.Info{below.Dup()}
 }
 
-// OpenFabricOver opens the layer's fabric over that of a provider of datagrams (fi_fabric(3)), which is closed with it. The fabric of a provider of connections
-// becomes the layer's: it is told to have its connections suffer.
+// OpenFabricOver opens the layer's fabric over that of a provider of datagrams (fi_fabric(3)), which is closed with
+// it. The fabric of a provider of connections becomes the layer's fabric: it applies the faults to its connections
+// itself (stream.Impairer).
 func (p *Provider) OpenFabricOver(info *core.Info, below core.FabricDriver) (core.FabricDriver, error) {
 	if c, ok := below.(stream.Impairable); ok {
 		if err := c.Impair(info, &maker{s: p.s, start: mono.Now()}); err != nil {

@@ -21,7 +21,7 @@ type settings struct {
 	queue  int
 }
 
-// defs defines the variables. They are the project's own: native libfabric has no such layer.
+// defs defines the variables. They are gofabric's own: native libfabric has no such layer.
 func defs() []core.Param {
 	p := func(name, def, help string) core.Param {
 		return core.Param{Provider: layerName, Name: name, Type: core.ParamString, Default: def, Help: help}
@@ -47,7 +47,7 @@ func defs() []core.Param {
 // layerName is the layer's name.
 const layerName = "fault"
 
-// readSettings reads the parameters; a nil store gives the defaults.
+// readSettings reads the parameters. A nil store gives the defaults.
 func readSettings(p *core.Params) (*settings, error) {
 	r := params.Read(p, layerName, defs())
 	s := &settings{}
@@ -88,7 +88,7 @@ func readSettings(p *core.Params) (*settings, error) {
 	return s, r.Err()
 }
 
-// parseProbability reads "5%" or "0.05".
+// parseProbability parses "5%" or "0.05".
 func parseProbability(text string) (float64, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
@@ -104,7 +104,7 @@ func parseProbability(text string) (float64, error) {
 	return v, nil
 }
 
-// parseDuration reads "10ms"; a bare 0 is no duration.
+// parseDuration parses "10ms". A bare 0 is not a duration.
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
@@ -113,7 +113,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseRate reads bits per second with K, M or G for powers of ten, or with a B at the end bytes per second.
+// parseRate parses bits per second with K, M or G for powers of ten, or bytes per second if the text ends with B.
 func parseRate(text string) (int64, error) {
 	digits, bytes := strings.CutSuffix(text, "B")
 	factor := 1.0
@@ -149,7 +149,7 @@ func parseSize(text string) (int, error) {
 	return n, nil
 }
 
-// parseSpans reads "10s-20s,1m-".
+// parseSpans parses "10s-20s,1m-".
 func parseSpans(text string) ([]impair.Span, error) {
 	var spans []impair.Span
 	for part := range strings.SplitSeq(text, ",") {

@@ -56,7 +56,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestBadSettings: what makes no sense is refused, with the variable's name.
+// TestBadSettings: an invalid value is refused, with the variable's name.
 func TestBadSettings(t *testing.T) {
 	for name, texts := range map[string][]string{
 		"SEED":      {"x", "-1", "1.5"},

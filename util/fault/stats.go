@@ -6,10 +6,10 @@ import (
 	"gofabric/internal/transport/stream"
 )
 
-// Stats counts what happened to datagrams and connections; see its fields.
+// Stats are the counters of faults; see its fields.
 type Stats = impair.Stats
 
-// over finds a T among d and the domains that it stands on.
+// over finds a T among d and the domains below it.
 func over[T any](d core.DomainDriver) (t T, ok bool) {
 	for d != nil {
 		if t, ok = d.(T); ok {
@@ -24,7 +24,8 @@ func over[T any](d core.DomainDriver) (t T, ok bool) {
 	return t, false
 }
 
-// StatsOf returns the counts of a domain of this layer, or of one that stands on it; false if there is none. It takes the domain's lock.
+// StatsOf returns the counters of a domain of this layer, or of a domain above one. It returns false if there is
+// none. It takes the domain's lock.
 func StatsOf(d core.DomainDriver) (Stats, bool) {
 	if f, ok := over[interface{ Faults() Stats }](d); ok {
 		return f.Faults(), true
@@ -33,11 +34,11 @@ func StatsOf(d core.DomainDriver) (Stats, bool) {
 	return sum.Packets, on
 }
 
-// StreamStats counts what happened to connections; see its fields.
+// StreamStats are the counters of faults of connections; see its fields.
 type StreamStats = impair.StreamStats
 
-// ConnectionsOf returns the counts of the connections of a domain that stands on faulty ones; false if it does not. Those of connections that wait to be
-// accepted are not in it. It takes the domain's lock.
+// ConnectionsOf returns the counters of the connections of a domain over this layer, false if it is not over this
+// layer. Connections that wait to be accepted are not counted. It takes the domain's lock.
 func ConnectionsOf(d core.DomainDriver) (StreamStats, bool) {
 	if c, ok := over[stream.Impaired](d); ok {
 		return c.Faults()

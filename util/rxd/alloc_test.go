@@ -7,9 +7,9 @@ import (
 	"gofabric/test/duo"
 )
 
-// TestMain has large messages go in datagrams: copies from process to process are measured with tcp.
+// TestMain makes large messages go in datagrams. Copies from process to process are measured with tcp.
 func TestMain(m *testing.M) {
-	os.Setenv("FI_OFI_RXD_SINGLE_COPY_SIZE", "-1") // before anything looks there
+	os.Setenv("FI_OFI_RXD_SINGLE_COPY_SIZE", "-1") // before the variable is read
 	os.Exit(m.Run())
 }
 

@@ -6,7 +6,7 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// domain is the layer's domain, over one of the provider of datagrams.
+// domain is the layer's domain, over a domain of the provider of datagrams.
 type domain struct {
 	layer.RDMDomain[datagram.Domain]
 	p *Provider

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestEarly: a port is at work before the endpoint that opens it knows of it. Nothing that comes then does anything, or takes for ever.
+// TestEarly: a port may call the endpoint that opens it before the endpoint has stored it. Such calls have no
+// effect, and return.
 func TestEarly(t *testing.T) {
 	ep := &rdmEndpoint{}
 	ep.Received(netip.AddrPort{}, make([]byte, 100), 0)

@@ -16,7 +16,8 @@ import (
 	"gofabric/util/rxd/engine"
 )
 
-// rdmEndpoint is a reliable-datagram endpoint: a port below, and the engine that knows the peers. Everything in it is guarded by the domain's lock.
+// rdmEndpoint is a reliable-datagram endpoint: a port below, and the engine with the peers. The domain's lock
+// guards all of it.
 type rdmEndpoint struct {
 	endpoint.Reliable
 	endpoint.Connectionless
@@ -24,16 +25,16 @@ type rdmEndpoint struct {
 	prog *progress.Engine
 	eng  *engine.Engine
 	port datagram.Port
-	link int            // core.OptDatagramLink that was asked for, 0 if none was
-	byFI []*engine.Peer // by index in the address vector; nil where no operation went yet
+	link int            // core.OptDatagramLink that was asked for, 0 if none
+	byFI []*engine.Peer // by index in the address vector; nil until an operation needs the peer
 
 	timer    *progress.Handle
 	timerAt  int64
 	batch    batch.Stream
 	out      outbox
-	got      bool      // something came since the last answer
-	heard    mono.Time // when what came last did, if it was short
-	taking   bool      // a datagram is being taken: answers leave behind it
+	got      bool      // datagrams have come since the last answer
+	heard    mono.Time // when the last short datagrams came
+	taking   bool      // a datagram is being received, and answers leave after it
 	refusals map[*engine.Peer]refusal
 	lost     error
 }
@@ -60,7 +61,7 @@ func (d *domain) openEndpoint(info *core.Info) (endpoint.Base, error) {
 	return ep, nil
 }
 
-// become makes port the endpoint's, with an engine that knows nobody yet. Locked.
+// become makes port the endpoint's port, with an engine that has no peers yet. Locked.
 func (ep *rdmEndpoint) become(port datagram.Port) {
 	info := ep.Info()
 	_, opaque := ep.d.Lower.(datagram.Opaque)
@@ -79,7 +80,7 @@ func (ep *rdmEndpoint) become(port datagram.Port) {
 	ep.out.init(port.MaxSegments())
 }
 
-// between says where the ends of a stream are (engine.Config.Ends).
+// between returns the addresses of the two ends of a stream (engine.Config.Ends).
 func (ep *rdmEndpoint) between(peer netip.AddrPort) (e xengine.Ends, ok bool) {
 	local := ep.port.Local()
 	p, spaced := ep.port.(datagram.Spaced)
@@ -89,7 +90,7 @@ func (ep *rdmEndpoint) between(peer netip.AddrPort) (e xengine.Ends, ok bool) {
 	return xengine.Ends{Space: p.Space(), Local: netx.EndOf(local), Peer: netx.EndOf(peer)}, true
 }
 
-// engine makes the configuration of an endpoint's engine.
+// engine returns the configuration of an endpoint's engine.
 func (s *settings) engine(info *core.Info, around bool) *engine.Config {
 	return &engine.Config{
 		Epoch: random64(), Secret: [2]uint64{random64(), random64()}, Rand: random64,
@@ -100,7 +101,7 @@ func (s *settings) engine(info *core.Info, around bool) *engine.Config {
 	}
 }
 
-// random64 makes numbers that nobody can guess: connection ids and secrets.
+// random64 returns an unpredictable number, for connection ids and secrets.
 func random64() uint64 {
 	var b [8]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
@@ -112,8 +113,8 @@ func (ep *rdmEndpoint) ends(src uint64) (local, peer netip.AddrPort) {
 	return ep.port.Local(), ep.SourceAddr(src)
 }
 
-// Bind binds an object (fi_ep_bind(3)): the port hears of the addresses in the vector; with a shared receive context the endpoint receives into buffers posted
-// there.
+// Bind binds an object (fi_ep_bind(3)). The port is informed of the addresses in an address vector
+// (datagram.Expecter). With a shared receive context the endpoint receives into buffers posted there.
 func (ep *rdmEndpoint) Bind(obj any, flags core.BindFlags) error {
 	switch x := obj.(type) {
 	case *endpoint.AddressVector:
@@ -131,7 +132,7 @@ func (ep *rdmEndpoint) Bind(obj any, flags core.BindFlags) error {
 		}
 		ep.prog.Lock()
 		defer ep.prog.Unlock()
-		ep.become(ep.port) // nobody is known before Enable
+		ep.become(ep.port) // there are no peers before Enable
 		return nil
 	}
 	return ep.Endpoint.Bind(obj, flags)
@@ -146,7 +147,7 @@ func (ep *rdmEndpoint) Conns(yield func(*xengine.Conn) bool) {
 	}
 }
 
-// Enable lets data calls in (fi_enable(3)).
+// Enable allows data calls (fi_enable(3)).
 func (ep *rdmEndpoint) Enable() error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
@@ -157,7 +158,7 @@ func (ep *rdmEndpoint) Enable() error {
 	return nil
 }
 
-// Name is the address that peers insert into their vectors (fi_getname(3)).
+// Name returns the address that peers insert into their vectors (fi_getname(3)).
 func (ep *rdmEndpoint) Name() (core.Addr, error) {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
@@ -172,7 +173,7 @@ func (ep *rdmEndpoint) SetName(a core.Addr) error {
 			ep.port.Close()
 			ep.become(port)
 			if ep.link != 0 {
-				datagram.SetLink(port, ep.link) // at another interface it may be refused: sockets go everywhere
+				datagram.SetLink(port, ep.link) // the other interface may refuse the link; then the port uses sockets
 			}
 			datagram.ExpectAll(port, ep.Known)
 		}, func() { port.Close() }, err
@@ -210,7 +211,8 @@ func (ep *rdmEndpoint) SetOpt(opt core.EPOpt, value int) error {
 	return err
 }
 
-// Close closes the endpoint (fi_close(3)). What was sent is transmitted until peers have acknowledged it, for as long as OptLinger allows.
+// Close closes the endpoint (fi_close(3)). It transmits posted data until peers have acknowledged it, for as long
+// as OptLinger allows.
 func (ep *rdmEndpoint) Close() error {
 	return ep.CloseWith((*departure)(ep), func() {
 		for p := range ep.eng.Each {
@@ -224,7 +226,7 @@ func (ep *rdmEndpoint) Close() error {
 	})
 }
 
-// departure is what a closing endpoint waits for (endpoint.Drainer).
+// departure is the work that a closing endpoint waits for (endpoint.Drainer).
 type departure rdmEndpoint
 
 // BeginDrain implements endpoint.Drainer.
@@ -234,7 +236,8 @@ func (d *departure) BeginDrain() {
 	ep.transmit(now)
 }
 
-// Drained implements endpoint.Drainer. Time has to be told, for the timer may be another goroutine's turn.
+// Drained implements endpoint.Drainer. It advances the engine's time itself, because the goroutine that calls Close
+// may not be the one that serves the timer.
 func (d *departure) Drained(all bool) bool {
 	ep, now := (*rdmEndpoint)(d), mono.Now()
 	if ep.lost != nil || ep.eng.Flushed(all) {

@@ -6,7 +6,7 @@ import (
 	"gofabric/internal/transport/datagram"
 )
 
-// portChanger is the domain below, whose ports are others.
+// portChanger is the domain below, with other ports in place of its own.
 type portChanger struct {
 	datagram.Domain
 	change func(datagram.Port) datagram.Port
@@ -20,13 +20,14 @@ func (c portChanger) OpenPort(info *core.Info, r datagram.Receiver) (datagram.Po
 	return p, err
 }
 
-// ChangePorts has the endpoints of a domain stand on what change makes of their ports.
+// ChangePorts makes the endpoints of a domain use the ports that change returns for theirs.
 func ChangePorts(d *core.Domain, change func(datagram.Port) datagram.Port) {
 	dom := d.Driver().(*domain)
 	dom.Lower = portChanger{dom.Lower, change}
 }
 
-// Gathers says whether what was posted to an endpoint waits, and whether the application is thought to stay away.
+// Gathers reports whether posted messages of an endpoint wait, and whether the scheduler assumes that the
+// application makes no passes.
 func Gathers(ep *core.Endpoint) (staged, late bool) {
 	e := ep.Driver().(*rdmEndpoint)
 	e.prog.Lock()
@@ -34,7 +35,7 @@ func Gathers(ep *core.Endpoint) (staged, late bool) {
 	return e.batch.Waiting(), e.prog.Batch().Away()
 }
 
-// TakeClock has the clock by which an endpoint's messages wait stand still.
+// TakeClock stops the clock by which an endpoint's messages wait.
 func TakeClock(ep *core.Endpoint) *batchtest.Host {
 	e := ep.Driver().(*rdmEndpoint)
 	e.prog.Lock()

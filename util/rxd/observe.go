@@ -6,7 +6,7 @@ import (
 	"gofabric/util/rxd/engine"
 )
 
-// path is a peer as telemetry sees it.
+// path gives a peer the methods that telemetry calls.
 type path engine.Peer
 
 // ObservePath implements endpoint.Path.

@@ -1,3 +1,5 @@
+// Peers by address-vector index, and the callbacks of the engine about them.
+
 package rxd
 
 import (
@@ -29,11 +31,11 @@ func (ep *rdmEndpoint) Route(dest core.FIAddr) (*xengine.Conn, error) {
 	now := mono.Now()
 	p := ep.eng.Peer(addr, uint64(dest), int64(now))
 	ep.index(dest, p)
-	ep.transmit(now) // the request, if there is one, leaves even if the post is refused
+	ep.transmit(now) // a request to connect leaves even if the post is refused
 	return p.Conn(), nil
 }
 
-// index remembers the peer of an index in the vector.
+// index stores the peer of an index in the vector.
 func (ep *rdmEndpoint) index(fi core.FIAddr, p *engine.Peer) {
 	if n := uint64(fi) + 1; n > uint64(len(ep.byFI)) {
 		ep.byFI = slices.Grow(ep.byFI, int(n)-len(ep.byFI))[:n]
@@ -41,7 +43,7 @@ func (ep *rdmEndpoint) index(fi core.FIAddr, p *engine.Peer) {
 	ep.byFI[fi] = p
 }
 
-// forget forgets a peer that has ended.
+// forget removes a peer that has ended.
 func (ep *rdmEndpoint) forget(p *engine.Peer) {
 	delete(ep.refusals, p)
 	if fi := p.Conn().Src; fi < uint64(len(ep.byFI)) && ep.byFI[fi] == p {
@@ -49,7 +51,7 @@ func (ep *rdmEndpoint) forget(p *engine.Peer) {
 	}
 }
 
-// inserted tells the port of an address, and gives a peer that came by itself its index. Locked.
+// inserted informs the port of an address, and gives its index to a peer that sent first. Locked.
 func (ep *rdmEndpoint) inserted(fi core.FIAddr, a core.Addr) {
 	datagram.Expect(ep.port, a.IP)
 	p := ep.eng.Lookup(a.IP)
@@ -61,8 +63,8 @@ func (ep *rdmEndpoint) inserted(fi core.FIAddr, a core.Addr) {
 	ep.index(fi, p)
 }
 
-// removed takes it away again. The address may have another index already: who shares the vector has inserted it again, and the order in which other processes'
-// changes are heard of is not the one in which they were made. Locked.
+// removed ends inserted. The address may have another index already: a process that shares the vector may have
+// inserted it again, and changes of other processes are not seen in the order in which they were made. Locked.
 func (ep *rdmEndpoint) removed(fi core.FIAddr) {
 	if uint64(fi) >= uint64(len(ep.byFI)) || ep.byFI[fi] == nil {
 		return
@@ -70,7 +72,7 @@ func (ep *rdmEndpoint) removed(fi core.FIAddr) {
 	p := ep.byFI[fi]
 	ep.byFI[fi] = nil
 	if p.Conn().Src != uint64(fi) {
-		return // known by another index by now
+		return // the peer has another index now
 	}
 	ep.eng.SetSource(p, xengine.AnySource)
 	if now := ep.AV().ReverseAddrPort(p.Addr); now != core.AddrNotAvail {
@@ -78,8 +80,9 @@ func (ep *rdmEndpoint) removed(fi core.FIAddr) {
 	}
 }
 
-// Disconnect breaks off what is under way with a peer: it fails with ErrCanceled, and the next operation speaks to it anew. libfabric has no such call; a
-// caller that must take its buffers back at once finds it by a type assertion.
+// Disconnect aborts the operations with a peer. They fail with ErrCanceled, and the next operation connects to the
+// peer again. libfabric has no such call. A caller that must take its buffers back at once reaches it by a type
+// assertion.
 func (ep *rdmEndpoint) Disconnect(fi core.FIAddr) error {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
@@ -93,10 +96,11 @@ func (ep *rdmEndpoint) Disconnect(fi core.FIAddr) error {
 	return nil
 }
 
-// hooks is the endpoint as its engine sees it.
+// hooks gives the endpoint the methods that its engine calls.
 type hooks rdmEndpoint
 
-// Sink implements engine.Hooks: one sink serves all peers, but where the application wants to hear of those that are not in the vector.
+// Sink implements engine.Hooks. One sink serves all peers, unless the application wants the addresses of peers that
+// are not in the vector (FI_SOURCE_ERR).
 func (h *hooks) Sink(p *engine.Peer) xengine.Sink {
 	if h.NamesUnknownSources() {
 		return &endpoint.UnknownSource{Sink: (*sink)(h), E: &h.Endpoint, Addr: &p.Addr}
@@ -107,7 +111,7 @@ func (h *hooks) Sink(p *engine.Peer) xengine.Sink {
 // PeerUp implements engine.Hooks.
 func (h *hooks) PeerUp(p *engine.Peer) {
 	if fi := p.Conn().Src; fi != xengine.AnySource {
-		(*rdmEndpoint)(h).index(core.FIAddr(fi), p) // it came by itself, and is in the vector: answers go the same way
+		(*rdmEndpoint)(h).index(core.FIAddr(fi), p) // it sent first, and is in the vector
 	}
 }
 
@@ -122,7 +126,7 @@ func (h *hooks) Reverse(addr netip.AddrPort) uint64 {
 	return xengine.AnySource
 }
 
-// Local implements engine.Hooks: the address under which dest sees us.
+// Local implements engine.Hooks: the address of this endpoint as dest sees it.
 func (h *hooks) Local(dest netip.AddrPort) netip.AddrPort {
 	local := h.port.Local()
 	if !local.Addr().IsUnspecified() || h.d.p.host == nil {
@@ -140,7 +144,7 @@ func (ep *rdmEndpoint) Narrowed(dest netip.AddrPort) { ep.eng.PathChanged(dest) 
 // MaxDatagram implements engine.Hooks.
 func (h *hooks) MaxDatagram(dest netip.AddrPort) int { return h.port.MaxDatagram(dest) }
 
-// sink is the endpoint as the connections of its peers see it.
+// sink gives the endpoint the methods that the connections of its peers call.
 type sink rdmEndpoint
 
 func (s *sink) Completed(c *xengine.Completion)             { s.Endpoint.Completed(c) }
@@ -151,7 +155,7 @@ func (s *sink) Connected(*xengine.Conn, []byte)             {}
 func (s *sink) Failed(c *xengine.Conn, err error, _ []byte) { s.eng.Failed(c.User.(*engine.Peer), err) }
 func (s *sink) Resumed(c *xengine.Conn)                     { s.eng.Resumed(c.User.(*engine.Peer)) }
 
-// Replied implements engine.Sink: what a posted receive brings about leaves with the next pass.
+// Replied implements engine.Sink. Answers that result from a posted receive leave with the next pass.
 func (s *sink) Replied(c *xengine.Conn) {
 	s.eng.Posted(c.User.(*engine.Peer))
 	if !s.taking && !s.out.busy && !s.Closed() {

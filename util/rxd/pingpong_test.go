@@ -7,8 +7,9 @@ import (
 	"gofabric/test/duo"
 )
 
-// BenchmarkPingPong is the work of both ends for a message of 64 bytes there and one back, in one goroutine: nobody waits, so that what is measured is what
-// an end has to do between a message and its answer. The datagrams go through memory; udp/dgram is the same without this layer.
+// BenchmarkPingPong measures the work of both ends for a message of 64 bytes in each direction, in one goroutine.
+// Neither end waits, so the result is the work between a message and its answer. The datagrams go through memory.
+// udp/dgram is the same without this layer.
 func BenchmarkPingPong(b *testing.B) {
 	for name, typ := range map[string]core.EPType{"udp": core.EPTypeDgram, "udp;ofi_rxd": core.EPTypeRDM} {
 		b.Run(name, func(b *testing.B) {
@@ -33,7 +34,7 @@ func BenchmarkPingPong(b *testing.B) {
 					}
 				}
 			}
-			for range 20000 { // until both look at every pass, and share memory
+			for range 20000 { // until every pass reads both ports, and they share memory
 				hop(a, z)
 				hop(z, a)
 			}

@@ -17,7 +17,7 @@ import (
 	"gofabric/util/rxd"
 )
 
-// fakePort is a port that takes its time to send, by the clock of the scheduler, and remembers what was expected of it.
+// fakePort is a port whose sends take time by the scheduler's clock. It records the calls of Expect.
 type fakePort struct {
 	datagram.Port
 	clock    atomic.Pointer[batchtest.Host]
@@ -35,12 +35,12 @@ func (p *fakePort) Send(dest netip.AddrPort, parts [][]byte, seg int) error {
 
 func (p *fakePort) Expect(dest netip.AddrPort) { p.expected = append(p.expected, dest) }
 
-// openFake opens a domain whose endpoints stand on fake ports, which it adds to the list.
+// openFake opens a domain whose endpoints use fake ports, which it adds to the list.
 func openFake(t *testing.T) (s *duo.Side, ports *[]*fakePort) {
 	t.Helper()
 	hints := core.NewHints()
 	hints.Fabric.ProvName, hints.EP.Type, hints.Caps = "udp;ofi_rxd", core.EPTypeRDM, core.CapMsg
-	hints.Domain.DataProgress = core.ProgressManual // no other pass than the test's
+	hints.Domain.DataProgress = core.ProgressManual // the test makes all passes
 	infos, _, err := gofabric.GetInfo(core.Query{Version: core.LibraryVersion, Node: "127.0.0.1", Flags: core.InfoSource, Hints: hints})
 	duo.Check(t, err)
 	info := infos[0]
@@ -68,7 +68,8 @@ func openFake(t *testing.T) (s *duo.Side, ports *[]*fakePort) {
 	return s, ports
 }
 
-// TestExpects: the port hears of the addresses that the vector has already, whenever vector and port meet.
+// TestExpects: the port is informed of addresses that are in the vector already, whether the vector is bound or the
+// port opened first.
 func TestExpects(t *testing.T) {
 	s, ports := openFake(t)
 	peer := netip.MustParseAddrPort("127.0.0.1:7471")
@@ -97,8 +98,8 @@ func TestExpects(t *testing.T) {
 	want("after another one was inserted", peer, other)
 }
 
-// TestBurstTakesTime: an endpoint tells the scheduler what it has transmitted within a burst, so that the system's time for that is not taken for the
-// application's absence (rule 7 of package batch).
+// TestBurstTakesTime: an endpoint reports to the scheduler what it has transmitted within a burst, so that the time
+// of its system calls does not count as a pause of the application (rule 7 of package batch).
 func TestBurstTakesTime(t *testing.T) {
 	s, ports := openFake(t)
 	duo.Check(t, s.EP.BindCQ(s.CQ, core.BindTransmit|core.BindRecv))
@@ -106,7 +107,7 @@ func TestBurstTakesTime(t *testing.T) {
 	duo.Check(t, s.EP.Enable())
 	y := duo.Open(t, "udp;ofi_rxd", core.EPTypeRDM, make([]byte, 64))
 	duo.Know(t, s, y)
-	const size, count = 3000, 10 // with the ninth more waits than the limits allow, and one is left then
+	const size, count = 3000, 10 // the ninth message exceeds the limits, and one is left then
 	buf, in := make([]byte, size), make([]byte, size)
 	port := (*ports)[0]
 	clock := rxd.TakeClock(s.EP)
@@ -129,8 +130,8 @@ func TestBurstTakesTime(t *testing.T) {
 		n, err := s.Read() // a pass
 		duo.Check(t, err)
 		_, away := rxd.Gathers(s.EP)
-		switch { // else the first message left alone, or the window was full
-		case within > 0 && waits && away: // may be: a timer of the engine's sent something just then, which the scheduler is not told
+		switch { // otherwise the first message left alone, or the window was full
+		case within > 0 && waits && away: // possible once: a timer sent something unreported
 			if bad++; bad == 4 {
 				t.Fatalf("burst %d: the application is thought to stay away, as in three bursts before; only %d were as they should be", round, good)
 			}

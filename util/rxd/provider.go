@@ -15,7 +15,7 @@ type base = layer.Base
 type Provider struct {
 	base
 	s    *settings
-	host core.Host // says from where a peer is reached; nil: nothing does
+	host core.Host // knows how a peer is reached; may be nil
 }
 
 var (
@@ -24,8 +24,8 @@ var (
 	_ core.Parametrized = (*Provider)(nil)
 )
 
-// New returns the layer with the parameters of params, nil for the defaults; host resolves the names given to address vectors and says from where a peer is
-// reached. An error names a variable that makes no sense.
+// New returns the layer with the parameters of params, nil for the defaults. host resolves the names given to
+// address vectors, and knows how a peer is reached. An error names a variable with an invalid value.
 func New(params *core.Params, host core.Host) (*Provider, error) {
 	s, err := readSettings(params)
 	if err != nil {
@@ -34,21 +34,23 @@ func New(params *core.Params, host core.Host) (*Provider, error) {
 	return &Provider{base: layer.NewBase(layerName, core.EPTypeDgram, "udp;ofi_rxd", defs(), host), s: s, host: host}, nil
 }
 
-// CoreHints asks the provider below for datagrams and nothing else: the rest is made here.
+// CoreHints asks the provider below for datagrams only. The layer adds everything else.
 func (p *Provider) CoreHints(_ core.Version, hints *core.Info) (*core.Info, error) {
 	return layer.HintsBelow(core.CapMsg, hints), nil
 }
 
-// Of native packets: the longest, and what their headers take of an inject by native's reckoning, which counts the remote ranges twice (rxd_init.c).
+// The longest native packet, and the bytes of an inject that native subtracts for its headers. Native counts the
+// remote ranges twice (rxd_init.c).
 const (
 	nativeMax      = 4096
 	nativeOverhead = 216
 )
 
-// ctxSize is how many transmits an endpoint has; and receives, unless more are asked for.
+// ctxSize is the number of transmits of an endpoint. It is also the number of receives, unless the hints ask for
+// more.
 const ctxSize = 1024
 
-// Infos says what the layer makes of below (fi_rxd(7)).
+// Infos returns what the layer offers over below (fi_rxd(7)).
 func (p *Provider) Infos(below *core.Info) []*core.Info {
 	o := layer.Offer{Protocol: core.ProtoRXD, Extended: p.s.Extensions, TxSize: ctxSize, MaxMsgSize: core.MaxSize, CQs: 128, EPs: 128}
 	if below.EP != nil {
@@ -61,18 +63,20 @@ func (p *Provider) Infos(below *core.Info) []*core.Info {
 	return []*core.Info{i}
 }
 
-// SetDefaults puts the default number of receives in place of the limit, and takes away orders that nobody asked for.
+// SetDefaults replaces the limit on receives by their default number, and clears orders that the hints do not ask
+// for.
 func (p *Provider) SetDefaults(info, hints *core.Info) {
 	endpoint.RelaxOrder(info, hints)
 	info.Rx.Size = ctxSize
 }
 
-// OpenFabricOver opens the layer's fabric over that of a provider of datagrams (fi_fabric(3)). The fabric below is closed with it.
+// OpenFabricOver opens the layer's fabric over that of a provider of datagrams (fi_fabric(3)). The fabric below is
+// closed with it.
 func (p *Provider) OpenFabricOver(info *core.Info, below core.FabricDriver) (core.FabricDriver, error) {
 	return layer.NewFabric(&p.base, info, below, hints, p.openDomain), nil
 }
 
-// hints is what to do about errors, where the layer knows better than package endpoint.
+// hints says what the user can do about errors, where the layer knows more than package endpoint.
 var hints = map[core.Errno]string{
 	core.ErrTimedOut:    "is an endpoint at that address, and does the firewall let UDP through both ways?",
 	core.ErrConnRefused: "is an endpoint at that address, and does the firewall let UDP through both ways?",

@@ -1,3 +1,6 @@
+// The receive side: passes datagrams to the engine, and sends its answers after the last one, so that an
+// application can answer first and both leave in one datagram.
+
 package rxd
 
 import (
@@ -9,7 +12,7 @@ import (
 // Received implements datagram.Receiver: one datagram, or a run of them. Locked.
 func (ep *rdmEndpoint) Received(from netip.AddrPort, b []byte, seg int) {
 	if !ep.Enabled() && !ep.Closed() {
-		return // nobody can know yet what there is to receive; peers try again
+		return // not enabled yet, so there are no receives; peers send again
 	}
 	at := mono.Now()
 	now := int64(at)
@@ -25,10 +28,10 @@ func (ep *rdmEndpoint) Received(from netip.AddrPort, b []byte, seg int) {
 	ep.taking = false
 }
 
-// recent is how much can be taken in so short a time that it is not worth another look at the clock, bytes.
+// recent is the number of bytes whose processing takes so little time that the clock is not read again.
 const recent = 4096
 
-// Drained implements datagram.Receiver: answers leave, but for those that wait for company. Locked.
+// Drained implements datagram.Receiver. Answers leave, except those that wait for others. Locked.
 func (ep *rdmEndpoint) Drained() {
 	now := ep.heard
 	if now.IsNone() {
@@ -38,7 +41,8 @@ func (ep *rdmEndpoint) Drained() {
 	ep.transmit(now)
 }
 
-// Idle implements datagram.Idler: the application has had its chance to answer what came, and nothing more has come. Locked.
+// Idle implements datagram.Idler. The application has had an opportunity to answer the received datagrams, and no
+// others have come. Locked.
 func (ep *rdmEndpoint) Idle() {
 	if !ep.got {
 		return
@@ -49,7 +53,7 @@ func (ep *rdmEndpoint) Idle() {
 	ep.transmit(now)
 }
 
-// Lost implements datagram.Receiver: without the port no peer is there. Locked.
+// Lost implements datagram.Receiver. Without a port no peer can be reached. Locked.
 func (ep *rdmEndpoint) Lost(err error) {
 	if ep.lost != nil {
 		return

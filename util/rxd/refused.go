@@ -1,3 +1,5 @@
+// ICMP errors about peers. They are hints and no proof, because any host on the path can forge them (RFC 5927).
+
 package rxd
 
 import (
@@ -10,20 +12,20 @@ import (
 	"gofabric/util/rxd/engine"
 )
 
-// refusedAfter is how long the network must say that nobody is there before a peer is given up. A word of the network's may be forged, and a peer may be about
-// to start; one that is heard from meanwhile stays.
+// refusedAfter is how long ICMP must report that there is no socket before a peer fails. ICMP messages may be
+// forged, and a peer may be about to start. A peer that sends something meanwhile does not fail.
 const refusedAfter = 300 * time.Millisecond
 
-// refusal is what the network says of a peer.
+// refusal is what ICMP reports of a peer.
 type refusal struct {
 	since mono.Time
-	moved uint64 // bytes exchanged until then
+	moved uint64 // bytes exchanged when it was first reported
 }
 
 // Refused implements datagram.Refusals. Locked.
 func (ep *rdmEndpoint) Refused(dest netip.AddrPort, err error) {
 	if err != core.ErrConnRefused {
-		return // routes may come back
+		return // a route may come back
 	}
 	p := ep.eng.Lookup(dest)
 	if p == nil {

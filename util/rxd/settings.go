@@ -20,7 +20,7 @@ type settings struct {
 	handshake, peer, keepAlive time.Duration
 }
 
-// defs defines the variables; names and meaning are native's where native has them (fi_rxd(7)).
+// defs defines the variables. Names and meanings are native's where native has the variable (fi_rxd(7)).
 func defs() []core.Param {
 	p := func(name string, t core.ParamType, def, help string) core.Param {
 		return core.Param{Provider: layerName, Name: name, Type: t, Default: def, Help: help}
@@ -39,7 +39,7 @@ func defs() []core.Param {
 	}, layer.TransferParams(layerName)...)
 }
 
-// readSettings reads the parameters; a nil store gives the defaults.
+// readSettings reads the parameters. A nil store gives the defaults.
 func readSettings(p *core.Params) (*settings, error) {
 	r := params.Read(p, layerName, defs())
 	s := &settings{Transfers: layer.ReadTransfers(r)}
@@ -51,22 +51,23 @@ func readSettings(p *core.Params) (*settings, error) {
 	return s, r.Err()
 }
 
-// conn is what the operation engine needs of the settings and of an endpoint's attributes.
-// around: payload may go around the port.
+// conn returns the configuration of the operation engine, from the settings and an endpoint's attributes. around:
+// payload may bypass the port, by a single copy.
 func (s *settings) conn(txSize, inject int, around bool) *engine.Config {
 	c := s.Conn(txSize, inject, ctxSize*4, around)
 	c.Frugal = true
 	return c
 }
 
-// Receive windows, bytes. On loopback there is no distance to bridge, and what waits should still be in the processors' caches when it is taken.
+// Receive windows in bytes. On loopback the delay is small, and data that waits should still be in the processors'
+// caches when it is read.
 const (
 	windowMin      = 64 << 10
 	windowLoopback = 1 << 20
 	windowNetwork  = 4 << 20
 )
 
-// window is how much each peer of a port may send ahead.
+// window returns the bytes that each peer of a port may have in flight.
 func (s *settings) window(port datagram.Port) int {
 	if s.recvWindow > 0 {
 		return s.recvWindow

@@ -7,22 +7,23 @@ import (
 	"gofabric/util/rxd/flow"
 )
 
-// Stats counts what an endpoint did.
+// Stats are the counters of an endpoint.
 type Stats struct {
 	engine.Stats
 	Port  datagram.Stats
-	Flows flow.Counts // of all extended peers, past ones included
-	Peers int         // that the endpoint knows now
+	Flows flow.Counts // of all gofabric peers, including past ones
+	Peers int         // peers of the endpoint now
 }
 
-// String says what the endpoint's port has to work with, for who prints it. It takes the domain's lock.
+// String describes the endpoint's port to users. It takes the domain's lock.
 func (ep *rdmEndpoint) String() string {
 	ep.prog.Lock()
 	defer ep.prog.Unlock()
 	return layerName + " over " + datagram.Describe(ep.port)
 }
 
-// StatsOf returns the counts of an endpoint of this package; false for another one. It takes the domain's lock.
+// StatsOf returns the counters of an endpoint of this package, false for any other endpoint. It takes the domain's
+// lock.
 func StatsOf(ep core.EndpointDriver) (Stats, bool) {
 	e, ok := ep.(*rdmEndpoint)
 	if !ok {

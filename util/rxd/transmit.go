@@ -1,3 +1,6 @@
+// The send side: collects the datagrams of the engine into runs for one call each (UDP_SEGMENT), and decides when
+// they leave (package batch).
+
 package rxd
 
 import (
@@ -11,30 +14,30 @@ import (
 )
 
 const (
-	runBytes = 65507           // in one run of datagrams: what one datagram can hold
-	smallMax = engine.SmallMax // payload that is copied behind its header: one slice costs the system less than two
+	runBytes = 65507           // most bytes in one run of datagrams: as many as one datagram can hold
+	smallMax = engine.SmallMax // longest payload that is copied behind its header: one slice costs less than two
 	flatSize = 128 << 10
 )
 
-// batchLimits are where the messages to one peer no longer wait for others.
+// batchLimits are the amounts from which messages to one peer no longer wait for others.
 var batchLimits = batch.Limits{Copied: 24 << 10, Lent: 1 << 20}
 
-// outbox gathers datagrams that leave in one call, and keeps those that the port did not take.
+// outbox collects datagrams that leave in one call, and keeps a run that the port did not take.
 type outbox struct {
-	max   int    // datagrams in a run
-	flat  []byte // headers and small payloads, of the run and the datagram after it
+	max   int    // most datagrams in a run
+	flat  []byte // headers and small payloads of the run, and of the datagram after it
 	parts [][]byte
-	tail  bool // the last part ends where flat does
+	tail  bool // the last part is at the end of flat
 
 	to    netip.AddrPort
 	n     int // datagrams in the run
 	seg   int // bytes of each but the last, which may be shorter
 	bytes int
-	done  bool // the last was shorter: nothing can follow
+	done  bool // the last datagram was shorter, so none can follow
 
-	blocked bool // the port takes nothing now
+	blocked bool // the port takes no datagrams now
 	busy    bool
-	held    []byte // a copy of the run that it did not take
+	held    []byte // copy of the run that the port did not take
 	heldSeg int
 	item    engine.Out
 	payload [][]byte
@@ -45,12 +48,12 @@ func (o *outbox) init(segments int) {
 	o.flat = make([]byte, 0, flatSize)
 }
 
-// fits says whether a datagram can join the run.
+// fits reports whether a datagram can join the run.
 func (o *outbox) fits(d *engine.Out) bool {
 	return o.n < o.max && !o.done && d.Ext && d.To == o.to && d.Len <= o.seg && o.bytes+d.Len <= runBytes
 }
 
-// Posted implements endpoint.Router: what was posted leaves now, or with what follows before the next pass. Locked.
+// Posted implements endpoint.Router. The message leaves now, or with others before the next pass. Locked.
 func (ep *rdmEndpoint) Posted(c *xengine.Conn, more bool) *batch.Stream {
 	ep.eng.Posted(c.User.(*engine.Peer))
 	if ep.out.blocked {
@@ -63,7 +66,7 @@ func (ep *rdmEndpoint) Posted(c *xengine.Conn, more bool) *batch.Stream {
 	return &ep.batch
 }
 
-// flusher is the endpoint as its batch.Scheduler sees it.
+// flusher gives the endpoint the method that its batch.Scheduler calls.
 type flusher rdmEndpoint
 
 // Flush implements batch.Flusher. Locked.
@@ -72,10 +75,10 @@ func (f *flusher) Flush() {
 	(*rdmEndpoint)(f).transmit(mono.Now())
 }
 
-// transmit sends what the engine has until there is nothing left or the port takes no more. Locked.
+// transmit sends the engine's datagrams until none is left or the port takes no more. Locked.
 func (ep *rdmEndpoint) transmit(now mono.Time) {
 	o := &ep.out
-	if o.busy || ep.eng == nil { // the port is at work as soon as it is there
+	if o.busy || ep.eng == nil { // the port may call before the engine exists
 		return
 	}
 	o.busy = true
@@ -105,7 +108,7 @@ func (ep *rdmEndpoint) transmit(now mono.Time) {
 	ep.updateTimer()
 }
 
-// add puts a datagram to the run, after sending the one that it does not fit.
+// add adds a datagram to the run. If it does not fit, add sends the run first.
 func (o *outbox) add(ep *rdmEndpoint, d *engine.Out) {
 	if o.n > 0 && !o.fits(d) {
 		o.send(ep)
@@ -147,14 +150,14 @@ func (o *outbox) send(ep *rdmEndpoint) {
 	if o.n == 1 {
 		seg = 0
 	}
-	if !o.blocked { // else it is lost, as datagrams may be: one run is kept
+	if !o.blocked { // otherwise it is lost, as datagrams may be: only one run is kept
 		if err := ep.port.Send(o.to, o.parts, seg); err == core.ErrAgain {
 			o.blocked = true
 			o.held, o.heldSeg = o.held[:0], seg
 			for _, b := range o.parts {
 				o.held = append(o.held, b...)
 			}
-		} // other errors: lost; the port has counted it
+		} // other errors: lost, and counted by the port
 	}
 	clear(o.parts)
 	o.parts, o.n, o.bytes, o.done, o.tail = o.parts[:0], 0, 0, false, false
@@ -178,7 +181,8 @@ func (ep *rdmEndpoint) Writable() {
 	ep.transmit(mono.Now())
 }
 
-// updateTimer makes sure that the engine hears of its next deadline. A timer that fires early costs less than setting it with every datagram.
+// updateTimer makes sure that the engine is called at its next deadline. A timer that fires early costs less than
+// one that is set for every datagram.
 func (ep *rdmEndpoint) updateTimer() {
 	at := ep.eng.Deadline()
 	if at == 0 || ep.timerAt != 0 && ep.timerAt <= at {
@@ -188,13 +192,13 @@ func (ep *rdmEndpoint) updateTimer() {
 	ep.timer.SetDeadline(mono.Time(at))
 }
 
-// expired is the timer. Locked.
+// expired is called by the timer. Locked.
 func (ep *rdmEndpoint) expired(now mono.Time) {
 	ep.timerAt = 0
 	if ep.Closed() {
 		return
 	}
-	ep.port.Poll() // with manual progress nobody may have come by for long: what peers have said meanwhile is heard before they are given up
+	ep.port.Poll() // with manual progress the last pass may be long ago: receive before a peer fails
 	if ep.Closed() || ep.lost != nil {
 		return
 	}

@@ -9,19 +9,19 @@ import (
 	xwire "gofabric/internal/xnet/wire"
 )
 
-// nativeConn is one of the connections between the endpoint and a native peer. It is its connection's engine.Sink and the memory that the peer may access over it
-// (engine.Memory).
+// nativeConn is one of the connections between the endpoint and a native peer. It is the engine.Sink of its
+// connection, and the memory that the peer may access over it (engine.Memory).
 type nativeConn struct {
 	n     *native
-	index int // 0 of the first, which carries all that others do not
+	index int // 0 for the first, which carries everything that must keep its order
 	conn  *xengine.Conn
 	link  stream.Link
-	l     *peers.AuxConn // nil of the first
-	inbox [][]byte       // packets that the gateway did not want yet
-	ended bool           // but for what is in inbox
+	l     *peers.AuxConn // nil for the first
+	inbox [][]byte       // packets that the gateway has refused for now
+	ended bool           // the connection has ended; inbox may still hold packets
 }
 
-// attach makes s what c belongs to.
+// attach makes c the connection of s.
 func (s *nativeConn) attach(c *xengine.Conn) {
 	ep := s.n.ep
 	c.Attach(&ep.d.pool, ep.d.lower, ep.packets.rx, s, s)
@@ -31,7 +31,8 @@ func (s *nativeConn) attach(c *xengine.Conn) {
 	s.link.OnMoved(s.n.service)
 }
 
-// addAux makes l one of the connections of n. One that we have asked for is up, one that the peer has asked for is about to be.
+// addAux adds l to the connections of n. A connection that this endpoint has requested is up; one that the peer has
+// requested is about to be.
 func (n *native) addAux(l *peers.AuxConn) {
 	s := &nativeConn{n: n, index: int(l.Index()), conn: l.Conn, link: l.Link, l: l}
 	s.attach(l.Conn)
@@ -39,7 +40,7 @@ func (n *native) addAux(l *peers.AuxConn) {
 	n.conns = append(n.conns, s)
 }
 
-// prune forgets connections that have ended.
+// prune removes connections that have ended.
 func (n *native) prune() {
 	kept := n.conns[:1]
 	for _, s := range n.conns[1:] {
@@ -53,18 +54,19 @@ func (n *native) prune() {
 	n.conns = kept
 }
 
-// Completed implements engine.Sink: the end of an operation of the gateway's, or an access of the peer's to a region of the application's.
+// Completed implements engine.Sink: an operation of the gateway has ended, or the peer has accessed a region of the
+// application.
 func (s *nativeConn) Completed(c *xengine.Completion) {
 	n := s.n
 	switch c.Kind {
 	case xengine.KindRemoteRead, xengine.KindRemoteWrite:
-		if n.access { // to memory that the gateway has lent: the application knows nothing of it
+		if n.access { // to memory that the gateway has exposed, of which the application gets no event
 			n.access = false
 			return
 		}
 		c.Src = n.upper.Src
 		n.sink.Completed(c)
-	case xengine.KindRecv: // an error: the message was longer than packets are, or the connection ended within it
+	case xengine.KindRecv: // an error: the message was longer than a packet, or the connection ended within it
 		n.ep.packets.put(c.Buf)
 		if n.lost == nil && c.Err == xengine.ErrTruncated {
 			n.lost = xengine.ErrProtocol
@@ -76,10 +78,10 @@ func (s *nativeConn) Completed(c *xengine.Completion) {
 	}
 }
 
-// Sent implements engine.Sink: a message was copied as it was posted.
+// Sent implements engine.Sink: a message was copied when it was posted.
 func (s *nativeConn) Sent(*xengine.Send) { s.n.copied = true }
 
-// Received implements engine.Sink: a packet.
+// Received implements engine.Sink: a packet has come.
 func (s *nativeConn) Received(r *xengine.RxOp) {
 	n := s.n
 	b := r.Buf()
@@ -98,8 +100,9 @@ func (s *nativeConn) Received(r *xengine.RxOp) {
 	n.ep.packets.put(pkt)
 }
 
-// keep puts a packet aside, and stops those behind it. It is copied, for the buffers are all peers': whose messages find no room must not hold up others.
-// What is kept of a peer is no more than was received at once.
+// keep stores a packet that the gateway has refused, and holds the receives of those behind it. The packet is
+// copied, because all peers share the buffers: a peer whose messages find no room must not delay others. No more is
+// kept of a peer than one receive has brought.
 func (s *nativeConn) keep(pkt []byte) {
 	s.inbox = append(s.inbox, bytes.Clone(pkt))
 	s.n.ep.packets.put(pkt)
@@ -119,7 +122,7 @@ func (s *nativeConn) Connected(c *xengine.Conn, data []byte) {
 
 func (s *nativeConn) Failed(c *xengine.Conn, err error, data []byte) {
 	n := s.n
-	if s.l != nil { // what was under way on it ends all
+	if s.l != nil { // operations on it were under way, so the peer fails
 		s.ended = true
 		s.l.Failed(c, err, data)
 	} else if n.lost == nil {
@@ -131,7 +134,8 @@ func (s *nativeConn) Failed(c *xengine.Conn, err error, data []byte) {
 func (s *nativeConn) Resumed(*xengine.Conn) { s.link.Resumed() }
 func (s *nativeConn) Replied(*xengine.Conn) { s.link.Replied() }
 
-// Verify implements engine.Memory: what the gateway has lent, and the domain's regions that the endpoint's peers may access.
+// Verify implements engine.Memory: the memory that the gateway has exposed, and the domain's regions that the
+// endpoint's peers may access.
 func (s *nativeConn) Verify(key, addr, length uint64, write bool) ([]byte, xengine.Region, xengine.Refusal) {
 	n := s.n
 	if l, ok := n.lent[key]; ok {
@@ -143,7 +147,7 @@ func (s *nativeConn) Verify(key, addr, length uint64, write bool) ([]byte, xengi
 	return n.ep.Memory().Verify(key, addr, length, write)
 }
 
-// lentRegion hears of accesses to lent memory, just before they are reported.
+// lentRegion counts accesses to exposed memory. It is called just before they are reported.
 type lentRegion struct {
 	n     *native
 	bytes uint64 // accessed so far
@@ -155,5 +159,5 @@ func (r *lentRegion) RemoteAccess(_ bool, n uint64) {
 	r.bytes += n
 }
 
-// Persist implements engine.Region: memory that was lent is nobody's persistent memory.
+// Persist implements engine.Region. Exposed memory is not persistent memory.
 func (r *lentRegion) Persist([]byte) error { return nil }

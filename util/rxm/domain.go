@@ -7,12 +7,12 @@ import (
 	"gofabric/internal/xnet/engine"
 )
 
-// domain is the layer's domain, over one of the provider of connections.
+// domain is the layer's domain, over a domain of the provider of connections.
 type domain struct {
 	layer.RDMDomain[stream.Domain]
 	s *settings
 
-	// Of connections to native peers: what they are made with, and the operation being posted to one.
+	// Scratch for connections to native peers: their pool, and the operation that is being posted to one.
 	pool  engine.Pool
 	lower *engine.Config
 	send  engine.Send
@@ -27,7 +27,8 @@ func (p *Provider) openDomain(f *layer.Fabric, info *core.Info) (core.DomainDriv
 	return d, nil
 }
 
-// conn is what connections of an endpoint need to know. Nothing goes around a network with faults.
+// conn returns the configuration of an endpoint's connections. Single copies are off over a network with faults,
+// which they would bypass.
 func (d *domain) conn(info *core.Info) *engine.Config {
 	c := d.s.conn(max(info.Tx.Size, 1), info.Tx.InjectSize)
 	if x, ok := d.Lower.(stream.Impaired); ok {

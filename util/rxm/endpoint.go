@@ -9,7 +9,8 @@ import (
 	"gofabric/util/rxm/wire"
 )
 
-// rdmEndpoint is a reliable-datagram endpoint of this layer, with what it needs for native peers. Everything in it is guarded by the domain's lock.
+// rdmEndpoint is a reliable-datagram endpoint of this layer, with its state for native peers. The domain's lock
+// guards all of it.
 type rdmEndpoint struct {
 	rdmep.Endpoint
 	d       *domain

@@ -1,3 +1,5 @@
+// The gateway's operations on its connections: sends, reads and writes, and memory that it exposes to the peer.
+
 package rxm
 
 import (
@@ -11,14 +13,14 @@ import (
 
 var _ engine.Lower = (*native)(nil)
 
-// slot is an operation of a connection under way.
+// slot is a posted operation of a connection.
 type slot struct {
 	token uint64
 	used  bool
 	head  [wire.MaxHeader]byte // of a message that is not copied whole
 }
 
-// slots are the operations of all connections.
+// slots are the posted operations of all connections.
 type slots struct {
 	all  []*slot
 	free []uint32
@@ -47,7 +49,7 @@ func (s *slots) end(i uint64) (token uint64, ok bool) {
 	return s.all[i].token, true
 }
 
-// pick is where the next thing goes that may overtake.
+// pick returns the connection for the next operation that may overtake others.
 func (n *native) pick() *nativeConn {
 	if l := n.p.Pick(); l != nil {
 		if s, ok := l.User.(*nativeConn); ok {
@@ -57,7 +59,7 @@ func (n *native) pick() *nativeConn {
 	return n.conns[0]
 }
 
-// pin is pick for what belongs to a group: one connection for all of it. There is one group at a time.
+// pin is pick for an operation of a group, all of which uses one connection. There is one group at a time.
 func (n *native) pin(group uint64) *nativeConn {
 	if group == 0 {
 		return n.conns[0]
@@ -68,7 +70,7 @@ func (n *native) pin(group uint64) *nativeConn {
 	return n.pinned
 }
 
-// submit posts o to a connection; done says that all was copied.
+// submit posts o to a connection. done reports that all of it was copied.
 func (n *native) submit(s *nativeConn, o *xengine.Send, token uint64) (done bool, err error) {
 	i, e := n.slots.take(token)
 	o.Ctx = i
@@ -120,18 +122,18 @@ func (n *native) Write(local [][]byte, remote []xwire.RMAIov, w engine.Write, to
 type lending struct {
 	b     []byte
 	write bool
-	next  uint64      // the key of the next part of the same handle, 0 none
+	next  uint64      // key of the next part of the same handle, 0 if this is the last
 	seen  *lentRegion // of all parts
 }
 
-// Expose implements engine.Lower: each part has a key of its own that nobody can guess, the first of which is the handle.
+// Expose implements engine.Lower. Each part has an unpredictable key of its own. The first key is the handle.
 func (n *native) Expose(local [][]byte, write bool, ranges []xwire.RMAIov) (uint64, error) {
 	if n.lent == nil {
 		n.lent = map[uint64]lending{}
 	}
 	next, seen := uint64(0), &lentRegion{n: n}
 	for i := len(local) - 1; i >= 0; i-- {
-		key := rand.Uint64() | 1 // of a generator that cannot be predicted (math/rand/v2, top-level functions)
+		key := rand.Uint64() | 1 // the top-level functions of math/rand/v2 cannot be predicted
 		n.lent[key] = lending{local[i], write, next, seen}
 		ranges[i] = xwire.RMAIov{Addr: 0, Len: uint64(len(local[i])), Key: key}
 		next = key

@@ -1,3 +1,5 @@
+// A native peer: the gateway with its connections on the one side, and the endpoint on the other.
+
 package rxm
 
 import (
@@ -14,43 +16,45 @@ import (
 	"gofabric/util/rxm/wire"
 )
 
-// native is what stands between the endpoint and a native peer: operations are posted to upper, whose stream the gateway translates to messages, reads and
-// writes over its connections, of which there is one or several; links carry them.
+// native translates between the endpoint and a native peer. Operations are posted to upper. The gateway translates
+// upper's stream to messages, reads and writes over its connections, of which there is one or several. Links carry
+// these.
 //
-// It is a stream.Link as peers sees it, and engine.Lower as the gateway does (lower.go); below.go has what the connections see. Nothing calls the gateway from within
-// the gateway: what comes meanwhile is kept until service.
+// To package peers, native is a stream.Link; to the gateway it is engine.Lower (lower.go). below.go has what the
+// connections call. The gateway is never called from within one of its own calls: events that come meanwhile are
+// kept until service runs.
 type native struct {
 	ep    *rdmEndpoint
 	p     *peers.Peer
-	conns []*nativeConn // the first is there as long as native is
+	conns []*nativeConn // the first exists as long as native does
 	upper *xengine.Conn
 	gw    *engine.Gateway
 	sink  xengine.Sink // of upper
 
-	ended []ending // operations of connections that the gateway has not heard of
-	slots slots    // operations of connections under way
+	ended []ending // operations of connections that have ended, not reported to the gateway yet
+	slots slots    // posted operations of connections
 	lent  map[uint64]lending
-	lost  error // the first connection has failed
+	lost  error // the error with which the first connection has failed
 
-	group  uint64      // of what the gateway has sent last that keeps to one connection
-	pinned *nativeConn // that one
+	group  uint64      // the group of the gateway's last operation that must keep to one connection
+	pinned *nativeConn // the connection of that group
 
 	copied  bool // Submit of a connection has copied everything
-	access  bool // what a connection reports next is an access to lent memory
-	busy    bool // the gateway is at work
+	access  bool // the next completion of a connection is an access to exposed memory
+	busy    bool // the gateway is being called
 	closing bool
 	closed  bool
 	more    bool
 	waking  bool
 }
 
-// ending is the end of an operation of a connection.
+// ending is the end of a connection's operation.
 type ending struct {
 	token uint64
 	err   error
 }
 
-// newNative puts a gateway between p and c, the connection on its link: operations of p are to be posted to n.upper from now on.
+// newNative puts a gateway between p and its connection c. Operations for p are posted to n.upper from now on.
 func newNative(ep *rdmEndpoint, p *peers.Peer, c *xengine.Conn, remote uint64) *native {
 	n := &native{ep: ep, p: p}
 	n.conns = []*nativeConn{{n: n, conn: c, link: p.Link}}
@@ -67,13 +71,13 @@ func newNative(ep *rdmEndpoint, p *peers.Peer, c *xengine.Conn, remote uint64) *
 	return n
 }
 
-// upperSink is the peer as upper sees it.
+// upperSink makes the peer the engine.Sink of upper.
 type upperSink struct{ *peers.Peer }
 
-// Connected implements engine.Sink: the peer was told when lower came up.
+// Connected implements engine.Sink. It does nothing, as the peer was informed when lower came up.
 func (upperSink) Connected(*xengine.Conn, []byte) {}
 
-// wake has service called soon.
+// wake arranges a call of service soon.
 func (n *native) wake() {
 	if n.busy || n.waking || n.closed {
 		return
@@ -85,7 +89,7 @@ func (n *native) wake() {
 	})
 }
 
-// service lets the gateway do what there is to do.
+// service lets the gateway do all work that is possible now.
 func (n *native) service() {
 	if n.busy || n.closed {
 		return
@@ -109,7 +113,7 @@ func (n *native) service() {
 	switch {
 	case n.lost != nil:
 		err := n.lost
-		n.gw.Fail(err) // closes n by way of Sink.Failed of upper
+		n.gw.Fail(err) // Failed of upper's Sink closes n
 		n.shut()
 	case n.closing || n.upper.State() == xengine.Closed:
 		n.shut()
@@ -118,13 +122,13 @@ func (n *native) service() {
 	}
 }
 
-// post has the connections transmit, and takes from them what the gateway wants.
+// post makes the connections transmit, and passes the gateway the packets that it has refused before.
 func (n *native) post() {
-	n.ep.packets.refill() // of what was received from within
+	n.ep.packets.refill() // replaces buffers of packets that were received during this call
 	if len(n.conns) > 1 {
 		n.prune()
 	}
-	for i := 0; i < len(n.conns) && !n.closed; i++ { // one may end meanwhile, and all
+	for i := 0; i < len(n.conns) && !n.closed; i++ { // a connection, or all of them, may end meanwhile
 		if s := n.conns[i]; !s.ended {
 			s.link.Hold(len(s.inbox) > 0)
 			s.link.Posted(n.more)
@@ -132,7 +136,7 @@ func (n *native) post() {
 	}
 }
 
-// tellEnded tells the gateway of the operations that have ended.
+// tellEnded reports ended operations to the gateway.
 func (n *native) tellEnded() {
 	for i := 0; i < len(n.ended) && !n.closing; i++ {
 		e := n.ended[i]
@@ -142,7 +146,8 @@ func (n *native) tellEnded() {
 	n.ended = n.ended[:0]
 }
 
-// deliver gives the gateway the packets that it did not want before, and reports whether it took one. What it takes of one connection, others may have waited for.
+// deliver offers the gateway the packets that it has refused before, and reports whether it took one. A packet of
+// one connection may let packets of others be taken.
 func (n *native) deliver() (took bool) {
 	for i := 0; i < len(n.conns) && !n.closing; i++ {
 		took = n.deliverFrom(n.conns[i]) || took
@@ -169,20 +174,20 @@ func (n *native) Local() netip.AddrPort        { return n.first().Local() }
 func (n *native) Peer() netip.AddrPort         { return n.first().Peer() }
 func (n *native) Attach(c *xengine.Conn) error { return n.first().Attach(c) }
 
-// first is the link of the first connection.
+// first returns the link of the first connection.
 func (n *native) first() stream.Link { return n.conns[0].link }
 
-// Forget implements endpoint.Forgetter: peers knows the auxiliary connections.
+// Forget implements endpoint.Forgetter. Package peers handles the auxiliary connections.
 func (n *native) Forget(key uint64) { n.conns[0].conn.Forget(key) }
 
-// ObservePath implements endpoint.Path: that of the first connection stands for all.
+// ObservePath implements endpoint.Path with the first connection's path, which stands for all.
 func (n *native) ObservePath(c telemetry.Counts) {
 	if p, ok := n.first().(endpoint.Path); ok {
 		p.ObservePath(c)
 	}
 }
 
-// Halted implements endpoint.Halting, like ObservePath.
+// Halted implements endpoint.Halting, also with the first connection.
 func (n *native) Halted() (why string, bytes, token uint64, yes bool) {
 	if h, ok := n.first().(endpoint.Halting); ok {
 		return h.Halted()
@@ -215,7 +220,7 @@ func (n *native) Receive() {
 
 // AtRest implements stream.Link.
 func (n *native) AtRest() bool {
-	for _, s := range n.conns { // peers looks at the others' connections
+	for _, s := range n.conns { // package peers asks the other connections itself
 		if len(s.inbox) > 0 {
 			return false
 		}
@@ -224,7 +229,8 @@ func (n *native) AtRest() bool {
 		n.gw.Idle() && n.conns[0].conn.Idle() && n.first().AtRest()
 }
 
-// StopReceiving implements stream.Link: what native peers send opens the way for what is due.
+// StopReceiving implements stream.Link. It does nothing: operations that are still due may need packets of the
+// native peer.
 func (n *native) StopReceiving() {}
 
 // Drained implements stream.Link.
@@ -243,7 +249,8 @@ func (n *native) Drained(all bool) bool {
 	return true
 }
 
-// End implements stream.Link. A native peer that has nothing under way closes its end without a word to its application.
+// End implements stream.Link. A native peer without posted operations closes its end and does not report this to
+// its application.
 func (n *native) End() { n.first().End() }
 
 // Finish implements stream.Link.
@@ -266,7 +273,7 @@ func (n *native) Close() {
 	n.shut()
 }
 
-// shut ends everything below upper that is native's.
+// shut ends all native connections below upper.
 func (n *native) shut() {
 	if n.closed {
 		return
@@ -277,7 +284,7 @@ func (n *native) shut() {
 	n.conns[0].conn.Drop(xengine.ErrClosed)
 	n.first().Close()
 	n.ended, n.slots, n.lent = nil, slots{}, nil
-	for _, s := range n.conns { // peers ends the others
+	for _, s := range n.conns { // package peers ends the others
 		s.inbox = nil
 		n.ep.packets.shrink()
 	}

@@ -9,8 +9,9 @@ import (
 	"gofabric/util/rxm/wire"
 )
 
-// negotiator is what rxm endpoints say to each other when they connect (native's rxm_cm_data): wire.Connect, Accept and Reject. That both are of this module they
-// learn from the connection's own handshake (xnet's features).
+// negotiator makes and reads the private data of rxm's connection requests (native's rxm_cm_data): wire.Connect,
+// Accept and Reject. Two gofabric endpoints recognize each other by the connection's own handshake (features of
+// xnet).
 type negotiator rdmEndpoint
 
 var (
@@ -49,14 +50,14 @@ func (m *negotiator) Asked(c *engine.Conn, data []byte) (peers.Claim, error) {
 	return peers.Claim{Port: r.Port, ID: wire.ConnPID(r.Conn), Index: r.Index}, nil
 }
 
-// direct says that the operations on c are the peer's own.
+// direct reports whether operations for the peer are posted to c itself.
 func direct(c *engine.Conn) bool { return c.Agreed&xwire.FeatureDirect != 0 }
 
 // Take implements peers.Negotiator.
 func (m *negotiator) Take(p *peers.Peer, c *engine.Conn, data, b []byte) []byte {
 	if c.Rendezvous = direct(c); !c.Rendezvous {
 		var r wire.Connect
-		r.Parse(data) // Asked has found it good
+		r.Parse(data) // Asked has checked it
 		newNative((*rdmEndpoint)(m), p, c, r.Conn)
 	}
 	return m.answer(b)
@@ -75,7 +76,7 @@ func (m *negotiator) TakeAux(l *peers.AuxConn, b []byte) []byte {
 func (m *negotiator) AuxUp(l *peers.AuxConn, ours bool) bool {
 	n, ok := l.Peer().User.(*native)
 	if ok == direct(l.Conn) {
-		return false // not the peer that the other connection is to
+		return false // another peer than that of the first connection
 	}
 	if ok && ours {
 		n.addAux(l)
@@ -86,7 +87,7 @@ func (m *negotiator) AuxUp(l *peers.AuxConn, ours bool) bool {
 
 // Up implements peers.Negotiator.
 func (m *negotiator) Up(p *peers.Peer, c *engine.Conn, data []byte) {
-	if n, ok := p.User.(*native); ok { // it was made by Take
+	if n, ok := p.User.(*native); ok { // made by Take
 		n.upper.Ready()
 		return
 	}

@@ -1,3 +1,5 @@
+// Receive buffers for native peers. They are shared, so that an endpoint with thousands of peers needs few.
+
 package rxm
 
 import (
@@ -5,27 +7,29 @@ import (
 	xengine "gofabric/internal/xnet/engine"
 )
 
-// packetsFew is how many receive buffers there are when no message is half received; each that is holds one, and one more is made when the last was taken, up
-// to packetsFew besides one for each native peer. packetsKept is how many are kept when that is over.
+// packetsFew is the number of receive buffers when no message is partly received. A partly received message holds
+// one buffer. When the last free one is taken, another is made, up to packetsFew and one for each native peer.
+// packetsKept is the number of buffers that are kept when these messages are complete.
 const (
 	packetsFew  = 8
 	packetsKept = 128
 )
 
-// packets is what connections to native peers receive into: a receive context with buffers of a packet each, shared by all peers of the endpoint. It holds
-// none before there is a native peer.
+// packets are the receive buffers of connections to native peers: a receive context with buffers of one packet
+// each, shared by all peers of the endpoint. It has no buffers until there is a native peer.
 type packets struct {
 	endpoint.NoConnections
 	rx   *xengine.RxContext
 	size int
-	have int // buffers there are
-	most int // and may be
+	have int // buffers that exist
+	most int // limit of have
 
-	spare   [][]byte // to be posted
+	spare   [][]byte // buffers to be posted
 	posting bool
 }
 
-// unexpectedMax bounds what is kept of packets for which no buffer was there, bytes; a quarter of it for any one peer.
+// unexpectedMax bounds the bytes of packets that are kept because there was no buffer for them. A single peer may
+// use a quarter of it.
 const unexpectedMax = 4 << 20
 
 func (k *packets) init(pool *xengine.Pool, size int) {
@@ -34,7 +38,7 @@ func (k *packets) init(pool *xengine.Pool, size int) {
 	k.rx.Limit, k.rx.PeerLimit = unexpectedMax, unexpectedMax/4
 }
 
-// grow is for one peer more, shrink for one less.
+// grow allows for one peer more, shrink for one less.
 func (k *packets) grow() {
 	k.most = max(k.most, packetsFew) + 1
 	for k.have < packetsFew {
@@ -44,8 +48,8 @@ func (k *packets) grow() {
 
 func (k *packets) shrink() { k.most-- }
 
-// refill follows everything that was received: a peer has one message half received at most, so that the next one to be received from finds a buffer, however
-// many peers leave their messages unfinished.
+// refill is called after every receive. A peer has at most one partly received message, so the next message finds a
+// buffer, however many peers leave theirs incomplete.
 func (k *packets) refill() {
 	if k.have > 0 && k.have < k.most && k.rx.Posted() == 0 {
 		k.add()
@@ -57,7 +61,7 @@ func (k *packets) add() {
 	k.put(make([]byte, k.size))
 }
 
-// put takes a buffer back, and receives into it what waits for one. It may be called from within that.
+// put returns a buffer, and receives a waiting packet into it. It may be called from within that receive.
 func (k *packets) put(b []byte) {
 	if k.have > k.most || k.have > packetsKept && k.rx.Posted() >= packetsFew {
 		k.have--
@@ -74,7 +78,7 @@ func (k *packets) put(b []byte) {
 		k.spare[last] = nil
 		k.spare = k.spare[:last]
 		op := k.rx.NewOp()
-		if op == nil { // as many as there can be
+		if op == nil { // all receives of the context are posted
 			k.have--
 			continue
 		}
@@ -84,7 +88,7 @@ func (k *packets) put(b []byte) {
 	k.posting = false
 }
 
-// Completed, Sent, Received and Replied implement engine.Sink for what concerns no connection: nothing does.
+// Completed, Sent, Received and Replied implement engine.Sink for events without a connection. There are none.
 func (k *packets) Completed(*xengine.Completion) {}
 func (k *packets) Sent(*xengine.Send)            {}
 func (k *packets) Received(*xengine.RxOp)        {}

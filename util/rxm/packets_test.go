@@ -8,7 +8,7 @@ import (
 	xwire "gofabric/internal/xnet/wire"
 )
 
-// taker is the sink of a connection to a native peer, as far as packets goes.
+// taker is the sink of a connection to a native peer, as far as packets needs one.
 type taker struct {
 	xengine.Sink
 	k    *packets
@@ -33,8 +33,8 @@ func (s *taker) Replied(*xengine.Conn)               {}
 func (s *taker) Resumed(*xengine.Conn)               {}
 func (s *taker) Sent(*xengine.Send)                  {}
 
-// TestPacketsHalf has many peers leave a message unfinished: whole ones of another arrive nevertheless, buffers are made as they are needed, and given up when
-// they are not any more.
+// TestPacketsHalf has many peers leave a message incomplete. Complete messages of another peer arrive nevertheless.
+// Buffers are made as they are needed, and freed when they are not.
 func TestPacketsHalf(t *testing.T) {
 	const peers = 3 * packetsKept
 	var pool xengine.Pool

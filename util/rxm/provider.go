@@ -23,8 +23,8 @@ var (
 	_ core.Parametrized = (*Provider)(nil)
 )
 
-// New returns the layer with the parameters of params, nil for the defaults; host resolves the names given to address vectors. An error names a variable that
-// makes no sense.
+// New returns the layer with the parameters of params, nil for the defaults. host resolves the names given to
+// address vectors. An error names a variable with an invalid value.
 func New(params *core.Params, host core.Host) (*Provider, error) {
 	s, err := readSettings(params)
 	if err != nil {
@@ -33,18 +33,19 @@ func New(params *core.Params, host core.Host) (*Provider, error) {
 	return &Provider{layer.NewBase(layerName, core.EPTypeMsg, "tcp;ofi_rxm", defs(), host), s}, nil
 }
 
-// CoreHints asks the provider below for connections with messages and RMA, and a shared receive context, which is how connections receive here: the rest
-// is made here.
+// CoreHints asks the provider below for connections with messages and RMA, and for a shared receive context, into
+// which connections of this layer receive. The layer adds everything else.
 func (p *Provider) CoreHints(_ core.Version, hints *core.Info) (*core.Info, error) {
 	h := layer.HintsBelow(core.CapMsg|core.CapRMA, hints)
 	h.EP = &core.EPAttr{RxCtxCnt: core.SharedContext}
 	return h, nil
 }
 
-// txSizeMax is how many transmits an endpoint may be asked to have under way, unless the variable says more.
+// txSizeMax is the most transmits that an endpoint can be asked for, unless the variable allows more.
 const txSizeMax = 16384
 
-// Infos says what the layer makes of below (fi_rxm(7)): nothing of connections that receive each into buffers of its own.
+// Infos returns what the layer offers over below (fi_rxm(7)). It offers nothing over connections that cannot share
+// a receive context.
 func (p *Provider) Infos(below *core.Info) []*core.Info {
 	if below.EP.RxCtxCnt != core.SharedContext {
 		return nil
@@ -57,10 +58,11 @@ func (p *Provider) Infos(below *core.Info) []*core.Info {
 	return []*core.Info{i}
 }
 
-// spreadOrder are the orders that are kept when a peer has several connections: messages and atomics go over one (native's RXM_MQP_MSG_ORDER).
+// spreadOrder are the orders that hold when a peer has several connections: messages and atomics use one of them
+// (native's RXM_MQP_MSG_ORDER).
 const spreadOrder = core.OrderSAS | core.OrderAtomicRAR | core.OrderAtomicRAW | core.OrderAtomicWAR | core.OrderAtomicWAW
 
-// spread takes from info what several connections per peer cannot promise.
+// spread clears the attributes of info that several connections per peer cannot provide.
 func spread(info *core.Info) {
 	info.Tx.MsgOrder &= spreadOrder
 	info.Rx.MsgOrder &= spreadOrder
@@ -69,22 +71,25 @@ func spread(info *core.Info) {
 	info.Tx.Caps &^= core.CapFence
 }
 
-// SetDefaults puts the default sizes in place of the limits, as native does, and takes away orders that nobody asked for.
+// SetDefaults replaces the limits by the default sizes, as native does, and clears orders that the hints do not ask
+// for.
 func (p *Provider) SetDefaults(info, hints *core.Info) {
 	endpoint.RelaxOrder(info, hints)
 	info.Tx.Size, info.Rx.Size = p.s.txSize, p.s.rxSize
 	if below := info.Below(); below != nil && below.Tx != nil && below.Tx.InjectSize > 0 {
-		// Native subtracts its header, which is not there between peers of this module, and is copied anyway where it is.
+		// Native subtracts its header. Between gofabric peers there is no such header, and to a native peer it is
+		// copied anyway.
 		info.Tx.InjectSize = min(below.Tx.InjectSize, info.Tx.InjectSize)
 	}
 }
 
-// OpenFabricOver opens the layer's fabric over that of a provider of connections (fi_fabric(3)). The fabric below is closed with it.
+// OpenFabricOver opens the layer's fabric over that of a provider of connections (fi_fabric(3)). The fabric below
+// is closed with it.
 func (p *Provider) OpenFabricOver(info *core.Info, below core.FabricDriver) (core.FabricDriver, error) {
 	return layer.NewFabric(&p.base, info, below, hints, p.openDomain), nil
 }
 
-// hints is what to do about errors, where the layer knows better than package endpoint.
+// hints says what the user can do about errors, where the layer knows more than package endpoint.
 var hints = map[core.Errno]string{
 	core.ErrConnRefused: "is an rxm endpoint listening there, with the same FI_OFI_RXM_BUFFER_SIZE and byte order?",
 	core.ErrTimedOut:    "check the address, the route and the firewall, or raise FI_OFI_RXM_CONNECT_TIMEOUT",

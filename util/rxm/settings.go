@@ -31,11 +31,11 @@ type settings struct {
 const (
 	// bufferMin holds the headers of a rendezvous and of an atomic operation.
 	bufferMin = 128
-	// bufferMax is what a native peer could have at most.
+	// bufferMax is the largest size that a native peer can have.
 	bufferMax = math.MaxInt32
 )
 
-// defs defines the variables; names and meaning are native's where native has them (fi_rxm(7)).
+// defs defines the variables. Names and meanings are native's where native has the variable (fi_rxm(7)).
 func defs() []core.Param {
 	p := func(name string, t core.ParamType, def, help string) core.Param {
 		return core.Param{Provider: layerName, Name: name, Type: t, Default: def, Help: help}
@@ -69,7 +69,7 @@ func defs() []core.Param {
 	}, layer.TransferParams(layerName)...)
 }
 
-// readSettings reads the parameters; a nil store gives the defaults.
+// readSettings reads the parameters. A nil store gives the defaults.
 func readSettings(p *core.Params) (*settings, error) {
 	r := params.Read(p, layerName, defs())
 	s := &settings{Transfers: layer.ReadTransfers(r)}
@@ -85,12 +85,12 @@ func readSettings(p *core.Params) (*settings, error) {
 	return s, r.Err()
 }
 
-// internalMax is how many answers may wait for one peer.
+// internalMax is the most answers that may wait for one peer.
 const internalMax = 65536
 
-// conn is what connections need of the settings and of an endpoint's attributes.
+// conn returns the configuration of connections, from the settings and an endpoint's attributes.
 func (s *settings) conn(txSize, inject int) *engine.Config {
-	c := s.Conn(txSize, inject, internalMax, true) // what any peer of ours can have under way: see there
+	c := s.Conn(txSize, inject, internalMax, true) // see there for the operations that a gofabric peer can have posted
 	c.HandshakeNanos = int64(s.connectTimeout)
 	if s.Extensions {
 		c.Features = wire.FeatureExtended | wire.FeatureDirect | wire.FeatureSeals | wire.FeatureShow | wire.FeatureVerdicts | wire.FeatureEnd
@@ -98,12 +98,12 @@ func (s *settings) conn(txSize, inject int) *engine.Config {
 	return c
 }
 
-// gateway is how native peers are talked to, but for what each says of itself.
+// gateway returns the configuration of gateways, without the values that each native peer announces.
 func (s *settings) gateway() *rxm.Config {
 	return &rxm.Config{BufferSize: s.bufferSize, EagerLimit: s.bufferSize, SARLimit: s.sarLimit, RndvWrite: s.writeRndv, Spread: s.conns > 1}
 }
 
-// upper and lower are what the two connections between the endpoint and a native peer need.
+// upper and lower return the configurations of the two connections between the endpoint and a native peer.
 func (s *settings) upper(txSize int) *engine.Config {
 	return &engine.Config{StageMax: min(s.Staging, s.bufferSize), StageLimit: 128 << 10, TxDepth: txSize, RendezvousOver: math.MaxUint64,
 		AtomicMax: s.gateway().AtomicMax(), NativeAtomics: true, InternalMax: internalMax}
